@@ -1,0 +1,3 @@
+module candela
+
+go 1.26

@@ -1,0 +1,133 @@
+package indicator
+
+// Result is what an indicator says about a run of bars, channel by channel as
+// the interface publishes them. Every Values, Y1 and Y2 has exactly one entry per
+// bar; NaN stands where there is no value. The styles tell a chart how the
+// indicator is meant to look and never reach the wire.
+type Result struct {
+	Label    string // with parameters: "RSI(14)"
+	Overlay  bool   // drawn over the price
+	YRange   *[2]float64
+	Lines    []Line
+	Hist     []Hist
+	Signals  []Signal
+	HLines   []HLine
+	Fills    []Fill
+	HBars    []HBar
+	DivLines []DivLine
+}
+
+// Line is one value per bar.
+type Line struct {
+	Label  string
+	Values []float64
+	Style  LineStyle
+}
+
+// LineStyle says how a line is drawn.
+type LineStyle uint8
+
+// The line styles.
+const (
+	Solid      LineStyle = iota // the series itself
+	Band                        // an edge of a channel: thinner, paler
+	Dots                        // a dot per bar, as SAR is drawn
+	Trend                       // broken and coloured at each flip, as Supertrend is drawn
+	Steps                       // levels that hold and jump, as pivots and session profiles
+	CandleOpen                  // the four columns of substitute candles (Heikin-Ashi)
+	CandleHigh
+	CandleLow
+	CandleClose
+)
+
+// Hist is one bar per bar, from a base line.
+type Hist struct {
+	Label  string
+	Values []float64
+	Base   float64   // where the bars stand, in the panel's units
+	Style  HistStyle // what the colour means
+}
+
+// HistStyle says what the colour of a histogram means.
+type HistStyle uint8
+
+// The histogram styles.
+const (
+	Momentum HistStyle = iota // sign by colour, weak when moving back to the base
+	Plain                     // one muted colour
+	Signed                    // sign by colour, no weak shade
+	State                     // a strip whose values are -1, 0 and +1
+)
+
+// Signal is an event. X is the bar it is drawn at; Confirmed is the bar whose
+// close made it known, which is later than X for pivots and divergences. Alerts
+// fire on Confirmed only.
+type Signal struct {
+	X, Confirmed int
+	Y            float64
+	Label        string // one of the registry
+}
+
+// HLine is a level across the whole panel.
+type HLine struct {
+	Y     float64
+	Label string // "POC", "overbought"; may be empty
+	Style HLineStyle
+}
+
+// HLineStyle says what a level means.
+type HLineStyle uint8
+
+// The level styles.
+const (
+	Reference HLineStyle = iota // a dashed guide, such as RSI 70
+	Zero                        // the base of an oscillator
+	Primary                     // the level that matters most, such as the POC
+	Secondary                   // its companions, such as VAH and VAL
+)
+
+// Fill is the area between two series.
+type Fill struct {
+	Y1, Y2 []float64
+	Style  FillStyle
+}
+
+// FillStyle says how an area is coloured.
+type FillStyle uint8
+
+// The fill styles.
+const (
+	Channel FillStyle = iota // one pale tint between two bands
+	Cloud                    // up colour where Y1 is above Y2, down colour where below
+	Zone                     // a tint that marks a region, such as overbought
+	Area                     // up or down colour by the sign of Y1 against Y2, stronger than Cloud
+)
+
+// HBar is a horizontal bar at a price, for profiles. Width and Offset are
+// fractions of the plot's width.
+type HBar struct {
+	Y, Height     float64
+	Width, Offset float64
+	Left          bool
+	Style         HBarStyle
+}
+
+// HBarStyle says which part of a profile a bar is.
+type HBarStyle uint8
+
+// The profile bar styles.
+const (
+	Outside   HBarStyle = iota // outside the value area
+	ValueArea                  // inside it
+	POC                        // the point of control
+	UpVolume                   // split profiles: volume of rising bars
+	DownVolume
+)
+
+// DivLine is a segment between two bars, for divergences.
+type DivLine struct {
+	X1, X2 int
+	Y1, Y2 float64
+	Dashed bool
+	Bull   bool
+}
