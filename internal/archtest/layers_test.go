@@ -1,0 +1,134 @@
+package archtest
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// root is the top of the repository, seen from this package's directory, where
+// go test runs.
+const root = "../.."
+
+// listPackages asks the go command what this module contains.
+func listPackages(t *testing.T) []pkg {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), "go", "list", "-json=ImportPath,Dir,Doc,GoFiles,Imports,TestImports,XTestImports", "./...")
+	cmd.Dir = root
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("go list: %v\n%s", err, stderr.String())
+	}
+	var pkgs []pkg
+	for dec := json.NewDecoder(bytes.NewReader(out)); ; {
+		var p pkg
+		err := dec.Decode(&p)
+		if errors.Is(err, io.EOF) {
+			return pkgs
+		}
+		if err != nil {
+			t.Fatalf("go list: %v", err)
+		}
+		pkgs = append(pkgs, p)
+	}
+}
+
+func TestImportsPointDown(t *testing.T) {
+	t.Parallel()
+	pkgs := listPackages(t)
+	if len(pkgs) == 0 {
+		t.Fatal("go list found no package: nothing was checked")
+	}
+	for _, sentence := range checkImports(pkgs) {
+		t.Error(sentence)
+	}
+}
+
+func TestEveryPackageSaysWhatItOwns(t *testing.T) {
+	t.Parallel()
+	for _, p := range listPackages(t) {
+		if len(p.GoFiles) > 0 && p.Doc == "" {
+			t.Errorf("%s has no package comment", shortName(p.ImportPath))
+		}
+	}
+}
+
+func TestCheckImports(t *testing.T) {
+	t.Parallel()
+	in := func(name string) string { return modulePath + "/internal/" + name }
+	cases := map[string]struct {
+		pkg  pkg
+		want string // a part of the only complaint; empty: none
+	}{
+		"a lower layer is allowed":                     {pkg{ImportPath: in("chart"), Imports: []string{in("market"), in("raster")}}, ""},
+		"the standard library is no business of ours":  {pkg{ImportPath: in("market"), Imports: []string{"time"}}, ""},
+		"an upward arrow is refused":                   {pkg{ImportPath: in("market"), Imports: []string{in("indicator")}}, "arrows point down"},
+		"the command is above everything":              {pkg{ImportPath: in("app"), Imports: []string{modulePath + "/cmd/candela"}}, "arrows point down"},
+		"a peer is refused":                            {pkg{ImportPath: in("chart"), Imports: []string{in("alert")}}, "peer alert"},
+		"one venue may not use another":                {pkg{ImportPath: in("provider/sample"), Imports: []string{in("provider/csv")}}, "peer provider/csv"},
+		"a new venue stands on the contract":           {pkg{ImportPath: in("provider/nowhere"), Imports: []string{in("provider")}}, ""},
+		"the contract does not know its venues":        {pkg{ImportPath: in("provider"), Imports: []string{in("provider/csv")}}, "arrows point down"},
+		"an unlisted package is refused":               {pkg{ImportPath: in("helpers")}, "in no layer"},
+		"a part of a venue must be listed":             {pkg{ImportPath: in("broker/nowhere/wire")}, "in no layer"},
+		"a second command must be listed":              {pkg{ImportPath: modulePath + "/cmd/other"}, "in no layer"},
+		"product code does not import a test suite":    {pkg{ImportPath: in("provider/csv"), Imports: []string{in("provider/providertest")}}, "for tests only"},
+		"product code does not import a fake venue":    {pkg{ImportPath: in("engine"), Imports: []string{in("fake/binance")}}, "for tests only"},
+		"a test may import a test suite":               {pkg{ImportPath: in("provider/csv"), XTestImports: []string{in("provider/providertest")}}, ""},
+		"a test may import its own package and a peer": {pkg{ImportPath: in("provider/csv"), XTestImports: []string{in("provider/csv"), in("provider/sample")}}, ""},
+		"a test may not import a higher layer":         {pkg{ImportPath: in("market"), TestImports: []string{in("engine")}}, "a test of market"},
+		"a test suite may import what it tests":        {pkg{ImportPath: in("oauth/storetest"), Imports: []string{in("oauth"), in("ledger")}}, ""},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got := checkImports([]pkg{tc.pkg})
+			switch {
+			case tc.want == "" && len(got) > 0:
+				t.Errorf("complains without cause: %q", got)
+			case tc.want != "" && (len(got) != 1 || !strings.Contains(got[0], tc.want)):
+				t.Errorf("got %q, want one complaint with %q", got, tc.want)
+			}
+		})
+	}
+}
+
+func TestTable_NamesEachPackageOnce(t *testing.T) {
+	t.Parallel()
+	var seen []string
+	for _, row := range layers() {
+		for _, name := range row.packages {
+			if slices.Contains(seen, name) {
+				t.Errorf("%s stands in two layers", name)
+			}
+			if matchAny(testOnly(), name) {
+				t.Errorf("%s is both product and test-only", name)
+			}
+			seen = append(seen, name)
+		}
+	}
+	for _, owner := range goroutineOwners() {
+		if !slices.Contains(seen, owner) {
+			t.Errorf("%s may start goroutines but is in no layer", owner)
+		}
+	}
+}
+
+func TestReadme_ShowsTheTable(t *testing.T) {
+	t.Parallel()
+	readme, err := os.ReadFile(filepath.Join(root, "README.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := diagram(); !bytes.Contains(readme, []byte(want)) {
+		t.Errorf("README.md does not show the layers as they are; it should contain\n%s", want)
+	}
+}
