@@ -1,3 +1,11 @@
 module candela
 
-go 1.26
+go 1.26.0
+
+require (
+	eliasnaur.com/font v0.0.0-20230308162249-dd43949cb42d
+	github.com/klauspost/compress v1.20.3
+	golang.org/x/image v0.47.0
+)
+
+require golang.org/x/text v0.43.0 // indirect

@@ -1,0 +1,127 @@
+package raster
+
+import (
+	"fmt"
+	"slices"
+	"sync"
+)
+
+const (
+	// MaxSide is the largest width or height of a frame: 4096 at scale 3.
+	MaxSide = 3 * 4096
+	// keepFrames and keepBytes bound what idle frames hold.
+	keepFrames = 32
+	keepBytes  = 64 << 20
+)
+
+// Stock owns what drawings share: idle frames, compressors and glyph masks.
+// One per process is enough. Safe for concurrent use. The zero value is not
+// ready; use NewStock.
+type Stock struct {
+	mu    sync.Mutex
+	idle  []*Frame
+	bytes int // of pix, over idle
+
+	writers [10]sync.Pool // *compressor by level
+	fonts   [weights]font
+}
+
+// NewStock returns an empty Stock. Fonts are parsed and masks built at first
+// use.
+func NewStock() *Stock { return &Stock{} }
+
+// Frame returns an indexed frame filled with the colour of background, its
+// alpha ignored. Call Release when done with it.
+func (s *Stock) Frame(w, h int, background Color) (*Frame, error) {
+	return s.frame(w, h, 1, background)
+}
+
+// TrueColorFrame returns a frame with 3 bytes a pixel and no limit on colours.
+func (s *Stock) TrueColorFrame(w, h int, background Color) (*Frame, error) {
+	return s.frame(w, h, 3, background)
+}
+
+// Render calls draw with an indexed frame and, if the picture has too many
+// colours for a palette, again with one in true colour. draw must make the
+// same calls each time. The caller releases the frame.
+func (s *Stock) Render(w, h int, background Color, draw func(*Frame)) (*Frame, error) {
+	f, err := s.Frame(w, h, background)
+	if err != nil {
+		return nil, err
+	}
+	draw(f)
+	if !f.Overflowed() {
+		return f, nil
+	}
+	f.Release()
+	if f, err = s.TrueColorFrame(w, h, background); err != nil {
+		return nil, err
+	}
+	draw(f)
+	return f, nil
+}
+
+func (s *Stock) frame(w, h, bpp int, background Color) (*Frame, error) {
+	if w < 1 || h < 1 || w > MaxSide || h > MaxSide {
+		return nil, fmt.Errorf("frame %dx%d: sides must be 1 to %d pixels", w, h, MaxSide)
+	}
+	f := s.take((w*bpp + 1) * h)
+	f.stock, f.w, f.h, f.bpp, f.stride = s, w, h, bpp, w*bpp+1
+	f.pix = f.pix[:f.stride*h]
+	f.NoClip()
+	f.pal.reset()
+	f.col.reset(h)
+	background.A = 255
+	clear(f.pix)
+	if bpp == 1 {
+		f.pal.solid(background.rgb()) // index 0, which clear has written
+	} else {
+		f.Rect(0, 0, w, h, background)
+	}
+	return f, nil
+}
+
+// take returns the smallest idle frame whose buffer holds n bytes without
+// wasting more than half of it, or a new one.
+func (s *Stock) take(n int) *Frame {
+	s.mu.Lock()
+	best := -1
+	for i, f := range s.idle {
+		if c := cap(f.pix); c >= n && c <= 2*n && (best < 0 || c < cap(s.idle[best].pix)) {
+			best = i
+		}
+	}
+	var f *Frame
+	if best >= 0 {
+		f = s.idle[best]
+		s.bytes -= cap(f.pix)
+		s.idle = slices.Delete(s.idle, best, best+1)
+	}
+	s.mu.Unlock()
+	if f == nil {
+		f = &Frame{pix: make([]byte, n)}
+	}
+	return f
+}
+
+// Release gives the frame back. It must not be used afterwards; a second
+// Release does nothing.
+func (f *Frame) Release() {
+	s := f.stock
+	if s == nil {
+		return
+	}
+	f.stock = nil
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if cap(f.pix) > keepBytes {
+		return
+	}
+	for len(s.idle) > 0 && (len(s.idle) == keepFrames || s.bytes+cap(f.pix) > keepBytes) {
+		// The oldest goes, so sizes no longer asked for do not stay forever.
+		s.bytes -= cap(s.idle[0].pix)
+		s.idle = slices.Delete(s.idle, 0, 1)
+	}
+	s.idle = append(s.idle, f)
+	s.bytes += cap(f.pix)
+}
