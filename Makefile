@@ -7,8 +7,11 @@ build:
 test:
 	go test ./...
 
-# The pinned linter, with everything else that belongs before a commit.
-lint:
+lint: .bin/golangci-lint
+	.bin/golangci-lint run ./...
+
+# The first quick run installs the pinned linter.
+.bin/golangci-lint:
 	.ci/run quick
 
 bench:
