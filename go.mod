@@ -4,6 +4,8 @@ go 1.26.0
 
 require (
 	eliasnaur.com/font v0.0.0-20230308162249-dd43949cb42d
+	github.com/BurntSushi/toml v1.6.0
+	github.com/google/go-cmp v0.7.0
 	github.com/klauspost/compress v1.20.3
 	golang.org/x/image v0.47.0
 )

@@ -1,0 +1,91 @@
+package config
+
+import (
+	"strings"
+
+	"candela/internal/fault"
+)
+
+// parseArgs reads flags: --name value, --name=value, and --name alone for a
+// boolean. The flag package would stop at the first problem and take "True" for
+// a boolean, so this is written out.
+func (l *loader) parseArgs(args []string) []given {
+	var values []given
+	seen := make(map[string]bool)
+	for len(args) > 0 {
+		arg := args[0]
+		args = args[1:]
+		if !strings.HasPrefix(arg, "--") || arg == "--" {
+			l.refuse(l.strayArgument(arg))
+			continue
+		}
+		name, text, assigned := strings.Cut(arg[len("--"):], "=")
+		s := l.find(func(s Setting) bool { return s.Name == name && s.Sources&FromFlag != 0 })
+		if s.Name == "" {
+			l.refuse(l.unknownFlag(name))
+			if !assigned && startsValue(args) {
+				args = args[1:] // the unknown flag's value is no second problem
+			}
+			continue
+		}
+		switch {
+		case assigned:
+		case s.isBool():
+			text = "true"
+		case startsValue(args):
+			text, args = args[0], args[1:]
+		default:
+			l.bad[s.Name] = true
+			l.refuse(fault.Missing(s.Flag(), s.bind(l.config).allowed()))
+			continue
+		}
+		if seen[s.Name] {
+			l.refuse(refused(s.Name, "%s is given more than once", s.Flag()))
+		}
+		seen[s.Name] = true
+		values = append(values, given{s, text, s.Flag()})
+	}
+	return values
+}
+
+// startsValue reports whether the next argument can be a flag's value. Another
+// flag cannot: --symbol --mcp is a forgotten symbol. A value that does begin
+// with two dashes can be written as --flag=value.
+func startsValue(args []string) bool {
+	return len(args) > 0 && !strings.HasPrefix(args[0], "--")
+}
+
+// unknownFlag names the flag but not its value, which may be a secret.
+func (l *loader) unknownFlag(name string) error {
+	if s := l.find(func(s Setting) bool { return s.Name == name }); s.Name != "" {
+		return refused(name, "--%s is no flag, because other users can read a command line: set %s in the environment", name, s.Env())
+	}
+	known := []string{"--help", "--version"}
+	for _, s := range l.table {
+		if s.Sources&FromFlag != 0 {
+			known = append(known, s.Flag())
+		}
+	}
+	return unknown("flag", "--"+name, known)
+}
+
+func (l *loader) strayArgument(arg string) error {
+	name := strings.TrimLeft(arg, "-")
+	if name, _, _ = strings.Cut(name, "="); name != "" && strings.HasPrefix(arg, "-") {
+		if s := l.find(func(s Setting) bool { return s.Name == name }); s.Name != "" {
+			return refused(name, "-%s: write it with two dashes, %s", name, s.Flag())
+		}
+	}
+	return refused("", "unexpected argument %q: a command comes first, everything else is a flag", arg)
+}
+
+// unknown reports a name that no setting has, with the nearest that one has.
+func unknown(what, name string, known []string) *fault.Error {
+	near := fault.Nearest(name, known)
+	e := refused(name, "unknown %s %s", what, name)
+	if len(near) > 0 {
+		e.Message += "; did you mean " + near[0] + "?"
+		e.Suggestions = near
+	}
+	return e
+}

@@ -1,0 +1,138 @@
+package config
+
+import (
+	"cmp"
+	"log/slog"
+	"net/netip"
+	"time"
+
+	"candela/internal/market"
+)
+
+// Config is the checked configuration. Only Load makes one; whoever receives it
+// may rely on every rule of this package and must not change it.
+type Config struct {
+	Home string // the state directory, absolute
+
+	MCP   bool // speak MCP on stdin and stdout
+	Serve bool // speak MCP over HTTP
+	Trade bool // run the trading engine
+
+	Chart  Chart
+	CSVDir string // folder of SYMBOL_INTERVAL.csv files, "" when none is used
+	HTTP   HTTP
+	OAuth  OAuth
+	Log    Log
+
+	ShutdownTimeout time.Duration // how long a graceful stop may take
+
+	userHome string            // what "~" stands for in a path
+	origins  map[string]string // by Setting.Name: the flag, variable, file or reason; absent means default
+}
+
+// Chart describes the one chart that is drawn when no mode is asked for.
+type Chart struct {
+	Symbol     market.Symbol // zero: synthetic sample data
+	Interval   market.Interval
+	Indicators []string // as typed; the catalogue decides which exist
+	Bars       int
+	Width      int
+	Height     int
+	Theme      string // dark or light
+	Scale      int
+	LogScale   bool
+	Output     string // a path, or "-" for stdout
+}
+
+// HTTP describes the listeners of the server.
+type HTTP struct {
+	Listen         netip.Addr
+	Port           int
+	BaseURL        string         // no trailing slash; every published URL starts with it, byte for byte
+	AdminListen    netip.AddrPort // the zero value means no admin listener
+	TrustedProxies []netip.Prefix // whose X-Forwarded-For counts, for rate limits only
+	AllowedOrigins []string       // browser origins besides the base URL and loopback
+}
+
+// Address returns where the server listens.
+func (h HTTP) Address() netip.AddrPort {
+	return netip.AddrPortFrom(h.Listen, uint16(h.Port)) //nolint:gosec // the table bounds Port to 1..65535
+}
+
+// OAuth describes who may approve a client.
+type OAuth struct {
+	OwnerPassword     Secret // plain text or an argon2id hash; empty: the server makes one up
+	OwnerPasswordFile string // where OwnerPassword was read from, "" when it was not
+	AutoApprove       bool   // loopback development only
+}
+
+// Log describes the log on stderr.
+type Log struct {
+	Level  slog.Level
+	Format string // text or json
+}
+
+// Mode is what the program was started to do. The values are bits, so that a
+// setting can belong to several.
+type Mode uint8
+
+// The modes.
+const (
+	ModeChart Mode = 1 << iota // draw one chart and exit
+	ModeMCP                    // MCP over stdio
+	ModeServe                  // MCP over HTTP
+
+	everyMode = ModeChart | ModeMCP | ModeServe
+)
+
+// String names the mode as a person asks for it.
+func (m Mode) String() string {
+	switch m {
+	case ModeChart:
+		return "one chart"
+	case ModeMCP:
+		return "--mcp"
+	case ModeServe:
+		return "--serve"
+	default:
+		return "several modes"
+	}
+}
+
+// Mode returns the mode the configuration asks for. A Config from Load has
+// exactly one.
+func (c *Config) Mode() Mode {
+	var m Mode
+	if c.MCP {
+		m |= ModeMCP
+	}
+	if c.Serve {
+		m |= ModeServe
+	}
+	if m == 0 {
+		return ModeChart
+	}
+	return m
+}
+
+// Effective is one line of the effective configuration.
+type Effective struct {
+	Name   string // the flag, or the variable where there is no flag
+	Value  string // secrets as digests
+	Origin string // default, or the flag, variable or file that decided
+}
+
+// Effective returns every setting with its value and where that came from, in
+// the order of the table.
+func (c *Config) Effective() []Effective {
+	table := Settings()
+	lines := make([]Effective, 0, len(table))
+	for _, s := range table {
+		lines = append(lines, Effective{
+			Name:   s.Title(),
+			Value:  s.bind(c).String(),
+			Origin: cmp.Or(c.origins[s.Name], "default"),
+		})
+	}
+	return lines
+}

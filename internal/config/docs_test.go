@@ -1,0 +1,66 @@
+package config
+
+import (
+	"bytes"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+var update = flag.Bool("update", false, "rewrite docs/configuration.md")
+
+const docsHead = `# Configuration
+
+A flag beats the environment, which beats ` + "`candela.toml`" + ` in the state directory, which beats the default.
+A boolean is ` + "`true`, `false`, `1` or `0`" + `; in the file, lists are arrays of strings and numbers are bare.
+An empty variable counts as not set. A leading ` + "`~/`" + ` in a path is the user's home directory.
+Everything unknown or malformed stops the start, with every problem listed and exit code 2; so does a flag without
+effect in the mode asked for. ` + "`candela config`" + ` prints what is in force and where it comes from.
+
+This page is written from the table in ` + "`internal/config/settings.go`" + `: ` + "`go test ./internal/config -update`" + `.
+`
+
+// TestDocs_MatchTable holds the page to the table it describes.
+func TestDocs_MatchTable(t *testing.T) {
+	t.Parallel()
+	var want bytes.Buffer
+	want.WriteString(docsHead)
+	writeMarkdown(&want)
+	path := filepath.Join("..", "..", "docs", "configuration.md")
+	if *update {
+		if err := os.WriteFile(path, want.Bytes(), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want.String(), string(got)); diff != "" {
+		t.Errorf("docs/configuration.md differs from the table; run with -update (-want +got):\n%s", diff)
+	}
+}
+
+func writeMarkdown(w io.Writer) {
+	group := ""
+	for _, s := range Settings() {
+		if s.Group != group {
+			group = s.Group
+			fmt.Fprintf(w, "\n## %s\n\n| Flag | Variable | Key in the file | Default | |\n|---|---|---|---|---|\n", group)
+		}
+		fmt.Fprintf(w, "| %s | %s | %s | %s | %s |\n", code(s.Sources&FromFlag != 0, s.Flag()),
+			code(true, s.Env()), code(s.Sources&FromFile != 0, s.Key()), code(s.Default != "", s.Default), s.Doc)
+	}
+}
+
+func code(present bool, text string) string {
+	if !present {
+		return ""
+	}
+	return "`" + text + "`"
+}

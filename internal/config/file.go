@@ -1,0 +1,165 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/BurntSushi/toml"
+
+	"candela/internal/fault"
+)
+
+// maxFileBytes bounds what is read into memory; a real file has a few hundred.
+const maxFileBytes = 1 << 20
+
+// readConfigFile returns the file's bytes, or none when there is no file.
+func readConfigFile(path string) ([]byte, error) {
+	data, err := readGuarded(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	return data, err
+}
+
+// readSecretFile returns the text of a file without its final line break.
+func readSecretFile(path string) (Secret, error) {
+	data, err := readGuarded(path)
+	if err != nil {
+		return Secret{}, err
+	}
+	text := strings.TrimRight(string(data), "\r\n")
+	if text == "" {
+		return Secret{}, fmt.Errorf("%s is empty", path)
+	}
+	if strings.ContainsAny(text, "\r\n\x00") {
+		return Secret{}, fmt.Errorf("%s has more than one line", path)
+	}
+	return NewSecret(text), nil
+}
+
+// readGuarded reads a small regular file, and refuses one that every user of the
+// machine can write: whoever can, decides what this program does. Reading by
+// others is not refused, because container secrets are mounted that way.
+func readGuarded(path string) ([]byte, error) {
+	info, err := os.Stat(path) // before opening, which would hang on a named pipe
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("%s is not a regular file", path)
+	}
+	if runtime.GOOS != "windows" && info.Mode().Perm()&0o002 != 0 {
+		return nil, fmt.Errorf("%s can be written by every user (%v): chmod o-w it", path, info.Mode().Perm())
+	}
+	file, err := os.Open(path) //nolint:gosec // G304: the operator names the file, that is the purpose
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close() //nolint:errcheck // opened for reading: nothing is lost
+	data, err := io.ReadAll(io.LimitReader(file, maxFileBytes+1))
+	if err != nil {
+		return nil, err
+	}
+	if len(data) > maxFileBytes {
+		return nil, fmt.Errorf("%s is larger than %d bytes", path, maxFileBytes)
+	}
+	return data, nil
+}
+
+// parseFile reads the keys of candela.toml. The keys are flat: a table is an
+// unknown key.
+func (l *loader) parseFile(path string, data []byte) []given {
+	var doc map[string]any
+	if _, err := toml.Decode(string(data), &doc); err != nil {
+		l.refuse(refused(path, "%s: %s", path, strings.TrimPrefix(err.Error(), "toml: ")))
+		return nil
+	}
+	keys := make([]string, 0, len(doc))
+	for key := range doc {
+		keys = append(keys, key)
+	}
+	slices.Sort(keys) // a map has no order; the problems need one
+	values := make([]given, 0, len(keys))
+	for _, key := range keys {
+		if g, ok := l.readKey(path, key, doc[key]); ok {
+			values = append(values, g)
+		}
+	}
+	return values
+}
+
+func (l *loader) readKey(path, key string, raw any) (given, bool) {
+	s := l.find(func(s Setting) bool { return s.Key() == key })
+	if s.Name == "" {
+		l.refuse(unknown("key in "+path, key, l.fileKeys()))
+		return given{}, false
+	}
+	if s.Sources&FromFile == 0 {
+		l.refuse(refused(key, "%s: %s cannot stand in the file: use %s", path, key, s.Env()))
+		return given{}, false
+	}
+	label := path + ": " + key
+	field := s.bind(l.config)
+	text, ok := tomlText(field.shape(), raw)
+	if !ok {
+		l.bad[s.Name] = true
+		l.refuse(fault.Field(label, fmt.Sprint(raw), shapeNames()[field.shape()]+", "+field.allowed()))
+		return given{}, false
+	}
+	return given{s, text, label}, true
+}
+
+func (l *loader) fileKeys() []string {
+	keys := make([]string, 0, len(l.table))
+	for _, s := range l.table {
+		if s.Sources&FromFile != 0 {
+			keys = append(keys, s.Key())
+		}
+	}
+	return keys
+}
+
+func shapeNames() [4]string {
+	return [...]string{
+		shapeString: "a string",
+		shapeBool:   "a boolean",
+		shapeInt:    "an integer",
+		shapeList:   "an array of strings",
+	}
+}
+
+// tomlText writes a TOML value as a flag would be written, and refuses a value
+// of another type: port = "9315" is a slip, not a port.
+func tomlText(want shape, raw any) (string, bool) {
+	switch v := raw.(type) {
+	case string:
+		return v, want == shapeString
+	case bool:
+		return strconv.FormatBool(v), want == shapeBool
+	case int64:
+		return strconv.FormatInt(v, 10), want == shapeInt || want == shapeBool
+	case []any:
+		return joinList(v, want)
+	}
+	return "", false
+}
+
+// joinList refuses an item with a comma, which would become two.
+func joinList(raw []any, want shape) (string, bool) {
+	items := make([]string, 0, len(raw))
+	for _, r := range raw {
+		item, ok := r.(string)
+		if !ok || strings.Contains(item, ",") || strings.TrimSpace(item) == "" {
+			return "", false
+		}
+		items = append(items, item)
+	}
+	return strings.Join(items, ","), want == shapeList
+}

@@ -1,0 +1,253 @@
+package config
+
+import (
+	"path/filepath"
+	"runtime"
+	"strings"
+
+	"candela/internal/fault"
+)
+
+// FileName is the name of the configuration file in the state directory.
+const FileName = "candela.toml"
+
+// Input is everything a configuration is made of besides candela.toml.
+type Input struct {
+	Args    []string // flags, without the program's name and the command
+	Environ []string // as os.Environ returns it
+
+	// Inspect loads a configuration to look at it: a flag may then belong to
+	// a mode that was not asked for.
+	Inspect bool
+}
+
+// Error holds every problem of a configuration, in the order flags,
+// environment, file, combinations. Each is a *fault.Error of kind Invalid.
+type Error struct {
+	Problems []error
+}
+
+// Error returns one problem per line.
+func (e *Error) Error() string {
+	lines := make([]string, 0, len(e.Problems))
+	for _, p := range e.Problems {
+		lines = append(lines, p.Error())
+	}
+	return strings.Join(lines, "\n")
+}
+
+// Unwrap returns the problems.
+func (e *Error) Unwrap() []error { return e.Problems }
+
+// given is a value that some source holds for a setting.
+type given struct {
+	setting Setting
+	text    string
+	origin  string // the flag, variable or key, as messages name it
+}
+
+// loader gathers values and problems. One goroutine only.
+type loader struct {
+	table    []Setting
+	config   *Config
+	bad      map[string]bool // settings with a malformed value in some source
+	problems []error
+}
+
+// Load reads all sources and returns the checked configuration, or an *Error
+// that lists every problem found.
+func Load(in Input) (*Config, error) {
+	l := &loader{
+		table:  Settings(),
+		config: &Config{userHome: userHome(in.Environ), origins: make(map[string]string)},
+		bad:    make(map[string]bool),
+	}
+	l.setDefaults()
+	flags := l.parseArgs(in.Args)
+	values := append(l.parseEnviron(in.Environ), flags...)
+	l.applyHome(values)
+	l.applyAll(append(l.openFile(), values...))
+	l.derive()
+	l.implyServe()
+	if !in.Inspect {
+		l.refuseIdle(flags)
+	}
+	l.checkRules()
+	l.loadPassword()
+	if len(l.problems) > 0 {
+		return nil, &Error{l.problems}
+	}
+	return l.config, nil
+}
+
+// userHome returns what the environment calls the user's home directory, or "".
+func userHome(environ []string) string {
+	name := "HOME"
+	if runtime.GOOS == "windows" {
+		name = "USERPROFILE"
+	}
+	home := ""
+	for _, entry := range environ {
+		if key, text, _ := strings.Cut(entry, "="); key == name {
+			home = text
+		}
+	}
+	return home
+}
+
+func (l *loader) refuse(problem error) { l.problems = append(l.problems, problem) }
+
+func (l *loader) setDefaults() {
+	for _, s := range l.table {
+		if s.Default == "" || s.derive != nil {
+			continue
+		}
+		if !s.bind(l.config).set(s.Default) {
+			panic("config: the default of " + s.Name + " is not allowed")
+		}
+	}
+}
+
+// applyHome settles the state directory first, because the file lies in it.
+func (l *loader) applyHome(values []given) {
+	for _, g := range values {
+		if g.setting.Name == "home" {
+			l.apply(g)
+		}
+	}
+	if l.config.Home == "" && !l.bad["home"] {
+		l.deriveOne(l.find(func(s Setting) bool { return s.Name == "home" }))
+	}
+}
+
+func (l *loader) applyAll(values []given) {
+	for _, g := range values {
+		if g.setting.Name != "home" {
+			l.apply(g)
+		}
+	}
+}
+
+// apply sets one value. The stronger source comes later and so wins.
+func (l *loader) apply(g given) {
+	field := g.setting.bind(l.config)
+	if field.set(g.text) {
+		l.config.origins[g.setting.Name] = g.origin
+		return
+	}
+	l.bad[g.setting.Name] = true
+	var near []string
+	if c, ok := field.(choiceValue); ok {
+		near = fault.Nearest(g.text, c.from)
+	}
+	l.refuse(fault.Field(g.origin, g.text, field.allowed(), near...))
+}
+
+func (l *loader) derive() {
+	for _, s := range l.table {
+		if _, ok := l.config.origins[s.Name]; !ok && s.derive != nil && s.Name != "home" && !l.bad[s.Name] {
+			l.deriveOne(s)
+		}
+	}
+}
+
+func (l *loader) deriveOne(s Setting) {
+	field, text := s.bind(l.config), s.derive(l.config)
+	if !field.set(text) {
+		l.bad[s.Name] = true
+		l.refuse(fault.Field(s.Title(), text, field.allowed()))
+	}
+}
+
+// implyServe makes --trade alone mean --serve --trade.
+func (l *loader) implyServe() {
+	c := l.config
+	if c.Trade && !c.MCP && !c.Serve && !l.bad["mcp"] && !l.bad["serve"] {
+		c.Serve = true
+		c.origins["serve"] = "implied by --trade"
+	}
+}
+
+// refuseIdle refuses flags without effect in this mode: whoever typed one
+// expects something of it, such as --port without --serve. Variables and the
+// file may hold settings of several modes.
+func (l *loader) refuseIdle(flags []given) {
+	if l.bad["mcp"] || l.bad["serve"] || l.bad["trade"] {
+		return
+	}
+	mode := l.config.Mode()
+	for _, g := range flags {
+		if s := g.setting; s.Modes&mode == 0 {
+			l.refuse(refused(s.Name, "%s has no effect in this mode (%s): it belongs to %s", s.Flag(), mode, modeNames(s.Modes)))
+		}
+	}
+}
+
+func modeNames(modes Mode) string {
+	var names []string
+	for _, m := range []Mode{ModeChart, ModeMCP, ModeServe} {
+		if modes&m != 0 {
+			names = append(names, m.String())
+		}
+	}
+	return strings.Join(names, ", ")
+}
+
+func (l *loader) checkRules() {
+	for _, r := range rules() {
+		if r.modes&l.config.Mode() == 0 || l.anyBad(r.reads) {
+			continue
+		}
+		if err := r.check(l.config); err != nil {
+			l.refuse(err)
+		}
+	}
+}
+
+func (l *loader) anyBad(names []string) bool {
+	for _, name := range names {
+		if l.bad[name] {
+			return true
+		}
+	}
+	return false
+}
+
+// loadPassword reads the passphrase where the server will want it.
+func (l *loader) loadPassword() {
+	c := l.config
+	path := c.OAuth.OwnerPasswordFile
+	if path == "" || c.Mode()&ModeServe == 0 || !c.OAuth.OwnerPassword.IsZero() {
+		return
+	}
+	secret, err := readSecretFile(path)
+	if err != nil {
+		l.refuse(refused("owner-password-file", "%s: %s", c.origins["owner-password-file"], err))
+		return
+	}
+	c.OAuth.OwnerPassword = secret
+	c.origins["owner-password"] = path
+}
+
+// find returns the first setting that matches, or the zero Setting.
+func (l *loader) find(match func(Setting) bool) Setting {
+	for _, s := range l.table {
+		if match(s) {
+			return s
+		}
+	}
+	return Setting{}
+}
+
+func (l *loader) openFile() []given {
+	if l.bad["home"] {
+		return nil
+	}
+	path := filepath.Join(l.config.Home, FileName)
+	data, err := readConfigFile(path)
+	if err != nil {
+		l.refuse(refused("home", "%s", err))
+		return nil
+	}
+	return l.parseFile(path, data)
+}

@@ -1,0 +1,94 @@
+package config
+
+import (
+	"fmt"
+	"net/url"
+
+	"candela/internal/fault"
+)
+
+// rule ties settings together. It is checked only in its modes, and only when
+// each setting it reads was itself well formed: one mistake gives one message.
+type rule struct {
+	modes Mode
+	reads []string // Setting.Name
+	check func(*Config) error
+}
+
+func rules() []rule {
+	return []rule{
+		{everyMode, []string{"mcp", "serve"}, oneMode},
+		{ModeServe, []string{"listen", "base-url", "port"}, publicNeedsHTTPS},
+		{ModeServe, []string{"oauth-auto-approve", "listen", "base-url"}, autoApproveStaysLocal},
+		{ModeServe, []string{"admin-listen", "listen", "port"}, adminApart},
+		{ModeServe, []string{"owner-password", "owner-password-file"}, onePassword},
+	}
+}
+
+func refused(field, format string, args ...any) *fault.Error {
+	return &fault.Error{
+		Kind: fault.Invalid, Code: "refused", Field: field,
+		Message: fmt.Sprintf(format, args...),
+	}
+}
+
+func oneMode(c *Config) error {
+	if !c.MCP || !c.Serve {
+		return nil
+	}
+	return refused("mcp", "--mcp (%s) and --serve (%s) exclude each other: stdout carries one protocol, a port another",
+		c.origins["mcp"], c.origins["serve"])
+}
+
+// publicNeedsHTTPS refuses a listener that others can reach unless clients come
+// through TLS: the owner's passphrase and every token would cross the network in
+// the clear.
+func publicNeedsHTTPS(c *Config) error {
+	if c.HTTP.Listen.IsLoopback() || baseScheme(c) == "https" {
+		return nil
+	}
+	return refused("listen", "--listen %s can be reached from other machines and needs --base-url with https "+
+		"(the address of the TLS proxy in front of it), but the base URL is %s", c.HTTP.Listen, c.HTTP.BaseURL)
+}
+
+func autoApproveStaysLocal(c *Config) error {
+	if !c.OAuth.AutoApprove {
+		return nil
+	}
+	u, err := url.Parse(c.HTTP.BaseURL)
+	if err == nil && loopbackHost(u.Hostname()) && c.HTTP.Listen.IsLoopback() {
+		return nil
+	}
+	return refused("oauth-auto-approve", "--oauth-auto-approve lets anyone who reaches the server in, so listener and base URL "+
+		"must both be loopback, but they are %s and %s", c.HTTP.Listen, c.HTTP.BaseURL)
+}
+
+// adminApart keeps health and metrics off the public port. An unspecified
+// address takes the port on every other one.
+func adminApart(c *Config) error {
+	admin, main := c.HTTP.AdminListen, c.HTTP.Address()
+	if !admin.IsValid() || admin.Port() != main.Port() {
+		return nil
+	}
+	if admin.Addr() != main.Addr() && !admin.Addr().IsUnspecified() && !main.Addr().IsUnspecified() {
+		return nil
+	}
+	return refused("admin-listen", "--admin-listen %s clashes with the server's own address %s: choose another port", admin, main)
+}
+
+// onePassword refuses two passphrases: it must be plain which one counts.
+func onePassword(c *Config) error {
+	if c.OAuth.OwnerPasswordFile == "" || c.OAuth.OwnerPassword.IsZero() {
+		return nil
+	}
+	return refused("owner-password-file", "both CANDELA_OWNER_PASSWORD and --owner-password-file (%s) are set: remove one",
+		c.origins["owner-password-file"])
+}
+
+func baseScheme(c *Config) string {
+	u, err := url.Parse(c.HTTP.BaseURL)
+	if err != nil {
+		return ""
+	}
+	return u.Scheme
+}

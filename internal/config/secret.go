@@ -1,0 +1,42 @@
+package config
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"log/slog"
+)
+
+// Secret is a text that must not be shown. Everything that prints, logs or
+// marshals it writes a digest prefix; only Reveal returns the text.
+type Secret struct {
+	text string
+}
+
+// NewSecret wraps text.
+func NewSecret(text string) Secret { return Secret{text} }
+
+// Reveal returns the text, for the one place that compares or signs with it.
+func (s Secret) Reveal() string { return s.text }
+
+// IsZero reports whether there is no secret.
+func (s Secret) IsZero() bool { return s.text == "" }
+
+// String returns the start of the SHA-256 digest, or "" for no secret. Sixteen
+// bits tell an operator whether two places hold the same secret. More would let
+// a reader of the log check guesses of a weak passphrase one by one.
+func (s Secret) String() string {
+	if s.IsZero() {
+		return ""
+	}
+	sum := sha256.Sum256([]byte(s.text))
+	return "sha256:" + hex.EncodeToString(sum[:2])
+}
+
+// GoString keeps %#v from reaching the text.
+func (s Secret) GoString() string { return "config.Secret(" + s.String() + ")" }
+
+// LogValue returns what String returns.
+func (s Secret) LogValue() slog.Value { return slog.StringValue(s.String()) }
+
+// MarshalText returns what String returns.
+func (s Secret) MarshalText() ([]byte, error) { return []byte(s.String()), nil }

@@ -1,0 +1,215 @@
+package config
+
+import (
+	"strconv"
+	"strings"
+)
+
+// Sources says where a setting may be given.
+type Sources uint8
+
+// The sources, weakest first.
+const (
+	FromFile Sources = 1 << iota
+	FromEnv
+	FromFlag
+
+	anywhere = FromFile | FromEnv | FromFlag
+)
+
+// Setting is one line of the table.
+type Setting struct {
+	Name    string  // the flag without its dashes; the other names follow from it
+	Group   string  // the heading it stands under in --help
+	Arg     string  // what stands for the value in --help, "" for a boolean
+	Default string  // as a user would write it; only shown when derive is set
+	Doc     string  // one line
+	Modes   Mode    // where it has an effect
+	Sources Sources // where it may be given
+
+	bind   func(*Config) value
+	derive func(*Config) string // computes the default from the settings above it
+}
+
+// Flag returns the flag, such as "--base-url".
+func (s Setting) Flag() string { return "--" + s.Name }
+
+// Env returns the environment variable, such as "CANDELA_BASE_URL".
+func (s Setting) Env() string {
+	return envPrefix + strings.ToUpper(strings.ReplaceAll(s.Name, "-", "_"))
+}
+
+// Key returns the key in candela.toml, such as "base_url".
+func (s Setting) Key() string { return strings.ReplaceAll(s.Name, "-", "_") }
+
+// Title returns the flag, or the variable of a setting that has no flag.
+func (s Setting) Title() string {
+	if s.Sources&FromFlag == 0 {
+		return s.Env()
+	}
+	return s.Flag()
+}
+
+// isBool reports whether the flag may stand without a value.
+func (s Setting) isBool() bool { return s.Arg == "" }
+
+// The headings of --help.
+const (
+	groupMode  = "Mode"
+	groupChart = "One chart (neither --mcp nor --serve)"
+	groupData  = "Market data"
+	groupHTTP  = "HTTP server (--serve)"
+	groupOAuth = "Authorization (--serve)"
+	groupRun   = "State and logs"
+)
+
+const anyService = ModeMCP | ModeServe
+
+// Settings returns the table. The order is the order of --help, and a derived
+// default may use only settings above it.
+func Settings() []Setting {
+	return []Setting{
+		{
+			Name: "mcp", Group: groupMode, Default: "false", Modes: everyMode, Sources: anywhere,
+			Doc:  "speak MCP on stdin and stdout",
+			bind: func(c *Config) value { return boolValue{&c.MCP} },
+		},
+		{
+			Name: "serve", Group: groupMode, Default: "false", Modes: everyMode, Sources: anywhere,
+			Doc:  "speak MCP over HTTP, with OAuth",
+			bind: func(c *Config) value { return boolValue{&c.Serve} },
+		},
+		{
+			Name: "trade", Group: groupMode, Default: "false", Modes: anyService, Sources: anywhere,
+			Doc:  "run the trading engine; without --mcp it means --serve --trade",
+			bind: func(c *Config) value { return boolValue{&c.Trade} },
+		},
+
+		{
+			Name: "symbol", Group: groupChart, Arg: "SYMBOL", Modes: ModeChart, Sources: anywhere,
+			Doc:  "what to draw, such as BTCUSDT or csv:AAPL; none draws synthetic sample data",
+			bind: func(c *Config) value { return symbolValue{&c.Chart.Symbol} },
+		},
+		{
+			Name: "interval", Group: groupChart, Arg: "INTERVAL", Default: "4h", Modes: ModeChart, Sources: anywhere,
+			Doc:  "length of a bar, 1m to 1M",
+			bind: func(c *Config) value { return intervalValue{&c.Chart.Interval} },
+		},
+		{
+			Name: "indicators", Group: groupChart, Arg: "LIST", Default: "ema_stack,cipher_b,macd", Modes: ModeChart, Sources: anywhere,
+			Doc:  "names separated by commas",
+			bind: func(c *Config) value { return namesValue{&c.Chart.Indicators} },
+		},
+		{
+			Name: "bars", Group: groupChart, Arg: "N", Default: "200", Modes: ModeChart, Sources: anywhere,
+			Doc:  "how many bars to draw, 1 to 5000",
+			bind: func(c *Config) value { return intValue{&c.Chart.Bars, 1, 5000} },
+		},
+		{
+			Name: "width", Group: groupChart, Arg: "PIXELS", Default: "1440", Modes: ModeChart, Sources: anywhere,
+			Doc:  "width of the picture, 200 to 4096",
+			bind: func(c *Config) value { return intValue{&c.Chart.Width, 200, 4096} },
+		},
+		{
+			Name: "height", Group: groupChart, Arg: "PIXELS", Default: "810", Modes: ModeChart, Sources: anywhere,
+			Doc:  "height of the picture, 200 to 4096",
+			bind: func(c *Config) value { return intValue{&c.Chart.Height, 200, 4096} },
+		},
+		{
+			Name: "theme", Group: groupChart, Arg: "THEME", Default: "dark", Modes: ModeChart, Sources: anywhere,
+			Doc:  "dark or light",
+			bind: func(c *Config) value { return choiceValue{&c.Chart.Theme, []string{"dark", "light"}} },
+		},
+		{
+			Name: "scale", Group: groupChart, Arg: "N", Default: "1", Modes: ModeChart, Sources: anywhere,
+			Doc:  "pixels per point, 1 to 3, for dense screens",
+			bind: func(c *Config) value { return intValue{&c.Chart.Scale, 1, 3} },
+		},
+		{
+			Name: "log-scale", Group: groupChart, Default: "false", Modes: ModeChart, Sources: anywhere,
+			Doc:  "draw prices on a logarithmic axis",
+			bind: func(c *Config) value { return boolValue{&c.Chart.LogScale} },
+		},
+		{
+			Name: "output", Group: groupChart, Arg: "FILE", Default: "chart.png", Modes: ModeChart, Sources: anywhere,
+			Doc:  "where the PNG goes; - is stdout",
+			bind: func(c *Config) value { return pathValue{&c.Chart.Output, c.userHome, required} },
+		},
+
+		{
+			Name: "csv-dir", Group: groupData, Arg: "FOLDER", Modes: everyMode, Sources: anywhere,
+			Doc:  "folder of SYMBOL_INTERVAL.csv files to read bars from",
+			bind: func(c *Config) value { return pathValue{&c.CSVDir, c.userHome, optional} },
+		},
+
+		{
+			Name: "port", Group: groupHTTP, Arg: "N", Default: "9315", Modes: ModeServe, Sources: anywhere,
+			Doc:  "port to listen on",
+			bind: func(c *Config) value { return intValue{&c.HTTP.Port, 1, 65535} },
+		},
+		{
+			Name: "listen", Group: groupHTTP, Arg: "ADDRESS", Default: "127.0.0.1", Modes: ModeServe, Sources: anywhere,
+			Doc:  "IP address to listen on; one that is not loopback needs an https base URL",
+			bind: func(c *Config) value { return addrValue{&c.HTTP.Listen} },
+		},
+		{
+			Name: "base-url", Group: groupHTTP, Arg: "URL", Default: "http://localhost:<port>", Modes: ModeServe, Sources: anywhere,
+			Doc:    "what clients call the server; http only on loopback",
+			bind:   func(c *Config) value { return baseURLValue{&c.HTTP.BaseURL} },
+			derive: func(c *Config) string { return "http://localhost:" + strconv.Itoa(c.HTTP.Port) },
+		},
+		{
+			Name: "admin-listen", Group: groupHTTP, Arg: "ADDRESS:PORT", Modes: ModeServe, Sources: anywhere,
+			Doc:  "second listener for health and metrics, without authorization; off when not given",
+			bind: func(c *Config) value { return addrPortValue{&c.HTTP.AdminListen} },
+		},
+		{
+			Name: "trusted-proxies", Group: groupHTTP, Arg: "LIST", Modes: ModeServe, Sources: anywhere,
+			Doc:  "addresses or prefixes whose X-Forwarded-For counts for rate limits",
+			bind: func(c *Config) value { return prefixesValue{&c.HTTP.TrustedProxies} },
+		},
+		{
+			Name: "allowed-origins", Group: groupHTTP, Arg: "LIST", Modes: ModeServe, Sources: anywhere,
+			Doc:  "browser origins that may call /mcp besides the base URL and loopback",
+			bind: func(c *Config) value { return originsValue{&c.HTTP.AllowedOrigins} },
+		},
+
+		{
+			Name: "owner-password-file", Group: groupOAuth, Arg: "FILE", Modes: ModeServe, Sources: anywhere,
+			Doc:  "file with the passphrase that approves clients, plain or as an argon2id hash",
+			bind: func(c *Config) value { return pathValue{&c.OAuth.OwnerPasswordFile, c.userHome, optional} },
+		},
+		{
+			Name: "owner-password", Group: groupOAuth, Arg: "TEXT", Modes: ModeServe, Sources: FromEnv,
+			Doc:  "the passphrase itself; with neither, one is made up and printed at start",
+			bind: func(c *Config) value { return secretValue{&c.OAuth.OwnerPassword} },
+		},
+		{
+			Name: "oauth-auto-approve", Group: groupOAuth, Default: "false", Modes: ModeServe, Sources: anywhere,
+			Doc:  "approve every client; refused unless listener and base URL are loopback",
+			bind: func(c *Config) value { return boolValue{&c.OAuth.AutoApprove} },
+		},
+
+		{
+			Name: "home", Group: groupRun, Arg: "FOLDER", Default: "~/.candela", Modes: everyMode, Sources: FromFlag | FromEnv,
+			Doc:    "state directory; candela.toml is read from it",
+			bind:   func(c *Config) value { return homeValue{pathValue{&c.Home, c.userHome, required}} },
+			derive: func(*Config) string { return "~/.candela" },
+		},
+		{
+			Name: "log-level", Group: groupRun, Arg: "LEVEL", Default: "info", Modes: everyMode, Sources: anywhere,
+			Doc:  "debug, info, warn or error",
+			bind: func(c *Config) value { return levelValue{&c.Log.Level} },
+		},
+		{
+			Name: "log-format", Group: groupRun, Arg: "FORMAT", Default: "text", Modes: everyMode, Sources: anywhere,
+			Doc:  "text or json; the log goes to stderr",
+			bind: func(c *Config) value { return choiceValue{&c.Log.Format, []string{"text", "json"}} },
+		},
+		{
+			Name: "shutdown-timeout", Group: groupRun, Arg: "DURATION", Default: "10s", Modes: anyService, Sources: anywhere,
+			Doc:  "how long a graceful stop may take, 1s to 5m",
+			bind: func(c *Config) value { return durationValue{&c.ShutdownTimeout} },
+		},
+	}
+}
