@@ -1,0 +1,23 @@
+import { ta as talib, hlc } from '../lib/talib.mjs';
+import { ti } from '../lib/tulip.mjs';
+import { ta as oak } from '../lib/oak.mjs';
+import { pine } from '../lib/pine.mjs';
+
+export default {
+  indicator: 'cci',
+  variants: [{ period: 20 }, { period: 7 }],
+  oracles: {
+    talib: {
+      run: (b, p) => ({ CCI: talib('CCI', hlc(b), { optInTimePeriod: p.period }).outReal }),
+      skip: { flat: 'gives 0 where nothing deviates' },
+    },
+    tulip: {
+      note: 'begins later',
+      run: (b, p) => ({ CCI: ti('cci', [b.high, b.low, b.close], [p.period])[0] }),
+      from: (p) => 2 * p.period - 2,
+      skip: { flat: 'divides 0 by 0 where nothing deviates' },
+    },
+    oak: { run: (b, p) => ({ CCI: oak.cci(b.hlc3, p.period) }) },
+    pine: { run: (b, p) => pine(b, `plot(ta.cci(hlc3, ${p.period}), "CCI")`) },
+  },
+};

@@ -1,0 +1,36 @@
+import { real } from '../lib/talib.mjs';
+import { ti } from '../lib/tulip.mjs';
+import { ta as oak, each } from '../lib/oak.mjs';
+import { pine } from '../lib/pine.mjs';
+
+const bands = (mid, atr, k) => ({
+  'KC Upper': each((m, a) => m + k * a, mid, atr),
+  'KC Mid': mid,
+  'KC Lower': each((m, a) => m - k * a, mid, atr),
+});
+
+export default {
+  indicator: 'keltner',
+  variants: [
+    { period: 20, multiplier: 1.5, atr_length: 10 },
+    { period: 8, multiplier: 2, atr_length: 14 },
+  ],
+  oracles: {
+    tulip: {
+      note: "TA-Lib's EMA with Tulip's ATR: Tulip's own EMA begins at the first close",
+      run: (b, p) => bands(real('EMA', b.close, p.period), ti('atr', [b.high, b.low, b.close], [p.atr_length])[0], p.multiplier),
+    },
+    oak: { run: (b, p) => bands(oak.ema(b.close, p.period), oak.atr(p.atr_length, b.high, b.low, b.close), p.multiplier) },
+    pine: {
+      run: (b, p) =>
+        pine(
+          b,
+          `mid = ta.ema(close, ${p.period})
+width = ${p.multiplier} * ta.atr(${p.atr_length})
+plot(mid + width, "KC Upper")
+plot(mid, "KC Mid")
+plot(mid - width, "KC Lower")`,
+        ),
+    },
+  },
+};

@@ -1,0 +1,15 @@
+import { ta as talib, hlc } from '../lib/talib.mjs';
+import { ti } from '../lib/tulip.mjs';
+import { ta as oak } from '../lib/oak.mjs';
+import { pine } from '../lib/pine.mjs';
+
+export default {
+  indicator: 'williams_r',
+  variants: [{ period: 14 }, { period: 5 }],
+  oracles: {
+    talib: { run: (b, p) => ({ '%R': talib('WILLR', hlc(b), { optInTimePeriod: p.period }).outReal }) },
+    tulip: { run: (b, p) => ({ '%R': ti('willr', [b.high, b.low, b.close], [p.period])[0] }) },
+    oak: { run: (b, p) => ({ '%R': oak.wpr(b.high, b.low, b.close, p.period) }) },
+    pine: { run: (b, p) => pine(b, `plot(ta.wpr(${p.period}), "%R")`) },
+  },
+};
