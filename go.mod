@@ -8,6 +8,7 @@ require (
 	github.com/google/go-cmp v0.7.0
 	github.com/klauspost/compress v1.20.3
 	golang.org/x/image v0.47.0
+	pgregory.net/rapid v1.3.0
 )
 
 require golang.org/x/text v0.43.0 // indirect

@@ -5,7 +5,13 @@ package market
 import (
 	"fmt"
 	"math"
-	"time"
+	"slices"
+)
+
+// The open times a bar may have: the years 1 to 9999, which RFC 3339 can write.
+const (
+	minTime = -62135596800
+	maxTime = 253402300799
 )
 
 // Bar is one period of trading. T is the period's open in unix seconds UTC.
@@ -85,13 +91,32 @@ func (b *Bars) Slice(from, to int) Bars {
 	return s
 }
 
-// Tail returns the last n bars, or all of them when there are fewer.
-func (b *Bars) Tail(n int) Bars { return b.Slice(max(0, b.Len()-n), b.Len()) }
+// Tail returns the last n bars, or all of them when there are fewer. It shares
+// b's memory.
+func (b *Bars) Tail(n int) Bars { return b.Slice(max(0, b.Len()-max(0, n)), b.Len()) }
 
-// Check returns what is wrong with the bar, or nil: every price finite and
-// positive-range, low at or below open and close, high at or above them, volume
-// finite and not negative. Prices may be zero or negative: spreads and some
-// futures trade there.
+// Search returns the index of the first bar that opens at or after t, or Len
+// when there is none. Open times must ascend.
+func (b *Bars) Search(t int64) int {
+	i, _ := slices.BinarySearch(b.T, t)
+	return i
+}
+
+// Equal reports whether two bars tell the same, an unknown taker-buy volume
+// being equal to another unknown one.
+func (b Bar) Equal(other Bar) bool {
+	unknown := math.IsNaN(b.TakerBuy) && math.IsNaN(other.TakerBuy)
+	if unknown {
+		b.TakerBuy, other.TakerBuy = 0, 0
+	}
+	return b == other
+}
+
+// Check returns what is wrong with the bar, or nil. Every number must be finite,
+// low at or below open and close, high at or above them, volume not negative and
+// taker-buy volume within it or unknown. Prices may be zero or negative: spreads
+// and some futures trade there. An open time outside the years 1 to 9999 is
+// refused because it is not in seconds: milliseconds are the usual slip.
 func (b Bar) Check() error {
 	for _, f := range [...]struct {
 		name  string
@@ -102,6 +127,8 @@ func (b Bar) Check() error {
 		}
 	}
 	switch {
+	case b.T < minTime || b.T > maxTime:
+		return fmt.Errorf("bar %d: open time is not in unix seconds", b.T)
 	case b.L > min(b.O, b.C):
 		return b.wrong("low %v is above open %v or close %v", b.L, b.O, b.C)
 	case b.H < max(b.O, b.C):
@@ -115,7 +142,7 @@ func (b Bar) Check() error {
 }
 
 func (b Bar) wrong(format string, args ...any) error {
-	return fmt.Errorf("bar %s: %s", time.Unix(b.T, 0).UTC().Format(time.RFC3339), fmt.Sprintf(format, args...))
+	return fmt.Errorf("bar %s: %s", stamp(b.T), fmt.Sprintf(format, args...))
 }
 
 // Check returns the first thing that is wrong with the bars: columns of unequal
@@ -138,7 +165,7 @@ func (b *Bars) Check() error {
 			return err
 		}
 		if i > 0 && b.T[i] <= b.T[i-1] {
-			return bar.wrong("does not come after the bar before it (%s)", time.Unix(b.T[i-1], 0).UTC().Format(time.RFC3339))
+			return disorder(b.T[i-1], b.T[i])
 		}
 	}
 	return nil

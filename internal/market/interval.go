@@ -69,7 +69,7 @@ var intervals = [...]struct {
 func Intervals() []Interval {
 	all := make([]Interval, 0, len(intervals)-1)
 	for i := range intervals[1:] {
-		all = append(all, Interval(i+1)) //nolint:gosec // the table has 16 entries
+		all = append(all, Interval(i+1))
 	}
 	return all
 }
@@ -107,26 +107,19 @@ func (i Interval) Duration() time.Duration { return time.Duration(i.Seconds()) *
 
 // ParseInterval reads every spelling clients are known to use: "15", "15m",
 // "15min", "60", "1h", "1hr", "1D", "1wk", "1W", "1mo", "1M". A lone capital M
-// is a month and never a minute.
+// is a month and never a minute. A unit without a number counts one.
 func ParseInterval(s string) (Interval, error) {
 	text := strings.TrimSpace(s)
-	digits := strings.IndexFunc(text, func(r rune) bool { return r < '0' || r > '9' })
-	if digits < 0 {
-		digits = len(text)
-	}
-	count, unit := text[:digits], strings.TrimSpace(text[digits:])
+	unit := strings.TrimLeft(text, "0123456789")
 	n := 1
-	if count != "" {
+	if count := text[:len(text)-len(unit)]; count != "" {
 		var err error
-		if n, err = strconv.Atoi(count); err != nil || n == 0 {
+		if n, err = strconv.Atoi(count); err != nil {
 			return 0, wrongInterval(s)
 		}
 	}
-	if text == "" {
-		return 0, wrongInterval(s)
-	}
-	iv, ok := intervalOf(n, unit)
-	if !ok {
+	iv, ok := intervalOf(n, strings.TrimSpace(unit))
+	if !ok || text == "" {
 		return 0, wrongInterval(s)
 	}
 	return iv, nil
@@ -135,30 +128,26 @@ func ParseInterval(s string) (Interval, error) {
 // intervalOf finds the interval of n units. A bare number counts minutes, as on
 // TradingView.
 func intervalOf(n int, unit string) (Interval, bool) {
-	var each int64
-	switch {
-	case unit == "M":
+	if unit == "M" {
 		return Month1, n == 1
-	case unit == "" || unit == "m":
+	}
+	var each int64
+	switch asciiLower(unit) {
+	case "mo", "mon", "mth", "month", "months", "monthly":
+		return Month1, n == 1
+	case "", "m", "min", "mins", "minute", "minutes":
 		each = minute
+	case "h", "hr", "hrs", "hour", "hours", "hourly":
+		each = hour
+	case "d", "day", "days", "daily":
+		each = day
+	case "w", "wk", "wks", "week", "weeks", "weekly":
+		each = week
 	default:
-		switch strings.ToLower(unit) {
-		case "mo", "mon", "mth", "month", "months", "monthly":
-			return Month1, n == 1
-		case "min", "mins", "minute", "minutes":
-			each = minute
-		case "h", "hr", "hrs", "hour", "hours", "hourly":
-			each = hour
-		case "d", "day", "days", "daily":
-			each = day
-		case "w", "wk", "wks", "week", "weeks", "weekly":
-			each = week
-		default:
-			return 0, false
-		}
+		return 0, false
 	}
 	if n > week/minute {
-		return 0, false
+		return 0, false // before the product below can overflow
 	}
 	for i := Minute1; i < Month1; i++ {
 		if intervals[i].seconds == int64(n)*each {
@@ -166,6 +155,17 @@ func intervalOf(n int, unit string) (Interval, bool) {
 		}
 	}
 	return 0, false
+}
+
+// asciiLower folds A to Z and nothing else: strings.ToLower would also take the
+// Kelvin sign for a k.
+func asciiLower(s string) string {
+	return strings.Map(func(r rune) rune {
+		if 'A' <= r && r <= 'Z' {
+			return r + 'a' - 'A'
+		}
+		return r
+	}, s)
 }
 
 func wrongInterval(s string) error {

@@ -7,10 +7,16 @@ import (
 	"candela/internal/fault"
 )
 
-const symbolAllowed = `1 to 40 characters of A-Z 0-9 . - = ^ / _, optionally "venue:" in front, such as BTCUSDT, AAPL, EURUSD=X, binance:BTCUSDT`
+const (
+	symbolAllowed  = `1 to 40 characters of A-Z 0-9 . - = ^ / _, optionally "venue:" in front, such as BTCUSDT, AAPL, EURUSD=X, ^GSPC, binance:BTCUSDT`
+	maxSymbolBytes = 40
+)
 
-//nolint:gochecknoglobals // compiled once, never written
-var symbolPattern = regexp.MustCompile(`^[A-Z0-9^][A-Z0-9.\-=^/_]*$`)
+// symbolPattern is matched before the case is folded, so that a letter outside
+// ASCII whose upper case is an ASCII letter cannot slip in as that letter. A
+// name starts with a letter or digit, or with the ^ of an index such as ^GSPC;
+// the colon ends the venue and stands nowhere else.
+var symbolPattern = regexp.MustCompile(`^(?:([A-Za-z0-9][A-Za-z0-9_\-]*):)?([A-Za-z0-9^][A-Za-z0-9.\-=^/_]*)$`)
 
 // Symbol names an instrument, with the venue when the user named one.
 // The zero value means "no symbol".
@@ -19,27 +25,15 @@ type Symbol struct {
 	Name  string // upper case, as the venue spells it
 }
 
-// ParseSymbol reads a symbol with an optional venue prefix. Case does not matter.
+// ParseSymbol reads a symbol with an optional venue prefix. Case does not matter
+// and white space around it is dropped.
 func ParseSymbol(s string) (Symbol, error) {
 	text := strings.TrimSpace(s)
-	venue, name, prefixed := strings.Cut(text, ":")
-	if !prefixed {
-		venue, name = "", text
-	}
-	sym := Symbol{Venue: strings.ToLower(venue), Name: strings.ToUpper(name)}
-	if len(text) > 40 || prefixed && !venueName(sym.Venue) || !symbolPattern.MatchString(sym.Name) {
+	parts := symbolPattern.FindStringSubmatch(text)
+	if parts == nil || len(text) > maxSymbolBytes {
 		return Symbol{}, fault.Field("symbol", s, symbolAllowed)
 	}
-	return sym, nil
-}
-
-func venueName(s string) bool {
-	for _, c := range s {
-		if (c < 'a' || c > 'z') && (c < '0' || c > '9') && c != '_' && c != '-' {
-			return false
-		}
-	}
-	return s != ""
+	return Symbol{Venue: strings.ToLower(parts[1]), Name: strings.ToUpper(parts[2])}, nil
 }
 
 // IsZero reports whether no symbol was named.
@@ -51,4 +45,21 @@ func (s Symbol) String() string {
 		return s.Name
 	}
 	return s.Venue + ":" + s.Name
+}
+
+// MarshalText writes what String returns; no symbol is the empty text.
+func (s Symbol) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+
+// UnmarshalText reads what ParseSymbol reads, and the empty text as no symbol.
+func (s *Symbol) UnmarshalText(text []byte) error {
+	if len(text) == 0 {
+		*s = Symbol{}
+		return nil
+	}
+	sym, err := ParseSymbol(string(text))
+	if err != nil {
+		return err
+	}
+	*s = sym
+	return nil
 }
