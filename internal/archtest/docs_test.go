@@ -1,0 +1,62 @@
+package archtest
+
+import (
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestLinksResolve follows every relative link of the documentation, so that a
+// file that moves takes the pages that speak of it along.
+func TestLinksResolve(t *testing.T) {
+	t.Parallel()
+	link := regexp.MustCompile(`\]\(([^)\s]+)\)`)
+	walk(t, func(name string, data []byte) {
+		if path.Ext(name) != ".md" {
+			return
+		}
+		for _, m := range link.FindAllStringSubmatch(string(data), -1) {
+			target, _, _ := strings.Cut(m[1], "#")
+			if target == "" || strings.Contains(target, "://") {
+				continue
+			}
+			if _, err := os.Stat(filepath.Join(root, path.Dir(name), target)); err != nil {
+				t.Errorf("%s links to %s, which is not there", name, m[1])
+			}
+		}
+	})
+}
+
+// TestToolsAreExplained compares the versions that .ci/run installs with the
+// table in docs/dependencies.md.
+func TestToolsAreExplained(t *testing.T) {
+	t.Parallel()
+	script, err := os.ReadFile(filepath.Join(root, ".ci", "run"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	page, err := os.ReadFile(filepath.Join(root, "docs", "dependencies.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, tools, _ := strings.Cut(string(page), "## Tools of the build")
+	installed := pairs(`(?m)^\s*need (\S+) (v\S+)$`, string(script))
+	explained := pairs("(?m)^\\| `([^`]+)` \\| (v\\S+) ", tools)
+	if len(installed) == 0 || !slices.Equal(installed, explained) {
+		t.Errorf(".ci/run installs %q, docs/dependencies.md explains %q", installed, explained)
+	}
+}
+
+// pairs returns the two groups of each match, joined by a space, in order.
+func pairs(pattern, text string) []string {
+	var found []string
+	for _, m := range regexp.MustCompile(pattern).FindAllStringSubmatch(text, -1) {
+		found = append(found, m[1]+" "+m[2])
+	}
+	slices.Sort(found)
+	return found
+}
