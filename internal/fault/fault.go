@@ -7,7 +7,9 @@ package fault
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"time"
+	"unicode/utf8"
 )
 
 // Kind says what a caller can do about an error.
@@ -97,8 +99,10 @@ func KindOf(err error) Kind {
 }
 
 // Field reports a wrong argument: its name, the value given and what is allowed.
-// The message is built from the three so that no caller forgets one of them.
+// The message is built from the three so that no caller forgets one of them. A
+// long value is cut: the client knows what it sent.
 func Field(field, value, allowed string, suggestions ...string) *Error {
+	value = clip(value)
 	message := fmt.Sprintf("%s: %q is not allowed; allowed: %s", field, value, allowed)
 	if len(suggestions) > 0 {
 		message += fmt.Sprintf("; did you mean %q?", suggestions[0])
@@ -125,4 +129,21 @@ func Unreachable(cause error, retryAfter time.Duration, format string, args ...a
 		Kind: Unavailable, Code: "unavailable", Message: fmt.Sprintf(format, args...),
 		Retryable: true, RetryAfter: retryAfter, Cause: cause,
 	}
+}
+
+// maxValueBytes bounds how much of a client's own value comes back to it and
+// into the log.
+const maxValueBytes = 120
+
+// clip returns s as valid UTF-8 of bounded length.
+func clip(s string) string {
+	s = strings.ToValidUTF8(s, "\uFFFD")
+	if len(s) <= maxValueBytes {
+		return s
+	}
+	end := maxValueBytes
+	for !utf8.RuneStart(s[end]) {
+		end--
+	}
+	return s[:end] + "..."
 }

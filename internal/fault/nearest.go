@@ -7,27 +7,38 @@ import (
 )
 
 // Nearest returns up to three of the known names that look like name, best
-// first, for "did you mean". It returns none when nothing is near enough:
-// a far-fetched suggestion misleads a model more than silence does.
+// first, for "did you mean". It returns none when nothing is near enough: a
+// far-fetched suggestion misleads a model more than silence does.
+//
+// Near is a name within one edit per three letters, or one that continues what
+// was typed, or that is at least the first half of it. Case and the separators
+// space, dash and underscore do not count.
 func Nearest(name string, known []string) []string {
 	type scored struct {
-		name     string
-		distance int
+		name             string
+		distance, length int
 	}
-	want := strings.ToLower(name)
+	want := plain(name)
+	if len(want) < 2 {
+		return nil // one letter is within one edit of every other
+	}
 	limit := max(1, len(want)/3)
 	var near []scored
 	for _, candidate := range known {
-		got := strings.ToLower(candidate)
+		got := plain(candidate)
 		d := editDistance(want, got)
-		if d > limit && len(want) >= 2 && (strings.HasPrefix(got, want) || strings.HasPrefix(want, got) && len(got) >= 2) {
+		completes := strings.HasPrefix(got, want)
+		begins := strings.HasPrefix(want, got) && 2*len(got) >= len(want)
+		if d > limit && (completes || begins) {
 			d = limit
 		}
-		if d <= limit {
-			near = append(near, scored{candidate, d})
+		if d <= limit && d < max(len(want), len(got))-1 {
+			near = append(near, scored{candidate, d, max(len(got)-len(want), len(want)-len(got))})
 		}
 	}
-	slices.SortStableFunc(near, func(a, b scored) int { return cmp.Compare(a.distance, b.distance) })
+	slices.SortStableFunc(near, func(a, b scored) int {
+		return cmp.Or(cmp.Compare(a.distance, b.distance), cmp.Compare(a.length, b.length))
+	})
 	names := make([]string, 0, 3)
 	for _, s := range near[:min(3, len(near))] {
 		names = append(names, s.name)
@@ -35,11 +46,16 @@ func Nearest(name string, known []string) []string {
 	return names
 }
 
+// plain returns a name without what people write differently. A name beyond 64
+// bytes is cut, because a longer one is no near miss.
+func plain(name string) string {
+	name = strings.ToLower(name[:min(len(name), 64)])
+	return strings.NewReplacer(" ", "", "-", "", "_", "").Replace(name)
+}
+
 // editDistance counts the insertions, deletions, substitutions and swaps of
-// neighbours that turn a into b. Names are short, so the plain table is enough;
-// inputs beyond 64 bytes are cut because a longer name is no near miss.
+// neighbours that turn a into b. Names are short, so the plain table is enough.
 func editDistance(a, b string) int {
-	a, b = a[:min(len(a), 64)], b[:min(len(b), 64)]
 	before, prev, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
 	for j := range prev {
 		prev[j] = j
