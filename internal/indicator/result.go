@@ -15,6 +15,14 @@ type Result struct {
 	Fills    []Fill
 	HBars    []HBar
 	DivLines []DivLine
+	Look     *Look // what the user asked for instead of the theme's colours
+}
+
+// Look overrides the theme where a parameter of the indicator says so. Empty
+// fields leave the theme alone. Colours are written #rrggbb.
+type Look struct {
+	Up, Down string
+	Opacity  float64
 }
 
 // Line is one value per bar.
@@ -38,6 +46,7 @@ const (
 	CandleHigh
 	CandleLow
 	CandleClose
+	Hidden // on the wire, not in the picture
 )
 
 // Hist is one bar per bar, from a base line.

@@ -1,0 +1,165 @@
+package indicator
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"candela/internal/fault"
+)
+
+// Request names an indicator and overrides some of its parameters, as a client
+// asked for it.
+type Request struct {
+	Name   string
+	Params map[string]json.RawMessage
+}
+
+// UnmarshalJSON reads a name, or an object with "name" and overrides.
+func (r *Request) UnmarshalJSON(raw []byte) error {
+	if err := json.Unmarshal(raw, &r.Name); err == nil {
+		return nil
+	}
+	var object map[string]json.RawMessage
+	if err := json.Unmarshal(raw, &object); err != nil {
+		return fault.Field("indicators", string(raw), `a name, or an object {"name": ..., parameters}`)
+	}
+	name, given := object["name"]
+	if !given || json.Unmarshal(name, &r.Name) != nil {
+		return fault.Missing("indicators[].name", "the indicator's name as list_indicators gives it")
+	}
+	delete(object, "name")
+	r.Params = object
+	return nil
+}
+
+// Selection is a request that was understood: a definition, the values in force
+// and an instance made from them.
+type Selection struct {
+	Instance
+	Def    *Def
+	Values Values
+}
+
+// Key is equal for selections that compute the same, whatever name, alias or
+// spelling of defaults they were requested with.
+func (s *Selection) Key() string { return s.Def.Name + "(" + s.Values.String() + ")" }
+
+// Compute runs the instance and says where its result is drawn.
+func (s *Selection) Compute(in Input) *Result {
+	r := s.Instance.Compute(in)
+	r.Overlay = s.Def.Kind == Overlay
+	return r
+}
+
+// Find returns the definition with that name or alias. Case does not matter.
+// An unknown name is an error with the nearest known ones.
+func Find(name string) (*Def, error) {
+	key := strings.ToLower(strings.TrimSpace(name))
+	all := All()
+	var known []string
+	for i := range all {
+		if all[i].Name == key || slices.Contains(all[i].Aliases, key) {
+			return &all[i], nil
+		}
+		known = append(append(known, all[i].Name), all[i].Aliases...)
+	}
+	return nil, &fault.Error{
+		Kind: fault.Invalid, Code: "unknown_indicator", Field: "indicators", Value: name,
+		Message:     unknown("indicator", name, fault.Nearest(key, known)) + "; list_indicators has the names",
+		Allowed:     "a name or alias from list_indicators",
+		Suggestions: fault.Nearest(key, known),
+	}
+}
+
+// Resolve checks a request against the catalogue and makes the instance. All
+// problems are reported at the first: name, unknown parameter, wrong value.
+func Resolve(r Request) (*Selection, error) {
+	def, err := Find(r.Name)
+	if err != nil {
+		return nil, err
+	}
+	values, err := def.values(r.Params)
+	if err != nil {
+		return nil, err
+	}
+	return &Selection{Instance: def.New(values), Def: def, Values: values}, nil
+}
+
+// values fills the defaults and then takes the overrides.
+func (d *Def) values(given map[string]json.RawMessage) (Values, error) {
+	v := Values{params: d.Params, values: make([]any, len(d.Params))}
+	for i, p := range d.Params {
+		v.values[i] = p.Default
+	}
+	set := make([]string, len(d.Params))
+	for _, name := range sortedKeys(given) {
+		i := d.param(name)
+		if i < 0 {
+			return Values{}, d.unknownParam(name)
+		}
+		if set[i] != "" {
+			return Values{}, fault.Field(d.Name+"."+name, string(given[name]), fmt.Sprintf("%s and %s are the same parameter: give one", set[i], name))
+		}
+		value, err := d.Params[i].parse(given[name])
+		if err != nil {
+			return Values{}, inIndicator(d.Name, err)
+		}
+		v.values[i], set[i] = value, name
+	}
+	return v, nil
+}
+
+// param finds a parameter by name or alias.
+func (d *Def) param(name string) int {
+	return slices.IndexFunc(d.Params, func(p Param) bool {
+		return strings.EqualFold(p.Name, name) || slices.ContainsFunc(p.Aliases, func(a string) bool { return strings.EqualFold(a, name) })
+	})
+}
+
+func (d *Def) unknownParam(name string) error {
+	names, all := make([]string, 0, len(d.Params)), make([]string, 0, len(d.Params))
+	for _, p := range d.Params {
+		names = append(names, p.Name)
+		all = append(append(all, p.Name), p.Aliases...)
+	}
+	near := fault.Nearest(name, all)
+	allowed := "none: it takes no parameters"
+	if len(names) > 0 {
+		allowed = strings.Join(names, ", ")
+	}
+	return &fault.Error{
+		Kind: fault.Invalid, Code: "unknown_parameter", Field: d.Name + "." + name, Value: name,
+		Message: unknown(d.Name+" parameter", name, near) + "; allowed: " + allowed,
+		Allowed: allowed, Suggestions: near,
+	}
+}
+
+// inIndicator puts the indicator's name before the field of a parameter error.
+func inIndicator(name string, err error) error {
+	e := fault.Of(err)
+	if e == nil {
+		return err
+	}
+	e.Field = name + "." + e.Field
+	e.Message = name + "." + e.Message
+	return e
+}
+
+func unknown(what, name string, near []string) string {
+	message := fmt.Sprintf("unknown %s %q", what, name)
+	if len(near) > 0 {
+		message += fmt.Sprintf(", did you mean %q?", near[0])
+	}
+	return message
+}
+
+func sortedKeys(m map[string]json.RawMessage) []string {
+	keys := make([]string, 0, len(m))
+	for k := range m {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	return keys
+}

@@ -1,0 +1,116 @@
+package indicator
+
+import (
+	"fmt"
+	"math"
+
+	"candela/internal/market"
+)
+
+func sessionVP() Def {
+	return Def{
+		Name: "session_vp", Aliases: []string{"svp", "session_volume_profile"}, Kind: Overlay,
+		Doc: "Volume profile of each session: point of control and value area day by day (or week by week), as three stepped lines.",
+		Formula: "A volume profile per session (day or week of the market's own calendar, weeks from Monday; or a fixed number of bars). " +
+			"Each session's final levels are drawn over the whole of it; with `developing` each bar shows what was known at its close.",
+		Truth: "own definition; second derivation in the tests",
+		Params: []Param{
+			Int("bins", 24, 1, 500, "rows each session's range is divided into"),
+			sessionChoice(), barsPerSession(),
+			Bool("show_value_area", true, "draw VAH and VAL besides the POC"),
+			Bool("developing", false, "draw the levels as they stood at each bar instead of the session's final ones"),
+		},
+		Lines: []string{"POC", "VAH", "VAL"},
+		New: func(v Values) Instance {
+			return &whole{
+				label:   fmt.Sprintf("SVP(%d)", v.Int("bins")),
+				compute: func(in Input, r *Result) { computeSessionVP(in, v, r) },
+			}
+		},
+	}
+}
+
+func sessionChoice() Param {
+	return Choice("session", "daily", []string{"hourly", "daily", "weekly", "monthly"}, "length of a session")
+}
+
+func barsPerSession() Param {
+	return OptionalInt("bars_per_session", 1, 100_000, "sessions of so many bars instead of calendar ones")
+}
+
+func computeSessionVP(in Input, v Values, r *Result) {
+	poc, vah, val := undefined(in), undefined(in), undefined(in)
+	for _, s := range sessions(in, v) {
+		ends := []int{s.to}
+		if v.Bool("developing") {
+			ends = ends[:0]
+			for end := s.from + 1; end <= s.to; end++ {
+				ends = append(ends, end)
+			}
+		}
+		from := s.from
+		for _, end := range ends {
+			p, a, ok := sessionProfile(in.Bars, s.from, end, v.Int("bins"))
+			if ok {
+				setAll(poc[from:end], p.poc(a))
+				setAll(vah[from:end], p.vah(a))
+				setAll(val[from:end], p.val(a))
+			}
+			from = end
+		}
+	}
+	r.Lines = []Line{{Label: "POC", Values: poc, Style: Steps}}
+	if v.Bool("show_value_area") {
+		r.Lines = append(r.Lines, Line{Label: "VAH", Values: vah, Style: Steps}, Line{Label: "VAL", Values: val, Style: Steps})
+	}
+}
+
+// sessionProfile is the profile of bars [from, to) with its value area.
+func sessionProfile(b *market.Bars, from, to, bins int) (profile, valueArea, bool) {
+	p, ok := newProfile(b, from, to, bins)
+	if !ok {
+		return p, valueArea{}, false
+	}
+	p.addVolume(b, from, to)
+	a, ok := p.area(1)
+	return p, a, ok
+}
+
+// stretch is a run of bars [from, to) that belongs together.
+type stretch struct{ from, to int }
+
+// sessions cuts the bars into sessions, oldest first.
+func sessions(in Input, v Values) []stretch {
+	n := in.Bars.Len()
+	var out []stretch
+	if size, set := v.OptionalInt("bars_per_session"); set {
+		for from := 0; from < n; from += size {
+			out = append(out, stretch{from, min(from+size, n)})
+		}
+		return out
+	}
+	unit := map[string]string{"hourly": "hour", "daily": "day", "weekly": "week", "monthly": "month"}[v.Text("session")]
+	for from := 0; from < n; {
+		period := periodOf(in.Calendar, unit, in.Bars.T[from])
+		to := from + 1
+		for to < n && periodOf(in.Calendar, unit, in.Bars.T[to]) == period {
+			to++
+		}
+		out = append(out, stretch{from, to})
+		from = to
+	}
+	return out
+}
+
+// undefined returns a column without values.
+func undefined(in Input) []float64 {
+	c := make([]float64, in.Bars.Len())
+	setAll(c, math.NaN())
+	return c
+}
+
+func setAll(s []float64, x float64) {
+	for i := range s {
+		s[i] = x
+	}
+}
