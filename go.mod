@@ -8,6 +8,7 @@ require (
 	github.com/google/go-cmp v0.7.0
 	github.com/klauspost/compress v1.20.3
 	github.com/rogpeppe/go-internal v1.16.0
+	github.com/shopspring/decimal v1.4.0
 	go.uber.org/goleak v1.3.0
 	golang.org/x/image v0.47.0
 	pgregory.net/rapid v1.3.0
