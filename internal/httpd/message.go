@@ -64,7 +64,7 @@ func (s *Server) answer(ctx context.Context, x *exchange, data []byte, began tim
 	if caller != nil {
 		from.Caller = *caller
 	}
-	reply := s.mcp.Append(ctx, nil, from, body)
+	reply := s.mcp.Receive(ctx, from, body).Append(nil)
 	// A call may outlast WriteTimeout, which counts from the request's header.
 	if time.Since(began) > time.Second {
 		_ = http.NewResponseController(x.w).SetWriteDeadline(time.Now().Add(s.cfg.WriteTimeout))

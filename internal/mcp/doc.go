@@ -9,12 +9,12 @@ package mcp
 // asks for; a client that cannot speak it disconnects, as the protocol says.
 const ProtocolVersion = "2025-03-26"
 
-// The methods that are answered without a bearer token, so that a connector can
-// list the tools before anyone has approved it.
 const (
 	methodInitialize = "initialize"
 	methodListTools  = "tools/list"
+	methodCallTool   = "tools/call"
 )
 
-// Open reports whether a method is answered without a bearer token.
+// Open reports whether a method is answered without a bearer token, so that a
+// connector can list the tools before anyone has approved it.
 func Open(method string) bool { return method == methodInitialize || method == methodListTools }

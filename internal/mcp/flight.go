@@ -13,7 +13,7 @@ import (
 // errCancelled is the cause of a context that notifications/cancelled ended.
 var errCancelled = errors.New("cancelled by the client")
 
-// flights are the tool calls that run, so that notifications/cancelled can find
+// flights are the tool calls under way, so that notifications/cancelled can find
 // them. An entry lives as long as its call, so the map is bounded by what the
 // transports let run at once.
 type flights struct {
@@ -25,26 +25,31 @@ type flights struct {
 // it: a client can only cancel what the same token asked for.
 type flightKey struct{ caller, id string }
 
-// flight is one call.
-type flight struct{ cancel context.CancelCauseFunc }
+// flight is one call that was received and is not answered yet.
+type flight struct {
+	key    flightKey
+	ctx    context.Context
+	cancel context.CancelCauseFunc
+}
 
-// begin registers a call. The context it returns ends when the call is
-// cancelled; done must be called when the call is over.
-func (f *flights) begin(ctx context.Context, caller string, id json.RawMessage) (_ context.Context, done func()) {
+// begin registers a call; end must be called when it is over.
+func (f *flights) begin(ctx context.Context, caller string, id json.RawMessage) *flight {
 	ctx, cancel := context.WithCancelCause(ctx)
-	key, fl := flightKey{caller, string(id)}, &flight{cancel}
+	fl := &flight{flightKey{caller, string(id)}, ctx, cancel}
 	f.mu.Lock()
-	f.open[key] = append(f.open[key], fl)
+	f.open[fl.key] = append(f.open[fl.key], fl)
 	f.mu.Unlock()
-	return ctx, func() {
-		cancel(nil)
-		f.mu.Lock()
-		defer f.mu.Unlock()
-		if rest := slices.DeleteFunc(f.open[key], func(other *flight) bool { return other == fl }); len(rest) > 0 {
-			f.open[key] = rest
-		} else {
-			delete(f.open, key)
-		}
+	return fl
+}
+
+func (f *flights) end(fl *flight) {
+	fl.cancel(nil)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if rest := slices.DeleteFunc(f.open[fl.key], func(other *flight) bool { return other == fl }); len(rest) > 0 {
+		f.open[fl.key] = rest
+	} else {
+		delete(f.open, fl.key)
 	}
 }
 

@@ -19,7 +19,7 @@ func exchange(t *testing.T, server *mcp.Server, key, body string) string {
 		return string(rpc.AppendError(nil, nil, failure))
 	}
 	from := mcp.Origin{Caller: mcp.Caller{Subject: "owner", Key: key}, RequestID: "r-1"}
-	return string(server.Append(t.Context(), nil, from, read))
+	return string(server.Receive(t.Context(), from, read).Append(nil))
 }
 
 func TestTranscripts(t *testing.T) {

@@ -62,20 +62,49 @@ func NewServer(tools Toolbox, cfg Config) (*Server, error) {
 	return &Server{tools: tools, log: cfg.Log, initialize: hello, list: list, flights: flights{open: map[flightKey][]*flight{}}}, nil
 }
 
-// Append answers every message of a body in order and appends what is to be
+// Job is a body that was received and waits to be answered.
+type Job struct {
+	server  *Server
+	ctx     context.Context // of the request; a job lives no longer
+	from    Origin
+	body    rpc.Body
+	flights []*flight // of the tool calls, in order
+}
+
+// Receive takes a body in. From here on its tool calls can be cancelled, so a
+// transport that answers elsewhere must receive bodies in the order of arrival.
+// Append must be called once.
+func (s *Server) Receive(ctx context.Context, from Origin, body rpc.Body) *Job {
+	job := &Job{server: s, ctx: ctx, from: from, body: body}
+	for _, call := range body.Calls {
+		if isToolCall(call) {
+			job.flights = append(job.flights, s.flights.begin(ctx, from.Caller.Key, call.ID))
+		}
+	}
+	return job
+}
+
+// CallsTool reports whether the job runs a tool and may take its time.
+func (j *Job) CallsTool() bool { return len(j.flights) > 0 }
+
+func isToolCall(call rpc.Call) bool {
+	return call.Err == nil && call.Kind == rpc.Request && call.Method == methodCallTool
+}
+
+// Append answers every message of the body in order and appends what is to be
 // sent, which is nothing for notifications. A batch is answered by one array.
-func (s *Server) Append(ctx context.Context, dst []byte, from Origin, body rpc.Body) []byte {
-	if !body.Batch {
-		return s.appendCall(ctx, dst, from, body.Calls[0])
+func (j *Job) Append(dst []byte) []byte {
+	if !j.body.Batch {
+		return j.appendCall(dst, j.body.Calls[0])
 	}
 	start := len(dst)
-	for _, call := range body.Calls {
+	for _, call := range j.body.Calls {
 		if call.Err == nil && call.Method == methodInitialize {
 			call.Err = &rpc.Error{Code: rpc.CodeInvalidRequest, Message: "invalid request: initialize must not be part of a batch"}
 		}
 		mark := len(dst)
 		dst = append(dst, ',')
-		dst = s.appendCall(ctx, dst, from, call)
+		dst = j.appendCall(dst, call)
 		if len(dst) == mark+1 {
 			dst = dst[:mark]
 		}
@@ -88,25 +117,30 @@ func (s *Server) Append(ctx context.Context, dst []byte, from Origin, body rpc.B
 }
 
 // appendCall answers one message and logs it in one line.
-func (s *Server) appendCall(ctx context.Context, dst []byte, from Origin, call rpc.Call) []byte {
-	began := time.Now()
+func (j *Job) appendCall(dst []byte, call rpc.Call) []byte {
+	began, s := time.Now(), j.server
 	line := entry{method: call.Method}
 	switch {
+	case isToolCall(call):
+		fl := j.flights[0]
+		j.flights = j.flights[1:]
+		dst = s.appendAnswer(fl.ctx, dst, j.from, call.Message, &line)
+		s.flights.end(fl)
 	case call.Err != nil && call.Kind == rpc.Notification:
 		line.code = call.Err.Code
 	case call.Err != nil:
 		line.code = call.Err.Code
 		dst = rpc.AppendError(dst, call.ID, call.Err)
 	case call.Kind == rpc.Request:
-		dst = s.appendAnswer(ctx, dst, from, call.Message, &line)
+		dst = s.appendAnswer(j.ctx, dst, j.from, call.Message, &line)
 	case call.Kind == rpc.Notification && call.Method == "notifications/cancelled":
-		s.flights.cancel(from.Caller.Key, call.Params)
+		s.flights.cancel(j.from.Caller.Key, call.Params)
 	default:
 		// Other notifications and answers to requests never sent need nothing.
 		// A request method without an id is one of them: nothing runs whose
 		// outcome the client could not learn.
 	}
-	s.logEntry(ctx, from, line, time.Since(began))
+	s.logEntry(j.ctx, j.from, line, time.Since(began))
 	return dst
 }
 
@@ -124,7 +158,7 @@ func (s *Server) appendAnswer(ctx context.Context, dst []byte, from Origin, m rp
 			if failure = checkCursor(m.Params); failure == nil {
 				return rpc.AppendResult(dst, m.ID, s.list)
 			}
-		case "tools/call":
+		case methodCallTool:
 			dst, failure = s.appendToolCall(ctx, dst, from, m, line)
 		default:
 			failure = &rpc.Error{Code: rpc.CodeMethodNotFound, Message: fmt.Sprintf("method not found: %q; offered: initialize, ping, tools/list, tools/call", m.Method)}
@@ -143,8 +177,6 @@ func (s *Server) appendToolCall(ctx context.Context, dst []byte, from Origin, m 
 		return dst, failure
 	}
 	line.tool = name
-	ctx, done := s.flights.begin(ctx, from.Caller.Key, m.ID)
-	defer done()
 	result, err := s.call(ctx, from, name, arguments)
 	if errors.Is(context.Cause(ctx), errCancelled) {
 		line.cancelled = true

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -119,42 +120,45 @@ func (s *Session) receive(ctx, calls context.Context, l line, push *notifier) {
 		s.write(rpc.AppendError(nil, nil, failure))
 		return
 	}
-	slow := false
-	for _, call := range body.Calls {
-		slow = slow || call.Kind == rpc.Request && call.Method == "tools/call"
-		if slow || call.Method == "notifications/initialized" {
-			push.start(ctx)
-		}
-	}
-	if !slow {
-		s.write(s.mcp.Append(calls, nil, mcp.Origin{Caller: caller()}, body))
-		return
-	}
-	select {
-	case s.waiting <- struct{}{}:
-	default:
+	full := len(s.waiting) == maxWaiting
+	if full && slices.ContainsFunc(body.Calls, func(c rpc.Call) bool { return c.Method == "tools/call" }) {
 		s.write(busy(body))
 		return
 	}
+	job := s.mcp.Receive(calls, mcp.Origin{Caller: caller()}, body)
+	if job.CallsTool() || slices.ContainsFunc(body.Calls, func(c rpc.Call) bool { return c.Method == "notifications/initialized" }) {
+		push.start(ctx)
+	}
+	if !job.CallsTool() {
+		s.write(job.Append(nil))
+		return
+	}
+	s.waiting <- struct{}{} // never blocks: only this goroutine adds
 	s.calls.Go(func() {
 		defer func() { <-s.waiting }()
 		s.running <- struct{}{}
 		defer func() { <-s.running }()
-		s.write(s.mcp.Append(calls, nil, mcp.Origin{Caller: caller()}, body))
+		s.write(job.Append(nil))
 	})
 }
 
 // busy refuses every request of a body.
 func busy(body rpc.Body) []byte {
 	refusal := &rpc.Error{Code: rpc.CodeRefused, Message: "too many calls are waiting; try again when some have been answered"}
-	if !body.Batch {
-		return rpc.AppendError(nil, body.Calls[0].ID, refusal)
+	if call := body.Calls[0]; !body.Batch {
+		if call.Kind != rpc.Request {
+			return nil
+		}
+		return rpc.AppendError(nil, call.ID, refusal)
 	}
 	var reply []byte
 	for _, call := range body.Calls {
 		if call.Kind == rpc.Request {
 			reply = rpc.AppendError(append(reply, ','), call.ID, refusal)
 		}
+	}
+	if len(reply) == 0 {
+		return nil
 	}
 	reply[0] = '['
 	return append(reply, ']')
