@@ -11,6 +11,7 @@ import (
 
 	"candela/internal/config"
 	"candela/internal/fault"
+	"candela/internal/provider"
 )
 
 // Deps is what the process gives the program.
@@ -22,16 +23,23 @@ type Deps struct {
 	Services
 }
 
-// Services are the long-running modes. A nil one is not in this build, and
-// asking for it is an error.
+// Services are what a build can do. A nil one is not in this build, and asking
+// for it is an error.
 type Services struct {
 	MCP   Service
 	Serve Service
+
+	Sources Sources
+	Draw    Renderer
 }
 
 // Service makes the parts of a mode, in the order in which they start. It opens
 // nothing that needs closing: a part does that when it runs.
 type Service func(Runtime) ([]Part, error)
+
+// Sources makes the providers that a configuration asks for. The first with real
+// bars answers for symbols that name no venue.
+type Sources func(*config.Config) ([]provider.Provider, error)
 
 // Runtime is what a Service builds its parts from.
 type Runtime struct {
@@ -54,7 +62,7 @@ func Run(ctx context.Context, cfg *config.Config, deps Deps) error {
 	case config.ModeServe:
 		return rt.serve(ctx, mode, deps.Serve)
 	default:
-		return absent(mode)
+		return rt.drawOnce(ctx)
 	}
 }
 
