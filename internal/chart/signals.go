@@ -1,0 +1,204 @@
+package chart
+
+import (
+	"math"
+	"strings"
+)
+
+// Arrows, in logical pixels.
+const (
+	arrowHalf   = 5.5
+	arrowHeight = 7.5
+	arrowOffset = 7 // from the bar to the tip
+	arrowPitch  = 12
+	maxText     = 400 // marker texts; past this nobody can read them anyway
+)
+
+// look is how a signal is drawn.
+type look struct {
+	text  string // beside an arrow; none means a dot
+	up    bool
+	gold  bool
+	minor bool // a smaller dot
+}
+
+// lookOf returns how a signal is drawn. A label that is not in the table is a
+// minor dot whose direction is read from its words.
+func lookOf(label string) look {
+	switch label {
+	case "buy":
+		return look{text: "Buy", up: true}
+	case "sell":
+		return look{text: "Sell"}
+	case "gold_buy":
+		return look{text: "Gold", up: true, gold: true}
+	case "buy_oversold":
+		return look{text: "Buy OS", up: true}
+	case "sell_overbought":
+		return look{text: "Sell OB"}
+	case "flip_up":
+		return look{text: "Up", up: true}
+	case "flip_down":
+		return look{text: "Down"}
+	case "cross_up_os", "wt_bull_div", "rsi_bull_div", "stoch_bull_div":
+		return look{up: true}
+	case "cross_down_ob", "wt_bear_div", "rsi_bear_div", "stoch_bear_div":
+		return look{}
+	}
+	for _, word := range [...]string{"up", "buy", "bull", "oversold"} {
+		if strings.Contains(label, word) {
+			return look{up: true, minor: true}
+		}
+	}
+	return look{minor: true}
+}
+
+// drawSignals places the markers: dots at their value, arrows under the bar that
+// bought and over the bar that sold. All arrows come before any text, so that no
+// text lies on an arrow.
+func (l *layout) drawSignals() {
+	for i := range l.shown {
+		v := &l.shown[i]
+		a := &l.Panes[v.pane].axis
+		for _, s := range v.Signals {
+			if s.X < 0 || s.X >= l.n || !finite(s.Y) {
+				continue
+			}
+			k := lookOf(s.Label)
+			switch {
+			case k.text != "":
+				l.arrow(v.pane, s.X, s.Y, k)
+			case k.minor:
+				l.dot(v.pane, l.xs[s.X], a.y(s.Y), 2.4, 3.4, l.sideColor(k.up))
+			default:
+				l.dot(v.pane, l.xs[s.X], a.y(s.Y), 3.2, 4.5, l.sideColor(k.up))
+			}
+		}
+	}
+	for i := range l.arrows {
+		l.arrowText(&l.arrows[i])
+	}
+}
+
+// arrow is a placed arrow whose text is still to come.
+type arrow struct {
+	Mark
+	text string
+}
+
+func (l *layout) arrow(pane, x int, value float64, k look) {
+	s := float64(l.s)
+	m := Mark{Shape: ArrowDown, Pane: pane, X: l.xs[x], Radius: float64(arrowHalf * s), Color: l.sideColor(k.up)}
+	if k.gold {
+		m.Color = l.theme.cycle[yellow]
+	}
+	direction := -1.0
+	if k.up {
+		m.Shape, direction = ArrowUp, 1
+	}
+	m.Y = l.anchor(pane, x, value, k.up) + float64(direction*arrowOffset*s)
+	m.Y = l.keepInPane(m.Y, pane, direction)
+	for range 3 { // a second arrow at the same bar stands behind the first
+		if !l.arrowAt(&m) {
+			break
+		}
+		m.Y += float64(direction * arrowPitch * s)
+	}
+	m.Y = l.keepInPane(m.Y, pane, direction)
+	l.Marks = append(l.Marks, m)
+	l.arrows = append(l.arrows, arrow{m, k.text})
+	l.boxes = append(l.boxes, arrowBox(&m, s))
+}
+
+// anchor returns the device y an arrow points at: the end of the bar's wick over
+// the price, the value itself in a panel.
+func (l *layout) anchor(pane, x int, value float64, up bool) float64 {
+	a := &l.Panes[pane].axis
+	if pane > 0 {
+		return a.y(value)
+	}
+	_, high, low, _, ok := l.merge(l.Columns.column(x))
+	switch {
+	case !ok:
+		return a.y(value)
+	case up:
+		return a.y(low)
+	}
+	return a.y(high)
+}
+
+func (l *layout) keepInPane(y float64, pane int, direction float64) float64 {
+	r := l.Panes[pane].Rect
+	length := float64((arrowHeight + 1) * float64(l.s))
+	if direction > 0 {
+		return min(y, float64(r.Y1)-length)
+	}
+	return max(y, float64(r.Y0)+length)
+}
+
+// arrowAt reports whether an arrow of the same direction already has its place.
+func (l *layout) arrowAt(m *Mark) bool {
+	for i := len(l.arrows) - 1; i >= 0 && i >= len(l.arrows)-64; i-- {
+		o := &l.arrows[i]
+		if o.Shape == m.Shape && o.Pane == m.Pane && math.Abs(o.X-m.X) < 1 && math.Abs(o.Y-m.Y) < float64(arrowHeight*float64(l.s)) {
+			return true
+		}
+	}
+	return false
+}
+
+func arrowBox(m *Mark, s float64) Rect {
+	top, bottom := m.Y, m.Y+float64(arrowHeight*s)
+	if m.Shape == ArrowDown {
+		top, bottom = m.Y-float64(arrowHeight*s), m.Y
+	}
+	return Rect{
+		int(math.Floor(m.X - m.Radius)), int(math.Floor(top)),
+		int(math.Ceil(m.X + m.Radius)), int(math.Ceil(bottom)),
+	}
+}
+
+// arrowText writes the text of an arrow, unless it would lie on another text or
+// another arrow or leave the pane.
+func (l *layout) arrowText(a *arrow) {
+	if l.texts == maxText {
+		return
+	}
+	s := float64(l.s)
+	w := l.measure(a.text, SmallBold, l.s)
+	box := arrowBox(&a.Mark, s)
+	baseline := box.Y1 + (5+capHeight)*l.s
+	if a.Shape == ArrowDown {
+		baseline = box.Y0 - 5*l.s
+	}
+	label := Label{X: math.Floor(a.X - w/2 + 0.5), Width: w, Baseline: baseline, Text: a.text, Face: SmallBold, Color: a.Color}
+	if l.placeText(label, a.Pane) {
+		l.texts++
+	}
+}
+
+// textBox is the ground a label needs: its capitals and a margin.
+func (l *layout) textBox(t *Label) Rect {
+	return Rect{
+		int(math.Floor(t.X)) - 3*l.s, t.Baseline - (capHeight+3)*l.s,
+		int(math.Ceil(t.X+t.Width)) + 3*l.s, t.Baseline + 4*l.s,
+	}
+}
+
+// placeText adds a label on a backing, if nothing is written there and it fits
+// the pane.
+func (l *layout) placeText(t Label, pane int) bool {
+	box := l.textBox(&t)
+	if !box.inside(l.Panes[pane].Rect) {
+		return false
+	}
+	for i := range l.boxes {
+		if l.boxes[i].overlaps(box) {
+			return false
+		}
+	}
+	l.boxes = append(l.boxes, box)
+	l.Backings = append(l.Backings, Box{box, pane, l.theme.background.Alpha(backing)})
+	l.Labels = append(l.Labels, t)
+	return true
+}
