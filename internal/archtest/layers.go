@@ -27,8 +27,8 @@ func layers() []layer {
 		{[]string{"marketdata", "ledger", "broker/*", "cluster"}, "caches, stores, venues to trade on, many nodes"},
 		{[]string{"provider/*", "chart", "payload", "alert", "order", "guard", "notify", "config"}, "bars from somewhere; pure rules and pictures"},
 		{[]string{"indicator", "provider"}, "the catalogue; the contract of a bar source"},
-		{[]string{"market"}, "bars, symbols, intervals"},
-		{[]string{"fault", "calc", "raster"}, "error kinds, kernels, pixels: know nothing of markets"},
+		{[]string{"market", "mcp"}, "bars, symbols, intervals; the protocol without a transport"},
+		{[]string{"fault", "calc", "raster", "rpc"}, "error kinds, kernels, pixels, JSON-RPC: know nothing of markets"},
 	}
 }
 

@@ -66,7 +66,7 @@ func (l *loader) unknownFlag(name string) error {
 			known = append(known, s.Flag())
 		}
 	}
-	return unknown("flag", "--"+name, known)
+	return unknown("--"+name, known, "unknown flag --%s", name)
 }
 
 func (l *loader) strayArgument(arg string) error {
@@ -80,9 +80,9 @@ func (l *loader) strayArgument(arg string) error {
 }
 
 // unknown reports a name that no setting has, with the nearest that one has.
-func unknown(what, name string, known []string) *fault.Error {
+func unknown(name string, known []string, format string, args ...any) *fault.Error {
 	near := fault.Nearest(name, known)
-	e := refused(name, "unknown %s %s", what, name)
+	e := refused(name, format, args...)
 	if len(near) > 0 {
 		e.Message += "; did you mean " + near[0] + "?"
 		e.Suggestions = near

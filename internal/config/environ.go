@@ -19,7 +19,7 @@ func (l *loader) parseEnviron(environ []string) []given {
 		s := l.find(func(s Setting) bool { return s.Env() == name && s.Sources&FromEnv != 0 })
 		if s.Name == "" {
 			// The value stays out of the message: it may be a secret.
-			l.refuse(unknown("environment variable", name, l.envNames()))
+			l.refuse(unknown(name, l.envNames(), "unknown environment variable %s", name))
 			linked = linked || name == envPrefix+"SERVICE_HOST"
 			continue
 		}

@@ -98,7 +98,7 @@ func (l *loader) parseFile(path string, data []byte) []given {
 func (l *loader) readKey(path, key string, raw any) (given, bool) {
 	s := l.find(func(s Setting) bool { return s.Key() == key })
 	if s.Name == "" {
-		l.refuse(unknown("key in "+path, key, l.fileKeys()))
+		l.refuse(unknown(key, l.fileKeys(), "unknown key %q in %s", key, path))
 		return given{}, false
 	}
 	if s.Sources&FromFile == 0 {

@@ -16,7 +16,7 @@ const (
 
 func divergenceTriggers(prefix, name, when string) []Trigger {
 	return []Trigger{
-		{prefix + "_bull_div", "a pivot low of the " + name + " (5 bars on each side) is above the one before while the price low is below; pivots 6 to 61 bars apart; drawn at the pivot, confirmed 5 bars later" + when},
+		{prefix + "_bull_div", "a pivot low of the " + name + " (5 bars on each side, compared to nine decimals) is above the one before while the price low is below; pivots 6 to 61 bars apart; drawn at the pivot, confirmed 5 bars later" + when},
 		{prefix + "_bear_div", "a pivot high of the " + name + " is below the one before while the price high is above; otherwise as the bull one" + when},
 	}
 }
@@ -62,6 +62,10 @@ func newDivergence(m *calc.Slab, prefix string) *divergence {
 
 func (d *divergence) next(r *Row, osc float64) {
 	low, high := d.low.Step(r.Bar.L), d.high.Step(r.Bar.H)
+	// An unchanged price leaves the oscillator as it was but for its last bits, and
+	// those must not make a pivot out of a plateau: nine decimals are compared, as
+	// on charts that round before they compare.
+	osc = math.Round(osc*1e9) / 1e9
 	top, bottom := d.osc.Step(osc)
 	m := d.cells.Mem()
 	if !math.IsNaN(bottom) {

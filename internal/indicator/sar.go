@@ -95,7 +95,7 @@ func (p parabola) next(r *Row) {
 	}
 	stop = p.clear(stop, seen)
 	m[sarStop], r.Values[0] = stop, stop
-	if label != "" {
+	if label != "" && seen > 1 { // on its first bar the stop has no trend to turn
 		r.Signal(label, stop)
 	}
 	p.remember(r)

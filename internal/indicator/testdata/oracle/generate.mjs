@@ -123,6 +123,10 @@ async function generate(name) {
     }
   }
   compare(name, done);
+  for (const signal of new Set(done.flatMap((d) => Object.keys(d.result.signals ?? {})))) {
+    if (!done.some((d) => d.result.signals?.[signal]?.length))
+      throw new Error(`${name}: ${signal} is never raised, so nothing would be compared`);
+  }
   const head = {
     indicator: spec.indicator,
     versions: Object.fromEntries(Object.keys(spec.oracles).map((o) => [o, version(o)])),

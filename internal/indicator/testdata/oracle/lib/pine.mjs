@@ -27,3 +27,18 @@ export async function pine(bars, body) {
   }
   return out;
 }
+
+// marked lists the bars where a plot of a condition is 1, moved back by so many.
+export const marked = (plot, back = 0) => plot.flatMap((v, i) => (v === 1 ? [i - back] : []));
+
+// signalled takes the plots named after signals out of the lines. Where nothing
+// moves, a cross is a matter of the last bit, so the flat set has none to compare.
+export function signalled(bars, plots, names) {
+  const signals = {};
+  const lines = { ...plots };
+  for (const [name, back] of Object.entries(names)) {
+    if (bars.name !== 'flat') signals[name] = marked(lines[name], back);
+    delete lines[name];
+  }
+  return { ...lines, signals };
+}

@@ -31,6 +31,7 @@ export default {
       },
     },
     pine: {
+      skip: { flat: 'gives 0 where nothing moves; TradingView divides 0 by 0 there' },
       run: (b, p) =>
         pine(
           b,

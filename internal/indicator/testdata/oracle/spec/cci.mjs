@@ -18,6 +18,6 @@ export default {
       skip: { flat: 'divides 0 by 0 where nothing deviates' },
     },
     oak: { run: (b, p) => ({ CCI: oak.cci(b.hlc3, p.period) }) },
-    pine: { run: (b, p) => pine(b, `plot(ta.cci(hlc3, ${p.period}), "CCI")`) },
+    pine: { run: (b, p) => pine(b, `plot(ta.cci(hlc3, ${p.period}), "CCI")`), skip: { flat: 'gives 0 where nothing deviates' } },
   },
 };

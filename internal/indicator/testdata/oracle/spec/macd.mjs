@@ -1,6 +1,6 @@
 import { ta as talib } from '../lib/talib.mjs';
 import { ta as oak } from '../lib/oak.mjs';
-import { pine } from '../lib/pine.mjs';
+import { pine, signalled } from '../lib/pine.mjs';
 
 const label = ([line, signal, hist]) => ({ MACD: line, Signal: signal, hist: { 0: hist } });
 
@@ -28,9 +28,14 @@ export default {
           `[line, signal, hist] = ta.macd(close, ${p.fast}, ${p.slow}, ${p.signal})
 plot(line, "MACD")
 plot(signal, "Signal")
-plot(hist, "hist")`,
+plot(hist, "hist")
+up = ta.crossover(line, signal)
+down = ta.crossunder(line, signal)
+plot(up ? 1 : 0, "cross_up")
+plot(down ? 1 : 0, "cross_down")`,
         );
-        return label([r.MACD, r.Signal, r.hist]);
+        const { signals } = signalled(b, r, { cross_up: 0, cross_down: 0 });
+        return { ...label([r.MACD, r.Signal, r.hist]), signals };
       },
     },
   },

@@ -1,19 +1,32 @@
 import { ta as talib, hlcv } from '../lib/talib.mjs';
 import { ti } from '../lib/tulip.mjs';
-import { ta as oak } from '../lib/oak.mjs';
+import { ta as oak, each } from '../lib/oak.mjs';
 import { pine } from '../lib/pine.mjs';
+
+const skip = {
+  flat: 'gives a number where nothing flows, from what its rolling sums have left',
+  zerovolume: 'gives a number where nothing flows, from what its rolling sums have left',
+};
+
+// flowIndex is OakScript's index, less its 100 for a window in which nothing flows:
+// TradingView divides 0 by 0 there and shows no value.
+export function flowIndex(b, n) {
+  const flow = b.hlc3.map((x, i) => (i > 0 && x !== b.hlc3[i - 1] ? x * b.volume[i] : 0));
+  return each((index, f) => (f === 0 ? NaN : index), oak.mfi(b.hlc3, n, b.volume), oak.sma(flow, n));
+}
 
 export default {
   indicator: 'mfi',
   variants: [{ period: 14 }, { period: 5 }],
   oracles: {
-    talib: { run: (b, p) => ({ MFI: talib('MFI', hlcv(b), { optInTimePeriod: p.period }).outReal }) },
-    tulip: { run: (b, p) => ({ MFI: ti('mfi', [b.high, b.low, b.close, b.volume], [p.period])[0] }) },
-    oak: { run: (b, p) => ({ MFI: oak.mfi(b.hlc3, p.period, b.volume) }) },
+    talib: { run: (b, p) => ({ MFI: talib('MFI', hlcv(b), { optInTimePeriod: p.period }).outReal }), skip },
+    tulip: { run: (b, p) => ({ MFI: ti('mfi', [b.high, b.low, b.close, b.volume], [p.period])[0] }), skip },
+    oak: { run: (b, p) => ({ MFI: flowIndex(b, p.period) }) },
     pine: {
       note: 'begins one bar early with a window that holds bar 0, which has no change',
       run: (b, p) => pine(b, `plot(ta.mfi(hlc3, ${p.period}), "MFI")`),
       from: (p) => p.period,
+      skip,
     },
   },
 };

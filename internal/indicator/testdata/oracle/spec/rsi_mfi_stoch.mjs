@@ -1,5 +1,6 @@
 import { ta as talib, real, hlc, hlcv } from '../lib/talib.mjs';
 import { ta as oak, late } from '../lib/oak.mjs';
+import { flowIndex } from './mfi.mjs';
 
 export default {
   indicator: 'rsi_mfi_stoch',
@@ -10,7 +11,7 @@ export default {
         const k = late(oak.sma, oak.stoch(b.close, b.high, b.low, p.stoch_k), p.stoch_smooth);
         return {
           RSI: oak.rsi(b.close, p.rsi_length),
-          MFI: oak.mfi(b.hlc3, p.mfi_length, b.volume),
+          MFI: flowIndex(b, p.mfi_length),
           'Stoch K': k,
           'Stoch D': late(oak.sma, k, p.stoch_d),
         };
@@ -33,7 +34,7 @@ export default {
           'Stoch D': r.outSlowD,
         };
       },
-      skip: { flat: 'other values where nothing moves' },
+      skip: { flat: 'other values where nothing moves', zerovolume: 'gives 0 where nothing flows' },
     },
   },
 };

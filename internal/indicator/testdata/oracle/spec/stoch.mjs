@@ -1,7 +1,7 @@
 import { ta as talib, hlc } from '../lib/talib.mjs';
 import { ti } from '../lib/tulip.mjs';
 import { ta as oak, late } from '../lib/oak.mjs';
-import { pine } from '../lib/pine.mjs';
+import { pine, signalled } from '../lib/pine.mjs';
 
 const noRange = 'a window without range is 0 there and no value on TradingView';
 
@@ -43,13 +43,20 @@ export default {
       },
     },
     pine: {
-      run: (b, p) =>
-        pine(
+      run: async (b, p) => {
+        const plots = await pine(
           b,
           `k = ta.sma(ta.stoch(close, high, low, ${p.period}), ${p.k_smooth})
 plot(k, "%K")
-plot(ta.sma(k, ${p.d_smooth}), "%D")`,
-        ),
+d = ta.sma(k, ${p.d_smooth})
+plot(d, "%D")
+up = ta.crossover(k, d)
+down = ta.crossunder(k, d)
+plot(up and k < 20 ? 1 : 0, "stoch_oversold")
+plot(down and k > 80 ? 1 : 0, "stoch_overbought")`,
+        );
+        return signalled(b, plots, { stoch_oversold: 0, stoch_overbought: 0 });
+      },
     },
   },
 };

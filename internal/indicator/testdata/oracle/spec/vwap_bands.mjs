@@ -5,28 +5,26 @@ export default {
   variants: [{ std_dev: 2 }, { std_dev: 1 }],
   oracles: {
     pine: {
-      note: 'weighted mean and variance updated bar by bar (West 1979), begun anew each UTC day',
+      note: 'mean first and then squares around it, over all bars of the UTC day so far',
       run: (b, p) =>
         pine(
           b,
-          `var float weight = 0.0
-var float mean = 0.0
-var float squares = 0.0
-today = math.floor(time / 86400000)
-if bar_index == 0 or today != today[1]
-    weight := 0.0
-    mean := 0.0
-    squares := 0.0
-weight := weight + volume
-delta = hlc3 - mean
-if weight > 0
-    mean := mean + delta * volume / weight
-squares := squares + volume * delta * (hlc3 - mean)
-middle = weight > 0 ? mean : na
-width = ${p.std_dev} * math.sqrt(math.max(squares, 0.0) / weight)
-plot(weight > 0 ? middle + width : na, "VWAP Upper")
-plot(middle, "VWAP")
-plot(weight > 0 ? middle - width : na, "VWAP Lower")`,
+          `today = math.floor(time / 86400000)
+var int back = 0
+back := bar_index == 0 or today != today[1] ? 0 : back + 1
+float weight = 0.0
+float total = 0.0
+for i = 0 to back
+    weight := weight + volume[i]
+    total := total + hlc3[i] * volume[i]
+mean = total / weight
+float squares = 0.0
+for i = 0 to back
+    squares := squares + volume[i] * (hlc3[i] - mean) * (hlc3[i] - mean)
+width = ${p.std_dev} * math.sqrt(squares / weight)
+plot(mean + width, "VWAP Upper")
+plot(mean, "VWAP")
+plot(mean - width, "VWAP Lower")`,
         ),
     },
   },

@@ -3,13 +3,15 @@ import { ti } from '../lib/tulip.mjs';
 import { ta as oak } from '../lib/oak.mjs';
 import { pine } from '../lib/pine.mjs';
 
+const skip = { flat: 'gives 0 where there is no range' };
+
 export default {
   indicator: 'williams_r',
   variants: [{ period: 14 }, { period: 5 }],
   oracles: {
-    talib: { run: (b, p) => ({ '%R': talib('WILLR', hlc(b), { optInTimePeriod: p.period }).outReal }) },
-    tulip: { run: (b, p) => ({ '%R': ti('willr', [b.high, b.low, b.close], [p.period])[0] }) },
+    talib: { run: (b, p) => ({ '%R': talib('WILLR', hlc(b), { optInTimePeriod: p.period }).outReal }), skip },
+    tulip: { run: (b, p) => ({ '%R': ti('willr', [b.high, b.low, b.close], [p.period])[0] }), skip },
     oak: { run: (b, p) => ({ '%R': oak.wpr(b.high, b.low, b.close, p.period) }) },
-    pine: { run: (b, p) => pine(b, `plot(ta.wpr(${p.period}), "%R")`) },
+    pine: { run: (b, p) => pine(b, `plot(ta.wpr(${p.period}), "%R")`), skip },
   },
 };

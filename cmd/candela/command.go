@@ -1,0 +1,113 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"candela/internal/app"
+	"candela/internal/config"
+	"candela/internal/fault"
+)
+
+// invocation is one call of a command.
+type invocation struct {
+	args    []string // after the command's name
+	environ []string
+	app.Deps
+}
+
+// command is what the first argument may name. One without a name runs when
+// there is none.
+type command struct {
+	name  string
+	usage string
+	doc   string
+	run   func(context.Context, invocation) error
+}
+
+// commands lists them as --help does.
+func commands() []command {
+	return []command{
+		{"", "[flags]", "run a mode, or draw one chart", runMode},
+		{"config", "config [flags]", "print the configuration in force and where each value comes from", printConfig},
+		{"version", "version", "print the version and how it was built", printVersion},
+	}
+}
+
+// dispatch finds the command and runs it. --help and --version win over
+// everything else on the line, so that they work beside a mistake.
+func dispatch(ctx context.Context, args, environ []string, deps app.Deps) error {
+	if slices.Contains(args, "--help") || slices.Contains(args, "-h") {
+		return printHelp(deps.Stdout)
+	}
+	name := ""
+	if len(args) > 0 && args[0] != "" && !strings.HasPrefix(args[0], "-") {
+		name, args = args[0], args[1:]
+	}
+	if slices.Contains(args, "--version") {
+		name, args = "version", nil
+	}
+	for _, c := range commands() {
+		if c.name == name {
+			return c.run(ctx, invocation{args, environ, deps})
+		}
+	}
+	return unknownCommand(name)
+}
+
+func unknownCommand(name string) error {
+	var names []string
+	for _, c := range commands() {
+		if c.name != "" {
+			names = append(names, c.name)
+		}
+	}
+	return fault.Field("command", name, strings.Join(names, ", "), fault.Nearest(name, names)...)
+}
+
+func runMode(ctx context.Context, in invocation) error {
+	cfg, err := config.Load(config.Input{Args: in.args, Environ: in.environ})
+	if err != nil {
+		return err
+	}
+	return app.Run(ctx, cfg, in.Deps)
+}
+
+// printConfig also serves as a check: a configuration with a problem ends it
+// with the same messages and exit code as a start.
+func printConfig(_ context.Context, in invocation) error {
+	cfg, err := config.Load(config.Input{Args: in.args, Environ: in.environ, Inspect: true})
+	if err != nil {
+		return err
+	}
+	table := tabwriter.NewWriter(in.Stdout, 0, 0, 2, ' ', 0)
+	for _, line := range cfg.Effective() {
+		fmt.Fprintf(table, "%s\t%q\t%s\n", line.Name, line.Value, line.Origin)
+	}
+	return table.Flush()
+}
+
+func printVersion(_ context.Context, in invocation) error {
+	if len(in.args) > 0 {
+		return fault.Field("version", strings.Join(in.args, " "), "no arguments")
+	}
+	_, err := fmt.Fprintln(in.Stdout, "candela", in.Version)
+	return err
+}
+
+func printHelp(w io.Writer) error {
+	fmt.Fprint(w, "candela gives AI agents charts, indicators, alerts and trading over MCP.\n\nUsage:\n")
+	for _, c := range commands() {
+		fmt.Fprintf(w, "  candela %-18s%s\n", c.usage, c.doc)
+	}
+	fmt.Fprint(w, "\nA flag beats its variable, which beats candela.toml in the state directory, which beats the default.\n")
+	if err := config.WriteHelp(w); err != nil {
+		return err
+	}
+	_, err := fmt.Fprint(w, "\nExit codes: 0 done, 1 failed, 2 wrong flags, variables or file.\n")
+	return err
+}

@@ -1,0 +1,147 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime/debug"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"candela/internal/app"
+)
+
+// TestMain makes the test binary answer as the programs the scripts call:
+// candela, and candela with services that only wait, for the scripts about
+// starting and stopping.
+func TestMain(m *testing.M) {
+	stub := func(stop func(hard context.Context)) func() {
+		service := waiting(stop)
+		return func() { os.Exit(process(app.Services{MCP: service, Serve: service})) }
+	}
+	testscript.Main(m, map[string]func(){
+		"candela":       main,
+		"candela-waits": stub(func(context.Context) {}),
+		"candela-slow":  stub(func(hard context.Context) { <-hard.Done() }),
+		"candela-stuck": stub(func(context.Context) { select {} }),
+	})
+}
+
+// waiting returns a service that marks in its state directory that it is ready
+// and that it was told to stop, and then does what stop does.
+func waiting(stop func(hard context.Context)) app.Service {
+	return func(rt app.Runtime) ([]app.Part, error) {
+		mark := func(name string) error {
+			return os.WriteFile(filepath.Join(rt.Config.Home, name), nil, 0o600)
+		}
+		return []app.Part{{Name: "waiting", Run: func(ctx, hard context.Context, ready func()) error {
+			ready()
+			if err := mark("ready"); err != nil {
+				return err
+			}
+			<-ctx.Done()
+			if err := mark("told"); err != nil {
+				return err
+			}
+			stop(hard)
+			return nil
+		}}}, nil
+	}
+}
+
+func TestScripts(t *testing.T) {
+	t.Parallel()
+	testscript.Run(t, testscript.Params{
+		Dir:                 filepath.Join("testdata", "script"),
+		RequireExplicitExec: true,
+		RequireUniqueNames:  true,
+		Setup: func(env *testscript.Env) error {
+			// Scripts see no settings of whoever runs them, and a home of their own.
+			env.Vars = append(env.Vars, "HOME="+filepath.Join(env.WorkDir, "user"), "USERPROFILE="+filepath.Join(env.WorkDir, "user"),
+				"GORACE=atexit_sleep_ms=0") // the race detector would add a second to every call
+			return nil
+		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"await": await, "exits": exits, "signal": sendSignal,
+		},
+	})
+}
+
+// exits CODE PROGRAM ARGUMENTS runs a program and demands that exit code.
+func exits(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: exits CODE PROGRAM [ARGUMENT...]")
+	}
+	code := 0
+	if err := ts.Exec(args[1], args[2:]...); err != nil {
+		exit, ok := errors.AsType[*exec.ExitError](err)
+		if !ok {
+			ts.Fatalf("%v", err)
+		}
+		code = exit.ExitCode()
+	}
+	if strconv.Itoa(code) != args[0] {
+		ts.Fatalf("exit code %d, want %s", code, args[0])
+	}
+}
+
+// sendSignal sends INT or TERM to the program last started in the background;
+// the built-in kill knows no TERM.
+func sendSignal(ts *testscript.TestScript, neg bool, args []string) {
+	known := map[string]os.Signal{"INT": os.Interrupt, "TERM": syscall.SIGTERM}
+	if neg || len(args) != 1 || known[args[0]] == nil {
+		ts.Fatalf("usage: signal INT|TERM")
+	}
+	running := ts.BackgroundCmds()
+	if len(running) == 0 {
+		ts.Fatalf("nothing runs in the background")
+	}
+	ts.Check(running[len(running)-1].Process.Signal(known[args[0]]))
+}
+
+// await FILE waits until the file exists.
+func await(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: await FILE")
+	}
+	deadline := time.NewTimer(30 * time.Second)
+	defer deadline.Stop()
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		if _, err := os.Stat(ts.MkAbs(args[0])); err == nil {
+			return
+		}
+		select {
+		case <-tick.C:
+		case <-deadline.C:
+			ts.Fatalf("%s did not appear", args[0])
+		}
+	}
+}
+
+func TestDescribeBuild(t *testing.T) {
+	t.Parallel()
+	info := &debug.BuildInfo{GoVersion: "go1.26.0", Settings: []debug.BuildSetting{
+		{Key: "vcs.revision", Value: "0123456789abcdef"},
+		{Key: "vcs.modified", Value: "true"},
+		{Key: "vcs.time", Value: "2026-01-02T03:04:05Z"},
+	}}
+	info.Main.Version = "v0.0.0-2026"
+	if got := describeBuild("v1.2.3", info); !strings.HasPrefix(got, "v1.2.3 (commit 0123456789ab, modified, 2026-01-02T03:04:05Z, go1.26.0 ") {
+		t.Error(got)
+	}
+	if got := describeBuild("", info); !strings.HasPrefix(got, "v0.0.0-2026 (") {
+		t.Error(got)
+	}
+	if got := describeBuild("", &debug.BuildInfo{}); !strings.HasPrefix(got, "(devel) (go1.") {
+		t.Error(got)
+	}
+}

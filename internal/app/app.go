@@ -1,0 +1,97 @@
+// Package app puts the program together: it turns a configuration into parts
+// that know nothing of each other, starts them in order and stops them in
+// reverse. It is the only package that sees both sides of a seam. It decides
+// nothing about markets, protocols or money, and main is its only caller.
+package app
+
+import (
+	"context"
+	"io"
+	"log/slog"
+
+	"candela/internal/config"
+	"candela/internal/fault"
+	"candela/internal/provider"
+)
+
+// Deps is what the process gives the program.
+type Deps struct {
+	Version string // what this build calls itself
+	Stdin   io.Reader
+	Stdout  io.Writer // the protocol under --mcp, otherwise only what was asked for
+	Stderr  io.Writer // the log
+	Services
+}
+
+// Services are what a build can do. A nil one is not in this build, and asking
+// for it is an error.
+type Services struct {
+	MCP   Service
+	Serve Service
+
+	Sources Sources
+	Draw    Renderer
+}
+
+// Service makes the parts of a mode, in the order in which they start. It opens
+// nothing that needs closing: a part does that when it runs.
+type Service func(Runtime) ([]Part, error)
+
+// Sources makes the providers that a configuration asks for. The first with real
+// bars answers for symbols that name no venue.
+type Sources func(*config.Config) ([]provider.Provider, error)
+
+// Runtime is what a Service builds its parts from.
+type Runtime struct {
+	Deps
+	Config *config.Config
+	Log    *slog.Logger
+}
+
+// Wired returns the services of this build. A new mode is a line here.
+func Wired() Services { return Services{} }
+
+// Run does what cfg asks for and returns when it is done: at once after a chart,
+// otherwise when ctx ends or a part fails. A stop through ctx is no error for a
+// service.
+func Run(ctx context.Context, cfg *config.Config, deps Deps) error {
+	rt := Runtime{Deps: deps, Config: cfg, Log: newLogger(cfg.Log, deps.Stderr)}
+	switch mode := cfg.Mode(); mode {
+	case config.ModeMCP:
+		return rt.serve(ctx, mode, deps.MCP)
+	case config.ModeServe:
+		return rt.serve(ctx, mode, deps.Serve)
+	default:
+		return rt.drawOnce(ctx)
+	}
+}
+
+func (rt Runtime) serve(ctx context.Context, mode config.Mode, service Service) error {
+	if service == nil {
+		return absent(mode)
+	}
+	home := rt.Config.Home
+	if err := openHome(home); err != nil {
+		return err
+	}
+	if rt.Config.Trade {
+		held, err := lockHome(home)
+		if err != nil {
+			return err
+		}
+		defer held.release()
+	}
+	parts, err := service(rt)
+	if err != nil {
+		return err
+	}
+	rt.Log.InfoContext(ctx, "starting", "version", rt.Version, "mode", mode.String(), "trade", rt.Config.Trade, "home", home)
+	return runParts(ctx, parts, rt.Config.ShutdownTimeout, rt.Log)
+}
+
+func absent(mode config.Mode) error {
+	return &fault.Error{
+		Kind: fault.Unsupported, Code: "not_in_build",
+		Message: mode.String() + " is not available in this build",
+	}
+}

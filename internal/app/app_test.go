@@ -1,0 +1,169 @@
+package app
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"candela/internal/config"
+	"candela/internal/fault"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func configure(t *testing.T, args ...string) *config.Config {
+	t.Helper()
+	cfg, err := config.Load(config.Input{Args: args})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return cfg
+}
+
+// ending is a service of one part that returns err.
+func ending(err error) Service {
+	return func(Runtime) ([]Part, error) {
+		return []Part{{"ending", func(_, _ context.Context, ready func()) error {
+			ready()
+			return err
+		}}}, nil
+	}
+}
+
+func TestRun_ModeNotInBuild(t *testing.T) {
+	t.Parallel()
+	for _, mode := range []string{"--mcp", "--serve"} {
+		home := filepath.Join(t.TempDir(), "state")
+		err := Run(t.Context(), configure(t, mode, "--home", home), Deps{Stderr: &bytes.Buffer{}})
+		if fault.KindOf(err) != fault.Unsupported || !strings.Contains(err.Error(), mode+" is not available in this build") {
+			t.Errorf("%s: error is %v", mode, err)
+		}
+		if _, err := os.Stat(home); !errors.Is(err, os.ErrNotExist) {
+			t.Errorf("%s: a refused start left a state directory", mode)
+		}
+	}
+}
+
+func TestRun_ServiceErrors(t *testing.T) {
+	t.Parallel()
+	broken := errors.New("broken")
+	cases := map[string]Service{
+		"a part fails":            ending(broken),
+		"the parts are not built": func(Runtime) ([]Part, error) { return nil, broken },
+	}
+	for name, service := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			cfg := configure(t, "--serve", "--home", filepath.Join(t.TempDir(), "state"))
+			err := Run(t.Context(), cfg, Deps{Stderr: &bytes.Buffer{}, Services: Services{Serve: service}})
+			if !errors.Is(err, broken) {
+				t.Errorf("error is %v", err)
+			}
+		})
+	}
+}
+
+func TestRun_LogFormats(t *testing.T) {
+	t.Parallel()
+	var text, lines bytes.Buffer
+	home := filepath.Join(t.TempDir(), "state")
+	for format, out := range map[string]*bytes.Buffer{"text": &text, "json": &lines} {
+		cfg := configure(t, "--mcp", "--home", home, "--log-format", format)
+		if err := Run(t.Context(), cfg, Deps{Version: "v1", Stderr: out, Services: Services{MCP: ending(nil)}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if !strings.Contains(text.String(), "msg=starting version=v1 mode=--mcp trade=false home="+home) {
+		t.Errorf("text log: %s", &text)
+	}
+	for line := range strings.Lines(lines.String()) {
+		if !json.Valid([]byte(line)) {
+			t.Errorf("not JSON: %s", line)
+		}
+	}
+	var silent bytes.Buffer
+	cfg := configure(t, "--mcp", "--home", home, "--log-level", "error")
+	if err := Run(t.Context(), cfg, Deps{Stderr: &silent, Services: Services{MCP: ending(nil)}}); err != nil || silent.Len() > 0 {
+		t.Errorf("error %v, log %s", err, &silent)
+	}
+}
+
+func TestRun_StateDirectory(t *testing.T) {
+	t.Parallel()
+	if runtime.GOOS == "windows" {
+		t.Skip("no permission bits on Windows")
+	}
+	base := t.TempDir()
+	wide := filepath.Join(base, "wide")
+	if err := os.Mkdir(wide, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(base, "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cases := map[string]struct{ home, want string }{
+		"made with its parents":      {filepath.Join(base, "a", "b"), ""},
+		"open to others is refused":  {wide, "chmod 700"},
+		"inside one open to others":  {filepath.Join(wide, "own"), ""},
+		"a file is no directory":     {file, "not a directory"},
+		"below a file is no place":   {filepath.Join(file, "x"), "not a directory"},
+		"a second start finds it so": {filepath.Join(base, "a", "b"), ""},
+	}
+	for name, tc := range cases {
+		cfg := configure(t, "--mcp", "--home", t.TempDir())
+		cfg.Home = tc.home // Load would already refuse to read candela.toml below a file
+		err := Run(t.Context(), cfg, Deps{Stderr: &bytes.Buffer{}, Services: Services{MCP: ending(nil)}})
+		if tc.want != "" {
+			if err == nil || !strings.Contains(err.Error(), tc.want) {
+				t.Errorf("%s: error is %v, want %q", name, err, tc.want)
+			}
+			continue
+		}
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		info, err := os.Stat(tc.home)
+		if err != nil || info.Mode().Perm() != 0o700 {
+			t.Errorf("%s: mode %v, error %v", name, info.Mode(), err)
+		}
+	}
+	if info, err := os.Stat(wide); err != nil || info.Mode().Perm() != 0o755 {
+		t.Errorf("the permissions of a directory we did not make were changed: %v %v", info.Mode(), err)
+	}
+}
+
+func TestRun_OneEnginePerStateDirectory(t *testing.T) {
+	t.Parallel()
+	home := filepath.Join(t.TempDir(), "state")
+	nested := func(mode ...string) Service {
+		return func(Runtime) ([]Part, error) {
+			cfg := configure(t, append(mode, "--home", home)...)
+			return nil, Run(t.Context(), cfg, Deps{Stderr: &bytes.Buffer{}, Services: Services{MCP: ending(nil)}})
+		}
+	}
+	run := func(inner Service) error {
+		cfg := configure(t, "--serve", "--trade", "--home", home)
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		return Run(ctx, cfg, Deps{Stderr: &bytes.Buffer{}, Services: Services{Serve: inner}})
+	}
+	if err := run(nested("--mcp", "--trade")); fault.KindOf(err) != fault.Conflict || !strings.Contains(err.Error(), "another trading engine") {
+		t.Errorf("second engine: %v", err)
+	}
+	if err := run(nested("--mcp")); err != nil {
+		t.Errorf("a process without an engine needs no lock: %v", err)
+	}
+	if err := run(ending(nil)); err != nil {
+		t.Errorf("the lock outlived its owner: %v", err)
+	}
+}

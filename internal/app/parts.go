@@ -1,0 +1,147 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Part is a long-running piece of the program.
+type Part struct {
+	Name string
+
+	// Run does the part's work in a goroutine of its own. It calls ready
+	// when the next part may start, and returns soon after ctx ends. What it must
+	// still finish then, such as requests in flight, it finishes before hard ends.
+	// To return nil earlier means that the work is done, and to return an error
+	// that the program cannot go on; either stops all other parts.
+	Run func(ctx, hard context.Context, ready func()) error
+}
+
+// lastMoment is how long parts have to return once the time for a graceful stop
+// is over and everything they hold is cancelled.
+const lastMoment = 500 * time.Millisecond
+
+// running is a part with its goroutine.
+type running struct {
+	name  string
+	stop  context.CancelFunc
+	ready chan struct{}
+	done  chan struct{} // closed when Run has returned
+	err   error         // valid once done is closed
+}
+
+// runParts starts the parts in order, each when the one before is ready, waits
+// until ctx ends or one of them returns, and stops them in reverse. The stop
+// takes at most grace and a last moment. The error says which part failed or
+// would not stop.
+func runParts(ctx context.Context, parts []Part, grace time.Duration, log *slog.Logger) error {
+	hard, kill := context.WithCancel(context.WithoutCancel(ctx))
+	defer kill()
+	work, over := context.WithCancelCause(ctx) // ends with ctx, or when a part returns
+	defer over(nil)
+	started := startAll(work, hard, parts, over)
+	if work.Err() == nil {
+		log.InfoContext(ctx, "ready")
+		<-work.Done()
+	}
+	log.InfoContext(ctx, "stopping", "cause", context.Cause(work))
+	return stopAll(started, grace, kill)
+}
+
+// startAll starts parts until all are ready or work has ended.
+func startAll(work, hard context.Context, parts []Part, over context.CancelCauseFunc) []*running {
+	started := make([]*running, 0, len(parts))
+	for _, p := range parts {
+		r := start(hard, p, over)
+		started = append(started, r)
+		select {
+		case <-r.ready:
+		case <-work.Done():
+			return started
+		}
+	}
+	return started
+}
+
+// start runs the part under a context that only stopAll ends, so that the end of
+// the program's context does not stop all parts at the same time.
+func start(hard context.Context, p Part, over context.CancelCauseFunc) *running {
+	ctx, stop := context.WithCancel(hard)
+	r := &running{name: p.Name, stop: stop, ready: make(chan struct{}), done: make(chan struct{})}
+	go func() {
+		defer stop()
+		r.err = p.Run(ctx, hard, sync.OnceFunc(func() { close(r.ready) }))
+		close(r.done)
+		over(fmt.Errorf("%s has returned", p.Name))
+	}()
+	return r
+}
+
+// stopAll stops in reverse, each part after the one that was started later has
+// returned. When grace is over it cancels everything at once.
+func stopAll(started []*running, grace time.Duration, kill context.CancelFunc) error {
+	deadline := time.NewTimer(grace)
+	defer deadline.Stop()
+	for _, r := range slices.Backward(started) {
+		r.stop()
+		select {
+		case <-r.done:
+		case <-deadline.C:
+			late := overdue(started, grace)
+			kill()
+			lastCall(started)
+			return errors.Join(late, failures(started))
+		}
+	}
+	return failures(started)
+}
+
+// overdue names the parts that are still at work.
+func overdue(started []*running, grace time.Duration) error {
+	var late []string
+	for _, r := range started {
+		if !r.returned() {
+			late = append(late, r.name)
+		}
+	}
+	return fmt.Errorf("not stopped within %v: %s", grace, strings.Join(late, ", "))
+}
+
+// lastCall waits for every part to return, one last moment for all together.
+func lastCall(started []*running) {
+	moment, cancel := context.WithTimeout(context.Background(), lastMoment)
+	defer cancel()
+	for _, r := range started {
+		select {
+		case <-r.done:
+		case <-moment.Done():
+		}
+	}
+}
+
+func (r *running) returned() bool {
+	select {
+	case <-r.done:
+		return true
+	default:
+		return false
+	}
+}
+
+// failures joins what the returned parts report. That a part was cancelled is
+// what was asked of it.
+func failures(started []*running) error {
+	var errs []error
+	for _, r := range started {
+		if r.returned() && r.err != nil && !errors.Is(r.err, context.Canceled) {
+			errs = append(errs, fmt.Errorf("%s: %w", r.name, r.err))
+		}
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,100 @@
+package httpd
+
+import (
+	"context"
+	"encoding/json"
+	"log/slog"
+	"net/http"
+	"strconv"
+
+	"candela/internal/rpc"
+)
+
+// exchange is one request on an MCP path and its answer.
+type exchange struct {
+	s             *Server
+	w             http.ResponseWriter
+	r             *http.Request
+	id            string
+	authorization bool // the header is there, whatever it holds
+}
+
+func (s *Server) begin(w http.ResponseWriter, r *http.Request) *exchange {
+	x := &exchange{s: s, w: w, r: r, id: s.requestID(), authorization: len(r.Header["Authorization"]) > 0}
+	w.Header().Set("X-Request-Id", x.id)
+	return x
+}
+
+// httpRefusal is a request turned away before the dispatcher saw it.
+type httpRefusal struct {
+	status    int
+	err       *rpc.Error
+	challenge string // WWW-Authenticate
+	cause     error  // for the log
+}
+
+func refuse(status int, message string) *httpRefusal {
+	return &httpRefusal{status: status, err: &rpc.Error{Code: rpc.CodeRefused, Message: message}}
+}
+
+// refuse answers with the refusal under the ids of the requests in body, null
+// when none is known, and logs it.
+func (x *exchange) refuse(ctx context.Context, body *rpc.Body, refusal *httpRefusal) {
+	if refusal.challenge != "" {
+		x.w.Header().Set("WWW-Authenticate", refusal.challenge)
+	}
+	attrs := []slog.Attr{
+		slog.Int("status", refusal.status), slog.String("reason", refusal.err.Message),
+		slog.Bool("authorization", x.authorization), slog.String("request_id", x.id),
+		slog.String("http_method", x.r.Method), slog.String("path", x.r.URL.Path),
+	}
+	if refusal.cause != nil {
+		attrs = append(attrs, slog.Any("error", refusal.cause))
+	}
+	x.s.log.LogAttrs(ctx, slog.LevelInfo, "[MCP] refused", attrs...)
+	if refusal.status == http.StatusRequestTimeout || refusal.status == http.StatusRequestEntityTooLarge {
+		x.w.Header().Set("Connection", "close") // the rest of the body is not wanted
+	}
+	x.write(refusal.status, refusalBody(body, refusal.err))
+}
+
+func refusalBody(body *rpc.Body, err *rpc.Error) []byte {
+	var id json.RawMessage
+	if body != nil && body.Batch {
+		reply := []byte{}
+		for _, call := range body.Calls {
+			if call.ID != nil && call.Kind == rpc.Request {
+				reply = rpc.AppendError(append(reply, ','), call.ID, err)
+			}
+		}
+		if len(reply) > 0 {
+			reply[0] = '['
+			return append(reply, ']')
+		}
+	} else if body != nil && len(body.Calls) == 1 {
+		id = body.Calls[0].ID
+	}
+	return rpc.AppendError(nil, id, err)
+}
+
+func (x *exchange) write(status int, body []byte) {
+	h := x.w.Header()
+	h.Set("Cache-Control", "no-store")
+	if len(body) > 0 {
+		h.Set("Content-Type", "application/json")
+	}
+	h.Set("Content-Length", strconv.Itoa(len(body)))
+	x.w.WriteHeader(status)
+	// A client that went away is not ours to report.
+	_, _ = x.w.Write(body)
+}
+
+// writeJSON answers a request outside MCP.
+func writeJSON(w http.ResponseWriter, status int, body string) {
+	h := w.Header()
+	h.Set("Content-Type", "application/json")
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Content-Length", strconv.Itoa(len(body)))
+	w.WriteHeader(status)
+	_, _ = w.Write([]byte(body))
+}

@@ -1,0 +1,140 @@
+package httpd
+
+import (
+	"context"
+	"errors"
+	"io"
+	"mime"
+	"net/http"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"candela/internal/mcp"
+	"candela/internal/rpc"
+)
+
+// message answers POST /mcp and its aliases. The order of the checks is part of
+// the contract: what a request may not do at all comes before who asks, and
+// nothing runs before the token is known to be good.
+func (s *Server) message(w http.ResponseWriter, r *http.Request) {
+	began := time.Now()
+	x := s.begin(w, r)
+	if session := r.Header.Get("Mcp-Session-Id"); session != "" {
+		w.Header().Set("Mcp-Session-Id", session)
+	}
+	if refusal := s.admit(r); refusal != nil {
+		x.refuse(r.Context(), nil, refusal)
+		return
+	}
+	if !accepts(r.Header["Accept"], "application", "json") {
+		x.refuse(r.Context(), nil, refuse(http.StatusNotAcceptable, "not acceptable: the answer is application/json, which the Accept header excludes"))
+		return
+	}
+	if kind := r.Header.Get("Content-Type"); kind != "" && !jsonType(kind) {
+		x.refuse(r.Context(), nil, refuse(http.StatusUnsupportedMediaType, "unsupported media type: send application/json"))
+		return
+	}
+	data, refusal := s.readBody(w, r)
+	if refusal != nil {
+		x.refuse(r.Context(), nil, refusal)
+		return
+	}
+	s.answer(r.Context(), x, data, began)
+}
+
+// answer reads the body, checks the token against what it asks for and lets the
+// dispatcher answer.
+func (s *Server) answer(ctx context.Context, x *exchange, data []byte, began time.Time) {
+	body, failure := rpc.Read(data)
+	caller, refusal := s.authorize(x.r)
+	if refusal == nil && failure == nil && needsToken(body) && caller == nil {
+		refusal = s.unauthorized(x.r, false)
+	}
+	switch {
+	case refusal != nil:
+		x.refuse(ctx, &body, refusal)
+		return
+	case failure != nil:
+		x.refuse(ctx, nil, &httpRefusal{status: http.StatusBadRequest, err: failure})
+		return
+	}
+	from := mcp.Origin{RequestID: x.id, Authorization: x.authorization}
+	if caller != nil {
+		from.Caller = *caller
+	}
+	reply := s.mcp.Receive(ctx, from, body).Append(nil)
+	// A call may outlast WriteTimeout, which counts from the request's header.
+	if time.Since(began) > time.Second {
+		_ = http.NewResponseController(x.w).SetWriteDeadline(time.Now().Add(s.cfg.WriteTimeout))
+	}
+	x.write(statusOf(body, reply), reply)
+}
+
+// statusOf is 202 when there is nothing to say, 400 for a single message that is
+// no request at all, and 200 otherwise: an error about a request is an answer.
+func statusOf(body rpc.Body, reply []byte) int {
+	switch {
+	case len(reply) == 0:
+		return http.StatusAccepted
+	case !body.Batch && body.Calls[0].Err != nil && body.Calls[0].Err.Code == rpc.CodeInvalidRequest:
+		return http.StatusBadRequest
+	}
+	return http.StatusOK
+}
+
+// needsToken reports whether any message asks for more than the open methods. A
+// message so broken that it names no method asks for nothing.
+func needsToken(body rpc.Body) bool {
+	for _, call := range body.Calls {
+		if call.Err != nil && call.Method == "" {
+			continue
+		}
+		if call.Kind != rpc.Request || !mcp.Open(call.Method) {
+			return true
+		}
+	}
+	return false
+}
+
+// readBody reads at most the limit. The buffer grows with what arrives, not with
+// what Content-Length promises.
+func (s *Server) readBody(w http.ResponseWriter, r *http.Request) ([]byte, *httpRefusal) {
+	tooLarge := refuse(http.StatusRequestEntityTooLarge, "request too large: the body may have at most "+strconv.FormatInt(s.cfg.MaxBody, 10)+" bytes")
+	if r.ContentLength > s.cfg.MaxBody {
+		return nil, tooLarge
+	}
+	size := min(max(r.ContentLength, 0), 4<<10) + 1
+	body, data := http.MaxBytesReader(w, r.Body, s.cfg.MaxBody), make([]byte, 0, size)
+	for {
+		n, err := body.Read(data[len(data):cap(data)])
+		data = data[:len(data)+n]
+		switch {
+		case err == io.EOF:
+			// ReadTimeout has done its work; left in place it would cancel a call
+			// that waits longer, such as get_notifications.
+			_ = http.NewResponseController(w).SetReadDeadline(time.Time{})
+			return data, nil
+		case err != nil:
+			if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
+				return nil, tooLarge
+			}
+			if errors.Is(err, os.ErrDeadlineExceeded) {
+				return nil, refuse(http.StatusRequestTimeout, "request timeout: the body did not arrive in time")
+			}
+			return nil, refuse(http.StatusBadRequest, "the body could not be read")
+		}
+		if len(data) == cap(data) {
+			data = append(data, 0)[:len(data)]
+		}
+	}
+}
+
+func jsonType(contentType string) bool {
+	if contentType == "application/json" {
+		return true
+	}
+	kind, _, err := mime.ParseMediaType(contentType)
+	return err == nil && (kind == "application/json" || strings.HasSuffix(kind, "+json"))
+}

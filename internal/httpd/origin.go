@@ -1,0 +1,66 @@
+package httpd
+
+import (
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strings"
+)
+
+// admit refuses requests that a web page made a browser send. A page may read
+// what any origin may (CORS), but on the MCP paths a foreign Origin is turned
+// away, and a server on loopback also wants a loopback Host, which a rebound DNS
+// name does not have.
+func (s *Server) admit(r *http.Request) *httpRefusal {
+	if origin := r.Header.Get("Origin"); origin != "" && !s.knownOrigin(origin) {
+		return refuse(http.StatusForbidden, "forbidden: the Origin is not allowed; add it to the allowed origins if it is yours")
+	}
+	if loopbackHost(s.base.Hostname()) && !loopbackHost(hostname(r.Host)) {
+		return refuse(http.StatusForbidden, "forbidden: the Host is not a loopback name; set the base URL to serve under another name")
+	}
+	return nil
+}
+
+func (s *Server) knownOrigin(origin string) bool {
+	u, err := url.Parse(origin)
+	if err != nil || u.Host == "" {
+		return false // "null" among them
+	}
+	if loopbackHost(u.Hostname()) || slices.Contains(s.cfg.AllowedOrigins, origin) {
+		return true
+	}
+	return strings.EqualFold(u.Scheme, s.base.Scheme) && strings.EqualFold(u.Host, s.base.Host)
+}
+
+func hostname(hostport string) string {
+	if host, _, err := net.SplitHostPort(hostport); err == nil {
+		return host
+	}
+	return strings.TrimSuffix(strings.TrimPrefix(hostport, "["), "]")
+}
+
+func loopbackHost(host string) bool {
+	if strings.EqualFold(host, "localhost") {
+		return true
+	}
+	addr, err := netip.ParseAddr(host)
+	return err == nil && addr.Unmap().IsLoopback()
+}
+
+// setCORS lets a page of any origin read the answer. There are no cookies on
+// these paths, so nothing is gained by naming the origin.
+func setCORS(h http.Header, r *http.Request) {
+	if len(r.Header["Origin"]) == 0 {
+		return
+	}
+	h.Set("Access-Control-Allow-Origin", "*")
+	h.Set("Access-Control-Expose-Headers", "WWW-Authenticate, Mcp-Session-Id, Mcp-Protocol-Version, Retry-After, X-Request-Id")
+}
+
+func preflight(h http.Header, methods string) {
+	h.Set("Access-Control-Allow-Methods", methods)
+	h.Set("Access-Control-Allow-Headers", "Authorization, Content-Type, Accept, Mcp-Protocol-Version, Mcp-Session-Id, Last-Event-ID, Mcp-Method, Mcp-Name")
+	h.Set("Access-Control-Max-Age", "7200")
+}

@@ -1,0 +1,72 @@
+package httpd
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+)
+
+// route is one path: what answers each method, and whether a page of another
+// origin may read the answer.
+type route struct {
+	path    string
+	methods map[string]http.HandlerFunc
+	cors    bool
+}
+
+// routes is every path the server answers. All else is a 404 in JSON.
+func (s *Server) routes() []route {
+	return []route{
+		{"/mcp", map[string]http.HandlerFunc{"POST": s.message, "GET": s.stream}, true},
+		{"/message", map[string]http.HandlerFunc{"POST": s.message}, true},
+		{"/sse", map[string]http.HandlerFunc{"GET": s.stream}, true},
+		{"/", map[string]http.HandlerFunc{"POST": s.message, "GET": s.discovery, "HEAD": s.discovery}, true},
+		{"/favicon.svg", map[string]http.HandlerFunc{"GET": s.icon, "HEAD": s.icon}, true},
+	}
+}
+
+// handler looks the path up as it is written. http.ServeMux would redirect an
+// unclean path, and a redirected POST loses its body or its method; its "GET"
+// patterns would also take HEAD and open a stream that nobody reads.
+func (s *Server) handler() http.Handler {
+	table := map[string]http.HandlerFunc{}
+	for _, r := range s.routes() {
+		table[r.path] = s.dispatch(r)
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if serve, ok := table[r.URL.Path]; ok {
+			serve(w, r)
+			return
+		}
+		setCORS(w.Header(), r)
+		writeJSON(w, http.StatusNotFound, `{"error":"not_found"}`)
+	})
+}
+
+func (s *Server) dispatch(r route) http.HandlerFunc {
+	allow := make([]string, 0, len(r.methods)+1)
+	for method := range r.methods {
+		allow = append(allow, method)
+	}
+	if r.cors {
+		allow = append(allow, http.MethodOptions)
+	}
+	slices.Sort(allow)
+	allowed := strings.Join(allow, ", ")
+	return func(w http.ResponseWriter, req *http.Request) {
+		if r.cors {
+			setCORS(w.Header(), req)
+		}
+		if serve, ok := r.methods[req.Method]; ok {
+			serve(w, req)
+			return
+		}
+		if r.cors && req.Method == http.MethodOptions {
+			preflight(w.Header(), allowed)
+			w.WriteHeader(http.StatusNoContent)
+			return
+		}
+		w.Header().Set("Allow", allowed)
+		writeJSON(w, http.StatusMethodNotAllowed, `{"error":"method_not_allowed"}`)
+	}
+}

@@ -1,0 +1,151 @@
+package httpd
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/url"
+	"strconv"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/net/netutil"
+
+	"candela/internal/mcp"
+)
+
+// Authorizer knows which bearer tokens are good. An error of kind
+// fault.Unauthorized means that this one is not; any other error means that the
+// question could not be answered. It must be safe for concurrent use.
+type Authorizer interface {
+	Authorize(ctx context.Context, token string) (mcp.Caller, error)
+}
+
+// Config is how the server presents and protects itself. The zero value of each
+// limit stands for its default.
+type Config struct {
+	BaseURL        string   // published in every address, without a trailing slash
+	AllowedOrigins []string // besides the base URL and loopback, "https://host[:port]"
+	Name, Version  string
+	Tools          int
+	Trading        bool
+	Log            *slog.Logger
+	Streams        mcp.Streams // nil: streams carry keep-alives only
+
+	MaxBody        int64         // bytes of a POST; 1 MiB
+	MaxConnections int           // open at once, further ones wait; 1024
+	ReadTimeout    time.Duration // of a whole request; 30 s
+	WriteTimeout   time.Duration // of an answer, and of each stream frame; 60 s
+	KeepAlive      time.Duration // between comments on a silent stream; 15 s
+	ShutdownGrace  time.Duration // for requests that run when the server is told to stop; 10 s
+}
+
+func (c *Config) setDefaults() {
+	set := func(d *time.Duration, value time.Duration) {
+		if *d == 0 {
+			*d = value
+		}
+	}
+	set(&c.ReadTimeout, 30*time.Second)
+	set(&c.WriteTimeout, 60*time.Second)
+	set(&c.KeepAlive, 15*time.Second)
+	set(&c.ShutdownGrace, 10*time.Second)
+	if c.MaxBody == 0 {
+		c.MaxBody = 1 << 20
+	}
+	if c.MaxConnections == 0 {
+		c.MaxConnections = 1024
+	}
+}
+
+// Server is the HTTP front. It is safe for concurrent use.
+type Server struct {
+	mcp       *mcp.Server
+	auth      Authorizer
+	cfg       Config
+	log       *slog.Logger
+	base      *url.URL
+	landing   []byte // the discovery document
+	takeovers takeovers
+
+	idPrefix string // of request ids, random per process
+	idCount  atomic.Uint64
+}
+
+// New returns a Server that answers MCP through m for callers that auth knows.
+func New(m *mcp.Server, auth Authorizer, cfg Config) (*Server, error) {
+	cfg.setDefaults()
+	base, err := url.Parse(cfg.BaseURL)
+	if err != nil || base.Host == "" || base.Scheme != "http" && base.Scheme != "https" {
+		return nil, fmt.Errorf("base URL %q is not an http or https address", cfg.BaseURL)
+	}
+	if auth == nil || cfg.Log == nil {
+		return nil, errors.New("httpd needs an Authorizer and a logger")
+	}
+	var random [6]byte
+	_, _ = rand.Read(random[:]) // documented never to fail
+	s := &Server{
+		mcp: m, auth: auth, cfg: cfg, log: cfg.Log, base: base,
+		takeovers: takeovers{streams: map[string]*streamSlot{}},
+		idPrefix:  base64.RawURLEncoding.EncodeToString(random[:]) + "-",
+	}
+	if s.landing, err = s.describe(); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// Handler returns every route behind the checks, for Serve and for tests.
+func (s *Server) Handler() http.Handler { return s.handler() }
+
+// Serve answers on ln until ctx ends, then closes the streams, lets running
+// requests finish for the grace period and returns nil. It closes ln.
+func (s *Server) Serve(ctx context.Context, ln net.Listener) error {
+	// Requests outlive ctx by the grace period; streams must not, or they would
+	// use it up.
+	requests, abort := context.WithCancel(context.WithValue(context.WithoutCancel(ctx), stopKey{}, ctx.Done()))
+	defer abort()
+	server := &http.Server{
+		Handler:           s.handler(),
+		ReadHeaderTimeout: 5 * time.Second,
+		ReadTimeout:       s.cfg.ReadTimeout,
+		WriteTimeout:      s.cfg.WriteTimeout,
+		IdleTimeout:       120 * time.Second,
+		MaxHeaderBytes:    32 << 10,
+		BaseContext:       func(net.Listener) context.Context { return requests },
+		ErrorLog:          slog.NewLogLogger(s.log.Handler(), slog.LevelWarn),
+	}
+	stopped := make(chan error, 1)
+	go func() { stopped <- server.Serve(netutil.LimitListener(ln, s.cfg.MaxConnections)) }()
+	select {
+	case err := <-stopped:
+		return fmt.Errorf("serve: %w", err)
+	case <-ctx.Done():
+	}
+	grace, cancel := context.WithTimeout(requests, s.cfg.ShutdownGrace)
+	defer cancel()
+	err := server.Shutdown(grace)
+	if err != nil {
+		abort()
+		err = server.Close()
+	}
+	<-stopped
+	if err != nil {
+		return fmt.Errorf("close the server: %w", err)
+	}
+	return nil
+}
+
+// stopKey finds, in a request's context, the channel that closes when the server
+// is told to stop.
+type stopKey struct{}
+
+// requestID names a request in the log; a client may quote it.
+func (s *Server) requestID() string {
+	return string(strconv.AppendUint(append(make([]byte, 0, 24), s.idPrefix...), s.idCount.Add(1), 36))
+}

@@ -1,0 +1,60 @@
+package mcp
+
+import (
+	"context"
+	"log/slog"
+	"strings"
+	"time"
+	"unicode/utf8"
+)
+
+// entry is what the log says about a message beyond its origin.
+type entry struct {
+	method, tool, client string
+	code                 int // of a JSON-RPC error
+	toolError            bool
+	cancelled            bool
+}
+
+// logEntry writes one line per message. Everything that a client chose is cut to
+// a bound, and neither arguments nor results appear.
+func (s *Server) logEntry(ctx context.Context, from Origin, e entry, took time.Duration) {
+	if !s.log.Enabled(ctx, slog.LevelInfo) {
+		return
+	}
+	attrs := make([]slog.Attr, 0, 10)
+	attrs = append(attrs, slog.String("method", shorten(e.method)))
+	if e.tool != "" {
+		attrs = append(attrs, slog.String("tool", shorten(e.tool)))
+	}
+	if e.client != "" {
+		attrs = append(attrs, slog.String("client", shorten(e.client)))
+	}
+	if e.code != 0 {
+		attrs = append(attrs, slog.Int("error_code", e.code))
+	}
+	if e.toolError {
+		attrs = append(attrs, slog.Bool("tool_error", true))
+	}
+	if e.cancelled {
+		attrs = append(attrs, slog.Bool("cancelled", true))
+	}
+	attrs = append(attrs, slog.Bool("authorization", from.Authorization), slog.Duration("took", took))
+	if from.RequestID != "" {
+		attrs = append(attrs, slog.String("request_id", from.RequestID))
+	}
+	s.log.LogAttrs(ctx, slog.LevelInfo, "[MCP] request", attrs...)
+}
+
+// shorten bounds a text that a client chose before it is logged or echoed.
+func shorten(text string) string {
+	const most = 64
+	if len(text) <= most {
+		return text
+	}
+	cut := most
+	for cut > 0 && !utf8.RuneStart(text[cut]) {
+		cut--
+	}
+	return strings.Clone(text[:cut]) + "..."
+}

@@ -1,0 +1,307 @@
+package mcp
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"runtime/debug"
+	"time"
+
+	"candela/internal/rpc"
+)
+
+// Config describes the server to clients and to the log.
+type Config struct {
+	Name         string
+	Title        string
+	Version      string
+	Instructions string // for the model: what the tools are for and where to begin
+	Log          *slog.Logger
+}
+
+// Server answers MCP messages. It is safe for concurrent use.
+type Server struct {
+	tools      Toolbox
+	log        *slog.Logger
+	initialize json.RawMessage
+	list       json.RawMessage
+	flights    flights
+}
+
+// Origin is what the transport knows about a message.
+type Origin struct {
+	Caller        Caller
+	RequestID     string // names the HTTP request in the log and in internal errors
+	Authorization bool   // an Authorization header came with it
+}
+
+// NewServer returns a Server over tools. It fails only if the tools cannot be
+// written as JSON.
+func NewServer(tools Toolbox, cfg Config) (*Server, error) {
+	list, err := listTools(tools.Tools())
+	if err != nil {
+		return nil, err
+	}
+	type info struct {
+		Name    string `json:"name"`
+		Title   string `json:"title,omitempty"`
+		Version string `json:"version"`
+	}
+	hello, err := json.Marshal(struct {
+		ProtocolVersion string          `json:"protocolVersion"`
+		Capabilities    json.RawMessage `json:"capabilities"`
+		ServerInfo      info            `json:"serverInfo"`
+		Instructions    string          `json:"instructions,omitempty"`
+	}{ProtocolVersion, json.RawMessage(`{"tools":{}}`), info{cfg.Name, cfg.Title, cfg.Version}, cfg.Instructions})
+	if err != nil {
+		return nil, fmt.Errorf("marshal the initialize answer: %w", err)
+	}
+	return &Server{tools: tools, log: cfg.Log, initialize: hello, list: list, flights: flights{open: map[flightKey][]*flight{}}}, nil
+}
+
+// Job is a body that was received and waits to be answered.
+type Job struct {
+	server  *Server
+	ctx     context.Context // of the request; a job lives no longer
+	from    Origin
+	body    rpc.Body
+	flights []*flight // of the tool calls, in order
+}
+
+// Receive takes a body in. From here on its tool calls can be cancelled, so a
+// transport that answers elsewhere must receive bodies in the order of arrival.
+// Append must be called once.
+func (s *Server) Receive(ctx context.Context, from Origin, body rpc.Body) *Job {
+	job := &Job{server: s, ctx: ctx, from: from, body: body}
+	for _, call := range body.Calls {
+		if isToolCall(call) {
+			job.flights = append(job.flights, s.flights.begin(ctx, from.Caller.Key, call.ID))
+		}
+	}
+	return job
+}
+
+// CallsTool reports whether the job runs a tool and may take its time.
+func (j *Job) CallsTool() bool { return len(j.flights) > 0 }
+
+func isToolCall(call rpc.Call) bool {
+	return call.Err == nil && call.Kind == rpc.Request && call.Method == methodCallTool
+}
+
+// Append answers every message of the body in order and appends what is to be
+// sent, which is nothing for notifications. A batch is answered by one array.
+func (j *Job) Append(dst []byte) []byte {
+	if !j.body.Batch {
+		return j.appendCall(dst, j.body.Calls[0])
+	}
+	start := len(dst)
+	for _, call := range j.body.Calls {
+		if call.Err == nil && call.Method == methodInitialize {
+			call.Err = &rpc.Error{Code: rpc.CodeInvalidRequest, Message: "invalid request: initialize must not be part of a batch"}
+		}
+		mark := len(dst)
+		dst = append(dst, ',')
+		dst = j.appendCall(dst, call)
+		if len(dst) == mark+1 {
+			dst = dst[:mark]
+		}
+	}
+	if len(dst) == start {
+		return dst
+	}
+	dst[start] = '['
+	return append(dst, ']')
+}
+
+// appendCall answers one message and logs it in one line.
+func (j *Job) appendCall(dst []byte, call rpc.Call) []byte {
+	began, s := time.Now(), j.server
+	line := entry{method: call.Method}
+	switch {
+	case isToolCall(call):
+		fl := j.flights[0]
+		j.flights = j.flights[1:]
+		dst = s.appendAnswer(fl.ctx, dst, j.from, call.Message, &line)
+		s.flights.end(fl)
+	case call.Err != nil && call.Kind == rpc.Notification:
+		line.code = call.Err.Code
+	case call.Err != nil:
+		line.code = call.Err.Code
+		dst = rpc.AppendError(dst, call.ID, call.Err)
+	case call.Kind == rpc.Request:
+		dst = s.appendAnswer(j.ctx, dst, j.from, call.Message, &line)
+	case call.Kind == rpc.Notification && call.Method == "notifications/cancelled":
+		s.flights.cancel(j.from.Caller.Key, call.Params)
+	default:
+		// Other notifications and answers to requests never sent need nothing.
+		// A request method without an id is one of them: nothing runs whose
+		// outcome the client could not learn.
+	}
+	s.logEntry(j.ctx, j.from, line, time.Since(began))
+	return dst
+}
+
+func (s *Server) appendAnswer(ctx context.Context, dst []byte, from Origin, m rpc.Message, line *entry) []byte {
+	mark := len(dst)
+	failure := unsupportedVersion(m)
+	if failure == nil {
+		switch m.Method {
+		case methodInitialize:
+			line.client = clientName(m.Params)
+			return rpc.AppendResult(dst, m.ID, s.initialize)
+		case "ping":
+			return rpc.AppendResult(dst, m.ID, json.RawMessage("{}"))
+		case methodListTools:
+			if failure = checkCursor(m.Params); failure == nil {
+				return rpc.AppendResult(dst, m.ID, s.list)
+			}
+		case methodCallTool:
+			dst, failure = s.appendToolCall(ctx, dst, from, m, line)
+		default:
+			failure = &rpc.Error{Code: rpc.CodeMethodNotFound, Message: fmt.Sprintf("method not found: %q; offered: initialize, ping, tools/list, tools/call", m.Method)}
+		}
+	}
+	if failure != nil {
+		line.code = failure.Code
+		dst = rpc.AppendError(dst[:mark], m.ID, failure)
+	}
+	return dst
+}
+
+func (s *Server) appendToolCall(ctx context.Context, dst []byte, from Origin, m rpc.Message, line *entry) ([]byte, *rpc.Error) {
+	name, arguments, failure := callParams(m.Params)
+	if failure != nil {
+		return dst, failure
+	}
+	line.tool = name
+	result, err := s.call(ctx, from, name, arguments)
+	if errors.Is(context.Cause(ctx), errCancelled) {
+		line.cancelled = true
+		return dst, nil // the protocol wants no answer to a cancelled request
+	}
+	if err != nil {
+		if refusal, ok := errors.AsType[*rpc.Error](err); ok {
+			return dst, refusal
+		}
+		s.log.LogAttrs(ctx, slog.LevelError, "[MCP] tool failed", slog.String("tool", name), slog.String("request_id", from.RequestID), slog.Any("error", err))
+		return dst, internalError(from.RequestID)
+	}
+	line.toolError = result.IsError
+	dst = rpc.AppendResultOpen(dst, m.ID)
+	dst = appendResult(dst, &result)
+	return append(dst, '}'), nil
+}
+
+// call runs the tool and turns its panic into an error: one defective tool must
+// not end the service, which may be holding orders for someone.
+func (s *Server) call(ctx context.Context, from Origin, name string, arguments json.RawMessage) (result Result, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
+		}
+	}()
+	return s.tools.Call(ctx, from.Caller, name, arguments)
+}
+
+func internalError(requestID string) *rpc.Error {
+	message := "internal error"
+	if requestID != "" {
+		message += "; request " + requestID + " in the server's log"
+	}
+	return &rpc.Error{Code: rpc.CodeInternal, Message: message}
+}
+
+// callParams reads the params of tools/call. Absent and null arguments are the
+// empty object.
+func callParams(params json.RawMessage) (name string, arguments json.RawMessage, failure *rpc.Error) {
+	arguments = json.RawMessage("{}")
+	named := false
+	for key, value := range rpc.Fields(params) {
+		switch key {
+		case "name":
+			name, named = rpc.Text(value)
+			if !named {
+				return "", nil, invalidParams("name must be a string")
+			}
+		case "arguments":
+			switch value[0] {
+			case '{':
+				arguments = value
+			case 'n':
+			default:
+				return "", nil, invalidParams("arguments must be an object")
+			}
+		}
+	}
+	if !named {
+		return "", nil, invalidParams("name is required: the name of a tool from tools/list")
+	}
+	return name, arguments, nil
+}
+
+// checkCursor refuses a page that was never handed out: the list has one page.
+func checkCursor(params json.RawMessage) *rpc.Error {
+	for key, value := range rpc.Fields(params) {
+		if key == "cursor" && value[0] != 'n' {
+			return invalidParams("cursor: the tool list has one page and gives out no cursor")
+		}
+	}
+	return nil
+}
+
+func invalidParams(reason string) *rpc.Error {
+	return &rpc.Error{Code: rpc.CodeInvalidParams, Message: "invalid params: " + reason}
+}
+
+const metaVersion = "io.modelcontextprotocol/protocolVersion"
+
+// unsupportedVersion refuses requests of revisions that have no initialize: they
+// name their revision in each request, and the code tells such a client to fall
+// back to initialize.
+func unsupportedVersion(m rpc.Message) *rpc.Error {
+	requested := ""
+	switch {
+	case bytes.Contains(m.Params, []byte(metaVersion)):
+		requested = metaText(m.Params, metaVersion)
+	case m.Method != "server/discover":
+		return nil
+	}
+	if m.Method != "server/discover" && (requested == "" || requested == ProtocolVersion) {
+		return nil
+	}
+	data := append([]byte(`{"supported":["`+ProtocolVersion+`"],"requested":`), rpc.AppendString(nil, shorten(requested))...)
+	return &rpc.Error{Code: rpc.CodeUnsupportedVersion, Message: "unsupported protocol version: this server speaks " + ProtocolVersion + " and begins with initialize", Data: append(data, '}')}
+}
+
+func metaText(params json.RawMessage, name string) string {
+	for key, meta := range rpc.Fields(params) {
+		if key != "_meta" || meta[0] != '{' {
+			continue
+		}
+		for key, value := range rpc.Fields(meta) {
+			if key == name {
+				text, _ := rpc.Text(value)
+				return text
+			}
+		}
+	}
+	return ""
+}
+
+func clientName(params json.RawMessage) string {
+	for key, value := range rpc.Fields(params) {
+		if key != "clientInfo" || value[0] != '{' {
+			continue
+		}
+		for key, value := range rpc.Fields(value) {
+			if key == "name" {
+				name, _ := rpc.Text(value)
+				return name
+			}
+		}
+	}
+	return ""
+}

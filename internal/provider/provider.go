@@ -1,0 +1,140 @@
+// Package provider is the contract between candela and a source of bars: what
+// may be asked, what comes back, and which errors say what. It holds no source;
+// each has a package of its own below this one and passes the suite in
+// providertest.
+package provider
+
+import (
+	"context"
+	"time"
+
+	"github.com/shopspring/decimal"
+
+	"candela/internal/market"
+)
+
+// Provider reads bars from one source. It is safe for concurrent use and leaves
+// no goroutine behind when a call returns.
+//
+// Errors are faults: UnknownSymbol, UnsupportedInterval, and fault.Unreachable
+// for a source that does not answer. A call whose context ends returns an error
+// that wraps the context's.
+type Provider interface {
+	// Name is the venue prefix of a symbol, lower case, such as "binance".
+	Name() string
+	// Capabilities does not change while the provider lives.
+	Capabilities() Caps
+	// Instrument tells what is known of a symbol.
+	Instrument(ctx context.Context, s market.Symbol) (Instrument, error)
+	// Bars returns one page of bars.
+	Bars(ctx context.Context, q BarQuery) (BarPage, error)
+}
+
+// Streamer is a Provider that also tells bars as they form.
+type Streamer interface {
+	// Stream sends events for the subscriptions until ctx ends or the source is
+	// lost, and always returns an error saying which; the caller then reads what it
+	// missed with Bars and calls again. It blocks while out is full, never closes
+	// out, and sends nothing after it has returned.
+	//
+	// For each subscription closed bars come strictly ascending, each once, and a
+	// forming bar never opens before the last closed one.
+	Stream(ctx context.Context, subs []Sub, out chan<- Event) error
+}
+
+// Caps says what a provider can do.
+type Caps struct {
+	Intervals []market.Interval // ascending; what Bars accepts
+	PageSize  int               // the most bars in one page, at least 1
+	Live      bool              // the provider is a Streamer and can stream
+	TakerBuy  bool              // bars carry taker-buy volume
+	Sessions  bool              // instruments may trade in sessions: see Instrument.Calendar
+	Synthetic bool              // the bars are made up and never stand in for real ones
+}
+
+// Instrument is what a venue says about a symbol. The amounts are exact
+// decimals, because an order is checked against them to the last digit and 0.1
+// has no binary fraction. Zero means that the venue sets no such rule or does
+// not tell.
+type Instrument struct {
+	Symbol      market.Symbol // as the provider spells it, with its name as the venue
+	Base, Quote string        // what is traded, and the currency of the price; empty when not told
+	Calendar    market.Calendar
+
+	Tick        decimal.Decimal // prices are multiples of it
+	Step        decimal.Decimal // quantities are multiples of it
+	MinQuantity decimal.Decimal
+	MaxQuantity decimal.Decimal
+	MinNotional decimal.Decimal // the least price times quantity
+}
+
+// BarQuery asks for bars of one symbol and interval. Times are open times in
+// unix seconds.
+//
+// With From set the page holds the oldest bars that open at From or later;
+// without it, the newest. To ends the range in both cases: only bars that open
+// before it. A time of 0 is no bound, so 1970-01-01T00:00:00Z itself cannot be
+// one. To equal to From is an empty range; To before From is an error.
+type BarQuery struct {
+	Symbol   market.Symbol
+	Interval market.Interval
+	From     int64 // inclusive; 0 means none
+	To       int64 // exclusive; 0 means up to the newest bar, closed or not
+	Limit    int   // the most bars wanted; 0 or more than the page size means the page size
+}
+
+// BarPage is the answer to a BarQuery. The bars are shared and read-only.
+type BarPage struct {
+	Bars    market.Bars // ascending, at most Limit
+	Running bool        // the last bar is still forming; all others are closed
+	// More says that the range asked for goes on beyond this page: to newer bars
+	// when From was set, to older ones otherwise. Next is then where: From, or To,
+	// of the following query, which Following makes. It is beyond every bar of the
+	// page, also of an empty one, so that following pages comes to an end.
+	More bool
+	Next int64
+	// Built is set when the provider made these bars from finer ones; Holes are
+	// then the finer bars that are missing within the page.
+	Built     market.Interval
+	Holes     []market.Gap
+	Synthetic bool // the bars are made up
+}
+
+// Following returns the query for the page after p, which must have More.
+func (q BarQuery) Following(p BarPage) BarQuery {
+	next := p.Next
+	if next == 0 {
+		next = -1 // 0 would be no bound; bars open at whole minutes, so a second earlier asks for the same
+	}
+	if q.From != 0 {
+		q.From = next
+	} else {
+		q.To = next
+	}
+	return q
+}
+
+// Sub is a subscription to one symbol's bars.
+type Sub struct {
+	Symbol   market.Symbol
+	Interval market.Interval
+}
+
+// EventKind says what an Event tells.
+type EventKind uint8
+
+// The kinds of event.
+const (
+	Forming EventKind = iota + 1 // Bar as it is so far
+	Closed                       // Bar is final
+	Traded                       // Price alone
+)
+
+// Event is something that happened in a stream.
+type Event struct {
+	Sub
+	Kind  EventKind
+	Bar   market.Bar // of Forming and Closed
+	Price float64    // the last price; the bar's close for Forming and Closed
+	At    time.Time  // when it happened, by the venue's clock
+}
