@@ -5,6 +5,7 @@ import { pine } from '../lib/pine.mjs';
 export default {
   indicator: 'adx',
   variants: [{ period: 14 }, { period: 7 }],
+  edges: [{ period: 2 }, { period: 50 }],
   oracles: {
     talib: {
       seed: 'differs',

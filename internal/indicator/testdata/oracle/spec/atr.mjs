@@ -6,6 +6,7 @@ import { pine } from '../lib/pine.mjs';
 export default {
   indicator: 'atr',
   variants: [{ period: 14 }, { period: 5 }],
+  edges: [{ period: 1 }, { period: 100 }],
   oracles: {
     talib: {
       seed: 'differs',

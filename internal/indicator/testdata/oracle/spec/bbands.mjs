@@ -12,6 +12,10 @@ export default {
     { period: 20, std_dev: 2 },
     { period: 7, std_dev: 2.5 },
   ],
+  edges: [
+    { period: 1, std_dev: 2 },
+    { period: 100, std_dev: 0.5 },
+  ],
   oracles: {
     talib: {
       run: (b, p) => {

@@ -6,6 +6,8 @@ import { pine } from '../lib/pine.mjs';
 export default {
   indicator: 'cci',
   variants: [{ period: 20 }, { period: 7 }],
+  edgeOracles: ['oak'], // the other keeps remainders in its rolling sums, or has 0 for 0 / 0
+  edges: [{ period: 2 }, { period: 100 }],
   oracles: {
     talib: {
       run: (b, p) => ({ CCI: talib('CCI', hlc(b), { optInTimePeriod: p.period }).outReal }),

@@ -7,6 +7,7 @@ const flow = (b) => each((h, l, c, v) => (h === l ? 0 : ((2 * c - l - h) / (h - 
 export default {
   indicator: 'cmf',
   variants: [{ period: 20 }, { period: 7 }],
+  edges: [{ period: 1 }, { period: 100 }],
   oracles: {
     talib: {
       run: (b, p) => ({ CMF: each((f, v) => f / v, real('SUM', flow(b), p.period), real('SUM', b.volume, p.period)) }),

@@ -8,6 +8,7 @@ const bands = (up, low) => ({ 'DC Upper': up, 'DC Mid': each((u, l) => (u + l) /
 export default {
   indicator: 'donchian',
   variants: [{ period: 20 }, { period: 5 }],
+  edges: [{ period: 1 }, { period: 100 }],
   oracles: {
     talib: { run: (b, p) => bands(real('MAX', b.high, p.period), real('MIN', b.low, p.period)) },
     tulip: { run: (b, p) => bands(ti('max', [b.high], [p.period])[0], ti('min', [b.low], [p.period])[0]) },

@@ -10,6 +10,8 @@ export default {
   indicator: 'histvol',
   daily: true,
   variants: [{ period: 20 }, { period: 10 }],
+  edgeOracles: ['oak'], // the other keeps remainders in its rolling sums, or has 0 for 0 / 0
+  edges: [{ period: 1 }, { period: 100 }],
   oracles: {
     tulip: {
       run: (b, p) => ({ HV: late((s) => ti('stddev', [s], [p.period])[0], returns(b)).map((v) => v * annual(b)) }),

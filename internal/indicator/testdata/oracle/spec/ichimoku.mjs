@@ -22,6 +22,10 @@ export default {
     { tenkan: 9, kijun: 26, senkou_b: 52, displacement: 26 },
     { tenkan: 7, kijun: 22, senkou_b: 44, displacement: 22 },
   ],
+  edges: [
+    { tenkan: 1, kijun: 2, senkou_b: 3, displacement: 1 },
+    { tenkan: 20, kijun: 60, senkou_b: 120, displacement: 30 },
+  ],
   oracles: {
     talib: {
       run: (b, p) =>

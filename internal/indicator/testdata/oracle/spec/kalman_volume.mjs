@@ -11,6 +11,8 @@ export default {
     { vzo_length: 70, k: 0.06, sig_length: 10 },
     { vzo_length: 20, k: 0.1, sig_length: 5 },
   ],
+  edgeOracles: ['oak'], // the other keeps remainders in its rolling sums, or has 0 for 0 / 0
+  edges: [{ vzo_length: 2, k: 1, sig_length: 1 }],
   oracles: {
     oak: {
       run: (b, p) => {

@@ -15,6 +15,10 @@ export default {
     { period: 20, multiplier: 1.5, atr_length: 10 },
     { period: 8, multiplier: 2, atr_length: 14 },
   ],
+  edges: [
+    { period: 1, multiplier: 1, atr_length: 1 },
+    { period: 100, multiplier: 3, atr_length: 50 },
+  ],
   oracles: {
     tulip: {
       note: "TA-Lib's EMA with Tulip's ATR: Tulip's own EMA begins at the first close",

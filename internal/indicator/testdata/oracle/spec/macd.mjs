@@ -10,6 +10,10 @@ export default {
     { fast: 12, slow: 26, signal: 9 },
     { fast: 5, slow: 13, signal: 4 },
   ],
+  edges: [
+    { fast: 1, slow: 2, signal: 1 },
+    { fast: 26, slow: 12, signal: 9 },
+  ],
   oracles: {
     talib: {
       seed: 'differs',

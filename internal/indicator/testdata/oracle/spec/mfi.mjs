@@ -18,6 +18,8 @@ export function flowIndex(b, n) {
 export default {
   indicator: 'mfi',
   variants: [{ period: 14 }, { period: 5 }],
+  edgeOracles: ['oak'], // the other keeps remainders in its rolling sums, or has 0 for 0 / 0
+  edges: [{ period: 1 }, { period: 100 }],
   oracles: {
     talib: { run: (b, p) => ({ MFI: talib('MFI', hlcv(b), { optInTimePeriod: p.period }).outReal }), skip },
     tulip: { run: (b, p) => ({ MFI: ti('mfi', [b.high, b.low, b.close, b.volume], [p.period])[0] }), skip },

@@ -6,6 +6,7 @@ import { pine } from '../lib/pine.mjs';
 export default {
   indicator: 'roc',
   variants: [{ period: 14 }, { period: 9 }],
+  edges: [{ period: 1 }, { period: 100 }],
   oracles: {
     talib: { run: (b, p) => ({ ROC: real('ROC', b.close, p.period) }) },
     tulip: {

@@ -28,6 +28,7 @@ plot(bear ? 1 : 0, "rsi_bear_div")`;
 export default {
   indicator: 'rsi',
   variants: [{ length: 14, show_divergences: true }, { length: 14 }, { length: 7 }],
+  edges: [{ length: 1 }, { length: 100 }],
   oracles: {
     talib: {
       run: (b, p) => ({ RSI: real('RSI', b.close, p.length) }),

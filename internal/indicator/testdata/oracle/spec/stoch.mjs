@@ -11,6 +11,11 @@ export default {
     { period: 14, k_smooth: 3, d_smooth: 3 },
     { period: 5, k_smooth: 1, d_smooth: 3 },
   ],
+  edgeOracles: ['oak'], // the other keeps remainders in its rolling sums, or has 0 for 0 / 0
+  edges: [
+    { period: 2, k_smooth: 1, d_smooth: 1 },
+    { period: 100, k_smooth: 5, d_smooth: 7 },
+  ],
   oracles: {
     talib: {
       note: 'both lines begin where %D does',

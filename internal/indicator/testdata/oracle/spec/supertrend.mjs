@@ -7,6 +7,10 @@ export default {
     { period: 10, multiplier: 3 },
     { period: 7, multiplier: 1.5 },
   ],
+  edges: [
+    { period: 1, multiplier: 0.5 },
+    { period: 50, multiplier: 5 },
+  ],
   oracles: {
     oak: {
       run: (b, p) => {

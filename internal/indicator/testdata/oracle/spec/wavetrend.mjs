@@ -27,6 +27,10 @@ export default {
     { ch_len: 9, avg_len: 12 },
     { ch_len: 10, avg_len: 21 },
   ],
+  edges: [
+    { ch_len: 2, avg_len: 1 },
+    { ch_len: 40, avg_len: 50 },
+  ],
   oracles: {
     oak: {
       until,
