@@ -78,9 +78,9 @@ func (f *Frame) flush(x int, p *paint) {
 	for i, a := range acc {
 		sum += a
 		acc[i] = 0
-		if level := int(sum*full+unit/2) / unit; level > 0 {
+		if level := level(sum); level > 0 {
 			old := pix[off]
-			v := table[level<<8|int(old)]
+			v := table[(level<<8|int(old))&(len(table)-1)] // the mask drops a bounds check
 			if v == 0 {
 				v = f.pal.resolve(p, level, old)
 			}
@@ -90,12 +90,18 @@ func (f *Frame) flush(x int, p *paint) {
 	}
 }
 
+// level rounds an accumulated weight to a coverage level. The sum is never
+// negative; saying so makes the division a shift.
+func level(sum int32) int {
+	return int(uint32(sum*full+unit/2) / unit) //nolint:gosec // see above
+}
+
 func (f *Frame) flushRGB(off int, acc []int32, p *paint) {
 	sum := int32(0)
 	for i, a := range acc {
 		sum += a
 		acc[i] = 0
-		if level := int(sum*full+unit/2) / unit; level > 0 {
+		if level := level(sum); level > 0 {
 			f.blendRGB(off, level, p)
 		}
 		off += f.stride

@@ -28,7 +28,7 @@ const extraRunes = "\u00a0\u00b0\u00b1\u00b2\u00b5\u00b7\u00d7\u0394\u03c3\u2013
 const (
 	firstRune = ' '
 	lastRune  = '~'
-	asciiLen  = lastRune - firstRune + 1
+	asciiLen  = int(lastRune-firstRune) + 1
 )
 
 // font holds outlines, advances and kerning of one weight in font units, from
@@ -150,17 +150,26 @@ func curves(segs sfnt.Segments) []curve {
 	return out
 }
 
-// kerning reads all pairs once; a pair the font does not list has none.
+// kerning reads the pairs of letters once. Digits and their separators keep
+// their advance, so that prices of equal length are equally wide.
 func (l *loader) kerning(n int) []int16 {
 	kern := make([]int16, n*n)
-	for i, a := range l.ids {
-		for j, b := range l.ids {
-			if k, err := l.src.Kern(&l.buf, a, b, l.ppem, 0); err == nil {
+	for i := range asciiLen {
+		for j := range asciiLen {
+			if !letter(i) || !letter(j) {
+				continue
+			}
+			if k, err := l.src.Kern(&l.buf, l.ids[i], l.ids[j], l.ppem, 0); err == nil {
 				kern[i*n+j] = int16(k.Round()) //nolint:gosec // a fraction of 2048 units
 			}
 		}
 	}
 	return kern
+}
+
+func letter(slot int) bool {
+	c := int(firstRune) + slot
+	return 'A' <= c && c <= 'Z' || 'a' <= c && c <= 'z'
 }
 
 // box is the sign for a character without a glyph: a hollow rectangle.

@@ -1,7 +1,5 @@
 package raster
 
-import "bytes"
-
 // Frame is a picture being drawn. It starts indexed; a palette that overflows
 // is reported by Overflowed, and the caller draws the same picture again into
 // a frame in true colour (Stock.Render does both). One goroutine only.
@@ -47,7 +45,7 @@ func (f *Frame) Reserve(colors ...Color) {
 	}
 	for _, c := range colors {
 		if c.A == 255 {
-			f.pal.solid(c.rgb())
+			f.pal.exactly(c.rgb(), solid)
 		}
 	}
 }
@@ -59,21 +57,22 @@ func (f *Frame) ReserveOver(areas []Color, grounds ...Color) {
 		return
 	}
 	for _, g := range grounds {
+		f.pal.exactly(g.rgb(), ground)
 		for _, a := range areas {
-			f.pal.solid(mix(a, full, g.rgb()))
+			f.pal.exactly(mix(a, full, g.rgb()), ground)
 		}
 	}
 }
 
-// Ramp registers every shade of an antialiased glyph in ink on ground, so that
+// Ramp registers every shade of an antialiased glyph in ink on under, so that
 // text keeps its exact edges however full the palette gets.
-func (f *Frame) Ramp(ink, ground Color) {
+func (f *Frame) Ramp(ink, under Color) {
 	if f.bpp != 1 {
 		return
 	}
-	f.pal.solid(ground.rgb())
+	f.pal.exactly(under.rgb(), ground)
 	for level := 1; level <= full; level++ {
-		f.pal.near(mix(ink, level, ground.rgb()))
+		f.pal.near(mix(ink, level, under.rgb()), ground)
 	}
 }
 
@@ -110,16 +109,16 @@ func (f *Frame) Rect(x0, y0, x1, y1 int, c Color) {
 	if x0 >= x1 || y0 >= y1 {
 		return
 	}
+	if c.A == 255 && f.bpp == 1 && !f.pal.overflow {
+		f.rectSolid(x0, y0, x1, y1, f.pal.exactly(c.rgb(), solid))
+		return
+	}
 	p := f.ink(c)
 	if p == nil {
 		return
 	}
 	if f.bpp == 3 {
 		f.rectRGB(x0, y0, x1, y1, p)
-		return
-	}
-	if c.A == 255 {
-		f.rectSolid(x0, y0, x1, y1, ^p.table[full<<8])
 		return
 	}
 	row := p.table[full<<8:]
@@ -160,7 +159,9 @@ func (f *Frame) rectRGB(x0, y0, x1, y1 int, p *paint) {
 	if p.color.A == 255 {
 		c := p.color
 		line := f.pix[f.at(x0, y0):f.at(x1, y0)]
-		copy(line, bytes.Repeat([]byte{c.R, c.G, c.B}, x1-x0))
+		for i := 0; i+3 <= len(line); i += 3 {
+			line[i], line[i+1], line[i+2] = c.R, c.G, c.B
+		}
 		for y := y0 + 1; y < y1; y++ {
 			copy(f.pix[f.at(x0, y):], line)
 		}

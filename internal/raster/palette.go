@@ -28,10 +28,20 @@ type paint struct {
 	table *lut // nil in true colour
 }
 
+// kind says what a colour was made for, and so how exact a blend over it is.
+type kind uint8
+
+const (
+	edge   kind = iota // made by an antialiased edge: approximate itself
+	solid              // a shape
+	ground             // background, grid, area: what most edges lie on
+)
+
 // palette is the growing set of colours of one frame. One goroutine only.
 type palette struct {
 	rgb      [paletteMax]uint32
-	edge     [paletteMax]bool // made by an edge, so blends over it may be approximate
+	lanes    [paletteMax]uint64 // rgb again, for search
+	kind     [paletteMax]kind
 	n        int
 	overflow bool
 
@@ -46,7 +56,7 @@ type palette struct {
 
 func (p *palette) reset() {
 	p.n, p.used, p.overflow = 0, 0, false
-	clear(p.edge[:])
+	clear(p.kind[:])
 	clear(p.exact[:])
 	clear(p.cells[:])
 	clear(p.byKey[:])
@@ -67,24 +77,24 @@ func (p *palette) find(rgb uint32) (slot uint32, index int) {
 }
 
 // add appends a colour that find did not find. The caller checks for room.
-func (p *palette) add(slot, rgb uint32, edge bool) uint8 {
+func (p *palette) add(slot, rgb uint32, k kind) uint8 {
 	i := p.n
-	p.rgb[i], p.edge[i] = rgb, edge
+	p.rgb[i], p.lanes[i], p.kind[i] = rgb, lanes3(rgb), k
 	p.exact[slot] = uint64(rgb)<<8 + uint64(i) + 1 //nolint:gosec // i < 256
 	p.n++
 	return uint8(i) //nolint:gosec // i < 256
 }
 
-// solid returns the index of exactly rgb. With no room left it reports
+// exactly returns the index of rgb itself. With no room left it reports
 // overflow, after which the picture is worthless and will be drawn again.
-func (p *palette) solid(rgb uint32) uint8 {
+func (p *palette) exactly(rgb uint32, k kind) uint8 {
 	slot, i := p.find(rgb)
 	switch {
 	case i >= 0:
-		p.edge[i] = false
+		p.kind[i] = max(p.kind[i], k)
 		return uint8(i) //nolint:gosec // i < 256
 	case p.n < paletteMax:
-		return p.add(slot, rgb, false)
+		return p.add(slot, rgb, k)
 	}
 	p.overflow = true
 	return 0
@@ -93,46 +103,68 @@ func (p *palette) solid(rgb uint32) uint8 {
 // near returns the index of a colour close enough to rgb for an antialiased
 // edge: one from the same cell of 4 levels a channel, else one within the
 // tolerance, else a new one.
-func (p *palette) near(rgb uint32) uint8 {
-	cell := rgb >> 2 & 0x3f3f3f
+func (p *palette) near(rgb uint32, over kind) uint8 {
+	// Six bits of each channel and the kind, since what is near enough over one
+	// kind may be too far over another.
+	cell := rgb>>18&0x3f<<14 | rgb>>10&0x3f<<8 | rgb>>2&0x3f<<2 | uint32(over)
 	cache := &p.cells[hash24(cell, cellSlots)]
-	if c := *cache; c&1 == 1 && c>>9 == cell&0x7fffff {
+	if c := *cache; c&1 == 1 && c>>9 == cell {
 		return uint8(c >> 1 & 0xff)
 	}
-	i := p.search(rgb)
+	i := p.search(rgb, over)
 	*cache = cell<<9 | uint32(i)<<1 | 1
 	return i
 }
 
-func (p *palette) search(rgb uint32) uint8 {
+// search returns the nearest colour within the tolerance, or adds rgb.
+//
+// It runs for every new combination of paint, level and old colour, so each
+// step does little: with the channels in 16-bit lanes whose top bit is set,
+// tolerance + a - b keeps that bit in every lane where a - b >= -tolerance.
+func (p *palette) search(rgb uint32, over kind) uint8 {
 	slot, i := p.find(rgb)
 	if i >= 0 {
 		return uint8(i) //nolint:gosec // i < 256
 	}
-	best, bestDist := 0, uint32(1<<8)
-	for i, c := range p.rgb[:p.n] {
-		if d := distance(c, rgb); d < bestDist {
-			best, bestDist = i, d
+	const ones, tops = 1<<32 | 1<<16 | 1, 0x8000 * (1<<32 | 1<<16 | 1)
+	want := lanes3(rgb)
+	within := uint64(p.tolerance(over))*ones + tops
+	best := -1
+	for i, c := range p.lanes[:p.n] {
+		if (within+want-c)&(within+c-want)&tops == tops {
+			best = i
+			// Only a nearer one will do from here on; a distance of zero
+			// would have been found above.
+			within = uint64(distance(p.rgb[i], rgb)-1)*ones + tops
 		}
 	}
 	switch {
-	case bestDist <= p.tolerance():
+	case best >= 0:
 		return uint8(best)
 	case p.n < edgeMax:
-		return p.add(slot, rgb, true)
+		return p.add(slot, rgb, edge)
 	}
 	p.overflow = true
-	return uint8(best)
+	return 0
+}
+
+// lanes3 spreads the channels of a colour over 16-bit lanes.
+func lanes3(rgb uint32) uint64 {
+	return uint64(rgb>>16)<<32 | uint64(rgb>>8&0xff)<<16 | uint64(rgb&0xff)
 }
 
 // tolerance is the largest error of a channel an edge may have at this fill.
-func (p *palette) tolerance() uint32 {
+func (p *palette) tolerance(over kind) uint32 {
 	switch {
-	case p.n < 128:
+	case over == edge:
+		return 24
+	case over == solid:
+		return 16
+	case p.n < 112:
 		return 4
-	case p.n < 176:
+	case p.n < 144:
 		return 8
-	case p.n < 208:
+	case p.n < 176:
 		return 12
 	}
 	return 16
@@ -174,7 +206,7 @@ func (p *palette) paint(c Color) *paint {
 	clear(q.table[:])
 	if c.A == 255 {
 		// Full coverage hides whatever was there.
-		v := ^p.solid(c.rgb())
+		v := ^p.exactly(c.rgb(), solid)
 		row := q.table[full<<8:]
 		for i := range row {
 			row[i] = v
@@ -187,10 +219,10 @@ func (p *palette) paint(c Color) *paint {
 func (p *palette) resolve(q *paint, level int, old uint8) uint8 {
 	rgb := mix(q.color, level, p.rgb[old])
 	var i uint8
-	if level == full && !p.edge[old] {
-		i = p.solid(rgb)
+	if over := p.kind[old]; level == full && over != edge {
+		i = p.exactly(rgb, over)
 	} else {
-		i = p.near(rgb)
+		i = p.near(rgb, over)
 	}
 	q.table[level<<8|int(old)] = ^i
 	return ^i

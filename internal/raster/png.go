@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"hash/crc32"
 
-	"github.com/klauspost/compress/zlib"
+	"github.com/klauspost/compress/flate"
 )
 
 // ErrOverflow is returned for a frame whose palette overflowed. Draw the
@@ -22,10 +22,10 @@ const (
 	pngIndexed   = 3
 )
 
-// compressor is a pooled zlib writer that appends to out.
+// compressor is a pooled deflater that appends to out.
 type compressor struct {
-	zlib *zlib.Writer
-	out  []byte
+	flate *flate.Writer
+	out   []byte
 }
 
 func (c *compressor) Write(p []byte) (int, error) {
@@ -54,14 +54,7 @@ func (f *Frame) EncodePNG(dst []byte, level int) ([]byte, error) {
 		dst = f.appendPalette(dst)
 	}
 	dst, start := beginChunk(dst, "IDAT")
-	z.out = dst
-	z.zlib.Reset(z)
-	_, err = z.zlib.Write(f.pix)
-	if e := z.zlib.Close(); err == nil {
-		err = e
-	}
-	dst, z.out = z.out, nil
-	if err != nil {
+	if dst, err = z.append(dst, f.pix); err != nil {
 		return dst[:start], fmt.Errorf("compress %dx%d frame: %w", f.w, f.h, err)
 	}
 	dst = endChunk(dst, start)
@@ -69,16 +62,29 @@ func (f *Frame) EncodePNG(dst []byte, level int) ([]byte, error) {
 	return endChunk(dst, start), nil
 }
 
+// append writes p as a zlib stream, RFC 1950 2.2: deflate with a 32 KB window,
+// no dictionary, then the checksum.
+func (c *compressor) append(dst, p []byte) ([]byte, error) {
+	c.out = append(dst, 0x78, 0x01)
+	c.flate.Reset(c)
+	_, err := c.flate.Write(p)
+	if e := c.flate.Close(); err == nil {
+		err = e
+	}
+	dst, c.out = c.out, nil
+	return binary.BigEndian.AppendUint32(dst, adler32(p)), err
+}
+
 func (s *Stock) compressor(level int) (*compressor, error) {
 	if z, ok := s.writers[level].Get().(*compressor); ok {
 		return z, nil
 	}
 	z := new(compressor)
-	w, err := zlib.NewWriterLevel(z, level)
+	w, err := flate.NewWriter(z, level)
 	if err != nil {
 		return nil, fmt.Errorf("deflate level %d: %w", level, err)
 	}
-	z.zlib = w
+	z.flate = w
 	return z, nil
 }
 

@@ -32,5 +32,6 @@ func skip(start, edge, period int) int {
 	if start >= edge {
 		return start
 	}
+	start = max(start, -1<<40) // keeps the difference from wrapping
 	return start + (edge-start)/period*period
 }

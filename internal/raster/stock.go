@@ -74,7 +74,7 @@ func (s *Stock) frame(w, h, bpp int, background Color) (*Frame, error) {
 	background.A = 255
 	clear(f.pix)
 	if bpp == 1 {
-		f.pal.solid(background.rgb()) // index 0, which clear has written
+		f.pal.exactly(background.rgb(), ground) // index 0, which clear has written
 	} else {
 		f.Rect(0, 0, w, h, background)
 	}

@@ -6,87 +6,6 @@ import "math"
 // frame is smaller, and squares of it stay well within float64.
 const far = 1e7
 
-// segment is one piece of a stroked line with x0 <= x1. A point is covered
-// when it is within half a width of it: a capsule, or a rectangle at the ends
-// that are butt.
-type segment struct {
-	x0, y0, x1, y1 float64
-	slope          float64
-	half           float64 // half the width
-	tall           float64 // half the height of a vertical cut
-	lean           float64 // x offset from the middle line to its upper edge
-	ux, uy         float64 // direction
-	butt0, butt1   bool
-	steep          bool
-}
-
-func newSegment(x0, y0, x1, y1, half float64) segment {
-	dx, dy := x1-x0, y1-y0
-	length := hypot(dx, dy)
-	s := segment{x0: x0, y0: y0, x1: x1, y1: y1, half: half, ux: 1}
-	if length > 0 {
-		s.ux, s.uy = dx/length, dy/length
-	}
-	s.slope = dy / dx
-	s.tall = half / s.ux
-	s.lean = float64(s.uy * half)
-	s.steep = dy > 2*dx || dy < -2*dx
-	return s
-}
-
-// cut returns the interval of the vertical line at x that s covers. It is
-// empty (t >= b or NaN) where s does not reach.
-func (s *segment) cut(x float64) (t, b float64) {
-	if x < s.x0-s.half || x > s.x1+s.half {
-		return 0, 0
-	}
-	t, b = s.edge(x, s.lean, -1), s.edge(x, -s.lean, 1)
-	if s.butt0 {
-		t, b = behind(t, b, s.y0, x-s.x0, s.ux, s.uy)
-	}
-	if s.butt1 {
-		t, b = behind(t, b, s.y1, x-s.x1, -s.ux, -s.uy)
-	}
-	return t, b
-}
-
-// edge returns the upper (side -1) or lower (side 1) end of the cut at x: on
-// the arc around an end, or on the parallel between the arcs.
-func (s *segment) edge(x, lean, side float64) float64 {
-	switch {
-	case x < s.x0+lean && !s.butt0:
-		return s.y0 + float64(side*arc(s.half, x-s.x0))
-	case x > s.x1+lean && !s.butt1:
-		return s.y1 + float64(side*arc(s.half, x-s.x1))
-	case s.ux < 1e-9:
-		return side * far * 2 // upright: the butt ends limit it
-	}
-	return s.y0 + float64(s.slope*(x-s.x0)) + float64(side*s.tall)
-}
-
-// hypot is not math.Hypot, whose rounding differs between architectures.
-func hypot(dx, dy float64) float64 {
-	return math.Sqrt(float64(dx*dx) + float64(dy*dy))
-}
-
-// arc is the height of a circle of radius r at distance dx from its middle.
-func arc(r, dx float64) float64 {
-	return math.Sqrt(max(float64(r*r)-float64(dx*dx), 0))
-}
-
-// behind cuts away what lies before an end at (0, y) seen along (ux, uy).
-func behind(t, b, y, dx, ux, uy float64) (top, bottom float64) {
-	switch edge := y - float64(dx*ux)/uy; {
-	case uy > 0:
-		return max(t, edge), b
-	case uy < 0:
-		return t, min(b, edge)
-	case dx*ux < 0:
-		return 0, 0
-	}
-	return t, b
-}
-
 // Polyline strokes the points (xs[i], ys[i]), xs not decreasing, with round
 // joins and ends. NaN or an infinity breaks the line, as does an x that steps
 // back; a point between two breaks is drawn as a dot. Extra elements of the
@@ -163,6 +82,24 @@ func (f *Frame) chain(xs, ys []float64, half float64) {
 		}
 		x0, y0 = x1, y1
 	}
+	f.settle()
+}
+
+// settle finds where a segment alone decides the cut. Next to a joint both
+// segments reach, but a neighbour's round end lies inside the endless strip of
+// this one, and beyond its own lean a neighbour shows nothing else; so only
+// the larger lean of the two is contested.
+func (f *Frame) settle() {
+	before := 0.0
+	for i := range f.segs {
+		s := &f.segs[i]
+		own, after := math.Abs(s.lean), 0.0
+		if i+1 < len(f.segs) {
+			after = math.Abs(f.segs[i+1].lean)
+		}
+		s.in0, s.in1 = s.x0+max(own, before), s.x1-max(own, after)
+		before = own
+	}
 }
 
 func clampFar(v float64) float64 { return min(max(v, -far), far) }
@@ -186,25 +123,51 @@ func (f *Frame) stroke(p *paint) {
 		for hi < len(f.segs)-1 && f.segs[hi+1].x0-half <= right {
 			hi++
 		}
-		s := &f.segs[lo]
-		if lo == hi && !s.steep && left >= s.x0+half && right <= s.x1-half {
+		near := f.segs[lo : hi+1]
+		if s := alone(near, left+0.125, right-0.125); s != nil && !s.steep {
 			f.strokeInside(s, left)
 		} else {
-			f.strokeUnion(f.segs[lo:hi+1], left)
+			f.strokeUnion(near, left)
 		}
 		f.flush(x, p)
 	}
 }
 
-// strokeInside adds a column that only the straight part of s reaches.
+// alone returns the segment that decides every cut from x0 to x1, if one does.
+// Beyond the direct neighbours it takes no chances.
+func alone(near []segment, x0, x1 float64) *segment {
+	if len(near) > 3 {
+		return nil
+	}
+	for i := range near {
+		s := &near[i]
+		if s.in0 <= x0 && x1 <= s.in1 && (len(near) < 3 || i == 1) {
+			return s
+		}
+	}
+	return nil
+}
+
+// strokeInside adds a column where s alone decides.
 func (f *Frame) strokeInside(s *segment, left float64) {
-	y := s.y0 + float64(s.slope*(left+0.125-s.x0))
 	step := s.slope * 0.25
+	y := s.y0 + float64(s.slope*(left+0.125-s.x0))
+	last := y + float64(3*step)
+	mid := (y + last) / 2
+	if sameRow(y-s.tall, last-s.tall) && sameRow(y+s.tall, last+s.tall) {
+		// Both edges stay within a pixel row, where coverage is linear in
+		// their height: four cuts weigh as much as one in the middle.
+		f.col.add(mid-s.tall, mid+s.tall, 16)
+		return
+	}
 	for range 4 {
 		f.col.add(y-s.tall, y+s.tall, 4)
 		y += step
 	}
 }
+
+// sameRow reports whether two heights in the frame lie in one pixel row.
+func sameRow(a, b float64) bool { return int(a) == int(b) }
 
 // strokeUnion adds a column where several segments may overlap.
 func (f *Frame) strokeUnion(segs []segment, left float64) {
@@ -218,41 +181,35 @@ func (f *Frame) strokeUnion(segs []segment, left float64) {
 	step := 1 / float64(n)
 	x := left + step/2
 	for range n {
+		if s := alone(segs, x, x); s != nil {
+			y := s.y0 + float64(s.slope*(x-s.x0))
+			f.col.add(y-s.tall, y+s.tall, weight)
+			x += step
+			continue
+		}
 		var u union
-		for i := range segs {
-			if t, b := segs[i].cut(x); t < b {
+		t, b := segs[0].cut(x)
+		for i := 1; i < len(segs); i++ {
+			t1, b1 := segs[i].cut(x)
+			switch {
+			case !(t1 < b1): // NaN included
+			case !(t < b):
+				t, b = t1, b1
+			case t1 <= b && b1 >= t:
+				t, b = min(t, t1), max(b, b1)
+			default:
 				u.add(t, b)
+				t, b = t1, b1
 			}
 		}
-		for _, v := range u.spans[:u.n] {
-			f.col.add(v.t, v.b, weight)
+		if u.n == 0 {
+			f.col.add(t, b, weight)
+		} else {
+			u.add(t, b)
+			for _, v := range u.spans[:u.n] {
+				f.col.add(v.t, v.b, weight)
+			}
 		}
 		x += step
 	}
-}
-
-// union keeps disjoint intervals. Beyond its size the last two are joined,
-// which fills a gap that only a very dense zigzag has.
-type union struct {
-	spans [12]struct{ t, b float64 }
-	n     int
-}
-
-func (u *union) add(t, b float64) {
-	for i := 0; i < u.n; {
-		if s := u.spans[i]; t <= s.b && b >= s.t {
-			t, b = min(t, s.t), max(b, s.b)
-			u.n--
-			u.spans[i] = u.spans[u.n]
-			i = 0
-			continue
-		}
-		i++
-	}
-	if u.n == len(u.spans) {
-		u.n--
-		t, b = min(t, u.spans[u.n].t), max(b, u.spans[u.n].b)
-	}
-	u.spans[u.n].t, u.spans[u.n].b = t, b
-	u.n++
 }
