@@ -16,10 +16,10 @@ func (s Span) Holds(t int64) bool { return s.Open <= t && t < s.Close }
 // included; weeks begin on Monday, months on the first. With sessions, intraday
 // bars count from the session's open and the last one ends with the session; a
 // day is its session; 3d, weeks and months group local dates and run from the
-// first session's open to the last session's close. Times are meant to lie in
+// first session's open to the last session's close. There are no bars outside
 // the years 1 to 9999.
 func (c Calendar) Bucket(i Interval, t int64) (Span, bool) {
-	if !i.Valid() {
+	if !i.Valid() || t != inRange(t) {
 		return Span{}, false
 	}
 	span, ok := c.group(i, c.dayOf(t))
@@ -32,12 +32,14 @@ func (c Calendar) Bucket(i Interval, t int64) (Span, bool) {
 	return span, true
 }
 
-// Next returns the first bar of interval i that opens after t. It returns the
-// zero Span when i is not valid.
+// Next returns the first bar of interval i that opens after t, or after the
+// nearest time within the years 1 to 9999. It returns the zero Span when i is not
+// valid.
 func (c Calendar) Next(i Interval, t int64) Span {
 	if !i.Valid() {
 		return Span{}
 	}
+	t = inRange(t)
 	for date := c.dayOf(t); ; {
 		_, last := dates(i, date)
 		if span, ok := c.group(i, date); ok {
@@ -56,12 +58,14 @@ func (c Calendar) Next(i Interval, t int64) Span {
 	}
 }
 
-// Prev returns the last bar of interval i that opens before t. It returns the
-// zero Span when i is not valid.
+// Prev returns the last bar of interval i that opens before t, or before the
+// nearest time within the years 1 to 9999. It returns the zero Span when i is not
+// valid.
 func (c Calendar) Prev(i Interval, t int64) Span {
 	if !i.Valid() {
 		return Span{}
 	}
+	t = inRange(t)
 	for date := c.dayOf(t - 1); ; {
 		first, _ := dates(i, date)
 		if span, ok := c.group(i, date); ok && span.Open < t {
@@ -76,6 +80,7 @@ func (c Calendar) Prev(i Interval, t int64) Span {
 
 // Count returns how many bars of interval i open in the span.
 func (c Calendar) Count(i Interval, in Span) int {
+	in = Span{Open: inRange(in.Open), Close: inRange(in.Close)}
 	if !i.Valid() || in.Open >= in.Close {
 		return 0
 	}
@@ -97,6 +102,10 @@ func (c Calendar) Count(i Interval, in Span) int {
 	}
 	return int(n)
 }
+
+// inRange returns the time nearest to t that a bar may have, so that arithmetic
+// on a time from outside cannot overflow.
+func inRange(t int64) int64 { return min(max(t, minTime), maxTime) }
 
 // slot returns the step-long part of a trading day that t falls in, cut off at
 // the day's end.

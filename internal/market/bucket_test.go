@@ -1,6 +1,7 @@
 package market_test
 
 import (
+	"math"
 	"testing"
 	"time"
 
@@ -323,5 +324,24 @@ func TestCalendar_DateThatNeverWasHasNoSession(t *testing.T) {
 	s := c.Next(market.Day1, at(t, "2011-12-29T22:00:00Z")) // Thursday noon
 	if s.Open-s.Close >= 0 || time.Unix(s.Open, 0).In(c.Zone()).Format("2006-01-02") != "2012-01-02" {
 		t.Errorf("after Thursday comes %s", time.Unix(s.Open, 0).In(c.Zone()))
+	}
+}
+
+func TestCalendar_TimesBeyondAllYearsEndAtOnce(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]market.Calendar{"round the clock": {}, "New York": calendar(t, market.USEquities())} {
+		for _, iv := range market.Intervals() {
+			for _, far := range []int64{math.MinInt64, math.MaxInt64} {
+				if _, ok := c.Bucket(iv, far); ok {
+					t.Errorf("%s: there is a bar of %v at %d", name, iv, far)
+				}
+				if next, prev := c.Next(iv, far), c.Prev(iv, far); next.Open <= prev.Open || next.Open == far {
+					t.Errorf("%s: %v around %d: %v and %v", name, iv, far, prev, next)
+				}
+			}
+		}
+	}
+	if n := (market.Calendar{}).Count(market.Month1, market.Span{Open: math.MinInt64, Close: math.MaxInt64}); n < 9998*12 || n > 9999*12 {
+		t.Errorf("9999 years have %d months", n)
 	}
 }
