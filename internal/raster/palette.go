@@ -154,6 +154,8 @@ func lanes3(rgb uint32) uint64 {
 }
 
 // tolerance is the largest error of a channel an edge may have at this fill.
+// Most edges lie on the ground and get the best; where two edges cross, in a
+// few pixels, mixtures are many and nobody looks.
 func (p *palette) tolerance(over kind) uint32 {
 	switch {
 	case over == edge:

@@ -12,7 +12,7 @@ type segment struct {
 	tall           float64 // half the height of a vertical cut
 	lean           float64 // x offset from the middle line to its upper edge
 	ux, uy         float64 // direction
-	in0, in1       float64 // between these s alone decides the cut, see chain
+	in0, in1       float64 // between these s alone decides the cut, see settle
 	butt0, butt1   bool
 	steep          bool
 }

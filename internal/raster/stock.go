@@ -9,9 +9,12 @@ import (
 const (
 	// MaxSide is the largest width or height of a frame: 4096 at scale 3.
 	MaxSide = 3 * 4096
-	// keepFrames and keepBytes bound what idle frames hold.
+	// keepFrames and keepBytes bound what idle frames hold in pixels, keepLuts
+	// and keepSegs what each holds besides: half a megabyte.
 	keepFrames = 32
 	keepBytes  = 64 << 20
+	keepLuts   = 64
+	keepSegs   = 2048
 )
 
 // Stock owns what drawings share: idle frames, compressors and glyph masks.
@@ -112,6 +115,13 @@ func (f *Frame) Release() {
 		return
 	}
 	f.stock = nil
+	if len(f.pal.luts) > keepLuts {
+		f.pal.luts = slices.Clone(f.pal.luts[:keepLuts])
+		f.pal.paints = [paintMax]paint{} // they point to the tables
+	}
+	if cap(f.segs) > keepSegs {
+		f.segs = nil
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if cap(f.pix) > keepBytes {

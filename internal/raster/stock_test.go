@@ -74,6 +74,27 @@ func TestStock_KeepsABoundedAmount(t *testing.T) {
 	}
 }
 
+func TestStock_TrimsABusyFrame(t *testing.T) {
+	t.Parallel()
+	stock := NewStock()
+	f, err := stock.Frame(100, 100, Hex(0))
+	if err != nil {
+		t.Fatal(err)
+	}
+	many := make([]float64, 2*keepSegs)
+	for i := range many {
+		many[i] = float64(i) / 100
+	}
+	f.Polyline(many, many, 1, Hex(0xFFFFFF), Dash{})
+	for i := range 2 * keepLuts {
+		f.Circle(50, 50, 10, Hex(uint32(i)).Alpha(0.99))
+	}
+	f.Release()
+	if len(f.pal.luts) > keepLuts || cap(f.segs) > keepSegs {
+		t.Errorf("an idle frame keeps %d tables and %d segments", len(f.pal.luts), cap(f.segs))
+	}
+}
+
 func TestStock_RefusesSizes(t *testing.T) {
 	t.Parallel()
 	for _, size := range [][2]int{{0, 10}, {10, 0}, {-1, 10}, {MaxSide + 1, 10}, {10, MaxSide + 1}} {
