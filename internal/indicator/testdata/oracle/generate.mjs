@@ -10,7 +10,7 @@ const packages = { talib: 'talib', tulip: 'tulind', oak: 'oakscriptjs', pine: 'p
 const version = (oracle) => `${packages[oracle]} ${lock.packages[`node_modules/${packages[oracle]}`].version}`;
 
 const digits = 13; // 5e-13 of rounding at worst, against a tolerance of 1e-10
-const longStep = 10; // of the long set every tenth value is kept
+const longStep = 23; // of the long set one value in so many is kept
 
 // squeeze writes three or more equal values in a row as [value, count].
 function squeeze(values) {

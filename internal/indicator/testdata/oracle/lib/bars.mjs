@@ -33,6 +33,25 @@ export const month = (t) => {
   return d.getUTCFullYear() * 12 + d.getUTCMonth();
 };
 
+const quarter = (t) => Math.floor(month(t) / 3);
+const year = (t) => new Date(t * 1000).getUTCFullYear();
+
+// periods by the names of our anchors.
+export const periods = { session: day, day, week, month, quarter, year };
+
+// source is a price of every bar by its Pine name.
+export function source(bars, name) {
+  const { open: o, high: h, low: l, close: c } = bars;
+  const formulas = {
+    close: (i) => c[i],
+    hl2: (i) => (h[i] + l[i]) / 2,
+    hlc3: (i) => (h[i] + l[i] + c[i]) / 3,
+    ohlc4: (i) => (o[i] + h[i] + l[i] + c[i]) / 4,
+    hlcc4: (i) => (h[i] + l[i] + 2 * c[i]) / 4,
+  };
+  return c.map((_, i) => formulas[name](i));
+}
+
 // runs cuts the bars where period(time) changes: [[from, to), ...].
 export function runs(bars, period) {
   const cuts = [];

@@ -1,11 +1,11 @@
 import { ta as oak } from '../lib/oak.mjs';
 import { pine } from '../lib/pine.mjs';
-import { week, month, runs } from '../lib/bars.mjs';
+import { periods, runs } from '../lib/bars.mjs';
 
 // aggregate gives, at the first bar of each period, the prices of the one before
 // and this one's open; OakScript holds what stands at the anchor until the next.
-function aggregate(b) {
-  const cut = runs(b, b.interval === '1h' ? week : month);
+function aggregate(b, unit) {
+  const cut = runs(b, periods[unit]);
   const blank = () => new Array(b.n).fill(NaN);
   const out = { anchor: new Array(b.n).fill(false), high: blank(), low: blank(), close: blank() };
   for (let k = 1; k < cut.length; k++) {
@@ -18,9 +18,20 @@ function aggregate(b) {
   return out;
 }
 
+// unitOf is the period the levels come from; auto is a week for hours, a month for days.
+const unitOf = (b, p) => p.timeframe ?? (b.interval === '1h' ? 'week' : 'month');
+
 const labels = ['Pivot', 'R1', 'S1', 'R2', 'S2', 'R3', 'S3', 'R4', 'S4', 'R5', 'S5'];
 const oakNames = { traditional: 'Traditional', fibonacci: 'Fibonacci', camarilla: 'Camarilla' };
 const oakLevels = { traditional: 3, fibonacci: 3, camarilla: 4 };
+
+// Pine that numbers the periods.
+const numbers = {
+  day: 'math.floor(time / 86400000)',
+  week: 'math.floor((math.floor(time / 86400000) + 3) / 7)',
+  month: 'year(time, "UTC") * 12 + month(time, "UTC")',
+  year: 'year(time, "UTC")',
+};
 
 // What TradingView's help page "Pivot points standard" gives for each type.
 const formulas = {
@@ -75,10 +86,7 @@ r4 = c + 1.1 * (h - l) / 2
 s4 = c - 1.1 * (h - l) / 2`,
 };
 
-const script = (
-  b,
-  p,
-) => `period = ${b.interval === '1h' ? 'math.floor((math.floor(time / 86400000) + 3) / 7)' : 'year(time, "UTC") * 12 + month(time, "UTC")'}
+const script = (b, p) => `period = ${numbers[unitOf(b, p)]}
 var float o = na
 var float hh = na
 var float ll = na
@@ -117,13 +125,16 @@ export default {
     { type: 'woodie', levels: 4 },
     { type: 'dm', levels: 1 },
     { type: 'camarilla', levels: 4 },
+    { type: 'traditional', levels: 2, timeframe: 'day' },
+    { type: 'traditional', levels: 2, timeframe: 'month' },
+    { type: 'traditional', levels: 1, timeframe: 'year' },
   ],
   oracles: {
     oak: {
       note: 'given the prices of the previous week or month; its own levels beyond these are not those of TradingView',
       takes: (p) => oakLevels[p.type] >= p.levels,
       run: (b, p) => {
-        const a = aggregate(b);
+        const a = aggregate(b, unitOf(b, p));
         const levels = oak.pivot_point_levels(oakNames[p.type], a.anchor, false, a.high, a.low, a.close, b.open);
         return Object.fromEntries(labels.slice(0, 1 + 2 * p.levels).map((t, i) => [t, levels[i]]));
       },
