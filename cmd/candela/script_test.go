@@ -3,6 +3,8 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
+	"image/png"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -69,7 +71,7 @@ func TestScripts(t *testing.T) {
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"await": await, "exits": exits, "signal": sendSignal,
+			"await": await, "exits": exits, "ispng": isPNG, "signal": sendSignal,
 		},
 	})
 }
@@ -89,6 +91,19 @@ func exits(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	if strconv.Itoa(code) != args[0] {
 		ts.Fatalf("exit code %d, want %s", code, args[0])
+	}
+}
+
+// isPNG FILE WIDTH HEIGHT decodes the whole file and demands that size.
+func isPNG(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 3 {
+		ts.Fatalf("usage: ispng FILE WIDTH HEIGHT")
+	}
+	picture, err := png.Decode(strings.NewReader(ts.ReadFile(args[0])))
+	ts.Check(err)
+	size := picture.Bounds().Size()
+	if got, want := fmt.Sprint(size.X, size.Y), args[1]+" "+args[2]; got != want {
+		ts.Fatalf("size is %s, want %s", got, want)
 	}
 }
 

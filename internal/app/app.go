@@ -48,9 +48,6 @@ type Runtime struct {
 	Log    *slog.Logger
 }
 
-// Wired returns the services of this build. A new mode is a line here.
-func Wired() Services { return Services{} }
-
 // Run does what cfg asks for and returns when it is done: at once after a chart,
 // otherwise when ctx ends or a part fails. A stop through ctx is no error for a
 // service.

@@ -5,30 +5,15 @@ import (
 	"fmt"
 	"os"
 
+	"candela/internal/chart"
 	"candela/internal/config"
 	"candela/internal/fault"
 	"candela/internal/indicator"
-	"candela/internal/market"
 	"candela/internal/provider"
 )
 
-// Picture is what a Renderer draws.
-type Picture struct {
-	config.Chart
-	Bars    market.Bars
-	Results []Result
-	Running bool // the last bar has not closed
-	Sample  bool // the bars are made up
-}
-
-// Result is what an indicator gave, under the name it was asked for.
-type Result struct {
-	Name string
-	*indicator.Result
-}
-
-// Renderer draws a picture as a PNG.
-type Renderer func(*Picture) ([]byte, error)
+// Renderer draws a chart as a PNG.
+type Renderer func(*chart.Spec) ([]byte, error)
 
 // drawOnce draws the one chart that is configured and writes it to its place.
 func (rt Runtime) drawOnce(ctx context.Context) error {
@@ -48,11 +33,11 @@ func (rt Runtime) drawOnce(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	picture, err := compute(ctx, source, want, selections)
+	spec, err := compute(ctx, source, want, selections)
 	if err != nil {
 		return err
 	}
-	png, err := rt.Draw(picture)
+	png, err := rt.Draw(spec)
 	if err != nil {
 		return fmt.Errorf("draw: %w", err)
 	}
@@ -60,7 +45,7 @@ func (rt Runtime) drawOnce(ctx context.Context) error {
 		return err
 	}
 	rt.Log.InfoContext(ctx, "chart written", "output", want.Output, "bytes", len(png),
-		"source", source.Name(), "bars", picture.Bars.Len(), "interval", want.Interval.String())
+		"source", source.Name(), "bars", spec.Bars.Len(), "interval", want.Interval.String())
 	return nil
 }
 
@@ -83,7 +68,11 @@ func resolve(names []string) ([]*indicator.Selection, error) {
 }
 
 // compute reads the bars and runs the indicators over them.
-func compute(ctx context.Context, source provider.Provider, want config.Chart, selections []*indicator.Selection) (*Picture, error) {
+func compute(ctx context.Context, source provider.Provider, want config.Chart, selections []*indicator.Selection) (*chart.Spec, error) {
+	theme, err := chart.ParseTheme(want.Theme)
+	if err != nil {
+		return nil, err
+	}
 	instrument, err := source.Instrument(ctx, want.Symbol)
 	if err != nil {
 		return nil, err
@@ -98,15 +87,19 @@ func compute(ctx context.Context, source provider.Provider, want config.Chart, s
 			Message: fmt.Sprintf("%s has no %s bars of %s", source.Name(), want.Interval, want.Symbol),
 		}
 	}
-	picture := &Picture{Chart: want, Bars: page.Bars, Running: page.Running, Sample: page.Synthetic}
 	in := indicator.Input{
 		Env:  indicator.Env{Interval: want.Interval, Calendar: instrument.Calendar},
 		Bars: &page.Bars,
 	}
+	results := make([]chart.Named, 0, len(selections))
 	for i, s := range selections {
-		picture.Results = append(picture.Results, Result{want.Indicators[i], s.Compute(in)})
+		results = append(results, chart.Named{Name: want.Indicators[i], Result: s.Compute(in)})
 	}
-	return picture, nil
+	return &chart.Spec{
+		Bars: page.Bars, Symbol: instrument.Symbol.Name, Interval: want.Interval, Results: results,
+		Width: want.Width, Height: want.Height, Scale: want.Scale, Theme: theme, Log: want.LogScale,
+		Sample: page.Synthetic, Forming: page.Running,
+	}, nil
 }
 
 // deliver writes the picture where it was asked for. It writes in place: renaming

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"candela/internal/chart"
 	"candela/internal/config"
 	"candela/internal/fault"
 	"candela/internal/market"
@@ -55,9 +56,9 @@ func (s *shelf) Bars(ctx context.Context, q provider.BarQuery) (provider.BarPage
 }
 
 // draw runs one chart over the shelves and returns what the renderer was given.
-func draw(t *testing.T, stdout *bytes.Buffer, shelves []*shelf, args ...string) (*Picture, error) {
+func draw(t *testing.T, stdout *bytes.Buffer, shelves []*shelf, args ...string) (*chart.Spec, error) {
 	t.Helper()
-	var drawn *Picture
+	var drawn *chart.Spec
 	deps := Deps{Stdout: stdout, Stderr: &bytes.Buffer{}, Services: Services{
 		Sources: func(*config.Config) ([]provider.Provider, error) {
 			var all []provider.Provider
@@ -66,7 +67,7 @@ func draw(t *testing.T, stdout *bytes.Buffer, shelves []*shelf, args ...string) 
 			}
 			return all, nil
 		},
-		Draw: func(p *Picture) ([]byte, error) {
+		Draw: func(p *chart.Spec) ([]byte, error) {
 			drawn = p
 			return []byte("png"), nil
 		},
@@ -143,8 +144,8 @@ func TestDrawOnce_FollowsPages(t *testing.T) {
 			if err := p.Bars.Check(); err != nil {
 				t.Error(err)
 			}
-			if last := p.Bars.T[p.Bars.Len()-1]; last != s.bars.T[tc.have-1] || !p.Running {
-				t.Errorf("the newest bar is %d, running %v", last, p.Running)
+			if last := p.Bars.T[p.Bars.Len()-1]; last != s.bars.T[tc.have-1] || !p.Forming {
+				t.Errorf("the newest bar is %d, running %v", last, p.Forming)
 			}
 		})
 	}
@@ -160,8 +161,8 @@ func TestDrawOnce_Indicators(t *testing.T) {
 	var names []string
 	for _, r := range p.Results {
 		names = append(names, r.Name)
-		if len(r.Lines) == 0 || len(r.Lines[0].Values) != p.Bars.Len() {
-			t.Errorf("%s: %d lines, not one value per bar", r.Name, len(r.Lines))
+		if len(r.Result.Lines) == 0 || len(r.Result.Lines[0].Values) != p.Bars.Len() {
+			t.Errorf("%s: %d lines, not one value per bar", r.Name, len(r.Result.Lines))
 		}
 	}
 	if got := strings.Join(names, " "); got != "rsi MACD rsi" {
