@@ -19,7 +19,10 @@ export default {
       from: (p) => 2 * p.period - 2,
       skip: { flat: 'divides 0 by 0 where nothing deviates' },
     },
-    oak: { run: (b, p) => ({ CCI: oak.cci(b.hlc3, p.period) }) },
+    oak: {
+      run: (b, p) => ({ CCI: oak.cci(b.hlc3, p.period) }),
+      until: { flat: 179 }, // from here on nothing deviates, and its mean keeps a remainder that makes a 66.7
+    },
     pine: { run: (b, p) => pine(b, `plot(ta.cci(hlc3, ${p.period}), "CCI")`), skip: { flat: 'gives 0 where nothing deviates' } },
   },
 };

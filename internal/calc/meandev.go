@@ -1,0 +1,133 @@
+package calc
+
+import (
+	"math"
+	"slices"
+)
+
+// MeanDeviation writes the mean of the last n values and the mean of their
+// distances from it, which the commodity channel index divides by. The distances
+// change with every mean, so a bar costs n operations. In a flat window the mean
+// is the value itself and the distance 0, to the bit.
+func MeanDeviation(mean, dev, src []float64, n int, slots Slots) {
+	mean, dev = mean[:len(src)], dev[:len(src)]
+	centred(mean, src, n, slots)
+	part := 1 / float64(n)
+	for i := n - 1; i < len(src); i++ {
+		dev[i] = distance(src[i-n+1:i+1], mean[i]) * part
+	}
+	warm(dev, n)
+}
+
+// distance sums |x-mean|. Four sums, because one would wait for its own last
+// addition at every value.
+func distance(values []float64, mean float64) float64 {
+	var a, b, c, d float64
+	for len(values) >= 4 {
+		a += math.Abs(values[0] - mean)
+		b += math.Abs(values[1] - mean)
+		c += math.Abs(values[2] - mean)
+		d += math.Abs(values[3] - mean)
+		values = values[4:]
+	}
+	for _, x := range values {
+		a += math.Abs(x - mean)
+	}
+	return (a + b) + (c + d)
+}
+
+// centred is SMA around the anchor's value. It costs a third more than SMA and
+// is exact in a flat window, which matters where means are compared or divided
+// by.
+func centred(dst, src []float64, n int, slots Slots) {
+	dst = dst[:len(src)]
+	part := 1 / float64(n)
+	walk := newBlocks(slots, len(src), n)
+	for walk.next() {
+		a, end := walk.from, walk.to
+		if end-a == n {
+			dst[end-1] = 0
+		}
+		shift, sum := src[a], 0.0
+		old, out, way := older(dst, src, a, end, n)
+		out = out[:len(old)]
+		for _, x := range slices.Backward(way) {
+			sum += x - shift
+		}
+		for j := len(old) - 1; j >= 0; j-- {
+			sum += old[j] - shift
+			out[j] = sum
+		}
+		block := src[a:end]
+		out, sum = dst[a:end], 0
+		out = out[:len(block)]
+		for i, x := range block {
+			sum += x - shift
+			out[i] = shift + float64((out[i]+sum)*part)
+		}
+	}
+	warm(dst, n)
+}
+
+// centredState is the state of centred.
+type centredState struct {
+	window
+	part float64
+}
+
+func (s *Slab) centred(n int) centredState {
+	return centredState{window: s.newWindow(n, 1), part: 1 / float64(n)}
+}
+
+func (c *centredState) step(slot Slot, x float64) float64 {
+	m := c.mem(c.size())
+	if c.open(m, slot, x) {
+		c.sumBack(m, x)
+	}
+	run, shift := c.running(m), m[windowShift]
+	run[0] += x - shift
+	j := c.push(m, x)
+	if j < 0 {
+		return math.NaN()
+	}
+	return shift + float64((c.sums(m, 0)[j]+run[0])*c.part)
+}
+
+// MeanDeviationState is the state of a mean and mean distance.
+type MeanDeviationState struct{ mean centredState }
+
+// MeanDeviation makes the state of a mean and mean distance over n bars.
+func (s *Slab) MeanDeviation(n int) MeanDeviationState {
+	return MeanDeviationState{mean: s.centred(n)}
+}
+
+// Step takes the value of the bar at slot and returns the mean and the mean
+// distance from it.
+func (d *MeanDeviationState) Step(slot Slot, x float64) (mean, dev float64) {
+	mean = d.mean.step(slot, x)
+	m := d.mean.mem(d.mean.size())
+	if m[windowSeen] < float64(d.mean.n) {
+		return mean, math.NaN()
+	}
+	ring, oldest := d.mean.values(m)
+	return mean, ringDistance(ring, oldest, mean) * d.mean.part
+}
+
+// ringDistance is distance over a ring, in the same order from the oldest value
+// on.
+func ringDistance(ring []float64, oldest int, mean float64) float64 {
+	var sums [4]float64
+	whole := len(ring) &^ 3
+	for i := range ring {
+		at := oldest + i
+		if at >= len(ring) {
+			at -= len(ring)
+		}
+		lane := 0
+		if i < whole {
+			lane = i & 3
+		}
+		sums[lane] += math.Abs(ring[at] - mean)
+	}
+	return (sums[0] + sums[1]) + (sums[2] + sums[3])
+}

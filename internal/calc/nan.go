@@ -1,0 +1,26 @@
+package calc
+
+import "math"
+
+// fillNaN marks every value of dst as missing.
+func fillNaN(dst []float64) {
+	nan := math.NaN()
+	for i := range dst {
+		dst[i] = nan
+	}
+}
+
+// warm marks the values before the first full window of n bars as missing.
+func warm(dst []float64, n int) { fillNaN(dst[:min(n-1, len(dst))]) }
+
+// checkWindow panics on a window that cannot exist: the caller checks what a
+// user asked for, so that only a programmer can get here.
+func checkWindow(n int) {
+	if n < 1 {
+		panic("calc: a window needs at least 1 bar")
+	}
+}
+
+// missing reports whether x is no number to go on with. An infinity counts as
+// missing too: one of them in a recursive mean would stay for ever.
+func missing(x float64) bool { return x-x != 0 }

@@ -1,0 +1,71 @@
+package calc
+
+import "math"
+
+// StochRaw writes where c lies between the lowest l and the highest h of the last
+// n bars, from 0 to 100; NaN where the two are equal, as on TradingView. The
+// scratch has the length of the others and is overwritten.
+func StochRaw(dst, scratch, h, l, c []float64, n int) {
+	checkWindow(n)
+	h, l, dst, scratch = h[:len(c)], l[:len(c)], dst[:len(c)], scratch[:len(c)]
+	for a := 0; a < len(c); a += n {
+		end := min(a+n, len(c))
+		maxOlder(dst, h, a, end, n)
+		minOlder(scratch, l, a, end, n)
+		blockC, blockH, blockL, tops, lows := c[a:end], h[a:end], l[a:end], dst[a:end], scratch[a:end]
+		blockH, blockL = blockH[:len(blockC)], blockL[:len(blockC)]
+		tops, lows = tops[:len(blockC)], lows[:len(blockC)]
+		top, low := math.Inf(-1), math.Inf(1)
+		for i, x := range blockC {
+			top, low = max(top, blockH[i]), min(low, blockL[i])
+			tops[i] = position(x, max(tops[i], top), min(lows[i], low))
+		}
+	}
+	warm(dst, n)
+}
+
+// position divides before it multiplies, so that no rounding leads above 100.
+func position(x, top, low float64) float64 {
+	if top == low {
+		return math.NaN()
+	}
+	return 100 * ((x - low) / (top - low))
+}
+
+// Stochastic writes %K, the mean over smoothK bars of the raw value, and %D, the
+// mean of %K over smoothD bars.
+func Stochastic(k, d, h, l, c []float64, n, smoothK, smoothD int, slots Slots) {
+	k, d = k[:len(c)], d[:len(c)]
+	StochRaw(d, k, h, l, c, n)
+	centred(k, d, smoothK, slots)
+	centred(d, k, smoothD, slots)
+}
+
+// StochRawState is the state of a raw stochastic value.
+type StochRawState struct{ top, low ExtremeState }
+
+// StochRaw makes the state of a raw stochastic value over n bars.
+func (s *Slab) StochRaw(n int) StochRawState { return StochRawState{top: s.Max(n), low: s.Min(n)} }
+
+// Step takes the bar's high, low and close and returns the raw value.
+func (s *StochRawState) Step(h, l, c float64) float64 {
+	top, low := s.top.Step(h), s.low.Step(l)
+	return position(c, top, low)
+}
+
+// StochasticState is the state of a smoothed stochastic.
+type StochasticState struct {
+	raw  StochRawState
+	k, d centredState
+}
+
+// Stochastic makes the state of a smoothed stochastic.
+func (s *Slab) Stochastic(n, smoothK, smoothD int) StochasticState {
+	return StochasticState{raw: s.StochRaw(n), k: s.centred(smoothK), d: s.centred(smoothD)}
+}
+
+// Step takes the high, low and close of the bar at slot and returns %K and %D.
+func (s *StochasticState) Step(slot Slot, h, l, c float64) (k, d float64) {
+	k = s.k.step(slot, s.raw.Step(h, l, c))
+	return k, s.d.step(slot, k)
+}
