@@ -88,7 +88,7 @@ func keltner() Def {
 		Name: "keltner", Aliases: []string{"kc"}, Kind: Overlay,
 		Doc:     "Keltner channel: moving average with bands at a multiple of the average true range.",
 		Formula: "Mid = EMA(close, period); bands = mid +- multiplier x range, where range is ATR (Wilder) or true range of atr_length bars, or the mean of high - low over the period.",
-		Truth:   "TradingView Keltner channels; the default multiplier is 1.5 for clients that know it so (TradingView's is 2)",
+		Truth:   "TradingView Keltner channels; the default multiplier is 1.5 for clients that know it so (TradingView's is 2; Skender leaves the first bar out of the range and agrees within 1e-6 from bar 200 on)",
 		Params: []Param{
 			Int("period", 20, 1, 5000, "bars in the average").As("length"),
 			Num("multiplier", 1.5, 0, 100, "band distance in ranges").As("mult", "std_dev"),

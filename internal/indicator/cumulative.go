@@ -59,7 +59,7 @@ func atr() Def {
 		Name: "atr", Kind: Panel,
 		Doc:     "Average true range: how far the price moves per bar, in price units; used for stops and position size.",
 		Formula: "Wilder average of the true range max(h, previous c) - min(l, previous c); the first bar's is h - l and takes part in the seed.",
-		Truth:   "TradingView ta.atr (TA-Lib leaves the first bar out)",
+		Truth:   "TradingView ta.atr (TA-Lib and Skender leave the first bar out and agree within 1e-6 from bar 200 on)",
 		Params:  []Param{Int("period", 14, 1, 5000, "bars in the average").As("length")},
 		Lines:   []string{"ATR"},
 		New: func(v Values) Instance {
@@ -109,7 +109,7 @@ func adx() Def {
 		Name: "adx", Kind: Panel,
 		Doc:     "Average directional index: strength of the trend whatever its direction (above 25 is a trend), with +DI and -DI for the direction.",
 		Formula: "Wilder averages of +DM, -DM and true range over `period` changes; DI = 100 x DM / TR; ADX = Wilder average of 100 x |+DI - -DI| / (+DI + -DI).",
-		Truth:   "TradingView ta.dmi",
+		Truth:   "TradingView ta.dmi, Skender (TA-Lib seeds its averages with one bar less and agrees within 1e-6 from bar 200 on)",
 		Params:  []Param{Int("period", 14, 1, 5000, "bars in the averages").As("length")},
 		Lines:   []string{"ADX", "+DI", "-DI"},
 		Signals: []Trigger{

@@ -11,7 +11,7 @@ func macd() Def {
 		Name: "macd", Kind: Panel,
 		Doc:     "MACD: distance of a fast from a slow moving average, its signal line and their difference as a histogram.",
 		Formula: "MACD = EMA(close, fast) - EMA(close, slow), each seeded at its own length; Signal = EMA(MACD, signal); histogram = MACD - Signal.",
-		Truth:   "TradingView ta.macd",
+		Truth:   "TradingView ta.macd, Skender (TA-Lib starts the fast average where the slow one starts and agrees within 1e-6 from bar 200 on)",
 		Params: []Param{
 			Int("fast", 12, 1, 5000, "bars of the fast average").As("fast_length", "fast_period"),
 			Int("slow", 26, 1, 5000, "bars of the slow average").As("slow_length", "slow_period"),

@@ -125,6 +125,34 @@ func TestOracles_CoverEveryLine(t *testing.T) {
 	}
 }
 
+// TestOracles_DocsNameOtherSeeds fails when an oracle is given the wider tolerance
+// of another seed and the indicator's documentation does not say so.
+func TestOracles_DocsNameOtherSeeds(t *testing.T) {
+	t.Parallel()
+	names := map[string]string{"talib": "TA-Lib", "tulip": "Tulip", "skender": "Skender"}
+	check := func(name, oracle string) {
+		d, err := indicator.Find(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if word, known := names[oracle]; !known || !strings.Contains(d.Truth, word) {
+			t.Errorf("%s is compared with %s from bar %d on only; its Truth does not say so: %q", name, oracle, otherSeedAt, d.Truth)
+		}
+	}
+	for _, f := range oracleFiles(t) {
+		for _, c := range f.Cases {
+			if c.Seed != "same" {
+				check(f.Indicator, c.Oracle)
+			}
+		}
+	}
+	for _, c := range skenderCases() {
+		if c.seed != "" {
+			check(c.indicator, "skender")
+		}
+	}
+}
+
 // testNames lists the test functions of this package's files.
 func testNames(t *testing.T) []string {
 	t.Helper()

@@ -13,7 +13,7 @@ func supertrend() Def {
 		Doc: "Supertrend: a trailing stop at a multiple of the average true range, below the price in an uptrend and above it in a downtrend.",
 		Formula: "Bands = (h+l)/2 +- multiplier x ATR(period). The lower band only rises while the close stays above it, the upper only falls while the close stays below. " +
 			"The line is the upper band until a close above it, then the lower band until a close below it. It starts down.",
-		Truth: "TradingView ta.supertrend",
+		Truth: "TradingView ta.supertrend (Skender leaves the first bar out of the range and agrees within 1e-6 from bar 200 on)",
 		Params: []Param{
 			Int("period", 10, 1, 5000, "bars in the average true range").As("length", "atr_length"),
 			Num("multiplier", 3, 0.01, 100, "band distance in average true ranges").As("mult", "factor", "std_dev"),
