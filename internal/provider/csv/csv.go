@@ -1,0 +1,148 @@
+// Package csv reads bars from a folder of files named SYMBOL_INTERVAL.csv, such
+// as BTCUSDT_1h.csv. It only reads, and only below that folder.
+//
+// The first line names the columns: time, open, high, low, close and volume are
+// required, taker_buy is optional, others are ignored. A time is the bar's open,
+// in unix seconds or RFC 3339. Rows ascend; a row that repeats the one before it
+// is dropped, anything else that is wrong makes the whole file an error that
+// names file, line, column and value.
+//
+// In a file's name the slash of a symbol is written %2F and the caret %5E. A
+// month may be written 1mo, for file systems that take 1M for 1m; where both are
+// there, 1M is read. Files of other names are ignored.
+//
+// An interval without a file is built from the longest one that divides it. The
+// first bar is then left out if the file begins inside it, and the last counts
+// as running if the file ends inside it.
+package csv
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"time"
+
+	"candela/internal/fault"
+	"candela/internal/market"
+	"candela/internal/provider"
+)
+
+const (
+	name     = "csv"
+	pageSize = 10_000
+)
+
+// Config says where the files are and how to read them.
+type Config struct {
+	Dir      string
+	Calendar market.Calendar // of every file; the zero value is round the clock in UTC
+	// Now tells the time, by which the last bar of a file may still be running.
+	// Without it every bar in a file counts as closed.
+	Now func() time.Time
+}
+
+// Provider reads bars from files. It is safe for concurrent use. Files are read
+// again when their time or size changes.
+type Provider struct {
+	config Config
+	root   *os.Root
+	folder folder
+	cache  cache
+}
+
+var _ provider.Provider = (*Provider)(nil)
+
+// New opens the folder. Close must be called to let go of it.
+func New(c Config) (*Provider, error) {
+	root, err := os.OpenRoot(c.Dir)
+	if err != nil {
+		return nil, fmt.Errorf("csv folder: %w", err)
+	}
+	return &Provider{config: c, root: root}, nil
+}
+
+// Close lets go of the folder. Calls after it fail.
+func (p *Provider) Close() error { return p.root.Close() }
+
+// Name returns "csv".
+func (p *Provider) Name() string { return name }
+
+// Capabilities names every interval; which ones a symbol has depends on its files.
+func (p *Provider) Capabilities() provider.Caps {
+	return provider.Caps{Intervals: market.Intervals(), PageSize: pageSize, Sessions: !p.config.Calendar.RoundTheClock()}
+}
+
+// Instrument tells the calendar; files say nothing about orders.
+func (p *Provider) Instrument(ctx context.Context, s market.Symbol) (provider.Instrument, error) {
+	if _, err := p.files(ctx, s); err != nil {
+		return provider.Instrument{}, err
+	}
+	return provider.Instrument{Symbol: market.Symbol{Venue: name, Name: s.Name}, Calendar: p.config.Calendar}, nil
+}
+
+// Bars returns a page of a file's bars.
+func (p *Provider) Bars(ctx context.Context, q provider.BarQuery) (provider.BarPage, error) {
+	q, err := p.Capabilities().Accept(name, q)
+	if err != nil {
+		return provider.BarPage{}, err
+	}
+	files, err := p.files(ctx, q.Symbol)
+	if err != nil {
+		return provider.BarPage{}, err
+	}
+	from, ok := files.source(q.Interval)
+	if !ok {
+		return provider.BarPage{}, fault.Field("interval", q.Interval.String(),
+			fmt.Sprintf("%s has %s of %s and can build what these divide", name, files, q.Symbol.Name))
+	}
+	series, err := p.load(ctx, files[from], from, q.Interval)
+	if err != nil {
+		return provider.BarPage{}, err
+	}
+	page := q.Cut(&series.bars, series.unfinished || p.runs(&series.bars, q.Interval))
+	if from != q.Interval {
+		page.Built = from
+		page.Holes = p.holesWithin(series.gaps, &page.Bars, q.Interval)
+	}
+	return page, nil
+}
+
+// files returns the files of a symbol.
+func (p *Provider) files(ctx context.Context, s market.Symbol) (files, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	all, err := p.folder.list(p.root)
+	if err != nil {
+		return nil, &fault.Error{Kind: fault.Internal, Code: "bad_folder", Message: "the csv folder cannot be read", Cause: err}
+	}
+	found := all[s.Name]
+	if len(found) == 0 || s.Venue != "" && s.Venue != name {
+		return nil, provider.UnknownSymbol(name, s, fault.Nearest(s.Name, all.names())...)
+	}
+	return found, nil
+}
+
+// runs reports whether the last bar has not ended yet.
+func (p *Provider) runs(bars *market.Bars, i market.Interval) bool {
+	if p.config.Now == nil || bars.Len() == 0 {
+		return false
+	}
+	span, ok := p.config.Calendar.Bucket(i, bars.T[bars.Len()-1])
+	return ok && span.Close > p.config.Now().Unix()
+}
+
+// holesWithin returns the gaps that lie in the time of the page's bars.
+func (p *Provider) holesWithin(gaps []market.Gap, bars *market.Bars, i market.Interval) []market.Gap {
+	if bars.Len() == 0 {
+		return nil
+	}
+	last, _ := p.config.Calendar.Bucket(i, bars.T[bars.Len()-1])
+	var within []market.Gap
+	for _, g := range gaps {
+		if g.To > bars.T[0] && g.From < last.Close {
+			within = append(within, g)
+		}
+	}
+	return within
+}

@@ -1,0 +1,181 @@
+package csv
+
+import (
+	"bufio"
+	"context"
+	rows "encoding/csv"
+	"errors"
+	"io"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"candela/internal/market"
+)
+
+// The columns, in the order of a row's values.
+const (
+	columnTime = iota
+	columnOpen
+	columnHigh
+	columnLow
+	columnClose
+	columnVolume
+	columnTakerBuy // the only one that may be absent
+	columnCount
+)
+
+func columnName(column int) string {
+	return [...]string{"time", "open", "high", "low", "close", "volume", "taker_buy"}[column]
+}
+
+// reader reads one file.
+type reader struct {
+	file     string
+	interval market.Interval
+	calendar market.Calendar
+
+	rows    *rows.Reader
+	columns [columnCount]int // where each column stands in a row, -1 when absent
+}
+
+// read returns the bars of the file, or the first thing that is wrong with it.
+func (r *reader) read(ctx context.Context, from io.Reader) (market.Bars, error) {
+	buffered := bufio.NewReaderSize(from, 1<<16)
+	if mark, err := buffered.Peek(3); err == nil && string(mark) == "\ufeff" {
+		_, _ = buffered.Discard(3) // spreadsheets put a byte order mark in front
+	}
+	r.rows = rows.NewReader(buffered)
+	r.rows.ReuseRecord = true
+	var bars market.Bars
+	if err := r.header(); err != nil {
+		return bars, err
+	}
+	var before market.Bar
+	for n := 0; ; n++ {
+		if n%4096 == 0 && ctx.Err() != nil {
+			return bars, ctx.Err()
+		}
+		row, err := r.rows.Read()
+		if errors.Is(err, io.EOF) {
+			return bars, nil
+		}
+		if err != nil {
+			return bars, r.broken(err)
+		}
+		bar, err := r.bar(row)
+		if err != nil {
+			return bars, err
+		}
+		if n > 0 && bar.Equal(before) {
+			continue
+		}
+		if n > 0 && bar.T <= before.T {
+			return bars, r.outOfOrder(row, bar, before)
+		}
+		bars.Append(bar)
+		before = bar
+	}
+}
+
+// header finds the columns.
+func (r *reader) header() error {
+	row, err := r.rows.Read()
+	if errors.Is(err, io.EOF) {
+		return badFile("csv: %s is empty; the first line must name time,open,high,low,close,volume", r.file)
+	}
+	if err != nil {
+		return r.broken(err)
+	}
+	names := make([]string, len(row))
+	for i, cell := range row {
+		names[i] = strings.ToLower(strings.TrimSpace(cell))
+	}
+	for column := range columnCount {
+		r.columns[column] = slices.Index(names, columnName(column))
+		at := r.columns[column]
+		if at < 0 && column != columnTakerBuy {
+			return badFile("csv: %s line 1: no column %s; the first line is %q", r.file, columnName(column), clip(strings.Join(names, ",")))
+		}
+		if at >= 0 && slices.Contains(names[at+1:], names[at]) {
+			return badFile("csv: %s line 1: two columns are called %s", r.file, names[at])
+		}
+	}
+	return nil
+}
+
+// bar reads one row.
+func (r *reader) bar(row []string) (market.Bar, error) {
+	t, ok := parseTime(row[r.columns[columnTime]])
+	if !ok {
+		return market.Bar{}, r.wrong(row, columnTime, "is neither unix seconds nor RFC 3339")
+	}
+	var v [columnCount]float64
+	v[columnTakerBuy] = math.NaN()
+	for column := columnOpen; column < columnCount; column++ {
+		at := r.columns[column]
+		if column == columnTakerBuy && (at < 0 || row[at] == "") {
+			continue
+		}
+		if v[column], ok = parseNumber(row[at]); !ok {
+			return market.Bar{}, r.wrong(row, column, "is not a finite decimal number")
+		}
+	}
+	bar := market.Bar{
+		T: t, O: v[columnOpen], H: v[columnHigh], L: v[columnLow], C: v[columnClose],
+		V: v[columnVolume], TakerBuy: v[columnTakerBuy],
+	}
+	if err := bar.Check(); err != nil {
+		return bar, badFile("csv: %s line %d: %v", r.file, r.line(), err)
+	}
+	if span, ok := r.calendar.Bucket(r.interval, t); !ok || span.Open != t {
+		return bar, r.wrong(row, columnTime, "is not the open of a bar of "+r.interval.String())
+	}
+	return bar, nil
+}
+
+// parseTime reads unix seconds or RFC 3339.
+func parseTime(s string) (int64, bool) {
+	if t, err := strconv.ParseInt(s, 10, 64); err == nil {
+		return t, true
+	}
+	t, err := time.Parse(time.RFC3339, s)
+	return t.Unix(), err == nil && t.Nanosecond() == 0
+}
+
+// parseNumber reads a decimal number. ParseFloat alone would also take
+// hexadecimal, infinities and NaN.
+func parseNumber(s string) (float64, bool) {
+	f, err := strconv.ParseFloat(s, 64)
+	return f, err == nil && !math.IsInf(f, 0) && !math.IsNaN(f) && !strings.ContainsAny(s, "xX_")
+}
+
+func (r *reader) line() int {
+	line, _ := r.rows.FieldPos(0)
+	return line
+}
+
+// wrong reports a cell.
+func (r *reader) wrong(row []string, column int, what string) error {
+	return badFile("csv: %s line %d, column %s: %q %s", r.file, r.line(), columnName(column), clip(row[r.columns[column]]), what)
+}
+
+func (r *reader) outOfOrder(row []string, bar, before market.Bar) error {
+	if bar.T == before.T {
+		return r.wrong(row, columnTime, "stands in the row before too, with other values")
+	}
+	return r.wrong(row, columnTime, "is earlier than the row before ("+time.Unix(before.T, 0).UTC().Format(time.RFC3339)+")")
+}
+
+// broken reports a row that is no row.
+func (r *reader) broken(err error) error {
+	if p, ok := errors.AsType[*rows.ParseError](err); ok {
+		return badFile("csv: %s line %d: %v", r.file, p.Line, p.Err)
+	}
+	return unreadable(r.file, err)
+}
+
+// clip bounds how much of a file comes back in an error.
+func clip(s string) string { return s[:min(len(s), 60)] }
