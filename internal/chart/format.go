@@ -97,7 +97,7 @@ func (n notation) with(decimals int) notation {
 
 // append writes v at the end of dst.
 func (n notation) append(dst []byte, v float64) []byte {
-	if v-v != 0 {
+	if !finite(v) {
 		return append(dst, "n/a"...)
 	}
 	switch n.style {

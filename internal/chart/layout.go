@@ -314,7 +314,7 @@ func (l *layout) levelTicks(v *shown, p *Pane) bool {
 	l.values = l.values[:0]
 	decimals := 0
 	for _, h := range v.HLines {
-		near := h.Y-h.Y != 0
+		near := !finite(h.Y)
 		for _, other := range l.values {
 			near = near || math.Abs(p.axis.y(h.Y)-p.axis.y(other)) < float64(14*l.s)
 		}

@@ -2,10 +2,12 @@ package chart
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"encoding/binary"
-	"image"
-	"image/png"
+	"encoding/hex"
 	"math"
+	"os"
+	"path/filepath"
 	"runtime"
 	"strings"
 	"sync"
@@ -67,13 +69,32 @@ func TestRender_MemoryStaysBounded(t *testing.T) {
 	}
 }
 
-func decode(tb testing.TB, file []byte) image.Image {
-	tb.Helper()
-	img, err := png.Decode(bytes.NewReader(file))
-	if err != nil {
-		tb.Fatal(err)
+// TestRender_SameBytesEverywhere holds the bytes against digests made on amd64.
+// CI runs it with GOAMD64=v1 and v3; on arm64 it must pass unchanged.
+func TestRender_SameBytesEverywhere(t *testing.T) {
+	t.Parallel()
+	const file = "testdata/sha256.txt"
+	r := NewRenderer()
+	var got strings.Builder
+	for _, name := range []string{"default", "light", "log", "bars_2000", "scale_2", "styles", "size_200", "dust"} {
+		data, err := r.PNG(scenes()[name])
+		if err != nil {
+			t.Fatal(err)
+		}
+		sum := sha256.Sum256(data)
+		got.WriteString(hex.EncodeToString(sum[:]) + "  " + name + ".png\n")
 	}
-	return img
+	if *update {
+		writeFile(t, file, []byte(got.String()))
+		return
+	}
+	want, err := os.ReadFile(filepath.Clean(file))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got.String() != string(want) {
+		t.Errorf("on %s the bytes differ:\n%swant\n%s", runtime.GOARCH, got.String(), want)
+	}
 }
 
 // dice reads decisions from fuzz data and answers zero when it runs out.

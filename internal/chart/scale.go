@@ -92,7 +92,7 @@ type span struct{ lo, hi float64 }
 func newSpan() span { return span{math.Inf(1), math.Inf(-1)} }
 
 func (r *span) add(v float64) {
-	if v-v != 0 { // NaN and both infinities
+	if !finite(v) {
 		return
 	}
 	r.lo, r.hi = min(r.lo, v), max(r.hi, v)
@@ -101,7 +101,7 @@ func (r *span) add(v float64) {
 func (r *span) addAll(values []float64) {
 	lo, hi := r.lo, r.hi
 	for _, v := range values {
-		if v-v != 0 {
+		if !finite(v) {
 			continue
 		}
 		if v < lo {

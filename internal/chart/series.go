@@ -127,8 +127,9 @@ func (l *layout) drawLine(v *shown, line *indicator.Line, color raster.Color) {
 	}
 }
 
-// finite reports whether v is a number.
-func finite(v float64) bool { return v-v == 0 }
+// finite reports whether v is a number. It does not subtract v from itself: where
+// v is a product, a fused multiply-add would leave the rounding error of it.
+func finite(v float64) bool { return math.Abs(v) <= math.MaxFloat64 }
 
 // stroke adds a line for each run of numbers in values.
 func (l *layout) stroke(values []float64, pane int, width float64, color raster.Color) {
