@@ -38,7 +38,8 @@ type Services struct {
 type Service func(Runtime) ([]Part, error)
 
 // Sources makes the providers that a configuration asks for. The first with real
-// bars answers for symbols that name no venue.
+// bars answers for symbols that name no venue. The caller closes those that are
+// closers.
 type Sources func(*config.Config) ([]provider.Provider, error)
 
 // Runtime is what a Service builds its parts from.

@@ -29,6 +29,7 @@ func (rt Runtime) drawOnce(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	defer closeSources(sources)
 	source, err := pick(sources, want.Symbol)
 	if err != nil {
 		return err

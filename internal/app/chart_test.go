@@ -23,6 +23,7 @@ type shelf struct {
 	page      int
 	bars      market.Bars
 	calls     int
+	closed    bool
 }
 
 func newShelf(name string, synthetic bool, page, n int) *shelf {
@@ -35,6 +36,11 @@ func newShelf(name string, synthetic bool, page, n int) *shelf {
 }
 
 func (s *shelf) Name() string { return s.name }
+
+func (s *shelf) Close() error {
+	s.closed = true
+	return nil
+}
 
 func (s *shelf) Capabilities() provider.Caps {
 	return provider.Caps{Intervals: []market.Interval{market.Hour4}, PageSize: s.page, Synthetic: s.synthetic}
@@ -137,6 +143,9 @@ func TestDrawOnce_FollowsPages(t *testing.T) {
 			p, err := draw(t, new(bytes.Buffer), []*shelf{s}, "--bars", tc.bars, "--output=-")
 			if err != nil {
 				t.Fatal(err)
+			}
+			if !s.closed {
+				t.Error("the source was not closed")
 			}
 			if p.Bars.Len() != tc.wantBars || s.calls != tc.wantCalls {
 				t.Errorf("%d bars in %d calls, want %d in %d", p.Bars.Len(), s.calls, tc.wantBars, tc.wantCalls)

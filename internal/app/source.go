@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"fmt"
+	"io"
 	"slices"
 
 	"candela/internal/fault"
@@ -29,6 +30,16 @@ func pick(sources []provider.Provider, s market.Symbol) (provider.Provider, erro
 		Kind: fault.NotFound, Code: "no_source", Field: "symbol", Value: s.String(),
 		Message: fmt.Sprintf("there is no source of bars for %s: name a folder of files with --csv-dir, "+
 			"or leave --symbol out to draw sample data", s),
+	}
+}
+
+// closeSources lets go of what the sources hold open. They are only read from,
+// so an error here loses nothing.
+func closeSources(sources []provider.Provider) {
+	for _, p := range sources {
+		if c, ok := p.(io.Closer); ok {
+			_ = c.Close()
+		}
 	}
 }
 

@@ -1,10 +1,12 @@
 package app
 
 import (
+	"time"
+
 	"candela/internal/chart"
 	"candela/internal/config"
-	"candela/internal/fault"
 	"candela/internal/provider"
+	"candela/internal/provider/csv"
 	"candela/internal/provider/sample"
 )
 
@@ -18,8 +20,13 @@ func Wired() Services {
 
 // sources lists the providers. A new venue is a line here.
 func sources(cfg *config.Config) ([]provider.Provider, error) {
+	all := []provider.Provider{sample.New(sample.Config{})}
 	if cfg.CSVDir != "" {
-		return nil, &fault.Error{Kind: fault.Unsupported, Code: "not_in_build", Message: "--csv-dir is not available in this build"}
+		files, err := csv.New(csv.Config{Dir: cfg.CSVDir, Now: time.Now})
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, files)
 	}
-	return []provider.Provider{sample.New(sample.Config{})}, nil
+	return all, nil
 }
