@@ -1,26 +1,26 @@
 package indicator
 
 import (
+	"flag"
 	"slices"
 	"testing"
 
 	"candela/internal/market"
 )
 
+var streamBars = flag.Int("bars", 5_000, "bars that each stream is compared over; the full checks use 1000000")
+
 // TestStream_EqualsBatch drives every stream the hard way, with a peek before
 // each step and a restart from a snapshot now and then, and demands the batch's
 // bits, signals and divergences.
 func TestStream_EqualsBatch(t *testing.T) {
 	t.Parallel()
-	n := 20_000
-	if testing.Short() {
-		n = 2_000
-	}
+	bars := []*market.Bars{walk(*streamBars, 1), nasty(2_000, 5)}
 	for name, s := range defaults(t) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			for _, bars := range []*market.Bars{walk(n, 1), nasty(2_000, 5)} {
-				in := input(bars, market.Hour1)
+			for _, b := range bars {
+				in := input(b, market.Hour1)
 				if inst, ok := s.Instance.(*series); ok {
 					compareStream(t, inst, in)
 				}
