@@ -2,6 +2,7 @@ package market
 
 import (
 	"math/bits"
+	"strconv"
 	"time"
 
 	// Zone rules travel in the binary: a container without zone files must not
@@ -58,7 +59,7 @@ func NewCalendar(h Hours) (Calendar, error) {
 		return Calendar{}, fault.Field("close", h.Close.String(), "whole seconds, later than open, at most 24h")
 	}
 	if h.PerYear < 0 {
-		return Calendar{}, fault.Field("per year", time.Duration(h.PerYear).String(), "0 or a number of sessions")
+		return Calendar{}, fault.Field("per year", strconv.Itoa(h.PerYear), "0 or a number of sessions")
 	}
 	c := Calendar{zone: zone, open: int(h.Open / time.Second), close: int(h.Close / time.Second), perYear: h.PerYear}
 	days := h.Days

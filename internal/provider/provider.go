@@ -38,7 +38,8 @@ type Streamer interface {
 	// out, and sends nothing after it has returned.
 	//
 	// For each subscription closed bars come strictly ascending, each once, and a
-	// forming bar never opens before the last closed one.
+	// forming bar opens after the last closed one. providertest.CheckEvents holds
+	// this.
 	Stream(ctx context.Context, subs []Sub, out chan<- Event) error
 }
 
