@@ -16,7 +16,7 @@ import (
 	"testing"
 
 	"go.uber.org/goleak"
-	"golang.org/x/tools/txtar"
+	"github.com/rogpeppe/go-internal/txtar"
 
 	"candela/internal/httpd"
 	"candela/internal/httpd/httpdtest"
