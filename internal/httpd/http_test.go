@@ -15,11 +15,12 @@ import (
 	"strings"
 	"testing"
 
-	"go.uber.org/goleak"
 	"github.com/rogpeppe/go-internal/txtar"
+	"go.uber.org/goleak"
 
 	"candela/internal/httpd"
 	"candela/internal/httpd/httpdtest"
+	"candela/internal/mcp"
 	"candela/internal/mcp/mcptest"
 )
 
@@ -29,11 +30,16 @@ const base = "http://localhost:9315"
 
 func newServer(tb testing.TB, change func(*httpd.Config)) *httpd.Server {
 	tb.Helper()
+	return newServerOver(tb, mcptest.Server(tb, mcptest.Toolbox{}), httpdtest.One(), change)
+}
+
+func newServerOver(tb testing.TB, m *mcp.Server, auth httpd.Authorizer, change func(*httpd.Config)) *httpd.Server {
+	tb.Helper()
 	cfg := httpd.Config{BaseURL: base, Name: "candela", Version: "test", Tools: 15, Log: slog.New(slog.DiscardHandler)}
 	if change != nil {
 		change(&cfg)
 	}
-	server, err := httpd.New(mcptest.Server(tb, mcptest.Toolbox{}), httpdtest.One(), cfg)
+	server, err := httpd.New(m, auth, cfg)
 	if err != nil {
 		tb.Fatal(err)
 	}

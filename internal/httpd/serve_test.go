@@ -73,14 +73,7 @@ type scene struct {
 func serving(t *testing.T, auth httpd.Authorizer, change func(*httpd.Config), body func(*scene)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		cfg := httpd.Config{BaseURL: base, Name: "candela", Version: "test", Log: slog.New(slog.DiscardHandler)}
-		if change != nil {
-			change(&cfg)
-		}
-		server, err := httpd.New(mcptest.Server(t, mcptest.Toolbox{}), auth, cfg)
-		if err != nil {
-			t.Fatal(err)
-		}
+		server := newServerOver(t, mcptest.Server(t, mcptest.Toolbox{}), auth, change)
 		ctx, cancel := context.WithCancel(t.Context())
 		p, done := newPipes(), make(chan error, 1)
 		go func() { done <- server.Serve(ctx, p) }()

@@ -1,0 +1,76 @@
+// Package payload writes what the chart tools answer in JSON: the summary, the
+// series and the result of a computation, as the interface lays them out. It
+// computes no indicator and fetches nothing; it cuts, rounds and writes what it
+// is given. NaN and infinities become null.
+package payload
+
+import (
+	"strconv"
+	"time"
+
+	"candela/internal/indicator"
+	"candela/internal/market"
+)
+
+// Source says where the bars came from.
+type Source string
+
+// The sources.
+const (
+	Sample Source = "sample"       // made up: no symbol was named
+	Cache  Source = "engine_cache" // the running engine's window
+	Fetch  Source = "fetched"      // read from a provider for this request
+)
+
+// Provenance is what a reader must know to judge the numbers.
+type Provenance struct {
+	Source        Source
+	Provider      string
+	AsOf          time.Time // when the newest bar was read; zero for sample data
+	LastBarClosed bool
+	Stale         bool // the provider did not answer and older bars stand in
+	WarmupOK      bool // every indicator had the history it needs
+}
+
+// Chart is bars and what indicators say about them. Every result has exactly one
+// entry per bar.
+type Chart struct {
+	Symbol     string
+	Interval   market.Interval
+	Bars       *market.Bars
+	Indicators []Indicator
+	Provenance
+}
+
+// Indicator is one result under the key it is published with.
+type Indicator struct {
+	Key    string
+	Result *indicator.Result
+}
+
+// sample reports whether the bars are made up and have no times.
+func (c *Chart) sample() bool { return c.Source == Sample }
+
+// Keys returns the key for each requested name: the name as it was written, and
+// with a number from the second of the same name on. A number that would clash
+// with another request's name is passed over.
+func Keys(names []string) []string {
+	keys := make([]string, len(names))
+	taken := make(map[string]bool, 2*len(names))
+	for _, name := range names {
+		taken[name] = true
+	}
+	first := make(map[string]bool, len(names))
+	for i, name := range names {
+		keys[i] = name
+		if !first[name] {
+			first[name] = true
+			continue
+		}
+		for n := 2; taken[keys[i]]; n++ {
+			keys[i] = name + "_" + strconv.Itoa(n)
+		}
+		taken[keys[i]] = true
+	}
+	return keys
+}

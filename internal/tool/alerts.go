@@ -1,0 +1,297 @@
+package tool
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+	"time"
+
+	"github.com/shopspring/decimal"
+
+	"candela/internal/fault"
+	"candela/internal/indicator"
+	"candela/internal/market"
+	"candela/internal/mcp"
+	"candela/internal/rpc"
+)
+
+// Alerts is where alerts live.
+type Alerts interface {
+	Set(ctx context.Context, caller mcp.Caller, r AlertRequest) (Alert, error)
+	Alerts(ctx context.Context, caller mcp.Caller) ([]Alert, error)
+	Cancel(ctx context.Context, caller mcp.Caller, alertID string) error
+}
+
+// The types of condition.
+const (
+	PriceAbove      = "price_above"
+	PriceBelow      = "price_below"
+	IndicatorSignal = "indicator_signal"
+)
+
+func conditionTypes() []string { return []string{PriceAbove, PriceBelow, IndicatorSignal} }
+
+// Condition is what an alert waits for.
+type Condition struct {
+	Type      string
+	Threshold decimal.Decimal // of the price conditions
+	Indicator string          // of indicator_signal, as the catalogue names it
+	Signal    string
+}
+
+// AlertRequest is an alert as a client asked for it.
+type AlertRequest struct {
+	Symbol    market.Symbol
+	Interval  market.Interval // zero for price conditions
+	Condition Condition
+	Note      string
+	Expires   time.Time // zero for never
+}
+
+// Alert is an alert as the client sees it.
+type Alert struct {
+	ID        string
+	Symbol    string
+	Interval  string // empty for price conditions
+	Condition Condition
+	Created   time.Time
+	Note      string
+	Expires   time.Time
+}
+
+// MarshalJSON writes the one-key form in which conditions are given.
+func (c Condition) MarshalJSON() ([]byte, error) {
+	if c.Type != IndicatorSignal {
+		return json.Marshal(map[string]json.Number{c.Type: json.Number(c.Threshold.String())})
+	}
+	type signal struct {
+		Indicator string `json:"indicator"`
+		Signal    string `json:"signal"`
+	}
+	return json.Marshal(map[string]signal{c.Type: {c.Indicator, c.Signal}})
+}
+
+// alertRecord is an alert on the wire; ID is written in lists only.
+type alertRecord struct {
+	ID        string    `json:"id,omitempty"`
+	AlertID   string    `json:"alert_id"`
+	Symbol    string    `json:"symbol"`
+	Interval  string    `json:"interval"`
+	Condition Condition `json:"condition"`
+	CreatedAt string    `json:"created_at"`
+	Note      string    `json:"note,omitempty"`
+	ExpiresAt string    `json:"expires_at,omitempty"`
+}
+
+func (a Alert) record() alertRecord {
+	r := alertRecord{
+		AlertID: a.ID, Symbol: a.Symbol, Interval: a.Interval, Condition: a.Condition,
+		CreatedAt: stamp(a.Created), Note: a.Note,
+	}
+	if !a.Expires.IsZero() {
+		r.ExpiresAt = stamp(a.Expires)
+	}
+	return r
+}
+
+func conditionSchema(doc string) *schema {
+	return &schema{
+		Type: "object", Description: doc,
+		Properties: props{
+			is(PriceAbove, "number", "Fires when the traded price reaches or exceeds this."),
+			is(PriceBelow, "number", "Fires when the traded price reaches or falls below this."),
+			{IndicatorSignal, object("Fires when a bar closes that confirms the signal.",
+				is("indicator", "string", "A name from list_indicators."),
+				is("signal", "string", "One of that indicator's signals in list_indicators."))},
+		},
+		MinProperties: 1, MaxProperties: 1, AdditionalProperties: false,
+	}
+}
+
+// condition is an object with exactly one of the three keys.
+func condition(dst *Condition) field {
+	allowed := "an object with exactly one of " + strings.Join(conditionTypes(), ", ")
+	return field{
+		name: "condition", allowed: allowed,
+		schema: conditionSchema(`What to wait for: exactly one key, such as {"price_above":70000} or {"indicator_signal":{"indicator":"wavetrend","signal":"cross_up_os"}}.`),
+		read: func(raw json.RawMessage) error {
+			if raw[0] != '{' {
+				return fault.Field("condition", shown(raw), allowed)
+			}
+			var keys []string
+			for key := range rpc.Fields(raw) {
+				keys = append(keys, cut(key))
+			}
+			if len(keys) != 1 {
+				given := strings.Join(keys, ", ")
+				if given == "" {
+					given = "{}"
+				}
+				return fault.Field("condition", cut(given), allowed)
+			}
+			for key, value := range rpc.Fields(raw) {
+				if err := readCondition(key, value, dst); err != nil {
+					return err
+				}
+			}
+			return nil
+		},
+	}
+}
+
+func readCondition(key string, value json.RawMessage, dst *Condition) error {
+	dst.Type = key
+	switch key {
+	case PriceAbove, PriceBelow:
+		name, given := "condition."+key, false
+		return price(name, &dst.Threshold, &given, "").read(value)
+	case IndicatorSignal:
+		return readSignal(value, dst)
+	}
+	return fault.Field("condition", cut(key), strings.Join(conditionTypes(), ", "), fault.Nearest(key, conditionTypes())...)
+}
+
+// readSignal checks the pair against the catalogue: an alert on a signal that
+// never comes would wait for ever.
+func readSignal(raw json.RawMessage, dst *Condition) error {
+	const at = "condition.indicator_signal"
+	if raw[0] != '{' {
+		return fault.Field(at, shown(raw), `an object such as {"indicator":"wavetrend","signal":"cross_up"}`)
+	}
+	inner := fields{
+		text("indicator", &dst.Indicator, 64, "").must(),
+		text("signal", &dst.Signal, 64, "").must(),
+	}
+	if err := inner.decode(raw); err != nil {
+		return within(at, err)
+	}
+	def, err := indicator.Find(dst.Indicator)
+	if err != nil {
+		return within(at, rename(err, "indicators", "indicator"))
+	}
+	dst.Indicator = def.Name
+	return indicator.CheckSignal(def, dst.Signal)
+}
+
+// within puts the path of the enclosing field before the field of an error.
+func within(path string, err error) error {
+	e := fault.Of(err)
+	if e == nil {
+		return err
+	}
+	inner := *e
+	inner.Field = path + "." + e.Field
+	inner.Message = path + ": " + e.Message
+	return &inner
+}
+
+func alertSchema(withID bool) *schema {
+	s := object("",
+		is("alert_id", "string", ""), is("symbol", "string", ""), is("interval", "string", "Empty for price conditions."),
+		prop{"condition", conditionSchema("")}, is("created_at", "string", ""), is("note?", "string", ""), is("expires_at?", "string", ""))
+	if withID {
+		s.Properties = append(props{is("id", "string", "")}, s.Properties...)
+		s.Required = append([]string{"id"}, s.Required...)
+	}
+	return s
+}
+
+func (t *Trading) alertSpecs() []spec {
+	return []spec{t.setAlert(), t.listAlerts(), t.cancelAlert()}
+}
+
+func alertArguments() (*AlertRequest, fields) {
+	r := &AlertRequest{}
+	return r, fields{
+		symbol(&r.Symbol, "The instrument, such as BTCUSDT.").must(),
+		condition(&r.Condition).must(),
+		interval("interval", &r.Interval, "Length of the bars an indicator condition watches; 4h when left out. Price conditions watch every trade and take none."),
+		text("note", &r.Note, 500, "A text of yours that comes back with the notification."),
+		moment("expires_at", &r.Expires, "When to give up waiting, in RFC 3339. Left out: never."),
+	}
+}
+
+func (t *Trading) setAlert() spec {
+	_, input := alertArguments()
+	return spec{
+		name: "set_alert", title: "Set an alert", trading: true,
+		description: "Register a one-shot alert: it fires once when its condition comes true and is then removed. " +
+			"A price condition that is already true fires at once; an indicator condition waits for the next bar that confirms the signal. " +
+			"Fired alerts arrive by push after subscribe_notifications, or are fetched with get_notifications. About 0.3 KB.",
+		input: input, output: alertSchema(false), hints: hints{},
+		run: func(ctx context.Context, caller mcp.Caller, raw json.RawMessage) (mcp.Result, error) {
+			r, input := alertArguments()
+			if err := input.decode(raw); err != nil {
+				return mcp.Result{}, err
+			}
+			if err := r.setInterval(); err != nil {
+				return mcp.Result{}, err
+			}
+			alert, err := t.Alerts.Set(ctx, caller, *r)
+			if err != nil {
+				return mcp.Result{}, err
+			}
+			return answer(alert.record())
+		},
+	}
+}
+
+// setInterval gives indicator conditions their default and refuses an interval
+// that would mean nothing.
+func (r *AlertRequest) setInterval() error {
+	switch {
+	case r.Condition.Type == IndicatorSignal && !r.Interval.Valid():
+		r.Interval = market.Hour4
+	case r.Condition.Type != IndicatorSignal && r.Interval.Valid():
+		return fault.Field("interval", r.Interval.String(), "no interval for "+r.Condition.Type+", which watches every trade")
+	}
+	return nil
+}
+
+func (t *Trading) listAlerts() spec {
+	return spec{
+		name: "list_alerts", title: "List alerts", trading: true,
+		description: "List all active alerts. Fired and cancelled ones are gone. About 0.3 KB per alert.",
+		output:      object("", list("alerts", "", alertSchema(true))), hints: hints{readOnly: true, idempotent: true},
+		run: none(func(ctx context.Context, caller mcp.Caller) (mcp.Result, error) {
+			alerts, err := t.Alerts.Alerts(ctx, caller)
+			if err != nil {
+				return mcp.Result{}, err
+			}
+			records := make([]alertRecord, len(alerts))
+			for i, a := range alerts {
+				records[i] = a.record()
+				records[i].ID = a.ID
+			}
+			return answerList("alerts", records)
+		}),
+	}
+}
+
+func (t *Trading) cancelAlert() spec {
+	arguments := func() (*string, fields) {
+		id := new(string)
+		return id, fields{text("alert_id", id, 64, "The alert_id that set_alert or list_alerts gave.").must()}
+	}
+	_, input := arguments()
+	return spec{
+		name: "cancel_alert", title: "Cancel an alert", trading: true,
+		description: "Remove an active alert before it fires. Answers {ok, alert_id}.",
+		input:       input,
+		output:      object("", prop{"ok", &schema{Type: "boolean", Const: true}}, is("alert_id", "string", "")),
+		hints:       hints{destructive: true, idempotent: true},
+		run: func(ctx context.Context, caller mcp.Caller, raw json.RawMessage) (mcp.Result, error) {
+			id, input := arguments()
+			if err := input.decode(raw); err != nil {
+				return mcp.Result{}, err
+			}
+			if err := t.Alerts.Cancel(ctx, caller, *id); err != nil {
+				return mcp.Result{}, err
+			}
+			return answer(struct {
+				OK      bool   `json:"ok"`
+				AlertID string `json:"alert_id"`
+			}{true, *id})
+		},
+	}
+}

@@ -1,0 +1,167 @@
+package tool
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"candela/internal/fault"
+	"candela/internal/indicator"
+	"candela/internal/market"
+	"candela/internal/mcp"
+	"candela/internal/payload"
+)
+
+// BarSource is where bars come from. It must be safe for concurrent use, and
+// return errors that a client may read: never made-up bars in place of real ones.
+type BarSource interface {
+	Bars(ctx context.Context, want BarRequest) (BarSet, error)
+}
+
+// BarRequest asks for the newest bars of a symbol. No symbol asks for sample
+// data.
+type BarRequest struct {
+	Symbol   market.Symbol
+	Interval market.Interval
+	Bars     int // to show
+	Warmup   int // wanted before them, so that recursive values have settled
+	Series   []indicator.SeriesName
+}
+
+// BarSet is the answer: at most Bars and Warmup together, ascending and shared,
+// so read-only. Fewer than asked for is no error; none is.
+type BarSet struct {
+	Symbol   market.Symbol // as it is to be shown
+	Bars     market.Bars
+	Calendar market.Calendar
+	Series   map[indicator.SeriesName][]float64 // one value per bar
+	Source   payload.Source
+	Provider string
+	AsOf     time.Time // zero for sample data
+	Running  bool      // the last bar has not closed
+	Stale    bool
+}
+
+// charts is the three tools that need no trading.
+type charts struct {
+	source  BarSource
+	painter Painter
+	renders chan struct{} // bounds pictures drawn at once, each of which holds a frame
+}
+
+// maxRenders is enough to keep the processors busy; a frame may take 50 MB.
+const maxRenders = 4
+
+// maxWarmup bounds what is read beyond the bars asked for. It covers every
+// default; an average over thousands of bars says warmup_ok:false.
+const maxWarmup = 5000
+
+func (c *charts) specs() []spec {
+	return []spec{c.generateChart(), c.listIndicators(), c.getIndicators()}
+}
+
+// question is what generate_chart and get_indicators have in common.
+type question struct {
+	symbol     market.Symbol
+	interval   market.Interval
+	indicators []requested
+	bars       int
+}
+
+// compute reads the bars and runs the indicators. Each sees the bars shown and
+// the history it needs before them, and is then cut to the bars shown: what a
+// volume profile of the visible range counts does not depend on its neighbours.
+func (c *charts) compute(ctx context.Context, q question) (*payload.Chart, error) {
+	env := indicator.Env{Interval: q.interval}
+	want := BarRequest{Symbol: q.symbol, Interval: q.interval, Bars: q.bars}
+	for _, r := range q.indicators {
+		_, stable := r.selection.Warmup(env)
+		want.Warmup = max(want.Warmup, stable)
+		if needs, ok := r.selection.Instance.(indicator.Needs); ok {
+			want.Series = append(want.Series, needs.Needs()...)
+		}
+	}
+	want.Warmup = min(want.Warmup, maxWarmup)
+	set, err := c.source.Bars(ctx, want)
+	if err != nil {
+		return nil, err
+	}
+	if set.Bars.Len() == 0 {
+		return nil, noBars(q)
+	}
+	env.Calendar = set.Calendar
+	shown := set.Bars.Tail(q.bars)
+	chart := &payload.Chart{
+		Symbol: set.Symbol.String(), Interval: q.interval, Bars: &shown,
+		Provenance: payload.Provenance{
+			Source: set.Source, Provider: set.Provider, AsOf: set.AsOf,
+			LastBarClosed: !set.Running, Stale: set.Stale, WarmupOK: true,
+		},
+	}
+	names := make([]string, len(q.indicators))
+	for i, r := range q.indicators {
+		names[i] = r.name
+	}
+	keys := payload.Keys(names)
+	for i, r := range q.indicators {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		result, warm := run(r.selection, env, &set, shown.Len())
+		chart.WarmupOK = chart.WarmupOK && warm
+		chart.Indicators = append(chart.Indicators, payload.Indicator{Key: keys[i], Result: result})
+	}
+	return chart, nil
+}
+
+// run computes one indicator over the bars shown and its own warm-up, and says
+// whether the history was long enough.
+func run(s *indicator.Selection, env indicator.Env, set *BarSet, shown int) (*indicator.Result, bool) {
+	_, stable := s.Warmup(env)
+	total := min(set.Bars.Len(), shown+stable)
+	from := set.Bars.Len() - total
+	bars := set.Bars.Tail(total)
+	in := indicator.Input{Env: env, Bars: &bars, Series: make(map[indicator.SeriesName][]float64, len(set.Series))}
+	for name, values := range set.Series {
+		in.Series[name] = values[from:]
+	}
+	return payload.Tail(s.Compute(in), total, shown), total >= shown+stable
+}
+
+func noBars(q question) error {
+	return &fault.Error{
+		Kind: fault.NotFound, Code: "no_bars", Field: "symbol", Value: q.symbol.String(),
+		Message: "there are no bars of " + q.symbol.String() + " at " + q.interval.String() + "; try another interval",
+	}
+}
+
+// getIndicators is the computation tool.
+func (c *charts) getIndicators() spec {
+	arguments := func() (*question, fields) {
+		q := &question{interval: market.Hour4, bars: defaultBars}
+		return q, fields{
+			symbol(&q.symbol, "The instrument, such as BTCUSDT, AAPL or binance:BTCUSDT.").must(),
+			indicators("indicators", &q.indicators, "What to compute: names from list_indicators, or objects with a name and parameters.", nil).must(),
+			interval("interval", &q.interval, "Length of a bar."),
+		}
+	}
+	_, input := arguments()
+	return spec{
+		name: "get_indicators", title: "Compute indicators",
+		description: "Compute technical indicators for a symbol and return their latest values, newest signals and levels as JSON, without a picture. " +
+			"Use it to answer a question with numbers (is the RSI oversold, did MACD cross). " +
+			"Names and parameters come from list_indicators. Answers in about 0.5 to 2 KB per indicator.",
+		input: input, output: computedSchema(), hints: hints{readOnly: true, idempotent: true, openWorld: true},
+		run: func(ctx context.Context, _ mcp.Caller, raw json.RawMessage) (mcp.Result, error) {
+			q, input := arguments()
+			if err := input.decode(raw); err != nil {
+				return mcp.Result{}, err
+			}
+			chart, err := c.compute(ctx, *q)
+			if err != nil {
+				return mcp.Result{}, err
+			}
+			return answerJSON(payload.AppendComputed(nil, chart)), nil
+		},
+	}
+}

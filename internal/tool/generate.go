@@ -1,0 +1,144 @@
+package tool
+
+import (
+	"context"
+	"encoding/json"
+
+	"candela/internal/chart"
+	"candela/internal/market"
+	"candela/internal/mcp"
+	"candela/internal/payload"
+)
+
+// Painter draws pictures as PNG. It must be safe for concurrent use. An error
+// names the argument that cannot be drawn.
+type Painter interface {
+	PNG(spec *chart.Spec) ([]byte, error)
+}
+
+// The formats of generate_chart.
+const (
+	formatPNG     = "png"
+	formatSummary = "summary"
+	formatBoth    = "both"
+	formatSeries  = "series"
+)
+
+const (
+	defaultBars = 200
+
+	// seriesLimit keeps a result, which holds the series twice, below the
+	// 1,048,576 bytes at which clients cut.
+	seriesLimit = 480_000
+)
+
+func defaultIndicators() []string { return []string{"ema_stack", "cipher_b", "macd"} }
+
+// chartArguments are the arguments of generate_chart.
+type chartArguments struct {
+	question
+	width, height, scale int
+	format, theme        string
+	log                  bool
+}
+
+func newChartArguments() *chartArguments {
+	return &chartArguments{
+		question: question{interval: market.Hour4, bars: defaultBars},
+		width:    chart.DefaultWidth, height: chart.DefaultHeight, scale: 1, format: formatPNG, theme: "dark",
+	}
+}
+
+func (a *chartArguments) fields() fields {
+	return fields{
+		symbol(&a.symbol, "The instrument, such as BTCUSDT, AAPL, EURUSD=X or binance:BTCUSDT. Leave it out for made-up sample data.").also("ticker"),
+		interval("interval", &a.interval, "Length of a bar.").also("timeframe"),
+		indicators("indicators", &a.indicators, "What to draw: names from list_indicators, or objects with a name and parameters. An empty list draws the price alone.", defaultIndicators()).also("panels"),
+		integer("bars", &a.bars, 1, chart.MaxBars, "How many of the newest bars to show."),
+		integer("width", &a.width, chart.MinSide, chart.MaxSide, "Width of the picture in pixels. Vision models scale down pictures wider than 1568."),
+		integer("height", &a.height, chart.MinSide, chart.MaxSide, "Height of the picture in pixels."),
+		choice("format", &a.format, "png: the picture. summary: figures as JSON. both: picture and figures. series: every value of every bar as JSON.",
+			formatPNG, formatSummary, formatBoth, formatSeries),
+		choice("theme", &a.theme, "Colours of the picture.", "dark", "light"),
+		integer("scale", &a.scale, 1, chart.MaxScale, "Device pixels per pixel, for sharp screens."),
+		boolean("log", &a.log, "Logarithmic price axis."),
+	}
+}
+
+// generateChart is the chart tool. It has no output schema: see docs/adr/0005.
+func (c *charts) generateChart() spec {
+	return spec{
+		name: "generate_chart", title: "Draw a chart",
+		description: "Draw a candlestick chart with indicators for a symbol, or return what the chart shows as JSON. " +
+			"Use format png to look at a market (about 80 to 140 KB of base64), summary for the figures behind it (about 2 to 6 KB, 10 to 50 times smaller), " +
+			"both for the two together, and series for every value of every bar (about 40 KB for 200 bars). " +
+			"Consult list_indicators for names and parameters. Without a symbol it draws made-up sample data and says so; real data is never replaced by sample data.",
+		input: newChartArguments().fields(),
+		hints: hints{readOnly: true, idempotent: true, openWorld: true},
+		meta:  json.RawMessage(`{"anthropic/maxResultSizeChars":500000}`),
+		run: func(ctx context.Context, _ mcp.Caller, raw json.RawMessage) (mcp.Result, error) {
+			a := newChartArguments()
+			if err := a.fields().decode(raw); err != nil {
+				return mcp.Result{}, err
+			}
+			if a.indicators == nil {
+				a.indicators = resolveAll(defaultIndicators())
+			}
+			return c.generate(ctx, a)
+		},
+	}
+}
+
+func (c *charts) generate(ctx context.Context, a *chartArguments) (mcp.Result, error) {
+	shown, err := c.compute(ctx, a.question)
+	if err != nil {
+		return mcp.Result{}, err
+	}
+	switch a.format {
+	case formatSeries:
+		return answerJSON(payload.AppendSeries(nil, shown, seriesLimit)), nil
+	case formatSummary:
+		return answerJSON(payload.AppendSummary(nil, shown)), nil
+	}
+	png, err := c.paint(ctx, a.picture(shown))
+	if err != nil {
+		return mcp.Result{}, err
+	}
+	// No structured content beside a picture: clients are known that would show
+	// it in the picture's place.
+	result := mcp.Result{Content: []mcp.Content{{Image: png, MIME: "image/png"}}}
+	if a.format == formatBoth {
+		result.Content = append(result.Content, mcp.Content{Text: payload.AppendSummary(nil, shown)})
+	}
+	return result, nil
+}
+
+// paint draws when one of the slots is free.
+func (c *charts) paint(ctx context.Context, spec *chart.Spec) ([]byte, error) {
+	select {
+	case c.renders <- struct{}{}:
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	defer func() { <-c.renders }()
+	return c.painter.PNG(spec)
+}
+
+// picture is what is drawn of the bars and results shown.
+func (a *chartArguments) picture(shown *payload.Chart) *chart.Spec {
+	spec := &chart.Spec{
+		Bars: *shown.Bars, Symbol: shown.Symbol, Interval: shown.Interval,
+		Width: a.width, Height: a.height, Scale: a.scale, Log: a.log,
+		Sample: shown.Source == payload.Sample, Forming: !shown.LastBarClosed,
+	}
+	if a.theme == "light" {
+		spec.Theme = chart.Light
+	}
+	if shown.Stale {
+		spec.Note = "stale: " + shown.Provider + " does not answer"
+	}
+	for _, ind := range shown.Indicators {
+		spec.Results = append(spec.Results, chart.Named{Name: ind.Key, Result: ind.Result})
+	}
+	return spec
+}

@@ -1,0 +1,278 @@
+package tool
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/shopspring/decimal"
+
+	"candela/internal/fault"
+	"candela/internal/market"
+	"candela/internal/rpc"
+)
+
+// text is a string of at most most bytes.
+func text(name string, dst *string, most int, doc string) field {
+	allowed := fmt.Sprintf("a text of 1 to %d characters", most)
+	return field{
+		name: name, allowed: allowed,
+		schema: &schema{Type: "string", Description: doc, MinLength: 1, MaxLength: most},
+		read: func(raw json.RawMessage) error {
+			value, ok := rpc.Text(raw)
+			if n := len([]rune(value)); !ok || n == 0 || n > most {
+				return fault.Field(name, shown(raw), allowed)
+			}
+			*dst = value
+			return nil
+		},
+	}
+}
+
+// choice is one of a few words. Case does not matter: BUY is a common spelling.
+func choice(name string, dst *string, doc string, values ...string) field {
+	allowed := strings.Join(values, ", ")
+	s := &schema{Type: "string", Description: doc, Enum: values}
+	if *dst != "" {
+		s.Default = *dst
+	}
+	return field{
+		name: name, allowed: allowed, schema: s,
+		read: func(raw json.RawMessage) error {
+			value, _ := rpc.Text(raw)
+			i := slices.IndexFunc(values, func(v string) bool { return strings.EqualFold(v, value) })
+			if i < 0 {
+				return fault.Field(name, shown(raw), allowed, fault.Nearest(value, values)...)
+			}
+			*dst = values[i]
+			return nil
+		},
+	}
+}
+
+// integer is a whole number from lo to hi. Its present value is the default.
+func integer(name string, dst *int, lo, hi int, doc string) field {
+	allowed := fmt.Sprintf("a whole number from %d to %d", lo, hi)
+	low, high := float64(lo), float64(hi)
+	return field{
+		name: name, allowed: allowed,
+		schema: &schema{Type: "integer", Description: doc, Minimum: &low, Maximum: &high, Default: *dst},
+		read: func(raw json.RawMessage) error {
+			value, err := strconv.ParseFloat(string(raw), 64) // 2e2 and 200.0 are whole numbers too
+			if err != nil || value != math.Trunc(value) || value < low || value > high {
+				return fault.Field(name, shown(raw), allowed, nearestInt(raw, lo, hi)...)
+			}
+			*dst = int(value)
+			return nil
+		},
+	}
+}
+
+// nearestInt suggests the number inside quotes, or the bound that was passed.
+func nearestInt(raw json.RawMessage, lo, hi int) []string {
+	value, err := strconv.ParseFloat(strings.Trim(string(raw), `"`), 64)
+	if err != nil || math.IsNaN(value) {
+		return nil
+	}
+	return []string{strconv.Itoa(int(min(max(math.Round(value), float64(lo)), float64(hi))))}
+}
+
+// boolean is true or false. Its present value is the default.
+func boolean(name string, dst *bool, doc string) field {
+	return field{
+		name: name, allowed: "true or false",
+		schema: &schema{Type: "boolean", Description: doc, Default: *dst},
+		read: func(raw json.RawMessage) error {
+			if raw[0] != 't' && raw[0] != 'f' {
+				return fault.Field(name, shown(raw), "true or false")
+			}
+			*dst = raw[0] == 't'
+			return nil
+		},
+	}
+}
+
+// symbol is the instrument a tool is about.
+func symbol(dst *market.Symbol, doc string) field {
+	const name = "symbol"
+	return field{
+		name: name, allowed: "an instrument such as BTCUSDT, AAPL or binance:BTCUSDT",
+		schema: &schema{Type: "string", Description: doc, MinLength: 1, MaxLength: 40},
+		read: func(raw json.RawMessage) error {
+			value, ok := rpc.Text(raw)
+			if !ok {
+				return fault.Field(name, shown(raw), "a text such as BTCUSDT")
+			}
+			parsed, err := market.ParseSymbol(value)
+			if err != nil {
+				return err
+			}
+			*dst = parsed
+			return nil
+		},
+	}
+}
+
+// interval is the length of a bar. Its present value is the default.
+func interval(name string, dst *market.Interval, doc string) field {
+	names := strings.Join(market.IntervalNames(), " ")
+	s := &schema{Type: "string", Description: doc + " One of " + names + "; spellings such as 15min, 60, 1D and 1wk are understood. 1M is a month."}
+	if dst.Valid() {
+		s.Default = dst.String()
+	}
+	return field{
+		name: name, allowed: names, schema: s,
+		read: func(raw json.RawMessage) error {
+			value, ok := rpc.Text(raw)
+			if !ok {
+				return fault.Field(name, shown(raw), names, minutes(raw)...)
+			}
+			parsed, err := market.ParseInterval(value)
+			if err != nil {
+				return err
+			}
+			*dst = parsed
+			return nil
+		},
+	}
+}
+
+// minutes suggests the interval that a bare number would mean as text.
+func minutes(raw json.RawMessage) []string {
+	if parsed, err := market.ParseInterval(string(raw)); err == nil {
+		return []string{parsed.String()}
+	}
+	return nil
+}
+
+// Bounds of an exact amount. A literal beyond them is no amount of anything, and
+// an exponent of a billion would be written out digit by digit later.
+const (
+	mostAmountBytes    = 48
+	mostAmountExponent = 24
+)
+
+// amount is an exact decimal above zero. It goes from the JSON text to a decimal
+// without a float between, and a number in quotes is refused: whoever sends text
+// may have formatted it for people.
+func amount(name string, dst *decimal.Decimal, doc string) field {
+	zero := 0.0
+	allowed := "a number above 0, without quotes"
+	return field{
+		name: name, allowed: allowed,
+		schema: &schema{Type: "number", Description: doc, ExclusiveMinimum: &zero},
+		read: func(raw json.RawMessage) error {
+			value, ok := exact(raw)
+			if !ok || !value.IsPositive() {
+				return wrongNumber(name, raw, allowed)
+			}
+			*dst = value
+			return nil
+		},
+	}
+}
+
+// price is an exact decimal of either sign: spreads and some futures trade below
+// zero.
+func price(name string, dst *decimal.Decimal, given *bool, doc string) field {
+	allowed := "a number, without quotes"
+	return field{
+		name: name, allowed: allowed,
+		schema: &schema{Type: "number", Description: doc},
+		read: func(raw json.RawMessage) error {
+			value, ok := exact(raw)
+			if !ok {
+				return wrongNumber(name, raw, allowed)
+			}
+			*dst, *given = value, true
+			return nil
+		},
+	}
+}
+
+// exact reads a JSON number of sane length and size.
+func exact(raw json.RawMessage) (decimal.Decimal, bool) {
+	if raw[0] != '-' && (raw[0] < '0' || raw[0] > '9') || len(raw) > mostAmountBytes {
+		return decimal.Decimal{}, false
+	}
+	value, err := decimal.NewFromString(string(raw))
+	if err != nil || value.Exponent() > mostAmountExponent || value.Exponent() < -mostAmountExponent {
+		return decimal.Decimal{}, false
+	}
+	return value, true
+}
+
+// wrongNumber says that a value is no number that is allowed. Where one stands in
+// quotes, the message shows it without.
+func wrongNumber(name string, raw json.RawMessage, allowed string) error {
+	value, quoted := rpc.Text(raw)
+	if !quoted || value == "" || rpc.Check([]byte(value)) != nil {
+		return fault.Field(name, shown(raw), allowed)
+	}
+	number, ok := exact(json.RawMessage(value))
+	if !ok {
+		return fault.Field(name, shown(raw), allowed)
+	}
+	e := fault.Field(name, value, allowed, number.String())
+	e.Message = fmt.Sprintf("%s: the text %q is not allowed; allowed: %s: %s", name, cut(value), allowed, number)
+	return e
+}
+
+// moment is a time in RFC 3339.
+func moment(name string, dst *time.Time, doc string) field {
+	const allowed = "a time such as 2026-01-31T16:00:00Z"
+	return field{
+		name: name, allowed: allowed,
+		schema: &schema{Type: "string", Description: doc, Format: "date-time"},
+		read: func(raw json.RawMessage) error {
+			value, _ := rpc.Text(raw)
+			parsed, err := time.Parse(time.RFC3339, value)
+			if err != nil {
+				return fault.Field(name, shown(raw), allowed)
+			}
+			*dst = parsed.UTC()
+			return nil
+		},
+	}
+}
+
+// texts is a list whose items check accepts and may rewrite.
+func texts(name string, dst *[]string, most int, item *schema, allowed, doc string, check func(string) (string, error)) field {
+	return field{
+		name: name, allowed: "a list of " + allowed,
+		schema: &schema{Type: "array", Description: doc, Items: item, MaxItems: most},
+		read: func(raw json.RawMessage) error {
+			if raw[0] != '[' {
+				return fault.Field(name, shown(raw), "a list of "+allowed, inBrackets(raw)...)
+			}
+			values := []string{}
+			for each := range rpc.Items(raw) {
+				value, ok := rpc.Text(each)
+				if !ok {
+					return fault.Field(name, shown(each), allowed)
+				}
+				checked, err := check(value)
+				if err != nil {
+					return rename(err, fault.Of(err).Field, name)
+				}
+				if values = append(values, checked); len(values) > most {
+					return fault.Field(name, "more than "+strconv.Itoa(most)+" items", "at most "+strconv.Itoa(most)+" items")
+				}
+			}
+			*dst = values
+			return nil
+		},
+	}
+}
+
+// inBrackets suggests a list where one item stands alone.
+func inBrackets(raw json.RawMessage) []string {
+	if value, ok := rpc.Text(raw); ok && !strings.ContainsAny(value, "[]{}") {
+		return []string{string(rpc.AppendString([]byte{'['}, cut(value))) + "]"}
+	}
+	return nil
+}

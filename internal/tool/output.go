@@ -1,0 +1,67 @@
+package tool
+
+import "candela/internal/market"
+
+// The output schemas of the chart tools. Those of the trading tools stand with
+// the types they describe.
+
+func catalogSchema() *schema {
+	param := object("",
+		is("name", "string", ""),
+		oneOf("type", "", "integer", "number", "string", "boolean"),
+		prop{"default", &schema{Description: "Null when unset by default."}},
+		is("min?", "number", ""), is("max?", "number", ""),
+		list("enum?", "", &schema{Type: "string"}),
+		is("description", "string", ""),
+	)
+	item := object("",
+		is("name", "string", "The name to request it by."),
+		is("description", "string", ""),
+		oneOf("type", "external needs data beyond bars.", "overlay", "panel", "external"),
+		is("overlay", "boolean", "Drawn over the price."),
+		list("aliases?", "Other names for the same.", &schema{Type: "string"}),
+		list("configurable_params?", "", param),
+		list("signals?", "Labels it may give, for alerts.", &schema{Type: "string"}),
+	)
+	return object("", is("total", "integer", ""), list("indicators", "", item))
+}
+
+// computedSchema describes the result of get_indicators.
+func computedSchema() *schema {
+	return object("",
+		is("symbol", "string", ""),
+		oneOf("interval", "", market.IntervalNames()...),
+		oneOf("source", "engine_cache: the running engine's window; fetched: read for this call.", "engine_cache", "fetched", "sample"),
+		is("provider", "string", "Who gave the bars."),
+		prop{"as_of", &schema{AnyOf: []*schema{{Type: "string", Format: "date-time"}, {Type: "null"}}, Description: "When the newest bar was read."}},
+		is("last_bar_closed", "boolean", "False while the last bar still forms: its values may change."),
+		is("stale", "boolean", "The provider did not answer; older bars stand in."),
+		is("warmup_ok", "boolean", "False when the history was too short for values to settle."),
+		is("bars", "integer", "Bars used; signals count from the oldest."),
+		prop{"indicators", &schema{Type: "object", Description: "By the name each was requested with.", AdditionalProperties: summarySchema()}},
+	)
+}
+
+// summarySchema describes what a summary says of one indicator.
+func summarySchema() *schema {
+	maybe := &schema{AnyOf: []*schema{{Type: "number"}, {Type: "null"}}}
+	when := &schema{AnyOf: []*schema{{Type: "integer"}, {Type: "null"}}, Description: "Unix seconds; null for sample data."}
+	value := object("", is("index", "integer", ""), is("label", "string", ""), prop{"last_value", maybe})
+	return object("",
+		is("label", "string", "Name with parameters."),
+		is("is_overlay", "boolean", ""),
+		prop{"y_range?", &schema{Type: "array", Items: &schema{Type: "number"}, MinItems: 2, MaxItems: 2}},
+		list("lines?", "", value),
+		list("histogram?", "", value),
+		list("signals?", "Newest last.", object("", is("x", "integer", "Bar, counted from the oldest."), prop{"t", when}, is("y", "number", ""), is("label", "string", ""))),
+		list("hlines?", "Levels.", object("", is("y", "number", ""), is("label?", "string", ""))),
+		list("divergences?", "", object("",
+			is("x1", "integer", ""), prop{"t1", when}, is("y1", "number", ""),
+			is("x2", "integer", ""), prop{"t2", when}, is("y2", "number", ""), is("dashed", "boolean", ""))),
+		is("fills_count?", "integer", ""),
+		list("hbars_top?", "The widest bars of a profile.", object("", is("y", "number", "Price."), is("weight", "number", "Fraction of the chart's width."))),
+		is("hbars_count?", "integer", ""),
+		is("signals_count?", "integer", "How many there were before older ones were left out."),
+		is("truncated?", "boolean", "Older signals or levels were left out."),
+	)
+}

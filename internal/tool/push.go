@@ -1,0 +1,235 @@
+package tool
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"strings"
+	"time"
+
+	"candela/internal/fault"
+	"candela/internal/market"
+	"candela/internal/mcp"
+)
+
+// Notifications is the queue of fired alerts that get_notifications drains. With
+// a wait above zero Drain returns as soon as there is one, or empty after it.
+type Notifications interface {
+	Drain(ctx context.Context, caller mcp.Caller, wait time.Duration) ([]Notification, error)
+}
+
+// Subscriptions is where push filters live, one for each token.
+type Subscriptions interface {
+	Subscribe(ctx context.Context, caller mcp.Caller, f Filter) error
+	Unsubscribe(ctx context.Context, caller mcp.Caller) (existed bool, err error)
+	Subscription(ctx context.Context, caller mcp.Caller) (Subscription, error)
+}
+
+// Filter says which notifications are wanted; an empty part matches all.
+type Filter struct {
+	Symbols    []string
+	AlertTypes []string
+}
+
+// Subscription is a token's subscription and what waits for it.
+type Subscription struct {
+	Active    bool
+	Filter    Filter
+	Queued    int
+	Connected bool
+}
+
+// Notification is an alert that fired.
+type Notification struct {
+	AlertID   string
+	Symbol    string
+	Interval  string
+	Condition Condition
+	Value     float64
+	Triggered time.Time
+	Note      string
+	Late      bool // found in bars that were missed when they closed
+}
+
+// conditionRecord is a condition as notifications carry it.
+type conditionRecord struct {
+	Type      string      `json:"type"`
+	Threshold json.Number `json:"threshold,omitempty"`
+	Indicator string      `json:"indicator,omitempty"`
+	Signal    string      `json:"signal,omitempty"`
+}
+
+type notificationRecord struct {
+	AlertID     string          `json:"alert_id"`
+	Symbol      string          `json:"symbol"`
+	Interval    string          `json:"interval"`
+	Condition   conditionRecord `json:"condition"`
+	Value       float64         `json:"value"`
+	TriggeredAt string          `json:"triggered_at"`
+	Note        string          `json:"note,omitempty"`
+	Late        bool            `json:"late,omitempty"`
+}
+
+func (n Notification) record() notificationRecord {
+	c := conditionRecord{Type: n.Condition.Type, Indicator: n.Condition.Indicator, Signal: n.Condition.Signal}
+	if n.Condition.Type != IndicatorSignal {
+		c.Threshold = json.Number(n.Condition.Threshold.String())
+	}
+	return notificationRecord{n.AlertID, n.Symbol, n.Interval, c, n.Value, stamp(n.Triggered), n.Note, n.Late}
+}
+
+func (t *Trading) pushSpecs() []spec {
+	return []spec{t.getNotifications(), t.subscribe(), t.unsubscribe(), t.listSubscriptions()}
+}
+
+// maxWait is below the five minutes after which clients give a call up.
+const maxWait = 240
+
+func (t *Trading) getNotifications() spec {
+	arguments := func() (*int, fields) {
+		wait := 0
+		return &wait, fields{integer("wait_seconds", &wait, 0, maxWait, "Wait up to this long for the first one. 0 answers at once.")}
+	}
+	_, input := arguments()
+	item := object("",
+		is("alert_id", "string", ""), is("symbol", "string", ""), is("interval", "string", "May be empty."),
+		prop{"condition", object("", oneOf("type", "", conditionTypes()...), is("threshold?", "number", ""), is("indicator?", "string", ""), is("signal?", "string", ""))},
+		is("value", "number", "At the time of firing."), is("triggered_at", "string", ""),
+		is("note?", "string", ""), is("late?", "boolean", "Found afterwards, in bars that were missed when they closed."))
+	return spec{
+		name: "get_notifications", title: "Fetch notifications", trading: true,
+		description: "Take the alerts that have fired out of the queue; each is returned once, to whoever asks first. " +
+			"With wait_seconds it sleeps until one fires, so you can wait for the market. About 0.3 KB per notification.",
+		input: input, output: object("", list("notifications", "Oldest first.", item)), hints: hints{},
+		run: func(ctx context.Context, caller mcp.Caller, raw json.RawMessage) (mcp.Result, error) {
+			wait, input := arguments()
+			if err := input.decode(raw); err != nil {
+				return mcp.Result{}, err
+			}
+			fired, err := t.Notifications.Drain(ctx, caller, time.Duration(*wait)*time.Second)
+			if err != nil {
+				return mcp.Result{}, err
+			}
+			records := make([]notificationRecord, len(fired))
+			for i, n := range fired {
+				records[i] = n.record()
+			}
+			return answerList("notifications", records)
+		},
+	}
+}
+
+// mostFilters is how many symbols one subscription may name.
+const mostFilters = 200
+
+func filterArguments() (*Filter, fields) {
+	f := &Filter{}
+	asSymbol := func(s string) (string, error) {
+		parsed, err := market.ParseSymbol(s)
+		return parsed.String(), err
+	}
+	asType := func(s string) (string, error) {
+		if slices.Contains(conditionTypes(), s) {
+			return s, nil
+		}
+		return "", fault.Field("alert_types", cut(s), strings.Join(conditionTypes(), ", "), fault.Nearest(s, conditionTypes())...)
+	}
+	return f, fields{
+		texts("symbols", &f.Symbols, mostFilters, &schema{Type: "string"}, "symbols such as BTCUSDT",
+			"Only alerts on these. Left out or empty: all.", asSymbol),
+		texts("alert_types", &f.AlertTypes, len(conditionTypes()), &schema{Type: "string", Enum: conditionTypes()}, strings.Join(conditionTypes(), ", "),
+			"Only alerts of these types. Left out or empty: all.", asType),
+	}
+}
+
+func subscribedProps() []prop {
+	return []prop{
+		list("symbols", "Empty for all.", &schema{Type: "string"}),
+		list("alert_types", "Empty for all.", &schema{Type: "string", Enum: conditionTypes()}),
+	}
+}
+
+func orEmpty(values []string) []string {
+	if values == nil {
+		return []string{}
+	}
+	return values
+}
+
+func (t *Trading) subscribe() spec {
+	_, input := filterArguments()
+	return spec{
+		name: "subscribe_notifications", title: "Subscribe to notifications", trading: true,
+		description: "Ask for fired alerts to be pushed to this client as notifications/alert_triggered, filtered by symbols and alert types. " +
+			"Replaces an earlier subscription. While the client is away they are queued for an hour, at most 1000. About 0.1 KB.",
+		input: input,
+		output: object("", append([]prop{{"status", &schema{Type: "string", Const: "subscribed"}}},
+			subscribedProps()...)...),
+		hints: hints{idempotent: true},
+		run: func(ctx context.Context, caller mcp.Caller, raw json.RawMessage) (mcp.Result, error) {
+			f, input := filterArguments()
+			if err := input.decode(raw); err != nil {
+				return mcp.Result{}, err
+			}
+			if err := t.Subscriptions.Subscribe(ctx, caller, *f); err != nil {
+				return mcp.Result{}, err
+			}
+			return answer(struct {
+				Status     string   `json:"status"`
+				Symbols    []string `json:"symbols"`
+				AlertTypes []string `json:"alert_types"`
+			}{"subscribed", orEmpty(f.Symbols), orEmpty(f.AlertTypes)})
+		},
+	}
+}
+
+func (t *Trading) unsubscribe() spec {
+	return spec{
+		name: "unsubscribe_notifications", title: "Unsubscribe from notifications", trading: true,
+		description: "Remove this client's push subscription and what is queued for it. Answers {status}: unsubscribed, or not_found when there was none.",
+		output:      object("", oneOf("status", "", "unsubscribed", "not_found")),
+		hints:       hints{destructive: true, idempotent: true},
+		run: none(func(ctx context.Context, caller mcp.Caller) (mcp.Result, error) {
+			existed, err := t.Subscriptions.Unsubscribe(ctx, caller)
+			if err != nil {
+				return mcp.Result{}, err
+			}
+			status := "not_found"
+			if existed {
+				status = "unsubscribed"
+			}
+			return answer(struct {
+				Status string `json:"status"`
+			}{status})
+		}),
+	}
+}
+
+func (t *Trading) listSubscriptions() spec {
+	output := object("", is("subscribed", "boolean", ""))
+	output.Properties = append(output.Properties, subscribedProps()...)
+	output.Properties = append(output.Properties, is("offline_queue_size", "integer", ""), is("connected", "boolean", "A stream is open now."))
+	return spec{
+		name: "list_subscriptions", title: "Show the subscription", trading: true,
+		description: "Show this client's push filters, how many notifications are queued for it and whether its stream is open. About 0.1 KB.",
+		output:      output, hints: hints{readOnly: true, idempotent: true},
+		run: none(func(ctx context.Context, caller mcp.Caller) (mcp.Result, error) {
+			s, err := t.Subscriptions.Subscription(ctx, caller)
+			if err != nil {
+				return mcp.Result{}, err
+			}
+			if !s.Active {
+				return answer(struct {
+					Subscribed bool `json:"subscribed"`
+				}{})
+			}
+			return answer(struct {
+				Subscribed bool     `json:"subscribed"`
+				Symbols    []string `json:"symbols"`
+				AlertTypes []string `json:"alert_types"`
+				Queued     int      `json:"offline_queue_size"`
+				Connected  bool     `json:"connected"`
+			}{true, orEmpty(s.Filter.Symbols), orEmpty(s.Filter.AlertTypes), s.Queued, s.Connected})
+		}),
+	}
+}

@@ -1,0 +1,160 @@
+package tool
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+
+	"candela/internal/fault"
+	"candela/internal/mcp"
+	"candela/internal/rpc"
+)
+
+// Config is the parts behind the tools. Bars and Painter are required. Without
+// Trading the trading tools are listed and refuse.
+type Config struct {
+	Bars    BarSource
+	Painter Painter
+	Trading *Trading // nil without --trade
+	Log     *slog.Logger
+}
+
+// Trading is the parts behind the trading tools. All are required.
+type Trading struct {
+	Orders        Orders
+	Positions     Positions
+	Alerts        Alerts
+	Notifications Notifications
+	Subscriptions Subscriptions
+}
+
+// Registry is the 15 tools in the order they are listed. It is safe for
+// concurrent use.
+type Registry struct {
+	tools []definition
+	names []string
+	log   *slog.Logger
+}
+
+// definition is one tool. run reads the arguments itself, so that each tool has
+// a struct of its own for them; trading tools run only with the parts.
+type definition struct {
+	tool    mcp.Tool
+	trading bool
+	run     func(ctx context.Context, caller mcp.Caller, arguments json.RawMessage) (mcp.Result, error)
+}
+
+// New returns the tools over cfg.
+func New(cfg Config) (*Registry, error) {
+	r := &Registry{log: cfg.Log}
+	charts := &charts{source: cfg.Bars, painter: cfg.Painter, renders: make(chan struct{}, maxRenders)}
+	trading := cfg.Trading
+	if trading == nil {
+		trading = &Trading{}
+	}
+	specs := slices.Concat(charts.specs(), trading.orderSpecs(), trading.alertSpecs(), trading.pushSpecs())
+	for _, s := range specs {
+		d, err := s.build()
+		if err != nil {
+			return nil, fmt.Errorf("tool %s: %w", s.name, err)
+		}
+		if d.trading && cfg.Trading == nil {
+			d.run = tradingDisabled
+		}
+		r.tools = append(r.tools, d)
+		r.names = append(r.names, s.name)
+	}
+	return r, nil
+}
+
+// Tools lists all 15, whether or not they can be used.
+func (r *Registry) Tools() []mcp.Tool {
+	tools := make([]mcp.Tool, len(r.tools))
+	for i, d := range r.tools {
+		tools[i] = d.tool
+	}
+	return tools
+}
+
+// Call runs a tool. Whatever goes wrong in one is a result that says so; only a
+// name that no tool has is an error.
+func (r *Registry) Call(ctx context.Context, caller mcp.Caller, name string, arguments json.RawMessage) (mcp.Result, error) {
+	i := slices.Index(r.names, name)
+	if i < 0 {
+		return mcp.Result{}, r.unknown(name)
+	}
+	result, err := r.tools[i].run(ctx, caller, arguments)
+	if err == nil {
+		return result, nil
+	}
+	if fault.Of(err) == nil || fault.KindOf(err) == fault.Internal {
+		r.log.LogAttrs(ctx, slog.LevelError, "[MCP] tool failed", slog.String("tool", name), slog.Any("error", err))
+	}
+	return failure(ctx, err), nil
+}
+
+func (r *Registry) unknown(name string) *rpc.Error {
+	message := "unknown tool " + quote(cut(name))
+	if near := fault.Nearest(name, r.names); len(near) > 0 {
+		message += ", did you mean " + quote(near[0]) + "?"
+	}
+	return &rpc.Error{Code: rpc.CodeInvalidParams, Message: message + "; tools: " + strings.Join(r.names, ", ")}
+}
+
+// spec is how a tool is written down.
+type spec struct {
+	name        string
+	title       string
+	description string
+	input       fields
+	output      *schema // nil for none
+	hints       hints
+	meta        json.RawMessage
+	trading     bool
+	run         func(ctx context.Context, caller mcp.Caller, arguments json.RawMessage) (mcp.Result, error)
+}
+
+// hints are a tool's annotations.
+type hints struct{ readOnly, destructive, idempotent, openWorld bool }
+
+func (s spec) build() (definition, error) {
+	input, err := marshalPlain(s.input.schema())
+	if err != nil {
+		return definition{}, err
+	}
+	d := definition{trading: s.trading, run: s.run, tool: mcp.Tool{
+		Name: s.name, Title: s.title, Description: s.description, InputSchema: input, Meta: s.meta,
+		Annotations: mcp.Annotations{
+			Title: s.title, ReadOnly: s.hints.readOnly, Destructive: s.hints.destructive,
+			Idempotent: s.hints.idempotent, OpenWorld: s.hints.openWorld,
+		},
+	}}
+	if s.output != nil {
+		if d.tool.OutputSchema, err = marshalPlain(s.output); err != nil {
+			return definition{}, err
+		}
+	}
+	return d, nil
+}
+
+// none is the run of a tool without arguments.
+func none(run func(ctx context.Context, caller mcp.Caller) (mcp.Result, error)) func(context.Context, mcp.Caller, json.RawMessage) (mcp.Result, error) {
+	return func(ctx context.Context, caller mcp.Caller, arguments json.RawMessage) (mcp.Result, error) {
+		if err := (fields{}).decode(arguments); err != nil {
+			return mcp.Result{}, err
+		}
+		return run(ctx, caller)
+	}
+}
+
+// tradingDisabled answers for every trading tool without --trade, whatever its
+// arguments.
+func tradingDisabled(context.Context, mcp.Caller, json.RawMessage) (mcp.Result, error) {
+	return mcp.Result{}, &fault.Error{
+		Kind: fault.Unsupported, Code: "trading_disabled",
+		Message: "trading tools are disabled: start with --trade",
+	}
+}

@@ -1,0 +1,107 @@
+package tool
+
+import (
+	"encoding/json"
+	"strconv"
+	"strings"
+
+	"candela/internal/fault"
+	"candela/internal/indicator"
+	"candela/internal/rpc"
+)
+
+// mostIndicators is how many indicators one chart may carry.
+const mostIndicators = 24
+
+// requested is an indicator as it was asked for: under which name, and what that
+// turned out to be.
+type requested struct {
+	name      string
+	selection *indicator.Selection
+}
+
+// indicators is a list of names or of objects with a name and overrides.
+func indicators(name string, dst *[]requested, doc string, fallback []string) field {
+	item := &schema{AnyOf: []*schema{
+		{Type: "string", Description: "A name or alias from list_indicators, such as rsi."},
+		{
+			Type: "object", Description: `A name with parameters, such as {"name":"rsi","length":21}.`,
+			Properties: props{is("name", "string", "A name or alias from list_indicators.")},
+			Required:   []string{"name"}, AdditionalProperties: true,
+		},
+	}}
+	s := &schema{Type: "array", Description: doc, Items: item, MaxItems: mostIndicators}
+	if fallback == nil {
+		s.MinItems = 1
+	} else {
+		s.Default = fallback
+	}
+	const allowed = `a list of names or objects such as ["rsi",{"name":"ema_stack","length":21}]`
+	return field{
+		name: name, allowed: allowed, schema: s,
+		read: func(raw json.RawMessage) error {
+			if raw[0] != '[' {
+				return fault.Field(name, shown(raw), allowed, inBrackets(raw)...)
+			}
+			*dst = []requested{}
+			for item := range rpc.Items(raw) {
+				if len(*dst) == mostIndicators {
+					return fault.Field(name, "more than "+strconv.Itoa(mostIndicators)+" items", "at most "+strconv.Itoa(mostIndicators)+" indicators")
+				}
+				each, err := readIndicator(name, item)
+				if err != nil {
+					return err
+				}
+				*dst = append(*dst, each)
+			}
+			if len(*dst) == 0 && fallback == nil {
+				return fault.Field(name, "[]", "at least one indicator; list_indicators has the names")
+			}
+			return nil
+		},
+	}
+}
+
+func readIndicator(field string, item json.RawMessage) (requested, error) {
+	request := indicator.Request{}
+	switch item[0] {
+	case '"':
+		request.Name, _ = rpc.Text(item)
+	case '{':
+		request.Params = map[string]json.RawMessage{}
+		named := false
+		for key, value := range rpc.Fields(item) {
+			if key != "name" {
+				request.Params[key] = value
+				continue
+			}
+			if request.Name, named = rpc.Text(value); !named {
+				return requested{}, fault.Field(field+"[].name", shown(value), "an indicator's name as list_indicators gives it")
+			}
+		}
+		if !named {
+			return requested{}, fault.Missing(field+"[].name", "the indicator's name as list_indicators gives it")
+		}
+	default:
+		return requested{}, fault.Field(field, shown(item), `a name such as "rsi", or an object such as {"name":"rsi","length":21}`)
+	}
+	request.Name = cut(strings.TrimSpace(request.Name))
+	selection, err := indicator.Resolve(request)
+	if err != nil {
+		return requested{}, rename(err, "indicators", field)
+	}
+	return requested{request.Name, selection}, nil
+}
+
+// resolveAll makes the selections of names that are known to be right.
+func resolveAll(names []string) []requested {
+	all := make([]requested, 0, len(names))
+	for _, name := range names {
+		selection, err := indicator.Resolve(indicator.Request{Name: name})
+		if err != nil {
+			panic("tool: default indicator " + name + " is not in the catalogue")
+		}
+		all = append(all, requested{name, selection})
+	}
+	return all
+}

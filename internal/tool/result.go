@@ -1,0 +1,71 @@
+package tool
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"candela/internal/fault"
+	"candela/internal/mcp"
+)
+
+// answer is a result whose text and structured content are the same object.
+func answer(v any) (mcp.Result, error) {
+	data, err := marshalPlain(v)
+	if err != nil {
+		return mcp.Result{}, fmt.Errorf("write the answer: %w", err)
+	}
+	return answerJSON(data), nil
+}
+
+func answerJSON(object []byte) mcp.Result {
+	return mcp.Result{Content: []mcp.Content{{Text: object}}, Structured: object}
+}
+
+// answerList is a result whose text is an array. Structured content must be an
+// object, so there the array stands under a name.
+func answerList[T any](name string, items []T) (mcp.Result, error) {
+	if items == nil {
+		items = []T{}
+	}
+	data, err := marshalPlain(items)
+	if err != nil {
+		return mcp.Result{}, fmt.Errorf("write the answer: %w", err)
+	}
+	object := append([]byte(`{"`+name+`":`), data...)
+	return mcp.Result{Content: []mcp.Content{{Text: data}}, Structured: append(object, '}')}, nil
+}
+
+// problem is what a client reads when a tool fails.
+type problem struct {
+	Code        string   `json:"code"`
+	Message     string   `json:"message"`
+	Retryable   bool     `json:"retryable"`
+	RetryAfterS int      `json:"retry_after_s,omitempty"`
+	Field       string   `json:"field,omitempty"`
+	Value       string   `json:"value,omitempty"`
+	Allowed     string   `json:"allowed,omitempty"`
+	Suggestions []string `json:"suggestions,omitempty"`
+}
+
+// failure is the result of a call that failed: what a model needs to put it
+// right, and nothing of our insides.
+func failure(ctx context.Context, err error) mcp.Result {
+	p := problem{Code: "internal", Message: "the tool failed; the server's log has the reason"}
+	if f := fault.Of(err); f != nil && f.Kind != fault.Internal {
+		p = problem{
+			Code: f.Code, Message: f.Public(), Retryable: f.Retryable,
+			RetryAfterS: int((f.RetryAfter + time.Second - 1) / time.Second),
+			Field:       f.Field, Value: cut(f.Value), Allowed: f.Allowed, Suggestions: f.Suggestions,
+		}
+	} else if ctx.Err() != nil && (errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)) {
+		p = problem{Code: "cancelled", Message: "the call was cancelled before it was done", Retryable: true}
+	}
+	data, err := json.Marshal(p)
+	if err != nil {
+		data = []byte(`{"code":"internal","message":"the tool failed","retryable":false}`)
+	}
+	return mcp.Result{IsError: true, Content: []mcp.Content{{Text: data}}}
+}

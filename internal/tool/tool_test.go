@@ -1,0 +1,371 @@
+package tool_test
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/jsonschema-go/jsonschema"
+
+	"candela/internal/mcp"
+	"candela/internal/mcp/mcptest"
+	"candela/internal/rpc"
+	"candela/internal/tool"
+	"candela/internal/tool/tooltest"
+)
+
+func caller() mcp.Caller { return mcp.Caller{Subject: "owner", Key: "k"} }
+
+// call runs a tool through the checks that every transport runs.
+func call(t *testing.T, r *tool.Registry, name, arguments string) mcp.Result {
+	t.Helper()
+	if err := rpc.Check([]byte(arguments)); err != nil {
+		t.Fatalf("%s: %v", arguments, err)
+	}
+	result, err := r.Call(t.Context(), caller(), name, json.RawMessage(arguments))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return result
+}
+
+// good is arguments that each tool accepts, the first of them the least.
+func good() map[string][]string {
+	return map[string][]string{
+		"generate_chart": {
+			`{"format":"summary","bars":50}`,
+			`{"symbol":"btcusdt","interval":"15min","format":"series","bars":30,"indicators":["rsi",{"name":"rsi","length":7}]}`,
+			`{"ticker":"AAPL","timeframe":"1D","panels":["bb"],"format":"SUMMARY","width":300,"height":200,"theme":"light","scale":2,"log":true,"bars":20}`,
+			`{"indicators":[],"format":"both","bars":5,"symbol":null}`,
+		},
+		"list_indicators":           {`{}`},
+		"get_indicators":            {`{"symbol":"BTCUSDT","indicators":["macd","vp","ichimoku"]}`, `{"symbol":"AAPL","interval":"1h","indicators":[{"name":"cipher_b"}]}`},
+		"place_order":               {`{"symbol":"BTCUSDT","side":"buy","type":"market","quantity":0.1}`, `{"symbol":"BTCUSDT","side":"SELL","type":"limit","quantity":1e-8,"price":123456789.123456789,"idempotency_key":"k","dry_run":true}`},
+		"cancel_order":              {`{"order_id":"o-1"}`},
+		"get_orders":                {`{}`, `{"filter":"open"}`},
+		"get_positions":             {`{}`},
+		"get_balance":               nil,
+		"set_alert":                 {`{"symbol":"BTCUSDT","condition":{"price_above":70000.5}}`, `{"symbol":"BTCUSDT","interval":"1h","condition":{"indicator_signal":{"indicator":"wt","signal":"cross_up"}},"note":"n","expires_at":"2027-01-01T00:00:00+02:00"}`},
+		"list_alerts":               {`{}`},
+		"cancel_alert":              {`{"alert_id":"a-1"}`},
+		"get_notifications":         {`{}`, `{"wait_seconds":240}`},
+		"subscribe_notifications":   {`{}`, `{"symbols":["btcusdt"],"alert_types":["price_above","indicator_signal"]}`, `{"symbols":[],"alert_types":[]}`},
+		"unsubscribe_notifications": {`{}`},
+		"list_subscriptions":        {`{}`},
+	}
+}
+
+var chartTools = []string{"generate_chart", "list_indicators", "get_indicators"}
+
+func TestTools_FifteenInAFixedOrder(t *testing.T) {
+	t.Parallel()
+	var names []string
+	for _, each := range tooltest.Registry(t, nil).Tools() {
+		names = append(names, each.Name)
+	}
+	want := []string{
+		"generate_chart", "list_indicators", "get_indicators",
+		"place_order", "cancel_order", "get_orders", "get_positions", "get_balance",
+		"set_alert", "list_alerts", "cancel_alert",
+		"get_notifications", "subscribe_notifications", "unsubscribe_notifications", "list_subscriptions",
+	}
+	if !slices.Equal(names, want) {
+		t.Fatalf("got %q", names)
+	}
+}
+
+func TestTools_SchemasAreAsRecorded(t *testing.T) {
+	t.Parallel()
+	for _, each := range tooltest.Registry(t, nil).Tools() {
+		var b bytes.Buffer
+		e := json.NewEncoder(&b)
+		e.SetEscapeHTML(false)
+		e.SetIndent("", "  ")
+		if err := e.Encode(each); err != nil {
+			t.Fatal(err)
+		}
+		golden(t, filepath.Join("testdata", "schema", each.Name+".json"), b.Bytes())
+	}
+}
+
+// golden compares with a recorded file, or records it with -update.
+func golden(t *testing.T, file string, got []byte) {
+	t.Helper()
+	if *mcptest.Update {
+		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, got, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(got, want) {
+		t.Errorf("%s is not as recorded; -update rewrites it\n%s", file, got)
+	}
+}
+
+func TestTools_DescribeThemselves(t *testing.T) {
+	t.Parallel()
+	registry := tooltest.Registry(t, nil)
+	seen, total := 0, 0
+	for _, each := range registry.Tools() {
+		if each.Title == "" || each.Annotations.Title != each.Title {
+			t.Errorf("%s has no title, or two", each.Name)
+		}
+		if len(each.Description) < 40 || len(each.Description) > 700 {
+			t.Errorf("%s has a description of %d bytes", each.Name, len(each.Description))
+		}
+		if each.Annotations.ReadOnly && each.Annotations.Destructive {
+			t.Errorf("%s cannot be both read-only and destructive", each.Name)
+		}
+		raw, err := json.Marshal(each.Annotations)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, hint := range []string{"title", "readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint"} {
+			if !bytes.Contains(raw, []byte(`"`+hint+`":`)) {
+				t.Errorf("%s does not say its %s", each.Name, hint)
+			}
+		}
+		compile(t, each.Name+" input", each.InputSchema)
+		if each.Name == "generate_chart" {
+			if each.OutputSchema != nil {
+				t.Error("generate_chart has an output schema: docs/adr/0005 says why it must not")
+			}
+		} else {
+			compile(t, each.Name+" output", each.OutputSchema)
+		}
+		whole, err := json.Marshal(each)
+		if err != nil {
+			t.Fatal(err)
+		}
+		total += len(whole)
+		seen += len(each.Description) + len(each.InputSchema)
+	}
+	// Every client puts descriptions and input schemas into every conversation.
+	t.Logf("descriptions and input schemas %d bytes, list %d bytes", seen, total)
+	if seen > 14_000 || total > 28_000 {
+		t.Errorf("descriptions and input schemas have %d bytes, the list %d: more than the budget", seen, total)
+	}
+}
+
+func compile(t *testing.T, name string, raw json.RawMessage) *jsonschema.Resolved {
+	t.Helper()
+	var s jsonschema.Schema
+	if err := json.Unmarshal(raw, &s); err != nil {
+		t.Fatalf("%s: %v", name, err)
+	}
+	resolved, err := s.Resolve(&jsonschema.ResolveOptions{ValidateDefaults: true})
+	if err != nil {
+		t.Fatalf("%s: %v", name, err)
+	}
+	return resolved
+}
+
+func validate(t *testing.T, what string, s *jsonschema.Resolved, raw json.RawMessage) {
+	t.Helper()
+	var v any
+	if err := json.Unmarshal(raw, &v); err != nil {
+		t.Fatalf("%s: %v", what, err)
+	}
+	if err := s.Validate(v); err != nil {
+		t.Errorf("%s: %v\n%.600s", what, err, raw)
+	}
+}
+
+// TestTools_AcceptAndAnswerByTheirSchemas calls every tool with arguments that
+// its input schema allows and holds the answer against its output schema.
+func TestTools_AcceptAndAnswerByTheirSchemas(t *testing.T) {
+	t.Parallel()
+	registry := tooltest.Registry(t, &tooltest.Trading{})
+	calls := good()
+	for _, each := range registry.Tools() {
+		input := compile(t, each.Name, each.InputSchema)
+		if _, ok := calls[each.Name]; !ok {
+			t.Errorf("%s has no call here", each.Name)
+		}
+		for _, arguments := range calls[each.Name] {
+			if !strings.Contains(arguments, "null") && !strings.Contains(arguments, "SUMMARY") && !strings.Contains(arguments, "SELL") {
+				validate(t, each.Name+" arguments", input, json.RawMessage(arguments))
+			}
+			result := call(t, registry, each.Name, arguments)
+			if result.IsError {
+				t.Errorf("%s %s: %s", each.Name, arguments, result.Content[0].Text)
+				continue
+			}
+			if each.OutputSchema != nil {
+				validate(t, each.Name+" result", compile(t, each.Name, each.OutputSchema), result.Structured)
+			}
+			checkText(t, each.Name, result)
+		}
+	}
+}
+
+// checkText holds that a text result is compact JSON, and the structured content
+// the same object, or an object around the same array.
+func checkText(t *testing.T, name string, result mcp.Result) {
+	t.Helper()
+	for _, c := range result.Content {
+		if c.MIME != "" {
+			continue
+		}
+		var compact bytes.Buffer
+		if err := json.Compact(&compact, c.Text); err != nil || !bytes.Equal(compact.Bytes(), c.Text) {
+			t.Errorf("%s: the text is not compact JSON: %v %.200s", name, err, c.Text)
+		}
+		if result.Structured == nil {
+			continue
+		}
+		inner := result.Structured
+		if c.Text[0] == '[' {
+			for _, value := range rpc.Fields(result.Structured) {
+				inner = value
+			}
+		}
+		if !bytes.Equal(inner, c.Text) {
+			t.Errorf("%s: the text and the structured content differ", name)
+		}
+	}
+}
+
+func TestTools_WithoutTradeRefuseAndStayListed(t *testing.T) {
+	t.Parallel()
+	registry := tooltest.Registry(t, nil)
+	disabled := 0
+	for _, each := range registry.Tools() {
+		result := call(t, registry, each.Name, `{}`)
+		text := string(result.Content[0].Text)
+		switch {
+		case slices.Contains(chartTools, each.Name):
+			if strings.Contains(text, "trading_disabled") {
+				t.Errorf("%s: %s", each.Name, text)
+			}
+			continue
+		case each.Name == "get_balance":
+			if !result.IsError || !strings.Contains(text, `"not_supported"`) {
+				t.Errorf("%s: %s", each.Name, text)
+			}
+		case !result.IsError || !strings.Contains(text, `"trading_disabled"`) || !strings.Contains(text, "start with --trade"):
+			t.Errorf("%s: %s", each.Name, text)
+		}
+		disabled++
+		if result.Structured != nil {
+			t.Errorf("%s: an error has structured content, which its output schema does not describe", each.Name)
+		}
+	}
+	if disabled != 12 {
+		t.Errorf("%d trading tools, want 12", disabled)
+	}
+}
+
+func TestGetBalance_AlwaysFails(t *testing.T) {
+	t.Parallel()
+	for name, trading := range map[string]*tooltest.Trading{"with trading": {}, "without": nil} {
+		result := call(t, tooltest.Registry(t, trading), "get_balance", `{}`)
+		if text := string(result.Content[0].Text); !result.IsError || !strings.Contains(text, "use get_positions") {
+			t.Errorf("%s: %s", name, text)
+		}
+	}
+}
+
+func TestCall_UnknownToolIsAProtocolErrorWithTheNearestName(t *testing.T) {
+	t.Parallel()
+	_, err := tooltest.Registry(t, nil).Call(t.Context(), caller(), "generate_charts", json.RawMessage(`{}`))
+	refusal, ok := errors.AsType[*rpc.Error](err)
+	if !ok || refusal.Code != rpc.CodeInvalidParams || !strings.Contains(refusal.Message, `did you mean "generate_chart"?`) || !strings.Contains(refusal.Message, "list_subscriptions") {
+		t.Fatal(err)
+	}
+}
+
+// Money goes from the JSON text to a decimal without a float between.
+func TestPlaceOrder_KeepsEveryDigit(t *testing.T) {
+	t.Parallel()
+	trading := &tooltest.Trading{}
+	registry := tooltest.Registry(t, trading)
+	result := call(t, registry, "place_order", `{"symbol":"BTCUSDT","side":"buy","type":"limit","quantity":0.1000000000000000055,"price":123456789012345678.9}`)
+	if got := trading.Placed.Quantity.String(); got != "0.1000000000000000055" {
+		t.Errorf("quantity became %s", got)
+	}
+	if got := trading.Placed.Price.String(); got != "123456789012345678.9" {
+		t.Errorf("price became %s", got)
+	}
+	if text := string(result.Content[0].Text); !strings.Contains(text, `"quantity":0.1000000000000000055,`) || !strings.Contains(text, `"limit_price":"123456789012345678.9"`) {
+		t.Error(text)
+	}
+}
+
+func TestSetAlert_DefaultsAndForms(t *testing.T) {
+	t.Parallel()
+	trading := &tooltest.Trading{}
+	registry := tooltest.Registry(t, trading)
+	result := call(t, registry, "set_alert", `{"symbol":"BTCUSDT","condition":{"indicator_signal":{"indicator":"wt","signal":"cross_up"}}}`)
+	if got := trading.Asked; got.Interval.String() != "4h" || got.Condition.Indicator != "wavetrend" {
+		t.Errorf("asked for %+v", got)
+	}
+	if text := string(result.Content[0].Text); !strings.Contains(text, `"condition":{"indicator_signal":{"indicator":"wavetrend","signal":"cross_up"}}`) {
+		t.Error(text)
+	}
+	call(t, registry, "set_alert", `{"symbol":"BTCUSDT","condition":{"price_below":-0.5}}`)
+	if got := trading.Asked; got.Interval.Valid() || got.Condition.Threshold.String() != "-0.5" {
+		t.Errorf("asked for %+v", got)
+	}
+}
+
+func TestGenerateChart_Formats(t *testing.T) {
+	t.Parallel()
+	registry := tooltest.Registry(t, nil)
+	for format, want := range map[string]string{"png": "image", "summary": "text", "series": "text", "both": "image text", "": "image"} {
+		arguments := `{"symbol":"BTCUSDT","bars":60,"width":400,"height":300}`
+		if format != "" {
+			arguments = strings.Replace(arguments, "{", `{"format":"`+format+`",`, 1)
+		}
+		result := call(t, registry, "generate_chart", arguments)
+		var got []string
+		for _, c := range result.Content {
+			switch {
+			case c.MIME == "image/png" && bytes.HasPrefix(c.Image, []byte("\x89PNG")):
+				got = append(got, "image")
+			case c.MIME == "" && c.Text[0] == '{':
+				got = append(got, "text")
+			}
+		}
+		if strings.Join(got, " ") != want {
+			t.Errorf("format %q gives %q", format, got)
+		}
+		if structured := result.Structured != nil; structured != (want == "text") {
+			t.Errorf("format %q: structured content %v", format, structured)
+		}
+	}
+}
+
+func TestGenerateChart_StaysSmall(t *testing.T) {
+	t.Parallel()
+	registry := tooltest.Registry(t, nil)
+	png := call(t, registry, "generate_chart", `{"symbol":"BTCUSDT"}`).Content[0].Image
+	t.Logf("png: %d bytes of base64", base64.StdEncoding.EncodedLen(len(png)))
+	summary := call(t, registry, "generate_chart", `{"symbol":"BTCUSDT","format":"summary"}`).Content[0].Text
+	if len(summary) >= 6<<10 {
+		t.Errorf("the default summary has %d bytes:\n%s", len(summary), summary)
+	} else {
+		t.Logf("summary: %d bytes", len(summary))
+	}
+	series := call(t, registry, "generate_chart", `{"symbol":"BTCUSDT","format":"series"}`).Content[0].Text
+	t.Logf("series: %d bytes", len(series))
+	catalog := call(t, registry, "list_indicators", `{}`).Content[0].Text
+	t.Logf("list_indicators: %d bytes", len(catalog))
+	longest := call(t, registry, "generate_chart", `{"symbol":"BTCUSDT","format":"series","bars":5000}`)
+	if text := longest.Content[0].Text; len(text) > 480_000 || !bytes.Contains(text, []byte(`"truncated":true`)) {
+		t.Errorf("the longest series has %d bytes and says truncated: %v", len(text), bytes.Contains(text, []byte(`"truncated":true`)))
+	}
+}

@@ -1,0 +1,164 @@
+// Package tooltest has the tools over parts made for tests: sample bars, the real
+// renderer and a trading side that remembers nothing.
+package tooltest
+
+import (
+	"context"
+	"log/slog"
+	"testing"
+	"time"
+
+	"github.com/shopspring/decimal"
+
+	"candela/internal/chart"
+	"candela/internal/fault"
+	"candela/internal/mcp"
+	"candela/internal/payload"
+	"candela/internal/provider"
+	"candela/internal/provider/sample"
+	"candela/internal/tool"
+)
+
+// Bars serves sample bars: as such without a symbol, and as if they were fetched
+// for the symbols BTCUSDT and AAPL. Any other symbol is unknown.
+type Bars struct{}
+
+// Bars answers want.
+func (Bars) Bars(ctx context.Context, want tool.BarRequest) (tool.BarSet, error) {
+	query := provider.BarQuery{Interval: want.Interval, Limit: min(want.Bars+want.Warmup, 5000)}
+	set := tool.BarSet{Symbol: want.Symbol, Source: payload.Fetch, Provider: "test", AsOf: time.Unix(1735689600, 0)}
+	switch want.Symbol.Name {
+	case "":
+		set.Symbol.Name, set.Source, set.Provider, set.AsOf = "SAMPLE", payload.Sample, "sample", time.Time{}
+	case "BTCUSDT", "AAPL":
+	case "DOWN":
+		return set, fault.Unreachable(context.DeadlineExceeded, 1500*time.Millisecond, "test does not answer for %s; try again", want.Symbol)
+	default:
+		return set, provider.UnknownSymbol("test", want.Symbol, fault.Nearest(want.Symbol.Name, []string{"BTCUSDT", "AAPL"})...)
+	}
+	page, err := sample.New(sample.Config{Seed: 7}).Bars(ctx, query)
+	set.Bars, set.Running = page.Bars, page.Running
+	return set, err
+}
+
+// Trading is a trading side whose answers are fixed. Placed and Asked keep what
+// came through last.
+type Trading struct {
+	Placed tool.OrderRequest
+	Asked  tool.AlertRequest
+	Filter tool.Filter
+}
+
+func moment() time.Time { return time.Date(2026, 1, 31, 16, 0, 0, 123e6, time.UTC) }
+
+func (t *Trading) order() tool.Order {
+	average := decimal.RequireFromString("70000.10")
+	o := tool.Order{
+		ID: "o-1", ClientID: "c-1", Symbol: "BTCUSDT", Side: "buy", Type: "limit", Quantity: t.Placed.Quantity,
+		Status: "partially_filled", Filled: decimal.RequireFromString("0.1"), AvgPrice: &average,
+		Broker: "paper", Mode: "paper", Created: moment(), Updated: moment(),
+	}
+	if t.Placed.Type == "limit" {
+		o.Price = &t.Placed.Price
+	}
+	return o
+}
+
+// Place keeps the request and answers with an order.
+func (t *Trading) Place(_ context.Context, _ mcp.Caller, r tool.OrderRequest) (tool.Order, error) {
+	t.Placed = r
+	return t.order(), nil
+}
+
+// Cancel knows the order o-1.
+func (t *Trading) Cancel(_ context.Context, _ mcp.Caller, id string) (tool.Order, error) {
+	if id != "o-1" {
+		return tool.Order{}, &fault.Error{Kind: fault.NotFound, Code: "unknown_order", Field: "order_id", Value: id, Message: "there is no order " + id, Suggestions: []string{"o-1"}}
+	}
+	o := t.order()
+	o.Status = "pending_cancel"
+	return o, nil
+}
+
+// Orders lists one.
+func (t *Trading) Orders(context.Context, mcp.Caller, bool) ([]tool.Order, error) {
+	return []tool.Order{t.order()}, nil
+}
+
+// Positions lists one.
+func (t *Trading) Positions(context.Context, mcp.Caller) ([]tool.Position, error) {
+	one := decimal.NewFromInt(1)
+	return []tool.Position{{Symbol: "BTCUSDT", Side: "buy", Quantity: one, Entry: one, Current: one, Unrealized: one, Mode: "paper"}}, nil
+}
+
+// Alerts is the alert side.
+func (t *Trading) alert() tool.Alert {
+	return tool.Alert{
+		ID: "a-1", Symbol: "BTCUSDT", Condition: tool.Condition{Type: tool.PriceAbove, Threshold: decimal.NewFromInt(70000)},
+		Created: moment(), Note: "note", Expires: moment(),
+	}
+}
+
+// Alerts are the alert tools' part; the methods of orders have the same names.
+type Alerts struct{ *Trading }
+
+// Set keeps the request.
+func (a Alerts) Set(_ context.Context, _ mcp.Caller, r tool.AlertRequest) (tool.Alert, error) {
+	a.Asked = r
+	alert := a.alert()
+	alert.Condition = r.Condition
+	if r.Interval.Valid() {
+		alert.Interval = r.Interval.String()
+	}
+	return alert, nil
+}
+
+// Alerts lists one.
+func (a Alerts) Alerts(context.Context, mcp.Caller) ([]tool.Alert, error) {
+	return []tool.Alert{a.alert()}, nil
+}
+
+// Cancel accepts any.
+func (a Alerts) Cancel(context.Context, mcp.Caller, string) error { return nil }
+
+// Drain gives one of each kind.
+func (t *Trading) Drain(context.Context, mcp.Caller, time.Duration) ([]tool.Notification, error) {
+	price := tool.Notification{AlertID: "a-1", Symbol: "BTCUSDT", Condition: t.alert().Condition, Value: 70001.5, Triggered: moment()}
+	signal := price
+	signal.Interval, signal.Condition = "4h", tool.Condition{Type: tool.IndicatorSignal, Indicator: "wavetrend", Signal: "cross_up"}
+	signal.Note, signal.Late = "note", true
+	return []tool.Notification{price, signal}, nil
+}
+
+// Subscribe keeps the filter.
+func (t *Trading) Subscribe(_ context.Context, _ mcp.Caller, f tool.Filter) error {
+	t.Filter = f
+	return nil
+}
+
+// Unsubscribe knows a subscription.
+func (t *Trading) Unsubscribe(context.Context, mcp.Caller) (bool, error) { return true, nil }
+
+// Subscription is active.
+func (t *Trading) Subscription(context.Context, mcp.Caller) (tool.Subscription, error) {
+	return tool.Subscription{Active: true, Filter: t.Filter, Queued: 3, Connected: true}, nil
+}
+
+// Parts returns t as the parts behind the trading tools.
+func (t *Trading) Parts() *tool.Trading {
+	return &tool.Trading{Orders: t, Positions: t, Alerts: Alerts{t}, Notifications: t, Subscriptions: t}
+}
+
+// Registry returns the tools, with trading when it is not nil.
+func Registry(tb testing.TB, trading *Trading) *tool.Registry {
+	tb.Helper()
+	cfg := tool.Config{Bars: Bars{}, Painter: chart.NewRenderer(), Log: slog.New(slog.DiscardHandler)}
+	if trading != nil {
+		cfg.Trading = trading.Parts()
+	}
+	r, err := tool.New(cfg)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return r
+}
