@@ -66,6 +66,6 @@ func (n *noise) exponential() float64 {
 	z := n.next() | 1
 	zeros := bits.LeadingZeros64(z)
 	m := float64(z<<zeros) / (1 << 63) // 1 to 2
-	log2 := (m-1)*(4-m)/3 + (m-1)*(2-m)*0.0125 - 1 - float64(zeros)
+	log2 := (m-1)*(1+0.347*(2-m)) - 1 - float64(zeros)
 	return max(0, -math.Ln2*log2)
 }

@@ -93,6 +93,6 @@ func (p *path) day(d int64) node {
 	}
 }
 
-// growth is the exponential of a log return that is small and not negative, by
-// its series: a tenth of a tick at the size of a day's range.
+// growth stands for the exponential of a log return that is small and not
+// negative: the first terms of its series, which a wick need not tell apart.
 func growth(x float64) float64 { return 1 + x*(1+x/2*(1+x/3*(1+x/4))) }

@@ -136,7 +136,8 @@ func TestStream_AClockThatGoesBackRepeatsNothing(t *testing.T) {
 		time.Sleep(5 * time.Minute)
 		synctest.Wait()
 		back.Store(int64(3 * time.Minute))
-		time.Sleep(5 * time.Minute)
+		time.Sleep(5*time.Minute + time.Second) // beyond the step that ends with the minute
+		synctest.Wait()
 		cancel()
 		<-done
 		close(out)
