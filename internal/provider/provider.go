@@ -43,11 +43,27 @@ type Streamer interface {
 	Stream(ctx context.Context, subs []Sub, out chan<- Event) error
 }
 
+// Changer is a Streamer whose subscriptions can change while it streams, so that
+// one more symbol does not cost a connection.
+type Changer interface {
+	Streamer
+	// StreamChanging is Stream, and also follows changes until it returns. It takes
+	// one as soon as the one before was sent to the venue; a drop of what is not
+	// subscribed and an addition of what is are no errors. After a drop was taken
+	// no more events of it come. Too many subscriptions at a time are an Invalid
+	// fault, which ends the stream.
+	StreamChanging(ctx context.Context, subs []Sub, changes <-chan Change, out chan<- Event) error
+}
+
+// Change alters the subscriptions of a stream: Drop goes first.
+type Change struct{ Add, Drop []Sub }
+
 // Caps says what a provider can do.
 type Caps struct {
 	Intervals []market.Interval // ascending; what Bars accepts
 	PageSize  int               // the most bars in one page, at least 1
 	Live      bool              // the provider is a Streamer and can stream
+	MaxSubs   int               // the most subscriptions of one stream; 0 means no bound
 	TakerBuy  bool              // bars carry taker-buy volume
 	Sessions  bool              // instruments may trade in sessions: see Instrument.Calendar
 	Synthetic bool              // the bars are made up and never stand in for real ones
@@ -129,6 +145,10 @@ const (
 	Forming EventKind = iota + 1 // Bar as it is so far
 	Closed                       // Bar is final
 	Traded                       // Price alone
+	// Ending says that the venue is about to end the stream, by its own rules or as
+	// it told: another one should be started before this one is lost. The event
+	// belongs to no subscription and carries only At.
+	Ending
 )
 
 // Event is something that happened in a stream.

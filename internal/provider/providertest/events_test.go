@@ -30,6 +30,9 @@ func TestCheckEvents(t *testing.T) {
 		ok   bool
 	}{
 		"the next bar":                 {event(provider.Forming, 180, 190), true},
+		"the end told":                 {provider.Event{Kind: provider.Ending, At: time.Unix(190, 0)}, true},
+		"the end of one subscription":  {provider.Event{Sub: sub, Kind: provider.Ending, At: time.Unix(190, 0)}, false},
+		"the end at no time":           {provider.Event{Kind: provider.Ending}, false},
 		"a closed bar again":           {event(provider.Closed, 120, 190), false},
 		"a forming bar that is closed": {event(provider.Forming, 120, 190), false},
 		"an older closed bar":          {event(provider.Closed, 60, 190), false},
