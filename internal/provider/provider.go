@@ -40,6 +40,10 @@ type Streamer interface {
 	// For each subscription closed bars come strictly ascending, each once, and a
 	// forming bar opens after the last closed one. providertest.CheckEvents holds
 	// this.
+	//
+	// The first event says that the subscriptions are in force; where bars are rare
+	// that is an Alive, and more of them keep a quiet stream from being taken for a
+	// dead one.
 	Stream(ctx context.Context, subs []Sub, out chan<- Event) error
 }
 
@@ -64,6 +68,7 @@ type Caps struct {
 	PageSize  int               // the most bars in one page, at least 1
 	Live      bool              // the provider is a Streamer and can stream
 	MaxSubs   int               // the most subscriptions of one stream; 0 means no bound
+	OneStream bool              // the venue allows one stream at a time, so a new one must wait for the end of the old
 	TakerBuy  bool              // bars carry taker-buy volume
 	Sessions  bool              // instruments may trade in sessions: see Instrument.Calendar
 	Synthetic bool              // the bars are made up and never stand in for real ones
@@ -149,6 +154,9 @@ const (
 	// it told: another one should be started before this one is lost. The event
 	// belongs to no subscription and carries only At.
 	Ending
+	// Alive says that the venue is there though nothing trades. It, too, belongs to
+	// no subscription and carries only At.
+	Alive
 )
 
 // Event is something that happened in a stream.

@@ -18,7 +18,7 @@ type told struct {
 // Admit reports whether the event may be sent after those admitted before. An
 // event that is admitted gets a time no earlier than theirs.
 func (s *Sequence) Admit(e *Event) bool {
-	if e.Kind == Ending {
+	if e.Kind == Ending || e.Kind == Alive {
 		return true
 	}
 	t := s.last[e.Sub]

@@ -10,7 +10,8 @@ import (
 // CheckEvents holds what a Streamer sent for its subscriptions against the
 // contract: bars are sound, closed ones strictly ascend, a forming one never
 // opens before or at the last closed one, time does not run back, and nothing
-// comes that was not asked for. An Ending belongs to no subscription.
+// comes that was not asked for. An Ending or an Alive belongs to no
+// subscription.
 func CheckEvents(subs []provider.Sub, events []provider.Event) error {
 	last := map[provider.Sub]provider.Event{}
 	closed := map[provider.Sub]int64{}
@@ -18,7 +19,7 @@ func CheckEvents(subs []provider.Sub, events []provider.Event) error {
 		before, seen := last[e.Sub]
 		closedAt, hasClosed := closed[e.Sub]
 		switch {
-		case e.Kind == provider.Ending && e.Sub == provider.Sub{} && !e.At.IsZero():
+		case (e.Kind == provider.Ending || e.Kind == provider.Alive) && e.Sub == provider.Sub{} && !e.At.IsZero():
 			continue
 		case !slices.Contains(subs, e.Sub):
 			return fmt.Errorf("event %d is of %v %v, which nobody asked for", i, e.Symbol, e.Interval)
