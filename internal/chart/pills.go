@@ -36,7 +36,7 @@ func (l *layout) collectPills() {
 		v := &l.shown[i]
 		for k := range v.Lines {
 			line := &v.Lines[k]
-			if line.Style != indicator.Solid && line.Style != indicator.Trend || len(line.Values) < l.n {
+			if !hasPill(line.Style, v.pane) || len(line.Values) < l.n {
 				continue
 			}
 			last := line.Values[l.n-1]
@@ -49,6 +49,19 @@ func (l *layout) collectPills() {
 			}
 			l.pill(v.pane, last, color, rankLine+k, "")
 		}
+	}
+}
+
+// hasPill reports whether the last value of a line stands on the axis. Levels over
+// the price have none: they are many, and the legend lists them.
+func hasPill(style indicator.LineStyle, pane int) bool {
+	switch style {
+	case indicator.Solid, indicator.Trend:
+		return true
+	case indicator.Steps:
+		return pane > 0
+	default:
+		return false
 	}
 }
 
@@ -140,15 +153,20 @@ func (l *layout) spread(pills []Pill, p *Pane) []Pill {
 	firm := 0
 	for i := range pills {
 		pills[i].y = min(max(pills[i].y, top), bottom)
-		if pills[i].rank <= rankLevel {
+		if pills[i].firm() {
 			firm++
 		}
 	}
 	if firm < 2 {
 		return l.chain(pills, top, bottom)
 	}
-	// Levels first, among themselves, then each line outward from the last price.
-	slices.SortStableFunc(pills, func(a, b Pill) int { return min(a.rank, rankLine)/rankLine - min(b.rank, rankLine)/rankLine })
+	// Levels first, among themselves, then the lines, the nearest to the last price first.
+	slices.SortStableFunc(pills, func(a, b Pill) int {
+		if a.firm() || b.firm() {
+			return order(a.firm(), b.firm())
+		}
+		return cmp.Compare(math.Abs(a.value-l.lastPrice), math.Abs(b.value-l.lastPrice))
+	})
 	placed := l.chain(pills[:firm], top, bottom)
 	for _, k := range pills[firm:] {
 		if l.squeeze(&k, placed, top, bottom) {
@@ -156,6 +174,20 @@ func (l *layout) spread(pills []Pill, p *Pane) []Pill {
 		}
 	}
 	return placed
+}
+
+// firm reports whether the pill belongs to the last price or to a level.
+func (p *Pill) firm() bool { return p.rank <= rankLevel }
+
+// order puts the one that is true first and leaves equals as they are.
+func order(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case a:
+		return -1
+	}
+	return 1
 }
 
 // chain spreads pills that are equals. The last price, where there is one,
@@ -197,26 +229,22 @@ func push(pills []Pill, limit, pitch, direction int) {
 	}
 }
 
-// squeeze finds room for k among the placed pills: away from the last price
-// first, then back from the edge of the pane.
+// squeeze finds room for k among the placed pills, away from the last price. A
+// pill that would stand far from its value is dropped: the legend has the number.
 func (l *layout) squeeze(k *Pill, placed []Pill, top, bottom int) bool {
-	pitch, direction, edge := pillPitch*l.s, 1, bottom
+	pitch, direction := pillPitch*l.s, 1
 	if k.value >= l.lastPrice {
-		direction, edge = -1, top
+		direction = -1
 	}
-	for _, try := range [...]struct{ from, direction int }{{k.y, direction}, {edge, -direction}} {
-		k.y = try.from
-		for i := 0; i < len(placed); i++ {
-			if gap := placed[i].y - k.y; gap > -pitch && gap < pitch {
-				k.y = placed[i].y + pitch*try.direction
-				i = -1 // the new place may touch one that was checked already
-			}
-		}
-		if k.y >= top && k.y <= bottom {
-			return true
+	from := k.y
+	for i := 0; i < len(placed); i++ {
+		if gap := placed[i].y - k.y; gap > -pitch && gap < pitch {
+			k.y = placed[i].y + pitch*direction
+			i = -1 // the new place may touch one that was checked already
 		}
 	}
-	return false
+	moved := (k.y - from) * direction
+	return k.y >= top && k.y <= bottom && moved <= 2*pitch
 }
 
 // thin removes the pills of the highest rank until at most room are left.

@@ -77,6 +77,7 @@ type civil struct {
 }
 
 const (
+	halfMonth  = 15 // days
 	dayMinutes = 24 * 60
 	daySeconds = 24 * 60 * 60
 )
@@ -199,10 +200,11 @@ func timeTicks(dst []timeTick, times []int64, per, gap float64, cal []civil) ([]
 // ticks appends one tick for each bar that begins a bucket. It fits when no more
 // than a tenth of the gaps are too narrow: those are the edges of irregular
 // sessions, which thinTicks resolves. A gap next to the first bar of a month does
-// not count, because months begin anywhere in a week.
+// not count for days and weeks, because months begin anywhere among them.
 func (s timeStep) ticks(dst []timeTick, times []int64, cal []civil, per, gap float64) (_ []timeTick, fits bool) {
 	narrow, allowed := 0, int(float64(len(cal))*per/gap/10)+1
 	before := civilOf(times[0] - 1)
+	monthly := s.unit == 'M' || s.count == halfMonth
 	prev := timeTick{bar: -1}
 	for i := range cal {
 		if i > 0 {
@@ -212,7 +214,7 @@ func (s timeStep) ticks(dst []timeTick, times []int64, cal []civil, per, gap flo
 			continue
 		}
 		tick := timeTick{bar: i, rank: began(&before, &cal[i])}
-		if prev.bar >= 0 && float64(i-prev.bar)*per < gap && (s.unit == 'M' || max(prev.rank, tick.rank) < unitMonth) {
+		if prev.bar >= 0 && float64(i-prev.bar)*per < gap && (monthly || max(prev.rank, tick.rank) < unitMonth) {
 			if narrow++; narrow > allowed {
 				return dst, false
 			}

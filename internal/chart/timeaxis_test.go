@@ -66,7 +66,11 @@ func TestTimeTicks_NameTheBoundaryCrossed(t *testing.T) {
 		},
 		"minutes":         {every("2025-03-09 23:50", time.Minute, 30), 14, []string{"23:50", "23:55", "10", "00:05", "00:10", "00:15"}},
 		"months and year": {every("2024-10-15 00:00", 24*time.Hour, 200), 5, []string{"16", "Nov*", "16", "Dec*", "16", "2025*", "16", "Feb*", "16", "Mar*", "16", "Apr*", "16", "May*"}},
-		"one bar":         {every("2025-03-09 10:30", time.Hour, 1), 64, []string{"10:30"}},
+		"half months that do not fit give way to months": {
+			every("2025-01-02 00:00", 4*time.Hour, 600), 0.67,
+			[]string{"Feb*", "Mar*", "Apr*"},
+		},
+		"one bar": {every("2025-03-09 10:30", time.Hour, 1), 64, []string{"10:30"}},
 	}
 	for name, tc := range cases {
 		if got := labels(tc.times, tc.per); !slices.Equal(got, tc.want) {
