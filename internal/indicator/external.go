@@ -116,7 +116,7 @@ func fearGreed() Def {
 		Lines:   []string{"F&G"},
 		New: func(Values) Instance {
 			return outside("F&G", []SeriesName{FearGreed}, func(in Input, r *Result) {
-				r.Lines = []Line{{"F&G", in.Series[FearGreed], Steps}}
+				r.Lines = []Line{{"F&G", in.Series[FearGreed], Solid}}
 				r.HLines = []HLine{{Y: 25, Style: Reference}, {Y: 50, Style: Reference}, {Y: 75, Style: Reference}}
 				r.YRange = &[2]float64{0, 100}
 			})
