@@ -5,6 +5,7 @@ go 1.26.0
 require (
 	eliasnaur.com/font v0.0.0-20230308162249-dd43949cb42d
 	github.com/BurntSushi/toml v1.6.0
+	github.com/coder/websocket v1.8.15
 	github.com/google/go-cmp v0.7.0
 	github.com/google/jsonschema-go v0.4.3
 	github.com/klauspost/compress v1.20.3

@@ -27,7 +27,7 @@ func layers() []layer {
 		{[]string{"marketdata", "ledger", "broker/*", "cluster"}, "caches, stores, venues to trade on, many nodes"},
 		{[]string{"provider/*", "chart", "payload", "alert", "order", "guard", "notify", "config"}, "bars from somewhere; pure rules and pictures"},
 		{[]string{"indicator", "provider"}, "the catalogue; the contract of a bar source"},
-		{[]string{"market", "mcp"}, "bars, symbols, intervals; the protocol without a transport"},
+		{[]string{"market", "mcp", "upstream"}, "bars, symbols, intervals; the protocol without a transport; how a venue is asked"},
 		{[]string{"fault", "calc", "raster", "rpc"}, "error kinds, kernels, pixels, JSON-RPC: know nothing of markets"},
 	}
 }

@@ -1,0 +1,177 @@
+package upstream
+
+import (
+	"context"
+	"sync"
+	"time"
+)
+
+// Limit is how much a host may be asked.
+type Limit struct {
+	// Weight is the most that requests may weigh in each period of Per, counted
+	// from whole multiples of Per as venues count. 0 means no limit.
+	Weight int
+	Per    time.Duration
+	// Spacing is the least time between two requests. 0 means none.
+	Spacing time.Duration
+	// Patience is how long a request waits for its turn before it is refused with
+	// the time to come back; 10 s when it is 0.
+	Patience time.Duration
+}
+
+const defaultPatience = 10 * time.Second
+
+// gate decides when a host may be asked. It is safe for concurrent use.
+type gate struct {
+	mu      sync.Mutex
+	period  int64 // the number of the period that told belongs to
+	told    int   // weight used in it, as the venue says or as we count
+	flying  int   // weight of requests that are not answered yet
+	next    time.Time
+	until   time.Time // the venue wants no request before
+	refused int       // how often in a row it said so
+	breaker breaker
+}
+
+// busy says that a request was not made.
+type busy struct {
+	why  string
+	wait time.Duration
+}
+
+// pass is the right to make one request. done must be called with how it went.
+type pass struct {
+	gate   *gate
+	weight int
+	probe  bool
+}
+
+// enter waits for the right to ask. It returns what keeps it, when that would
+// take longer than the caller's patience, or the error of ctx.
+func (g *gate) enter(ctx context.Context, weight int, limit Limit) (*pass, *busy, error) {
+	patience := limit.Patience
+	if patience == 0 {
+		patience = defaultPatience
+	}
+	deadline := time.Now().Add(patience)
+	for {
+		if err := ctx.Err(); err != nil {
+			return nil, nil, err
+		}
+		p, b := g.try(weight, limit, time.Now())
+		if p != nil {
+			return p, nil, nil
+		}
+		if time.Now().Add(b.wait).After(deadline) {
+			return nil, b, nil
+		}
+		if err := sleep(ctx, b.wait); err != nil {
+			return nil, nil, err
+		}
+	}
+}
+
+// try returns a pass, or what stands in the way at now.
+func (g *gate) try(weight int, limit Limit, now time.Time) (*pass, *busy) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if wait := g.until.Sub(now); wait > 0 {
+		return nil, &busy{"it asked for a pause", wait}
+	}
+	if wait := g.breaker.wait(now); wait > 0 {
+		return nil, &busy{"it did not answer several times", wait}
+	}
+	if limit.Weight > 0 {
+		if period := now.UnixNano() / int64(limit.Per); period != g.period {
+			g.period, g.told = period, 0
+		}
+		// A request that alone is over the limit goes out when nothing else does.
+		if used := g.told + g.flying; used > 0 && used+weight > limit.Weight {
+			return nil, &busy{"its limit is used up", limit.Per - time.Duration(now.UnixNano()%int64(limit.Per))}
+		}
+	}
+	if wait := g.next.Sub(now); wait > 0 {
+		return nil, &busy{"requests to it are spaced", wait}
+	}
+	g.next = now.Add(limit.Spacing)
+	g.flying += weight
+	return &pass{gate: g, weight: weight, probe: g.breaker.enter(now)}, nil
+}
+
+// verdict is how a request went, as far as the gate cares.
+type verdict uint8
+
+const (
+	answered  verdict = iota // the host works, whatever it said
+	failed                   // no answer, or none a working host would give
+	throttled                // the host wants a pause
+	abandoned                // the caller went away; the host is not to blame
+)
+
+// done gives the pass back. used is the weight that the venue says was used in
+// the present period, negative when it does not say; pause is how long it wants
+// no requests, for throttled.
+func (p *pass) done(v verdict, used int, pause time.Duration) {
+	g, now := p.gate, time.Now()
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.flying -= p.weight
+	if used >= 0 {
+		g.told = max(g.told, used)
+	} else {
+		g.told += p.weight
+	}
+	switch v {
+	case throttled:
+		g.hold(now.Add(pause))
+		g.breaker.settle(now, p.probe, true)
+	case answered:
+		g.refused = 0
+		g.breaker.settle(now, p.probe, true)
+	case failed:
+		g.breaker.settle(now, p.probe, false)
+	case abandoned:
+		g.breaker.release(p.probe)
+	}
+}
+
+// hold lets no request out before until.
+func (g *gate) hold(until time.Time) {
+	g.refused++
+	if until.After(g.until) {
+		g.until = until
+	}
+}
+
+// pause lets no request out for a while.
+func (g *gate) pause(d time.Duration) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.hold(time.Now().Add(d))
+}
+
+// paused returns how long the host still wants to be left alone.
+func (g *gate) paused() time.Duration {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return time.Until(g.until)
+}
+
+// pauseFor returns how long to pause when a host refuses without saying for how
+// long: ten seconds, doubled each time in a row up to five minutes.
+func (g *gate) pauseFor() time.Duration {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return min(10*time.Second<<min(g.refused, 5), 5*time.Minute)
+}
+
+func sleep(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-timer.C:
+		return nil
+	}
+}

@@ -1,0 +1,85 @@
+package upstream
+
+import (
+	"context"
+	"net"
+	"net/http"
+	"net/url"
+	"sync"
+	"time"
+)
+
+// Hosts holds what callers of the same host share. It is safe for concurrent use;
+// a program has one, and a test as many as it likes.
+type Hosts struct {
+	dial  DialFunc
+	mu    sync.Mutex
+	hosts map[string]*host // by scheme and authority: bounded by the configuration
+}
+
+// DialFunc opens a network connection, as net.Dialer.DialContext does.
+type DialFunc func(ctx context.Context, network, address string) (net.Conn, error)
+
+// host is one address of a venue.
+type host struct {
+	gate    gate
+	rest    *http.Client
+	sockets *http.Client
+}
+
+// NewHosts returns a Hosts that opens connections with dial, or with the
+// operating system when dial is nil.
+func NewHosts(dial DialFunc) *Hosts {
+	return &Hosts{dial: dial, hosts: make(map[string]*host)}
+}
+
+// Close closes the connections that are idle. Calls under way are not disturbed.
+func (h *Hosts) Close() error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, one := range h.hosts {
+		one.rest.CloseIdleConnections()
+		one.sockets.CloseIdleConnections()
+	}
+	return nil
+}
+
+// at returns the host that an address names.
+func (h *Hosts) at(base *url.URL) *host {
+	key := base.Scheme + "://" + base.Host
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	one, ok := h.hosts[key]
+	if !ok {
+		one = &host{rest: h.client(maxConnections), sockets: h.client(0)}
+		h.hosts[key] = one
+	}
+	return one
+}
+
+const (
+	maxConnections = 32 // of requests to one host; sockets are counted by their owners
+	dialTimeout    = 10 * time.Second
+	idleTimeout    = 90 * time.Second
+)
+
+func (h *Hosts) client(connections int) *http.Client {
+	dial := h.dial
+	if dial == nil {
+		dial = (&net.Dialer{Timeout: dialTimeout, KeepAlive: 30 * time.Second}).DialContext
+	}
+	return &http.Client{
+		Transport: &http.Transport{
+			Proxy:               http.ProxyFromEnvironment,
+			DialContext:         dial,
+			ForceAttemptHTTP2:   connections > 0, // a WebSocket needs HTTP/1.1
+			MaxConnsPerHost:     connections,
+			MaxIdleConnsPerHost: 4,
+			IdleConnTimeout:     idleTimeout,
+			TLSHandshakeTimeout: dialTimeout,
+		},
+		// A venue's API does not move. A redirect is a login page or a block, and
+		// following it would carry a signature to a host nobody named.
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+}
