@@ -29,7 +29,7 @@ func pick(sources []provider.Provider, s market.Symbol) (provider.Provider, erro
 	return nil, &fault.Error{
 		Kind: fault.NotFound, Code: "no_source", Field: "symbol", Value: s.String(),
 		Message: fmt.Sprintf("there is no source of bars for %s: name a folder of files with --csv-dir, "+
-			"or leave --symbol out to draw sample data", s),
+			"or leave the symbol out for sample data", s),
 	}
 }
 

@@ -33,10 +33,11 @@ func layers() []layer {
 }
 
 // testOnly lists packages that exist for tests: conformance suites and fakes
-// next to the interface they serve, and whole fake venues. They may import any
-// layer; no code of the product may import them.
+// next to the interface they serve, whole fake venues, and programs for the
+// end-to-end tests. They may import any layer; no code of the product may import
+// them.
 func testOnly() []string {
-	return []string{"*test", "*/*test", "*/*/*test", "fake", "fake/*"}
+	return []string{"*test", "*/*test", "*/*/*test", "fake", "fake/*", "e2e/*"}
 }
 
 // goroutineOwners lists the packages whose product code may contain a go

@@ -75,8 +75,11 @@ func serving(t *testing.T, auth httpd.Authorizer, change func(*httpd.Config), bo
 	synctest.Test(t, func(t *testing.T) {
 		server := newServerOver(t, mcptest.Server(t, mcptest.Toolbox{}), auth, change)
 		ctx, cancel := context.WithCancel(t.Context())
+		hard, kill := context.WithCancel(t.Context())
+		defer kill()
+		context.AfterFunc(ctx, func() { time.AfterFunc(10*time.Second, kill) })
 		p, done := newPipes(), make(chan error, 1)
-		go func() { done <- server.Serve(ctx, p) }()
+		go func() { done <- server.Serve(ctx, hard, p) }()
 		var once sync.Once
 		stop := func() {
 			once.Do(func() {

@@ -42,7 +42,6 @@ type Config struct {
 	ReadTimeout    time.Duration // of a whole request; 30 s
 	WriteTimeout   time.Duration // of an answer, and of each stream frame; 60 s
 	KeepAlive      time.Duration // between comments on a silent stream; 15 s
-	ShutdownGrace  time.Duration // for requests that run when the server is told to stop; 10 s
 }
 
 func (c *Config) setDefaults() {
@@ -54,7 +53,6 @@ func (c *Config) setDefaults() {
 	set(&c.ReadTimeout, 30*time.Second)
 	set(&c.WriteTimeout, 60*time.Second)
 	set(&c.KeepAlive, 15*time.Second)
-	set(&c.ShutdownGrace, 10*time.Second)
 	if c.MaxBody == 0 {
 		c.MaxBody = 1 << 20
 	}
@@ -104,11 +102,10 @@ func New(m *mcp.Server, auth Authorizer, cfg Config) (*Server, error) {
 func (s *Server) Handler() http.Handler { return s.handler() }
 
 // Serve answers on ln until ctx ends, then closes the streams, lets running
-// requests finish for the grace period and returns nil. It closes ln.
-func (s *Server) Serve(ctx context.Context, ln net.Listener) error {
-	// Requests outlive ctx by the grace period; streams must not, or they would
-	// use it up.
-	requests, abort := context.WithCancel(context.WithValue(context.WithoutCancel(ctx), stopKey{}, ctx.Done()))
+// requests finish until hard ends, and returns nil. It closes ln.
+func (s *Server) Serve(ctx, hard context.Context, ln net.Listener) error {
+	// Requests outlive ctx; streams must not, or a stop would wait for them.
+	requests, abort := context.WithCancel(context.WithValue(hard, stopKey{}, ctx.Done()))
 	defer abort()
 	server := &http.Server{
 		Handler:           s.handler(),
@@ -127,11 +124,8 @@ func (s *Server) Serve(ctx context.Context, ln net.Listener) error {
 		return fmt.Errorf("serve: %w", err)
 	case <-ctx.Done():
 	}
-	grace, cancel := context.WithTimeout(requests, s.cfg.ShutdownGrace)
-	defer cancel()
-	err := server.Shutdown(grace)
+	err := server.Shutdown(hard)
 	if err != nil {
-		abort()
 		err = server.Close()
 	}
 	<-stopped

@@ -23,7 +23,7 @@ func TestSDKClient(t *testing.T) {
 	defer cancel()
 	done := make(chan error, 1)
 	go func() {
-		done <- run.Run(ctx)
+		done <- run.Run(ctx, ctx)
 		_ = outWrite.Close()
 	}()
 	client := sdk.NewClient(&sdk.Implementation{Name: "test", Version: "1"}, nil)

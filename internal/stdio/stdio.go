@@ -63,14 +63,15 @@ func New(m *mcp.Server, in io.Reader, out io.Writer, cfg Config) *Session {
 // caller is the one client of a session.
 func caller() mcp.Caller { return mcp.Caller{Subject: "local", Key: "local"} }
 
-// Run serves until the input ends or ctx does. At the end of the input, calls
-// that run may finish within the grace period and are answered. If ctx ends
-// first, Run closes the input when it can be closed, so that the read returns.
-func (s *Session) Run(ctx context.Context) error {
+// Run serves until the input ends or ctx does. Calls that run then may finish and
+// are answered: until hard ends, and after the end of the input for the grace
+// period. When ctx ends first, Run closes the input if it can be closed, so that
+// the read returns.
+func (s *Session) Run(ctx, hard context.Context) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	s.stop = stop
-	calls, abort := context.WithCancel(context.WithoutCancel(ctx))
+	calls, abort := context.WithCancel(hard)
 	defer abort()
 
 	lines, ended := make(chan line), make(chan error, 1)
@@ -81,7 +82,6 @@ func (s *Session) Run(ctx context.Context) error {
 		if in, ok := s.in.(io.Closer); ok {
 			_ = in.Close()
 		}
-		abort()
 	}
 	s.drain(abort)
 	stop()

@@ -44,7 +44,7 @@ func start(t *testing.T, change func(*stdio.Config)) *session {
 	ctx, cancel := context.WithCancel(t.Context())
 	s.cancel = cancel
 	go func() {
-		s.done <- run.Run(ctx)
+		s.done <- run.Run(ctx, ctx)
 		_ = outWrite.Close()
 	}()
 	return s

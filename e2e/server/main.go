@@ -1,0 +1,45 @@
+// Command server is candela with a fixed bearer token in place of the
+// authorization server, for the end-to-end tests. It is built from the same parts
+// as the program and never shipped.
+//
+// usage: server TOKEN [flags of candela]
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"candela/internal/app"
+	"candela/internal/config"
+	"candela/internal/httpd"
+	"candela/internal/httpd/httpdtest"
+	"candela/internal/mcp"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	err := run(ctx, os.Args[1:])
+	stop()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "server:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, args []string) error {
+	if len(args) == 0 {
+		return errors.New("usage: server TOKEN [flags of candela]")
+	}
+	tokens := httpdtest.Tokens{args[0]: mcp.Caller{Subject: "owner", Key: "e2e"}}
+	cfg, err := config.Load(config.Input{Args: args[1:], Environ: os.Environ()})
+	if err != nil {
+		return err
+	}
+	services := app.Wired()
+	services.Serve = app.ServeMCP(func(app.Runtime) (httpd.Authorizer, error) { return tokens, nil })
+	return app.Run(ctx, cfg, app.Deps{Version: "e2e", Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Services: services})
+}

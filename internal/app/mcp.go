@@ -1,0 +1,136 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"time"
+
+	"candela/internal/chart"
+	"candela/internal/fault"
+	"candela/internal/httpd"
+	"candela/internal/market"
+	"candela/internal/mcp"
+	"candela/internal/payload"
+	"candela/internal/provider"
+	"candela/internal/stdio"
+	"candela/internal/tool"
+)
+
+// instructions tell a model where to begin. Clients put them into the system
+// prompt, so they are short.
+const instructions = "Charts, technical indicators, alerts and orders for crypto, stocks and currencies. " +
+	"Call list_indicators once for valid names, parameters and signals. " +
+	"Use get_indicators for numbers, generate_chart with format summary for an overview and png to look at the market. " +
+	"A result with source sample is made-up data. Trading results say mode paper or live."
+
+// Authorizers makes the part that knows which tokens are good.
+type Authorizers func(Runtime) (httpd.Authorizer, error)
+
+// ServeMCP returns the service behind --serve, for callers that the authorizer
+// knows. There is no way to have it without one.
+func ServeMCP(authorizers Authorizers) Service {
+	return func(rt Runtime) ([]Part, error) {
+		auth, err := authorizers(rt)
+		if err != nil {
+			return nil, err
+		}
+		tools, sources, err := rt.tools()
+		if err != nil {
+			return nil, err
+		}
+		cfg := rt.Config.HTTP
+		server, err := httpd.New(tools, auth, httpd.Config{
+			BaseURL: cfg.BaseURL, AllowedOrigins: cfg.AllowedOrigins,
+			Name: "candela", Version: rt.Version, Tools: toolCount, Trading: rt.Config.Trade, Log: rt.Log,
+		})
+		if err != nil {
+			return nil, err
+		}
+		return []Part{sources, {Name: "http", Run: func(ctx, hard context.Context, ready func()) error {
+			var listen net.ListenConfig
+			ln, err := listen.Listen(ctx, "tcp", cfg.Address().String())
+			if err != nil {
+				return fmt.Errorf("listen: %w", err)
+			}
+			rt.Log.InfoContext(ctx, "listening", "address", ln.Addr().String(), "base_url", cfg.BaseURL)
+			ready()
+			return server.Serve(ctx, hard, ln)
+		}}}, nil
+	}
+}
+
+// speakMCP is the service behind --mcp.
+func speakMCP(rt Runtime) ([]Part, error) {
+	tools, sources, err := rt.tools()
+	if err != nil {
+		return nil, err
+	}
+	session := stdio.New(tools, rt.Stdin, rt.Stdout, stdio.Config{Log: rt.Log})
+	return []Part{sources, {Name: "stdio", Run: func(ctx, hard context.Context, ready func()) error {
+		ready()
+		return session.Run(ctx, hard)
+	}}}, nil
+}
+
+// toolCount is what GET / says; a test holds it against the registry.
+const toolCount = 15
+
+// tools puts the tools together over the sources of bars. The part it returns
+// holds the sources open and must start before anything calls a tool.
+func (rt Runtime) tools() (*mcp.Server, Part, error) {
+	if rt.Config.Trade {
+		return nil, Part{}, &fault.Error{Kind: fault.Unsupported, Code: "not_in_build", Message: "--trade is not available in this build"}
+	}
+	providers, err := rt.Sources(rt.Config)
+	if err != nil {
+		return nil, Part{}, err
+	}
+	registry, err := tool.New(tool.Config{Bars: bars{providers, time.Now}, Painter: chart.NewRenderer(), Log: rt.Log})
+	if err != nil {
+		return nil, Part{}, err
+	}
+	server, err := mcp.NewServer(registry, mcp.Config{
+		Name: "candela", Title: "Candela", Version: rt.Version, Instructions: instructions, Log: rt.Log,
+	})
+	if err != nil {
+		return nil, Part{}, err
+	}
+	return server, Part{Name: "sources", Run: func(ctx, _ context.Context, ready func()) error {
+		defer closeSources(providers)
+		ready()
+		<-ctx.Done()
+		return nil
+	}}, nil
+}
+
+// bars answers the tools from the providers.
+type bars struct {
+	providers []provider.Provider
+	now       func() time.Time
+}
+
+// Bars reads the newest bars of one symbol. It never falls back from a real
+// source to the sample.
+func (b bars) Bars(ctx context.Context, want tool.BarRequest) (tool.BarSet, error) {
+	source, err := pick(b.providers, want.Symbol)
+	if err != nil {
+		return tool.BarSet{}, err
+	}
+	instrument, err := source.Instrument(ctx, want.Symbol)
+	if err != nil {
+		return tool.BarSet{}, err
+	}
+	page, err := newest(ctx, source, provider.BarQuery{Symbol: want.Symbol, Interval: want.Interval, Limit: want.Bars + want.Warmup})
+	if err != nil {
+		return tool.BarSet{}, err
+	}
+	set := tool.BarSet{
+		Symbol: want.Symbol, Bars: page.Bars, Calendar: instrument.Calendar,
+		Source: payload.Fetch, Provider: source.Name(), AsOf: b.now(), Running: page.Running,
+	}
+	if page.Synthetic {
+		set.Symbol, set.Source, set.AsOf = market.Symbol{Name: instrument.Symbol.Name}, payload.Sample, time.Time{}
+	}
+	return set, nil
+}

@@ -1,0 +1,148 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"candela/internal/config"
+	"candela/internal/fault"
+	"candela/internal/httpd"
+	"candela/internal/httpd/httpdtest"
+	"candela/internal/market"
+	"candela/internal/payload"
+	"candela/internal/tool"
+)
+
+// freePort finds a port that nobody listens on now.
+func freePort(t *testing.T) string {
+	t.Helper()
+	var listen net.ListenConfig
+	ln, err := listen.Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = ln.Close() }()
+	addr, ok := ln.Addr().(*net.TCPAddr)
+	if !ok {
+		t.Fatal("no TCP address")
+	}
+	return strconv.Itoa(addr.Port)
+}
+
+func ask(t *testing.T, method, url, token, body string) (int, string) {
+	t.Helper()
+	request, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if token != "" {
+		request.Header.Set("Authorization", "Bearer "+token)
+	}
+	transport := &http.Transport{DisableKeepAlives: true}
+	response, err := (&http.Client{Transport: transport}).Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = response.Body.Close() }()
+	text, err := io.ReadAll(response.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return response.StatusCode, string(text)
+}
+
+func TestServeMCP_AnswersToThoseTheAuthorizerKnows(t *testing.T) {
+	t.Parallel()
+	port := freePort(t)
+	cfg, err := config.Load(config.Input{Args: []string{"--serve", "--port", port, "--home", filepath.Join(t.TempDir(), "home")}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	services := Wired()
+	services.Serve = ServeMCP(func(Runtime) (httpd.Authorizer, error) { return httpdtest.One(), nil })
+	ctx, stop := context.WithCancel(t.Context())
+	done, ready := make(chan error, 1), make(chan struct{})
+	deps := Deps{Version: "test", Stderr: &signalOn{text: "msg=ready", found: ready}, Services: services}
+	go func() { done <- Run(ctx, cfg, deps) }()
+	select {
+	case <-ready:
+	case err := <-done:
+		t.Fatal(err)
+	}
+	url := "http://127.0.0.1:" + port
+	if status, text := ask(t, http.MethodGet, url+"/", "", ""); status != http.StatusOK || !strings.Contains(text, `"tools":15,"trading":false`) {
+		t.Errorf("GET /: %d %s", status, text)
+	}
+	const call = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"generate_chart","arguments":{"format":"summary","bars":10}}}`
+	if status, text := ask(t, http.MethodPost, url+"/mcp", "", call); status != http.StatusUnauthorized {
+		t.Errorf("without a token: %d %s", status, text)
+	}
+	if status, text := ask(t, http.MethodPost, url+"/mcp", "good", call); status != http.StatusOK || !strings.Contains(text, `"symbol":"SAMPLE"`) || !strings.Contains(text, `"source":"sample"`) {
+		t.Errorf("with a token: %d %s", status, text)
+	}
+	stop()
+	if err := <-done; err != nil {
+		t.Fatal(err)
+	}
+}
+
+// signalOn closes found when text was written.
+type signalOn struct {
+	text  string
+	found chan struct{}
+	done  bool
+}
+
+func (s *signalOn) Write(p []byte) (int, error) {
+	if !s.done && strings.Contains(string(p), s.text) {
+		s.done = true
+		close(s.found)
+	}
+	return len(p), nil
+}
+
+func TestServeMCP_WithoutAnAuthorizerDoesNotStart(t *testing.T) {
+	t.Parallel()
+	if Wired().Serve != nil {
+		t.Error("--serve is wired; hold its authorizer to this test")
+	}
+	rt := Runtime{Config: &config.Config{}, Log: slog.New(slog.DiscardHandler)}
+	if _, err := ServeMCP(func(Runtime) (httpd.Authorizer, error) { return nil, errors.New("none") })(rt); err == nil {
+		t.Error("started though there is no authorizer")
+	}
+}
+
+func TestToolCount(t *testing.T) {
+	t.Parallel()
+	registry, err := tool.New(tool.Config{Log: slog.New(slog.DiscardHandler)})
+	if err != nil || len(registry.Tools()) != toolCount {
+		t.Fatalf("%d tools, %v", len(registry.Tools()), err)
+	}
+}
+
+func TestBars_NeverMadeUpForARealSymbol(t *testing.T) {
+	t.Parallel()
+	providers, err := sources(&config.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	source := bars{providers, func() time.Time { return time.Unix(1735689600, 0) }}
+	want := tool.BarRequest{Interval: market.Hour4, Bars: 10, Warmup: 7000}
+	set, err := source.Bars(t.Context(), want)
+	if err != nil || set.Source != payload.Sample || set.Bars.Len() != 7010 || !set.AsOf.IsZero() || set.Symbol.String() != "SAMPLE" {
+		t.Fatalf("%d bars of %s from %s as of %s, %v", set.Bars.Len(), set.Symbol, set.Source, set.AsOf, err)
+	}
+	want.Symbol = market.Symbol{Name: "BTCUSDT"}
+	if _, err := source.Bars(t.Context(), want); fault.KindOf(err) != fault.NotFound {
+		t.Fatalf("BTCUSDT without a source: %v", err)
+	}
+}
