@@ -1,0 +1,102 @@
+package marketdata
+
+import (
+	"context"
+	"sync"
+)
+
+// group runs one call per key at a time; whoever asks for the same key meanwhile
+// gets the same answer. A call belongs to all who wait for it: it goes on when
+// the first of them leaves and is cancelled when the last one does. It is safe
+// for concurrent use.
+type group[K comparable, V any] struct {
+	mu    sync.Mutex
+	calls map[K]*call[V]
+	// spawn runs a call in a goroutine of the owner, with a context that ends with
+	// the owner. It returns false when the owner has stopped.
+	spawn func(run func(context.Context)) bool
+}
+
+type call[V any] struct {
+	cancel  context.CancelFunc
+	waiters int
+	left    bool // the last waiter has gone; the answer is nobody's
+	done    chan struct{}
+	value   V
+	err     error
+}
+
+// do returns what run returns, of a call that runs already or of a new one.
+// joined says which.
+func (g *group[K, V]) do(ctx context.Context, key K, run func(context.Context) (V, error)) (value V, joined bool, err error) {
+	for {
+		c, joined, ok := g.enter(key, run)
+		if !ok {
+			return value, false, errStopped
+		}
+		if c.left { // winding down: what it does must end before the same begins again
+			select {
+			case <-c.done:
+				continue
+			case <-ctx.Done():
+				return value, joined, ctx.Err()
+			}
+		}
+		select {
+		case <-c.done:
+			return c.value, joined, c.err
+		case <-ctx.Done():
+			g.leave(c)
+			return value, joined, ctx.Err()
+		}
+	}
+}
+
+// enter returns the call for key and counts its waiter in.
+func (g *group[K, V]) enter(key K, run func(context.Context) (V, error)) (c *call[V], joined, ok bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if c := g.calls[key]; c != nil {
+		if c.left {
+			return &call[V]{left: true, done: c.done}, true, true
+		}
+		c.waiters++
+		return c, true, true
+	}
+	c = &call[V]{waiters: 1, done: make(chan struct{})}
+	started := g.spawn(func(ctx context.Context) {
+		ctx, cancel := context.WithCancel(ctx)
+		defer cancel()
+		g.mu.Lock()
+		c.cancel = cancel
+		if c.left {
+			cancel()
+		}
+		g.mu.Unlock()
+		c.value, c.err = run(ctx)
+		g.mu.Lock()
+		delete(g.calls, key)
+		g.mu.Unlock()
+		close(c.done)
+	})
+	if !started {
+		return nil, false, false
+	}
+	if g.calls == nil {
+		g.calls = make(map[K]*call[V])
+	}
+	g.calls[key] = c
+	return c, false, true
+}
+
+func (g *group[K, V]) leave(c *call[V]) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	c.waiters--
+	if c.waiters == 0 {
+		c.left = true
+		if c.cancel != nil {
+			c.cancel()
+		}
+	}
+}
