@@ -17,10 +17,15 @@ func (s *Server) admit(r *http.Request) *httpRefusal {
 	if origin := r.Header.Get("Origin"); origin != "" && !s.knownOrigin(origin) {
 		return refuse(http.StatusForbidden, "forbidden: the Origin is not allowed; add it to the allowed origins if it is yours")
 	}
-	if loopbackHost(s.base.Hostname()) && !loopbackHost(hostname(r.Host)) {
+	if s.rebound(r) {
 		return refuse(http.StatusForbidden, "forbidden: the Host is not a loopback name; set the base URL to serve under another name")
 	}
 	return nil
+}
+
+// rebound reports whether a server on loopback is called by a name that is none.
+func (s *Server) rebound(r *http.Request) bool {
+	return loopbackHost(s.base.Hostname()) && !loopbackHost(hostname(r.Host))
 }
 
 func (s *Server) knownOrigin(origin string) bool {

@@ -16,12 +16,51 @@ type route struct {
 
 // routes is every path the server answers. All else is a 404 in JSON.
 func (s *Server) routes() []route {
-	return []route{
-		{"/mcp", map[string]http.HandlerFunc{"POST": s.message, "GET": s.stream}, true},
-		{"/message", map[string]http.HandlerFunc{"POST": s.message}, true},
-		{"/sse", map[string]http.HandlerFunc{"GET": s.stream}, true},
-		{"/", map[string]http.HandlerFunc{"POST": s.message, "GET": s.discovery, "HEAD": s.discovery}, true},
-		{"/favicon.svg", map[string]http.HandlerFunc{"GET": s.icon, "HEAD": s.icon}, true},
+	return append(s.authorization(),
+		route{"/mcp", map[string]http.HandlerFunc{"POST": s.message, "GET": s.stream}, true},
+		route{"/message", map[string]http.HandlerFunc{"POST": s.message}, true},
+		route{"/sse", map[string]http.HandlerFunc{"GET": s.stream}, true},
+		route{"/", map[string]http.HandlerFunc{"POST": s.message, "GET": s.discovery, "HEAD": s.discovery}, true},
+		route{"/favicon.svg", map[string]http.HandlerFunc{"GET": s.icon, "HEAD": s.icon}, true},
+	)
+}
+
+// authorization is the paths of the authorization server, if there is one. The
+// two that a person's browser opens may not be read by other origins.
+func (s *Server) authorization() []route {
+	oauth := s.cfg.OAuth
+	if oauth == nil {
+		return nil
+	}
+	get := func(serve http.HandlerFunc) map[string]http.HandlerFunc {
+		serve = s.local(serve)
+		return map[string]http.HandlerFunc{"GET": serve, "HEAD": serve}
+	}
+	only := func(method string, serve http.HandlerFunc) map[string]http.HandlerFunc {
+		return map[string]http.HandlerFunc{method: s.local(serve)}
+	}
+	routes := []route{
+		{"/.well-known/oauth-authorization-server", get(oauth.ServeMetadata), true},
+		{"/register", only("POST", oauth.ServeRegister), true},
+		{"/authorize", only("GET", oauth.ServeAuthorize), false},
+		{"/consent", only("POST", oauth.ServeConsent), false},
+		{"/token", only("POST", oauth.ServeToken), true},
+	}
+	// One per MCP path: clients compare it with the address they were given.
+	for _, path := range []string{"", "/mcp", "/sse", "/message"} {
+		routes = append(routes, route{"/.well-known/oauth-protected-resource" + path, get(oauth.ServeResource), true})
+	}
+	return routes
+}
+
+// local turns away a rebound DNS name, as admit does on the MCP paths.
+func (s *Server) local(serve http.HandlerFunc) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		if s.rebound(r) {
+			writeJSON(w, http.StatusForbidden, `{"error":"forbidden"}`)
+			return
+		}
+		serve(w, r)
 	}
 }
 

@@ -17,6 +17,7 @@ import (
 	"golang.org/x/net/netutil"
 
 	"candela/internal/mcp"
+	"candela/internal/oauth"
 )
 
 // Authorizer knows which bearer tokens are good. An error of kind
@@ -35,7 +36,8 @@ type Config struct {
 	Tools          int
 	Trading        bool
 	Log            *slog.Logger
-	Streams        mcp.Streams // nil: streams carry keep-alives only
+	Streams        mcp.Streams   // nil: streams carry keep-alives only
+	OAuth          *oauth.Server // nil: tokens come from elsewhere, and no path hands any out
 
 	MaxBody        int64         // bytes of a POST; 1 MiB
 	MaxConnections int           // open at once, further ones wait; 1024

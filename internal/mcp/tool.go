@@ -15,6 +15,9 @@ type Caller struct {
 	Subject string    // the owner, to whom alerts, orders and positions belong
 	Key     string    // stands for the token and is never the token itself; "local" on stdio
 	Expires time.Time // when the token ends; zero for never
+
+	Client    string // as the client calls itself, not verified; "" when unknown
+	ClientKey string // equal for a client that came back with a new token; "" when unknown
 }
 
 // Tool is how a tool presents itself to a client.

@@ -1,0 +1,48 @@
+package httpd
+
+import (
+	"net/http"
+	"net/netip"
+	"slices"
+	"strings"
+)
+
+// ClientAddress returns a function that says whom a request counts against in a
+// rate limit: the peer, or, when the peer is a trusted proxy, the nearest address
+// in X-Forwarded-For that is not one. What stands further left in that header was
+// written by whoever sent the request, and counts for nothing. The address is for
+// limits only: nothing that is published or allowed depends on it.
+func ClientAddress(trusted []netip.Prefix) func(*http.Request) netip.Addr {
+	isProxy := func(a netip.Addr) bool {
+		return slices.ContainsFunc(trusted, func(p netip.Prefix) bool { return p.Contains(a) })
+	}
+	return func(r *http.Request) netip.Addr {
+		peer, err := netip.ParseAddrPort(r.RemoteAddr)
+		if err != nil {
+			return netip.Addr{}
+		}
+		address := peer.Addr().Unmap().WithZone("")
+		hops := strings.Split(strings.Join(r.Header["X-Forwarded-For"], ","), ",")
+		for _, hop := range slices.Backward(hops) {
+			if !isProxy(address) {
+				break
+			}
+			next, ok := parseHop(hop)
+			if !ok {
+				break
+			}
+			address = next
+		}
+		return address
+	}
+}
+
+// parseHop reads an address of X-Forwarded-For; some proxies add the port.
+func parseHop(hop string) (netip.Addr, bool) {
+	hop = strings.TrimSpace(hop)
+	if withPort, err := netip.ParseAddrPort(hop); err == nil {
+		return withPort.Addr().Unmap().WithZone(""), true
+	}
+	address, err := netip.ParseAddr(strings.Trim(hop, "[]"))
+	return address.Unmap().WithZone(""), err == nil
+}

@@ -1,0 +1,190 @@
+package oauth
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/base64"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+)
+
+const (
+	maxState   = 2 << 10
+	consentTTL = 10 * time.Minute
+)
+
+// destination is where the browser takes the answer to an authorization request.
+type destination struct {
+	redirect string
+	state    string
+}
+
+// request is an authorization request that was found good. It is sealed into the
+// consent form, so that requests which nobody decides use no memory.
+type request struct {
+	Client    string `json:"c"` // fingerprint of the client id
+	Name      string `json:"n,omitempty"`
+	Key       string `json:"k"`
+	Redirect  string `json:"r"`
+	State     []byte `json:"s,omitempty"`
+	Challenge []byte `json:"p"`
+	Browser   string `json:"b"` // fingerprint of the cookie that must come with the form
+	Expires   int64  `json:"e"` // unix seconds
+}
+
+func (q request) destination() destination { return destination{q.Redirect, string(q.State)} }
+
+// ServeAuthorize answers GET /authorize with the consent page. The order of the
+// checks is part of the contract: nothing is ever sent to an address before it is
+// known to belong to the client.
+func (s *Server) ServeAuthorize(w http.ResponseWriter, r *http.Request) {
+	q, e := s.readRequest(r)
+	if e != nil {
+		e.page = true
+		s.writeError(w, r, e)
+		return
+	}
+	s.log.LogAttrs(r.Context(), slog.LevelInfo, "[OAuth] authorization asked",
+		slog.String("client", q.Client), slog.String("client_name", q.Name), slog.String("redirect", shownRedirect(q.Redirect)))
+	if s.cfg.AutoApprove {
+		s.approve(w, r, q, SoleOwner)
+		return
+	}
+	browser := s.browserCookie(w, r)
+	q.Browser, q.Expires = browser, time.Now().Add(consentTTL).Unix()
+	s.writePage(w, http.StatusOK, s.consentPage(r, q))
+}
+
+func (s *Server) readRequest(r *http.Request) (request, *Error) {
+	p, e := parseForm(r.URL.RawQuery)
+	if e != nil {
+		return request{}, e
+	}
+	if len(p.get("state")) > maxState {
+		return request{}, invalidRequest("state may have at most 2 KiB")
+	}
+	c, ok := s.findClient(p.get("client_id"))
+	if !ok {
+		e := invalidClient(http.StatusBadRequest, unknownClient)
+		e.heal = s.healLink(p)
+		return request{}, e
+	}
+	redirect, e := chooseRedirect(c, p.get("redirect_uri"))
+	if e != nil {
+		return request{}, e
+	}
+	challenge, e := s.checkRequest(p)
+	if e != nil {
+		e.back = &destination{redirect, p.get("state")}
+		return request{}, e
+	}
+	return request{
+		Client: c.fingerprint(), Name: c.Name, Key: c.key(),
+		Redirect: redirect, State: []byte(p.get("state")), Challenge: challenge,
+	}, nil
+}
+
+// chooseRedirect returns where the answer goes. A wrong address is never
+// answered with a redirect to anywhere. RFC 6749 3.1.2.4.
+func chooseRedirect(c client, asked string) (string, *Error) {
+	switch {
+	case asked == "" && len(c.Redirects) == 1:
+		return c.Redirects[0], nil
+	case asked == "":
+		return "", invalidRequest("redirect_uri is missing, and the client registered several")
+	case !matchRedirect(c.Redirects, asked):
+		return "", invalidRequest("redirect_uri is not one the client registered")
+	}
+	return asked, nil
+}
+
+// checkRequest checks what is reported to the client, and returns the challenge.
+func (s *Server) checkRequest(p params) ([]byte, *Error) {
+	switch p.get("response_type") {
+	case "code":
+	case "":
+		return nil, invalidRequest("response_type is missing; it must be code")
+	default:
+		return nil, refuse(http.StatusBadRequest, "unsupported_response_type", "response_type must be code")
+	}
+	// The default of RFC 7636 would be plain, which protects nothing.
+	if p.get("code_challenge_method") != "S256" {
+		return nil, invalidRequest("code_challenge_method must be S256")
+	}
+	challenge, err := base64.RawURLEncoding.Strict().DecodeString(p.get("code_challenge"))
+	if err != nil || len(challenge) != sha256.Size {
+		return nil, invalidRequest("code_challenge must be 32 bytes in base64url without padding")
+	}
+	for _, resource := range p.resources {
+		if !s.ours(resource) {
+			return nil, invalidTarget()
+		}
+	}
+	return challenge, nil
+}
+
+// healLink returns a way back for a client of a former run of the server, or "".
+// With it the client asks the token endpoint, is told invalid_client, and
+// registers again. The code in it was never issued. Only a loopback address gets
+// such a link: any other could be anyone's.
+func (s *Server) healLink(p params) string {
+	redirect := p.get("redirect_uri")
+	if _, ok := withoutLoopbackPort(redirect); !ok {
+		return ""
+	}
+	return s.answerURL(destination{redirect, p.get("state")}, "code", "register-again")
+}
+
+// answerURL returns where an answer sends the browser. Every answer says who
+// gives it, RFC 9207, so that a client with several servers cannot mix them up.
+func (s *Server) answerURL(to destination, pairs ...string) string {
+	values := url.Values{"iss": {s.cfg.BaseURL}}
+	for i := 0; i+1 < len(pairs); i += 2 {
+		values.Set(pairs[i], pairs[i+1])
+	}
+	if to.state != "" {
+		values.Set("state", to.state)
+	}
+	separator := "?"
+	if strings.Contains(to.redirect, "?") {
+		separator = "&"
+	}
+	// Every client decodes %20; some do not decode "+".
+	return to.redirect + separator + strings.ReplaceAll(values.Encode(), "+", "%20")
+}
+
+// sendBack sends the browser to the client. Always 303: a 307 would post the
+// passphrase on.
+func (s *Server) sendBack(w http.ResponseWriter, to destination, pairs ...string) {
+	h := w.Header()
+	h.Set("Location", s.answerURL(to, pairs...))
+	h.Set("Cache-Control", "no-store")
+	h.Set("Referrer-Policy", "no-referrer")
+	w.WriteHeader(http.StatusSeeOther)
+}
+
+// approve issues a code for a request that subject agreed to.
+func (s *Server) approve(w http.ResponseWriter, r *http.Request, q request, subject string) {
+	code, err := s.issueCode(r.Context(), q, subject)
+	if err != nil {
+		s.log.LogAttrs(r.Context(), slog.LevelError, "[OAuth] code could not be kept", slog.Any("error", err))
+		s.writeError(w, r, serverError())
+		return
+	}
+	s.log.LogAttrs(r.Context(), slog.LevelInfo, "[OAuth] approved",
+		slog.String("client", q.Client), slog.String("client_name", q.Name), slog.String("subject", subject),
+		slog.Bool("automatic", s.cfg.AutoApprove), slog.String("redirect", shownRedirect(q.Redirect)))
+	s.sendBack(w, q.destination(), "code", code)
+}
+
+func (s *Server) issueCode(ctx context.Context, q request, subject string) (string, error) {
+	code, now := newSecret(), time.Now()
+	return code, s.store.PutCode(ctx, Code{
+		Hash: HashOf(code), Client: q.Client, Redirect: q.Redirect, Challenge: [sha256.Size]byte(q.Challenge),
+		Grant:   Grant{Subject: subject, ClientName: q.Name, ClientKey: q.Key},
+		Expires: now.Add(CodeTTL),
+	}, now)
+}

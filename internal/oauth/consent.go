@@ -1,0 +1,104 @@
+package oauth
+
+import (
+	"errors"
+	"log/slog"
+	"net/http"
+	"time"
+)
+
+const formPurpose = "form"
+
+// ServeConsent answers POST /consent: the owner's decision.
+func (s *Server) ServeConsent(w http.ResponseWriter, r *http.Request) {
+	q, p, e := s.readDecision(w, r)
+	if e != nil {
+		e.page = true
+		s.writeError(w, r, e)
+		return
+	}
+	switch p.get("decision") {
+	case "deny":
+		s.log.LogAttrs(r.Context(), slog.LevelInfo, "[OAuth] denied", slog.String("client", q.Client), slog.String("client_name", q.Name))
+		s.sendBack(w, q.destination(), "error", "access_denied", "error_description", "the owner said no")
+		return
+	case "approve":
+	default:
+		e := invalidRequest("decision must be approve or deny")
+		e.page = true
+		s.writeError(w, r, e)
+		return
+	}
+	subject := s.loggedIn(r)
+	if subject == "" {
+		if subject, e = s.authenticate(r, p.get("passphrase")); e != nil {
+			s.askAgain(w, r, q, e)
+			return
+		}
+		s.logIn(w, subject)
+	}
+	s.approve(w, r, q, subject)
+}
+
+// readDecision opens the sealed form. It must come from our page, from the
+// browser that the page was shown in, and in time.
+func (s *Server) readDecision(w http.ResponseWriter, r *http.Request) (request, params, *Error) {
+	var q request
+	if s.origin.Check(r) != nil {
+		return q, params{}, refuse(http.StatusForbidden, "invalid_request", "the form was sent by another site")
+	}
+	if mediaType(r) != "application/x-www-form-urlencoded" {
+		return q, params{}, invalidRequest("the form is not well formed")
+	}
+	body, e := readBody(w, r)
+	if e != nil {
+		return q, params{}, e
+	}
+	p, e := parseForm(string(body))
+	if e != nil {
+		return q, params{}, e
+	}
+	stale := invalidRequest("the form has expired or belongs to another browser; start again in the program that sent you here")
+	if s.seal.open(formPurpose, p.get("request"), &q) != nil || time.Now().Unix() >= q.Expires {
+		return request{}, params{}, stale
+	}
+	if browser := s.browserValue(r); browser == "" || fingerprint(browser) != q.Browser {
+		return request{}, params{}, stale
+	}
+	return q, p, nil
+}
+
+// authenticate checks a passphrase. The limits come before the hash, so that
+// guesses cost an attacker time and us nothing.
+func (s *Server) authenticate(r *http.Request, passphrase string) (string, *Error) {
+	address := s.cfg.Address(r)
+	if wait := s.limits.tryGuess(address, time.Now()); wait > 0 {
+		e := slowDown(wait)
+		e.Description = "Too many attempts."
+		return "", e
+	}
+	subject, err := s.owner.Authenticate(r.Context(), passphrase)
+	switch {
+	case err == nil:
+		s.limits.guess.forget(address)
+		s.log.LogAttrs(r.Context(), slog.LevelInfo, "[OAuth] owner logged in", slog.String("subject", subject), slog.String("address", address.String()))
+		return subject, nil
+	case errors.Is(err, ErrWrongPassphrase):
+		return "", refuse(http.StatusUnauthorized, "access_denied", "That passphrase is not right.")
+	}
+	s.log.LogAttrs(r.Context(), slog.LevelError, "[OAuth] passphrase could not be checked", slog.Any("error", err))
+	return "", serverError()
+}
+
+// askAgain shows the form once more, with what was wrong.
+func (s *Server) askAgain(w http.ResponseWriter, r *http.Request, q request, e *Error) {
+	s.log.LogAttrs(r.Context(), slog.LevelWarn, "[OAuth] login refused", slog.Int("status", e.Status),
+		slog.String("reason", e.Description), slog.String("address", s.cfg.Address(r).String()))
+	data := s.consentPage(r, q)
+	data.Mistake = e.Description
+	if e.RetryAfter > 0 {
+		setRetryAfter(w, e.RetryAfter)
+		data.Mistake += " Try again in " + inWords(e.RetryAfter) + "."
+	}
+	s.writePage(w, e.Status, data)
+}

@@ -1,0 +1,382 @@
+package oauth_test
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/base64"
+	"log/slog"
+	"net/http"
+	"net/netip"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"candela/internal/oauth"
+	. "candela/internal/oauth/oauthtest" //nolint:revive // see scene_test.go
+)
+
+func TestConsent_WrongPass401(t *testing.T) {
+	t.Parallel()
+	s := New(t, nil)
+	b := s.Browser()
+	page := b.Open(Query(s.Known()))
+	for _, wrong := range []string{"wrong", "", " " + Passphrase, strings.ToUpper(Passphrase)} {
+		r := b.Decide(page, "passphrase", wrong)
+		Documented(t, r)
+		if !strings.Contains(string(r.Body), "not right") || !strings.Contains(string(r.Body), `role="alert"`) {
+			t.Error("the page does not say so")
+		}
+		for _, cookie := range (&http.Response{Header: r.Header}).Cookies() {
+			if strings.Contains(cookie.Name, "login") {
+				t.Error("a wrong passphrase logs in")
+			}
+		}
+		page = r // the form goes on working
+	}
+	if r := b.Decide(page); r.Status != http.StatusSeeOther {
+		t.Errorf("the right one afterwards: %d", r.Status)
+	}
+}
+
+func TestConsent_Throttle429(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := New(t, nil)
+		b := s.Browser()
+		page := b.Open(Query(s.Known()))
+		for range 5 {
+			if r := b.Decide(page, "passphrase", "wrong"); r.Status != http.StatusUnauthorized {
+				t.Fatalf("%d within the limit", r.Status)
+			}
+		}
+		r := b.Decide(page) // even the right one must wait
+		Documented(t, r)
+		if got := r.Header.Get("Retry-After"); got != "180" || !strings.Contains(string(r.Body), "3 minutes") {
+			t.Errorf("Retry-After is %q", got)
+		}
+		time.Sleep(3 * time.Minute)
+		if r := b.Decide(page); r.Status != http.StatusSeeOther {
+			t.Errorf("after the wait: %d", r.Status)
+		}
+	})
+}
+
+// counting is an owner that knows how many hashes were computed and how many at
+// the same time.
+type counting struct {
+	oauth.OwnerAuth
+	calls atomic.Int32
+}
+
+func (c *counting) Authenticate(ctx context.Context, passphrase string) (string, error) {
+	c.calls.Add(1)
+	return c.OwnerAuth.Authenticate(ctx, passphrase)
+}
+
+// byHeader takes the address from a header of the test.
+func byHeader(r *http.Request) netip.Addr {
+	address, err := netip.ParseAddr(r.Header.Get("X-Test-Address"))
+	if err != nil {
+		return netip.MustParseAddr("192.0.2.1")
+	}
+	return address
+}
+
+func TestConsent_ThrottleKeepsSession(t *testing.T) {
+	t.Parallel()
+	owner := &counting{OwnerAuth: Owner(t)}
+	s := NewWith(t, oauth.NewMemory(), owner, func(c *oauth.Config) { c.Address = byHeader; c.Log = slog.New(slog.DiscardHandler) })
+	c, mine := s.Known(), s.Browser()
+	if r := mine.Decide(mine.Open(Query(c))); r.Status != http.StatusSeeOther {
+		t.Fatalf("log in: %d", r.Status)
+	}
+	hashed := owner.calls.Load()
+
+	attacker := s.Browser()
+	form := Form(t, attacker.Open(Query(c)), "passphrase", "guess").Encode()
+	var refused atomic.Int32
+	var all sync.WaitGroup
+	cookie := attacker.Cookie()
+	for worker := range 10 {
+		all.Go(func() {
+			for i := range 1000 {
+				from := netip.AddrFrom4([4]byte{10, byte(worker), byte(i >> 8), byte(i)}) // ten thousand addresses
+				r := s.Do(http.MethodPost, "/consent", "application/x-www-form-urlencoded", form,
+					http.Header{"Cookie": {cookie}, "Origin": {Base}, "Accept": {"text/html"}, "X-Test-Address": {from.String()}})
+				if r.Status == http.StatusTooManyRequests {
+					refused.Add(1)
+				}
+			}
+		})
+	}
+	all.Wait()
+	hashes := owner.calls.Load() - hashed
+	t.Logf("10000 wrong passphrases: %d throttled, %d hashed", refused.Load(), hashes)
+	if hashes > 60 || refused.Load()+hashes != 10_000 {
+		t.Errorf("%d hashes, %d throttled", hashes, refused.Load())
+	}
+	r := mine.Decide(mine.Open(Query(c)), "passphrase", "")
+	Documented(t, r)
+}
+
+// TestPassphrase_OneHashAtATime holds the turn and sees that others wait for it.
+func TestPassphrase_OneHashAtATime(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		owner := Owner(t)
+		release := oauth.HoldTurn(owner)
+		done := make(chan error, 2)
+		for range 2 {
+			go func() {
+				_, err := owner.Authenticate(t.Context(), Passphrase)
+				done <- err
+			}()
+		}
+		synctest.Wait()
+		if len(done) != 0 {
+			t.Error("a second hash was computed at the same time")
+		}
+		gone, cancel := context.WithCancel(t.Context())
+		cancel()
+		if _, err := owner.Authenticate(gone, Passphrase); err == nil {
+			t.Error("a browser that left still gets its turn")
+		}
+		release()
+		for range 2 {
+			if err := <-done; err != nil {
+				t.Error(err)
+			}
+		}
+	})
+}
+
+func TestConsent_CrossOriginRefused(t *testing.T) {
+	t.Parallel()
+	s := New(t, nil)
+	b := s.Browser()
+	form := Form(t, b.Open(Query(s.Known()))).Encode()
+	for _, header := range []http.Header{
+		{"Sec-Fetch-Site": {"cross-site"}, "Origin": {"https://b.example"}},
+		{"Sec-Fetch-Site": {"same-site"}, "Origin": {"https://b.example"}},
+		{"Sec-Fetch-Site": {""}, "Origin": {"https://b.example"}},
+		{"Sec-Fetch-Site": {""}, "Origin": {"null"}},
+		{"Sec-Fetch-Site": {"cross-site"}, "Origin": {"null"}},
+	} {
+		Documented(t, b.Do(http.MethodPost, "/consent", form, header))
+	}
+}
+
+func TestConsent_ForeignCookie(t *testing.T) {
+	t.Parallel()
+	s := New(t, nil)
+	c, b, other := s.Known(), s.Browser(), s.Browser()
+	page := b.Open(Query(c))
+	other.Open(Query(c))
+	Documented(t, other.Decide(page))
+	Documented(t, s.Browser().Decide(page)) // no cookie at all
+	if again := b.Open(Query(c)); b.Decide(page).Status != http.StatusSeeOther || b.Decide(again).Status != http.StatusSeeOther {
+		t.Error("two tabs of one browser do not work side by side")
+	}
+}
+
+func TestConsent_Expired(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := New(t, nil)
+		b := s.Browser()
+		page := b.Open(Query(s.Known()))
+		time.Sleep(10*time.Minute + time.Second)
+		Documented(t, b.Decide(page))
+	})
+}
+
+func TestConsent_ForgedForm(t *testing.T) {
+	t.Parallel()
+	s := New(t, nil)
+	c := s.Known()
+	b := s.Browser()
+	page := b.Open(Query(c))
+	sealed := Form(t, page).Get("request")
+	for _, forged := range []string{"x" + sealed, sealed + "x", sealed[:len(sealed)-1], c.ID, ""} {
+		Documented(t, b.Decide(page, "request", forged))
+	}
+}
+
+func TestConsent_NoDecision(t *testing.T) {
+	t.Parallel()
+	s := New(t, nil)
+	b := s.Browser()
+	page := b.Open(Query(s.Known()))
+	Documented(t, b.Decide(page, "decision", ""))
+	Documented(t, b.Decide(page, "decision", "maybe"))
+}
+
+func TestConsent_Deny(t *testing.T) {
+	t.Parallel()
+	s := New(t, nil)
+	b := s.Browser()
+	r := b.Decide(b.Open(Query(s.Known())), "decision", "deny", "passphrase", "")
+	Documented(t, r)
+	if to := r.Location(t).Query(); to.Get("state") != "xyz" || to.Get("code") != "" {
+		t.Errorf("sent back with %v", to)
+	}
+}
+
+func TestConsent_SecondVisitNoPassphrase(t *testing.T) {
+	t.Parallel()
+	s := New(t, nil)
+	b := s.Browser()
+	first := b.Decide(b.Open(Query(s.Known())))
+	page := b.Open(Query(s.Register(uris("https://other.example/cb")), "redirect_uri", "https://other.example/cb"))
+	if strings.Contains(string(page.Body), "type=\"password\"") {
+		t.Error("the passphrase is asked for again")
+	}
+	Documented(t, b.Decide(page, "passphrase", ""))
+	for _, cookie := range (&http.Response{Header: first.Header}).Cookies() {
+		if !cookie.HttpOnly || cookie.SameSite != http.SameSiteLaxMode || cookie.Path != "/" || cookie.Domain != "" || cookie.Secure {
+			t.Errorf("cookie %+v", cookie)
+		}
+	}
+	secure := New(t, func(c *oauth.Config) { c.BaseURL = "https://candela.example" })
+	r := secure.Browser().Open(Query(secure.Known()))
+	for _, cookie := range (&http.Response{Header: r.Header}).Cookies() {
+		if !strings.HasPrefix(cookie.Name, "__Host-") || !cookie.Secure {
+			t.Errorf("cookie %+v over https", cookie)
+		}
+	}
+}
+
+func TestConsent_LoginExpires(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := New(t, nil)
+		c, b := s.Known(), s.Browser()
+		b.Decide(b.Open(Query(c)))
+		time.Sleep(12*time.Hour - time.Second)
+		if r := b.Decide(b.Open(Query(c)), "passphrase", ""); r.Status != http.StatusSeeOther {
+			t.Errorf("%d within 12 hours", r.Status)
+		}
+		time.Sleep(2 * time.Second)
+		Documented(t, b.Decide(b.Open(Query(c)), "passphrase", ""))
+	})
+}
+
+func TestConsent_NameSanitised(t *testing.T) {
+	t.Parallel()
+	s := New(t, nil)
+	for name, want := range map[string]string{
+		`Evil\u202egnp.exe`:                     "<q>Evilgnp.exe</q>",
+		`a\u0000b\u0007c\u001b[31m`:             "<q>abc[31m</q>",
+		`<b>x</b>`:                              "<q>&lt;b&gt;x&lt;/b&gt;</q>",
+		`  two\n\nlines `:                       "<q>two lines</q>",
+		`\u200b\u2066\u2069`:                    "a program without a name",
+		strings.Repeat("ä", 100):                "<q>" + strings.Repeat("ä", 40) + "</q>",
+		`\ud800`:                                "<q>\ufffd</q>",
+		`</style><script>alert(1)</script>`:     "&lt;script&gt;",
+		`{{.Request}}`:                          "<q>{{.Request}}</q>",
+		`\u061cAdmin\u2028approved\u2029\u00ad`: "<q>Admin",
+	} {
+		c := s.Register(`{"client_name":"` + name + `","redirect_uris":["` + Redirect + `"]}`)
+		r := s.Browser().Open(Query(c))
+		Documented(t, r)
+		if !strings.Contains(string(r.Body), want) {
+			t.Errorf("%s is not shown as %s", name, want)
+		}
+	}
+}
+
+func TestConsent_NoFormAction(t *testing.T) {
+	t.Parallel()
+	s := New(t, nil)
+	r := s.Browser().Open(Query(s.Known()))
+	Documented(t, r)
+	policy := r.Header.Get("Content-Security-Policy")
+	if strings.Contains(policy, "form-action") || strings.Contains(policy, "unsafe") || strings.Contains(string(r.Body), "<script") {
+		t.Errorf("the policy is %s", policy)
+	}
+	style := regexp.MustCompile(`(?s)<style>(.*)</style>`).FindSubmatch(r.Body)
+	sum := sha256.Sum256(style[1])
+	if want := "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"; !strings.Contains(policy, want) {
+		t.Errorf("the style's hash is %s, the policy %s", want, policy)
+	}
+}
+
+func TestConsent_NotFramable(t *testing.T) {
+	t.Parallel()
+	s := New(t, nil)
+	r := s.Browser().Open(Query(s.Known()))
+	Documented(t, r)
+	for name, want := range map[string]string{
+		"X-Frame-Options": "DENY", "X-Content-Type-Options": "nosniff", "Referrer-Policy": "same-origin", "Cache-Control": "no-store",
+		"Cross-Origin-Opener-Policy": "",
+	} {
+		if got := r.Header.Get(name); got != want {
+			t.Errorf("%s is %q, want %q", name, got, want)
+		}
+	}
+	if !strings.Contains(r.Header.Get("Content-Security-Policy"), "frame-ancestors 'none'") {
+		t.Error("the policy allows framing")
+	}
+}
+
+func TestConsent_303NotBody(t *testing.T) {
+	t.Parallel()
+	s := New(t, nil)
+	b := s.Browser()
+	r := b.Decide(b.Open(Query(s.Known())))
+	Documented(t, r)
+	if len(r.Body) != 0 || r.Header.Get("Cache-Control") != "no-store" {
+		t.Errorf("%q, %v", r.Body, r.Header)
+	}
+}
+
+func TestConsent_AutoApprove(t *testing.T) {
+	t.Parallel()
+	s := New(t, func(c *oauth.Config) { c.AutoApprove = true })
+	r := s.Do(http.MethodGet, "/authorize?"+Query(s.Known()).Encode(), "", "", nil)
+	Documented(t, r)
+}
+
+func TestConsent_AutoApproveRefusedOffLoopback(t *testing.T) {
+	t.Parallel()
+	for _, base := range []string{"https://candela.example", "http://10.0.0.1:9315", "https://localhost.example"} {
+		_, err := oauth.New(oauth.NewMemory(), Owner(t), oauth.Config{BaseURL: base, AutoApprove: true, Log: slog.New(slog.DiscardHandler)})
+		if err == nil || !strings.Contains(err.Error(), "loopback") {
+			t.Errorf("%s: %v", base, err)
+		}
+	}
+}
+
+// TestConsent_Says reads the page for each kind of client and of trading.
+func TestConsent_Says(t *testing.T) {
+	t.Parallel()
+	for i, tc := range []struct {
+		trading  oauth.Trading
+		redirect string
+		want     []string
+		not      string
+	}{
+		{oauth.NoTrading, "http://localhost:3118/callback", []string{`<p class="target">localhost:3118</p>`, "on the device you are using", "trading is off"}, "orders"},
+		{oauth.PaperTrading, "https://claude.ai/api/mcp/auth_callback", []string{`<p class="target">claude.ai</p>`, "This website", "on paper"}, "trading is off"},
+		{oauth.LiveTrading, "cursor://anysphere.cursor-mcp/oauth/callback", []string{`<p class="target">cursor:</p>`, "An app on your device", "real money"}, "on paper"},
+	} {
+		t.Run(strconv.Itoa(i), func(t *testing.T) {
+			t.Parallel()
+			s := New(t, func(c *oauth.Config) { c.Trading = tc.trading })
+			page := string(s.Browser().Open(Query(s.Register(uris(tc.redirect)), "redirect_uri", tc.redirect)).Body)
+			for _, want := range tc.want {
+				if !strings.Contains(page, want) {
+					t.Errorf("no %q in %s", want, page)
+				}
+			}
+			if strings.Contains(page, tc.not) {
+				t.Errorf("%q is in %s", tc.not, page)
+			}
+		})
+	}
+}

@@ -1,0 +1,7 @@
+package oauth
+
+// HoldTurn takes the one turn to hash, until release.
+func HoldTurn(p *Passphrase) (release func()) {
+	p.turn <- struct{}{}
+	return func() { <-p.turn }
+}

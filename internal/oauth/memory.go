@@ -1,0 +1,180 @@
+package oauth
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"sync"
+	"time"
+)
+
+// Memory is the Store of one process: safe for concurrent use, and gone with the
+// process. Looking a token up takes a read lock and allocates nothing; what has
+// expired goes when it is asked for or when something new comes.
+type Memory struct {
+	mu       sync.RWMutex
+	codes    map[Hash]Code
+	redeemed map[Hash]redemption // codes that were used, for as long as their tokens could live
+	tokens   map[Hash]Token
+}
+
+// maxRedeemed bounds the memory of used codes. It is above MaxTokens, because a
+// token may be revoked while its code is still worth recognising.
+const maxRedeemed = 2 * MaxTokens
+
+// redemption remembers which token a code became.
+type redemption struct {
+	token   Hash
+	expires time.Time
+}
+
+// NewMemory returns an empty store.
+func NewMemory() *Memory {
+	return &Memory{codes: map[Hash]Code{}, redeemed: map[Hash]redemption{}, tokens: map[Hash]Token{}}
+}
+
+// PutCode keeps a new code.
+func (m *Memory) PutCode(_ context.Context, c Code, now time.Time) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.evict(now)
+	for len(m.codes) >= MaxCodes {
+		delete(m.codes, oldest(m.codes, func(c Code) time.Time { return c.Expires }))
+	}
+	m.codes[c.Hash] = c
+	return nil
+}
+
+// Code returns a live code that was neither redeemed nor dropped.
+func (m *Memory) Code(_ context.Context, h Hash, now time.Time) (Code, error) {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	if _, used := m.redeemed[h]; used {
+		return Code{}, ErrReplayed
+	}
+	c, ok := m.codes[h]
+	if !ok || !now.Before(c.Expires) {
+		return Code{}, ErrNotFound
+	}
+	return c, nil
+}
+
+// Redeem turns a code into a token, once.
+func (m *Memory) Redeem(_ context.Context, code Hash, t Token, now time.Time) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if used, ok := m.redeemed[code]; ok {
+		delete(m.tokens, used.token)
+		return ErrReplayed
+	}
+	c, ok := m.codes[code]
+	if !ok || !now.Before(c.Expires) {
+		return ErrNotFound
+	}
+	m.evict(now)
+	for len(m.tokens) >= MaxTokens {
+		delete(m.tokens, oldest(m.tokens, func(t Token) time.Time { return t.Expires }))
+	}
+	for len(m.redeemed) >= maxRedeemed {
+		delete(m.redeemed, oldest(m.redeemed, func(r redemption) time.Time { return r.expires }))
+	}
+	delete(m.codes, code)
+	m.redeemed[code] = redemption{token: t.Hash, expires: t.Expires}
+	m.tokens[t.Hash] = t
+	return nil
+}
+
+// Replay revokes the token that came of a redeemed code.
+func (m *Memory) Replay(_ context.Context, code Hash) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if used, ok := m.redeemed[code]; ok {
+		delete(m.tokens, used.token)
+	}
+	return nil
+}
+
+// DropCode burns a code.
+func (m *Memory) DropCode(_ context.Context, h Hash) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	delete(m.codes, h)
+	return nil
+}
+
+// Token returns a live token.
+func (m *Memory) Token(_ context.Context, h Hash, now time.Time) (Token, error) {
+	m.mu.RLock()
+	t, ok := m.tokens[h]
+	m.mu.RUnlock()
+	switch {
+	case !ok:
+		return Token{}, ErrNotFound
+	case now.Before(t.Expires):
+		return t, nil
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	delete(m.tokens, h)
+	return Token{}, ErrNotFound
+}
+
+// Tokens lists the live tokens of an owner, newest first.
+func (m *Memory) Tokens(_ context.Context, subject string, now time.Time) ([]Token, error) {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	var out []Token
+	for _, t := range m.tokens {
+		if t.Grant.Subject == subject && now.Before(t.Expires) {
+			out = append(out, t)
+		}
+	}
+	slices.SortFunc(out, func(a, b Token) int {
+		return cmp.Or(b.Issued.Compare(a.Issued), cmp.Compare(a.ID, b.ID))
+	})
+	return out, nil
+}
+
+// Revoke ends a token by its id.
+func (m *Memory) Revoke(_ context.Context, subject, id string) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for h, t := range m.tokens {
+		if t.ID == id && t.Grant.Subject == subject {
+			delete(m.tokens, h)
+			return nil
+		}
+	}
+	return ErrNotFound
+}
+
+// evict drops what has expired. The maps are small, and this runs when an owner
+// approves a client, not with every request.
+func (m *Memory) evict(now time.Time) {
+	for h, c := range m.codes {
+		if !now.Before(c.Expires) {
+			delete(m.codes, h)
+		}
+	}
+	for h, r := range m.redeemed {
+		if !now.Before(r.expires) {
+			delete(m.redeemed, h)
+		}
+	}
+	for h, t := range m.tokens {
+		if !now.Before(t.Expires) {
+			delete(m.tokens, h)
+		}
+	}
+}
+
+// oldest returns the key whose value ends first.
+func oldest[V any](m map[Hash]V, ends func(V) time.Time) (key Hash) {
+	var first time.Time
+	for h, v := range m {
+		if e := ends(v); first.IsZero() || e.Before(first) {
+			key, first = h, e
+		}
+	}
+	return key
+}

@@ -1,0 +1,77 @@
+package oauthtest
+
+import (
+	"encoding/json"
+	"net/url"
+	"os"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// Page is docs/oauth.md as the packages two folders below the root see it.
+const Page = "../../docs/oauth.md"
+
+// Row is one case of the tables in docs/oauth.md.
+type Row struct{ Case, Answer, Test string }
+
+// Rows returns the cases of the page.
+func Rows(tb testing.TB) []Row {
+	tb.Helper()
+	data, err := os.ReadFile(Page)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	found := regexp.MustCompile("(?m)^\\| (.+) \\| (.+) \\| `(Test\\w+)` \\|$").FindAllStringSubmatch(string(data), -1)
+	rows := make([]Row, 0, len(found))
+	for _, m := range found {
+		rows = append(rows, Row{m[1], m[2], m[3]})
+	}
+	return rows
+}
+
+// Documented demands that the answer is the one which the row of this test in
+// docs/oauth.md promises.
+func Documented(t *testing.T, r Response) {
+	t.Helper()
+	for _, row := range Rows(t) {
+		if row.Test != t.Name() {
+			continue
+		}
+		if got := r.answer(); got != row.Answer {
+			t.Errorf("answers %q, and docs/oauth.md says %q\n%s", got, row.Answer, r.Body)
+		}
+		return
+	}
+	t.Errorf("no row of docs/oauth.md names %s, which answers %q", t.Name(), r.answer())
+}
+
+// answer writes an answer as the tables do.
+func (r Response) answer() string {
+	status := strconv.Itoa(r.Status)
+	if location := r.Header.Get("Location"); location != "" {
+		u, err := url.Parse(location)
+		switch {
+		case err != nil:
+			return status + " to nowhere"
+		case u.Query().Get("error") != "":
+			return status + " `" + u.Query().Get("error") + "`"
+		case u.Query().Get("code") != "":
+			return status + " with a code"
+		}
+		return status
+	}
+	if strings.HasPrefix(r.Header.Get("Content-Type"), "text/html") {
+		return status + " page"
+	}
+	var object struct {
+		Error any `json:"error"`
+	}
+	if json.Unmarshal(r.Body, &object) == nil {
+		if code, ok := object.Error.(string); ok {
+			return status + " `" + code + "`"
+		}
+	}
+	return status
+}

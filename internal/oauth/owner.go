@@ -1,0 +1,138 @@
+package oauth
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/subtle"
+	"encoding/base64"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"strings"
+
+	"golang.org/x/crypto/argon2"
+)
+
+// SoleOwner is the subject of an installation's one owner.
+const SoleOwner = "owner"
+
+// ErrWrongPassphrase means that nobody owns the passphrase given.
+var ErrWrongPassphrase = errors.New("wrong passphrase")
+
+// OwnerAuth knows the owners: those who may approve clients. Authenticate returns
+// the subject that a passphrase proves, or ErrWrongPassphrase. It must be safe
+// for concurrent use.
+type OwnerAuth interface {
+	Authenticate(ctx context.Context, passphrase string) (subject string, err error)
+}
+
+// Cost is what a guess costs, to us and to whoever steals a hash.
+type Cost struct {
+	Memory  uint32 // KiB
+	Passes  uint32
+	Threads uint8
+}
+
+// DefaultCost is RFC 9106's choice for small machines but for the threads: 64 MiB
+// and three passes, well under a second.
+func DefaultCost() Cost { return Cost{Memory: 64 << 10, Passes: 3, Threads: 1} }
+
+const (
+	saltBytes, keyBytes = 16, 32
+	maxPassphrase       = 1024
+	hashPrefix          = "$argon2id$"
+)
+
+// HashPassphrase returns an argon2id hash in the usual text form, which takes the
+// place of the passphrase in files and variables.
+func HashPassphrase(passphrase string, c Cost) (string, error) {
+	if passphrase == "" || len(passphrase) > maxPassphrase {
+		return "", fmt.Errorf("a passphrase has 1 to %d bytes", maxPassphrase)
+	}
+	salt := make([]byte, saltBytes)
+	_, _ = rand.Read(salt) // documented never to fail
+	key := argon2.IDKey([]byte(passphrase), salt, c.Passes, c.Memory, c.Threads, keyBytes)
+	text := base64.RawStdEncoding.EncodeToString
+	return fmt.Sprintf("%sv=%d$m=%d,t=%d,p=%d$%s$%s", hashPrefix, argon2.Version, c.Memory, c.Passes, c.Threads, text(salt), text(key)), nil
+}
+
+// NewPassphrase returns 128 random bits in eight groups of four letters and
+// digits, for a server that was given no passphrase.
+func NewPassphrase() string {
+	var random [16]byte
+	_, _ = rand.Read(random[:]) // documented never to fail
+	digits := hex.EncodeToString(random[:])
+	groups := make([]string, 0, 8)
+	for i := 0; i < len(digits); i += 4 {
+		groups = append(groups, digits[i:i+4])
+	}
+	return strings.Join(groups, "-")
+}
+
+// Passphrase is an OwnerAuth with one owner and one passphrase. It is safe for
+// concurrent use.
+type Passphrase struct {
+	salt, key []byte
+	cost      Cost
+
+	// One hash at a time: it needs the memory of a small machine, and guesses that
+	// wait in line are guesses that are not made.
+	turn chan struct{}
+}
+
+// NewOwner returns the owner of a passphrase, which may be given as its hash. The
+// passphrase itself is not kept.
+func NewOwner(passphrase string, c Cost) (*Passphrase, error) {
+	hash := passphrase
+	if !strings.HasPrefix(passphrase, hashPrefix) {
+		var err error
+		if hash, err = HashPassphrase(passphrase, c); err != nil {
+			return nil, err
+		}
+	}
+	return parseHash(hash)
+}
+
+// parseHash reads what HashPassphrase and other programs write. The bounds keep a
+// hash from asking for more memory or time than a login may cost.
+func parseHash(hash string) (*Passphrase, error) {
+	// The text itself stays out of the message: it may be a passphrase after all.
+	wrong := errors.New("the passphrase looks like an argon2id hash and is none: want $argon2id$v=19$m=65536,t=3,p=1$salt$key, m up to 1048576, t up to 16, p up to 16")
+	parts := strings.Split(hash, "$")
+	if len(parts) != 6 || parts[2] != fmt.Sprintf("v=%d", argon2.Version) {
+		return nil, wrong
+	}
+	p := &Passphrase{turn: make(chan struct{}, 1)}
+	if _, err := fmt.Sscanf(parts[3], "m=%d,t=%d,p=%d", &p.cost.Memory, &p.cost.Passes, &p.cost.Threads); err != nil ||
+		parts[3] != fmt.Sprintf("m=%d,t=%d,p=%d", p.cost.Memory, p.cost.Passes, p.cost.Threads) {
+		return nil, wrong
+	}
+	if c := p.cost; c.Memory < 8 || c.Memory > 1<<20 || c.Passes < 1 || c.Passes > 16 || c.Threads < 1 || c.Threads > 16 {
+		return nil, wrong
+	}
+	var errSalt, errKey error
+	p.salt, errSalt = base64.RawStdEncoding.DecodeString(parts[4])
+	p.key, errKey = base64.RawStdEncoding.DecodeString(parts[5])
+	if errSalt != nil || errKey != nil || len(p.salt) < 8 || len(p.salt) > 64 || len(p.key) < 16 || len(p.key) > 64 {
+		return nil, wrong
+	}
+	return p, nil
+}
+
+// Authenticate hashes the passphrase when its turn comes.
+func (p *Passphrase) Authenticate(ctx context.Context, passphrase string) (string, error) {
+	if len(passphrase) > maxPassphrase {
+		return "", ErrWrongPassphrase
+	}
+	select {
+	case p.turn <- struct{}{}:
+		defer func() { <-p.turn }()
+	case <-ctx.Done():
+		return "", ctx.Err()
+	}
+	key := argon2.IDKey([]byte(passphrase), p.salt, p.cost.Passes, p.cost.Memory, p.cost.Threads, uint32(len(p.key))) //nolint:gosec // G115: parseHash bounds it to 64
+	if subtle.ConstantTimeCompare(key, p.key) != 1 {
+		return "", ErrWrongPassphrase
+	}
+	return SoleOwner, nil
+}

@@ -1,0 +1,115 @@
+package oauth
+
+import (
+	"bytes"
+	"crypto/sha256"
+	_ "embed"
+	"encoding/base64"
+	"fmt"
+	"html/template"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+)
+
+//go:embed page.html
+var pageHTML string
+
+//go:embed page.css
+var pageCSS string
+
+// pageData is what the page shows: a decision to take, or a problem.
+type pageData struct {
+	Style   template.CSS
+	Service string
+	Host    string // of this server
+
+	Client   string // as it calls itself
+	Target   string // where the browser goes afterwards: a host, or the scheme of an app
+	Kind     string // of the target: loopback, app or site
+	Trading  string // "", paper or live
+	Days     int
+	Request  string // sealed
+	LoggedIn bool
+	Mistake  string // what was wrong with the passphrase
+
+	Problem *Error
+	Heal    template.URL // the way back for a client of a former run
+}
+
+// parsePage returns the page and its content security policy. The style stands in
+// the page and is allowed by its hash; nothing else may load but our own icon.
+// There is no form-action: Chromium applies it to the redirect that follows, and
+// would stop the answer from reaching the client.
+func parsePage() (*template.Template, string, error) {
+	page, err := template.New("page").Parse(pageHTML)
+	if err != nil {
+		return nil, "", fmt.Errorf("consent page: %w", err)
+	}
+	sum := sha256.Sum256([]byte(pageCSS))
+	return page, "default-src 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) +
+		"'; img-src 'self'; frame-ancestors 'none'; base-uri 'none'", nil
+}
+
+// consentPage describes a request to the owner.
+func (s *Server) consentPage(r *http.Request, q request) pageData {
+	data := pageData{
+		Client: q.Name, Target: shownRedirect(q.Redirect), Kind: "site",
+		Days: int(TokenTTL.Hours() / 24), LoggedIn: s.loggedIn(r) != "", Request: s.seal.seal(formPurpose, q),
+	}
+	switch u, err := url.Parse(q.Redirect); {
+	case err != nil || u.Scheme != "http" && u.Scheme != "https":
+		data.Kind = "app"
+	case loopback(u.Hostname()):
+		data.Kind = "loopback"
+	}
+	switch s.cfg.Trading {
+	case PaperTrading:
+		data.Trading = "paper"
+	case LiveTrading:
+		data.Trading = "live"
+	case NoTrading:
+	}
+	return data
+}
+
+// writePage renders the page with the headers that keep it from being framed,
+// cached or given a script.
+func (s *Server) writePage(w http.ResponseWriter, status int, data pageData) {
+	data.Style = template.CSS(pageCSS) //nolint:gosec // G203: our own file, embedded
+	data.Service = s.cfg.Name
+	_, data.Host, _ = strings.Cut(s.cfg.BaseURL, "://")
+	if data.Problem != nil {
+		data.Heal = template.URL(data.Problem.heal) //nolint:gosec // G203: healLink admits http on loopback only
+	}
+	var b bytes.Buffer
+	if err := s.page.Execute(&b, data); err != nil {
+		writeJSON(w, http.StatusInternalServerError, map[string]string{"error": "server_error"})
+		return
+	}
+	h := w.Header()
+	h.Set("Content-Type", "text/html; charset=utf-8")
+	h.Set("Content-Security-Policy", s.csp)
+	h.Set("X-Frame-Options", "DENY")
+	h.Set("X-Content-Type-Options", "nosniff")
+	// Not no-referrer: it would make the Origin of the form "null".
+	h.Set("Referrer-Policy", "same-origin")
+	h.Set("Cache-Control", "no-store")
+	h.Set("Content-Length", strconv.Itoa(b.Len()))
+	w.WriteHeader(status)
+	_, _ = w.Write(b.Bytes()) // a browser that went away is nobody's error
+}
+
+// inWords says how long to wait, rounded up.
+func inWords(wait time.Duration) string {
+	n, unit := int((wait+time.Second-1)/time.Second), "second"
+	if n > 90 {
+		n, unit = (n+59)/60, "minute"
+	}
+	if n != 1 {
+		unit += "s"
+	}
+	return strconv.Itoa(n) + " " + unit
+}

@@ -1,0 +1,97 @@
+package oauth
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"time"
+)
+
+// Lifetimes and caps. The token's lifetime is the interface's; the caps keep an
+// owner who clicks a thousand times from filling memory.
+const (
+	CodeTTL   = 5 * time.Minute
+	TokenTTL  = 7 * 24 * time.Hour
+	MaxCodes  = 256
+	MaxTokens = 1024
+)
+
+// Hash is the SHA-256 of a code or a token: all that is ever kept of one. Looking
+// a hash up gives no timing away, because a client cannot choose one.
+type Hash [sha256.Size]byte
+
+// HashOf returns the hash of a secret.
+func HashOf(secret string) Hash {
+	var room [64]byte // longer than a code or token of ours, and not on the heap
+	return sha256.Sum256(append(room[:0], secret...))
+}
+
+// Hex returns the hash as text.
+func (h Hash) Hex() string { return hex.EncodeToString(h[:]) }
+
+// Grant is what an owner agreed to: who acts for whom.
+type Grant struct {
+	Subject    string // the owner
+	ClientName string // as the client calls itself, not verified
+	ClientKey  string // equal for registrations with the same name and redirect URIs
+}
+
+// Code is an authorization code as it is kept.
+type Code struct {
+	Hash      Hash
+	Client    string // fingerprint of the client id it was issued to
+	Redirect  string // where it was sent
+	Challenge [sha256.Size]byte
+	Grant     Grant
+	Expires   time.Time
+}
+
+// Token is an access token as it is kept.
+type Token struct {
+	Hash    Hash
+	Key     string // Hash as text, which stands for the token elsewhere
+	ID      string // names the token to the owner; says nothing about the secret
+	Grant   Grant
+	Issued  time.Time
+	Expires time.Time
+}
+
+// The answers of a Store that are not failures.
+var (
+	ErrNotFound = errors.New("no such code or token")
+	ErrReplayed = errors.New("the code was redeemed before")
+)
+
+// Store keeps codes and tokens. Implementations are safe for concurrent use,
+// forget what has expired, and hold at most MaxCodes and MaxTokens: past that the
+// oldest goes. A restart may empty it. storetest holds them to it.
+type Store interface {
+	// PutCode keeps a new code.
+	PutCode(ctx context.Context, c Code, now time.Time) error
+
+	// Code returns a live code that was neither redeemed nor dropped. It returns
+	// ErrReplayed for one that was redeemed, and ErrNotFound otherwise.
+	Code(ctx context.Context, code Hash, now time.Time) (Code, error)
+
+	// Redeem turns a code into a token, once: of any number of calls for one code
+	// exactly one succeeds. Every later one revokes the token that came of it and
+	// returns ErrReplayed. It returns ErrNotFound for a code that is not live.
+	Redeem(ctx context.Context, code Hash, t Token, now time.Time) error
+
+	// Replay revokes the token that came of a redeemed code. For any other code
+	// it does nothing.
+	Replay(ctx context.Context, code Hash) error
+
+	// DropCode burns a code.
+	DropCode(ctx context.Context, code Hash) error
+
+	// Token returns a live token, or ErrNotFound. An expired one is removed.
+	Token(ctx context.Context, token Hash, now time.Time) (Token, error)
+
+	// Tokens lists the live tokens of an owner, newest first.
+	Tokens(ctx context.Context, subject string, now time.Time) ([]Token, error)
+
+	// Revoke ends an owner's token by its id, or returns ErrNotFound.
+	Revoke(ctx context.Context, subject, id string) error
+}

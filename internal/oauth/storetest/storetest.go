@@ -1,0 +1,252 @@
+// Package storetest holds every oauth.Store to the same promises.
+package storetest
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"candela/internal/oauth"
+)
+
+// Run runs the suite. open returns an empty store each time.
+func Run(t *testing.T, open func(*testing.T) oauth.Store) {
+	t.Helper()
+	for name, check := range map[string]func(*testing.T, oauth.Store){
+		"a code is found until it expires":                   codeExpires,
+		"a code is redeemed once":                            redeemOnce,
+		"an expired code is not redeemed":                    redeemExpired,
+		"of many redemptions one wins and its token is gone": redeemRace,
+		"a replay revokes the token":                         replay,
+		"a replay of an unknown code does nothing":           replayUnknown,
+		"a dropped code is gone":                             dropCode,
+		"a token is found until it expires":                  tokenExpires,
+		"tokens are listed by owner, newest first":           listTokens,
+		"a token is revoked by its id and its owner alone":   revoke,
+		"the oldest code makes room":                         capCodes,
+		"the oldest token makes room":                        capTokens,
+		"used codes do not pile up":                          capRedeemed,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			check(t, open(t))
+		})
+	}
+}
+
+func start() time.Time { return time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC) }
+
+func code(name string, at time.Time) oauth.Code {
+	return oauth.Code{
+		Hash: oauth.HashOf("code " + name), Client: "client", Redirect: "https://client.example/cb", Challenge: oauth.HashOf("verifier"),
+		Grant: oauth.Grant{Subject: "owner", ClientName: "a client", ClientKey: "key"}, Expires: at.Add(oauth.CodeTTL),
+	}
+}
+
+func token(name, subject string, at time.Time) oauth.Token {
+	h := oauth.HashOf("token " + name)
+	return oauth.Token{
+		Hash: h, Key: h.Hex(), ID: name, Issued: at, Expires: at.Add(oauth.TokenTTL),
+		Grant: oauth.Grant{Subject: subject, ClientName: "a client", ClientKey: "key"},
+	}
+}
+
+// issue puts a code and turns it into a token.
+func issue(t *testing.T, s oauth.Store, name, subject string, at time.Time) oauth.Token {
+	t.Helper()
+	c, tok := code(name, at), token(name, subject, at)
+	must(t, s.PutCode(t.Context(), c, at))
+	must(t, s.Redeem(t.Context(), c.Hash, tok, at))
+	return tok
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func want(t *testing.T, got, wanted error) {
+	t.Helper()
+	if !errors.Is(got, wanted) {
+		t.Fatalf("got %v, want %v", got, wanted)
+	}
+}
+
+func codeExpires(t *testing.T, s oauth.Store) {
+	t.Helper()
+	c, now := code("a", start()), start()
+	must(t, s.PutCode(t.Context(), c, now))
+	got, err := s.Code(t.Context(), c.Hash, c.Expires.Add(-time.Nanosecond))
+	must(t, err)
+	if diff := cmp.Diff(c, got); diff != "" {
+		t.Error(diff)
+	}
+	_, err = s.Code(t.Context(), c.Hash, c.Expires)
+	want(t, err, oauth.ErrNotFound)
+}
+
+func redeemOnce(t *testing.T, s oauth.Store) {
+	t.Helper()
+	tok := issue(t, s, "a", "owner", start())
+	got, err := s.Token(t.Context(), tok.Hash, start())
+	must(t, err)
+	if diff := cmp.Diff(tok, got); diff != "" {
+		t.Error(diff)
+	}
+	_, err = s.Code(t.Context(), code("a", start()).Hash, start())
+	want(t, err, oauth.ErrReplayed)
+	want(t, s.Redeem(t.Context(), code("a", start()).Hash, token("b", "owner", start()), start()), oauth.ErrReplayed)
+	_, err = s.Token(t.Context(), tok.Hash, start())
+	want(t, err, oauth.ErrNotFound)
+	_, err = s.Token(t.Context(), token("b", "owner", start()).Hash, start())
+	want(t, err, oauth.ErrNotFound)
+}
+
+func redeemExpired(t *testing.T, s oauth.Store) {
+	t.Helper()
+	c := code("a", start())
+	must(t, s.PutCode(t.Context(), c, start()))
+	want(t, s.Redeem(t.Context(), c.Hash, token("a", "owner", c.Expires), c.Expires), oauth.ErrNotFound)
+	want(t, s.Redeem(t.Context(), oauth.HashOf("never issued"), token("a", "owner", start()), start()), oauth.ErrNotFound)
+}
+
+func redeemRace(t *testing.T, s oauth.Store) {
+	t.Helper()
+	c := code("a", start())
+	must(t, s.PutCode(t.Context(), c, start()))
+	var won atomic.Int32
+	var all sync.WaitGroup
+	for i := range 100 {
+		all.Go(func() {
+			err := s.Redeem(context.WithoutCancel(t.Context()), c.Hash, token(strconv.Itoa(i), "owner", start()), start())
+			if err == nil {
+				won.Add(1)
+			} else if !errors.Is(err, oauth.ErrReplayed) {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	if won.Load() != 1 {
+		t.Errorf("%d redemptions won", won.Load())
+	}
+	left, err := s.Tokens(t.Context(), "owner", start())
+	must(t, err)
+	if len(left) != 0 {
+		t.Errorf("%d tokens live on", len(left))
+	}
+}
+
+func replay(t *testing.T, s oauth.Store) {
+	t.Helper()
+	tok, other := issue(t, s, "a", "owner", start()), issue(t, s, "b", "owner", start())
+	must(t, s.Replay(t.Context(), code("a", start()).Hash))
+	_, err := s.Token(t.Context(), tok.Hash, start())
+	want(t, err, oauth.ErrNotFound)
+	_, err = s.Token(t.Context(), other.Hash, start())
+	must(t, err)
+}
+
+func replayUnknown(t *testing.T, s oauth.Store) {
+	t.Helper()
+	tok := issue(t, s, "a", "owner", start())
+	must(t, s.Replay(t.Context(), oauth.HashOf("unknown")))
+	_, err := s.Token(t.Context(), tok.Hash, start())
+	must(t, err)
+}
+
+func dropCode(t *testing.T, s oauth.Store) {
+	t.Helper()
+	c := code("a", start())
+	must(t, s.PutCode(t.Context(), c, start()))
+	must(t, s.DropCode(t.Context(), c.Hash))
+	must(t, s.DropCode(t.Context(), c.Hash))
+	_, err := s.Code(t.Context(), c.Hash, start())
+	want(t, err, oauth.ErrNotFound)
+	want(t, s.Redeem(t.Context(), c.Hash, token("a", "owner", start()), start()), oauth.ErrNotFound)
+}
+
+func tokenExpires(t *testing.T, s oauth.Store) {
+	t.Helper()
+	tok := issue(t, s, "a", "owner", start())
+	_, err := s.Token(t.Context(), tok.Hash, tok.Expires.Add(-time.Nanosecond))
+	must(t, err)
+	_, err = s.Token(t.Context(), tok.Hash, tok.Expires)
+	want(t, err, oauth.ErrNotFound)
+	list, err := s.Tokens(t.Context(), "owner", tok.Expires)
+	must(t, err)
+	if len(list) != 0 {
+		t.Errorf("an expired token is listed")
+	}
+}
+
+func listTokens(t *testing.T, s oauth.Store) {
+	t.Helper()
+	first := issue(t, s, "first", "owner", start())
+	issue(t, s, "foreign", "someone else", start())
+	second := issue(t, s, "second", "owner", start().Add(time.Hour))
+	got, err := s.Tokens(t.Context(), "owner", start().Add(time.Hour))
+	must(t, err)
+	if diff := cmp.Diff([]oauth.Token{second, first}, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func revoke(t *testing.T, s oauth.Store) {
+	t.Helper()
+	tok := issue(t, s, "a", "owner", start())
+	want(t, s.Revoke(t.Context(), "someone else", "a"), oauth.ErrNotFound)
+	want(t, s.Revoke(t.Context(), "owner", "b"), oauth.ErrNotFound)
+	must(t, s.Revoke(t.Context(), "owner", "a"))
+	want(t, s.Revoke(t.Context(), "owner", "a"), oauth.ErrNotFound)
+	_, err := s.Token(t.Context(), tok.Hash, start())
+	want(t, err, oauth.ErrNotFound)
+}
+
+func capCodes(t *testing.T, s oauth.Store) {
+	t.Helper()
+	for i := range oauth.MaxCodes + 1 {
+		at := start().Add(time.Duration(i) * time.Millisecond)
+		must(t, s.PutCode(t.Context(), code(strconv.Itoa(i), at), at))
+	}
+	now := start().Add(time.Second)
+	_, err := s.Code(t.Context(), code("0", start()).Hash, now)
+	want(t, err, oauth.ErrNotFound)
+	for _, name := range []string{"1", strconv.Itoa(oauth.MaxCodes)} {
+		_, err = s.Code(t.Context(), code(name, start()).Hash, now)
+		must(t, err)
+	}
+}
+
+func capTokens(t *testing.T, s oauth.Store) {
+	t.Helper()
+	for i := range oauth.MaxTokens + 1 {
+		issue(t, s, strconv.Itoa(i), "owner", start().Add(time.Duration(i)*time.Second))
+	}
+	list, err := s.Tokens(t.Context(), "owner", start())
+	must(t, err)
+	if len(list) != oauth.MaxTokens || list[len(list)-1].ID != "1" {
+		t.Errorf("%d tokens, the oldest is %s", len(list), list[len(list)-1].ID)
+	}
+}
+
+// capRedeemed replays the newest code after many: it must still be known.
+func capRedeemed(t *testing.T, s oauth.Store) {
+	t.Helper()
+	last := oauth.MaxTokens * 3
+	for i := range last + 1 {
+		issue(t, s, strconv.Itoa(i), "owner", start())
+		if i < last {
+			must(t, s.Revoke(t.Context(), "owner", strconv.Itoa(i)))
+		}
+	}
+	want(t, s.Redeem(t.Context(), code(strconv.Itoa(last), start()).Hash, token("x", "owner", start()), start()), oauth.ErrReplayed)
+}

@@ -1,0 +1,188 @@
+package oauth
+
+import (
+	"crypto/sha256"
+	"crypto/subtle"
+	"errors"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"time"
+)
+
+// ServeToken answers POST /token: a code and its verifier for a token. RFC 6749
+// 4.1.3, RFC 7636 4.5. The order of the checks is part of the contract: a client
+// that is not known or not proven learns nothing about the code and cannot burn
+// it.
+func (s *Server) ServeToken(w http.ResponseWriter, r *http.Request) {
+	t, secret, e := s.exchange(w, r)
+	if e != nil {
+		if e.Status == http.StatusUnauthorized && r.Header.Get("Authorization") != "" {
+			w.Header().Set("WWW-Authenticate", `Basic realm="token"`) // RFC 6749 5.2
+		}
+		s.writeError(w, r, e)
+		return
+	}
+	s.log.LogAttrs(r.Context(), slog.LevelInfo, "[OAuth] token issued", slog.Bool("pkce_verified", true),
+		slog.String("token_id", t.ID), slog.String("client_name", t.Grant.ClientName),
+		slog.String("subject", t.Grant.Subject), slog.Time("expires", t.Expires))
+	writeJSON(w, http.StatusOK, struct {
+		Token   string `json:"access_token"`
+		Type    string `json:"token_type"`
+		Expires int    `json:"expires_in"`
+	}{secret, "Bearer", int(TokenTTL.Seconds())})
+}
+
+func (s *Server) exchange(w http.ResponseWriter, r *http.Request) (t Token, secret string, e *Error) {
+	p, e := readTokenParams(w, r)
+	if e != nil {
+		return t, "", e
+	}
+	c, e := s.authenticateClient(r, p)
+	if e != nil {
+		return t, "", e
+	}
+	switch p.get("grant_type") {
+	case "authorization_code":
+	case "":
+		return t, "", invalidRequest("grant_type is missing")
+	default:
+		return t, "", refuse(http.StatusBadRequest, "unsupported_grant_type", "grant_type must be authorization_code")
+	}
+	switch {
+	case p.get("code") == "":
+		return t, "", invalidRequest("code is missing")
+	case p.get("code_verifier") == "":
+		return t, "", invalidRequest("code_verifier is missing")
+	}
+	for _, resource := range p.resources {
+		if !s.ours(resource) {
+			return t, "", invalidTarget()
+		}
+	}
+	return s.redeem(r, c, p)
+}
+
+func readTokenParams(w http.ResponseWriter, r *http.Request) (params, *Error) {
+	body, e := readBody(w, r)
+	if e != nil {
+		return params{}, e
+	}
+	switch kind := mediaType(r); {
+	case isJSON(kind):
+		return parseObject(body)
+	case kind == "application/x-www-form-urlencoded", r.Header.Get("Content-Type") == "":
+		return parseForm(string(body))
+	}
+	return params{}, invalidRequest("send application/x-www-form-urlencoded")
+}
+
+// authenticateClient finds out which client asks. A client without a secret is
+// held by PKCE alone; one that sends a secret must send the right one.
+func (s *Server) authenticateClient(r *http.Request, p params) (client, *Error) {
+	id, secret := p.get("client_id"), p.get("client_secret")
+	if headerID, headerSecret, ok := basicAuth(r); ok {
+		switch {
+		case secret != "":
+			return client{}, invalidRequest("the client secret is in two places")
+		case id != "" && id != headerID:
+			return client{}, invalidRequest("client_id differs from the Authorization header")
+		}
+		id, secret = headerID, headerSecret
+	}
+	if id == "" {
+		return client{}, invalidRequest("client_id is missing")
+	}
+	c, ok := s.findClient(id)
+	switch {
+	case !ok:
+		return client{}, invalidClient(http.StatusUnauthorized, unknownClient)
+	case secret == "" && c.Method == methodPost:
+		return client{}, invalidClient(http.StatusUnauthorized, "client_secret is missing")
+	case secret != "" && !s.rightSecret(c, secret):
+		return client{}, invalidClient(http.StatusUnauthorized, "client_secret is wrong")
+	}
+	return c, nil
+}
+
+// basicAuth reads HTTP Basic credentials, which are form-encoded once more before
+// they are joined. RFC 6749 2.3.1.
+func basicAuth(r *http.Request) (id, secret string, ok bool) {
+	id, secret, ok = r.BasicAuth()
+	if !ok {
+		return "", "", false
+	}
+	plainID, errID := url.QueryUnescape(id)
+	plainSecret, errSecret := url.QueryUnescape(secret)
+	if errID != nil || errSecret != nil {
+		return id, secret, true
+	}
+	return plainID, plainSecret, true
+}
+
+// redeem turns the code into a token.
+func (s *Server) redeem(r *http.Request, c client, p params) (Token, string, *Error) {
+	ctx, now, hash := r.Context(), time.Now(), HashOf(p.get("code"))
+	code, err := s.store.Code(ctx, hash, now)
+	if err != nil {
+		return Token{}, "", s.refuseCode(r, hash, err)
+	}
+	if e := checkCode(code, c, p); e != nil {
+		if e.burn {
+			err = s.store.DropCode(ctx, hash)
+		}
+		if err != nil {
+			return Token{}, "", s.refuseCode(r, hash, err)
+		}
+		return Token{}, "", e.Error
+	}
+	secret := newSecret()
+	t := Token{Hash: HashOf(secret), ID: randomID(), Grant: code.Grant, Issued: now, Expires: now.Add(TokenTTL)}
+	t.Key = t.Hash.Hex()
+	if err := s.store.Redeem(ctx, hash, t, now); err != nil {
+		return Token{}, "", s.refuseCode(r, hash, err)
+	}
+	return t, secret, nil
+}
+
+// refuseCode answers for a code that the store did not give. One that was used
+// before may have been stolen, so what came of it ends. RFC 6749 4.1.2.
+func (s *Server) refuseCode(r *http.Request, hash Hash, err error) *Error {
+	switch {
+	case errors.Is(err, ErrNotFound):
+		return invalidGrant("code is unknown or has expired")
+	case errors.Is(err, ErrReplayed):
+		if err = s.store.Replay(r.Context(), hash); err == nil {
+			s.log.LogAttrs(r.Context(), slog.LevelWarn, "[OAuth] code used twice, its token is revoked")
+			return invalidGrant("code was used before; the token it gave is revoked")
+		}
+	}
+	s.log.LogAttrs(r.Context(), slog.LevelError, "[OAuth] code could not be redeemed", slog.Any("error", err))
+	return serverError()
+}
+
+// codeError is a refusal of a code, and whether the code is burnt by it.
+type codeError struct {
+	*Error
+	burn bool
+}
+
+func checkCode(code Code, c client, p params) *codeError {
+	if code.Client != c.fingerprint() {
+		return &codeError{invalidGrant("code was issued to another client"), true}
+	}
+	if redirect := p.get("redirect_uri"); redirect != "" && redirect != code.Redirect {
+		return &codeError{invalidGrant("redirect_uri differs from the authorization request"), false}
+	}
+	if !verifies(p.get("code_verifier"), code.Challenge) {
+		return &codeError{invalidGrant("code_verifier does not match the code_challenge"), true}
+	}
+	return nil
+}
+
+// verifies compares in constant time, so that a wrong guess costs the same at
+// every byte. RFC 7636 4.1, 4.6.
+func verifies(verifier string, challenge [sha256.Size]byte) bool {
+	sum := sha256.Sum256([]byte(verifier))
+	return subtle.ConstantTimeCompare(sum[:], challenge[:]) == 1 && len(verifier) >= 43 && len(verifier) <= 128
+}
