@@ -77,7 +77,7 @@ func (l *layout) labelTicks() {
 		for k := range p.Ticks {
 			t := &p.Ticks[k]
 			top, bottom := t.Y-4*l.s, t.Y+5*l.s
-			t.Hidden = top < p.Rect.Y0 || bottom > p.Rect.Y1
+			t.Hidden = top < p.Rect.Y0+3*l.s || bottom > p.Rect.Y1-3*l.s
 			for j := range l.Pills {
 				t.Hidden = t.Hidden || l.Pills[j].Y0 < bottom+l.s && l.Pills[j].Y1 > top-l.s
 			}

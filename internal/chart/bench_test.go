@@ -141,7 +141,7 @@ func TestRender_StaysWithinBudget(t *testing.T) {
 	if len(file) > mostBytes {
 		t.Errorf("%d bytes, at most %d allowed", len(file), mostBytes)
 	}
-	allocs := testing.AllocsPerRun(20, func() {
+	allocs := testing.AllocsPerRun(5, func() {
 		if _, err := r.PNG(spec); err != nil {
 			t.Fatal(err)
 		}

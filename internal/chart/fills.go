@@ -114,11 +114,15 @@ func (l *layout) drawProfiles() {
 	for i := range l.shown {
 		v := &l.shown[i]
 		a := &l.Panes[v.pane].axis
+		pitch := profilePitch(v.HBars)
 		for _, b := range v.HBars {
 			if !finite(b.Y) || !finite(b.Height) || !finite(b.Width) || !finite(b.Offset) {
 				continue
 			}
 			half := math.Abs(b.Height) / 2
+			if pitch < 3*half { // the rows follow one another; the gap between them is ours
+				half = pitch / 2
+			}
 			top, bottom := a.row(b.Y+half), a.row(b.Y-half)
 			if bottom-top > l.s+1 {
 				top += l.s
@@ -135,6 +139,18 @@ func (l *layout) drawProfiles() {
 			}
 		}
 	}
+}
+
+// profilePitch returns the distance between the rows of a profile, infinite when
+// there is only one.
+func profilePitch(bars []indicator.HBar) float64 {
+	pitch := math.Inf(1)
+	for i := 1; i < len(bars); i++ {
+		if d := math.Abs(bars[i].Y - bars[i-1].Y); d > 0 { // the halves of a split row have one Y
+			pitch = min(pitch, d)
+		}
+	}
+	return pitch
 }
 
 func unit(v float64) float64 { return min(max(v, 0), 1) }

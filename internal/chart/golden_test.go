@@ -5,6 +5,7 @@ import (
 	"flag"
 	"image"
 	"image/color"
+	"image/draw"
 	"image/png"
 	"maps"
 	"os"
@@ -29,10 +30,10 @@ const (
 func TestGolden(t *testing.T) {
 	t.Parallel()
 	r := NewRenderer()
-	for name, spec := range allScenes(t) {
+	for name, scene := range allScenes(t) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			got, err := r.PNG(spec)
+			got, err := r.PNG(scene())
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -76,12 +77,12 @@ func TestGolden_HasNoLeftovers(t *testing.T) {
 }
 
 // allScenes is the list of scenes and one picture of each indicator.
-func allScenes(tb testing.TB) map[string]*Spec {
+func allScenes(tb testing.TB) map[string]func() *Spec {
 	tb.Helper()
 	all := scenes()
 	defs := indicator.All()
 	for i := range defs {
-		all["indicator_"+defs[i].Name] = catalogued(tb, &defs[i])
+		all["indicator_"+defs[i].Name] = func() *Spec { return catalogued(tb, &defs[i]) }
 	}
 	return all
 }
@@ -153,36 +154,29 @@ func outside(b *market.Bars) map[indicator.SeriesName][]float64 {
 	}
 }
 
-func decode(tb testing.TB, file []byte) image.Image {
+// decode returns the pixels of a PNG.
+func decode(tb testing.TB, file []byte) *image.RGBA {
 	tb.Helper()
 	img, err := png.Decode(bytes.NewReader(file))
 	if err != nil {
 		tb.Fatal(err)
 	}
-	return img
+	out := image.NewRGBA(img.Bounds())
+	draw.Draw(out, out.Bounds(), img, image.Point{}, draw.Src)
+	return out
 }
 
-func rgb(img image.Image, x, y int) [3]uint8 {
-	c, _ := color.RGBAModel.Convert(img.At(x, y)).(color.RGBA)
+func rgb(img *image.RGBA, x, y int) [3]uint8 {
+	c := img.RGBAAt(x, y)
 	return [3]uint8{c.R, c.G, c.B}
 }
 
-func samePixels(a, b image.Image) bool {
-	if a.Bounds() != b.Bounds() {
-		return false
-	}
-	for y := range a.Bounds().Dy() {
-		for x := range a.Bounds().Dx() {
-			if rgb(a, x, y) != rgb(b, x, y) {
-				return false
-			}
-		}
-	}
-	return true
+func samePixels(a, b *image.RGBA) bool {
+	return a.Rect == b.Rect && bytes.Equal(a.Pix, b.Pix)
 }
 
 // difference marks in red what is not the same.
-func difference(tb testing.TB, a, b image.Image) []byte {
+func difference(tb testing.TB, a, b *image.RGBA) []byte {
 	tb.Helper()
 	size := a.Bounds().Intersect(b.Bounds())
 	out := image.NewRGBA(size)

@@ -46,10 +46,10 @@ func textsOf(s *Scene) []string {
 func TestScenes_NoLabelIsCutOrCovered(t *testing.T) {
 	t.Parallel()
 	r := NewRenderer()
-	for name, spec := range scenes() {
+	for name, scene := range allScenes(t) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			p, err := r.frame(spec)
+			p, err := r.frame(scene())
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -150,7 +150,8 @@ func TestLayout_OverlaysCountInTheRange(t *testing.T) {
 
 func TestPills_LastPriceStaysAndTicksGiveWay(t *testing.T) {
 	t.Parallel()
-	for name, spec := range scenes() {
+	for name, scene := range scenes() {
+		spec := scene()
 		s := layoutOf(t, spec)
 		for _, p := range s.Pills {
 			if p.rank == rankLast && p.Y0+pillHeight*s.Scale/2 != s.Last.Y {
@@ -219,7 +220,7 @@ func TestHeader_SaysWhatThePictureCannotShow(t *testing.T) {
 		"sample": "SAMPLE", "note": "SAMPLE", "bars_2000": "2 bars per column", "bars_5000": "4 bars per column",
 		"log": "log", "negative": "linear: a price is not positive", "levels": "forming",
 	} {
-		if texts := textsOf(layoutOf(t, scenes()[name])); !slices.Contains(texts, want) {
+		if texts := textsOf(layoutOf(t, scenes()[name]())); !slices.Contains(texts, want) {
 			t.Errorf("%s: no %q in %q", name, want, texts)
 		}
 	}

@@ -62,7 +62,7 @@ func TestRender_MemoryStaysBounded(t *testing.T) {
 	before := heap()
 	spec := basic(60)
 	for i := range 60 { // as many sizes as calls, so that no frame fits the next
-		spec.Width, spec.Height = 300+i*41, 300+i*29
+		spec.Width, spec.Height = 300+i*17, 300+i*11
 		if _, err := r.PNG(spec); err != nil {
 			t.Fatal(err)
 		}
@@ -81,7 +81,7 @@ func TestRender_SameBytesEverywhere(t *testing.T) {
 	r := NewRenderer()
 	var got strings.Builder
 	for _, name := range []string{"default", "light", "log", "bars_2000", "scale_2", "styles", "size_200", "dust"} {
-		data, err := r.PNG(scenes()[name])
+		data, err := r.PNG(scenes()[name]())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -105,6 +105,7 @@ func TestRender_SameBytesEverywhere(t *testing.T) {
 func TestRender_FallsBackToTrueColour(t *testing.T) {
 	t.Parallel()
 	spec := basic(120)
+	spec.Width, spec.Height = 500, 300
 	r := &indicator.Result{Label: "Clouds", Overlay: true}
 	for k := range 14 { // each overlaps all the others somewhere
 		low, high := nans(120), nans(120)
@@ -130,6 +131,25 @@ func TestRender_FallsBackToTrueColour(t *testing.T) {
 	}
 	if got := rgb(decode(t, file), 1, 1); got != [3]uint8{0x13, 0x17, 0x22} {
 		t.Errorf("the background is %x", got)
+	}
+}
+
+// TestRender_LargestPicture draws the most bars on the most pixels, and the
+// fewest pixels that the most bars must fit.
+func TestRender_LargestPicture(t *testing.T) {
+	t.Parallel()
+	r := NewRenderer()
+	for _, side := range []int{MaxSide, MinSide} {
+		spec := basic(MaxBars)
+		spec.Results = spec.Results[:1]
+		spec.Width, spec.Height = side, side
+		file, err := r.PNG(spec)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if header, err := png.DecodeConfig(bytes.NewReader(file)); err != nil || header.Width != side || header.Height != side {
+			t.Errorf("%v, %v for %d", header, err, side)
+		}
 	}
 }
 

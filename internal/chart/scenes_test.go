@@ -7,18 +7,19 @@ import (
 	"candela/internal/market"
 )
 
-// scenes returns the pictures that goldens are kept of, by name.
-func scenes() map[string]*Spec {
-	all := map[string]*Spec{
-		"default": rich(Dark), "light": rich(Light),
-		"tiny_price": priced(0.0000123009), "dust": priced(1.23009e-12), "huge": priced(1.2e12),
-		"log": logarithmic(), "bars_1": few(1), "bars_2": few(2), "flat": flat(), "null_line": nullLine(),
-		"bars_500": basic(500), "bars_2000": basic(2000), "bars_5000": basic(5000),
-		"panels_6": panels(6), "scale_2": scaled(2), "size_200": small(), "sample": sample(),
-		"levels": levels(), "styles": styles(), "many_overlays": overlays(9), "sessions": sessions(),
-		"negative": negative(), "note": noted(),
+// scenes returns the pictures that goldens are kept of, by name. Each call of a
+// function makes its own bars.
+func scenes() map[string]func() *Spec {
+	return map[string]func() *Spec{
+		"default": func() *Spec { return rich(Dark) }, "light": func() *Spec { return rich(Light) },
+		"tiny_price": func() *Spec { return priced(0.0000123009) }, "dust": func() *Spec { return priced(1.23009e-12) },
+		"huge": func() *Spec { return priced(1.2e12) }, "log": logarithmic,
+		"bars_1": func() *Spec { return few(1) }, "bars_2": func() *Spec { return few(2) }, "flat": flat, "null_line": nullLine,
+		"bars_500": func() *Spec { return basic(500) }, "bars_2000": func() *Spec { return basic(2000) },
+		"bars_5000": func() *Spec { return basic(5000) }, "panels_6": func() *Spec { return panels(6) },
+		"scale_2": func() *Spec { return scaled(2) }, "size_200": small, "sample": sample, "levels": levels, "styles": styles,
+		"many_overlays": func() *Spec { return overlays(9) }, "sessions": sessions, "negative": negative, "note": noted,
 	}
-	return all
 }
 
 func rich(theme Theme) *Spec {
