@@ -1,15 +1,16 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
 
 	"candela/internal/chart"
 	"candela/internal/config"
-	"candela/internal/fault"
 	"candela/internal/indicator"
-	"candela/internal/provider"
+	"candela/internal/payload"
+	"candela/internal/tool"
 )
 
 // Renderer draws a chart as a PNG.
@@ -25,16 +26,16 @@ func (rt Runtime) drawOnce(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	sources, err := rt.Sources(rt.Config)
+	bars, err := rt.openBars()
 	if err != nil {
 		return err
 	}
-	defer closeSources(sources)
-	source, err := pick(sources, want.Symbol)
+	defer bars.close()
+	shown, err := tool.Compute(ctx, bars, tool.Question{Symbol: want.Symbol, Interval: want.Interval, Bars: want.Bars, Indicators: selections})
 	if err != nil {
 		return err
 	}
-	spec, err := compute(ctx, source, want, selections)
+	spec, err := picture(want, shown)
 	if err != nil {
 		return err
 	}
@@ -46,13 +47,13 @@ func (rt Runtime) drawOnce(ctx context.Context) error {
 		return err
 	}
 	rt.Log.InfoContext(ctx, "chart written", "output", want.Output, "bytes", len(png),
-		"source", source.Name(), "bars", spec.Bars.Len(), "interval", want.Interval.String())
+		"source", shown.Provider, "bars", spec.Bars.Len(), "interval", want.Interval.String())
 	return nil
 }
 
 // resolve looks every name up and reports all that are wrong.
-func resolve(names []string) ([]*indicator.Selection, error) {
-	selections := make([]*indicator.Selection, 0, len(names))
+func resolve(names []string) ([]tool.Requested, error) {
+	selections := make([]tool.Requested, 0, len(names))
 	var problems []error
 	for _, name := range names {
 		s, err := indicator.Resolve(indicator.Request{Name: name})
@@ -60,7 +61,7 @@ func resolve(names []string) ([]*indicator.Selection, error) {
 			problems = append(problems, err)
 			continue
 		}
-		selections = append(selections, s)
+		selections = append(selections, tool.Requested{Name: name, Selection: s})
 	}
 	if len(problems) > 0 {
 		return nil, &config.Error{Problems: problems}
@@ -68,39 +69,22 @@ func resolve(names []string) ([]*indicator.Selection, error) {
 	return selections, nil
 }
 
-// compute reads the bars and runs the indicators over them.
-func compute(ctx context.Context, source provider.Provider, want config.Chart, selections []*indicator.Selection) (*chart.Spec, error) {
+// picture is what is drawn of the bars and results shown, under the names the
+// indicators were asked for by.
+func picture(want config.Chart, shown *payload.Chart) (*chart.Spec, error) {
 	theme, err := chart.ParseTheme(want.Theme)
 	if err != nil {
 		return nil, err
 	}
-	instrument, err := source.Instrument(ctx, want.Symbol)
-	if err != nil {
-		return nil, err
-	}
-	page, err := newest(ctx, source, provider.BarQuery{Symbol: want.Symbol, Interval: want.Interval, Limit: want.Bars})
-	if err != nil {
-		return nil, err
-	}
-	if page.Bars.Len() == 0 {
-		return nil, &fault.Error{
-			Kind: fault.NotFound, Code: "no_bars", Field: "symbol", Value: want.Symbol.String(),
-			Message: fmt.Sprintf("%s has no %s bars of %s", source.Name(), want.Interval, want.Symbol),
-		}
-	}
-	in := indicator.Input{
-		Env:  indicator.Env{Interval: want.Interval, Calendar: instrument.Calendar},
-		Bars: &page.Bars,
-	}
-	results := make([]chart.Named, 0, len(selections))
-	for i, s := range selections {
-		results = append(results, chart.Named{Name: want.Indicators[i], Result: s.Compute(in)})
-	}
-	return &chart.Spec{
-		Bars: page.Bars, Symbol: instrument.Symbol.Name, Interval: want.Interval, Results: results,
+	spec := &chart.Spec{
+		Bars: *shown.Bars, Symbol: cmp.Or(want.Symbol.Name, shown.Symbol), Interval: want.Interval,
 		Width: want.Width, Height: want.Height, Scale: want.Scale, Theme: theme, Log: want.LogScale,
-		Sample: page.Synthetic, Forming: page.Running,
-	}, nil
+		Sample: shown.Source == payload.Sample, Forming: !shown.LastBarClosed,
+	}
+	for i, one := range shown.Indicators {
+		spec.Results = append(spec.Results, chart.Named{Name: want.Indicators[i], Result: one.Result})
+	}
+	return spec, nil
 }
 
 // deliver writes the picture where it was asked for. It writes in place: renaming

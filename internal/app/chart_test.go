@@ -97,7 +97,7 @@ func TestDrawOnce_PicksTheSource(t *testing.T) {
 		"a venue is taken at its word":      {symbol: "csv:BTCUSDT"},
 		"sample data by name":               {symbol: "sample:ANY", sample: true},
 		"a venue that is not there":         {symbol: "scv:BTCUSDT", kind: fault.Invalid, want: `did you mean "csv"?`},
-		"a venue that is not set up either": {symbol: "csv:BTCUSDT", bare: true, kind: fault.Invalid, want: `["sample"]`},
+		"a venue that is not set up either": {symbol: "csv:BTCUSDT", bare: true, kind: fault.Invalid, want: "set up here: sample"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -140,7 +140,7 @@ func TestDrawOnce_FollowsPages(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := newShelf("sample", true, tc.page, tc.have)
-			p, err := draw(t, new(bytes.Buffer), []*shelf{s}, "--bars", tc.bars, "--output=-")
+			p, err := draw(t, new(bytes.Buffer), []*shelf{s}, "--indicators=", "--bars", tc.bars, "--output=-")
 			if err != nil {
 				t.Fatal(err)
 			}

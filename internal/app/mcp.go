@@ -4,15 +4,11 @@ import (
 	"context"
 	"fmt"
 	"net"
-	"time"
 
 	"candela/internal/chart"
 	"candela/internal/fault"
 	"candela/internal/httpd"
-	"candela/internal/market"
 	"candela/internal/mcp"
-	"candela/internal/payload"
-	"candela/internal/provider"
 	"candela/internal/stdio"
 	"candela/internal/tool"
 )
@@ -82,11 +78,11 @@ func (rt Runtime) tools() (*mcp.Server, Part, error) {
 	if rt.Config.Trade {
 		return nil, Part{}, &fault.Error{Kind: fault.Unsupported, Code: "not_in_build", Message: "--trade is not available in this build"}
 	}
-	providers, err := rt.Sources(rt.Config)
+	bars, err := rt.openBars()
 	if err != nil {
 		return nil, Part{}, err
 	}
-	registry, err := tool.New(tool.Config{Bars: bars{providers, time.Now}, Painter: chart.NewRenderer(), Log: rt.Log})
+	registry, err := tool.New(tool.Config{Bars: bars, Painter: chart.NewRenderer(), Log: rt.Log})
 	if err != nil {
 		return nil, Part{}, err
 	}
@@ -97,40 +93,9 @@ func (rt Runtime) tools() (*mcp.Server, Part, error) {
 		return nil, Part{}, err
 	}
 	return server, Part{Name: "sources", Run: func(ctx, _ context.Context, ready func()) error {
-		defer closeSources(providers)
+		defer bars.close()
 		ready()
 		<-ctx.Done()
 		return nil
 	}}, nil
-}
-
-// bars answers the tools from the providers.
-type bars struct {
-	providers []provider.Provider
-	now       func() time.Time
-}
-
-// Bars reads the newest bars of one symbol. It never falls back from a real
-// source to the sample.
-func (b bars) Bars(ctx context.Context, want tool.BarRequest) (tool.BarSet, error) {
-	source, err := pick(b.providers, want.Symbol)
-	if err != nil {
-		return tool.BarSet{}, err
-	}
-	instrument, err := source.Instrument(ctx, want.Symbol)
-	if err != nil {
-		return tool.BarSet{}, err
-	}
-	page, err := newest(ctx, source, provider.BarQuery{Symbol: want.Symbol, Interval: want.Interval, Limit: want.Bars + want.Warmup})
-	if err != nil {
-		return tool.BarSet{}, err
-	}
-	set := tool.BarSet{
-		Symbol: want.Symbol, Bars: page.Bars, Calendar: instrument.Calendar,
-		Source: payload.Fetch, Provider: source.Name(), AsOf: b.now(), Running: page.Running,
-	}
-	if page.Synthetic {
-		set.Symbol, set.Source, set.AsOf = market.Symbol{Name: instrument.Symbol.Name}, payload.Sample, time.Time{}
-	}
-	return set, nil
 }

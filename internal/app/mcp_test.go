@@ -11,14 +11,10 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"candela/internal/config"
-	"candela/internal/fault"
 	"candela/internal/httpd"
 	"candela/internal/httpd/httpdtest"
-	"candela/internal/market"
-	"candela/internal/payload"
 	"candela/internal/tool"
 )
 
@@ -126,23 +122,5 @@ func TestToolCount(t *testing.T) {
 	registry, err := tool.New(tool.Config{Log: slog.New(slog.DiscardHandler)})
 	if err != nil || len(registry.Tools()) != toolCount {
 		t.Fatalf("%d tools, %v", len(registry.Tools()), err)
-	}
-}
-
-func TestBars_NeverMadeUpForARealSymbol(t *testing.T) {
-	t.Parallel()
-	providers, err := sources(&config.Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	source := bars{providers, func() time.Time { return time.Unix(1735689600, 0) }}
-	want := tool.BarRequest{Interval: market.Hour4, Bars: 10, Warmup: 7000}
-	set, err := source.Bars(t.Context(), want)
-	if err != nil || set.Source != payload.Sample || set.Bars.Len() != 7010 || !set.AsOf.IsZero() || set.Symbol.String() != "SAMPLE" {
-		t.Fatalf("%d bars of %s from %s as of %s, %v", set.Bars.Len(), set.Symbol, set.Source, set.AsOf, err)
-	}
-	want.Symbol = market.Symbol{Name: "BTCUSDT"}
-	if _, err := source.Bars(t.Context(), want); fault.KindOf(err) != fault.NotFound {
-		t.Fatalf("BTCUSDT without a source: %v", err)
 	}
 }

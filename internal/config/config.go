@@ -20,6 +20,7 @@ type Config struct {
 
 	Chart  Chart
 	CSVDir string // folder of SYMBOL_INTERVAL.csv files, "" when none is used
+	Data   Data
 	HTTP   HTTP
 	OAuth  OAuth
 	Log    Log
@@ -42,6 +43,12 @@ type Chart struct {
 	Scale      int
 	LogScale   bool
 	Output     string // a path, or "-" for stdout
+}
+
+// Data says which venue answers for a symbol that names none.
+type Data struct {
+	CryptoVenue string // for pairs in a crypto currency, such as BTCUSDT
+	StockVenue  string // for all others
 }
 
 // HTTP describes the listeners of the server.

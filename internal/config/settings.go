@@ -141,6 +141,18 @@ func Settings() []Setting {
 			Doc:  "folder of SYMBOL_INTERVAL.csv files to read bars from",
 			bind: func(c *Config) value { return pathValue{&c.CSVDir, c.userHome, optional} },
 		},
+		{
+			Name: "crypto-venue", Group: groupData, Arg: "VENUE", Default: "binance", Modes: everyMode, Sources: anywhere,
+			Doc: "who answers for pairs such as BTCUSDT: binance, coinbase or kraken",
+			bind: func(c *Config) value {
+				return choiceValue{&c.Data.CryptoVenue, []string{"binance", "coinbase", "kraken"}}
+			},
+		},
+		{
+			Name: "stock-venue", Group: groupData, Arg: "VENUE", Default: "yahoo", Modes: everyMode, Sources: anywhere,
+			Doc:  "who answers for all other symbols without a venue: yahoo or alpaca",
+			bind: func(c *Config) value { return choiceValue{&c.Data.StockVenue, []string{"yahoo", "alpaca"}} },
+		},
 
 		{
 			Name: "port", Group: groupHTTP, Arg: "N", Default: "9315", Modes: ModeServe, Sources: anywhere,

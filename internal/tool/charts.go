@@ -52,37 +52,55 @@ type charts struct {
 // maxRenders is enough to keep the processors busy; a frame may take 50 MB.
 const maxRenders = 4
 
-// maxWarmup bounds what is read beyond the bars asked for. It covers every
+// maxWarmup bounds the history read before the bars asked for. It covers every
 // default; an average over thousands of bars says warmup_ok:false.
 const maxWarmup = 5000
+
+// historyStep is by how many bars the beginning of the history moves with the
+// number of bars shown.
+const historyStep = 1000
 
 func (c *charts) specs() []spec {
 	return []spec{c.generateChart(), c.listIndicators(), c.getIndicators()}
 }
 
-// question is what generate_chart and get_indicators have in common.
-type question struct {
-	symbol     market.Symbol
-	interval   market.Interval
-	indicators []requested
-	bars       int
+// Question is what a chart is to show: what generate_chart, get_indicators and the
+// one chart of the command line have in common.
+type Question struct {
+	Symbol     market.Symbol
+	Interval   market.Interval
+	Indicators []Requested
+	Bars       int // at least 1
 }
 
-// compute reads the bars and runs the indicators. Each sees the bars shown and
+// reach returns how many bars an indicator sees when shown are shown: those and
+// the history after which its values no longer depend on where it began. Recursive
+// values settle to within a few units in the last place and may keep that
+// difference for ever, and sums such as OBV never settle, so history begins at the
+// same bar for every chart of up to 1000 bars, up to 2000 and so on: its last value
+// is then the same to the last bit. What needs no history, such as a volume
+// profile, means the bars shown and sees no others.
+func reach(shown, stable int) int {
+	if stable == 0 {
+		return shown
+	}
+	return (shown+historyStep-1)/historyStep*historyStep + min(stable, maxWarmup)
+}
+
+// Compute reads the bars and runs the indicators. Each sees the bars shown and
 // the history it needs before them, and is then cut to the bars shown: what a
 // volume profile of the visible range counts does not depend on its neighbours.
-func (c *charts) compute(ctx context.Context, q question) (*payload.Chart, error) {
-	env := indicator.Env{Interval: q.interval}
-	want := BarRequest{Symbol: q.symbol, Interval: q.interval, Bars: q.bars}
-	for _, r := range q.indicators {
-		_, stable := r.selection.Warmup(env)
-		want.Warmup = max(want.Warmup, stable)
-		if needs, ok := r.selection.Instance.(indicator.Needs); ok {
+func Compute(ctx context.Context, source BarSource, q Question) (*payload.Chart, error) {
+	env := indicator.Env{Interval: q.Interval}
+	want := BarRequest{Symbol: q.Symbol, Interval: q.Interval, Bars: q.Bars}
+	for _, r := range q.Indicators {
+		_, stable := r.Selection.Warmup(env)
+		want.Warmup = max(want.Warmup, reach(q.Bars, stable)-q.Bars)
+		if needs, ok := r.Selection.Instance.(indicator.Needs); ok {
 			want.Series = append(want.Series, needs.Needs()...)
 		}
 	}
-	want.Warmup = min(want.Warmup, maxWarmup)
-	set, err := c.source.Bars(ctx, want)
+	set, err := source.Bars(ctx, want)
 	if err != nil {
 		return nil, err
 	}
@@ -90,24 +108,24 @@ func (c *charts) compute(ctx context.Context, q question) (*payload.Chart, error
 		return nil, noBars(q)
 	}
 	env.Calendar = set.Calendar
-	shown := set.Bars.Tail(q.bars)
+	shown := set.Bars.Tail(q.Bars)
 	chart := &payload.Chart{
-		Symbol: set.Symbol.String(), Interval: q.interval, Bars: &shown,
+		Symbol: set.Symbol.String(), Interval: q.Interval, Bars: &shown,
 		Provenance: payload.Provenance{
 			Source: set.Source, Provider: set.Provider, AsOf: set.AsOf,
 			LastBarClosed: !set.Running, Stale: set.Stale, WarmupOK: true,
 		},
 	}
-	names := make([]string, len(q.indicators))
-	for i, r := range q.indicators {
-		names[i] = r.name
+	names := make([]string, len(q.Indicators))
+	for i, r := range q.Indicators {
+		names[i] = r.Name
 	}
 	keys := payload.Keys(names)
-	for i, r := range q.indicators {
+	for i, r := range q.Indicators {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		result, warm := run(r.selection, env, &set, shown.Len())
+		result, warm := run(r.Selection, env, &set, shown.Len())
 		chart.WarmupOK = chart.WarmupOK && warm
 		chart.Indicators = append(chart.Indicators, payload.Indicator{Key: keys[i], Result: result})
 	}
@@ -118,7 +136,7 @@ func (c *charts) compute(ctx context.Context, q question) (*payload.Chart, error
 // whether the history was long enough.
 func run(s *indicator.Selection, env indicator.Env, set *BarSet, shown int) (*indicator.Result, bool) {
 	_, stable := s.Warmup(env)
-	total := min(set.Bars.Len(), shown+stable)
+	total := min(set.Bars.Len(), reach(shown, stable))
 	from := set.Bars.Len() - total
 	bars := set.Bars.Tail(total)
 	in := indicator.Input{Env: env, Bars: &bars, Series: make(map[indicator.SeriesName][]float64, len(set.Series))}
@@ -128,21 +146,21 @@ func run(s *indicator.Selection, env indicator.Env, set *BarSet, shown int) (*in
 	return payload.Tail(s.Compute(in), total, shown), total >= shown+stable
 }
 
-func noBars(q question) error {
+func noBars(q Question) error {
 	return &fault.Error{
-		Kind: fault.NotFound, Code: "no_bars", Field: "symbol", Value: q.symbol.String(),
-		Message: "there are no bars of " + q.symbol.String() + " at " + q.interval.String() + "; try another interval",
+		Kind: fault.NotFound, Code: "no_bars", Field: "symbol", Value: q.Symbol.String(),
+		Message: "there are no bars of " + q.Symbol.String() + " at " + q.Interval.String() + "; try another interval",
 	}
 }
 
 // getIndicators is the computation tool.
 func (c *charts) getIndicators() spec {
-	arguments := func() (*question, fields) {
-		q := &question{interval: market.Hour4, bars: defaultBars}
+	arguments := func() (*Question, fields) {
+		q := &Question{Interval: market.Hour4, Bars: defaultBars}
 		return q, fields{
-			symbol(&q.symbol, "The instrument, such as BTCUSDT, AAPL or binance:BTCUSDT.").must(),
-			indicators("indicators", &q.indicators, "What to compute: names from list_indicators, or objects with a name and parameters.", nil).must(),
-			interval("interval", &q.interval, "Length of a bar."),
+			symbol(&q.Symbol, "The instrument, such as BTCUSDT, AAPL or binance:BTCUSDT.").must(),
+			indicators("indicators", &q.Indicators, "What to compute: names from list_indicators, or objects with a name and parameters.", nil).must(),
+			interval("interval", &q.Interval, "Length of a bar."),
 		}
 	}
 	_, input := arguments()
@@ -157,7 +175,7 @@ func (c *charts) getIndicators() spec {
 			if err := input.decode(raw); err != nil {
 				return mcp.Result{}, err
 			}
-			chart, err := c.compute(ctx, *q)
+			chart, err := Compute(ctx, c.source, *q)
 			if err != nil {
 				return mcp.Result{}, err
 			}

@@ -36,7 +36,7 @@ func defaultIndicators() []string { return []string{"ema_stack", "cipher_b", "ma
 
 // chartArguments are the arguments of generate_chart.
 type chartArguments struct {
-	question
+	Question
 	width, height, scale int
 	format, theme        string
 	log                  bool
@@ -44,17 +44,17 @@ type chartArguments struct {
 
 func newChartArguments() *chartArguments {
 	return &chartArguments{
-		question: question{interval: market.Hour4, bars: defaultBars},
+		Question: Question{Interval: market.Hour4, Bars: defaultBars},
 		width:    chart.DefaultWidth, height: chart.DefaultHeight, scale: 1, format: formatPNG, theme: "dark",
 	}
 }
 
 func (a *chartArguments) fields() fields {
 	return fields{
-		symbol(&a.symbol, "The instrument, such as BTCUSDT, AAPL, EURUSD=X or binance:BTCUSDT. Leave it out for made-up sample data.").also("ticker"),
-		interval("interval", &a.interval, "Length of a bar.").also("timeframe"),
-		indicators("indicators", &a.indicators, "What to draw: names from list_indicators, or objects with a name and parameters. An empty list draws the price alone.", defaultIndicators()).also("panels"),
-		integer("bars", &a.bars, 1, chart.MaxBars, "How many of the newest bars to show."),
+		symbol(&a.Symbol, "The instrument, such as BTCUSDT, AAPL, EURUSD=X or binance:BTCUSDT. Leave it out for made-up sample data.").also("ticker"),
+		interval("interval", &a.Interval, "Length of a bar.").also("timeframe"),
+		indicators("indicators", &a.Indicators, "What to draw: names from list_indicators, or objects with a name and parameters. An empty list draws the price alone.", defaultIndicators()).also("panels"),
+		integer("bars", &a.Bars, 1, chart.MaxBars, "How many of the newest bars to show."),
 		integer("width", &a.width, chart.MinSide, chart.MaxSide, "Width of the picture in pixels. Vision models scale down pictures wider than 1568."),
 		integer("height", &a.height, chart.MinSide, chart.MaxSide, "Height of the picture in pixels."),
 		choice("format", &a.format, "png: the picture. summary: figures as JSON. both: picture and figures. series: every value of every bar as JSON.",
@@ -81,8 +81,8 @@ func (c *charts) generateChart() spec {
 			if err := a.fields().decode(raw); err != nil {
 				return mcp.Result{}, err
 			}
-			if a.indicators == nil {
-				a.indicators = resolveAll(defaultIndicators())
+			if a.Indicators == nil {
+				a.Indicators = resolveAll(defaultIndicators())
 			}
 			return c.generate(ctx, a)
 		},
@@ -90,7 +90,7 @@ func (c *charts) generateChart() spec {
 }
 
 func (c *charts) generate(ctx context.Context, a *chartArguments) (mcp.Result, error) {
-	shown, err := c.compute(ctx, a.question)
+	shown, err := Compute(ctx, c.source, a.Question)
 	if err != nil {
 		return mcp.Result{}, err
 	}

@@ -13,15 +13,15 @@ import (
 // mostIndicators is how many indicators one chart may carry.
 const mostIndicators = 24
 
-// requested is an indicator as it was asked for: under which name, and what that
+// Requested is an indicator as it was asked for: under which name, and what that
 // turned out to be.
-type requested struct {
-	name      string
-	selection *indicator.Selection
+type Requested struct {
+	Name      string
+	Selection *indicator.Selection
 }
 
 // indicators is a list of names or of objects with a name and overrides.
-func indicators(name string, dst *[]requested, doc string, fallback []string) field {
+func indicators(name string, dst *[]Requested, doc string, fallback []string) field {
 	item := &schema{AnyOf: []*schema{
 		{Type: "string", Description: "A name or alias from list_indicators, such as rsi."},
 		{
@@ -43,7 +43,7 @@ func indicators(name string, dst *[]requested, doc string, fallback []string) fi
 			if raw[0] != '[' {
 				return fault.Field(name, shown(raw), allowed, inBrackets(raw)...)
 			}
-			*dst = []requested{}
+			*dst = []Requested{}
 			for item := range rpc.Items(raw) {
 				if len(*dst) == mostIndicators {
 					return fault.Field(name, "more than "+strconv.Itoa(mostIndicators)+" items", "at most "+strconv.Itoa(mostIndicators)+" indicators")
@@ -62,7 +62,7 @@ func indicators(name string, dst *[]requested, doc string, fallback []string) fi
 	}
 }
 
-func readIndicator(field string, item json.RawMessage) (requested, error) {
+func readIndicator(field string, item json.RawMessage) (Requested, error) {
 	request := indicator.Request{}
 	switch item[0] {
 	case '"':
@@ -76,32 +76,32 @@ func readIndicator(field string, item json.RawMessage) (requested, error) {
 				continue
 			}
 			if request.Name, named = rpc.Text(value); !named {
-				return requested{}, fault.Field(field+"[].name", shown(value), "an indicator's name as list_indicators gives it")
+				return Requested{}, fault.Field(field+"[].name", shown(value), "an indicator's name as list_indicators gives it")
 			}
 		}
 		if !named {
-			return requested{}, fault.Missing(field+"[].name", "the indicator's name as list_indicators gives it")
+			return Requested{}, fault.Missing(field+"[].name", "the indicator's name as list_indicators gives it")
 		}
 	default:
-		return requested{}, fault.Field(field, shown(item), `a name such as "rsi", or an object such as {"name":"rsi","length":21}`)
+		return Requested{}, fault.Field(field, shown(item), `a name such as "rsi", or an object such as {"name":"rsi","length":21}`)
 	}
 	request.Name = cut(strings.TrimSpace(request.Name))
 	selection, err := indicator.Resolve(request)
 	if err != nil {
-		return requested{}, rename(err, "indicators", field)
+		return Requested{}, rename(err, "indicators", field)
 	}
-	return requested{request.Name, selection}, nil
+	return Requested{request.Name, selection}, nil
 }
 
 // resolveAll makes the selections of names that are known to be right.
-func resolveAll(names []string) []requested {
-	all := make([]requested, 0, len(names))
+func resolveAll(names []string) []Requested {
+	all := make([]Requested, 0, len(names))
 	for _, name := range names {
 		selection, err := indicator.Resolve(indicator.Request{Name: name})
 		if err != nil {
 			panic("tool: default indicator " + name + " is not in the catalogue")
 		}
-		all = append(all, requested{name, selection})
+		all = append(all, Requested{name, selection})
 	}
 	return all
 }

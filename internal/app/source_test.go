@@ -1,0 +1,211 @@
+package app
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"candela/internal/chart"
+	"candela/internal/config"
+	"candela/internal/fault"
+	"candela/internal/indicator"
+	"candela/internal/market"
+	"candela/internal/mcp"
+	"candela/internal/payload"
+	"candela/internal/provider"
+	"candela/internal/provider/sample"
+	"candela/internal/tool"
+)
+
+// venue is sample bars under the name of a venue, told as real ones.
+type venue struct {
+	*sample.Provider
+	fail error
+
+	mu    sync.Mutex
+	calls int
+}
+
+func (*venue) Name() string { return "binance" }
+
+func (v *venue) Capabilities() provider.Caps {
+	c := v.Provider.Capabilities()
+	c.Synthetic, c.PageSize = false, 1000
+	return c
+}
+
+func (v *venue) Bars(ctx context.Context, q provider.BarQuery) (provider.BarPage, error) {
+	v.mu.Lock()
+	v.calls++
+	v.mu.Unlock()
+	if v.fail != nil {
+		return provider.BarPage{}, v.fail
+	}
+	q.Symbol = market.Symbol{}
+	q, err := v.Capabilities().Accept("binance", q)
+	if err != nil {
+		return provider.BarPage{}, err
+	}
+	page, err := v.Provider.Bars(ctx, q)
+	page.Synthetic = false
+	return page, err
+}
+
+func open(t *testing.T, providers ...provider.Provider) *bars {
+	t.Helper()
+	rt := Runtime{Config: &config.Config{Data: config.Data{CryptoVenue: "binance", StockVenue: "yahoo"}}, Log: slog.New(slog.DiscardHandler)}
+	rt.Sources = func(*config.Config) ([]provider.Provider, error) {
+		return append([]provider.Provider{sample.New(sample.Config{})}, providers...), nil
+	}
+	b, err := rt.openBars()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(b.close)
+	return b
+}
+
+func registry(t *testing.T, b *bars) *tool.Registry {
+	t.Helper()
+	r, err := tool.New(tool.Config{Bars: b, Painter: chart.NewRenderer(), Log: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// call runs a tool and returns its last text.
+func call(t *testing.T, r *tool.Registry, name string, arguments any) (text string, isError bool) {
+	t.Helper()
+	raw, err := json.Marshal(arguments)
+	if err != nil {
+		t.Fatal(err)
+	}
+	result, err := r.Call(t.Context(), mcp.Caller{Subject: "local", Key: "local"}, name, raw)
+	if err != nil {
+		t.Fatalf("%s: %v", name, err)
+	}
+	return string(result.Content[len(result.Content)-1].Text), result.IsError
+}
+
+func TestBars_NeverMadeUpForARealSymbol(t *testing.T) {
+	t.Parallel()
+	source := open(t)
+	want := tool.BarRequest{Interval: market.Hour4, Bars: 10, Warmup: 7000}
+	set, err := source.Bars(t.Context(), want)
+	if err != nil || set.Source != payload.Sample || set.Bars.Len() != 7010 || !set.AsOf.IsZero() || set.Symbol.String() != "SAMPLE" {
+		t.Fatalf("%d bars of %s from %s as of %s, %v", set.Bars.Len(), set.Symbol, set.Source, set.AsOf, err)
+	}
+	want.Symbol = market.Symbol{Name: "BTCUSDT"}
+	if _, err := source.Bars(t.Context(), want); fault.KindOf(err) != fault.NotFound {
+		t.Fatalf("BTCUSDT without a source: %v", err)
+	}
+}
+
+func TestTools_AFailedReadIsAnErrorInEveryToolThatReadsBars(t *testing.T) {
+	t.Parallel()
+	questions := []struct {
+		tool      string
+		arguments map[string]any
+	}{
+		{"generate_chart", map[string]any{}},
+		{"generate_chart", map[string]any{"format": "png"}},
+		{"generate_chart", map[string]any{"format": "summary"}},
+		{"generate_chart", map[string]any{"format": "both"}},
+		{"generate_chart", map[string]any{"format": "series"}},
+		{"get_indicators", map[string]any{"indicators": []string{"rsi"}}},
+	}
+	for name, err := range map[string]error{
+		"down":    fault.Unreachable(errors.New("dial"), 3*time.Second, "binance BTCUSDT: the venue does not answer"),
+		"refused": &fault.Error{Kind: fault.Unavailable, Code: "region_refused", Message: "binance BTCUSDT: HTTP 451"},
+		"broken":  errors.New("unexpected end of JSON input"),
+		"unknown": provider.UnknownSymbol("binance", market.Symbol{Name: "BTCUSDT"}),
+	} {
+		r := registry(t, open(t, &venue{Provider: sample.New(sample.Config{}), fail: err}))
+		for _, q := range questions {
+			q.arguments["symbol"] = "BTCUSDT"
+			text, isError := call(t, r, q.tool, q.arguments)
+			if !isError || !strings.Contains(text, "binance") || !strings.Contains(text, "BTCUSDT") || strings.Contains(text, `"source"`) {
+				t.Errorf("%s: %s %v answers %s", name, q.tool, q.arguments, text)
+			}
+		}
+	}
+}
+
+func TestTools_ManyChartsMakeOneRequest(t *testing.T) {
+	t.Parallel()
+	v := &venue{Provider: sample.New(sample.Config{})}
+	r := registry(t, open(t, v))
+	var all sync.WaitGroup
+	for range 500 {
+		all.Go(func() {
+			text, isError := call(t, r, "generate_chart", map[string]any{"symbol": "BTCUSDT", "format": "summary", "indicators": []string{"rsi"}})
+			if isError || !strings.Contains(text, `"source":"fetched","provider":"binance"`) {
+				t.Errorf("answer: %s", text)
+			}
+		})
+	}
+	all.Wait()
+	// One page holds the bars and the warm-up; a second read only if the first is
+	// older than 1.5 s, on a slow machine.
+	if v.calls > 3 {
+		t.Errorf("%d requests", v.calls)
+	}
+}
+
+// TestTools_TheLastValueDoesNotDependOnTheRange asks for the whole catalogue over
+// 50, 200 and 1000 bars: every last value must be the same to the last bit.
+func TestTools_TheLastValueDoesNotDependOnTheRange(t *testing.T) {
+	t.Parallel()
+	source := open(t, &venue{Provider: sample.New(sample.Config{Seed: 11})})
+	symbol := market.Symbol{Name: "BTCUSDT"}
+	values := map[string]map[int]float64{} // by indicator and line, then by bars
+	for _, n := range []int{50, 200, 1000} {
+		for _, def := range indicator.All() {
+			s, err := indicator.Resolve(indicator.Request{Name: def.Name})
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := tool.Compute(t.Context(), source, tool.Question{
+				Symbol: symbol, Interval: market.Hour4, Bars: n, Indicators: []tool.Requested{{Name: def.Name, Selection: s}},
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !got.WarmupOK {
+				t.Errorf("%s over %d bars: the warm-up is cut", def.Name, n)
+			}
+			result := got.Indicators[0].Result
+			for _, line := range result.Lines {
+				note(values, def.Name+" "+line.Label, n, line.Values[len(line.Values)-1])
+			}
+			for _, h := range result.Hist {
+				note(values, def.Name+" histogram "+h.Label, n, h.Values[len(h.Values)-1])
+			}
+		}
+	}
+	for key, by := range values {
+		if a, b, c := by[50], by[200], by[1000]; !same(a, b) || !same(b, c) {
+			t.Errorf("%s is %v over 50 bars, %v over 200 and %v over 1000", key, a, b, c)
+		}
+	}
+	if len(values) < 40 {
+		t.Errorf("only %d values compared: %v", len(values), slices.Sorted(maps.Keys(values)))
+	}
+}
+
+func note(values map[string]map[int]float64, key string, n int, v float64) {
+	if values[key] == nil {
+		values[key] = map[int]float64{}
+	}
+	values[key][n] = v
+}
+
+func same(a, b float64) bool { return a == b || a != a && b != b }
