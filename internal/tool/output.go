@@ -9,7 +9,10 @@ func catalogSchema() *schema {
 	param := object("",
 		is("name", "string", ""),
 		oneOf("type", "", "integer", "number", "string", "boolean"),
-		prop{"default", &schema{Description: "Null when unset by default."}},
+		prop{"default", &schema{
+			AnyOf:       []*schema{{Type: "number"}, {Type: "string"}, {Type: "boolean"}, {Type: "null"}},
+			Description: "Null when unset by default.",
+		}},
 		is("min?", "number", ""), is("max?", "number", ""),
 		list("enum?", "", &schema{Type: "string"}),
 		is("description", "string", ""),
