@@ -69,6 +69,22 @@ func closeTo(got, want, scale, bound float64) bool {
 	return math.Abs(got-want) <= bound*max(math.Abs(want), scale)
 }
 
+// comparePlain fails the test unless the kernel is within bound of its plain
+// definition.
+func comparePlain(t *testing.T, k kernel, b *bars, n int, bound float64) {
+	t.Helper()
+	got, want := makeOuts(k, len(b.c)), makeOuts(k, len(b.c))
+	k.batch(b, n, got)
+	k.plain(b, n, want)
+	for o := range got {
+		for i := range got[o] {
+			if !closeTo(got[o][i], want[o][i], 1, bound) {
+				t.Fatalf("output %d at bar %d: %v, want %v", o, i, got[o][i], want[o][i])
+			}
+		}
+	}
+}
+
 func TestKernels_MatchPlainDefinitions(t *testing.T) {
 	t.Parallel()
 	for _, k := range kernels() {
@@ -79,17 +95,7 @@ func TestKernels_MatchPlainDefinitions(t *testing.T) {
 			for _, holes := range []float64{0, 0.3} {
 				t.Run(fmt.Sprintf("%s of %d, holes %v", k.name, n, holes), func(t *testing.T) {
 					t.Parallel()
-					b := walkBars(uint64(n), 700, holes)
-					got, want := makeOuts(k, len(b.c)), makeOuts(k, len(b.c))
-					k.batch(b, n, got)
-					k.plain(b, n, want)
-					for o := range got {
-						for i := range got[o] {
-							if !closeTo(got[o][i], want[o][i], 1, 1e-12) {
-								t.Fatalf("output %d at bar %d: %v, want %v", o, i, got[o][i], want[o][i])
-							}
-						}
-					}
+					comparePlain(t, k, walkBars(uint64(n), 700, holes), n, 1e-12)
 				})
 			}
 		}
@@ -130,7 +136,7 @@ func TestWindowedKernels_DoNotRememberTheStart(t *testing.T) {
 	}
 }
 
-func TestSMA_OfAFlatSeriesIsTheSeries(t *testing.T) {
+func TestCentredMean_OfAFlatSeriesIsTheSeries(t *testing.T) {
 	t.Parallel()
 	b := seriesBars([]float64{0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1})
 	got := make([]float64, len(b.c))

@@ -10,19 +10,20 @@ import (
 // the bit.
 func Deviation(mean, dev, src []float64, n int, slots Slots) {
 	mean, dev = mean[:len(src)], dev[:len(src)]
-	part := 1 / float64(n)
+	count, part := float64(n), 1/float64(n)
 	walk := newBlocks(slots, len(src), n)
 	for walk.next() {
 		a, end := walk.from, walk.to
-		squaresOlder(mean, dev, src, a, end, n)
-		block, sums, squares := src[a:end], mean[a:end], dev[a:end]
-		sums, squares = sums[:len(block)], squares[:len(block)]
+		block, means, devs := src[a:end], mean[a:end], dev[a:end]
+		means, devs = means[:len(block)], devs[:len(block)]
 		shift, sum, square := src[a], 0.0, 0.0
+		squareTails(means, devs, older(src, a, n), n, shift)
 		for i, x := range block {
 			d := x - shift
 			sum += d
 			square += float64(d * d)
-			sums[i], squares[i] = spread(sums[i]+sum, squares[i]+square, shift, part)
+			center, root := spread(means[i]+sum, devs[i]+square, shift, count, part)
+			means[i], devs[i] = center, root*part
 		}
 	}
 	warm(mean, n)
@@ -33,80 +34,99 @@ func Deviation(mean, dev, src []float64, n int, slots Slots) {
 // population deviations above and below it.
 func Bollinger(upper, mid, lower, src []float64, n int, width float64, slots Slots) {
 	upper, mid, lower = upper[:len(src)], mid[:len(src)], lower[:len(src)]
-	part := 1 / float64(n)
 	walk := newBlocks(slots, len(src), n)
 	for walk.next() {
-		a, end := walk.from, walk.to
-		squaresOlder(upper, lower, src, a, end, n)
-		block, sums, means, squares := src[a:end], upper[a:end], mid[a:end], lower[a:end]
-		sums, means, squares = sums[:len(block)], means[:len(block)], squares[:len(block)]
-		shift, sum, square := src[a], 0.0, 0.0
-		for i, x := range block {
-			d := x - shift
-			sum += d
-			square += float64(d * d)
-			mean, dev := spread(sums[i]+sum, squares[i]+square, shift, part)
-			reach := float64(width * dev)
-			sums[i], means[i], squares[i] = mean+reach, mean, mean-reach
-		}
+		bandStrip(upper, mid, lower, src, &walk, width)
 	}
 	warm(upper, n)
 	warm(mid, n)
 	warm(lower, n)
 }
 
-// spread turns the sums of the differences from shift and of their squares into
-// the mean and the deviation. The shift is a value of the window, so that what
-// the subtraction cancels is bounded: the variance is right to about n roundings.
-func spread(sum, square, shift, part float64) (mean, dev float64) {
-	mean = shift + float64(sum*part)
-	variance := (square - float64(float64(sum*sum)*part)) * part
-	if variance < 0 {
-		variance = 0
+// bandStrip writes the bands of a strip of blocks, or of one block.
+func bandStrip(upper, mid, lower, src []float64, walk *blocks, width float64) {
+	n := walk.n
+	count, part := float64(n), 1/float64(n)
+	scale := part * width
+	full := walk.strip()
+	for a := walk.from; a < walk.to; a += n {
+		end := min(a+n, walk.to)
+		block, ups, mids, lows := src[a:end], upper[a:end], mid[a:end], lower[a:end]
+		shift, sum, square := src[a], 0.0, 0.0
+		if old := older(src, a, n); full {
+			// What squareTails does, without a call at every block.
+			ups[len(old)], lows[len(old)] = 0, 0
+			ups, lows := ups[:len(old)], lows[:len(old)]
+			for j := len(old) - 1; j >= 0; j-- {
+				d := old[j] - shift
+				sum += d
+				square += float64(d * d)
+				ups[j], lows[j] = sum, square
+			}
+			sum, square = 0, 0
+		} else {
+			squareTails(ups, lows, old, n, shift)
+		}
+		ups, mids, lows = ups[:len(block)], mids[:len(block)], lows[:len(block)]
+		for i, x := range block {
+			d := x - shift
+			sum += d
+			square += float64(d * d)
+			mean, root := spread(ups[i]+sum, lows[i]+square, shift, count, part)
+			reach := float64(root * scale)
+			ups[i], mids[i], lows[i] = mean+reach, mean, mean-reach
+		}
 	}
-	return mean, math.Sqrt(variance)
 }
 
-// squaresOlder puts the sums of differences and of squares over the bars before
-// the block src[a:end] where the windows they belong to end.
-func squaresOlder(sums, squares, src []float64, a, end, n int) {
-	if end-a == n {
-		sums[end-1], squares[end-1] = 0, 0
+// spread turns the sums of the differences from shift and of their squares into
+// the mean and n times the deviation: count is n, part is 1/n.
+//
+// The shift is a value of the window, so one of the differences is 0, and the
+// square of their sum is at most n-1 times the sum of their squares. The
+// subtraction therefore leaves at least one part in n of what it started from: it
+// never goes below 0, and the variance is right to about n roundings.
+func spread(sum, square, shift, count, part float64) (mean, root float64) {
+	return shift + float64(sum*part), math.Sqrt(float64(count*square) - float64(sum*sum))
+}
+
+// squareTails fills tails with the sums of the newest values of old less shift,
+// and of their squares.
+func squareTails(sums, squares, old []float64, n int, shift float64) {
+	sum, square, k := 0.0, 0.0, n-1
+	if k < len(sums) {
+		sums[k], squares[k] = 0, 0
 	}
-	old, out, way := older(sums, src, a, end, n)
-	if len(old) == 0 {
-		return
-	}
-	out, squares = out[:len(old)], squares[a-len(way)-len(old)+n-1:]
-	squares = squares[:len(old)]
-	shift, sum, square := src[a], 0.0, 0.0
-	for _, x := range slices.Backward(way) {
+	for _, x := range slices.Backward(old) {
+		k--
 		d := x - shift
 		sum += d
 		square += float64(d * d)
-	}
-	for j := len(old) - 1; j >= 0; j-- {
-		d := old[j] - shift
-		sum += d
-		square += float64(d * d)
-		out[j], squares[j] = sum, square
+		if k < len(sums) {
+			sums[k], squares[k] = sum, square
+		}
 	}
 }
 
 // DeviationState is the state of a mean and deviation.
 type DeviationState struct {
 	window
-	part float64
+	count, part float64
 }
 
 // Deviation makes the state of a mean and deviation over n bars.
 func (s *Slab) Deviation(n int) DeviationState {
-	return DeviationState{window: s.newWindow(n, 2), part: 1 / float64(n)}
+	return DeviationState{window: s.newWindow(n, 2), count: float64(n), part: 1 / float64(n)}
 }
 
 // Step takes the value of the bar at slot and returns the mean and the
 // deviation.
 func (d *DeviationState) Step(slot Slot, x float64) (mean, dev float64) {
+	mean, root := d.step(slot, x)
+	return mean, root * d.part
+}
+
+func (d *DeviationState) step(slot Slot, x float64) (mean, root float64) {
 	m := d.mem(d.size())
 	sums, squares := d.sums(m, 0), d.sums(m, 1)
 	if d.open(m, slot, x) {
@@ -120,7 +140,7 @@ func (d *DeviationState) Step(slot Slot, x float64) (mean, dev float64) {
 	if j < 0 {
 		return math.NaN(), math.NaN()
 	}
-	return spread(sums[j]+run[0], squares[j]+run[1], shift, d.part)
+	return spread(sums[j]+run[0], squares[j]+run[1], shift, d.count, d.part)
 }
 
 func (d *DeviationState) squaresBack(m, sums, squares []float64, shift float64) {
@@ -139,17 +159,18 @@ func (d *DeviationState) squaresBack(m, sums, squares []float64, shift float64) 
 // BollingerState is the state of Bollinger bands.
 type BollingerState struct {
 	deviation DeviationState
-	width     float64
+	scale     float64
 }
 
 // Bollinger makes the state of bands over n bars at width deviations.
 func (s *Slab) Bollinger(n int, width float64) BollingerState {
-	return BollingerState{deviation: s.Deviation(n), width: width}
+	d := s.Deviation(n)
+	return BollingerState{deviation: d, scale: d.part * width}
 }
 
 // Step takes the value of the bar at slot and returns the bands.
 func (b *BollingerState) Step(slot Slot, x float64) (upper, mid, lower float64) {
-	mean, dev := b.deviation.Step(slot, x)
-	reach := float64(b.width * dev)
+	mean, root := b.deviation.step(slot, x)
+	reach := float64(root * b.scale)
 	return mean + reach, mean, mean - reach
 }

@@ -6,75 +6,104 @@ import (
 )
 
 // Max writes the highest of the last n values.
-//
-// The window is split as for sums, but at fixed counts of bars: an extreme has
-// no rounding, so that any split gives the same bits.
-func Max(dst, src []float64, n int) {
-	checkWindow(n)
-	dst = dst[:len(src)]
-	for a := 0; a < len(src); a += n {
-		end := min(a+n, len(src))
-		maxOlder(dst, src, a, end, n)
-		block, out := src[a:end], dst[a:end]
-		out = out[:len(block)]
-		top := math.Inf(-1)
-		for i, x := range block {
-			top = max(top, x)
-			out[i] = max(out[i], top)
-		}
-	}
-	warm(dst, n)
-}
-
-func maxOlder(dst, src []float64, a, end, n int) {
-	old, out, way := older(dst, src, a, end, n)
-	out = out[:len(old)]
-	top := math.Inf(-1)
-	if end-a == n {
-		dst[end-1] = top
-	}
-	for _, x := range slices.Backward(way) {
-		top = max(top, x)
-	}
-	for j := len(old) - 1; j >= 0; j-- {
-		top = max(top, old[j])
-		out[j] = top
-	}
-}
+func Max(dst, src []float64, n int) { extreme(dst, src, n, highest) }
 
 // Min writes the lowest of the last n values.
-func Min(dst, src []float64, n int) {
+func Min(dst, src []float64, n int) { extreme(dst, src, n, lowest) }
+
+// The masks that turn ranks so that the greater is the one sought.
+const (
+	highest int64 = 0
+	lowest  int64 = -1
+)
+
+// rank maps numbers to integers in the same order, -0 below 0, or in the opposite
+// one if the mask is lowest. Two integers are compared and chosen between in two
+// cycles; for floats the language asks for NaN and -0 to be told apart, which
+// takes five times as long.
+func rank(x float64, mask int64) int64 {
+	bits := toRank(x)
+	return bits ^ (bits >> 63 & math.MaxInt64) ^ mask
+}
+
+// ranked is the number of a rank.
+func ranked(r, mask int64) float64 {
+	r ^= mask
+	return fromRank(r ^ (r >> 63 & math.MaxInt64))
+}
+
+// rankNaN is rank with NaN above everything: it then wins in any window it is in.
+// The greatest integer is a NaN again when taken back, with either mask.
+func rankNaN(x float64, mask int64) int64 {
+	if x != x {
+		return math.MaxInt64
+	}
+	return rank(x, mask)
+}
+
+// extreme splits the window as for sums, but at fixed counts of bars: an extreme
+// has no rounding, so that any split gives the same bits.
+func extreme(dst, src []float64, n int, mask int64) {
 	checkWindow(n)
 	dst = dst[:len(src)]
+	gap := true // whether a value may be missing in the block or the one before
 	for a := 0; a < len(src); a += n {
 		end := min(a+n, len(src))
-		minOlder(dst, src, a, end, n)
-		block, out := src[a:end], dst[a:end]
-		out = out[:len(block)]
-		low := math.Inf(1)
-		for i, x := range block {
-			low = min(low, x)
-			out[i] = min(out[i], low)
+		before := gap
+		gap = a < n || end-a < n || extremeBlock(dst[a:end], src[a:end], src[a-n+1:a], mask)
+		if gap || before {
+			extremeMissing(dst[a:end], src[a:end], older(src, a, n), n, mask)
 		}
 	}
 	warm(dst, n)
 }
 
-func minOlder(dst, src []float64, a, end, n int) {
-	old, out, way := older(dst, src, a, end, n)
-	out = out[:len(old)]
-	low := math.Inf(1)
-	if end-a == n {
-		dst[end-1] = low
-	}
-	for _, x := range slices.Backward(way) {
-		low = min(low, x)
-	}
+// extremeBlock writes the extremes of the windows that end in a block of as many
+// bars as the window has. It reports whether a value may be missing: then it was
+// all in vain.
+func extremeBlock(out, block, old []float64, mask int64) bool {
+	tails := out[:len(old)]
+	top := int64(math.MinInt64)
 	for j := len(old) - 1; j >= 0; j-- {
-		low = min(low, old[j])
-		out[j] = low
+		top = max(top, rank(old[j], mask))
+		tails[j] = fromRank(top)
+	}
+	out = out[:len(block)]
+	out[len(out)-1] = fromRank(math.MinInt64)
+	// The differences of numbers from themselves add up to 0, those of a missing
+	// value do not; infinities count as well, to no harm.
+	top, check := math.MinInt64, 0.0
+	for i, x := range block {
+		check += x - x
+		top = max(top, rank(x, mask))
+		out[i] = ranked(max(toRank(out[i]), top), mask)
+	}
+	return check != 0
+}
+
+// extremeMissing is extremeBlock at the start, at the end and with missing values.
+func extremeMissing(out, block, old []float64, n int, mask int64) {
+	top, k := int64(math.MinInt64), n-1
+	if k < len(out) {
+		out[k] = fromRank(top)
+	}
+	for _, x := range slices.Backward(old) {
+		k--
+		if top = max(top, rankNaN(x, mask)); k < len(out) {
+			out[k] = fromRank(top)
+		}
+	}
+	top, out = math.MinInt64, out[:len(block)]
+	for i, x := range block {
+		top = max(top, rankNaN(x, mask))
+		out[i] = ranked(max(toRank(out[i]), top), mask)
 	}
 }
+
+// fromRank and toRank keep a rank as it is in the memory of a number.
+func fromRank(r int64) float64 { return math.Float64frombits(uint64(r)) } //nolint:gosec // the bits, not the number
+
+func toRank(x float64) int64 { return int64(math.Float64bits(x)) } //nolint:gosec // the bits, not the number
 
 // ExtremeState is the state of a rolling highest or lowest value.
 type ExtremeState struct {

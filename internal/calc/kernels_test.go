@@ -20,17 +20,18 @@ func (b *bars) from(i int) *bars {
 }
 
 // walkBars makes a seeded random walk of n one-minute bars. If holes is above 0,
-// about that share of the bars is left out of the clock.
+// about that share of the bars is left out of the clock. Its products are guarded
+// like those of the kernels: the same bars on every processor.
 func walkBars(seed uint64, n int, holes float64) *bars {
 	r := rand.New(rand.NewPCG(seed, 1))
 	b := &bars{t: make([]int64, n), h: make([]float64, n), l: make([]float64, n), c: make([]float64, n)}
 	price, clock := 100.0, int64(1_600_000_020)
 	for i := range n {
 		open := price
-		price *= 1 + (r.Float64()-0.5)*0.02
+		price *= 1 + float64((r.Float64()-0.5)*0.02)
 		b.c[i] = price
-		b.h[i] = max(open, price) * (1 + 0.004*r.Float64())
-		b.l[i] = min(open, price) * (1 - 0.004*r.Float64())
+		b.h[i] = max(open, price) * (1 + float64(0.004*r.Float64()))
+		b.l[i] = min(open, price) * (1 - float64(0.004*r.Float64()))
 		b.t[i] = clock
 		clock += 60
 		for r.Float64() < holes {
@@ -315,7 +316,7 @@ func seriesKernels() []kernel {
 				return func(b *bars, i int, out []float64) { out[0] = e.Step(b.c[i]) }
 			},
 			plain: func(b *bars, n int, out [][]float64) {
-				over(out[0], b.c, n+1, func(w []float64) float64 { return w[n] - w[0] })
+				ends(out[0], b.c, n, func(x, old float64) float64 { return x - old })
 			},
 		},
 		{
@@ -326,11 +327,11 @@ func seriesKernels() []kernel {
 				return func(b *bars, i int, out []float64) { out[0] = e.Step(b.c[i]) }
 			},
 			plain: func(b *bars, n int, out [][]float64) {
-				over(out[0], b.c, n+1, func(w []float64) float64 {
-					if w[0] == 0 {
+				ends(out[0], b.c, n, func(x, old float64) float64 {
+					if old == 0 {
 						return math.NaN()
 					}
-					return 100 * (w[n] - w[0]) / w[0]
+					return 100 * (x - old) / old
 				})
 			},
 		},
@@ -342,7 +343,7 @@ func seriesKernels() []kernel {
 				return func(b *bars, i int, out []float64) { out[0] = e.Step(b.c[i]) }
 			},
 			plain: func(b *bars, n int, out [][]float64) {
-				over(out[0], b.c, n+1, func(w []float64) float64 { return w[0] })
+				ends(out[0], b.c, n, func(_, old float64) float64 { return old })
 			},
 		},
 		{

@@ -1,9 +1,6 @@
 package calc
 
-import (
-	"math"
-	"slices"
-)
+import "math"
 
 // MeanDeviation writes the mean of the last n values and the mean of their
 // distances from it, which the commodity channel index divides by. The distances
@@ -40,33 +37,58 @@ func distance(values []float64, mean float64) float64 {
 // is exact in a flat window, which matters where means are compared or divided
 // by.
 func centred(dst, src []float64, n int, slots Slots) {
+	if n <= direct {
+		checkWindow(n)
+		centredDirect(dst[:len(src)], src, n)
+		return
+	}
 	dst = dst[:len(src)]
 	part := 1 / float64(n)
 	walk := newBlocks(slots, len(src), n)
 	for walk.next() {
 		a, end := walk.from, walk.to
-		if end-a == n {
-			dst[end-1] = 0
-		}
 		shift, sum := src[a], 0.0
-		old, out, way := older(dst, src, a, end, n)
-		out = out[:len(old)]
-		for _, x := range slices.Backward(way) {
-			sum += x - shift
-		}
-		for j := len(old) - 1; j >= 0; j-- {
-			sum += old[j] - shift
-			out[j] = sum
-		}
-		block := src[a:end]
-		out, sum = dst[a:end], 0
+		block, out := src[a:end], dst[a:end]
 		out = out[:len(block)]
+		sumTails(out, older(src, a, n), n, shift)
 		for i, x := range block {
 			sum += x - shift
 			out[i] = shift + float64((out[i]+sum)*part)
 		}
 	}
 	warm(dst, n)
+}
+
+// direct is the longest window that centred takes anew at each bar: for a few
+// bars that is less work than to keep two sums.
+const direct = 6
+
+// centredDirect takes each window around its oldest value.
+func centredDirect(dst, src []float64, n int) {
+	part := 1 / float64(n)
+	if n == 3 && len(src) > 2 {
+		centredThree(dst[2:], src[:len(src)-2], src[1:len(src)-1], src[2:], part)
+		warm(dst, n)
+		return
+	}
+	for i := n - 1; i < len(src); i++ {
+		window := src[i-n+1 : i+1]
+		shift, sum := window[0], 0.0
+		for _, x := range window[1:] {
+			sum += x - shift
+		}
+		dst[i] = shift + float64(sum*part)
+	}
+	warm(dst, n)
+}
+
+// centredThree is the loop of centredDirect for the smoothing that nearly every
+// stochastic has.
+func centredThree(dst, first, second, third []float64, part float64) {
+	second, third, dst = second[:len(first)], third[:len(first)], dst[:len(first)]
+	for i, shift := range first {
+		dst[i] = shift + float64(((second[i]-shift)+(third[i]-shift))*part)
+	}
 }
 
 // centredState is the state of centred.
@@ -81,8 +103,11 @@ func (s *Slab) centred(n int) centredState {
 
 func (c *centredState) step(slot Slot, x float64) float64 {
 	m := c.mem(c.size())
+	if c.n <= direct {
+		return c.stepDirect(m, x)
+	}
 	if c.open(m, slot, x) {
-		c.sumBack(m, x)
+		c.sumsBack(m, x)
 	}
 	run, shift := c.running(m), m[windowShift]
 	run[0] += x - shift
@@ -91,6 +116,21 @@ func (c *centredState) step(slot Slot, x float64) float64 {
 		return math.NaN()
 	}
 	return shift + float64((c.sums(m, 0)[j]+run[0])*c.part)
+}
+
+func (c *centredState) stepDirect(m []float64, x float64) float64 {
+	if c.push(m, x); m[windowSeen] < float64(c.n) {
+		return math.NaN()
+	}
+	ring, at := c.values(m)
+	shift, sum := ring[at], 0.0
+	for range c.n - 1 {
+		if at++; at == c.n {
+			at = 0
+		}
+		sum += ring[at] - shift
+	}
+	return shift + float64(sum*c.part)
 }
 
 // MeanDeviationState is the state of a mean and mean distance.

@@ -22,6 +22,16 @@ func whole(w []float64) bool {
 	return !slices.ContainsFunc(w, math.IsNaN)
 }
 
+// ends calls f with each value and the one n bars before it.
+func ends(dst, src []float64, n int, f func(x, old float64) float64) {
+	for i := range dst {
+		dst[i] = math.NaN()
+		if i >= n {
+			dst[i] = f(src[i], src[i-n])
+		}
+	}
+}
+
 func plus0(_ int, x *big.Float) *big.Float { return x }
 
 // exactSum adds with 400 bits, enough to hold a spike of 1e12 beside 1e-12 without

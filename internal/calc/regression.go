@@ -11,13 +11,13 @@ func LinReg(slope, intercept, value, src []float64, n int, slots Slots) {
 	walk := newBlocks(slots, len(src), n)
 	for walk.next() {
 		a, end := walk.from, walk.to
-		weightedOlder(slope, intercept, src, a, end, n)
-		block, weighted, sums, out := src[a:end], slope[a:end], intercept[a:end], value[a:end]
-		weighted, sums, out = weighted[:len(block)], sums[:len(block)], out[:len(block)]
 		shift, run := src[a], weights{rest: float64(n)}
+		block, slopes, starts, ends := src[a:end], slope[a:end], intercept[a:end], value[a:end]
+		slopes, starts, ends = slopes[:len(block)], starts[:len(block)], ends[:len(block)]
+		weightedTails(slopes, starts, older(src, a, n), n, shift)
 		for i, x := range block {
 			run.take(x - shift)
-			weighted[i], sums[i], out[i] = l.fit(run.total(weighted[i]), sums[i]+run.sum, shift)
+			slopes[i], starts[i], ends[i] = l.fit(run.total(slopes[i]), starts[i]+run.sum, shift)
 		}
 	}
 	warm(slope, n)

@@ -80,6 +80,17 @@ func (b *blocks) next() bool {
 	return b.look()
 }
 
+// strip takes all blocks at once that are known to have n bars each, and reports
+// whether there are any and all their windows are full: kernels have a tight loop
+// for them.
+func (b *blocks) strip() bool {
+	if b.from < b.n-1 || b.regular-b.from < b.n {
+		return false
+	}
+	b.to = b.regular - (b.regular-b.from)%b.n
+	return true
+}
+
 // look finds where the block ends, and whether more blocks without holes follow.
 func (b *blocks) look() bool {
 	a := b.from
@@ -115,16 +126,11 @@ func (b *blocks) look() bool {
 	return true
 }
 
-// older returns what the windows that end in the block src[a:end] reach back to:
-// the bars before the block where those windows begin, and with them the places in
-// dst where they end. The way between the block and those bars is empty unless the
-// block has holes. Sums taken backwards over the way and the old bars are put in
-// out, where the sums from the block's first bar on are added.
-func older(dst, src []float64, a, end, n int) (old, out, way []float64) {
-	low := max(a-n+1, 0)
-	mid := max(min(end-n+1, a), low)
-	if low == mid {
-		return nil, nil, src[mid:a]
-	}
-	return src[low:mid], dst[low+n-1 : mid+n-1], src[mid:a]
-}
+// older returns the bars before bar a that windows of n bars ending from a on can
+// reach back to: n-1, or fewer at the start.
+//
+// Sums over them, from the newest back, are called tails: entry k belongs to the
+// window that ends at the block's bar k, and until the block's own sums are added
+// it lies where that window's value will be. The newest value of older is in the
+// tail n-2; the tail n-1 is empty.
+func older(src []float64, a, n int) []float64 { return src[max(a-n+1, 0):a] }

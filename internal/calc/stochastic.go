@@ -6,22 +6,12 @@ import "math"
 // n bars, from 0 to 100; NaN where the two are equal, as on TradingView. The
 // scratch has the length of the others and is overwritten.
 func StochRaw(dst, scratch, h, l, c []float64, n int) {
-	checkWindow(n)
 	h, l, dst, scratch = h[:len(c)], l[:len(c)], dst[:len(c)], scratch[:len(c)]
-	for a := 0; a < len(c); a += n {
-		end := min(a+n, len(c))
-		maxOlder(dst, h, a, end, n)
-		minOlder(scratch, l, a, end, n)
-		blockC, blockH, blockL, tops, lows := c[a:end], h[a:end], l[a:end], dst[a:end], scratch[a:end]
-		blockH, blockL = blockH[:len(blockC)], blockL[:len(blockC)]
-		tops, lows = tops[:len(blockC)], lows[:len(blockC)]
-		top, low := math.Inf(-1), math.Inf(1)
-		for i, x := range blockC {
-			top, low = max(top, blockH[i]), min(low, blockL[i])
-			tops[i] = position(x, max(tops[i], top), min(lows[i], low))
-		}
+	Max(dst, h, n)
+	Min(scratch, l, n)
+	for i, x := range c {
+		dst[i] = position(x, dst[i], scratch[i])
 	}
-	warm(dst, n)
 }
 
 // position divides before it multiplies, so that no rounding leads above 100.

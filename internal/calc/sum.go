@@ -6,153 +6,75 @@ import (
 )
 
 // Sum writes the sum of the last n values.
-func Sum(dst, src []float64, n int, slots Slots) {
-	dst = dst[:len(src)]
-	walk := newBlocks(slots, len(src), n)
-	for walk.next() {
-		a, end := walk.from, walk.to
-		sumOlder(dst, src, a, end, n)
-		block, out := src[a:end], dst[a:end]
-		out = out[:len(block)]
-		sum := 0.0
-		for i, x := range block {
-			sum += x
-			out[i] += sum
-		}
-	}
-	warm(dst, n)
-}
+func Sum(dst, src []float64, n int, slots Slots) { sums(dst, src, n, 1, slots) }
 
 // SMA writes the mean of the last n values.
 func SMA(dst, src []float64, n int, slots Slots) {
+	checkWindow(n)
+	sums(dst, src, n, 1/float64(n), slots)
+}
+
+// sums writes part times the sum of the last n values.
+func sums(dst, src []float64, n int, part float64, slots Slots) {
 	dst = dst[:len(src)]
-	part := 1 / float64(n)
 	walk := newBlocks(slots, len(src), n)
 	for walk.next() {
-		a, end := walk.from, walk.to
-		if a < n || end-a < n {
-			sumOlder(dst, src, a, end, n)
-		} else {
-			// The loop of sumOlder for a block without holes: a call here would cost
-			// as much as the sums.
-			old, out := src[a-n:a], dst[a-1:end-1]
-			out = out[:len(old)]
-			sum := 0.0
-			for j := len(old) - 1; j > 0; j-- {
-				sum += old[j]
-				out[j] = sum
-			}
-			dst[end-1] = 0
-		}
-		block, out := src[a:end], dst[a:end]
-		out = out[:len(block)]
-		sum := 0.0
-		for i, x := range block {
-			sum += x
-			out[i] = (out[i] + sum) * part
-		}
+		sumStrip(dst, src, &walk, part)
 	}
 	warm(dst, n)
 }
 
-// sumOlder puts the sums of the bars before the block src[a:end] where the
-// windows they belong to end.
-func sumOlder(dst, src []float64, a, end, n int) {
-	if end-a == n {
-		dst[end-1] = 0
+// sumStrip is sums for a strip of blocks, or for one block. Its loops take two
+// values a turn: half of a turn is counting.
+func sumStrip(dst, src []float64, walk *blocks, part float64) {
+	n, full := walk.n, walk.strip()
+	for a := walk.from; a < walk.to; a += n {
+		end := min(a+n, walk.to)
+		block, out := src[a:end], dst[a:end]
+		sum, i := 0.0, 0
+		if old := older(src, a, n); full {
+			// What sumTails does, without a call at every block.
+			out[len(old)] = 0
+			out := out[:len(old)]
+			j := len(old) - 1
+			for ; j > 0; j -= 2 {
+				sum += old[j]
+				out[j] = sum
+				sum += old[j-1]
+				out[j-1] = sum
+			}
+			if j == 0 {
+				out[0] = sum + old[0]
+			}
+			sum = 0
+		} else {
+			sumTails(out, old, n, 0)
+		}
+		out = out[:len(block)]
+		for ; i < len(block)-1; i += 2 {
+			sum += block[i]
+			out[i] = (out[i] + sum) * part
+			sum += block[i+1]
+			out[i+1] = (out[i+1] + sum) * part
+		}
+		if i < len(block) {
+			out[i] = (out[i] + (sum + block[i])) * part
+		}
 	}
-	old, out, way := older(dst, src, a, end, n)
-	out = out[:len(old)]
-	sum := 0.0
-	for _, x := range slices.Backward(way) {
-		sum += x
+}
+
+// sumTails fills tails with the sums of the newest values of old less shift.
+func sumTails(tails, old []float64, n int, shift float64) {
+	sum, k := 0.0, n-1
+	if k < len(tails) {
+		tails[k] = 0
 	}
-	for j := len(old) - 1; j >= 0; j-- {
-		sum += old[j]
-		out[j] = sum
+	for _, x := range slices.Backward(old) {
+		k--
+		if sum += x - shift; k < len(tails) {
+			tails[k] = sum
+		}
 	}
-}
-
-// window is what the states of windowed kernels share: the last n values, the
-// anchor, and sums over the values before the anchor by their count. Column c of
-// those sums is the slice sums(m, c), of which entry j is over the j newest
-// values before the anchor.
-type window struct {
-	place
-	n, columns int
-}
-
-// The numbers a window keeps besides its values and sums.
-const (
-	windowSeen  = iota // values taken in all
-	windowBlock        // block of slots that the anchor opened
-	windowCount        // values from the anchor on
-	windowShift        // the anchor's value
-	windowHead  = iota + 1
-)
-
-// newWindow makes a window with a number of columns of sums; each has a running
-// sum of its own from the anchor on.
-func (s *Slab) newWindow(n, columns int) window {
-	checkWindow(n)
-	w := window{n: n, columns: columns}
-	w.place = s.reserve(w.size())
-	return w
-}
-
-func (w *window) size() int { return windowHead + w.columns + w.n + w.columns*w.n }
-
-// open begins the bar at slot. If the bar is an anchor it records so and reports
-// true: the caller then fills the sums.
-func (w *window) open(m []float64, slot Slot, x float64) bool {
-	block := float64(floorDiv(int64(slot), int64(w.n)))
-	count := int(m[windowCount])
-	if m[windowSeen] > 0 && block == m[windowBlock] && count < w.n {
-		return false
-	}
-	m[windowBlock], m[windowCount], m[windowShift] = block, 0, x
-	clear(m[windowHead : windowHead+w.columns])
-	return true
-}
-
-// running returns the sums from the anchor on, one per column.
-func (w *window) running(m []float64) []float64 { return m[windowHead : windowHead+w.columns] }
-
-// sums returns column c of the sums before the anchor.
-func (w *window) sums(m []float64, c int) []float64 {
-	at := windowHead + w.columns + w.n + c*w.n
-	return m[at : at+w.n]
-}
-
-// values returns the ring of the last n values and the place of the next one.
-func (w *window) values(m []float64) (ring []float64, next int) {
-	at := windowHead + w.columns
-	return m[at : at+w.n], int(m[windowSeen]) % w.n
-}
-
-// reach returns how many values before the bar the sums need: n-1, or fewer when
-// fewer were seen.
-func (w *window) reach(m []float64) int { return int(min(m[windowSeen], float64(w.n-1))) }
-
-// push stores x and returns how many values of the full window lie before the
-// anchor, or -1 while the window is not full.
-func (w *window) push(m []float64, x float64) int {
-	ring, next := w.values(m)
-	ring[next] = x
-	m[windowSeen]++
-	m[windowCount]++
-	if m[windowSeen] < float64(w.n) {
-		return -1
-	}
-	return w.n - int(m[windowCount])
-}
-
-// back returns the place in the ring of the value before the one at place i.
-func (w *window) back(i int) int {
-	if i == 0 {
-		return w.n - 1
-	}
-	return i - 1
 }
 
 // SumState is the state of a rolling sum.
@@ -165,7 +87,7 @@ func (s *Slab) Sum(n int) SumState { return SumState{s.newWindow(n, 1)} }
 func (s *SumState) Step(slot Slot, x float64) float64 {
 	m := s.mem(s.size())
 	if s.open(m, slot, x) {
-		s.sumBack(m, 0)
+		s.sumsBack(m, 0)
 	}
 	run := s.running(m)
 	run[0] += x
@@ -174,18 +96,6 @@ func (s *SumState) Step(slot Slot, x float64) float64 {
 		return math.NaN()
 	}
 	return s.sums(m, 0)[j] + run[0]
-}
-
-// sumBack fills column 0 with the sums of the values less shift.
-func (w *window) sumBack(m []float64, shift float64) {
-	ring, at := w.values(m)
-	sums, sum := w.sums(m, 0), 0.0
-	sums[0] = 0
-	for j := 1; j <= w.reach(m); j++ {
-		at = w.back(at)
-		sum += ring[at] - shift
-		sums[j] = sum
-	}
 }
 
 // SMAState is the state of a moving mean.

@@ -22,11 +22,22 @@ func TrueRange(dst, h, l, c []float64) {
 }
 
 // span is the true range of a bar after the close previous: the greatest of
-// high-low, |high-previous| and |low-previous| in fewer steps.
-func span(h, l, previous float64) float64 { return max(h, previous) - min(l, previous) }
+// high-low, |high-previous| and |low-previous| in fewer steps. The choice is made
+// on bits, which the compiler turns into conditional moves; max and min of floats
+// take several steps more, for NaNs that callers have sorted out.
+func span(h, l, previous float64) float64 {
+	top, bottom := math.Float64bits(h), math.Float64bits(l)
+	if previous > h {
+		top = math.Float64bits(previous)
+	}
+	if previous < l {
+		bottom = math.Float64bits(previous)
+	}
+	return math.Float64frombits(top) - math.Float64frombits(bottom)
+}
 
-// missingBar reports whether any of the three is missing.
-func missingBar(h, l, c float64) bool { return missing(h) || missing(l) || missing(c) }
+// missingBar reports whether any of the three is missing: the sum is one then.
+func missingBar(h, l, c float64) bool { return missing(h + l + c) }
 
 // ATR writes the average true range: the RMA over n bars of the true range, the
 // first bar's included, as on TradingView. The first value is at n-1.

@@ -1,6 +1,9 @@
 package calc
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 // WMA writes the linearly weighted mean of the last n values: weight n for the
 // newest, 1 for the oldest.
@@ -10,10 +13,10 @@ func WMA(dst, src []float64, n int, slots Slots) {
 	walk := newBlocks(slots, len(src), n)
 	for walk.next() {
 		a, end := walk.from, walk.to
-		weightedOlder(dst, nil, src, a, end, n)
+		shift, run := src[a], weights{rest: float64(n)}
 		block, out := src[a:end], dst[a:end]
 		out = out[:len(block)]
-		shift, run := src[a], weights{rest: float64(n)}
+		weightedTails(out, nil, older(src, a, n), n, shift)
 		for i, x := range block {
 			run.take(x - shift)
 			out[i] = shift + float64(run.total(out[i])*part)
@@ -45,29 +48,26 @@ func (w *weights) total(older float64) float64 {
 	return (older + w.weighted) + float64(w.rest*w.sum)
 }
 
-// weightedOlder puts the weighted sums of the bars before the block src[a:end],
-// and the plain ones if sums is not nil, where the windows they belong to end.
-// One more value in front raises every weight by one, which adds the plain sum.
-func weightedOlder(weighted, sums, src []float64, a, end, n int) {
-	shift, sum, total := src[a], 0.0, 0.0
-	low := max(a-n+1, 0)
-	for j := a - 1; j >= low; j-- {
-		sum += src[j] - shift
+// weightedTails fills totals with the weighted sums of the newest values of old
+// less shift, and sums with the plain ones unless it is nil. One more value in front raises every weight by one, which adds the plain sum.
+func weightedTails(totals, sums, old []float64, n int, shift float64) {
+	sum, total, k := 0.0, 0.0, n-1
+	if k < len(totals) {
+		totals[k] = 0
+	}
+	if k < len(sums) {
+		sums[k] = 0
+	}
+	for _, x := range slices.Backward(old) {
+		k--
+		sum += x - shift
 		total += sum
-		if j+n > end {
-			continue // on the way to the first window that ends in the block
+		if k < len(totals) {
+			totals[k] = total
 		}
-		weighted[j+n-1] = total
-		if sums != nil {
-			sums[j+n-1] = sum
+		if k < len(sums) {
+			sums[k] = sum
 		}
-	}
-	if end-a < n {
-		return
-	}
-	weighted[end-1] = 0
-	if sums != nil {
-		sums[end-1] = 0
 	}
 }
 

@@ -1,0 +1,183 @@
+package calc
+
+import (
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+func TestKernels_AllocateNothing(t *testing.T) {
+	b := walkBars(21, 4096, 0.05)
+	out := make([][]float64, 3)
+	for i := range out {
+		out[i] = make([]float64, len(b.c))
+	}
+	x, y, z := out[0], out[1], out[2]
+	for name, f := range map[string]func(){
+		"EMA": func() { EMA(x, b.c, 20) }, "RMA": func() { RMA(x, b.c, 14) },
+		"MACD": func() { MACD(x, y, z, b.c, 12, 26, 9) }, "RSI": func() { RSI(x, b.c, 14) },
+		"Sum": func() { Sum(x, b.c, 20, b.slots) }, "SMA": func() { SMA(x, b.c, 20, b.slots) },
+		"WMA": func() { WMA(x, b.c, 20, b.slots) }, "HMA": func() { HMA(x, y, b.c, 20, b.slots) },
+		"Deviation":     func() { Deviation(x, y, b.c, 20, b.slots) },
+		"Bollinger":     func() { Bollinger(x, y, z, b.c, 20, 2, b.slots) },
+		"MeanDeviation": func() { MeanDeviation(x, y, b.c, 20, b.slots) },
+		"LinReg":        func() { LinReg(x, y, z, b.c, 20, b.slots) },
+		"Max":           func() { Max(x, b.h, 14) }, "Min": func() { Min(x, b.l, 14) },
+		"StochRaw":   func() { StochRaw(x, y, b.h, b.l, b.c, 14) },
+		"Stochastic": func() { Stochastic(x, y, b.h, b.l, b.c, 14, 3, 3, b.slots) },
+		"TrueRange":  func() { TrueRange(x, b.h, b.l, b.c) }, "ATR": func() { ATR(x, b.h, b.l, b.c, 14) },
+		"DM": func() { DM(x, y, b.h, b.l) }, "ADX": func() { ADX(x, y, z, b.h, b.l, b.c, 14) },
+		"Change": func() { Change(x, b.c, 9) }, "ROC": func() { ROC(x, b.c, 9) }, "Lag": func() { Lag(x, b.c, 9) },
+		"Cumulative": func() { Cumulative(x, b.c) }, "Pivots": func() { Pivots(x, y, b.c, 5, 5) },
+	} {
+		if n := testing.AllocsPerRun(3, f); n != 0 {
+			t.Errorf("%s allocates %v times", name, n)
+		}
+	}
+}
+
+func TestStates_AllocateNothing(t *testing.T) {
+	b := walkBars(22, 300, 0.05)
+	for _, k := range kernels() {
+		s := NewSlab()
+		step, out := k.stream(s, 14), make([]float64, k.outs)
+		saved := s.Snapshot(nil)
+		i := 0
+		bar := func() { step(b, i%len(b.c), out) }
+		s.Peek(bar)
+		if n := testing.AllocsPerRun(100, func() {
+			bar()
+			s.Peek(bar)
+			saved = s.Snapshot(saved)
+			i++
+		}); n != 0 {
+			t.Errorf("%s allocates %v times a bar", k.name, n)
+		}
+	}
+}
+
+// Peek gives what Step would and leaves nothing behind; a snapshot brings the
+// states back whenever it was taken.
+func TestSlab_PeekAndRestoreLeaveNoTrace(t *testing.T) {
+	t.Parallel()
+	all := kernels()
+	rapid.Check(t, func(t *rapid.T) {
+		k := all[rapid.IntRange(0, len(all)-1).Draw(t, "kernel")]
+		n := rapid.IntRange(1, 40).Draw(t, "n")
+		b := walkBars(rapid.Uint64().Draw(t, "seed"), rapid.IntRange(2, 160).Draw(t, "bars"), 0.2)
+		back := rapid.IntRange(0, len(b.c)-1).Draw(t, "snapshot at")
+		s := NewSlab()
+		step := k.stream(s, n)
+		want, got := make([]float64, k.outs), make([]float64, k.outs)
+		var saved []float64
+		history := make([][]float64, len(b.c))
+		run := func(i int) {
+			s.Peek(func() { step(b, len(b.c)-1-i, got) }) // a bar that never closes
+			s.Peek(func() { step(b, i, got) })
+			step(b, i, want)
+			for o := range want {
+				if !sameBits(got[o], want[o]) {
+					t.Fatalf("%s(%d) output %d at bar %d: peek %v, step %v", k.name, n, o, i, got[o], want[o])
+				}
+			}
+		}
+		for i := range b.c {
+			if i == back {
+				saved = s.Snapshot(saved)
+			}
+			run(i)
+			history[i] = append([]float64(nil), want...)
+		}
+		if err := s.Restore(saved); err != nil {
+			t.Fatal(err)
+		}
+		for i := back; i < len(b.c); i++ {
+			run(i)
+			for o := range want {
+				if !sameBits(want[o], history[i][o]) {
+					t.Fatalf("%s(%d) output %d at bar %d: %v after restoring, %v before", k.name, n, o, i, want[o], history[i][o])
+				}
+			}
+		}
+	})
+}
+
+func TestSlab_RefusesAForeignSnapshot(t *testing.T) {
+	t.Parallel()
+	s := NewSlab()
+	mean := s.SMA(3)
+	mean.Step(1, 5)
+	if err := s.Restore(make([]float64, s.Len()+1)); err == nil {
+		t.Error("a snapshot of another length was taken")
+	}
+	before := s.Snapshot(nil)
+	s.Reset()
+	if got := mean.Step(1, 5); got == got {
+		t.Errorf("after Reset the first value is %v", got)
+	}
+	for i, x := range s.Snapshot(nil) {
+		if x != before[i] {
+			t.Errorf("number %d is %v after Reset and the same bar, was %v", i, x, before[i])
+		}
+	}
+}
+
+func TestSlab_MayGrowBetweenSteps(t *testing.T) {
+	t.Parallel()
+	s := NewSlab()
+	a := s.EMA(2)
+	a.Step(1)
+	b := s.SMA(500) // moves the memory of a
+	b.Step(0, 1)
+	if got := a.Step(3); got != 2 {
+		t.Errorf("mean of 1 and 3 is %v", got)
+	}
+}
+
+func TestCumulative_Restarts(t *testing.T) {
+	t.Parallel()
+	c := NewSlab().Cumulative()
+	c.Step(3)
+	c.Restart()
+	if got := c.Step(4); got != 4 {
+		t.Errorf("total after a restart is %v", got)
+	}
+}
+
+// Scaling by a power of two is exact, so every mean must scale with its input to
+// the bit; and a mean lies between the extremes of its window.
+func TestMeans_ScaleAndStayInside(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		n := rapid.IntRange(1, 30).Draw(t, "n")
+		x := rapid.SliceOfN(rapid.Float64Range(-1e6, 1e6), n, 120).Draw(t, "values")
+		scaled := make([]float64, len(x))
+		for i := range x {
+			scaled[i] = 8 * x[i]
+		}
+		low, high := make([]float64, len(x)), make([]float64, len(x))
+		Min(low, x, n)
+		Max(high, x, n)
+		for _, mean := range []func(dst, src []float64){
+			func(dst, src []float64) { SMA(dst, src, n, Slots{}) },
+			func(dst, src []float64) { WMA(dst, src, n, Slots{}) },
+			func(dst, src []float64) { centred(dst, src, n, Slots{}) },
+			func(dst, src []float64) { EMA(dst, src, n) },
+		} {
+			a, b := make([]float64, len(x)), make([]float64, len(x))
+			mean(a, x)
+			mean(b, scaled)
+			for i := range a {
+				if !sameBits(8*a[i], b[i]) {
+					t.Fatalf("bar %d: mean %v, of eightfold values %v", i, a[i], b[i])
+				}
+			}
+		}
+		SMA(scaled, x, n, Slots{})
+		for i := n - 1; i < len(x); i++ {
+			if slack := 1e-14 * float64(n) * 1e6; scaled[i] < low[i]-slack || scaled[i] > high[i]+slack {
+				t.Fatalf("bar %d: mean %v outside %v to %v", i, scaled[i], low[i], high[i])
+			}
+		}
+	})
+}
