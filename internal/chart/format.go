@@ -15,6 +15,7 @@ const (
 type notation struct {
 	style    notationStyle
 	decimals int
+	round    bool // the numbers are ticks: an exponent drops the zeros before it
 }
 
 type notationStyle uint8
@@ -89,6 +90,7 @@ func valueNotation(r span) notation {
 // with returns n with the decimals of a tick step in place of its own: ticks are
 // round numbers and need no more.
 func (n notation) with(decimals int) notation {
+	n.round = true
 	if n.style == fixed {
 		n.decimals = decimals
 	}
@@ -104,7 +106,7 @@ func (n notation) append(dst []byte, v float64) []byte {
 	case compact:
 		return appendCompact(dst, v)
 	case expo:
-		return appendExpo(dst, v, n.decimals)
+		return appendExpo(dst, v, n.decimals, n.round)
 	case fixed:
 	}
 	return appendFixed(dst, v, n.decimals)
@@ -149,7 +151,7 @@ func appendCompact(dst []byte, v float64) []byte {
 		a, unit = a/1000, unit+1
 	}
 	if a >= 999.5 {
-		return appendExpo(dst, v, 2)
+		return appendExpo(dst, v, 2, true)
 	}
 	decimals := 2
 	switch {
@@ -176,9 +178,9 @@ func appendCompact(dst []byte, v float64) []byte {
 	return dst
 }
 
-// appendExpo writes v as a mantissa and a power of ten, without the zeros at the
-// mantissa's end.
-func appendExpo(dst []byte, v float64, decimals int) []byte {
+// appendExpo writes v as a mantissa and a power of ten, on request without the
+// zeros at the mantissa's end.
+func appendExpo(dst []byte, v float64, decimals int, round bool) []byte {
 	if v == 0 {
 		return append(dst, '0')
 	}
@@ -192,7 +194,7 @@ func appendExpo(dst []byte, v float64, decimals int) []byte {
 		e--
 	}
 	mantissa := text[:e]
-	if decimals > 0 {
+	if round && decimals > 0 {
 		for mantissa[len(mantissa)-1] == '0' {
 			mantissa = mantissa[:len(mantissa)-1]
 		}
