@@ -14,12 +14,13 @@
 //
 // NaN marks a missing value, and there are two rules.
 //
-//   - Windowed kernels (sums, means, deviations, extremes, regression, lags):
-//     the value is NaN exactly while a NaN is inside the window, and right again
-//     as soon as it has left.
-//   - Recursive kernels (EMA, RMA, RSI, MACD, ATR, ADX, cumulative sums): a
-//     missing bar is stepped over. Its value is NaN and the memory stays as it
-//     was. So a series that begins at index k seeds at k+n-1.
+//   - Windowed kernels (sums, means, deviations, extremes, regression): the value
+//     is NaN exactly while a NaN is inside the window, and right again as soon as
+//     it has left. Lags and changes look at the ends of the window only.
+//   - Recursive kernels (EMA, RMA, RSI, MACD, true range, ATR, ADX, cumulative
+//     sums): a missing bar is stepped over. Its value is NaN and the memory stays
+//     as it was. So a series that begins at index k seeds at k+n-1. An infinity
+//     counts as missing here: in a recursive mean it would stay for ever.
 //
 // Both give the composition of indicators its right first index for free.
 //
@@ -39,7 +40,7 @@
 // stays for ever. Here a window is split at an anchor instead: the sum is that
 // of the bars before the anchor, taken backwards, plus that of the bars from the
 // anchor on, taken forwards. Both parts are kept while the window slides, which
-// costs two additions a bar, the same as a running sum. Anchors lie where the
+// costs three additions a bar where a running sum costs two. Anchors lie where the
 // bar's slot (its open time in units of the interval) is a multiple of the
 // window, see [Slots]. The value therefore depends on the bars in the window and
 // on nothing else. Means and deviations are taken around the anchor's own value:
