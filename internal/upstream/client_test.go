@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -368,9 +369,10 @@ func TestDo_Spacing(t *testing.T) {
 
 func TestDo_ABrokenHostIsLeftAlone(t *testing.T) {
 	t.Parallel()
-	broken := true
+	var broken atomic.Bool
+	broken.Store(true)
 	v := &venue{reply: func(_ int, w http.ResponseWriter, _ *http.Request) {
-		if broken {
+		if broken.Load() {
 			w.WriteHeader(http.StatusBadGateway)
 			return
 		}
@@ -397,7 +399,7 @@ func TestDo_ABrokenHostIsLeftAlone(t *testing.T) {
 		if f := fault.Of(err); f == nil || !f.Retryable || f.RetryAfter <= 0 || f.RetryAfter > time.Minute {
 			t.Errorf("got %v", err)
 		}
-		broken = false
+		broken.Store(false)
 		time.Sleep(time.Minute)
 		if n := tryFor(10 * time.Second); n != 100 {
 			t.Errorf("a host that works again was asked %d times of 100", n)
@@ -409,9 +411,10 @@ func TestDo_ABrokenHostIsLeftAlone(t *testing.T) {
 // breaker, and that one who leaves a probe does not keep it closed to others.
 func TestDo_ACallerThatLeavesIsNoFault(t *testing.T) {
 	t.Parallel()
-	slow := true
+	var slow atomic.Bool
+	slow.Store(true)
 	v := &venue{reply: func(_ int, w http.ResponseWriter, r *http.Request) {
-		if slow {
+		if slow.Load() {
 			<-r.Context().Done()
 			return
 		}
@@ -428,7 +431,7 @@ func TestDo_ACallerThatLeavesIsNoFault(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		slow = false
+		slow.Store(false)
 		if _, err := ask(t, client); err != nil {
 			t.Error(err)
 		}

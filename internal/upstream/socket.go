@@ -17,10 +17,14 @@ import (
 type SocketConfig struct {
 	Venue string
 	URL   string // ws or wss
-	// Idle is how long the connection may bring no message before it counts as
-	// lost; 60 s when 0. Pings are answered and do not count: a feed that stands
-	// still behind a live connection is what this is for.
-	Idle     time.Duration
+	// Idle is how long the connection may bring nothing, not even a ping, before it
+	// counts as lost; 60 s when 0.
+	Idle time.Duration
+	// Quiet is how long it may bring no message: a feed that stands still behind a
+	// live connection. 0 means forever.
+	Quiet time.Duration
+	// OnPing is called from Read when the other side pings, which is answered.
+	OnPing   func()
 	Spacing  time.Duration // the least time between two messages that we send
 	MaxBytes int64         // of one message; 1 MiB when 0
 	Header   map[string][]string
@@ -35,6 +39,7 @@ const writeTimeout = 10 * time.Second
 type Socket struct {
 	config SocketConfig
 	conn   *websocket.Conn
+	idle   *time.Timer // of the Read under way; one goroutine only
 
 	mu   sync.Mutex // serialises sending, for the spacing
 	next time.Time
@@ -60,7 +65,9 @@ func (h *Hosts) Dial(ctx context.Context, c SocketConfig) (*Socket, error) {
 	}
 	attempt, cancel := context.WithTimeout(ctx, dialTimeout)
 	defer cancel()
-	conn, resp, err := websocket.Dial(attempt, c.URL, &websocket.DialOptions{HTTPClient: at.sockets, HTTPHeader: c.Header}) //nolint:bodyclose // Dial hands over a body in memory
+	s := &Socket{config: c}
+	options := &websocket.DialOptions{HTTPClient: at.sockets, HTTPHeader: c.Header, OnPingReceived: s.pinged}
+	conn, resp, err := websocket.Dial(attempt, c.URL, options) //nolint:bodyclose // Dial hands over a body in memory
 	if err != nil {
 		if ctx.Err() != nil {
 			return nil, wrapContext(c.Venue, "stream", ctx.Err())
@@ -68,7 +75,17 @@ func (h *Hosts) Dial(ctx context.Context, c SocketConfig) (*Socket, error) {
 		return nil, refusedDial(c, at, resp, err).fault()
 	}
 	conn.SetReadLimit(c.MaxBytes)
-	return &Socket{config: c, conn: conn}, nil
+	s.conn = conn
+	return s, nil
+}
+
+// pinged runs within Read, as everything that arrives does.
+func (s *Socket) pinged(context.Context, []byte) bool {
+	s.idle.Reset(s.config.Idle)
+	if s.config.OnPing != nil {
+		s.config.OnPing()
+	}
+	return true
 }
 
 // refusedDial says why there is no connection, and pauses when the host asks.
@@ -91,19 +108,27 @@ func refusedDial(c SocketConfig, at *host, resp *http.Response, err error) *Erro
 
 // Read returns the next message. An error is final.
 func (s *Socket) Read(ctx context.Context) ([]byte, error) {
-	wait, cancel := context.WithTimeout(ctx, s.config.Idle)
-	defer cancel()
+	wait, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	silent := func(d time.Duration) *time.Timer {
+		return time.AfterFunc(d, func() { cancel(fault.Unreachable(nil, 0, "%s: the stream was silent for %v", s.config.Venue, d)) })
+	}
+	s.idle = silent(s.config.Idle)
+	defer s.idle.Stop()
+	if s.config.Quiet > 0 {
+		defer silent(s.config.Quiet).Stop()
+	}
 	_, data, err := s.conn.Read(wait)
-	if err == nil {
+	switch cause := context.Cause(wait); {
+	case err == nil:
 		return data, nil
-	}
-	if ctx.Err() != nil {
+	case ctx.Err() != nil:
 		return nil, wrapContext(s.config.Venue, "stream", ctx.Err())
+	case cause != nil:
+		return nil, cause
+	default:
+		return nil, fault.Unreachable(err, 0, "%s: the stream was lost", s.config.Venue)
 	}
-	if wait.Err() != nil {
-		return nil, fault.Unreachable(nil, 0, "%s: the stream was silent for %v", s.config.Venue, s.config.Idle)
-	}
-	return nil, fault.Unreachable(err, 0, "%s: the stream was lost", s.config.Venue)
 }
 
 // Send sends a text message, when the spacing allows. An error is final.

@@ -55,27 +55,46 @@ func listen(ctx context.Context, conn *websocket.Conn, got func(string)) {
 
 func TestSocket_ASilentStreamIsLost(t *testing.T) {
 	t.Parallel()
-	server := func(ctx context.Context, conn *websocket.Conn) {
-		_ = conn.Write(ctx, websocket.MessageText, []byte("{}"))
-		ctx = conn.CloseRead(ctx)
-		for range 60 { // pings keep the connection, and are no data
-			if conn.Ping(ctx) != nil {
-				return
+	pings := 0
+	for name, tc := range map[string]struct {
+		config upstream.SocketConfig
+		pings  int
+		after  time.Duration
+	}{
+		"without pings":         {upstream.SocketConfig{}, 0, time.Minute},
+		"when the pings stop":   {upstream.SocketConfig{Quiet: time.Hour}, 5, 80*time.Second + time.Minute},
+		"though it still pings": {upstream.SocketConfig{Quiet: 3 * time.Minute}, 60, 3 * time.Minute},
+	} {
+		server := func(ctx context.Context, conn *websocket.Conn) {
+			_ = conn.Write(ctx, websocket.MessageText, []byte("{}"))
+			ctx = conn.CloseRead(ctx)
+			for range tc.pings {
+				if conn.Ping(ctx) != nil {
+					return
+				}
+				select {
+				case <-ctx.Done():
+				case <-time.After(20 * time.Second):
+				}
 			}
-			time.Sleep(20 * time.Second)
+			<-ctx.Done()
 		}
+		tc.config.OnPing = func() { pings++ }
+		talk(t, tc.config, server, func(t *testing.T, s *upstream.Socket) {
+			t.Helper()
+			if data, err := s.Read(t.Context()); err != nil || string(data) != "{}" {
+				t.Fatalf("%s, %v", data, err)
+			}
+			begin := time.Now()
+			_, err := s.Read(t.Context())
+			if f := fault.Of(err); f == nil || !strings.HasPrefix(f.Message, "there: the stream was silent for ") || time.Since(begin) != tc.after {
+				t.Errorf("%s: after %v: %v", name, time.Since(begin), err)
+			}
+		})
 	}
-	talk(t, upstream.SocketConfig{}, server, func(t *testing.T, s *upstream.Socket) {
-		t.Helper()
-		if data, err := s.Read(t.Context()); err != nil || string(data) != "{}" {
-			t.Fatalf("%s, %v", data, err)
-		}
-		begin := time.Now()
-		_, err := s.Read(t.Context())
-		if f := fault.Of(err); f == nil || f.Message != "there: the stream was silent for 1m0s" || time.Since(begin) != time.Minute {
-			t.Errorf("after %v: %v", time.Since(begin), err)
-		}
-	})
+	if pings < 10 {
+		t.Errorf("%d pings were told", pings)
+	}
 }
 
 func TestSocket_ALongMessageIsRefused(t *testing.T) {

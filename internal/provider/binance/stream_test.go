@@ -1,0 +1,271 @@
+package binance_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"candela/internal/fake"
+	venue "candela/internal/fake/binance"
+	"candela/internal/fault"
+	"candela/internal/market"
+	"candela/internal/provider"
+	"candela/internal/provider/binance"
+	"candela/internal/provider/providertest"
+)
+
+// listening is a stream whose events are collected.
+type listening struct {
+	events  []provider.Event
+	changes chan provider.Change
+	done    chan error
+	cancel  context.CancelFunc
+}
+
+func listen(ctx context.Context, p *binance.Provider, subs []provider.Sub) *listening {
+	ctx, cancel := context.WithCancel(ctx)
+	l := &listening{changes: make(chan provider.Change), done: make(chan error, 1), cancel: cancel}
+	out, stopped := make(chan provider.Event), make(chan error, 1)
+	go func() { stopped <- p.StreamChanging(ctx, subs, l.changes, out) }()
+	go func() {
+		for {
+			select {
+			case e := <-out:
+				l.events = append(l.events, e)
+			case err := <-stopped:
+				l.done <- err
+				return
+			}
+		}
+	}()
+	return l
+}
+
+// end stops the stream and returns what it told.
+func (l *listening) end() ([]provider.Event, error) {
+	l.cancel()
+	return l.events, <-l.done
+}
+
+func closedOf(events []provider.Event, sub provider.Sub) (closed market.Bars) {
+	for _, e := range events {
+		if e.Sub == sub && e.Kind == provider.Closed {
+			closed.Append(e.Bar)
+		}
+	}
+	return closed
+}
+
+func subs() []provider.Sub {
+	return []provider.Sub{{Symbol: btc(), Interval: market.Minute1}, {Symbol: market.Symbol{Name: "ETHUSDT"}, Interval: market.Minute5}}
+}
+
+// sameAsRead holds the closed bars of a stream against those that are read.
+func sameAsRead(t *testing.T, p *binance.Provider, sub provider.Sub, closed market.Bars) {
+	t.Helper()
+	page, err := p.Bars(t.Context(), provider.BarQuery{Symbol: sub.Symbol, Interval: sub.Interval, From: closed.T[0]})
+	if err != nil {
+		t.Fatal(err)
+	}
+	read := map[int64]market.Bar{}
+	for i := range page.Bars.T {
+		read[page.Bars.T[i]] = page.Bars.At(i)
+	}
+	for i := range closed.T {
+		if !closed.At(i).Equal(read[closed.T[i]]) {
+			t.Errorf("%v: the stream told %+v, the page has %+v", sub, closed.At(i), read[closed.T[i]])
+		}
+	}
+}
+
+func TestStream_TellsEveryBarOnceAsItIsRead(t *testing.T) {
+	t.Parallel()
+	within(t, venue.Config{Seed: 3}, func(t *testing.T, s *venue.Server, p *binance.Provider) {
+		t.Helper()
+		l := listen(t.Context(), p, subs())
+		time.Sleep(31 * time.Minute)
+		synctest.Wait()
+		events, err := l.end()
+		if !errors.Is(err, context.Canceled) {
+			t.Errorf("ends with %v", err)
+		}
+		if err := providertest.CheckEvents(subs(), events); err != nil {
+			t.Error(err)
+		}
+		if len(events) == 0 || events[0].Kind != provider.Alive {
+			t.Errorf("of %d events the first does not say that the subscriptions are in force", len(events))
+		}
+		for _, sub := range subs() {
+			closed := closedOf(events, sub)
+			if want := int(31 * 60 / sub.Interval.Seconds()); closed.Len() < want-1 || closed.Len() > want {
+				t.Errorf("%v: %d bars closed, want %d", sub, closed.Len(), want)
+			}
+			sameAsRead(t, p, sub, closed)
+		}
+		if open, ever := s.Feed.Connections(); open > 1 || ever != 1 {
+			t.Errorf("%d connections, %d ever", open, ever)
+		}
+	})
+}
+
+func TestStream_RepeatsAndDisorderAreSortedOut(t *testing.T) {
+	t.Parallel()
+	within(t, venue.Config{Seed: 4, Step: 4 * time.Second}, func(t *testing.T, s *venue.Server, p *binance.Provider) {
+		t.Helper()
+		s.Feed.Set(fake.StreamFaults{Duplicate: 0.2, Reorder: 0.2, Late: 0.2})
+		l := listen(t.Context(), p, subs())
+		time.Sleep(time.Hour)
+		synctest.Wait()
+		events, _ := l.end()
+		if err := providertest.CheckEvents(subs(), events); err != nil {
+			t.Error(err)
+		}
+		for _, sub := range subs() {
+			closed := closedOf(events, sub)
+			sameAsRead(t, p, sub, closed)
+			if want := int(3600 / sub.Interval.Seconds()); closed.Len() < want*9/10 {
+				t.Errorf("%v: %d of %d bars came through", sub, closed.Len(), want)
+			}
+		}
+	})
+}
+
+func TestStream_SubscriptionsChangeOnOneConnection(t *testing.T) {
+	t.Parallel()
+	within(t, venue.Config{}, func(t *testing.T, s *venue.Server, p *binance.Provider) {
+		t.Helper()
+		both := subs()
+		l := listen(t.Context(), p, both[:1])
+		time.Sleep(5 * time.Minute)
+		l.changes <- provider.Change{Add: both}
+		time.Sleep(10 * time.Minute)
+		synctest.Wait()
+		before := len(l.events)
+		l.changes <- provider.Change{Drop: both[:1]}
+		time.Sleep(10 * time.Minute)
+		synctest.Wait()
+		events, _ := l.end()
+		if err := providertest.CheckEvents(both, events); err != nil {
+			t.Error(err)
+		}
+		if n := len(closedOf(events, both[1]).T); n < 3 {
+			t.Errorf("%d bars of what was added", n)
+		}
+		if n := len(closedOf(events[before+1:], both[0]).T); n > 0 {
+			t.Errorf("%d bars of what was dropped", n)
+		}
+		if _, ever := s.Feed.Connections(); ever != 1 {
+			t.Errorf("%d connections", ever)
+		}
+	})
+}
+
+func TestStream_CarriesAThousandAndNoMore(t *testing.T) {
+	t.Parallel()
+	many := func(n int) []provider.Sub {
+		out := make([]provider.Sub, n)
+		for i := range out {
+			out[i] = provider.Sub{Symbol: market.Symbol{Name: fmt.Sprintf("S%dUSDT", i)}, Interval: market.Minute1}
+		}
+		return out
+	}
+	within(t, venue.Config{Variety: 3, Step: 15 * time.Second, Knows: func(string) bool { return true }}, func(t *testing.T, _ *venue.Server, p *binance.Provider) {
+		t.Helper()
+		l := listen(t.Context(), p, many(1024))
+		time.Sleep(90 * time.Second)
+		synctest.Wait()
+		events, _ := l.end()
+		closed := map[provider.Sub]int{}
+		for _, e := range events {
+			if e.Kind == provider.Closed {
+				closed[e.Sub]++
+			}
+		}
+		if len(closed) != 1024 {
+			t.Errorf("bars of %d symbols closed", len(closed))
+		}
+		err := p.Stream(t.Context(), many(1025), nil)
+		if f := fault.Of(err); f == nil || f.Kind != fault.Invalid || f.Field != "subscriptions" {
+			t.Errorf("one more: %v", err)
+		}
+	})
+}
+
+func TestStream_TellsItsEnd(t *testing.T) {
+	t.Parallel()
+	ending := func(events []provider.Event) (at []time.Time) {
+		for _, e := range events {
+			if e.Kind == provider.Ending {
+				at = append(at, e.At)
+			}
+		}
+		return at
+	}
+	within(t, venue.Config{Step: time.Minute}, func(t *testing.T, s *venue.Server, p *binance.Provider) {
+		t.Helper()
+		begin := time.Now()
+		l := listen(t.Context(), p, subs()[:1])
+		time.Sleep(time.Hour)
+		s.ShutdownNotice()
+		time.Sleep(23*time.Hour + time.Minute)
+		synctest.Wait()
+		if err := <-l.done; fault.KindOf(err) != fault.Unavailable {
+			t.Errorf("the venue cuts the stream after a day: %v", err)
+		}
+		at := ending(l.events)
+		if len(at) != 2 || at[0].Sub(begin).Round(time.Minute) != time.Hour || at[1].Sub(begin).Round(time.Minute) != 24*time.Hour-10*time.Minute {
+			t.Errorf("the end was told at %v, begun at %v", at, begin)
+		}
+	})
+}
+
+func TestStream_IsLost(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		happens func(*venue.Server)
+		within  time.Duration
+	}{
+		"when the connection is cut":  {func(s *venue.Server) { s.Feed.Drop() }, time.Second},
+		"when it falls silent":        {func(s *venue.Server) { s.Feed.Set(fake.StreamFaults{Silent: true}) }, 4 * time.Minute},
+		"when it sends what is wrong": {func(s *venue.Server) { s.Feed.Announce(`{"stream":"btcusdt@kline_1m","data":{"e":"kline"}}`) }, time.Second},
+		"when it sends no JSON":       {func(s *venue.Server) { s.Feed.Announce(`<html>`) }, time.Second},
+		"when it refuses":             {func(s *venue.Server) { s.Feed.Announce(`{"code":2,"msg":"Invalid request"}`) }, time.Second},
+	} {
+		within(t, venue.Config{}, func(t *testing.T, s *venue.Server, p *binance.Provider) {
+			t.Helper()
+			l := listen(t.Context(), p, subs())
+			time.Sleep(5 * time.Minute)
+			tc.happens(s)
+			begin := time.Now()
+			err := <-l.done
+			if f := fault.Of(err); f == nil || f.Kind != fault.Unavailable || time.Since(begin) > tc.within {
+				t.Errorf("%s: after %v: %v", name, time.Since(begin), err)
+			}
+			l.cancel()
+		})
+	}
+}
+
+func TestStream_Refuses(t *testing.T) {
+	t.Parallel()
+	within(t, venue.Config{}, func(t *testing.T, _ *venue.Server, p *binance.Provider) {
+		t.Helper()
+		for name, tc := range map[string]struct {
+			subs []provider.Sub
+			kind fault.Kind
+		}{
+			"no subscriptions":   {nil, fault.Invalid},
+			"an interval":        {[]provider.Sub{{Symbol: btc(), Interval: market.Day3}}, fault.Invalid},
+			"another venue":      {[]provider.Sub{{Symbol: market.Symbol{Venue: "kraken", Name: "BTCUSDT"}, Interval: market.Hour1}}, fault.NotFound},
+			"a symbol with a ^":  {[]provider.Sub{{Symbol: market.Symbol{Name: "^GSPC"}, Interval: market.Hour1}}, fault.NotFound},
+			"a symbol of nobody": {[]provider.Sub{{Interval: market.Hour1}}, fault.NotFound},
+		} {
+			if err := p.Stream(t.Context(), tc.subs, nil); fault.KindOf(err) != tc.kind {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+	})
+}
