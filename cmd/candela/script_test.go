@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"image/png"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -18,6 +19,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"candela/internal/app"
+	fakebinance "candela/internal/fake/binance"
 )
 
 // TestMain makes the test binary answer as the programs the scripts call:
@@ -60,6 +62,8 @@ func waiting(stop func(hard context.Context)) app.Service {
 
 func TestScripts(t *testing.T) {
 	t.Parallel()
+	binance := httptest.NewServer(fakebinance.New(fakebinance.Config{}))
+	t.Cleanup(binance.Close) // when the scripts are over, which run beside each other
 	testscript.Run(t, testscript.Params{
 		Dir:                 filepath.Join("testdata", "script"),
 		RequireExplicitExec: true,
@@ -67,6 +71,7 @@ func TestScripts(t *testing.T) {
 		Setup: func(env *testscript.Env) error {
 			// Scripts see no settings of whoever runs them, and a home of their own.
 			env.Vars = append(env.Vars, "HOME="+filepath.Join(env.WorkDir, "user"), "USERPROFILE="+filepath.Join(env.WorkDir, "user"),
+				"BINANCE="+binance.URL, "NOWHERE=http://127.0.0.1:1",
 				"GORACE=atexit_sleep_ms=0") // the race detector would add a second to every call
 			return nil
 		},

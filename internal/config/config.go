@@ -49,6 +49,16 @@ type Chart struct {
 type Data struct {
 	CryptoVenue string // for pairs in a crypto currency, such as BTCUSDT
 	StockVenue  string // for all others
+
+	Binance, Coinbase, Kraken Venue
+}
+
+// Venue is where a venue is reached. An empty address is the public one; where
+// only URL is given, the others are on the same host.
+type Venue struct {
+	URL        string
+	StreamURL  string
+	FuturesURL string // Binance alone has one
 }
 
 // HTTP describes the listeners of the server.

@@ -120,6 +120,35 @@ func (baseURLValue) allowed() string {
 }
 func (baseURLValue) shape() shape { return shapeString }
 
+// venueURLValue is where a venue's API is: a host, with a path where a gateway
+// stands in front. Prices that came unencrypted could be anyone's, so that is for
+// this machine alone.
+type venueURLValue struct {
+	p      *string
+	scheme string // http or ws; with an s at the end it goes anywhere
+}
+
+func (v venueURLValue) set(text string) bool {
+	if text != "" {
+		u, err := url.Parse(text)
+		if err != nil || u.Hostname() == "" || !goodPort(u) || u.User != nil || u.RawQuery != "" || u.Fragment != "" || u.Opaque != "" {
+			return false
+		}
+		if u.Scheme != v.scheme+"s" && (u.Scheme != v.scheme || !loopbackHost(u.Hostname())) {
+			return false
+		}
+	}
+	*v.p = strings.TrimSuffix(text, "/")
+	return true
+}
+
+func (v venueURLValue) String() string { return *v.p }
+func (v venueURLValue) allowed() string {
+	return "an absolute " + v.scheme + "s URL without query, such as " + v.scheme + "s://gateway.example.com/venue; " +
+		v.scheme + " only for localhost and loopback addresses"
+}
+func (venueURLValue) shape() shape { return shapeString }
+
 // originsValue is a list of browser origins (RFC 6454), compared byte for byte
 // with the Origin header. "*" and "null" are no origins and are refused.
 type originsValue struct{ p *[]string }

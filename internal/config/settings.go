@@ -153,6 +153,41 @@ func Settings() []Setting {
 			Doc:  "who answers for all other symbols without a venue: yahoo or alpaca",
 			bind: func(c *Config) value { return choiceValue{&c.Data.StockVenue, []string{"yahoo", "alpaca"}} },
 		},
+		{
+			Name: "binance-url", Group: groupData, Arg: "URL", Modes: everyMode, Sources: anywhere,
+			Doc:  "where Binance's REST API is; the public market-data host when not given",
+			bind: func(c *Config) value { return venueURLValue{&c.Data.Binance.URL, "http"} },
+		},
+		{
+			Name: "binance-stream-url", Group: groupData, Arg: "URL", Modes: everyMode, Sources: anywhere,
+			Doc:  "where Binance's streams are; follows --binance-url when not given",
+			bind: func(c *Config) value { return venueURLValue{&c.Data.Binance.StreamURL, "ws"} },
+		},
+		{
+			Name: "binance-futures-url", Group: groupData, Arg: "URL", Modes: everyMode, Sources: anywhere,
+			Doc:  "where Binance's futures API is; follows --binance-url when not given",
+			bind: func(c *Config) value { return venueURLValue{&c.Data.Binance.FuturesURL, "http"} },
+		},
+		{
+			Name: "coinbase-url", Group: groupData, Arg: "URL", Modes: everyMode, Sources: anywhere,
+			Doc:  "where Coinbase Exchange's REST API is; the public host when not given",
+			bind: func(c *Config) value { return venueURLValue{&c.Data.Coinbase.URL, "http"} },
+		},
+		{
+			Name: "coinbase-stream-url", Group: groupData, Arg: "URL", Modes: everyMode, Sources: anywhere,
+			Doc:  "where Coinbase Exchange's streams are; follows --coinbase-url when not given",
+			bind: func(c *Config) value { return venueURLValue{&c.Data.Coinbase.StreamURL, "ws"} },
+		},
+		{
+			Name: "kraken-url", Group: groupData, Arg: "URL", Modes: everyMode, Sources: anywhere,
+			Doc:  "where Kraken's REST API is; the public host when not given",
+			bind: func(c *Config) value { return venueURLValue{&c.Data.Kraken.URL, "http"} },
+		},
+		{
+			Name: "kraken-stream-url", Group: groupData, Arg: "URL", Modes: everyMode, Sources: anywhere,
+			Doc:  "where Kraken's streams are; follows --kraken-url when not given",
+			bind: func(c *Config) value { return venueURLValue{&c.Data.Kraken.StreamURL, "ws"} },
+		},
 
 		{
 			Name: "port", Group: groupHTTP, Arg: "N", Default: "9315", Modes: ModeServe, Sources: anywhere,

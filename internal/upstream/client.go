@@ -37,6 +37,22 @@ type Client struct {
 	host   *host
 }
 
+// Follow returns address when it is given. Otherwise it returns base as an address
+// of the same host with the scheme of public, or public when base is not given
+// either: whoever puts one gateway in front of a venue names it once.
+func Follow(address, base, public string) string {
+	switch {
+	case address != "":
+		return address
+	case base == "":
+		return public
+	case strings.HasPrefix(public, "ws"):
+		return "ws" + strings.TrimPrefix(base, "http")
+	default:
+		return base
+	}
+}
+
 // Request is one question. Subject is what it is about, usually a symbol, for
 // errors.
 type Request struct {

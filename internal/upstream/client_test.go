@@ -486,3 +486,20 @@ func TestResponse_At(t *testing.T) {
 		}
 	})
 }
+
+func TestFollow(t *testing.T) {
+	t.Parallel()
+	const rest, stream = "https://public.test", "wss://stream.test"
+	for _, tc := range []struct{ address, base, public, want string }{
+		{"", "", rest, rest},
+		{"", "", stream, stream},
+		{"", "http://127.0.0.1:1", rest, "http://127.0.0.1:1"},
+		{"", "http://127.0.0.1:1", stream, "ws://127.0.0.1:1"},
+		{"", "https://gateway.test/x", stream, "wss://gateway.test/x"},
+		{"wss://other.test", "https://gateway.test", stream, "wss://other.test"},
+	} {
+		if got := upstream.Follow(tc.address, tc.base, tc.public); got != tc.want {
+			t.Errorf("%+v: got %s", tc, got)
+		}
+	}
+}

@@ -34,12 +34,13 @@ const (
 // The public addresses: hosts that serve market data alone, which answer in more
 // regions than api.binance.com.
 const (
-	URL        = "https://data-api.binance.vision"
-	StreamURL  = "wss://data-stream.binance.vision"
-	FuturesURL = "https://fapi.binance.com"
+	restURL    = "https://data-api.binance.vision"
+	streamURL  = "wss://data-stream.binance.vision"
+	futuresURL = "https://fapi.binance.com"
 )
 
-// Config says where the venue is. Empty addresses are the public ones.
+// Config says where the venue is. Empty addresses are the public ones; with URL
+// alone the others are on the same host.
 type Config struct {
 	URL, StreamURL, FuturesURL string
 	// MaxAge is when a stream tells that it will end; 23 h 50 min when 0, as the
@@ -65,14 +66,9 @@ var (
 
 // New returns a provider that shares what hosts share.
 func New(hosts *upstream.Hosts, c Config) *Provider {
-	set := func(p *string, to string) {
-		if *p == "" {
-			*p = to
-		}
-	}
-	set(&c.URL, URL)
-	set(&c.StreamURL, StreamURL)
-	set(&c.FuturesURL, FuturesURL)
+	c.StreamURL = upstream.Follow(c.StreamURL, c.URL, streamURL)
+	c.FuturesURL = upstream.Follow(c.FuturesURL, c.URL, futuresURL)
+	c.URL = upstream.Follow("", c.URL, restURL)
 	if c.MaxAge == 0 {
 		c.MaxAge = 24*time.Hour - 10*time.Minute
 	}

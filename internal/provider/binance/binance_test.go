@@ -27,9 +27,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 const address = "binance.test:80"
 
 func connect(n *fake.Network) *binance.Provider {
-	return binance.New(upstream.NewHosts(n.Dial), binance.Config{
-		URL: "http://binance.test", StreamURL: "ws://binance.test", FuturesURL: "http://binance.test",
-	})
+	return binance.New(upstream.NewHosts(n.Dial), binance.Config{URL: "http://binance.test"})
 }
 
 func btc() market.Symbol { return market.Symbol{Name: "BTCUSDT"} }
