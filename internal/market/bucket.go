@@ -157,3 +157,24 @@ func (i Interval) Divides(to Interval) bool {
 		return to.Seconds()%i.Seconds() == 0
 	}
 }
+
+// Dated returns the span of the day, 3 days, week or month that the local date
+// of t belongs to, whether or not t is within a session: venues label such bars
+// by midnight, by the first open or by the last trade. It returns false for an
+// intraday interval, and where the dates hold no session.
+func (c Calendar) Dated(i Interval, t int64) (Span, bool) {
+	if !i.Valid() || i < Day1 || t != inRange(t) {
+		return Span{}, false
+	}
+	return c.group(i, c.dayOf(t))
+}
+
+// Midnight returns the local midnight with which the day, 3 days, week or month
+// that holds the local date of t begins; for an intraday interval, the date's own.
+func (c Calendar) Midnight(i Interval, t int64) int64 {
+	first, _ := dates(i, c.dayOf(inRange(t)))
+	if c.zone == nil {
+		return first * day
+	}
+	return c.instant(first, 0)
+}

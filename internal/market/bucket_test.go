@@ -341,3 +341,40 @@ func TestCalendar_TimesBeyondAllYearsEndAtOnce(t *testing.T) {
 		t.Errorf("9999 years have %d months", n)
 	}
 }
+
+func TestCalendar_Dated(t *testing.T) {
+	t.Parallel()
+	ny, err := market.NewCalendar(market.USEquities())
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := func(month time.Month, date, hour, minute int) int64 {
+		return time.Date(2025, month, date, hour, minute, 0, 0, ny.Zone()).Unix()
+	}
+	utc := func(month time.Month, date int) int64 { return time.Date(2025, month, date, 0, 0, 0, 0, time.UTC).Unix() }
+	for name, tc := range map[string]struct {
+		cal      market.Calendar
+		interval market.Interval
+		t        int64
+		span     market.Span
+		ok       bool
+		midnight int64
+	}{
+		"a day by midnight":          {ny, market.Day1, at(11, 3, 0, 0), market.Span{Open: at(11, 3, 9, 30), Close: at(11, 3, 16, 0)}, true, at(11, 3, 0, 0)},
+		"a day after its close":      {ny, market.Day1, at(11, 3, 20, 0), market.Span{Open: at(11, 3, 9, 30), Close: at(11, 3, 16, 0)}, true, at(11, 3, 0, 0)},
+		"a Saturday":                 {ny, market.Day1, at(11, 1, 12, 0), market.Span{}, false, at(11, 1, 0, 0)},
+		"a week by its Monday":       {ny, market.Week1, at(11, 3, 0, 0), market.Span{Open: at(11, 3, 9, 30), Close: at(11, 7, 16, 0)}, true, at(11, 3, 0, 0)},
+		"a week by its Sunday":       {ny, market.Week1, at(11, 9, 23, 0), market.Span{Open: at(11, 3, 9, 30), Close: at(11, 7, 16, 0)}, true, at(11, 3, 0, 0)},
+		"a month from a Saturday on": {ny, market.Month1, at(11, 1, 0, 0), market.Span{Open: at(11, 3, 9, 30), Close: at(11, 28, 16, 0)}, true, at(11, 1, 0, 0)},
+		"the clock, a week":          {market.Calendar{}, market.Week1, utc(11, 5) + 7, market.Span{Open: utc(11, 3), Close: utc(11, 10)}, true, utc(11, 3)},
+		"an hour":                    {ny, market.Hour1, at(11, 3, 12, 0), market.Span{}, false, at(11, 3, 0, 0)},
+	} {
+		span, ok := tc.cal.Dated(tc.interval, tc.t)
+		if span != tc.span || ok != tc.ok {
+			t.Errorf("%s: %v %v, want %v", name, span, ok, tc.span)
+		}
+		if got := tc.cal.Midnight(tc.interval, tc.t); got != tc.midnight {
+			t.Errorf("%s: midnight %d, want %d", name, got, tc.midnight)
+		}
+	}
+}

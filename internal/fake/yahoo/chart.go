@@ -95,11 +95,11 @@ func (l listing) rows(q question) market.Bars {
 		case q.interval == market.Day1:
 			add(bar.T, bar)
 		case !running || cal.RoundTheClock():
-			add(groupStart(cal, q.interval, bar.T), bar)
+			add(cal.Midnight(q.interval, bar.T), bar)
 		default:
 			// The venue tells today apart from the days before it.
 			if before := l.tape.Bars(market.Day1, bar.T, today.Open, q.now); before.Len() > 0 {
-				add(groupStart(cal, q.interval, bar.T), sum(before))
+				add(cal.Midnight(q.interval, bar.T), sum(before))
 			}
 			if now := l.tape.Bars(market.Day1, today.Open, today.Close, q.now); now.Len() > 0 {
 				add(l.marketTime(q.now, true), now.At(0))
@@ -137,18 +137,6 @@ func (l listing) marketTime(now int64, auction bool) int64 {
 		return min(now, last.Close+7)
 	}
 	return last.Close
-}
-
-func groupStart(cal market.Calendar, i market.Interval, t int64) int64 {
-	at := time.Unix(t, 0).In(cal.Zone())
-	year, month, date := at.Date()
-	if i == market.Month1 {
-		date = 1
-	}
-	if i == market.Week1 {
-		date -= (int(at.Weekday()) + 6) % 7
-	}
-	return time.Date(year, month, date, 0, 0, 0, 0, cal.Zone()).Unix()
 }
 
 // meta describes the listing as the venue does with every chart.

@@ -3,7 +3,6 @@ package yahoo
 import (
 	"math"
 	"strconv"
-	"time"
 
 	"candela/internal/market"
 )
@@ -46,7 +45,10 @@ func (c *chart) bars(cal market.Calendar, i market.Interval, now int64) (market.
 // tells none.
 func place(cal market.Calendar, i market.Interval, row market.Bar, last bool) (market.Span, bool) {
 	if i >= market.Day1 {
-		return dated(cal, i, row.T)
+		// The venue labels a day by its session's open or by midnight, weeks and
+		// months by the midnight of their first date, and the newest row by its last
+		// trade, which may come after the close.
+		return cal.Dated(i, row.T)
 	}
 	span, ok := cal.Bucket(i, row.T)
 	switch {
@@ -63,27 +65,6 @@ func place(cal market.Calendar, i market.Interval, row market.Bar, last bool) (m
 }
 
 func isFlat(row market.Bar) bool { return row.H == row.L }
-
-// dated returns the span of the day, week or month that a row belongs to. The
-// venue labels a day by its session's open or by midnight, weeks and months by
-// the midnight of their first date, and the newest row by its last trade, which
-// may come after the close.
-func dated(cal market.Calendar, i market.Interval, t int64) (market.Span, bool) {
-	if span, ok := cal.Bucket(i, t); ok {
-		return span, true
-	}
-	midnight := midnightOf(cal, t)
-	first := cal.Next(market.Day1, midnight-1)
-	if i == market.Day1 && midnightOf(cal, first.Open) != midnight {
-		return market.Span{}, false // no session on that date
-	}
-	return cal.Bucket(i, first.Open)
-}
-
-func midnightOf(cal market.Calendar, t int64) int64 {
-	year, month, date := time.Unix(t, 0).In(cal.Zone()).Date()
-	return time.Date(year, month, date, 0, 0, 0, 0, cal.Zone()).Unix()
-}
 
 // merge adds a row that the venue tells apart from the bar it belongs to. For a
 // day the later row is the whole day once more; for a week or month it is today,

@@ -1,8 +1,6 @@
 package yahoo
 
 import (
-	"time"
-
 	"candela/internal/market"
 	"candela/internal/provider"
 )
@@ -81,29 +79,15 @@ func (in *instrument) window(q provider.BarQuery, now int64) window {
 		w.to = w.end
 		w.from = max(w.floor, cal.Next(q.Interval, w.to-stretch).Open)
 	}
-	w.ask = [2]int64{groupStart(cal, q.Interval, w.from), w.to}
+	w.ask = [2]int64{w.from, w.to}
+	if q.Interval >= market.Day1 {
+		// The midnight of the label. From another weekday on, weeks would be counted by that.
+		w.ask[0] = cal.Midnight(q.Interval, w.from)
+	}
 	if running := cal.Prev(q.Interval, now+1).Open; w.to > running {
 		w.ask[1] = now + 1 // the running bar may be labelled by its last trade
 	}
 	return w
-}
-
-// groupStart returns the midnight at which the venue labels the day, week or
-// month that opens at t. From another weekday on, it would count weeks by that.
-func groupStart(cal market.Calendar, i market.Interval, t int64) int64 {
-	if i < market.Day1 {
-		return t
-	}
-	at := time.Unix(t, 0).In(cal.Zone())
-	year, month, date := at.Date()
-	switch i {
-	case market.Week1:
-		date -= (int(at.Weekday()) + 6) % 7
-	case market.Month1:
-		date = 1
-	default:
-	}
-	return time.Date(year, month, date, 0, 0, 0, 0, cal.Zone()).Unix()
 }
 
 // cut returns the page that answers q out of the bars of its window.
