@@ -351,7 +351,9 @@ func TestCalendar_Dated(t *testing.T) {
 	at := func(month time.Month, date, hour, minute int) int64 {
 		return time.Date(2025, month, date, hour, minute, 0, 0, ny.Zone()).Unix()
 	}
-	utc := func(month time.Month, date int) int64 { return time.Date(2025, month, date, 0, 0, 0, 0, time.UTC).Unix() }
+	utc := func(month time.Month, date int) int64 {
+		return time.Date(2025, month, date, 0, 0, 0, 0, time.UTC).Unix()
+	}
 	for name, tc := range map[string]struct {
 		cal      market.Calendar
 		interval market.Interval

@@ -62,13 +62,16 @@ func (t *Tape) Bars(i market.Interval, from, to, now int64) market.Bars {
 	return t.build(&fine, base, i)
 }
 
-// Price returns the last price at now.
+// Price returns the last price at now, 0 before the first trade.
 func (t *Tape) Price(now int64) float64 {
-	bars := t.Bars(market.Minute5, now-4*24*3600, now, now)
-	if bars.Len() == 0 {
-		return 0
+	for at := t.Calendar.Prev(market.Minute1, now); at.Open >= t.First; at = t.Calendar.Prev(market.Minute1, at.Open) {
+		if t.Trades(at.Open) {
+			if bars := t.Bars(market.Minute1, at.Open, now, now); bars.Len() > 0 {
+				return bars.C[bars.Len()-1]
+			}
+		}
 	}
-	return bars.C[bars.Len()-1]
+	return 0
 }
 
 // Trades reports whether the symbol trades at a time.
