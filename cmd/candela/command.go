@@ -34,6 +34,7 @@ func commands() []command {
 	return []command{
 		{"", "[flags]", "run a mode, or draw one chart", runMode},
 		{"config", "config [flags]", "print the configuration in force and where each value comes from", printConfig},
+		{"auth", "auth COMMAND", "hash-password, list or revoke ID: the owner's passphrase and clients", auth},
 		{"version", "version", "print the version and how it was built", printVersion},
 	}
 }
@@ -102,7 +103,7 @@ func printVersion(_ context.Context, in invocation) error {
 func printHelp(w io.Writer) error {
 	fmt.Fprint(w, "candela gives AI agents charts, indicators, alerts and trading over MCP.\n\nUsage:\n")
 	for _, c := range commands() {
-		fmt.Fprintf(w, "  candela %-18s%s\n", c.usage, c.doc)
+		fmt.Fprintf(w, "  candela %-16s%s\n", c.usage, c.doc)
 	}
 	fmt.Fprint(w, "\nA flag beats its variable, which beats candela.toml in the state directory, which beats the default.\n")
 	if err := config.WriteHelp(w); err != nil {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"image/png"
+	"net"
 	"net/http/httptest"
 	"os"
 	"os/exec"
@@ -73,12 +74,25 @@ func TestScripts(t *testing.T) {
 			env.Vars = append(env.Vars, "HOME="+filepath.Join(env.WorkDir, "user"), "USERPROFILE="+filepath.Join(env.WorkDir, "user"),
 				"BINANCE="+binance.URL, "NOWHERE=http://127.0.0.1:1",
 				"GORACE=atexit_sleep_ms=0") // the race detector would add a second to every call
-			return nil
+			port, err := freePort(t.Context())
+			env.Vars = append(env.Vars, "PORT="+port)
+			return err
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"await": await, "exits": exits, "ispng": isPNG, "signal": sendSignal,
 		},
 	})
+}
+
+// freePort finds a port that nobody listens on now.
+func freePort(ctx context.Context) (string, error) {
+	var listen net.ListenConfig
+	ln, err := listen.Listen(ctx, "tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", err
+	}
+	_, port, err := net.SplitHostPort(ln.Addr().String())
+	return port, errors.Join(err, ln.Close())
 }
 
 // exits CODE PROGRAM ARGUMENTS runs a program and demands that exit code.

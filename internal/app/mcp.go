@@ -9,6 +9,7 @@ import (
 	"candela/internal/fault"
 	"candela/internal/httpd"
 	"candela/internal/mcp"
+	"candela/internal/oauth"
 	"candela/internal/stdio"
 	"candela/internal/tool"
 )
@@ -23,37 +24,43 @@ const instructions = "Charts, technical indicators, alerts and orders for crypto
 // Authorizers makes the part that knows which tokens are good.
 type Authorizers func(Runtime) (httpd.Authorizer, error)
 
-// ServeMCP returns the service behind --serve, for callers that the authorizer
-// knows. There is no way to have it without one.
+// ServeMCP returns a service for callers that the authorizer knows and that got
+// their tokens elsewhere. There is no way to have it without one.
 func ServeMCP(authorizers Authorizers) Service {
 	return func(rt Runtime) ([]Part, error) {
 		auth, err := authorizers(rt)
 		if err != nil {
 			return nil, err
 		}
-		tools, sources, err := rt.tools()
-		if err != nil {
-			return nil, err
-		}
-		cfg := rt.Config.HTTP
-		server, err := httpd.New(tools, auth, httpd.Config{
-			BaseURL: cfg.BaseURL, AllowedOrigins: cfg.AllowedOrigins,
-			Name: "candela", Version: rt.Version, Tools: toolCount, Trading: rt.Config.Trade, Log: rt.Log,
-		})
-		if err != nil {
-			return nil, err
-		}
-		return []Part{sources, {Name: "http", Run: func(ctx, hard context.Context, ready func()) error {
-			var listen net.ListenConfig
-			ln, err := listen.Listen(ctx, "tcp", cfg.Address().String())
-			if err != nil {
-				return fmt.Errorf("listen: %w", err)
-			}
-			rt.Log.InfoContext(ctx, "listening", "address", ln.Addr().String(), "base_url", cfg.BaseURL)
-			ready()
-			return server.Serve(ctx, hard, ln)
-		}}}, nil
+		return rt.listen(auth, nil)
 	}
+}
+
+// listen returns the parts that answer over HTTP. A door that is not nil hands
+// out the tokens.
+func (rt Runtime) listen(auth httpd.Authorizer, door *oauth.Server) ([]Part, error) {
+	tools, sources, err := rt.tools()
+	if err != nil {
+		return nil, err
+	}
+	cfg := rt.Config.HTTP
+	server, err := httpd.New(tools, auth, httpd.Config{
+		BaseURL: cfg.BaseURL, AllowedOrigins: cfg.AllowedOrigins, OAuth: door,
+		Name: "candela", Version: rt.Version, Tools: toolCount, Trading: rt.Config.Trade, Log: rt.Log,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return []Part{sources, {Name: "http", Run: func(ctx, hard context.Context, ready func()) error {
+		var listen net.ListenConfig
+		ln, err := listen.Listen(ctx, "tcp", cfg.Address().String())
+		if err != nil {
+			return fmt.Errorf("listen: %w", err)
+		}
+		rt.Log.InfoContext(ctx, "listening", "address", ln.Addr().String(), "base_url", cfg.BaseURL)
+		ready()
+		return server.Serve(ctx, hard, ln)
+	}}}, nil
 }
 
 // speakMCP is the service behind --mcp.

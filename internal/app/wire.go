@@ -15,8 +15,8 @@ import (
 // Wired returns what this build can do. A new mode is a line here.
 func Wired() Services {
 	return Services{
-		MCP: speakMCP,
-		// Serve is ServeMCP over the authorization server, when there is one.
+		MCP:     speakMCP,
+		Serve:   serveMCP,
 		Sources: sources,
 		Draw:    chart.NewRenderer().PNG,
 	}

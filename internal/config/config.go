@@ -78,9 +78,10 @@ func (h HTTP) Address() netip.AddrPort {
 
 // OAuth describes who may approve a client.
 type OAuth struct {
-	OwnerPassword     Secret // plain text or an argon2id hash; empty: the server makes one up
-	OwnerPasswordFile string // where OwnerPassword was read from, "" when it was not
-	AutoApprove       bool   // loopback development only
+	OwnerPassword     Secret   // plain text or an argon2id hash; empty: the server makes one up
+	OwnerPasswordFile string   // where OwnerPassword was read from, "" when it was not
+	AutoApprove       bool     // loopback development only
+	RedirectSchemes   []string // of apps that clients may name besides the known ones
 }
 
 // Log describes the log on stderr.

@@ -173,6 +173,45 @@ func (originsValue) allowed() string {
 }
 func (originsValue) shape() shape { return shapeList }
 
+// schemesValue is a list of URI schemes (RFC 3986 3.1) that belong to apps. Those
+// that a browser handles itself are refused: the answer to an authorization
+// request, with the code in it, would end up in the page or on the network.
+type schemesValue struct{ p *[]string }
+
+func (v schemesValue) set(text string) bool {
+	items, ok := splitList(text)
+	if !ok {
+		return false
+	}
+	for _, item := range items {
+		if !appScheme(item) {
+			return false
+		}
+	}
+	*v.p = items
+	return true
+}
+
+func appScheme(text string) bool {
+	switch text {
+	case "http", "https", "ws", "wss", "ftp", "file", "data", "blob", "filesystem", "about", "javascript", "vbscript", "view-source", "mailto":
+		return false
+	}
+	for i, r := range text {
+		letter := r >= 'a' && r <= 'z'
+		if !letter && (i == 0 || (r < '0' || r > '9') && !strings.ContainsRune("+-.", r)) {
+			return false
+		}
+	}
+	return text != ""
+}
+
+func (v schemesValue) String() string { return strings.Join(*v.p, ",") }
+func (schemesValue) allowed() string {
+	return "schemes of apps in lower case separated by commas, such as myapp; none that a browser handles itself"
+}
+func (schemesValue) shape() shape { return shapeList }
+
 // parseOrigin reads scheme://host[:port] and nothing more.
 func parseOrigin(text string) (*url.URL, bool) {
 	u, err := url.Parse(text)

@@ -236,6 +236,11 @@ func Settings() []Setting {
 			Doc:  "approve every client; refused unless listener and base URL are loopback",
 			bind: func(c *Config) value { return boolValue{&c.OAuth.AutoApprove} },
 		},
+		{
+			Name: "redirect-schemes", Group: groupOAuth, Arg: "LIST", Modes: ModeServe, Sources: anywhere,
+			Doc:  "schemes of apps that clients may send the browser back to, besides those known",
+			bind: func(c *Config) value { return schemesValue{&c.OAuth.RedirectSchemes} },
+		},
 
 		{
 			Name: "home", Group: groupRun, Arg: "FOLDER", Default: "~/.candela", Modes: everyMode, Sources: FromFlag | FromEnv,

@@ -1,0 +1,86 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"candela/internal/app"
+	"candela/internal/config"
+	"candela/internal/fault"
+	"candela/internal/oauth"
+)
+
+// auth runs the commands about the owner's passphrase and clients. The last two
+// ask the server that runs in the state directory.
+func auth(ctx context.Context, in invocation) error {
+	name := ""
+	if len(in.args) > 0 {
+		name, in.args = in.args[0], in.args[1:]
+	}
+	switch name {
+	case "hash-password":
+		return hashPassword(in)
+	case "list":
+		return listClients(ctx, in)
+	case "revoke":
+		return revokeClient(ctx, in)
+	}
+	names := []string{"hash-password", "list", "revoke"}
+	return fault.Field("auth", name, strings.Join(names, ", "), fault.Nearest(name, names)...)
+}
+
+// hashPassword reads a passphrase from the first line of stdin and writes what
+// may stand in its place in a file or a variable.
+func hashPassword(in invocation) error {
+	if len(in.args) > 0 {
+		return fault.Field("auth hash-password", strings.Join(in.args, " "), "no arguments; the passphrase comes on stdin, because other users can read a command line")
+	}
+	line, err := bufio.NewReader(io.LimitReader(in.Stdin, 4<<10)).ReadString('\n')
+	if err != nil && !errors.Is(err, io.EOF) {
+		return fmt.Errorf("read the passphrase: %w", err)
+	}
+	hash, err := oauth.HashPassphrase(strings.TrimRight(line, "\r\n"), oauth.DefaultCost())
+	if err != nil {
+		return &fault.Error{Kind: fault.Invalid, Code: "refused", Message: "the passphrase on stdin: " + err.Error()}
+	}
+	_, err = fmt.Fprintln(in.Stdout, hash)
+	return err
+}
+
+func listClients(ctx context.Context, in invocation) error {
+	cfg, err := config.Load(config.Input{Args: in.args, Environ: in.environ, Inspect: true})
+	if err != nil {
+		return err
+	}
+	clients, err := app.Clients(ctx, cfg.Home)
+	if err != nil {
+		return err
+	}
+	table := tabwriter.NewWriter(in.Stdout, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(table, "ID\tAPPROVED\tEXPIRES\tCLIENT (AS IT CALLS ITSELF)")
+	for _, c := range clients {
+		fmt.Fprintf(table, "%s\t%s\t%s\t%q\n", c.ID, c.Approved.UTC().Format(time.DateTime), c.Expires.UTC().Format(time.DateTime), c.Name)
+	}
+	return table.Flush()
+}
+
+func revokeClient(ctx context.Context, in invocation) error {
+	if len(in.args) == 0 || strings.HasPrefix(in.args[0], "-") {
+		return fault.Missing("auth revoke", "an ID that candela auth list shows")
+	}
+	cfg, err := config.Load(config.Input{Args: in.args[1:], Environ: in.environ, Inspect: true})
+	if err != nil {
+		return err
+	}
+	if err := app.Revoke(ctx, cfg.Home, in.args[0]); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(in.Stdout, "%s is thrown out\n", in.args[0])
+	return err
+}

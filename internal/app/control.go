@@ -1,0 +1,179 @@
+package app
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"time"
+
+	"candela/internal/fault"
+	"candela/internal/oauth"
+)
+
+const (
+	controlName = "control.sock"
+	serverLock  = "server.lock" // held by whoever answers on the socket
+)
+
+// control answers the owner's commands on a socket in the state directory. Who
+// may open it is a matter of the file system: the directory is 0700 and the
+// socket 0600. On Windows the profile directory keeps others out.
+type control struct {
+	home string
+	door *oauth.Server
+	log  *slog.Logger
+}
+
+// Client is a token as the owner sees it.
+type Client struct {
+	ID       string    `json:"id"`
+	Name     string    `json:"name"` // as the client calls itself
+	Approved time.Time `json:"approved"`
+	Expires  time.Time `json:"expires"`
+}
+
+func (c control) run(ctx, hard context.Context, ready func()) error {
+	lock, err := openLocked(filepath.Join(c.home, serverLock))
+	if errors.Is(err, errLocked) {
+		return &fault.Error{
+			Kind: fault.Conflict, Code: "state_directory_locked", Field: "home", Value: c.home,
+			Message: fmt.Sprintf("state directory %s is in use by another server: stop it, or choose another --home", c.home),
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("state directory: %w", err)
+	}
+	defer func() { _ = lock.Close() }() // closing drops the lock whatever it returns
+	ln, err := c.listen(ctx)
+	if err != nil {
+		return err
+	}
+	server := &http.Server{
+		Handler: c.handler(), ReadTimeout: 5 * time.Second, WriteTimeout: 5 * time.Second,
+		BaseContext: func(net.Listener) context.Context { return hard },
+		ErrorLog:    slog.NewLogLogger(c.log.Handler(), slog.LevelWarn),
+	}
+	stopped := make(chan error, 1)
+	go func() { stopped <- server.Serve(ln) }()
+	ready()
+	select {
+	case err := <-stopped:
+		return fmt.Errorf("control socket: %w", err)
+	case <-ctx.Done():
+	}
+	err = server.Shutdown(hard)
+	<-stopped
+	return err
+}
+
+// listen opens the socket. One that a killed server left behind is in the way and
+// belongs to nobody, because this process holds the lock.
+func (c control) listen(ctx context.Context) (net.Listener, error) {
+	path := filepath.Join(c.home, controlName)
+	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("control socket: %w", err)
+	}
+	var listen net.ListenConfig
+	ln, err := listen.Listen(ctx, "unix", path)
+	if err != nil {
+		// Most systems allow about a hundred bytes for a socket's path.
+		return nil, fmt.Errorf("control socket (%d bytes of path; choose a shorter --home if that is why): %w", len(path), err)
+	}
+	if err := os.Chmod(path, 0o600); err != nil {
+		_ = ln.Close()
+		return nil, fmt.Errorf("control socket: %w", err)
+	}
+	return ln, nil
+}
+
+func (c control) handler() http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /tokens", func(w http.ResponseWriter, r *http.Request) {
+		tokens, err := c.door.Tokens(r.Context(), oauth.SoleOwner)
+		if err != nil {
+			c.fail(w, r, err)
+			return
+		}
+		clients := make([]Client, 0, len(tokens))
+		for _, t := range tokens {
+			clients = append(clients, Client{t.ID, t.Grant.ClientName, t.Issued, t.Expires})
+		}
+		w.Header().Set("Content-Type", "application/json")
+		_ = json.NewEncoder(w).Encode(clients) // the owner's terminal went away
+	})
+	mux.HandleFunc("DELETE /tokens/{id}", func(w http.ResponseWriter, r *http.Request) {
+		if err := c.door.Revoke(r.Context(), oauth.SoleOwner, r.PathValue("id")); err != nil {
+			c.fail(w, r, err)
+			return
+		}
+		w.WriteHeader(http.StatusNoContent)
+	})
+	return mux
+}
+
+func (c control) fail(w http.ResponseWriter, r *http.Request, err error) {
+	if errors.Is(err, oauth.ErrNotFound) {
+		w.WriteHeader(http.StatusNotFound)
+		return
+	}
+	c.log.ErrorContext(r.Context(), "control socket", "error", err)
+	w.WriteHeader(http.StatusInternalServerError)
+}
+
+// Clients lists what the server of a state directory has let in, newest first.
+func Clients(ctx context.Context, home string) ([]Client, error) {
+	answer, err := command(ctx, home, http.MethodGet, "/tokens")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = answer.Body.Close() }()
+	var clients []Client
+	if err := json.NewDecoder(answer.Body).Decode(&clients); err != nil {
+		return nil, fmt.Errorf("control socket: %w", err)
+	}
+	return clients, nil
+}
+
+// Revoke throws a client out.
+func Revoke(ctx context.Context, home, id string) error {
+	answer, err := command(ctx, home, http.MethodDelete, "/tokens/"+id)
+	if err != nil {
+		return err
+	}
+	return answer.Body.Close()
+}
+
+// command asks the server of a state directory.
+func command(ctx context.Context, home, method, path string) (*http.Response, error) {
+	dial := func(ctx context.Context, _, _ string) (net.Conn, error) {
+		var d net.Dialer
+		return d.DialContext(ctx, "unix", filepath.Join(home, controlName))
+	}
+	request, err := http.NewRequestWithContext(ctx, method, "http://control"+path, nil)
+	if err != nil {
+		return nil, fault.Field("id", path, "an ID that candela auth list shows")
+	}
+	client := &http.Client{Timeout: 10 * time.Second, Transport: &http.Transport{DialContext: dial, DisableKeepAlives: true}}
+	answer, err := client.Do(request)
+	switch {
+	case err != nil:
+		return nil, &fault.Error{
+			Kind: fault.Unavailable, Code: "no_server", Field: "home", Value: home, Cause: err,
+			Message: fmt.Sprintf("no server answers in state directory %s: is candela --serve running, with this --home?", home),
+		}
+	case answer.StatusCode < http.StatusBadRequest:
+		return answer, nil
+	}
+	_ = answer.Body.Close()
+	if answer.StatusCode == http.StatusNotFound {
+		return nil, &fault.Error{Kind: fault.NotFound, Code: "no_such_client", Message: "no client is let in under that ID; candela auth list shows those that are"}
+	}
+	return nil, fmt.Errorf("control socket: the server answered %s; its log says why", answer.Status)
+}

@@ -1,0 +1,60 @@
+package app
+
+import (
+	"fmt"
+
+	"candela/internal/httpd"
+	"candela/internal/oauth"
+)
+
+// serveMCP is the service behind --serve: the tools over HTTP, for clients that
+// the owner let in, and the socket by which the owner throws them out.
+func serveMCP(rt Runtime) ([]Part, error) {
+	door, err := newDoor(rt)
+	if err != nil {
+		return nil, err
+	}
+	parts, err := rt.listen(door, door)
+	if err != nil {
+		return nil, err
+	}
+	control := Part{Name: "control", Run: control{rt.Config.Home, door, rt.Log}.run}
+	return append([]Part{control}, parts...), nil
+}
+
+// newDoor returns the authorization server.
+func newDoor(rt Runtime) (*oauth.Server, error) {
+	owner, err := newOwner(rt)
+	if err != nil {
+		return nil, err
+	}
+	cfg := rt.Config
+	trading := oauth.NoTrading
+	if cfg.Trade {
+		trading = oauth.PaperTrading
+	}
+	return oauth.New(oauth.NewMemory(), owner, oauth.Config{
+		BaseURL: cfg.HTTP.BaseURL, Name: "candela", Trading: trading,
+		AutoApprove: cfg.OAuth.AutoApprove, RedirectSchemes: cfg.OAuth.RedirectSchemes,
+		Address: httpd.ClientAddress(cfg.HTTP.TrustedProxies), Log: rt.Log,
+	})
+}
+
+// newOwner returns the owner of the passphrase that was given, or makes one up
+// and shows it once, on stderr and not in the log.
+func newOwner(rt Runtime) (*oauth.Passphrase, error) {
+	given := rt.Config.OAuth.OwnerPassword
+	if !given.IsZero() {
+		owner, err := oauth.NewOwner(given.Reveal(), oauth.DefaultCost())
+		if err != nil {
+			return nil, fmt.Errorf("owner's passphrase: %w", err)
+		}
+		return owner, nil
+	}
+	// Nobody guesses 128 random bits, so their hash may be cheap.
+	passphrase := oauth.NewPassphrase()
+	if !rt.Config.OAuth.AutoApprove {
+		fmt.Fprintf(rt.Stderr, "candela: no owner passphrase is set; until the server stops it is\n\n    %s\n\n", passphrase)
+	}
+	return oauth.NewOwner(passphrase, oauth.Cost{Memory: 8, Passes: 1, Threads: 1})
+}

@@ -1,0 +1,140 @@
+package app
+
+import (
+	"bytes"
+	"context"
+	"net/http"
+	"net/http/httputil"
+	"net/url"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+
+	"candela/internal/config"
+	"candela/internal/fault"
+	"candela/internal/oauth"
+	"candela/internal/oauth/oauthtest"
+)
+
+// shortDir returns a folder whose path leaves room for a socket in it.
+func shortDir(t *testing.T) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "c") //nolint:usetesting // t.TempDir has the test's name in it, which is too long
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	return dir
+}
+
+// served runs the program with --serve and a passphrase, and returns its state
+// directory, a scene in front of it and what stops it.
+func served(t *testing.T, environ ...string) (home string, s *oauthtest.Scene, stop func()) {
+	t.Helper()
+	port := freePort(t)
+	home = filepath.Join(shortDir(t), "home")
+	cfg, err := config.Load(config.Input{Args: []string{"--serve", "--port", port, "--home", home}, Environ: environ})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	done, ready, log := make(chan error, 1), make(chan struct{}), &oauthtest.Log{}
+	deps := Deps{Version: "test", Stderr: &signalOn{text: "msg=ready", found: ready, to: log}, Services: Wired()}
+	go func() { done <- Run(ctx, cfg, deps) }()
+	select {
+	case <-ready:
+	case err := <-done:
+		t.Fatal(err)
+	}
+	proxy := httputil.NewSingleHostReverseProxy(&url.URL{Scheme: "http", Host: "127.0.0.1:" + port})
+	proxy.Transport = &http.Transport{DisableKeepAlives: true}
+	return home, &oauthtest.Scene{TB: t, Handler: proxy, Log: log}, func() {
+		cancel()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func TestServe_TheOwnerLetsAClientInAndThrowsItOut(t *testing.T) {
+	t.Parallel()
+	hash, err := oauth.HashPassphrase(oauthtest.Passphrase, oauthtest.Cost())
+	if err != nil {
+		t.Fatal(err)
+	}
+	home, s, stop := served(t, "CANDELA_OWNER_PASSWORD="+hash)
+	defer stop()
+	token := s.Token()
+	list := func() int {
+		r := s.Do(http.MethodPost, "/mcp", "application/json", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"list_indicators"}}`,
+			http.Header{"Authorization": {"Bearer " + token}})
+		return r.Status
+	}
+	if got := list(); got != http.StatusOK {
+		t.Fatalf("with a token: %d", got)
+	}
+	clients, err := Clients(t.Context(), home)
+	if err != nil || len(clients) != 1 || clients[0].Name != "A Client" {
+		t.Fatalf("%+v, %v", clients, err)
+	}
+	if runtime.GOOS != "windows" {
+		info, err := os.Stat(filepath.Join(home, controlName))
+		if err != nil || info.Mode().Perm() != 0o600 {
+			t.Errorf("%v, %v", info, err)
+		}
+	}
+	if err := Revoke(t.Context(), home, clients[0].ID); err != nil {
+		t.Fatal(err)
+	}
+	if got := list(); got != http.StatusUnauthorized {
+		t.Errorf("after it was thrown out: %d", got)
+	}
+	if err := Revoke(t.Context(), home, clients[0].ID); fault.KindOf(err) != fault.NotFound {
+		t.Errorf("twice: %v", err)
+	}
+	log := s.Log.String()
+	for what, secret := range map[string]string{"token": token, "passphrase": oauthtest.Passphrase, "hash": hash} {
+		if strings.Contains(log, secret) {
+			t.Errorf("the %s is in the log", what)
+		}
+	}
+}
+
+func TestServe_AutoApproveShowsNoPassphrase(t *testing.T) {
+	t.Parallel()
+	_, s, stop := served(t, "CANDELA_OAUTH_AUTO_APPROVE=true")
+	defer stop()
+	c := s.Known()
+	r := s.Do(http.MethodGet, "/authorize?"+oauthtest.Query(c).Encode(), "", "", nil)
+	if r.Location(t).Query().Get("code") == "" {
+		t.Error("no code")
+	}
+	if bytes.Contains([]byte(s.Log.String()), []byte("passphrase is set")) {
+		t.Error("a passphrase that opens nothing is shown")
+	}
+}
+
+func TestControl_NobodyThere(t *testing.T) {
+	t.Parallel()
+	if _, err := Clients(t.Context(), t.TempDir()); fault.KindOf(err) != fault.Unavailable {
+		t.Error(err)
+	}
+}
+
+func TestControl_RemovesWhatAKilledServerLeft(t *testing.T) {
+	t.Parallel()
+	dir := shortDir(t)
+	if err := os.WriteFile(filepath.Join(dir, controlName), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	ln, err := control{home: dir}.listen(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = ln.Close()
+	if _, err := (control{home: filepath.Join(dir, strings.Repeat("long", 40))}).listen(t.Context()); err == nil || !strings.Contains(err.Error(), "shorter --home") {
+		t.Error(err)
+	}
+}
