@@ -24,7 +24,7 @@ func layers() []layer {
 		{[]string{"httpd", "stdio"}, "transports"},
 		{[]string{"tool"}, "typed arguments in, content out"},
 		{[]string{"engine", "oauth"}, "owner of goroutines; authorization server"},
-		{[]string{"marketdata", "ledger", "broker/*", "cluster"}, "caches, stores, venues to trade on, many nodes"},
+		{[]string{"marketdata", "feed", "ledger", "broker/*", "cluster"}, "caches, stores, venues to trade on, many nodes"},
 		{[]string{"provider/*", "chart", "payload", "alert", "order", "guard", "notify", "config"}, "bars from somewhere; pure rules and pictures"},
 		{[]string{"indicator", "provider"}, "the catalogue; the contract of a bar source"},
 		{[]string{"market", "mcp", "upstream"}, "bars, symbols, intervals; the protocol without a transport; how a venue is asked"},
@@ -47,7 +47,7 @@ func testOnly() []string {
 func goroutineOwners() []string {
 	return []string{
 		"app", "httpd", "stdio", "engine",
-		"marketdata", "cluster", "provider/*", "broker/*",
+		"marketdata", "feed", "cluster", "provider/*", "broker/*",
 	}
 }
 

@@ -187,43 +187,94 @@ func (r *relay) send(ctx context.Context, e provider.Event) error {
 
 // builder makes one subscription's bars out of shorter ones.
 type builder struct {
-	sub    provider.Sub
-	from   market.Interval
-	cal    market.Calendar
-	parts  market.Bars // closed, in a row, from the beginning of the bar
-	span   market.Span // of the bar that builds up
-	wanted int64       // open of the part that comes next
+	sub   provider.Sub
+	from  market.Interval
+	cal   market.Calendar
+	span  market.Span // of the bar that builds up
+	parts market.Bars // closed, in a row, from the beginning of the bar
+	want  int64       // open of the part that comes next
+	ahead []market.Bar
 }
 
-// take returns what an event of the shorter bars means for the longer one.
+// take returns what an event of the shorter bars means for the longer one. Where
+// that bar cannot be told, the price can.
 func (b *builder) take(e provider.Event) (provider.Event, bool) {
 	told := provider.Event{Sub: b.sub, Kind: provider.Traded, Price: e.Price, At: e.At}
 	if e.Kind != provider.Forming && e.Kind != provider.Closed {
 		return told, e.Kind == provider.Traded
 	}
-	if span, ok := b.cal.Bucket(b.sub.Interval, e.Bar.T); !ok {
-		return told, true
-	} else if span != b.span {
-		b.span, b.wanted = span, span.Open
-		b.parts = market.Bars{}
-	}
-	if e.Bar.T != b.wanted {
-		b.wanted = -1 // a part was not seen: this bar cannot be told live
+	span, ok := b.cal.Bucket(b.sub.Interval, e.Bar.T)
+	if !ok {
 		return told, true
 	}
+	// A forming part may overtake the close of the one before it, so only a closed
+	// one ends what builds up.
+	if b.span == (market.Span{}) || e.Kind == provider.Closed && span.Open > b.span.Open {
+		b.reset(span)
+	}
+	switch {
+	case e.Bar.T < b.want:
+		return told, false // an older state of something told
+	case span != b.span:
+		return told, true
+	case e.Bar.T > b.want:
+		if e.Kind == provider.Closed {
+			b.ahead = append(b.ahead, e.Bar)
+		}
+		return told, true
+	}
+	if e.Kind == provider.Forming {
+		told.Bar, ok = b.with(e.Bar)
+		if ok {
+			told.Kind, told.Price = provider.Forming, told.Bar.C
+		}
+		return told, true
+	}
+	b.parts.Append(e.Bar)
+	b.follow(e.Bar.T)
+	return b.closed(told), true
+}
+
+// closed returns the bar as it is after a part of it has closed.
+func (b *builder) closed(told provider.Event) provider.Event {
+	bar, ok := b.with()
+	if !ok {
+		return told
+	}
+	told.Bar, told.Kind, told.Price = bar, provider.Forming, bar.C
+	if b.want >= b.span.Close {
+		told.Kind = provider.Closed
+		b.reset(b.cal.Next(b.sub.Interval, b.span.Open))
+	}
+	return told
+}
+
+func (b *builder) reset(span market.Span) {
+	b.span, b.want, b.parts, b.ahead = span, span.Open, market.Bars{}, nil
+}
+
+// follow moves on behind a closed part, over those that came before it.
+func (b *builder) follow(t int64) {
+	for {
+		b.want = b.cal.Next(b.from, t).Open
+		i := slices.IndexFunc(b.ahead, func(bar market.Bar) bool { return bar.T == b.want })
+		if i < 0 {
+			return
+		}
+		b.parts.Append(b.ahead[i])
+		t = b.want
+	}
+}
+
+// with adds the closed parts up, and more parts behind them.
+func (b *builder) with(more ...market.Bar) (market.Bar, bool) {
 	sum := b.parts.Slice(0, b.parts.Len())
-	sum.Append(e.Bar)
+	for _, bar := range more {
+		sum.Append(bar)
+	}
 	built, err := market.Aggregate(&sum, b.from, b.sub.Interval, b.cal)
 	if err != nil || built.Bars.Len() != 1 {
-		return told, true
+		return market.Bar{}, false
 	}
-	told.Bar, told.Kind = built.Bars.At(0), provider.Forming
-	if e.Kind == provider.Closed {
-		b.parts.Append(e.Bar)
-		b.wanted = b.cal.Next(b.from, e.Bar.T).Open
-		if b.wanted >= b.span.Close {
-			told.Kind = provider.Closed
-		}
-	}
-	return told, true
+	return built.Bars.At(0), true
 }
