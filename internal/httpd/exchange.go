@@ -79,9 +79,9 @@ func refusalBody(body *rpc.Body, err *rpc.Error) []byte {
 
 func (x *exchange) write(status int, body []byte) {
 	h := x.w.Header()
-	h.Set("Cache-Control", "no-store")
+	h["Cache-Control"] = x.s.noStore
 	if len(body) > 0 {
-		h.Set("Content-Type", "application/json")
+		h["Content-Type"] = x.s.jsonType
 	}
 	h.Set("Content-Length", strconv.Itoa(len(body)))
 	x.w.WriteHeader(status)

@@ -64,7 +64,7 @@ func (s *Server) answer(ctx context.Context, x *exchange, data []byte, began tim
 	if caller != nil {
 		from.Caller = *caller
 	}
-	reply := s.mcp.Receive(ctx, from, body).Append(nil)
+	reply := s.mcp.Receive(ctx, from, body).Append(make([]byte, 0, 1<<10))
 	// A call may outlast WriteTimeout, which counts from the request's header.
 	if time.Since(began) > time.Second {
 		_ = http.NewResponseController(x.w).SetWriteDeadline(time.Now().Add(s.cfg.WriteTimeout))
@@ -101,9 +101,8 @@ func needsToken(body rpc.Body) bool {
 // readBody reads at most the limit. The buffer grows with what arrives, not with
 // what Content-Length promises.
 func (s *Server) readBody(w http.ResponseWriter, r *http.Request) ([]byte, *httpRefusal) {
-	tooLarge := refuse(http.StatusRequestEntityTooLarge, "request too large: the body may have at most "+strconv.FormatInt(s.cfg.MaxBody, 10)+" bytes")
 	if r.ContentLength > s.cfg.MaxBody {
-		return nil, tooLarge
+		return nil, s.tooLarge()
 	}
 	size := min(max(r.ContentLength, 0), 4<<10) + 1
 	body, data := http.MaxBytesReader(w, r.Body, s.cfg.MaxBody), make([]byte, 0, size)
@@ -118,7 +117,7 @@ func (s *Server) readBody(w http.ResponseWriter, r *http.Request) ([]byte, *http
 			return data, nil
 		case err != nil:
 			if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
-				return nil, tooLarge
+				return nil, s.tooLarge()
 			}
 			if errors.Is(err, os.ErrDeadlineExceeded) {
 				return nil, refuse(http.StatusRequestTimeout, "request timeout: the body did not arrive in time")
@@ -129,6 +128,10 @@ func (s *Server) readBody(w http.ResponseWriter, r *http.Request) ([]byte, *http
 			data = append(data, 0)[:len(data)]
 		}
 	}
+}
+
+func (s *Server) tooLarge() *httpRefusal {
+	return refuse(http.StatusRequestEntityTooLarge, "request too large: the body may have at most "+strconv.FormatInt(s.cfg.MaxBody, 10)+" bytes")
 }
 
 func jsonType(contentType string) bool {

@@ -40,6 +40,9 @@ func (s *Server) knownOrigin(origin string) bool {
 }
 
 func hostname(hostport string) string {
+	if !strings.Contains(hostport, ":") {
+		return hostport // SplitHostPort would make an error of it
+	}
 	if host, _, err := net.SplitHostPort(hostport); err == nil {
 		return host
 	}

@@ -73,6 +73,8 @@ type Server struct {
 	landing   []byte // the discovery document
 	takeovers takeovers
 
+	noStore, jsonType []string // header values, shared by all answers and never written
+
 	idPrefix string // of request ids, random per process
 	idCount  atomic.Uint64
 }
@@ -92,7 +94,8 @@ func New(m *mcp.Server, auth Authorizer, cfg Config) (*Server, error) {
 	s := &Server{
 		mcp: m, auth: auth, cfg: cfg, log: cfg.Log, base: base,
 		takeovers: takeovers{streams: map[string]*streamSlot{}},
-		idPrefix:  base64.RawURLEncoding.EncodeToString(random[:]) + "-",
+		noStore:   []string{"no-store"}, jsonType: []string{"application/json"},
+		idPrefix: base64.RawURLEncoding.EncodeToString(random[:]) + "-",
 	}
 	if s.landing, err = s.describe(); err != nil {
 		return nil, err

@@ -29,7 +29,8 @@ func (e *SyntaxError) Error() string { return fmt.Sprintf("%s at byte %d", e.Rea
 // surrogate, no key twice in an object, nested at most MaxDepth deep and nothing
 // but white space after it.
 func Check(data []byte) error {
-	s := scanner{data: data}
+	var room [16][]byte // enough for the usual request without an allocation
+	s := scanner{data: data, keys: room[:0]}
 	s.space()
 	if err := s.value(0); err != nil {
 		return err
@@ -45,7 +46,8 @@ func Check(data []byte) error {
 // passed Check and be an object; the values alias it.
 func Fields(object json.RawMessage) iter.Seq2[string, json.RawMessage] {
 	return func(yield func(string, json.RawMessage) bool) {
-		s := scanner{data: object}
+		var room [16][]byte
+		s := scanner{data: object, keys: room[:0]}
 		for s.step('{') {
 			start := s.pos
 			escaped, err := s.text()
