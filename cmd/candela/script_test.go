@@ -20,7 +20,9 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"candela/internal/app"
+	fakealpaca "candela/internal/fake/alpaca"
 	fakebinance "candela/internal/fake/binance"
+	fakeyahoo "candela/internal/fake/yahoo"
 )
 
 // TestMain makes the test binary answer as the programs the scripts call:
@@ -65,6 +67,10 @@ func TestScripts(t *testing.T) {
 	t.Parallel()
 	binance := httptest.NewServer(fakebinance.New(fakebinance.Config{}))
 	t.Cleanup(binance.Close) // when the scripts are over, which run beside each other
+	yahoo := httptest.NewServer(fakeyahoo.New(fakeyahoo.Config{Now: time.Now}))
+	t.Cleanup(yahoo.Close)
+	alpaca := httptest.NewServer(fakealpaca.New(fakealpaca.Config{Now: time.Now}))
+	t.Cleanup(alpaca.Close)
 	testscript.Run(t, testscript.Params{
 		Dir:                 filepath.Join("testdata", "script"),
 		RequireExplicitExec: true,
@@ -72,7 +78,7 @@ func TestScripts(t *testing.T) {
 		Setup: func(env *testscript.Env) error {
 			// Scripts see no settings of whoever runs them, and a home of their own.
 			env.Vars = append(env.Vars, "HOME="+filepath.Join(env.WorkDir, "user"), "USERPROFILE="+filepath.Join(env.WorkDir, "user"),
-				"BINANCE="+binance.URL, "NOWHERE=http://127.0.0.1:1",
+				"BINANCE="+binance.URL, "YAHOO="+yahoo.URL, "ALPACA="+alpaca.URL, "NOWHERE=http://127.0.0.1:1",
 				"GORACE=atexit_sleep_ms=0") // the race detector would add a second to every call
 			port, err := freePort(t.Context())
 			env.Vars = append(env.Vars, "PORT="+port)

@@ -6,9 +6,11 @@ import (
 	"candela/internal/chart"
 	"candela/internal/config"
 	"candela/internal/provider"
+	"candela/internal/provider/alpaca"
 	"candela/internal/provider/binance"
 	"candela/internal/provider/csv"
 	"candela/internal/provider/sample"
+	"candela/internal/provider/yahoo"
 	"candela/internal/upstream"
 )
 
@@ -30,6 +32,13 @@ func sources(cfg *config.Config) ([]provider.Provider, error) {
 		sample.New(sample.Config{}),
 		binance.New(hosts, binance.Config{URL: data.Binance.URL, StreamURL: data.Binance.StreamURL, FuturesURL: data.Binance.FuturesURL}),
 	}
+	if data.Yahoo.On {
+		all = append(all, yahoo.New(hosts, yahoo.Config{URL: data.Yahoo.URL, Now: time.Now}))
+	}
+	all = append(all, alpaca.New(hosts, alpaca.Config{
+		Keys: alpaca.NewKeys(data.Alpaca.KeyID.Reveal(), data.Alpaca.SecretKey.Reveal()), Feed: data.Alpaca.Feed, Adjustment: data.Alpaca.Adjustment,
+		URL: data.Alpaca.URL, DataURL: data.Alpaca.DataURL, StreamURL: data.Alpaca.StreamURL, Now: time.Now,
+	}))
 	if cfg.CSVDir != "" {
 		files, err := csv.New(csv.Config{Dir: cfg.CSVDir, Now: time.Now})
 		if err != nil {

@@ -51,6 +51,22 @@ type Data struct {
 	StockVenue  string // for all others
 
 	Binance, Coinbase, Kraken Venue
+	Yahoo                     Yahoo
+	Alpaca                    Alpaca
+}
+
+// Yahoo describes the unofficial source of stocks, indices and currencies.
+type Yahoo struct {
+	On  bool
+	URL string // empty: the public one
+}
+
+// Alpaca describes the source of US stocks that needs an account.
+type Alpaca struct {
+	KeyID, SecretKey        Secret // both or neither
+	KeyFile                 string // where they were read from, "" when they were not
+	Feed, Adjustment        string
+	URL, DataURL, StreamURL string // empty: the public ones
 }
 
 // Venue is where a venue is reached. An empty address is the public one; where

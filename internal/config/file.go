@@ -44,6 +44,23 @@ func readSecretFile(path string) (Secret, error) {
 	return NewSecret(text), nil
 }
 
+// readKeyFile returns the two lines of a file: a key's name and its secret. Keys
+// open an account with money in it, so that nobody but the owner may read them.
+func readKeyFile(path string) (id, secret Secret, err error) {
+	data, err := readGuarded(path)
+	if err != nil {
+		return Secret{}, Secret{}, err
+	}
+	if info, err := os.Stat(path); err == nil && runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0 {
+		return Secret{}, Secret{}, fmt.Errorf("%s is open to other users (%v): chmod 600 it", path, info.Mode().Perm())
+	}
+	lines := strings.Fields(string(data))
+	if len(lines) != 2 || strings.ContainsRune(string(data), 0) {
+		return Secret{}, Secret{}, fmt.Errorf("%s does not hold two lines, the key id and the secret", path)
+	}
+	return NewSecret(lines[0]), NewSecret(lines[1]), nil
+}
+
 // readGuarded reads a small regular file, and refuses one that every user of the
 // machine can write: whoever can, decides what this program does. Reading by
 // others is not refused, because container secrets are mounted that way.

@@ -74,6 +74,7 @@ func Load(in Input) (*Config, error) {
 	}
 	l.checkRules()
 	l.loadPassword()
+	l.loadAlpacaKeys()
 	if len(l.problems) > 0 {
 		return nil, &Error{l.problems}
 	}
@@ -227,6 +228,22 @@ func (l *loader) loadPassword() {
 	}
 	c.OAuth.OwnerPassword = secret
 	c.origins["owner-password"] = path
+}
+
+// loadAlpacaKeys reads the keys out of their file.
+func (l *loader) loadAlpacaKeys() {
+	c := l.config
+	a := &c.Data.Alpaca
+	if a.KeyFile == "" || !a.KeyID.IsZero() {
+		return
+	}
+	id, secret, err := readKeyFile(a.KeyFile)
+	if err != nil {
+		l.refuse(refused("alpaca-key-file", "%s: %s", c.origins["alpaca-key-file"], err))
+		return
+	}
+	a.KeyID, a.SecretKey = id, secret
+	c.origins["alpaca-key-id"], c.origins["alpaca-secret-key"] = a.KeyFile, a.KeyFile
 }
 
 // find returns the first setting that matches, or the zero Setting.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -152,6 +153,14 @@ func TestLoad_Refusals(t *testing.T) {
 		"stream by http":                     {args: []string{"--kraken-stream-url=https://a.example"}, want: "absolute wss URL"},
 		"venue behind a gateway":             {args: []string{"--binance-url=https://a.example/binance/", "--binance-stream-url=wss://a.example/s", "--binance-futures-url=https://a.example/f"}},
 		"venue on this machine":              {args: []string{"--binance-url=http://127.0.0.1:9400", "--kraken-stream-url=ws://localhost:9401"}},
+		"half a pair of keys":                {env: []string{"CANDELA_ALPACA_KEY_ID=a"}, want: "belong together"},
+		"a pair of keys":                     {env: []string{"CANDELA_ALPACA_KEY_ID=a", "CANDELA_ALPACA_SECRET_KEY=b", "CANDELA_STOCK_VENUE=alpaca"}},
+		"two pairs of keys":                  {args: []string{"--alpaca-key-file=x"}, env: []string{"CANDELA_ALPACA_KEY_ID=a", "CANDELA_ALPACA_SECRET_KEY=b"}, want: "remove one"},
+		"alpaca without keys":                {args: []string{"--stock-venue=alpaca"}, want: "needs the keys of an account"},
+		"a key as a flag":                    {args: []string{"--alpaca-secret-key=b"}, want: "--alpaca-secret-key is no flag"},
+		"a feed of no kind":                  {args: []string{"--alpaca-feed=otc"}, want: "iex, sip, delayed_sip"},
+		"yahoo off":                          {args: []string{"--yahoo=false"}},
+		"yahoo by half":                      {args: []string{"--yahoo=no"}, want: "true, false, 1, 0"},
 		"http base URL off loopback":         {args: []string{"--serve", "--base-url=http://candela.example.com"}, want: "http only for localhost"},
 		"base URL with trailing slash":       {args: []string{"--serve", https + "/"}, want: "trailing slash"},
 		"base URL with path":                 {args: []string{"--serve", https + "/x"}, want: "without path"},
@@ -351,5 +360,43 @@ func TestConfig_Effective(t *testing.T) {
 	}
 	if len(got) != len(Settings()) {
 		t.Errorf("%d lines for %d settings", len(got), len(Settings()))
+	}
+}
+
+func TestLoad_AlpacaKeyFile(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	for name, tc := range map[string]struct {
+		text string
+		mode os.FileMode
+		want string // in the only problem; "" when the keys are read
+	}{
+		"two lines":          {"PKID\nhunter2\n", 0o600, ""},
+		"lines of Windows":   {"PKID\r\nhunter2\r\n", 0o400, ""},
+		"one line":           {"PKID", 0o600, "does not hold two lines"},
+		"three":              {"PKID\nhunter2\nmore\n", 0o600, "does not hold two lines"},
+		"nothing":            {"", 0o600, "does not hold two lines"},
+		"others may read it": {"PKID\nhunter2\n", 0o644, "chmod 600"},
+	} {
+		path := filepath.Join(dir, strings.ReplaceAll(name, " ", "_"))
+		if err := os.WriteFile(path, []byte(tc.text), tc.mode); err != nil {
+			t.Fatal(err)
+		}
+		cfg, err := Load(Input{Args: []string{"--home", dir, "--alpaca-key-file", path}})
+		if tc.want == "" {
+			if err != nil || cfg.Data.Alpaca.KeyID.Reveal() != "PKID" || cfg.Data.Alpaca.SecretKey.Reveal() != "hunter2" {
+				t.Errorf("%s: %v", name, err)
+			}
+			continue
+		}
+		if runtime.GOOS == "windows" && tc.mode == 0o644 {
+			continue
+		}
+		if err == nil || !strings.Contains(err.Error(), tc.want) || strings.Contains(err.Error(), "hunter2") {
+			t.Errorf("%s: %v, want %q", name, err, tc.want)
+		}
+	}
+	if _, err := Load(Input{Args: []string{"--home", dir, "--alpaca-key-file", filepath.Join(dir, "none")}}); err == nil {
+		t.Error("a file that is not there is no problem")
 	}
 }

@@ -22,6 +22,8 @@ func rules() []rule {
 		{ModeServe, []string{"oauth-auto-approve", "listen", "base-url"}, autoApproveStaysLocal},
 		{ModeServe, []string{"admin-listen", "listen", "port"}, adminApart},
 		{ModeServe, []string{"owner-password", "owner-password-file"}, onePassword},
+		{everyMode, []string{"alpaca-key-file", "alpaca-key-id", "alpaca-secret-key"}, oneKeyPair},
+		{everyMode, []string{"stock-venue", "alpaca-key-file", "alpaca-key-id"}, alpacaNeedsKeys},
 	}
 }
 
@@ -83,6 +85,27 @@ func onePassword(c *Config) error {
 	}
 	return refused("owner-password-file", "both CANDELA_OWNER_PASSWORD and --owner-password-file (%s) are set: remove one",
 		c.origins["owner-password-file"])
+}
+
+// oneKeyPair refuses half a pair of keys, and two pairs.
+func oneKeyPair(c *Config) error {
+	a := c.Data.Alpaca
+	switch {
+	case a.KeyID.IsZero() != a.SecretKey.IsZero():
+		return refused("alpaca-key-id", "CANDELA_ALPACA_KEY_ID and CANDELA_ALPACA_SECRET_KEY belong together: set both or neither")
+	case a.KeyFile != "" && !a.KeyID.IsZero():
+		return refused("alpaca-key-file", "both CANDELA_ALPACA_KEY_ID and --alpaca-key-file (%s) are set: remove one", c.origins["alpaca-key-file"])
+	}
+	return nil
+}
+
+// alpacaNeedsKeys refuses to start where every stock would end in an error.
+func alpacaNeedsKeys(c *Config) error {
+	if c.Data.StockVenue != "alpaca" || c.Data.Alpaca.KeyFile != "" || !c.Data.Alpaca.KeyID.IsZero() {
+		return nil
+	}
+	return refused("stock-venue", "--stock-venue alpaca (%s) needs the keys of an account: set CANDELA_ALPACA_KEY_ID and "+
+		"CANDELA_ALPACA_SECRET_KEY, or --alpaca-key-file", c.origins["stock-venue"])
 }
 
 func baseScheme(c *Config) string {

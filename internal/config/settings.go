@@ -87,7 +87,7 @@ func Settings() []Setting {
 
 		{
 			Name: "symbol", Group: groupChart, Arg: "SYMBOL", Modes: ModeChart, Sources: anywhere,
-			Doc:  "what to draw, such as BTCUSDT or csv:AAPL; none draws synthetic sample data",
+			Doc:  "what to draw, such as BTCUSDT, AAPL or csv:AAPL; none draws synthetic sample data",
 			bind: func(c *Config) value { return symbolValue{&c.Chart.Symbol} },
 		},
 		{
@@ -187,6 +187,58 @@ func Settings() []Setting {
 			Name: "kraken-stream-url", Group: groupData, Arg: "URL", Modes: everyMode, Sources: anywhere,
 			Doc:  "where Kraken's streams are; follows --kraken-url when not given",
 			bind: func(c *Config) value { return venueURLValue{&c.Data.Kraken.StreamURL, "ws"} },
+		},
+		{
+			Name: "yahoo", Group: groupData, Default: "true", Modes: everyMode, Sources: anywhere,
+			Doc:  "read Yahoo, whose chart API is unofficial and for personal use; false turns it off",
+			bind: func(c *Config) value { return boolValue{&c.Data.Yahoo.On} },
+		},
+		{
+			Name: "yahoo-url", Group: groupData, Arg: "URL", Modes: everyMode, Sources: anywhere,
+			Doc:  "where Yahoo's chart API is; the public host when not given",
+			bind: func(c *Config) value { return venueURLValue{&c.Data.Yahoo.URL, "http"} },
+		},
+		{
+			Name: "alpaca-key-file", Group: groupData, Arg: "FILE", Modes: everyMode, Sources: anywhere,
+			Doc:  "file of mode 0600 with the key id and the secret of an Alpaca account, a line each",
+			bind: func(c *Config) value { return pathValue{&c.Data.Alpaca.KeyFile, c.userHome, optional} },
+		},
+		{
+			Name: "alpaca-key-id", Group: groupData, Arg: "TEXT", Modes: everyMode, Sources: FromEnv,
+			Doc:  "the key id itself",
+			bind: func(c *Config) value { return secretValue{&c.Data.Alpaca.KeyID} },
+		},
+		{
+			Name: "alpaca-secret-key", Group: groupData, Arg: "TEXT", Modes: everyMode, Sources: FromEnv,
+			Doc:  "the secret that belongs to the key id",
+			bind: func(c *Config) value { return secretValue{&c.Data.Alpaca.SecretKey} },
+		},
+		{
+			Name: "alpaca-feed", Group: groupData, Arg: "FEED", Default: "iex", Modes: everyMode, Sources: anywhere,
+			Doc:  "iex, sip (needs a subscription) or delayed_sip (15 minutes late)",
+			bind: func(c *Config) value { return choiceValue{&c.Data.Alpaca.Feed, []string{"iex", "sip", "delayed_sip"}} },
+		},
+		{
+			Name: "alpaca-adjustment", Group: groupData, Arg: "KIND", Default: "split", Modes: everyMode, Sources: anywhere,
+			Doc: "for what Alpaca's prices are adjusted: raw, split, dividend or all",
+			bind: func(c *Config) value {
+				return choiceValue{&c.Data.Alpaca.Adjustment, []string{"raw", "split", "dividend", "all"}}
+			},
+		},
+		{
+			Name: "alpaca-url", Group: groupData, Arg: "URL", Modes: everyMode, Sources: anywhere,
+			Doc:  "where Alpaca's trading API is; the host of paper accounts when not given",
+			bind: func(c *Config) value { return venueURLValue{&c.Data.Alpaca.URL, "http"} },
+		},
+		{
+			Name: "alpaca-data-url", Group: groupData, Arg: "URL", Modes: everyMode, Sources: anywhere,
+			Doc:  "where Alpaca's market data API is; the public host when not given",
+			bind: func(c *Config) value { return venueURLValue{&c.Data.Alpaca.DataURL, "http"} },
+		},
+		{
+			Name: "alpaca-stream-url", Group: groupData, Arg: "URL", Modes: everyMode, Sources: anywhere,
+			Doc:  "where Alpaca's market data stream is; follows --alpaca-data-url when not given",
+			bind: func(c *Config) value { return venueURLValue{&c.Data.Alpaca.StreamURL, "ws"} },
 		},
 
 		{

@@ -10,6 +10,7 @@
 package alpaca
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -75,7 +76,7 @@ type Config struct {
 	Keys       Keys
 	URL        string // of the trading API, which knows the instruments; DefaultURL when empty
 	DataURL    string
-	StreamURL  string
+	StreamURL  string           // on the host of DataURL when empty and that is given
 	Feed       string           // iex when empty
 	Adjustment string           // raw, split, dividend or all; split when empty
 	Now        func() time.Time // required
@@ -100,13 +101,12 @@ var (
 // New returns a provider that shares the connections and limits of hosts. Without
 // keys it answers every question by asking for them.
 func New(hosts *upstream.Hosts, c Config) *Provider {
-	for field, text := range map[*string]string{
-		&c.URL: DefaultURL, &c.DataURL: DefaultDataURL, &c.StreamURL: DefaultStreamURL, &c.Feed: IEX, &c.Adjustment: "split",
-	} {
-		if *field == "" {
-			*field = text
-		}
+	if c.StreamURL == "" && c.DataURL != "" {
+		c.StreamURL = "ws" + strings.TrimPrefix(c.DataURL, "http") // wss for https
 	}
+	c.URL, c.DataURL = cmp.Or(c.URL, DefaultURL), cmp.Or(c.DataURL, DefaultDataURL)
+	c.StreamURL = strings.TrimSuffix(cmp.Or(c.StreamURL, DefaultStreamURL), "/")
+	c.Feed, c.Adjustment = cmp.Or(c.Feed, IEX), cmp.Or(c.Adjustment, "split")
 	hours, err := market.NewCalendar(market.USEquities())
 	if err != nil {
 		panic("alpaca: " + err.Error())
