@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/jsonschema-go/jsonschema"
 
+	"candela/internal/indicator"
 	"candela/internal/mcp"
 	"candela/internal/mcp/mcptest"
 	"candela/internal/rpc"
@@ -367,5 +368,43 @@ func TestGenerateChart_StaysSmall(t *testing.T) {
 	longest := call(t, registry, "generate_chart", `{"symbol":"BTCUSDT","format":"series","bars":5000}`)
 	if text := longest.Content[0].Text; len(text) > 480_000 || !bytes.Contains(text, []byte(`"truncated":true`)) {
 		t.Errorf("the longest series has %d bytes and says truncated: %v", len(text), bytes.Contains(text, []byte(`"truncated":true`)))
+	}
+}
+
+func TestGetIndicators_DefaultInterval(t *testing.T) {
+	t.Parallel()
+	result := call(t, tooltest.Registry(t, nil), "get_indicators", `{"symbol":"BTCUSDT","indicators":["rsi"]}`)
+	var got struct {
+		Interval, Source string
+		Bars             int
+	}
+	if err := json.Unmarshal(result.Structured, &got); err != nil || got.Interval != "4h" || got.Source != "fetched" || got.Bars != 200 {
+		t.Fatalf("%+v %v", got, err)
+	}
+}
+
+func TestListIndicators_IsTheWholeCatalogue(t *testing.T) {
+	t.Parallel()
+	result := call(t, tooltest.Registry(t, nil), "list_indicators", `{}`)
+	var got struct {
+		Total      int
+		Indicators []struct {
+			Name, Description, Type string
+			Overlay                 bool
+			Aliases                 []string
+			Params                  []struct{ Name, Type, Description string } `json:"configurable_params"`
+		}
+	}
+	if err := json.Unmarshal(result.Structured, &got); err != nil {
+		t.Fatal(err)
+	}
+	if got.Total != len(indicator.All()) || len(got.Indicators) != got.Total {
+		t.Fatalf("%d of %d indicators", len(got.Indicators), len(indicator.All()))
+	}
+	for i, d := range indicator.All() {
+		item := got.Indicators[i]
+		if item.Name != d.Name || item.Description == "" || item.Overlay != (item.Type == "overlay") || !slices.Equal(item.Aliases, d.Aliases) || len(item.Params) != len(d.Params) {
+			t.Errorf("%s: %+v", d.Name, item)
+		}
 	}
 }
