@@ -9,6 +9,7 @@ import (
 	"candela/internal/provider/alpaca"
 	"candela/internal/provider/binance"
 	"candela/internal/provider/csv"
+	"candela/internal/provider/kraken"
 	"candela/internal/provider/sample"
 	"candela/internal/provider/yahoo"
 	"candela/internal/upstream"
@@ -31,6 +32,7 @@ func sources(cfg *config.Config) ([]provider.Provider, error) {
 	all := []provider.Provider{
 		sample.New(sample.Config{}),
 		binance.New(hosts, binance.Config{URL: data.Binance.URL, StreamURL: data.Binance.StreamURL, FuturesURL: data.Binance.FuturesURL}),
+		kraken.New(hosts, kraken.Config{URL: data.Kraken.URL, StreamURL: data.Kraken.StreamURL}),
 	}
 	if data.Yahoo.On {
 		all = append(all, yahoo.New(hosts, yahoo.Config{URL: data.Yahoo.URL, Now: time.Now}))

@@ -130,6 +130,8 @@ func (f *Feed) loop(ctx context.Context, c *client, l *line, s Session, incoming
 	defer tick.Stop()
 	defer ping.Stop()
 	defer age.Stop()
+	l.late = time.NewTimer(delay)
+	defer l.late.Stop()
 	for {
 		var err error
 		select {
@@ -138,9 +140,10 @@ func (f *Feed) loop(ctx context.Context, c *client, l *line, s Session, incoming
 		case <-age.C:
 			return
 		case message := <-incoming:
-			for _, reply := range s.Receive(message) {
-				err = l.write(ctx, reply)
-			}
+			err = l.writeAll(ctx, s.Receive(message))
+		case <-l.late.C:
+			err = l.writeAll(ctx, l.held)
+			l.held = nil
 		case message := <-c.notice:
 			err = l.write(ctx, message)
 		case <-ping.C:
@@ -165,18 +168,21 @@ func (f *Feed) loop(ctx context.Context, c *client, l *line, s Session, incoming
 type line struct {
 	conn   *websocket.Conn
 	random *rand.Rand
-	held   [][]byte // late messages, sent with the next tick
+	held   [][]byte // late messages
+	late   *time.Timer
 }
 
+// delay is how late a late message is.
+const delay = time.Second
+
 func (l *line) send(ctx context.Context, messages [][]byte, f StreamFaults) error {
-	late := l.held
-	l.held = nil
-	out := make([][]byte, 0, len(messages)+len(late))
+	out := make([][]byte, 0, len(messages))
 	for _, m := range messages {
 		switch x := l.random.Float64(); {
 		case x < f.Lose:
 		case x < f.Lose+f.Late:
 			l.held = append(l.held, m)
+			l.late.Reset(delay)
 		case x < f.Lose+f.Late+f.Duplicate:
 			out = append(out, m, m)
 		case x < f.Lose+f.Late+f.Duplicate+f.Reorder && len(out) > 0:
@@ -186,7 +192,11 @@ func (l *line) send(ctx context.Context, messages [][]byte, f StreamFaults) erro
 			out = append(out, m)
 		}
 	}
-	for _, m := range append(out, late...) {
+	return l.writeAll(ctx, out)
+}
+
+func (l *line) writeAll(ctx context.Context, messages [][]byte) error {
+	for _, m := range messages {
 		if err := l.write(ctx, m); err != nil {
 			return err
 		}

@@ -121,6 +121,10 @@ func (c *Client) Do(ctx context.Context, r Request) (*Response, error) {
 	}
 }
 
+// Pause keeps every request from the host for a while, for venues that ask for it
+// inside an answer.
+func (c *Client) Pause(d time.Duration) { c.host.gate.pause(min(d, longestPause)) }
+
 // backoff is full jitter: anything up to a bound that doubles with each attempt,
 // so that callers who failed together do not come back together.
 func backoff(attempt int) time.Duration {

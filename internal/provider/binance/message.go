@@ -16,7 +16,6 @@ type message struct {
 	at       time.Time
 	kline    kline
 	isAnswer bool
-	id       int64
 	refused  string // what the venue has against a request of ours
 }
 
@@ -43,10 +42,7 @@ func parseMessage(data []byte) (message, error) {
 			j.Object(func(key []byte) { parseEvent(j, key, &m) })
 		case "result":
 			m.isAnswer = true
-		case "id":
-			if !j.Null() {
-				m.id = j.Int()
-			}
+		case "id": // answers come in the order of the questions
 		case "code", "msg", "error":
 			m.isAnswer = true
 			m.refused += string(key) + " " + string(j.Raw()) + " "

@@ -17,78 +17,18 @@ import (
 	"candela/internal/provider/providertest"
 )
 
-// listening is a stream whose events are collected.
-type listening struct {
-	events  []provider.Event
-	changes chan provider.Change
-	done    chan error
-	cancel  context.CancelFunc
-}
-
-func listen(ctx context.Context, p *binance.Provider, subs []provider.Sub) *listening {
-	ctx, cancel := context.WithCancel(ctx)
-	l := &listening{changes: make(chan provider.Change), done: make(chan error, 1), cancel: cancel}
-	out, stopped := make(chan provider.Event), make(chan error, 1)
-	go func() { stopped <- p.StreamChanging(ctx, subs, l.changes, out) }()
-	go func() {
-		for {
-			select {
-			case e := <-out:
-				l.events = append(l.events, e)
-			case err := <-stopped:
-				l.done <- err
-				return
-			}
-		}
-	}()
-	return l
-}
-
-// end stops the stream and returns what it told.
-func (l *listening) end() ([]provider.Event, error) {
-	l.cancel()
-	return l.events, <-l.done
-}
-
-func closedOf(events []provider.Event, sub provider.Sub) (closed market.Bars) {
-	for _, e := range events {
-		if e.Sub == sub && e.Kind == provider.Closed {
-			closed.Append(e.Bar)
-		}
-	}
-	return closed
-}
-
 func subs() []provider.Sub {
 	return []provider.Sub{{Symbol: btc(), Interval: market.Minute1}, {Symbol: market.Symbol{Name: "ETHUSDT"}, Interval: market.Minute5}}
-}
-
-// sameAsRead holds the closed bars of a stream against those that are read.
-func sameAsRead(t *testing.T, p *binance.Provider, sub provider.Sub, closed market.Bars) {
-	t.Helper()
-	page, err := p.Bars(t.Context(), provider.BarQuery{Symbol: sub.Symbol, Interval: sub.Interval, From: closed.T[0]})
-	if err != nil {
-		t.Fatal(err)
-	}
-	read := map[int64]market.Bar{}
-	for i := range page.Bars.T {
-		read[page.Bars.T[i]] = page.Bars.At(i)
-	}
-	for i := range closed.T {
-		if !closed.At(i).Equal(read[closed.T[i]]) {
-			t.Errorf("%v: the stream told %+v, the page has %+v", sub, closed.At(i), read[closed.T[i]])
-		}
-	}
 }
 
 func TestStream_TellsEveryBarOnceAsItIsRead(t *testing.T) {
 	t.Parallel()
 	within(t, venue.Config{Seed: 3}, func(t *testing.T, s *venue.Server, p *binance.Provider) {
 		t.Helper()
-		l := listen(t.Context(), p, subs())
+		l := providertest.Listen(t.Context(), p, subs())
 		time.Sleep(31 * time.Minute)
 		synctest.Wait()
-		events, err := l.end()
+		events, err := l.End()
 		if !errors.Is(err, context.Canceled) {
 			t.Errorf("ends with %v", err)
 		}
@@ -99,11 +39,11 @@ func TestStream_TellsEveryBarOnceAsItIsRead(t *testing.T) {
 			t.Errorf("of %d events the first does not say that the subscriptions are in force", len(events))
 		}
 		for _, sub := range subs() {
-			closed := closedOf(events, sub)
+			closed := providertest.Closed(events, sub)
 			if want := int(31 * 60 / sub.Interval.Seconds()); closed.Len() < want-1 || closed.Len() > want {
 				t.Errorf("%v: %d bars closed, want %d", sub, closed.Len(), want)
 			}
-			sameAsRead(t, p, sub, closed)
+			providertest.SameAsRead(t, p, sub, closed)
 		}
 		if open, ever := s.Feed.Connections(); open > 1 || ever != 1 {
 			t.Errorf("%d connections, %d ever", open, ever)
@@ -116,16 +56,16 @@ func TestStream_RepeatsAndDisorderAreSortedOut(t *testing.T) {
 	within(t, venue.Config{Seed: 4, Step: 4 * time.Second}, func(t *testing.T, s *venue.Server, p *binance.Provider) {
 		t.Helper()
 		s.Feed.Set(fake.StreamFaults{Duplicate: 0.2, Reorder: 0.2, Late: 0.2})
-		l := listen(t.Context(), p, subs())
+		l := providertest.Listen(t.Context(), p, subs())
 		time.Sleep(time.Hour)
 		synctest.Wait()
-		events, _ := l.end()
+		events, _ := l.End()
 		if err := providertest.CheckEvents(subs(), events); err != nil {
 			t.Error(err)
 		}
 		for _, sub := range subs() {
-			closed := closedOf(events, sub)
-			sameAsRead(t, p, sub, closed)
+			closed := providertest.Closed(events, sub)
+			providertest.SameAsRead(t, p, sub, closed)
 			if want := int(3600 / sub.Interval.Seconds()); closed.Len() < want*9/10 {
 				t.Errorf("%v: %d of %d bars came through", sub, closed.Len(), want)
 			}
@@ -138,23 +78,23 @@ func TestStream_SubscriptionsChangeOnOneConnection(t *testing.T) {
 	within(t, venue.Config{}, func(t *testing.T, s *venue.Server, p *binance.Provider) {
 		t.Helper()
 		both := subs()
-		l := listen(t.Context(), p, both[:1])
+		l := providertest.Listen(t.Context(), p, both[:1])
 		time.Sleep(5 * time.Minute)
-		l.changes <- provider.Change{Add: both}
+		l.Changes <- provider.Change{Add: both}
 		time.Sleep(10 * time.Minute)
 		synctest.Wait()
-		before := len(l.events)
-		l.changes <- provider.Change{Drop: both[:1]}
+		before := l.Seen()
+		l.Changes <- provider.Change{Drop: both[:1]}
 		time.Sleep(10 * time.Minute)
 		synctest.Wait()
-		events, _ := l.end()
+		events, _ := l.End()
 		if err := providertest.CheckEvents(both, events); err != nil {
 			t.Error(err)
 		}
-		if n := len(closedOf(events, both[1]).T); n < 3 {
+		if n := providertest.Closed(events, both[1]).Len(); n < 3 {
 			t.Errorf("%d bars of what was added", n)
 		}
-		if n := len(closedOf(events[before+1:], both[0]).T); n > 0 {
+		if n := providertest.Closed(events[before+1:], both[0]).Len(); n > 0 {
 			t.Errorf("%d bars of what was dropped", n)
 		}
 		if _, ever := s.Feed.Connections(); ever != 1 {
@@ -174,10 +114,10 @@ func TestStream_CarriesAThousandAndNoMore(t *testing.T) {
 	}
 	within(t, venue.Config{Variety: 3, Step: 15 * time.Second, Knows: func(string) bool { return true }}, func(t *testing.T, _ *venue.Server, p *binance.Provider) {
 		t.Helper()
-		l := listen(t.Context(), p, many(1024))
+		l := providertest.Listen(t.Context(), p, many(1024))
 		time.Sleep(90 * time.Second)
 		synctest.Wait()
-		events, _ := l.end()
+		events, _ := l.End()
 		closed := map[provider.Sub]int{}
 		for _, e := range events {
 			if e.Kind == provider.Closed {
@@ -207,15 +147,15 @@ func TestStream_TellsItsEnd(t *testing.T) {
 	within(t, venue.Config{Step: time.Minute}, func(t *testing.T, s *venue.Server, p *binance.Provider) {
 		t.Helper()
 		begin := time.Now()
-		l := listen(t.Context(), p, subs()[:1])
+		l := providertest.Listen(t.Context(), p, subs()[:1])
 		time.Sleep(time.Hour)
 		s.ShutdownNotice()
 		time.Sleep(23*time.Hour + time.Minute)
 		synctest.Wait()
-		if err := <-l.done; fault.KindOf(err) != fault.Unavailable {
+		if err := <-l.Done; fault.KindOf(err) != fault.Unavailable {
 			t.Errorf("the venue cuts the stream after a day: %v", err)
 		}
-		at := ending(l.events)
+		at := ending(l.Events)
 		if len(at) != 2 || at[0].Sub(begin).Round(time.Minute) != time.Hour || at[1].Sub(begin).Round(time.Minute) != 24*time.Hour-10*time.Minute {
 			t.Errorf("the end was told at %v, begun at %v", at, begin)
 		}
@@ -236,15 +176,14 @@ func TestStream_IsLost(t *testing.T) {
 	} {
 		within(t, venue.Config{}, func(t *testing.T, s *venue.Server, p *binance.Provider) {
 			t.Helper()
-			l := listen(t.Context(), p, subs())
+			l := providertest.Listen(t.Context(), p, subs())
 			time.Sleep(5 * time.Minute)
 			tc.happens(s)
 			begin := time.Now()
-			err := <-l.done
+			err := <-l.Done
 			if f := fault.Of(err); f == nil || f.Kind != fault.Unavailable || time.Since(begin) > tc.within {
 				t.Errorf("%s: after %v: %v", name, time.Since(begin), err)
 			}
-			l.cancel()
 		})
 	}
 }
