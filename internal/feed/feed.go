@@ -61,7 +61,8 @@ type Feed struct {
 	p    provider.Provider
 	caps provider.Caps
 
-	changed chan struct{} // holds one note that wanted has changed
+	clock   provider.Clock // the venue's
+	changed chan struct{}  // holds one note that wanted has changed
 
 	mu     sync.Mutex
 	wanted map[provider.Sub]order
@@ -78,9 +79,13 @@ type order struct {
 
 // New returns a feed of the venue. Intervals that the venue lacks are built.
 func New(p provider.Provider, cfg Config) *Feed {
+	var clock provider.Clock
+	if c, ok := p.(provider.Clocked); ok {
+		clock = c.Clock()
+	}
 	p = aggregate.Over(p, cfg.Now)
 	return &Feed{
-		cfg: cfg, p: p, caps: p.Capabilities(),
+		cfg: cfg, p: p, caps: p.Capabilities(), clock: clock,
 		changed: make(chan struct{}, 1), wanted: make(map[provider.Sub]order),
 		status: Status{Venue: p.Name()},
 	}

@@ -15,6 +15,8 @@ import (
 	"candela/internal/feed"
 	"candela/internal/market"
 	"candela/internal/provider"
+	"candela/internal/provider/replay"
+	"candela/internal/provider/sample"
 )
 
 // running is a feed at work whose events are read.
@@ -364,6 +366,40 @@ func TestFeed_AHoleIsBelievedWhenTheVenueShowsWhatFollows(t *testing.T) {
 		}
 		if len(bars) != 19+20-4 || f.Status().Holes != 3 {
 			t.Errorf("%d bars and %d holes", len(bars), f.Status().Holes)
+		}
+	})
+}
+
+// TestFeed_FollowsAReplay plays sample bars of 2024 at sixty times their speed.
+func TestFeed_FollowsAReplay(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		source := sample.New(sample.Config{Seed: 2})
+		start := time.Date(2024, time.March, 1, 10, 0, 30, 0, time.UTC)
+		p, err := replay.New(replay.Config{Source: source, Start: start, Speed: 60, Now: time.Now})
+		if err != nil {
+			t.Fatal(err)
+		}
+		f := newFeed(p)
+		minutes, hours := sub("SAMPLE", market.Minute1), sub("SAMPLE", market.Hour1)
+		if err := f.Subscribe(t.Context(), minutes, start.Unix()-30-10*60); err != nil {
+			t.Fatal(err)
+		}
+		subscribe(t, f, hours)
+		r := run(t, f)
+		defer r.stop()
+		time.Sleep(3*time.Minute + 10*time.Second)
+		bars, filled := r.closed(minutes)
+		if len(bars) < 9+189 || filled > 20 || bars[0] != start.Unix()-30-9*60 {
+			t.Errorf("%d minutes from %d on, %d of them read", len(bars), bars[0], filled)
+		}
+		for i := 1; i < len(bars); i++ {
+			if bars[i] != bars[i-1]+60 {
+				t.Fatalf("the minute at %d follows that at %d", bars[i], bars[i-1])
+			}
+		}
+		if bars, filled := r.closed(hours); len(bars) != 3 || filled != 0 {
+			t.Errorf("%d hours, %d of them read", len(bars), filled)
 		}
 	})
 }

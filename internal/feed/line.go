@@ -137,7 +137,7 @@ func (l *loop) listening(ln *line, now time.Time) bool {
 		return true
 	}
 	for sub, refused := range ln.subs {
-		if t := l.tracks[sub]; t != nil && !refused && now.Sub(time.Unix(t.next.Open, 0)) > silence {
+		if t := l.tracks[sub]; t != nil && !refused && now.Sub(t.clock.Wall(t.next.Open)) > silence {
 			return true
 		}
 	}

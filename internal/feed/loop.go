@@ -84,7 +84,7 @@ func (l *loop) update() {
 	var added []*track
 	for sub, o := range l.f.wanted {
 		if t, there := l.tracks[sub]; !there || t.order.number != o.number {
-			added = append(added, &track{sub: sub, order: o})
+			added = append(added, &track{sub: sub, order: o, clock: l.f.clock})
 		}
 	}
 	var dropped []*track
@@ -336,7 +336,7 @@ func (l *loop) read(t *track, now time.Time) {
 	sub, known := t.sub, t.order.known
 	q := provider.BarQuery{Symbol: sub.Symbol, Interval: sub.Interval, From: t.next.Open}
 	if known {
-		q.Limit = 3 + t.cal.Count(sub.Interval, market.Span{Open: t.next.Open, Close: now.Unix()})
+		q.Limit = 3 + t.cal.Count(sub.Interval, market.Span{Open: t.next.Open, Close: t.clock.Unix(now)})
 	}
 	l.running.Go(func() {
 		ctx, cancel := context.WithTimeout(l.ctx, readLimit)

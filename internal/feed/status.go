@@ -48,7 +48,7 @@ func (l *loop) publish(now time.Time) {
 		}
 	}
 	for _, t := range l.order {
-		if t.order.known && now.After(time.Unix(t.next.Close, 0).Add(2*overdue)) {
+		if t.order.known && now.After(t.ends().Add(2*overdue)) {
 			s.Late++
 		}
 	}

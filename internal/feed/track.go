@@ -31,6 +31,7 @@ type track struct {
 	sub    provider.Sub
 	order  order
 	cal    market.Calendar
+	clock  provider.Clock
 	next   market.Span  // the bar that must come next
 	line   *line        // nil for a venue without streams
 	behind []market.Bar // closed bars beyond a gap, ascending
@@ -53,15 +54,18 @@ type track struct {
 // begin sets what must come next at the start.
 func (t *track) begin(now time.Time) {
 	t.cal = t.order.calendar
-	switch span, trading := t.cal.Bucket(t.sub.Interval, now.Unix()); {
+	switch span, trading := t.cal.Bucket(t.sub.Interval, t.clock.Unix(now)); {
 	case t.order.since != 0:
 		t.next = t.cal.Next(t.sub.Interval, t.order.since)
 	case trading:
 		t.next = span
 	default:
-		t.next = t.cal.Next(t.sub.Interval, now.Unix())
+		t.next = t.cal.Next(t.sub.Interval, t.clock.Unix(now))
 	}
 }
+
+// ends returns when the bar that must come next is over, by the clock on the wall.
+func (t *track) ends() time.Time { return t.clock.Wall(t.next.Close) }
 
 // verdict says what to do with a closed bar of a stream.
 type verdict uint8
@@ -124,7 +128,7 @@ func (t *track) ready() (market.Bar, bool) {
 // believe reports whether a hole at the next bar, which a read has just shown,
 // is one. A young hole must show twice: the venue may still be writing.
 func (t *track) believe(now time.Time) bool {
-	if now.Sub(time.Unix(t.next.Close, 0)) > holeOld {
+	if now.Sub(t.ends()) > holeOld {
 		return true
 	}
 	if t.hole != t.next.Open {
@@ -136,7 +140,7 @@ func (t *track) believe(now time.Time) bool {
 
 // over reports whether the next bar has ended and settled.
 func (t *track) over(now time.Time) bool {
-	return !now.Before(time.Unix(t.next.Close, 0).Add(settle))
+	return !now.Before(t.ends().Add(settle))
 }
 
 // soon makes the read due no later than at.
@@ -150,7 +154,7 @@ func (t *track) soon(at time.Time) {
 // shortly after it for a venue that is read by the clock, spread by a number from
 // 0 to 1 so that not all symbols are read at once.
 func (t *track) schedule(spread float64) {
-	end := time.Unix(t.next.Close, 0)
+	end := t.ends()
 	if t.line != nil {
 		t.due = end.Add(overdue + time.Duration(spread*float64(overdue/2)))
 		return
