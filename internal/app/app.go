@@ -30,6 +30,7 @@ type Services struct {
 	Serve Service
 
 	Sources Sources
+	Series  Series // may be nil
 	Draw    Renderer
 }
 
@@ -41,6 +42,10 @@ type Service func(Runtime) ([]Part, error)
 // bars answers for symbols that name no venue. The caller closes those that are
 // closers.
 type Sources func(*config.Config) ([]provider.Provider, error)
+
+// Series makes the sources of values that come with no venue, such as the mood of
+// the market.
+type Series func(*config.Config) []provider.SeriesSource
 
 // Runtime is what a Service builds its parts from.
 type Runtime struct {

@@ -29,8 +29,11 @@ func (rt Runtime) openBars() (*bars, error) {
 	data := rt.Config.Data
 	cfg := marketdata.Config{
 		Providers: providers,
-		Routes:    marketdata.Routes{First: []string{"csv"}, Crypto: data.CryptoVenue, Other: data.StockVenue},
+		Routes:    marketdata.Routes{First: []string{"replay", "csv"}, Crypto: data.CryptoVenue, Other: data.StockVenue},
 		Log:       rt.Log, Now: time.Now,
+	}
+	if rt.Series != nil {
+		cfg.Series = rt.Series(rt.Config)
 	}
 	for _, p := range providers {
 		if s, ok := p.(provider.SeriesSource); ok {

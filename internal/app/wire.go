@@ -9,7 +9,9 @@ import (
 	"candela/internal/provider/alpaca"
 	"candela/internal/provider/binance"
 	"candela/internal/provider/csv"
+	"candela/internal/provider/feargreed"
 	"candela/internal/provider/kraken"
+	"candela/internal/provider/replay"
 	"candela/internal/provider/sample"
 	"candela/internal/provider/yahoo"
 	"candela/internal/upstream"
@@ -21,6 +23,7 @@ func Wired() Services {
 		MCP:     speakMCP,
 		Serve:   serveMCP,
 		Sources: sources,
+		Series:  series,
 		Draw:    chart.NewRenderer().PNG,
 	}
 }
@@ -48,5 +51,27 @@ func sources(cfg *config.Config) ([]provider.Provider, error) {
 		}
 		all = append(all, files)
 	}
+	if !data.ReplayFrom.IsZero() {
+		played, err := play(cfg)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, played)
+	}
 	return all, nil
+}
+
+// play starts the replay of the files. It reads them through a provider of its own,
+// for which every bar has closed.
+func play(cfg *config.Config) (provider.Provider, error) {
+	files, err := csv.New(csv.Config{Dir: cfg.CSVDir})
+	if err != nil {
+		return nil, err
+	}
+	return replay.New(replay.Config{Source: files, Start: cfg.Data.ReplayFrom, Speed: float64(cfg.Data.ReplaySpeed), Now: time.Now})
+}
+
+// series lists the sources of values that come with no venue.
+func series(cfg *config.Config) []provider.SeriesSource {
+	return []provider.SeriesSource{feargreed.New(upstream.NewHosts(nil), cfg.Data.FearGreedURL, time.Now)}
 }

@@ -53,6 +53,11 @@ type Data struct {
 	Binance, Coinbase, Kraken Venue
 	Yahoo                     Yahoo
 	Alpaca                    Alpaca
+
+	FearGreedURL string // of the sentiment index; empty: the publisher's
+
+	ReplayFrom  time.Time // where the files begin to be played; zero: they are not
+	ReplaySpeed int       // how many times faster than it happened
 }
 
 // Yahoo describes the unofficial source of stocks, indices and currencies.

@@ -18,6 +18,7 @@ type rule struct {
 func rules() []rule {
 	return []rule{
 		{everyMode, []string{"mcp", "serve"}, oneMode},
+		{everyMode, []string{"replay-from", "csv-dir"}, replayNeedsFiles},
 		{ModeServe, []string{"listen", "base-url", "port"}, publicNeedsHTTPS},
 		{ModeServe, []string{"oauth-auto-approve", "listen", "base-url"}, autoApproveStaysLocal},
 		{ModeServe, []string{"admin-listen", "listen", "port"}, adminApart},
@@ -40,6 +41,13 @@ func oneMode(c *Config) error {
 	}
 	return refused("mcp", "--mcp (%s) and --serve (%s) exclude each other: stdout carries one protocol, a port another",
 		c.origins["mcp"], c.origins["serve"])
+}
+
+func replayNeedsFiles(c *Config) error {
+	if c.Data.ReplayFrom.IsZero() || c.CSVDir != "" {
+		return nil
+	}
+	return refused("replay-from", "--replay-from plays the files of --csv-dir, which is not given")
 }
 
 // publicNeedsHTTPS refuses a listener that others can reach unless clients come

@@ -142,6 +142,16 @@ func Settings() []Setting {
 			bind: func(c *Config) value { return pathValue{&c.CSVDir, c.userHome, optional} },
 		},
 		{
+			Name: "replay-from", Group: groupData, Arg: "TIME", Modes: everyMode, Sources: anywhere,
+			Doc:  "play the files of --csv-dir from this moment on, as the venue replay",
+			bind: func(c *Config) value { return momentValue{&c.Data.ReplayFrom} },
+		},
+		{
+			Name: "replay-speed", Group: groupData, Arg: "N", Default: "60", Modes: everyMode, Sources: anywhere,
+			Doc:  "how many times faster than it happened a replay runs, 1 to 200000",
+			bind: func(c *Config) value { return intValue{&c.Data.ReplaySpeed, 1, 200_000} },
+		},
+		{
 			Name: "crypto-venue", Group: groupData, Arg: "VENUE", Default: "binance", Modes: everyMode, Sources: anywhere,
 			Doc: "who answers for pairs such as BTCUSDT: binance, coinbase or kraken",
 			bind: func(c *Config) value {
@@ -239,6 +249,11 @@ func Settings() []Setting {
 			Name: "alpaca-stream-url", Group: groupData, Arg: "URL", Modes: everyMode, Sources: anywhere,
 			Doc:  "where Alpaca's market data stream is; follows --alpaca-data-url when not given",
 			bind: func(c *Config) value { return venueURLValue{&c.Data.Alpaca.StreamURL, "ws"} },
+		},
+		{
+			Name: "fear-greed-url", Group: groupData, Arg: "URL", Modes: everyMode, Sources: anywhere,
+			Doc:  "where the fear and greed index is; the publisher's host when not given",
+			bind: func(c *Config) value { return venueURLValue{&c.Data.FearGreedURL, "http"} },
 		},
 
 		{

@@ -121,6 +121,31 @@ func (v durationValue) String() string { return v.p.String() }
 func (durationValue) allowed() string  { return "a duration from 1s to 5m, such as 10s or 1m30s" }
 func (durationValue) shape() shape     { return shapeString }
 
+// momentValue is an instant, or none.
+type momentValue struct{ p *time.Time }
+
+func (v momentValue) set(text string) bool {
+	if text == "" {
+		*v.p = time.Time{}
+		return true
+	}
+	at, err := time.Parse(time.RFC3339, text)
+	if err != nil {
+		return false
+	}
+	*v.p = at.UTC()
+	return true
+}
+
+func (v momentValue) String() string {
+	if v.p.IsZero() {
+		return ""
+	}
+	return v.p.Format(time.RFC3339)
+}
+func (momentValue) allowed() string { return "a time in RFC 3339, such as 2025-01-31T09:30:00Z" }
+func (momentValue) shape() shape    { return shapeString }
+
 type symbolValue struct{ p *market.Symbol }
 
 func (v symbolValue) set(text string) bool {
