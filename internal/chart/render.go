@@ -1,6 +1,7 @@
 package chart
 
 import (
+	"cmp"
 	"fmt"
 	"sync"
 
@@ -70,7 +71,7 @@ func (r *Renderer) AppendPNG(dst []byte, spec *Spec) ([]byte, error) {
 		return dst, err
 	}
 	defer r.release(p)
-	p.out, err = p.EncodePNG(p.out[:0], raster.DefaultLevel)
+	p.out, err = p.EncodePNG(p.out[:0], cmp.Or(spec.Level, raster.DefaultLevel))
 	if err != nil {
 		return dst, fmt.Errorf("encode chart: %w", err)
 	}

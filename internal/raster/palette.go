@@ -8,7 +8,11 @@ const (
 	paletteMax = 256
 	// edgeMax is where edges stop adding colours, so that a solid colour met
 	// late still finds room.
-	edgeMax = 240
+	edgeMax = 216
+	// farthest is how far off a channel of an edge may be once the palette is
+	// full: a quarter of the range, on a few pixels that are half one thing and
+	// half another. True colour would cost twice the bytes.
+	farthest = 64
 	// paintMax bounds the look-up tables of one frame, 4 KB each.
 	paintMax = 192
 	// Hash tables have power-of-two sizes at least twice their load.
@@ -144,8 +148,23 @@ func (p *palette) search(rgb uint32, over kind) uint8 {
 	case p.n < edgeMax:
 		return p.add(slot, rgb, edge)
 	}
-	p.overflow = true
-	return 0
+	return p.nearest(rgb)
+}
+
+// nearest returns the colour nearest to rgb when there is no room for another
+// edge. Beyond farthest the edge would be seen to be wrong, and the picture is
+// drawn again in true colour.
+func (p *palette) nearest(rgb uint32) uint8 {
+	best, least := 0, uint32(farthest+1)
+	for i, c := range p.rgb[:p.n] {
+		if d := distance(c, rgb); d < least {
+			best, least = i, d
+		}
+	}
+	if least > farthest {
+		p.overflow = true
+	}
+	return uint8(best)
 }
 
 // lanes3 spreads the channels of a colour over 16-bit lanes.

@@ -32,6 +32,10 @@ const (
 	seriesLimit = 480_000
 )
 
+// pictureLevel is the deflate level of pictures: every byte of one crosses a
+// network and a conversation, so size is worth a few milliseconds.
+const pictureLevel = 6
+
 func defaultIndicators() []string { return []string{"ema_stack", "cipher_b", "macd"} }
 
 // chartArguments are the arguments of generate_chart.
@@ -130,6 +134,7 @@ func (a *chartArguments) picture(shown *payload.Chart) *chart.Spec {
 		Bars: *shown.Bars, Symbol: shown.Symbol, Interval: shown.Interval,
 		Width: a.width, Height: a.height, Scale: a.scale, Log: a.log,
 		Sample: shown.Source == payload.Sample, Forming: !shown.LastBarClosed,
+		Level: pictureLevel,
 	}
 	if a.theme == "light" {
 		spec.Theme = chart.Light

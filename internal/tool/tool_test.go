@@ -353,8 +353,14 @@ func TestGenerateChart_Formats(t *testing.T) {
 func TestGenerateChart_StaysSmall(t *testing.T) {
 	t.Parallel()
 	registry := tooltest.Registry(t, nil)
-	png := call(t, registry, "generate_chart", `{"symbol":"BTCUSDT"}`).Content[0].Image
-	t.Logf("png: %d bytes of base64", base64.StdEncoding.EncodedLen(len(png)))
+	for _, more := range []string{"", `,"interval":"1d"`, `,"theme":"light"`, `,"interval":"15m"`} {
+		png := call(t, registry, "generate_chart", `{"symbol":"BTCUSDT"`+more+`}`).Content[0].Image
+		size := base64.StdEncoding.EncodedLen(len(png))
+		t.Logf("png%s: %d bytes of base64", more, size)
+		if size >= 110_000 {
+			t.Errorf("the default picture%s has %d bytes of base64", more, size)
+		}
+	}
 	summary := call(t, registry, "generate_chart", `{"symbol":"BTCUSDT","format":"summary"}`).Content[0].Text
 	if len(summary) >= 6<<10 {
 		t.Errorf("the default summary has %d bytes:\n%s", len(summary), summary)
