@@ -95,11 +95,11 @@ func (l *layout) legendRow(v *shown, row int) {
 	}
 }
 
-// listed reports whether a line has a value in the legend. The middle of a
-// channel has none: its edges say it.
+// listed reports whether a line has a value in the legend: what is drawn as a
+// line of its own has.
 func listed(line *indicator.Line) bool {
 	switch line.Style {
-	case indicator.CandleOpen, indicator.CandleHigh, indicator.CandleLow, indicator.CandleClose:
+	case indicator.CandleOpen, indicator.CandleHigh, indicator.CandleLow, indicator.CandleClose, indicator.Hidden:
 		return false
 	default:
 		return true

@@ -119,7 +119,7 @@ func (l *layout) drawLine(v *shown, line *indicator.Line, color raster.Color) {
 		l.trend(values, v.pane)
 	case indicator.Steps:
 		l.steps(values, v.pane, color)
-	case indicator.CandleOpen, indicator.CandleHigh, indicator.CandleLow, indicator.CandleClose:
+	case indicator.CandleOpen, indicator.CandleHigh, indicator.CandleLow, indicator.CandleClose, indicator.Hidden:
 	case indicator.Solid:
 		l.stroke(values, v.pane, width, color)
 	default:
