@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"image/png"
 	"net"
+	"net/http"
 	"net/http/httptest"
 	"os"
 	"os/exec"
@@ -20,9 +21,11 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"candela/internal/app"
-	fakealpaca "candela/internal/fake/alpaca"
-	fakebinance "candela/internal/fake/binance"
-	fakeyahoo "candela/internal/fake/yahoo"
+	"candela/internal/fake/alpaca"
+	"candela/internal/fake/binance"
+	"candela/internal/fake/coinbase"
+	"candela/internal/fake/kraken"
+	"candela/internal/fake/yahoo"
 )
 
 // TestMain makes the test binary answer as the programs the scripts call:
@@ -65,20 +68,24 @@ func waiting(stop func(hard context.Context)) app.Service {
 
 func TestScripts(t *testing.T) {
 	t.Parallel()
-	binance := httptest.NewServer(fakebinance.New(fakebinance.Config{}))
-	t.Cleanup(binance.Close) // when the scripts are over, which run beside each other
-	yahoo := httptest.NewServer(fakeyahoo.New(fakeyahoo.Config{Now: time.Now}))
-	t.Cleanup(yahoo.Close)
-	alpaca := httptest.NewServer(fakealpaca.New(fakealpaca.Config{Now: time.Now}))
-	t.Cleanup(alpaca.Close)
+	// The servers close when the scripts are over, which run beside each other.
+	venue := func(h http.Handler) string {
+		server := httptest.NewServer(h)
+		t.Cleanup(server.Close)
+		return server.URL
+	}
+	venues := []string{
+		"BINANCE=" + venue(binance.New(binance.Config{})), "COINBASE=" + venue(coinbase.New(coinbase.Config{})),
+		"KRAKEN=" + venue(kraken.New(kraken.Config{})), "YAHOO=" + venue(yahoo.New(yahoo.Config{Now: time.Now})),
+		"ALPACA=" + venue(alpaca.New(alpaca.Config{Now: time.Now})), "NOWHERE=http://127.0.0.1:1",
+	}
 	testscript.Run(t, testscript.Params{
 		Dir:                 filepath.Join("testdata", "script"),
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
 		Setup: func(env *testscript.Env) error {
 			// Scripts see no settings of whoever runs them, and a home of their own.
-			env.Vars = append(env.Vars, "HOME="+filepath.Join(env.WorkDir, "user"), "USERPROFILE="+filepath.Join(env.WorkDir, "user"),
-				"BINANCE="+binance.URL, "YAHOO="+yahoo.URL, "ALPACA="+alpaca.URL, "NOWHERE=http://127.0.0.1:1",
+			env.Vars = append(append(env.Vars, venues...), "HOME="+filepath.Join(env.WorkDir, "user"), "USERPROFILE="+filepath.Join(env.WorkDir, "user"),
 				"GORACE=atexit_sleep_ms=0") // the race detector would add a second to every call
 			port, err := freePort(t.Context())
 			env.Vars = append(env.Vars, "PORT="+port)

@@ -8,6 +8,7 @@ import (
 	"candela/internal/provider"
 	"candela/internal/provider/alpaca"
 	"candela/internal/provider/binance"
+	"candela/internal/provider/coinbase"
 	"candela/internal/provider/csv"
 	"candela/internal/provider/feargreed"
 	"candela/internal/provider/kraken"
@@ -35,6 +36,7 @@ func sources(cfg *config.Config) ([]provider.Provider, error) {
 	all := []provider.Provider{
 		sample.New(sample.Config{}),
 		binance.New(hosts, binance.Config{URL: data.Binance.URL, StreamURL: data.Binance.StreamURL, FuturesURL: data.Binance.FuturesURL}),
+		coinbase.New(hosts, coinbase.Config{URL: data.Coinbase.URL, StreamURL: data.Coinbase.StreamURL}),
 		kraken.New(hosts, kraken.Config{URL: data.Kraken.URL, StreamURL: data.Kraken.StreamURL}),
 	}
 	if data.Yahoo.On {

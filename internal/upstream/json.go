@@ -68,6 +68,18 @@ func (j *JSON) Array(item func(i int)) {
 	j.list('[', ']', "an array", func(i int) { j.value(func() { item(i) }) })
 }
 
+// Row reads an array that must have at least n elements.
+func (j *JSON) Row(n int, item func(i int)) {
+	columns := 0
+	j.Array(func(i int) {
+		columns = i + 1
+		item(i)
+	})
+	if columns < n {
+		j.Failf("a row of %d columns, want %d", columns, n)
+	}
+}
+
 // list reads what stands between two brackets and is separated by commas.
 func (j *JSON) list(opening, closing byte, what string, each func(i int)) {
 	if !j.take(opening) {

@@ -55,7 +55,7 @@ type Provider struct {
 	hosts   *upstream.Hosts
 	spot    *upstream.Client
 	futures *upstream.Client
-	known   provider.Memo[provider.Instrument]
+	known   *provider.Instruments
 }
 
 var (
@@ -75,7 +75,7 @@ func New(hosts *upstream.Hosts, c Config) *Provider {
 	if c.Now == nil {
 		c.Now = time.Now
 	}
-	return &Provider{
+	p := &Provider{
 		config: c, hosts: hosts,
 		spot: hosts.Client(upstream.Config{
 			Venue: name, Base: c.URL, Refusal: refusal, UsedHeader: "X-Mbx-Used-Weight-1m",
@@ -86,8 +86,9 @@ func New(hosts *upstream.Hosts, c Config) *Provider {
 			Venue: name, Base: c.FuturesURL, Refusal: refusal,
 			Limit: upstream.Limit{Weight: 400, Per: 5 * time.Minute},
 		}),
-		known: provider.Memo[provider.Instrument]{Keep: time.Hour, Most: 20_000},
 	}
+	p.known = provider.NewInstruments(spell, c.Now, p.loadInstrument)
+	return p
 }
 
 // Name returns "binance".
@@ -115,38 +116,27 @@ func spell(s market.Symbol) (string, error) {
 
 // Instrument tells the rules of a symbol, at most an hour old.
 func (p *Provider) Instrument(ctx context.Context, s market.Symbol) (provider.Instrument, error) {
-	spelled, err := spell(s)
-	if err != nil {
-		return provider.Instrument{}, err
-	}
-	if err := ctx.Err(); err != nil {
-		return provider.Instrument{}, err
-	}
-	return p.known.Get(ctx, p.config.Now(), spelled, func(ctx context.Context) (provider.Instrument, error) {
-		resp, err := p.spot.Do(ctx, upstream.Request{
-			Path: "/api/v3/exchangeInfo", Query: url.Values{"symbol": {spelled}}, Weight: weightInfo, Subject: spelled,
-		})
-		if err != nil {
-			return provider.Instrument{}, explain(err, s, spelled)
-		}
-		inst, err := parseInfo(resp.Body, spelled)
-		if err != nil {
-			return provider.Instrument{}, upstream.BadAnswer(name, spelled, err)
-		}
-		return inst, nil
+	return p.known.Get(ctx, s)
+}
+
+func (p *Provider) loadInstrument(ctx context.Context, s market.Symbol, spelled string) (provider.Instrument, error) {
+	resp, err := p.spot.Do(ctx, upstream.Request{
+		Path: "/api/v3/exchangeInfo", Query: url.Values{"symbol": {spelled}}, Weight: weightInfo, Subject: spelled,
 	})
+	if err != nil {
+		return provider.Instrument{}, explain(err, s, spelled)
+	}
+	inst, err := parseInfo(resp.Body, spelled)
+	if err != nil {
+		return provider.Instrument{}, upstream.BadAnswer(name, spelled, err)
+	}
+	return inst, nil
 }
 
 // Bars returns a page of klines.
 func (p *Provider) Bars(ctx context.Context, q provider.BarQuery) (provider.BarPage, error) {
-	spelled, err := spell(q.Symbol)
-	if err != nil {
-		return provider.BarPage{}, err
-	}
-	if q, err = p.Capabilities().Accept(name, q); err != nil {
-		return provider.BarPage{}, err
-	}
-	if err := ctx.Err(); err != nil || q.Empty() {
+	q, spelled, ask, err := p.Capabilities().Prepare(ctx, name, q, spell)
+	if !ask {
 		return provider.BarPage{}, err
 	}
 	query := url.Values{"symbol": {spelled}, "interval": {q.Interval.String()}, "limit": {strconv.Itoa(q.Limit)}}

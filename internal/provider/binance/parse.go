@@ -33,9 +33,7 @@ func parseKlines(data []byte, i market.Interval) (market.Bars, error) {
 	j := upstream.NewJSON(data)
 	j.Array(func(int) {
 		var b market.Bar
-		columns := 0
-		j.Array(func(column int) {
-			columns = column + 1
+		j.Row(columnsNeeded, func(column int) {
 			switch column {
 			case columnOpenTime:
 				b.T = seconds(j, j.Int())
@@ -55,9 +53,6 @@ func parseKlines(data []byte, i market.Interval) (market.Bars, error) {
 				b.TakerBuy = j.Quoted()
 			}
 		})
-		if columns < columnsNeeded {
-			j.Failf("a kline of %d columns, want %d", columns, columnsNeeded)
-		}
 		bars.Append(b)
 	})
 	if err := j.End(); err != nil {

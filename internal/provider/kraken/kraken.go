@@ -43,21 +43,21 @@ type Provider struct {
 	pairs  provider.Memo[directory]
 }
 
-var (
-	_ provider.Provider = (*Provider)(nil)
-	_ provider.Changer  = (*Provider)(nil)
-)
+var _ interface {
+	provider.Provider
+	provider.Changer
+} = (*Provider)(nil)
 
 // New returns a provider that shares what hosts share.
 func New(hosts *upstream.Hosts, c Config) *Provider {
-	c.StreamURL = upstream.Follow(c.StreamURL, c.URL, streamURL)
-	c.URL = upstream.Follow("", c.URL, restURL)
-	if c.Now == nil {
-		c.Now = time.Now
-	}
 	if c.Spacing == 0 {
 		c.Spacing = time.Second
 	}
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	c.StreamURL = upstream.Follow(c.StreamURL, c.URL, streamURL)
+	c.URL = upstream.Follow("", c.URL, restURL)
 	return &Provider{
 		config: c, hosts: hosts,
 		rest: hosts.Client(upstream.Config{

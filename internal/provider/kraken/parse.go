@@ -128,9 +128,7 @@ func parseOHLC(j *upstream.JSON, id string, i market.Interval) (market.Bars, err
 func parseRow(j *upstream.JSON) market.Bar {
 	b := market.Bar{TakerBuy: math.NaN()}
 	quoted := [...]*float64{1: &b.O, 2: &b.H, 3: &b.L, 4: &b.C, 6: &b.V}
-	columns := 0
-	j.Array(func(column int) {
-		columns = column + 1
+	j.Row(len(quoted), func(column int) {
 		switch {
 		case column == 0:
 			b.T = j.Int()
@@ -138,9 +136,6 @@ func parseRow(j *upstream.JSON) market.Bar {
 			*quoted[column] = j.Quoted()
 		}
 	})
-	if columns < len(quoted) {
-		j.Failf("a row of %d columns, want %d", columns, len(quoted))
-	}
 	return b
 }
 

@@ -28,16 +28,21 @@ const (
 
 // Stream tells the bars of the subscriptions. See provider.Streamer.
 func (p *Provider) Stream(ctx context.Context, subs []provider.Sub, out chan<- provider.Event) error {
-	return p.StreamChanging(ctx, subs, nil, out)
+	return p.wire().Run(ctx, p.dialect(), subs, nil, out)
 }
 
 // StreamChanging is Stream with subscriptions that change.
 func (p *Provider) StreamChanging(ctx context.Context, subs []provider.Sub, changes <-chan provider.Change, out chan<- provider.Event) error {
-	wire := provider.Wire{
+	return p.wire().Run(ctx, p.dialect(), subs, changes, out)
+}
+
+func (p *Provider) dialect() *dialect { return &dialect{provider: p, bars: make(map[string]*state)} }
+
+func (p *Provider) wire() provider.Wire {
+	return provider.Wire{
 		Venue: name, Caps: p.Capabilities(), Hosts: p.hosts, Now: p.config.Now,
 		Socket: upstream.SocketConfig{URL: strings.TrimSuffix(p.config.StreamURL, "/") + "/v2", Spacing: spacing},
 	}
-	return wire.Run(ctx, &dialect{provider: p, bars: make(map[string]*state)}, subs, changes, out)
 }
 
 // dialect is the ohlc channel of the second version of the API. See
