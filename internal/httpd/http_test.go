@@ -22,6 +22,7 @@ import (
 	"candela/internal/httpd/httpdtest"
 	"candela/internal/mcp"
 	"candela/internal/mcp/mcptest"
+	"candela/internal/tool/tooltest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -68,29 +69,38 @@ func bodyOf(t *testing.T, response *http.Response) []byte {
 	return data
 }
 
-// TestTranscripts replays what stdio replays too, on each path of POST.
+// TestTranscripts replays what stdio replays too, on each path of POST: the
+// protocol over tools that misbehave, and candela's own tools.
 func TestTranscripts(t *testing.T) {
-	handler := newServer(t, nil).Handler()
-	for _, path := range []string{"/mcp", "/", "/message"} {
-		t.Run("POST "+path, func(t *testing.T) {
-			mcptest.Transcripts(t, "../mcp/testdata/transcript", func(t *testing.T, body []byte) []byte {
-				t.Helper()
-				response := post(t, handler, path, body)
-				got := bodyOf(t, response)
-				want := http.StatusOK
-				switch {
-				case len(got) == 0:
-					want = http.StatusAccepted
-				case bytes.Contains(got, []byte(`"code":-32700`)), got[0] == '{' && bytes.Contains(got, []byte(`"code":-32600`)):
-					want = http.StatusBadRequest
-				}
-				if response.StatusCode != want {
-					t.Errorf("status %d, want %d, for %s", response.StatusCode, want, body)
-				}
-				return got
+	for dir, tools := range map[string]mcp.Toolbox{"../mcp": mcptest.Toolbox{}, "../tool": tooltest.Registry(t, nil)} {
+		handler := newServerOver(t, mcptest.Server(t, tools), httpdtest.One(), nil).Handler()
+		for _, path := range []string{"/mcp", "/", "/message"} {
+			t.Run("POST "+path, func(t *testing.T) {
+				mcptest.Transcripts(t, dir+"/testdata/transcript", func(t *testing.T, body []byte) []byte {
+					t.Helper()
+					return exchange(t, handler, path, body)
+				})
 			})
-		})
+		}
 	}
+}
+
+// exchange sends a body and returns the answer's, after a look at the status.
+func exchange(t *testing.T, handler http.Handler, path string, body []byte) []byte {
+	t.Helper()
+	response := post(t, handler, path, body)
+	got := bodyOf(t, response)
+	want := http.StatusOK
+	switch {
+	case len(got) == 0:
+		want = http.StatusAccepted
+	case bytes.Contains(got, []byte(`"code":-32700`)), got[0] == '{' && bytes.Contains(got, []byte(`"code":-32600`)):
+		want = http.StatusBadRequest
+	}
+	if response.StatusCode != want {
+		t.Errorf("status %d, want %d, for %s", response.StatusCode, want, body)
+	}
+	return got
 }
 
 // TestHTTP replays requests with their headers against testdata/http. A file

@@ -70,6 +70,9 @@ func TestToken_PKCEWrongBurns(t *testing.T) {
 		Documented(t, s.Redeem(TokenForm(c, code, "code_verifier", wrong)))
 		Documented(t, s.Redeem(TokenForm(c, code)))
 	}
+	if log := s.Log.String(); strings.Count(log, "code_verifier does not match the code_challenge") != 4 {
+		t.Errorf("the log does not record the verify result:\n%s", log)
+	}
 	// A verifier that is too short to be one is refused though its hash is right.
 	Documented(t, s.Redeem(TokenForm(c, s.Code(c, "code_challenge", Challenge("short")), "code_verifier", "short")))
 }

@@ -18,6 +18,7 @@ import (
 	"candela/internal/mcp"
 	"candela/internal/mcp/mcptest"
 	"candela/internal/stdio"
+	"candela/internal/tool/tooltest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -33,6 +34,11 @@ type session struct {
 
 func start(t *testing.T, change func(*stdio.Config)) *session {
 	t.Helper()
+	return startOver(t, mcptest.Toolbox{}, change)
+}
+
+func startOver(t *testing.T, tools mcp.Toolbox, change func(*stdio.Config)) *session {
+	t.Helper()
 	inRead, inWrite := io.Pipe()
 	outRead, outWrite := io.Pipe()
 	cfg := stdio.Config{Log: slog.New(slog.DiscardHandler)}
@@ -40,7 +46,7 @@ func start(t *testing.T, change func(*stdio.Config)) *session {
 		change(&cfg)
 	}
 	s := &session{in: inWrite, out: bufio.NewReaderSize(outRead, 1<<21), outEnd: outRead, done: make(chan error, 1)}
-	run := stdio.New(mcptest.Server(t, mcptest.Toolbox{}), inRead, outWrite, cfg)
+	run := stdio.New(mcptest.Server(t, tools), inRead, outWrite, cfg)
 	ctx, cancel := context.WithCancel(t.Context())
 	s.cancel = cancel
 	go func() {
@@ -83,22 +89,24 @@ const marker = `{"jsonrpc":"2.0","id":"marker","method":"ping"}`
 // TestTranscripts replays what HTTP replays too. A ping after each exchange
 // proves that the session goes on and that nothing more was said.
 func TestTranscripts(t *testing.T) {
-	s := start(t, nil)
-	mcptest.Transcripts(t, "../mcp/testdata/transcript", func(t *testing.T, body []byte) []byte {
-		t.Helper()
-		s.send(t, string(body))
-		var got []byte
-		if answered(body) {
-			got = []byte(s.read(t))
+	for dir, tools := range map[string]mcp.Toolbox{"../mcp": mcptest.Toolbox{}, "../tool": tooltest.Registry(t, nil)} {
+		s := startOver(t, tools, nil)
+		mcptest.Transcripts(t, dir+"/testdata/transcript", func(t *testing.T, body []byte) []byte {
+			t.Helper()
+			s.send(t, string(body))
+			var got []byte
+			if answered(body) {
+				got = []byte(s.read(t))
+			}
+			s.send(t, marker)
+			if line := s.read(t); line != `{"jsonrpc":"2.0","id":"marker","result":{}}` {
+				t.Fatalf("after %s came %s", body, line)
+			}
+			return got
+		})
+		if rest, err := s.end(t); rest != "" || err != nil {
+			t.Fatalf("%q, %v at the end", rest, err)
 		}
-		s.send(t, marker)
-		if line := s.read(t); line != `{"jsonrpc":"2.0","id":"marker","result":{}}` {
-			t.Fatalf("after %s came %s", body, line)
-		}
-		return got
-	})
-	if rest, err := s.end(t); rest != "" || err != nil {
-		t.Fatalf("%q, %v at the end", rest, err)
 	}
 }
 
