@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"sync"
 	"time"
 
 	"candela/internal/fault"
@@ -41,6 +42,7 @@ type held struct {
 	closed  market.Bars
 	running market.Bar // the bar after closed, when runs
 	runs    bool
+	joined  *joined
 	whole   bool // the venue has nothing before closed
 	readAt  time.Time
 
@@ -110,9 +112,30 @@ func (h *held) newest(want int, now time.Time) (bars market.Bars, running bool) 
 	if span, ok := h.calendar.Bucket(h.interval, h.running.T); h.failed != nil && (!ok || now.Unix() >= span.Close) {
 		return h.closed.Tail(want), false
 	}
-	bars = h.closed.Tail(want - 1)
-	bars.Append(h.running) // copies, as the place behind the closed bars belongs to the next of them
-	return bars, true
+	return h.joined.tail(h, want), true
+}
+
+// joined is the newest bars with the running one behind them, in memory of their
+// own: the place behind the closed bars belongs to the next of them. It is made
+// once for all who ask before the next read.
+type joined struct {
+	mu   sync.Mutex
+	bars market.Bars
+}
+
+func (j *joined) tail(h *held, want int) market.Bars {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.bars.Len() < min(want, h.count()) {
+		last := h.closed.Tail(want - 1)
+		bars := market.MakeBars(last.Len()+1, last.TakerBuy != nil)
+		for i := range last.Len() {
+			bars.Append(last.At(i))
+		}
+		bars.Append(h.running)
+		j.bars = bars
+	}
+	return j.bars.Tail(want)
 }
 
 // read brings a series up to date. A failure is no error here: it is held, so
@@ -123,7 +146,7 @@ func (s *Service) read(ctx context.Context, p provider.Provider, key seriesKey, 
 		old = &held{interval: r.Interval}
 	}
 	next := *old
-	next.failed = nil
+	next.failed, next.joined = nil, new(joined)
 	err := s.update(ctx, p, &next, r)
 	if err != nil {
 		if errors.Is(ctx.Err(), context.Canceled) {
@@ -133,7 +156,11 @@ func (s *Service) read(ctx context.Context, p provider.Provider, key seriesKey, 
 		next = *old
 		next.failed, next.retry = err, s.cfg.Now().Add(s.pause(err))
 	}
-	s.bars.put(key, &next, overhead+cap(next.closed.T))
+	cost := overhead + cap(next.closed.T)
+	if next.runs {
+		cost += min(r.want(), next.closed.Len()) // joined to the running bar
+	}
+	s.bars.put(key, &next, cost)
 	return read{&next, r.want()}, nil
 }
 
