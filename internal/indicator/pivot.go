@@ -141,7 +141,7 @@ func pivotLevels(kind string, b market.Bar, open float64) []float64 {
 	}
 	out := []float64{p, 2*p - b.L, 2*p - b.H, p + width, p - width}
 	if kind == "classic" {
-		return append(out, p+2*width, p-2*width, p+3*width, p-3*width, nan, nan)
+		return append(out, p+float64(2*width), p-float64(2*width), p+float64(3*width), p-float64(3*width), nan, nan)
 	}
 	for k := 2.0; k <= 4; k++ {
 		out = append(out, float64(k*p)+(b.H-float64(k*b.L)), float64(k*p)-(float64(k*b.H)-b.L))

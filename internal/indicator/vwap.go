@@ -93,8 +93,8 @@ func (a anchored) begin(m *calc.Slab, env Env) step {
 			c[volume] += w
 			c[amount] += float64(x * w)
 			away := x - c[mean]
-			c[mean] += away * (w / c[volume])
-			c[squares] += float64(w*away) * (x - c[mean])
+			c[mean] += float64(away * (w / c[volume]))
+			c[squares] += float64(float64(w*away) * (x - c[mean]))
 		}
 		if c[volume] > 0 {
 			r.Values[0] = c[amount] / c[volume]
