@@ -24,7 +24,9 @@ func FuzzCompute(f *testing.F) {
 			case IntParam:
 				r.Params[p.Name] = strconv.AppendInt(nil, int64(size)>>(i%8), 10)
 			case NumParam:
-				r.Params[p.Name] = strconv.AppendFloat(nil, num, 'g', -1, 64)
+				// Not all the same: a lower level must be below its upper one.
+				other := num + float64(i)*float64(int8(size))
+				r.Params[p.Name] = strconv.AppendFloat(nil, other, 'g', -1, 64)
 			case BoolParam:
 				r.Params[p.Name] = strconv.AppendBool(nil, (size>>i)&1 == 1)
 			case TextParam:

@@ -58,18 +58,21 @@ func (s *Selection) Compute(in Input) *Result {
 func Find(name string) (*Def, error) {
 	key := strings.ToLower(strings.TrimSpace(name))
 	all := All()
-	var known []string
 	for i := range all {
 		if all[i].Name == key || slices.Contains(all[i].Aliases, key) {
 			return &all[i], nil
 		}
+	}
+	var known []string
+	for i := range all {
 		known = append(append(known, all[i].Name), all[i].Aliases...)
 	}
+	near := fault.Nearest(key, known)
 	return nil, &fault.Error{
 		Kind: fault.Invalid, Code: "unknown_indicator", Field: "indicators", Value: name,
-		Message:     unknown("indicator", name, fault.Nearest(key, known)) + "; list_indicators has the names",
+		Message:     unknown("indicator", name, near) + "; list_indicators has the names",
 		Allowed:     "a name or alias from list_indicators",
-		Suggestions: fault.Nearest(key, known),
+		Suggestions: near,
 	}
 }
 
@@ -108,7 +111,22 @@ func (d *Def) values(given map[string]json.RawMessage) (Values, error) {
 		}
 		v.values[i], set[i] = value, name
 	}
-	return v, nil
+	return v, d.checkLevels(v)
+}
+
+// checkLevels refuses a lower level that is not below the upper one: with the two
+// exchanged every bar would leave a zone.
+func (d *Def) checkLevels(v Values) error {
+	for _, p := range d.Params {
+		upper := strings.Replace(p.Name, "oversold", "overbought", 1)
+		if upper == p.Name || d.param(upper) < 0 {
+			continue
+		}
+		if low, high := v.Num(p.Name), v.Num(upper); low >= high {
+			return fault.Field(d.Name+"."+p.Name, number(low), "a number below "+upper+", which is "+number(high))
+		}
+	}
+	return nil
 }
 
 // param finds a parameter by name or alias.

@@ -55,6 +55,8 @@ func TestResolve_NamesWhatIsWrong(t *testing.T) {
 		`{"name":"vp","split_up_down":"yes"}`:  {"split_up_down", "yes", "true or false"},
 		`{"name":"obv","length":3}`:            {"obv parameter", "length", "takes no parameters"},
 		`{"name":"bbands","std_dev":-1}`:       {"bbands.std_dev", "-1", "0 to 100"},
+		`{"name":"rsi","oversold":80}`:         {"rsi.oversold", "80", "below overbought", "70"},
+		`{"name":"cb","wt_overbought":-53}`:    {"cipher_b.wt_oversold", "-53", "below wt_overbought"},
 	} {
 		_, err := Resolve(request(t, text))
 		if err == nil {
