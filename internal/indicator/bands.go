@@ -87,7 +87,7 @@ func keltner() Def {
 	return Def{
 		Name: "keltner", Aliases: []string{"kc"}, Kind: Overlay,
 		Doc:     "Keltner channel: moving average with bands at a multiple of the average true range.",
-		Formula: "Mid = EMA(close, period); bands = mid +- multiplier x range, where range is ATR (Wilder) or true range of atr_length bars, or the mean of high - low over the period.",
+		Formula: "Mid = EMA(close, period); bands = mid +- multiplier x range, where range is ATR (Wilder) or true range of atr_length bars, or the Wilder average of high - low over the period.",
 		Truth:   "TradingView Keltner channels; the default multiplier is 1.5 for clients that know it so (TradingView's is 2; Skender leaves the first bar out of the range and agrees within 1e-6 from bar 200 on)",
 		Params: []Param{
 			Int("period", 20, 1, 5000, "bars in the average").As("length"),
@@ -100,8 +100,11 @@ func keltner() Def {
 			n, k, style := v.Int("period"), v.Num("multiplier"), v.Text("bands_style")
 			atr := v.Int("atr_length")
 			first, stable := n-1, emaStable(n)
-			if style == "atr" {
+			switch style {
+			case "atr":
 				first, stable = max(first, atr-1), max(stable, wilderStable(atr))
+			case "range":
+				stable = wilderStable(n)
 			}
 			return &series{
 				label: fmt.Sprintf("KC(%d, %s, %d)", n, number(k), atr), first: first, stable: stable, columns: bandColumns,

@@ -26,6 +26,7 @@ func divergenceTriggers(prefix, name, when string) []Trigger {
 func (s *series) withDivergences(prefix string, c int) *series {
 	begin := s.begin
 	s.batch = nil
+	s.stable += farthest + 2*pivotSide // until both pivots of every divergence are settled
 	s.begin = func(m *calc.Slab, env Env) step {
 		next, d := begin(m, env), newDivergence(m, prefix)
 		return func(r *Row) {

@@ -25,6 +25,7 @@ func nakedPOC() Def {
 		New: func(v Values) Instance {
 			return &whole{
 				label:   fmt.Sprintf("nPOC(%d)", v.Int("bins")),
+				history: sessionHistory(v, v.Int("max_sessions")+1),
 				compute: func(in Input, r *Result) { computeNakedPOC(in, v, r) },
 			}
 		},

@@ -31,6 +31,15 @@ func periodOf(c market.Calendar, unit string, t int64) int64 {
 	return floorDiv(t+int64(offset), 24*3600)
 }
 
+// periodBars is how many bars a period holds at most, and at least one.
+func periodBars(i market.Interval, unit string) int {
+	const hour, day = 3600, 24 * 3600
+	seconds := map[string]int64{
+		"hour": hour, "session": day, "day": day, "week": 7 * day, "month": 31 * day, "quarter": 92 * day, "year": 366 * day,
+	}[unit]
+	return int(max(1, seconds/max(1, i.Seconds())))
+}
+
 func floorDiv(a, b int64) int64 {
 	q := a / b
 	if a%b < 0 {

@@ -63,9 +63,7 @@ func pivotUnit(env Env, v Values) string {
 // pivotWarmup says that levels need one whole period before the bar's own, and
 // so depend on at most two of them.
 func pivotWarmup(env Env, unit string) (first, stable int) {
-	days := map[string]int64{"day": 1, "week": 7, "month": 31, "year": 366}[unit]
-	per := int(days * 24 * 3600 / env.Interval.Seconds())
-	return 1, 2*per + 1
+	return 1, 2*periodBars(env.Interval, unit) + 1
 }
 
 // pivots carries one period's prices into the next.

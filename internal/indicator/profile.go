@@ -181,17 +181,23 @@ func (p *profile) levels(a valueArea) []HLine {
 // whole is an instance that needs the whole window: a new bar may change what it
 // said about old ones, so there is no stream and a reader recomputes.
 type whole struct {
-	label         string
-	first, stable int
-	needs         []SeriesName
-	compute       func(in Input, r *Result)
+	label   string
+	history func(Env) int // bars before the first shown that it depends on; nil: none
+	needs   []SeriesName
+	compute func(in Input, r *Result)
 }
 
 // Label names the indicator with its parameters.
 func (w *whole) Label() string { return w.label }
 
-// Warmup returns the index of the first value and the bars to stability.
-func (w *whole) Warmup(Env) (first, stable int) { return w.first, w.stable }
+// Warmup says that values begin with the first bar, and how much history they
+// depend on. None means that the indicator is about the bars shown and no others.
+func (w *whole) Warmup(env Env) (first, stable int) {
+	if w.history == nil {
+		return 0, 0
+	}
+	return 0, w.history(env)
+}
 
 // Needs names the outside series the indicator reads.
 func (w *whole) Needs() []SeriesName { return w.needs }

@@ -271,3 +271,35 @@ func TestProfile_TiesGoToTheMiddle(t *testing.T) {
 		t.Errorf("POC in row %d, want 2", a.poc)
 	}
 }
+
+// TestSessions_BeginBeforeTheBarsShown holds the history that session_vp and
+// naked_poc ask for: with it, a chart that begins within a session shows the
+// levels of the whole session, and every past session that was asked for.
+func TestSessions_BeginBeforeTheBarsShown(t *testing.T) {
+	t.Parallel()
+	const shown = 30 // hours, from the middle of a day
+	b := walk(2_000, 9)
+	for _, text := range []string{`"session_vp"`, `{"name":"session_vp","session":"weekly"}`, `"naked_poc"`, `{"name":"npoc","max_sessions":5}`} {
+		s, err := Resolve(request(t, text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		in := input(b, market.Hour1)
+		_, stable := s.Warmup(in.Env)
+		tail := b.Tail(shown + stable)
+		late := in
+		late.Bars = &tail
+		all, part := s.Compute(in).Lines, s.Compute(late).Lines
+		if len(all) != len(part) || len(all) == 0 {
+			t.Fatalf("%s: %d lines over the whole history, %d over the last %d bars", text, len(all), len(part), tail.Len())
+		}
+		for i := range all {
+			for k := 1; k <= shown; k++ {
+				whole, cut := all[i].Values[b.Len()-k], part[i].Values[tail.Len()-k]
+				if !same(whole, cut) {
+					t.Fatalf("%s: %s %d bars before the end is %v, with %d bars of history %v", text, all[i].Label, k, whole, stable, cut)
+				}
+			}
+		}
+	}
+}

@@ -23,7 +23,9 @@ func sessionVP() Def {
 		Lines: []string{"POC", "VAH", "VAL"},
 		New: func(v Values) Instance {
 			return &whole{
-				label:   fmt.Sprintf("SVP(%d)", v.Int("bins")),
+				label: fmt.Sprintf("SVP(%d)", v.Int("bins")),
+				// The session that the first bar shown lies in, from its beginning.
+				history: sessionHistory(v, 1),
 				compute: func(in Input, r *Result) { computeSessionVP(in, v, r) },
 			}
 		},
@@ -35,7 +37,7 @@ func sessionChoice() Param {
 }
 
 func barsPerSession() Param {
-	return OptionalInt("bars_per_session", 1, 100_000, "sessions of so many bars instead of calendar ones")
+	return OptionalInt("bars_per_session", 1, 100_000, "sessions of so many bars, counted from the first bar shown, instead of calendar ones")
 }
 
 func computeSessionVP(in Input, v Values, r *Result) {
@@ -89,7 +91,7 @@ func sessions(in Input, v Values) []stretch {
 		}
 		return out
 	}
-	unit := map[string]string{"hourly": "hour", "daily": "day", "weekly": "week", "monthly": "month"}[v.Text("session")]
+	unit := sessionUnit(v)
 	for from := 0; from < n; {
 		period := periodOf(in.Calendar, unit, in.Bars.T[from])
 		to := from + 1
@@ -100,6 +102,20 @@ func sessions(in Input, v Values) []stretch {
 		from = to
 	}
 	return out
+}
+
+// sessionUnit is the calendar period that the parameter asks for.
+func sessionUnit(v Values) string {
+	return map[string]string{"hourly": "hour", "daily": "day", "weekly": "week", "monthly": "month"}[v.Text("session")]
+}
+
+// sessionHistory is the length of so many calendar sessions up to and including a
+// bar, without the bar. Sessions of a number of bars have no history.
+func sessionHistory(v Values, sessions int) func(Env) int {
+	if _, set := v.OptionalInt("bars_per_session"); set {
+		return nil
+	}
+	return func(env Env) int { return sessions*periodBars(env.Interval, sessionUnit(v)) - 1 }
 }
 
 // undefined returns a column without values.

@@ -77,7 +77,15 @@ func compareStream(t *testing.T, s *series, in Input) {
 func TestStream_ForgetsItsStart(t *testing.T) {
 	t.Parallel()
 	const shift = 777
-	for name, s := range defaults(t) {
+	all := defaults(t)
+	for _, text := range []string{`{"name":"keltner","bands_style":"range"}`, `{"name":"keltner","bands_style":"true_range"}`, `{"name":"vwap","anchor":"week"}`} {
+		s, err := Resolve(request(t, text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		all[s.Key()] = s
+	}
+	for name, s := range all {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			in := input(walk(9_000, 2), market.Hour1)

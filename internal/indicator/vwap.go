@@ -73,8 +73,7 @@ type anchored struct{ v Values }
 // warm says that the mean is known from the first bar and settled once a period
 // has begun inside the history.
 func (a anchored) warm(env Env) (first, stable int) {
-	days := map[string]int64{"session": 1, "week": 7, "month": 31, "quarter": 92, "year": 366}[a.v.Text("anchor")]
-	return 0, int(days*24*3600/env.Interval.Seconds()) + 1
+	return 0, periodBars(env.Interval, a.v.Text("anchor")) + 1
 }
 
 // begin returns a step that writes the mean to column 0 and, if the row has one,

@@ -11,7 +11,7 @@ func waveTrend() Def {
 	return Def{
 		Name: "wavetrend", Aliases: []string{"wt"}, Kind: Panel,
 		Doc:     "WaveTrend oscillator: a smoothed channel index; crosses of its two lines in the extreme zones mark turns.",
-		Formula: waveFormula,
+		Formula: waveFormula + " WT2 = SMA(WT1, ma_len).",
 		Truth:   "TradingView, after the public WaveTrend definition",
 		Params: []Param{
 			Int("ch_len", 9, 1, 1000, "bars of the channel averages").As("channel_length"),
@@ -56,7 +56,7 @@ func waveTrend() Def {
 	}
 }
 
-const waveFormula = "esa = EMA(hlc3, channel); d = EMA(|hlc3 - esa|, channel); ci = (hlc3 - esa) / (0.015 d), 0 while d is 0; WT1 = EMA(ci, average); WT2 = SMA(WT1, 3)."
+const waveFormula = "esa = EMA(hlc3, channel); d = EMA(|hlc3 - esa|, channel); ci = (hlc3 - esa) / (0.015 d), 0 while d is 0; WT1 = EMA(ci, average)."
 
 func detectWave(r *Row, wt1, wt2 int, top, bottom float64) {
 	y := r.Values[wt2]
