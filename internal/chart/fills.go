@@ -171,7 +171,7 @@ func (l *layout) profileColor(style indicator.HBarStyle) raster.Color {
 }
 
 // drawRules places the levels of results. Those that have a name and lie on the
-// price say it at the left, where profiles and pills do not reach.
+// price say it.
 func (l *layout) drawRules() {
 	for i := range l.shown {
 		v := &l.shown[i]

@@ -137,7 +137,9 @@ func (l *layout) priceRange() (span, bool) {
 func resultRange(r *indicator.Result) span {
 	all := newSpan()
 	for i := range r.Lines {
-		all.addAll(r.Lines[i].Values)
+		if r.Lines[i].Style != indicator.Hidden {
+			all.addAll(r.Lines[i].Values)
+		}
 	}
 	for i := range r.Hist {
 		all.add(r.Hist[i].Base)

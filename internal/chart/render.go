@@ -12,7 +12,7 @@ import (
 // pictures, so one per process is enough. Safe for concurrent use.
 type Renderer struct {
 	stock  *raster.Stock
-	scenes sync.Pool // of *canvasPixels
+	scenes sync.Pool // of *pixels
 }
 
 // NewRenderer returns a Renderer. Type faces are built at first use.

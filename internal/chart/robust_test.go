@@ -101,6 +101,44 @@ func TestRender_SameBytesEverywhere(t *testing.T) {
 	}
 }
 
+// TestRender_StaysIndexed draws charts with many areas over one another, the one
+// that is drawn when nothing is asked for among them: in true colour they would
+// take twice the time and the bytes.
+func TestRender_StaysIndexed(t *testing.T) {
+	t.Parallel()
+	r := NewRenderer()
+	for _, names := range [][]string{
+		{"ema_stack", "cipher_b", "macd"},
+		{"ema_stack", "bbands", "vpvr", "cipher_b", "kalman_volume", "rsi_mfi_stoch"},
+		{"ichimoku", "supertrend", "bbands", "keltner", "donchian", "stoch"},
+	} {
+		for _, theme := range []Theme{Dark, Light} {
+			spec := scenes()["default"]()
+			spec.Theme, spec.Results = theme, nil
+			for _, name := range names {
+				spec.Results = append(spec.Results, Named{Name: name, Result: compute(t, name, spec)})
+			}
+			p, err := r.frame(spec)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if p.TrueColor() {
+				t.Errorf("%v in theme %v needs more than a palette", names, theme)
+			}
+			r.release(p)
+		}
+	}
+}
+
+func compute(t *testing.T, name string, spec *Spec) *indicator.Result {
+	t.Helper()
+	s, err := indicator.Resolve(indicator.Request{Name: name})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s.Compute(indicator.Input{Env: indicator.Env{Interval: spec.Interval}, Bars: &spec.Bars})
+}
+
 // TestRender_FallsBackToTrueColour draws more tints than a palette holds.
 func TestRender_FallsBackToTrueColour(t *testing.T) {
 	t.Parallel()

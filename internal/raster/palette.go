@@ -1,18 +1,26 @@
 package raster
 
-// The palette grows while a frame is drawn. Solid colours and translucent
-// areas are exact; only a pixel on an antialiased edge may take a colour that
-// is merely near, and how near depends on how full the palette is.
+// The palette grows while a frame is drawn. Solid colours are exact, and so are
+// translucent areas while there is room; a pixel on an antialiased edge may take a
+// colour that is merely near, and how near depends on how full the palette is.
 
 const (
 	paletteMax = 256
 	// edgeMax is where edges stop adding colours, so that a solid colour met
 	// late still finds room.
-	edgeMax = 216
-	// farthest is how far off a channel of an edge may be once the palette is
-	// full: a quarter of the range, on a few pixels that are half one thing and
-	// half another. True colour would cost twice the bytes.
-	farthest = 64
+	edgeMax = 240
+	// shapeEdgeMax is the same for edges on a shape, such as text on a pill, which
+	// are drawn last and must be read.
+	shapeEdgeMax = 254
+	// crowded is where edges and areas begin to share colours: a picture that is
+	// drawn again in true colour takes twice the time and twice the bytes. Then
+	// these errors of a channel are accepted: on an edge, on an edge when no more
+	// are added, in an area, in an area over a shape.
+	crowded          = 224
+	crowdedTolerance = 32
+	edgeTolerance    = 56
+	areaTolerance    = 4
+	shapeTolerance   = 16
 	// paintMax bounds the look-up tables of one frame, 4 KB each.
 	paintMax = 192
 	// Hash tables have power-of-two sizes at least twice their load.
@@ -145,26 +153,39 @@ func (p *palette) search(rgb uint32, over kind) uint8 {
 	switch {
 	case best >= 0:
 		return uint8(best)
-	case p.n < edgeMax:
+	case p.n < edgeMax, over == solid && p.n < shapeEdgeMax:
 		return p.add(slot, rgb, edge)
 	}
-	return p.nearest(rgb)
+	index, least := p.nearest(rgb)
+	p.overflow = p.overflow || least > edgeTolerance
+	return index
 }
 
-// nearest returns the colour nearest to rgb when there is no room for another
-// edge. Beyond farthest the edge would be seen to be wrong, and the picture is
-// drawn again in true colour.
-func (p *palette) nearest(rgb uint32) uint8 {
-	best, least := 0, uint32(farthest+1)
+// nearest returns the nearest colour and how far it is.
+func (p *palette) nearest(rgb uint32) (index uint8, least uint32) {
+	least = 256
 	for i, c := range p.rgb[:p.n] {
 		if d := distance(c, rgb); d < least {
-			best, least = i, d
+			index, least = uint8(i), d
 		}
 	}
-	if least > farthest {
-		p.overflow = true
+	return index, least
+}
+
+// area returns the index of a translucent area's colour: its own, and in a crowded
+// palette one that no eye tells from it.
+func (p *palette) area(rgb uint32, over kind) uint8 {
+	if p.n < crowded {
+		return p.exactly(rgb, over)
 	}
-	return uint8(best)
+	most := uint32(areaTolerance)
+	if over == solid {
+		most = shapeTolerance // a legend's backing over candles
+	}
+	if i, d := p.nearest(rgb); d <= most {
+		return i
+	}
+	return p.exactly(rgb, over)
 }
 
 // lanes3 spreads the channels of a colour over 16-bit lanes.
@@ -177,6 +198,8 @@ func lanes3(rgb uint32) uint64 {
 // few pixels, mixtures are many and nobody looks.
 func (p *palette) tolerance(over kind) uint32 {
 	switch {
+	case p.n >= crowded:
+		return crowdedTolerance
 	case over == edge:
 		return 24
 	case over == solid:
@@ -241,7 +264,7 @@ func (p *palette) resolve(q *paint, level int, old uint8) uint8 {
 	rgb := mix(q.color, level, p.rgb[old])
 	var i uint8
 	if over := p.kind[old]; level == full && over != edge {
-		i = p.exactly(rgb, over)
+		i = p.area(rgb, over)
 	} else {
 		i = p.near(rgb, over)
 	}
