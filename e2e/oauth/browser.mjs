@@ -1,0 +1,149 @@
+// Chromium at the consent page: approve, deny, wrong passphrase, throttle,
+// framing and posts from elsewhere. Screenshots go to a folder when one is named.
+// usage: browser.mjs BASE_URL [FOLDER]
+import assert from "node:assert/strict";
+import { createServer } from "node:http";
+import { chromium } from "playwright-core";
+import { passphrase } from "./owner.mjs";
+import { secret } from "./secrets.mjs";
+
+const [base, folder] = process.argv.slice(2);
+
+// The client's own listener, and a page of another site.
+const listen = (answer) =>
+  new Promise((resolve) => {
+    const server = createServer(answer).listen(0, "127.0.0.1", () => resolve({ server, port: server.address().port }));
+  });
+const callbacks = [];
+const client = await listen((request, response) => {
+  callbacks.push(new URL(request.url, "http://localhost"));
+  response.end("done");
+});
+let foreignHTML = "";
+const foreign = await listen((_, response) => response.setHeader("Content-Type", "text/html").end(foreignHTML));
+
+const redirect = `http://localhost:${client.port}/callback`;
+const registered = await (
+  await fetch(`${base}/register`, {
+    method: "POST",
+    headers: { "Content-Type": "application/json" },
+    body: JSON.stringify({ client_name: "Claude Code", redirect_uris: [redirect] }),
+  })
+).json();
+secret(registered.client_secret);
+const ask = (id = registered.client_id) =>
+  `${base}/authorize?${new URLSearchParams({
+    client_id: id, redirect_uri: redirect, response_type: "code", state: "state",
+    code_challenge: "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM", code_challenge_method: "S256",
+  })}`;
+
+const browser = await chromium.launch({
+  executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
+  args: ["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
+    "--disable-background-networking", "--disable-component-update", "--disable-sync"],
+});
+
+// visitor returns a page with cookies of its own, and what Chromium complains of.
+async function visitor(options = {}) {
+  const context = await browser.newContext({ viewport: { width: 1280, height: 860 }, ...options });
+  const page = await context.newPage();
+  const complaints = [];
+  page.on("console", (message) => { if (/policy|refused|blocked/i.test(message.text())) complaints.push(message.text()); });
+  return { page, complaints, close: () => context.close() };
+}
+
+async function answerOf(act) {
+  const before = callbacks.length;
+  await act();
+  assert.equal(callbacks.length, before + 1, "the browser did not reach the client");
+  const { searchParams } = callbacks.at(-1);
+  assert.equal(searchParams.get("state"), "state");
+  assert.equal(searchParams.get("iss"), base);
+  secret(searchParams.get("code"));
+  return searchParams;
+}
+
+const press = (page, text) => Promise.all([page.waitForURL(/\/callback/), page.click(`text=${text}`)]);
+
+for (const [name, options] of Object.entries({
+  light: { colorScheme: "light" },
+  dark: { colorScheme: "dark" },
+  phone: { colorScheme: "light", viewport: { width: 390, height: 844 } },
+  "phone-dark": { colorScheme: "dark", viewport: { width: 390, height: 844 } },
+})) {
+  const { page, complaints, close } = await visitor(options);
+  await page.goto(ask());
+  assert.ok(await page.locator("#passphrase").evaluate((field) => field === document.activeElement), "the field has no focus");
+  assert.equal(await page.locator("h1").evaluate((h) => getComputedStyle(h).fontSize), "24px", "the style does not apply");
+  assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), `${name}: the page scrolls sideways`);
+  assert.ok(await page.locator("img").evaluate((img) => img.complete && img.naturalWidth > 0), "the icon does not load");
+  if (folder) await page.screenshot({ path: `${folder}/consent-${name}.png` });
+  assert.deepEqual(complaints, []);
+  await close();
+}
+
+{
+  const { page, close } = await visitor();
+  await page.goto(ask());
+  assert.equal((await answerOf(() => press(page, "Refuse"))).get("error"), "access_denied");
+  console.log("browser: deny reaches the client, without a passphrase");
+
+  await page.goto(ask());
+  await page.fill("#passphrase", "wrong-passphrase-of-the-browser");
+  secret("wrong-passphrase-of-the-browser");
+  await page.keyboard.press("Enter");
+  await page.waitForSelector('[role="alert"]');
+  assert.match(await page.textContent('[role="alert"]'), /not right/);
+  if (folder) await page.screenshot({ path: `${folder}/consent-wrong.png` });
+  await page.fill("#passphrase", passphrase);
+  assert.ok((await answerOf(() => Promise.all([page.waitForURL(/\/callback/), page.keyboard.press("Enter")]))).get("code"));
+  console.log("browser: wrong passphrase is told, the right one approves");
+
+  await page.goto(ask());
+  assert.equal(await page.locator("#passphrase").count(), 0);
+  assert.ok((await answerOf(() => press(page, "Let it in"))).get("code"));
+  console.log("browser: second visit asks for the click alone");
+
+  foreignHTML = `<iframe src="${ask()}"></iframe>`;
+  await page.goto(`http://127.0.0.1:${foreign.port}/`);
+  await page.waitForTimeout(300);
+  const framed = page.frames().find((frame) => frame !== page.mainFrame());
+  assert.ok(!(await framed.content()).includes("passphrase") && !(await framed.content()).includes("Let it in"), "the page is shown in a frame");
+  console.log("browser: framing refused");
+
+  await page.goto(ask());
+  const request = await page.getAttribute('input[name="request"]', "value");
+  foreignHTML = `<form method="post" action="${base}/consent"><input name="request" value="${request}"><button name="decision" value="approve">go</button></form>`;
+  await page.goto(`http://127.0.0.1:${foreign.port}/`);
+  const before = callbacks.length;
+  const [refused] = await Promise.all([page.waitForResponse(/\/consent/), page.click("text=go")]);
+  assert.equal(refused.status(), 403);
+  assert.equal(callbacks.length, before);
+  console.log("browser: post from another site refused, though the owner is logged in");
+
+  await page.goto(ask("of-a-former-run"));
+  if (folder) await page.screenshot({ path: `${folder}/consent-restarted.png` });
+  assert.ok((await answerOf(() => press(page, "Back to the program"))).get("code"));
+  console.log("browser: a forgotten client is sent back by a link");
+  await close();
+}
+
+{
+  const { page, close } = await visitor();
+  await page.goto(ask());
+  let status = 401;
+  for (let tries = 0; status === 401 && tries < 8; tries++) {
+    await page.fill("#passphrase", `guess ${tries}`);
+    const [response] = await Promise.all([page.waitForResponse(/\/consent/), page.click("text=Let it in")]);
+    status = response.status();
+  }
+  assert.equal(status, 429);
+  await page.waitForSelector("text=Too many attempts");
+  if (folder) await page.screenshot({ path: `${folder}/consent-throttled.png` });
+  console.log("browser: guesses are throttled");
+  await close();
+}
+
+await browser.close();
+client.server.close();
+foreign.server.close();
