@@ -37,7 +37,7 @@ func layers() []layer {
 // end-to-end tests. They may import any layer; no code of the product may import
 // them.
 func testOnly() []string {
-	return []string{"*test", "*/*test", "*/*/*test", "fake", "fake/*", "e2e/*"}
+	return []string{"*test", "*/*test", "*/*/*test", "fake", "fake/*", "cmd/fakevenue", "e2e/*"}
 }
 
 // goroutineOwners lists the packages whose product code may contain a go

@@ -181,8 +181,10 @@ func (l *line) send(ctx context.Context, messages [][]byte, f StreamFaults) erro
 		switch x := l.random.Float64(); {
 		case x < f.Lose:
 		case x < f.Lose+f.Late:
+			if len(l.held) == 0 {
+				l.late.Reset(delay)
+			}
 			l.held = append(l.held, m)
-			l.late.Reset(delay)
 		case x < f.Lose+f.Late+f.Duplicate:
 			out = append(out, m, m)
 		case x < f.Lose+f.Late+f.Duplicate+f.Reorder && len(out) > 0:
