@@ -2,6 +2,8 @@ package chart
 
 import (
 	"math"
+	"strconv"
+	"strings"
 
 	"candela/internal/indicator"
 	"candela/internal/raster"
@@ -135,7 +137,7 @@ func (l *layout) drawProfiles() {
 				r.X0, r.X1 = l.axisX-far, l.axisX-near
 			}
 			if r.X0 < r.X1 {
-				l.Profile = append(l.Profile, Box{r, v.pane, l.profileColor(b.Style)})
+				l.Profile = append(l.Profile, Box{r, v.pane, l.profileColor(b.Style, v.Look)})
 			}
 		}
 	}
@@ -155,19 +157,35 @@ func profilePitch(bars []indicator.HBar) float64 {
 
 func unit(v float64) float64 { return min(max(v, 0), 1) }
 
-func (l *layout) profileColor(style indicator.HBarStyle) raster.Color {
+func (l *layout) profileColor(style indicator.HBarStyle, look *indicator.Look) raster.Color {
+	if look == nil {
+		look = &indicator.Look{}
+	}
+	color, alpha := l.theme.profile, profileOut
 	switch style {
 	case indicator.ValueArea:
-		return l.theme.profile.Alpha(profileArea)
+		alpha = profileArea
 	case indicator.POC:
-		return l.theme.poc.Alpha(profilePOC)
+		color, alpha = l.theme.poc, profilePOC
 	case indicator.UpVolume:
-		return l.theme.up.Alpha(profileArea)
+		color, alpha = asked(look.Up, l.theme.up), profileArea
 	case indicator.DownVolume:
-		return l.theme.down.Alpha(profileArea)
+		color, alpha = asked(look.Down, l.theme.down), profileArea
 	case indicator.Outside:
 	}
-	return l.theme.profile.Alpha(profileOut)
+	if look.Opacity != nil {
+		alpha *= *look.Opacity / profileArea
+	}
+	return color.Alpha(alpha)
+}
+
+// asked returns the colour written #rrggbb, or the theme's when none is.
+func asked(text string, theme raster.Color) raster.Color {
+	rgb, err := strconv.ParseUint(strings.TrimPrefix(text, "#"), 16, 24)
+	if err != nil {
+		return theme
+	}
+	return raster.Hex(uint32(rgb))
 }
 
 // drawRules places the levels of results. Those that have a name and lie on the

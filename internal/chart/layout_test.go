@@ -9,6 +9,7 @@ import (
 
 	"candela/internal/fault"
 	"candela/internal/indicator"
+	"candela/internal/raster"
 )
 
 // monospace measures text as seven logical pixels a letter.
@@ -316,5 +317,30 @@ func TestSpec_RefusesWhatCannotBeDrawn(t *testing.T) {
 	short.Bars.V = short.Bars.V[:5]
 	if f := fault.Of(short.Check()); f == nil || f.Field != "bars" {
 		t.Errorf("a short column: %v", short.Check())
+	}
+}
+
+// TestProfile_TakesTheLookAskedFor reads the colours of a split profile.
+func TestProfile_TakesTheLookAskedFor(t *testing.T) {
+	t.Parallel()
+	half := 0.5
+	spec := scenes()["default"]()
+	at := spec.Bars.C[len(spec.Bars.C)-1]
+	spec.Results = []Named{{"vp", &indicator.Result{
+		Label: "VPVR(24)", Overlay: true, Look: &indicator.Look{Up: "#0000ff", Opacity: &half},
+		HBars: []indicator.HBar{
+			{Y: at, Height: 1, Width: 0.1, Style: indicator.UpVolume},
+			{Y: at, Height: 1, Width: 0.1, Offset: 0.1, Style: indicator.DownVolume},
+		},
+	}}}
+	scene := layoutOf(t, spec)
+	want := []raster.Color{raster.Hex(0x0000ff).Alpha(half), themes[Dark].down.Alpha(half)}
+	for i, b := range scene.Profile {
+		if i >= len(want) || b.Color != want[i] {
+			t.Errorf("bar %d is %v", i, b.Color)
+		}
+	}
+	if len(scene.Profile) != len(want) {
+		t.Errorf("%d bars, want %d", len(scene.Profile), len(want))
 	}
 }

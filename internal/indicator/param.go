@@ -172,6 +172,24 @@ func (v Values) get(name string) any {
 	panic("indicator: no parameter " + name)
 }
 
+// isSet reports whether a parameter differs from its default.
+func (v Values) isSet(name string) bool {
+	for i, p := range v.params {
+		if p.Name == name {
+			return v.values[i] != p.Default
+		}
+	}
+	return false
+}
+
+// setText returns a text parameter that differs from its default, else nothing.
+func (v Values) setText(name string) string {
+	if v.isSet(name) {
+		return v.Text(name)
+	}
+	return ""
+}
+
 // Int returns a whole-number parameter.
 func (v Values) Int(name string) int { return v.get(name).(int) } //nolint:forcetypeassert,errcheck // Resolve stored an int
 

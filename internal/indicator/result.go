@@ -18,11 +18,11 @@ type Result struct {
 	Look     *Look // what the user asked for instead of the theme's colours
 }
 
-// Look overrides the theme where a parameter of the indicator says so. Empty
+// Look overrides the theme where a parameter of the indicator was set. Empty
 // fields leave the theme alone. Colours are written #rrggbb.
 type Look struct {
 	Up, Down string
-	Opacity  float64
+	Opacity  *float64 // of a profile's value area; the rest keeps its proportion
 }
 
 // Line is one value per bar.

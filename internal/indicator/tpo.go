@@ -32,7 +32,7 @@ func tpo() Def {
 					}
 					r.HBars = p.bars(a, v.Text("side") == "left", false)
 					r.HLines = p.levels(a)
-					r.Look = &Look{Opacity: v.Num("opacity")}
+					r.Look = profileLook(v)
 				},
 			}
 		},

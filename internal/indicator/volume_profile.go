@@ -32,7 +32,8 @@ func volumeProfile() Def {
 					}
 					r.HBars = p.bars(a, v.Text("side") == "left", v.Bool("split_up_down"))
 					r.HLines = p.levels(a)
-					r.Look = &Look{Up: v.Text("color_up"), Down: v.Text("color_down"), Opacity: v.Num("opacity")}
+					r.Look = profileLook(v)
+					r.Look.Up, r.Look.Down = v.setText("color_up"), v.setText("color_down")
 				},
 			}
 		},
@@ -50,6 +51,15 @@ func rangeBars() Param {
 }
 
 func opacity() Param { return Num("opacity", 0.35, 0, 1, "opacity of the bars") }
+
+// profileLook is the look that profiles can be given.
+func profileLook(v Values) *Look {
+	if !v.isSet("opacity") {
+		return &Look{}
+	}
+	x := v.Num("opacity")
+	return &Look{Opacity: &x}
+}
 
 func vaStep(def int) Param {
 	return Int("va_step", def, 1, 2, "rows the value area grows by: 1 as volume profiles do, 2 as Market Profile does")
