@@ -221,7 +221,8 @@ func (c *client) news() []map[string]any {
 		from, c.told = to, to
 	}
 	if to > from {
-		c.told, c.updated = to, map[string]market.Bar{}
+		out = c.corrections() // that the clock has left behind
+		c.told = to
 	}
 	for _, symbol := range c.subs["bars"] {
 		st, ok := s.list[symbol]
@@ -239,10 +240,7 @@ func (c *client) news() []map[string]any {
 		}
 	}
 	if now%60 >= 30 {
-		for symbol, b := range c.updated {
-			out = append(out, message("u", symbol, b))
-		}
-		c.updated = map[string]market.Bar{}
+		out = append(out, c.corrections()...)
 	}
 	out = append(out, c.days(now, to > from)...)
 	for _, symbol := range c.subs["trades"] {
@@ -258,6 +256,16 @@ func (c *client) news() []map[string]any {
 			})
 		}
 	}
+	return out
+}
+
+// corrections tells the minutes that late trades have changed.
+func (c *client) corrections() []map[string]any {
+	out := make([]map[string]any, 0, len(c.updated))
+	for symbol, b := range c.updated {
+		out = append(out, message("u", symbol, b))
+	}
+	c.updated = map[string]market.Bar{}
 	return out
 }
 
