@@ -182,6 +182,22 @@ func (s *Service) Bars(ctx context.Context, r Request) (Set, error) {
 	return set, nil
 }
 
+// Route returns the provider that answers for a symbol, with every interval that
+// can be built: the engine follows live bars where charts are read. Where several
+// come into question they are asked whether they have the symbol.
+func (s *Service) Route(ctx context.Context, symbol market.Symbol) (provider.Provider, error) {
+	sources, err := s.router.candidates(symbol)
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range sources[:len(sources)-1] {
+		if _, err := p.Instrument(ctx, symbol); fault.KindOf(err) != fault.NotFound {
+			return p, err
+		}
+	}
+	return sources[len(sources)-1], nil
+}
+
 // from answers from one provider.
 func (s *Service) from(ctx context.Context, p provider.Provider, r Request) (Set, error) {
 	key := seriesKey{p.Name(), r.Symbol.Name, r.Interval}

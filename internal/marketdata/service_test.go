@@ -351,6 +351,9 @@ func TestBars_ChooseTheProvider(t *testing.T) {
 					}
 				}
 				set, err := s.Bars(t.Context(), r)
+				if p, routed := s.Route(t.Context(), r.Symbol); err == nil && (routed != nil || p.Name() != set.Provider) {
+					t.Errorf("live bars come from elsewhere: %v", routed)
+				}
 				if tc.refusal != "" {
 					if err == nil || !strings.Contains(err.Error(), tc.refusal) {
 						t.Errorf("%s gave %s and %v", tc.symbol, set.Provider, err)
@@ -367,6 +370,13 @@ func TestBars_ChooseTheProvider(t *testing.T) {
 
 // folder has the symbol FILED alone.
 type folder struct{ *venue }
+
+func (f *folder) Instrument(ctx context.Context, s market.Symbol) (provider.Instrument, error) {
+	if s.Name != "FILED" {
+		return provider.Instrument{}, provider.UnknownSymbol("csv", s)
+	}
+	return f.venue.Instrument(ctx, s)
+}
 
 func (f *folder) Bars(ctx context.Context, q provider.BarQuery) (provider.BarPage, error) {
 	if q.Symbol.Name != "FILED" {
