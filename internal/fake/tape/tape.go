@@ -41,7 +41,11 @@ func Holiday(at time.Time) bool {
 // Bars returns the bars of an interval that open in [from, to), as they are at
 // now. The last one is running when its time is not over.
 func (t *Tape) Bars(i market.Interval, from, to, now int64) market.Bars {
-	first := t.Calendar.Next(i, max(from, t.First)-1)
+	oldest := t.First
+	if i >= market.Day1 {
+		oldest = t.Calendar.Midnight(i, oldest) // the week of the first trade is short
+	}
+	first := t.Calendar.Next(i, max(from, oldest)-1)
 	to = min(to, now)
 	if first.Open >= to {
 		return market.Bars{}
@@ -52,7 +56,7 @@ func (t *Tape) Bars(i market.Interval, from, to, now int64) market.Bars {
 		base = finer(i)
 		fine = t.traded(base, market.Span{Open: first.Open, Close: last.Close}, now)
 	} else {
-		for day := t.Calendar.Next(base, first.Open-1); day.Open < min(last.Close, now); day = t.Calendar.Next(base, day.Open) {
+		for day := t.Calendar.Next(base, max(first.Open, t.First)-1); day.Open < min(last.Close, now); day = t.Calendar.Next(base, day.Open) {
 			one := t.day(day, now)
 			for k := range one.T {
 				fine.Append(one.At(k))

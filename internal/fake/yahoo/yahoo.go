@@ -65,7 +65,7 @@ type listing struct {
 func New(c Config) *Server {
 	s := &Server{config: c, list: make(map[string]listing)}
 	newYork := calendar(market.USEquities())
-	first := time.Date(2019, time.March, 4, 14, 30, 0, 0, time.UTC).Unix()
+	first := time.Date(2019, time.March, 6, 14, 30, 0, 0, time.UTC).Unix() // a Wednesday
 	stock := func(name, kind string) {
 		s.list[name] = listing{kind: kind, exchange: "NMS", currency: "USD", hint: 2, noVolume: kind == "INDEX", tape: &tape.Tape{
 			Symbol: name, Calendar: newYork, First: first, Scale: 1, Digits: 2, Shut: tape.Holiday, Seed: c.Seed,

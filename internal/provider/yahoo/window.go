@@ -61,6 +61,9 @@ func (in *instrument) window(q provider.BarQuery, now int64) window {
 	if f.reach > 0 {
 		w.floor = max(w.floor, now-f.reach)
 	}
+	if q.Interval >= market.Day1 {
+		w.floor = cal.Midnight(q.Interval, w.floor) // the week of a listing begins before it
+	}
 	w.floor = cal.Next(q.Interval, w.floor-1).Open
 	if q.To != 0 {
 		w.end = min(w.end, q.To)

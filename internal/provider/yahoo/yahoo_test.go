@@ -127,7 +127,7 @@ func TestBars_LastHourOfADay(t *testing.T) {
 // the first.
 func TestBars_BeyondWhatIsKept(t *testing.T) {
 	t.Parallel()
-	p, venue := open(t, noon)
+	p, _ := open(t, noon)
 	t.Cleanup(func() { _ = p.Close() })
 	for _, q := range []provider.BarQuery{
 		{Symbol: sym("AAPL"), Interval: market.Minute1, From: unix(2024, 1, 2, 0, 0), To: unix(2024, 2, 2, 0, 0)},
@@ -143,23 +143,34 @@ func TestBars_BeyondWhatIsKept(t *testing.T) {
 	if err != nil || page.Bars.Len() != 3 || page.Bars.T[0] < noon().Unix()-60*86400 {
 		t.Errorf("from before the reach: %v, %v", page.Bars.T, err)
 	}
-	// All of the history, back to its first day, in pages.
-	q = provider.BarQuery{Symbol: sym("AAPL"), Interval: market.Day1, Limit: 700}
-	total := 0
-	for range 10 {
-		page, err = p.Bars(t.Context(), q)
-		if err != nil {
-			t.Fatal(err)
+}
+
+// TestBars_AllOfTheHistory reads back to the first trade, in pages. The listing
+// was on a Wednesday: its week and month are short and there.
+func TestBars_AllOfTheHistory(t *testing.T) {
+	t.Parallel()
+	p, venue := open(t, noon)
+	t.Cleanup(func() { _ = p.Close() })
+	for i, limit := range map[market.Interval]int{market.Day1: 700, market.Week1: 100, market.Month1: 30} {
+		q := provider.BarQuery{Symbol: sym("AAPL"), Interval: i, Limit: limit}
+		total, oldest := 0, market.Bar{}
+		for range 10 {
+			page, err := p.Bars(t.Context(), q)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if total += page.Bars.Len(); page.Bars.Len() > 0 {
+				oldest = page.Bars.At(0)
+			}
+			if !page.More {
+				break
+			}
+			q = q.Following(page)
 		}
-		total += page.Bars.Len()
-		if !page.More {
-			break
+		all := venue.Tape("AAPL").Bars(i, math.MinInt64, math.MaxInt64, noon().Unix())
+		if total != all.Len() || !oldest.Equal(all.At(0)) {
+			t.Errorf("%v: %d bars, want %d; the oldest is %+v, want %+v", i, total, all.Len(), oldest, all.At(0))
 		}
-		q = q.Following(page)
-	}
-	all := venue.Tape("AAPL").Bars(market.Day1, math.MinInt64, math.MaxInt64, noon().Unix())
-	if want := all.Len(); total != want || page.More {
-		t.Errorf("%d days, want %d, more %v", total, want, page.More)
 	}
 }
 
