@@ -145,13 +145,13 @@ func (c *Client) once(ctx context.Context, r Request) (*Response, *Error, error)
 		return nil, e, nil
 	}
 	resp, failure := c.ask(ctx, r)
-	v, used, pause := answered, -1, time.Duration(0)
+	v, o := answered, outcome{used: -1}
 	if resp != nil {
-		used = c.usedWeight(resp.Header)
+		o.used, o.at = c.usedWeight(resp.Header), resp.At
 	}
 	switch {
 	case ctx.Err() != nil && failure != nil:
-		p.done(abandoned, used, 0)
+		p.done(abandoned, o)
 		return nil, nil, ctx.Err()
 	case failure == nil:
 	case failure.Reason == Throttled:
@@ -159,11 +159,11 @@ func (c *Client) once(ctx context.Context, r Request) (*Response, *Error, error)
 		if failure.RetryAfter == 0 {
 			failure.RetryAfter = c.host.gate.pauseFor()
 		}
-		pause = failure.RetryAfter
+		o.pause = failure.RetryAfter
 	case failure.Reason == NoAnswer || failure.Reason == Malformed || failure.Status >= 500:
 		v = failed
 	}
-	p.done(v, used, pause)
+	p.done(v, o)
 	if failure != nil {
 		return nil, failure, nil
 	}

@@ -346,6 +346,30 @@ func TestDo_BelievesTheVenuesCount(t *testing.T) {
 	})
 }
 
+// TestDo_ACountOfAPeriodThatIsOverDoesNotHoldTheNextOne has an answer cross the
+// end of the minute it speaks of.
+func TestDo_ACountOfAPeriodThatIsOverDoesNotHoldTheNextOne(t *testing.T) {
+	t.Parallel()
+	v := &venue{reply: func(_ int, w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("X-Used", "59")
+		w.Header().Set("Date", time.Now().UTC().Format(http.TimeFormat))
+		time.Sleep(2 * time.Second)
+		_, _ = io.WriteString(w, `[]`)
+	}}
+	within(t, v, func(t *testing.T, h *upstream.Hosts) {
+		t.Helper()
+		c := config()
+		c.Limit = upstream.Limit{Weight: 60, Per: time.Minute, Patience: time.Second}
+		client := h.Client(c)
+		time.Sleep(59 * time.Second)
+		for range 2 {
+			if _, err := client.Do(t.Context(), upstream.Request{Weight: 5}); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+}
+
 func TestDo_Spacing(t *testing.T) {
 	t.Parallel()
 	v := &venue{reply: func(_ int, w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, `[]`) }}

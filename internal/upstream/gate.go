@@ -43,6 +43,7 @@ type busy struct {
 type pass struct {
 	gate   *gate
 	weight int
+	per    time.Duration
 	probe  bool
 }
 
@@ -95,7 +96,7 @@ func (g *gate) try(weight int, limit Limit, now time.Time) (*pass, *busy) {
 	}
 	g.next = now.Add(limit.Spacing)
 	g.flying += weight
-	return &pass{gate: g, weight: weight, probe: g.breaker.enter(now)}, nil
+	return &pass{gate: g, weight: weight, per: limit.Per, probe: g.breaker.enter(now)}, nil
 }
 
 // verdict is how a request went, as far as the gate cares.
@@ -108,22 +109,28 @@ const (
 	abandoned                // the caller went away; the host is not to blame
 )
 
-// done gives the pass back. used is the weight that the venue says was used in
-// the present period, negative when it does not say; pause is how long it wants
-// no requests, for throttled.
-func (p *pass) done(v verdict, used int, pause time.Duration) {
+// outcome is what an answer says besides what was asked for.
+type outcome struct {
+	used  int           // weight used in the period of at, negative when it is not told
+	at    time.Time     // when the answer was made
+	pause time.Duration // how long no requests are wanted, for throttled
+}
+
+// done gives the pass back.
+func (p *pass) done(v verdict, o outcome) {
 	g, now := p.gate, time.Now()
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.flying -= p.weight
-	if used >= 0 {
-		g.told = max(g.told, used)
+	// What was told of a period that is over says nothing about the present one.
+	if o.used >= 0 && p.per > 0 && o.at.UnixNano()/int64(p.per) >= g.period {
+		g.told = max(g.told, o.used)
 	} else {
 		g.told += p.weight
 	}
 	switch v {
 	case throttled:
-		g.hold(now.Add(pause))
+		g.hold(now.Add(o.pause))
 		g.breaker.settle(now, p.probe, true)
 	case answered:
 		g.refused = 0
