@@ -3,6 +3,7 @@ package oracle
 import (
 	"context"
 	"errors"
+	"net/http"
 	"net/http/httptest"
 	"testing"
 	"time"
@@ -99,15 +100,15 @@ func TestAlpaca_LatestAndAsset(t *testing.T) {
 		t.Errorf("%+v, %v", asset, err)
 	}
 	_, err = client.GetAsset("NOSUCH")
-	if api, ok := errors.AsType[*alpaca.APIError](err); !ok || api.StatusCode != 404 || api.Code != 40410000 {
+	if api, ok := errors.AsType[*alpaca.APIError](err); !ok || api.StatusCode != http.StatusNotFound || api.Code != 40410000 {
 		t.Errorf("an asset that is not there: %v", err)
 	}
 	_, err = data(url, "wrong").GetLatestBar("AAPL", marketdata.GetLatestBarRequest{})
-	if api, ok := errors.AsType[*alpaca.APIError](err); !ok || api.StatusCode != 403 {
+	if api, ok := errors.AsType[*alpaca.APIError](err); !ok || api.StatusCode != http.StatusForbidden {
 		t.Errorf("a wrong secret: %v", err)
 	}
 	_, err = data(url, fakealpaca.Secret).GetBars("AAPL", marketdata.GetBarsRequest{TimeFrame: marketdata.OneMin, Feed: marketdata.SIP, Start: noon().Add(-time.Hour), End: noon()})
-	if api, ok := errors.AsType[*alpaca.APIError](err); !ok || api.StatusCode != 403 {
+	if api, ok := errors.AsType[*alpaca.APIError](err); !ok || api.StatusCode != http.StatusForbidden {
 		t.Errorf("recent sip bars without a subscription: %v", err)
 	}
 }
