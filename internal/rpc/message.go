@@ -153,10 +153,12 @@ func readEnvelope(data json.RawMessage) (e envelope, wrong string) {
 		case "result", "error":
 			e.answer = true
 		default:
-			// A decoder that ignores case would take these for the real ones.
-			switch low := strings.ToLower(key); low {
-			case "jsonrpc", "id", "method", "params", "result", "error":
-				return e, fmt.Sprintf("key %q must be written %q", key, low)
+			// A decoder that ignores case would take these for the real ones, and
+			// such decoders fold as Unicode does: U+017F is an s to them.
+			for _, right := range []string{"jsonrpc", "id", "method", "params", "result", "error"} {
+				if strings.EqualFold(key, right) {
+					return e, fmt.Sprintf("key %q must be written %q", key, right)
+				}
 			}
 		}
 	}

@@ -94,6 +94,7 @@ func TestRead(t *testing.T) {
 		"answer of a client":               {body: `{"jsonrpc":"2.0","id":1,"result":{}}`, id: "1", kind: rpc.Response},
 		"unknown member":                   {body: `{"jsonrpc":"2.0","id":1,"method":"ping","trace":1}`, id: "1", kind: rpc.Request},
 		"method in another case beside it": {body: `{"jsonrpc":"2.0","id":1,"method":"tools/call","Method":"tools/list"}`, code: rpc.CodeInvalidRequest, text: `"Method" must be written "method"`},
+		"params with a letter that folds":  {body: `{"jsonrpc":"2.0","id":1,"method":"tools/list","param\u017f":{}}`, code: rpc.CodeInvalidRequest, text: `must be written "params"`},
 		"method twice":                     {body: `{"jsonrpc":"2.0","id":1,"method":"tools/list","method":"tools/call"}`, code: rpc.CodeParse, text: `"method" is given twice`},
 		"method twice through an escape":   {body: `{"jsonrpc":"2.0","id":1,"method":"tools/list","m\u0065thod":"tools/call"}`, code: rpc.CodeParse, text: "given twice"},
 		"a params key twice":               {body: `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"a","name":"b"}}`, code: rpc.CodeParse, text: "given twice"},
