@@ -37,6 +37,15 @@ func (s *Server) authorize(r *http.Request) (*mcp.Caller, *httpRefusal) {
 	return nil, refusal
 }
 
+// known returns the caller of a request that must have one.
+func (s *Server) known(r *http.Request) (*mcp.Caller, *httpRefusal) {
+	caller, refusal := s.authorize(r)
+	if refusal == nil && caller == nil {
+		refusal = s.unauthorized(r, false)
+	}
+	return caller, refusal
+}
+
 // bearer returns the token of exactly one "Bearer" header. RFC 6750 2.1; the
 // scheme's case does not matter, RFC 9110 11.1.
 func bearer(headers []string) (string, bool) {

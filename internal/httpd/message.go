@@ -15,6 +15,13 @@ import (
 	"candela/internal/rpc"
 )
 
+// What a request without a good token may hold. The open methods need no more,
+// and a thousand strangers at once must not fill the memory.
+const (
+	openBody  = 64 << 10 // bytes
+	openBatch = 4        // messages; each may be answered with the list of tools
+)
+
 // message answers POST /mcp and its aliases. The order of the checks is part of
 // the contract: what a request may not do at all comes before who asks, and
 // nothing runs before the token is known to be good.
@@ -84,9 +91,12 @@ func statusOf(body rpc.Body, reply []byte) int {
 	return http.StatusOK
 }
 
-// needsToken reports whether any message asks for more than the open methods. A
-// message so broken that it names no method asks for nothing.
+// needsToken reports whether a body asks for more than the open methods, or for
+// too much of them. A message so broken that it names no method asks for nothing.
 func needsToken(body rpc.Body) bool {
+	if len(body.Calls) > openBatch {
+		return true
+	}
 	for _, call := range body.Calls {
 		if call.Err != nil && call.Method == "" {
 			continue
@@ -98,15 +108,22 @@ func needsToken(body rpc.Body) bool {
 	return false
 }
 
-// readBody reads at most the limit. The buffer grows with what arrives, not with
-// what Content-Length promises.
+// readBody reads at most the limit, and more than openBody only for a good token.
+// The buffer grows with what arrives, not with what Content-Length promises.
 func (s *Server) readBody(w http.ResponseWriter, r *http.Request) ([]byte, *httpRefusal) {
 	if r.ContentLength > s.cfg.MaxBody {
 		return nil, s.tooLarge()
 	}
+	known := false
 	size := min(max(r.ContentLength, 0), 4<<10) + 1
 	body, data := http.MaxBytesReader(w, r.Body, s.cfg.MaxBody), make([]byte, 0, size)
 	for {
+		if !known && (r.ContentLength > openBody || len(data) > openBody) {
+			if _, refusal := s.known(r); refusal != nil {
+				return nil, refusal
+			}
+			known = true
+		}
 		n, err := body.Read(data[len(data):cap(data)])
 		data = data[:len(data)+n]
 		switch {

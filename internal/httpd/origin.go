@@ -14,8 +14,10 @@ import (
 // away, and a server on loopback also wants a loopback Host, which a rebound DNS
 // name does not have.
 func (s *Server) admit(r *http.Request) *httpRefusal {
-	if origin := r.Header.Get("Origin"); origin != "" && !s.knownOrigin(origin) {
-		return refuse(http.StatusForbidden, "forbidden: the Origin is not allowed; add it to the allowed origins if it is yours")
+	for _, origin := range r.Header["Origin"] {
+		if origin != "" && !s.knownOrigin(origin) {
+			return refuse(http.StatusForbidden, "forbidden: the Origin is not allowed; add it to the allowed origins if it is yours")
+		}
 	}
 	if s.rebound(r) {
 		return refuse(http.StatusForbidden, "forbidden: the Host is not a loopback name; set the base URL to serve under another name")

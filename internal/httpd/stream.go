@@ -22,10 +22,7 @@ func (s *Server) stream(w http.ResponseWriter, r *http.Request) {
 	}
 	var caller *mcp.Caller
 	if refusal == nil {
-		caller, refusal = s.authorize(r)
-	}
-	if refusal == nil && caller == nil {
-		refusal = s.unauthorized(r, false)
+		caller, refusal = s.known(r)
 	}
 	if refusal != nil {
 		x.refuse(r.Context(), nil, refusal)
