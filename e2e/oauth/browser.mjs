@@ -16,7 +16,8 @@ const listen = (answer) =>
   });
 const callbacks = [];
 const client = await listen((request, response) => {
-  callbacks.push(new URL(request.url, "http://localhost"));
+  const url = new URL(request.url, "http://localhost");
+  if (url.pathname === "/callback") callbacks.push(url); // the browser also asks for an icon
   response.end("done");
 });
 let foreignHTML = "";

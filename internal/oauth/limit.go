@@ -71,74 +71,55 @@ func take(l *rate.Limiter, now time.Time) time.Duration {
 	return wait
 }
 
-// perAddress has a bucket per address, at most max of them: past that the one
-// that was used longest ago goes. Its owner is the mutex.
+// perAddress has a bucket per address, at most max of them, in two generations:
+// when the young one is full it becomes the old one, and the old one goes. So
+// whoever keeps asking is remembered, and room for the next costs no search. Its
+// owner is the mutex.
 type perAddress struct {
-	mu      sync.Mutex
-	rate    Rate
-	max     int
-	buckets map[netip.Addr]*bucket
-}
-
-type bucket struct {
-	limiter *rate.Limiter
-	used    time.Time
+	mu         sync.Mutex
+	rate       Rate
+	max        int
+	young, old map[netip.Addr]*rate.Limiter
 }
 
 func newPerAddress(r Rate, limit int) *perAddress {
-	return &perAddress{rate: r, max: limit, buckets: map[netip.Addr]*bucket{}}
+	return &perAddress{rate: r, max: limit, young: map[netip.Addr]*rate.Limiter{}}
 }
 
 func (p *perAddress) take(address netip.Addr, now time.Time) time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	address = network(address)
-	b := p.buckets[address]
-	if b == nil {
-		p.makeRoom(now)
-		b = &bucket{limiter: p.rate.limiter()}
-		p.buckets[address] = b
+	return take(p.bucket(network(address)), now)
+}
+
+// bucket returns the bucket of an address, a full one for an unknown address.
+func (p *perAddress) bucket(address netip.Addr) *rate.Limiter {
+	if b := p.young[address]; b != nil {
+		return b
 	}
-	b.used = now
-	return take(b.limiter, now)
+	b := p.old[address]
+	if b == nil {
+		b = p.rate.limiter()
+	}
+	if len(p.young) >= p.max/2 {
+		p.old, p.young = p.young, map[netip.Addr]*rate.Limiter{}
+	}
+	p.young[address] = b
+	return b
 }
 
 func (p *perAddress) giveBack(address netip.Addr, now time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if b := p.buckets[network(address)]; b != nil {
-		b.limiter.ReserveN(now, -1)
-	}
+	p.bucket(network(address)).ReserveN(now, -1)
 }
 
 // forget gives an address a full bucket again.
 func (p *perAddress) forget(address netip.Addr) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	delete(p.buckets, network(address))
-}
-
-// makeRoom drops the buckets that have filled up again, which say nothing, and
-// if there is still no room the one that was used longest ago.
-func (p *perAddress) makeRoom(now time.Time) {
-	if len(p.buckets) < p.max {
-		return
-	}
-	var oldest netip.Addr
-	var used time.Time
-	full := time.Duration(p.rate.Burst) * p.rate.Every
-	for address, b := range p.buckets {
-		if now.Sub(b.used) >= full {
-			delete(p.buckets, address)
-			continue
-		}
-		if used.IsZero() || b.used.Before(used) {
-			oldest, used = address, b.used
-		}
-	}
-	if len(p.buckets) >= p.max {
-		delete(p.buckets, oldest)
-	}
+	delete(p.young, network(address))
+	delete(p.old, network(address))
 }
 
 // network returns what one household has: an IPv4 address, or the /64 of an IPv6
