@@ -271,6 +271,26 @@ func TestStream_RevokedTokenStopsListening(t *testing.T) {
 	})
 }
 
+// What happens after the owner threw a client out is not the client's to know.
+func TestStream_RevokedTokenGetsNoMoreEvents(t *testing.T) {
+	t.Parallel()
+	tokens, source := &revocable{}, &events{}
+	serving(t, tokens, func(c *httpd.Config) { c.Streams = source }, func(s *scene) {
+		t, p := s.t, s.p
+		source.ch, source.last = make(chan mcp.Event), make(chan string, 1)
+		conn, began := p.dial(t), time.Now()
+		send(t, conn, openStream)
+		stream := readHead(t, conn).body
+		readFrame(t, stream)
+		tokens.gone.Store(true)
+		source.ch <- mcp.Event{ID: "1", Data: []byte(`{}`)}
+		if rest, err := io.ReadAll(stream); err != nil || len(rest) > 0 || time.Since(began) != 0 {
+			t.Fatalf("%q, %v after %s", rest, err, time.Since(began))
+		}
+		_ = conn.Close()
+	})
+}
+
 const waitCall = `{"jsonrpc":"2.0","id":5,"method":"tools/call","params":{"name":"wait"}}`
 
 func sendPost(t *testing.T, conn io.Writer, body string) {

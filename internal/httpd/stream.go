@@ -89,10 +89,10 @@ func (s *Server) pump(ctx context.Context, x *exchange, caller mcp.Caller, event
 			}
 			frame = eventFrame(event)
 		case <-silence.C:
-			// A revoked token must not go on listening.
-			if _, refusal := s.authorize(x.r); refusal != nil && refusal.status == http.StatusUnauthorized {
-				return "token no longer valid"
-			}
+		}
+		// A revoked token must not go on listening.
+		if _, refusal := s.authorize(x.r); refusal != nil && refusal.status == http.StatusUnauthorized {
+			return "token no longer valid"
 		}
 		if !out.write(frame) {
 			return "client left"
