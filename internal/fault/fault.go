@@ -113,6 +113,20 @@ func Field(field, value, allowed string, suggestions ...string) *Error {
 	}
 }
 
+// Quoted reports an argument that was given as text and must stand without
+// quotes, which the value alone would not show. right is how it is written.
+func Quoted(field, text, allowed string, right ...string) *Error {
+	text = clip(text)
+	message := fmt.Sprintf("%s: the text %q is not allowed; allowed: %s, without quotes", field, text, allowed)
+	if len(right) > 0 {
+		message += ": " + right[0]
+	}
+	return &Error{
+		Kind: Invalid, Code: "invalid_argument", Message: message,
+		Field: field, Value: text, Allowed: allowed + ", without quotes", Suggestions: right,
+	}
+}
+
 // Missing reports a required argument that was not given.
 func Missing(field, allowed string) *Error {
 	return &Error{

@@ -96,7 +96,7 @@ func (p Param) allowed() string {
 // guess here is a wrong chart there.
 func (p Param) parse(raw json.RawMessage) (any, error) {
 	text := strings.TrimSpace(string(raw))
-	wrong := func() error { return fault.Field(p.Name, strings.Trim(text, `"`), p.allowed(), p.near(text)...) }
+	wrong := func() error { return p.refuse(text) }
 	if text == "null" {
 		if p.Default == nil {
 			return nil, nil
@@ -145,6 +145,18 @@ func isColor(s string) bool {
 	}
 	_, err := strconv.ParseUint(s[1:], 16, 32)
 	return err == nil
+}
+
+// refuse reports a JSON value that the parameter does not take.
+func (p Param) refuse(text string) error {
+	plain := strings.Trim(text, `"`)
+	if p.Kind == TextParam || p.Kind == ColorParam || plain == text {
+		return fault.Field(p.Name, plain, p.allowed(), p.near(text)...)
+	}
+	if _, err := p.parse(json.RawMessage(plain)); err != nil || !json.Valid([]byte(plain)) {
+		return fault.Quoted(p.Name, plain, p.allowed())
+	}
+	return fault.Quoted(p.Name, plain, p.allowed(), plain)
 }
 
 func (p Param) near(text string) []string {

@@ -68,6 +68,10 @@ func Find(name string) (*Def, error) {
 		known = append(append(known, all[i].Name), all[i].Aliases...)
 	}
 	near := fault.Nearest(key, known)
+	if len(near) == 0 {
+		// RSI(14) and sma 50 name an indicator and then its length.
+		near = fault.Nearest(strings.TrimRight(key, " _-.,:()[]0123456789"), known)
+	}
 	return nil, &fault.Error{
 		Kind: fault.Invalid, Code: "unknown_indicator", Field: "indicators", Value: name,
 		Message:     unknown("indicator", name, near) + "; list_indicators has the names",

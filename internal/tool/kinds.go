@@ -64,7 +64,7 @@ func integer(name string, dst *int, lo, hi int, doc string) field {
 		read: func(raw json.RawMessage) error {
 			value, err := strconv.ParseFloat(string(raw), 64) // 2e2 and 200.0 are whole numbers too
 			if err != nil || value != math.Trunc(value) || value < low || value > high {
-				return fault.Field(name, shown(raw), allowed, nearestInt(raw, lo, hi)...)
+				return mistyped(name, raw, allowed, nearestInt(raw, lo, hi)...)
 			}
 			*dst = int(value)
 			return nil
@@ -81,6 +81,24 @@ func nearestInt(raw json.RawMessage, lo, hi int) []string {
 	return []string{strconv.Itoa(int(min(max(math.Round(value), float64(lo)), float64(hi))))}
 }
 
+// nearestBool suggests the word inside quotes.
+func nearestBool(raw json.RawMessage) []string {
+	value, _ := rpc.Text(raw)
+	if value = strings.ToLower(value); value != "true" && value != "false" {
+		return nil
+	}
+	return []string{value}
+}
+
+// mistyped reports a value that is not allowed where text never is. Text is
+// called so, because in an error all values stand in quotes.
+func mistyped(name string, raw json.RawMessage, allowed string, right ...string) error {
+	if value, ok := rpc.Text(raw); ok {
+		return fault.Quoted(name, cut(value), allowed, right...)
+	}
+	return fault.Field(name, shown(raw), allowed, right...)
+}
+
 // boolean is true or false. Its present value is the default.
 func boolean(name string, dst *bool, doc string) field {
 	return field{
@@ -88,7 +106,7 @@ func boolean(name string, dst *bool, doc string) field {
 		schema: &schema{Type: "boolean", Description: doc, Default: *dst},
 		read: func(raw json.RawMessage) error {
 			if raw[0] != 't' && raw[0] != 'f' {
-				return fault.Field(name, shown(raw), "true or false")
+				return mistyped(name, raw, "true or false", nearestBool(raw)...)
 			}
 			*dst = raw[0] == 't'
 			return nil
@@ -105,7 +123,7 @@ func symbol(dst *market.Symbol, doc string) field {
 		read: func(raw json.RawMessage) error {
 			value, ok := rpc.Text(raw)
 			if !ok {
-				return fault.Field(name, shown(raw), "a text such as BTCUSDT")
+				return fault.Field(name, shown(raw), "a text in quotes such as BTCUSDT")
 			}
 			parsed, err := market.ParseSymbol(value)
 			if err != nil {
@@ -161,14 +179,14 @@ const (
 // may have formatted it for people.
 func amount(name string, dst *decimal.Decimal, doc string) field {
 	zero := 0.0
-	allowed := "a number above 0, without quotes"
+	const plain, allowed = "a number above 0", "a number above 0, without quotes"
 	return field{
 		name: name, allowed: allowed,
 		schema: &schema{Type: "number", Description: doc, ExclusiveMinimum: &zero},
 		read: func(raw json.RawMessage) error {
 			value, ok := exact(raw)
 			if !ok || !value.IsPositive() {
-				return wrongNumber(name, raw, allowed)
+				return wrongNumber(name, raw, plain)
 			}
 			*dst = value
 			return nil
@@ -179,14 +197,14 @@ func amount(name string, dst *decimal.Decimal, doc string) field {
 // price is an exact decimal of either sign: spreads and some futures trade below
 // zero.
 func price(name string, dst *decimal.Decimal, given *bool, doc string) field {
-	allowed := "a number, without quotes"
+	const plain, allowed = "a number", "a number, without quotes"
 	return field{
 		name: name, allowed: allowed,
 		schema: &schema{Type: "number", Description: doc},
 		read: func(raw json.RawMessage) error {
 			value, ok := exact(raw)
 			if !ok {
-				return wrongNumber(name, raw, allowed)
+				return wrongNumber(name, raw, plain)
 			}
 			*dst, *given = value, true
 			return nil
@@ -211,15 +229,13 @@ func exact(raw json.RawMessage) (decimal.Decimal, bool) {
 func wrongNumber(name string, raw json.RawMessage, allowed string) error {
 	value, quoted := rpc.Text(raw)
 	if !quoted || value == "" || rpc.Check([]byte(value)) != nil {
-		return fault.Field(name, shown(raw), allowed)
+		return mistyped(name, raw, allowed)
 	}
 	number, ok := exact(json.RawMessage(value))
 	if !ok {
-		return fault.Field(name, shown(raw), allowed)
+		return mistyped(name, raw, allowed)
 	}
-	e := fault.Field(name, value, allowed, number.String())
-	e.Message = fmt.Sprintf("%s: the text %q is not allowed; allowed: %s: %s", name, cut(value), allowed, number)
-	return e
+	return mistyped(name, raw, allowed, number.String())
 }
 
 // moment is a time in RFC 3339.
@@ -247,7 +263,7 @@ func texts(name string, dst *[]string, most int, item *schema, allowed, doc stri
 		schema: &schema{Type: "array", Description: doc, Items: item, MaxItems: most},
 		read: func(raw json.RawMessage) error {
 			if raw[0] != '[' {
-				return fault.Field(name, shown(raw), "a list of "+allowed, inBrackets(raw)...)
+				return noList(name, raw, "a list of "+allowed)
 			}
 			values := []string{}
 			for each := range rpc.Items(raw) {
@@ -269,10 +285,16 @@ func texts(name string, dst *[]string, most int, item *schema, allowed, doc stri
 	}
 }
 
-// inBrackets suggests a list where one item stands alone.
-func inBrackets(raw json.RawMessage) []string {
-	if value, ok := rpc.Text(raw); ok && !strings.ContainsAny(value, "[]{}") {
-		return []string{string(rpc.AppendString([]byte{'['}, cut(value))) + "]"}
+// noList reports a value that is no list. It suggests the list that stands in
+// quotes, or one item in brackets where it stands alone.
+func noList(name string, raw json.RawMessage, allowed string) error {
+	value, ok := rpc.Text(raw)
+	switch {
+	case !ok || strings.ContainsAny(value, "{}"):
+	case !strings.ContainsAny(value, "[]"):
+		return fault.Field(name, shown(raw), allowed, string(rpc.AppendString([]byte{'['}, cut(value)))+"]")
+	case strings.HasPrefix(value, "[") && value == cut(value) && rpc.Check([]byte(value)) == nil:
+		return mistyped(name, raw, allowed, value)
 	}
-	return nil
+	return mistyped(name, raw, allowed)
 }

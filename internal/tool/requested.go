@@ -41,7 +41,7 @@ func indicators(name string, dst *[]Requested, doc string, fallback []string) fi
 		name: name, allowed: allowed, schema: s,
 		read: func(raw json.RawMessage) error {
 			if raw[0] != '[' {
-				return fault.Field(name, shown(raw), allowed, inBrackets(raw)...)
+				return noList(name, raw, allowed)
 			}
 			*dst = []Requested{}
 			for item := range rpc.Items(raw) {

@@ -37,6 +37,13 @@ func wrongCalls() []struct{ name, tool, arguments, field, value, allowed, neares
 		{"an unknown symbol", "generate_chart", `{"symbol":"BTCUSD"}`, "symbol", "BTCUSD", "", "BTCUSDT"},
 		{"a format that does not exist", "generate_chart", `{"format":"jpeg"}`, "format", "jpeg", "png, summary, both, series", ""},
 		{"more bars than there may be", "generate_chart", `{"bars":10000}`, "bars", "10000", "1 to 5000", "5000"},
+		{"bars as text", "generate_chart", `{"bars":"200"}`, "bars", "200", "a whole number from 1 to 5000, without quotes", "200"},
+		{"a switch as text", "generate_chart", `{"log":"True"}`, "log", "True", "true or false, without quotes", "true"},
+		{"a list as text", "generate_chart", `{"indicators":"[\"rsi\",\"macd\"]"}`, "indicators", `["rsi","macd"]`, "a list of names or objects", `["rsi","macd"]`},
+		{"a list of symbols as text", "subscribe_notifications", `{"symbols":"[\"BTCUSDT\"]"}`, "symbols", `["BTCUSDT"]`, "a list of", `["BTCUSDT"]`},
+		{"a parameter as text", "generate_chart", `{"indicators":[{"name":"rsi","length":"21"}]}`, "rsi.length", "21", "a whole number from 1 to 5000, without quotes", "21"},
+		{"a number for the symbol", "generate_chart", `{"symbol":700}`, "symbol", "700", "a text in quotes such as BTCUSDT", ""},
+		{"an indicator with its length", "generate_chart", `{"indicators":["RSI(14)"]}`, "indicators", "RSI(14)", "list_indicators", "rsi"},
 		{"a symbol under two names", "generate_chart", `{"symbol":"BTCUSDT","ticker":"AAPL"}`, "ticker", "AAPL", "only one of symbol and ticker", ""},
 		{"a quantity as text", "place_order", `{"symbol":"BTCUSDT","side":"buy","type":"market","quantity":"0.5"}`, "quantity", "0.5", "a number above 0, without quotes", "0.5"},
 		{"a quantity below zero", "place_order", `{"symbol":"BTCUSDT","side":"sell","type":"market","quantity":-1}`, "quantity", "-1", "above 0", ""},
@@ -67,6 +74,9 @@ func TestWrongCalls_AnswersLetAModelCorrectItself(t *testing.T) {
 		fmt.Fprintf(&page, "| %s | `%s` `%s` | %s |\n", wrong.name, wrong.tool, wrong.arguments, strings.ReplaceAll(p.Message, "|", `\|`))
 		if p.Code == "" || p.Retryable == nil || p.Field != wrong.field || p.Value != wrong.value || !strings.Contains(p.Allowed, wrong.allowed) {
 			t.Errorf("%s: %s", wrong.name, raw)
+		}
+		if strings.HasSuffix(wrong.name, "as text") && !strings.Contains(p.Message, "the text") {
+			t.Errorf("%s: the message does not say that text is what is wrong: %s", wrong.name, p.Message)
 		}
 		for _, part := range []string{wrong.value, wrong.allowed, wrong.nearest} {
 			plain := strings.ReplaceAll(p.Message, `\"`, `"`)
