@@ -71,6 +71,7 @@ func (b *bars) Bars(ctx context.Context, want tool.BarRequest) (tool.BarSet, err
 	out := tool.BarSet{
 		Symbol: set.Symbol, Bars: set.Bars, Calendar: set.Calendar, Series: set.Series,
 		Source: payload.Fetch, Provider: set.Provider, AsOf: set.AsOf, Running: set.Running, Stale: set.Stale,
+		Built: set.Built, Holes: set.Holes,
 	}
 	if set.Synthetic {
 		out.Source, out.AsOf = payload.Sample, time.Time{}

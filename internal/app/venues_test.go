@@ -15,6 +15,7 @@ import (
 	"candela/internal/fake"
 	fakealpaca "candela/internal/fake/alpaca"
 	fakebinance "candela/internal/fake/binance"
+	fakecoinbase "candela/internal/fake/coinbase"
 	fakekraken "candela/internal/fake/kraken"
 	fakeyahoo "candela/internal/fake/yahoo"
 	"candela/internal/tool"
@@ -32,9 +33,10 @@ func fakes(seen *fake.Faults) map[string]struct {
 		symbol  string
 		flags   func(url string) []string
 	}{
-		"binance": {seen.Wrap(binance), "BTCUSDT", func(url string) []string { return []string{"--binance-url=" + url} }},
-		"kraken":  {seen.Wrap(fakekraken.New(fakekraken.Config{Seed: 1})), "kraken:BTC/USD", func(url string) []string { return []string{"--kraken-url=" + url} }},
-		"yahoo":   {seen.Wrap(fakeyahoo.New(fakeyahoo.Config{Now: time.Now, Seed: 7})), "AAPL", func(url string) []string { return []string{"--yahoo-url=" + url} }},
+		"binance":  {seen.Wrap(binance), "BTCUSDT", func(url string) []string { return []string{"--binance-url=" + url} }},
+		"kraken":   {seen.Wrap(fakekraken.New(fakekraken.Config{Seed: 1})), "kraken:BTC/USD", func(url string) []string { return []string{"--kraken-url=" + url} }},
+		"coinbase": {seen.Wrap(fakecoinbase.New(fakecoinbase.Config{Seed: 1})), "coinbase:BTC-USD", func(url string) []string { return []string{"--coinbase-url=" + url} }},
+		"yahoo":    {seen.Wrap(fakeyahoo.New(fakeyahoo.Config{Now: time.Now, Seed: 7})), "AAPL", func(url string) []string { return []string{"--yahoo-url=" + url} }},
 		"alpaca": {seen.Wrap(fakealpaca.New(fakealpaca.Config{Now: time.Now, Seed: 3})), "MSFT", func(url string) []string {
 			return []string{"--stock-venue=alpaca", "--alpaca-url=" + url, "--alpaca-data-url=" + url}
 		}},
@@ -46,7 +48,7 @@ func fakes(seen *fake.Faults) map[string]struct {
 // the venue.
 func TestTools_EndToEndAgainstEachVenue(t *testing.T) {
 	t.Parallel()
-	for _, name := range []string{"binance", "kraken", "yahoo", "alpaca"} {
+	for _, name := range []string{"binance", "coinbase", "kraken", "yahoo", "alpaca"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var faults fake.Faults
@@ -72,6 +74,12 @@ func TestTools_EndToEndAgainstEachVenue(t *testing.T) {
 				t.Fatal(err)
 			}
 			provenance(t, r, name, venue.symbol)
+			if name == "coinbase" {
+				text, _ := call(t, r, "get_indicators", map[string]any{"symbol": venue.symbol, "interval": "4h", "indicators": []string{"rsi"}})
+				if !strings.Contains(text, `"warmup_ok":true,"built_from":"1h","holes":0,`) {
+					t.Errorf("a built interval is not told: %s", text)
+				}
+			}
 			page := fake.Page()
 			faults.Always(&page)
 			for _, q := range []map[string]any{{"symbol": venue.symbol, "format": "series", "interval": "2h"}, {"symbol": venue.symbol, "interval": "12h"}} {

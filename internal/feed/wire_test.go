@@ -13,13 +13,16 @@ import (
 	"candela/internal/fake"
 	fakealpaca "candela/internal/fake/alpaca"
 	fakebinance "candela/internal/fake/binance"
+	fakecoinbase "candela/internal/fake/coinbase"
 	fakekraken "candela/internal/fake/kraken"
 	fakeyahoo "candela/internal/fake/yahoo"
 	"candela/internal/feed"
 	"candela/internal/market"
 	"candela/internal/provider"
+	"candela/internal/provider/aggregate"
 	"candela/internal/provider/alpaca"
 	"candela/internal/provider/binance"
+	"candela/internal/provider/coinbase"
 	"candela/internal/provider/kraken"
 	"candela/internal/provider/yahoo"
 	"candela/internal/upstream"
@@ -80,6 +83,26 @@ func wireKraken(n *fake.Network, h *upstream.Hosts) wired {
 			}
 		},
 		cut: s.Feed.Drop, notice: nothing, stop: n.Serve("kraken.test:80", s),
+	}
+}
+
+func wireCoinbase(n *fake.Network, h *upstream.Hosts) wired {
+	s := fakecoinbase.New(fakecoinbase.Config{Seed: 1, Step: 2 * time.Second})
+	return wired{
+		Provider: coinbase.New(h, coinbase.Config{URL: "http://coinbase.test"}),
+		storm: func(on bool) {
+			s.Always(nil)
+			if on {
+				s.Always(&fake.Fault{Status: 429, Body: `{"message":"Public rate limit exceeded"}`})
+			}
+		},
+		faulty: func(on bool) {
+			s.Feed.Set(fake.StreamFaults{})
+			if on {
+				s.Feed.Set(fake.StreamFaults{Duplicate: 0.01, Lose: 0.001})
+			}
+		},
+		cut: s.Feed.Drop, notice: nothing, stop: n.Serve("coinbase.test:80", s),
 	}
 }
 
@@ -173,9 +196,10 @@ func TestWire_EveryBarOnceInOrderWithoutAGap(t *testing.T) {
 		}, []provider.Sub{sub("BTCUSDT", market.Minute1), sub("ETHUSDT", market.Minute5), sub("ETHBTC", market.Hour1)}, true},
 		// A page holds the newest 720 bars and there is no other, so that of minutes
 		// the first could not be looked up at the end.
-		"kraken": {wireKraken, []provider.Sub{sub("BTC/USD", market.Minute15), sub("ETH/USD", market.Hour1)}, true},
-		"alpaca": {wireAlpaca, []provider.Sub{sub("AAPL", market.Minute1), sub("MSFT", market.Minute15)}, true},
-		"yahoo":  {wireYahoo, []provider.Sub{sub("AAPL", market.Minute1), sub("MSFT", market.Minute15)}, false},
+		"kraken":   {wireKraken, []provider.Sub{sub("BTC/USD", market.Minute15), sub("ETH/USD", market.Hour1)}, true},
+		"coinbase": {wireCoinbase, []provider.Sub{sub("BTC-USD", market.Minute1), sub("ETH-USD", market.Hour4)}, true},
+		"alpaca":   {wireAlpaca, []provider.Sub{sub("AAPL", market.Minute1), sub("MSFT", market.Minute15)}, true},
+		"yahoo":    {wireYahoo, []provider.Sub{sub("AAPL", market.Minute1), sub("MSFT", market.Minute15)}, false},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -201,7 +225,7 @@ func wireSpan() time.Duration {
 	case raced || testing.Short():
 		return time.Hour
 	default:
-		return 24 * time.Hour
+		return 8 * time.Hour
 	}
 }
 
@@ -234,9 +258,10 @@ func overTheWire(t *testing.T, n *fake.Network, w wired, subs []provider.Sub, li
 	stop()
 	streamed, all := 0, 0
 	for _, s := range subs {
-		page, err := provider.Read(t.Context(), w.Provider, provider.BarQuery{Symbol: s.Symbol, Interval: s.Interval, From: since[s] + 1, To: stopped.Unix()}, 1<<20)
+		page, err := provider.Read(t.Context(), aggregate.Over(w.Provider, time.Now), provider.BarQuery{Symbol: s.Symbol, Interval: s.Interval, From: since[s] + 1, To: stopped.Unix()}, 1<<20)
 		if err != nil {
-			t.Fatal(err)
+			t.Error(err)
+			return
 		}
 		for i := range page.Bars.Len() {
 			bar := page.Bars.At(i)

@@ -52,6 +52,10 @@ func (e *encoder) head(c *Chart) {
 	e.flag("last_bar_closed", c.LastBarClosed)
 	e.flag("stale", c.Stale)
 	e.flag("warmup_ok", c.WarmupOK)
+	if c.BuiltFrom.Valid() {
+		e.text("built_from", c.BuiltFrom.String())
+		e.int("holes", int64(c.Holes))
+	}
 }
 
 func (e *encoder) price(c *Chart) {

@@ -40,6 +40,8 @@ type BarSet struct {
 	AsOf     time.Time // zero for sample data
 	Running  bool      // the last bar has not closed
 	Stale    bool
+	Built    market.Interval // what the bars were made of; zero for the provider's own
+	Holes    []market.Gap    // bars of it that are missing
 }
 
 // charts is the three tools that need no trading.
@@ -113,8 +115,13 @@ func Compute(ctx context.Context, source BarSource, q Question) (*payload.Chart,
 		Symbol: set.Symbol.String(), Interval: q.Interval, Bars: &shown,
 		Provenance: payload.Provenance{
 			Source: set.Source, Provider: set.Provider, AsOf: set.AsOf,
-			LastBarClosed: !set.Running, Stale: set.Stale, WarmupOK: true,
+			LastBarClosed: !set.Running, Stale: set.Stale, WarmupOK: true, BuiltFrom: set.Built,
 		},
+	}
+	for _, hole := range set.Holes {
+		if hole.To > shown.T[0] {
+			chart.Holes += hole.Missing
+		}
 	}
 	names := make([]string, len(q.Indicators))
 	for i, r := range q.Indicators {

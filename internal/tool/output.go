@@ -40,6 +40,8 @@ func computedSchema() *schema {
 		is("last_bar_closed", "boolean", "False while the last bar still forms: its values may change."),
 		is("stale", "boolean", "The provider did not answer; older bars stand in."),
 		is("warmup_ok", "boolean", "False when the history was too short for values to settle."),
+		is("built_from?", "string", "The interval these bars were made of, where the provider has none of this one."),
+		is("holes?", "integer", "How many bars of built_from are missing."),
 		is("bars", "integer", "Bars used; signals count from the oldest."),
 		prop{"indicators", &schema{Type: "object", Description: "By the name each was requested with.", AdditionalProperties: summarySchema()}},
 	)
