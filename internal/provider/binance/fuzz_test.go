@@ -108,3 +108,15 @@ func FuzzParsePoints(f *testing.F) {
 		}
 	})
 }
+
+// BenchmarkParseMessage is what one update of one stream costs.
+func BenchmarkParseMessage(b *testing.B) {
+	data := []byte(`{"stream":"bnbbtc@kline_1m","data":{"e":"kline","E":1672515782136,"s":"BNBBTC","k":{"t":1672515780000,"T":1672515839999,"s":"BNBBTC","i":"1m","f":100,"L":200,"o":"0.0010","c":"0.0020","h":"0.0025","l":"0.0010","v":"1000","n":100,"x":false,"q":"1.0000","V":"500","Q":"0.500","B":"123456"}}}`)
+	b.SetBytes(int64(len(data)))
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := parseMessage(data); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
