@@ -56,7 +56,7 @@ func TestSettings_TextRoundTrips(t *testing.T) {
 	samples := map[string]string{
 		"mcp": "1", "serve": "true", "symbol": "binance:btcusdt", "interval": "60", "indicators": " rsi , macd ",
 		"listen": "::ffff:127.0.0.1", "base-url": "https://a.example:8443", "admin-listen": "[::1]:9316",
-		"trusted-proxies": "10.1.2.3/8, ::1", "allowed-origins": "https://a.example,http://b.example:80",
+		"trusted-proxies": "10.1.2.3/8, ::1", "allowed-origins": "https://a.example,http://b.example:80", "redirect-schemes": "myapp, com.example.app",
 		"log-level": "error", "shutdown-timeout": "90s", "csv-dir": "~/x", "replay-from": "2025-01-31T09:30:00+01:00", "home": "/h", "output": "-",
 	}
 	for _, s := range Settings() {
