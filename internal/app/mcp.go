@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net"
+	"strings"
 
 	"candela/internal/chart"
 	"candela/internal/fault"
@@ -46,7 +47,7 @@ func (rt Runtime) listen(auth httpd.Authorizer, door *oauth.Server) ([]Part, err
 	cfg := rt.Config.HTTP
 	server, err := httpd.New(tools, auth, httpd.Config{
 		BaseURL: cfg.BaseURL, AllowedOrigins: cfg.AllowedOrigins, OAuth: door,
-		Name: "candela", Version: rt.Version, Tools: toolCount, Trading: rt.Config.Trade, Log: rt.Log,
+		Name: "candela", Version: rt.release(), Tools: toolCount, Trading: rt.Config.Trade, Log: rt.Log,
 	})
 	if err != nil {
 		return nil, err
@@ -76,6 +77,13 @@ func speakMCP(rt Runtime) ([]Part, error) {
 	}}}, nil
 }
 
+// release is the version that is published: without the commit and the toolchain,
+// which strangers need not know. The log and "candela version" have them.
+func (rt Runtime) release() string {
+	name, _, _ := strings.Cut(rt.Version, " ")
+	return name
+}
+
 // toolCount is what GET / says; a test holds it against the registry.
 const toolCount = 15
 
@@ -94,7 +102,7 @@ func (rt Runtime) tools() (*mcp.Server, Part, error) {
 		return nil, Part{}, err
 	}
 	server, err := mcp.NewServer(registry, mcp.Config{
-		Name: "candela", Title: "Candela", Version: rt.Version, Instructions: instructions, Log: rt.Log,
+		Name: "candela", Title: "Candela", Version: rt.release(), Instructions: instructions, Log: rt.Log,
 	})
 	if err != nil {
 		return nil, Part{}, err

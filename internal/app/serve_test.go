@@ -41,7 +41,7 @@ func served(t *testing.T, environ ...string) (home string, s *oauthtest.Scene, s
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	done, ready, log := make(chan error, 1), make(chan struct{}), &oauthtest.Log{}
-	deps := Deps{Version: "test", Stderr: &signalOn{text: "msg=ready", found: ready, to: log}, Services: Wired()}
+	deps := Deps{Version: "v9.8.7 (commit 0123456789ab, go1.26.0 linux/amd64)", Stderr: &signalOn{text: "msg=ready", found: ready, to: log}, Services: Wired()}
 	go func() { done <- Run(ctx, cfg, deps) }()
 	select {
 	case <-ready:
@@ -113,6 +113,22 @@ func TestServe_AutoApproveShowsNoPassphrase(t *testing.T) {
 	}
 	if bytes.Contains([]byte(s.Log.String()), []byte("passphrase is set")) {
 		t.Error("a passphrase that opens nothing is shown")
+	}
+}
+
+// Anyone may ask for the version. Which toolchain and commit it was built from
+// would tell them where to look for holes.
+func TestServe_StrangersLearnTheVersionAlone(t *testing.T) {
+	t.Parallel()
+	_, s, stop := served(t, "CANDELA_OAUTH_AUTO_APPROVE=true")
+	defer stop()
+	for what, r := range map[string]oauthtest.Response{
+		"discovery":  s.Do(http.MethodGet, "/", "", "", nil),
+		"initialize": s.Do(http.MethodPost, "/mcp", "application/json", `{"jsonrpc":"2.0","id":1,"method":"initialize"}`, nil),
+	} {
+		if body := string(r.Body); !strings.Contains(body, `"version":"v9.8.7"`) || strings.Contains(body, "commit") {
+			t.Errorf("%s says %s", what, body)
+		}
 	}
 }
 
