@@ -112,8 +112,10 @@ func (s *Server) Serve(ctx, hard context.Context, ln net.Listener) error {
 	// Requests outlive ctx; streams must not, or a stop would wait for them.
 	requests, abort := context.WithCancel(context.WithValue(hard, stopKey{}, ctx.Done()))
 	defer abort()
+	open := &crowd{most: int64(s.cfg.MaxConnections) * 3 / 4}
 	server := &http.Server{
-		Handler:           s.handler(),
+		Handler:           open.thin(s.handler()),
+		ConnState:         open.count,
 		ReadHeaderTimeout: 5 * time.Second,
 		ReadTimeout:       s.cfg.ReadTimeout,
 		WriteTimeout:      s.cfg.WriteTimeout,
@@ -138,6 +140,33 @@ func (s *Server) Serve(ctx, hard context.Context, ln net.Listener) error {
 		return fmt.Errorf("close the server: %w", err)
 	}
 	return nil
+}
+
+// crowd counts the open connections. It is safe for concurrent use.
+type crowd struct {
+	open atomic.Int64
+	most int64 // may idle
+}
+
+func (c *crowd) count(_ net.Conn, state http.ConnState) {
+	switch state {
+	case http.StateNew:
+		c.open.Add(1)
+	case http.StateClosed, http.StateHijacked:
+		c.open.Add(-1)
+	case http.StateActive, http.StateIdle:
+	}
+}
+
+// thin closes a connection after its answer while few are left. Idle ones are
+// for the comfort of whoever holds them, and must not keep others out.
+func (c *crowd) thin(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if c.open.Load() > c.most {
+			w.Header().Set("Connection", "close")
+		}
+		next.ServeHTTP(w, r)
+	})
 }
 
 // stopKey finds, in a request's context, the channel that closes when the server

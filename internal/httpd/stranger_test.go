@@ -6,6 +6,10 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
+
+	"candela/internal/httpd"
+	"candela/internal/httpd/httpdtest"
 )
 
 // counting is a body that says how much of it was read.
@@ -95,4 +99,25 @@ func TestAdmit_EveryOriginCounts(t *testing.T) {
 	if recorder.Code != http.StatusForbidden {
 		t.Errorf("status %d", recorder.Code)
 	}
+}
+
+// Idle connections, which cost their owner nothing, kept everyone else out for
+// the two minutes that an idle one may last.
+func TestServe_IdleConnectionsDoNotKeepOthersOut(t *testing.T) {
+	t.Parallel()
+	serving(t, httpdtest.One(), func(c *httpd.Config) { c.MaxConnections = 8 }, func(s *scene) {
+		began := time.Now()
+		for i := range 40 {
+			conn := s.p.dial(s.t)
+			send(s.t, conn, "GET /favicon.svg HTTP/1.1\nHost: localhost\n\n")
+			answer := readHead(s.t, conn)
+			if _, err := io.Copy(io.Discard, answer.body); err != nil || answer.status != http.StatusOK {
+				s.t.Fatalf("connection %d: status %d, %v", i, answer.status, err)
+			}
+			s.t.Cleanup(func() { _ = conn.Close() })
+		}
+		if waited := time.Since(began); waited > 0 {
+			s.t.Errorf("the last connection waited %s", waited)
+		}
+	})
 }
