@@ -162,16 +162,16 @@ func TestClientKey_SurvivesRegistration(t *testing.T) {
 
 func TestNewOwner(t *testing.T) {
 	t.Parallel()
-	hash, err := oauth.HashPassphrase("sesame", Cost())
+	hash, err := oauth.HashPassphrase("open sesame", Cost())
 	if err != nil || !strings.HasPrefix(hash, "$argon2id$v=19$m=8,t=1,p=1$") {
 		t.Fatalf("%s, %v", hash, err)
 	}
-	for _, given := range []string{"sesame", hash} {
+	for _, given := range []string{"open sesame", hash} {
 		owner, err := oauth.NewOwner(given, Cost())
 		if err != nil {
 			t.Fatal(err)
 		}
-		if subject, err := owner.Authenticate(t.Context(), "sesame"); err != nil || subject != oauth.SoleOwner {
+		if subject, err := owner.Authenticate(t.Context(), "open sesame"); err != nil || subject != oauth.SoleOwner {
 			t.Errorf("%s, %v", subject, err)
 		}
 		if _, err := owner.Authenticate(t.Context(), hash); err == nil {
@@ -179,7 +179,7 @@ func TestNewOwner(t *testing.T) {
 		}
 	}
 	for _, bad := range []string{
-		"", strings.Repeat("x", 1025), "$argon2id$", "$argon2id$ is how mine begins", "$argon2id$v=19$m=8,t=1,p=1$$", "$argon2id$v=18$m=8,t=1,p=1$c2FsdHNhbHQ$a2V5a2V5a2V5a2V5a2V5",
+		"", "sesame", strings.Repeat("x", 1025), "$argon2id$", "$argon2id$ is how mine begins", "$argon2id$v=19$m=8,t=1,p=1$$", "$argon2id$v=18$m=8,t=1,p=1$c2FsdHNhbHQ$a2V5a2V5a2V5a2V5a2V5",
 		"$argon2id$v=19$m=99999999,t=1,p=1$c2FsdHNhbHQ$a2V5a2V5a2V5a2V5a2V5", "$argon2id$v=19$m=8,t=0,p=1$c2FsdHNhbHQ$a2V5a2V5a2V5a2V5a2V5",
 		"$argon2id$v=19$m=8,t=1,p=1 $c2FsdHNhbHQ$a2V5a2V5a2V5a2V5a2V5", "$argon2id$v=19$m=8,t=1,p=1$c2FsdHNhbHQ$!",
 	} {
