@@ -1,6 +1,7 @@
 package calc
 
 import (
+	"flag"
 	"fmt"
 	"math"
 	"testing"
@@ -39,12 +40,11 @@ func checkStream(t *testing.T, k kernel, b *bars, n int) {
 	}
 }
 
+var streamBars = flag.Int("bars", 100_000, "bars that each state is compared over; the full checks use 1000000")
+
 func TestStates_GiveTheBitsOfTheKernels(t *testing.T) {
 	t.Parallel()
-	size := 1_000_000
-	if testing.Short() {
-		size = 50_000
-	}
+	size := *streamBars
 	regular, holey := walkBars(7, size, 0), walkBars(8, size/10, 0.2)
 	counted := walkBars(9, size/10, 0)
 	counted.slots = Slots{}

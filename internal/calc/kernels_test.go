@@ -373,7 +373,7 @@ func seriesKernels() []kernel {
 			name: "Cross", outs: 1, reach: func(int) int { return 2 },
 			batch: func(b *bars, _ int, out [][]float64) {
 				for i := range b.c {
-					out[0][i] = flag(CrossUp(b.c, b.h, i), CrossDown(b.c, b.l, i))
+					out[0][i] = crossed(CrossUp(b.c, b.h, i), CrossDown(b.c, b.l, i))
 				}
 			},
 			stream: func(s *Slab, _ int) func(*bars, int, []float64) {
@@ -381,14 +381,14 @@ func seriesKernels() []kernel {
 				return func(b *bars, i int, out []float64) {
 					isUp, _ := up.Step(b.c[i], b.h[i])
 					_, isDown := down.Step(b.c[i], b.l[i])
-					out[0] = flag(isUp, isDown)
+					out[0] = crossed(isUp, isDown)
 				}
 			},
 		},
 	}
 }
 
-func flag(up, down bool) float64 {
+func crossed(up, down bool) float64 {
 	f := 0.0
 	if up {
 		f++
