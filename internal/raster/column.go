@@ -30,8 +30,8 @@ func (c *column) limit(clip rect) {
 	c.top, c.bottom = float64(clip.y0), float64(clip.y1)
 }
 
-// add covers the rows from t to b with weight shares of 16. Intervals added to
-// one sub-column must not overlap. NaN adds nothing.
+// add covers the rows from t to b with weight shares of 16. Where intervals of one
+// sub-column overlap, the pixel counts as covered. NaN adds nothing.
 func (c *column) add(t, b float64, weight int32) {
 	if t < c.top {
 		t = c.top
@@ -91,9 +91,10 @@ func (f *Frame) flush(x int, p *paint) {
 }
 
 // level rounds an accumulated weight to a coverage level. The sum is never
-// negative; saying so makes the division a shift.
+// negative; saying so makes the division a shift. It can exceed a full pixel
+// where a wide line turns back on itself within one column.
 func level(sum int32) int {
-	return int(uint32(sum*full+unit/2) / unit) //nolint:gosec // see above
+	return int(min(uint32(sum*full+unit/2)/unit, full)) //nolint:gosec // see above
 }
 
 func (f *Frame) flushRGB(off int, acc []int32, p *paint) {

@@ -30,6 +30,9 @@ func (d Dash) fromEnd(length float64) float64 {
 func (f *Frame) dashes(xs, ys []float64, half float64, d Dash, phase float64) {
 	period := d.On + d.Off
 	pos := phase // distance along the run, in the pattern's terms
+	if !(pos >= 0 && pos <= period) {
+		pos = 0 // the phase of a line too long to measure
+	}
 	for i := 1; i < len(xs); i++ {
 		s := newSegment(clampFar(xs[i-1]), clampFar(ys[i-1]), clampFar(xs[i]), clampFar(ys[i]), half)
 		length := hypot(s.x1-s.x0, s.y1-s.y0)
@@ -37,7 +40,7 @@ func (f *Frame) dashes(xs, ys []float64, half float64, d Dash, phase float64) {
 		for k := math.Floor((pos + from) / period); from < to; k++ {
 			start := float64(k*period) - pos
 			stop := start + d.On
-			if start >= to {
+			if !(start < to) { // the negation catches NaN
 				break
 			}
 			if stop > 0 {
