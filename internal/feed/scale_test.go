@@ -46,7 +46,8 @@ func TestFeed_ManySymbolsOverFewStreams(t *testing.T) {
 				}
 				l := &counter{next: map[provider.Sub]int64{}}
 				r := follow(t, f, l.take)
-				time.Sleep(tc.span)
+				time.Sleep(tc.span + time.Second) // beyond the bars that close with the span
+				synctest.Wait()
 				runtime.GC()
 				runtime.ReadMemStats(&after)
 				r()
