@@ -23,10 +23,10 @@ func layers() []layer {
 		{[]string{"app"}, "wiring, order of shutdown"},
 		{[]string{"httpd", "stdio"}, "transports"},
 		{[]string{"tool"}, "typed arguments in, content out"},
-		{[]string{"engine", "oauth"}, "owner of goroutines; authorization server"},
-		{[]string{"marketdata", "feed", "ledger", "broker/*", "cluster"}, "caches, stores, venues to trade on, many nodes"},
-		{[]string{"provider/*", "chart", "payload", "alert", "order", "guard", "notify", "config"}, "bars from somewhere; pure rules and pictures"},
-		{[]string{"indicator", "provider"}, "the catalogue; the contract of a bar source"},
+		{[]string{"engine", "desk", "oauth"}, "symbols and alerts; an account's orders; authorization server"},
+		{[]string{"marketdata", "feed", "ledger", "sink", "broker/*", "cluster"}, "caches, stores, venues to trade on, many nodes"},
+		{[]string{"provider/*", "chart", "payload", "alert", "broker", "guard", "notify", "config"}, "bars from somewhere; pure rules and pictures"},
+		{[]string{"indicator", "provider", "order"}, "the catalogue; the contract of a bar source; what an order is"},
 		{[]string{"market", "mcp", "upstream"}, "bars, symbols, intervals; the protocol without a transport; how a venue is asked"},
 		{[]string{"fault", "calc", "raster", "rpc"}, "error kinds, kernels, pixels, JSON-RPC: know nothing of markets"},
 	}
@@ -46,7 +46,7 @@ func testOnly() []string {
 // and leaves nothing running.
 func goroutineOwners() []string {
 	return []string{
-		"app", "httpd", "stdio", "engine",
+		"app", "httpd", "stdio", "engine", "desk", "sink",
 		"marketdata", "feed", "cluster", "provider/*", "broker/*",
 	}
 }
