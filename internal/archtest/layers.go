@@ -28,7 +28,7 @@ func layers() []layer {
 		{[]string{"provider/*", "chart", "payload", "alert", "broker", "guard", "notify", "config"}, "bars from somewhere; pure rules and pictures"},
 		{[]string{"indicator", "provider", "order"}, "the catalogue; the contract of a bar source; what an order is"},
 		{[]string{"market", "mcp", "upstream"}, "bars, symbols, intervals; the protocol without a transport; how a venue is asked"},
-		{[]string{"fault", "calc", "raster", "rpc"}, "error kinds, kernels, pixels, JSON-RPC: know nothing of markets"},
+		{[]string{"fault", "calc", "raster", "rpc", "id"}, "error kinds, kernels, pixels, JSON-RPC, ids: know nothing of markets"},
 	}
 }
 
