@@ -1,0 +1,89 @@
+// Package storetest holds every store of alerts, notifications and orders to the
+// same promises, whichever backend keeps them.
+package storetest
+
+import (
+	"context"
+	"iter"
+	"time"
+
+	"candela/internal/alert"
+	"candela/internal/mcp"
+	"candela/internal/notify"
+	"candela/internal/provider"
+)
+
+// Alerts is what the engine asks of a store. A call that returned nil has been
+// written where a power cut does not reach it; one that returned an error has
+// changed nothing. It is safe for concurrent use. A context that ends stops the
+// wait for a turn, never a write that has begun: its outcome would be unknown.
+//
+// Times keep their microseconds and come back in UTC. Every write leaves an event
+// in the audit log, of the caller where one is given and of the service itself
+// otherwise; cursors and watermarks, which are written behind, leave none.
+type Alerts interface {
+	// PutAlert stores an active alert. Its owner must be the caller's subject. An
+	// id that is or was in use is a Conflict.
+	PutAlert(ctx context.Context, by mcp.Caller, a alert.Alert) error
+
+	// CancelAlert removes an active alert of the caller's subject. One that is not
+	// there, has fired or belongs to someone else is a NotFound fault, and these
+	// cannot be told apart.
+	CancelAlert(ctx context.Context, by mcp.Caller, id string) error
+
+	// FireAlerts removes the alerts, numbers one notification for each and returns
+	// those in the order given, all or nothing. An alert that is no longer active,
+	// also because it stands twice in firings, is left out: of any number of
+	// concurrent calls exactly one gets its entry. Numbers ascend from 1 in the
+	// order of commits and none is used twice, even when its entry is pruned.
+	// The entry's Data is what alert.Firing.AppendJSON writes.
+	FireAlerts(ctx context.Context, firings []alert.Firing) ([]notify.Entry, error)
+
+	// ExpireAlerts removes alerts by their id and owner. One that is no longer
+	// active is passed over.
+	ExpireAlerts(ctx context.Context, gone []alert.Alert) error
+
+	// Alerts yields every active alert of all owners, for the start, in no
+	// promised order. After an error it ends.
+	Alerts(ctx context.Context) iter.Seq2[alert.Alert, error]
+
+	// Entries yields the notifications of all owners with a number above after,
+	// ascending. After an error it ends.
+	Entries(ctx context.Context, after uint64) iter.Seq2[notify.Entry, error]
+
+	// LastEntry returns the highest number that was ever given to a
+	// notification, pruned or not; 0 before the first.
+	LastEntry(ctx context.Context) (uint64, error)
+
+	// PruneEntries removes notifications from before a time, and of each owner the
+	// oldest over keep, at most limit of them, and returns how many. Call it until
+	// it returns less than limit; each step is short.
+	PruneEntries(ctx context.Context, before time.Time, keep, limit int) (int, error)
+
+	// SaveCursors sets how far the named readers of an owner have come, in one
+	// write. A cursor of 0 removes the reader. Others keep theirs.
+	SaveCursors(ctx context.Context, owner string, cursors map[string]uint64) error
+
+	// Cursors returns the cursors of all owners by owner and reader, for the start.
+	Cursors(ctx context.Context) (map[string]map[string]uint64, error)
+
+	// SaveMarks sets up to which bar (its T in unix seconds) each series has been
+	// evaluated, in one write. A mark of 0 removes the series. Others keep theirs.
+	SaveMarks(ctx context.Context, marks map[provider.Sub]int64) error
+
+	// Marks returns every mark.
+	Marks(ctx context.Context) (map[provider.Sub]int64, error)
+
+	Close() error
+}
+
+// States keeps small values by owner and name that must survive a restart, such
+// as the guard's.
+type States interface {
+	// SaveState sets a value of the caller's subject. The audit event carries the
+	// value, so it must be JSON and hold no secret.
+	SaveState(ctx context.Context, by mcp.Caller, name string, value []byte) error
+
+	// State returns a value, nil when it was never set.
+	State(ctx context.Context, owner, name string) ([]byte, error)
+}
