@@ -54,14 +54,6 @@ type charts struct {
 // maxRenders is enough to keep the processors busy; a frame may take 50 MB.
 const maxRenders = 4
 
-// maxWarmup bounds the history read before the bars asked for. It covers every
-// default; an average over thousands of bars says warmup_ok:false.
-const maxWarmup = 5000
-
-// historyStep is by how many bars the beginning of the history moves with the
-// number of bars shown.
-const historyStep = 1000
-
 func (c *charts) specs() []spec {
 	return []spec{c.generateChart(), c.listIndicators(), c.getIndicators()}
 }
@@ -75,20 +67,6 @@ type Question struct {
 	Bars       int // at least 1
 }
 
-// reach returns how many bars an indicator sees when shown are shown: those and
-// the history after which its values no longer depend on where it began. Recursive
-// values settle to within a few units in the last place and may keep that
-// difference for ever, and sums such as OBV never settle, so history begins at the
-// same bar for every chart of up to 1000 bars, up to 2000 and so on: its last value
-// is then the same to the last bit. What needs no history, such as a volume
-// profile, means the bars shown and sees no others.
-func reach(shown, stable int) int {
-	if stable == 0 {
-		return shown
-	}
-	return (shown+historyStep-1)/historyStep*historyStep + min(stable, maxWarmup)
-}
-
 // Compute reads the bars and runs the indicators. Each sees the bars shown and
 // the history it needs before them, and is then cut to the bars shown: what a
 // volume profile of the visible range counts does not depend on its neighbours.
@@ -97,7 +75,8 @@ func Compute(ctx context.Context, source BarSource, q Question) (*payload.Chart,
 	want := BarRequest{Symbol: q.Symbol, Interval: q.Interval, Bars: q.Bars}
 	for _, r := range q.Indicators {
 		_, stable := r.Selection.Warmup(env)
-		want.Warmup = max(want.Warmup, reach(q.Bars, stable)-q.Bars)
+		history := indicator.History{Interval: q.Interval, Shown: q.Bars, Stable: stable}
+		want.Warmup = max(want.Warmup, history.Len()-q.Bars)
 		if needs, ok := r.Selection.Instance.(indicator.Needs); ok {
 			want.Series = append(want.Series, needs.Needs()...)
 		}
@@ -143,8 +122,9 @@ func Compute(ctx context.Context, source BarSource, q Question) (*payload.Chart,
 // whether the history was long enough.
 func run(s *indicator.Selection, env indicator.Env, set *BarSet, shown int) (*indicator.Result, bool) {
 	_, stable := s.Warmup(env)
-	total := min(set.Bars.Len(), reach(shown, stable))
-	from := set.Bars.Len() - total
+	history := indicator.History{Interval: env.Interval, Shown: shown, Stable: stable}
+	from := history.Begin(&set.Bars, set.Running)
+	total := set.Bars.Len() - from
 	bars := set.Bars.Tail(total)
 	in := indicator.Input{Env: env, Bars: &bars, Series: make(map[indicator.SeriesName][]float64, len(set.Series))}
 	for name, values := range set.Series {
