@@ -1,6 +1,12 @@
 // Package order is what an order is and what may become of it: a state machine
 // that takes events, positions that take fills, and exact money throughout. It
-// sends nothing, stores nothing and reads no clock.
+// sends nothing, stores nothing and reads no clock; the desk is its caller.
+//
+// What happens to an order is an Event, and events are all there is to persist:
+// Apply folds them into an Order, and a Book folds the events of one owner into
+// orders and positions. What a venue says becomes events through FromReport,
+// which adds nothing for what is known already, so that reports may come twice,
+// late and in any order.
 package order
 
 import (
@@ -19,6 +25,14 @@ const (
 	Buy Side = iota + 1
 	Sell
 )
+
+// Sign returns 1 for Buy and -1 for Sell: what a fill does to a position.
+func (s Side) Sign() int64 {
+	if s == Sell {
+		return -1
+	}
+	return 1
+}
 
 // Type is how an order is priced.
 type Type uint8
@@ -42,7 +56,7 @@ const (
 type Status uint8
 
 // The states. Denied, Filled, Canceled, Expired and Rejected are final, but for
-// a fill that the venue reports after a cancel.
+// a fill that the venue reports after a cancel or an expiry.
 const (
 	New             Status = iota + 1 // known here, nothing sent
 	Denied                            // the guard refused it; it was never sent
@@ -57,30 +71,40 @@ const (
 	Uncertain                         // the venue's answer is not known; it is asked, never sent again
 )
 
+// Final reports whether the order has ended.
+func (s Status) Final() bool {
+	switch s {
+	case Denied, Filled, Canceled, Expired, Rejected:
+		return true
+	default:
+		return false
+	}
+}
+
 // Spec is what was asked for, exact to the last digit.
 type Spec struct {
-	ID       string        // the client order id, a UUIDv7: ours, and what the venue knows it by
-	Owner    string        // to whom it belongs
-	Symbol   market.Symbol // with its venue
-	Side     Side
-	Type     Type
-	Quantity decimal.Decimal // above zero
-	Price    decimal.Decimal // of a limit order
+	ID       string          `json:"id"`     // the client order id, a UUIDv7: ours, and what the venue knows it by
+	Owner    string          `json:"owner"`  // to whom it belongs
+	Symbol   market.Symbol   `json:"symbol"` // with its venue
+	Side     Side            `json:"side"`
+	Type     Type            `json:"type"`
+	Quantity decimal.Decimal `json:"quantity"`       // above zero
+	Price    decimal.Decimal `json:"price,omitzero"` // of a limit order
 }
 
 // Fill is one trade of an order.
 type Fill struct {
-	TradeID  string // unique with the symbol at a venue; a fill that comes twice is counted once
-	OrderID  string // our id, "" for an order that is not ours
-	VenueID  string // the venue's id of the order
-	Symbol   market.Symbol
-	Side     Side
-	Quantity decimal.Decimal // above zero
-	Price    decimal.Decimal
-	Fee      decimal.Decimal // positive when paid
-	FeeAsset string
-	Maker    bool
-	At       time.Time
+	TradeID  string          `json:"trade_id"`           // unique with the symbol at a venue; a fill that comes twice is counted once
+	OrderID  string          `json:"order_id,omitempty"` // our id, "" for an order that is not ours
+	VenueID  string          `json:"venue_id,omitempty"` // the venue's id of the order
+	Symbol   market.Symbol   `json:"symbol"`
+	Side     Side            `json:"side"`
+	Quantity decimal.Decimal `json:"quantity"` // above zero
+	Price    decimal.Decimal `json:"price"`
+	Fee      decimal.Decimal `json:"fee,omitzero"` // positive when paid
+	FeeAsset string          `json:"fee_asset,omitempty"`
+	Maker    bool            `json:"maker,omitempty"`
+	At       time.Time       `json:"at,omitzero"`
 }
 
 // Report is what a venue says of an order.
@@ -94,7 +118,7 @@ type Report struct {
 	Filled decimal.Decimal // cumulative, a cross-check of the fills
 	Reason string          // the venue's, for a rejection
 	Fills  []Fill          // those that came with the report, perhaps not all
-	At     time.Time       // by the venue's clock
+	At     time.Time       // of the order's last change, by the venue's clock
 }
 
 // Holding is what an account has of an asset, or of a symbol where the venue
@@ -105,3 +129,44 @@ type Holding struct {
 	Quantity  decimal.Decimal
 	Available decimal.Decimal
 }
+
+// Origin is what is known of an order when it comes to be and never changes.
+type Origin struct {
+	Spec
+	Broker   string `json:"broker"` // as broker.Broker names itself
+	Mode     Mode   `json:"mode"`
+	Key      string `json:"idempotency_key,omitempty"` // the same key gives the same order again
+	Token    string `json:"token,omitempty"`           // stands for the token that asked, never the token itself
+	Client   string `json:"client,omitempty"`          // as the client calls itself, not verified
+	External bool   `json:"external,omitempty"`        // found at the venue, not placed here
+}
+
+// Refusal is why the guard denied an order.
+type Refusal struct {
+	Rule  string `json:"rule,omitempty"`  // as the guard's table names it
+	Limit string `json:"limit,omitempty"` // what the rule allows
+	Value string `json:"value,omitempty"` // what the order would have needed
+}
+
+// Order is an order with what became of it: the projection of its events. Its
+// slices and maps are shared and read-only; Apply replaces them.
+type Order struct {
+	Origin
+	Status  Status          `json:"status"`
+	VenueID string          `json:"venue_id,omitempty"`
+	Fills   []Fill          `json:"fills,omitempty"`  // each trade once, by time and trade id
+	Filled  decimal.Decimal `json:"filled,omitzero"`  // the sum of Fills, never above Quantity
+	Cost    decimal.Decimal `json:"cost,omitzero"`    // the sum of quantity times price over Fills, without fees
+	Fees    Fees            `json:"fees,omitempty"`   // paid, per asset
+	Claimed decimal.Decimal `json:"claimed,omitzero"` // the most that the venue says is filled; at least Filled
+	Reason  string          `json:"reason,omitempty"` // why it was denied, rejected or ended
+	Refusal Refusal         `json:"refusal,omitzero"` // of a denied order
+	Created time.Time       `json:"created"`          // by our clock
+	Updated time.Time       `json:"updated"`          // of the newest event, by our clock
+	Seen    time.Time       `json:"seen,omitzero"`    // the newest word of the venue's that was understood, by its clock
+	Doubted time.Time       `json:"doubted,omitzero"` // the newest that was not, or that contradicts what is known
+	Doubt   string          `json:"doubt,omitempty"`  // what that was
+}
+
+// Fees is what was paid, per asset. It is read-only: add makes a new one.
+type Fees map[string]decimal.Decimal
