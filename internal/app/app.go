@@ -12,6 +12,7 @@ import (
 	"candela/internal/config"
 	"candela/internal/fault"
 	"candela/internal/provider"
+	"candela/internal/upstream"
 )
 
 // Deps is what the process gives the program.
@@ -38,14 +39,14 @@ type Services struct {
 // nothing that needs closing: a part does that when it runs.
 type Service func(Runtime) ([]Part, error)
 
-// Sources makes the providers that a configuration asks for. The first with real
-// bars answers for symbols that name no venue. The caller closes those that are
-// closers.
-type Sources func(*config.Config) ([]provider.Provider, error)
+// Sources makes the providers that a configuration asks for, which share the
+// hosts. The first with real bars answers for symbols that name no venue. The
+// caller closes those that are closers, and the hosts.
+type Sources func(*config.Config, *upstream.Hosts) ([]provider.Provider, error)
 
 // Series makes the sources of values that come with no venue, such as the mood of
 // the market.
-type Series func(*config.Config) []provider.SeriesSource
+type Series func(*config.Config, *upstream.Hosts) []provider.SeriesSource
 
 // Runtime is what a Service builds its parts from.
 type Runtime struct {

@@ -14,6 +14,7 @@ import (
 	"candela/internal/fault"
 	"candela/internal/market"
 	"candela/internal/provider"
+	"candela/internal/upstream"
 )
 
 // shelf is a provider with bars in memory, a small page and a count of calls.
@@ -66,7 +67,7 @@ func draw(t *testing.T, stdout *bytes.Buffer, shelves []*shelf, args ...string) 
 	t.Helper()
 	var drawn *chart.Spec
 	deps := Deps{Stdout: stdout, Stderr: &bytes.Buffer{}, Services: Services{
-		Sources: func(*config.Config) ([]provider.Provider, error) {
+		Sources: func(*config.Config, *upstream.Hosts) ([]provider.Provider, error) {
 			var all []provider.Provider
 			for _, s := range shelves {
 				all = append(all, s)

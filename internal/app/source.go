@@ -9,23 +9,26 @@ import (
 	"candela/internal/payload"
 	"candela/internal/provider"
 	"candela/internal/tool"
+	"candela/internal/upstream"
 )
 
 // bars answers the tools from the market data service. It owns the providers
-// under it.
+// under it and the connections that they share.
 type bars struct {
 	*marketdata.Service
+	hosts     *upstream.Hosts
 	providers []provider.Provider
 }
 
 // openBars makes the service over the sources that are configured. The caller
 // closes it.
 func (rt Runtime) openBars() (*bars, error) {
-	providers, err := rt.Sources(rt.Config)
+	b := &bars{hosts: upstream.NewHosts(nil)}
+	providers, err := rt.Sources(rt.Config, b.hosts)
 	if err != nil {
-		return nil, err
+		return nil, err // nothing has been asked yet, so nothing is open
 	}
-	b := &bars{providers: providers}
+	b.providers = providers
 	data := rt.Config.Data
 	cfg := marketdata.Config{
 		Providers: providers,
@@ -33,7 +36,7 @@ func (rt Runtime) openBars() (*bars, error) {
 		Log:       rt.Log, Now: time.Now,
 	}
 	if rt.Series != nil {
-		cfg.Series = rt.Series(rt.Config)
+		cfg.Series = rt.Series(rt.Config, b.hosts)
 	}
 	for _, p := range providers {
 		if s, ok := p.(provider.SeriesSource); ok {
@@ -58,6 +61,7 @@ func (b *bars) close() {
 			_ = c.Close()
 		}
 	}
+	_ = b.hosts.Close()
 }
 
 // Bars reads the newest bars of one symbol.

@@ -4,8 +4,12 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"log/slog"
 	"maps"
+	"net"
+	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strings"
 	"sync"
@@ -22,6 +26,7 @@ import (
 	"candela/internal/provider"
 	"candela/internal/provider/sample"
 	"candela/internal/tool"
+	"candela/internal/upstream"
 )
 
 // venue is sample bars under the name of a venue, told as real ones.
@@ -61,7 +66,7 @@ func (v *venue) Bars(ctx context.Context, q provider.BarQuery) (provider.BarPage
 func open(t *testing.T, providers ...provider.Provider) *bars {
 	t.Helper()
 	rt := Runtime{Config: &config.Config{Data: config.Data{CryptoVenue: "binance", StockVenue: "yahoo"}}, Log: slog.New(slog.DiscardHandler)}
-	rt.Sources = func(*config.Config) ([]provider.Provider, error) {
+	rt.Sources = func(*config.Config, *upstream.Hosts) ([]provider.Provider, error) {
 		return append([]provider.Provider{sample.New(sample.Config{})}, providers...), nil
 	}
 	b, err := rt.openBars()
@@ -212,3 +217,33 @@ func note(values map[string]map[int]float64, key string, n int, v float64) {
 }
 
 func same(a, b float64) bool { return a == b || a != a && b != b }
+
+// TestBars_CloseEndsTheSharedConnections holds that nothing stays open behind a
+// reader that is done: the connections belong to no provider.
+func TestBars_CloseEndsTheSharedConnections(t *testing.T) {
+	t.Parallel()
+	gone := make(chan struct{}, 1)
+	web := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "{}") }))
+	web.Config.ConnState = func(_ net.Conn, state http.ConnState) {
+		if state == http.StateClosed {
+			gone <- struct{}{}
+		}
+	}
+	web.Start()
+	t.Cleanup(web.Close)
+	rt := Runtime{Config: &config.Config{}, Log: slog.New(slog.DiscardHandler)}
+	rt.Sources = func(_ *config.Config, hosts *upstream.Hosts) ([]provider.Provider, error) {
+		_, err := hosts.Client(upstream.Config{Venue: "test", Base: web.URL}).Do(t.Context(), upstream.Request{Path: "/"})
+		return []provider.Provider{sample.New(sample.Config{})}, err
+	}
+	b, err := rt.openBars()
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.close()
+	select {
+	case <-gone:
+	case <-time.After(10 * time.Second):
+		t.Error("the connection is still open")
+	}
+}

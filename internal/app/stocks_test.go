@@ -11,6 +11,7 @@ import (
 	"candela/internal/config"
 	fakealpaca "candela/internal/fake/alpaca"
 	fakeyahoo "candela/internal/fake/yahoo"
+	"candela/internal/upstream"
 )
 
 // TestTools_StocksEndToEnd asks the tools for stocks over the program's own
@@ -32,7 +33,7 @@ func TestTools_StocksEndToEnd(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	providers, err := sources(cfg)
+	providers, err := sources(cfg, upstream.NewHosts(nil))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -103,7 +104,7 @@ func TestTools_AStockThatFailsIsNeverMadeUp(t *testing.T) {
 		"a page": fakeyahoo.HTML, "half": fakeyahoo.Truncated, "text": fakeyahoo.WrongTypes, "another": fakeyahoo.OtherSymbol, "refused": fakeyahoo.Unwanted,
 	} {
 		quotes.SetFault(f)
-		providers, err := sources(cfg)
+		providers, err := sources(cfg, upstream.NewHosts(nil))
 		if err != nil {
 			t.Fatal(err)
 		}

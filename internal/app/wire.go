@@ -30,8 +30,7 @@ func Wired() Services {
 }
 
 // sources lists the providers. A new venue is a line here.
-func sources(cfg *config.Config) ([]provider.Provider, error) {
-	hosts := upstream.NewHosts(nil)
+func sources(cfg *config.Config, hosts *upstream.Hosts) ([]provider.Provider, error) {
 	data := cfg.Data
 	all := []provider.Provider{
 		sample.New(sample.Config{}),
@@ -74,6 +73,6 @@ func play(cfg *config.Config) (provider.Provider, error) {
 }
 
 // series lists the sources of values that come with no venue.
-func series(cfg *config.Config) []provider.SeriesSource {
-	return []provider.SeriesSource{feargreed.New(upstream.NewHosts(nil), cfg.Data.FearGreedURL, time.Now)}
+func series(cfg *config.Config, hosts *upstream.Hosts) []provider.SeriesSource {
+	return []provider.SeriesSource{feargreed.New(hosts, cfg.Data.FearGreedURL, time.Now)}
 }
