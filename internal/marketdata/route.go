@@ -124,14 +124,19 @@ func (r *router) explain(name string, q Request, err error) error {
 		out = *f
 	}
 	out.Message = fmt.Sprintf("%s gave no %s bars of %s: %s", name, q.Interval, q.Symbol.Name, out.Public())
-	tries := []string{"try again later"}
-	if out.RetryAfter > 0 {
-		tries[0] = fmt.Sprintf("try again in %v", out.RetryAfter)
+	var tries []string
+	switch {
+	case out.RetryAfter > 0:
+		tries = append(tries, fmt.Sprintf("try again in %v", out.RetryAfter))
+	case out.Retryable: // a region or a key that is refused will be refused again
+		tries = append(tries, "try again later")
 	}
 	if others := slices.DeleteFunc(r.real(), func(n string) bool { return n == name }); len(others) > 0 {
-		tries = append(tries, "or name another venue: "+strings.Join(others, ", "))
+		tries = append(tries, "name another venue: "+strings.Join(others, ", "))
 	}
-	out.Message += "; " + strings.Join(tries, ", ")
+	if len(tries) > 0 {
+		out.Message += "; " + strings.Join(tries, ", or ")
+	}
 	out.Field, out.Value, out.Cause = "symbol", q.Symbol.String(), err
 	return &out
 }

@@ -221,6 +221,9 @@ func TestBars_AFailureNeverBecomesSampleData(t *testing.T) {
 				if !strings.Contains(f.Message, "binance") || f.Kind == fault.Unavailable && (!strings.Contains(f.Message, "BTCUSDT") || !strings.Contains(f.Message, "coinbase")) {
 					t.Errorf("the error does not say whom it is about and what to try: %s", f.Message)
 				}
+				if again := strings.Contains(f.Message, "try again"); again && !f.Retryable {
+					t.Errorf("asks to repeat what will fail again: %s", f.Message)
+				}
 				if n := len(v.calls()); n > 1 {
 					t.Errorf("%d requests", n)
 				}
