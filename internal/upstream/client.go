@@ -7,9 +7,11 @@ import (
 	"maps"
 	"math/rand/v2"
 	"net/http"
+	"net/http/httptrace"
 	"net/url"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 )
 
@@ -95,7 +97,8 @@ func (h *Hosts) Client(c Config) *Client {
 
 // Do asks. A GET that gets no answer, or one of status 429 or 5xx, is repeated
 // after a while; nothing else is, as the host may have done what it was asked.
-// The error is a fault that wraps an *Error, or wraps that of ctx.
+// The error is a fault that wraps an *Error, or wraps that of ctx; either wraps
+// ErrUnsent when the last attempt sent nothing.
 func (c *Client) Do(ctx context.Context, r Request) (*Response, error) {
 	if r.Method == "" {
 		r.Method = http.MethodGet
@@ -137,11 +140,11 @@ func backoff(attempt int) time.Duration {
 func (c *Client) once(ctx context.Context, r Request) (*Response, *Error, error) {
 	p, b, err := c.host.gate.enter(ctx, r.Weight, c.config.Limit)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, unsentError{err}
 	}
 	if b != nil {
 		e := c.failure(r, Busy, "not asked, because "+b.why)
-		e.RetryAfter = b.wait
+		e.RetryAfter, e.unsent = b.wait, true
 		return nil, e, nil
 	}
 	resp, failure := c.ask(ctx, r)
@@ -152,6 +155,9 @@ func (c *Client) once(ctx context.Context, r Request) (*Response, *Error, error)
 	switch {
 	case ctx.Err() != nil && failure != nil:
 		p.done(abandoned, o)
+		if failure.unsent {
+			return nil, nil, unsentError{ctx.Err()}
+		}
 		return nil, nil, ctx.Err()
 	case failure == nil:
 	case failure.Reason == Throttled:
@@ -175,6 +181,8 @@ func (c *Client) once(ctx context.Context, r Request) (*Response, *Error, error)
 func (c *Client) ask(ctx context.Context, r Request) (*Response, *Error) {
 	ctx, cancel := context.WithTimeout(ctx, c.config.Timeout)
 	defer cancel()
+	var connected atomic.Bool // only then can a byte have left
+	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { connected.Store(true) }})
 	u := *c.base
 	u.Path = strings.TrimSuffix(u.Path, "/") + r.Path
 	u.RawQuery = r.Query.Encode()
@@ -184,7 +192,9 @@ func (c *Client) ask(ctx context.Context, r Request) (*Response, *Error) {
 	}
 	req, err := http.NewRequestWithContext(ctx, r.Method, u.String(), body)
 	if err != nil {
-		return nil, c.failure(r, NoAnswer, "no request can be made of this")
+		e := c.failure(r, NoAnswer, "no request can be made of this")
+		e.unsent = true
+		return nil, e
 	}
 	req.Header.Set("User-Agent", "candela")
 	for _, header := range []http.Header{c.config.Header, r.Header} {
@@ -192,7 +202,9 @@ func (c *Client) ask(ctx context.Context, r Request) (*Response, *Error) {
 	}
 	got, err := c.host.rest.Do(req)
 	if err != nil {
-		return nil, c.noAnswer(r, err)
+		e := c.noAnswer(r, err)
+		e.unsent = !connected.Load()
+		return nil, e
 	}
 	defer got.Body.Close() //nolint:errcheck // it was only read
 	resp := &Response{Status: got.StatusCode, Header: got.Header, At: dateOf(got.Header)}

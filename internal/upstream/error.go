@@ -1,6 +1,7 @@
 package upstream
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
 	"strings"
@@ -23,6 +24,11 @@ const (
 	TooLarge                    // more than we are ready to read
 )
 
+// ErrUnsent is wrapped by the errors of requests of which nothing left this
+// machine, whatever kept them: whatever was asked for was not done. Without it a
+// host that gave no usable answer may have done it.
+var ErrUnsent = errors.New("nothing was sent")
+
 // Error is what is known of a failed request. It comes wrapped in a fault; find
 // it with errors.AsType.
 type Error struct {
@@ -34,6 +40,15 @@ type Error struct {
 	Message    string // the venue's words, or ours; bounded
 	RetryAfter time.Duration
 	cause      string
+	unsent     bool
+}
+
+// Unwrap returns ErrUnsent when nothing was sent.
+func (e *Error) Unwrap() error {
+	if e.unsent {
+		return ErrUnsent
+	}
+	return nil
 }
 
 // Error returns everything on one line.
@@ -99,6 +114,11 @@ func BadAnswer(venue, subject string, err error) error {
 	e := &Error{Venue: venue, Subject: subject, Reason: Malformed, Status: http.StatusOK, Message: "the answer cannot be used: " + err.Error()}
 	return e.fault()
 }
+
+// unsentError is the error of a context that ended before anything was sent.
+type unsentError struct{ error }
+
+func (e unsentError) Unwrap() []error { return []error{e.error, ErrUnsent} }
 
 // wrapContext names what was under way when the caller's context ended.
 func wrapContext(venue, subject string, err error) error {
