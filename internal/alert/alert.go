@@ -2,6 +2,24 @@
 // what is said then. It holds them in structures that a tick searches in
 // logarithmic time. It reads no clock, stores nothing and starts nothing; the
 // engine is its caller.
+//
+// # When a price alert fires
+//
+// A price is a float64: the one nearest to the decimal that the venue sent. A
+// threshold is the decimal that the client wrote, and it is compared as the
+// float64 nearest to it, ties to even. Rounding keeps the order of numbers, so a
+// price that reaches the threshold in decimals reaches it here: 0.1 is reached
+// by 0.1. The other way round, a price below the threshold counts as reaching it
+// only where both round to the same float64, so in the seventeenth digit.
+//
+// # How a firing gets committed
+//
+// Touch, TouchBar and Signal take the alerts that came true out of their queues
+// and hand them to the caller, once. Such an alert is pending: it does not fire
+// again and does not expire, but it is still listed and may still be removed,
+// because until the firing is committed the store knows it as active. Settle
+// forgets it after the commit. When the commit fails there is nothing to undo:
+// the firing stays in Pending, with its value and time, until it is committed.
 package alert
 
 import (
@@ -33,6 +51,16 @@ func (t Type) String() string {
 	return Types()[t-1]
 }
 
+// ParseType returns the type of that name, and false when there is none.
+func ParseType(name string) (Type, bool) {
+	for t := PriceAbove; t <= IndicatorSignal; t++ {
+		if t.String() == name {
+			return t, true
+		}
+	}
+	return 0, false
+}
+
 // Condition is what an alert waits for.
 type Condition struct {
 	Type      Type
@@ -41,9 +69,10 @@ type Condition struct {
 	Signal    string
 }
 
-// Alert is an active alert. It fires once.
+// Alert is an active alert. It fires once. Its times count to the millisecond,
+// as clients see them.
 type Alert struct {
-	ID    string // unique over all owners
+	ID    string // as id.New makes it, unique over all owners
 	Owner string // to whom it belongs; no question is answered without one
 
 	Symbol     market.Symbol   // as the client wrote it, and as it is shown

@@ -1,0 +1,142 @@
+package alert_test
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/shopspring/decimal"
+
+	"candela/internal/alert"
+	"candela/internal/fault"
+	"candela/internal/id"
+	"candela/internal/market"
+)
+
+var (
+	start = time.UnixMilli(1_700_000_000_000).UTC()
+	btc   = market.Symbol{Venue: "binance", Name: "BTCUSDT"}
+	eth   = market.Symbol{Venue: "binance", Name: "ETHUSDT"}
+)
+
+// price returns an alert of owner "local" on BTCUSDT, made at start.
+func price(kind alert.Type, threshold string) alert.Alert {
+	return alert.Alert{
+		ID: id.New(start), Owner: "local", Symbol: market.Symbol{Name: "BTCUSDT"}, Instrument: btc,
+		Condition: alert.Condition{Type: kind, Threshold: decimal.RequireFromString(threshold)}, Created: start,
+	}
+}
+
+// signal returns an alert on a signal of 4h bars, made at start.
+func signal(indicator, label string) alert.Alert {
+	a := price(alert.IndicatorSignal, "0")
+	a.Interval = market.Hour4
+	a.Condition = alert.Condition{Type: alert.IndicatorSignal, Indicator: indicator, Signal: label}
+	return a
+}
+
+// bookOf returns a book with the alerts in it.
+func bookOf(tb testing.TB, alerts ...alert.Alert) *alert.Book {
+	tb.Helper()
+	b := alert.NewBook()
+	for _, a := range alerts {
+		if err := b.Add(a); err != nil {
+			tb.Fatal(err)
+		}
+	}
+	return b
+}
+
+func after(d time.Duration) time.Time { return start.Add(d) }
+
+func TestBook_GivesBackWhatWasAdded(t *testing.T) {
+	t.Parallel()
+	full := price(alert.PriceAbove, "70000.00")
+	full.Expires, full.Note = after(time.Hour), "take profit"
+	long := price(alert.PriceBelow, "-123456789012345678901234567890.123456789")
+	onSignal := signal("wavetrend", "cross_up")
+	b := bookOf(t, full, long, onSignal)
+	for _, want := range []alert.Alert{full, long, onSignal} {
+		got, there := b.Get("local", want.ID)
+		if diff := cmp.Diff(want, got); !there || diff != "" {
+			t.Errorf("Get: %v %s", there, diff)
+		}
+	}
+	if b.Len() != 3 || b.Count("local") != 3 {
+		t.Errorf("Len %d, Count %d", b.Len(), b.Count("local"))
+	}
+}
+
+func TestBook_AnswersTheOwnerAlone(t *testing.T) {
+	t.Parallel()
+	mine := price(alert.PriceAbove, "1")
+	b := bookOf(t, mine)
+	if _, there := b.Get("other", mine.ID); there {
+		t.Error("Get shows another owner's alert")
+	}
+	if _, there := b.Remove("other", mine.ID); there || b.Len() != 1 {
+		t.Error("Remove takes another owner's alert")
+	}
+	if got := b.List("other"); len(got) != 0 {
+		t.Errorf("List shows %v", got)
+	}
+	if _, there := b.Remove("local", mine.ID); !there || b.Len() != 0 || b.Count("local") != 0 {
+		t.Error("Remove left the alert")
+	}
+}
+
+func TestBook_ListsByCreation(t *testing.T) {
+	t.Parallel()
+	var want []string
+	b := alert.NewBook()
+	for _, n := range []int{3, 0, 4, 1, 2} {
+		a := price(alert.PriceAbove, "5")
+		a.Created = after(time.Duration(n) * time.Second)
+		a.ID = id.New(a.Created)
+		if n%2 == 1 {
+			a.Instrument = eth
+		}
+		if err := b.Add(a); err != nil {
+			t.Fatal(err)
+		}
+		want = append(want, a.ID)
+	}
+	slices.Sort(want)
+	var got, onETH []string
+	for _, a := range b.List("local") {
+		got = append(got, a.ID)
+	}
+	for _, a := range b.ListOf("local", eth) {
+		onETH = append(onETH, a.ID)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff([]string{want[1], want[3]}, onETH); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestBook_RefusesMoreThanTheLimit(t *testing.T) {
+	t.Parallel()
+	b := alert.NewBook()
+	for range alert.MaxPerOwner {
+		if err := b.Add(price(alert.PriceAbove, "5")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	more := price(alert.PriceAbove, "5")
+	err := fault.Of(b.Check(&more))
+	if err == nil || err.Code != "too_many_alerts" || err.Value != "10000" || err.Allowed != "at most 10000 active alerts" {
+		t.Errorf("Check: %+v", err)
+	}
+	// What the store holds is taken, whatever the limit was when it was set.
+	if err := b.Add(more); err != nil {
+		t.Error(err)
+	}
+	more.ID, more.Owner = id.New(start), "other"
+	if err := b.Check(&more); err != nil {
+		t.Errorf("the limit of one owner bound another: %v", err)
+	}
+}

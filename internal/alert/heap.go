@@ -1,0 +1,88 @@
+package alert
+
+// entry is an alert in a heap: the smallest key comes first.
+type entry struct {
+	key  float64
+	slot uint32
+}
+
+// nowhere is the position of an alert that is in no heap, and the end of a list.
+const nowhere = ^uint32(0)
+
+// small returns n in the width that slots and positions have.
+func small(n int) uint32 {
+	return uint32(n) //nolint:gosec // four billion alerts need more memory than there is
+}
+
+// heap is a binary heap whose entries know their position, so that one from the
+// middle can be taken out. The position of an alert is kept in its record.
+type heap struct {
+	entries []entry
+	cell    func(slot uint32) *uint32 // where the position of an alert is kept
+}
+
+// reached reports whether an entry has a key of at most limit. None is at most NaN.
+func (h *heap) reached(limit float64) bool {
+	return len(h.entries) > 0 && h.entries[0].key <= limit
+}
+
+func (h *heap) push(key float64, slot uint32) {
+	h.entries = append(h.entries, entry{})
+	h.up(len(h.entries)-1, entry{key, slot})
+}
+
+// remove takes out the entry at position i.
+func (h *heap) remove(i uint32) {
+	*h.cell(h.entries[i].slot) = nowhere
+	last := len(h.entries) - 1
+	moved := h.entries[last]
+	h.entries = h.entries[:last]
+	switch at := int(i); {
+	case at == last:
+	case at > 0 && moved.key < h.entries[(at-1)/2].key:
+		h.up(at, moved)
+	default:
+		h.down(at, moved)
+	}
+	// Half of what a burst needed is given back once three quarters are free.
+	if c := cap(h.entries); c > 64 && last < c/4 {
+		h.entries = append(make([]entry, 0, c/2), h.entries...)
+	}
+}
+
+// up puts e at the hole i or above it.
+func (h *heap) up(i int, e entry) {
+	for i > 0 {
+		parent := (i - 1) / 2
+		if h.entries[parent].key <= e.key {
+			break
+		}
+		h.set(i, h.entries[parent])
+		i = parent
+	}
+	h.set(i, e)
+}
+
+// down puts e at the hole i or below it.
+func (h *heap) down(i int, e entry) {
+	for {
+		child := 2*i + 1
+		if child >= len(h.entries) {
+			break
+		}
+		if right := child + 1; right < len(h.entries) && h.entries[right].key < h.entries[child].key {
+			child = right
+		}
+		if e.key <= h.entries[child].key {
+			break
+		}
+		h.set(i, h.entries[child])
+		i = child
+	}
+	h.set(i, e)
+}
+
+func (h *heap) set(i int, e entry) {
+	h.entries[i] = e
+	*h.cell(e.slot) = small(i)
+}

@@ -1,0 +1,153 @@
+package alert
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/hex"
+	"math"
+	"strconv"
+	"time"
+
+	"github.com/shopspring/decimal"
+)
+
+// record is an alert in the book: one cache line, and no pointer in it, so that
+// the collector does not walk a million of them. What many alerts share stands
+// in tables, what few have (a note) in maps of the book.
+type record struct {
+	id      [16]byte
+	created int64 // unix milliseconds
+	coef    int64 // the threshold is coef x 10^exp
+	exp     int32 // or wide
+	owner   uint32
+	symbol  uint32 // as the client wrote it
+	queue   uint32 // what it waits in
+	pos     uint32 // where in the queue; nowhere while it is pending
+	expiry  uint32 // where among the expiries; nowhere when it has none
+	prev    uint32 // of the same owner, in the order they were added
+	next    uint32 // and the chain of free slots
+}
+
+// compare orders alerts by creation, whatever order they were added in.
+func (r *record) compare(o *record) int {
+	return cmp.Or(cmp.Compare(r.created, o.created), bytes.Compare(r.id[:], o.id[:]))
+}
+
+// Records stand in pages that never move: growing copies nothing.
+const (
+	pageBits = 9
+	pageSize = 1 << pageBits
+)
+
+type page [pageSize]record
+
+// record returns the record in a slot.
+func (b *Book) record(slot uint32) *record {
+	return &b.pages[slot>>pageBits][slot%pageSize]
+}
+
+// slot returns a free one, with a zero record in it.
+func (b *Book) slot() uint32 {
+	if b.free == nowhere {
+		first := small(len(b.pages)) << pageBits
+		b.pages = append(b.pages, new(page))
+		for i := range uint32(pageSize) {
+			b.release(first + pageSize - 1 - i)
+		}
+	}
+	slot := b.free
+	r := b.record(slot)
+	b.free, r.next = r.next, 0
+	return slot
+}
+
+// release makes a slot free.
+func (b *Book) release(slot uint32) {
+	*b.record(slot) = record{next: b.free}
+	b.free = slot
+}
+
+// wide is the exponent of a record whose threshold has more digits than coef
+// holds and stands in Book.wide.
+const wide = math.MaxInt32
+
+// split returns d as coef x 10^exp, and false when the digits of d do not fit.
+func split(d decimal.Decimal) (coef int64, exp int32, fits bool) {
+	// Not 18, all of which fit: NumDigits may be one short.
+	if d.NumDigits() > 17 {
+		return 0, 0, false
+	}
+	coef, exp = d.CoefficientInt64(), d.Exponent()
+	if coef == 0 {
+		exp = 0
+	}
+	return coef, exp, exp != wide
+}
+
+// nearest returns the float64 nearest to d, which is infinite where d is beyond
+// all of them. It works on digits: 10^exp may be too long to write out.
+func nearest(d decimal.Decimal) float64 {
+	var buf [32]byte
+	f, _ := strconv.ParseFloat(string(appendDigits(buf[:0], d)), 64) // the only error is a range, and f is infinite then
+	return f
+}
+
+// appendDigits appends d as its coefficient and exponent.
+func appendDigits(dst []byte, d decimal.Decimal) []byte {
+	if coef, exp, fits := split(d); fits {
+		dst = strconv.AppendInt(dst, coef, 10)
+		return strconv.AppendInt(append(dst, 'e'), int64(exp), 10)
+	}
+	dst = d.Coefficient().Append(dst, 10)
+	return strconv.AppendInt(append(dst, 'e'), int64(d.Exponent()), 10)
+}
+
+// parseID reads an id as id.New writes it, and nothing else.
+func parseID(text string) (id [16]byte, ok bool) {
+	if len(text) != 36 {
+		return id, false
+	}
+	n := 0
+	for i := 0; i < len(text); {
+		if i == 8 || i == 13 || i == 18 || i == 23 {
+			if text[i] != '-' {
+				return id, false
+			}
+			i++
+			continue
+		}
+		high, low := digit(text[i]), digit(text[i+1])
+		if high|low > 15 {
+			return id, false
+		}
+		id[n] = high<<4 | low
+		n, i = n+1, i+2
+	}
+	return id, true
+}
+
+func digit(c byte) byte {
+	switch {
+	case '0' <= c && c <= '9':
+		return c - '0'
+	case 'a' <= c && c <= 'f':
+		return c - 'a' + 10
+	}
+	return 0xff
+}
+
+func formatID(id [16]byte) string {
+	var text [36]byte
+	hex.Encode(text[0:8], id[0:4])
+	hex.Encode(text[9:13], id[4:6])
+	hex.Encode(text[14:18], id[6:8])
+	hex.Encode(text[19:23], id[8:10])
+	hex.Encode(text[24:36], id[10:16])
+	text[8], text[13], text[18], text[23] = '-', '-', '-', '-'
+	return string(text[:])
+}
+
+// milli is a time as records keep it.
+func milli(t time.Time) int64 { return t.UnixMilli() }
+
+func fromMilli(ms int64) time.Time { return time.UnixMilli(ms).UTC() }

@@ -1,0 +1,49 @@
+package alert
+
+// table gives values that many alerts share a small number, and forgets a value
+// with its last user.
+type table[K comparable, V any] struct {
+	index map[K]uint32
+	rows  []row[K, V]
+	free  []uint32
+}
+
+type row[K comparable, V any] struct {
+	key  K
+	refs int
+	data V
+}
+
+// hold counts one more user of key and returns its number.
+func (t *table[K, V]) hold(key K) uint32 {
+	n, known := t.index[key]
+	if !known {
+		n = t.number()
+		t.index[key] = n
+		t.rows[n].key = key
+	}
+	t.rows[n].refs++
+	return n
+}
+
+// number returns one that is not in use.
+func (t *table[K, V]) number() uint32 {
+	if last := len(t.free) - 1; last >= 0 {
+		n := t.free[last]
+		t.free = t.free[:last]
+		return n
+	}
+	t.rows = append(t.rows, row[K, V]{})
+	return small(len(t.rows) - 1)
+}
+
+// drop counts one user of number n less.
+func (t *table[K, V]) drop(n uint32) {
+	r := &t.rows[n]
+	if r.refs--; r.refs > 0 {
+		return
+	}
+	delete(t.index, r.key)
+	*r = row[K, V]{}
+	t.free = append(t.free, n)
+}
