@@ -2,23 +2,32 @@ package fake
 
 import (
 	"bytes"
+	"io"
 	"maps"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
 )
 
-// Fault is one way in which a venue misbehaves at a request.
+// Fault is one way in which a venue misbehaves at a request. Unless it says
+// otherwise, the request is carried out and only its answer is wrong.
 type Fault struct {
-	Status     int                 // of the answer; 0 keeps the right one
-	RetryAfter time.Duration       // sent when it is not 0
-	Body       string              // in place of the right one, when Status is set or it is not empty
-	Change     func([]byte) []byte // what becomes of the right body
-	Cut        bool                // the body ends in the middle of what was promised
-	Hang       bool                // nothing comes until the client leaves
+	On         func(*http.Request) bool // which requests it is for; nil means all
+	Status     int                      // of the answer; 0 keeps the right one
+	RetryAfter time.Duration            // sent when it is not 0
+	Body       string                   // in place of the right one, when Status is set or it is not empty
+	Change     func([]byte) []byte      // what becomes of the right body
+	Cut        bool                     // the body ends in the middle of what was promised
+	Hang       bool                     // it is not carried out, and nothing comes until the client leaves
+	Stall      bool                     // it is carried out, and nothing comes until the client leaves
+	Reset      bool                     // the connection is cut without an answer
+	Skip       bool                     // it is not carried out
 }
+
+func (f *Fault) isFor(r *http.Request) bool { return f.On == nil || f.On(r) }
 
 // Page is what walls and proxies send: HTML with status 200.
 func Page() Fault {
@@ -65,11 +74,18 @@ func (f *Faults) Always(fault *Fault) {
 	f.always = fault
 }
 
-// Next applies the faults to the next requests, one to each.
+// Next applies the faults to the next requests that they are for, one to each.
 func (f *Faults) Next(faults ...Fault) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.next = append(f.next, faults...)
+}
+
+// Clear forgets every fault.
+func (f *Faults) Clear() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.always, f.next = nil, nil
 }
 
 // Asked returns how many requests there were.
@@ -79,33 +95,43 @@ func (f *Faults) Asked() int {
 	return f.asked
 }
 
-func (f *Faults) take() *Fault {
+func (f *Faults) take(r *http.Request) *Fault {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.asked++
-	if len(f.next) > 0 {
-		one := f.next[0]
-		f.next = f.next[1:]
+	if i := slices.IndexFunc(f.next, func(one Fault) bool { return one.isFor(r) }); i >= 0 {
+		one := f.next[i]
+		f.next = slices.Delete(f.next, i, i+1)
 		return &one
 	}
-	return f.always
+	if f.always != nil && f.always.isFor(r) {
+		return f.always
+	}
+	return nil
 }
 
 // Wrap returns a handler that answers as h does, unless a fault says otherwise.
 func (f *Faults) Wrap(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		fault := f.take()
+		fault := f.take(r)
 		if fault == nil {
 			h.ServeHTTP(w, r)
 			return
 		}
-		if fault.Hang {
-			<-r.Context().Done()
-			return
-		}
 		right := httptest.NewRecorder()
-		h.ServeHTTP(right, r)
-		fault.write(w, right)
+		if !fault.Hang && !fault.Skip {
+			h.ServeHTTP(right, r)
+		}
+		// The server sees the client leave only when it has read what was sent.
+		_, _ = io.Copy(io.Discard, r.Body)
+		switch {
+		case fault.Hang || fault.Stall:
+			<-r.Context().Done()
+		case fault.Reset:
+			panic(http.ErrAbortHandler)
+		default:
+			fault.write(w, right)
+		}
 	})
 }
 
