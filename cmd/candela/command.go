@@ -35,6 +35,7 @@ func commands() []command {
 		{"", "[flags]", "run a mode, or draw one chart", runMode},
 		{"config", "config [flags]", "print the configuration in force and where each value comes from", printConfig},
 		{"auth", "auth COMMAND", "hash-password, list or revoke ID: the owner's passphrase and clients", auth},
+		{"audit", "audit COMMAND", "verify or list: what was asked for and done, and whether that log was touched", audit},
 		{"version", "version", "print the version and how it was built", printVersion},
 	}
 }

@@ -41,6 +41,7 @@ func TestMain(m *testing.M) {
 		"candela-waits": stub(func(context.Context) {}),
 		"candela-slow":  stub(func(hard context.Context) { <-hard.Done() }),
 		"candela-stuck": stub(func(context.Context) { select {} }),
+		"store-writes":  storeWrites,
 	})
 }
 
@@ -92,7 +93,7 @@ func TestScripts(t *testing.T) {
 			return err
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"await": await, "exits": exits, "ispng": isPNG, "signal": sendSignal,
+			"await": await, "exits": exits, "ispng": isPNG, "signal": sendSignal, "tamper": tamper,
 		},
 	})
 }

@@ -11,7 +11,6 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -73,7 +72,6 @@ type Server struct {
 	base      *url.URL
 	landing   []byte // the discovery document
 	takeovers takeovers
-	rooms     sync.Pool // of *room
 
 	noStore, jsonType []string // header values, shared by all answers and never written
 

@@ -138,7 +138,7 @@ func (s *Session) receive(ctx, calls context.Context, l line, push *notifier) {
 		defer func() { <-s.waiting }()
 		s.running <- struct{}{}
 		defer func() { <-s.running }()
-		job.Settle(s.write(job.Append(nil)))
+		s.write(job.Append(nil))
 	})
 }
 
@@ -171,23 +171,21 @@ func (s *Session) drain(abort context.CancelFunc) {
 	s.calls.Wait()
 }
 
-// write sends one message, if there is one, and reports whether it was sent.
-func (s *Session) write(message []byte) bool {
-	return len(message) == 0 || s.send(append(message, '\n'))
-}
-
-// send writes a line. After a failed write the session ends: nobody reads.
-func (s *Session) send(line []byte) bool {
+// write sends one message. After a failed write the session ends: nobody reads.
+func (s *Session) write(message []byte) {
+	if len(message) == 0 {
+		return
+	}
+	message = append(message, '\n')
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.failed != nil {
-		return false
+		return
 	}
-	if _, err := s.out.Write(line); err != nil {
+	if _, err := s.out.Write(message); err != nil {
 		s.failed = err
 		s.stop()
 	}
-	return s.failed == nil
 }
 
 // line is one line of input, or the note that it was too long to keep.

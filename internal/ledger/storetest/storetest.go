@@ -1,5 +1,6 @@
 // Package storetest holds every store of alerts, notifications and orders to the
-// same promises, whichever backend keeps them.
+// same promises, whichever backend keeps them. The interfaces here are those that
+// the engine and the desk declare as their ports.
 package storetest
 
 import (
@@ -13,17 +14,21 @@ import (
 	"candela/internal/provider"
 )
 
-// Alerts is what the engine asks of a store. A call that returned nil has been
-// written where a power cut does not reach it; one that returned an error has
-// changed nothing. It is safe for concurrent use. A context that ends stops the
-// wait for a turn, never a write that has begun: its outcome would be unknown.
+// AlertStore is what the engine asks of a store. A call that returned nil has been
+// written where a power cut does not reach it. One that returned an error has
+// changed nothing, with one exception: when the store itself fails, an Unavailable
+// fault, the change may be found after a restart, and until then the store refuses
+// all writes or is as it was. Whoever trades stops on such a fault. All methods
+// are safe for concurrent use. A context that ends stops the wait for a turn, never
+// a write that has begun: its outcome would be unknown.
 //
-// Times keep their microseconds and come back in UTC. Every write leaves an event
-// in the audit log, of the caller where one is given and of the service itself
-// otherwise; cursors and watermarks, which are written behind, leave none.
-type Alerts interface {
-	// PutAlert stores an active alert. Its owner must be the caller's subject. An
-	// id that is or was in use is a Conflict.
+// Times keep their microseconds and come back in UTC, decimals keep their value.
+// Every write leaves an event in the audit log, of the caller where one is given
+// and of the service itself otherwise; cursors and watermarks, which are written
+// behind, and pruning leave none.
+type AlertStore interface {
+	// PutAlert stores an active alert. An owner other than the caller's subject is
+	// Invalid, an id that is active already is a Conflict.
 	PutAlert(ctx context.Context, by mcp.Caller, a alert.Alert) error
 
 	// CancelAlert removes an active alert of the caller's subject. One that is not
@@ -36,7 +41,9 @@ type Alerts interface {
 	// also because it stands twice in firings, is left out: of any number of
 	// concurrent calls exactly one gets its entry. Numbers ascend from 1 in the
 	// order of commits and none is used twice, even when its entry is pruned.
-	// The entry's Data is what alert.Firing.AppendJSON writes.
+	// The entry's Data is what alert.Firing.AppendJSON writes, its Symbol the
+	// instrument, its Kind the name of the type, and its At the time of the commit:
+	// a late firing, too, is new to its readers.
 	FireAlerts(ctx context.Context, firings []alert.Firing) ([]notify.Entry, error)
 
 	// ExpireAlerts removes alerts by their id and owner. One that is no longer
@@ -77,9 +84,9 @@ type Alerts interface {
 	Close() error
 }
 
-// States keeps small values by owner and name that must survive a restart, such
+// StateStore keeps small values by owner and name that must survive a restart, such
 // as the guard's.
-type States interface {
+type StateStore interface {
 	// SaveState sets a value of the caller's subject. The audit event carries the
 	// value, so it must be JSON and hold no secret.
 	SaveState(ctx context.Context, by mcp.Caller, name string, value []byte) error

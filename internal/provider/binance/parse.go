@@ -130,15 +130,15 @@ func parseFilter(j *upstream.JSON, inst *provider.Instrument) {
 		case "filterType":
 			f.kind = j.Text()
 		case "tickSize":
-			f.tick = j.Amount()
+			f.tick = amount(j)
 		case "stepSize":
-			f.step = j.Amount()
+			f.step = amount(j)
 		case "minQty":
-			f.least = j.Amount()
+			f.least = amount(j)
 		case "maxQty":
-			f.most = j.Amount()
+			f.most = amount(j)
 		case "minNotional":
-			f.minAmount = j.Amount()
+			f.minAmount = amount(j)
 		}
 	})
 	switch f.kind {
@@ -149,6 +149,20 @@ func parseFilter(j *upstream.JSON, inst *provider.Instrument) {
 	case "NOTIONAL", "MIN_NOTIONAL":
 		inst.MinNotional = decimal.Max(inst.MinNotional, f.minAmount)
 	}
+}
+
+// amount reads an exact decimal that is not negative.
+func amount(j *upstream.JSON) decimal.Decimal {
+	text := j.Exact()
+	if !j.OK() {
+		return decimal.Decimal{}
+	}
+	d, err := decimal.NewFromString(text)
+	if err != nil || d.IsNegative() || d.Exponent() > 20 || d.Exponent() < -20 {
+		j.Failf("%q is no amount", text)
+		return decimal.Decimal{}
+	}
+	return d
 }
 
 // parsePoints reads a series: objects with a time in milliseconds and a value in

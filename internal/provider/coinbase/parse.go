@@ -56,11 +56,11 @@ func parseProduct(data []byte, spelled string) (provider.Instrument, error) {
 		case "quote_currency":
 			inst.Quote = j.Text()
 		case "quote_increment":
-			inst.Tick = j.Amount()
+			inst.Tick = exact(j)
 		case "base_increment":
-			inst.Step = j.Amount()
+			inst.Step = exact(j)
 		case "min_market_funds":
-			inst.MinNotional = j.Amount()
+			inst.MinNotional = exact(j)
 		}
 	})
 	if err := j.End(); err != nil {
@@ -71,6 +71,19 @@ func parseProduct(data []byte, spelled string) (provider.Instrument, error) {
 	}
 	inst.MinQuantity = inst.Step
 	return inst, nil
+}
+
+// exact reads a decimal that is not negative.
+func exact(j *upstream.JSON) decimal.Decimal {
+	d, err := decimal.NewFromString(j.Exact())
+	switch {
+	case !j.OK():
+	case err != nil || d.IsNegative() || d.Exponent() < -20 || d.Exponent() > 20:
+		j.Failf("an amount that is none")
+	default:
+		return d
+	}
+	return decimal.Decimal{}
 }
 
 // message is anything that comes over a stream.
@@ -107,7 +120,7 @@ func parseMessage(data []byte) (message, error) {
 		case "price":
 			m.price = j.Quoted()
 		case "size":
-			m.size = j.Amount()
+			m.size = exact(j)
 		case "message", "reason":
 			reason += j.Text() + " "
 			m.fields--
