@@ -55,7 +55,7 @@ func (x *exchange) refuse(ctx context.Context, body *rpc.Body, refusal *httpRefu
 	if refusal.status == http.StatusRequestTimeout || refusal.status == http.StatusRequestEntityTooLarge {
 		x.w.Header().Set("Connection", "close") // the rest of the body is not wanted
 	}
-	x.write(refusal.status, refusalBody(body, refusal.err))
+	_ = x.write(refusal.status, refusalBody(body, refusal.err)) // a client that went away is not ours to report
 }
 
 func refusalBody(body *rpc.Body, err *rpc.Error) []byte {
@@ -77,7 +77,7 @@ func refusalBody(body *rpc.Body, err *rpc.Error) []byte {
 	return rpc.AppendError(nil, id, err)
 }
 
-func (x *exchange) write(status int, body []byte) {
+func (x *exchange) write(status int, body []byte) error {
 	h := x.w.Header()
 	h["Cache-Control"] = x.s.noStore
 	if len(body) > 0 {
@@ -85,8 +85,8 @@ func (x *exchange) write(status int, body []byte) {
 	}
 	h.Set("Content-Length", strconv.Itoa(len(body)))
 	x.w.WriteHeader(status)
-	// A client that went away is not ours to report.
-	_, _ = x.w.Write(body)
+	_, err := x.w.Write(body)
+	return err
 }
 
 // writeJSON answers a request outside MCP.

@@ -71,12 +71,17 @@ func (s *Server) answer(ctx context.Context, x *exchange, data []byte, began tim
 	if caller != nil {
 		from.Caller = *caller
 	}
-	reply := s.mcp.Receive(ctx, from, body).Append(make([]byte, 0, 1<<10))
+	job := s.mcp.Receive(ctx, from, body)
+	reply := job.Append(make([]byte, 0, 1<<10))
 	// A call may outlast WriteTimeout, which counts from the request's header.
 	if time.Since(began) > time.Second {
 		_ = http.NewResponseController(x.w).SetWriteDeadline(time.Now().Add(s.cfg.WriteTimeout))
 	}
-	x.write(statusOf(body, reply), reply)
+	err := x.write(statusOf(body, reply), reply)
+	if job.Settles() {
+		// A short answer would lie in a buffer until the handler has returned.
+		job.Settle(err == nil && http.NewResponseController(x.w).Flush() == nil)
+	}
 }
 
 // statusOf is 202 when there is nothing to say, 400 for a single message that is

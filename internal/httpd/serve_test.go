@@ -51,16 +51,14 @@ func (p *pipes) dial(t *testing.T) net.Conn {
 	return client
 }
 
-// events is a source of notifications that a test feeds.
-type events struct {
-	ch   chan mcp.Event
-	last chan string
+// notice is a notification for tests.
+func notice(id uint64) mcp.Event {
+	return mcp.NewEvent(id, mcp.AlertTriggered, []byte(`{"alert_id":"a"}`))
 }
 
-func (e *events) Subscribe(_ context.Context, _ mcp.Caller, last string) (<-chan mcp.Event, error) {
-	e.last <- last
-	return e.ch, nil
-}
+// later is an mcp.Streams that is made inside the bubble, after the server's
+// configuration.
+type later struct{ mcp.Streams }
 
 // scene is a running server inside a bubble.
 type scene struct {
@@ -164,20 +162,21 @@ func TestStream_CommentAtOnceThenKeepAliveEach15Seconds(t *testing.T) {
 
 func TestStream_EventsResumeAndServerStop(t *testing.T) {
 	t.Parallel()
-	source := &events{}
-	serving(t, httpdtest.One(), func(c *httpd.Config) { c.Streams = source }, func(s *scene) {
+	streams := &later{}
+	serving(t, httpdtest.One(), func(c *httpd.Config) { c.Streams = streams }, func(s *scene) {
 		t, p, stop := s.t, s.p, s.stop
-		source.ch, source.last = make(chan mcp.Event), make(chan string, 1)
+		source := mcptest.NewSource()
+		streams.Streams = source
 		conn := p.dial(t)
 		send(t, conn, "GET /sse HTTP/1.1\nHost: localhost\nAuthorization: Bearer good\nLast-Event-ID: 41\n\n")
 		response := readHead(t, conn)
 		stream := response.body
 		readFrame(t, stream)
-		if last := <-source.last; last != "41" {
-			t.Fatalf("resumed after %q", last)
+		if opened := <-source.Opened; opened.Last != "41" {
+			t.Fatalf("resumed after %q", opened.Last)
 		}
-		source.ch <- mcp.Event{ID: "42", Data: []byte(`{"jsonrpc":"2.0","method":"notifications/alert_triggered","params":{}}`)}
-		if frame := readFrame(t, stream); frame != "event: message\nid: 42\ndata: "+`{"jsonrpc":"2.0","method":"notifications/alert_triggered","params":{}}`+"\n" {
+		source.Send(notice(42))
+		if frame := readFrame(t, stream); frame != "event: message\nid: 42\ndata: "+`{"jsonrpc":"2.0","method":"notifications/alert_triggered","params":{"alert_id":"a"}}`+"\n" {
 			t.Fatalf("frame %q", frame)
 		}
 		began, ended := time.Now(), make(chan error, 1)
@@ -274,18 +273,22 @@ func TestStream_RevokedTokenStopsListening(t *testing.T) {
 // What happens after the owner threw a client out is not the client's to know.
 func TestStream_RevokedTokenGetsNoMoreEvents(t *testing.T) {
 	t.Parallel()
-	tokens, source := &revocable{}, &events{}
-	serving(t, tokens, func(c *httpd.Config) { c.Streams = source }, func(s *scene) {
+	tokens, streams := &revocable{}, &later{}
+	serving(t, tokens, func(c *httpd.Config) { c.Streams = streams }, func(s *scene) {
 		t, p := s.t, s.p
-		source.ch, source.last = make(chan mcp.Event), make(chan string, 1)
+		source := mcptest.NewSource()
+		streams.Streams = source
 		conn, began := p.dial(t), time.Now()
 		send(t, conn, openStream)
 		stream := readHead(t, conn).body
 		readFrame(t, stream)
 		tokens.gone.Store(true)
-		source.ch <- mcp.Event{ID: "1", Data: []byte(`{}`)}
+		source.Send(notice(1))
 		if rest, err := io.ReadAll(stream); err != nil || len(rest) > 0 || time.Since(began) != 0 {
 			t.Fatalf("%q, %v after %s", rest, err, time.Since(began))
+		}
+		if delivered, closed := source.Counts(); delivered != 0 || closed != 1 {
+			t.Fatalf("%d events count as delivered, closed %d times", delivered, closed)
 		}
 		_ = conn.Close()
 	})

@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -72,6 +73,7 @@ type Server struct {
 	base      *url.URL
 	landing   []byte // the discovery document
 	takeovers takeovers
+	rooms     sync.Pool // of *room
 
 	noStore, jsonType []string // header values, shared by all answers and never written
 

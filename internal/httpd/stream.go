@@ -5,7 +5,6 @@ import (
 	"errors"
 	"log/slog"
 	"net/http"
-	"strings"
 	"sync"
 	"time"
 
@@ -30,13 +29,14 @@ func (s *Server) stream(w http.ResponseWriter, r *http.Request) {
 	}
 	ctx, release := s.takeovers.claim(r.Context(), caller.Key)
 	defer release()
-	events, err := s.subscribe(ctx, *caller, r.Header.Get("Last-Event-ID"))
+	events, err := s.open(ctx, *caller, r.Header.Get("Last-Event-ID"))
 	if err != nil {
 		refusal := refuse(http.StatusServiceUnavailable, "the stream could not be opened; try again")
 		refusal.cause = err
 		x.refuse(r.Context(), nil, refusal)
 		return
 	}
+	defer events.Close()
 	began := time.Now()
 	reason := s.pump(ctx, x, *caller, events)
 	s.log.LogAttrs(r.Context(), slog.LevelInfo, "[MCP] stream closed",
@@ -44,16 +44,23 @@ func (s *Server) stream(w http.ResponseWriter, r *http.Request) {
 		slog.Duration("took", time.Since(began)), slog.String("request_id", x.id))
 }
 
-func (s *Server) subscribe(ctx context.Context, caller mcp.Caller, last string) (<-chan mcp.Event, error) {
+func (s *Server) open(ctx context.Context, caller mcp.Caller, last string) (mcp.Stream, error) {
 	if s.cfg.Streams == nil {
-		return nil, nil
+		return silence{}, nil
 	}
-	return s.cfg.Streams.Subscribe(ctx, caller, last)
+	return s.cfg.Streams.Open(ctx, caller, last)
 }
+
+// silence is a stream of nothing.
+type silence struct{}
+
+func (silence) Ready() <-chan struct{}           { return nil }
+func (silence) Take(dst []mcp.Event) []mcp.Event { return dst }
+func (silence) Close()                           {}
 
 // pump writes events and keep-alives until something ends the stream, and says
 // what did.
-func (s *Server) pump(ctx context.Context, x *exchange, caller mcp.Caller, events <-chan mcp.Event) string {
+func (s *Server) pump(ctx context.Context, x *exchange, caller mcp.Caller, events mcp.Stream) string {
 	h := x.w.Header()
 	h.Set("Content-Type", "text/event-stream")
 	h.Set("Cache-Control", "no-cache, no-transform")
@@ -63,41 +70,106 @@ func (s *Server) pump(ctx context.Context, x *exchange, caller mcp.Caller, event
 	out := frameWriter{w: x.w, control: http.NewResponseController(x.w), timeout: s.cfg.WriteTimeout}
 	// ReadTimeout would end the request's context while the client listens.
 	_ = out.control.SetReadDeadline(time.Time{})
-	if !out.write(": connected\n\n") {
-		return "client left"
+	if !out.write([]byte(": connected\n\n")) {
+		return clientLeft
 	}
 	stop, _ := ctx.Value(stopKey{}).(<-chan struct{})
 	expired, stopExpiry := until(caller.Expires)
 	defer stopExpiry()
-	silence := time.NewTicker(s.cfg.KeepAlive)
-	defer silence.Stop()
+	quiet := time.NewTicker(s.cfg.KeepAlive)
+	defer quiet.Stop()
 	for {
-		frame := ": keep-alive\n\n"
+		var over string
 		select {
 		case <-ctx.Done():
 			if errors.Is(context.Cause(ctx), errTakenOver) {
 				return "taken over"
 			}
-			return "client left"
+			return clientLeft
 		case <-stop:
 			return "server stops"
 		case <-expired:
 			return "token expired"
-		case event, ok := <-events:
-			if !ok {
-				return "source closed"
-			}
-			frame = eventFrame(event)
-		case <-silence.C:
+		case <-events.Ready():
+			over = s.deliver(ctx, x, events, out)
+		case <-quiet.C:
+			over = s.send(x, out, []byte(": keep-alive\n\n"))
 		}
-		// A revoked token must not go on listening.
-		if _, refusal := s.authorize(x.r); refusal != nil && refusal.status == http.StatusUnauthorized {
-			return "token no longer valid"
-		}
-		if !out.write(frame) {
-			return "client left"
+		if over != "" {
+			return over
 		}
 	}
+}
+
+// Why a stream is over.
+const (
+	clientLeft = "client left"
+	noToken    = "token no longer valid"
+)
+
+// deliver writes what waits, many events at a time. It says why the stream is
+// over, if it is.
+func (s *Server) deliver(ctx context.Context, x *exchange, events mcp.Stream, out frameWriter) string {
+	room, _ := s.rooms.Get().(*room)
+	if room == nil {
+		room = newRoom()
+	}
+	defer s.rooms.Put(room)
+	for {
+		room.events = events.Take(room.events[:0])
+		if len(room.events) == 0 || ending(ctx) {
+			return ""
+		}
+		if over := s.send(x, out, room.join()); over != "" {
+			return over
+		}
+	}
+}
+
+// ending reports whether a stream has to end though there is more to write.
+func ending(ctx context.Context) bool {
+	stop, _ := ctx.Value(stopKey{}).(<-chan struct{})
+	select {
+	case <-ctx.Done():
+		return true
+	case <-stop:
+		return true
+	default:
+		return false
+	}
+}
+
+// send writes frames, unless the token is no longer good: what happens after the
+// owner has thrown a client out is not the client's to know.
+func (s *Server) send(x *exchange, out frameWriter, frames []byte) string {
+	if _, refusal := s.authorize(x.r); refusal != nil && refusal.status == http.StatusUnauthorized {
+		return noToken
+	}
+	if !out.write(frames) {
+		return clientLeft
+	}
+	return ""
+}
+
+// room is what a stream needs while it writes. It is lent for that time only: ten
+// thousand streams that sleep hold none.
+type room struct {
+	events []mcp.Event
+	frames []byte
+}
+
+func newRoom() *room { return &room{events: make([]mcp.Event, 0, 64)} }
+
+// join returns the frames of all events as one. A single one is as it is shared.
+func (r *room) join() []byte {
+	if len(r.events) == 1 {
+		return r.events[0].Frame()
+	}
+	r.frames = r.frames[:0]
+	for _, e := range r.events {
+		r.frames = append(r.frames, e.Frame()...)
+	}
+	return r.frames
 }
 
 // until returns a channel that delivers at the given time, never for the zero
@@ -110,19 +182,6 @@ func until(t time.Time) (<-chan time.Time, func() bool) {
 	return timer.C, timer.Stop
 }
 
-func eventFrame(e mcp.Event) string {
-	var b strings.Builder
-	b.Grow(len(e.ID) + len(e.Data) + 32)
-	b.WriteString("event: message\n")
-	if e.ID != "" {
-		b.WriteString("id: " + e.ID + "\n")
-	}
-	b.WriteString("data: ")
-	b.Write(e.Data)
-	b.WriteString("\n\n")
-	return b.String()
-}
-
 // frameWriter writes whole frames, each with a deadline of its own: a peer that
 // stopped reading must not hold a goroutine for ever.
 type frameWriter struct {
@@ -131,11 +190,11 @@ type frameWriter struct {
 	timeout time.Duration
 }
 
-func (f frameWriter) write(frame string) bool {
+func (f frameWriter) write(frames []byte) bool {
 	if err := f.control.SetWriteDeadline(time.Now().Add(f.timeout)); err != nil && !errors.Is(err, http.ErrNotSupported) {
 		return false
 	}
-	if _, err := f.w.Write([]byte(frame)); err != nil {
+	if _, err := f.w.Write(frames); err != nil {
 		return false
 	}
 	return f.control.Flush() == nil

@@ -69,6 +69,7 @@ type Job struct {
 	from    Origin
 	body    rpc.Body
 	flights []*flight // of the tool calls, in order
+	settle  []func(sent bool)
 }
 
 // Receive takes a body in. From here on its tool calls can be cancelled, so a
@@ -83,6 +84,18 @@ func (s *Server) Receive(ctx context.Context, from Origin, body rpc.Body) *Job {
 	}
 	return job
 }
+
+// Settle tells the tools that ask for it whether their answers were sent. A
+// transport calls it after Append when Settles says so.
+func (j *Job) Settle(sent bool) {
+	for _, settle := range j.settle {
+		settle(sent)
+	}
+	j.settle = nil
+}
+
+// Settles reports whether a tool waits to hear what became of its answer.
+func (j *Job) Settles() bool { return len(j.settle) > 0 }
 
 // CallsTool reports whether the job runs a tool and may take its time.
 func (j *Job) CallsTool() bool { return len(j.flights) > 0 }
@@ -124,7 +137,7 @@ func (j *Job) appendCall(dst []byte, call rpc.Call) []byte {
 	case isToolCall(call):
 		fl := j.flights[0]
 		j.flights = j.flights[1:]
-		dst = s.appendAnswer(fl.ctx, dst, j.from, call.Message, &line)
+		dst = j.appendAnswer(fl.ctx, dst, call.Message, &line)
 		s.flights.end(fl)
 	case call.Err != nil && call.Kind == rpc.Notification:
 		line.code = call.Err.Code
@@ -132,7 +145,7 @@ func (j *Job) appendCall(dst []byte, call rpc.Call) []byte {
 		line.code = call.Err.Code
 		dst = rpc.AppendError(dst, call.ID, call.Err)
 	case call.Kind == rpc.Request:
-		dst = s.appendAnswer(j.ctx, dst, j.from, call.Message, &line)
+		dst = j.appendAnswer(j.ctx, dst, call.Message, &line)
 	case call.Kind == rpc.Notification && call.Method == "notifications/cancelled":
 		s.flights.cancel(j.from.Caller.Key, call.Params)
 	default:
@@ -144,8 +157,8 @@ func (j *Job) appendCall(dst []byte, call rpc.Call) []byte {
 	return dst
 }
 
-func (s *Server) appendAnswer(ctx context.Context, dst []byte, from Origin, m rpc.Message, line *entry) []byte {
-	mark := len(dst)
+func (j *Job) appendAnswer(ctx context.Context, dst []byte, m rpc.Message, line *entry) []byte {
+	mark, s := len(dst), j.server
 	failure := unsupportedVersion(m)
 	if failure == nil {
 		switch m.Method {
@@ -159,7 +172,7 @@ func (s *Server) appendAnswer(ctx context.Context, dst []byte, from Origin, m rp
 				return rpc.AppendResult(dst, m.ID, s.list)
 			}
 		case methodCallTool:
-			dst, failure = s.appendToolCall(ctx, dst, from, m, line)
+			dst, failure = j.appendToolCall(ctx, dst, m, line)
 		default:
 			failure = &rpc.Error{Code: rpc.CodeMethodNotFound, Message: fmt.Sprintf("method not found: %q; offered: initialize, ping, tools/list, tools/call", m.Method)}
 		}
@@ -171,15 +184,19 @@ func (s *Server) appendAnswer(ctx context.Context, dst []byte, from Origin, m rp
 	return dst
 }
 
-func (s *Server) appendToolCall(ctx context.Context, dst []byte, from Origin, m rpc.Message, line *entry) ([]byte, *rpc.Error) {
+func (j *Job) appendToolCall(ctx context.Context, dst []byte, m rpc.Message, line *entry) ([]byte, *rpc.Error) {
 	name, arguments, failure := callParams(m.Params)
 	if failure != nil {
 		return dst, failure
 	}
 	line.tool = name
+	s, from := j.server, j.from
 	result, err := s.call(ctx, from, name, arguments)
 	if errors.Is(context.Cause(ctx), errCancelled) {
 		line.cancelled = true
+		if result.Settle != nil {
+			result.Settle(false)
+		}
 		return dst, nil // the protocol wants no answer to a cancelled request
 	}
 	if err != nil {
@@ -190,6 +207,9 @@ func (s *Server) appendToolCall(ctx context.Context, dst []byte, from Origin, m 
 		return dst, internalError(from.RequestID)
 	}
 	line.toolError = result.IsError
+	if result.Settle != nil {
+		j.settle = append(j.settle, result.Settle)
+	}
 	dst = rpc.AppendResultOpen(dst, m.ID)
 	dst = appendResult(dst, &result)
 	return append(dst, '}'), nil

@@ -48,11 +48,14 @@ type Content struct {
 	MIME  string
 }
 
-// Result is what a tool gives back. Structured is nil or a JSON object.
+// Result is what a tool gives back. Structured is nil or a JSON object. Settle is
+// nil or is called once, with whether the answer was sent: a tool that hands out
+// each thing once must know.
 type Result struct {
 	Content    []Content
 	Structured json.RawMessage
 	IsError    bool
+	Settle     func(sent bool)
 }
 
 // Toolbox is the set of tools behind a Server. It must be safe for concurrent

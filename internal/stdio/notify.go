@@ -4,6 +4,8 @@ import (
 	"context"
 	"log/slog"
 	"sync"
+
+	"candela/internal/mcp"
 )
 
 // notifier carries notifications to the client once it has said that it is ready
@@ -20,25 +22,35 @@ func (n *notifier) start(ctx context.Context) {
 		return
 	}
 	n.once.Do(func() {
-		events, err := s.cfg.Streams.Subscribe(ctx, caller(), "")
+		events, err := s.cfg.Streams.Open(ctx, caller(), "")
 		if err != nil {
 			s.cfg.Log.LogAttrs(ctx, slog.LevelError, "[MCP] notifications are not available", slog.Any("error", err))
 			return
 		}
 		n.group.Go(func() {
-			for {
-				select {
-				case <-ctx.Done():
-					return
-				case event, ok := <-events:
-					if !ok {
-						return
-					}
-					s.write(append([]byte(nil), event.Data...))
-				}
-			}
+			defer events.Close()
+			n.carry(ctx, events)
 		})
 	})
+}
+
+// carry writes what comes until ctx ends or a write fails, which ends the session.
+func (n *notifier) carry(ctx context.Context, events mcp.Stream) {
+	var batch []mcp.Event
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-events.Ready():
+		}
+		for batch = events.Take(batch[:0]); len(batch) > 0 && ctx.Err() == nil; batch = events.Take(batch[:0]) {
+			for _, e := range batch {
+				if !n.session.send(e.Line()) {
+					return
+				}
+			}
+		}
+	}
 }
 
 func (n *notifier) wait() { n.group.Wait() }

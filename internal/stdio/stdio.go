@@ -138,7 +138,7 @@ func (s *Session) receive(ctx, calls context.Context, l line, push *notifier) {
 		defer func() { <-s.waiting }()
 		s.running <- struct{}{}
 		defer func() { <-s.running }()
-		s.write(job.Append(nil))
+		job.Settle(s.write(job.Append(nil)))
 	})
 }
 
@@ -171,21 +171,23 @@ func (s *Session) drain(abort context.CancelFunc) {
 	s.calls.Wait()
 }
 
-// write sends one message. After a failed write the session ends: nobody reads.
-func (s *Session) write(message []byte) {
-	if len(message) == 0 {
-		return
-	}
-	message = append(message, '\n')
+// write sends one message, if there is one, and reports whether it was sent.
+func (s *Session) write(message []byte) bool {
+	return len(message) == 0 || s.send(append(message, '\n'))
+}
+
+// send writes a line. After a failed write the session ends: nobody reads.
+func (s *Session) send(line []byte) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.failed != nil {
-		return
+		return false
 	}
-	if _, err := s.out.Write(message); err != nil {
+	if _, err := s.out.Write(line); err != nil {
 		s.failed = err
 		s.stop()
 	}
+	return s.failed == nil
 }
 
 // line is one line of input, or the note that it was too long to keep.

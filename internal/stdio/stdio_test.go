@@ -261,18 +261,6 @@ func TestSession_ClientThatStopsReadingEndsIt(t *testing.T) {
 	s.cancel()
 }
 
-// source hands out one channel and counts how often it was asked.
-type source struct {
-	ch    chan mcp.Event
-	asked chan mcp.Caller
-	err   error
-}
-
-func (s *source) Subscribe(_ context.Context, caller mcp.Caller, _ string) (<-chan mcp.Event, error) {
-	s.asked <- caller
-	return s.ch, s.err
-}
-
 func TestSession_NotificationsBeginWhenTheClientIsReady(t *testing.T) {
 	t.Parallel()
 	for name, ready := range map[string]string{
@@ -281,16 +269,16 @@ func TestSession_NotificationsBeginWhenTheClientIsReady(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			from := &source{ch: make(chan mcp.Event, 1), asked: make(chan mcp.Caller, 2)}
+			from := mcptest.NewSource()
 			s := start(t, func(c *stdio.Config) { c.Streams = from })
 			s.send(t, marker)
 			s.read(t)
-			if len(from.asked) != 0 {
+			if len(from.Opened) != 0 {
 				t.Fatal("subscribed before the client was ready")
 			}
 			s.send(t, ready)
-			if caller := <-from.asked; caller.Subject != "local" || caller.Key != "local" {
-				t.Fatalf("subscribed as %+v", caller)
+			if opened := <-from.Opened; opened.Caller.Subject != "local" || opened.Caller.Key != "local" {
+				t.Fatalf("subscribed as %+v", opened)
 			}
 			if strings.Contains(ready, "tools/call") {
 				s.read(t)
@@ -299,16 +287,21 @@ func TestSession_NotificationsBeginWhenTheClientIsReady(t *testing.T) {
 			if strings.Contains(ready, "tools/call") {
 				s.read(t)
 			}
-			const frame = `{"jsonrpc":"2.0","method":"notifications/alert_triggered","params":{"alert_id":"a"}}`
-			from.ch <- mcp.Event{ID: "1", Data: []byte(frame)}
-			if line := s.read(t); line != frame {
-				t.Fatal(line)
+			const message = `{"jsonrpc":"2.0","method":"notifications/alert_triggered","params":{"alert_id":"a"}}`
+			for i := range uint64(3) {
+				from.Send(mcp.NewEvent(i, mcp.AlertTriggered, []byte(`{"alert_id":"a"}`)))
+				if line := s.read(t); line != message {
+					t.Fatal(line)
+				}
 			}
 			if rest, err := s.end(t); rest != "" || err != nil {
 				t.Fatalf("%q, %v", rest, err)
 			}
-			if len(from.asked) != 0 {
+			if len(from.Opened) != 0 {
 				t.Fatal("subscribed twice")
+			}
+			if delivered, closed := from.Counts(); delivered != 3 || closed != 1 {
+				t.Fatalf("%d count as delivered, closed %d times", delivered, closed)
 			}
 		})
 	}
@@ -316,7 +309,8 @@ func TestSession_NotificationsBeginWhenTheClientIsReady(t *testing.T) {
 
 func TestSession_GoesOnWithoutNotifications(t *testing.T) {
 	t.Parallel()
-	from := &source{asked: make(chan mcp.Caller, 1), err: errors.New("no hub")}
+	from := mcptest.NewSource()
+	from.Err = errors.New("no hub")
 	s := start(t, func(c *stdio.Config) { c.Streams = from })
 	s.send(t, `{"jsonrpc":"2.0","method":"notifications/initialized"}`)
 	s.send(t, marker)

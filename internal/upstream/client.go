@@ -58,9 +58,12 @@ func Follow(address, base, public string) string {
 // Request is one question. Subject is what it is about, usually a symbol, for
 // errors.
 type Request struct {
-	Method  string // GET when empty; no other is repeated
-	Path    string
-	Query   url.Values
+	Method string // GET when empty; no other is repeated
+	Path   string
+	Query  url.Values
+	// Late makes the query in place of Query just before an attempt goes out: one
+	// that is signed with the time would age while it waits for its turn.
+	Late    func() string
 	Header  http.Header
 	Body    string
 	Weight  int // 1 when 0
@@ -186,6 +189,9 @@ func (c *Client) ask(ctx context.Context, r Request) (*Response, *Error) {
 	u := *c.base
 	u.Path = strings.TrimSuffix(u.Path, "/") + r.Path
 	u.RawQuery = r.Query.Encode()
+	if r.Late != nil {
+		u.RawQuery = r.Late()
+	}
 	var body io.Reader
 	if r.Body != "" {
 		body = strings.NewReader(r.Body)
@@ -200,7 +206,11 @@ func (c *Client) ask(ctx context.Context, r Request) (*Response, *Error) {
 	for _, header := range []http.Header{c.config.Header, r.Header} {
 		maps.Copy(req.Header, header)
 	}
-	got, err := c.host.rest.Do(req)
+	client := c.host.rest
+	if r.Method != http.MethodGet {
+		client = c.host.changes
+	}
+	got, err := client.Do(req)
 	if err != nil {
 		e := c.noAnswer(r, err)
 		e.unsent = !connected.Load()

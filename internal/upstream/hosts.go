@@ -24,6 +24,7 @@ type DialFunc func(ctx context.Context, network, address string) (net.Conn, erro
 type host struct {
 	gate    gate
 	rest    *http.Client
+	changes *http.Client // for all that is not a GET
 	sockets *http.Client
 }
 
@@ -39,6 +40,7 @@ func (h *Hosts) Close() error {
 	defer h.mu.Unlock()
 	for _, one := range h.hosts {
 		one.rest.CloseIdleConnections()
+		one.changes.CloseIdleConnections()
 		one.sockets.CloseIdleConnections()
 	}
 	return nil
@@ -51,7 +53,9 @@ func (h *Hosts) at(base *url.URL) *host {
 	defer h.mu.Unlock()
 	one, ok := h.hosts[key]
 	if !ok {
-		one = &host{rest: h.client(maxConnections), sockets: h.client(0)}
+		// Changes go over HTTP/1.1: with HTTP/2, net/http repeats any request whose
+		// stream the host resets as a protocol error, and an order is sent once.
+		one = &host{rest: h.client(maxConnections, true), changes: h.client(maxConnections, false), sockets: h.client(0, false)}
 		h.hosts[key] = one
 	}
 	return one
@@ -63,7 +67,7 @@ const (
 	idleTimeout    = 90 * time.Second
 )
 
-func (h *Hosts) client(connections int) *http.Client {
+func (h *Hosts) client(connections int, http2 bool) *http.Client {
 	dial := h.dial
 	if dial == nil {
 		dial = (&net.Dialer{Timeout: dialTimeout, KeepAlive: 30 * time.Second}).DialContext
@@ -72,7 +76,7 @@ func (h *Hosts) client(connections int) *http.Client {
 		Transport: &http.Transport{
 			Proxy:               http.ProxyFromEnvironment,
 			DialContext:         dial,
-			ForceAttemptHTTP2:   connections > 0, // a WebSocket needs HTTP/1.1
+			ForceAttemptHTTP2:   http2, // a WebSocket needs HTTP/1.1
 			MaxConnsPerHost:     connections,
 			MaxIdleConnsPerHost: 4,
 			IdleConnTimeout:     idleTimeout,

@@ -6,6 +6,10 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strconv"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -108,13 +112,67 @@ func TestDo_DoesNotSendAPostAgainOnAnotherConnection(t *testing.T) {
 			})
 			defer hosts.Close() //nolint:errcheck // it has nothing to report
 			c := hosts.Client(config())
-			if _, err := ask(t, c); err != nil {
+			request := upstream.Request{Method: method, Path: "/orders", Body: "{}"}
+			if _, err := c.Do(t.Context(), request); err != nil {
 				t.Fatal(err)
 			}
-			_, err := c.Do(t.Context(), upstream.Request{Method: method, Path: "/orders", Body: "{}"})
+			_, err := c.Do(t.Context(), request)
 			if err == nil || errors.Is(err, upstream.ErrUnsent) || v.count() != 2 || dialed != 1 {
 				t.Errorf("%s: asked %d times over %d connections: %v", method, v.count(), dialed, err)
 			}
 		})
+	}
+}
+
+// TestDo_ALateQueryIsMadeForEachAttempt holds that what is signed with the time is
+// not signed before the request has had its turn.
+func TestDo_ALateQueryIsMadeForEachAttempt(t *testing.T) {
+	t.Parallel()
+	var queries []string
+	v := &venue{reply: func(n int, w http.ResponseWriter, r *http.Request) {
+		queries = append(queries, r.URL.RawQuery)
+		if n == 1 {
+			w.WriteHeader(http.StatusServiceUnavailable)
+		}
+		_, _ = io.WriteString(w, "{}")
+	}}
+	within(t, v, func(t *testing.T, h *upstream.Hosts) {
+		t.Helper()
+		c := h.Client(config())
+		c.Pause(5 * time.Second)
+		start := time.Now()
+		late := func() string { return "z=1&a=" + strconv.Itoa(int(time.Since(start)/time.Second)) }
+		if _, err := c.Do(t.Context(), upstream.Request{Path: "/p", Query: url.Values{"q": {"1"}}, Late: late}); err != nil {
+			t.Fatal(err)
+		}
+		if len(queries) != 2 || queries[0] != "z=1&a=5" || !strings.HasPrefix(queries[1], "z=1&a=") {
+			t.Errorf("asked with %q", queries)
+		}
+	})
+}
+
+// TestDo_OnlyReadsUseHTTP2 holds that an order cannot be repeated by net/http, which
+// repeats what it sent over HTTP/2 when the stream is reset as a protocol error.
+func TestDo_OnlyReadsUseHTTP2(t *testing.T) {
+	t.Parallel()
+	seen := make(chan string, 2)
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		seen <- r.Method + " " + r.Proto
+		_, _ = io.WriteString(w, "{}")
+	}))
+	server.EnableHTTP2 = true
+	server.StartTLS()
+	defer server.Close()
+	hosts := upstream.NewHosts(nil)
+	defer hosts.Close() //nolint:errcheck // it has nothing to report
+	upstream.Trust(hosts, server.URL, server.Client())
+	c := hosts.Client(upstream.Config{Venue: "v", Base: server.URL})
+	for method, want := range map[string]string{http.MethodGet: "GET HTTP/2.0", http.MethodPost: "POST HTTP/1.1", http.MethodDelete: "DELETE HTTP/1.1"} {
+		if _, err := c.Do(t.Context(), upstream.Request{Method: method, Path: "/"}); err != nil {
+			t.Fatal(err)
+		}
+		if got := <-seen; got != want {
+			t.Errorf("%s, want %s", got, want)
+		}
 	}
 }

@@ -130,15 +130,15 @@ func parseFilter(j *upstream.JSON, inst *provider.Instrument) {
 		case "filterType":
 			f.kind = j.Text()
 		case "tickSize":
-			f.tick = amount(j)
+			f.tick = j.Amount()
 		case "stepSize":
-			f.step = amount(j)
+			f.step = j.Amount()
 		case "minQty":
-			f.least = amount(j)
+			f.least = j.Amount()
 		case "maxQty":
-			f.most = amount(j)
+			f.most = j.Amount()
 		case "minNotional":
-			f.minAmount = amount(j)
+			f.minAmount = j.Amount()
 		}
 	})
 	switch f.kind {
@@ -149,20 +149,6 @@ func parseFilter(j *upstream.JSON, inst *provider.Instrument) {
 	case "NOTIONAL", "MIN_NOTIONAL":
 		inst.MinNotional = decimal.Max(inst.MinNotional, f.minAmount)
 	}
-}
-
-// amount reads an exact decimal that is not negative.
-func amount(j *upstream.JSON) decimal.Decimal {
-	text := j.Exact()
-	if !j.OK() {
-		return decimal.Decimal{}
-	}
-	d, err := decimal.NewFromString(text)
-	if err != nil || d.IsNegative() || d.Exponent() > 20 || d.Exponent() < -20 {
-		j.Failf("%q is no amount", text)
-		return decimal.Decimal{}
-	}
-	return d
 }
 
 // parsePoints reads a series: objects with a time in milliseconds and a value in

@@ -56,11 +56,11 @@ func parseProduct(data []byte, spelled string) (provider.Instrument, error) {
 		case "quote_currency":
 			inst.Quote = j.Text()
 		case "quote_increment":
-			inst.Tick = exact(j)
+			inst.Tick = j.Amount()
 		case "base_increment":
-			inst.Step = exact(j)
+			inst.Step = j.Amount()
 		case "min_market_funds":
-			inst.MinNotional = exact(j)
+			inst.MinNotional = j.Amount()
 		}
 	})
 	if err := j.End(); err != nil {
@@ -71,19 +71,6 @@ func parseProduct(data []byte, spelled string) (provider.Instrument, error) {
 	}
 	inst.MinQuantity = inst.Step
 	return inst, nil
-}
-
-// exact reads a decimal that is not negative.
-func exact(j *upstream.JSON) decimal.Decimal {
-	d, err := decimal.NewFromString(j.Exact())
-	switch {
-	case !j.OK():
-	case err != nil || d.IsNegative() || d.Exponent() < -20 || d.Exponent() > 20:
-		j.Failf("an amount that is none")
-	default:
-		return d
-	}
-	return decimal.Decimal{}
 }
 
 // message is anything that comes over a stream.
@@ -120,7 +107,7 @@ func parseMessage(data []byte) (message, error) {
 		case "price":
 			m.price = j.Quoted()
 		case "size":
-			m.size = exact(j)
+			m.size = j.Amount()
 		case "message", "reason":
 			reason += j.Text() + " "
 			m.fields--

@@ -75,7 +75,7 @@ func parsePair(j *upstream.JSON, one *pair) (alt, ws string) {
 		case "wsname":
 			ws = j.Text()
 		case "tick_size":
-			inst.Tick = amount(j)
+			inst.Tick = j.Amount()
 		case "lot_decimals":
 			if n := j.Int(); n >= 0 && n <= 18 {
 				inst.Step = decimal.New(1, -int32(n))
@@ -83,22 +83,12 @@ func parsePair(j *upstream.JSON, one *pair) (alt, ws string) {
 				j.Failf("%d lot decimals", n)
 			}
 		case "ordermin":
-			inst.MinQuantity = amount(j)
+			inst.MinQuantity = j.Amount()
 		case "costmin":
-			inst.MinNotional = amount(j)
+			inst.MinNotional = j.Amount()
 		}
 	})
 	return alt, ws
-}
-
-// amount reads an exact decimal that is not negative.
-func amount(j *upstream.JSON) decimal.Decimal {
-	text := j.Exact()
-	d, err := decimal.NewFromString(text)
-	if j.OK() && (err != nil || d.IsNegative() || d.Exponent() > 20 || d.Exponent() < -20) {
-		j.Failf("%q is no amount", text)
-	}
-	return d
 }
 
 // parseOHLC reads the result of OHLC, which must be that of the pair asked for.

@@ -1,0 +1,164 @@
+package notify
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"candela/internal/mcp"
+)
+
+// queue is how far an owner's polling callers have come, all together: each entry
+// goes to one of them. The owner's mu guards it.
+type queue struct {
+	cursor  uint64   // up to here all was taken
+	back    []uint64 // of those, what was given back; ascending
+	out     []*Batch // taken, and not known to have arrived
+	waiters []chan struct{}
+}
+
+// Batch is what one call took out of the polling queue.
+type Batch struct {
+	Entries []Entry // oldest first
+
+	log   *Log
+	owner *owner
+}
+
+// Drain takes what the polling queue of the caller's owner holds. With a wait
+// above zero it waits so long for something to come. What it returns must be
+// settled. When ctx ends first nothing is taken.
+func (l *Log) Drain(ctx context.Context, caller mcp.Caller, wait time.Duration) (*Batch, error) {
+	o := l.owner(caller.Subject)
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	for late := wait <= 0; ; {
+		b, turn, err := l.take(ctx, o, late)
+		if b != nil || err != nil {
+			return b, err
+		}
+		select {
+		case <-turn:
+			continue
+		case <-ctx.Done():
+		case <-timer.C:
+			late = true
+		}
+		o.giveUp(turn)
+	}
+}
+
+// take takes all there is. When there is nothing it returns a place in the line,
+// or an empty batch when it is too late to wait.
+func (l *Log) take(ctx context.Context, o *owner, late bool) (*Batch, chan struct{}, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if err := ctx.Err(); err != nil {
+		o.queue.wake() // this caller may have been the one that was called
+		return nil, nil, err
+	}
+	b := &Batch{log: l, owner: o, Entries: o.takeAll(l.cfg.Now().UnixNano())}
+	switch {
+	case len(b.Entries) > 0:
+		o.queue.out = append(o.queue.out, b)
+		l.saver.touch()
+		return b, nil, nil
+	case late:
+		return b, nil, nil
+	}
+	turn := make(chan struct{}, 1)
+	o.queue.waiters = append(o.queue.waiters, turn)
+	return nil, turn, nil
+}
+
+// takeAll returns what was given back and what came since, the newest PollCap of
+// it, and moves the cursor past it.
+func (o *owner) takeAll(now int64) []Entry {
+	q, v := &o.queue, o.view.Load()
+	var taken []Entry
+	for _, seq := range q.back {
+		if r := v.find(seq); r != nil && r.younger(PollTTL, now) {
+			taken = append(taken, r.entry(o.name))
+		}
+	}
+	rest := v.after(q.cursor)
+	rest = rest[max(0, len(rest)-PollCap):]
+	for i := range rest {
+		if r := &rest[i]; r.younger(PollTTL, now) {
+			taken = append(taken, r.entry(o.name))
+		}
+	}
+	q.back, q.cursor = nil, max(q.cursor, v.head)
+	return taken[max(0, len(taken)-PollCap):]
+}
+
+// giveUp leaves the line. Whoever was called already calls the next.
+func (o *owner) giveUp(turn chan struct{}) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if i := slices.Index(o.queue.waiters, turn); i >= 0 {
+		o.queue.waiters = slices.Delete(o.queue.waiters, i, i+1)
+	} else {
+		o.queue.wake()
+	}
+}
+
+// wake calls the first in line. It takes all there is, so one is enough.
+func (q *queue) wake() {
+	if len(q.waiters) == 0 {
+		return
+	}
+	q.waiters[0] <- struct{}{} // has room, and is in the line once
+	q.waiters = slices.Delete(q.waiters, 0, 1)
+}
+
+// Settle says whether the entries have reached the client. Those that have not go
+// back into the queue, where their place is before all later ones. Until it is
+// called they count as taken, and after a crash as not taken. Only the first call
+// counts.
+func (b *Batch) Settle(arrived bool) {
+	if len(b.Entries) == 0 {
+		return
+	}
+	b.owner.mu.Lock()
+	defer b.owner.mu.Unlock()
+	q := &b.owner.queue
+	i := slices.Index(q.out, b)
+	if i < 0 {
+		return
+	}
+	q.out = slices.Delete(q.out, i, i+1)
+	b.log.saver.touch()
+	if !arrived {
+		q.back = append(q.back, b.seqs()...)
+		slices.Sort(q.back)
+		q.wake()
+	}
+}
+
+func (b *Batch) seqs() []uint64 {
+	seqs := make([]uint64, len(b.Entries))
+	for i, e := range b.Entries {
+		seqs[i] = e.Seq
+	}
+	return seqs
+}
+
+// unsettled lists what a crash would find not delivered, up to the cursor.
+func (q *queue) unsettled() []uint64 {
+	seqs := slices.Clone(q.back)
+	for _, b := range q.out {
+		seqs = append(seqs, b.seqs()...)
+	}
+	slices.Sort(seqs)
+	return seqs
+}
+
+// setBack corrects a place that the log has never reached.
+func (q *queue) setBack(last uint64) bool {
+	if q.cursor <= last {
+		return false
+	}
+	q.cursor, q.back = last, upTo(q.back, last)
+	return true
+}

@@ -1,0 +1,192 @@
+package notify
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"time"
+
+	"candela/internal/market"
+)
+
+// fileVersion is the form of subscriptions.json.
+const fileVersion = 1
+
+// file is subscriptions.json. It holds no token: the key of a subscription is
+// what stands for one, its SHA-256.
+type file struct {
+	Version       int                          `json:"version"`
+	Subscriptions map[string]savedSubscription `json:"subscriptions"`
+	Polling       map[string]savedQueue        `json:"polling"` // by owner
+}
+
+type savedSubscription struct {
+	Owner   string          `json:"owner"`
+	Client  string          `json:"client,omitempty"` // mcp.Caller.ClientKey
+	Symbols []market.Symbol `json:"symbols,omitempty"`
+	Types   []string        `json:"alert_types,omitempty"`
+	Since   uint64          `json:"since"`
+	Kept    []uint64        `json:"kept,omitempty"`
+	Cursor  uint64          `json:"cursor"`
+	Seen    time.Time       `json:"seen"`
+	Expires time.Time       `json:"expires,omitzero"`
+}
+
+type savedQueue struct {
+	Cursor uint64   `json:"cursor"`
+	Back   []uint64 `json:"back,omitempty"`
+}
+
+// Open returns a log without entries whose readers are those of the file. A file
+// that cannot be understood is put aside, and the log says so; one that cannot be
+// read or put aside is an error, because writing would destroy it.
+func Open(cfg Config) (*Log, error) {
+	l := &Log{
+		cfg: cfg, saver: saver{signal: make(chan struct{}, 1)},
+		subscribers: map[string]*subscriber{}, clients: map[client][]*subscriber{}, owners: map[string]*owner{},
+	}
+	if cfg.Path == "" {
+		return l, nil
+	}
+	data, err := os.ReadFile(cfg.Path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return l, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("subscriptions: %w", err)
+	}
+	saved, err := parseFile(data)
+	if err != nil {
+		return l, l.putAside(err)
+	}
+	l.load(saved)
+	return l, nil
+}
+
+func parseFile(data []byte) (file, error) {
+	var f file
+	if err := json.Unmarshal(data, &f); err != nil {
+		return f, err
+	}
+	if f.Version != fileVersion {
+		return f, fmt.Errorf("it has version %d, and this program knows version %d", f.Version, fileVersion)
+	}
+	for key, s := range f.Subscriptions {
+		if key == "" || s.Owner == "" || !ascending(s.Kept) || len(s.Kept) > PushCap {
+			return f, fmt.Errorf("subscription %.12q is not whole", key)
+		}
+	}
+	for owner, q := range f.Polling {
+		if owner == "" || !ascending(q.Back) {
+			return f, fmt.Errorf("polling queue of %q is not whole", owner)
+		}
+	}
+	return f, nil
+}
+
+func ascending(seqs []uint64) bool {
+	return slices.IsSorted(seqs) && len(slices.Compact(slices.Clone(seqs))) == len(seqs)
+}
+
+// putAside keeps what could not be understood, for the owner to look at.
+func (l *Log) putAside(reason error) error {
+	aside := l.cfg.Path + ".bad-" + l.cfg.Now().UTC().Format("20060102T150405.000Z")
+	if err := os.Rename(l.cfg.Path, aside); err != nil {
+		return fmt.Errorf("subscriptions: %w; and it cannot be put aside: %w", reason, err)
+	}
+	l.cfg.Log.Error("the file of subscriptions cannot be understood and is put aside: clients must subscribe again, and get_notifications may repeat",
+		"path", l.cfg.Path, "kept_as", aside, "error", reason)
+	return nil
+}
+
+// load takes over what an earlier run knew. None of its tokens is known to be
+// good until it is seen.
+func (l *Log) load(f file) {
+	for key, saved := range f.Subscriptions {
+		filter := Filter{Symbols: saved.Symbols, Kinds: saved.Types}
+		s := &subscriber{
+			owner: l.owner(saved.Owner), id: client{saved.Owner, saved.Client}, key: key,
+			filter: filter, since: saved.Since, kept: saved.Kept, cursor: saved.Cursor,
+			seen: saved.Seen, expires: saved.Expires, orphan: true,
+		}
+		s.matcher.Store(newMatcher(filter))
+		l.enter(s)
+	}
+	for name, saved := range f.Polling {
+		l.owner(name).queue = queue{cursor: saved.Cursor, back: saved.Back}
+	}
+}
+
+// snapshot is what the file should hold.
+func (l *Log) snapshot() file {
+	f := file{Version: fileVersion, Subscriptions: map[string]savedSubscription{}, Polling: map[string]savedQueue{}}
+	l.mu.Lock()
+	all := make([]*subscriber, 0, len(l.subscribers))
+	for _, s := range l.subscribers {
+		all = append(all, s)
+	}
+	l.mu.Unlock()
+	for _, s := range all {
+		s.mu.Lock()
+		if s.matcher.Load() != nil {
+			f.Subscriptions[s.key] = savedSubscription{
+				Owner: s.id.owner, Client: s.id.key, Symbols: s.filter.Symbols, Types: s.filter.Kinds,
+				Since: s.since, Kept: s.kept, Cursor: s.cursor, Seen: s.seen.UTC(), Expires: s.expires.UTC(),
+			}
+		}
+		s.mu.Unlock()
+	}
+	for _, o := range l.allOwners() {
+		o.mu.Lock()
+		if o.queue.cursor > 0 {
+			f.Polling[o.name] = savedQueue{o.queue.cursor, o.queue.unsettled()}
+		}
+		o.mu.Unlock()
+	}
+	return f
+}
+
+// replaceFile writes a file so that a crash leaves the old one or the new one,
+// whole.
+func replaceFile(path string, data []byte) error {
+	temp := path + ".tmp"
+	if err := os.Remove(temp); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if err := writeSynced(temp, data); err != nil {
+		return errors.Join(err, os.Remove(temp))
+	}
+	if err := os.Rename(temp, path); err != nil {
+		return err
+	}
+	return syncDir(filepath.Dir(path))
+}
+
+func writeSynced(path string, data []byte) error {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600) //nolint:gosec // a path of ours in the state directory
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	if err == nil {
+		err = f.Sync()
+	}
+	return errors.Join(err, f.Close())
+}
+
+// syncDir makes a rename last. Windows cannot and need not.
+func syncDir(path string) error {
+	if runtime.GOOS == "windows" {
+		return nil
+	}
+	d, err := os.Open(path) //nolint:gosec // the state directory
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
+}

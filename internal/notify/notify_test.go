@@ -1,0 +1,137 @@
+package notify_test
+
+import (
+	"fmt"
+	"log/slog"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"candela/internal/market"
+	"candela/internal/mcp"
+	"candela/internal/notify"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// scene is a log with a clock that a test moves, over a file in a folder of its
+// own.
+type scene struct {
+	*notify.Log
+	t    *testing.T
+	path string
+	now  time.Time
+	seq  uint64
+}
+
+func newScene(t *testing.T) *scene {
+	t.Helper()
+	s := &scene{t: t, path: filepath.Join(t.TempDir(), "subscriptions.json"), now: time.Date(2026, 1, 31, 16, 0, 0, 0, time.UTC)}
+	s.reopen()
+	return s
+}
+
+// reopen starts over from the file, as a new process would.
+func (s *scene) reopen() {
+	s.t.Helper()
+	log, err := notify.Open(notify.Config{Path: s.path, Now: func() time.Time { return s.now }, Log: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.Log = log
+}
+
+// next is an entry with the next seq.
+func (s *scene) next(symbol, kind string) notify.Entry {
+	s.seq++
+	return entry(s.seq, symbol, kind, s.now)
+}
+
+func entry(seq uint64, symbol, kind string, at time.Time) notify.Entry {
+	parsed, err := market.ParseSymbol(symbol)
+	if err != nil {
+		panic(err)
+	}
+	return notify.Entry{Seq: seq, Owner: "owner", Symbol: parsed, Kind: kind, At: at, Data: fmt.Appendf(nil, `{"alert_id":"a-%d"}`, seq)}
+}
+
+// fire appends entries, each its own commit.
+func (s *scene) fire(symbols ...string) {
+	for _, symbol := range symbols {
+		s.Append([]notify.Entry{s.next(symbol, "price_above")})
+	}
+}
+
+func caller(key string) mcp.Caller { return mcp.Caller{Subject: "owner", Key: key} }
+
+func (s *scene) subscribe(c mcp.Caller, symbols ...string) {
+	s.t.Helper()
+	var f notify.Filter
+	for _, symbol := range symbols {
+		f.Symbols = append(f.Symbols, entry(0, symbol, "", s.now).Symbol)
+	}
+	if err := s.Subscribe(s.t.Context(), c, f); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+func (s *scene) open(c mcp.Caller, last string) mcp.Stream {
+	s.t.Helper()
+	stream, err := s.Open(s.t.Context(), c, last)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return stream
+}
+
+// ids reads the seqs out of events.
+func ids(t *testing.T, events []mcp.Event) []uint64 {
+	t.Helper()
+	var out []uint64
+	for _, e := range events {
+		var seq uint64
+		if _, err := fmt.Sscanf(string(e.Params()), `{"alert_id":"a-%d"}`, &seq); err != nil {
+			t.Fatal(err)
+		}
+		want := "event: message\nid: " + strconv.FormatUint(seq, 10) + "\ndata: " + string(e.Line()) + "\n"
+		if string(e.Frame()) != want {
+			t.Fatalf("frame %q, want %q", e.Frame(), want)
+		}
+		out = append(out, seq)
+	}
+	return out
+}
+
+func takeAll(t *testing.T, stream mcp.Stream) []uint64 {
+	t.Helper()
+	var all []uint64
+	for {
+		events := stream.Take(nil)
+		if len(events) == 0 {
+			return all
+		}
+		all = append(all, ids(t, events)...)
+	}
+}
+
+func (s *scene) wants(stream mcp.Stream, want ...uint64) {
+	s.t.Helper()
+	if got := takeAll(s.t, stream); !slices.Equal(got, want) {
+		s.t.Fatalf("the stream gave %v, want %v", got, want)
+	}
+}
+
+func TestStream_GivesWhatTheSubscriptionMatches(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	stream := s.open(caller("k"), "")
+	s.fire("BTCUSDT")
+	s.wants(stream)
+	s.subscribe(caller("k"), "BTCUSDT", "kraken:ETHUSD")
+	s.fire("binance:BTCUSDT", "kraken:BTCUSDT", "kraken:ETHUSD", "coinbase:ETHUSD", "AAPL")
+	s.wants(stream, 2, 3, 4)
+}

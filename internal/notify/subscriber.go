@@ -1,0 +1,158 @@
+package notify
+
+import (
+	"iter"
+	"slices"
+	"sort"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"candela/internal/mcp"
+)
+
+// subscriber is a token with a subscription, a stream or both.
+//
+// What waits for it is nowhere written down. It is the entries after the cursor
+// that its filter matches: by the filter of today those after since, and by
+// earlier filters those that kept lists, which was made when the filter changed.
+type subscriber struct {
+	owner   *owner
+	matcher atomic.Pointer[matcher] // nil without a subscription; also read by Append, without mu
+
+	mu      sync.Mutex
+	id      client
+	key     string
+	filter  Filter
+	since   uint64   // the filter counts for entries after this one
+	kept    []uint64 // up to since, what earlier filters matched, delivered or not; ascending, at most PushCap
+	cursor  uint64   // up to here all is delivered
+	stream  *stream  // nil while away
+	seen    time.Time
+	expires time.Time // of the token; zero for never
+	orphan  bool      // of a token from before the last start, which has not been seen since
+}
+
+// client is equal for tokens of which the later may take over what the earlier
+// left behind. Without a key there is no telling.
+type client struct{ owner, key string }
+
+func clientOf(c mcp.Caller) client { return client{c.Subject, c.ClientKey} }
+
+// meet notes a sign of the token.
+func (s *subscriber) meet(caller mcp.Caller, now time.Time) {
+	s.seen, s.expires, s.orphan = now, caller.Expires, false
+}
+
+// left reports whether nobody can come back with the token.
+func (s *subscriber) left(now time.Time) bool {
+	return s.stream == nil && (s.orphan || !s.expires.IsZero() && !now.Before(s.expires))
+}
+
+// subscribe sets the filter from here on. What an earlier one matched stays.
+func (s *subscriber) subscribe(f Filter, now int64) {
+	v := s.owner.view.Load()
+	old := s.matcher.Load()
+	switch {
+	case old == nil:
+		s.kept, s.cursor = nil, v.head
+	case s.filter.equal(f):
+		return
+	default:
+		s.kept = s.matched(v, old, now)
+	}
+	s.filter, s.since = f.clone(), v.head
+	s.matcher.Store(newMatcher(f))
+}
+
+// unsubscribe forgets the filter and what waits.
+func (s *subscriber) unsubscribe() {
+	s.matcher.Store(nil)
+	s.filter, s.kept = Filter{}, nil
+}
+
+// matched lists what the filters so far have matched: the newest PushCap of it.
+// Also what is delivered, because a client that lost the end of a stream asks
+// for it again.
+func (s *subscriber) matched(v *view, m *matcher, now int64) []uint64 {
+	var seqs []uint64
+	for r := range newest(v, s.kept, v.after(s.since), m, now) {
+		seqs = append(seqs, r.seq)
+	}
+	return seqs
+}
+
+// waiting yields what waits, oldest first: the newest PushCap of the matching
+// entries after the cursor that are younger than PushTTL.
+func (s *subscriber) waiting(v *view, now int64) iter.Seq[*record] {
+	m := s.matcher.Load()
+	if m == nil {
+		return func(func(*record) bool) {}
+	}
+	kept := s.kept
+	if s.cursor < s.since {
+		kept = beyond(kept, s.cursor)
+	} else {
+		kept = nil
+	}
+	return newest(v, kept, v.after(max(s.cursor, s.since)), m, now)
+}
+
+// newest yields, oldest first, the newest PushCap of the entries that are kept or
+// matched and young enough.
+func newest(v *view, kept []uint64, rest []record, m *matcher, now int64) iter.Seq[*record] {
+	if len(kept)+len(rest) > PushCap {
+		kept, rest = cutOldest(v, kept, rest, m, now)
+	}
+	return func(yield func(*record) bool) {
+		for _, seq := range kept {
+			if r := v.find(seq); r != nil && r.younger(PushTTL, now) && !yield(r) {
+				return
+			}
+		}
+		for i := range rest {
+			if r := &rest[i]; r.younger(PushTTL, now) && m.matches(r) && !yield(r) {
+				return
+			}
+		}
+	}
+}
+
+// cutOldest counts from the end and cuts off what is beyond PushCap.
+func cutOldest(v *view, kept []uint64, rest []record, m *matcher, now int64) ([]uint64, []record) {
+	room := PushCap
+	for i := len(rest) - 1; i >= 0; i-- {
+		if r := &rest[i]; r.younger(PushTTL, now) && m.matches(r) {
+			if room--; room == 0 {
+				return nil, rest[i:]
+			}
+		}
+	}
+	for i, seq := range slices.Backward(kept) {
+		if r := v.find(seq); r != nil && r.younger(PushTTL, now) {
+			if room--; room == 0 {
+				return kept[i:], rest
+			}
+		}
+	}
+	return kept, rest
+}
+
+// beyond returns the seqs after one.
+func beyond(seqs []uint64, after uint64) []uint64 {
+	return seqs[sort.Search(len(seqs), func(i int) bool { return seqs[i] > after }):]
+}
+
+// upTo returns the seqs as far as one.
+func upTo(seqs []uint64, last uint64) []uint64 {
+	return slices.Clip(seqs[:len(seqs)-len(beyond(seqs, last))])
+}
+
+// setBack corrects a place that the log has never reached.
+func (s *subscriber) setBack(last uint64) bool {
+	if s.cursor <= last && s.since <= last {
+		return false
+	}
+	s.cursor, s.since, s.kept = min(s.cursor, last), min(s.since, last), upTo(s.kept, last)
+	return true
+}
