@@ -10,6 +10,7 @@
 package order
 
 import (
+	"maps"
 	"time"
 
 	"github.com/shopspring/decimal"
@@ -116,7 +117,7 @@ type Report struct {
 	// know and means: reconcile.
 	Status Status
 	Filled decimal.Decimal // cumulative, a cross-check of the fills
-	Reason string          // the venue's, for a rejection
+	Reason string          // the venue's for a rejection, its word itself for Uncertain
 	Fills  []Fill          // those that came with the report, perhaps not all
 	At     time.Time       // of the order's last change, by the venue's clock
 }
@@ -163,10 +164,59 @@ type Order struct {
 	Refusal Refusal         `json:"refusal,omitzero"` // of a denied order
 	Created time.Time       `json:"created"`          // by our clock
 	Updated time.Time       `json:"updated"`          // of the newest event, by our clock
-	Seen    time.Time       `json:"seen,omitzero"`    // the newest word of the venue's that was understood, by its clock
-	Doubted time.Time       `json:"doubted,omitzero"` // the newest that was not, or that contradicts what is known
-	Doubt   string          `json:"doubt,omitempty"`  // what that was
+
+	CancelAsked time.Time `json:"cancel_asked,omitzero"` // when a cancel was asked for that has not failed
+	Seen        time.Time `json:"seen,omitzero"`         // the newest word of the venue's that was understood, by its clock
+	Doubted     time.Time `json:"doubted,omitzero"`      // the newest that was not, or that contradicts what is known
+	Doubt       string    `json:"doubt,omitempty"`       // what that was
+}
+
+// Remaining returns what is not filled.
+func (o Order) Remaining() decimal.Decimal { return o.Quantity.Sub(o.Filled) }
+
+// Average returns the price over all fills, and false before the first. It is
+// for people: the division may round, and nothing is computed from it.
+func (o Order) Average() (decimal.Decimal, bool) {
+	if o.Filled.IsZero() {
+		return decimal.Decimal{}, false
+	}
+	return quotient(o.Cost, o.Filled), true
+}
+
+// Doubtful reports whether the venue said something of the order that could not
+// be understood or believed, and nothing newer since.
+func (o Order) Doubtful() bool { return o.Doubt != "" && !o.Doubted.Before(o.Seen) }
+
+// Behind reports whether the venue counts more than the fills that are known:
+// some of them have not come, and they are asked for, never made up.
+func (o Order) Behind() bool { return o.Claimed.GreaterThan(o.Filled) }
+
+// Unsettled reports whether the venue must be asked what became of the order: its
+// answer is outstanding or unknown, fills are missing, or it contradicts itself.
+func (o Order) Unsettled() bool {
+	switch o.Status {
+	case Submitted, Uncertain, PendingCancel:
+		return true
+	default:
+		return o.Doubtful() || o.Behind()
+	}
 }
 
 // Fees is what was paid, per asset. It is read-only: add makes a new one.
 type Fees map[string]decimal.Decimal
+
+// add returns the fees with another amount.
+func (f Fees) add(asset string, amount decimal.Decimal) Fees {
+	if amount.IsZero() {
+		return f
+	}
+	sum := make(Fees, len(f)+1)
+	maps.Copy(sum, f)
+	sum[asset] = f[asset].Add(amount)
+	return sum
+}
+
+// Key tells the fill from every other of the account: the venue with the symbol,
+// the venue's id of the trade, and the side, since an order that trades with
+// another of the same account gives two fills with one id.
+func (f Fill) Key() string { return f.Symbol.String() + "/" + f.TradeID + "/" + f.Side.String() }

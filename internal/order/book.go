@@ -1,0 +1,243 @@
+package order
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/shopspring/decimal"
+
+	"candela/internal/market"
+)
+
+// Why a Book refuses an event, besides the reasons of Apply.
+var (
+	// ErrUnknownOrder means that no order has the id.
+	ErrUnknownOrder = errors.New("no such order")
+	// ErrTaken means that an order with this id or idempotency key exists.
+	ErrTaken = errors.New("the id or idempotency key is taken")
+)
+
+// Book is the orders and positions of one owner, folded from events. The same
+// events give the same book, whether they come one by one or are replayed. It is
+// for one goroutine; what it hands out may be read by any.
+type Book struct {
+	owner     string
+	orders    map[string]Order
+	open      map[string]bool   // ids of the orders that have not ended
+	keys      map[string]string // order ids by idempotency key
+	venueIDs  map[string]string // order ids by venue and its id
+	trades    map[string]string // order ids by Fill.Key
+	positions map[market.Symbol]*track
+	turnover  map[int64]map[market.Symbol]decimal.Decimal // by UTC day
+	newest    int64                                       // the newest day of turnover
+	adjusted  int                                         // adjustments so far, to tell them apart
+}
+
+// NewBook returns an empty book.
+func NewBook(owner string) *Book {
+	return &Book{
+		owner: owner, orders: make(map[string]Order), open: make(map[string]bool), keys: make(map[string]string),
+		venueIDs: make(map[string]string), trades: make(map[string]string), positions: make(map[market.Symbol]*track),
+		turnover: make(map[int64]map[market.Symbol]decimal.Decimal),
+	}
+}
+
+// Replay returns the book that the events make, in the order in which they were
+// persisted.
+func Replay(owner string, events []Event) (*Book, error) {
+	b := NewBook(owner)
+	for i, e := range events {
+		if err := b.Apply(e); err != nil {
+			return nil, fmt.Errorf("event %d: %w", i, err)
+		}
+	}
+	return b, nil
+}
+
+// Check returns the error that Apply would return, and changes nothing. It is for
+// whoever persists an event before applying it.
+func (b *Book) Check(e Event) error {
+	_, err := b.next(e)
+	return err
+}
+
+// Apply adds an event. One that is refused changes nothing. A trade that is known,
+// of this order or another, is no error and changes nothing.
+func (b *Book) Apply(e Event) error {
+	if e.Kind == KindAdjusted {
+		return b.adjust(e)
+	}
+	o, err := b.next(e)
+	if err != nil {
+		return err
+	}
+	was := b.orders[o.ID]
+	b.keep(o)
+	if len(o.Fills) > len(was.Fills) {
+		b.trade(*e.Fill)
+	}
+	return nil
+}
+
+// next returns the order as the event leaves it.
+func (b *Book) next(e Event) (Order, error) {
+	if e.Kind == KindAdjusted {
+		if a := e.Adjustment; a == nil || a.Symbol.IsZero() || !within(maxFactDigits, a.Quantity, a.Price) {
+			return Order{}, fmt.Errorf("an adjustment without its symbol, or out of all bounds: %w", ErrMalformed)
+		}
+		return Order{}, nil
+	}
+	o, known := b.orders[e.OrderID]
+	switch {
+	case e.Kind != KindCreated && !known:
+		return Order{}, fmt.Errorf("%v of order %q: %w", e.Kind, e.OrderID, ErrUnknownOrder)
+	case e.Kind == KindCreated && known:
+		return Order{}, fmt.Errorf("order %q: %w", e.OrderID, ErrTaken)
+	case e.Kind == KindCreated && e.Origin != nil && e.Origin.Owner != b.owner:
+		return Order{}, fmt.Errorf("order %q belongs to %q, not %q: %w", e.OrderID, e.Origin.Owner, b.owner, ErrMalformed)
+	case e.Kind == KindCreated && e.Origin != nil && e.Origin.Key != "" && b.keys[e.Origin.Key] != "":
+		return Order{}, fmt.Errorf("idempotency key %q: %w", e.Origin.Key, ErrTaken)
+	case e.Kind == KindFill && e.Fill != nil && e.Fill.TradeID != "" && b.trades[e.Fill.Key()] != "":
+		return o, nil
+	}
+	return Apply(o, e)
+}
+
+func (b *Book) keep(o Order) {
+	b.orders[o.ID] = o
+	if o.Status.Final() {
+		delete(b.open, o.ID)
+	} else {
+		b.open[o.ID] = true
+	}
+	if o.Key != "" {
+		b.keys[o.Key] = o.ID
+	}
+	if o.VenueID != "" {
+		b.venueIDs[o.Broker+"/"+o.VenueID] = o.ID
+	}
+}
+
+// turnoverDays is how many days of turnover are kept: today, and yesterday for
+// fills that are told after midnight.
+const turnoverDays = 2
+
+func (b *Book) trade(f Fill) {
+	b.trades[f.Key()] = f.OrderID
+	b.track(f.Symbol).add(move{
+		at: f.At, key: f.Key(), quantity: f.Quantity.Mul(decimal.NewFromInt(f.Side.Sign())), price: f.Price, fee: f.Fee, asset: f.FeeAsset,
+	})
+	day := utcDay(f.At)
+	b.newest = max(b.newest, day)
+	if day <= b.newest-turnoverDays {
+		return
+	}
+	if b.turnover[day] == nil {
+		b.turnover[day] = make(map[market.Symbol]decimal.Decimal)
+		maps.DeleteFunc(b.turnover, func(d int64, _ map[market.Symbol]decimal.Decimal) bool { return d <= b.newest-turnoverDays })
+	}
+	b.turnover[day][f.Symbol] = b.turnover[day][f.Symbol].Add(f.Quantity.Mul(f.Price).Abs())
+}
+
+// utcDay counts the days since 1970.
+func utcDay(t time.Time) int64 { return t.Unix() / int64(24*time.Hour/time.Second) }
+
+func (b *Book) adjust(e Event) error {
+	if err := b.Check(e); err != nil {
+		return err
+	}
+	b.adjusted++
+	a := e.Adjustment
+	b.track(a.Symbol).add(move{at: e.At, key: fmt.Sprintf("adjusted/%09d", b.adjusted), quantity: a.Quantity, price: a.Price})
+	return nil
+}
+
+func (b *Book) track(s market.Symbol) *track {
+	if b.positions[s] == nil {
+		b.positions[s] = &track{base: Position{Symbol: s}, now: Position{Symbol: s}}
+	}
+	return b.positions[s]
+}
+
+// Owner returns whose book it is.
+func (b *Book) Owner() string { return b.owner }
+
+// Order returns the order with an id of ours.
+func (b *Book) Order(id string) (Order, bool) {
+	o, ok := b.orders[id]
+	return o, ok
+}
+
+// ByKey returns the order with an idempotency key.
+func (b *Book) ByKey(key string) (Order, bool) { return b.Order(b.keys[key]) }
+
+// ByVenueID returns the order with a venue's id at a broker.
+func (b *Book) ByVenueID(broker, venueID string) (Order, bool) {
+	return b.Order(b.venueIDs[broker+"/"+venueID])
+}
+
+// Orders returns all orders, newest first.
+func (b *Book) Orders() []Order {
+	return slices.SortedFunc(maps.Values(b.orders), newestFirst)
+}
+
+// Open returns the orders that have not ended, newest first.
+func (b *Book) Open() []Order {
+	open := make([]Order, 0, len(b.open))
+	for id := range b.open {
+		open = append(open, b.orders[id])
+	}
+	slices.SortFunc(open, newestFirst)
+	return open
+}
+
+func newestFirst(a, b Order) int {
+	return cmp.Or(b.Created.Compare(a.Created), cmp.Compare(b.ID, a.ID))
+}
+
+// Position returns the position in a symbol; its quantity is zero when there is
+// none.
+func (b *Book) Position(s market.Symbol) Position {
+	if t := b.positions[s]; t != nil {
+		return t.position()
+	}
+	return Position{Symbol: s}
+}
+
+// Positions returns the positions of every symbol ever traded, closed ones with a
+// quantity of zero, by symbol.
+func (b *Book) Positions() []Position {
+	all := make([]Position, 0, len(b.positions))
+	for _, t := range b.positions {
+		all = append(all, t.position())
+	}
+	slices.SortFunc(all, func(x, y Position) int { return cmp.Compare(x.Symbol.String(), y.Symbol.String()) })
+	return all
+}
+
+// Traded returns the sum of quantity times price that was traded in each symbol
+// on the UTC day of a moment, today or yesterday. It is a copy.
+func (b *Book) Traded(day time.Time) map[market.Symbol]decimal.Decimal {
+	return maps.Clone(b.turnover[utcDay(day)])
+}
+
+// Forget drops the orders that ended before a moment, so that memory does not
+// grow with every order ever made. Positions keep what they came to. A fill that
+// comes for a forgotten order is ErrUnknownOrder, and for the store to recognise.
+func (b *Book) Forget(before time.Time) {
+	for id, o := range b.orders {
+		if b.open[id] || o.Unsettled() || !o.Updated.Before(before) {
+			continue
+		}
+		delete(b.orders, id)
+		delete(b.keys, o.Key)
+		delete(b.venueIDs, o.Broker+"/"+o.VenueID)
+		for _, f := range o.Fills {
+			delete(b.trades, f.Key())
+		}
+	}
+}

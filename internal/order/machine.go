@@ -1,0 +1,236 @@
+package order
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+)
+
+// Why Apply refuses an event.
+var (
+	// ErrTransition means that the event cannot happen to an order in that state.
+	ErrTransition = errors.New("not possible in this state")
+	// ErrOverfill means that the fill would exceed the order's quantity.
+	ErrOverfill = errors.New("more filled than ordered")
+	// ErrMalformed means that the event is not about this order, or lacks what its
+	// kind needs.
+	ErrMalformed = errors.New("malformed event")
+)
+
+// Apply returns the order after an event; the zero Order takes KindCreated. An
+// event that is refused leaves the order as it was. What repeats (a fill that is
+// known, a second cancel) is no error and changes nothing, or only the time of
+// Updated.
+//
+// The state follows from facts that only ever grow: sent, known to the venue,
+// filled so far, cancel asked for, ended. So the same facts in another order give
+// the same state; only a cancel that failed is taken back.
+//
+//	new              denied, sent
+//	submitted        accepted, unsent, fill, cancel asked or failed, and the ends:
+//	                 gone, canceled, expired, rejected
+//	uncertain        the same but unsent
+//	accepted,
+//	partially_filled fill, cancel asked, the ends
+//	pending_cancel   fill, cancel asked or failed, the ends
+//	canceled,
+//	expired          fill: one that came late; all of the quantity makes it filled
+//	denied, filled,
+//	rejected         nothing
+//
+// Lost, claimed, doubted and confirmed may come whenever the order was sent: lost
+// and doubted turn submitted into uncertain, and no other state changes. A cancel
+// that is asked for before the venue's answer is remembered until it has come.
+func Apply(o Order, e Event) (Order, error) {
+	if e.Kind == KindCreated {
+		return create(o, e)
+	}
+	if o.Status == 0 || e.OrderID != o.ID {
+		return o, fmt.Errorf("%v for order %q applied to %q: %w", e.Kind, e.OrderID, o.ID, ErrMalformed)
+	}
+	if !legal(o.Status, e.Kind) {
+		return o, fmt.Errorf("order %s is %v, %v: %w", o.ID, o.Status, e.Kind, ErrTransition)
+	}
+	next, err := step(o, e)
+	if err != nil {
+		return o, err
+	}
+	if e.VenueID != "" && next.VenueID == "" {
+		next.VenueID = e.VenueID
+	}
+	if e.At.After(next.Updated) {
+		next.Updated = e.At
+	}
+	if e.Kind != KindDoubted && e.VenueAt.After(next.Seen) {
+		next.Seen = e.VenueAt
+	}
+	return settle(next), nil
+}
+
+// settle forgets what later facts have overtaken, so that an order does not
+// depend on which of them came first.
+func settle(o Order) Order {
+	if o.Status.Final() {
+		o.CancelAsked = time.Time{}
+	}
+	if !o.Doubtful() {
+		o.Doubt, o.Doubted = "", time.Time{}
+	}
+	return o
+}
+
+func create(o Order, e Event) (Order, error) {
+	switch g := e.Origin; {
+	case o.Status != 0:
+		return o, fmt.Errorf("order %s is created twice: %w", o.ID, ErrTransition)
+	case g == nil || g.ID == "" || g.ID != e.OrderID || g.Symbol.IsZero() || g.Side.String() == "" || !g.Quantity.IsPositive(),
+		g.Type.String() == "" && !g.External, // at a venue there are more types than ours
+		!within(maxFactDigits, g.Quantity, g.Price):
+		return o, fmt.Errorf("created without id, symbol, side, type or quantity: %w", ErrMalformed)
+	case g.External: // it is at the venue already
+		return Order{Origin: *g, Status: Submitted, VenueID: e.VenueID, Created: e.At, Updated: e.At}, nil
+	default:
+		return Order{Origin: *g, Status: New, Created: e.At, Updated: e.At}, nil
+	}
+}
+
+// legal is the table in the comment of Apply.
+func legal(s Status, k Kind) bool {
+	switch k {
+	case KindDenied, KindSent:
+		return s == New
+	case KindUnsent:
+		return s == Submitted
+	case KindAccepted:
+		return s == Submitted || s == Uncertain
+	case KindCancelFailed:
+		return s == PendingCancel || s == Submitted || s == Uncertain
+	case KindCancelAsked, KindGone, KindCanceled, KindExpired, KindRejected:
+		return s != New && !s.Final()
+	case KindFill:
+		// A fill that is known may come again whatever became of the order; step
+		// refuses a new one.
+		return s != New && s != Denied
+	case KindLost, KindClaimed, KindDoubted, KindConfirmed:
+		return s != New && s != Denied
+	case KindCreated, KindAdjusted:
+	}
+	return false
+}
+
+// step does what the kind says to an order that allows it.
+func step(o Order, e Event) (Order, error) {
+	switch e.Kind {
+	case KindDenied:
+		o.Status, o.Reason = Denied, e.Reason
+		if e.Refusal != nil {
+			o.Refusal = *e.Refusal
+		}
+	case KindSent:
+		o.Status = Submitted
+	case KindAccepted:
+		o.Status = standing(o)
+	case KindLost:
+		o.Status = unless(o.Status == Submitted, Uncertain, o.Status)
+	case KindFill:
+		return fill(o, e)
+	case KindClaimed:
+		if !within(maxFactDigits, e.Filled) || e.Filled.GreaterThan(o.Quantity) || e.Filled.IsNegative() {
+			return o, fmt.Errorf("order %s: the venue counts more than %v: %w", o.ID, o.Quantity, ErrOverfill)
+		}
+		if e.Filled.GreaterThan(o.Claimed) {
+			o.Claimed = e.Filled
+		}
+	case KindCancelAsked:
+		if o.CancelAsked.IsZero() {
+			o.CancelAsked = e.At
+		}
+		if o.Status == Accepted || o.Status == PartiallyFilled {
+			o.Status = PendingCancel
+		}
+	case KindCancelFailed:
+		o.CancelAsked = time.Time{}
+		if o.Status == PendingCancel {
+			o.Status = standing(o)
+		}
+	case KindUnsent, KindRejected:
+		o.Status, o.Reason = Rejected, e.Reason
+	case KindGone, KindCanceled:
+		o.Status, o.Reason = Canceled, e.Reason
+	case KindExpired:
+		o.Status, o.Reason = Expired, e.Reason
+	case KindDoubted:
+		o.Status = unless(o.Status == Submitted, Uncertain, o.Status)
+		if o.Doubt == "" || e.VenueAt.After(o.Doubted) {
+			o.Doubt, o.Doubted = e.Reason, e.VenueAt
+		}
+	case KindConfirmed:
+		o.Doubt, o.Doubted = "", time.Time{}
+	case KindCreated, KindAdjusted: // legal lets neither pass
+	}
+	return o, nil
+}
+
+func unless(changes bool, to, otherwise Status) Status {
+	if changes {
+		return to
+	}
+	return otherwise
+}
+
+// standing is the state of an order that the venue has and that has not ended.
+func standing(o Order) Status {
+	switch {
+	case !o.CancelAsked.IsZero():
+		return PendingCancel
+	case o.Filled.IsPositive():
+		return PartiallyFilled
+	default:
+		return Accepted
+	}
+}
+
+// fill adds a trade that is not known.
+func fill(o Order, e Event) (Order, error) {
+	if e.Fill == nil {
+		return o, fmt.Errorf("order %s: a fill without its trade: %w", o.ID, ErrMalformed)
+	}
+	f := *e.Fill
+	if !within(maxFactDigits, f.Quantity, f.Price, f.Fee) {
+		return o, fmt.Errorf("order %s: a number of trade %q is out of all bounds: %w", o.ID, f.TradeID, ErrMalformed)
+	}
+	if f.TradeID == "" || f.OrderID != o.ID || f.Symbol != o.Symbol || f.Side != o.Side || !f.Quantity.IsPositive() {
+		return o, fmt.Errorf("order %s: trade %q is %v %v of %v for order %q: %w", o.ID, f.TradeID, f.Side, f.Quantity, f.Symbol, f.OrderID, ErrMalformed)
+	}
+	if slices.ContainsFunc(o.Fills, func(known Fill) bool { return known.TradeID == f.TradeID }) {
+		return o, nil
+	}
+	if o.Status == Filled || o.Filled.Add(f.Quantity).GreaterThan(o.Quantity) {
+		return o, fmt.Errorf("order %s: trade %s of %v over %v of %v filled: %w", o.ID, f.TradeID, f.Quantity, o.Filled, o.Quantity, ErrOverfill)
+	}
+	if o.Status == Rejected {
+		return o, fmt.Errorf("order %s is %v, trade %s: %w", o.ID, o.Status, f.TradeID, ErrTransition)
+	}
+	at, _ := slices.BinarySearchFunc(o.Fills, f, earlier)
+	o.Fills = slices.Insert(slices.Clip(o.Fills), at, f)
+	o.Filled = o.Filled.Add(f.Quantity)
+	o.Cost = o.Cost.Add(f.Quantity.Mul(f.Price))
+	o.Fees = o.Fees.add(f.FeeAsset, f.Fee)
+	if o.Filled.GreaterThan(o.Claimed) {
+		o.Claimed = o.Filled
+	}
+	switch {
+	case o.Filled.Equal(o.Quantity):
+		o.Status, o.Reason = Filled, ""
+	case !o.Status.Final():
+		o.Status = standing(o)
+	}
+	return o, nil
+}
+
+// earlier orders fills by time, and those of one moment by their ids.
+func earlier(a, b Fill) int {
+	return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.Key(), b.Key()))
+}
