@@ -87,7 +87,11 @@ type Instrument struct {
 	Step        decimal.Decimal // quantities are multiples of it
 	MinQuantity decimal.Decimal
 	MaxQuantity decimal.Decimal
+	MaxMarket   decimal.Decimal // the most of a market order, where it is less than MaxQuantity
+	MinPrice    decimal.Decimal
+	MaxPrice    decimal.Decimal
 	MinNotional decimal.Decimal // the least price times quantity
+	MaxNotional decimal.Decimal
 }
 
 // BarQuery asks for bars of one symbol and interval. Times are open times in

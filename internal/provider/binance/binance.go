@@ -78,16 +78,16 @@ func New(hosts *upstream.Hosts, c Config) *Provider {
 	p := &Provider{
 		config: c, hosts: hosts,
 		spot: hosts.Client(upstream.Config{
-			Venue: name, Base: c.URL, Refusal: refusal, UsedHeader: "X-Mbx-Used-Weight-1m",
+			Venue: name, Base: c.URL, Refusal: Refusal, UsedHeader: "X-Mbx-Used-Weight-1m",
 			Limit: upstream.Limit{Weight: weightPerMinute, Per: time.Minute},
 		}),
 		// The series have limits of their own, the tightest of 500 in five minutes.
 		futures: hosts.Client(upstream.Config{
-			Venue: name, Base: c.FuturesURL, Refusal: refusal,
+			Venue: name, Base: c.FuturesURL, Refusal: Refusal,
 			Limit: upstream.Limit{Weight: 400, Per: 5 * time.Minute},
 		}),
 	}
-	p.known = provider.NewInstruments(spell, c.Now, p.loadInstrument)
+	p.known = provider.NewInstruments(Spell, c.Now, p.loadInstrument)
 	return p
 }
 
@@ -101,9 +101,9 @@ func (p *Provider) Capabilities() provider.Caps {
 	return provider.Caps{Intervals: native, PageSize: pageSize, Live: true, MaxSubs: maxSubs, TakerBuy: true}
 }
 
-// spell returns a symbol as the venue writes it. BTC/USDT and BTC-USDT are taken
+// Spell returns a symbol as the venue writes it. BTC/USDT and BTC-USDT are taken
 // for BTCUSDT.
-func spell(s market.Symbol) (string, error) {
+func Spell(s market.Symbol) (string, error) {
 	if s.Venue != "" && s.Venue != name {
 		return "", provider.UnknownSymbol(name, s)
 	}
@@ -124,7 +124,7 @@ func (p *Provider) loadInstrument(ctx context.Context, s market.Symbol, spelled 
 		Path: "/api/v3/exchangeInfo", Query: url.Values{"symbol": {spelled}}, Weight: weightInfo, Subject: spelled,
 	})
 	if err != nil {
-		return provider.Instrument{}, explain(err, s, spelled)
+		return provider.Instrument{}, Explain(err, s, spelled)
 	}
 	inst, err := parseInfo(resp.Body, spelled)
 	if err != nil {
@@ -135,7 +135,7 @@ func (p *Provider) loadInstrument(ctx context.Context, s market.Symbol, spelled 
 
 // Bars returns a page of klines.
 func (p *Provider) Bars(ctx context.Context, q provider.BarQuery) (provider.BarPage, error) {
-	q, spelled, ask, err := p.Capabilities().Prepare(ctx, name, q, spell)
+	q, spelled, ask, err := p.Capabilities().Prepare(ctx, name, q, Spell)
 	if !ask {
 		return provider.BarPage{}, err
 	}
@@ -148,7 +148,7 @@ func (p *Provider) Bars(ctx context.Context, q provider.BarQuery) (provider.BarP
 	}
 	resp, err := p.spot.Do(ctx, upstream.Request{Path: "/api/v3/klines", Query: query, Weight: weightKlines, Subject: spelled})
 	if err != nil {
-		return provider.BarPage{}, explain(err, q.Symbol, spelled)
+		return provider.BarPage{}, Explain(err, q.Symbol, spelled)
 	}
 	bars, err := parseKlines(resp.Body, q.Interval)
 	if err != nil {
@@ -161,8 +161,8 @@ func (p *Provider) Bars(ctx context.Context, q provider.BarQuery) (provider.BarP
 	return q.Answer(got, resp.At), nil
 }
 
-// refusal reads the venue's error object.
-func refusal(body []byte) (code, message string) {
+// Refusal reads the venue's error object.
+func Refusal(body []byte) (code, message string) {
 	j := upstream.NewJSON(body)
 	j.Object(func(key []byte) {
 		switch string(key) {
@@ -182,8 +182,8 @@ const (
 	codeIllegal       = "-1100"
 )
 
-// explain turns a refusal into the fault that says what to do about it.
-func explain(err error, s market.Symbol, spelled string) error {
+// Explain turns a refusal into the fault that says what to do about it.
+func Explain(err error, s market.Symbol, spelled string) error {
 	e, ok := errors.AsType[*upstream.Error](err)
 	switch {
 	case !ok:

@@ -84,7 +84,8 @@ func TestInstrument_IsExactAndAskedOnce(t *testing.T) {
 					t.Errorf("%+v, %v", inst, err)
 				}
 				for got, want := range map[*decimal.Decimal]string{
-					&inst.Tick: "0.0001", &inst.Step: "0.00001", &inst.MinQuantity: "0.00001", &inst.MaxQuantity: "9000", &inst.MinNotional: "5",
+					&inst.Tick: "0.0001", &inst.Step: "0.00001", &inst.MinQuantity: "0.00001", &inst.MaxQuantity: "9000", &inst.MaxMarket: "100",
+					&inst.MinNotional: "5", &inst.MaxNotional: "9000000", &inst.MinPrice: "0.0001", &inst.MaxPrice: "1000000",
 				} {
 					if got.String() != want {
 						t.Errorf("got %s, want %s", got, want)

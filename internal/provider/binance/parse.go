@@ -119,8 +119,11 @@ func parseSymbol(j *upstream.JSON) provider.Instrument {
 // filter holds the amounts of any filter; which of them count depends on its type,
 // which may come last.
 type filter struct {
-	kind                               string
-	tick, step, least, most, minAmount decimal.Decimal
+	kind                 string
+	tick, step           decimal.Decimal
+	least, most          decimal.Decimal // quantities
+	lowest, highest      decimal.Decimal // prices
+	minAmount, maxAmount decimal.Decimal
 }
 
 func parseFilter(j *upstream.JSON, inst *provider.Instrument) {
@@ -137,17 +140,26 @@ func parseFilter(j *upstream.JSON, inst *provider.Instrument) {
 			f.least = j.Amount()
 		case "maxQty":
 			f.most = j.Amount()
+		case "minPrice":
+			f.lowest = j.Amount()
+		case "maxPrice":
+			f.highest = j.Amount()
 		case "minNotional":
 			f.minAmount = j.Amount()
+		case "maxNotional":
+			f.maxAmount = j.Amount()
 		}
 	})
 	switch f.kind {
 	case "PRICE_FILTER":
-		inst.Tick = f.tick
+		inst.Tick, inst.MinPrice, inst.MaxPrice = f.tick, f.lowest, f.highest
 	case "LOT_SIZE":
 		inst.Step, inst.MinQuantity, inst.MaxQuantity = f.step, f.least, f.most
+	case "MARKET_LOT_SIZE":
+		inst.MaxMarket = f.most
 	case "NOTIONAL", "MIN_NOTIONAL":
 		inst.MinNotional = decimal.Max(inst.MinNotional, f.minAmount)
+		inst.MaxNotional = decimal.Max(inst.MaxNotional, f.maxAmount)
 	}
 }
 

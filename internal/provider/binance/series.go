@@ -45,7 +45,7 @@ func (p *Provider) Series(ctx context.Context, q provider.SeriesQuery) ([]provid
 	if !ok {
 		return nil, fault.Field("series", q.Name, "binance has funding_rate open_interest long_accounts")
 	}
-	spelled, err := spell(q.Symbol)
+	spelled, err := Spell(q.Symbol)
 	if err != nil {
 		return nil, err
 	}
@@ -63,7 +63,7 @@ func (p *Provider) Series(ctx context.Context, q provider.SeriesQuery) ([]provid
 		query.Set("startTime", strconv.FormatInt(max(start, 0)*1000, 10))
 		resp, err := p.futures.Do(ctx, upstream.Request{Path: from.path, Query: query, Subject: spelled})
 		if err != nil {
-			return nil, explain(err, q.Symbol, spelled)
+			return nil, Explain(err, q.Symbol, spelled)
 		}
 		points, err := parsePoints(resp.Body, from.timeKey, from.valueKey)
 		if err != nil {

@@ -38,7 +38,7 @@ func (p *Provider) StreamChanging(ctx context.Context, subs []provider.Sub, chan
 	if len(subs) == 0 {
 		return err
 	}
-	return explain(err, subs[0].Symbol, subs[0].Symbol.Name)
+	return Explain(err, subs[0].Symbol, subs[0].Symbol.Name)
 }
 
 // dialect is the venue's combined stream. See provider.Dialect.
@@ -46,7 +46,7 @@ type dialect struct{ lastID int64 }
 
 // Key returns the name of a stream, such as btcusdt@kline_1m.
 func (d *dialect) Key(_ context.Context, sub provider.Sub) (string, error) {
-	spelled, err := spell(sub.Symbol)
+	spelled, err := Spell(sub.Symbol)
 	return strings.ToLower(spelled) + "@kline_" + sub.Interval.String(), err
 }
 
