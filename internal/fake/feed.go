@@ -19,6 +19,9 @@ type Session interface {
 	Tick() [][]byte
 }
 
+// waker is a Session that has something to tell between two ticks.
+type waker interface{ Wake() <-chan struct{} }
+
 // StreamFaults say how a stream misbehaves. The shares are of the data messages,
 // from 0 to 1.
 type StreamFaults struct {
@@ -132,6 +135,10 @@ func (f *Feed) loop(ctx context.Context, c *client, l *line, s Session, incoming
 	defer age.Stop()
 	l.late = time.NewTimer(delay)
 	defer l.late.Stop()
+	var wake <-chan struct{}
+	if w, ok := s.(waker); ok {
+		wake = w.Wake()
+	}
 	for {
 		var err error
 		select {
@@ -148,19 +155,27 @@ func (f *Feed) loop(ctx context.Context, c *client, l *line, s Session, incoming
 			err = l.write(ctx, message)
 		case <-ping.C:
 			err = l.conn.Ping(ctx)
+		case <-wake:
+			err = f.tick(ctx, l, s)
 		case <-tick.C:
-			f.mu.Lock()
-			faults := f.faults
-			f.mu.Unlock()
-			messages := s.Tick()
-			if !faults.Silent {
-				err = l.send(ctx, messages, faults)
-			}
+			err = f.tick(ctx, l, s)
 		}
 		if err != nil {
 			return
 		}
 	}
+}
+
+// tick sends what is new, unless the feed is silent.
+func (f *Feed) tick(ctx context.Context, l *line, s Session) error {
+	f.mu.Lock()
+	faults := f.faults
+	f.mu.Unlock()
+	messages := s.Tick()
+	if faults.Silent {
+		return nil
+	}
+	return l.send(ctx, messages, faults)
 }
 
 // line is the way to one client, on which messages may be lost, doubled, swapped

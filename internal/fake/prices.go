@@ -16,6 +16,7 @@ import (
 // same whenever the same time is asked for, and bars of every interval agree. It
 // is safe for concurrent use.
 type Prices struct {
+	seed    uint64
 	source  *sample.Provider
 	now     func() time.Time
 	variety int      // how many symbols differ
@@ -46,7 +47,7 @@ func NewPrices(seed uint64, variety int, now func() time.Time) *Prices {
 		variety = 999_999
 	}
 	return &Prices{
-		source: sample.New(sample.Config{Seed: seed, Now: now}), now: now, variety: variety,
+		seed: seed, source: sample.New(sample.Config{Seed: seed, Now: now}), now: now, variety: variety,
 		told: make(map[advanced]answer),
 	}
 }
@@ -60,6 +61,17 @@ func (p *Prices) Bars(symbol string, q provider.BarQuery) (bars market.Bars, run
 		return market.Bars{}, false // a range that makes no sense holds nothing
 	}
 	return page.Bars, page.Running
+}
+
+// At returns the last price of a symbol at a time, and what a minute traded then.
+// Prices move every four seconds.
+func (p *Prices) At(symbol string, at time.Time) (price, volume float64) {
+	source := sample.New(sample.Config{Seed: p.seed, Now: func() time.Time { return at }})
+	page, err := source.Bars(context.Background(), provider.BarQuery{Symbol: p.symbol(symbol), Interval: market.Minute1, Limit: 2})
+	if n := page.Bars.Len(); err == nil && n > 0 {
+		return page.Bars.C[n-1], page.Bars.V[0]
+	}
+	return 0, 0
 }
 
 // Track follows the bars of one symbol and interval.

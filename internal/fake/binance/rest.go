@@ -124,29 +124,15 @@ func (s *Server) exchangeInfo(w http.ResponseWriter, r *http.Request) {
 }
 
 func symbol(name string) map[string]any {
-	base, quote := name, ""
-	for _, q := range []string{"FDUSD", "USDT", "USDC", "BTC", "ETH", "BNB"} {
-		if b, ok := strings.CutSuffix(name, q); ok && b != "" {
-			base, quote = b, q
-			break
-		}
-	}
-	type m = map[string]any
-	return m{
+	base, quote := split(name)
+	return map[string]any{
 		"symbol": name, "status": "TRADING", "baseAsset": base, "baseAssetPrecision": 8, "quoteAsset": quote,
 		"quotePrecision": 8, "quoteAssetPrecision": 8, "baseCommissionPrecision": 8, "quoteCommissionPrecision": 8,
 		"orderTypes":     []string{"LIMIT", "LIMIT_MAKER", "MARKET", "STOP_LOSS", "STOP_LOSS_LIMIT", "TAKE_PROFIT", "TAKE_PROFIT_LIMIT"},
 		"icebergAllowed": true, "ocoAllowed": true, "otoAllowed": true, "opoAllowed": true, "quoteOrderQtyMarketAllowed": true,
 		"allowTrailingStop": false, "cancelReplaceAllowed": false, "amendAllowed": false, "pegInstructionsAllowed": true,
 		"isSpotTradingAllowed": true, "isMarginTradingAllowed": true,
-		"filters": []m{
-			{"filterType": "PRICE_FILTER", "minPrice": "0.00010000", "maxPrice": "1000000.00000000", "tickSize": "0.00010000"},
-			{"filterType": "LOT_SIZE", "minQty": "0.00001000", "maxQty": "9000.00000000", "stepSize": "0.00001000"},
-			{"filterType": "MARKET_LOT_SIZE", "minQty": "0.00000000", "maxQty": "100.00000000", "stepSize": "0.00000000"},
-			{"filterType": "PERCENT_PRICE_BY_SIDE", "bidMultiplierUp": "5", "bidMultiplierDown": "0.2", "askMultiplierUp": "5", "askMultiplierDown": "0.2", "avgPriceMins": 5},
-			{"filterType": "NOTIONAL", "minNotional": "5.00000000", "applyMinToMarket": true, "maxNotional": "9000000.00000000", "applyMaxToMarket": false, "avgPriceMins": 5},
-			{"filterType": "MAX_NUM_ORDERS", "maxNumOrders": 200},
-		},
+		"filters":     standard().filters(),
 		"permissions": []string{}, "permissionSets": [][]string{{"SPOT", "MARGIN"}},
 		"defaultSelfTradePreventionMode": "NONE", "allowedSelfTradePreventionModes": []string{"NONE"},
 	}

@@ -1,16 +1,21 @@
 // Package binance is a fake Binance: the public spot endpoints that candela uses,
-// the series of the futures, and the kline streams, with the weights, limits and
-// faults that the venue documents.
+// the series of the futures, the kline streams, and an account with its orders,
+// trades, balances and reports, with the weights, limits, filters and faults that
+// the venue documents.
 package binance
 
 import (
+	"crypto/ed25519"
 	"encoding/json"
 	"fmt"
 	"net/http"
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
+
+	"github.com/shopspring/decimal"
 
 	"candela/internal/fake"
 	"candela/internal/market"
@@ -24,15 +29,22 @@ type Config struct {
 	Knows   func(s string) bool // which symbols exist
 	Limit   int                 // of weight a minute; 6000 when 0
 	Step    time.Duration       // between updates of a stream; 2 s when 0
+	// Funds are what the account has; 100,000 USDT and USDC, 2 BTC and 20 ETH when
+	// nil. Its keys are Key and Secret, or Key and a private key to Ed25519.
+	Funds   map[string]decimal.Decimal
+	Ed25519 ed25519.PublicKey
 }
 
 // Server is the venue. It is safe for concurrent use.
 type Server struct {
 	fake.Faults
-	Feed   fake.Feed
-	config Config
-	prices *fake.Prices
-	mux    *http.ServeMux
+	Feed     fake.Feed // of the market
+	User     fake.Feed // of the account
+	config   Config
+	prices   *fake.Prices
+	exchange *exchange
+	mux      *http.ServeMux
+	skew     atomic.Int64 // of the venue's clock
 
 	mu     sync.Mutex
 	minute int64
@@ -56,10 +68,19 @@ func New(c Config) *Server {
 	if c.Step == 0 {
 		c.Step = 2 * time.Second
 	}
-	s := &Server{
-		config: c, prices: fake.NewPrices(c.Seed, c.Variety, c.Now), mux: http.NewServeMux(),
-		Feed: fake.Feed{Step: c.Step, PingWait: 20 * time.Second, MaxAge: 24 * time.Hour, Seed: c.Seed},
+	if c.Funds == nil {
+		some := decimal.NewFromInt(100_000)
+		c.Funds = map[string]decimal.Decimal{"USDT": some, "USDC": some, "BTC": decimal.NewFromInt(2), "ETH": decimal.NewFromInt(20)}
 	}
+	s := &Server{
+		mux:  http.NewServeMux(),
+		Feed: fake.Feed{Step: c.Step, PingWait: 20 * time.Second, MaxAge: 24 * time.Hour, Seed: c.Seed},
+		User: fake.Feed{Step: time.Second, PingWait: 20 * time.Second, MaxAge: 24 * time.Hour, Seed: c.Seed},
+	}
+	now := c.Now
+	c.Now = func() time.Time { return now().Add(time.Duration(s.skew.Load())) }
+	s.config, s.prices = c, fake.NewPrices(c.Seed, c.Variety, c.Now)
+	s.exchange = newExchange(s.prices.At, c.Funds)
 	s.mux.HandleFunc("GET /api/v3/ping", func(w http.ResponseWriter, _ *http.Request) { s.answer(w, 1, struct{}{}) })
 	s.mux.HandleFunc("GET /api/v3/time", func(w http.ResponseWriter, _ *http.Request) {
 		s.answer(w, 1, map[string]int64{"serverTime": s.config.Now().UnixMilli()})
@@ -69,16 +90,23 @@ func New(c Config) *Server {
 	s.mux.HandleFunc("GET /fapi/v1/fundingRate", s.fundingRate)
 	s.mux.HandleFunc("GET /futures/data/openInterestHist", s.openInterest)
 	s.mux.HandleFunc("GET /futures/data/globalLongShortAccountRatio", s.longShort)
+	s.routeOrders()
 	return s
 }
 
-// ServeHTTP answers requests and, under /ws and /stream, streams.
+// ServeHTTP answers requests, under /ws and /stream streams, under /ws-api/v3 the
+// account's, and under /fake what no venue offers: see control.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if r.URL.Path == "/stream" || r.URL.Path == "/ws" || strings.HasPrefix(r.URL.Path, "/ws/") {
+	switch path := r.URL.Path; {
+	case path == "/stream" || path == "/ws" || strings.HasPrefix(path, "/ws/"):
 		s.stream(w, r)
-		return
+	case path == "/ws-api/v3":
+		s.userStream(w, r)
+	case strings.HasPrefix(path, "/fake/"):
+		s.control(w, r)
+	default:
+		s.Wrap(s.mux).ServeHTTP(w, r)
 	}
-	s.Wrap(s.mux).ServeHTTP(w, r)
 }
 
 // PeakWeight returns the most weight that any minute has seen.
@@ -108,7 +136,9 @@ func TooMany(status int, retry time.Duration) fake.Fault {
 
 // ShutdownNotice is what the streams say before a restart.
 func (s *Server) ShutdownNotice() {
-	s.Feed.Announce(fmt.Sprintf(`{"stream":"!serverShutdown","data":{"e":"serverShutdown","E":%d}}`, s.config.Now().UnixMilli()))
+	event := fmt.Sprintf(`{"e":"serverShutdown","E":%d}`, s.config.Now().UnixMilli())
+	s.Feed.Announce(`{"stream":"!serverShutdown","data":` + event + `}`)
+	s.User.Announce(`{"event":` + event + `}`)
 }
 
 // admit counts a request and reports whether it is within the limit. One that is
@@ -151,11 +181,15 @@ func (s *Server) answer(w http.ResponseWriter, weight int, v any) {
 	if !s.admit(w, weight) {
 		return
 	}
-	body, err := json.Marshal(v)
+	writeJSON(w, http.StatusOK, marshal(v))
+}
+
+func marshal(v any) []byte {
+	data, err := json.Marshal(v)
 	if err != nil {
 		panic(err)
 	}
-	writeJSON(w, http.StatusOK, body)
+	return data
 }
 
 // wrong counts the request and refuses it.
