@@ -92,15 +92,12 @@ func (o *owner) takeAll(now int64) []Entry {
 	return taken[max(0, len(taken)-PollCap):]
 }
 
-// giveUp leaves the line. Whoever was called already calls the next.
+// giveUp leaves the line. Who was called already is not in it; take, which comes
+// next, sees to it that nothing stays behind.
 func (o *owner) giveUp(turn chan struct{}) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if i := slices.Index(o.queue.waiters, turn); i >= 0 {
-		o.queue.waiters = slices.Delete(o.queue.waiters, i, i+1)
-	} else {
-		o.queue.wake()
-	}
+	o.queue.waiters = slices.DeleteFunc(o.queue.waiters, func(other chan struct{}) bool { return other == turn })
 }
 
 // wake calls the first in line. It takes all there is, so one is enough.

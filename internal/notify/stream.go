@@ -35,7 +35,9 @@ func (l *Log) Open(_ context.Context, caller mcp.Caller, lastEventID string) (mc
 	if s.stream != nil {
 		s.owner.leave(s.stream)
 	}
-	s.resume(lastEventID)
+	if s.resume(lastEventID) {
+		l.saver.touch()
+	}
 	s.stream = &stream{log: l, of: s, ready: make(chan struct{}, 1)}
 	s.stream.signal()
 	s.owner.join(s.stream)
@@ -43,12 +45,14 @@ func (l *Log) Open(_ context.Context, caller mcp.Caller, lastEventID string) (mc
 }
 
 // resume moves the cursor to the event that the client names, on or back. An id
-// that the owner's log does not hold says nothing.
-func (s *subscriber) resume(lastEventID string) {
+// that the owner's log does not hold says nothing. It reports whether it moved.
+func (s *subscriber) resume(lastEventID string) bool {
 	seq, err := strconv.ParseUint(lastEventID, 10, 64)
-	if err == nil && s.owner.view.Load().find(seq) != nil {
-		s.cursor = seq
+	if err != nil || seq == s.cursor || s.owner.view.Load().find(seq) == nil {
+		return false
 	}
+	s.cursor = seq
+	return true
 }
 
 // Ready delivers when Take may have something.

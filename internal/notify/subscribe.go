@@ -24,13 +24,11 @@ func (l *Log) Subscribe(_ context.Context, caller mcp.Caller, f Filter) error {
 	now := l.cfg.Now()
 	l.mu.Lock()
 	s := l.find(caller, now)
-	if s == nil || s.matcher.Load() == nil {
+	if s == nil {
 		if err := l.makeRoom(now); err != nil {
 			l.mu.Unlock()
 			return err
 		}
-	}
-	if s == nil {
 		s = l.add(caller)
 	}
 	s.mu.Lock()
