@@ -2,6 +2,7 @@ package alert_test
 
 import (
 	"slices"
+	"strconv"
 	"testing"
 	"time"
 
@@ -138,5 +139,42 @@ func TestBook_RefusesMoreThanTheLimit(t *testing.T) {
 	more.ID, more.Owner = id.New(start), "other"
 	if err := b.Check(&more); err != nil {
 		t.Errorf("the limit of one owner bound another: %v", err)
+	}
+}
+
+// TestBook_ForgetsWithTheLastAlert lets alerts of ever new owners and symbols
+// come and go in every way they can.
+func TestBook_ForgetsWithTheLastAlert(t *testing.T) {
+	t.Parallel()
+	b := alert.NewBook()
+	for i := range 3_000 {
+		a := price(alert.PriceAbove, "1234567890123456789012345")
+		if i%4 == 1 {
+			a = signal("macd", "cross_up")
+		}
+		a.Owner, a.Note, a.Expires = "owner-"+strconv.Itoa(i), "note", after(time.Hour)
+		a.Symbol.Name = "COIN" + strconv.Itoa(i)
+		a.Instrument = market.Symbol{Venue: "binance", Name: a.Symbol.Name}
+		if err := b.Add(a); err != nil {
+			t.Fatal(err)
+		}
+		switch i % 4 {
+		case 0:
+			b.Touch(nil, a.Instrument, 1e30, 1e30, start)
+			b.Settle(a.ID)
+		case 1:
+			b.Signal(nil, a.Need(), keyOf(t, "macd"), "cross_up", 1, after(time.Minute), false)
+			b.Remove(a.Owner, a.ID)
+		case 2:
+			b.Remove(a.Owner, a.ID)
+		case 3:
+			b.Expire(nil, a.Expires)
+		}
+		if held, _ := b.Held(); held != 0 {
+			t.Fatalf("alert %d left %d behind", i, held)
+		}
+	}
+	if _, rows := b.Held(); rows > 600 {
+		t.Errorf("%d rows are kept for one alert at a time", rows)
 	}
 }

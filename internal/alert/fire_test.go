@@ -2,6 +2,9 @@ package alert_test
 
 import (
 	"math"
+	"math/rand/v2"
+	"slices"
+	"strconv"
 	"testing"
 	"time"
 
@@ -133,5 +136,45 @@ func TestGroups_OnePerIndicator(t *testing.T) {
 	}
 	if diff := cmp.Diff([]string{"macd", "wavetrend"}, names); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// TestTouch_ManyComeAndGo lets a heap grow and shrink far beyond what the
+// property test draws.
+func TestTouch_ManyComeAndGo(t *testing.T) {
+	t.Parallel()
+	const n = 5_000
+	random, b := rand.New(rand.NewPCG(5, 6)), alert.NewBook()
+	waiting, gone := make(map[int][]string), []string(nil) // by threshold; to be removed
+	for range n {
+		threshold := 1 + random.IntN(n/2)
+		a := price(alert.PriceAbove, strconv.Itoa(threshold))
+		a.Expires = after(time.Duration(1+random.IntN(n)) * time.Second)
+		if err := b.Add(a); err != nil {
+			t.Fatal(err)
+		}
+		if random.IntN(2) == 0 {
+			waiting[threshold] = append(waiting[threshold], a.ID)
+		} else {
+			gone = append(gone, a.ID)
+		}
+	}
+	for _, id := range gone {
+		b.Remove("local", id)
+	}
+	for at := range n/2 + 1 {
+		var got []string
+		for _, f := range b.Touch(nil, btc, float64(at), float64(at), start) {
+			got = append(got, f.ID)
+			b.Settle(f.ID)
+		}
+		slices.Sort(got)
+		slices.Sort(waiting[at])
+		if !slices.Equal(waiting[at], got) {
+			t.Fatalf("%d fired %v, want %v", at, got, waiting[at])
+		}
+	}
+	if _, some := b.NextExpiry(); some || b.Len() != 0 || b.Needed(alert.Need{Instrument: btc}) {
+		t.Errorf("%d are left", b.Len())
 	}
 }

@@ -17,13 +17,14 @@ func small(n int) uint32 {
 // heap is a binary heap whose entries know their position, so that one from the
 // middle can be taken out. The position of an alert is kept in its record.
 type heap struct {
+	first   float64 // the key of the first entry, so that most ticks need not look there
 	entries []entry
 	cell    func(slot uint32) *uint32 // where the position of an alert is kept
 }
 
 // reached reports whether an entry has a key of at most limit. None is at most NaN.
 func (h *heap) reached(limit float64) bool {
-	return len(h.entries) > 0 && h.entries[0].key <= limit
+	return h.first <= limit && len(h.entries) > 0
 }
 
 func (h *heap) push(key float64, slot uint32) {
@@ -83,6 +84,8 @@ func (h *heap) down(i int, e entry) {
 }
 
 func (h *heap) set(i int, e entry) {
-	h.entries[i] = e
+	if h.entries[i] = e; i == 0 {
+		h.first = e.key
+	}
 	*h.cell(e.slot) = small(i)
 }
