@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"candela/internal/chart"
-	"candela/internal/fault"
 	"candela/internal/httpd"
 	"candela/internal/mcp"
 	"candela/internal/oauth"
@@ -40,19 +39,19 @@ func ServeMCP(authorizers Authorizers) Service {
 // listen returns the parts that answer over HTTP. A door that is not nil hands
 // out the tokens.
 func (rt Runtime) listen(auth httpd.Authorizer, door *oauth.Server) ([]Part, error) {
-	tools, sources, err := rt.tools()
+	tools, streams, parts, err := rt.tools()
 	if err != nil {
 		return nil, err
 	}
 	cfg := rt.Config.HTTP
 	server, err := httpd.New(tools, auth, httpd.Config{
 		BaseURL: cfg.BaseURL, AllowedOrigins: cfg.AllowedOrigins, OAuth: door,
-		Name: "candela", Version: rt.release(), Tools: toolCount, Trading: rt.Config.Trade, Log: rt.Log,
+		Name: "candela", Version: rt.release(), Tools: toolCount, Trading: rt.Config.Trade, Streams: streams, Log: rt.Log,
 	})
 	if err != nil {
 		return nil, err
 	}
-	return []Part{sources, {Name: "http", Run: func(ctx, hard context.Context, ready func()) error {
+	return append(parts, Part{Name: "http", Run: func(ctx, hard context.Context, ready func()) error {
 		var listen net.ListenConfig
 		ln, err := listen.Listen(ctx, "tcp", cfg.Address().String())
 		if err != nil {
@@ -61,20 +60,20 @@ func (rt Runtime) listen(auth httpd.Authorizer, door *oauth.Server) ([]Part, err
 		rt.Log.InfoContext(ctx, "listening", "address", ln.Addr().String(), "base_url", cfg.BaseURL)
 		ready()
 		return server.Serve(ctx, hard, ln)
-	}}}, nil
+	}}), nil
 }
 
 // speakMCP is the service behind --mcp.
 func speakMCP(rt Runtime) ([]Part, error) {
-	tools, sources, err := rt.tools()
+	tools, streams, parts, err := rt.tools()
 	if err != nil {
 		return nil, err
 	}
-	session := stdio.New(tools, rt.Stdin, rt.Stdout, stdio.Config{Log: rt.Log})
-	return []Part{sources, {Name: "stdio", Run: func(ctx, hard context.Context, ready func()) error {
+	session := stdio.New(tools, rt.Stdin, rt.Stdout, stdio.Config{Streams: streams, Log: rt.Log})
+	return append(parts, Part{Name: "stdio", Run: func(ctx, hard context.Context, ready func()) error {
 		ready()
 		return session.Run(ctx, hard)
-	}}}, nil
+	}}), nil
 }
 
 // release is the version that is published: without the commit and the toolchain,
@@ -87,30 +86,39 @@ func (rt Runtime) release() string {
 // toolCount is what GET / says; a test holds it against the registry.
 const toolCount = 15
 
-// tools puts the tools together over the sources of bars. The part it returns
-// holds the sources open and must start before anything calls a tool.
-func (rt Runtime) tools() (*mcp.Server, Part, error) {
-	if rt.Config.Trade {
-		return nil, Part{}, &fault.Error{Kind: fault.Unsupported, Code: "not_in_build", Message: "--trade is not available in this build"}
-	}
+// tools puts the tools together over the sources of bars, and with --trade over
+// the engine. The parts it returns must start before anything calls a tool. Streams
+// are nil where nothing is pushed.
+func (rt Runtime) tools() (*mcp.Server, mcp.Streams, []Part, error) {
 	bars, err := rt.openBars()
 	if err != nil {
-		return nil, Part{}, err
+		return nil, nil, nil, err
 	}
-	registry, err := tool.New(tool.Config{Bars: bars, Painter: chart.NewRenderer(), Log: rt.Log})
+	cfg := tool.Config{Bars: bars, Painter: chart.NewRenderer(), Log: rt.Log}
+	parts := []Part{{Name: "sources", Run: func(ctx, _ context.Context, ready func()) error {
+		defer bars.close()
+		ready()
+		<-ctx.Done()
+		return nil
+	}}}
+	var streams mcp.Streams
+	if rt.Config.Trade {
+		trading, err := rt.newTrading(bars)
+		if err != nil {
+			return nil, nil, nil, err
+		}
+		cfg.Trading, streams = trading.tools(), trading.log
+		parts = append(parts, trading.parts(rt)...)
+	}
+	registry, err := tool.New(cfg)
 	if err != nil {
-		return nil, Part{}, err
+		return nil, nil, nil, err
 	}
 	server, err := mcp.NewServer(registry, mcp.Config{
 		Name: "candela", Title: "Candela", Version: rt.release(), Instructions: instructions, Log: rt.Log,
 	})
 	if err != nil {
-		return nil, Part{}, err
+		return nil, nil, nil, err
 	}
-	return server, Part{Name: "sources", Run: func(ctx, _ context.Context, ready func()) error {
-		defer bars.close()
-		ready()
-		<-ctx.Done()
-		return nil
-	}}, nil
+	return server, streams, parts, nil
 }

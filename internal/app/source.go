@@ -5,6 +5,7 @@ import (
 	"io"
 	"time"
 
+	"candela/internal/engine"
 	"candela/internal/marketdata"
 	"candela/internal/payload"
 	"candela/internal/provider"
@@ -18,6 +19,7 @@ type bars struct {
 	*marketdata.Service
 	hosts     *upstream.Hosts
 	providers []provider.Provider
+	engine    *engine.Engine // nil without --trade
 }
 
 // openBars makes the service over the sources that are configured. The caller
@@ -64,18 +66,41 @@ func (b *bars) close() {
 	_ = b.hosts.Close()
 }
 
+// followed returns the bars of a series that the engine follows.
+func (b *bars) followed(ctx context.Context, r marketdata.Request) (marketdata.Set, bool) {
+	if b.engine == nil || r.Symbol.IsZero() {
+		return marketdata.Set{}, false
+	}
+	venue, err := b.Route(ctx, r.Symbol)
+	if err != nil {
+		return marketdata.Set{}, false // reading will say what is wrong
+	}
+	shown := r.Symbol
+	r.Symbol.Venue = venue.Name()
+	set, ok := b.engine.Bars(r)
+	set.Symbol = shown
+	return set, ok
+}
+
 // Bars reads the newest bars of one symbol.
 func (b *bars) Bars(ctx context.Context, want tool.BarRequest) (tool.BarSet, error) {
-	set, err := b.Service.Bars(ctx, marketdata.Request{
+	r := marketdata.Request{
 		Symbol: want.Symbol, Interval: want.Interval, Bars: want.Bars, Warmup: want.Warmup, Series: want.Series,
-	})
-	if err != nil {
-		return tool.BarSet{}, err
+	}
+	set, cached := b.followed(ctx, r)
+	if !cached {
+		var err error
+		if set, err = b.Service.Bars(ctx, r); err != nil {
+			return tool.BarSet{}, err
+		}
 	}
 	out := tool.BarSet{
 		Symbol: set.Symbol, Bars: set.Bars, Calendar: set.Calendar, Series: set.Series,
 		Source: payload.Fetch, Provider: set.Provider, AsOf: set.AsOf, Running: set.Running, Stale: set.Stale,
 		Built: set.Built, Holes: set.Holes,
+	}
+	if cached {
+		out.Source = payload.Cache
 	}
 	if set.Synthetic {
 		out.Source, out.AsOf = payload.Sample, time.Time{}

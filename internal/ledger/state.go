@@ -57,10 +57,14 @@ func (l *Ledger) SaveMarks(ctx context.Context, marks map[provider.Sub]int64) er
 	return l.write(ctx, func(t *tx) error {
 		for sub, at := range marks {
 			var err error
+			interval := "" // of a price
+			if sub.Interval != 0 {
+				interval = sub.Interval.String()
+			}
 			if at == 0 {
-				_, err = t.exec("DELETE FROM marks WHERE symbol = ? AND interval = ?", sub.Symbol.String(), sub.Interval.String())
+				_, err = t.exec("DELETE FROM marks WHERE symbol = ? AND interval = ?", sub.Symbol.String(), interval)
 			} else {
-				_, err = t.exec("INSERT INTO marks (symbol, interval, t) VALUES (?,?,?) ON CONFLICT DO UPDATE SET t = excluded.t", sub.Symbol.String(), sub.Interval.String(), at)
+				_, err = t.exec("INSERT INTO marks (symbol, interval, t) VALUES (?,?,?) ON CONFLICT DO UPDATE SET t = excluded.t", sub.Symbol.String(), interval, at)
 			}
 			if err != nil {
 				return err
@@ -86,8 +90,10 @@ func (l *Ledger) Marks(ctx context.Context) (map[provider.Sub]int64, error) {
 		if sub.Symbol, err = market.ParseSymbol(symbol); err != nil {
 			return nil, damaged("a mark", err)
 		}
-		if sub.Interval, err = market.ParseInterval(interval); err != nil {
-			return nil, damaged("a mark", err)
+		if interval != "" {
+			if sub.Interval, err = market.ParseInterval(interval); err != nil {
+				return nil, damaged("a mark", err)
+			}
 		}
 		marks[sub] = at
 	}

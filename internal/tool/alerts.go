@@ -4,10 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"strings"
-	"time"
 
-	"github.com/shopspring/decimal"
-
+	"candela/internal/alert"
 	"candela/internal/fault"
 	"candela/internal/indicator"
 	"candela/internal/market"
@@ -15,78 +13,57 @@ import (
 	"candela/internal/rpc"
 )
 
-// Alerts is where alerts live.
+// Alerts is where alerts live. Set takes what the client asked for: symbol,
+// interval, condition, note and expiry; the alert it returns has the rest.
 type Alerts interface {
-	Set(ctx context.Context, caller mcp.Caller, r AlertRequest) (Alert, error)
-	Alerts(ctx context.Context, caller mcp.Caller) ([]Alert, error)
+	Set(ctx context.Context, caller mcp.Caller, want alert.Alert) (alert.Alert, error)
+	Alerts(ctx context.Context, caller mcp.Caller) ([]alert.Alert, error)
 	Cancel(ctx context.Context, caller mcp.Caller, alertID string) error
 }
 
-// The types of condition.
-const (
-	PriceAbove      = "price_above"
-	PriceBelow      = "price_below"
-	IndicatorSignal = "indicator_signal"
-)
-
-func conditionTypes() []string { return []string{PriceAbove, PriceBelow, IndicatorSignal} }
-
-// Condition is what an alert waits for.
-type Condition struct {
-	Type      string
-	Threshold decimal.Decimal // of the price conditions
-	Indicator string          // of indicator_signal, as the catalogue names it
-	Signal    string
+// conditionRecord is a condition in the one-key form in which clients give it.
+type conditionRecord struct {
+	Above  json.Number   `json:"price_above,omitempty"`
+	Below  json.Number   `json:"price_below,omitempty"`
+	Signal *signalRecord `json:"indicator_signal,omitempty"`
 }
 
-// AlertRequest is an alert as a client asked for it.
-type AlertRequest struct {
-	Symbol    market.Symbol
-	Interval  market.Interval // zero for price conditions
-	Condition Condition
-	Note      string
-	Expires   time.Time // zero for never
+type signalRecord struct {
+	Indicator string `json:"indicator"`
+	Signal    string `json:"signal"`
 }
 
-// Alert is an alert as the client sees it.
-type Alert struct {
-	ID        string
-	Symbol    string
-	Interval  string // empty for price conditions
-	Condition Condition
-	Created   time.Time
-	Note      string
-	Expires   time.Time
-}
-
-// MarshalJSON writes the one-key form in which conditions are given.
-func (c Condition) MarshalJSON() ([]byte, error) {
-	if c.Type != IndicatorSignal {
-		return json.Marshal(map[string]json.Number{c.Type: json.Number(c.Threshold.String())})
+func recordCondition(c alert.Condition) conditionRecord {
+	threshold := json.Number(c.Threshold.String())
+	switch c.Type {
+	case alert.PriceAbove:
+		return conditionRecord{Above: threshold}
+	case alert.PriceBelow:
+		return conditionRecord{Below: threshold}
+	default:
+		return conditionRecord{Signal: &signalRecord{c.Indicator, c.Signal}}
 	}
-	type signal struct {
-		Indicator string `json:"indicator"`
-		Signal    string `json:"signal"`
-	}
-	return json.Marshal(map[string]signal{c.Type: {c.Indicator, c.Signal}})
 }
 
 // alertRecord is an alert on the wire; ID is written in lists only.
 type alertRecord struct {
-	ID        string    `json:"id,omitempty"`
-	AlertID   string    `json:"alert_id"`
-	Symbol    string    `json:"symbol"`
-	Interval  string    `json:"interval"`
-	Condition Condition `json:"condition"`
-	CreatedAt string    `json:"created_at"`
-	Note      string    `json:"note,omitempty"`
-	ExpiresAt string    `json:"expires_at,omitempty"`
+	ID        string          `json:"id,omitempty"`
+	AlertID   string          `json:"alert_id"`
+	Symbol    string          `json:"symbol"`
+	Interval  string          `json:"interval"`
+	Condition conditionRecord `json:"condition"`
+	CreatedAt string          `json:"created_at"`
+	Note      string          `json:"note,omitempty"`
+	ExpiresAt string          `json:"expires_at,omitempty"`
 }
 
-func (a Alert) record() alertRecord {
+func recordAlert(a alert.Alert) alertRecord {
 	r := alertRecord{
-		AlertID: a.ID, Symbol: a.Symbol, Interval: a.Interval, Condition: a.Condition,
+		AlertID: a.ID, Symbol: a.Symbol.String(), Condition: recordCondition(a.Condition),
 		CreatedAt: stamp(a.Created), Note: a.Note,
+	}
+	if a.Interval.Valid() {
+		r.Interval = a.Interval.String()
 	}
 	if !a.Expires.IsZero() {
 		r.ExpiresAt = stamp(a.Expires)
@@ -98,9 +75,9 @@ func conditionSchema(doc string) *schema {
 	return &schema{
 		Type: "object", Description: doc,
 		Properties: props{
-			is(PriceAbove, "number", "Fires when the traded price reaches or exceeds this."),
-			is(PriceBelow, "number", "Fires when the traded price reaches or falls below this."),
-			{IndicatorSignal, object("Fires when a bar closes that confirms the signal.",
+			is(alert.PriceAbove.String(), "number", "Fires when the traded price reaches or exceeds this."),
+			is(alert.PriceBelow.String(), "number", "Fires when the traded price reaches or falls below this."),
+			{alert.IndicatorSignal.String(), object("Fires when a bar closes that confirms the signal.",
 				is("indicator", "string", "A name from list_indicators."),
 				is("signal", "string", "One of that indicator's signals in list_indicators."))},
 		},
@@ -109,8 +86,8 @@ func conditionSchema(doc string) *schema {
 }
 
 // condition is an object with exactly one of the three keys.
-func condition(dst *Condition) field {
-	allowed := "an object with exactly one of " + strings.Join(conditionTypes(), ", ")
+func condition(dst *alert.Condition) field {
+	allowed := "an object with exactly one of " + strings.Join(alert.Types(), ", ")
 	return field{
 		name: "condition", allowed: allowed,
 		schema: conditionSchema(`What to wait for: exactly one key, such as {"price_above":70000} or {"indicator_signal":{"indicator":"wavetrend","signal":"cross_up_os"}}.`),
@@ -139,21 +116,21 @@ func condition(dst *Condition) field {
 	}
 }
 
-func readCondition(key string, value json.RawMessage, dst *Condition) error {
-	dst.Type = key
-	switch key {
-	case PriceAbove, PriceBelow:
+func readCondition(key string, value json.RawMessage, dst *alert.Condition) error {
+	dst.Type, _ = alert.ParseType(key)
+	switch dst.Type {
+	case alert.PriceAbove, alert.PriceBelow:
 		name, given := "condition."+key, false
 		return price(name, &dst.Threshold, &given, "").read(value)
-	case IndicatorSignal:
+	case alert.IndicatorSignal:
 		return readSignal(value, dst)
 	}
-	return fault.Field("condition", cut(key), strings.Join(conditionTypes(), ", "), fault.Nearest(key, conditionTypes())...)
+	return fault.Field("condition", cut(key), strings.Join(alert.Types(), ", "), fault.Nearest(key, alert.Types())...)
 }
 
 // readSignal checks the pair against the catalogue: an alert on a signal that
 // never comes would wait for ever.
-func readSignal(raw json.RawMessage, dst *Condition) error {
+func readSignal(raw json.RawMessage, dst *alert.Condition) error {
 	const at = "condition.indicator_signal"
 	if raw[0] != '{' {
 		return fault.Field(at, shown(raw), `an object such as {"indicator":"wavetrend","signal":"cross_up"}`)
@@ -200,8 +177,8 @@ func (t *Trading) alertSpecs() []spec {
 	return []spec{t.setAlert(), t.listAlerts(), t.cancelAlert()}
 }
 
-func alertArguments() (*AlertRequest, fields) {
-	r := &AlertRequest{}
+func alertArguments() (*alert.Alert, fields) {
+	r := &alert.Alert{}
 	return r, fields{
 		symbol(&r.Symbol, "The instrument, such as BTCUSDT.").must(),
 		condition(&r.Condition).must(),
@@ -224,26 +201,26 @@ func (t *Trading) setAlert() spec {
 			if err := input.decode(raw); err != nil {
 				return mcp.Result{}, err
 			}
-			if err := r.setInterval(); err != nil {
+			if err := setInterval(r); err != nil {
 				return mcp.Result{}, err
 			}
-			alert, err := t.Alerts.Set(ctx, caller, *r)
+			set, err := t.Alerts.Set(ctx, caller, *r)
 			if err != nil {
 				return mcp.Result{}, err
 			}
-			return answer(alert.record())
+			return answer(recordAlert(set))
 		},
 	}
 }
 
 // setInterval gives indicator conditions their default and refuses an interval
 // that would mean nothing.
-func (r *AlertRequest) setInterval() error {
+func setInterval(a *alert.Alert) error {
 	switch {
-	case r.Condition.Type == IndicatorSignal && !r.Interval.Valid():
-		r.Interval = market.Hour4
-	case r.Condition.Type != IndicatorSignal && r.Interval.Valid():
-		return fault.Field("interval", r.Interval.String(), "no interval for "+r.Condition.Type+", which watches every trade")
+	case a.Condition.Type == alert.IndicatorSignal && !a.Interval.Valid():
+		a.Interval = market.Hour4
+	case a.Condition.Type != alert.IndicatorSignal && a.Interval.Valid():
+		return fault.Field("interval", a.Interval.String(), "no interval for "+a.Condition.Type.String()+", which watches every trade")
 	}
 	return nil
 }
@@ -260,7 +237,7 @@ func (t *Trading) listAlerts() spec {
 			}
 			records := make([]alertRecord, len(alerts))
 			for i, a := range alerts {
-				records[i] = a.record()
+				records[i] = recordAlert(a)
 				records[i].ID = a.ID
 			}
 			return answerList("alerts", records)

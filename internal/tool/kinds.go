@@ -257,7 +257,7 @@ func moment(name string, dst *time.Time, doc string) field {
 }
 
 // texts is a list whose items check accepts and may rewrite.
-func texts(name string, dst *[]string, most int, item *schema, allowed, doc string, check func(string) (string, error)) field {
+func texts[T any](name string, dst *[]T, most int, item *schema, allowed, doc string, check func(string) (T, error)) field {
 	return field{
 		name: name, allowed: "a list of " + allowed,
 		schema: &schema{Type: "array", Description: doc, Items: item, MaxItems: most},
@@ -265,7 +265,7 @@ func texts(name string, dst *[]string, most int, item *schema, allowed, doc stri
 			if raw[0] != '[' {
 				return noList(name, raw, "a list of "+allowed)
 			}
-			values := []string{}
+			values := []T{}
 			for each := range rpc.Items(raw) {
 				value, ok := rpc.Text(each)
 				if !ok {

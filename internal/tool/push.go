@@ -7,75 +7,24 @@ import (
 	"strings"
 	"time"
 
+	"candela/internal/alert"
 	"candela/internal/fault"
 	"candela/internal/market"
 	"candela/internal/mcp"
+	"candela/internal/notify"
 )
 
 // Notifications is the queue of fired alerts that get_notifications drains. With
 // a wait above zero Drain returns as soon as there is one, or empty after it.
 type Notifications interface {
-	Drain(ctx context.Context, caller mcp.Caller, wait time.Duration) ([]Notification, error)
+	Drain(ctx context.Context, caller mcp.Caller, wait time.Duration) (*notify.Batch, error)
 }
 
 // Subscriptions is where push filters live, one for each token.
 type Subscriptions interface {
-	Subscribe(ctx context.Context, caller mcp.Caller, f Filter) error
+	Subscribe(ctx context.Context, caller mcp.Caller, f notify.Filter) error
 	Unsubscribe(ctx context.Context, caller mcp.Caller) (existed bool, err error)
-	Subscription(ctx context.Context, caller mcp.Caller) (Subscription, error)
-}
-
-// Filter says which notifications are wanted; an empty part matches all.
-type Filter struct {
-	Symbols    []string
-	AlertTypes []string
-}
-
-// Subscription is a token's subscription and what waits for it.
-type Subscription struct {
-	Active    bool
-	Filter    Filter
-	Queued    int
-	Connected bool
-}
-
-// Notification is an alert that fired.
-type Notification struct {
-	AlertID   string
-	Symbol    string
-	Interval  string
-	Condition Condition
-	Value     float64
-	Triggered time.Time
-	Note      string
-	Late      bool // found in bars that were missed when they closed
-}
-
-// conditionRecord is a condition as notifications carry it.
-type conditionRecord struct {
-	Type      string      `json:"type"`
-	Threshold json.Number `json:"threshold,omitempty"`
-	Indicator string      `json:"indicator,omitempty"`
-	Signal    string      `json:"signal,omitempty"`
-}
-
-type notificationRecord struct {
-	AlertID     string          `json:"alert_id"`
-	Symbol      string          `json:"symbol"`
-	Interval    string          `json:"interval"`
-	Condition   conditionRecord `json:"condition"`
-	Value       float64         `json:"value"`
-	TriggeredAt string          `json:"triggered_at"`
-	Note        string          `json:"note,omitempty"`
-	Late        bool            `json:"late,omitempty"`
-}
-
-func (n Notification) record() notificationRecord {
-	c := conditionRecord{Type: n.Condition.Type, Indicator: n.Condition.Indicator, Signal: n.Condition.Signal}
-	if n.Condition.Type != IndicatorSignal {
-		c.Threshold = json.Number(n.Condition.Threshold.String())
-	}
-	return notificationRecord{n.AlertID, n.Symbol, n.Interval, c, n.Value, stamp(n.Triggered), n.Note, n.Late}
+	Subscription(ctx context.Context, caller mcp.Caller) (notify.Subscription, error)
 }
 
 func (t *Trading) pushSpecs() []spec {
@@ -93,7 +42,7 @@ func (t *Trading) getNotifications() spec {
 	_, input := arguments()
 	item := object("",
 		is("alert_id", "string", ""), is("symbol", "string", ""), is("interval", "string", "May be empty."),
-		prop{"condition", object("", oneOf("type", "", conditionTypes()...), is("threshold?", "number", ""), is("indicator?", "string", ""), is("signal?", "string", ""))},
+		prop{"condition", object("", oneOf("type", "", alert.Types()...), is("threshold?", "number", ""), is("indicator?", "string", ""), is("signal?", "string", ""))},
 		is("value", "number", "At the time of firing."), is("triggered_at", "string", ""),
 		is("note?", "string", ""), is("late?", "boolean", "Found afterwards, in bars that were missed when they closed."))
 	return spec{
@@ -110,11 +59,17 @@ func (t *Trading) getNotifications() spec {
 			if err != nil {
 				return mcp.Result{}, err
 			}
-			records := make([]notificationRecord, len(fired))
-			for i, n := range fired {
-				records[i] = n.record()
+			records := make([]json.RawMessage, len(fired.Entries))
+			for i, entry := range fired.Entries {
+				records[i] = entry.Data
 			}
-			return answerList("notifications", records)
+			result, err := answerList("notifications", records)
+			if err != nil {
+				fired.Settle(false)
+				return mcp.Result{}, err
+			}
+			result.Settle = fired.Settle
+			return result, nil
 		},
 	}
 }
@@ -122,22 +77,18 @@ func (t *Trading) getNotifications() spec {
 // mostFilters is how many symbols one subscription may name.
 const mostFilters = 200
 
-func filterArguments() (*Filter, fields) {
-	f := &Filter{}
-	asSymbol := func(s string) (string, error) {
-		parsed, err := market.ParseSymbol(s)
-		return parsed.String(), err
-	}
+func filterArguments() (*notify.Filter, fields) {
+	f := &notify.Filter{}
 	asType := func(s string) (string, error) {
-		if slices.Contains(conditionTypes(), s) {
+		if slices.Contains(alert.Types(), s) {
 			return s, nil
 		}
-		return "", fault.Field("alert_types", cut(s), strings.Join(conditionTypes(), ", "), fault.Nearest(s, conditionTypes())...)
+		return "", fault.Field("alert_types", cut(s), strings.Join(alert.Types(), ", "), fault.Nearest(s, alert.Types())...)
 	}
 	return f, fields{
 		texts("symbols", &f.Symbols, mostFilters, &schema{Type: "string"}, "symbols such as BTCUSDT",
-			"Only alerts on these. Left out or empty: all.", asSymbol),
-		texts("alert_types", &f.AlertTypes, len(conditionTypes()), &schema{Type: "string", Enum: conditionTypes()}, strings.Join(conditionTypes(), ", "),
+			"Only alerts on these. Left out or empty: all.", market.ParseSymbol),
+		texts("alert_types", &f.Kinds, len(alert.Types()), &schema{Type: "string", Enum: alert.Types()}, strings.Join(alert.Types(), ", "),
 			"Only alerts of these types. Left out or empty: all.", asType),
 	}
 }
@@ -145,13 +96,13 @@ func filterArguments() (*Filter, fields) {
 func subscribedProps() []prop {
 	return []prop{
 		list("symbols", "Empty for all.", &schema{Type: "string"}),
-		list("alert_types", "Empty for all.", &schema{Type: "string", Enum: conditionTypes()}),
+		list("alert_types", "Empty for all.", &schema{Type: "string", Enum: alert.Types()}),
 	}
 }
 
-func orEmpty(values []string) []string {
+func orEmpty[T any](values []T) []T {
 	if values == nil {
-		return []string{}
+		return []T{}
 	}
 	return values
 }
@@ -175,10 +126,10 @@ func (t *Trading) subscribe() spec {
 				return mcp.Result{}, err
 			}
 			return answer(struct {
-				Status     string   `json:"status"`
-				Symbols    []string `json:"symbols"`
-				AlertTypes []string `json:"alert_types"`
-			}{"subscribed", orEmpty(f.Symbols), orEmpty(f.AlertTypes)})
+				Status     string          `json:"status"`
+				Symbols    []market.Symbol `json:"symbols"`
+				AlertTypes []string        `json:"alert_types"`
+			}{"subscribed", orEmpty(f.Symbols), orEmpty(f.Kinds)})
 		},
 	}
 }
@@ -224,12 +175,12 @@ func (t *Trading) listSubscriptions() spec {
 				}{})
 			}
 			return answer(struct {
-				Subscribed bool     `json:"subscribed"`
-				Symbols    []string `json:"symbols"`
-				AlertTypes []string `json:"alert_types"`
-				Queued     int      `json:"offline_queue_size"`
-				Connected  bool     `json:"connected"`
-			}{true, orEmpty(s.Filter.Symbols), orEmpty(s.Filter.AlertTypes), s.Queued, s.Connected})
+				Subscribed bool            `json:"subscribed"`
+				Symbols    []market.Symbol `json:"symbols"`
+				AlertTypes []string        `json:"alert_types"`
+				Queued     int             `json:"offline_queue_size"`
+				Connected  bool            `json:"connected"`
+			}{true, orEmpty(s.Filter.Symbols), orEmpty(s.Filter.Kinds), s.Queued, s.Connected})
 		}),
 	}
 }

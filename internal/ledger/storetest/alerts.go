@@ -457,12 +457,12 @@ func marks(t *testing.T, s scene) {
 	sub := func(name string, iv market.Interval) provider.Sub {
 		return provider.Sub{Symbol: market.Symbol{Venue: "binance", Name: name}, Interval: iv}
 	}
-	must(t, s.SaveMarks(t.Context(), map[provider.Sub]int64{sub("A", market.Minute1): 60, sub("A", market.Month1): 3600, sub("B", market.Minute1): 1}))
+	must(t, s.SaveMarks(t.Context(), map[provider.Sub]int64{sub("A", market.Minute1): 60, sub("A", market.Month1): 3600, sub("B", market.Minute1): 1, sub("A", 0): 180}))
 	must(t, s.SaveMarks(t.Context(), map[provider.Sub]int64{sub("A", market.Minute1): 120, sub("B", market.Minute1): 0}))
 	must(t, s.SaveMarks(t.Context(), nil))
 	got, err := s.Marks(t.Context())
 	must(t, err)
-	want := map[provider.Sub]int64{sub("A", market.Minute1): 120, sub("A", market.Month1): 3600}
+	want := map[provider.Sub]int64{sub("A", market.Minute1): 120, sub("A", market.Month1): 3600, sub("A", 0): 180}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}

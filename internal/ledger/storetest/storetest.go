@@ -75,7 +75,8 @@ type AlertStore interface {
 	Cursors(ctx context.Context) (map[string]map[string]uint64, error)
 
 	// SaveMarks sets up to which bar (its T in unix seconds) each series has been
-	// evaluated, in one write. A mark of 0 removes the series. Others keep theirs.
+	// evaluated, in one write; one without an interval is of the price. A mark of 0
+	// removes the series. Others keep theirs.
 	SaveMarks(ctx context.Context, marks map[provider.Sub]int64) error
 
 	// Marks returns every mark.

@@ -10,9 +10,12 @@ import (
 
 	"github.com/shopspring/decimal"
 
+	"candela/internal/alert"
 	"candela/internal/chart"
 	"candela/internal/fault"
+	"candela/internal/market"
 	"candela/internal/mcp"
+	"candela/internal/notify"
 	"candela/internal/payload"
 	"candela/internal/provider"
 	"candela/internal/provider/sample"
@@ -45,8 +48,8 @@ func (Bars) Bars(ctx context.Context, want tool.BarRequest) (tool.BarSet, error)
 // came through last.
 type Trading struct {
 	Placed tool.OrderRequest
-	Asked  tool.AlertRequest
-	Filter tool.Filter
+	Asked  alert.Alert
+	Filter notify.Filter
 }
 
 func moment() time.Time { return time.Date(2026, 1, 31, 16, 0, 0, 123e6, time.UTC) }
@@ -92,9 +95,9 @@ func (t *Trading) Positions(context.Context, mcp.Caller) ([]tool.Position, error
 }
 
 // Alerts is the alert side.
-func (t *Trading) alert() tool.Alert {
-	return tool.Alert{
-		ID: "a-1", Symbol: "BTCUSDT", Condition: tool.Condition{Type: tool.PriceAbove, Threshold: decimal.NewFromInt(70000)},
+func (t *Trading) alert() alert.Alert {
+	return alert.Alert{
+		ID: "a-1", Symbol: market.Symbol{Name: "BTCUSDT"}, Condition: alert.Condition{Type: alert.PriceAbove, Threshold: decimal.NewFromInt(70000)},
 		Created: moment(), Note: "note", Expires: moment(),
 	}
 }
@@ -103,35 +106,40 @@ func (t *Trading) alert() tool.Alert {
 type Alerts struct{ *Trading }
 
 // Set keeps the request.
-func (a Alerts) Set(_ context.Context, _ mcp.Caller, r tool.AlertRequest) (tool.Alert, error) {
-	a.Asked = r
-	alert := a.alert()
-	alert.Condition = r.Condition
-	if r.Interval.Valid() {
-		alert.Interval = r.Interval.String()
-	}
-	return alert, nil
+func (a Alerts) Set(_ context.Context, _ mcp.Caller, want alert.Alert) (alert.Alert, error) {
+	a.Asked = want
+	set := a.alert()
+	set.Condition, set.Interval = want.Condition, want.Interval
+	return set, nil
 }
 
 // Alerts lists one.
-func (a Alerts) Alerts(context.Context, mcp.Caller) ([]tool.Alert, error) {
-	return []tool.Alert{a.alert()}, nil
+func (a Alerts) Alerts(context.Context, mcp.Caller) ([]alert.Alert, error) {
+	return []alert.Alert{a.alert()}, nil
 }
 
 // Cancel accepts any.
 func (a Alerts) Cancel(context.Context, mcp.Caller, string) error { return nil }
 
 // Drain gives one of each kind.
-func (t *Trading) Drain(context.Context, mcp.Caller, time.Duration) ([]tool.Notification, error) {
-	price := tool.Notification{AlertID: "a-1", Symbol: "BTCUSDT", Condition: t.alert().Condition, Value: 70001.5, Triggered: moment()}
+func (t *Trading) Drain(ctx context.Context, caller mcp.Caller, wait time.Duration) (*notify.Batch, error) {
+	price := alert.Firing{Alert: t.alert(), Value: 70001.5, At: moment()}
+	price.Note = ""
 	signal := price
-	signal.Interval, signal.Condition = "4h", tool.Condition{Type: tool.IndicatorSignal, Indicator: "wavetrend", Signal: "cross_up"}
+	signal.Interval, signal.Condition = market.Hour4, alert.Condition{Type: alert.IndicatorSignal, Indicator: "wavetrend", Signal: "cross_up"}
 	signal.Note, signal.Late = "note", true
-	return []tool.Notification{price, signal}, nil
+	log, err := notify.Open(notify.Config{Now: moment, Log: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		return nil, err
+	}
+	for i, f := range []alert.Firing{price, signal} {
+		log.Append([]notify.Entry{{Seq: uint64(i) + 1, Owner: caller.Subject, At: moment(), Data: f.AppendJSON(nil)}})
+	}
+	return log.Drain(ctx, caller, wait)
 }
 
 // Subscribe keeps the filter.
-func (t *Trading) Subscribe(_ context.Context, _ mcp.Caller, f tool.Filter) error {
+func (t *Trading) Subscribe(_ context.Context, _ mcp.Caller, f notify.Filter) error {
 	t.Filter = f
 	return nil
 }
@@ -140,8 +148,8 @@ func (t *Trading) Subscribe(_ context.Context, _ mcp.Caller, f tool.Filter) erro
 func (t *Trading) Unsubscribe(context.Context, mcp.Caller) (bool, error) { return true, nil }
 
 // Subscription is active.
-func (t *Trading) Subscription(context.Context, mcp.Caller) (tool.Subscription, error) {
-	return tool.Subscription{Active: true, Filter: t.Filter, Queued: 3, Connected: true}, nil
+func (t *Trading) Subscription(context.Context, mcp.Caller) (notify.Subscription, error) {
+	return notify.Subscription{Active: true, Filter: t.Filter, Queued: 3, Connected: true}, nil
 }
 
 // Parts returns t as the parts behind the trading tools.

@@ -1,0 +1,145 @@
+package app
+
+import (
+	"context"
+	"math/rand/v2"
+	"path/filepath"
+	"time"
+
+	"candela/internal/engine"
+	"candela/internal/fault"
+	"candela/internal/feed"
+	"candela/internal/ledger"
+	"candela/internal/mcp"
+	"candela/internal/notify"
+	"candela/internal/tool"
+)
+
+const (
+	subscriptionsName = "subscriptions.json"
+	pruneEvery        = time.Hour
+	pruneStep         = 1000 // notifications removed in one write
+)
+
+// trading is what --trade adds to the tools.
+type trading struct {
+	store  store
+	log    *notify.Log
+	engine *engine.Engine
+}
+
+// store is the ledger, which is open from when its part is ready until it stops.
+type store struct{ *ledger.Ledger }
+
+// newTrading puts the trading side together over the bars. Nothing is opened
+// before its parts run, but the file of subscriptions is read.
+func (rt Runtime) newTrading(b *bars) (*trading, error) {
+	t := &trading{}
+	var err error
+	t.log, err = notify.Open(notify.Config{Path: filepath.Join(rt.Config.Home, subscriptionsName), Now: time.Now, Log: rt.Log})
+	if err != nil {
+		return nil, err
+	}
+	t.engine = engine.New(engine.Config{
+		Store: &t.store, Data: b.Service,
+		Feed:    feed.NewHub(b.Route, feed.Config{Log: rt.Log, Rand: rand.Float64, Now: time.Now}),
+		Publish: t.log.Append, Log: rt.Log, Now: time.Now, Rand: rand.Float64,
+	})
+	b.engine = t.engine
+	return t, nil
+}
+
+// tools is t as the parts behind the trading tools.
+func (t *trading) tools() *tool.Trading {
+	return &tool.Trading{Orders: noDesk{}, Positions: noDesk{}, Alerts: t.engine, Notifications: t.log, Subscriptions: t.log}
+}
+
+// parts returns what must run before a transport answers, in order. Stopping goes
+// the other way: the engine commits its last firings, then what clients have read
+// is written down, and then the store closes.
+func (t *trading) parts(rt Runtime) []Part {
+	return []Part{
+		{Name: "store", Run: func(ctx, hard context.Context, ready func()) error { return t.runStore(ctx, hard, rt, ready) }},
+		{Name: "notifications", Run: func(ctx, _ context.Context, ready func()) error {
+			ready()
+			return t.log.Run(ctx)
+		}},
+		{Name: "engine", Run: t.engine.Run},
+	}
+}
+
+// runStore opens the ledger, hands what it remembers to the log of notifications,
+// and removes from time to time what is too old.
+func (t *trading) runStore(ctx, hard context.Context, rt Runtime, ready func()) (err error) {
+	if t.store.Ledger, err = ledger.Open(ctx, rt.Config.Home, time.Now); err != nil {
+		return err
+	}
+	defer func() {
+		if closing := t.store.Close(); err == nil {
+			err = closing
+		}
+	}()
+	if err := t.prune(ctx); err != nil {
+		return err
+	}
+	if err := t.restore(ctx); err != nil {
+		return err
+	}
+	ready()
+	ticker := time.NewTicker(pruneEvery)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-ticker.C:
+			if err := t.prune(hard); err != nil {
+				rt.Log.ErrorContext(ctx, "old notifications are not removed", "error", err)
+			}
+		}
+	}
+}
+
+// restore gives the log of notifications what the store has kept.
+func (t *trading) restore(ctx context.Context) error {
+	last, err := t.store.LastEntry(ctx)
+	if err != nil {
+		return err
+	}
+	var entries []notify.Entry
+	for entry, err := range t.store.Entries(ctx, 0) {
+		if err != nil {
+			return err
+		}
+		entries = append(entries, entry)
+	}
+	t.log.Restore(last, entries)
+	return nil
+}
+
+// prune removes the notifications that nobody may fetch any more.
+func (t *trading) prune(ctx context.Context) error {
+	for {
+		n, err := t.store.PruneEntries(ctx, time.Now().Add(-notify.PollTTL), notify.MaxRecent, pruneStep)
+		if err != nil || n < pruneStep {
+			return err
+		}
+	}
+}
+
+// noDesk answers for orders and positions while there is nobody to trade with.
+type noDesk struct{}
+
+var errNoDesk = &fault.Error{Kind: fault.Unsupported, Code: "not_supported", Message: "orders and positions are not available in this build; alerts and charts are"}
+
+func (noDesk) Place(context.Context, mcp.Caller, tool.OrderRequest) (tool.Order, error) {
+	return tool.Order{}, errNoDesk
+}
+
+func (noDesk) Cancel(context.Context, mcp.Caller, string) (tool.Order, error) {
+	return tool.Order{}, errNoDesk
+}
+
+func (noDesk) Orders(context.Context, mcp.Caller, bool) ([]tool.Order, error) { return nil, errNoDesk }
+
+func (noDesk) Positions(context.Context, mcp.Caller) ([]tool.Position, error) { return nil, errNoDesk }

@@ -1,0 +1,286 @@
+package engine
+
+import (
+	"context"
+	"maps"
+	"time"
+
+	"candela/internal/alert"
+	"candela/internal/fault"
+	"candela/internal/indicator"
+	"candela/internal/market"
+	"candela/internal/marketdata"
+)
+
+const (
+	maxRetry  = 5 * time.Minute // between attempts to load
+	maxLoaded = 20_000          // bars in one load, which is what market data gives at most
+)
+
+// loadAll begins to load everything that is needed, prices first: they need least.
+func (l *loop) loadAll() {
+	for symbol := range l.prices {
+		l.load(alert.Need{Instrument: symbol})
+	}
+	for need := range l.series {
+		l.load(need)
+	}
+}
+
+// load reads what is needed and was missed, in the background.
+func (l *loop) load(n alert.Need) {
+	if n.Interval == 0 {
+		if p := l.prices[n.Instrument]; p != nil && !p.busy {
+			l.loadPrices(p)
+		}
+		return
+	}
+	if s := l.series[n]; s != nil && !s.busy {
+		l.loadSeries(s)
+	}
+}
+
+// begin runs a read of history when there is a slot for it.
+func (l *loop) begin(s *loading, n alert.Need, work func(ctx context.Context) (apply func(), err error)) {
+	s.busy = true
+	l.background(func(ctx context.Context) func() {
+		select {
+		case l.slots <- struct{}{}:
+		case <-ctx.Done():
+			return nil
+		}
+		apply, err := work(ctx)
+		<-l.slots
+		return func() {
+			s.busy = false
+			switch {
+			case l.prices[n.Instrument].is(s) || l.series[n].is(s):
+			default:
+				return // dropped meanwhile
+			}
+			if err != nil {
+				l.notLoaded(s, n, err)
+				return
+			}
+			s.fails = 0
+			apply()
+		}
+	})
+}
+
+func (p *prices) is(s *loading) bool { return p != nil && &p.loading == s }
+func (s *series) is(o *loading) bool { return s != nil && &s.loading == o }
+
+// notLoaded tries again later. The alerts wait.
+func (l *loop) notLoaded(s *loading, n alert.Need, err error) {
+	if isStop(err) {
+		return
+	}
+	s.fails++
+	wait := l.wait(s.fails, maxRetry, err)
+	l.retry[n] = l.cfg.Now().Add(wait)
+	l.cfg.Log.WarnContext(l.ctx, "history not read; its alerts wait", "symbol", n.Instrument.String(), "interval", intervalOf(n), "error", err, "retry_in", wait)
+}
+
+// intervalOf names the interval of a need in the log.
+func intervalOf(n alert.Need) string {
+	if n.Interval == 0 {
+		return "price"
+	}
+	return n.Interval.String()
+}
+
+// quote reads the newest bar at the shortest interval of which there are any.
+func (e *Engine) quote(ctx context.Context, p *place) (*quote, error) {
+	var err error
+	for _, i := range p.caps.Intervals {
+		var set marketdata.Set
+		set, err = e.cfg.Data.Bars(ctx, marketdata.Request{Symbol: p.symbol, Interval: i, Bars: 2})
+		switch {
+		case lacks(err):
+			continue
+		case err != nil:
+			return nil, err
+		case set.Stale:
+			return nil, fault.Unreachable(nil, 0, "%s does not answer, so the price of %s is not known; try again later", set.Provider, p.symbol.Name)
+		}
+		q := newQuote(p, i, &set)
+		return &q, nil
+	}
+	return nil, err
+}
+
+// loadPrices reads the bars since the last one that was evaluated.
+func (l *loop) loadPrices(p *prices) {
+	mark, oldest := l.began[subOf(p.need)], p.oldest
+	l.begin(&p.loading, p.need, func(ctx context.Context) (func(), error) {
+		place, err := l.locate(ctx, p.need.Instrument)
+		if err != nil {
+			return nil, err
+		}
+		q, err := l.quote(ctx, place)
+		if err != nil {
+			return nil, err
+		}
+		missed, err := l.missed(ctx, q, mark, oldest)
+		if err != nil {
+			return nil, err
+		}
+		return func() { p.loaded(l, q, missed) }, nil
+	})
+}
+
+// loaded evaluates what was missed and goes on from there.
+func (p *prices) loaded(l *loop, q *quote, missed []past) {
+	now := l.cfg.Now()
+	p.adopt(l, q)
+	for i := range missed {
+		m := &missed[i]
+		l.found = l.book.TouchBar(l.found, p.need.Instrument, p.onWall(m.bar), m.closed, now.Sub(m.closed) > lateAfter)
+	}
+	if !p.known {
+		// The bar that runs may have begun before an alert was made.
+		l.found = l.book.TouchBar(l.found, p.need.Instrument, p.onWall(q.bar), now, false)
+		p.bar, p.known, p.seen = q.bar, true, now
+	} else {
+		p.tell(l, q.bar, now, false)
+	}
+	p.ready, p.oldest = true, time.Time{}
+	l.mark(p.need, p.last)
+	l.reportMissed(p.need, len(missed))
+}
+
+func (l *loop) reportMissed(n alert.Need, bars int) {
+	if bars > 0 {
+		l.cfg.Log.InfoContext(l.ctx, "missed bars evaluated", "symbol", n.Instrument.String(), "interval", intervalOf(n), "bars", bars)
+	}
+}
+
+// watched is a selection that alerts wait for.
+type watched struct {
+	key       string
+	selection *indicator.Selection
+}
+
+// depthFor returns how many bars a series needs for its selections.
+func (l *loop) depthFor(s *series) (depth int, all []watched) {
+	depth = l.cfg.Depth
+	for key, selection := range l.book.Groups(s.need) {
+		st := newStream(selection, s.need.Interval, market.Calendar{})
+		depth = max(depth, st.history.Len())
+		all = append(all, watched{key, selection})
+	}
+	return depth, all
+}
+
+// loadSeries reads the window, and the bars since the last one that was evaluated.
+// A window that is there already is deepened.
+func (l *loop) loadSeries(s *series) {
+	depth, all := l.depthFor(s)
+	mark, oldest := l.began[subOf(s.need)], s.oldest
+	if s.ready {
+		mark = 0
+	} else if s.pending, s.floor = nil, 0; l.lines[subOf(s.need)] != nil {
+		s.floor = l.lines[subOf(s.need)].closed
+	}
+	l.begin(&s.loading, s.need, func(ctx context.Context) (func(), error) {
+		place, err := l.locate(ctx, s.need.Instrument)
+		if err != nil {
+			return nil, err
+		}
+		from := place.evaluated(l.cfg.Now(), s.need.Interval, mark, oldest)
+		missing := place.calendar.Count(s.need.Interval, market.Span{Open: from, Close: place.clock.Unix(l.cfg.Now())})
+		want := min(depth+missing+1, maxLoaded)
+		set, err := l.cfg.Data.Bars(ctx, marketdata.Request{Symbol: place.symbol, Interval: s.need.Interval, Bars: want})
+		if err == nil && set.Stale {
+			err = fault.Unreachable(nil, 0, "%s does not answer", set.Provider)
+		}
+		if err != nil {
+			return nil, err
+		}
+		got := newHistory(place, s.need.Interval, &set, want)
+		if got.closed.Len() == 0 {
+			return nil, fault.Unreachable(nil, 0, "%s has no %s bar of %s that has closed", set.Provider, s.need.Interval, place.symbol.Name)
+		}
+		got.evaluate(all, from)
+		return func() { s.loaded(l, got, depth, from) }, nil
+	})
+}
+
+// loaded takes the window over.
+func (s *series) loaded(l *loop, got *history, depth int, from int64) {
+	if s.ready {
+		s.deepen(l, got, depth, from)
+		return
+	}
+	n := got.closed.Len()
+	last := got.closed.T[n-1]
+	if last < s.floor {
+		// The feed has told a bar that is missing here: the venue was slower to write it.
+		l.retry[s.need] = l.cfg.Now().Add(tick)
+		return
+	}
+	l.join(subOf(s.need), last)
+	s.place, s.whole, s.built, s.depth = got.place, got.whole && n <= depth, got.built, depth
+	s.bars = copyOf(got.closed.Tail(depth), depth/2)
+	s.streams = got.streams
+	s.ready, s.oldest = true, time.Time{}
+	now := l.cfg.Now()
+	for _, f := range got.signals {
+		l.found = l.book.Signal(l.found, s.need, f.key, f.label, f.value, f.closed, now.Sub(f.closed) > lateAfter)
+	}
+	l.windows.put(subOf(s.need), &s.window)
+	s.publish(got.running, got.runs, now)
+	l.mark(s.need, s.bars.T[s.bars.Len()-1])
+	pending := s.pending
+	s.pending = nil
+	for _, bar := range pending {
+		s.close(l, bar, s.place.closes(s.need.Interval, bar.T), false)
+	}
+	l.reportMissed(s.need, n-got.first)
+	s.check(l)
+}
+
+// check deepens a window that a selection finds too short.
+func (s *series) check(l *loop) {
+	if !s.ready || s.busy || s.whole {
+		return
+	}
+	if depth, _ := l.depthFor(s); depth > s.bars.Len() && s.bars.Len() < maxLoaded-1 {
+		s.since(l.cfg.Now())
+		l.loadSeries(s)
+	}
+}
+
+// deepen puts older bars before those that are there, and evaluates the newest for
+// the selections that had to wait.
+func (s *series) deepen(l *loop, got *history, depth int, from int64) {
+	older := got.closed.Slice(0, got.closed.Search(s.bars.T[0]))
+	all := copyOf(older, s.bars.Len()+depth/2)
+	for i := range s.bars.Len() {
+		all.Append(s.bars.At(i))
+	}
+	waited := make(map[string]bool)
+	for key, st := range s.streams {
+		waited[key] = s.short(st)
+	}
+	s.bars, s.whole, s.depth = all, got.whole, max(s.depth, depth)
+	merged := &history{place: s.place, interval: s.need.Interval, closed: s.bars, streams: make(map[string]*stream)}
+	var groups []watched
+	for key, selection := range l.book.Groups(s.need) {
+		if st := s.streams[key]; st == nil || waited[key] {
+			groups = append(groups, watched{key, selection})
+		}
+	}
+	merged.evaluate(groups, from)
+	maps.Copy(s.streams, merged.streams)
+	now := l.cfg.Now()
+	for _, f := range merged.signals {
+		l.found = l.book.Signal(l.found, s.need, f.key, f.label, f.value, f.closed, now.Sub(f.closed) > lateAfter)
+	}
+	s.oldest = time.Time{}
+	l.mark(s.need, s.bars.T[s.bars.Len()-1])
+	if v := s.window.Load(); v != nil {
+		s.publish(v.running, v.runs, v.asOf)
+	}
+}

@@ -1,0 +1,147 @@
+package engine
+
+import (
+	"math"
+	"time"
+
+	"candela/internal/alert"
+	"candela/internal/feed"
+	"candela/internal/market"
+	"candela/internal/marketdata"
+	"candela/internal/provider"
+)
+
+// freshFor is how old the newest price may be when an alert is set. What the price
+// did in that time before the alert may still fire it.
+const freshFor = 3 * time.Second
+
+// always opens after every alert was made, so a bar of it counts whole.
+const always = 1 << 50
+
+// prices follows the price of an instrument, by the bars of the shortest interval
+// there is: they tell how far the price went between two events.
+type prices struct {
+	loading
+	need  alert.Need
+	place *place // nil before anything was read
+	sub   provider.Sub
+	bar   market.Bar // the newest one, as far as it is known
+	known bool       // bar is
+	seen  time.Time  // when a bar was last told
+	last  int64      // the newest bar that closed and was evaluated
+}
+
+// quote is the newest bar of an instrument, as it was read.
+type quote struct {
+	place  *place
+	sub    provider.Sub
+	bar    market.Bar
+	closed int64 // the newest bar that has closed
+	asOf   time.Time
+}
+
+// newQuote takes the newest bars of a set.
+func newQuote(p *place, i market.Interval, set *marketdata.Set) quote {
+	n := set.Bars.Len()
+	q := quote{place: p, sub: provider.Sub{Symbol: p.symbol, Interval: i}, bar: set.Bars.At(n - 1), asOf: set.AsOf}
+	switch {
+	case !set.Running:
+		q.closed = q.bar.T
+	case n > 1:
+		q.closed = set.Bars.T[n-2]
+	default:
+		q.closed = p.calendar.Prev(i, q.bar.T).Open
+	}
+	return q
+}
+
+// fresh reports whether the price is known well enough to set an alert.
+func (p *prices) fresh(now time.Time) bool {
+	return p != nil && p.known && now.Sub(p.seen) <= freshFor
+}
+
+// adopt begins to follow by a quote, unless that is done already.
+func (p *prices) adopt(l *loop, q *quote) {
+	if p.place == nil {
+		p.place, p.sub, p.last = q.place, q.sub, q.closed
+		l.join(q.sub, q.closed).prices = p
+	}
+}
+
+// take handles an event of the feed.
+func (p *prices) take(l *loop, e *feed.Event) {
+	at := p.place.wall(e.At)
+	switch e.Kind {
+	case provider.Traded:
+		l.touch(p, e.Price, e.Price, e.Price, at, false)
+		if span, ok := p.place.calendar.Bucket(p.sub.Interval, e.At.Unix()); ok && span.Open == p.bar.T {
+			p.bar.H, p.bar.L, p.bar.C = max(p.bar.H, e.Price), min(p.bar.L, e.Price), e.Price
+		}
+	case provider.Forming:
+		p.tell(l, e.Bar, at, false)
+	case provider.Closed:
+		closed := p.place.closes(p.sub.Interval, e.Bar.T)
+		late := e.Backfilled && l.cfg.Now().Sub(closed) > lateAfter
+		if e.Backfilled {
+			at = closed
+		}
+		p.close(l, e.Bar, at, closed, late)
+	default:
+	}
+}
+
+// close handles a bar that is final.
+func (p *prices) close(l *loop, bar market.Bar, at, closed time.Time, late bool) {
+	if bar.T <= p.last {
+		return
+	}
+	if bar.T < p.bar.T {
+		// A newer bar was read meanwhile, and alerts may have been made since.
+		l.found = l.book.TouchBar(l.found, p.need.Instrument, p.onWall(bar), closed, late)
+	} else {
+		p.tell(l, bar, at, late)
+	}
+	p.last = bar.T
+	if p.ready { // else older bars are still to be evaluated
+		l.mark(p.need, p.last)
+	}
+}
+
+// tell handles what a bar has become. What counts is where the price went since
+// the last time: its close, its high and low where they went further than they
+// were known to, and the whole of a bar that is new.
+func (p *prices) tell(l *loop, bar market.Bar, at time.Time, late bool) {
+	if p.known && bar.T < p.bar.T {
+		return
+	}
+	lo, hi := bar.C, bar.C
+	same := p.known && bar.T == p.bar.T
+	if !same || bar.H > p.bar.H {
+		hi = max(hi, bar.H)
+	}
+	if !same || bar.L < p.bar.L {
+		lo = min(lo, bar.L)
+	}
+	if same {
+		bar.H, bar.L = max(bar.H, p.bar.H), min(bar.L, p.bar.L)
+	}
+	p.bar, p.known, p.seen = bar, true, l.cfg.Now()
+	l.touch(p, lo, hi, bar.C, at, late)
+}
+
+// touch fires the alerts between lo and hi.
+func (l *loop) touch(p *prices, lo, hi, price float64, at time.Time, late bool) {
+	if late {
+		l.found = l.book.TouchBar(l.found, p.need.Instrument, market.Bar{T: always, H: hi, L: lo, C: price}, at, true)
+		return
+	}
+	l.found = l.book.Touch(l.found, p.need.Instrument, lo, hi, at)
+}
+
+// onWall returns a bar with its open by the clock on the wall.
+func (p *prices) onWall(bar market.Bar) market.Bar {
+	if p.place.clock.Speed != 0 {
+		bar.T = int64(math.Ceil(float64(p.place.clock.Wall(bar.T).UnixMilli()) / 1000))
+	}
+	return bar
+}
