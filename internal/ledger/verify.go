@@ -213,9 +213,10 @@ func (r *Report) compare(h head) {
 }
 
 func readHead(ctx context.Context, db querier) (head, error) {
-	var h head
+	var event, entry int64
 	var hash []byte
-	err := db.QueryRowContext(ctx, selectHead).Scan(&h.event, &hash, &h.entry)
+	err := db.QueryRowContext(ctx, selectHead).Scan(&event, &hash, &entry)
+	h := head{event: uint64(max(event, 0)), entry: uint64(max(entry, 0))}
 	copy(h.hash[:], hash)
 	return h, err
 }
@@ -249,12 +250,15 @@ func (a *Audit) Recent(ctx context.Context, limit int) ([]Event, error) {
 
 func scanEvent(scan func(...any) error) (Event, error) {
 	var e Event
-	var at int64
+	var seq, at int64
 	var prev, hash []byte
-	if err := scan(&e.Seq, &at, &e.Owner, &e.Kind, &e.Subject, &e.Actor, &e.Client, &e.Body, &prev, &hash); err != nil {
+	if err := scan(&seq, &at, &e.Owner, &e.Kind, &e.Subject, &e.Actor, &e.Client, &e.Body, &prev, &hash); err != nil {
 		return Event{}, err
 	}
-	e.At = time.UnixMicro(at).UTC()
+	if seq < 1 {
+		return Event{}, damaged(fmt.Sprintf("an event numbered %d", seq), errors.New("numbers begin at 1"))
+	}
+	e.Seq, e.At = uint64(seq), time.UnixMicro(at).UTC()
 	copy(e.Prev[:], prev)
 	copy(e.Hash[:], hash)
 	return e, nil

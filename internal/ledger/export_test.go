@@ -1,0 +1,31 @@
+package ledger
+
+import "context"
+
+// Hold takes the turn to write and returns how to give it back.
+func (l *Ledger) Hold() func() {
+	l.turn <- struct{}{}
+	return func() { <-l.turn }
+}
+
+// Waiting returns how many writes wait for a turn.
+func (l *Ledger) Waiting() int {
+	l.queue.Lock()
+	defer l.queue.Unlock()
+	return len(l.pending)
+}
+
+// Pragma sets something of the connection that writes.
+func (l *Ledger) Pragma(ctx context.Context, pragma string) error {
+	defer l.Hold()()
+	_, err := l.conn.ExecContext(ctx, "PRAGMA "+pragma)
+	return err
+}
+
+// Setting returns a setting of the connection that writes.
+func (l *Ledger) Setting(ctx context.Context, pragma string) (string, error) {
+	defer l.Hold()()
+	var value string
+	err := l.conn.QueryRowContext(ctx, "PRAGMA "+pragma).Scan(&value)
+	return value, err
+}
