@@ -82,6 +82,11 @@ type Alert struct {
 	Created    time.Time
 	Expires    time.Time // zero for never
 	Note       string
+
+	// Since is when the bar opened that ran when a price alert was made, if the price
+	// had not reached the threshold in it by then; zero otherwise. What that bar
+	// reached in the end, it reached after the alert.
+	Since time.Time
 }
 
 // Firing is an alert whose condition came true.

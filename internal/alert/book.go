@@ -140,7 +140,7 @@ func (b *Book) Add(a Alert) error {
 	}
 	slot, q := b.slot(), b.queueFor(&a)
 	r := b.record(slot)
-	r.id, r.created = id, milli(a.Created)
+	r.id, r.created, r.since = id, milli(a.Created), sinceOf(&a)
 	r.queue, r.symbol = q.number, b.symbols.hold(a.Symbol)
 	b.byID[id] = slot
 	b.own(slot, a.Owner)
@@ -297,13 +297,16 @@ func (b *Book) alert(slot uint32) Alert {
 		Condition: Condition{Type: q.kind, Signal: q.signal},
 		Created:   fromMilli(r.created), Expires: b.expires(slot), Note: b.notes[slot],
 	}
+	if r.since != 0 {
+		a.Since = fromMilli(r.from())
+	}
 	switch {
 	case q.group != nil:
 		a.Condition.Indicator = q.group.selection.Def.Name
 	case r.exp == wide:
 		a.Condition.Threshold = b.wide[slot]
 	default:
-		a.Condition.Threshold = decimal.New(r.coef, r.exp)
+		a.Condition.Threshold = decimal.New(r.coef, int32(r.exp))
 	}
 	return a
 }

@@ -13,7 +13,7 @@ import (
 type move struct {
 	far    float64 // the key that was reached
 	near   float64 // the key that the bar's close alone reached
-	open   int64   // alerts made after it, in milliseconds, count near
+	open   int64   // alerts whose bars count from later on, in milliseconds, count near
 	closed int64   // alerts must be made before it
 	firing Firing  // Value of a signal, At and Late
 }
@@ -25,7 +25,7 @@ func whole(key float64, at time.Time) move {
 
 // reach returns the key that m reached for an alert.
 func (m *move) reach(r *record) float64 {
-	if r.created > m.open {
+	if r.from() > m.open {
 		return m.near
 	}
 	return m.far
@@ -61,8 +61,8 @@ func (b *Book) Touch(dst []Firing, instrument market.Symbol, lo, hi float64, at 
 
 // TouchBar is Touch by a whole bar that closed at the given time, for bars that
 // were not seen while they formed. A bar that opened before an alert was made
-// counts for it by its close alone, because its high and low may be older than
-// the alert; one that closed before does not count.
+// counts for it by its close alone, unless it is that of Since, because its high
+// and low may be older than the alert; one that closed before does not count.
 func (b *Book) TouchBar(dst []Firing, instrument market.Symbol, bar market.Bar, closed time.Time, late bool) []Firing {
 	w := b.needs[Need{Instrument: instrument}]
 	if w == nil {

@@ -61,7 +61,7 @@ func (m *model) touch(instrument market.Symbol, lo, hi float64, at time.Time) []
 func (m *model) touchBar(instrument market.Symbol, bar market.Bar, closed time.Time, late bool) []alert.Firing {
 	n, opened := alert.Need{Instrument: instrument}, time.Unix(bar.T, 0)
 	extreme := func(a *alert.Alert, whole float64) float64 {
-		if opened.Before(a.Created) {
+		if opened.Before(a.Created) && (a.Since.IsZero() || opened.Before(a.Since)) {
 			return bar.C
 		}
 		return whole

@@ -49,6 +49,9 @@ func (m *machine) add(t *rapid.T) {
 	if a.Condition.Type == alert.IndicatorSignal {
 		a.Interval, a.Condition.Indicator, a.Condition.Signal = intervals.Draw(t, "interval"), indicators.Draw(t, "indicator"), labels.Draw(t, "label")
 	} else {
+		if rapid.Bool().Draw(t, "since") {
+			a.Since = m.now.Truncate(time.Second).Add(-time.Duration(rapid.IntRange(0, 90).Draw(t, "seconds")) * time.Second)
+		}
 		a.Condition.Threshold = decimal.RequireFromString(levels.Draw(t, "threshold"))
 	}
 	if err := m.book.Add(a); err != nil {

@@ -16,9 +16,10 @@ import (
 // in tables, what few have (a note) in maps of the book.
 type record struct {
 	id      [16]byte
-	created int64 // unix milliseconds
-	coef    int64 // the threshold is coef x 10^exp
-	exp     int32 // or wide
+	created int64  // unix milliseconds
+	coef    int64  // the threshold is coef x 10^exp
+	exp     int16  // or wide
+	since   uint16 // seconds from Since to created, and one more; 0 for none
 	owner   uint32
 	symbol  uint32 // as the client wrote it
 	queue   uint32 // what it waits in
@@ -69,19 +70,39 @@ func (b *Book) release(slot uint32) {
 
 // wide is the exponent of a record whose threshold has more digits than coef
 // holds and stands in Book.wide.
-const wide = math.MaxInt32
+const wide = math.MaxInt16
 
 // split returns d as coef x 10^exp, and false when the digits of d do not fit.
-func split(d decimal.Decimal) (coef int64, exp int32, fits bool) {
+func split(d decimal.Decimal) (coef int64, exp int16, fits bool) {
 	// Not 18, all of which fit: NumDigits may be one short.
-	if d.NumDigits() > 17 {
+	e := d.Exponent()
+	if d.NumDigits() > 17 || e <= math.MinInt16 || e >= wide {
 		return 0, 0, false
 	}
-	coef, exp = d.CoefficientInt64(), d.Exponent()
+	coef, exp = d.CoefficientInt64(), int16(e)
 	if coef == 0 {
 		exp = 0
 	}
-	return coef, exp, exp != wide
+	return coef, exp, true
+}
+
+// sinceOf returns how long before its creation an alert's bar opened, as a record
+// keeps it. An alert whose bar is longer than a record can say has none.
+func sinceOf(a *Alert) uint16 {
+	before := a.Created.Unix() - a.Since.Unix()
+	if a.Since.IsZero() || before < 0 || before >= math.MaxUint16 {
+		return 0
+	}
+	return uint16(before + 1)
+}
+
+// from returns the time in milliseconds from which the bars of the price count
+// whole.
+func (r *record) from() int64 {
+	if r.since == 0 {
+		return r.created
+	}
+	return r.created - r.created%1000 - int64(r.since-1)*1000
 }
 
 // nearest returns the float64 nearest to d, which is infinite where d is beyond

@@ -88,6 +88,21 @@ func TestTouchBar_CountsWhatHappenedAfterCreation(t *testing.T) {
 	}
 }
 
+// Of the bar that had not reached the threshold when the alert was made, the high
+// and low are news.
+func TestTouchBar_CountsTheBarOfSinceWhole(t *testing.T) {
+	t.Parallel()
+	bar := market.Bar{T: after(-20 * time.Second).Unix(), O: 95, H: 110, L: 90, C: 100}
+	for since, want := range map[time.Duration]int{-20 * time.Second: 2, -21 * time.Second: 2, -19 * time.Second: 0, -24 * time.Hour: 0} {
+		up, down := price(alert.PriceAbove, "105"), price(alert.PriceBelow, "95")
+		up.Since, down.Since = after(since), after(since)
+		b := bookOf(t, up, down)
+		if got := b.TouchBar(nil, btc, bar, after(time.Minute), true); len(got) != want {
+			t.Errorf("a bar of 20 s before, since %v: %d fired, want %d", since, len(got), want)
+		}
+	}
+}
+
 func TestSignal_OldOnesNeverFireANewAlert(t *testing.T) {
 	t.Parallel()
 	old, fresh := signal("macd", "cross_up"), signal("macd", "cross_up")

@@ -60,6 +60,22 @@ func (p *prices) fresh(now time.Time) bool {
 	return p != nil && p.known && now.Sub(p.seen) <= freshFor
 }
 
+// untouched returns when the bar that runs opened, if the price has not reached the
+// threshold in it; the zero time otherwise. After a restart that bar tells what
+// happened to an alert that was made in it.
+func (p *prices) untouched(c *alert.Condition, now time.Time) time.Time {
+	span, open := p.place.calendar.Bucket(p.sub.Interval, p.place.clock.Unix(now))
+	threshold := c.Threshold.InexactFloat64()
+	switch {
+	case !open || p.bar.T > span.Open:
+		return time.Time{}
+	case p.bar.T < span.Open: // nothing was traded in it yet
+	case c.Type == alert.PriceAbove && threshold <= p.bar.H, c.Type == alert.PriceBelow && threshold >= p.bar.L:
+		return time.Time{}
+	}
+	return p.place.clock.Wall(span.Open).UTC().Truncate(time.Second)
+}
+
 // adopt begins to follow by a quote, unless that is done already.
 func (p *prices) adopt(l *loop, q *quote) {
 	if p.place == nil {

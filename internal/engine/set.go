@@ -79,20 +79,25 @@ func (l *loop) set(caller mcp.Caller, a alert.Alert, q *quote) (alert.Alert, err
 	if !a.Expires.IsZero() {
 		a.Expires = a.Expires.Truncate(time.Millisecond).UTC()
 	}
-	if err := l.book.Check(&a); err != nil {
-		return alert.Alert{}, err
-	}
-	if err := l.cfg.Store.PutAlert(l.hard, caller, a); err != nil {
-		return alert.Alert{}, err
-	}
 	if q != nil {
 		l.heard(q, now)
 	}
-	if err := l.book.Add(a); err != nil {
-		return alert.Alert{}, err // Check has passed it
+	if a.Interval == 0 {
+		a.Since = l.prices[a.Instrument].untouched(&a.Condition, now)
+	}
+	err := l.book.Check(&a)
+	if err == nil {
+		err = l.cfg.Store.PutAlert(l.hard, caller, a)
+	}
+	if err == nil {
+		err = l.book.Add(a) // nil, since Check was
+	}
+	if err != nil {
+		l.release(a.Need()) // nobody may need what was read for it
+		return alert.Alert{}, err
 	}
 	l.follow(&a, now)
-	l.commit()
+	l.commit() // with it what the price that was read has fired
 	return a, nil
 }
 

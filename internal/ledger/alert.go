@@ -35,8 +35,8 @@ func (l *Ledger) PutAlert(ctx context.Context, by mcp.Caller, a alert.Alert) err
 		return fmt.Errorf("alert %s: %w", a.ID, err)
 	}
 	return l.write(ctx, func(t *tx) error {
-		_, err := t.exec("INSERT INTO alerts (id, owner, symbol, instrument, interval, type, threshold, indicator, signal, created, expires, note) VALUES (?,?,?,?,?,?,?,?,?,?,?,?)",
-			a.ID, a.Owner, row.Symbol, row.Instrument, row.Interval, row.Type, row.Threshold, row.Indicator, row.Signal, row.Created, row.Expires, row.Note)
+		_, err := t.exec("INSERT INTO alerts (id, owner, symbol, instrument, interval, type, threshold, indicator, signal, created, expires, note, since) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?)",
+			a.ID, a.Owner, row.Symbol, row.Instrument, row.Interval, row.Type, row.Threshold, row.Indicator, row.Signal, row.Created, row.Expires, row.Note, row.Since)
 		if isDuplicate(err) {
 			return &fault.Error{Kind: fault.Conflict, Code: "alert_exists", Message: "an alert of that id is active already", Field: "alert_id", Value: a.ID}
 		}
@@ -151,6 +151,7 @@ type alertRow struct {
 	Created    int64  `json:"created"`
 	Expires    int64  `json:"expires,omitempty"`
 	Note       string `json:"note,omitempty"`
+	Since      int64  `json:"since,omitempty"`
 }
 
 func rowOf(a alert.Alert) alertRow {
@@ -168,6 +169,9 @@ func rowOf(a alert.Alert) alertRow {
 	if !a.Expires.IsZero() {
 		row.Expires = a.Expires.UnixMicro()
 	}
+	if !a.Since.IsZero() {
+		row.Since = a.Since.UnixMicro()
+	}
 	return row
 }
 
@@ -178,7 +182,7 @@ func micro(t time.Time) time.Time { return time.UnixMicro(t.UnixMicro()).UTC() }
 func (l *Ledger) Alerts(ctx context.Context) iter.Seq2[alert.Alert, error] {
 	return func(yield func(alert.Alert, error) bool) {
 		var known words
-		for scan, err := range l.rows(ctx, "SELECT id, owner, symbol, instrument, interval, type, threshold, indicator, signal, created, expires, note FROM alerts") {
+		for scan, err := range l.rows(ctx, "SELECT id, owner, symbol, instrument, interval, type, threshold, indicator, signal, created, expires, note, since FROM alerts") {
 			var a alert.Alert
 			if err == nil {
 				a, err = known.scanAlert(scan)
@@ -200,8 +204,8 @@ type words struct {
 func (w *words) scanAlert(scan func(...any) error) (alert.Alert, error) {
 	var a alert.Alert
 	var symbol, instrument, interval, kind, threshold string
-	var created, expires int64
-	err := scan(&a.ID, &a.Owner, &symbol, &instrument, &interval, &kind, &threshold, &a.Condition.Indicator, &a.Condition.Signal, &created, &expires, &a.Note)
+	var created, expires, since int64
+	err := scan(&a.ID, &a.Owner, &symbol, &instrument, &interval, &kind, &threshold, &a.Condition.Indicator, &a.Condition.Signal, &created, &expires, &a.Note, &since)
 	if err != nil {
 		return alert.Alert{}, err
 	}
@@ -228,6 +232,9 @@ func (w *words) scanAlert(scan func(...any) error) (alert.Alert, error) {
 	a.Created = time.UnixMicro(created).UTC()
 	if expires != 0 {
 		a.Expires = time.UnixMicro(expires).UTC()
+	}
+	if since != 0 {
+		a.Since = time.UnixMicro(since).UTC()
 	}
 	return a, nil
 }

@@ -46,7 +46,8 @@ CREATE TABLE alerts (
   signal     TEXT NOT NULL,
   created    INTEGER NOT NULL,
   expires    INTEGER NOT NULL, -- 0 for never
-  note       TEXT NOT NULL
+  note       TEXT NOT NULL,
+  since      INTEGER NOT NULL -- 0 for none
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE entries (

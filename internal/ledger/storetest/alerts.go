@@ -74,7 +74,7 @@ func caller(owner string) mcp.Caller {
 func price(owner, threshold string) alert.Alert {
 	return alert.Alert{
 		ID: id.New(start()), Owner: owner, Symbol: market.Symbol{Name: "BTCUSDT"}, Instrument: market.Symbol{Venue: "binance", Name: "BTCUSDT"},
-		Condition: alert.Condition{Type: alert.PriceAbove, Threshold: decimal.RequireFromString(threshold)}, Created: start(),
+		Condition: alert.Condition{Type: alert.PriceAbove, Threshold: decimal.RequireFromString(threshold)}, Created: start(), Since: start().Add(-time.Minute),
 	}
 }
 
