@@ -55,7 +55,8 @@ func Fate(err error) error {
 // no state of orders, and leaves no goroutine behind when a call returns. Errors
 // are also fault.Errors where a client can act on them.
 type Broker interface {
-	// Name is the venue prefix of the symbols it trades, such as "binance".
+	// Name is the venue prefix of the symbols it trades, such as "binance". Paper
+	// alone trades the symbols of other venues.
 	Name() string
 	Mode() order.Mode
 	// Instrument tells the venue's rules for orders in a symbol.

@@ -145,7 +145,7 @@ func (v *Venue) submit(ctx context.Context, o order.Spec) (order.Report, error) 
 }
 
 func identity(_ context.Context, v *Venue) error {
-	if n := v.Broker.Name(); n == "" || n != strings.ToLower(n) || n != v.Symbol.Venue {
+	if n := v.Broker.Name(); n == "" || n != strings.ToLower(n) || n != v.Symbol.Venue && !v.Foster {
 		return fmt.Errorf("the name is %q, the symbol's venue %q", n, v.Symbol.Venue)
 	}
 	if m := v.Broker.Mode(); m != order.Paper && m != order.Live {

@@ -65,11 +65,16 @@ func failedCancel(ctx context.Context, v *Venue, f Failure) error {
 	}
 	disarm := f.Arm()
 	_, err := v.Broker.Cancel(ctx, o)
-	if err := f.judge(ctx, err, disarm); err != nil {
+	if f.Orders {
+		disarm()
+		if err != nil {
+			return fmt.Errorf("cancel: %w", err)
+		}
+	} else if err := f.judge(ctx, err, disarm); err != nil {
 		return err
 	}
 	status := order.Accepted
-	if f.Done {
+	if f.Done || f.Orders {
 		status = order.Canceled
 	}
 	_, err = v.await(ctx, o, status)

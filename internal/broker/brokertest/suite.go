@@ -37,6 +37,7 @@ type Harness struct {
 type Venue struct {
 	Broker  broker.Broker
 	Symbol  market.Symbol // trades now, as the broker spells it
+	Foster  bool          // the symbols bear the venue of their prices, not the broker's name
 	Unknown market.Symbol // does not exist
 	// Quantity is valid for a market order, so is its half, and the account can
 	// buy it thirty times over.
@@ -65,6 +66,8 @@ type Failure struct {
 	Want error // broker.ErrNotSent, ErrRefused or ErrUnknown
 	Done bool  // the venue does what it was asked nevertheless
 	Hang bool  // no answer comes
+	// Orders says that it befalls orders alone: a cancel is done all the same.
+	Orders bool
 }
 
 // Run checks a broker against the whole contract. The test that calls it must not
