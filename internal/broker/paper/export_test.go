@@ -1,0 +1,43 @@
+package paper
+
+import (
+	"context"
+	"errors"
+
+	"candela/internal/order"
+)
+
+// Drop cuts the streams, as a venue's network would.
+func (b *Broker) Drop() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for q := range b.streams {
+		q.lost = errors.New("paper: cut by the test")
+		q.signal()
+	}
+}
+
+// Taken returns every order that was ever taken, in no particular order.
+func (b *Broker) Taken() []order.Report {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	var all []order.Report
+	for _, t := range b.book.tickets {
+		all = append(all, t.full())
+	}
+	return all
+}
+
+// Tapes returns of how many symbols the prices are followed.
+func (b *Broker) Tapes() int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return len(b.tapes)
+}
+
+// Again opens the account anew over another journal.
+func (b *Broker) Again(ctx context.Context, j Journal) (*Broker, error) {
+	cfg := b.cfg
+	cfg.Journal = j
+	return New(ctx, cfg)
+}
