@@ -83,7 +83,7 @@ func TestStream_LosesASlowReader(t *testing.T) {
 	ready, done := make(chan struct{}), make(chan error, 1)
 	go func() { done <- v.Stream(t.Context(), func() { close(ready) }, out) }()
 	<-ready
-	for range 600 {
+	for range 1100 { // two queues full: one is being sent, one waits
 		o := spec(order.Buy, order.Limit, "0.001", "40000")
 		v.submit(t, o)
 		if _, err := v.Cancel(t.Context(), o); err != nil {
@@ -97,7 +97,7 @@ func TestStream_LosesASlowReader(t *testing.T) {
 			n++
 			continue
 		case err := <-done:
-			if err == nil || !strings.Contains(err.Error(), "too slow") || n > 1200 {
+			if err == nil || !strings.Contains(err.Error(), "too slow") || n > 2048 {
 				t.Errorf("after %d reports the stream says %v", n, err)
 			}
 		}
