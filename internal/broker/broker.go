@@ -32,6 +32,11 @@ var (
 	ErrNotFound = errors.New("no such order at the venue")
 )
 
+// ErrForgotten is the answer of Fills for a cursor that the venue does not have: it
+// was wiped, as testnets are about once a month, and numbers its trades anew. It
+// counts only after a grace period, since reads may lag behind reports.
+var ErrForgotten = errors.New("the venue does not have the trade")
+
 // Fate returns the one of the four that err wraps, and nil for nil. An error that
 // wraps none or several of them has the fate ErrUnknown.
 func Fate(err error) error {
@@ -72,7 +77,8 @@ type Broker interface {
 	Open(ctx context.Context) ([]order.Report, error)
 	// Fills lists the account's trades in a symbol after the one with trade id
 	// after, oldest first; "" for as far back as the venue goes. OrderID is empty
-	// also where the venue tells only its own id of the order.
+	// also where the venue tells only its own id of the order. A cursor that the
+	// venue does not have is ErrForgotten.
 	Fills(ctx context.Context, s market.Symbol, after string) ([]order.Fill, error)
 	Holdings(ctx context.Context) ([]order.Holding, error)
 	// Stream sends what happens to the account's orders until ctx ends or the

@@ -184,8 +184,13 @@ func (c *Client) once(ctx context.Context, r Request) (*Response, *Error, error)
 func (c *Client) ask(ctx context.Context, r Request) (*Response, *Error) {
 	ctx, cancel := context.WithTimeout(ctx, c.config.Timeout)
 	defer cancel()
-	var connected atomic.Bool // only then can a byte have left
-	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { connected.Store(true) }})
+	// Only with a connection can a byte have left. When net/http looks for another
+	// one, it has written nothing to the first: it had been closed while it was idle.
+	var connected atomic.Bool
+	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
+		GetConn: func(string) { connected.Store(false) },
+		GotConn: func(httptrace.GotConnInfo) { connected.Store(true) },
+	})
 	u := *c.base
 	u.Path = strings.TrimSuffix(u.Path, "/") + r.Path
 	u.RawQuery = r.Query.Encode()

@@ -176,3 +176,32 @@ func TestDo_OnlyReadsUseHTTP2(t *testing.T) {
 		}
 	}
 }
+
+// TestDo_AConnectionThatWasClosedIdleHasCarriedNothing cuts the network between
+// two orders: the second finds a connection that is closed, and then none.
+func TestDo_AConnectionThatWasClosedIdleHasCarriedNothing(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		v := &venue{reply: func(_ int, w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "{}") }}
+		network := fake.NewNetwork()
+		defer network.Serve("venue.test:80", v)()
+		hosts := upstream.NewHosts(network.Dial)
+		defer hosts.Close() //nolint:errcheck // it has nothing to report
+		c := hosts.Client(config())
+		for range 20 {
+			network.SetDown(false)
+			time.Sleep(time.Minute) // the breaker forgives
+			if _, err := c.Do(t.Context(), upstream.Request{Method: http.MethodPost, Path: "/orders"}); err != nil {
+				t.Fatal(err)
+			}
+			network.SetDown(true)
+			_, err := c.Do(t.Context(), upstream.Request{Method: http.MethodPost, Path: "/orders"})
+			if !errors.Is(err, upstream.ErrUnsent) {
+				t.Fatalf("with the network down: %v", err)
+			}
+		}
+		if v.count() != 20 {
+			t.Errorf("asked %d times", v.count())
+		}
+	})
+}

@@ -192,8 +192,7 @@ func streamLost(ctx context.Context, v *Venue) error {
 	return again.over()
 }
 
-// streamWaits lets nobody read for a while. What happened meanwhile comes, or the
-// stream is lost and says so: reports never go missing in silence.
+// streamWaits lets nobody read for a while. What happened meanwhile comes.
 func streamWaits(ctx context.Context, v *Venue) error {
 	l := listen(ctx, v.Broker, 0)
 	defer l.cancel()
@@ -207,7 +206,7 @@ func streamWaits(ctx context.Context, v *Venue) error {
 			return err
 		}
 	}
-	if err := wait(ctx, 10*time.Second); err != nil {
+	if err := wait(ctx, 3*time.Second); err != nil {
 		return err
 	}
 	for _, o := range orders {

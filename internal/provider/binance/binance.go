@@ -161,7 +161,7 @@ func (p *Provider) Bars(ctx context.Context, q provider.BarQuery) (provider.BarP
 	return q.Answer(got, resp.At), nil
 }
 
-// Refusal reads the venue's error object.
+// Refusal reads the venue's error object. Half of one says nothing.
 func Refusal(body []byte) (code, message string) {
 	j := upstream.NewJSON(body)
 	j.Object(func(key []byte) {
@@ -172,6 +172,9 @@ func Refusal(body []byte) (code, message string) {
 			message = j.Text()
 		}
 	})
+	if j.End() != nil {
+		return "", ""
+	}
 	return code, message
 }
 
