@@ -38,6 +38,10 @@ func ParseAmount(field, text string) (decimal.Decimal, error) {
 	return d, nil
 }
 
+// Bounded reports whether numbers are of a size that ParseAmount would read, so
+// that computing with them is cheap.
+func Bounded(numbers ...decimal.Decimal) bool { return within(maxAmountDigits, numbers...) }
+
 // within reports whether all numbers have at most that many digits on either side
 // of the point.
 func within(digits int, numbers ...decimal.Decimal) bool {

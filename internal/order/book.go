@@ -27,6 +27,7 @@ var (
 type Book struct {
 	owner     string
 	orders    map[string]Order
+	sequence  []string          // ids in the order in which the orders were created
 	open      map[string]bool   // ids of the orders that have not ended
 	keys      map[string]string // order ids by idempotency key
 	venueIDs  map[string]string // order ids by venue and its id
@@ -75,7 +76,10 @@ func (b *Book) Apply(e Event) error {
 	if err != nil {
 		return err
 	}
-	was := b.orders[o.ID]
+	was, known := b.orders[o.ID]
+	if !known {
+		b.sequence = append(b.sequence, o.ID)
+	}
 	b.keep(o)
 	if len(o.Fills) > len(was.Fills) {
 		b.trade(*e.Fill)
@@ -195,6 +199,19 @@ func (b *Book) Open() []Order {
 	return open
 }
 
+// Since returns the orders that were created at a moment or later, newest first.
+func (b *Book) Since(t time.Time) []Order {
+	var since []Order
+	for _, id := range slices.Backward(b.sequence) {
+		o := b.orders[id]
+		if o.Created.Before(t) {
+			break
+		}
+		since = append(since, o)
+	}
+	return since
+}
+
 func newestFirst(a, b Order) int {
 	return cmp.Or(b.Created.Compare(a.Created), cmp.Compare(b.ID, a.ID))
 }
@@ -240,4 +257,8 @@ func (b *Book) Forget(before time.Time) {
 			delete(b.trades, f.Key())
 		}
 	}
+	b.sequence = slices.DeleteFunc(b.sequence, func(id string) bool {
+		_, kept := b.orders[id]
+		return !kept
+	})
 }

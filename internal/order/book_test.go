@@ -41,6 +41,9 @@ func TestBook_FindsOrders(t *testing.T) {
 	if open := bk.Open(); len(open) != 1 || open[0].ID != "a" {
 		t.Errorf("open %v", open)
 	}
+	if since := bk.Since(second(1)); len(since) != 1 || since[0].ID != "b" || len(bk.Since(second(0))) != 2 {
+		t.Errorf("since %v", since)
+	}
 	if o, ok := bk.ByKey("once"); !ok || o.ID != "a" {
 		t.Error("by key")
 	}
@@ -168,7 +171,7 @@ func TestBook_Forgets(t *testing.T) {
 		t.Error("what ended at that moment is forgotten")
 	}
 	bk.Forget(second(6))
-	if all := bk.Orders(); len(all) != 2 {
+	if all := bk.Orders(); len(all) != 2 || len(bk.Since(time.Time{})) != 2 {
 		t.Errorf("left: %v", all)
 	}
 	if _, ok := bk.ByKey("once"); ok || bk.Check(filled(f)) == nil {

@@ -20,6 +20,9 @@ func TestParseAmount(t *testing.T) {
 			t.Errorf("%q: %v, %v", text, got, err)
 		}
 	}
+	if !order.Bounded(dec("1e23"), dec("-0.5")) || order.Bounded(dec("1"), dec("1e400")) || order.Bounded(dec("1e-25")) {
+		t.Error("what is bounded is not what can be read")
+	}
 	for _, text := range []string{
 		"", " 1", "1 ", "1,000", "1_000", "NaN", "Infinity", "-", "+1", ".5", "5.", "01", "1e400", "1e-400", "1e25", "1e-25",
 		"1e9999999999", "0x10", "1.2.3", "1e", "١", "1234567890123456789012345", strings.Repeat("1", 65), "0." + strings.Repeat("0", 24) + "1",
