@@ -1,0 +1,80 @@
+package guard
+
+import (
+	"regexp"
+	"strings"
+)
+
+// quoteFractions puts the bare fractions of a TOML document in quotes, because the
+// decoder would make binary floating point of them and 0.1 is no such number.
+// Everything else stays as it is, byte for byte, also what is no TOML: to refuse
+// that is the decoder's part.
+//
+// A value begins after an equals sign outside strings and comments; in a list no
+// number is of use to a policy.
+func quoteFractions(src string) string {
+	var b strings.Builder
+	for i := 0; i < len(src); {
+		switch c := src[i]; c {
+		case '#':
+			i += copyTo(&b, src[i:], lineEnd(src[i:]))
+		case '"', '\'':
+			i += copyTo(&b, src[i:], stringEnd(src[i:]))
+		case '=':
+			blank := 1 + len(src[i+1:]) - len(strings.TrimLeft(src[i+1:], " \t"))
+			i += copyTo(&b, src[i:], blank)
+			number := fraction.FindString(src[i:])
+			if number != "" && ends(src[i+len(number):]) {
+				b.WriteString(`"` + strings.TrimPrefix(strings.ReplaceAll(number, "_", ""), "+") + `"`)
+				i += len(number)
+			}
+		default:
+			i += copyTo(&b, src[i:], 1)
+		}
+	}
+	return b.String()
+}
+
+// fraction is TOML's float, but for inf and nan.
+var fraction = regexp.MustCompile(`^[+-]?(?:0|[1-9](?:_?[0-9])*)(?:\.[0-9](?:_?[0-9])*(?:[eE][+-]?[0-9](?:_?[0-9])*)?|[eE][+-]?[0-9](?:_?[0-9])*)`)
+
+// ends reports whether a value that stands before rest is complete.
+func ends(rest string) bool { return rest == "" || strings.ContainsAny(rest[:1], " \t\r\n,}#") }
+
+func copyTo(b *strings.Builder, src string, n int) int {
+	b.WriteString(src[:n])
+	return n
+}
+
+func lineEnd(src string) int {
+	if i := strings.IndexByte(src, '\n'); i >= 0 {
+		return i
+	}
+	return len(src)
+}
+
+// stringEnd returns where a string ends that begins src: at its closing quotes,
+// or for want of them at the end of the line or, of three, of the document.
+func stringEnd(src string) int {
+	quote := src[:1]
+	if long := strings.Repeat(quote, 3); strings.HasPrefix(src, long) {
+		quote = long
+	}
+	escapes := src[0] == '"'
+	for i := len(quote); i < len(src); i++ {
+		switch {
+		case escapes && src[i] == '\\':
+			i++
+		case strings.HasPrefix(src[i:], quote):
+			i += len(quote)
+			// Up to two quotes may stand before the three that close.
+			for len(quote) == 3 && i < len(src) && src[i] == quote[0] {
+				i++
+			}
+			return i
+		case len(quote) == 1 && src[i] == '\n':
+			return i
+		}
+	}
+	return len(src)
+}
