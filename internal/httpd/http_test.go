@@ -25,7 +25,11 @@ import (
 	"candela/internal/tool/tooltest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	if !playRole() {
+		goleak.VerifyTestMain(m)
+	}
+}
 
 const base = "http://localhost:9315"
 

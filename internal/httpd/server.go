@@ -112,7 +112,7 @@ func (s *Server) Handler() http.Handler { return s.handler() }
 // requests finish until hard ends, and returns nil. It closes ln.
 func (s *Server) Serve(ctx, hard context.Context, ln net.Listener) error {
 	// Requests outlive ctx; streams must not, or a stop would wait for them.
-	requests, abort := context.WithCancel(context.WithValue(hard, stopKey{}, ctx.Done()))
+	requests, abort := context.WithCancel(context.WithValue(hard, stopKey{}, ctx))
 	defer abort()
 	open := &crowd{most: int64(s.cfg.MaxConnections) * 3 / 4}
 	server := &http.Server{
@@ -171,8 +171,8 @@ func (c *crowd) thin(next http.Handler) http.Handler {
 	})
 }
 
-// stopKey finds, in a request's context, the channel that closes when the server
-// is told to stop.
+// stopKey finds, in a request's context, the one that ends when the server is
+// told to stop.
 type stopKey struct{}
 
 // requestID names a request in the log; a client may quote it.

@@ -5,10 +5,19 @@ import (
 	"errors"
 	"log/slog"
 	"net/http"
-	"sync"
 	"time"
 
+	"candela/internal/fault"
 	"candela/internal/mcp"
+)
+
+// Why a stream is over. Those that end its context are the context's cause.
+var (
+	errClientLeft = errors.New("client left")
+	errTakenOver  = errors.New("taken over")
+	errStopping   = errors.New("server stops")
+	errExpired    = errors.New("token expired")
+	errRevoked    = errors.New("token no longer valid")
 )
 
 // stream answers GET /mcp and GET /sse with server-sent events until the client
@@ -27,7 +36,7 @@ func (s *Server) stream(w http.ResponseWriter, r *http.Request) {
 		x.refuse(r.Context(), nil, refusal)
 		return
 	}
-	ctx, release := s.takeovers.claim(r.Context(), caller.Key)
+	ctx, release := s.takeovers.claim(r.Context(), *caller)
 	defer release()
 	events, err := s.open(ctx, *caller, r.Header.Get("Last-Event-ID"))
 	if err != nil {
@@ -38,9 +47,10 @@ func (s *Server) stream(w http.ResponseWriter, r *http.Request) {
 	}
 	defer events.Close()
 	began := time.Now()
-	reason := s.pump(ctx, x, *caller, events)
+	s.log.LogAttrs(ctx, slog.LevelInfo, "[MCP] stream opened", slog.Bool("authorization", true), slog.String("request_id", x.id))
+	reason := s.pump(ctx, x.w, r.Header["Authorization"], events)
 	s.log.LogAttrs(r.Context(), slog.LevelInfo, "[MCP] stream closed",
-		slog.String("reason", reason), slog.Bool("authorization", true),
+		slog.String("reason", reason.Error()), slog.Bool("authorization", true),
 		slog.Duration("took", time.Since(began)), slog.String("request_id", x.id))
 }
 
@@ -58,58 +68,48 @@ func (silence) Ready() <-chan struct{}           { return nil }
 func (silence) Take(dst []mcp.Event) []mcp.Event { return dst }
 func (silence) Close()                           {}
 
-// pump writes events and keep-alives until something ends the stream, and says
+// pump writes events and keep-alives until something ends the stream, and returns
 // what did.
-func (s *Server) pump(ctx context.Context, x *exchange, caller mcp.Caller, events mcp.Stream) string {
-	h := x.w.Header()
+func (s *Server) pump(ctx context.Context, w http.ResponseWriter, authorization []string, events mcp.Stream) error {
+	h := w.Header()
 	h.Set("Content-Type", "text/event-stream")
 	h.Set("Cache-Control", "no-cache, no-transform")
 	h.Set("X-Accel-Buffering", "no") // nginx would hold the frames back
-	s.log.LogAttrs(ctx, slog.LevelInfo, "[MCP] stream opened", slog.Bool("authorization", true), slog.String("request_id", x.id))
-
-	out := frameWriter{w: x.w, control: http.NewResponseController(x.w), timeout: s.cfg.WriteTimeout}
+	out := &frameWriter{w: w, control: http.NewResponseController(w), timeout: s.cfg.WriteTimeout}
+	out.token, _ = bearer(authorization)
 	// ReadTimeout would end the request's context while the client listens.
 	_ = out.control.SetReadDeadline(time.Time{})
-	if !out.write([]byte(": connected\n\n")) {
-		return clientLeft
-	}
-	stop, _ := ctx.Value(stopKey{}).(<-chan struct{})
-	expired, stopExpiry := until(caller.Expires)
-	defer stopExpiry()
+	err := out.write([]byte(": connected\n\n"))
 	quiet := time.NewTicker(s.cfg.KeepAlive)
 	defer quiet.Stop()
-	for {
-		var over string
+	// Ten thousand streams wait here, so every case counts: whatever else ends a
+	// stream ends its context.
+	for err == nil {
 		select {
 		case <-ctx.Done():
-			if errors.Is(context.Cause(ctx), errTakenOver) {
-				return "taken over"
-			}
-			return clientLeft
-		case <-stop:
-			return "server stops"
-		case <-expired:
-			return "token expired"
+			err = ended(ctx)
 		case <-events.Ready():
-			over = s.deliver(ctx, x, events, out)
+			err = s.deliver(ctx, events, out)
 		case <-quiet.C:
-			over = s.send(x, out, []byte(": keep-alive\n\n"))
-		}
-		if over != "" {
-			return over
+			err = s.send(ctx, out, []byte(": keep-alive\n\n"))
 		}
 	}
+	return err
 }
 
-// Why a stream is over.
-const (
-	clientLeft = "client left"
-	noToken    = "token no longer valid"
-)
+// ended is what ended a stream's context, nil while nothing did.
+func ended(ctx context.Context) error {
+	if ctx.Err() == nil {
+		return nil
+	}
+	if cause := context.Cause(ctx); !errors.Is(cause, context.Canceled) {
+		return cause
+	}
+	return errClientLeft
+}
 
-// deliver writes what waits, many events at a time. It says why the stream is
-// over, if it is.
-func (s *Server) deliver(ctx context.Context, x *exchange, events mcp.Stream, out frameWriter) string {
+// deliver writes what waits, many events at a time.
+func (s *Server) deliver(ctx context.Context, events mcp.Stream, out *frameWriter) error {
 	room, _ := s.rooms.Get().(*room)
 	if room == nil {
 		room = newRoom()
@@ -117,42 +117,26 @@ func (s *Server) deliver(ctx context.Context, x *exchange, events mcp.Stream, ou
 	defer s.rooms.Put(room)
 	for {
 		room.events = events.Take(room.events[:0])
-		if len(room.events) == 0 || ending(ctx) {
-			return ""
+		if err := ended(ctx); err != nil || len(room.events) == 0 {
+			return err
 		}
-		if over := s.send(x, out, room.join()); over != "" {
-			return over
+		if err := s.send(ctx, out, room.join()); err != nil {
+			return err
 		}
-	}
-}
-
-// ending reports whether a stream has to end though there is more to write.
-func ending(ctx context.Context) bool {
-	stop, _ := ctx.Value(stopKey{}).(<-chan struct{})
-	select {
-	case <-ctx.Done():
-		return true
-	case <-stop:
-		return true
-	default:
-		return false
 	}
 }
 
 // send writes frames, unless the token is no longer good: what happens after the
 // owner has thrown a client out is not the client's to know.
-func (s *Server) send(x *exchange, out frameWriter, frames []byte) string {
-	if _, refusal := s.authorize(x.r); refusal != nil && refusal.status == http.StatusUnauthorized {
-		return noToken
+func (s *Server) send(ctx context.Context, out *frameWriter, frames []byte) error {
+	if _, err := s.auth.Authorize(ctx, out.token); err != nil && fault.KindOf(err) == fault.Unauthorized {
+		return errRevoked
 	}
-	if !out.write(frames) {
-		return clientLeft
-	}
-	return ""
+	return out.write(frames)
 }
 
 // room is what a stream needs while it writes. It is lent for that time only: ten
-// thousand streams that sleep hold none.
+// thousand streams that wait hold none.
 type room struct {
 	events []mcp.Event
 	frames []byte
@@ -172,62 +156,27 @@ func (r *room) join() []byte {
 	return r.frames
 }
 
-// until returns a channel that delivers at the given time, never for the zero
-// time.
-func until(t time.Time) (<-chan time.Time, func() bool) {
-	if t.IsZero() {
-		return nil, func() bool { return true }
-	}
-	timer := time.NewTimer(time.Until(t))
-	return timer.C, timer.Stop
-}
-
-// frameWriter writes whole frames, each with a deadline of its own: a peer that
-// stopped reading must not hold a goroutine for ever.
+// frameWriter writes whole frames under a deadline: a peer that stopped reading
+// must not hold a goroutine for ever.
 type frameWriter struct {
 	w       http.ResponseWriter
+	token   string // the client's, checked before each write
 	control *http.ResponseController
 	timeout time.Duration
+	renewed time.Time // when the deadline was set
 }
 
-func (f frameWriter) write(frames []byte) bool {
-	if err := f.control.SetWriteDeadline(time.Now().Add(f.timeout)); err != nil && !errors.Is(err, http.ErrNotSupported) {
-		return false
-	}
-	if _, err := f.w.Write(frames); err != nil {
-		return false
-	}
-	return f.control.Flush() == nil
-}
-
-var errTakenOver = errors.New("another stream of the same token took over")
-
-// takeovers keeps one stream per token: the newest, because the client that
-// reconnects is alive and the connection it left may take minutes to die. Its
-// size is bounded by the open connections.
-type takeovers struct {
-	mu      sync.Mutex
-	streams map[string]*streamSlot
-}
-
-type streamSlot struct{ cancel context.CancelCauseFunc }
-
-// claim ends the stream that holds key, if any, and holds it until release.
-func (t *takeovers) claim(ctx context.Context, key string) (_ context.Context, release func()) {
-	ctx, cancel := context.WithCancelCause(ctx)
-	slot := &streamSlot{cancel}
-	t.mu.Lock()
-	if old := t.streams[key]; old != nil {
-		old.cancel(errTakenOver)
-	}
-	t.streams[key] = slot
-	t.mu.Unlock()
-	return ctx, func() {
-		cancel(nil)
-		t.mu.Lock()
-		if t.streams[key] == slot {
-			delete(t.streams, key)
+func (f *frameWriter) write(frames []byte) error {
+	// A deadline costs as much as all else that is ours, and a write may take a
+	// little less than the timeout.
+	if now := time.Now(); now.Sub(f.renewed) >= f.timeout/8 {
+		f.renewed = now
+		if err := f.control.SetWriteDeadline(now.Add(f.timeout)); err != nil && !errors.Is(err, http.ErrNotSupported) {
+			return errClientLeft
 		}
-		t.mu.Unlock()
 	}
+	if _, err := f.w.Write(frames); err != nil || f.control.Flush() != nil {
+		return errClientLeft
+	}
+	return nil
 }

@@ -1,6 +1,7 @@
 package notify
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strconv"
 	"time"
 
 	"candela/internal/market"
@@ -32,9 +34,9 @@ type savedSubscription struct {
 	Types   []string        `json:"alert_types,omitempty"`
 	Since   uint64          `json:"since"`
 	Kept    []uint64        `json:"kept,omitempty"`
-	Cursor  uint64          `json:"cursor"`
-	Seen    time.Time       `json:"seen"`
 	Expires time.Time       `json:"expires,omitzero"`
+	Cursor  uint64          `json:"cursor,omitzero"` // this and the next change often; appendTo writes them
+	Seen    time.Time       `json:"seen,omitzero"`
 }
 
 type savedQueue struct {
@@ -122,33 +124,60 @@ func (l *Log) load(f file) {
 	}
 }
 
-// snapshot is what the file should hold.
-func (l *Log) snapshot() file {
-	f := file{Version: fileVersion, Subscriptions: map[string]savedSubscription{}, Polling: map[string]savedQueue{}}
+// encode returns what the file should hold. With ten thousand streams it runs
+// beside their deliveries every half second, so what seldom changes is encoded
+// once and kept with its subscriber.
+func (l *Log) encode() ([]byte, error) {
 	l.mu.Lock()
 	all := make([]*subscriber, 0, len(l.subscribers))
 	for _, s := range l.subscribers {
 		all = append(all, s)
 	}
 	l.mu.Unlock()
-	for _, s := range all {
-		s.mu.Lock()
-		if s.matcher.Load() != nil {
-			f.Subscriptions[s.key] = savedSubscription{
-				Owner: s.id.owner, Client: s.id.key, Symbols: s.filter.Symbols, Types: s.filter.Kinds,
-				Since: s.since, Kept: s.kept, Cursor: s.cursor, Seen: s.seen.UTC(), Expires: s.expires.UTC(),
-			}
-		}
-		s.mu.Unlock()
-	}
+	queues := map[string]savedQueue{}
 	for _, o := range l.allOwners() {
 		o.mu.Lock()
 		if o.queue.cursor > 0 {
-			f.Polling[o.name] = savedQueue{o.queue.cursor, o.queue.unsettled()}
+			queues[o.name] = savedQueue{o.queue.cursor, o.queue.unsettled()}
 		}
 		o.mu.Unlock()
 	}
-	return f
+	polling, err := json.Marshal(queues)
+	if err != nil {
+		return nil, err
+	}
+	data := make([]byte, 0, 256*(len(all)+1)+len(polling))
+	data = fmt.Appendf(data, `{"version":%d,"polling":%s,"subscriptions":{`, fileVersion, polling)
+	for _, s := range all {
+		if data, err = s.appendTo(data); err != nil {
+			return nil, err
+		}
+	}
+	return append(bytes.TrimSuffix(data, []byte(",\n")), "}}\n"...), nil
+}
+
+// appendTo appends the subscription, if there is one, and a comma.
+func (s *subscriber) appendTo(data []byte) ([]byte, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.matcher.Load() == nil {
+		return data, nil
+	}
+	if s.encoded == nil {
+		fixed, err := json.Marshal(map[string]savedSubscription{s.key: {
+			Owner: s.id.owner, Client: s.id.key, Symbols: s.filter.Symbols, Types: s.filter.Kinds,
+			Since: s.since, Kept: s.kept, Expires: s.expires.UTC(),
+		}})
+		if err != nil {
+			return nil, err
+		}
+		s.encoded = fixed[1 : len(fixed)-2] // up to the brace that ends the subscription
+	}
+	data = append(append(data, s.encoded...), `,"cursor":`...)
+	data = strconv.AppendUint(data, s.cursor, 10)
+	data = append(data, `,"seen":"`...)
+	data = s.seen.UTC().AppendFormat(data, time.RFC3339Nano)
+	return append(data, "\"},\n"...), nil
 }
 
 // replaceFile writes a file so that a crash leaves the old one or the new one,

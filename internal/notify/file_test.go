@@ -63,8 +63,8 @@ func TestFile_FormAndPermissions(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const want = `{"version":1,"subscriptions":{"5feceb66":{"owner":"owner","client":"c1","symbols":["binance:BTCUSDT"],"since":0,"cursor":1,` +
-		`"seen":"2026-01-31T16:00:00Z","expires":"2026-01-31T17:00:00Z"}},"polling":{"owner":{"cursor":1}}}`
+	const want = `{"version":1,"polling":{"owner":{"cursor":1}},"subscriptions":{"5feceb66":{"owner":"owner","client":"c1",` +
+		`"symbols":["binance:BTCUSDT"],"since":0,"expires":"2026-01-31T17:00:00Z","cursor":1,"seen":"2026-01-31T16:00:00Z"}}}` + "\n"
 	if string(data) != want {
 		t.Errorf("the file is\n%s, want\n%s", data, want)
 	}

@@ -2,7 +2,6 @@ package notify
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"sync"
 	"sync/atomic"
@@ -49,7 +48,7 @@ func (l *Log) Flush() error {
 		return nil
 	}
 	now := l.saver.changes.Load()
-	data, err := json.Marshal(l.snapshot())
+	data, err := l.encode()
 	if err == nil {
 		err = replaceFile(l.cfg.Path, data)
 	}

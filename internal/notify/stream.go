@@ -60,27 +60,29 @@ func (s *stream) Ready() <-chan struct{} { return s.ready }
 
 // Take appends what waits to dst, at most a batch of it.
 func (s *stream) Take(dst []mcp.Event) []mcp.Event {
-	now := s.log.cfg.Now().UnixNano()
-	s.of.mu.Lock()
-	defer s.of.mu.Unlock()
-	if s.of.stream != s {
+	of := s.of
+	of.mu.Lock()
+	defer of.mu.Unlock()
+	if of.stream != s {
 		return dst
 	}
-	if s.taken > s.of.cursor {
-		s.of.cursor = s.taken
+	if s.taken > of.cursor {
+		of.cursor = s.taken
 		s.log.saver.touch()
 	}
-	v := s.of.owner.view.Load()
+	v := of.owner.view.Load()
+	if v.head <= of.cursor {
+		return dst
+	}
 	given := 0
-	for r := range s.of.waiting(v, now) {
+	of.waiting(v, s.log.cfg.Now().UnixNano(), func(r *record) bool {
 		dst = append(dst, r.event)
 		s.taken = r.seq
-		if given++; given == batch {
-			return dst
-		}
-	}
-	if given == 0 && s.of.matcher.Load() != nil {
-		s.of.cursor = max(s.of.cursor, v.head) // nothing up to here is wanted, and none of it is looked at again
+		given++
+		return given < batch
+	})
+	if given == 0 && of.matcher.Load() != nil {
+		of.cursor = v.head // nothing up to here is wanted, and none of it is looked at again
 	}
 	return dst
 }

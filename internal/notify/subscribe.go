@@ -77,9 +77,10 @@ func (l *Log) Subscription(_ context.Context, caller mcp.Caller) (Subscription, 
 	defer s.mu.Unlock()
 	s.meet(caller, now)
 	found := Subscription{Active: s.matcher.Load() != nil, Filter: s.filter.clone(), Connected: s.stream != nil}
-	for range s.waiting(s.owner.view.Load(), now.UnixNano()) {
+	s.waiting(s.owner.view.Load(), now.UnixNano(), func(*record) bool {
 		found.Queued++
-	}
+		return true
+	})
 	return found, nil
 }
 
@@ -106,7 +107,6 @@ func (l *Log) find(caller mcp.Caller, now time.Time) *subscriber {
 	delete(l.subscribers, heir.key)
 	l.subscribers[caller.Key] = heir
 	heir.mu.Lock()
-	heir.key = caller.Key
 	heir.meet(caller, now)
 	heir.mu.Unlock()
 	l.saver.touch()

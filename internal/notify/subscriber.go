@@ -1,7 +1,6 @@
 package notify
 
 import (
-	"iter"
 	"slices"
 	"sort"
 	"sync"
@@ -31,6 +30,7 @@ type subscriber struct {
 	seen    time.Time
 	expires time.Time // of the token; zero for never
 	orphan  bool      // of a token from before the last start, which has not been seen since
+	encoded []byte    // for the file: all but cursor and seen; nil after a change
 }
 
 // client is equal for tokens of which the later may take over what the earlier
@@ -41,7 +41,10 @@ func clientOf(c mcp.Caller) client { return client{c.Subject, c.ClientKey} }
 
 // meet notes a sign of the token.
 func (s *subscriber) meet(caller mcp.Caller, now time.Time) {
-	s.seen, s.expires, s.orphan = now, caller.Expires, false
+	if s.key != caller.Key || !s.expires.Equal(caller.Expires) {
+		s.key, s.expires, s.encoded = caller.Key, caller.Expires, nil
+	}
+	s.seen, s.orphan = now, false
 }
 
 // left reports whether nobody can come back with the token.
@@ -61,7 +64,7 @@ func (s *subscriber) subscribe(f Filter, now int64) {
 	default:
 		s.kept = s.matched(v, old, now)
 	}
-	s.filter, s.since = f.clone(), v.head
+	s.filter, s.since, s.encoded = f.clone(), v.head, nil
 	s.matcher.Store(newMatcher(f))
 }
 
@@ -76,44 +79,43 @@ func (s *subscriber) unsubscribe() {
 // for it again.
 func (s *subscriber) matched(v *view, m *matcher, now int64) []uint64 {
 	var seqs []uint64
-	for r := range newest(v, s.kept, v.after(s.since), m, now) {
+	newest(v, s.kept, v.after(s.since), m, now, func(r *record) bool {
 		seqs = append(seqs, r.seq)
-	}
+		return true
+	})
 	return seqs
 }
 
-// waiting yields what waits, oldest first: the newest PushCap of the matching
-// entries after the cursor that are younger than PushTTL.
-func (s *subscriber) waiting(v *view, now int64) iter.Seq[*record] {
+// waiting calls yield for what waits, oldest first, until it returns false: the
+// newest PushCap of the matching entries after the cursor that are younger than
+// PushTTL.
+func (s *subscriber) waiting(v *view, now int64, yield func(*record) bool) {
 	m := s.matcher.Load()
 	if m == nil {
-		return func(func(*record) bool) {}
+		return
 	}
-	kept := s.kept
+	var kept []uint64
 	if s.cursor < s.since {
-		kept = beyond(kept, s.cursor)
-	} else {
-		kept = nil
+		kept = beyond(s.kept, s.cursor)
 	}
-	return newest(v, kept, v.after(max(s.cursor, s.since)), m, now)
+	newest(v, kept, v.after(max(s.cursor, s.since)), m, now, yield)
 }
 
-// newest yields, oldest first, the newest PushCap of the entries that are kept or
-// matched and young enough.
-func newest(v *view, kept []uint64, rest []record, m *matcher, now int64) iter.Seq[*record] {
+// newest calls yield, oldest first, for the newest PushCap of the entries that
+// are kept or matched and young enough. It is no iterator because that would be
+// allocated for every client and entry.
+func newest(v *view, kept []uint64, rest []record, m *matcher, now int64, yield func(*record) bool) {
 	if len(kept)+len(rest) > PushCap {
 		kept, rest = cutOldest(v, kept, rest, m, now)
 	}
-	return func(yield func(*record) bool) {
-		for _, seq := range kept {
-			if r := v.find(seq); r != nil && r.younger(PushTTL, now) && !yield(r) {
-				return
-			}
+	for _, seq := range kept {
+		if r := v.find(seq); r != nil && r.younger(PushTTL, now) && !yield(r) {
+			return
 		}
-		for i := range rest {
-			if r := &rest[i]; r.younger(PushTTL, now) && m.matches(r) && !yield(r) {
-				return
-			}
+	}
+	for i := range rest {
+		if r := &rest[i]; r.younger(PushTTL, now) && m.matches(r) && !yield(r) {
+			return
 		}
 	}
 }
@@ -153,6 +155,6 @@ func (s *subscriber) setBack(last uint64) bool {
 	if s.cursor <= last && s.since <= last {
 		return false
 	}
-	s.cursor, s.since, s.kept = min(s.cursor, last), min(s.since, last), upTo(s.kept, last)
+	s.cursor, s.since, s.kept, s.encoded = min(s.cursor, last), min(s.since, last), upTo(s.kept, last), nil
 	return true
 }

@@ -1,0 +1,50 @@
+package httpd
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"candela/internal/mcp"
+)
+
+// takeovers keeps one stream per token: the newest, because the client that
+// reconnects is alive and the connection it left may take minutes to die. Its
+// size is bounded by the open connections.
+type takeovers struct {
+	mu      sync.Mutex
+	streams map[string]*streamSlot
+}
+
+type streamSlot struct{ cancel context.CancelCauseFunc }
+
+// claim ends the stream of the caller's token, if there is one, and holds its
+// place until release. The context it returns ends with the request, with the
+// token, when the server is told to stop and when another stream takes over.
+func (t *takeovers) claim(ctx context.Context, caller mcp.Caller) (_ context.Context, release func()) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	slot := &streamSlot{cancel}
+	t.mu.Lock()
+	if old := t.streams[caller.Key]; old != nil {
+		old.cancel(errTakenOver)
+	}
+	t.streams[caller.Key] = slot
+	t.mu.Unlock()
+	unstop, unexpire := func() bool { return true }, func() bool { return true }
+	if stopping, ok := ctx.Value(stopKey{}).(context.Context); ok {
+		unstop = context.AfterFunc(stopping, func() { cancel(errStopping) })
+	}
+	if !caller.Expires.IsZero() {
+		unexpire = time.AfterFunc(time.Until(caller.Expires), func() { cancel(errExpired) }).Stop
+	}
+	return ctx, func() {
+		unstop()
+		unexpire()
+		cancel(nil)
+		t.mu.Lock()
+		if t.streams[caller.Key] == slot {
+			delete(t.streams, caller.Key)
+		}
+		t.mu.Unlock()
+	}
+}
