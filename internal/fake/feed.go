@@ -34,6 +34,7 @@ type Feed struct {
 	Step     time.Duration // between two ticks
 	PingWait time.Duration // between two pings
 	MaxAge   time.Duration // after which a connection is cut
+	Binary   bool          // messages come in binary frames
 	Seed     uint64
 
 	mu     sync.Mutex
@@ -124,7 +125,10 @@ func (f *Feed) Serve(w http.ResponseWriter, r *http.Request, s Session) {
 			}
 		}
 	})
-	l := &line{conn: conn, random: rand.New(rand.NewPCG(f.Seed, uint64(number)))} //nolint:gosec // a seeded fake
+	l := &line{conn: conn, kind: websocket.MessageText, random: rand.New(rand.NewPCG(f.Seed, uint64(number)))} //nolint:gosec // a seeded fake
+	if f.Binary {
+		l.kind = websocket.MessageBinary
+	}
 	f.loop(ctx, c, l, s, incoming)
 }
 
@@ -182,6 +186,7 @@ func (f *Feed) tick(ctx context.Context, l *line, s Session) error {
 // or held back.
 type line struct {
 	conn   *websocket.Conn
+	kind   websocket.MessageType
 	random *rand.Rand
 	held   [][]byte // late messages
 	late   *time.Timer
@@ -224,5 +229,5 @@ func (l *line) writeAll(ctx context.Context, messages [][]byte) error {
 func (l *line) write(ctx context.Context, message []byte) error {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
-	return l.conn.Write(ctx, websocket.MessageText, message)
+	return l.conn.Write(ctx, l.kind, message)
 }

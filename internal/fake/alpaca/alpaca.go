@@ -1,14 +1,15 @@
-// Package alpaca is a fake of Alpaca's market data API and stream for US stocks,
-// with the account check of the trading API: seeded prices over regular and
-// extended hours, pages that are shorter than asked for, one stream per account,
-// JSON and MessagePack, and faults that can be switched on.
+// Package alpaca is a fake of Alpaca: the market data API and stream for US
+// stocks, with seeded prices over regular and extended hours, pages that are
+// shorter than asked for, one stream per account, JSON and MessagePack; and the
+// trading API of paper accounts, with orders that are filled at the prices of the
+// tape by the venue's rules, positions, activities and the stream of updates.
+// Faults can be switched on for all of it.
 package alpaca
 
 import (
-	"encoding/base64"
 	"encoding/json"
 	"fmt"
-	"math"
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -17,6 +18,7 @@ import (
 	"sync"
 	"time"
 
+	"candela/internal/fake"
 	"candela/internal/fake/tape"
 	"candela/internal/market"
 )
@@ -31,7 +33,8 @@ const (
 // Fault is a way in which the venue misbehaves.
 type Fault uint8
 
-// The faults. The stream's begin at SlowClient.
+// The faults. The stream's begin at SlowClient; Mute and Garbage are of the stream
+// of updates, too. Fake.Faults has those of single requests.
 const (
 	None        Fault = iota
 	Throttled         // 429
@@ -49,6 +52,12 @@ const (
 	Doubled           // every message twice
 	Reordered         // each minute's messages backwards, and corrections first
 	Drop              // the connection is cut
+
+	// The moods of the trading side.
+	OddStatus     // orders have a state that nobody has heard of
+	CancelRefused // cancels are taken and then refused by the exchanges
+	CancelLoses   // cancels are taken, and a fill comes first
+	CancelSlow    // cancels take two seconds
 )
 
 // Config says what the fake trades.
@@ -57,14 +66,24 @@ type Config struct {
 	Seed uint64
 	// PageRows is the most rows of one page whatever the limit; 0 means the limit.
 	PageRows int
+	// Partial is the share of fills, from 0 to 1, that are of a part of what could be
+	// filled. The venue's paper accounts have 0.1.
+	Partial float64
+	// Crowded lets executions share a millisecond, as busy markets do.
+	Crowded bool
 }
 
 // Server is the fake venue, an http.Handler for all three hosts. It is safe for
 // concurrent use.
 type Server struct {
-	config Config
-	hours  market.Calendar // regular
-	list   map[string]stock
+	fake.Faults            // of single requests, websockets included
+	Updates     *fake.Feed // of trade_updates
+
+	config  Config
+	handler http.Handler
+	hours   market.Calendar // regular
+	list    map[string]stock
+	desk    *desk
 
 	mu       sync.Mutex
 	fault    Fault
@@ -102,7 +121,10 @@ func New(c Config) *Server {
 	}
 	add("BRK.B", "us_equity", 4, 2, false)
 	add("PENNY", "us_equity", 0.001, 4, false)
-	add("BTCUSD", "crypto", 500, 2, true)
+	always := &tape.Tape{Symbol: "BTC/USD", First: 1451606400, Scale: 500, Digits: 2, Seed: c.Seed}
+	s.list["BTC/USD"] = stock{class: crypto, fractionable: true, tape: always, day: always}
+	s.desk, s.Updates = newDesk(s), updates(c.Seed)
+	s.handler = s.Wrap(http.HandlerFunc(s.serve))
 	return s
 }
 
@@ -158,12 +180,18 @@ func (s *Server) Bars(symbol string, i market.Interval, from, to int64) market.B
 
 func (s *Server) now() int64 { return s.config.Now().Unix() }
 
-// ServeHTTP answers /v2/stocks/bars, /v2/stocks/bars/latest, /v2/assets/{symbol}
-// and the streams /v2/iex, /v2/sip and /v2/delayed_sip.
-func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+// ServeHTTP answers all three hosts: /v2/stocks/bars, /v2/stocks/bars/latest and
+// the streams /v2/iex, /v2/sip and /v2/delayed_sip; /v2/assets, /v2/orders,
+// /v2/positions, /v2/account, /v2/clock, /stream and /v2/events/trades.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.handler.ServeHTTP(w, r) }
+
+func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	switch feed := strings.TrimPrefix(r.URL.Path, "/v2/"); feed {
 	case "iex", "sip", "delayed_sip":
 		s.stream(w, r, feed)
+		return
+	case "/stream":
+		s.serveUpdates(w, r)
 		return
 	}
 	key := r.Header.Get("Apca-Api-Key-Id")
@@ -172,37 +200,55 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		fmt.Fprint(w, body)
 		return
 	}
-	var body any
-	var bad *refusal
-	symbol, isAsset := strings.CutPrefix(r.URL.Path, "/v2/assets/")
-	switch {
-	case r.Method != http.MethodGet:
-		bad = &refusal{http.StatusMethodNotAllowed, 40510000, "method not allowed"}
-	case isAsset:
-		body, bad = s.asset(symbol)
-	case r.URL.Path == "/v2/stocks/bars":
-		body, bad = s.bars(r.URL.Query(), key == PaidKeyID) //nolint:contextcheck // prices are made up at once
-	case r.URL.Path == "/v2/stocks/bars/latest":
-		body = s.latest(r.URL.Query()) //nolint:contextcheck // prices are made up at once
-	default:
-		bad = &refusal{http.StatusNotFound, 40410000, "endpoint not found."}
+	if r.URL.Path == "/v2/events/trades" {
+		s.serveEvents(w, r, key)
+		return
 	}
+	out, bad, ok := s.trade(r, key) //nolint:contextcheck // prices are made up at once
+	if !ok {
+		out.body, bad = s.data(r, key) //nolint:contextcheck // prices are made up at once
+	}
+	w.Header().Set("Content-Type", "application/json")
 	if bad != nil {
-		w.Header().Set("Content-Type", "application/json")
-		w.WriteHeader(bad.status)
-		body = map[string]any{"code": bad.code, "message": bad.message}
+		out.status, out.body = bad.status, map[string]any{"code": bad.code, "message": bad.message}
+		maps.Copy(out.body.(map[string]any), bad.more) //nolint:errcheck // made in the line before
 	}
-	data, err := json.Marshal(body)
+	if out.status != 0 {
+		w.WriteHeader(out.status)
+	}
+	if out.body == nil {
+		return
+	}
+	data, err := json.Marshal(out.body)
 	if err != nil {
 		panic("fake alpaca: " + err.Error())
 	}
 	_, _ = w.Write(s.bend(data))
 }
 
+// data answers what is about the market and no account.
+func (s *Server) data(r *http.Request, key string) (any, *refusal) {
+	symbol, isAsset := strings.CutPrefix(r.URL.Path, "/v2/assets/")
+	switch {
+	case r.Method != http.MethodGet:
+		return nil, &refusal{http.StatusMethodNotAllowed, 40510000, "method not allowed", nil}
+	case isAsset:
+		return s.asset(symbol)
+	case r.URL.Path == "/v2/assets":
+		return s.assets(r.URL.Query()), nil
+	case r.URL.Path == "/v2/stocks/bars":
+		return s.bars(r.URL.Query(), key == PaidKeyID)
+	case r.URL.Path == "/v2/stocks/bars/latest":
+		return s.latest(r.URL.Query()), nil
+	}
+	return nil, &refusal{http.StatusNotFound, 40410000, "endpoint not found.", nil}
+}
+
 type refusal struct {
 	status  int
 	code    int
 	message string
+	more    map[string]any // fields beside the two
 }
 
 // gate counts the request and refuses it for its keys, its number or a fault.
@@ -254,177 +300,30 @@ func (s *Server) bend(data []byte) []byte {
 }
 
 func (s *Server) asset(symbol string) (any, *refusal) {
-	st, ok := s.list[symbol]
+	name, ok := s.listed(symbol)
 	if !ok {
-		return nil, &refusal{http.StatusNotFound, 40410000, "asset not found for " + symbol}
+		return nil, &refusal{http.StatusNotFound, 40410000, "asset not found for " + symbol, nil}
 	}
-	return map[string]any{
-		"id": "b0b6dd9d-8b9b-48a9-ba46-b9d54906e415", "class": st.class, "exchange": "NASDAQ", "symbol": symbol, "name": symbol + " Common Stock",
-		"status": "active", "tradable": true, "shortable": true, "easy_to_borrow": true,
-		"fractionable": st.fractionable, "attributes": []string{},
-	}, nil
+	st := s.list[name]
+	out := map[string]any{
+		"id": assetID(name), "class": st.class, "exchange": "NASDAQ", "symbol": name, "name": name + " Common Stock",
+		"status": "active", "tradable": true, "marginable": st.class != crypto, "shortable": st.class != crypto, //nolint:misspell // the venue's word
+		"easy_to_borrow": st.class != crypto, "fractionable": st.fractionable, "attributes": []string{},
+	}
+	if st.class == crypto {
+		out["exchange"], out["name"] = "CRYPTO", name+" pair"
+		out["min_order_size"], out["min_trade_increment"], out["price_increment"] = pairMinimum, pairStep, pairTick
+	}
+	return out, nil
 }
 
-// bar is the wire form.
-type bar struct {
-	T  string  `json:"t"`
-	O  float64 `json:"o"`
-	H  float64 `json:"h"`
-	L  float64 `json:"l"`
-	C  float64 `json:"c"`
-	V  float64 `json:"v"`
-	N  int     `json:"n"`
-	VW float64 `json:"vw"`
-}
-
-func wire(b market.Bar, label int64) bar {
-	return bar{
-		T: time.Unix(label, 0).UTC().Format(time.RFC3339), O: b.O, H: b.H, L: b.L, C: b.C, V: b.V, N: int(b.V)/100 + 1,
-		VW: math.Round((b.H+b.L+b.C)/3*1e6) / 1e6,
-	}
-}
-
-// frames are the intervals served, of which those of hours count from the hour.
-func frames() map[string]market.Interval {
-	return map[string]market.Interval{
-		"1Min": market.Minute1, "3Min": market.Minute3, "5Min": market.Minute5, "15Min": market.Minute15, "30Min": market.Minute30,
-		"1Hour": market.Hour1, "1Day": market.Day1,
-	}
-}
-
-func (s *Server) bars(q url.Values, paid bool) (any, *refusal) {
-	i, ok := frames()[q.Get("timeframe")]
-	limit, err := strconv.Atoi(q.Get("limit"))
-	if q.Get("limit") == "" {
-		limit, err = 1000, nil
-	}
-	switch {
-	case !ok:
-		return nil, &refusal{http.StatusBadRequest, 40010001, "invalid timeframe: " + q.Get("timeframe")}
-	case err != nil || limit < 1 || limit > 10000:
-		return nil, &refusal{http.StatusBadRequest, 40010001, "invalid limit: " + q.Get("limit")}
-	case !slices.Contains([]string{"", "raw", "split", "dividend", "all"}, q.Get("adjustment")):
-		return nil, &refusal{http.StatusBadRequest, 40010001, "invalid adjustment: " + q.Get("adjustment")}
-	case !slices.Contains([]string{"", "iex", "sip"}, q.Get("feed")):
-		return nil, &refusal{http.StatusBadRequest, 40010001, "invalid feed: " + q.Get("feed")}
-	}
-	now := s.now()
-	from, errFrom := instant(q.Get("start"), s.hours.Midnight(market.Day1, now))
-	to, errTo := instant(q.Get("end"), now)
-	if errFrom != nil || errTo != nil || to < from {
-		return nil, &refusal{http.StatusBadRequest, 40010001, "end should not be before start"}
-	}
-	if q.Get("feed") == "sip" && !paid {
-		if q.Get("end") != "" && to > now-15*60 {
-			return nil, &refusal{http.StatusForbidden, 42210000, "subscription does not permit querying recent SIP data"}
-		}
-		to = min(to, now-15*60)
-	}
-	if s.config.PageRows > 0 {
-		limit = min(limit, s.config.PageRows)
-	}
-	return s.page(strings.Split(q.Get("symbols"), ","), i, from, to, limit, q.Get("sort") == "desc", q.Get("page_token"))
-}
-
-// page returns the rows after the token. The venue goes through the symbols one
-// after the other.
-func (s *Server) page(symbols []string, i market.Interval, from, to int64, limit int, desc bool, token string) (any, *refusal) {
-	slices.Sort(symbols)
-	after, at, err := readToken(token)
-	if err != nil {
-		return nil, &refusal{http.StatusBadRequest, 40010001, "invalid page_token"}
-	}
-	out := map[string][]bar{}
-	for _, symbol := range symbols {
-		st, ok := s.list[symbol]
-		if !ok || symbol < after {
-			continue
-		}
-		lo, hi := from, to
-		if symbol == after && desc {
-			hi = at - 1
-		} else if symbol == after {
-			lo = at + 1
-		}
-		rows := s.rows(st, i, lo, hi, limit, desc)
-		if len(rows) > limit {
-			last := rows[limit-1]
-			out[symbol] = rows[:limit]
-			return map[string]any{"bars": out, "next_page_token": writeToken(symbol, last.T)}, nil
-		}
-		if len(rows) > 0 {
-			out[symbol] = rows
-		}
-		limit -= len(rows)
-	}
-	return map[string]any{"bars": out, "next_page_token": nil}, nil
-}
-
-// rows returns the bars whose label is in [from, to], with extended hours, in
-// the order asked for and until there are more than limit.
-func (s *Server) rows(st stock, i market.Interval, from, to int64, limit int, desc bool) []bar {
-	var rows []bar
-	from = max(from, st.tape.First)
-	cal := st.tape.Calendar
-	day, next := cal.Next(market.Day1, s.hours.Midnight(market.Day1, from)-1), cal.Next
-	if desc {
-		day, next = cal.Prev(market.Day1, min(to, s.now())+86400), cal.Prev
-	}
-	for ; day.Close > from && day.Open <= min(to, s.now())+86400 && len(rows) <= limit; day = next(market.Day1, day.Open) {
-		traded, label := st.tape.Bars(i, day.Open, day.Close, s.now()), func(t int64) int64 { return t }
-		if i >= market.Day1 {
-			// A day is its regular hours, under the midnight of New York.
-			traded = st.day.Bars(i, day.Open, day.Close, s.now())
-			label = func(t int64) int64 { return s.hours.Midnight(i, t) }
-		}
-		some := make([]bar, 0, traded.Len())
-		for k := range traded.T {
-			if at := label(traded.T[k]); at >= from && at <= to {
-				some = append(some, wire(traded.At(k), at))
-			}
-		}
-		if desc {
-			slices.Reverse(some)
-		}
-		rows = append(rows, some...)
-	}
-	return rows
-}
-
-func (s *Server) latest(q url.Values) any {
-	out := map[string]bar{}
-	for symbol := range strings.SplitSeq(q.Get("symbols"), ",") {
-		if st, ok := s.list[symbol]; ok {
-			if bars := st.tape.Bars(market.Minute1, s.now()-5*86400, s.now(), s.now()); bars.Len() > 1 {
-				k := bars.Len() - 2 // the newest that is over
-				out[symbol] = wire(bars.At(k), bars.T[k])
-			}
+func (s *Server) assets(q url.Values) any {
+	all := []any{}
+	for _, name := range slices.Sorted(maps.Keys(s.list)) {
+		if class := q.Get("asset_class"); class == "" || class == s.list[name].class {
+			one, _ := s.asset(name)
+			all = append(all, one)
 		}
 	}
-	return map[string]any{"bars": out}
-}
-
-func instant(text string, missing int64) (int64, error) {
-	if text == "" {
-		return missing, nil
-	}
-	t, err := time.Parse(time.RFC3339Nano, text)
-	return t.Unix(), err
-}
-
-func writeToken(symbol, label string) string {
-	return base64.StdEncoding.EncodeToString([]byte(symbol + "|M|" + label))
-}
-
-func readToken(token string) (symbol string, at int64, err error) {
-	if token == "" {
-		return "", 0, nil
-	}
-	raw, err := base64.StdEncoding.DecodeString(token)
-	if err != nil {
-		return "", 0, err
-	}
-	symbol, label, _ := strings.Cut(string(raw), "|M|")
-	at, err = instant(label, 0)
-	return symbol, at, err
+	return all
 }

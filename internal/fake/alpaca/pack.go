@@ -71,10 +71,10 @@ func header(b []byte, short, long byte, n int) []byte {
 	return binary.BigEndian.AppendUint16(append(b, long), uint16(n)) //nolint:gosec // frames are small
 }
 
-var errPacked = errors.New("not the MessagePack of an order")
+var errPacked = errors.New("not the MessagePack of a command")
 
-// unpackOrder reads a map of strings and lists of strings.
-func unpackOrder(data []byte, o *order) error {
+// unpackCommand reads a map of strings and lists of strings.
+func unpackCommand(data []byte, o *command) error {
 	u := unpacker{data: data}
 	for range u.length(0x80, 0x8f, 0xde) {
 		switch key := u.text(); key {

@@ -28,8 +28,8 @@ type client struct {
 	trades  int
 }
 
-// order is what a client says. Both formats are decoded into it.
-type order struct {
+// command is what a client says. Both formats are decoded into it.
+type command struct {
 	Action      string   `json:"action"`
 	Key         string   `json:"key"`
 	Secret      string   `json:"secret"`
@@ -40,7 +40,7 @@ type order struct {
 	Quotes      []string `json:"quotes"`
 }
 
-func (o *order) channels() map[string][]string {
+func (o *command) channels() map[string][]string {
 	return map[string][]string{"bars": o.Bars, "updatedBars": o.UpdatedBars, "dailyBars": o.DailyBars, "trades": o.Trades, "quotes": o.Quotes}
 }
 
@@ -88,9 +88,9 @@ func (c *client) listen(ctx context.Context) {
 		if err != nil {
 			return
 		}
-		var o order
+		var o command
 		if c.packed {
-			err = unpackOrder(data, &o)
+			err = unpackCommand(data, &o)
 		} else {
 			err = json.Unmarshal(data, &o)
 		}
@@ -104,7 +104,7 @@ func (c *client) listen(ctx context.Context) {
 	}
 }
 
-func (c *client) obey(ctx context.Context, o *order) error {
+func (c *client) obey(ctx context.Context, o *command) error {
 	switch o.Action {
 	case "auth":
 		return c.auth(ctx, o)
@@ -139,7 +139,7 @@ func (c *client) obey(ctx context.Context, o *order) error {
 	return c.complain(ctx, 400, "invalid syntax")
 }
 
-func (c *client) auth(ctx context.Context, o *order) error {
+func (c *client) auth(ctx context.Context, o *command) error {
 	s := c.server
 	s.mu.Lock()
 	code, text := 0, ""

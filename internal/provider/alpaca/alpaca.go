@@ -71,6 +71,14 @@ func (k Keys) String() string {
 // GoString returns what String returns.
 func (k Keys) GoString() string { return k.String() }
 
+// Header returns what proves the account in a request.
+func (k Keys) Header() http.Header {
+	return http.Header{"Apca-Api-Key-Id": {k.id}, "Apca-Api-Secret-Key": {k.secret}}
+}
+
+// Reveal returns the keys in clear, for a message that proves the account.
+func (k Keys) Reveal() (id, secret string) { return k.id, k.secret }
+
 // Config says where the venue is and what to ask for.
 type Config struct {
 	Keys       Keys
@@ -115,8 +123,8 @@ func New(hosts *upstream.Hosts, c Config) *Provider {
 		return hosts.Client(upstream.Config{
 			Venue: name, Base: base,
 			Limit:   upstream.Limit{Weight: 200, Per: time.Minute},
-			Header:  http.Header{"Apca-Api-Key-Id": {c.Keys.id}, "Apca-Api-Secret-Key": {c.Keys.secret}},
-			Refusal: readRefusal,
+			Header:  c.Keys.Header(),
+			Refusal: ReadRefusal,
 		})
 	}
 	return &Provider{

@@ -4,14 +4,16 @@ import (
 	"fmt"
 	"math"
 	"strconv"
+	"strings"
 	"time"
 
 	"candela/internal/market"
 	"candela/internal/upstream"
 )
 
-// readRefusal reads the venue's words out of an answer that is no success.
-func readRefusal(body []byte) (code, message string) {
+// ReadRefusal reads the venue's words out of an answer that is no success. Both
+// are empty when it is not the venue's.
+func ReadRefusal(body []byte) (code, message string) {
 	j := upstream.NewJSON(body)
 	j.Object(func(key []byte) {
 		switch string(key) {
@@ -177,7 +179,8 @@ func readAsset(body []byte, symbol string) (asset, error) {
 			a.fractionable = j.Bool()
 		}
 	})
-	if found != symbol {
+	// A crypto pair answers to its name without the slash, too.
+	if strings.ReplaceAll(found, "/", "") != symbol {
 		j.Failf("it is about %q", found)
 	}
 	if a.class == "" {

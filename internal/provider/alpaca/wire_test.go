@@ -73,10 +73,10 @@ func TestReadLatestAndAsset(t *testing.T) {
 			t.Errorf("%s: no error", body)
 		}
 	}
-	if code, text := readRefusal([]byte(`{"code":42210000,"message":"no"}`)); code != "42210000" || text != "no" {
+	if code, text := ReadRefusal([]byte(`{"code":42210000,"message":"no"}`)); code != "42210000" || text != "no" {
 		t.Error(code, text)
 	}
-	if code, text := readRefusal([]byte(`{"code":`)); code != "" || text != "" {
+	if code, text := ReadRefusal([]byte(`{"code":`)); code != "" || text != "" {
 		t.Error(code, text)
 	}
 }
