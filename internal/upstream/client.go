@@ -251,6 +251,7 @@ func (c *Client) judge(r Request, resp *Response) *Error {
 	e.Status = resp.Status
 	if looksLikeJSON(resp.Body) && c.config.Refusal != nil {
 		e.Code, e.Message = c.config.Refusal(resp.Body)
+		e.Told = e.Code != "" || e.Message != ""
 	}
 	if e.Message == "" {
 		e.Message = clip(resp.Body)

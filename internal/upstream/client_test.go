@@ -167,6 +167,7 @@ func TestDo_KeepsWhatTheVenueSaid(t *testing.T) {
 				t.Fatalf("%s: %v", name, err)
 			}
 			tc.want.Venue, tc.want.Subject, tc.want.Status = "there", "BTCUSDT", tc.status
+			tc.want.Told = tc.want.Code != ""
 			if *got != tc.want {
 				t.Errorf("%s: got %+v, want %+v", name, *got, tc.want)
 			}

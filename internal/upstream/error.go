@@ -38,6 +38,7 @@ type Error struct {
 	Status     int    // of HTTP, 0 when there was no answer
 	Code       string // the venue's own
 	Message    string // the venue's words, or ours; bounded
+	Told       bool   // Config.Refusal understood the answer: it is the venue's and not that of something between
 	RetryAfter time.Duration
 	cause      string
 	unsent     bool

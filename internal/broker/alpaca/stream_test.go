@@ -1,0 +1,322 @@
+package alpaca_test
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/shopspring/decimal"
+
+	"candela/internal/broker/alpaca"
+	"candela/internal/broker/brokertest"
+	"candela/internal/fake"
+	fakealpaca "candela/internal/fake/alpaca"
+	"candela/internal/fault"
+	"candela/internal/order"
+	stocks "candela/internal/provider/alpaca"
+	"candela/internal/upstream"
+)
+
+// listen starts a stream and waits until reports flow.
+func (s *scene) listen(t *testing.T) *brokertest.Listening {
+	t.Helper()
+	l := brokertest.Listen(t.Context(), s.broker)
+	select {
+	case <-l.Ready:
+	case err := <-l.Done:
+		t.Fatal(err)
+	}
+	return l
+}
+
+// told returns what has come of an order so far, and ends nothing.
+func told(l *brokertest.Listening, o order.Spec) []order.Report {
+	synctest.Wait()
+	var all []order.Report
+	for len(l.Reports) > 0 {
+		if r := <-l.Reports; r.ID == o.ID {
+			all = append(all, r)
+		}
+	}
+	return all
+}
+
+// line writes reports down: state, what is filled, and the reason.
+func line(all []order.Report) string {
+	var words []string
+	for _, r := range all {
+		word := r.Status.String() + " " + r.Filled.String()
+		if len(r.Fills) > 0 {
+			word += " +" + r.Fills[0].Quantity.String()
+		}
+		if r.Reason != "" {
+			word += " (" + r.Reason + ")"
+		}
+		words = append(words, word)
+	}
+	return strings.Join(words, ", ")
+}
+
+func TestStream_TellsWhatHappens(t *testing.T) {
+	t.Parallel()
+	rests := func() order.Spec { return buy("AAPL", "4", "50") }
+	for name, tc := range map[string]struct {
+		mood fakealpaca.Fault
+		do   func(t *testing.T, s *scene, o order.Spec)
+		want string
+	}{
+		"a part and the rest": {0, func(_ *testing.T, s *scene, o order.Spec) {
+			s.Trade(o.ID, num("1"))
+			s.Trade(o.ID, num("3"))
+		}, "accepted 0, partially_filled 1 +1, filled 4 +3"},
+		"a cancel":         {0, nil, "accepted 0, canceled 0"},
+		"a slow cancel":    {fakealpaca.CancelSlow, nil, "accepted 0, pending_cancel 0, canceled 0"},
+		"a cancel in vain": {fakealpaca.CancelRefused, nil, "accepted 0, pending_cancel 0, accepted 0 (the venue refused the cancel)"},
+		"a fill is faster": {fakealpaca.CancelLoses, nil, "accepted 0, pending_cancel 0, filled 4 +4, filled 4 (the venue refused the cancel)"},
+		"a fill of a part": {fakealpaca.CancelLoses, func(t *testing.T, s *scene, o order.Spec) {
+			t.Helper()
+			s.Trade(o.ID, num("1"))
+			cancel(t, s, o)
+		}, "accepted 0, partially_filled 1 +1, pending_cancel 1, filled 4 +3, filled 4 (the venue refused the cancel)"},
+		"a late rejection":   {0, func(_ *testing.T, s *scene, o order.Spec) { s.Reject(o.ID) }, "accepted 0, rejected 0 (rejected after the venue had taken it)"},
+		"a word of no sense": {fakealpaca.OddStatus, nil, `accepted 0, uncertain 0 (the venue's word "under_consideration" is not known)`},
+	} {
+		play(t, noon(), fakealpaca.Config{}, func(t *testing.T, s *scene) {
+			t.Helper()
+			l := s.listen(t)
+			o := rests()
+			s.must(t, o)
+			s.SetFault(tc.mood)
+			if tc.do == nil {
+				cancel(t, s, o)
+			} else {
+				tc.do(t, s, o)
+			}
+			time.Sleep(5 * time.Second)
+			if got := line(told(l, o)); got != tc.want {
+				t.Errorf("%s:\ngot  %s\nwant %s", name, got, tc.want)
+			}
+			if err := l.End(); !errors.Is(err, context.Canceled) {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+func cancel(t *testing.T, s *scene, o order.Spec) {
+	t.Helper()
+	if _, err := s.broker.Cancel(t.Context(), o); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestStream_Hours follows orders over a night: one waits for the session, one
+// expires with it, a pair does not care.
+func TestStream_Hours(t *testing.T) {
+	t.Parallel()
+	evening := time.Date(2025, time.July, 3, 19, 58, 0, 0, time.UTC) // two minutes before a close, and a holiday and a weekend
+	play(t, evening, fakealpaca.Config{}, func(t *testing.T, s *scene) {
+		t.Helper()
+		s.SetQuote("BTC/USD", "50000", "50001")
+		l := s.listen(t)
+		expires, waits, pair := buy("AAPL", "1", "1"), buy("AAPL", "2", ""), buy("BTC/USD", "0.1", "1")
+		s.must(t, expires)
+		s.must(t, pair)
+		time.Sleep(5 * time.Minute)
+		if got := line(told(l, expires)); got != "accepted 0, expired 0" {
+			t.Errorf("at the close: %s", got)
+		}
+		if r := s.must(t, waits); r.Status != order.Accepted {
+			t.Errorf("after the close: %s", r.Status)
+		}
+		time.Sleep(3*24*time.Hour + 17*time.Hour) // Monday, 09:03
+		if got := line(told(l, waits)); got != "" {
+			t.Errorf("over the weekend: %s", got)
+		}
+		time.Sleep(time.Hour)
+		if got := line(told(l, waits)); got != "accepted 0, filled 2 +2" {
+			t.Errorf("at the open: %s", got)
+		}
+		if r := s.state(t, pair); r.Status != order.Accepted {
+			t.Errorf("the pair is %s", r.Status)
+		}
+		_ = l.End()
+	})
+}
+
+func TestStream_DoesNotBegin(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		arm  func(s *scene)
+		keys stocks.Keys
+		code string
+		kind fault.Kind
+	}{
+		"keys of nobody":      {nil, stocks.NewKeys("id", "secret"), "keys_refused", fault.Unauthorized},
+		"no answer":           {func(s *scene) { s.SetFault(fakealpaca.Mute) }, stocks.Keys{}, "unavailable", fault.Unavailable},
+		"nobody there":        {func(s *scene) { s.network.SetDown(true) }, stocks.Keys{}, "unavailable", fault.Unavailable},
+		"a fault":             {func(s *scene) { s.Next(fake.Fault{Status: 503}) }, stocks.Keys{}, "unavailable", fault.Unavailable},
+		"a throttled dial":    {func(s *scene) { s.Next(fake.Fault{Status: 429, RetryAfter: time.Minute}) }, stocks.Keys{}, "rate_limited", fault.Unavailable},
+		"a cut in the middle": {func(s *scene) { s.SetFault(fakealpaca.Mute); time.AfterFunc(time.Second, s.Updates.Drop) }, stocks.Keys{}, "unavailable", fault.Unavailable},
+		"an end in the middle": {func(s *scene) {
+			s.SetFault(fakealpaca.Mute)
+			time.AfterFunc(time.Second, func() { s.network.SetDown(true) })
+		}, stocks.Keys{}, "unavailable", fault.Unavailable},
+	} {
+		play(t, noon(), fakealpaca.Config{}, func(t *testing.T, s *scene) {
+			t.Helper()
+			b := s.broker
+			if tc.keys != (stocks.Keys{}) {
+				hosts := upstream.NewHosts(s.network.Dial)
+				defer hosts.Close() //nolint:errcheck // it has nothing to report
+				var err error
+				if b, err = alpaca.New(hosts, alpaca.Config{Keys: tc.keys, URL: "http://alpaca.test", Now: s.now}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if tc.arm != nil {
+				tc.arm(s)
+			}
+			err := b.Stream(t.Context(), func() { t.Errorf("%s: ready", name) }, make(chan order.Report))
+			if f := fault.Of(err); f == nil || f.Code != tc.code || f.Kind != tc.kind {
+				t.Errorf("%s: %v", name, err)
+			}
+		})
+	}
+}
+
+// TestStream_EndsWithWhatItCannotRead holds that a report is never dropped in
+// silence.
+func TestStream_EndsWithWhatItCannotRead(t *testing.T) {
+	t.Parallel()
+	for name, message := range map[string]string{
+		"no JSON": "<html>", "half of it": `{"stream":"trade_updates","data":{"event":"new"`, "no stream": `{"data":{}}`, "no data": `{"stream":"trade_updates"}`,
+		"an update of nothing": `{"stream":"trade_updates","data":{}}`, "no order": `{"stream":"trade_updates","data":{"event":"fill"}}`,
+		"an order of nothing": `{"stream":"trade_updates","data":{"event":"fill","order":{}}}`,
+		"we are not known":    `{"stream":"authorization","data":{"status":"unauthorized","action":"listen"}}`,
+		"it tells no more":    `{"stream":"listening","data":{"streams":[]}}`,
+	} {
+		play(t, noon(), fakealpaca.Config{}, func(t *testing.T, s *scene) {
+			t.Helper()
+			l := s.listen(t)
+			s.Updates.Announce(message)
+			select {
+			case err := <-l.Done:
+				if fault.Of(err) == nil {
+					t.Errorf("%s: %v", name, err)
+				}
+			case <-time.After(time.Minute):
+				t.Errorf("%s: the stream goes on", name)
+			}
+		})
+	}
+	play(t, noon(), fakealpaca.Config{}, func(t *testing.T, s *scene) {
+		t.Helper()
+		l := s.listen(t)
+		for _, message := range []string{`{"stream":"listening","data":{"streams":["trade_updates"]}}`, `{"stream":"news","data":[1]}`, `{"stream":"authorization","data":{"status":"authorized"}}`} {
+			s.Updates.Announce(message)
+			time.Sleep(time.Second)
+		}
+		if len(l.Done) != 0 {
+			t.Error(<-l.Done)
+		}
+		_ = l.End()
+	})
+}
+
+// TestStream_ADeadLineIsFound takes the network away under a stream that says
+// nothing.
+func TestStream_ADeadLineIsFound(t *testing.T) {
+	t.Parallel()
+	play(t, noon(), fakealpaca.Config{}, func(t *testing.T, s *scene) {
+		t.Helper()
+		l := s.listen(t)
+		time.Sleep(time.Hour)
+		s.network.SetDown(true)
+		select {
+		case err := <-l.Done:
+			if fault.Of(err) == nil {
+				t.Error(err)
+			}
+		case <-time.After(time.Minute):
+			t.Error("the stream goes on")
+		}
+	})
+}
+
+// TestStreamAndFills_NameTradesAlike trades for an hour over a bad line. Whatever
+// of it the stream tells and whatever is read afterwards, each trade has one name
+// and one content, so that counting by name counts right.
+func TestStreamAndFills_NameTradesAlike(t *testing.T) {
+	t.Parallel()
+	for _, seed := range []uint64{0, 1, 4} { // with prices that the account can pay
+		play(t, noon(), fakealpaca.Config{Seed: seed, Partial: 0.4}, func(t *testing.T, s *scene) {
+			t.Helper()
+			random := rand.New(rand.NewPCG(seed, 1))
+			s.Updates.Set(fake.StreamFaults{Duplicate: 0.2, Reorder: 0.2, Late: 0.1, Lose: 0.1})
+			known := map[string]order.Fill{}
+			learn := func(f order.Fill) {
+				if was, ok := known[f.TradeID]; ok && (!was.Quantity.Equal(f.Quantity) || !was.Price.Equal(f.Price) || was.VenueID != f.VenueID || was.Side != f.Side || !was.At.Equal(f.At)) {
+					t.Errorf("the trade %s is %+v and %+v", f.TradeID, was, f)
+				}
+				known[f.TradeID] = f
+			}
+			l := s.listen(t)
+			var orders []order.Spec
+			fromStream := 0
+			for range 60 {
+				o := buy("AAPL", "7", "")
+				if random.IntN(2) == 0 && len(orders) > 4 {
+					o.Side = order.Sell
+				}
+				bid, _ := s.Quote("AAPL")
+				if random.IntN(3) == 0 {
+					o.Type, o.Price = order.Limit, bid.Add(decimal.New(int64(random.IntN(40)-20), -2))
+				}
+				switch random.IntN(6) {
+				case 0:
+					s.Next(fake.Fault{On: changing, Status: 502})
+				case 1:
+					s.Next(fake.Fault{On: changing, Reset: true})
+				}
+				_, _ = s.broker.Submit(t.Context(), o) // refused, unknown or taken: the venue knows
+				orders = append(orders, o)
+				time.Sleep(time.Minute)
+				if random.IntN(10) == 0 {
+					s.Updates.Drop()
+					<-l.Done
+					l = s.listen(t)
+				}
+				for len(l.Reports) > 0 {
+					for _, f := range (<-l.Reports).Fills {
+						fromStream++
+						learn(f)
+					}
+				}
+			}
+			_ = l.End()
+			s.Clear()
+			all, err := s.broker.Fills(t.Context(), apple(), "")
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, f := range all {
+				learn(f)
+			}
+			truth := s.Truth()
+			if len(known) != len(truth.Fills) || len(truth.Fills) < 40 || fromStream == 0 || fromStream >= 2*len(truth.Fills) {
+				t.Errorf("%d trades are known of %d, %d times by the stream", len(known), len(truth.Fills), fromStream)
+			}
+			for _, want := range truth.Orders {
+				if r := s.state(t, want.Spec); r.Status != want.Status || !r.Filled.Equal(want.Filled) {
+					t.Errorf("%s with %s filled, the venue has %s with %s", r.Status, r.Filled, want.Status, want.Filled)
+				}
+				time.Sleep(time.Second)
+			}
+		})
+	}
+}
