@@ -227,7 +227,9 @@ func (l *line) writeAll(ctx context.Context, messages [][]byte) error {
 }
 
 func (l *line) write(ctx context.Context, message []byte) error {
-	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	// Connections of Network have no buffers, so that a reader who pauses for a
+	// while stops us as no real one would.
+	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
 	return l.conn.Write(ctx, l.kind, message)
 }
