@@ -32,3 +32,8 @@ func TestLedger_KeepsStates(t *testing.T) {
 	t.Parallel()
 	storetest.RunStates(t, func(t *testing.T, dir string) storetest.StateStore { t.Helper(); return open(t, dir) })
 }
+
+func TestLedger_KeepsOrders(t *testing.T) {
+	t.Parallel()
+	storetest.RunOrders(t, func(t *testing.T, dir string) storetest.OrderStore { t.Helper(); return open(t, dir) })
+}

@@ -5,7 +5,6 @@ import (
 	"context"
 	"flag"
 	"fmt"
-	"io"
 	"maps"
 	"math/rand/v2"
 	"os"
@@ -48,7 +47,7 @@ func TestPowerCut_TornFiles(t *testing.T) {
 	}
 	defer func() { _ = l.Close() }()
 	wal := ledger.FileName + "-wal"
-	for round := range 40 {
+	for round := range 40 / shorter {
 		synced := size(t, filepath.Join(dir, wal))
 		before := &model{state: maps.Clone(m.state), doubtful: make(map[string]string)}
 		a := newAlert(int64(round))
@@ -174,22 +173,16 @@ func cutPower(t *testing.T, d *disk) {
 	m, heard := newModel(), 0
 	for range *powercuts {
 		child, lines := startWriter(t, home)
-		var said bytes.Buffer
-		done := make(chan error, 1)
-		go func() {
-			_, err := io.Copy(&said, lines)
-			done <- err
-		}()
-		time.Sleep(50*time.Millisecond + time.Duration(rand.Int64N(int64(200*time.Millisecond))))
+		said := listen(lines)
+		<-said.began
+		time.Sleep(time.Duration(rand.Int64N(int64(200 * time.Millisecond))))
 		stop(t, child)
 		place(t, filepath.Join(d.mount, "unsynced"), []byte("in memory"))
 		cut := read(t, d.image)
 		if err := child.Process.Kill(); err != nil {
 			t.Fatal(err)
 		}
-		if err := <-done; err != nil {
-			t.Fatal(err)
-		}
+		heard += m.hear(said.all(t))
 		_ = child.Wait() // killed, as it says
 		d.unmount(t)
 		place(t, d.image, cut)
@@ -200,7 +193,6 @@ func cutPower(t *testing.T, d *disk) {
 		if data, err := os.ReadFile(filepath.Join(d.mount, "unsynced")); err == nil && len(data) > 0 {
 			t.Fatal("what was never synced survived: this is no power cut")
 		}
-		heard += m.hear(&said)
 		m.check(t, home)
 		if t.Failed() {
 			return

@@ -15,6 +15,13 @@ func (l *Ledger) rows(ctx context.Context, query string, args ...any) iter.Seq2[
 	return rowsOf(ctx, l.read, query, args...)
 }
 
+// snapshot begins reads that all see one moment and hold up nobody. The caller
+// rolls it back.
+func snapshot(ctx context.Context, db *sql.DB) (*sql.Tx, error) {
+	tx, err := db.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
+	return tx, failure("read", err)
+}
+
 // rowQuerier is what a pool, a connection and a transaction have in common.
 type rowQuerier interface {
 	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)

@@ -77,9 +77,9 @@ const maxBreaks = 20
 // every hash and the head anew, or put an older copy in its place: for that, compare
 // the last number and hash with those noted down elsewhere earlier (see Contains).
 func (a *Audit) Verify(ctx context.Context) (Report, error) {
-	tx, err := a.db.BeginTx(ctx, &sql.TxOptions{ReadOnly: true}) // head and events of one moment
+	tx, err := snapshot(ctx, a.db)
 	if err != nil {
-		return Report{}, failure("read", err)
+		return Report{}, err
 	}
 	defer func() { _ = tx.Rollback() }() // nothing to undo
 	var r Report
@@ -271,9 +271,9 @@ const tailEvents = 100
 // checkTail refuses a store whose log does not end as its head says: writing on
 // would bury the evidence.
 func checkTail(ctx context.Context, db *sql.DB) error {
-	tx, err := db.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
+	tx, err := snapshot(ctx, db)
 	if err != nil {
-		return failure("open", err)
+		return err
 	}
 	defer func() { _ = tx.Rollback() }() // nothing to undo
 	var r Report

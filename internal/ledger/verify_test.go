@@ -232,7 +232,7 @@ func TestVerify_FindsAnyFlippedBit(t *testing.T) {
 	whole := read(t, filepath.Join(dir, ledger.FileName))
 	want := recent(t, dir, 100)
 	rng := rand.New(rand.NewPCG(1, 2))
-	for range 300 {
+	for range 200 / shorter {
 		at, bit := rng.IntN(len(whole)), byte(1)<<rng.IntN(8)
 		copied := t.TempDir()
 		data := slices.Clone(whole)
