@@ -4,6 +4,10 @@
 //
 //	fakevenue [-listen 127.0.0.1:9400] [-seed 1] [-fault NAME] VENUE
 //	candela --symbol BTCUSDT --binance-url http://127.0.0.1:9400
+//
+// The fake Binance also has an account to trade on, with the keys of the venue's
+// documentation, and under /fake/ what no venue offers: its own truth, faults of
+// single orders, a wipe. See internal/fake/binance/control.go.
 package main
 
 import (

@@ -55,6 +55,9 @@ func TestRun(t *testing.T) {
 			t.Errorf("%s: %d %s", venue, status, body)
 		}
 	}
+	if status, body := ask(t, "/fake/truth", "binance"); status != http.StatusOK || !strings.Contains(body, `"orders":[]`) || !strings.Contains(body, "USDT") {
+		t.Errorf("the truth of a fake venue: %d %s", status, body)
+	}
 	if status, _ := ask(t, "/api/v3/time", "-fault", "region", "binance"); status != http.StatusUnavailableForLegalReasons {
 		t.Errorf("a region that is refused: %d", status)
 	}

@@ -261,7 +261,7 @@ func TestFills_OverPages(t *testing.T) {
 				t.Fatalf("fill %d is %+v", i, f)
 			}
 		}
-		for _, cursor := range []int{1, 2, 999, 1000, 1001, 1300, 2299, 2300} {
+		for _, cursor := range []int{1, 1000, 1300, 2300} {
 			rest, err := b.Fills(t.Context(), btc(), strconv.Itoa(cursor))
 			if err != nil || len(rest) != 2300-cursor || len(rest) > 0 && rest[0].TradeID != strconv.Itoa(cursor+1) {
 				t.Errorf("after %d: %d fills, %v", cursor, len(rest), err)

@@ -39,6 +39,7 @@ func TestStream_SaysWhyItEnds(t *testing.T) {
 	} {
 		within(t, func(t *testing.T, s *venue.Server, b *binance.Broker) {
 			t.Helper()
+			s.User.Step = time.Minute // a day has too many seconds
 			l := brokertest.Listen(t.Context(), b)
 			<-l.Ready
 			start := time.Now()

@@ -97,15 +97,25 @@ func (c call) symbol() (string, *refusal) {
 	return name, nil
 }
 
+// What the venue takes for a number and for an id.
+var (
+	legalAmount = regexp.MustCompile(`^([0-9]{1,20})(\.[0-9]{1,20})?$`)
+	legalID     = regexp.MustCompile(`^[a-zA-Z0-9-_]{1,36}$`)
+)
+
+// illegal is the refusal of a parameter with other letters.
+func illegal(name string, legal *regexp.Regexp) *refusal {
+	return &refusal{400, -1100, "Illegal characters found in parameter '" + name + "'; legal range is '" + legal.String() + "'."}
+}
+
 // amount reads an exact number as strictly as the venue: digits and a point.
 func (c call) amount(name string) (decimal.Decimal, *refusal) {
-	const legal = `^([0-9]{1,20})(\.[0-9]{1,20})?$`
 	text := c.params.Get(name)
 	if text == "" {
 		return decimal.Zero, missing(name)
 	}
-	if !regexp.MustCompile(legal).MatchString(text) {
-		return decimal.Zero, &refusal{400, -1100, "Illegal characters found in parameter '" + name + "'; legal range is '" + legal + "'."}
+	if !legalAmount.MatchString(text) {
+		return decimal.Zero, illegal(name, legalAmount)
 	}
 	d := decimal.RequireFromString(text)
 	if !d.Equal(d.Round(8)) {
@@ -116,13 +126,12 @@ func (c call) amount(name string) (decimal.Decimal, *refusal) {
 
 // clientID reads the id that a client gives, or makes one up.
 func (c call) clientID(name string) (string, *refusal) {
-	const legal = `^[a-zA-Z0-9-_]{1,36}$`
 	id := c.params.Get(name)
 	if id == "" {
 		return fmt.Sprintf("made-up-%d-%d", c.now.UnixNano(), c.server.exchange.executed), nil
 	}
-	if !regexp.MustCompile(legal).MatchString(id) {
-		return "", &refusal{400, -1100, "Illegal characters found in parameter '" + name + "'; legal range is '" + legal + "'."}
+	if !legalID.MatchString(id) {
+		return "", illegal(name, legalID)
 	}
 	return id, nil
 }

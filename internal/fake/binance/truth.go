@@ -211,3 +211,10 @@ func OrderFaults() map[string]fake.Fault {
 	}
 	return out
 }
+
+// Subscriptions returns how many clients listen to the account.
+func (s *Server) Subscriptions() int {
+	s.exchange.mu.Lock()
+	defer s.exchange.mu.Unlock()
+	return len(s.exchange.sessions)
+}
