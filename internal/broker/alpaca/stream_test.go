@@ -133,7 +133,9 @@ func TestStream_Hours(t *testing.T) {
 		if r := s.must(t, waits); r.Status != order.Accepted {
 			t.Errorf("after the close: %s", r.Status)
 		}
+		_ = l.End()
 		time.Sleep(3*24*time.Hour + 17*time.Hour) // Monday, 09:03
+		l = s.listen(t)
 		if got := line(told(l, waits)); got != "" {
 			t.Errorf("over the weekend: %s", got)
 		}

@@ -214,8 +214,8 @@ func (d *desk) afford(a *account, t, without *ticket) *refusal {
 // above the best price, and so is a short sale.
 func (d *desk) worth(t *ticket) decimal.Decimal {
 	price := t.limit
-	if above := d.quoteAt(t.symbol, d.now().Unix()).ask.Mul(decimal.RequireFromString("1.03")); t.kind == "market" || t.side == "sell" && above.GreaterThan(price) {
-		price = above
+	if t.kind == "market" || t.side == "sell" {
+		price = decimal.Max(price, d.quoteAt(t.symbol, d.now().Unix()).ask.Mul(decimal.New(103, -2)))
 	}
 	return t.left().Mul(price)
 }
