@@ -49,7 +49,7 @@ func TestRun(t *testing.T) {
 	t.Parallel()
 	for venue, path := range map[string]string{
 		"binance": "/api/v3/klines?symbol=SOLUSDT&interval=1h&limit=1", "coinbase": "/products/BTC-USD", "kraken": "/0/public/OHLC?pair=XBTUSD&interval=60",
-		"yahoo": "/v8/finance/chart/AAPL?interval=1d&range=5d",
+		"yahoo": "/v8/finance/chart/AAPL?interval=1d&range=5d", "alpaca": "/fake/truth",
 	} {
 		if status, body := ask(t, path, venue); status != http.StatusOK || !strings.ContainsAny(body, "[{") {
 			t.Errorf("%s: %d %s", venue, status, body)

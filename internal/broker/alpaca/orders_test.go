@@ -79,7 +79,7 @@ func TestSubmit_AnUnknownOutcomeIsNotForRepeating(t *testing.T) {
 		twice := buy("AAPL", "1", "50")
 		s.must(t, twice)
 		change := func(from, to string) fake.Fault {
-			return fake.Fault{On: changing, Change: func(b []byte) []byte { return []byte(strings.Replace(string(b), from, to, 1)) }}
+			return fake.Fault{On: fakealpaca.Changes, Change: func(b []byte) []byte { return []byte(strings.Replace(string(b), from, to, 1)) }}
 		}
 		for name, tc := range map[string]struct {
 			fault *fake.Fault
@@ -87,9 +87,9 @@ func TestSubmit_AnUnknownOutcomeIsNotForRepeating(t *testing.T) {
 			words string
 		}{
 			"an id that is taken":      {nil, twice, "has an order with this id already"},
-			"the same, in other words": {&fake.Fault{On: changing, Status: 422, Body: `{"code":40010001,"message":"client order id must be unique"}`}, buy("AAPL", "1", "50"), "has an order"},
-			"a fault of the venue's":   {&fake.Fault{On: changing, Status: 503}, buy("AAPL", "1", "50"), "HTTP 503"},
-			"half an answer":           {&fake.Fault{On: changing, Change: fake.HalfJSON().Change}, buy("AAPL", "1", "50"), "cannot be used"},
+			"the same, in other words": {&fake.Fault{On: fakealpaca.Changes, Status: 422, Body: `{"code":40010001,"message":"client order id must be unique"}`}, buy("AAPL", "1", "50"), "has an order"},
+			"a fault of the venue's":   {&fake.Fault{On: fakealpaca.Changes, Status: 503}, buy("AAPL", "1", "50"), "HTTP 503"},
+			"half an answer":           {&fake.Fault{On: fakealpaca.Changes, Change: fake.HalfJSON().Change}, buy("AAPL", "1", "50"), "cannot be used"},
 			"nothing of the fills":     {new(change(`"filled_qty":"0"`, `"filled_qty":null`)), buy("AAPL", "1", "50"), "without id, status, filled_qty"},
 			"another order":            {new(change(`"client_order_id":"`, `"client_order_id":"x`)), buy("AAPL", "1", "50"), "it is about the order"},
 			"another side":             {new(change(`"side":"buy"`, `"side":"sell"`)), buy("AAPL", "1", "50"), "an order to sell"},
@@ -171,7 +171,7 @@ func TestCancel_RacesAreTold(t *testing.T) {
 		t.Helper()
 		o := buy("AAPL", "3", "50")
 		s.must(t, o)
-		s.Next(fake.Fault{On: changing, Skip: true, Status: 422, Body: `{"code":42210000,"message":"order pending replace"}`})
+		s.Next(fake.Fault{On: fakealpaca.Changes, Skip: true, Status: 422, Body: `{"code":42210000,"message":"order pending replace"}`})
 		if _, err := s.broker.Cancel(t.Context(), o); !errors.Is(broker.Fate(err), broker.ErrRefused) || !strings.Contains(err.Error(), "order pending replace") {
 			t.Error(err)
 		}

@@ -281,9 +281,9 @@ func TestStreamAndFills_NameTradesAlike(t *testing.T) {
 				}
 				switch random.IntN(6) {
 				case 0:
-					s.Next(fake.Fault{On: changing, Status: 502})
+					s.Next(fake.Fault{On: fakealpaca.Changes, Status: 502})
 				case 1:
-					s.Next(fake.Fault{On: changing, Reset: true})
+					s.Next(fake.Fault{On: fakealpaca.Changes, Reset: true})
 				}
 				_, _ = s.broker.Submit(t.Context(), o) // refused, unknown or taken: the venue knows
 				orders = append(orders, o)

@@ -1,7 +1,9 @@
 package alpaca_test
 
 import (
-	"net/http"
+	"maps"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -54,51 +56,29 @@ func enact(tb testing.TB, at time.Time, c fakealpaca.Config) *scene {
 
 func apple() market.Symbol { return market.Symbol{Venue: "alpaca", Name: "AAPL"} }
 
-// changing says which requests may move money.
-func changing(r *http.Request) bool {
-	return r.Method == http.MethodPost || r.Method == http.MethodDelete
-}
-
 // failures are the ways in which an order or a cancel can go wrong, with what may
-// be believed of it afterwards.
+// be believed of it afterwards: a refusal in the venue's own words or at a gate
+// before it, and nothing else.
 func (s *scene) failures() []brokertest.Failure {
-	down := func() func() {
+	all := []brokertest.Failure{{Name: "nobody there", Want: broker.ErrNotSent, Arm: func() func() {
 		s.network.SetDown(true)
 		return func() { s.network.SetDown(false) }
-	}
-	fail := func(f fake.Fault) func() func() {
-		f.On = changing
-		return func() func() {
-			s.Next(f)
+	}}}
+	refused := []string{"throttled", "region", "key", "forbidden", "balance", "restricted", "wash", "invalid"}
+	faults := fakealpaca.OrderFaults()
+	delete(faults, "half, done") // a cancel has no body to lose half of
+	for _, name := range slices.Sorted(maps.Keys(faults)) {
+		f := brokertest.Failure{Name: name, Want: broker.ErrUnknown, Done: strings.HasSuffix(name, ", done"), Hang: strings.HasPrefix(name, "hang")}
+		if slices.Contains(refused, name) {
+			f.Want = broker.ErrRefused
+		}
+		f.Arm = func() func() {
+			s.Next(faults[name])
 			return s.Clear
 		}
+		all = append(all, f)
 	}
-	const (
-		server  = `{"code":50010000,"message":"internal server error occurred"}`
-		nothing = `{"code":40310000,"message":"account is restricted to liquidation only"}`
-		html    = "<html><body>403 Forbidden</body></html>"
-	)
-	return []brokertest.Failure{
-		{Name: "nobody there", Arm: down, Want: broker.ErrNotSent},
-		{Name: "403", Arm: fail(fake.Fault{Status: 403, Body: nothing, Skip: true}), Want: broker.ErrRefused},
-		{Name: "401 of a wall", Arm: fail(fake.Fault{Status: 401, Body: html, Skip: true}), Want: broker.ErrRefused},
-		{Name: "422", Arm: fail(fake.Fault{Status: 422, Body: `{"code":42210000,"message":"no"}`, Skip: true}), Want: broker.ErrRefused},
-		{Name: "429", Arm: fail(fake.Fault{Status: 429, RetryAfter: 30 * time.Second, Skip: true}), Want: broker.ErrRefused},
-		{Name: "451", Arm: fail(fake.Fault{Status: 451, Skip: true}), Want: broker.ErrRefused},
-		{Name: "a page with 403 before", Arm: fail(fake.Fault{Status: 403, Body: html, Skip: true}), Want: broker.ErrUnknown},
-		{Name: "a page with 403 after", Arm: fail(fake.Fault{Status: 403, Body: html}), Want: broker.ErrUnknown, Done: true},
-		{Name: "a redirect", Arm: fail(fake.Fault{Status: 302}), Want: broker.ErrUnknown, Done: true},
-		{Name: "408", Arm: fail(fake.Fault{Status: 408, Body: `{"message":"timeout"}`}), Want: broker.ErrUnknown, Done: true},
-		{Name: "500 before", Arm: fail(fake.Fault{Status: 500, Body: server, Skip: true}), Want: broker.ErrUnknown},
-		{Name: "500 after", Arm: fail(fake.Fault{Status: 500, Body: server}), Want: broker.ErrUnknown, Done: true},
-		{Name: "504 after", Arm: fail(fake.Fault{Status: 504}), Want: broker.ErrUnknown, Done: true},
-		{Name: "a page with 200", Arm: fail(fake.Page()), Want: broker.ErrUnknown, Done: true},
-		{Name: "an answer cut in the middle", Arm: fail(fake.Fault{Status: 200, Body: `{"id":"`, Cut: true}), Want: broker.ErrUnknown, Done: true},
-		{Name: "a reset before", Arm: fail(fake.Fault{Reset: true, Skip: true}), Want: broker.ErrUnknown},
-		{Name: "a reset after", Arm: fail(fake.Fault{Reset: true}), Want: broker.ErrUnknown, Done: true},
-		{Name: "silence before", Arm: fail(fake.Fault{Hang: true}), Want: broker.ErrUnknown, Hang: true},
-		{Name: "silence after", Arm: fail(fake.Fault{Stall: true}), Want: broker.ErrUnknown, Done: true, Hang: true},
-	}
+	return all
 }
 
 func TestSuite(t *testing.T) {
@@ -121,7 +101,7 @@ func TestSuite(t *testing.T) {
 					return bid.Div(decimal.NewFromInt(2)).Round(2)
 				}
 				return &brokertest.Venue{
-					Broker: s.broker, Symbol: tc.symbol, Unknown: tc.unknown, Quantity: tc.quantity, Rest: rest, Trade: s.Trade, Drop: s.Updates.Drop,
+					Broker: s.broker, Symbol: tc.symbol, Unknown: tc.unknown, Quantity: tc.quantity, Rest: rest, Trade: func(id string, q decimal.Decimal) { s.Trade(id, q) }, Drop: s.Updates.Drop,
 					Orders: func() []order.Report { return s.Truth().Orders },
 					Foreign: func() string {
 						id, why := s.Place(order.Spec{Symbol: tc.symbol, Side: order.Buy, Type: order.Limit, Quantity: tc.quantity, Price: rest(order.Buy)})

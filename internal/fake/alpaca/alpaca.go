@@ -186,6 +186,10 @@ func (s *Server) now() int64 { return s.config.Now().Unix() }
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.handler.ServeHTTP(w, r) }
 
 func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
+	if strings.HasPrefix(r.URL.Path, "/fake/") {
+		s.control(w, r)
+		return
+	}
 	switch feed := strings.TrimPrefix(r.URL.Path, "/v2/"); feed {
 	case "iex", "sip", "delayed_sip":
 		s.stream(w, r, feed)

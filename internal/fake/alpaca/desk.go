@@ -24,6 +24,8 @@ type desk struct {
 	random   *rand.Rand
 	last     time.Time // of the newest execution; no two have one millisecond
 	looked   int64     // the second in which the orders were last looked at
+	lag      time.Duration
+	always   bool // stocks trade around the clock
 	quotes   map[string]quote
 	seen     map[string]seen
 	hours    map[hoursOf]hours
@@ -106,10 +108,15 @@ func newDesk(s *Server) *desk {
 		server: s, accounts: make(map[string]*account), quotes: make(map[string]quote), seen: make(map[string]seen), hours: make(map[hoursOf]hours),
 		random: rand.New(rand.NewPCG(s.config.Seed, 0xa1)), //nolint:gosec // a seeded fake
 	}
+	d.open()
+	return d
+}
+
+// open begins the accounts anew.
+func (d *desk) open() {
 	for _, key := range []string{KeyID, PaidKeyID} {
 		d.accounts[key] = &account{id: d.uuid(), cash: decimal.NewFromInt(startCash), held: make(map[string]*position), wake: make(map[*listener]struct{})}
 	}
-	return d
 }
 
 // startCash is what a paper account begins with.
@@ -155,12 +162,15 @@ func (d *desk) quoteAt(symbol string, at int64) quote {
 // the next ones.
 func (d *desk) session(t *ticket, at int64) market.Span {
 	st := d.server.list[t.symbol]
-	key := hoursOf{st.class == crypto, t.extended}
+	key := hoursOf{st.class == crypto || d.always, t.extended}
 	if h, ok := d.hours[key]; ok && h.from <= at && at < h.Close {
 		return h.Span
 	}
 	calendar := st.day.Calendar
-	if t.extended {
+	switch {
+	case key.pair:
+		calendar = market.Calendar{}
+	case t.extended:
 		calendar = st.tape.Calendar
 	}
 	span, ok := calendar.Bucket(market.Day1, at)

@@ -44,7 +44,11 @@ func (s *Server) trade(r *http.Request, key string) (reply, *refusal, bool) {
 	case route == "GET positions":
 		body, bad = d.positions(a, rest)
 	case route == "GET orders:by_client_order_id":
-		body, bad = d.one(a.find("-", q.Get("client_order_id")), q.Get("client_order_id"))
+		t := a.find("-", q.Get("client_order_id"))
+		if t != nil && d.now().Sub(t.created) < d.lag {
+			t = nil
+		}
+		body, bad = d.one(t, q.Get("client_order_id"))
 	case route == "GET orders" && rest == "":
 		body, bad = d.list(a, q)
 	case route == "GET orders":

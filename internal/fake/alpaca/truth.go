@@ -1,10 +1,13 @@
 package alpaca
 
 import (
+	"net/http"
 	"strings"
+	"time"
 
 	"github.com/shopspring/decimal"
 
+	"candela/internal/fake"
 	"candela/internal/market"
 	"candela/internal/order"
 )
@@ -81,28 +84,101 @@ func (s *Server) Quote(symbol string) (bid, ask decimal.Decimal) {
 	return q.bid, q.ask
 }
 
-// Trade fills some of the order with the client's id, at its limit.
-func (s *Server) Trade(clientID string, quantity decimal.Decimal) {
+// with lets do have the open order with the client's id, and reports whether
+// there is one.
+func (s *Server) with(clientID string, do func(*account, *ticket)) bool {
 	d := s.desk
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.advance()
-	if a := d.accounts[KeyID]; a.find("-", clientID) != nil {
-		if t := a.find("-", clientID); t.open() {
-			d.execute(a, t, decimal.Min(quantity, t.left()), d.fair(t))
-		}
+	a := d.accounts[KeyID]
+	t := a.find("-", clientID)
+	if t == nil || !t.open() {
+		return false
 	}
+	do(a, t)
+	return true
 }
 
-// Reject lets the exchanges reject the order with the client's id.
-func (s *Server) Reject(clientID string) {
-	d := s.desk
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	a := d.accounts[KeyID]
-	if t := a.find("-", clientID); t != nil && t.open() {
-		d.end(a, t, "rejected")
+// Trade fills some of the open order with the client's id, at its limit, and
+// reports whether there is one.
+func (s *Server) Trade(clientID string, quantity decimal.Decimal) bool {
+	return s.with(clientID, func(a *account, t *ticket) {
+		s.desk.execute(a, t, decimal.Min(quantity, t.left()), s.desk.fair(t))
+	})
+}
+
+// Reject lets the exchanges reject the open order with the client's id.
+func (s *Server) Reject(clientID string) bool {
+	return s.with(clientID, func(a *account, t *ticket) { s.desk.end(a, t, "rejected") })
+}
+
+// Cancel cancels the open order with the client's id, as another program would.
+func (s *Server) Cancel(clientID string) bool {
+	return s.with(clientID, func(a *account, t *ticket) { s.desk.end(a, t, "canceled") })
+}
+
+// Wipe forgets all orders, trades and positions, as the reset of a paper account
+// does, and cuts the streams.
+func (s *Server) Wipe() {
+	s.desk.mu.Lock()
+	s.desk.open()
+	s.desk.mu.Unlock()
+	s.Updates.Drop()
+}
+
+// SetLag makes queries by the client's id learn of a new order only after a while.
+func (s *Server) SetLag(lag time.Duration) {
+	s.desk.mu.Lock()
+	defer s.desk.mu.Unlock()
+	s.desk.lag = lag
+}
+
+// SetHours lets stocks trade around the clock, or by the hours of New York again.
+func (s *Server) SetHours(always bool) {
+	s.desk.mu.Lock()
+	defer s.desk.mu.Unlock()
+	s.desk.always, s.desk.looked = always, 0
+	clear(s.desk.hours)
+}
+
+// Changes reports whether a request places or cancels an order.
+func Changes(r *http.Request) bool {
+	return strings.HasPrefix(r.URL.Path, "/v2/orders") && r.Method != http.MethodGet
+}
+
+// OrderFaults are the ways in which placing and cancelling go wrong, by name. What
+// ends in "done" is carried out nevertheless.
+func OrderFaults() map[string]fake.Fault {
+	const (
+		server = `{"code":50010000,"message":"internal server error occurred"}`
+		page   = "<html><body>Request blocked.</body></html>"
+	)
+	out := map[string]fake.Fault{"hang": {Hang: true}, "hang, done": {Stall: true}, "half, done": fake.HalfJSON(), "cut, done": {Status: 200, Body: `{"id":"`, Cut: true}}
+	for name, f := range map[string]fake.Fault{
+		"broken": {Status: 500, Body: server}, "gateway": {Status: 502}, "outage": {Status: 503, Body: page}, "timeout": {Status: 504}, "client timeout": {Status: 408},
+		"reset": {Reset: true}, "page": fake.Page(), "wall": {Status: 403, Body: page}, "redirect": {Status: 302},
+	} {
+		out[name+", done"] = f
+		f.Skip = true
+		out[name] = f
 	}
+	for name, f := range map[string]fake.Fault{
+		"throttled": {Status: 429, Body: `{"code":42910000,"message":"rate limit exceeded"}`, RetryAfter: 30 * time.Second},
+		"region":    {Status: 451}, "key": {Status: 401, Body: `{"message":"unauthorized."}`}, "forbidden": {Status: 403, Body: `{"message":"forbidden."}`},
+		"balance":    {Status: 403, Body: `{"code":40310000,"message":"insufficient buying power"}`},
+		"restricted": {Status: 403, Body: `{"code":40310000,"message":"account is restricted to liquidation only"}`},
+		"wash":       {Status: 403, Body: `{"code":40310000,"message":"potential wash trade detected. use complex orders"}`},
+		"invalid":    {Status: 422, Body: `{"code":42210000,"message":"invalid limit_price"}`},
+	} {
+		f.Skip = true
+		out[name] = f
+	}
+	for name, f := range out {
+		f.On = Changes
+		out[name] = f
+	}
+	return out
 }
 
 // Place takes an order that another program sent, and returns the venue's id, or
