@@ -36,6 +36,7 @@ func commands() []command {
 		{"config", "config [flags]", "print the configuration in force and where each value comes from", printConfig},
 		{"auth", "auth COMMAND", "hash-password, list or revoke ID: the owner's passphrase and clients", auth},
 		{"audit", "audit COMMAND", "verify or list: what was asked for and done, and whether that log was touched", audit},
+		{"policy", "policy check [FILE]", "check the policy of orders and explain its rules", policy},
 		{"version", "version", "print the version and how it was built", printVersion},
 	}
 }
@@ -104,7 +105,7 @@ func printVersion(_ context.Context, in invocation) error {
 func printHelp(w io.Writer) error {
 	fmt.Fprint(w, "candela gives AI agents charts, indicators, alerts and trading over MCP.\n\nUsage:\n")
 	for _, c := range commands() {
-		fmt.Fprintf(w, "  candela %-16s%s\n", c.usage, c.doc)
+		fmt.Fprintf(w, "  candela %-22s%s\n", c.usage, c.doc)
 	}
 	fmt.Fprint(w, "\nA flag beats its variable, which beats candela.toml in the state directory, which beats the default.\n")
 	if err := config.WriteHelp(w); err != nil {

@@ -50,6 +50,9 @@ func report(w io.Writer, err error) int {
 	if e, ok := errors.AsType[*config.Error](err); ok {
 		problems = e.Problems
 	}
+	if e, ok := errors.AsType[*app.PolicyError](err); ok {
+		problems = e.Problems()
+	}
 	for _, p := range problems {
 		fmt.Fprintf(w, "candela: %s\n", strings.TrimSpace(p.Error()))
 	}

@@ -61,6 +61,10 @@ func readKeyFile(path string) (id, secret Secret, err error) {
 	return NewSecret(lines[0]), NewSecret(lines[1]), nil
 }
 
+// ReadFile reads a file that decides what this program does, such as the policy of
+// orders: small, regular, and writable by nobody but its owner and group.
+func ReadFile(path string) ([]byte, error) { return readGuarded(path) }
+
 // readGuarded reads a small regular file, and refuses one that every user of the
 // machine can write: whoever can, decides what this program does. Reading by
 // others is not refused, because container secrets are mounted that way.

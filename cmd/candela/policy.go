@@ -1,0 +1,90 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"path/filepath"
+	"strings"
+	"text/tabwriter"
+
+	"candela/internal/app"
+	"candela/internal/config"
+	"candela/internal/fault"
+	"candela/internal/guard"
+)
+
+// policy runs the commands about the policy of orders.
+func policy(_ context.Context, in invocation) error {
+	if len(in.args) == 0 || in.args[0] != "check" {
+		name := strings.Join(in.args[:min(1, len(in.args))], "")
+		return fault.Field("policy", name, "check", fault.Nearest(name, []string{"check"})...)
+	}
+	return checkPolicy(in.args[1:], in)
+}
+
+// checkPolicy reads the policy in a file, or the one that a start would use, and
+// explains it.
+func checkPolicy(args []string, in invocation) error {
+	named := ""
+	if len(args) > 0 && !strings.HasPrefix(args[0], "-") {
+		named, args = args[0], args[1:]
+	}
+	cfg, err := config.Load(config.Input{Args: args, Environ: in.environ, Inspect: true})
+	if err != nil {
+		return err
+	}
+	path := named
+	if path == "" {
+		path = filepath.Join(cfg.Home, app.PolicyName)
+	}
+	p, found, err := app.ReadPolicy(path)
+	if err == nil && !found && named != "" {
+		err = &app.PolicyError{Path: path, Cause: fs.ErrNotExist}
+	}
+	if err != nil {
+		return err
+	}
+	if found {
+		fmt.Fprintf(in.Stdout, "%s is sound.\n", path)
+	} else {
+		fmt.Fprintf(in.Stdout, "There is no %s: the defaults are in force.\n", path)
+	}
+	return explain(in.Stdout, p)
+}
+
+// explain writes a policy as tables.
+func explain(w io.Writer, p guard.Policy) error {
+	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprint(w, "\nRules, in the order in which they are asked. Money is in the account's currency.\n\n")
+	fmt.Fprintln(table, "RULE\tLIMIT\tREFUSES")
+	for _, r := range guard.Rules(p) {
+		fmt.Fprintf(table, "%s\t%s\t%s\n", r.Name, r.Limit, r.Words)
+	}
+	err := table.Flush()
+	if own := guard.Exceptions(p); len(own) > 0 {
+		fmt.Fprint(w, "\nLimits of single symbols.\n\n")
+		fmt.Fprintln(table, "SYMBOL\tRULE\tLIMIT")
+		for _, x := range own {
+			fmt.Fprintf(table, "%v\t%s\t%s\n", x.Symbol, x.Rule, x.Limit)
+		}
+		err = errors.Join(err, table.Flush())
+	}
+	fmt.Fprint(w, "\nWhat holds trading down: HALTED passes nothing, REDUCING only what makes a position smaller.\n\n")
+	fmt.Fprintln(table, "CAUSE\tSTATE\tLIMIT\tWHEN\tENDS")
+	for _, c := range guard.Causes(p) {
+		fmt.Fprintf(table, "%s\t%v\t%s\t%s\t%s\n", c.Kind, c.Level, c.Limit, unmarked(c.Words), unmarked(c.Ends))
+	}
+	err = errors.Join(err, table.Flush())
+	live := "Live trading is possible with this policy."
+	if refused := p.Live(); refused != nil {
+		live = "Live trading is refused with this policy: " + refused.Error() + "."
+	}
+	_, last := fmt.Fprintln(w, "\n"+live)
+	return errors.Join(err, last)
+}
+
+// unmarked drops the marks that a web page needs.
+func unmarked(text string) string { return strings.ReplaceAll(text, "`", "") }
