@@ -105,13 +105,18 @@ func (d *desk) replace(a *account, id string, r *http.Request) (any, *refusal) {
 	if !t.open() {
 		return nil, unprocessable("order is already in %q state", t.status)
 	}
-	left := t.left()
-	in := ask{Symbol: t.symbol, Quantity: &left, Side: t.side, Type: t.kind, TimeInForce: t.force, Extended: t.extended}
-	if t.kind == "limit" {
-		in.LimitPrice = &t.limit
-	}
+	var in ask
 	if bad := decode(r, &in); bad != nil {
 		return nil, bad
+	}
+	// What is not given, or null, stays as it is.
+	in.Symbol, in.Side, in.Type, in.Extended = t.symbol, t.side, t.kind, t.extended
+	in.TimeInForce = cmp.Or(in.TimeInForce, t.force)
+	if in.Quantity == nil {
+		in.Quantity = new(t.left())
+	}
+	if in.LimitPrice == nil && t.kind == "limit" {
+		in.LimitPrice = &t.limit
 	}
 	return d.submit(a, in, t)
 }
