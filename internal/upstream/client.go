@@ -26,7 +26,10 @@ type Config struct {
 	Header     http.Header // sent with every request
 	// Refusal reads the venue's own code and words out of an answer that is no
 	// success. Both may be empty.
-	Refusal  func(body []byte) (code, message string)
+	Refusal func(body []byte) (code, message string)
+	// Own reports whether a 429 with such a code limits one kind of request alone, so
+	// that the host is not left in peace for it. Nil means that none does.
+	Own      func(code string) bool
 	MaxBytes int64         // of one answer; 16 MiB when 0
 	Timeout  time.Duration // of one attempt; 15 s when 0
 	Attempts int           // of a GET; 3 when 0
@@ -257,6 +260,9 @@ func (c *Client) judge(r Request, resp *Response) *Error {
 		e.Message = clip(resp.Body)
 	}
 	e.RetryAfter = retryAfter(resp)
+	if resp.Status == http.StatusTooManyRequests && c.config.Own != nil && c.config.Own(e.Code) {
+		return e
+	}
 	if resp.Status == http.StatusTooManyRequests || resp.Status == http.StatusTeapot {
 		e.Reason = Throttled // Binance answers 418 to those who go on after 429
 	}

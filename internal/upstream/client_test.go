@@ -227,62 +227,6 @@ func TestDo_EndsWithItsContext(t *testing.T) {
 	})
 }
 
-// TestDo_APauseHoldsForTheWholeProcess has one client of a host told to wait,
-// and every other client of it wait too.
-func TestDo_APauseHoldsForTheWholeProcess(t *testing.T) {
-	t.Parallel()
-	v := &venue{reply: func(n int, w http.ResponseWriter, _ *http.Request) {
-		if n == 1 {
-			w.Header().Set("Retry-After", "7")
-			w.WriteHeader(http.StatusTooManyRequests)
-			return
-		}
-		_, _ = io.WriteString(w, `{}`)
-	}}
-	within(t, v, func(t *testing.T, h *upstream.Hosts) {
-		t.Helper()
-		var wg sync.WaitGroup
-		for range 50 {
-			wg.Go(func() {
-				if _, err := ask(t, h.Client(config())); err != nil {
-					t.Error(err)
-				}
-			})
-			synctest.Wait()
-		}
-		wg.Wait()
-		if v.count() != 51 {
-			t.Errorf("asked %d times", v.count())
-		}
-		for i, at := range v.asked[1:] {
-			if wait := at.Sub(v.asked[0]); wait < 7*time.Second {
-				t.Errorf("request %d came %v after the refusal", i+2, wait)
-			}
-		}
-	})
-}
-
-func TestDo_ALongBanIsToldAtOnce(t *testing.T) {
-	t.Parallel()
-	v := &venue{reply: func(_ int, w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Retry-After", "120")
-		w.WriteHeader(http.StatusTeapot)
-	}}
-	within(t, v, func(t *testing.T, h *upstream.Hosts) {
-		t.Helper()
-		_, _ = ask(t, h.Client(config()))
-		time.Sleep(20 * time.Second)
-		begin := time.Now()
-		_, err := ask(t, h.Client(config()))
-		if f := fault.Of(err); f == nil || f.RetryAfter != 100*time.Second || f.Code != "rate_limited" || time.Since(begin) != 0 {
-			t.Errorf("after %v: %v", time.Since(begin), err)
-		}
-		if v.count() != 1 {
-			t.Errorf("a host that banned us was asked %d times", v.count())
-		}
-	})
-}
-
 // TestDo_StaysWithinTheWeight sends many requests at once and counts what the
 // venue sees in each minute.
 func TestDo_StaysWithinTheWeight(t *testing.T) {

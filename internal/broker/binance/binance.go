@@ -12,6 +12,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"candela/internal/broker"
@@ -92,6 +93,9 @@ type Broker struct {
 	rules  *rules.Provider
 	sign   signer
 	clock  *clock
+	// full is until when the venue takes no new orders of the account, in unix
+	// nanoseconds. Cancels and reads go on.
+	full atomic.Int64
 }
 
 var (
@@ -135,6 +139,7 @@ func New(hosts *upstream.Hosts, c Config) (*Broker, error) {
 		return hosts.Client(upstream.Config{
 			Venue: name, Base: c.URL, Refusal: rules.Refusal, UsedHeader: "X-Mbx-Used-Weight-1m", Limit: limit,
 			Header: http.Header{"X-Mbx-Apikey": {c.Key.Reveal()}},
+			Own:    func(code string) bool { return code == codeTooManyOrders },
 		})
 	}
 	b.orders = client(upstream.Limit{Weight: weightPerMinute, Patience: patienceOrder})

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+	"time"
 
 	"candela/internal/broker"
 	"candela/internal/fault"
@@ -16,11 +17,12 @@ import (
 
 // The venue's codes that decide something here.
 const (
-	codeTimestamp = "-1021"
-	codeRejected  = "-2010"
-	codeCancel    = "-2011"
-	codeNoOrder   = "-2013"
-	codeArchived  = "-2026"
+	codeTooManyOrders = "-1015"
+	codeTimestamp     = "-1021"
+	codeRejected      = "-2010"
+	codeCancel        = "-2011"
+	codeNoOrder       = "-2013"
+	codeArchived      = "-2026"
 )
 
 // The venue's words where one code means several things.
@@ -66,7 +68,7 @@ func fateOf(err error) error {
 func refuses(code string) bool {
 	switch code {
 	case "-1002", "-1003", // not authorized, too many requests
-		"-1010", "-1013", "-1014", "-1015", // rejected, filters, combination, too many orders
+		"-1010", "-1013", "-1014", codeTooManyOrders, // rejected, filters, combination, too many orders
 		"-1020", codeTimestamp, "-1022", // not supported, time, signature
 		"-1131",                           // recvWindow
 		codeRejected, codeCancel, "-2012", // by the matching engine
@@ -91,7 +93,9 @@ func explain(err error, s market.Symbol, spelled string) error {
 	}
 	f := &fault.Error{Cause: err, Code: "venue_refused", Kind: fault.Invalid}
 	switch code := e.Code; {
-	case code == "-1021":
+	case code == codeTooManyOrders:
+		return tooManyOrders(err, e.RetryAfter)
+	case code == codeTimestamp:
 		f.Kind, f.Code, f.Retryable = fault.Unavailable, "clock_skew", true
 		f.Message = "this machine's clock and the venue's differ; it was measured again"
 	case code == "-1022", code == "-2014", code == "-2015", code == "-1002", e.Status == http.StatusUnauthorized:
@@ -110,6 +114,13 @@ func explain(err error, s market.Symbol, spelled string) error {
 		return rules.Explain(err, s, spelled)
 	}
 	f.Message = fmt.Sprintf("binance %s: %s (%s, code %s)", spelled, f.Message, e.Message, e.Code)
+	return f
+}
+
+// tooManyOrders is the fault of an account that has placed all it may for a while.
+func tooManyOrders(cause error, wait time.Duration) *fault.Error {
+	f := fault.Unreachable(cause, wait, "binance: the account has placed as many orders as it may for now; orders that trade do not count, and cancels go on")
+	f.Code = "rate_limited"
 	return f
 }
 

@@ -32,7 +32,18 @@ func (b *Broker) Submit(ctx context.Context, o order.Spec) (order.Report, error)
 		params.Set("timeInForce", "GTC")
 		params.Set("price", o.Price.String())
 	}
-	return b.change(ctx, http.MethodPost, o, spelled, params)
+	if wait := time.Until(time.Unix(0, b.full.Load())); wait > 0 {
+		return order.Report{}, fmt.Errorf("%w: %w", broker.ErrNotSent, tooManyOrders(nil, wait))
+	}
+	r, err := b.change(ctx, http.MethodPost, o, spelled, params)
+	if e, ok := errors.AsType[*upstream.Error](err); ok && e.Code == codeTooManyOrders {
+		b.full.Store(time.Now().Add(e.RetryAfter).UnixNano())
+	}
+	if err == nil && (r.Type != o.Type || !r.Quantity.Equal(o.Quantity) || !r.Price.Equal(o.Price)) {
+		err = upstream.BadAnswer(name, spelled, errors.New("it is not about what was asked for"))
+		return order.Report{}, fmt.Errorf("%w: %w", broker.ErrUnknown, err)
+	}
+	return r, err
 }
 
 // Cancel asks the venue to cancel an order. The venue says of one that is filled,

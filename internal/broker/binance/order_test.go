@@ -168,6 +168,41 @@ func TestSubmit_APauseKeepsOrdersHere(t *testing.T) {
 	})
 }
 
+// TestSubmit_TooManyOrdersHoldOrdersAlone holds that the limit of orders does not
+// keep anybody from cancelling: it may last until midnight.
+func TestSubmit_TooManyOrdersHoldOrdersAlone(t *testing.T) {
+	t.Parallel()
+	within(t, func(t *testing.T, s *venue.Server, b *binance.Broker) {
+		t.Helper()
+		var rests []order.Spec
+		for range 100 {
+			o := spec(order.Buy, "0.001", "40000")
+			if _, err := b.Submit(t.Context(), o); err != nil {
+				t.Fatal(err)
+			}
+			rests = append(rests, o)
+		}
+		_, err := b.Submit(t.Context(), spec(order.Buy, "0.001", "40000"))
+		if f := fault.Of(err); !errors.Is(err, broker.ErrRefused) || f == nil || f.Code != "rate_limited" || f.RetryAfter == 0 {
+			t.Errorf("one too many: %v", err)
+		}
+		asked := s.Asked()
+		_, err = b.Submit(t.Context(), spec(order.Buy, "0.001", "40000"))
+		if f := fault.Of(err); !errors.Is(err, broker.ErrNotSent) || f == nil || f.Code != "rate_limited" || s.Asked() != asked {
+			t.Errorf("the next one: %v", err)
+		}
+		for _, o := range rests {
+			if r, err := b.Cancel(t.Context(), o); err != nil || r.Status != order.Canceled {
+				t.Fatalf("%+v, %v", r, err)
+			}
+		}
+		time.Sleep(10 * time.Second)
+		if _, err := b.Submit(t.Context(), spec(order.Buy, "0.001", "40000")); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
 // TestCancel_WhatTheVenueDoesNotKnow tells the cases apart that it answers with one
 // code.
 func TestCancel_WhatTheVenueDoesNotKnow(t *testing.T) {

@@ -13,21 +13,35 @@ import (
 	"candela/internal/upstream"
 )
 
-// The venue pings every 20 seconds. Without a ping for three times as long the
-// connection is lost.
-const streamIdle = time.Minute
+const (
+	// The venue pings every 20 seconds. Without a ping for three times as long the
+	// connection is lost.
+	streamIdle = time.Minute
+	// answerWait is how long the venue may take to answer the subscription.
+	answerWait = 15 * time.Second
+	// subscribing is the id of that request.
+	subscribing = "reports"
+)
 
 // Stream tells the account's execution reports. See broker.Broker.
 func (b *Broker) Stream(ctx context.Context, ready func(), out chan<- order.Report) error {
 	if err := b.clock.ready(ctx); err != nil {
 		return fmt.Errorf("binance stream: %w", err)
 	}
-	old := fault.Unreachable(nil, 0, "binance: the stream has run for %v and begins anew", b.config.MaxAge)
-	limited, cancel := context.WithTimeoutCause(ctx, b.config.MaxAge, old)
-	defer cancel()
-	err := b.stream(limited, ready, out)
+	limited, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	after := func(d time.Duration, format string) *time.Timer {
+		return time.AfterFunc(d, func() { stop(fault.Unreachable(nil, 0, format, d)) })
+	}
+	defer after(b.config.MaxAge, "binance: the stream has run for %v and begins anew").Stop()
+	waiting := after(answerWait, "binance: the subscription was not answered for %v")
+	defer waiting.Stop()
+	err := b.stream(limited, func() {
+		waiting.Stop()
+		ready()
+	}, out)
 	if ctx.Err() == nil && limited.Err() != nil {
-		return old
+		return context.Cause(limited)
 	}
 	return err
 }
@@ -39,8 +53,7 @@ func (b *Broker) stream(ctx context.Context, ready func(), out chan<- order.Repo
 		return err
 	}
 	defer socket.Close()
-	const id = "reports"
-	if err := socket.Send(ctx, b.subscription(id)); err != nil {
+	if err := socket.Send(ctx, b.subscription(subscribing)); err != nil {
 		return err
 	}
 	for flows := false; ; {
@@ -53,7 +66,7 @@ func (b *Broker) stream(ctx context.Context, ready func(), out chan<- order.Repo
 			return upstream.BadAnswer(name, "stream", err)
 		}
 		switch {
-		case m.answers == id && !flows:
+		case m.answers == subscribing && !flows:
 			if err := b.subscribed(m); err != nil {
 				return err
 			}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math/rand/v2"
+	"net/http"
 	"strconv"
 	"strings"
 	"testing"
@@ -92,6 +93,32 @@ func TestStream_ALineThatIsDeadIsLost(t *testing.T) {
 		<-l.Ready
 		start := time.Now()
 		if err := <-l.Done; err == nil || !strings.Contains(err.Error(), "silent") || time.Since(start) != time.Minute {
+			t.Errorf("after %v: %v", time.Since(start), err)
+		}
+	})
+}
+
+// mute is a venue that connects and answers nothing.
+type mute struct{}
+
+func (mute) Receive([]byte) [][]byte { return nil }
+func (mute) Tick() [][]byte          { return nil }
+
+func TestStream_ASubscriptionThatIsNotAnsweredIsGivenUp(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		network, server := fake.NewNetwork(), venue.New(venue.Config{})
+		feed := fake.Feed{Step: time.Minute, PingWait: 20 * time.Second, MaxAge: time.Hour}
+		defer network.Serve(address, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.URL.Path == "/ws-api/v3" {
+				feed.Serve(w, r, mute{})
+				return
+			}
+			server.ServeHTTP(w, r)
+		}))()
+		l := brokertest.Listen(t.Context(), connect(t, network))
+		start := time.Now()
+		if err := <-l.Done; err == nil || !strings.Contains(err.Error(), "not answered") || time.Since(start) != 15*time.Second {
 			t.Errorf("after %v: %v", time.Since(start), err)
 		}
 	})

@@ -1,0 +1,100 @@
+package upstream_test
+
+import (
+	"errors"
+	"io"
+	"net/http"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"candela/internal/fault"
+	"candela/internal/upstream"
+)
+
+// TestDo_ALimitOfOneKindPausesNobody has a host refuse one kind of request for an
+// hour: others go on.
+func TestDo_ALimitOfOneKindPausesNobody(t *testing.T) {
+	t.Parallel()
+	v := &venue{reply: func(n int, w http.ResponseWriter, _ *http.Request) {
+		if n == 1 {
+			w.Header().Set("Retry-After", "3600")
+			w.WriteHeader(http.StatusTooManyRequests)
+			_, _ = io.WriteString(w, `{"code":7}`)
+			return
+		}
+		_, _ = io.WriteString(w, "{}")
+	}}
+	within(t, v, func(t *testing.T, h *upstream.Hosts) {
+		t.Helper()
+		c := config()
+		c.Refusal = func([]byte) (code, message string) { return "7", "" }
+		c.Own = func(code string) bool { return code == "7" }
+		client := h.Client(c)
+		_, err := client.Do(t.Context(), upstream.Request{Method: http.MethodPost, Path: "/orders"})
+		if e, ok := errors.AsType[*upstream.Error](err); !ok || e.RetryAfter != time.Hour || e.Code != "7" {
+			t.Errorf("%v", err)
+		}
+		start := time.Now()
+		if _, err := client.Do(t.Context(), upstream.Request{Path: "/p"}); err != nil || time.Since(start) != 0 {
+			t.Errorf("after %v: %v", time.Since(start), err)
+		}
+	})
+}
+
+// TestDo_APauseHoldsForTheWholeProcess has one client of a host told to wait,
+// and every other client of it wait too.
+func TestDo_APauseHoldsForTheWholeProcess(t *testing.T) {
+	t.Parallel()
+	v := &venue{reply: func(n int, w http.ResponseWriter, _ *http.Request) {
+		if n == 1 {
+			w.Header().Set("Retry-After", "7")
+			w.WriteHeader(http.StatusTooManyRequests)
+			return
+		}
+		_, _ = io.WriteString(w, `{}`)
+	}}
+	within(t, v, func(t *testing.T, h *upstream.Hosts) {
+		t.Helper()
+		var wg sync.WaitGroup
+		for range 50 {
+			wg.Go(func() {
+				if _, err := ask(t, h.Client(config())); err != nil {
+					t.Error(err)
+				}
+			})
+			synctest.Wait()
+		}
+		wg.Wait()
+		if v.count() != 51 {
+			t.Errorf("asked %d times", v.count())
+		}
+		for i, at := range v.asked[1:] {
+			if wait := at.Sub(v.asked[0]); wait < 7*time.Second {
+				t.Errorf("request %d came %v after the refusal", i+2, wait)
+			}
+		}
+	})
+}
+
+func TestDo_ALongBanIsToldAtOnce(t *testing.T) {
+	t.Parallel()
+	v := &venue{reply: func(_ int, w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Retry-After", "120")
+		w.WriteHeader(http.StatusTeapot)
+	}}
+	within(t, v, func(t *testing.T, h *upstream.Hosts) {
+		t.Helper()
+		_, _ = ask(t, h.Client(config()))
+		time.Sleep(20 * time.Second)
+		begin := time.Now()
+		_, err := ask(t, h.Client(config()))
+		if f := fault.Of(err); f == nil || f.RetryAfter != 100*time.Second || f.Code != "rate_limited" || time.Since(begin) != 0 {
+			t.Errorf("after %v: %v", time.Since(begin), err)
+		}
+		if v.count() != 1 {
+			t.Errorf("a host that banned us was asked %d times", v.count())
+		}
+	})
+}
