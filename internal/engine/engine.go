@@ -52,13 +52,16 @@ type Feed interface {
 	Status() []feed.Status
 }
 
-// Config is what an engine works with. All but Depth is required.
+// Config is what an engine works with. All but Observe and Depth is required.
 type Config struct {
 	Store Store
 	Data  Data
 	Feed  Feed
 	// Publish takes what was committed, in order. The loop waits for it.
 	Publish func([]notify.Entry)
+	// Observe takes the events of every price that is followed; nil for nobody. The
+	// loop waits for it.
+	Observe func(provider.Event)
 	Log     *slog.Logger
 	Now     func() time.Time
 	// Rand returns numbers from 0 to below 1, by which retries are spread.
@@ -83,8 +86,13 @@ type Engine struct {
 	cfg      Config
 	commands chan func(*loop)
 	stopped  chan struct{} // closed when the loop has ended
-	windows  windows
+	windows  shelf[provider.Sub, view]
+	lasts    shelf[market.Symbol, last]
 	status   atomic.Pointer[Status]
+
+	mu       sync.Mutex
+	followed map[market.Symbol]bool // as Follow was told last
+	changed  chan struct{}          // holds a token when that has changed
 }
 
 // New returns an engine that does nothing until Run.
@@ -92,7 +100,7 @@ func New(cfg Config) *Engine {
 	if cfg.Depth == 0 {
 		cfg.Depth = defaultDepth
 	}
-	e := &Engine{cfg: cfg, commands: make(chan func(*loop), maxCommands), stopped: make(chan struct{})}
+	e := &Engine{cfg: cfg, commands: make(chan func(*loop), maxCommands), stopped: make(chan struct{}), changed: make(chan struct{}, 1)}
 	e.status.Store(&Status{})
 	return e
 }

@@ -42,9 +42,10 @@ type scene struct {
 	data  *marketdata.Service
 	log   journal
 
-	mu   sync.Mutex
-	told []firing
-	stop func()
+	mu       sync.Mutex
+	told     []firing
+	observed []provider.Event
+	stop     func()
 }
 
 // firing is a notification as clients get it.
@@ -110,7 +111,7 @@ func (s *scene) start() {
 	half := func() float64 { return 0.5 }
 	s.Engine = engine.New(engine.Config{
 		Store: s.store, Data: s.data, Feed: feed.NewHub(s.data.Route, feed.Config{Log: log, Rand: half, Now: time.Now}),
-		Publish: s.publish, Log: log, Now: time.Now, Rand: half,
+		Publish: s.publish, Observe: s.observe, Log: log, Now: time.Now, Rand: half,
 	})
 	ctx, cancel := context.WithCancel(s.t.Context())
 	ready, done := make(chan struct{}), make(chan error, 1)
@@ -127,6 +128,12 @@ func (s *scene) start() {
 			s.t.Error(err)
 		}
 	}
+}
+
+func (s *scene) observe(e provider.Event) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.observed = append(s.observed, e)
 }
 
 func (s *scene) publish(entries []notify.Entry) {

@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"maps"
+	"math/bits"
 	"time"
 
 	"candela/internal/alert"
@@ -79,6 +80,9 @@ func (l *loop) notLoaded(s *loading, n alert.Need, err error) {
 	s.fails++
 	wait := l.wait(s.fails, maxRetry, err)
 	l.retry[n] = l.cfg.Now().Add(wait)
+	if bits.OnesCount(uint(s.fails)) > 1 {
+		return // a symbol that is gone is reported less and less often
+	}
 	l.cfg.Log.WarnContext(l.ctx, "history not read; its alerts wait", "symbol", n.Instrument.String(), "interval", intervalOf(n), "error", err, "retry_in", wait)
 }
 
@@ -141,7 +145,8 @@ func (p *prices) loaded(l *loop, q *quote, missed []past) {
 	if !p.known {
 		// The bar that runs may have begun before an alert was made.
 		l.found = l.book.TouchBar(l.found, p.need.Instrument, p.onWall(q.bar), now, false)
-		p.bar, p.known, p.seen = q.bar, true, now
+		p.know(q.bar, now)
+		l.lasts.put(p.need.Instrument, &p.shown)
 	} else {
 		p.tell(l, q.bar, now, false)
 	}

@@ -37,6 +37,7 @@ type loop struct {
 	lines  map[provider.Sub]*line
 	idle   map[alert.Need]time.Time // what nothing needs, and since when
 	retry  map[alert.Need]time.Time // what could not be loaded, and when to try again
+	held   map[market.Symbol]bool   // whose price is followed for others than alerts
 
 	found   []alert.Firing // since the last commit
 	expired []alert.Alert  // not removed from the store yet
@@ -47,7 +48,10 @@ type loop struct {
 	marks  map[provider.Sub]int64 // not written yet
 	marked time.Time
 	began  map[provider.Sub]int64 // as they were at the start
-	behind map[string]bool        // venues that were reported
+	venues map[string]*watch
+
+	evaluations uint64 // of indicators, each of one bar
+	firings     uint64 // committed
 }
 
 func newLoop(ctx, hard context.Context, e *Engine) *loop {
@@ -56,18 +60,20 @@ func newLoop(ctx, hard context.Context, e *Engine) *loop {
 		events: make(chan feed.Event, maxEvents), results: make(chan func(), maxLoads), slots: make(chan struct{}, maxLoads),
 		prices: make(map[market.Symbol]*prices), series: make(map[alert.Need]*series), lines: make(map[provider.Sub]*line),
 		idle: make(map[alert.Need]time.Time), retry: make(map[alert.Need]time.Time),
-		marks: make(map[provider.Sub]int64), behind: make(map[string]bool),
+		marks: make(map[provider.Sub]int64), venues: make(map[string]*watch),
 	}
 }
 
 // restore reads the alerts that are active. It waits for no venue.
 func (l *loop) restore() error {
 	for a, err := range l.cfg.Store.Alerts(l.ctx) {
-		if err == nil {
-			err = l.book.Add(a)
-		}
 		if err != nil {
 			return err
+		}
+		if err := l.book.Add(a); err != nil {
+			// Such as an indicator that this version does not have. The store keeps it.
+			l.cfg.Log.ErrorContext(l.ctx, "an alert cannot be watched", "alert_id", a.ID, "owner", a.Owner, "error", err)
+			continue
 		}
 		l.need(a.Need(), a.Created)
 	}
@@ -80,7 +86,7 @@ func (l *loop) restore() error {
 func (l *loop) run() {
 	ticker := time.NewTicker(tick)
 	defer ticker.Stop()
-	l.publishStatus()
+	l.look(l.cfg.Now())
 	for {
 		select {
 		case <-l.ctx.Done():
@@ -92,6 +98,8 @@ func (l *loop) run() {
 		case e := <-l.events:
 			l.take(&e)
 			l.drain()
+		case <-l.changed:
+			l.refollow()
 		case <-ticker.C:
 			l.tick()
 		}
@@ -122,6 +130,9 @@ func (l *loop) take(e *feed.Event) {
 	}
 	if line.prices != nil {
 		line.prices.take(l, e)
+		if l.cfg.Observe != nil {
+			l.cfg.Observe(e.Event)
+		}
 	}
 	if line.series != nil {
 		line.series.take(l, e)
@@ -148,6 +159,7 @@ func (l *loop) commit() {
 			l.book.Settle(part[i].ID)
 			l.release(part[i].Need())
 		}
+		l.firings += uint64(len(entries))
 		l.cfg.Publish(entries)
 	}
 	l.found = l.found[:0]
@@ -182,21 +194,21 @@ func (l *loop) tick() {
 		}
 	}
 	l.resubscribe(now)
-	l.watch()
-	l.expire(now)
+	status := l.look(now)
+	if status.Loading == 0 && len(status.Behind) == 0 {
+		l.expired = l.book.Expire(l.expired, now.Add(-expireWait))
+	}
+	l.expire()
 	if now.Sub(l.marked) >= markEvery {
 		l.marked = now
 		l.saveMarks()
 	}
-	l.publishStatus()
 }
 
-// expire removes the alerts that waited in vain, a while after their time, and not
-// while bars are missing in which they may have come true.
-func (l *loop) expire(now time.Time) {
-	if l.caughtUp() {
-		l.expired = l.book.Expire(l.expired, now.Add(-expireWait))
-	}
+// expire removes the alerts that waited in vain from the store. They left the book
+// a while after their time, and not while bars were missing in which they may have
+// come true.
+func (l *loop) expire() {
 	if len(l.expired) == 0 {
 		return
 	}
@@ -231,7 +243,7 @@ func (l *loop) close() error {
 	l.retryAt = time.Time{}
 	l.commit()
 	l.saveMarks()
-	l.publishStatus()
+	l.look(l.cfg.Now())
 	return l.failure
 }
 

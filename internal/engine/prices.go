@@ -2,6 +2,7 @@ package engine
 
 import (
 	"math"
+	"sync/atomic"
 	"time"
 
 	"candela/internal/alert"
@@ -29,6 +30,13 @@ type prices struct {
 	known bool       // bar is
 	seen  time.Time  // when a bar was last told
 	last  int64      // the newest bar that closed and was evaluated
+	shown atomic.Pointer[last]
+}
+
+// last is a price for everyone to read.
+type last struct {
+	price float64
+	at    time.Time // when it was known
 }
 
 // quote is the newest bar of an instrument, as it was read.
@@ -90,6 +98,7 @@ func (p *prices) take(l *loop, e *feed.Event) {
 	switch e.Kind {
 	case provider.Traded:
 		l.touch(p, e.Price, e.Price, e.Price, at, false)
+		p.shown.Store(&last{e.Price, l.cfg.Now()})
 		if span, ok := p.place.calendar.Bucket(p.sub.Interval, e.At.Unix()); ok && span.Open == p.bar.T {
 			p.bar.H, p.bar.L, p.bar.C = max(p.bar.H, e.Price), min(p.bar.L, e.Price), e.Price
 		}
@@ -141,8 +150,17 @@ func (p *prices) tell(l *loop, bar market.Bar, at time.Time, late bool) {
 	if same {
 		bar.H, bar.L = max(bar.H, p.bar.H), min(bar.L, p.bar.L)
 	}
-	p.bar, p.known, p.seen = bar, true, l.cfg.Now()
+	if !p.known {
+		l.lasts.put(p.need.Instrument, &p.shown)
+	}
+	p.know(bar, l.cfg.Now())
 	l.touch(p, lo, hi, bar.C, at, late)
+}
+
+// know remembers the newest bar.
+func (p *prices) know(bar market.Bar, now time.Time) {
+	p.bar, p.known, p.seen = bar, true, now
+	p.shown.Store(&last{bar.C, now})
 }
 
 // touch fires the alerts between lo and hi.

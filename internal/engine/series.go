@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"sync/atomic"
 	"time"
 
 	"candela/internal/alert"
@@ -23,7 +24,7 @@ type series struct {
 	whole   bool        // the venue has nothing before them
 	built   market.Interval
 	depth   int // how many of them are kept
-	window  window
+	window  atomic.Pointer[view]
 	streams map[string]*stream // by the selection's key
 	pending []market.Bar       // closed while they were loaded
 	floor   int64              // the bar before pending, which a load must bring
@@ -69,6 +70,7 @@ func (s *series) close(l *loop, bar market.Bar, closed time.Time, late bool) {
 		if s.short(st) {
 			continue // it is being deepened, and the bars from here on are evaluated then
 		}
+		l.evaluations++
 		for _, signal := range st.step(&s.bars) {
 			l.found = l.book.Signal(l.found, s.need, key, signal.Label, signal.Y, closed, late)
 		}

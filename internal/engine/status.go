@@ -1,10 +1,17 @@
 package engine
 
 import (
+	"slices"
+	"time"
+
 	"candela/internal/feed"
 )
 
-// Status is what is known of the engine, at most a second old.
+// failingFor is how long after a read that failed a venue counts as failing.
+const failingFor = 2 * time.Minute
+
+// Status is what is known of the engine, at most a second old. The counters only
+// grow.
 type Status struct {
 	Running     bool
 	Alerts      int           // active
@@ -13,41 +20,33 @@ type Status struct {
 	Loading     int           // of the two, not loaded yet: their alerts wait
 	Uncommitted int           // firings that the store did not take yet
 	Failure     string        // why it did not
+	Behind      []string      // venues whose bars do not come
 	Feeds       []feed.Status // by venue
+
+	Evaluations uint64 // of indicators, each of one bar
+	Firings     uint64 // committed
 }
 
 // Ready reports whether alerts fire when they should: the store takes them and no
 // feed is behind.
-func (s *Status) Ready() bool {
-	if !s.Running || s.Failure != "" {
-		return false
-	}
-	for i := range s.Feeds {
-		if isBehind(&s.Feeds[i]) {
-			return false
-		}
-	}
-	return true
-}
-
-// isBehind reports whether bars of a venue are overdue or its streams silent.
-func isBehind(s *feed.Status) bool { return s.Silent > 0 || s.Late > 0 }
+func (s *Status) Ready() bool { return s.Running && s.Failure == "" && len(s.Behind) == 0 }
 
 // Status returns what is known now.
 func (e *Engine) Status() Status { return *e.status.Load() }
 
-func (l *loop) publishStatus() {
-	s := Status{
+// look finds out how things are and publishes it.
+func (l *loop) look(now time.Time) *Status {
+	s := &Status{
 		Running: l.ctx.Err() == nil, Alerts: l.book.Len(), Prices: len(l.prices), Series: len(l.series),
-		Feeds: l.cfg.Feed.Status(),
+		Feeds: l.cfg.Feed.Status(), Evaluations: l.evaluations, Firings: l.firings,
 	}
 	for _, p := range l.prices {
 		if !p.ready {
 			s.Loading++
 		}
 	}
-	for _, s2 := range l.series {
-		if !s2.ready {
+	for _, each := range l.series {
+		if !each.ready {
 			s.Loading++
 		}
 	}
@@ -55,20 +54,42 @@ func (l *loop) publishStatus() {
 		s.Failure = l.failure.Error()
 		s.Uncommitted = len(l.book.Pending(nil))
 	}
-	l.status.Store(&s)
-}
-
-// watch raises a notice when a venue falls behind and when it is back: alerts on
-// its symbols wait meanwhile.
-func (l *loop) watch() {
-	for _, s := range l.cfg.Feed.Status() {
-		switch late := isBehind(&s); {
-		case late && !l.behind[s.Venue]:
-			l.behind[s.Venue] = true
-			l.cfg.Log.WarnContext(l.ctx, "prices are behind; alerts wait", "venue", s.Venue, "silent_streams", s.Silent, "late_series", s.Late, "heard", s.Heard.UTC())
-		case !late && l.behind[s.Venue]:
-			delete(l.behind, s.Venue)
-			l.cfg.Log.InfoContext(l.ctx, "prices are up to date", "venue", s.Venue)
+	for i := range s.Feeds {
+		if l.watch(&s.Feeds[i], now) {
+			s.Behind = append(s.Behind, s.Feeds[i].Venue)
 		}
 	}
+	slices.Sort(s.Behind)
+	l.status.Store(s)
+	return s
+}
+
+// watch is what is remembered of a venue.
+type watch struct {
+	failed uint64    // reads, when it was looked at last
+	since  time.Time // when one failed last
+	behind bool      // and reported
+}
+
+// watch reports whether the bars of a venue do not come, and raises a notice when
+// that begins and when it ends: alerts on its symbols wait meanwhile. A bar that is
+// late where nothing fails is one of a symbol that nobody trades.
+func (l *loop) watch(s *feed.Status, now time.Time) bool {
+	w := l.venues[s.Venue]
+	if w == nil {
+		w = &watch{failed: s.Failed}
+		l.venues[s.Venue] = w
+	}
+	if s.Failed > w.failed {
+		w.failed, w.since = s.Failed, now
+	}
+	behind := s.Silent > 0 || s.Late > 0 && now.Sub(w.since) < failingFor
+	switch {
+	case behind && !w.behind:
+		l.cfg.Log.WarnContext(l.ctx, "prices do not come; alerts wait", "venue", s.Venue, "silent_streams", s.Silent, "late_series", s.Late, "heard", s.Heard.UTC())
+	case !behind && w.behind:
+		l.cfg.Log.InfoContext(l.ctx, "prices come again", "venue", s.Venue)
+	}
+	w.behind = behind
+	return behind
 }

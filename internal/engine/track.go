@@ -40,6 +40,11 @@ func (l *loop) need(n alert.Need, created time.Time) {
 	l.loadingOf(n).since(created)
 }
 
+// needed reports whether anything depends on n.
+func (l *loop) needed(n alert.Need) bool {
+	return l.book.Needed(n) || n.Interval == 0 && l.held[n.Instrument]
+}
+
 // since widens what must be evaluated.
 func (s *loading) since(created time.Time) {
 	if s.oldest.IsZero() || created.Before(s.oldest) {
@@ -70,14 +75,14 @@ func (l *loop) loadingOf(n alert.Need) *loading {
 
 // release notes that an alert is gone.
 func (l *loop) release(n alert.Need) {
-	if !l.book.Needed(n) {
+	if !l.needed(n) {
 		l.idle[n] = l.cfg.Now()
 	}
 }
 
 // drop stops following what nothing needs.
 func (l *loop) drop(n alert.Need) {
-	if l.book.Needed(n) {
+	if l.needed(n) {
 		return
 	}
 	delete(l.retry, n)
@@ -86,6 +91,7 @@ func (l *loop) drop(n alert.Need) {
 	if n.Interval == 0 {
 		if p := l.prices[n.Instrument]; p != nil {
 			delete(l.prices, n.Instrument)
+			l.lasts.remove(n.Instrument)
 			if line := l.lines[p.sub]; line != nil && line.prices == p {
 				line.prices = nil
 				l.leave(line)
@@ -155,23 +161,4 @@ func (l *loop) resubscribe(now time.Time) {
 			l.subscribe(line)
 		}
 	}
-}
-
-// caughtUp reports whether nothing is missing: everything was loaded and no feed is
-// behind.
-func (l *loop) caughtUp() bool {
-	if len(l.behind) > 0 || len(l.retry) > 0 {
-		return false
-	}
-	for _, p := range l.prices {
-		if !p.ready {
-			return false
-		}
-	}
-	for _, s := range l.series {
-		if !s.ready {
-			return false
-		}
-	}
-	return true
 }

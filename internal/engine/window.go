@@ -23,37 +23,36 @@ type view struct {
 	place   *place
 }
 
-// window is the newest bars of a series, for everyone to read.
-type window struct{ atomic.Pointer[view] }
-
-// windows are those that are ready to be read.
-type windows struct {
+// shelf is where the loop puts things for everyone to read.
+type shelf[K comparable, V any] struct {
 	mu sync.RWMutex
-	of map[provider.Sub]*window
+	of map[K]*atomic.Pointer[V]
 }
 
-func (w *windows) get(sub provider.Sub) *view {
-	w.mu.RLock()
-	defer w.mu.RUnlock()
-	if found := w.of[sub]; found != nil {
+// get returns what lies under a key, nil for nothing.
+func (s *shelf[K, V]) get(key K) *V {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	if found := s.of[key]; found != nil {
 		return found.Load()
 	}
 	return nil
 }
 
-func (w *windows) put(sub provider.Sub, added *window) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.of == nil {
-		w.of = make(map[provider.Sub]*window)
+// put lets others see what a pointer points to, now and later.
+func (s *shelf[K, V]) put(key K, shown *atomic.Pointer[V]) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.of == nil {
+		s.of = make(map[K]*atomic.Pointer[V])
 	}
-	w.of[sub] = added
+	s.of[key] = shown
 }
 
-func (w *windows) remove(sub provider.Sub) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	delete(w.of, sub)
+func (s *shelf[K, V]) remove(key K) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.of, key)
 }
 
 // Bars answers a request from the window of a series that is followed: the same
