@@ -5,9 +5,9 @@
 //	fakevenue [-listen 127.0.0.1:9400] [-seed 1] [-fault NAME] VENUE
 //	candela --symbol BTCUSDT --binance-url http://127.0.0.1:9400
 //
-// The fake Binance also has an account to trade on, with the keys of the venue's
-// documentation, and under /fake/ what no venue offers: its own truth, faults of
-// single orders, a wipe. See internal/fake/binance/control.go.
+// The fakes of Binance and Alpaca also have an account to trade on, with the keys
+// in their packages, and under /fake/ what no venue offers: their own truth, faults
+// of single orders, a wipe. See control.go there.
 package main
 
 import (
