@@ -45,6 +45,7 @@ type owner struct {
 
 	streamsMu sync.Mutex
 	streams   []*stream // connected, in no order
+	tails     []*Tail   // guarded by streamsMu too
 }
 
 // view is an owner's entries as of one moment, ascending by seq.

@@ -4,7 +4,7 @@
 // queue of theirs, so a reader that is away or slow costs a number and holds
 // nobody up. The package does not know what an entry tells, keeps no entry
 // beyond the process and starts no goroutine: the engine appends what it has
-// committed, the transports and the tools read.
+// committed, the transports, the tools and the sinks read.
 package notify
 
 import (

@@ -141,6 +141,9 @@ func (o *owner) wake(fresh []record) {
 	}
 	o.streamsMu.Lock()
 	defer o.streamsMu.Unlock()
+	for _, t := range o.tails {
+		t.signal()
+	}
 	for _, s := range o.streams {
 		if m := s.of.matcher.Load(); m != nil && m.wantsAny(fresh) {
 			s.signal()
