@@ -23,6 +23,7 @@ type Config struct {
 	Data   Data
 	HTTP   HTTP
 	OAuth  OAuth
+	Sinks  Sinks
 	Log    Log
 
 	ShutdownTimeout time.Duration // how long a graceful stop may take
@@ -103,6 +104,27 @@ type OAuth struct {
 	OwnerPasswordFile string   // where OwnerPassword was read from, "" when it was not
 	AutoApprove       bool     // loopback development only
 	RedirectSchemes   []string // of apps that clients may name besides the known ones
+}
+
+// Sinks describes where fired alerts are sent besides the clients of MCP.
+type Sinks struct {
+	Webhook      Webhook
+	Ntfy         Ntfy
+	AllowPrivate bool // receivers may be in private networks
+}
+
+// Webhook is a program that is sent the records of alerts.
+type Webhook struct {
+	URL        Endpoint // zero for none
+	Secret     Secret   // signs; never empty where there is a URL
+	SecretFile string   // where it was read from, "" when it was not
+}
+
+// Ntfy is a topic that people listen to.
+type Ntfy struct {
+	URL       Endpoint // zero for none
+	Token     Secret   // may be empty
+	TokenFile string   // where it was read from, "" when it was not
 }
 
 // Log describes the log on stderr.

@@ -44,15 +44,23 @@ func readSecretFile(path string) (Secret, error) {
 	return NewSecret(text), nil
 }
 
+// readPrivateFile is readSecretFile for what nobody but the owner may read.
+func readPrivateFile(path string) (Secret, error) {
+	if err := refuseOpen(path); err != nil {
+		return Secret{}, err
+	}
+	return readSecretFile(path)
+}
+
 // readKeyFile returns the two lines of a file: a key's name and its secret. Keys
 // open an account with money in it, so that nobody but the owner may read them.
 func readKeyFile(path string) (id, secret Secret, err error) {
+	if err := refuseOpen(path); err != nil {
+		return Secret{}, Secret{}, err
+	}
 	data, err := readGuarded(path)
 	if err != nil {
 		return Secret{}, Secret{}, err
-	}
-	if info, err := os.Stat(path); err == nil && runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0 {
-		return Secret{}, Secret{}, fmt.Errorf("%s is open to other users (%v): chmod 600 it", path, info.Mode().Perm())
 	}
 	lines := strings.Fields(string(data))
 	if len(lines) != 2 || strings.ContainsRune(string(data), 0) {
@@ -64,6 +72,15 @@ func readKeyFile(path string) (id, secret Secret, err error) {
 // ReadFile reads a file that decides what this program does, such as the policy of
 // orders: small, regular, and writable by nobody but its owner and group.
 func ReadFile(path string) ([]byte, error) { return readGuarded(path) }
+
+// refuseOpen refuses a file that other users can read or write.
+func refuseOpen(path string) error {
+	info, err := os.Stat(path)
+	if err == nil && runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0 {
+		return fmt.Errorf("%s is open to other users (%v): chmod 600 it", path, info.Mode().Perm())
+	}
+	return err
+}
 
 // readGuarded reads a small regular file, and refuses one that every user of the
 // machine can write: whoever can, decides what this program does. Reading by
@@ -131,7 +148,7 @@ func (l *loader) readKey(path, key string, raw any) (given, bool) {
 	text, ok := tomlText(field.shape(), raw)
 	if !ok {
 		l.bad[s.Name] = true
-		l.refuse(fault.Field(label, fmt.Sprint(raw), shapeNames()[field.shape()]+", "+field.allowed()))
+		l.refuse(fault.Field(label, quote(field, fmt.Sprint(raw)), shapeNames()[field.shape()]+", "+field.allowed()))
 		return given{}, false
 	}
 	return given{s, text, label}, true

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"fmt"
 	"path/filepath"
 	"runtime"
 	"strings"
@@ -62,6 +63,7 @@ func Load(in Input) (*Config, error) {
 		config: &Config{userHome: userHome(in.Environ), origins: make(map[string]string)},
 		bad:    make(map[string]bool),
 	}
+	c := l.config
 	l.setDefaults()
 	flags := l.parseArgs(in.Args)
 	values := append(l.parseEnviron(in.Environ), flags...)
@@ -75,10 +77,12 @@ func Load(in Input) (*Config, error) {
 	l.checkRules()
 	l.loadPassword()
 	l.loadAlpacaKeys()
+	l.loadPrivate("webhook-secret", c.Sinks.Webhook.SecretFile, &c.Sinks.Webhook.Secret, minSecret)
+	l.loadPrivate("ntfy-token", c.Sinks.Ntfy.TokenFile, &c.Sinks.Ntfy.Token, 1)
 	if len(l.problems) > 0 {
 		return nil, &Error{l.problems}
 	}
-	return l.config, nil
+	return c, nil
 }
 
 // userHome returns what the environment calls the user's home directory, or "".
@@ -141,7 +145,7 @@ func (l *loader) apply(g given) {
 	if c, ok := field.(choiceValue); ok {
 		near = fault.Nearest(g.text, c.from)
 	}
-	l.refuse(fault.Field(g.origin, g.text, field.allowed(), near...))
+	l.refuse(fault.Field(g.origin, quote(field, g.text), field.allowed(), near...))
 }
 
 func (l *loader) derive() {
@@ -244,6 +248,24 @@ func (l *loader) loadAlpacaKeys() {
 	}
 	a.KeyID, a.SecretKey = id, secret
 	c.origins["alpaca-key-id"], c.origins["alpaca-secret-key"] = a.KeyFile, a.KeyFile
+}
+
+// loadPrivate reads a secret out of the file that the setting of its name and -file
+// gives, unless it came from the environment.
+func (l *loader) loadPrivate(name, path string, secret *Secret, least int) {
+	if path == "" || !secret.IsZero() {
+		return
+	}
+	read, err := readPrivateFile(path)
+	if err == nil && len(read.Reveal()) < least {
+		err = fmt.Errorf("%s holds fewer than %d characters", path, least)
+	}
+	if err != nil {
+		l.refuse(refused(name+"-file", "%s: %s", l.config.origins[name+"-file"], err))
+		return
+	}
+	*secret = read
+	l.config.origins[name] = path
 }
 
 // find returns the first setting that matches, or the zero Setting.

@@ -149,6 +149,28 @@ func (v venueURLValue) allowed() string {
 }
 func (venueURLValue) shape() shape { return shapeString }
 
+// endpointValue is where alerts are sent. Which hosts are allowed is a matter of
+// several settings and of what names resolve to.
+type endpointValue struct{ p *Endpoint }
+
+func (v endpointValue) set(text string) bool {
+	if text != "" {
+		u, err := url.Parse(text)
+		if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Hostname() == "" || !goodPort(u) || u.User != nil || u.Fragment != "" {
+			return false
+		}
+	}
+	*v.p = Endpoint{text}
+	return true
+}
+
+func (v endpointValue) String() string { return v.p.String() }
+func (endpointValue) allowed() string {
+	return "an absolute https URL without user and fragment, such as https://hooks.example.com/candela; " +
+		"http for localhost and loopback addresses, and with --allow-private-sinks for private networks"
+}
+func (endpointValue) shape() shape { return shapeString }
+
 // originsValue is a list of browser origins (RFC 6454), compared byte for byte
 // with the Origin header. "*" and "null" are no origins and are refused.
 type originsValue struct{ p *[]string }

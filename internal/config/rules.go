@@ -25,6 +25,12 @@ func rules() []rule {
 		{ModeServe, []string{"owner-password", "owner-password-file"}, onePassword},
 		{everyMode, []string{"alpaca-key-file", "alpaca-key-id", "alpaca-secret-key"}, oneKeyPair},
 		{everyMode, []string{"stock-venue", "alpaca-key-file", "alpaca-key-id"}, alpacaNeedsKeys},
+		{everyMode, []string{"webhook-url", "webhook-secret", "webhook-secret-file"}, webhookIsSigned},
+		{everyMode, []string{"ntfy-url", "ntfy-token", "ntfy-token-file"}, oneToken},
+		{everyMode, []string{"webhook-url", "allow-private-sinks"}, func(c *Config) error { return plainStaysNear(c, "webhook-url", c.Sinks.Webhook.URL) }},
+		{everyMode, []string{"ntfy-url", "allow-private-sinks"}, func(c *Config) error { return plainStaysNear(c, "ntfy-url", c.Sinks.Ntfy.URL) }},
+		{anyService, []string{"trade", "webhook-url"}, func(c *Config) error { return sinkNeedsTrade(c, "webhook-url") }},
+		{anyService, []string{"trade", "ntfy-url"}, func(c *Config) error { return sinkNeedsTrade(c, "ntfy-url") }},
 	}
 }
 
@@ -114,6 +120,61 @@ func alpacaNeedsKeys(c *Config) error {
 	}
 	return refused("stock-venue", "--stock-venue alpaca (%s) needs the keys of an account: set CANDELA_ALPACA_KEY_ID and "+
 		"CANDELA_ALPACA_SECRET_KEY, or --alpaca-key-file", c.origins["stock-venue"])
+}
+
+// minSecret is how many characters sign: fewer could be guessed by whoever keeps a
+// signed request.
+const minSecret = 16
+
+// webhookIsSigned refuses a webhook without a secret, which anyone who finds the
+// receiver could play, and a secret that nothing uses.
+func webhookIsSigned(c *Config) error {
+	w := c.Sinks.Webhook
+	given := !w.Secret.IsZero() || w.SecretFile != ""
+	switch {
+	case !w.Secret.IsZero() && w.SecretFile != "":
+		return refused("webhook-secret-file", "both CANDELA_WEBHOOK_SECRET and --webhook-secret-file (%s) are set: remove one", c.origins["webhook-secret-file"])
+	case given && w.URL.IsZero():
+		return refused("webhook-url", "a secret for a webhook is set, but --webhook-url is not: no alert would be sent")
+	case !given && !w.URL.IsZero():
+		return refused("webhook-secret", "--webhook-url (%s) needs a secret to sign with: set CANDELA_WEBHOOK_SECRET or --webhook-secret-file", c.origins["webhook-url"])
+	case !w.Secret.IsZero() && len(w.Secret.Reveal()) < minSecret:
+		return refused("webhook-secret", "CANDELA_WEBHOOK_SECRET has fewer than %d characters", minSecret)
+	}
+	return nil
+}
+
+func oneToken(c *Config) error {
+	n := c.Sinks.Ntfy
+	switch {
+	case !n.Token.IsZero() && n.TokenFile != "":
+		return refused("ntfy-token-file", "both CANDELA_NTFY_TOKEN and --ntfy-token-file (%s) are set: remove one", c.origins["ntfy-token-file"])
+	case (!n.Token.IsZero() || n.TokenFile != "") && n.URL.IsZero():
+		return refused("ntfy-url", "a token for ntfy is set, but --ntfy-url is not: no alert would be sent")
+	}
+	return nil
+}
+
+// plainStaysNear refuses alerts, and a token with them, that would cross the
+// internet in the clear.
+func plainStaysNear(c *Config, name string, to Endpoint) error {
+	if c.Sinks.AllowPrivate || !to.plainAfar() {
+		return nil
+	}
+	return refused(name, "%s is http and not on this machine: use https, or --allow-private-sinks if it is in a network of yours", c.origins[name])
+}
+
+func (e Endpoint) plainAfar() bool {
+	u, err := url.Parse(e.text)
+	return err == nil && u.Scheme == "http" && !loopbackHost(u.Hostname())
+}
+
+// sinkNeedsTrade refuses a flag without effect: without the engine no alert fires.
+func sinkNeedsTrade(c *Config, name string) error {
+	if c.Trade || c.origins[name] != "--"+name {
+		return nil
+	}
+	return refused(name, "--%s has no effect without --trade: no alert fires", name)
 }
 
 func baseScheme(c *Config) string {

@@ -60,6 +60,7 @@ const (
 	groupData  = "Market data"
 	groupHTTP  = "HTTP server (--serve)"
 	groupOAuth = "Authorization (--serve)"
+	groupSink  = "Alerts for people (--trade)"
 	groupRun   = "State and logs"
 )
 
@@ -307,6 +308,42 @@ func Settings() []Setting {
 			Name: "redirect-schemes", Group: groupOAuth, Arg: "LIST", Modes: ModeServe, Sources: anywhere,
 			Doc:  "schemes of apps that clients may send the browser back to, besides those known",
 			bind: func(c *Config) value { return schemesValue{&c.OAuth.RedirectSchemes} },
+		},
+
+		{
+			Name: "webhook-url", Group: groupSink, Arg: "URL", Modes: anyService, Sources: anywhere,
+			Doc:  "where every fired alert is sent as signed JSON; https, or http on this machine",
+			bind: func(c *Config) value { return endpointValue{&c.Sinks.Webhook.URL} },
+		},
+		{
+			Name: "webhook-secret-file", Group: groupSink, Arg: "FILE", Modes: anyService, Sources: anywhere,
+			Doc:  "file of mode 0600 with the secret that signs, at least 16 characters",
+			bind: func(c *Config) value { return pathValue{&c.Sinks.Webhook.SecretFile, c.userHome, optional} },
+		},
+		{
+			Name: "webhook-secret", Group: groupSink, Arg: "TEXT", Modes: anyService, Sources: FromEnv,
+			Doc:  "the secret itself",
+			bind: func(c *Config) value { return secretValue{&c.Sinks.Webhook.Secret} },
+		},
+		{
+			Name: "ntfy-url", Group: groupSink, Arg: "URL", Modes: anyService, Sources: anywhere,
+			Doc:  "topic of an ntfy server that gets a line of text for every fired alert",
+			bind: func(c *Config) value { return endpointValue{&c.Sinks.Ntfy.URL} },
+		},
+		{
+			Name: "ntfy-token-file", Group: groupSink, Arg: "FILE", Modes: anyService, Sources: anywhere,
+			Doc:  "file of mode 0600 with the access token of that server, where it wants one",
+			bind: func(c *Config) value { return pathValue{&c.Sinks.Ntfy.TokenFile, c.userHome, optional} },
+		},
+		{
+			Name: "ntfy-token", Group: groupSink, Arg: "TEXT", Modes: anyService, Sources: FromEnv,
+			Doc:  "the token itself",
+			bind: func(c *Config) value { return secretValue{&c.Sinks.Ntfy.Token} },
+		},
+		{
+			Name: "allow-private-sinks", Group: groupSink, Default: "false", Modes: anyService, Sources: anywhere,
+			Doc:  "let both be in private networks, also over http",
+			bind: func(c *Config) value { return boolValue{&c.Sinks.AllowPrivate} },
 		},
 
 		{

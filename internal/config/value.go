@@ -24,6 +24,15 @@ type value interface {
 	shape() shape
 }
 
+// quote returns a wrong value as a message may show it: a URL with a slip in it may
+// hold a key all the same.
+func quote(field value, text string) string {
+	if _, ok := field.(endpointValue); ok {
+		return "(hidden)"
+	}
+	return text
+}
+
 // shape is a type of TOML.
 type shape uint8
 
