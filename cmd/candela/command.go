@@ -37,6 +37,7 @@ func commands() []command {
 		{"auth", "auth COMMAND", "hash-password, list or revoke ID: the owner's passphrase and clients", auth},
 		{"audit", "audit COMMAND", "verify or list: what was asked for and done, and whether that log was touched", audit},
 		{"policy", "policy check [FILE]", "check the policy of orders and explain its rules", policy},
+		{"notify", "notify test", "send a test message to the webhook and the ntfy topic that alerts go to", notify},
 		{"version", "version", "print the version and how it was built", printVersion},
 	}
 }

@@ -79,6 +79,7 @@ func TestScripts(t *testing.T) {
 		"BINANCE=" + venue(binance.New(binance.Config{})), "COINBASE=" + venue(coinbase.New(coinbase.Config{})),
 		"KRAKEN=" + venue(kraken.New(kraken.Config{})), "YAHOO=" + venue(yahoo.New(yahoo.Config{Now: time.Now})),
 		"ALPACA=" + venue(alpaca.New(alpaca.Config{Now: time.Now})), "NOWHERE=http://127.0.0.1:1",
+		"RECEIVER=" + venue(http.HandlerFunc(receive)),
 	}
 	testscript.Run(t, testscript.Params{
 		Dir:                 filepath.Join("testdata", "script"),
@@ -96,6 +97,15 @@ func TestScripts(t *testing.T) {
 			"await": await, "exits": exits, "ispng": isPNG, "signal": sendSignal, "tamper": tamper,
 		},
 	})
+}
+
+// receive takes alerts, except where it is told to refuse them.
+func receive(w http.ResponseWriter, r *http.Request) {
+	if strings.HasPrefix(r.URL.Path, "/refuse") {
+		w.WriteHeader(http.StatusForbidden)
+		return
+	}
+	w.WriteHeader(http.StatusNoContent)
 }
 
 // freePort finds a port that nobody listens on now.

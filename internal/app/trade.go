@@ -12,6 +12,7 @@ import (
 	"candela/internal/ledger"
 	"candela/internal/mcp"
 	"candela/internal/notify"
+	"candela/internal/sink"
 	"candela/internal/tool"
 )
 
@@ -26,6 +27,8 @@ type trading struct {
 	store  store
 	log    *notify.Log
 	engine *engine.Engine
+
+	receivers []*sink.Receiver
 }
 
 // store is the ledger, which is open from when its part is ready until it stops.
@@ -36,6 +39,9 @@ type store struct{ *ledger.Ledger }
 func (rt Runtime) newTrading(b *bars) (*trading, error) {
 	t := &trading{}
 	var err error
+	if t.receivers, err = receivers(rt.Config); err != nil {
+		return nil, err
+	}
 	t.log, err = notify.Open(notify.Config{Path: filepath.Join(rt.Config.Home, subscriptionsName), Now: time.Now, Log: rt.Log})
 	if err != nil {
 		return nil, err
@@ -55,17 +61,18 @@ func (t *trading) tools() *tool.Trading {
 }
 
 // parts returns what must run before a transport answers, in order. Stopping goes
-// the other way: the engine commits its last firings, then what clients have read
-// is written down, and then the store closes.
+// the other way: the engine commits its last firings, then how far the sinks and
+// the clients have come is written down, and then the store closes.
 func (t *trading) parts(rt Runtime) []Part {
-	return []Part{
+	parts := []Part{
 		{Name: "store", Run: func(ctx, hard context.Context, ready func()) error { return t.runStore(ctx, hard, rt, ready) }},
 		{Name: "notifications", Run: func(ctx, _ context.Context, ready func()) error {
 			ready()
 			return t.log.Run(ctx)
 		}},
-		{Name: "engine", Run: t.engine.Run},
 	}
+	parts = append(parts, t.sinks(rt)...)
+	return append(parts, Part{Name: "engine", Run: t.engine.Run})
 }
 
 // runStore opens the ledger, hands what it remembers to the log of notifications,

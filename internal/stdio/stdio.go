@@ -19,6 +19,9 @@ import (
 	"candela/internal/rpc"
 )
 
+// Owner is to whom everything belongs that the client sets up.
+const Owner = "local"
+
 // Limits of a session.
 const (
 	maxLine    = 1 << 20 // bytes of a message, as over HTTP
@@ -61,7 +64,7 @@ func New(m *mcp.Server, in io.Reader, out io.Writer, cfg Config) *Session {
 }
 
 // caller is the one client of a session.
-func caller() mcp.Caller { return mcp.Caller{Subject: "local", Key: "local"} }
+func caller() mcp.Caller { return mcp.Caller{Subject: Owner, Key: "local"} }
 
 // Run serves until the input ends or ctx does. Calls that run then may finish and
 // are answered: until hard ends, and after the end of the input for the grace

@@ -1,0 +1,77 @@
+package app
+
+import (
+	"context"
+	"math/rand/v2"
+	"time"
+
+	"candela/internal/config"
+	"candela/internal/fault"
+	"candela/internal/oauth"
+	"candela/internal/sink"
+	"candela/internal/stdio"
+)
+
+// receivers returns who is told of fired alerts besides the clients.
+func receivers(cfg *config.Config) ([]*sink.Receiver, error) {
+	var all []*sink.Receiver
+	s := cfg.Sinks
+	if !s.Webhook.URL.IsZero() {
+		r, err := sink.NewWebhook(s.Webhook.URL.Reveal(), s.Webhook.Secret, s.AllowPrivate)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, r)
+	}
+	if !s.Ntfy.URL.IsZero() {
+		r, err := sink.NewNtfy(s.Ntfy.URL.Reveal(), s.Ntfy.Token, s.AllowPrivate)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, r)
+	}
+	return all, nil
+}
+
+// sinks returns a part for each receiver and each owner that an installation can
+// have. They are one person: an alert that was set over stdio fires, and is to be
+// heard of, in a server too.
+func (t *trading) sinks(rt Runtime) []Part {
+	owners := []string{oauth.SoleOwner, stdio.Owner}
+	parts := make([]Part, 0, len(t.receivers)*len(owners))
+	for _, to := range t.receivers {
+		for _, owner := range owners {
+			s := sink.New(to, sink.Config{
+				Owner: owner, Notifications: t.log, Store: &t.store, Log: rt.Log, Now: time.Now, Rand: rand.Float64,
+			})
+			parts = append(parts, Part{Name: to.Name() + " for " + owner, Run: s.Run})
+		}
+	}
+	return parts
+}
+
+// SinkAnswer is what a receiver said to a test.
+type SinkAnswer struct {
+	Name, Host string
+	Status     string // of HTTP, such as "200 OK"
+	Err        error  // why the message did not arrive
+}
+
+// TestSinks sends one message, marked as a test, to each receiver that is
+// configured.
+func TestSinks(ctx context.Context, cfg *config.Config) ([]SinkAnswer, error) {
+	all, err := receivers(cfg)
+	if err != nil {
+		return nil, err
+	}
+	if len(all) == 0 {
+		return nil, fault.Missing("--webhook-url or --ntfy-url", "where alerts are sent; there is nothing to test")
+	}
+	answers := make([]SinkAnswer, 0, len(all))
+	for _, to := range all {
+		status, err := to.Test(ctx, time.Now())
+		to.Close()
+		answers = append(answers, SinkAnswer{to.Name(), to.Host(), status, err})
+	}
+	return answers, nil
+}
