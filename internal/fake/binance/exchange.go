@@ -71,6 +71,7 @@ type exchange struct {
 	rules rules
 	quote func(symbol string, at time.Time) (price, volume float64)
 	funds map[string]decimal.Decimal
+	depth decimal.Decimal // see Config
 
 	mu       sync.Mutex
 	clock    time.Time // up to which resting orders were matched
@@ -95,8 +96,8 @@ type tally struct {
 // pace is how often prices move.
 const pace = 4 * time.Second
 
-func newExchange(quote func(string, time.Time) (float64, float64), funds map[string]decimal.Decimal) *exchange {
-	e := &exchange{rules: standard(), quote: quote, funds: funds, pinned: make(map[string]decimal.Decimal), sessions: make(map[*userSession]struct{})}
+func newExchange(quote func(string, time.Time) (float64, float64), c Config) *exchange {
+	e := &exchange{rules: standard(), quote: quote, funds: c.Funds, depth: c.Depth, pinned: make(map[string]decimal.Decimal), sessions: make(map[*userSession]struct{})}
 	e.wipe()
 	return e
 }
@@ -129,10 +130,14 @@ func (e *exchange) market(symbol string, at time.Time) (price, depth decimal.Dec
 	last, volume := e.quote(symbol, at)
 	price = decimal.NewFromFloat(last).Round(4)
 	if pinned, ok := e.pinned[symbol]; ok {
+		volume *= last / pinned.InexactFloat64() // as much money as before
 		price = pinned
 	}
-	perMinute := decimal.NewFromFloat(volume / 75) // five levels, fifteen moves to the minute
-	return price, decimal.Max(perMinute.RoundDown(5), e.rules.step)
+	if !e.depth.IsZero() {
+		return price, e.depth
+	}
+	// Five levels, and fifteen moves to the minute.
+	return price, decimal.Max(decimal.NewFromFloat(volume/75).RoundDown(5), e.rules.step)
 }
 
 // advance lets time pass up to now.

@@ -166,13 +166,13 @@ func TestOrders_CountAgainstTheirLimit(t *testing.T) {
 // made or lost: funds are what they were, but for trades and fees.
 func TestExchange_KeepsTheBooks(t *testing.T) {
 	t.Parallel()
-	d, random := newDesk(), rand.New(rand.NewPCG(1, 2))
-	d.Pin("BTCUSDT", decimal.Zero)
+	d, random := &desk{now: time.Unix(1717200000, 0)}, rand.New(rand.NewPCG(1, 2))
+	d.Server = binance.New(binance.Config{Now: func() time.Time { return d.now }, Depth: decimal.New(5, -3)})
 	ids := 0
 	for range 2000 {
 		d.now = d.now.Add(time.Duration(random.IntN(20)) * time.Second)
 		side, price := []string{"BUY", "SELL"}[random.IntN(2)], d.Price("BTCUSDT")
-		quantity := decimal.New(int64(1+random.IntN(200)), -4)
+		quantity := decimal.New(int64(1+random.IntN(300)), -4)
 		switch random.IntN(4) {
 		case 0:
 			d.ask(t, http.MethodPost, "symbol=BTCUSDT&type=MARKET&side="+side+"&quantity="+quantity.String())
@@ -186,8 +186,8 @@ func TestExchange_KeepsTheBooks(t *testing.T) {
 	}
 	want := map[string]decimal.Decimal{"BTC": decimal.NewFromInt(2), "USDT": decimal.NewFromInt(100_000)}
 	executed, locked := map[int64]decimal.Decimal{}, map[string]decimal.Decimal{}
-	maker := 0
-	for _, tr := range d.Trades() {
+	maker, trades := 0, d.Trades()
+	for _, tr := range trades {
 		sign := decimal.NewFromInt(1)
 		if !tr.Buyer {
 			sign = sign.Neg()
@@ -219,8 +219,8 @@ func TestExchange_KeepsTheBooks(t *testing.T) {
 			}
 		}
 	}
-	if states["FILLED"] < 500 || states["CANCELED"] < 10 || states["NEW"] == 0 || maker < 50 {
-		t.Errorf("too little happened: %v, %d trades as maker", states, maker)
+	if states["FILLED"] < 500 || states["CANCELED"] < 10 || states["NEW"] == 0 || states["EXPIRED"] == 0 || maker < 50 || len(trades) < 2*states["FILLED"] {
+		t.Errorf("too little happened: %v, %d trades, %d as maker", states, len(trades), maker)
 	}
 }
 
@@ -249,5 +249,61 @@ func TestControl(t *testing.T) {
 	}
 	if len(d.Orders()) != 0 || d.Price("BTCUSDT").String() != "41000" {
 		t.Error("not wiped or not pinned")
+	}
+}
+
+// TestExchange_TakesAnIDAgainWhenItsOrderIsClosed is why ids must be kept unique by
+// whoever gives them out.
+func TestExchange_TakesAnIDAgainWhenItsOrderIsClosed(t *testing.T) {
+	t.Parallel()
+	d := newDesk()
+	const market, rests = "symbol=BTCUSDT&side=BUY&type=MARKET&quantity=0.001&newClientOrderId=", limit + "&price=40000&quantity=0.001&newClientOrderId="
+	for _, step := range []struct {
+		method, query string
+		status        int
+	}{
+		{http.MethodPost, market + "a", 200},
+		{http.MethodPost, market + "a", 200},
+		{http.MethodPost, rests + "b", 200},
+		{http.MethodPost, rests + "b", 400},
+		{http.MethodPost, market + "b", 400},
+		{http.MethodDelete, "symbol=BTCUSDT&origClientOrderId=b", 200},
+		{http.MethodPost, rests + "b", 200},
+	} {
+		if w, object := d.ask(t, step.method, step.query); w.Code != step.status {
+			t.Errorf("%s: %v", step.query, object)
+		}
+	}
+	if n := len(d.Orders()); n != 4 {
+		t.Errorf("%d orders", n)
+	}
+}
+
+// TestExchange_WalksTheBook has an order be larger than the book: what is left of a
+// market order expires, what is left of a limit order rests and is filled as time
+// goes by.
+func TestExchange_WalksTheBook(t *testing.T) {
+	t.Parallel()
+	d := &desk{now: time.Unix(1717200000, 0)}
+	d.Server = binance.New(binance.Config{Now: func() time.Time { return d.now }, Depth: decimal.NewFromInt(1), Funds: map[string]decimal.Decimal{"USDT": decimal.NewFromInt(1e7)}})
+	d.Pin("BTCUSDT", decimal.NewFromInt(50_000))
+	_, object := d.ask(t, http.MethodPost, "symbol=BTCUSDT&side=BUY&type=MARKET&quantity=99")
+	fills, ok := object["fills"].([]any)
+	if !ok || object["status"] != "EXPIRED" || len(fills) != 5 || !strings.Contains(fmt.Sprint(fills[4]), "50020.0") {
+		t.Errorf("%v", object)
+	}
+	_, object = d.ask(t, http.MethodPost, limit+"&price=50005&quantity=30&newClientOrderId=rests")
+	if fills, ok = object["fills"].([]any); !ok || object["status"] != "PARTIALLY_FILLED" || len(fills) != 2 {
+		t.Errorf("%v", object)
+	}
+	d.now = d.now.Add(time.Hour)
+	maker := 0
+	for _, tr := range d.Trades() {
+		if tr.Maker && tr.Price.Equal(decimal.NewFromInt(50_005)) {
+			maker++
+		}
+	}
+	if o := d.Orders()[1]; o.Status != "FILLED" || maker < 2 {
+		t.Errorf("%+v after %d trades as maker", o, maker)
 	}
 }

@@ -33,6 +33,9 @@ type Config struct {
 	// nil. Its keys are Key and Secret, or Key and a private key to Ed25519.
 	Funds   map[string]decimal.Decimal
 	Ed25519 ed25519.PublicKey
+	// Depth is how much each of the five levels of a book holds, anew every four
+	// seconds; what is traded in that time when 0.
+	Depth decimal.Decimal
 }
 
 // Server is the venue. It is safe for concurrent use.
@@ -80,7 +83,7 @@ func New(c Config) *Server {
 	now := c.Now
 	c.Now = func() time.Time { return now().Add(time.Duration(s.skew.Load())) }
 	s.config, s.prices = c, fake.NewPrices(c.Seed, c.Variety, c.Now)
-	s.exchange = newExchange(s.prices.At, c.Funds)
+	s.exchange = newExchange(s.prices.At, c)
 	s.mux.HandleFunc("GET /api/v3/ping", func(w http.ResponseWriter, _ *http.Request) { s.answer(w, 1, struct{}{}) })
 	s.mux.HandleFunc("GET /api/v3/time", func(w http.ResponseWriter, _ *http.Request) {
 		s.answer(w, 1, map[string]int64{"serverTime": s.config.Now().UnixMilli()})
