@@ -11,7 +11,6 @@ type claim struct {
 // Why some sentences wait.
 const (
 	engine = "the trading engine is not offered yet; arguments, schemas and the refusal without it are tested"
-	push   = "alerts and push are not offered yet"
 )
 
 // section is a part of the interface.
@@ -24,6 +23,8 @@ func sections() []section {
 	return []section{
 		{"HTTP endpoints", httpClaims()},
 		{"Tools", toolClaims()},
+		{"Subscription", subscriptionClaims()},
+		{"Events", eventClaims()},
 		{"Errors", []claim{
 			{sentence: "POST /mcp with an Accept header that excludes application/json; HTTP 406 Not Acceptable", tests: []string{"httpd.TestHTTP/accept", "httpd.TestAccepts"}},
 			{sentence: "A trading tool is called while the service runs without `--trade`; tool returns an error", tests: []string{"tool.TestTools_WithoutTradeRefuseAndStayListed"}},
@@ -33,8 +34,8 @@ func sections() []section {
 		}},
 		{"Limits", []claim{
 			{sentence: "Access token lifetime; 7 days (604800 seconds); all bearer tokens", tests: []string{"oauth.TestFlow_TokenExpires", "oauth.TestToken_Happy"}},
-			{sentence: "Offline notification TTL; 1 hour; queued push notifications", pending: push},
-			{sentence: "Offline queue capacity; 1000 entries, oldest evicted first; per subscriber", pending: push},
+			{sentence: "Offline notification TTL; 1 hour; queued push notifications", tests: []string{"notify.TestStream_OfflineQueueHoldsTheNewestThousandForAnHour", "notify.TestLog_EqualsALiteralQueuePerSubscriber"}},
+			{sentence: "Offline queue capacity; 1000 entries, oldest evicted first; per subscriber", tests: []string{"httpd.TestPush_ExampleFlow", "notify.TestLog_EqualsALiteralQueuePerSubscriber"}},
 			{sentence: "Default interval; 4h; indicator computation tool", tests: []string{"tool.TestGetIndicators_DefaultInterval"}},
 			{sentence: "Tool count; 15, of which 12 need `--trade`; tools", tests: []string{"tool.TestTools_FifteenInAFixedOrder", "tool.TestTools_WithoutTradeRefuseAndStayListed"}},
 		}},
@@ -64,7 +65,7 @@ func httpClaims() []claim {
 		{sentence: "When the request carries `Mcp-Session-Id`, the same value is echoed back unchanged.", tests: []string{"httpd.TestHTTP/session"}},
 		{sentence: "No server-side session state is kept.", tests: []string{"httpd.TestHTTP/session", "stdio.TestSession_ListsBeforeInitialize"}},
 		{sentence: "Paths POST / and POST /message behave exactly as POST /mcp; GET /sse behaves exactly as GET /mcp.", tests: []string{"httpd.TestTranscripts", "httpd.TestHTTP/accept", "httpd.TestHTTP/stream", "httpd.TestStream_EventsResumeAndServerStop"}},
-		{sentence: "Rules for GET /mcp: it sends JSON-RPC notification frames without an id (method `notifications/alert_triggered`).", tests: []string{"httpd.TestStream_EventsResumeAndServerStop"}, pending: push + "; that the stream carries such frames is tested"},
+		{sentence: "Rules for GET /mcp: it sends JSON-RPC notification frames without an id (method `notifications/alert_triggered`).", tests: []string{"httpd.TestPush_ExampleFlow", "httpd.TestStream_EventsResumeAndServerStop"}},
 		{sentence: "No legacy `event: endpoint` frame is sent; clients POST to /mcp directly.", tests: []string{"httpd.TestStream_CommentAtOnceThenKeepAliveEach15Seconds"}},
 	}
 }
@@ -89,14 +90,46 @@ func toolClaims() []claim {
 		{sentence: "set_alert; register a one-shot alert; required `symbol`, `condition`", tests: append([]string{"tool.TestSetAlert_DefaultsAndForms"}, wrong...), pending: engine},
 		{sentence: "list_alerts; list all active alerts; none shown", tests: trading, pending: engine},
 		{sentence: "cancel_alert; remove an alert before it fires; required `alert_id`", tests: trading, pending: engine},
-		{sentence: "get_notifications; drain the queue of triggered alerts (polling); none shown", tests: trading, pending: engine},
-		{sentence: "subscribe_notifications; register push filters; optional `symbols`, `alert_types`", tests: wrong, pending: engine},
-		{sentence: "unsubscribe_notifications; remove the current subscription; none", tests: trading, pending: engine},
-		{sentence: "list_subscriptions; active filters and offline queue size for the calling token; none", tests: trading, pending: engine},
-		{sentence: "Transport; JSON-RPC response; JSON-RPC notification over SSE", tests: []string{"httpd.TestStream_EventsResumeAndServerStop"}, pending: push},
-		{sentence: "Delivery; on request; immediate", pending: push},
-		{sentence: "Offline buffer; drained on next call; queued up to 1 hour / 1000 entries", pending: push},
-		{sentence: "Filters; none; symbols and alert types", pending: push},
-		{sentence: "Consumers; shared queue; per-token subscription", pending: push},
+		{sentence: "get_notifications; drain the queue of triggered alerts (polling); none shown", tests: append([]string{"httpd.TestPush_ExampleFlow", "httpd.TestPoll_WaitsAndGivesEachOnce", "notify.TestDrain_EachEntryGoesToOneCaller"}, trading...)},
+		{sentence: "subscribe_notifications; register push filters; optional `symbols`, `alert_types`", tests: append([]string{"httpd.TestPush_ExampleFlow", "stdio.TestSession_PushesWhatIsSubscribed"}, wrong...)},
+		{sentence: "unsubscribe_notifications; remove the current subscription; none", tests: append([]string{"httpd.TestPush_ExampleFlow", "notify.TestFile_SubscriptionSurvivesACrash"}, trading...)},
+		{sentence: "list_subscriptions; active filters and offline queue size for the calling token; none", tests: append([]string{"httpd.TestPush_ExampleFlow", "notify.TestLog_EqualsALiteralQueuePerSubscriber"}, trading...)},
+		{sentence: "Transport; JSON-RPC response; JSON-RPC notification over SSE", tests: []string{"httpd.TestPush_ExampleFlow"}},
+		{sentence: "Delivery; on request; immediate", tests: []string{"httpd.TestPush_ExampleFlow", "httpd.TestPoll_WaitsAndGivesEachOnce"}},
+		{sentence: "Offline buffer; drained on next call; queued up to 1 hour / 1000 entries", tests: []string{"httpd.TestPush_ExampleFlow", "notify.TestStream_OfflineQueueHoldsTheNewestThousandForAnHour"}},
+		{sentence: "Filters; none; symbols and alert types", tests: []string{"httpd.TestPush_ExampleFlow", "notify.TestStream_GivesWhatTheSubscriptionMatches"}},
+		{sentence: "Consumers; shared queue; per-token subscription", tests: []string{"httpd.TestPush_ExampleFlow", "notify.TestDrain_IsSharedByTheTokensOfAnOwner"}},
+	}
+}
+
+func subscriptionClaims() []claim {
+	return []claim{
+		{sentence: "Bound to the access token in use; each connection has its own filters and its own offline queue.", tests: []string{"httpd.TestPush_ExampleFlow", "notify.TestLog_EqualsALiteralQueuePerSubscriber", "notify.TestSubscription_IsTakenOverByTheClientThatComesBack"}},
+		{sentence: "Filters: `symbols` (array of strings), `alert_types` (array, each one of `price_above`, `price_below`, `indicator_signal`).", tests: []string{"httpd.TestPush_ExampleFlow", "tool.TestWrongCalls_AnswersLetAModelCorrectItself", "tool.TestTools_SchemasAreAsRecorded"}},
+		{sentence: "A filter that is omitted matches all values.", tests: []string{"notify.TestStream_GivesWhatTheSubscriptionMatches"}},
+		{sentence: "Persisted in a file `~/.<service>/subscriptions.json` so that it survives a restart.", tests: []string{"app.TestPush_FromAlertToStreamAndAcrossARestart", "notify.TestFile_SubscriptionSurvivesACrash"}},
+	}
+}
+
+func eventClaims() []claim {
+	whole := []string{"app.TestPush_FromAlertToStreamAndAcrossARestart"}
+	record := append([]string{"alert.TestFiring_AppendJSON"}, whole...)
+	return []claim{
+		{sentence: "The only event is a server-initiated JSON-RPC 2.0 notification (no `id`) sent on the SSE stream of GET /mcp, emitted under `--trade` when an alert fires and a matching subscription exists.", tests: append([]string{"httpd.TestPush_ExampleFlow"}, whole...)},
+		{sentence: "jsonrpc; string; `2.0`", tests: whole},
+		{sentence: "method; string; `notifications/alert_triggered`", tests: whole},
+		{sentence: "params.alert_id; string", tests: record},
+		{sentence: "params.symbol; string", tests: record},
+		{sentence: "params.interval; string; may be empty", tests: record},
+		{sentence: "params.condition.type; string; one of `price_above`, `price_below`, `indicator_signal`", tests: record},
+		{sentence: "params.condition.threshold; number; present for price conditions", tests: record},
+		{sentence: "params.condition.indicator, params.condition.signal; string; present for indicator_signal conditions", tests: record},
+		{sentence: "params.value; number; value at the time of firing", tests: record},
+		{sentence: "params.triggered_at; string; ISO 8601 UTC timestamp with milliseconds", tests: record},
+		{sentence: "Emitted by: an alert firing (set_alert registered it).", tests: whole},
+		{sentence: "A notification is delivered only when the subscription's `symbols` and `alert_types` filters match (an omitted filter matches all).", tests: append([]string{"notify.TestStream_GivesWhatTheSubscriptionMatches"}, whole...)},
+		{sentence: "When the stream is disconnected at firing time, the notification is appended to the per-subscriber offline queue; on reconnect the queue is drained in order.", tests: append([]string{"httpd.TestPush_ExampleFlow"}, whole...)},
+		{sentence: "Queue limits: entries older than 1 hour are dropped; when the queue reaches 1000 entries the oldest are evicted.", tests: []string{"notify.TestStream_OfflineQueueHoldsTheNewestThousandForAnHour", "notify.TestLog_EqualsALiteralQueuePerSubscriber"}},
+		{sentence: "The same triggered alerts can instead be drained with get_notifications.", tests: append([]string{"httpd.TestPush_ExampleFlow"}, whole...)},
 	}
 }

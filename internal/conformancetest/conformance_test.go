@@ -51,7 +51,7 @@ func render() string {
 	}
 	fmt.Fprintf(&b, `# Conformance
 
-Each sentence of five parts of the interface, with the tests that prove it; a row
+Each sentence of seven parts of the interface, with the tests that prove it; a row
 of one of its tables is written with semicolons between the cells. Sentences that
 only say what the interface leaves open are not listed. %d sentences are proven,
 %d wait for parts that are not offered yet and stand in tables of their own.

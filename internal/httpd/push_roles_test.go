@@ -190,16 +190,17 @@ func record(seq uint64) []byte {
 }
 
 // hub is what is measured against: a channel for each client and a bare handler
-// that writes the same frames.
+// that writes the same frames. Nobody leaves it, so it needs no map, in whose order
+// neighbours in memory would not be served one after another.
 type hub struct {
 	mu      sync.Mutex
-	clients map[chan []byte]struct{}
+	clients []chan []byte
 }
 
 func (h *hub) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	ch := make(chan []byte, 16)
 	h.mu.Lock()
-	h.clients[ch] = struct{}{}
+	h.clients = append(h.clients, ch)
 	h.mu.Unlock()
 	w.Header().Set("Content-Type", "text/event-stream")
 	flush := http.NewResponseController(w)
@@ -218,7 +219,7 @@ func (h *hub) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 func serveBare(ln net.Listener, _, _ int) (func(string), error) {
-	h := &hub{clients: map[chan []byte]struct{}{}}
+	h := &hub{}
 	server := &http.Server{Handler: h, ReadHeaderTimeout: time.Minute}
 	go func() { _ = server.Serve(ln) }()
 	seq := uint64(0)
@@ -227,7 +228,7 @@ func serveBare(ln net.Listener, _, _ int) (func(string), error) {
 		frame := mcp.NewEvent(seq, mcp.AlertTriggered, record(seq)).Frame()
 		h.mu.Lock()
 		defer h.mu.Unlock()
-		for ch := range h.clients {
+		for _, ch := range h.clients {
 			ch <- frame
 		}
 	}, nil

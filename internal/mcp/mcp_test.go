@@ -2,6 +2,7 @@ package mcp_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"strings"
 	"testing"
@@ -122,4 +123,58 @@ func TestServer_InitializeAdvertisesExactlyWhatIsOffered(t *testing.T) {
 			t.Errorf("asked for %s, answered %s", version, got)
 		}
 	}
+}
+
+// handing is a toolbox whose tool hands something out when its call ends or at
+// once, and hears what became of it.
+type handing struct {
+	mcptest.Toolbox
+	settled chan bool
+}
+
+func (h handing) Call(ctx context.Context, _ mcp.Caller, name string, _ json.RawMessage) (mcp.Result, error) {
+	if name == "wait" {
+		<-ctx.Done()
+	}
+	return mcp.Result{Content: []mcp.Content{{Text: []byte("x")}}, Settle: func(sent bool) { h.settled <- sent }}, nil
+}
+
+// A tool that gives each thing to one caller hears whether the caller got it.
+func TestJob_TellsToolsWhetherTheirAnswersWereSent(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		tools := handing{settled: make(chan bool, 4)}
+		server := mcptest.Server(t, tools)
+		receive := func(body string) *mcp.Job {
+			read, failure := rpc.Read([]byte(body))
+			if failure != nil {
+				t.Fatal(failure)
+			}
+			return server.Receive(t.Context(), mcp.Origin{Caller: mcp.Caller{Key: "k"}}, read)
+		}
+		call := func(name string) string {
+			return `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"` + name + `"}}`
+		}
+		for _, sent := range []bool{true, false} {
+			batch := receive("[" + call("echo") + "," + call("echo") + "]")
+			batch.Append(nil)
+			if !batch.Settles() || len(tools.settled) > 0 {
+				t.Fatal("settled before it was sent")
+			}
+			batch.Settle(sent)
+			batch.Settle(!sent)
+			first, second := <-tools.settled, <-tools.settled
+			if first != sent || second != sent || len(tools.settled) > 0 || batch.Settles() {
+				t.Fatal("not settled once each")
+			}
+		}
+		waiting := receive(call("wait"))
+		answered := make(chan []byte, 1)
+		go func() { answered <- waiting.Append(nil) }()
+		synctest.Wait()
+		receive(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}`).Append(nil)
+		if got := <-answered; len(got) > 0 || waiting.Settles() || <-tools.settled {
+			t.Fatalf("a cancelled call was answered with %q or counts as sent", got)
+		}
+	})
 }

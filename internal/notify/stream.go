@@ -35,9 +35,8 @@ func (l *Log) Open(_ context.Context, caller mcp.Caller, lastEventID string) (mc
 	if s.stream != nil {
 		s.owner.leave(s.stream)
 	}
-	if s.resume(lastEventID) {
-		l.saver.touch()
-	}
+	s.resume(lastEventID)
+	l.saver.touch()
 	s.stream = &stream{log: l, of: s, ready: make(chan struct{}, 1)}
 	s.stream.signal()
 	s.owner.join(s.stream)
@@ -45,14 +44,12 @@ func (l *Log) Open(_ context.Context, caller mcp.Caller, lastEventID string) (mc
 }
 
 // resume moves the cursor to the event that the client names, on or back. An id
-// that the owner's log does not hold says nothing. It reports whether it moved.
-func (s *subscriber) resume(lastEventID string) bool {
+// that the owner's log does not hold says nothing.
+func (s *subscriber) resume(lastEventID string) {
 	seq, err := strconv.ParseUint(lastEventID, 10, 64)
-	if err != nil || seq == s.cursor || s.owner.view.Load().find(seq) == nil {
-		return false
+	if err == nil && s.owner.view.Load().find(seq) != nil {
+		s.cursor, s.counted = seq, 0
 	}
-	s.cursor = seq
-	return true
 }
 
 // Ready delivers when Take may have something.
@@ -99,6 +96,7 @@ func (s *stream) Close() {
 	}
 	of.stream = nil
 	of.seen = l.cfg.Now()
+	l.saver.touch()
 	of.owner.leave(s)
 	l.dropIdle(of)
 }

@@ -25,7 +25,8 @@ type subscriber struct {
 	filter  Filter
 	since   uint64   // the filter counts for entries after this one
 	kept    []uint64 // up to since, what earlier filters matched, delivered or not; ascending, at most PushCap
-	cursor  uint64   // up to here all is delivered
+	cursor  uint64   // up to here all is delivered or given up
+	counted uint64   // the log's head when no more than PushCap were seen to wait
 	stream  *stream  // nil while away
 	seen    time.Time
 	expires time.Time // of the token; zero for never
@@ -78,8 +79,9 @@ func (s *subscriber) unsubscribe() {
 // Also what is delivered, because a client that lost the end of a stream asks
 // for it again.
 func (s *subscriber) matched(v *view, m *matcher, now int64) []uint64 {
+	kept, rest := cutOldest(v, s.kept, v.after(s.since), m, now)
 	var seqs []uint64
-	newest(v, s.kept, v.after(s.since), m, now, func(r *record) bool {
+	each(v, kept, rest, m, now, func(r *record) bool {
 		seqs = append(seqs, r.seq)
 		return true
 	})
@@ -98,16 +100,28 @@ func (s *subscriber) waiting(v *view, now int64, yield func(*record) bool) {
 	if s.cursor < s.since {
 		kept = beyond(s.kept, s.cursor)
 	}
-	newest(v, kept, v.after(max(s.cursor, s.since)), m, now, yield)
+	rest := v.after(max(s.cursor, s.since))
+	if len(kept)+len(rest) > PushCap && s.counted != v.head {
+		kept, rest = cutOldest(v, kept, rest, m, now)
+		s.pass(kept, rest)
+		s.counted = v.head // until then, what waits only becomes less
+	}
+	each(v, kept, rest, m, now, yield)
 }
 
-// newest calls yield, oldest first, for the newest PushCap of the entries that
-// are kept or matched and young enough. It is no iterator because that would be
-// allocated for every client and entry.
-func newest(v *view, kept []uint64, rest []record, m *matcher, now int64, yield func(*record) bool) {
-	if len(kept)+len(rest) > PushCap {
-		kept, rest = cutOldest(v, kept, rest, m, now)
+// pass moves the cursor up to what is left of the queue.
+func (s *subscriber) pass(kept []uint64, rest []record) {
+	switch {
+	case len(kept) > 0:
+		s.cursor = max(s.cursor, kept[0]-1)
+	case len(rest) > 0:
+		s.cursor = max(s.cursor, rest[0].seq-1)
 	}
+}
+
+// each calls yield for the entries that are kept or matched and young enough. It
+// is no iterator because that would be allocated for every client and entry.
+func each(v *view, kept []uint64, rest []record, m *matcher, now int64, yield func(*record) bool) {
 	for _, seq := range kept {
 		if r := v.find(seq); r != nil && r.younger(PushTTL, now) && !yield(r) {
 			return
@@ -120,7 +134,8 @@ func newest(v *view, kept []uint64, rest []record, m *matcher, now int64, yield 
 	}
 }
 
-// cutOldest counts from the end and cuts off what is beyond PushCap.
+// cutOldest counts from the end and cuts off what is beyond PushCap: when the
+// oldest of the newest PushCap is found, all before it.
 func cutOldest(v *view, kept []uint64, rest []record, m *matcher, now int64) ([]uint64, []record) {
 	room := PushCap
 	for i := len(rest) - 1; i >= 0; i-- {

@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"strings"
@@ -15,9 +16,13 @@ import (
 
 	"go.uber.org/goleak"
 
+	"candela/internal/chart"
+	"candela/internal/market"
 	"candela/internal/mcp"
 	"candela/internal/mcp/mcptest"
+	"candela/internal/notify"
 	"candela/internal/stdio"
+	"candela/internal/tool"
 	"candela/internal/tool/tooltest"
 )
 
@@ -317,5 +322,83 @@ func TestSession_GoesOnWithoutNotifications(t *testing.T) {
 	s.read(t)
 	if rest, err := s.end(t); rest != "" || err != nil {
 		t.Fatalf("%q, %v", rest, err)
+	}
+}
+
+// pushing is a session over a log of notifications.
+func pushing(t *testing.T) (*session, *notify.Log) {
+	t.Helper()
+	log, err := notify.Open(notify.Config{Now: time.Now, Log: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	parts := (&tooltest.Trading{}).Parts()
+	parts.Notifications, parts.Subscriptions = log, log
+	tools, err := tool.New(tool.Config{Bars: tooltest.Bars{}, Painter: chart.NewRenderer(), Trading: parts, Log: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return startOver(t, tools, func(c *stdio.Config) { c.Streams = log }), log
+}
+
+func fired(seq uint64) []notify.Entry {
+	return []notify.Entry{{
+		Seq: seq, Owner: "local", Symbol: market.Symbol{Venue: "binance", Name: "BTCUSDT"}, Kind: "price_above",
+		At: time.Now(), Data: fmt.Appendf(nil, `{"alert_id":"a-%d"}`, seq),
+	}}
+}
+
+func TestSession_PushesWhatIsSubscribed(t *testing.T) {
+	t.Parallel()
+	s, log := pushing(t)
+	log.Append(fired(1))
+	s.send(t, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"subscribe_notifications","arguments":{"symbols":["BTCUSDT"]}}}`)
+	if line := s.read(t); !strings.Contains(line, "subscribed") {
+		t.Fatal(line)
+	}
+	for seq := range uint64(3) {
+		log.Append(fired(2 + seq))
+		if line, want := s.read(t), fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/alert_triggered","params":{"alert_id":"a-%d"}}`, 2+seq); line != want {
+			t.Fatalf("%s, want %s", line, want)
+		}
+	}
+	s.send(t, `{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"get_notifications"}}`)
+	if line := s.read(t); strings.Count(line, "alert_id") != 8 { // in the text and in the structured result
+		t.Fatal(line)
+	}
+	if rest, err := s.end(t); rest != "" || err != nil {
+		t.Fatalf("%q, %v", rest, err)
+	}
+	if got, _ := log.Subscription(t.Context(), mcp.Caller{Subject: "local", Key: "local"}); !got.Active || got.Connected || got.Queued != 0 {
+		t.Fatalf("%+v", got)
+	}
+}
+
+// What a client that has gone did not read waits for the next one.
+func TestSession_WhatCouldNotBeWrittenIsNotLost(t *testing.T) {
+	t.Parallel()
+	s, log := pushing(t)
+	s.send(t, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"subscribe_notifications"}}`)
+	s.read(t)
+	_ = s.outEnd.CloseWithError(errors.New("gone"))
+	log.Append(fired(1))
+	if err := <-s.done; err == nil {
+		t.Fatal("the session outlived its client")
+	}
+	s.cancel()
+	if got, _ := log.Subscription(t.Context(), mcp.Caller{Subject: "local", Key: "local"}); got.Queued != 1 || got.Connected {
+		t.Fatalf("pushed: %+v", got)
+	}
+
+	s, log = pushing(t)
+	log.Append(fired(1))
+	_ = s.outEnd.CloseWithError(errors.New("gone"))
+	s.send(t, `{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"get_notifications"}}`)
+	if err := <-s.done; err == nil {
+		t.Fatal("the session outlived its client")
+	}
+	s.cancel()
+	if b, err := log.Drain(t.Context(), mcp.Caller{Subject: "local"}, 0); err != nil || len(b.Entries) != 1 {
+		t.Fatalf("polled: %+v, %v", b, err)
 	}
 }

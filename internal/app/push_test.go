@@ -1,0 +1,158 @@
+package app
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"candela/internal/config"
+	fakebinance "candela/internal/fake/binance"
+	"candela/internal/httpd"
+	"candela/internal/httpd/httpdtest"
+	"candela/internal/mcp"
+	"candela/internal/oauth"
+)
+
+// startTrading runs the program with --serve --trade for one client with a token.
+func startTrading(t *testing.T, home, venue, token string) (url string, stop func()) {
+	t.Helper()
+	port := freePort(t)
+	cfg, err := config.Load(config.Input{Args: []string{"--serve", "--trade", "--port", port, "--home", home, "--binance-url", venue}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	caller := mcp.Caller{Subject: "owner", Key: oauth.HashOf(token).Hex(), ClientKey: "the same client", Expires: time.Now().Add(time.Hour)}
+	services := Wired()
+	services.Serve = ServeMCP(func(Runtime) (httpd.Authorizer, error) { return httpdtest.Tokens{token: caller}, nil })
+	ctx, cancel := context.WithCancel(t.Context())
+	done, ready := make(chan error, 1), make(chan struct{})
+	go func() {
+		done <- Run(ctx, cfg, Deps{Version: "test", Stderr: &signalOn{text: "msg=ready", found: ready}, Services: services})
+	}()
+	select {
+	case <-ready:
+	case err := <-done:
+		t.Fatal(err)
+	}
+	return "http://127.0.0.1:" + port, func() {
+		t.Helper()
+		cancel()
+		if err := <-done; err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// use calls a tool and returns the text of its answer, which must be no error.
+func use(t *testing.T, url, token, name, arguments string) string {
+	t.Helper()
+	status, text := ask(t, http.MethodPost, url+"/mcp", token,
+		fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":%q,"arguments":%s}}`, name, arguments))
+	if status != http.StatusOK || strings.Contains(text, `"isError":true`) {
+		t.Fatalf("%s: %d %s", name, status, text)
+	}
+	return text
+}
+
+// follow opens a stream and returns what reads the next notification from it.
+func follow(t *testing.T, url, token string) (next func() string, leave func()) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url+"/sse", http.NoBody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	request.Header.Set("Authorization", "Bearer "+token)
+	response, err := (&http.Client{Transport: &http.Transport{DisableKeepAlives: true}}).Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = response.Body.Close() })
+	lines := bufio.NewScanner(response.Body)
+	return func() string {
+		t.Helper()
+		for lines.Scan() {
+			if data, ok := strings.CutPrefix(lines.Text(), "data: "); ok {
+				return data
+			}
+		}
+		t.Fatalf("the stream ended: %v", lines.Err())
+		return ""
+	}, cancel
+}
+
+// TestPush_FromAlertToStreamAndAcrossARestart runs the whole program: an alert
+// fires and its notification arrives; away and after a restart, with a new token,
+// what fired meanwhile arrives too.
+func TestPush_FromAlertToStreamAndAcrossARestart(t *testing.T) {
+	t.Parallel()
+	venue := httptest.NewServer(fakebinance.New(fakebinance.Config{Seed: 1}))
+	t.Cleanup(venue.Close)
+	home := filepath.Join(t.TempDir(), "home")
+	url, stop := startTrading(t, home, venue.URL, "first")
+	next, leave := follow(t, url, "first")
+	use(t, url, "first", "set_alert", `{"symbol":"BTCUSDT","condition":{"price_above":1}}`) // nobody has subscribed
+	use(t, url, "first", "subscribe_notifications", `{"symbols":["BTCUSDT"],"alert_types":["price_above"]}`)
+	use(t, url, "first", "set_alert", `{"symbol":"ETHUSDT","condition":{"price_above":1}}`)
+	use(t, url, "first", "set_alert", `{"symbol":"BTCUSDT","condition":{"price_below":99999999}}`)
+	use(t, url, "first", "set_alert", `{"symbol":"BTCUSDT","condition":{"price_above":2.5},"note":"wanted"}`)
+	wantNotice(t, next(), `2\.5`, "wanted")
+	leave()
+
+	// The stream's end must have arrived before the next alert fires.
+	waitFor(t, func() bool {
+		return strings.Contains(use(t, url, "first", "list_subscriptions", `{}`), `"connected":false`)
+	})
+	for _, threshold := range []string{"3", "4", "5"} {
+		use(t, url, "first", "set_alert", `{"symbol":"BTCUSDT","condition":{"price_above":`+threshold+`}}`)
+	}
+	waitFor(t, func() bool {
+		return strings.Contains(use(t, url, "first", "list_subscriptions", `{}`), `"offline_queue_size":3`)
+	})
+	stop()
+	if saved, err := os.ReadFile(filepath.Join(home, "subscriptions.json")); err != nil || strings.Contains(string(saved), "first") {
+		t.Fatalf("the file holds the token: %s, %v", saved, err)
+	}
+
+	url, stop = startTrading(t, home, venue.URL, "second")
+	next, leave = follow(t, url, "second")
+	for _, threshold := range []string{"3", "4", "5"} {
+		wantNotice(t, next(), threshold, "")
+	}
+	leave()
+	if polled := use(t, url, "second", "get_notifications", `{"wait_seconds":0}`); strings.Count(polled, `\"alert_id\"`) != 7 {
+		t.Errorf("polled %s, want all seven", polled)
+	}
+	stop()
+}
+
+func waitFor(t *testing.T, what func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(30 * time.Second); !what(); time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("it did not happen within half a minute")
+		}
+	}
+}
+
+// wantNotice holds a frame against the interface's table of an event.
+func wantNotice(t *testing.T, frame, threshold, note string) {
+	t.Helper()
+	if note != "" {
+		note = `,"note":"` + note + `"`
+	}
+	want := regexp.MustCompile(`^\{"jsonrpc":"2\.0","method":"notifications/alert_triggered","params":\{"alert_id":"[0-9a-f-]{36}","symbol":"BTCUSDT","interval":"",` +
+		`"condition":\{"type":"price_above","threshold":` + threshold + `\},"value":[0-9.]+,"triggered_at":"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z"` + note + `\}\}$`)
+	if !want.MatchString(frame) || !json.Valid([]byte(frame)) {
+		t.Fatalf("%s, want %s", frame, want)
+	}
+}
