@@ -212,6 +212,18 @@ func (b *Book) Since(t time.Time) []Order {
 	return since
 }
 
+// Newest returns the orders that were created last, newest first, at most n.
+func (b *Book) Newest(n int) []Order {
+	newest := make([]Order, 0, min(n, len(b.sequence)))
+	for _, id := range slices.Backward(b.sequence) {
+		if len(newest) == n {
+			break
+		}
+		newest = append(newest, b.orders[id])
+	}
+	return newest
+}
+
 func newestFirst(a, b Order) int {
 	return cmp.Or(b.Created.Compare(a.Created), cmp.Compare(b.ID, a.ID))
 }

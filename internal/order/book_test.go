@@ -329,3 +329,39 @@ func (s *session) report(o order.Order) order.Report {
 	}
 	return r
 }
+
+func TestBook_Newest(t *testing.T) {
+	t.Parallel()
+	b := order.NewBook("o")
+	for _, id := range []string{"1", "2", "3"} {
+		g := order.Origin{Spec: order.Spec{ID: id, Owner: "o", Symbol: market.Symbol{Name: "X"}, Side: order.Buy, Type: order.Market, Quantity: decimal.NewFromInt(1)}}
+		if err := b.Apply(order.Event{Kind: order.KindCreated, OrderID: id, Origin: &g}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if all := b.Newest(2); len(all) != 2 || all[0].ID != "3" || all[1].ID != "2" || len(b.Newest(9)) != 3 {
+		t.Errorf("%+v", all)
+	}
+}
+
+func TestRequest_Asks(t *testing.T) {
+	t.Parallel()
+	o := order.Order{Origin: order.Origin{Spec: order.Spec{
+		Symbol: market.Symbol{Venue: "v", Name: "X"}, Side: order.Buy, Type: order.Limit, Quantity: decimal.New(10, -1), Price: decimal.NewFromInt(5),
+	}}}
+	r := order.Request{Symbol: market.Symbol{Name: "X"}, Side: order.Buy, Type: order.Limit, Quantity: decimal.NewFromInt(1), Price: decimal.NewFromInt(5)}
+	if !r.Asks(o) {
+		t.Error("the same order is not taken for it")
+	}
+	for name, change := range map[string]func(*order.Request){
+		"venue": func(r *order.Request) { r.Symbol.Venue = "w" }, "name": func(r *order.Request) { r.Symbol.Name = "Y" },
+		"side": func(r *order.Request) { r.Side = order.Sell }, "type": func(r *order.Request) { r.Type = order.Market },
+		"quantity": func(r *order.Request) { r.Quantity = decimal.NewFromInt(2) }, "price": func(r *order.Request) { r.Price = decimal.NewFromInt(6) },
+	} {
+		other := r
+		change(&other)
+		if other.Asks(o) {
+			t.Errorf("another %s makes no difference", name)
+		}
+	}
+}

@@ -37,6 +37,7 @@ type Memory struct {
 	orders  []*order.Report
 	trades  []order.Fill
 	faults  []Fault
+	deaf    error
 	streams map[*queue]struct{}
 	last    int64 // id given out
 }
@@ -66,6 +67,27 @@ func (m *Memory) Fail(faults ...Fault) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.faults = append(m.faults, faults...)
+}
+
+// Deaf lets every question fail and no stream begin, until it is given nil.
+func (m *Memory) Deaf(err error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.deaf = err
+}
+
+// Move changes a balance, as a deposit or a withdrawal does.
+func (m *Memory) Move(asset string, quantity decimal.Decimal) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.balance[asset] = m.balance[asset].Add(quantity)
+}
+
+// reads returns why a question fails.
+func (m *Memory) reads(ctx context.Context) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return errors.Join(ctx.Err(), m.deaf)
 }
 
 // SetPrice moves the price and fills what it reaches.
@@ -299,13 +321,13 @@ func (m *Memory) Cancel(ctx context.Context, o order.Spec) (order.Report, error)
 
 // Query tells what is known of an order.
 func (m *Memory) Query(ctx context.Context, o order.Spec) (order.Report, error) {
+	if err := m.reads(ctx); err != nil {
+		return order.Report{}, err
+	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	r := m.find(o.ID)
-	switch {
-	case ctx.Err() != nil:
-		return order.Report{}, ctx.Err()
-	case r == nil:
+	if r == nil {
 		return order.Report{}, fmt.Errorf("memory: %w: %s", broker.ErrNotFound, o.ID)
 	}
 	return *r, nil
@@ -313,11 +335,14 @@ func (m *Memory) Query(ctx context.Context, o order.Spec) (order.Report, error) 
 
 // Open lists the open orders.
 func (m *Memory) Open(ctx context.Context) ([]order.Report, error) {
-	return slices.DeleteFunc(m.Orders(), func(r order.Report) bool { return !open(r.Status) }), ctx.Err()
+	return slices.DeleteFunc(m.Orders(), func(r order.Report) bool { return !open(r.Status) }), m.reads(ctx)
 }
 
 // Fills lists the trades after one.
 func (m *Memory) Fills(ctx context.Context, s market.Symbol, after string) ([]order.Fill, error) {
+	if err := m.reads(ctx); err != nil {
+		return nil, err
+	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	var found []order.Fill
@@ -328,7 +353,7 @@ func (m *Memory) Fills(ctx context.Context, s market.Symbol, after string) ([]or
 			found = append(found, f)
 		}
 	}
-	return found, ctx.Err()
+	return found, nil
 }
 
 // available returns what no resting order holds.
@@ -349,6 +374,9 @@ func (m *Memory) available(asset string) decimal.Decimal {
 
 // Holdings tells both assets.
 func (m *Memory) Holdings(ctx context.Context) ([]order.Holding, error) {
+	if err := m.reads(ctx); err != nil {
+		return nil, err
+	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	all := make([]order.Holding, 0, len(m.balance))
@@ -356,14 +384,14 @@ func (m *Memory) Holdings(ctx context.Context) ([]order.Holding, error) {
 		all = append(all, order.Holding{Asset: asset, Quantity: q, Available: m.available(asset)})
 	}
 	slices.SortFunc(all, func(a, b order.Holding) int { return strings.Compare(a.Asset, b.Asset) })
-	return all, ctx.Err()
+	return all, nil
 }
 
 var errLost = errors.New("memory: the stream was lost")
 
 // Stream sends what happens from now on.
 func (m *Memory) Stream(ctx context.Context, ready func(), out chan<- order.Report) error {
-	if err := ctx.Err(); err != nil {
+	if err := m.reads(ctx); err != nil {
 		return err
 	}
 	q := &queue{wake: make(chan struct{}, 1)}

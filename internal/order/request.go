@@ -1,0 +1,32 @@
+package order
+
+import (
+	"github.com/shopspring/decimal"
+
+	"candela/internal/market"
+)
+
+// Request is an order as a client asks for it, exact to the last digit.
+type Request struct {
+	Symbol   market.Symbol
+	Side     Side
+	Type     Type
+	Quantity decimal.Decimal
+	Price    decimal.Decimal // of a limit order
+	Key      string          // of idempotency: the same key gives the same order again; "" for none
+	DryRun   bool            // check everything, send nothing
+}
+
+// Asks reports whether the order is the one that the request asks for. A request
+// may leave the venue open.
+func (r Request) Asks(o Order) bool {
+	return r.Symbol.Name == o.Symbol.Name && (r.Symbol.Venue == "" || r.Symbol.Venue == o.Symbol.Venue) &&
+		r.Side == o.Side && r.Type == o.Type && r.Quantity.Equal(o.Quantity) && r.Price.Equal(o.Price)
+}
+
+// Marked is a position with what it is worth now.
+type Marked struct {
+	Position
+	Quote Quote // its Last is zero when no price is known
+	Mode  Mode
+}
