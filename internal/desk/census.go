@@ -1,0 +1,328 @@
+package desk
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"candela/internal/broker"
+	"candela/internal/fault"
+	"candela/internal/guard"
+	"candela/internal/market"
+	"candela/internal/order"
+	"candela/internal/provider"
+)
+
+const (
+	compareEvery = time.Minute      // with the venue
+	compareDeaf  = 10 * time.Second // the same while its reports do not flow
+	recheck      = 5 * time.Second  // after which a difference must still be there to count
+	minCompare   = time.Second      // after a comparison that failed, and then longer
+	maxCompare   = 30 * time.Second //
+)
+
+// census is the comparison of the account with the venue, and how far it has come.
+type census struct {
+	busy  bool
+	soon  bool      // something asks for one
+	next  time.Time // when the next is due; zero before the first
+	fails int       // in a row
+	flows bool      // the venue's reports do
+	adopt bool      // the owner accepts the venue's positions
+
+	done     time.Time            // when the last one succeeded
+	doubts   map[string]string    // differences that it found, by subject
+	cursors  map[string]string    // by symbol: the trade up to which all are known
+	since    map[string]time.Time // by symbol: from when on trades count
+	complete bool                 // one has succeeded
+}
+
+// kept is what of a census survives a restart.
+type kept struct {
+	Cursors map[string]string    `json:"cursors,omitempty"`
+	Since   map[string]time.Time `json:"since,omitempty"`
+}
+
+func (w *writer) loadCursors() error {
+	w.census.cursors, w.census.since = make(map[string]string), make(map[string]time.Time)
+	data, err := w.cfg.Store.State(w.ctx, w.cfg.Owner, w.cursorName())
+	if err != nil || data == nil {
+		return err
+	}
+	var k kept
+	if err := json.Unmarshal(data, &k); err != nil {
+		return fmt.Errorf("cursors: %w", err)
+	}
+	maps.Copy(w.census.cursors, k.Cursors)
+	maps.Copy(w.census.since, k.Since)
+	return nil
+}
+
+// cursorName is apart for each broker: their trades are counted apart.
+func (w *writer) cursorName() string {
+	return cursorName + " " + w.cfg.Broker.Name() + " " + string(w.cfg.Broker.Mode())
+}
+
+func (w *writer) saveCursors() {
+	data, err := json.Marshal(kept{w.census.cursors, w.census.since})
+	if err == nil {
+		err = w.cfg.Store.SaveState(w.hard, w.service(), w.cursorName(), data)
+	}
+	if err != nil {
+		// Then the same trades are read again, and known ones count once.
+		w.cfg.Log.WarnContext(w.hard, "cursors are not persisted", "error", err)
+	}
+}
+
+// compare begins a comparison when one is due.
+func (w *writer) compare(now time.Time) {
+	c := &w.census
+	if c.busy || !c.soon && now.Before(c.next) || c.fails > 0 && now.Before(c.next) {
+		return
+	}
+	c.busy, c.soon = true, false
+	q := w.question()
+	w.reads.add(func(ctx context.Context) func() {
+		answer := q.ask(ctx)
+		return func() {
+			c.busy = false
+			w.compared(q, answer)
+		}
+	})
+}
+
+// question is what a comparison asks the venue.
+type question struct {
+	broker  broker.Broker
+	market  Market
+	symbols []market.Symbol // whose trades are read
+	cursors map[string]string
+	ours    []order.Order // that are open, as far as we know
+	unknown []market.Symbol
+	fresh   bool // nothing was ever traded: what is held is taken as found
+	adopt   bool // trades are read anew: a venue that was wiped counts from the beginning
+	asked   time.Time
+}
+
+// answer is what it said.
+type answer struct {
+	err         error
+	open        []order.Report
+	orders      map[string]order.Report // by our id: those that are no longer listed as open
+	missing     []string                // ids that the venue does not know
+	fills       map[market.Symbol][]order.Fill
+	holdings    []order.Holding
+	newest      map[market.Symbol]string // trade, of what is taken as found
+	quotes      map[market.Symbol]order.Quote
+	instruments map[market.Symbol]provider.Instrument
+	skew        time.Duration
+	clocked     bool
+}
+
+func (w *writer) question() question {
+	q := question{broker: w.cfg.Broker, market: w.cfg.Market, cursors: maps.Clone(w.census.cursors), adopt: w.census.adopt, asked: w.now()}
+	if q.adopt {
+		clear(q.cursors)
+	}
+	seen := make(map[market.Symbol]bool)
+	for _, o := range w.book.Newest(listed) {
+		if o.Status != order.Denied {
+			seen[o.Symbol] = true
+		}
+	}
+	for _, o := range w.book.Open() {
+		seen[o.Symbol] = true
+		if !o.External && !w.flights[o.ID] && (o.Status == order.Accepted || o.Status == order.PartiallyFilled) {
+			q.ours = append(q.ours, o)
+		}
+	}
+	for _, p := range w.book.Positions() {
+		if p.Side() != 0 {
+			seen[p.Symbol] = true
+		}
+	}
+	q.fresh = len(seen) == 0 && !w.census.complete && len(w.census.cursors) == 0
+	for s := range seen {
+		q.symbols = append(q.symbols, s)
+		if _, known := w.instruments[s]; !known {
+			q.unknown = append(q.unknown, s)
+		}
+	}
+	slices.SortFunc(q.symbols, func(a, b market.Symbol) int { return cmp.Compare(a.String(), b.String()) })
+	return q
+}
+
+// ask asks it all. Anything that is not answered makes the whole of it fail: half
+// a comparison would find differences that are none.
+func (q question) ask(ctx context.Context) (a answer) {
+	a.orders, a.fills = make(map[string]order.Report), make(map[market.Symbol][]order.Fill)
+	a.newest, a.quotes, a.instruments = make(map[market.Symbol]string), make(map[market.Symbol]order.Quote), make(map[market.Symbol]provider.Instrument)
+	if a.open, a.err = q.broker.Open(ctx); a.err != nil {
+		return a
+	}
+	if a.err = q.askOrders(ctx, &a); a.err != nil {
+		return a
+	}
+	for _, s := range q.symbols {
+		if a.fills[s], a.err = q.broker.Fills(ctx, s, q.cursors[s.String()]); a.err != nil {
+			return a
+		}
+	}
+	if a.holdings, a.err = q.broker.Holdings(ctx); a.err != nil {
+		return a
+	}
+	if a.err = q.askMarket(ctx, &a); a.err != nil {
+		return a
+	}
+	if clock, ok := q.broker.(broker.Clock); ok {
+		a.skew, a.err = clock.Skew(ctx)
+		a.clocked = a.err == nil
+	}
+	return a
+}
+
+// askOrders asks for the orders that should be open and are not listed.
+func (q question) askOrders(ctx context.Context, a *answer) error {
+	for _, o := range q.ours {
+		if slices.ContainsFunc(a.open, func(r order.Report) bool { return r.ID == o.ID }) {
+			continue
+		}
+		r, err := q.broker.Query(ctx, o.Spec)
+		switch {
+		case errors.Is(err, broker.ErrNotFound):
+			a.missing = append(a.missing, o.ID)
+		case err != nil:
+			return err
+		default:
+			a.orders[o.ID] = r
+		}
+	}
+	return nil
+}
+
+// askMarket asks what must be known of symbols. One that its venue has delisted
+// holds nothing up.
+func (q question) askMarket(ctx context.Context, a *answer) error {
+	held := slices.Clone(q.unknown)
+	for _, h := range a.holdings {
+		if q.fresh && !h.Symbol.IsZero() && !h.Quantity.IsZero() {
+			held = append(held, h.Symbol)
+			quote, err := q.market.Quote(ctx, h.Symbol)
+			if err != nil {
+				return err
+			}
+			a.quotes[h.Symbol] = quote
+			fills, err := q.broker.Fills(ctx, h.Symbol, "")
+			if err != nil {
+				return err
+			}
+			if n := len(fills); n > 0 {
+				a.newest[h.Symbol] = fills[n-1].TradeID
+			}
+		}
+	}
+	for _, s := range held {
+		inst, err := q.broker.Instrument(ctx, s)
+		if err != nil && fault.KindOf(err) != fault.NotFound {
+			return err
+		}
+		a.instruments[s] = inst
+	}
+	return nil
+}
+
+// compared takes what the venue said.
+func (w *writer) compared(q question, a answer) {
+	c := &w.census
+	now := w.now()
+	if a.err != nil {
+		c.fails++
+		c.next = now.Add(w.spread(min(minCompare<<min(c.fails-1, 10), maxCompare)))
+		w.cfg.Log.WarnContext(w.hard, "the account is not compared with the venue", "error", a.err, "attempt", c.fails)
+		return
+	}
+	c.fails = 0
+	maps.Copy(w.instruments, a.instruments)
+	for _, r := range a.open {
+		w.heard(r)
+	}
+	for id, r := range a.orders {
+		w.found(id, r, nil)
+	}
+	for _, id := range a.missing {
+		if o, ok := w.book.Order(id); ok {
+			w.watchAnyway(o)
+			w.found(id, order.Report{}, broker.ErrNotFound)
+		}
+	}
+	w.takeFills(a.fills, q.adopt)
+	w.endForeign(q, a)
+	if q.fresh {
+		w.takeOver(a)
+	}
+	if a.clocked {
+		w.checkSkew(a.skew, now)
+	}
+	found := w.differences(a)
+	if q.adopt {
+		found = w.accept(found)
+		w.census.adopt = len(found) > 0
+	}
+	w.judge(found, now)
+}
+
+// endForeign ends the orders that were placed elsewhere and are no longer open. Of
+// those the venue is not asked by an id of ours; their trades are read like all.
+func (w *writer) endForeign(q question, a answer) {
+	for _, o := range w.book.Open() {
+		gone := !slices.ContainsFunc(a.open, func(r order.Report) bool { return r.VenueID == o.VenueID })
+		if o.External && gone && o.Created.Before(q.asked) {
+			w.keep(o, w.event(o, order.KindGone, "it is no longer open at the venue"))
+		}
+	}
+}
+
+// checkSkew holds the venue's clock against ours.
+func (w *writer) checkSkew(skew time.Duration, now time.Time) {
+	if next, changed := w.state.Skew(w.cfg.Policy, w.cfg.Broker.Name(), skew, now); changed {
+		w.change(w.service(), next)
+		w.cfg.Log.WarnContext(w.hard, "the clocks were compared", "skew", skew, "state", next.Level().String())
+	}
+}
+
+// judge draws the consequences of a comparison. A difference counts when it is
+// still there a moment later: a trade may have come between two answers.
+func (w *writer) judge(found []difference, now time.Time) {
+	c := &w.census
+	doubts := make(map[string]string, len(found))
+	pending := false
+	for _, d := range found {
+		doubts[d.subject] = d.what
+		if c.doubts[d.subject] == d.what {
+			w.raise(w.service(), guard.Cause{Kind: guard.Mismatch, Subject: d.subject, Reason: d.text})
+		} else {
+			pending = true
+		}
+	}
+	for _, cause := range w.state.Causes {
+		if _, still := doubts[cause.Subject]; cause.Kind == guard.Mismatch && !still {
+			w.lift(cause.Kind, cause.Subject)
+		}
+	}
+	c.doubts, c.done = doubts, now
+	c.next = now.Add(compareEvery)
+	if !c.flows {
+		c.next = now.Add(compareDeaf)
+	}
+	if pending {
+		c.next = now.Add(recheck)
+		return
+	}
+	c.complete = true
+	w.lift(guard.Unreconciled, "")
+}

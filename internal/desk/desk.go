@@ -1,0 +1,190 @@
+// Package desk trades for one owner on one account. One goroutine, the writer,
+// owns the account's orders, positions and trading state; everyone else sends it
+// commands or reads what it published. Whatever happens is persisted before it
+// counts, and an order is persisted before it is sent. What a venue is asked runs
+// beside the writer, and the answer comes back as a message, so that a slow venue
+// holds nobody up.
+//
+// An order is sent once. When its outcome is not known the venue is asked for it
+// by its id, and only its answer, or its silence over a while, decides. The
+// account is compared with the venue at the start, after every loss of its stream
+// and once a minute; before the first comparison no order passes.
+//
+// It judges nothing itself: guard has the rules, order the states. It knows no
+// venue and no protocol.
+package desk
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"iter"
+	"log/slog"
+	"sync/atomic"
+	"time"
+
+	"candela/internal/broker"
+	"candela/internal/fault"
+	"candela/internal/guard"
+	"candela/internal/market"
+	"candela/internal/mcp"
+	"candela/internal/order"
+)
+
+// Store is where an account is kept. Its promises are those of ledger/storetest:
+// what returned nil has been written, what returned an error has changed nothing.
+type Store interface {
+	AppendEvents(ctx context.Context, by mcp.Caller, events []order.Event) ([]order.Event, error)
+	OrderEvents(ctx context.Context, owner string) iter.Seq2[order.Event, error]
+	Order(ctx context.Context, owner, id string) (order.Order, error)
+	OrderByKey(ctx context.Context, owner, key string) (order.Order, error)
+	SaveState(ctx context.Context, by mcp.Caller, name string, value []byte) error
+	State(ctx context.Context, owner, name string) ([]byte, error)
+}
+
+// Market is where prices come from. Symbols bear their venue.
+type Market interface {
+	// Quote returns a price that is new, and asks the venue if none is known.
+	Quote(ctx context.Context, s market.Symbol) (order.Quote, error)
+	// Last returns the newest price that is known, without waiting for anything.
+	Last(s market.Symbol) (order.Quote, bool)
+	// Follow names all the symbols whose prices are needed from now on.
+	Follow(symbols []market.Symbol)
+	// Lost returns the venues whose prices do not come.
+	Lost() []string
+}
+
+// Config is what a desk works with. All but Assets and HaltFile is required.
+type Config struct {
+	Owner  string // to whom the account belongs
+	Broker broker.Broker
+	Store  Store
+	Market Market
+	Policy guard.Policy
+	// Resolve completes a symbol as a client wrote it with the venue it is traded
+	// at, or says why it is not.
+	Resolve func(ctx context.Context, s market.Symbol) (market.Symbol, error)
+	// Assets says that the venue counts assets, such as BTC, and not positions in
+	// symbols: there may then be more of one than was traded here.
+	Assets bool
+	// HaltFile is a path; trading halts when a file is there. "" for none.
+	HaltFile string
+	Log      *slog.Logger
+	Now      func() time.Time
+	// Rand returns numbers from 0 to below 1, by which retries are spread.
+	Rand func() float64
+}
+
+const (
+	maxCommands = 64               // that wait; who comes then waits in line
+	maxReports  = 256              // of the venue's, between its stream and the writer
+	maxSends    = 4                // orders and cancels on their way at a time
+	maxReads    = 2                // questions to the venue at a time
+	maxQueued   = 64               // orders that wait to be sent; more are refused
+	sendLimit   = 30 * time.Second // of one order or cancel
+	readLimit   = time.Minute      // of one question, a comparison being one
+	answerWait  = 10 * time.Second // how long a client waits for the venue's answer
+	listed      = 500              // orders that a client gets at most
+)
+
+// errStopped is what commands get when the writer does not run.
+var errStopped = &fault.Error{Kind: fault.Unavailable, Code: "stopping", Message: "the trading desk is stopping; nothing was done", Retryable: true}
+
+// Desk is one account. It is safe for concurrent use.
+type Desk struct {
+	cfg      Config
+	commands chan func(*writer)
+	stopped  chan struct{} // closed when the writer has ended
+	view     atomic.Pointer[view]
+}
+
+// New returns a desk that does nothing until Run.
+func New(cfg Config) *Desk {
+	d := &Desk{cfg: cfg, commands: make(chan func(*writer), maxCommands), stopped: make(chan struct{})}
+	d.view.Store(&view{})
+	return d
+}
+
+// Run works until ctx ends. It calls ready when the account is loaded and commands
+// are answered; the first comparison with the venue begins then. Orders that are
+// on their way when ctx ends have until hard ends to be answered. It must be
+// called once.
+func (d *Desk) Run(ctx, hard context.Context, ready func()) error {
+	defer close(d.stopped)
+	w := newWriter(ctx, hard, d)
+	if err := w.restore(); err != nil {
+		return fmt.Errorf("restore the account: %w", err)
+	}
+	ready()
+	return w.run(ctx)
+}
+
+// do has the writer run a command and waits until it is done. An error says that
+// it was not run and never will be: whoever places an order must know.
+func (d *Desk) do(ctx context.Context, run func(*writer)) error {
+	done := make(chan error, 1)
+	command := func(w *writer) {
+		err := ctx.Err()
+		if err == nil {
+			run(w)
+		}
+		done <- err
+	}
+	select {
+	case d.commands <- command:
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-d.stopped:
+		return errStopped
+	}
+	// Not until ctx ends: the writer may be at it, and it is never slow.
+	select {
+	case err := <-done:
+		return err
+	case <-d.stopped:
+	}
+	select {
+	case err := <-done:
+		return err
+	default:
+		return errStopped
+	}
+}
+
+// own refuses a caller to whom the account does not belong.
+func (d *Desk) own(caller mcp.Caller) error {
+	if caller.Subject == d.cfg.Owner {
+		return nil
+	}
+	return &fault.Error{Kind: fault.Unauthorized, Code: "not_your_account", Message: "the trading account belongs to another owner"}
+}
+
+// service is the desk itself as the author of an event.
+func (d *Desk) service() mcp.Caller { return mcp.Caller{Subject: d.cfg.Owner} }
+
+// The names of what a desk keeps besides events.
+const (
+	guardName  = "guard"
+	cursorName = "cursors"
+)
+
+// loadGuard reads the trading state as it was left.
+func loadGuard(ctx context.Context, s Store, owner string) (guard.State, error) {
+	var state guard.State
+	data, err := s.State(ctx, owner, guardName)
+	if err != nil || data == nil {
+		return state, err
+	}
+	if err := json.Unmarshal(data, &state); err != nil {
+		return state, fmt.Errorf("trading state: %w", err)
+	}
+	return state, nil
+}
+
+func saveGuard(ctx context.Context, s Store, by mcp.Caller, state guard.State) error {
+	data, err := json.Marshal(state)
+	if err != nil {
+		return fmt.Errorf("trading state: %w", err)
+	}
+	return s.SaveState(ctx, by, guardName, data)
+}

@@ -1,0 +1,178 @@
+// Package desktest has what a desk stands on, made for tests: a store in memory
+// that outlives the desk, and a market whose prices the test sets.
+package desktest
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"slices"
+	"sync"
+
+	"candela/internal/fault"
+	"candela/internal/mcp"
+	"candela/internal/order"
+)
+
+// Store keeps accounts in memory as the ledger does on disk. It is safe for
+// concurrent use.
+type Store struct {
+	mu      sync.Mutex
+	owners  map[string]*account
+	failure error
+	commits int
+	audit   []Entry
+}
+
+// Entry is one line of the audit log.
+type Entry struct {
+	By    mcp.Caller
+	Event order.Event // zero for a state
+	State string      // its name
+}
+
+type account struct {
+	events []order.Event
+	book   *order.Book
+	states map[string][]byte
+}
+
+// NewStore returns an empty store.
+func NewStore() *Store { return &Store{owners: make(map[string]*account)} }
+
+func (s *Store) of(owner string) *account {
+	if s.owners[owner] == nil {
+		s.owners[owner] = &account{book: order.NewBook(owner), states: make(map[string][]byte)}
+	}
+	return s.owners[owner]
+}
+
+// Fail lets every write fail, until it is given nil.
+func (s *Store) Fail(err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.failure = err
+}
+
+// Audit returns who did what so far.
+func (s *Store) Audit() []Entry {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.audit)
+}
+
+// Commits returns how many batches of events were persisted.
+func (s *Store) Commits() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.commits
+}
+
+// AppendEvents persists events, all or none.
+func (s *Store) AppendEvents(ctx context.Context, by mcp.Caller, events []order.Event) ([]order.Event, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := errors.Join(s.failure, ctx.Err()); err != nil {
+		return nil, err
+	}
+	a := s.of(by.Subject)
+	var kept []order.Event
+	for _, e := range events {
+		before, _ := a.book.Order(e.OrderID)
+		if err := a.book.Apply(e); err != nil {
+			a.book, _ = order.Replay(by.Subject, a.events) // they were taken before
+			return nil, refusal(err, e, a.book)
+		}
+		if after, _ := a.book.Order(e.OrderID); e.Kind == order.KindFill && len(after.Fills) == len(before.Fills) {
+			continue
+		}
+		kept = append(kept, e)
+	}
+	a.events = append(a.events, kept...)
+	s.commits++
+	for _, e := range kept {
+		s.audit = append(s.audit, Entry{By: by, Event: e})
+	}
+	return kept, nil
+}
+
+func refusal(err error, e order.Event, b *order.Book) error {
+	f := &fault.Error{Kind: fault.Conflict, Code: "order_event_refused", Message: "the event is refused", Cause: err}
+	switch {
+	case errors.Is(err, order.ErrUnknownOrder):
+		f.Kind, f.Code = fault.NotFound, "order_not_found"
+	case errors.Is(err, order.ErrTaken):
+		f.Code, f.Value = "order_exists", e.OrderID
+		if o, ok := b.ByKey(e.Origin.Key); ok && o.ID != e.OrderID {
+			f.Code, f.Value = "idempotency_key_used", o.ID
+		}
+	}
+	return f
+}
+
+// OrderEvents yields what was persisted before the call.
+func (s *Store) OrderEvents(_ context.Context, owner string) iter.Seq2[order.Event, error] {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	events := slices.Clone(s.of(owner).events)
+	return func(yield func(order.Event, error) bool) {
+		for _, e := range events {
+			if !yield(e, nil) {
+				return
+			}
+		}
+	}
+}
+
+// Order returns an order of an owner.
+func (s *Store) Order(_ context.Context, owner, id string) (order.Order, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	o, ok := s.of(owner).book.Order(id)
+	return found(o, ok)
+}
+
+// OrderByKey returns the order of a key.
+func (s *Store) OrderByKey(_ context.Context, owner, key string) (order.Order, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	o, ok := s.of(owner).book.ByKey(key)
+	return found(o, ok && key != "")
+}
+
+func found(o order.Order, ok bool) (order.Order, error) {
+	if !ok {
+		return order.Order{}, &fault.Error{Kind: fault.NotFound, Code: "order_not_found", Message: "no such order"}
+	}
+	return o, nil
+}
+
+// Book returns what the events of an owner make.
+func (s *Store) Book(owner string) *order.Book {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	b, err := order.Replay(owner, s.of(owner).events)
+	if err != nil {
+		panic(err)
+	}
+	return b
+}
+
+// SaveState sets a value.
+func (s *Store) SaveState(ctx context.Context, by mcp.Caller, name string, value []byte) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := errors.Join(s.failure, ctx.Err()); err != nil {
+		return err
+	}
+	s.of(by.Subject).states[name] = slices.Clone(value)
+	s.audit = append(s.audit, Entry{By: by, State: name})
+	return nil
+}
+
+// State returns a value, nil when it was never set.
+func (s *Store) State(_ context.Context, owner, name string) ([]byte, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.of(owner).states[name]), nil
+}

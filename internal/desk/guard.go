@@ -1,0 +1,220 @@
+package desk
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/shopspring/decimal"
+
+	"candela/internal/fault"
+	"candela/internal/guard"
+	"candela/internal/market"
+	"candela/internal/mcp"
+	"candela/internal/order"
+)
+
+// raise adds a cause against trading, persists it and tells it.
+func (w *writer) raise(by mcp.Caller, c guard.Cause) {
+	c.Since = w.now()
+	next, changed := w.state.Raise(c)
+	if !changed {
+		return
+	}
+	w.change(by, next)
+	w.cfg.Log.WarnContext(w.hard, "trading is restricted", "state", next.Level().String(), "cause", string(c.Kind), "subject", c.Subject, "reason", c.Reason, "who", c.Who)
+}
+
+// lift takes a cause away.
+func (w *writer) lift(k guard.CauseKind, subject string) {
+	if next, changed := w.state.Clear(k, subject); changed {
+		w.change(w.service(), next)
+		w.cfg.Log.InfoContext(w.hard, "a restriction of trading has ended", "state", next.Level().String(), "cause", string(k), "subject", subject)
+	}
+}
+
+// change puts another trading state in force. It is in force even when it cannot
+// be persisted: then that is tried again.
+func (w *writer) change(by mcp.Caller, next guard.State) {
+	w.state = next
+	w.save(by)
+	w.publish()
+}
+
+func (w *writer) save(by mcp.Caller) {
+	err := saveGuard(w.hard, w.cfg.Store, by, w.state)
+	if err != nil && !w.unsaved {
+		w.cfg.Log.ErrorContext(w.hard, "the trading state is not persisted; it will be tried again", "error", err)
+	}
+	w.unsaved = err != nil
+}
+
+// Halt stops trading and cancels every order that was placed here. who says who
+// did it, for the log and for those whose orders are refused.
+func (d *Desk) Halt(ctx context.Context, who, reason string) (guard.State, error) {
+	var state guard.State
+	err := d.do(ctx, func(w *writer) {
+		w.raise(w.by(who), guard.Cause{Kind: guard.OwnerHalt, Who: who, Reason: reason})
+		w.cancelAll(w.now())
+		state = w.state
+	})
+	return state, err
+}
+
+// by is who has the owner's word.
+func (w *writer) by(who string) mcp.Caller { return mcp.Caller{Subject: w.cfg.Owner, Client: who} }
+
+// Resume takes away what the owner can end. Where positions differ from the
+// venue's, the owner accepts the venue's: what no trade explains is written down
+// as an adjustment by the next comparison. Other causes stay until they end.
+func (d *Desk) Resume(ctx context.Context, who string) (guard.State, error) {
+	var state guard.State
+	var refused error
+	err := d.do(ctx, func(w *writer) {
+		if w.haltFile() {
+			refused = &fault.Error{
+				Kind: fault.Conflict, Code: "halt_file", Value: w.cfg.HaltFile,
+				Message: fmt.Sprintf("the file %s halts trading: remove it first", w.cfg.HaltFile),
+			}
+			return
+		}
+		next, _ := w.state.Resume()
+		w.change(w.by(who), next)
+		if slices.ContainsFunc(next.Causes, func(c guard.Cause) bool { return c.Kind == guard.Mismatch }) {
+			w.census.adopt, w.census.soon = true, true
+		}
+		w.cfg.Log.InfoContext(w.hard, "the owner resumes trading", "state", next.Level().String(), "who", who)
+		state = w.state
+	})
+	return state, errors.Join(err, refused)
+}
+
+// cancelAll asks for the cancel of every open order while the owner has halted,
+// and again of those that the venue keeps open, less and less often.
+func (w *writer) cancelAll(now time.Time) {
+	halt := slices.IndexFunc(w.state.Causes, func(c guard.Cause) bool { return c.Kind == guard.OwnerHalt })
+	if halt < 0 {
+		clear(w.retries)
+		return
+	}
+	by := w.by(w.state.Causes[halt].Who)
+	for _, o := range w.book.Open() {
+		again := w.retries[o.ID]
+		if o.External || !o.CancelAsked.IsZero() || again != nil && now.Before(again.next) {
+			continue
+		}
+		if again == nil {
+			again = &retry{wait: time.Second}
+			w.retries[o.ID] = again
+		}
+		again.next, again.wait = now.Add(again.wait), min(2*again.wait, time.Minute)
+		if t := w.cancel(by, o.ID); t != nil && t.wait != nil {
+			w.leave(o.ID, t.wait)
+		}
+	}
+}
+
+// leave ends a wait that nobody waits for.
+func (w *writer) leave(id string, one *waiter) {
+	w.waiters[id] = slices.DeleteFunc(w.waiters[id], func(other *waiter) bool { return other == one })
+	if len(w.waiters[id]) == 0 {
+		delete(w.waiters, id)
+	}
+}
+
+func (w *writer) haltFile() bool {
+	if w.cfg.HaltFile == "" {
+		return false
+	}
+	_, err := os.Lstat(w.cfg.HaltFile)
+	// A file that cannot be looked for may be there.
+	return !errors.Is(err, fs.ErrNotExist)
+}
+
+func (w *writer) checkHaltFile() {
+	if w.haltFile() {
+		w.raise(w.by("halt file"), guard.Cause{Kind: guard.OwnerHalt, Who: "the file " + w.cfg.HaltFile, Reason: "it is there"})
+	}
+}
+
+// needed returns the symbols with a position or an open order.
+func (w *writer) needed() []market.Symbol {
+	var all []market.Symbol
+	for _, p := range w.book.Positions() {
+		if p.Side() != 0 {
+			all = append(all, p.Symbol)
+		}
+	}
+	for _, o := range w.book.Open() {
+		if !slices.Contains(all, o.Symbol) {
+			all = append(all, o.Symbol)
+		}
+	}
+	return all
+}
+
+// checkMarket holds prices against the policy: are they there, and what was lost
+// today.
+func (w *writer) checkMarket(now time.Time) {
+	symbols := w.needed()
+	w.cfg.Market.Follow(symbols)
+	lost := w.cfg.Market.Lost()
+	for _, venue := range lost {
+		if slices.ContainsFunc(symbols, func(s market.Symbol) bool { return s.Venue == venue }) {
+			w.raise(w.service(), guard.Cause{Kind: guard.FeedLost, Subject: venue, Reason: "no prices come from " + venue})
+		}
+	}
+	for _, c := range w.state.Causes {
+		if c.Kind == guard.FeedLost && !slices.Contains(lost, c.Subject) {
+			w.lift(c.Kind, c.Subject)
+		}
+	}
+	total, missing := guard.Total(w.cfg.Policy, w.book, w.prices(), w.cfg.Broker.Mode())
+	if slices.ContainsFunc(missing, func(name string) bool { return strings.Contains(name, ":") }) {
+		return // of a symbol: a loss that is not known cannot be held against its limit
+	}
+	next, changed := w.state.Mark(w.cfg.Policy, total, now)
+	if changed {
+		w.change(w.service(), next)
+		return
+	}
+	w.state = next
+}
+
+// prices is what is known of the market now.
+func (w *writer) prices() guard.Prices {
+	x := guard.Prices{Now: w.now(), Quotes: make(map[market.Symbol]order.Quote), Instruments: w.instruments, Rates: make(map[string]decimal.Decimal)}
+	for _, s := range w.needed() {
+		q, ok := w.cfg.Market.Last(s)
+		if !ok {
+			continue
+		}
+		x.Quotes[s] = q
+		// What is traded against an accepted currency has a rate itself: fees are
+		// paid in it, and other symbols priced.
+		if inst := w.instruments[s]; inst.Base != "" && slices.Contains(w.cfg.Policy.Currencies, inst.Quote) {
+			x.Rates[inst.Base] = q.Last
+		}
+	}
+	return x
+}
+
+// SetHalt halts trading, or resumes, in the state of an account that no desk runs.
+// The next desk begins with it.
+func SetHalt(ctx context.Context, s Store, owner, who, reason string, halt bool, now time.Time) (guard.State, error) {
+	state, err := loadGuard(ctx, s, owner)
+	if err != nil {
+		return state, err
+	}
+	if halt {
+		state, _ = state.Raise(guard.Cause{Kind: guard.OwnerHalt, Who: who, Reason: reason, Since: now.UTC()})
+	} else {
+		state, _ = state.Resume()
+	}
+	return state, saveGuard(ctx, s, mcp.Caller{Subject: owner, Client: who}, state)
+}

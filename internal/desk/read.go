@@ -1,0 +1,94 @@
+package desk
+
+import (
+	"context"
+	"slices"
+
+	"candela/internal/guard"
+	"candela/internal/market"
+	"candela/internal/mcp"
+	"candela/internal/order"
+)
+
+// view is the account at one moment, for everyone to read. It does not change.
+type view struct {
+	open      []order.Order
+	positions []order.Position
+	status    Status
+}
+
+// Status is what is known of a desk.
+type Status struct {
+	Broker    string
+	Mode      order.Mode
+	State     guard.State
+	Open      int  // orders
+	Uncertain int  // of them, those whose fate is being found out
+	Connected bool // the venue's reports flow
+	Compared  bool // with the venue since the start
+}
+
+// publish lets everyone read the account as it is.
+func (w *writer) publish() {
+	v := &view{open: w.book.Open(), positions: w.book.Positions()}
+	v.status = Status{
+		Broker: w.cfg.Broker.Name(), Mode: w.cfg.Broker.Mode(), State: w.state, Open: len(v.open),
+		Connected: w.census.flows, Compared: w.census.complete,
+	}
+	for _, o := range v.open {
+		if o.Status == order.Uncertain {
+			v.status.Uncertain++
+		}
+	}
+	w.view.Store(v)
+}
+
+// Status returns what is known now.
+func (d *Desk) Status() Status { return d.view.Load().status }
+
+// Orders lists the caller's orders, newest first: the open ones, or the newest of
+// all.
+func (d *Desk) Orders(ctx context.Context, caller mcp.Caller, openOnly bool) ([]order.Order, error) {
+	if err := d.own(caller); err != nil {
+		return nil, err
+	}
+	if openOnly {
+		return slices.Clone(d.view.Load().open), nil
+	}
+	var all []order.Order
+	err := d.do(ctx, func(w *writer) { all = w.book.Newest(listed) })
+	return all, err
+}
+
+// Positions lists the caller's open positions with what they trade at.
+func (d *Desk) Positions(_ context.Context, caller mcp.Caller) ([]order.Marked, error) {
+	if err := d.own(caller); err != nil {
+		return nil, err
+	}
+	v := d.view.Load()
+	var all []order.Marked
+	for _, p := range v.positions {
+		if p.Side() == 0 {
+			continue
+		}
+		quote, _ := d.cfg.Market.Last(p.Symbol)
+		all = append(all, order.Marked{Position: p, Quote: quote, Mode: v.status.Mode})
+	}
+	return all, nil
+}
+
+// On lists the orders of the caller's in one symbol that are open or have traded,
+// newest first, and the position in it. It is for charts.
+func (d *Desk) On(ctx context.Context, caller mcp.Caller, s market.Symbol) ([]order.Order, order.Position, error) {
+	all, err := d.Orders(ctx, caller, false)
+	if err != nil {
+		return nil, order.Position{}, err
+	}
+	all = slices.DeleteFunc(all, func(o order.Order) bool { return o.Symbol != s || o.Status.Final() && o.Filled.IsZero() })
+	for _, p := range d.view.Load().positions {
+		if p.Symbol == s {
+			return all, p, nil
+		}
+	}
+	return all, order.Position{Symbol: s}, nil
+}

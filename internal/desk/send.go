@@ -1,0 +1,198 @@
+package desk
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"candela/internal/broker"
+	"candela/internal/fault"
+	"candela/internal/mcp"
+	"candela/internal/order"
+)
+
+// send has an order sent that is persisted as sent.
+func (w *writer) send(o order.Order) {
+	w.flights[o.ID] = true
+	w.sends.add(func(ctx context.Context) func() {
+		r, err := w.cfg.Broker.Submit(ctx, o.Spec)
+		return func() {
+			delete(w.flights, o.ID)
+			w.sent(o.ID, r, err)
+		}
+	})
+}
+
+// sent takes the venue's answer to an order.
+func (w *writer) sent(id string, r order.Report, err error) {
+	o, ok := w.book.Order(id)
+	if !ok {
+		return
+	}
+	var events []order.Event
+	switch fate := broker.Fate(err); {
+	case fate == nil:
+		events = w.told(o, r)
+	case o.Status != order.Submitted:
+		// The venue's stream was faster, and what it said is not what this says.
+		events = w.event(o, order.KindDoubted, "sending it: "+why(err))
+	case errors.Is(fate, broker.ErrNotSent):
+		events = w.event(o, order.KindUnsent, why(err))
+	case errors.Is(fate, broker.ErrRefused):
+		events = w.event(o, order.KindRejected, why(err))
+	default:
+		events = w.event(o, order.KindLost, why(err))
+	}
+	if err != nil {
+		w.cfg.Log.WarnContext(w.hard, "order not answered as hoped", "order", id, "error", err)
+	}
+	w.keep(o, events)
+	w.settle(id)
+}
+
+// event makes the one event that says what we know of an order.
+func (w *writer) event(o order.Order, kind order.Kind, reason string) []order.Event {
+	now := w.now()
+	e := order.Event{Kind: kind, OrderID: o.ID, At: now, Reason: reason}
+	if kind == order.KindDoubted {
+		e.VenueAt = now
+	}
+	return []order.Event{e}
+}
+
+// told makes events of what the venue says of an order, by our clock.
+func (w *writer) told(o order.Order, r order.Report) []order.Event {
+	events := order.FromReport(o, r)
+	now := w.now()
+	for i := range events {
+		events[i].At = now
+	}
+	return events
+}
+
+// keep commits what the venue said. What cannot be persisted is asked for again:
+// the order stays as it was.
+func (w *writer) keep(o order.Order, events []order.Event) {
+	if err := w.commit(w.service(), events...); err != nil {
+		w.cfg.Log.ErrorContext(w.hard, "what the venue said of an order is not persisted; it will be asked again", "order", o.ID, "error", err)
+		w.watchAnyway(o)
+	}
+}
+
+// why is what a client may read of an error.
+func why(err error) string {
+	if f := fault.Of(err); f != nil {
+		return f.Public()
+	}
+	return broker.Fate(err).Error()
+}
+
+// settle does what an order needs next: a cancel that waited for it, or a question.
+func (w *writer) settle(id string) {
+	o, ok := w.book.Order(id)
+	if !ok || w.flights[id] {
+		return
+	}
+	w.wake(o)
+	if !o.CancelAsked.IsZero() && answered(o) && !o.Status.Final() {
+		w.sendCancel(o)
+	}
+}
+
+// Cancel asks the venue to cancel an order and returns it. It waits for the answer
+// for a while; pending_cancel says that it is not known. An order that has ended
+// is returned as it ended.
+func (d *Desk) Cancel(ctx context.Context, caller mcp.Caller, orderID string) (order.Order, error) {
+	if err := d.own(caller); err != nil {
+		return order.Order{}, err
+	}
+	var t *ticket
+	if err := d.do(ctx, func(w *writer) { t = w.cancel(caller, orderID) }); err != nil {
+		return order.Order{}, err
+	}
+	if t == nil {
+		return d.forgotten(ctx, orderID)
+	}
+	if t.done {
+		return t.order, t.err
+	}
+	o := d.await(ctx, t)
+	if !o.Status.Final() && o.CancelAsked.IsZero() {
+		return o, &fault.Error{
+			Kind: fault.Unavailable, Code: "cancel_failed", Field: "order_id", Value: o.ID, Retryable: true, RetryAfter: time.Second,
+			Message: fmt.Sprintf("order %s is still open: %s did not cancel it; try again", o.ID, o.Broker),
+		}
+	}
+	return o, nil
+}
+
+// forgotten finds an order that ended long ago.
+func (d *Desk) forgotten(ctx context.Context, orderID string) (order.Order, error) {
+	o, err := d.cfg.Store.Order(ctx, d.cfg.Owner, orderID)
+	if fault.KindOf(err) == fault.NotFound {
+		return o, &fault.Error{
+			Kind: fault.NotFound, Code: "unknown_order", Field: "order_id", Value: orderID,
+			Message: fmt.Sprintf("there is no order %q; get_orders lists those there are", orderID),
+		}
+	}
+	return o, err
+}
+
+// cancel persists that an order shall be cancelled, and sends that. It returns nil
+// for an order that is not in memory.
+func (w *writer) cancel(by mcp.Caller, id string) *ticket {
+	o, ok := w.book.Order(id)
+	switch {
+	case !ok:
+		return nil
+	case o.Status.Final():
+		return &ticket{order: o, done: true}
+	case o.External:
+		return &ticket{order: o, done: true, err: &fault.Error{
+			Kind: fault.Unsupported, Code: "external_order", Field: "order_id", Value: id,
+			Message: fmt.Sprintf("order %s was not placed here: cancel it where it was placed, at %s", id, o.Broker),
+		}}
+	}
+	if o.CancelAsked.IsZero() {
+		if err := w.commit(by, w.event(o, order.KindCancelAsked, "")...); err != nil {
+			return &ticket{done: true, err: notKept(err)}
+		}
+		w.settle(id)
+	}
+	o, _ = w.book.Order(id)
+	return &ticket{order: o, wait: w.wait(id, func(_ *writer, o order.Order) bool { return o.Status.Final() || o.CancelAsked.IsZero() })}
+}
+
+// sendCancel has a cancel sent that is persisted. Cancels go before orders.
+func (w *writer) sendCancel(o order.Order) {
+	w.flights[o.ID] = true
+	w.sends.urgent(func(ctx context.Context) func() {
+		r, err := w.cfg.Broker.Cancel(ctx, o.Spec)
+		return func() {
+			delete(w.flights, o.ID)
+			w.canceled(o.ID, r, err)
+		}
+	})
+}
+
+// canceled takes the venue's answer to a cancel. One that was lost is found out by
+// asking for the order.
+func (w *writer) canceled(id string, r order.Report, err error) {
+	o, ok := w.book.Order(id)
+	if !ok {
+		return
+	}
+	if err != nil {
+		w.cfg.Log.WarnContext(w.hard, "cancel not answered as hoped", "order", id, "error", err)
+	}
+	switch fate := broker.Fate(err); {
+	case fate == nil:
+		w.keep(o, w.told(o, r))
+	case o.Status.Final():
+	case errors.Is(fate, broker.ErrNotSent), errors.Is(fate, broker.ErrRefused):
+		w.keep(o, w.event(o, order.KindCancelFailed, why(err)))
+	default:
+		w.watchAnyway(o)
+	}
+}

@@ -1,0 +1,249 @@
+package desk
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"candela/internal/fault"
+	"candela/internal/guard"
+	"candela/internal/market"
+	"candela/internal/mcp"
+	"candela/internal/order"
+	"candela/internal/provider"
+)
+
+const tick = time.Second // all deadlines are kept to about this
+
+// writer is a running desk. One goroutine owns it.
+type writer struct {
+	*Desk
+	ctx, hard context.Context
+	over      chan struct{} // closed when the writer takes no more results
+	results   chan func()   // of what runs beside it
+	reports   chan order.Report
+	running   sync.WaitGroup
+
+	book        *order.Book
+	state       guard.State
+	unsaved     bool // state could not be persisted
+	instruments map[market.Symbol]provider.Instrument
+
+	sends, reads lane
+	flights      map[string]bool // ids of orders that are being sent or cancelled
+	chases       map[string]*chase
+	waiters      map[string][]*waiter
+	refused      []time.Time // refusals for their number that were persisted within a minute
+
+	retries map[string]*retry // of cancels while the owner has halted
+	pruned  time.Time         // when orders were last forgotten
+
+	stopping bool // nothing new is begun
+	census   census
+}
+
+// retry is when to try again.
+type retry struct {
+	next time.Time
+	wait time.Duration
+}
+
+// waiter waits for the venue's answer about an order.
+type waiter struct {
+	known func(*writer, order.Order) bool // whether it has come
+	done  chan struct{}                   // closed then
+}
+
+func newWriter(ctx, hard context.Context, d *Desk) *writer {
+	w := &writer{
+		Desk: d, ctx: ctx, hard: hard, over: make(chan struct{}), results: make(chan func()), reports: make(chan order.Report, maxReports),
+		book: order.NewBook(d.cfg.Owner), instruments: make(map[market.Symbol]provider.Instrument),
+		flights: make(map[string]bool), chases: make(map[string]*chase), waiters: make(map[string][]*waiter), retries: make(map[string]*retry),
+	}
+	w.sends = lane{w: w, most: maxSends, limit: sendLimit}
+	w.reads = lane{w: w, most: maxReads, limit: readLimit}
+	return w
+}
+
+// now is the time as events bear it.
+func (w *writer) now() time.Time { return w.cfg.Now().UTC().Truncate(time.Microsecond) }
+
+// restore reads the account. Orders that were on their way when the last writer
+// ended are asked for.
+func (w *writer) restore() error {
+	if err := w.replay(); err != nil {
+		return err
+	}
+	state, err := loadGuard(w.ctx, w.cfg.Store, w.cfg.Owner)
+	if err != nil {
+		return err
+	}
+	w.state = state.Restart(w.now())
+	if err := w.loadCursors(); err != nil {
+		return err
+	}
+	w.publish()
+	return nil
+}
+
+// replay makes the book of the events in the store.
+func (w *writer) replay() error {
+	book := order.NewBook(w.cfg.Owner)
+	for e, err := range w.cfg.Store.OrderEvents(w.ctx, w.cfg.Owner) {
+		if err != nil {
+			return err
+		}
+		if err := book.Apply(e); err != nil {
+			return err
+		}
+	}
+	w.book = book
+	w.pruned = w.now()
+	book.Forget(w.pruned.Add(-remembered))
+	for _, o := range book.Orders() {
+		w.watch(o)
+	}
+	return nil
+}
+
+// remembered is how long an order that has ended stays in memory.
+const remembered = 30 * 24 * time.Hour
+
+// run handles one thing at a time until the context ends, and then waits for what
+// is on its way.
+func (w *writer) run(ctx context.Context) error {
+	listening, stop := context.WithCancel(ctx)
+	w.running.Go(func() { w.listen(listening) })
+	ticker := time.NewTicker(tick)
+	defer ticker.Stop()
+	w.beat()
+	for ctx.Err() == nil {
+		select {
+		case <-ctx.Done():
+		case command := <-w.commands:
+			command(w)
+		case apply := <-w.results:
+			apply()
+		case r := <-w.reports:
+			w.heard(r)
+		case <-ticker.C:
+			w.beat()
+		}
+	}
+	stop()
+	w.finish()
+	close(w.over)
+	w.running.Wait()
+	return nil
+}
+
+// finish takes the answers of what is on its way until the hard end. What has not
+// begun is not begun: it is persisted as sent and asked for at the next start.
+func (w *writer) finish() {
+	w.stopping = true
+	for w.sends.running > 0 {
+		select {
+		case apply := <-w.results:
+			apply()
+		case r := <-w.reports:
+			w.heard(r)
+		case <-w.hard.Done():
+			return
+		}
+	}
+}
+
+// commit persists events and then lets them count. The store refuses what cannot
+// be, and then nothing has changed.
+func (w *writer) commit(by mcp.Caller, events ...order.Event) error {
+	if len(events) == 0 {
+		return nil
+	}
+	kept, err := w.cfg.Store.AppendEvents(w.hard, by, events)
+	if err != nil {
+		w.storeFailed(err)
+		return err
+	}
+	touched := make(map[string]bool, 1)
+	for _, e := range kept {
+		if err := w.book.Apply(e); err != nil {
+			// What the store took, the book must take: they follow one rule.
+			w.cfg.Log.ErrorContext(w.hard, "the book refuses what the store took; it is read anew", "event", e.Kind.String(), "order", e.OrderID, "error", err)
+			if err := w.replay(); err != nil {
+				w.storeFailed(err)
+			}
+			break
+		}
+		if e.OrderID != "" {
+			touched[e.OrderID] = true
+		}
+	}
+	for id := range touched {
+		if o, ok := w.book.Order(id); ok {
+			w.watch(o)
+			w.wake(o)
+		}
+	}
+	w.publish()
+	return nil
+}
+
+// storeFailed halts trading when the store does not work. A refusal is none of
+// that.
+func (w *writer) storeFailed(err error) {
+	switch fault.KindOf(err) {
+	case fault.Conflict, fault.NotFound, fault.Invalid:
+		if f := fault.Of(err); f.Code != "store_damaged" && f.Code != "store_tampered" {
+			return
+		}
+	default:
+	}
+	w.raise(w.service(), guard.Cause{Kind: guard.StoreFailure, Reason: "what happens cannot be written down; the log has the reason"})
+	w.cfg.Log.ErrorContext(w.hard, "trading halts: the store fails", "error", err)
+}
+
+// wake tells those who wait for an order.
+func (w *writer) wake(o order.Order) {
+	left := w.waiters[o.ID][:0]
+	for _, one := range w.waiters[o.ID] {
+		if one.known(w, o) {
+			close(one.done)
+		} else {
+			left = append(left, one)
+		}
+	}
+	if len(left) == 0 {
+		delete(w.waiters, o.ID)
+	} else {
+		w.waiters[o.ID] = left
+	}
+}
+
+// wait adds somebody who waits for an order until known says that the answer has
+// come.
+func (w *writer) wait(id string, known func(*writer, order.Order) bool) *waiter {
+	one := &waiter{known: known, done: make(chan struct{})}
+	if o, ok := w.book.Order(id); ok && known(w, o) {
+		close(one.done)
+		return one
+	}
+	w.waiters[id] = append(w.waiters[id], one)
+	return one
+}
+
+// beat keeps the deadlines.
+func (w *writer) beat() {
+	now := w.now()
+	if now.Sub(w.pruned) >= 24*time.Hour {
+		w.pruned = now
+		w.book.Forget(now.Add(-remembered))
+	}
+	w.checkHaltFile()
+	w.checkMarket(now)
+	if w.unsaved {
+		w.save(w.service())
+	}
+	w.cancelAll(now)
+	w.chase(now)
+	w.compare(now)
+}
