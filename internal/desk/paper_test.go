@@ -52,11 +52,11 @@ func newPaper(t *testing.T) *onPaper {
 // open starts venue and desk over what was left.
 func (p *onPaper) open() {
 	p.t.Helper()
-	b, err := paper.New(p.t.Context(), paper.Config{
+	b := paper.New(paper.Config{
 		Journal: p.journal, Market: paperMarket{p.world}, Rates: paper.Usual(), Now: time.Now, Log: slog.New(slog.DiscardHandler),
 		Cash: map[string]decimal.Decimal{"USDT": dec("100000")},
 	})
-	if err != nil {
+	if err := b.Load(p.t.Context()); err != nil {
 		p.t.Fatal(err)
 	}
 	p.paper, p.broker = b, b

@@ -1,9 +1,13 @@
 package ledger_test
 
 import (
+	"context"
+	"iter"
 	"testing"
 	"time"
 
+	"candela/internal/broker/paper"
+	"candela/internal/broker/paper/papertest"
 	"candela/internal/ledger"
 	"candela/internal/ledger/storetest"
 )
@@ -36,4 +40,40 @@ func TestLedger_KeepsStates(t *testing.T) {
 func TestLedger_KeepsOrders(t *testing.T) {
 	t.Parallel()
 	storetest.RunOrders(t, func(t *testing.T, dir string) storetest.OrderStore { t.Helper(); return open(t, dir) })
+}
+
+// journal is one of the ledger's, as the paper account sees it.
+type journal struct {
+	*ledger.Ledger
+	owner, name string
+}
+
+func (j journal) Append(ctx context.Context, entries ...[]byte) error {
+	return j.AppendJournal(ctx, j.owner, j.name, entries)
+}
+
+func (j journal) Entries(ctx context.Context) iter.Seq2[[]byte, error] {
+	return j.Journal(ctx, j.owner, j.name)
+}
+
+func TestLedger_KeepsJournals(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	l := open(t, dir)
+	for _, of := range [][2]string{{"ann", "paper"}, {"ann", "other"}, {"bob", "paper"}} {
+		papertest.RunJournal(t, func(testing.TB) paper.Journal { return journal{l, of[0], of[1]} })
+	}
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	for _, err := range open(t, dir).Journal(t.Context(), "ann", "paper") {
+		if err != nil {
+			t.Fatal(err)
+		}
+		n++
+	}
+	if n != 20 {
+		t.Errorf("after a restart there are %d entries", n)
+	}
 }

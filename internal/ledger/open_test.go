@@ -17,7 +17,7 @@ func TestOpen_SetsTheStoreUp(t *testing.T) {
 	dir := t.TempDir()
 	l := open(t, dir)
 	for pragma, want := range map[string]string{
-		"journal_mode": "wal", "synchronous": "2", "busy_timeout": "5000", "user_version": "2", "application_id": "1668179052",
+		"journal_mode": "wal", "synchronous": "2", "busy_timeout": "5000", "user_version": "3", "application_id": "1668179052",
 	} {
 		got, err := l.Setting(t.Context(), pragma)
 		if err != nil || got != want {
@@ -68,7 +68,7 @@ func TestOpen_RefusesWhatIsNotItsOwn(t *testing.T) {
 			t.Helper()
 			check(t, open(t, dir).Close())
 			check(t, behind(t, dir, "PRAGMA user_version = 999"))
-		}, "store_newer", "written by a newer candela (schema 999, this one knows 2)"},
+		}, "store_newer", "written by a newer candela (schema 999, this one knows 3)"},
 		"a file of another program": {func(t *testing.T, dir string) {
 			t.Helper()
 			place(t, filepath.Join(dir, ledger.FileName), nil)

@@ -39,5 +39,6 @@ func (b *Broker) Tapes() int {
 func (b *Broker) Again(ctx context.Context, j Journal) (*Broker, error) {
 	cfg := b.cfg
 	cfg.Journal = j
-	return New(ctx, cfg)
+	again := New(cfg)
+	return again, again.Load(ctx)
 }

@@ -75,8 +75,7 @@ type Config struct {
 // Broker is the paper broker. It is safe for concurrent use and starts no
 // goroutine.
 type Broker struct {
-	cfg    Config
-	opened time.Time
+	cfg Config
 
 	mu      sync.Mutex
 	book    book
@@ -86,20 +85,27 @@ type Broker struct {
 
 var _ broker.Broker = (*Broker)(nil)
 
-// New returns a broker with what its journal holds.
-func New(ctx context.Context, cfg Config) (*Broker, error) {
-	b := &Broker{
-		cfg: cfg, opened: cfg.Now(), book: newBook(cfg.Cash, cfg.Rates),
+// New returns a broker. Before anything is asked of it, Load must be called.
+func New(cfg Config) *Broker {
+	return &Broker{
+		cfg: cfg, book: newBook(cfg.Cash, cfg.Rates),
 		tapes: make(map[market.Symbol]*tape), streams: make(map[*queue]struct{}),
 	}
-	if err := b.book.load(ctx, cfg.Journal); err != nil {
-		return nil, fmt.Errorf("paper account: %w", err)
+}
+
+// Load brings the account to where its journal ends. Its market opens then.
+func (b *Broker) Load(ctx context.Context) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if err := b.book.load(ctx, b.cfg.Journal); err != nil {
+		return fmt.Errorf("paper account: %w", err)
 	}
+	opened := b.cfg.Now()
 	for _, t := range b.book.open {
-		t.since = b.opened
+		t.since = opened
 		b.tapes[t.spec.Symbol] = &tape{}
 	}
-	return b, nil
+	return nil
 }
 
 // Name returns "paper". The symbols it trades bear the venue of their prices.

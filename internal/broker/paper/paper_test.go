@@ -45,11 +45,11 @@ func open(tb testing.TB, j *papertest.Journal) *venue {
 	m.Set(btc(), order.Quote{Last: dec("50000")})
 	m.Set(euro, order.Quote{Last: dec("1.1")})
 	m.Set(toyota, order.Quote{Last: dec("2700")})
-	b, err := paper.New(tb.Context(), paper.Config{
+	b := paper.New(paper.Config{
 		Journal: j, Market: m, Rates: paper.Usual(), Now: time.Now, Log: slog.New(slog.DiscardHandler),
 		Cash: map[string]decimal.Decimal{"USDT": dec("100000"), "USD": dec("100000")},
 	})
-	if err != nil {
+	if err := b.Load(tb.Context()); err != nil {
 		tb.Fatal(err)
 	}
 	return &venue{Broker: b, market: m, journal: j, bar: market.Bar{T: time.Now().Unix() / 60 * 60, O: 50000, H: 50000, L: 50000, C: 50000, V: 1}}
