@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"candela/internal/fault"
 	"candela/internal/market"
@@ -126,8 +127,9 @@ func (r *router) explain(name string, q Request, err error) error {
 	out.Message = fmt.Sprintf("%s gave no %s bars of %s: %s", name, q.Interval, q.Symbol.Name, out.Public())
 	var tries []string
 	switch {
+	case strings.Contains(out.Message, "try again"): // the venue's part says it
 	case out.RetryAfter > 0:
-		tries = append(tries, fmt.Sprintf("try again in %v", out.RetryAfter))
+		tries = append(tries, fmt.Sprintf("try again in %v", max(out.RetryAfter.Round(time.Second), time.Second)))
 	case out.Retryable: // a region or a key that is refused will be refused again
 		tries = append(tries, "try again later")
 	}

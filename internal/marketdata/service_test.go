@@ -180,6 +180,7 @@ func failures() map[string]func(*venue) {
 	return map[string]func(*venue){
 		"no answer":            set(fault.Unreachable(errors.New("dial"), 0, "binance: BTCUSDT: no answer")),
 		"a ban":                set(fault.Unreachable(nil, 2*time.Minute, "binance: BTCUSDT: HTTP 418")),
+		"a limit of our own":   set(fault.Unreachable(nil, 19907322398, "binance: BTCUSDT: its limit is used up; try again in 20s")),
 		"region refused":       set(&fault.Error{Kind: fault.Unsupported, Code: "region_refused", Message: "binance: HTTP 451"}),
 		"keys refused":         set(&fault.Error{Kind: fault.Unauthorized, Code: "keys_refused", Message: "binance: HTTP 401"}),
 		"unknown symbol":       set(provider.UnknownSymbol("binance", market.Symbol{Name: "BTCUSDT"})),
@@ -223,6 +224,9 @@ func TestBars_AFailureNeverBecomesSampleData(t *testing.T) {
 				}
 				if again := strings.Contains(f.Message, "try again"); again && !f.Retryable {
 					t.Errorf("asks to repeat what will fail again: %s", f.Message)
+				}
+				if strings.Count(f.Message, "try again") > 1 || strings.Contains(f.Message, "9073") {
+					t.Errorf("says the same twice, or to the nanosecond: %s", f.Message)
 				}
 				if n := len(v.calls()); n > 1 {
 					t.Errorf("%d requests", n)
