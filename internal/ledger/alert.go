@@ -148,17 +148,26 @@ type alertRow struct {
 	Threshold  string `json:"threshold,omitempty"`
 	Indicator  string `json:"indicator,omitempty"`
 	Signal     string `json:"signal,omitempty"`
-	Created    int64  `json:"created"`
-	Expires    int64  `json:"expires,omitempty"`
+	Created    stamp  `json:"created"`
+	Expires    stamp  `json:"expires,omitzero"`
 	Note       string `json:"note,omitempty"`
-	Since      int64  `json:"since,omitempty"`
+	Since      stamp  `json:"since,omitzero"`
+}
+
+// stamp is a time in unix microseconds, 0 for none. The table holds the number;
+// people read the audit log, which has it as orders have theirs.
+type stamp int64
+
+// MarshalText writes the time in RFC 3339.
+func (s stamp) MarshalText() ([]byte, error) {
+	return time.UnixMicro(int64(s)).UTC().MarshalText()
 }
 
 func rowOf(a alert.Alert) alertRow {
 	row := alertRow{
 		Symbol: a.Symbol.String(), Instrument: a.Instrument.String(), Type: a.Condition.Type.String(),
 		Indicator: a.Condition.Indicator, Signal: a.Condition.Signal,
-		Created: a.Created.UnixMicro(), Note: a.Note,
+		Created: stamp(a.Created.UnixMicro()), Note: a.Note,
 	}
 	if a.Interval.Valid() {
 		row.Interval = a.Interval.String()
@@ -167,10 +176,10 @@ func rowOf(a alert.Alert) alertRow {
 		row.Threshold = a.Condition.Threshold.String()
 	}
 	if !a.Expires.IsZero() {
-		row.Expires = a.Expires.UnixMicro()
+		row.Expires = stamp(a.Expires.UnixMicro())
 	}
 	if !a.Since.IsZero() {
-		row.Since = a.Since.UnixMicro()
+		row.Since = stamp(a.Since.UnixMicro())
 	}
 	return row
 }
