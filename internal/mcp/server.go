@@ -311,6 +311,17 @@ func metaText(params json.RawMessage, name string) string {
 	return ""
 }
 
+// ClientName returns what a client calls itself in a body that begins a session,
+// shortened, and "" for every other body. Nobody has verified it.
+func ClientName(body rpc.Body) string {
+	for _, call := range body.Calls {
+		if call.Err == nil && call.Kind == rpc.Request && call.Method == methodInitialize {
+			return shorten(clientName(call.Params))
+		}
+	}
+	return ""
+}
+
 func clientName(params json.RawMessage) string {
 	for key, value := range rpc.Fields(params) {
 		if key != "clientInfo" || value[0] != '{' {

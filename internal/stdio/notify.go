@@ -14,6 +14,7 @@ type notifier struct {
 	session *Session
 	once    sync.Once
 	group   sync.WaitGroup
+	last    chan struct{} // closed when the session ends
 }
 
 func (n *notifier) start(ctx context.Context) {
@@ -22,7 +23,7 @@ func (n *notifier) start(ctx context.Context) {
 		return
 	}
 	n.once.Do(func() {
-		events, err := s.cfg.Streams.Open(ctx, caller(), "")
+		events, err := s.cfg.Streams.Open(ctx, s.caller(), "")
 		if err != nil {
 			s.cfg.Log.LogAttrs(ctx, slog.LevelError, "[MCP] notifications are not available", slog.Any("error", err))
 			return
@@ -34,13 +35,17 @@ func (n *notifier) start(ctx context.Context) {
 	})
 }
 
-// carry writes what comes until ctx ends or a write fails, which ends the session.
+// carry writes what comes until the session ends, and then what is there already:
+// a client that has an answer which tells of an event must not miss the event
+// itself. It ends at once when ctx does or a write fails.
 func (n *notifier) carry(ctx context.Context, events mcp.Stream) {
 	var batch []mcp.Event
-	for {
+	for last := false; !last; {
 		select {
 		case <-ctx.Done():
 			return
+		case <-n.last:
+			last = true
 		case <-events.Ready():
 		}
 		for batch = events.Take(batch[:0]); len(batch) > 0 && ctx.Err() == nil; batch = events.Take(batch[:0]) {
@@ -53,4 +58,8 @@ func (n *notifier) carry(ctx context.Context, events mcp.Stream) {
 	}
 }
 
-func (n *notifier) wait() { n.group.Wait() }
+// finish has what is left written and waits for that.
+func (n *notifier) finish() {
+	close(n.last)
+	n.group.Wait()
+}

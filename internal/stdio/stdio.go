@@ -49,6 +49,7 @@ type Session struct {
 	calls   sync.WaitGroup
 	running chan struct{}
 	waiting chan struct{}
+	client  string // as it calls itself; of the goroutine that receives
 }
 
 // New returns a session that reads messages from in and writes to out nothing
@@ -64,12 +65,14 @@ func New(m *mcp.Server, in io.Reader, out io.Writer, cfg Config) *Session {
 }
 
 // caller is the one client of a session.
-func caller() mcp.Caller { return mcp.Caller{Subject: Owner, Key: "local"} }
+func (s *Session) caller() mcp.Caller {
+	return mcp.Caller{Subject: Owner, Key: "local", Client: s.client}
+}
 
 // Run serves until the input ends or ctx does. Calls that run then may finish and
-// are answered: until hard ends, and after the end of the input for the grace
-// period. When ctx ends first, Run closes the input if it can be closed, so that
-// the read returns.
+// are answered, and what was there to be pushed is written: until hard ends, and
+// for the grace period at most. When ctx ends first, Run closes the input if it can
+// be closed, so that the read returns.
 func (s *Session) Run(ctx, hard context.Context) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
@@ -79,16 +82,14 @@ func (s *Session) Run(ctx, hard context.Context) error {
 
 	lines, ended := make(chan line), make(chan error, 1)
 	go func() { ended <- readLines(ctx, s.in, lines) }()
-	push := notifier{session: s}
+	push := notifier{session: s, last: make(chan struct{})}
 	err := s.serve(ctx, calls, lines, ended, &push)
 	if ctx.Err() != nil {
 		if in, ok := s.in.(io.Closer); ok {
 			_ = in.Close()
 		}
 	}
-	s.drain(abort)
-	stop()
-	push.wait()
+	s.drain(abort, &push)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.failed != nil {
@@ -128,9 +129,12 @@ func (s *Session) receive(ctx, calls context.Context, l line, push *notifier) {
 		s.write(busy(body))
 		return
 	}
-	job := s.mcp.Receive(calls, mcp.Origin{Caller: caller()}, body)
+	if name := mcp.ClientName(body); name != "" {
+		s.client = name
+	}
+	job := s.mcp.Receive(calls, mcp.Origin{Caller: s.caller()}, body)
 	if job.CallsTool() || slices.ContainsFunc(body.Calls, func(c rpc.Call) bool { return c.Method == "notifications/initialized" }) {
-		push.start(ctx)
+		push.start(calls)
 	}
 	if !job.CallsTool() {
 		s.write(job.Append(nil))
@@ -167,11 +171,13 @@ func busy(body rpc.Body) []byte {
 	return append(reply, ']')
 }
 
-// drain waits for the calls that run, and cancels them after the grace period.
-func (s *Session) drain(abort context.CancelFunc) {
+// drain waits for the calls that run and for what they gave rise to, and cancels
+// both after the grace period.
+func (s *Session) drain(abort context.CancelFunc, push *notifier) {
 	timer := time.AfterFunc(s.cfg.DrainGrace, abort)
 	defer timer.Stop()
 	s.calls.Wait()
+	push.finish()
 }
 
 // write sends one message, if there is one, and reports whether it was sent.

@@ -1,0 +1,101 @@
+package stdio_test
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"candela/internal/mcp"
+	"candela/internal/mcp/mcptest"
+	"candela/internal/stdio"
+)
+
+// firing is a toolbox whose every call makes something to be pushed, and tells
+// who called.
+type firing struct {
+	mcptest.Toolbox
+	source  *mcptest.Source
+	callers chan mcp.Caller
+}
+
+func (f firing) Call(ctx context.Context, caller mcp.Caller, name string, arguments json.RawMessage) (mcp.Result, error) {
+	if f.source != nil {
+		f.source.Send(mcp.NewEvent(1, mcp.AlertTriggered, []byte(`{"alert_id":"a"}`)))
+	}
+	f.callers <- caller
+	return f.Toolbox.Call(ctx, caller, name, arguments)
+}
+
+// The answer tells of the firing, so its push must not be lost to the end of the
+// input that follows the call.
+func TestSession_EndOfInputPushesWhatIsThere(t *testing.T) {
+	t.Parallel()
+	for range 100 {
+		tools := firing{source: mcptest.NewSource(), callers: make(chan mcp.Caller, 1)}
+		s := startOver(t, tools, func(c *stdio.Config) { c.Streams = tools.source })
+		go func() {
+			_, _ = io.WriteString(s.in, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"echo"}}`)
+			_ = s.in.Close()
+		}()
+		rest, err := io.ReadAll(s.out)
+		if err != nil || strings.Count(string(rest), "alert_triggered") != 1 || !strings.Contains(string(rest), `"id":1,"result"`) {
+			t.Fatalf("%q, %v", rest, err)
+		}
+		s.cancel()
+		if err := <-s.done; err != nil {
+			t.Fatal(err)
+		}
+		if delivered, closed := tools.source.Counts(); delivered != 1 || closed != 1 {
+			t.Fatalf("%d count as delivered, closed %d times", delivered, closed)
+		}
+	}
+}
+
+// endless always has something to push.
+type endless struct{ ready chan struct{} }
+
+func (e endless) Open(context.Context, mcp.Caller, string) (mcp.Stream, error) { return e, nil }
+func (e endless) Ready() <-chan struct{}                                       { return e.ready }
+func (e endless) Close()                                                       {}
+
+func (e endless) Take(dst []mcp.Event) []mcp.Event {
+	time.Sleep(time.Millisecond)
+	return append(dst, mcp.NewEvent(1, mcp.AlertTriggered, []byte(`{}`)))
+}
+
+func TestSession_EndOfInputDoesNotPushForEver(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s, began := start(t, func(c *stdio.Config) { c.Streams = endless{make(chan struct{})} }), time.Now()
+		s.send(t, `{"jsonrpc":"2.0","method":"notifications/initialized"}`)
+		if _, err := s.end(t); err != nil || time.Since(began) > 11*time.Second {
+			t.Fatalf("%v after %s, want the grace of 10 s", err, time.Since(began))
+		}
+	})
+}
+
+func TestSession_CallerHasTheNameThatTheClientGave(t *testing.T) {
+	t.Parallel()
+	tools := firing{callers: make(chan mcp.Caller, 1)}
+	s := startOver(t, tools, nil)
+	call := func() mcp.Caller {
+		s.send(t, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"echo"}}`)
+		s.read(t)
+		return <-tools.callers
+	}
+	if got := call(); got != (mcp.Caller{Subject: "local", Key: "local"}) {
+		t.Errorf("before initialize the caller is %+v", got)
+	}
+	s.send(t, `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-03-26","capabilities":{},"clientInfo":{"name":"`+strings.Repeat("n", 200)+`","version":"1"}}}`)
+	s.read(t)
+	if got := call(); got.Subject != "local" || got.Key != "local" || got.Client != strings.Repeat("n", 64)+"..." {
+		t.Errorf("the caller is %+v", got)
+	}
+	if rest, err := s.end(t); rest != "" || err != nil {
+		t.Fatalf("%q, %v", rest, err)
+	}
+}
