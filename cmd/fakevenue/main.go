@@ -65,7 +65,7 @@ func venues(seed uint64) map[string]http.Handler {
 	return map[string]http.Handler{
 		"binance": binance.New(binance.Config{Seed: seed, Knows: knows}), "coinbase": coinbase.New(coinbase.Config{Seed: seed}),
 		"kraken": kraken.New(kraken.Config{Seed: seed}), "yahoo": yahoo.New(yahoo.Config{Now: time.Now, Seed: seed}),
-		"alpaca": alpaca.New(alpaca.Config{Now: time.Now, Seed: seed}),
+		"alpaca": alpaca.New(alpaca.Config{Now: time.Now, Seed: seed, Partial: 0.1}),
 	}
 }
 

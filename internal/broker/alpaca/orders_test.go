@@ -107,6 +107,9 @@ func TestSubmit_AnUnknownOutcomeIsNotForRepeating(t *testing.T) {
 				!strings.Contains(f.Message, "look at the order before sending another") {
 				t.Errorf("%s: %v", name, err)
 			}
+			if strings.Contains(err.Error(), fakealpaca.Secret) || strings.Contains(err.Error(), fakealpaca.KeyID) {
+				t.Errorf("%s: the error tells the keys", name)
+			}
 			// Each of them is there, once.
 			if n := len(slices.DeleteFunc(s.Truth().Orders, func(r order.Report) bool { return r.ID != tc.order.ID })); n != 1 {
 				t.Errorf("%s: the venue has it %d times", name, n)

@@ -250,6 +250,28 @@ func TestStream_ADeadLineIsFound(t *testing.T) {
 	})
 }
 
+// TestStream_ASilentVenueLosesNothing lets the venue answer pings and tell nothing:
+// the stream cannot know, and what it did not tell can be read.
+func TestStream_ASilentVenueLosesNothing(t *testing.T) {
+	t.Parallel()
+	play(t, noon(), fakealpaca.Config{}, func(t *testing.T, s *scene) {
+		t.Helper()
+		l := s.listen(t)
+		s.Updates.Set(fake.StreamFaults{Silent: true})
+		o := buy("AAPL", "3", "")
+		s.must(t, o)
+		time.Sleep(time.Hour)
+		if got := line(told(l, o)); got != "" || len(l.Done) != 0 {
+			t.Errorf("told %s, ended %v", got, len(l.Done) != 0)
+		}
+		fills, err := s.broker.Fills(t.Context(), apple(), "")
+		if r := s.state(t, o); err != nil || r.Status != order.Filled || len(fills) != 1 || fills[0].VenueID != r.VenueID {
+			t.Errorf("%+v, %+v, %v", r, fills, err)
+		}
+		_ = l.End()
+	})
+}
+
 // TestStreamAndFills_NameTradesAlike trades for an hour over a bad line. Whatever
 // of it the stream tells and whatever is read afterwards, each trade has one name
 // and one content, so that counting by name counts right.

@@ -8,6 +8,7 @@ import (
 	"github.com/shopspring/decimal"
 
 	"candela/internal/order"
+	stocks "candela/internal/provider/alpaca"
 )
 
 // What the venue's documentation shows.
@@ -121,7 +122,7 @@ func TestSplitPair(t *testing.T) {
 // FuzzRead feeds every reader. What one takes must be fit to count with: bounded,
 // not below zero, of a symbol that can be written.
 func FuzzRead(f *testing.F) {
-	for _, seed := range []string{documentedOrder, documentedActivities, documentedPositions, documentedAccount, documentedPair, documentedClock, "[" + documentedOrder + "]", "[]", "{}", "null"} {
+	for _, seed := range []string{documentedOrder, documentedActivities, documentedPositions, documentedAccount, documentedPair, documentedClock, `{"code":42210000,"message":"no"}`, "[" + documentedOrder + "]", "[]", "{}", "null"} {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
@@ -158,6 +159,7 @@ func FuzzRead(f *testing.F) {
 				t.Errorf("%+v", in)
 			}
 		}
+		_, _ = stocks.ReadRefusal(data)
 		if when, err := readClock(data); err == nil && when.IsZero() {
 			t.Error("a clock without a time")
 		}
