@@ -8,7 +8,8 @@ import (
 
 // statusOf folds the venue's word for the state of an order into ours. note is
 // kept as the reason where the fold loses something. A word that is not here is
-// not guessed at: the order is uncertain, and will be asked for.
+// not guessed at: the order is uncertain, with the word as the reason, and will be
+// asked for.
 //
 //	new                   routed                                       accepted
 //	accepted              waits here for the session                   accepted
@@ -49,12 +50,12 @@ func statusOf(t ticket) (status order.Status, note string) {
 		return open, t.status
 	case "partially_filled":
 		if !t.filled.IsPositive() {
-			return order.Uncertain, "partially filled, but nothing is"
+			return order.Uncertain, "partially_filled with nothing filled"
 		}
 		return order.PartiallyFilled, ""
 	case "filled":
 		if !whole || !t.filled.IsPositive() {
-			return order.Uncertain, fmt.Sprintf("filled, but %s of %s are", t.filled, t.quantity)
+			return order.Uncertain, fmt.Sprintf("filled with %s of %s filled", t.filled, t.quantity)
 		}
 		return order.Filled, ""
 	case "pending_cancel":
@@ -68,7 +69,7 @@ func statusOf(t ticket) (status order.Status, note string) {
 	case "rejected":
 		return order.Rejected, "rejected after the venue had taken it"
 	}
-	return order.Uncertain, fmt.Sprintf("the venue's word %q is not known", t.status)
+	return order.Uncertain, t.status
 }
 
 // report says what the venue tells of an order.

@@ -23,8 +23,9 @@ const (
 )
 
 // Stream sends what happens to the account's orders until ctx ends or the
-// connection is lost. A message that cannot be read ends it, so that what it said
-// is asked for. A venue that is there and says nothing looks like an account on
+// connection is lost. A message that cannot be read ends it, and so does an event
+// that is not known, such as a trade that is taken back: whoever calls then reads
+// everything. A venue that is there and says nothing looks like an account on
 // which nothing happens: only a reconciliation tells them apart.
 func (b *Broker) Stream(ctx context.Context, ready func(), out chan<- order.Report) error {
 	if err := ctx.Err(); err != nil {
@@ -134,8 +135,11 @@ func (l *listener) receive(ctx context.Context, data []byte) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	case l.out <- m.report:
-		return nil
 	}
+	if m.strange != "" {
+		return fault.Unreachable(nil, 0, "alpaca stream: the venue tells of %q, which is not known here", m.strange)
+	}
+	return nil
 }
 
 // tend finds out whether the venue is still there.
@@ -164,6 +168,7 @@ type message struct {
 	status    string // of authorization
 	listening bool   // of listening: the updates are among the streams
 	report    order.Report
+	strange   string // the event, when it is not one of those documented
 }
 
 // readMessage reads one frame, which is JSON in text and in binary frames alike.
@@ -188,7 +193,7 @@ func readMessage(frame []byte) (message, error) {
 	d := upstream.NewJSON(data)
 	switch m.stream {
 	case updates:
-		m.report = updateAt(d)
+		m.report, m.strange = updateAt(d)
 	case "authorization":
 		d.Object(func(key []byte) {
 			if string(key) == "status" {
@@ -210,9 +215,9 @@ func readMessage(frame []byte) (message, error) {
 	return m, nil
 }
 
-// updateAt reads what happened to an order. The order in it tells its state; the
-// event only what changed it.
-func updateAt(j *upstream.JSON) order.Report {
+// updateAt reads what happened to an order, and the event when it is not known. The
+// order in it tells its state; the event only what changed it.
+func updateAt(j *upstream.JSON) (r order.Report, strange string) {
 	var t ticket
 	var event, execution string
 	var price, quantity decimal.Decimal
@@ -235,9 +240,9 @@ func updateAt(j *upstream.JSON) order.Report {
 	})
 	if event == "" || t.id == "" {
 		j.Failf("an update without event or order")
-		return order.Report{}
+		return order.Report{}, ""
 	}
-	r := t.report()
+	r = t.report()
 	if at.IsZero() {
 		at = t.changed
 	}
@@ -259,8 +264,7 @@ func updateAt(j *upstream.JSON) order.Report {
 			}}
 		}
 	default:
-		// A trade that is taken back is told so, too.
-		r.Status, r.Reason = order.Uncertain, fmt.Sprintf("the venue's event %q is not known", event)
+		strange = event
 	}
-	return r
+	return r, strange
 }

@@ -83,7 +83,7 @@ func TestStream_TellsWhatHappens(t *testing.T) {
 			cancel(t, s, o)
 		}, "accepted 0, partially_filled 1 +1, pending_cancel 1, filled 4 +3, filled 4 (the venue refused the cancel)"},
 		"a late rejection":   {0, func(_ *testing.T, s *scene, o order.Spec) { s.Reject(o.ID) }, "accepted 0, rejected 0 (rejected after the venue had taken it)"},
-		"a word of no sense": {fakealpaca.OddStatus, nil, `accepted 0, uncertain 0 (the venue's word "under_consideration" is not known)`},
+		"a word of no sense": {fakealpaca.OddStatus, nil, "accepted 0, uncertain 0 (under_consideration)"},
 	} {
 		play(t, noon(), fakealpaca.Config{}, func(t *testing.T, s *scene) {
 			t.Helper()
@@ -216,6 +216,15 @@ func TestStream_EndsWithWhatItCannotRead(t *testing.T) {
 			}
 		})
 	}
+	// An event that is not known is handed on with what the order says, and ends it.
+	play(t, noon(), fakealpaca.Config{}, func(t *testing.T, s *scene) {
+		t.Helper()
+		l := s.listen(t)
+		s.Updates.Announce(`{"stream":"trade_updates","data":{"event":"trade_bust","order":{"id":"1","client_order_id":"2","symbol":"AAPL","status":"filled","qty":"1","filled_qty":"1","updated_at":"2025-07-09T16:00:00Z"}}}`)
+		if err := <-l.Done; fault.Of(err) == nil || !strings.Contains(err.Error(), "trade_bust") || len(l.Reports) != 1 {
+			t.Errorf("%d reports, %v", len(l.Reports), err)
+		}
+	})
 	play(t, noon(), fakealpaca.Config{}, func(t *testing.T, s *scene) {
 		t.Helper()
 		l := s.listen(t)

@@ -139,8 +139,12 @@ func calendar(h market.Hours) market.Calendar {
 // SetFault switches a fault on until the next call.
 func (s *Server) SetFault(f Fault) {
 	s.mu.Lock()
-	defer s.mu.Unlock()
+	was := s.fault
 	s.fault = f
+	s.mu.Unlock()
+	if (was == OddStatus) != (f == OddStatus) {
+		s.desk.touch()
+	}
 }
 
 // SetUnlimited lets every account ask as often as it likes.

@@ -344,6 +344,19 @@ func (a *account) find(id, clientID string) *ticket {
 	return nil
 }
 
+// touch makes open orders look changed, as one with another state has.
+func (d *desk) touch() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, a := range d.accounts {
+		for _, t := range a.orders {
+			if t.open() {
+				t.updated = d.now()
+			}
+		}
+	}
+}
+
 // crypto is the class of pairs.
 const crypto = "crypto"
 
