@@ -3,13 +3,10 @@ package alpaca_test
 import (
 	"context"
 	"errors"
-	"math/rand/v2"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
-
-	"github.com/shopspring/decimal"
 
 	"candela/internal/broker/alpaca"
 	"candela/internal/broker/brokertest"
@@ -279,77 +276,4 @@ func TestStream_ASilentVenueLosesNothing(t *testing.T) {
 		}
 		_ = l.End()
 	})
-}
-
-// TestStreamAndFills_NameTradesAlike trades for an hour over a bad line. Whatever
-// of it the stream tells and whatever is read afterwards, each trade has one name
-// and one content, so that counting by name counts right.
-func TestStreamAndFills_NameTradesAlike(t *testing.T) {
-	t.Parallel()
-	for _, seed := range []uint64{0, 1, 4} { // with prices that the account can pay
-		play(t, noon(), fakealpaca.Config{Seed: seed, Partial: 0.4}, func(t *testing.T, s *scene) {
-			t.Helper()
-			random := rand.New(rand.NewPCG(seed, 1))
-			s.Updates.Set(fake.StreamFaults{Duplicate: 0.2, Reorder: 0.2, Late: 0.1, Lose: 0.1})
-			known := map[string]order.Fill{}
-			learn := func(f order.Fill) {
-				if was, ok := known[f.TradeID]; ok && (!was.Quantity.Equal(f.Quantity) || !was.Price.Equal(f.Price) || was.VenueID != f.VenueID || was.Side != f.Side || !was.At.Equal(f.At)) {
-					t.Errorf("the trade %s is %+v and %+v", f.TradeID, was, f)
-				}
-				known[f.TradeID] = f
-			}
-			l := s.listen(t)
-			var orders []order.Spec
-			fromStream := 0
-			for range 60 {
-				o := buy("AAPL", "7", "")
-				if random.IntN(2) == 0 && len(orders) > 4 {
-					o.Side = order.Sell
-				}
-				bid, _ := s.Quote("AAPL")
-				if random.IntN(3) == 0 {
-					o.Type, o.Price = order.Limit, bid.Add(decimal.New(int64(random.IntN(40)-20), -2))
-				}
-				switch random.IntN(6) {
-				case 0:
-					s.Next(fake.Fault{On: fakealpaca.Changes, Status: 502})
-				case 1:
-					s.Next(fake.Fault{On: fakealpaca.Changes, Reset: true})
-				}
-				_, _ = s.broker.Submit(t.Context(), o) // refused, unknown or taken: the venue knows
-				orders = append(orders, o)
-				time.Sleep(time.Minute)
-				if random.IntN(10) == 0 {
-					s.Updates.Drop()
-					<-l.Done
-					l = s.listen(t)
-				}
-				for len(l.Reports) > 0 {
-					for _, f := range (<-l.Reports).Fills {
-						fromStream++
-						learn(f)
-					}
-				}
-			}
-			_ = l.End()
-			s.Clear()
-			all, err := s.broker.Fills(t.Context(), apple(), "")
-			if err != nil {
-				t.Fatal(err)
-			}
-			for _, f := range all {
-				learn(f)
-			}
-			truth := s.Truth()
-			if len(known) != len(truth.Fills) || len(truth.Fills) < 40 || fromStream == 0 || fromStream >= 2*len(truth.Fills) {
-				t.Errorf("%d trades are known of %d, %d times by the stream", len(known), len(truth.Fills), fromStream)
-			}
-			for _, want := range truth.Orders {
-				if r := s.state(t, want.Spec); r.Status != want.Status || !r.Filled.Equal(want.Filled) {
-					t.Errorf("%s with %s filled, the venue has %s with %s", r.Status, r.Filled, want.Status, want.Filled)
-				}
-				time.Sleep(time.Second)
-			}
-		})
-	}
 }
