@@ -48,10 +48,7 @@ type savedQueue struct {
 // that cannot be understood is put aside, and the log says so; one that cannot be
 // read or put aside is an error, because writing would destroy it.
 func Open(cfg Config) (*Log, error) {
-	l := &Log{
-		cfg: cfg, saver: saver{signal: make(chan struct{}, 1)},
-		subscribers: map[string]*subscriber{}, clients: map[client][]*subscriber{}, owners: map[string]*owner{},
-	}
+	l := newLog(cfg)
 	if cfg.Path == "" {
 		return l, nil
 	}

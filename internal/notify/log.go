@@ -35,6 +35,13 @@ type Log struct {
 	last     uint64 // as restored: a new owner's view begins here
 }
 
+func newLog(cfg Config) *Log {
+	return &Log{
+		cfg: cfg, saver: saver{signal: make(chan struct{}, 1)},
+		subscribers: map[string]*subscriber{}, clients: map[client][]*subscriber{}, owners: map[string]*owner{},
+	}
+}
+
 // owner is the part of the log that concerns one owner.
 type owner struct {
 	name string

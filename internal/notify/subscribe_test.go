@@ -151,3 +151,27 @@ func TestSubscription_WithoutAnyIsNothing(t *testing.T) {
 		t.Fatalf("%v, %v", existed, err)
 	}
 }
+
+// Whoever comes and goes, with or without a subscription, leaves nothing behind.
+func TestLog_ForgetsWhoLeft(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	s.path = ""
+	s.reopen()
+	for i := range 300 {
+		c := s.token(fmt.Sprint("key-", i))
+		first, second := s.open(c, ""), s.open(c, "")
+		if i%2 == 0 {
+			s.subscribe(c)
+			if existed, err := s.Unsubscribe(t.Context(), c); !existed || err != nil {
+				t.Fatalf("%v, %v", existed, err)
+			}
+		}
+		first.Close()
+		second.Close()
+		second.Close()
+	}
+	if subscribers, clients, streams := notify.Sizes(s.Log); subscribers+clients+streams > 0 {
+		t.Errorf("%d subscribers, %d clients and %d streams are left", subscribers, clients, streams)
+	}
+}
