@@ -43,7 +43,16 @@ type Chart struct {
 	Interval   market.Interval
 	Bars       *market.Bars
 	Indicators []Indicator
+	Alerts     []Alert // of whoever asks, on the price of this symbol
 	Provenance
+}
+
+// Alert is an alert that waits for a price.
+type Alert struct {
+	ID        string
+	Type      string // price_above or price_below
+	Threshold string // in decimal digits, as it was given
+	Note      string
 }
 
 // Indicator is one result under the key it is published with.

@@ -16,6 +16,7 @@ const (
 	mostDivergences = 8  // newest of each indicator
 	mostLevels      = 24 // of each indicator
 	topHBars        = 5
+	mostAlerts      = 12
 )
 
 // AppendSummary appends the summary of a chart, which must have a bar.
@@ -24,6 +25,7 @@ func AppendSummary(dst []byte, c *Chart) []byte {
 	e.head(c)
 	e.price(c)
 	e.summaries(c)
+	e.alerts(c.Alerts)
 	e.close('}')
 	return e.b
 }
@@ -91,6 +93,30 @@ func (e *encoder) price(c *Chart) {
 	e.rounded("total_volume", total)
 	e.rounded("change_pct", (b.C[last]-b.C[0])/math.Abs(b.C[0])*100)
 	e.close('}')
+}
+
+// alerts writes the first of the alerts, and how many there are if that is more.
+// Without any it writes nothing.
+func (e *encoder) alerts(all []Alert) {
+	if len(all) == 0 {
+		return
+	}
+	e.key("alerts")
+	e.open('[')
+	for _, a := range all[:min(len(all), mostAlerts)] {
+		e.open('{')
+		e.text("alert_id", a.ID)
+		e.key(a.Type)
+		e.b = append(e.b, a.Threshold...)
+		if a.Note != "" {
+			e.text("note", a.Note)
+		}
+		e.close('}')
+	}
+	e.close(']')
+	if len(all) > mostAlerts {
+		e.int("alerts_count", int64(len(all)))
+	}
 }
 
 func (e *encoder) summaries(c *Chart) {

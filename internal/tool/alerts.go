@@ -14,10 +14,12 @@ import (
 )
 
 // Alerts is where alerts live. Set takes what the client asked for: symbol,
-// interval, condition, note and expiry; the alert it returns has the rest.
+// interval, condition, note and expiry; the alert it returns has the rest. AlertsOn
+// lists those on one symbol, which may lack its venue.
 type Alerts interface {
 	Set(ctx context.Context, caller mcp.Caller, want alert.Alert) (alert.Alert, error)
 	Alerts(ctx context.Context, caller mcp.Caller) ([]alert.Alert, error)
+	AlertsOn(ctx context.Context, caller mcp.Caller, s market.Symbol) ([]alert.Alert, error)
 	Cancel(ctx context.Context, caller mcp.Caller, alertID string) error
 }
 

@@ -3,6 +3,7 @@ package tool
 import (
 	"context"
 	"encoding/json"
+	"log/slog"
 	"time"
 
 	"candela/internal/fault"
@@ -48,6 +49,8 @@ type BarSet struct {
 type charts struct {
 	source  BarSource
 	painter Painter
+	alerts  Alerts // nil without trading
+	log     *slog.Logger
 	renders chan struct{} // bounds pictures drawn at once, each of which holds a frame
 }
 

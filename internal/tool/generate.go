@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 
+	"candela/internal/alert"
 	"candela/internal/chart"
 	"candela/internal/market"
 	"candela/internal/mcp"
@@ -80,7 +81,7 @@ func (c *charts) generateChart() spec {
 		input: newChartArguments().fields(),
 		hints: hints{readOnly: true, idempotent: true, openWorld: true},
 		meta:  json.RawMessage(`{"anthropic/maxResultSizeChars":500000}`),
-		run: func(ctx context.Context, _ mcp.Caller, raw json.RawMessage) (mcp.Result, error) {
+		run: func(ctx context.Context, caller mcp.Caller, raw json.RawMessage) (mcp.Result, error) {
 			a := newChartArguments()
 			if err := a.fields().decode(raw); err != nil {
 				return mcp.Result{}, err
@@ -88,23 +89,24 @@ func (c *charts) generateChart() spec {
 			if a.Indicators == nil {
 				a.Indicators = resolveAll(defaultIndicators())
 			}
-			return c.generate(ctx, a)
+			return c.generate(ctx, caller, a)
 		},
 	}
 }
 
-func (c *charts) generate(ctx context.Context, a *chartArguments) (mcp.Result, error) {
+func (c *charts) generate(ctx context.Context, caller mcp.Caller, a *chartArguments) (mcp.Result, error) {
 	shown, err := Compute(ctx, c.source, a.Question)
 	if err != nil {
 		return mcp.Result{}, err
 	}
+	alerts := c.priceAlerts(ctx, caller, a.Symbol, shown)
 	switch a.format {
 	case formatSeries:
 		return answerJSON(payload.AppendSeries(nil, shown, seriesLimit)), nil
 	case formatSummary:
 		return answerJSON(payload.AppendSummary(nil, shown)), nil
 	}
-	png, err := c.paint(ctx, a.picture(shown))
+	png, err := c.paint(ctx, a.picture(shown, alerts))
 	if err != nil {
 		return mcp.Result{}, err
 	}
@@ -129,12 +131,12 @@ func (c *charts) paint(ctx context.Context, spec *chart.Spec) ([]byte, error) {
 }
 
 // picture is what is drawn of the bars and results shown.
-func (a *chartArguments) picture(shown *payload.Chart) *chart.Spec {
+func (a *chartArguments) picture(shown *payload.Chart, alerts []alert.Alert) *chart.Spec {
 	spec := &chart.Spec{
 		Bars: *shown.Bars, Symbol: shown.Symbol, Interval: shown.Interval,
 		Width: a.width, Height: a.height, Scale: a.scale, Log: a.log,
 		Sample: shown.Source == payload.Sample, Forming: !shown.LastBarClosed,
-		Level: pictureLevel,
+		Level: pictureLevel, Levels: alertLevels(shown.Bars, alerts),
 	}
 	if a.theme == "light" {
 		spec.Theme = chart.Light

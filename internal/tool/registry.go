@@ -50,11 +50,11 @@ type definition struct {
 // New returns the tools over cfg.
 func New(cfg Config) (*Registry, error) {
 	r := &Registry{log: cfg.Log}
-	charts := &charts{source: cfg.Bars, painter: cfg.Painter, renders: make(chan struct{}, maxRenders)}
 	trading := cfg.Trading
 	if trading == nil {
 		trading = &Trading{}
 	}
+	charts := &charts{source: cfg.Bars, painter: cfg.Painter, alerts: trading.Alerts, log: cfg.Log, renders: make(chan struct{}, maxRenders)}
 	specs := slices.Concat(charts.specs(), trading.orderSpecs(), trading.alertSpecs(), trading.pushSpecs())
 	for _, s := range specs {
 		d, err := s.build()

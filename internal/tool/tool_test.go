@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"errors"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/google/jsonschema-go/jsonschema"
 
+	"candela/internal/chart"
 	"candela/internal/indicator"
 	"candela/internal/mcp"
 	"candela/internal/mcp/mcptest"
@@ -411,6 +413,46 @@ func TestListIndicators_IsTheWholeCatalogue(t *testing.T) {
 		item := got.Indicators[i]
 		if item.Name != d.Name || item.Description == "" || item.Overlay != (item.Type == "overlay") || !slices.Equal(item.Aliases, d.Aliases) || len(item.Params) != len(d.Params) {
 			t.Errorf("%s: %+v", d.Name, item)
+		}
+	}
+}
+
+// drawn is a painter that keeps what it was given.
+type drawn struct{ spec *chart.Spec }
+
+func (d *drawn) PNG(spec *chart.Spec) ([]byte, error) {
+	d.spec = spec
+	return []byte("png"), nil
+}
+
+func TestGenerateChart_ShowsTheCallersAlerts(t *testing.T) {
+	t.Parallel()
+	painter := &drawn{}
+	cfg := tool.Config{Bars: tooltest.Bars{}, Painter: painter, Trading: (&tooltest.Trading{}).Parts(), Log: slog.New(slog.DiscardHandler)}
+	for _, trading := range []bool{true, false} {
+		if !trading {
+			cfg.Trading = nil
+		}
+		registry, err := tool.New(cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text := string(call(t, registry, "generate_chart", `{"symbol":"BTCUSDT","bars":60,"format":"both"}`).Content[1].Text)
+		want := `"alerts":[{"alert_id":"a-2","price_below":540.5},{"alert_id":"a-1","price_above":640,"note":"note"}]`
+		if strings.Contains(text, want) != trading {
+			t.Errorf("trading %v: %s", trading, text)
+		}
+		if len(painter.spec.Levels) > 0 != trading {
+			t.Errorf("trading %v: levels %+v", trading, painter.spec.Levels)
+		}
+		for _, l := range painter.spec.Levels {
+			if l.Kind != chart.AlertLevel || l.Label != "Alert" {
+				t.Errorf("level %+v", l)
+			}
+		}
+		call(t, registry, "generate_chart", `{"bars":60}`)
+		if len(painter.spec.Levels) != 0 {
+			t.Errorf("levels on sample data: %+v", painter.spec.Levels)
 		}
 	}
 }

@@ -118,6 +118,15 @@ func (a Alerts) Alerts(context.Context, mcp.Caller) ([]alert.Alert, error) {
 	return []alert.Alert{a.alert()}, nil
 }
 
+// AlertsOn lists one above and one below the price of the sample.
+func (a Alerts) AlertsOn(_ context.Context, _ mcp.Caller, s market.Symbol) ([]alert.Alert, error) {
+	up, down := a.alert(), a.alert()
+	down.ID, down.Note, down.Symbol, up.Symbol = "a-2", "", s, s
+	up.Condition.Threshold = decimal.NewFromInt(640)
+	down.Condition = alert.Condition{Type: alert.PriceBelow, Threshold: decimal.RequireFromString("540.50")}
+	return []alert.Alert{up, down}, nil
+}
+
 // Cancel accepts any.
 func (a Alerts) Cancel(context.Context, mcp.Caller, string) error { return nil }
 

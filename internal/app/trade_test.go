@@ -1,0 +1,314 @@
+package app
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"math"
+	"reflect"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"candela/internal/alert"
+	"candela/internal/config"
+	"candela/internal/indicator"
+	"candela/internal/market"
+	"candela/internal/marketdata"
+	"candela/internal/mcp"
+	"candela/internal/payload"
+	"candela/internal/provider"
+	"candela/internal/provider/sample"
+	"candela/internal/tool"
+	"candela/internal/upstream"
+)
+
+// live is sample bars as a venue tells them, over REST and as they form.
+type live struct{ *sample.Provider }
+
+func (live) Name() string { return "binance" }
+
+func (v live) Capabilities() provider.Caps {
+	c := v.Provider.Capabilities()
+	c.Synthetic, c.PageSize = false, 1000
+	return c
+}
+
+func (v live) Instrument(_ context.Context, s market.Symbol) (provider.Instrument, error) {
+	return provider.Instrument{Symbol: s}, nil
+}
+
+func (v live) Bars(ctx context.Context, q provider.BarQuery) (provider.BarPage, error) {
+	q.Symbol = market.Symbol{}
+	q, err := v.Capabilities().Accept("binance", q)
+	if err != nil {
+		return provider.BarPage{}, err
+	}
+	page, err := v.Provider.Bars(ctx, q)
+	page.Synthetic = false
+	return page, err
+}
+
+func (v live) Stream(ctx context.Context, subs []provider.Sub, out chan<- provider.Event) error {
+	symbol := subs[0].Symbol // the tests follow one
+	asked := make([]provider.Sub, len(subs))
+	for i, s := range subs {
+		asked[i] = provider.Sub{Interval: s.Interval}
+	}
+	in, done := make(chan provider.Event), make(chan error, 1)
+	go func() {
+		done <- v.Provider.Stream(ctx, asked, in)
+		close(in)
+	}()
+	for e := range in {
+		e.Symbol = symbol
+		select {
+		case out <- e:
+		case <-ctx.Done():
+		}
+	}
+	return <-done
+}
+
+// trade runs the parts of --trade over a venue in virtual time.
+func trade(t *testing.T, home string, v provider.Provider) (*bars, *trading, func()) {
+	t.Helper()
+	rt := Runtime{Config: &config.Config{Home: home, Trade: true, Data: config.Data{CryptoVenue: "binance"}}, Log: slog.New(slog.DiscardHandler)}
+	rt.Sources = func(*config.Config, *upstream.Hosts) ([]provider.Provider, error) { return []provider.Provider{v}, nil }
+	b, err := rt.openBars()
+	if err != nil {
+		t.Fatal(err)
+	}
+	tr, err := rt.newTrading(b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	ready, done := make(chan struct{}), make(chan error, 1)
+	last := Part{Name: "last", Run: func(ctx, _ context.Context, ok func()) error {
+		ok()
+		close(ready)
+		<-ctx.Done()
+		return nil
+	}}
+	go func() { done <- runParts(ctx, append(tr.parts(rt), last), 10*time.Second, rt.Log) }()
+	<-ready
+	return b, tr, func() {
+		t.Helper()
+		cancel()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+		b.close()
+	}
+}
+
+var btc = market.Symbol{Name: "BTCUSDT"}
+
+func local() mcp.Caller { return mcp.Caller{Subject: "local", Key: "local"} }
+
+func onSignal(i market.Interval, name, label string) alert.Alert {
+	return alert.Alert{Symbol: btc, Interval: i, Condition: alert.Condition{Type: alert.IndicatorSignal, Indicator: name, Signal: label}}
+}
+
+// TestTrade_TheEnginesBarsAreThoseThatAreRead asks for every indicator that streams
+// from the engine's window and from the venue at the same moment: everything they
+// say must be equal to the last bit.
+func TestTrade_TheEnginesBarsAreThoseThatAreRead(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b, tr, stop := trade(t, t.TempDir(), live{sample.New(sample.Config{Seed: 5, Now: time.Now})})
+		defer stop()
+		fetched := &bars{Service: b.Service}
+		compared := 0
+		for range 5 {
+			// The one that was set before may have fired.
+			if _, err := tr.engine.Set(t.Context(), local(), onSignal(market.Minute1, "ema_stack", "cross_up")); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(51 * time.Second)                                                                // and what it needed is followed for a minute more
+			time.Sleep(time.Until(time.Unix((time.Now().Unix()/4+1)*4, 0).Add(100 * time.Millisecond))) // both have the newest price
+			for _, def := range indicator.All() {
+				s, err := indicator.Resolve(indicator.Request{Name: def.Name})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if s.Stream(indicator.Env{Interval: market.Minute1}) == nil {
+					continue
+				}
+				q := tool.Question{Symbol: btc, Interval: market.Minute1, Bars: 200, Indicators: []tool.Requested{{Name: def.Name, Selection: s}}}
+				cached, err := tool.Compute(t.Context(), b, q)
+				if err != nil || cached.Source != payload.Cache {
+					t.Fatalf("%s from the engine: %v, source %s %v %+v", def.Name, err, cached.Source, time.Now(), tr.engine.Status())
+				}
+				read, err := tool.Compute(t.Context(), fetched, q)
+				if err != nil || read.Source != payload.Fetch {
+					t.Fatalf("%s read: %v, source %s", def.Name, err, read.Source)
+				}
+				if a, b := bitsOf(cached), bitsOf(read); a != b {
+					t.Errorf("%s differs:\n%.300s\n%.300s", def.Name, a, b)
+				}
+				if !cached.WarmupOK || cached.LastBarClosed != read.LastBarClosed || cached.Provider != read.Provider {
+					t.Errorf("%s: %+v, read %+v", def.Name, cached.Provenance, read.Provenance)
+				}
+				compared++
+			}
+		}
+		if compared < 100 {
+			t.Errorf("%d comparisons", compared)
+		}
+	})
+}
+
+// bitsOf writes everything that a chart tells, numbers by their bits.
+func bitsOf(c *payload.Chart) string {
+	var b strings.Builder
+	var write func(v reflect.Value)
+	write = func(v reflect.Value) {
+		switch v.Kind() {
+		case reflect.Float64:
+			fmt.Fprintf(&b, "%x ", math.Float64bits(v.Float()))
+		case reflect.Slice, reflect.Array:
+			for i := range v.Len() {
+				write(v.Index(i))
+			}
+		case reflect.Struct:
+			for _, field := range v.Fields() {
+				write(field)
+			}
+		case reflect.Pointer:
+			if !v.IsNil() {
+				write(v.Elem())
+			}
+		default:
+			fmt.Fprintf(&b, "%v ", v)
+		}
+	}
+	write(reflect.ValueOf(*c.Bars))
+	for _, i := range c.Indicators {
+		write(reflect.ValueOf(*i.Result))
+	}
+	return b.String()
+}
+
+// TestTrade_AnAlertTellsWhatTheChartShows fires every signal of the catalogue it
+// can and looks each up on a chart drawn at that moment: the values are equal to
+// the last bit.
+func TestTrade_AnAlertTellsWhatTheChartShows(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b, tr, stop := trade(t, t.TempDir(), live{sample.New(sample.Config{Seed: 6, Now: time.Now})})
+		defer stop()
+		for _, def := range indicator.All() {
+			for _, label := range def.Labels() {
+				if _, err := tr.engine.Set(t.Context(), local(), onSignal(market.Minute1, def.Name, label)); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		found := 0
+		for range 240 {
+			time.Sleep(time.Until(time.Now().Truncate(time.Minute).Add(time.Minute + 4100*time.Millisecond)))
+			batch, err := tr.log.Drain(t.Context(), local(), 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, e := range batch.Entries {
+				b.look(t, e.Data)
+				found++
+			}
+			batch.Settle(true)
+		}
+		if found < 40 {
+			t.Errorf("%d signals came", found)
+		}
+	})
+}
+
+// look finds a notification on the chart of the moment.
+func (b *bars) look(t *testing.T, data []byte) {
+	t.Helper()
+	var n struct {
+		Condition struct{ Indicator, Signal string }
+		Value     float64
+		Triggered time.Time `json:"triggered_at"`
+		Late      bool
+	}
+	if err := json.Unmarshal(data, &n); err != nil {
+		t.Fatal(err)
+	}
+	s, err := indicator.Resolve(indicator.Request{Name: n.Condition.Indicator})
+	if err != nil {
+		t.Fatal(err)
+	}
+	chart, err := tool.Compute(t.Context(), b, tool.Question{Symbol: btc, Interval: market.Minute1, Bars: 200, Indicators: []tool.Requested{{Name: n.Condition.Indicator, Selection: s}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	last := chart.Bars.Len() - 1
+	if !chart.LastBarClosed {
+		last--
+	}
+	for _, signal := range chart.Indicators[0].Result.Signals {
+		if signal.Confirmed == last && signal.Label == n.Condition.Signal {
+			if math.Float64bits(signal.Y) != math.Float64bits(n.Value) || n.Triggered.Unix() != chart.Bars.T[last]+60 || n.Late {
+				t.Errorf("%s says %v at %v, the chart %v", data, n.Value, n.Triggered, signal.Y)
+			}
+			return
+		}
+	}
+	t.Errorf("%s is not on the chart", data)
+}
+
+// A restart keeps alerts, what was fired and not fetched, and who has subscribed.
+func TestTrade_ARestartKeepsWhatWasPromised(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		home := t.TempDir()
+		v := live{sample.New(sample.Config{Seed: 7, Now: time.Now})}
+		b, tr, stop := trade(t, home, v)
+		set, err := b.Service.Bars(t.Context(), marketdata.Request{Symbol: btc, Interval: market.Minute1, Bars: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		price := set.Bars.C[0]
+		call := func(tr *trading, name, arguments string) string {
+			t.Helper()
+			r, err := tool.New(tool.Config{Bars: b, Trading: tr.tools(), Log: slog.New(slog.DiscardHandler)})
+			if err != nil {
+				t.Fatal(err)
+			}
+			result, err := r.Call(t.Context(), local(), name, json.RawMessage(arguments))
+			if err != nil {
+				t.Fatal(err)
+			}
+			return string(result.Content[0].Text)
+		}
+		call(tr, "subscribe_notifications", `{"symbols":["BTCUSDT"]}`)
+		fired := call(tr, "set_alert", fmt.Sprintf(`{"symbol":"BTCUSDT","condition":{"price_below":%v}}`, price*2))
+		waits := call(tr, "set_alert", fmt.Sprintf(`{"symbol":"BTCUSDT","condition":{"price_below":%v}}`, price/1000))
+		stop()
+		time.Sleep(time.Minute)
+		b, tr, stop = trade(t, home, v)
+		defer stop()
+		var first, second struct {
+			AlertID string `json:"alert_id"`
+		}
+		for text, to := range map[string]any{fired: &first, waits: &second} {
+			if err := json.Unmarshal([]byte(text), to); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if got := call(tr, "list_alerts", `{}`); !strings.Contains(got, second.AlertID) || strings.Contains(got, first.AlertID) {
+			t.Errorf("active %s", got)
+		}
+		if got := call(tr, "list_subscriptions", `{}`); !strings.Contains(got, `"subscribed":true,"symbols":["BTCUSDT"]`) || !strings.Contains(got, `"offline_queue_size":1`) {
+			t.Errorf("subscribed %s", got)
+		}
+		if got := call(tr, "get_notifications", `{}`); !strings.Contains(got, first.AlertID) {
+			t.Errorf("notifications %s", got)
+		}
+	})
+}
