@@ -30,14 +30,15 @@ func TestCompute_GivesTheSameBitsEverywhere(t *testing.T) {
 		requests = append(requests, indicator.Request{Name: d.Name})
 	}
 	for _, raw := range []string{
-		`{"name":"pivot","type":"classic","levels":5}`, `{"name":"pivot","type":"fibonacci","levels":5}`,
-		`{"name":"pivot","type":"woodie","levels":5}`, `{"name":"pivot","type":"camarilla","levels":5}`,
-		`{"name":"pivot","type":"traditional","levels":5}`, `{"name":"pivot","type":"dm"}`,
-		`{"name":"keltner","bands_style":"range"}`, `{"name":"keltner","bands_style":"true_range"}`,
-		`{"name":"rsi","show_divergences":true}`, `{"name":"session_vp","developing":true}`,
+		`pivot {"type":"classic","levels":5}`, `pivot {"type":"fibonacci","levels":5}`,
+		`pivot {"type":"woodie","levels":5}`, `pivot {"type":"camarilla","levels":5}`,
+		`pivot {"type":"traditional","levels":5}`, `pivot {"type":"dm"}`,
+		`keltner {"bands_style":"range"}`, `keltner {"bands_style":"true_range"}`,
+		`rsi {"show_divergences":true}`, `session_vp {"developing":true}`,
 	} {
-		var r indicator.Request
-		if err := json.Unmarshal([]byte(raw), &r); err != nil {
+		name, params, _ := strings.Cut(raw, " ")
+		r := indicator.Request{Name: name}
+		if err := json.Unmarshal([]byte(params), &r.Params); err != nil {
 			t.Fatal(err)
 		}
 		requests = append(requests, r)

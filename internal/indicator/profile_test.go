@@ -80,7 +80,7 @@ func TestVolumeProfile_SecondDerivation(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(20) {
 		b := walk(300, seed)
-		s, err := Resolve(request(t, `{"name":"vpvr","bins":30,"range_bars":200}`))
+		s, err := Resolve(request(t, `vpvr {"bins":30,"range_bars":200}`))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -170,9 +170,9 @@ func TestSessionVP_SecondDerivation(t *testing.T) {
 	t.Parallel()
 	b := walk(240, 8) // ten days of hourly bars from a Monday
 	for text, perSession := range map[string]int{
-		`"svp"`:                                24,
-		`{"name":"svp","session":"weekly"}`:    168,
-		`{"name":"svp","bars_per_session":50}`: 50,
+		"svp":                         24,
+		`svp {"session":"weekly"}`:    168,
+		`svp {"bars_per_session":50}`: 50,
 	} {
 		s, err := Resolve(request(t, text))
 		if err != nil {
@@ -195,7 +195,7 @@ func TestSessionVP_SecondDerivation(t *testing.T) {
 
 func TestSessionVP_DevelopingLooksAtNoLaterBar(t *testing.T) {
 	t.Parallel()
-	s, err := Resolve(request(t, `{"name":"svp","developing":true}`))
+	s, err := Resolve(request(t, `svp {"developing":true}`))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -234,7 +234,7 @@ func TestNakedPOC_AGapThroughIsATouch(t *testing.T) {
 	if got := count(r, "nPOC"); got != 0 {
 		t.Errorf("%d naked levels after the gap, want none", got)
 	}
-	s, err := Resolve(request(t, `{"name":"npoc","keep_filled":true,"include_current":false}`))
+	s, err := Resolve(request(t, `npoc {"keep_filled":true,"include_current":false}`))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -279,7 +279,7 @@ func TestSessions_BeginBeforeTheBarsShown(t *testing.T) {
 	t.Parallel()
 	const shown = 30 // hours, from the middle of a day
 	b := walk(2_000, 9)
-	for _, text := range []string{`"session_vp"`, `{"name":"session_vp","session":"weekly"}`, `"naked_poc"`, `{"name":"npoc","max_sessions":5}`} {
+	for _, text := range []string{"session_vp", `session_vp {"session":"weekly"}`, "naked_poc", `npoc {"max_sessions":5}`} {
 		s, err := Resolve(request(t, text))
 		if err != nil {
 			t.Fatal(err)

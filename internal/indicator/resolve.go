@@ -16,24 +16,6 @@ type Request struct {
 	Params map[string]json.RawMessage
 }
 
-// UnmarshalJSON reads a name, or an object with "name" and overrides.
-func (r *Request) UnmarshalJSON(raw []byte) error {
-	if err := json.Unmarshal(raw, &r.Name); err == nil {
-		return nil
-	}
-	var object map[string]json.RawMessage
-	if err := json.Unmarshal(raw, &object); err != nil {
-		return fault.Field("indicators", string(raw), `a name, or an object {"name": ..., parameters}`)
-	}
-	name, given := object["name"]
-	if !given || json.Unmarshal(name, &r.Name) != nil {
-		return fault.Missing("indicators[].name", "the indicator's name as list_indicators gives it")
-	}
-	delete(object, "name")
-	r.Params = object
-	return nil
-}
-
 // Selection is a request that was understood: a definition, the values in force
 // and an instance made from them.
 type Selection struct {

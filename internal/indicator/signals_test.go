@@ -73,12 +73,12 @@ func TestSignals_OscillatorsLeaveTheirZones(t *testing.T) {
 		name, line, low, high string
 		bottom, top           float64
 	}{
-		{`"rsi"`, "RSI", "rsi_oversold", "rsi_overbought", 30, 70},
-		{`"cci"`, "CCI", "cross_up_os", "cross_down_ob", -100, 100},
-		{`"mfi"`, "MFI", "cross_up_os", "cross_down_ob", 20, 80},
-		{`"williams_r"`, "%R", "cross_up_os", "cross_down_ob", -80, -20},
-		{`"combo"`, "RSI", "rsi_oversold", "rsi_overbought", 30, 70},
-		{`"cipher_b"`, "RSI", "rsi_oversold", "rsi_overbought", 30, 60},
+		{"rsi", "RSI", "rsi_oversold", "rsi_overbought", 30, 70},
+		{"cci", "CCI", "cross_up_os", "cross_down_ob", -100, 100},
+		{"mfi", "MFI", "cross_up_os", "cross_down_ob", 20, 80},
+		{"williams_r", "%R", "cross_up_os", "cross_down_ob", -80, -20},
+		{"combo", "RSI", "rsi_oversold", "rsi_overbought", 30, 70},
+		{"cipher_b", "RSI", "rsi_oversold", "rsi_overbought", 30, 60},
 	} {
 		_, r := computed(t, c.name)
 		x := lineOf(t, r, c.line)
@@ -90,10 +90,10 @@ func TestSignals_OscillatorsLeaveTheirZones(t *testing.T) {
 func TestSignals_LinesCross(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ name, a, b string }{
-		{`"macd"`, "MACD", "Signal"},
-		{`"ema_stack"`, "EMA 8", "EMA 21"},
-		{`"ichimoku"`, "Tenkan", "Kijun"},
-		{`"adx"`, "+DI", "-DI"},
+		{"macd", "MACD", "Signal"},
+		{"ema_stack", "EMA 8", "EMA 21"},
+		{"ichimoku", "Tenkan", "Kijun"},
+		{"adx", "+DI", "-DI"},
 	} {
 		_, r := computed(t, c.name)
 		a, b := lineOf(t, r, c.a), lineOf(t, r, c.b)
@@ -104,7 +104,7 @@ func TestSignals_LinesCross(t *testing.T) {
 
 func TestSignals_ZeroIsCrossed(t *testing.T) {
 	t.Parallel()
-	for name, line := range map[string]string{`"roc"`: "ROC", `"cmf"`: "CMF"} {
+	for name, line := range map[string]string{"roc": "ROC", "cmf": "CMF"} {
 		_, r := computed(t, name)
 		x := lineOf(t, r, line)
 		expect(t, r, "cross_up", len(x), func(i int) bool { return x[i-1] <= 0 && x[i] > 0 })
@@ -114,13 +114,13 @@ func TestSignals_ZeroIsCrossed(t *testing.T) {
 
 func TestSignals_PriceBreaksOut(t *testing.T) {
 	t.Parallel()
-	for name, short := range map[string]string{`"bbands"`: "BB", `"keltner"`: "KC"} {
+	for name, short := range map[string]string{"bbands": "BB", "keltner": "KC"} {
 		b, r := computed(t, name)
 		up, low := lineOf(t, r, short+" Upper"), lineOf(t, r, short+" Lower")
 		expect(t, r, "breakout_up", len(up), func(i int) bool { return b.C[i-1] <= up[i-1] && b.C[i] > up[i] })
 		expect(t, r, "breakout_down", len(up), func(i int) bool { return b.C[i-1] >= low[i-1] && b.C[i] < low[i] })
 	}
-	b, r := computed(t, `"donchian"`)
+	b, r := computed(t, "donchian")
 	up, low := lineOf(t, r, "DC Upper"), lineOf(t, r, "DC Lower")
 	above := func(i int) bool { return i > 0 && b.C[i] > up[i-1] }
 	below := func(i int) bool { return i > 0 && b.C[i] < low[i-1] }
@@ -130,7 +130,7 @@ func TestSignals_PriceBreaksOut(t *testing.T) {
 
 func TestSignals_StochasticTurnsInItsZones(t *testing.T) {
 	t.Parallel()
-	for _, c := range []struct{ name, k, d string }{{`"stoch"`, "%K", "%D"}, {`"combo"`, "Stoch K", "Stoch D"}} {
+	for _, c := range []struct{ name, k, d string }{{"stoch", "%K", "%D"}, {"combo", "Stoch K", "Stoch D"}} {
 		_, r := computed(t, c.name)
 		k, d := lineOf(t, r, c.k), lineOf(t, r, c.d)
 		expect(t, r, "stoch_oversold", len(k), func(i int) bool { return k[i-1] <= d[i-1] && k[i] > d[i] && k[i] < 20 })
@@ -140,7 +140,7 @@ func TestSignals_StochasticTurnsInItsZones(t *testing.T) {
 
 func TestSignals_WavesCross(t *testing.T) {
 	t.Parallel()
-	_, r := computed(t, `"wavetrend"`)
+	_, r := computed(t, "wavetrend")
 	a, b := lineOf(t, r, "WT1"), lineOf(t, r, "WT2")
 	up := func(i int) bool { return a[i-1] <= b[i-1] && a[i] > b[i] }
 	down := func(i int) bool { return a[i-1] >= b[i-1] && a[i] < b[i] }
@@ -149,13 +149,13 @@ func TestSignals_WavesCross(t *testing.T) {
 	expect(t, r, "cross_down_ob", len(a), func(i int) bool { return down(i) && b[i] >= 53 })
 	expect(t, r, "cross_down", len(a), func(i int) bool { return down(i) && b[i] < 53 })
 
-	_, r = computed(t, `"cipher_b"`)
+	_, r = computed(t, "cipher_b")
 	expect(t, r, "buy", len(a), func(i int) bool { return up(i) && b[i] <= -53 })
 	expect(t, r, "buy_small", len(a), func(i int) bool { return up(i) && b[i] > -53 })
 	expect(t, r, "sell", len(a), func(i int) bool { return down(i) && b[i] >= 53 })
 	expect(t, r, "sell_small", len(a), func(i int) bool { return down(i) && b[i] < 53 })
 
-	_, r = computed(t, `{"name":"cipher_b","dot_mode":"strict"}`)
+	_, r = computed(t, `cipher_b {"dot_mode":"strict"}`)
 	rsi, k := lineOf(t, r, "RSI"), lineOf(t, r, "Stoch K")
 	expect(t, r, "buy_small", len(a), func(i int) bool { return up(i) && b[i] > -53 && rsi[i] < 40 })
 	expect(t, r, "sell_small", len(a), func(i int) bool { return down(i) && b[i] < 53 && rsi[i] > 60 })
@@ -168,18 +168,18 @@ func TestSignals_WavesCross(t *testing.T) {
 
 func TestSignals_TrendsFlip(t *testing.T) {
 	t.Parallel()
-	b, r := computed(t, `"supertrend"`)
+	b, r := computed(t, "supertrend")
 	line := lineOf(t, r, "Supertrend")
 	up := func(i int) bool { return b.C[i] >= line[i] }
 	expect(t, r, "flip_up", len(line), func(i int) bool { return !math.IsNaN(line[i-1]) && up(i) && !up(i-1) })
 	expect(t, r, "flip_down", len(line), func(i int) bool { return !math.IsNaN(line[i-1]) && !up(i) && up(i-1) })
 
-	b, r = computed(t, `"sar"`)
+	b, r = computed(t, "sar")
 	line = lineOf(t, r, "SAR")
 	expect(t, r, "flip_up", len(line), func(i int) bool { return i > 1 && line[i] <= b.L[i] && line[i-1] >= b.H[i-1] })
 	expect(t, r, "flip_down", len(line), func(i int) bool { return i > 1 && line[i] >= b.H[i] && line[i-1] <= b.L[i-1] })
 
-	_, r = computed(t, `"ha"`)
+	_, r = computed(t, "ha")
 	o, c := lineOf(t, r, "HA Open"), lineOf(t, r, "HA Close")
 	expect(t, r, "flip_up", len(o), func(i int) bool { return c[i] >= o[i] && c[i-1] < o[i-1] })
 	expect(t, r, "flip_down", len(o), func(i int) bool { return c[i] < o[i] && c[i-1] >= o[i-1] })
@@ -189,7 +189,7 @@ func TestSignals_TrendsFlip(t *testing.T) {
 // over the whole history for the previous fractal beyond the same limit.
 func TestSignals_FractalDivergences(t *testing.T) {
 	t.Parallel()
-	b, r := computed(t, `"cipher_b"`)
+	b, r := computed(t, "cipher_b")
 	w, rsi := lineOf(t, r, "WT2"), lineOf(t, r, "RSI")
 	bottom := func(c int) bool {
 		return c >= 2 && c+2 < len(w) && w[c-2] > w[c] && w[c-1] > w[c] && w[c] < w[c+1] && w[c] < w[c+2]
@@ -241,7 +241,7 @@ func TestSignals_FractalDivergences(t *testing.T) {
 // the finished line.
 func TestSignals_PivotDivergences(t *testing.T) {
 	t.Parallel()
-	b, r := computed(t, `{"name":"rsi","show_divergences":true}`)
+	b, r := computed(t, `rsi {"show_divergences":true}`)
 	x := lineOf(t, r, "RSI")
 	pivot := func(c int, sign float64) bool {
 		if c < 5 || c+5 >= len(x) {

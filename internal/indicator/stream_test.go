@@ -78,7 +78,7 @@ func TestStream_ForgetsItsStart(t *testing.T) {
 	t.Parallel()
 	const shift = 777
 	all := defaults(t)
-	for _, text := range []string{`{"name":"keltner","bands_style":"range"}`, `{"name":"keltner","bands_style":"true_range"}`, `{"name":"vwap","anchor":"week"}`} {
+	for _, text := range []string{`keltner {"bands_style":"range"}`, `keltner {"bands_style":"true_range"}`, `vwap {"anchor":"week"}`} {
 		s, err := Resolve(request(t, text))
 		if err != nil {
 			t.Fatal(err)

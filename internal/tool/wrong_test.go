@@ -103,6 +103,17 @@ with the messages they get. The table is written by a test of ` + "`internal/too
 |---|---|---|
 `
 
+func TestIndicators_RefusesItemsOfOtherShapes(t *testing.T) {
+	t.Parallel()
+	registry := tooltest.Registry(t, nil)
+	for _, item := range []string{`5`, `[]`, `{}`, `{"name":5}`, `{"length":5}`, `null`, `true`, `""`} {
+		result := call(t, registry, "generate_chart", `{"indicators":[`+item+`]}`)
+		if !result.IsError || !strings.Contains(string(result.Content[0].Text), `"field":"indicators`) {
+			t.Errorf("%s: %s", item, result.Content[0].Text)
+		}
+	}
+}
+
 // A provider that does not answer is worth a second try, and says when.
 func TestFailure_SaysWhenToTryAgain(t *testing.T) {
 	t.Parallel()
