@@ -5,9 +5,11 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"strings"
 
 	"candela/internal/chart"
 	"candela/internal/config"
+	"candela/internal/fault"
 	"candela/internal/indicator"
 	"candela/internal/payload"
 	"candela/internal/tool"
@@ -58,7 +60,7 @@ func resolve(names []string) ([]tool.Requested, error) {
 	for _, name := range names {
 		s, err := indicator.Resolve(indicator.Request{Name: name})
 		if err != nil {
-			problems = append(problems, err)
+			problems = append(problems, withNames(err))
 			continue
 		}
 		selections = append(selections, tool.Requested{Name: name, Selection: s})
@@ -67,6 +69,24 @@ func resolve(names []string) ([]tool.Requested, error) {
 		return nil, &config.Error{Problems: problems}
 	}
 	return selections, nil
+}
+
+// withNames adds to the error about an unknown name which there are: a command line
+// has no tool to ask.
+func withNames(err error) error {
+	e := fault.Of(err)
+	if e == nil || e.Code != indicator.UnknownCode {
+		return err
+	}
+	all := indicator.All()
+	names := make([]string, len(all))
+	for i := range all {
+		names[i] = all[i].Name
+	}
+	told := *e
+	told.Allowed = strings.Join(names, ", ")
+	told.Message = e.Message + "; the names are " + told.Allowed
+	return &told
 }
 
 // picture is what is drawn of the bars and results shown, under the names the

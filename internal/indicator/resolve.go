@@ -16,6 +16,9 @@ type Request struct {
 	Params map[string]json.RawMessage
 }
 
+// UnknownCode is the code of the fault that a name is in no catalogue.
+const UnknownCode = "unknown_indicator"
+
 // Selection is a request that was understood: a definition, the values in force
 // and an instance made from them.
 type Selection struct {
@@ -36,7 +39,8 @@ func (s *Selection) Compute(in Input) *Result {
 }
 
 // Find returns the definition with that name or alias. Case does not matter.
-// An unknown name is an error with the nearest known ones.
+// An unknown name is an error, UnknownCode, with the nearest known ones; who tells
+// it adds where the names are to be found.
 func Find(name string) (*Def, error) {
 	key := strings.ToLower(strings.TrimSpace(name))
 	all := All()
@@ -55,10 +59,8 @@ func Find(name string) (*Def, error) {
 		near = fault.Nearest(strings.TrimRight(key, " _-.,:()[]0123456789"), known)
 	}
 	return nil, &fault.Error{
-		Kind: fault.Invalid, Code: "unknown_indicator", Field: "indicators", Value: name,
-		Message:     unknown("indicator", name, near) + "; list_indicators has the names",
-		Allowed:     "a name or alias from list_indicators",
-		Suggestions: near,
+		Kind: fault.Invalid, Code: UnknownCode, Field: "indicators", Value: name,
+		Message: unknown("indicator", name, near), Allowed: "a name or alias of the catalogue", Suggestions: near,
 	}
 }
 

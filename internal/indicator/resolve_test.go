@@ -47,7 +47,7 @@ func TestResolve_TakesEverySpelling(t *testing.T) {
 func TestResolve_NamesWhatIsWrong(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string][]string{
-		`rsii`:                        {"rsii", `"rsi"`, "list_indicators"},
+		`rsii`:                        {"rsii", `"rsi"`},
 		`rsi {"lengt":14}`:            {"lengt", `"length"`, "overbought"},
 		`rsi {"length":0}`:            {"rsi.length", "0", "1 to 5000"},
 		`rsi {"length":"14"}`:         {"rsi.length", "14", "whole number"},

@@ -146,7 +146,7 @@ func readSignal(raw json.RawMessage, dst *alert.Condition) error {
 	}
 	def, err := indicator.Find(dst.Indicator)
 	if err != nil {
-		return within(at, rename(err, "indicators", "indicator"))
+		return within(at, named(err, "indicator"))
 	}
 	dst.Indicator = def.Name
 	return indicator.CheckSignal(def, dst.Signal)

@@ -112,7 +112,8 @@ func (fs fields) unknown(name string) error {
 	}
 }
 
-// rename puts the name the client used into an error about its alias.
+// rename puts the name the client used into an error about its alias. Of the
+// message only the beginning is the name: list_indicators, too, has it in its own.
 func rename(err error, from, to string) error {
 	e := fault.Of(err)
 	if e == nil || from == to || e.Field != from {
@@ -120,7 +121,9 @@ func rename(err error, from, to string) error {
 	}
 	renamed := *e
 	renamed.Field = to
-	renamed.Message = strings.Replace(e.Message, from, to, 1)
+	if rest, ok := strings.CutPrefix(e.Message, from); ok {
+		renamed.Message = to + rest
+	}
 	return &renamed
 }
 

@@ -88,9 +88,21 @@ func readIndicator(field string, item json.RawMessage) (Requested, error) {
 	request.Name = cut(strings.TrimSpace(request.Name))
 	selection, err := indicator.Resolve(request)
 	if err != nil {
-		return Requested{}, rename(err, "indicators", field)
+		return Requested{}, named(err, field)
 	}
 	return Requested{request.Name, selection}, nil
+}
+
+// named adds to the error about an unknown name where the names are, and which
+// field it stood in. Errors about parameters have both.
+func named(err error, field string) error {
+	e := fault.Of(err)
+	if e == nil || e.Code != indicator.UnknownCode {
+		return err
+	}
+	told := *e
+	told.Field, told.Message, told.Allowed = field, e.Message+"; list_indicators has the names", "a name or alias from list_indicators"
+	return &told
 }
 
 // resolveAll makes the selections of names that are known to be right.

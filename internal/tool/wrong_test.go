@@ -27,6 +27,7 @@ type problem struct {
 func wrongCalls() []struct{ name, tool, arguments, field, value, allowed, nearest string } {
 	return []struct{ name, tool, arguments, field, value, allowed, nearest string }{
 		{"an indicator that does not exist", "get_indicators", `{"symbol":"BTCUSDT","indicators":["bolinger"]}`, "indicators", "bolinger", "list_indicators", "bollinger"},
+		{"the same under another name", "generate_chart", `{"panels":["bolinger"]}`, "panels", "bolinger", "list_indicators", "bollinger"},
 		{"a parameter that does not exist", "generate_chart", `{"indicators":[{"name":"rsi","lengthh":21}]}`, "rsi.lengthh", "lengthh", "length", "length"},
 		{"a parameter out of bounds", "generate_chart", `{"indicators":[{"name":"rsi","length":0}]}`, "rsi.length", "0", "whole number from", ""},
 		{"an interval that does not exist", "get_indicators", `{"symbol":"BTCUSDT","indicators":["rsi"],"interval":"45m"}`, "interval", "45m", "15m 30m 1h", "5m"},
@@ -53,6 +54,7 @@ func wrongCalls() []struct{ name, tool, arguments, field, value, allowed, neares
 		{"an alert with two conditions", "set_alert", `{"symbol":"BTCUSDT","condition":{"price_above":1,"price_below":2}}`, "condition", "price_above, price_below", "exactly one of price_above, price_below, indicator_signal", ""},
 		{"a condition that does not exist", "set_alert", `{"symbol":"BTCUSDT","condition":{"price_over":1}}`, "condition", "price_over", "price_above, price_below, indicator_signal", "price_above"},
 		{"a threshold as text", "set_alert", `{"symbol":"BTCUSDT","condition":{"price_above":"70000"}}`, "condition.price_above", "70000", "without quotes", "70000"},
+		{"an alert on an indicator that does not exist", "set_alert", `{"symbol":"BTCUSDT","condition":{"indicator_signal":{"indicator":"wavetrnd","signal":"cross_up"}}}`, "condition.indicator_signal.indicator", "wavetrnd", "list_indicators", "wavetrend"},
 		{"a signal that the indicator never gives", "set_alert", `{"symbol":"BTCUSDT","condition":{"indicator_signal":{"indicator":"wavetrend","signal":"crossup"}}}`, "condition.indicator_signal.signal", "crossup", "cross_up_os", "cross_up"},
 		{"an alert type that does not exist", "subscribe_notifications", `{"alert_types":["price_abov"]}`, "alert_types", "price_abov", "price_above, price_below, indicator_signal", "price_above"},
 	}
