@@ -2,7 +2,6 @@ package httpd
 
 import (
 	"context"
-	"encoding/json"
 	"log/slog"
 	"net/http"
 	"strconv"
@@ -55,26 +54,14 @@ func (x *exchange) refuse(ctx context.Context, body *rpc.Body, refusal *httpRefu
 	if refusal.status == http.StatusRequestTimeout || refusal.status == http.StatusRequestEntityTooLarge {
 		x.w.Header().Set("Connection", "close") // the rest of the body is not wanted
 	}
-	_ = x.write(refusal.status, refusalBody(body, refusal.err)) // a client that went away is not ours to report
-}
-
-func refusalBody(body *rpc.Body, err *rpc.Error) []byte {
-	var id json.RawMessage
-	if body != nil && body.Batch {
-		reply := []byte{}
-		for _, call := range body.Calls {
-			if call.ID != nil && call.Kind == rpc.Request {
-				reply = rpc.AppendError(append(reply, ','), call.ID, err)
-			}
-		}
-		if len(reply) > 0 {
-			reply[0] = '['
-			return append(reply, ']')
-		}
-	} else if body != nil && len(body.Calls) == 1 {
-		id = body.Calls[0].ID
+	var reply []byte
+	if body != nil {
+		reply = body.AppendRefusal(nil, refusal.err)
 	}
-	return rpc.AppendError(nil, id, err)
+	if len(reply) == 0 {
+		reply = rpc.AppendError(nil, nil, refusal.err)
+	}
+	_ = x.write(refusal.status, reply) // a client that went away is not ours to report
 }
 
 func (x *exchange) write(status int, body []byte) error {

@@ -161,6 +161,36 @@ func TestAppend(t *testing.T) {
 	}
 }
 
+func TestBody_AppendRefusal(t *testing.T) {
+	t.Parallel()
+	refused := func(id string) string {
+		return `{"jsonrpc":"2.0","id":` + id + `,"error":{"code":-32001,"message":"busy"}}`
+	}
+	const (
+		request      = `{"jsonrpc":"2.0","id":"b","method":"ping"}`
+		wrong        = `{"jsonrpc":"1.0","id":7,"method":"ping"}`
+		notification = `{"jsonrpc":"2.0","method":"x"}`
+		response     = `{"jsonrpc":"2.0","id":3,"result":{}}`
+	)
+	for data, want := range map[string]string{
+		request:      refused(`"b"`),
+		wrong:        refused(`7`),
+		notification: "", response: "", `5`: "",
+		`[` + request + `]`: `[` + refused(`"b"`) + `]`,
+		`[` + notification + `,` + request + `,1,` + wrong + `,` + response + `]`: `[` + refused(`"b"`) + `,` + refused(`7`) + `]`,
+		`[` + notification + `,` + response + `]`:                                 "",
+	} {
+		body, failure := rpc.Read([]byte(data))
+		if failure != nil {
+			t.Fatal(failure)
+		}
+		got := body.AppendRefusal([]byte("-"), &rpc.Error{Code: rpc.CodeRefused, Message: "busy"})
+		if string(got) != "-"+want {
+			t.Errorf("%s is answered with %s, want %s", data, got[1:], want)
+		}
+	}
+}
+
 // FuzzCheck holds Check against encoding/json: what passes must be valid there
 // and mean the same, and what is refused must be invalid there or break one of
 // the stricter rules.

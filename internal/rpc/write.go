@@ -60,6 +60,28 @@ func AppendError(dst []byte, id json.RawMessage, e *Error) []byte {
 	return append(dst, "}}"...)
 }
 
+// AppendRefusal appends what answers every request of the body with the same error,
+// a batch by one array. It appends nothing when there is no request, or none whose
+// id could be read.
+func (b *Body) AppendRefusal(dst []byte, e *Error) []byte {
+	start := len(dst)
+	for i := range b.Calls {
+		c := &b.Calls[i]
+		if c.ID == nil || c.Kind == Response {
+			continue
+		}
+		if b.Batch {
+			dst = append(dst, ',')
+		}
+		dst = AppendError(dst, c.ID, e)
+	}
+	if b.Batch && len(dst) > start {
+		dst[start] = '['
+		dst = append(dst, ']')
+	}
+	return dst
+}
+
 // AppendNotification appends a notification. Params must be a JSON object.
 func AppendNotification(dst []byte, method string, params json.RawMessage) []byte {
 	dst = append(dst, `{"jsonrpc":"2.0","method":`...)

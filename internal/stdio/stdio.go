@@ -126,7 +126,7 @@ func (s *Session) receive(ctx, calls context.Context, l line, push *notifier) {
 	}
 	full := len(s.waiting) == maxWaiting
 	if full && slices.ContainsFunc(body.Calls, func(c rpc.Call) bool { return c.Method == "tools/call" }) {
-		s.write(busy(body))
+		s.write(body.AppendRefusal(nil, &rpc.Error{Code: rpc.CodeRefused, Message: "too many calls are waiting; try again when some have been answered"}))
 		return
 	}
 	if name := mcp.ClientName(body); name != "" {
@@ -147,28 +147,6 @@ func (s *Session) receive(ctx, calls context.Context, l line, push *notifier) {
 		defer func() { <-s.running }()
 		job.Settle(s.write(job.Append(nil)))
 	})
-}
-
-// busy refuses every request of a body.
-func busy(body rpc.Body) []byte {
-	refusal := &rpc.Error{Code: rpc.CodeRefused, Message: "too many calls are waiting; try again when some have been answered"}
-	if call := body.Calls[0]; !body.Batch {
-		if call.Kind != rpc.Request {
-			return nil
-		}
-		return rpc.AppendError(nil, call.ID, refusal)
-	}
-	var reply []byte
-	for _, call := range body.Calls {
-		if call.Kind == rpc.Request {
-			reply = rpc.AppendError(append(reply, ','), call.ID, refusal)
-		}
-	}
-	if len(reply) == 0 {
-		return nil
-	}
-	reply[0] = '['
-	return append(reply, ']')
 }
 
 // drain waits for the calls that run and for what they gave rise to, and cancels
