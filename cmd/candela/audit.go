@@ -185,7 +185,7 @@ func listEvents(ctx context.Context, w io.Writer, log *ledger.Audit, flags audit
 	if flags.json {
 		lines := json.NewEncoder(w)
 		for _, e := range events {
-			if err := lines.Encode(eventLine{e.Seq, e.At, e.Owner, e.Kind, e.Subject, e.Actor, e.Client, e.Body, e.Hash}); err != nil {
+			if err := lines.Encode(eventLine{e.Seq, e.At, e.Owner, e.Kind, e.Subject, e.Actor, e.Client, body(e.Body), e.Hash}); err != nil {
 				return err
 			}
 		}
@@ -201,6 +201,15 @@ func listEvents(ctx context.Context, w io.Writer, log *ledger.Audit, flags audit
 		fmt.Fprintf(table, "%d\t%s\t%s\t%s\t%s\t%s\t%q\t%s\n", e.Seq, e.At.Format(time.DateTime), plain(e.Owner), plain(e.Kind), plain(e.Subject), plain(token), e.Client, plain(string(e.Body)))
 	}
 	return table.Flush()
+}
+
+// body returns an event's body as JSON, also one that somebody has broken.
+func body(text []byte) json.RawMessage {
+	if json.Valid(text) {
+		return text
+	}
+	quoted, _ := json.Marshal(string(text)) // a string always can be
+	return quoted
 }
 
 // plain writes out what would move the cursor or turn the text around on a

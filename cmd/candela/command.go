@@ -35,7 +35,7 @@ func commands() []command {
 		{"", "[flags]", "run a mode, or draw one chart", runMode},
 		{"config", "config [flags]", "print the configuration in force and where each value comes from", printConfig},
 		{"auth", "auth COMMAND", "hash-password, list or revoke ID: the owner's passphrase and clients", auth},
-		{"audit", "audit COMMAND", "verify or list: what was asked for and done, and whether that log was touched", audit},
+		{"audit", "audit COMMAND", "verify [--expect N:HASH] or list [--last N], with --json: what was done for whom, and whether that log was touched", audit},
 		{"policy", "policy check [FILE]", "check the policy of orders and explain its rules", policy},
 		{"notify", "notify test", "send a test message to the webhook and the ntfy topic that alerts go to", notify},
 		{"version", "version", "print the version and how it was built", printVersion},

@@ -6,14 +6,19 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/shopspring/decimal"
+
 	"candela/internal/alert"
+	"candela/internal/id"
 	"candela/internal/ledger"
+	"candela/internal/market"
+	"candela/internal/order"
 )
 
 var loadAlerts = flag.Int("alerts", 10_000, "active alerts that the benchmark of a start loads; the figures are for 1000000")
@@ -80,15 +85,20 @@ func BenchmarkSharedCommit(b *testing.B) {
 	for _, writers := range []int{1, 4, 16, 64} {
 		b.Run(fmt.Sprintf("writers=%d", writers), func(b *testing.B) {
 			l := open(b, b.TempDir())
-			b.SetParallelism(max(1, writers/runtime.GOMAXPROCS(0)))
-			var n atomic.Int64
-			b.RunParallel(func(pb *testing.PB) {
-				for pb.Next() {
-					if err := l.PutAlert(context.WithoutCancel(b.Context()), owner(), newAlert(n.Add(1))); err != nil {
-						b.Error(err)
+			var left atomic.Int64
+			left.Store(int64(b.N))
+			var wg sync.WaitGroup
+			b.ResetTimer()
+			for range writers {
+				wg.Go(func() {
+					for left.Add(-1) >= 0 {
+						if err := l.PutAlert(context.WithoutCancel(b.Context()), owner(), newAlert(1)); err != nil {
+							b.Error(err)
+						}
 					}
-				}
-			})
+				})
+			}
+			wg.Wait()
 			b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "commits/s")
 		})
 	}
@@ -134,7 +144,7 @@ func BenchmarkLoad(b *testing.B) {
 		WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < %d)
 		INSERT INTO alerts
 		SELECT printf('01a1dd3f-%%04x-7%%03x-8000-%%012x', i / 65536, i %% 4096, i), 'owner', printf('S%%dUSDT', i %% 1000), printf('binance:S%%dUSDT', i %% 1000), '',
-			'price_above', printf('%%d.%%02d', i, i %% 100), '', '', 1700000000000000 + i, 0, '' FROM n`, *loadAlerts)))
+			'price_above', printf('%%d.%%02d', i, i %% 100), '', '', 1700000000000000 + i, 0, '', 0 FROM n`, *loadAlerts)))
 	l := open(b, dir)
 	for b.Loop() {
 		n := 0
@@ -150,6 +160,63 @@ func BenchmarkLoad(b *testing.B) {
 	info, err := os.Stat(filepath.Join(dir, ledger.FileName))
 	check(b, err)
 	b.ReportMetric(float64(info.Size())/float64(*loadAlerts), "B/alert")
+}
+
+// BenchmarkOrder persists the way of an order, one commit for each step, as a desk
+// does that persists before it sends.
+func BenchmarkOrder(b *testing.B) {
+	l, f := open(b, b.TempDir()), newFloor(b)
+	var bare, steps []time.Duration
+	for b.Loop() {
+		for _, e := range life(id.New(time.Now())) {
+			start := time.Now()
+			f.write(b)
+			middle := time.Now()
+			_, err := l.AppendEvents(b.Context(), owner(), []order.Event{e})
+			check(b, err)
+			bare, steps = append(bare, middle.Sub(start)), append(steps, time.Since(middle))
+		}
+	}
+	floor := quantiles(b, "floor", bare)
+	b.ReportMetric(float64(quantiles(b, "step", steps))/float64(floor), "step/floor")
+}
+
+// life returns the events of an order that is filled at once.
+func life(id string) []order.Event {
+	now, symbol := time.Now(), market.Symbol{Venue: "binance", Name: "BTCUSDT"}
+	event := func(k order.Kind) order.Event { return order.Event{Kind: k, OrderID: id, At: now} }
+	created, filled := event(order.KindCreated), event(order.KindFill)
+	created.Origin = &order.Origin{
+		Spec:   order.Spec{ID: id, Owner: "owner", Symbol: symbol, Side: order.Buy, Type: order.Market, Quantity: decimal.New(1, 0)},
+		Broker: "paper", Mode: order.Paper, Key: id, Token: "key", Client: "client",
+	}
+	filled.Fill = &order.Fill{
+		TradeID: id, OrderID: id, Symbol: symbol, Side: order.Buy, Quantity: decimal.New(1, 0), Price: decimal.New(6512345, -2),
+		Fee: decimal.New(65, -3), FeeAsset: "USDT", At: now,
+	}
+	return []order.Event{created, event(order.KindSent), event(order.KindAccepted), filled}
+}
+
+// BenchmarkReplay reads an owner's events and folds them into a book, as a start does.
+func BenchmarkReplay(b *testing.B) {
+	l := open(b, b.TempDir())
+	events := make([]order.Event, 0, 4000)
+	for len(events) < cap(events) {
+		events = append(events, life(id.New(time.Now()))...)
+	}
+	_, err := l.AppendEvents(b.Context(), owner(), events)
+	check(b, err)
+	for b.Loop() {
+		book := order.NewBook("owner")
+		for e, err := range l.OrderEvents(b.Context(), "owner") {
+			check(b, err)
+			check(b, book.Apply(e))
+		}
+		if len(book.Orders()) != len(events)/4 {
+			b.Fatal("orders are missing")
+		}
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*len(events)), "ns/event")
 }
 
 // BenchmarkVerify reads and hashes a log.

@@ -137,3 +137,31 @@ func TestClose_EndsEverything(t *testing.T) {
 		t.Errorf("a read gives %v", err)
 	}
 }
+
+// TestOpen_BringsAnOlderSchemaUpToDate makes a store of each older version as that
+// version made it.
+func TestOpen_BringsAnOlderSchemaUpToDate(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	place(t, filepath.Join(dir, ledger.FileName), nil)
+	script := string(read(t, filepath.Join("schema", "0001.sql")))
+	check(t, behind(t, dir, "PRAGMA journal_mode = WAL; "+script+`
+		PRAGMA application_id = 0x636e646c; PRAGMA user_version = 1;
+		INSERT INTO alerts VALUES ('a1', 'owner', 'BTCUSDT', 'binance:BTCUSDT', '', 'price_above', '100', '', '', 1, 0, 'kept', 0);`))
+	l := open(t, dir)
+	if got, err := l.Setting(t.Context(), "user_version"); err != nil || got != "2" {
+		t.Errorf("version %s, %v", got, err)
+	}
+	for a, err := range l.Alerts(t.Context()) {
+		check(t, err)
+		if a.ID != "a1" || a.Note != "kept" {
+			t.Errorf("found %+v", a)
+		}
+	}
+	if n := count(t, l); n != 1 {
+		t.Errorf("%d alerts", n)
+	}
+	if _, err := l.Orders(t.Context(), "owner", 1); err != nil {
+		t.Error(err)
+	}
+}

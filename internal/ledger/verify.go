@@ -24,20 +24,28 @@ type Audit struct {
 func OpenAudit(ctx context.Context, dir string) (*Audit, error) {
 	path := filepath.Join(dir, FileName)
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
-		return nil, &fault.Error{
-			Kind: fault.NotFound, Code: "no_store", Field: "home", Value: dir,
-			Message: fmt.Sprintf("no store in state directory %s: the first start with --trade makes it", dir),
-		}
+		return nil, noStore(dir)
 	}
 	db, err := dial(path, "ro", "query_only(1)")
 	if err != nil {
 		return nil, err
 	}
 	a := &Audit{db}
-	if _, err := schemaVersion(ctx, db, path); err != nil {
+	found, err := schemaVersion(ctx, db, path)
+	if err == nil && found == 0 {
+		err = noStore(dir) // whoever made the file died before filling it
+	}
+	if err != nil {
 		return nil, errors.Join(err, a.Close())
 	}
 	return a, nil
+}
+
+func noStore(dir string) error {
+	return &fault.Error{
+		Kind: fault.NotFound, Code: "no_store", Field: "home", Value: dir,
+		Message: fmt.Sprintf("no store in state directory %s: the first start with --trade makes it", dir),
+	}
 }
 
 // Close closes the store.

@@ -1,6 +1,6 @@
 -- Times are unix microseconds, amounts exact decimal text, symbols carry their
 -- venue where they have one. The page of decisions that explains the tables is
--- docs/adr/0011-ledger.md.
+-- docs/adr/0013-ledger.md.
 
 -- One row, written in the transaction of every event and notification: what the
 -- log must end with. Rows cut off the end of events leave it behind.
