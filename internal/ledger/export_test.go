@@ -2,6 +2,9 @@ package ledger
 
 import "context"
 
+// Version is the schema that this build writes.
+const Version = version
+
 // Hold takes the turn to write and returns how to give it back.
 func (l *Ledger) Hold() func() {
 	l.turn <- struct{}{}

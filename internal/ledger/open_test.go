@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -17,7 +18,7 @@ func TestOpen_SetsTheStoreUp(t *testing.T) {
 	dir := t.TempDir()
 	l := open(t, dir)
 	for pragma, want := range map[string]string{
-		"journal_mode": "wal", "synchronous": "2", "busy_timeout": "5000", "user_version": "3", "application_id": "1668179052",
+		"journal_mode": "wal", "synchronous": "2", "busy_timeout": "5000", "user_version": strconv.Itoa(ledger.Version), "application_id": "1668179052",
 	} {
 		got, err := l.Setting(t.Context(), pragma)
 		if err != nil || got != want {
@@ -68,7 +69,7 @@ func TestOpen_RefusesWhatIsNotItsOwn(t *testing.T) {
 			t.Helper()
 			check(t, open(t, dir).Close())
 			check(t, behind(t, dir, "PRAGMA user_version = 999"))
-		}, "store_newer", "written by a newer candela (schema 999, this one knows 3)"},
+		}, "store_newer", "written by a newer candela (schema 999, this one knows " + strconv.Itoa(ledger.Version) + ")"},
 		"a file of another program": {func(t *testing.T, dir string) {
 			t.Helper()
 			place(t, filepath.Join(dir, ledger.FileName), nil)
@@ -149,7 +150,7 @@ func TestOpen_BringsAnOlderSchemaUpToDate(t *testing.T) {
 		PRAGMA application_id = 0x636e646c; PRAGMA user_version = 1;
 		INSERT INTO alerts VALUES ('a1', 'owner', 'BTCUSDT', 'binance:BTCUSDT', '', 'price_above', '100', '', '', 1, 0, 'kept', 0);`))
 	l := open(t, dir)
-	if got, err := l.Setting(t.Context(), "user_version"); err != nil || got != "2" {
+	if got, err := l.Setting(t.Context(), "user_version"); err != nil || got != strconv.Itoa(ledger.Version) {
 		t.Errorf("version %s, %v", got, err)
 	}
 	for a, err := range l.Alerts(t.Context()) {
