@@ -79,6 +79,7 @@ func TestStream_TellsWhatHappens(t *testing.T) {
 			s.Trade(o.ID, num("1"))
 			cancel(t, s, o)
 		}, "accepted 0, partially_filled 1 +1, pending_cancel 1, filled 4 +3, filled 4 (the venue refused the cancel)"},
+		"another's cancel":   {0, func(_ *testing.T, s *scene, o order.Spec) { s.Cancel(o.ID) }, "accepted 0, canceled 0"},
 		"a late rejection":   {0, func(_ *testing.T, s *scene, o order.Spec) { s.Reject(o.ID) }, "accepted 0, rejected 0 (rejected after the venue had taken it)"},
 		"a word of no sense": {fakealpaca.OddStatus, nil, "accepted 0, uncertain 0 (under_consideration)"},
 	} {
