@@ -23,6 +23,7 @@ import (
 	"candela/internal/upstream"
 )
 
+// TestFills_Pages reads a long history, whole and after each trade.
 func TestFills_Pages(t *testing.T) {
 	t.Parallel()
 	play(t, noon(), fakealpaca.Config{Partial: 0.5, Seed: 3}, func(t *testing.T, s *scene) {
@@ -72,6 +73,8 @@ func TestFills_Pages(t *testing.T) {
 	})
 }
 
+// TestFills_OfOneMillisecond holds that a trade that is listed before the cursor by
+// chance is not lost.
 func TestFills_OfOneMillisecond(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(20) {
@@ -141,6 +144,7 @@ func TestFills_StrangeActivities(t *testing.T) {
 	})
 }
 
+// TestHoldings_OfEveryKind has a long, a short, a pair and money.
 func TestHoldings_OfEveryKind(t *testing.T) {
 	t.Parallel()
 	play(t, noon(), fakealpaca.Config{}, func(t *testing.T, s *scene) {
@@ -192,6 +196,7 @@ func TestHoldings_OfEveryKind(t *testing.T) {
 	})
 }
 
+// TestSkew measures a clock that is ahead.
 func TestSkew(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

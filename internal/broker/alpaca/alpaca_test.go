@@ -130,19 +130,3 @@ func TestInstrument_RulesOfStocksAndPairs(t *testing.T) {
 		}
 	})
 }
-
-// TestSubmit_TheVenuesWordsComeBack holds that what the venue refuses is refused
-// with its reason, and that nothing of it is left at the venue.
-// TestSubmit_AnUnknownOutcomeIsNotForRepeating holds what an agent reads of an
-// order whose fate is not known.
-//go:fix inline
-// TestCancel_RacesAreTold goes through what can happen between a cancel and its end.
-// TestQuery_A404OfSomethingBetweenIsNoAnswer holds that an order is given up only
-// on the venue's own word.
-// TestQuery_WordsOfTheVenue goes through every state that the venue has.
-// TestOpen_Pages lists more orders than one answer has, many with one time.
-// TestFills_Pages reads a long history, whole and after each trade.
-// TestFills_OfOneMillisecond holds that a trade that is listed before the cursor by
-// chance is not lost.
-// TestHoldings_OfEveryKind has a long, a short, a pair and money.
-// TestSkew measures a clock that is ahead.

@@ -15,6 +15,8 @@ import (
 	"candela/internal/order"
 )
 
+// TestSubmit_TheVenuesWordsComeBack holds that what the venue refuses is refused
+// with its reason, and that nothing of it is left at the venue.
 func TestSubmit_TheVenuesWordsComeBack(t *testing.T) {
 	t.Parallel()
 	play(t, noon(), fakealpaca.Config{}, func(t *testing.T, s *scene) {
@@ -72,6 +74,10 @@ func TestSubmit_TheVenuesWordsComeBack(t *testing.T) {
 	})
 }
 
+// TestSubmit_AnUnknownOutcomeIsNotForRepeating holds what an agent reads of an
+// order whose fate is not known.
+//
+//go:fix inline
 func TestSubmit_AnUnknownOutcomeIsNotForRepeating(t *testing.T) {
 	t.Parallel()
 	play(t, noon(), fakealpaca.Config{}, func(t *testing.T, s *scene) {
@@ -119,6 +125,7 @@ func TestSubmit_AnUnknownOutcomeIsNotForRepeating(t *testing.T) {
 	})
 }
 
+// TestCancel_RacesAreTold goes through what can happen between a cancel and its end.
 func TestCancel_RacesAreTold(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
@@ -181,6 +188,8 @@ func TestCancel_RacesAreTold(t *testing.T) {
 	})
 }
 
+// TestQuery_A404OfSomethingBetweenIsNoAnswer holds that an order is given up only
+// on the venue's own word.
 func TestQuery_A404OfSomethingBetweenIsNoAnswer(t *testing.T) {
 	t.Parallel()
 	play(t, noon(), fakealpaca.Config{}, func(t *testing.T, s *scene) {
@@ -200,6 +209,28 @@ func TestQuery_A404OfSomethingBetweenIsNoAnswer(t *testing.T) {
 	})
 }
 
+// TestQuery_AVenueMayNotKnowYet asks a venue whose reads lag behind: not found is
+// not the same as never taken.
+func TestQuery_AVenueMayNotKnowYet(t *testing.T) {
+	t.Parallel()
+	play(t, noon(), fakealpaca.Config{}, func(t *testing.T, s *scene) {
+		t.Helper()
+		s.SetLag(3 * time.Second)
+		o := buy("AAPL", "1", "50")
+		s.must(t, o)
+		_, query := s.broker.Query(t.Context(), o)
+		_, cancel := s.broker.Cancel(t.Context(), o)
+		if !errors.Is(broker.Fate(query), broker.ErrNotFound) || !errors.Is(broker.Fate(cancel), broker.ErrNotFound) {
+			t.Errorf("at once: %v, %v", query, cancel)
+		}
+		time.Sleep(3 * time.Second)
+		if r := s.state(t, o); r.Status != order.Accepted {
+			t.Errorf("later: %s", r.Status)
+		}
+	})
+}
+
+// TestQuery_WordsOfTheVenue goes through every state that the venue has.
 func TestQuery_WordsOfTheVenue(t *testing.T) {
 	t.Parallel()
 	play(t, noon(), fakealpaca.Config{}, func(t *testing.T, s *scene) {
@@ -249,6 +280,7 @@ func TestQuery_WordsOfTheVenue(t *testing.T) {
 	})
 }
 
+// TestOpen_Pages lists more orders than one answer has, many with one time.
 func TestOpen_Pages(t *testing.T) {
 	t.Parallel()
 	play(t, noon(), fakealpaca.Config{}, func(t *testing.T, s *scene) {
