@@ -12,6 +12,7 @@ import (
 	"candela/internal/ledger"
 	"candela/internal/mcp"
 	"candela/internal/notify"
+	"candela/internal/order"
 	"candela/internal/sink"
 	"candela/internal/tool"
 )
@@ -139,14 +140,14 @@ type noDesk struct{}
 
 var errNoDesk = &fault.Error{Kind: fault.Unsupported, Code: "not_supported", Message: "orders and positions are not available in this build; alerts and charts are"}
 
-func (noDesk) Place(context.Context, mcp.Caller, tool.OrderRequest) (tool.Order, error) {
-	return tool.Order{}, errNoDesk
+func (noDesk) Place(context.Context, mcp.Caller, order.Request) (order.Order, error) {
+	return order.Order{}, errNoDesk
 }
 
-func (noDesk) Cancel(context.Context, mcp.Caller, string) (tool.Order, error) {
-	return tool.Order{}, errNoDesk
+func (noDesk) Cancel(context.Context, mcp.Caller, string) (order.Order, error) {
+	return order.Order{}, errNoDesk
 }
 
-func (noDesk) Orders(context.Context, mcp.Caller, bool) ([]tool.Order, error) { return nil, errNoDesk }
+func (noDesk) Orders(context.Context, mcp.Caller, bool) ([]order.Order, error) { return nil, errNoDesk }
 
-func (noDesk) Positions(context.Context, mcp.Caller) ([]tool.Position, error) { return nil, errNoDesk }
+func (noDesk) Positions(context.Context, mcp.Caller) ([]order.Marked, error) { return nil, errNoDesk }

@@ -48,11 +48,18 @@ type problem struct {
 	Value       string   `json:"value,omitempty"`
 	Allowed     string   `json:"allowed,omitempty"`
 	Suggestions []string `json:"suggestions,omitempty"`
+
+	// Of an order that was refused: by which rule, what that allows, and the order.
+	Rule  string       `json:"rule,omitempty"`
+	Limit string       `json:"limit,omitempty"`
+	Order *orderRecord `json:"order,omitempty"`
 }
 
-// failure is the result of a call that failed: what a model needs to put it
-// right, and nothing of our insides.
-func failure(ctx context.Context, err error) mcp.Result {
+// failure is the result of a call that failed.
+func failure(ctx context.Context, err error) mcp.Result { return problemOf(ctx, err).result() }
+
+// problemOf is what a model needs to put a call right, and nothing of our insides.
+func problemOf(ctx context.Context, err error) problem {
 	p := problem{Code: "internal", Message: "the tool failed; the server's log has the reason"}
 	if f := fault.Of(err); f != nil && f.Kind != fault.Internal {
 		p = problem{
@@ -63,6 +70,10 @@ func failure(ctx context.Context, err error) mcp.Result {
 	} else if ctx.Err() != nil && (errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)) {
 		p = problem{Code: "cancelled", Message: "the call was cancelled before it was done", Retryable: true}
 	}
+	return p
+}
+
+func (p problem) result() mcp.Result {
 	data, err := json.Marshal(p)
 	if err != nil {
 		data = []byte(`{"code":"internal","message":"the tool failed","retryable":false}`)

@@ -308,6 +308,22 @@ func TestPlaceOrder_KeepsEveryDigit(t *testing.T) {
 	}
 }
 
+// A refused order is an error that nobody takes for a placed one, with the rule,
+// the limit, the value and the order that was kept.
+func TestPlaceOrder_RefusedIsAnError(t *testing.T) {
+	t.Parallel()
+	result := call(t, tooltest.Registry(t, &tooltest.Trading{}), "place_order", `{"symbol":"BTCUSDT","side":"buy","type":"market","quantity":1001}`)
+	text := string(result.Content[0].Text)
+	for _, part := range []string{
+		`"code":"order_denied"`, `"field":"quantity"`, `"value":"1001"`, `"allowed":"1000"`, `"rule":"max_order_quantity","limit":"1000"`,
+		`"order":{"id":"o-1"`, `"status":"denied"`, `"mode":"paper"`, `"reject_rule":"max_order_quantity"`,
+	} {
+		if !result.IsError || result.Structured != nil || !strings.Contains(text, part) {
+			t.Errorf("no %s in %s", part, text)
+		}
+	}
+}
+
 func TestSetAlert_DefaultsAndForms(t *testing.T) {
 	t.Parallel()
 	trading := &tooltest.Trading{}

@@ -16,6 +16,7 @@ import (
 	"candela/internal/market"
 	"candela/internal/mcp"
 	"candela/internal/notify"
+	"candela/internal/order"
 	"candela/internal/payload"
 	"candela/internal/provider"
 	"candela/internal/provider/sample"
@@ -47,51 +48,70 @@ func (Bars) Bars(ctx context.Context, want tool.BarRequest) (tool.BarSet, error)
 // Trading is a trading side whose answers are fixed. Placed and Asked keep what
 // came through last.
 type Trading struct {
-	Placed tool.OrderRequest
+	Placed order.Request
 	Asked  alert.Alert
 	Filter notify.Filter
 }
 
 func moment() time.Time { return time.Date(2026, 1, 31, 16, 0, 0, 123e6, time.UTC) }
 
-func (t *Trading) order() tool.Order {
-	average := decimal.RequireFromString("70000.10")
-	o := tool.Order{
-		ID: "o-1", ClientID: "c-1", Symbol: "BTCUSDT", Side: "buy", Type: "limit", Quantity: t.Placed.Quantity,
-		Status: "partially_filled", Filled: decimal.RequireFromString("0.1"), AvgPrice: &average,
-		Broker: "paper", Mode: "paper", Created: moment(), Updated: moment(),
+func (t *Trading) order() order.Order {
+	o := order.Order{
+		Origin: order.Origin{
+			Spec: order.Spec{
+				ID: "o-1", Symbol: market.Symbol{Venue: "test", Name: "BTCUSDT"}, Side: order.Buy, Type: order.Limit,
+				Quantity: t.Placed.Quantity, Price: t.Placed.Price,
+			},
+			Broker: "paper", Mode: order.Paper,
+		},
+		VenueID: "7", Status: order.PartiallyFilled, Filled: decimal.RequireFromString("0.1"), Cost: decimal.RequireFromString("7000.01"),
+		Fees: order.Fees{"USDT": decimal.RequireFromString("7.00001")}, Created: moment(), Updated: moment(),
 	}
-	if t.Placed.Type == "limit" {
-		o.Price = &t.Placed.Price
+	if t.Placed.Type != 0 {
+		o.Type = t.Placed.Type
 	}
 	return o
 }
 
-// Place keeps the request and answers with an order.
-func (t *Trading) Place(_ context.Context, _ mcp.Caller, r tool.OrderRequest) (tool.Order, error) {
+// Place keeps the request and answers with an order. One over 1,000 is denied.
+func (t *Trading) Place(_ context.Context, _ mcp.Caller, r order.Request) (order.Order, error) {
 	t.Placed = r
-	return t.order(), nil
+	o := t.order()
+	if r.Quantity.GreaterThan(decimal.NewFromInt(1000)) {
+		o.Status, o.Filled, o.Reason = order.Denied, decimal.Zero, "quantity: too much"
+		o.Refusal = order.Refusal{Rule: "max_order_quantity", Limit: "1000", Value: r.Quantity.String()}
+		return o, &fault.Error{
+			Kind: fault.Invalid, Code: "order_denied", Message: "max_order_quantity: quantity: too much", Field: "quantity", Value: r.Quantity.String(), Allowed: "1000",
+		}
+	}
+	return o, nil
 }
 
 // Cancel knows the order o-1.
-func (t *Trading) Cancel(_ context.Context, _ mcp.Caller, id string) (tool.Order, error) {
+func (t *Trading) Cancel(_ context.Context, _ mcp.Caller, id string) (order.Order, error) {
 	if id != "o-1" {
-		return tool.Order{}, &fault.Error{Kind: fault.NotFound, Code: "unknown_order", Field: "order_id", Value: id, Message: "there is no order " + id, Suggestions: []string{"o-1"}}
+		return order.Order{}, &fault.Error{Kind: fault.NotFound, Code: "unknown_order", Field: "order_id", Value: id, Message: "there is no order " + id, Suggestions: []string{"o-1"}}
 	}
 	o := t.order()
-	o.Status = "pending_cancel"
+	o.Status = order.PendingCancel
 	return o, nil
 }
 
 // Orders lists one.
-func (t *Trading) Orders(context.Context, mcp.Caller, bool) ([]tool.Order, error) {
-	return []tool.Order{t.order()}, nil
+func (t *Trading) Orders(context.Context, mcp.Caller, bool) ([]order.Order, error) {
+	return []order.Order{t.order()}, nil
 }
 
-// Positions lists one.
-func (t *Trading) Positions(context.Context, mcp.Caller) ([]tool.Position, error) {
+// Positions lists a long one, and a short one without a price.
+func (t *Trading) Positions(context.Context, mcp.Caller) ([]order.Marked, error) {
 	one := decimal.NewFromInt(1)
-	return []tool.Position{{Symbol: "BTCUSDT", Side: "buy", Quantity: one, Entry: one, Current: one, Unrealized: one, Mode: "paper"}}, nil
+	long := order.Marked{
+		Position: order.Position{Symbol: market.Symbol{Venue: "test", Name: "BTCUSDT"}, Quantity: one, Cost: one},
+		Quote:    order.Quote{Last: decimal.NewFromInt(2), At: moment()}, Mode: order.Paper,
+	}
+	short := long
+	short.Quantity, short.Cost, short.Quote = one.Neg(), one.Neg(), order.Quote{}
+	return []order.Marked{long, short}, nil
 }
 
 // Alerts is the alert side.
