@@ -44,9 +44,15 @@ func (f *floor) write(b *testing.B) {
 	check(b, f.file.Sync())
 }
 
-// quantiles reports the median and the 99th percentile in microseconds.
+// quantiles reports the median and the 99th percentile in microseconds, and how many
+// of them a second has.
 func quantiles(b *testing.B, what string, took []time.Duration) time.Duration {
 	b.Helper()
+	var sum time.Duration
+	for _, d := range took {
+		sum += d
+	}
+	b.ReportMetric(float64(len(took))/sum.Seconds(), what+"/s")
 	slices.Sort(took)
 	p50 := took[len(took)/2]
 	b.ReportMetric(float64(p50)/1e3, what+"-p50-us")
