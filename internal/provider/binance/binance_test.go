@@ -5,7 +5,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/shopspring/decimal"
@@ -19,37 +18,28 @@ import (
 	"candela/internal/provider"
 	"candela/internal/provider/binance"
 	"candela/internal/provider/providertest"
+	"candela/internal/provider/venuetest"
 	"candela/internal/upstream"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-const address = "binance.test:80"
-
-func connect(n *fake.Network) *binance.Provider {
-	return binance.New(upstream.NewHosts(n.Dial), binance.Config{URL: "http://binance.test"})
+func connect(hosts *upstream.Hosts) *binance.Provider {
+	return binance.New(hosts, binance.Config{URL: venuetest.URL})
 }
 
 func btc() market.Symbol { return market.Symbol{Name: "BTCUSDT"} }
 
-// within runs fn in virtual time against a fake venue.
 func within(t *testing.T, c venue.Config, fn func(*testing.T, *venue.Server, *binance.Provider)) {
 	t.Helper()
-	synctest.Test(t, func(t *testing.T) {
-		network, server := fake.NewNetwork(), venue.New(c)
-		defer network.Serve(address, server)()
-		p := connect(network)
-		defer p.Close() //nolint:errcheck // it has nothing to report
-		time.Sleep(90 * time.Second)
-		fn(t, server, p)
-	})
+	venuetest.Within(t, func() *venue.Server { return venue.New(c) }, connect, fn)
 }
 
 func TestProvider_KeepsTheContract(t *testing.T) {
-	network := fake.NewNetwork()
-	defer network.Serve(address, venue.New(venue.Config{Seed: 1}))()
+	network, stop := venuetest.Serve(venue.New(venue.Config{Seed: 1}))
+	defer stop()
 	providertest.Run(t, providertest.Target{
-		New:    func(testing.TB) provider.Provider { return connect(network) },
+		New:    func(testing.TB) provider.Provider { return connect(upstream.NewHosts(network.Dial)) },
 		Symbol: btc(), Interval: market.Hour1, From: 1717200000, To: 1717200000 + 60*3600,
 		Unknown: market.Symbol{Name: "NOSUCH"},
 	})
@@ -106,41 +96,25 @@ func TestFaults_NeverBecomeBars(t *testing.T) {
 	t.Parallel()
 	another := fake.Fault{Change: func(b []byte) []byte { return []byte(strings.ReplaceAll(string(b), `59999,`, `00000,`)) }}
 	negative := fake.Fault{Change: func(b []byte) []byte { return []byte(strings.Replace(string(b), `"`, `"-`, 1)) }}
-	for name, tc := range map[string]struct {
-		fault fake.Fault
-		kind  fault.Kind
-		code  string
-	}{
-		"a page":               {fake.Page(), fault.Unavailable, "bad_answer"},
-		"a cut answer":         {fake.Truncated(), fault.Unavailable, "unavailable"},
-		"half a document":      {fake.HalfJSON(), fault.Unavailable, "bad_answer"},
-		"a wrong type":         {fake.Mistyped(), fault.Unavailable, "bad_answer"},
-		"an object for a list": {fake.Fault{Status: 200, Body: `{}`}, fault.Unavailable, "bad_answer"},
-		"nothing":              {fake.Fault{Status: 200, Body: ``}, fault.Unavailable, "bad_answer"},
-		"another interval":     {another, fault.Unavailable, "bad_answer"},
-		"an unsound bar":       {negative, fault.Unavailable, "bad_answer"},
-		"short rows":           {fake.Fault{Status: 200, Body: `[[1499040000000,"1","1","1","1","1"]]`}, fault.Unavailable, "bad_answer"},
-		"an outage":            {fake.Fault{Status: 503}, fault.Unavailable, "unavailable"},
-		"a wall":               {fake.Fault{Status: 403, Body: "<html>"}, fault.Unavailable, "venue_refused"},
-		"no answer":            {fake.Fault{Hang: true}, fault.Unavailable, "unavailable"},
-		"an unknown symbol":    {venue.Coded(400, -1121, "Invalid symbol."), fault.NotFound, "unknown_symbol"},
-		"a timeout inside":     {venue.Coded(500, -1007, "Timeout waiting for response from backend server."), fault.Unavailable, "unavailable"},
-		"a region":             {venue.Restricted(), fault.Unavailable, "region_refused"},
-		"over the limit":       {venue.TooMany(http.StatusTooManyRequests, 30*time.Second), fault.Unavailable, "rate_limited"},
-		"a ban":                {venue.TooMany(http.StatusTeapot, time.Hour), fault.Unavailable, "rate_limited"},
-	} {
+	for name, tc := range venuetest.Faults(map[string]venuetest.Fault{
+		"an object for a list": venuetest.BadAnswer(fake.Fault{Status: 200, Body: `{}`}),
+		"nothing":              venuetest.BadAnswer(fake.Fault{Status: 200, Body: ``}),
+		"another interval":     venuetest.BadAnswer(another),
+		"an unsound bar":       venuetest.BadAnswer(negative),
+		"short rows":           venuetest.BadAnswer(fake.Fault{Status: 200, Body: `[[1499040000000,"1","1","1","1","1"]]`}),
+		"a wall":               venuetest.Unavailable("venue_refused", fake.Fault{Status: 403, Body: "<html>"}),
+		"no answer":            venuetest.Unavailable("unavailable", fake.Fault{Hang: true}),
+		"an unknown symbol":    venuetest.UnknownSymbol(venue.Coded(400, -1121, "Invalid symbol.")),
+		"a timeout inside":     venuetest.Unavailable("unavailable", venue.Coded(500, -1007, "Timeout waiting for response from backend server.")),
+		"a region":             venuetest.Unavailable("region_refused", venue.Restricted()),
+		"over the limit":       venuetest.Unavailable("rate_limited", venue.TooMany(http.StatusTooManyRequests, 30*time.Second)),
+		"a ban":                venuetest.Unavailable("rate_limited", venue.TooMany(http.StatusTeapot, time.Hour)),
+	}) {
 		within(t, venue.Config{}, func(t *testing.T, s *venue.Server, p *binance.Provider) {
 			t.Helper()
-			s.Always(&tc.fault)
-			page, err := p.Bars(t.Context(), provider.BarQuery{Symbol: btc(), Interval: market.Minute1, Limit: 3})
-			f := fault.Of(err)
-			if f == nil || f.Kind != tc.kind || f.Code != tc.code || page.Bars.Len() != 0 {
-				t.Fatalf("%s: %d bars, %v", name, page.Bars.Len(), err)
-			}
-			if !strings.Contains(f.Message, "binance") || !strings.Contains(f.Message, "BTCUSDT") {
-				t.Errorf("%s: %q names not both venue and symbol", name, f.Message)
-			}
-			if _, err := p.Instrument(t.Context(), btc()); err == nil && tc.fault.Change == nil {
+			s.Always(&tc.Sent)
+			tc.Check(t, name, p, btc())
+			if _, err := p.Instrument(t.Context(), btc()); err == nil && tc.Sent.Change == nil {
 				t.Errorf("%s: there is an instrument all the same", name)
 			}
 		})

@@ -1,8 +1,6 @@
 package binance_test
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"testing"
 	"testing/synctest"
@@ -15,6 +13,7 @@ import (
 	"candela/internal/provider"
 	"candela/internal/provider/binance"
 	"candela/internal/provider/providertest"
+	"candela/internal/provider/venuetest"
 )
 
 func subs() []provider.Sub {
@@ -25,26 +24,7 @@ func TestStream_TellsEveryBarOnceAsItIsRead(t *testing.T) {
 	t.Parallel()
 	within(t, venue.Config{Seed: 3}, func(t *testing.T, s *venue.Server, p *binance.Provider) {
 		t.Helper()
-		l := providertest.Listen(t.Context(), p, subs())
-		time.Sleep(31 * time.Minute)
-		synctest.Wait()
-		events, err := l.End()
-		if !errors.Is(err, context.Canceled) {
-			t.Errorf("ends with %v", err)
-		}
-		if err := providertest.CheckEvents(subs(), events); err != nil {
-			t.Error(err)
-		}
-		if len(events) == 0 || events[0].Kind != provider.Alive {
-			t.Errorf("of %d events the first does not say that the subscriptions are in force", len(events))
-		}
-		for _, sub := range subs() {
-			closed := providertest.Closed(events, sub)
-			if want := int(31 * 60 / sub.Interval.Seconds()); closed.Len() < want-1 || closed.Len() > want {
-				t.Errorf("%v: %d bars closed, want %d", sub, closed.Len(), want)
-			}
-			providertest.SameAsRead(t, p, sub, closed)
-		}
+		venuetest.TellsWhatIsRead(t, "a good line", p, subs(), 1)
 		if open, ever := s.Feed.Connections(); open > 1 || ever != 1 {
 			t.Errorf("%d connections, %d ever", open, ever)
 		}

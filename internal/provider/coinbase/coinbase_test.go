@@ -1,11 +1,8 @@
 package coinbase_test
 
 import (
-	"context"
-	"errors"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"go.uber.org/goleak"
@@ -17,38 +14,28 @@ import (
 	"candela/internal/provider"
 	"candela/internal/provider/coinbase"
 	"candela/internal/provider/providertest"
+	"candela/internal/provider/venuetest"
 	"candela/internal/upstream"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-const address = "coinbase.test:80"
-
 func btc() market.Symbol { return market.Symbol{Name: "BTC-USD"} }
 
-func connect(n *fake.Network) *coinbase.Provider {
-	return coinbase.New(upstream.NewHosts(n.Dial), coinbase.Config{URL: "http://coinbase.test"})
-}
-
-// within runs fn in virtual time against a fake venue.
 func within(t *testing.T, c venue.Config, fn func(*testing.T, *venue.Server, *coinbase.Provider)) {
 	t.Helper()
-	synctest.Test(t, func(t *testing.T) {
-		network, server := fake.NewNetwork(), venue.New(c)
-		defer network.Serve(address, server)()
-		p := connect(network)
-		defer p.Close() //nolint:errcheck // it has nothing to report
-		time.Sleep(90 * time.Second)
-		fn(t, server, p)
-	})
+	connect := func(hosts *upstream.Hosts) *coinbase.Provider {
+		return coinbase.New(hosts, coinbase.Config{URL: venuetest.URL})
+	}
+	venuetest.Within(t, func() *venue.Server { return venue.New(c) }, connect, fn)
 }
 
 func TestProvider_KeepsTheContract(t *testing.T) {
-	network := fake.NewNetwork()
-	defer network.Serve(address, venue.New(venue.Config{Seed: 1}))()
+	network, stop := venuetest.Serve(venue.New(venue.Config{Seed: 1}))
+	defer stop()
 	providertest.Run(t, providertest.Target{
 		New: func(testing.TB) provider.Provider {
-			return coinbase.New(upstream.NewHosts(network.Dial), coinbase.Config{URL: "http://coinbase.test", PerSecond: 100_000})
+			return coinbase.New(upstream.NewHosts(network.Dial), coinbase.Config{URL: venuetest.URL, PerSecond: 100_000})
 		},
 		Symbol: btc(), Interval: market.Hour1, From: 1717200000, To: 1717200000 + 60*3600,
 		Unknown: market.Symbol{Name: "NO-SUCH"},
@@ -113,35 +100,19 @@ func TestInstrument_BySpellings(t *testing.T) {
 // answer is an error naming venue and symbol.
 func TestFaults_NeverBecomeBars(t *testing.T) {
 	t.Parallel()
-	for name, tc := range map[string]struct {
-		fault fake.Fault
-		kind  fault.Kind
-		code  string
-	}{
-		"a page":               {fake.Page(), fault.Unavailable, "bad_answer"},
-		"a cut answer":         {fake.Truncated(), fault.Unavailable, "unavailable"},
-		"half a document":      {fake.HalfJSON(), fault.Unavailable, "bad_answer"},
-		"a wrong type":         {fake.Mistyped(), fault.Unavailable, "bad_answer"},
-		"oldest first":         {fake.Fault{Status: 200, Body: `[[60,1,1,1,1,1],[120,1,1,1,1,1]]`}, fault.Unavailable, "bad_answer"},
-		"another grid":         {fake.Fault{Status: 200, Body: `[[61,1,1,1,1,1]]`}, fault.Unavailable, "bad_answer"},
-		"open, high, low":      {fake.Fault{Status: 200, Body: `[[60,2,3,1,2,1]]`}, fault.Unavailable, "bad_answer"},
-		"an object for a list": {fake.Fault{Status: 200, Body: `{"message":"x"}`}, fault.Unavailable, "bad_answer"},
-		"an outage":            {fake.Fault{Status: 503}, fault.Unavailable, "unavailable"},
-		"an unknown product":   {venue.Message(404, "NotFound"), fault.NotFound, "unknown_symbol"},
-		"a refusal":            {venue.Message(400, "granularity too small"), fault.Unavailable, "venue_refused"},
-		"over the limit":       {venue.Message(429, "Public rate limit exceeded"), fault.Unavailable, "rate_limited"},
-	} {
+	for name, tc := range venuetest.Faults(map[string]venuetest.Fault{
+		"oldest first":         venuetest.BadAnswer(fake.Fault{Status: 200, Body: `[[60,1,1,1,1,1],[120,1,1,1,1,1]]`}),
+		"another grid":         venuetest.BadAnswer(fake.Fault{Status: 200, Body: `[[61,1,1,1,1,1]]`}),
+		"open, high, low":      venuetest.BadAnswer(fake.Fault{Status: 200, Body: `[[60,2,3,1,2,1]]`}),
+		"an object for a list": venuetest.BadAnswer(fake.Fault{Status: 200, Body: `{"message":"x"}`}),
+		"an unknown product":   venuetest.UnknownSymbol(venue.Message(404, "NotFound")),
+		"a refusal":            venuetest.Unavailable("venue_refused", venue.Message(400, "granularity too small")),
+		"over the limit":       venuetest.Unavailable("rate_limited", venue.Message(429, "Public rate limit exceeded")),
+	}) {
 		within(t, venue.Config{}, func(t *testing.T, s *venue.Server, p *coinbase.Provider) {
 			t.Helper()
-			s.Always(&tc.fault)
-			page, err := p.Bars(t.Context(), provider.BarQuery{Symbol: btc(), Interval: market.Minute1, Limit: 3})
-			f := fault.Of(err)
-			if f == nil || f.Kind != tc.kind || f.Code != tc.code || page.Bars.Len() != 0 {
-				t.Fatalf("%s: %d bars, %v", name, page.Bars.Len(), err)
-			}
-			if !strings.Contains(f.Message, "coinbase") || !strings.Contains(f.Message, "BTC-USD") {
-				t.Errorf("%s: %q names not both venue and symbol", name, f.Message)
-			}
+			s.Always(&tc.Sent)
+			tc.Check(t, name, p, btc())
 		})
 	}
 }
@@ -166,27 +137,7 @@ func TestStream_BuildsEveryBarAsItIsRead(t *testing.T) {
 		within(t, venue.Config{Seed: 3}, func(t *testing.T, s *venue.Server, p *coinbase.Provider) {
 			t.Helper()
 			s.Feed.Set(tc.faults)
-			l := providertest.Listen(t.Context(), p, subs())
-			time.Sleep(31 * time.Minute)
-			synctest.Wait()
-			events, err := l.End()
-			if !errors.Is(err, context.Canceled) {
-				t.Errorf("%s: ends with %v", name, err)
-			}
-			if err := providertest.CheckEvents(subs(), events); err != nil {
-				t.Errorf("%s: %v", name, err)
-			}
-			if len(events) == 0 || events[0].Kind != provider.Alive {
-				t.Errorf("%s: of %d events the first does not say that the subscriptions are in force", name, len(events))
-			}
-			for _, sub := range subs() {
-				closed := providertest.Closed(events, sub)
-				// The bar in which the stream begins is never whole.
-				if want := float64(31*60/sub.Interval.Seconds()-1) * tc.share; float64(closed.Len()) < want {
-					t.Errorf("%s: %v: %d of %v bars", name, sub, closed.Len(), want)
-				}
-				providertest.SameAsRead(t, p, sub, closed)
-			}
+			venuetest.TellsWhatIsRead(t, name, p, subs(), tc.share)
 		})
 	}
 }
@@ -195,36 +146,12 @@ func TestStream_ChangesAndLosses(t *testing.T) {
 	t.Parallel()
 	within(t, venue.Config{}, func(t *testing.T, s *venue.Server, p *coinbase.Provider) {
 		t.Helper()
-		all := subs()
-		l := providertest.Listen(t.Context(), p, all[:1])
-		time.Sleep(5 * time.Minute)
-		l.Changes <- provider.Change{Add: all[1:], Drop: all[:1]}
-		synctest.Wait()
-		before := l.Seen()
-		time.Sleep(11 * time.Minute)
-		synctest.Wait()
-		s.Feed.Drop()
-		if err := <-l.Done; fault.KindOf(err) != fault.Unavailable {
-			t.Errorf("a cut stream ends with %v", err)
-		}
-		if err := providertest.CheckEvents(all, l.Events); err != nil {
-			t.Error(err)
-		}
-		for _, sub := range all[1:] {
-			if n := providertest.Closed(l.Events, sub).Len(); n < 1 {
-				t.Errorf("%v: %d bars of what was added", sub, n)
-			}
-		}
-		for _, e := range l.Events[before:] {
-			if e.Sub == all[0] {
-				t.Errorf("after the drop came %+v", e)
-			}
-		}
+		venuetest.ChangesAndIsCut(t, p, subs(), s.Feed.Drop)
 		unknown := []provider.Sub{{Symbol: market.Symbol{Name: "NO-SUCH"}, Interval: market.Minute1}}
 		if err := p.Stream(t.Context(), unknown, nil); fault.KindOf(err) != fault.Unavailable || !strings.Contains(err.Error(), "NO-SUCH") {
 			t.Errorf("an unknown product: %v", err)
 		}
-		bad := providertest.Listen(t.Context(), p, all[:1])
+		bad := providertest.Listen(t.Context(), p, subs()[:1])
 		time.Sleep(time.Minute)
 		s.Feed.Announce(`{"type":"match","product_id":"BTC-USD","price":400}`)
 		if err := <-bad.Done; fault.Of(err) == nil || fault.Of(err).Code != "bad_answer" || !strings.Contains(err.Error(), "coinbase") {

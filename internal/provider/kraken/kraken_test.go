@@ -1,12 +1,9 @@
 package kraken_test
 
 import (
-	"context"
-	"errors"
 	"net/http"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"go.uber.org/goleak"
@@ -18,37 +15,31 @@ import (
 	"candela/internal/provider"
 	"candela/internal/provider/kraken"
 	"candela/internal/provider/providertest"
+	"candela/internal/provider/venuetest"
 	"candela/internal/upstream"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-const address = "kraken.test:80"
-
 func btc() market.Symbol { return market.Symbol{Name: "BTC/USD"} }
 
-// within runs fn in virtual time against a fake venue.
 func within(t *testing.T, c venue.Config, fn func(*testing.T, *venue.Server, *kraken.Provider)) {
 	t.Helper()
-	synctest.Test(t, func(t *testing.T) {
-		network, server := fake.NewNetwork(), venue.New(c)
-		defer network.Serve(address, server)()
-		p := kraken.New(upstream.NewHosts(network.Dial), kraken.Config{URL: "http://kraken.test"})
-		defer p.Close() //nolint:errcheck // it has nothing to report
-		time.Sleep(90 * time.Second)
-		fn(t, server, p)
-	})
+	connect := func(hosts *upstream.Hosts) *kraken.Provider {
+		return kraken.New(hosts, kraken.Config{URL: venuetest.URL})
+	}
+	venuetest.Within(t, func() *venue.Server { return venue.New(c) }, connect, fn)
 }
 
 func TestProvider_KeepsTheContract(t *testing.T) {
 	start := time.Date(2024, 6, 1, 12, 30, 0, 0, time.UTC)
 	begun := time.Now()
 	now := func() time.Time { return start.Add(time.Since(begun)) }
-	network := fake.NewNetwork()
-	defer network.Serve(address, &stamped{venue.New(venue.Config{Seed: 1, Now: now, Calls: 1e6}), now})()
+	network, stop := venuetest.Serve(&stamped{venue.New(venue.Config{Seed: 1, Now: now, Calls: 1e6}), now})
+	defer stop()
 	providertest.Run(t, providertest.Target{
 		New: func(testing.TB) provider.Provider {
-			return kraken.New(upstream.NewHosts(network.Dial), kraken.Config{URL: "http://kraken.test", Spacing: time.Millisecond})
+			return kraken.New(upstream.NewHosts(network.Dial), kraken.Config{URL: venuetest.URL, Spacing: time.Millisecond})
 		},
 		Symbol: btc(), Interval: market.Hour1, From: start.Unix() - 100*3600, To: start.Unix() - 40*3600,
 		Unknown: market.Symbol{Name: "NO/SUCH"},
@@ -123,39 +114,23 @@ func TestBars_NewestAndNoneBefore(t *testing.T) {
 func TestFaults_NeverBecomeBars(t *testing.T) {
 	t.Parallel()
 	another := fake.Fault{Change: func(b []byte) []byte { return []byte(strings.Replace(string(b), "XXBTZUSD", "XETHZUSD", 1)) }}
-	for name, tc := range map[string]struct {
-		fault fake.Fault
-		kind  fault.Kind
-		code  string
-	}{
-		"a page":                 {fake.Page(), fault.Unavailable, "bad_answer"},
-		"a cut answer":           {fake.Truncated(), fault.Unavailable, "unavailable"},
-		"half a document":        {fake.HalfJSON(), fault.Unavailable, "bad_answer"},
-		"a wrong type":           {fake.Mistyped(), fault.Unavailable, "bad_answer"},
-		"another pair":           {another, fault.Unavailable, "bad_answer"},
-		"no result":              {fake.Fault{Status: 200, Body: `{"error":[]}`}, fault.Unavailable, "bad_answer"},
-		"an empty result":        {fake.Fault{Status: 200, Body: `{"error":[],"result":{}}`}, fault.Unavailable, "bad_answer"},
-		"an outage":              {fake.Fault{Status: 503}, fault.Unavailable, "unavailable"},
-		"an unknown pair":        {venue.Errors("EQuery:Unknown asset pair"), fault.NotFound, "unknown_symbol"},
-		"too many requests":      {venue.Errors("EGeneral:Too many requests"), fault.Unavailable, "rate_limited"},
-		"a service that is busy": {venue.Errors("EService:Busy"), fault.Unavailable, "unavailable"},
-		"another error":          {venue.Errors("EGeneral:Internal error"), fault.Unavailable, "venue_refused"},
-		"429":                    {fake.Fault{Status: 429, RetryAfter: time.Minute}, fault.Unavailable, "rate_limited"},
-	} {
+	for name, tc := range venuetest.Faults(map[string]venuetest.Fault{
+		"another pair":           venuetest.BadAnswer(another),
+		"no result":              venuetest.BadAnswer(fake.Fault{Status: 200, Body: `{"error":[]}`}),
+		"an empty result":        venuetest.BadAnswer(fake.Fault{Status: 200, Body: `{"error":[],"result":{}}`}),
+		"an unknown pair":        venuetest.UnknownSymbol(venue.Errors("EQuery:Unknown asset pair")),
+		"too many requests":      venuetest.Unavailable("rate_limited", venue.Errors("EGeneral:Too many requests")),
+		"a service that is busy": venuetest.Unavailable("unavailable", venue.Errors("EService:Busy")),
+		"another error":          venuetest.Unavailable("venue_refused", venue.Errors("EGeneral:Internal error")),
+		"429":                    venuetest.Unavailable("rate_limited", fake.Fault{Status: 429, RetryAfter: time.Minute}),
+	}) {
 		within(t, venue.Config{}, func(t *testing.T, s *venue.Server, p *kraken.Provider) {
 			t.Helper()
 			if _, err := p.Instrument(t.Context(), btc()); err != nil {
 				t.Fatal(err)
 			}
-			s.Always(&tc.fault)
-			page, err := p.Bars(t.Context(), provider.BarQuery{Symbol: btc(), Interval: market.Minute1, Limit: 3})
-			f := fault.Of(err)
-			if f == nil || f.Kind != tc.kind || f.Code != tc.code || page.Bars.Len() != 0 {
-				t.Fatalf("%s: %d bars, %v", name, page.Bars.Len(), err)
-			}
-			if !strings.Contains(f.Message, "kraken") || !strings.Contains(f.Message, "BTC/USD") {
-				t.Errorf("%s: %q names not both venue and symbol", name, f.Message)
-			}
+			s.Always(&tc.Sent)
+			tc.Check(t, name, p, btc())
 		})
 	}
 }
@@ -172,26 +147,7 @@ func TestStream_TellsEveryBarOnceAsItIsRead(t *testing.T) {
 		within(t, venue.Config{Seed: 3}, func(t *testing.T, s *venue.Server, p *kraken.Provider) {
 			t.Helper()
 			s.Feed.Set(faults)
-			l := providertest.Listen(t.Context(), p, subs())
-			time.Sleep(31 * time.Minute)
-			synctest.Wait()
-			events, err := l.End()
-			if !errors.Is(err, context.Canceled) {
-				t.Errorf("%s: ends with %v", name, err)
-			}
-			if err := providertest.CheckEvents(subs(), events); err != nil {
-				t.Errorf("%s: %v", name, err)
-			}
-			if len(events) == 0 || events[0].Kind != provider.Alive {
-				t.Errorf("%s: of %d events the first does not say that the subscriptions are in force", name, len(events))
-			}
-			for _, sub := range subs() {
-				closed := providertest.Closed(events, sub)
-				if want := int(31 * 60 / sub.Interval.Seconds()); closed.Len() < want-1 {
-					t.Errorf("%s: %v: %d of %d bars", name, sub, closed.Len(), want)
-				}
-				providertest.SameAsRead(t, p, sub, closed)
-			}
+			venuetest.TellsWhatIsRead(t, name, p, subs(), 1)
 		})
 	}
 }
@@ -200,34 +156,12 @@ func TestStream_ChangesAndLosses(t *testing.T) {
 	t.Parallel()
 	within(t, venue.Config{}, func(t *testing.T, s *venue.Server, p *kraken.Provider) {
 		t.Helper()
-		both := subs()
-		l := providertest.Listen(t.Context(), p, both[:1])
-		time.Sleep(5 * time.Minute)
-		l.Changes <- provider.Change{Add: both[1:], Drop: both[:1]}
-		synctest.Wait()
-		before := l.Seen()
-		time.Sleep(11 * time.Minute)
-		synctest.Wait()
-		s.Feed.Drop()
-		if err := <-l.Done; fault.KindOf(err) != fault.Unavailable {
-			t.Errorf("a cut stream ends with %v", err)
-		}
-		if err := providertest.CheckEvents(both, l.Events); err != nil {
-			t.Error(err)
-		}
-		if n := providertest.Closed(l.Events, both[1]).Len(); n < 1 {
-			t.Errorf("%d bars of what was added", n)
-		}
-		for _, e := range l.Events[before:] {
-			if e.Sub == both[0] {
-				t.Errorf("after the drop came %+v", e)
-			}
-		}
+		venuetest.ChangesAndIsCut(t, p, subs(), s.Feed.Drop)
 		err := p.Stream(t.Context(), []provider.Sub{{Symbol: market.Symbol{Name: "NO/SUCH"}, Interval: market.Minute1}}, nil)
 		if fault.KindOf(err) != fault.NotFound {
 			t.Errorf("an unknown pair: %v", err)
 		}
-		bad := providertest.Listen(t.Context(), p, both[:1])
+		bad := providertest.Listen(t.Context(), p, subs()[:1])
 		time.Sleep(time.Minute)
 		s.Feed.Announce(`{"channel":"ohlc","type":"update","timestamp":"2023-10-04T16:26:30.524394914Z","data":[{"symbol":"BTC/USD","open":null}]}`)
 		if err := <-bad.Done; fault.Of(err) == nil || fault.Of(err).Code != "bad_answer" {
