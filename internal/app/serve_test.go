@@ -3,7 +3,9 @@ package app
 import (
 	"bytes"
 	"context"
+	"io"
 	"net/http"
+	"net/http/httptest"
 	"net/http/httputil"
 	"net/url"
 	"os"
@@ -11,8 +13,10 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"time"
 
 	"candela/internal/config"
+	"candela/internal/fake/binance"
 	"candela/internal/fault"
 	"candela/internal/oauth"
 	"candela/internal/oauth/oauthtest"
@@ -154,3 +158,70 @@ func TestControl_RemovesWhatAKilledServerLeft(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// Alerts over HTTP: a client subscribes, sets an alert that is true already, hears
+// of it on its stream, and finds the same in the poll.
+func TestServe_AnAlertReachesTheStreamAndThePoll(t *testing.T) {
+	t.Parallel()
+	venue := httptest.NewServer(binance.New(binance.Config{}))
+	t.Cleanup(venue.Close)
+	hash, err := oauth.HashPassphrase(oauthtest.Passphrase, oauthtest.Cost())
+	if err != nil {
+		t.Fatal(err)
+	}
+	home, s, stop := served(t, "CANDELA_OWNER_PASSWORD="+hash, "CANDELA_TRADE=true", "CANDELA_BINANCE_URL="+venue.URL)
+	token := s.Token()
+	call := func(tool, arguments string) string {
+		t.Helper()
+		body := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"` + tool + `","arguments":` + arguments + `}}`
+		r := s.Do(http.MethodPost, "/mcp", "application/json", body, http.Header{"Authorization": {"Bearer " + token}})
+		if r.Status != http.StatusOK {
+			t.Fatalf("%s: %d %s", tool, r.Status, r.Body)
+		}
+		return string(r.Body)
+	}
+	call("subscribe_notifications", `{"symbols":["BTCUSDT"],"alert_types":["price_above"]}`)
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	request := httptest.NewRequestWithContext(ctx, http.MethodGet, "/mcp", nil)
+	request.Host = "localhost"
+	request.Header.Set("Authorization", "Bearer "+token)
+	frames := &signalOn{text: "notifications/alert_triggered", found: make(chan struct{}), to: io.Discard}
+	stream := make(chan struct{})
+	go func() {
+		defer close(stream)
+		s.Handler.ServeHTTP(&frameRecorder{header: http.Header{}, to: frames}, request)
+	}()
+	set := call("set_alert", `{"symbol":"BTCUSDT","condition":{"price_above":1}}`)
+	if !strings.Contains(set, `"alert_id"`) {
+		t.Fatal(set)
+	}
+	select {
+	case <-frames.found:
+	case <-ctx.Done():
+		t.Error("no frame came")
+	}
+	if got := call("get_notifications", `{"wait_seconds":5}`); !strings.Contains(got, `"type":"price_above","threshold":1}`) {
+		t.Errorf("polled %s", got)
+	}
+	if got := call("list_alerts", `{}`); !strings.Contains(got, `"alerts":[]`) {
+		t.Errorf("active %s", got)
+	}
+	cancel()
+	<-stream
+	stop()
+	if _, err := os.Stat(filepath.Join(home, "candela.db-wal")); err == nil {
+		t.Error("the store was not closed")
+	}
+}
+
+// frameRecorder writes a stream on as it comes.
+type frameRecorder struct {
+	header http.Header
+	to     io.Writer
+}
+
+func (f *frameRecorder) Header() http.Header         { return f.header }
+func (f *frameRecorder) Write(p []byte) (int, error) { return f.to.Write(p) }
+func (f *frameRecorder) WriteHeader(int)             {}
+func (f *frameRecorder) Flush()                      {}

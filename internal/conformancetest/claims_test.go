@@ -10,7 +10,7 @@ type claim struct {
 
 // Why some sentences wait.
 const (
-	engine = "the trading engine is not offered yet; arguments, schemas and the refusal without it are tested"
+	desk = "orders are not offered yet; arguments, schemas and the refusal without it are tested"
 )
 
 // section is a part of the interface.
@@ -82,14 +82,14 @@ func toolClaims() []claim {
 		{sentence: "both; PNG plus the summary JSON", tests: []string{"tool.TestGenerateChart_Formats", "httpd.TestSDKClient"}},
 		{sentence: "series; series payload as JSON; exclusive: no PNG, a single text content item", tests: []string{"tool.TestGenerateChart_Formats", "payload.TestGolden", "payload.TestSeries_AlignsWhateverIsLeftOut"}},
 		{sentence: "The catalog is meant to be consulted before generate_chart to discover valid indicator names.", tests: []string{"tool.TestListIndicators_IsTheWholeCatalogue"}},
-		{sentence: "place_order; submit a market or limit order; required `symbol`, `side`, `type`, `quantity`; `price` for limits", tests: wrong, pending: engine},
-		{sentence: "cancel_order; cancel an open order; required `order_id`", tests: trading, pending: engine},
-		{sentence: "get_orders; list tracked orders; optional filter with values `open` or `all` (default `all`)", tests: trading, pending: engine},
-		{sentence: "get_positions; open positions with unrealized PnL; none shown", tests: trading, pending: engine},
+		{sentence: "place_order; submit a market or limit order; required `symbol`, `side`, `type`, `quantity`; `price` for limits", tests: wrong, pending: desk},
+		{sentence: "cancel_order; cancel an open order; required `order_id`", tests: trading, pending: desk},
+		{sentence: "get_orders; list tracked orders; optional filter with values `open` or `all` (default `all`)", tests: trading, pending: desk},
+		{sentence: "get_positions; open positions with unrealized PnL; none shown", tests: trading, pending: desk},
 		{sentence: "get_balance; stub; always returns an error (use get_positions); none", tests: []string{"tool.TestGetBalance_AlwaysFails"}},
-		{sentence: "set_alert; register a one-shot alert; required `symbol`, `condition`", tests: append([]string{"tool.TestSetAlert_DefaultsAndForms"}, wrong...), pending: engine},
-		{sentence: "list_alerts; list all active alerts; none shown", tests: trading, pending: engine},
-		{sentence: "cancel_alert; remove an alert before it fires; required `alert_id`", tests: trading, pending: engine},
+		{sentence: "set_alert; register a one-shot alert; required `symbol`, `condition`", tests: append([]string{"tool.TestSetAlert_DefaultsAndForms", "engine.TestSet_ThePriceFiresIt", "engine.TestSignal_FiresWhatAChartShows", "app.TestServe_AnAlertReachesTheStreamAndThePoll"}, wrong...)},
+		{sentence: "list_alerts; list all active alerts; none shown", tests: append([]string{"engine.TestCancel_OnlyTheOwnersOwn", "app.TestTrade_ARestartKeepsWhatWasPromised"}, trading...)},
+		{sentence: "cancel_alert; remove an alert before it fires; required `alert_id`", tests: append([]string{"engine.TestCancel_OnlyTheOwnersOwn"}, trading...)},
 		{sentence: "get_notifications; drain the queue of triggered alerts (polling); none shown", tests: append([]string{"httpd.TestPush_ExampleFlow", "httpd.TestPoll_WaitsAndGivesEachOnce", "notify.TestDrain_EachEntryGoesToOneCaller"}, trading...)},
 		{sentence: "subscribe_notifications; register push filters; optional `symbols`, `alert_types`", tests: append([]string{"httpd.TestPush_ExampleFlow", "stdio.TestSession_PushesWhatIsSubscribed"}, wrong...)},
 		{sentence: "unsubscribe_notifications; remove the current subscription; none", tests: append([]string{"httpd.TestPush_ExampleFlow", "notify.TestFile_SubscriptionSurvivesACrash"}, trading...)},
