@@ -41,7 +41,7 @@ func NewNtfy(address string, token config.Secret, allowPrivate bool) (*Receiver,
 		f := parseFiring(e)
 		m := text(e.Symbol.Name+" alert", f.tags(), f.priority(), f.text(at))
 		m.header.Set(headerSeq, strconv.FormatUint(e.Seq, 10))
-		if f.ID != "" {
+		if isSequence(f.ID) {
 			m.header.Set("X-Sequence-ID", f.ID) // a repetition takes the place of the first
 		}
 		return m
@@ -50,6 +50,16 @@ func NewNtfy(address string, token config.Secret, allowPrivate bool) (*Receiver,
 		return text("candela test", "test_tube", "default", "candela notify test: alerts will arrive here")
 	}
 	return r, nil
+}
+
+// isSequence reports whether ntfy takes an id, as it takes those of alerts.
+func isSequence(id string) bool {
+	for _, c := range id {
+		if c != '-' && c != '_' && (c < '0' || c > '9') && (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') {
+			return false
+		}
+	}
+	return id != "" && len(id) <= 64
 }
 
 // firing is what the text needs of the record that alert.Firing.AppendJSON writes.

@@ -90,6 +90,10 @@ func TestSink_HangingReceiver(t *testing.T) {
 			t.Errorf("tried again after %v", wait)
 		}
 		began := time.Now()
+		s.fire(10_000)
+		if took := time.Since(began); took != 0 {
+			t.Errorf("what fires waits %v for a receiver that hangs", took)
+		}
 		must(t, stop())
 		if took := time.Since(began); took != lastMoment {
 			t.Errorf("stopping took %v", took)
