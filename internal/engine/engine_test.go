@@ -36,7 +36,8 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 type scene struct {
 	*engine.Engine
 	t     *testing.T
-	venue *venue
+	venue *venue // nil when it is another one
+	from  provider.Provider
 	dir   string
 	store *failing
 	data  *marketdata.Service
@@ -89,6 +90,7 @@ func newScene(t *testing.T, wave func(market.Symbol, int64) float64) *scene {
 	t.Helper()
 	time.Sleep(time.Until(monday))
 	s := &scene{t: t, venue: newVenue(wave), dir: t.TempDir()}
+	s.from = s.venue
 	s.start()
 	return s
 }
@@ -103,7 +105,7 @@ func (s *scene) start() {
 	s.store = &failing{Ledger: db}
 	log := slog.New(slog.NewTextHandler(&s.log, nil))
 	s.data, err = marketdata.New(marketdata.Config{
-		Providers: []provider.Provider{s.venue}, Routes: marketdata.Routes{Crypto: "venue", Other: "venue"}, Log: log, Now: time.Now,
+		Providers: []provider.Provider{s.from}, Routes: marketdata.Routes{Crypto: s.from.Name(), Other: s.from.Name()}, Log: log, Now: time.Now,
 	})
 	if err != nil {
 		s.t.Fatal(err)

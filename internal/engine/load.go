@@ -208,7 +208,12 @@ func (l *loop) loadSeries(s *series) {
 			return nil, fault.Unreachable(nil, 0, "%s has no %s bar of %s that has closed", set.Provider, s.need.Interval, place.symbol.Name)
 		}
 		got.evaluate(all, from)
-		return func() { s.loaded(l, got, depth, from) }, nil
+		return func() {
+			if left := depth + missing + 1 - want; left > 0 {
+				l.cfg.Log.WarnContext(l.ctx, "more bars were missed than are evaluated", "symbol", place.symbol.String(), "interval", s.need.Interval.String(), "left_out", left)
+			}
+			s.loaded(l, got, depth, from)
+		}, nil
 	})
 }
 

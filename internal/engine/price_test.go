@@ -205,3 +205,55 @@ func (v *venue) ambiguous(a alert.Alert, tick int64) bool {
 	_, later := v.reached(a, minute+60, time.Now().Unix()-60)
 	return tick < minute+60 && before && !later
 }
+
+// After days away the minutes are read in hours, and nothing is lost either.
+func TestEngine_DaysAwayAreReadInLongerBars(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newScene(t, waves)
+		rng := rand.New(rand.NewPCG(5, 6))
+		var alerts []alert.Alert
+		for i := range 40 {
+			time.Sleep(time.Duration(rng.IntN(20_000)) * time.Millisecond)
+			a := s.near(rng, "BTC")
+			if i%4 == 0 { // some are far
+				a = above("BTC", 1050+float64(i))
+			}
+			alerts = append(alerts, s.set(a))
+		}
+		told := s.fired()
+		s.stop()
+		time.Sleep(4 * 24 * time.Hour)
+		before := s.venue.reads
+		s.start()
+		time.Sleep(2 * time.Minute)
+		told = append(told, s.fired()...)
+		if n := s.venue.reads - before; n > 15 {
+			t.Errorf("%d requests to catch up", n)
+		}
+		s.stop()
+		by := map[string]firing{}
+		for _, f := range told {
+			by[f.AlertID] = f
+		}
+		late := 0
+		for _, a := range alerts {
+			tick, want := s.venue.reached(a, a.Created.Unix()/tickEvery*tickEvery, time.Now().Unix()-60)
+			f, got := by[a.ID]
+			switch {
+			case want != got && (got || !s.venue.ambiguous(a, tick)):
+				t.Errorf("%+v of %v: fired %v, reached %v at %v", a.Condition, a.Created, got, want, time.Unix(tick, 0).UTC())
+			case got && f.Late:
+				late++
+				// In the day before the start the minute is known, before that the hour, and
+				// in the hour in which the alert was made the minute again.
+				if off := f.Triggered.Unix() - tick; off <= 0 || off > 3600 {
+					t.Errorf("%+v: reached at %v, told %v", a.Condition, time.Unix(tick, 0).UTC(), f.Triggered)
+				}
+			}
+		}
+		if late < 10 {
+			t.Errorf("%d of %d came late", late, len(alerts))
+		}
+	})
+}
