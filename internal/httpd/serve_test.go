@@ -360,6 +360,27 @@ func TestServe_StopWaitsForCallsWithinTheGrace(t *testing.T) {
 	})
 }
 
+func TestServe_StopEndsCallsThatOnlyWait(t *testing.T) {
+	t.Parallel()
+	serving(t, httpdtest.One(), nil, func(s *scene) {
+		t, conn, began := s.t, s.p.dial(s.t), time.Now()
+		sendPost(t, conn, strings.Replace(waitCall, "wait", "idle", 1))
+		synctest.Wait()
+		answer := make(chan string, 1)
+		go func() {
+			data, _ := io.ReadAll(conn)
+			answer <- string(data)
+		}()
+		s.stop()
+		if took := time.Since(began); took > time.Second {
+			t.Errorf("stopped after %s", took)
+		}
+		if got := <-answer; !strings.Contains(got, "nothing came") {
+			t.Errorf("the call was answered with %q", got)
+		}
+	})
+}
+
 func TestMessage_SlowBodyTimesOut(t *testing.T) {
 	t.Parallel()
 	serving(t, httpdtest.One(), nil, func(s *scene) {

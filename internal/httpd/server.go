@@ -111,8 +111,9 @@ func (s *Server) Handler() http.Handler { return s.handler() }
 // Serve answers on ln until ctx ends, then closes the streams, lets running
 // requests finish until hard ends, and returns nil. It closes ln.
 func (s *Server) Serve(ctx, hard context.Context, ln net.Listener) error {
-	// Requests outlive ctx; streams must not, or a stop would wait for them.
-	requests, abort := context.WithCancel(context.WithValue(hard, stopKey{}, ctx))
+	// Requests outlive ctx; streams and calls that only wait must not, or a stop
+	// would wait for them.
+	requests, abort := context.WithCancel(mcp.WithStop(hard, ctx))
 	defer abort()
 	open := &crowd{most: int64(s.cfg.MaxConnections) * 3 / 4}
 	server := &http.Server{
@@ -170,10 +171,6 @@ func (c *crowd) thin(next http.Handler) http.Handler {
 		next.ServeHTTP(w, r)
 	})
 }
-
-// stopKey finds, in a request's context, the one that ends when the server is
-// told to stop.
-type stopKey struct{}
 
 // requestID names a request in the log; a client may quote it.
 func (s *Server) requestID() string {

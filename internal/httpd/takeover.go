@@ -30,10 +30,8 @@ func (t *takeovers) claim(ctx context.Context, caller mcp.Caller) (_ context.Con
 	}
 	t.streams[caller.Key] = slot
 	t.mu.Unlock()
-	unstop, unexpire := func() bool { return true }, func() bool { return true }
-	if stopping, ok := ctx.Value(stopKey{}).(context.Context); ok {
-		unstop = context.AfterFunc(stopping, func() { cancel(errStopping) })
-	}
+	unstop := context.AfterFunc(mcp.Stop(ctx), func() { cancel(errStopping) })
+	unexpire := func() bool { return true }
 	if !caller.Expires.IsZero() {
 		unexpire = time.AfterFunc(time.Until(caller.Expires), func() { cancel(errExpired) }).Stop
 	}

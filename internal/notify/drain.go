@@ -27,7 +27,8 @@ type Batch struct {
 
 // Drain takes what the polling queue of the caller's owner holds. With a wait
 // above zero it waits so long for something to come. What it returns must be
-// settled. When ctx ends first nothing is taken.
+// settled. When ctx ends first nothing is taken; when mcp.Stop does, the wait is
+// over.
 func (l *Log) Drain(ctx context.Context, caller mcp.Caller, wait time.Duration) (*Batch, error) {
 	o := l.owner(caller.Subject)
 	timer := time.NewTimer(wait)
@@ -42,6 +43,8 @@ func (l *Log) Drain(ctx context.Context, caller mcp.Caller, wait time.Duration) 
 			continue
 		case <-ctx.Done():
 		case <-timer.C:
+			late = true
+		case <-mcp.Stop(ctx).Done():
 			late = true
 		}
 		o.giveUp(turn)

@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"candela/internal/mcp"
 	"candela/internal/notify"
 )
 
@@ -120,6 +121,20 @@ func TestDrain_Waits(t *testing.T) {
 		began = time.Now()
 		b, err := s.Drain(t.Context(), caller("one"), time.Minute)
 		if err != nil || len(b.Entries) != 1 || time.Since(began) != 10*time.Second {
+			t.Fatalf("%+v, %v after %s", b, err, time.Since(began))
+		}
+	})
+}
+
+func TestDrain_StopEndsTheWait(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newScene(t)
+		stopping, stop := context.WithCancel(t.Context())
+		time.AfterFunc(10*time.Second, stop)
+		began := time.Now()
+		b, err := s.Drain(mcp.WithStop(t.Context(), stopping), caller("one"), time.Minute)
+		if err != nil || len(b.Entries) > 0 || time.Since(began) != 10*time.Second {
 			t.Fatalf("%+v, %v after %s", b, err, time.Since(began))
 		}
 	})

@@ -1,9 +1,11 @@
 package stdio_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"io"
+	"log/slog"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -74,6 +76,27 @@ func TestSession_EndOfInputDoesNotPushForEver(t *testing.T) {
 		s.send(t, `{"jsonrpc":"2.0","method":"notifications/initialized"}`)
 		if _, err := s.end(t); err != nil || time.Since(began) > 11*time.Second {
 			t.Fatalf("%v after %s, want the grace of 10 s", err, time.Since(began))
+		}
+	})
+}
+
+func TestSession_StopEndsCallsThatOnlyWait(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		in, input := io.Pipe()
+		var out bytes.Buffer
+		ctx, stop := context.WithCancel(t.Context())
+		done := make(chan error, 1)
+		session := stdio.New(mcptest.Server(t, mcptest.Toolbox{}), in, &out, stdio.Config{Log: slog.New(slog.DiscardHandler)})
+		go func() { done <- session.Run(ctx, t.Context()) }()
+		if _, err := io.WriteString(input, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"idle"}}`+"\n"); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		began := time.Now()
+		stop()
+		if err := <-done; err != nil || time.Since(began) > time.Second || !strings.Contains(out.String(), "nothing came") {
+			t.Errorf("%v after %s, with the answer %q", err, time.Since(began), out.String())
 		}
 	})
 }

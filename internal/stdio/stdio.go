@@ -77,7 +77,7 @@ func (s *Session) Run(ctx, hard context.Context) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	s.stop = stop
-	calls, abort := context.WithCancel(hard)
+	calls, abort := context.WithCancel(mcp.WithStop(hard, ctx))
 	defer abort()
 
 	lines, ended := make(chan line), make(chan error, 1)

@@ -54,6 +54,12 @@ func (b Toolbox) Call(ctx context.Context, caller mcp.Caller, name string, argum
 		}
 		<-ctx.Done()
 		return mcp.Result{IsError: true, Content: []mcp.Content{{Text: []byte("ended for " + caller.Subject)}}}, nil
+	case "idle": // is in no list, which the transcripts hold
+		select {
+		case <-ctx.Done():
+		case <-mcp.Stop(ctx).Done():
+		}
+		return mcp.Result{Content: []mcp.Content{{Text: []byte("nothing came")}}}, nil
 	case "panic":
 		panic("a defect")
 	case "picture":
