@@ -227,6 +227,9 @@ func exact(raw json.RawMessage) (decimal.Decimal, bool) {
 // wrongNumber says that a value is no number that is allowed. Where one stands in
 // quotes, the message shows it without.
 func wrongNumber(name string, raw json.RawMessage, allowed string) error {
+	if _, ok := exact(raw); !ok && (raw[0] == '-' || '0' <= raw[0] && raw[0] <= '9') {
+		allowed = fmt.Sprintf("%s, of at most %d characters and with an exponent from -%d to %d", allowed, mostAmountBytes, mostAmountExponent, mostAmountExponent)
+	}
 	value, quoted := rpc.Text(raw)
 	if !quoted || value == "" || rpc.Check([]byte(value)) != nil {
 		return mistyped(name, raw, allowed)

@@ -90,7 +90,7 @@ func (r *Registry) Call(ctx context.Context, caller mcp.Caller, name string, arg
 	if err == nil {
 		return result, nil
 	}
-	if fault.Of(err) == nil || fault.KindOf(err) == fault.Internal {
+	if !abandoned(ctx, err) && (fault.Of(err) == nil || fault.KindOf(err) == fault.Internal) {
 		r.log.LogAttrs(ctx, slog.LevelError, "[MCP] tool failed", slog.String("tool", name), slog.Any("error", err))
 	}
 	return failure(ctx, err), nil

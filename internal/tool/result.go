@@ -67,10 +67,16 @@ func problemOf(ctx context.Context, err error) problem {
 			RetryAfterS: int((f.RetryAfter + time.Second - 1) / time.Second),
 			Field:       f.Field, Value: cut(f.Value), Allowed: f.Allowed, Suggestions: f.Suggestions,
 		}
-	} else if ctx.Err() != nil && (errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)) {
+	} else if abandoned(ctx, err) {
 		p = problem{Code: "cancelled", Message: "the call was cancelled before it was done", Retryable: true}
 	}
 	return p
+}
+
+// abandoned reports whether a call failed because nobody waits for it any more,
+// which is no failure of ours.
+func abandoned(ctx context.Context, err error) bool {
+	return ctx.Err() != nil && (errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded))
 }
 
 func (p problem) result() mcp.Result {

@@ -1,12 +1,18 @@
 package tool_test
 
 import (
+	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
+	"log/slog"
 	"slices"
 	"strings"
 	"testing"
 
+	"candela/internal/chart"
+	"candela/internal/mcp"
+	"candela/internal/tool"
 	"candela/internal/tool/tooltest"
 )
 
@@ -54,6 +60,7 @@ func wrongCalls() []struct{ name, tool, arguments, field, value, allowed, neares
 		{"an alert with two conditions", "set_alert", `{"symbol":"BTCUSDT","condition":{"price_above":1,"price_below":2}}`, "condition", "price_above, price_below", "exactly one of price_above, price_below, indicator_signal", ""},
 		{"a condition that does not exist", "set_alert", `{"symbol":"BTCUSDT","condition":{"price_over":1}}`, "condition", "price_over", "price_above, price_below, indicator_signal", "price_above"},
 		{"a threshold as text", "set_alert", `{"symbol":"BTCUSDT","condition":{"price_above":"70000"}}`, "condition.price_above", "70000", "without quotes", "70000"},
+		{"a threshold beyond all prices", "set_alert", `{"symbol":"BTCUSDT","condition":{"price_below":1e300}}`, "condition.price_below", "1e300", "an exponent from -24 to 24", ""},
 		{"an alert on an indicator that does not exist", "set_alert", `{"symbol":"BTCUSDT","condition":{"indicator_signal":{"indicator":"wavetrnd","signal":"cross_up"}}}`, "condition.indicator_signal.indicator", "wavetrnd", "list_indicators", "wavetrend"},
 		{"a signal that the indicator never gives", "set_alert", `{"symbol":"BTCUSDT","condition":{"indicator_signal":{"indicator":"wavetrend","signal":"crossup"}}}`, "condition.indicator_signal.signal", "crossup", "cross_up_os", "cross_up"},
 		{"an alert type that does not exist", "subscribe_notifications", `{"alert_types":["price_abov"]}`, "alert_types", "price_abov", "price_above, price_below, indicator_signal", "price_above"},
@@ -164,4 +171,21 @@ func FuzzArguments(f *testing.F) {
 		f.Add(wrong.tool, []byte(wrong.arguments))
 	}
 	f.Fuzz(func(t *testing.T, name string, arguments []byte) { fuzzOne(t, name, arguments) })
+}
+
+func TestCall_ThatTheClientGaveUpIsNoFailureInTheLog(t *testing.T) {
+	t.Parallel()
+	var log bytes.Buffer
+	registry, err := tool.New(tool.Config{
+		Bars: tooltest.Bars{}, Painter: chart.NewRenderer(), Trading: new(tooltest.Trading).Parts(), Log: slog.New(slog.NewTextHandler(&log, nil)),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	result, err := registry.Call(ctx, mcp.Caller{Subject: "owner"}, "get_notifications", json.RawMessage(`{}`))
+	if err != nil || !strings.Contains(string(result.Content[0].Text), `"code":"cancelled"`) || log.Len() > 0 {
+		t.Errorf("%+v, %v, and the log says %q", result, err, log.String())
+	}
 }
