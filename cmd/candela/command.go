@@ -36,6 +36,8 @@ func commands() []command {
 		{"config", "config [flags]", "print the configuration in force and where each value comes from", printConfig},
 		{"auth", "auth COMMAND", "hash-password, list or revoke ID: the owner's passphrase and clients", auth},
 		{"audit", "audit COMMAND", "verify [--expect N:HASH] or list [--last N], with --json: what was done for whom, and whether that log was touched", audit},
+		{"halt", "halt [REASON] [flags]", "stop trading and cancel every open order, in the program that runs or for the next one", halt},
+		{"resume", "resume [flags]", "trade again, and accept what differs from the venue", resume},
 		{"policy", "policy check [FILE]", "check the policy of orders and explain its rules", policy},
 		{"notify", "notify test", "send a test message to the webhook and the ntfy topic that alerts go to", notify},
 		{"version", "version", "print the version and how it was built", printVersion},

@@ -30,7 +30,7 @@ func main() { os.Exit(process(app.Wired())) }
 func process(services app.Services) int {
 	ctx := untilSignal(os.Stderr, os.Exit)
 	return run(ctx, os.Args[1:], os.Environ(), app.Deps{
-		Version: buildVersion(), Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Services: services,
+		Version: buildVersion(), Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Halts: haltSignals(), Services: services,
 	})
 }
 

@@ -8,6 +8,7 @@ import (
 	"context"
 	"io"
 	"log/slog"
+	"os"
 
 	"candela/internal/config"
 	"candela/internal/fault"
@@ -21,6 +22,8 @@ type Deps struct {
 	Stdin   io.Reader
 	Stdout  io.Writer // the protocol under --mcp, otherwise only what was asked for
 	Stderr  io.Writer // the log
+	// Halts brings the signals that halt trading; nil where there are none.
+	Halts <-chan os.Signal
 	Services
 }
 

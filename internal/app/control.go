@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"candela/internal/desk"
 	"candela/internal/fault"
 	"candela/internal/oauth"
 )
@@ -27,7 +28,8 @@ const (
 // socket 0600. On Windows the profile directory keeps others out.
 type control struct {
 	home string
-	door *oauth.Server
+	door *oauth.Server // nil where nobody is let in
+	desk *desk.Desk    // nil without --trade
 	log  *slog.Logger
 }
 
@@ -43,7 +45,7 @@ func (c control) run(ctx, hard context.Context, ready func()) error {
 	lock, err := openLocked(filepath.Join(c.home, serverLock))
 	if errors.Is(err, errLocked) {
 		return &fault.Error{
-			Kind: fault.Conflict, Code: "state_directory_locked", Field: "home", Value: c.home,
+			Kind: fault.Conflict, Code: lockedCode, Field: "home", Value: c.home,
 			Message: fmt.Sprintf("state directory %s is in use by another server: stop it, or choose another --home", c.home),
 		}
 	}
@@ -93,8 +95,31 @@ func (c control) listen(ctx context.Context) (net.Listener, error) {
 	return ln, nil
 }
 
+// attempt is run for a program that can do without it: where another one answers in
+// the state directory already.
+func (c control) attempt(ctx, hard context.Context, ready func()) error {
+	err := c.run(ctx, hard, ready)
+	if ctx.Err() != nil {
+		return err
+	}
+	c.log.WarnContext(ctx, "no control socket: candela halt goes by the halt file", "error", err)
+	ready()
+	<-ctx.Done()
+	return nil
+}
+
 func (c control) handler() http.Handler {
 	mux := http.NewServeMux()
+	if c.door != nil {
+		c.handleTokens(mux)
+	}
+	if c.desk != nil {
+		c.handleTrading(mux)
+	}
+	return mux
+}
+
+func (c control) handleTokens(mux *http.ServeMux) {
 	mux.HandleFunc("GET /tokens", func(w http.ResponseWriter, r *http.Request) {
 		tokens, err := c.door.Tokens(r.Context(), oauth.SoleOwner)
 		if err != nil {
@@ -115,7 +140,6 @@ func (c control) handler() http.Handler {
 		}
 		w.WriteHeader(http.StatusNoContent)
 	})
-	return mux
 }
 
 func (c control) fail(w http.ResponseWriter, r *http.Request, err error) {
@@ -152,6 +176,19 @@ func Revoke(ctx context.Context, home, id string) error {
 
 // command asks the server of a state directory.
 func command(ctx context.Context, home, method, path string) (*http.Response, error) {
+	answer, err := knock(ctx, home, method, path)
+	if err != nil || answer.StatusCode < http.StatusBadRequest {
+		return answer, err
+	}
+	_ = answer.Body.Close()
+	if answer.StatusCode == http.StatusNotFound {
+		return nil, &fault.Error{Kind: fault.NotFound, Code: "no_such_client", Message: "no client is let in under that ID; candela auth list shows those that are"}
+	}
+	return nil, fmt.Errorf("control socket: the server answered %s; its log says why", answer.Status)
+}
+
+// knock sends a request to the server of a state directory, whatever it answers.
+func knock(ctx context.Context, home, method, path string) (*http.Response, error) {
 	dial := func(ctx context.Context, _, _ string) (net.Conn, error) {
 		var d net.Dialer
 		return d.DialContext(ctx, "unix", filepath.Join(home, controlName))
@@ -162,18 +199,11 @@ func command(ctx context.Context, home, method, path string) (*http.Response, er
 	}
 	client := &http.Client{Timeout: 10 * time.Second, Transport: &http.Transport{DialContext: dial, DisableKeepAlives: true}}
 	answer, err := client.Do(request)
-	switch {
-	case err != nil:
+	if err != nil {
 		return nil, &fault.Error{
 			Kind: fault.Unavailable, Code: "no_server", Field: "home", Value: home, Cause: err,
 			Message: fmt.Sprintf("no server answers in state directory %s: is candela --serve running, with this --home?", home),
 		}
-	case answer.StatusCode < http.StatusBadRequest:
-		return answer, nil
 	}
-	_ = answer.Body.Close()
-	if answer.StatusCode == http.StatusNotFound {
-		return nil, &fault.Error{Kind: fault.NotFound, Code: "no_such_client", Message: "no client is let in under that ID; candela auth list shows those that are"}
-	}
-	return nil, fmt.Errorf("control socket: the server answered %s; its log says why", answer.Status)
+	return answer, nil
 }

@@ -34,6 +34,9 @@ func openHome(path string) error {
 // lockName is the file whose lock says that a trading engine runs on this state.
 const lockName = "engine.lock"
 
+// lockedCode is of the fault that says so.
+const lockedCode = "state_directory_locked"
+
 // errLocked means that another process holds the lock.
 var errLocked = errors.New("locked")
 
@@ -50,7 +53,7 @@ func lockHome(home string) (*homeLock, error) {
 	file, err := openLocked(path)
 	if errors.Is(err, errLocked) {
 		return nil, &fault.Error{
-			Kind: fault.Conflict, Code: "state_directory_locked", Field: "home", Value: home,
+			Kind: fault.Conflict, Code: lockedCode, Field: "home", Value: home,
 			Message: fmt.Sprintf("state directory %s is in use by another trading engine: stop it, or choose another --home", home),
 		}
 	}

@@ -32,26 +32,27 @@ func ServeMCP(authorizers Authorizers) Service {
 		if err != nil {
 			return nil, err
 		}
-		return rt.listen(auth, nil)
+		parts, _, err := rt.listen(auth, nil)
+		return parts, err
 	}
 }
 
-// listen returns the parts that answer over HTTP. A door that is not nil hands
-// out the tokens.
-func (rt Runtime) listen(auth httpd.Authorizer, door *oauth.Server) ([]Part, error) {
-	tools, streams, parts, err := rt.tools()
+// listen returns the parts that answer over HTTP, and the trading side under
+// --trade. A door that is not nil hands out the tokens.
+func (rt Runtime) listen(auth httpd.Authorizer, door *oauth.Server) ([]Part, *trading, error) {
+	tools, err := rt.tools()
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	cfg := rt.Config.HTTP
-	server, err := httpd.New(tools, auth, httpd.Config{
+	server, err := httpd.New(tools.server, auth, httpd.Config{
 		BaseURL: cfg.BaseURL, AllowedOrigins: cfg.AllowedOrigins, OAuth: door,
-		Name: "candela", Version: rt.release(), Tools: toolCount, Trading: rt.Config.Trade, Streams: streams, Log: rt.Log,
+		Name: "candela", Version: rt.release(), Tools: toolCount, Trading: rt.Config.Trade, Streams: tools.streams, Log: rt.Log,
 	})
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return append(parts, Part{Name: "http", Run: func(ctx, hard context.Context, ready func()) error {
+	return append(tools.parts, Part{Name: "http", Run: func(ctx, hard context.Context, ready func()) error {
 		var listen net.ListenConfig
 		ln, err := listen.Listen(ctx, "tcp", cfg.Address().String())
 		if err != nil {
@@ -60,17 +61,20 @@ func (rt Runtime) listen(auth httpd.Authorizer, door *oauth.Server) ([]Part, err
 		rt.Log.InfoContext(ctx, "listening", "address", ln.Addr().String(), "base_url", cfg.BaseURL)
 		ready()
 		return server.Serve(ctx, hard, ln)
-	}}), nil
+	}}), tools.trading, nil
 }
 
 // speakMCP is the service behind --mcp.
 func speakMCP(rt Runtime) ([]Part, error) {
-	tools, streams, parts, err := rt.tools()
+	tools, err := rt.tools()
 	if err != nil {
 		return nil, err
 	}
-	session := stdio.New(tools, rt.Stdin, rt.Stdout, stdio.Config{Streams: streams, Log: rt.Log})
-	return append(parts, Part{Name: "stdio", Run: func(ctx, hard context.Context, ready func()) error {
+	session := stdio.New(tools.server, rt.Stdin, rt.Stdout, stdio.Config{Streams: tools.streams, Log: rt.Log})
+	if tools.trading != nil {
+		tools.parts = append(tools.parts, Part{Name: "control", Run: control{rt.Config.Home, nil, tools.trading.desk(), rt.Log}.attempt})
+	}
+	return append(tools.parts, Part{Name: "stdio", Run: func(ctx, hard context.Context, ready func()) error {
 		ready()
 		return session.Run(ctx, hard)
 	}}), nil
@@ -86,39 +90,46 @@ func (rt Runtime) release() string {
 // toolCount is what GET / says; a test holds it against the registry.
 const toolCount = 15
 
+// toolset is the tools with what stands behind them.
+type toolset struct {
+	server  *mcp.Server
+	streams mcp.Streams // nil where nothing is pushed
+	trading *trading    // nil without --trade
+	parts   []Part      // must start before anything calls a tool
+}
+
 // tools puts the tools together over the sources of bars, and with --trade over
-// the engine. The parts it returns must start before anything calls a tool. Streams
-// are nil where nothing is pushed.
-func (rt Runtime) tools() (*mcp.Server, mcp.Streams, []Part, error) {
+// the engine and the desk.
+func (rt Runtime) tools() (*toolset, error) {
 	bars, err := rt.openBars()
 	if err != nil {
-		return nil, nil, nil, err
+		return nil, err
 	}
 	cfg := tool.Config{Bars: bars, Painter: chart.NewRenderer(), Log: rt.Log}
-	parts := []Part{{Name: "sources", Run: func(ctx, _ context.Context, ready func()) error {
+	t := &toolset{}
+	t.parts = []Part{{Name: "sources", Run: func(ctx, _ context.Context, ready func()) error {
 		defer bars.close()
 		ready()
 		<-ctx.Done()
 		return nil
 	}}}
-	var streams mcp.Streams
 	if rt.Config.Trade {
-		trading, err := rt.newTrading(bars)
+		t.trading, err = rt.newTrading(bars)
 		if err != nil {
-			return nil, nil, nil, err
+			return nil, err
 		}
-		cfg.Trading, streams = trading.tools(), trading.log
-		parts = append(parts, trading.parts(rt)...)
+		cfg.Trading, t.streams = t.trading.tools(), t.trading.log
+		t.parts = append(t.parts, t.trading.parts(rt)...)
 	}
 	registry, err := tool.New(cfg)
 	if err != nil {
-		return nil, nil, nil, err
+		return nil, err
 	}
-	server, err := mcp.NewServer(registry, mcp.Config{
+	t.server, err = mcp.NewServer(registry, mcp.Config{
 		Name: "candela", Title: "Candela", Version: rt.release(), Instructions: instructions, Log: rt.Log,
 	})
 	if err != nil {
-		return nil, nil, nil, err
+		return nil, err
 	}
-	return server, streams, parts, nil
+	return t, nil
 }

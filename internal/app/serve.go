@@ -14,11 +14,11 @@ func serveMCP(rt Runtime) ([]Part, error) {
 	if err != nil {
 		return nil, err
 	}
-	parts, err := rt.listen(door, door)
+	parts, side, err := rt.listen(door, door)
 	if err != nil {
 		return nil, err
 	}
-	control := Part{Name: "control", Run: control{rt.Config.Home, door, rt.Log}.run}
+	control := Part{Name: "control", Run: control{rt.Config.Home, door, side.desk(), rt.Log}.run}
 	return append([]Part{control}, parts...), nil
 }
 
@@ -30,7 +30,10 @@ func newDoor(rt Runtime) (*oauth.Server, error) {
 	}
 	cfg := rt.Config
 	trading := oauth.NoTrading
-	if cfg.Trade {
+	switch {
+	case cfg.Trade && cfg.Trading.Live:
+		trading = oauth.LiveTrading
+	case cfg.Trade:
 		trading = oauth.PaperTrading
 	}
 	return oauth.New(oauth.NewMemory(), owner, oauth.Config{

@@ -6,13 +6,11 @@ import (
 	"path/filepath"
 	"time"
 
+	"candela/internal/desk"
 	"candela/internal/engine"
-	"candela/internal/fault"
 	"candela/internal/feed"
 	"candela/internal/ledger"
-	"candela/internal/mcp"
 	"candela/internal/notify"
-	"candela/internal/order"
 	"candela/internal/sink"
 	"candela/internal/tool"
 )
@@ -28,6 +26,8 @@ type trading struct {
 	store  store
 	log    *notify.Log
 	engine *engine.Engine
+	orders *desk.Desk
+	venue  place
 
 	receivers []*sink.Receiver
 }
@@ -50,19 +50,20 @@ func (rt Runtime) newTrading(b *bars) (*trading, error) {
 	t.engine = engine.New(engine.Config{
 		Store: &t.store, Data: b.Service,
 		Feed:    feed.NewHub(b.Route, feed.Config{Log: rt.Log, Rand: rand.Float64, Now: time.Now}),
-		Publish: t.log.Append, Log: rt.Log, Now: time.Now, Rand: rand.Float64,
+		Publish: t.log.Append, Observe: t.observe, Log: rt.Log, Now: time.Now, Rand: rand.Float64,
 	})
 	b.engine = t.engine
-	return t, nil
+	return t, t.newDesk(rt, b)
 }
 
 // tools is t as the parts behind the trading tools.
 func (t *trading) tools() *tool.Trading {
-	return &tool.Trading{Orders: noDesk{}, Positions: noDesk{}, Alerts: t.engine, Notifications: t.log, Subscriptions: t.log}
+	return &tool.Trading{Orders: t.orders, Positions: t.orders, Alerts: t.engine, Notifications: t.log, Subscriptions: t.log}
 }
 
 // parts returns what must run before a transport answers, in order. Stopping goes
-// the other way: the engine commits its last firings, then how far the sinks and
+// the other way: the desk hears of the orders on their way, the engine commits its
+// last firings, then how far the sinks and
 // the clients have come is written down, and then the store closes.
 func (t *trading) parts(rt Runtime) []Part {
 	parts := []Part{
@@ -73,7 +74,9 @@ func (t *trading) parts(rt Runtime) []Part {
 		}},
 	}
 	parts = append(parts, t.sinks(rt)...)
-	return append(parts, Part{Name: "engine", Run: t.engine.Run})
+	return append(parts, Part{Name: "engine", Run: t.engine.Run}, Part{Name: "desk", Run: func(ctx, hard context.Context, ready func()) error {
+		return t.runDesk(ctx, hard, ready, rt.Halts)
+	}})
 }
 
 // runStore opens the ledger, hands what it remembers to the log of notifications,
@@ -134,20 +137,3 @@ func (t *trading) prune(ctx context.Context) error {
 		}
 	}
 }
-
-// noDesk answers for orders and positions while there is nobody to trade with.
-type noDesk struct{}
-
-var errNoDesk = &fault.Error{Kind: fault.Unsupported, Code: "not_supported", Message: "orders and positions are not available in this build; alerts and charts are"}
-
-func (noDesk) Place(context.Context, mcp.Caller, order.Request) (order.Order, error) {
-	return order.Order{}, errNoDesk
-}
-
-func (noDesk) Cancel(context.Context, mcp.Caller, string) (order.Order, error) {
-	return order.Order{}, errNoDesk
-}
-
-func (noDesk) Orders(context.Context, mcp.Caller, bool) ([]order.Order, error) { return nil, errNoDesk }
-
-func (noDesk) Positions(context.Context, mcp.Caller) ([]order.Marked, error) { return nil, errNoDesk }

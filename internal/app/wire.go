@@ -43,7 +43,7 @@ func sources(cfg *config.Config, hosts *upstream.Hosts) ([]provider.Provider, er
 	}
 	all = append(all, alpaca.New(hosts, alpaca.Config{
 		Keys: alpaca.NewKeys(data.Alpaca.KeyID.Reveal(), data.Alpaca.SecretKey.Reveal()), Feed: data.Alpaca.Feed, Adjustment: data.Alpaca.Adjustment,
-		URL: data.Alpaca.URL, DataURL: data.Alpaca.DataURL, StreamURL: data.Alpaca.StreamURL, Now: time.Now,
+		URL: alpacaURL(cfg), DataURL: data.Alpaca.DataURL, StreamURL: data.Alpaca.StreamURL, Now: time.Now,
 	}))
 	if cfg.CSVDir != "" {
 		files, err := csv.New(csv.Config{Dir: cfg.CSVDir, Now: time.Now})

@@ -18,13 +18,14 @@ type Config struct {
 	Serve bool // speak MCP over HTTP
 	Trade bool // run the trading engine
 
-	Chart  Chart
-	CSVDir string // folder of SYMBOL_INTERVAL.csv files, "" when none is used
-	Data   Data
-	HTTP   HTTP
-	OAuth  OAuth
-	Sinks  Sinks
-	Log    Log
+	Chart   Chart
+	CSVDir  string // folder of SYMBOL_INTERVAL.csv files, "" when none is used
+	Data    Data
+	Trading Trading
+	HTTP    HTTP
+	OAuth   OAuth
+	Sinks   Sinks
+	Log     Log
 
 	ShutdownTimeout time.Duration // how long a graceful stop may take
 

@@ -69,6 +69,24 @@ func readKeyFile(path string) (id, secret Secret, err error) {
 	return NewSecret(lines[0]), NewSecret(lines[1]), nil
 }
 
+// readPairFile returns a key from the first line of a file and what goes with it
+// from the rest: a line, or the lines of a private key.
+func readPairFile(path string) (key, secret Secret, err error) {
+	if err := refuseOpen(path); err != nil {
+		return Secret{}, Secret{}, err
+	}
+	data, err := readGuarded(path)
+	if err != nil {
+		return Secret{}, Secret{}, err
+	}
+	first, rest, _ := strings.Cut(string(data), "\n")
+	first, rest = strings.TrimSpace(first), strings.TrimSpace(rest)
+	if first == "" || rest == "" || strings.ContainsAny(first, " \t") || strings.ContainsRune(string(data), 0) {
+		return Secret{}, Secret{}, fmt.Errorf("%s does not hold the key in its first line and the secret after it", path)
+	}
+	return NewSecret(first), NewSecret(rest), nil
+}
+
 // ReadFile reads a file that decides what this program does, such as the policy of
 // orders: small, regular, and writable by nobody but its owner and group.
 func ReadFile(path string) ([]byte, error) { return readGuarded(path) }

@@ -77,6 +77,7 @@ func Load(in Input) (*Config, error) {
 	l.checkRules()
 	l.loadPassword()
 	l.loadAlpacaKeys()
+	l.loadBinanceKeys()
 	l.loadPrivate("webhook-secret", c.Sinks.Webhook.SecretFile, &c.Sinks.Webhook.Secret, minSecret)
 	l.loadPrivate("ntfy-token", c.Sinks.Ntfy.TokenFile, &c.Sinks.Ntfy.Token, 1)
 	if len(l.problems) > 0 {

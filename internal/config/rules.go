@@ -3,6 +3,7 @@ package config
 import (
 	"fmt"
 	"net/url"
+	"slices"
 
 	"candela/internal/fault"
 )
@@ -16,7 +17,7 @@ type rule struct {
 }
 
 func rules() []rule {
-	return []rule{
+	return slices.Concat(tradeRules(), []rule{
 		{everyMode, []string{"mcp", "serve"}, oneMode},
 		{everyMode, []string{"replay-from", "csv-dir"}, replayNeedsFiles},
 		{ModeServe, []string{"listen", "base-url", "port"}, publicNeedsHTTPS},
@@ -31,7 +32,7 @@ func rules() []rule {
 		{everyMode, []string{"ntfy-url", "allow-private-sinks"}, func(c *Config) error { return plainStaysNear(c, "ntfy-url", c.Sinks.Ntfy.URL) }},
 		{anyService, []string{"trade", "webhook-url"}, func(c *Config) error { return sinkNeedsTrade(c, "webhook-url") }},
 		{anyService, []string{"trade", "ntfy-url"}, func(c *Config) error { return sinkNeedsTrade(c, "ntfy-url") }},
-	}
+	})
 }
 
 func refused(field, format string, args ...any) *fault.Error {

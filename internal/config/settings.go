@@ -1,6 +1,7 @@
 package config
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -60,6 +61,7 @@ const (
 	groupData  = "Market data"
 	groupHTTP  = "HTTP server (--serve)"
 	groupOAuth = "Authorization (--serve)"
+	groupTrade = "Orders (--trade)"
 	groupSink  = "Alerts for people (--trade)"
 	groupRun   = "State and logs"
 )
@@ -69,6 +71,11 @@ const anyService = ModeMCP | ModeServe
 // Settings returns the table. The order is the order of --help, and a derived
 // default may use only settings above it.
 func Settings() []Setting {
+	return slices.Concat(mainSettings(), tradeSettings(), otherSettings())
+}
+
+// mainSettings are the lines of the table before those about orders.
+func mainSettings() []Setting {
 	return []Setting{
 		{
 			Name: "mcp", Group: groupMode, Default: "false", Modes: everyMode, Sources: anywhere,
@@ -309,7 +316,12 @@ func Settings() []Setting {
 			Doc:  "schemes of apps that clients may send the browser back to, besides those known",
 			bind: func(c *Config) value { return schemesValue{&c.OAuth.RedirectSchemes} },
 		},
+	}
+}
 
+// otherSettings are the lines of the table after those about orders.
+func otherSettings() []Setting {
+	return []Setting{
 		{
 			Name: "webhook-url", Group: groupSink, Arg: "URL", Modes: anyService, Sources: anywhere,
 			Doc:  "where every fired alert is sent as signed JSON; https, or http on this machine",

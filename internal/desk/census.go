@@ -323,6 +323,9 @@ func (w *writer) judge(found []difference, now time.Time) {
 		c.next = now.Add(recheck)
 		return
 	}
-	c.complete = true
+	if !c.complete {
+		c.complete = true
+		close(w.Desk.compared)
+	}
 	w.lift(guard.Unreconciled, "")
 }

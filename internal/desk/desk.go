@@ -20,6 +20,7 @@ import (
 	"fmt"
 	"iter"
 	"log/slog"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -54,9 +55,10 @@ type Market interface {
 	Lost() []string
 }
 
-// Config is what a desk works with. All but Assets and HaltFile is required.
+// Config is what a desk works with. All but Also, Assets and HaltFile is required.
 type Config struct {
-	Owner  string // to whom the account belongs
+	Owner  string   // to whom the account belongs
+	Also   []string // subjects that are the same person, such as the one on stdio
 	Broker broker.Broker
 	Store  Store
 	Market Market
@@ -84,6 +86,7 @@ const (
 	sendLimit   = 30 * time.Second // of one order or cancel
 	readLimit   = time.Minute      // of one question, a comparison being one
 	answerWait  = 10 * time.Second // how long a client waits for the venue's answer
+	startWait   = 5 * time.Second  // how long an order waits for the first comparison
 	listed      = 500              // orders that a client gets at most
 )
 
@@ -95,12 +98,13 @@ type Desk struct {
 	cfg      Config
 	commands chan func(*writer)
 	stopped  chan struct{} // closed when the writer has ended
+	compared chan struct{} // closed when the account was first compared with the venue
 	view     atomic.Pointer[view]
 }
 
 // New returns a desk that does nothing until Run.
 func New(cfg Config) *Desk {
-	d := &Desk{cfg: cfg, commands: make(chan func(*writer), maxCommands), stopped: make(chan struct{})}
+	d := &Desk{cfg: cfg, commands: make(chan func(*writer), maxCommands), stopped: make(chan struct{}), compared: make(chan struct{})}
 	d.view.Store(&view{})
 	return d
 }
@@ -151,12 +155,15 @@ func (d *Desk) do(ctx context.Context, run func(*writer)) error {
 	}
 }
 
-// own refuses a caller to whom the account does not belong.
-func (d *Desk) own(caller mcp.Caller) error {
-	if caller.Subject == d.cfg.Owner {
-		return nil
+// own returns the caller as the owner of the account, and refuses one to whom it
+// does not belong. There is one account however the owner came in: two books about
+// it would each take the other's orders for a stranger's.
+func (d *Desk) own(caller mcp.Caller) (mcp.Caller, error) {
+	if caller.Subject == d.cfg.Owner || slices.Contains(d.cfg.Also, caller.Subject) {
+		caller.Subject = d.cfg.Owner
+		return caller, nil
 	}
-	return &fault.Error{Kind: fault.Unauthorized, Code: "not_your_account", Message: "the trading account belongs to another owner"}
+	return caller, &fault.Error{Kind: fault.Unauthorized, Code: "not_your_account", Message: "the trading account belongs to another owner"}
 }
 
 // service is the desk itself as the author of an event.

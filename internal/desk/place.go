@@ -22,7 +22,8 @@ import (
 // code order_denied, one that the venue refuses with order_rejected. All other
 // errors come without an order, and nothing was sent.
 func (d *Desk) Place(ctx context.Context, caller mcp.Caller, r order.Request) (order.Order, error) {
-	if err := d.own(caller); err != nil {
+	caller, err := d.own(caller)
+	if err != nil {
 		return order.Order{}, err
 	}
 	// Before anything that a venue must answer: a repeat is answered from memory.
@@ -34,6 +35,7 @@ func (d *Desk) Place(ctx context.Context, caller mcp.Caller, r order.Request) (o
 		return order.Order{}, err
 	}
 	r.Symbol = symbol
+	d.awaitStart(ctx)
 	var t *ticket
 	if err := d.do(ctx, func(w *writer) { t = w.early(caller, r) }); err != nil {
 		return order.Order{}, err
@@ -57,6 +59,22 @@ func (d *Desk) Place(ctx context.Context, caller mcp.Caller, r order.Request) (o
 		return order.Order{}, err
 	}
 	return d.placed(ctx, t)
+}
+
+// awaitStart gives the first comparison with the venue, which no order passes
+// before, a moment to be done: clients call as soon as they can.
+func (d *Desk) awaitStart(ctx context.Context) {
+	if d.Status().Compared {
+		return
+	}
+	timer := time.NewTimer(startWait)
+	defer timer.Stop()
+	select {
+	case <-d.compared:
+	case <-timer.C:
+	case <-ctx.Done():
+	case <-d.stopped:
+	}
 }
 
 // ticket is how far a request has come.

@@ -3,6 +3,7 @@ package desk
 import (
 	"context"
 	"slices"
+	"time"
 
 	"candela/internal/guard"
 	"candela/internal/market"
@@ -28,6 +29,9 @@ type Status struct {
 	Compared  bool // with the venue since the start
 }
 
+// priceWait is how long a list of positions waits for prices.
+const priceWait = 5 * time.Second
+
 // publish lets everyone read the account as it is.
 func (w *writer) publish() {
 	v := &view{open: w.book.Open(), positions: w.book.Positions()}
@@ -49,7 +53,7 @@ func (d *Desk) Status() Status { return d.view.Load().status }
 // Orders lists the caller's orders, newest first: the open ones, or the newest of
 // all.
 func (d *Desk) Orders(ctx context.Context, caller mcp.Caller, openOnly bool) ([]order.Order, error) {
-	if err := d.own(caller); err != nil {
+	if _, err := d.own(caller); err != nil {
 		return nil, err
 	}
 	if openOnly {
@@ -60,18 +64,24 @@ func (d *Desk) Orders(ctx context.Context, caller mcp.Caller, openOnly bool) ([]
 	return all, err
 }
 
-// Positions lists the caller's open positions with what they trade at.
-func (d *Desk) Positions(_ context.Context, caller mcp.Caller) ([]order.Marked, error) {
-	if err := d.own(caller); err != nil {
+// Positions lists the caller's open positions with what they trade at. Prices that
+// are not known yet, as after a start, are read, within a few seconds in all.
+func (d *Desk) Positions(ctx context.Context, caller mcp.Caller) ([]order.Marked, error) {
+	if _, err := d.own(caller); err != nil {
 		return nil, err
 	}
+	ctx, cancel := context.WithTimeout(ctx, priceWait)
+	defer cancel()
 	v := d.view.Load()
 	var all []order.Marked
 	for _, p := range v.positions {
 		if p.Side() == 0 {
 			continue
 		}
-		quote, _ := d.cfg.Market.Last(p.Symbol)
+		quote, known := d.cfg.Market.Last(p.Symbol)
+		if !known {
+			quote, _ = d.cfg.Market.Quote(ctx, p.Symbol) // without a price the position still is
+		}
 		all = append(all, order.Marked{Position: p, Quote: quote, Mode: v.status.Mode})
 	}
 	return all, nil

@@ -104,7 +104,8 @@ func (w *writer) settle(id string) {
 // for a while; pending_cancel says that it is not known. An order that has ended
 // is returned as it ended.
 func (d *Desk) Cancel(ctx context.Context, caller mcp.Caller, orderID string) (order.Order, error) {
-	if err := d.own(caller); err != nil {
+	caller, err := d.own(caller)
+	if err != nil {
 		return order.Order{}, err
 	}
 	var t *ticket

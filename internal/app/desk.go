@@ -1,0 +1,186 @@
+package app
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io/fs"
+	"iter"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"candela/internal/broker"
+	"candela/internal/broker/alpaca"
+	"candela/internal/broker/binance"
+	"candela/internal/broker/paper"
+	"candela/internal/config"
+	"candela/internal/desk"
+	"candela/internal/fault"
+	"candela/internal/guard"
+	"candela/internal/market"
+	"candela/internal/oauth"
+	"candela/internal/provider"
+	stocks "candela/internal/provider/alpaca"
+	"candela/internal/stdio"
+)
+
+// haltName is the file in the state directory that halts trading while it is there.
+const haltName = "HALT"
+
+// accountOwner is to whom the account of an installation belongs, however the owner
+// comes in.
+const accountOwner = oauth.SoleOwner
+
+// place is where orders go.
+type place struct {
+	broker.Broker
+	paper  *paper.Broker // nil when it is another
+	assets bool          // it counts assets, not positions
+}
+
+// newDesk puts the desk together. The locks before trading with money that are not
+// the configuration's are here: the policy must name the symbols.
+func (t *trading) newDesk(rt Runtime, b *bars) error {
+	policy, err := rt.policy()
+	if err != nil {
+		return err
+	}
+	if t.venue, err = t.newVenue(rt, b); err != nil {
+		return err
+	}
+	t.orders = desk.New(desk.Config{
+		Owner: accountOwner, Also: []string{stdio.Owner}, Broker: t.venue.Broker, Store: &t.store, Market: t.engine, Policy: policy,
+		Resolve: t.resolve(b), Assets: t.venue.assets, HaltFile: filepath.Join(rt.Config.Home, haltName),
+		Log: rt.Log, Now: time.Now, Rand: rand.Float64,
+	})
+	return nil
+}
+
+// desk returns the desk, nil for no trading side.
+func (t *trading) desk() *desk.Desk {
+	if t == nil {
+		return nil
+	}
+	return t.orders
+}
+
+// policy reads what orders must obey. A file that was named must be there, and a
+// policy for money must name what may be traded.
+func (rt Runtime) policy() (guard.Policy, error) {
+	path := rt.Config.Trading.Policy
+	policy, found, err := ReadPolicy(path)
+	if err == nil && !found && path != filepath.Join(rt.Config.Home, PolicyName) {
+		err = &PolicyError{path, fs.ErrNotExist}
+	}
+	if err == nil && rt.Config.Trading.Live {
+		if lock := policy.Live(); lock != nil {
+			err = &PolicyError{path, lock}
+		}
+	}
+	return policy, err
+}
+
+// newVenue makes the broker that was chosen. A new one is a line here.
+func (t *trading) newVenue(rt Runtime, b *bars) (place, error) {
+	cfg := rt.Config.Trading
+	switch cfg.Broker {
+	case "binance":
+		v, err := binance.New(b.hosts, binance.Config{
+			Environment: binance.Environment(cfg.Binance.Network), URL: cfg.Binance.URL, StreamURL: cfg.Binance.StreamURL,
+			Key: cfg.Binance.Key, Secret: cfg.Binance.Secret,
+		})
+		return place{Broker: v, assets: true}, err
+	case "alpaca":
+		a := rt.Config.Data.Alpaca
+		v, err := alpaca.New(b.hosts, alpaca.Config{
+			Keys: stocks.NewKeys(a.KeyID.Reveal(), a.SecretKey.Reveal()), Live: cfg.Live, URL: a.URL, DataURL: a.DataURL, Feed: a.Feed, Now: time.Now,
+		})
+		return place{Broker: v}, err
+	default:
+		v := paper.New(paper.Config{
+			Journal: paperJournal{&t.store}, Market: t.engine, Rates: paper.Usual(), Cash: cfg.Cash, Now: time.Now, Log: rt.Log,
+		})
+		return place{Broker: v, paper: v}, nil
+	}
+}
+
+// alpacaURL is where the assets of an Alpaca account are: keys of a live one are
+// not known where paper accounts are.
+func alpacaURL(cfg *config.Config) string {
+	live := ""
+	if cfg.Trade && cfg.Trading.Live && cfg.Trading.Broker == "alpaca" {
+		live = alpaca.LiveURL
+	}
+	return cmp.Or(cfg.Data.Alpaca.URL, live)
+}
+
+// paperJournal is where the paper account writes down what it did.
+type paperJournal struct{ store *store }
+
+func (j paperJournal) Append(ctx context.Context, entries ...[]byte) error {
+	return j.store.AppendJournal(ctx, accountOwner, paper.Name, entries)
+}
+
+func (j paperJournal) Entries(ctx context.Context) iter.Seq2[[]byte, error] {
+	return j.store.Journal(ctx, accountOwner, paper.Name)
+}
+
+// resolve completes the symbol of an order. A real venue trades its own symbols;
+// paper those of the venue that charts read.
+func (t *trading) resolve(b *bars) func(context.Context, market.Symbol) (market.Symbol, error) {
+	return func(ctx context.Context, s market.Symbol) (market.Symbol, error) {
+		if t.venue.paper == nil {
+			name := t.venue.Name()
+			if s.Venue != "" && s.Venue != name {
+				return s, fault.Field("symbol", s.String(), fmt.Sprintf("symbols of %s, where orders go, such as %s", name, market.Symbol{Venue: name, Name: s.Name}))
+			}
+			s.Venue = name
+			return s, nil
+		}
+		source, err := b.Route(ctx, s)
+		if err != nil {
+			return s, err
+		}
+		if caps := source.Capabilities(); caps.Synthetic && !caps.Live {
+			return s, fault.Field("symbol", s.String(), "a symbol of a real market: sample bars stand still")
+		}
+		s.Venue = source.Name()
+		return s, nil
+	}
+}
+
+// observe hands what the feed tells to the venue that fills by it.
+func (t *trading) observe(e provider.Event) {
+	if t.venue.paper != nil {
+		t.venue.paper.Observe(e)
+	}
+}
+
+// runDesk opens the paper account, if that is where orders go, and runs the desk.
+// A halt signal stops trading.
+func (t *trading) runDesk(ctx, hard context.Context, ready func(), halts <-chan os.Signal) error {
+	if t.venue.paper != nil {
+		if err := t.venue.paper.Load(ctx); err != nil {
+			return err
+		}
+	}
+	over := make(chan struct{})
+	var watching sync.WaitGroup
+	watching.Go(func() {
+		for {
+			select {
+			case s := <-halts:
+				_, _ = t.orders.Halt(ctx, "the signal "+s.String(), "") // fails only when the desk stops
+			case <-over:
+				return
+			}
+		}
+	})
+	err := t.orders.Run(ctx, hard, ready)
+	close(over)
+	watching.Wait()
+	return err
+}
