@@ -48,6 +48,12 @@ func (t *trading) newDesk(rt Runtime, b *bars) error {
 	if err != nil {
 		return err
 	}
+	t.clocks = make(map[string]provider.Clock)
+	for _, p := range b.providers {
+		if c, ok := p.(provider.Clocked); ok {
+			t.clocks[p.Name()] = c.Clock()
+		}
+	}
 	if t.venue, err = t.newVenue(rt, b); err != nil {
 		return err
 	}
@@ -155,7 +161,7 @@ func (t *trading) resolve(b *bars) func(context.Context, market.Symbol) (market.
 // observe hands what the feed tells to the venue that fills by it.
 func (t *trading) observe(e provider.Event) {
 	if t.venue.paper != nil {
-		t.venue.paper.Observe(e)
+		t.venue.paper.Observe(e, t.clocks[e.Symbol.Venue])
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"candela/internal/feed"
 	"candela/internal/ledger"
 	"candela/internal/notify"
+	"candela/internal/provider"
 	"candela/internal/sink"
 	"candela/internal/tool"
 )
@@ -28,6 +29,7 @@ type trading struct {
 	engine *engine.Engine
 	orders *desk.Desk
 	venue  place
+	clocks map[string]provider.Clock // of the venues whose time is not ours
 
 	receivers []*sink.Receiver
 }

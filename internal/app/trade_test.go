@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"math"
+	"path/filepath"
 	"reflect"
 	"strings"
 	"testing"
@@ -75,7 +76,10 @@ func (v live) Stream(ctx context.Context, subs []provider.Sub, out chan<- provid
 // trade runs the parts of --trade over a venue in virtual time.
 func trade(t *testing.T, home string, v provider.Provider) (*bars, *trading, func()) {
 	t.Helper()
-	rt := Runtime{Config: &config.Config{Home: home, Trade: true, Data: config.Data{CryptoVenue: "binance"}}, Log: slog.New(slog.DiscardHandler)}
+	rt := Runtime{Log: slog.New(slog.DiscardHandler), Config: &config.Config{
+		Home: home, Trade: true, Data: config.Data{CryptoVenue: "binance"},
+		Trading: config.Trading{Broker: "paper", Policy: filepath.Join(home, PolicyName)},
+	}}
 	rt.Sources = func(*config.Config, *upstream.Hosts) ([]provider.Provider, error) { return []provider.Provider{v}, nil }
 	b, err := rt.openBars()
 	if err != nil {

@@ -70,7 +70,7 @@ func (p *onPaper) tell(low string, volume float64) {
 	p.paper.Observe(provider.Event{
 		Sub: provider.Sub{Symbol: papertest.BTCUSDT().Symbol, Interval: market.Minute1}, Kind: provider.Closed, At: time.Now().Add(time.Hour),
 		Bar: market.Bar{T: time.Now().Unix() + 60*p.minutes, O: 50000, H: 50000, L: l, C: 50000, V: volume},
-	})
+	}, provider.Clock{})
 }
 
 func TestPaper_EndToEnd(t *testing.T) {

@@ -3,7 +3,6 @@ package paper
 import (
 	"context"
 	"slices"
-	"time"
 
 	"github.com/shopspring/decimal"
 
@@ -22,8 +21,8 @@ type tape struct {
 // Observe takes what the feed tells of a symbol and fills the resting orders that
 // it reaches. The engine calls it for every event; what no order waits for costs
 // a look into a map. Only bars count: they tell how much was traded, and they hold
-// the prices that come alone.
-func (b *Broker) Observe(e provider.Event) {
+// the prices that come alone. clock is the venue's: a replay has its own.
+func (b *Broker) Observe(e provider.Event, clock provider.Clock) {
 	if e.Kind != provider.Forming && e.Kind != provider.Closed || e.Bar.Check() != nil || e.Bar.L <= 0 {
 		return
 	}
@@ -38,7 +37,7 @@ func (b *Broker) Observe(e provider.Event) {
 		t.interval, t.bar = e.Interval, market.Bar{}
 	}
 	turns, volume := t.since(e.Bar)
-	fills := b.match(e, turns, volume)
+	fills := b.match(b.waiting(e, clock), turns, volume)
 	t.bar = e.Bar
 	if len(fills) == 0 {
 		return
@@ -125,10 +124,9 @@ func (p *pool) draw(want, step decimal.Decimal) decimal.Decimal {
 
 // match returns the fills that a way of the price gives. At each turn the orders
 // that the price has gone through fill: the best price first, then the oldest.
-func (b *Broker) match(e provider.Event, turns []float64, volume pool) []entry {
+func (b *Broker) match(waiting []*ticket, turns []float64, volume pool) []entry {
 	var fills []entry
 	now, id := b.cfg.Now(), int64(0)
-	waiting := b.waiting(e)
 	filled := make(map[*ticket]decimal.Decimal)
 	for _, turn := range turns {
 		price := decimal.NewFromFloat(turn)
@@ -154,13 +152,17 @@ func (b *Broker) match(e provider.Event, turns []float64, volume pool) []entry {
 // waiting returns the orders for which all of an event happened after they came:
 // those that have seen one before, and all of them when the bar began later. The
 // others have seen one now.
-func (b *Broker) waiting(e provider.Event) []*ticket {
+func (b *Broker) waiting(e provider.Event, clock provider.Clock) []*ticket {
+	at, began := e.At, clock.Wall(e.Bar.T)
+	if clock.Speed != 0 {
+		at = clock.Wall(e.At.Unix())
+	}
 	var ready []*ticket
 	for _, k := range b.book.open {
-		if k.spec.Symbol != e.Symbol || !e.At.After(k.since) {
+		if k.spec.Symbol != e.Symbol || !at.After(k.since) {
 			continue
 		}
-		if k.seen || !time.Unix(e.Bar.T, 0).Before(k.since) {
+		if k.seen || !began.Before(k.since) {
 			ready = append(ready, k)
 		}
 		k.seen = true
