@@ -38,6 +38,8 @@ func commands() []command {
 		{"audit", "audit COMMAND", "verify [--expect N:HASH] or list [--last N], with --json: what was done for whom, and whether that log was touched", audit},
 		{"halt", "halt [REASON] [flags]", "stop trading and cancel every open order, in the program that runs or for the next one", halt},
 		{"resume", "resume [flags]", "trade again, and accept what differs from the venue", resume},
+		{"backup", "backup FOLDER", "copy the state directory into a new folder, also while a server runs, and check the copy", backup},
+		{"restore", "restore FOLDER", "put a backup in the place of the state directory's files, which are kept beside", restore},
 		{"policy", "policy check [FILE]", "check the policy of orders and explain its rules", policy},
 		{"notify", "notify test", "send a test message to the webhook and the ntfy topic that alerts go to", notify},
 		{"version", "version", "print the version and how it was built", printVersion},

@@ -114,7 +114,7 @@ func create(path string) error {
 	if err := errors.Join(file.Sync(), file.Close()); err != nil {
 		return err
 	}
-	return syncDir(filepath.Dir(path))
+	return SyncDir(filepath.Dir(path))
 }
 
 // refuseOpen refuses a file that other users can read or write.
@@ -128,8 +128,8 @@ func refuseOpen(path string, info fs.FileInfo) error {
 	return nil
 }
 
-// syncDir makes a new name in a directory durable. Windows has no such call.
-func syncDir(path string) error {
+// SyncDir makes a new name in a directory durable. Windows has no such call.
+func SyncDir(path string) error {
 	if runtime.GOOS == "windows" {
 		return nil
 	}
