@@ -168,7 +168,7 @@ func TestBook_ForgetsWithTheLastAlert(t *testing.T) {
 		case 2:
 			b.Remove(a.Owner, a.ID)
 		case 3:
-			b.Expire(nil, a.Expires)
+			b.Expire(nil, a.Expires, nil)
 		}
 		if held, _ := b.Held(); held != 0 {
 			t.Fatalf("alert %d left %d behind", i, held)

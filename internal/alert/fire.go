@@ -184,12 +184,32 @@ func (b *Book) Settle(id string) {
 }
 
 // Expire takes the alerts that expired by now out of the book and appends them to
-// dst, the first to expire in front. Pending ones stay: they came true in time.
-// After an outage it is called when the bars that were missed have been
-// evaluated, since an alert may have come true before it expired.
-func (b *Book) Expire(dst []Alert, now time.Time) []Alert {
-	for limit := float64(milli(now)); b.expiries.reached(limit); {
-		slot := b.expiries.entries[0].slot
+// dst, the first to expire in front. Pending ones stay: they came true in time. So
+// do those of which wanting says that bars of what they depend on are missing,
+// since they may have come true before they expired; nil says so of none.
+func (b *Book) Expire(dst []Alert, now time.Time, wanting func(Need) bool) []Alert {
+	limit := float64(milli(now))
+	if !b.expiries.reached(limit) {
+		return dst
+	}
+	b.hits, b.todo = b.hits[:0], append(b.todo[:0], 0)
+	for len(b.todo) > 0 {
+		i := b.todo[len(b.todo)-1]
+		b.todo = b.todo[:len(b.todo)-1]
+		if int(i) >= len(b.expiries.entries) || b.expiries.entries[i].key > limit {
+			continue
+		}
+		slot := b.expiries.entries[i].slot
+		if wanting == nil || !wanting(b.queues[b.record(slot).queue].watched.need) {
+			b.hits = append(b.hits, slot)
+		}
+		b.todo = append(b.todo, 2*i+1, 2*i+2)
+	}
+	slices.SortFunc(b.hits, func(x, y uint32) int {
+		r, s := b.record(x), b.record(y)
+		return cmp.Or(cmp.Compare(b.expiries.entries[r.expiry].key, b.expiries.entries[s.expiry].key), r.compare(s))
+	})
+	for _, slot := range b.hits {
 		dst = append(dst, b.alert(slot))
 		b.forget(slot)
 	}

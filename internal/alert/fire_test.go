@@ -89,7 +89,7 @@ func TestTouch_FailedCommitIsTriedAgain(t *testing.T) {
 	if got := b.Touch(nil, btc, 90, 90, after(2*time.Second)); len(got) != 0 {
 		t.Errorf("fired again: %v", got)
 	}
-	if got := b.Expire(nil, after(time.Hour)); len(got) != 0 {
+	if got := b.Expire(nil, after(time.Hour), nil); len(got) != 0 {
 		t.Errorf("a firing expired: %v", got)
 	}
 	if diff := cmp.Diff(first, b.Pending(nil)); diff != "" {

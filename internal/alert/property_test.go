@@ -121,7 +121,7 @@ func (m *machine) wait(t *rapid.T) {
 }
 
 func (m *machine) expire(t *rapid.T) {
-	want, got := m.model.expire(m.now), m.book.Expire(nil, m.now)
+	want, got := m.model.expire(m.now), m.book.Expire(nil, m.now, nil)
 	if !slices.IsSortedFunc(got, func(x, y alert.Alert) int { return x.Expires.Compare(y.Expires) }) {
 		t.Fatal("not in the order they expired in")
 	}

@@ -137,10 +137,10 @@ func TestExpire_TakesOutWhatIsOver(t *testing.T) {
 	if next, some := b.NextExpiry(); !some || !next.Equal(first.Expires) {
 		t.Errorf("NextExpiry is %v %v", next, some)
 	}
-	if got := b.Expire(nil, first.Expires.Add(-time.Millisecond)); len(got) != 0 {
+	if got := b.Expire(nil, first.Expires.Add(-time.Millisecond), nil); len(got) != 0 {
 		t.Errorf("too early: %v", got)
 	}
-	if diff := cmp.Diff([]alert.Alert{first, second}, b.Expire(nil, after(time.Hour))); diff != "" {
+	if diff := cmp.Diff([]alert.Alert{first, second}, b.Expire(nil, after(time.Hour), nil)); diff != "" {
 		t.Error(diff)
 	}
 	if diff := cmp.Diff([]alert.Alert{never}, b.List("local")); diff != "" {

@@ -63,7 +63,7 @@ func (l *loop) begin(s *loading, n alert.Need, work func(ctx context.Context) (a
 				l.notLoaded(s, n, err)
 				return
 			}
-			s.fails = 0
+			s.fails, s.gone = 0, false
 			apply()
 		}
 	})
@@ -78,6 +78,7 @@ func (l *loop) notLoaded(s *loading, n alert.Need, err error) {
 		return
 	}
 	s.fails++
+	s.gone = fault.KindOf(err) == fault.NotFound
 	wait := l.wait(s.fails, maxRetry, err)
 	l.retry[n] = l.cfg.Now().Add(wait)
 	if bits.OnesCount(uint(s.fails)) > 1 {

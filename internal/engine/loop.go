@@ -194,10 +194,8 @@ func (l *loop) tick() {
 		}
 	}
 	l.resubscribe(now)
-	status := l.look(now)
-	if status.Loading == 0 && len(status.Behind) == 0 {
-		l.expired = l.book.Expire(l.expired, now.Add(-expireWait))
-	}
+	l.look(now)
+	l.expired = l.book.Expire(l.expired, now.Add(-expireWait), l.wanting)
 	l.expire()
 	if now.Sub(l.marked) >= markEvery {
 		l.marked = now
@@ -206,8 +204,8 @@ func (l *loop) tick() {
 }
 
 // expire removes the alerts that waited in vain from the store. They left the book
-// a while after their time, and not while bars were missing in which they may have
-// come true.
+// a while after their time, and not while bars of theirs were missing in which they
+// may have come true.
 func (l *loop) expire() {
 	if len(l.expired) == 0 {
 		return

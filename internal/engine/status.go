@@ -35,7 +35,7 @@ func (s *Status) Ready() bool { return s.Running && s.Failure == "" && len(s.Beh
 func (e *Engine) Status() Status { return *e.status.Load() }
 
 // look finds out how things are and publishes it.
-func (l *loop) look(now time.Time) *Status {
+func (l *loop) look(now time.Time) {
 	s := &Status{
 		Running: l.ctx.Err() == nil, Alerts: l.book.Len(), Prices: len(l.prices), Series: len(l.series),
 		Feeds: l.cfg.Feed.Status(), Evaluations: l.evaluations, Firings: l.firings,
@@ -61,7 +61,6 @@ func (l *loop) look(now time.Time) *Status {
 	}
 	slices.Sort(s.Behind)
 	l.status.Store(s)
-	return s
 }
 
 // watch is what is remembered of a venue.

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"candela/internal/alert"
@@ -13,6 +14,7 @@ type loading struct {
 	ready  bool      // it was loaded
 	busy   bool      // it is being loaded
 	fails  int       // attempts in a row that failed
+	gone   bool      // the venue says that there is no such thing
 	oldest time.Time // of the alerts that it was not evaluated for yet; zero for none
 }
 
@@ -71,6 +73,12 @@ func (l *loop) loadingOf(n alert.Need) *loading {
 		}
 	}
 	return &s.loading
+}
+
+// wanting reports whether bars may still come in which an alert came true.
+func (l *loop) wanting(n alert.Need) bool {
+	s := l.loadingOf(n)
+	return !s.ready && !s.gone || slices.Contains(l.status.Load().Behind, n.Instrument.Venue)
 }
 
 // release notes that an alert is gone.

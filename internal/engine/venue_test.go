@@ -23,7 +23,9 @@ type venue struct {
 	caps provider.Caps
 
 	mu      sync.Mutex
-	down    bool // nothing answers and streams are cut
+	down    bool   // nothing answers and streams are cut
+	dry     bool   // no bars are read, though they are streamed
+	gone    string // a symbol that is no longer known
 	cut     context.CancelFunc
 	streams context.Context
 	reads   int
@@ -70,7 +72,7 @@ func (v *venue) Instrument(_ context.Context, s market.Symbol) (provider.Instrum
 	if err := v.answer(); err != nil {
 		return provider.Instrument{}, err
 	}
-	if s.Name == "NONE" {
+	if s.Name == "NONE" || s.Name == v.gone {
 		return provider.Instrument{}, provider.UnknownSymbol("venue", s, "BTC")
 	}
 	return provider.Instrument{Symbol: s}, nil
@@ -84,6 +86,18 @@ func (v *venue) answer() error {
 		return fault.Unreachable(errors.New("down"), 0, "venue is down")
 	}
 	return nil
+}
+
+func (v *venue) isDry() bool {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return v.dry
+}
+
+func (v *venue) setDry(dry bool) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.dry = dry
 }
 
 // bar is the bar that opens at t as it was at a time before its end, or whole.
@@ -107,6 +121,9 @@ func (v *venue) Bars(_ context.Context, q provider.BarQuery) (provider.BarPage, 
 	q, err := v.caps.Accept("venue", q)
 	if err == nil {
 		err = v.answer()
+	}
+	if err == nil && v.isDry() {
+		err = fault.Unreachable(errors.New("dry"), 0, "venue has no bars today")
 	}
 	if err != nil {
 		return provider.BarPage{}, err
