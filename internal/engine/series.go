@@ -76,7 +76,7 @@ func (s *series) close(l *loop, bar market.Bar, closed time.Time, late bool) {
 		}
 	}
 	s.forget(l)
-	if !s.busy { // else a selection waits for a longer window, and then for this bar
+	if s.oldest.IsZero() { // else a selection waits for a longer window, and then for this bar
 		l.mark(s.need, bar.T)
 	}
 }
