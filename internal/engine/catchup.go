@@ -149,7 +149,8 @@ type history struct {
 	runs     bool
 	whole    bool
 	built    market.Interval
-	first    int // of the bars that were evaluated
+	first    int   // of the bars that were evaluated
+	skipped  int64 // the bars from then on were evaluated, though older ones were missed too; 0 for all
 	streams  map[string]*stream
 	signals  []told
 }
@@ -174,8 +175,8 @@ func newHistory(p *place, i market.Interval, set *marketdata.Set, want int) *his
 	return h
 }
 
-// evaluate steps the selections through the bars that closed after from, and all
-// the way before as far as their values need it.
+// evaluate steps the selections through the bars that closed after from. A bar
+// without all those before it that a selection's values need is passed over.
 func (h *history) evaluate(all []watched, from int64) {
 	for h.first = h.closed.Len(); h.first > 0 && h.ends(h.first-1) > from; {
 		h.first--
@@ -183,7 +184,7 @@ func (h *history) evaluate(all []watched, from int64) {
 	for _, w := range all {
 		st := newStream(w.selection, h.interval, h.place.calendar)
 		h.streams[w.key] = st
-		for i := h.first; i < h.closed.Len(); i++ {
+		for i := h.begin(st, from); i < h.closed.Len(); i++ {
 			seen := h.closed.Slice(0, i+1)
 			for _, signal := range st.step(&seen) {
 				h.signals = append(h.signals, told{w.key, signal.Label, signal.Y, h.place.clock.Wall(h.ends(i))})
@@ -191,6 +192,18 @@ func (h *history) evaluate(all []watched, from int64) {
 		}
 	}
 	slices.SortStableFunc(h.signals, func(a, b told) int { return a.closed.Compare(b.closed) })
+}
+
+// begin returns the first bar to evaluate by a stream.
+func (h *history) begin(st *stream, from int64) int {
+	if h.whole {
+		return h.first
+	}
+	first := max(h.first, st.history.Len()-1)
+	if first < h.closed.Len() && (first > h.first || h.first == 0 && h.closed.T[0] > from) {
+		h.skipped = max(h.skipped, h.closed.T[first])
+	}
+	return first
 }
 
 // ends returns the venue's time at which a bar closed.

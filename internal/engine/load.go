@@ -16,6 +16,7 @@ import (
 const (
 	maxRetry  = 5 * time.Minute // between attempts to load
 	maxLoaded = 20_000          // bars in one load, which is what market data gives at most
+	spareBars = 64              // read besides those that the calendar counts: a venue may have some that it does not know of
 )
 
 // loadAll begins to load everything that is needed, prices first: they need least.
@@ -196,7 +197,7 @@ func (l *loop) loadSeries(s *series) {
 		}
 		from := place.evaluated(l.cfg.Now(), s.need.Interval, mark, oldest)
 		missing := place.calendar.Count(s.need.Interval, market.Span{Open: from, Close: place.clock.Unix(l.cfg.Now())})
-		want := min(depth+missing+1, maxLoaded)
+		want := min(depth+missing+spareBars, maxLoaded)
 		set, err := l.cfg.Data.Bars(ctx, marketdata.Request{Symbol: place.symbol, Interval: s.need.Interval, Bars: want})
 		if err == nil && set.Stale {
 			err = fault.Unreachable(nil, 0, "%s does not answer", set.Provider)
@@ -249,6 +250,10 @@ func (s *series) loaded(l *loop, got *history, depth int, from int64) {
 		s.close(l, bar, s.place.closes(s.need.Interval, bar.T), false)
 	}
 	l.reportMissed(s.need, n-got.first)
+	if got.skipped != 0 {
+		l.cfg.Log.WarnContext(l.ctx, "bars were missed that lie too far back; alerts did not see them", "symbol", s.need.Instrument.String(), "interval", intervalOf(s.need),
+			"from", s.place.clock.Wall(from).UTC(), "to", s.place.clock.Wall(got.skipped).UTC())
+	}
 	s.check(l)
 }
 
@@ -276,7 +281,7 @@ func (s *series) deepen(l *loop, got *history, depth int, from int64) {
 		waited[key] = s.short(st)
 	}
 	s.bars, s.whole, s.depth = all, got.whole, max(s.depth, depth)
-	merged := &history{place: s.place, interval: s.need.Interval, closed: s.bars, streams: make(map[string]*stream)}
+	merged := &history{place: s.place, interval: s.need.Interval, closed: s.bars, whole: s.whole, streams: make(map[string]*stream)}
 	var groups []watched
 	for key, selection := range l.book.Groups(s.need) {
 		if st := s.streams[key]; st == nil || waited[key] {
