@@ -48,6 +48,7 @@ func (rt Runtime) listen(auth httpd.Authorizer, door *oauth.Server) ([]Part, *tr
 	server, err := httpd.New(tools.server, auth, httpd.Config{
 		BaseURL: cfg.BaseURL, AllowedOrigins: cfg.AllowedOrigins, OAuth: door,
 		Name: "candela", Version: rt.release(), Tools: toolCount, Trading: rt.Config.Trade, Streams: tools.streams, Log: rt.Log,
+		MaxConnections: cfg.MaxConnections,
 	})
 	if err != nil {
 		return nil, nil, err

@@ -14,6 +14,9 @@ func serveMCP(rt Runtime) ([]Part, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := enoughFiles(rt.Config.HTTP.MaxConnections); err != nil {
+		return nil, err
+	}
 	parts, side, err := rt.listen(door, door)
 	if err != nil {
 		return nil, err
@@ -36,7 +39,8 @@ func newDoor(rt Runtime) (*oauth.Server, error) {
 	case cfg.Trade:
 		trading = oauth.PaperTrading
 	}
-	return oauth.New(oauth.NewMemory(), owner, oauth.Config{
+	// A client has one stream, so more tokens than connections would be of no use.
+	return oauth.New(oauth.NewMemory(cfg.HTTP.MaxConnections), owner, oauth.Config{
 		BaseURL: cfg.HTTP.BaseURL, Name: "candela", Trading: trading,
 		AutoApprove: cfg.OAuth.AutoApprove, RedirectSchemes: cfg.OAuth.RedirectSchemes,
 		Address: httpd.ClientAddress(cfg.HTTP.TrustedProxies), Log: rt.Log,

@@ -90,8 +90,10 @@ type HTTP struct {
 	Port           int
 	BaseURL        string         // no trailing slash; every published URL starts with it, byte for byte
 	AdminListen    netip.AddrPort // the zero value means no admin listener
+	PublicAdmin    bool           // it may be reached from other machines
 	TrustedProxies []netip.Prefix // whose X-Forwarded-For counts, for rate limits only
 	AllowedOrigins []string       // browser origins besides the base URL and loopback
+	MaxConnections int            // open at once; as many clients are let in at most
 }
 
 // Address returns where the server listens.

@@ -179,6 +179,8 @@ func TestLoad_Refusals(t *testing.T) {
 		},
 		"listener by name":               {args: []string{"--serve", "--listen=localhost"}, want: "an IP address"},
 		"admin on the server's port":     {args: []string{"--serve", "--admin-listen=0.0.0.0:9315"}, want: "choose another port"},
+		"admin for everyone":             {args: []string{"--serve", "--admin-listen=0.0.0.0:9316"}, want: "add --allow-public-admin"},
+		"admin for everyone, as told":    {args: []string{"--serve", "--admin-listen=0.0.0.0:9316", "--allow-public-admin"}},
 		"admin on another address":       {args: []string{"--serve", "--admin-listen=127.0.0.2:9315"}},
 		"every proxy trusted":            {args: []string{"--serve", "--trusted-proxies=10.0.0.0/8,0.0.0.0/0"}, want: "none that covers every address"},
 		"a scheme that runs in the page": {args: []string{"--serve", "--redirect-schemes=myapp,javascript"}, want: "none that a browser handles itself"},

@@ -23,6 +23,7 @@ func rules() []rule {
 		{ModeServe, []string{"listen", "base-url", "port"}, publicNeedsHTTPS},
 		{ModeServe, []string{"oauth-auto-approve", "listen", "base-url"}, autoApproveStaysLocal},
 		{ModeServe, []string{"admin-listen", "listen", "port"}, adminApart},
+		{ModeServe, []string{"admin-listen", "allow-public-admin"}, adminStaysLocal},
 		{ModeServe, []string{"owner-password", "owner-password-file"}, onePassword},
 		{everyMode, []string{"alpaca-key-file", "alpaca-key-id", "alpaca-secret-key"}, oneKeyPair},
 		{everyMode, []string{"stock-venue", "alpaca-key-file", "alpaca-key-id"}, alpacaNeedsKeys},
@@ -91,6 +92,17 @@ func adminApart(c *Config) error {
 		return nil
 	}
 	return refused("admin-listen", "--admin-listen %s clashes with the server's own address %s: choose another port", admin, main)
+}
+
+// adminStaysLocal refuses to show others how much is traded, and to let them load
+// the machine with profiles, unless the owner has said so.
+func adminStaysLocal(c *Config) error {
+	admin := c.HTTP.AdminListen
+	if !admin.IsValid() || admin.Addr().IsLoopback() || c.HTTP.PublicAdmin {
+		return nil
+	}
+	return refused("admin-listen", "--admin-listen %s can be reached from other machines and asks nobody who they are: "+
+		"use 127.0.0.1, or add --allow-public-admin where a firewall decides who comes", admin)
 }
 
 // onePassword refuses two passphrases: it must be plain which one counts.

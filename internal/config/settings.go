@@ -282,8 +282,13 @@ func mainSettings() []Setting {
 		},
 		{
 			Name: "admin-listen", Group: groupHTTP, Arg: "ADDRESS:PORT", Modes: ModeServe, Sources: anywhere,
-			Doc:  "second listener for health and metrics, without authorization; off when not given",
+			Doc:  "second listener, for health, metrics and profiles, without login; off when not given",
 			bind: func(c *Config) value { return addrPortValue{&c.HTTP.AdminListen} },
+		},
+		{
+			Name: "allow-public-admin", Group: groupHTTP, Default: "false", Modes: ModeServe, Sources: anywhere,
+			Doc:  "let that listener have an address that other machines reach",
+			bind: func(c *Config) value { return boolValue{&c.HTTP.PublicAdmin} },
 		},
 		{
 			Name: "trusted-proxies", Group: groupHTTP, Arg: "LIST", Modes: ModeServe, Sources: anywhere,
@@ -294,6 +299,11 @@ func mainSettings() []Setting {
 			Name: "allowed-origins", Group: groupHTTP, Arg: "LIST", Modes: ModeServe, Sources: anywhere,
 			Doc:  "browser origins that may call /mcp besides the base URL and loopback",
 			bind: func(c *Config) value { return originsValue{&c.HTTP.AllowedOrigins} },
+		},
+		{
+			Name: "max-connections", Group: groupHTTP, Arg: "N", Default: "1024", Modes: ModeServe, Sources: anywhere,
+			Doc:  "connections at once and clients let in, 64 to 20000, about 35 KB each",
+			bind: func(c *Config) value { return intValue{&c.HTTP.MaxConnections, 64, 20_000} },
 		},
 
 		{

@@ -13,7 +13,7 @@ import (
 // crowded returns a server with a thousand live tokens, and one of them.
 func crowded(tb testing.TB) (*oauth.Server, string) {
 	tb.Helper()
-	store, now := oauth.NewMemory(), time.Now()
+	store, now := oauth.NewMemory(oauth.MaxTokens), time.Now()
 	for i := range 1000 {
 		code := oauth.HashOf("code " + strconv.Itoa(i))
 		secret := oauth.HashOf(strconv.Itoa(i)).Hex()[:43]

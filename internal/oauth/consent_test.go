@@ -90,7 +90,7 @@ func byHeader(r *http.Request) netip.Addr {
 func TestConsent_ThrottleKeepsSession(t *testing.T) {
 	t.Parallel()
 	owner := &counting{OwnerAuth: Owner(t)}
-	s := NewWith(t, oauth.NewMemory(), owner, func(c *oauth.Config) { c.Address = byHeader; c.Log = slog.New(slog.DiscardHandler) })
+	s := NewWith(t, oauth.NewMemory(oauth.MaxTokens), owner, func(c *oauth.Config) { c.Address = byHeader; c.Log = slog.New(slog.DiscardHandler) })
 	c, mine := s.Known(), s.Browser()
 	if r := mine.Decide(mine.Open(Query(c))); r.Status != http.StatusSeeOther {
 		t.Fatalf("log in: %d", r.Status)
@@ -350,7 +350,7 @@ func TestConsent_AutoApprove(t *testing.T) {
 func TestConsent_AutoApproveRefusedOffLoopback(t *testing.T) {
 	t.Parallel()
 	for _, base := range []string{"https://candela.example", "http://10.0.0.1:9315", "https://localhost.example"} {
-		_, err := oauth.New(oauth.NewMemory(), Owner(t), oauth.Config{BaseURL: base, AutoApprove: true, Log: slog.New(slog.DiscardHandler)})
+		_, err := oauth.New(oauth.NewMemory(oauth.MaxTokens), Owner(t), oauth.Config{BaseURL: base, AutoApprove: true, Log: slog.New(slog.DiscardHandler)})
 		if err == nil || !strings.Contains(err.Error(), "loopback") {
 			t.Errorf("%s: %v", base, err)
 		}

@@ -16,11 +16,8 @@ type Memory struct {
 	codes    map[Hash]Code
 	redeemed map[Hash]redemption // codes that were used, for as long as their tokens could live
 	tokens   map[Hash]Token
+	most     int // tokens
 }
-
-// maxRedeemed bounds the memory of used codes. It is above MaxTokens, because a
-// token may be revoked while its code is still worth recognising.
-const maxRedeemed = 2 * MaxTokens
 
 // redemption remembers which token a code became.
 type redemption struct {
@@ -28,9 +25,9 @@ type redemption struct {
 	expires time.Time
 }
 
-// NewMemory returns an empty store.
-func NewMemory() *Memory {
-	return &Memory{codes: map[Hash]Code{}, redeemed: map[Hash]redemption{}, tokens: map[Hash]Token{}}
+// NewMemory returns an empty store that holds at most so many tokens.
+func NewMemory(tokens int) *Memory {
+	return &Memory{codes: map[Hash]Code{}, redeemed: map[Hash]redemption{}, tokens: map[Hash]Token{}, most: tokens}
 }
 
 // PutCode keeps a new code.
@@ -72,10 +69,12 @@ func (m *Memory) Redeem(_ context.Context, code Hash, t Token, now time.Time) er
 		return ErrNotFound
 	}
 	m.evict(now)
-	for len(m.tokens) >= MaxTokens {
+	for len(m.tokens) >= m.most {
 		delete(m.tokens, oldest(m.tokens, func(t Token) time.Time { return t.Expires }))
 	}
-	for len(m.redeemed) >= maxRedeemed {
+	// Used codes are remembered beyond the tokens: one may be revoked while its
+	// code is still worth recognising.
+	for len(m.redeemed) >= 2*m.most {
 		delete(m.redeemed, oldest(m.redeemed, func(r redemption) time.Time { return r.expires }))
 	}
 	delete(m.codes, code)

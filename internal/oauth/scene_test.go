@@ -1,10 +1,13 @@
 package oauth_test
 
 import (
+	"errors"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"go.uber.org/goleak"
 
@@ -17,7 +20,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func TestMemory(t *testing.T) {
 	t.Parallel()
-	storetest.Run(t, func(*testing.T) oauth.Store { return oauth.NewMemory() })
+	storetest.Run(t, func(*testing.T) oauth.Store { return oauth.NewMemory(oauth.MaxTokens) })
 }
 
 // registers demands that each metadata is answered as documented.
@@ -58,4 +61,29 @@ func program(t *testing.T, s *Scene, query url.Values) Response {
 	r := s.Do(http.MethodGet, "/authorize?"+query.Encode(), "", "", nil)
 	Documented(t, r)
 	return r
+}
+
+// A store that is told to holds more tokens than most, and no more than that.
+func TestMemory_HoldsWhatItIsTold(t *testing.T) {
+	t.Parallel()
+	const most = 3000
+	store, now := oauth.NewMemory(most), time.Now()
+	for i := range most + 1 {
+		name := strconv.Itoa(i)
+		code := oauth.Code{Hash: oauth.HashOf("code " + name), Grant: oauth.Grant{Subject: "owner"}, Expires: now.Add(time.Minute)}
+		if err := store.PutCode(t.Context(), code, now); err != nil {
+			t.Fatal(err)
+		}
+		token := oauth.Token{Hash: oauth.HashOf("token " + name), ID: name, Grant: code.Grant, Issued: now, Expires: now.Add(time.Hour + time.Duration(i))}
+		if err := store.Redeem(t.Context(), code.Hash, token, now); err != nil {
+			t.Fatal(err)
+		}
+	}
+	list, err := store.Tokens(t.Context(), "owner", now)
+	if err != nil || len(list) != most {
+		t.Errorf("%d tokens: %v", len(list), err)
+	}
+	if _, err := store.Token(t.Context(), oauth.HashOf("token 0"), now); !errors.Is(err, oauth.ErrNotFound) {
+		t.Errorf("the oldest: %v", err)
+	}
 }

@@ -14,7 +14,7 @@ const (
 	CodeTTL   = 5 * time.Minute
 	TokenTTL  = 7 * 24 * time.Hour
 	MaxCodes  = 256
-	MaxTokens = 1024
+	MaxTokens = 1024 // unless a store is told otherwise
 )
 
 // Hash is the SHA-256 of a code or a token: all that is ever kept of one. Looking
@@ -64,8 +64,9 @@ var (
 )
 
 // Store keeps codes and tokens. Implementations are safe for concurrent use,
-// forget what has expired, and hold at most MaxCodes and MaxTokens: past that the
-// oldest goes. A restart may empty it. storetest holds them to it.
+// forget what has expired, and hold at most MaxCodes and MaxTokens, or as many as
+// they are told: past that the oldest goes. A restart may empty it. storetest holds
+// them to it.
 type Store interface {
 	// PutCode keeps a new code.
 	PutCode(ctx context.Context, c Code, now time.Time) error

@@ -80,7 +80,7 @@ type Scene struct {
 // New returns a scene on Base. change may alter the configuration.
 func New(tb testing.TB, change func(*oauth.Config)) *Scene {
 	tb.Helper()
-	return NewWith(tb, oauth.NewMemory(), Owner(tb), change)
+	return NewWith(tb, oauth.NewMemory(oauth.MaxTokens), Owner(tb), change)
 }
 
 // NewWith returns a scene over a store and an owner.

@@ -1,0 +1,32 @@
+package app
+
+import (
+	"fmt"
+
+	"candela/internal/fault"
+)
+
+// otherFiles is what a process has open besides its clients: the store, the log,
+// the streams of venues, receivers of alerts.
+const otherFiles = 128
+
+// enoughFiles refuses to promise more connections than the system allows files:
+// clients would be turned away at the accept, one by one and without a word.
+func enoughFiles(connections int) error {
+	limit, err := fileLimit()
+	if err != nil {
+		return fmt.Errorf("limit of open files: %w", err)
+	}
+	return judgeFiles(connections, limit)
+}
+
+func judgeFiles(connections int, limit uint64) error {
+	if need := uint64(connections) + otherFiles; need > limit { //nolint:gosec // G115: the settings bound it
+		return &fault.Error{
+			Kind: fault.Invalid, Code: "refused", Field: "max-connections",
+			Message: fmt.Sprintf("--max-connections %d needs %d open files, and this process may have %d: "+
+				"raise the limit (LimitNOFILE of a systemd unit, ulimit -n), or allow fewer", connections, need, limit),
+		}
+	}
+	return nil
+}
