@@ -3,13 +3,17 @@ package ledger_test
 import (
 	"context"
 	"iter"
+	"strconv"
 	"testing"
 	"time"
 
+	"candela/internal/alert"
 	"candela/internal/broker/paper"
 	"candela/internal/broker/paper/papertest"
 	"candela/internal/ledger"
 	"candela/internal/ledger/storetest"
+	"candela/internal/market"
+	"candela/internal/mcp"
 )
 
 // open opens the store of a directory and closes it with the test.
@@ -75,5 +79,26 @@ func TestLedger_KeepsJournals(t *testing.T) {
 	}
 	if n != 20 {
 		t.Errorf("after a restart there are %d entries", n)
+	}
+}
+
+// TestLedger_NumbersHaveNoGaps holds what the suite does not ask of every store.
+func TestLedger_NumbersHaveNoGaps(t *testing.T) {
+	t.Parallel()
+	l := open(t, t.TempDir())
+	for want := range uint64(5) {
+		if last, err := l.LastEntry(t.Context()); err != nil || last != want {
+			t.Fatalf("the last number is %d, %v; want %d", last, err, want)
+		}
+		a := alert.Alert{
+			ID: strconv.FormatUint(want, 10), Owner: "ann", Symbol: market.Symbol{Name: "A"}, Instrument: market.Symbol{Venue: "binance", Name: "A"},
+			Condition: alert.Condition{Type: alert.PriceAbove}, Created: time.Now(),
+		}
+		if err := l.PutAlert(t.Context(), mcp.Caller{Subject: "ann"}, a); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := l.FireAlerts(t.Context(), []alert.Firing{{Alert: a}, {Alert: a}}); err != nil || len(got) != 1 || got[0].Seq != want+1 {
+			t.Fatalf("entries %v, %v", got, err)
+		}
 	}
 }

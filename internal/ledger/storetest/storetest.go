@@ -39,8 +39,9 @@ type AlertStore interface {
 	// FireAlerts removes the alerts, numbers one notification for each and returns
 	// those in the order given, all or nothing. An alert that is no longer active,
 	// also because it stands twice in firings, is left out: of any number of
-	// concurrent calls exactly one gets its entry. Numbers ascend from 1 in the
-	// order of commits and none is used twice, even when its entry is pruned.
+	// concurrent calls exactly one gets its entry. Numbers are above 0, ascend in the
+	// order of commits, perhaps with gaps, and none is used twice, even when its
+	// entry is pruned.
 	// The entry's Data is what alert.Firing.AppendJSON writes, its Symbol the
 	// instrument, its Kind the name of the type, and its At the time of the commit:
 	// a late firing, too, is new to its readers.
@@ -58,8 +59,8 @@ type AlertStore interface {
 	// ascending. After an error it ends.
 	Entries(ctx context.Context, after uint64) iter.Seq2[notify.Entry, error]
 
-	// LastEntry returns the highest number that was ever given to a
-	// notification, pruned or not; 0 before the first.
+	// LastEntry returns a number that is not below any that was given to a
+	// notification, pruned or not, and below all that will be.
 	LastEntry(ctx context.Context) (uint64, error)
 
 	// PruneEntries removes notifications from before a time, and of each owner the

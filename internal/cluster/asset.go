@@ -1,0 +1,72 @@
+package cluster
+
+import (
+	"context"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"candela/internal/fault"
+)
+
+// schema is the version of what the streams hold. A change that an older replica
+// would misread raises it.
+const (
+	schema    = 1
+	schemaKey = "candela_schema"
+)
+
+// name returns the name of a stream.
+func (c *Conn) name(stream string) string { return c.prefix + "_" + stream }
+
+// subject returns a subject below the prefix. Its tokens must be encoded already.
+func (c *Conn) subject(tokens ...string) string { return c.prefix + "." + strings.Join(tokens, ".") }
+
+// encode turns any text into one token of a subject. A symbol may have dots,
+// stars and spaces, which have a meaning there.
+func encode(text string) string {
+	if text == "" {
+		return "=" // base64url without padding never gives it
+	}
+	return base64.RawURLEncoding.EncodeToString([]byte(text))
+}
+
+// decode reads what encode wrote.
+func decode(token string) (string, error) {
+	if token == "=" {
+		return "", nil
+	}
+	text, err := base64.RawURLEncoding.DecodeString(token)
+	return string(text), err
+}
+
+// stream returns a stream, made if it is not there. Replicas that start together
+// make it once. One that a later version has written is refused.
+func (c *Conn) stream(ctx context.Context, cfg jetstream.StreamConfig) (jetstream.Stream, error) {
+	cfg.Name = c.name(cfg.Name)
+	cfg.Replicas = c.replicas
+	cfg.Metadata = map[string]string{schemaKey: strconv.Itoa(schema)}
+	s, err := c.js.CreateStream(ctx, cfg)
+	if errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) {
+		s, err = c.js.Stream(ctx, cfg.Name)
+	}
+	if err != nil {
+		return nil, fault.Unreachable(err, 0, "the stream %s cannot be opened; the log says why", cfg.Name)
+	}
+	return s, checkSchema(cfg.Name, s.CachedInfo().Config.Metadata[schemaKey])
+}
+
+func checkSchema(name, found string) error {
+	version, err := strconv.Atoi(found)
+	if err == nil && version == schema {
+		return nil
+	}
+	return &fault.Error{
+		Kind: fault.Unsupported, Code: "nats_schema", Field: "stream", Value: name,
+		Message: fmt.Sprintf("the stream %s has schema %q and this candela reads %d", name, found, schema),
+	}
+}

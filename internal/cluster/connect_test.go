@@ -1,0 +1,131 @@
+package cluster_test
+
+import (
+	"bufio"
+	"fmt"
+	"net"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"candela/internal/cluster"
+	"candela/internal/fault"
+)
+
+func TestConnect_RefusesWhatItCannotRelyOn(t *testing.T) {
+	t.Parallel()
+	one := start(t, 1)
+	for name, c := range map[string]struct {
+		cfg  cluster.Config
+		kind fault.Kind
+		says string
+	}{
+		"no address":                       {cluster.Config{Prefix: "p"}, fault.Invalid, "nats-url is required"},
+		"an address of another kind":       {cluster.Config{URL: "http://127.0.0.1", Prefix: "p"}, fault.Invalid, "nats-url"},
+		"a password in the address":        {cluster.Config{URL: "nats://me:secret@127.0.0.1:4222", Prefix: "p"}, fault.Invalid, "credentials file"},
+		"a prefix that is no token":        {cluster.Config{URL: one.URL(), Prefix: "a.b"}, fault.Invalid, "nats-prefix"},
+		"a certificate without its key":    {cluster.Config{URL: one.URL(), Prefix: "p", Cert: "cert.pem"}, fault.Invalid, "nats-key"},
+		"a credentials file that is gone":  {cluster.Config{URL: one.URL(), Prefix: "p", Credentials: "gone.creds"}, fault.Unavailable, "no NATS server answers"},
+		"authorities that are gone":        {cluster.Config{URL: one.URL(), Prefix: "p", CA: "gone.pem"}, fault.Unavailable, "no NATS server answers"},
+		"nobody there":                     {cluster.Config{URL: "nats://127.0.0.1:1", Prefix: "p"}, fault.Unavailable, "no NATS server answers"},
+		"a server that is alone":           {cluster.Config{URL: one.URL(), Prefix: "p"}, fault.Unsupported, "--nats-allow-single"},
+		"a server of the year before last": {cluster.Config{URL: oldServer(t, "2.11.9"), Prefix: "p", AllowSingle: true}, fault.Unsupported, `version "2.11.9"; 2.12 or later`},
+		"a server without a version":       {cluster.Config{URL: oldServer(t, ""), Prefix: "p", AllowSingle: true}, fault.Unsupported, "2.12 or later"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			conn, err := cluster.Connect(t.Context(), c.cfg, quiet())
+			if err == nil {
+				conn.Close()
+				t.Fatal("connected")
+			}
+			if fault.KindOf(err) != c.kind || !strings.Contains(fault.Of(err).Public(), c.says) {
+				t.Errorf("got %v, want %v with %q", err, c.kind, c.says)
+			}
+			if strings.Contains(err.Error(), "secret") {
+				t.Errorf("%v tells the password", err)
+			}
+		})
+	}
+}
+
+// oldServer greets like a NATS server of some version and answers pings.
+func oldServer(t *testing.T, version string) string {
+	t.Helper()
+	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = l.Close() })
+	go func() {
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			fmt.Fprintf(conn, "INFO {\"server_id\":\"x\",\"version\":%q,\"headers\":true,\"max_payload\":1048576,\"proto\":1}\r\n", version)
+			lines := bufio.NewScanner(conn)
+			for lines.Scan() {
+				if lines.Text() == "PING" {
+					fmt.Fprint(conn, "PONG\r\n")
+				}
+			}
+			_ = conn.Close()
+		}
+	}()
+	return "nats://" + l.Addr().String()
+}
+
+func TestOpenStore_MakesStreamsOnce(t *testing.T) {
+	t.Parallel()
+	prefix := newPrefix()
+	openStore(t, servers, prefix)
+	openStore(t, servers, prefix)
+	js := admin(t)
+	for _, name := range []string{"_ALERTS", "_STATE"} {
+		s, err := js.Stream(t.Context(), prefix+name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		cfg := s.CachedInfo().Config
+		if cfg.Replicas != 3 || cfg.Storage != jetstream.FileStorage || cfg.Metadata["candela_schema"] != "1" {
+			t.Errorf("%s has %d copies in %v and the schema %q", cfg.Name, cfg.Replicas, cfg.Storage, cfg.Metadata["candela_schema"])
+		}
+	}
+}
+
+func TestOpenStore_RefusesAnotherSchema(t *testing.T) {
+	t.Parallel()
+	for name, meta := range map[string]map[string]string{"a later one": {"candela_schema": "2"}, "none": nil} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			prefix := newPrefix()
+			_, err := admin(t).CreateStream(t.Context(), jetstream.StreamConfig{Name: prefix + "_ALERTS", Subjects: []string{prefix + ".alert.>"}, Metadata: meta})
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, err = connect(t, servers, prefix).OpenStore(t.Context(), time.Now)
+			if fault.KindOf(err) != fault.Unsupported {
+				t.Errorf("got %v", err)
+			}
+		})
+	}
+}
+
+// admin speaks to the shared servers without our rules.
+func admin(t *testing.T) jetstream.JetStream {
+	t.Helper()
+	nc, err := nats.Connect(servers.URL())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(nc.Close)
+	js, err := jetstream.New(nc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return js
+}

@@ -1,0 +1,78 @@
+package cluster_test
+
+import (
+	"crypto/rand"
+	"fmt"
+	"log/slog"
+	"os"
+	"sync"
+	"testing"
+	"time"
+
+	"candela/internal/cluster"
+	"candela/internal/cluster/natstest"
+)
+
+// servers is the cluster that most tests share, each under a prefix of its own.
+var servers *natstest.Cluster
+
+func TestMain(m *testing.M) { os.Exit(run(m)) }
+
+func run(m *testing.M) int {
+	dir, err := os.MkdirTemp("", "candela-cluster")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
+	if servers, err = natstest.Start(dir, 3); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer servers.Stop()
+	return m.Run()
+}
+
+func quiet() *slog.Logger { return slog.New(slog.DiscardHandler) }
+
+// connect connects to servers under a prefix and closes with the test.
+func connect(tb testing.TB, to *natstest.Cluster, prefix string) *cluster.Conn {
+	tb.Helper()
+	c, err := cluster.Connect(tb.Context(), cluster.Config{URL: to.URL(), Prefix: prefix, AllowSingle: true}, quiet())
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(c.Close)
+	return c
+}
+
+// openStore opens the store of a prefix on a connection of its own.
+func openStore(tb testing.TB, to *natstest.Cluster, prefix string) *cluster.Store {
+	tb.Helper()
+	s, err := connect(tb, to, prefix).OpenStore(tb.Context(), time.Now)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return s
+}
+
+func newPrefix() string { return "t" + rand.Text() }
+
+// dirs gives each directory of a suite a prefix, the same when it is opened again.
+type dirs struct {
+	mu    sync.Mutex
+	given map[string]string
+	ready []string // prefixes to give first
+}
+
+func newDirs() *dirs { return &dirs{given: make(map[string]string)} }
+
+func (d *dirs) prefix(dir string) string {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.given[dir] == "" {
+		d.ready = append(d.ready, newPrefix())
+		d.given[dir], d.ready = d.ready[0], d.ready[1:]
+	}
+	return d.given[dir]
+}

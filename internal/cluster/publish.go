@@ -1,0 +1,176 @@
+package cluster
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	mathrand "math/rand/v2"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"candela/internal/fault"
+)
+
+const (
+	// writeTime bounds a write with all its attempts. A new leader takes 4 to 8 s.
+	writeTime = 20 * time.Second
+	// attemptTime bounds the wait for one answer. One that comes later is found by
+	// the name of its change.
+	attemptTime = 2 * time.Second
+
+	firstWait, maxWait = 5 * time.Millisecond, 250 * time.Millisecond
+
+	maxBatch = 1000 // messages that a server commits together
+	maxAsked = 32   // questions of one call under way at a time
+)
+
+// The headers of an atomic batch.
+const (
+	batchID     = "Nats-Batch-Id"
+	batchSeq    = "Nats-Batch-Sequence"
+	batchCommit = "Nats-Batch-Commit"
+)
+
+// errMoved is the server's refusal of a change for a revision that is not the last.
+// It does not mean that another change was made: one that was under way and then
+// failed gives it too. Who gets it reads again.
+var errMoved = errors.New("the revision is not the last")
+
+// change is one message to write.
+type change struct {
+	subject string
+	data    []byte
+	guarded bool          // refuse unless the subject's last message has the number after
+	after   uint64        // 0 for a subject without messages
+	ttl     time.Duration // 0 for no end
+}
+
+func (c *Conn) message(stream string, ch change) *nats.Msg {
+	m := nats.NewMsg(ch.subject)
+	m.Data = ch.data
+	m.Header.Set(jetstream.ExpectedStreamHeader, stream)
+	if ch.guarded && !c.unguarded {
+		m.Header.Set(jetstream.ExpectedLastSubjSeqHeader, strconv.FormatUint(ch.after, 10))
+	}
+	if ch.ttl > 0 {
+		m.Header.Set(jetstream.MsgTTLHeader, ch.ttl.String())
+	}
+	return m
+}
+
+// publish writes changes to one stream, at most maxBatch, all or none, and returns
+// the number of the first; those of the others follow it. After errMoved nothing
+// was written; after any other error nobody knows.
+func (c *Conn) publish(ctx context.Context, stream string, changes ...change) (first uint64, err error) {
+	ctx, cancel := context.WithTimeout(ctx, attemptTime)
+	defer cancel()
+	batch := ""
+	if len(changes) > 1 {
+		batch = rand.Text()
+	}
+	for i, ch := range changes {
+		m := c.message(stream, ch)
+		if batch != "" {
+			m.Header.Set(batchID, batch)
+			m.Header.Set(batchSeq, strconv.Itoa(i+1))
+		}
+		if i < len(changes)-1 {
+			if err := c.nc.PublishMsg(m); err != nil {
+				return 0, err
+			}
+			continue
+		}
+		if batch != "" {
+			m.Header.Set(batchCommit, "1")
+		}
+		answer, err := c.nc.RequestMsgWithContext(ctx, m)
+		if err != nil {
+			return 0, err
+		}
+		return readAck(answer.Data, len(changes))
+	}
+	return 0, nil
+}
+
+// ack is the answer to a write.
+type ack struct {
+	Error *jetstream.APIError `json:"error"`
+	Seq   uint64              `json:"seq"`
+	Count int                 `json:"count"` // of a batch
+}
+
+func readAck(data []byte, changes int) (first uint64, err error) {
+	var a ack
+	if err := json.Unmarshal(data, &a); err != nil {
+		return 0, fmt.Errorf("answer to a write: %w", err)
+	}
+	switch {
+	case a.Error != nil && (a.Error.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequence || a.Error.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequenceConstant):
+		return 0, errMoved
+	case a.Error != nil:
+		return 0, a.Error
+	case a.Seq < uint64(changes), changes > 1 && a.Count != changes: //nolint:gosec // G115: a length is not negative
+		return 0, fmt.Errorf("answer to a write of %d has number %d and count %d", changes, a.Seq, a.Count)
+	}
+	return a.Seq - uint64(changes) + 1, nil //nolint:gosec // G115: a length is not negative
+}
+
+// write calls try until it returns nil or a fault, which is an answer; anything
+// else is tried again for writeTime. A context that has ended before begins
+// nothing; one that ends later does not stop what has begun.
+func write(ctx context.Context, doing string, try func(context.Context) error) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), writeTime)
+	defer cancel()
+	for wait := firstWait; ; wait = min(2*wait, maxWait) {
+		err := try(ctx)
+		if err == nil || fault.Of(err) != nil {
+			return err
+		}
+		timer := time.NewTimer(wait/2 + mathrand.N(wait)) //nolint:gosec // G404: it spreads retries and guards nothing
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+			return failure(doing, err)
+		}
+	}
+}
+
+// failure marks an error of the servers as Unavailable. The end of the caller's own
+// context passes unchanged.
+func failure(doing string, err error) error {
+	if err == nil || fault.Of(err) != nil || errors.Is(err, context.Canceled) {
+		return err
+	}
+	return fault.Unreachable(fmt.Errorf("%s: %w", doing, err), 0, "the shared store does not answer; try again in a moment")
+}
+
+// each calls fn for 0 to n-1, some at a time, and returns one of the errors.
+func each(n int, fn func(i int) error) error {
+	var wg sync.WaitGroup
+	turns := make(chan struct{}, maxAsked)
+	errs := make([]error, n)
+	for i := range n {
+		turns <- struct{}{}
+		wg.Go(func() {
+			errs[i] = fn(i)
+			<-turns
+		})
+	}
+	wg.Wait()
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

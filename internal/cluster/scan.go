@@ -1,0 +1,214 @@
+package cluster
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+const (
+	// scanIdle is how long a server keeps a consumer whose reader is gone.
+	scanIdle = 30 * time.Second
+	// pullTime is how long a request for messages stands. One to a consumer that was
+	// made a moment ago can get lost between servers; it is missed when half of this
+	// has passed twice without a sign of life.
+	pullTime = time.Second
+)
+
+// table is a stream that keeps the last message of each subject. An empty message
+// clears it: unlike a deletion it has its place among the others, so that a reader on
+// a server that lags behind comes to it, too.
+type table struct {
+	*Conn
+	stream jetstream.Stream
+	name   string // of the stream
+	mark   string // the subject of the marks by which a reader knows that it has seen all
+}
+
+// openTable returns the table of a name, made if it is not there. Its subjects are
+// below the given kinds.
+func (c *Conn) openTable(ctx context.Context, name string, kinds ...string) (*table, error) {
+	t := &table{Conn: c, name: c.name(name), mark: c.subject("mark", name)}
+	subjects := make([]string, 0, 1+len(kinds))
+	subjects = append(subjects, t.mark)
+	for _, kind := range kinds {
+		subjects = append(subjects, c.subject(kind, ">"))
+	}
+	stream, err := c.stream(ctx, jetstream.StreamConfig{
+		Name: name, Subjects: subjects, Storage: jetstream.FileStorage, MaxMsgsPerSubject: 1,
+		AllowMsgTTL: true, AllowAtomicPublish: true,
+		// Direct reads may come from a server that lags behind.
+		AllowDirect: false,
+	})
+	if err != nil {
+		return nil, err
+	}
+	t.stream = stream
+	return t, nil
+}
+
+// message is a message of a table.
+type message struct {
+	subject string
+	data    []byte
+	seq     uint64
+	pending uint64 // how many were there to follow when a consumer sent it
+}
+
+// last returns the last message of a subject, which may have stars, from the
+// stream's leader, and false when there is none.
+func (t *table) last(ctx context.Context, subject string) (message, bool, error) {
+	ctx, cancel := context.WithTimeout(ctx, attemptTime)
+	defer cancel()
+	m, err := t.stream.GetLastMsgForSubject(ctx, subject)
+	if errors.Is(err, jetstream.ErrMsgNotFound) {
+		return message{}, false, nil
+	}
+	if err != nil {
+		return message{}, false, err
+	}
+	return message{subject: m.Subject, data: m.Data, seq: m.Sequence}, true, nil
+}
+
+// put writes changes in steps of maxBatch. Each step is written whole or not, and
+// one whose answer got lost is written again.
+func (t *table) put(ctx context.Context, doing string, changes []change) error {
+	for len(changes) > 0 {
+		n := min(len(changes), maxBatch)
+		err := write(ctx, doing, func(ctx context.Context) error {
+			_, err := t.publish(ctx, t.name, changes[:n]...)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		changes = changes[n:]
+	}
+	return nil
+}
+
+// snapshot returns what read makes of the last message of each subject that matches
+// filter and has a number above after, in the order of their numbers: of messages
+// that were acknowledged before the call, or that took their place. read leaves out
+// what it returns false for, and is not asked about subjects that were cleared.
+//
+// Nothing is handed on before all is read: a server that lags behind first sends
+// what has long been replaced.
+func snapshot[T any](ctx context.Context, t *table, doing, filter string, after uint64, read func(message) (T, bool, error)) ([]T, error) {
+	found := make(map[string]row[T])
+	for m, err := range t.scan(ctx, filter, after) {
+		if err != nil {
+			return nil, failure(doing, err)
+		}
+		delete(found, m.subject)
+		if len(m.data) == 0 {
+			continue
+		}
+		value, ok, err := read(m)
+		if err != nil {
+			return nil, damaged(doing, fmt.Errorf("message %d of %s: %w", m.seq, m.subject, err))
+		}
+		if ok {
+			found[m.subject] = row[T]{m.seq, value}
+		}
+	}
+	rows := slices.SortedFunc(maps.Values(found), func(a, b row[T]) int { return cmp.Compare(a.seq, b.seq) })
+	values := make([]T, len(rows))
+	for i := range rows {
+		values[i] = rows[i].value
+	}
+	return values, nil
+}
+
+// row is one line of a snapshot.
+type row[T any] struct {
+	seq   uint64
+	value T
+}
+
+// scan yields messages with a number above after, ascending, up to a mark that it
+// writes itself and with nothing behind it. After an error it ends.
+func (t *table) scan(ctx context.Context, filter string, after uint64) iter.Seq2[message, error] {
+	return func(yield func(message, error) bool) {
+		end, err := t.writeMark(ctx)
+		if err != nil {
+			yield(message{}, err)
+			return
+		}
+		if end <= after {
+			return // the mark is the last there is, and the reader has come further
+		}
+		for m, err := range t.follow(ctx, filter, after) {
+			if err != nil {
+				yield(message{}, err)
+				return
+			}
+			if m.subject != t.mark && !yield(m, nil) || m.seq >= end && m.pending == 0 {
+				return
+			}
+			if m.seq < end {
+				continue
+			}
+			// More has come since. It may be the new place of a subject whose message
+			// went before it was sent, so it counts; and it may go before it is sent,
+			// so there must be another mark to end on.
+			if end, err = t.writeMark(ctx); err != nil {
+				yield(message{}, err)
+				return
+			}
+		}
+	}
+}
+
+// writeMark writes a mark and returns its number. A later one takes its place, and
+// ends the readers that wait for this one just as well.
+func (t *table) writeMark(ctx context.Context) (seq uint64, err error) {
+	err = write(ctx, "write a mark", func(ctx context.Context) error {
+		seq, err = t.publish(ctx, t.name, change{subject: t.mark})
+		return err
+	})
+	return seq, err
+}
+
+// follow yields messages with a number above after as they come, marks included,
+// until ctx ends, which is an error too.
+func (t *table) follow(ctx context.Context, filter string, after uint64) iter.Seq2[message, error] {
+	return func(yield func(message, error) bool) {
+		consumer, err := t.js.OrderedConsumer(ctx, t.name, jetstream.OrderedConsumerConfig{
+			FilterSubjects: []string{filter, t.mark}, DeliverPolicy: jetstream.DeliverByStartSequencePolicy, OptStartSeq: after + 1,
+			InactiveThreshold: scanIdle,
+		})
+		if err != nil {
+			yield(message{}, err)
+			return
+		}
+		messages, err := consumer.Messages(jetstream.PullExpiry(pullTime))
+		if err != nil {
+			yield(message{}, err)
+			return
+		}
+		defer messages.Stop()
+		for {
+			m, err := messages.Next(jetstream.NextContext(ctx))
+			if err != nil {
+				yield(message{}, err)
+				return
+			}
+			meta, err := m.Metadata()
+			if err != nil {
+				yield(message{}, err)
+				return
+			}
+			if !yield(message{subject: m.Subject(), data: m.Data(), seq: meta.Sequence.Stream, pending: meta.NumPending}, nil) {
+				return
+			}
+		}
+	}
+}

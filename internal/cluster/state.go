@@ -1,0 +1,132 @@
+package cluster
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"candela/internal/market"
+	"candela/internal/mcp"
+	"candela/internal/provider"
+)
+
+// SaveCursors sets how far the named readers of an owner have come.
+func (s *Store) SaveCursors(ctx context.Context, owner string, cursors map[string]uint64) error {
+	changes := make([]change, 0, len(cursors))
+	for reader, seq := range cursors {
+		changes = append(changes, numberChange(s.states.subject(cursorKind, encode(owner), encode(reader)), seq))
+	}
+	return s.states.put(ctx, "save cursors", changes)
+}
+
+// numberChange sets the number of a subject; 0 forgets it. An empty message stands
+// for what is forgotten until the servers have forgotten that, too.
+func numberChange(subject string, n uint64) change {
+	if n == 0 {
+		return change{subject: subject, ttl: endedTTL}
+	}
+	return change{subject: subject, data: strconv.AppendUint(nil, n, 10)}
+}
+
+// Cursors returns the cursors of all owners by owner and reader.
+func (s *Store) Cursors(ctx context.Context) (map[string]map[string]uint64, error) {
+	numbers, err := s.numbers(ctx, "read the cursors", cursorKind)
+	all := make(map[string]map[string]uint64)
+	for _, n := range numbers {
+		if all[n.first] == nil {
+			all[n.first] = make(map[string]uint64)
+		}
+		all[n.first][n.second] = n.value
+	}
+	return all, err
+}
+
+// SaveMarks sets up to which bar each series has been evaluated.
+func (s *Store) SaveMarks(ctx context.Context, marks map[provider.Sub]int64) error {
+	changes := make([]change, 0, len(marks))
+	for sub, at := range marks {
+		interval := ""
+		if sub.Interval.Valid() {
+			interval = sub.Interval.String()
+		}
+		changes = append(changes, numberChange(s.states.subject(seriesKind, encode(sub.Symbol.String()), encode(interval)), uint64(max(0, at))))
+	}
+	return s.states.put(ctx, "save marks", changes)
+}
+
+// Marks returns every mark.
+func (s *Store) Marks(ctx context.Context) (map[provider.Sub]int64, error) {
+	const doing = "read the marks"
+	numbers, err := s.numbers(ctx, doing, seriesKind)
+	if err != nil {
+		return nil, err
+	}
+	all := make(map[provider.Sub]int64, len(numbers))
+	for _, n := range numbers {
+		var sub provider.Sub
+		if err := sub.Symbol.UnmarshalText([]byte(n.first)); err != nil {
+			return nil, damaged(doing, err)
+		}
+		if n.second != "" {
+			if sub.Interval, err = market.ParseInterval(n.second); err != nil {
+				return nil, damaged(doing, err)
+			}
+		}
+		all[sub] = int64(n.value) //nolint:gosec // G115: it was written from an int64
+	}
+	return all, nil
+}
+
+// number is a number and the two names it is kept under.
+type number struct {
+	first, second string
+	value         uint64
+}
+
+// numbers returns the numbers of a kind.
+func (s *Store) numbers(ctx context.Context, doing, kind string) ([]number, error) {
+	return snapshot(ctx, s.states, doing, s.states.subject(kind, ">"), 0, func(m message) (n number, _ bool, err error) {
+		tokens := strings.Split(strings.TrimPrefix(m.subject, s.states.subject(kind, "")), ".")
+		if len(tokens) != 2 {
+			return n, false, strconv.ErrSyntax
+		}
+		if n.first, err = decode(tokens[0]); err != nil {
+			return n, false, err
+		}
+		if n.second, err = decode(tokens[1]); err != nil {
+			return n, false, err
+		}
+		n.value, err = strconv.ParseUint(string(m.data), 10, 64)
+		return n, true, err
+	})
+}
+
+// savedState is a value and who set it.
+type savedState struct {
+	Set   step            `json:"set"`
+	Value json.RawMessage `json:"value"`
+}
+
+// SaveState sets a value of the caller's subject.
+func (s *Store) SaveState(ctx context.Context, by mcp.Caller, name string, value []byte) error {
+	data, err := json.Marshal(savedState{Set: stepOf("", s.now(), by), Value: value})
+	if err != nil {
+		return fmt.Errorf("state %s: %w", name, err)
+	}
+	return s.states.put(ctx, "save a state", []change{{subject: s.states.subject(stateKind, encode(by.Subject), encode(name)), data: data}})
+}
+
+// State returns a value, nil when it was never set.
+func (s *Store) State(ctx context.Context, owner, name string) ([]byte, error) {
+	m, ok, err := s.states.last(ctx, s.states.subject(stateKind, encode(owner), encode(name)))
+	if err != nil || !ok {
+		return nil, failure("read a state", err)
+	}
+	var saved savedState
+	if err := json.Unmarshal(m.data, &saved); err != nil {
+		return nil, damaged("read a state", err)
+	}
+	return saved.Value, nil
+}
