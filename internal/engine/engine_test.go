@@ -286,6 +286,31 @@ func TestSet_WhatWasReachedBeforeDoesNotFireIt(t *testing.T) {
 	})
 }
 
+// Nor does it when a new alert has the price read before the older one's history is.
+func TestSet_ReadsAPriceThatDoesNotFireOlderAlerts(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newScene(t, steps(map[time.Duration]float64{0: 150, 10 * time.Second: 100, 5 * time.Minute: 130}))
+		time.Sleep(20 * time.Second)
+		older := s.set(above("BTC", 120))
+		s.stop()
+		s.venue.setDown(true)
+		s.start()
+		defer func() { s.stop() }()
+		time.Sleep(100 * time.Millisecond) // the history is not read
+		s.venue.setDown(false)
+		newer := s.set(above("BTC", 500))
+		time.Sleep(3 * time.Minute)
+		if told := s.fired(); len(told) != 0 || !slices.Equal(s.active(), []string{older.ID, newer.ID}) {
+			t.Errorf("fired %+v, active %v", told, s.active())
+		}
+		time.Sleep(3 * time.Minute)
+		if told := s.fired(); len(told) != 1 || told[0].AlertID != older.ID || told[0].Value != 130 {
+			t.Errorf("fired %+v at 130", told)
+		}
+	})
+}
+
 func TestSet_RefusesWhatNeverFires(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -144,14 +144,7 @@ func (p *prices) loaded(l *loop, q *quote, missed []past) {
 		m := &missed[i]
 		l.found = l.book.TouchBar(l.found, p.need.Instrument, p.onWall(m.bar), m.closed, now.Sub(m.closed) > lateAfter)
 	}
-	if !p.known {
-		// The bar that runs may have begun before an alert was made.
-		l.found = l.book.TouchBar(l.found, p.need.Instrument, p.onWall(q.bar), now, false)
-		p.know(q.bar, now)
-		l.lasts.put(p.need.Instrument, &p.shown)
-	} else {
-		p.tell(l, q.bar, now, false)
-	}
+	p.hear(l, q.bar, now)
 	p.ready, p.oldest = true, time.Time{}
 	l.mark(p.need, p.last)
 	l.reportMissed(p.need, len(missed))

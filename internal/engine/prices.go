@@ -150,15 +150,26 @@ func (p *prices) tell(l *loop, bar market.Bar, at time.Time, late bool) {
 	if same {
 		bar.H, bar.L = max(bar.H, p.bar.H), min(bar.L, p.bar.L)
 	}
-	if !p.known {
-		l.lasts.put(p.need.Instrument, &p.shown)
-	}
-	p.know(bar, l.cfg.Now())
+	p.know(l, bar, l.cfg.Now())
 	l.touch(p, lo, hi, bar.C, at, late)
 }
 
+// hear handles a bar that was read. The first one may have begun before alerts of an
+// earlier run were made: what it reached before them does not count.
+func (p *prices) hear(l *loop, bar market.Bar, now time.Time) {
+	if p.known {
+		p.tell(l, bar, now, false)
+		return
+	}
+	p.know(l, bar, now)
+	l.found = l.book.TouchBar(l.found, p.need.Instrument, p.onWall(bar), now, false)
+}
+
 // know remembers the newest bar.
-func (p *prices) know(bar market.Bar, now time.Time) {
+func (p *prices) know(l *loop, bar market.Bar, now time.Time) {
+	if !p.known {
+		l.lasts.put(p.need.Instrument, &p.shown)
+	}
 	p.bar, p.known, p.seen = bar, true, now
 	p.shown.Store(&last{bar.C, now})
 }

@@ -107,7 +107,7 @@ func (l *loop) heard(q *quote, now time.Time) {
 	l.loadingOf(n)
 	p := l.prices[n.Instrument]
 	p.adopt(l, q)
-	p.tell(l, q.bar, now, false)
+	p.hear(l, q.bar, now)
 	if p.oldest.IsZero() && !p.busy {
 		p.ready = true // there is no older alert that has missed something
 	}
