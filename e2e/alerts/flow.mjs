@@ -1,0 +1,103 @@
+// The example flow of alerts by the TypeScript SDK: subscribe, an alert fires, its
+// notification arrives on the stream; away, 1,500 fire, and back: the newest 1,000
+// arrive in order. Over HTTP, let in by the owner, and a push over stdio.
+// usage: flow.mjs BASE_URL CANDELA VENUE_URL HOME
+import assert from "node:assert/strict";
+import { setTimeout as sleep } from "node:timers/promises";
+import { Client } from "@modelcontextprotocol/sdk/client/index.js";
+import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
+import { connect, Provider } from "../oauth/client.mjs";
+import { Owner } from "../oauth/owner.mjs";
+
+const [base, candela, venue, home] = process.argv.slice(2);
+const owner = new Owner();
+const provider = new Provider();
+
+// Stream is what a client was told without asking.
+class Stream {
+  told = [];
+  listen = (client) => {
+    client.onerror = (error) => { this.error = error; };
+    client.fallbackNotificationHandler = async (notification) => {
+      assert.equal(notification.method, "notifications/alert_triggered");
+      this.told.push(notification.params);
+    };
+  };
+  // of waits until so many have come.
+  async of(count) {
+    for (let tries = 0; this.told.length < count; tries++) {
+      assert.ok(tries < 1500, `${this.told.length} of ${count} notifications came within 30 s; ${this.error ?? "no error"}`);
+      await sleep(20);
+    }
+    return this.told;
+  }
+}
+
+const call = async (client, name, args = {}) => {
+  const result = await client.callTool({ name, arguments: args });
+  assert.ok(!result.isError, `${name}: ${result.content[0]?.text}`);
+  return result.structuredContent;
+};
+
+// above sets an alert whose price is reached, so that it fires at once.
+const above = (threshold) => ({ symbol: "BTCUSDT", condition: { price_above: threshold }, note: `above ${threshold}` });
+
+const first = new Stream();
+let client = await connect(base, provider, (url) => owner.decide(url), first.listen);
+await call(client, "subscribe_notifications", { symbols: ["BTCUSDT"], alert_types: ["price_above"] });
+await call(client, "set_alert", { symbol: "ETHUSDT", condition: { price_above: 1 } });
+await call(client, "set_alert", { symbol: "BTCUSDT", condition: { price_below: 99999999 } });
+const set = await call(client, "set_alert", above(0.5));
+const [one] = await first.of(1);
+assert.deepEqual(Object.keys(one), ["alert_id", "symbol", "interval", "condition", "value", "triggered_at", "note"]);
+assert.equal(one.alert_id, set.alert_id);
+assert.deepEqual(one.condition, { type: "price_above", threshold: 0.5 });
+assert.match(one.triggered_at, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
+await client.close();
+console.log("alerts: subscribed, and told when one fired");
+
+// The stream is gone, the token is not: these calls open no stream.
+const post = async (name, args = {}) => {
+  const response = await fetch(`${base}/mcp`, {
+    method: "POST",
+    headers: { Authorization: `Bearer ${provider.saved.access_token}`, "Content-Type": "application/json", Accept: "application/json, text/event-stream" },
+    body: JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/call", params: { name, arguments: args } }),
+  });
+  const { result } = await response.json();
+  assert.ok(!result.isError, JSON.stringify(result));
+  return result.structuredContent;
+};
+while ((await post("list_subscriptions")).connected) await sleep(20);
+await post("get_notifications");
+const wanted = 1500;
+let next = 1;
+await Promise.all(Array.from({ length: 8 }, async () => { while (next <= wanted) await post("set_alert", above(next++ / 1000)); }));
+const fired = [];
+while (fired.length < wanted) {
+  const { notifications } = await post("get_notifications", { wait_seconds: 5 });
+  assert.ok(notifications.length, `${fired.length} of ${wanted} have fired`);
+  fired.push(...notifications);
+}
+assert.equal(new Set(fired.map((f) => f.alert_id)).size, wanted);
+assert.equal((await post("list_subscriptions")).offline_queue_size, 1000);
+
+const second = new Stream();
+client = await connect(base, provider, () => assert.fail("the token is good"), second.listen);
+await second.of(1000);
+const live = await call(client, "set_alert", above(2));
+const told = await second.of(1001);
+assert.deepEqual(told.slice(0, 1000), fired.slice(-1000));
+assert.equal(told[1000].alert_id, live.alert_id);
+assert.equal((await call(client, "list_subscriptions")).offline_queue_size, 0);
+await client.close();
+console.log("alerts: away while 1,500 fired, the newest 1,000 came in order, then a new one");
+
+const piped = new Stream();
+client = new Client({ name: "e2e", version: "1" });
+piped.listen(client);
+await client.connect(new StdioClientTransport({ command: candela, args: ["--mcp", "--trade", "--home", home, "--binance-url", venue], stderr: "ignore", env: process.env }));
+await call(client, "subscribe_notifications");
+const alert = await call(client, "set_alert", above(0.5));
+assert.equal((await piped.of(1))[0].alert_id, alert.alert_id);
+await client.close();
+console.log("alerts: pushed over stdio");

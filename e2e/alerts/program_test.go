@@ -1,0 +1,198 @@
+package alerts
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// binary is the program, built once for all tests.
+var binary string
+
+func TestMain(m *testing.M) {
+	if address := os.Getenv(gaugesVar); address != "" {
+		os.Exit(runWithGauges(address))
+	}
+	dir, err := os.MkdirTemp("", "candela")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	binary = filepath.Join(dir, "candela")
+	build := exec.CommandContext(context.Background(), "go", "build", "-trimpath", "-o", binary, "candela/cmd/candela")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0") // as it is released, and as the build left it in the cache
+	if out, err := build.CombinedOutput(); err != nil {
+		fmt.Fprintf(os.Stderr, "%s%v\n", out, err)
+		os.Exit(1)
+	}
+	status := m.Run()
+	_ = os.RemoveAll(dir)
+	os.Exit(status)
+}
+
+// newHome returns a state directory whose path leaves room for a socket in it.
+func newHome(t *testing.T) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "c") //nolint:usetesting // t.TempDir has the test's name in it, which is too long
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	return filepath.Join(dir, "home")
+}
+
+// freePort finds a port that nobody listens on now.
+func freePort(t *testing.T) string {
+	t.Helper()
+	var listen net.ListenConfig
+	ln, err := listen.Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = ln.Close() }()
+	_, port, err := net.SplitHostPort(ln.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return port
+}
+
+// program is the program while it runs.
+type program struct {
+	cmd    *exec.Cmd
+	stdin  io.WriteCloser
+	stdout io.ReadCloser
+	stderr *tail
+}
+
+func start(t *testing.T, args ...string) *program {
+	t.Helper()
+	return startAs(t, binary, nil, args...)
+}
+
+// startAs runs an executable as the program.
+func startAs(t *testing.T, path string, environ []string, args ...string) *program {
+	t.Helper()
+	p := &program{cmd: exec.Command(path, args...), stderr: &tail{}} //nolint:noctx // how it ends is what is tested
+	p.cmd.Env = append(environ, "HOME="+t.TempDir())
+	p.cmd.Stderr = p.stderr
+	// Own pipes: Wait would close those of exec before all is read.
+	in, stdin, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	stdout, out, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.stdin, p.stdout, p.cmd.Stdin, p.cmd.Stdout = stdin, stdout, in, out
+	if err := p.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	_ = in.Close()
+	_ = out.Close()
+	t.Cleanup(func() {
+		_ = p.cmd.Process.Kill()
+		_ = stdin.Close()
+		_ = stdout.Close()
+	})
+	return p
+}
+
+// kill ends the program as a crash does.
+func (p *program) kill(t *testing.T) {
+	t.Helper()
+	if err := p.cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = p.cmd.Wait() // killed, as it says
+	p.hangUp()
+}
+
+// term asks the program to stop, which it must do in good order.
+func (p *program) term(t *testing.T) {
+	t.Helper()
+	if err := p.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	guard := time.AfterFunc(30*time.Second, func() { _ = p.cmd.Process.Kill() })
+	defer guard.Stop()
+	// One that is asked before it listens to signals ends by it.
+	if err := p.cmd.Wait(); err != nil && !p.early() {
+		t.Errorf("asked to stop, the program ended with %v:\n%s", err, p.stderr)
+	}
+	p.hangUp()
+}
+
+func (p *program) early() bool {
+	status, ok := p.cmd.ProcessState.Sys().(syscall.WaitStatus)
+	return ok && status.Signaled() && status.Signal() == syscall.SIGTERM && p.stderr.String() == ""
+}
+
+func (p *program) hangUp() { _ = p.stdin.Close() }
+
+// tail keeps the end of what is written to it.
+type tail struct {
+	mu   sync.Mutex
+	text []byte
+}
+
+func (t *tail) Write(p []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.text = append(t.text, p...)
+	t.text = t.text[max(0, len(t.text)-16<<10):]
+	return len(p), nil
+}
+
+func (t *tail) String() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return string(t.text)
+}
+
+// verify checks the store as its owner would.
+func verify(t *testing.T, home string) {
+	t.Helper()
+	out, err := exec.CommandContext(t.Context(), binary, "audit", "verify", "--home", home).CombinedOutput()
+	if err != nil && !bytes.Contains(out, []byte("no store in state directory")) { // killed before it made one
+		t.Fatalf("the store is not sound: %v\n%s", err, out)
+	}
+}
+
+// event is a line of the audit log.
+type event struct {
+	Seq     uint64          `json:"seq"`
+	Kind    string          `json:"kind"`
+	Subject string          `json:"subject"`
+	Client  string          `json:"client"`
+	Body    json.RawMessage `json:"body"`
+}
+
+func audit(t *testing.T, home string) []event {
+	t.Helper()
+	out, err := exec.CommandContext(t.Context(), binary, "audit", "list", "--json", "--last", "100000", "--home", home).Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all []event
+	for lines := json.NewDecoder(bytes.NewReader(out)); ; {
+		var e event
+		if err := lines.Decode(&e); err == io.EOF {
+			return all
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, e)
+	}
+}
