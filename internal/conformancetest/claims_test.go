@@ -23,6 +23,8 @@ func sections() []section {
 	return []section{
 		{"HTTP endpoints", httpClaims()},
 		{"Tools", toolClaims()},
+		{"Alert", alertClaims()},
+		{"States and transitions", stateClaims()},
 		{"Subscription", subscriptionClaims()},
 		{"Events", eventClaims()},
 		{"Errors", []claim{
@@ -99,6 +101,26 @@ func toolClaims() []claim {
 		{sentence: "Offline buffer; drained on next call; queued up to 1 hour / 1000 entries", tests: []string{"httpd.TestPush_ExampleFlow", "notify.TestStream_OfflineQueueHoldsTheNewestThousandForAnHour"}},
 		{sentence: "Filters; none; symbols and alert types", tests: []string{"httpd.TestPush_ExampleFlow", "notify.TestStream_GivesWhatTheSubscriptionMatches"}},
 		{sentence: "Consumers; shared queue; per-token subscription", tests: []string{"httpd.TestPush_ExampleFlow", "notify.TestDrain_IsSharedByTheTokensOfAnOwner"}},
+	}
+}
+
+func alertClaims() []claim {
+	return []claim{
+		{sentence: "Identified by `alert_id` (string).", tests: []string{"alert.TestFiring_AppendJSON", "tool.TestTools_SchemasAreAsRecorded"}},
+		{sentence: "A one-shot alert fires once and is then removed.", tests: []string{"e2e/alerts.TestCrash_NoAlertIsLostOrFiresTwice", "engine.TestEngine_LosesNothingAndDoublesNothing"}},
+		{sentence: "Condition shapes (one key only): `price_above` (number), `price_below` (number), `indicator_signal` (object with `indicator` and `signal`, both strings).", tests: []string{"tool.TestSetAlert_DefaultsAndForms", "tool.TestWrongCalls_AnswersLetAModelCorrectItself"}},
+	}
+}
+
+func stateClaims() []claim {
+	crash := "e2e/alerts.TestCrash_NoAlertIsLostOrFiresTwice"
+	return []claim{
+		{sentence: "Alert; none; set_alert; valid condition; active; listed by list_alerts", tests: []string{crash, "app.TestTrade_ARestartKeepsWhatWasPromised"}},
+		{sentence: "Alert; active; cancel_alert; alert_id known; removed", tests: []string{crash, "engine.TestCancel_OnlyTheOwnersOwn"}},
+		{sentence: "Alert; active; condition becomes true; ; removed (one-shot); notification pushed to matching subscribers or queued; also available to get_notifications", tests: []string{crash, "app.TestPush_FromAlertToStreamAndAcrossARestart"}},
+		{sentence: "Access token; valid; 7 days elapse; ; expired; evicted on next request; authorization flow must be repeated", tests: []string{"oauth.TestFlow_TokenExpires"}},
+		{sentence: "Notification; queued offline; stream reconnects; ; delivered in order", tests: []string{"httpd.TestPush_ExampleFlow", crash}},
+		{sentence: "Notification; queued offline; 1 hour elapses, or queue exceeds 1000 entries; oldest first for capacity; dropped", tests: []string{"notify.TestStream_OfflineQueueHoldsTheNewestThousandForAnHour", "notify.TestLog_EqualsALiteralQueuePerSubscriber"}},
 	}
 }
 
