@@ -116,7 +116,7 @@ func (s *scene) live(crash bool, number int) {
 		}
 		busy.Go(func() { s.poll(over, l.client) })
 	})
-	s.awaitMoment()
+	s.awaitMoment(number)
 	if crash {
 		l.kill(s.T)
 	} else {
@@ -130,15 +130,16 @@ func (s *scene) live(crash bool, number int) {
 	verify(s.T, s.home)
 }
 
-// awaitMoment waits for a moment to end a life: while it starts, at any time, right
-// after something was told, or when the prices move and alerts fire.
-func (s *scene) awaitMoment() {
-	switch kind := rand.IntN(8); {
-	case kind == 0:
-		time.Sleep(rand.N(40 * time.Millisecond))
-	case kind <= 3:
+// awaitMoment waits for a moment to end a life: when the prices move and alerts
+// fire, at any time, right after something was told, or while it starts.
+func (s *scene) awaitMoment(number int) {
+	switch number % 8 {
+	case 0, 5:
+		now := time.Now()
+		time.Sleep(time.Duration(step-now.Unix()%step)*time.Second - time.Duration(now.Nanosecond()) + rand.N(500*time.Millisecond))
+	case 1, 3, 6:
 		time.Sleep(rand.N(1500 * time.Millisecond))
-	case kind <= 5:
+	case 2, 7:
 		limit := time.After(2 * time.Second)
 		for range 1 + rand.IntN(20) {
 			select {
@@ -149,8 +150,7 @@ func (s *scene) awaitMoment() {
 		}
 		time.Sleep(rand.N(2 * time.Millisecond))
 	default:
-		now := time.Now()
-		time.Sleep(time.Duration(step-now.Unix()%step)*time.Second - time.Duration(now.Nanosecond()) + rand.N(500*time.Millisecond))
+		time.Sleep(rand.N(40 * time.Millisecond))
 	}
 }
 
@@ -203,9 +203,11 @@ func (s *scene) work(over <-chan struct{}, c client, seed uint64) {
 }
 
 // stops reports whether a client should give up, and notes what should not happen.
+// Who starts too often uses up what the venue allows, and is then told so.
 func (s *scene) stops(err error) bool {
-	if r, ok := errors.AsType[*refusal](err); ok && r.Code == "stopping" {
-		return true
+	if r, ok := errors.AsType[*refusal](err); ok && (r.Code == "stopping" || r.Code == "rate_limited") {
+		s.notes.refused.Add(1)
+		return r.Code == "stopping"
 	}
 	if err != nil && !errors.Is(err, errGone) {
 		s.notes.fail(err)
@@ -283,10 +285,16 @@ func (s *scene) settle() *final {
 	s.Helper()
 	l := s.start()
 	s.connect(s.Context(), l)
-	f := &final{at: time.Now(), active: map[string]bool{}, charts: map[string]series{}}
-	// Time to load all that is followed and to hear of every price up to now.
-	for quiet := 0; quiet < 3 || time.Since(f.at) < 8*time.Second; quiet++ {
+	// A price that moves now is told in this life.
+	f := &final{at: time.Now().Add((step + 1) * time.Second), active: map[string]bool{}, charts: map[string]series{}}
+	// Time to load all that is followed and to hear of every price up to now: longer
+	// where the venue asks for patience, and no longer than that.
+	patience := time.Now().Add(90 * time.Second)
+	for quiet := 0; quiet < 3 || time.Since(f.at) < 3*time.Second; quiet++ {
 		if s.notes.poll(must(s.T, l.client, "get_notifications", `{"wait_seconds":1}`)) > 0 {
+			quiet = 0
+		}
+		if quiet == 2 && time.Now().Before(patience) && s.overdue(f.at) > 0 {
 			quiet = 0
 		}
 	}

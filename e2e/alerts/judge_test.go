@@ -31,6 +31,9 @@ func (s *scene) fates(events []event) map[string]*fate {
 	}
 	last := uint64(0)
 	for _, e := range events {
+		if !strings.HasPrefix(e.Kind, "alert_") {
+			continue
+		}
 		switch f := of(e.Subject); e.Kind {
 		case "alert_set":
 			f.sets++
@@ -73,6 +76,18 @@ func (f *fate) read(t *testing.T, body json.RawMessage) {
 	f.Symbol, f.Above, f.Indicator, f.Signal, f.made = row.Symbol, row.Type == "price_above", row.Indicator, row.Signal, row.Created
 }
 
+// overdue counts the alerts on prices that must have fired by a time and have not.
+func (s *scene) overdue(end time.Time) (n int) {
+	s.Helper()
+	tp := newTape()
+	for _, f := range s.fates(audit(s.T, s.home)) {
+		if f.Indicator == "" && f.fires+f.cancels == 0 && tp.due(&f.want, f.made, end) {
+			n++
+		}
+	}
+	return n
+}
+
 // judge holds what the client was told, what the store says and what the prices did
 // against each other.
 func (s *scene) judge(f *final) {
@@ -113,8 +128,8 @@ func (s *scene) judge(f *final) {
 			s.Errorf("alert %s is listed and was never set", id)
 		}
 	}
-	s.Logf("%d acknowledged of %d set, %s", len(n.made), len(all), c)
-	if c.fired == 0 || c.due == 0 || c.cancelled == 0 {
+	s.Logf("%d acknowledged of %d set, %d refused, %s", len(n.made), len(all), n.refused.Load(), c)
+	if c.fired == 0 || (c.cancelled == 0 || c.due == 0) && *kills > 8 {
 		s.Error("too little happened to say anything")
 	}
 }

@@ -3,6 +3,7 @@ package alerts
 import (
 	"encoding/json"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -33,6 +34,7 @@ type notes struct {
 	polled    map[string][]string
 	heard     chan struct{} // gets something with each thing told, when there is room
 	errors    map[string]int
+	refused   atomic.Int64
 }
 
 func newNotes() *notes {
