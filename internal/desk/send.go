@@ -35,8 +35,10 @@ func (w *writer) sent(id string, r order.Report, err error) {
 	case fate == nil:
 		events = w.told(o, r)
 	case o.Status != order.Submitted:
-		// The venue's stream was faster, and what it said is not what this says.
-		events = w.event(o, order.KindDoubted, "sending it: "+why(err))
+		// The venue's stream was faster, and what it said is not what this says: the
+		// venue is asked.
+		events = w.event(o, order.KindLost, why(err))
+		defer w.watchAnyway(o)
 	case errors.Is(fate, broker.ErrNotSent):
 		events = w.event(o, order.KindUnsent, why(err))
 	case errors.Is(fate, broker.ErrRefused):

@@ -79,9 +79,10 @@ func (s *Store) AppendEvents(ctx context.Context, by mcp.Caller, events []order.
 	var kept []order.Event
 	for _, e := range events {
 		before, _ := a.book.Order(e.OrderID)
-		if err := a.book.Apply(e); err != nil {
+		if err := s.apply(a, by.Subject, e); err != nil {
+			book := a.book
 			a.book, _ = order.Replay(by.Subject, a.events) // they were taken before
-			return nil, refusal(err, e, a.book)
+			return nil, refusal(err, e, book)
 		}
 		if after, _ := a.book.Order(e.OrderID); e.Kind == order.KindFill && len(after.Fills) == len(before.Fills) {
 			continue
@@ -96,15 +97,32 @@ func (s *Store) AppendEvents(ctx context.Context, by mcp.Caller, events []order.
 	return kept, nil
 }
 
+// apply adds an event to a book, unless the order's id is another owner's.
+func (s *Store) apply(a *account, owner string, e order.Event) error {
+	if e.Kind == order.KindCreated && e.Origin != nil && e.Origin.Owner != owner {
+		return fault.Field("owner", e.Origin.Owner, owner)
+	}
+	for _, other := range s.owners {
+		if _, taken := other.book.Order(e.OrderID); taken && other != a && e.Kind == order.KindCreated {
+			return order.ErrTaken
+		}
+	}
+	return a.book.Apply(e)
+}
+
 func refusal(err error, e order.Event, b *order.Book) error {
 	f := &fault.Error{Kind: fault.Conflict, Code: "order_event_refused", Message: "the event is refused", Cause: err}
 	switch {
+	case fault.Of(err) != nil:
+		return err
 	case errors.Is(err, order.ErrUnknownOrder):
 		f.Kind, f.Code = fault.NotFound, "order_not_found"
 	case errors.Is(err, order.ErrTaken):
 		f.Code, f.Value = "order_exists", e.OrderID
-		if o, ok := b.ByKey(e.Origin.Key); ok && o.ID != e.OrderID {
-			f.Code, f.Value = "idempotency_key_used", o.ID
+		if o, ok := b.ByKey(e.Origin.Key); ok && e.Origin.Key != "" && o.ID != e.OrderID {
+			if _, taken := b.Order(e.OrderID); !taken {
+				f.Code, f.Value = "idempotency_key_used", o.ID
+			}
 		}
 	}
 	return f
@@ -122,6 +140,28 @@ func (s *Store) OrderEvents(_ context.Context, owner string) iter.Seq2[order.Eve
 			}
 		}
 	}
+}
+
+// OrderOwners lists who has events.
+func (s *Store) OrderOwners(context.Context) ([]string, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var all []string
+	for owner, a := range s.owners {
+		if len(a.events) > 0 {
+			all = append(all, owner)
+		}
+	}
+	slices.Sort(all)
+	return all, nil
+}
+
+// Orders returns the newest orders of an owner, newest first.
+func (s *Store) Orders(_ context.Context, owner string, limit int) ([]order.Order, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	all := s.of(owner).book.Orders()
+	return all[:min(limit, len(all))], nil
 }
 
 // Order returns an order of an owner.
