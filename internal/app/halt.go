@@ -95,7 +95,14 @@ func Resume(ctx context.Context, home string) (TradingState, error) {
 	if _, err := os.Lstat(filepath.Join(home, haltName)); !errors.Is(err, fs.ErrNotExist) {
 		return s, &fault.Error{Kind: fault.Conflict, Code: "halt_file", Message: fmt.Sprintf("the file %s halts trading: remove it first", filepath.Join(home, haltName))}
 	}
-	return setHalt(ctx, home, byResume, "", false)
+	s, err = setHalt(ctx, home, byResume, "", false)
+	if f := fault.Of(err); f != nil && f.Code == lockedCode {
+		return s, &fault.Error{
+			Kind: fault.Conflict, Code: lockedCode, Field: "home", Value: home,
+			Message: fmt.Sprintf("the program that trades in state directory %s cannot be reached: stop it, resume, and start it again", home),
+		}
+	}
+	return s, err
 }
 
 // removeOwnHalt removes the halt file if Halt wrote it. One of somebody else's stays.

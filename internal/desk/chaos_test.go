@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -47,7 +48,7 @@ func (c *chaos) one(of int) bool { return c.die.IntN(of) == 0 }
 func TestChaos_BooksAreTheVenues(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(60) {
-		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+		t.Run(strconv.FormatUint(seed, 10), func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				w := newWorld(t)
@@ -124,8 +125,16 @@ func (c *chaos) resume() {
 // fate arms the venue for the next request.
 func (c *chaos) fate() {
 	faults := []brokertest.Fault{
-		{}, {}, {}, {}, {Fate: broker.ErrNotSent}, {Fate: broker.ErrRefused}, {Fate: broker.ErrUnknown}, {Fate: broker.ErrUnknown, Done: true},
-		{Hang: true}, {Hang: true, Done: true},
+		{},
+		{},
+		{},
+		{},
+		{Fate: broker.ErrNotSent},
+		{Fate: broker.ErrRefused},
+		{Fate: broker.ErrUnknown},
+		{Fate: broker.ErrUnknown, Done: true},
+		{Hang: true},
+		{Hang: true, Done: true},
 	}
 	f := faults[c.die.IntN(len(faults))]
 	c.note("the next request: %+v", f)
