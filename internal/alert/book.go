@@ -234,15 +234,6 @@ func (b *Book) find(owner, id string) (uint32, bool) {
 	return slot, there && b.owners.rows[b.record(slot).owner].key == owner
 }
 
-// Get returns the owner's alert of that id, and false when the owner has none.
-func (b *Book) Get(owner, id string) (Alert, bool) {
-	slot, there := b.find(owner, id)
-	if !there {
-		return Alert{}, false
-	}
-	return b.alert(slot), true
-}
-
 // Remove takes the owner's alert of that id out of the book, pending or not, and
 // returns it. It returns false when the owner has none.
 func (b *Book) Remove(owner, id string) (Alert, bool) {

@@ -215,11 +215,3 @@ func (b *Book) Expire(dst []Alert, now time.Time, wanting func(Need) bool) []Ale
 	}
 	return dst
 }
-
-// NextExpiry returns when the next alert expires, and false when none will.
-func (b *Book) NextExpiry() (time.Time, bool) {
-	if len(b.expiries.entries) == 0 {
-		return time.Time{}, false
-	}
-	return fromMilli(int64(b.expiries.entries[0].key)), true
-}

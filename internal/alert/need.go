@@ -19,18 +19,6 @@ type Need struct {
 // Need returns what the alert depends on.
 func (a *Alert) Need() Need { return Need{a.Instrument, a.Interval} }
 
-// Needs yields what the alerts of the book depend on, each once, in no order.
-// The book must not change meanwhile.
-func (b *Book) Needs() iter.Seq[Need] {
-	return func(yield func(Need) bool) {
-		for n := range b.needs {
-			if !yield(n) {
-				return
-			}
-		}
-	}
-}
-
 // Needed reports whether some alert depends on n. A pending one still does.
 func (b *Book) Needed(n Need) bool { return b.needs[n] != nil }
 
