@@ -6,6 +6,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"candela/internal/fault"
 )
 
 const (
@@ -33,6 +35,18 @@ func (s *saver) touch() {
 	case s.signal <- struct{}{}:
 	default:
 	}
+}
+
+// confirm writes what a client was told to last. The log has why it could not be,
+// by Run, which goes on trying.
+func (l *Log) confirm() error {
+	if err := l.Flush(); err != nil {
+		return &fault.Error{
+			Kind: fault.Unavailable, Code: "store_failed", Retryable: true, Cause: err,
+			Message: "subscriptions cannot be written to the disk; this one may hold, and a restart may undo it: try again",
+		}
+	}
+	return nil
 }
 
 // Flush writes the file if it is behind. Of many callers at once, one writes for

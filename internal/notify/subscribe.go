@@ -41,7 +41,7 @@ func (l *Log) Subscribe(_ context.Context, caller mcp.Caller, f Filter) error {
 		open.signal() // Append may have asked the old filter about an entry of the new one
 	}
 	l.saver.touch()
-	return l.Flush()
+	return l.confirm()
 }
 
 // Unsubscribe removes the subscription of the caller's token and what waits for
@@ -61,7 +61,7 @@ func (l *Log) Unsubscribe(_ context.Context, caller mcp.Caller) (existed bool, e
 		return false, nil
 	}
 	l.saver.touch()
-	return true, l.Flush()
+	return true, l.confirm()
 }
 
 // Subscription tells what the caller's token has subscribed to.
