@@ -25,14 +25,20 @@ import (
 // startTrading runs the program with --serve --trade for one client with a token.
 func startTrading(t *testing.T, home, venue, token string) (url string, stop func()) {
 	t.Helper()
+	caller := mcp.Caller{Subject: "owner", Key: oauth.HashOf(token).Hex(), ClientKey: "the same client", Expires: time.Now().Add(time.Hour)}
+	return startTradingFor(t, home, venue, httpdtest.Tokens{token: caller})
+}
+
+// startTradingFor is startTrading for many.
+func startTradingFor(t *testing.T, home, venue string, tokens httpdtest.Tokens) (url string, stop func()) {
+	t.Helper()
 	port := freePort(t)
 	cfg, err := config.Load(config.Input{Args: []string{"--serve", "--trade", "--port", port, "--home", home, "--binance-url", venue}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	caller := mcp.Caller{Subject: "owner", Key: oauth.HashOf(token).Hex(), ClientKey: "the same client", Expires: time.Now().Add(time.Hour)}
 	services := Wired()
-	services.Serve = ServeMCP(func(Runtime) (httpd.Authorizer, error) { return httpdtest.Tokens{token: caller}, nil })
+	services.Serve = ServeMCP(func(Runtime) (httpd.Authorizer, error) { return tokens, nil })
 	ctx, cancel := context.WithCancel(t.Context())
 	done, ready := make(chan error, 1), make(chan struct{})
 	go func() {
