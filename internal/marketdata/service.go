@@ -207,6 +207,10 @@ func (s *Service) from(ctx context.Context, p provider.Provider, r Request) (Set
 			return s.answer(p, have, r)
 		}
 		got, joined, err := s.reads.do(ctx, key, func(ctx context.Context) (read, error) {
+			// Another read may have ended since the look above.
+			if have, _ := s.bars.get(key); have.answers(r.want(), s.cfg.Now(), s.cfg.Fresh) {
+				return read{have, r.want()}, nil
+			}
 			return s.read(ctx, p, key, r)
 		})
 		switch {

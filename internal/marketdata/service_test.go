@@ -53,6 +53,27 @@ func TestBars_ManyCallersMakeOneRequest(t *testing.T) {
 	})
 }
 
+// A caller that looked before a read was over and comes after it must not read again.
+func TestBars_WhoComesJustAfterAReadDoesNotReadAgain(t *testing.T) {
+	t.Parallel()
+	for range 100 {
+		v := &venue{name: "binance"}
+		s := service(t, func(c *marketdata.Config) { c.Fresh = time.Hour }, v)
+		var all sync.WaitGroup
+		for range 64 {
+			all.Go(func() {
+				if _, err := s.Bars(t.Context(), btc(2, 0)); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		all.Wait()
+		if n := len(v.calls()); n != 1 {
+			t.Fatalf("%d requests, want 1", n)
+		}
+	}
+}
+
 func TestBars_AbandonedReadIsCancelled(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
