@@ -114,7 +114,7 @@ type answer struct {
 	err         error
 	open        []order.Report
 	orders      map[string]order.Report // by our id: those that are no longer listed as open
-	missing     []string                // ids that the venue does not know
+	missing     map[string]bool         // ids that the venue does not know
 	fills       map[market.Symbol][]order.Fill
 	holdings    []order.Holding
 	newest      map[market.Symbol]string // trade, of what is taken as found
@@ -160,7 +160,7 @@ func (w *writer) question() question {
 // ask asks it all. Anything that is not answered makes the whole of it fail: half
 // a comparison would find differences that are none.
 func (q question) ask(ctx context.Context) (a answer) {
-	a.orders, a.fills = make(map[string]order.Report), make(map[market.Symbol][]order.Fill)
+	a.orders, a.missing, a.fills = make(map[string]order.Report), make(map[string]bool), make(map[market.Symbol][]order.Fill)
 	a.newest, a.quotes, a.instruments = make(map[market.Symbol]string), make(map[market.Symbol]order.Quote), make(map[market.Symbol]provider.Instrument)
 	if a.open, a.err = q.broker.Open(ctx); a.err != nil {
 		return a
@@ -195,7 +195,7 @@ func (q question) askOrders(ctx context.Context, a *answer) error {
 		r, err := q.broker.Query(ctx, o.Spec)
 		switch {
 		case errors.Is(err, broker.ErrNotFound):
-			a.missing = append(a.missing, o.ID)
+			a.missing[o.ID] = true
 		case err != nil:
 			return err
 		default:
@@ -251,22 +251,27 @@ func (w *writer) compared(q question, a answer) {
 	for _, r := range a.open {
 		w.heard(r)
 	}
-	for id, r := range a.orders {
-		w.found(id, r, nil)
-	}
-	for _, id := range a.missing {
-		if o, ok := w.book.Order(id); ok {
-			w.watchAnyway(o)
-			w.found(id, order.Report{}, broker.ErrNotFound)
+	for _, o := range q.ours {
+		if r, ok := a.orders[o.ID]; ok {
+			w.found(o, r, nil)
+		}
+		if now, ok := w.book.Order(o.ID); ok && a.missing[o.ID] {
+			w.watchAnyway(now)
+			w.found(o, order.Report{}, broker.ErrNotFound)
 		}
 	}
-	w.takeFills(a.fills, q.adopt)
+	complete := w.takeFills(a.fills, q.adopt)
 	w.endForeign(q, a)
 	if q.fresh {
 		w.takeOver(a)
 	}
 	if a.clocked {
 		w.checkSkew(a.skew, now)
+	}
+	if !complete {
+		// Books without a trade differ, and that would be no difference.
+		c.next = now.Add(recheck)
+		return
 	}
 	found := w.differences(a)
 	if q.adopt {
@@ -278,10 +283,11 @@ func (w *writer) compared(q question, a answer) {
 
 // endForeign ends the orders that were placed elsewhere and are no longer open. Of
 // those the venue is not asked by an id of ours; their trades are read like all.
+// One that is new may be missing in the venue's list because that lags behind.
 func (w *writer) endForeign(q question, a answer) {
 	for _, o := range w.book.Open() {
-		gone := !slices.ContainsFunc(a.open, func(r order.Report) bool { return r.VenueID == o.VenueID })
-		if o.External && gone && o.Created.Before(q.asked) {
+		gone := !slices.ContainsFunc(a.open, func(r order.Report) bool { return r.VenueID == o.VenueID && r.Symbol == o.Symbol })
+		if o.External && gone && o.Created.Before(q.asked.Add(-strangerWait)) {
 			w.keep(o, w.event(o, order.KindGone, "it is no longer open at the venue"))
 		}
 	}

@@ -71,13 +71,15 @@ func (w *writer) ask(o order.Order, c *chase) {
 		r, err := w.cfg.Broker.Query(ctx, o.Spec)
 		return func() {
 			c.busy = false
-			w.found(o.ID, r, err)
+			w.found(o, r, err)
 		}
 	})
 }
 
-// found takes the venue's answer to a question about an order.
-func (w *writer) found(id string, r order.Report, err error) {
+// found takes the venue's answer to a question about an order, which was as given
+// when the question was asked.
+func (w *writer) found(asked order.Order, r order.Report, err error) {
+	id := asked.ID
 	o, ok := w.book.Order(id)
 	if !ok || w.flights[id] {
 		return
@@ -85,7 +87,11 @@ func (w *writer) found(id string, r order.Report, err error) {
 	c := w.chases[id]
 	switch {
 	case err == nil:
-		w.keep(o, w.told(o, r))
+		if o.Doubt == asked.Doubt && o.Doubted.Equal(asked.Doubted) {
+			w.keep(o, w.dated(order.FromAnswer(o, r)))
+		} else {
+			w.keep(o, w.told(o, r)) // a doubt came in between
+		}
 		w.open(id, r)
 		if w.behind(id) {
 			w.census.soon = true

@@ -36,7 +36,7 @@ func (w *writer) differences(a answer) []difference {
 func (w *writer) orderDifferences(a answer) []difference {
 	var found []difference
 	for _, r := range slices.Concat(a.open, slices.Collect(maps.Values(a.orders))) {
-		o, ok := w.reported(r.ID, r.VenueID)
+		o, ok := w.reported(r.ID, r.Symbol, r.VenueID)
 		if !ok || w.flights[o.ID] || o.Unsettled() {
 			continue // nobody's, or being asked for
 		}
@@ -142,17 +142,23 @@ func (w *writer) takeOver(a answer) {
 }
 
 // takeFills takes the trades of the account since the cursors, or, anew, all that
-// the venue has.
-func (w *writer) takeFills(all map[market.Symbol][]order.Fill, anew bool) {
+// the venue has. It reports whether that was all of them.
+func (w *writer) takeFills(all map[market.Symbol][]order.Fill, anew bool) (complete bool) {
 	moved := false
+	complete = true
 	for s, fills := range all {
 		taken := true
+		var strangers []order.Fill
 		for _, f := range fills {
-			if f.At.Before(w.begin(s)) && !w.knows(f) {
-				continue // from before this account was traded on here
+			switch {
+			case w.knows(f):
+				taken = w.takeFill(f) && taken
+			case !f.At.Before(w.begin(s)): // else from before this account was traded on here
+				strangers = append(strangers, f)
 			}
-			taken = w.takeFill(f) && taken
 		}
+		taken = w.takeStrangers(strangers) && taken
+		complete = complete && taken
 		cursor := ""
 		if n := len(fills); n > 0 {
 			cursor = fills[n-1].TradeID
@@ -165,6 +171,7 @@ func (w *writer) takeFills(all map[market.Symbol][]order.Fill, anew bool) {
 	if moved {
 		w.saveCursors()
 	}
+	return complete
 }
 
 // begin returns from when on the trades in a symbol count: from when its position
@@ -188,21 +195,27 @@ const beginEarly = time.Minute
 
 // knows reports whether a trade is of an order in the book.
 func (w *writer) knows(f order.Fill) bool {
-	_, ok := w.reported(f.OrderID, f.VenueID)
+	_, ok := w.reported(f.OrderID, f.Symbol, f.VenueID)
 	return ok
 }
 
-// takeFill takes one trade. It reports false when that could not be persisted.
+// mayBeOurs reports whether a trade of an order that is not known may be of one of
+// ours, whose own number the venue has not told yet.
+func (w *writer) mayBeOurs(f order.Fill) bool {
+	return slices.ContainsFunc(w.book.Open(), func(o order.Order) bool {
+		return o.VenueID == "" && o.Symbol == f.Symbol && o.Side == f.Side && !o.External
+	})
+}
+
+// takeFill takes one trade of an order that is known. It reports false when that
+// could not be persisted.
 func (w *writer) takeFill(f order.Fill) bool {
-	o, ok := w.reported(f.OrderID, f.VenueID)
-	if ok && slices.ContainsFunc(o.Fills, func(known order.Fill) bool { return known.TradeID == f.TradeID && known.Side == f.Side }) {
+	o, _ := w.reported(f.OrderID, f.Symbol, f.VenueID)
+	if slices.ContainsFunc(o.Fills, func(known order.Fill) bool { return known.TradeID == f.TradeID && known.Side == f.Side }) {
 		return true
 	}
-	if ok && o.External && o.Remaining().LessThan(f.Quantity) {
-		ok = false // of an order that was made up from trades, and there are more of them
-	}
-	if !ok {
-		return w.takeForeign(f)
+	if o.External && o.Remaining().LessThan(f.Quantity) {
+		return w.takeForeign([]order.Fill{f}) // it was made up from trades, and there are more of them
 	}
 	f.OrderID = o.ID
 	e := order.Event{Kind: order.KindFill, OrderID: o.ID, VenueID: f.VenueID, At: w.now(), VenueAt: f.At, Fill: &f}
@@ -213,17 +226,44 @@ func (w *writer) takeFill(f order.Fill) bool {
 	return w.commit(w.service(), e) == nil
 }
 
-// takeForeign makes an order of a trade whose order was placed elsewhere and is not
-// known.
-func (w *writer) takeForeign(f order.Fill) bool {
-	now := w.now()
-	f.OrderID = id.New(w.cfg.Now())
+// strangerWait is how long the trades of an order that is not known wait for a
+// report that tells what order that is.
+const strangerWait = 10 * time.Second
+
+// takeStrangers takes the trades of orders that are not known. It reports false
+// when some could not be persisted, or when it cannot be told yet whose they are.
+func (w *writer) takeStrangers(fills []order.Fill) bool {
+	byOrder := make(map[string][]order.Fill)
+	all := true
+	for _, f := range fills {
+		early := w.census.flows && w.cfg.Now().Sub(f.At) < strangerWait
+		if early || w.mayBeOurs(f) {
+			all = false
+			continue
+		}
+		key := f.VenueID + " " + f.Side.String()
+		byOrder[key] = append(byOrder[key], f)
+	}
+	for _, key := range slices.Sorted(maps.Keys(byOrder)) {
+		all = w.takeForeign(byOrder[key]) && all
+	}
+	return all
+}
+
+// takeForeign makes an order of trades whose order was placed elsewhere and is not
+// known. It is as large as they are together.
+func (w *writer) takeForeign(fills []order.Fill) bool {
+	now, first := w.now(), fills[0]
 	g := order.Origin{
-		Spec:   order.Spec{ID: f.OrderID, Owner: w.cfg.Owner, Symbol: f.Symbol, Side: f.Side, Type: order.Market, Quantity: f.Quantity},
+		Spec:   order.Spec{ID: id.New(w.cfg.Now()), Owner: w.cfg.Owner, Symbol: first.Symbol, Side: first.Side, Type: order.Market},
 		Broker: w.cfg.Broker.Name(), Mode: w.cfg.Broker.Mode(), External: true,
 	}
-	err := w.commit(w.service(),
-		order.Event{Kind: order.KindCreated, OrderID: g.ID, At: now, VenueAt: f.At, VenueID: f.VenueID, Origin: &g},
-		order.Event{Kind: order.KindFill, OrderID: g.ID, VenueID: f.VenueID, At: now, VenueAt: f.At, Fill: &f})
-	return err == nil
+	events := make([]order.Event, 0, 1+len(fills))
+	events = append(events, order.Event{Kind: order.KindCreated, OrderID: g.ID, At: now, VenueAt: first.At, VenueID: first.VenueID, Origin: &g})
+	for _, f := range fills {
+		f.OrderID = g.ID
+		g.Quantity = g.Quantity.Add(f.Quantity)
+		events = append(events, order.Event{Kind: order.KindFill, OrderID: g.ID, VenueID: f.VenueID, At: now, VenueAt: f.At, Fill: &f})
+	}
+	return w.commit(w.service(), events...) == nil
 }

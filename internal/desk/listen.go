@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"candela/internal/id"
+	"candela/internal/market"
 	"candela/internal/order"
 )
 
@@ -56,11 +57,14 @@ func (w *writer) tell(ctx context.Context, flows bool) {
 
 // heard takes a report that the venue gave, on its stream or in a list.
 func (w *writer) heard(r order.Report) {
-	o, ok := w.reported(r.ID, r.VenueID)
+	o, ok := w.reported(r.ID, r.Symbol, r.VenueID)
 	if !ok {
 		if o, ok = w.adoptOrder(r); !ok {
 			return
 		}
+	}
+	if o.External && !r.Quantity.Equal(o.Quantity) {
+		return // it was made up from trades, which tell all there is to know
 	}
 	w.keep(o, w.told(o, r))
 	w.settle(o.ID)
@@ -70,13 +74,13 @@ func (w *writer) heard(r order.Report) {
 }
 
 // reported finds the order that a report or a trade is about.
-func (w *writer) reported(id, venueID string) (order.Order, bool) {
+func (w *writer) reported(id string, s market.Symbol, venueID string) (order.Order, bool) {
 	if id != "" {
 		if o, ok := w.book.Order(id); ok {
 			return o, true
 		}
 	}
-	return w.book.ByVenueID(w.cfg.Broker.Name(), venueID)
+	return w.book.ByVenueID(w.cfg.Broker.Name(), s, venueID)
 }
 
 // adoptOrder makes an order of one that was placed elsewhere. What is over and

@@ -63,9 +63,13 @@ func (w *writer) event(o order.Order, kind order.Kind, reason string) []order.Ev
 	return []order.Event{e}
 }
 
-// told makes events of what the venue says of an order, by our clock.
+// told makes events of what the venue says of an order.
 func (w *writer) told(o order.Order, r order.Report) []order.Event {
-	events := order.FromReport(o, r)
+	return w.dated(order.FromReport(o, r))
+}
+
+// dated gives events the time by our clock.
+func (w *writer) dated(events []order.Event) []order.Event {
 	now := w.now()
 	for i := range events {
 		events[i].At = now

@@ -30,7 +30,7 @@ type Book struct {
 	sequence  []string          // ids in the order in which the orders were created
 	open      map[string]bool   // ids of the orders that have not ended
 	keys      map[string]string // order ids by idempotency key
-	venueIDs  map[string]string // order ids by venue and its id
+	venueIDs  map[venueID]string
 	trades    map[string]string // order ids by Fill.Key
 	positions map[market.Symbol]*track
 	turnover  map[int64]map[market.Symbol]decimal.Decimal // by UTC day
@@ -38,11 +38,18 @@ type Book struct {
 	adjusted  int                                         // adjustments so far, to tell them apart
 }
 
+// venueID is what a venue calls an order. Some number those of each symbol apart.
+type venueID struct {
+	broker string
+	symbol market.Symbol
+	id     string
+}
+
 // NewBook returns an empty book.
 func NewBook(owner string) *Book {
 	return &Book{
 		owner: owner, orders: make(map[string]Order), open: make(map[string]bool), keys: make(map[string]string),
-		venueIDs: make(map[string]string), trades: make(map[string]string), positions: make(map[market.Symbol]*track),
+		venueIDs: make(map[venueID]string), trades: make(map[string]string), positions: make(map[market.Symbol]*track),
 		turnover: make(map[int64]map[market.Symbol]decimal.Decimal),
 	}
 }
@@ -122,7 +129,7 @@ func (b *Book) keep(o Order) {
 		b.keys[o.Key] = o.ID
 	}
 	if o.VenueID != "" {
-		b.venueIDs[o.Broker+"/"+o.VenueID] = o.ID
+		b.venueIDs[venueID{o.Broker, o.Symbol, o.VenueID}] = o.ID
 	}
 }
 
@@ -179,9 +186,9 @@ func (b *Book) Order(id string) (Order, bool) {
 // ByKey returns the order with an idempotency key.
 func (b *Book) ByKey(key string) (Order, bool) { return b.Order(b.keys[key]) }
 
-// ByVenueID returns the order with a venue's id at a broker.
-func (b *Book) ByVenueID(broker, venueID string) (Order, bool) {
-	return b.Order(b.venueIDs[broker+"/"+venueID])
+// ByVenueID returns the order in a symbol with a venue's id at a broker.
+func (b *Book) ByVenueID(broker string, s market.Symbol, id string) (Order, bool) {
+	return b.Order(b.venueIDs[venueID{broker, s, id}])
 }
 
 // Orders returns all orders, newest first.
@@ -264,7 +271,7 @@ func (b *Book) Forget(before time.Time) {
 		}
 		delete(b.orders, id)
 		delete(b.keys, o.Key)
-		delete(b.venueIDs, o.Broker+"/"+o.VenueID)
+		delete(b.venueIDs, venueID{o.Broker, o.Symbol, o.VenueID})
 		for _, f := range o.Fills {
 			delete(b.trades, f.Key())
 		}

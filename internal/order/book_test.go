@@ -47,8 +47,11 @@ func TestBook_FindsOrders(t *testing.T) {
 	if o, ok := bk.ByKey("once"); !ok || o.ID != "a" {
 		t.Error("by key")
 	}
-	if o, ok := bk.ByVenueID("paper", "v1"); !ok || o.ID != "a" {
+	if o, ok := bk.ByVenueID("paper", a.Symbol, "v1"); !ok || o.ID != "a" {
 		t.Error("by the venue's id")
+	}
+	if o, ok := bk.ByVenueID("paper", market.Symbol{Venue: a.Symbol.Venue, Name: "OTHER"}, "v1"); ok {
+		t.Errorf("the same number in another symbol is %+v", o)
 	}
 	if _, ok := bk.ByKey(""); ok {
 		t.Error("no key finds an order")

@@ -20,10 +20,29 @@ func FromReport(o Order, r Report) []Event {
 	if o.Status == 0 || o.Status == New || o.Status == Denied {
 		return nil // never sent, so the report speaks of another order
 	}
+	return listen(o, r).events
+}
+
+// FromAnswer is FromReport for what the venue has just answered to a question
+// about the order that was asked after all that is known of it. Such an answer is
+// newer than any doubt, whatever the time it bears: what the venue says last
+// changed may lie long before.
+func FromAnswer(o Order, r Report) []Event {
+	if o.Status == 0 || o.Status == New || o.Status == Denied {
+		return nil
+	}
+	l := listen(o, r)
+	if l.understood && !l.doubted && l.order.Doubtful() {
+		l.must(Event{Kind: KindConfirmed})
+	}
+	return l.events
+}
+
+func listen(o Order, r Report) listener {
 	l := listener{order: o, report: r, understood: understood(r.Status)}
 	if why := contradiction(o, r); why != "" {
 		l.doubt(why)
-		return l.events
+		return l
 	}
 	for _, f := range r.Fills {
 		l.fill(f)
@@ -31,7 +50,7 @@ func FromReport(o Order, r Report) []Event {
 	l.word()
 	l.claim()
 	l.overtake()
-	return l.events
+	return l
 }
 
 // understood reports whether the word is one that a venue may say of an order.

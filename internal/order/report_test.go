@@ -126,6 +126,39 @@ func TestFromReport_DoubtEndsWithNewerWords(t *testing.T) {
 	}
 }
 
+// TestFromAnswer_EndsADoubt asks about an order whose last change at the venue was
+// before the doubt: a report that says so ends nothing, an answer does.
+func TestFromAnswer_EndsADoubt(t *testing.T) {
+	t.Parallel()
+	g := origin("o1", order.Buy, "3")
+	o := fold(sent(g), event("o1", order.KindAccepted), order.Event{Kind: order.KindDoubted, OrderID: "o1", At: second(10), VenueAt: second(10), Reason: "no answer"})
+	fresh := report(order.Accepted, 5, "0")
+	if o = hear(o, fresh); !o.Doubtful() {
+		t.Fatalf("%+v", o)
+	}
+	answer := func(o order.Order, r order.Report) order.Order { return fold(o, order.FromAnswer(o, r)...) }
+	if after := answer(o, fresh); after.Doubtful() || after.Unsettled() || after.Status != order.Accepted {
+		t.Errorf("%+v", after)
+	}
+	filled := report(order.Filled, 5, "3")
+	filled.Fills = []order.Fill{trade(g, 1, "3", "100")}
+	if after := answer(o, filled); after.Unsettled() || after.Status != order.Filled {
+		t.Errorf("%+v", after)
+	}
+	larger := fresh
+	larger.Quantity = decimal.NewFromInt(4)
+	for name, r := range map[string]order.Report{
+		"what contradicts the order": larger, "a word that is not known": report(order.Uncertain, 5, "0"), "more filled than ordered": report(order.Accepted, 5, "4"),
+	} {
+		if after := answer(o, r); !after.Doubtful() {
+			t.Errorf("%s ends the doubt", name)
+		}
+	}
+	if got := order.FromAnswer(order.Order{Origin: g, Status: order.Denied}, fresh); got != nil {
+		t.Errorf("an answer about an order that was never sent gives %v", kinds(got))
+	}
+}
+
 func TestForeign(t *testing.T) {
 	t.Parallel()
 	g := origin("x1", order.Buy, "3")
