@@ -8,7 +8,10 @@ import (
 	"iter"
 	"time"
 
+	"github.com/nats-io/nats.go/jetstream"
+
 	"candela/internal/alert"
+	"candela/internal/engine"
 	"candela/internal/fault"
 	"candela/internal/mcp"
 	"candela/internal/notify"
@@ -44,13 +47,15 @@ type Store struct {
 	now    func() time.Time
 }
 
+var _ engine.Store = (*Store)(nil)
+
 // OpenStore opens the store, made if it is not there.
 func (c *Conn) OpenStore(ctx context.Context, now func() time.Time) (*Store, error) {
-	alerts, err := c.openTable(ctx, "ALERTS", alertKind)
+	alerts, err := c.openTable(ctx, "ALERTS", jetstream.FileStorage, alertKind)
 	if err != nil {
 		return nil, err
 	}
-	states, err := c.openTable(ctx, "STATE", cursorKind, seriesKind, stateKind)
+	states, err := c.openTable(ctx, "STATE", jetstream.FileStorage, cursorKind, seriesKind, stateKind)
 	if err != nil {
 		return nil, err
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"candela/internal/cluster"
+	"candela/internal/cluster/natstest"
 	"candela/internal/fault"
 )
 
@@ -118,7 +119,12 @@ func TestOpenStore_RefusesAnotherSchema(t *testing.T) {
 // admin speaks to the shared servers without our rules.
 func admin(t *testing.T) jetstream.JetStream {
 	t.Helper()
-	nc, err := nats.Connect(servers.URL())
+	return adminOf(t, servers)
+}
+
+func adminOf(t *testing.T, c *natstest.Cluster) jetstream.JetStream {
+	t.Helper()
+	nc, err := nats.Connect(c.URL())
 	if err != nil {
 		t.Fatal(err)
 	}

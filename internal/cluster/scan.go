@@ -34,7 +34,7 @@ type table struct {
 
 // openTable returns the table of a name, made if it is not there. Its subjects are
 // below the given kinds.
-func (c *Conn) openTable(ctx context.Context, name string, kinds ...string) (*table, error) {
+func (c *Conn) openTable(ctx context.Context, name string, storage jetstream.StorageType, kinds ...string) (*table, error) {
 	t := &table{Conn: c, name: c.name(name), mark: c.subject("mark", name)}
 	subjects := make([]string, 0, 1+len(kinds))
 	subjects = append(subjects, t.mark)
@@ -42,7 +42,7 @@ func (c *Conn) openTable(ctx context.Context, name string, kinds ...string) (*ta
 		subjects = append(subjects, c.subject(kind, ">"))
 	}
 	stream, err := c.stream(ctx, jetstream.StreamConfig{
-		Name: name, Subjects: subjects, Storage: jetstream.FileStorage, MaxMsgsPerSubject: 1,
+		Name: name, Subjects: subjects, Storage: storage, MaxMsgsPerSubject: 1,
 		AllowMsgTTL: true, AllowAtomicPublish: true,
 		// Direct reads may come from a server that lags behind.
 		AllowDirect: false,
@@ -103,7 +103,7 @@ func (t *table) put(ctx context.Context, doing string, changes []change) error {
 // what has long been replaced.
 func snapshot[T any](ctx context.Context, t *table, doing, filter string, after uint64, read func(message) (T, bool, error)) ([]T, error) {
 	found := make(map[string]row[T])
-	for m, err := range t.scan(ctx, filter, after) {
+	for m, err := range t.scan(ctx, after, filter) {
 		if err != nil {
 			return nil, failure(doing, err)
 		}
@@ -135,7 +135,7 @@ type row[T any] struct {
 
 // scan yields messages with a number above after, ascending, up to a mark that it
 // writes itself and with nothing behind it. After an error it ends.
-func (t *table) scan(ctx context.Context, filter string, after uint64) iter.Seq2[message, error] {
+func (t *table) scan(ctx context.Context, after uint64, filters ...string) iter.Seq2[message, error] {
 	return func(yield func(message, error) bool) {
 		end, err := t.writeMark(ctx)
 		if err != nil {
@@ -145,7 +145,7 @@ func (t *table) scan(ctx context.Context, filter string, after uint64) iter.Seq2
 		if end <= after {
 			return // the mark is the last there is, and the reader has come further
 		}
-		for m, err := range t.follow(ctx, filter, after) {
+		for m, err := range t.follow(ctx, after, filters...) {
 			if err != nil {
 				yield(message{}, err)
 				return
@@ -179,10 +179,10 @@ func (t *table) writeMark(ctx context.Context) (seq uint64, err error) {
 
 // follow yields messages with a number above after as they come, marks included,
 // until ctx ends, which is an error too.
-func (t *table) follow(ctx context.Context, filter string, after uint64) iter.Seq2[message, error] {
+func (t *table) follow(ctx context.Context, after uint64, filters ...string) iter.Seq2[message, error] {
 	return func(yield func(message, error) bool) {
 		consumer, err := t.js.OrderedConsumer(ctx, t.name, jetstream.OrderedConsumerConfig{
-			FilterSubjects: []string{filter, t.mark}, DeliverPolicy: jetstream.DeliverByStartSequencePolicy, OptStartSeq: after + 1,
+			FilterSubjects: append(slices.Clone(filters), t.mark), DeliverPolicy: jetstream.DeliverByStartSequencePolicy, OptStartSeq: after + 1,
 			InactiveThreshold: scanIdle,
 		})
 		if err != nil {

@@ -46,7 +46,7 @@ func Start(dir string, n int) (*Cluster, error) {
 			return nil, err
 		}
 	}
-	if err := c.settle(); err != nil {
+	if err := c.Settle(); err != nil {
 		c.Stop()
 		return nil, err
 	}
@@ -92,8 +92,8 @@ func (c *Cluster) Restart(i int) error {
 	return nil
 }
 
-// settle waits until every server answers and JetStream has a leader.
-func (c *Cluster) settle() error {
+// Settle waits until every server answers and JetStream has a leader.
+func (c *Cluster) Settle() error {
 	deadline := time.Now().Add(settleTime)
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()

@@ -1,0 +1,322 @@
+package cluster
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+	"golang.org/x/time/rate"
+
+	"candela/internal/oauth"
+)
+
+const (
+	codeKind  = "code"  // code.<hash>
+	tokenKind = "token" // token.<hash>
+)
+
+// usedCodes is how many used codes are remembered for each token there may be.
+const usedCodes = 2
+
+// How often the leader is asked for a token that is not known here. Tokens that do
+// not exist cost more questions than that, and are refused without one.
+const (
+	lookupsPerSecond = 100
+	lookupsAtOnce    = 200
+)
+
+// Tokens keeps codes and tokens in the memory of the servers: they outlive every
+// replica, and end with the servers. It is safe for concurrent use. A check reads a
+// map that a watcher feeds and asks no server.
+type Tokens struct {
+	table *table
+	most  int
+	log   *slog.Logger
+	stop  context.CancelFunc
+	done  chan struct{} // closed when the watcher has ended
+
+	lookups *rate.Limiter
+
+	mu     sync.RWMutex
+	tokens view[oauth.Token]
+	codes  view[codeForm]
+}
+
+// codeForm is a code as it is written, and what became of it.
+type codeForm struct {
+	Code oauth.Code `json:"code"`
+	// Token is the hash of the token that it became, zero before that.
+	Token oauth.Hash `json:"token,omitzero"`
+	// Ends is when it need not be known any more.
+	Ends time.Time `json:"ends"`
+}
+
+func (c codeForm) used() bool { return c.Token != oauth.Hash{} }
+
+var _ oauth.Store = (*Tokens)(nil)
+
+// OpenTokens opens the store, which holds at most so many tokens, and returns when
+// it knows all there are. Close must be called.
+func (c *Conn) OpenTokens(ctx context.Context, most int, log *slog.Logger) (*Tokens, error) {
+	table, err := c.openTable(ctx, "TOKENS", jetstream.MemoryStorage, codeKind, tokenKind)
+	if err != nil {
+		return nil, err
+	}
+	t := &Tokens{table: table, most: most, log: log, done: make(chan struct{}), lookups: rate.NewLimiter(lookupsPerSecond, lookupsAtOnce), tokens: newView[oauth.Token](), codes: newView[codeForm]()}
+	last := uint64(0)
+	for m, err := range table.scan(ctx, 0, t.subjects()...) {
+		if err != nil {
+			return nil, failure("read the tokens", err)
+		}
+		if err := t.apply(m, true); err != nil {
+			return nil, damaged("read the tokens", err)
+		}
+		last = m.seq
+	}
+	watching, stop := context.WithCancel(context.WithoutCancel(ctx))
+	t.stop = stop
+	go t.watch(watching, last)
+	return t, nil
+}
+
+func (t *Tokens) change(kind string, h oauth.Hash, value any, ttl time.Duration) (change, error) {
+	ch := change{subject: t.table.subject(kind, h.Hex()), ttl: max(time.Second, ttl.Round(time.Second))}
+	if value == nil {
+		return ch, nil
+	}
+	var err error
+	ch.data, err = json.Marshal(value)
+	return ch, err
+}
+
+// write writes changes together and notes them.
+func (t *Tokens) write(ctx context.Context, changes ...change) error {
+	first, err := t.table.publish(ctx, t.table.name, changes...)
+	if err != nil {
+		return err
+	}
+	for i, ch := range changes {
+		if err := t.apply(message{subject: ch.subject, data: ch.data, seq: first + uint64(i)}, false); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// clear forgets codes or tokens, in steps.
+func (t *Tokens) clear(ctx context.Context, kind string, gone ...oauth.Hash) error {
+	for step := range slices.Chunk(gone, maxBatch) {
+		changes := make([]change, len(step))
+		for i, h := range step {
+			changes[i], _ = t.change(kind, h, nil, time.Hour) // nothing is encoded
+		}
+		if err := write(ctx, "clear "+kind+"s", func(ctx context.Context) error { return t.write(ctx, changes...) }); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// PutCode keeps a new code.
+func (t *Tokens) PutCode(ctx context.Context, c oauth.Code, now time.Time) error {
+	if err := t.makeRoom(ctx, now); err != nil {
+		return err
+	}
+	ch, err := t.change(codeKind, c.Hash, codeForm{Code: c, Ends: c.Expires}, c.Expires.Sub(now))
+	if err != nil {
+		return err
+	}
+	return write(ctx, "keep a code", func(ctx context.Context) error { return t.write(ctx, ch) })
+}
+
+// makeRoom clears what has ended and, where there is no room for one more, the
+// oldest.
+func (t *Tokens) makeRoom(ctx context.Context, now time.Time) error {
+	t.mu.RLock()
+	codes := slices.Concat(
+		t.codes.excess(oauth.MaxCodes-1, now, func(c codeForm) (time.Time, bool) { return c.Ends, !c.used() }),
+		t.codes.excess(usedCodes*t.most-1, now, func(c codeForm) (time.Time, bool) { return c.Ends, c.used() }))
+	tokens := t.tokens.excess(t.most-1, now, func(t oauth.Token) (time.Time, bool) { return t.Expires, true })
+	t.mu.RUnlock()
+	return errors.Join(t.clear(ctx, codeKind, codes...), t.clear(ctx, tokenKind, tokens...))
+}
+
+// find reads a code from the leader: it may have been made or used elsewhere a
+// moment ago.
+func (t *Tokens) find(ctx context.Context, h oauth.Hash, now time.Time) (codeForm, uint64, error) {
+	m, ok, err := t.table.last(ctx, t.table.subject(codeKind, h.Hex()))
+	if err != nil {
+		return codeForm{}, 0, err
+	}
+	if !ok || len(m.data) == 0 {
+		return codeForm{}, 0, oauth.ErrNotFound
+	}
+	var c codeForm
+	if err := json.Unmarshal(m.data, &c); err != nil {
+		return codeForm{}, 0, damaged("read a code", err)
+	}
+	if !c.used() && !now.Before(c.Code.Expires) {
+		return codeForm{}, 0, oauth.ErrNotFound
+	}
+	return c, m.seq, nil
+}
+
+// Code returns a live code that was neither redeemed nor dropped.
+func (t *Tokens) Code(ctx context.Context, h oauth.Hash, now time.Time) (oauth.Code, error) {
+	c, _, err := t.find(ctx, h, now)
+	switch {
+	case errors.Is(err, oauth.ErrNotFound):
+		return oauth.Code{}, err
+	case err != nil:
+		return oauth.Code{}, failure("read a code", err)
+	case c.used():
+		return oauth.Code{}, oauth.ErrReplayed
+	}
+	return c.Code, nil
+}
+
+// Redeem turns a code into a token, once: both messages are written together, and
+// only if the code is as it was read.
+func (t *Tokens) Redeem(ctx context.Context, code oauth.Hash, tok oauth.Token, now time.Time) error {
+	if err := t.makeRoom(ctx, now); err != nil {
+		return err
+	}
+	var answer error
+	err := write(ctx, "redeem a code", func(ctx context.Context) error {
+		c, seq, err := t.find(ctx, code, now)
+		if answer = nil; errors.Is(err, oauth.ErrNotFound) {
+			answer = err
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if c.Token == tok.Hash {
+			return nil // an earlier attempt, whose answer got lost
+		}
+		if c.used() {
+			answer = oauth.ErrReplayed
+			return nil
+		}
+		c.Token, c.Ends = tok.Hash, tok.Expires
+		used, err := t.change(codeKind, code, c, tok.Expires.Sub(now))
+		if err != nil {
+			return err
+		}
+		fresh, err := t.change(tokenKind, tok.Hash, tok, tok.Expires.Sub(now))
+		if err != nil {
+			return err
+		}
+		used.guarded, used.after, fresh.guarded = true, seq, true
+		return t.write(ctx, used, fresh)
+	})
+	if errors.Is(answer, oauth.ErrReplayed) {
+		err = t.Replay(ctx, code)
+	}
+	return cmp.Or(err, answer)
+}
+
+// Replay revokes the token that came of a redeemed code.
+func (t *Tokens) Replay(ctx context.Context, code oauth.Hash) error {
+	return write(ctx, "revoke a token", func(ctx context.Context) error {
+		c, _, err := t.find(ctx, code, time.Time{})
+		if errors.Is(err, oauth.ErrNotFound) || err == nil && !c.used() {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		return t.clear(ctx, tokenKind, c.Token)
+	})
+}
+
+// DropCode burns a code. One that was redeemed stays known as such.
+func (t *Tokens) DropCode(ctx context.Context, code oauth.Hash) error {
+	return write(ctx, "drop a code", func(ctx context.Context) error {
+		c, seq, err := t.find(ctx, code, time.Time{})
+		if errors.Is(err, oauth.ErrNotFound) || err == nil && c.used() {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		ch, err := t.change(codeKind, code, nil, time.Hour)
+		if err != nil {
+			return err
+		}
+		ch.guarded, ch.after = true, seq
+		return t.write(ctx, ch)
+	})
+}
+
+// Token returns a live token. One that is unknown may have been made on another
+// replica a moment ago; the leader is asked, as often as strangers leave room for.
+func (t *Tokens) Token(ctx context.Context, h oauth.Hash, now time.Time) (oauth.Token, error) {
+	t.mu.RLock()
+	row, known := t.tokens.rows[h]
+	t.mu.RUnlock()
+	switch {
+	case !known && t.lookups.Allow():
+		return t.lookUp(ctx, h, now)
+	case !known || row.cleared || !now.Before(row.value.Expires):
+		return oauth.Token{}, oauth.ErrNotFound
+	}
+	return row.value, nil
+}
+
+// lookUp reads a token from the leader. The watcher will bring it.
+func (t *Tokens) lookUp(ctx context.Context, h oauth.Hash, now time.Time) (oauth.Token, error) {
+	m, ok, err := t.table.last(ctx, t.table.subject(tokenKind, h.Hex()))
+	if err != nil {
+		return oauth.Token{}, failure("read a token", err)
+	}
+	if !ok || len(m.data) == 0 {
+		return oauth.Token{}, oauth.ErrNotFound
+	}
+	var tok oauth.Token
+	if err := json.Unmarshal(m.data, &tok); err != nil {
+		return oauth.Token{}, damaged("read a token", err)
+	}
+	if !now.Before(tok.Expires) {
+		return oauth.Token{}, oauth.ErrNotFound
+	}
+	return tok, nil
+}
+
+// Tokens lists the live tokens of an owner, newest first.
+func (t *Tokens) Tokens(_ context.Context, subject string, now time.Time) ([]oauth.Token, error) {
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	var out []oauth.Token
+	for _, row := range t.tokens.rows {
+		if !row.cleared && row.value.Grant.Subject == subject && now.Before(row.value.Expires) {
+			out = append(out, row.value)
+		}
+	}
+	slices.SortFunc(out, func(a, b oauth.Token) int {
+		return cmp.Or(b.Issued.Compare(a.Issued), cmp.Compare(a.ID, b.ID))
+	})
+	return out, nil
+}
+
+// Revoke ends a token by its id.
+func (t *Tokens) Revoke(ctx context.Context, subject, id string) error {
+	t.mu.RLock()
+	var found []oauth.Hash
+	for h, row := range t.tokens.rows {
+		if tok := &row.value; !row.cleared && tok.ID == id && tok.Grant.Subject == subject {
+			found = append(found, h)
+		}
+	}
+	t.mu.RUnlock()
+	if len(found) == 0 {
+		return oauth.ErrNotFound
+	}
+	return t.clear(ctx, tokenKind, found...)
+}

@@ -1,0 +1,160 @@
+package cluster_test
+
+import (
+	"errors"
+	"slices"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"candela/internal/cluster"
+	"candela/internal/cluster/natstest"
+	"candela/internal/oauth"
+	"candela/internal/oauth/storetest"
+)
+
+func openTokens(tb testing.TB, to *natstest.Cluster, prefix string) *cluster.Tokens {
+	tb.Helper()
+	s, err := connect(tb, to, prefix).OpenTokens(tb.Context(), oauth.MaxTokens, quiet())
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(s.Close)
+	return s
+}
+
+func TestTokens_KeepsTheSuite(t *testing.T) {
+	t.Parallel()
+	storetest.Run(t, func(t *testing.T) oauth.Store { t.Helper(); return openTokens(t, servers, newPrefix()) })
+}
+
+// issue makes a token on a replica.
+func issue(tb testing.TB, s oauth.Store, name string, now time.Time) oauth.Token {
+	tb.Helper()
+	code := oauth.Code{Hash: oauth.HashOf("code " + name), Expires: now.Add(time.Minute)}
+	tok := oauth.Token{Hash: oauth.HashOf(name), ID: name, Grant: oauth.Grant{Subject: "ann"}, Expires: now.Add(time.Hour)}
+	if err := s.PutCode(tb.Context(), code, now); err != nil {
+		tb.Fatal(err)
+	}
+	if err := s.Redeem(tb.Context(), code.Hash, tok, now); err != nil {
+		tb.Fatal(err)
+	}
+	return tok
+}
+
+// gone waits until a replica no longer takes a token.
+func gone(t *testing.T, s *cluster.Tokens, tok oauth.Token, now time.Time) {
+	t.Helper()
+	tick := time.NewTicker(time.Millisecond)
+	defer tick.Stop()
+	for began := time.Now(); time.Since(began) < 30*time.Second; <-tick.C {
+		if _, err := s.Token(t.Context(), tok.Hash, now); errors.Is(err, oauth.ErrNotFound) {
+			return
+		}
+	}
+	t.Fatal("the token is still taken")
+}
+
+func TestTokens_OneReplicasTokenWorksOnAll(t *testing.T) {
+	t.Parallel()
+	prefix, now := newPrefix(), time.Now()
+	a, b := openTokens(t, servers, prefix), openTokens(t, servers, prefix)
+	for i := range 20 {
+		tok := issue(t, a, strconv.Itoa(i), now)
+		if got, err := b.Token(t.Context(), tok.Hash, now); err != nil || got.ID != tok.ID {
+			t.Fatalf("the other replica says %v, %v", got, err)
+		}
+	}
+	later := openTokens(t, servers, prefix)
+	if list, err := later.Tokens(t.Context(), "ann", now); err != nil || len(list) != 20 {
+		t.Errorf("a replica that comes later knows %d tokens, %v", len(list), err)
+	}
+	if err := a.Revoke(t.Context(), "ann", "7"); err != nil {
+		t.Fatal(err)
+	}
+	gone(t, b, oauth.Token{Hash: oauth.HashOf("7")}, now)
+	gone(t, later, oauth.Token{Hash: oauth.HashOf("7")}, now)
+}
+
+// TestTokens_OutliveAServerAndEndWithAll stops the servers one after the other,
+// and then together.
+func TestTokens_OutliveAServerAndEndWithAll(t *testing.T) {
+	t.Parallel()
+	three, prefix, now := start(t, 3), newPrefix(), time.Now()
+	s := openTokens(t, three, prefix)
+	tok := issue(t, s, "first", now)
+	for i := range 3 {
+		three.Kill(i)
+		restart(t, three, i)
+		caughtUp(t, three, prefix+"_TOKENS")
+		if _, err := openTokens(t, three, prefix).Token(t.Context(), tok.Hash, now); err != nil {
+			t.Fatalf("without server %d: %v", i, err)
+		}
+	}
+	for i := range 3 {
+		three.Kill(i)
+	}
+	restart(t, three, 0, 1, 2)
+	gone(t, s, tok, now)
+	second := issue(t, s, "second", now)
+	if _, err := openTokens(t, three, prefix).Token(t.Context(), second.Hash, now); err != nil {
+		t.Error(err)
+	}
+}
+
+// restart starts servers again and waits until they have caught up.
+func restart(t *testing.T, c *natstest.Cluster, servers ...int) {
+	t.Helper()
+	for _, i := range servers {
+		if err := c.Restart(i); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := c.Settle(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// caughtUp waits until every copy of a stream is whole: what was held in memory has
+// to be copied to a server that was away before the next one may go.
+func caughtUp(t *testing.T, c *natstest.Cluster, stream string) {
+	t.Helper()
+	js := adminOf(t, c)
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for began := time.Now(); time.Since(began) < 60*time.Second; <-tick.C {
+		s, err := js.Stream(t.Context(), stream)
+		if err != nil {
+			continue
+		}
+		cluster := s.CachedInfo().Cluster
+		if cluster.Leader != "" && len(cluster.Replicas) == 2 && !slices.ContainsFunc(cluster.Replicas, func(p *jetstream.PeerInfo) bool {
+			return !p.Current || p.Offline || p.Lag > 0
+		}) {
+			return
+		}
+	}
+	t.Fatal("the copies are not whole")
+}
+
+// BenchmarkToken is the check that every request makes, here and in the memory of
+// one process.
+func BenchmarkToken(b *testing.B) {
+	now := time.Now()
+	shared, own := openTokens(b, servers, newPrefix()), oauth.NewMemory(oauth.MaxTokens)
+	b.Run("cluster", func(b *testing.B) { benchmarkToken(b, shared, now) })
+	b.Run("memory", func(b *testing.B) { benchmarkToken(b, own, now) })
+}
+
+func benchmarkToken(b *testing.B, s oauth.Store, now time.Time) {
+	b.Helper()
+	tok := issue(b, s, b.Name()+strconv.Itoa(b.N), now)
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := s.Token(b.Context(), tok.Hash, now); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
