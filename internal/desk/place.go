@@ -8,6 +8,7 @@ import (
 	"candela/internal/fault"
 	"candela/internal/guard"
 	"candela/internal/id"
+	"candela/internal/market"
 	"candela/internal/mcp"
 	"candela/internal/order"
 	"candela/internal/provider"
@@ -44,6 +45,9 @@ func (d *Desk) Place(ctx context.Context, caller mcp.Caller, r order.Request) (o
 		return t.order, t.err
 	}
 	inst, err := d.cfg.Broker.Instrument(ctx, symbol)
+	if err == nil {
+		err = spelling(symbol, inst)
+	}
 	if err != nil {
 		return order.Order{}, err
 	}
@@ -59,6 +63,16 @@ func (d *Desk) Place(ctx context.Context, caller mcp.Caller, r order.Request) (o
 		return order.Order{}, err
 	}
 	return d.placed(ctx, t)
+}
+
+// spelling refuses a symbol that its venue writes in another way, such as BTC-USDT:
+// limits, positions and what the venue reports are all by its own name, and under
+// a second one an order would pass them by.
+func spelling(s market.Symbol, inst provider.Instrument) error {
+	if name := inst.Symbol.Name; name != "" && name != s.Name {
+		return fault.Field("symbol", s.String(), "the venue's own spelling for orders, "+name, name)
+	}
+	return nil
 }
 
 // awaitStart gives the first comparison with the venue, which no order passes
