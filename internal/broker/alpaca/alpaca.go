@@ -87,7 +87,7 @@ func New(hosts *upstream.Hosts, c Config) (*Broker, error) {
 		right, wrong = LiveURL, PaperURL
 	}
 	c.URL = strings.TrimSuffix(cmp.Or(c.URL, right), "/")
-	if u, err := url.Parse(c.URL); err != nil || strings.EqualFold("https://"+u.Hostname(), wrong) {
+	if u, err := url.Parse(c.URL); err != nil || strings.EqualFold("https://"+strings.TrimSuffix(u.Hostname(), "."), wrong) {
 		return nil, fault.Field("alpaca URL", c.URL, fmt.Sprintf("%s, or the address of a gateway to it, for a %s account", right, c.mode()))
 	}
 	client := func(patience time.Duration) *upstream.Client {

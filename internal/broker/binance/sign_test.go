@@ -101,13 +101,16 @@ func TestNew_RefusesWhatCannotBe(t *testing.T) {
 		change func(*binance.Config)
 		says   string
 	}{
-		"no environment":          {func(c *binance.Config) { c.Environment = "" }, "testnet, demo, live"},
-		"no key":                  {func(c *binance.Config) { c.Key = config.Secret{} }, "no key"},
-		"no secret":               {func(c *binance.Config) { c.Secret = config.NewSecret(" \n") }, "no secret"},
-		"half a private key":      {func(c *binance.Config) { c.Secret = config.NewSecret("-----BEGIN PRIVATE KEY-----\nsecret-of-mine") }, "cannot be read"},
-		"another private key":     {func(c *binance.Config) { c.Secret = config.NewSecret(privateKey(t, rsaKey)) }, "Ed25519"},
-		"an address that is none": {func(c *binance.Config) { c.URL = "binance.test" }, "absolute URL"},
-		"the exchange as testnet": {func(c *binance.Config) { c.Environment, c.URL = binance.Testnet, "https://api3.binance.com" }, "live exchange"},
+		"no environment":           {func(c *binance.Config) { c.Environment = "" }, "testnet, demo, live"},
+		"no key":                   {func(c *binance.Config) { c.Key = config.Secret{} }, "no key"},
+		"no secret":                {func(c *binance.Config) { c.Secret = config.NewSecret(" \n") }, "no secret"},
+		"half a private key":       {func(c *binance.Config) { c.Secret = config.NewSecret("-----BEGIN PRIVATE KEY-----\nsecret-of-mine") }, "cannot be read"},
+		"another private key":      {func(c *binance.Config) { c.Secret = config.NewSecret(privateKey(t, rsaKey)) }, "Ed25519"},
+		"an address that is none":  {func(c *binance.Config) { c.URL = "binance.test" }, "absolute URL"},
+		"the exchange as testnet":  {func(c *binance.Config) { c.Environment, c.URL = binance.Testnet, "https://api3.binance.com" }, "live exchange"},
+		"the exchange in capitals": {func(c *binance.Config) { c.Environment, c.URL = binance.Testnet, "https://API.Binance.COM" }, "live exchange"},
+		"its full name":            {func(c *binance.Config) { c.Environment, c.URL = binance.Testnet, "https://api.binance.com." }, "live exchange"},
+		"its sister":               {func(c *binance.Config) { c.Environment, c.URL = binance.Testnet, "https://api.binance.us" }, "live exchange"},
 		"its stream as demo": {func(c *binance.Config) {
 			c.Environment, c.StreamURL = binance.Demo, "wss://ws-api.binance.com:9443/ws-api/v3"
 		}, "live exchange"},
