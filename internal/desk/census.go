@@ -145,6 +145,10 @@ func (w *writer) question() question {
 		if p.Side() != 0 {
 			seen[p.Symbol] = true
 		}
+		// What a closed one has brought counts in its currency.
+		if _, known := w.instruments[p.Symbol]; !known && !seen[p.Symbol] {
+			q.unknown = append(q.unknown, p.Symbol)
+		}
 	}
 	q.fresh = len(seen) == 0 && !w.census.complete && len(w.census.cursors) == 0
 	for s := range seen {

@@ -118,8 +118,13 @@ func (n *pending) exposure(last decimal.Decimal) decimal.Decimal {
 func Total(p Policy, b *order.Book, x Prices, mode order.Mode) (total decimal.Decimal, missing []string) {
 	for _, pos := range b.Positions() {
 		last, rate := x.Quotes[pos.Symbol].Last, x.quoteRate(p, pos.Symbol, mode)
-		if rate.IsZero() || pos.Side() != 0 && !last.IsPositive() {
+		closed := pos.Side() == 0
+		if !closed && (rate.IsZero() || !last.IsPositive()) {
 			missing = append(missing, pos.Symbol.String())
+		}
+		// What a closed position has brought stays as it is. One whose symbol its venue
+		// has delisted must not keep the loss of the others from being known.
+		if rate.IsZero() || !closed && !last.IsPositive() {
 			continue
 		}
 		total = total.Add(pos.Realised.Add(pos.Unrealised(last)).Mul(rate))

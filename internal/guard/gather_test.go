@@ -139,3 +139,21 @@ func TestTotal(t *testing.T) {
 		t.Errorf("%v, missing %v", total, missing)
 	}
 }
+
+// TestTotal_AClosedPositionOfADelistedSymbol holds that it does not keep the loss
+// of the others from being known: max_daily_loss would never be asked again.
+func TestTotal_AClosedPositionOfADelistedSymbol(t *testing.T) {
+	t.Parallel()
+	gone := market.Symbol{Venue: "binance", Name: "LUNAUSDT"}
+	a := &account{t: t, book: order.NewBook("me")}
+	a.order(noon, gone, order.Buy, "2", "100", "2")
+	a.order(noon.Add(time.Second), gone, order.Sell, "2", "90", "2")
+	prices := guard.Prices{Now: noon, Instruments: map[market.Symbol]provider.Instrument{gone: {}}}
+	if total, missing := guard.Total(guard.Default(), a.book, prices, order.Live); !total.IsZero() || len(missing) > 0 {
+		t.Errorf("closed: %v, missing %v", total, missing)
+	}
+	a.order(noon.Add(time.Minute), gone, order.Buy, "1", "90", "1")
+	if _, missing := guard.Total(guard.Default(), a.book, prices, order.Live); !slices.Contains(missing, gone.String()) {
+		t.Errorf("open: missing %v", missing)
+	}
+}
