@@ -82,6 +82,7 @@ func TestNew_KeepsPaperAndLiveApart(t *testing.T) {
 		"live on the paper host":   {alpaca.Config{Keys: keys, URL: alpaca.PaperURL, Live: true}, "", "invalid_argument"},
 		"an address that is none":  {alpaca.Config{Keys: keys, URL: "http://a b"}, "", "invalid_argument"},
 		"the live host's port":     {alpaca.Config{Keys: keys, URL: "https://api.alpaca.markets:443"}, "", "invalid_argument"},
+		"the live host, full name": {alpaca.Config{Keys: keys, URL: "https://api.alpaca.markets."}, "", "invalid_argument"},
 		"the live host in capital": {alpaca.Config{Keys: keys, URL: "https://API.alpaca.markets"}, "", "invalid_argument"},
 	} {
 		b, err := alpaca.New(upstream.NewHosts(nil), tc.config)
