@@ -83,6 +83,7 @@ const (
 	maxSends    = 4                // orders and cancels on their way at a time
 	maxReads    = 2                // questions to the venue at a time
 	maxQueued   = 64               // orders that wait to be sent; more are refused
+	maxWait     = 10 * time.Second // that an order may wait to be sent; then it is not
 	sendLimit   = 30 * time.Second // of one order or cancel
 	readLimit   = time.Minute      // of one question, a comparison being one
 	answerWait  = 10 * time.Second // how long a client waits for the venue's answer

@@ -2,11 +2,16 @@ package desk_test
 
 import (
 	"context"
+	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
+	"candela/internal/broker"
 	"candela/internal/broker/brokertest"
 	"candela/internal/fault"
 	"candela/internal/market"
+	"candela/internal/order"
 	"candela/internal/provider"
 )
 
@@ -33,6 +38,57 @@ func TestPlace_AnotherSpellingIsNoOtherSymbol(t *testing.T) {
 		}
 		if n := len(w.venue.Orders()); n != 0 {
 			w.t.Errorf("the venue has %d orders", n)
+		}
+	})
+}
+
+// stuck lets the venue hang on as many orders as are sent at a time, and places one
+// more, which waits.
+func (w *world) stuck() (waiting string) {
+	w.t.Helper()
+	for range 4 {
+		w.venue.Fail(brokertest.Fault{Hang: true, Fate: broker.ErrUnknown})
+	}
+	for _, quantity := range []string{"0.1", "0.2", "0.3", "0.4", "0.5"} {
+		go func() { _, _ = w.Place(w.t.Context(), caller(), limit(quantity, "49000")) }()
+		synctest.Wait()
+	}
+	all, err := w.Orders(w.t.Context(), caller(), true)
+	if err != nil || len(all) != 5 {
+		w.t.Fatalf("%d orders, %v", len(all), err)
+	}
+	for _, o := range all {
+		if o.Quantity.Equal(dec("0.5")) {
+			return o.ID
+		}
+	}
+	return ""
+}
+
+func TestHalt_StopsOrdersThatWaitToBeSent(t *testing.T) {
+	t.Parallel()
+	inWorld(t, func(w *world) {
+		id := w.stuck()
+		if _, err := w.Halt(w.t.Context(), "candela halt", ""); err != nil {
+			w.t.Fatal(err)
+		}
+		time.Sleep(2 * time.Minute)
+		w.wants(w.order(id), order.Canceled)
+		if n := w.taken(id); n != 0 {
+			w.t.Error("it was sent after the halt")
+		}
+	})
+}
+
+func TestPlace_WhatWaitedTooLongIsNotSent(t *testing.T) {
+	t.Parallel()
+	inWorld(t, func(w *world) {
+		id := w.stuck()
+		time.Sleep(2 * time.Minute)
+		o := w.order(id)
+		w.wants(o, order.Rejected)
+		if n := w.taken(id); n != 0 || !strings.Contains(o.Reason, "waited") {
+			w.t.Errorf("sent %d times, %q", n, o.Reason)
 		}
 	})
 }

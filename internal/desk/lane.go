@@ -13,31 +13,43 @@ type lane struct {
 	most    int // at a time
 	limit   time.Duration
 	running int
-	queue   []task
+	queue   []turn
+}
+
+// turn is a task that waits for room.
+type turn struct {
+	task   task
+	wanted func() bool // asked when its turn has come; nil for always
 }
 
 // task asks the venue and returns what the writer does with the answer.
 type task func(ctx context.Context) (apply func())
 
 // add runs a task as soon as there is room for it.
-func (l *lane) add(t task) {
-	l.queue = append(l.queue, t)
+func (l *lane) add(t task) { l.addWanted(t, nil) }
+
+// addWanted is add for a task that may no longer be wanted by then.
+func (l *lane) addWanted(t task, wanted func() bool) {
+	l.queue = append(l.queue, turn{t, wanted})
 	l.pump()
 }
 
 // urgent is add before all that waits.
 func (l *lane) urgent(t task) {
-	l.queue = slices.Insert(l.queue, 0, t)
+	l.queue = slices.Insert(l.queue, 0, turn{task: t})
 	l.pump()
 }
 
 func (l *lane) pump() {
 	for l.running < l.most && len(l.queue) > 0 && !l.w.stopping {
-		t := l.queue[0]
+		next := l.queue[0]
 		l.queue = slices.Delete(l.queue, 0, 1)
+		if next.wanted != nil && !next.wanted() {
+			continue
+		}
 		l.running++
 		l.w.beside(func(ctx context.Context) func() {
-			apply := l.run(ctx, t)
+			apply := l.run(ctx, next.task)
 			return func() {
 				l.running--
 				apply()

@@ -8,6 +8,7 @@ import (
 
 	"candela/internal/broker"
 	"candela/internal/fault"
+	"candela/internal/guard"
 	"candela/internal/mcp"
 	"candela/internal/order"
 )
@@ -15,13 +16,36 @@ import (
 // send has an order sent that is persisted as sent.
 func (w *writer) send(o order.Order) {
 	w.flights[o.ID] = true
-	w.sends.add(func(ctx context.Context) func() {
+	w.sends.addWanted(func(ctx context.Context) func() {
 		r, err := w.cfg.Broker.Submit(ctx, o.Spec)
 		return func() {
 			delete(w.flights, o.ID)
 			w.sent(o.ID, r, err)
 		}
-	})
+	}, func() bool { return w.wanted(o.ID) })
+}
+
+// wanted reports whether an order that waited is still to be sent. What was judged
+// before a halt, a cancel or at a price of long ago is not.
+func (w *writer) wanted(id string) bool {
+	o, _ := w.book.Order(id)
+	reason := ""
+	switch {
+	case !o.CancelAsked.IsZero():
+		delete(w.flights, id)
+		w.keep(o, w.event(o, order.KindCanceled, "it was cancelled before it was sent"))
+		w.settle(id)
+		return false
+	case w.state.Level() == guard.Halted:
+		reason = "trading was halted before it was sent"
+	case w.now().Sub(o.Created) > maxWait:
+		reason = fmt.Sprintf("it waited %v to be sent, because the venue was slow, and its price is of then", w.now().Sub(o.Created).Round(time.Second))
+	default:
+		return true
+	}
+	delete(w.flights, id)
+	w.sent(id, order.Report{}, &fault.Error{Kind: fault.Unavailable, Code: "not_sent", Message: reason, Cause: broker.ErrNotSent})
+	return false
 }
 
 // sent takes the venue's answer to an order.
