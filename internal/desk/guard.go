@@ -55,15 +55,23 @@ func (w *writer) save(by mcp.Caller) {
 }
 
 // Halt stops trading and cancels every order that was placed here. who says who
-// did it, for the log and for those whose orders are refused.
+// did it, for the log and for those whose orders are refused. A halt that cannot be
+// persisted is in force all the same, and the error says that a restart forgets it.
 func (d *Desk) Halt(ctx context.Context, who, reason string) (guard.State, error) {
 	var state guard.State
+	var unkept error
 	err := d.do(ctx, func(w *writer) {
 		w.raise(w.by(who), guard.Cause{Kind: guard.OwnerHalt, Who: who, Reason: reason})
 		w.cancelAll(w.now())
 		state = w.state
+		if w.unsaved {
+			unkept = &fault.Error{
+				Kind: fault.Unavailable, Code: "halt_not_kept",
+				Message: fmt.Sprintf("trading is HALTED and orders are being cancelled, but the store fails and a restart would forget it: put a file at %s to keep it", w.cfg.HaltFile),
+			}
+		}
 	})
-	return state, err
+	return state, errors.Join(err, unkept)
 }
 
 // by is who has the owner's word.

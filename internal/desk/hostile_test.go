@@ -2,6 +2,7 @@ package desk_test
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -10,6 +11,7 @@ import (
 	"candela/internal/broker"
 	"candela/internal/broker/brokertest"
 	"candela/internal/fault"
+	"candela/internal/guard"
 	"candela/internal/market"
 	"candela/internal/order"
 	"candela/internal/provider"
@@ -90,5 +92,25 @@ func TestPlace_WhatWaitedTooLongIsNotSent(t *testing.T) {
 		if n := w.taken(id); n != 0 || !strings.Contains(o.Reason, "waited") {
 			w.t.Errorf("sent %d times, %q", n, o.Reason)
 		}
+	})
+}
+
+func TestHalt_CancelsWhileTheStoreFails(t *testing.T) {
+	t.Parallel()
+	inWorld(t, func(w *world) {
+		o := w.place(limit("0.5", "49000"))
+		w.store.Fail(errors.New("no room"))
+		state, err := w.Halt(w.t.Context(), "candela halt", "")
+		if f := fault.Of(err); state.Level() != guard.Halted || f == nil || f.Code != "halt_not_kept" || !strings.Contains(f.Message, w.halt) {
+			w.t.Errorf("%v %v", state.Level(), err)
+		}
+		time.Sleep(5 * time.Second)
+		if open, err := w.venue.Open(w.t.Context()); err != nil || len(open) != 0 {
+			w.t.Errorf("open at the venue: %v %v", open, err)
+		}
+		w.store.Fail(nil)
+		time.Sleep(2 * time.Minute)
+		w.wants(w.order(o.ID), order.Canceled)
+		w.level(guard.Halted)
 	})
 }

@@ -187,12 +187,28 @@ func (w *writer) cancel(by mcp.Caller, id string) *ticket {
 	}
 	if o.CancelAsked.IsZero() {
 		if err := w.commit(by, w.event(o, order.KindCancelAsked, "")...); err != nil {
-			return &ticket{done: true, err: notKept(err)}
+			return w.cancelUnkept(o, err)
 		}
 		w.settle(id)
 	}
 	o, _ = w.book.Order(id)
 	return &ticket{order: o, wait: w.wait(id, func(_ *writer, o order.Order) bool { return o.Status.Final() || o.CancelAsked.IsZero() })}
+}
+
+// cancelUnkept sends a cancel that could not be persisted: to take an order away
+// twice does no harm, and a store that fails must not keep it at the venue.
+func (w *writer) cancelUnkept(o order.Order, err error) *ticket {
+	if f := fault.Of(err); f != nil && f.Kind == fault.Conflict {
+		return &ticket{done: true, err: err}
+	}
+	text := "the cancel could not be written down, and the venue has not answered about the order yet: try again"
+	if answered(o) {
+		text = "the cancel could not be written down; it is sent all the same: look at get_orders"
+		if !w.flights[o.ID] {
+			w.sendCancel(o)
+		}
+	}
+	return &ticket{done: true, err: &fault.Error{Kind: fault.Unavailable, Code: "store_failed", Message: text, Cause: err}}
 }
 
 // sendCancel has a cancel sent that is persisted. Cancels go before orders.
