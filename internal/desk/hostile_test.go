@@ -114,3 +114,22 @@ func TestHalt_CancelsWhileTheStoreFails(t *testing.T) {
 		w.level(guard.Halted)
 	})
 }
+
+func TestPlace_RefusalsDoNotFillTheDisk(t *testing.T) {
+	t.Parallel()
+	inWorld(t, func(w *world) {
+		if _, err := w.Halt(w.t.Context(), "candela halt", ""); err != nil {
+			w.t.Fatal(err)
+		}
+		before := w.store.Commits()
+		for range 500 {
+			o, err := w.Place(w.t.Context(), caller(), buy("0.5"))
+			if err == nil || o.Status != order.Denied || o.Refusal.Rule != "halted" {
+				w.t.Fatalf("%+v %v", o, err)
+			}
+		}
+		if n := w.store.Commits() - before; n != 100 {
+			w.t.Errorf("%d refusals are persisted", n)
+		}
+	})
+}

@@ -281,13 +281,9 @@ func intent(g order.Origin) guard.Intent {
 	return guard.Intent{Spec: g.Spec, Mode: g.Mode, Key: g.Key, Token: g.Token}
 }
 
-// rateRule is the rule against too many orders; maxRefused is how many of its
-// refusals are persisted within a minute. Whoever calls a thousand times a second
-// must not fill the disk.
-const (
-	rateRule   = "max_orders_per_minute"
-	maxRefused = 100
-)
+// maxRefused is how many refusals are persisted within a minute. Whoever calls a
+// thousand times a second must not fill the disk, whichever rule refuses.
+const maxRefused = 100
 
 // deny persists an order that the guard refuses.
 func (w *writer) deny(caller mcp.Caller, g order.Origin, denial *guard.Denial, dry bool) *ticket {
@@ -296,7 +292,7 @@ func (w *writer) deny(caller mcp.Caller, g order.Origin, denial *guard.Denial, d
 	f.Code = "order_denied"
 	o := order.Order{Origin: g, Status: order.Denied, Reason: denial.Text, Refusal: *denial.Refusal(), Created: now, Updated: now}
 	t := &ticket{order: o, err: f, done: true}
-	if dry || denial.Rule == rateRule && !w.mayRefuse(now) {
+	if dry || !w.mayRefuse(now) {
 		t.order.ID = "" // there is no such order
 		return t
 	}
@@ -311,7 +307,7 @@ func (w *writer) deny(caller mcp.Caller, g order.Origin, denial *guard.Denial, d
 	return t
 }
 
-// mayRefuse reports whether one more refusal for their number may be persisted.
+// mayRefuse reports whether one more refusal may be persisted.
 func (w *writer) mayRefuse(now time.Time) bool {
 	for len(w.refused) > 0 && now.Sub(w.refused[0]) >= time.Minute {
 		w.refused = w.refused[1:]

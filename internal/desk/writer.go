@@ -33,7 +33,7 @@ type writer struct {
 	flights      map[string]bool // ids of orders that are being sent or cancelled
 	chases       map[string]*chase
 	waiters      map[string][]*waiter
-	refused      []time.Time // refusals for their number that were persisted within a minute
+	refused      []time.Time // refusals that were persisted within a minute
 
 	retries map[string]*retry // of cancels while the owner has halted
 	pruned  time.Time         // when orders were last forgotten
