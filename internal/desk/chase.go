@@ -142,7 +142,8 @@ func (w *writer) notFound(o order.Order, c *chase) {
 		c.missing = now
 		return
 	}
-	if now.Sub(o.Created) < grace || now.Sub(c.missing) < firstAsk || o.Status.Final() {
+	// Updated, not Created: it may have waited to be sent, and been lost just now.
+	if now.Sub(o.Updated) < grace || now.Sub(c.missing) < firstAsk || o.Status.Final() {
 		return
 	}
 	w.keep(o, w.event(o, order.KindGone, "the venue does not know it"))

@@ -371,7 +371,7 @@ func TestPlace_DryRunLeavesNoTrace(t *testing.T) {
 		before := w.store.Commits()
 		r := buy("0.5")
 		r.DryRun = true
-		if o := w.place(r); o.Status != order.New || o.Mode != order.Paper {
+		if o := w.place(r); o.Status != order.New || o.Mode != order.Paper || o.ID != "" {
 			t.Errorf("%+v", o)
 		}
 		r.Quantity = dec("0.000001")

@@ -133,3 +133,18 @@ func TestPlace_RefusalsDoNotFillTheDisk(t *testing.T) {
 		}
 	})
 }
+
+// TestPlace_GraceBeginsWithTheLoss has an order wait at the venue's door until it is
+// lost, late. The venue's word that it does not know it counts a minute after that.
+func TestPlace_GraceBeginsWithTheLoss(t *testing.T) {
+	t.Parallel()
+	inWorld(t, func(w *world) {
+		w.venue.Fail(brokertest.Fault{Hang: true, Fate: broker.ErrUnknown}) // for 15 s
+		o, _ := w.Place(w.t.Context(), caller(), limit("0.5", "49000"))
+		time.Sleep(62 * time.Second) // 72 s after it was created
+		w.wants(w.order(o.ID), order.Uncertain)
+		w.venue.Place(o.Spec)
+		time.Sleep(40 * time.Second)
+		w.wants(w.order(o.ID), order.Accepted)
+	})
+}

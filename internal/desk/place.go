@@ -239,6 +239,7 @@ func (w *writer) place(caller mcp.Caller, r order.Request, inst provider.Instrum
 	}
 	now := w.now()
 	if r.DryRun {
+		g.ID = "" // there is no such order
 		return &ticket{done: true, order: order.Order{Origin: g, Status: order.New, Created: now, Updated: now}}
 	}
 	if len(w.sends.queue) >= maxQueued {
