@@ -34,6 +34,36 @@ const haltName = "HALT"
 // comes in.
 const accountOwner = oauth.SoleOwner
 
+// accounts lists the names under which the owner's accounts are kept, one for each
+// place where orders can go.
+func accounts() []string {
+	all := []string{accountOf(config.Trading{})}
+	for _, network := range binance.Environments() {
+		all = append(all, accountOf(config.Trading{Broker: "binance", Binance: config.BinanceAccount{Network: network}}))
+	}
+	for _, live := range []bool{false, true} {
+		all = append(all, accountOf(config.Trading{Broker: "alpaca", Live: live}))
+	}
+	return all
+}
+
+// accountOf returns the name of the account that is traded on. Paper, a testnet and
+// money are apart: with what was bought on paper in its books, a live account
+// would sell what it was never told to buy, and an order that is open at one place
+// would be given up because another does not know it.
+func accountOf(cfg config.Trading) string {
+	switch {
+	case cfg.Broker == "binance":
+		return accountOwner + "/binance-" + cfg.Binance.Network
+	case cfg.Broker == "alpaca" && cfg.Live:
+		return accountOwner + "/alpaca-live"
+	case cfg.Broker == "alpaca":
+		return accountOwner + "/alpaca-paper"
+	default:
+		return accountOwner
+	}
+}
+
 // place is where orders go.
 type place struct {
 	broker.Broker
@@ -58,7 +88,7 @@ func (t *trading) newDesk(rt Runtime, b *bars) error {
 		return err
 	}
 	t.orders = desk.New(desk.Config{
-		Owner: accountOwner, Also: []string{stdio.Owner}, Broker: t.venue.Broker, Store: &t.store, Market: t.engine, Policy: policy,
+		Owner: accountOf(rt.Config.Trading), Also: []string{accountOwner, stdio.Owner}, Broker: t.venue.Broker, Store: &t.store, Market: t.engine, Policy: policy,
 		Resolve: t.resolve(b), Assets: t.venue.assets, HaltFile: filepath.Join(rt.Config.Home, haltName),
 		Log: rt.Log, Now: time.Now, Rand: rand.Float64,
 	})

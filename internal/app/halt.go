@@ -154,7 +154,8 @@ func tell(ctx context.Context, home, path string) (s TradingState, reached bool,
 	return s, true, nil
 }
 
-// setHalt changes the stored state, unless a program trades on it.
+// setHalt changes the stored state of every account, unless a program trades on
+// one, and returns the strictest of them.
 func setHalt(ctx context.Context, home, who, reason string, halt bool) (TradingState, error) {
 	if err := openHome(home); err != nil {
 		return TradingState{}, err
@@ -168,11 +169,18 @@ func setHalt(ctx context.Context, home, who, reason string, halt bool) (TradingS
 	if err != nil {
 		return TradingState{}, err
 	}
-	s, err := desk.SetHalt(ctx, l, accountOwner, who, reason, halt, time.Now())
+	var strictest guard.State
+	for _, account := range accounts() {
+		s, failed := desk.SetHalt(ctx, l, account, who, reason, halt, time.Now())
+		err = errors.Join(err, failed)
+		if s.Level() > strictest.Level() {
+			strictest = s
+		}
+	}
 	if err = errors.Join(err, l.Close()); err != nil {
 		return TradingState{}, err
 	}
-	state := stateOf(s)
+	state := stateOf(strictest)
 	state.Where = "in the stored state; no program trades there"
 	return state, nil
 }
