@@ -148,3 +148,35 @@ func TestPlace_GraceBeginsWithTheLoss(t *testing.T) {
 		w.wants(w.order(o.ID), order.Accepted)
 	})
 }
+
+// TestPositions_FeesInWhatWasBought holds that what a fee took is not told as held,
+// and that a position of which the rest was sold is none.
+func TestPositions_FeesInWhatWasBought(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		at, symbol := time.Now(), brokertest.MemorySymbol()
+		g := order.Origin{Spec: order.Spec{ID: "one", Owner: owner, Symbol: symbol, Side: order.Buy, Type: order.Market, Quantity: dec("1")}, Broker: "memory", Mode: order.Paper}
+		f := order.Fill{TradeID: "t", OrderID: "one", Symbol: symbol, Side: order.Buy, Quantity: dec("1"), Price: dec("50000"), Fee: dec("0.001"), FeeAsset: "BTC", At: at}
+		if _, err := w.store.AppendEvents(t.Context(), caller(), []order.Event{
+			{Kind: order.KindCreated, OrderID: "one", At: at, Origin: &g}, {Kind: order.KindSent, OrderID: "one", At: at},
+			{Kind: order.KindFill, OrderID: "one", At: at, Fill: &f},
+		}); err != nil {
+			t.Fatal(err)
+		}
+		w.venue.Move("BTC", dec("0.999"))
+		w.start()
+		defer func() { w.stop() }()
+		time.Sleep(5 * time.Second)
+		p, err := w.Positions(t.Context(), caller())
+		if err != nil || len(p) != 1 || !p[0].There().Equal(dec("0.999")) {
+			t.Fatalf("%+v %v", p, err)
+		}
+		r := buy("0.999")
+		r.Side = order.Sell
+		w.wants(w.place(r), order.Filled)
+		if p, err = w.Positions(t.Context(), caller()); err != nil || len(p) != 0 {
+			t.Errorf("%+v %v", p, err)
+		}
+	})
+}

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/shopspring/decimal"
+
 	"candela/internal/guard"
 	"candela/internal/market"
 	"candela/internal/mcp"
@@ -15,6 +17,7 @@ import (
 type view struct {
 	open      []order.Order
 	positions []order.Position
+	taken     map[market.Symbol]decimal.Decimal // fees in what is held
 	status    Status
 }
 
@@ -34,7 +37,12 @@ const priceWait = 5 * time.Second
 
 // publish lets everyone read the account as it is.
 func (w *writer) publish() {
-	v := &view{open: w.book.Open(), positions: w.book.Positions()}
+	v := &view{open: w.book.Open(), positions: w.book.Positions(), taken: make(map[market.Symbol]decimal.Decimal)}
+	for _, p := range v.positions {
+		if fee, ok := p.Fees[w.instruments[p.Symbol].Base]; ok && p.Side() != 0 {
+			v.taken[p.Symbol] = fee
+		}
+	}
 	v.status = Status{
 		Broker: w.cfg.Broker.Name(), Mode: w.cfg.Broker.Mode(), State: w.state, Open: len(v.open),
 		Connected: w.census.flows, Compared: w.census.complete,
@@ -75,14 +83,15 @@ func (d *Desk) Positions(ctx context.Context, caller mcp.Caller) ([]order.Marked
 	v := d.view.Load()
 	var all []order.Marked
 	for _, p := range v.positions {
-		if p.Side() == 0 {
-			continue
+		marked := order.Marked{Position: p, Taken: v.taken[p.Symbol], Mode: v.status.Mode}
+		if marked.There().IsZero() {
+			continue // of what fees took nothing is there
 		}
-		quote, known := d.cfg.Market.Last(p.Symbol)
-		if !known {
-			quote, _ = d.cfg.Market.Quote(ctx, p.Symbol) // without a price the position still is
+		known := false
+		if marked.Quote, known = d.cfg.Market.Last(p.Symbol); !known {
+			marked.Quote, _ = d.cfg.Market.Quote(ctx, p.Symbol) // without a price the position still is
 		}
-		all = append(all, order.Marked{Position: p, Quote: quote, Mode: v.status.Mode})
+		all = append(all, marked)
 	}
 	return all, nil
 }

@@ -47,7 +47,7 @@ func Gather(p Policy, b *order.Book, x Prices, s market.Symbol, mode order.Mode)
 	}
 	sums := make(map[market.Symbol]*pending)
 	for _, pos := range b.Positions() {
-		sums[pos.Symbol] = &pending{held: pos.Quantity, cost: pos.Cost}
+		sums[pos.Symbol] = &pending{held: pos.Held(x.Instruments[pos.Symbol].Base), cost: pos.Cost}
 	}
 	for _, o := range b.Open() {
 		if o.Status == order.New {

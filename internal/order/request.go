@@ -27,6 +27,10 @@ func (r Request) Asks(o Order) bool {
 // Marked is a position with what it is worth now.
 type Marked struct {
 	Position
-	Quote Quote // its Last is zero when no price is known
+	Taken decimal.Decimal // fees that were taken out of Quantity, and are not there to be sold
+	Quote Quote           // its Last is zero when no price is known
 	Mode  Mode
 }
+
+// There returns what of the position is there: Quantity less what fees took of it.
+func (m Marked) There() decimal.Decimal { return m.Quantity.Sub(m.Taken) }

@@ -125,7 +125,7 @@ type positionRecord struct {
 func positionOf(p order.Marked) positionRecord {
 	entry, _ := p.Average()
 	r := positionRecord{
-		Symbol: p.Symbol.Name, Venue: p.Symbol.Venue, Side: p.Side().String(), Quantity: number(p.Quantity.Abs()), EntryPrice: number(entry),
+		Symbol: p.Symbol.Name, Venue: p.Symbol.Venue, Side: p.Side().String(), Quantity: number(p.There().Abs()), EntryPrice: number(entry),
 		RealizedPnL: p.Realised.String(), Mode: string(p.Mode),
 	}
 	r.Fees, r.FeesByAsset = feesOf(p.Fees)
