@@ -177,14 +177,17 @@ func (w *writer) checkMarket(now time.Time) {
 			w.raise(w.service(), guard.Cause{Kind: guard.FeedLost, Subject: venue, Reason: "no prices come from " + venue})
 		}
 	}
+	total, missing := guard.Total(w.cfg.Policy, w.book, w.prices(), w.cfg.Broker.Mode())
+	// A fee whose worth is not known is small; a position is not.
+	missing = slices.DeleteFunc(missing, func(name string) bool { return !strings.Contains(name, ":") })
+	w.unpriced(missing, now)
 	for _, c := range w.state.Causes {
-		if c.Kind == guard.FeedLost && !slices.Contains(lost, c.Subject) {
+		if c.Kind == guard.FeedLost && !slices.Contains(lost, c.Subject) && !slices.Contains(missing, c.Subject) {
 			w.lift(c.Kind, c.Subject)
 		}
 	}
-	total, missing := guard.Total(w.cfg.Policy, w.book, w.prices(), w.cfg.Broker.Mode())
-	if slices.ContainsFunc(missing, func(name string) bool { return strings.Contains(name, ":") }) {
-		return // of a symbol: a loss that is not known cannot be held against its limit
+	if len(missing) > 0 {
+		return // a loss that is not known cannot be held against its limit
 	}
 	next, changed := w.state.Mark(w.cfg.Policy, total, now)
 	if changed {
@@ -192,6 +195,23 @@ func (w *writer) checkMarket(now time.Time) {
 		return
 	}
 	w.state = next
+}
+
+// priceGrace is how long an open position may be without a price, as after a start.
+const priceGrace = 30 * time.Second
+
+// unpriced restricts trading while the worth of a position is not known: its loss
+// would count against no limit.
+func (w *writer) unpriced(symbols []string, now time.Time) {
+	if len(symbols) == 0 {
+		w.priced = now
+	}
+	if now.Sub(w.priced) < priceGrace {
+		return
+	}
+	for _, s := range symbols {
+		w.raise(w.service(), guard.Cause{Kind: guard.FeedLost, Subject: s, Reason: "the worth of the position in " + s + " is not known, nor what was lost today"})
+	}
 }
 
 // prices is what is known of the market now.

@@ -10,6 +10,7 @@ import (
 
 	"candela/internal/broker"
 	"candela/internal/broker/brokertest"
+	"candela/internal/desk/desktest"
 	"candela/internal/fault"
 	"candela/internal/guard"
 	"candela/internal/market"
@@ -178,5 +179,24 @@ func TestPositions_FeesInWhatWasBought(t *testing.T) {
 		if p, err = w.Positions(t.Context(), caller()); err != nil || len(p) != 0 {
 			t.Errorf("%+v %v", p, err)
 		}
+	})
+}
+
+// TestDailyLoss_WithoutAPriceReduces holds that a position whose worth is not known
+// does not switch max_daily_loss off in silence.
+func TestDailyLoss_WithoutAPriceReduces(t *testing.T) {
+	t.Parallel()
+	inWorld(t, func(w *world) {
+		w.place(buy("0.5"))
+		w.stop()
+		w.market = &desktest.Market{} // knows no price
+		w.start()
+		time.Sleep(20 * time.Second)
+		w.level(guard.Active)
+		time.Sleep(20 * time.Second)
+		w.level(guard.Reducing)
+		w.market.Set(brokertest.MemorySymbol(), order.Quote{Last: dec("50000")})
+		time.Sleep(2 * time.Second)
+		w.level(guard.Active)
 	})
 }

@@ -37,6 +37,7 @@ type writer struct {
 
 	retries map[string]*retry // of cancels while the owner has halted
 	pruned  time.Time         // when orders were last forgotten
+	priced  time.Time         // when the worth of every position was last known
 
 	stopping bool // nothing new is begun
 	census   census
@@ -116,6 +117,7 @@ func (w *writer) run(ctx context.Context) error {
 	w.running.Go(func() { w.listen(listening) })
 	ticker := time.NewTicker(tick)
 	defer ticker.Stop()
+	w.priced = w.now()
 	w.beat()
 	for ctx.Err() == nil {
 		select {

@@ -77,7 +77,7 @@ func Causes(p Policy) []CauseRow {
 			DailyLoss, Reducing, p.MaxDailyLoss.String(), "More than `max_daily_loss` is lost since midnight UTC.",
 			"at midnight UTC, or " + resume + ", which allows the same loss once more", true,
 		},
-		{FeedLost, Reducing, "", "The feed of prices is lost.", "by itself, when prices come again", false},
+		{FeedLost, Reducing, "", "The feed of prices is lost, or the worth of an open position is not known.", "by itself, when prices come again", false},
 		{
 			ClockSkew, Reducing, p.MaxClockSkew.String(), "The clock differs from the venue's by more than `max_clock_skew`.",
 			"by itself, when the clocks agree", false,
