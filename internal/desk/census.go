@@ -254,6 +254,7 @@ func (w *writer) compared(q question, a answer) {
 	maps.Copy(w.instruments, a.instruments)
 	for _, r := range a.open {
 		w.heard(r)
+		w.recall(r)
 	}
 	for _, o := range q.ours {
 		if r, ok := a.orders[o.ID]; ok {
@@ -283,6 +284,18 @@ func (w *writer) compared(q question, a answer) {
 		w.census.adopt = len(found) > 0
 	}
 	w.judge(found, now)
+}
+
+// recall cancels an order of ours that the venue has open though it has ended here:
+// it was given up because the venue did not know it, whoever placed it was told so,
+// and a halt would not find it.
+func (w *writer) recall(r order.Report) {
+	o, ok := w.book.Order(r.ID)
+	if !ok || o.External || w.flights[o.ID] || o.Status != order.Canceled && o.Status != order.Rejected {
+		return
+	}
+	w.cfg.Log.WarnContext(w.hard, "an order that was given up is open at the venue; it is cancelled", "order", o.ID, "status", o.Status.String())
+	w.sendCancel(o)
 }
 
 // endForeign ends the orders that were placed elsewhere and are no longer open. Of

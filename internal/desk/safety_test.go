@@ -200,3 +200,22 @@ func TestDailyLoss_WithoutAPriceReduces(t *testing.T) {
 		w.level(guard.Active)
 	})
 }
+
+// TestCompare_RecallsWhatWasGivenUp has an order appear at the venue after it was
+// given up and told as canceled.
+func TestCompare_RecallsWhatWasGivenUp(t *testing.T) {
+	t.Parallel()
+	inWorld(t, func(w *world) {
+		w.venue.Fail(brokertest.Fault{Fate: broker.ErrUnknown})
+		o, _ := w.Place(w.t.Context(), caller(), limit("0.5", "49000"))
+		time.Sleep(3 * time.Minute)
+		w.wants(w.order(o.ID), order.Canceled)
+		w.venue.Place(o.Spec)
+		time.Sleep(2 * time.Minute)
+		if open, err := w.venue.Open(w.t.Context()); err != nil || len(open) != 0 {
+			w.t.Errorf("open at the venue: %v %v", open, err)
+		}
+		w.wants(w.order(o.ID), order.Canceled)
+		w.level(guard.Active)
+	})
+}
