@@ -37,14 +37,12 @@ const accountOwner = oauth.SoleOwner
 // accounts lists the names under which the owner's accounts are kept, one for each
 // place where orders can go.
 func accounts() []string {
-	all := []string{accountOf(config.Trading{})}
+	var all []string
 	for _, network := range binance.Environments() {
 		all = append(all, accountOf(config.Trading{Broker: "binance", Binance: config.BinanceAccount{Network: network}}))
 	}
-	for _, live := range []bool{false, true} {
-		all = append(all, accountOf(config.Trading{Broker: "alpaca", Live: live}))
-	}
-	return all
+	return append(all, accountOf(config.Trading{Broker: "paper"}),
+		accountOf(config.Trading{Broker: "alpaca"}), accountOf(config.Trading{Broker: "alpaca", Live: true}))
 }
 
 // accountOf returns the name of the account that is traded on. Paper, a testnet and

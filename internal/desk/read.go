@@ -87,10 +87,11 @@ func (d *Desk) Positions(ctx context.Context, caller mcp.Caller) ([]order.Marked
 		if marked.There().IsZero() {
 			continue // of what fees took nothing is there
 		}
-		known := false
-		if marked.Quote, known = d.cfg.Market.Last(p.Symbol); !known {
-			marked.Quote, _ = d.cfg.Market.Quote(ctx, p.Symbol) // without a price the position still is
+		quote, known := d.cfg.Market.Last(p.Symbol)
+		if !known {
+			quote, _ = d.cfg.Market.Quote(ctx, p.Symbol) // without a price the position still is
 		}
+		marked.Quote = quote
 		all = append(all, marked)
 	}
 	return all, nil

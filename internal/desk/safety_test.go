@@ -160,7 +160,8 @@ func TestPositions_FeesInWhatWasBought(t *testing.T) {
 		g := order.Origin{Spec: order.Spec{ID: "one", Owner: owner, Symbol: symbol, Side: order.Buy, Type: order.Market, Quantity: dec("1")}, Broker: "memory", Mode: order.Paper}
 		f := order.Fill{TradeID: "t", OrderID: "one", Symbol: symbol, Side: order.Buy, Quantity: dec("1"), Price: dec("50000"), Fee: dec("0.001"), FeeAsset: "BTC", At: at}
 		if _, err := w.store.AppendEvents(t.Context(), caller(), []order.Event{
-			{Kind: order.KindCreated, OrderID: "one", At: at, Origin: &g}, {Kind: order.KindSent, OrderID: "one", At: at},
+			{Kind: order.KindCreated, OrderID: "one", At: at, Origin: &g},
+			{Kind: order.KindSent, OrderID: "one", At: at},
 			{Kind: order.KindFill, OrderID: "one", At: at, Fill: &f},
 		}); err != nil {
 			t.Fatal(err)

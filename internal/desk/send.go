@@ -29,7 +29,7 @@ func (w *writer) send(o order.Order) {
 // before a halt, a cancel or at a price of long ago is not.
 func (w *writer) wanted(id string) bool {
 	o, _ := w.book.Order(id)
-	reason := ""
+	var reason string
 	switch {
 	case !o.CancelAsked.IsZero():
 		delete(w.flights, id)
