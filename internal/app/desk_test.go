@@ -182,7 +182,7 @@ func TestDesk_AtBinance(t *testing.T) {
 	if gone := s.order("cancel_order", `{"order_id":"`+rests.ID+`"}`); gone.Status != "canceled" || gone.Mode != "paper" {
 		t.Errorf("cancelled is %+v", gone)
 	}
-	s.await("get_positions", `{}`, `"quantity":0.0225`)
+	s.await("get_positions", `{}`, `"quantity":0.0224775`) // less the fee in BTC
 	if n := len(venue.Orders()); n != 2 {
 		t.Errorf("the venue has %d orders", n)
 	}
