@@ -173,7 +173,13 @@ func (q question) ask(ctx context.Context) (a answer) {
 		return a
 	}
 	for _, s := range q.symbols {
-		if a.fills[s], a.err = q.broker.Fills(ctx, s, q.cursors[s.String()]); a.err != nil {
+		a.fills[s], a.err = q.broker.Fills(ctx, s, q.cursors[s.String()])
+		if errors.Is(a.err, broker.ErrForgotten) {
+			// A venue that was wiped counts anew, and one whose reads lag behind tells what
+			// is known already. The positions show which.
+			a.fills[s], a.err = q.broker.Fills(ctx, s, "")
+		}
+		if a.err != nil {
 			return a
 		}
 	}

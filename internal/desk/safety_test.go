@@ -3,6 +3,7 @@ package desk_test
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -217,6 +218,42 @@ func TestCompare_RecallsWhatWasGivenUp(t *testing.T) {
 			w.t.Errorf("open at the venue: %v %v", open, err)
 		}
 		w.wants(w.order(o.ID), order.Canceled)
+		w.level(guard.Active)
+	})
+}
+
+// strict is a venue that says when it does not have the trade it is asked from.
+type strict struct{ *brokertest.Memory }
+
+func (v strict) Fills(ctx context.Context, s market.Symbol, after string) ([]order.Fill, error) {
+	all, err := v.Memory.Fills(ctx, s, "")
+	if err == nil && after != "" && !slices.ContainsFunc(all, func(f order.Fill) bool { return f.TradeID == after }) {
+		return nil, broker.ErrForgotten
+	}
+	return v.Memory.Fills(ctx, s, after)
+}
+
+// TestWipe_OfAVenueThatSaysSo holds that such a venue is still compared with.
+func TestWipe_OfAVenueThatSaysSo(t *testing.T) {
+	t.Parallel()
+	inWorld(t, func(w *world) {
+		w.stop()
+		w.broker = strict{w.venue}
+		w.start()
+		time.Sleep(5 * time.Second)
+		w.place(buy("1"))
+		time.Sleep(2 * time.Minute)
+		w.venue.Wipe()
+		time.Sleep(3 * time.Minute)
+		w.level(guard.Reducing)
+		if _, err := w.Resume(w.t.Context(), "owner"); err != nil {
+			w.t.Fatal(err)
+		}
+		time.Sleep(10 * time.Second)
+		w.level(guard.Active)
+		w.stop()
+		w.start()
+		time.Sleep(10 * time.Second)
 		w.level(guard.Active)
 	})
 }
