@@ -183,6 +183,10 @@ func TestDesk_AtBinance(t *testing.T) {
 		t.Errorf("cancelled is %+v", gone)
 	}
 	s.await("get_positions", `{}`, `"quantity":0.0224775`) // less the fee in BTC
+	shown := s.call("generate_chart", `{"symbol":"BTCUSDT","interval":"1m","bars":50,"format":"summary"}`)
+	if !strings.Contains(shown, `"mode":"paper","position":{"side":"buy","quantity":0.0224775,"entry_price":`) || !strings.Contains(shown, `"fills":[{"date":`) {
+		t.Errorf("the chart shows no position: %s", shown)
+	}
 	if n := len(venue.Orders()); n != 2 {
 		t.Errorf("the venue has %d orders", n)
 	}

@@ -108,6 +108,14 @@ func levels() *Spec {
 		{AlertLevel, last * 1.08, "Alert", false},
 		{AlertLevel, last * 2, "Alert", false},
 	}
+	s.Trades = []Trade{
+		{120, s.Bars.L[120], false},
+		{140, s.Bars.C[140], false},
+		{150, s.Bars.H[150], true},
+		{-1, last, false},
+		{160, last, false},
+		{10, math.NaN(), false}, // nowhere
+	}
 	s.Forming = true
 	return s
 }

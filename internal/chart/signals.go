@@ -78,6 +78,17 @@ func (l *layout) drawSignals() {
 	for i := range l.arrows {
 		l.arrowText(&l.arrows[i])
 	}
+	l.drawTrades()
+}
+
+// drawTrades places a dot where each trade was made, over everything else at its
+// bar: what happened to money matters more than what might have.
+func (l *layout) drawTrades() {
+	for _, t := range l.spec.Trades {
+		if t.X >= 0 && t.X < l.n && finite(t.Price) {
+			l.dot(0, l.xs[t.X], l.Panes[0].axis.y(t.Price), 4.2, 6, l.sideColor(!t.Sell))
+		}
+	}
 }
 
 // arrow is a placed arrow whose text is still to come.

@@ -49,6 +49,7 @@ type Spec struct {
 	Interval market.Interval
 	Results  []Named
 	Levels   []Level
+	Trades   []Trade // what was bought and sold, as dots over the bars
 
 	Width, Height int // logical pixels, MinSide to MaxSide; zero is the default
 	Scale         int // device pixels per logical pixel, 1 to MaxScale; zero is 1
@@ -91,6 +92,13 @@ type Level struct {
 	Price float64
 	Label string // "Long 0.5", "Sell 0.2", "Alert"
 	Sell  bool   // a short position or a sell order
+}
+
+// Trade is something bought or sold at a bar.
+type Trade struct {
+	X     int // the bar
+	Price float64
+	Sell  bool
 }
 
 // Check returns the first thing about the spec that cannot be drawn.

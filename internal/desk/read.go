@@ -98,17 +98,21 @@ func (d *Desk) Positions(ctx context.Context, caller mcp.Caller) ([]order.Marked
 }
 
 // On lists the orders of the caller's in one symbol that are open or have traded,
-// newest first, and the position in it. It is for charts.
-func (d *Desk) On(ctx context.Context, caller mcp.Caller, s market.Symbol) ([]order.Order, order.Position, error) {
+// newest first, and the position in it, with the price as far as it is known. It is
+// for charts.
+func (d *Desk) On(ctx context.Context, caller mcp.Caller, s market.Symbol) ([]order.Order, order.Marked, error) {
 	all, err := d.Orders(ctx, caller, false)
 	if err != nil {
-		return nil, order.Position{}, err
+		return nil, order.Marked{}, err
 	}
 	all = slices.DeleteFunc(all, func(o order.Order) bool { return o.Symbol != s || o.Status.Final() && o.Filled.IsZero() })
-	for _, p := range d.view.Load().positions {
+	v := d.view.Load()
+	marked := order.Marked{Position: order.Position{Symbol: s}, Taken: v.taken[s], Mode: v.status.Mode}
+	marked.Quote, _ = d.cfg.Market.Last(s) // zero when it is not known
+	for _, p := range v.positions {
 		if p.Symbol == s {
-			return all, p, nil
+			marked.Position = p
 		}
 	}
-	return all, order.Position{Symbol: s}, nil
+	return all, marked, nil
 }

@@ -44,6 +44,7 @@ type Chart struct {
 	Bars       *market.Bars
 	Indicators []Indicator
 	Alerts     []Alert // of whoever asks, on the price of this symbol
+	Account    Account // of whoever asks, in this symbol
 	Provenance
 }
 

@@ -26,6 +26,7 @@ func AppendSummary(dst []byte, c *Chart) []byte {
 	e.price(c)
 	e.summaries(c)
 	e.alerts(c.Alerts)
+	e.account(&c.Account)
 	e.close('}')
 	return e.b
 }

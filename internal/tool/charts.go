@@ -49,7 +49,8 @@ type BarSet struct {
 type charts struct {
 	source  BarSource
 	painter Painter
-	alerts  Alerts // nil without trading
+	alerts  Alerts    // nil without trading
+	account Positions // nil without trading
 	log     *slog.Logger
 	renders chan struct{} // bounds pictures drawn at once, each of which holds a frame
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 
-	"candela/internal/alert"
 	"candela/internal/chart"
 	"candela/internal/market"
 	"candela/internal/mcp"
@@ -99,14 +98,14 @@ func (c *charts) generate(ctx context.Context, caller mcp.Caller, a *chartArgume
 	if err != nil {
 		return mcp.Result{}, err
 	}
-	alerts := c.priceAlerts(ctx, caller, a.Symbol, shown)
+	drawn := c.alertsAndAccount(ctx, caller, a.Symbol, shown)
 	switch a.format {
 	case formatSeries:
 		return answerJSON(payload.AppendSeries(nil, shown, seriesLimit)), nil
 	case formatSummary:
 		return answerJSON(payload.AppendSummary(nil, shown)), nil
 	}
-	png, err := c.paint(ctx, a.picture(shown, alerts))
+	png, err := c.paint(ctx, a.picture(shown, drawn))
 	if err != nil {
 		return mcp.Result{}, err
 	}
@@ -131,12 +130,12 @@ func (c *charts) paint(ctx context.Context, spec *chart.Spec) ([]byte, error) {
 }
 
 // picture is what is drawn of the bars and results shown.
-func (a *chartArguments) picture(shown *payload.Chart, alerts []alert.Alert) *chart.Spec {
+func (a *chartArguments) picture(shown *payload.Chart, drawn overlay) *chart.Spec {
 	spec := &chart.Spec{
 		Bars: *shown.Bars, Symbol: shown.Symbol, Interval: shown.Interval,
 		Width: a.width, Height: a.height, Scale: a.scale, Log: a.log,
 		Sample: shown.Source == payload.Sample, Forming: !shown.LastBarClosed,
-		Level: pictureLevel, Levels: alertLevels(shown.Bars, alerts),
+		Level: pictureLevel, Levels: drawn.levels, Trades: drawn.trades,
 	}
 	if a.theme == "light" {
 		spec.Theme = chart.Light

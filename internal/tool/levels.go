@@ -22,13 +22,27 @@ const (
 	levelsWithin = 0.5
 )
 
+// overlay is what a picture shows of the caller's own.
+type overlay struct {
+	levels []chart.Level
+	trades []chart.Trade
+}
+
+// alertsAndAccount puts the caller's alerts, position and orders into the chart, and
+// returns what a picture shows of them.
+func (c *charts) alertsAndAccount(ctx context.Context, caller mcp.Caller, s market.Symbol, shown *payload.Chart) overlay {
+	if c.alerts == nil || s.IsZero() || shown.Source == payload.Sample {
+		return overlay{}
+	}
+	o := c.holdings(ctx, caller, s, shown)
+	o.levels = append(o.levels, alertLevels(shown.Bars, c.priceAlerts(ctx, caller, s, shown))...)
+	return o
+}
+
 // priceAlerts returns the caller's alerts on the price of what is shown, nearest
 // first, and puts them into the chart. A chart without them is better than none,
 // so when they cannot be had the log says why.
 func (c *charts) priceAlerts(ctx context.Context, caller mcp.Caller, s market.Symbol, shown *payload.Chart) []alert.Alert {
-	if c.alerts == nil || s.IsZero() || shown.Source == payload.Sample {
-		return nil
-	}
 	all, err := c.alerts.AlertsOn(ctx, caller, s)
 	if err != nil {
 		c.log.LogAttrs(ctx, slog.LevelWarn, "alerts are not on the chart", slog.String("symbol", s.String()), slog.Any("error", err))
@@ -47,13 +61,12 @@ func (c *charts) priceAlerts(ctx context.Context, caller mcp.Caller, s market.Sy
 // alertLevels returns the alerts that lie in or near the range of the bars, as
 // lines of the picture. Several at one price are one line.
 func alertLevels(bars *market.Bars, nearest []alert.Alert) []chart.Level {
-	lo, hi := slices.Min(bars.L), slices.Max(bars.H)
-	margin := (hi - lo) * levelsWithin
+	near := nearby(bars)
 	var levels []chart.Level
 	for _, a := range nearest {
 		price := a.Condition.Threshold.InexactFloat64()
 		drawn := slices.ContainsFunc(levels, func(l chart.Level) bool { return l.Price == price })
-		if drawn || price < lo-margin || price > hi+margin {
+		if drawn || !near(price) {
 			continue
 		}
 		if levels = append(levels, chart.Level{Kind: chart.AlertLevel, Price: price, Label: "Alert"}); len(levels) == mostLevels {
@@ -61,4 +74,11 @@ func alertLevels(bars *market.Bars, nearest []alert.Alert) []chart.Level {
 		}
 	}
 	return levels
+}
+
+// nearby returns what tells whether a price lies in or near the range of the bars.
+func nearby(bars *market.Bars) func(price float64) bool {
+	lo, hi := slices.Min(bars.L), slices.Max(bars.H)
+	margin := (hi - lo) * levelsWithin
+	return func(price float64) bool { return price >= lo-margin && price <= hi+margin }
 }

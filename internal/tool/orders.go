@@ -7,6 +7,7 @@ import (
 	"github.com/shopspring/decimal"
 
 	"candela/internal/fault"
+	"candela/internal/market"
 	"candela/internal/mcp"
 	"candela/internal/order"
 )
@@ -23,6 +24,9 @@ type Orders interface {
 // Positions is where open positions are known.
 type Positions interface {
 	Positions(ctx context.Context, caller mcp.Caller) ([]order.Marked, error)
+	// On tells what a caller has in one symbol, which bears its venue: the orders
+	// that are open or have traded, newest first, and the position.
+	On(ctx context.Context, caller mcp.Caller, s market.Symbol) ([]order.Order, order.Marked, error)
 }
 
 func (t *Trading) orderSpecs() []spec {

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/google/jsonschema-go/jsonschema"
 
 	"candela/internal/chart"
@@ -462,7 +463,7 @@ func TestGenerateChart_ShowsTheCallersAlerts(t *testing.T) {
 			t.Errorf("trading %v: levels %+v", trading, painter.spec.Levels)
 		}
 		for _, l := range painter.spec.Levels {
-			if l.Kind != chart.AlertLevel || l.Label != "Alert" {
+			if l.Kind == chart.AlertLevel && l.Label != "Alert" {
 				t.Errorf("level %+v", l)
 			}
 		}
@@ -470,5 +471,45 @@ func TestGenerateChart_ShowsTheCallersAlerts(t *testing.T) {
 		if len(painter.spec.Levels) != 0 {
 			t.Errorf("levels on sample data: %+v", painter.spec.Levels)
 		}
+	}
+}
+
+func TestGenerateChart_ShowsTheCallersAccount(t *testing.T) {
+	t.Parallel()
+	painter, trading := &drawn{}, &tooltest.Trading{}
+	registry, err := tool.New(tool.Config{Bars: tooltest.Bars{}, Painter: painter, Trading: trading.Parts(), Log: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var series struct{ Bars []struct{ T int64 } }
+	if err := json.Unmarshal(call(t, registry, "generate_chart", `{"symbol":"BTCUSDT","bars":60,"format":"series"}`).Content[0].Text, &series); err != nil {
+		t.Fatal(err)
+	}
+	trading.Traded = series.Bars[57].T + 10
+	text := string(call(t, registry, "generate_chart", `{"symbol":"BTCUSDT","bars":60,"format":"both"}`).Content[1].Text)
+	for _, part := range []string{
+		`"mode":"paper","position":{"side":"buy","quantity":2,"entry_price":550.125,"unrealized_pnl":99.75}`,
+		`"open_orders":[{"order_id":"o-2","side":"sell","type":"limit","quantity":0.5,"price":650.5,"filled_quantity":0},{"order_id":"o-3"`,
+		`"side":"buy","quantity":1,"price":600.25}]`,
+	} {
+		if !strings.Contains(text, part) {
+			t.Errorf("no %s in %s", part, text)
+		}
+	}
+	if !json.Valid([]byte(text)) {
+		t.Error("the summary is no JSON")
+	}
+	levels := painter.spec.Levels
+	if len(levels) < 2 || levels[0] != (chart.Level{Kind: chart.EntryLevel, Price: 550.125, Label: "Long 2"}) ||
+		levels[1] != (chart.Level{Kind: chart.OrderLevel, Price: 650.5, Label: "Sell 0.5", Sell: true}) {
+		t.Errorf("levels %+v", levels)
+	}
+	for _, l := range levels[2:] { // an order at 1 is far away
+		if l.Kind != chart.AlertLevel {
+			t.Errorf("level %+v", l)
+		}
+	}
+	if diff := cmp.Diff([]chart.Trade{{X: 57, Price: 600.25}}, painter.spec.Trades); diff != "" {
+		t.Error(diff)
 	}
 }

@@ -49,6 +49,7 @@ func (Bars) Bars(ctx context.Context, want tool.BarRequest) (tool.BarSet, error)
 // came through last.
 type Trading struct {
 	Placed order.Request
+	Traded int64 // when the last trade was made, in unix seconds
 	Asked  alert.Alert
 	Filter notify.Filter
 }
@@ -112,6 +113,21 @@ func (t *Trading) Positions(context.Context, mcp.Caller) ([]order.Marked, error)
 	short := long
 	short.Quantity, short.Cost, short.Quote = one.Neg(), one.Neg(), order.Quote{}
 	return []order.Marked{long, short}, nil
+}
+
+// On has a position, an order above and one below the price of the sample, and two
+// trades, one of them long ago.
+func (t *Trading) On(_ context.Context, _ mcp.Caller, s market.Symbol) ([]order.Order, order.Marked, error) {
+	num := decimal.RequireFromString
+	open := order.Order{Origin: order.Origin{Spec: order.Spec{ID: "o-2", Symbol: s, Side: order.Sell, Type: order.Limit, Quantity: num("0.50"), Price: num("650.5")}, Mode: order.Paper}, Status: order.Accepted}
+	far := open
+	far.ID, far.Side, far.Price = "o-3", order.Buy, num("1")
+	done := order.Order{Origin: order.Origin{Spec: order.Spec{ID: "o-1", Symbol: s, Side: order.Buy, Type: order.Market, Quantity: num("2")}}, Status: order.Filled, Fills: []order.Fill{
+		{TradeID: "1", Side: order.Buy, Quantity: num("1"), Price: num("500"), At: time.Unix(0, 0)},
+		{TradeID: "2", Side: order.Buy, Quantity: num("1"), Price: num("600.25"), At: time.Unix(t.Traded, 0)},
+	}}
+	p := order.Marked{Position: order.Position{Symbol: s, Quantity: num("2"), Cost: num("1100.25")}, Quote: order.Quote{Last: num("600")}, Mode: order.Paper}
+	return []order.Order{far, open, done}, p, nil
 }
 
 // Alerts is the alert side.
