@@ -62,17 +62,7 @@ func (c control) run(ctx, hard context.Context, ready func()) error {
 		BaseContext: func(net.Listener) context.Context { return hard },
 		ErrorLog:    slog.NewLogLogger(c.log.Handler(), slog.LevelWarn),
 	}
-	stopped := make(chan error, 1)
-	go func() { stopped <- server.Serve(ln) }()
-	ready()
-	select {
-	case err := <-stopped:
-		return fmt.Errorf("control socket: %w", err)
-	case <-ctx.Done():
-	}
-	err = server.Shutdown(hard)
-	<-stopped
-	return err
+	return serveUntil(ctx, hard, server, ln, ready)
 }
 
 // listen opens the socket. One that a killed server left behind is in the way and

@@ -53,13 +53,20 @@ func (rt Runtime) listen(auth httpd.Authorizer, door *oauth.Server) ([]Part, *tr
 	if err != nil {
 		return nil, nil, err
 	}
-	return append(tools.parts, Part{Name: "http", Run: func(ctx, hard context.Context, ready func()) error {
+	seen := &watched{messages: tools.server, server: server, trading: tools.trading}
+	parts, err := rt.admin(seen)
+	if err != nil {
+		return nil, nil, err
+	}
+	return append(append(parts, tools.parts...), Part{Name: "http", Run: func(ctx, hard context.Context, ready func()) error {
 		var listen net.ListenConfig
 		ln, err := listen.Listen(ctx, "tcp", cfg.Address().String())
 		if err != nil {
 			return fmt.Errorf("listen: %w", err)
 		}
 		rt.Log.InfoContext(ctx, "listening", "address", ln.Addr().String(), "base_url", cfg.BaseURL)
+		seen.listening.Store(true)
+		defer context.AfterFunc(ctx, func() { seen.listening.Store(false) })()
 		ready()
 		return server.Serve(ctx, hard, ln)
 	}}), tools.trading, nil

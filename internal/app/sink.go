@@ -44,6 +44,7 @@ func (t *trading) sinks(rt Runtime) []Part {
 			s := sink.New(to, sink.Config{
 				Owner: owner, Notifications: t.log, Store: &t.store, Log: rt.Log, Now: time.Now, Rand: rand.Float64,
 			})
+			t.senders = append(t.senders, s)
 			parts = append(parts, Part{Name: to.Name() + " for " + owner, Run: s.Run})
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"math/rand/v2"
 	"path/filepath"
+	"sync/atomic"
 	"time"
 
 	"candela/internal/desk"
@@ -32,6 +33,8 @@ type trading struct {
 	clocks map[string]provider.Clock // of the venues whose time is not ours
 
 	receivers []*sink.Receiver
+	senders   []*sink.Sink
+	opened    atomic.Pointer[ledger.Ledger] // the store, for who looks at it from outside; nil while it is not open
 }
 
 // store is the ledger, which is open from when its part is ready until it stops.
@@ -87,7 +90,9 @@ func (t *trading) runStore(ctx, hard context.Context, rt Runtime, ready func()) 
 	if t.store.Ledger, err = ledger.Open(ctx, rt.Config.Home, time.Now); err != nil {
 		return err
 	}
+	t.opened.Store(t.store.Ledger)
 	defer func() {
+		t.opened.Store(nil)
 		if closing := t.store.Close(); err == nil {
 			err = closing
 		}

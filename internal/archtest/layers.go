@@ -21,6 +21,7 @@ func layers() []layer {
 	return []layer{
 		{[]string{"cmd/candela"}, "main, and nothing but main"},
 		{[]string{"app"}, "wiring, order of shutdown"},
+		{[]string{"admin"}, "what an operator asks: health, metrics, profiles"},
 		{[]string{"httpd", "stdio"}, "transports"},
 		{[]string{"tool", "cluster"}, "typed arguments in, content out; the ports below for many nodes"},
 		{[]string{"engine", "desk", "oauth"}, "symbols and alerts; an account's orders; authorization server"},
@@ -28,7 +29,7 @@ func layers() []layer {
 		{[]string{"provider/*", "chart", "payload", "alert", "broker", "guard", "notify", "config"}, "bars from somewhere; pure rules and pictures"},
 		{[]string{"indicator", "provider", "order"}, "the catalogue; the contract of a bar source; what an order is"},
 		{[]string{"market", "mcp", "upstream"}, "bars, symbols, intervals; the protocol without a transport; how a venue is asked"},
-		{[]string{"fault", "calc", "raster", "rpc", "id"}, "error kinds, kernels, pixels, JSON-RPC, ids: know nothing of markets"},
+		{[]string{"fault", "calc", "raster", "rpc", "id", "meter"}, "error kinds, kernels, pixels, JSON-RPC, ids, counts: know nothing of markets"},
 	}
 }
 
@@ -156,11 +157,11 @@ func diagram() string {
 		level := len(rows) - 1 - i
 		names := strings.Join(row.packages, "  ")
 		if len(names) > noteColumn {
-			fmt.Fprintf(&b, "%d  %s\n", level, names)
-			fmt.Fprintf(&b, "   %*s  %s\n", noteColumn, "", row.note)
+			fmt.Fprintf(&b, "%2d  %s\n", level, names)
+			fmt.Fprintf(&b, "    %*s  %s\n", noteColumn, "", row.note)
 			continue
 		}
-		fmt.Fprintf(&b, "%d  %-*s  %s\n", level, noteColumn, names, row.note)
+		fmt.Fprintf(&b, "%2d  %-*s  %s\n", level, noteColumn, names, row.note)
 	}
 	return b.String()
 }

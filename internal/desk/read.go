@@ -58,6 +58,15 @@ func (w *writer) publish() {
 // Status returns what is known now.
 func (d *Desk) Status() Status { return d.view.Load().status }
 
+// OpenByStatus counts the open orders.
+func (d *Desk) OpenByStatus() map[order.Status]int {
+	count := make(map[order.Status]int)
+	for _, o := range d.view.Load().open {
+		count[o.Status]++
+	}
+	return count
+}
+
 // Orders lists the caller's orders, newest first: the open ones, or the newest of
 // all.
 func (d *Desk) Orders(ctx context.Context, caller mcp.Caller, openOnly bool) ([]order.Order, error) {

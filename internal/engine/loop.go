@@ -52,6 +52,7 @@ type loop struct {
 
 	evaluations uint64 // of indicators, each of one bar
 	firings     uint64 // committed
+	late        uint64 // of them, found afterwards
 }
 
 func newLoop(ctx, hard context.Context, e *Engine) *loop {
@@ -158,6 +159,9 @@ func (l *loop) commit() {
 		for i := range part {
 			l.book.Settle(part[i].ID)
 			l.release(part[i].Need())
+			if part[i].Late {
+				l.late++
+			}
 		}
 		l.firings += uint64(len(entries))
 		l.cfg.Publish(entries)

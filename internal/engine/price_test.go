@@ -255,5 +255,8 @@ func TestEngine_DaysAwayAreReadInLongerBars(t *testing.T) {
 		if late < 10 {
 			t.Errorf("%d of %d came late", late, len(alerts))
 		}
+		if status := s.Status(); status.Late == 0 || status.Late > status.Firings {
+			t.Errorf("%d late of %d", status.Late, status.Firings)
+		}
 	})
 }

@@ -25,6 +25,7 @@ type Status struct {
 
 	Evaluations uint64 // of indicators, each of one bar
 	Firings     uint64 // committed
+	Late        uint64 // of them, those found afterwards
 }
 
 // Ready reports whether alerts fire when they should: the store takes them and no
@@ -38,7 +39,7 @@ func (e *Engine) Status() Status { return *e.status.Load() }
 func (l *loop) look(now time.Time) {
 	s := &Status{
 		Running: l.ctx.Err() == nil, Alerts: l.book.Len(), Prices: len(l.prices), Series: len(l.series),
-		Feeds: l.cfg.Feed.Status(), Evaluations: l.evaluations, Firings: l.firings,
+		Feeds: l.cfg.Feed.Status(), Evaluations: l.evaluations, Firings: l.firings, Late: l.late,
 	}
 	for _, p := range l.prices {
 		if !p.ready {

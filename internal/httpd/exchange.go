@@ -42,6 +42,7 @@ func (x *exchange) refuse(ctx context.Context, body *rpc.Body, refusal *httpRefu
 	if refusal.challenge != "" {
 		x.w.Header().Set("WWW-Authenticate", refusal.challenge)
 	}
+	x.s.tallies.refuse(refusal.status)
 	attrs := []slog.Attr{
 		slog.Int("status", refusal.status), slog.String("reason", refusal.err.Message),
 		slog.Bool("authorization", x.authorization), slog.String("request_id", x.id),

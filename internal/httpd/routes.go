@@ -77,6 +77,7 @@ func (s *Server) handler() http.Handler {
 			serve(w, r)
 			return
 		}
+		s.tallies.paths[otherPath].Add(1)
 		setCORS(w.Header(), r)
 		writeJSON(w, http.StatusNotFound, `{"error":"not_found"}`)
 	})
@@ -92,7 +93,9 @@ func (s *Server) dispatch(r route) http.HandlerFunc {
 	}
 	slices.Sort(allow)
 	allowed := strings.Join(allow, ", ")
+	count := s.tallies.paths[r.path]
 	return func(w http.ResponseWriter, req *http.Request) {
+		count.Add(1)
 		if r.cors {
 			setCORS(w.Header(), req)
 		}

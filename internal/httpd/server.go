@@ -77,6 +77,9 @@ type Server struct {
 
 	noStore, jsonType []string // header values, shared by all answers and never written
 
+	crowd   crowd
+	tallies tallies
+
 	idPrefix string // of request ids, random per process
 	idCount  atomic.Uint64
 }
@@ -99,6 +102,8 @@ func New(m *mcp.Server, auth Authorizer, cfg Config) (*Server, error) {
 		noStore:   []string{"no-store"}, jsonType: []string{"application/json"},
 		idPrefix: base64.RawURLEncoding.EncodeToString(random[:]) + "-",
 	}
+	s.crowd.most = int64(cfg.MaxConnections) * 3 / 4
+	s.tallies.prepare(s.routes())
 	if s.landing, err = s.describe(); err != nil {
 		return nil, err
 	}
@@ -115,10 +120,9 @@ func (s *Server) Serve(ctx, hard context.Context, ln net.Listener) error {
 	// would wait for them.
 	requests, abort := context.WithCancel(mcp.WithStop(hard, ctx))
 	defer abort()
-	open := &crowd{most: int64(s.cfg.MaxConnections) * 3 / 4}
 	server := &http.Server{
-		Handler:           open.thin(s.handler()),
-		ConnState:         open.count,
+		Handler:           s.crowd.thin(s.handler()),
+		ConnState:         s.crowd.count,
 		ReadHeaderTimeout: 5 * time.Second,
 		ReadTimeout:       s.cfg.ReadTimeout,
 		WriteTimeout:      s.cfg.WriteTimeout,

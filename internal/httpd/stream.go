@@ -48,7 +48,9 @@ func (s *Server) stream(w http.ResponseWriter, r *http.Request) {
 	defer events.Close()
 	began := time.Now()
 	s.log.LogAttrs(ctx, slog.LevelInfo, "[MCP] stream opened", slog.Bool("authorization", true), slog.String("request_id", x.id))
+	s.tallies.streams.Add(1)
 	reason := s.pump(ctx, x.w, r.Header["Authorization"], events)
+	s.tallies.end(reason)
 	s.log.LogAttrs(r.Context(), slog.LevelInfo, "[MCP] stream closed",
 		slog.String("reason", reason.Error()), slog.Bool("authorization", true),
 		slog.Duration("took", time.Since(began)), slog.String("request_id", x.id))

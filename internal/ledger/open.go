@@ -39,6 +39,8 @@ type Ledger struct {
 	broken  error      // set by a commit whose outcome is unknown; guarded by turn
 	closed  bool       // guarded by turn
 	stmts   statements // of conn; guarded by turn
+	path    string
+	tally   tally
 }
 
 // Open opens the store in a state directory and makes it when it is not there.
@@ -50,7 +52,8 @@ func Open(ctx context.Context, dir string, now func() time.Time) (*Ledger, error
 	if err := create(path); err != nil {
 		return nil, failure("open", err)
 	}
-	l := &Ledger{now: now, turn: make(chan struct{}, 1), stmts: make(statements)}
+	l := &Ledger{now: now, turn: make(chan struct{}, 1), stmts: make(statements), path: path}
+	l.tally.prepare()
 	if err := l.open(ctx, path); err != nil {
 		return nil, errors.Join(err, l.Close())
 	}

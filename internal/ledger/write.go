@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"slices"
+	"time"
 
 	"candela/internal/fault"
 )
@@ -75,7 +76,9 @@ func (l *Ledger) commitPending(ctx context.Context) {
 	if len(batch) == 0 {
 		return // whoever had the turn before did it
 	}
+	began := time.Now()
 	err := l.commit(ctx, batch)
+	l.tally.add(len(batch), time.Since(began), err)
 	for _, j := range batch {
 		if err != nil && j.err == nil {
 			j.err = err

@@ -153,12 +153,18 @@ func TestWrite_FailuresAreTyped(t *testing.T) {
 			if e := fault.Of(err); e == nil || e.Kind != fault.Unavailable || e.Code != tc.code {
 				t.Errorf("got %v", err)
 			}
+			if s := l.Stats(); s.Failing != tc.code || s.Errors[tc.code] == 0 {
+				t.Errorf("the store says %+v", s)
+			}
 			before := count(t, l)
 			if _, err := l.FireAlerts(t.Context(), []alert.Firing{firing(kept)}); tc.code == "store_read_only" && fault.KindOf(err) != fault.Unavailable {
 				t.Errorf("firing gives %v", err)
 			}
 			check(t, l.Pragma(t.Context(), tc.heal))
 			check(t, l.PutAlert(t.Context(), owner(), newAlert(2)))
+			if s := l.Stats(); s.Failing != "" || s.Commits.Count() < 2 || s.Writes < 2 || s.Bytes == 0 {
+				t.Errorf("the store says %+v", s)
+			}
 			if n := count(t, l); n < before {
 				t.Errorf("%d alerts after %d", n, before)
 			}

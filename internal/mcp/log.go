@@ -14,6 +14,7 @@ type entry struct {
 	code                 int // of a JSON-RPC error
 	toolError            bool
 	cancelled            bool
+	outcome              outcome // of a call that reached a tool
 }
 
 // logEntry writes one line per message. Everything that a client chose is cut to

@@ -29,6 +29,7 @@ type Server struct {
 	initialize json.RawMessage
 	list       json.RawMessage
 	flights    flights
+	tallies    tallies
 }
 
 // Origin is what the transport knows about a message.
@@ -41,7 +42,8 @@ type Origin struct {
 // NewServer returns a Server over tools. It fails only if the tools cannot be
 // written as JSON.
 func NewServer(tools Toolbox, cfg Config) (*Server, error) {
-	list, err := listTools(tools.Tools())
+	offered := tools.Tools()
+	list, err := listTools(offered)
 	if err != nil {
 		return nil, err
 	}
@@ -59,7 +61,10 @@ func NewServer(tools Toolbox, cfg Config) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("marshal the initialize answer: %w", err)
 	}
-	return &Server{tools: tools, log: cfg.Log, initialize: hello, list: list, flights: flights{open: map[flightKey][]*flight{}}}, nil
+	return &Server{
+		tools: tools, log: cfg.Log, initialize: hello, list: list,
+		flights: flights{open: map[flightKey][]*flight{}}, tallies: newTallies(offered),
+	}, nil
 }
 
 // Job is a body that was received and waits to be answered.
@@ -153,7 +158,9 @@ func (j *Job) appendCall(dst []byte, call rpc.Call) []byte {
 		// A request method without an id is one of them: nothing runs whose
 		// outcome the client could not learn.
 	}
-	s.logEntry(j.ctx, j.from, line, time.Since(began))
+	took := time.Since(began)
+	s.tallies.add(&line, took)
+	s.logEntry(j.ctx, j.from, line, took)
 	return dst
 }
 
@@ -206,7 +213,12 @@ func (j *Job) appendToolCall(ctx context.Context, dst []byte, m rpc.Message, lin
 		s.log.LogAttrs(ctx, slog.LevelError, "[MCP] tool failed", slog.String("tool", name), slog.String("request_id", from.RequestID), slog.Any("error", err))
 		return dst, internalError(from.RequestID)
 	}
-	line.toolError = result.IsError
+	if line.toolError = result.IsError; result.IsError {
+		line.outcome = failedAs + outcome(result.Kind)
+		if ctx.Err() != nil {
+			line.outcome = cancelled // whoever asked is gone
+		}
+	}
 	if result.Settle != nil {
 		j.settle = append(j.settle, result.Settle)
 	}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"time"
 
+	"candela/internal/fault"
 	"candela/internal/rpc"
 )
 
@@ -48,13 +49,15 @@ type Content struct {
 	MIME  string
 }
 
-// Result is what a tool gives back. Structured is nil or a JSON object. Settle is
+// Result is what a tool gives back. Structured is nil or a JSON object. Kind says
+// of what kind an error is, for those who count them and not for clients. Settle is
 // nil or is called once, with whether the answer was sent: a tool that hands out
 // each thing once must know.
 type Result struct {
 	Content    []Content
 	Structured json.RawMessage
 	IsError    bool
+	Kind       fault.Kind
 	Settle     func(sent bool)
 }
 

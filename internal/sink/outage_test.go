@@ -71,6 +71,9 @@ func TestSink_GoesOnAfterARefusal(t *testing.T) {
 		s.fire(2)
 		s.wants(1, 2)
 		must(t, stop())
+		if got := s.sink.Status(); got != (Status{Name: "webhook", Delivered: 1, Refused: 1}) {
+			t.Errorf("%+v", got)
+		}
 		if !strings.Contains(s.out.String(), `level=ERROR msg="alert refused; it will not be sent again" sink=webhook host=a.example seq=1 reason="403 Forbidden"`) {
 			t.Errorf("%s", s.out)
 		}
@@ -209,6 +212,10 @@ func TestSink_PoisonIsGivenUp(t *testing.T) {
 		})
 		stop := s.start()
 		s.fire(4)
+		time.Sleep(10 * time.Second)
+		if got := s.sink.Status(); got.Delivered != 1 || got.Failed == 0 || time.Since(got.Waits) < 10*time.Second {
+			t.Errorf("%+v", got)
+		}
 		time.Sleep(time.Hour)
 		want := append([]uint64{1}, slices.Repeat([]uint64{2}, patience+1)...)
 		s.wants(append(want, 3, 2, 4)...)

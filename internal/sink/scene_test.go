@@ -72,6 +72,7 @@ type scene struct {
 	out   *bytes.Buffer // what was logged; read it when no sink runs
 	slog  *slog.Logger
 	seq   uint64
+	sink  *Sink // started last
 
 	mu       sync.Mutex
 	attempts []attempt
@@ -146,6 +147,7 @@ func (s *scene) startWith(to *Receiver) (stop func() error) {
 	sink := New(to, Config{
 		Owner: "owner", Notifications: s.log, Store: s.store, Now: time.Now, Rand: func() float64 { return 0.5 }, Log: s.slog,
 	})
+	s.sink = sink
 	ctx, cancel := context.WithCancel(s.t.Context())
 	done, ready := make(chan error, 1), make(chan struct{})
 	go func() { done <- sink.Run(ctx, context.WithoutCancel(ctx), func() { close(ready) }) }()

@@ -56,8 +56,9 @@ type Config struct {
 
 // Sink sends the notifications of one owner to one receiver.
 type Sink struct {
-	to  *Receiver
-	cfg Config
+	to    *Receiver
+	cfg   Config
+	tally tally
 }
 
 // New returns a sink that does nothing until Run.
@@ -183,6 +184,7 @@ func (r *run) step(ctx, hard context.Context) (wait time.Duration, more bool) {
 	e, passed, count := r.tail.Next(r.done, MaxAge, MaxWaiting)
 	if count > 0 {
 		r.done = passed
+		r.tally.dropped.Add(uint64(count))
 		r.cfg.Log.WarnContext(ctx, "alerts were not sent: they are too old, or too many came after them", "count", count, "last_seq", passed)
 	}
 	if e == nil {
@@ -192,12 +194,14 @@ func (r *run) step(ctx, hard context.Context) (wait time.Duration, more bool) {
 		r.done = e.Seq
 		return 0, true
 	}
+	r.tally.waits.Store(e.At.UnixNano())
 	a := r.send(ctx, hard, e)
 	if !a.delivered() && !a.final() {
 		if ctx.Err() != nil {
 			return 0, true
 		}
 		r.fails++
+		r.tally.failed.Add(1)
 		if r.fails > patience && a.status >= 500 && r.unblock(ctx, hard, e) {
 			return 0, true
 		}
@@ -212,6 +216,7 @@ func (r *run) step(ctx, hard context.Context) (wait time.Duration, more bool) {
 // settle goes on to the next notification.
 func (r *run) settle(ctx context.Context, e *notify.Entry, a answer) {
 	r.done = e.Seq
+	r.tally.settle(a.delivered())
 	switch {
 	case !a.delivered():
 		r.cfg.Log.ErrorContext(ctx, "alert refused; it will not be sent again", "seq", e.Seq, "reason", a.reason())

@@ -53,6 +53,8 @@ type problem struct {
 	Rule  string       `json:"rule,omitempty"`
 	Limit string       `json:"limit,omitempty"`
 	Order *orderRecord `json:"order,omitempty"`
+
+	kind fault.Kind
 }
 
 // failure is the result of a call that failed.
@@ -66,6 +68,7 @@ func problemOf(ctx context.Context, err error) problem {
 			Code: f.Code, Message: f.Public(), Retryable: f.Retryable,
 			RetryAfterS: int((f.RetryAfter + time.Second - 1) / time.Second),
 			Field:       f.Field, Value: cut(f.Value), Allowed: f.Allowed, Suggestions: f.Suggestions,
+			kind: f.Kind,
 		}
 	} else if abandoned(ctx, err) {
 		p = problem{Code: "cancelled", Message: "the call was cancelled before it was done", Retryable: true}
@@ -84,5 +87,5 @@ func (p problem) result() mcp.Result {
 	if err != nil {
 		data = []byte(`{"code":"internal","message":"the tool failed","retryable":false}`)
 	}
-	return mcp.Result{IsError: true, Content: []mcp.Content{{Text: data}}}
+	return mcp.Result{IsError: true, Kind: p.kind, Content: []mcp.Content{{Text: data}}}
 }

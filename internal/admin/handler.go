@@ -1,0 +1,91 @@
+package admin
+
+import (
+	"encoding/json"
+	"fmt"
+	"net"
+	"net/http"
+	"net/http/pprof"
+	"net/netip"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+)
+
+// Times of a request. A profile is written when it has been taken, so an answer may
+// take long.
+const (
+	ReadTimeout  = 10 * time.Second
+	WriteTimeout = 3 * time.Minute
+)
+
+// Handler returns every path of the admin listener.
+func Handler(cfg Config) (http.Handler, error) {
+	registry := prometheus.NewRegistry()
+	for _, c := range []prometheus.Collector{
+		newCollector(cfg), collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
+	} {
+		if err := registry.Register(c); err != nil {
+			return nil, fmt.Errorf("metrics: %w", err)
+		}
+	}
+	mux := http.NewServeMux()
+	mux.Handle("GET /metrics", promhttp.HandlerFor(registry, promhttp.HandlerOpts{MaxRequestsInFlight: 4}))
+	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
+		write(w, http.StatusOK, map[string]string{"status": "ok", "version": cfg.Version})
+	})
+	mux.HandleFunc("GET /readyz", cfg.ready)
+	// Not pprof.Index, which would also show the command line, and a webhook's
+	// address there may have a key in it.
+	for _, name := range []string{"allocs", "block", "goroutine", "heap", "mutex", "threadcreate"} {
+		mux.Handle("GET /debug/pprof/"+name, pprof.Handler(name))
+	}
+	mux.HandleFunc("GET /debug/pprof/profile", pprof.Profile)
+	mux.HandleFunc("GET /debug/pprof/trace", pprof.Trace)
+	mux.HandleFunc("/debug/pprof/symbol", pprof.Symbol)
+	if cfg.LocalOnly {
+		return local(mux), nil
+	}
+	return mux, nil
+}
+
+// ready answers 200 when every part is ready and 503 when one is not.
+func (c *Config) ready(w http.ResponseWriter, _ *http.Request) {
+	answer := struct {
+		Ready bool            `json:"ready"`
+		Parts map[string]Part `json:"parts"`
+	}{true, c.parts()}
+	for _, p := range answer.Parts {
+		answer.Ready = answer.Ready && p.Ready
+	}
+	status := http.StatusOK
+	if !answer.Ready {
+		status = http.StatusServiceUnavailable
+	}
+	write(w, status, answer)
+}
+
+func write(w http.ResponseWriter, status int, v any) {
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Cache-Control", "no-store")
+	w.WriteHeader(status)
+	_ = json.NewEncoder(w).Encode(v) // whoever asked went away
+}
+
+// local turns away requests that do not name this machine: a page in the owner's
+// browser could otherwise read the listener under a name of its own that leads here.
+func local(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		host, _, err := net.SplitHostPort(r.Host)
+		if err != nil {
+			host = r.Host
+		}
+		if address, err := netip.ParseAddr(host); host != "localhost" && (err != nil || !address.IsLoopback()) {
+			write(w, http.StatusForbidden, map[string]string{"error": "forbidden"})
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}

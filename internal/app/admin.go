@@ -1,0 +1,101 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/net/netutil"
+
+	"candela/internal/admin"
+	"candela/internal/httpd"
+	"candela/internal/ledger"
+	"candela/internal/mcp"
+	"candela/internal/sink"
+)
+
+// maxAdmin is how many connections an operator may have.
+const maxAdmin = 32
+
+// watched is what the admin listener reads.
+type watched struct {
+	listening atomic.Bool
+	messages  *mcp.Server
+	server    *httpd.Server
+	trading   *trading // nil without --trade
+}
+
+// admin returns the part that answers an operator, none where none is asked for. It
+// starts before all others, so that a start that hangs can be looked at.
+func (rt Runtime) admin(w *watched) ([]Part, error) {
+	address := rt.Config.HTTP.AdminListen
+	if !address.IsValid() {
+		return nil, nil
+	}
+	cfg := admin.Config{
+		Version: rt.release(), Log: rt.Log, Now: time.Now, LocalOnly: address.Addr().IsLoopback(),
+		Listening: w.listening.Load, Messages: w.messages.Stats, HTTP: w.server.Stats,
+	}
+	if w.trading != nil {
+		cfg.Trading = w.trading.watched()
+	}
+	handler, err := admin.Handler(cfg)
+	if err != nil {
+		return nil, err
+	}
+	return []Part{{Name: "admin", Run: func(ctx, hard context.Context, ready func()) error {
+		var listen net.ListenConfig
+		ln, err := listen.Listen(ctx, "tcp", address.String())
+		if err != nil {
+			return fmt.Errorf("listen: %w", err)
+		}
+		rt.Log.InfoContext(ctx, "admin listener", "address", ln.Addr().String())
+		server := &http.Server{
+			Handler: handler, ReadTimeout: admin.ReadTimeout, WriteTimeout: admin.WriteTimeout, MaxHeaderBytes: 32 << 10,
+			BaseContext: func(net.Listener) context.Context { return ctx }, // a profile does not hold up a stop
+			ErrorLog:    slog.NewLogLogger(rt.Log.Handler(), slog.LevelWarn),
+		}
+		return serveUntil(ctx, hard, server, netutil.LimitListener(ln, maxAdmin), ready)
+	}}}, nil
+}
+
+// serveUntil answers on ln until ctx ends, and lets what runs then finish before hard
+// ends.
+func serveUntil(ctx, hard context.Context, server *http.Server, ln net.Listener, ready func()) error {
+	stopped := make(chan error, 1)
+	go func() { stopped <- server.Serve(ln) }()
+	ready()
+	select {
+	case err := <-stopped:
+		return fmt.Errorf("serve: %w", err)
+	case <-ctx.Done():
+	}
+	err := server.Shutdown(hard)
+	<-stopped
+	return err
+}
+
+// watched is the trading side for the admin listener.
+func (t *trading) watched() *admin.Trading {
+	return &admin.Trading{
+		Store: func() (ledger.Stats, bool) {
+			l := t.opened.Load()
+			if l == nil {
+				return ledger.Stats{}, false
+			}
+			return l.Stats(), true
+		},
+		Engine: t.engine.Status, Notifications: t.log.Stats, Desk: t.orders.Status, Orders: t.orders.OpenByStatus,
+		Sinks: func() []sink.Status {
+			all := make([]sink.Status, len(t.senders))
+			for i, s := range t.senders {
+				all[i] = s.Status()
+			}
+			return all
+		},
+	}
+}
