@@ -145,6 +145,9 @@ func (p *prices) loaded(l *loop, q *quote, missed []past) {
 		l.found = l.book.TouchBar(l.found, p.need.Instrument, p.onWall(m.bar), m.closed, now.Sub(m.closed) > lateAfter)
 	}
 	p.hear(l, q.bar, now)
+	if p.bar.T == q.bar.T && p.bar.C == q.bar.C {
+		p.shown.Store(&last{q.bar.C, q.asOf, q.shut}) // no newer than it was
+	}
 	p.ready, p.oldest = true, time.Time{}
 	l.mark(p.need, p.last)
 	l.reportMissed(p.need, len(missed))

@@ -37,6 +37,7 @@ type prices struct {
 type last struct {
 	price float64
 	at    time.Time // when it was known
+	shut  bool      // the market is closed
 }
 
 // quote is the newest bar of an instrument, as it was read.
@@ -44,14 +45,26 @@ type quote struct {
 	place  *place
 	sub    provider.Sub
 	bar    market.Bar
-	closed int64 // the newest bar that has closed
-	asOf   time.Time
+	closed int64     // the newest bar that has closed
+	asOf   time.Time // when its close was known to be the price
+	shut   bool      // the market is closed
 }
+
+// quietFor is how long nobody may trade before the last price is one of the past.
+const quietFor = time.Hour
 
 // newQuote takes the newest bars of a set.
 func newQuote(p *place, i market.Interval, set *marketdata.Set) quote {
 	n := set.Bars.Len()
 	q := quote{place: p, sub: provider.Sub{Symbol: p.symbol, Interval: i}, bar: set.Bars.At(n - 1), asOf: set.AsOf}
+	// A market that is closed, or a file that ended, has no new price however often it
+	// is read. One that is open and quiet has.
+	_, open := p.calendar.Bucket(i, p.clock.Unix(set.AsOf))
+	ended := p.closes(i, q.bar.T)
+	q.shut = !open && ended.Before(set.AsOf)
+	if q.shut || set.AsOf.Sub(ended) > quietFor {
+		q.asOf = ended
+	}
 	switch {
 	case !set.Running:
 		q.closed = q.bar.T
@@ -98,7 +111,7 @@ func (p *prices) take(l *loop, e *feed.Event) {
 	switch e.Kind {
 	case provider.Traded:
 		l.touch(p, e.Price, e.Price, e.Price, at, false)
-		p.shown.Store(&last{e.Price, l.cfg.Now()})
+		p.shown.Store(&last{price: e.Price, at: l.cfg.Now()})
 		if span, ok := p.place.calendar.Bucket(p.sub.Interval, e.At.Unix()); ok && span.Open == p.bar.T {
 			p.bar.H, p.bar.L, p.bar.C = max(p.bar.H, e.Price), min(p.bar.L, e.Price), e.Price
 		}
@@ -171,7 +184,7 @@ func (p *prices) know(l *loop, bar market.Bar, now time.Time) {
 		l.lasts.put(p.need.Instrument, &p.shown)
 	}
 	p.bar, p.known, p.seen = bar, true, now
-	p.shown.Store(&last{bar.C, now})
+	p.shown.Store(&last{price: bar.C, at: now})
 }
 
 // touch fires the alerts between lo and hi.

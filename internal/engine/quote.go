@@ -33,7 +33,7 @@ func (e *Engine) Quote(ctx context.Context, s market.Symbol) (order.Quote, error
 	if q.bar.C <= 0 {
 		return order.Quote{}, fault.Unreachable(nil, 0, "%s tells %v as the price of %s, at which nothing can be traded", s.Venue, q.bar.C, s.Name)
 	}
-	return order.Quote{Last: decimal.NewFromFloat(q.bar.C), At: q.asOf}, nil
+	return order.Quote{Last: decimal.NewFromFloat(q.bar.C), At: q.asOf, Shut: q.shut}, nil
 }
 
 // Last returns the newest price that is known, without waiting for anything, and
@@ -43,7 +43,7 @@ func (e *Engine) Last(s market.Symbol) (order.Quote, bool) {
 	if known == nil || known.price <= 0 {
 		return order.Quote{}, false
 	}
-	return order.Quote{Last: decimal.NewFromFloat(known.price), At: known.at}, true
+	return order.Quote{Last: decimal.NewFromFloat(known.price), At: known.at, Shut: known.shut}, true
 }
 
 // Instrument tells what is known of a symbol.

@@ -1,6 +1,7 @@
 package engine_test
 
 import (
+	"context"
 	"slices"
 	"testing"
 	"testing/synctest"
@@ -8,6 +9,7 @@ import (
 
 	"candela/internal/fault"
 	"candela/internal/market"
+	"candela/internal/provider"
 )
 
 func TestQuote_IsNewOrAskedFor(t *testing.T) {
@@ -62,4 +64,74 @@ func TestQuote_IsNewOrAskedFor(t *testing.T) {
 			t.Error("a price is known that nobody follows")
 		}
 	})
+}
+
+// ended is a venue in whose market nobody has traded since a time.
+type ended struct {
+	*venue
+	at    int64
+	hours market.Calendar
+}
+
+func (v ended) Bars(ctx context.Context, q provider.BarQuery) (provider.BarPage, error) {
+	if q.To == 0 || q.To > v.at {
+		q.To = v.at
+	}
+	return v.venue.Bars(ctx, q)
+}
+
+func (v ended) Instrument(ctx context.Context, s market.Symbol) (provider.Instrument, error) {
+	i, err := v.venue.Instrument(ctx, s)
+	i.Calendar = v.hours
+	return i, err
+}
+
+// TestQuote_OfAClosedMarketIsOld holds that the last price of a market that is
+// closed, or of a file that ended, does not become new by being read again: paper
+// orders would fill at it. That of an open market is new as long as it is read.
+func TestQuote_OfAClosedMarketIsOld(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		since     time.Duration
+		hours     bool // until nobody traded
+		old, shut bool
+	}{
+		"open and quiet":           {20 * time.Minute, false, false, false},
+		"open and quiet for hours": {2 * time.Hour, false, true, false},
+		"closed a while ago":       {20 * time.Minute, true, true, true},
+		"closed for hours":         {2 * time.Hour, true, true, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				s := newScene(t, steps(nil))
+				s.stop()
+				closed := time.Now().Truncate(time.Minute)
+				v := ended{venue: s.venue, at: closed.Unix()}
+				if tc.hours {
+					v.hours = until(t, closed)
+				}
+				s.from = v
+				time.Sleep(tc.since)
+				s.start()
+				defer s.stop()
+				q, err := s.Quote(t.Context(), market.Symbol{Venue: "venue", Name: "BTC"})
+				if err != nil || q.Last.String() != "100" || q.Shut != tc.shut || q.At.Equal(closed) != tc.old {
+					t.Errorf("%+v, closed at %v, %v", q, closed, err)
+				}
+			})
+		})
+	}
+}
+
+// until returns hours of trade that end every day at the time of day of t.
+func until(t *testing.T, end time.Time) market.Calendar {
+	t.Helper()
+	of := end.UTC().Sub(end.UTC().Truncate(24 * time.Hour))
+	hours := market.Hours{Zone: "UTC", Open: of - time.Hour, Close: of, Days: []time.Weekday{0, 1, 2, 3, 4, 5, 6}}
+	c, err := market.NewCalendar(hours)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
 }

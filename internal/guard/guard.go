@@ -135,9 +135,10 @@ func (q *inquiry) reduces() bool {
 	}
 }
 
-// fresh reports whether there is a price that is young enough to judge by.
+// fresh reports whether there is a price that is young enough to judge by. That of a
+// closed market is as young as can be: whether it takes orders is the venue's to say.
 func (q *inquiry) fresh() bool {
-	return q.Quote.Last.IsPositive() && q.Now.Sub(q.Quote.At) <= q.policy.MaxQuoteAge
+	return q.Quote.Last.IsPositive() && (q.Quote.Shut || q.Now.Sub(q.Quote.At) <= q.policy.MaxQuoteAge)
 }
 
 // worst returns the price at which the order is valued: the highest at which it

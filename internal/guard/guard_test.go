@@ -53,10 +53,11 @@ func TestCheck_Refuses(t *testing.T) {
 func TestCheck_LetsPass(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]func(*scene){
-		"the plain order":             func(*scene) {},
-		"a market order":              (*scene).market,
-		"a sell of all that is held":  func(s *scene) { s.sell("0.1") },
-		"a short sell, where allowed": func(s *scene) { s.sell("0.11"); s.AllowShort = true },
+		"the plain order":              func(*scene) {},
+		"a market order":               (*scene).market,
+		"the price of a closed market": func(s *scene) { s.Quote.At, s.Quote.Shut = noon.Add(-48*time.Hour), true },
+		"a sell of all that is held":   func(s *scene) { s.sell("0.1") },
+		"a short sell, where allowed":  func(s *scene) { s.sell("0.11"); s.AllowShort = true },
 		"a symbol of the list": func(s *scene) {
 			s.Mode, s.AllowedSymbols = order.Live, []market.Symbol{symbol}
 		},

@@ -72,7 +72,7 @@ func rules() []rule {
 	return slices.Concat(earlyRules(), venueRules(), []rule{
 		{
 			"max_quote_age", false, func(p Policy) string { return p.MaxQuoteAge.String() },
-			"An order when there is no price, or the last one is older than this. An order that only reduces a position passes: the way out stays open when a feed is lost.",
+			"An order when there is no price, or the last one is older than this though the market is open. An order that only reduces a position passes: the way out stays open when a feed is lost.",
 			checkQuoteAge,
 		},
 		{

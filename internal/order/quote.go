@@ -12,6 +12,7 @@ type Quote struct {
 	Bid  decimal.Decimal // zero when not known
 	Ask  decimal.Decimal // zero when not known
 	At   time.Time       // when this was known to be the price, by our clock
+	Shut bool            // the market is closed: there is no newer price until it opens
 }
 
 // Take returns the price at which the market sells to a buyer, or buys from a
