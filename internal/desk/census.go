@@ -34,6 +34,7 @@ type census struct {
 	fails int       // in a row
 	flows bool      // the venue's reports do
 	adopt bool      // the owner accepts the venue's positions
+	wiped bool      // the venue has forgotten trades
 
 	done     time.Time            // when the last one succeeded
 	doubts   map[string]string    // differences that it found, by subject
@@ -105,8 +106,12 @@ type question struct {
 	ours    []order.Order // that are open, as far as we know
 	unknown []market.Symbol
 	fresh   bool // nothing was ever traded: what is held is taken as found
-	adopt   bool // trades are read anew: a venue that was wiped counts from the beginning
-	asked   time.Time
+	adopt   bool // trades are read anew
+	// wiped says that the owner accepts that the venue begins anew, and placed are
+	// the orders among which those are that it still has, newest first.
+	wiped  bool
+	placed []order.Order
+	asked  time.Time
 }
 
 // answer is what it said.
@@ -116,6 +121,8 @@ type answer struct {
 	orders      map[string]order.Report // by our id: those that are no longer listed as open
 	missing     map[string]bool         // ids that the venue does not know
 	fills       map[market.Symbol][]order.Fill
+	forgotten   map[market.Symbol]string // the trade up to which all were known, where the venue does not have it
+	kept        []string                 // ids of the orders that a venue that was wiped has
 	holdings    []order.Holding
 	newest      map[market.Symbol]string // trade, of what is taken as found
 	quotes      map[market.Symbol]order.Quote
@@ -128,11 +135,15 @@ func (w *writer) question() question {
 	q := question{broker: w.cfg.Broker, market: w.cfg.Market, cursors: maps.Clone(w.census.cursors), adopt: w.census.adopt, asked: w.now()}
 	if q.adopt {
 		clear(q.cursors)
+		q.wiped = w.census.wiped
 	}
 	seen := make(map[market.Symbol]bool)
 	for _, o := range w.book.Newest(listed) {
 		if o.Status != order.Denied {
 			seen[o.Symbol] = true
+		}
+		if q.wiped && !o.External && o.VenueID != "" {
+			q.placed = append(q.placed, o)
 		}
 	}
 	for _, o := range w.book.Open() {
@@ -164,7 +175,8 @@ func (w *writer) question() question {
 // ask asks it all. Anything that is not answered makes the whole of it fail: half
 // a comparison would find differences that are none.
 func (q question) ask(ctx context.Context) (a answer) {
-	a.orders, a.missing, a.fills = make(map[string]order.Report), make(map[string]bool), make(map[market.Symbol][]order.Fill)
+	a.orders, a.missing = make(map[string]order.Report), make(map[string]bool)
+	a.fills, a.forgotten = make(map[market.Symbol][]order.Fill), make(map[market.Symbol]string)
 	a.newest, a.quotes, a.instruments = make(map[market.Symbol]string), make(map[market.Symbol]order.Quote), make(map[market.Symbol]provider.Instrument)
 	if a.open, a.err = q.broker.Open(ctx); a.err != nil {
 		return a
@@ -172,14 +184,11 @@ func (q question) ask(ctx context.Context) (a answer) {
 	if a.err = q.askOrders(ctx, &a); a.err != nil {
 		return a
 	}
-	for _, s := range q.symbols {
-		a.fills[s], a.err = q.broker.Fills(ctx, s, q.cursors[s.String()])
-		if errors.Is(a.err, broker.ErrForgotten) {
-			// A venue that was wiped counts anew, and one whose reads lag behind tells what
-			// is known already. The positions show which.
-			a.fills[s], a.err = q.broker.Fills(ctx, s, "")
-		}
-		if a.err != nil {
+	if a.err = q.askFills(ctx, &a); a.err != nil {
+		return a
+	}
+	if q.wiped {
+		if a.kept, a.err = q.askKept(ctx); a.err != nil {
 			return a
 		}
 	}
@@ -210,6 +219,23 @@ func (q question) askOrders(ctx context.Context, a *answer) error {
 			return err
 		default:
 			a.orders[o.ID] = r
+		}
+	}
+	return nil
+}
+
+// askFills asks for the trades since the cursors.
+func (q question) askFills(ctx context.Context, a *answer) error {
+	for _, s := range q.symbols {
+		cursor := q.cursors[s.String()]
+		fills, err := q.broker.Fills(ctx, s, cursor)
+		switch {
+		case errors.Is(err, broker.ErrForgotten):
+			a.forgotten[s] = cursor
+		case err != nil:
+			return err
+		default:
+			a.fills[s] = fills
 		}
 	}
 	return nil
@@ -258,6 +284,10 @@ func (w *writer) compared(q question, a answer) {
 	}
 	c.fails = 0
 	maps.Copy(w.instruments, a.instruments)
+	if q.wiped && !w.beginAnew(q, a.kept) {
+		return
+	}
+	c.wiped = len(a.forgotten) > 0
 	for _, r := range a.open {
 		w.heard(r)
 		w.recall(r)

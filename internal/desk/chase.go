@@ -143,7 +143,7 @@ func (w *writer) notFound(o order.Order, c *chase) {
 		return
 	}
 	// Updated, not Created: it may have waited to be sent, and been lost just now.
-	if now.Sub(o.Updated) < grace || now.Sub(c.missing) < firstAsk || o.Status.Final() {
+	if now.Sub(o.Updated) < grace || now.Sub(c.missing) < firstAsk {
 		return
 	}
 	w.keep(o, w.event(o, order.KindGone, "the venue does not know it"))

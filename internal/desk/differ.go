@@ -26,6 +26,9 @@ type difference struct {
 
 // differences compares orders and holdings with what the venue said.
 func (w *writer) differences(a answer) []difference {
+	if len(a.forgotten) > 0 {
+		return forgotten(a) // the rest is of another account
+	}
 	found := w.orderDifferences(a)
 	if w.cfg.Assets {
 		return append(found, w.assetDifferences(a.holdings)...)

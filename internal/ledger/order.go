@@ -71,6 +71,8 @@ func (t *tx) project(owner string, e order.Event) (bool, error) {
 		return true, t.createOrder(owner, e)
 	case order.KindAdjusted:
 		return true, refused(order.NewBook(owner).Check(e)) // positions have no rows
+	case order.KindWiped:
+		return true, t.renameFills(owner, e.Kept)
 	default:
 	}
 	o, err := t.order(owner, e.OrderID)
@@ -150,10 +152,31 @@ func (t *tx) addFill(owner string, f *order.Fill) (bool, error) {
 	if err != nil {
 		return false, fmt.Errorf("fill %s: %w", f.TradeID, err)
 	}
-	n, err := t.exec("INSERT INTO fills (owner, symbol, trade, side, order_id, body) VALUES (?,?,?,?,?,?) ON CONFLICT DO NOTHING",
+	// The second part finds a trade of this order from before a wipe, told again.
+	n, err := t.exec(`INSERT INTO fills (owner, symbol, trade, side, order_id, body) SELECT ?1, ?2, ?3, ?4, ?5, ?6
+		WHERE NOT EXISTS (SELECT 1 FROM fills WHERE order_id = ?5 AND substr(trade, 1, 6) = 'wiped ' AND substr(trade, -length(?3) - 1) = ' ' || ?3)
+		ON CONFLICT DO NOTHING`,
 		owner, f.Symbol.String(), f.TradeID, f.Side.String(), f.OrderID, string(body))
 	return n == 1, err
 }
+
+// renameFills frees the names of an owner's trades, all but those of orders that are
+// kept, because the venue gives them out anew. The trade itself has its own still.
+func (t *tx) renameFills(owner string, kept []string) error {
+	prefix := fmt.Sprintf("%s%d ", wiped, t.head.event+1)
+	_, err := t.exec("UPDATE fills SET trade = ? || trade WHERE owner = ? AND substr(trade, 1, ?) <> ?", prefix, owner, len(wiped), wiped)
+	for _, id := range kept {
+		if err != nil {
+			break
+		}
+		_, err = t.exec("UPDATE fills SET trade = substr(trade, ?) WHERE order_id = ? AND owner = ? AND substr(trade, 1, ?) = ?", len(prefix)+1, id, owner, len(prefix), prefix)
+	}
+	return err
+}
+
+// wiped begins the names of trades that the venue has forgotten; the number of the
+// event that says so follows. No venue's own names have a blank.
+const wiped = "wiped "
 
 // order returns an order of an owner without its fills.
 func (t *tx) order(owner, id string) (order.Order, error) {

@@ -76,8 +76,13 @@ func (b *Book) Check(e Event) error {
 // Apply adds an event. One that is refused changes nothing. A trade that is known,
 // of this order or another, is no error and changes nothing.
 func (b *Book) Apply(e Event) error {
-	if e.Kind == KindAdjusted {
+	switch e.Kind {
+	case KindAdjusted:
 		return b.adjust(e)
+	case KindWiped:
+		b.wipe(e.Kept)
+		return nil
+	default:
 	}
 	o, err := b.next(e)
 	if err != nil {
@@ -96,6 +101,9 @@ func (b *Book) Apply(e Event) error {
 
 // next returns the order as the event leaves it.
 func (b *Book) next(e Event) (Order, error) {
+	if e.Kind == KindWiped {
+		return Order{}, nil
+	}
 	if e.Kind == KindAdjusted {
 		if a := e.Adjustment; a == nil || a.Symbol.IsZero() || !within(maxFactDigits, a.Quantity, a.Price) {
 			return Order{}, fmt.Errorf("an adjustment without its symbol, or out of all bounds: %w", ErrMalformed)
@@ -139,9 +147,7 @@ const turnoverDays = 2
 
 func (b *Book) trade(f Fill) {
 	b.trades[f.Key()] = f.OrderID
-	b.track(f.Symbol).add(move{
-		at: f.At, key: f.Key(), quantity: f.Quantity.Mul(decimal.NewFromInt(f.Side.Sign())), price: f.Price, fee: f.Fee, asset: f.FeeAsset,
-	})
+	b.track(f.Symbol).add(moveOf(f))
 	day := utcDay(f.At)
 	b.newest = max(b.newest, day)
 	if day <= b.newest-turnoverDays {
@@ -165,6 +171,26 @@ func (b *Book) adjust(e Event) error {
 	a := e.Adjustment
 	b.track(a.Symbol).add(move{at: e.At, key: fmt.Sprintf("adjusted/%09d", b.adjusted), quantity: a.Quantity, price: a.Price})
 	return nil
+}
+
+// wipe begins anew with the orders that are kept: of all others neither the venue's
+// numbers nor their trades mean anything any more, and positions are what the kept
+// ones have traded.
+func (b *Book) wipe(kept []string) {
+	clear(b.venueIDs)
+	clear(b.trades)
+	clear(b.positions)
+	for _, id := range kept {
+		o, ok := b.orders[id]
+		if !ok {
+			continue
+		}
+		b.keep(o)
+		for _, f := range o.Fills {
+			b.trades[f.Key()] = f.OrderID
+			b.track(f.Symbol).add(moveOf(f))
+		}
+	}
 }
 
 func (b *Book) track(s market.Symbol) *track {

@@ -145,6 +145,51 @@ func TestBook_Adjusts(t *testing.T) {
 	}
 }
 
+// TestBook_Wiped begins anew with the orders that the venue still has: numbers that
+// it gives out again are of new orders and new trades.
+func TestBook_Wiped(t *testing.T) {
+	t.Parallel()
+	before, after := origin("before", order.Buy, "3"), origin("after", order.Buy, "2")
+	accepted := func(id string) order.Event {
+		return order.Event{Kind: order.KindAccepted, OrderID: id, VenueID: "1", At: second(3)}
+	}
+	old := trade(before, 1, "2", "100")
+	b := book(t, created(before), event("before", order.KindSent), accepted("before"), filled(old), event("before", order.KindGone),
+		created(after), event("after", order.KindSent), accepted("after"))
+	if b.Check(order.Event{Kind: order.KindWiped}) != nil {
+		t.Error("a wipe is refused")
+	}
+	if err := b.Apply(order.Event{Kind: order.KindWiped, At: second(9), Kept: []string{"after", "never"}}); err != nil {
+		t.Fatal(err)
+	}
+	if p := b.Positions(); len(p) != 0 {
+		t.Errorf("positions of the account before: %+v", p)
+	}
+	if o, ok := b.ByVenueID("paper", after.Symbol, "1"); !ok || o.ID != "after" {
+		t.Errorf("number 1 is %+v", o)
+	}
+	fresh := trade(after, 1, "2", "110")
+	if err := b.Apply(filled(fresh)); err != nil {
+		t.Fatal(err)
+	}
+	if p := b.Position(after.Symbol); !p.Quantity.Equal(dec("2")) || !p.Cash().Equal(dec("-220")) {
+		t.Errorf("the position is %+v", p)
+	}
+	// A second wipe keeps what was traded since the first.
+	if err := b.Apply(order.Event{Kind: order.KindWiped, At: second(10), Kept: []string{"after"}}); err != nil {
+		t.Fatal(err)
+	}
+	if p := b.Position(after.Symbol); !p.Quantity.Equal(dec("2")) {
+		t.Errorf("the position is %+v", p)
+	}
+	if err := b.Apply(filled(fresh)); err != nil || !b.Position(after.Symbol).Quantity.Equal(dec("2")) {
+		t.Errorf("a known trade counts again: %v", err)
+	}
+	if o, _ := b.Order("before"); o.Status != order.Canceled || !o.Filled.Equal(dec("2")) {
+		t.Errorf("the order before is %+v", o)
+	}
+}
+
 func TestBook_Turnover(t *testing.T) {
 	t.Parallel()
 	const day = 24 * 3600

@@ -31,6 +31,7 @@ const (
 	KindDoubted                      // the venue said what we cannot understand or believe: Reason
 	KindConfirmed                    // the venue said afterwards what we do understand
 	KindAdjusted                     // a position changed without an order: Adjustment
+	KindWiped                        // the venue has forgotten the account and begins to number anew: Kept
 )
 
 // Event is one thing that happened. Events are append-only: whoever persists
@@ -38,7 +39,7 @@ const (
 // persisted gives the same orders and positions every time.
 type Event struct {
 	Kind       Kind            `json:"kind"`
-	OrderID    string          `json:"order_id,omitempty"` // "" for KindAdjusted
+	OrderID    string          `json:"order_id,omitempty"` // "" for KindAdjusted and KindWiped
 	At         time.Time       `json:"at"`                 // by our clock; FromReport puts the venue's time there
 	VenueAt    time.Time       `json:"venue_at,omitzero"`  // by the venue's clock, for what the venue told
 	VenueID    string          `json:"venue_id,omitempty"`
@@ -48,6 +49,7 @@ type Event struct {
 	Fill       *Fill           `json:"fill,omitempty"`
 	Refusal    *Refusal        `json:"refusal,omitempty"`
 	Adjustment *Adjustment     `json:"adjustment,omitempty"`
+	Kept       []string        `json:"kept,omitempty"` // ids of the orders that the venue still has
 }
 
 // Adjustment changes a position by what no order explains: a deposit, a

@@ -40,6 +40,9 @@ var (
 //	denied, filled,
 //	rejected         nothing
 //
+// Gone may come after the end, too: what the venue has forgotten, it will not tell,
+// so that missing fills are no longer waited for.
+//
 // Lost, claimed, doubted and confirmed may come whenever the order was sent: lost
 // and doubted turn submitted into uncertain, and no other state changes. A cancel
 // that is asked for before the venue's answer is remembered until it has come.
@@ -107,15 +110,15 @@ func legal(s Status, k Kind) bool {
 		return s == Submitted || s == Uncertain
 	case KindCancelFailed:
 		return s == PendingCancel || s == Submitted || s == Uncertain
-	case KindCancelAsked, KindGone, KindCanceled, KindExpired, KindRejected:
+	case KindCancelAsked, KindCanceled, KindExpired, KindRejected:
 		return s != New && !s.Final()
 	case KindFill:
 		// A fill that is known may come again whatever became of the order; step
 		// refuses a new one.
 		return s != New && s != Denied
-	case KindLost, KindClaimed, KindDoubted, KindConfirmed:
+	case KindLost, KindClaimed, KindDoubted, KindConfirmed, KindGone:
 		return s != New && s != Denied
-	case KindCreated, KindAdjusted:
+	case KindCreated, KindAdjusted, KindWiped:
 	}
 	return false
 }
@@ -157,8 +160,13 @@ func step(o Order, e Event) (Order, error) {
 		}
 	case KindUnsent, KindRejected:
 		o.Status, o.Reason = Rejected, e.Reason
-	case KindGone, KindCanceled:
+	case KindCanceled:
 		o.Status, o.Reason = Canceled, e.Reason
+	case KindGone:
+		if !o.Status.Final() {
+			o.Status, o.Reason = Canceled, e.Reason
+		}
+		o.Claimed, o.Doubt, o.Doubted = o.Filled, "", time.Time{}
 	case KindExpired:
 		o.Status, o.Reason = Expired, e.Reason
 	case KindDoubted:
@@ -168,7 +176,7 @@ func step(o Order, e Event) (Order, error) {
 		}
 	case KindConfirmed:
 		o.Doubt, o.Doubted = "", time.Time{}
-	case KindCreated, KindAdjusted: // legal lets neither pass
+	case KindCreated, KindAdjusted, KindWiped: // legal lets none of them pass
 	}
 	return o, nil
 }

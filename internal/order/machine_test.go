@@ -35,10 +35,10 @@ func TestApply_Table(t *testing.T) {
 		order.Accepted:        merged(talk, ends, row{order.KindFill: order.PartiallyFilled, order.KindCancelAsked: order.PendingCancel}),
 		order.PartiallyFilled: merged(talk, ends, row{order.KindFill: order.PartiallyFilled, order.KindCancelAsked: order.PendingCancel}),
 		order.PendingCancel:   merged(talk, ends, row{order.KindFill: order.PendingCancel, order.KindCancelAsked: unchanged, order.KindCancelFailed: order.Accepted}),
-		order.Canceled:        merged(talk, row{order.KindFill: order.Canceled}),
-		order.Expired:         merged(talk, row{order.KindFill: order.Expired}),
-		order.Rejected:        talk,
-		order.Filled:          talk,
+		order.Canceled:        merged(talk, row{order.KindFill: order.Canceled, order.KindGone: unchanged}),
+		order.Expired:         merged(talk, row{order.KindFill: order.Expired, order.KindGone: unchanged}),
+		order.Rejected:        merged(talk, row{order.KindGone: unchanged}),
+		order.Filled:          merged(talk, row{order.KindGone: unchanged}),
 		order.Denied:          {},
 	}
 	g := origin("o1", order.Buy, "3")

@@ -98,7 +98,10 @@ func (m *model) take(e order.Event) bool {
 			return false
 		}
 		m.cancel = false
-	case order.KindCanceled, order.KindGone:
+	case order.KindGone:
+		m.finish(live, order.Canceled)
+		return m.sent
+	case order.KindCanceled:
 		return m.finish(live, order.Canceled)
 	case order.KindExpired:
 		return m.finish(live, order.Expired)

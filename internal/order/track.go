@@ -18,6 +18,11 @@ type move struct {
 	asset    string
 }
 
+// moveOf is what a fill does to a position.
+func moveOf(f Fill) move {
+	return move{at: f.At, key: f.Key(), quantity: f.Quantity.Mul(decimal.NewFromInt(f.Side.Sign())), price: f.Price, fee: f.Fee, asset: f.FeeAsset}
+}
+
 // trackMoves is how many of the newest moves a position can put in order again. A
 // trade that is told later than that counts as if it came just before them.
 const trackMoves = 512

@@ -31,6 +31,7 @@ func RunOrders(t *testing.T, open func(t *testing.T, dir string) OrderStore) {
 		"an idempotency key is used once by its owner": keyTwice,
 		"of many with one idempotency key one wins":    keyRace,
 		"a trade counts once":                          tradeOnce,
+		"a venue that was wiped names trades anew":     namesAnew,
 		"events of an unknown order are refused":       unknownOrder,
 		"an event that the order refuses is refused":   refusedEvent,
 		"a batch is persisted whole or not at all":     wholeBatch,
@@ -200,6 +201,29 @@ func tradeOnce(t *testing.T, s OrderStore) {
 	}
 }
 
+func namesAnew(t *testing.T, s OrderStore) {
+	t.Helper()
+	appendEvents(t, s, "ann", created("ann", "o1", start()), happened("o1", order.KindSent, 1), created("ann", "o2", start()), happened("o2", order.KindSent, 1))
+	old, kept := traded("o1", "t1", 2, "1"), traded("o2", "t2", 3, "1")
+	appendEvents(t, s, "ann", old, kept)
+	appendEvents(t, s, "bob", created("bob", "o4", start()), happened("o4", order.KindSent, 1), traded("o4", "t1", 2, "1"))
+	for range 2 { // the second time there is nothing left to free
+		appendEvents(t, s, "ann", order.Event{Kind: order.KindWiped, At: start(), Kept: []string{"o2", "never"}})
+	}
+	fresh := traded("o2", "t1", 4, "2")
+	same(t, []order.Event{fresh}, appendEvents(t, s, "ann", old, fresh, kept, fresh))
+	if kept := appendEvents(t, s, "bob", traded("o4", "t1", 2, "1")); len(kept) != 0 {
+		t.Error("another owner's trades were wiped, too")
+	}
+	for id, want := range map[string]int64{"o1": 1, "o2": 3} {
+		o, err := s.Order(t.Context(), "ann", id)
+		must(t, err)
+		if !o.Filled.Equal(decimal.NewFromInt(want)) {
+			t.Errorf("the order is %+v", o)
+		}
+	}
+}
+
 func unknownOrder(t *testing.T, s OrderStore) {
 	t.Helper()
 	appendEvents(t, s, "ann", created("ann", "o1", start()))
@@ -319,7 +343,7 @@ func drawEvent(rt *rapid.T, owner string, run, n int) order.Event {
 	kind := rapid.SampledFrom([]order.Kind{
 		order.KindCreated, order.KindCreated, order.KindDenied, order.KindSent, order.KindSent, order.KindUnsent, order.KindLost, order.KindGone, order.KindAccepted,
 		order.KindFill, order.KindFill, order.KindFill, order.KindClaimed, order.KindCancelAsked, order.KindCancelFailed, order.KindCanceled, order.KindExpired,
-		order.KindRejected, order.KindDoubted, order.KindConfirmed, order.KindAdjusted,
+		order.KindRejected, order.KindDoubted, order.KindConfirmed, order.KindAdjusted, order.KindWiped,
 	}).Draw(rt, "kind")
 	switch kind {
 	case order.KindCreated:
@@ -332,6 +356,8 @@ func drawEvent(rt *rapid.T, owner string, run, n int) order.Event {
 	case order.KindFill:
 		trade := strconv.Itoa(rapid.IntRange(1, 12).Draw(rt, "trade"))
 		return traded(id, trade, rapid.IntRange(0, 60).Draw(rt, "time"), rapid.SampledFrom([]string{"0.00000001", "1", "2.5", "10"}).Draw(rt, "quantity"))
+	case order.KindWiped:
+		return order.Event{Kind: kind, At: start(), Kept: []string{id}}
 	case order.KindAdjusted:
 		return order.Event{Kind: kind, At: start(), Adjustment: &order.Adjustment{Symbol: orderSymbol(), Quantity: decimal.New(int64(n-30), -2), Price: decimal.New(1, 0)}}
 	default:
