@@ -86,10 +86,11 @@ func progress(w io.Writer) func(done, total int64) {
 		return nil
 	}
 	return func(done, total int64) {
-		fmt.Fprintf(w, "\r%3d %% of %d MB ", min(100, 100*done/max(total, 1)), total>>20)
-		if done >= total {
-			fmt.Fprintln(w)
+		if done < total {
+			fmt.Fprintf(w, "\rcopying %d MB: %d %%", total>>20, 100*done/total)
+			return
 		}
+		fmt.Fprint(w, "\r\x1b[K") // the line has served
 	}
 }
 

@@ -110,6 +110,7 @@ func copyStore(ctx context.Context, store *ledger.Audit, to string, progress fun
 	for {
 		select {
 		case err := <-copied:
+			progress(total, total) // whatever became of it, it is over
 			return err
 		case <-tick.C:
 			if info, err := os.Stat(filepath.Join(to, ledger.FileName)); err == nil {
