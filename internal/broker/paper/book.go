@@ -58,6 +58,7 @@ func (b *book) id(nth int64) string { return strconv.FormatInt(b.last+nth, 10) }
 var (
 	errEmpty   = errors.New("it says nothing")
 	errUnknown = errors.New("it is about an order that was never taken, or taken twice")
+	errAmount  = errors.New("an amount in it is out of all bounds")
 )
 
 // check refuses an entry that apply could not do.
@@ -67,10 +68,12 @@ func (b *book) check(e entry) error {
 		if b.tickets[e.Taken.ID] != nil {
 			return errUnknown
 		}
+		return bounded(e.Taken.Quantity, e.Taken.Price, e.Taken.Step)
 	case e.Fill != nil:
 		if b.tickets[e.Fill.OrderID] == nil {
 			return errUnknown
 		}
+		return bounded(e.Fill.Quantity, e.Fill.Price, e.Fill.Fee)
 	case e.Cancel != "":
 		if b.tickets[e.Cancel] == nil {
 			return errUnknown
@@ -80,6 +83,20 @@ func (b *book) check(e entry) error {
 	}
 	return nil
 }
+
+// bounded refuses amounts that no order has: to compute with them could take for
+// ever.
+func bounded(amounts ...decimal.Decimal) error {
+	for _, d := range amounts {
+		// A fee has the decimals of quantity, price and rate together.
+		if e := d.Exponent(); e > maxExponent || e < -3*maxExponent || d.NumDigits() > 4*maxExponent {
+			return errAmount
+		}
+	}
+	return nil
+}
+
+const maxExponent = 24
 
 // apply does what an entry says and returns the order it is about.
 func (b *book) apply(e entry) *ticket {
