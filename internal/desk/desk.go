@@ -80,7 +80,7 @@ type Config struct {
 const (
 	maxCommands = 64               // that wait; who comes then waits in line
 	maxReports  = 256              // of the venue's, between its stream and the writer
-	maxSends    = 4                // orders and cancels on their way at a time
+	maxSends    = 4                // orders on their way at a time, and as many cancels
 	maxReads    = 2                // questions to the venue at a time
 	maxQueued   = 64               // orders that wait to be sent; more are refused
 	maxWait     = 10 * time.Second // that an order may wait to be sent; then it is not

@@ -34,12 +34,6 @@ func (l *lane) addWanted(t task, wanted func() bool) {
 	l.pump()
 }
 
-// urgent is add before all that waits.
-func (l *lane) urgent(t task) {
-	l.queue = slices.Insert(l.queue, 0, turn{task: t})
-	l.pump()
-}
-
 func (l *lane) pump() {
 	for l.running < l.most && len(l.queue) > 0 && !l.w.stopping {
 		next := l.queue[0]

@@ -211,10 +211,10 @@ func (w *writer) cancelUnkept(o order.Order, err error) *ticket {
 	return &ticket{done: true, err: &fault.Error{Kind: fault.Unavailable, Code: "store_failed", Message: text, Cause: err}}
 }
 
-// sendCancel has a cancel sent that is persisted. Cancels go before orders.
+// sendCancel has a cancel sent that is persisted. It waits for no order.
 func (w *writer) sendCancel(o order.Order) {
 	w.flights[o.ID] = true
-	w.sends.urgent(func(ctx context.Context) func() {
+	w.cancels.add(func(ctx context.Context) func() {
 		r, err := w.cfg.Broker.Cancel(ctx, o.Spec)
 		return func() {
 			delete(w.flights, o.ID)

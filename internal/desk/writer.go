@@ -29,11 +29,12 @@ type writer struct {
 	unsaved     bool // state could not be persisted
 	instruments map[market.Symbol]provider.Instrument
 
-	sends, reads lane
-	flights      map[string]bool // ids of orders that are being sent or cancelled
-	chases       map[string]*chase
-	waiters      map[string][]*waiter
-	refused      []time.Time // refusals that were persisted within a minute
+	// Cancels have a lane of their own: orders that hang must not hold up a halt.
+	sends, cancels, reads lane
+	flights               map[string]bool // ids of orders that are being sent or cancelled
+	chases                map[string]*chase
+	waiters               map[string][]*waiter
+	refused               []time.Time // refusals that were persisted within a minute
 
 	retries map[string]*retry // of cancels while the owner has halted
 	pruned  time.Time         // when orders were last forgotten
@@ -62,6 +63,7 @@ func newWriter(ctx, hard context.Context, d *Desk) *writer {
 		flights: make(map[string]bool), chases: make(map[string]*chase), waiters: make(map[string][]*waiter), retries: make(map[string]*retry),
 	}
 	w.sends = lane{w: w, most: maxSends, limit: sendLimit}
+	w.cancels = lane{w: w, most: maxSends, limit: sendLimit}
 	w.reads = lane{w: w, most: maxReads, limit: readLimit}
 	return w
 }
@@ -143,7 +145,7 @@ func (w *writer) run(ctx context.Context) error {
 // begun is not begun: it is persisted as sent and asked for at the next start.
 func (w *writer) finish() {
 	w.stopping = true
-	for w.sends.running > 0 {
+	for w.sends.running > 0 || w.cancels.running > 0 {
 		select {
 		case apply := <-w.results:
 			apply()
