@@ -21,6 +21,7 @@ import (
 const (
 	compareEvery = time.Minute      // with the venue
 	compareDeaf  = 10 * time.Second // the same while its reports do not flow
+	lateTrades   = time.Hour        // for which the trades of an order that has ended are read
 	recheck      = 5 * time.Second  // after which a difference must still be there to count
 	minCompare   = time.Second      // after a comparison that failed, and then longer
 	maxCompare   = 30 * time.Second //
@@ -139,7 +140,8 @@ func (w *writer) question() question {
 	}
 	seen := make(map[market.Symbol]bool)
 	for _, o := range w.book.Newest(listed) {
-		if o.Status != order.Denied {
+		// What has long ended has told its trades; each symbol costs a request.
+		if o.Status != order.Denied && (!w.census.complete || q.adopt || !o.Updated.Before(q.asked.Add(-lateTrades))) {
 			seen[o.Symbol] = true
 		}
 		if q.wiped && !o.External && o.VenueID != "" {

@@ -195,6 +195,9 @@ func (w *writer) commit(by mcp.Caller, events ...order.Event) error {
 // storeFailed halts trading when the store does not work. A refusal is none of
 // that.
 func (w *writer) storeFailed(err error) {
+	if w.hard.Err() != nil {
+		return // the program ends at once, and with it every write
+	}
 	switch fault.KindOf(err) {
 	case fault.Conflict, fault.NotFound, fault.Invalid:
 		if f := fault.Of(err); f.Code != "store_damaged" && f.Code != "store_tampered" {
