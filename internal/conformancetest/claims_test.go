@@ -5,13 +5,7 @@ package conformancetest
 type claim struct {
 	sentence string
 	tests    []string // package.Test or package.Test/subtest
-	pending  string   // why nothing proves all of it yet; tests then prove a part
 }
-
-// Why some sentences wait.
-const (
-	desk = "orders are not offered yet; arguments, schemas and the refusal without it are tested"
-)
 
 // section is a part of the interface.
 type section struct {
@@ -84,10 +78,10 @@ func toolClaims() []claim {
 		{sentence: "both; PNG plus the summary JSON", tests: []string{"tool.TestGenerateChart_Formats", "httpd.TestSDKClient"}},
 		{sentence: "series; series payload as JSON; exclusive: no PNG, a single text content item", tests: []string{"tool.TestGenerateChart_Formats", "payload.TestGolden", "payload.TestSeries_AlignsWhateverIsLeftOut"}},
 		{sentence: "The catalog is meant to be consulted before generate_chart to discover valid indicator names.", tests: []string{"tool.TestListIndicators_IsTheWholeCatalogue"}},
-		{sentence: "place_order; submit a market or limit order; required `symbol`, `side`, `type`, `quantity`; `price` for limits", tests: wrong, pending: desk},
-		{sentence: "cancel_order; cancel an open order; required `order_id`", tests: trading, pending: desk},
-		{sentence: "get_orders; list tracked orders; optional filter with values `open` or `all` (default `all`)", tests: trading, pending: desk},
-		{sentence: "get_positions; open positions with unrealized PnL; none shown", tests: trading, pending: desk},
+		{sentence: "place_order; submit a market or limit order; required `symbol`, `side`, `type`, `quantity`; `price` for limits", tests: append([]string{"app.TestDesk_AtBinance", "desk.TestPlace_FillsAndHolds", "desk.TestPlace_Fates"}, wrong...)},
+		{sentence: "cancel_order; cancel an open order; required `order_id`", tests: append([]string{"app.TestDesk_AtBinance", "app.TestDesk_AtAlpaca", "desk.TestPlace_RestsAndIsCancelled"}, trading...)},
+		{sentence: "get_orders; list tracked orders; optional filter with values `open` or `all` (default `all`)", tests: append([]string{"app.TestDesk_AtBinance", "app.TestDesk_AtAlpaca"}, trading...)},
+		{sentence: "get_positions; open positions with unrealized PnL; none shown", tests: append([]string{"app.TestDesk_AtBinance", "desk.TestPlace_FillsAndHolds"}, trading...)},
 		{sentence: "get_balance; stub; always returns an error (use get_positions); none", tests: []string{"tool.TestGetBalance_AlwaysFails"}},
 		{sentence: "set_alert; register a one-shot alert; required `symbol`, `condition`", tests: append([]string{"tool.TestSetAlert_DefaultsAndForms", "engine.TestSet_ThePriceFiresIt", "engine.TestSignal_FiresWhatAChartShows", "app.TestServe_AnAlertReachesTheStreamAndThePoll"}, wrong...)},
 		{sentence: "list_alerts; list all active alerts; none shown", tests: append([]string{"engine.TestCancel_OnlyTheOwnersOwn", "app.TestTrade_ARestartKeepsWhatWasPromised"}, trading...)},

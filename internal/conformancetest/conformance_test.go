@@ -39,59 +39,32 @@ func TestPage_IsFresh(t *testing.T) {
 
 func render() string {
 	var b strings.Builder
-	proven, open := 0, 0
+	proven := 0
 	for _, s := range sections() {
-		for _, c := range s.claims {
-			if c.pending == "" {
-				proven++
-			} else {
-				open++
-			}
-		}
+		proven += len(s.claims)
 	}
 	fmt.Fprintf(&b, `# Conformance
 
 Each sentence of nine parts of the interface, with the tests that prove it; a row
 of one of its tables is written with semicolons between the cells. Sentences that
-only say what the interface leaves open are not listed. %d sentences are proven,
-%d wait for parts that are not offered yet and stand in tables of their own.
+only say what the interface leaves open are not listed. %d sentences are proven.
 
 `+"`internal/conformancetest`"+` writes this page. It fails when the interface has a
 sentence that is not here, when a test named here does not exist, and when the
 page is stale.
-`, proven, open)
+`, proven)
 	for _, s := range sections() {
-		fmt.Fprintf(&b, "\n## %s\n", s.title)
-		table(&b, s.claims, func(c claim) bool { return c.pending == "" }, "| Sentence | Proven by |\n|---|---|\n", func(c claim) string {
-			return fmt.Sprintf("| %s | %s |\n", cell(c.sentence), names(c.tests))
-		})
-		table(&b, s.claims, func(c claim) bool { return c.pending != "" }, "Pending: not offered yet, and not counted as proven.\n\n| Sentence | Why | Tested so far |\n|---|---|---|\n", func(c claim) string {
-			return fmt.Sprintf("| %s | %s | %s |\n", cell(c.sentence), c.pending, names(c.tests))
-		})
+		fmt.Fprintf(&b, "\n## %s\n\n| Sentence | Proven by |\n|---|---|\n", s.title)
+		for _, c := range s.claims {
+			fmt.Fprintf(&b, "| %s | %s |\n", cell(c.sentence), names(c.tests))
+		}
 	}
 	return b.String()
-}
-
-func table(b *strings.Builder, claims []claim, want func(claim) bool, head string, row func(claim) string) {
-	written := false
-	for _, c := range claims {
-		if !want(c) {
-			continue
-		}
-		if !written {
-			b.WriteString("\n" + head)
-			written = true
-		}
-		b.WriteString(row(c))
-	}
 }
 
 func cell(text string) string { return strings.ReplaceAll(text, "|", `\|`) }
 
 func names(tests []string) string {
-	if len(tests) == 0 {
-		return "nothing"
-	}
 	quoted := make([]string, len(tests))
 	for i, name := range tests {
 		quoted[i] = "`" + name + "`"
@@ -99,14 +72,14 @@ func names(tests []string) string {
 	return strings.Join(quoted, ", ")
 }
 
-// TestEveryClaimIsProven demands a test for each sentence that is not pending,
-// and that every test named exists.
+// TestEveryClaimIsProven demands a test for each sentence, and that every test
+// named exists.
 func TestEveryClaimIsProven(t *testing.T) {
 	t.Parallel()
 	known := map[string]map[string]bool{}
 	for _, s := range sections() {
 		for _, c := range s.claims {
-			if len(c.tests) == 0 && c.pending == "" {
+			if len(c.tests) == 0 {
 				t.Errorf("nothing proves: %s", c.sentence)
 			}
 			for _, name := range c.tests {
