@@ -1,0 +1,206 @@
+package orders
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+)
+
+// binary is the program, built once for all tests.
+var binary string
+
+func TestMain(m *testing.M) {
+	flag.Parse()
+	// The tests wait more than they work.
+	if err := flag.Set("test.parallel", "12"); err != nil {
+		panic(err)
+	}
+	dir, err := os.MkdirTemp("", "candela")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	binary = filepath.Join(dir, "candela")
+	build := exec.CommandContext(context.Background(), "go", "build", "-trimpath", "-o", binary, "candela/cmd/candela")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0") // as it is released, and as the build left it in the cache
+	if out, err := build.CombinedOutput(); err != nil {
+		fmt.Fprintf(os.Stderr, "%s%v\n", out, err)
+		os.Exit(1)
+	}
+	status := m.Run()
+	_ = os.RemoveAll(dir)
+	os.Exit(status)
+}
+
+// newHome returns a state directory whose path leaves room for a socket in it.
+func newHome(tb testing.TB) string {
+	tb.Helper()
+	dir, err := os.MkdirTemp("", "c") //nolint:usetesting // t.TempDir has the test's name in it, which is too long
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() { _ = os.RemoveAll(dir) })
+	home := filepath.Join(dir, "home")
+	if err := os.Mkdir(home, 0o700); err != nil {
+		tb.Fatal(err)
+	}
+	return home
+}
+
+// program is the program with --mcp --trade while it runs, and its one client.
+type program struct {
+	tb   testing.TB
+	cmd  *exec.Cmd
+	in   io.WriteCloser
+	read chan struct{} // closed when all it said is read
+
+	mu    sync.Mutex
+	last  int
+	waits map[int]chan reply // nil when it is gone
+}
+
+// reply is a tool's answer: its text, and whether that is an error.
+type reply struct {
+	text    string
+	isError bool
+}
+
+// errGone means that the program ended before it answered.
+var errGone = errors.New("the program is gone")
+
+// start runs the program with more flags and variables.
+func start(tb testing.TB, home string, environ, args []string) *program {
+	tb.Helper()
+	p := &program{
+		tb: tb, cmd: exec.Command(binary, append([]string{"--mcp", "--trade", "--home", home}, args...)...), //nolint:noctx // how it ends is what is tested
+		read: make(chan struct{}), waits: make(map[int]chan reply),
+	}
+	p.cmd.Env = append(environ, "HOME="+home)
+	log, err := os.OpenFile(filepath.Join(filepath.Dir(home), "log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	defer func() { _ = log.Close() }()
+	p.cmd.Stderr = log
+	// Own pipes: Wait would close those of exec before all is read.
+	in, stdin, err := os.Pipe()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	stdout, out, err := os.Pipe()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	p.cmd.Stdin, p.cmd.Stdout, p.in = in, out, stdin
+	if err := p.cmd.Start(); err != nil {
+		tb.Fatal(err)
+	}
+	_ = in.Close()
+	_ = out.Close()
+	go p.listen(stdout)
+	tb.Cleanup(func() {
+		p.kill()
+		if text, err := os.ReadFile(log.Name()); err == nil && tb.Failed() {
+			tb.Logf("its log:\n%s", text)
+		}
+	})
+	return p
+}
+
+// listen hands out what the program says until it ends.
+func (p *program) listen(out io.ReadCloser) {
+	defer close(p.read)
+	defer func() { _ = out.Close() }()
+	for lines := bufio.NewReaderSize(out, 1<<20); ; {
+		line, err := lines.ReadBytes('\n')
+		var m struct {
+			ID     int             `json:"id"`
+			Error  json.RawMessage `json:"error"`
+			Result struct {
+				Content []struct {
+					Text string `json:"text"`
+				} `json:"content"`
+				IsError bool `json:"isError"`
+			} `json:"result"`
+		}
+		p.mu.Lock()
+		if err != nil || json.Unmarshal(line, &m) != nil {
+			for _, wait := range p.waits {
+				close(wait)
+			}
+			p.waits = nil
+			p.mu.Unlock()
+			return
+		}
+		if wait := p.waits[m.ID]; wait != nil {
+			delete(p.waits, m.ID)
+			r := reply{text: string(m.Error), isError: true}
+			if len(m.Result.Content) > 0 {
+				r = reply{m.Result.Content[0].Text, m.Result.IsError}
+			}
+			wait <- r
+		}
+		p.mu.Unlock()
+	}
+}
+
+// call calls a tool.
+func (p *program) call(name, arguments string) (reply, error) {
+	wait := make(chan reply, 1)
+	p.mu.Lock()
+	if p.waits == nil {
+		p.mu.Unlock()
+		return reply{}, errGone
+	}
+	p.last++
+	p.waits[p.last] = wait
+	_, err := fmt.Fprintf(p.in, `{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":%q,"arguments":%s}}`+"\n", p.last, name, arguments)
+	p.mu.Unlock()
+	if err != nil {
+		return reply{}, errGone
+	}
+	select {
+	case r, ok := <-wait:
+		if !ok {
+			return reply{}, errGone
+		}
+		return r, nil
+	case <-time.After(40 * time.Second):
+		return reply{}, fmt.Errorf("%s is not answered", name)
+	}
+}
+
+// must is call where an answer is due.
+func (p *program) must(name, arguments string) reply {
+	p.tb.Helper()
+	r, err := p.call(name, arguments)
+	if err != nil {
+		p.tb.Fatalf("%s %s: %v", name, arguments, err)
+	}
+	return r
+}
+
+// kill ends the program as a crash does.
+func (p *program) kill() {
+	_ = p.cmd.Process.Kill()
+	_ = p.cmd.Wait() // killed, as it says, or over before
+	_ = p.in.Close()
+	<-p.read
+}
+
+// run runs the program for one command and returns what it says.
+func run(tb testing.TB, args ...string) (string, error) {
+	tb.Helper()
+	out, err := exec.CommandContext(tb.Context(), binary, args...).CombinedOutput()
+	return string(out), err
+}

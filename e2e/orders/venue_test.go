@@ -1,0 +1,231 @@
+package orders
+
+import (
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/shopspring/decimal"
+
+	"candela/internal/fake"
+	fakealpaca "candela/internal/fake/alpaca"
+	fakebinance "candela/internal/fake/binance"
+)
+
+// venue is a fake that takes orders, and the door before it.
+type venue struct {
+	*door
+	name    string
+	args    []string // of the program
+	environ []string
+	fills   string          // the arguments of an order that fills at once
+	rests   string          // and of one that waits
+	half    decimal.Decimal // of its quantity
+
+	fail   func(f fake.Fault, arrived func()) // of the next order or cancel
+	trade  func(id string, q decimal.Decimal) // fills some of an order
+	orders func() map[string]count            // by the client's id
+	filled func(id string) decimal.Decimal
+}
+
+func dec(s string) decimal.Decimal { return decimal.RequireFromString(s) }
+
+// count is how many orders there are, and how many of them are open.
+type count struct{ n, open int }
+
+// on makes a fault of the next request that is such a one, and tells that it came.
+func on(f fake.Fault, such func(*http.Request) bool, arrived func()) fake.Fault {
+	f.On = func(r *http.Request) bool {
+		if !such(r) {
+			return false
+		}
+		arrived()
+		return true
+	}
+	return f
+}
+
+func atBinance(tb testing.TB, home string) *venue {
+	tb.Helper()
+	server := fakebinance.New(fakebinance.Config{Seed: 1})
+	server.Pin("BTCUSDT", dec("50000"))
+	v := &venue{
+		name: "binance", door: open(tb, server), half: dec("0.01"), rests: `"symbol":"BTCUSDT","side":"buy","type":"limit","quantity":0.02,"price":49000`,
+		fills:   `"symbol":"BTCUSDT","side":"buy","type":"market","quantity":0.02`,
+		environ: []string{"CANDELA_BINANCE_API_KEY=" + fakebinance.Key, "CANDELA_BINANCE_API_SECRET=" + fakebinance.Secret},
+		fail:    func(f fake.Fault, arrived func()) { server.Next(on(f, fakebinance.Changes, arrived)) },
+		trade:   func(id string, q decimal.Decimal) { server.Trade(id, q) },
+	}
+	v.args = []string{"--broker", "binance", "--binance-url", serve(tb, server), "--binance-trade-url", v.url}
+	v.orders = func() map[string]count {
+		all := make(map[string]count)
+		for _, o := range server.Orders() {
+			c := all[o.ClientID]
+			c.n++
+			if o.Open() {
+				c.open++
+			}
+			all[o.ClientID] = c
+		}
+		return all
+	}
+	v.filled = func(id string) decimal.Decimal {
+		for _, o := range server.Orders() {
+			if o.ClientID == id {
+				return o.Executed
+			}
+		}
+		return decimal.Zero
+	}
+	// The bars move, and the price at which orders are matched does not.
+	policy(tb, home, `price_band_pct = "none"`, `resting_band_pct = "none"`)
+	return v
+}
+
+func atAlpaca(tb testing.TB, home string) *venue {
+	tb.Helper()
+	server := fakealpaca.New(fakealpaca.Config{Now: time.Now, Seed: 3})
+	server.SetHours(true)
+	server.SetQuote("MSFT", "100", "100.02")
+	v := &venue{
+		name: "alpaca", door: open(tb, server), half: dec("1"), rests: `"symbol":"MSFT","side":"buy","type":"limit","quantity":2,"price":90`,
+		fills:   `"symbol":"MSFT","side":"buy","type":"market","quantity":2`,
+		environ: []string{"CANDELA_ALPACA_KEY_ID=" + fakealpaca.KeyID, "CANDELA_ALPACA_SECRET_KEY=" + fakealpaca.Secret},
+		fail:    func(f fake.Fault, arrived func()) { server.Next(on(f, fakealpaca.Changes, arrived)) },
+		trade:   func(id string, q decimal.Decimal) { server.Trade(id, q) },
+	}
+	v.args = []string{"--broker", "alpaca", "--stock-venue", "alpaca", "--alpaca-url", v.url, "--alpaca-data-url", serve(tb, server)}
+	v.orders = func() map[string]count {
+		all := make(map[string]count)
+		for _, o := range server.Truth().Orders {
+			c := all[o.ID]
+			c.n++
+			if !o.Status.Final() {
+				c.open++
+			}
+			all[o.ID] = c
+		}
+		return all
+	}
+	v.filled = func(id string) decimal.Decimal {
+		for _, o := range server.Truth().Orders {
+			if o.ID == id {
+				return o.Filled
+			}
+		}
+		return decimal.Zero
+	}
+	// The fake's bars may be older than an order likes: its market has hours.
+	policy(tb, home, `max_quote_age = "1h"`, `price_band_pct = "none"`, `resting_band_pct = "none"`)
+	return v
+}
+
+func policy(tb testing.TB, home string, lines ...string) {
+	tb.Helper()
+	if err := os.WriteFile(filepath.Join(home, "policy.toml"), []byte(strings.Join(lines, "\n")+"\n"), 0o600); err != nil {
+		tb.Fatal(err)
+	}
+}
+
+func serve(tb testing.TB, h http.Handler) string {
+	tb.Helper()
+	server := httptest.NewServer(h)
+	tb.Cleanup(server.Close)
+	return server.URL
+}
+
+// door is where connections to a venue arrive, over TCP. While it is shut, the
+// system accepts them, and nobody reads what comes through them.
+type door struct {
+	net.Listener
+	url    string
+	server *httptest.Server
+	in     chan net.Conn
+	closed chan struct{}
+
+	mu   sync.Mutex
+	shut bool
+	held []net.Conn
+}
+
+func open(tb testing.TB, h http.Handler) *door {
+	tb.Helper()
+	server := httptest.NewUnstartedServer(h)
+	d := &door{Listener: server.Listener, server: server, in: make(chan net.Conn), closed: make(chan struct{})}
+	server.Listener = d
+	server.Start()
+	d.url = server.URL
+	go d.watch()
+	tb.Cleanup(func() {
+		d.drop()
+		close(d.closed)
+		server.Close()
+	})
+	return d
+}
+
+func (d *door) watch() {
+	for {
+		c, err := d.Listener.Accept()
+		if err != nil {
+			return // it is closed
+		}
+		d.mu.Lock()
+		shut := d.shut
+		if shut {
+			d.held = append(d.held, c)
+		}
+		d.mu.Unlock()
+		if !shut {
+			d.let(c)
+		}
+	}
+}
+
+func (d *door) let(c net.Conn) {
+	select {
+	case d.in <- c:
+	case <-d.closed:
+		_ = c.Close()
+	}
+}
+
+// Accept returns the next connection that was let in.
+func (d *door) Accept() (net.Conn, error) {
+	select {
+	case c := <-d.in:
+		return c, nil
+	case <-d.closed:
+		return nil, net.ErrClosed
+	}
+}
+
+// close shuts the door and cuts the connections that requests go over.
+func (d *door) close() {
+	d.mu.Lock()
+	d.shut = true
+	d.mu.Unlock()
+	d.server.CloseClientConnections()
+}
+
+// reopen opens the door, and returns what waited before it.
+func (d *door) reopen() []net.Conn {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	held := d.held
+	d.shut, d.held = false, nil
+	return held
+}
+
+// drop opens the door, and cuts what waited before it.
+func (d *door) drop() {
+	for _, c := range d.reopen() {
+		_ = c.Close()
+	}
+}
