@@ -197,8 +197,9 @@ func TestCancel_Fates(t *testing.T) {
 func TestCancel_BeforeTheAnswer(t *testing.T) {
 	t.Parallel()
 	inWorld(t, func(w *world) {
-		w.venue.Drop()
 		w.venue.Deaf(errors.New("down"))
+		w.venue.Drop()
+		synctest.Wait() // or the lost stream tells of the order
 		w.venue.Fail(brokertest.Fault{Hang: true, Done: true})
 		o, err := w.Place(w.t.Context(), caller(), limit("0.5", "49000"))
 		if err != nil {

@@ -169,7 +169,9 @@ func (t *tx) renameFills(owner string, kept []string) error {
 		if err != nil {
 			break
 		}
-		_, err = t.exec("UPDATE fills SET trade = substr(trade, ?) WHERE order_id = ? AND owner = ? AND substr(trade, 1, ?) = ?", len(prefix)+1, id, owner, len(prefix), prefix)
+		// Whatever wipe took them. Of two kept orders with one name the first has it.
+		_, err = t.exec(`UPDATE OR IGNORE fills SET trade = substr(trade, ?1 + 1 + instr(substr(trade, ?1 + 1), ' '))
+			WHERE order_id = ?2 AND owner = ?3 AND substr(trade, 1, ?1) = ?4`, len(wiped), id, owner, wiped)
 	}
 	return err
 }

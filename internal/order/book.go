@@ -120,7 +120,7 @@ func (b *Book) next(e Event) (Order, error) {
 		return Order{}, fmt.Errorf("order %q belongs to %q, not %q: %w", e.OrderID, e.Origin.Owner, b.owner, ErrMalformed)
 	case e.Kind == KindCreated && e.Origin != nil && e.Origin.Key != "" && b.keys[e.Origin.Key] != "":
 		return Order{}, fmt.Errorf("idempotency key %q: %w", e.Origin.Key, ErrTaken)
-	case e.Kind == KindFill && e.Fill != nil && e.Fill.TradeID != "" && b.trades[e.Fill.Key()] != "":
+	case e.Kind == KindFill && e.Fill != nil && e.Fill.TradeID != "" && (b.trades[e.Fill.Key()] != "" || o.knows(*e.Fill)):
 		return o, nil
 	}
 	return Apply(o, e)

@@ -200,6 +200,11 @@ func standing(o Order) Status {
 	}
 }
 
+// knows reports whether a trade of the order was told before.
+func (o Order) knows(f Fill) bool {
+	return slices.ContainsFunc(o.Fills, func(known Fill) bool { return known.TradeID == f.TradeID })
+}
+
 // fill adds a trade that is not known.
 func fill(o Order, e Event) (Order, error) {
 	if e.Fill == nil {
@@ -212,7 +217,7 @@ func fill(o Order, e Event) (Order, error) {
 	if f.TradeID == "" || f.OrderID != o.ID || f.Symbol != o.Symbol || f.Side != o.Side || !f.Quantity.IsPositive() {
 		return o, fmt.Errorf("order %s: trade %q is %v %v of %v for order %q: %w", o.ID, f.TradeID, f.Side, f.Quantity, f.Symbol, f.OrderID, ErrMalformed)
 	}
-	if slices.ContainsFunc(o.Fills, func(known Fill) bool { return known.TradeID == f.TradeID }) {
+	if o.knows(f) {
 		return o, nil
 	}
 	if o.Status == Filled || o.Filled.Add(f.Quantity).GreaterThan(o.Quantity) {
