@@ -63,7 +63,7 @@ func (rt Runtime) newTrading(b *bars) (*trading, error) {
 
 // tools is t as the parts behind the trading tools.
 func (t *trading) tools() *tool.Trading {
-	return &tool.Trading{Orders: t.orders, Positions: t.orders, Alerts: t.engine, Notifications: t.log, Subscriptions: t.log}
+	return &tool.Trading{Mode: t.venue.Mode(), Orders: t.orders, Positions: t.orders, Alerts: t.engine, Notifications: t.log, Subscriptions: t.log}
 }
 
 // parts returns what must run before a transport answers, in order. Stopping goes

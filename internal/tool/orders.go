@@ -149,7 +149,7 @@ func (t *Trading) getOrders() spec {
 	return spec{
 		name: "get_orders", title: "List orders", trading: true,
 		description: "List tracked orders, newest first, at most 500. Those with external true were not placed here. About 0.5 KB per order.",
-		input:       input, output: object("", list("orders", "", orderSchema())),
+		input:       input, output: object("", list("orders", "", orderSchema()), oneOf("mode", "", "paper", "live")),
 		hints: hints{readOnly: true, idempotent: true, openWorld: true},
 		run: func(ctx context.Context, caller mcp.Caller, raw json.RawMessage) (mcp.Result, error) {
 			filter, input := arguments()
@@ -164,7 +164,7 @@ func (t *Trading) getOrders() spec {
 			for i, o := range orders {
 				records[i] = recordOf(o)
 			}
-			return answerList("orders", records)
+			return answerMode("orders", records, t.Mode)
 		},
 	}
 }
@@ -173,7 +173,7 @@ func (t *Trading) getPositions() spec {
 	return spec{
 		name: "get_positions", title: "List positions", trading: true,
 		description: "List open positions with entry price, current price and unrealized profit or loss, which are null while no price is known. About 0.3 KB per position.",
-		output:      object("", list("positions", "", positionSchema())),
+		output:      object("", list("positions", "", positionSchema()), oneOf("mode", "", "paper", "live")),
 		hints:       hints{readOnly: true, idempotent: true, openWorld: true},
 		run: none(func(ctx context.Context, caller mcp.Caller) (mcp.Result, error) {
 			positions, err := t.Positions.Positions(ctx, caller)
@@ -184,7 +184,7 @@ func (t *Trading) getPositions() spec {
 			for i, p := range positions {
 				records[i] = positionOf(p)
 			}
-			return answerList("positions", records)
+			return answerMode("positions", records, t.Mode)
 		}),
 	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"candela/internal/fault"
 	"candela/internal/mcp"
+	"candela/internal/order"
 	"candela/internal/rpc"
 )
 
@@ -24,6 +25,7 @@ type Config struct {
 
 // Trading is the parts behind the trading tools. All are required.
 type Trading struct {
+	Mode          order.Mode // of all orders
 	Orders        Orders
 	Positions     Positions
 	Alerts        Alerts

@@ -9,6 +9,7 @@ import (
 
 	"candela/internal/fault"
 	"candela/internal/mcp"
+	"candela/internal/order"
 )
 
 // answer is a result whose text and structured content are the same object.
@@ -36,6 +37,17 @@ func answerList[T any](name string, items []T) (mcp.Result, error) {
 	}
 	object := append([]byte(`{"`+name+`":`), data...)
 	return mcp.Result{Content: []mcp.Content{{Text: data}}, Structured: append(object, '}')}, nil
+}
+
+// answerMode is answerList for what money may be at stake in: an empty list says so,
+// too.
+func answerMode[T any](name string, items []T, mode order.Mode) (mcp.Result, error) {
+	r, err := answerList(name, items)
+	if err != nil {
+		return r, err
+	}
+	r.Structured = append(r.Structured[:len(r.Structured)-1], `,"mode":"`+string(mode)+`"}`...)
+	return r, nil
 }
 
 // problem is what a client reads when a tool fails.

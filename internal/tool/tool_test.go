@@ -217,7 +217,8 @@ func TestTools_AcceptAndAnswerByTheirSchemas(t *testing.T) {
 }
 
 // checkText holds that a text result is compact JSON, and the structured content
-// the same object, or an object around the same array.
+// the same object, or an object around the same array. Lists of what may cost money
+// also say the mode.
 func checkText(t *testing.T, name string, result mcp.Result) {
 	t.Helper()
 	for _, c := range result.Content {
@@ -234,8 +235,13 @@ func checkText(t *testing.T, name string, result mcp.Result) {
 		inner := result.Structured
 		if c.Text[0] == '[' {
 			for _, value := range rpc.Fields(result.Structured) {
-				inner = value
+				if value[0] == '[' {
+					inner = value
+				}
 			}
+		}
+		if slices.Contains([]string{"get_orders", "get_positions"}, name) && !bytes.HasSuffix(result.Structured, []byte(`,"mode":"paper"}`)) {
+			t.Errorf("%s does not say the mode: %s", name, result.Structured)
 		}
 		if !bytes.Equal(inner, c.Text) {
 			t.Errorf("%s: the text and the structured content differ", name)

@@ -199,7 +199,7 @@ func (t *Trading) Subscription(context.Context, mcp.Caller) (notify.Subscription
 
 // Parts returns t as the parts behind the trading tools.
 func (t *Trading) Parts() *tool.Trading {
-	return &tool.Trading{Orders: t, Positions: t, Alerts: Alerts{t}, Notifications: t, Subscriptions: t}
+	return &tool.Trading{Mode: order.Paper, Orders: t, Positions: t, Alerts: Alerts{t}, Notifications: t, Subscriptions: t}
 }
 
 // Registry returns the tools, with trading when it is not nil.
