@@ -142,6 +142,9 @@ func (p *program) listen(out io.ReadCloser) {
 			p.mu.Unlock()
 			return
 		}
+		if m.ID == 0 && m.Error != nil {
+			m.ID = p.last // what is no JSON has no number
+		}
 		if wait := p.waits[m.ID]; wait != nil {
 			delete(p.waits, m.ID)
 			r := reply{text: string(m.Error), isError: true}

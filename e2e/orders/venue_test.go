@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -22,11 +23,13 @@ import (
 type venue struct {
 	*door
 	name    string
-	args    []string // of the program
+	asked   atomic.Int32 // how often a request to place or cancel an order came
+	args    []string     // of the program
 	environ []string
 	fills   string          // the arguments of an order that fills at once
 	rests   string          // and of one that waits
 	half    decimal.Decimal // of its quantity
+	last    decimal.Decimal // the price that the bars tell, or close to it
 
 	fail   func(f fake.Fault, arrived func()) // of the next order or cancel
 	trade  func(id string, q decimal.Decimal) // fills some of an order
@@ -54,14 +57,16 @@ func on(f fake.Fault, such func(*http.Request) bool, arrived func()) fake.Fault 
 func atBinance(tb testing.TB, home string) *venue {
 	tb.Helper()
 	server := fakebinance.New(fakebinance.Config{Seed: 1})
+	last := server.Price("BTCUSDT")
 	server.Pin("BTCUSDT", dec("50000"))
 	v := &venue{
-		name: "binance", door: open(tb, server), half: dec("0.01"), rests: `"symbol":"BTCUSDT","side":"buy","type":"limit","quantity":0.02,"price":49000`,
+		name: "binance", last: last, half: dec("0.01"), rests: `"symbol":"BTCUSDT","side":"buy","type":"limit","quantity":0.02,"price":49000`,
 		fills:   `"symbol":"BTCUSDT","side":"buy","type":"market","quantity":0.02`,
 		environ: []string{"CANDELA_BINANCE_API_KEY=" + fakebinance.Key, "CANDELA_BINANCE_API_SECRET=" + fakebinance.Secret},
 		fail:    func(f fake.Fault, arrived func()) { server.Next(on(f, fakebinance.Changes, arrived)) },
 		trade:   func(id string, q decimal.Decimal) { server.Trade(id, q) },
 	}
+	v.door = open(tb, v.count(server, fakebinance.Changes))
 	v.args = []string{"--broker", "binance", "--binance-url", serve(tb, server), "--binance-trade-url", v.url}
 	v.orders = func() map[string]count {
 		all := make(map[string]count)
@@ -92,14 +97,16 @@ func atAlpaca(tb testing.TB, home string) *venue {
 	tb.Helper()
 	server := fakealpaca.New(fakealpaca.Config{Now: time.Now, Seed: 3})
 	server.SetHours(true)
+	last, _ := server.Quote("MSFT")
 	server.SetQuote("MSFT", "100", "100.02")
 	v := &venue{
-		name: "alpaca", door: open(tb, server), half: dec("1"), rests: `"symbol":"MSFT","side":"buy","type":"limit","quantity":2,"price":90`,
+		name: "alpaca", last: last, half: dec("1"), rests: `"symbol":"MSFT","side":"buy","type":"limit","quantity":2,"price":90`,
 		fills:   `"symbol":"MSFT","side":"buy","type":"market","quantity":2`,
 		environ: []string{"CANDELA_ALPACA_KEY_ID=" + fakealpaca.KeyID, "CANDELA_ALPACA_SECRET_KEY=" + fakealpaca.Secret},
 		fail:    func(f fake.Fault, arrived func()) { server.Next(on(f, fakealpaca.Changes, arrived)) },
 		trade:   func(id string, q decimal.Decimal) { server.Trade(id, q) },
 	}
+	v.door = open(tb, v.count(server, fakealpaca.Changes))
 	v.args = []string{"--broker", "alpaca", "--stock-venue", "alpaca", "--alpaca-url", v.url, "--alpaca-data-url", serve(tb, server)}
 	v.orders = func() map[string]count {
 		all := make(map[string]count)
@@ -124,6 +131,16 @@ func atAlpaca(tb testing.TB, home string) *venue {
 	// The fake's bars may be older than an order likes: its market has hours.
 	policy(tb, home, `max_quote_age = "1h"`, `price_band_pct = "none"`, `resting_band_pct = "none"`)
 	return v
+}
+
+// count notes the requests that are such ones.
+func (v *venue) count(h http.Handler, such func(*http.Request) bool) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if such(r) {
+			v.asked.Add(1)
+		}
+		h.ServeHTTP(w, r)
+	})
 }
 
 func policy(tb testing.TB, home string, lines ...string) {
