@@ -287,7 +287,7 @@ func (s *scene) judge(m moment) string {
 		s.Errorf("%v: %s", err, again.text)
 	}
 	switch {
-	case m.status == "" && (r.Status != "filled" || s.count() != 1):
+	case m.status == "" && (r.Status != "filled" && r.Status != "accepted" || s.count() != 1):
 		s.Errorf("called again it is %s, with %d at the venue", again.text, s.count())
 	case m.status != "" && (r.ID != s.id || s.count() != m.orders):
 		s.Errorf("called again it is %s, and was order %s, with %d at the venue", again.text, s.id, s.count())

@@ -248,7 +248,7 @@ func (d *day) rest() {
 	synctest.Wait()
 }
 
-var days = flag.Uint64("days", 2, "how many days of trading there are at each venue")
+var days = flag.Uint64("days", 1, "how many days of trading there are at each venue")
 
 // TestDay holds the books against the venue's after half an hour in which
 // everything went wrong, and again after the venue was wiped.

@@ -197,7 +197,7 @@ func TestForeign_TradesCount(t *testing.T) {
 		w.venue.Place(rests)
 		w.venue.Trade("e2", dec("0.1"))
 		w.start()
-		time.Sleep(10 * time.Second)
+		time.Sleep(2 * time.Minute) // what its stream may still tell is waited for
 		held := func(want string) {
 			w.t.Helper()
 			p, err := w.Positions(w.t.Context(), caller())
@@ -211,7 +211,7 @@ func TestForeign_TradesCount(t *testing.T) {
 		if _, err := w.venue.Cancel(w.t.Context(), rests); err != nil {
 			w.t.Fatal(err)
 		}
-		time.Sleep(10 * time.Second)
+		time.Sleep(2 * time.Minute) // what its stream may still tell is waited for
 		held("0.95")
 		w.level(guard.Active)
 		open, err := w.Orders(w.t.Context(), caller(), true)
@@ -220,7 +220,7 @@ func TestForeign_TradesCount(t *testing.T) {
 		}
 		w.stop()
 		w.start()
-		time.Sleep(10 * time.Second)
-		held("0.95") // nothing counts twice
+		time.Sleep(2 * time.Minute) // what its stream may still tell is waited for
+		held("0.95")                // nothing counts twice
 	})
 }
