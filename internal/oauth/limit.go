@@ -37,6 +37,9 @@ type limiter struct {
 	register *perAddress
 	guess    *perAddress
 	guessAll *rate.Limiter
+
+	mu     sync.Mutex // of guesses
+	latest time.Time  // when the last one came
 }
 
 func newLimiter(l Limits) *limiter {
@@ -52,6 +55,14 @@ func newLimiter(l Limits) *limiter {
 
 // tryGuess takes one guess from both buckets, or none and says how long to wait.
 func (l *limiter) tryGuess(address netip.Addr, now time.Time) (wait time.Duration) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	// A bucket that is asked about a moment before the last one would fill twice for
+	// the time between, and callers do not come in the order of their clocks.
+	if now.Before(l.latest) {
+		now = l.latest
+	}
+	l.latest = now
 	if wait = l.guess.take(address, now); wait > 0 {
 		return wait
 	}
