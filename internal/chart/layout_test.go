@@ -159,10 +159,11 @@ func TestPills_LastPriceStaysAndTicksGiveWay(t *testing.T) {
 				t.Errorf("%s: the last price is at %d, its pill around %d", name, s.Last.Y, p.Y0+pillHeight*s.Scale/2)
 			}
 		}
-		for i := 1; i < len(s.Pills); i++ {
-			a, b := s.Pills[i-1], s.Pills[i]
-			if a.Pane == b.Pane && len(spec.Levels) == 0 && (a.Y0 > b.Y0 || a.value < b.value) {
-				t.Errorf("%s: pills %q and %q are out of order", name, a.Label.Text, b.Label.Text)
+		for i, a := range s.Pills {
+			for _, b := range s.Pills[:i] {
+				if a.Pane == b.Pane && (a.Y0 > b.Y0) != (a.value < b.value) && a.value != b.value {
+					t.Errorf("%s: pills %q and %q are out of order", name, a.Label.Text, b.Label.Text)
+				}
 			}
 		}
 	}

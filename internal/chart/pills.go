@@ -73,7 +73,7 @@ func (l *layout) lastColor() raster.Color {
 func (l *layout) levelColor(v Level) raster.Color {
 	switch v.Kind {
 	case EntryLevel:
-		return l.theme.cycle[blue]
+		return l.theme.strong // a colour that no line of an indicator has
 	case OrderLevel:
 		return l.sideColor(!v.Sell)
 	case AlertLevel:
@@ -230,7 +230,8 @@ func push(pills []Pill, limit, pitch, direction int) {
 }
 
 // squeeze finds room for k among the placed pills, away from the last price. A
-// pill that would stand far from its value is dropped: the legend has the number.
+// pill that would stand far from its value, or on the wrong side of another, is
+// dropped: the legend has the number.
 func (l *layout) squeeze(k *Pill, placed []Pill, top, bottom int) bool {
 	pitch, direction := pillPitch*l.s, 1
 	if k.value >= l.lastPrice {
@@ -241,6 +242,11 @@ func (l *layout) squeeze(k *Pill, placed []Pill, top, bottom int) bool {
 		if gap := placed[i].y - k.y; gap > -pitch && gap < pitch {
 			k.y = placed[i].y + pitch*direction
 			i = -1 // the new place may touch one that was checked already
+		}
+	}
+	for i := range placed {
+		if (placed[i].value > k.value) != (placed[i].y < k.y) && placed[i].value != k.value {
+			return false
 		}
 	}
 	moved := (k.y - from) * direction

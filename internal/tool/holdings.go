@@ -56,12 +56,11 @@ func positionFigures(p order.Marked, average decimal.Decimal) *payload.Position 
 }
 
 // addOrders adds the open orders, nearest to the price first. Those far outside the
-// bars are listed and not drawn.
+// bars stand at the edge of the picture, which says so.
 func (o *overlay) addOrders(orders []order.Order, shown *payload.Chart) {
 	open := slices.DeleteFunc(slices.Clone(orders), func(o order.Order) bool { return o.Status.Final() })
 	last := decimal.NewFromFloat(shown.Bars.C[shown.Bars.Len()-1])
 	slices.SortStableFunc(open, func(a, b order.Order) int { return a.Price.Sub(last).Abs().Cmp(b.Price.Sub(last).Abs()) })
-	near := nearby(shown.Bars)
 	drawn := 0
 	for _, one := range open {
 		figures := payload.Order{ID: one.ID, Side: one.Side.String(), Type: typeOf(one), Quantity: one.Quantity.String(), Filled: one.Filled.String()}
@@ -70,7 +69,7 @@ func (o *overlay) addOrders(orders []order.Order, shown *payload.Chart) {
 		}
 		shown.Account.Orders = append(shown.Account.Orders, figures)
 		price := one.Price.InexactFloat64()
-		if !one.Price.IsPositive() || !near(price) || drawn == mostLevels {
+		if !one.Price.IsPositive() || drawn == mostLevels {
 			continue
 		}
 		drawn++

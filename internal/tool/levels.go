@@ -15,9 +15,10 @@ import (
 )
 
 const (
-	// mostLevels is how many alerts a picture shows: those nearest to the price.
+	// mostLevels is how many alerts a picture shows, and how many orders: those nearest
+	// to the price.
 	mostLevels = 8
-	// levelsWithin is how far beyond the bars a level may lie to be shown, in heights
+	// levelsWithin is how far beyond the bars an alert may lie to be shown, in heights
 	// of what they span.
 	levelsWithin = 0.5
 )
@@ -61,12 +62,13 @@ func (c *charts) priceAlerts(ctx context.Context, caller mcp.Caller, s market.Sy
 // alertLevels returns the alerts that lie in or near the range of the bars, as
 // lines of the picture. Several at one price are one line.
 func alertLevels(bars *market.Bars, nearest []alert.Alert) []chart.Level {
-	near := nearby(bars)
+	lo, hi := slices.Min(bars.L), slices.Max(bars.H)
+	margin := (hi - lo) * levelsWithin
 	var levels []chart.Level
 	for _, a := range nearest {
 		price := a.Condition.Threshold.InexactFloat64()
 		drawn := slices.ContainsFunc(levels, func(l chart.Level) bool { return l.Price == price })
-		if drawn || !near(price) {
+		if drawn || price < lo-margin || price > hi+margin {
 			continue
 		}
 		if levels = append(levels, chart.Level{Kind: chart.AlertLevel, Price: price, Label: "Alert"}); len(levels) == mostLevels {
@@ -74,11 +76,4 @@ func alertLevels(bars *market.Bars, nearest []alert.Alert) []chart.Level {
 		}
 	}
 	return levels
-}
-
-// nearby returns what tells whether a price lies in or near the range of the bars.
-func nearby(bars *market.Bars) func(price float64) bool {
-	lo, hi := slices.Min(bars.L), slices.Max(bars.H)
-	margin := (hi - lo) * levelsWithin
-	return func(price float64) bool { return price >= lo-margin && price <= hi+margin }
 }

@@ -506,14 +506,10 @@ func TestGenerateChart_ShowsTheCallersAccount(t *testing.T) {
 		t.Error("the summary is no JSON")
 	}
 	levels := painter.spec.Levels
-	if len(levels) < 2 || levels[0] != (chart.Level{Kind: chart.EntryLevel, Price: 550.125, Label: "Long 2"}) ||
-		levels[1] != (chart.Level{Kind: chart.OrderLevel, Price: 650.5, Label: "Sell 0.5", Sell: true}) {
+	if len(levels) < 3 || levels[0] != (chart.Level{Kind: chart.EntryLevel, Price: 550.125, Label: "Long 2"}) ||
+		levels[1] != (chart.Level{Kind: chart.OrderLevel, Price: 650.5, Label: "Sell 0.5", Sell: true}) ||
+		levels[2] != (chart.Level{Kind: chart.OrderLevel, Price: 1, Label: "Buy 0.5"}) { // far away, and for the edge of the picture
 		t.Errorf("levels %+v", levels)
-	}
-	for _, l := range levels[2:] { // an order at 1 is far away
-		if l.Kind != chart.AlertLevel {
-			t.Errorf("level %+v", l)
-		}
 	}
 	if diff := cmp.Diff([]chart.Trade{{X: 57, Price: 600.25}}, painter.spec.Trades); diff != "" {
 		t.Error(diff)
