@@ -56,6 +56,8 @@ type Runtime struct {
 	Deps
 	Config *config.Config
 	Log    *slog.Logger
+
+	shared *shared // what all replicas have in common; nil for one node
 }
 
 // Run does what cfg asks for and returns when it is done: at once after a chart,
@@ -87,6 +89,13 @@ func (rt Runtime) serve(ctx context.Context, mode config.Mode, service Service) 
 			return err
 		}
 		defer held.release()
+	}
+	if mode == config.ModeServe && rt.Config.NATS.URL != "" {
+		var err error
+		if rt.shared, err = rt.openShared(ctx); err != nil {
+			return err
+		}
+		defer rt.shared.close()
 	}
 	parts, err := service(rt)
 	if err != nil {

@@ -17,7 +17,18 @@ import (
 	"candela/internal/fault"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { goleak.VerifyTestMain(tests{m}) }
+
+// tests is all of them, and what they leave to be done in the end.
+type tests struct{ m *testing.M }
+
+func (a tests) Run() int {
+	code := a.m.Run()
+	for _, f := range afterTests {
+		f()
+	}
+	return code
+}
 
 func configure(t *testing.T, args ...string) *config.Config {
 	t.Helper()

@@ -39,12 +39,20 @@ func newDoor(rt Runtime) (*oauth.Server, error) {
 	case cfg.Trade:
 		trading = oauth.PaperTrading
 	}
-	// A client has one stream, so more tokens than connections would be of no use.
-	return oauth.New(oauth.NewMemory(cfg.HTTP.MaxConnections), owner, oauth.Config{
+	return oauth.New(rt.tokens(), owner, oauth.Config{
 		BaseURL: cfg.HTTP.BaseURL, Name: "candela", Trading: trading,
 		AutoApprove: cfg.OAuth.AutoApprove, RedirectSchemes: cfg.OAuth.RedirectSchemes,
 		Address: httpd.ClientAddress(cfg.HTTP.TrustedProxies), Log: rt.Log,
 	})
+}
+
+// tokens is where codes and tokens are kept. A client has one stream, so more of
+// them than connections would be of no use.
+func (rt Runtime) tokens() oauth.Store {
+	if rt.shared != nil {
+		return rt.shared.tokens
+	}
+	return oauth.NewMemory(rt.Config.HTTP.MaxConnections)
 }
 
 // newOwner returns the owner of the passphrase that was given, or makes one up

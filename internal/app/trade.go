@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"iter"
 	"math/rand/v2"
 	"path/filepath"
 	"sync/atomic"
@@ -37,8 +38,28 @@ type trading struct {
 	opened    atomic.Pointer[ledger.Ledger] // the store, for who looks at it from outside; nil while it is not open
 }
 
-// store is the ledger, which is open from when its part is ready until it stops.
-type store struct{ *ledger.Ledger }
+// store is where everything is kept. It is open from when its part is ready until
+// that stops: one node has the ledger in both places.
+type store struct {
+	alertStore
+	orderStore
+}
+
+// alertStore keeps alerts, what they told, and how far its readers have come.
+type alertStore interface {
+	engine.Store
+	sink.Store
+	Entries(ctx context.Context, after uint64) iter.Seq2[notify.Entry, error]
+	LastEntry(ctx context.Context) (uint64, error)
+	PruneEntries(ctx context.Context, before time.Time, keep, limit int) (int, error)
+}
+
+// orderStore keeps orders, how the desk stands, and what the paper account did.
+type orderStore interface {
+	desk.Store
+	AppendJournal(ctx context.Context, owner, name string, entries [][]byte) error
+	Journal(ctx context.Context, owner, name string) iter.Seq2[[]byte, error]
+}
 
 // newTrading puts the trading side together over the bars. Nothing is opened
 // before its parts run, but the file of subscriptions is read.
@@ -87,16 +108,23 @@ func (t *trading) parts(rt Runtime) []Part {
 // runStore opens the ledger, hands what it remembers to the log of notifications,
 // and removes from time to time what is too old.
 func (t *trading) runStore(ctx, hard context.Context, rt Runtime, ready func()) (err error) {
-	if t.store.Ledger, err = ledger.Open(ctx, rt.Config.Home, time.Now); err != nil {
+	l, err := ledger.Open(ctx, rt.Config.Home, time.Now)
+	if err != nil {
 		return err
 	}
-	t.opened.Store(t.store.Ledger)
+	t.store = store{l, l}
+	t.opened.Store(l)
 	defer func() {
 		t.opened.Store(nil)
-		if closing := t.store.Close(); err == nil {
+		if closing := l.Close(); err == nil {
 			err = closing
 		}
 	}()
+	if rt.shared != nil {
+		if t.store.alertStore, err = rt.shared.conn.OpenStore(ctx, time.Now); err != nil {
+			return err
+		}
+	}
 	if err := t.prune(ctx); err != nil {
 		return err
 	}

@@ -25,6 +25,7 @@ type Config struct {
 	HTTP    HTTP
 	OAuth   OAuth
 	Sinks   Sinks
+	NATS    NATS
 	Log     Log
 
 	ShutdownTimeout time.Duration // how long a graceful stop may take

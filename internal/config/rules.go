@@ -17,7 +17,7 @@ type rule struct {
 }
 
 func rules() []rule {
-	return slices.Concat(tradeRules(), []rule{
+	return slices.Concat(tradeRules(), natsRules(), []rule{
 		{everyMode, []string{"mcp", "serve"}, oneMode},
 		{everyMode, []string{"replay-from", "csv-dir"}, replayNeedsFiles},
 		{ModeServe, []string{"listen", "base-url", "port"}, publicNeedsHTTPS},

@@ -63,6 +63,7 @@ const (
 	groupOAuth = "Authorization (--serve)"
 	groupTrade = "Orders (--trade)"
 	groupSink  = "Alerts for people (--trade)"
+	groupNATS  = "Many replicas (--serve)"
 	groupRun   = "State and logs"
 )
 
@@ -71,7 +72,7 @@ const anyService = ModeMCP | ModeServe
 // Settings returns the table. The order is the order of --help, and a derived
 // default may use only settings above it.
 func Settings() []Setting {
-	return slices.Concat(mainSettings(), tradeSettings(), otherSettings())
+	return slices.Concat(mainSettings(), tradeSettings(), sinkSettings(), natsSettings(), runSettings())
 }
 
 // mainSettings are the lines of the table before those about orders.
@@ -329,8 +330,8 @@ func mainSettings() []Setting {
 	}
 }
 
-// otherSettings are the lines of the table after those about orders.
-func otherSettings() []Setting {
+// sinkSettings are the lines of the table about who else hears of alerts.
+func sinkSettings() []Setting {
 	return []Setting{
 		{
 			Name: "webhook-url", Group: groupSink, Arg: "URL", Modes: anyService, Sources: anywhere,
@@ -367,7 +368,12 @@ func otherSettings() []Setting {
 			Doc:  "let both be in private networks, also over http",
 			bind: func(c *Config) value { return boolValue{&c.Sinks.AllowPrivate} },
 		},
+	}
+}
 
+// runSettings are the last lines of the table.
+func runSettings() []Setting {
+	return []Setting{
 		{
 			Name: "home", Group: groupRun, Arg: "FOLDER", Default: "~/.candela", Modes: everyMode, Sources: FromFlag | FromEnv,
 			Doc:    "state directory; candela.toml is read from it",

@@ -25,12 +25,14 @@ type value interface {
 }
 
 // quote returns a wrong value as a message may show it: a URL with a slip in it may
-// hold a key all the same.
+// hold a key or a password all the same.
 func quote(field value, text string) string {
-	if _, ok := field.(endpointValue); ok {
+	switch field.(type) {
+	case endpointValue, natsURLValue:
 		return "(hidden)"
+	default:
+		return text
 	}
-	return text
 }
 
 // shape is a type of TOML.

@@ -1,0 +1,173 @@
+package config
+
+import (
+	"net/url"
+	"strings"
+)
+
+// NATS describes the servers that several replicas share what they know through.
+type NATS struct {
+	URL         string // several with commas; "" for one node that needs none
+	Prefix      string // of all subjects and streams
+	AllowSingle bool   // one server without copies will do
+
+	Credentials, CA, Cert, Key string // paths of files, "" for none; Cert and Key both or neither
+}
+
+// natsSettings are the lines of the table about many replicas.
+func natsSettings() []Setting {
+	return []Setting{
+		{
+			Name: "nats-url", Group: groupNATS, Arg: "LIST", Modes: ModeServe, Sources: anywhere,
+			Doc:  "NATS servers, nats:// or tls://, that all replicas share; one node needs none",
+			bind: func(c *Config) value { return natsURLValue{&c.NATS.URL} },
+		},
+		{
+			Name: "nats-credentials-file", Group: groupNATS, Arg: "FILE", Modes: ModeServe, Sources: anywhere,
+			Doc:  "credentials file of mode 0600 for these servers, as nsc writes it",
+			bind: func(c *Config) value { return pathValue{&c.NATS.Credentials, c.userHome, optional} },
+		},
+		{
+			Name: "nats-ca", Group: groupNATS, Arg: "FILE", Modes: ModeServe, Sources: anywhere,
+			Doc:  "authorities that sign the servers' certificates; those of the system when not given",
+			bind: func(c *Config) value { return pathValue{&c.NATS.CA, c.userHome, optional} },
+		},
+		{
+			Name: "nats-cert", Group: groupNATS, Arg: "FILE", Modes: ModeServe, Sources: anywhere,
+			Doc:  "our own certificate for the servers, where they want one",
+			bind: func(c *Config) value { return pathValue{&c.NATS.Cert, c.userHome, optional} },
+		},
+		{
+			Name: "nats-key", Group: groupNATS, Arg: "FILE", Modes: ModeServe, Sources: anywhere,
+			Doc:  "file of mode 0600 with the key that belongs to it",
+			bind: func(c *Config) value { return pathValue{&c.NATS.Key, c.userHome, optional} },
+		},
+		{
+			Name: "nats-prefix", Group: groupNATS, Arg: "NAME", Default: "candela", Modes: ModeServe, Sources: anywhere,
+			Doc:  "begins every stream and subject; another for each installation",
+			bind: func(c *Config) value { return tokenValue{&c.NATS.Prefix} },
+		},
+		{
+			Name: "nats-allow-single", Group: groupNATS, Default: "false", Modes: ModeServe, Sources: anywhere,
+			Doc:  "work with one NATS server, without copies: what it loses is lost",
+			bind: func(c *Config) value { return boolValue{&c.NATS.AllowSingle} },
+		},
+	}
+}
+
+// natsRules tie the settings of many replicas together.
+func natsRules() []rule {
+	names := []string{"nats-credentials-file", "nats-ca", "nats-cert", "nats-key", "nats-prefix", "nats-allow-single"}
+	all := make([]rule, 0, 3+len(names))
+	all = append(all, []rule{
+		{ModeMCP, []string{"mcp", "serve", "nats-url"}, natsNeedsServe},
+		{ModeServe, []string{"nats-url", "owner-password", "owner-password-file", "oauth-auto-approve"}, natsNeedsOwner},
+		{ModeServe, []string{"nats-cert", "nats-key"}, oneCertificate},
+	}...)
+	for _, name := range names {
+		all = append(all, rule{ModeServe, []string{"nats-url", name}, func(c *Config) error { return flagNeedsNATS(c, name) }})
+	}
+	return all
+}
+
+// natsNeedsServe refuses what a variable or the file asks for in vain: the alerts of
+// a client on stdio would be expected at the servers, and be in a file.
+func natsNeedsServe(c *Config) error {
+	if c.NATS.URL == "" || c.Serve || !c.Trade || c.origins["nats-url"] == "--nats-url" {
+		return nil // the flag itself is refused as idle
+	}
+	return refused("nats-url", "--nats-url (%s) is for --serve: with --mcp alerts and orders are kept in the state directory", c.origins["nats-url"])
+}
+
+// natsNeedsOwner refuses a passphrase that each replica would make up for itself:
+// the owner would have to know at which one a browser ends.
+func natsNeedsOwner(c *Config) error {
+	o := c.OAuth
+	if c.NATS.URL == "" || o.AutoApprove || !o.OwnerPassword.IsZero() || o.OwnerPasswordFile != "" {
+		return nil
+	}
+	return refused("nats-url", "--nats-url (%s) needs a passphrase that is the same at every replica: "+
+		"set --owner-password-file or CANDELA_OWNER_PASSWORD", c.origins["nats-url"])
+}
+
+func oneCertificate(c *Config) error {
+	if (c.NATS.Cert == "") == (c.NATS.Key == "") {
+		return nil
+	}
+	return refused("nats-cert", "--nats-cert and --nats-key belong together: set both or neither")
+}
+
+// flagNeedsNATS refuses a flag without effect.
+func flagNeedsNATS(c *Config, name string) error {
+	if c.NATS.URL != "" || c.origins[name] != "--"+name {
+		return nil
+	}
+	return refused(name, "--%s has no effect without --nats-url", name)
+}
+
+// checkNATS refuses files of the connection that are not there, and secret ones that
+// other users can read: they open what all replicas share.
+func (l *loader) checkNATS() {
+	n := l.config.NATS
+	if n.URL == "" || !l.config.Serve {
+		return
+	}
+	check := func(name, path string, check func(path string) error) {
+		if path == "" {
+			return
+		}
+		if err := check(path); err != nil {
+			l.refuse(refused(name, "%s: %s", l.config.origins[name], err))
+		}
+	}
+	readable := func(path string) error {
+		_, err := readGuarded(path)
+		return err
+	}
+	check("nats-credentials-file", n.Credentials, refuseOpen)
+	check("nats-ca", n.CA, readable)
+	check("nats-cert", n.Cert, readable)
+	check("nats-key", n.Key, refuseOpen)
+}
+
+// natsURLValue is addresses of NATS servers.
+type natsURLValue struct{ p *string }
+
+func (v natsURLValue) set(text string) bool {
+	items, ok := splitList(text)
+	if !ok {
+		return false
+	}
+	for _, item := range items {
+		u, err := url.Parse(item)
+		if err != nil || u.Scheme != "nats" && u.Scheme != "tls" || u.Hostname() == "" || !goodPort(u) || u.User != nil ||
+			u.Path != "" || u.RawQuery != "" || u.Fragment != "" {
+			return false
+		}
+	}
+	*v.p = strings.Join(items, ",")
+	return true
+}
+
+func (v natsURLValue) String() string { return *v.p }
+func (natsURLValue) allowed() string {
+	return "addresses separated by commas, each nats://host:port or tls://host:port; a name and a password belong in a credentials file"
+}
+func (natsURLValue) shape() shape { return shapeList }
+
+// tokenValue is a word that may stand in a subject of NATS.
+type tokenValue struct{ p *string }
+
+func (v tokenValue) set(text string) bool {
+	if text == "" || len(text) > 64 || strings.ContainsFunc(text, func(r rune) bool {
+		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && r != '-' && r != '_'
+	}) {
+		return false
+	}
+	*v.p = text
+	return true
+}
+
+func (v tokenValue) String() string { return *v.p }
+func (tokenValue) allowed() string  { return "1 to 64 letters, digits, - and _" }
+func (tokenValue) shape() shape     { return shapeString }
