@@ -6,15 +6,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
-	"time"
-
-	"github.com/nats-io/nats.go"
 
 	"candela/internal/oauth"
 )
-
-// rewatch is how long a watcher that failed waits.
-const rewatch = 500 * time.Millisecond
 
 // Close ends the watcher.
 func (t *Tokens) Close() {
@@ -22,63 +16,23 @@ func (t *Tokens) Close() {
 	<-t.done
 }
 
-// watch follows what all replicas write until ctx ends. When the connection comes
-// back it begins again: the servers may have lost what they held in memory, and
-// then what is known here has ended with it.
+// watch follows what all replicas write until ctx ends.
 func (t *Tokens) watch(ctx context.Context, last uint64) {
 	defer close(t.done)
-	back := t.table.nc.StatusChanged(nats.CONNECTED)
-	defer t.table.nc.RemoveStatusListener(back)
-	for {
-		round, end := context.WithCancel(ctx)
-		ended := make(chan struct{})
-		go func() {
-			defer close(ended)
-			select {
-			case <-back:
-				end()
-			case <-round.Done():
+	follower := &follower{
+		table: t.table, filters: t.subjects(), what: "tokens", log: t.log,
+		apply: func(ctx context.Context, m message) {
+			if err := t.apply(m, true); err != nil {
+				t.log.ErrorContext(ctx, "a token cannot be read", "error", err)
 			}
-		}()
-		err := t.read(round, &last)
-		end()
-		<-ended
-		if ctx.Err() != nil {
-			return
-		}
-		t.log.WarnContext(ctx, "the watch over tokens is interrupted", "error", err)
-		timer := time.NewTimer(rewatch)
-		select {
-		case <-ctx.Done():
-			timer.Stop()
-			return
-		case <-timer.C:
-		}
+		},
+		anew: func() { // what is known here has ended with what the servers held
+			t.mu.Lock()
+			defer t.mu.Unlock()
+			t.tokens, t.codes = newView[oauth.Token](), newView[codeForm]()
+		},
 	}
-}
-
-// read notes messages after last until it fails.
-func (t *Tokens) read(ctx context.Context, last *uint64) error {
-	info, err := t.table.stream.Info(ctx)
-	if err != nil {
-		return err
-	}
-	if info.State.LastSeq < *last { // the servers began anew
-		t.mu.Lock()
-		t.tokens, t.codes = newView[oauth.Token](), newView[codeForm]()
-		t.mu.Unlock()
-		*last = 0
-	}
-	for m, err := range t.table.follow(ctx, *last, t.subjects()...) {
-		if err != nil {
-			return err
-		}
-		if err := t.apply(m, true); err != nil {
-			t.log.ErrorContext(ctx, "a token cannot be read", "error", err)
-		}
-		*last = m.seq
-	}
-	return nil
+	follower.run(ctx, last)
 }
 
 // apply notes a message.

@@ -1,0 +1,287 @@
+package cluster
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+const memberKind = "member" // member.<id>
+
+const (
+	beatEvery = time.Second
+	// deadAfter is how many of our own heartbeats come by since the last of another
+	// member before that one counts as dead.
+	deadAfter = 4
+	// beatTTL ends what a dead member has left behind. A member is not judged by it.
+	beatTTL = 30 * time.Second
+	// lostBeats is how many of our heartbeats may be acknowledged without coming by
+	// before the reading of them begins anew.
+	lostBeats = 3
+)
+
+// Members is who takes part, and who owns what has to be done by one replica at a
+// time. It is safe for concurrent use.
+//
+// Ownership is for availability. It is each replica's own opinion, and for a moment
+// two may think that they own a name; whatever must not happen twice is guarded at
+// the servers.
+//
+// No clocks are compared. A member is dead when four of our own heartbeats have come
+// by since its last one; while the servers stall, nobody's come and nobody dies.
+type Members struct {
+	table *table
+	id    string
+	log   *slog.Logger
+
+	stop context.CancelFunc
+	wg   sync.WaitGroup // the heartbeat, the follower, and calls under way
+	// ending is done when Close was called. Handlers' contexts end with it.
+	ending context.Context
+
+	again   chan struct{} // sent to when the follower has to begin anew
+	leaving atomic.Bool
+	acked   atomic.Int32 // own heartbeats that were acknowledged and did not come by yet
+	form    beatForm
+	beating sync.Mutex // one heartbeat at a time, so that one before Leave does not follow it
+
+	seats   atomic.Pointer[[]seat] // who is live, by id; replaced, never changed
+	mu      sync.Mutex
+	others  map[string]*peer
+	changed chan struct{} // closed at the next change
+
+	handlers sync.Map // method to Handler
+	calls    *nats.Subscription
+	turns    chan struct{}
+}
+
+// beatForm is a heartbeat as it is written.
+type beatForm struct {
+	Name     string    `json:"name"`
+	Started  time.Time `json:"started"`
+	Draining bool      `json:"draining,omitempty"`
+}
+
+// peer is another member that is live.
+type peer struct {
+	beatForm
+	missed int // own heartbeats that came by since its last one
+}
+
+// Join takes part under a name, which is for the log, and returns when it knows who
+// else does. Close must be called.
+func (c *Conn) Join(ctx context.Context, name string, log *slog.Logger) (*Members, error) {
+	table, err := c.openTable(ctx, "MEMBERS", jetstream.MemoryStorage, memberKind)
+	if err != nil {
+		return nil, err
+	}
+	ending, stop := context.WithCancel(context.WithoutCancel(ctx))
+	m := &Members{
+		table: table, id: rand.Text(), log: log, stop: stop, ending: ending,
+		again: make(chan struct{}, 1), form: beatForm{Name: name, Started: time.Now().UTC()},
+		others: make(map[string]*peer), changed: make(chan struct{}), turns: make(chan struct{}, maxCalls),
+	}
+	m.seats.Store(&[]seat{seatOf(m.id, false)})
+	// Who sees the first heartbeat may ask at once.
+	if m.calls, err = c.nc.Subscribe(m.peerSubject(m.id), m.called); err != nil {
+		stop()
+		return nil, failure("listen to other replicas", err)
+	}
+	last, err := m.meet(ctx)
+	if err != nil {
+		m.Close() //nolint:contextcheck // the end is told even when ctx has ended
+		return nil, err
+	}
+	follower := &follower{
+		table: table, filters: []string{m.subject("*")}, what: "members", log: log, apply: m.apply, again: m.again,
+	}
+	m.wg.Go(func() { follower.run(ending, last) })
+	m.wg.Go(m.beat)
+	return m, nil
+}
+
+// meet writes the first heartbeat and reads those of the others.
+func (m *Members) meet(ctx context.Context) (last uint64, err error) {
+	if err := write(ctx, "join", m.sendBeat); err != nil {
+		return 0, err
+	}
+	for one, err := range m.table.scan(ctx, 0, m.subject("*")) {
+		if err != nil {
+			return 0, failure("read the members", err)
+		}
+		m.apply(ctx, one)
+		last = one.seq
+	}
+	return last, nil
+}
+
+func (m *Members) subject(id string) string { return m.table.subject(memberKind, id) }
+
+// sendBeat writes a heartbeat.
+func (m *Members) sendBeat(ctx context.Context) error {
+	m.beating.Lock()
+	defer m.beating.Unlock()
+	form := m.form
+	form.Draining = m.leaving.Load()
+	data, err := json.Marshal(form)
+	if err != nil {
+		return err
+	}
+	_, err = m.table.publish(ctx, m.table.name, change{subject: m.subject(m.id), data: data, ttl: beatTTL})
+	return err
+}
+
+// beat writes heartbeats until Close.
+func (m *Members) beat() {
+	tick := time.NewTicker(beatEvery)
+	defer tick.Stop()
+	heard := true
+	for {
+		select {
+		case <-m.ending.Done():
+			return
+		case <-tick.C:
+		}
+		err := m.sendBeat(m.ending)
+		if m.ending.Err() != nil {
+			return
+		}
+		if heard && err != nil { // once, not every second
+			m.log.WarnContext(m.ending, "the servers do not take the heartbeat", "error", err)
+		}
+		if heard = err == nil; !heard {
+			continue
+		}
+		if m.acked.Add(1) > lostBeats {
+			m.acked.Store(0)
+			select {
+			case m.again <- struct{}{}:
+			default:
+			}
+		}
+	}
+}
+
+// apply notes a heartbeat, or the end of a member.
+func (m *Members) apply(ctx context.Context, one message) {
+	id, ok := strings.CutPrefix(one.subject, m.subject(""))
+	if !ok {
+		return // a mark
+	}
+	var form beatForm
+	if len(one.data) > 0 {
+		if err := json.Unmarshal(one.data, &form); err != nil {
+			m.log.ErrorContext(ctx, "a heartbeat cannot be read", "member", id, "error", err)
+			return
+		}
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	switch {
+	case id == m.id:
+		m.acked.Store(0)
+		m.count(ctx)
+	case len(one.data) == 0:
+		if p := m.others[id]; p != nil {
+			m.log.InfoContext(ctx, "a member has left", "member", id, "name", p.Name)
+			delete(m.others, id)
+		}
+	case m.others[id] == nil:
+		m.log.InfoContext(ctx, "a member has come", "member", id, "name", form.Name)
+		m.others[id] = &peer{beatForm: form}
+	default:
+		*m.others[id] = peer{beatForm: form}
+	}
+	m.seat()
+}
+
+// count notes that one of our heartbeats came by, which ends the members that have
+// missed too many. The caller has locked.
+func (m *Members) count(ctx context.Context) {
+	for id, p := range m.others {
+		if p.missed++; p.missed >= deadAfter {
+			m.log.WarnContext(ctx, "a member is silent and counts as dead", "member", id, "name", p.Name)
+			delete(m.others, id)
+		}
+	}
+}
+
+// seat works out who is live and tells who waits for it when that has changed. The
+// caller has locked.
+func (m *Members) seat() {
+	seats := make([]seat, 0, 1+len(m.others))
+	if m.ending.Err() == nil {
+		seats = append(seats, seatOf(m.id, m.leaving.Load()))
+	}
+	for id, p := range m.others {
+		seats = append(seats, seatOf(id, p.Draining))
+	}
+	slices.SortFunc(seats, func(a, b seat) int { return strings.Compare(a.id, b.id) })
+	if slices.Equal(seats, *m.seats.Load()) {
+		return
+	}
+	m.seats.Store(&seats)
+	close(m.changed)
+	m.changed = make(chan struct{})
+}
+
+// Self returns the id of this replica, drawn anew by each process.
+func (m *Members) Self() string { return m.id }
+
+// Live reports whether a member takes part. One that drains does until it closes.
+func (m *Members) Live(id string) bool {
+	return slices.ContainsFunc(*m.seats.Load(), func(s seat) bool { return s.id == id })
+}
+
+// Count returns how many members take part.
+func (m *Members) Count() int { return len(*m.seats.Load()) }
+
+// Changed returns a channel that is closed at the next change of who is live or
+// drains. Who waits for it asks for the channel before it asks who the owner is.
+func (m *Members) Changed() <-chan struct{} {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.changed
+}
+
+// Leave hands everything over: the others take over as soon as they see it, and here
+// nothing is owned from then on. Calls of others are still answered.
+func (m *Members) Leave(ctx context.Context) error {
+	m.leaving.Store(true)
+	m.mu.Lock()
+	m.seat()
+	m.mu.Unlock()
+	return write(ctx, "leave", m.sendBeat)
+}
+
+// Close ends taking part. The others are told if the servers answer; if not, they
+// find out.
+func (m *Members) Close() {
+	m.mu.Lock()
+	ended := m.ending.Err() != nil
+	m.stop()
+	m.seat()
+	m.mu.Unlock()
+	if ended {
+		m.wg.Wait()
+		return
+	}
+	if err := m.calls.Unsubscribe(); err != nil && !errors.Is(err, nats.ErrConnectionClosed) {
+		m.log.WarnContext(m.ending, "listening to other replicas does not end", "error", err)
+	}
+	m.wg.Wait()
+	ctx := context.WithoutCancel(m.ending)
+	if _, err := m.table.publish(ctx, m.table.name, change{subject: m.subject(m.id), ttl: beatTTL}); err != nil {
+		m.log.WarnContext(ctx, "the servers were not told that this replica ends", "error", err)
+	}
+}

@@ -1,0 +1,264 @@
+package cluster_test
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"testing"
+	"time"
+
+	"candela/internal/cluster"
+	"candela/internal/cluster/natstest"
+)
+
+// patience bounds what waits for servers on a loaded machine.
+const patience = 60 * time.Second
+
+// join makes a member of a prefix on a connection of its own.
+func join(tb testing.TB, to *natstest.Cluster, prefix, name string) (*cluster.Members, *cluster.Conn) {
+	tb.Helper()
+	conn := connect(tb, to, prefix)
+	m, err := conn.Join(tb.Context(), name, quiet())
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(m.Close)
+	return m, conn
+}
+
+// eventually waits until ok reports true.
+func eventually(tb testing.TB, what string, ok func() bool) time.Duration {
+	tb.Helper()
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	began := time.Now()
+	for ; time.Since(began) < patience; <-tick.C {
+		if ok() {
+			return time.Since(began)
+		}
+	}
+	tb.Fatalf("after %s still not: %s", patience, what)
+	return 0
+}
+
+// agree waits until the members know each other and nobody else.
+func agree(tb testing.TB, members ...*cluster.Members) {
+	tb.Helper()
+	eventually(tb, "the members agree on who they are", func() bool {
+		for _, m := range members {
+			if m.Count() != len(members) {
+				return false
+			}
+			for _, other := range members {
+				if !m.Live(other.Self()) {
+					return false
+				}
+			}
+		}
+		return true
+	})
+}
+
+// nameOf returns a name that a member owns.
+func nameOf(tb testing.TB, m *cluster.Members) string {
+	tb.Helper()
+	for i := range 1000 {
+		name := "name/" + strconv.Itoa(i)
+		if _, mine := m.Owner(name); mine {
+			return name
+		}
+	}
+	tb.Fatal("the member owns nothing")
+	return ""
+}
+
+func TestMembers_EachNameHasOneOwner(t *testing.T) {
+	t.Parallel()
+	prefix := newPrefix()
+	a, _ := join(t, servers, prefix, "a")
+	b, _ := join(t, servers, prefix, "b")
+	c, _ := join(t, servers, prefix, "c")
+	agree(t, a, b, c)
+	before, held := make(map[string]string), make(map[string]int)
+	for i := range 3000 {
+		name := "alert/binance:S" + strconv.Itoa(i)
+		id, mine := a.Owner(name)
+		for _, m := range []*cluster.Members{b, c} {
+			if other, _ := m.Owner(name); other != id {
+				t.Fatalf("%s belongs to %s and to %s", name, id, other)
+			}
+		}
+		if mine != (id == a.Self()) {
+			t.Fatalf("%s belongs to %s, and mine is %v at %s", name, id, mine, a.Self())
+		}
+		before[name] = id
+		held[id]++
+	}
+	for id, n := range held {
+		if n < 850 || n > 1150 { // six standard deviations
+			t.Errorf("%s owns %d of 3000 names", id, n)
+		}
+	}
+	if err := b.Leave(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the others see that b leaves", func() bool {
+		id, _ := a.Owner(firstOf(before, b.Self()))
+		other, _ := c.Owner(firstOf(before, b.Self()))
+		return id != b.Self() && other == id
+	})
+	for name, was := range before {
+		if id, _ := a.Owner(name); was != b.Self() && id != was || id == b.Self() {
+			t.Fatalf("%s of %s went to %s when %s left", name, was, id, b.Self())
+		}
+	}
+	if !a.Live(b.Self()) {
+		t.Error("one that drains is not live")
+	}
+	b.Close()
+	agree(t, a, c)
+}
+
+func firstOf(owners map[string]string, id string) string {
+	for name, owner := range owners {
+		if owner == id {
+			return name
+		}
+	}
+	return ""
+}
+
+func TestMembers_OneThatIsKilledIsReplaced(t *testing.T) {
+	t.Parallel()
+	prefix := newPrefix()
+	a, _ := join(t, servers, prefix, "a")
+	b, conn := join(t, servers, prefix, "b")
+	agree(t, a, b)
+	name := nameOf(t, b)
+	changed := a.Changed()
+	conn.Close()
+	took := eventually(t, "the name has a new owner", func() bool { _, mine := a.Owner(name); return mine })
+	<-changed
+	if took < 2*time.Second {
+		t.Errorf("a member was given up after %s", took)
+	}
+	t.Logf("a killed member was replaced after %s", took.Round(time.Millisecond))
+}
+
+func TestMembers_OneThatWasPausedComesBack(t *testing.T) {
+	t.Parallel()
+	prefix := newPrefix()
+	a, _ := join(t, servers, prefix, "a")
+	b, _ := join(t, servers, prefix, "b")
+	agree(t, a, b)
+	name := nameOf(t, b)
+	release := b.HoldBeats()
+	eventually(t, "the name has a new owner", func() bool { _, mine := a.Owner(name); return mine })
+	release()
+	eventually(t, "the name is back", func() bool { id, _ := a.Owner(name); return id == b.Self() })
+	agree(t, a, b)
+}
+
+func TestMembers_NobodyDiesWithALeader(t *testing.T) {
+	t.Parallel()
+	three, prefix := start(t, 3), newPrefix()
+	a, _ := join(t, three, prefix, "a")
+	b, _ := join(t, three, prefix, "b")
+	agree(t, a, b)
+	leader := three.Leader(prefix + "_MEMBERS")
+	if leader < 0 {
+		t.Fatal("no server leads the stream")
+	}
+	changes := [...]<-chan struct{}{a.Changed(), b.Changed()}
+	three.Kill(leader)
+	eventually(t, "another server leads", func() bool { l := three.Leader(prefix + "_MEMBERS"); return l >= 0 && l != leader })
+	restart(t, three, leader)
+	// A member that comes later has heard of both only through heartbeats.
+	c, _ := join(t, three, prefix, "c")
+	eventually(t, "the newcomer knows both", func() bool { return c.Live(a.Self()) && c.Live(b.Self()) })
+	agree(t, a, b, c)
+	for i, changed := range changes {
+		select {
+		case <-changed:
+		case <-time.After(time.Second):
+			t.Errorf("member %d did not notice the newcomer", i)
+		}
+	}
+}
+
+func TestMembers_GoOnWhenAllServersBeginAnew(t *testing.T) {
+	t.Parallel()
+	three, prefix := start(t, 3), newPrefix()
+	a, _ := join(t, three, prefix, "a")
+	b, conn := join(t, three, prefix, "b")
+	agree(t, a, b)
+	for i := range 3 {
+		three.Kill(i)
+	}
+	restart(t, three, 0, 1, 2)
+	c, _ := join(t, three, prefix, "c")
+	agree(t, a, b, c)
+	conn.Close()
+	agree(t, a, c)
+}
+
+func TestMembers_WhileRunsAtTheOwnerAlone(t *testing.T) {
+	t.Parallel()
+	prefix := newPrefix()
+	a, _ := join(t, servers, prefix, "a")
+	b, _ := join(t, servers, prefix, "b")
+	agree(t, a, b)
+	name := nameOf(t, b)
+	ctx, cancel := context.WithCancel(t.Context())
+	terms, ends := make(chan string, 10), make(chan error, 2)
+	run := func(m *cluster.Members, id string) {
+		ends <- m.While(ctx, name, func(ctx context.Context) error {
+			terms <- id + " begins"
+			<-ctx.Done()
+			terms <- id + " ends"
+			return ctx.Err()
+		})
+	}
+	go run(a, "a")
+	go run(b, "b")
+	expect := func(want string) {
+		t.Helper()
+		select {
+		case got := <-terms:
+			if got != want {
+				t.Fatalf("%s, want %s", got, want)
+			}
+		case <-time.After(patience):
+			t.Fatalf("no %s", want)
+		}
+	}
+	expect("b begins")
+	if err := b.Leave(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	expect("b ends")
+	expect("a begins")
+	cancel()
+	expect("a ends")
+	for range 2 {
+		if err := <-ends; !errors.Is(err, context.Canceled) {
+			t.Error(err)
+		}
+	}
+}
+
+func TestMembers_WhileBeginsAgainWhatFails(t *testing.T) {
+	t.Parallel()
+	m, _ := join(t, servers, newPrefix(), "a")
+	ctx, cancel := context.WithCancel(t.Context())
+	runs := 0
+	err := m.While(ctx, "name", func(context.Context) error {
+		if runs++; runs == 2 {
+			cancel()
+		}
+		return errors.New("no")
+	})
+	if runs != 2 || !errors.Is(err, context.Canceled) {
+		t.Errorf("%d runs and %v", runs, err)
+	}
+}

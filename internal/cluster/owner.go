@@ -1,0 +1,111 @@
+package cluster
+
+import (
+	"context"
+	"time"
+)
+
+// FNV-1a, 64 bits.
+const (
+	fnvBasis = 14695981039346656037
+	fnvPrime = 1099511628211
+)
+
+// seat is a member in the draw for the ownership of a name.
+type seat struct {
+	id       string
+	hash     uint64 // of the id, to which the name is added
+	draining bool   // it takes part in no draw
+}
+
+func seatOf(id string, draining bool) seat { return seat{id, fnv(fnvBasis, id), draining} }
+
+func fnv(h uint64, text string) uint64 {
+	for i := range len(text) {
+		h = (h ^ uint64(text[i])) * fnvPrime
+	}
+	return h
+}
+
+// draw returns what the member has drawn for a name. The highest wins: a member that
+// goes gives up its own names and moves no others (rendezvous hashing).
+func (s seat) draw(name string) uint64 {
+	h := fnv(s.hash, name)
+	// FNV hardly moves the upper bits for the last bytes; the finaliser of
+	// MurmurHash3 does.
+	h = (h ^ h>>33) * 0xff51afd7ed558ccd
+	h = (h ^ h>>33) * 0xc4ceb9fe1a85ec53
+	return h ^ h>>33
+}
+
+// Owner returns who owns a name, as far as is known here, and whether that is this
+// replica. It is "" when every member drains.
+func (m *Members) Owner(name string) (id string, mine bool) {
+	var best uint64
+	for _, s := range *m.seats.Load() {
+		if s.draining {
+			continue
+		}
+		if d := s.draw(name); id == "" || d > best {
+			id, best = s.id, d
+		}
+	}
+	return id, id == m.id
+}
+
+// While runs work each time this replica owns a name, ends its context when it does
+// no longer, and returns when ctx ends, with ctx's error, and work has returned. Work
+// that returns earlier begins again after a moment.
+func (m *Members) While(ctx context.Context, name string, work func(ctx context.Context) error) error {
+	for {
+		changed := m.Changed()
+		if _, mine := m.Owner(name); mine {
+			m.term(ctx, name, work)
+		} else {
+			select {
+			case <-changed:
+			case <-ctx.Done():
+			}
+		}
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+	}
+}
+
+// term runs work until it returns, and after an early return waits a moment, for as
+// long as the name is owned.
+func (m *Members) term(ctx context.Context, name string, work func(ctx context.Context) error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	watched := make(chan struct{})
+	go func() {
+		defer close(watched)
+		defer cancel()
+		for {
+			changed := m.Changed()
+			if _, mine := m.Owner(name); !mine {
+				return
+			}
+			select {
+			case <-changed:
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+	defer func() { cancel(); <-watched }()
+	m.log.InfoContext(ctx, "this replica becomes the owner", "name", name)
+	err := work(ctx)
+	if ctx.Err() != nil {
+		m.log.InfoContext(ctx, "this replica is the owner no longer", "name", name)
+		return
+	}
+	m.log.WarnContext(ctx, "what an owner does has ended early; it begins again", "name", name, "error", err)
+	timer := time.NewTimer(beatEvery)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+}

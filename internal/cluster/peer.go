@@ -1,0 +1,292 @@
+package cluster
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"strconv"
+	"time"
+
+	"github.com/nats-io/nats.go"
+
+	"candela/internal/fault"
+)
+
+const (
+	// ownerTime is how long a call waits for someone who does what it asks for. A dead
+	// owner is found out after five seconds, a new leader of the servers takes up to
+	// eight.
+	ownerTime = 10 * time.Second
+	// answerTime bounds the wait for an answer. It is above writeTime: a call that
+	// writes has its own answer by then.
+	answerTime = 30 * time.Second
+	// maxCalls is how many calls of others are under way here. One more is told to
+	// try again.
+	maxCalls = 256
+)
+
+// The headers of a call and of its answer.
+const (
+	callName   = "Candela-Name"
+	callMethod = "Candela-Method"
+	callWait   = "Candela-Wait" // how many milliseconds the caller waits
+	answerKind = "Candela-Answer"
+)
+
+// The kinds of answer.
+const (
+	answerDone    = "done"
+	answerFailed  = "failed"
+	answerRefused = "refused" // nothing was done; the caller tries again
+)
+
+var (
+	// ErrNotOwner is what a handler returns that did nothing because it cannot yet, or
+	// no longer, do what an owner does. The call is tried again for a while. When that
+	// does not help, Ask returns a fault that wraps it.
+	ErrNotOwner = errors.New("not the owner")
+	// ErrUnanswered is wrapped by the fault that Ask returns when the call was sent and
+	// no answer came: it may have been carried out.
+	ErrUnanswered = errors.New("the owner did not answer")
+)
+
+// Handler answers a call. Faults reach the caller whole; of other errors it gets the
+// text.
+type Handler = func(ctx context.Context, body []byte) ([]byte, error)
+
+func (m *Members) peerSubject(id string) string { return m.table.subject("peer", id) }
+
+// Handle answers calls of a method. Until it is called, callers wait as if there was
+// no owner.
+func (m *Members) Handle(method string, h Handler) { m.handlers.Store(method, h) }
+
+// Ask calls a method at the owner of a name, which may be this replica. What is known
+// not to have been carried out is tried again for up to ten seconds. Errors are the
+// handler's own, a fault that wraps ErrNotOwner when nothing was done, or one that
+// wraps ErrUnanswered when nobody knows.
+func (m *Members) Ask(ctx context.Context, name, method string, body []byte) ([]byte, error) {
+	deadline := time.NewTimer(ownerTime)
+	defer deadline.Stop()
+	for wait := firstWait; ; wait = min(2*wait, maxWait) {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		changed := m.Changed()
+		answer, err := m.askOwner(ctx, name, method, body)
+		if !refused(err) {
+			return answer, err
+		}
+		timer := time.NewTimer(wait)
+		select {
+		case <-timer.C:
+		case <-changed:
+			timer.Stop()
+		case <-ctx.Done():
+			timer.Stop()
+			return nil, ctx.Err()
+		case <-deadline.C:
+			timer.Stop()
+			return nil, fault.Unreachable(err, beatEvery, "no replica is ready to do this; nothing was done; try again in a moment")
+		}
+	}
+}
+
+// refused reports whether nothing was done and the call may go to someone else. A
+// fault is an answer, even one that was made of a refusal further on.
+func refused(err error) bool { return errors.Is(err, ErrNotOwner) && fault.Of(err) == nil }
+
+// askOwner asks who is the owner at this moment, once.
+func (m *Members) askOwner(ctx context.Context, name, method string, body []byte) ([]byte, error) {
+	id, mine := m.Owner(name)
+	if id == "" {
+		return nil, ErrNotOwner
+	}
+	ctx, cancel := context.WithTimeout(ctx, answerTime)
+	defer cancel()
+	if mine {
+		return m.handle(ctx, name, method, body)
+	}
+	call := nats.NewMsg(m.peerSubject(id))
+	call.Data = body
+	call.Header.Set(callName, name)
+	call.Header.Set(callMethod, method)
+	end, _ := ctx.Deadline()
+	call.Header.Set(callWait, strconv.FormatInt(time.Until(end).Milliseconds(), 10))
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		m.awaitEnd(ctx, id)
+		cancel()
+	}()
+	answer, err := m.table.nc.RequestMsgWithContext(ctx, call)
+	cancel()
+	<-ended
+	switch {
+	case errors.Is(err, nats.ErrNoResponders), errors.Is(err, nats.ErrReconnectBufExceeded):
+		return nil, fmt.Errorf("%w: %w", ErrNotOwner, err) // it was not sent, or not delivered
+	case errors.Is(err, nats.ErrMaxPayload):
+		return nil, fmt.Errorf("call %s: %w", method, err)
+	case err != nil:
+		return nil, unanswered(err)
+	}
+	return readAnswer(answer)
+}
+
+func unanswered(err error) error {
+	return &fault.Error{
+		Kind: fault.Unavailable, Code: "outcome_unknown", Retryable: true,
+		Message: "another replica was asked and did not answer; it is not known whether this was done",
+		Cause:   fmt.Errorf("%w: %w", ErrUnanswered, err),
+	}
+}
+
+// awaitEnd returns when ctx ends or a member is no longer live.
+func (m *Members) awaitEnd(ctx context.Context, id string) {
+	for {
+		changed := m.Changed()
+		if !m.Live(id) {
+			return
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// called takes a call of another replica.
+func (m *Members) called(call *nats.Msg) {
+	m.mu.Lock()
+	defer m.mu.Unlock() // Close waits for all calls that began before it
+	if m.ending.Err() != nil {
+		m.answer(call, nil, ErrNotOwner)
+		return
+	}
+	select {
+	case m.turns <- struct{}{}:
+		m.wg.Go(func() {
+			m.serve(call)
+			<-m.turns
+		})
+	default:
+		m.answer(call, nil, ErrNotOwner)
+	}
+}
+
+// serve carries a call out and answers it.
+func (m *Members) serve(call *nats.Msg) {
+	ms, err := strconv.ParseInt(call.Header.Get(callWait), 10, 64)
+	if err != nil || ms <= 0 {
+		ms = answerTime.Milliseconds()
+	}
+	ctx, cancel := context.WithTimeout(m.ending, time.Duration(ms)*time.Millisecond)
+	defer cancel()
+	body, err := m.handle(ctx, call.Header.Get(callName), call.Header.Get(callMethod), call.Data)
+	m.answer(call, body, err)
+}
+
+// handle carries a call out if the name is owned here.
+func (m *Members) handle(ctx context.Context, name, method string, body []byte) (answer []byte, err error) {
+	if _, mine := m.Owner(name); !mine {
+		return nil, ErrNotOwner
+	}
+	h, ok := m.handlers.Load(method)
+	if !ok {
+		return nil, fmt.Errorf("%w: %s is not handled yet", ErrNotOwner, method)
+	}
+	handler, ok := h.(Handler)
+	if !ok {
+		return nil, fmt.Errorf("the handler of %s is a %T", method, h)
+	}
+	// A call that breaks one replica must not go on to break the next.
+	defer func() {
+		if p := recover(); p != nil {
+			m.log.ErrorContext(ctx, "a call of another replica panics", "method", method, "panic", p, "stack", string(debug.Stack()))
+			err = fmt.Errorf("%s panics: %v", method, p)
+		}
+	}()
+	return handler(ctx, body)
+}
+
+// failureForm is an error on its way between replicas.
+type failureForm struct {
+	Marked      bool          `json:"marked"` // it was a fault
+	Kind        fault.Kind    `json:"kind"`
+	Code        string        `json:"code,omitempty"`
+	Message     string        `json:"message,omitempty"`
+	Field       string        `json:"field,omitempty"`
+	Value       string        `json:"value,omitempty"`
+	Allowed     string        `json:"allowed,omitempty"`
+	Suggestions []string      `json:"suggestions,omitempty"`
+	Retryable   bool          `json:"retryable,omitempty"`
+	RetryAfter  time.Duration `json:"retry_after,omitempty"`
+	Cause       string        `json:"cause,omitempty"` // for the log of the replica that asked
+}
+
+// answer answers a call. An answer that cannot be sent is one that does not come.
+func (m *Members) answer(call *nats.Msg, body []byte, failed error) {
+	if call.Reply == "" {
+		return
+	}
+	answer := nats.NewMsg(call.Reply)
+	answer.Header.Set(answerKind, answerDone)
+	answer.Data = body
+	switch f := fault.Of(failed); {
+	case refused(failed):
+		answer.Header.Set(answerKind, answerRefused)
+	case failed != nil:
+		answer.Header.Set(answerKind, answerFailed)
+		answer.Data = encodeFailure(f, failed)
+	}
+	if err := m.table.nc.PublishMsg(answer); err != nil && m.ending.Err() == nil {
+		m.log.WarnContext(m.ending, "an answer to another replica cannot be sent", "method", call.Header.Get(callMethod), "error", err)
+	}
+}
+
+func encodeFailure(f *fault.Error, err error) []byte {
+	form := failureForm{Cause: err.Error()}
+	if f != nil {
+		form = failureForm{
+			Marked: true, Kind: f.Kind, Code: f.Code, Message: f.Message, Field: f.Field, Value: f.Value, Allowed: f.Allowed,
+			Suggestions: f.Suggestions, Retryable: f.Retryable, RetryAfter: f.RetryAfter,
+		}
+		if f.Cause != nil {
+			form.Cause = f.Cause.Error()
+		}
+	}
+	data, err := json.Marshal(form)
+	if err != nil { // plain texts and numbers
+		return []byte(`{"cause":"the error cannot be encoded"}`)
+	}
+	return data
+}
+
+func readAnswer(answer *nats.Msg) ([]byte, error) {
+	switch kind := answer.Header.Get(answerKind); kind {
+	case answerDone:
+		return answer.Data, nil
+	case answerRefused:
+		return nil, ErrNotOwner
+	case answerFailed:
+	default:
+		return nil, unanswered(fmt.Errorf("an answer of the kind %q", kind))
+	}
+	var form failureForm
+	if err := json.Unmarshal(answer.Data, &form); err != nil {
+		return nil, unanswered(err)
+	}
+	var cause error
+	if form.Cause != "" {
+		cause = errors.New(form.Cause)
+	}
+	if !form.Marked {
+		return nil, cause
+	}
+	return nil, &fault.Error{
+		Kind: form.Kind, Code: form.Code, Message: form.Message, Field: form.Field, Value: form.Value, Allowed: form.Allowed,
+		Suggestions: form.Suggestions, Retryable: form.Retryable, RetryAfter: form.RetryAfter, Cause: cause,
+	}
+}
