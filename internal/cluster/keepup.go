@@ -20,9 +20,10 @@ type follower struct {
 	log     *slog.Logger
 	// apply notes a message: each last message of a subject once, ascending.
 	apply func(ctx context.Context, m message)
-	// anew is told that the servers have lost what they held; nil where that does
-	// not matter.
-	anew func()
+	// begun reports, whenever reading begins, whether the servers have lost what they
+	// held since it last did. Nil: their numbers tell, unless others have written more
+	// since than there ever was.
+	begun func(ctx context.Context) (bool, error)
 	// again begins the reading anew when something is sent; nil for never.
 	again <-chan struct{}
 }
@@ -62,17 +63,16 @@ func (f *follower) run(ctx context.Context, last uint64) {
 
 // read applies messages after last until it fails.
 func (f *follower) read(ctx context.Context, last *uint64) error {
-	asking, cancel := context.WithTimeout(ctx, attemptTime)
-	info, err := f.table.stream.Info(asking)
-	cancel()
+	begun := f.begun
+	if begun == nil {
+		begun = func(ctx context.Context) (bool, error) { return f.behind(ctx, *last) }
+	}
+	anew, err := begun(ctx)
 	if err != nil {
 		return err
 	}
-	if info.State.LastSeq < *last { // the servers began anew
+	if anew {
 		*last = 0
-		if f.anew != nil {
-			f.anew()
-		}
 	}
 	for m, err := range f.table.follow(ctx, *last, f.filters...) {
 		if err != nil {
@@ -82,4 +82,12 @@ func (f *follower) read(ctx context.Context, last *uint64) error {
 		*last = m.seq
 	}
 	return nil
+}
+
+// behind reports whether the servers have given out fewer numbers than are known.
+func (f *follower) behind(ctx context.Context, last uint64) (bool, error) {
+	ctx, cancel := context.WithTimeout(ctx, attemptTime)
+	defer cancel()
+	info, err := f.table.stream.Info(ctx)
+	return err == nil && info.State.LastSeq < last, err
 }

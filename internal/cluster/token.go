@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
@@ -31,8 +32,8 @@ const (
 	lookupsAtOnce    = 200
 )
 
-// Tokens keeps codes and tokens in the memory of the servers: they outlive every
-// replica, and end with the servers. It is safe for concurrent use. A check reads a
+// Tokens keeps codes, tokens and the key of the seals in the memory of the servers:
+// they outlive every replica, and end with the servers. It is safe for concurrent use. A check reads a
 // map that a watcher feeds and asks no server.
 type Tokens struct {
 	table *table
@@ -42,6 +43,7 @@ type Tokens struct {
 	done  chan struct{} // closed when the watcher has ended
 
 	lookups *rate.Limiter
+	seal    atomic.Pointer[oauth.SealKey]
 
 	mu     sync.RWMutex
 	tokens view[oauth.Token]
@@ -64,11 +66,19 @@ var _ oauth.Store = (*Tokens)(nil)
 // OpenTokens opens the store, which holds at most so many tokens, and returns when
 // it knows all there are. Close must be called.
 func (c *Conn) OpenTokens(ctx context.Context, most int, log *slog.Logger) (*Tokens, error) {
-	table, err := c.openTable(ctx, "TOKENS", jetstream.MemoryStorage, codeKind, tokenKind)
+	table, err := c.openTable(ctx, "TOKENS", jetstream.MemoryStorage, codeKind, tokenKind, sealKind)
 	if err != nil {
 		return nil, err
 	}
 	t := &Tokens{table: table, most: most, log: log, done: make(chan struct{}), lookups: rate.NewLimiter(lookupsPerSecond, lookupsAtOnce), tokens: newView[oauth.Token](), codes: newView[codeForm]()}
+	err = write(ctx, "read the key of the seals", func(ctx context.Context) error {
+		key, err := t.readSeal(ctx)
+		t.seal.Store(&key)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
 	last := uint64(0)
 	for m, err := range table.scan(ctx, 0, t.subjects()...) {
 		if err != nil {

@@ -2,8 +2,10 @@ package cluster_test
 
 import (
 	"errors"
+	"net/http"
 	"slices"
 	"strconv"
+	"sync"
 	"testing"
 	"time"
 
@@ -12,6 +14,7 @@ import (
 	"candela/internal/cluster"
 	"candela/internal/cluster/natstest"
 	"candela/internal/oauth"
+	"candela/internal/oauth/oauthtest"
 	"candela/internal/oauth/storetest"
 )
 
@@ -84,23 +87,82 @@ func TestTokens_OutliveAServerAndEndWithAll(t *testing.T) {
 	t.Parallel()
 	three, prefix, now := start(t, 3), newPrefix(), time.Now()
 	s := openTokens(t, three, prefix)
-	tok := issue(t, s, "first", now)
+	tok, key := issue(t, s, "first", now), s.Seal()
+	client := door(t, s).Known()
 	for i := range 3 {
 		three.Kill(i)
 		restart(t, three, i)
 		caughtUp(t, three, prefix+"_TOKENS")
-		if _, err := openTokens(t, three, prefix).Token(t.Context(), tok.Hash, now); err != nil {
+		fresh := openTokens(t, three, prefix)
+		if _, err := fresh.Token(t.Context(), tok.Hash, now); err != nil {
 			t.Fatalf("without server %d: %v", i, err)
+		}
+		if fresh.Seal() != key || s.Seal() != key {
+			t.Fatalf("without server %d: the key of the seals is another", i)
 		}
 	}
 	for i := range 3 {
 		three.Kill(i)
 	}
 	restart(t, three, 0, 1, 2)
+	// More than there ever was is written before the first may look.
+	later := openTokens(t, three, prefix)
+	for i := range 5 {
+		issue(t, later, strconv.Itoa(i), now)
+	}
 	gone(t, s, tok, now)
+	if s.Seal() == key || s.Seal() != later.Seal() {
+		t.Error("the replica that lived on seals with the former key, or with its own")
+	}
+	if r := door(t, s).Browser().Open(oauthtest.Query(client)); r.Status != http.StatusBadRequest {
+		t.Errorf("a registration outlived the servers: %d", r.Status)
+	}
 	second := issue(t, s, "second", now)
 	if _, err := openTokens(t, three, prefix).Token(t.Context(), second.Hash, now); err != nil {
 		t.Error(err)
+	}
+}
+
+// door returns an authorization server over the tokens.
+func door(tb testing.TB, s *cluster.Tokens) *oauthtest.Scene {
+	tb.Helper()
+	return oauthtest.NewWith(tb, s, oauthtest.Owner(tb), func(cfg *oauth.Config) { cfg.Seal = s.Seal })
+}
+
+// TestTokens_ReplicasSealWithOneKey lets replicas begin together, and takes a client
+// through the flow at one after the other.
+func TestTokens_ReplicasSealWithOneKey(t *testing.T) {
+	t.Parallel()
+	prefix := newPrefix()
+	all := make([]*cluster.Tokens, 4)
+	var wg sync.WaitGroup
+	for i := range all {
+		c := connect(t, servers, prefix)
+		wg.Go(func() {
+			var err error
+			if all[i], err = c.OpenTokens(t.Context(), oauth.MaxTokens, quiet()); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	if t.Failed() {
+		return
+	}
+	doors := make([]*oauthtest.Scene, len(all))
+	for i, s := range all {
+		defer s.Close()
+		if s.Seal() != all[0].Seal() || s.Seal() == (oauth.SealKey{}) {
+			t.Fatal("the replicas have drawn several keys")
+		}
+		doors[i] = door(t, s)
+	}
+	client, browser := doors[0].Known(), doors[1].Browser()
+	page := browser.Open(oauthtest.Query(client))
+	code := browser.At(doors[2]).Decide(page).Location(t).Query().Get("code")
+	token := doors[3].Redeem(oauthtest.TokenForm(client, code)).Text(t, "access_token")
+	if caller, err := doors[0].Server.Authorize(t.Context(), token); err != nil || caller.Subject != oauth.SoleOwner {
+		t.Errorf("%+v, %v", caller, err)
 	}
 }
 

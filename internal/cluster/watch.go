@@ -26,13 +26,24 @@ func (t *Tokens) watch(ctx context.Context, last uint64) {
 				t.log.ErrorContext(ctx, "a token cannot be read", "error", err)
 			}
 		},
-		anew: func() { // what is known here has ended with what the servers held
-			t.mu.Lock()
-			defer t.mu.Unlock()
-			t.tokens, t.codes = newView[oauth.Token](), newView[codeForm]()
-		},
+		begun: t.begun,
 	}
 	follower.run(ctx, last)
+}
+
+// begun reports whether the servers have begun anew, which another key than the one
+// that is known tells. What is known here has then ended with what they held.
+func (t *Tokens) begun(ctx context.Context) (bool, error) {
+	key, err := t.readSeal(ctx)
+	if err != nil || key == t.Seal() {
+		return false, err
+	}
+	t.log.WarnContext(ctx, "the NATS servers have begun anew: all tokens and registrations have ended")
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.tokens, t.codes = newView[oauth.Token](), newView[codeForm]()
+	t.seal.Store(&key)
+	return true, nil
 }
 
 // apply notes a message.

@@ -14,8 +14,8 @@ const (
 	loginCookie   = "candela_login"
 )
 
-// login is what the login cookie holds. It is sealed, so only this process makes
-// one, and it ends with the process.
+// login is what the login cookie holds. It is sealed, so only a server with
+// the key makes one, and it ends with the key.
 type login struct {
 	Subject string `json:"s"`
 	Expires int64  `json:"e"` // unix seconds

@@ -8,6 +8,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"log/slog"
 	"strings"
 )
 
@@ -15,21 +16,41 @@ import (
 // wrong is nobody's business.
 var errSeal = errors.New("seal does not hold")
 
-// sealer writes small records into strings that only this process can make. The
-// records are readable by whoever holds the string, so they hold no secret.
-type sealer struct{ key [32]byte }
+// SealKey is the secret behind everything that is sealed.
+type SealKey [32]byte
 
-// newSealer draws a key that lives as long as the process.
-func newSealer() sealer {
-	var s sealer
-	_, _ = rand.Read(s.key[:]) // documented never to fail
-	return s
+// NewSealKey draws a key.
+func NewSealKey() SealKey {
+	var k SealKey
+	_, _ = rand.Read(k[:]) // documented never to fail
+	return k
+}
+
+// String hides the key.
+func (SealKey) String() string { return "[secret]" }
+
+// LogValue hides the key.
+func (SealKey) LogValue() slog.Value { return slog.StringValue("[secret]") }
+
+// sealer writes small records into strings that only who has the key can make. The
+// records are readable by whoever holds the string, so they hold no secret.
+type sealer struct{ key func() SealKey }
+
+// newSealer returns a sealer with the given key, or with one that lives as long as
+// the process.
+func newSealer(key func() SealKey) sealer {
+	if key == nil {
+		drawn := NewSealKey()
+		key = func() SealKey { return drawn }
+	}
+	return sealer{key}
 }
 
 // mac is the authenticator of data for one purpose. The purpose is part of it, so
 // that a form cannot be passed off as a client.
 func (s *sealer) mac(purpose, data string) []byte {
-	h := hmac.New(sha256.New, s.key[:])
+	key := s.key()
+	h := hmac.New(sha256.New, key[:])
 	h.Write([]byte(purpose))
 	h.Write([]byte{0})
 	h.Write([]byte(data))

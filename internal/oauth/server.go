@@ -37,6 +37,11 @@ type Config struct {
 	Limits          Limits   // the zero value stands for the defaults
 	Log             *slog.Logger
 
+	// Seal returns the key of client ids, forms and logins. Servers that have the
+	// same know each other's; when it changes, all that was sealed has ended. Nil:
+	// one that ends with the process.
+	Seal func() SealKey
+
 	// Address returns whom a request counts against. Nil: the peer.
 	Address func(*http.Request) netip.Addr
 }
@@ -72,7 +77,7 @@ func New(store Store, owner OwnerAuth, cfg Config) (*Server, error) {
 	}
 	s := &Server{
 		store: store, owner: owner, cfg: cfg, log: cfg.Log,
-		seal: newSealer(), limits: newLimiter(cfg.Limits), secure: base.Scheme == "https",
+		seal: newSealer(cfg.Seal), limits: newLimiter(cfg.Limits), secure: base.Scheme == "https",
 		origin: http.NewCrossOriginProtection(),
 	}
 	// A proxy may pass another Host on than the one the browser asked for.

@@ -221,6 +221,9 @@ type Browser struct {
 // Browser returns a fresh one.
 func (s *Scene) Browser() *Browser { return &Browser{s: s, cookies: map[string]string{}} }
 
+// At returns the same browser, with the same cookies, at another server.
+func (b *Browser) At(s *Scene) *Browser { return &Browser{s: s, cookies: b.cookies} }
+
 // Do sends a request with the browser's cookies and keeps those of the answer.
 func (b *Browser) Do(method, path, body string, header http.Header) Response {
 	b.s.TB.Helper()
