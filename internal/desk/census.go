@@ -25,6 +25,7 @@ const (
 	recheck      = 5 * time.Second  // after which a difference must still be there to count
 	minCompare   = time.Second      // after a comparison that failed, and then longer
 	maxCompare   = 30 * time.Second //
+	silence      = 3 * time.Minute  // without a comparison, after which trading is restricted
 )
 
 // census is the comparison of the account with the venue, and how far it has come.
@@ -96,6 +97,17 @@ func (w *writer) compare(now time.Time) {
 			w.compared(q, answer)
 		}
 	})
+}
+
+// checkSilence restricts trading while what the venue has is not known: the limits
+// would be held against books that may have moved on.
+func (w *writer) checkSilence(now time.Time) {
+	if c := &w.census; c.complete && now.Sub(c.done) >= silence {
+		w.raise(w.service(), guard.Cause{
+			Kind: guard.VenueSilent, Subject: w.cfg.Broker.Name(),
+			Reason: "the account was last compared with " + w.cfg.Broker.Name() + " at " + c.done.Format(time.RFC3339),
+		})
+	}
 }
 
 // question is what a comparison asks the venue.
@@ -389,4 +401,5 @@ func (w *writer) judge(found []difference, now time.Time) {
 		close(w.Desk.compared)
 	}
 	w.lift(guard.Unreconciled, "")
+	w.lift(guard.VenueSilent, w.cfg.Broker.Name())
 }

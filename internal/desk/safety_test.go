@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -254,6 +255,47 @@ func TestWipe_OfAVenueThatSaysSo(t *testing.T) {
 		w.stop()
 		w.start()
 		time.Sleep(10 * time.Second)
+		w.level(guard.Active)
+	})
+}
+
+// mute is a venue that does not say what is open while it is silent.
+type mute struct {
+	*brokertest.Memory
+	silent atomic.Bool
+}
+
+func (v *mute) Open(ctx context.Context) ([]order.Report, error) {
+	if v.silent.Load() {
+		return nil, fault.Unreachable(nil, 0, "no answer")
+	}
+	return v.Memory.Open(ctx)
+}
+
+// TestCompare_SilenceReduces holds that a venue that can no longer be compared with
+// is traded on only to get out, and that this ends by itself.
+func TestCompare_SilenceReduces(t *testing.T) {
+	t.Parallel()
+	inWorld(t, func(w *world) {
+		w.stop()
+		venue := &mute{Memory: w.venue}
+		w.broker = venue
+		w.start()
+		time.Sleep(5 * time.Second)
+		w.place(buy("0.5"))
+		venue.silent.Store(true)
+		time.Sleep(2 * time.Minute)
+		w.level(guard.Active)
+		time.Sleep(2 * time.Minute)
+		w.level(guard.Reducing)
+		if o, err := w.Place(w.t.Context(), caller(), buy("0.1")); err == nil || o.Refusal.Rule != "reducing" {
+			w.t.Errorf("%+v %v", o, err)
+		}
+		way := buy("0.5")
+		way.Side = order.Sell
+		w.wants(w.place(way), order.Filled)
+		venue.silent.Store(false)
+		time.Sleep(time.Minute)
 		w.level(guard.Active)
 	})
 }

@@ -253,4 +253,5 @@ func (w *writer) beat() {
 	w.cancelAll(now)
 	w.chase(now)
 	w.compare(now)
+	w.checkSilence(now)
 }

@@ -54,6 +54,7 @@ const (
 	FeedLost     CauseKind = "feed_lost"          // no prices
 	ClockSkew    CauseKind = "clock_skew"         // max_clock_skew
 	Mismatch     CauseKind = "reconcile_mismatch" // the venue's books are not ours
+	VenueSilent  CauseKind = "venue_silent"       // not compared with the venue for a while
 )
 
 // CauseRow is one row of the table of causes.
@@ -82,6 +83,7 @@ func Causes(p Policy) []CauseRow {
 			ClockSkew, Reducing, p.MaxClockSkew.String(), "The clock differs from the venue's by more than `max_clock_skew`.",
 			"by itself, when the clocks agree", false,
 		},
+		{VenueSilent, Reducing, "", "The account could not be compared with the venue for three minutes.", "by itself, after the next comparison", false},
 		{Mismatch, Reducing, "", "Orders or positions differ from the venue's.", "by itself, when a comparison finds no difference", false},
 	}
 }

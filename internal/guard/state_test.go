@@ -65,7 +65,7 @@ func TestCauses_Table(t *testing.T) {
 	}{
 		guard.OwnerHalt: {guard.Halted, false}, guard.StoreFailure: {guard.Halted, false}, guard.Unreconciled: {guard.Halted, true},
 		guard.DailyLoss: {guard.Reducing, false}, guard.FeedLost: {guard.Reducing, true}, guard.ClockSkew: {guard.Reducing, true},
-		guard.Mismatch: {guard.Reducing, true},
+		guard.Mismatch: {guard.Reducing, true}, guard.VenueSilent: {guard.Reducing, true},
 	}
 	rows := guard.Causes(guard.Default())
 	if len(rows) != len(want) {
@@ -211,7 +211,7 @@ func TestState_Model(t *testing.T) {
 	for _, r := range guard.Causes(guard.Default()) {
 		table[r.Kind], kinds = r, append(kinds, r.Kind)
 	}
-	self := []guard.CauseKind{guard.Unreconciled, guard.FeedLost, guard.ClockSkew, guard.Mismatch}
+	self := []guard.CauseKind{guard.Unreconciled, guard.FeedLost, guard.ClockSkew, guard.Mismatch, guard.VenueSilent}
 	rapid.Check(t, func(t *rapid.T) {
 		var s guard.State
 		set := make(map[key]bool)
