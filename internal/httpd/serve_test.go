@@ -204,6 +204,31 @@ func TestStream_EventsResumeAndServerStop(t *testing.T) {
 	})
 }
 
+// TestStream_StopSaysWhenToComeBack is for servers that have others beside them.
+func TestStream_StopSaysWhenToComeBack(t *testing.T) {
+	t.Parallel()
+	serving(t, httpdtest.One(), func(c *httpd.Config) { c.Reconnect = time.Second }, func(s *scene) {
+		t := s.t
+		conn := s.p.dial(t)
+		send(t, conn, openStream)
+		stream := readHead(t, conn).body
+		readFrame(t, stream)
+		last := make(chan string, 1)
+		go func() {
+			rest, _ := io.ReadAll(stream)
+			last <- string(rest)
+		}()
+		s.stop()
+		var wait int
+		if rest := <-last; !strings.HasSuffix(rest, "\n\n") {
+			t.Fatalf("%q is no frame", rest)
+		} else if _, err := fmt.Sscanf(rest, "retry: %d", &wait); err != nil || wait < 500 || wait >= 1500 {
+			t.Errorf("the last frame is %q", rest)
+		}
+		_ = conn.Close()
+	})
+}
+
 func TestStream_SecondOfAKindTakesOver(t *testing.T) {
 	t.Parallel()
 	tokens := httpdtest.One()

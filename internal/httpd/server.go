@@ -45,6 +45,11 @@ type Config struct {
 	ReadTimeout    time.Duration // of a whole request; 30 s
 	WriteTimeout   time.Duration // of an answer, and of each stream frame; 60 s
 	KeepAlive      time.Duration // between comments on a silent stream; 15 s
+
+	// Reconnect is after about what time clients are told to come back whose streams
+	// end with the server: where others answer under the same address, they need not
+	// wait for this one. Zero leaves it to them.
+	Reconnect time.Duration
 }
 
 func (c *Config) setDefaults() {

@@ -3,7 +3,9 @@ package httpd
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
+	"math/rand/v2"
 	"net/http"
 	"time"
 
@@ -95,6 +97,11 @@ func (s *Server) pump(ctx context.Context, w http.ResponseWriter, authorization 
 		case <-quiet.C:
 			err = s.send(ctx, out, []byte(": keep-alive\n\n"))
 		}
+	}
+	if errors.Is(err, errStopping) && s.cfg.Reconnect > 0 {
+		// Spread, so that the others do not get all of them in one moment.
+		wait := s.cfg.Reconnect/2 + rand.N(s.cfg.Reconnect)                   //nolint:gosec // G404: it guards nothing
+		_ = out.write(fmt.Appendf(nil, "retry: %d\n\n", wait.Milliseconds())) // the stream is over either way
 	}
 	return err
 }
