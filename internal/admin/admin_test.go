@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"candela/internal/cluster"
 	"candela/internal/desk"
 	"candela/internal/engine"
 	"candela/internal/feed"
@@ -59,6 +60,12 @@ func full() Config {
 			Desk:   func() desk.Status { return desk.Status{Connected: true, Compared: true} },
 			Orders: func() map[order.Status]int { return map[order.Status]int{order.Accepted: 2} },
 		},
+		Cluster: &Cluster{
+			Conn: func() cluster.Stats {
+				return cluster.Stats{Connected: true, Reconnects: 2, Refused: 5, Calls: map[string]uint64{"done": 8, "unanswered": 1}}
+			},
+			Now: func() Replica { return Replica{Members: 3, Beat: now().Add(-time.Second), Owned: 7, Lag: 4} },
+		},
 	}
 }
 
@@ -100,14 +107,14 @@ func TestMetrics_AreThoseOfTheTable(t *testing.T) {
 	t.Parallel()
 	got := names(t, full())
 	without := full()
-	without.Trading = nil
+	without.Trading, without.Cluster = nil, nil
 	charts := names(t, without)
 	for _, m := range table() {
 		if !slices.Contains(got, m.name) {
 			t.Errorf("%s is not reported", m.name)
 		}
-		if slices.Contains(charts, m.name) == m.trade {
-			t.Errorf("%s is reported without --trade: %v", m.name, !m.trade)
+		if slices.Contains(charts, m.name) != (m.only == always) {
+			t.Errorf("%s%s is reported for charts alone, or is not", m.name, m.only)
 		}
 		if !strings.HasSuffix(m.help, ".") || strings.HasSuffix(m.name, "_total") != (m.kind == counter) {
 			t.Errorf("%s is named or explained wrongly", m.name)
@@ -132,6 +139,8 @@ func TestMetrics_TellWhatThePartsSay(t *testing.T) {
 		`candela_tool_call_seconds_bucket{tool="get_indicators",le="+Inf"} 4`, `candela_tool_call_seconds_count{tool="get_indicators"} 4`,
 		`candela_orders_open{status="accepted"} 2`, `candela_orders_open{status="uncertain"} 0`,
 		`candela_trading_state{state="active"} 1`, `candela_trading_state{state="halted"} 0`, `candela_trading_cause{cause="daily_loss"} 0`,
+		`candela_cluster_members 3`, `candela_cluster_heartbeat_seconds 1`, `candela_cluster_calls_total{outcome="unanswered"} 1`,
+		`candela_cluster_refused_writes_total 5`, `candela_cluster_tail_lag 4`, `candela_ready{part="nats"} 1`, `candela_ready{part="replica"} 1`,
 	} {
 		if !strings.Contains(text, want+"\n") {
 			t.Errorf("%s is missing", want)
@@ -163,7 +172,16 @@ func TestReady_SaysWhyNot(t *testing.T) {
 		"firings that do not commit": {"engine", "4 fired alerts are not committed", status(func(s *engine.Status) { s.Failure, s.Uncommitted = "x", 4 })},
 		"a venue without bars":       {"feeds", "bars do not come from kraken", status(func(s *engine.Status) { s.Behind = []string{"kraken"} })},
 		"an account not compared":    {"broker", "not compared", func(c *Config) { c.Trading.Desk = func() desk.Status { return desk.Status{Connected: true} } }},
-		"a venue that is silent":     {"broker", "reports do not flow", func(c *Config) { c.Trading.Desk = func() desk.Status { return desk.Status{Compared: true} } }},
+		"servers that are away": {"nats", "no connection to a NATS server", func(c *Config) {
+			c.Cluster.Conn = func() cluster.Stats { return cluster.Stats{} }
+		}},
+		"servers that take nothing": {"nats", "have taken nothing for 12s", func(c *Config) {
+			c.Cluster.Now = func() Replica { return Replica{Beat: now().Add(-12 * time.Second)} }
+		}},
+		"a replica that stops": {"replica", "hands over", func(c *Config) {
+			c.Cluster.Now = func() Replica { return Replica{Beat: now(), Draining: true} }
+		}},
+		"a venue that is silent": {"broker", "reports do not flow", func(c *Config) { c.Trading.Desk = func() desk.Status { return desk.Status{Compared: true} } }},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -194,7 +212,7 @@ func TestReady_SaysWhyNot(t *testing.T) {
 		t.Errorf("%d %s", code, text)
 	}
 	charts := full()
-	charts.Trading = nil
+	charts.Trading, charts.Cluster = nil, nil
 	if _, text := ask(t, charts, "/readyz"); text != `{"ready":true,"parts":{"server":{"ready":true}}}`+"\n" {
 		t.Error(text)
 	}

@@ -27,7 +27,7 @@ type row struct {
 func newCollector(cfg Config) *collector {
 	c := &collector{cfg: cfg, rows: map[string]row{}}
 	for _, m := range table() {
-		if !m.trade || cfg.Trading != nil {
+		if m.only == always || m.only == trading && cfg.Trading != nil || m.only == many && cfg.Cluster != nil {
 			c.rows[m.name] = row{m, prometheus.NewDesc(m.name, m.help, m.labels, nil)}
 		}
 	}
@@ -55,6 +55,9 @@ func (c *collector) Collect(out chan<- prometheus.Metric) {
 		s.notifications(t)
 		s.store(t)
 		s.desk(t)
+	}
+	if c.cfg.Cluster != nil {
+		s.cluster(c.cfg.Cluster)
 	}
 }
 
@@ -198,6 +201,9 @@ func (s scrape) notifications(t *Trading) {
 }
 
 func (s scrape) store(t *Trading) {
+	if t.Store == nil {
+		return
+	}
 	l, open := t.Store()
 	if !open {
 		return
@@ -209,6 +215,25 @@ func (s scrape) store(t *Trading) {
 	}
 	s.put("candela_store_bytes", float64(l.Bytes), "store")
 	s.put("candela_store_bytes", float64(l.Log), "log")
+}
+
+func (s scrape) cluster(c *Cluster) {
+	conn, now := c.Conn(), c.Now()
+	s.put("candela_cluster_connected", number(conn.Connected))
+	s.count("candela_cluster_reconnects_total", conn.Reconnects)
+	s.count("candela_cluster_refused_writes_total", conn.Refused)
+	for outcome, n := range conn.Calls {
+		s.count("candela_cluster_calls_total", n, outcome)
+	}
+	beat := 0.0
+	if !now.Beat.IsZero() {
+		beat = s.cfg.Now().Sub(now.Beat).Seconds()
+	}
+	s.put("candela_cluster_heartbeat_seconds", beat)
+	s.put("candela_cluster_members", float64(now.Members))
+	s.put("candela_cluster_draining", number(now.Draining))
+	s.put("candela_cluster_owned", float64(now.Owned))
+	s.put("candela_cluster_tail_lag", float64(now.Lag))
 }
 
 func (s scrape) desk(t *Trading) {

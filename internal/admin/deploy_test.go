@@ -44,11 +44,7 @@ func TestDocs_HaveTheTable(t *testing.T) {
 	var b strings.Builder
 	b.WriteString("| Metric | Kind | Labels | |\n|---|---|---|---|\n")
 	for _, m := range table() {
-		trade := ""
-		if m.trade {
-			trade = " (--trade)"
-		}
-		fmt.Fprintf(&b, "| `%s` | %s | %s | %s%s |\n", m.name, m.kind, strings.Join(m.labels, ", "), strings.TrimSuffix(m.help, "."), trade)
+		fmt.Fprintf(&b, "| `%s` | %s | %s | %s%s |\n", m.name, m.kind, strings.Join(m.labels, ", "), strings.TrimSuffix(m.help, "."), m.only)
 	}
 	want := head + begin + b.String() + end + tail
 	if *update {

@@ -3,6 +3,7 @@ package admin
 import (
 	"fmt"
 	"strings"
+	"time"
 )
 
 // Part is the state of one part of the program.
@@ -14,16 +15,38 @@ type Part struct {
 // parts says of each part whether it does what it should.
 func (c *Config) parts() map[string]Part {
 	all := map[string]Part{"server": because(c.Listening(), "clients are not answered: the program starts or stops")}
-	t := c.Trading
-	if t == nil {
-		return all
+	if c.Cluster != nil {
+		all["nats"], all["replica"] = c.nats(), because(!c.Cluster.Now().Draining, "the replica hands over what it owns and stops")
 	}
-	stats, open := t.Store()
-	switch {
-	case !open:
-		all["store"] = because(false, "the store is not open")
-	default:
-		all["store"] = because(stats.Failing == "", "the last commit failed: "+stats.Failing)
+	if c.Trading != nil {
+		c.trading(all)
+	}
+	return all
+}
+
+// deaf is how long the servers may take no heartbeat. A new leader of theirs needs up
+// to eight seconds, and a balancer could do nothing about that.
+const deaf = 10 * time.Second
+
+// nats is ready while the servers answer and take writes.
+func (c *Config) nats() Part {
+	now := c.Cluster.Now()
+	if !c.Cluster.Conn().Connected {
+		return because(false, "there is no connection to a NATS server")
+	}
+	silent := c.Now().Sub(now.Beat)
+	return because(now.Beat.IsZero() || silent < deaf, fmt.Sprintf("the NATS servers have taken nothing for %v", silent.Round(time.Second)))
+}
+
+func (c *Config) trading(all map[string]Part) {
+	t := c.Trading
+	if t.Store != nil {
+		switch stats, open := t.Store(); {
+		case !open:
+			all["store"] = because(false, "the store is not open")
+		default:
+			all["store"] = because(stats.Failing == "", "the last commit failed: "+stats.Failing)
+		}
 	}
 	e := t.Engine()
 	switch {
@@ -42,7 +65,6 @@ func (c *Config) parts() map[string]Part {
 	default:
 		all["broker"] = because(d.Connected, "the venue's reports do not flow")
 	}
-	return all
 }
 
 func because(ready bool, reason string) Part {

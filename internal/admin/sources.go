@@ -4,6 +4,7 @@ import (
 	"log/slog"
 	"time"
 
+	"candela/internal/cluster"
 	"candela/internal/desk"
 	"candela/internal/engine"
 	"candela/internal/httpd"
@@ -26,14 +27,30 @@ type Config struct {
 	Messages  func() mcp.Stats
 	HTTP      func() httpd.Stats
 	Trading   *Trading // nil without --trade
+	Cluster   *Cluster // nil without --nats-url
 }
 
-// Trading is what there is to tell under --trade. All of it is required.
+// Trading is what there is to tell under --trade. All but Store is required.
 type Trading struct {
-	Store         func() (stats ledger.Stats, open bool)
+	Store         func() (stats ledger.Stats, open bool) // nil where the NATS servers are the store
 	Engine        func() engine.Status
 	Notifications func() notify.Stats
 	Sinks         func() []sink.Status
 	Desk          func() desk.Status
 	Orders        func() map[order.Status]int // that are open
+}
+
+// Cluster is what there is to tell of a replica among others. All of it is required.
+type Cluster struct {
+	Conn func() cluster.Stats
+	Now  func() Replica
+}
+
+// Replica is how a replica stands.
+type Replica struct {
+	Members  int       // replicas that take part, as this one sees it
+	Beat     time.Time // when the servers took a heartbeat last; zero where none is sent
+	Draining bool      // it hands over what it owns
+	Owned    int       // instruments that it follows for all
+	Lag      uint64    // messages about alerts that it has not read
 }

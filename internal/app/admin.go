@@ -43,6 +43,9 @@ func (rt Runtime) admin(w *watched) ([]Part, error) {
 	if w.trading != nil {
 		cfg.Trading = w.trading.watched()
 	}
+	if rt.shared != nil {
+		cfg.Cluster = rt.shared.watched()
+	}
 	handler, err := admin.Handler(cfg)
 	if err != nil {
 		return nil, err

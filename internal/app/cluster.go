@@ -2,37 +2,63 @@ package app
 
 import (
 	"context"
+	"net"
+	"os"
+	"strconv"
+	"sync/atomic"
 	"time"
 
+	"candela/internal/admin"
 	"candela/internal/cluster"
 	"candela/internal/fault"
 )
 
-// awaitServers is how long a replica waits at its start for NATS servers that do
-// not answer: they may have been started with it.
 const (
+	// awaitServers is how long a replica waits at its start for NATS servers that do
+	// not answer: they may have been started with it.
 	awaitServers = 30 * time.Second
 	askServers   = time.Second
+
+	// comeBack is when clients are told to come back whose streams a replica ends.
+	comeBack = time.Second
 )
 
-// shared is what a replica has in common with the others.
+// shared is what a replica has in common with the others. It is open before any part
+// runs, and closed when all have stopped.
 type shared struct {
-	conn   *cluster.Conn
-	tokens *cluster.Tokens
+	conn     *cluster.Conn
+	tokens   *cluster.Tokens
+	members  *cluster.Members // nil without --trade: then nothing has an owner
+	draining atomic.Bool
 }
 
-// openShared connects to the servers and reads who was let in.
-func (rt Runtime) openShared(ctx context.Context) (*shared, error) {
-	s := &shared{}
-	var err error
+// openShared connects to the servers, reads who was let in, and takes part.
+func (rt Runtime) openShared(ctx context.Context) (s *shared, err error) {
+	s = &shared{}
 	if s.conn, err = rt.connect(ctx); err != nil {
 		return nil, err
 	}
+	defer func() {
+		if err != nil {
+			s.close()
+		}
+	}()
 	if s.tokens, err = s.conn.OpenTokens(ctx, rt.Config.HTTP.MaxConnections, rt.Log); err != nil {
-		s.conn.Close()
 		return nil, err
 	}
-	return s, nil
+	if rt.Config.Trade {
+		s.members, err = s.conn.Join(ctx, rt.replicaName(), rt.Log)
+	}
+	return s, err
+}
+
+// replicaName is what the logs of the others call this replica.
+func (rt Runtime) replicaName() string {
+	host, err := os.Hostname()
+	if err != nil {
+		host = "unknown"
+	}
+	return net.JoinHostPort(host, strconv.Itoa(rt.Config.HTTP.Port))
 }
 
 // connect connects to the servers, and waits a while for some that are not there.
@@ -59,6 +85,59 @@ func (rt Runtime) connect(ctx context.Context) (*cluster.Conn, error) {
 
 // close ends what openShared began.
 func (s *shared) close() {
-	s.tokens.Close()
+	if s.members != nil {
+		s.members.Close()
+	}
+	if s.tokens != nil {
+		s.tokens.Close()
+	}
 	s.conn.Close()
+}
+
+// work is what a part does.
+type work = func(ctx, hard context.Context, ready func()) error
+
+// alone makes work that one replica at a time does of work that any could do. One
+// node does it as it is.
+func (s *shared) alone(name string, run work) work {
+	if s == nil {
+		return run
+	}
+	return func(ctx, hard context.Context, ready func()) error {
+		ready()
+		return s.members.While(ctx, name, func(term context.Context) error { return run(term, hard, func() {}) })
+	}
+}
+
+// drain is the part that stops first: the replica is not ready any more, and the
+// others take over what it owns while it still answers.
+func (s *shared) drain(rt Runtime) Part {
+	return Part{Name: "drain", Run: func(ctx, hard context.Context, ready func()) error {
+		ready()
+		<-ctx.Done()
+		s.draining.Store(true)
+		if s.members == nil {
+			return nil
+		}
+		limited, cancel := context.WithTimeout(hard, rt.Config.ShutdownTimeout/2)
+		defer cancel()
+		if err := s.members.Leave(limited); err != nil {
+			rt.Log.WarnContext(ctx, "the other replicas were not told of the stop; they find out", "error", err)
+		}
+		return nil
+	}}
+}
+
+// watched is the replica for the admin listener.
+func (s *shared) watched() *admin.Cluster {
+	return &admin.Cluster{
+		Conn: s.conn.Stats,
+		Now: func() admin.Replica {
+			r := admin.Replica{Members: 1, Draining: s.draining.Load()}
+			if s.members != nil {
+				r.Members, r.Beat = s.members.Count(), s.members.Beat()
+			}
+			return r
+		},
+	}
 }

@@ -45,11 +45,15 @@ func (rt Runtime) listen(auth httpd.Authorizer, door *oauth.Server) ([]Part, *tr
 		return nil, nil, err
 	}
 	cfg := rt.Config.HTTP
-	server, err := httpd.New(tools.server, auth, httpd.Config{
+	front := httpd.Config{
 		BaseURL: cfg.BaseURL, AllowedOrigins: cfg.AllowedOrigins, OAuth: door,
 		Name: "candela", Version: rt.release(), Tools: toolCount, Trading: rt.Config.Trade, Streams: tools.streams, Log: rt.Log,
 		MaxConnections: cfg.MaxConnections,
-	})
+	}
+	if rt.shared != nil {
+		front.Reconnect = comeBack
+	}
+	server, err := httpd.New(tools.server, auth, front)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -58,7 +62,7 @@ func (rt Runtime) listen(auth httpd.Authorizer, door *oauth.Server) ([]Part, *tr
 	if err != nil {
 		return nil, nil, err
 	}
-	return append(append(parts, tools.parts...), Part{Name: "http", Run: func(ctx, hard context.Context, ready func()) error {
+	parts = append(append(parts, tools.parts...), Part{Name: "http", Run: func(ctx, hard context.Context, ready func()) error {
 		var listen net.ListenConfig
 		ln, err := listen.Listen(ctx, "tcp", cfg.Address().String())
 		if err != nil {
@@ -69,7 +73,11 @@ func (rt Runtime) listen(auth httpd.Authorizer, door *oauth.Server) ([]Part, *tr
 		defer context.AfterFunc(ctx, func() { seen.listening.Store(false) })()
 		ready()
 		return server.Serve(ctx, hard, ln)
-	}}), tools.trading, nil
+	}})
+	if rt.shared != nil {
+		parts = append(parts, rt.shared.drain(rt))
+	}
+	return parts, tools.trading, nil
 }
 
 // speakMCP is the service behind --mcp.

@@ -45,7 +45,7 @@ func (t *trading) sinks(rt Runtime) []Part {
 				Owner: owner, Notifications: t.log, Store: &t.store, Log: rt.Log, Now: time.Now, Rand: rand.Float64,
 			})
 			t.senders = append(t.senders, s)
-			parts = append(parts, Part{Name: to.Name() + " for " + owner, Run: s.Run})
+			parts = append(parts, Part{Name: to.Name() + " for " + owner, Run: rt.shared.alone("sink/"+to.Name()+"/"+owner, s.Run)})
 		}
 	}
 	return parts

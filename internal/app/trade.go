@@ -132,6 +132,11 @@ func (t *trading) runStore(ctx, hard context.Context, rt Runtime, ready func()) 
 		return err
 	}
 	ready()
+	return t.pruneOften(ctx, hard, rt)
+}
+
+// pruneOften removes from time to time what is too old, until ctx ends.
+func (t *trading) pruneOften(ctx, hard context.Context, rt Runtime) error {
 	ticker := time.NewTicker(pruneEvery)
 	defer ticker.Stop()
 	for {

@@ -46,6 +46,7 @@ type Conn struct {
 	js       jetstream.JetStream
 	prefix   string
 	replicas int
+	tallies  tallies
 	// unguarded writes without compare-and-set. Only tests set it, to show that
 	// they can fail.
 	unguarded bool

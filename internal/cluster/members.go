@@ -52,6 +52,7 @@ type Members struct {
 	again   chan struct{} // sent to when the follower has to begin anew
 	leaving atomic.Bool
 	acked   atomic.Int32 // own heartbeats that were acknowledged and did not come by yet
+	beaten  atomic.Int64 // when one was acknowledged last, unix nanoseconds
 	form    beatForm
 	beating sync.Mutex // one heartbeat at a time, so that one before Leave does not follow it
 
@@ -138,8 +139,15 @@ func (m *Members) sendBeat(ctx context.Context) error {
 		return err
 	}
 	_, err = m.table.publish(ctx, m.table.name, change{subject: m.subject(m.id), data: data, ttl: beatTTL})
+	if err == nil {
+		m.beaten.Store(time.Now().UnixNano())
+	}
 	return err
 }
+
+// Beat returns when the servers took a heartbeat last. While they take none they take
+// nothing else.
+func (m *Members) Beat() time.Time { return time.Unix(0, m.beaten.Load()) }
 
 // beat writes heartbeats until Close.
 func (m *Members) beat() {

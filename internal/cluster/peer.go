@@ -67,6 +67,12 @@ func (m *Members) Handle(method string, h Handler) { m.handlers.Store(method, h)
 // handler's own, a fault that wraps ErrNotOwner when nothing was done, or one that
 // wraps ErrUnanswered when nobody knows.
 func (m *Members) Ask(ctx context.Context, name, method string, body []byte) ([]byte, error) {
+	answer, err := m.ask(ctx, name, method, body)
+	m.table.tallies.call(err)
+	return answer, err
+}
+
+func (m *Members) ask(ctx context.Context, name, method string, body []byte) ([]byte, error) {
 	deadline := time.NewTimer(ownerTime)
 	defer deadline.Stop()
 	for wait := firstWait; ; wait = min(2*wait, maxWait) {

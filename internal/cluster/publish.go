@@ -93,7 +93,11 @@ func (c *Conn) publish(ctx context.Context, stream string, changes ...change) (f
 		if err != nil {
 			return 0, err
 		}
-		return readAck(answer.Data, len(changes))
+		first, err := readAck(answer.Data, len(changes))
+		if errors.Is(err, errMoved) {
+			c.tallies.moved.Add(1)
+		}
+		return first, err
 	}
 	return 0, nil
 }
