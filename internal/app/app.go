@@ -95,7 +95,7 @@ func (rt Runtime) serve(ctx context.Context, mode config.Mode, service Service) 
 		if rt.shared, err = rt.openShared(ctx); err != nil {
 			return err
 		}
-		defer rt.shared.close()
+		defer rt.shared.close() //nolint:contextcheck // the end is told even when ctx has ended
 	}
 	parts, err := service(rt)
 	if err != nil {

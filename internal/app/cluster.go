@@ -38,7 +38,7 @@ func (rt Runtime) openShared(ctx context.Context) (s *shared, err error) {
 	if s.conn, err = rt.connect(ctx); err != nil {
 		return nil, err
 	}
-	defer func() {
+	defer func() { //nolint:contextcheck // the end is told even when ctx has ended
 		if err != nil {
 			s.close()
 		}

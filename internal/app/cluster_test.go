@@ -128,3 +128,33 @@ func TestCluster_OneReplicaWorksEndToEnd(t *testing.T) {
 	}
 	second.stop()
 }
+
+// TestCluster_AnyReplicaTakesTheNextStep registers a client at one replica, approves
+// it at another and redeems its code at a third; the token is good at all of them,
+// and at none after the owner has thrown the client out.
+func TestCluster_AnyReplicaTakesTheNextStep(t *testing.T) {
+	t.Parallel()
+	c := newCast(t)
+	a, b, d := c.start(), c.start(), c.start()
+	client := a.Known()
+	token := d.Redeem(oauthtest.TokenForm(client, b.Code(client))).Text(t, "access_token")
+	works := func(r *replica) bool {
+		status, _ := ask(t, http.MethodPost, r.url+"/mcp", token, `{"jsonrpc":"2.0","id":1,"method":"ping"}`)
+		return status == http.StatusOK
+	}
+	for i, r := range []*replica{a, b, d} {
+		if !works(r) {
+			t.Errorf("the token is not good at replica %d", i)
+		}
+	}
+	clients, err := Clients(t.Context(), b.home)
+	if err != nil || len(clients) != 1 {
+		t.Fatalf("%v, %v", clients, err)
+	}
+	if err := Revoke(t.Context(), b.home, clients[0].ID); err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range []*replica{a, b, d} {
+		waitFor(t, func() bool { return !works(r) })
+	}
+}

@@ -39,20 +39,17 @@ func newDoor(rt Runtime) (*oauth.Server, error) {
 	case cfg.Trade:
 		trading = oauth.PaperTrading
 	}
-	return oauth.New(rt.tokens(), owner, oauth.Config{
+	front := oauth.Config{
 		BaseURL: cfg.HTTP.BaseURL, Name: "candela", Trading: trading,
 		AutoApprove: cfg.OAuth.AutoApprove, RedirectSchemes: cfg.OAuth.RedirectSchemes,
 		Address: httpd.ClientAddress(cfg.HTTP.TrustedProxies), Log: rt.Log,
-	})
-}
-
-// tokens is where codes and tokens are kept. A client has one stream, so more of
-// them than connections would be of no use.
-func (rt Runtime) tokens() oauth.Store {
-	if rt.shared != nil {
-		return rt.shared.tokens
 	}
-	return oauth.NewMemory(rt.Config.HTTP.MaxConnections)
+	if rt.shared != nil {
+		front.Seal = rt.shared.tokens.Seal
+		return oauth.New(rt.shared.tokens, owner, front)
+	}
+	// A client has one stream, so more tokens than connections would be of no use.
+	return oauth.New(oauth.NewMemory(cfg.HTTP.MaxConnections), owner, front)
 }
 
 // newOwner returns the owner of the passphrase that was given, or makes one up
