@@ -1,5 +1,10 @@
 package cluster
 
+import (
+	"context"
+	"time"
+)
+
 // WriteUnguarded switches compare-and-set off, for the tests that show what it does.
 func (c *Conn) WriteUnguarded() { c.unguarded = true }
 
@@ -8,4 +13,18 @@ func (c *Conn) WriteUnguarded() { c.unguarded = true }
 func (m *Members) HoldBeats() (release func()) {
 	m.beating.Lock()
 	return m.beating.Unlock
+}
+
+// SetPatience sets for how long a write is tried.
+func (o *Orders) SetPatience(d time.Duration) { o.patience = d }
+
+// SetSize sets how large the items of one message are at most. One is always sent.
+func (o *Orders) SetSize(n int) { o.size = n }
+
+// TakeLate writes once more that this is the writer, as a message does that was on
+// its way for long.
+func (o *Orders) TakeLate(ctx context.Context) error {
+	last := o.last
+	defer func() { o.last = last }()
+	return o.take(ctx)
 }

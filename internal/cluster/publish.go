@@ -47,7 +47,8 @@ type change struct {
 	subject string
 	data    []byte
 	guarded bool          // refuse unless the subject's last message has the number after
-	after   uint64        // 0 for a subject without messages
+	whole   bool          // the same for the stream's last message; only for the first of a batch
+	after   uint64        // 0 for a subject, or a stream, without messages
 	ttl     time.Duration // 0 for no end
 }
 
@@ -56,7 +57,11 @@ func (c *Conn) message(stream string, ch change) *nats.Msg {
 	m.Data = ch.data
 	m.Header.Set(jetstream.ExpectedStreamHeader, stream)
 	if ch.guarded && !c.unguarded {
-		m.Header.Set(jetstream.ExpectedLastSubjSeqHeader, strconv.FormatUint(ch.after, 10))
+		header := jetstream.ExpectedLastSubjSeqHeader
+		if ch.whole {
+			header = jetstream.ExpectedLastSeqHeader
+		}
+		m.Header.Set(header, strconv.FormatUint(ch.after, 10))
 	}
 	if ch.ttl > 0 {
 		m.Header.Set(jetstream.MsgTTLHeader, ch.ttl.String())
@@ -129,10 +134,15 @@ func readAck(data []byte, changes int) (first uint64, err error) {
 // else is tried again for writeTime. A context that has ended before begins
 // nothing; one that ends later does not stop what has begun.
 func write(ctx context.Context, doing string, try func(context.Context) error) error {
+	return writeFor(ctx, writeTime, doing, try)
+}
+
+// writeFor is write with another patience.
+func writeFor(ctx context.Context, patience time.Duration, doing string, try func(context.Context) error) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), writeTime)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
 	defer cancel()
 	for wait := firstWait; ; wait = min(2*wait, maxWait) {
 		err := try(ctx)

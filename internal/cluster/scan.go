@@ -180,11 +180,17 @@ func (t *table) writeMark(ctx context.Context) (seq uint64, err error) {
 // follow yields messages with a number above after as they come, marks included,
 // until ctx ends, which is an error too.
 func (t *table) follow(ctx context.Context, after uint64, filters ...string) iter.Seq2[message, error] {
+	return t.consume(ctx, t.name, jetstream.OrderedConsumerConfig{
+		FilterSubjects: append(slices.Clone(filters), t.mark), DeliverPolicy: jetstream.DeliverByStartSequencePolicy, OptStartSeq: after + 1,
+	})
+}
+
+// consume yields messages of a stream as they come, in order, until ctx ends, which
+// is an error too.
+func (c *Conn) consume(ctx context.Context, stream string, cfg jetstream.OrderedConsumerConfig) iter.Seq2[message, error] {
+	cfg.InactiveThreshold = scanIdle
 	return func(yield func(message, error) bool) {
-		consumer, err := t.js.OrderedConsumer(ctx, t.name, jetstream.OrderedConsumerConfig{
-			FilterSubjects: append(slices.Clone(filters), t.mark), DeliverPolicy: jetstream.DeliverByStartSequencePolicy, OptStartSeq: after + 1,
-			InactiveThreshold: scanIdle,
-		})
+		consumer, err := c.js.OrderedConsumer(ctx, stream, cfg)
 		if err != nil {
 			yield(message{}, err)
 			return

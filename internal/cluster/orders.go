@@ -1,0 +1,263 @@
+package cluster
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"candela/internal/desk"
+	"candela/internal/fault"
+	"candela/internal/mcp"
+	"candela/internal/order"
+)
+
+// The kinds of subject of the stream of orders.
+const (
+	orderKind   = "order"   // order.<owner>: what happened to orders and positions
+	journalKind = "journal" // journal.<owner>.<name>: what an account that lives here has done
+	deskKind    = "desk"    // desk.<owner>.<name>: what a desk keeps besides
+	writerKind  = "writer"  // writer.orders: who writes from here on
+)
+
+// Orders keeps what happened to orders, journals and the states of desks in a
+// stream that has one writer at a time. It is safe for concurrent use.
+//
+// Each write demands that the message before it is the last of the stream, and
+// opening writes one: from then on the servers refuse whatever the writer before
+// would write, whether it was paused, cut off or only slow. A writer that was
+// refused, or does not know what became of a write, never writes again: its error
+// wraps desk.ErrFenced, and who goes on opens anew and reads what there is.
+type Orders struct {
+	*Conn
+	stream   jetstream.Stream
+	name     string // of the stream
+	now      func() time.Time
+	self     string        // the name of the message that made this the writer
+	fence    uint64        // its number
+	patience time.Duration // how long a write is tried
+	size     int           // of the items of one message, at most
+
+	turn chan struct{} // held by who writes
+	last uint64        // the number of the stream's last message, as the writer of it knows; of who has the turn
+	over error         // why nothing is written any more; of who has the turn
+
+	mu     sync.RWMutex
+	orders accounts
+	states map[string][]byte // values by subject
+	wrote  map[string]uint64 // the number of the last message by subject, of those written here
+	// replayed has the events by owner, for the desk that begins: it reads them once.
+	replayed map[string][]order.Event
+}
+
+var _ desk.Store = (*Orders)(nil)
+
+// OpenOrders takes over the orders from whoever writes them, and reads them.
+func (c *Conn) OpenOrders(ctx context.Context, now func() time.Time) (*Orders, error) {
+	o := &Orders{
+		Conn: c, name: c.name("ORDERS"), now: now, self: rand.Text(), patience: writeTime, size: maxPage, turn: make(chan struct{}, 1),
+		orders: newAccounts(), states: make(map[string][]byte), wrote: make(map[string]uint64), replayed: make(map[string][]order.Event),
+	}
+	var err error
+	o.stream, err = c.stream(ctx, jetstream.StreamConfig{
+		Name: "ORDERS", Storage: jetstream.FileStorage, AllowAtomicPublish: true,
+		Subjects: []string{c.subject(orderKind, ">"), c.subject(journalKind, ">"), c.subject(deskKind, ">"), o.writer()},
+		// What happened stays. Direct reads may come from a server that lags behind.
+		DenyDelete: true, DenyPurge: true, AllowDirect: false,
+	})
+	if err != nil {
+		return nil, err
+	}
+	if err := o.take(ctx); err != nil {
+		return nil, err
+	}
+	if err := o.replay(ctx); err != nil {
+		return nil, err
+	}
+	return o, nil
+}
+
+// writer is the subject of the messages that change who writes.
+func (o *Orders) writer() string { return o.subject(writerKind, "orders") }
+
+// take writes the message that makes this the writer. It demands nothing: whoever
+// writes at the time would always be first. One that comes late, of an attempt whose
+// answer got lost, is known by its name.
+func (o *Orders) take(ctx context.Context) error {
+	data, err := json.Marshal(page[struct{}]{Set: step{Name: o.self, At: micro(o.now())}})
+	if err != nil {
+		return err
+	}
+	return write(ctx, "take over the orders", func(ctx context.Context) error {
+		o.fence, err = o.publish(ctx, o.name, change{subject: o.writer(), data: data})
+		o.last = o.fence
+		return err
+	})
+}
+
+// nameOf returns the name of the change that a message is of, "" when there is no
+// such message.
+func (o *Orders) nameOf(ctx context.Context, seq uint64) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, attemptTime)
+	defer cancel()
+	m, err := o.stream.GetMsg(ctx, seq)
+	if errors.Is(err, jetstream.ErrMsgNotFound) {
+		return "", nil
+	}
+	if err != nil {
+		return "", err
+	}
+	var p page[json.RawMessage]
+	if err := json.Unmarshal(m.Data, &p); err != nil {
+		return "", damaged("read a write", err)
+	}
+	return p.Set.Name, nil
+}
+
+// begin waits for the turn to write. An error says that nothing was written.
+func (o *Orders) begin(ctx context.Context) (end func(), err error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	select {
+	case o.turn <- struct{}{}:
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	if o.over != nil {
+		<-o.turn
+		return nil, o.over
+	}
+	return func() { <-o.turn }, nil
+}
+
+// put writes items to a subject, all or none. The caller has the turn.
+func (o *Orders) put(ctx context.Context, doing, subject string, by mcp.Caller, items []json.RawMessage) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	set := stepOf(rand.Text(), o.now(), by)
+	changes, err := o.pages(subject, set, items)
+	if err != nil {
+		return err
+	}
+	err = writeFor(ctx, o.patience, doing, func(ctx context.Context) error {
+		changes[0].guarded, changes[0].whole, changes[0].after = true, true, o.last
+		_, err := o.publish(ctx, o.name, changes...)
+		if err == nil || !errors.Is(err, errMoved) {
+			return err
+		}
+		// One message follows the last: this write's, of an attempt whose answer got
+		// lost, or another writer's.
+		switch found, err := o.nameOf(ctx, o.last+1); {
+		case err != nil:
+			return err
+		case found == "":
+			return errMoved // something is under way there, and may fail
+		case found == set.Name:
+			return nil
+		case found == o.self:
+			o.last++ // it was on its way for long, and changed nothing
+			return errMoved
+		default:
+			return moved()
+		}
+	})
+	if err != nil {
+		o.over = lost(err)
+		return o.over
+	}
+	o.last += uint64(len(changes))
+	o.mu.Lock()
+	o.wrote[subject] = o.last
+	o.mu.Unlock()
+	return nil
+}
+
+// moved says that another writes.
+func moved() error {
+	return &fault.Error{
+		Kind: fault.Unavailable, Code: desk.Moved, Retryable: true, Cause: desk.ErrFenced,
+		Message: "another replica trades on the account now; nothing was done",
+	}
+}
+
+// lost says that a write failed and what became of it is not known.
+func lost(err error) error {
+	if errors.Is(err, desk.ErrFenced) {
+		return err
+	}
+	return fault.Unreachable(fmt.Errorf("%w: %w", desk.ErrFenced, err), 0, "the shared store does not answer; try again in a moment")
+}
+
+// AppendEvents persists events of the caller's subject and what they make of its
+// orders. It returns them without the fills whose trades were known.
+func (o *Orders) AppendEvents(ctx context.Context, by mcp.Caller, events []order.Event) ([]order.Event, error) {
+	if len(events) == 0 {
+		return nil, nil
+	}
+	end, err := o.begin(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer end()
+	d := o.orders.draft(by.Subject) // which nobody changes before the turn ends
+	kept, err := d.add(events)
+	if err != nil || len(kept) == 0 {
+		return kept, err
+	}
+	items := make([]json.RawMessage, len(kept))
+	for i, e := range kept {
+		if items[i], err = json.Marshal(e); err != nil {
+			return nil, fmt.Errorf("order event: %w", err)
+		}
+	}
+	if err := o.put(ctx, "append events of orders", o.subject(orderKind, encode(by.Subject)), by, items); err != nil {
+		return nil, err
+	}
+	o.mu.Lock()
+	o.orders.merge(d)
+	o.mu.Unlock()
+	return kept, nil
+}
+
+// AppendJournal adds entries, each one JSON object, to a journal of an owner, all
+// or none.
+func (o *Orders) AppendJournal(ctx context.Context, owner, name string, entries [][]byte) error {
+	if len(entries) == 0 {
+		return nil
+	}
+	items := make([]json.RawMessage, len(entries))
+	for i, e := range entries {
+		items[i] = e
+	}
+	end, err := o.begin(ctx)
+	if err != nil {
+		return err
+	}
+	defer end()
+	return o.put(ctx, "append to a journal", o.subject(journalKind, encode(owner), encode(name)), mcp.Caller{}, items)
+}
+
+// SaveState sets a value of the caller's subject.
+func (o *Orders) SaveState(ctx context.Context, by mcp.Caller, name string, value []byte) error {
+	end, err := o.begin(ctx)
+	if err != nil {
+		return err
+	}
+	defer end()
+	subject := o.subject(deskKind, encode(by.Subject), encode(name))
+	if err := o.put(ctx, "save a state", subject, by, []json.RawMessage{value}); err != nil {
+		return err
+	}
+	o.mu.Lock()
+	o.states[subject] = slices.Clone(value)
+	o.mu.Unlock()
+	return nil
+}
