@@ -76,7 +76,7 @@ func (w *writer) saveCursors() {
 	if err == nil {
 		err = w.cfg.Store.SaveState(w.hard, w.service(), w.cursorName(), data)
 	}
-	if err != nil {
+	if err != nil && !w.yields(err) {
 		// Then the same trades are read again, and known ones count once.
 		w.cfg.Log.WarnContext(w.hard, "cursors are not persisted", "error", err)
 	}

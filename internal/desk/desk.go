@@ -17,6 +17,7 @@ package desk
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"iter"
 	"log/slog"
@@ -31,6 +32,16 @@ import (
 	"candela/internal/mcp"
 	"candela/internal/order"
 )
+
+// ErrFenced is in the chain of a store's error when the store will take no more
+// writes from this desk: another has the account, or what became of a write is not
+// known and the account must be read anew. The desk ends then, without a word about
+// it in the account, which is no longer its own.
+var ErrFenced = errors.New("the account is no longer this desk's to write")
+
+// Moved is the code of a fault that says that another desk has the account and that
+// nothing was done: whoever knows which may ask it.
+const Moved = "account_moved"
 
 // Store is where an account is kept. Its promises are those of ledger/storetest:
 // what returned nil has been written, what returned an error has changed nothing.
@@ -112,11 +123,13 @@ func New(cfg Config) *Desk {
 
 // Run works until ctx ends. It calls ready when the account is loaded and commands
 // are answered; the first comparison with the venue begins then. Orders that are
-// on their way when ctx ends have until hard ends to be answered. It must be
-// called once.
+// on their way when ctx ends have until hard ends to be answered. When the store
+// says that the account is no longer this desk's, it ends at once and returns an
+// error that wraps ErrFenced. It must be called once.
 func (d *Desk) Run(ctx, hard context.Context, ready func()) error {
 	defer close(d.stopped)
 	w := newWriter(ctx, hard, d)
+	defer w.drop()
 	if err := w.restore(); err != nil {
 		return fmt.Errorf("restore the account: %w", err)
 	}

@@ -47,6 +47,7 @@ type world struct {
 	*desk.Desk
 	stop func()
 	kill func() // ends the desk without waiting for anything
+	done chan error
 }
 
 // inWorld runs a test in virtual time with a desk that has compared its account.
@@ -103,6 +104,7 @@ func (w *world) start() {
 			w.stop = func() {}
 		}
 	}
+	w.done = done
 	w.stop = end(cancel, kill)
 	w.kill = end(func() { kill(); cancel() }, func() {})
 }

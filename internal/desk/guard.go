@@ -47,8 +47,11 @@ func (w *writer) change(by mcp.Caller, next guard.State) {
 }
 
 func (w *writer) save(by mcp.Caller) {
+	if w.fenced != nil {
+		return
+	}
 	err := saveGuard(w.hard, w.cfg.Store, by, w.state)
-	if err != nil && !w.unsaved {
+	if err != nil && !w.yields(err) && !w.unsaved {
 		w.cfg.Log.ErrorContext(w.hard, "the trading state is not persisted; it will be tried again", "error", err)
 	}
 	w.unsaved = err != nil
@@ -64,7 +67,10 @@ func (d *Desk) Halt(ctx context.Context, who, reason string) (guard.State, error
 		w.raise(w.by(who), guard.Cause{Kind: guard.OwnerHalt, Who: who, Reason: reason})
 		w.cancelAll(w.now())
 		state = w.state
-		if w.unsaved {
+		switch {
+		case w.fenced != nil:
+			unkept = gone(w.fenced)
+		case w.unsaved:
 			unkept = &fault.Error{
 				Kind: fault.Unavailable, Code: "halt_not_kept",
 				Message: fmt.Sprintf("trading is HALTED and orders are being cancelled, but the store fails and a restart would forget it: put a file at %s to keep it", w.cfg.HaltFile),
@@ -72,6 +78,18 @@ func (d *Desk) Halt(ctx context.Context, who, reason string) (guard.State, error
 		}
 	})
 	return state, errors.Join(err, unkept)
+}
+
+// gone is what a client hears whose wish could not be written down because the
+// account is no longer this desk's.
+func gone(err error) error {
+	if f := fault.Of(err); f != nil && f.Code == Moved {
+		return err
+	}
+	return &fault.Error{
+		Kind: fault.Unavailable, Code: "unavailable", Retryable: true, Cause: err,
+		Message: "the shared store does not answer: this could not be written down, and nothing was sent; ask again in a moment",
+	}
 }
 
 // by is who has the owner's word.
@@ -95,6 +113,10 @@ func (d *Desk) Resume(ctx context.Context, who string) (guard.State, error) {
 		w.change(w.by(who), next)
 		if slices.ContainsFunc(next.Causes, func(c guard.Cause) bool { return c.Kind == guard.Mismatch }) {
 			w.census.adopt, w.census.soon = true, true
+		}
+		if w.fenced != nil {
+			refused = gone(w.fenced)
+			return
 		}
 		w.cfg.Log.InfoContext(w.hard, "the owner resumes trading", "state", next.Level().String(), "who", who)
 		state = w.state

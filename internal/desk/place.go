@@ -2,6 +2,7 @@ package desk
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -261,6 +262,9 @@ func (w *writer) place(caller mcp.Caller, r order.Request, inst provider.Instrum
 func notKept(err error) error {
 	if f := fault.Of(err); f != nil && f.Kind == fault.Conflict {
 		return err
+	}
+	if errors.Is(err, ErrFenced) {
+		return gone(err)
 	}
 	return &fault.Error{
 		Kind: fault.Unavailable, Code: "store_failed", Cause: err,

@@ -17,7 +17,7 @@ import (
 func (w *writer) send(o order.Order) {
 	w.flights[o.ID] = true
 	w.sends.addWanted(func(ctx context.Context) func() {
-		r, err := w.cfg.Broker.Submit(ctx, o.Spec)
+		r, err := w.submit(ctx, o)
 		return func() {
 			delete(w.flights, o.ID)
 			w.sent(o.ID, r, err)
@@ -25,11 +25,30 @@ func (w *writer) send(o order.Order) {
 	}, func() bool { return w.wanted(o.ID) })
 }
 
+// submit sends an order, unless the process stood still since it was to be sent: by
+// then whoever trades on the account may have given it up.
+func (w *writer) submit(ctx context.Context, o order.Order) (order.Report, error) {
+	if waited := w.now().Sub(o.Created); waited > maxWait {
+		return order.Report{}, late(waited)
+	}
+	return w.cfg.Broker.Submit(ctx, o.Spec)
+}
+
+// late says that an order waited too long to be sent.
+func late(waited time.Duration) error {
+	return unsent(fmt.Sprintf("it waited %v to be sent, because the venue was slow, and its price is of then", waited.Round(time.Second)))
+}
+
+func unsent(reason string) error {
+	return &fault.Error{Kind: fault.Unavailable, Code: "not_sent", Message: reason, Cause: broker.ErrNotSent}
+}
+
 // wanted reports whether an order that waited is still to be sent. What was judged
 // before a halt, a cancel or at a price of long ago is not.
 func (w *writer) wanted(id string) bool {
 	o, _ := w.book.Order(id)
-	var reason string
+	waited := w.now().Sub(o.Created)
+	var err error
 	switch {
 	case !o.CancelAsked.IsZero():
 		delete(w.flights, id)
@@ -37,14 +56,14 @@ func (w *writer) wanted(id string) bool {
 		w.settle(id)
 		return false
 	case w.state.Level() == guard.Halted:
-		reason = "trading was halted before it was sent"
-	case w.now().Sub(o.Created) > maxWait:
-		reason = fmt.Sprintf("it waited %v to be sent, because the venue was slow, and its price is of then", w.now().Sub(o.Created).Round(time.Second))
+		err = unsent("trading was halted before it was sent")
+	case waited > maxWait:
+		err = late(waited)
 	default:
 		return true
 	}
 	delete(w.flights, id)
-	w.sent(id, order.Report{}, &fault.Error{Kind: fault.Unavailable, Code: "not_sent", Message: reason, Cause: broker.ErrNotSent})
+	w.sent(id, order.Report{}, err)
 	return false
 }
 
@@ -200,6 +219,9 @@ func (w *writer) cancel(by mcp.Caller, id string) *ticket {
 func (w *writer) cancelUnkept(o order.Order, err error) *ticket {
 	if f := fault.Of(err); f != nil && f.Kind == fault.Conflict {
 		return &ticket{done: true, err: err}
+	}
+	if w.fenced != nil {
+		return &ticket{done: true, err: gone(err)}
 	}
 	text := "the cancel could not be written down, and the venue has not answered about the order yet: try again"
 	if answered(o) {

@@ -2,6 +2,7 @@ package desk
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"time"
 
@@ -40,7 +41,9 @@ type writer struct {
 	pruned  time.Time         // when orders were last forgotten
 	priced  time.Time         // when the worth of every position was last known
 
-	stopping bool // nothing new is begun
+	stopping bool               // nothing new is begun
+	fenced   error              // why the account is no longer ours, once that is known
+	drop     context.CancelFunc // ends what is on its way to the venue
 	census   census
 }
 
@@ -57,8 +60,9 @@ type waiter struct {
 }
 
 func newWriter(ctx, hard context.Context, d *Desk) *writer {
+	hard, drop := context.WithCancel(hard)
 	w := &writer{
-		Desk: d, ctx: ctx, hard: hard, over: make(chan struct{}), results: make(chan func()), reports: make(chan order.Report, maxReports),
+		Desk: d, ctx: ctx, hard: hard, drop: drop, over: make(chan struct{}), results: make(chan func()), reports: make(chan order.Report, maxReports),
 		book: order.NewBook(d.cfg.Owner), instruments: make(map[market.Symbol]provider.Instrument),
 		flights: make(map[string]bool), chases: make(map[string]*chase), waiters: make(map[string][]*waiter), retries: make(map[string]*retry),
 	}
@@ -121,7 +125,7 @@ func (w *writer) run(ctx context.Context) error {
 	defer ticker.Stop()
 	w.priced = w.now()
 	w.beat()
-	for ctx.Err() == nil {
+	for ctx.Err() == nil && w.fenced == nil {
 		select {
 		case <-ctx.Done():
 		case command := <-w.commands:
@@ -138,14 +142,14 @@ func (w *writer) run(ctx context.Context) error {
 	w.finish()
 	close(w.over)
 	w.running.Wait()
-	return nil
+	return w.fenced
 }
 
 // finish takes the answers of what is on its way until the hard end. What has not
 // begun is not begun: it is persisted as sent and asked for at the next start.
 func (w *writer) finish() {
 	w.stopping = true
-	for w.sends.running > 0 || w.cancels.running > 0 {
+	for w.fenced == nil && (w.sends.running > 0 || w.cancels.running > 0) {
 		select {
 		case apply := <-w.results:
 			apply()
@@ -195,7 +199,7 @@ func (w *writer) commit(by mcp.Caller, events ...order.Event) error {
 // storeFailed halts trading when the store does not work. A refusal is none of
 // that.
 func (w *writer) storeFailed(err error) {
-	if w.hard.Err() != nil {
+	if w.yields(err) || w.hard.Err() != nil {
 		return // the program ends at once, and with it every write
 	}
 	switch fault.KindOf(err) {
@@ -207,6 +211,18 @@ func (w *writer) storeFailed(err error) {
 	}
 	w.raise(w.service(), guard.Cause{Kind: guard.StoreFailure, Reason: "what happens cannot be written down; the log has the reason"})
 	w.cfg.Log.ErrorContext(w.hard, "trading halts: the store fails", "error", err)
+}
+
+// yields reports whether a store's error says that the account is another desk's,
+// and ends this one: what it would write is refused, and what it has not sent yet
+// it does not send.
+func (w *writer) yields(err error) bool {
+	if w.fenced == nil && errors.Is(err, ErrFenced) {
+		w.fenced, w.stopping = err, true
+		w.drop()
+		w.cfg.Log.WarnContext(w.hard, "the account is no longer this desk's to write", "error", err)
+	}
+	return w.fenced != nil
 }
 
 // wake tells those who wait for an order.
