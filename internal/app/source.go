@@ -26,6 +26,7 @@ type bars struct {
 // closes it.
 func (rt Runtime) openBars() (*bars, error) {
 	b := &bars{hosts: upstream.NewHosts(nil)}
+	b.hosts.Skewed = rt.skewed
 	providers, err := rt.Sources(rt.Config, b.hosts)
 	if err != nil {
 		return nil, err // nothing has been asked yet, so nothing is open
@@ -50,6 +51,16 @@ func (rt Runtime) openBars() (*bars, error) {
 		return nil, err
 	}
 	return b, nil
+}
+
+// skewed tells the owner of a clock that is wrong, most likely our own.
+func (rt Runtime) skewed(venue string, skew time.Duration) {
+	if skew == 0 {
+		rt.Log.Info("the clock agrees with the venue's again", "venue", venue)
+		return
+	}
+	rt.Log.Warn("the clock of this machine differs from the venue's: alerts on bars may fire late or on bars from before they were set; set the clock",
+		"venue", venue, "venue_ahead_by", skew.Round(100*time.Millisecond))
 }
 
 // close ends what is being read and lets go of what the sources hold open. They

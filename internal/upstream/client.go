@@ -40,6 +40,7 @@ type Client struct {
 	config Config
 	base   *url.URL
 	host   *host
+	skewed func(venue string, skew time.Duration)
 }
 
 // Follow returns address when it is given. Otherwise it returns base as an address
@@ -98,7 +99,7 @@ func (h *Hosts) Client(c Config) *Client {
 	if c.Attempts == 0 {
 		c.Attempts = 3
 	}
-	return &Client{config: c, base: base, host: h.at(base)}
+	return &Client{config: c, base: base, host: h.at(base), skewed: h.Skewed}
 }
 
 // Do asks. A GET that gets no answer, or one of status 429 or 5xx, is repeated
@@ -218,6 +219,7 @@ func (c *Client) ask(ctx context.Context, r Request) (*Response, *Error) {
 	if r.Method != http.MethodGet {
 		client = c.host.changes
 	}
+	asked := time.Now()
 	got, err := client.Do(req)
 	if err != nil {
 		e := c.noAnswer(r, err)
@@ -225,6 +227,9 @@ func (c *Client) ask(ctx context.Context, r Request) (*Response, *Error) {
 		return nil, e
 	}
 	defer got.Body.Close() //nolint:errcheck // it was only read
+	if skew, changed := c.host.clock.compare(got.Header, asked, time.Now()); changed && c.skewed != nil {
+		c.skewed(c.config.Venue, skew)
+	}
 	resp := &Response{Status: got.StatusCode, Header: got.Header, At: dateOf(got.Header)}
 	resp.Body, err = io.ReadAll(io.LimitReader(got.Body, c.config.MaxBytes+1))
 	if err != nil {

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -452,6 +453,35 @@ func TestResponse_At(t *testing.T) {
 		}
 		if mute, err := ask(t, h.Client(config())); err != nil || !mute.At.Equal(time.Now()) {
 			t.Errorf("no clock: %v, %v", mute, err)
+		}
+	})
+}
+
+// TestHosts_Skewed has a venue whose clock is wrong for a while: that is told once,
+// and so is its end.
+func TestHosts_Skewed(t *testing.T) {
+	t.Parallel()
+	off := []time.Duration{0, 5 * time.Second, time.Minute, 2 * time.Minute, 0, -time.Hour, -time.Second}
+	v := &venue{reply: func(n int, w http.ResponseWriter, _ *http.Request) {
+		if n > len(off) { // an old answer, out of a cache
+			w.Header().Set("Age", "3600")
+			n = 6
+		}
+		w.Header().Set("Date", time.Now().Add(off[n-1]).UTC().Format(http.TimeFormat))
+		_, _ = fmt.Fprint(w, `[]`)
+	}}
+	within(t, v, func(t *testing.T, h *upstream.Hosts) {
+		t.Helper()
+		var told []time.Duration
+		h.Skewed = func(_ string, skew time.Duration) { told = append(told, skew.Round(time.Minute)) }
+		c := h.Client(config())
+		for range len(off) + 1 {
+			if _, err := ask(t, c); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if want := []time.Duration{time.Minute, 0, -time.Hour, 0}; !slices.Equal(told, want) {
+			t.Errorf("told %v, want %v", told, want)
 		}
 	})
 }

@@ -12,6 +12,11 @@ import (
 // Hosts holds what callers of the same host share. It is safe for concurrent use;
 // a program has one, and a test as many as it likes.
 type Hosts struct {
+	// Skewed is told when the clock of a venue's host comes to differ from ours by
+	// seconds, and with 0 when they agree again; nil for nobody. It is set before a client
+	// is made.
+	Skewed func(venue string, skew time.Duration)
+
 	dial  DialFunc
 	mu    sync.Mutex
 	hosts map[string]*host // by scheme and authority: bounded by the configuration
@@ -23,6 +28,7 @@ type DialFunc func(ctx context.Context, network, address string) (net.Conn, erro
 // host is one address of a venue.
 type host struct {
 	gate    gate
+	clock   clock
 	rest    *http.Client
 	changes *http.Client // for all that is not a GET
 	sockets *http.Client
