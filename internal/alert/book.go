@@ -234,6 +234,38 @@ func (b *Book) find(owner, id string) (uint32, bool) {
 	return slot, there && b.owners.rows[b.record(slot).owner].key == owner
 }
 
+// Has reports whether an alert of that id is in the book, pending or not.
+func (b *Book) Has(id string) bool {
+	raw, ok := parseID(id)
+	if !ok {
+		return false
+	}
+	_, there := b.byID[raw]
+	return there
+}
+
+// Discard takes the alerts out of the book, pending or not, that depend on something
+// of which gone says so.
+func (b *Book) Discard(gone func(Need) bool) {
+	for _, slot := range b.byID { // an entry may go while the map is walked
+		if gone(b.queues[b.record(slot).queue].watched.need) {
+			b.forget(slot)
+		}
+	}
+}
+
+// Select returns the alerts, pending ones included, that depend on something of
+// which keep says so, in no order.
+func (b *Book) Select(keep func(Need) bool) []Alert {
+	var alerts []Alert
+	for _, slot := range b.byID {
+		if keep(b.queues[b.record(slot).queue].watched.need) {
+			alerts = append(alerts, b.alert(slot))
+		}
+	}
+	return alerts
+}
+
 // Remove takes the owner's alert of that id out of the book, pending or not, and
 // returns it. It returns false when the owner has none.
 func (b *Book) Remove(owner, id string) (Alert, bool) {

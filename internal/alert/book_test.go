@@ -178,3 +178,35 @@ func TestBook_ForgetsWithTheLastAlert(t *testing.T) {
 		t.Errorf("%d rows are kept for one alert at a time", rows)
 	}
 }
+
+func TestBook_DiscardTakesASymbolOut(t *testing.T) {
+	t.Parallel()
+	other := price(alert.PriceAbove, "5")
+	other.Instrument = eth
+	fires, waits, onSignal := price(alert.PriceAbove, "1"), price(alert.PriceBelow, "0.5"), signal("wavetrend", "cross_up")
+	b := bookOf(t, fires, waits, onSignal, other)
+	if got := b.Touch(nil, btc, 1, 1, start); len(got) != 1 { // and stays pending
+		t.Fatalf("fired %v", got)
+	}
+	isBTC := func(n alert.Need) bool { return n.Instrument == btc }
+	if got := b.Select(isBTC); len(got) != 3 || slices.ContainsFunc(got, func(a alert.Alert) bool { return a.Instrument != btc }) {
+		t.Errorf("selected %v", got)
+	}
+	b.Discard(isBTC)
+	if b.Len() != 1 || len(b.Pending(nil)) != 0 || b.Needed(fires.Need()) || b.Needed(onSignal.Need()) || !b.Needed(other.Need()) {
+		t.Errorf("%d alerts and %v pending are left", b.Len(), b.Pending(nil))
+	}
+	for a, want := range map[string]bool{fires.ID: false, onSignal.ID: false, other.ID: true, "none": false} {
+		if b.Has(a) != want {
+			t.Errorf("the book has %s: %v", a, !want)
+		}
+	}
+	for _, a := range []alert.Alert{fires, waits, onSignal} {
+		if err := b.Add(a); err != nil { // as the next who adopts them does
+			t.Error(err)
+		}
+	}
+	if got := b.Touch(nil, btc, 1, 1, start); len(got) != 1 || b.Len() != 4 {
+		t.Errorf("fired %v of %d", got, b.Len())
+	}
+}

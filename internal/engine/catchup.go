@@ -24,21 +24,25 @@ type past struct {
 
 // evaluated returns the venue's time up to which nothing needs to be evaluated:
 // neither what was before, by the mark, nor what was before the oldest alert.
-func (p *place) evaluated(now time.Time, i market.Interval, mark int64, oldest time.Time) int64 {
-	from := p.clock.Unix(now)
-	if !oldest.IsZero() {
-		from = min(from, p.clock.Unix(oldest))
+func (p *place) evaluated(now time.Time, i market.Interval, w want) int64 {
+	present := p.clock.Unix(now)
+	from := present
+	if !w.oldest.IsZero() {
+		from = min(from, p.clock.Unix(w.oldest))
+		if w.mark < present { // one from the future is of another replay
+			from = max(from, p.ends(i, w.mark))
+		}
 	}
-	if mark != 0 && mark < p.clock.Unix(now) { // one from the future is of another replay
-		from = max(from, p.ends(i, mark))
+	if !w.fresh.IsZero() {
+		from = min(from, p.clock.Unix(w.fresh))
 	}
 	return from
 }
 
-// missed reads the bars of a price since a mark, oldest first. They may overlap:
-// a price that is told twice fires nothing twice.
-func (e *Engine) missed(ctx context.Context, q *quote, mark int64, oldest time.Time) ([]past, error) {
-	from := q.place.evaluated(e.cfg.Now(), q.sub.Interval, mark, oldest)
+// missed reads the bars of a price that are to be evaluated, oldest first. They may
+// overlap: a price that is told twice fires nothing twice.
+func (e *Engine) missed(ctx context.Context, q *quote, w want) ([]past, error) {
+	from := q.place.evaluated(e.cfg.Now(), q.sub.Interval, w)
 	to := q.bar.T // a running bar is told by the quote
 	if q.closed == q.bar.T {
 		to = q.bar.T + 1

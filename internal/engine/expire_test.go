@@ -49,3 +49,23 @@ func TestEngine_AnAlertDoesNotExpireWhileItsBarsAreMissing(t *testing.T) {
 		}
 	})
 }
+
+// A loop that stood still has the bars of that time still to come.
+func TestEngine_AnAlertDoesNotExpireBeforeWhatWasMissedIsSeen(t *testing.T) {
+	t.Parallel()
+	for range 8 { // which of two things is handled first is a matter of chance
+		synctest.Test(t, func(t *testing.T) {
+			s := newScene(t, steps(map[time.Duration]float64{70 * time.Second: 200, 180 * time.Second: 300}))
+			defer s.stop()
+			s.set(above("BTC", 150))
+			a := above("BTC", 250)
+			a.Expires = time.Now().Add(200 * time.Second)
+			a = s.set(a)
+			s.store.stall(10 * time.Minute) // when the first one fires
+			time.Sleep(20 * time.Minute)
+			if told := s.fired(); len(told) != 2 || told[1].AlertID != a.ID {
+				t.Errorf("fired %+v", told)
+			}
+		})
+	}
+}

@@ -62,12 +62,27 @@ func (l *loop) begin(s *loading, n alert.Need, work func(ctx context.Context) (a
 			}
 			if err != nil {
 				l.notLoaded(s, n, err)
-				return
+			} else {
+				s.fails, s.gone = 0, false
+				apply()
 			}
-			s.fails, s.gone = 0, false
-			apply()
+			l.again(s, n)
 		}
 	})
+}
+
+// again loads once more for the alerts that came while it was being loaded: it was
+// not evaluated for them.
+func (l *loop) again(s *loading, n alert.Need) {
+	if s.next.isZero() || s.busy {
+		return
+	}
+	s.ready = false
+	s.widen(s.next)
+	s.next = want{}
+	if _, waits := l.retry[n]; !waits {
+		l.load(n)
+	}
 }
 
 func (p *prices) is(s *loading) bool { return p != nil && &p.loading == s }
@@ -118,7 +133,7 @@ func (e *Engine) quote(ctx context.Context, p *place) (*quote, error) {
 
 // loadPrices reads the bars since the last one that was evaluated.
 func (l *loop) loadPrices(p *prices) {
-	mark, oldest := l.began[subOf(p.need)], p.oldest
+	w := p.want
 	l.begin(&p.loading, p.need, func(ctx context.Context) (func(), error) {
 		place, err := l.locate(ctx, p.need.Instrument)
 		if err != nil {
@@ -128,7 +143,7 @@ func (l *loop) loadPrices(p *prices) {
 		if err != nil {
 			return nil, err
 		}
-		missed, err := l.missed(ctx, q, mark, oldest)
+		missed, err := l.missed(ctx, q, w)
 		if err != nil {
 			return nil, err
 		}
@@ -144,12 +159,15 @@ func (p *prices) loaded(l *loop, q *quote, missed []past) {
 		m := &missed[i]
 		l.found = l.book.TouchBar(l.found, p.need.Instrument, p.onWall(m.bar), m.closed, now.Sub(m.closed) > lateAfter)
 	}
+	if p.known { // what the price did in this bar was seen, but not for alerts that have come since
+		l.found = l.book.TouchBar(l.found, p.need.Instrument, p.onWall(q.bar), now, false)
+	}
 	p.hear(l, q.bar, now)
 	if p.bar.T == q.bar.T && p.bar.C == q.bar.C {
 		p.shown.Store(&last{q.bar.C, q.asOf, q.shut}) // no newer than it was
 	}
-	p.ready, p.oldest = true, time.Time{}
-	l.mark(p.need, p.last)
+	p.ready, p.want = true, want{}
+	l.mark(&p.loading, p.need, p.last)
 	l.reportMissed(p.need, len(missed))
 }
 
@@ -180,18 +198,19 @@ func (l *loop) depthFor(s *series) (depth int, all []watched) {
 // A window that is there already is deepened.
 func (l *loop) loadSeries(s *series) {
 	depth, all := l.depthFor(s)
-	mark, oldest := l.began[subOf(s.need)], s.oldest
-	if s.ready {
-		mark = 0
-	} else if s.pending, s.floor = nil, 0; l.lines[subOf(s.need)] != nil {
-		s.floor = l.lines[subOf(s.need)].closed
+	w := s.want
+	if !s.ready {
+		s.pending, s.floor = nil, 0
+		if line := l.lines[subOf(s.need)]; line != nil {
+			s.floor = line.closed
+		}
 	}
 	l.begin(&s.loading, s.need, func(ctx context.Context) (func(), error) {
 		place, err := l.locate(ctx, s.need.Instrument)
 		if err != nil {
 			return nil, err
 		}
-		from := place.evaluated(l.cfg.Now(), s.need.Interval, mark, oldest)
+		from := place.evaluated(l.cfg.Now(), s.need.Interval, w)
 		missing := place.calendar.Count(s.need.Interval, market.Span{Open: from, Close: place.clock.Unix(l.cfg.Now())})
 		want := min(depth+missing+spareBars, maxLoaded)
 		set, err := l.cfg.Data.Bars(ctx, marketdata.Request{Symbol: place.symbol, Interval: s.need.Interval, Bars: want})
@@ -232,14 +251,14 @@ func (s *series) loaded(l *loop, got *history, depth int, from int64) {
 	s.place, s.whole, s.built, s.depth = got.place, got.whole && n <= depth, got.built, depth
 	s.bars = copyOf(got.closed.Tail(depth), depth/2)
 	s.streams = got.streams
-	s.ready, s.oldest = true, time.Time{}
+	s.ready, s.want = true, want{}
 	now := l.cfg.Now()
 	for _, f := range got.signals {
 		l.found = l.book.Signal(l.found, s.need, f.key, f.label, f.value, f.closed, now.Sub(f.closed) > lateAfter)
 	}
 	l.windows.put(subOf(s.need), &s.window)
 	s.publish(got.running, got.runs, now)
-	l.mark(s.need, s.bars.T[s.bars.Len()-1])
+	l.mark(&s.loading, s.need, s.bars.T[s.bars.Len()-1])
 	pending := s.pending
 	s.pending = nil
 	for _, bar := range pending {
@@ -259,7 +278,7 @@ func (s *series) check(l *loop) {
 		return
 	}
 	if depth, _ := l.depthFor(s); depth > s.bars.Len() && s.bars.Len() < maxLoaded-1 {
-		s.since(l.cfg.Now())
+		s.since(l.cfg.Now(), 0)
 		l.loadSeries(s)
 	}
 }
@@ -290,8 +309,8 @@ func (s *series) deepen(l *loop, got *history, depth int, from int64) {
 	for _, f := range merged.signals {
 		l.found = l.book.Signal(l.found, s.need, f.key, f.label, f.value, f.closed, now.Sub(f.closed) > lateAfter)
 	}
-	s.oldest = time.Time{}
-	l.mark(s.need, s.bars.T[s.bars.Len()-1])
+	s.want = want{}
+	l.mark(&s.loading, s.need, s.bars.T[s.bars.Len()-1])
 	if v := s.window.Load(); v != nil {
 		s.publish(v.running, v.runs, v.asOf)
 	}

@@ -18,6 +18,7 @@ const (
 	linger     = time.Minute      // what nothing needs is followed for so long: the next alert often comes soon
 	lateAfter  = 30 * time.Second // a bar that was read later than this after its close was missed
 	expireWait = time.Minute      // bars that come late may still fire an alert that expired after they closed
+	standstill = 10 * time.Second // without a tick: the process was stopped, or the machine slept
 	chunk      = 1000             // firings in one commit
 	maxCommit  = 30 * time.Second // between attempts to commit
 )
@@ -47,8 +48,9 @@ type loop struct {
 
 	marks  map[provider.Sub]int64 // not written yet
 	marked time.Time
-	began  map[provider.Sub]int64 // as they were at the start
 	venues map[string]*watch
+	ticked time.Time // when the deadlines were kept last
+	stood  time.Time // when the loop last went on after it had stood still
 
 	evaluations uint64 // of indicators, each of one bar
 	firings     uint64 // committed
@@ -65,29 +67,12 @@ func newLoop(ctx, hard context.Context, e *Engine) *loop {
 	}
 }
 
-// restore reads the alerts that are active. It waits for no venue.
-func (l *loop) restore() error {
-	for a, err := range l.cfg.Store.Alerts(l.ctx) {
-		if err != nil {
-			return err
-		}
-		if err := l.book.Add(a); err != nil {
-			// Such as an indicator that this version does not have. The store keeps it.
-			l.cfg.Log.ErrorContext(l.ctx, "an alert cannot be watched", "alert_id", a.ID, "owner", a.Owner, "error", err)
-			continue
-		}
-		l.need(a.Need(), a.Created)
-	}
-	var err error
-	l.began, err = l.cfg.Store.Marks(l.ctx)
-	return err
-}
-
 // run handles one thing at a time until the context ends.
 func (l *loop) run() {
 	ticker := time.NewTicker(tick)
 	defer ticker.Stop()
-	l.look(l.cfg.Now())
+	l.ticked = l.cfg.Now()
+	l.look(l.ticked)
 	for {
 		select {
 		case <-l.ctx.Done():
@@ -199,7 +184,12 @@ func (l *loop) tick() {
 	}
 	l.resubscribe(now)
 	l.look(now)
-	l.expired = l.book.Expire(l.expired, now.Add(-expireWait), l.wanting)
+	if now.Sub(l.ticked) > standstill {
+		l.stood = now // what happened meanwhile is still to come
+	}
+	if l.ticked = now; now.Sub(l.stood) >= expireWait {
+		l.expired = l.book.Expire(l.expired, now.Add(-expireWait), l.wanting)
+	}
 	l.expire()
 	if now.Sub(l.marked) >= markEvery {
 		l.marked = now
@@ -224,8 +214,22 @@ func (l *loop) expire() {
 	l.expired = nil
 }
 
-// mark notes that bars up to t have been evaluated.
-func (l *loop) mark(need alert.Need, t int64) { l.marks[subOf(need)] = t }
+// mark notes that bars up to t have been evaluated. What no alert needs is not
+// marked: if there are any, another engine watches them and knows how far it is.
+func (l *loop) mark(s *loading, n alert.Need, t int64) {
+	if l.book.Needed(n) {
+		l.marks[subOf(n)] = t
+		s.marked = true
+	}
+}
+
+// unmark has a mark forgotten that was made here.
+func (l *loop) unmark(s *loading, n alert.Need) {
+	delete(l.marks, subOf(n))
+	if s.marked {
+		l.marks[subOf(n)] = 0
+	}
+}
 
 // saveMarks writes how far bars were evaluated. It must not run ahead of what they
 // fired: after a crash everything from the mark on is evaluated again.

@@ -141,7 +141,7 @@ func (p *prices) close(l *loop, bar market.Bar, at, closed time.Time, late bool)
 	}
 	p.last = bar.T
 	if p.ready { // else older bars are still to be evaluated
-		l.mark(p.need, p.last)
+		l.mark(&p.loading, p.need, p.last)
 	}
 }
 

@@ -76,8 +76,8 @@ func (s *series) close(l *loop, bar market.Bar, closed time.Time, late bool) {
 		}
 	}
 	s.forget(l)
-	if s.oldest.IsZero() { // else a selection waits for a longer window, and then for this bar
-		l.mark(s.need, bar.T)
+	if s.isZero() { // else a selection waits for a longer window, and then for this bar
+		l.mark(&s.loading, s.need, bar.T)
 	}
 }
 

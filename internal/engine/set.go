@@ -108,7 +108,7 @@ func (l *loop) heard(q *quote, now time.Time) {
 	p := l.prices[n.Instrument]
 	p.adopt(l, q)
 	p.hear(l, q.bar, now)
-	if p.oldest.IsZero() && !p.busy {
+	if p.isZero() && !p.busy {
 		p.ready = true // there is no older alert that has missed something
 	}
 }
@@ -128,7 +128,7 @@ func (l *loop) follow(a *alert.Alert, now time.Time) {
 		l.series[n].check(l)
 		return
 	}
-	s.since(a.Created)
+	s.since(a.Created, 0)
 	if _, waits := l.retry[n]; !waits {
 		l.load(n)
 	}

@@ -11,11 +11,54 @@ import (
 
 // loading is how far something that is followed has come.
 type loading struct {
-	ready  bool      // it was loaded
-	busy   bool      // it is being loaded
-	fails  int       // attempts in a row that failed
-	gone   bool      // the venue says that there is no such thing
-	oldest time.Time // of the alerts that it was not evaluated for yet; zero for none
+	want
+	ready  bool // it was loaded, and evaluated for all its alerts
+	busy   bool // it is being loaded
+	fails  int  // attempts in a row that failed
+	gone   bool // the venue says that there is no such thing
+	marked bool // the store has a mark of it that is ours to clear
+	next   want // of alerts that came while it was being loaded
+}
+
+// want is what must be evaluated of the past, for alerts that it was not yet
+// evaluated for.
+type want struct {
+	oldest time.Time // of those that were watched before, up to the mark; zero for none
+	mark   int64
+	fresh  time.Time // the oldest of those that nobody has watched; zero for none
+}
+
+// since widens what must be evaluated to an alert that was watched up to mark, or
+// by nobody where that is 0.
+func (w *want) since(created time.Time, mark int64) {
+	if mark == 0 {
+		w.fresh = earlier(w.fresh, created)
+		return
+	}
+	if w.oldest.IsZero() || mark < w.mark {
+		w.mark = mark
+	}
+	w.oldest = earlier(w.oldest, created)
+}
+
+// widen adds what another one has.
+func (w *want) widen(o want) {
+	if !o.oldest.IsZero() {
+		w.since(o.oldest, o.mark)
+	}
+	if !o.fresh.IsZero() {
+		w.since(o.fresh, 0)
+	}
+}
+
+func (w *want) isZero() bool { return w.oldest.IsZero() && w.fresh.IsZero() }
+
+// earlier returns the earlier of two times, of which a may be zero for none.
+func earlier(a, b time.Time) time.Time {
+	if a.IsZero() || b.Before(a) {
+		return b
+	}
+	return a
 }
 
 // line is a subscription to the feed, and who takes its events.
@@ -35,23 +78,9 @@ func subOf(n alert.Need) provider.Sub {
 	return provider.Sub{Symbol: n.Instrument, Interval: n.Interval}
 }
 
-// need makes sure that what an alert depends on is followed. An alert that was
-// made earlier wants the bars since then.
-func (l *loop) need(n alert.Need, created time.Time) {
-	delete(l.idle, n)
-	l.loadingOf(n).since(created)
-}
-
 // needed reports whether anything depends on n.
 func (l *loop) needed(n alert.Need) bool {
 	return l.book.Needed(n) || n.Interval == 0 && l.held[n.Instrument]
-}
-
-// since widens what must be evaluated.
-func (s *loading) since(created time.Time) {
-	if s.oldest.IsZero() || created.Before(s.oldest) {
-		s.oldest = created
-	}
 }
 
 // loadingOf returns how far a need has come, and makes it if it is new.
@@ -94,10 +123,9 @@ func (l *loop) drop(n alert.Need) {
 		return
 	}
 	delete(l.retry, n)
-	l.mark(n, 0)
-	delete(l.began, subOf(n))
 	if n.Interval == 0 {
 		if p := l.prices[n.Instrument]; p != nil {
+			l.unmark(&p.loading, n)
 			delete(l.prices, n.Instrument)
 			l.lasts.remove(n.Instrument)
 			if line := l.lines[p.sub]; line != nil && line.prices == p {
@@ -108,6 +136,7 @@ func (l *loop) drop(n alert.Need) {
 		return
 	}
 	if s := l.series[n]; s != nil {
+		l.unmark(&s.loading, n)
 		delete(l.series, n)
 		l.windows.remove(subOf(n))
 		if line := l.lines[subOf(n)]; line != nil && line.series == s {

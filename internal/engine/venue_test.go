@@ -23,9 +23,10 @@ type venue struct {
 	caps provider.Caps
 
 	mu      sync.Mutex
-	down    bool   // nothing answers and streams are cut
-	dry     bool   // no bars are read, though they are streamed
-	gone    string // a symbol that is no longer known
+	down    bool          // nothing answers and streams are cut
+	dry     bool          // no bars are read, though they are streamed
+	gone    string        // a symbol that is no longer known
+	slow    time.Duration // how long bars take to be read
 	cut     context.CancelFunc
 	streams context.Context
 	reads   int
@@ -88,6 +89,13 @@ func (v *venue) answer() error {
 	return nil
 }
 
+// asked returns how often something was asked for.
+func (v *venue) asked() int {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return v.reads
+}
+
 func (v *venue) isDry() bool {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -98,6 +106,13 @@ func (v *venue) setDry(dry bool) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.dry = dry
+}
+
+// setSlow sets how long bars take to be read.
+func (v *venue) setSlow(d time.Duration) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.slow = d
 }
 
 // bar is the bar that opens at t as it was at a time before its end, or whole.
@@ -118,6 +133,10 @@ func (v *venue) closed(s market.Symbol, i market.Interval, t int64) market.Bar {
 }
 
 func (v *venue) Bars(_ context.Context, q provider.BarQuery) (provider.BarPage, error) {
+	v.mu.Lock()
+	slow := v.slow
+	v.mu.Unlock()
+	time.Sleep(slow)
 	q, err := v.caps.Accept("venue", q)
 	if err == nil {
 		err = v.answer()
