@@ -53,11 +53,25 @@ func readLog(ctx context.Context, in invocation, command func(context.Context, i
 	if err != nil {
 		return err
 	}
+	if cfg.NATS.URL != "" {
+		return auditElsewhere(cfg)
+	}
 	log, err := ledger.OpenAudit(ctx, cfg.Home)
 	if err != nil {
 		return err
 	}
 	return errors.Join(command(ctx, in.Stdout, log, flags), log.Close())
+}
+
+// auditElsewhere says where to look when what was done is kept by NATS servers, which
+// do not chain it: what a state directory has is another, older log.
+func auditElsewhere(cfg *config.Config) error {
+	return &fault.Error{
+		Kind: fault.Unsupported, Code: "audit_elsewhere", Field: "nats-url",
+		Message: fmt.Sprintf("with --nats-url what was done is in the streams %[1]s_ALERTS and %[1]s_ORDERS, each message with time, token and client, and not in a chained log: "+
+			"read it with nats stream view, or stop all replicas, copy it with candela migrate --to local and read that. "+
+			"For the log of state directory %[2]s leave --nats-url and CANDELA_NATS_URL away", cfg.NATS.Prefix, cfg.Home),
+	}
 }
 
 const (

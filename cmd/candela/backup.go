@@ -28,7 +28,11 @@ func backup(ctx context.Context, in invocation) error {
 	if err := tellCopied(in.Stdout, done); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(in.Stdout, "%s is a backup of %s\n", folder, cfg.Home)
+	if _, err = fmt.Fprintf(in.Stdout, "%s is a backup of %s\n", folder, cfg.Home); err != nil || cfg.NATS.URL == "" {
+		return err
+	}
+	_, err = fmt.Fprintf(in.Stdout, "Alerts, notifications, orders and subscriptions are kept by the NATS servers and are not in it: "+
+		"copy their streams %[1]s_ALERTS, %[1]s_STATE and %[1]s_ORDERS with nats stream backup\n", cfg.NATS.Prefix)
 	return err
 }
 
@@ -48,7 +52,10 @@ func restore(ctx context.Context, in invocation) error {
 	if done.Beside != "" {
 		fmt.Fprintf(in.Stdout, "what they replace is in %s\n", done.Beside)
 	}
-	_, err = fmt.Fprintf(in.Stdout, "%s is restored from %s\n", cfg.Home, folder)
+	if _, err = fmt.Fprintf(in.Stdout, "%s is restored from %s\n", cfg.Home, folder); err != nil || cfg.NATS.URL == "" || done.Store == nil {
+		return err
+	}
+	_, err = fmt.Fprintf(in.Stdout, "Replicas do not read %s: candela migrate --to nats copies what is in it to the NATS servers\n", ledger.FileName)
 	return err
 }
 

@@ -1,0 +1,81 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+
+	"candela/internal/app"
+	"candela/internal/config"
+	"candela/internal/fault"
+)
+
+// migrate copies what the state directory keeps to NATS servers, or back.
+func migrate(ctx context.Context, in invocation) error {
+	how, rest, err := parseMigrateFlags(in.args)
+	if err != nil {
+		return err
+	}
+	cfg, err := config.Load(config.Input{Args: rest, Environ: in.environ, Inspect: true})
+	if err != nil {
+		return err
+	}
+	how.Progress, how.Log = counting(in.Stderr), in.Stderr
+	done, err := app.Migrate(ctx, cfg, how)
+	if err != nil {
+		return err
+	}
+	table := tabwriter.NewWriter(in.Stdout, 0, 0, 2, ' ', 0)
+	for _, d := range done {
+		fmt.Fprintf(table, "%s\t%d found\t%d copied\t%d were there", d.What, d.Found, d.Copied, d.Found-d.Copied)
+		if d.Ended > 0 {
+			fmt.Fprintf(table, "\t%d ended", d.Ended)
+		}
+		fmt.Fprintln(table)
+	}
+	if err := table.Flush(); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintln(in.Stdout, "Everything is copied. The source is as it was: do not run both.")
+	return err
+}
+
+// parseMigrateFlags takes the flags of the command out of the arguments and returns
+// the others.
+func parseMigrateFlags(args []string) (how app.Migration, rest []string, err error) {
+	for len(args) > 0 {
+		name, value, assigned := strings.Cut(args[0], "=")
+		switch {
+		case name == "--replace" && !assigned:
+			how.Replace = true
+		case name != "--to":
+			rest = append(rest, args[0])
+		case assigned:
+			how.To = value
+		case len(args) > 1:
+			how.To, args = args[1], args[1:]
+		}
+		args = args[1:]
+	}
+	if how.To == "" {
+		return how, nil, fault.Missing("--to", "nats, local")
+	}
+	return how, rest, nil
+}
+
+// counting returns a function that says on a terminal how far a migration is, nil
+// where nobody watches.
+func counting(w io.Writer) func(what string, done, total int) {
+	if !isTerminal(w) {
+		return nil
+	}
+	return func(what string, done, total int) {
+		if done < total {
+			fmt.Fprintf(w, "\r\x1b[K%s: %d of %d", what, done, total)
+			return
+		}
+		fmt.Fprint(w, "\r\x1b[K") // the line has served
+	}
+}

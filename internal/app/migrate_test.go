@@ -1,0 +1,383 @@
+package app
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"io"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/shopspring/decimal"
+
+	"candela/internal/alert"
+	"candela/internal/cluster"
+	"candela/internal/config"
+	"candela/internal/fault"
+	"candela/internal/ledger"
+	"candela/internal/market"
+	"candela/internal/mcp"
+	"candela/internal/notify"
+	"candela/internal/order"
+	"candela/internal/provider"
+)
+
+// kept is everything that a side keeps, without the numbers, which are its own.
+type kept struct {
+	Alerts        []string
+	Notifications []string
+	Waiting       map[string][]string // of sinks: what they have not sent
+	Marks         map[string]int64
+	Events        map[string][]string
+	Journals      map[string][]string
+	States        map[string]string
+}
+
+// look reads a side.
+func look(t *testing.T, s side) kept {
+	t.Helper()
+	k := kept{Waiting: map[string][]string{}, Marks: map[string]int64{}, Events: map[string][]string{}, Journals: map[string][]string{}, States: map[string]string{}}
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	for a, err := range s.Alerts(t.Context()) {
+		must(err)
+		k.Alerts = append(k.Alerts, fmt.Sprintf("%+v", a))
+	}
+	slices.Sort(k.Alerts)
+	var entries []notify.Entry
+	for e, err := range s.Entries(t.Context(), 0) {
+		must(err)
+		entries = append(entries, e)
+		k.Notifications = append(k.Notifications, fmt.Sprintf("%s %v %s %v %s", e.Owner, e.Symbol, e.Kind, e.At, e.Data))
+	}
+	cursors, err := s.Cursors(t.Context())
+	must(err)
+	for owner, readers := range cursors {
+		for reader, next := range readers {
+			rest := []string{}
+			for i, e := range entries {
+				if e.Seq >= next {
+					rest = append(rest, k.Notifications[i])
+				}
+			}
+			k.Waiting[owner+" "+reader] = rest
+		}
+	}
+	marks, err := s.Marks(t.Context())
+	must(err)
+	for sub, at := range marks {
+		k.Marks[fmt.Sprint(sub)] = at
+	}
+	owners, err := s.OrderOwners(t.Context())
+	must(err)
+	for _, owner := range owners {
+		for e, err := range s.OrderEvents(t.Context(), owner) {
+			must(err)
+			k.Events[owner] = append(k.Events[owner], fmt.Sprintf("%v %s %v %+v", e.Kind, e.OrderID, e.At, e.Reason))
+		}
+	}
+	journals, err := s.Journals(t.Context())
+	must(err)
+	for owner, names := range journals {
+		for _, name := range names {
+			for e, err := range s.Journal(t.Context(), owner, name) {
+				must(err)
+				k.Journals[owner+" "+name] = append(k.Journals[owner+" "+name], string(e))
+			}
+		}
+	}
+	states, err := s.States(t.Context())
+	must(err)
+	for owner, values := range states {
+		for name, value := range values {
+			k.States[owner+" "+name] = string(value)
+		}
+	}
+	return k
+}
+
+// furnish puts something of everything into a ledger: n alerts, every third of which
+// has fired.
+func furnish(t *testing.T, home string, n int) {
+	t.Helper()
+	l := openLedger(t, home)
+	ctx, at := t.Context(), time.Now().Add(-time.Hour).Truncate(time.Microsecond).UTC()
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	var fired []alert.Firing
+	var putting sync.WaitGroup // together, they share commits
+	for i := range n {
+		owner := []string{"owner", "local"}[i%2]
+		a := alert.Alert{
+			ID: fmt.Sprintf("alert-%d", i), Owner: owner, Symbol: market.Symbol{Name: "BTCUSDT"}, Instrument: market.Symbol{Venue: "binance", Name: "BTCUSDT"},
+			Condition: alert.Condition{Type: alert.PriceAbove, Threshold: decimal.RequireFromString("100.10")}, Created: at, Note: "a note <&> \u202e",
+		}
+		putting.Go(func() {
+			if err := l.PutAlert(ctx, mcp.Caller{Subject: owner, Key: "key"}, a); err != nil {
+				t.Error(err)
+			}
+		})
+		if i%3 == 0 {
+			fired = append(fired, alert.Firing{Alert: a, Value: 101, At: at})
+		}
+	}
+	putting.Wait()
+	_, err := l.FireAlerts(ctx, fired)
+	must(err)
+	must(l.SaveCursors(ctx, "owner", map[string]uint64{"sink:webhook": 3, "sink:ntfy": uint64(len(fired)) + 1}))
+	must(l.SaveMarks(ctx, map[provider.Sub]int64{
+		{Symbol: market.Symbol{Venue: "binance", Name: "BTCUSDT"}, Interval: market.Hour1}: 1_800_000_000,
+		{Symbol: market.Symbol{Venue: "kraken", Name: "ETHUSD"}}:                           1_800_000_060,
+	}))
+	must(l.SaveState(ctx, mcp.Caller{Subject: "owner/alpaca-paper"}, "guard", []byte(`{"causes":[]}`)))
+	var events []order.Event
+	var journal [][]byte
+	for i := range 700 { // more than one step
+		id := fmt.Sprintf("order-%d", i)
+		events = append(events, []order.Event{
+			{Kind: order.KindCreated, OrderID: id, At: at, Origin: &order.Origin{Spec: order.Spec{
+				ID: id, Owner: "owner", Symbol: market.Symbol{Venue: "binance", Name: "BTCUSDT"}, Side: order.Buy, Type: order.Market, Quantity: decimal.New(1, 0),
+			}, Key: "key-" + id, Broker: "paper", Mode: order.Paper}},
+			{Kind: order.KindDenied, OrderID: id, At: at, Reason: "no <&>"},
+		}...)
+		journal = append(journal, fmt.Appendf(nil, `{"n":%d,"text":"<&>"}`, i))
+	}
+	_, err = l.AppendEvents(ctx, mcp.Caller{Subject: "owner"}, events)
+	must(err)
+	must(l.AppendJournal(ctx, "owner", "paper", journal))
+	must(l.Close())
+}
+
+func openLedger(t *testing.T, home string) *ledger.Ledger {
+	t.Helper()
+	if err := openHome(home); err != nil {
+		t.Fatal(err)
+	}
+	l, err := ledger.Open(t.Context(), home, time.Now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
+// mover migrates between state directories and one installation at the servers.
+type mover struct {
+	t      *testing.T
+	url    string
+	prefix string
+}
+
+func newMover(t *testing.T) mover {
+	t.Helper()
+	servers, err := sharedServers()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return mover{t, servers.URL(), "t" + rand.Text()}
+}
+
+func (m mover) migrate(ctx context.Context, home string, how Migration) (map[string]Migrated, error) {
+	m.t.Helper()
+	cfg, err := config.Load(config.Input{Args: []string{"--home", home, "--nats-url", m.url, "--nats-prefix", m.prefix, "--log-level", "error"}, Inspect: true})
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	how.Log = io.Discard
+	done, err := Migrate(ctx, cfg, how)
+	counts := make(map[string]Migrated)
+	for _, d := range done {
+		counts[d.What] = d
+	}
+	return counts, err
+}
+
+// shared opens the side at the servers.
+func (m mover) shared() side {
+	m.t.Helper()
+	conn, err := cluster.Connect(m.t.Context(), cluster.Config{URL: m.url, Prefix: m.prefix}, newLogger(config.Log{}, io.Discard))
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	m.t.Cleanup(conn.Close)
+	alerts, err := conn.OpenStore(m.t.Context(), time.Now)
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	orders, err := conn.OpenOrders(m.t.Context(), time.Now)
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	return sharedSide{alerts, orders}
+}
+
+// wantLike compares what two sides keep.
+func wantLike(t *testing.T, want, got kept) {
+	t.Helper()
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("the sides differ (-want +got):\n%s", diff)
+	}
+}
+
+func lookAt(t *testing.T, home string) kept {
+	t.Helper()
+	l := openLedger(t, home)
+	defer func() { _ = l.Close() }()
+	return look(t, l)
+}
+
+// TestMigrate_ThereAndBackAgain copies to the servers, again, and into another state
+// directory, and compares what there is.
+func TestMigrate_ThereAndBackAgain(t *testing.T) {
+	t.Parallel()
+	m, home, other := newMover(t), filepath.Join(t.TempDir(), "home"), filepath.Join(t.TempDir(), "other")
+	furnish(t, home, 30)
+	want := lookAt(t, home)
+	if len(want.Alerts) != 20 || len(want.Notifications) != 10 || len(want.Events["owner"]) != 1400 || len(want.Waiting["owner sink:webhook"]) != 8 {
+		t.Fatalf("the source has %d alerts, %d notifications, %d events", len(want.Alerts), len(want.Notifications), len(want.Events["owner"]))
+	}
+	counts, err := m.migrate(t.Context(), home, Migration{To: "nats"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for what, n := range map[string]int{"alerts": 20, "notifications": 10, "events of orders": 1400, "entries of paper accounts": 700, "states of accounts": 1, "places of sinks": 2, "marks of series": 2} {
+		if d := counts[what]; d.Found != n || d.Copied != n {
+			t.Errorf("%s: %+v, want %d", what, d, n)
+		}
+	}
+	wantLike(t, want, look(t, m.shared()))
+	wantLike(t, want, lookAt(t, home))
+
+	counts, err = m.migrate(t.Context(), home, Migration{To: "nats"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, what := range []string{"alerts", "notifications", "events of orders", "entries of paper accounts"} {
+		if d := counts[what]; d.Copied != 0 {
+			t.Errorf("a second time %s: %+v", what, d)
+		}
+	}
+	wantLike(t, want, look(t, m.shared()))
+
+	if _, err := m.migrate(t.Context(), other, Migration{To: "local"}); err != nil {
+		t.Fatal(err)
+	}
+	wantLike(t, want, lookAt(t, other))
+}
+
+// TestMigrate_GoesOnAfterItWasInterrupted interrupts each kind of copying, both ways,
+// and runs it again.
+func TestMigrate_GoesOnAfterItWasInterrupted(t *testing.T) {
+	t.Parallel()
+	m, home, other := newMover(t), filepath.Join(t.TempDir(), "home"), filepath.Join(t.TempDir(), "other")
+	furnish(t, home, 2400)
+	want := lookAt(t, home)
+	for _, leg := range []struct{ home, to string }{{home, "nats"}, {other, "local"}} {
+		for _, what := range []string{"notifications", "events of orders", "entries of paper accounts", "alerts"} {
+			ctx, cancel := context.WithCancel(t.Context())
+			_, err := m.migrate(ctx, leg.home, Migration{To: leg.to, Progress: func(now string, done, total int) {
+				if now == what && done < total {
+					cancel()
+				}
+			}})
+			cancel()
+			if err == nil {
+				t.Fatalf("to %s: %s were not interrupted", leg.to, what)
+			}
+		}
+		if _, err := m.migrate(t.Context(), leg.home, Migration{To: leg.to}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	wantLike(t, want, look(t, m.shared()))
+	wantLike(t, want, lookAt(t, other))
+}
+
+// TestMigrate_RefusesWhatWouldMixTwoHistories lets both sides go on by themselves.
+func TestMigrate_RefusesWhatWouldMixTwoHistories(t *testing.T) {
+	t.Parallel()
+	m, home := newMover(t), filepath.Join(t.TempDir(), "home")
+	furnish(t, home, 3)
+	if _, err := m.migrate(t.Context(), home, Migration{To: "nats"}); err != nil {
+		t.Fatal(err)
+	}
+	// One ends here that is active there.
+	l := openLedger(t, home)
+	if err := l.CancelAlert(t.Context(), mcp.Caller{Subject: "local"}, "alert-1"); err != nil {
+		t.Fatal(err)
+	}
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	_, err := m.migrate(t.Context(), home, Migration{To: "nats"})
+	if f := fault.Of(err); f == nil || f.Code != "destination_differs" || !strings.Contains(f.Message, "1 active alerts") {
+		t.Fatalf("got %v", err)
+	}
+	counts, err := m.migrate(t.Context(), home, Migration{To: "nats", Replace: true})
+	if err != nil || counts["alerts"].Ended != 1 {
+		t.Fatalf("%+v, %v", counts["alerts"], err)
+	}
+	wantLike(t, lookAt(t, home), look(t, m.shared()))
+	// Another installation's orders are not ours.
+	other := filepath.Join(t.TempDir(), "other")
+	l = openLedger(t, other)
+	if err := l.AppendJournal(t.Context(), "owner", "paper", [][]byte{[]byte(`{"n":"other"}`)}); err != nil {
+		t.Fatal(err)
+	}
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := m.migrate(t.Context(), other, Migration{To: "local"}); fault.Of(err) == nil || fault.Of(err).Code != "destination_differs" {
+		t.Errorf("got %v", err)
+	}
+}
+
+// TestMigrate_RefusesBesideWhatRuns tries it beside an engine and beside a replica.
+func TestMigrate_RefusesBesideWhatRuns(t *testing.T) {
+	t.Parallel()
+	m, home := newMover(t), filepath.Join(t.TempDir(), "home")
+	furnish(t, home, 1)
+	held, err := lockHome(home)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := m.migrate(t.Context(), home, Migration{To: "nats"}); fault.Of(err) == nil || fault.Of(err).Code != lockedCode {
+		t.Errorf("beside an engine: %v", err)
+	}
+	held.release()
+	conn, err := cluster.Connect(t.Context(), cluster.Config{URL: m.url, Prefix: m.prefix}, newLogger(config.Log{}, io.Discard))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	members, err := conn.Join(t.Context(), "the first", newLogger(config.Log{}, io.Discard))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, to := range []string{"nats", "local"} {
+		if _, err := m.migrate(t.Context(), home, Migration{To: to}); fault.Of(err) == nil || fault.Of(err).Code != "replicas_run" || !strings.Contains(err.Error(), "the first") {
+			t.Errorf("beside a replica: %v", err)
+		}
+	}
+	members.Close()
+	if _, err := m.migrate(t.Context(), home, Migration{To: "nats"}); err != nil {
+		t.Errorf("after it has stopped: %v", err)
+	}
+	for name, how := range map[string]Migration{"nowhere": {To: "elsewhere"}, "nobody": {}} {
+		if _, err := m.migrate(t.Context(), home, how); fault.KindOf(err) != fault.Invalid {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
