@@ -11,6 +11,9 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"candela/e2e/remote"
+	"candela/e2e/tape"
 )
 
 // kills is how often the program is killed, over both transports together; one stop
@@ -112,7 +115,7 @@ func (s *scene) live(crash bool, number int) {
 			return
 		}
 		for worker := range 3 {
-			busy.Go(func() { s.work(over.Done(), l.client, uint64(number*10+worker)) }) //nolint:contextcheck // prices are made up: nothing waits
+			busy.Go(func() { s.work(over.Done(), l.client, uint64(number*10+worker)) })
 		}
 		busy.Go(func() { s.poll(over, l.client) })
 	})
@@ -174,9 +177,9 @@ func symbols() []string {
 }
 
 // work sets alerts and cancels some until the program is gone.
-func (s *scene) work(over <-chan struct{}, c client, seed uint64) {
-	rng := rand.New(rand.NewPCG(seed, 1))
-	for tp := newTape(); ; {
+func (s *scene) work(over <-chan struct{}, c client, worker uint64) {
+	rng := rand.New(rand.NewPCG(worker, 1))
+	for tp := tape.New(seed); ; {
 		if id := s.notes.takeOpen(); id != "" && rng.IntN(3) == 0 {
 			_, err := c.call("cancel_alert", `{"alert_id":"`+id+`"}`)
 			if err == nil {
@@ -205,7 +208,7 @@ func (s *scene) work(over <-chan struct{}, c client, seed uint64) {
 // stops reports whether a client should give up, and notes what should not happen.
 // Who starts too often uses up what the venue allows, and is then told so.
 func (s *scene) stops(err error) bool {
-	if r, ok := errors.AsType[*refusal](err); ok && (r.Code == "stopping" || r.Code == "rate_limited") {
+	if r, ok := errors.AsType[*remote.RefusalError](err); ok && (r.Code == "stopping" || r.Code == "rate_limited") {
 		s.notes.refused.Add(1)
 		return r.Code == "stopping"
 	}
@@ -216,9 +219,9 @@ func (s *scene) stops(err error) bool {
 }
 
 // alertFor makes up an alert, and reports whether it never comes true.
-func alertFor(tp *tape, rng *rand.Rand) (arguments string, idle bool) {
+func alertFor(tp *tape.Tape, rng *rand.Rand) (arguments string, idle bool) {
 	symbol := symbols()[rng.IntN(len(symbols()))]
-	bar := tp.at(symbol, time.Now().Unix())
+	bar := tp.At(symbol, time.Now().Unix())
 	price := func(side string, threshold float64) string {
 		return fmt.Sprintf(`{"symbol":%q,"condition":{"price_%s":%s}}`, symbol, side, strconv.FormatFloat(threshold, 'f', 4, 64))
 	}

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"candela/e2e/tape"
 )
 
 // fate is what the audit log tells of one alert.
@@ -79,9 +81,9 @@ func (f *fate) read(t *testing.T, body json.RawMessage) {
 // overdue counts the alerts on prices that must have fired by a time and have not.
 func (s *scene) overdue(end time.Time) (n int) {
 	s.Helper()
-	tp := newTape()
+	tp := tape.New(seed)
 	for _, f := range s.fates(audit(s.T, s.home)) {
-		if f.Indicator == "" && f.fires+f.cancels == 0 && tp.due(&f.want, f.made, end) {
+		if f.Indicator == "" && f.fires+f.cancels == 0 && !tp.Due(&f.Want, f.made, end).IsZero() {
 			n++
 		}
 	}
@@ -110,7 +112,7 @@ func (s *scene) judge(f *final) {
 		}
 	}
 	c := &count{}
-	tp := newTape()
+	tp := tape.New(seed)
 	for id, fate := range all {
 		s.judgeFate(id, fate, f.active[id])
 		s.judgeCause(id, fate, f, tp, c)
@@ -153,7 +155,7 @@ func (s *scene) judgeFate(id string, f *fate, active bool) {
 }
 
 // judgeCause holds an alert against the prices.
-func (s *scene) judgeCause(id string, f *fate, end *final, tp *tape, c *count) {
+func (s *scene) judgeCause(id string, f *fate, end *final, tp *tape.Tape, c *count) {
 	s.Helper()
 	var fired firing
 	if f.fires > 0 {
@@ -165,7 +167,7 @@ func (s *scene) judgeCause(id string, f *fate, end *final, tp *tape, c *count) {
 		s.judgeSignal(id, f, &fired, end, c)
 		return
 	}
-	due := tp.due(&f.want, f.made, end.at)
+	due := !tp.Due(&f.Want, f.made, end.at).IsZero()
 	if due {
 		c.due++
 	}
@@ -173,7 +175,7 @@ func (s *scene) judgeCause(id string, f *fate, end *final, tp *tape, c *count) {
 	case due && f.fires == 0 && f.cancels == 0:
 		s.Errorf("MISSED: alert %s, %+v, made %v, was due by %v", id, f.want, f.made, end.at)
 	case f.fires == 0:
-	case !tp.caused(&f.want, f.made, fired.Triggered):
+	case !tp.Caused(&f.Want, f.made, fired.Triggered):
 		s.Errorf("alert %s, %+v, made %v, fired without a cause: %s", id, f.want, f.made, f.record)
 	case f.Above && fired.Value < f.Threshold, !f.Above && fired.Value > f.Threshold:
 		s.Errorf("alert %s, %+v, fired short of its threshold: %s", id, f.want, f.record)

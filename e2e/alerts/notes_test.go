@@ -5,13 +5,13 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"candela/e2e/tape"
 )
 
 // want is what an alert waits for: a price, or a signal when Indicator is set.
 type want struct {
-	Symbol            string
-	Above             bool
-	Threshold         float64
+	tape.Want
 	Indicator, Signal string
 }
 

@@ -30,7 +30,7 @@ const (
 type soak struct {
 	*testing.T
 	base, gauges string
-	clients      []*remote
+	clients      []*visitor
 	turn         atomic.Int64 // by which the symbols change
 
 	pushed, polled, streams, set, charts atomic.Int64
@@ -121,7 +121,7 @@ func (s *soak) work(d time.Duration) {
 	}
 	busy.Wait()
 	for _, c := range s.clients {
-		c.http.CloseIdleConnections()
+		c.HTTP.CloseIdleConnections()
 	}
 }
 
@@ -136,7 +136,7 @@ func pause(ctx context.Context, d time.Duration) bool {
 }
 
 // stream opens streams, for a moment each.
-func (s *soak) stream(ctx context.Context, c *remote) {
+func (s *soak) stream(ctx context.Context, c *visitor) {
 	for pause(ctx, rand.N(100*time.Millisecond)) {
 		s.streams.Add(1)
 		moment, end := context.WithTimeout(ctx, rand.N(time.Second))
@@ -152,7 +152,7 @@ func (s *soak) symbol() string {
 
 // alerts sets alerts, of which some fire at once, some when a bar closes and some
 // when they may, and cancels those that are left.
-func (s *soak) alerts(ctx context.Context, c *remote) {
+func (s *soak) alerts(ctx context.Context, c *visitor) {
 	var left []string
 	for pause(ctx, 200*time.Millisecond) {
 		condition := []string{
@@ -173,7 +173,7 @@ func (s *soak) alerts(ctx context.Context, c *remote) {
 	}
 }
 
-func (s *soak) look(ctx context.Context, c *remote) {
+func (s *soak) look(ctx context.Context, c *visitor) {
 	for pause(ctx, rand.N(500*time.Millisecond)) {
 		must(s.T, c, "get_indicators", fmt.Sprintf(`{"symbol":%q,"interval":"1m","indicators":["rsi","macd"]}`, s.symbol()))
 		must(s.T, c, "list_alerts", `{}`)
@@ -182,7 +182,7 @@ func (s *soak) look(ctx context.Context, c *remote) {
 	}
 }
 
-func (s *soak) poll(ctx context.Context, c *remote) {
+func (s *soak) poll(ctx context.Context, c *visitor) {
 	for pause(ctx, rand.N(200*time.Millisecond)) {
 		var got struct {
 			Notifications []json.RawMessage `json:"notifications"`

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"candela/e2e/tape"
 	"candela/internal/alert"
 	"candela/internal/id"
 	"candela/internal/indicator"
@@ -16,7 +17,6 @@ import (
 	"candela/internal/market"
 	"candela/internal/mcp"
 	"candela/internal/payload"
-	"candela/internal/provider"
 	"candela/internal/tool"
 )
 
@@ -109,7 +109,7 @@ func TestValues_AlertAndChartAgreeToTheLastBit(t *testing.T) {
 	n := newNotes()
 	trading := start(t, "--mcp", "--trade", "--home", home, "--binance-url", venue)
 	c := connectPipes(trading, n.push)
-	bars, _ := newTapeAt(time.Now()).prices.Bars(watched, provider.BarQuery{Interval: market.Minute1, Limit: 5000})
+	bars := tape.New(seed).Minutes(watched, time.Now(), 5000)
 	bars = bars.Slice(0, bars.Len()-1) // the last one may be running
 	for quiet := 0; quiet < 2; quiet++ {
 		if n.poll(must(t, c, "get_notifications", `{"wait_seconds":1}`)) > 0 {
@@ -146,13 +146,6 @@ func TestValues_AlertAndChartAgreeToTheLastBit(t *testing.T) {
 	lines := compareCharts(t, c, connectPipes(start(t, "--mcp", "--home", newHome(t), "--binance-url", venue), n.push))
 	t.Logf("%d of %d signals came, each with the chart's value; %d values of charts from engine and venue are equal", compared, len(alerts), lines)
 	trading.term(t)
-}
-
-// newTapeAt returns a tape at a time.
-func newTapeAt(at time.Time) *tape {
-	tp := newTape()
-	tp.now = at
-	return tp
 }
 
 // wire is a chart as the program tells it.
