@@ -79,15 +79,23 @@ func (b *Book) Count(owner string) int {
 // and one more alert than MaxPerOwner. The engine asks before it commits, so that
 // Add cannot fail after.
 func (b *Book) Check(a *Alert) error {
-	if n := b.Count(a.Owner); n >= MaxPerOwner {
+	if err := b.CheckCount(a.Owner); err != nil {
+		return err
+	}
+	_, err := b.check(a)
+	return err
+}
+
+// CheckCount tells why an owner may not have one more alert.
+func (b *Book) CheckCount(owner string) error {
+	if n := b.Count(owner); n >= MaxPerOwner {
 		return &fault.Error{
 			Kind: fault.Conflict, Code: "too_many_alerts", Value: strconv.Itoa(n),
 			Allowed: fmt.Sprintf("at most %d active alerts", MaxPerOwner),
 			Message: fmt.Sprintf("%d alerts are active and at most %d may be; cancel_alert removes one, list_alerts shows them", n, MaxPerOwner),
 		}
 	}
-	_, err := b.check(a)
-	return err
+	return nil
 }
 
 // check tells what is wrong with an alert and returns its id in binary.

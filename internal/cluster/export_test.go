@@ -28,3 +28,6 @@ func (o *Orders) TakeLate(ctx context.Context) error {
 	defer func() { o.last = last }()
 	return o.take(ctx)
 }
+
+// Prefix returns that of the connection.
+func (c *Conn) Prefix() string { return c.prefix }

@@ -41,8 +41,14 @@ func (s seat) draw(name string) uint64 {
 // Owner returns who owns a name, as far as is known here, and whether that is this
 // replica. It is "" when every member drains.
 func (m *Members) Owner(name string) (id string, mine bool) {
+	id = highest(*m.seats.Load(), name)
+	return id, id == m.id
+}
+
+// highest returns who draws the highest number for a name, "" when everyone drains.
+func highest(seats []seat, name string) (id string) {
 	var best uint64
-	for _, s := range *m.seats.Load() {
+	for _, s := range seats {
 		if s.draining {
 			continue
 		}
@@ -50,7 +56,7 @@ func (m *Members) Owner(name string) (id string, mine bool) {
 			id, best = s.id, d
 		}
 	}
-	return id, id == m.id
+	return id
 }
 
 // While runs work each time this replica owns a name, ends its context when it does

@@ -149,6 +149,9 @@ func writeFor(ctx context.Context, patience time.Duration, doing string, try fun
 		if err == nil || fault.Of(err) != nil {
 			return err
 		}
+		if errors.Is(err, nats.ErrConnectionClosed) {
+			return failure(doing, err) // by ourselves, for good
+		}
 		timer := time.NewTimer(wait/2 + mathrand.N(wait)) //nolint:gosec // G404: it spreads retries and guards nothing
 		select {
 		case <-timer.C:

@@ -43,27 +43,49 @@ func (s *Store) Cursors(ctx context.Context) (map[string]map[string]uint64, erro
 	return all, err
 }
 
-// SaveMarks sets up to which bar each series has been evaluated.
+// SaveMarks sets up to which bar each series has been evaluated, for all alerts.
 func (s *Store) SaveMarks(ctx context.Context, marks map[provider.Sub]int64) error {
+	return s.saveMarks(ctx, marks, 0)
+}
+
+// saveMarks sets marks that hold for the alerts with a number up to told.
+func (s *Store) saveMarks(ctx context.Context, marks map[provider.Sub]int64, told uint64) error {
 	changes := make([]change, 0, len(marks))
 	for sub, at := range marks {
 		interval := ""
 		if sub.Interval.Valid() {
 			interval = sub.Interval.String()
 		}
-		changes = append(changes, numberChange(s.states.subject(seriesKind, encode(sub.Symbol.String()), encode(interval)), uint64(max(0, at))))
+		ch := numberChange(s.states.subject(seriesKind, encode(sub.Symbol.String()), encode(interval)), uint64(max(0, at)))
+		if len(ch.data) > 0 && told > 0 {
+			ch.data = strconv.AppendUint(append(ch.data, ' '), told, 10)
+		}
+		changes = append(changes, ch)
 	}
 	return s.states.put(ctx, "save marks", changes)
 }
 
 // Marks returns every mark.
 func (s *Store) Marks(ctx context.Context) (map[provider.Sub]int64, error) {
+	marks, err := s.marks(ctx)
+	if err != nil {
+		return nil, err
+	}
+	all := make(map[provider.Sub]int64, len(marks))
+	for sub, m := range marks {
+		all[sub] = m.at
+	}
+	return all, nil
+}
+
+// marks returns every mark, with the alerts that it holds for.
+func (s *Store) marks(ctx context.Context) (map[provider.Sub]mark, error) {
 	const doing = "read the marks"
 	numbers, err := s.numbers(ctx, doing, seriesKind)
 	if err != nil {
 		return nil, err
 	}
-	all := make(map[provider.Sub]int64, len(numbers))
+	all := make(map[provider.Sub]mark, len(numbers))
 	for _, n := range numbers {
 		var sub provider.Sub
 		if err := sub.Symbol.UnmarshalText([]byte(n.first)); err != nil {
@@ -74,7 +96,7 @@ func (s *Store) Marks(ctx context.Context) (map[provider.Sub]int64, error) {
 				return nil, damaged(doing, err)
 			}
 		}
-		all[sub] = int64(n.value) //nolint:gosec // G115: it was written from an int64
+		all[sub] = mark{int64(n.value), n.told} //nolint:gosec // G115: it was written from an int64
 	}
 	return all, nil
 }
@@ -83,6 +105,7 @@ func (s *Store) Marks(ctx context.Context) (map[provider.Sub]int64, error) {
 type number struct {
 	first, second string
 	value         uint64
+	told          uint64 // of a mark; 0 for none
 }
 
 // numbers returns the numbers of a kind.
@@ -98,7 +121,10 @@ func (s *Store) numbers(ctx context.Context, doing, kind string) ([]number, erro
 		if n.second, err = decode(tokens[1]); err != nil {
 			return n, false, err
 		}
-		n.value, err = strconv.ParseUint(string(m.data), 10, 64)
+		value, told, bounded := strings.Cut(string(m.data), " ")
+		if n.value, err = strconv.ParseUint(value, 10, 64); err == nil && bounded {
+			n.told, err = strconv.ParseUint(told, 10, 64)
+		}
 		return n, true, err
 	})
 }

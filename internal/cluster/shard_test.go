@@ -1,0 +1,305 @@
+package cluster_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/shopspring/decimal"
+
+	"candela/internal/alert"
+	"candela/internal/cluster"
+	"candela/internal/cluster/natstest"
+	"candela/internal/engine"
+	"candela/internal/fault"
+	"candela/internal/feed"
+	"candela/internal/market"
+	"candela/internal/marketdata"
+	"candela/internal/mcp"
+	"candela/internal/notify"
+	"candela/internal/provider"
+)
+
+// replica is all that a process has to do with alerts.
+type replica struct {
+	*cluster.Alerts
+	conn    *cluster.Conn
+	members *cluster.Members
+	tail    *cluster.Tail
+	engine  *engine.Engine
+
+	mu   sync.Mutex
+	told []notify.Entry // in the order of telling
+	last uint64         // as restored
+}
+
+func (r *replica) restore(last uint64, entries []notify.Entry) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.last, r.told = last, append(r.told, entries...)
+}
+
+func (r *replica) publish(entries []notify.Entry) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.told = append(r.told, entries...)
+}
+
+// alerts returns of which alerts the replica was told, in order.
+func (r *replica) alerts(tb testing.TB) []string {
+	tb.Helper()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	ids := make([]string, len(r.told))
+	for i, e := range r.told {
+		var told struct {
+			AlertID string `json:"alert_id"`
+		}
+		if err := json.Unmarshal(e.Data, &told); err != nil {
+			tb.Fatal(err)
+		}
+		ids[i] = told.AlertID
+		if i > 0 && e.Seq <= r.told[i-1].Seq {
+			tb.Errorf("notification %d was told after %d", e.Seq, r.told[i-1].Seq)
+		}
+	}
+	return ids
+}
+
+// startReplica runs a replica over a market.
+func startReplica(tb testing.TB, to *natstest.Cluster, prefix string, from provider.Provider, unguarded bool) *replica {
+	tb.Helper()
+	r := &replica{conn: connect(tb, to, prefix)}
+	if unguarded {
+		r.conn.WriteUnguarded()
+	}
+	store, err := r.conn.OpenStore(tb.Context(), time.Now)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	if r.tail, err = store.OpenTail(tb.Context(), cluster.TailConfig{Restore: r.restore, Publish: r.publish, Log: quiet()}); err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(r.tail.Close)
+	if r.members, err = r.conn.Join(tb.Context(), "r", quiet()); err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(r.members.Close)
+	data, err := marketdata.New(marketdata.Config{
+		Providers: []provider.Provider{from}, Routes: marketdata.Routes{Crypto: from.Name(), Other: from.Name()}, Log: quiet(), Now: time.Now,
+	})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(data.Close)
+	r.Alerts = cluster.NewAlerts(cluster.AlertsConfig{Members: r.members, Tail: r.tail, Route: data.Route, Now: time.Now, Log: quiet()})
+	half := func() float64 { return 0.5 }
+	r.engine = engine.New(engine.Config{
+		Store: r.Store(), Data: data, Feed: feed.NewHub(data.Route, feed.Config{Log: quiet(), Rand: half, Now: time.Now}),
+		Publish: func([]notify.Entry) {}, Log: quiet(), Now: time.Now, Rand: half,
+	})
+	ctx, stop := context.WithCancel(context.Background())
+	var running sync.WaitGroup
+	ready := make(chan struct{})
+	running.Go(func() { _ = r.engine.Run(ctx, ctx, func() { close(ready) }) })
+	running.Go(func() { r.Run(ctx, r.engine) })
+	tb.Cleanup(func() { stop(); running.Wait() })
+	<-ready
+	return r
+}
+
+// startReplicas runs three replicas and waits until they know each other.
+func startReplicas(tb testing.TB, to *natstest.Cluster, from provider.Provider, unguarded bool) []*replica {
+	tb.Helper()
+	prefix := newPrefix()
+	all := make([]*replica, 3)
+	members := make([]*cluster.Members, 3)
+	for i := range all {
+		all[i] = startReplica(tb, to, prefix, from, unguarded)
+		members[i] = all[i].members
+	}
+	agree(tb, members...)
+	return all
+}
+
+func symbolsOf(n int) []string {
+	names := make([]string, n)
+	for i := range names {
+		names[i] = "S" + strconv.Itoa(i)
+	}
+	return names
+}
+
+// setAll sets alerts above prices on each symbol, each at some replica.
+func setAll(tb testing.TB, at []*replica, symbols []string, prices ...float64) []string {
+	tb.Helper()
+	var wg sync.WaitGroup
+	ids := make([]string, len(symbols)*len(prices))
+	for i, name := range symbols {
+		wg.Go(func() {
+			for k, price := range prices {
+				n := i*len(prices) + k
+				a := alert.Alert{Symbol: market.Symbol{Name: name}, Condition: alert.Condition{Type: alert.PriceAbove, Threshold: decimal.NewFromFloat(price)}}
+				set, err := at[n%len(at)].Set(context.WithoutCancel(tb.Context()), mcp.Caller{Subject: "ann", Key: "k"}, a)
+				if err != nil {
+					tb.Error(err)
+				}
+				ids[n] = set.ID
+			}
+		})
+	}
+	wg.Wait()
+	return ids
+}
+
+// settled waits until a replica was told of n alerts, and holds them against ids.
+func settled(tb testing.TB, r *replica, ids []string) {
+	tb.Helper()
+	eventually(tb, fmt.Sprintf("%d firings are told", len(ids)), func() bool { return len(r.alerts(tb)) >= len(ids) })
+	if err := r.tail.Sync(tb.Context()); err != nil {
+		tb.Fatal(err)
+	}
+	got, want := slices.Sorted(slices.Values(r.alerts(tb))), slices.Sorted(slices.Values(ids))
+	if !slices.Equal(got, want) {
+		tb.Errorf("%d firings were told of %d alerts", len(got), len(want))
+	}
+}
+
+func TestAlerts_FireOnceWhereverTheyWereSet(t *testing.T) {
+	t.Parallel()
+	from := newBourse()
+	all := startReplicas(t, servers, from, false)
+	symbols := symbolsOf(12)
+	ids := setAll(t, all, symbols, 110, 120, 500)
+	for _, r := range all {
+		list, err := r.Alerts.Alerts(t.Context(), mcp.Caller{Subject: "ann"})
+		if err != nil || len(list) != len(ids) {
+			t.Fatalf("a replica lists %d alerts, %v", len(list), err)
+		}
+		on, err := r.AlertsOn(t.Context(), mcp.Caller{Subject: "ann"}, market.Symbol{Name: "S1"})
+		if err != nil || len(on) != 3 {
+			t.Errorf("on one symbol it lists %v, %v", on, err)
+		}
+		if st := r.engine.Status(); st.Alerts == len(ids) {
+			t.Error("one replica watches all alerts")
+		}
+	}
+	for symbol, n := range from.streamed() {
+		if n != 1 {
+			t.Errorf("%s is streamed to %d replicas", symbol, n)
+		}
+	}
+	cancelled := ids[1] // 120 on S0
+	if err := all[0].Cancel(t.Context(), mcp.Caller{Subject: "ann"}, cancelled); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the owner knows of the cancel", func() bool {
+		n := 0
+		for _, r := range all {
+			n += r.engine.Status().Alerts
+		}
+		return n == len(ids)-1
+	})
+	from.trade(130, symbols...)
+	due := slices.DeleteFunc(slices.Clone(ids), func(id string) bool { return id == cancelled || slices.Index(ids, id)%3 == 2 })
+	for _, r := range all {
+		settled(t, r, due)
+	}
+	late := startReplica(t, servers, prefixOf(all[0]), from, false)
+	settled(t, late, due)
+	if _, err := all[1].Set(t.Context(), mcp.Caller{Subject: "ann"}, alert.Alert{Symbol: market.Symbol{Name: "NONE"}, Condition: alert.Condition{Type: alert.PriceAbove, Threshold: decimal.NewFromInt(1)}}); fault.KindOf(err) != fault.NotFound || fault.Of(err).Field != "symbol" {
+		t.Errorf("a symbol that does not exist: %v", err)
+	}
+}
+
+func prefixOf(r *replica) string { return r.conn.Prefix() }
+
+// TestAlerts_FireOnceWhenAReplicaDies has prices go up and down again while nobody
+// watches them.
+func TestAlerts_FireOnceWhenAReplicaDies(t *testing.T) {
+	t.Parallel()
+	from := newBourse()
+	all := startReplicas(t, servers, from, false)
+	symbols := symbolsOf(30)
+	low := setAll(t, all, symbols, 110)
+	high := setAll(t, all, symbols, 150)
+	from.trade(120, symbols...)
+	settled(t, all[0], low)
+	all[2].conn.Close()
+	began := time.Now()
+	from.trade(160, symbols...)
+	from.trade(100, symbols...)
+	for _, r := range all[:2] {
+		settled(t, r, slices.Concat(low, high))
+	}
+	t.Logf("the last alert of a replica that died fired %s after its death", time.Since(began).Round(time.Millisecond))
+	more := setAll(t, all[:2], symbols, 170)
+	from.trade(180, symbols...)
+	for _, r := range all[:2] {
+		settled(t, r, slices.Concat(low, high, more))
+	}
+}
+
+// paused lets one replica go on without being heard, so that two watch the same
+// alerts, and returns how many firings the others were told of.
+func paused(t *testing.T, unguarded bool, rounds int) (told, due int) {
+	t.Helper()
+	from := newBourse()
+	all := startReplicas(t, servers, from, unguarded)
+	symbols := symbolsOf(40)
+	prices := make([]float64, rounds)
+	for i := range prices {
+		prices[i] = 110 + 10*float64(i)
+	}
+	ids := setAll(t, all, symbols, prices...)
+	release := all[2].members.HoldBeats()
+	defer release()
+	eventually(t, "the others have taken over", func() bool {
+		n := 0
+		for _, r := range all[:2] {
+			n += r.engine.Status().Alerts
+		}
+		return n == len(ids) && all[0].engine.Status().Loading+all[1].engine.Status().Loading == 0
+	})
+	if all[2].engine.Status().Alerts == 0 {
+		t.Error("the replica that is not heard watches nothing")
+	}
+	for _, price := range prices {
+		from.trade(price, symbols...)
+		eventually(t, "all have fired", func() bool { return len(unique(all[0].alerts(t))) >= len(symbols)*int(price-100)/10 })
+	}
+	eventually(t, "the engines have nothing left", func() bool {
+		return all[0].engine.Status().Alerts+all[1].engine.Status().Alerts+all[2].engine.Status().Alerts == 0
+	})
+	if err := all[0].tail.Sync(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	return len(all[0].alerts(t)), len(ids)
+}
+
+func unique(ids []string) []string {
+	slices.Sort(ids)
+	return slices.Compact(ids)
+}
+
+func TestAlerts_FireOnceWhenAReplicaIsNotHeard(t *testing.T) {
+	t.Parallel()
+	if told, due := paused(t, false, 5); told != due {
+		t.Errorf("%d firings of %d alerts", told, due)
+	}
+}
+
+// TestAlerts_WithoutCompareAndSetFiringsDouble shows that the test above can fail.
+func TestAlerts_WithoutCompareAndSetFiringsDouble(t *testing.T) {
+	t.Parallel()
+	told, due := paused(t, true, 12)
+	if told <= due {
+		t.Errorf("%d firings of %d alerts: the race did not happen", told, due)
+	}
+	t.Logf("%d firings of %d alerts", told, due)
+}
