@@ -21,6 +21,24 @@ func (o *Orders) SetPatience(d time.Duration) { o.patience = d }
 // SetSize sets how large the items of one message are at most. One is always sent.
 func (o *Orders) SetSize(n int) { o.size = n }
 
+// Pack writes an answer to another replica, and Unpack reads it.
+func Pack(value any, most int) ([]byte, error) { return pack(value, most) }
+
+// Unpack reads what Pack wrote.
+func Unpack(data []byte, value any) error { return unpack(data, value) }
+
+// Travel returns an error as it is after its way from another replica.
+func Travel(err error) error {
+	form, _ := beside(err)
+	data, _ := pack(orderAnswer{Failure: form}, 1<<20)
+	var a orderAnswer
+	if err := unpack(data, &a); err != nil {
+		return err
+	}
+	_, err = a.result()
+	return err
+}
+
 // TakeLate writes once more that this is the writer, as a message does that was on
 // its way for long.
 func (o *Orders) TakeLate(ctx context.Context) error {

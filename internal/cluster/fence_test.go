@@ -182,6 +182,32 @@ func TestOrders_RefuseTheWriterBefore(t *testing.T) {
 	}
 }
 
+// TestOrders_WithoutTheFence shows that the tests of it can fail: what the former
+// writer writes is taken, and the account cannot be read any more.
+func TestOrders_WithoutTheFence(t *testing.T) {
+	t.Parallel()
+	prefix := newPrefix()
+	open := func() (*cluster.Orders, error) {
+		c := connect(t, servers, prefix)
+		c.WriteUnguarded()
+		return c.OpenOrders(t.Context(), time.Now)
+	}
+	former, err := open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	other, err := open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(place(t.Context(), former, "o1"), place(t.Context(), other, "o1")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := open(); fault.Of(err) == nil || fault.Of(err).Code != "order_exists" {
+		t.Errorf("read again: %v", err)
+	}
+}
+
 // TestOrders_LoseNothingBetweenWriters lets one after the other take over while the
 // one before is at work, as one does that was paused and does not know it.
 func TestOrders_LoseNothingBetweenWriters(t *testing.T) {
@@ -475,38 +501,4 @@ func TestOrders_LoseNothingWithTheirLeader(t *testing.T) {
 		t.Error(diff)
 	}
 	t.Logf("the longest write took %s", longest)
-}
-
-// BenchmarkOpenOrders takes over an account of 20,000 events, each a message.
-func BenchmarkOpenOrders(b *testing.B) {
-	const events, step = 20_000, 1000
-	prefix := newPrefix()
-	o := openOrders(b, servers, prefix)
-	o.SetSize(1)
-	for i := range events / step {
-		var some []order.Event
-		for k := range step / 2 {
-			some = append(some, placed("ann", fmt.Sprintf("%d-%d", i, k))...)
-		}
-		if _, err := o.AppendEvents(b.Context(), mcp.Caller{Subject: "ann"}, some); err != nil {
-			b.Fatal(err)
-		}
-	}
-	c := connect(b, servers, prefix)
-	for b.Loop() {
-		if _, err := c.OpenOrders(b.Context(), time.Now); err != nil {
-			b.Fatal(err)
-		}
-	}
-	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/events, "ns/event")
-}
-
-// BenchmarkAppendEvents writes one order as a desk does.
-func BenchmarkAppendEvents(b *testing.B) {
-	o := openOrders(b, servers, newPrefix())
-	for i := 0; b.Loop(); i++ {
-		if err := place(b.Context(), o, "o"+strconv.Itoa(i)); err != nil {
-			b.Fatal(err)
-		}
-	}
 }

@@ -240,21 +240,30 @@ func (m *Members) answer(call *nats.Msg, body []byte, failed error) {
 	answer := nats.NewMsg(call.Reply)
 	answer.Header.Set(answerKind, answerDone)
 	answer.Data = body
-	switch f := fault.Of(failed); {
+	switch {
 	case refused(failed):
 		answer.Header.Set(answerKind, answerRefused)
 	case failed != nil:
 		answer.Header.Set(answerKind, answerFailed)
-		answer.Data = encodeFailure(f, failed)
+		answer.Data = encodeFailure(failed)
 	}
 	if err := m.table.nc.PublishMsg(answer); err != nil && m.ending.Err() == nil {
 		m.log.WarnContext(m.ending, "an answer to another replica cannot be sent", "method", call.Header.Get(callMethod), "error", err)
 	}
 }
 
-func encodeFailure(f *fault.Error, err error) []byte {
+func encodeFailure(err error) []byte {
+	data, err := json.Marshal(failureOf(err))
+	if err != nil { // plain texts and numbers
+		return []byte(`{"cause":"the error cannot be encoded"}`)
+	}
+	return data
+}
+
+// failureOf makes of an error what travels.
+func failureOf(err error) failureForm {
 	form := failureForm{Cause: err.Error()}
-	if f != nil {
+	if f := fault.Of(err); f != nil {
 		form = failureForm{
 			Marked: true, Kind: f.Kind, Code: f.Code, Message: f.Message, Field: f.Field, Value: f.Value, Allowed: f.Allowed,
 			Suggestions: f.Suggestions, Retryable: f.Retryable, RetryAfter: f.RetryAfter,
@@ -263,11 +272,22 @@ func encodeFailure(f *fault.Error, err error) []byte {
 			form.Cause = f.Cause.Error()
 		}
 	}
-	data, err := json.Marshal(form)
-	if err != nil { // plain texts and numbers
-		return []byte(`{"cause":"the error cannot be encoded"}`)
+	return form
+}
+
+// err is the error that came.
+func (form failureForm) err() error {
+	var cause error
+	if form.Cause != "" || !form.Marked {
+		cause = errors.New(form.Cause)
 	}
-	return data
+	if !form.Marked {
+		return cause
+	}
+	return &fault.Error{
+		Kind: form.Kind, Code: form.Code, Message: form.Message, Field: form.Field, Value: form.Value, Allowed: form.Allowed,
+		Suggestions: form.Suggestions, Retryable: form.Retryable, RetryAfter: form.RetryAfter, Cause: cause,
+	}
 }
 
 func readAnswer(answer *nats.Msg) ([]byte, error) {
@@ -284,15 +304,5 @@ func readAnswer(answer *nats.Msg) ([]byte, error) {
 	if err := json.Unmarshal(answer.Data, &form); err != nil {
 		return nil, unanswered(err)
 	}
-	var cause error
-	if form.Cause != "" {
-		cause = errors.New(form.Cause)
-	}
-	if !form.Marked {
-		return nil, cause
-	}
-	return nil, &fault.Error{
-		Kind: form.Kind, Code: form.Code, Message: form.Message, Field: form.Field, Value: form.Value, Allowed: form.Allowed,
-		Suggestions: form.Suggestions, Retryable: form.Retryable, RetryAfter: form.RetryAfter, Cause: cause,
-	}
+	return nil, form.err()
 }

@@ -39,9 +39,12 @@ import (
 // it in the account, which is no longer its own.
 var ErrFenced = errors.New("the account is no longer this desk's to write")
 
-// Moved is the code of a fault that says that another desk has the account and that
-// nothing was done: whoever knows which may ask it.
-const Moved = "account_moved"
+// The codes of faults that say that nothing was done, and that another desk may do
+// it.
+const (
+	Moved    = "account_moved" // another has the account
+	Stopping = "stopping"      // this one ends
+)
 
 // Store is where an account is kept. Its promises are those of ledger/storetest:
 // what returned nil has been written, what returned an error has changed nothing.
@@ -103,20 +106,21 @@ const (
 )
 
 // errStopped is what commands get when the writer does not run.
-var errStopped = &fault.Error{Kind: fault.Unavailable, Code: "stopping", Message: "the trading desk is stopping; nothing was done", Retryable: true}
+var errStopped = &fault.Error{Kind: fault.Unavailable, Code: Stopping, Message: "the trading desk is stopping; nothing was done", Retryable: true}
 
 // Desk is one account. It is safe for concurrent use.
 type Desk struct {
 	cfg      Config
 	commands chan func(*writer)
-	stopped  chan struct{} // closed when the writer has ended
+	closed   chan struct{} // closed when the writer takes no more commands
+	stopped  chan struct{} // closed when it has ended
 	compared chan struct{} // closed when the account was first compared with the venue
 	view     atomic.Pointer[view]
 }
 
 // New returns a desk that does nothing until Run.
 func New(cfg Config) *Desk {
-	d := &Desk{cfg: cfg, commands: make(chan func(*writer), maxCommands), stopped: make(chan struct{}), compared: make(chan struct{})}
+	d := &Desk{cfg: cfg, commands: make(chan func(*writer), maxCommands), closed: make(chan struct{}), stopped: make(chan struct{}), compared: make(chan struct{})}
 	d.view.Store(&view{})
 	return d
 }
@@ -131,6 +135,7 @@ func (d *Desk) Run(ctx, hard context.Context, ready func()) error {
 	w := newWriter(ctx, hard, d)
 	defer w.drop()
 	if err := w.restore(); err != nil {
+		close(d.closed)
 		return fmt.Errorf("restore the account: %w", err)
 	}
 	ready()
@@ -152,14 +157,14 @@ func (d *Desk) do(ctx context.Context, run func(*writer)) error {
 	case d.commands <- command:
 	case <-ctx.Done():
 		return ctx.Err()
-	case <-d.stopped:
+	case <-d.closed:
 		return errStopped
 	}
 	// Not until ctx ends: the writer may be at it, and it is never slow.
 	select {
 	case err := <-done:
 		return err
-	case <-d.stopped:
+	case <-d.closed:
 	}
 	select {
 	case err := <-done:

@@ -138,6 +138,7 @@ func (w *writer) run(ctx context.Context) error {
 			w.beat()
 		}
 	}
+	close(w.closed)
 	stop()
 	w.finish()
 	close(w.over)
@@ -213,13 +214,17 @@ func (w *writer) storeFailed(err error) {
 	w.cfg.Log.ErrorContext(w.hard, "trading halts: the store fails", "error", err)
 }
 
+// yieldWait is how long what is on its way to the venue may take when the account is
+// another desk's: nobody else sends it.
+const yieldWait = 5 * time.Second
+
 // yields reports whether a store's error says that the account is another desk's,
-// and ends this one: what it would write is refused, and what it has not sent yet
-// it does not send.
+// and ends this one: what it would write is refused, and it begins nothing.
 func (w *writer) yields(err error) bool {
 	if w.fenced == nil && errors.Is(err, ErrFenced) {
 		w.fenced, w.stopping = err, true
-		w.drop()
+		timer := time.AfterFunc(yieldWait, w.drop)
+		context.AfterFunc(w.hard, func() { timer.Stop() })
 		w.cfg.Log.WarnContext(w.hard, "the account is no longer this desk's to write", "error", err)
 	}
 	return w.fenced != nil

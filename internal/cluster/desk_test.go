@@ -1,0 +1,446 @@
+package cluster_test
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/shopspring/decimal"
+
+	"candela/internal/broker"
+	"candela/internal/broker/binance"
+	"candela/internal/cluster"
+	"candela/internal/config"
+	"candela/internal/desk"
+	"candela/internal/fake"
+	fakebinance "candela/internal/fake/binance"
+	"candela/internal/fault"
+	"candela/internal/guard"
+	"candela/internal/market"
+	"candela/internal/mcp"
+	"candela/internal/order"
+	"candela/internal/upstream"
+)
+
+const accountName = "owner/binance-testnet"
+
+func owner() mcp.Caller {
+	return mcp.Caller{Subject: accountName, Key: "token-1", Client: "a client"}
+}
+
+// floor is a fake Binance with replicas that trade on one account there.
+type floor struct {
+	*fakebinance.Server
+	t        *testing.T
+	network  *fake.Network
+	prefix   string
+	replicas []*trader
+
+	mu    sync.Mutex
+	acked map[string]order.Order // by idempotency key, as they were answered
+}
+
+// trader is one of the replicas.
+type trader struct {
+	*cluster.Desk
+	name    string
+	members *cluster.Members
+	conn    *cluster.Conn
+	gate    *gate
+	halt    string // the path of the halt file
+	kill    func() // ends it without a word to anyone
+}
+
+// gate is the way to the venue, on which an order can be held.
+type gate struct {
+	broker.Broker
+	mu     sync.Mutex
+	before chan struct{} // an order waits for it before it is sent; nil for none
+	after  chan struct{} // an answer waits for it
+	held   chan struct{} // closed when one waits
+}
+
+func (g *gate) Submit(ctx context.Context, o order.Spec) (order.Report, error) {
+	g.mu.Lock()
+	before, after, held := g.before, g.after, g.held
+	g.before, g.after, g.held = nil, nil, nil // of one order
+	g.mu.Unlock()
+	if before != nil {
+		close(held)
+		<-before // however long, as a process that is stopped
+	}
+	r, err := g.Broker.Submit(context.WithoutCancel(ctx), o)
+	if after != nil {
+		close(held)
+		<-after
+	}
+	return r, err
+}
+
+// hold holds the next order, before it is sent or after the venue has it.
+func (g *gate) hold(sent bool) (held <-chan struct{}, release func()) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.held = make(chan struct{})
+	way := make(chan struct{})
+	if sent {
+		g.after = way
+	} else {
+		g.before = way
+	}
+	return g.held, sync.OnceFunc(func() { close(way) })
+}
+
+func newFloor(t *testing.T) *floor {
+	t.Helper()
+	f := &floor{Server: fakebinance.New(fakebinance.Config{Seed: 1}), t: t, network: fake.NewNetwork(), prefix: newPrefix(), acked: make(map[string]order.Order)}
+	t.Cleanup(f.network.Serve("binance.test:80", f.Server))
+	for _, name := range []string{"a", "b", "c"} {
+		f.join(name)
+	}
+	return f
+}
+
+func (*floor) Follow([]market.Symbol) {}
+func (*floor) Lost() []string         { return nil }
+
+func (f *floor) Quote(_ context.Context, s market.Symbol) (order.Quote, error) {
+	q, _ := f.Last(s)
+	return q, nil
+}
+
+func (f *floor) Last(s market.Symbol) (order.Quote, bool) {
+	return order.Quote{Last: f.Price(s.Name), At: time.Now()}, true
+}
+
+func unlimited() guard.Policy {
+	off := guard.Limit{Off: true}
+	return guard.Policy{
+		Limits: guard.Limits{
+			MaxOrderQuantity: off, MaxOrderNotional: off, PriceBandPct: off, RestingBandPct: off, MaxSymbolExposure: off, MaxSymbolOpenOrders: off, AllowShort: true,
+		},
+		Currencies: []string{"USDT"}, MaxExposure: off, MaxOpenOrders: off, MaxOrdersPerMinute: off, MaxDailyNotional: off, MaxDailyLoss: off,
+		MaxQuoteAge: time.Minute, MaxClockSkew: time.Minute,
+	}
+}
+
+// join adds a replica.
+func (f *floor) join(name string) {
+	f.t.Helper()
+	members, conn := join(f.t, servers, f.prefix, name)
+	hosts := upstream.NewHosts(f.network.Dial)
+	venue, err := binance.New(hosts, binance.Config{
+		Environment: binance.Testnet, URL: "http://binance.test", Key: config.NewSecret(fakebinance.Key), Secret: config.NewSecret(fakebinance.Secret),
+	})
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	r := &trader{name: name, members: members, conn: conn, gate: &gate{Broker: venue}, halt: f.t.TempDir() + "/HALT"}
+	r.Desk = cluster.NewDesk(members, cluster.DeskConfig{
+		Account: accountName, HaltFile: r.halt, Log: quiet(), Now: time.Now,
+		Open: func(_ context.Context, orders *cluster.Orders) (*desk.Desk, func(), error) {
+			return desk.New(desk.Config{
+				Owner: accountName, Broker: r.gate, Store: orders, Market: f, Policy: unlimited(), Assets: true, HaltFile: r.halt,
+				Resolve: func(_ context.Context, s market.Symbol) (market.Symbol, error) { s.Venue = "binance"; return s, nil },
+				Log:     quiet(), Now: time.Now, Rand: rand.Float64,
+			}), func() {}, nil
+		},
+	})
+	ctx, cancel := context.WithCancel(context.WithoutCancel(f.t.Context()))
+	hard, drop := context.WithCancel(ctx)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		if err := r.Run(ctx, hard, func() {}); err != nil {
+			f.t.Error(err)
+		}
+	}()
+	r.kill = sync.OnceFunc(func() {
+		drop()
+		cancel()
+		<-done
+		_ = hosts.Close()
+	})
+	f.t.Cleanup(r.kill)
+	f.replicas = append(f.replicas, r)
+}
+
+// trading waits until a replica other than some trades and has compared its account,
+// and returns it.
+func (f *floor) trading(but ...*trader) *trader {
+	f.t.Helper()
+	var found *trader
+	took := eventually(f.t, "a replica trades", func() bool {
+		for _, r := range f.replicas {
+			if running := r.Running(); running != nil && running.Status().Compared && !slices.Contains(but, r) {
+				found = r
+				return true
+			}
+		}
+		return false
+	})
+	f.t.Logf("%s trades after %s", found.name, took)
+	return found
+}
+
+// others returns the replicas but one.
+func (f *floor) others(but *trader) []*trader {
+	return slices.DeleteFunc(slices.Clone(f.replicas), func(r *trader) bool { return r == but })
+}
+
+func bid(key string) order.Request {
+	return order.Request{
+		Symbol: market.Symbol{Name: "BTCUSDT"}, Side: order.Buy, Type: order.Market, Quantity: decimal.New(1, -3), Key: key,
+	}
+}
+
+// place places an order at a replica and repeats it with its key until it is known.
+func (f *floor) place(r *trader, key string) order.Order {
+	deadline := time.Now().Add(patience)
+	for time.Now().Before(deadline) {
+		o, err := r.Place(f.t.Context(), owner(), bid(key))
+		switch fe := fault.Of(err); {
+		case err == nil:
+			f.mu.Lock()
+			defer f.mu.Unlock()
+			if known := f.acked[key].ID; known != "" && known != o.ID {
+				f.t.Errorf("the key %s is of %s and of %s", key, known, o.ID)
+			}
+			f.acked[key] = o
+			return o
+		case f.t.Context().Err() != nil:
+			return order.Order{}
+		case fe == nil || !fe.Retryable && fe.Code != "order_denied":
+			f.t.Errorf("at %s: %v", r.name, err)
+			return order.Order{}
+		case fe.Code == "order_denied": // because the account was not compared in time
+			key += "'"
+		}
+	}
+	f.t.Errorf("the order %s was not placed", key)
+	return order.Order{}
+}
+
+// trade places orders at replicas until stop is called.
+func (f *floor) trade(at ...*trader) (stop func()) {
+	over := make(chan struct{})
+	var wg sync.WaitGroup
+	for _, r := range at {
+		wg.Go(func() {
+			tick := time.NewTicker(400 * time.Millisecond)
+			defer tick.Stop()
+			for i := 0; ; i++ {
+				f.place(r, fmt.Sprintf("%s-%d", r.name, i))
+				select {
+				case <-over:
+					return
+				case <-tick.C:
+				}
+			}
+		})
+	}
+	return func() { close(over); wg.Wait() }
+}
+
+// settled demands that the account, asked at a replica, becomes what the venue has:
+// each order that was acknowledged, once, and nothing else.
+func (f *floor) settled(at *trader) {
+	f.t.Helper()
+	var wrong string
+	defer func() {
+		if f.t.Failed() {
+			f.t.Log(wrong)
+		}
+	}()
+	eventually(f.t, "the books are the venue's", func() bool {
+		wrong = f.unlike(at)
+		return wrong == ""
+	})
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.t.Logf("%d orders, each once at the venue", len(f.acked))
+}
+
+// unlike says where the account and the venue differ.
+func (f *floor) unlike(at *trader) string {
+	ctx, cancel := context.WithTimeout(f.t.Context(), 20*time.Second)
+	defer cancel()
+	orders, err := at.Orders(ctx, owner(), false)
+	if err != nil {
+		return err.Error()
+	}
+	positions, err := at.Positions(ctx, owner())
+	if err != nil {
+		return err.Error()
+	}
+	known := make(map[string]order.Order)
+	for _, o := range orders {
+		known[o.ID] = o
+	}
+	var text strings.Builder
+	there := make(map[string]int)
+	for _, o := range f.Orders() {
+		there[o.ClientID]++
+		ours, ok := known[o.ClientID]
+		if !ok || ours.External || !ours.Filled.Equal(o.Executed) || ours.Status != order.Filled || o.Status != "FILLED" {
+			fmt.Fprintf(&text, "%s is %s with %s at the venue, and %v with %s here. ", o.ClientID, o.Status, o.Executed, ours.Status, ours.Filled)
+		}
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for key, o := range f.acked {
+		now, ok := known[o.ID]
+		// One of which the answer said that its fate is not known may have been
+		// written down and never sent, and then nobody sends it.
+		unsent := o.Status == order.Submitted && there[o.ID] == 0 && (now.Status == order.Submitted || now.Status == order.Uncertain || now.Status == order.Rejected)
+		if !ok || there[o.ID] != 1 && !unsent {
+			fmt.Fprintf(&text, "the order %s of %s is %d times at the venue, was %v and is %v. ", o.ID, key, there[o.ID], o.Status, now.Status)
+		}
+		delete(there, o.ID)
+	}
+	if len(there) > 0 {
+		fmt.Fprintf(&text, "the venue has %v, which nobody knows. ", there)
+	}
+	held := decimal.Zero
+	for _, p := range positions {
+		held = held.Add(p.There())
+	}
+	if b := f.Balances()["BTC"]; !held.Add(decimal.NewFromInt(2)).Equal(b.Free.Add(b.Locked)) {
+		fmt.Fprintf(&text, "the venue has %s BTC, and %s were bought. ", b.Free, held)
+	}
+	return text.String()
+}
+
+// same demands that a key gives the same order at every replica.
+func (f *floor) same(key string, at ...*trader) {
+	f.t.Helper()
+	for _, r := range at {
+		f.place(r, key)
+	}
+}
+
+func TestDesk_AnswersAtEveryReplica(t *testing.T) {
+	t.Parallel()
+	f := newFloor(t)
+	trader := f.trading()
+	for i, r := range f.replicas {
+		o := f.place(r, fmt.Sprintf("k%d", i))
+		if o.Status != order.Filled || o.Token != "token-1" || o.Client != "a client" {
+			t.Errorf("at %s the order is %+v", r.name, o)
+		}
+		f.same("k0", r)
+		s, err := r.Status(t.Context())
+		if err != nil || s.Broker != "binance" || !s.Compared {
+			t.Errorf("at %s the status is %+v, %v", r.name, s, err)
+		}
+		orders, position, err := r.On(t.Context(), owner(), market.Symbol{Venue: "binance", Name: "BTCUSDT"})
+		if err != nil || len(orders) != i+1 || !position.Quantity.Equal(decimal.New(int64(i+1), -3)) || position.Quote.Last.IsZero() {
+			t.Errorf("at %s: %d orders, %s, %v", r.name, len(orders), position.Quantity, err)
+		}
+	}
+	f.settled(f.others(trader)[0])
+	f.refuses(f.others(trader)[0], trader)
+	f.halts(f.others(trader)[0], trader)
+}
+
+// refuses compares what two replicas say to what they refuse.
+func (f *floor) refuses(a, b *trader) {
+	f.t.Helper()
+	stranger := owner()
+	stranger.Subject = "somebody else"
+	small := bid("")
+	small.Quantity = decimal.New(1, -9)
+	for name, call := range map[string]func(r *trader) (order.Order, error){
+		"a stranger":        func(r *trader) (order.Order, error) { return r.Place(f.t.Context(), stranger, bid("")) },
+		"a used key":        func(r *trader) (order.Order, error) { return r.Place(f.t.Context(), owner(), bidMore("k0")) },
+		"too little":        func(r *trader) (order.Order, error) { return r.Place(f.t.Context(), owner(), small) },
+		"an unknown order":  func(r *trader) (order.Order, error) { return r.Cancel(f.t.Context(), owner(), "never") },
+		"an unknown symbol": func(r *trader) (order.Order, error) { return r.Place(f.t.Context(), owner(), elsewhere()) },
+	} {
+		x, errX := call(a)
+		y, errY := call(b)
+		fx, fy := fault.Of(errX), fault.Of(errY)
+		if fx == nil || fy == nil || fx.Kind != fy.Kind || fx.Code != fy.Code || fx.Message != fy.Message || fx.Value != fy.Value || fx.Allowed != fy.Allowed || x.Status != y.Status || x.Refusal != y.Refusal {
+			f.t.Errorf("%s: one says %v with %v, the other %v with %v", name, errX, x.Status, errY, y.Status)
+		}
+	}
+}
+
+func bidMore(key string) order.Request {
+	r := bid(key)
+	r.Quantity = decimal.New(2, -3)
+	return r
+}
+
+func elsewhere() order.Request {
+	r := bid("")
+	r.Symbol.Name = "NOSUCHUSDT"
+	return r
+}
+
+// halts halts at a replica that does not trade, and resumes.
+func (f *floor) halts(a, trader *trader) {
+	f.t.Helper()
+	s, err := a.Halt(f.t.Context(), "candela halt", "lunch")
+	if err != nil || s.Level() != guard.Halted || trader.Running().Status().State.Level() != guard.Halted {
+		f.t.Errorf("halted: %v, %v", s, err)
+	}
+	if _, err := a.Place(f.t.Context(), owner(), bid("halted")); fault.Of(err) == nil || !strings.Contains(fault.Of(err).Message, "lunch") {
+		f.t.Errorf("an order during a halt: %v", err)
+	}
+	if s, err = a.Resume(f.t.Context(), "candela resume"); err != nil || s.Level() != guard.Active {
+		f.t.Errorf("resumed: %v, %v", s, err)
+	}
+}
+
+// TestDesk_OutlivesItsReplica takes the account from the replica that trades while
+// orders are placed at the others and one is on its way.
+func TestDesk_OutlivesItsReplica(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		sent bool // the venue has the order that is on its way
+		blow func(f *floor, r *trader) (undo func())
+	}{
+		"killed": {sent: true, blow: func(_ *floor, r *trader) func() {
+			r.conn.Close() // first, so that it tells nobody
+			return func() {}
+		}},
+		"paused":                               {blow: func(_ *floor, r *trader) func() { return r.members.HoldBeats() }},
+		"paused after the venue has the order": {sent: true, blow: func(_ *floor, r *trader) func() { return r.members.HoldBeats() }},
+		"released": {sent: true, blow: func(f *floor, r *trader) func() {
+			if err := r.members.Leave(f.t.Context()); err != nil {
+				f.t.Error(err)
+			}
+			return func() {}
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := newFloor(t)
+			former := f.trading()
+			others := f.others(former)
+			stop := f.trade(others...)
+			held, release := former.gate.hold(c.sent)
+			t.Cleanup(release)
+			<-held
+			began := time.Now()
+			undo := c.blow(f, former)
+			next := f.trading(former)
+			t.Logf("taken over after %s", time.Since(began))
+			release() // it goes on and does not know what happened
+			f.same("b-0", next)
+			undo()
+			if name == "killed" {
+				former.kill()
+			}
+			stop()
+			f.settled(others[0])
+			f.settled(others[1])
+		})
+	}
+}
