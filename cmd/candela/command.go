@@ -36,6 +36,7 @@ func commands() []command {
 		{"", "[flags]", "run a mode, or draw one chart", runMode},
 		{"install", "install CLIENT [flags]", "put candela into the configuration of " + strings.Join(install.Names(), ", ") + ": [--url URL] [--name NAME] [--file FILE] [--dry-run] [--remove]; other flags go to candela", installClient},
 		{"uninstall", "uninstall CLIENT", "take it out again", uninstallClient},
+		{"doctor", "doctor [flags]", "check the configuration, and the server that runs with it as clients see it; what is wrong and what to do, with --json", examine},
 		{"config", "config [flags]", "print the configuration in force and where each value comes from", printConfig},
 		{"auth", "auth COMMAND", "hash-password, list or revoke ID: the owner's passphrase and clients", auth},
 		{"audit", "audit COMMAND", "verify [--expect N:HASH] or list [--last N], with --json: what was done for whom, and whether that log was touched", audit},

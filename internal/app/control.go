@@ -31,6 +31,7 @@ type control struct {
 	door *oauth.Server // nil where nobody is let in
 	desk *desk.Desk    // nil without --trade
 	log  *slog.Logger
+	pass *oneTime // nil where nobody is let in
 }
 
 // Client is a token as the owner sees it.
@@ -105,6 +106,9 @@ func (c control) handler() http.Handler {
 	}
 	if c.desk != nil {
 		c.handleTrading(mux)
+	}
+	if c.pass != nil {
+		c.handlePass(mux)
 	}
 	return mux
 }

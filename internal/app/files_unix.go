@@ -3,6 +3,7 @@
 package app
 
 import (
+	"errors"
 	"io/fs"
 	"os"
 	"syscall"
@@ -24,3 +25,12 @@ func keepOwner(file *os.File, old fs.FileInfo) {
 		_ = file.Chown(int(s.Uid), int(s.Gid))
 	}
 }
+
+// mayWrite asks the system whether this process may make files in a directory.
+func mayWrite(path string) error {
+	const write = 2 // W_OK
+	return syscall.Access(path, write)
+}
+
+// addressInUse reports whether a port was not to be had because somebody has it.
+func addressInUse(err error) bool { return errors.Is(err, syscall.EADDRINUSE) }

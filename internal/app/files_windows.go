@@ -1,9 +1,11 @@
 package app
 
 import (
+	"errors"
 	"io/fs"
 	"math"
 	"os"
+	"syscall"
 )
 
 // fileLimit is none: Windows bounds handles by memory.
@@ -11,3 +13,13 @@ func fileLimit() (uint64, error) { return math.MaxUint64, nil }
 
 // keepOwner leaves it to the folder, from which a new file has its rights.
 func keepOwner(*os.File, fs.FileInfo) {}
+
+// mayWrite leaves the answer to the first write: the lists of rights are not to be
+// judged from outside.
+func mayWrite(string) error { return nil }
+
+// addressInUse reports whether a port was not to be had because somebody has it.
+func addressInUse(err error) bool {
+	const inUse, denied = syscall.Errno(10048), syscall.Errno(10013) // WSAEADDRINUSE, WSAEACCES
+	return errors.Is(err, inUse) || errors.Is(err, denied)
+}

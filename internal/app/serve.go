@@ -10,7 +10,8 @@ import (
 // serveMCP is the service behind --serve: the tools over HTTP, for clients that
 // the owner let in, and the socket by which the owner throws them out.
 func serveMCP(rt Runtime) ([]Part, error) {
-	door, err := newDoor(rt)
+	pass := &oneTime{}
+	door, err := newDoor(rt, pass)
 	if err != nil {
 		return nil, err
 	}
@@ -21,16 +22,18 @@ func serveMCP(rt Runtime) ([]Part, error) {
 	if err != nil {
 		return nil, err
 	}
-	control := Part{Name: "control", Run: control{rt.Config.Home, door, side.desk(), rt.Log}.run}
+	control := Part{Name: "control", Run: control{rt.Config.Home, door, side.desk(), rt.Log, pass}.run}
 	return append([]Part{control}, parts...), nil
 }
 
-// newDoor returns the authorization server.
-func newDoor(rt Runtime) (*oauth.Server, error) {
-	owner, err := newOwner(rt)
+// newDoor returns the authorization server. Besides the owner's passphrase it takes
+// what pass has handed out.
+func newDoor(rt Runtime, pass *oneTime) (*oauth.Server, error) {
+	own, err := newOwner(rt)
 	if err != nil {
 		return nil, err
 	}
+	owner := ownerOrPass{own, pass}
 	cfg := rt.Config
 	trading := oauth.NoTrading
 	switch {

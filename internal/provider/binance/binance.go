@@ -34,7 +34,7 @@ const (
 // The public addresses: hosts that serve market data alone, which answer in more
 // regions than api.binance.com.
 const (
-	restURL    = "https://data-api.binance.vision"
+	DefaultURL = "https://data-api.binance.vision"
 	streamURL  = "wss://data-stream.binance.vision"
 	futuresURL = "https://fapi.binance.com"
 )
@@ -68,7 +68,7 @@ var (
 func New(hosts *upstream.Hosts, c Config) *Provider {
 	c.StreamURL = upstream.Follow(c.StreamURL, c.URL, streamURL)
 	c.FuturesURL = upstream.Follow(c.FuturesURL, c.URL, futuresURL)
-	c.URL = upstream.Follow("", c.URL, restURL)
+	c.URL = upstream.Follow("", c.URL, DefaultURL)
 	if c.MaxAge == 0 {
 		c.MaxAge = 24*time.Hour - 10*time.Minute
 	}

@@ -21,8 +21,9 @@ const (
 	name     = "coinbase"
 	pageSize = 300
 
-	restURL   = "https://api.exchange.coinbase.com"
-	streamURL = "wss://ws-feed.exchange.coinbase.com"
+	// DefaultURL is the public address.
+	DefaultURL = "https://api.exchange.coinbase.com"
+	streamURL  = "wss://ws-feed.exchange.coinbase.com"
 )
 
 // Config says where the venue is. Empty addresses are the public ones; with URL
@@ -49,7 +50,7 @@ var (
 // New returns a provider that shares what hosts share.
 func New(hosts *upstream.Hosts, c Config) *Provider {
 	c.StreamURL = upstream.Follow(c.StreamURL, c.URL, streamURL)
-	c.URL = upstream.Follow("", c.URL, restURL)
+	c.URL = upstream.Follow("", c.URL, DefaultURL)
 	if c.Now == nil {
 		c.Now = time.Now
 	}

@@ -23,8 +23,9 @@ const (
 	name     = "kraken"
 	pageSize = 720
 
-	restURL   = "https://api.kraken.com"
-	streamURL = "wss://ws.kraken.com"
+	// DefaultURL is the public address.
+	DefaultURL = "https://api.kraken.com"
+	streamURL  = "wss://ws.kraken.com"
 )
 
 // Config says where the venue is. Empty addresses are the public ones; with URL
@@ -57,7 +58,7 @@ func New(hosts *upstream.Hosts, c Config) *Provider {
 		c.Now = time.Now
 	}
 	c.StreamURL = upstream.Follow(c.StreamURL, c.URL, streamURL)
-	c.URL = upstream.Follow("", c.URL, restURL)
+	c.URL = upstream.Follow("", c.URL, DefaultURL)
 	return &Provider{
 		config: c, hosts: hosts,
 		rest: hosts.Client(upstream.Config{

@@ -1,0 +1,65 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+
+	"candela/internal/app"
+	"candela/internal/config"
+	"candela/internal/doctor"
+	"candela/internal/fault"
+)
+
+// examine looks at an installation, with the flags that its server has.
+func examine(ctx context.Context, in invocation) error {
+	args := slices.Clone(in.args)
+	plainText := true
+	if i := slices.Index(args, "--json"); i >= 0 {
+		args, plainText = slices.Delete(args, i, i+1), false
+	}
+	all := []doctor.Finding{}
+	app.Examine(ctx, config.Input{Args: args, Environ: in.environ}, in.Deps, app.UsualPatience(), func(f doctor.Finding) {
+		all = append(all, f)
+		if plainText {
+			printFinding(in.Stdout, f)
+		}
+	})
+	if err := ctx.Err(); err != nil {
+		return fmt.Errorf("the examination was broken off: %w", err)
+	}
+	counts := make(map[doctor.Status]int)
+	for _, f := range all {
+		counts[f.Status]++
+	}
+	if !plainText {
+		out := json.NewEncoder(in.Stdout)
+		out.SetIndent("", "  ")
+		out.SetEscapeHTML(false)
+		if err := out.Encode(struct {
+			OK       bool             `json:"ok"`
+			Findings []doctor.Finding `json:"findings"`
+		}{counts[doctor.Problem] == 0, all}); err != nil {
+			return err
+		}
+	}
+	if n := counts[doctor.Problem]; n > 0 {
+		return &fault.Error{Kind: fault.Conflict, Code: "problems_found", Message: fmt.Sprintf("%d of %d checks found a problem", n, len(all))}
+	}
+	if plainText {
+		_, err := fmt.Fprintf(in.Stdout, "\n%d checks, no problem, %d to look at.\n", len(all), counts[doctor.Warning])
+		return err
+	}
+	return nil
+}
+
+// printFinding writes a finding as one line, and what to do as another. Names of
+// strangers may be in it.
+func printFinding(w io.Writer, f doctor.Finding) {
+	fmt.Fprintf(w, "%-8s %-16s %s\n", f.Status, f.Check, plain(f.What))
+	if f.Fix != "" {
+		fmt.Fprintf(w, "%-8s %-16s do: %s\n", "", "", plain(f.Fix))
+	}
+}
