@@ -2,8 +2,10 @@ package cluster_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -43,6 +45,7 @@ type floor struct {
 
 	mu    sync.Mutex
 	acked map[string]order.Order // by idempotency key, as they were answered
+	lost  int                    // calls that were not answered
 }
 
 // trader is one of the replicas.
@@ -220,6 +223,10 @@ func (f *floor) place(r *trader, key string) order.Order {
 			return order.Order{}
 		case fe.Code == "order_denied": // because the account was not compared in time
 			key += "'"
+		case errors.Is(err, cluster.ErrUnanswered):
+			f.mu.Lock()
+			f.lost++
+			f.mu.Unlock()
 		}
 	}
 	f.t.Errorf("the order %s was not placed", key)
@@ -346,6 +353,31 @@ func TestDesk_AnswersAtEveryReplica(t *testing.T) {
 	f.settled(f.others(trader)[0])
 	f.refuses(f.others(trader)[0], trader)
 	f.halts(f.others(trader)[0], trader)
+	f.heeds(f.others(trader)[0], f.others(trader)[1], trader)
+}
+
+// heeds puts a halt file beside a replica that does not trade.
+func (f *floor) heeds(a, b, trader *trader) {
+	f.t.Helper()
+	if err := os.WriteFile(a.halt, nil, 0o600); err != nil {
+		f.t.Fatal(err)
+	}
+	level := func() guard.Level { return trader.Running().Status().State.Level() }
+	eventually(f.t, "the halt file halts", func() bool { return level() == guard.Halted })
+	if _, err := a.Resume(f.t.Context(), "candela resume"); fault.Of(err) == nil || fault.Of(err).Code != "halt_file" {
+		f.t.Errorf("resumed beside the file: %v", err)
+	}
+	if _, err := b.Resume(f.t.Context(), "candela resume"); err != nil {
+		f.t.Error(err)
+	}
+	eventually(f.t, "the halt file halts again", func() bool { return level() == guard.Halted })
+	if err := os.Remove(a.halt); err != nil {
+		f.t.Fatal(err)
+	}
+	eventually(f.t, "trading goes on", func() bool {
+		s, err := a.Resume(f.t.Context(), "candela resume")
+		return err == nil && s.Level() == guard.Active
+	})
 }
 
 // refuses compares what two replicas say to what they refuse.
@@ -441,6 +473,9 @@ func TestDesk_OutlivesItsReplica(t *testing.T) {
 			stop()
 			f.settled(others[0])
 			f.settled(others[1])
+			if name == "killed" && f.lost == 0 {
+				t.Error("the call that was under way was answered")
+			}
 		})
 	}
 }

@@ -156,7 +156,7 @@ func TestDesk_LongListsTravel(t *testing.T) {
 	for name, c := range map[string]struct {
 		fills int
 		kept  bool
-	}{"none": {0, true}, "some": {20, true}, "very many": {400, false}} {
+	}{"none": {0, true}, "some": {20, true}, "very many": {250, false}} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			want := list(c.fills)

@@ -1,0 +1,173 @@
+package cluster_test
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/shopspring/decimal"
+
+	"candela/internal/broker/paper"
+	"candela/internal/broker/paper/papertest"
+	"candela/internal/cluster"
+	"candela/internal/desk"
+	"candela/internal/fault"
+	"candela/internal/market"
+	"candela/internal/mcp"
+	"candela/internal/order"
+	"candela/internal/tool"
+)
+
+var (
+	_ tool.Orders    = (*cluster.Desk)(nil)
+	_ tool.Positions = (*cluster.Desk)(nil)
+)
+
+// TestDesk_SaysWhatIsNotKnown asks a replica that takes calls and answers none.
+func TestDesk_SaysWhatIsNotKnown(t *testing.T) {
+	t.Parallel()
+	prefix := newPrefix()
+	asks, _ := join(t, servers, prefix, "asks")
+	mute, _ := join(t, servers, prefix, "mute")
+	agree(t, asks, mute)
+	over := make(chan struct{})
+	t.Cleanup(func() { close(over) })
+	account := "owner"
+	for _, mine := mute.Owner("desk/" + account); !mine; _, mine = mute.Owner("desk/" + account) {
+		account += "'"
+	}
+	for _, method := range []string{"place", "cancel", "halt", "resume"} {
+		mute.Handle("desk."+method+" "+account, func(context.Context, []byte) ([]byte, error) {
+			<-over
+			return nil, nil
+		})
+	}
+	d := cluster.NewDesk(asks, cluster.DeskConfig{Account: account, Log: quiet(), Now: time.Now})
+	for name, c := range map[string]struct {
+		call      func(ctx context.Context) error
+		says      string
+		retryable bool
+	}{
+		"an order with a key":    {func(ctx context.Context) error { _, err := d.Place(ctx, owner(), bid("k")); return err }, "with the same idempotency_key", true},
+		"an order without a key": {func(ctx context.Context) error { _, err := d.Place(ctx, owner(), bid("")); return err }, "get_orders before you ask again", false},
+		"a cancel":               {func(ctx context.Context) error { _, err := d.Cancel(ctx, owner(), "o1"); return err }, "ask again, which does no harm", true},
+		"a halt":                 {func(ctx context.Context) error { _, err := d.Halt(ctx, "me", ""); return err }, "halt again", true},
+		"a resumption":           {func(ctx context.Context) error { _, err := d.Resume(ctx, "me"); return err }, "resume again", true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+			defer cancel()
+			err := c.call(ctx)
+			f := fault.Of(err)
+			if !errors.Is(err, cluster.ErrUnanswered) || f.Kind != fault.Unavailable || f.Retryable != c.retryable || !strings.Contains(f.Message, "not known") || !strings.Contains(f.Message, c.says) {
+				t.Errorf("got %+v", f)
+			}
+		})
+	}
+}
+
+// TestDesk_WaitsForOneWhoTrades asks where nobody trades.
+func TestDesk_WaitsForOneWhoTrades(t *testing.T) {
+	t.Parallel()
+	m, _ := join(t, servers, newPrefix(), "alone")
+	d := cluster.NewDesk(m, cluster.DeskConfig{Account: "ann", Log: quiet(), Now: time.Now})
+	began := time.Now()
+	_, err := d.Place(t.Context(), owner(), bid("k"))
+	f := fault.Of(err)
+	if !errors.Is(err, cluster.ErrNotOwner) || !f.Retryable || !strings.Contains(f.Message, "nothing was done") {
+		t.Errorf("got %+v", f)
+	}
+	if waited := time.Since(began); waited < 9*time.Second || waited > 20*time.Second {
+		t.Errorf("after %s", waited)
+	}
+}
+
+// TestDesk_KeepsThePaperAccount moves an account that lives nowhere but in its
+// journal.
+func TestDesk_KeepsThePaperAccount(t *testing.T) {
+	t.Parallel()
+	prefix, prices := newPrefix(), papertest.NewMarket(papertest.BTCUSDT())
+	prices.Set(papertest.BTCUSDT().Symbol, order.Quote{Last: decimal.NewFromInt(50_000)})
+	ann := mcp.Caller{Subject: "ann"}
+	var desks []*cluster.Desk
+	var members []*cluster.Members
+	for _, name := range []string{"a", "b"} {
+		m, _ := join(t, servers, prefix, name)
+		d := cluster.NewDesk(m, cluster.DeskConfig{Account: "ann", Log: quiet(), Now: time.Now, Open: func(ctx context.Context, orders *cluster.Orders) (*desk.Desk, func(), error) {
+			return openPaper(ctx, orders, prices)
+		}})
+		ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
+		done := make(chan error, 1)
+		go func() { done <- d.Run(ctx, ctx, func() {}) }()
+		t.Cleanup(func() {
+			cancel()
+			if err := <-done; err != nil {
+				t.Error(err)
+			}
+		})
+		desks, members = append(desks, d), append(members, m)
+	}
+	agree(t, members...)
+	buy := func(d *cluster.Desk, key string) order.Order {
+		t.Helper()
+		o, err := d.Place(t.Context(), ann, bid(key))
+		if err != nil || o.Status != order.Filled {
+			t.Fatalf("%v is %v: %v", key, o.Status, err)
+		}
+		return o
+	}
+	compared := func() bool { s, err := desks[0].Status(t.Context()); return err == nil && s.Compared }
+	eventually(t, "the account is compared", compared)
+	first := buy(desks[0], "k1")
+	from := 0
+	if desks[1].Running() != nil {
+		from = 1
+	}
+	if err := members[from].Leave(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the other trades", func() bool { return desks[1-from].Running() != nil && compared() })
+	if again := buy(desks[from], "k1"); again.ID != first.ID {
+		t.Errorf("the key gives %s and then %s", first.ID, again.ID)
+	}
+	if second := buy(desks[from], "k2"); second.VenueID == first.VenueID || second.Fills[0].TradeID == first.Fills[0].TradeID {
+		t.Errorf("the account counts anew: %+v", second)
+	}
+	positions, err := desks[from].Positions(t.Context(), ann)
+	if err != nil || len(positions) != 1 || !positions[0].Quantity.Equal(decimal.New(2, -3)) {
+		t.Errorf("the positions are %v, %v", positions, err)
+	}
+	s, err := desks[from].Status(t.Context())
+	if err != nil || s.State.Why() != "" {
+		t.Errorf("it trades with %q, %v", s.State.Why(), err)
+	}
+}
+
+func openPaper(ctx context.Context, orders *cluster.Orders, prices *papertest.Market) (*desk.Desk, func(), error) {
+	venue := paper.New(paper.Config{
+		Journal: journal{orders, "ann", paper.Name}, Market: prices, Rates: paper.Usual(), Now: time.Now, Log: slog.New(slog.DiscardHandler),
+		Cash: map[string]decimal.Decimal{"USDT": decimal.NewFromInt(1_000_000)},
+	})
+	if err := venue.Load(ctx); err != nil {
+		return nil, nil, err
+	}
+	return desk.New(desk.Config{
+		Owner: "ann", Broker: venue, Store: orders, Market: paperMarket{prices}, Policy: unlimited(), Log: quiet(), Now: time.Now, Rand: rand.Float64,
+		Resolve: func(_ context.Context, s market.Symbol) (market.Symbol, error) { s.Venue = "binance"; return s, nil },
+	}), func() {}, nil
+}
+
+// paperMarket is a market as a desk wants it.
+type paperMarket struct{ *papertest.Market }
+
+func (m paperMarket) Last(s market.Symbol) (order.Quote, bool) {
+	q, err := m.Quote(context.Background(), s)
+	return q, err == nil
+}
+func (paperMarket) Follow([]market.Symbol) {}
+func (paperMarket) Lost() []string         { return nil }
