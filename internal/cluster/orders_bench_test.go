@@ -2,6 +2,7 @@ package cluster_test
 
 import (
 	"fmt"
+	"runtime"
 	"strconv"
 	"testing"
 	"time"
@@ -10,18 +11,19 @@ import (
 	"candela/internal/order"
 )
 
-// BenchmarkOpenOrders takes over an account of 20,000 events, each a message.
+// BenchmarkOpenOrders takes over an account of 20,000 events, each a message, and
+// tells what an order costs in memory.
 func BenchmarkOpenOrders(b *testing.B) {
 	const events, step = 20_000, 1000
 	prefix := newPrefix()
-	o := openOrders(b, servers, prefix)
-	o.SetSize(1)
+	writer := openOrders(b, servers, prefix)
+	writer.SetSize(1)
 	for i := range events / step {
 		var some []order.Event
 		for k := range step / 2 {
 			some = append(some, placed("ann", fmt.Sprintf("%d-%d", i, k))...)
 		}
-		if _, err := o.AppendEvents(b.Context(), mcp.Caller{Subject: "ann"}, some); err != nil {
+		if _, err := writer.AppendEvents(b.Context(), mcp.Caller{Subject: "ann"}, some); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -31,6 +33,22 @@ func BenchmarkOpenOrders(b *testing.B) {
 			b.Fatal(err)
 		}
 	}
+	var before, after runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	o, err := c.OpenOrders(b.Context(), time.Now)
+	if err != nil {
+		b.Fatal(err)
+	}
+	for _, err := range o.OrderEvents(b.Context(), "ann") { // which lets them go
+		if err != nil {
+			b.Fatal(err)
+		}
+	}
+	runtime.GC()
+	runtime.ReadMemStats(&after)
+	b.ReportMetric((float64(after.HeapAlloc)-float64(before.HeapAlloc))/(events/2), "B/order")
+	runtime.KeepAlive(o)
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/events, "ns/event")
 }
 
