@@ -55,11 +55,17 @@ func (c *Conn) OpenStore(ctx context.Context, now func() time.Time) (*Store, err
 	if err != nil {
 		return nil, err
 	}
-	states, err := c.openTable(ctx, "STATE", jetstream.FileStorage, cursorKind, seriesKind, stateKind)
+	states, err := c.openStates(ctx)
 	if err != nil {
 		return nil, err
 	}
 	return &Store{alerts: alerts, states: states, now: now}, nil
+}
+
+// openStates opens the table of all that is remembered of readers, series and desks.
+func (c *Conn) openStates(ctx context.Context) (*table, error) {
+	return c.openTable(ctx, "STATE", jetstream.FileStorage, cursorKind, seriesKind, stateKind,
+		string(notify.SubKind), string(notify.SeatKind), string(notify.PollKind))
 }
 
 func (s *Store) alertSubject(a *alert.Alert) string {

@@ -17,6 +17,7 @@ import (
 	"candela/internal/httpd/httpdtest"
 	"candela/internal/market"
 	"candela/internal/mcp"
+	"candela/internal/mcp/mcptest"
 	"candela/internal/notify"
 	"candela/internal/tool"
 	"candela/internal/tool/tooltest"
@@ -306,4 +307,25 @@ func TestPoll_AnswerThatIsLostGoesBack(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestStream_EndsWhenAnotherServerHasIt is for a token whose stream was opened at a
+// server beside this one.
+func TestStream_EndsWhenAnotherServerHasIt(t *testing.T) {
+	t.Parallel()
+	streams := &later{}
+	serving(t, httpdtest.One(), func(c *httpd.Config) { c.Streams = streams }, func(s *scene) {
+		t := s.t
+		source := mcptest.NewSource()
+		streams.Streams = source
+		conn := s.p.dial(t)
+		send(t, conn, openStream)
+		stream := readHead(t, conn).body
+		readFrame(t, stream)
+		source.TakeOver()
+		if rest, err := io.ReadAll(stream); err != nil || len(rest) > 0 {
+			t.Fatalf("the stream gave %q, %v", rest, err)
+		}
+		_ = conn.Close()
+	})
 }

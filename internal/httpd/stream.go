@@ -92,8 +92,10 @@ func (s *Server) pump(ctx context.Context, w http.ResponseWriter, authorization 
 		select {
 		case <-ctx.Done():
 			err = ended(ctx)
-		case <-events.Ready():
-			err = s.deliver(ctx, events, out)
+		case _, open := <-events.Ready():
+			if err = errTakenOver; open {
+				err = s.deliver(ctx, events, out)
+			}
 		case <-quiet.C:
 			err = s.send(ctx, out, []byte(": keep-alive\n\n"))
 		}

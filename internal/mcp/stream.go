@@ -55,7 +55,8 @@ type Streams interface {
 // Stream is one client's way through its notifications. It is pulled: a client
 // that reads slowly falls behind and holds nobody up. One goroutine uses it.
 type Stream interface {
-	// Ready delivers when Take may have something, at first always.
+	// Ready delivers when Take may have something, at first always. It is closed
+	// when another stream of the caller has taken over somewhere else.
 	Ready() <-chan struct{}
 
 	// Take appends to dst what comes next, oldest first and not more than fits

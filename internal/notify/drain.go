@@ -15,6 +15,8 @@ type queue struct {
 	back    []uint64 // of those, what was given back; ascending
 	out     []*Batch // taken, and not known to have arrived
 	waiters []chan struct{}
+
+	polled // what several replicas have to know besides, in place of out
 }
 
 // Batch is what one call took out of the polling queue.
@@ -23,6 +25,10 @@ type Batch struct {
 
 	log   *Log
 	owner *owner
+
+	id      string             // among those of a shared queue
+	share   func(arrived bool) // settles it there; nil on one node
+	settled bool
 }
 
 // Drain takes what the polling queue of the caller's owner holds. With a wait
@@ -35,7 +41,7 @@ func (l *Log) Drain(ctx context.Context, caller mcp.Caller, wait time.Duration) 
 	defer timer.Stop()
 	for late := wait <= 0; ; {
 		b, turn, err := l.take(ctx, o, late)
-		if b != nil || err != nil {
+		if turn == nil || err != nil {
 			return b, err
 		}
 		select {
@@ -54,6 +60,9 @@ func (l *Log) Drain(ctx context.Context, caller mcp.Caller, wait time.Duration) 
 // take takes all there is. When there is nothing it returns a place in the line,
 // or an empty batch when it is too late to wait.
 func (l *Log) take(ctx context.Context, o *owner, late bool) (*Batch, chan struct{}, error) {
+	if l.shared != nil {
+		return l.takeShared(ctx, o, late)
+	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if err := ctx.Err(); err != nil {
@@ -118,6 +127,10 @@ func (q *queue) wake() {
 // counts.
 func (b *Batch) Settle(arrived bool) {
 	if len(b.Entries) == 0 {
+		return
+	}
+	if b.share != nil {
+		b.share(arrived)
 		return
 	}
 	b.owner.mu.Lock()

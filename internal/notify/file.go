@@ -160,7 +160,7 @@ func (s *subscriber) appendTo(data []byte) ([]byte, error) {
 	if s.matcher.Load() == nil {
 		return data, nil
 	}
-	if s.encoded == nil {
+	if s.encoded == "" {
 		fixed, err := json.Marshal(map[string]savedSubscription{s.key: {
 			Owner: s.id.owner, Client: s.id.key, Symbols: s.filter.Symbols, Types: s.filter.Kinds,
 			Since: s.since, Kept: s.kept, Expires: s.expires.UTC(),
@@ -168,7 +168,7 @@ func (s *subscriber) appendTo(data []byte) ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		s.encoded = fixed[1 : len(fixed)-2] // up to the brace that ends the subscription
+		s.encoded = string(fixed[1 : len(fixed)-2]) // up to the brace that ends the subscription
 	}
 	data = append(append(data, s.encoded...), `,"cursor":`...)
 	data = strconv.AppendUint(data, s.cursor, 10)

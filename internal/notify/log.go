@@ -23,8 +23,9 @@ type Config struct {
 // subscriber's, then those of an owner. Append and Take, which run for every
 // entry and every client, do not take mu.
 type Log struct {
-	cfg   Config
-	saver saver
+	cfg    Config
+	saver  saver
+	shared *shared // nil for one node, which has the file
 
 	mu          sync.Mutex             // guards the two maps, and who is a subscriber under which key
 	subscribers map[string]*subscriber // by mcp.Caller.Key; with a subscription, a stream or both
@@ -88,7 +89,8 @@ func (v *view) find(seq uint64) *record {
 // Restore gives the log, before anything else reads it, the entries that a store
 // has kept and the highest seq that the store ever gave out. Readers that have
 // come further than that are set back: the store is an older one than they knew,
-// and they would hear nothing until it had caught up.
+// and they would hear nothing until it had caught up. Readers that several replicas
+// share are not: another may have come further than this one.
 func (l *Log) Restore(last uint64, entries []Entry) {
 	l.Append(entries)
 	l.ownersMu.Lock()
@@ -101,7 +103,9 @@ func (l *Log) Restore(last uint64, entries []Entry) {
 		o.mu.Unlock()
 	}
 	l.ownersMu.Unlock()
-	l.setBack(last)
+	if l.shared == nil {
+		l.setBack(last)
+	}
 }
 
 // Append puts entries into the log in the order of their commits and wakes who

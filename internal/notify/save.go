@@ -40,7 +40,7 @@ func (s *saver) touch() {
 // confirm writes what a client was told to last. The log has why it could not be,
 // by Run, which goes on trying.
 func (l *Log) confirm() error {
-	if err := l.Flush(); err != nil {
+	if err := l.flushFile(); err != nil {
 		return &fault.Error{
 			Kind: fault.Unavailable, Code: "store_failed", Retryable: true, Cause: err,
 			Message: "subscriptions cannot be written to the disk; this one may hold, and a restart may undo it: try again",
@@ -50,8 +50,17 @@ func (l *Log) confirm() error {
 }
 
 // Flush writes the file if it is behind. Of many callers at once, one writes for
-// all.
+// all. A log that is shared writes what it has to tell the others.
 func (l *Log) Flush() error {
+	if l.shared != nil {
+		ctx, cancel := l.shared.bounded(patience)
+		defer cancel()
+		return l.flushShared(ctx)
+	}
+	return l.flushFile()
+}
+
+func (l *Log) flushFile() error {
 	if l.cfg.Path == "" {
 		return nil
 	}
@@ -76,13 +85,16 @@ func (l *Log) Flush() error {
 // Run writes the file behind the changes, and once more when ctx ends. While the
 // file cannot be written it tries again with each delay and says so once.
 func (l *Log) Run(ctx context.Context) error {
+	if l.shared != nil {
+		return l.runShared(ctx)
+	}
 	tidy := time.NewTicker(tidyEvery)
 	defer tidy.Stop()
 	failing := false
 	for {
 		select {
 		case <-ctx.Done():
-			return l.Flush()
+			return l.flushFile()
 		case <-tidy.C:
 			l.tidy()
 			continue
@@ -91,7 +103,7 @@ func (l *Log) Run(ctx context.Context) error {
 		if !pause(ctx, writeDelay) {
 			continue
 		}
-		err := l.Flush()
+		err := l.flushFile()
 		if (err != nil) != failing {
 			failing = err != nil
 			l.report(ctx, err)
@@ -125,9 +137,11 @@ func pause(ctx context.Context, d time.Duration) bool {
 // tidy drops entries and subscriptions that are too old.
 func (l *Log) tidy() {
 	now := l.cfg.Now()
-	l.mu.Lock()
-	l.dropUnseen(now)
-	l.mu.Unlock()
+	if l.shared == nil {
+		l.mu.Lock()
+		l.dropUnseen(now)
+		l.mu.Unlock()
+	}
 	for _, o := range l.allOwners() {
 		o.mu.Lock()
 		v := *o.view.Load()

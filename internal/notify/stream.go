@@ -21,7 +21,10 @@ type stream struct {
 
 // Open begins the caller's stream. Without a subscription it gives nothing until
 // there is one.
-func (l *Log) Open(_ context.Context, caller mcp.Caller, lastEventID string) (mcp.Stream, error) {
+func (l *Log) Open(ctx context.Context, caller mcp.Caller, lastEventID string) (mcp.Stream, error) {
+	if l.shared != nil {
+		return l.openShared(ctx, caller, lastEventID)
+	}
 	now := l.cfg.Now()
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -44,12 +47,14 @@ func (l *Log) Open(_ context.Context, caller mcp.Caller, lastEventID string) (mc
 }
 
 // resume moves the cursor to the event that the client names, on or back. An id
-// that the owner's log does not hold says nothing.
-func (s *subscriber) resume(lastEventID string) {
+// that the owner's log does not hold says nothing, which it reports.
+func (s *subscriber) resume(lastEventID string) bool {
 	seq, err := strconv.ParseUint(lastEventID, 10, 64)
-	if err == nil && s.owner.view.Load().find(seq) != nil {
-		s.cursor, s.counted = seq, 0
+	if err != nil || s.owner.view.Load().find(seq) == nil {
+		return false
 	}
+	s.cursor, s.counted = seq, 0
+	return true
 }
 
 // Ready delivers when Take may have something.
@@ -65,7 +70,7 @@ func (s *stream) Take(dst []mcp.Event) []mcp.Event {
 	}
 	if s.taken > of.cursor {
 		of.cursor = s.taken
-		s.log.saver.touch()
+		s.log.touch(of)
 	}
 	v := of.owner.view.Load()
 	if v.head <= of.cursor {
@@ -96,8 +101,12 @@ func (s *stream) Close() {
 	}
 	of.stream = nil
 	of.seen = l.cfg.Now()
-	l.saver.touch()
 	of.owner.leave(s)
+	if l.shared != nil {
+		l.closeShared(of)
+		return
+	}
+	l.saver.touch()
 	l.dropIdle(of)
 }
 
@@ -143,7 +152,7 @@ func (o *owner) wake(fresh []record) {
 		t.signal()
 	}
 	for _, s := range o.streams {
-		if m := s.of.matcher.Load(); m != nil && m.wantsAny(fresh) {
+		if m := s.of.matcher.Load(); m != nil && (m.wantsAny(fresh) || s.of.sharing != nil && fresh[0].seq <= s.of.late.Load()) {
 			s.signal()
 		}
 	}

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"time"
 
-	"candela/internal/fault"
 	"candela/internal/mcp"
 )
 
@@ -18,9 +17,12 @@ type Subscription struct {
 }
 
 // Subscribe registers the filter of the caller's token, in place of an earlier
-// one. It returns once the file has it, so that what a client was told survives
-// a crash; after an error the subscription may hold all the same.
-func (l *Log) Subscribe(_ context.Context, caller mcp.Caller, f Filter) error {
+// one. It returns once the file or the keeper has it, so that what a client was told
+// survives a crash; after an error the subscription may hold all the same.
+func (l *Log) Subscribe(ctx context.Context, caller mcp.Caller, f Filter) error {
+	if l.shared != nil {
+		return l.subscribeShared(ctx, caller, f)
+	}
 	now := l.cfg.Now()
 	l.mu.Lock()
 	s := l.find(caller, now)
@@ -46,7 +48,10 @@ func (l *Log) Subscribe(_ context.Context, caller mcp.Caller, f Filter) error {
 
 // Unsubscribe removes the subscription of the caller's token and what waits for
 // it, and reports whether there was one.
-func (l *Log) Unsubscribe(_ context.Context, caller mcp.Caller) (existed bool, err error) {
+func (l *Log) Unsubscribe(ctx context.Context, caller mcp.Caller) (existed bool, err error) {
+	if l.shared != nil {
+		return l.unsubscribeShared(ctx, caller)
+	}
 	l.mu.Lock()
 	s := l.find(caller, l.cfg.Now())
 	if s != nil {
@@ -65,7 +70,10 @@ func (l *Log) Unsubscribe(_ context.Context, caller mcp.Caller) (existed bool, e
 }
 
 // Subscription tells what the caller's token has subscribed to.
-func (l *Log) Subscription(_ context.Context, caller mcp.Caller) (Subscription, error) {
+func (l *Log) Subscription(ctx context.Context, caller mcp.Caller) (Subscription, error) {
+	if l.shared != nil {
+		return l.subscriptionShared(ctx, caller)
+	}
 	now := l.cfg.Now()
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -76,22 +84,24 @@ func (l *Log) Subscription(_ context.Context, caller mcp.Caller) (Subscription, 
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.meet(caller, now)
-	found := Subscription{Active: s.matcher.Load() != nil, Filter: s.filter.clone(), Connected: s.stream != nil}
+	return s.describe(now, s.stream != nil), nil
+}
+
+// describe tells what a subscriber has subscribed to.
+func (s *subscriber) describe(now time.Time, connected bool) Subscription {
+	found := Subscription{Active: s.matcher.Load() != nil, Filter: s.filter.clone(), Connected: connected}
 	s.waiting(s.owner.view.Load(), now.UnixNano(), func(*record) bool {
 		found.Queued++
 		return true
 	})
-	return found, nil
+	return found
 }
 
 // find returns the caller's subscriber, nil when there is none. One that the same
 // client left behind under a token that is gone becomes the caller's.
 func (l *Log) find(caller mcp.Caller, now time.Time) *subscriber {
-	if s := l.subscribers[caller.Key]; s != nil && s.owner.name == caller.Subject {
+	if s := l.own(caller); s != nil || caller.ClientKey == "" {
 		return s
-	}
-	if caller.ClientKey == "" {
-		return nil
 	}
 	var heir *subscriber
 	for _, s := range l.clients[clientOf(caller)] {
@@ -113,9 +123,22 @@ func (l *Log) find(caller mcp.Caller, now time.Time) *subscriber {
 	return heir
 }
 
+// own returns the subscriber of the caller's token, nil when there is none.
+func (l *Log) own(caller mcp.Caller) *subscriber {
+	if s := l.subscribers[caller.Key]; s != nil && s.owner.name == caller.Subject {
+		return s
+	}
+	return nil
+}
+
 // add makes a subscriber of the caller.
-func (l *Log) add(caller mcp.Caller) *subscriber {
-	s := &subscriber{owner: l.owner(caller.Subject), id: clientOf(caller), key: caller.Key}
+func (l *Log) add(caller mcp.Caller) *subscriber { return l.enterNew(clientOf(caller), caller.Key) }
+
+func (l *Log) enterNew(id client, key string) *subscriber {
+	s := &subscriber{owner: l.owner(id.owner), id: id, key: key}
+	if l.shared != nil {
+		s.sharing = &sharing{}
+	}
 	l.enter(s)
 	return s
 }
@@ -163,7 +186,7 @@ func (l *Log) makeRoom(now time.Time) error {
 		s.mu.Unlock()
 	}
 	if oldest == nil {
-		return &fault.Error{Kind: fault.Unavailable, Code: "too_many_subscriptions", Retryable: true, Message: "there are too many subscriptions; try again when a client has left"}
+		return tooMany()
 	}
 	l.drop(oldest)
 	return nil

@@ -16,8 +16,9 @@ import (
 // that its filter matches: by the filter of today those after since, and by
 // earlier filters those that kept lists, which was made when the filter changed.
 type subscriber struct {
-	owner   *owner
-	matcher atomic.Pointer[matcher] // nil without a subscription; also read by Append, without mu
+	owner    *owner
+	matcher  atomic.Pointer[matcher] // nil without a subscription; also read by Append, without mu
+	*sharing                         // what several replicas have to know besides; nil on one node
 
 	mu      sync.Mutex
 	id      client
@@ -31,7 +32,7 @@ type subscriber struct {
 	seen    time.Time
 	expires time.Time // of the token; zero for never
 	orphan  bool      // of a token from before the last start, which has not been seen since
-	encoded []byte    // for the file: all but cursor and seen; nil after a change
+	encoded string    // for the file: all but cursor and seen; "" after a change
 }
 
 // client is equal for tokens of which the later may take over what the earlier
@@ -43,7 +44,7 @@ func clientOf(c mcp.Caller) client { return client{c.Subject, c.ClientKey} }
 // meet notes a sign of the token.
 func (s *subscriber) meet(caller mcp.Caller, now time.Time) {
 	if s.key != caller.Key || !s.expires.Equal(caller.Expires) {
-		s.key, s.expires, s.encoded = caller.Key, caller.Expires, nil
+		s.key, s.expires, s.encoded = caller.Key, caller.Expires, ""
 	}
 	s.seen, s.orphan = now, false
 }
@@ -59,13 +60,14 @@ func (s *subscriber) subscribe(f Filter, now int64) {
 	old := s.matcher.Load()
 	switch {
 	case old == nil:
-		s.kept, s.cursor = nil, v.head
+		s.kept, s.since, s.cursor = nil, v.head, v.head
 	case s.filter.equal(f):
 		return
 	default:
 		s.kept = s.matched(v, old, now)
 	}
-	s.filter, s.since, s.encoded = f.clone(), v.head, nil
+	// A replica that has come further may have set an earlier filter.
+	s.filter, s.since, s.encoded = f.clone(), max(s.since, v.head), ""
 	s.matcher.Store(newMatcher(f))
 }
 
@@ -170,6 +172,6 @@ func (s *subscriber) setBack(last uint64) bool {
 	if s.cursor <= last && s.since <= last {
 		return false
 	}
-	s.cursor, s.since, s.kept, s.encoded = min(s.cursor, last), min(s.since, last), upTo(s.kept, last), nil
+	s.cursor, s.since, s.kept, s.encoded = min(s.cursor, last), min(s.since, last), upTo(s.kept, last), ""
 	return true
 }

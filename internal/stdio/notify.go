@@ -46,7 +46,8 @@ func (n *notifier) carry(ctx context.Context, events mcp.Stream) {
 			return
 		case <-n.last:
 			last = true
-		case <-events.Ready():
+		case _, open := <-events.Ready():
+			last = !open
 		}
 		for batch = events.Take(batch[:0]); len(batch) > 0 && ctx.Err() == nil; batch = events.Take(batch[:0]) {
 			for _, e := range batch {

@@ -48,6 +48,10 @@ func (s *Source) Send(e mcp.Event) {
 	}
 }
 
+// TakeOver says that the caller's stream is somewhere else. Nothing can be sent from
+// then on.
+func (s *Source) TakeOver() { close(s.ready) }
+
 // Counts returns how many events count as delivered, and how often a stream was
 // closed.
 func (s *Source) Counts() (delivered, closed int) {

@@ -1,0 +1,167 @@
+package notify
+
+import (
+	"encoding/json"
+)
+
+// apply notes a record that a replica has written, this one or another.
+func (l *Log) apply(r Record) {
+	var err error
+	switch r.Kind {
+	case SubKind:
+		err = l.applySub(r)
+	case SeatKind:
+		err = l.applySeat(r)
+	case PollKind:
+		err = l.applyPoll(r)
+	}
+	if err != nil {
+		l.cfg.Log.Error("a shared record cannot be read", "kind", string(r.Kind), "revision", r.Rev, "error", err)
+	}
+}
+
+// applySub notes a filter.
+func (l *Log) applySub(r Record) error {
+	form, err := decodeSub(r.Data)
+	if err != nil {
+		return err
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	s := l.subscribers[r.Name]
+	if s == nil && form == nil {
+		return nil
+	}
+	if s == nil {
+		s = l.enterNew(client{form.Owner, form.Client}, r.Name)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if r.Rev <= s.subRev {
+		return nil
+	}
+	s.subRev = r.Rev
+	if form == nil {
+		s.unsubscribe()
+	} else {
+		s.follow(form)
+		l.introduce(s, form.Client)
+	}
+	s.changed()
+	if s.stream != nil {
+		s.stream.signal() // the old filter was asked about what came meanwhile
+	}
+	if s.seat.open && s.seat.at == l.shared.Members.Self() {
+		l.shared.hurry(s) // the replica where it was changed waits for that
+	}
+	l.dropShared(s)
+	return nil
+}
+
+// follow takes a filter over. The place stays: what was delivered is not delivered
+// again because another filter would have wanted it.
+func (s *subscriber) follow(f *subForm) {
+	s.filter, s.since, s.kept, s.expires = f.filter(), f.Since, f.Kept, f.Expires
+	if f.Seen.After(s.seen) {
+		s.seen = f.Seen
+	}
+	s.counted = 0
+	if s.sharing != nil {
+		s.late.Store(f.Since)
+	}
+	s.matcher.Store(newMatcher(s.filter))
+}
+
+// introduce notes which client a subscriber is, which its seat alone does not tell.
+func (l *Log) introduce(s *subscriber, key string) {
+	if s.id.key != "" || key == "" {
+		return
+	}
+	s.id.key = key
+	l.clients[s.id] = append(l.clients[s.id], s)
+}
+
+// applySeat notes where the stream of a token is and how far it has come.
+func (l *Log) applySeat(r Record) error {
+	var form seatForm
+	if len(r.Data) > 0 {
+		if err := json.Unmarshal(r.Data, &form); err != nil {
+			return err
+		}
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	s := l.subscribers[r.Name]
+	if s == nil {
+		if form.Owner == "" {
+			return nil
+		}
+		s = l.enterNew(client{owner: form.Owner}, r.Name)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if r.Rev <= s.seatRev {
+		return nil
+	}
+	s.seatRev = r.Rev
+	s.sit(l.shared, r.Rev, &form)
+	s.changed()
+	l.dropShared(s)
+	return nil
+}
+
+// sit compares what was read of the seat with what is known of it.
+func (s *subscriber) sit(sh *shared, rev uint64, form *seatForm) {
+	self := sh.Members.Self()
+	ours := s.seat.at == self && s.seat.open
+	cleared := form.Owner == ""
+	switch {
+	case form.At == self && form.N == s.seat.n && !cleared:
+		// Our own, which is known better here, but for the place that we wait for.
+		if form.Given && s.seat.from != "" {
+			s.cursor, s.counted, s.seat.from = form.Cursor, 0, ""
+		}
+	case ours && s.seat.from != "" && form.At == s.seat.from && !form.Open && form.N < s.seat.n && !cleared:
+		// Who had the stream has ended it before it saw that we have it.
+		s.cursor, s.counted, s.seat.from = form.Cursor, 0, ""
+		sh.hurry(s)
+	case ours && (s.openRev == 0 || rev < s.openRev):
+		// From before our stream is written. It must not count for less.
+		if form.N > s.seat.n {
+			s.seat.n, s.openRev = form.N, 0
+			sh.hurry(s)
+		}
+	case form.N < s.seat.n && !cleared:
+		if s.seat.at == self && rev > s.wroteRev {
+			sh.hurry(s) // it took the place of what we wrote
+		}
+	default:
+		s.yield(form)
+		if form.From == self && !form.Given && !cleared {
+			s.seat.given = true
+			sh.hurry(s)
+		} else if !cleared {
+			s.cursor, s.counted = form.Cursor, 0
+		}
+	}
+}
+
+// yield takes over where another replica says that the stream is. Of the place of a
+// stream that was here, this one knows best.
+func (s *subscriber) yield(form *seatForm) {
+	s.seat = seat{n: form.N, at: form.At, open: form.Open, sub: form.Sub}
+	s.openRev = 0
+	if s.stream != nil {
+		s.end()
+	}
+	if form.Seen.After(s.seen) {
+		s.seen = form.Seen
+	}
+}
+
+// dropShared forgets a subscriber of whom nothing is kept.
+func (l *Log) dropShared(s *subscriber) {
+	if s.matcher.Load() == nil && s.stream == nil && !s.seat.open && s.dirty == clean {
+		l.drop(s)
+	}
+}

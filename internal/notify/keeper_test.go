@@ -1,0 +1,97 @@
+package notify_test
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"candela/internal/notify"
+	"candela/internal/notify/keepertest"
+)
+
+// places gives each place of a suite a memory, the same when it is opened again.
+type places struct {
+	mu    sync.Mutex
+	given map[string]*keepertest.Memory
+}
+
+func (p *places) memory(place string) *keepertest.Memory {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.given == nil {
+		p.given = map[string]*keepertest.Memory{}
+	}
+	if p.given[place] == nil {
+		p.given[place] = keepertest.NewMemory()
+	}
+	return p.given[place]
+}
+
+func TestKeeper_InMemoryKeepsTheSuite(t *testing.T) {
+	t.Parallel()
+	var all places
+	keepertest.Run(t, func(_ *testing.T, place string) keepertest.Closer { return all.memory(place).Keeper(1, 0) })
+}
+
+func TestKeeper_FileKeepsLogs(t *testing.T) {
+	t.Parallel()
+	var dirs sync.Map
+	keepertest.RunLogs(t, func(t *testing.T, place string, r *keepertest.Replica) (*notify.Log, func()) {
+		t.Helper()
+		kept, _ := dirs.LoadOrStore(place, t.TempDir())
+		dir, _ := kept.(string)
+		cfg := r.Config()
+		cfg.Path = filepath.Join(dir, "subscriptions.json")
+		log, err := notify.Open(cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		// What is written after a crash was not written: the next process has a copy.
+		return log, func() {
+			data, err := os.ReadFile(cfg.Path)
+			if err != nil && !errors.Is(err, fs.ErrNotExist) {
+				t.Error(err)
+			}
+			next := filepath.Join(t.TempDir(), "copy")
+			if err := errors.Join(os.Mkdir(next, 0o700), os.WriteFile(filepath.Join(next, "subscriptions.json"), data, 0o600)); err != nil {
+				t.Error(err)
+			}
+			dirs.Store(place, next)
+		}
+	})
+}
+
+// overMemory opens logs over the memory of the test.
+func overMemory(lag time.Duration) keepertest.Opener {
+	var all places
+	var seed atomic.Uint64
+	return func(t *testing.T, place string, r *keepertest.Replica) (*notify.Log, func()) {
+		t.Helper()
+		k := all.memory(place).Keeper(seed.Add(1), lag)
+		log, err := notify.OpenShared(t.Context(), r.Config(), r.Shared(k))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return log, k.Close
+	}
+}
+
+func TestKeeper_InMemoryKeepsLogs(t *testing.T) {
+	t.Parallel()
+	keepertest.RunLogs(t, overMemory(0))
+}
+
+func TestKeeper_InMemoryKeepsReplicas(t *testing.T) {
+	t.Parallel()
+	keepertest.RunReplicas(t, overMemory(0))
+}
+
+func TestKeeper_InMemoryThatLagsKeepsReplicas(t *testing.T) {
+	t.Parallel()
+	keepertest.RunReplicas(t, overMemory(20*time.Millisecond))
+}

@@ -1,0 +1,203 @@
+package keepertest
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+)
+
+// RunLogs holds what a log remembers to its promises, over any kind of place: one
+// process at a time has it.
+func RunLogs(t *testing.T, open Opener) {
+	t.Helper()
+	run(t, open, map[string]func(*testing.T, *World){
+		"a subscription outlives its process":          testOutlives,
+		"the end of a subscription outlives it":        testEndOutlives,
+		"a stop forgets no delivery":                   testStop,
+		"a crash loses nothing":                        testCrash,
+		"a client that comes back takes its queue":     testComesBack,
+		"another client takes nothing":                 testStranger,
+		"what was polled is not polled again":          testPolled,
+		"what did not arrive is polled first":          testNotArrived,
+		"a crash gives back what may not have arrived": testPolledCrash,
+	})
+}
+
+func run(t *testing.T, open Opener, tests map[string]func(*testing.T, *World)) {
+	t.Helper()
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			test(t, newWorld(t, open))
+		})
+	}
+}
+
+func testOutlives(t *testing.T, w *World) {
+	t.Helper()
+	r := w.start()
+	r.subscribe("k", "A", "B")
+	r.kill()
+	w.fire("A", "C")
+	r = w.start()
+	got := r.subscription("k")
+	if !got.Active || got.Connected || got.Queued != 1 || len(got.Filter.Symbols) != 2 {
+		t.Fatalf("%+v", got)
+	}
+	wants(t, r.stream("k", ""), 1)
+}
+
+func testEndOutlives(t *testing.T, w *World) {
+	t.Helper()
+	r := w.start()
+	r.subscribe("k", "A")
+	for i := range 2 {
+		existed, err := r.Unsubscribe(t.Context(), caller("k"))
+		if err != nil || existed != (i == 0) {
+			t.Fatalf("%v, %v", existed, err)
+		}
+	}
+	r.kill()
+	w.fire("A")
+	r = w.start()
+	if got := r.subscription("k"); got.Active {
+		t.Fatalf("%+v", got)
+	}
+	r.subscribe("k", "A")
+	wants(t, r.stream("k", ""))
+}
+
+func testStop(t *testing.T, w *World) {
+	t.Helper()
+	r := w.start()
+	r.subscribe("k")
+	s := r.stream("k", "")
+	w.fire("A", "B")
+	wants(t, s, 1, 2)
+	s.Close()
+	w.fire("C")
+	r.halt()
+	r = w.start()
+	if got := r.subscription("k"); got.Queued != 1 || got.Connected {
+		t.Fatalf("%+v", got)
+	}
+	wants(t, r.stream("k", ""), 3)
+}
+
+func testCrash(t *testing.T, w *World) {
+	t.Helper()
+	r := w.start()
+	r.subscribe("k")
+	s := r.stream("k", "")
+	w.fire("A", "B")
+	wants(t, s, 1, 2)
+	w.fire("C")
+	r.kill()
+	w.fire("D")
+	r = w.start()
+	all := []uint64{1, 2, 3, 4}
+	if got := taken(r.stream("k", "")); len(got) < 2 || !slices.Equal(got, all[4-len(got):]) {
+		t.Fatalf("after a crash came %v", got)
+	}
+	wants(t, r.stream("k", "2"), 3, 4)
+}
+
+func testComesBack(t *testing.T, w *World) {
+	t.Helper()
+	r := w.start()
+	r.subscribe("first", "A")
+	w.fire("A")
+	r.halt()
+	w.end("first")
+	r = w.start()
+	w.fire("A")
+	if got := r.subscription("second"); !got.Active || got.Queued != 2 {
+		t.Fatalf("%+v", got)
+	}
+	wants(t, r.stream("second", ""), 1, 2)
+	if got := r.subscription("third"); got.Active {
+		t.Fatalf("what one token has, another got: %+v", got)
+	}
+}
+
+func testStranger(t *testing.T, w *World) {
+	t.Helper()
+	r := w.start()
+	r.subscribe("first", "A")
+	r.halt()
+	w.end("first")
+	r = w.start()
+	for i, change := range []func(client, owner *string){
+		func(client, _ *string) { *client = "other" },
+		func(client, _ *string) { *client = "" },
+		func(_, owner *string) { *owner = "other" },
+	} {
+		c := caller(fmt.Sprint("stranger-", i))
+		change(&c.ClientKey, &c.Subject)
+		if got, err := r.Subscription(t.Context(), c); err != nil || got.Active {
+			t.Fatalf("%+v has %+v, %v", c, got, err)
+		}
+	}
+}
+
+func testPolled(t *testing.T, w *World) {
+	t.Helper()
+	r := w.start()
+	w.fire("A", "B")
+	b, got := r.poll()
+	if !slices.Equal(got, []uint64{1, 2}) {
+		t.Fatalf("%v", got)
+	}
+	b.Settle(true)
+	w.fire("C")
+	r.halt()
+	r = w.start()
+	if _, got := r.poll(); !slices.Equal(got, []uint64{3}) {
+		t.Fatalf("%v", got)
+	}
+}
+
+func testNotArrived(t *testing.T, w *World) {
+	t.Helper()
+	r := w.start()
+	w.fire("A", "B")
+	first, _ := r.poll()
+	w.fire("C")
+	second, got := r.poll()
+	if !slices.Equal(got, []uint64{3}) {
+		t.Fatalf("%v", got)
+	}
+	second.Settle(false)
+	first.Settle(false)
+	first.Settle(true) // the first word counts
+	w.fire("D")
+	if _, got := r.poll(); !slices.Equal(got, []uint64{1, 2, 3, 4}) {
+		t.Fatalf("%v", got)
+	}
+}
+
+func testPolledCrash(t *testing.T, w *World) {
+	t.Helper()
+	r := w.start()
+	w.fire("A")
+	arrived, _ := r.poll()
+	w.fire("B")
+	_, _ = r.poll() // on its way when the process dies
+	arrived.Settle(true)
+	if err := r.Flush(); err != nil {
+		t.Fatal(err)
+	}
+	w.fire("C")
+	r.kill()
+	r = w.start()
+	var all []uint64
+	Eventually(t, func() error {
+		_, got := r.poll()
+		all = append(all, got...)
+		slices.Sort(all)
+		if !slices.Equal(all, []uint64{2, 3}) {
+			return fmt.Errorf("polled %v", all)
+		}
+		return nil
+	})
+}

@@ -1,0 +1,316 @@
+package notify
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"maps"
+	"slices"
+	"time"
+)
+
+// settleTime is how long a call waits that settles a batch. What takes longer is
+// written behind it.
+const settleTime = 2 * time.Second
+
+// polled is what replicas share of an owner's polling queue besides its cursor and
+// what was given back. The owner's mu guards it.
+//
+// Who takes entries moves the cursor past them and writes down who has them, in one
+// record that only who knows the last may replace. So an entry goes to one caller of
+// all replicas, and what a replica had that died is known and goes back.
+type polled struct {
+	rev     uint64
+	held    map[string]map[string]steps // by replica and batch
+	settled []settling                  // not written yet
+}
+
+// settling says what became of a batch.
+type settling struct {
+	id      string
+	seqs    []uint64
+	arrived bool
+}
+
+// applyPoll notes an owner's queue.
+func (l *Log) applyPoll(r Record) error {
+	var form pollForm
+	if len(r.Data) > 0 {
+		if err := json.Unmarshal(r.Data, &form); err != nil {
+			return err
+		}
+	}
+	o := l.owner(r.Name)
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	q := &o.queue
+	if r.Rev <= q.rev {
+		return nil
+	}
+	q.rev, q.cursor, q.back, q.held = r.Rev, form.Cursor, form.Back, form.Out
+	l.shared.mu.Lock()
+	if len(q.held) > 0 {
+		l.shared.outs[o] = struct{}{}
+	} else {
+		delete(l.shared.outs, o)
+	}
+	l.shared.mu.Unlock()
+	if len(q.back) > 0 || len(o.view.Load().after(q.cursor)) > 0 {
+		q.wake()
+	}
+	return nil
+}
+
+func (q *queue) form() pollForm { return pollForm{Cursor: q.cursor, Back: q.back, Out: q.held} }
+
+// known returns the queue as a record. Its data is not needed.
+func (o *owner) known() (Record, pollForm) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return Record{Kind: PollKind, Name: o.name, Rev: o.queue.rev}, o.queue.form()
+}
+
+// takeShared takes all there is. When there is nothing it returns a place in the
+// line, or an empty batch when it is too late to wait.
+func (l *Log) takeShared(ctx context.Context, o *owner, late bool) (*Batch, chan struct{}, error) {
+	if turn, empty, err := l.line(ctx, o, late); err != nil || turn != nil || empty {
+		return &Batch{log: l, owner: o}, turn, err
+	}
+	b := &Batch{log: l, owner: o, id: rand.Text()}
+	b.share = func(arrived bool) { b.settleShared(context.WithoutCancel(ctx), arrived) }
+	err := l.changePoll(ctx, o, func(form *pollForm) bool {
+		var seqs steps
+		b.Entries, seqs = o.pick(form, l.cfg.Now().UnixNano())
+		if len(b.Entries) == 0 {
+			return false
+		}
+		form.put(l.shared.Members.Self(), b.id, seqs)
+		return true
+	})
+	if err == nil && ctx.Err() != nil {
+		b.share(false)
+		err = ctx.Err()
+	}
+	if err != nil {
+		o.mu.Lock()
+		o.queue.wake() // this caller may have been the one that was called
+		o.mu.Unlock()
+		return nil, nil, err
+	}
+	if len(b.Entries) == 0 { // another was faster
+		return l.takeShared(ctx, o, late)
+	}
+	return b, nil, nil
+}
+
+// line returns a place in the line when there is nothing to take, unless it is too
+// late to wait.
+func (l *Log) line(ctx context.Context, o *owner, late bool) (turn chan struct{}, empty bool, err error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if err := ctx.Err(); err != nil {
+		o.queue.wake()
+		return nil, false, err
+	}
+	form := o.queue.form()
+	if entries, _ := o.pick(&form, l.cfg.Now().UnixNano()); len(entries) > 0 {
+		return nil, false, nil
+	}
+	if late {
+		return nil, true, nil
+	}
+	turn = make(chan struct{}, 1)
+	o.queue.waiters = append(o.queue.waiters, turn)
+	return turn, false, nil
+}
+
+// pick takes out of the queue what there is, the newest PollCap of it. What was given
+// back and has not come to this replica yet stays.
+func (o *owner) pick(form *pollForm, now int64) (taken []Entry, seqs steps) {
+	v := o.view.Load()
+	var stay steps
+	for _, seq := range form.Back {
+		if seq > v.head {
+			stay = append(stay, seq)
+		} else if r := v.find(seq); r != nil && r.younger(PollTTL, now) {
+			taken = append(taken, r.entry(o.name))
+		}
+	}
+	rest := v.after(form.Cursor)
+	rest = rest[max(0, len(rest)-PollCap):]
+	for i := range rest {
+		if r := &rest[i]; r.younger(PollTTL, now) {
+			taken = append(taken, r.entry(o.name))
+		}
+	}
+	form.Back, form.Cursor = stay, max(form.Cursor, v.head)
+	taken = taken[max(0, len(taken)-PollCap):]
+	for _, e := range taken {
+		seqs = append(seqs, e.Seq)
+	}
+	return taken, seqs
+}
+
+// put notes who has a batch. What was read is not changed.
+func (f *pollForm) put(member, id string, seqs steps) {
+	f.Out = maps.Clone(f.Out)
+	if f.Out == nil {
+		f.Out = map[string]map[string]steps{}
+	}
+	batches := maps.Clone(f.Out[member])
+	if batches == nil {
+		batches = map[string]steps{}
+	}
+	batches[id] = seqs
+	f.Out[member] = batches
+}
+
+// remove takes out the batch of a member and reports whether it was there.
+func (f *pollForm) remove(member, id string) bool {
+	if _, here := f.Out[member][id]; !here {
+		return false
+	}
+	f.Out = maps.Clone(f.Out)
+	batches := maps.Clone(f.Out[member])
+	delete(batches, id)
+	if f.Out[member] = batches; len(batches) == 0 {
+		delete(f.Out, member)
+	}
+	return true
+}
+
+// giveBack puts seqs back into the queue.
+func (f *pollForm) giveBack(seqs []uint64) {
+	back := append(slices.Clone(f.Back), seqs...)
+	slices.Sort(back)
+	f.Back = slices.Compact(back)
+	f.Back = f.Back[max(0, len(f.Back)-MaxRecent):]
+}
+
+// changePoll changes an owner's queue. change is asked again when another replica has
+// changed it meanwhile; it returns false to leave it as it is.
+func (l *Log) changePoll(ctx context.Context, o *owner, change func(*pollForm) bool) error {
+	known, form := o.known()
+	first := true
+	written, err := l.shared.replace(ctx, known, func(last Record) ([]byte, bool) {
+		if !first {
+			form = pollForm{}
+			if len(last.Data) > 0 && json.Unmarshal(last.Data, &form) != nil {
+				return nil, false
+			}
+		}
+		first = false
+		if !change(&form) {
+			return nil, false
+		}
+		return encodeForm(form), true
+	})
+	if err == nil && written.Rev > known.Rev {
+		l.apply(written)
+	}
+	return err
+}
+
+// settleShared notes what became of a batch and writes it. What cannot be written at
+// once is by Run.
+func (b *Batch) settleShared(ctx context.Context, arrived bool) {
+	l, o := b.log, b.owner
+	o.mu.Lock()
+	if b.settled {
+		o.mu.Unlock()
+		return
+	}
+	b.settled = true
+	o.queue.settled = append(o.queue.settled, settling{b.id, b.seqs(), arrived})
+	o.mu.Unlock()
+	l.shared.mu.Lock()
+	l.shared.settle[o] = struct{}{}
+	l.shared.mu.Unlock()
+	ctx, cancel := context.WithTimeout(ctx, settleTime)
+	defer cancel()
+	_ = l.mend(ctx, o) // Run tries again
+}
+
+// mend writes what became of the batches of an owner that were taken here, and gives
+// back what replicas had that are gone.
+func (l *Log) mend(ctx context.Context, o *owner) error {
+	o.mu.Lock()
+	settled := o.queue.settled
+	o.queue.settled = nil
+	o.mu.Unlock()
+	err := l.changePoll(ctx, o, func(form *pollForm) bool {
+		changed := form.settle(l.shared.Members.Self(), settled)
+		return form.bury(l.shared.Members) || changed
+	})
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if err != nil {
+		o.queue.settled = append(settled, o.queue.settled...)
+	}
+	if len(o.queue.settled) == 0 {
+		l.shared.mu.Lock()
+		delete(l.shared.settle, o)
+		l.shared.mu.Unlock()
+	}
+	return err
+}
+
+// settle takes out batches of a member.
+func (f *pollForm) settle(member string, all []settling) (changed bool) {
+	for _, one := range all {
+		here := f.remove(member, one.id)
+		switch {
+		case here && !one.arrived:
+			f.giveBack(one.seqs)
+		case !here && one.arrived:
+			// We were taken for dead, and it was given back. If nobody has taken it
+			// since, nobody has to.
+			kept := slices.DeleteFunc(slices.Clone(f.Back), func(seq uint64) bool { return slices.Contains(one.seqs, seq) })
+			here = len(kept) < len(f.Back)
+			f.Back = kept
+		}
+		changed = changed || here
+	}
+	return changed
+}
+
+// bury gives back what replicas had that are gone.
+func (f *pollForm) bury(members Members) (changed bool) {
+	for member, batches := range f.Out {
+		if member == members.Self() || members.Live(member) {
+			continue
+		}
+		f.Out = maps.Clone(f.Out)
+		delete(f.Out, member)
+		for _, seqs := range batches {
+			f.giveBack(seqs)
+		}
+		changed = true
+	}
+	return changed
+}
+
+// mendOwners mends the queues that need it.
+func (l *Log) mendOwners(ctx context.Context) error {
+	l.shared.mu.Lock()
+	todo := slices.Collect(maps.Keys(l.shared.settle))
+	outs := slices.Collect(maps.Keys(l.shared.outs))
+	l.shared.mu.Unlock()
+	for _, o := range outs {
+		_, form := o.known()
+		if form.bury(l.shared.Members) && !slices.Contains(todo, o) {
+			todo = append(todo, o)
+		}
+	}
+	var errs []error
+	for _, o := range todo {
+		if err := l.mend(ctx, o); err != nil {
+			errs = append(errs, err)
+			if ctx.Err() != nil {
+				break
+			}
+		}
+	}
+	return errors.Join(errs...)
+}

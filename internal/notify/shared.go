@@ -1,0 +1,295 @@
+package notify
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"candela/internal/fault"
+)
+
+const (
+	// patience bounds how long a caller waits for the keeper. A new leader of its
+	// servers takes 4 to 8 s.
+	patience = 15 * time.Second
+
+	// handTime is how long a replica waits for the word of another that is live.
+	handTime = 2 * time.Second
+
+	// seenStep is how often a sign of a token is written while nothing else is.
+	seenStep = 10 * time.Minute
+
+	// mendEvery is how often what dead replicas had taken is looked for.
+	mendEvery = time.Second
+
+	firstWait, maxWait = 10 * time.Millisecond, 500 * time.Millisecond
+)
+
+// shared is a log's part in what several replicas share.
+type shared struct {
+	Shared
+	// bounded returns the context of a call that is given none.
+	bounded func(time.Duration) (context.Context, context.CancelFunc)
+
+	signal chan struct{} // holds a token while something has to be written at once
+	turn   chan struct{} // held by who writes seats, so that those of one token keep their order
+
+	mu     sync.Mutex
+	urgent []*subscriber       // whose seats have to be written at once
+	lazy   []*subscriber       // and in their turn
+	settle map[*owner]struct{} // with batches that were settled and are not written
+	outs   map[*owner]struct{} // with batches that are not settled, of any replica
+}
+
+func newShared(life context.Context, with Shared) *shared {
+	bounded := func(d time.Duration) (context.Context, context.CancelFunc) { return context.WithTimeout(life, d) }
+	return &shared{Shared: with, bounded: bounded, signal: make(chan struct{}, 1), turn: make(chan struct{}, 1), settle: map[*owner]struct{}{}, outs: map[*owner]struct{}{}}
+}
+
+// How soon a seat has to be written.
+const (
+	clean = iota
+	lazily
+	urgently
+)
+
+// touch notes that a seat has changed. The subscriber is locked.
+func (l *Log) touch(s *subscriber) {
+	if l.shared == nil {
+		l.saver.touch()
+		return
+	}
+	if s.dirty == clean {
+		s.dirty = lazily
+		l.shared.mu.Lock()
+		l.shared.lazy = append(l.shared.lazy, s)
+		l.shared.mu.Unlock()
+	}
+}
+
+// hurry notes that a seat has changed and has to be written at once. The subscriber
+// is locked.
+func (sh *shared) hurry(s *subscriber) {
+	s.version++
+	if s.dirty == urgently {
+		return
+	}
+	s.dirty = urgently // in the other list it is passed over
+	sh.mu.Lock()
+	sh.urgent = append(sh.urgent, s)
+	sh.mu.Unlock()
+	sh.wake()
+}
+
+func (sh *shared) wake() {
+	select {
+	case sh.signal <- struct{}{}:
+	default:
+	}
+}
+
+// take returns seats to write, those of one list.
+func (sh *shared) take(how int) []*subscriber {
+	sh.mu.Lock()
+	defer sh.mu.Unlock()
+	list := &sh.lazy
+	if how == urgently {
+		list = &sh.urgent
+	}
+	n := min(len(*list), MaxRecords)
+	taken := (*list)[:n:n]
+	if *list = (*list)[n:]; len(*list) == 0 {
+		*list = nil // an array that has grown is given back
+	}
+	return taken
+}
+
+// lock takes the turn to write seats.
+func (sh *shared) lock(ctx context.Context) error {
+	select {
+	case sh.turn <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// writeSeats writes at most MaxRecords seats of a list and reports whether there may
+// be more.
+func (l *Log) writeSeats(ctx context.Context, how int) (more bool, err error) {
+	sh := l.shared
+	if err := sh.lock(ctx); err != nil {
+		return false, err
+	}
+	defer func() { <-sh.turn }()
+	taken := sh.take(how)
+	records, of := make([]Record, 0, len(taken)), make([]writing, 0, len(taken))
+	for _, s := range taken {
+		s.mu.Lock()
+		if s.dirty == how {
+			s.dirty = clean
+			if r, ok := s.seatRecord(sh.Members.Self()); ok {
+				records, of = append(records, r), append(of, writing{s, s.version, s.seat.n})
+			} else {
+				s.written = s.version // another replica has it
+			}
+		}
+		s.mu.Unlock()
+	}
+	if len(records) == 0 {
+		return len(taken) > 0, nil
+	}
+	first, err := sh.Keeper.Write(ctx, records)
+	for i, w := range of {
+		w.s.mu.Lock()
+		switch {
+		case err == nil:
+			w.done(first + uint64(i))
+		case w.s.dirty == clean:
+			w.s.dirty = how
+			sh.again(w.s, how)
+		}
+		w.s.mu.Unlock()
+	}
+	return err == nil, err
+}
+
+// writing is a seat on its way to the keeper.
+type writing struct {
+	s       *subscriber
+	version uint64
+	n       uint64
+}
+
+// done notes that the seat is safe. The subscriber is locked.
+func (w writing) done(rev uint64) {
+	w.s.written, w.s.wroteRev = max(w.s.written, w.version), rev
+	if w.s.seat.n == w.n && w.s.openRev == 0 {
+		w.s.openRev = rev
+	}
+}
+
+// again puts a seat that could not be written back. It is not told to hurry: who
+// writes tries again after a while.
+func (sh *shared) again(s *subscriber, how int) {
+	sh.mu.Lock()
+	defer sh.mu.Unlock()
+	if how == urgently {
+		sh.urgent = append(sh.urgent, s)
+	} else {
+		sh.lazy = append(sh.lazy, s)
+	}
+}
+
+// confirmSeat returns when a version of a seat is safe. Of many callers at once, one
+// writes for all.
+func (l *Log) confirmSeat(ctx context.Context, s *subscriber, version uint64) error {
+	for wait := firstWait; ; wait = min(2*wait, maxWait) {
+		_, err := l.writeSeats(ctx, urgently)
+		s.mu.Lock()
+		written := s.written >= version
+		s.mu.Unlock()
+		if written {
+			return nil
+		}
+		if err != nil && !pause(ctx, wait) {
+			return unavailable(err)
+		}
+	}
+}
+
+// unavailable is what a caller is told when the keeper does not answer.
+func unavailable(err error) error {
+	if f := fault.Of(err); f != nil {
+		return err
+	}
+	return fault.Unreachable(err, 0, "the shared store of subscriptions does not answer; try again in a moment")
+}
+
+// replace changes a record that several may change at once. next is given the last
+// record and returns the data for the next, and false to leave it as it is. What is
+// known of the record, when it is not the last any more, costs a question.
+func (sh *shared) replace(ctx context.Context, known Record, next func(Record) (data []byte, ok bool)) (Record, error) {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	for wait := firstWait; ; wait = min(2*wait, maxWait) {
+		data, ok := next(known)
+		if !ok {
+			return known, nil
+		}
+		rev, err := sh.Keeper.Write(ctx, []Record{{Kind: known.Kind, Name: known.Name, Rev: known.Rev, Data: data, Guarded: true}})
+		if err == nil {
+			return Record{Kind: known.Kind, Name: known.Name, Rev: rev, Data: data}, nil
+		}
+		last, lookup := sh.Keeper.Last(ctx, known.Kind, known.Name)
+		switch {
+		case lookup == nil && last.Rev > known.Rev && string(last.Data) == string(data) && len(data) > 0:
+			return last, nil // ours, and only the answer got lost
+		case lookup == nil:
+			known = last
+		}
+		if errors.Is(err, ErrMoved) && lookup == nil && wait == firstWait {
+			continue
+		}
+		if !pause(ctx, wait) {
+			return known, unavailable(errors.Join(err, lookup))
+		}
+	}
+}
+
+// runShared writes what has to be written until ctx ends, and then all of it.
+func (l *Log) runShared(ctx context.Context) error {
+	sh := l.shared
+	tidy, slow, mend := time.NewTicker(tidyEvery), time.NewTicker(writeDelay), time.NewTicker(mendEvery)
+	defer tidy.Stop()
+	defer slow.Stop()
+	defer mend.Stop()
+	failing := false
+	for {
+		var err error
+		select {
+		case <-ctx.Done():
+			last, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
+			defer cancel()
+			return l.flushShared(last)
+		case <-tidy.C:
+			l.tidy()
+			l.tidyShared(ctx)
+			continue
+		case <-mend.C:
+			err = l.mendOwners(ctx)
+		case <-slow.C:
+			// One batch in each turn bounds what the places of any number of streams
+			// cost. With more of them a place is written less often.
+			if _, err = l.writeSeats(ctx, urgently); err == nil {
+				_, err = l.writeSeats(ctx, lazily)
+			}
+		case <-sh.signal:
+			for more := true; more && err == nil; {
+				more, err = l.writeSeats(ctx, urgently)
+			}
+		}
+		if failed := err != nil && ctx.Err() == nil; failed != failing && ctx.Err() == nil {
+			failing = failed
+			l.report(ctx, err)
+		}
+	}
+}
+
+// flushShared writes all that has to be written.
+func (l *Log) flushShared(ctx context.Context) error {
+	for _, how := range []int{urgently, lazily} {
+		for more := true; more; {
+			var err error
+			if more, err = l.writeSeats(ctx, how); err != nil {
+				return fmt.Errorf("write the places of readers: %w", err)
+			}
+		}
+	}
+	if err := l.mendOwners(ctx); err != nil {
+		return fmt.Errorf("write the polling queues: %w", err)
+	}
+	return nil
+}
