@@ -2,7 +2,11 @@ package cluster
 
 import (
 	"context"
+	"errors"
+	"strconv"
 	"time"
+
+	"github.com/nats-io/nats.go"
 )
 
 // WriteUnguarded switches compare-and-set off, for the tests that show what it does.
@@ -49,3 +53,29 @@ func (o *Orders) TakeLate(ctx context.Context) error {
 
 // Prefix returns that of the connection.
 func (c *Conn) Prefix() string { return c.prefix }
+
+// Unheard reports whether the server that m is connected to knows that nobody
+// listens to calls of a member.
+func (m *Members) Unheard(id string) bool {
+	_, err := m.table.nc.Request(m.peerSubject(id), nil, 50*time.Millisecond)
+	return errors.Is(err, nats.ErrNoResponders)
+}
+
+// Subscriptions returns how many the connection has.
+func (c *Conn) Subscriptions() int { return c.nc.NumSubscriptions() }
+
+// Server returns the name of the server that the connection is with.
+func (c *Conn) Server() string { return c.nc.ConnectedServerName() }
+
+// Covers makes alerts known that were set with the numbers 1 to sets, named by them,
+// and returns whether a mark holds for one, and how many are remembered.
+func Covers(sets int, id string, told uint64) (holds bool, kept int) {
+	var r recent
+	for seq := range uint64(sets) {
+		r.add(seq+1, strconv.FormatUint(seq+1, 10))
+	}
+	return r.covered()(id, mark{at: 1, told: told}), len(r.sets)
+}
+
+// Beats returns how many own heartbeats came by.
+func (m *Members) Beats() uint64 { return m.beats.Load() }

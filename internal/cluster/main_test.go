@@ -2,12 +2,17 @@ package cluster_test
 
 import (
 	"crypto/rand"
+	"flag"
 	"fmt"
 	"log/slog"
 	"os"
+	"runtime"
+	"strconv"
 	"sync"
 	"testing"
 	"time"
+
+	"go.uber.org/goleak"
 
 	"candela/internal/cluster"
 	"candela/internal/cluster/natstest"
@@ -19,6 +24,13 @@ var servers *natstest.Cluster
 func TestMain(m *testing.M) { os.Exit(run(m)) }
 
 func run(m *testing.M) int {
+	// The tests wait for servers that elect leaders and for heartbeats more than they
+	// compute.
+	flag.Parse()
+	if err := flag.Set("test.parallel", strconv.Itoa(max(8, runtime.GOMAXPROCS(0)))); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
 	dir, err := os.MkdirTemp("", "candela-cluster")
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -29,8 +41,13 @@ func run(m *testing.M) int {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
-	defer servers.Stop()
-	return m.Run()
+	code := m.Run()
+	servers.Stop()
+	if err := goleak.Find(); err != nil && code == 0 {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return code
 }
 
 func quiet() *slog.Logger { return slog.New(slog.DiscardHandler) }

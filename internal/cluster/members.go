@@ -51,8 +51,9 @@ type Members struct {
 
 	again   chan struct{} // sent to when the follower has to begin anew
 	leaving atomic.Bool
-	acked   atomic.Int32 // own heartbeats that were acknowledged and did not come by yet
-	beaten  atomic.Int64 // when one was acknowledged last, unix nanoseconds
+	acked   atomic.Int32  // own heartbeats that were acknowledged and did not come by yet
+	beats   atomic.Uint64 // own heartbeats that came by
+	beaten  atomic.Int64  // when one was acknowledged last, unix nanoseconds
 	form    beatForm
 	beating sync.Mutex // one heartbeat at a time, so that one before Leave does not follow it
 
@@ -198,6 +199,7 @@ func (m *Members) apply(ctx context.Context, one message) {
 	switch {
 	case id == m.id:
 		m.acked.Store(0)
+		m.beats.Add(1)
 		m.count(ctx)
 	case len(one.data) == 0:
 		if p := m.others[id]; p != nil {

@@ -1,9 +1,6 @@
 package cluster
 
-import (
-	"context"
-	"time"
-)
+import "context"
 
 // FNV-1a, 64 bits.
 const (
@@ -108,10 +105,5 @@ func (m *Members) term(ctx context.Context, name string, work func(ctx context.C
 		return
 	}
 	m.log.WarnContext(ctx, "what an owner does has ended early; it begins again", "name", name, "error", err)
-	timer := time.NewTimer(beatEvery)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-ctx.Done():
-	}
+	pause(ctx, beatEvery)
 }

@@ -22,6 +22,8 @@ const (
 	// answerTime bounds the wait for an answer. It is above writeTime: a call that
 	// writes has its own answer by then.
 	answerTime = 30 * time.Second
+	// lastWords is how long an answer may be on its way when its sender is gone.
+	lastWords = 250 * time.Millisecond
 	// maxCalls is how many calls of others are under way here. One more is told to
 	// try again.
 	maxCalls = 256
@@ -124,6 +126,7 @@ func (m *Members) askOwner(ctx context.Context, name, method string, body []byte
 	go func() {
 		defer close(ended)
 		m.awaitEnd(ctx, id)
+		pause(ctx, lastWords)
 		cancel()
 	}()
 	answer, err := m.table.nc.RequestMsgWithContext(ctx, call)
@@ -163,6 +166,16 @@ func (m *Members) awaitEnd(ctx context.Context, id string) {
 	}
 }
 
+// pause returns after a time, or when ctx ends.
+func pause(ctx context.Context, d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+}
+
 // called takes a call of another replica.
 func (m *Members) called(call *nats.Msg) {
 	m.mu.Lock()
@@ -191,6 +204,9 @@ func (m *Members) serve(call *nats.Msg) {
 	ctx, cancel := context.WithTimeout(m.ending, time.Duration(ms)*time.Millisecond)
 	defer cancel()
 	body, err := m.handle(ctx, call.Header.Get(callName), call.Header.Get(callMethod), call.Data)
+	if errors.Is(err, ErrUnanswered) {
+		return // nobody knows, and nobody waits
+	}
 	m.answer(call, body, err)
 }
 
@@ -214,7 +230,11 @@ func (m *Members) handle(ctx context.Context, name, method string, body []byte) 
 			err = fmt.Errorf("%s panics: %v", method, p)
 		}
 	}()
-	return handler(ctx, body)
+	answer, err = handler(ctx, body)
+	if err != nil && ctx.Err() != nil && fault.Of(err) == nil {
+		return nil, unanswered(err) // it was given up on the way
+	}
+	return answer, err
 }
 
 // failureForm is an error on its way between replicas.

@@ -10,12 +10,17 @@ import (
 	"slices"
 	"time"
 
+	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 )
 
 const (
 	// scanIdle is how long a server keeps a consumer whose reader is gone.
 	scanIdle = 30 * time.Second
+	// maxResets is how often a consumer that got lost is made anew before its reader is
+	// told. Meanwhile the client does not look whether the reader still wants it; the
+	// default is without end.
+	maxResets = 3
 	// pullTime is how long a request for messages stands. One to a consumer that was
 	// made a moment ago can get lost between servers; it is missed when half of this
 	// has passed twice without a sign of life.
@@ -188,7 +193,7 @@ func (t *table) follow(ctx context.Context, after uint64, filters ...string) ite
 // consume yields messages of a stream as they come, in order, until ctx ends, which
 // is an error too.
 func (c *Conn) consume(ctx context.Context, stream string, cfg jetstream.OrderedConsumerConfig) iter.Seq2[message, error] {
-	cfg.InactiveThreshold = scanIdle
+	cfg.InactiveThreshold, cfg.MaxResetAttempts = scanIdle, maxResets
 	return func(yield func(message, error) bool) {
 		consumer, err := c.js.OrderedConsumer(ctx, stream, cfg)
 		if err != nil {
@@ -200,6 +205,7 @@ func (c *Conn) consume(ctx context.Context, stream string, cfg jetstream.Ordered
 			yield(message{}, err)
 			return
 		}
+		defer c.forget(stream, consumer)
 		defer messages.Stop()
 		for {
 			m, err := messages.Next(jetstream.NextContext(ctx))
@@ -216,5 +222,13 @@ func (c *Conn) consume(ctx context.Context, stream string, cfg jetstream.Ordered
 				return
 			}
 		}
+	}
+}
+
+// forget has the servers forget a consumer whose reader is gone. Nobody waits for it:
+// a consumer that is not forgotten by this is after scanIdle.
+func (c *Conn) forget(stream string, consumer jetstream.Consumer) {
+	if info := consumer.CachedInfo(); info != nil {
+		_ = c.nc.PublishRequest("$JS.API.CONSUMER.DELETE."+stream+"."+info.Name, nats.NewInbox(), nil)
 	}
 }

@@ -1,0 +1,64 @@
+package cluster_test
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"candela/internal/market"
+	"candela/internal/mcp"
+)
+
+// assets counts the consumers of each stream, and the subscriptions of each replica.
+func assets(t *testing.T, js jetstream.JetStream, all []*replica) string {
+	t.Helper()
+	var b strings.Builder
+	for names := js.StreamNames(t.Context()); ; {
+		name, open := <-names.Name()
+		if !open {
+			break
+		}
+		s, err := js.Stream(t.Context(), name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		fmt.Fprintf(&b, "%s %d, ", name[strings.LastIndex(name, "_")+1:], s.CachedInfo().State.Consumers)
+	}
+	for _, r := range all {
+		fmt.Fprintf(&b, "%d ", r.conn.Subscriptions())
+	}
+	return b.String()
+}
+
+// TestReplicas_HaveAConstantNumberOfConsumers uses three replicas as many clients
+// would.
+func TestReplicas_HaveAConstantNumberOfConsumers(t *testing.T) {
+	t.Parallel()
+	one, from := start(t, 1), newBourse()
+	all := startReplicas(t, one, from, false)
+	js := adminOf(t, one)
+	setAll(t, all, symbolsOf(3), 500)
+	const want = "ALERTS 3, MEMBERS 3, STATE 0, "
+	eventually(t, "each replica follows two streams", func() bool { return strings.HasPrefix(assets(t, js, all), want) })
+	before := assets(t, js, all)
+	setAll(t, all, symbolsOf(40), 510, 520, 530)
+	from.trade(525, symbolsOf(40)...)
+	var wg sync.WaitGroup
+	for i := range 300 {
+		wg.Go(func() {
+			r, caller := all[i%3], mcp.Caller{Subject: fmt.Sprint("owner ", i)}
+			if _, err := r.Alerts.Alerts(t.Context(), caller); err != nil {
+				t.Error(err)
+			}
+			if _, err := r.AlertsOn(t.Context(), caller, market.Symbol{Name: "S1"}); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	eventually(t, "there is what there was before: "+before, func() bool { return assets(t, js, all) == before })
+	t.Log(before)
+}

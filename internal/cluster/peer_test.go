@@ -1,0 +1,195 @@
+package cluster_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/nats-io/nats.go"
+
+	"candela/internal/cluster"
+	"candela/internal/fault"
+)
+
+// pair is two members that know each other, and a name that b owns.
+func pair(t *testing.T) (a, b *cluster.Members, conn *cluster.Conn, name string) {
+	t.Helper()
+	prefix := newPrefix()
+	a, _ = join(t, servers, prefix, "a")
+	b, conn = join(t, servers, prefix, "b")
+	agree(t, a, b)
+	return a, b, conn, nameOf(t, b)
+}
+
+// answering returns a handler that answers with a text and the call's body.
+func answering(text string) cluster.Handler {
+	return func(_ context.Context, body []byte) ([]byte, error) { return append([]byte(text), body...), nil }
+}
+
+func TestAsk_TheOwnerAnswers(t *testing.T) {
+	t.Parallel()
+	a, b, _, name := pair(t)
+	a.Handle("who", answering("a "))
+	b.Handle("who", answering("b "))
+	for i, asker := range []*cluster.Members{a, b} {
+		got, err := asker.Ask(t.Context(), name, "who", []byte("x"))
+		if err != nil || string(got) != "b x" {
+			t.Errorf("asker %d got %q, %v", i, got, err)
+		}
+	}
+	if got, err := b.Ask(t.Context(), nameOf(t, a), "who", bytes.Repeat([]byte("y"), 100_000)); err != nil || len(got) != 100_002 {
+		t.Errorf("a long call got %d bytes, %v", len(got), err)
+	}
+	if _, err := a.Ask(t.Context(), name, "who", make([]byte, 2<<20)); !errors.Is(err, nats.ErrMaxPayload) || errors.Is(err, cluster.ErrUnanswered) {
+		t.Errorf("a call that is too long: %v", err)
+	}
+}
+
+func TestAsk_FaultsTravelWhole(t *testing.T) {
+	t.Parallel()
+	a, b, _, name := pair(t)
+	whole := &fault.Error{
+		Kind: fault.Conflict, Code: "some_code", Message: "a sentence", Field: "field", Value: "value <&>", Allowed: "allowed", Suggestions: []string{"one", "two"},
+		Retryable: true, RetryAfter: 1500 * time.Millisecond, Cause: errors.New("the cause"),
+	}
+	sameText := cmp.FilterPath(func(p cmp.Path) bool { return p.Last().String() == ".Cause" }, cmp.Comparer(func(x, y error) bool {
+		return x == nil && y == nil || x != nil && y != nil && x.Error() == y.Error()
+	}))
+	for text, want := range map[string]*fault.Error{
+		"all": whole, "little": {Kind: fault.Invalid}, "no cause": fault.Missing("symbol", "one"), "internal": {Message: "m"},
+	} {
+		b.Handle("fail", func(context.Context, []byte) ([]byte, error) { return nil, fmt.Errorf("wrapped: %w", want) })
+		_, err := a.Ask(t.Context(), name, "fail", nil)
+		if diff := cmp.Diff(want, fault.Of(err), sameText); diff != "" {
+			t.Errorf("%s: %s", text, diff)
+		}
+	}
+	b.Handle("fail", func(context.Context, []byte) ([]byte, error) { return nil, errors.New("a plain error") })
+	if _, err := a.Ask(t.Context(), name, "fail", nil); err == nil || fault.Of(err) != nil || !strings.Contains(err.Error(), "a plain error") {
+		t.Errorf("a plain error became %v", err)
+	}
+	b.Handle("fail", func(context.Context, []byte) ([]byte, error) { panic("oh") })
+	for _, asker := range []*cluster.Members{a, b} {
+		if _, err := asker.Ask(t.Context(), name, "fail", nil); fault.KindOf(err) != fault.Internal || !strings.Contains(err.Error(), "oh") {
+			t.Errorf("a panic became %v", err)
+		}
+	}
+}
+
+// Nothing was done where nobody was there to do it, so the next owner is asked.
+func TestAsk_GoesOnToTheNextOwner(t *testing.T) {
+	t.Parallel()
+	for how, end := range map[string]func(t *testing.T, a, b *cluster.Members, conn *cluster.Conn){
+		"one that died": func(t *testing.T, a, b *cluster.Members, conn *cluster.Conn) {
+			t.Helper()
+			conn.Close()
+			eventually(t, "the servers know that nobody listens", func() bool { return a.Unheard(b.Self()) })
+		},
+		"one that left": func(t *testing.T, _, b *cluster.Members, _ *cluster.Conn) {
+			t.Helper()
+			if err := b.Leave(t.Context()); err != nil {
+				t.Error(err)
+			}
+		},
+		"one that closed": func(t *testing.T, a, b *cluster.Members, _ *cluster.Conn) {
+			t.Helper()
+			b.Close()
+			eventually(t, "the servers know that nobody listens", func() bool { return a.Unheard(b.Self()) })
+		},
+		"one that cannot yet": func(_ *testing.T, _, b *cluster.Members, _ *cluster.Conn) {
+			tries := 0
+			b.Handle("who", func(context.Context, []byte) ([]byte, error) {
+				if tries++; tries < 5 {
+					return nil, fmt.Errorf("not yet: %w", cluster.ErrNotOwner)
+				}
+				return []byte("a"), nil
+			})
+		},
+	} {
+		t.Run(how, func(t *testing.T) {
+			t.Parallel()
+			a, b, conn, name := pair(t)
+			a.Handle("who", answering("a"))
+			b.Handle("who", answering("b"))
+			end(t, a, b, conn)
+			if got, err := a.Ask(t.Context(), name, "who", nil); err != nil || string(got) != "a" {
+				t.Errorf("%q, %v", got, err)
+			}
+		})
+	}
+}
+
+func TestAsk_WaitsForAHandler(t *testing.T) {
+	t.Parallel()
+	a, b, _, name := pair(t)
+	late := time.AfterFunc(200*time.Millisecond, func() { b.Handle("late", answering("b")) })
+	defer late.Stop()
+	if got, err := a.Ask(t.Context(), name, "late", nil); err != nil || string(got) != "b" {
+		t.Errorf("%q, %v", got, err)
+	}
+}
+
+func TestAsk_NothingWasDoneWhenNobodyIsReady(t *testing.T) {
+	t.Parallel()
+	a, b, _, name := pair(t)
+	for _, m := range []*cluster.Members{a, b} {
+		if err := m.Leave(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+	defer cancel()
+	if _, err := a.Ask(ctx, name, "who", nil); !errors.Is(err, context.DeadlineExceeded) || errors.Is(err, cluster.ErrUnanswered) {
+		t.Errorf("with little time: %v", err)
+	}
+	_, err := a.Ask(t.Context(), name, "who", nil)
+	if f := fault.Of(err); !errors.Is(err, cluster.ErrNotOwner) || errors.Is(err, cluster.ErrUnanswered) || f.Kind != fault.Unavailable || !f.Retryable || !strings.Contains(f.Message, "nothing was done") {
+		t.Errorf("got %v", err)
+	}
+}
+
+// A call that was sent may have been carried out, so nobody else is asked.
+func TestAsk_NobodyKnowsWithoutAnAnswer(t *testing.T) {
+	t.Parallel()
+	for how, c := range map[string]struct {
+		patience time.Duration
+		dies     bool
+		atLeast  time.Duration
+	}{
+		"the caller does not wait": {300 * time.Millisecond, false, 300 * time.Millisecond},
+		"the owner dies":           {time.Minute, true, time.Second},
+	} {
+		t.Run(how, func(t *testing.T) {
+			t.Parallel()
+			a, b, conn, name := pair(t)
+			a.Handle("wait", answering("a"))
+			began, ended := make(chan struct{}), make(chan struct{})
+			b.Handle("wait", func(ctx context.Context, _ []byte) ([]byte, error) {
+				close(began)
+				<-ctx.Done()
+				close(ended)
+				return nil, ctx.Err()
+			})
+			go func() {
+				if <-began; c.dies {
+					conn.Close()
+				}
+			}()
+			ctx, cancel := context.WithTimeout(t.Context(), c.patience)
+			defer cancel()
+			start := time.Now()
+			_, err := a.Ask(ctx, name, "wait", nil)
+			if took := time.Since(start); !errors.Is(err, cluster.ErrUnanswered) || errors.Is(err, cluster.ErrNotOwner) || fault.Of(err).Code != "outcome_unknown" || took < c.atLeast {
+				t.Errorf("after %s: %v", took, err)
+			}
+			if !c.dies {
+				<-ended // with the patience of who asked
+			}
+		})
+	}
+}
