@@ -21,12 +21,19 @@ func examine(ctx context.Context, in invocation) error {
 		args, plainText = slices.Delete(args, i, i+1), false
 	}
 	all := []doctor.Finding{}
-	app.Examine(ctx, config.Input{Args: args, Environ: in.environ}, in.Deps, app.UsualPatience(), func(f doctor.Finding) {
+	clearLine := func() {}
+	visit := app.Visit{Say: func(f doctor.Finding) {
+		clearLine()
 		all = append(all, f)
 		if plainText {
 			printFinding(in.Stdout, f)
 		}
-	})
+	}}
+	if isTerminal(in.Stderr) {
+		clearLine = func() { fmt.Fprint(in.Stderr, "\r\x1b[K") }
+		visit.Waiting = func(what string) { fmt.Fprintf(in.Stderr, "\r%s", what) }
+	}
+	app.Examine(ctx, config.Input{Args: args, Environ: in.environ}, in.Deps, visit)
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("the examination was broken off: %w", err)
 	}

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -13,26 +14,30 @@ import (
 	"candela/internal/fault"
 )
 
-// Patience is how long the doctor waits for events: for the first, and for the
-// heartbeat that a server sends every fifteen seconds.
-type Patience struct{ FirstByte, Heartbeat time.Duration }
+// Visit is how the doctor works and tells.
+type Visit struct {
+	// FirstByte is how long the first event may take, Heartbeat how long the next,
+	// which a server sends every fifteen seconds. Zero: five seconds, and forty.
+	FirstByte, Heartbeat time.Duration
 
-// UsualPatience leaves a slow network its time.
-func UsualPatience() Patience { return Patience{5 * time.Second, 40 * time.Second} }
+	Say     func(doctor.Finding)
+	Waiting func(what string) // told before what takes long; may be nil
+}
 
 // examination is one visit of the doctor.
 type examination struct {
 	Runtime
-	patience Patience
-	say      func(doctor.Finding)
-	running  bool // a server answers on the control socket of the state directory
+	Visit
+	say     func(doctor.Finding)
+	running bool // a server answers on the control socket of the state directory
 }
 
 // Examine looks at everything that a configuration needs and tells each finding as
 // it comes. It changes nothing, and what it makes at a server that runs, a token,
 // it takes back.
-func Examine(ctx context.Context, in config.Input, deps Deps, patience Patience, say func(doctor.Finding)) {
-	x := &examination{patience: patience, say: say}
+func Examine(ctx context.Context, in config.Input, deps Deps, v Visit) {
+	v.FirstByte, v.Heartbeat = cmp.Or(v.FirstByte, 5*time.Second), cmp.Or(v.Heartbeat, 40*time.Second)
+	x := &examination{Visit: v, say: v.Say}
 	x.Deps, x.Log = deps, slog.New(slog.DiscardHandler)
 	in.Inspect = true // the flags of every mode are welcome
 	cfg, err := config.Load(in)
@@ -42,9 +47,9 @@ func Examine(ctx context.Context, in config.Input, deps Deps, patience Patience,
 	}
 	x.Config = cfg
 	if cfg.Mode() == config.ModeChart {
-		say(doctor.Fine("configuration", "neither --serve nor --mcp is set, so no server is looked at: give the flags that it has"))
+		x.say(doctor.Fine("configuration", "neither --serve nor --mcp is set, so no server is looked at: give the flags that it has"))
 	} else {
-		say(doctor.Fine("configuration", "mode %s", cfg.Mode()))
+		x.say(doctor.Fine("configuration", "mode %s", cfg.Mode()))
 	}
 	x.running = x.answers(ctx)
 	x.home()
@@ -109,7 +114,7 @@ func (x *examination) server(ctx context.Context) {
 
 // fromOutside looks at a server that runs as its clients do.
 func (x *examination) fromOutside(ctx context.Context) {
-	s := doctor.NewServer(x.Config.HTTP.BaseURL, "http://"+x.Config.HTTP.Address().String(), x.patience.FirstByte, x.patience.Heartbeat)
+	s := doctor.NewServer(x.Config.HTTP.BaseURL, "http://"+dialable(x.Config.HTTP.Address()).String(), x.FirstByte, x.Heartbeat)
 	defer s.Close()
 	found, reached := s.Address(ctx, time.Now())
 	x.say(found)
@@ -133,7 +138,15 @@ func (x *examination) fromOutside(ctx context.Context) {
 		x.say(doctor.Doubtful("events", "correct OAuth first", "not checked: nobody is let in"))
 		return
 	}
+	x.wait("listening for a heartbeat, which comes every 15 s")
 	x.say(s.Stream(ctx, token))
+}
+
+// wait says that something takes a while.
+func (x *examination) wait(what string) {
+	if x.Waiting != nil {
+		x.Waiting(what)
+	}
 }
 
 // pass asks the server for a passphrase that is good once.

@@ -169,6 +169,18 @@ func (x *examination) port(ctx context.Context, check string, address netip.Addr
 	}
 }
 
+// dialable is where a listener is reached from this machine: one on every address
+// is reached on the loopback.
+func dialable(a netip.AddrPort) netip.AddrPort {
+	switch {
+	case !a.Addr().IsUnspecified():
+		return a
+	case a.Addr().Is4():
+		return netip.AddrPortFrom(netip.AddrFrom4([4]byte{127, 0, 0, 1}), a.Port())
+	}
+	return netip.AddrPortFrom(netip.IPv6Loopback(), a.Port())
+}
+
 // isCandela asks whether what listens on an address is candela.
 func (x *examination) isCandela(ctx context.Context, address netip.AddrPort, check string) bool {
 	path := "/"
@@ -177,7 +189,7 @@ func (x *examination) isCandela(ctx context.Context, address netip.AddrPort, che
 	}
 	ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
 	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+address.String()+path, nil)
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+dialable(address).String()+path, nil)
 	if err != nil {
 		return false
 	}

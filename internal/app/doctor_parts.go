@@ -36,6 +36,7 @@ func (x *examination) store(ctx context.Context) {
 		x.say(doctor.Wrong(check, fix, "it cannot be opened: %s", err))
 		return
 	}
+	x.wait("reading the store")
 	report, err := log.Verify(ctx)
 	switch err = errors.Join(err, log.Close()); {
 	case err != nil:
@@ -152,6 +153,7 @@ func (x *examination) venues(ctx context.Context) {
 		symbol, known := probes()[name]
 		needed := name == data.CryptoVenue || name == data.StockVenue || x.Config.Trade && name == x.Config.Trading.Broker
 		if known && (name != "alpaca" || !data.Alpaca.KeyID.IsZero()) {
+			x.wait("asking " + name)
 			x.say(judgeVenue(ctx, p, symbol, needed))
 		}
 		if c, ok := p.(io.Closer); ok {

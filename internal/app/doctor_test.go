@@ -131,7 +131,7 @@ func (p *patient) proxy(buffers bool) string {
 func (p *patient) examine() []doctor.Finding {
 	var all []doctor.Finding
 	Examine(p.t.Context(), config.Input{Args: p.args, Environ: p.environ}, Deps{Version: "v1", Services: Wired()},
-		Patience{FirstByte: time.Second, Heartbeat: 40 * time.Second}, func(f doctor.Finding) { all = append(all, f) })
+		Visit{FirstByte: time.Second, Say: func(f doctor.Finding) { all = append(all, f) }, Waiting: func(string) {}})
 	return all
 }
 

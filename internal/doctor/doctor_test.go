@@ -72,12 +72,12 @@ func TestStream_NoHeartbeat(t *testing.T) {
 		_ = http.NewResponseController(w).Flush()
 	}
 	closes := serve(t, func(w http.ResponseWriter, _ *http.Request) { first(w) })
-	expect(t, closes.Stream(t.Context(), "t"), Problem, "no heartbeat: the connection was closed", "proxy_read_timeout")
+	expect(t, closes.Stream(t.Context(), "t"), Problem, "no heartbeat: the connection was closed after ", "proxy_read_timeout")
 	silent := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		first(w)
 		<-r.Context().Done()
 	})
-	expect(t, silent.Stream(t.Context(), "t"), Problem, "no heartbeat: nothing came in time", "proxy_read_timeout")
+	expect(t, silent.Stream(t.Context(), "t"), Problem, "no heartbeat: nothing came in time after 1s", "proxy_read_timeout")
 	refuses := serve(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusUnauthorized) })
 	expect(t, refuses.Stream(t.Context(), "t"), Problem, "HTTP 401", "log")
 }

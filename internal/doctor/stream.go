@@ -66,20 +66,22 @@ func (s *Server) listen(ctx context.Context, base, token string, toHeartbeat boo
 	}
 	late.Reset(s.Heartbeat)
 	if n, err := resp.Body.Read(room); n == 0 {
-		return first, 0, reason(ctx, err)
+		return first, 0, fmt.Errorf("%w after %v", reason(ctx, err), time.Since(began).Round(time.Second))
 	}
 	return first, time.Since(began), nil
 }
 
-// errTooLate is the end of our patience.
-var errTooLate = errors.New("nothing came in time")
+var (
+	errTooLate = errors.New("nothing came in time") // the end of our patience
+	errClosed  = errors.New("the connection was closed")
+)
 
 func reason(ctx context.Context, err error) error {
 	if cause := context.Cause(ctx); errors.Is(cause, errTooLate) {
 		return cause
 	}
-	if errors.Is(err, io.EOF) {
-		return errors.New("the connection was closed")
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		return errClosed
 	}
 	return err
 }

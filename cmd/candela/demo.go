@@ -1,0 +1,63 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"candela/internal/app"
+	"candela/internal/fault"
+)
+
+// demo shows what candela does, without a network and without an account.
+func demo(ctx context.Context, in invocation) error {
+	output := "candela-demo.png"
+	switch args := in.args; {
+	case len(args) == 0:
+	case len(args) == 1 && strings.HasPrefix(args[0], "--output="):
+		output = strings.TrimPrefix(args[0], "--output=")
+	case len(args) == 2 && args[0] == "--output":
+		output = args[1]
+	default:
+		return fault.Field("demo", strings.Join(args, " "), "--output FILE, where the chart is saved")
+	}
+	if output == "" {
+		return fault.Missing("--output", "where the chart is saved")
+	}
+	began := time.Now()
+	clearLine := func() {}
+	tour := app.Tour{
+		Output: output, Wait: time.Minute,
+		Say: func(format string, args ...any) {
+			clearLine()
+			fmt.Fprintf(in.Stdout, format+"\n", args...)
+		},
+		Call: func(tool, arguments string) { fmt.Fprintf(in.Stdout, "    %s %s\n", tool, arguments) },
+	}
+	if isTerminal(in.Stderr) {
+		clearLine = func() { fmt.Fprint(in.Stderr, "\r\x1b[K") }
+		tour.Waiting = func(since time.Duration) {
+			fmt.Fprintf(in.Stderr, "\rwaiting for the alert: %d s", int(since.Seconds()))
+		}
+	}
+	fmt.Fprint(in.Stdout, "Everything here happens on this machine: the prices are made up, the money is play money.\n\n")
+	err := app.Demo(ctx, in.Deps, tour)
+	clearLine()
+	if errors.Is(err, context.Canceled) {
+		return errors.New("the demonstration was broken off; nothing is left of it")
+	}
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(in.Stdout, `
+That took %v, and nothing is left of it but %s. What to try next:
+
+    candela install claude-code --trade     put it into a client: candela install lists them
+    candela --symbol BTCUSDT --interval 1h --output btc.png    a chart of a real market
+    candela --serve --trade                 a server for clients elsewhere; docs/oauth.md
+    candela doctor                          when something does not work
+`, time.Since(began).Round(time.Second), output)
+	return err
+}
