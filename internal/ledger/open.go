@@ -86,6 +86,11 @@ func (l *Ledger) open(ctx context.Context, path string) error {
 // dial returns a pool over the file. busy_timeout is for the moments in which
 // another process, such as candela audit, holds a lock.
 func dial(path, mode string, pragmas ...string) (*sql.DB, error) {
+	// In an address the first part of a relative path would be taken for a host.
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return nil, failure("open", err)
+	}
 	query := url.Values{"mode": {mode}, "_txlock": {"immediate"}, "_dqs": {"0"}, "_defensive": {"1"}, "_error_rc": {"1"}, "_busy_timeout": {"5000"}, "_pragma": pragmas}
 	name := url.URL{Scheme: "file", Path: filepath.ToSlash(path), RawQuery: query.Encode()}
 	if runtime.GOOS == "windows" {
