@@ -20,11 +20,11 @@ export function fences(file) {
   return found;
 }
 
-// usage: fence.mjs FILE LANGUAGE HEADING: prints the one block of that language
-// under that heading.
+// usage: fence.mjs FILE WORDS HEADING: prints the one block that begins with these
+// words, such as "sh run", under that heading.
 if (process.argv[1] === import.meta.filename) {
-  const [file, language, heading] = process.argv.slice(2);
-  const blocks = fences(file).filter((f) => f.words[0] === language && f.heading === heading);
-  if (blocks.length !== 1) throw new Error(`${file} has ${blocks.length} blocks of ${language} under ${heading}`);
+  const [file, words, heading] = process.argv.slice(2);
+  const blocks = fences(file).filter((f) => f.words.join(" ") === words && f.heading === heading);
+  if (blocks.length !== 1) throw new Error(`${file} has ${blocks.length} blocks of ${words} under ${heading}`);
   process.stdout.write(blocks[0].text);
 }

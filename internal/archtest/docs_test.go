@@ -2,34 +2,12 @@ package archtest
 
 import (
 	"os"
-	"path"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
 )
-
-// TestLinksResolve follows every relative link of the documentation, so that a
-// file that moves takes the pages that speak of it along.
-func TestLinksResolve(t *testing.T) {
-	t.Parallel()
-	link := regexp.MustCompile(`\]\(([^)\s]+)\)`)
-	walk(t, func(name string, data []byte) {
-		if path.Ext(name) != ".md" {
-			return
-		}
-		for _, m := range link.FindAllStringSubmatch(string(data), -1) {
-			target, _, _ := strings.Cut(m[1], "#")
-			if target == "" || strings.Contains(target, "://") {
-				continue
-			}
-			if _, err := os.Stat(filepath.Join(root, path.Dir(name), target)); err != nil {
-				t.Errorf("%s links to %s, which is not there", name, m[1])
-			}
-		}
-	})
-}
 
 // TestToolsAreExplained compares the versions that .ci/run installs with the
 // table in docs/dependencies.md.

@@ -107,7 +107,7 @@ func checkImports(pkgs []pkg) []string {
 	var broken []string
 	for _, p := range pkgs {
 		if !locate(p.ImportPath).known {
-			broken = append(broken, shortName(p.ImportPath)+" is in no layer: add it to internal/archtest/layers.go and to the README")
+			broken = append(broken, shortName(p.ImportPath)+" is in no layer: add it to internal/archtest/layers.go")
 			continue
 		}
 		for _, to := range p.Imports {
@@ -147,7 +147,7 @@ func appendBroken(broken []string, from, to string, inTest bool) []string {
 	return broken
 }
 
-// diagram draws the table for the README: names, then the note, on a line of
+// diagram draws the table for AGENTS.md: names, then the note, on a line of
 // its own where the names leave no room.
 func diagram() string {
 	const noteColumn = 38

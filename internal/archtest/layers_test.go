@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"flag"
 	"io"
 	"os"
 	"os/exec"
@@ -122,13 +123,27 @@ func TestTable_NamesEachPackageOnce(t *testing.T) {
 	}
 }
 
-func TestReadme_ShowsTheTable(t *testing.T) {
+var update = flag.Bool("update", false, "rewrite the layers in AGENTS.md")
+
+func TestAgentsPage_ShowsTheTable(t *testing.T) {
 	t.Parallel()
-	readme, err := os.ReadFile(filepath.Join(root, "README.md"))
+	const begin, end = "<!-- layers: go test ./internal/archtest -update -->\n", "<!-- end of layers -->"
+	path := filepath.Join(root, "AGENTS.md")
+	page, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := diagram(); !bytes.Contains(readme, []byte(want)) {
-		t.Errorf("README.md does not show the layers as they are; it should contain\n%s", want)
+	head, rest, ok := strings.Cut(string(page), begin)
+	_, tail, closed := strings.Cut(rest, end)
+	if !ok || !closed {
+		t.Fatal("AGENTS.md has no place for the layers")
+	}
+	want := head + begin + "```\n" + diagram() + "```\n" + end + tail
+	if *update {
+		if err := os.WriteFile(path, []byte(want), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	} else if want != string(page) {
+		t.Errorf("AGENTS.md does not show the layers as they are; run with -update. It should contain\n%s", diagram())
 	}
 }
