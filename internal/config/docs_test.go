@@ -74,13 +74,13 @@ func TestDocs_Readme(t *testing.T) {
 	}
 	var want bytes.Buffer
 	want.Write(head)
-	want.WriteString(begin + "| Flag | Variable | Default | |\n|---|---|---|---|\n")
+	want.WriteString(begin + "| Variable | Default | |\n|---|---|---|\n")
 	for _, name := range shown() {
 		s, ok := all[name]
 		if !ok {
 			t.Fatalf("there is no setting %s", name)
 		}
-		fmt.Fprintf(&want, "| `%s` | `%s` | %s | %s |\n", s.Flag(), s.Env(), code(s.Default != "", s.Default), s.Doc)
+		fmt.Fprintf(&want, "| `%s` | %s | %s |\n", s.Env(), code(s.Default != "", s.Default), s.Doc)
 	}
 	want.WriteString(end)
 	want.Write(tail)
