@@ -20,7 +20,12 @@ func halt(ctx context.Context, in invocation) error {
 	if err != nil {
 		return err
 	}
-	state, err := app.Halt(ctx, cfg.Home, strings.Join(in.args[:words], " "))
+	reason := strings.Join(in.args[:words], " ")
+	if cfg.NATS.URL != "" {
+		state, err := app.HaltReplicas(ctx, cfg, reason, in.Stderr)
+		return tellState(in, state, err)
+	}
+	state, err := app.Halt(ctx, cfg.Home, reason)
 	return tellState(in, state, err)
 }
 
@@ -32,6 +37,10 @@ func resume(ctx context.Context, in invocation) error {
 	cfg, err := config.Load(config.Input{Args: in.args, Environ: in.environ, Inspect: true})
 	if err != nil {
 		return err
+	}
+	if cfg.NATS.URL != "" {
+		state, err := app.ResumeReplicas(ctx, cfg, in.Stderr)
+		return tellState(in, state, err)
 	}
 	state, err := app.Resume(ctx, cfg.Home)
 	return tellState(in, state, err)

@@ -57,7 +57,7 @@ func full() Config {
 			Sinks: func() []sink.Status {
 				return []sink.Status{{Name: "webhook", Delivered: 2, Waits: now().Add(-30 * time.Second)}, {Name: "webhook", Delivered: 3}}
 			},
-			Desk:   func() desk.Status { return desk.Status{Connected: true, Compared: true} },
+			Desk:   func() (desk.Status, bool) { return desk.Status{Connected: true, Compared: true}, true },
 			Orders: func() map[order.Status]int { return map[order.Status]int{order.Accepted: 2} },
 		},
 		Cluster: &Cluster{
@@ -171,7 +171,9 @@ func TestReady_SaysWhyNot(t *testing.T) {
 		"an engine that loads":       {"engine", "2 of 3 prices and series are not loaded", status(func(s *engine.Status) { s.Loading = 2 })},
 		"firings that do not commit": {"engine", "4 fired alerts are not committed", status(func(s *engine.Status) { s.Failure, s.Uncommitted = "x", 4 })},
 		"a venue without bars":       {"feeds", "bars do not come from kraken", status(func(s *engine.Status) { s.Behind = []string{"kraken"} })},
-		"an account not compared":    {"broker", "not compared", func(c *Config) { c.Trading.Desk = func() desk.Status { return desk.Status{Connected: true} } }},
+		"an account not compared": {"broker", "not compared", func(c *Config) {
+			c.Trading.Desk = func() (desk.Status, bool) { return desk.Status{Connected: true}, true }
+		}},
 		"servers that are away": {"nats", "no connection to a NATS server", func(c *Config) {
 			c.Cluster.Conn = func() cluster.Stats { return cluster.Stats{} }
 		}},
@@ -181,7 +183,9 @@ func TestReady_SaysWhyNot(t *testing.T) {
 		"a replica that stops": {"replica", "hands over", func(c *Config) {
 			c.Cluster.Now = func() Replica { return Replica{Beat: now(), Draining: true} }
 		}},
-		"a venue that is silent": {"broker", "reports do not flow", func(c *Config) { c.Trading.Desk = func() desk.Status { return desk.Status{Compared: true} } }},
+		"a venue that is silent": {"broker", "reports do not flow", func(c *Config) {
+			c.Trading.Desk = func() (desk.Status, bool) { return desk.Status{Compared: true}, true }
+		}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -222,7 +226,7 @@ func TestMetrics_ShowWhatHoldsTradingDown(t *testing.T) {
 	t.Parallel()
 	cfg := full()
 	state, _ := guard.State{}.Raise(guard.Cause{Kind: guard.OwnerHalt})
-	cfg.Trading.Desk = func() desk.Status { return desk.Status{State: state} }
+	cfg.Trading.Desk = func() (desk.Status, bool) { return desk.Status{State: state}, true }
 	_, text := ask(t, cfg, "/metrics")
 	for _, want := range []string{`candela_trading_state{state="halted"} 1`, `candela_trading_state{state="active"} 0`, `candela_trading_cause{cause="owner_halt"} 1`} {
 		if !strings.Contains(text, want+"\n") {

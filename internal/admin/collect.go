@@ -237,11 +237,14 @@ func (s scrape) cluster(c *Cluster) {
 }
 
 func (s scrape) desk(t *Trading) {
+	d, here := t.Desk()
+	if !here {
+		return
+	}
 	orders := t.Orders()
 	for _, status := range []order.Status{order.New, order.Submitted, order.Accepted, order.PartiallyFilled, order.PendingCancel, order.Uncertain} {
 		s.put("candela_orders_open", float64(orders[status]), strings.ToLower(status.String()))
 	}
-	d := t.Desk()
 	for _, level := range []guard.Level{guard.Active, guard.Reducing, guard.Halted} {
 		s.put("candela_trading_state", number(d.State.Level() == level), strings.ToLower(level.String()))
 	}

@@ -58,8 +58,9 @@ func (c *Config) trading(all map[string]Part) {
 		all["engine"] = because(e.Loading == 0, fmt.Sprintf("%d of %d prices and series are not loaded: their alerts wait", e.Loading, e.Prices+e.Series))
 	}
 	all["feeds"] = because(len(e.Behind) == 0, "bars do not come from "+strings.Join(e.Behind, ", "))
-	d := t.Desk()
+	d, here := t.Desk()
 	switch {
+	case !here: // another replica answers for it
 	case !d.Compared:
 		all["broker"] = because(false, "the account was not compared with the venue since the start: no order passes")
 	default:

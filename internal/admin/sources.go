@@ -36,8 +36,8 @@ type Trading struct {
 	Engine        func() engine.Status
 	Notifications func() notify.Stats
 	Sinks         func() []sink.Status
-	Desk          func() desk.Status
-	Orders        func() map[order.Status]int // that are open
+	Desk          func() (s desk.Status, here bool) // here is false where another replica trades
+	Orders        func() map[order.Status]int       // that are open
 }
 
 // Cluster is what there is to tell of a replica among others. All of it is required.

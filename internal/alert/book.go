@@ -252,6 +252,15 @@ func (b *Book) Has(id string) bool {
 	return there
 }
 
+// Instruments returns what the alerts are on.
+func (b *Book) Instruments() map[market.Symbol]bool {
+	all := make(map[market.Symbol]bool)
+	for n := range b.needs {
+		all[n.Instrument] = true
+	}
+	return all
+}
+
 // Discard takes the alerts out of the book, pending or not, that depend on something
 // of which gone says so.
 func (b *Book) Discard(gone func(Need) bool) {

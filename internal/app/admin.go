@@ -12,9 +12,11 @@ import (
 	"golang.org/x/net/netutil"
 
 	"candela/internal/admin"
+	"candela/internal/desk"
 	"candela/internal/httpd"
 	"candela/internal/ledger"
 	"candela/internal/mcp"
+	"candela/internal/order"
 	"candela/internal/sink"
 )
 
@@ -41,7 +43,7 @@ func (rt Runtime) admin(w *watched) ([]Part, error) {
 		Listening: w.listening.Load, Messages: w.messages.Stats, HTTP: w.server.Stats,
 	}
 	if w.trading != nil {
-		cfg.Trading = w.trading.watched()
+		cfg.Trading = w.trading.watched(rt)
 	}
 	if rt.shared != nil {
 		cfg.Cluster = rt.shared.watched()
@@ -83,8 +85,8 @@ func serveUntil(ctx, hard context.Context, server *http.Server, ln net.Listener,
 }
 
 // watched is the trading side for the admin listener.
-func (t *trading) watched() *admin.Trading {
-	return &admin.Trading{
+func (t *trading) watched(rt Runtime) *admin.Trading {
+	all := &admin.Trading{
 		Store: func() (ledger.Stats, bool) {
 			l := t.opened.Load()
 			if l == nil {
@@ -92,7 +94,9 @@ func (t *trading) watched() *admin.Trading {
 			}
 			return l.Stats(), true
 		},
-		Engine: t.engine.Status, Notifications: t.log.Stats, Desk: t.orders.Status, Orders: t.orders.OpenByStatus,
+		Engine: t.engine.Status, Notifications: t.log.Stats,
+		Desk:   func() (desk.Status, bool) { return t.desk.Status(), true },
+		Orders: func() map[order.Status]int { return t.desk.OpenByStatus() },
 		Sinks: func() []sink.Status {
 			all := make([]sink.Status, len(t.senders))
 			for i, s := range t.senders {
@@ -101,4 +105,8 @@ func (t *trading) watched() *admin.Trading {
 			return all
 		},
 	}
+	if rt.shared != nil {
+		rt.shared.watchTrading(all)
+	}
+	return all
 }

@@ -26,10 +26,10 @@ const (
 // shared is what a replica has in common with the others. It is open before any part
 // runs, and closed when all have stopped.
 type shared struct {
-	conn     *cluster.Conn
-	tokens   *cluster.Tokens
-	members  *cluster.Members // nil without --trade: then nothing has an owner
-	draining atomic.Bool
+	conn          *cluster.Conn
+	tokens        *cluster.Tokens
+	draining      atomic.Bool
+	sharedTrading // empty without --trade: then nothing has an owner
 }
 
 // openShared connects to the servers, reads who was let in, and takes part.
@@ -47,7 +47,7 @@ func (rt Runtime) openShared(ctx context.Context) (s *shared, err error) {
 		return nil, err
 	}
 	if rt.Config.Trade {
-		s.members, err = s.conn.Join(ctx, rt.replicaName(), rt.Log)
+		err = s.openTrading(ctx, rt)
 	}
 	return s, err
 }
@@ -85,28 +85,11 @@ func (rt Runtime) connect(ctx context.Context) (*cluster.Conn, error) {
 
 // close ends what openShared began.
 func (s *shared) close() {
-	if s.members != nil {
-		s.members.Close()
-	}
+	s.sharedTrading.close()
 	if s.tokens != nil {
 		s.tokens.Close()
 	}
 	s.conn.Close()
-}
-
-// work is what a part does.
-type work = func(ctx, hard context.Context, ready func()) error
-
-// alone makes work that one replica at a time does of work that any could do. One
-// node does it as it is.
-func (s *shared) alone(name string, run work) work {
-	if s == nil {
-		return run
-	}
-	return func(ctx, hard context.Context, ready func()) error {
-		ready()
-		return s.members.While(ctx, name, func(term context.Context) error { return run(term, hard, func() {}) })
-	}
 }
 
 // drain is the part that stops first: the replica is not ready any more, and the
@@ -121,8 +104,8 @@ func (s *shared) drain(rt Runtime) Part {
 		}
 		limited, cancel := context.WithTimeout(hard, rt.Config.ShutdownTimeout/2)
 		defer cancel()
-		if err := s.members.Leave(limited); err != nil {
-			rt.Log.WarnContext(ctx, "the other replicas were not told of the stop; they find out", "error", err)
+		if err := s.handOver(limited); err != nil {
+			rt.Log.WarnContext(ctx, "not everything was handed over; the other replicas find out", "error", err)
 		}
 		return nil
 	}}
@@ -135,7 +118,8 @@ func (s *shared) watched() *admin.Cluster {
 		Now: func() admin.Replica {
 			r := admin.Replica{Members: 1, Draining: s.draining.Load()}
 			if s.members != nil {
-				r.Members, r.Beat = s.members.Count(), s.members.Beat()
+				r.Members, r.Beat, r.Owned = s.members.Count(), s.members.Beat(), s.alerts.Owned()
+				r.Lag = s.tail.Stats().Behind
 			}
 			return r
 		},

@@ -3,12 +3,14 @@ package app
 import (
 	"context"
 	"crypto/rand"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
 	"net/url"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -147,14 +149,117 @@ func TestCluster_AnyReplicaTakesTheNextStep(t *testing.T) {
 			t.Errorf("the token is not good at replica %d", i)
 		}
 	}
-	clients, err := Clients(t.Context(), b.home)
-	if err != nil || len(clients) != 1 {
-		t.Fatalf("%v, %v", clients, err)
-	}
+	var clients []Client
+	waitFor(t, func() bool { // the list is of what this replica has heard of
+		var err error
+		if clients, err = Clients(t.Context(), b.home); err != nil {
+			t.Fatal(err)
+		}
+		return len(clients) == 1
+	})
 	if err := Revoke(t.Context(), b.home, clients[0].ID); err != nil {
 		t.Fatal(err)
 	}
 	for _, r := range []*replica{a, b, d} {
 		waitFor(t, func() bool { return !works(r) })
+	}
+}
+
+// TestCluster_ReplicasShareAlertsAndTheAccount uses three replicas as one server, and
+// stops them one after the other: what was set at one is listed at all, an order that
+// was placed at one is everyone's, and the last one left has it all.
+func TestCluster_ReplicasShareAlertsAndTheAccount(t *testing.T) {
+	t.Parallel()
+	venue := httptest.NewServer(fakebinance.New(fakebinance.Config{Seed: 1, Knows: func(string) bool { return true }}))
+	t.Cleanup(venue.Close)
+	c := newCast(t, "--trade", "--binance-url", venue.URL)
+	all := []*replica{c.start(), c.start(), c.start()}
+	token := all[0].Token()
+	symbols := []string{"BTCUSDT", "ETHUSDT", "SOLUSDT", "BNBUSDT", "XRPUSDT", "DOGEUSDT"}
+	for i, symbol := range symbols {
+		at := all[i%3].url
+		use(t, at, token, "set_alert", `{"symbol":"`+symbol+`","condition":{"price_above":0.0001},"note":"fires"}`)
+		use(t, at, token, "set_alert", `{"symbol":"`+symbol+`","condition":{"price_above":99999999},"note":"waits"}`)
+	}
+	for i, r := range all {
+		if list := use(t, r.url, token, "list_alerts", `{}`); strings.Count(list, `\"alert_id\"`) != len(symbols) {
+			t.Errorf("replica %d lists %s", i, list)
+		}
+		key := `"idempotency_key":"order ` + strconv.Itoa(i) + `"`
+		use(t, r.url, token, "place_order", `{"symbol":"BTCUSDT","side":"buy","type":"market","quantity":0.001,`+key+`}`)
+	}
+	polled := 0
+	waitFor(t, func() bool {
+		polled += strings.Count(use(t, all[0].url, token, "get_notifications", `{"wait_seconds":0}`), `\"alert_id\"`)
+		return polled >= len(symbols)
+	})
+	if polled != len(symbols) {
+		t.Errorf("%d notifications of %d alerts", polled, len(symbols))
+	}
+	for left := 3; left > 0; left-- {
+		for i, r := range all[3-left:] {
+			if orders := use(t, r.url, token, "get_orders", `{}`); strings.Count(orders, `\"filled\"`) != 3 {
+				t.Errorf("with %d left, %d lists %s", left, i, orders)
+			}
+			if list := use(t, r.url, token, "list_alerts", `{}`); strings.Count(list, `\"note\":\"waits\"`) != len(symbols) {
+				t.Errorf("with %d left, %d lists %s", left, i, list)
+			}
+			// The order of before, and not another.
+			use(t, r.url, token, "place_order", `{"symbol":"BTCUSDT","side":"buy","type":"market","quantity":0.001,"idempotency_key":"order 0"}`)
+		}
+		all[3-left].stop()
+	}
+}
+
+// TestCluster_TheOwnerHaltsWhoeverTrades halts from another machine, by the socket of
+// a replica that does not trade, and while no replica runs.
+func TestCluster_TheOwnerHaltsWhoeverTrades(t *testing.T) {
+	t.Parallel()
+	venue := httptest.NewServer(fakebinance.New(fakebinance.Config{Seed: 1}))
+	t.Cleanup(venue.Close)
+	c := newCast(t, "--trade", "--binance-url", venue.URL)
+	a, b := c.start(), c.start()
+	token := a.Token()
+	passes := func(r *replica) bool {
+		_, text := ask(t, http.MethodPost, r.url+"/mcp", token, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"place_order","arguments":{"symbol":"BTCUSDT","side":"buy","type":"market","quantity":0.001,"idempotency_key":"`+rand.Text()+`"}}}`)
+		return !strings.Contains(text, `"isError":true`)
+	}
+	elsewhere, err := config.Load(config.Input{
+		Args: append([]string{"--home", filepath.Join(t.TempDir(), "elsewhere"), "--nats-url", c.nats}, c.extra[:2]...), Inspect: true,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := func(state TradingState, err error, level, where string) {
+		t.Helper()
+		if err != nil || state.Level != level || !strings.Contains(state.Where, where) {
+			t.Fatalf("%+v, %v, want %s %s", state, err, level, where)
+		}
+	}
+	waitFor(t, func() bool { return passes(a) })
+	state, err := HaltReplicas(t.Context(), elsewhere, "enough", io.Discard)
+	want(state, err, "HALTED", "in the replica that trades")
+	if passes(a) || passes(b) {
+		t.Error("an order passes though trading is halted")
+	}
+	for _, r := range []*replica{a, b} {
+		at := *elsewhere
+		at.Home = r.home
+		state, err = ResumeReplicas(t.Context(), &at, io.Discard)
+		want(state, err, "ACTIVE", "in the program that runs there")
+		if !passes(a) || !passes(b) {
+			t.Error("no order passes though trading was resumed")
+		}
+		state, err = HaltReplicas(t.Context(), &at, "", io.Discard)
+		want(state, err, "HALTED", "in the program that runs there")
+	}
+	state, err = ResumeReplicas(t.Context(), elsewhere, io.Discard)
+	want(state, err, "ACTIVE", "in the replica that trades")
+	a.stop()
+	b.stop()
+	state, err = HaltReplicas(t.Context(), elsewhere, "", io.Discard)
+	want(state, err, "HALTED", "no replica trades")
+	if d := c.start(); passes(d) {
+		t.Error("an order passes though trading was halted before the start")
 	}
 }

@@ -13,7 +13,6 @@ import (
 	"path/filepath"
 	"time"
 
-	"candela/internal/desk"
 	"candela/internal/fault"
 	"candela/internal/oauth"
 )
@@ -29,7 +28,7 @@ const (
 type control struct {
 	home string
 	door *oauth.Server // nil where nobody is let in
-	desk *desk.Desk    // nil without --trade
+	desk account       // nil without --trade
 	log  *slog.Logger
 	pass *oneTime // nil where nobody is let in
 }

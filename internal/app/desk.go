@@ -25,6 +25,7 @@ import (
 	"candela/internal/provider"
 	stocks "candela/internal/provider/alpaca"
 	"candela/internal/stdio"
+	"candela/internal/tool"
 )
 
 // haltName is the file in the state directory that halts trading while it is there.
@@ -69,12 +70,25 @@ type place struct {
 	assets bool          // it counts assets, not positions
 }
 
-// newDesk puts the desk together. The locks before trading with money that are not
-// the configuration's are here: the policy must name the symbols.
+// newDesk puts the desk together.
 func (t *trading) newDesk(rt Runtime, b *bars) error {
-	policy, err := rt.policy()
+	policy, err := t.prepareDesk(rt, b)
 	if err != nil {
 		return err
+	}
+	t.paper.Store(t.venue.paper)
+	t.desk = desk.New(t.deskConfig(rt, b, policy, t.venue, &t.store))
+	t.orders = t.desk
+	return nil
+}
+
+// prepareDesk makes what a desk needs and reads the policy. The locks before trading
+// with money that are not the configuration's are here: the policy must name the
+// symbols.
+func (t *trading) prepareDesk(rt Runtime, b *bars) (guard.Policy, error) {
+	policy, err := rt.policy()
+	if err != nil {
+		return policy, err
 	}
 	t.clocks = make(map[string]provider.Clock)
 	for _, p := range b.providers {
@@ -82,19 +96,29 @@ func (t *trading) newDesk(rt Runtime, b *bars) error {
 			t.clocks[p.Name()] = c.Clock()
 		}
 	}
-	if t.venue, err = t.newVenue(rt, b); err != nil {
-		return err
-	}
-	t.orders = desk.New(desk.Config{
-		Owner: accountOf(rt.Config.Trading), Also: []string{accountOwner, stdio.Owner}, Broker: t.venue.Broker, Store: &t.store, Market: t.engine, Policy: policy,
-		Resolve: t.resolve(b), Assets: t.venue.assets, HaltFile: filepath.Join(rt.Config.Home, haltName),
-		Log: rt.Log, Now: time.Now, Rand: rand.Float64,
-	})
-	return nil
+	t.venue, err = t.newVenue(rt, b, &t.store)
+	return policy, err
 }
 
-// desk returns the desk, nil for no trading side.
-func (t *trading) desk() *desk.Desk {
+// deskConfig is what a desk works with.
+func (t *trading) deskConfig(rt Runtime, b *bars, policy guard.Policy, venue place, store desk.Store) desk.Config {
+	return desk.Config{
+		Owner: accountOf(rt.Config.Trading), Also: []string{accountOwner, stdio.Owner}, Broker: venue.Broker, Store: store, Market: t.engine, Policy: policy,
+		Resolve: t.resolve(b), Assets: venue.assets, HaltFile: filepath.Join(rt.Config.Home, haltName),
+		Log: rt.Log, Now: time.Now, Rand: rand.Float64,
+	}
+}
+
+// account is what the tools and the owner trade on.
+type account interface {
+	tool.Orders
+	tool.Positions
+	Halt(ctx context.Context, who, reason string) (guard.State, error)
+	Resume(ctx context.Context, who string) (guard.State, error)
+}
+
+// account returns what is traded on, nil for no trading side.
+func (t *trading) account() account {
 	if t == nil {
 		return nil
 	}
@@ -117,8 +141,9 @@ func (rt Runtime) policy() (guard.Policy, error) {
 	return policy, err
 }
 
-// newVenue makes the broker that was chosen. A new one is a line here.
-func (t *trading) newVenue(rt Runtime, b *bars) (place, error) {
+// newVenue makes the broker that was chosen; the paper one keeps a journal. A new one
+// is a line here.
+func (t *trading) newVenue(rt Runtime, b *bars, journal journals) (place, error) {
 	cfg := rt.Config.Trading
 	switch cfg.Broker {
 	case "binance":
@@ -135,7 +160,7 @@ func (t *trading) newVenue(rt Runtime, b *bars) (place, error) {
 		return place{Broker: v}, err
 	default:
 		v := paper.New(paper.Config{
-			Journal: paperJournal{&t.store}, Market: t.engine, Rates: paper.Usual(), Cash: cfg.Cash, Now: time.Now, Log: rt.Log,
+			Journal: paperJournal{journal}, Market: t.engine, Rates: paper.Usual(), Cash: cfg.Cash, Now: time.Now, Log: rt.Log,
 		})
 		return place{Broker: v, paper: v}, nil
 	}
@@ -151,8 +176,14 @@ func alpacaURL(cfg *config.Config) string {
 	return cmp.Or(cfg.Data.Alpaca.URL, live)
 }
 
+// journals keeps what accounts that live here have done.
+type journals interface {
+	AppendJournal(ctx context.Context, owner, name string, entries [][]byte) error
+	Journal(ctx context.Context, owner, name string) iter.Seq2[[]byte, error]
+}
+
 // paperJournal is where the paper account writes down what it did.
-type paperJournal struct{ store *store }
+type paperJournal struct{ store journals }
 
 func (j paperJournal) Append(ctx context.Context, entries ...[]byte) error {
 	return j.store.AppendJournal(ctx, accountOwner, paper.Name, entries)
@@ -188,8 +219,8 @@ func (t *trading) resolve(b *bars) func(context.Context, market.Symbol) (market.
 
 // observe hands what the feed tells to the venue that fills by it.
 func (t *trading) observe(e provider.Event) {
-	if t.venue.paper != nil {
-		t.venue.paper.Observe(e, t.clocks[e.Symbol.Venue])
+	if paper := t.paper.Load(); paper != nil {
+		paper.Observe(e, t.clocks[e.Symbol.Venue])
 	}
 }
 
@@ -201,6 +232,11 @@ func (t *trading) runDesk(ctx, hard context.Context, ready func(), halts <-chan 
 			return err
 		}
 	}
+	return t.heedSignals(ctx, halts, func() error { return t.desk.Run(ctx, hard, ready) })
+}
+
+// heedSignals halts trading when a signal comes, for as long as run runs.
+func (t *trading) heedSignals(ctx context.Context, halts <-chan os.Signal, run func() error) error {
 	over := make(chan struct{})
 	var watching sync.WaitGroup
 	watching.Go(func() {
@@ -213,7 +249,7 @@ func (t *trading) runDesk(ctx, hard context.Context, ready func(), halts <-chan 
 			}
 		}
 	})
-	err := t.orders.Run(ctx, hard, ready)
+	err := run()
 	close(over)
 	watching.Wait()
 	return err

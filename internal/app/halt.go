@@ -13,7 +13,6 @@ import (
 	"path/filepath"
 	"time"
 
-	"candela/internal/desk"
 	"candela/internal/fault"
 	"candela/internal/guard"
 	"candela/internal/ledger"
@@ -169,18 +168,10 @@ func setHalt(ctx context.Context, home, who, reason string, halt bool) (TradingS
 	if err != nil {
 		return TradingState{}, err
 	}
-	var strictest guard.State
-	for _, account := range accounts() {
-		s, failed := desk.SetHalt(ctx, l, account, who, reason, halt, time.Now())
-		err = errors.Join(err, failed)
-		if s.Level() > strictest.Level() {
-			strictest = s
-		}
-	}
+	state, err := word{who, reason, halt}.storeIn(ctx, l)
 	if err = errors.Join(err, l.Close()); err != nil {
 		return TradingState{}, err
 	}
-	state := stateOf(strictest)
 	state.Where = "in the stored state; no program trades there"
 	return state, nil
 }

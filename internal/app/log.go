@@ -16,3 +16,10 @@ func newLogger(cfg config.Log, w io.Writer) *slog.Logger {
 	}
 	return slog.New(slog.NewTextHandler(w, options))
 }
+
+// commandLogger is newLogger for a command, whose answer is what counts: it says what
+// goes wrong and not what goes on.
+func commandLogger(cfg config.Log, w io.Writer) *slog.Logger {
+	cfg.Level = max(cfg.Level, slog.LevelWarn)
+	return newLogger(cfg, w)
+}

@@ -88,7 +88,7 @@ func speakMCP(rt Runtime) ([]Part, error) {
 	}
 	session := stdio.New(tools.server, rt.Stdin, rt.Stdout, stdio.Config{Streams: tools.streams, Log: rt.Log})
 	if tools.trading != nil {
-		tools.parts = append(tools.parts, Part{Name: "control", Run: control{home: rt.Config.Home, desk: tools.trading.desk(), log: rt.Log}.attempt})
+		tools.parts = append(tools.parts, Part{Name: "control", Run: control{home: rt.Config.Home, desk: tools.trading.account(), log: rt.Log}.attempt})
 	}
 	return append(tools.parts, Part{Name: "stdio", Run: func(ctx, hard context.Context, ready func()) error {
 		ready()

@@ -62,7 +62,7 @@ func Migrate(ctx context.Context, cfg *config.Config, how Migration) ([]Migrated
 		return nil, err
 	}
 	defer release()
-	rt := Runtime{Config: cfg, Log: newLogger(cfg.Log, how.Log)}
+	rt := Runtime{Config: cfg, Log: commandLogger(cfg.Log, how.Log)}
 	conn, err := rt.connect(ctx)
 	if err != nil {
 		return nil, err

@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"candela/internal/broker/paper"
 	"candela/internal/desk"
 	"candela/internal/engine"
 	"candela/internal/feed"
@@ -29,9 +30,12 @@ type trading struct {
 	store  store
 	log    *notify.Log
 	engine *engine.Engine
-	orders *desk.Desk
+	alerts tool.Alerts // the engine, or all replicas' together
+	orders account
+	desk   *desk.Desk // the same where it runs here alone; nil among replicas
 	venue  place
-	clocks map[string]provider.Clock // of the venues whose time is not ours
+	paper  atomic.Pointer[paper.Broker] // the one that fills by prices; nil when there is none
+	clocks map[string]provider.Clock    // of the venues whose time is not ours
 
 	receivers []*sink.Receiver
 	senders   []*sink.Sink
@@ -57,8 +61,7 @@ type alertStore interface {
 // orderStore keeps orders, how the desk stands, and what the paper account did.
 type orderStore interface {
 	desk.Store
-	AppendJournal(ctx context.Context, owner, name string, entries [][]byte) error
-	Journal(ctx context.Context, owner, name string) iter.Seq2[[]byte, error]
+	journals
 }
 
 // newTrading puts the trading side together over the bars. Nothing is opened
@@ -69,22 +72,31 @@ func (rt Runtime) newTrading(b *bars) (*trading, error) {
 	if t.receivers, err = receivers(rt.Config); err != nil {
 		return nil, err
 	}
+	if rt.shared != nil {
+		return t, rt.shared.newTrading(rt, b, t)
+	}
 	t.log, err = notify.Open(notify.Config{Path: filepath.Join(rt.Config.Home, subscriptionsName), Now: time.Now, Log: rt.Log})
 	if err != nil {
 		return nil, err
 	}
+	t.newEngine(rt, b, &t.store, t.log.Append)
+	t.alerts = t.engine
+	return t, t.newDesk(rt, b)
+}
+
+// newEngine makes the engine over a store, which tells what it has committed.
+func (t *trading) newEngine(rt Runtime, b *bars, store engine.Store, publish func([]notify.Entry)) {
 	t.engine = engine.New(engine.Config{
-		Store: &t.store, Data: b.Service,
+		Store: store, Data: b.Service,
 		Feed:    feed.NewHub(b.Route, feed.Config{Log: rt.Log, Rand: rand.Float64, Now: time.Now}),
-		Publish: t.log.Append, Observe: t.observe, Log: rt.Log, Now: time.Now, Rand: rand.Float64,
+		Publish: publish, Observe: t.observe, Log: rt.Log, Now: time.Now, Rand: rand.Float64,
 	})
 	b.engine = t.engine
-	return t, t.newDesk(rt, b)
 }
 
 // tools is t as the parts behind the trading tools.
 func (t *trading) tools() *tool.Trading {
-	return &tool.Trading{Mode: t.venue.Mode(), Orders: t.orders, Positions: t.orders, Alerts: t.engine, Notifications: t.log, Subscriptions: t.log}
+	return &tool.Trading{Mode: t.venue.Mode(), Orders: t.orders, Positions: t.orders, Alerts: t.alerts, Notifications: t.log, Subscriptions: t.log}
 }
 
 // parts returns what must run before a transport answers, in order. Stopping goes
@@ -92,6 +104,9 @@ func (t *trading) tools() *tool.Trading {
 // last firings, then how far the sinks and
 // the clients have come is written down, and then the store closes.
 func (t *trading) parts(rt Runtime) []Part {
+	if rt.shared != nil {
+		return rt.shared.parts(rt, t)
+	}
 	parts := []Part{
 		{Name: "store", Run: func(ctx, hard context.Context, ready func()) error { return t.runStore(ctx, hard, rt, ready) }},
 		{Name: "notifications", Run: func(ctx, _ context.Context, ready func()) error {
@@ -120,11 +135,6 @@ func (t *trading) runStore(ctx, hard context.Context, rt Runtime, ready func()) 
 			err = closing
 		}
 	}()
-	if rt.shared != nil {
-		if t.store.alertStore, err = rt.shared.conn.OpenStore(ctx, time.Now); err != nil {
-			return err
-		}
-	}
 	if err := t.prune(ctx); err != nil {
 		return err
 	}

@@ -83,6 +83,15 @@ type peer struct {
 // Join takes part under a name, which is for the log, and returns when it knows who
 // else does. Close must be called.
 func (c *Conn) Join(ctx context.Context, name string, log *slog.Logger) (*Members, error) {
+	return c.join(ctx, name, log, false)
+}
+
+// Visit takes part like Join and never owns anything, to ask those who do.
+func (c *Conn) Visit(ctx context.Context, name string, log *slog.Logger) (*Members, error) {
+	return c.join(ctx, name, log, true)
+}
+
+func (c *Conn) join(ctx context.Context, name string, log *slog.Logger, visits bool) (*Members, error) {
 	table, err := c.openTable(ctx, "MEMBERS", jetstream.MemoryStorage, memberKind)
 	if err != nil {
 		return nil, err
@@ -93,7 +102,8 @@ func (c *Conn) Join(ctx context.Context, name string, log *slog.Logger) (*Member
 		again: make(chan struct{}, 1), form: beatForm{Name: name, Started: time.Now().UTC()},
 		others: make(map[string]*peer), changed: make(chan struct{}), turns: make(chan struct{}, maxCalls),
 	}
-	m.seats.Store(&[]seat{seatOf(m.id, false)})
+	m.leaving.Store(visits)
+	m.seats.Store(&[]seat{seatOf(m.id, visits)})
 	// Who sees the first heartbeat may ask at once.
 	if m.calls, err = c.nc.Subscribe(m.peerSubject(m.id), m.called); err != nil {
 		stop()

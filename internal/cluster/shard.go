@@ -104,6 +104,24 @@ func (a *Alerts) Run(ctx context.Context, e Watcher) {
 	}
 }
 
+// Settled reports whether the engine was told who the members are: it then watches
+// what is its own and nothing else.
+func (a *Alerts) Settled() bool { return slices.Equal(*a.cfg.Members.seats.Load(), *a.told.Load()) }
+
+// Owned returns how many instruments with alerts are this replica's own.
+func (a *Alerts) Owned() int {
+	a.cfg.Tail.mu.Lock()
+	all := a.cfg.Tail.index.Instruments()
+	a.cfg.Tail.mu.Unlock()
+	mine, n := ownedBy(a.cfg.Members.Self(), *a.told.Load()), 0
+	for s := range all {
+		if mine(s) {
+			n++
+		}
+	}
+	return n
+}
+
 // pass tells the engine what has changed since the pass before. One that failed is
 // made up for by the next.
 func (a *Alerts) pass(ctx context.Context, e Watcher) error {

@@ -40,9 +40,11 @@ type Tail struct {
 
 	mu    sync.Mutex
 	index *alert.Book
-	last  uint64        // all messages up to this number were applied
-	moved chan struct{} // closed when last moves; nil while nobody waits
-	sets  recent
+	last  uint64 // all messages up to this number were applied
+	// behind is how many messages were there to follow when the last one was sent.
+	behind uint64
+	moved  chan struct{} // closed when last moves; nil while nobody waits
+	sets   recent
 
 	news   map[string]news // by the alert's id, since they were taken last
 	fresh  chan struct{}   // closed when there is something in news
@@ -123,7 +125,7 @@ func (t *Tail) apply(ctx context.Context, m message) {
 	// Who has waited for this message finds its notification in the log as well.
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.last = m.seq
+	t.last, t.behind = m.seq, m.pending
 	if t.moved != nil {
 		close(t.moved)
 		t.moved = nil
@@ -205,13 +207,14 @@ func (t *Tail) checkCount(owner string) error {
 type TailStats struct {
 	Alerts int    // active, of all owners
 	Last   uint64 // the number of the last message that was read
+	Behind uint64 // messages that were there and were not read yet, when the last one came
 }
 
 // Stats returns how the tail stands.
 func (t *Tail) Stats() TailStats {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return TailStats{t.index.Len(), t.last}
+	return TailStats{t.index.Len(), t.last, t.behind}
 }
 
 // hand returns the alerts on the symbols to take, those on one instrument together,

@@ -1,0 +1,146 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/url"
+	"slices"
+	"sync"
+	"time"
+
+	"candela/internal/cluster"
+	"candela/internal/config"
+	"candela/internal/desk"
+	"candela/internal/fault"
+	"candela/internal/guard"
+)
+
+// The owner's word where replicas trade: it goes to the replica of this state
+// directory, else over the NATS servers to whichever trades, and into what they keep
+// when none does.
+
+// HaltReplicas stops trading, whichever replica trades.
+func HaltReplicas(ctx context.Context, cfg *config.Config, reason string, log io.Writer) (TradingState, error) {
+	s, reached, err := tell(ctx, cfg.Home, "/halt?"+url.Values{"reason": {reason}}.Encode())
+	if reached || err != nil {
+		return s, err
+	}
+	return word{byHalt, reason, true}.send(ctx, cfg, log)
+}
+
+// ResumeReplicas takes back what HaltReplicas did, and what else the owner can end.
+func ResumeReplicas(ctx context.Context, cfg *config.Config, log io.Writer) (TradingState, error) {
+	if err := removeOwnHalt(cfg.Home); err != nil {
+		return TradingState{}, err
+	}
+	s, reached, err := tell(ctx, cfg.Home, "/resume")
+	if reached || err != nil {
+		return s, err
+	}
+	return word{byResume, "", false}.send(ctx, cfg, log)
+}
+
+// word is what the owner says.
+type word struct {
+	who, reason string
+	halt        bool
+}
+
+// visitor is what the replicas' logs call a command.
+const visitor = "a command of the owner"
+
+// send tells whoever trades, or changes what is stored where nobody does.
+func (w word) send(ctx context.Context, cfg *config.Config, log io.Writer) (TradingState, error) {
+	rt := Runtime{Config: cfg, Log: commandLogger(cfg.Log, log)}
+	conn, err := rt.connect(ctx)
+	if err != nil {
+		return TradingState{}, err
+	}
+	defer conn.Close()
+	names, err := conn.Replicas(ctx)
+	if err != nil {
+		return TradingState{}, err
+	}
+	names = slices.DeleteFunc(names, func(name string) bool { return name == visitor })
+	if len(names) == 0 {
+		return w.store(ctx, conn)
+	}
+	return w.ask(ctx, conn, rt)
+}
+
+// ask tells the replica that trades. On which account that is the owner need not say.
+func (w word) ask(ctx context.Context, conn *cluster.Conn, rt Runtime) (TradingState, error) {
+	members, err := conn.Visit(ctx, visitor, rt.Log)
+	if err != nil {
+		return TradingState{}, err
+	}
+	defer members.Close() //nolint:contextcheck // the end is told even when ctx has ended
+	ctx, done := context.WithCancel(ctx)
+	defer done()
+	var mu sync.Mutex
+	var answered *guard.State
+	var failed error
+	var asking sync.WaitGroup
+	for _, account := range accounts() {
+		d := cluster.NewDesk(members, cluster.DeskConfig{Account: account, Log: rt.Log, Now: time.Now})
+		asking.Go(func() {
+			s, err := w.tell(ctx, d)
+			mu.Lock()
+			defer mu.Unlock()
+			switch {
+			case err == nil:
+				answered = &s
+				done() // replicas trade on one account; nobody answers for the others
+			case !errors.Is(err, cluster.ErrNotOwner) && !errors.Is(err, context.Canceled):
+				failed = errors.Join(failed, err)
+			}
+		})
+	}
+	asking.Wait()
+	switch {
+	case answered != nil:
+		s := stateOf(*answered)
+		s.Where = "in the replica that trades"
+		return s, nil
+	case failed != nil:
+		return TradingState{}, failed
+	}
+	return TradingState{}, &fault.Error{
+		Kind: fault.Unavailable, Code: "nobody_trades", Retryable: true,
+		Message: "replicas run, and none of them was ready to trade within ten seconds: nothing was done. " +
+			"Try again, or write a file " + haltName + " into the state directory of one of them",
+	}
+}
+
+func (w word) tell(ctx context.Context, d *cluster.Desk) (guard.State, error) {
+	if w.halt {
+		return d.Halt(ctx, w.who, w.reason)
+	}
+	return d.Resume(ctx, w.who)
+}
+
+// store changes the stored state of every account and returns the strictest of them.
+func (w word) store(ctx context.Context, conn *cluster.Conn) (TradingState, error) {
+	orders, err := conn.OpenOrders(ctx, time.Now)
+	if err != nil {
+		return TradingState{}, err
+	}
+	s, err := w.storeIn(ctx, orders)
+	s.Where = "in the state that the NATS servers keep; no replica trades"
+	return s, err
+}
+
+// storeIn is store where the orders are open.
+func (w word) storeIn(ctx context.Context, in desk.Store) (TradingState, error) {
+	var strictest guard.State
+	var err error
+	for _, account := range accounts() {
+		s, failed := desk.SetHalt(ctx, in, account, w.who, w.reason, w.halt, time.Now())
+		err = errors.Join(err, failed)
+		if s.Level() > strictest.Level() {
+			strictest = s
+		}
+	}
+	return stateOf(strictest), err
+}
