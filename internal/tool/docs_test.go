@@ -5,11 +5,8 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
-	"io/fs"
 	"maps"
 	"os"
-	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -321,50 +318,5 @@ func errorCodes() map[string]string {
 		"unknown_parameter":      "The indicator has no parameter of that name; `allowed` lists those it has.",
 		"unknown_symbol":         "The venue does not know the symbol; `suggestions` has near names.",
 		"venue_refused":          "The venue refused the request, in its own words.",
-	}
-}
-
-// notForClients are codes that only an operator meets, at the start or in a command.
-func notForClients() []string {
-	return []string{"denied", "invalid_file", "nats_schema", "nats_single", "nats_too_old", "no_store", "store_foreign", "store_newer", "store_open", "store_tampered"}
-}
-
-// TestDocs_ErrorCodesAreThose reads the codes out of the source, so that a new one
-// is explained before it is released.
-func TestDocs_ErrorCodesAreThose(t *testing.T) {
-	t.Parallel()
-	literal := regexp.MustCompile(`\b(?:Code: +|UnknownCode = )"([a-z_]+)"`)
-	// What these say reaches an operator or a browser, not a caller of tools.
-	others := []string{"app/", "config/", "sink/", "oauth/", "httpd/", "fake/", "install/"}
-	used := map[string]bool{}
-	err := fs.WalkDir(os.DirFS(".."), ".", func(path string, _ fs.DirEntry, err error) error {
-		other := slices.ContainsFunc(others, func(prefix string) bool { return strings.HasPrefix(path, prefix) })
-		if err != nil || other || filepath.Ext(path) != ".go" || strings.HasSuffix(path, "_test.go") || strings.HasSuffix(filepath.Dir(path), "test") {
-			return err
-		}
-		data, err := os.ReadFile(filepath.Join("..", path))
-		for _, m := range literal.FindAllSubmatch(data, -1) {
-			used[string(m[1])] = true
-		}
-		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	explained := errorCodes()
-	for code := range used {
-		if explained[code] == "" && !slices.Contains(notForClients(), code) {
-			t.Errorf("docs/tools.md does not explain the code %s: add it to errorCodes or notForClients", code)
-		}
-	}
-	for code := range explained {
-		if !used[code] {
-			t.Errorf("docs/tools.md explains the code %s, which nothing gives", code)
-		}
-	}
-	for _, code := range notForClients() {
-		if !used[code] {
-			t.Errorf("notForClients has the code %s, which nothing gives", code)
-		}
 	}
 }
