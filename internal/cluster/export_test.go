@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go"
+
+	"candela/internal/provider"
 )
 
 // WriteUnguarded switches compare-and-set off, for the tests that show what it does.
@@ -79,3 +81,8 @@ func Covers(sets int, id string, told uint64) (holds bool, kept int) {
 
 // Beats returns how many own heartbeats came by.
 func (m *Members) Beats() uint64 { return m.beats.Load() }
+
+// SaveMarksFor saves marks that hold for the alerts with a number up to told.
+func (s *Store) SaveMarksFor(ctx context.Context, marks map[provider.Sub]int64, told uint64) error {
+	return s.saveMarks(ctx, marks, told)
+}

@@ -245,6 +245,32 @@ func TestAlerts_FireOnceWhenAReplicaDies(t *testing.T) {
 	}
 }
 
+func TestAlerts_FireOnceWhenAReplicaLeaves(t *testing.T) {
+	t.Parallel()
+	from := newBourse()
+	all := startReplicas(t, servers, from, false)
+	symbols := symbolsOf(30)
+	ids := setAll(t, all, symbols, 150)
+	began := time.Now()
+	if err := all[2].members.Leave(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	from.trade(160, symbols...)
+	from.trade(100, symbols...)
+	for _, r := range all {
+		settled(t, r, ids)
+	}
+	t.Logf("the last alert of a replica that left fired after %s", time.Since(began).Round(time.Millisecond))
+	eventually(t, "it watches nothing and follows nothing", func() bool {
+		st := all[2].engine.Status()
+		return st.Alerts+st.Prices == 0
+	})
+	// It still takes alerts for the others to watch.
+	more := setAll(t, all[2:], symbols[:5], 170)
+	from.trade(180, symbols...)
+	settled(t, all[2], slices.Concat(ids, more))
+}
+
 // paused lets one replica go on without being heard, so that two watch the same
 // alerts, and returns how many firings the others were told of.
 func paused(t *testing.T, unguarded bool, rounds int) (told, due int) {
@@ -302,4 +328,44 @@ func TestAlerts_WithoutCompareAndSetFiringsDouble(t *testing.T) {
 		t.Errorf("%d firings of %d alerts: the race did not happen", told, due)
 	}
 	t.Logf("%d firings of %d alerts", told, due)
+}
+
+// A mark that was written by an owner which did not know an alert says nothing of it,
+// however new it is.
+func TestAlerts_AMarkHidesNothingFromAnAlertItsWriterDidNotKnow(t *testing.T) {
+	t.Parallel()
+	for name, knew := range map[string]bool{"it knew": true, "it did not": false} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			from, prefix := newBourse(), newPrefix()
+			minute := time.Now().Truncate(time.Minute)
+			from.prices["S0"] = []trade{{minute.Unix() - 150, 200}, {minute.Unix() - 140, 100}}
+			store := openStore(t, servers, prefix)
+			a := priceAlert(0)
+			a.Instrument, a.Created = market.Symbol{Venue: "bourse", Name: "S0"}, minute.Add(-200*time.Second)
+			a.Condition.Threshold = decimal.NewFromInt(150)
+			fire(t, store, 1) // so that there are numbers to know
+			told, err := store.LastEntry(t.Context())
+			if err == nil {
+				err = store.PutAlert(t.Context(), mcp.Caller{Subject: "ann"}, a)
+			}
+			if knew {
+				told++
+			}
+			if err == nil {
+				err = store.SaveMarksFor(t.Context(), map[provider.Sub]int64{{Symbol: market.Symbol{Venue: "bourse", Name: "S0"}}: minute.Unix() - 60}, told)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			r := startReplica(t, servers, prefix, from, false)
+			eventually(t, "the alert is evaluated", func() bool {
+				st := r.engine.Status()
+				return st.Alerts+len(r.alerts(t)) == 2 && st.Prices == 1 && st.Loading == 0
+			})
+			if fired := slices.Contains(r.alerts(t), a.ID); fired == knew {
+				t.Errorf("it fired: %v", fired)
+			}
+		})
+	}
 }
