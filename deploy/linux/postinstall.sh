@@ -1,0 +1,18 @@
+#!/bin/sh
+# After the package is installed or upgraded. The service is not started: it needs
+# a passphrase first. One that runs is restarted, so that it runs what is installed.
+set -e
+if [ -d /run/systemd/system ]; then
+	systemctl daemon-reload
+	systemctl try-restart candela.service
+fi
+if [ ! -e /etc/candela/owner-password ]; then
+	cat <<'NEXT'
+candela is installed. A client on this machine starts it itself: candela --mcp
+To serve others, choose a passphrase and start the service:
+
+  candela auth hash-password | install -m 600 /dev/stdin /etc/candela/owner-password
+  systemctl enable --now candela
+
+NEXT
+fi
