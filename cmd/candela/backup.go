@@ -97,9 +97,13 @@ func progress(w io.Writer) func(done, total int64) {
 			fmt.Fprintf(w, "\rcopying %d MB: %d %%", total>>20, 100*done/total)
 			return
 		}
-		fmt.Fprint(w, "\r\x1b[K") // the line has served
+		fmt.Fprint(w, clearLine) // the line has served
 	}
 }
+
+// clearLine empties the line that the cursor is in. Spaces, because not every console
+// of Windows understands an escape sequence.
+const clearLine = "\r                                        \r"
 
 // isTerminal reports whether w is a device that shows characters. The null device
 // is one too, to which nothing that is written matters.

@@ -73,9 +73,9 @@ func counting(w io.Writer) func(what string, done, total int) {
 	}
 	return func(what string, done, total int) {
 		if done < total {
-			fmt.Fprintf(w, "\r\x1b[K%s: %d of %d", what, done, total)
+			fmt.Fprintf(w, clearLine+"%s: %d of %d", what, done, total)
 			return
 		}
-		fmt.Fprint(w, "\r\x1b[K") // the line has served
+		fmt.Fprint(w, clearLine) // the line has served
 	}
 }

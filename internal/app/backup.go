@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"candela/internal/config"
+	"candela/internal/disk"
 	"candela/internal/fault"
 	"candela/internal/ledger"
 )
@@ -59,10 +60,10 @@ func Backup(ctx context.Context, home, to string, progress func(done, total int6
 	if c.Store == nil && len(c.Files) == 0 {
 		return c, nothingIn(home, "state directory")
 	}
-	if err := os.Rename(room, to); err != nil {
+	if err := disk.Rename(room, to); err != nil {
 		return c, fmt.Errorf("backup: %w", err)
 	}
-	return c, ledger.SyncDir(filepath.Dir(to))
+	return c, disk.SyncDir(filepath.Dir(to))
 }
 
 // fill copies what one folder has to keep into another and checks it.
@@ -79,7 +80,7 @@ func (c *Copied) fill(ctx context.Context, from, to string, progress func(done, 
 	}
 	store, err := ledger.OpenAudit(ctx, from)
 	if fault.KindOf(err) == fault.NotFound {
-		return ledger.SyncDir(to)
+		return disk.SyncDir(to)
 	}
 	if err != nil {
 		return err
@@ -91,7 +92,7 @@ func (c *Copied) fill(ctx context.Context, from, to string, progress func(done, 
 	if err := c.verify(ctx, to); err != nil {
 		return err
 	}
-	return ledger.SyncDir(to)
+	return disk.SyncDir(to)
 }
 
 // copyStore copies the store and tells how far it is.
@@ -197,16 +198,16 @@ func (c *Copied) exchange(room, home string, now time.Time) error {
 			}
 			c.Beside = beside
 		}
-		if err := os.Rename(filepath.Join(home, name), filepath.Join(beside, name)); err != nil {
+		if err := disk.Rename(filepath.Join(home, name), filepath.Join(beside, name)); err != nil {
 			return fmt.Errorf("restore: %w", err)
 		}
 	}
 	for _, name := range restored {
-		if err := os.Rename(filepath.Join(room, name), filepath.Join(home, name)); err != nil {
+		if err := disk.Rename(filepath.Join(room, name), filepath.Join(home, name)); err != nil {
 			return fmt.Errorf("restore: %w", err)
 		}
 	}
-	return ledger.SyncDir(home)
+	return disk.SyncDir(home)
 }
 
 func nothingIn(path, what string) error {

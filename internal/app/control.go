@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"runtime"
 	"time"
 
 	"candela/internal/fault"
@@ -24,7 +25,7 @@ const (
 
 // control answers the owner's commands on a socket in the state directory. Who
 // may open it is a matter of the file system: the directory is 0700 and the
-// socket 0600. On Windows the profile directory keeps others out.
+// socket 0600. On Windows the access list of the directory keeps others out.
 type control struct {
 	home string
 	door *oauth.Server // nil where nobody is let in
@@ -54,6 +55,9 @@ func (c control) run(ctx, hard context.Context, ready func()) error {
 	}
 	defer func() { _ = lock.Close() }() // closing drops the lock whatever it returns
 	ln, err := c.listen(ctx)
+	if errors.Is(err, errNoFamily) {
+		return c.without(ctx, ready, err)
+	}
 	if err != nil {
 		return err
 	}
@@ -78,7 +82,7 @@ func (c control) listen(ctx context.Context) (net.Listener, error) {
 		// Most systems allow about a hundred bytes for a socket's path.
 		return nil, fmt.Errorf("control socket (%d bytes of path; choose a shorter --home if that is why): %w", len(path), err)
 	}
-	if err := os.Chmod(path, 0o600); err != nil {
+	if err := os.Chmod(path, 0o600); err != nil && runtime.GOOS != "windows" { // which has no such bits
 		_ = ln.Close()
 		return nil, fmt.Errorf("control socket: %w", err)
 	}
@@ -92,7 +96,13 @@ func (c control) attempt(ctx, hard context.Context, ready func()) error {
 	if ctx.Err() != nil {
 		return err
 	}
-	c.log.WarnContext(ctx, "no control socket: candela halt goes by the halt file", "error", err)
+	return c.without(ctx, ready, err)
+}
+
+// without waits for the end where there is no socket: candela auth does not work, and
+// a restart is what throws a client out.
+func (c control) without(ctx context.Context, ready func(), reason error) error {
+	c.log.WarnContext(ctx, "no control socket: candela halt goes by the halt file", "error", reason)
 	ready()
 	<-ctx.Done()
 	return nil

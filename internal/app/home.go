@@ -14,14 +14,14 @@ import (
 // other users can enter is refused and not tightened: it may be shared on
 // purpose, and --home /var/lib must not take /var/lib from everyone else.
 func openHome(path string) error {
-	if err := os.MkdirAll(path, 0o700); err != nil {
+	if err := makeHome(path); err != nil {
 		return fmt.Errorf("state directory: %w", err)
 	}
 	info, err := os.Stat(path)
 	if err != nil {
 		return fmt.Errorf("state directory: %w", err)
 	}
-	// Windows has no such bits; the profile directory keeps others out.
+	// Windows has no such bits; makeHome keeps others out of what it makes.
 	if mode := info.Mode().Perm(); runtime.GOOS != "windows" && mode&0o077 != 0 {
 		return &fault.Error{
 			Kind: fault.Conflict, Code: "state_directory_open", Field: "home", Value: path, Allowed: "permissions 0700",

@@ -15,9 +15,9 @@ import (
 	"time"
 
 	"candela/internal/config"
+	"candela/internal/disk"
 	"candela/internal/fault"
 	"candela/internal/install"
-	"candela/internal/ledger"
 )
 
 // Installation says what to write into the file of which client.
@@ -302,10 +302,10 @@ func (f *clientFile) replace(text string, now time.Time) (backup string, err err
 			Message: f.path + " was changed by another program at this moment and is left as it is: try again",
 		}
 	}
-	if err := os.Rename(temp, f.path); err != nil {
+	if err := disk.Rename(temp, f.path); err != nil {
 		return backup, err
 	}
-	return backup, ledger.SyncDir(filepath.Dir(f.path))
+	return backup, disk.SyncDir(filepath.Dir(f.path))
 }
 
 // write makes a file with the permissions and the owner of the one that was read,

@@ -3,26 +3,27 @@ package app
 import (
 	"errors"
 	"os"
-	"syscall"
+
+	"golang.org/x/sys/windows"
 )
 
-// sharingViolation is ERROR_SHARING_VIOLATION, which package syscall leaves out.
-const sharingViolation = syscall.Errno(32)
-
-// openLocked opens path without sharing it, which keeps every other process out
-// until the handle is closed.
+// openLocked opens path and takes an exclusive lock on it without waiting;
+// errLocked says that another process has it. The file is shared: one that is opened
+// for nobody else could not be opened while a virus scanner looks at it, which would
+// pass for another engine.
 func openLocked(path string) (*os.File, error) {
-	name, err := syscall.UTF16PtrFromString(path)
+	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600) //nolint:gosec // G304: below the operator's own directory
 	if err != nil {
 		return nil, err
 	}
-	handle, err := syscall.CreateFile(name, syscall.GENERIC_READ|syscall.GENERIC_WRITE, 0, nil,
-		syscall.OPEN_ALWAYS, syscall.FILE_ATTRIBUTE_NORMAL, 0)
-	if errors.Is(err, sharingViolation) {
+	const mode = windows.LOCKFILE_EXCLUSIVE_LOCK | windows.LOCKFILE_FAIL_IMMEDIATELY
+	err = windows.LockFileEx(windows.Handle(file.Fd()), mode, 0, 1, 0, new(windows.Overlapped))
+	if err == nil {
+		return file, nil
+	}
+	_ = file.Close()
+	if errors.Is(err, windows.ERROR_LOCK_VIOLATION) || errors.Is(err, windows.ERROR_IO_PENDING) {
 		return nil, errLocked
 	}
-	if err != nil {
-		return nil, &os.PathError{Op: "lock", Path: path, Err: err}
-	}
-	return os.NewFile(uintptr(handle), path), nil
+	return nil, &os.PathError{Op: "lock", Path: path, Err: err}
 }

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"runtime"
 	"strings"
 )
 
@@ -12,7 +13,7 @@ func (l *loader) parseEnviron(environ []string) []given {
 	var values []given
 	linked := false
 	for _, entry := range environ {
-		name, text, _ := strings.Cut(entry, "=")
+		name, text := variable(entry)
 		if !strings.HasPrefix(name, envPrefix) || text == "" {
 			continue
 		}
@@ -30,6 +31,16 @@ func (l *loader) parseEnviron(environ []string) []given {
 			"service named candela: put enableServiceLinks: false into the pod's specification"))
 	}
 	return values
+}
+
+// variable splits an entry of the environment. On Windows Candela_Home and CANDELA_HOME
+// are one variable, kept as it was written first.
+func variable(entry string) (name, text string) {
+	name, text, _ = strings.Cut(entry, "=")
+	if runtime.GOOS == "windows" {
+		name = strings.ToUpper(name)
+	}
+	return name, text
 }
 
 func (l *loader) envNames() []string {

@@ -95,7 +95,7 @@ func userHome(environ []string) string {
 	}
 	home := ""
 	for _, entry := range environ {
-		if key, text, _ := strings.Cut(entry, "="); key == name {
+		if key, text := variable(entry); key == name {
 			home = text
 		}
 	}

@@ -245,7 +245,7 @@ func (v pathValue) set(text string) bool {
 	if strings.ContainsRune(text, 0) || text == "" && v.need == required {
 		return false
 	}
-	if rest, ok := strings.CutPrefix(text, "~/"); ok {
+	if rest, ok := cutHome(text); ok {
 		if v.userHome == "" {
 			return false
 		}
@@ -253,6 +253,15 @@ func (v pathValue) set(text string) bool {
 	}
 	*v.p = text
 	return true
+}
+
+// cutHome returns what follows the user's home directory. On Windows a path may be
+// written with either slash.
+func cutHome(text string) (rest string, ok bool) {
+	if rest, ok = strings.CutPrefix(text, "~"+string(filepath.Separator)); ok {
+		return rest, true
+	}
+	return strings.CutPrefix(text, "~/")
 }
 
 func (v pathValue) String() string { return *v.p }

@@ -15,6 +15,7 @@ import (
 
 	_ "modernc.org/sqlite" // the driver "sqlite"
 
+	"candela/internal/disk"
 	"candela/internal/fault"
 )
 
@@ -122,7 +123,7 @@ func create(path string) error {
 	if err := errors.Join(file.Sync(), file.Close()); err != nil {
 		return err
 	}
-	return SyncDir(filepath.Dir(path))
+	return disk.SyncDir(filepath.Dir(path))
 }
 
 // refuseOpen refuses a file that other users can read or write.
@@ -134,18 +135,6 @@ func refuseOpen(path string, info fs.FileInfo) error {
 		}
 	}
 	return nil
-}
-
-// SyncDir makes a new name in a directory durable. Windows has no such call.
-func SyncDir(path string) error {
-	if runtime.GOOS == "windows" {
-		return nil
-	}
-	dir, err := os.Open(path) //nolint:gosec // G304: the operator's own directory
-	if err != nil {
-		return err
-	}
-	return errors.Join(dir.Sync(), dir.Close())
 }
 
 // Close waits for a write that runs, and folds the log into the file. Later writes

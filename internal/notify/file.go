@@ -8,11 +8,11 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strconv"
 	"time"
 
+	"candela/internal/disk"
 	"candela/internal/market"
 )
 
@@ -95,7 +95,7 @@ func ascending(seqs []uint64) bool {
 // putAside keeps what could not be understood, for the owner to look at.
 func (l *Log) putAside(reason error) error {
 	aside := l.cfg.Path + ".bad-" + l.cfg.Now().UTC().Format("20060102T150405.000Z")
-	if err := os.Rename(l.cfg.Path, aside); err != nil {
+	if err := disk.Rename(l.cfg.Path, aside); err != nil {
 		return fmt.Errorf("subscriptions: %w; and it cannot be put aside: %w", reason, err)
 	}
 	l.cfg.Log.Error("the file of subscriptions cannot be understood and is put aside: clients must subscribe again, and get_notifications may repeat",
@@ -187,10 +187,10 @@ func replaceFile(path string, data []byte) error {
 	if err := writeSynced(temp, data); err != nil {
 		return errors.Join(err, os.Remove(temp))
 	}
-	if err := os.Rename(temp, path); err != nil {
+	if err := disk.Rename(temp, path); err != nil {
 		return err
 	}
-	return syncDir(filepath.Dir(path))
+	return disk.SyncDir(filepath.Dir(path))
 }
 
 func writeSynced(path string, data []byte) error {
@@ -203,16 +203,4 @@ func writeSynced(path string, data []byte) error {
 		err = f.Sync()
 	}
 	return errors.Join(err, f.Close())
-}
-
-// syncDir makes a rename last. Windows cannot and need not.
-func syncDir(path string) error {
-	if runtime.GOOS == "windows" {
-		return nil
-	}
-	d, err := os.Open(path) //nolint:gosec // the state directory
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
 }

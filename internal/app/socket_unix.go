@@ -1,0 +1,8 @@
+//go:build !windows
+
+package app
+
+import "syscall"
+
+// errNoFamily is what the system says of a kind of socket that it does not have.
+const errNoFamily = syscall.EAFNOSUPPORT
