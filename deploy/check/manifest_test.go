@@ -3,10 +3,12 @@ package check
 import (
 	"bufio"
 	"encoding/json"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -32,17 +34,43 @@ func TestManifest_NamesTheToolsOfTheProgram(t *testing.T) {
 	}
 }
 
+// program builds candela, once for all tests.
+func program(t *testing.T) string {
+	t.Helper()
+	binary, err := built()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return binary
+}
+
+var built = sync.OnceValues(func() (string, error) {
+	dir, err := os.MkdirTemp("", "candela-check-*")
+	if err != nil {
+		return "", err
+	}
+	binary := filepath.Join(dir, "candela")
+	build := exec.Command("go", "-C", root, "build", "-trimpath", "-o", binary, "./cmd/candela")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("%w\n%s", err, out)
+	}
+	return binary, nil
+})
+
+func TestMain(m *testing.M) {
+	status := m.Run()
+	if binary, err := built(); err == nil {
+		_ = os.RemoveAll(filepath.Dir(binary)) // the system clears what is left
+	}
+	os.Exit(status)
+}
+
 // tools returns the names of the program's tools, in its order.
 func tools(t *testing.T) []string {
 	t.Helper()
 	dir := t.TempDir()
-	binary := filepath.Join(dir, "candela")
-	build := exec.CommandContext(t.Context(), "go", "-C", root, "build", "-trimpath", "-o", binary, "./cmd/candela")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
-	server := exec.CommandContext(t.Context(), binary, "--mcp", "--home", filepath.Join(dir, "state"))
+	server := exec.CommandContext(t.Context(), program(t), "--mcp", "--home", filepath.Join(dir, "state"))
 	server.Env = []string{"HOME=" + dir}
 	in, err := server.StdinPipe()
 	if err != nil {
@@ -55,8 +83,7 @@ func tools(t *testing.T) []string {
 	if err := server.Start(); err != nil {
 		t.Fatal(err)
 	}
-	requests := `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"check","version":"1"}}}
-{"jsonrpc":"2.0","method":"notifications/initialized"}
+	requests := hello + `{"jsonrpc":"2.0","method":"notifications/initialized"}
 {"jsonrpc":"2.0","id":2,"method":"tools/list"}
 `
 	if _, err := in.Write([]byte(requests)); err != nil {
