@@ -17,6 +17,7 @@ import (
 	"candela/internal/broker"
 	"candela/internal/broker/binance"
 	"candela/internal/cluster"
+	"candela/internal/cluster/natstest"
 	"candela/internal/config"
 	"candela/internal/desk"
 	"candela/internal/fake"
@@ -39,9 +40,11 @@ func owner() mcp.Caller {
 type floor struct {
 	*fakebinance.Server
 	t        *testing.T
+	to       *natstest.Cluster
 	network  *fake.Network
 	prefix   string
 	replicas []*trader
+	patience time.Duration // of a write; 0 for the usual
 
 	mu    sync.Mutex
 	acked map[string]order.Order // by idempotency key, as they were answered
@@ -99,9 +102,9 @@ func (g *gate) hold(sent bool) (held <-chan struct{}, release func()) {
 	return g.held, sync.OnceFunc(func() { close(way) })
 }
 
-func newFloor(t *testing.T) *floor {
+func newFloor(t *testing.T, to *natstest.Cluster, patience time.Duration) *floor {
 	t.Helper()
-	f := &floor{Server: fakebinance.New(fakebinance.Config{Seed: 1}), t: t, network: fake.NewNetwork(), prefix: newPrefix(), acked: make(map[string]order.Order)}
+	f := &floor{Server: fakebinance.New(fakebinance.Config{Seed: 1}), t: t, to: to, patience: patience, network: fake.NewNetwork(), prefix: newPrefix(), acked: make(map[string]order.Order)}
 	t.Cleanup(f.network.Serve("binance.test:80", f.Server))
 	for _, name := range []string{"a", "b", "c"} {
 		f.join(name)
@@ -135,7 +138,7 @@ func unlimited() guard.Policy {
 // join adds a replica.
 func (f *floor) join(name string) {
 	f.t.Helper()
-	members, conn := join(f.t, servers, f.prefix, name)
+	members, conn := join(f.t, f.to, f.prefix, name)
 	hosts := upstream.NewHosts(f.network.Dial)
 	venue, err := binance.New(hosts, binance.Config{
 		Environment: binance.Testnet, URL: "http://binance.test", Key: config.NewSecret(fakebinance.Key), Secret: config.NewSecret(fakebinance.Secret),
@@ -147,6 +150,9 @@ func (f *floor) join(name string) {
 	r.Desk = cluster.NewDesk(members, cluster.DeskConfig{
 		Account: accountName, HaltFile: r.halt, Log: quiet(), Now: time.Now,
 		Open: func(_ context.Context, orders *cluster.Orders) (*desk.Desk, func(), error) {
+			if f.patience > 0 {
+				orders.SetPatience(f.patience)
+			}
 			return desk.New(desk.Config{
 				Owner: accountName, Broker: r.gate, Store: orders, Market: f, Policy: unlimited(), Assets: true, HaltFile: r.halt,
 				Resolve: func(_ context.Context, s market.Symbol) (market.Symbol, error) { s.Venue = "binance"; return s, nil },
@@ -333,7 +339,7 @@ func (f *floor) same(key string, at ...*trader) {
 
 func TestDesk_AnswersAtEveryReplica(t *testing.T) {
 	t.Parallel()
-	f := newFloor(t)
+	f := newFloor(t, servers, 0)
 	trader := f.trading()
 	for i, r := range f.replicas {
 		o := f.place(r, fmt.Sprintf("k%d", i))
@@ -453,7 +459,7 @@ func TestDesk_OutlivesItsReplica(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			f := newFloor(t)
+			f := newFloor(t, servers, 0)
 			former := f.trading()
 			others := f.others(former)
 			stop := f.trade(others...)
@@ -477,5 +483,37 @@ func TestDesk_OutlivesItsReplica(t *testing.T) {
 				t.Error("the call that was under way was answered")
 			}
 		})
+	}
+}
+
+// TestDesk_OutlivesTheServers takes the majority of the servers away for longer than
+// a write is tried. Nothing passes then, and all goes on by itself when they are back.
+func TestDesk_OutlivesTheServers(t *testing.T) {
+	t.Parallel()
+	three := start(t, 3)
+	f := newFloor(t, three, time.Second)
+	first := f.trading()
+	f.place(first, "before")
+	three.Kill(0)
+	three.Kill(1)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+	defer cancel()
+	if o, err := first.Place(ctx, owner(), bid("during")); err == nil {
+		t.Errorf("without servers the order is %v", o.Status)
+	}
+	eventually(t, "the term ends", func() bool { return first.Running() == nil })
+	for i := range 2 {
+		if err := three.Restart(i); err != nil {
+			t.Fatal(err)
+		}
+	}
+	f.trading()
+	for i, r := range f.replicas {
+		f.place(r, fmt.Sprintf("after-%d", i))
+	}
+	f.settled(first)
+	s, err := first.Status(t.Context())
+	if err != nil || s.State.Why() != "" {
+		t.Errorf("trading goes on with %q, %v", s.State.Why(), err)
 	}
 }
