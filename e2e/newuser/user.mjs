@@ -35,18 +35,28 @@ async function serve(line) {
   assert.equal(await ended, 0, log);
 }
 
-let built, chart;
+// run does what a line says and calls watch from time to time with what it has printed.
+async function run(line, watch) {
+  const child = spawn("bash", ["-c", line], { cwd: clone, stdio: ["ignore", "pipe", "pipe"] });
+  let log = "";
+  for (const stream of [child.stdout, child.stderr]) stream.on("data", (chunk) => watch((log += chunk)));
+  const code = await new Promise((resolve) => child.on("close", resolve));
+  assert.equal(code, 0, `${line}\n${log}`);
+  watch(log);
+}
+
+let built, chart, fired;
 const commands = fences(join(clone, "README.md")).filter((f) => f.words.join(" ") === "sh run").flatMap((f) => f.text.split("\n")).map((l) => l.trim()).filter((l) => l && !l.startsWith("#"));
 for (const line of commands) {
   if (line.includes("--serve")) await serve(line);
-  else execFileSync("bash", ["-c", line], { cwd: clone, stdio: ["ignore", "pipe", "inherit"] });
+  else await run(line, (log) => {
+    if (/^Saved as /m.test(log)) chart ??= since();
+    if (/^The alert fired /m.test(log)) fired ??= since();
+  });
   if (existsSync(join(clone, "dist/candela"))) built ??= since();
-  if (!chart && existsSync(join(clone, "chart.png"))) {
-    assert.ok(isPNG(readFileSync(join(clone, "chart.png"))));
-    chart = since();
-  }
 }
-assert.ok(chart, "no command of the README made a chart");
+assert.ok(chart && fired, "no command of the README showed a chart and an alert");
+assert.ok(isPNG(readFileSync(join(clone, "candela-demo.png"))));
 
 // The client that the README sets up, by the entry that was written for it.
 const { command, args, env } = JSON.parse(readFileSync(join(process.env.HOME, ".claude.json"), "utf8")).mcpServers.candela;
@@ -65,4 +75,4 @@ const { notifications } = (await call("get_notifications", { wait_seconds: 60 })
 assert.deepEqual(notifications.map((n) => n.alert_id), [alert_id]);
 const alerted = since();
 await client.close();
-console.log(`new user, ${cache} cache: cloned after ${cloned}, built after ${built}, first chart after ${chart}; all ${commands.length} commands of the README done, then a client has its first chart after ${drawn} and its first alert after ${alerted}`);
+console.log(`new user, ${cache} cache: cloned after ${cloned}, built after ${built}, first chart after ${chart}, first alert after ${fired}; all ${commands.length} commands of the README done, then a client has its own first chart after ${drawn} and alert after ${alerted}`);
