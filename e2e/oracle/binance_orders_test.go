@@ -27,7 +27,7 @@ import (
 // our broker on the same account. The price stands at 50,000.
 func counter(t *testing.T) (*venue.Server, *client.Client, *binance.Broker, string) {
 	t.Helper()
-	server := venue.New(venue.Config{})
+	server := venue.New(venue.Config{Depth: decimal.NewFromInt(1)})
 	server.Pin("BTCUSDT", decimal.NewFromInt(50_000))
 	web := httptest.NewServer(server)
 	t.Cleanup(web.Close)
