@@ -7,6 +7,7 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"strings"
 	"time"
 
 	"candela/internal/config"
@@ -61,6 +62,7 @@ func Examine(ctx context.Context, in config.Input, deps Deps, v Visit) {
 	x.nats(ctx)
 	x.clock(ctx)
 	x.venues(ctx)
+	x.account(ctx)
 }
 
 // badConfiguration tells every problem of a configuration. Nothing else can be
@@ -72,7 +74,7 @@ func (x *examination) badConfiguration(err error) {
 	}
 	for _, p := range problems {
 		fix := "correct the flag, variable or line of " + config.FileName + " that is named; docs/configuration.md lists them"
-		if f := fault.Of(p); f != nil && (f.Field == "owner-password-file" || f.Field == "nats-url") {
+		if f := fault.Of(p); f != nil && (f.Field == "owner-password-file" || strings.Contains(f.Message, "passphrase")) {
 			fix = "make the passphrase's file: candela auth hash-password > FILE, chmod 600 FILE, --owner-password-file FILE"
 		}
 		x.say(doctor.Wrong("configuration", fix, "%s", p))

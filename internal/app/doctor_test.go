@@ -40,6 +40,7 @@ type patient struct {
 	faults  fake.Faults
 	args    []string
 	environ []string
+	first   time.Duration // how long the first event may take; 0 for the usual time
 }
 
 func newPatient(t *testing.T) *patient {
@@ -71,6 +72,12 @@ func (p *patient) file(name, text string) {
 	if err := os.WriteFile(filepath.Join(p.home, name), []byte(text), 0o600); err != nil {
 		p.t.Fatal(err)
 	}
+}
+
+// trades lets orders go to Binance, with keys.
+func (p *patient) trades(keys ...string) {
+	p.args = append(p.args, "--trade", "--broker=binance", "--binance-trade-url", p.args[slices.Index(p.args, "--binance-url")+1])
+	p.environ = append(p.environ, keys...)
 }
 
 // start runs the server until the test ends, with the arguments as they are now.
@@ -131,7 +138,7 @@ func (p *patient) proxy(buffers bool) string {
 func (p *patient) examine() []doctor.Finding {
 	var all []doctor.Finding
 	Examine(p.t.Context(), config.Input{Args: p.args, Environ: p.environ}, Deps{Version: "v1", Services: Wired()},
-		Visit{FirstByte: time.Second, Say: func(f doctor.Finding) { all = append(all, f) }, Waiting: func(string) {}})
+		Visit{FirstByte: p.first, Say: func(f doctor.Finding) { all = append(all, f) }, Waiting: func(string) {}})
 	return all
 }
 
@@ -196,6 +203,7 @@ func TestExamine_BrokenSetUps(t *testing.T) {
 		}, "base URL", "signed by nobody that this machine trusts", "Caddy and certbot get one"},
 		"buffering proxy": {func(p *patient) {
 			p.args = append(p.args, "--base-url", p.proxy(true))
+			p.first = time.Second
 			p.start()
 		}, "events", "the proxy holds them back", "proxy_buffering off in nginx, flush_interval -1 in Caddy"},
 		"missing passphrase": {func(p *patient) {
@@ -246,6 +254,13 @@ func TestExamine_BrokenSetUps(t *testing.T) {
 		"old NATS": {func(p *patient) {
 			p.args = append(p.args, "--nats-url", oldNATS(p.t))
 		}, "NATS", `version "2.11.4"; 2.12 or later is needed`, "update every NATS server of the cluster to 2.12 or later"},
+		"keys of another account": {func(p *patient) {
+			p.trades("CANDELA_BINANCE_API_KEY=nonsense", "CANDELA_BINANCE_API_SECRET=nonsense")
+		}, "account", "binance: ", "check that the keys are those of this account and network"},
+		"the clock of the venue that orders go to": {func(p *patient) {
+			p.trades("CANDELA_BINANCE_API_KEY="+fakebinance.Key, "CANDELA_BINANCE_API_SECRET="+fakebinance.Secret)
+			p.binance.SetSkew(3 * time.Second)
+		}, "clock", "differs by 3s from that of binance, where orders go", "synchronize it"},
 		"no NATS": {func(p *patient) {
 			p.args = append(p.args, "--nats-url", "nats://127.0.0.1:1")
 		}, "NATS", "no NATS server answers", "start the servers"},
@@ -286,6 +301,7 @@ func TestExamine_SoundBehindAProxy(t *testing.T) {
 	t.Parallel()
 	p := newPatient(t)
 	p.args = append(p.args, "--trade", "--base-url", p.proxy(false))
+	p.first = 30 * time.Second // on a machine that does much else
 	p.start()
 	before := files(t, p.home)
 	for _, f := range p.examine() {
