@@ -9,7 +9,7 @@ fi
 if [ ! -e /etc/candela/owner-password ]; then
 	cat <<'NEXT'
 candela is installed. A client on this machine starts it itself: candela --mcp
-To serve others, choose a passphrase and start the service:
+To serve others, type a passphrase into the first command and start the service:
 
   candela auth hash-password | install -m 600 /dev/stdin /etc/candela/owner-password
   systemctl enable --now candela
