@@ -4,9 +4,13 @@ import (
 	"encoding/json"
 	"io"
 	"log/slog"
+	"math"
 	"net/http"
 	"net/http/httptest"
+	"regexp"
+	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -72,10 +76,7 @@ func full() Config {
 // ask returns the answer of a path.
 func ask(t *testing.T, cfg Config, path string) (int, string) {
 	t.Helper()
-	handler, err := Handler(cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	handler := Handler(cfg)
 	w := httptest.NewRecorder()
 	r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "http://127.0.0.1:9316"+path, nil)
 	handler.ServeHTTP(w, r)
@@ -120,7 +121,7 @@ func TestMetrics_AreThoseOfTheTable(t *testing.T) {
 			t.Errorf("%s is named or explained wrongly", m.name)
 		}
 	}
-	for _, want := range []string{"go_goroutines", "process_resident_memory_bytes"} {
+	for _, want := range []string{"go_goroutines", "process_start_time_seconds"} {
 		if !slices.Contains(got, want) {
 			t.Errorf("%s is not reported", want)
 		}
@@ -132,9 +133,9 @@ func TestMetrics_TellWhatThePartsSay(t *testing.T) {
 	_, text := ask(t, full(), "/metrics")
 	for _, want := range []string{
 		`candela_build_info{version="v1.2.3"} 1`, `candela_ready{part="store"} 1`, `candela_alerts_active 11`, `candela_alerts_late_total 1`,
-		`candela_feed_lag_seconds{venue="binance"} 2`, `candela_feed_streams{state="connected",venue="binance"} 1`,
-		`candela_sink_notifications_total{outcome="delivered",sink="webhook"} 5`, `candela_sink_lag_seconds{sink="webhook"} 30`,
-		`candela_tool_calls_total{outcome="ok",tool="get_indicators"} 3`, `candela_streams_ended_total{reason="client_left"} 2`,
+		`candela_feed_lag_seconds{venue="binance"} 2`, `candela_feed_streams{venue="binance",state="connected"} 1`,
+		`candela_sink_notifications_total{sink="webhook",outcome="delivered"} 5`, `candela_sink_lag_seconds{sink="webhook"} 30`,
+		`candela_tool_calls_total{tool="get_indicators",outcome="ok"} 3`, `candela_streams_ended_total{reason="client_left"} 2`,
 		`candela_tool_call_seconds_bucket{tool="get_indicators",le="0.001"} 2`, `candela_tool_call_seconds_bucket{tool="get_indicators",le="0.005"} 3`,
 		`candela_tool_call_seconds_bucket{tool="get_indicators",le="+Inf"} 4`, `candela_tool_call_seconds_count{tool="get_indicators"} 4`,
 		`candela_orders_open{status="accepted"} 2`, `candela_orders_open{status="uncertain"} 0`,
@@ -222,6 +223,52 @@ func TestReady_SaysWhyNot(t *testing.T) {
 	}
 }
 
+// TestMetrics_AreWrittenByTheBook holds the text against the format: each metric once
+// and in one piece, buckets ascending, and no value that breaks its line.
+func TestMetrics_AreWrittenByTheBook(t *testing.T) {
+	t.Parallel()
+	cfg := full()
+	cfg.Version = "v1\n\"\\"
+	_, text := ask(t, cfg, "/metrics")
+	if !strings.Contains(text, `candela_build_info{version="v1\n\"\\"} 1`+"\n") {
+		t.Error("the version is not escaped")
+	}
+	seen, current, bound := map[string]bool{}, "", 0.0
+	for line := range strings.Lines(text) {
+		if rest, ok := strings.CutPrefix(line, "# HELP "); ok {
+			current, _, _ = strings.Cut(rest, " ")
+			if seen[current] {
+				t.Errorf("%s comes twice", current)
+			}
+			seen[current] = true
+		}
+		if !strings.HasPrefix(line, "#") && !strings.HasPrefix(line, current) {
+			t.Errorf("%q stands under %s", line, current)
+		}
+		if _, rest, ok := strings.Cut(line, `_bucket`); ok {
+			_, rest, _ = strings.Cut(rest, `le="`)
+			text, _, _ := strings.Cut(rest, `"`)
+			le, err := strconv.ParseFloat(text, 64)
+			if err != nil || le <= bound {
+				t.Errorf("%q follows %v: %v", line, bound, err)
+			}
+			if bound = le; math.IsInf(le, 1) {
+				bound = 0
+			}
+		}
+	}
+	for _, m := range runtimeTable() {
+		if runtime.GOOS == "linux" && !seen[m.name] {
+			t.Errorf("%s is not reported", m.name)
+		}
+	}
+	if value := regexp.MustCompile(`(?m)^process_resident_memory_bytes ([0-9.e+]+)$`).FindStringSubmatch(text); runtime.GOOS == "linux" {
+		if n, err := strconv.ParseFloat(value[1], 64); err != nil || n < 1<<20 || n > 1<<34 {
+			t.Errorf("a test uses %v bytes, %v", value, err)
+		}
+	}
+}
+
 func TestMetrics_ShowWhatHoldsTradingDown(t *testing.T) {
 	t.Parallel()
 	cfg := full()
@@ -257,10 +304,7 @@ func TestHandler_AnswersThisMachineAlone(t *testing.T) {
 		for local, code := range map[bool]int{true: want, false: 200} {
 			cfg := full()
 			cfg.LocalOnly = local
-			handler, err := Handler(cfg)
-			if err != nil {
-				t.Fatal(err)
-			}
+			handler := Handler(cfg)
 			r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/healthz", nil)
 			r.Host = host
 			w := httptest.NewRecorder()

@@ -1,9 +1,10 @@
 package admin
 
 import (
+	"cmp"
+	"slices"
 	"strings"
-
-	"github.com/prometheus/client_golang/prometheus"
+	"time"
 
 	"candela/internal/feed"
 	"candela/internal/guard"
@@ -13,84 +14,78 @@ import (
 	"candela/internal/order"
 )
 
-// collector reads the parts when it is asked. It is safe for concurrent use.
-type collector struct {
-	cfg  Config
-	rows map[string]row
-}
-
-type row struct {
-	metric
-	desc *prometheus.Desc
-}
-
-func newCollector(cfg Config) *collector {
-	c := &collector{cfg: cfg, rows: map[string]row{}}
+// collect reads everything and writes it for Prometheus. It is safe for concurrent
+// use.
+func (c *Config) collect(began time.Time) []byte {
+	var reported []metric
 	for _, m := range table() {
-		if m.only == always || m.only == trading && cfg.Trading != nil || m.only == many && cfg.Cluster != nil {
-			c.rows[m.name] = row{m, prometheus.NewDesc(m.name, m.help, m.labels, nil)}
+		if m.only == always || m.only == trading && c.Trading != nil || m.only == many && c.Cluster != nil {
+			reported = append(reported, m)
 		}
 	}
-	return c
-}
-
-// Describe implements prometheus.Collector.
-func (c *collector) Describe(out chan<- *prometheus.Desc) {
-	for _, r := range c.rows {
-		out <- r.desc
+	s := scrape{cfg: c, text: newText(append(reported, runtimeTable()...)), labels: make(map[string][]string, len(reported))}
+	for _, m := range reported {
+		s.labels[m.name] = m.labels
 	}
+	s.read()
+	readRuntime(s.text)
+	readProcess(s.text, began)
+	return s.text.bytes()
 }
 
-// Collect implements prometheus.Collector.
-func (c *collector) Collect(out chan<- prometheus.Metric) {
-	s := scrape{c, out}
-	s.put("candela_build_info", 1, c.cfg.Version)
-	for name, p := range c.cfg.parts() {
+// read reads the parts.
+func (s scrape) read() {
+	c := s.cfg
+	s.put("candela_build_info", 1, c.Version)
+	for name, p := range c.parts() {
 		s.put("candela_ready", number(p.Ready), name)
 	}
-	s.messages(c.cfg.Messages())
-	s.http(c.cfg.HTTP())
-	if t := c.cfg.Trading; t != nil {
+	s.messages(c.Messages())
+	s.http(c.HTTP())
+	if t := c.Trading; t != nil {
 		s.engine(t)
 		s.notifications(t)
 		s.store(t)
 		s.desk(t)
 	}
-	if c.cfg.Cluster != nil {
-		s.cluster(c.cfg.Cluster)
+	if c.Cluster != nil {
+		s.cluster(c.Cluster)
 	}
 }
 
-// scrape is one reading of everything.
+// scrape is one reading of everything. A name that the table does not have is not
+// written, and a label that it does not name is not either: tests look for both.
 type scrape struct {
-	*collector
-	out chan<- prometheus.Metric
+	cfg    *Config
+	text   *text
+	labels map[string][]string // by metric
 }
 
-// put reports a number. A name that the table does not have, or has with other
-// labels, is a mistake of this package, which Prometheus reports.
-func (s scrape) put(name string, value float64, labels ...string) {
-	r := s.rows[name]
-	kind := prometheus.GaugeValue
-	if r.kind == counter {
-		kind = prometheus.CounterValue
-	}
-	s.out <- prometheus.MustNewConstMetric(r.desc, kind, value, labels...)
+// put reports a number.
+func (s scrape) put(name string, value float64, values ...string) {
+	s.text.add(name, sample{labels: labels(s.labels[name], values), value: value})
 }
 
-func (s scrape) count(name string, value uint64, labels ...string) {
-	s.put(name, float64(value), labels...)
+func (s scrape) count(name string, value uint64, values ...string) {
+	s.put(name, float64(value), values...)
 }
 
 // took reports a histogram.
-func (s scrape) took(name string, r meter.Reading, labels ...string) {
-	buckets := make(map[float64]uint64, len(r.Buckets))
+func (s scrape) took(name string, r meter.Reading, values ...string) {
+	plain, names := labels(s.labels[name], values), slices.Concat(s.labels[name], []string{"le"})
+	group := cmp.Or(plain, "{}") // that of one without labels must not be empty
+	bucket := func(order int, le string, n uint64) {
+		s.text.add(name, sample{"_bucket", labels(names, append(slices.Clone(values), le)), group, order, float64(n)})
+	}
 	var below uint64
 	for i, bound := range meter.Bounds() {
 		below += r.Buckets[i]
-		buckets[bound.Seconds()] = below
+		bucket(i, format(bound.Seconds()), below)
 	}
-	s.out <- prometheus.MustNewConstHistogram(s.rows[name].desc, r.Count(), r.Sum.Seconds(), buckets, labels...)
+	count := r.Count()
+	bucket(len(r.Buckets), "+Inf", count)
+	s.text.add(name, sample{"_sum", plain, group, len(r.Buckets) + 1, r.Sum.Seconds()})
+	s.text.add(name, sample{"_count", plain, group, len(r.Buckets) + 2, float64(count)})
 }
 
 func number(on bool) float64 {

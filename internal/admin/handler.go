@@ -2,16 +2,11 @@ package admin
 
 import (
 	"encoding/json"
-	"fmt"
 	"net"
 	"net/http"
 	"net/http/pprof"
 	"net/netip"
 	"time"
-
-	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/collectors"
-	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
 // Times of a request. A profile is written when it has been taken, so an answer may
@@ -21,18 +16,24 @@ const (
 	WriteTimeout = 3 * time.Minute
 )
 
+// maxReadings is how many may read the metrics at a time.
+const maxReadings = 4
+
 // Handler returns every path of the admin listener.
-func Handler(cfg Config) (http.Handler, error) {
-	registry := prometheus.NewRegistry()
-	for _, c := range []prometheus.Collector{
-		newCollector(cfg), collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
-	} {
-		if err := registry.Register(c); err != nil {
-			return nil, fmt.Errorf("metrics: %w", err)
-		}
-	}
+func Handler(cfg Config) http.Handler {
 	mux := http.NewServeMux()
-	mux.Handle("GET /metrics", promhttp.HandlerFor(registry, promhttp.HandlerOpts{MaxRequestsInFlight: 4}))
+	began, turns := cfg.Now(), make(chan struct{}, maxReadings)
+	mux.HandleFunc("GET /metrics", func(w http.ResponseWriter, _ *http.Request) {
+		select {
+		case turns <- struct{}{}:
+			defer func() { <-turns }()
+		default:
+			write(w, http.StatusServiceUnavailable, map[string]string{"error": "enough others read the metrics"})
+			return
+		}
+		w.Header().Set("Content-Type", textType)
+		_, _ = w.Write(cfg.collect(began)) // whoever asked went away
+	})
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
 		write(w, http.StatusOK, map[string]string{"status": "ok", "version": cfg.Version})
 	})
@@ -46,9 +47,9 @@ func Handler(cfg Config) (http.Handler, error) {
 	mux.HandleFunc("GET /debug/pprof/trace", pprof.Trace)
 	mux.HandleFunc("/debug/pprof/symbol", pprof.Symbol)
 	if cfg.LocalOnly {
-		return local(mux), nil
+		return local(mux)
 	}
-	return mux, nil
+	return mux
 }
 
 // ready answers 200 when every part is ready and 503 when one is not.

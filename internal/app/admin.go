@@ -33,10 +33,10 @@ type watched struct {
 
 // admin returns the part that answers an operator, none where none is asked for. It
 // starts before all others, so that a start that hangs can be looked at.
-func (rt Runtime) admin(w *watched) ([]Part, error) {
+func (rt Runtime) admin(w *watched) []Part {
 	address := rt.Config.HTTP.AdminListen
 	if !address.IsValid() {
-		return nil, nil
+		return nil
 	}
 	cfg := admin.Config{
 		Version: rt.release(), Log: rt.Log, Now: time.Now, LocalOnly: address.Addr().IsLoopback(),
@@ -48,10 +48,7 @@ func (rt Runtime) admin(w *watched) ([]Part, error) {
 	if rt.shared != nil {
 		cfg.Cluster = rt.shared.watched()
 	}
-	handler, err := admin.Handler(cfg)
-	if err != nil {
-		return nil, err
-	}
+	handler := admin.Handler(cfg)
 	return []Part{{Name: "admin", Run: func(ctx, hard context.Context, ready func()) error {
 		var listen net.ListenConfig
 		ln, err := listen.Listen(ctx, "tcp", address.String())
@@ -65,7 +62,7 @@ func (rt Runtime) admin(w *watched) ([]Part, error) {
 			ErrorLog:    slog.NewLogLogger(rt.Log.Handler(), slog.LevelWarn),
 		}
 		return serveUntil(ctx, hard, server, netutil.LimitListener(ln, maxAdmin), ready)
-	}}}, nil
+	}}}
 }
 
 // serveUntil answers on ln until ctx ends, and lets what runs then finish before hard

@@ -16,8 +16,8 @@ import (
 func TestAdmin_OffIsNothing(t *testing.T) {
 	t.Parallel()
 	rt := Runtime{Config: configure(t, "--serve", "--home", t.TempDir())}
-	if parts, err := rt.admin(nil); err != nil || len(parts) != 0 {
-		t.Errorf("%d parts: %v", len(parts), err)
+	if parts := rt.admin(nil); len(parts) != 0 {
+		t.Errorf("%d parts", len(parts))
 	}
 }
 

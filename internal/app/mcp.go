@@ -58,11 +58,7 @@ func (rt Runtime) listen(auth httpd.Authorizer, door *oauth.Server) ([]Part, *tr
 		return nil, nil, err
 	}
 	seen := &watched{messages: tools.server, server: server, trading: tools.trading}
-	parts, err := rt.admin(seen)
-	if err != nil {
-		return nil, nil, err
-	}
-	parts = append(append(parts, tools.parts...), Part{Name: "http", Run: func(ctx, hard context.Context, ready func()) error {
+	parts := append(append(rt.admin(seen), tools.parts...), Part{Name: "http", Run: func(ctx, hard context.Context, ready func()) error {
 		var listen net.ListenConfig
 		ln, err := listen.Listen(ctx, "tcp", cfg.Address().String())
 		if err != nil {

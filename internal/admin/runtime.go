@@ -1,0 +1,122 @@
+package admin
+
+import (
+	"bytes"
+	"os"
+	"runtime"
+	"runtime/metrics"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// runtimeTable lists what is told of the Go runtime and the process, under the names
+// that everyone's dashboards know. It is not in docs/operations.md, which has ours.
+func runtimeTable() []metric {
+	return []metric{
+		{"go_info", gauge, []string{"version"}, "Always 1; the version of Go.", always},
+		{"go_goroutines", gauge, nil, "Goroutines that exist.", always},
+		{"go_threads", gauge, nil, "Threads of the operating system.", always},
+		{"go_sched_gomaxprocs_threads", gauge, nil, "Threads that run Go code at a time.", always},
+		{"go_gc_cycles_total", counter, nil, "Garbage collections that were finished.", always},
+		{"go_memstats_alloc_bytes_total", counter, nil, "Bytes that were allocated.", always},
+		{"go_memstats_mallocs_total", counter, nil, "Objects that were allocated.", always},
+		{"go_memstats_heap_objects", gauge, nil, "Objects on the heap.", always},
+		{"go_memstats_heap_alloc_bytes", gauge, nil, "Bytes of objects on the heap.", always},
+		{"go_memstats_heap_inuse_bytes", gauge, nil, "Bytes of spans that hold objects.", always},
+		{"go_memstats_heap_released_bytes", gauge, nil, "Bytes that were given back to the system.", always},
+		{"go_memstats_next_gc_bytes", gauge, nil, "Size of the heap at which the next collection begins.", always},
+		{"go_memstats_stack_inuse_bytes", gauge, nil, "Bytes of stacks.", always},
+		{"go_memstats_sys_bytes", gauge, nil, "Bytes that the runtime has from the system.", always},
+
+		{"process_cpu_seconds_total", counter, nil, "Time on processors, of the program and of the system for it.", always},
+		{"process_resident_memory_bytes", gauge, nil, "Memory that is in use.", always},
+		{"process_virtual_memory_bytes", gauge, nil, "Addresses that are in use.", always},
+		{"process_open_fds", gauge, nil, "Files that are open.", always},
+		{"process_max_fds", gauge, nil, "Files that may be open.", always},
+		{"process_start_time_seconds", gauge, nil, "When the process began, since 1970.", always},
+	}
+}
+
+// runtimeSources says which of the runtime's own measures a metric is the sum of.
+func runtimeSources() map[string][]string {
+	return map[string][]string{
+		"go_goroutines":                   {"/sched/goroutines:goroutines"},
+		"go_sched_gomaxprocs_threads":     {"/sched/gomaxprocs:threads"},
+		"go_gc_cycles_total":              {"/gc/cycles/total:gc-cycles"},
+		"go_memstats_alloc_bytes_total":   {"/gc/heap/allocs:bytes"},
+		"go_memstats_mallocs_total":       {"/gc/heap/allocs:objects", "/gc/heap/tiny/allocs:objects"},
+		"go_memstats_heap_objects":        {"/gc/heap/objects:objects"},
+		"go_memstats_heap_alloc_bytes":    {"/memory/classes/heap/objects:bytes"},
+		"go_memstats_heap_inuse_bytes":    {"/memory/classes/heap/objects:bytes", "/memory/classes/heap/unused:bytes"},
+		"go_memstats_heap_released_bytes": {"/memory/classes/heap/released:bytes"},
+		"go_memstats_next_gc_bytes":       {"/gc/heap/goal:bytes"},
+		"go_memstats_stack_inuse_bytes":   {"/memory/classes/heap/stacks:bytes"},
+		"go_memstats_sys_bytes":           {"/memory/classes/total:bytes"},
+	}
+}
+
+// readRuntime tells of the Go runtime. It stops nothing.
+func readRuntime(t *text) {
+	sources := runtimeSources()
+	at := make(map[string]int)
+	var reads []metrics.Sample
+	for _, names := range sources {
+		for _, name := range names {
+			if _, there := at[name]; !there {
+				at[name] = len(reads)
+				reads = append(reads, metrics.Sample{Name: name})
+			}
+		}
+	}
+	metrics.Read(reads)
+	for name, from := range sources {
+		sum, known := 0.0, true
+		for _, one := range from {
+			value := reads[at[one]].Value
+			if known = known && value.Kind() == metrics.KindUint64; known {
+				sum += float64(value.Uint64())
+			}
+		}
+		if known {
+			t.add(name, sample{value: sum})
+		}
+	}
+	t.add("go_info", sample{labels: labels([]string{"version"}, []string{runtime.Version()}), value: 1})
+}
+
+// ticks is how many a second of processor time has in Linux's files, whatever the
+// kernel counts in.
+const ticks = 100
+
+// readProcess tells of the process, where the system has files that do: in Linux.
+func readProcess(t *text, began time.Time) {
+	t.add("process_start_time_seconds", sample{value: float64(began.UnixMilli()) / 1000})
+	if stat, err := os.ReadFile("/proc/self/stat"); err == nil {
+		// The name of the program, in brackets, may hold blanks.
+		fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
+		number := func(i int) float64 { // as proc(5) counts them
+			if i-3 >= len(fields) {
+				return 0
+			}
+			n, _ := strconv.ParseFloat(fields[i-3], 64) // the kernel wrote it
+			return n
+		}
+		t.add("process_cpu_seconds_total", sample{value: (number(14) + number(15)) / ticks})
+		t.add("go_threads", sample{value: number(20)})
+		t.add("process_virtual_memory_bytes", sample{value: number(23)})
+		t.add("process_resident_memory_bytes", sample{value: number(24) * float64(os.Getpagesize())})
+	}
+	if files, err := os.ReadDir("/proc/self/fd"); err == nil {
+		t.add("process_open_fds", sample{value: float64(len(files) - 1)}) // one reads the folder
+	}
+	if limits, err := os.ReadFile("/proc/self/limits"); err == nil {
+		for line := range strings.Lines(string(limits)) {
+			if rest, ok := strings.CutPrefix(line, "Max open files"); ok {
+				if n, err := strconv.ParseFloat(strings.Fields(rest)[0], 64); err == nil {
+					t.add("process_max_fds", sample{value: n})
+				}
+			}
+		}
+	}
+}
