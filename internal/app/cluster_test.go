@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -190,7 +191,7 @@ func TestCluster_ReplicasShareAlertsAndTheAccount(t *testing.T) {
 	}
 	polled := 0
 	waitFor(t, func() bool {
-		polled += strings.Count(use(t, all[0].url, token, "get_notifications", `{"wait_seconds":0}`), `\"alert_id\"`)
+		polled += strings.Count(use(t, all[polled%3].url, token, "get_notifications", `{"wait_seconds":0}`), `\"alert_id\"`)
 		return polled >= len(symbols)
 	})
 	if polled != len(symbols) {
@@ -262,4 +263,47 @@ func TestCluster_TheOwnerHaltsWhoeverTrades(t *testing.T) {
 	if d := c.start(); passes(d) {
 		t.Error("an order passes though trading was halted before the start")
 	}
+}
+
+// TestCluster_AStopHandsOverAndTellsClients stops the replica at which a client
+// listens: its alerts and the account are let go before the stream ends, the stream
+// ends with a word when to come back, and at another replica nothing is missed.
+func TestCluster_AStopHandsOverAndTellsClients(t *testing.T) {
+	t.Parallel()
+	venue := httptest.NewServer(fakebinance.New(fakebinance.Config{Seed: 1}))
+	t.Cleanup(venue.Close)
+	admin := freePort(t)
+	c := newCast(t, "--trade", "--binance-url", venue.URL)
+	watched := c
+	watched.extra = append(slices.Clone(c.extra), "--admin-listen", "127.0.0.1:"+admin)
+	a := watched.start()
+	b := c.start()
+	token := a.Token()
+	if status, text := ask(t, http.MethodGet, "http://127.0.0.1:"+admin+"/readyz", "", ""); status != http.StatusOK || !strings.Contains(text, `"nats":{"ready":true}`) {
+		t.Errorf("a is not ready: %d %s", status, text)
+	}
+	next, leave := follow(t, a.url, token)
+	use(t, a.url, token, "subscribe_notifications", `{}`)
+	use(t, b.url, token, "set_alert", `{"symbol":"BTCUSDT","condition":{"price_above":2.5},"note":"first"}`)
+	wantNotice(t, next(), `2\.5`, "first")
+	_, metrics := ask(t, http.MethodGet, "http://127.0.0.1:"+admin+"/metrics", "", "")
+	for _, want := range []string{"candela_cluster_members 2\n", "candela_cluster_connected 1\n", `candela_cluster_calls_total{outcome="done"}`} {
+		if !strings.Contains(metrics, want) {
+			t.Errorf("no %q in the metrics", want)
+		}
+	}
+	a.stop()
+	leave()
+	log := a.Log.String()
+	ended := strings.Index(log, "[MCP] stream closed")
+	if ended < 0 || !strings.Contains(log[ended:], `reason="server stops"`) {
+		t.Fatalf("the stream did not end with the server: %s", log)
+	}
+	if strings.Contains(log[ended:], "the owner no longer") || strings.Contains(log, "not everything was handed over") {
+		t.Errorf("something was handed over after the stream had ended: %s", log)
+	}
+	use(t, b.url, token, "set_alert", `{"symbol":"BTCUSDT","condition":{"price_above":3.5},"note":"second"}`)
+	next, leave = follow(t, b.url, token)
+	defer leave()
+	wantNotice(t, next(), `3\.5`, "second")
 }

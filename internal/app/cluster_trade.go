@@ -19,6 +19,7 @@ import (
 type sharedTrading struct {
 	members *cluster.Members
 	store   *cluster.Store
+	keeper  *cluster.Keeper
 	log     *notify.Log
 	tail    *cluster.Tail
 
@@ -37,7 +38,12 @@ func (s *shared) openTrading(ctx context.Context, rt Runtime) (err error) {
 	if t.store, err = s.conn.OpenStore(ctx, time.Now); err != nil {
 		return err
 	}
-	t.log, err = notify.Open(notify.Config{Path: filepath.Join(rt.Config.Home, subscriptionsName), Now: time.Now, Log: rt.Log})
+	if t.keeper, err = s.conn.OpenKeeper(ctx, rt.Log); err != nil {
+		return err
+	}
+	t.log, err = notify.OpenShared(ctx, notify.Config{Now: time.Now, Log: rt.Log}, notify.Shared{
+		Keeper: t.keeper, Members: t.members, Gone: s.tokens.Gone, Sync: func(ctx context.Context) error { return t.tail.Sync(ctx) },
+	})
 	if err != nil {
 		return err
 	}
@@ -49,6 +55,9 @@ func (s *shared) openTrading(ctx context.Context, rt Runtime) (err error) {
 func (s *sharedTrading) close() {
 	if s.tail != nil {
 		s.tail.Close()
+	}
+	if s.keeper != nil {
+		s.keeper.Close()
 	}
 	if s.members != nil {
 		s.members.Close()

@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"fmt"
 	"io"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -244,6 +245,13 @@ func TestMigrate_ThereAndBackAgain(t *testing.T) {
 	t.Parallel()
 	m, home, other := newMover(t), filepath.Join(t.TempDir(), "home"), filepath.Join(t.TempDir(), "other")
 	furnish(t, home, 30)
+	const subscriptions = `{"version":1,"subscriptions":{` +
+		`"aa":{"owner":"owner","client":"c","symbols":["BTCUSDT"],"alert_types":["price_above"],"since":2,"kept":[1],"expires":"2026-11-20T00:00:00Z","cursor":4,"seen":"2026-11-15T00:00:00Z"},` +
+		`"bb":{"owner":"local","since":0,"expires":"2026-11-20T00:00:00Z","cursor":10,"seen":"2026-11-15T00:00:00Z"}},` +
+		`"polling":{"owner":{"cursor":7,"back":[3,5]}}}`
+	if err := os.WriteFile(filepath.Join(home, subscriptionsName), []byte(subscriptions), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	want := lookAt(t, home)
 	if len(want.Alerts) != 20 || len(want.Notifications) != 10 || len(want.Events["owner"]) != 1400 || len(want.Waiting["owner sink:webhook"]) != 8 {
 		t.Fatalf("the source has %d alerts, %d notifications, %d events", len(want.Alerts), len(want.Notifications), len(want.Events["owner"]))
@@ -252,7 +260,7 @@ func TestMigrate_ThereAndBackAgain(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for what, n := range map[string]int{"alerts": 20, "notifications": 10, "events of orders": 1400, "entries of paper accounts": 700, "states of accounts": 1, "places of sinks": 2, "marks of series": 2} {
+	for what, n := range map[string]int{"alerts": 20, "notifications": 10, "events of orders": 1400, "entries of paper accounts": 700, "states of accounts": 1, "places of sinks": 2, "marks of series": 2, "subscriptions and polling queues": 3} {
 		if d := counts[what]; d.Found != n || d.Copied != n {
 			t.Errorf("%s: %+v, want %d", what, d, n)
 		}
@@ -275,6 +283,10 @@ func TestMigrate_ThereAndBackAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	wantLike(t, want, lookAt(t, other))
+	// Both ledgers count from one, so that the numbers must be the same again.
+	if got, err := os.ReadFile(filepath.Join(other, subscriptionsName)); err != nil || string(got) != subscriptions {
+		t.Errorf("the subscriptions came back as %s, %v", got, err)
+	}
 }
 
 // TestMigrate_GoesOnAfterItWasInterrupted interrupts each kind of copying, both ways,

@@ -1,0 +1,128 @@
+package notify
+
+import (
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"slices"
+)
+
+// Places translates numbers of entries from one log to another, where both hold the
+// same entries under numbers of their own.
+type Places interface {
+	// Place translates up to where a reader has come.
+	Place(seq uint64) uint64
+	// Entry translates the number of an entry, and returns false for one that is gone.
+	Entry(seq uint64) (uint64, bool)
+}
+
+// ReadFile returns what a file of subscriptions holds as the records of a Keeper, with
+// the numbers of another log. There may be no file.
+func ReadFile(path string, to Places) ([]Record, error) {
+	data, err := os.ReadFile(path) //nolint:gosec // G304: in the operator's own directory
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("subscriptions: %w", err)
+	}
+	f, err := parseFile(data)
+	if err != nil {
+		return nil, fmt.Errorf("subscriptions: %w", err)
+	}
+	var records []Record
+	for _, key := range slices.Sorted(maps.Keys(f.Subscriptions)) {
+		s := f.Subscriptions[key]
+		records = append(records,
+			Record{Kind: SubKind, Name: key, Data: encodeForm(subForm{
+				Change: rand.Text(), Owner: s.Owner, Client: s.Client, Symbols: s.Symbols, Types: s.Types,
+				Since: to.Place(s.Since), Kept: translate(s.Kept, to), Expires: s.Expires, Seen: s.Seen,
+			})},
+			Record{Kind: SeatKind, Name: key, Data: encodeForm(seatForm{Owner: s.Owner, Cursor: to.Place(s.Cursor), Seen: s.Seen})})
+	}
+	for _, owner := range slices.Sorted(maps.Keys(f.Polling)) {
+		q := f.Polling[owner]
+		records = append(records, Record{Kind: PollKind, Name: owner, Data: encodeForm(pollForm{Cursor: to.Place(q.Cursor), Back: translate(q.Back, to)})})
+	}
+	return records, nil
+}
+
+// translate returns the numbers of those entries that are there.
+func translate(seqs []uint64, to Places) steps {
+	all := make(steps, 0, len(seqs))
+	for _, seq := range seqs {
+		if there, ok := to.Entry(seq); ok {
+			all = append(all, there)
+		}
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// WriteFile puts records of a Keeper, with the numbers of another log, in the place of
+// a file of subscriptions. What replicas had taken out of a polling queue and not
+// settled is in the queue again. It returns how many subscriptions and queues that
+// are.
+func WriteFile(path string, records []Record, to Places) (int, error) {
+	f := file{Version: fileVersion, Subscriptions: map[string]savedSubscription{}, Polling: map[string]savedQueue{}}
+	for _, r := range records {
+		if len(r.Data) == 0 {
+			continue
+		}
+		if err := f.add(r, to); err != nil {
+			return 0, fmt.Errorf("%s %.12q: %w", r.Kind, r.Name, err)
+		}
+	}
+	// A place without a filter is of a stream that nobody has subscribed to.
+	maps.DeleteFunc(f.Subscriptions, func(_ string, s savedSubscription) bool { return s.Owner == "" })
+	data, err := json.Marshal(f)
+	if err != nil {
+		return 0, fmt.Errorf("subscriptions: %w", err)
+	}
+	return len(f.Subscriptions) + len(f.Polling), replaceFile(path, data)
+}
+
+// add notes a record.
+func (f *file) add(r Record, to Places) error {
+	s := f.Subscriptions[r.Name]
+	switch r.Kind {
+	case SubKind:
+		sub, err := decodeSub(r.Data)
+		if err != nil {
+			return err
+		}
+		s.Owner, s.Client, s.Symbols, s.Types, s.Expires = sub.Owner, sub.Client, sub.Symbols, sub.Types, sub.Expires
+		s.Since, s.Kept = to.Place(sub.Since), translate(sub.Kept, to)
+		if s.Seen.Before(sub.Seen) {
+			s.Seen = sub.Seen
+		}
+		f.Subscriptions[r.Name] = s
+	case SeatKind:
+		var seat seatForm
+		if err := json.Unmarshal(r.Data, &seat); err != nil {
+			return err
+		}
+		s.Cursor = to.Place(seat.Cursor)
+		if s.Seen.Before(seat.Seen) {
+			s.Seen = seat.Seen
+		}
+		f.Subscriptions[r.Name] = s
+	case PollKind:
+		var queue pollForm
+		if err := json.Unmarshal(r.Data, &queue); err != nil {
+			return err
+		}
+		back := slices.Clone(queue.Back)
+		for _, batches := range queue.Out {
+			for _, out := range batches {
+				back = append(back, out...)
+			}
+		}
+		f.Polling[r.Name] = savedQueue{Cursor: to.Place(queue.Cursor), Back: translate(back, to)}
+	}
+	return nil
+}
