@@ -147,11 +147,11 @@ func (m *migration) copySubscriptions(ctx context.Context) error {
 		}
 		mu.Lock()
 		defer mu.Unlock()
-		d.Copied, err = notify.WriteFile(m.file, slices.Collect(maps.Values(last)), &m.numbers)
+		d.Copied, err = notify.WriteRecords(m.file, slices.Collect(maps.Values(last)), &m.numbers)
 		d.Found = d.Copied
 		return err
 	}
-	records, err := notify.ReadFile(m.file, &m.numbers)
+	records, err := notify.FileRecords(m.file, &m.numbers)
 	if err != nil {
 		return err
 	}

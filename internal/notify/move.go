@@ -20,9 +20,9 @@ type Places interface {
 	Entry(seq uint64) (uint64, bool)
 }
 
-// ReadFile returns what a file of subscriptions holds as the records of a Keeper, with
+// FileRecords returns what a file of subscriptions holds as the records of a Keeper, with
 // the numbers of another log. There may be no file.
-func ReadFile(path string, to Places) ([]Record, error) {
+func FileRecords(path string, to Places) ([]Record, error) {
 	data, err := os.ReadFile(path) //nolint:gosec // G304: in the operator's own directory
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -63,11 +63,11 @@ func translate(seqs []uint64, to Places) steps {
 	return slices.Compact(all)
 }
 
-// WriteFile puts records of a Keeper, with the numbers of another log, in the place of
+// WriteRecords puts records of a Keeper, with the numbers of another log, in the place of
 // a file of subscriptions. What replicas had taken out of a polling queue and not
 // settled is in the queue again. It returns how many subscriptions and queues that
 // are.
-func WriteFile(path string, records []Record, to Places) (int, error) {
+func WriteRecords(path string, records []Record, to Places) (int, error) {
 	f := file{Version: fileVersion, Subscriptions: map[string]savedSubscription{}, Polling: map[string]savedQueue{}}
 	for _, r := range records {
 		if len(r.Data) == 0 {
