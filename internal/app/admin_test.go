@@ -80,7 +80,7 @@ func TestAdmin_TellsOfTheWholeProgram(t *testing.T) {
 	_, text = ask("/metrics")
 	for _, want := range []string{
 		`candela_ready{part="server"} 1`, `candela_alerts_active 0`, `candela_sink_lag_seconds{sink="webhook"} 0`, `candela_store_writes_total `,
-		`candela_tool_calls_total{outcome="ok",tool="place_order"} 0`, `candela_trading_cause{cause="owner_halt"} 0`, `go_goroutines `,
+		`candela_tool_calls_total{tool="place_order",outcome="ok"} 0`, `candela_trading_cause{cause="owner_halt"} 0`, `go_goroutines `,
 	} {
 		if !strings.Contains(text, "\n"+want) {
 			t.Errorf("%s is missing", want)
