@@ -1,11 +1,13 @@
 package app
 
 import (
+	"bufio"
 	"context"
 	"crypto/rand"
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -315,6 +317,57 @@ func TestMigrate_GoesOnAfterItWasInterrupted(t *testing.T) {
 	}
 	wantLike(t, want, look(t, m.shared()))
 	wantLike(t, want, lookAt(t, other))
+}
+
+// TestMigrate_GoesOnAfterAKill kills a process that migrates, at four places, and runs
+// it again.
+func TestMigrate_GoesOnAfterAKill(t *testing.T) {
+	t.Parallel()
+	if args := os.Getenv("CANDELA_TEST_MIGRATE"); args != "" {
+		migrateAsChild(t, strings.Split(args, " "))
+		return
+	}
+	m, home := newMover(t), filepath.Join(t.TempDir(), "home")
+	furnish(t, home, 2400)
+	want := lookAt(t, home)
+	for _, what := range []string{"notifications", "events of orders", "entries of paper accounts", "alerts"} {
+		child := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestMigrate_GoesOnAfterAKill$")
+		child.Env = append(os.Environ(), "CANDELA_TEST_MIGRATE="+strings.Join([]string{m.url, m.prefix, home}, " "))
+		out, err := child.StdoutPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := child.Start(); err != nil {
+			t.Fatal(err)
+		}
+		killed := false
+		for lines := bufio.NewScanner(out); lines.Scan(); {
+			if strings.HasPrefix(lines.Text(), "progress "+what) && !killed {
+				killed = child.Process.Kill() == nil
+			}
+		}
+		if err := child.Wait(); err == nil || !killed {
+			t.Fatalf("%s: the process was not killed: %v", what, err)
+		}
+	}
+	if _, err := m.migrate(t.Context(), home, Migration{To: "nats"}); err != nil {
+		t.Fatal(err)
+	}
+	wantLike(t, want, look(t, m.shared()))
+}
+
+// migrateAsChild migrates and says how far it is.
+func migrateAsChild(t *testing.T, args []string) {
+	t.Helper()
+	m := mover{t, args[0], args[1]}
+	_, err := m.migrate(t.Context(), args[2], Migration{To: "nats", Progress: func(what string, done, total int) {
+		if done < total {
+			fmt.Fprintf(os.Stdout, "progress %s %d of %d\n", what, done, total)
+		}
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
 }
 
 // TestMigrate_RefusesWhatWouldMixTwoHistories lets both sides go on by themselves.
