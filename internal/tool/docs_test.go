@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"candela/internal/indicator"
 	"candela/internal/mcp"
 	"candela/internal/tool"
 	"candela/internal/tool/tooltest"
@@ -59,6 +60,16 @@ func TestDocs_ReadmeTools(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	// Numbers that stand in a sentence.
+	count := func(file, text string) {
+		page, err := os.ReadFile(file)
+		if err != nil || !bytes.Contains(page, []byte(text)) {
+			t.Errorf("%s does not say %q: %v", file, text, err)
+		}
+	}
+	count("../../README.md", fmt.Sprintf("%d indicators", len(indicator.All())))
+	count("../../docs/README.md", fmt.Sprintf("the %d indicators", len(indicator.All())))
+	count("../../llms.txt", fmt.Sprintf("the %d tools", len(registry.Tools())))
 	golden(t, "../../README.md", replaceBlock(t, readme, "<!-- tools: go test ./internal/tool -update -->\n", "<!-- end of tools -->", table.String()))
 }
 
