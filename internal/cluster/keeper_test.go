@@ -52,3 +52,16 @@ func TestKeeper_KeepsReplicas(t *testing.T) {
 	t.Parallel()
 	keepertest.RunReplicas(t, overServers(servers))
 }
+
+// TestKeeper_OutlivesItsServers stops all servers at once under replicas that live on,
+// with a stream open and a batch not settled.
+func TestKeeper_OutlivesItsServers(t *testing.T) {
+	t.Parallel()
+	three := start(t, 3)
+	keepertest.RunOutage(t, overServers(three), func() {
+		for i := range 3 {
+			three.Kill(i)
+		}
+		restart(t, three, 0, 1, 2)
+	})
+}

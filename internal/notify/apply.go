@@ -104,41 +104,35 @@ func (l *Log) applySeat(r Record) error {
 		return nil
 	}
 	s.seatRev = r.Rev
-	s.sit(l.shared, r.Rev, &form)
-	s.changed()
+	if s.flying {
+		s.met = &form // after what we are about to write, or before it: the answer tells
+		return nil
+	}
+	s.sit(l.shared, &form)
 	l.dropShared(s)
 	return nil
 }
 
-// sit compares what was read of the seat with what is known of it.
-func (s *subscriber) sit(sh *shared, rev uint64, form *seatForm) {
+// sit takes over what was read of the seat. Who writes it names the last revision it
+// knows, so what comes later in order was written by who knew what came before.
+func (s *subscriber) sit(sh *shared, form *seatForm) {
+	defer s.changed()
 	self := sh.Members.Self()
-	ours := s.seat.at == self && s.seat.open
 	cleared := form.Owner == ""
+	asked := form.From == self && !form.Given && !cleared
 	switch {
 	case form.At == self && form.N == s.seat.n && !cleared:
 		// Our own, which is known better here, but for the place that we wait for.
+		s.claiming = false
 		if form.Given && s.seat.from != "" {
 			s.cursor, s.counted, s.seat.from = form.Cursor, 0, ""
 		}
-	case ours && s.seat.from != "" && form.At == s.seat.from && !form.Open && form.N < s.seat.n && !cleared:
-		// Who had the stream has ended it before it saw that we have it.
-		s.cursor, s.counted, s.seat.from = form.Cursor, 0, ""
-		sh.hurry(s)
-	case ours && (s.openRev == 0 || rev < s.openRev):
-		// From before our stream is written. It must not count for less.
-		if form.N > s.seat.n {
-			s.seat.n, s.openRev = form.N, 0
-			sh.hurry(s)
-		}
-	case form.N < s.seat.n && !cleared:
-		if s.seat.at == self && rev > s.wroteRev {
-			sh.hurry(s) // it took the place of what we wrote
-		}
+	case s.claiming && (!asked || form.N <= s.seat.n):
+		s.reclaim(sh.Members, form)
 	default:
 		s.yield(form)
-		if form.From == self && !form.Given && !cleared {
-			s.seat.given = true
+		if asked {
+			s.seat.given = true // of the place of a stream that was here, we know best
 			sh.hurry(s)
 		} else if !cleared {
 			s.cursor, s.counted = form.Cursor, 0
@@ -146,11 +140,28 @@ func (s *subscriber) sit(sh *shared, rev uint64, form *seatForm) {
 	}
 }
 
-// yield takes over where another replica says that the stream is. Of the place of a
-// stream that was here, this one knows best.
+// reclaim puts a stream that is not written yet behind what was written meanwhile.
+func (s *subscriber) reclaim(members Members, form *seatForm) {
+	s.seat.n = max(s.seat.n, form.N+1)
+	if s.resumed || form.Owner == "" {
+		return
+	}
+	if form.At == members.Self() {
+		if form.Given && s.seat.from != "" {
+			s.cursor, s.counted, s.seat.from = form.Cursor, 0, ""
+		}
+		return
+	}
+	s.cursor, s.counted, s.seat.from = form.Cursor, 0, ""
+	if form.Open && members.Live(form.At) {
+		s.seat.from = form.At
+	}
+}
+
+// yield takes over where another replica says that the stream is.
 func (s *subscriber) yield(form *seatForm) {
 	s.seat = seat{n: form.N, at: form.At, open: form.Open, sub: form.Sub}
-	s.openRev = 0
+	s.claiming = false
 	if s.stream != nil {
 		s.end()
 	}

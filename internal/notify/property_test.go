@@ -115,7 +115,7 @@ func runTrace(t *testing.T, seed uint64) *trace {
 		weights[opStop], weights[opCrash] = 1, 2
 	}
 	for range 80 {
-		r.step(pick(r.rng, weights))
+		r.step(pick(r.rng, weights[:]))
 	}
 	for _, s := range r.subs {
 		r.look(s)
@@ -129,7 +129,7 @@ func runTrace(t *testing.T, seed uint64) *trace {
 	return r
 }
 
-func pick(rng *rand.Rand, weights [opCount]int) int {
+func pick(rng *rand.Rand, weights []int) int {
 	total := 0
 	for _, w := range weights {
 		total += w
@@ -213,8 +213,21 @@ func (r *trace) filter() notify.Filter {
 	return f
 }
 
-// fire appends entries of both owners in one commit. Seqs may leave gaps.
+// fire appends entries of both owners in one commit.
 func (r *trace) fire(n int) {
+	entries := r.commit(n)
+	r.log.Append(entries)
+	for _, e := range entries {
+		for _, s := range r.subs {
+			if s.caller.Subject == e.Owner {
+				s.model.fire(e)
+			}
+		}
+	}
+}
+
+// commit makes entries of both owners. Seqs may leave gaps.
+func (r *trace) commit(n int) []notify.Entry {
 	var entries []notify.Entry
 	for range n {
 		r.seq += 1 + uint64(r.rng.IntN(3)/2)
@@ -226,15 +239,8 @@ func (r *trace) fire(n int) {
 			Data:   fmt.Appendf(nil, `{"alert_id":"a-%d"}`, r.seq),
 		})
 	}
-	r.log.Append(entries)
 	r.all = append(r.all, entries...)
-	for _, e := range entries {
-		for _, s := range r.subs {
-			if s.caller.Subject == e.Owner {
-				s.model.fire(e)
-			}
-		}
-	}
+	return entries
 }
 
 // garbage is an event id that means nothing to the log.

@@ -14,19 +14,21 @@ import (
 // One replica has the stream of a token, and its place in the log with it. Each
 // stream has a number. A replica that opens one writes the next number, and the
 // replica that has the stream before, when it sees that, ends it and answers with
-// the place it has come to. What a replica writes of a stream that it has no longer
-// has a lower number and counts for nobody.
+// the place it has come to. Each names the revision of the seat that it knows, so
+// nothing that a replica writes of a stream which it has no longer is taken.
 type sharing struct {
 	// late is the subscriber's since, for Append, which does not lock: what comes with
 	// a seq up to it an earlier filter may want.
 	late atomic.Uint64
 
 	subRev   uint64 // of the filter as it is known
-	seatRev  uint64 // of the last that was read of the seat
+	seatRev  uint64 // of the last that was read or written of the seat
 	seat     seat
-	claims   uint64 // counts the streams that were opened here
-	openRev  uint64 // with which the last of them was written; 0 when it is not yet
-	wroteRev uint64 // of the last that we wrote of the seat
+	claims   uint64    // counts the streams that were opened here
+	claiming bool      // the last of them is not written yet
+	resumed  bool      // its client has said where it begins
+	flying   bool      // the seat is on its way to the keeper
+	met      *seatForm // what came meanwhile
 
 	dirty   int    // whether the seat has to be written, and how soon
 	version uint64 // counts what has to be written at once
@@ -55,7 +57,7 @@ func (s *subscriber) seatRecord(self string) (Record, bool) {
 	if s.seat.at != self && !s.seat.given {
 		return Record{}, false
 	}
-	r := Record{Kind: SeatKind, Name: s.key}
+	r := Record{Kind: SeatKind, Name: s.key, Rev: s.seatRev, Guarded: true}
 	if !s.seat.open && s.matcher.Load() == nil {
 		return r, true // nobody needs to know of it
 	}
@@ -67,7 +69,7 @@ func (s *subscriber) seatRecord(self string) (Record, bool) {
 		Owner: s.owner.name, N: s.seat.n, At: s.seat.at, Open: s.seat.open, From: s.seat.from, Given: s.seat.given,
 		Sub: sub, Cursor: s.cursor, Seen: s.seen.UTC(),
 	})
-	s.noted, s.seat.given = s.seen, false
+	s.noted = s.seen
 	return r, true
 }
 
@@ -172,9 +174,9 @@ func (l *Log) claim(caller mcp.Caller, lastEventID string) (s *subscriber, claim
 		s.end()
 	}
 	s.seat = seat{n: before.n + 1, at: sh.Members.Self(), open: true}
-	s.openRev = 0
 	s.claims++
-	if !s.resume(lastEventID) {
+	s.claiming = true
+	if s.resumed = s.resume(lastEventID); !s.resumed {
 		switch {
 		case before.at == sh.Members.Self():
 			s.seat.from = before.from // a stream that waits itself

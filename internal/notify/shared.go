@@ -125,49 +125,141 @@ func (l *Log) writeSeats(ctx context.Context, how int) (more bool, err error) {
 	}
 	defer func() { <-sh.turn }()
 	taken := sh.take(how)
-	records, of := make([]Record, 0, len(taken)), make([]writing, 0, len(taken))
+	fleet := make([]flight, 0, len(taken))
 	for _, s := range taken {
 		s.mu.Lock()
 		if s.dirty == how {
 			s.dirty = clean
-			if r, ok := s.seatRecord(sh.Members.Self()); ok {
-				records, of = append(records, r), append(of, writing{s, s.version, s.seat.n})
-			} else {
-				s.written = s.version // another replica has it
+			if f, ok := s.launch(sh.Members.Self()); ok {
+				fleet = append(fleet, f)
 			}
 		}
 		s.mu.Unlock()
 	}
-	if len(records) == 0 {
-		return len(taken) > 0, nil
-	}
-	first, err := sh.Keeper.Write(ctx, records)
-	for i, w := range of {
-		w.s.mu.Lock()
-		switch {
-		case err == nil:
-			w.done(first + uint64(i))
-		case w.s.dirty == clean:
-			w.s.dirty = how
-			sh.again(w.s, how)
-		}
-		w.s.mu.Unlock()
-	}
-	return err == nil, err
+	return len(taken) > 0, l.fly(ctx, fleet, how)
 }
 
-// writing is a seat on its way to the keeper.
-type writing struct {
+// flight is a seat on its way to the keeper.
+type flight struct {
 	s       *subscriber
+	record  Record
 	version uint64
-	n       uint64
+	claim   uint64
+	seat    seat
 }
 
-// done notes that the seat is safe. The subscriber is locked.
-func (w writing) done(rev uint64) {
-	w.s.written, w.s.wroteRev = max(w.s.written, w.version), rev
-	if w.s.seat.n == w.n && w.s.openRev == 0 {
-		w.s.openRev = rev
+// launch begins to write a seat, if it is ours to write.
+func (s *subscriber) launch(self string) (flight, bool) {
+	r, ok := s.seatRecord(self)
+	if !ok {
+		s.written = s.version // another replica has it
+		return flight{}, false
+	}
+	f := flight{s, r, s.version, s.claims, s.seat}
+	s.seat.given, s.flying = false, true
+	return f, true
+}
+
+// fly writes seats together. When one of them is refused, none is written; then each
+// half is on its own, down to the one that has to be looked up.
+func (l *Log) fly(ctx context.Context, all []flight, how int) error {
+	if len(all) == 0 {
+		return nil
+	}
+	records := make([]Record, len(all))
+	for i, f := range all {
+		records[i] = f.record
+	}
+	first, err := l.shared.Keeper.Write(ctx, records)
+	switch {
+	case err == nil:
+		for i, f := range all {
+			f.land(l.shared, first+uint64(i))
+		}
+		return nil
+	case errors.Is(err, ErrMoved) && len(all) > 1:
+		half := len(all) / 2
+		return errors.Join(l.fly(ctx, all[:half], how), l.fly(ctx, all[half:], how))
+	case errors.Is(err, ErrMoved):
+		return l.flyAgain(ctx, all[0], how)
+	}
+	for _, f := range all {
+		f.crash(l.shared, how)
+	}
+	return err
+}
+
+// flyAgain looks up what a seat has become and writes it for that.
+func (l *Log) flyAgain(ctx context.Context, f flight, how int) error {
+	err := ErrMoved
+	for wait := firstWait; wait < maxWait && err != nil; wait *= 2 {
+		f.abort(l.shared)
+		if err = l.refreshSeat(ctx, f.record.Name); err != nil {
+			break
+		}
+		f.s.mu.Lock()
+		next, ok := f.s.launch(l.shared.Members.Self())
+		f.s.mu.Unlock()
+		if !ok {
+			return nil
+		}
+		f = next
+		var rev uint64
+		if rev, err = l.shared.Keeper.Write(ctx, []Record{f.record}); err == nil {
+			f.land(l.shared, rev)
+			return nil
+		}
+		// A server refuses as well while a change is under way that then fails.
+		if !errors.Is(err, ErrMoved) || !pause(ctx, wait) {
+			break
+		}
+	}
+	f.crash(l.shared, how)
+	return err
+}
+
+// land notes that a seat is safe.
+func (f flight) land(sh *shared, rev uint64) {
+	s := f.s
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.written = max(s.written, f.version)
+	s.seatRev = max(s.seatRev, rev)
+	if f.claim == s.claims {
+		s.claiming = false
+	}
+	s.meetAgain(sh)
+}
+
+// abort notes that a seat was not written, or that nobody knows whether it was.
+func (f flight) abort(sh *shared) {
+	s := f.s
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if f.seat.given && s.seat.n == f.seat.n && s.seat.at == f.seat.at {
+		s.seat.given = true
+	}
+	s.meetAgain(sh)
+}
+
+// crash is an abort after which the seat has to be written another time.
+func (f flight) crash(sh *shared, how int) {
+	f.abort(sh)
+	s := f.s
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.dirty == clean {
+		s.dirty = how
+		sh.again(s, how)
+	}
+}
+
+// meetAgain takes over what came while the seat was on its way.
+func (s *subscriber) meetAgain(sh *shared) {
+	met := s.met
+	s.flying, s.met = false, nil
+	if met != nil {
+		s.sit(sh, met)
 	}
 }
 

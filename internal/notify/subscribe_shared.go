@@ -149,14 +149,33 @@ func (l *Log) subscriptionShared(ctx context.Context, caller mcp.Caller) (Subscr
 // refresh reads what is kept of a token: it may have been changed elsewhere a moment
 // ago.
 func (l *Log) refresh(ctx context.Context, key string) error {
-	for _, kind := range []Kind{SubKind, SeatKind} {
-		r, err := l.shared.Keeper.Last(ctx, kind, key)
-		if err != nil {
-			return unavailable(err)
-		}
-		if r.Rev > 0 {
-			l.apply(r)
-		}
+	r, err := l.shared.Keeper.Last(ctx, SubKind, key)
+	if err != nil {
+		return unavailable(err)
+	}
+	if r.Rev > 0 {
+		l.apply(r)
+	}
+	return l.refreshSeat(ctx, key)
+}
+
+// refreshSeat reads the seat of a token.
+func (l *Log) refreshSeat(ctx context.Context, key string) error {
+	r, err := l.shared.Keeper.Last(ctx, SeatKind, key)
+	if err != nil {
+		return unavailable(err)
+	}
+	if r.Rev > 0 {
+		l.apply(r)
+		return nil
+	}
+	// What was forgotten long ago leaves no revision.
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if s := l.subscribers[key]; s != nil {
+		s.mu.Lock()
+		s.seatRev = 0
+		s.mu.Unlock()
 	}
 	return nil
 }
@@ -177,7 +196,7 @@ func (l *Log) adopt(ctx context.Context, caller mcp.Caller) error {
 			return nil
 		}
 		// Another call may have been first, or this one's answer got lost.
-		if !errors.Is(err, ErrMoved) || !pause(ctx, wait) {
+		if !pause(ctx, wait) {
 			return unavailable(err)
 		}
 		heir.mu.Lock()
