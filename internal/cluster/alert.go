@@ -65,7 +65,7 @@ func (c *Conn) OpenStore(ctx context.Context, now func() time.Time) (*Store, err
 // openStates opens the table of all that is remembered of readers, series and desks.
 func (c *Conn) openStates(ctx context.Context) (*table, error) {
 	return c.openTable(ctx, "STATE", jetstream.FileStorage, cursorKind, seriesKind, stateKind,
-		string(notify.SubKind), string(notify.SeatKind), string(notify.PollKind))
+		string(notify.SubKind), string(notify.SeatKind), string(notify.PollKind), string(notify.PlaceKind))
 }
 
 func (s *Store) alertSubject(a *alert.Alert) string {

@@ -42,7 +42,7 @@ func (k *Keeper) Close() {
 // Follow gives apply what there is, and from then on what all replicas write. It must
 // be called once.
 func (k *Keeper) Follow(ctx context.Context, apply func(notify.Record)) error {
-	filters := []string{k.subject(notify.SubKind, "*"), k.subject(notify.SeatKind, "*"), k.subject(notify.PollKind, "*")}
+	filters := []string{k.subject(notify.SubKind, "*"), k.subject(notify.SeatKind, "*"), k.subject(notify.PollKind, "*"), k.subject(notify.PlaceKind, "*")}
 	note := func(ctx context.Context, m message) {
 		if m.subject == k.table.mark {
 			return
@@ -89,8 +89,11 @@ func (k *Keeper) Write(ctx context.Context, records []notify.Record) (first uint
 	changes := make([]change, len(records))
 	for i, r := range records {
 		changes[i] = change{subject: k.subject(r.Kind, encode(r.Name)), data: r.Data, guarded: r.Guarded, after: r.Rev}
-		if len(r.Data) == 0 {
+		switch {
+		case len(r.Data) == 0:
 			changes[i].ttl = endedTTL
+		case r.Kind == notify.PlaceKind:
+			changes[i].ttl = notify.PlaceTTL
 		}
 	}
 	first, err = k.table.publish(ctx, k.table.name, changes...)

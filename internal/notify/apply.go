@@ -14,6 +14,8 @@ func (l *Log) apply(r Record) {
 		err = l.applySeat(r)
 	case PollKind:
 		err = l.applyPoll(r)
+	case PlaceKind:
+		err = l.applyPlaces(r)
 	}
 	if err != nil {
 		l.cfg.Log.Error("a shared record cannot be read", "kind", string(r.Kind), "revision", r.Rev, "error", err)
@@ -128,9 +130,9 @@ func (s *subscriber) sit(sh *shared, form *seatForm) {
 			s.cursor, s.counted, s.seat.from = form.Cursor, 0, ""
 		}
 	case s.claiming && (!asked || form.N <= s.seat.n):
-		s.reclaim(sh.Members, form)
+		s.reclaim(sh, form)
 	default:
-		s.yield(form)
+		s.yield(sh, form)
 		if asked {
 			s.seat.given = true // of the place of a stream that was here, we know best
 			sh.hurry(s)
@@ -141,29 +143,41 @@ func (s *subscriber) sit(sh *shared, form *seatForm) {
 }
 
 // reclaim puts a stream that is not written yet behind what was written meanwhile.
-func (s *subscriber) reclaim(members Members, form *seatForm) {
+func (s *subscriber) reclaim(sh *shared, form *seatForm) {
 	s.seat.n = max(s.seat.n, form.N+1)
 	if s.resumed || form.Owner == "" {
 		return
 	}
-	if form.At == members.Self() {
+	if form.At == sh.Members.Self() {
 		if form.Given && s.seat.from != "" {
 			s.cursor, s.counted, s.seat.from = form.Cursor, 0, ""
 		}
 		return
 	}
 	s.cursor, s.counted, s.seat.from = form.Cursor, 0, ""
-	if form.Open && members.Live(form.At) {
-		s.seat.from = form.At
+	if form.Open {
+		s.follows(sh, seat{n: form.N, at: form.At, open: true})
 	}
 }
 
+// follows goes on where an open stream of another replica is: where that says, or if
+// it is gone, where it last wrote that it was.
+func (s *subscriber) follows(sh *shared, before seat) {
+	if sh.Members.Live(before.at) {
+		s.seat.from = before.at
+	}
+	mine := s.seat
+	s.seat = before
+	s.learn(sh)
+	s.seat = mine
+}
+
 // yield takes over where another replica says that the stream is.
-func (s *subscriber) yield(form *seatForm) {
+func (s *subscriber) yield(sh *shared, form *seatForm) {
 	s.seat = seat{n: form.N, at: form.At, open: form.Open, sub: form.Sub}
 	s.claiming = false
 	if s.stream != nil {
-		s.end()
+		s.end(sh)
 	}
 	if form.Seen.After(s.seen) {
 		s.seen = form.Seen
@@ -172,7 +186,7 @@ func (s *subscriber) yield(form *seatForm) {
 
 // dropShared forgets a subscriber of whom nothing is kept.
 func (l *Log) dropShared(s *subscriber) {
-	if s.matcher.Load() == nil && s.stream == nil && !s.seat.open && s.dirty == clean {
+	if s.matcher.Load() == nil && s.stream == nil && !s.seat.open && !s.dirty {
 		l.drop(s)
 	}
 }

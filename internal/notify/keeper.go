@@ -46,12 +46,16 @@ type Record struct {
 // Kind says what a record is about.
 type Kind string
 
-// The kinds of records. A place changes with every delivery and a filter does not,
-// so that a place which is written late never overwrites a filter.
+// The kinds of records. A seat changes with its stream, a filter does not, and a place
+// with every delivery: what is written late of one never overwrites another.
 const (
 	SubKind  Kind = "sub"  // a token's filter, by mcp.Caller.Key
-	SeatKind Kind = "seat" // a token's place in the log and where its stream is, by mcp.Caller.Key
+	SeatKind Kind = "seat" // where a token's stream is and the place where it began or ended, by mcp.Caller.Key
 	PollKind Kind = "poll" // an owner's polling queue, by mcp.Caller.Subject
+
+	// PlaceKind is how far the streams of a replica have come. It need be kept for
+	// PlaceTTL only.
+	PlaceKind Kind = "place"
 )
 
 // Members is who takes part.

@@ -123,6 +123,7 @@ func (f *file) add(r Record, to Places) error {
 			}
 		}
 		f.Polling[r.Name] = savedQueue{Cursor: to.Place(queue.Cursor), Back: translate(back, to)}
+	case PlaceKind: // of replicas that have not stopped in order
 	}
 	return nil
 }

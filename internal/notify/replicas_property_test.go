@@ -385,7 +385,7 @@ func (f *fleet) close(s *sailor) {
 }
 
 // settleDown lets every replica hear of what was written.
-func (f *fleet) settleDown() { time.Sleep(time.Second) }
+func (f *fleet) settleDown() { time.Sleep(3 * time.Second) }
 
 func (f *fleet) look(s *sailor, c *craft) {
 	f.settleDown()

@@ -30,8 +30,8 @@ type sharing struct {
 	flying   bool      // the seat is on its way to the keeper
 	met      *seatForm // what came meanwhile
 
-	dirty   int    // whether the seat has to be written, and how soon
-	version uint64 // counts what has to be written at once
+	dirty   bool   // the seat has to be written
+	version uint64 // counts how often it had to be
 	written uint64 // of it, what is
 	moved   chan struct{}
 	noted   time.Time // of seen, what was written last
@@ -142,6 +142,7 @@ func (l *Log) openShared(ctx context.Context, caller mcp.Caller, lastEventID str
 	}
 	s.seat.from = ""
 	s.stream = stream
+	l.shared.noteStream(s)
 	stream.signal()
 	s.owner.join(stream)
 	return stream, nil
@@ -171,7 +172,7 @@ func (l *Log) claim(caller mcp.Caller, lastEventID string) (s *subscriber, claim
 	s.meet(caller, now)
 	before := s.seat
 	if s.stream != nil {
-		s.end()
+		s.end(sh)
 	}
 	s.seat = seat{n: before.n + 1, at: sh.Members.Self(), open: true}
 	s.claims++
@@ -180,8 +181,8 @@ func (l *Log) claim(caller mcp.Caller, lastEventID string) (s *subscriber, claim
 		switch {
 		case before.at == sh.Members.Self():
 			s.seat.from = before.from // a stream that waits itself
-		case before.open && sh.Members.Live(before.at):
-			s.seat.from = before.at
+		case before.open:
+			s.follows(sh, before)
 		}
 	}
 	sh.hurry(s)
@@ -199,7 +200,8 @@ func (l *Log) awaitPlace(ctx context.Context, s *subscriber, claim uint64) {
 }
 
 // end ends the stream that is here, for another.
-func (s *subscriber) end() {
+func (s *subscriber) end(sh *shared) {
+	sh.forgetStream(s)
 	s.owner.leave(s.stream)
 	close(s.stream.ready)
 	s.stream = nil
@@ -207,6 +209,7 @@ func (s *subscriber) end() {
 
 // closeShared notes that the stream has ended in order.
 func (l *Log) closeShared(s *subscriber) {
+	l.shared.forgetStream(s)
 	if s.seat.at == l.shared.Members.Self() {
 		s.seat.open, s.seat.from = false, ""
 		l.shared.hurry(s)

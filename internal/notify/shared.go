@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"candela/internal/fault"
@@ -36,50 +37,58 @@ type shared struct {
 	signal chan struct{} // holds a token while something has to be written at once
 	turn   chan struct{} // held by who writes seats, so that those of one token keep their order
 
+	further atomic.Bool // a stream here has come further than was written
+	wrote   int         // records of places that were written last; of who has the turn
+
 	mu     sync.Mutex
-	urgent []*subscriber       // whose seats have to be written at once
-	lazy   []*subscriber       // and in their turn
-	settle map[*owner]struct{} // with batches that were settled and are not written
-	outs   map[*owner]struct{} // with batches that are not settled, of any replica
+	dirty  []*subscriber                 // whose seats have to be written
+	here   map[*subscriber]struct{}      // who has a stream here
+	places map[string]map[string]*places // of other replicas, by their ids and the names of the records
+	settle map[*owner]struct{}           // with batches that were settled and are not written
+	outs   map[*owner]struct{}           // with batches that are not settled, of any replica
 }
 
 func newShared(life context.Context, with Shared) *shared {
 	bounded := func(d time.Duration) (context.Context, context.CancelFunc) { return context.WithTimeout(life, d) }
-	return &shared{Shared: with, bounded: bounded, signal: make(chan struct{}, 1), turn: make(chan struct{}, 1), settle: map[*owner]struct{}{}, outs: map[*owner]struct{}{}}
+	return &shared{
+		Shared: with, bounded: bounded, signal: make(chan struct{}, 1), turn: make(chan struct{}, 1),
+		settle: map[*owner]struct{}{}, outs: map[*owner]struct{}{},
+		here: map[*subscriber]struct{}{}, places: map[string]map[string]*places{},
+	}
 }
 
-// How soon a seat has to be written.
-const (
-	clean = iota
-	lazily
-	urgently
-)
-
-// touch notes that a seat has changed. The subscriber is locked.
-func (l *Log) touch(s *subscriber) {
+// touch notes that a reader has come further.
+func (l *Log) touch() {
 	if l.shared == nil {
 		l.saver.touch()
 		return
 	}
-	if s.dirty == clean {
-		s.dirty = lazily
-		l.shared.mu.Lock()
-		l.shared.lazy = append(l.shared.lazy, s)
-		l.shared.mu.Unlock()
+	if !l.shared.further.Load() { // ten thousand streams do not write to one word
+		l.shared.further.Store(true)
 	}
 }
 
-// hurry notes that a seat has changed and has to be written at once. The subscriber
-// is locked.
+// noteStream and forgetStream keep the list of who has a stream here.
+func (sh *shared) noteStream(s *subscriber) {
+	sh.mu.Lock()
+	defer sh.mu.Unlock()
+	sh.here[s] = struct{}{}
+}
+
+func (sh *shared) forgetStream(s *subscriber) {
+	sh.mu.Lock()
+	defer sh.mu.Unlock()
+	delete(sh.here, s)
+}
+
+// hurry notes that a seat has changed and has to be written. The subscriber is locked.
 func (sh *shared) hurry(s *subscriber) {
 	s.version++
-	if s.dirty == urgently {
+	if s.dirty {
 		return
 	}
-	s.dirty = urgently // in the other list it is passed over
-	sh.mu.Lock()
-	sh.urgent = append(sh.urgent, s)
-	sh.mu.Unlock()
+	s.dirty = true
+	sh.again(s)
 	sh.wake()
 }
 
@@ -90,18 +99,14 @@ func (sh *shared) wake() {
 	}
 }
 
-// take returns seats to write, those of one list.
-func (sh *shared) take(how int) []*subscriber {
+// take returns seats to write.
+func (sh *shared) take() []*subscriber {
 	sh.mu.Lock()
 	defer sh.mu.Unlock()
-	list := &sh.lazy
-	if how == urgently {
-		list = &sh.urgent
-	}
-	n := min(len(*list), MaxRecords)
-	taken := (*list)[:n:n]
-	if *list = (*list)[n:]; len(*list) == 0 {
-		*list = nil // an array that has grown is given back
+	n := min(len(sh.dirty), MaxRecords)
+	taken := sh.dirty[:n:n]
+	if sh.dirty = sh.dirty[n:]; len(sh.dirty) == 0 {
+		sh.dirty = nil // an array that has grown is given back
 	}
 	return taken
 }
@@ -116,27 +121,24 @@ func (sh *shared) lock(ctx context.Context) error {
 	}
 }
 
-// writeSeats writes at most MaxRecords seats of a list and reports whether there may
-// be more.
-func (l *Log) writeSeats(ctx context.Context, how int) (more bool, err error) {
+// writeSeats writes at most MaxRecords seats and reports whether there may be more.
+func (l *Log) writeSeats(ctx context.Context) (more bool, err error) {
 	sh := l.shared
 	if err := sh.lock(ctx); err != nil {
 		return false, err
 	}
 	defer func() { <-sh.turn }()
-	taken := sh.take(how)
+	taken := sh.take()
 	fleet := make([]flight, 0, len(taken))
 	for _, s := range taken {
 		s.mu.Lock()
-		if s.dirty == how {
-			s.dirty = clean
-			if f, ok := s.launch(sh.Members.Self()); ok {
-				fleet = append(fleet, f)
-			}
+		s.dirty = false
+		if f, ok := s.launch(sh.Members.Self()); ok {
+			fleet = append(fleet, f)
 		}
 		s.mu.Unlock()
 	}
-	return len(taken) > 0, l.fly(ctx, fleet, how)
+	return len(taken) > 0, l.fly(ctx, fleet)
 }
 
 // flight is a seat on its way to the keeper.
@@ -162,7 +164,7 @@ func (s *subscriber) launch(self string) (flight, bool) {
 
 // fly writes seats together. When one of them is refused, none is written; then each
 // half is on its own, down to the one that has to be looked up.
-func (l *Log) fly(ctx context.Context, all []flight, how int) error {
+func (l *Log) fly(ctx context.Context, all []flight) error {
 	if len(all) == 0 {
 		return nil
 	}
@@ -179,18 +181,18 @@ func (l *Log) fly(ctx context.Context, all []flight, how int) error {
 		return nil
 	case errors.Is(err, ErrMoved) && len(all) > 1:
 		half := len(all) / 2
-		return errors.Join(l.fly(ctx, all[:half], how), l.fly(ctx, all[half:], how))
+		return errors.Join(l.fly(ctx, all[:half]), l.fly(ctx, all[half:]))
 	case errors.Is(err, ErrMoved):
-		return l.flyAgain(ctx, all[0], how)
+		return l.flyAgain(ctx, all[0])
 	}
 	for _, f := range all {
-		f.crash(l.shared, how)
+		f.crash(l.shared)
 	}
 	return err
 }
 
 // flyAgain looks up what a seat has become and writes it for that.
-func (l *Log) flyAgain(ctx context.Context, f flight, how int) error {
+func (l *Log) flyAgain(ctx context.Context, f flight) error {
 	err := ErrMoved
 	for wait := firstWait; wait < maxWait && err != nil; wait *= 2 {
 		f.abort(l.shared)
@@ -214,7 +216,7 @@ func (l *Log) flyAgain(ctx context.Context, f flight, how int) error {
 			break
 		}
 	}
-	f.crash(l.shared, how)
+	f.crash(l.shared)
 	return err
 }
 
@@ -243,14 +245,14 @@ func (f flight) abort(sh *shared) {
 }
 
 // crash is an abort after which the seat has to be written another time.
-func (f flight) crash(sh *shared, how int) {
+func (f flight) crash(sh *shared) {
 	f.abort(sh)
 	s := f.s
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.dirty == clean {
-		s.dirty = how
-		sh.again(s, how)
+	if !s.dirty {
+		s.dirty = true
+		sh.again(s)
 	}
 }
 
@@ -263,23 +265,19 @@ func (s *subscriber) meetAgain(sh *shared) {
 	}
 }
 
-// again puts a seat that could not be written back. It is not told to hurry: who
-// writes tries again after a while.
-func (sh *shared) again(s *subscriber, how int) {
+// again puts a seat into the list. It is not told to hurry: who could not write it
+// tries again after a while.
+func (sh *shared) again(s *subscriber) {
 	sh.mu.Lock()
 	defer sh.mu.Unlock()
-	if how == urgently {
-		sh.urgent = append(sh.urgent, s)
-	} else {
-		sh.lazy = append(sh.lazy, s)
-	}
+	sh.dirty = append(sh.dirty, s)
 }
 
 // confirmSeat returns when a version of a seat is safe. Of many callers at once, one
 // writes for all.
 func (l *Log) confirmSeat(ctx context.Context, s *subscriber, version uint64) error {
 	for wait := firstWait; ; wait = min(2*wait, maxWait) {
-		_, err := l.writeSeats(ctx, urgently)
+		_, err := l.writeSeats(ctx)
 		s.mu.Lock()
 		written := s.written >= version
 		s.mu.Unlock()
@@ -349,18 +347,18 @@ func (l *Log) runShared(ctx context.Context) error {
 		case <-tidy.C:
 			l.tidy()
 			l.tidyShared(ctx)
+			l.tidyPlaces()
+			sh.further.Store(true) // before what is written is too old
 			continue
 		case <-mend.C:
 			err = l.mendOwners(ctx)
 		case <-slow.C:
-			// One batch in each turn bounds what the places of any number of streams
-			// cost. With more of them a place is written less often.
-			if _, err = l.writeSeats(ctx, urgently); err == nil {
-				_, err = l.writeSeats(ctx, lazily)
+			if _, err = l.writeSeats(ctx); err == nil { // those that failed before
+				err = l.writePlaces(ctx)
 			}
 		case <-sh.signal:
 			for more := true; more && err == nil; {
-				more, err = l.writeSeats(ctx, urgently)
+				more, err = l.writeSeats(ctx)
 			}
 		}
 		if failed := err != nil && ctx.Err() == nil; failed != failing && ctx.Err() == nil {
@@ -372,13 +370,14 @@ func (l *Log) runShared(ctx context.Context) error {
 
 // flushShared writes all that has to be written.
 func (l *Log) flushShared(ctx context.Context) error {
-	for _, how := range []int{urgently, lazily} {
-		for more := true; more; {
-			var err error
-			if more, err = l.writeSeats(ctx, how); err != nil {
-				return fmt.Errorf("write the places of readers: %w", err)
-			}
+	for more := true; more; {
+		var err error
+		if more, err = l.writeSeats(ctx); err != nil {
+			return fmt.Errorf("write where streams are: %w", err)
 		}
+	}
+	if err := l.writePlaces(ctx); err != nil {
+		return fmt.Errorf("write how far streams are: %w", err)
 	}
 	if err := l.mendOwners(ctx); err != nil {
 		return fmt.Errorf("write the polling queues: %w", err)

@@ -70,7 +70,7 @@ func (s *stream) Take(dst []mcp.Event) []mcp.Event {
 	}
 	if s.taken > of.cursor {
 		of.cursor = s.taken
-		s.log.touch(of)
+		s.log.touch()
 	}
 	v := of.owner.view.Load()
 	if v.head <= of.cursor {

@@ -141,8 +141,9 @@ func (l *Log) subscriptionShared(ctx context.Context, caller mcp.Caller) (Subscr
 	defer s.mu.Unlock()
 	s.seen = now
 	if now.Sub(s.noted) > seenStep && s.seat.at == l.shared.Members.Self() {
-		l.touch(s)
+		l.shared.hurry(s)
 	}
+	s.learn(l.shared)
 	return s.describe(now, s.stream != nil || s.away(l.shared.Members)), nil
 }
 
@@ -251,6 +252,7 @@ func (l *Log) heir(ctx context.Context, caller mcp.Caller) (*subscriber, error) 
 func (l *Log) inherit(ctx context.Context, caller mcp.Caller, heir *subscriber) error {
 	now := l.cfg.Now().UTC()
 	heir.mu.Lock()
+	heir.learn(l.shared)
 	old := Record{Kind: SubKind, Name: heir.key, Rev: heir.subRev, Guarded: true}
 	sub := encodeForm(subForm{
 		Change: rand.Text(), Owner: caller.Subject, Client: caller.ClientKey, Symbols: heir.filter.Symbols, Types: heir.filter.Kinds,

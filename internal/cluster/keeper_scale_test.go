@@ -1,0 +1,118 @@
+package cluster_test
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"strconv"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"candela/internal/cluster"
+	"candela/internal/mcp"
+	"candela/internal/notify"
+	"candela/internal/notify/keepertest"
+)
+
+// TestKeeper_ClientsCostNoConsumer counts what the servers hold for a replica with one
+// stream and with two hundred.
+func TestKeeper_ClientsCostNoConsumer(t *testing.T) {
+	t.Parallel()
+	prefix := newPrefix()
+	log := sharedLog(t, connect(t, servers, prefix))
+	consumers := func() int {
+		s, err := adminOf(t, servers).Stream(t.Context(), prefix+"_STATE")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s.CachedInfo().State.Consumers
+	}
+	open := func(i int) {
+		caller := mcp.Caller{Subject: "owner", Key: strconv.Itoa(i)}
+		if err := log.Subscribe(t.Context(), caller, notify.Filter{}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := log.Open(t.Context(), caller, ""); err != nil {
+			t.Fatal(err)
+		}
+	}
+	open(0)
+	before := consumers()
+	for i := range 200 {
+		open(i)
+	}
+	// One follows, and the one that read the beginning ends in its time.
+	if after := consumers(); max(before, after) > 2 {
+		t.Errorf("%d consumers for a stream, %d for 200", before, after)
+	}
+}
+
+// sharedLog is the log of a replica that is alone. Nothing runs it.
+func sharedLog(tb testing.TB, c *cluster.Conn) *notify.Log {
+	tb.Helper()
+	log, err := notify.OpenShared(tb.Context(), notify.Config{Now: time.Now, Log: slog.New(slog.DiscardHandler)}, notify.Shared{
+		Keeper: openKeeper(tb, c), Members: keepertest.NewMembers().Join("one"), Sync: func(ctx context.Context) error { return ctx.Err() },
+	})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return log
+}
+
+// BenchmarkKeeper is what it costs until three replicas have the places of ten
+// thousand streams, and until they have where a thousand streams are that are opened
+// together.
+func BenchmarkKeeper(b *testing.B) {
+	places := make([]notify.Record, 10)
+	for i := range places {
+		form := make([]byte, 0, 100_000)
+		for j := range 1000 {
+			form = fmt.Appendf(form, `,"%064d":[1,1234567]`, 1000*i+j)
+		}
+		form[0] = '{'
+		places[i] = notify.Record{Kind: notify.PlaceKind, Name: "member/" + strconv.Itoa(i), Data: append(form, '}')}
+	}
+	b.Run("10000 places", func(b *testing.B) { benchmarkKeeper(b, places, 10_000) })
+	seats := make([]notify.Record, notify.MaxRecords)
+	for i := range seats {
+		seats[i] = notify.Record{
+			Kind: notify.SeatKind, Name: fmt.Sprintf("%064d", i), Guarded: true,
+			Data: []byte(`{"owner":"owner","n":1,"at":"ABCDEFGHIJKLMNOPQRSTUVWXYZ","open":true,"sub":123456,"cursor":1234567,"seen":"2026-01-31T16:00:00Z"}`),
+		}
+	}
+	b.Run("1000 seats", func(b *testing.B) { benchmarkKeeper(b, seats, len(seats)) })
+}
+
+func benchmarkKeeper(b *testing.B, records []notify.Record, streams int) {
+	b.Helper()
+	prefix := newPrefix()
+	var came atomic.Int64
+	all := make(chan struct{}, 1)
+	var writer *cluster.Keeper
+	for range 3 {
+		k := openKeeper(b, connect(b, servers, prefix))
+		if err := k.Follow(b.Context(), func(notify.Record) {
+			if came.Add(1)%int64(3*len(records)) == 0 {
+				all <- struct{}{}
+			}
+		}); err != nil {
+			b.Fatal(err)
+		}
+		writer = k
+	}
+	for i := range records {
+		records[i].Rev = 0
+	}
+	for b.Loop() {
+		first, err := writer.Write(b.Context(), records)
+		if err != nil {
+			b.Fatal(err)
+		}
+		for i := range records {
+			records[i].Rev = first + uint64(i)
+		}
+		<-all
+	}
+	b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(b.N*streams), "µs/stream")
+}
