@@ -19,6 +19,10 @@ const (
 	awaitServers = 30 * time.Second
 	askServers   = time.Second
 
+	// maxTokens bounds the clients that are let in at all replicas together, however
+	// many connections each of those takes.
+	maxTokens = 100_000
+
 	// comeBack is when clients are told to come back whose streams a replica ends.
 	comeBack = time.Second
 )
@@ -43,7 +47,7 @@ func (rt Runtime) openShared(ctx context.Context) (s *shared, err error) {
 			s.close()
 		}
 	}()
-	if s.tokens, err = s.conn.OpenTokens(ctx, rt.Config.HTTP.MaxConnections, rt.Log); err != nil {
+	if s.tokens, err = s.conn.OpenTokens(ctx, maxTokens, rt.Log); err != nil {
 		return nil, err
 	}
 	if rt.Config.Trade {
