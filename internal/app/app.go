@@ -12,6 +12,7 @@ import (
 
 	"candela/internal/config"
 	"candela/internal/fault"
+	"candela/internal/oauth"
 	"candela/internal/provider"
 	"candela/internal/upstream"
 )
@@ -57,7 +58,8 @@ type Runtime struct {
 	Config *config.Config
 	Log    *slog.Logger
 
-	shared *shared // what all replicas have in common; nil for one node
+	shared *shared           // what all replicas have in common; nil for one node
+	owner  *oauth.Passphrase // who lets clients in, where that was found out before; else nil
 }
 
 // Run does what cfg asks for and returns when it is done: at once after a chart,
@@ -92,6 +94,11 @@ func (rt Runtime) serve(ctx context.Context, mode config.Mode, service Service) 
 	}
 	if mode == config.ModeServe && rt.Config.NATS.URL != "" {
 		var err error
+		// A passphrase takes a second to hash. Once the replica takes part, others wait
+		// for it.
+		if rt.owner, err = newOwner(rt); err != nil {
+			return err
+		}
 		if rt.shared, err = rt.openShared(ctx); err != nil {
 			return err
 		}

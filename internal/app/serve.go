@@ -58,6 +58,9 @@ func newDoor(rt Runtime, pass *oneTime) (*oauth.Server, error) {
 // newOwner returns the owner of the passphrase that was given, or makes one up
 // and shows it once, on stderr and not in the log.
 func newOwner(rt Runtime) (*oauth.Passphrase, error) {
+	if rt.owner != nil {
+		return rt.owner, nil
+	}
 	given := rt.Config.OAuth.OwnerPassword
 	if !given.IsZero() {
 		owner, err := oauth.NewOwner(given.Reveal(), oauth.DefaultCost())
