@@ -33,6 +33,9 @@ func (w *world) over(lines int) {
 		w.t.Fatal("the desk still runs")
 	}
 	w.store.Fail(nil)
+	if symbols := w.market.Followed(); len(symbols) > 0 {
+		w.t.Errorf("it still follows %v", symbols)
+	}
 	if n := len(w.store.Audit()); n != lines {
 		w.t.Errorf("it wrote %d more lines", n-lines)
 	}

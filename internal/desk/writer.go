@@ -143,6 +143,7 @@ func (w *writer) run(ctx context.Context) error {
 	w.finish()
 	close(w.over)
 	w.running.Wait()
+	w.cfg.Market.Follow(nil) // whoever trades next has another
 	return w.fenced
 }
 
