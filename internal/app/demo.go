@@ -153,7 +153,7 @@ func (t *Tour) watch(ctx context.Context, c *localClient) error {
 	}
 	t.asked = time.Now()
 	for _, condition := range []map[string]any{
-		{"price_above": json.Number(shortPrice(last + reach/20))}, {"price_below": json.Number(shortPrice(last - reach/20))},
+		{"price_above": json.Number(shortPrice(last + reach/200))}, {"price_below": json.Number(shortPrice(last - reach/200))},
 	} {
 		if _, err := c.call(ctx, "set_alert", map[string]any{"symbol": demoSymbol, "condition": condition, "note": "the demonstration"}); err != nil {
 			return err
