@@ -63,7 +63,7 @@ func Connect(ctx context.Context, cfg Config, log *slog.Logger) (*Conn, error) {
 	if err != nil {
 		return nil, fault.Unreachable(err, 0, "no NATS server answers at %s", cfg.URL)
 	}
-	c := &Conn{nc: nc, prefix: cfg.Prefix, replicas: 3}
+	c := &Conn{nc: nc, prefix: cfg.Prefix, replicas: 3, unguarded: blind}
 	if err := c.judge(cfg); err != nil {
 		nc.Close()
 		return nil, err

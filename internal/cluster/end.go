@@ -96,7 +96,7 @@ func (s *Store) look(ctx context.Context, name string, e *ending) error {
 		return nil
 	}
 	e.record, e.subject, e.after, e.seq = r, m.subject, m.seq, m.seq
-	e.pending = r.State == active
 	e.done = r.End.Name == name
+	e.pending = r.State == active || blind && !e.done
 	return nil
 }
