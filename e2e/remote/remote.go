@@ -85,6 +85,9 @@ func (c *Client) Token() string {
 	return text
 }
 
+// SetToken makes it a client that somebody else has let in.
+func (c *Client) SetToken(token string) { c.token.Store(token) }
+
 // do sends a request and returns the body of a good answer.
 func (c *Client) do(ctx context.Context, method, path, kind, body string) ([]byte, error) {
 	request, err := http.NewRequestWithContext(ctx, method, c.Base+path, strings.NewReader(body))

@@ -1,0 +1,126 @@
+package cluster
+
+import (
+	"bytes"
+	"context"
+	"flag"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"candela/e2e/remote"
+)
+
+var (
+	many   = flag.Int("alerts", 500, "how many alerts are acknowledged")
+	rounds = flag.Int("rounds", 1, "how often everything happens")
+)
+
+// TestFaults_NoAlertIsLostOrFiresTwice lets everything happen to three replicas and
+// their servers while alerts fall due. In the end every alert that was acknowledged
+// and that the venue's prices made due has fired once, and everyone was told.
+func TestFaults_NoAlertIsLostOrFiresTwice(t *testing.T) { // alone: what it measures is in seconds
+	s := newSite(t, 3, true, options{})
+	p := s.newPeople(60)
+	defer p.leave()
+	o := s.servers.watch(t, alerts)
+	listeners := p.listen(6)
+	p.poll(3)
+	over := make(chan struct{})
+	p.busy.Go(func() {
+		defer close(over)
+		p.setAlerts(*many, time.Duration(*rounds)*50*time.Second)
+	})
+	var faults []fault
+	for round := range *rounds {
+		kinds := s.net.kinds()
+		if round > 0 {
+			rand.Shuffle(len(kinds), func(i, j int) { kinds[i], kinds[j] = kinds[j], kinds[i] })
+		}
+		for _, k := range kinds {
+			p.pause(time.Second + rand.N(3*time.Second))
+			f := p.happen(k)
+			p.judgeTokens(listeners, &f)
+			faults = append(faults, f)
+		}
+	}
+	<-over
+	r := p.judge(o, p.settle(o), faults)
+	p.judgeDenials(faults)
+	t.Log(r)
+	if r.doubled+r.pushedTwice > 0 {
+		t.Errorf("DOUBLED: %d alerts, %d notifications", r.doubled, r.pushedTwice)
+	}
+	if r.due < *many/2 {
+		t.Errorf("only %d of %d alerts were due: too few to say anything", r.due, *many)
+	}
+}
+
+// judgeTokens checks what a restart means to clients: tokens live as long as one
+// server or replica does, subscriptions for ever.
+func (p *people) judgeTokens(listeners []*remote.Client, f *fault) {
+	p.Helper()
+	for _, c := range listeners {
+		until(p.TB, 30*time.Second, c.Name+" is still subscribed after "+f.kind, func() bool {
+			answer, err := p.call(c, "list_subscriptions", `{}`)
+			return err == nil && subscribed(answer)
+		})
+	}
+}
+
+// judgeDenials checks that tokens were refused after full restarts and at no other
+// time, and then those of all clients.
+func (p *people) judgeDenials(faults []fault) {
+	p.Helper()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, f := range faults {
+		refused := map[string]bool{}
+		for _, d := range p.no {
+			if d.at.After(f.began) && d.at.Before(f.healed.Add(20*time.Second)) {
+				refused[d.who] = true
+			}
+		}
+		if f.kind == "full restart" && len(refused) < 9 {
+			p.Errorf("after a full restart the tokens of %d clients were refused: %v", len(refused), refused)
+		}
+	}
+	for _, d := range p.no {
+		full := false
+		for _, f := range faults {
+			full = full || f.kind == "full restart" && d.at.After(f.began) && d.at.Before(f.healed.Add(time.Minute))
+		}
+		if !full {
+			p.Errorf("at %s the token of %s was refused, and nothing was restarted", d.at.Format("15:04:05"), d.who)
+		}
+	}
+}
+
+func subscribed(answer []byte) bool {
+	return bytes.Contains(answer, []byte(`"subscribed":true`))
+}
+
+// TestUnguarded_FiresTwice is the run above with a build that writes without
+// comparing. It must fail, or the other one proves nothing.
+func TestUnguarded_FiresTwice(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, 3, true, options{tags: "unguarded"})
+	p := s.newPeople(60)
+	defer p.leave()
+	o := s.servers.watch(t, alerts)
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
+	defer cancel()
+	p.busy.Go(func() { p.setAlerts(100_000, 100_000*100*time.Millisecond) })
+	stops := 0
+	for twice := 0; twice == 0; _, twice = o.fired() {
+		if ctx.Err() != nil {
+			fired, _ := o.fired()
+			t.Fatalf("%d alerts fired, none of them twice, after %d faults", fired, stops)
+		}
+		k := s.net.kinds()
+		p.happen([]kind{k[1], k[4]}[stops%2]) // a replica that does not know that others took over
+		stops++
+	}
+	fired, twice := o.fired()
+	t.Logf("without comparing, %d of %d alerts fired twice after %d faults", twice, fired, stops)
+}

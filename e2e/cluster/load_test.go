@@ -1,0 +1,128 @@
+package cluster
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/http"
+	"sync"
+	"testing"
+	"time"
+
+	"candela/e2e/remote"
+)
+
+// from is a transport that says which address it comes from, since one address may
+// register only so many clients.
+type from struct {
+	address string
+	next    *http.Transport
+}
+
+func (f from) RoundTrip(r *http.Request) (*http.Response, error) {
+	again := r.Clone(r.Context())
+	again.Header.Set("X-Forwarded-For", f.address)
+	return f.next.RoundTrip(again)
+}
+
+// CloseIdleConnections is what http.Client looks for.
+func (f from) CloseIdleConnections() { f.next.CloseIdleConnections() }
+
+// visitor returns a client with an address of its own, at the replica itself or,
+// with nil, at the balancer.
+func (s *site) visitor(number int, at *replica, owner *remote.Owner) *remote.Client {
+	next := &http.Transport{MaxIdleConnsPerHost: 2}
+	if at != nil {
+		next.DialContext = func(ctx context.Context, _, _ string) (net.Conn, error) { return at.at.dial(ctx, at.port) }
+	}
+	address := fmt.Sprintf("10.%d.%d.%d", number>>14, number>>7&127, 1+number&127)
+	return &remote.Client{
+		Base: s.balancer.url(), Name: fmt.Sprintf("visitor %d", number), Owner: owner,
+		HTTP: remote.Plain(from{address, next}),
+	}
+}
+
+// crowd lets many clients in, some at a time, and does something with each.
+func (s *site) crowd(first, many int, at func(i int) *replica, then func(c *remote.Client, i int)) {
+	s.Helper()
+	const doors = 8
+	var group sync.WaitGroup
+	for door := range doors {
+		group.Go(func() {
+			owner := &remote.Owner{Passphrase: passphrase}
+			for i := first + door; i < first+many && !s.Failed(); i += doors {
+				c := s.visitor(i, at(i), owner)
+				s.enter(s.Context(), c)
+				then(c, i)
+			}
+		})
+	}
+	group.Wait()
+}
+
+// TestLoad_AtTheServersDoesNotGrowWithClients counts what replicas keep open at the
+// NATS servers while 300 clients come, each with a token, half of them with a
+// subscription and a stream and the others polling.
+func TestLoad_AtTheServersDoesNotGrowWithClients(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, 3, true, options{})
+	ctx, leave := context.WithCancel(t.Context())
+	var here sync.WaitGroup
+	defer here.Wait()
+	defer leave()
+	base := s.steady(load{})
+	t.Logf("3 replicas without clients: %+v", base)
+	for _, n := range []int{base.Connections, base.Subscriptions, base.Consumers} {
+		if n == 0 || n%3 != 0 {
+			t.Errorf("%+v is not the same for each of three replicas", base)
+		}
+	}
+	for clients := 0; clients < 300; clients += 100 {
+		s.crowd(clients, 100, func(int) *replica { return nil }, func(c *remote.Client, i int) {
+			if i%2 == 0 {
+				if _, err := c.Call(ctx, "subscribe_notifications", `{}`); err != nil {
+					t.Error(err)
+				}
+				here.Go(func() { _ = c.Listen(ctx, "", func() {}, func(remote.Event) {}) })
+				return
+			}
+			here.Go(func() {
+				for ctx.Err() == nil {
+					_, _ = c.Call(ctx, "get_notifications", `{"wait_seconds":20}`)
+				}
+			})
+		})
+		if got := s.steady(base); got != base {
+			t.Errorf("with %d clients: %+v", clients+100, got)
+		}
+	}
+	s.replicas[2].term(t)
+	fewer := load{base.Connections * 2 / 3, base.Subscriptions * 2 / 3, base.Consumers * 2 / 3}
+	if got := s.steady(fewer); got != fewer {
+		t.Errorf("with two replicas: %+v", got)
+	}
+}
+
+// steady returns what the servers hold: what is wanted as soon as that is so, else
+// what it is when it has not changed for a while.
+func (s *site) steady(want load) (l load) {
+	s.Helper()
+	same := 0
+	for deadline := time.Now().Add(30 * time.Second); time.Now().Before(deadline); time.Sleep(250 * time.Millisecond) {
+		now, err := s.servers.load()
+		switch {
+		case err != nil:
+			continue
+		case now == want:
+			return now
+		case now == l:
+			same++
+		default:
+			same = 0
+		}
+		if l = now; want == (load{}) && same > 20 {
+			return l
+		}
+	}
+	return l
+}

@@ -1,0 +1,334 @@
+package cluster
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"candela/e2e/remote"
+	"candela/e2e/tape"
+)
+
+// set is an alert that somebody asked for.
+type set struct {
+	tape.Want
+	note  string
+	never bool // it is far from every price
+
+	// What the answer said, zero when none came: then nobody knows.
+	id          string
+	made, acked time.Time
+	cancelled   bool
+}
+
+// people are those who use the site: some set alerts, some listen, some poll.
+type people struct {
+	*site
+	symbols int
+	ctx     context.Context
+	stop    context.CancelFunc
+	busy    sync.WaitGroup
+
+	asked atomic.Int64 // alerts asked for
+	mu    sync.Mutex
+	sets  map[string]*set               // by note, every one that was asked for
+	heard []map[string][]heard          // by listener and alert
+	polls map[string][]time.Time        // by alert
+	fails map[string]int                // by what was answered
+	lost  []time.Time                   // when a poll got no answer
+	no    []denial                      // each 401
+	token map[*remote.Client]*sync.Once // a client lets itself in once for each token
+}
+
+// heard is one notification as a listener got it.
+type heard struct {
+	event string
+	at    time.Time
+}
+
+// denial is a token that was refused.
+type denial struct {
+	at  time.Time
+	who string
+}
+
+func (s *site) newPeople(symbols int) *people {
+	p := &people{
+		site: s, symbols: symbols, sets: map[string]*set{}, polls: map[string][]time.Time{}, fails: map[string]int{},
+		token: map[*remote.Client]*sync.Once{},
+	}
+	p.ctx, p.stop = context.WithCancel(s.Context())
+	return p
+}
+
+// client returns a client that is let in.
+func (p *people) client(name string) *remote.Client {
+	p.Helper()
+	c := &remote.Client{Base: p.balancer.url(), Name: name, Owner: p.owner, HTTP: remote.Plain(&http.Transport{MaxIdleConnsPerHost: 8})}
+	p.enter(p.ctx, c)
+	p.mu.Lock()
+	p.token[c] = &sync.Once{}
+	p.mu.Unlock()
+	return c
+}
+
+// call calls a tool as a patient client does: it notes what goes wrong, and lets
+// itself in again when its token has died.
+func (p *people) call(c *remote.Client, name, arguments string) (json.RawMessage, error) {
+	ctx, cancel := context.WithTimeout(p.ctx, 20*time.Second)
+	defer cancel()
+	p.mu.Lock()
+	once := p.token[c]
+	p.mu.Unlock()
+	answer, err := c.Call(ctx, name, arguments)
+	p.judgeAnswer(c, once, name, err)
+	return answer, err
+}
+
+// judgeAnswer notes an error.
+func (p *people) judgeAnswer(c *remote.Client, once *sync.Once, what string, err error) {
+	if err == nil || p.ctx.Err() != nil {
+		return
+	}
+	key := "no answer"
+	if r, ok := errors.AsType[*remote.RefusalError](err); ok {
+		key = r.Code
+	} else if status, ok := errors.AsType[*remote.StatusError](err); ok {
+		key = strconv.Itoa(status.Status)
+	}
+	p.mu.Lock()
+	p.fails[what+": "+key]++
+	if key == "401" {
+		p.no = append(p.no, denial{time.Now(), c.Name})
+	}
+	p.mu.Unlock()
+	if key == "401" {
+		once.Do(func() {
+			p.enter(p.ctx, c)
+			p.mu.Lock()
+			p.token[c] = &sync.Once{}
+			p.mu.Unlock()
+		})
+	}
+}
+
+// pause waits, and reports whether people are still here.
+func (p *people) pause(d time.Duration) bool {
+	select {
+	case <-p.ctx.Done():
+		return false
+	case <-time.After(d):
+		return true
+	}
+}
+
+func (p *people) symbol(i int) string { return fmt.Sprintf("C%02dUSDT", i) }
+
+// setAlerts sets alerts with some workers until enough are acknowledged, spread
+// over a time.
+func (p *people) setAlerts(enough int, over time.Duration) {
+	const workers = 12
+	var acked atomic.Int64
+	var group sync.WaitGroup
+	began := time.Now()
+	for i := range workers {
+		c := p.client("setter " + strconv.Itoa(i%3))
+		group.Go(func() {
+			rng := rand.New(rand.NewPCG(seed, uint64(i)))
+			for acked.Load() < int64(enough) {
+				// Not faster than it should be, and as fast as it goes when it is late.
+				early := time.Duration(float64(over)*float64(acked.Load())/float64(enough)) - time.Since(began)
+				if !p.pause(max(time.Millisecond, min(early, 200*time.Millisecond))) {
+					return
+				}
+				if early >= 0 {
+					continue
+				}
+				if p.setOne(c, rng) {
+					acked.Add(1)
+				} else {
+					p.pause(rand.N(100 * time.Millisecond)) // as clients do that were refused
+				}
+			}
+		})
+	}
+	group.Wait()
+}
+
+// setOne sets one alert and reports whether that was acknowledged.
+func (p *people) setOne(c *remote.Client, rng *rand.Rand) bool {
+	a := &set{}
+	if a.never = rng.IntN(20) == 0; a.never {
+		a.Want = tape.Want{Symbol: p.symbol(rng.IntN(p.symbols)), Above: true, Threshold: 1e9}
+	} else if !p.plan(a, rng, time.Now().Unix()) {
+		return false
+	}
+	a.note = "a" + strconv.FormatInt(p.asked.Add(1), 10)
+	p.mu.Lock()
+	p.sets[a.note] = a
+	p.mu.Unlock()
+	side := "below"
+	if a.Above {
+		side = "above"
+	}
+	answer, err := p.call(c, "set_alert", fmt.Sprintf(`{"symbol":%q,"condition":{"price_%s":%s},"note":%q}`,
+		a.Symbol, side, strconv.FormatFloat(a.Threshold, 'f', 8, 64), a.note))
+	if err != nil {
+		return false
+	}
+	var got struct {
+		ID      string    `json:"alert_id"`
+		Created time.Time `json:"created_at"`
+	}
+	if err := json.Unmarshal(answer, &got); err != nil || got.ID == "" {
+		p.Errorf("set_alert: %v: %s", err, answer)
+		return false
+	}
+	p.mu.Lock()
+	a.id, a.made, a.acked = got.ID, got.Created, time.Now()
+	p.mu.Unlock()
+	if a.never && rng.IntN(2) == 0 {
+		if _, err := p.call(c, "cancel_alert", `{"alert_id":"`+a.id+`"}`); err == nil {
+			p.mu.Lock()
+			a.cancelled = true
+			p.mu.Unlock()
+		}
+	}
+	return true
+}
+
+// horizon is how far ahead alerts are due, in seconds.
+const horizon = 30
+
+// plan chooses a price that the tape reaches at some step, not too soon, and that it
+// has not reached in any minute that an alert made now looks at.
+func (p *people) plan(a *set, rng *rand.Rand, now int64) bool {
+	a.Symbol, a.Above = p.symbol(rng.IntN(p.symbols)), rng.IntN(2) == 0
+	var found []float64
+	best := 0.0
+	for at := now - now%60; at < now+horizon; at += tape.Step {
+		bar := p.tape.At(a.Symbol, at)
+		reach := bar.H
+		if !a.Above {
+			reach = -bar.L
+		}
+		if at == now-now%60 {
+			best = reach
+		}
+		if reach <= best {
+			continue
+		}
+		if at > now+6 {
+			found = append(found, best+(reach-best)*(0.2+0.6*rng.Float64()))
+		}
+		best = reach
+	}
+	if len(found) == 0 {
+		return false
+	}
+	a.Threshold = found[rng.IntN(len(found))]
+	if !a.Above {
+		a.Threshold = -a.Threshold
+	}
+	return true
+}
+
+// silence is how long a listener hears nothing until it tries again: longer than
+// the server is ever silent.
+const silence = 20 * time.Second
+
+// listen begins to listen with clients of their own, who have subscribed.
+func (p *people) listen(n int) (clients []*remote.Client) {
+	for i := range n {
+		c := p.client("listener " + strconv.Itoa(i))
+		until(p.TB, time.Minute, "a listener subscribes", func() bool {
+			_, err := p.call(c, "subscribe_notifications", `{}`)
+			return err == nil
+		})
+		clients = append(clients, c)
+		p.mu.Lock()
+		p.heard = append(p.heard, map[string][]heard{})
+		p.mu.Unlock()
+		p.busy.Go(func() { p.stayTuned(c, i) })
+	}
+	return clients
+}
+
+// stayTuned listens, and comes back whenever the stream ends, as clients do.
+func (p *people) stayTuned(c *remote.Client, i int) {
+	last := ""
+	for p.ctx.Err() == nil {
+		p.mu.Lock()
+		once := p.token[c]
+		p.mu.Unlock()
+		ctx, cancel := context.WithCancel(p.ctx)
+		patience := time.AfterFunc(silence, cancel)
+		err := c.Listen(ctx, last, func() { patience.Reset(silence) }, func(e remote.Event) {
+			last = e.ID
+			var f struct {
+				ID string `json:"alert_id"`
+			}
+			if err := json.Unmarshal(e.Params, &f); err != nil {
+				p.Errorf("pushed: %v: %s", err, e.Params)
+			}
+			p.mu.Lock()
+			p.heard[i][f.ID] = append(p.heard[i][f.ID], heard{e.ID, time.Now()})
+			p.mu.Unlock()
+		})
+		patience.Stop()
+		cancel()
+		if _, ok := errors.AsType[*remote.StatusError](err); ok {
+			p.judgeAnswer(c, once, "stream", err)
+		}
+		p.pause(200 * time.Millisecond)
+	}
+}
+
+// poll begins to poll with clients of their own.
+func (p *people) poll(n int) {
+	for i := range n {
+		c := p.client("poller " + strconv.Itoa(i))
+		p.busy.Go(func() {
+			for p.ctx.Err() == nil {
+				answer, err := p.call(c, "get_notifications", `{"wait_seconds":2}`)
+				if err != nil {
+					p.mu.Lock()
+					p.lost = append(p.lost, time.Now())
+					p.mu.Unlock()
+					p.pause(200 * time.Millisecond)
+					continue
+				}
+				p.takePolled(answer)
+			}
+		})
+	}
+}
+
+func (p *people) takePolled(answer json.RawMessage) {
+	var got struct {
+		Notifications []struct {
+			ID string `json:"alert_id"`
+		} `json:"notifications"`
+	}
+	if err := json.Unmarshal(answer, &got); err != nil {
+		p.Error(err)
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, n := range got.Notifications {
+		p.polls[n.ID] = append(p.polls[n.ID], time.Now())
+	}
+}
+
+// leave ends all of it.
+func (p *people) leave() {
+	p.stop()
+	p.busy.Wait()
+}

@@ -1,0 +1,203 @@
+package cluster
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// server is one NATS server.
+type server struct {
+	*process
+	name                  string
+	client, route, status string // addresses
+}
+
+// servers are the NATS servers, and a connection of the test's own.
+type servers struct {
+	tb   testing.TB
+	all  []*server
+	conn *nats.Conn
+	js   jetstream.JetStream
+}
+
+// startServers runs n servers and waits until they have a leader.
+func startServers(tb testing.TB, net *network, dir string, n int) *servers {
+	tb.Helper()
+	s := &servers{tb: tb}
+	for i := range n {
+		at := net.place()
+		one := &server{name: "n" + strconv.Itoa(i)}
+		for _, address := range []*string{&one.client, &one.route, &one.status} {
+			*address = at.ip + ":" + at.free(tb)
+		}
+		one.process = newProcess(tb, one.name, dir, at, program(tb, natsServer, ""), "-c", filepath.Join(dir, one.name+".conf"))
+		s.all = append(s.all, one)
+	}
+	for _, one := range s.all {
+		s.configure(dir, one)
+		one.start(tb)
+	}
+	s.settle()
+	var err error
+	if s.conn, err = nats.Connect(s.url(), nats.Name("judge"), nats.MaxReconnects(-1), nats.ReconnectWait(100*time.Millisecond),
+		nats.PingInterval(time.Second), nats.MaxPingsOutstanding(2), nats.Timeout(5*time.Second)); err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(s.conn.Close)
+	if s.js, err = jetstream.New(s.conn); err != nil {
+		tb.Fatal(err)
+	}
+	return s
+}
+
+// configure writes a server's configuration, as docs/scaling.md asks for it.
+func (s *servers) configure(dir string, one *server) {
+	s.tb.Helper()
+	text := fmt.Sprintf(`server_name: %s
+listen: %q
+http: %q
+jetstream { store_dir: %q, sync_interval: always, max_memory_store: 512MB, max_file_store: 4GB }
+`, one.name, one.client, one.status, filepath.Join(dir, one.name))
+	if len(s.all) > 1 {
+		var routes []string
+		for _, other := range s.all {
+			routes = append(routes, "nats://"+other.route)
+		}
+		text += fmt.Sprintf("cluster { name: harness, listen: %q, routes: [%s] }\n", one.route, strings.Join(routes, ", "))
+	}
+	if err := os.WriteFile(filepath.Join(dir, one.name+".conf"), []byte(text), 0o600); err != nil {
+		s.tb.Fatal(err)
+	}
+}
+
+// url returns where the servers are.
+func (s *servers) url() string {
+	var urls []string
+	for _, one := range s.all {
+		urls = append(urls, "nats://"+one.client)
+	}
+	return strings.Join(urls, ",")
+}
+
+// settle waits until every server says that it is well.
+func (s *servers) settle() {
+	s.tb.Helper()
+	until(s.tb, time.Minute, "the NATS servers agree", func() bool {
+		return !slices.ContainsFunc(s.all, func(one *server) bool { return one.ask(s.tb, "/healthz", nil) != nil })
+	})
+}
+
+// ask reads a page of the server's monitor.
+func (s *server) ask(tb testing.TB, path string, into any) error {
+	tb.Helper()
+	ctx, cancel := context.WithTimeout(tb.Context(), 2*time.Second)
+	defer cancel()
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+s.status+path, http.NoBody)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true, DialContext: (&net.Dialer{Timeout: time.Second}).DialContext}}
+	response, err := client.Do(request)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = response.Body.Close() }()
+	if response.StatusCode != http.StatusOK {
+		return fmt.Errorf("%s: %s", path, response.Status)
+	}
+	if into == nil {
+		return nil
+	}
+	return json.NewDecoder(response.Body).Decode(into)
+}
+
+// leader returns the server that leads a stream.
+func (s *servers) leader(stream string) *server {
+	s.tb.Helper()
+	var found *server
+	until(s.tb, 30*time.Second, stream+" has a leader", func() bool {
+		ctx, cancel := context.WithTimeout(s.tb.Context(), 2*time.Second)
+		defer cancel()
+		one, err := s.js.Stream(ctx, stream)
+		if err != nil || one.CachedInfo().Cluster == nil {
+			return false
+		}
+		i := slices.IndexFunc(s.all, func(have *server) bool { return have.name == one.CachedInfo().Cluster.Leader })
+		if i < 0 {
+			return false
+		}
+		found = s.all[i]
+		return true
+	})
+	return found
+}
+
+// load is what the program costs the servers.
+type load struct {
+	Connections, Subscriptions int // of the program, not of the judge
+	Consumers                  int
+}
+
+// load counts at the servers.
+func (s *servers) load() (l load, err error) {
+	for _, one := range s.all {
+		var page struct {
+			Connections []struct {
+				Name string `json:"name"`
+				Subs int    `json:"subscriptions"`
+			} `json:"connections"`
+		}
+		if err := one.ask(s.tb, "/connz?limit=10000", &page); err != nil {
+			return l, err
+		}
+		for _, c := range page.Connections {
+			if c.Name == "candela" {
+				l.Connections++
+				l.Subscriptions += c.Subs
+			}
+		}
+	}
+	ctx, cancel := context.WithTimeout(s.tb.Context(), 10*time.Second)
+	defer cancel()
+	names := s.js.StreamNames(ctx)
+	for name := range names.Name() {
+		stream, err := s.js.Stream(ctx, name)
+		if err != nil {
+			return l, err
+		}
+		list := stream.ListConsumers(ctx)
+		for c := range list.Info() {
+			if c.NumWaiting > 0 || c.PushBound { // the servers keep others for a while whose reader is gone
+				l.Consumers++
+			}
+		}
+		if err := list.Err(); err != nil {
+			return l, err
+		}
+	}
+	return l, names.Err()
+}
+
+// until waits for something.
+func until(tb testing.TB, limit time.Duration, what string, ok func() bool) {
+	tb.Helper()
+	for deadline := time.Now().Add(limit); !ok(); {
+		if time.Now().After(deadline) {
+			tb.Fatalf("waited %s in vain: %s", limit, what)
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+}

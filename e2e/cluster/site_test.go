@@ -1,0 +1,126 @@
+package cluster
+
+import (
+	"context"
+	"flag"
+	"net"
+	"os"
+	"testing"
+	"time"
+
+	"candela/e2e/remote"
+	"candela/e2e/tape"
+)
+
+const (
+	seed   = 11
+	alerts = "candela_ALERTS" // the stream
+)
+
+// keep is where everything is written, for whoever wants to look at it afterwards.
+var keep = flag.String("keep", "", "folder for logs and files; a temporary one when empty")
+
+// site is everything that runs.
+type site struct {
+	testing.TB
+	dir      string
+	net      *network
+	servers  *servers // nil for a single replica without them
+	venue    *process
+	replicas []*replica
+	balancer *balancer
+	owner    *remote.Owner
+	tape     *tape.Tape
+}
+
+// newSite starts n replicas over three NATS servers, or one without any.
+func newSite(tb testing.TB, n int, clustered bool, o options) *site {
+	tb.Helper()
+	s := &site{TB: tb, dir: *keep, net: newNetwork(tb), tape: tape.New(seed), owner: &remote.Owner{Passphrase: passphrase}}
+	if s.dir == "" {
+		s.dir = short(tb)
+	}
+	nats := ""
+	if clustered {
+		s.servers = startServers(tb, s.net, s.dir, 3)
+		nats = s.servers.url()
+	}
+	venue := s.startVenue()
+	s.balancer = newBalancer(tb)
+	for i := range n {
+		s.replicas = append(s.replicas, newReplica(tb, s.net.place(), s.dir, i, s.balancer.url(), venue, nats, o))
+	}
+	for _, r := range s.replicas {
+		r.start(tb)
+		s.balancer.add(tb, r.backend)
+	}
+	s.healthy()
+	return s
+}
+
+// short returns a folder whose path leaves room for a socket in it.
+func short(tb testing.TB) string {
+	tb.Helper()
+	dir, err := os.MkdirTemp("", "c") //nolint:usetesting // t.TempDir has the test's name in it, which is too long
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() { _ = os.RemoveAll(dir) })
+	return dir
+}
+
+// startVenue runs the fake Binance, and returns its address.
+func (s *site) startVenue() string {
+	s.Helper()
+	here := &place{net: s.net, ip: "127.0.0.1"}
+	address := "127.0.0.1:" + here.free(s.TB)
+	s.venue = newProcess(s.TB, "venue", s.dir, here, program(s.TB, fakevenue, ""),
+		"-listen", address, "-seed", "11", "-step", "250ms", "-limit", "1000000", "binance")
+	s.venue.start(s.TB)
+	until(s.TB, 10*time.Second, "the venue listens", func() bool {
+		c, err := (&net.Dialer{}).DialContext(s.Context(), "tcp", address)
+		if err == nil {
+			_ = c.Close()
+		}
+		return err == nil
+	})
+	return address
+}
+
+// healthy waits until all replicas are, and starts again those that have ended, as
+// whoever supervises them would.
+func (s *site) healthy() {
+	s.Helper()
+	until(s.TB, 90*time.Second, "every replica is ready", func() bool {
+		well := true
+		for _, r := range s.replicas {
+			if !r.running() {
+				time.Sleep(200 * time.Millisecond)
+				r.start(s.TB)
+			}
+			ctx, cancel := context.WithTimeout(s.Context(), checkTime)
+			well = well && r.ready(ctx)
+			cancel()
+		}
+		return well && s.balancer.healthy() == len(s.replicas)
+	})
+}
+
+// enter lets a client in, whatever it takes.
+func (s *site) enter(ctx context.Context, c *remote.Client) {
+	s.Helper()
+	var err error
+	for deadline := time.Now().Add(time.Minute); ctx.Err() == nil; {
+		try, cancel := context.WithTimeout(ctx, 15*time.Second)
+		err = c.Enter(try)
+		cancel()
+		if err == nil {
+			return
+		}
+		if time.Now().After(deadline) {
+			s.Errorf("%s is not let in: %v", c.Name, err)
+			return
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+}

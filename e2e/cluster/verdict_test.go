@@ -1,0 +1,249 @@
+package cluster
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"candela/e2e/tape"
+)
+
+// fate is what became of one alert, from everyone's view.
+type fate struct {
+	*set
+	stream *told // nil when the stream never had it
+	due    time.Time
+	first  time.Time // when the first of the clients knew that it fired
+	last   time.Time // when every listener did
+}
+
+// fates puts together what people asked for and what the stream says, for all that
+// was shown up to the end.
+func (p *people) fates(o *observer, end time.Time) (all []*fate) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	known := map[string]string{} // ids by note
+	for id, a := range o.alerts {
+		if p.sets[a.Note] == nil {
+			p.Errorf("alert %s with the note %q was set by nobody", id, a.Note)
+		} else if other := known[a.Note]; other != "" {
+			p.Errorf("the alert %s was made twice: %s and %s", a.Note, id, other)
+		}
+		known[a.Note] = id
+	}
+	for note, a := range p.sets {
+		id := known[note]
+		if a.id != "" {
+			id = a.id
+		}
+		if id == "" {
+			continue // not acknowledged, and never there
+		}
+		f := &fate{set: a, stream: o.alerts[id]}
+		made := a.made
+		if f.stream != nil && made.IsZero() {
+			made = f.stream.Made
+		}
+		f.due = p.tape.Due(&a.Want, made, end)
+		p.arrivals(f, id)
+		all = append(all, f)
+	}
+	return all
+}
+
+// arrivals finds out when clients knew.
+func (p *people) arrivals(f *fate, id string) {
+	for _, listener := range p.heard {
+		if len(listener[id]) == 0 {
+			f.last = time.Time{}
+			break
+		}
+		if at := listener[id][0].at; at.After(f.last) {
+			f.last = at
+		}
+	}
+	earlier := func(at time.Time) {
+		if f.first.IsZero() || at.Before(f.first) {
+			f.first = at
+		}
+	}
+	for _, listener := range p.heard {
+		if got := listener[id]; len(got) > 0 {
+			earlier(got[0].at)
+		}
+	}
+	if got := p.polls[id]; len(got) > 0 {
+		earlier(got[0])
+	}
+}
+
+// missing tells what is not yet as it should be.
+func (p *people) missing(o *observer, end time.Time) (unfired, unheard, unpolled int) {
+	for _, f := range p.fates(o, end) {
+		switch {
+		case f.stream == nil || len(f.stream.fired) == 0:
+			if !f.due.IsZero() && !f.cancelled {
+				unfired++
+			}
+			continue
+		case f.last.IsZero():
+			unheard++
+		}
+		p.mu.Lock()
+		if len(p.polls[f.idOf()]) == 0 {
+			unpolled++
+		}
+		p.mu.Unlock()
+	}
+	return unfired, unheard, unpolled
+}
+
+// idOf returns the alert's id, from its subject where nobody was told.
+func (f *fate) idOf() string {
+	if f.id != "" {
+		return f.id
+	}
+	return f.stream.Subject[strings.LastIndexByte(f.stream.Subject, '.')+1:]
+}
+
+// settle waits until all that was due by now has arrived everywhere, and returns
+// up to when that is.
+func (p *people) settle(o *observer) (end time.Time) {
+	p.Helper()
+	end = time.Now().Add((tape.Step + 1) * time.Second)
+	p.pause(time.Until(end) + 2*time.Second)
+	for deadline := time.Now().Add(90 * time.Second); ; {
+		unfired, unheard, unpolled := p.missing(o, end)
+		if unfired+unheard+unpolled == 0 {
+			return end
+		}
+		if time.Now().After(deadline) {
+			p.Errorf("%d have not fired, %d were not pushed to everyone, %d not polled, a minute and a half after the end", unfired, unheard, unpolled)
+			return end
+		}
+		p.pause(500 * time.Millisecond)
+	}
+}
+
+// result is the outcome of a run.
+type result struct {
+	acked, unknown, due, fired, cancelled int
+	errors, lost, doubled, causeless      int
+	pushedTwice, polledTwice              int
+	fires, first, last                    []time.Duration // stalls, ascending
+}
+
+// judge holds everything against everything, and tells what is wrong.
+func (p *people) judge(o *observer, end time.Time, faults []fault) *result {
+	p.Helper()
+	r := &result{}
+	worst := map[string]*[3]time.Duration{}
+	for _, f := range p.fates(o, end) {
+		p.judgeOne(r, f)
+		if f.due.IsZero() || f.first.IsZero() || f.stream == nil || len(f.stream.fired) == 0 {
+			continue
+		}
+		from := f.due
+		if f.acked.After(from) {
+			from = f.acked
+		}
+		fired, first := f.stream.fired[0].Sub(from), f.first.Sub(from)
+		r.fires = append(r.fires, max(0, fired))
+		r.first = append(r.first, max(0, first))
+		if !f.last.IsZero() {
+			r.last = append(r.last, max(0, f.last.Sub(from)))
+		}
+		for _, one := range faults {
+			if f.first.Before(one.began) || from.After(one.healed) {
+				continue
+			}
+			w := worst[one.kind]
+			if w == nil {
+				w = &[3]time.Duration{}
+				worst[one.kind] = w
+			}
+			w[0], w[1], w[2] = max(w[0], fired), max(w[1], first), max(w[2], f.last.Sub(from))
+		}
+	}
+	slices.Sort(r.fires)
+	slices.Sort(r.first)
+	slices.Sort(r.last)
+	for kind, w := range worst {
+		p.Logf("%-34s longest from due to fired %5.1f s, to the first client %5.1f s, to the last listener %5.1f s", kind, w[0].Seconds(), w[1].Seconds(), w[2].Seconds())
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.Logf("calls that failed: %v", p.fails)
+	return r
+}
+
+// judgeOne judges one alert.
+func (p *people) judgeOne(r *result, f *fate) {
+	p.Helper()
+	fires := 0
+	if f.stream != nil {
+		fires = len(f.stream.fired)
+	}
+	if f.id == "" {
+		r.unknown++
+	} else {
+		r.acked++
+	}
+	if f.cancelled {
+		r.cancelled++
+	}
+	if !f.due.IsZero() {
+		r.due++
+	}
+	if fires > 0 {
+		r.fired++
+	}
+	if f.stream == nil || !f.due.IsZero() && fires == 0 || fires > 0 && f.last.IsZero() {
+		r.lost++
+		r.complain(p, "LOST: %s %+v made %v, due %v, fired %d times", f.note, f.Want, f.made, f.due, fires)
+	}
+	if fires > 1 {
+		r.doubled++
+	}
+	if f.never && fires > 0 || fires > 0 && !p.tape.Caused(&f.Want, f.stream.Made, f.stream.fired[0]) {
+		r.causeless++
+		r.complain(p, "fired without a cause: %s %+v", f.note, f.Want)
+	}
+	if fires == 0 {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, listener := range p.heard {
+		r.pushedTwice += max(0, len(listener[f.idOf()])-1)
+	}
+	r.polledTwice += max(0, len(p.polls[f.idOf()])-1)
+}
+
+// complain is an error, and after some of them only counts.
+func (r *result) complain(p *people, format string, args ...any) {
+	p.Helper()
+	if r.errors++; r.errors <= 10 {
+		p.Errorf(format, args...)
+	} else {
+		p.Fail()
+	}
+}
+
+func (r *result) String() string {
+	return fmt.Sprintf("%d alerts acknowledged (%d more without an answer are there too), %d due, %d fired, %d cancelled; %d lost, %d doubled; pushed twice %d times, polled twice %d times; "+
+		"from due to fired: p50 %.2f s, p99 %.2f s, longest %.2f s; to the first client: p50 %.2f s, p99 %.2f s, longest %.2f s; to every listener: p50 %.2f s, p99 %.2f s, longest %.2f s",
+		r.acked, r.unknown, r.due, r.fired, r.cancelled, r.lost, r.doubled, r.pushedTwice, r.polledTwice,
+		at(r.fires, 0.5), at(r.fires, 0.99), at(r.fires, 1), at(r.first, 0.5), at(r.first, 0.99), at(r.first, 1), at(r.last, 0.5), at(r.last, 0.99), at(r.last, 1))
+}
+
+// at returns a quantile in seconds.
+func at(sorted []time.Duration, q float64) float64 {
+	if len(sorted) == 0 {
+		return 0
+	}
+	return sorted[min(len(sorted)-1, int(q*float64(len(sorted))))].Seconds()
+}
