@@ -94,6 +94,7 @@ func (s *shared) close() {
 		s.tokens.Close()
 	}
 	s.conn.Close()
+	s.leaving.Wait()
 }
 
 // drain is the part that stops first: the replica is not ready any more, and the

@@ -15,6 +15,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"candela/internal/cluster/natstest"
 	"candela/internal/config"
@@ -45,7 +46,8 @@ type replica struct {
 	*oauthtest.Scene
 	home string
 	url  string
-	stop func()
+	stop func()       // which must go well
+	end  func() error // which may not
 }
 
 // cast is a set of replicas.
@@ -95,13 +97,16 @@ func (c cast) start() *replica {
 	proxy := httputil.NewSingleHostReverseProxy(&url.URL{Scheme: "http", Host: "127.0.0.1:" + port})
 	proxy.Transport = &http.Transport{DisableKeepAlives: true}
 	r.Scene = &oauthtest.Scene{TB: t, Handler: proxy, Log: log}
-	r.stop = sync.OnceFunc(func() {
+	r.end = sync.OnceValue(func() error {
 		cancel()
-		if err := <-done; err != nil {
+		return <-done
+	})
+	r.stop = func() {
+		if err := r.end(); err != nil {
 			t.Error(err)
 		}
-	})
-	t.Cleanup(r.stop)
+	}
+	t.Cleanup(func() { _ = r.end() })
 	return r
 }
 
@@ -306,4 +311,32 @@ func TestCluster_AStopHandsOverAndTellsClients(t *testing.T) {
 	next, leave = follow(t, b.url, token)
 	defer leave()
 	wantNotice(t, next(), `3\.5`, "second")
+}
+
+// TestCluster_AStopDoesNotWaitForServersThatAreGone takes the servers away first: the
+// stream still ends with the server, within half of the time for a stop.
+func TestCluster_AStopDoesNotWaitForServersThatAreGone(t *testing.T) {
+	t.Parallel()
+	servers, err := natstest.Start(t.TempDir(), 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(servers.Stop)
+	venue := httptest.NewServer(fakebinance.New(fakebinance.Config{Seed: 1}))
+	t.Cleanup(venue.Close)
+	c := cast{t, servers.URL(), []string{"--nats-prefix", "p", "--nats-allow-single", "--trade", "--binance-url", venue.URL, "--shutdown-timeout", "4s"}}
+	r := c.start()
+	_, leave := follow(t, r.url, r.Token())
+	defer leave()
+	servers.Kill(0)
+	began := time.Now()
+	if err := r.end(); err != nil {
+		t.Logf("the stop tells: %v", err) // such as what could not be written
+	}
+	if took := time.Since(began); took > 6*time.Second {
+		t.Errorf("the stop took %s", took)
+	}
+	if log := r.Log.String(); !strings.Contains(log, `reason="server stops"`) {
+		t.Errorf("the stream did not end with the server: %s", log)
+	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"path/filepath"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -27,6 +28,8 @@ type sharedTrading struct {
 	alerts *cluster.Alerts
 	desk   *cluster.Desk
 	terms  atomic.Int32 // desks of ours that run or end
+
+	leaving sync.WaitGroup // over when the servers were told, or the connection is closed
 }
 
 // openTrading takes part and reads what all share.
@@ -158,8 +161,16 @@ func (s *shared) alone(name string, run work) work {
 // handOver has the others take over what this replica owns, and waits until nothing
 // is left here.
 func (s *shared) handOver(ctx context.Context) error {
-	if err := s.members.Leave(ctx); err != nil {
-		return err
+	// Servers that do not answer hold this up for longer than a stop may take.
+	left := make(chan error, 1)
+	s.leaving.Go(func() { left <- s.members.Leave(ctx) })
+	select {
+	case err := <-left:
+		if err != nil {
+			return err
+		}
+	case <-ctx.Done():
+		return errors.New("the NATS servers do not answer")
 	}
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
