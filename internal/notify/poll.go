@@ -191,16 +191,15 @@ func (f *pollForm) giveBack(seqs []uint64) {
 // changePoll changes an owner's queue. change is asked again when another replica has
 // changed it meanwhile; it returns false to leave it as it is.
 func (l *Log) changePoll(ctx context.Context, o *owner, change func(*pollForm) bool) error {
-	known, form := o.known()
-	first := true
+	known, begun := o.known()
 	written, err := l.shared.replace(ctx, known, func(last Record) ([]byte, bool) {
-		if !first {
+		form := begun
+		if last.Rev != known.Rev {
 			form = pollForm{}
 			if len(last.Data) > 0 && json.Unmarshal(last.Data, &form) != nil {
 				return nil, false
 			}
 		}
-		first = false
 		if !change(&form) {
 			return nil, false
 		}

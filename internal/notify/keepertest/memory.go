@@ -56,6 +56,8 @@ type Keeper struct {
 
 	mu   sync.Mutex
 	fail func() error // asked before each write, and again after it
+	// failed says that a write did, and that the next question will.
+	failed bool
 }
 
 // Fail sets what writes fail with: before is what is returned and nothing is written,
@@ -72,7 +74,21 @@ func (k *Keeper) failure() error {
 	if k.fail == nil {
 		return nil
 	}
-	return k.fail()
+	err := k.fail()
+	k.failed = k.failed || err != nil
+	return err
+}
+
+// lookup fails for a polling queue after a write that did: who is told nothing goes on
+// with what it knew.
+func (k *Keeper) lookup(kind notify.Kind) error {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.failed = k.failed && k.fail != nil; !k.failed || kind != notify.PollKind {
+		return nil
+	}
+	k.failed = false
+	return errors.New("no answer to a question")
 }
 
 // Close ends the keeper. What it is asked from then on fails.
@@ -170,7 +186,7 @@ func (m *Memory) write(records []notify.Record) (first uint64, err error) {
 
 // Last implements notify.Keeper.
 func (k *Keeper) Last(ctx context.Context, kind notify.Kind, of string) (notify.Record, error) {
-	if err := ctx.Err(); err != nil {
+	if err := errors.Join(ctx.Err(), k.lookup(kind)); err != nil {
 		return notify.Record{}, err
 	}
 	if k.ctx.Err() != nil {
