@@ -93,15 +93,29 @@ func (l *Log) takeShared(ctx context.Context, o *owner, late bool) (*Batch, chan
 		err = ctx.Err()
 	}
 	if err != nil {
-		o.mu.Lock()
-		o.queue.wake() // this caller may have been the one that was called
-		o.mu.Unlock()
+		l.release(o, b)
 		return nil, nil, err
 	}
 	if len(b.Entries) == 0 { // another was faster
 		return l.takeShared(ctx, o, late)
 	}
 	return b, nil, nil
+}
+
+// release sees to it that nothing stays with a caller that was told of an error: the
+// write may have been made all the same. Run looks.
+func (l *Log) release(o *owner, b *Batch) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.queue.wake() // this caller may have been the one that was called
+	if b.settled || len(b.Entries) == 0 {
+		return
+	}
+	b.settled = true
+	o.queue.settled = append(o.queue.settled, settling{b.id, b.seqs(), false})
+	l.shared.mu.Lock()
+	defer l.shared.mu.Unlock()
+	l.shared.settle[o] = struct{}{}
 }
 
 // line returns a place in the line when there is nothing to take, unless it is too
