@@ -1,8 +1,10 @@
 package notify_test
 
 import (
+	"context"
 	"errors"
 	"io/fs"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"sync"
@@ -94,4 +96,37 @@ func TestKeeper_InMemoryKeepsReplicas(t *testing.T) {
 func TestKeeper_InMemoryThatLagsKeepsReplicas(t *testing.T) {
 	t.Parallel()
 	keepertest.RunReplicas(t, overMemory(20*time.Millisecond))
+}
+
+// TestDrain_TakesAnewWhatALateWriteTook has a polling call whose first write is made
+// without an answer, and an alert fire before it is tried again: both entries reach
+// the caller.
+func TestDrain_TakesAnewWhatALateWriteTook(t *testing.T) {
+	t.Parallel()
+	keeper := keepertest.NewMemory().Keeper(1, 0)
+	t.Cleanup(keeper.Close)
+	log, err := notify.OpenShared(t.Context(), notify.Config{Now: time.Now, Log: slog.New(slog.DiscardHandler)}, notify.Shared{
+		Keeper: keeper, Members: keepertest.NewMembers().Join("r"),
+		Sync: func(context.Context) error { return nil }, Gone: func(context.Context, string) (bool, error) { return false, nil },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	log.Append([]notify.Entry{entry(1, "BTCUSDT", "price_above", time.Now())})
+	calls := 0
+	keeper.Fail(func() error {
+		if calls++; calls != 2 { // the first is before the write, the second after it
+			return nil
+		}
+		log.Append([]notify.Entry{entry(2, "ETHUSDT", "price_above", time.Now())})
+		return errors.New("no answer in time")
+	})
+	b, err := log.Drain(t.Context(), caller("key"), 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(b.Entries) != 2 || b.Entries[0].Seq != 1 || b.Entries[1].Seq != 2 {
+		t.Errorf("%+v", b.Entries)
+	}
+	b.Settle(true)
 }

@@ -80,6 +80,12 @@ func (l *Log) takeShared(ctx context.Context, o *owner, late bool) (*Batch, chan
 	b := &Batch{log: l, owner: o, id: rand.Text()}
 	b.share = func(arrived bool) { b.settleShared(context.WithoutCancel(ctx), arrived) }
 	err := l.changePoll(ctx, o, func(form *pollForm) bool {
+		// An attempt whose answer did not come may have been made: what it took is
+		// behind the cursor, and is taken anew.
+		if seqs, made := form.Out[l.shared.Members.Self()][b.id]; made {
+			form.remove(l.shared.Members.Self(), b.id)
+			form.giveBack(seqs)
+		}
 		var seqs steps
 		b.Entries, seqs = o.pick(form, l.cfg.Now().UnixNano())
 		if len(b.Entries) == 0 {
