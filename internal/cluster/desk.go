@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"log/slog"
 	"os"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -85,12 +86,39 @@ func (d *Desk) Run(ctx, hard context.Context, ready func()) error {
 	return err
 }
 
+// handTime is how long what is on its way to the venue may take when the account is
+// found to be another's: nobody else sends it.
+const handTime = 5 * time.Second
+
 // term trades until ctx ends or the account is another's.
 func (d *Desk) term(ctx, hard context.Context) error {
 	orders, err := d.members.table.OpenOrders(ctx, d.cfg.Now)
 	if err != nil {
 		return err
 	}
+	ctx, end := context.WithCancelCause(ctx)
+	hard, drop := context.WithCancel(hard)
+	watched := make(chan struct{})
+	go func() {
+		defer close(watched)
+		if err := orders.watch(ctx); err != nil {
+			end(err)
+			pause(hard, handTime)
+			drop()
+		}
+	}()
+	err = d.trade(ctx, hard, orders)
+	end(nil)
+	drop()
+	<-watched
+	if cause := context.Cause(ctx); err == nil && errors.Is(cause, desk.ErrFenced) {
+		err = cause
+	}
+	return err
+}
+
+// trade runs a desk over the orders of a term.
+func (d *Desk) trade(ctx, hard context.Context, orders *Orders) error {
 	running, end, err := d.cfg.Open(ctx, orders)
 	if err != nil {
 		return err
@@ -233,6 +261,13 @@ func (d *Desk) haltFile() bool {
 	return !errors.Is(err, fs.ErrNotExist)
 }
 
+// halted reports whether the owner's halt is in force. It is asked before a halt that
+// is repeated every second: each of those is written down.
+func (d *Desk) halted(ctx context.Context) bool {
+	s, err := d.Status(ctx)
+	return err == nil && slices.ContainsFunc(s.State.Causes, func(c guard.Cause) bool { return c.Kind == guard.OwnerHalt })
+}
+
 // watchHaltFile has trading halted, wherever it is done, while the halt file is
 // here. The desk that runs here looks at it itself.
 func (d *Desk) watchHaltFile(ctx context.Context) {
@@ -245,7 +280,7 @@ func (d *Desk) watchHaltFile(ctx context.Context) {
 			return
 		case <-tick.C:
 		}
-		if d.running.Load() != nil || !d.haltFile() {
+		if d.running.Load() != nil || !d.haltFile() || d.halted(ctx) {
 			continue
 		}
 		_, err := d.Halt(ctx, "the file "+d.cfg.HaltFile, "it is there")

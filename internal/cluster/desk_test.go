@@ -165,6 +165,21 @@ func TestDesk_OutlivesItsReplica(t *testing.T) {
 	}
 }
 
+// TestDesk_FindsOutThatAnotherWrites takes the orders from a replica that trades and
+// is asked for nothing: its desk ends all the same, and the next one begins.
+func TestDesk_FindsOutThatAnotherWrites(t *testing.T) {
+	t.Parallel()
+	f := newFloor(t, servers, 0)
+	trader := f.trading()
+	was := trader.Running()
+	openOrders(t, servers, f.prefix)
+	took := eventually(t, "the desk ends", func() bool { return trader.Running() != was })
+	if took > 8*time.Second {
+		t.Errorf("after %s", took)
+	}
+	f.place(f.trading(), "after")
+}
+
 // TestDesk_OutlivesTheServers takes the majority of the servers away for longer than
 // a write is tried. Nothing passes then, and all goes on by itself when they are back.
 func TestDesk_OutlivesTheServers(t *testing.T) {

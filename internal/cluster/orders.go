@@ -47,6 +47,8 @@ type Orders struct {
 	turn chan struct{} // held by who writes
 	last uint64        // the number of the stream's last message, as the writer of it knows; of who has the turn
 	over error         // why nothing is written any more; of who has the turn
+	// ended is closed when over is set, which is then read by anyone.
+	ended chan struct{}
 
 	mu     sync.RWMutex
 	orders accounts
@@ -61,7 +63,7 @@ var _ desk.Store = (*Orders)(nil)
 // OpenOrders takes over the orders from whoever writes them, and reads them.
 func (c *Conn) OpenOrders(ctx context.Context, now func() time.Time) (*Orders, error) {
 	o := &Orders{
-		Conn: c, name: c.name("ORDERS"), now: now, self: rand.Text(), patience: writeTime, size: maxPage, turn: make(chan struct{}, 1),
+		Conn: c, name: c.name("ORDERS"), now: now, self: rand.Text(), patience: writeTime, size: maxPage, turn: make(chan struct{}, 1), ended: make(chan struct{}),
 		orders: newAccounts(), states: make(map[string][]byte), wrote: make(map[string]uint64), replayed: make(map[string][]order.Event),
 	}
 	var err error
@@ -101,12 +103,44 @@ func (o *Orders) take(ctx context.Context) error {
 	})
 }
 
-// nameOf returns the name of the change that a message is of, "" when there is no
-// such message.
+// lookEvery is how often a writer that writes nothing looks whether it still may.
+const lookEvery = time.Second
+
+// watch returns why this is the writer no longer when that is known, by a write of
+// its own or by what the servers say of the last who took over. A writer that was
+// paused finds out so before it is asked for anything. It returns nil when ctx ends.
+func (o *Orders) watch(ctx context.Context) error {
+	tick := time.NewTicker(lookEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-o.ended:
+			return o.over
+		case <-tick.C:
+		}
+		name, err := readName(ctx, func(ctx context.Context) (*jetstream.RawStreamMsg, error) {
+			return o.stream.GetLastMsgForSubject(ctx, o.writer())
+		})
+		// Servers that do not answer say nothing about who writes.
+		if err == nil && name != o.self {
+			return moved()
+		}
+	}
+}
+
+// nameOf returns the name of the change that the message with a number is of, ""
+// when there is no such message.
 func (o *Orders) nameOf(ctx context.Context, seq uint64) (string, error) {
+	return readName(ctx, func(ctx context.Context) (*jetstream.RawStreamMsg, error) { return o.stream.GetMsg(ctx, seq) })
+}
+
+// readName is nameOf for the message that get returns.
+func readName(ctx context.Context, get func(context.Context) (*jetstream.RawStreamMsg, error)) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, attemptTime)
 	defer cancel()
-	m, err := o.stream.GetMsg(ctx, seq)
+	m, err := get(ctx)
 	if errors.Is(err, jetstream.ErrMsgNotFound) {
 		return "", nil
 	}
@@ -171,6 +205,7 @@ func (o *Orders) put(ctx context.Context, doing, subject string, by mcp.Caller, 
 	})
 	if err != nil {
 		o.over = lost(err)
+		close(o.ended)
 		return o.over
 	}
 	o.last += uint64(len(changes))

@@ -92,6 +92,31 @@ func TestFence_EndsTheTerm(t *testing.T) {
 	}
 }
 
+// TestFence_OfAHaltThatIsInForce has the owner halt once more a desk that lost the
+// account, where trading may have been resumed since.
+func TestFence_OfAHaltThatIsInForce(t *testing.T) {
+	t.Parallel()
+	inWorld(t, func(w *world) {
+		if _, err := w.Halt(w.t.Context(), "candela halt", ""); err != nil {
+			w.t.Fatal(err)
+		}
+		w.store.Fail(replaced())
+		_, err := w.Halt(w.t.Context(), "candela halt", "")
+		wantMoved(w.t, err)
+		synctest.Wait()
+		select {
+		case err := <-w.done:
+			if !errors.Is(err, desk.ErrFenced) {
+				w.t.Errorf("the desk ended with %v", err)
+			}
+		default:
+			w.t.Error("the desk still runs")
+		}
+		w.store.Fail(nil)
+		w.start()
+	})
+}
+
 // TestFence_WhatTheVenueSays has the venue tell of a trade that can no longer be
 // written: the next desk hears of it.
 func TestFence_WhatTheVenueSays(t *testing.T) {

@@ -19,15 +19,17 @@ import (
 	"candela/internal/order"
 )
 
-// raise adds a cause against trading, persists it and tells it.
-func (w *writer) raise(by mcp.Caller, c guard.Cause) {
+// raise adds a cause against trading, persists it and tells it. It reports false when
+// the cause was in force.
+func (w *writer) raise(by mcp.Caller, c guard.Cause) bool {
 	c.Since = w.now()
 	next, changed := w.state.Raise(c)
 	if !changed {
-		return
+		return false
 	}
 	w.change(by, next)
 	w.cfg.Log.WarnContext(w.hard, "trading is restricted", "state", next.Level().String(), "cause", string(c.Kind), "subject", c.Subject, "reason", c.Reason, "who", c.Who)
+	return true
 }
 
 // lift takes a cause away.
@@ -64,7 +66,9 @@ func (d *Desk) Halt(ctx context.Context, who, reason string) (guard.State, error
 	var state guard.State
 	var unkept error
 	err := d.do(ctx, func(w *writer) {
-		w.raise(w.by(who), guard.Cause{Kind: guard.OwnerHalt, Who: who, Reason: reason})
+		if !w.raise(w.by(who), guard.Cause{Kind: guard.OwnerHalt, Who: who, Reason: reason}) {
+			w.save(w.by(who)) // a desk that has lost the account may not know that trading was resumed
+		}
 		w.cancelAll(w.now())
 		state = w.state
 		switch {
