@@ -133,7 +133,7 @@ func (s *shared) parts(rt Runtime, t *trading) []Part {
 			return ctx.Err()
 		}},
 		Part{Name: "desk", Run: func(ctx, hard context.Context, ready func()) error {
-			return t.heedSignals(ctx, rt.Halts, func() error { return s.desk.Run(ctx, hard, ready) })
+			return t.heedSignals(ctx, rt, func() error { return s.desk.Run(ctx, hard, ready) })
 		}})
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"iter"
+	"log/slog"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -226,31 +227,55 @@ func (t *trading) observe(e provider.Event) {
 
 // runDesk opens the paper account, if that is where orders go, and runs the desk.
 // A halt signal stops trading.
-func (t *trading) runDesk(ctx, hard context.Context, ready func(), halts <-chan os.Signal) error {
+func (t *trading) runDesk(ctx, hard context.Context, rt Runtime, ready func()) error {
 	if t.venue.paper != nil {
 		if err := t.venue.paper.Load(ctx); err != nil {
 			return err
 		}
 	}
-	return t.heedSignals(ctx, halts, func() error { return t.desk.Run(ctx, hard, ready) })
+	return t.heedSignals(ctx, rt, func() error { return t.desk.Run(ctx, hard, ready) })
 }
 
 // heedSignals halts trading when a signal comes, for as long as run runs.
-func (t *trading) heedSignals(ctx context.Context, halts <-chan os.Signal, run func() error) error {
-	over := make(chan struct{})
+func (t *trading) heedSignals(ctx context.Context, rt Runtime, run func() error) error {
+	watched, stop := context.WithCancel(ctx)
 	var watching sync.WaitGroup
 	watching.Go(func() {
 		for {
 			select {
-			case s := <-halts:
-				_, _ = t.orders.Halt(ctx, "the signal "+s.String(), "") // fails only when the desk stops
-			case <-over:
+			case s := <-rt.Halts:
+				t.haltBy(watched, s, rt.Log)
+			case <-watched.Done():
 				return
 			}
 		}
 	})
 	err := run()
-	close(over)
+	stop()
 	watching.Wait()
 	return err
+}
+
+// haltAgain is how long after a halt that failed it is tried again.
+const haltAgain = time.Second
+
+// haltBy halts trading because of a signal. Nobody hears whether that went well, so
+// it is tried until it does: among replicas nobody may trade for half a minute.
+func (t *trading) haltBy(ctx context.Context, s os.Signal, log *slog.Logger) {
+	tick := time.NewTicker(haltAgain)
+	defer tick.Stop()
+	for told := false; ; told = true {
+		_, err := t.orders.Halt(ctx, "the signal "+s.String(), "")
+		if err == nil {
+			return
+		}
+		if !told && ctx.Err() == nil {
+			log.ErrorContext(ctx, "a signal came and trading could not be halted; it is tried again", "signal", s.String(), "error", err)
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return
+		}
+	}
 }

@@ -116,7 +116,7 @@ func (t *trading) parts(rt Runtime) []Part {
 	}
 	parts = append(parts, t.sinks(rt)...)
 	return append(parts, Part{Name: "engine", Run: t.engine.Run}, Part{Name: "desk", Run: func(ctx, hard context.Context, ready func()) error {
-		return t.runDesk(ctx, hard, ready, rt.Halts)
+		return t.runDesk(ctx, hard, rt, ready)
 	}})
 }
 

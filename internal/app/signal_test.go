@@ -1,0 +1,56 @@
+package app
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"strings"
+	"syscall"
+	"testing"
+	"testing/synctest"
+
+	"candela/internal/config"
+	"candela/internal/guard"
+)
+
+// reluctant is an account that halts only when it was told so often.
+type reluctant struct {
+	account
+	left   int
+	halted chan struct{}
+}
+
+func (r *reluctant) Halt(context.Context, string, string) (guard.State, error) {
+	if r.left--; r.left > 0 {
+		return guard.State{}, errors.New("no replica is ready")
+	}
+	close(r.halted)
+	return guard.State{}, nil
+}
+
+// TestHeedSignals_UntilTradingIsHalted has a halt fail while the account is taken
+// over: the signal is not lost, and the log says once that it waits.
+func TestHeedSignals_UntilTradingIsHalted(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var log bytes.Buffer
+		halts := make(chan os.Signal, 1)
+		halts <- syscall.SIGTERM
+		r := &reluctant{left: 30, halted: make(chan struct{})}
+		rt := Runtime{Log: newLogger(config.Log{}, &log), Deps: Deps{Halts: halts}}
+		side := &trading{orders: r}
+		if err := side.heedSignals(t.Context(), rt, func() error { <-r.halted; return nil }); err != nil {
+			t.Error(err)
+		}
+		if n := strings.Count(log.String(), "could not be halted"); n != 1 {
+			t.Errorf("%d lines: %s", n, log.String())
+		}
+		// What runs may end while the halt still fails.
+		halts <- syscall.SIGTERM
+		side.orders = &reluctant{left: 1_000_000}
+		if err := side.heedSignals(t.Context(), rt, func() error { synctest.Wait(); return nil }); err != nil {
+			t.Error(err)
+		}
+	})
+}
