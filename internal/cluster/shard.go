@@ -50,7 +50,8 @@ type AlertsConfig struct {
 // concurrent use.
 type Alerts struct {
 	cfg AlertsConfig
-	// told is who the members were when the engine was last told what is its own.
+	// told is who the members were when the engine was last told what is its own; empty
+	// until it was, and while it is.
 	told atomic.Pointer[[]seat]
 }
 
@@ -138,12 +139,14 @@ func (a *Alerts) pass(ctx context.Context, e Watcher) error {
 func (a *Alerts) handOver(ctx context.Context, e Watcher, seats []seat) error {
 	self := a.cfg.Members.Self()
 	had, has := ownedBy(self, *a.told.Load()), ownedBy(self, seats)
-	if len(*a.told.Load()) > 0 {
-		if err := e.Abandon(ctx, has); err != nil {
-			return fmt.Errorf("abandon: %w", err)
-		}
-		has = ownedBy(self, seats) // the other one may still be in use when ctx has ended
+	err := e.Abandon(ctx, has)
+	// What the engine still has is known again when all of this is done. If it fails
+	// half-way, the next pass hands over everything, wherever the members are by then.
+	a.told.Store(&[]seat{})
+	if err != nil {
+		return fmt.Errorf("abandon: %w", err)
 	}
+	has = ownedBy(self, seats) // the other one may still be in use when ctx has ended
 	if err := a.cfg.Tail.Sync(ctx); err != nil {
 		return err
 	}

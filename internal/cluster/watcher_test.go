@@ -18,7 +18,8 @@ import (
 // watcher is an engine that only remembers what it was told, and fails now and then.
 type watcher struct {
 	mu      sync.Mutex
-	fails   int // the next calls
+	fails   int  // the next calls
+	half    bool // what is abandoned is, and an error is returned
 	watched map[string]engine.Handed
 }
 
@@ -50,13 +51,32 @@ func (w *watcher) Adopt(_ context.Context, handed []engine.Handed) error {
 }
 
 func (w *watcher) Abandon(_ context.Context, keep func(market.Symbol) bool) error {
-	return w.call(func() {
+	half := false
+	err := w.call(func() {
 		for id, h := range w.watched {
 			if !keep(h.Instrument) {
 				delete(w.watched, id)
 			}
 		}
+		half = w.half
 	})
+	if half {
+		return errors.New("half-way")
+	}
+	return err
+}
+
+// setHalf has hand-overs fail half-way from now on, or no longer.
+func (w *watcher) setHalf(half bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.half = half
+}
+
+func (w *watcher) count() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return len(w.watched)
 }
 
 func (w *watcher) Ended(_ context.Context, names []engine.Name) error {
@@ -120,6 +140,31 @@ func TestAlerts_TellAgainWhatAnEngineRefused(t *testing.T) {
 			return w.fails == 0 && len(w.watched) == 0
 		})
 	}
+}
+
+// A member comes and goes while the hand-over to it fails half-way: what was abandoned
+// for it is watched again.
+func TestAlerts_WhatWasAbandonedForNobodyIsAdoptedAgain(t *testing.T) {
+	t.Parallel()
+	prefix := newPrefix()
+	store := openStore(t, servers, prefix)
+	w, alerts, a := startWatcher(t, prefix)
+	names := symbolsOf(30)
+	for i, name := range names {
+		one := priceAlert(i)
+		one.Instrument = market.Symbol{Venue: "bourse", Name: name}
+		if err := store.PutAlert(t.Context(), mcp.Caller{Subject: "ann"}, one); err != nil {
+			t.Fatal(err)
+		}
+	}
+	eventually(t, "the engine watches all", func() bool { return w.count() == len(names) })
+	w.setHalf(true)
+	b, _ := join(t, servers, prefix, "b")
+	eventually(t, "the engine has abandoned some", func() bool { return w.count() < len(names) })
+	b.Close()
+	agree(t, a)
+	w.setHalf(false)
+	eventually(t, "the engine watches all again", func() bool { return w.count() == len(names) && alerts.Settled() })
 }
 
 func TestAlerts_AnEngineMarksOnlyWhatItOwns(t *testing.T) {
