@@ -47,6 +47,7 @@ type Conn struct {
 	prefix   string
 	replicas int
 	tallies  tallies
+	log      *slog.Logger
 	// unguarded writes without compare-and-set. Only tests set it, to show that
 	// they can fail.
 	unguarded bool
@@ -63,7 +64,7 @@ func Connect(ctx context.Context, cfg Config, log *slog.Logger) (*Conn, error) {
 	if err != nil {
 		return nil, fault.Unreachable(err, 0, "no NATS server answers at %s", cfg.URL)
 	}
-	c := &Conn{nc: nc, prefix: cfg.Prefix, replicas: 3, unguarded: blind}
+	c := &Conn{nc: nc, prefix: cfg.Prefix, replicas: 3, log: log, unguarded: blind}
 	if err := c.judge(cfg); err != nil {
 		nc.Close()
 		return nil, err

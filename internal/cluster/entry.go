@@ -32,10 +32,10 @@ func (s *Store) LastEntry(ctx context.Context) (uint64, error) {
 // of each owner the oldest over keep.
 func (s *Store) PruneEntries(ctx context.Context, before time.Time, keep, limit int) (int, error) {
 	const doing = "prune the notifications"
-	all, err := snapshot(ctx, s.alerts, doing, s.alerts.subject(alertKind, ">"), 0, func(m message) (dated, bool, error) {
+	all, err := snapshot(ctx, s.alerts, doing, s.alerts.subject(alertKind, ">"), 0, lenient(ctx, s.alerts, doing, func(m message) (dated, bool, error) {
 		r, err := decodeRecord(m.data)
 		return dated{m.subject, r.Alert.Owner, r.End.At}, r.State == fired, err
-	})
+	}))
 	if err != nil {
 		return 0, err
 	}

@@ -114,9 +114,10 @@ func (c *Conn) Replicas(ctx context.Context) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	return snapshot(ctx, table, "read the members", table.subject(memberKind, "*"), 0, func(m message) (string, bool, error) {
+	const doing = "read the members"
+	return snapshot(ctx, table, doing, table.subject(memberKind, "*"), 0, lenient(ctx, table, doing, func(m message) (string, bool, error) {
 		var form beatForm
 		err := json.Unmarshal(m.data, &form)
 		return cmp.Or(form.Name, strings.TrimPrefix(m.subject, table.subject(memberKind, ""))), true, err
-	})
+	}))
 }

@@ -132,6 +132,18 @@ func snapshot[T any](ctx context.Context, t *table, doing, filter string, after 
 	return values, nil
 }
 
+// lenient makes a function for snapshot that passes over messages which cannot be
+// read, and says so: where the others are of use without them.
+func lenient[T any](ctx context.Context, t *table, doing string, read func(message) (T, bool, error)) func(message) (T, bool, error) {
+	return func(m message) (T, bool, error) {
+		value, ok, err := read(m)
+		if err != nil {
+			t.log.ErrorContext(ctx, "a message cannot be read and is passed over", "doing", doing, "subject", m.subject, "number", m.seq, "error", err)
+		}
+		return value, ok && err == nil, nil
+	}
+}
+
 // row is one line of a snapshot.
 type row[T any] struct {
 	seq   uint64

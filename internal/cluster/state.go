@@ -32,7 +32,10 @@ func numberChange(subject string, n uint64) change {
 
 // Cursors returns the cursors of all owners by owner and reader.
 func (s *Store) Cursors(ctx context.Context) (map[string]map[string]uint64, error) {
-	numbers, err := s.numbers(ctx, "read the cursors", cursorKind)
+	numbers, err := snapshot(ctx, s.states, "read the cursors", s.states.subject(cursorKind, ">"), 0, func(m message) (number, bool, error) {
+		n, err := s.number(m, cursorKind)
+		return n, true, err
+	})
 	all := make(map[string]map[string]uint64)
 	for _, n := range numbers {
 		if all[n.first] == nil {
@@ -78,25 +81,34 @@ func (s *Store) Marks(ctx context.Context) (map[provider.Sub]int64, error) {
 	return all, nil
 }
 
-// marks returns every mark, with the alerts that it holds for.
+// marks returns every mark, with the alerts that it holds for. One that cannot be read
+// is as good as none: what it was for is evaluated from when it was made.
 func (s *Store) marks(ctx context.Context) (map[provider.Sub]mark, error) {
 	const doing = "read the marks"
-	numbers, err := s.numbers(ctx, doing, seriesKind)
+	type marked struct {
+		sub provider.Sub
+		mark
+	}
+	found, err := snapshot(ctx, s.states, doing, s.states.subject(seriesKind, ">"), 0, lenient(ctx, s.states, doing, func(m message) (one marked, _ bool, err error) {
+		n, err := s.number(m, seriesKind)
+		if err != nil {
+			return one, false, err
+		}
+		if err := one.sub.Symbol.UnmarshalText([]byte(n.first)); err != nil {
+			return one, false, err
+		}
+		if n.second != "" {
+			one.sub.Interval, err = market.ParseInterval(n.second)
+		}
+		one.mark = mark{int64(n.value), n.told} //nolint:gosec // G115: it was written from an int64
+		return one, true, err
+	}))
 	if err != nil {
 		return nil, err
 	}
-	all := make(map[provider.Sub]mark, len(numbers))
-	for _, n := range numbers {
-		var sub provider.Sub
-		if err := sub.Symbol.UnmarshalText([]byte(n.first)); err != nil {
-			return nil, damaged(doing, err)
-		}
-		if n.second != "" {
-			if sub.Interval, err = market.ParseInterval(n.second); err != nil {
-				return nil, damaged(doing, err)
-			}
-		}
-		all[sub] = mark{int64(n.value), n.told} //nolint:gosec // G115: it was written from an int64
+	all := make(map[provider.Sub]mark, len(found))
+	for _, m := range found {
+		all[m.sub] = m.mark
 	}
 	return all, nil
 }
@@ -108,25 +120,23 @@ type number struct {
 	told          uint64 // of a mark; 0 for none
 }
 
-// numbers returns the numbers of a kind.
-func (s *Store) numbers(ctx context.Context, doing, kind string) ([]number, error) {
-	return snapshot(ctx, s.states, doing, s.states.subject(kind, ">"), 0, func(m message) (n number, _ bool, err error) {
-		tokens := strings.Split(strings.TrimPrefix(m.subject, s.states.subject(kind, "")), ".")
-		if len(tokens) != 2 {
-			return n, false, strconv.ErrSyntax
-		}
-		if n.first, err = decode(tokens[0]); err != nil {
-			return n, false, err
-		}
-		if n.second, err = decode(tokens[1]); err != nil {
-			return n, false, err
-		}
-		value, told, bounded := strings.Cut(string(m.data), " ")
-		if n.value, err = strconv.ParseUint(value, 10, 64); err == nil && bounded {
-			n.told, err = strconv.ParseUint(told, 10, 64)
-		}
-		return n, true, err
-	})
+// number reads a message of a kind.
+func (s *Store) number(m message, kind string) (n number, err error) {
+	tokens := strings.Split(strings.TrimPrefix(m.subject, s.states.subject(kind, "")), ".")
+	if len(tokens) != 2 {
+		return n, strconv.ErrSyntax
+	}
+	if n.first, err = decode(tokens[0]); err != nil {
+		return n, err
+	}
+	if n.second, err = decode(tokens[1]); err != nil {
+		return n, err
+	}
+	value, told, bounded := strings.Cut(string(m.data), " ")
+	if n.value, err = strconv.ParseUint(value, 10, 64); err == nil && bounded {
+		n.told, err = strconv.ParseUint(told, 10, 64)
+	}
+	return n, err
 }
 
 // savedState is a value and who set it.

@@ -22,6 +22,10 @@ const (
 	tokenKind = "token" // token.<hash>
 )
 
+// clearedTTL is how long the servers remember that something was cleared which nobody
+// takes any more, or which had to make room.
+const clearedTTL = time.Hour
+
 // usedCodes is how many used codes are remembered for each token there may be.
 const usedCodes = 2
 
@@ -84,9 +88,7 @@ func (c *Conn) OpenTokens(ctx context.Context, most int, log *slog.Logger) (*Tok
 		if err != nil {
 			return nil, failure("read the tokens", err)
 		}
-		if err := t.apply(m, true); err != nil {
-			return nil, damaged("read the tokens", err)
-		}
+		t.note(ctx, m)
 		last = m.seq
 	}
 	watching, stop := context.WithCancel(context.WithoutCancel(ctx))
@@ -119,12 +121,13 @@ func (t *Tokens) write(ctx context.Context, changes ...change) error {
 	return nil
 }
 
-// clear forgets codes or tokens, in steps.
-func (t *Tokens) clear(ctx context.Context, kind string, gone ...oauth.Hash) error {
+// clear forgets codes or tokens, in steps. A replica that is away for longer than ttl
+// does not hear of it.
+func (t *Tokens) clear(ctx context.Context, kind string, ttl time.Duration, gone ...oauth.Hash) error {
 	for step := range slices.Chunk(gone, maxBatch) {
 		changes := make([]change, len(step))
 		for i, h := range step {
-			changes[i], _ = t.change(kind, h, nil, time.Hour) // nothing is encoded
+			changes[i], _ = t.change(kind, h, nil, ttl) // nothing is encoded
 		}
 		if err := write(ctx, "clear "+kind+"s", func(ctx context.Context) error { return t.write(ctx, changes...) }); err != nil {
 			return err
@@ -154,7 +157,7 @@ func (t *Tokens) makeRoom(ctx context.Context, now time.Time) error {
 		t.codes.excess(usedCodes*t.most-1, now, func(c codeForm) (time.Time, bool) { return c.Ends, c.used() }))
 	tokens := t.tokens.excess(t.most-1, now, func(t oauth.Token) (time.Time, bool) { return t.Expires, true })
 	t.mu.RUnlock()
-	return errors.Join(t.clear(ctx, codeKind, codes...), t.clear(ctx, tokenKind, tokens...))
+	return errors.Join(t.clear(ctx, codeKind, clearedTTL, codes...), t.clear(ctx, tokenKind, clearedTTL, tokens...))
 }
 
 // find reads a code from the leader: it may have been made or used elsewhere a
@@ -242,8 +245,14 @@ func (t *Tokens) Replay(ctx context.Context, code oauth.Hash) error {
 		if err != nil {
 			return err
 		}
-		return t.clear(ctx, tokenKind, c.Token)
+		return t.revoke(ctx, c.Token)
 	})
+}
+
+// revoke ends tokens. However long a replica was away, when it is back it hears that
+// they are revoked, or they have ended by themselves.
+func (t *Tokens) revoke(ctx context.Context, gone ...oauth.Hash) error {
+	return t.clear(ctx, tokenKind, oauth.TokenTTL, gone...)
 }
 
 // DropCode burns a code. One that was redeemed stays known as such.
@@ -256,7 +265,7 @@ func (t *Tokens) DropCode(ctx context.Context, code oauth.Hash) error {
 		if err != nil {
 			return err
 		}
-		ch, err := t.change(codeKind, code, nil, time.Hour)
+		ch, err := t.change(codeKind, code, nil, clearedTTL)
 		if err != nil {
 			return err
 		}
@@ -328,5 +337,5 @@ func (t *Tokens) Revoke(ctx context.Context, subject, id string) error {
 	if len(found) == 0 {
 		return oauth.ErrNotFound
 	}
-	return t.clear(ctx, tokenKind, found...)
+	return t.revoke(ctx, found...)
 }

@@ -81,6 +81,30 @@ func TestTokens_OneReplicasTokenWorksOnAll(t *testing.T) {
 	gone(t, later, oauth.Token{Hash: oauth.HashOf("7")}, now)
 }
 
+// A replica that was away hears of a revoked token for as long as it would take it.
+func TestTokens_ARevokedTokenIsRememberedForItsLife(t *testing.T) {
+	t.Parallel()
+	prefix, now := newPrefix(), time.Now()
+	s := openTokens(t, servers, prefix)
+	revoked, replayed := issue(t, s, "revoked", now), issue(t, s, "replayed", now)
+	if err := errors.Join(s.Revoke(t.Context(), "ann", revoked.ID), s.Replay(t.Context(), oauth.HashOf("code replayed"))); err != nil {
+		t.Fatal(err)
+	}
+	stream, err := adminOf(t, servers).Stream(t.Context(), prefix+"_TOKENS")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tok := range []oauth.Token{revoked, replayed} {
+		m, err := stream.GetLastMsgForSubject(t.Context(), prefix+".token."+tok.Hash.Hex())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if ttl, err := time.ParseDuration(m.Header.Get(jetstream.MsgTTLHeader)); len(m.Data) > 0 || err != nil || ttl < oauth.TokenTTL {
+			t.Errorf("%s: that it is revoked is remembered for %s, %v", tok.ID, ttl, err)
+		}
+	}
+}
+
 // TestTokens_OutliveAServerAndEndWithAll stops the servers one after the other,
 // and then together.
 func TestTokens_OutliveAServerAndEndWithAll(t *testing.T) {

@@ -21,12 +21,7 @@ func (t *Tokens) watch(ctx context.Context, last uint64) {
 	defer close(t.done)
 	follower := &follower{
 		table: t.table, filters: t.subjects(), what: "tokens", log: t.log,
-		apply: func(ctx context.Context, m message) {
-			if err := t.apply(m, true); err != nil {
-				t.log.ErrorContext(ctx, "a token cannot be read", "error", err)
-			}
-		},
-		begun: t.begun,
+		apply: t.note, begun: t.begun,
 	}
 	follower.run(ctx, last)
 }
@@ -44,6 +39,13 @@ func (t *Tokens) begun(ctx context.Context) (bool, error) {
 	t.tokens, t.codes = newView[oauth.Token](), newView[codeForm]()
 	t.seal.Store(&key)
 	return true, nil
+}
+
+// note notes a message of the table. One that cannot be read changes nothing.
+func (t *Tokens) note(ctx context.Context, m message) {
+	if err := t.apply(m, true); err != nil {
+		t.log.ErrorContext(ctx, "a token cannot be read", "error", err)
+	}
 }
 
 // apply notes a message.
