@@ -97,10 +97,14 @@ func (s *shared) close() {
 	s.leaving.Wait()
 }
 
-// drain is the part that stops first: the replica is not ready any more, and the
-// others take over what it owns while it still answers.
+// drain is the part that starts last and stops first. From its start on, with all
+// other parts up, the replica owns its share. At its end the replica is not ready any
+// more, and the others take over what it owns while it still answers.
 func (s *shared) drain(rt Runtime) Part {
 	return Part{Name: "drain", Run: func(ctx, hard context.Context, ready func()) error {
+		if s.members != nil {
+			s.members.Enter(ctx)
+		}
 		ready()
 		<-ctx.Done()
 		s.draining.Store(true)

@@ -171,6 +171,37 @@ func TestCluster_AnyReplicaTakesTheNextStep(t *testing.T) {
 	}
 }
 
+// TestCluster_OneThatCannotStartInterruptsNobody starts replicas whose port is taken,
+// again and again, as an orchestrator would.
+func TestCluster_OneThatCannotStartInterruptsNobody(t *testing.T) {
+	t.Parallel()
+	venue := httptest.NewServer(fakebinance.New(fakebinance.Config{Seed: 1}))
+	t.Cleanup(venue.Close)
+	c := newCast(t, "--trade", "--binance-url", venue.URL)
+	first := c.start()
+	waitFor(t, func() bool { return strings.Contains(first.Log.String(), "becomes the owner") })
+	_, port, _ := strings.Cut(strings.TrimPrefix(first.url, "http://"), ":")
+	for range 4 {
+		cfg, err := config.Load(config.Input{
+			Args:    append([]string{"--serve", "--port", port, "--base-url", "http://localhost:9315", "--home", filepath.Join(shortDir(t), "home"), "--nats-url", c.nats}, c.extra...),
+			Environ: []string{"CANDELA_OWNER_PASSWORD=" + oauthtest.Passphrase},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := Run(t.Context(), cfg, Deps{Version: "test", Stderr: io.Discard, Services: Wired()}); err == nil {
+			t.Fatal("two replicas listen at one port")
+		}
+	}
+	log := first.Log.String()
+	if strings.Count(log, "a member has come") != 4 {
+		t.Error("the replicas did not get so far as to take part")
+	}
+	if strings.Contains(log, "owner no longer") {
+		t.Error("a replica that never started took something over")
+	}
+}
+
 // TestCluster_ReplicasShareAlertsAndTheAccount uses three replicas as one server, and
 // stops them one after the other: what was set at one is listed at all, an order that
 // was placed at one is everyone's, and the last one left has it all.

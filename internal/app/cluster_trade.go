@@ -32,7 +32,7 @@ type sharedTrading struct {
 	leaving sync.WaitGroup // over when the servers were told, or the connection is closed
 }
 
-// openTrading takes part and reads what all share.
+// openTrading takes part, without owning anything yet, and reads what all share.
 func (s *shared) openTrading(ctx context.Context, rt Runtime) (err error) {
 	t := &s.sharedTrading
 	if t.members, err = s.conn.Join(ctx, rt.replicaName(), rt.Log); err != nil {

@@ -3,6 +3,7 @@ package cluster
 import (
 	"context"
 	"errors"
+	"slices"
 	"strconv"
 	"time"
 
@@ -79,10 +80,15 @@ func Covers(sets int, id string, told uint64) (holds bool, kept int) {
 	return r.covered()(id, mark{at: 1, told: told}), len(r.sets)
 }
 
+// Agrees reports whether two members think the same of who takes part and who drains.
+func (m *Members) Agrees(other *Members) bool {
+	return slices.Equal(*m.seats.Load(), *other.seats.Load())
+}
+
 // Beats returns how many own heartbeats came by.
 func (m *Members) Beats() uint64 { return m.beats.Load() }
 
 // SaveMarksFor saves marks that hold for the alerts with a number up to told.
 func (s *Store) SaveMarksFor(ctx context.Context, marks map[provider.Sub]int64, told uint64) error {
-	return s.saveMarks(ctx, marks, told)
+	return s.saveMarks(ctx, writeTime, marks, told)
 }

@@ -50,7 +50,7 @@ type Members struct {
 	ending context.Context
 
 	again   chan struct{} // sent to when the follower has to begin anew
-	leaving atomic.Bool
+	away    atomic.Bool   // nothing is owned here: before Enter and after Leave
 	acked   atomic.Int32  // own heartbeats that were acknowledged and did not come by yet
 	beats   atomic.Uint64 // own heartbeats that came by
 	beaten  atomic.Int64  // when one was acknowledged last, unix nanoseconds
@@ -81,17 +81,9 @@ type peer struct {
 }
 
 // Join takes part under a name, which is for the log, and returns when it knows who
-// else does. Close must be called.
+// else does. Nothing is owned here before Enter: who only asks others does without.
+// Close must be called.
 func (c *Conn) Join(ctx context.Context, name string, log *slog.Logger) (*Members, error) {
-	return c.join(ctx, name, log, false)
-}
-
-// Visit takes part like Join and never owns anything, to ask those who do.
-func (c *Conn) Visit(ctx context.Context, name string, log *slog.Logger) (*Members, error) {
-	return c.join(ctx, name, log, true)
-}
-
-func (c *Conn) join(ctx context.Context, name string, log *slog.Logger, visits bool) (*Members, error) {
 	table, err := c.openTable(ctx, "MEMBERS", jetstream.MemoryStorage, memberKind)
 	if err != nil {
 		return nil, err
@@ -102,8 +94,8 @@ func (c *Conn) join(ctx context.Context, name string, log *slog.Logger, visits b
 		again: make(chan struct{}, 1), form: beatForm{Name: name, Started: time.Now().UTC()},
 		others: make(map[string]*peer), changed: make(chan struct{}), turns: make(chan struct{}, maxCalls),
 	}
-	m.leaving.Store(visits)
-	m.seats.Store(&[]seat{seatOf(m.id, visits)})
+	m.away.Store(true)
+	m.seats.Store(&[]seat{seatOf(m.id, true)})
 	// Who sees the first heartbeat may ask at once.
 	if m.calls, err = c.nc.Subscribe(m.peerSubject(m.id), m.called); err != nil {
 		stop()
@@ -144,7 +136,7 @@ func (m *Members) sendBeat(ctx context.Context) error {
 	m.beating.Lock()
 	defer m.beating.Unlock()
 	form := m.form
-	form.Draining = m.leaving.Load()
+	form.Draining = m.away.Load()
 	data, err := json.Marshal(form)
 	if err != nil {
 		return err
@@ -241,7 +233,7 @@ func (m *Members) count(ctx context.Context) {
 func (m *Members) seat() {
 	seats := make([]seat, 0, 1+len(m.others))
 	if m.ending.Err() == nil {
-		seats = append(seats, seatOf(m.id, m.leaving.Load()))
+		seats = append(seats, seatOf(m.id, m.away.Load()))
 	}
 	for id, p := range m.others {
 		seats = append(seats, seatOf(id, p.Draining))
@@ -274,13 +266,26 @@ func (m *Members) Changed() <-chan struct{} {
 	return m.changed
 }
 
+// Enter begins to own. Everything that an owner needs is up by then: one that fails
+// at its start, again and again, would keep interrupting the others.
+func (m *Members) Enter(ctx context.Context) {
+	m.setAway(false)
+	if err := m.sendBeat(ctx); err != nil {
+		m.log.WarnContext(ctx, "the other replicas hear with the next heartbeat that this one is ready", "error", err)
+	}
+}
+
+func (m *Members) setAway(away bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.away.Store(away)
+	m.seat()
+}
+
 // Leave hands everything over: the others take over as soon as they see it, and here
 // nothing is owned from then on. Calls of others are still answered.
 func (m *Members) Leave(ctx context.Context) error {
-	m.leaving.Store(true)
-	m.mu.Lock()
-	m.seat()
-	m.mu.Unlock()
+	m.setAway(true)
 	return write(ctx, "leave", m.sendBeat)
 }
 

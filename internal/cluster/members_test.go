@@ -23,6 +23,7 @@ func join(tb testing.TB, to *natstest.Cluster, prefix, name string) (*cluster.Me
 		tb.Fatal(err)
 	}
 	tb.Cleanup(m.Close)
+	m.Enter(tb.Context())
 	return m, conn
 }
 
@@ -41,7 +42,7 @@ func eventually(tb testing.TB, what string, ok func() bool) time.Duration {
 	return 0
 }
 
-// agree waits until the members know each other and nobody else.
+// agree waits until the members know each other and nobody else, and who owns.
 func agree(tb testing.TB, members ...*cluster.Members) {
 	tb.Helper()
 	eventually(tb, "the members agree on who they are", func() bool {
@@ -50,7 +51,7 @@ func agree(tb testing.TB, members ...*cluster.Members) {
 				return false
 			}
 			for _, other := range members {
-				if !m.Live(other.Self()) {
+				if !m.Live(other.Self()) || !m.Agrees(other) {
 					return false
 				}
 			}
@@ -126,6 +127,29 @@ func firstOf(owners map[string]string, id string) string {
 		}
 	}
 	return ""
+}
+
+func TestMembers_OneThatJoinsOwnsNothingBeforeItEnters(t *testing.T) {
+	t.Parallel()
+	prefix := newPrefix()
+	a, _ := join(t, servers, prefix, "a")
+	b, err := connect(t, servers, prefix).Join(t.Context(), "b", quiet())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(b.Close)
+	agree(t, a, b)
+	for i := range 100 {
+		name := "name/" + strconv.Itoa(i)
+		here, _ := a.Owner(name)
+		there, mine := b.Owner(name)
+		if here != a.Self() || there != a.Self() || mine {
+			t.Fatalf("%s belongs to %s at a, and to %s at b", name, here, there)
+		}
+	}
+	b.Enter(t.Context())
+	name := nameOf(t, b)
+	eventually(t, "the other sees it", func() bool { id, _ := a.Owner(name); return id == b.Self() })
 }
 
 func TestMembers_OneThatIsKilledIsReplaced(t *testing.T) {

@@ -85,9 +85,14 @@ func (t *table) last(ctx context.Context, subject string) (message, bool, error)
 // put writes changes in steps of maxBatch. Each step is written whole or not, and
 // one whose answer got lost is written again.
 func (t *table) put(ctx context.Context, doing string, changes []change) error {
+	return t.putFor(ctx, writeTime, doing, changes)
+}
+
+// putFor is put with another patience.
+func (t *table) putFor(ctx context.Context, patience time.Duration, doing string, changes []change) error {
 	for len(changes) > 0 {
 		n := min(len(changes), maxBatch)
-		err := write(ctx, doing, func(ctx context.Context) error {
+		err := writeFor(ctx, patience, doing, func(ctx context.Context) error {
 			_, err := t.publish(ctx, t.name, changes[:n]...)
 			return err
 		})

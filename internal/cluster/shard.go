@@ -24,6 +24,10 @@ import (
 // instrument stay together, and prices are taken in between.
 const adoptAtOnce = 5000
 
+// markTime is how long an engine waits for its marks to be written: it evaluates nothing
+// meanwhile, and tries again in a moment.
+const markTime = 2 * time.Second
+
 // setMethod is the call that sets an alert.
 const setMethod = "alert.set"
 
@@ -308,5 +312,5 @@ func (s *shardStore) SaveMarks(ctx context.Context, marks map[provider.Sub]int64
 	mine := ownedBy(s.alerts.cfg.Members.Self(), *s.alerts.told.Load())
 	kept := maps.Clone(marks)
 	maps.DeleteFunc(kept, func(of provider.Sub, _ int64) bool { return !mine(of.Symbol) })
-	return s.saveMarks(ctx, kept, told)
+	return s.saveMarks(ctx, markTime, kept, told)
 }

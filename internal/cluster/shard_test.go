@@ -90,6 +90,7 @@ func startReplica(tb testing.TB, to *natstest.Cluster, prefix string, from provi
 		tb.Fatal(err)
 	}
 	tb.Cleanup(r.members.Close)
+	r.members.Enter(tb.Context())
 	data, err := marketdata.New(marketdata.Config{
 		Providers: []provider.Provider{from}, Routes: marketdata.Routes{Crypto: from.Name(), Other: from.Name()}, Log: quiet(), Now: time.Now,
 	})

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 
 	"candela/internal/market"
 	"candela/internal/mcp"
@@ -48,11 +49,11 @@ func (s *Store) Cursors(ctx context.Context) (map[string]map[string]uint64, erro
 
 // SaveMarks sets up to which bar each series has been evaluated, for all alerts.
 func (s *Store) SaveMarks(ctx context.Context, marks map[provider.Sub]int64) error {
-	return s.saveMarks(ctx, marks, 0)
+	return s.saveMarks(ctx, writeTime, marks, 0)
 }
 
 // saveMarks sets marks that hold for the alerts with a number up to told.
-func (s *Store) saveMarks(ctx context.Context, marks map[provider.Sub]int64, told uint64) error {
+func (s *Store) saveMarks(ctx context.Context, patience time.Duration, marks map[provider.Sub]int64, told uint64) error {
 	changes := make([]change, 0, len(marks))
 	for sub, at := range marks {
 		interval := ""
@@ -65,7 +66,7 @@ func (s *Store) saveMarks(ctx context.Context, marks map[provider.Sub]int64, tol
 		}
 		changes = append(changes, ch)
 	}
-	return s.states.put(ctx, "save marks", changes)
+	return s.states.putFor(ctx, patience, "save marks", changes)
 }
 
 // Marks returns every mark.

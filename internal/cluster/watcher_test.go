@@ -9,6 +9,7 @@ import (
 
 	"candela/internal/alert"
 	"candela/internal/cluster"
+	"candela/internal/cluster/natstest"
 	"candela/internal/engine"
 	"candela/internal/market"
 	"candela/internal/mcp"
@@ -101,14 +102,15 @@ func (w *watcher) has(id string) bool {
 }
 
 // startWatcher runs Alerts over a watcher, and returns what an engine would have.
-func startWatcher(t *testing.T, prefix string) (*watcher, *cluster.Alerts, *cluster.Members) {
+func startWatcher(t *testing.T, to *natstest.Cluster, prefix string) (*watcher, *cluster.Alerts, *cluster.Members) {
 	t.Helper()
-	r, _ := openTail(t, servers, prefix)
+	r, _ := openTail(t, to, prefix)
 	var err error
 	if r.members, err = r.conn.Join(t.Context(), "w", quiet()); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(r.members.Close)
+	r.members.Enter(t.Context())
 	w := &watcher{watched: make(map[string]engine.Handed)}
 	r.Alerts = cluster.NewAlerts(cluster.AlertsConfig{Members: r.members, Tail: r.tail, Now: time.Now, Log: quiet()})
 	ctx, stop := context.WithCancel(context.Background())
@@ -122,7 +124,7 @@ func TestAlerts_TellAgainWhatAnEngineRefused(t *testing.T) {
 	t.Parallel()
 	prefix := newPrefix()
 	store := openStore(t, servers, prefix)
-	w, _, _ := startWatcher(t, prefix)
+	w, _, _ := startWatcher(t, servers, prefix)
 	for i := range 3 {
 		a := priceAlert(i)
 		w.fail(2)
@@ -148,7 +150,7 @@ func TestAlerts_WhatWasAbandonedForNobodyIsAdoptedAgain(t *testing.T) {
 	t.Parallel()
 	prefix := newPrefix()
 	store := openStore(t, servers, prefix)
-	w, alerts, a := startWatcher(t, prefix)
+	w, alerts, a := startWatcher(t, servers, prefix)
 	names := symbolsOf(30)
 	for i, name := range names {
 		one := priceAlert(i)
@@ -171,8 +173,8 @@ func TestAlerts_AnEngineMarksOnlyWhatItOwns(t *testing.T) {
 	t.Parallel()
 	prefix := newPrefix()
 	store := openStore(t, servers, prefix)
-	_, alerts, a := startWatcher(t, prefix)
-	_, _, b := startWatcher(t, prefix)
+	_, alerts, a := startWatcher(t, servers, prefix)
+	_, _, b := startWatcher(t, servers, prefix)
 	agree(t, a, b)
 	marks := make(map[provider.Sub]int64)
 	for _, name := range symbolsOf(50) {
@@ -199,4 +201,24 @@ func TestAlerts_AnEngineMarksOnlyWhatItOwns(t *testing.T) {
 		}
 		return len(astray) == 0 && len(kept) > 0
 	})
+}
+
+// The engine's loop waits for its marks, and tries again in a moment.
+func TestAlerts_MarksDoNotHoldUpAnEngineWhenServersAreAway(t *testing.T) {
+	t.Parallel()
+	one := start(t, 1)
+	_, alerts, _ := startWatcher(t, one, newPrefix())
+	marks := map[provider.Sub]int64{{Symbol: market.Symbol{Venue: "bourse", Name: "S0"}, Interval: market.Hour1}: 3600}
+	eventually(t, "the engine is told what is its own", alerts.Settled)
+	if err := alerts.Store().SaveMarks(t.Context(), marks); err != nil {
+		t.Fatal(err)
+	}
+	one.Kill(0)
+	began := time.Now()
+	if err := alerts.Store().SaveMarks(t.Context(), marks); err == nil {
+		t.Error("marks were written to nobody")
+	}
+	if took := time.Since(began); took > 8*time.Second {
+		t.Errorf("it took %s", took)
+	}
 }
