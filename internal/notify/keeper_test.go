@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -99,8 +100,8 @@ func TestKeeper_InMemoryThatLagsKeepsReplicas(t *testing.T) {
 }
 
 // TestDrain_TakesAnewWhatALateWriteTook has a polling call whose first write is made
-// without an answer, and an alert fire before it is tried again: both entries reach
-// the caller.
+// without an answer, and an alert fire before it is tried again: both entries are
+// given, once.
 func TestDrain_TakesAnewWhatALateWriteTook(t *testing.T) {
 	t.Parallel()
 	keeper := keepertest.NewMemory().Keeper(1, 0)
@@ -121,12 +122,18 @@ func TestDrain_TakesAnewWhatALateWriteTook(t *testing.T) {
 		log.Append([]notify.Entry{entry(2, "ETHUSDT", "price_above", time.Now())})
 		return errors.New("no answer in time")
 	})
-	b, err := log.Drain(t.Context(), caller("key"), 0)
-	if err != nil {
-		t.Fatal(err)
+	var got []uint64
+	for range 2 {
+		b, err := log.Drain(t.Context(), caller("key"), 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range b.Entries {
+			got = append(got, e.Seq)
+		}
+		b.Settle(true)
 	}
-	if len(b.Entries) != 2 || b.Entries[0].Seq != 1 || b.Entries[1].Seq != 2 {
-		t.Errorf("%+v", b.Entries)
+	if !slices.Equal(got, []uint64{1, 2}) {
+		t.Errorf("polled %v", got)
 	}
-	b.Settle(true)
 }

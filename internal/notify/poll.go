@@ -79,19 +79,18 @@ func (l *Log) takeShared(ctx context.Context, o *owner, late bool) (*Batch, chan
 	}
 	b := &Batch{log: l, owner: o, id: rand.Text()}
 	b.share = func(arrived bool) { b.settleShared(context.WithoutCancel(ctx), arrived) }
+	self := l.shared.Members.Self()
 	err := l.changePoll(ctx, o, func(form *pollForm) bool {
-		// An attempt whose answer did not come may have been made: what it took is
-		// behind the cursor, and is taken anew.
-		if seqs, made := form.Out[l.shared.Members.Self()][b.id]; made {
-			form.remove(l.shared.Members.Self(), b.id)
-			form.giveBack(seqs)
+		if held, here := form.Out[self][b.id]; here {
+			b.Entries = o.list(held) // ours, and another has changed the queue since
+			return false
 		}
 		var seqs steps
 		b.Entries, seqs = o.pick(form, l.cfg.Now().UnixNano())
 		if len(b.Entries) == 0 {
 			return false
 		}
-		form.put(l.shared.Members.Self(), b.id, seqs)
+		form.put(self, b.id, seqs)
 		return true
 	})
 	if err == nil && ctx.Err() != nil {
@@ -114,11 +113,11 @@ func (l *Log) release(o *owner, b *Batch) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.queue.wake() // this caller may have been the one that was called
-	if b.settled || len(b.Entries) == 0 {
+	if b.settled {
 		return
 	}
 	b.settled = true
-	o.queue.settled = append(o.queue.settled, settling{b.id, b.seqs(), false})
+	o.queue.settled = append(o.queue.settled, settling{id: b.id})
 	l.shared.mu.Lock()
 	defer l.shared.mu.Unlock()
 	l.shared.settle[o] = struct{}{}
@@ -170,6 +169,18 @@ func (o *owner) pick(form *pollForm, now int64) (taken []Entry, seqs steps) {
 		seqs = append(seqs, e.Seq)
 	}
 	return taken, seqs
+}
+
+// list returns entries that are held here.
+func (o *owner) list(seqs steps) []Entry {
+	v := o.view.Load()
+	all := make([]Entry, 0, len(seqs))
+	for _, seq := range seqs {
+		if r := v.find(seq); r != nil {
+			all = append(all, r.entry(o.name))
+		}
+	}
+	return all
 }
 
 // put notes who has a batch. What was read is not changed.
@@ -267,10 +278,12 @@ func (l *Log) mend(ctx context.Context, o *owner) error {
 	if err != nil {
 		o.queue.settled = append(settled, o.queue.settled...)
 	}
+	l.shared.mu.Lock()
+	defer l.shared.mu.Unlock()
 	if len(o.queue.settled) == 0 {
-		l.shared.mu.Lock()
 		delete(l.shared.settle, o)
-		l.shared.mu.Unlock()
+	} else {
+		l.shared.settle[o] = struct{}{} // another call, which had nothing to write, may have taken it out
 	}
 	return err
 }
@@ -278,10 +291,11 @@ func (l *Log) mend(ctx context.Context, o *owner) error {
 // settle takes out batches of a member.
 func (f *pollForm) settle(member string, all []settling) (changed bool) {
 	for _, one := range all {
+		seqs := f.Out[member][one.id]
 		here := f.remove(member, one.id)
 		switch {
 		case here && !one.arrived:
-			f.giveBack(one.seqs)
+			f.giveBack(seqs)
 		case !here && one.arrived:
 			// We were taken for dead, and it was given back. If nobody has taken it
 			// since, nobody has to.
