@@ -24,6 +24,7 @@ func FuzzRedirect(f *testing.F) {
 		{"http://localhost/", `http://localhost\@b.example/`},
 		{"http://localhost:1/a", "http://localhost:1@b.example/a"},
 		{"http://127.0.0.1:/", "http://127.0.0.1"},
+		{"http://loCAlhost:000000", "http://localhost:65536"},
 	} {
 		f.Add(pair[0], pair[1])
 	}

@@ -6,6 +6,7 @@ import (
 	"net/netip"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -57,6 +58,8 @@ func checkRedirect(raw string, extra []string) string {
 		return "must have no fragment"
 	case u.User != nil:
 		return "must have no user in it"
+	case !validPort(u.Port()):
+		return "must have no port above 65535, nor zeros before it"
 	}
 	switch {
 	case u.Scheme == "https":
@@ -73,6 +76,12 @@ func checkRedirect(raw string, extra []string) string {
 		return ""
 	}
 	return "scheme " + u.Scheme + " is not allowed: https, http on loopback, a scheme with a dot or one of a known client"
+}
+
+// validPort reports whether a browser could go to a port; "" is the scheme's own.
+func validPort(text string) bool {
+	n, err := strconv.ParseUint(text, 10, 16)
+	return text == "" || err == nil && text == strconv.FormatUint(n, 10)
 }
 
 // loopback reports whether a host without port is this machine by its spelling.
