@@ -99,9 +99,12 @@ func TestRegister_Empty(t *testing.T) {
 	registers(t, `{}`, uris(), uris(""), uris(many...), uris(long), uris(long[:500], long[:500], long[:500], long[:500], long[:500]))
 }
 
+func TestRegister_PortsThatAreNone(t *testing.T) {
+	registers(t, each("http://localhost:65536/cb", "http://127.0.0.1:000000/", "https://a.example:00443/cb")...)
+}
+
 func TestRegister_HTTPRemote(t *testing.T) {
 	registers(t, each("http://a.example/cb", "http://10.0.0.1/cb", "http://[2001:db8::1]/", "http://0.0.0.0/", "http://127.1/", "http://2130706433/", "http:///cb")...)
-	registers(t, each("http://localhost:65536/cb", "http://127.0.0.1:000000/", "https://a.example:00443/cb")...)
 }
 
 func TestRegister_LocalhostSuffix(t *testing.T) {
