@@ -132,6 +132,37 @@ func TestLoad_ReportsEveryProblemAtOnce(t *testing.T) {
 	}
 }
 
+// start is a configuration, and what is said of it.
+type start struct {
+	file      string
+	args, env []string
+	want      string // in the only problem; "" when the start is allowed
+}
+
+// starts are configurations by what they are.
+type starts map[string]start
+
+// check loads each, and demands that a refusal is one problem and tells no secret.
+func (cases starts) check(t *testing.T) {
+	t.Helper()
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			_, err := load(t, tc.file, tc.args, tc.env)
+			if tc.want == "" {
+				if err != nil {
+					t.Fatalf("refused: %v", err)
+				}
+				return
+			}
+			got := problems(t, err)
+			if len(got) != 1 || !strings.Contains(got[0], tc.want) || strings.Contains(got[0], "hunter2") {
+				t.Errorf("problems are %q, want %q", got, tc.want)
+			}
+		})
+	}
+}
+
 func TestLoad_Refusals(t *testing.T) {
 	t.Parallel()
 	const https = "--base-url=https://candela.example.com"

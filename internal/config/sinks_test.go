@@ -18,11 +18,7 @@ func TestLoad_SinkRefusals(t *testing.T) {
 		secret = "CANDELA_WEBHOOK_SECRET=hunter2-and-more-of-it"
 		topic  = "--ntfy-url=https://ntfy.example/hunter2"
 	)
-	cases := map[string]struct {
-		file      string
-		args, env []string
-		want      string // in the only problem; "" when the start is allowed
-	}{
+	cases := starts{
 		"a webhook":                        {args: []string{trade, hook}, env: []string{secret}},
 		"a webhook over stdio":             {args: []string{trade, "--mcp", hook}, env: []string{secret}},
 		"a webhook in the file":            {file: `webhook_url = "https://a.example/x"`, args: []string{trade}, env: []string{secret}},
@@ -51,22 +47,7 @@ func TestLoad_SinkRefusals(t *testing.T) {
 		"a topic without an engine":        {args: []string{"--mcp", topic}, want: "has no effect without --trade"},
 		"a topic without an engine, named": {file: `ntfy_url = "https://ntfy.example/x"`, args: []string{"--mcp"}},
 	}
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			_, err := load(t, tc.file, tc.args, tc.env)
-			if tc.want == "" {
-				if err != nil {
-					t.Fatalf("refused: %v", err)
-				}
-				return
-			}
-			got := problems(t, err)
-			if len(got) != 1 || !strings.Contains(got[0], tc.want) || strings.Contains(got[0], "hunter2") {
-				t.Errorf("problems are %q, want %q", got, tc.want)
-			}
-		})
-	}
+	cases.check(t)
 }
 
 func TestLoad_SinkSecretFiles(t *testing.T) {

@@ -14,11 +14,7 @@ func TestLoad_Locks(t *testing.T) {
 	const trade, live, binance, alpaca = "--trade", "--live", "--broker=binance", "--broker=alpaca"
 	keys := []string{"CANDELA_BINANCE_API_KEY=hunter2", "CANDELA_BINANCE_API_SECRET=hunter2"}
 	stocks := []string{"CANDELA_ALPACA_KEY_ID=hunter2", "CANDELA_ALPACA_SECRET_KEY=hunter2"}
-	cases := map[string]struct {
-		file      string
-		args, env []string
-		want      string // in the only problem; "" when the start is allowed
-	}{
+	cases := starts{
 		"paper needs nothing":              {args: []string{trade}},
 		"binance, all locks open":          {args: []string{trade, live, binance}, env: keys},
 		"alpaca, all locks open":           {args: []string{trade, live, alpaca}, env: stocks},
@@ -50,22 +46,7 @@ func TestLoad_Locks(t *testing.T) {
 		"other days are no problem":        {args: []string{"--serve"}, env: []string{"CANDELA_LIVE=1", "CANDELA_BROKER=binance"}},
 		"the keys of a venue for its bars": {args: []string{trade}, env: keys},
 	}
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			_, err := load(t, tc.file, tc.args, tc.env)
-			if tc.want == "" {
-				if err != nil {
-					t.Fatalf("refused: %v", err)
-				}
-				return
-			}
-			got := problems(t, err)
-			if len(got) != 1 || !strings.Contains(got[0], tc.want) || strings.Contains(got[0], "hunter2") {
-				t.Errorf("problems are %q, want %q", got, tc.want)
-			}
-		})
-	}
+	cases.check(t)
 }
 
 func TestLoad_TradingDefaults(t *testing.T) {
