@@ -1,13 +1,10 @@
 package app
 
 import (
-	"context"
 	"crypto/rand"
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"net/http/httputil"
-	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
@@ -84,23 +81,8 @@ func (c cast) start() *replica {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithCancel(t.Context())
-	done, ready, log := make(chan error, 1), make(chan struct{}), &oauthtest.Log{}
-	deps := Deps{Version: "test", Stderr: &signalOn{text: "msg=ready", found: ready, to: log}, Services: Wired()}
-	go func() { done <- Run(ctx, cfg, deps) }()
-	select {
-	case <-ready:
-	case err := <-done:
-		t.Fatal(err)
-	}
 	r.url = "http://127.0.0.1:" + port
-	proxy := httputil.NewSingleHostReverseProxy(&url.URL{Scheme: "http", Host: "127.0.0.1:" + port})
-	proxy.Transport = &http.Transport{DisableKeepAlives: true}
-	r.Scene = &oauthtest.Scene{TB: t, Handler: proxy, Log: log}
-	r.end = sync.OnceValue(func() error {
-		cancel()
-		return <-done
-	})
+	r.Scene, r.end = inFront(t, cfg, port, "test")
 	r.stop = func() {
 		if err := r.end(); err != nil {
 			t.Error(err)

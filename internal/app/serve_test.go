@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -43,9 +44,21 @@ func served(t *testing.T, environ ...string) (home string, s *oauthtest.Scene, s
 	if err != nil {
 		t.Fatal(err)
 	}
+	s, end := inFront(t, cfg, port, "v9.8.7 (commit 0123456789ab, go1.26.0 linux/amd64)")
+	return home, s, func() {
+		if err := end(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// inFront runs the program and returns a scene in front of its port, and what ends it
+// and tells how it ended.
+func inFront(t *testing.T, cfg *config.Config, port, version string) (s *oauthtest.Scene, end func() error) {
+	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	done, ready, log := make(chan error, 1), make(chan struct{}), &oauthtest.Log{}
-	deps := Deps{Version: "v9.8.7 (commit 0123456789ab, go1.26.0 linux/amd64)", Stderr: &signalOn{text: "msg=ready", found: ready, to: log}, Services: Wired()}
+	deps := Deps{Version: version, Stderr: &signalOn{text: "msg=ready", found: ready, to: log}, Services: Wired()}
 	go func() { done <- Run(ctx, cfg, deps) }()
 	select {
 	case <-ready:
@@ -54,12 +67,10 @@ func served(t *testing.T, environ ...string) (home string, s *oauthtest.Scene, s
 	}
 	proxy := httputil.NewSingleHostReverseProxy(&url.URL{Scheme: "http", Host: "127.0.0.1:" + port})
 	proxy.Transport = &http.Transport{DisableKeepAlives: true}
-	return home, &oauthtest.Scene{TB: t, Handler: proxy, Log: log}, func() {
+	return &oauthtest.Scene{TB: t, Handler: proxy, Log: log}, sync.OnceValue(func() error {
 		cancel()
-		if err := <-done; err != nil {
-			t.Error(err)
-		}
-	}
+		return <-done
+	})
 }
 
 func TestServe_TheOwnerLetsAClientInAndThrowsItOut(t *testing.T) {
