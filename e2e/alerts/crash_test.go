@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"candela/e2e/build"
 	"candela/e2e/remote"
 	"candela/e2e/tape"
 )
@@ -50,7 +51,7 @@ type scene struct {
 
 func newScene(t *testing.T, overHTTP bool) *scene {
 	t.Helper()
-	return &scene{T: t, home: newHome(t), http: overHTTP, port: freePort(t), venue: newVenue(t), notes: newNotes(), began: time.Now()}
+	return &scene{T: t, home: build.Home(t), http: overHTTP, port: freePort(t), venue: newVenue(t), notes: newNotes(), began: time.Now()}
 }
 
 // life is the program from one start to its end, and its client, nil when the

@@ -2,53 +2,33 @@ package alerts
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
-	"fmt"
 	"io"
 	"net"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"sync"
 	"syscall"
 	"testing"
 	"time"
+
+	"candela/e2e/build"
 )
 
-// binary is the program, built once for all tests.
-var binary string
+// programs are those that tests of this package run.
+var programs build.Programs
 
 func TestMain(m *testing.M) {
 	if address := os.Getenv(gaugesVar); address != "" {
 		os.Exit(runWithGauges(address))
 	}
-	dir, err := os.MkdirTemp("", "candela")
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
-	binary = filepath.Join(dir, "candela")
-	build := exec.CommandContext(context.Background(), "go", "build", "-trimpath", "-o", binary, "candela/cmd/candela")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0") // as it is released, and as the build left it in the cache
-	if out, err := build.CombinedOutput(); err != nil {
-		fmt.Fprintf(os.Stderr, "%s%v\n", out, err)
-		os.Exit(1)
-	}
-	status := m.Run()
-	_ = os.RemoveAll(dir)
-	os.Exit(status)
+	os.Exit(programs.Run(m))
 }
 
-// newHome returns a state directory whose path leaves room for a socket in it.
-func newHome(t *testing.T) string {
-	t.Helper()
-	dir, err := os.MkdirTemp("", "c") //nolint:usetesting // t.TempDir has the test's name in it, which is too long
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = os.RemoveAll(dir) })
-	return filepath.Join(dir, "home")
+// binary returns the path of the program.
+func binary(tb testing.TB) string {
+	tb.Helper()
+	return programs.Path(tb, build.Candela, "")
 }
 
 // freePort finds a port that nobody listens on now.
@@ -77,7 +57,7 @@ type program struct {
 
 func start(t *testing.T, args ...string) *program {
 	t.Helper()
-	return startAs(t, binary, nil, args...)
+	return startAs(t, binary(t), nil, args...)
 }
 
 // startAs runs an executable as the program.
@@ -164,7 +144,7 @@ func (t *tail) String() string {
 // verify checks the store as its owner would.
 func verify(t *testing.T, home string) {
 	t.Helper()
-	out, err := exec.CommandContext(t.Context(), binary, "audit", "verify", "--home", home).CombinedOutput()
+	out, err := exec.CommandContext(t.Context(), binary(t), "audit", "verify", "--home", home).CombinedOutput()
 	if err != nil && !bytes.Contains(out, []byte("no store in state directory")) { // killed before it made one
 		t.Fatalf("the store is not sound: %v\n%s", err, out)
 	}
@@ -181,7 +161,7 @@ type event struct {
 
 func audit(t *testing.T, home string) []event {
 	t.Helper()
-	out, err := exec.CommandContext(t.Context(), binary, "audit", "list", "--json", "--last", "100000", "--home", home).Output()
+	out, err := exec.CommandContext(t.Context(), binary(t), "audit", "list", "--json", "--last", "100000", "--home", home).Output()
 	if err != nil {
 		t.Fatal(err)
 	}

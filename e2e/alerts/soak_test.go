@@ -13,6 +13,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"candela/e2e/build"
 )
 
 // soakFor is how long the program is kept busy. Its figures mean something from a
@@ -80,7 +82,7 @@ func startSoak(t *testing.T) *soak {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := startAs(t, self, []string{gaugesVar + "=" + s.gauges}, "--serve", "--trade", "--home", newHome(t), "--binance-url", venue, "--port", port, "--oauth-auto-approve", "--log-level", "warn")
+	p := startAs(t, self, []string{gaugesVar + "=" + s.gauges}, "--serve", "--trade", "--home", build.Home(t), "--binance-url", venue, "--port", port, "--oauth-auto-approve", "--log-level", "warn")
 	t.Cleanup(func() {
 		p.term(t)
 		if t.Failed() {

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"candela/e2e/build"
 	"candela/e2e/tape"
 	"candela/internal/alert"
 	"candela/internal/id"
@@ -103,7 +104,7 @@ func (w *waiting) first(t *testing.T, bars market.Bars, from int) (closed time.T
 func TestValues_AlertAndChartAgreeToTheLastBit(t *testing.T) {
 	t.Parallel()
 	venue := newVenue(t)
-	home := newHome(t)
+	home := build.Home(t)
 	made := time.Now().Add(-back * time.Minute).UTC().Truncate(time.Millisecond)
 	alerts := leaveAlerts(t, home, made)
 	n := newNotes()
@@ -143,7 +144,7 @@ func TestValues_AlertAndChartAgreeToTheLastBit(t *testing.T) {
 	if compared < len(alerts)/3 {
 		t.Errorf("%d of %d alerts were compared: too few", compared, len(alerts))
 	}
-	lines := compareCharts(t, c, connectPipes(start(t, "--mcp", "--home", newHome(t), "--binance-url", venue), n.push))
+	lines := compareCharts(t, c, connectPipes(start(t, "--mcp", "--home", build.Home(t), "--binance-url", venue), n.push))
 	t.Logf("%d of %d signals came, each with the chart's value; %d values of charts from engine and venue are equal", compared, len(alerts), lines)
 	trading.term(t)
 }

@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"testing"
 	"time"
+
+	"candela/e2e/build"
 )
 
 const passphrase = "correct-horse-of-the-cluster"
@@ -43,7 +45,7 @@ func newReplica(tb testing.TB, at *place, dir string, number int, base, venue, n
 	if nats != "" {
 		args = append(args, "--nats-url", nats)
 	}
-	r.process = newProcess(tb, name, dir, at, program(tb, candela, o.tags), append(args, o.flags...)...)
+	r.process = newProcess(tb, name, dir, at, programs.Path(tb, build.Candela, o.tags), append(args, o.flags...)...)
 	r.env = append([]string{"CANDELA_OWNER_PASSWORD=" + passphrase}, o.env...)
 	r.backend = &backend{
 		http: &http.Transport{

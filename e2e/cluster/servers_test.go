@@ -43,7 +43,7 @@ func startServers(tb testing.TB, net *network, dir string, n int) *servers {
 		for _, address := range []*string{&one.client, &one.route, &one.status} {
 			*address = at.ip + ":" + at.free(tb)
 		}
-		one.process = newProcess(tb, one.name, dir, at, program(tb, natsServer, ""), "-c", filepath.Join(dir, one.name+".conf"))
+		one.process = newProcess(tb, one.name, dir, at, programs.Path(tb, natsServer, ""), "-c", filepath.Join(dir, one.name+".conf"))
 		s.all = append(s.all, one)
 	}
 	for _, one := range s.all {

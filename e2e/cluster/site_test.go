@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"candela/e2e/build"
 	"candela/e2e/remote"
 	"candela/e2e/tape"
 )
@@ -74,7 +75,7 @@ func (s *site) startVenue() string {
 	s.Helper()
 	here := &place{net: s.net, ip: "127.0.0.1"}
 	address := "127.0.0.1:" + here.free(s.TB)
-	s.venue = newProcess(s.TB, "venue", s.dir, here, program(s.TB, fakevenue, ""),
+	s.venue = newProcess(s.TB, "venue", s.dir, here, programs.Path(s.TB, build.FakeVenue, ""),
 		"-listen", address, "-seed", "11", "-step", "250ms", "-limit", "1000000", "binance")
 	s.venue.start(s.TB)
 	until(s.TB, 10*time.Second, "the venue listens", func() bool {

@@ -2,7 +2,6 @@ package orders
 
 import (
 	"bufio"
-	"context"
 	"encoding/json"
 	"errors"
 	"flag"
@@ -14,10 +13,12 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"candela/e2e/build"
 )
 
-// binary is the program, built once for all tests.
-var binary string
+// programs are those that tests of this package run.
+var programs build.Programs
 
 func TestMain(m *testing.M) {
 	flag.Parse()
@@ -25,32 +26,19 @@ func TestMain(m *testing.M) {
 	if err := flag.Set("test.parallel", "12"); err != nil {
 		panic(err)
 	}
-	dir, err := os.MkdirTemp("", "candela")
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
-	binary = filepath.Join(dir, "candela")
-	build := exec.CommandContext(context.Background(), "go", "build", "-trimpath", "-o", binary, "candela/cmd/candela")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0") // as it is released, and as the build left it in the cache
-	if out, err := build.CombinedOutput(); err != nil {
-		fmt.Fprintf(os.Stderr, "%s%v\n", out, err)
-		os.Exit(1)
-	}
-	status := m.Run()
-	_ = os.RemoveAll(dir)
-	os.Exit(status)
+	os.Exit(programs.Run(m))
 }
 
-// newHome returns a state directory whose path leaves room for a socket in it.
+// binary returns the path of the program.
+func binary(tb testing.TB) string {
+	tb.Helper()
+	return programs.Path(tb, build.Candela, "")
+}
+
+// newHome returns a state directory.
 func newHome(tb testing.TB) string {
 	tb.Helper()
-	dir, err := os.MkdirTemp("", "c") //nolint:usetesting // t.TempDir has the test's name in it, which is too long
-	if err != nil {
-		tb.Fatal(err)
-	}
-	tb.Cleanup(func() { _ = os.RemoveAll(dir) })
-	home := filepath.Join(dir, "home")
+	home := build.Home(tb)
 	if err := os.Mkdir(home, 0o700); err != nil {
 		tb.Fatal(err)
 	}
@@ -82,7 +70,7 @@ var errGone = errors.New("the program is gone")
 func start(tb testing.TB, home string, environ, args []string) *program {
 	tb.Helper()
 	p := &program{
-		tb: tb, cmd: exec.Command(binary, append([]string{"--mcp", "--trade", "--home", home}, args...)...), //nolint:noctx // how it ends is what is tested
+		tb: tb, cmd: exec.Command(binary(tb), append([]string{"--mcp", "--trade", "--home", home}, args...)...), //nolint:noctx // how it ends is what is tested
 		read: make(chan struct{}), waits: make(map[int]chan reply),
 	}
 	p.cmd.Env = append(environ, "HOME="+home)
@@ -204,6 +192,6 @@ func (p *program) kill() {
 // run runs the program for one command and returns what it says.
 func run(tb testing.TB, args ...string) (string, error) {
 	tb.Helper()
-	out, err := exec.CommandContext(tb.Context(), binary, args...).CombinedOutput()
+	out, err := exec.CommandContext(tb.Context(), binary(tb), args...).CombinedOutput()
 	return string(out), err
 }
