@@ -48,6 +48,9 @@ func (rt Runtime) drawOnce(ctx context.Context) error {
 	if err := rt.deliver(want.Output, png); err != nil {
 		return err
 	}
+	if shown.Source == payload.Sample {
+		rt.Log.WarnContext(ctx, "the bars are made up, because no symbol was given: --symbol BTCUSDT draws a market, --help tells what else there is")
+	}
 	rt.Log.InfoContext(ctx, "chart written", "output", want.Output, "bytes", len(png),
 		"source", shown.Provider, "bars", spec.Bars.Len(), "interval", want.Interval.String())
 	return nil

@@ -124,7 +124,8 @@ func (r *router) explain(name string, q Request, err error) error {
 	if f != nil && f.Kind != fault.Internal {
 		out = *f
 	}
-	out.Message = fmt.Sprintf("%s gave no %s bars of %s: %s", name, q.Interval, q.Symbol.Name, out.Public())
+	reason := strings.TrimPrefix(out.Public(), name+" "+q.Symbol.Name+": ")
+	out.Message = fmt.Sprintf("%s gave no %s bars of %s: %s", name, q.Interval, q.Symbol.Name, reason)
 	var tries []string
 	switch {
 	case strings.Contains(out.Message, "try again"): // the venue's part says it
@@ -133,12 +134,36 @@ func (r *router) explain(name string, q Request, err error) error {
 	case out.Retryable: // a region or a key that is refused will be refused again
 		tries = append(tries, "try again later")
 	}
-	if others := slices.DeleteFunc(r.real(), func(n string) bool { return n == name }); len(others) > 0 {
+	if others := r.rivals(name); len(others) > 0 && !strings.Contains(out.Message, "another venue") {
+		for i, venue := range others {
+			others[i] = market.Symbol{Venue: venue, Name: q.Symbol.Name}.String()
+		}
 		tries = append(tries, "name another venue: "+strings.Join(others, ", "))
 	}
 	if len(tries) > 0 {
 		out.Message += "; " + strings.Join(tries, ", or ")
 	}
-	out.Field, out.Value, out.Cause = "symbol", q.Symbol.String(), err
+	out.Field, out.Value = "symbol", q.Symbol.String()
+	if f == nil || f.Cause == nil || f.Kind == fault.Internal {
+		out.Cause = err // else its cause is there, and what it says itself has been said
+	}
 	return &out
+}
+
+// rivals lists the providers that may have what one of them has: no stock is traded
+// where coins are.
+func (r *router) rivals(name string) []string {
+	trades := func(venue string) string {
+		switch venue {
+		case "binance", "coinbase", "kraken":
+			return "coins"
+		case "yahoo", "alpaca":
+			return "stocks"
+		}
+		return ""
+	}
+	return slices.DeleteFunc(r.real(), func(other string) bool {
+		apart := trades(name) != "" && trades(other) != "" && trades(name) != trades(other)
+		return other == name || apart
+	})
 }

@@ -413,6 +413,26 @@ func (f *folder) Bars(ctx context.Context, q provider.BarQuery) (provider.BarPag
 	return f.venue.Bars(ctx, q)
 }
 
+func TestBars_AFailureNamesVenuesThatMayHaveTheSymbol(t *testing.T) {
+	t.Parallel()
+	down := fault.Unreachable(errors.New("no such host"), 0, "binance BTCUSDT: the venue does not answer")
+	s := service(t, nil, &venue{name: "binance", fail: down}, &venue{name: "kraken"}, &venue{name: "yahoo", fail: down}, &venue{name: "alpaca"})
+	cases := map[string]string{
+		"binance:BTCUSDT": "binance gave no 1h bars of BTCUSDT: the venue does not answer; try again later, or name another venue: kraken:BTCUSDT",
+		"yahoo:AAPL":      "yahoo gave no 1h bars of AAPL: binance BTCUSDT: the venue does not answer; try again later, or name another venue: alpaca:AAPL",
+	}
+	for text, want := range cases {
+		symbol, err := market.ParseSymbol(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = s.Bars(t.Context(), marketdata.Request{Symbol: symbol, Interval: market.Hour1, Bars: 5})
+		if f := fault.Of(err); f == nil || f.Message != want || !strings.HasSuffix(err.Error(), want+": no such host") {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+}
+
 func TestBars_WithoutVenuesARealSymbolIsRefused(t *testing.T) {
 	t.Parallel()
 	s := service(t, nil)
