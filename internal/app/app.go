@@ -6,6 +6,7 @@ package app
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"log/slog"
 	"os"
@@ -60,6 +61,8 @@ type Runtime struct {
 
 	shared *shared           // what all replicas have in common; nil for one node
 	owner  *oauth.Passphrase // who lets clients in, where that was found out before; else nil
+
+	noTrading error // why trading tools refuse though --trade was given; else nil
 }
 
 // Run does what cfg asks for and returns when it is done: at once after a chart,
@@ -85,15 +88,12 @@ func (rt Runtime) serve(ctx context.Context, mode config.Mode, service Service) 
 	if err := openHome(home); err != nil {
 		return err
 	}
-	if rt.Config.Trade {
-		held, err := lockHome(home)
-		if err != nil {
-			return err
-		}
-		defer held.release()
+	rt, release, err := rt.lockEngine(ctx, mode)
+	if err != nil {
+		return err
 	}
+	defer release()
 	if mode == config.ModeServe && rt.Config.NATS.URL != "" {
-		var err error
 		// A passphrase takes a second to hash. Once the replica takes part, others wait
 		// for it.
 		if rt.owner, err = newOwner(rt); err != nil {
@@ -110,6 +110,39 @@ func (rt Runtime) serve(ctx context.Context, mode config.Mode, service Service) 
 	}
 	rt.Log.InfoContext(ctx, "starting", "version", rt.Version, "mode", mode.String(), "trade", rt.Config.Trade, "home", home)
 	return runParts(ctx, parts, rt.Config.ShutdownTimeout, rt.Log)
+}
+
+// lockEngine takes the lock of the state directory where an engine is to run. A
+// client starts a program for each of its windows, and one without charts would be of
+// no use in the second: over stdio the program then runs without an engine, and its
+// trading tools say why.
+func (rt Runtime) lockEngine(ctx context.Context, mode config.Mode) (Runtime, func(), error) {
+	none := func() {}
+	if !rt.Config.Trade {
+		return rt, none, nil
+	}
+	held, err := lockHome(rt.Config.Home)
+	if err == nil {
+		return rt, held.release, nil
+	}
+	if f := fault.Of(err); mode != config.ModeMCP || f == nil || f.Code != lockedCode {
+		return rt, none, err
+	}
+	rt.noTrading = tradingElsewhere(rt.Config.Home)
+	rt.Log.WarnContext(ctx, "another candela trades in this state directory: alerts and orders are refused here", "home", rt.Config.Home)
+	withoutEngine := *rt.Config
+	withoutEngine.Trade = false
+	rt.Config = &withoutEngine
+	return rt, none, nil
+}
+
+// tradingElsewhere is what the trading tools of a second program answer.
+func tradingElsewhere(home string) error {
+	return &fault.Error{
+		Kind: fault.Conflict, Code: "trading_elsewhere", Field: "home", Value: home,
+		Message: fmt.Sprintf("another candela trades in state directory %s, perhaps one that another window or client started: "+
+			"use that one, or end it and connect here again; candela --serve --trade serves several clients at once. Charts and indicators work here", home),
+	}
 }
 
 func absent(mode config.Mode) error {

@@ -2,7 +2,6 @@ package app
 
 import (
 	"context"
-	"fmt"
 	"net"
 	"strings"
 
@@ -19,6 +18,7 @@ import (
 const instructions = "Charts, technical indicators, alerts and orders for crypto, stocks and currencies. " +
 	"Call list_indicators once for valid names, parameters and signals. " +
 	"Use get_indicators for numbers, generate_chart with format summary for an overview and png to look at the market. " +
+	"To wait for the market call set_alert, then get_notifications with wait_seconds 50, and again while it answers with an empty list. " +
 	"A result with source sample is made-up data. Trading results say mode paper or live."
 
 // Authorizers makes the part that knows which tokens are good.
@@ -62,7 +62,7 @@ func (rt Runtime) listen(auth httpd.Authorizer, door *oauth.Server) ([]Part, *tr
 		var listen net.ListenConfig
 		ln, err := listen.Listen(ctx, "tcp", cfg.Address().String())
 		if err != nil {
-			return fmt.Errorf("listen: %w", err)
+			return notListening(cfg.Address(), "--port", err)
 		}
 		rt.Log.InfoContext(ctx, "listening", "address", ln.Addr().String(), "base_url", cfg.BaseURL)
 		seen.listening.Store(true)
@@ -84,7 +84,8 @@ func speakMCP(rt Runtime) ([]Part, error) {
 	}
 	session := stdio.New(tools.server, rt.Stdin, rt.Stdout, stdio.Config{Streams: tools.streams, Log: rt.Log})
 	if tools.trading != nil {
-		tools.parts = append(tools.parts, Part{Name: "control", Run: control{home: rt.Config.Home, desk: tools.trading.account(), log: rt.Log}.attempt})
+		door := control{home: rt.Config.Home, desk: tools.trading.account(), log: rt.Log, status: tools.trading.statusOf(rt)}
+		tools.parts = append(tools.parts, Part{Name: "control", Run: door.attempt})
 	}
 	return append(tools.parts, Part{Name: "stdio", Run: func(ctx, hard context.Context, ready func()) error {
 		ready()
@@ -117,7 +118,7 @@ func (rt Runtime) tools() (*toolset, error) {
 	if err != nil {
 		return nil, err
 	}
-	cfg := tool.Config{Bars: bars, Painter: chart.NewRenderer(), Log: rt.Log}
+	cfg := tool.Config{Bars: bars, Painter: chart.NewRenderer(), Log: rt.Log, NoTrading: rt.noTrading}
 	t := &toolset{}
 	t.parts = []Part{{Name: "sources", Run: func(ctx, _ context.Context, ready func()) error {
 		defer bars.close()

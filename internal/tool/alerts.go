@@ -196,7 +196,7 @@ func (t *Trading) setAlert() spec {
 		name: "set_alert", title: "Set an alert", trading: true,
 		description: "Register a one-shot alert: it fires once when its condition comes true and is then removed. " +
 			"A price condition that is already true fires at once; an indicator condition waits for the next bar that confirms the signal. " +
-			"Fired alerts arrive by push after subscribe_notifications, or are fetched with get_notifications. About 0.3 KB.",
+			"Then call get_notifications with wait_seconds to wait for it.",
 		input: input, output: alertSchema(false), hints: hints{},
 		run: func(ctx context.Context, caller mcp.Caller, raw json.RawMessage) (mcp.Result, error) {
 			r, input := alertArguments()

@@ -35,7 +35,7 @@ func (c *charts) listIndicators() spec {
 	return spec{
 		name: "list_indicators", title: "List indicators",
 		description: "List every indicator with what it shows, its aliases, its parameters with defaults and bounds, and the signals it gives. " +
-			"Call it once before generate_chart, get_indicators or an indicator alert to find valid names, parameters and signal labels. Answers in about 25 KB.",
+			"Call it once before generate_chart, get_indicators or an indicator alert to find valid names, parameters and signal labels. About 21 KB.",
 		output: catalogSchema(), hints: hints{readOnly: true, idempotent: true},
 		run: none(func(context.Context, mcp.Caller) (mcp.Result, error) { return written, err }),
 	}

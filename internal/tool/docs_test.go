@@ -129,7 +129,7 @@ func docCall(name string) string {
 	case "cancel_order", "cancel_alert":
 		return good()[name][0]
 	case "get_notifications":
-		return `{"wait_seconds":240}`
+		return `{"wait_seconds":50}`
 	case "subscribe_notifications":
 		return `{"symbols":["BTCUSDT"],"alert_types":["price_above"]}`
 	}
@@ -322,6 +322,7 @@ func errorCodes() map[string]string {
 		"too_many_alerts":        "The owner has as many active alerts as there may be. Cancel some.",
 		"too_many_subscriptions": "Too many clients are subscribed. Try again when one has left.",
 		"trading_disabled":       "The server runs without `--trade`. The owner restarts it with that.",
+		"trading_elsewhere":      "Another candela trades in the same state directory, often one that another window of the client started. Use that one.",
 		"unavailable":            "A venue does not answer now. Try again after `retry_after_s`.",
 		"unknown_argument":       "The tool has no argument of that name; `suggestions` has the nearest.",
 		"unknown_indicator":      "No indicator has that name; `suggestions` has the nearest, list_indicators all.",

@@ -138,7 +138,7 @@ func symbol(dst *market.Symbol, doc string) field {
 // interval is the length of a bar. Its present value is the default.
 func interval(name string, dst *market.Interval, doc string) field {
 	names := strings.Join(market.IntervalNames(), " ")
-	s := &schema{Type: "string", Description: doc + " One of " + names + "; spellings such as 15min, 60, 1D and 1wk are understood. 1M is a month."}
+	s := &schema{Type: "string", Description: doc + " One of " + names + "; spellings such as 15min, 60, 1D and 1wk work too. 1M is a month."}
 	if dst.Valid() {
 		s.Default = dst.String()
 	}

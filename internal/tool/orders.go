@@ -46,7 +46,7 @@ func placeArguments() (*placing, fields) {
 		symbol(&p.Symbol, "The instrument, such as BTCUSDT.").must(),
 		choice("side", &p.side, "", order.Sides()...).must(),
 		choice("type", &p.kind, "market trades at once at the best price there is; limit waits for price or better.", order.Types()...).must(),
-		amount("quantity", &p.Quantity, "How much, in units of the instrument. A number, not text; it is never rounded.").must(),
+		amount("quantity", &p.Quantity, "How many coins of a pair (BTC of BTCUSDT) or shares, not how much money. Never rounded.").must(),
 		price("price", &p.Price, &p.priced, "The limit price. Required for limit orders, not allowed for market orders."),
 		text("idempotency_key", &p.Key, 64, "A name you choose for this order. Sent again, it returns the same order instead of a second one. Use it when you retry."),
 		boolean("dry_run", &p.DryRun, "Check the order against every rule and send nothing."),

@@ -37,7 +37,7 @@ const maxWait = 240
 func (t *Trading) getNotifications() spec {
 	arguments := func() (*int, fields) {
 		wait := 0
-		return &wait, fields{integer("wait_seconds", &wait, 0, maxWait, "Wait up to this long for the first one. 0 answers at once.")}
+		return &wait, fields{integer("wait_seconds", &wait, 0, maxWait, "Wait up to this long for the first one; 0 answers at once. Many clients give up after 60 seconds: use 50, and call again.")}
 	}
 	_, input := arguments()
 	item := object("",
@@ -48,7 +48,7 @@ func (t *Trading) getNotifications() spec {
 	return spec{
 		name: "get_notifications", title: "Fetch notifications", trading: true,
 		description: "Take the alerts that have fired out of the queue; each is returned once, to whoever asks first. " +
-			"With wait_seconds it sleeps until one fires, so you can wait for the market. About 0.3 KB per notification.",
+			"With wait_seconds it sleeps until one fires. About 0.3 KB per notification.",
 		input: input, output: object("", list("notifications", "Oldest first.", item)), hints: hints{},
 		run: func(ctx context.Context, caller mcp.Caller, raw json.RawMessage) (mcp.Result, error) {
 			wait, input := arguments()
@@ -112,7 +112,8 @@ func (t *Trading) subscribe() spec {
 	return spec{
 		name: "subscribe_notifications", title: "Subscribe to notifications", trading: true,
 		description: "Ask for fired alerts to be pushed to this client as notifications/alert_triggered, filtered by symbols and alert types. " +
-			"Replaces an earlier subscription. While the client is away they are queued for an hour, at most 1000. About 0.1 KB.",
+			"Few clients show these to a model: to wait yourself use get_notifications. " +
+			"Replaces an earlier subscription. While the client is away they are queued for an hour, at most 1000.",
 		input: input,
 		output: object("", append([]prop{{"status", &schema{Type: "string", Const: "subscribed"}}},
 			subscribedProps()...)...),
@@ -162,7 +163,7 @@ func (t *Trading) listSubscriptions() spec {
 	output.Properties = append(output.Properties, is("offline_queue_size", "integer", ""), is("connected", "boolean", "A stream is open now."))
 	return spec{
 		name: "list_subscriptions", title: "Show the subscription", trading: true,
-		description: "Show this client's push filters, how many notifications are queued for it and whether its stream is open. About 0.1 KB.",
+		description: "Show this client's push filters, how many notifications are queued for it and whether its stream is open.",
 		output:      output, hints: hints{readOnly: true, idempotent: true},
 		run: none(func(ctx context.Context, caller mcp.Caller) (mcp.Result, error) {
 			s, err := t.Subscriptions.Subscription(ctx, caller)

@@ -21,6 +21,10 @@ type Config struct {
 	Painter Painter
 	Trading *Trading // nil without --trade
 	Log     *slog.Logger
+
+	// NoTrading is what the trading tools answer with where Trading is nil; nil itself
+	// says that --trade was not given.
+	NoTrading error
 }
 
 // Trading is the parts behind the trading tools. All are required.
@@ -64,7 +68,7 @@ func New(cfg Config) (*Registry, error) {
 			return nil, fmt.Errorf("tool %s: %w", s.name, err)
 		}
 		if d.trading && cfg.Trading == nil {
-			d.run = tradingDisabled
+			d.run = tradingDisabled(cfg.NoTrading)
 		}
 		r.tools = append(r.tools, d)
 		r.names = append(r.names, s.name)
@@ -152,11 +156,14 @@ func none(run func(ctx context.Context, caller mcp.Caller) (mcp.Result, error)) 
 	}
 }
 
-// tradingDisabled answers for every trading tool without --trade, whatever its
+// tradingDisabled is the run of every trading tool that cannot be used, whatever its
 // arguments.
-func tradingDisabled(context.Context, mcp.Caller, json.RawMessage) (mcp.Result, error) {
-	return mcp.Result{}, &fault.Error{
-		Kind: fault.Unsupported, Code: "trading_disabled",
-		Message: "trading tools are disabled: start with --trade",
+func tradingDisabled(reason error) func(context.Context, mcp.Caller, json.RawMessage) (mcp.Result, error) {
+	if reason == nil {
+		reason = &fault.Error{
+			Kind: fault.Unsupported, Code: "trading_disabled",
+			Message: "trading tools are disabled: start with --trade",
+		}
 	}
+	return func(context.Context, mcp.Caller, json.RawMessage) (mcp.Result, error) { return mcp.Result{}, reason }
 }

@@ -36,7 +36,7 @@ func indicators(name string, dst *[]Requested, doc string, fallback []string) fi
 	} else {
 		s.Default = fallback
 	}
-	const allowed = `a list of names or objects such as ["rsi",{"name":"ema_stack","length":21}]`
+	const allowed = `a list of names or objects such as ["macd",{"name":"rsi","length":21}]`
 	return field{
 		name: name, allowed: allowed, schema: s,
 		read: func(raw json.RawMessage) error {
