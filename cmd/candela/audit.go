@@ -31,8 +31,7 @@ func audit(ctx context.Context, in invocation) error {
 	case "list":
 		return readLog(ctx, in, listEvents)
 	}
-	names := []string{"verify", "list"}
-	return fault.Field("audit", name, strings.Join(names, ", "), fault.Nearest(name, names)...)
+	return noSuchCommand("audit", []string{name}, "verify", "list")
 }
 
 // auditFlags are the flags of the commands that are no setting.

@@ -31,8 +31,7 @@ func auth(ctx context.Context, in invocation) error {
 	case "revoke":
 		return revokeClient(ctx, in)
 	}
-	names := []string{"hash-password", "list", "revoke"}
-	return fault.Field("auth", name, strings.Join(names, ", "), fault.Nearest(name, names)...)
+	return noSuchCommand("auth", []string{name}, "hash-password", "list", "revoke")
 }
 
 // hashPassword reads a passphrase from the first line of stdin and writes what
@@ -40,6 +39,9 @@ func auth(ctx context.Context, in invocation) error {
 func hashPassword(in invocation) error {
 	if len(in.args) > 0 {
 		return fault.Field("auth hash-password", strings.Join(in.args, " "), "no arguments; the passphrase comes on stdin, because other users can read a command line")
+	}
+	if isTerminal(in.Stdin) && isTerminal(in.Stderr) {
+		fmt.Fprint(in.Stderr, "The passphrase, then Enter; it shows as you type: ")
 	}
 	line, err := bufio.NewReader(io.LimitReader(in.Stdin, 4<<10)).ReadString('\n')
 	if err != nil && !errors.Is(err, io.EOF) {
@@ -72,7 +74,7 @@ func listClients(ctx context.Context, in invocation) error {
 
 func revokeClient(ctx context.Context, in invocation) error {
 	if len(in.args) == 0 || strings.HasPrefix(in.args[0], "-") {
-		return fault.Missing("auth revoke", "an ID that candela auth list shows")
+		return fault.Missing("ID", "one that candela auth list shows")
 	}
 	cfg, err := config.Load(config.Input{Args: in.args[1:], Environ: in.environ, Inspect: true})
 	if err != nil {

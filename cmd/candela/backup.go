@@ -62,7 +62,7 @@ func restore(ctx context.Context, in invocation) error {
 // folderArgument takes the folder off the arguments and reads the others as flags.
 func folderArgument(in invocation, command, allowed string) (string, *config.Config, error) {
 	if len(in.args) == 0 || in.args[0] == "" || strings.HasPrefix(in.args[0], "-") {
-		return "", nil, fault.Missing(command, allowed)
+		return "", nil, fault.Missing(command+" FOLDER", allowed)
 	}
 	cfg, err := config.Load(config.Input{Args: in.args[1:], Environ: in.environ, Inspect: true})
 	return in.args[0], cfg, err
@@ -105,10 +105,10 @@ func progress(w io.Writer) func(done, total int64) {
 // of Windows understands an escape sequence.
 const clearLine = "\r                                        \r"
 
-// isTerminal reports whether w is a device that shows characters. The null device
+// isTerminal reports whether a stream is a device of characters. The null device
 // is one too, to which nothing that is written matters.
-func isTerminal(w io.Writer) bool {
-	file, ok := w.(*os.File)
+func isTerminal(stream any) bool {
+	file, ok := stream.(*os.File)
 	if !ok {
 		return false
 	}

@@ -41,6 +41,7 @@ func commands() []command {
 		{"config", "config [flags]", "print the configuration in force and where each value comes from", printConfig},
 		{"auth", "auth COMMAND", "hash-password, list or revoke ID: the owner's passphrase and clients", auth},
 		{"audit", "audit COMMAND", "verify [--expect N:HASH] or list [--last N], with --json: what was done for whom, and whether that log was touched", audit},
+		{"status", "status [flags]", "how trading stands: state, open orders, positions, alerts, with --json", status},
 		{"halt", "halt [REASON] [flags]", "stop trading and cancel every open order, in the program that runs or for the next one", halt},
 		{"resume", "resume [flags]", "trade again, and accept what differs from the venue", resume},
 		{"backup", "backup FOLDER", "copy the state directory into a new folder, also while a server runs, and check the copy", backup},
@@ -55,12 +56,15 @@ func commands() []command {
 // dispatch finds the command and runs it. --help and --version win over
 // everything else on the line, so that they work beside a mistake.
 func dispatch(ctx context.Context, args, environ []string, deps app.Deps) error {
-	if slices.Contains(args, "--help") || slices.Contains(args, "-h") {
-		return printHelp(deps.Stdout)
-	}
 	name := ""
 	if len(args) > 0 && args[0] != "" && !strings.HasPrefix(args[0], "-") {
 		name, args = args[0], args[1:]
+	}
+	if name == "help" {
+		name, args = strings.Join(args, " "), []string{"--help"}
+	}
+	if slices.Contains(args, "--help") || slices.Contains(args, "-h") {
+		return printHelp(deps.Stdout, name)
 	}
 	if slices.Contains(args, "--version") {
 		name, args = "version", nil
@@ -81,6 +85,15 @@ func unknownCommand(name string) error {
 		}
 	}
 	return fault.Field("command", name, strings.Join(names, ", "), fault.Nearest(name, names)...)
+}
+
+// noSuchCommand reports what stands where a command should have one of its own.
+func noSuchCommand(of string, args []string, names ...string) error {
+	all := strings.Join(names, ", ")
+	if len(args) == 0 || args[0] == "" {
+		return fault.Missing(of+" COMMAND", all)
+	}
+	return fault.Field(of+" COMMAND", args[0], all, fault.Nearest(args[0], names)...)
 }
 
 func runMode(ctx context.Context, in invocation) error {
@@ -113,7 +126,14 @@ func printVersion(_ context.Context, in invocation) error {
 	return err
 }
 
-func printHelp(w io.Writer) error {
+// printHelp explains one command, or all with every setting.
+func printHelp(w io.Writer, name string) error {
+	for _, c := range commands() {
+		if c.name == name && name != "" {
+			_, err := fmt.Fprintf(w, "Usage:\n  candela %s\n\n%s.\n\nFlags that choose what it is about, such as --home, are those of the server; candela --help lists them all.\n", c.usage, c.doc)
+			return err
+		}
+	}
 	fmt.Fprint(w, "candela gives AI agents charts, indicators, alerts and trading over MCP.\n\nUsage:\n")
 	for _, c := range commands() {
 		fmt.Fprintf(w, "  candela %-22s%s\n", c.usage, c.doc)

@@ -9,6 +9,7 @@ import (
 
 	"candela/internal/app"
 	"candela/internal/fault"
+	"candela/internal/install"
 )
 
 // demo shows what candela does, without a network and without an account.
@@ -52,12 +53,16 @@ func demo(ctx context.Context, in invocation) error {
 		return err
 	}
 	_, err = fmt.Fprintf(in.Stdout, `
-That took %v, and nothing is left of it but %s. What to try next:
+That took %[1]v, and nothing is left of it but %[2]s. What to try next:
 
-    candela install claude-code --trade     put it into a client: candela install lists them
-    candela --symbol BTCUSDT --interval 1h --output btc.png    a chart of a real market
-    candela --serve --trade                 a server for clients elsewhere; docs/oauth.md
-    candela doctor                          when something does not work
-`, time.Since(began).Round(time.Second), output)
+    %[3]s install claude-code --trade
+        put it into a client; %[4]s
+    %[3]s --symbol BTCUSDT --interval 1h --output btc.png
+        a chart of a real market
+    %[3]s --serve --trade
+        a server for several clients, or for some elsewhere: docs/clients.md
+    %[3]s doctor
+        when something does not work
+`, time.Since(began).Round(time.Second), output, app.CommandName(), strings.Join(install.Names(), ", "))
 	return err
 }

@@ -3,18 +3,16 @@ package main
 import (
 	"context"
 	"fmt"
-	"strings"
 	"text/tabwriter"
 
 	"candela/internal/app"
 	"candela/internal/config"
-	"candela/internal/fault"
 )
 
 // notify runs the one command about those who are told of fired alerts.
 func notify(ctx context.Context, in invocation) error {
 	if len(in.args) == 0 || in.args[0] != "test" {
-		return fault.Field("notify", strings.Join(in.args, " "), "test")
+		return noSuchCommand("notify", in.args, "test")
 	}
 	cfg, err := config.Load(config.Input{Args: in.args[1:], Environ: in.environ, Inspect: true})
 	if err != nil {

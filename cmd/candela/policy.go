@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,15 +13,13 @@ import (
 
 	"candela/internal/app"
 	"candela/internal/config"
-	"candela/internal/fault"
 	"candela/internal/guard"
 )
 
 // policy runs the commands about the policy of orders.
 func policy(_ context.Context, in invocation) error {
 	if len(in.args) == 0 || in.args[0] != "check" {
-		name := strings.Join(in.args[:min(1, len(in.args))], "")
-		return fault.Field("policy", name, "check", fault.Nearest(name, []string{"check"})...)
+		return noSuchCommand("policy", in.args, "check")
 	}
 	return checkPolicy(in.args[1:], in)
 }
@@ -36,12 +35,9 @@ func checkPolicy(args []string, in invocation) error {
 	if err != nil {
 		return err
 	}
-	path := named
-	if path == "" {
-		path = filepath.Join(cfg.Home, app.PolicyName)
-	}
+	path := cmp.Or(named, cfg.Trading.Policy)
 	p, found, err := app.ReadPolicy(path)
-	if err == nil && !found && named != "" {
+	if err == nil && !found && path != filepath.Join(cfg.Home, app.PolicyName) {
 		err = &app.PolicyError{Path: path, Cause: fs.ErrNotExist}
 	}
 	if err != nil {

@@ -53,7 +53,7 @@ func (rt Runtime) admin(w *watched) []Part {
 		var listen net.ListenConfig
 		ln, err := listen.Listen(ctx, "tcp", address.String())
 		if err != nil {
-			return fmt.Errorf("listen: %w", err)
+			return notListening(address, "--admin-listen", err)
 		}
 		rt.Log.InfoContext(ctx, "admin listener", "address", ln.Addr().String())
 		server := &http.Server{

@@ -6,7 +6,6 @@ package app
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"log/slog"
 	"os"
@@ -15,6 +14,7 @@ import (
 	"candela/internal/fault"
 	"candela/internal/oauth"
 	"candela/internal/provider"
+	"candela/internal/tool"
 	"candela/internal/upstream"
 )
 
@@ -128,21 +128,12 @@ func (rt Runtime) lockEngine(ctx context.Context, mode config.Mode) (Runtime, fu
 	if f := fault.Of(err); mode != config.ModeMCP || f == nil || f.Code != lockedCode {
 		return rt, none, err
 	}
-	rt.noTrading = tradingElsewhere(rt.Config.Home)
+	rt.noTrading = tool.TradingElsewhere(rt.Config.Home)
 	rt.Log.WarnContext(ctx, "another candela trades in this state directory: alerts and orders are refused here", "home", rt.Config.Home)
 	withoutEngine := *rt.Config
 	withoutEngine.Trade = false
 	rt.Config = &withoutEngine
 	return rt, none, nil
-}
-
-// tradingElsewhere is what the trading tools of a second program answer.
-func tradingElsewhere(home string) error {
-	return &fault.Error{
-		Kind: fault.Conflict, Code: "trading_elsewhere", Field: "home", Value: home,
-		Message: fmt.Sprintf("another candela trades in state directory %s, perhaps one that another window or client started: "+
-			"use that one, or end it and connect here again; candela --serve --trade serves several clients at once. Charts and indicators work here", home),
-	}
 }
 
 func absent(mode config.Mode) error {

@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/url"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -32,6 +33,8 @@ type control struct {
 	desk account       // nil without --trade
 	log  *slog.Logger
 	pass *oneTime // nil where nobody is let in
+
+	status func(context.Context) (Status, error) // nil without --trade
 }
 
 // Client is a token as the owner sees it.
@@ -119,6 +122,9 @@ func (c control) handler() http.Handler {
 	if c.pass != nil {
 		c.handlePass(mux)
 	}
+	if c.status != nil {
+		c.handleStatus(mux)
+	}
 	return mux
 }
 
@@ -203,6 +209,9 @@ func knock(ctx context.Context, home, method, path string) (*http.Response, erro
 	client := &http.Client{Timeout: 10 * time.Second, Transport: &http.Transport{DialContext: dial, DisableKeepAlives: true}}
 	answer, err := client.Do(request)
 	if err != nil {
+		if asked, ok := errors.AsType[*url.Error](err); ok && !asked.Timeout() {
+			err = asked.Err // what was asked for means nothing to whoever typed a command
+		}
 		return nil, &fault.Error{
 			Kind: fault.Unavailable, Code: "no_server", Field: "home", Value: home, Cause: err,
 			Message: fmt.Sprintf("no server answers in state directory %s: is candela --serve running, with this --home?", home),

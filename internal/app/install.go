@@ -51,11 +51,7 @@ const maxClientFile = 64 << 20
 // Install writes candela into the file of a client, or takes it out of it. A file
 // that cannot be read is left alone, with its place in the error.
 func Install(want Installation) (Installed, error) {
-	command := "install"
-	if want.Remove {
-		command = "uninstall"
-	}
-	client, err := install.Find(command, want.Client)
+	client, err := install.Find(want.Client)
 	if err != nil {
 		return Installed{}, err
 	}
@@ -174,6 +170,24 @@ func absolute(path string) string {
 		return path
 	}
 	return abs
+}
+
+// CommandName is what to type to run this program again: its name alone where a shell
+// finds it by that.
+func CommandName() string {
+	own, err := os.Executable()
+	if err != nil {
+		return "candela"
+	}
+	if found, err := exec.LookPath("candela"); err == nil && sameFile(found, own) {
+		return "candela"
+	}
+	if here, err := os.Getwd(); err == nil {
+		if path, err := filepath.Rel(here, own); err == nil && filepath.IsLocal(path) {
+			return "." + string(filepath.Separator) + path
+		}
+	}
+	return own
 }
 
 // ownPath returns where this program is. The name by which a shell finds it comes

@@ -22,7 +22,7 @@ func serveMCP(rt Runtime) ([]Part, error) {
 	if err != nil {
 		return nil, err
 	}
-	control := Part{Name: "control", Run: control{rt.Config.Home, door, side.account(), rt.Log, pass}.run}
+	control := Part{Name: "control", Run: control{rt.Config.Home, door, side.account(), rt.Log, pass, side.statusOf(rt)}.run}
 	return append([]Part{control}, parts...), nil
 }
 

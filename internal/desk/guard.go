@@ -258,6 +258,16 @@ func (w *writer) prices() guard.Prices {
 	return x
 }
 
+// Stored reads an account that no desk runs: its trading state and its orders.
+func Stored(ctx context.Context, s Store, owner string) (guard.State, *order.Book, error) {
+	state, err := loadGuard(ctx, s, owner)
+	if err != nil {
+		return state, nil, err
+	}
+	book, err := readBook(ctx, s, owner)
+	return state, book, err
+}
+
 // SetHalt halts trading, or resumes, in the state of an account that no desk runs.
 // The next desk begins with it.
 func SetHalt(ctx context.Context, s Store, owner, who, reason string, halt bool, now time.Time) (guard.State, error) {

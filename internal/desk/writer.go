@@ -95,14 +95,9 @@ func (w *writer) restore() error {
 
 // replay makes the book of the events in the store.
 func (w *writer) replay() error {
-	book := order.NewBook(w.cfg.Owner)
-	for e, err := range w.cfg.Store.OrderEvents(w.ctx, w.cfg.Owner) {
-		if err != nil {
-			return err
-		}
-		if err := book.Apply(e); err != nil {
-			return err
-		}
+	book, err := readBook(w.ctx, w.cfg.Store, w.cfg.Owner)
+	if err != nil {
+		return err
 	}
 	w.book = book
 	w.pruned = w.now()
@@ -111,6 +106,20 @@ func (w *writer) replay() error {
 		w.watch(o)
 	}
 	return nil
+}
+
+// readBook makes the book of an account of its events.
+func readBook(ctx context.Context, s Store, owner string) (*order.Book, error) {
+	book := order.NewBook(owner)
+	for e, err := range s.OrderEvents(ctx, owner) {
+		if err != nil {
+			return nil, err
+		}
+		if err := book.Apply(e); err != nil {
+			return nil, err
+		}
+	}
+	return book, nil
 }
 
 // remembered is how long an order that has ended stays in memory.

@@ -82,16 +82,16 @@ func Names() []string {
 }
 
 // Find returns the client of that name, or an error that lists the names.
-func Find(command, name string) (Client, error) {
+func Find(name string) (Client, error) {
 	all := Clients()
 	if i := slices.IndexFunc(all, func(c Client) bool { return c.Name == name }); i >= 0 {
 		return all[i], nil
 	}
 	names := Names()
 	if name == "" {
-		return Client{}, fault.Missing(command, "one of "+strings.Join(names, ", "))
+		return Client{}, fault.Missing("CLIENT", "one of "+strings.Join(names, ", "))
 	}
-	return Client{}, fault.Field(command, name, strings.Join(names, ", "), fault.Nearest(name, names)...)
+	return Client{}, fault.Field("CLIENT", name, strings.Join(names, ", "), fault.Nearest(name, names)...)
 }
 
 // System is what decides where files are.

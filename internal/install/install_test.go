@@ -12,7 +12,7 @@ import (
 
 func client(t *testing.T, name string) Client {
 	t.Helper()
-	c, err := Find("install", name)
+	c, err := Find(name)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -194,10 +194,10 @@ func TestSet_ClaudeDesktopHasNoRemoteServers(t *testing.T) {
 
 func TestFind(t *testing.T) {
 	t.Parallel()
-	if _, err := Find("install", "claude"); err == nil || !strings.Contains(err.Error(), "claude-code, claude-desktop, cursor, vscode, codex, windsurf") {
+	if _, err := Find("claude"); err == nil || !strings.Contains(err.Error(), "claude-code, claude-desktop, cursor, vscode, codex, windsurf") {
 		t.Error(err)
 	}
-	if _, err := Find("install", ""); err == nil || !strings.Contains(err.Error(), "install is required: one of claude-code") {
+	if _, err := Find(""); err == nil || !strings.Contains(err.Error(), "CLIENT is required: one of claude-code") {
 		t.Error(err)
 	}
 }

@@ -167,3 +167,13 @@ func tradingDisabled(reason error) func(context.Context, mcp.Caller, json.RawMes
 	}
 	return func(context.Context, mcp.Caller, json.RawMessage) (mcp.Result, error) { return mcp.Result{}, reason }
 }
+
+// TradingElsewhere is what the trading tools of a second program on a state directory
+// answer.
+func TradingElsewhere(home string) error {
+	return &fault.Error{
+		Kind: fault.Conflict, Code: "trading_elsewhere", Field: "home", Value: home,
+		Message: fmt.Sprintf("another candela trades in state directory %s, perhaps one that another window or client started: "+
+			"use that one, or end it and connect here again; candela --serve --trade serves several clients at once. Charts and indicators work here", home),
+	}
+}

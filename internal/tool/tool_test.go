@@ -16,7 +16,6 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 
 	"candela/internal/chart"
-	"candela/internal/fault"
 	"candela/internal/indicator"
 	"candela/internal/mcp"
 	"candela/internal/mcp/mcptest"
@@ -247,21 +246,6 @@ func checkText(t *testing.T, name string, result mcp.Result) {
 		if !bytes.Equal(inner, c.Text) {
 			t.Errorf("%s: the text and the structured content differ", name)
 		}
-	}
-}
-
-func TestTools_SayWhyTheyDoNotTrade(t *testing.T) {
-	t.Parallel()
-	reason := &fault.Error{Kind: fault.Conflict, Code: "trading_elsewhere", Message: "another one trades"}
-	registry, err := tool.New(tool.Config{Bars: tooltest.Bars{}, Painter: chart.NewRenderer(), Log: slog.New(slog.DiscardHandler), NoTrading: reason})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if text := string(call(t, registry, "list_alerts", `{}`).Content[0].Text); !strings.Contains(text, "trading_elsewhere") || !strings.Contains(text, "another one trades") {
-		t.Error(text)
-	}
-	if result := call(t, registry, "list_indicators", `{}`); result.IsError {
-		t.Error("charts do not work without trading")
 	}
 }
 

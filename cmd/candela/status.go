@@ -1,0 +1,110 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+
+	"candela/internal/app"
+	"candela/internal/config"
+	"candela/internal/fault"
+)
+
+// status tells how trading stands, and changes nothing.
+func status(ctx context.Context, in invocation) error {
+	args := slices.Clone(in.args)
+	asJSON := false
+	if i := slices.Index(args, "--json"); i >= 0 {
+		args, asJSON = slices.Delete(args, i, i+1), true
+	}
+	cfg, err := config.Load(config.Input{Args: args, Environ: in.environ, Inspect: true})
+	if err != nil {
+		return err
+	}
+	s, err := app.ReadStatus(ctx, cfg.Home)
+	if err == nil && cfg.NATS.URL != "" && !s.Running {
+		return statusElsewhere(cfg)
+	}
+	if err != nil {
+		return err
+	}
+	if asJSON {
+		out := json.NewEncoder(in.Stdout)
+		out.SetIndent("", "  ")
+		out.SetEscapeHTML(false)
+		return out.Encode(s)
+	}
+	return tellStatus(in.Stdout, cfg.Home, s)
+}
+
+// statusElsewhere says where to look when NATS servers keep the state and no replica
+// runs here: what a state directory has is another, older one.
+func statusElsewhere(cfg *config.Config) error {
+	return &fault.Error{
+		Kind: fault.Unavailable, Code: "status_elsewhere", Field: "nats-url",
+		Message: fmt.Sprintf("no replica runs in state directory %s, and with --nats-url the servers keep the state: ask beside a replica, or read candela_trading_state of its /metrics", cfg.Home),
+	}
+}
+
+func tellStatus(w io.Writer, home string, s app.Status) error {
+	if s.Running {
+		fmt.Fprintf(w, "A program trades in %s.\n", home)
+	} else {
+		fmt.Fprintf(w, "No program trades in %s; this is what it keeps.\n", home)
+	}
+	switch {
+	case len(s.Accounts) > 0:
+	case s.Running:
+		fmt.Fprintln(w, "It has no account to tell of: it is still starting, or another replica trades.")
+	default:
+		fmt.Fprintln(w, "No account has traded here.")
+	}
+	for _, a := range together(s.Accounts) {
+		fmt.Fprintf(w, "%s: trading is %s", a.Account, a.Level)
+		if a.Why != "" {
+			fmt.Fprintf(w, ": %s", a.Why)
+		}
+		fmt.Fprintf(w, ".\n  %s open", count(a.Open, "order"))
+		if a.Uncertain > 0 {
+			fmt.Fprintf(w, ", of which %d uncertain", a.Uncertain)
+		}
+		fmt.Fprintln(w)
+		for _, p := range a.Positions {
+			fmt.Fprintf(w, "  %s %s %s at %s", p.Symbol, p.Side, p.Quantity, p.Entry)
+			if p.Current != "" {
+				fmt.Fprintf(w, ", now %s, unrealized %s", p.Current, p.Unrealized)
+			}
+			fmt.Fprintln(w)
+		}
+	}
+	_, err := fmt.Fprintf(w, "%s waiting.\n", count(s.Alerts, "alert"))
+	return err
+}
+
+// together joins the accounts that have nothing to tell but the same state: a halt
+// without a program is kept for every account that there may be.
+func together(all []app.AccountStatus) []app.AccountStatus {
+	var told []app.AccountStatus
+	for _, a := range all {
+		idle := func(b app.AccountStatus) bool {
+			return b.Open == 0 && len(b.Positions) == 0 && b.TradingState == a.TradingState
+		}
+		i := slices.IndexFunc(told, idle)
+		if i < 0 || !idle(a) {
+			told = append(told, a)
+			continue
+		}
+		told[i].Account += ", " + a.Account
+	}
+	return told
+}
+
+// count writes a number of things.
+func count(n int, thing string) string {
+	if n == 1 {
+		return "1 " + thing
+	}
+	return fmt.Sprintf("%d %ss", n, thing)
+}
