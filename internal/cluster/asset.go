@@ -50,10 +50,14 @@ func (c *Conn) stream(ctx context.Context, cfg jetstream.StreamConfig) (jetstrea
 	cfg.Name = c.name(cfg.Name)
 	cfg.Replicas = c.replicas
 	cfg.Metadata = map[string]string{schemaKey: strconv.Itoa(schema)}
-	s, err := c.js.CreateStream(ctx, cfg)
-	if errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) {
-		s, err = c.js.Stream(ctx, cfg.Name)
-	}
+	var s jetstream.Stream
+	err := open(ctx, func(ctx context.Context) (err error) {
+		s, err = c.js.CreateStream(ctx, cfg)
+		if errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) {
+			s, err = c.js.Stream(ctx, cfg.Name)
+		}
+		return err
+	})
 	if err != nil {
 		return nil, fault.Unreachable(err, 0, "the stream %s cannot be opened; the log says why", cfg.Name)
 	}

@@ -142,6 +142,7 @@ func TestAsk_NothingWasDoneWhenNobodyIsReady(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	eventually(t, "a knows that nobody is ready", func() bool { id, _ := a.Owner(name); return id == "" })
 	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 	defer cancel()
 	if _, err := a.Ask(ctx, name, "who", nil); !errors.Is(err, context.DeadlineExceeded) || errors.Is(err, cluster.ErrUnanswered) {

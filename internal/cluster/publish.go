@@ -6,25 +6,18 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	mathrand "math/rand/v2"
 	"strconv"
 	"sync"
 	"time"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
-
-	"candela/internal/fault"
 )
 
 const (
-	// writeTime bounds a write with all its attempts. A new leader takes 4 to 8 s.
-	writeTime = 20 * time.Second
 	// attemptTime bounds the wait for one answer. One that comes later is found by
 	// the name of its change.
 	attemptTime = 2 * time.Second
-
-	firstWait, maxWait = 5 * time.Millisecond, 250 * time.Millisecond
 
 	maxBatch = 1000 // messages that a server commits together
 	maxAsked = 32   // questions of one call under way at a time
@@ -128,47 +121,6 @@ func readAck(data []byte, changes int) (first uint64, err error) {
 		return 0, fmt.Errorf("answer to a write of %d has number %d and count %d", changes, a.Seq, a.Count)
 	}
 	return a.Seq - uint64(changes) + 1, nil //nolint:gosec // G115: a length is not negative
-}
-
-// write calls try until it returns nil or a fault, which is an answer; anything
-// else is tried again for writeTime. A context that has ended before begins
-// nothing; one that ends later does not stop what has begun.
-func write(ctx context.Context, doing string, try func(context.Context) error) error {
-	return writeFor(ctx, writeTime, doing, try)
-}
-
-// writeFor is write with another patience.
-func writeFor(ctx context.Context, patience time.Duration, doing string, try func(context.Context) error) error {
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
-	defer cancel()
-	for wait := firstWait; ; wait = min(2*wait, maxWait) {
-		err := try(ctx)
-		if err == nil || fault.Of(err) != nil {
-			return err
-		}
-		if errors.Is(err, nats.ErrConnectionClosed) {
-			return failure(doing, err) // by ourselves, for good
-		}
-		timer := time.NewTimer(wait/2 + mathrand.N(wait)) //nolint:gosec // G404: it spreads retries and guards nothing
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-			timer.Stop()
-			return failure(doing, err)
-		}
-	}
-}
-
-// failure marks an error of the servers as Unavailable. The end of the caller's own
-// context passes unchanged.
-func failure(doing string, err error) error {
-	if err == nil || fault.Of(err) != nil || errors.Is(err, context.Canceled) {
-		return err
-	}
-	return fault.Unreachable(fmt.Errorf("%s: %w", doing, err), 0, "the shared store does not answer; try again in a moment")
 }
 
 // each calls fn for 0 to n-1, some at a time, and returns one of the errors.

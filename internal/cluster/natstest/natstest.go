@@ -18,7 +18,7 @@ import (
 
 // settleTime is how long a cluster may take to agree on a leader. Three idle
 // servers need about a second; a loaded machine needs more.
-const settleTime = 60 * time.Second
+const settleTime = 3 * time.Minute
 
 // Cluster is a set of servers with JetStream. One goroutine changes it.
 type Cluster struct {
