@@ -69,7 +69,7 @@ func (f *follower) read(ctx context.Context, last *uint64) error {
 	}
 	anew, err := begun(ctx)
 	if err != nil {
-		return err
+		return f.table.remake(ctx, err)
 	}
 	if anew {
 		*last = 0

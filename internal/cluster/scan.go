@@ -32,6 +32,7 @@ const (
 // a server that lags behind comes to it, too.
 type table struct {
 	*Conn
+	cfg    jetstream.StreamConfig
 	stream jetstream.Stream
 	name   string // of the stream
 	mark   string // the subject of the marks by which a reader knows that it has seen all
@@ -46,17 +47,27 @@ func (c *Conn) openTable(ctx context.Context, name string, storage jetstream.Sto
 	for _, kind := range kinds {
 		subjects = append(subjects, c.subject(kind, ">"))
 	}
-	stream, err := c.stream(ctx, jetstream.StreamConfig{
+	t.cfg = jetstream.StreamConfig{
 		Name: name, Subjects: subjects, Storage: storage, MaxMsgsPerSubject: 1,
 		AllowMsgTTL: true, AllowAtomicPublish: true,
 		// Direct reads may come from a server that lags behind.
 		AllowDirect: false,
-	})
-	if err != nil {
-		return nil, err
 	}
-	t.stream = stream
-	return t, nil
+	var err error
+	t.stream, err = c.stream(ctx, t.cfg)
+	return t, err
+}
+
+// remake makes the stream again when a server that is alone has begun anew: it knows
+// nothing of what it held in memory. A stream of files that is gone was removed, and
+// is not for us to replace.
+func (t *table) remake(ctx context.Context, lost error) error {
+	if t.cfg.Storage != jetstream.MemoryStorage || !errors.Is(lost, jetstream.ErrStreamNotFound) {
+		return lost
+	}
+	t.log.WarnContext(ctx, "the servers have begun anew and what they held in memory is gone", "stream", t.name)
+	_, err := t.Conn.stream(ctx, t.cfg)
+	return err
 }
 
 // message is a message of a table.
@@ -212,7 +223,11 @@ func (t *table) follow(ctx context.Context, after uint64, filters ...string) ite
 func (c *Conn) consume(ctx context.Context, stream string, cfg jetstream.OrderedConsumerConfig) iter.Seq2[message, error] {
 	cfg.InactiveThreshold, cfg.MaxResetAttempts = scanIdle, maxResets
 	return func(yield func(message, error) bool) {
-		consumer, err := c.js.OrderedConsumer(ctx, stream, cfg)
+		var consumer jetstream.Consumer
+		err := open(ctx, func(ctx context.Context) (err error) {
+			consumer, err = c.js.OrderedConsumer(ctx, stream, cfg)
+			return err
+		})
 		if err != nil {
 			yield(message{}, err)
 			return
