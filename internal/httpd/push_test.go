@@ -7,6 +7,7 @@ import (
 	"io"
 	"log/slog"
 	"net"
+	"net/http"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -26,8 +27,9 @@ import (
 // pushed is a whole server over a log of notifications that the test appends to.
 type pushed struct {
 	*scene
-	log *notify.Log
-	seq uint64
+	log    *notify.Log
+	seq    uint64
+	tokens httpdtest.Tokens
 }
 
 func pushing(t *testing.T, body func(p *pushed)) {
@@ -35,6 +37,7 @@ func pushing(t *testing.T, body func(p *pushed)) {
 	p := &pushed{}
 	tokens := httpdtest.One()
 	tokens["other"] = mcp.Caller{Subject: "owner", Key: "key-of-other"}
+	p.tokens = tokens
 	tools := func(t *testing.T) mcp.Toolbox {
 		t.Helper()
 		var err error
@@ -261,6 +264,25 @@ func TestPoll_WaitsAndGivesEachOnce(t *testing.T) {
 			p.t.Fatalf("after %s", took)
 		}
 		p.expect(p.call("good", "get_notifications", `{"wait_seconds":5}`), `{"notifications":[]}`)
+	})
+}
+
+// A call that waits when the owner throws its client out brings nothing more, and
+// takes nothing from the others.
+func TestPoll_RevokedTokenGetsNothingMore(t *testing.T) {
+	t.Parallel()
+	pushing(t, func(p *pushed) {
+		conn := p.p.dial(p.t)
+		p.ask(conn, "good", "get_notifications", `{"wait_seconds":240}`)
+		synctest.Wait()
+		delete(p.tokens, "good")
+		p.fire("AAPL", 1)
+		answer := readHead(p.t, conn)
+		if body, _ := io.ReadAll(answer.body); answer.status != http.StatusUnauthorized || strings.Contains(string(body), "a-1") {
+			p.t.Fatalf("%d %s", answer.status, body)
+		}
+		_ = conn.Close()
+		p.expect(p.call("other", "get_notifications", `{}`), `{"notifications":[{"alert_id":"a-1"}]}`)
 	})
 }
 
