@@ -12,7 +12,6 @@ import (
 
 	"candela/internal/config"
 	"candela/internal/fault"
-	"candela/internal/oauth"
 	"candela/internal/provider"
 	"candela/internal/tool"
 	"candela/internal/upstream"
@@ -59,8 +58,7 @@ type Runtime struct {
 	Config *config.Config
 	Log    *slog.Logger
 
-	shared *shared           // what all replicas have in common; nil for one node
-	owner  *oauth.Passphrase // who lets clients in, where that was found out before; else nil
+	shared *shared // what all replicas have in common; nil for one node
 
 	noTrading error // why trading tools refuse though --trade was given; else nil
 }
@@ -96,10 +94,11 @@ func (rt Runtime) serve(ctx context.Context, mode config.Mode, service Service) 
 	if mode == config.ModeServe && rt.Config.NATS.URL != "" {
 		// A passphrase takes a second to hash. Once the replica takes part, others wait
 		// for it.
-		if rt.owner, err = newOwner(rt); err != nil {
+		owner, err := newOwner(rt)
+		if err != nil {
 			return err
 		}
-		if rt.shared, err = rt.openShared(ctx); err != nil {
+		if rt.shared, err = rt.openShared(ctx, owner); err != nil {
 			return err
 		}
 		defer rt.shared.close() //nolint:contextcheck // the end is told even when ctx has ended

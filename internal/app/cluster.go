@@ -11,6 +11,7 @@ import (
 	"candela/internal/admin"
 	"candela/internal/cluster"
 	"candela/internal/fault"
+	"candela/internal/oauth"
 )
 
 const (
@@ -36,8 +37,9 @@ type shared struct {
 	sharedTrading // empty without --trade: then nothing has an owner
 }
 
-// openShared connects to the servers, reads who was let in, and takes part.
-func (rt Runtime) openShared(ctx context.Context) (s *shared, err error) {
+// openShared connects to the servers, reads who was let in, and takes part. Whom
+// another passphrase than the owner's let in is out then.
+func (rt Runtime) openShared(ctx context.Context, owner *oauth.Passphrase) (s *shared, err error) {
 	s = &shared{}
 	if s.conn, err = rt.connect(ctx); err != nil {
 		return nil, err
@@ -47,7 +49,10 @@ func (rt Runtime) openShared(ctx context.Context) (s *shared, err error) {
 			s.close()
 		}
 	}()
-	if s.tokens, err = s.conn.OpenTokens(ctx, maxTokens, rt.Log); err != nil {
+	if rt.Config.OAuth.AutoApprove {
+		owner = nil // nobody is asked for a passphrase
+	}
+	if s.tokens, err = s.conn.OpenTokens(ctx, owner, maxTokens, rt.Log); err != nil {
 		return nil, err
 	}
 	if rt.Config.Trade {

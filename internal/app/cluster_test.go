@@ -49,9 +49,22 @@ type replica struct {
 
 // cast is a set of replicas.
 type cast struct {
-	t     *testing.T
-	nats  string
-	extra []string
+	t          *testing.T
+	nats       string
+	extra      []string
+	passphrase string
+	hash       string // of it, the same for all and cheap
+}
+
+// with returns the cast after the passphrase was changed.
+func (c cast) with(passphrase string) cast {
+	c.t.Helper()
+	var err error
+	c.passphrase = passphrase
+	if c.hash, err = oauth.HashPassphrase(passphrase, oauthtest.Cost()); err != nil {
+		c.t.Fatal(err)
+	}
+	return c
 }
 
 // newCast returns replicas of an installation of their own at the shared servers.
@@ -61,22 +74,18 @@ func newCast(t *testing.T, extra ...string) cast {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return cast{t, servers.URL(), append([]string{"--nats-prefix", "t" + rand.Text()}, extra...)}
+	return cast{t: t, nats: servers.URL(), extra: append([]string{"--nats-prefix", "t" + rand.Text()}, extra...)}.with(oauthtest.Passphrase)
 }
 
 // start runs a replica.
 func (c cast) start() *replica {
 	t := c.t
 	t.Helper()
-	hash, err := oauth.HashPassphrase(oauthtest.Passphrase, oauthtest.Cost())
-	if err != nil {
-		t.Fatal(err)
-	}
 	r := &replica{home: filepath.Join(shortDir(t), "home")}
 	port := freePort(t)
 	cfg, err := config.Load(config.Input{
 		Args:    append([]string{"--serve", "--port", port, "--base-url", "http://localhost:9315", "--home", r.home, "--nats-url", c.nats}, c.extra...),
-		Environ: []string{"CANDELA_OWNER_PASSWORD=" + hash},
+		Environ: []string{"CANDELA_OWNER_PASSWORD=" + c.hash},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -337,7 +346,8 @@ func TestCluster_AStopDoesNotWaitForServersThatAreGone(t *testing.T) {
 	t.Cleanup(servers.Stop)
 	venue := httptest.NewServer(fakebinance.New(fakebinance.Config{Seed: 1}))
 	t.Cleanup(venue.Close)
-	c := cast{t, servers.URL(), []string{"--nats-prefix", "p", "--nats-allow-single", "--trade", "--binance-url", venue.URL, "--shutdown-timeout", "4s"}}
+	extra := []string{"--nats-prefix", "p", "--nats-allow-single", "--trade", "--binance-url", venue.URL, "--shutdown-timeout", "4s"}
+	c := cast{t: t, nats: servers.URL(), extra: extra}.with(oauthtest.Passphrase)
 	r := c.start()
 	_, leave := follow(t, r.url, r.Token())
 	defer leave()

@@ -29,11 +29,6 @@ func serveMCP(rt Runtime) ([]Part, error) {
 // newDoor returns the authorization server. Besides the owner's passphrase it takes
 // what pass has handed out.
 func newDoor(rt Runtime, pass *oneTime) (*oauth.Server, error) {
-	own, err := newOwner(rt)
-	if err != nil {
-		return nil, err
-	}
-	owner := ownerOrPass{own, pass}
 	cfg := rt.Config
 	trading := oauth.NoTrading
 	switch {
@@ -48,19 +43,19 @@ func newDoor(rt Runtime, pass *oneTime) (*oauth.Server, error) {
 		Address: httpd.ClientAddress(cfg.HTTP.TrustedProxies), Log: rt.Log,
 	}
 	if rt.shared != nil {
-		front.Seal = rt.shared.tokens.Seal
-		return oauth.New(rt.shared.tokens, owner, front)
+		return oauth.New(rt.shared.tokens, ownerOrPass{rt.shared.tokens, pass}, front)
+	}
+	owner, err := newOwner(rt)
+	if err != nil {
+		return nil, err
 	}
 	// A client has one stream, so more tokens than connections would be of no use.
-	return oauth.New(oauth.NewMemory(cfg.HTTP.MaxConnections), owner, front)
+	return oauth.New(oauth.NewMemory(cfg.HTTP.MaxConnections), ownerOrPass{owner, pass}, front)
 }
 
 // newOwner returns the owner of the passphrase that was given, or makes one up
 // and shows it once, on stderr and not in the log.
 func newOwner(rt Runtime) (*oauth.Passphrase, error) {
-	if rt.owner != nil {
-		return rt.owner, nil
-	}
 	given := rt.Config.OAuth.OwnerPassword
 	if !given.IsZero() {
 		owner, err := oauth.NewOwner(given.Reveal(), oauth.DefaultCost())

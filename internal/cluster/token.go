@@ -37,8 +37,9 @@ const (
 )
 
 // Tokens keeps codes, tokens and the key of the seals in the memory of the servers:
-// they outlive every replica, and end with the servers. It is safe for concurrent use. A check reads a
-// map that a watcher feeds and asks no server.
+// they outlive every replica, and end with the servers or when another passphrase
+// counts. It is safe for concurrent use. A check reads a map that a watcher feeds and
+// asks no server.
 type Tokens struct {
 	table *table
 	most  int
@@ -47,7 +48,10 @@ type Tokens struct {
 	done  chan struct{} // closed when the watcher has ended
 
 	lookups *rate.Limiter
-	seal    atomic.Pointer[oauth.SealKey]
+
+	owner  *oauth.Passphrase // of this replica; nil where nobody logs in
+	judged map[string]bool   // whether hashes are of the owner's passphrase
+	era    atomic.Pointer[present]
 
 	mu     sync.RWMutex
 	tokens view[oauth.Token]
@@ -65,22 +69,24 @@ type codeForm struct {
 
 func (c codeForm) used() bool { return c.Token != oauth.Hash{} }
 
-var _ oauth.Store = (*Tokens)(nil)
+var (
+	_ oauth.Store     = (*Tokens)(nil)
+	_ oauth.OwnerAuth = (*Tokens)(nil)
+)
 
 // OpenTokens opens the store, which holds at most so many tokens, and returns when
-// it knows all there are. Close must be called.
-func (c *Conn) OpenTokens(ctx context.Context, most int, log *slog.Logger) (*Tokens, error) {
+// it knows all there are. Logins that hold under another passphrase than the owner's
+// have ended then; no owner ends none. Close must be called.
+func (c *Conn) OpenTokens(ctx context.Context, owner *oauth.Passphrase, most int, log *slog.Logger) (*Tokens, error) {
 	table, err := c.openTable(ctx, "TOKENS", jetstream.MemoryStorage, codeKind, tokenKind, sealKind)
 	if err != nil {
 		return nil, err
 	}
-	t := &Tokens{table: table, most: most, log: log, done: make(chan struct{}), lookups: rate.NewLimiter(lookupsPerSecond, lookupsAtOnce), tokens: newView[oauth.Token](), codes: newView[codeForm]()}
-	err = write(ctx, "read the key of the seals", func(ctx context.Context) error {
-		key, err := t.readSeal(ctx)
-		t.seal.Store(&key)
-		return err
-	})
-	if err != nil {
+	t := &Tokens{
+		table: table, most: most, log: log, done: make(chan struct{}), lookups: rate.NewLimiter(lookupsPerSecond, lookupsAtOnce),
+		owner: owner, judged: make(map[string]bool), tokens: newView[oauth.Token](), codes: newView[codeForm](),
+	}
+	if err := t.settle(ctx); err != nil {
 		return nil, err
 	}
 	last := uint64(0)
@@ -138,6 +144,9 @@ func (t *Tokens) clear(ctx context.Context, kind string, ttl time.Duration, gone
 
 // PutCode keeps a new code.
 func (t *Tokens) PutCode(ctx context.Context, c oauth.Code, now time.Time) error {
+	if c.Era != t.era.Load().name {
+		return oauth.ErrEnded
+	}
 	if err := t.makeRoom(ctx, now); err != nil {
 		return err
 	}
@@ -174,7 +183,7 @@ func (t *Tokens) find(ctx context.Context, h oauth.Hash, now time.Time) (codeFor
 	if err := json.Unmarshal(m.data, &c); err != nil {
 		return codeForm{}, 0, damaged("read a code", err)
 	}
-	if !c.used() && !now.Before(c.Code.Expires) {
+	if c.Code.Era != t.era.Load().name || !c.used() && !now.Before(c.Code.Expires) {
 		return codeForm{}, 0, oauth.ErrNotFound
 	}
 	return c, m.seq, nil
@@ -218,6 +227,7 @@ func (t *Tokens) Redeem(ctx context.Context, code oauth.Hash, tok oauth.Token, n
 			return nil
 		}
 		c.Token, c.Ends = tok.Hash, tok.Expires
+		tok.Era = c.Code.Era
 		used, err := t.change(codeKind, code, c, tok.Expires.Sub(now))
 		if err != nil {
 			return err
@@ -303,6 +313,17 @@ func (t *Tokens) lookUp(ctx context.Context, h oauth.Hash, now time.Time) (oauth
 		return oauth.Token{}, damaged("read a token", err)
 	}
 	if !now.Before(tok.Expires) {
+		return oauth.Token{}, oauth.ErrNotFound
+	}
+	if tok.Era == t.era.Load().name {
+		return tok, nil
+	}
+	// It is of an era that has ended, or that the watcher has not come to yet.
+	e, _, ok, err := t.readEra(ctx)
+	if err != nil {
+		return oauth.Token{}, failure("read a token", err)
+	}
+	if !ok || tok.Era != e.Key.Era() {
 		return oauth.Token{}, oauth.ErrNotFound
 	}
 	return tok, nil

@@ -20,7 +20,13 @@ import (
 
 func openTokens(tb testing.TB, to *natstest.Cluster, prefix string) *cluster.Tokens {
 	tb.Helper()
-	s, err := connect(tb, to, prefix).OpenTokens(tb.Context(), oauth.MaxTokens, quiet())
+	return openTokensOf(tb, to, prefix, oauthtest.Owner(tb))
+}
+
+// openTokensOf opens the tokens as a replica with that passphrase does.
+func openTokensOf(tb testing.TB, to *natstest.Cluster, prefix string, owner *oauth.Passphrase) *cluster.Tokens {
+	tb.Helper()
+	s, err := connect(tb, to, prefix).OpenTokens(tb.Context(), owner, oauth.MaxTokens, quiet())
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -36,7 +42,7 @@ func TestTokens_KeepsTheSuite(t *testing.T) {
 // issue makes a token on a replica.
 func issue(tb testing.TB, s oauth.Store, name string, now time.Time) oauth.Token {
 	tb.Helper()
-	code := oauth.Code{Hash: oauth.HashOf("code " + name), Expires: now.Add(time.Minute)}
+	code := oauth.Code{Hash: oauth.HashOf("code " + name), Era: s.Seal().Era(), Expires: now.Add(time.Minute)}
 	tok := oauth.Token{Hash: oauth.HashOf(name), ID: name, Grant: oauth.Grant{Subject: "ann"}, Expires: now.Add(time.Hour)}
 	if err := s.PutCode(tb.Context(), code, now); err != nil {
 		tb.Fatal(err)
@@ -150,7 +156,7 @@ func TestTokens_OutliveAServerAndEndWithAll(t *testing.T) {
 // door returns an authorization server over the tokens.
 func door(tb testing.TB, s *cluster.Tokens) *oauthtest.Scene {
 	tb.Helper()
-	return oauthtest.NewWith(tb, s, oauthtest.Owner(tb), func(cfg *oauth.Config) { cfg.Seal = s.Seal })
+	return oauthtest.NewWith(tb, s, s, nil)
 }
 
 // TestTokens_ReplicasSealWithOneKey lets replicas begin together, and takes a client
@@ -164,7 +170,7 @@ func TestTokens_ReplicasSealWithOneKey(t *testing.T) {
 		c := connect(t, servers, prefix)
 		wg.Go(func() {
 			var err error
-			if all[i], err = c.OpenTokens(t.Context(), oauth.MaxTokens, quiet()); err != nil {
+			if all[i], err = c.OpenTokens(t.Context(), oauthtest.Owner(t), oauth.MaxTokens, quiet()); err != nil {
 				t.Error(err)
 			}
 		})

@@ -36,6 +36,15 @@ func (v *view[V]) set(h oauth.Hash, row viewed[V], watched bool) {
 	v.rows[h] = row
 }
 
+// keep forgets values that are not wanted. What was cleared stays.
+func (v *view[V]) keep(wanted func(V) bool) {
+	for h, row := range v.rows {
+		if !row.cleared && !wanted(row.value) {
+			delete(v.rows, h)
+		}
+	}
+}
+
 // excess returns subjects to clear, of those that count: which have ended and, if
 // more than so many are left, the first to end. One goes for each that comes, so
 // that is enough.

@@ -26,48 +26,43 @@ func (t *Tokens) watch(ctx context.Context, last uint64) {
 	follower.run(ctx, last)
 }
 
-// begun reports whether the servers have begun anew, which another key than the one
-// that is known tells. What is known here has then ended with what they held.
-func (t *Tokens) begun(ctx context.Context) (bool, error) {
-	key, err := t.readSeal(ctx)
-	if err != nil || key == t.Seal() {
-		return false, err
-	}
-	t.log.WarnContext(ctx, "the NATS servers have begun anew: all tokens and registrations have ended")
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.tokens, t.codes = newView[oauth.Token](), newView[codeForm]()
-	t.seal.Store(&key)
-	return true, nil
-}
-
 // note notes a message of the table. One that cannot be read changes nothing.
 func (t *Tokens) note(ctx context.Context, m message) {
-	if err := t.apply(m, true); err != nil {
+	err := t.apply(m, true)
+	if m.subject == t.eraSubject() {
+		var e era
+		if err = json.Unmarshal(m.data, &e); err == nil {
+			t.hear(ctx, e, m.seq)
+		}
+	}
+	if err != nil {
 		t.log.ErrorContext(ctx, "a token cannot be read", "error", err)
 	}
 }
 
-// apply notes a message.
+// apply notes a message about a code or a token. One of another era is as good as
+// cleared: the watcher comes to an era before anything of it.
 func (t *Tokens) apply(m message, watched bool) error {
 	kind, hash, ok := t.name(m.subject)
 	if !ok {
-		return nil // a mark
+		return nil // a mark, or an era
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	now := t.era.Load().name
 	if kind == tokenKind {
-		return applyTo(&t.tokens, hash, m, watched)
+		return applyTo(&t.tokens, hash, m, watched, func(tok oauth.Token) bool { return tok.Era == now })
 	}
-	return applyTo(&t.codes, hash, m, watched)
+	return applyTo(&t.codes, hash, m, watched, func(c codeForm) bool { return c.Code.Era == now })
 }
 
-func applyTo[V any](v *view[V], h oauth.Hash, m message, watched bool) error {
+func applyTo[V any](v *view[V], h oauth.Hash, m message, watched bool, holds func(V) bool) error {
 	row := viewed[V]{seq: m.seq, cleared: len(m.data) == 0}
 	if !row.cleared {
 		if err := json.Unmarshal(m.data, &row.value); err != nil {
 			return fmt.Errorf("message %d: %w", m.seq, err)
 		}
+		row.cleared = !holds(row.value)
 	}
 	v.set(h, row, watched)
 	return nil
@@ -75,7 +70,7 @@ func applyTo[V any](v *view[V], h oauth.Hash, m message, watched bool) error {
 
 // subjects matches all that is kept.
 func (t *Tokens) subjects() []string {
-	return []string{t.table.subject(codeKind, "*"), t.table.subject(tokenKind, "*")}
+	return []string{t.table.subject(codeKind, "*"), t.table.subject(tokenKind, "*"), t.eraSubject()}
 }
 
 // name reads a subject.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/base64"
+	"errors"
 	"log/slog"
 	"net/http"
 	"net/url"
@@ -41,6 +42,7 @@ func (q request) destination() destination { return destination{q.Redirect, stri
 // checks is part of the contract: nothing is ever sent to an address before it is
 // known to belong to the client.
 func (s *Server) ServeAuthorize(w http.ResponseWriter, r *http.Request) {
+	s = s.pinned()
 	q, e := s.readRequest(r)
 	if e != nil {
 		e.page = true
@@ -169,6 +171,12 @@ func (s *Server) sendBack(w http.ResponseWriter, to destination, pairs ...string
 // approve issues a code for a request that subject agreed to.
 func (s *Server) approve(w http.ResponseWriter, r *http.Request, q request, subject string) {
 	code, err := s.issueCode(r.Context(), q, subject)
+	if errors.Is(err, ErrEnded) {
+		e := staleForm()
+		e.page = true
+		s.writeError(w, r, e)
+		return
+	}
 	if err != nil {
 		s.log.LogAttrs(r.Context(), slog.LevelError, "[OAuth] code could not be kept", slog.Any("error", err))
 		s.writeError(w, r, serverError())
@@ -185,6 +193,7 @@ func (s *Server) issueCode(ctx context.Context, q request, subject string) (stri
 	return code, s.store.PutCode(ctx, Code{
 		Hash: HashOf(code), Client: q.Client, Redirect: q.Redirect, Challenge: [sha256.Size]byte(q.Challenge),
 		Grant:   Grant{Subject: subject, ClientName: q.Name, ClientKey: q.Key},
+		Era:     s.seal.key().Era(),
 		Expires: now.Add(CodeTTL),
 	}, now)
 }

@@ -9,8 +9,13 @@ import (
 
 const formPurpose = "form"
 
+// replacedWait is when to try again where the passphrase was replaced: by then
+// another replica may answer.
+const replacedWait = 5 * time.Second
+
 // ServeConsent answers POST /consent: the owner's decision.
 func (s *Server) ServeConsent(w http.ResponseWriter, r *http.Request) {
+	s = s.pinned()
 	q, p, e := s.readDecision(w, r)
 	if e != nil {
 		e.page = true
@@ -58,14 +63,17 @@ func (s *Server) readDecision(w http.ResponseWriter, r *http.Request) (request, 
 	if e != nil {
 		return q, params{}, e
 	}
-	stale := invalidRequest("the form has expired or belongs to another browser; start again in the program that sent you here")
 	if s.seal.open(formPurpose, p.get("request"), &q) != nil || time.Now().Unix() >= q.Expires {
-		return request{}, params{}, stale
+		return request{}, params{}, staleForm()
 	}
 	if browser := s.browserValue(r); browser == "" || fingerprint(browser) != q.Browser {
-		return request{}, params{}, stale
+		return request{}, params{}, staleForm()
 	}
 	return q, p, nil
+}
+
+func staleForm() *Error {
+	return invalidRequest("the form has expired or belongs to another browser; start again in the program that sent you here")
 }
 
 // authenticate checks a passphrase. The limits come before the hash, so that
@@ -83,6 +91,10 @@ func (s *Server) authenticate(r *http.Request, passphrase string) (string, *Erro
 		s.limits.guess.forget(address)
 		s.log.LogAttrs(r.Context(), slog.LevelInfo, "[OAuth] owner logged in", slog.String("subject", subject), slog.String("address", address.String()))
 		return subject, nil
+	case errors.Is(err, ErrReplaced):
+		e := refuse(http.StatusServiceUnavailable, "temporarily_unavailable", "The owner's passphrase was changed, and this replica was started with the former one: it takes neither.")
+		e.RetryAfter = replacedWait
+		return "", e
 	case errors.Is(err, ErrWrongPassphrase):
 		return "", refuse(http.StatusUnauthorized, "access_denied", "That passphrase is not right.")
 	}

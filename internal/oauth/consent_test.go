@@ -20,6 +20,31 @@ import (
 	. "candela/internal/oauth/oauthtest" //nolint:revive // see scene_test.go
 )
 
+// formerOwner is the owner of a passphrase that was replaced.
+type formerOwner struct{}
+
+func (formerOwner) Authenticate(context.Context, string) (string, error) {
+	return "", oauth.ErrReplaced
+}
+
+// TestConsent_ReplacedPassphrase asks a replica whose passphrase is not the one that
+// counts any more.
+func TestConsent_ReplacedPassphrase(t *testing.T) {
+	t.Parallel()
+	s := NewWith(t, oauth.NewMemory(oauth.MaxTokens), formerOwner{}, nil)
+	b := s.Browser()
+	r := b.Decide(b.Open(Query(s.Known())))
+	Documented(t, r)
+	if !strings.Contains(string(r.Body), "passphrase was changed") || r.Header.Get("Retry-After") != "5" {
+		t.Errorf("%v %s", r.Header, r.Body)
+	}
+	for _, cookie := range (&http.Response{Header: r.Header}).Cookies() {
+		if strings.Contains(cookie.Name, "login") {
+			t.Error("the passphrase logs in")
+		}
+	}
+}
+
 func TestConsent_WrongPass401(t *testing.T) {
 	t.Parallel()
 	s := New(t, nil)

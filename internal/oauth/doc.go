@@ -4,9 +4,9 @@
 //
 // A registration is sealed into the client id itself, a pending request into the
 // consent form, a login into a cookie: all under a key that dies with the
-// process, or with the servers that several processes share it through. So a flood
-// of registrations costs no memory, and a restart ends every registration and
-// token, as the interface says. Codes and tokens are kept by a
+// process, or with the servers that several processes share it through, or when the
+// owner ends all logins. So a flood of registrations costs no memory, and a restart
+// ends every registration and token, as the interface says. Codes and tokens are kept by a
 // [Store], as SHA-256 only.
 //
 // The package has no goroutines. httpd mounts its handlers and asks it about

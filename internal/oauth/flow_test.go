@@ -2,6 +2,7 @@ package oauth_test
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -199,5 +200,43 @@ func TestNewOwner(t *testing.T) {
 	}
 	if p := oauth.NewPassphrase(); len(p) != 39 || p == oauth.NewPassphrase() {
 		t.Error(p)
+	}
+}
+
+// TestPassphrase_IsTheSame compares passphrases by what may be kept of them.
+func TestPassphrase_IsTheSame(t *testing.T) {
+	t.Parallel()
+	owner := func(given string) *oauth.Passphrase {
+		p, err := oauth.NewOwner(given, Cost())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return p
+	}
+	plain, again, other := owner("open sesame"), owner("open sesame"), owner("shut sesame")
+	hashed, rehashed := owner(plain.Hash()), owner(again.Hash())
+	if plain.Hash() == again.Hash() || strings.Contains(plain.Hash(), "sesame") {
+		t.Error(plain.Hash())
+	}
+	for name, c := range map[string]struct {
+		p    *oauth.Passphrase
+		hash string
+		want bool
+	}{
+		"a passphrase and its hash":                     {plain, plain.Hash(), true},
+		"a passphrase and a hash with another salt":     {plain, again.Hash(), true},
+		"a passphrase and the hash of another":          {plain, other.Hash(), false},
+		"a passphrase and no hash":                      {plain, "open sesame", false},
+		"a passphrase and nothing":                      {plain, "", false},
+		"a hash and itself":                             {hashed, plain.Hash(), true},
+		"a hash and another of the same passphrase":     {hashed, rehashed.Hash(), false},
+		"a hash and the passphrase, which it cannot be": {hashed, "open sesame", false},
+	} {
+		if got, err := c.p.Is(t.Context(), c.hash); got != c.want || err != nil {
+			t.Errorf("%s: %v, %v", name, got, err)
+		}
+	}
+	if shown := fmt.Sprintf("%+v", plain); strings.Contains(shown, "sesame") {
+		t.Error("it shows the passphrase")
 	}
 }

@@ -88,7 +88,7 @@ func FuzzParams(f *testing.F) {
 // FuzzSeal opens any text as a sealed client id: nothing opens but what was
 // sealed, for the purpose it was sealed for.
 func FuzzSeal(f *testing.F) {
-	s := &Server{seal: newSealer(func() SealKey { return SealKey{1} })}
+	s := &Server{seal: sealer{func() SealKey { return SealKey{1} }}}
 	good := s.seal.seal(clientPurpose, client{Name: "A", Redirects: []string{"https://a.example"}})
 	form := s.seal.seal(formPurpose, request{Client: "x"})
 	for _, text := range []string{good, form, "", ".", "a.b", good + "A", good[1:], strings.Replace(good, ".", "..", 1), good + "\n"} {
@@ -107,7 +107,7 @@ func FuzzSeal(f *testing.F) {
 
 // FuzzCookie sends any text as cookies: nobody is logged in by chance.
 func FuzzCookie(f *testing.F) {
-	s := &Server{seal: newSealer(func() SealKey { return SealKey{1} })}
+	s := &Server{seal: sealer{func() SealKey { return SealKey{1} }}}
 	good := s.seal.seal(loginPurpose, login{SoleOwner, time.Date(2100, 1, 1, 0, 0, 0, 0, time.UTC).Unix()})
 	old := s.seal.seal(loginPurpose, login{SoleOwner, 1})
 	for _, text := range []string{

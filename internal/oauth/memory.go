@@ -17,6 +17,7 @@ type Memory struct {
 	redeemed map[Hash]redemption // codes that were used, for as long as their tokens could live
 	tokens   map[Hash]Token
 	most     int // tokens
+	seal     SealKey
 }
 
 // redemption remembers which token a code became.
@@ -27,13 +28,36 @@ type redemption struct {
 
 // NewMemory returns an empty store that holds at most so many tokens.
 func NewMemory(tokens int) *Memory {
-	return &Memory{codes: map[Hash]Code{}, redeemed: map[Hash]redemption{}, tokens: map[Hash]Token{}, most: tokens}
+	return &Memory{codes: map[Hash]Code{}, redeemed: map[Hash]redemption{}, tokens: map[Hash]Token{}, most: tokens, seal: NewSealKey()}
+}
+
+// Seal returns the key as of now.
+func (m *Memory) Seal() SealKey {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	return m.seal
+}
+
+// EndAll ends every code and token and draws another key.
+func (m *Memory) EndAll(_ context.Context, now time.Time) (int, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.evict(now)
+	ended := len(m.tokens)
+	clear(m.codes)
+	clear(m.redeemed)
+	clear(m.tokens)
+	m.seal = NewSealKey()
+	return ended, nil
 }
 
 // PutCode keeps a new code.
 func (m *Memory) PutCode(_ context.Context, c Code, now time.Time) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	if c.Era != m.seal.Era() {
+		return ErrEnded
+	}
 	m.evict(now)
 	for len(m.codes) >= MaxCodes {
 		delete(m.codes, oldest(m.codes, func(c Code) time.Time { return c.Expires }))

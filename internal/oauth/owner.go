@@ -16,12 +16,18 @@ import (
 // SoleOwner is the subject of an installation's one owner.
 const SoleOwner = "owner"
 
-// ErrWrongPassphrase means that nobody owns the passphrase given.
-var ErrWrongPassphrase = errors.New("wrong passphrase")
+// The answers of an OwnerAuth that are not failures.
+var (
+	// ErrWrongPassphrase means that nobody owns the passphrase given.
+	ErrWrongPassphrase = errors.New("wrong passphrase")
+	// ErrReplaced means that the passphrase which is known here was replaced: none
+	// is taken, whichever was given.
+	ErrReplaced = errors.New("the passphrase was replaced")
+)
 
 // OwnerAuth knows the owners: those who may approve clients. Authenticate returns
-// the subject that a passphrase proves, or ErrWrongPassphrase. It must be safe
-// for concurrent use.
+// the subject that a passphrase proves, ErrWrongPassphrase or ErrReplaced. It must
+// be safe for concurrent use.
 type OwnerAuth interface {
 	Authenticate(ctx context.Context, passphrase string) (subject string, err error)
 }
@@ -78,23 +84,52 @@ func NewPassphrase() string {
 type Passphrase struct {
 	salt, key []byte
 	cost      Cost
+	text      string // the hash
+
+	// given returns the passphrase; nil where only its hash was given. A function is
+	// not printed by accident.
+	given func() string
 
 	// One hash at a time: it needs the memory of a small machine, and guesses that
 	// wait in line are guesses that are not made.
 	turn chan struct{}
 }
 
-// NewOwner returns the owner of a passphrase, which may be given as its hash. The
-// passphrase itself is not kept.
+// NewOwner returns the owner of a passphrase, which may be given as its hash.
 func NewOwner(passphrase string, c Cost) (*Passphrase, error) {
-	hash := passphrase
-	if !strings.HasPrefix(passphrase, hashPrefix) {
-		var err error
-		if hash, err = HashPassphrase(passphrase, c); err != nil {
-			return nil, err
-		}
+	if strings.HasPrefix(passphrase, hashPrefix) {
+		return parseHash(passphrase)
 	}
-	return parseHash(hash)
+	hash, err := HashPassphrase(passphrase, c)
+	if err != nil {
+		return nil, err
+	}
+	p, err := parseHash(hash)
+	if err == nil {
+		p.given = func() string { return passphrase }
+	}
+	return p, err
+}
+
+// Hash returns the argon2id hash: the one that was given, else one with a salt of its
+// own. Nothing else of a passphrase may be kept where others could read it, because
+// whatever is cheaper to compute is cheaper to guess from.
+func (p *Passphrase) Hash() string { return p.text }
+
+// Is reports whether hash is one of the same passphrase, as far as can be told: a
+// passphrase fits every hash of it, a hash only itself.
+func (p *Passphrase) Is(ctx context.Context, hash string) (bool, error) {
+	if hash == p.text || p.given == nil {
+		return hash == p.text, nil
+	}
+	other, err := parseHash(hash)
+	if err != nil {
+		return false, nil //nolint:nilerr // what is no hash is not one of this passphrase
+	}
+	if _, err = other.Authenticate(ctx, p.given()); errors.Is(err, ErrWrongPassphrase) {
+		return false, nil
+	}
+	return err == nil, err
 }
 
 // parseHash reads what HashPassphrase and other programs write. The bounds keep a
@@ -106,7 +141,7 @@ func parseHash(hash string) (*Passphrase, error) {
 	if len(parts) != 6 || parts[2] != fmt.Sprintf("v=%d", argon2.Version) {
 		return nil, wrong
 	}
-	p := &Passphrase{turn: make(chan struct{}, 1)}
+	p := &Passphrase{turn: make(chan struct{}, 1), text: hash}
 	if _, err := fmt.Sscanf(parts[3], "m=%d,t=%d,p=%d", &p.cost.Memory, &p.cost.Passes, &p.cost.Threads); err != nil ||
 		parts[3] != fmt.Sprintf("m=%d,t=%d,p=%d", p.cost.Memory, p.cost.Passes, p.cost.Threads) {
 		return nil, wrong

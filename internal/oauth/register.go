@@ -21,6 +21,7 @@ type registration struct {
 // ServeRegister answers POST /register: dynamic registration, open to all,
 // because a registration allows nothing and costs nothing.
 func (s *Server) ServeRegister(w http.ResponseWriter, r *http.Request) {
+	s = s.pinned()
 	if wait := s.limits.register.take(s.cfg.Address(r), time.Now()); wait > 0 {
 		s.writeError(w, r, slowDown(wait))
 		return

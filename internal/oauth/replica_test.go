@@ -1,34 +1,34 @@
 package oauth_test
 
 import (
+	"context"
 	"fmt"
 	"log/slog"
 	"net/http"
 	"strings"
-	"sync/atomic"
 	"testing"
+	"time"
 
+	"candela/internal/fault"
 	"candela/internal/oauth"
 	. "candela/internal/oauth/oauthtest" //nolint:revive // see scene_test.go
 )
 
-// replicas returns servers that share a store and a key.
-func replicas(t *testing.T, n int, key func() oauth.SealKey) []*Scene {
+// replicas returns servers that share a store.
+func replicas(t *testing.T, n int) []*Scene {
 	t.Helper()
 	store := oauth.NewMemory(oauth.MaxTokens)
 	all := make([]*Scene, n)
 	for i := range all {
-		all[i] = NewWith(t, store, Owner(t), func(cfg *oauth.Config) { cfg.Seal = key })
+		all[i] = NewWith(t, store, Owner(t), nil)
 	}
 	return all
 }
 
-func fixed(key oauth.SealKey) func() oauth.SealKey { return func() oauth.SealKey { return key } }
-
 // TestReplicas_FinishWhatAnotherBegan takes each step of the flow at another server.
 func TestReplicas_FinishWhatAnotherBegan(t *testing.T) {
 	t.Parallel()
-	s := replicas(t, 4, fixed(oauth.NewSealKey()))
+	s := replicas(t, 4)
 	c := s[0].Register(postClient)
 	browser := s[1].Browser()
 	page := browser.Open(Query(c))
@@ -47,38 +47,83 @@ func TestReplicas_FinishWhatAnotherBegan(t *testing.T) {
 	}
 }
 
-// TestReplicas_AKeyThatChangesEndsWhatWasSealed changes the key under a server.
-func TestReplicas_AKeyThatChangesEndsWhatWasSealed(t *testing.T) {
+// TestEndAll_EndsWhatWasSealed ends all logins at one of two servers: neither takes
+// anything of before.
+func TestEndAll_EndsWhatWasSealed(t *testing.T) {
 	t.Parallel()
-	var key atomic.Pointer[oauth.SealKey]
-	first, second := oauth.NewSealKey(), oauth.NewSealKey()
-	key.Store(&first)
-	s := replicas(t, 1, func() oauth.SealKey { return *key.Load() })[0]
-	c, browser := s.Known(), s.Browser()
+	both := replicas(t, 2)
+	s := both[0]
+	token, c, browser := s.Token(), s.Known(), s.Browser()
 	page := browser.Open(Query(c))
-	if browser.Decide(page).Location(t).Query().Get("code") == "" {
+	code := browser.Decide(page).Location(t).Query().Get("code")
+	if code == "" {
 		t.Fatal("no code")
 	}
-	key.Store(&second)
+	if ended, err := both[1].Server.EndAll(t.Context()); err != nil || ended != 1 {
+		t.Fatalf("%d, %v", ended, err)
+	}
+	if _, err := s.Server.Authorize(t.Context(), token); fault.KindOf(err) != fault.Unauthorized {
+		t.Errorf("a token of before: %v", err)
+	}
+	if r := s.Redeem(TokenForm(c, code)); r.Status != http.StatusUnauthorized {
+		t.Errorf("a code of before: %d %s", r.Status, r.Body)
+	}
 	if r := browser.Open(Query(c)); r.Status != http.StatusBadRequest {
-		t.Errorf("a client of the former key: %d", r.Status)
+		t.Errorf("a client of before: %d", r.Status)
 	}
 	if r := browser.Decide(page); r.Status != http.StatusBadRequest {
-		t.Errorf("a form of the former key: %d", r.Status)
+		t.Errorf("a form of before: %d", r.Status)
 	}
-	if r := browser.Decide(browser.Open(Query(s.Known())), "passphrase", ""); r.Status != http.StatusUnauthorized {
-		t.Errorf("a login of the former key: %d", r.Status)
+	fresh := s.Known()
+	if r := browser.Decide(browser.Open(Query(fresh)), "passphrase", ""); r.Status != http.StatusUnauthorized {
+		t.Errorf("a login of before: %d", r.Status)
 	}
-	key.Store(&first)
-	if r := browser.Open(Query(c)); r.Status != http.StatusOK {
-		t.Errorf("the former key again: %d", r.Status)
+	if r := s.Redeem(TokenForm(fresh, code)); r.Status != http.StatusBadRequest {
+		t.Errorf("a code of before, for a client of now: %d %s", r.Status, r.Body)
+	}
+	if _, err := s.Server.Authorize(t.Context(), s.Token()); err != nil {
+		t.Errorf("nobody is let in any more: %v", err)
+	}
+	if log := both[1].Log.String(); !strings.Contains(log, "all logins ended") {
+		t.Errorf("the log says %s", log)
 	}
 }
 
-func TestReplicas_WithoutAKeyKnowNothingOfEachOther(t *testing.T) {
+// slowOwner lets something happen while a passphrase is being hashed.
+type slowOwner struct {
+	oauth.OwnerAuth
+	meanwhile func()
+}
+
+func (o slowOwner) Authenticate(ctx context.Context, passphrase string) (string, error) {
+	subject, err := o.OwnerAuth.Authenticate(ctx, passphrase)
+	o.meanwhile()
+	return subject, err
+}
+
+// TestEndAll_EndsWhatIsBeingApproved ends all logins after a passphrase was found
+// right and before anything came of it.
+func TestEndAll_EndsWhatIsBeingApproved(t *testing.T) {
 	t.Parallel()
-	s := replicas(t, 2, nil)
-	if r := s[1].Browser().Open(Query(s[0].Known())); r.Status != http.StatusBadRequest {
+	store := oauth.NewMemory(oauth.MaxTokens)
+	s := NewWith(t, store, slowOwner{Owner(t), func() {
+		if _, err := store.EndAll(t.Context(), time.Now()); err != nil {
+			t.Error(err)
+		}
+	}}, nil)
+	browser := s.Browser()
+	if r := browser.Decide(browser.Open(Query(s.Known()))); r.Status != http.StatusBadRequest || !strings.Contains(string(r.Body), "start again") {
+		t.Errorf("%d %s", r.Status, r.Body)
+	}
+	// Nor is the browser logged in.
+	if r := browser.Decide(browser.Open(Query(s.Known())), "passphrase", ""); r.Status != http.StatusUnauthorized {
+		t.Errorf("the login of before holds: %d", r.Status)
+	}
+}
+
+func TestStores_KnowNothingOfEachOther(t *testing.T) {
+	t.Parallel()
+	if r := New(t, nil).Browser().Open(Query(New(t, nil).Known())); r.Status != http.StatusBadRequest {
 		t.Errorf("another server's client: %d", r.Status)
 	}
 }

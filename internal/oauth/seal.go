@@ -26,6 +26,13 @@ func NewSealKey() SealKey {
 	return k
 }
 
+// Era names the time in which the key is the present one, and says nothing about the
+// key itself.
+func (k SealKey) Era() string {
+	s := sealer{func() SealKey { return k }}
+	return hex.EncodeToString(s.mac("era", "")[:8])
+}
+
 // String hides the key.
 func (SealKey) String() string { return "[secret]" }
 
@@ -36,14 +43,10 @@ func (SealKey) LogValue() slog.Value { return slog.StringValue("[secret]") }
 // records are readable by whoever holds the string, so they hold no secret.
 type sealer struct{ key func() SealKey }
 
-// newSealer returns a sealer with the given key, or with one that lives as long as
-// the process.
-func newSealer(key func() SealKey) sealer {
-	if key == nil {
-		drawn := NewSealKey()
-		key = func() SealKey { return drawn }
-	}
-	return sealer{key}
+// pinned returns a sealer that keeps to the present key.
+func (s *sealer) pinned() sealer {
+	key := s.key()
+	return sealer{func() SealKey { return key }}
 }
 
 // mac is the authenticator of data for one purpose. The purpose is part of it, so

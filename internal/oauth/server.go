@@ -37,11 +37,6 @@ type Config struct {
 	Limits          Limits   // the zero value stands for the defaults
 	Log             *slog.Logger
 
-	// Seal returns the key of client ids, forms and logins. Servers that have the
-	// same know each other's; when it changes, all that was sealed has ended. Nil:
-	// one that ends with the process.
-	Seal func() SealKey
-
 	// Address returns whom a request counts against. Nil: the peer.
 	Address func(*http.Request) netip.Addr
 }
@@ -77,7 +72,7 @@ func New(store Store, owner OwnerAuth, cfg Config) (*Server, error) {
 	}
 	s := &Server{
 		store: store, owner: owner, cfg: cfg, log: cfg.Log,
-		seal: newSealer(cfg.Seal), limits: newLimiter(cfg.Limits), secure: base.Scheme == "https",
+		seal: sealer{store.Seal}, limits: newLimiter(cfg.Limits), secure: base.Scheme == "https",
 		origin: http.NewCrossOriginProtection(),
 	}
 	// A proxy may pass another Host on than the one the browser asked for.
@@ -88,6 +83,15 @@ func New(store Store, owner OwnerAuth, cfg Config) (*Server, error) {
 		return nil, err
 	}
 	return s, nil
+}
+
+// pinned returns the server with the present key for good. A request is answered by
+// one: what it brings and what it gets are then of one era. Would the key change in
+// between, an approval of the era that has ended could be sealed with the new key.
+func (s *Server) pinned() *Server {
+	p := *s
+	p.seal = s.seal.pinned()
+	return &p
 }
 
 func peerAddress(r *http.Request) netip.Addr {
@@ -128,6 +132,17 @@ func (s *Server) Revoke(ctx context.Context, subject, id string) error {
 	}
 	s.log.LogAttrs(ctx, slog.LevelInfo, "[OAuth] token revoked", slog.String("token_id", id), slog.String("subject", subject))
 	return nil
+}
+
+// EndAll ends all that was let in: tokens, codes, registrations, forms and browsers'
+// logins. It returns how many tokens that were.
+func (s *Server) EndAll(ctx context.Context) (int, error) {
+	ended, err := s.store.EndAll(ctx, time.Now())
+	if err != nil {
+		return 0, err
+	}
+	s.log.LogAttrs(ctx, slog.LevelWarn, "[OAuth] all logins ended", slog.Int("tokens", ended))
+	return ended, nil
 }
 
 // ours reports whether a resource (RFC 8707) is this server: its base address or

@@ -44,6 +44,7 @@ type Code struct {
 	Redirect  string // where it was sent
 	Challenge [sha256.Size]byte
 	Grant     Grant
+	Era       string // of the key that the approval was sealed with
 	Expires   time.Time
 }
 
@@ -53,6 +54,7 @@ type Token struct {
 	Key     string // Hash as text, which stands for the token elsewhere
 	ID      string // names the token to the owner; says nothing about the secret
 	Grant   Grant
+	Era     string // of its code
 	Issued  time.Time
 	Expires time.Time
 }
@@ -61,14 +63,25 @@ type Token struct {
 var (
 	ErrNotFound = errors.New("no such code or token")
 	ErrReplayed = errors.New("the code was redeemed before")
+	ErrEnded    = errors.New("all logins have ended meanwhile")
 )
 
-// Store keeps codes and tokens. Implementations are safe for concurrent use,
-// forget what has expired, and hold at most MaxCodes and MaxTokens, or as many as
-// they are told: past that the oldest goes. A restart may empty it. storetest holds
-// them to it.
+// Store keeps codes, tokens and the key that everything else is sealed with.
+// Implementations are safe for concurrent use, forget what has expired, and hold at
+// most MaxCodes and MaxTokens, or as many as they are told: past that the oldest
+// goes. A restart may empty it. storetest holds them to it.
 type Store interface {
-	// PutCode keeps a new code.
+	// Seal returns the key of client ids, forms and logins, as of now. Servers with
+	// the same store know each other's; when the key changes, all that was sealed
+	// has ended.
+	Seal() SealKey
+
+	// EndAll ends every code and token of every owner and changes the key. It
+	// returns how many tokens that were live have ended.
+	EndAll(ctx context.Context, now time.Time) (int, error)
+
+	// PutCode keeps a new code. It returns ErrEnded for one of another era than that
+	// of the present key: its approval has ended before it was written down.
 	PutCode(ctx context.Context, c Code, now time.Time) error
 
 	// Code returns a live code that was neither redeemed nor dropped. It returns

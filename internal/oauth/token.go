@@ -34,6 +34,7 @@ func (s *Server) ServeToken(w http.ResponseWriter, r *http.Request) {
 }
 
 func (s *Server) exchange(w http.ResponseWriter, r *http.Request) (t Token, secret string, e *Error) {
+	s = s.pinned()
 	p, e := readTokenParams(w, r)
 	if e != nil {
 		return t, "", e
@@ -137,7 +138,7 @@ func (s *Server) redeem(r *http.Request, c client, p params) (Token, string, *Er
 		return Token{}, "", e.Error
 	}
 	secret := newSecret()
-	t := Token{Hash: HashOf(secret), ID: randomID(), Grant: code.Grant, Issued: now, Expires: now.Add(TokenTTL)}
+	t := Token{Hash: HashOf(secret), ID: randomID(), Grant: code.Grant, Era: code.Era, Issued: now, Expires: now.Add(TokenTTL)}
 	t.Key = t.Hash.Hex()
 	if err := s.store.Redeem(ctx, hash, t, now); err != nil {
 		return Token{}, "", s.refuseCode(r, hash, err)

@@ -32,6 +32,9 @@ func Run(t *testing.T, open func(*testing.T) oauth.Store) {
 		"the oldest code makes room":                         capCodes,
 		"the oldest token makes room":                        capTokens,
 		"used codes do not pile up":                          capRedeemed,
+		"all that was let in ends together":                  endAll,
+		"a code of an era that has ended is not kept":        endedCode,
+		"what ends meanwhile has ended":                      endRace,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -61,9 +64,17 @@ func token(name, subject string, at time.Time) oauth.Token {
 func issue(t *testing.T, s oauth.Store, name, subject string, at time.Time) oauth.Token {
 	t.Helper()
 	c, tok := code(name, at), token(name, subject, at)
-	must(t, s.PutCode(t.Context(), c, at))
+	tok.Era = put(t, s, c, at).Era
 	must(t, s.Redeem(t.Context(), c.Hash, tok, at))
 	return tok
+}
+
+// put keeps a code of the present era.
+func put(t *testing.T, s oauth.Store, c oauth.Code, at time.Time) oauth.Code {
+	t.Helper()
+	c.Era = s.Seal().Era()
+	must(t, s.PutCode(t.Context(), c, at))
+	return c
 }
 
 func must(t *testing.T, err error) {
@@ -83,7 +94,7 @@ func want(t *testing.T, got, wanted error) {
 func codeExpires(t *testing.T, s oauth.Store) {
 	t.Helper()
 	c, now := code("a", start()), start()
-	must(t, s.PutCode(t.Context(), c, now))
+	c = put(t, s, c, now)
 	got, err := s.Code(t.Context(), c.Hash, c.Expires.Add(-time.Nanosecond))
 	must(t, err)
 	if diff := cmp.Diff(c, got); diff != "" {
@@ -113,7 +124,7 @@ func redeemOnce(t *testing.T, s oauth.Store) {
 func redeemExpired(t *testing.T, s oauth.Store) {
 	t.Helper()
 	c := code("a", start())
-	must(t, s.PutCode(t.Context(), c, start()))
+	put(t, s, c, start())
 	want(t, s.Redeem(t.Context(), c.Hash, token("a", "owner", c.Expires), c.Expires), oauth.ErrNotFound)
 	want(t, s.Redeem(t.Context(), oauth.HashOf("never issued"), token("a", "owner", start()), start()), oauth.ErrNotFound)
 }
@@ -121,7 +132,7 @@ func redeemExpired(t *testing.T, s oauth.Store) {
 func redeemRace(t *testing.T, s oauth.Store) {
 	t.Helper()
 	c := code("a", start())
-	must(t, s.PutCode(t.Context(), c, start()))
+	put(t, s, c, start())
 	var won atomic.Int32
 	var all sync.WaitGroup
 	for i := range 100 {
@@ -166,7 +177,7 @@ func replayUnknown(t *testing.T, s oauth.Store) {
 func dropCode(t *testing.T, s oauth.Store) {
 	t.Helper()
 	c := code("a", start())
-	must(t, s.PutCode(t.Context(), c, start()))
+	put(t, s, c, start())
 	must(t, s.DropCode(t.Context(), c.Hash))
 	must(t, s.DropCode(t.Context(), c.Hash))
 	_, err := s.Code(t.Context(), c.Hash, start())
@@ -215,7 +226,7 @@ func capCodes(t *testing.T, s oauth.Store) {
 	t.Helper()
 	for i := range oauth.MaxCodes + 1 {
 		at := start().Add(time.Duration(i) * time.Millisecond)
-		must(t, s.PutCode(t.Context(), code(strconv.Itoa(i), at), at))
+		put(t, s, code(strconv.Itoa(i), at), at)
 	}
 	now := start().Add(time.Second)
 	_, err := s.Code(t.Context(), code("0", start()).Hash, now)
@@ -249,4 +260,91 @@ func capRedeemed(t *testing.T, s oauth.Store) {
 		}
 	}
 	want(t, s.Redeem(t.Context(), code(strconv.Itoa(last), start()).Hash, token("x", "owner", start()), start()), oauth.ErrReplayed)
+}
+
+func endAll(t *testing.T, s oauth.Store) {
+	t.Helper()
+	key := s.Seal()
+	tok, foreign := issue(t, s, "a", "owner", start()), issue(t, s, "b", "someone else", start())
+	issue(t, s, "old", "owner", start().Add(-oauth.TokenTTL))
+	pending := put(t, s, code("c", start()), start())
+	ended, err := s.EndAll(t.Context(), start())
+	must(t, err)
+	if ended != 2 {
+		t.Errorf("%d tokens have ended, want the 2 that were live", ended)
+	}
+	for _, gone := range []oauth.Token{tok, foreign} {
+		_, err = s.Token(t.Context(), gone.Hash, start())
+		want(t, err, oauth.ErrNotFound)
+		list, err := s.Tokens(t.Context(), gone.Grant.Subject, start())
+		if must(t, err); len(list) != 0 {
+			t.Errorf("listed: %v", list)
+		}
+		want(t, s.Revoke(t.Context(), gone.Grant.Subject, gone.ID), oauth.ErrNotFound)
+	}
+	want(t, s.Redeem(t.Context(), pending.Hash, token("c", "owner", start()), start()), oauth.ErrNotFound)
+	want(t, s.Redeem(t.Context(), code("a", start()).Hash, token("d", "owner", start()), start()), oauth.ErrNotFound)
+	if s.Seal() == key || s.Seal().Era() == key.Era() {
+		t.Error("the key is the same")
+	}
+	// The next one is as good as the first.
+	next := issue(t, s, "e", "owner", start())
+	_, err = s.Token(t.Context(), next.Hash, start())
+	must(t, err)
+	ended, err = s.EndAll(t.Context(), start())
+	if must(t, err); ended != 1 {
+		t.Errorf("%d tokens have ended, want 1", ended)
+	}
+	ended, err = s.EndAll(t.Context(), start())
+	if must(t, err); ended != 0 {
+		t.Errorf("%d tokens have ended, want none", ended)
+	}
+}
+
+// endedCode approves under one key and writes it down under the next.
+func endedCode(t *testing.T, s oauth.Store) {
+	t.Helper()
+	c := code("a", start())
+	c.Era = s.Seal().Era()
+	_, err := s.EndAll(t.Context(), start())
+	must(t, err)
+	want(t, s.PutCode(t.Context(), c, start()), oauth.ErrEnded)
+	want(t, s.Redeem(t.Context(), c.Hash, token("a", "owner", start()), start()), oauth.ErrNotFound)
+}
+
+// endRace lets clients in while all logins end: a token is of the last era or of
+// none.
+func endRace(t *testing.T, s oauth.Store) {
+	t.Helper()
+	ctx := context.WithoutCancel(t.Context())
+	var all sync.WaitGroup
+	hashes := make([]oauth.Hash, 40)
+	eras := make([]string, len(hashes))
+	for i := range hashes {
+		all.Go(func() {
+			c, tok := code(strconv.Itoa(i), start()), token(strconv.Itoa(i), "owner", start())
+			c.Era = s.Seal().Era()
+			tok.Era, hashes[i], eras[i] = c.Era, tok.Hash, c.Era
+			err := s.PutCode(ctx, c, start())
+			if err == nil {
+				err = s.Redeem(ctx, c.Hash, tok, start())
+			}
+			if err != nil && !errors.Is(err, oauth.ErrEnded) && !errors.Is(err, oauth.ErrNotFound) {
+				t.Error(err)
+			}
+		})
+		if i%10 == 5 {
+			all.Go(func() {
+				if _, err := s.EndAll(ctx, start()); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+	}
+	all.Wait()
+	for i, h := range hashes {
+		if _, err := s.Token(ctx, h, start()); err == nil && eras[i] != s.Seal().Era() {
+			t.Errorf("token %d of an era that has ended is taken", i)
+		}
+	}
 }
