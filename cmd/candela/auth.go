@@ -16,7 +16,7 @@ import (
 	"candela/internal/oauth"
 )
 
-// auth runs the commands about the owner's passphrase and clients. The last two
+// auth runs the commands about the owner's passphrase and clients. All but the first
 // ask the server that runs in the state directory.
 func auth(ctx context.Context, in invocation) error {
 	name := ""
@@ -30,8 +30,10 @@ func auth(ctx context.Context, in invocation) error {
 		return listClients(ctx, in)
 	case "revoke":
 		return revokeClient(ctx, in)
+	case "revoke-all":
+		return revokeAll(ctx, in)
 	}
-	return noSuchCommand("auth", []string{name}, "hash-password", "list", "revoke")
+	return noSuchCommand("auth", []string{name}, "hash-password", "list", "revoke", "revoke-all")
 }
 
 // hashPassword reads a passphrase from the first line of stdin and writes what
@@ -84,5 +86,26 @@ func revokeClient(ctx context.Context, in invocation) error {
 		return err
 	}
 	_, err = fmt.Fprintf(in.Stdout, "%s is thrown out\n", in.args[0])
+	return err
+}
+
+// revokeAll ends all logins. With replicas it needs none that runs here.
+func revokeAll(ctx context.Context, in invocation) error {
+	if len(in.args) > 0 && !strings.HasPrefix(in.args[0], "-") {
+		return fault.Field("auth revoke-all", in.args[0], "flags alone; candela auth revoke ID throws one client out")
+	}
+	cfg, err := config.Load(config.Input{Args: in.args, Environ: in.environ, Inspect: true})
+	if err != nil {
+		return err
+	}
+	ended, err := app.RevokeAll(ctx, cfg, in.Stderr)
+	if err != nil {
+		return err
+	}
+	noun := "clients are"
+	if ended.Clients == 1 {
+		noun = "client is"
+	}
+	_, err = fmt.Fprintf(in.Stdout, "%d %s thrown out (%s). All registrations and browsers' logins have ended, too.\n", ended.Clients, noun, ended.Where)
 	return err
 }

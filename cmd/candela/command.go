@@ -39,7 +39,7 @@ func commands() []command {
 		{"uninstall", "uninstall CLIENT", "take it out again", uninstallClient},
 		{"doctor", "doctor [flags]", "check the configuration, and the server that runs with it as clients see it; what is wrong and what to do, with --json", examine},
 		{"config", "config [flags]", "print the configuration in force and where each value comes from", printConfig},
-		{"auth", "auth COMMAND", "hash-password, list or revoke ID: the owner's passphrase and clients", auth},
+		{"auth", "auth COMMAND", "hash-password, list, revoke ID or revoke-all: the owner's passphrase and clients", auth},
 		{"audit", "audit COMMAND", "verify [--expect N:HASH] or list [--last N], with --json: what was done for whom, and whether that log was touched", audit},
 		{"status", "status [flags]", "how trading stands: state, open orders, positions, alerts, with --json", status},
 		{"halt", "halt [REASON] [flags]", "stop trading and cancel every open order, in the program that runs or for the next one", halt},

@@ -21,6 +21,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"candela/internal/app"
+	"candela/internal/cluster/natstest"
 	"candela/internal/fake/alpaca"
 	"candela/internal/fake/binance"
 	"candela/internal/fake/coinbase"
@@ -81,6 +82,12 @@ func TestScripts(t *testing.T) {
 		"ALPACA=" + venue(alpaca.New(alpaca.Config{Now: time.Now})), "NOWHERE=http://127.0.0.1:1",
 		"RECEIVER=" + venue(http.HandlerFunc(receive)),
 	}
+	nats, err := natstest.Start(t.TempDir(), 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(nats.Stop)
+	venues = append(venues, "NATS="+nats.URL())
 	testscript.Run(t, testscript.Params{
 		Dir:                 filepath.Join("testdata", "script"),
 		RequireExplicitExec: true,
@@ -94,7 +101,7 @@ func TestScripts(t *testing.T) {
 			return err
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"await": await, "exits": exits, "ispng": isPNG, "signal": sendSignal, "tamper": tamper,
+			"await": await, "exits": exits, "ispng": isPNG, "letin": letIn, "signal": sendSignal, "tamper": tamper, "works": works,
 		},
 	})
 }

@@ -142,6 +142,15 @@ func (c control) handleTokens(mux *http.ServeMux) {
 		w.Header().Set("Content-Type", "application/json")
 		_ = json.NewEncoder(w).Encode(clients) // the owner's terminal went away
 	})
+	mux.HandleFunc("DELETE /tokens", func(w http.ResponseWriter, r *http.Request) {
+		ended, err := c.door.EndAll(r.Context())
+		if err != nil {
+			c.fail(w, r, err)
+			return
+		}
+		w.Header().Set("Content-Type", "application/json")
+		_ = json.NewEncoder(w).Encode(Ended{Clients: ended}) // the owner's terminal went away
+	})
 	mux.HandleFunc("DELETE /tokens/{id}", func(w http.ResponseWriter, r *http.Request) {
 		if err := c.door.Revoke(r.Context(), oauth.SoleOwner, r.PathValue("id")); err != nil {
 			c.fail(w, r, err)

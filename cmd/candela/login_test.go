@@ -1,0 +1,62 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"os"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"candela/e2e/remote"
+)
+
+// client returns a client of the server at an address, for as long as one may take to
+// start.
+func client(base string) (c *remote.Client, ctx context.Context, done context.CancelFunc) {
+	ctx, done = context.WithTimeout(context.Background(), 30*time.Second)
+	return &remote.Client{Base: base, Name: "script", HTTP: remote.Plain(&http.Transport{DisableKeepAlives: true})}, ctx, done
+}
+
+// letIn URL FILE [PASSPHRASE] lets a client in, with the owner's passphrase where one
+// is asked for, and writes its token to a file.
+func letIn(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 || len(args) > 3 {
+		ts.Fatalf("usage: letin URL FILE [PASSPHRASE]")
+	}
+	c, ctx, done := client(args[0])
+	defer done()
+	if len(args) == 3 {
+		c.Owner = &remote.Owner{Passphrase: args[2]}
+	}
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	for c.Enter(ctx) != nil { // until it listens
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			ts.Fatalf("%v", c.Enter(ctx))
+		}
+	}
+	ts.Check(os.WriteFile(ts.MkAbs(args[1]), []byte(c.Token()), 0o600))
+}
+
+// works URL FILE demands that a tool answers to the token in the file, or that it does
+// not.
+func works(ts *testscript.TestScript, neg bool, args []string) {
+	if len(args) != 2 {
+		ts.Fatalf("usage: [!] works URL FILE")
+	}
+	c, ctx, done := client(args[0])
+	defer done()
+	c.SetToken(ts.ReadFile(args[1]))
+	_, err := c.Call(ctx, "list_indicators", `{}`)
+	status, refused := errors.AsType[*remote.StatusError](err)
+	switch {
+	case err != nil && (!refused || status.Status != http.StatusUnauthorized):
+		ts.Fatalf("%v", err)
+	case neg != (err != nil):
+		ts.Fatalf("the token works: %v", err == nil)
+	}
+}
