@@ -116,7 +116,7 @@ func (s *scene) live(crash bool, number int) {
 			return
 		}
 		for worker := range 3 {
-			busy.Go(func() { s.work(over.Done(), l.client, uint64(number*10+worker)) })
+			busy.Go(func() { s.work(over.Done(), l.client, uint64(number*10+worker)) }) //nolint:contextcheck // the tape computes prices, it asks nobody
 		}
 		busy.Go(func() { s.poll(over, l.client) })
 	})

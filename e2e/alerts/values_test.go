@@ -1,7 +1,6 @@
 package alerts
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -18,7 +17,6 @@ import (
 	"candela/internal/market"
 	"candela/internal/mcp"
 	"candela/internal/payload"
-	"candela/internal/tool"
 )
 
 const (
@@ -26,15 +24,9 @@ const (
 	back    = 45 // minutes
 )
 
-// waiting is an alert on a signal.
-type waiting struct {
-	alert.Alert
-	selection *indicator.Selection
-}
-
 // leaveAlerts puts an alert on every signal of the catalogue into a store, as if
 // they were made a while ago and the program had been down since.
-func leaveAlerts(t *testing.T, home string, made time.Time) map[string]waiting {
+func leaveAlerts(t *testing.T, home string, made time.Time) map[string]alert.Condition {
 	t.Helper()
 	if err := os.Mkdir(home, 0o700); err != nil {
 		t.Fatal(err)
@@ -43,13 +35,9 @@ func leaveAlerts(t *testing.T, home string, made time.Time) map[string]waiting {
 	if err != nil {
 		t.Fatal(err)
 	}
-	all := map[string]waiting{}
+	all := map[string]alert.Condition{}
 	for _, def := range indicator.All() {
 		for _, label := range def.Labels() {
-			selection, err := indicator.Resolve(indicator.Request{Name: def.Name})
-			if err != nil {
-				t.Fatal(err)
-			}
 			a := alert.Alert{
 				ID: id.New(made), Owner: "local", Created: made, Interval: market.Minute1,
 				Symbol: market.Symbol{Name: watched}, Instrument: market.Symbol{Venue: "binance", Name: watched},
@@ -58,42 +46,13 @@ func leaveAlerts(t *testing.T, home string, made time.Time) map[string]waiting {
 			if err := store.PutAlert(t.Context(), mcp.Caller{Subject: "local", Key: "local"}, a); err != nil {
 				t.Fatal(err)
 			}
-			all[a.ID] = waiting{a, selection}
+			all[a.ID] = a.Condition
 		}
 	}
 	if err := store.Close(); err != nil {
 		t.Fatal(err)
 	}
 	return all
-}
-
-// shown is a source whose last bar is one that has just closed.
-type shown struct{ bars market.Bars }
-
-func (s shown) Bars(_ context.Context, want tool.BarRequest) (tool.BarSet, error) {
-	return tool.BarSet{Symbol: want.Symbol, Bars: s.bars.Tail(want.Bars + want.Warmup), Source: payload.Fetch}, nil
-}
-
-// first returns what charts show of an alert, each asked for when a bar had just
-// closed: the first bar that confirms the signal, when it closed and its value.
-func (w *waiting) first(t *testing.T, bars market.Bars, from int) (closed time.Time, value float64, found bool) {
-	t.Helper()
-	for n := from; n <= bars.Len(); n++ {
-		if closed = time.Unix(bars.T[n-1]+60, 0); !closed.After(w.Created) {
-			continue
-		}
-		q := tool.Question{Symbol: w.Symbol, Interval: w.Interval, Bars: 200, Indicators: []tool.Requested{{Name: w.Condition.Indicator, Selection: w.selection}}}
-		chart, err := tool.Compute(t.Context(), shown{bars.Slice(0, n)}, q)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, signal := range chart.Indicators[0].Result.Signals {
-			if signal.Label == w.Condition.Signal && signal.Confirmed == chart.Bars.Len()-1 {
-				return closed, signal.Y, true
-			}
-		}
-	}
-	return time.Time{}, 0, false
 }
 
 // TestValues_AlertAndChartAgreeToTheLastBit sets an alert on every signal there is,
@@ -109,22 +68,21 @@ func TestValues_AlertAndChartAgreeToTheLastBit(t *testing.T) {
 	alerts := leaveAlerts(t, home, made)
 	n := newNotes()
 	trading := start(t, "--mcp", "--trade", "--home", home, "--binance-url", venue)
-	c := connectPipes(trading, n.push)
-	bars := tape.New(seed).Minutes(watched, time.Now(), 5000)
-	bars = bars.Slice(0, bars.Len()-1) // the last one may be running
+	pipes := connectPipes(trading, n.push)
+	tp, end := tape.New(seed), time.Now() // all up to here was missed
 	for quiet := 0; quiet < 2; quiet++ {
-		if n.poll(must(t, c, "get_notifications", `{"wait_seconds":1}`)) > 0 {
+		if n.poll(must(t, pipes, "get_notifications", `{"wait_seconds":1}`)) > 0 {
 			quiet = 0
 		}
 	}
 
 	compared := 0
-	for id, w := range alerts {
-		closed, value, found := w.first(t, bars, bars.Len()-back-2)
+	for id, c := range alerts {
+		closed, value, found := tp.First(tape.Signal{Symbol: watched, Indicator: c.Indicator, Label: c.Signal}, made, end)
 		told := n.polled[id]
 		if len(told) == 0 {
 			if found {
-				t.Errorf("%s %s did not fire; a chart shows it at %v", w.Condition.Indicator, w.Condition.Signal, closed)
+				t.Errorf("%s %s did not fire; a chart shows it at %v", c.Indicator, c.Signal, closed)
 			}
 			continue
 		}
@@ -133,7 +91,7 @@ func TestValues_AlertAndChartAgreeToTheLastBit(t *testing.T) {
 			t.Fatal(err)
 		}
 		switch {
-		case !found && f.Triggered.Unix() <= bars.T[bars.Len()-1]+60:
+		case !found && !f.Triggered.After(end):
 			t.Errorf("no chart shows %s", told[0])
 		case found && (!f.Triggered.Equal(closed) || math.Float64bits(f.Value) != math.Float64bits(value)):
 			t.Errorf("%s; a chart shows %v at %v", told[0], value, closed)
@@ -144,7 +102,7 @@ func TestValues_AlertAndChartAgreeToTheLastBit(t *testing.T) {
 	if compared < len(alerts)/3 {
 		t.Errorf("%d of %d alerts were compared: too few", compared, len(alerts))
 	}
-	lines := compareCharts(t, c, connectPipes(start(t, "--mcp", "--home", build.Home(t), "--binance-url", venue), n.push))
+	lines := compareCharts(t, pipes, connectPipes(start(t, "--mcp", "--home", build.Home(t), "--binance-url", venue), n.push))
 	t.Logf("%d of %d signals came, each with the chart's value; %d values of charts from engine and venue are equal", compared, len(alerts), lines)
 	trading.term(t)
 }

@@ -16,43 +16,50 @@ var (
 	rounds = flag.Int("rounds", 1, "how often everything happens")
 )
 
-// TestFaults_NoAlertIsLostOrFiresTwice lets everything happen to three replicas and
-// their servers while alerts fall due. In the end every alert that was acknowledged
-// and that the venue's prices made due has fired once, and everyone was told.
-func TestFaults_NoAlertIsLostOrFiresTwice(t *testing.T) { // alone: what it measures is in seconds
-	s := newSite(t, 3, true, options{})
+// each is how long alerts go on being set for each fault.
+const each = 8 * time.Second
+
+// TestFaults_NothingIsLostOrDoneTwice lets everything happen to three replicas and
+// their servers, some of it at the same time, while alerts fall due and orders are
+// placed. In the end every alert that was acknowledged and that the venue's prices or
+// the signals over them made due has fired once, and everyone was told; and every
+// order that was acknowledged is in the venue's book once.
+func TestFaults_NothingIsLostOrDoneTwice(t *testing.T) { // alone: what it measures is in seconds
+	s := newSite(t, 3, true, options{trade: true})
 	p := s.newPeople(60)
 	defer p.leave()
 	o := s.servers.watch(t, alerts)
 	listeners := p.listen(6)
 	p.poll(3)
+	schedule := s.net.schedule(*rounds)
 	over := make(chan struct{})
 	p.busy.Go(func() {
 		defer close(over)
-		p.setAlerts(*many, time.Duration(*rounds)*50*time.Second)
+		p.setAlerts(*many, time.Duration(len(schedule))*each)
 	})
+	stopTrading := p.trade()
 	var faults []fault
-	for round := range *rounds {
-		kinds := s.net.kinds()
-		if round > 0 {
-			rand.Shuffle(len(kinds), func(i, j int) { kinds[i], kinds[j] = kinds[j], kinds[i] })
-		}
-		for _, k := range kinds {
-			p.pause(time.Second + rand.N(3*time.Second))
-			f := p.happen(k)
-			p.judgeTokens(listeners, &f)
-			faults = append(faults, f)
-		}
+	for _, kinds := range schedule {
+		p.pause(500*time.Millisecond + rand.N(2*time.Second))
+		f := p.happen(kinds...)
+		p.judgeTokens(listeners, &f)
+		faults = append(faults, f)
 	}
 	<-over
+	stopTrading()
 	r := p.judge(o, p.settle(o), faults)
+	a := p.judgeAccount(faults)
 	p.judgeDenials(faults)
 	t.Log(r)
+	t.Log(a)
 	if r.doubled+r.pushedTwice > 0 {
 		t.Errorf("DOUBLED: %d alerts, %d notifications", r.doubled, r.pushedTwice)
 	}
-	if r.due < *many/2 {
-		t.Errorf("only %d of %d alerts were due: too few to say anything", r.due, *many)
+	if r.due < *many/2 || r.signals < *many/50 {
+		t.Errorf("only %d of %d alerts were due, and %d on signals: too few to say anything", r.due, *many, r.signals)
+	}
+	if a.acked < 5*len(faults) || a.denied > a.acked/2 {
+		t.Errorf("only %d orders were acknowledged and %d denied: too few to say anything", a.acked, a.denied)
 	}
 }
 
@@ -81,14 +88,14 @@ func (p *people) judgeDenials(faults []fault) {
 				refused[d.who] = true
 			}
 		}
-		if f.kind == "full restart" && len(refused) < 9 {
+		if f.kind == fullRestart && len(refused) < 9 {
 			p.Errorf("after a full restart the tokens of %d clients were refused: %v", len(refused), refused)
 		}
 	}
 	for _, d := range p.no {
 		full := false
 		for _, f := range faults {
-			full = full || f.kind == "full restart" && d.at.After(f.began) && d.at.Before(f.healed.Add(time.Minute))
+			full = full || f.kind == fullRestart && d.at.After(f.began) && d.at.Before(f.healed.Add(time.Minute))
 		}
 		if !full {
 			p.Errorf("at %s the token of %s was refused, and nothing was restarted", d.at.Format("15:04:05"), d.who)

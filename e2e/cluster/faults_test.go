@@ -1,8 +1,11 @@
 package cluster
 
 import (
+	"cmp"
 	"fmt"
 	"math/rand/v2"
+	"slices"
+	"strings"
 	"time"
 )
 
@@ -14,11 +17,20 @@ type fault struct {
 
 // kind is something that can happen.
 type kind struct {
-	name string
-	do   func(p *people) (whom string)
+	name  string
+	begin func(p *people) outage
 }
 
-// kinds are all of them, in the order of a short run.
+// outage is something that has begun to happen.
+type outage struct {
+	whom  string
+	lasts time.Duration
+	heal  func() // ends it; nil for what is over
+}
+
+const fullRestart = "full restart"
+
+// kinds are all that happen alone, in the order of a short run.
 func (n *network) kinds() []kind {
 	all := []kind{
 		{"kill -9 of a replica", (*people).killReplica},
@@ -31,17 +43,72 @@ func (n *network) kinds() []kind {
 	} else {
 		all = append(all, kind{"SIGSTOP of the leader of ALERTS", (*people).stopLeader})
 	}
-	return append(all, kind{"rolling restart", (*people).roll}, kind{"full restart", (*people).restart})
+	return append(all, kind{"rolling restart", (*people).roll}, kind{fullRestart, (*people).restart})
+}
+
+// pairs are those that happen at the same time. The first is that of a short run: who
+// trades and who keeps the orders are gone at once.
+func (n *network) pairs() [][]kind {
+	killTrader, stopTrader := kind{"kill -9 of the replica that trades", (*people).killTrader}, kind{"SIGSTOP of the replica that trades", (*people).stopTrader}
+	killReplica, termReplica := kind{"kill -9 of a replica", (*people).killReplica}, kind{"SIGTERM of a replica", (*people).termReplica}
+	killOrders := kind{"kill -9 of the leader of ORDERS", (*people).killOrders}
+	all := [][]kind{
+		{killTrader, killOrders},
+		{stopTrader, killOrders},
+		{killTrader, killReplica},
+		{stopTrader, killReplica},
+	}
+	if n.real() {
+		cutTrader := kind{"the replica that trades cut off", (*people).cutTrader}
+		all = append(all, []kind{cutTrader, termReplica}, []kind{killTrader, {"the leader of ALERTS cut off", (*people).cutLeader}})
+	}
+	return all
+}
+
+// schedule returns what happens, in order: everything alone in each round, all pairs
+// in every second round, and one of them in the first.
+func (n *network) schedule(rounds int) (all [][]kind) {
+	for round := range rounds {
+		var some [][]kind
+		for _, k := range n.kinds() {
+			some = append(some, []kind{k})
+		}
+		switch {
+		case round == 0:
+			some = slices.Insert(some, 3, n.pairs()[0])
+		case round%2 == 1:
+			some = append(some, n.pairs()...)
+		}
+		if round > 0 {
+			rand.Shuffle(len(some), func(i, j int) { some[i], some[j] = some[j], some[i] })
+		}
+		all = append(all, some...)
+	}
+	return all
 }
 
 // away is how long something is gone: longer than it takes to count as dead.
 func away() time.Duration { return 6*time.Second + rand.N(4*time.Second) }
 
-// happen lets something happen and waits until all is well again.
-func (p *people) happen(k kind) fault {
+// happen lets things happen at the same time and waits until all is well again.
+func (p *people) happen(kinds ...kind) fault {
 	p.Helper()
-	f := fault{kind: k.name, began: time.Now()}
-	f.whom = k.do(p)
+	f := fault{began: time.Now()}
+	var names, whom []string
+	var all []outage
+	for _, k := range kinds {
+		one := k.begin(p)
+		all, names, whom = append(all, one), append(names, k.name), append(whom, one.whom)
+	}
+	f.kind, f.whom = strings.Join(names, " and "), strings.Join(whom, " and ")
+	slices.SortFunc(all, func(a, b outage) int { return cmp.Compare(a.lasts, b.lasts) })
+	for _, one := range all {
+		p.pause(time.Until(f.began.Add(one.lasts)))
+		if one.heal != nil {
+			one.heal()
+		}
+	}
+	clear(p.down)
 	p.servers.settle()
 	p.healthy()
 	f.healed = time.Now()
@@ -49,76 +116,107 @@ func (p *people) happen(k kind) fault {
 	return f
 }
 
-func (p *people) any() *replica { return p.replicas[rand.IntN(len(p.replicas))] }
+// trading returns the replica that trades, nil when none does or something happens
+// to it.
+func (p *people) trading() *replica {
+	for _, r := range p.replicas {
+		if p.down[r] {
+			continue
+		}
+		if page, err := r.read(p.ctx, "/metrics"); err == nil && strings.Contains(page, "\ncandela_broker_reconciled 1\n") {
+			return r
+		}
+	}
+	return nil
+}
 
-func (p *people) killReplica() string {
-	r := p.any()
+// trader takes the replica that trades to do something to it, and another where
+// nobody knows.
+func (p *people) trader() *replica {
+	r := p.trading()
+	for r == nil || p.down[r] {
+		r = p.replicas[rand.IntN(len(p.replicas))]
+	}
+	p.down[r] = true
+	return r
+}
+
+// any takes a replica to which nothing happens yet: half of the time the one that
+// trades, since to lose that one is worst.
+func (p *people) any() *replica {
+	if rand.IntN(2) == 0 {
+		return p.trader()
+	}
+	for {
+		if r := p.replicas[rand.IntN(len(p.replicas))]; !p.down[r] {
+			p.down[r] = true
+			return r
+		}
+	}
+}
+
+func (p *people) killReplica() outage { return p.kill(p.any()) }
+func (p *people) killTrader() outage  { return p.kill(p.trader()) }
+
+func (p *people) kill(r *replica) outage {
 	r.kill()
-	p.pause(rand.N(6 * time.Second))
-	r.start(p.TB)
-	return r.name
+	return outage{r.name, rand.N(6 * time.Second), func() { r.start(p.TB) }}
 }
 
-func (p *people) stopReplica() string {
-	r := p.any()
+func (p *people) stopReplica() outage { return p.halt(p.any()) }
+func (p *people) stopTrader() outage  { return p.halt(p.trader()) }
+
+func (p *people) halt(r *replica) outage {
 	r.signal(sigStop)
-	p.pause(away())
-	r.signal(sigCont)
-	return r.name
+	return outage{r.name, away(), func() { r.signal(sigCont) }}
 }
 
-func (p *people) termReplica() string {
+func (p *people) termReplica() outage {
 	r := p.any()
 	took := r.term(p.TB)
-	p.pause(rand.N(3 * time.Second))
-	r.start(p.TB)
-	return fmt.Sprintf("%s, which took %.1f s to end", r.name, took.Seconds())
+	return outage{fmt.Sprintf("%s, which took %.1f s to end", r.name, took.Seconds()), took + rand.N(3*time.Second), func() { r.start(p.TB) }}
 }
 
-func (p *people) killLeader() string {
-	one := p.servers.leader(alerts)
+func (p *people) killLeader() outage { return p.killServer(p.servers.leader(alerts)) }
+func (p *people) killOrders() outage { return p.killServer(p.servers.leader(orders)) }
+
+func (p *people) killServer(one *server) outage {
 	one.kill()
-	p.pause(2*time.Second + rand.N(6*time.Second))
-	one.start(p.TB)
-	return one.name
+	return outage{one.name, 2*time.Second + rand.N(6*time.Second), func() { one.start(p.TB) }}
 }
 
-func (p *people) stopLeader() string {
+func (p *people) stopLeader() outage {
 	one := p.servers.leader(alerts)
 	one.signal(sigStop)
-	p.pause(away())
-	one.signal(sigCont)
-	return one.name
+	return outage{one.name, away(), func() { one.signal(sigCont) }}
 }
 
-func (p *people) cutReplica() string {
-	r := p.any()
+func (p *people) cutReplica() outage { return p.cut(p.any()) }
+func (p *people) cutTrader() outage  { return p.cut(p.trader()) }
+
+func (*people) cut(r *replica) outage {
 	r.at.cut(true)
-	p.pause(away())
-	r.at.cut(false)
-	return r.name
+	return outage{r.name, away(), func() { r.at.cut(false) }}
 }
 
-func (p *people) cutLeader() string {
+func (p *people) cutLeader() outage {
 	one := p.servers.leader(alerts)
 	one.at.cut(true)
-	p.pause(away())
-	one.at.cut(false)
-	return one.name
+	return outage{one.name, away(), func() { one.at.cut(false) }}
 }
 
 // roll restarts one replica after the other, as an upgrade does.
-func (p *people) roll() string {
+func (p *people) roll() outage {
 	for _, r := range p.replicas {
 		r.term(p.TB)
 		r.start(p.TB)
 		p.healthy()
 	}
-	return "each"
+	return outage{whom: "each"}
 }
 
 // restart kills everything and starts it again.
-func (p *people) restart() string {
+func (p *people) restart() outage {
 	for _, r := range p.replicas {
 		r.kill()
 	}
@@ -133,5 +231,5 @@ func (p *people) restart() string {
 	for _, r := range p.replicas {
 		r.start(p.TB)
 	}
-	return "everything"
+	return outage{whom: "everything"}
 }

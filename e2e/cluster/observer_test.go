@@ -29,6 +29,9 @@ type told struct {
 	Made    time.Time
 	fired   []time.Time // when a message that says so was seen
 	number  []uint64    // and its number
+	// What the first of them says.
+	value     float64
+	triggered time.Time
 }
 
 // watch begins to follow.
@@ -67,6 +70,10 @@ func (o *observer) take(tb testing.TB, m jetstream.Msg) {
 			Created   time.Time       `json:"created"`
 			Note      string          `json:"note"`
 		} `json:"alert"`
+		Data struct {
+			Value     float64   `json:"value"`
+			Triggered time.Time `json:"triggered_at"`
+		} `json:"data"`
 	}
 	if len(m.Data()) == 0 || json.Unmarshal(m.Data(), &body) != nil || body.Alert.ID == "" {
 		return // a mark, or a subject that was cleared
@@ -85,6 +92,9 @@ func (o *observer) take(tb testing.TB, m jetstream.Msg) {
 	a.Subject, a.State, a.Note, a.Type = m.Subject(), body.State, body.Alert.Note, body.Alert.Type
 	a.Price, a.Made = body.Alert.Threshold, body.Alert.Created
 	if body.State == "fired" {
+		if len(a.fired) == 0 {
+			a.value, a.triggered = body.Data.Value, body.Data.Triggered
+		}
 		a.fired = append(a.fired, time.Now())
 		a.number = append(a.number, meta.Sequence.Stream)
 	}

@@ -19,8 +19,9 @@ import (
 // set is an alert that somebody asked for.
 type set struct {
 	tape.Want
-	note  string
-	never bool // it is far from every price
+	signal *tape.Signal // what it waits for instead of a price; nil for none
+	note   string
+	never  bool // it is far from every price
 
 	// What the answer said, zero when none came: then nobody knows.
 	id          string
@@ -45,6 +46,9 @@ type people struct {
 	lost  []time.Time                   // when a poll got no answer
 	no    []denial                      // each 401
 	token map[*remote.Client]*sync.Once // a client lets itself in once for each token
+	deals []*deal                       // every order that was asked for
+
+	down map[*replica]bool // of whoever lets things happen
 }
 
 // heard is one notification as a listener got it.
@@ -62,7 +66,7 @@ type denial struct {
 func (s *site) newPeople(symbols int) *people {
 	p := &people{
 		site: s, symbols: symbols, sets: map[string]*set{}, polls: map[string][]time.Time{}, fails: map[string]int{},
-		token: map[*remote.Client]*sync.Once{},
+		token: map[*remote.Client]*sync.Once{}, down: map[*replica]bool{},
 	}
 	p.ctx, p.stop = context.WithCancel(s.Context())
 	return p
@@ -165,21 +169,14 @@ func (p *people) setAlerts(enough int, over time.Duration) {
 // setOne sets one alert and reports whether that was acknowledged.
 func (p *people) setOne(c *remote.Client, rng *rand.Rand) bool {
 	a := &set{}
-	if a.never = rng.IntN(20) == 0; a.never {
-		a.Want = tape.Want{Symbol: p.symbol(rng.IntN(p.symbols)), Above: true, Threshold: 1e9}
-	} else if !p.plan(a, rng, time.Now().Unix()) {
+	if !p.plan(a, rng, time.Now().Unix()) {
 		return false
 	}
 	a.note = "a" + strconv.FormatInt(p.asked.Add(1), 10)
 	p.mu.Lock()
 	p.sets[a.note] = a
 	p.mu.Unlock()
-	side := "below"
-	if a.Above {
-		side = "above"
-	}
-	answer, err := p.call(c, "set_alert", fmt.Sprintf(`{"symbol":%q,"condition":{"price_%s":%s},"note":%q}`,
-		a.Symbol, side, strconv.FormatFloat(a.Threshold, 'f', 8, 64), a.note))
+	answer, err := p.call(c, "set_alert", a.arguments())
 	if err != nil {
 		return false
 	}
@@ -200,42 +197,6 @@ func (p *people) setOne(c *remote.Client, rng *rand.Rand) bool {
 			a.cancelled = true
 			p.mu.Unlock()
 		}
-	}
-	return true
-}
-
-// horizon is how far ahead alerts are due, in seconds.
-const horizon = 30
-
-// plan chooses a price that the tape reaches at some step, not too soon, and that it
-// has not reached in any minute that an alert made now looks at.
-func (p *people) plan(a *set, rng *rand.Rand, now int64) bool {
-	a.Symbol, a.Above = p.symbol(rng.IntN(p.symbols)), rng.IntN(2) == 0
-	var found []float64
-	best := 0.0
-	for at := now - now%60; at < now+horizon; at += tape.Step {
-		bar := p.tape.At(a.Symbol, at)
-		reach := bar.H
-		if !a.Above {
-			reach = -bar.L
-		}
-		if at == now-now%60 {
-			best = reach
-		}
-		if reach <= best {
-			continue
-		}
-		if at > now+6 {
-			found = append(found, best+(reach-best)*(0.2+0.6*rng.Float64()))
-		}
-		best = reach
-	}
-	if len(found) == 0 {
-		return false
-	}
-	a.Threshold = found[rng.IntN(len(found))]
-	if !a.Above {
-		a.Threshold = -a.Threshold
 	}
 	return true
 }

@@ -2,15 +2,19 @@ package cluster
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
+	"os"
 	"path/filepath"
 	"strconv"
 	"testing"
 	"time"
 
 	"candela/e2e/build"
+	"candela/internal/fake/binance"
 )
 
 const passphrase = "correct-horse-of-the-cluster"
@@ -27,6 +31,7 @@ type options struct {
 	tags  string   // of the build
 	flags []string // more of them
 	env   []string
+	trade bool // on the account that they have at the venue, not on paper
 }
 
 // newReplica prepares a replica at a place; venue is the address of the fake.
@@ -40,7 +45,13 @@ func newReplica(tb testing.TB, at *place, dir string, number int, base, venue, n
 		"--trusted-proxies", "127.0.0.0/8", "--max-connections", "12000",
 	}
 	if venue != "" {
-		args = append(args, "--binance-url", "http://127.0.0.1:"+at.carry(tb, venue))
+		url := "http://127.0.0.1:" + at.carry(tb, venue)
+		args = append(args, "--binance-url", url)
+		if o.trade {
+			args = append(args, "--broker", "binance", "--binance-trade-url", url)
+			o.env = append(o.env, "CANDELA_BINANCE_API_KEY="+binance.Key, "CANDELA_BINANCE_API_SECRET="+binance.Secret)
+			r.allow(tb)
+		}
 	}
 	if nats != "" {
 		args = append(args, "--nats-url", nats)
@@ -57,14 +68,43 @@ func newReplica(tb testing.TB, at *place, dir string, number int, base, venue, n
 	return r
 }
 
+// allow writes a policy by which the guard has nothing against small orders, however
+// many they are and however late prices come on a busy machine.
+func (r *replica) allow(tb testing.TB) {
+	tb.Helper()
+	const policy = `max_orders_per_minute = "none"
+max_open_orders = "none"
+max_symbol_open_orders = "none"
+max_symbol_exposure = "none"
+max_exposure = "none"
+max_daily_notional = "none"
+max_daily_loss = "none"
+price_band_pct = "none"
+resting_band_pct = "none"
+max_quote_age = "1m"
+max_clock_skew = "1m"
+`
+	if err := errors.Join(os.MkdirAll(r.home, 0o700), os.WriteFile(filepath.Join(r.home, "policy.toml"), []byte(policy), 0o600)); err != nil {
+		tb.Fatal(err)
+	}
+}
+
 // ready asks the replica whether it wants clients.
 func (r *replica) ready(ctx context.Context) bool { return r.ask(ctx, "/readyz") == nil }
 
-// ask reads a page of the admin listener.
+// ask asks for a page of the admin listener.
 func (r *replica) ask(ctx context.Context, path string) error {
+	_, err := r.read(ctx, path)
+	return err
+}
+
+// read reads a page of the admin listener.
+func (r *replica) read(ctx context.Context, path string) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, checkTime)
+	defer cancel()
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://127.0.0.1:"+r.admin+path, http.NoBody)
 	if err != nil {
-		return err
+		return "", err
 	}
 	client := &http.Client{Transport: &http.Transport{
 		DisableKeepAlives: true,
@@ -72,11 +112,12 @@ func (r *replica) ask(ctx context.Context, path string) error {
 	}}
 	response, err := client.Do(request)
 	if err != nil {
-		return err
+		return "", err
 	}
-	_ = response.Body.Close()
+	defer func() { _ = response.Body.Close() }()
 	if response.StatusCode != http.StatusOK {
-		return fmt.Errorf("%s: %s", path, response.Status)
+		return "", fmt.Errorf("%s: %s", path, response.Status)
 	}
-	return nil
+	page, err := io.ReadAll(response.Body)
+	return string(page), err
 }

@@ -14,8 +14,10 @@ import (
 )
 
 const (
-	seed   = 11
-	alerts = "candela_ALERTS" // the stream
+	seed = 11
+	// Streams.
+	alerts = "candela_ALERTS"
+	orders = "candela_ORDERS"
 )
 
 // keep is where everything is written, for whoever wants to look at it afterwards.
@@ -28,6 +30,7 @@ type site struct {
 	net      *network
 	servers  *servers // nil for a single replica without them
 	venue    *process
+	floor    string // the venue's address
 	replicas []*replica
 	balancer *balancer
 	owner    *remote.Owner
@@ -46,10 +49,10 @@ func newSite(tb testing.TB, n int, clustered bool, o options) *site {
 		s.servers = startServers(tb, s.net, s.dir, 3)
 		nats = s.servers.url()
 	}
-	venue := s.startVenue()
+	s.floor = s.startVenue()
 	s.balancer = newBalancer(tb)
 	for i := range n {
-		s.replicas = append(s.replicas, newReplica(tb, s.net.place(), s.dir, i, s.balancer.url(), venue, nats, o))
+		s.replicas = append(s.replicas, newReplica(tb, s.net.place(), s.dir, i, s.balancer.url(), s.floor, nats, o))
 	}
 	for _, r := range s.replicas {
 		r.start(tb)
@@ -99,9 +102,7 @@ func (s *site) healthy() {
 				time.Sleep(200 * time.Millisecond)
 				r.start(s.TB)
 			}
-			ctx, cancel := context.WithTimeout(s.Context(), checkTime)
-			well = well && r.ready(ctx)
-			cancel()
+			well = well && r.ready(s.Context())
 		}
 		return well && s.balancer.healthy() == len(s.replicas)
 	})

@@ -47,7 +47,7 @@ func (p *people) fates(o *observer, end time.Time) (all []*fate) {
 		if f.stream != nil && made.IsZero() {
 			made = f.stream.Made
 		}
-		f.due = p.tape.Due(&a.Want, made, end)
+		f.due = a.dueAt(p.tape, made, end)
 		p.arrivals(f, id)
 		all = append(all, f)
 	}
@@ -131,6 +131,7 @@ func (p *people) settle(o *observer) (end time.Time) {
 // result is the outcome of a run.
 type result struct {
 	acked, unknown, due, fired, cancelled int
+	signals                               int // due and fired on signals, among them
 	errors, lost, doubled, causeless      int
 	pushedTwice, polledTwice              int
 	fires, first, last                    []time.Duration // stalls, ascending
@@ -172,7 +173,7 @@ func (p *people) judge(o *observer, end time.Time, faults []fault) *result {
 	slices.Sort(r.first)
 	slices.Sort(r.last)
 	for kind, w := range worst {
-		p.Logf("%-34s longest from due to fired %5.1f s, to the first client %5.1f s, to the last listener %5.1f s", kind, w[0].Seconds(), w[1].Seconds(), w[2].Seconds())
+		p.Logf("%-80s longest from due to fired %5.1f s, to the first client %5.1f s, to the last listener %5.1f s", kind, w[0].Seconds(), w[1].Seconds(), w[2].Seconds())
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -201,16 +202,19 @@ func (p *people) judgeOne(r *result, f *fate) {
 	if fires > 0 {
 		r.fired++
 	}
+	if !f.due.IsZero() && fires > 0 && f.signal != nil {
+		r.signals++
+	}
 	if f.stream == nil || !f.due.IsZero() && fires == 0 || fires > 0 && f.last.IsZero() {
 		r.lost++
-		r.complain(p, "LOST: %s %+v made %v, due %v, fired %d times", f.note, f.Want, f.made, f.due, fires)
+		r.complain(p, "LOST: %s made %v, due %v, fired %d times", f.arguments(), f.made, f.due, fires)
 	}
 	if fires > 1 {
 		r.doubled++
 	}
-	if f.never && fires > 0 || fires > 0 && !p.tape.Caused(&f.Want, f.stream.Made, f.stream.fired[0]) {
+	if f.never && fires > 0 || fires > 0 && !f.caused(p.tape, f.stream) {
 		r.causeless++
-		r.complain(p, "fired without a cause: %s %+v", f.note, f.Want)
+		r.complain(p, "fired without a cause: %s made %v, fired at %v with %v", f.arguments(), f.stream.Made, f.stream.triggered, f.stream.value)
 	}
 	if fires == 0 {
 		return
@@ -234,9 +238,9 @@ func (r *result) complain(p *people, format string, args ...any) {
 }
 
 func (r *result) String() string {
-	return fmt.Sprintf("%d alerts acknowledged (%d more without an answer are there too), %d due, %d fired, %d cancelled; %d lost, %d doubled; pushed twice %d times, polled twice %d times; "+
+	return fmt.Sprintf("%d alerts acknowledged (%d more without an answer are there too), %d due, %d fired (%d on signals), %d cancelled; %d lost, %d doubled; pushed twice %d times, polled twice %d times; "+
 		"from due to fired: p50 %.2f s, p99 %.2f s, longest %.2f s; to the first client: p50 %.2f s, p99 %.2f s, longest %.2f s; to every listener: p50 %.2f s, p99 %.2f s, longest %.2f s",
-		r.acked, r.unknown, r.due, r.fired, r.cancelled, r.lost, r.doubled, r.pushedTwice, r.polledTwice,
+		r.acked, r.unknown, r.due, r.fired, r.signals, r.cancelled, r.lost, r.doubled, r.pushedTwice, r.polledTwice,
 		at(r.fires, 0.5), at(r.fires, 0.99), at(r.fires, 1), at(r.first, 0.5), at(r.first, 0.99), at(r.first, 1), at(r.last, 0.5), at(r.last, 0.99), at(r.last, 1))
 }
 

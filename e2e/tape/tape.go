@@ -1,5 +1,5 @@
 // Package tape knows what the fake venue shows at any time, and from that which
-// alerts on prices must have fired.
+// alerts on prices and on signals must have fired.
 package tape
 
 import (
@@ -27,6 +27,10 @@ type Tape struct {
 	now    time.Time
 	prices *fake.Prices
 	seen   map[look]market.Bar
+
+	charting sync.Mutex // before mu
+	windows  map[string]window
+	charts   map[chart]map[string]float64 // values by label
 }
 
 type look struct {
@@ -36,7 +40,7 @@ type look struct {
 
 // New returns the tape of a venue with a seed.
 func New(seed uint64) *Tape {
-	t := &Tape{seen: map[look]market.Bar{}}
+	t := &Tape{seen: map[look]market.Bar{}, windows: map[string]window{}, charts: map[chart]map[string]float64{}}
 	t.prices = fake.NewPrices(seed, 0, func() time.Time { return t.now })
 	return t
 }

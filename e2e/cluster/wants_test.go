@@ -1,0 +1,130 @@
+package cluster
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"strconv"
+	"time"
+
+	"candela/e2e/tape"
+	"candela/internal/indicator"
+)
+
+// arguments are those of set_alert.
+func (a *set) arguments() string {
+	if s := a.signal; s != nil {
+		return fmt.Sprintf(`{"symbol":%q,"interval":"1m","condition":{"indicator_signal":{"indicator":%q,"signal":%q}},"note":%q}`,
+			s.Symbol, s.Indicator, s.Label, a.note)
+	}
+	side := "below"
+	if a.Above {
+		side = "above"
+	}
+	return fmt.Sprintf(`{"symbol":%q,"condition":{"price_%s":%s},"note":%q}`, a.Symbol, side, strconv.FormatFloat(a.Threshold, 'f', 8, 64), a.note)
+}
+
+// dueAt returns when an alert made at a time must have fired, by all that the venue
+// shows up to the end; the zero time when it need not have.
+func (a *set) dueAt(t *tape.Tape, made, end time.Time) time.Time {
+	if a.signal == nil {
+		return t.Due(&a.Want, made, end)
+	}
+	closed, _, _ := t.First(*a.signal, made, end)
+	return closed
+}
+
+// caused reports whether what the venue shows gave an alert the reason to fire that
+// it tells: a signal to the last bit of its value.
+func (a *set) caused(t *tape.Tape, s *told) bool {
+	if a.signal == nil {
+		return t.Caused(&a.Want, s.Made, s.fired[0])
+	}
+	closed, value, found := t.First(*a.signal, s.Made, s.fired[0])
+	return found && s.triggered.Equal(closed) && math.Float64bits(s.value) == math.Float64bits(value)
+}
+
+// soon is how far away in seconds it is at least when an alert is due, so that it is
+// set by then when nothing happens. horizon is how far for a price at most.
+const (
+	soon    = 6
+	horizon = 30
+)
+
+// plan chooses what an alert waits for, and reports whether it found something.
+func (p *people) plan(a *set, rng *rand.Rand, now int64) bool {
+	switch n := rng.IntN(20); {
+	case n == 0:
+		a.never, a.Want = true, tape.Want{Symbol: p.symbol(rng.IntN(p.symbols)), Above: true, Threshold: 1e9}
+		return true
+	case n <= 3:
+		return p.planSignal(a, rng, now)
+	default:
+		return p.planPrice(a, rng, now)
+	}
+}
+
+// planPrice chooses a price that the tape reaches at some step, not too soon, and that
+// it has not reached in any minute that an alert made now looks at.
+func (p *people) planPrice(a *set, rng *rand.Rand, now int64) bool {
+	a.Symbol, a.Above = p.symbol(rng.IntN(p.symbols)), rng.IntN(2) == 0
+	var found []float64
+	best := 0.0
+	for at := now - now%60; at < now+horizon; at += tape.Step {
+		bar := p.tape.At(a.Symbol, at)
+		reach := bar.H
+		if !a.Above {
+			reach = -bar.L
+		}
+		if at == now-now%60 {
+			best = reach
+		}
+		if reach <= best {
+			continue
+		}
+		if at > now+soon {
+			found = append(found, best+(reach-best)*(0.2+0.6*rng.Float64()))
+		}
+		best = reach
+	}
+	if len(found) == 0 {
+		return false
+	}
+	a.Threshold = found[rng.IntN(len(found))]
+	if !a.Above {
+		a.Threshold = -a.Threshold
+	}
+	return true
+}
+
+// charted is on how many symbols signals are waited for. Each costs the judge a chart
+// of every indicator for every minute.
+const charted = 8
+
+// planSignal chooses a signal that the tape shows when one of the next minutes closes,
+// mostly the very next.
+func (p *people) planSignal(a *set, rng *rand.Rand, now int64) bool {
+	closed := now + soon
+	closed += 60 - closed%60
+	if rng.IntN(4) == 0 {
+		closed += 60
+	}
+	a.Symbol = p.symbol(rng.IntN(charted))
+	var found []tape.Signal
+	for _, def := range indicator.All() {
+		if len(def.Signals) == 0 {
+			continue
+		}
+		values := p.tape.Signals(a.Symbol, def.Name, closed)
+		for _, label := range def.Labels() { // in their order, so that a seed means something
+			if _, shown := values[label]; shown {
+				found = append(found, tape.Signal{Symbol: a.Symbol, Indicator: def.Name, Label: label})
+			}
+		}
+	}
+	if len(found) == 0 {
+		return false
+	}
+	a.signal = &found[rng.IntN(len(found))]
+	return true
+}
