@@ -71,7 +71,7 @@ func (w word) send(ctx context.Context, cfg *config.Config, log io.Writer) (Trad
 
 // ask tells the replica that trades. On which account that is the owner need not say.
 func (w word) ask(ctx context.Context, conn *cluster.Conn, rt Runtime) (TradingState, error) {
-	members, err := conn.Join(ctx, visitor, rt.Log)
+	members, err := conn.Join(ctx, cluster.Who{Name: visitor}, rt.Log)
 	if err != nil {
 		return TradingState{}, err
 	}

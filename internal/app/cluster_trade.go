@@ -2,8 +2,14 @@ package app
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"path/filepath"
+	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -12,6 +18,7 @@ import (
 	"candela/internal/cluster"
 	"candela/internal/desk"
 	"candela/internal/guard"
+	"candela/internal/market"
 	"candela/internal/notify"
 	"candela/internal/order"
 )
@@ -35,7 +42,15 @@ type sharedTrading struct {
 // openTrading takes part, without owning anything yet, and reads what all share.
 func (s *shared) openTrading(ctx context.Context, rt Runtime) (err error) {
 	t := &s.sharedTrading
-	if t.members, err = s.conn.Join(ctx, rt.replicaName(), rt.Log); err != nil {
+	policy, err := rt.policy()
+	if err != nil {
+		return err
+	}
+	who := cluster.Who{Name: rt.replicaName(), Account: accountOf(rt.Config.Trading)}
+	if who.Policy, err = policySum(policy); err != nil {
+		return err
+	}
+	if t.members, err = s.conn.Join(ctx, who, rt.Log); err != nil {
 		return err
 	}
 	if t.store, err = s.conn.OpenStore(ctx, time.Now); err != nil {
@@ -52,6 +67,22 @@ func (s *shared) openTrading(ctx context.Context, rt Runtime) (err error) {
 	}
 	t.tail, err = t.store.OpenTail(ctx, cluster.TailConfig{Restore: t.log.Restore, Publish: t.log.Append, Log: rt.Log})
 	return err
+}
+
+// policySum tells policies apart. It is the same in every process for what was
+// written in another order or with other zeros.
+func policySum(p guard.Policy) (string, error) {
+	p.AllowedSymbols = slices.SortedFunc(slices.Values(p.AllowedSymbols), func(a, b market.Symbol) int { return strings.Compare(a.String(), b.String()) })
+	p.Currencies = slices.Sorted(slices.Values(p.Currencies))
+	if len(p.Symbols) == 0 {
+		p.Symbols = nil // as where there is no file
+	}
+	data, err := json.Marshal(p) // with the symbols sorted
+	if err != nil {
+		return "", fmt.Errorf("policy: %w", err)
+	}
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:8]), nil
 }
 
 // close ends what openTrading began.

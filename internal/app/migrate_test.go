@@ -427,7 +427,7 @@ func TestMigrate_RefusesBesideWhatRuns(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer conn.Close()
-	members, err := conn.Join(t.Context(), "the first", newLogger(config.Log{}, io.Discard))
+	members, err := conn.Join(t.Context(), cluster.Who{Name: "the first"}, newLogger(config.Log{}, io.Discard))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -25,7 +25,7 @@ func TestOpen_WaitsForServersThatStart(t *testing.T) {
 		ends <- err
 	}()
 	go func() {
-		m, err := conns[2].Join(t.Context(), "c", quiet())
+		m, err := conns[2].Join(t.Context(), cluster.Who{Name: "c"}, quiet())
 		if err == nil {
 			m.Close()
 		}

@@ -30,6 +30,10 @@ const (
 	methodStatus    = "desk.status"
 )
 
+// deskName is what the replica that trades owns. There is one whatever the account
+// is, since the orders of all accounts have one writer.
+const deskName = "desk"
+
 // DeskConfig is what a Desk works with. All but HaltFile is required.
 type DeskConfig struct {
 	Account string // as desk.Config.Owner
@@ -54,13 +58,12 @@ type DeskConfig struct {
 type Desk struct {
 	members *Members
 	cfg     DeskConfig
-	name    string // under which the account is owned
 	running atomic.Pointer[desk.Desk]
 }
 
 // NewDesk returns the account for this replica. Nothing is traded here before Run.
 func NewDesk(m *Members, cfg DeskConfig) *Desk {
-	d := &Desk{members: m, cfg: cfg, name: "desk/" + cfg.Account}
+	d := &Desk{members: m, cfg: cfg}
 	d.answerCalls()
 	return d
 }
@@ -77,7 +80,7 @@ func (d *Desk) Run(ctx, hard context.Context, ready func()) error {
 		d.watchHaltFile(watching)
 	}()
 	ready()
-	err := d.members.While(ctx, d.name, func(ctx context.Context) error { return d.term(ctx, hard) })
+	err := d.members.While(ctx, deskName, func(ctx context.Context) error { return d.term(ctx, hard) })
 	stop()
 	<-watched
 	if errors.Is(err, ctx.Err()) {

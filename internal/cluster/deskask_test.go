@@ -31,15 +31,17 @@ var (
 func TestDesk_SaysWhatIsNotKnown(t *testing.T) {
 	t.Parallel()
 	prefix := newPrefix()
-	asks, _ := join(t, servers, prefix, "asks")
 	mute, _ := join(t, servers, prefix, "mute")
+	conn := connect(t, servers, prefix)
+	asks, err := conn.Join(t.Context(), cluster.Who{Name: "asks"}, quiet()) // which owns nothing
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(asks.Close)
 	agree(t, asks, mute)
 	over := make(chan struct{})
 	t.Cleanup(func() { close(over) })
-	account := "owner"
-	for _, mine := mute.Owner("desk/" + account); !mine; _, mine = mute.Owner("desk/" + account) {
-		account += "'"
-	}
+	const account = "owner"
 	for _, method := range []string{"place", "cancel", "halt", "resume"} {
 		mute.Handle("desk."+method+" "+account, func(context.Context, []byte) ([]byte, error) {
 			<-over

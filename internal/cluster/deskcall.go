@@ -156,7 +156,7 @@ func ask[A any](ctx context.Context, d *Desk, method string, call any) (A, error
 	if err != nil {
 		return a, fmt.Errorf("%s: %w", method, err)
 	}
-	data, err := d.members.Ask(ctx, d.name, d.method(method), body)
+	data, err := d.members.Ask(ctx, deskName, d.method(method), body)
 	if err != nil {
 		return a, err
 	}

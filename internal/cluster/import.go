@@ -1,7 +1,6 @@
 package cluster
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -110,14 +109,13 @@ func (o *Orders) named(kind, subject string) (owner, name string, err error) {
 // Replicas returns the names of the replicas that take part, or did half a minute
 // ago: one that was killed is forgotten after that.
 func (c *Conn) Replicas(ctx context.Context) ([]string, error) {
-	table, err := c.openTable(ctx, "MEMBERS", jetstream.MemoryStorage, memberKind)
+	beats, err := c.lastBeats(ctx)
 	if err != nil {
 		return nil, err
 	}
-	const doing = "read the members"
-	return snapshot(ctx, table, doing, table.subject(memberKind, "*"), 0, lenient(ctx, table, doing, func(m message) (string, bool, error) {
-		var form beatForm
-		err := json.Unmarshal(m.data, &form)
-		return cmp.Or(form.Name, strings.TrimPrefix(m.subject, table.subject(memberKind, ""))), true, err
-	}))
+	names := make([]string, len(beats))
+	for i := range beats {
+		names[i] = beats[i].Name
+	}
+	return names, nil
 }

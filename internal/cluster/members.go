@@ -67,9 +67,16 @@ type Members struct {
 	turns    chan struct{}
 }
 
+// Who is what a member tells the others of itself.
+type Who struct {
+	Name    string `json:"name"`              // for the log
+	Account string `json:"account,omitempty"` // on which it would trade; "" for none
+	Policy  string `json:"policy,omitempty"`  // by which, in short
+}
+
 // beatForm is a heartbeat as it is written.
 type beatForm struct {
-	Name     string    `json:"name"`
+	Who
 	Started  time.Time `json:"started"`
 	Draining bool      `json:"draining,omitempty"`
 }
@@ -80,10 +87,29 @@ type peer struct {
 	missed int // own heartbeats that came by since its last one
 }
 
-// Join takes part under a name, which is for the log, and returns when it knows who
-// else does. Nothing is owned here before Enter: who only asks others does without.
-// Close must be called.
-func (c *Conn) Join(ctx context.Context, name string, log *slog.Logger) (*Members, error) {
+// Join takes part and returns when it knows who else does. Nothing is owned here
+// before Enter: who only asks others does without. It refuses to take part beside a
+// member that trades on another account: the orders of all accounts have one writer,
+// and the two would take them from each other for ever. Close must be called.
+func (c *Conn) Join(ctx context.Context, who Who, log *slog.Logger) (*Members, error) {
+	// Before anything is told, so that one that is refused again and again refuses
+	// nobody itself.
+	if err := c.admit(ctx, who); err != nil {
+		return nil, err
+	}
+	m, err := c.join(ctx, who, log)
+	if err != nil {
+		return nil, err
+	}
+	// Of two that come at the same time one has been seen by the other.
+	if err := m.agrees(); err != nil {
+		m.Close() //nolint:contextcheck // the end is told even when ctx has ended
+		return nil, err
+	}
+	return m, nil
+}
+
+func (c *Conn) join(ctx context.Context, who Who, log *slog.Logger) (*Members, error) {
 	table, err := c.openTable(ctx, "MEMBERS", jetstream.MemoryStorage, memberKind)
 	if err != nil {
 		return nil, err
@@ -91,7 +117,7 @@ func (c *Conn) Join(ctx context.Context, name string, log *slog.Logger) (*Member
 	ending, stop := context.WithCancel(context.WithoutCancel(ctx))
 	m := &Members{
 		table: table, id: rand.Text(), log: log, stop: stop, ending: ending,
-		again: make(chan struct{}, 1), form: beatForm{Name: name, Started: time.Now().UTC()},
+		again: make(chan struct{}, 1), form: beatForm{Who: who, Started: time.Now().UTC()},
 		others: make(map[string]*peer), changed: make(chan struct{}), turns: make(chan struct{}, maxCalls),
 	}
 	m.away.Store(true)
@@ -211,6 +237,9 @@ func (m *Members) apply(ctx context.Context, one message) {
 	case m.others[id] == nil:
 		m.log.InfoContext(ctx, "a member has come", "member", id, "name", form.Name)
 		m.others[id] = &peer{beatForm: form}
+		if form.Account != "" && form.Account == m.form.Account && form.Policy != m.form.Policy {
+			m.log.WarnContext(ctx, "a member trades by another policy: which one counts changes with who trades", "member", id, "name", form.Name)
+		}
 	default:
 		*m.others[id] = peer{beatForm: form}
 	}

@@ -3,12 +3,15 @@ package cluster_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strconv"
 	"testing"
 	"time"
 
 	"candela/internal/cluster"
 	"candela/internal/cluster/natstest"
+	"candela/internal/desk"
+	"candela/internal/fault"
 )
 
 // patience bounds what waits for servers on a loaded machine.
@@ -18,7 +21,7 @@ const patience = 60 * time.Second
 func join(tb testing.TB, to *natstest.Cluster, prefix, name string) (*cluster.Members, *cluster.Conn) {
 	tb.Helper()
 	conn := connect(tb, to, prefix)
-	m, err := conn.Join(tb.Context(), name, quiet())
+	m, err := conn.Join(tb.Context(), cluster.Who{Name: name}, quiet())
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -133,7 +136,7 @@ func TestMembers_OneThatJoinsOwnsNothingBeforeItEnters(t *testing.T) {
 	t.Parallel()
 	prefix := newPrefix()
 	a, _ := join(t, servers, prefix, "a")
-	b, err := connect(t, servers, prefix).Join(t.Context(), "b", quiet())
+	b, err := connect(t, servers, prefix).Join(t.Context(), cluster.Who{Name: "b"}, quiet())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -272,18 +275,37 @@ func TestMembers_WhileRunsAtTheOwnerAlone(t *testing.T) {
 	}
 }
 
+// TestMembers_WhileBeginsAgainWhatFails lets work fail again and again: the pauses
+// grow, but for work that waited for the servers.
 func TestMembers_WhileBeginsAgainWhatFails(t *testing.T) {
 	t.Parallel()
-	m, _ := join(t, servers, newPrefix(), "a")
-	ctx, cancel := context.WithCancel(t.Context())
-	runs := 0
-	err := m.While(ctx, "name", func(context.Context) error {
-		if runs++; runs == 2 {
-			cancel()
-		}
-		return errors.New("no")
-	})
-	if runs != 2 || !errors.Is(err, context.Canceled) {
-		t.Errorf("%d runs and %v", runs, err)
+	for name, c := range map[string]struct {
+		err         error
+		least, most time.Duration
+	}{
+		"by itself":         {errors.New("no"), 7 * time.Second, patience},
+		"for want of place": {fmt.Errorf("%w: moved", desk.ErrFenced), 7 * time.Second, patience},
+		"for want of servers": {
+			fault.Unreachable(errors.New("no"), 0, "the servers do not answer"), 3 * time.Second, 6 * time.Second,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			m, _ := join(t, servers, newPrefix(), "a")
+			ctx, cancel := context.WithCancel(t.Context())
+			runs, began := 0, time.Now()
+			err := m.While(ctx, "name", func(context.Context) error {
+				if runs++; runs == 4 {
+					cancel()
+				}
+				return c.err
+			})
+			if runs != 4 || !errors.Is(err, context.Canceled) {
+				t.Errorf("%d runs and %v", runs, err)
+			}
+			if took := time.Since(began); took < c.least || took > c.most {
+				t.Errorf("after %s", took)
+			}
+		})
 	}
 }

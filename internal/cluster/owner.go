@@ -1,6 +1,13 @@
 package cluster
 
-import "context"
+import (
+	"context"
+	"errors"
+	"time"
+
+	"candela/internal/desk"
+	"candela/internal/fault"
+)
 
 // FNV-1a, 64 bits.
 const (
@@ -56,14 +63,20 @@ func highest(seats []seat, name string) (id string) {
 	return id
 }
 
+// longestPause is how long work that ends early again and again waits at most, and
+// how long it must last to count as steady.
+const longestPause = time.Minute
+
 // While runs work each time this replica owns a name, ends its context when it does
 // no longer, and returns when ctx ends, with ctx's error, and work has returned. Work
-// that returns earlier begins again after a moment.
+// that returns earlier begins again after a moment, and after a longer one each time
+// that it does so again: what it does at its beginning may last, such as a write.
 func (m *Members) While(ctx context.Context, name string, work func(ctx context.Context) error) error {
+	wait := beatEvery
 	for {
 		changed := m.Changed()
 		if _, mine := m.Owner(name); mine {
-			m.term(ctx, name, work)
+			wait = m.term(ctx, name, wait, work)
 		} else {
 			select {
 			case <-changed:
@@ -76,9 +89,9 @@ func (m *Members) While(ctx context.Context, name string, work func(ctx context.
 	}
 }
 
-// term runs work until it returns, and after an early return waits a moment, for as
-// long as the name is owned.
-func (m *Members) term(ctx context.Context, name string, work func(ctx context.Context) error) {
+// term runs work until it returns, and after an early return waits, for as long as
+// the name is owned. It returns how long to wait the next time.
+func (m *Members) term(ctx context.Context, name string, wait time.Duration, work func(ctx context.Context) error) time.Duration {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	watched := make(chan struct{})
@@ -99,11 +112,25 @@ func (m *Members) term(ctx context.Context, name string, work func(ctx context.C
 	}()
 	defer func() { cancel(); <-watched }()
 	m.log.InfoContext(ctx, "this replica becomes the owner", "name", name)
+	began := time.Now()
 	err := work(ctx)
+	if time.Since(began) >= longestPause {
+		wait = beatEvery
+	}
 	if ctx.Err() != nil {
 		m.log.InfoContext(ctx, "this replica is the owner no longer", "name", name)
-		return
+		return wait
 	}
-	m.log.WarnContext(ctx, "what an owner does has ended early; it begins again", "name", name, "error", err)
-	pause(ctx, beatEvery)
+	m.log.WarnContext(ctx, "what an owner does has ended early; it begins again", "name", name, "after", wait, "error", err)
+	pause(ctx, wait)
+	if unserved(err) {
+		return wait
+	}
+	return min(2*wait, longestPause)
+}
+
+// unserved reports whether work ended because the servers do not answer. It waited
+// for them long enough, and nothing lasts of it; when they are back it is wanted soon.
+func unserved(err error) bool {
+	return fault.KindOf(err) == fault.Unavailable && !errors.Is(err, desk.ErrFenced)
 }

@@ -86,7 +86,7 @@ func startReplica(tb testing.TB, to *natstest.Cluster, prefix string, from provi
 		tb.Fatal(err)
 	}
 	tb.Cleanup(r.tail.Close)
-	if r.members, err = r.conn.Join(tb.Context(), "r", quiet()); err != nil {
+	if r.members, err = r.conn.Join(tb.Context(), cluster.Who{Name: "r"}, quiet()); err != nil {
 		tb.Fatal(err)
 	}
 	tb.Cleanup(r.members.Close)

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"candela/internal/cluster"
 	"candela/internal/cluster/natstest"
 	"candela/internal/market"
 	"candela/internal/oauth"
@@ -48,4 +49,9 @@ func TestUnreadable_OneMessageStopsNothingButItself(t *testing.T) {
 	if names, err := conn.Replicas(t.Context()); err != nil || !slices.Equal(names, []string{"a"}) {
 		t.Errorf("the replicas are %v, %v", names, err)
 	}
+	b, err := conn.Join(t.Context(), cluster.Who{Name: "b", Account: "owner"}, quiet())
+	if err != nil {
+		t.Fatalf("join: %v", err)
+	}
+	b.Close()
 }

@@ -106,7 +106,7 @@ func startWatcher(t *testing.T, to *natstest.Cluster, prefix string) (*watcher, 
 	t.Helper()
 	r, _ := openTail(t, to, prefix)
 	var err error
-	if r.members, err = r.conn.Join(t.Context(), "w", quiet()); err != nil {
+	if r.members, err = r.conn.Join(t.Context(), cluster.Who{Name: "w"}, quiet()); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(r.members.Close)
