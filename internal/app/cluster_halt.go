@@ -38,6 +38,9 @@ func ResumeReplicas(ctx context.Context, cfg *config.Config, log io.Writer) (Tra
 	if reached || err != nil {
 		return s, err
 	}
+	if err := withoutHalt(cfg.Home); err != nil {
+		return s, err
+	}
 	return word{byResume, "", false}.send(ctx, cfg, log)
 }
 
@@ -94,6 +97,9 @@ func (w word) ask(ctx context.Context, conn *cluster.Conn, rt Runtime) (TradingS
 				done() // replicas trade on one account; nobody answers for the others
 			case !errors.Is(err, cluster.ErrNotOwner) && !errors.Is(err, context.Canceled):
 				failed = errors.Join(failed, err)
+				if !errors.Is(err, cluster.ErrUnanswered) {
+					done() // whoever trades has refused
+				}
 			}
 		})
 	}

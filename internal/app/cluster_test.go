@@ -17,6 +17,7 @@ import (
 	"candela/internal/cluster/natstest"
 	"candela/internal/config"
 	fakebinance "candela/internal/fake/binance"
+	"candela/internal/fault"
 	"candela/internal/oauth"
 	"candela/internal/oauth/oauthtest"
 )
@@ -283,12 +284,74 @@ func TestCluster_TheOwnerHaltsWhoeverTrades(t *testing.T) {
 	}
 	state, err = ResumeReplicas(t.Context(), elsewhere, io.Discard)
 	want(state, err, "ACTIVE", "in the replica that trades")
+	for _, r := range []*replica{a, b} {
+		haltBeside(t, r.home)
+		waitFor(t, func() bool { return !passes(a) })
+		for _, home := range []string{a.home, b.home, elsewhere.Home} {
+			at := *elsewhere
+			at.Home = home
+			_, err = ResumeReplicas(t.Context(), &at, io.Discard)
+			if f := fault.Of(err); f == nil || f.Kind != fault.Conflict || !strings.Contains(f.Message, filepath.Join(r.home, haltName)+" at the replica ") || !strings.Contains(f.Message, r.url[strings.LastIndex(r.url, ":"):]+" halts trading: remove it first") {
+				t.Errorf("resumed from %s: %v", home, err)
+			}
+		}
+		if err := os.Remove(filepath.Join(r.home, haltName)); err != nil {
+			t.Fatal(err)
+		}
+		state, err = ResumeReplicas(t.Context(), elsewhere, io.Discard)
+		want(state, err, "ACTIVE", "in the replica that trades")
+	}
+	haltBeside(t, elsewhere.Home) // of a replica that does not run
+	if _, err = ResumeReplicas(t.Context(), elsewhere, io.Discard); fault.Of(err) == nil || fault.Of(err).Code != "halt_file" {
+		t.Errorf("resumed beside a file: %v", err)
+	}
+	if err := os.Remove(filepath.Join(elsewhere.Home, haltName)); err != nil {
+		t.Fatal(err)
+	}
 	a.stop()
 	b.stop()
 	state, err = HaltReplicas(t.Context(), elsewhere, "", io.Discard)
 	want(state, err, "HALTED", "no replica trades")
 	if d := c.start(); passes(d) {
 		t.Error("an order passes though trading was halted before the start")
+	}
+}
+
+// haltBeside puts a halt file into a state directory.
+func haltBeside(t *testing.T, home string) {
+	t.Helper()
+	if err := os.MkdirAll(home, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(home, haltName), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestCluster_OneOnAnotherAccountRefusesToStart starts a replica on Binance's testnet
+// beside one on paper.
+func TestCluster_OneOnAnotherAccountRefusesToStart(t *testing.T) {
+	t.Parallel()
+	venue := httptest.NewServer(fakebinance.New(fakebinance.Config{Seed: 1}))
+	t.Cleanup(venue.Close)
+	c := newCast(t, "--trade", "--binance-url", venue.URL)
+	first := c.start()
+	cfg, err := config.Load(config.Input{
+		Args: append([]string{
+			"--serve", "--port", freePort(t), "--base-url", "http://localhost:9315", "--home", filepath.Join(shortDir(t), "home"), "--nats-url", c.nats, "--broker", "binance",
+		}, c.extra...),
+		Environ: []string{"CANDELA_OWNER_PASSWORD=" + oauthtest.Passphrase, "CANDELA_BINANCE_API_KEY=" + fakebinance.Key, "CANDELA_BINANCE_API_SECRET=" + fakebinance.Secret},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = Run(t.Context(), cfg, Deps{Version: "test", Stderr: io.Discard, Services: Wired()})
+	f := fault.Of(err)
+	if f == nil || f.Code != "another_account" || !strings.Contains(f.Message, "would trade on owner/binance-testnet") || !strings.Contains(f.Message, "trades on owner:") {
+		t.Errorf("it ends with %v", err)
+	}
+	if strings.Contains(first.Log.String(), "a member has come") {
+		t.Error("it took part before it was refused")
 	}
 }
 

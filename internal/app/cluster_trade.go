@@ -134,8 +134,10 @@ func (s *shared) openDesk(ctx context.Context, rt Runtime, b *bars, t *trading, 
 		}
 		t.paper.Store(venue.paper)
 	}
+	cfg := t.deskConfig(rt, b, policy, venue, orders)
+	cfg.Replica = rt.replicaName()
 	s.terms.Add(1)
-	return desk.New(t.deskConfig(rt, b, policy, venue, orders)), func() {
+	return desk.New(cfg), func() {
 		t.paper.CompareAndSwap(venue.paper, nil)
 		s.terms.Add(-1)
 	}, nil

@@ -91,8 +91,8 @@ func Resume(ctx context.Context, home string) (TradingState, error) {
 	if reached || err != nil {
 		return s, err
 	}
-	if _, err := os.Lstat(filepath.Join(home, haltName)); !errors.Is(err, fs.ErrNotExist) {
-		return s, &fault.Error{Kind: fault.Conflict, Code: "halt_file", Message: fmt.Sprintf("the file %s halts trading: remove it first", filepath.Join(home, haltName))}
+	if err := withoutHalt(home); err != nil {
+		return s, err
 	}
 	s, err = setHalt(ctx, home, byResume, "", false)
 	if f := fault.Of(err); f != nil && f.Code == lockedCode {
@@ -102,6 +102,16 @@ func Resume(ctx context.Context, home string) (TradingState, error) {
 		}
 	}
 	return s, err
+}
+
+// withoutHalt refuses a state directory in which the halt file is: a program that
+// starts there would halt again.
+func withoutHalt(home string) error {
+	path := filepath.Join(home, haltName)
+	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return &fault.Error{Kind: fault.Conflict, Code: "halt_file", Message: fmt.Sprintf("the file %s halts trading: remove it first", path)}
 }
 
 // removeOwnHalt removes the halt file if Halt wrote it. One of somebody else's stays.

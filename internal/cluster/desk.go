@@ -3,10 +3,8 @@ package cluster
 import (
 	"context"
 	"errors"
-	"io/fs"
 	"log/slog"
-	"os"
-	"slices"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -28,6 +26,7 @@ const (
 	methodHalt      = "desk.halt"
 	methodResume    = "desk.resume"
 	methodStatus    = "desk.status"
+	methodHaltFile  = "desk.haltfile" // of every replica, not of the one that trades alone
 )
 
 // deskName is what the replica that trades owns. There is one whatever the account
@@ -133,10 +132,27 @@ func (d *Desk) trade(ctx, hard context.Context, orders *Orders) error {
 		leave()
 		d.running.CompareAndSwap(running, nil)
 	}()
-	return running.Run(ctx, hard, func() {
+	begin := func() {
 		if ctx.Err() == nil {
 			d.running.Store(running)
 		}
+	}
+	// Beside other replicas a file may have been put while nobody traded.
+	files, _ := d.haltFiles(ctx)
+	var halting sync.WaitGroup
+	defer halting.Wait()
+	return running.Run(ctx, hard, func() {
+		if len(files) == 0 || ownerHalts(running.Status()) {
+			begin()
+			return
+		}
+		halting.Go(func() {
+			// One that fails leaves it to the replicas beside which the files are.
+			if _, err := running.Halt(ctx, "the file "+files[0], "it is there"); err != nil {
+				d.cfg.Log.ErrorContext(ctx, "a halt file is there and trading could not be halted; it is tried again", "file", files[0], "error", err)
+			}
+			begin()
+		})
 	})
 }
 
@@ -227,14 +243,15 @@ func (d *Desk) Halt(ctx context.Context, who, reason string) (guard.State, error
 	return answer.result()
 }
 
-// Resume takes away what the owner can end.
+// Resume takes away what the owner can end. While a halt file lies beside a replica
+// it is refused, with the name of that replica.
 func (d *Desk) Resume(ctx context.Context, who string) (guard.State, error) {
-	if d.haltFile() {
-		return guard.State{}, &fault.Error{
-			Kind: fault.Conflict, Code: "halt_file", Value: d.cfg.HaltFile, Message: "the file " + d.cfg.HaltFile + " halts trading: remove it first",
+	if d.haltFile() != "" { // whether anyone trades or not
+		if err := d.unhindered(ctx); err != nil {
+			return guard.State{}, err
 		}
 	}
-	s, err := here(d, func(running *desk.Desk) (guard.State, error) { return running.Resume(ctx, who) })
+	s, err := here(d, func(running *desk.Desk) (guard.State, error) { return d.resume(ctx, running, who) })
 	if !errors.Is(err, ErrNotOwner) {
 		return s, err
 	}
@@ -252,44 +269,4 @@ func (d *Desk) Status(ctx context.Context) (desk.Status, error) {
 		return s, err
 	}
 	return read[desk.Status](ctx, d, methodStatus, struct{}{})
-}
-
-// haltFile reports whether the halt file is there. One that cannot be looked for may
-// be.
-func (d *Desk) haltFile() bool {
-	if d.cfg.HaltFile == "" {
-		return false
-	}
-	_, err := os.Lstat(d.cfg.HaltFile)
-	return !errors.Is(err, fs.ErrNotExist)
-}
-
-// halted reports whether the owner's halt is in force. It is asked before a halt that
-// is repeated every second: each of those is written down.
-func (d *Desk) halted(ctx context.Context) bool {
-	s, err := d.Status(ctx)
-	return err == nil && slices.ContainsFunc(s.State.Causes, func(c guard.Cause) bool { return c.Kind == guard.OwnerHalt })
-}
-
-// watchHaltFile has trading halted, wherever it is done, while the halt file is
-// here. The desk that runs here looks at it itself.
-func (d *Desk) watchHaltFile(ctx context.Context) {
-	tick := time.NewTicker(time.Second)
-	defer tick.Stop()
-	told := true
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-		}
-		if d.running.Load() != nil || !d.haltFile() || d.halted(ctx) {
-			continue
-		}
-		_, err := d.Halt(ctx, "the file "+d.cfg.HaltFile, "it is there")
-		if err != nil && told && ctx.Err() == nil {
-			d.cfg.Log.ErrorContext(ctx, "the halt file is here and trading could not be halted; it is tried again", "error", err)
-		}
-		told = err == nil
-	}
 }

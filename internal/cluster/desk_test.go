@@ -3,7 +3,6 @@ package cluster_test
 import (
 	"context"
 	"fmt"
-	"os"
 	"strings"
 	"testing"
 	"time"
@@ -19,7 +18,7 @@ import (
 func TestDesk_AnswersAtEveryReplica(t *testing.T) {
 	t.Parallel()
 	f := newFloor(t, servers, 0)
-	trader := f.trading()
+	trader := f.steady()
 	for i, r := range f.replicas {
 		o := f.place(r, fmt.Sprintf("k%d", i))
 		if o.Status != order.Filled || o.Token != "token-1" || o.Client != "a client" {
@@ -39,30 +38,6 @@ func TestDesk_AnswersAtEveryReplica(t *testing.T) {
 	f.refuses(f.others(trader)[0], trader)
 	f.halts(f.others(trader)[0], trader)
 	f.heeds(f.others(trader)[0], f.others(trader)[1], trader)
-}
-
-// heeds puts a halt file beside a replica that does not trade.
-func (f *floor) heeds(a, b, trader *trader) {
-	f.t.Helper()
-	if err := os.WriteFile(a.halt, nil, 0o600); err != nil {
-		f.t.Fatal(err)
-	}
-	level := func() guard.Level { return trader.Running().Status().State.Level() }
-	eventually(f.t, "the halt file halts", func() bool { return level() == guard.Halted })
-	if _, err := a.Resume(f.t.Context(), "candela resume"); fault.Of(err) == nil || fault.Of(err).Code != "halt_file" {
-		f.t.Errorf("resumed beside the file: %v", err)
-	}
-	if _, err := b.Resume(f.t.Context(), "candela resume"); err != nil {
-		f.t.Error(err)
-	}
-	eventually(f.t, "the halt file halts again", func() bool { return level() == guard.Halted })
-	if err := os.Remove(a.halt); err != nil {
-		f.t.Fatal(err)
-	}
-	eventually(f.t, "trading goes on", func() bool {
-		s, err := a.Resume(f.t.Context(), "candela resume")
-		return err == nil && s.Level() == guard.Active
-	})
 }
 
 // refuses compares what two replicas say to what they refuse.
@@ -139,7 +114,7 @@ func TestDesk_OutlivesItsReplica(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			f := newFloor(t, servers, 0)
-			former := f.trading()
+			former := f.steady()
 			others := f.others(former)
 			stop := f.trade(others...)
 			held, release := former.gate.hold(c.sent)
@@ -170,7 +145,7 @@ func TestDesk_OutlivesItsReplica(t *testing.T) {
 func TestDesk_FindsOutThatAnotherWrites(t *testing.T) {
 	t.Parallel()
 	f := newFloor(t, servers, 0)
-	trader := f.trading()
+	trader := f.steady()
 	was := trader.Running()
 	openOrders(t, servers, f.prefix)
 	took := eventually(t, "the desk ends", func() bool { return trader.Running() != was })
@@ -186,7 +161,7 @@ func TestDesk_OutlivesTheServers(t *testing.T) {
 	t.Parallel()
 	three := start(t, 3)
 	f := newFloor(t, three, time.Second)
-	first := f.trading()
+	first := f.steady()
 	f.place(first, "before")
 	three.Kill(0)
 	three.Kill(1)
@@ -201,7 +176,7 @@ func TestDesk_OutlivesTheServers(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	f.trading()
+	f.steady()
 	for i, r := range f.replicas {
 		f.place(r, fmt.Sprintf("after-%d", i))
 	}

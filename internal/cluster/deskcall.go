@@ -108,13 +108,14 @@ func (d *Desk) answerCalls() {
 		return a, err
 	})
 	answer(d, methodResume, func(ctx context.Context, running *desk.Desk, c wordCall) (a stateAnswer, err error) {
-		a.State, err = running.Resume(ctx, c.Who)
+		a.State, err = d.resume(ctx, running, c.Who)
 		a.Failure, err = beside(err)
 		return a, err
 	})
 	answer(d, methodStatus, func(_ context.Context, running *desk.Desk, _ struct{}) (desk.Status, error) {
 		return running.Status(), nil
 	})
+	d.members.Handle(d.method(methodHaltFile), func(context.Context, []byte) ([]byte, error) { return json.Marshal(d.haltFile()) })
 }
 
 // here has the desk that runs here do something. Where none does, or its term is

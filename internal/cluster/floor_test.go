@@ -137,7 +137,13 @@ func unlimited() guard.Policy {
 // join adds a replica.
 func (f *floor) join(name string) {
 	f.t.Helper()
-	members, conn := join(f.t, f.to, f.prefix, name)
+	conn := connect(f.t, f.to, f.prefix)
+	members, err := conn.Join(f.t.Context(), cluster.Who{Name: name, Account: accountName}, quiet())
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	f.t.Cleanup(members.Close)
+	members.Enter(f.t.Context())
 	hosts := upstream.NewHosts(f.network.Dial)
 	venue, err := binance.New(hosts, binance.Config{
 		Environment: binance.Testnet, URL: "http://binance.test", Key: config.NewSecret(fakebinance.Key), Secret: config.NewSecret(fakebinance.Secret),
@@ -153,7 +159,7 @@ func (f *floor) join(name string) {
 				orders.SetPatience(f.patience)
 			}
 			return desk.New(desk.Config{
-				Owner: accountName, Broker: r.gate, Store: orders, Market: f, Policy: unlimited(), Assets: true, HaltFile: r.halt,
+				Owner: accountName, Broker: r.gate, Store: orders, Market: f, Policy: unlimited(), Assets: true, HaltFile: r.halt, Replica: name,
 				Resolve: func(_ context.Context, s market.Symbol) (market.Symbol, error) { s.Venue = "binance"; return s, nil },
 				Log:     quiet(), Now: time.Now, Rand: rand.Float64,
 			}), func() {}, nil
@@ -194,6 +200,21 @@ func (f *floor) trading(but ...*trader) *trader {
 	})
 	f.t.Logf("%s trades after %s", found.name, took)
 	return found
+}
+
+// steady waits until the replicas know each other and the one that owns the account
+// trades: until then it may move.
+func (f *floor) steady() *trader {
+	f.t.Helper()
+	all := make([]*cluster.Members, len(f.replicas))
+	for i, r := range f.replicas {
+		all[i] = r.members
+	}
+	agree(f.t, all...)
+	return f.trading(slices.DeleteFunc(slices.Clone(f.replicas), func(r *trader) bool {
+		_, owns := r.members.Owner("desk")
+		return owns
+	})...)
 }
 
 // others returns the replicas but one.

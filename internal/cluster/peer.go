@@ -108,14 +108,22 @@ func refused(err error) bool { return errors.Is(err, ErrNotOwner) && fault.Of(er
 // askOwner asks who is the owner at this moment, once.
 func (m *Members) askOwner(ctx context.Context, name, method string, body []byte) ([]byte, error) {
 	id, mine := m.Owner(name)
-	if id == "" {
+	switch {
+	case id == "":
 		return nil, ErrNotOwner
+	case !mine:
+		return m.askMember(ctx, id, name, method, body)
 	}
 	ctx, cancel := context.WithTimeout(ctx, answerTime)
 	defer cancel()
-	if mine {
-		return m.handle(ctx, name, method, body)
-	}
+	return m.handle(ctx, name, method, body)
+}
+
+// askMember asks another member, once. It answers if it owns the name, or if that is
+// "".
+func (m *Members) askMember(ctx context.Context, id, name, method string, body []byte) ([]byte, error) {
+	ctx, cancel := context.WithTimeout(ctx, answerTime)
+	defer cancel()
 	call := nats.NewMsg(m.peerSubject(id))
 	call.Data = body
 	call.Header.Set(callName, name)
@@ -133,14 +141,19 @@ func (m *Members) askOwner(ctx context.Context, name, method string, body []byte
 	cancel()
 	<-ended
 	switch {
-	case errors.Is(err, nats.ErrNoResponders), errors.Is(err, nats.ErrReconnectBufExceeded):
-		return nil, fmt.Errorf("%w: %w", ErrNotOwner, err) // it was not sent, or not delivered
+	case undelivered(err):
+		return nil, fmt.Errorf("%w: %w", ErrNotOwner, err)
 	case errors.Is(err, nats.ErrMaxPayload):
 		return nil, fmt.Errorf("call %s: %w", method, err)
 	case err != nil:
 		return nil, unanswered(err)
 	}
 	return readAnswer(answer)
+}
+
+// undelivered reports whether a call was not sent, or nobody got it.
+func undelivered(err error) bool {
+	return errors.Is(err, nats.ErrNoResponders) || errors.Is(err, nats.ErrReconnectBufExceeded)
 }
 
 func unanswered(err error) error {
@@ -210,9 +223,9 @@ func (m *Members) serve(call *nats.Msg) {
 	m.answer(call, body, err)
 }
 
-// handle carries a call out if the name is owned here.
+// handle carries a call out if the name is owned here, or if there is none.
 func (m *Members) handle(ctx context.Context, name, method string, body []byte) (answer []byte, err error) {
-	if _, mine := m.Owner(name); !mine {
+	if _, mine := m.Owner(name); !mine && name != "" {
 		return nil, ErrNotOwner
 	}
 	h, ok := m.handlers.Load(method)

@@ -69,7 +69,8 @@ type Market interface {
 	Lost() []string
 }
 
-// Config is what a desk works with. All but Also, Assets and HaltFile is required.
+// Config is what a desk works with. All but Also, Assets, HaltFile
+// and Replica is required.
 type Config struct {
 	Owner  string   // to whom the account belongs
 	Also   []string // subjects that are the same person, such as the one on stdio
@@ -85,6 +86,7 @@ type Config struct {
 	Assets bool
 	// HaltFile is a path; trading halts when a file is there. "" for none.
 	HaltFile string
+	Replica  string // what this machine is called among several replicas; "" where it is alone
 	Log      *slog.Logger
 	Now      func() time.Time
 	// Rand returns numbers from 0 to below 1, by which retries are spread.

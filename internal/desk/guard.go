@@ -77,7 +77,7 @@ func (d *Desk) Halt(ctx context.Context, who, reason string) (guard.State, error
 		case w.unsaved:
 			unkept = &fault.Error{
 				Kind: fault.Unavailable, Code: "halt_not_kept",
-				Message: fmt.Sprintf("trading is HALTED and orders are being cancelled, but the store fails and a restart would forget it: put a file at %s to keep it", w.cfg.HaltFile),
+				Message: fmt.Sprintf("trading is HALTED and orders are being cancelled, but the store fails and a restart would forget it: put a file at %s to keep it", w.cfg.haltFileName()),
 			}
 		}
 	})
@@ -109,7 +109,7 @@ func (d *Desk) Resume(ctx context.Context, who string) (guard.State, error) {
 		if w.haltFile() {
 			refused = &fault.Error{
 				Kind: fault.Conflict, Code: "halt_file", Value: w.cfg.HaltFile,
-				Message: fmt.Sprintf("the file %s halts trading: remove it first", w.cfg.HaltFile),
+				Message: fmt.Sprintf("the file %s halts trading: remove it first", w.cfg.haltFileName()),
 			}
 			return
 		}
@@ -161,6 +161,18 @@ func (w *writer) leave(id string, one *waiter) {
 	}
 }
 
+// haltFileName names the halt file, with where it is among several replicas.
+func (c *Config) haltFileName() string { return FileAt(c.HaltFile, c.Replica) }
+
+// FileAt names a file, and the replica beside which it lies where there are several:
+// who reads of it may be at another.
+func FileAt(path, replica string) string {
+	if replica == "" {
+		return path
+	}
+	return path + " at the replica " + replica
+}
+
 func (w *writer) haltFile() bool {
 	if w.cfg.HaltFile == "" {
 		return false
@@ -172,7 +184,7 @@ func (w *writer) haltFile() bool {
 
 func (w *writer) checkHaltFile() {
 	if w.haltFile() {
-		w.raise(w.by("halt file"), guard.Cause{Kind: guard.OwnerHalt, Who: "the file " + w.cfg.HaltFile, Reason: "it is there"})
+		w.raise(w.by("halt file"), guard.Cause{Kind: guard.OwnerHalt, Who: "the file " + w.cfg.haltFileName(), Reason: "it is there"})
 	}
 }
 
