@@ -196,8 +196,8 @@ const (
 	largeAnswer = 64 << 20 // which is not read
 )
 
-// pack writes an answer of at most so many bytes. A list of orders that would be
-// longer goes without their single trades, whose sums it has.
+// pack writes an answer of at most so many bytes. Orders that would be longer go
+// without their single trades, whose sums they have.
 func pack(answer any, most int) ([]byte, error) {
 	data, err := deflate(answer)
 	if err == nil && len(data) > most {
@@ -206,6 +206,9 @@ func pack(answer any, most int) ([]byte, error) {
 			data, err = deflate(withoutFills(a))
 		case onAnswer:
 			data, err = deflate(onAnswer{withoutFills(a.Orders), a.Position})
+		case orderAnswer: // of what was done, whatever becomes of the answer
+			a.Order.Fills = nil
+			data, err = deflate(a)
 		}
 	}
 	if err == nil && len(data) > most {

@@ -1,6 +1,7 @@
 package cluster_test
 
 import (
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"strconv"
@@ -178,6 +179,13 @@ func TestDesk_LongListsTravel(t *testing.T) {
 			}
 			t.Logf("500 orders of %d trades are %d bytes", c.fills, len(data))
 		})
+	}
+	long := list(1)[0]
+	for i := range 50_000 {
+		long.Fills = append(long.Fills, order.Fill{TradeID: rand.Text(), OrderID: long.ID, Symbol: long.Symbol, Price: decimal.New(int64(i), -2)})
+	}
+	if data, err := cluster.PackOrder(long, most); err != nil || len(data) > most {
+		t.Errorf("an order of %d trades is %d bytes, %v", len(long.Fills), len(data), err)
 	}
 	if _, err := cluster.Pack(list(0), 1000); fault.KindOf(err) != fault.Unsupported {
 		t.Errorf("too much gives %v", err)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/nats-io/nats.go"
 
+	"candela/internal/order"
 	"candela/internal/provider"
 )
 
@@ -30,6 +31,9 @@ func (o *Orders) SetSize(n int) { o.size = n }
 
 // Pack writes an answer to another replica, and Unpack reads it.
 func Pack(value any, most int) ([]byte, error) { return pack(value, most) }
+
+// PackOrder writes the answer to a call about one order.
+func PackOrder(o order.Order, most int) ([]byte, error) { return pack(orderAnswer{Order: o}, most) }
 
 // Unpack reads what Pack wrote.
 func Unpack(data []byte, value any) error { return unpack(data, value) }
