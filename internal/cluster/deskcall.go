@@ -116,6 +116,10 @@ func (d *Desk) answerCalls() {
 		return running.Status(), nil
 	})
 	d.members.Handle(d.method(methodHaltFile), func(context.Context, []byte) ([]byte, error) { return json.Marshal(d.haltFile()) })
+	// A halt, and what is asked before one, waits for no orders and no charts.
+	for _, method := range []string{methodHalt, methodStatus, methodHaltFile} {
+		d.members.press(d.method(method))
+	}
 }
 
 // here has the desk that runs here do something. Where none does, or its term is

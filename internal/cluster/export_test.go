@@ -23,6 +23,9 @@ func (m *Members) HoldBeats() (release func()) {
 	return m.beating.Unlock
 }
 
+// Press gives calls of a method turns of their own.
+func (m *Members) Press(method string) { m.press(method) }
+
 // SetPatience sets for how long a write is tried.
 func (o *Orders) SetPatience(d time.Duration) { o.patience = d }
 

@@ -64,7 +64,9 @@ type Members struct {
 
 	handlers sync.Map // method to Handler
 	calls    *nats.Subscription
-	turns    chan struct{}
+	turns    chan struct{} // taken by calls of others that are under way
+	first    chan struct{} // the same for methods that are pressed
+	pressed  sync.Map      // methods
 }
 
 // Who is what a member tells the others of itself.
@@ -118,7 +120,7 @@ func (c *Conn) join(ctx context.Context, who Who, log *slog.Logger) (*Members, e
 	m := &Members{
 		table: table, id: rand.Text(), log: log, stop: stop, ending: ending,
 		again: make(chan struct{}, 1), form: beatForm{Who: who, Started: time.Now().UTC()},
-		others: make(map[string]*peer), changed: make(chan struct{}), turns: make(chan struct{}, maxCalls),
+		others: make(map[string]*peer), changed: make(chan struct{}), turns: make(chan struct{}, maxCalls), first: make(chan struct{}, maxPressing),
 	}
 	m.away.Store(true)
 	m.seats.Store(&[]seat{seatOf(m.id, true)})

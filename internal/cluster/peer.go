@@ -27,6 +27,8 @@ const (
 	// maxCalls is how many calls of others are under way here. One more is told to
 	// try again.
 	maxCalls = 256
+	// maxPressing is the same for calls that must get through while there are that many.
+	maxPressing = 16
 )
 
 // The headers of a call and of its answer.
@@ -63,6 +65,9 @@ func (m *Members) peerSubject(id string) string { return m.table.subject("peer",
 // Handle answers calls of a method. Until it is called, callers wait as if there was
 // no owner.
 func (m *Members) Handle(method string, h Handler) { m.handlers.Store(method, h) }
+
+// press gives calls of a method turns of their own: none of the others holds them up.
+func (m *Members) press(method string) { m.pressed.Store(method, true) }
 
 // Ask calls a method at the owner of a name, which may be this replica. What is known
 // not to have been carried out is tried again for up to ten seconds. Errors are the
@@ -197,11 +202,15 @@ func (m *Members) called(call *nats.Msg) {
 		m.answer(call, nil, ErrNotOwner)
 		return
 	}
+	turns := m.turns
+	if _, pressing := m.pressed.Load(call.Header.Get(callMethod)); pressing {
+		turns = m.first
+	}
 	select {
-	case m.turns <- struct{}{}:
+	case turns <- struct{}{}:
 		m.wg.Go(func() {
 			m.serve(call)
-			<-m.turns
+			<-turns
 		})
 	default:
 		m.answer(call, nil, ErrNotOwner)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -193,4 +194,38 @@ func TestAsk_NobodyKnowsWithoutAnAnswer(t *testing.T) {
 			}
 		})
 	}
+}
+
+// As many calls are under way as may be: a halt gets through all the same.
+func TestAsk_SomeCallsWaitForNoOthers(t *testing.T) {
+	t.Parallel()
+	a, b, _, name := pair(t)
+	began, over := make(chan struct{}), make(chan struct{})
+	b.Handle("slow", func(context.Context, []byte) ([]byte, error) {
+		began <- struct{}{}
+		<-over
+		return nil, nil
+	})
+	b.Handle("other", answering("b"))
+	b.Handle("halt", answering("b"))
+	b.Press("halt")
+	var calls sync.WaitGroup
+	for range 256 {
+		calls.Go(func() {
+			if _, err := a.Ask(t.Context(), name, "slow", nil); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	for range 256 {
+		<-began
+	}
+	if _, err := a.Ask(t.Context(), name, "other", nil); !errors.Is(err, cluster.ErrNotOwner) {
+		t.Errorf("one call too many: %v", err)
+	}
+	if got, err := a.Ask(t.Context(), name, "halt", nil); err != nil || string(got) != "b" {
+		t.Errorf("a halt: %q, %v", got, err)
+	}
+	close(over)
+	calls.Wait()
 }
