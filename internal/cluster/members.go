@@ -61,6 +61,9 @@ type Members struct {
 	mu      sync.Mutex
 	others  map[string]*peer
 	changed chan struct{} // closed at the next change
+	link    uint64        // of our own heartbeats, as it last came by
+	// relinked is closed when a heartbeat next tells of another link.
+	relinked chan struct{}
 
 	handlers sync.Map // method to Handler
 	calls    *nats.Subscription
@@ -81,6 +84,7 @@ type beatForm struct {
 	Who
 	Started  time.Time `json:"started"`
 	Draining bool      `json:"draining,omitempty"`
+	Link     uint64    `json:"link,omitempty"` // how often its connection was made anew
 }
 
 // peer is another member that is live.
@@ -120,7 +124,7 @@ func (c *Conn) join(ctx context.Context, who Who, log *slog.Logger) (*Members, e
 	m := &Members{
 		table: table, id: rand.Text(), log: log, stop: stop, ending: ending,
 		again: make(chan struct{}, 1), form: beatForm{Who: who, Started: time.Now().UTC()},
-		others: make(map[string]*peer), changed: make(chan struct{}), turns: make(chan struct{}, maxCalls), first: make(chan struct{}, maxPressing),
+		others: make(map[string]*peer), changed: make(chan struct{}), relinked: make(chan struct{}), turns: make(chan struct{}, maxCalls), first: make(chan struct{}, maxPressing),
 	}
 	m.away.Store(true)
 	m.seats.Store(&[]seat{seatOf(m.id, true)})
@@ -164,7 +168,7 @@ func (m *Members) sendBeat(ctx context.Context) error {
 	m.beating.Lock()
 	defer m.beating.Unlock()
 	form := m.form
-	form.Draining = m.away.Load()
+	form.Draining, form.Link = m.away.Load(), m.reconnects()
 	data, err := json.Marshal(form)
 	if err != nil {
 		return err
@@ -231,6 +235,10 @@ func (m *Members) apply(ctx context.Context, one message) {
 		m.acked.Store(0)
 		m.beats.Add(1)
 		m.count(ctx)
+		if form.Link != m.link {
+			m.link = form.Link
+			m.relink()
+		}
 	case len(one.data) == 0:
 		if p := m.others[id]; p != nil {
 			m.log.InfoContext(ctx, "a member has left", "member", id, "name", p.Name)
@@ -243,6 +251,9 @@ func (m *Members) apply(ctx context.Context, one message) {
 			m.log.WarnContext(ctx, "a member trades by another policy: which one counts changes with who trades", "member", id, "name", form.Name)
 		}
 	default:
+		if form.Link != m.others[id].Link {
+			m.relink()
+		}
 		*m.others[id] = peer{beatForm: form}
 	}
 	m.seat()

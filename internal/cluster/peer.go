@@ -136,9 +136,10 @@ func (m *Members) askMember(ctx context.Context, id, name, method string, body [
 	end, _ := ctx.Deadline()
 	call.Header.Set(callWait, strconv.FormatInt(time.Until(end).Milliseconds(), 10))
 	ended := make(chan struct{})
+	way := m.lineTo(id)
 	go func() {
 		defer close(ended)
-		m.awaitEnd(ctx, id)
+		way.awaitEnd(ctx)
 		pause(ctx, lastWords)
 		cancel()
 	}()
@@ -166,21 +167,6 @@ func unanswered(err error) error {
 		Kind: fault.Unavailable, Code: "outcome_unknown", Retryable: true,
 		Message: "another replica was asked and did not answer; it is not known whether this was done",
 		Cause:   fmt.Errorf("%w: %w", ErrUnanswered, err),
-	}
-}
-
-// awaitEnd returns when ctx ends or a member is no longer live.
-func (m *Members) awaitEnd(ctx context.Context, id string) {
-	for {
-		changed := m.Changed()
-		if !m.Live(id) {
-			return
-		}
-		select {
-		case <-changed:
-		case <-ctx.Done():
-			return
-		}
 	}
 }
 

@@ -229,3 +229,51 @@ func TestAsk_SomeCallsWaitForNoOthers(t *testing.T) {
 	close(over)
 	calls.Wait()
 }
+
+// joinOver joins over a line of its own.
+func joinOver(t *testing.T, way *line, prefix, name string) *cluster.Members {
+	t.Helper()
+	conn, err := cluster.Connect(t.Context(), cluster.Config{URL: way.url, Prefix: prefix}, quiet())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(conn.Close)
+	m, err := conn.Join(t.Context(), cluster.Who{Name: name}, quiet())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(m.Close)
+	m.Enter(t.Context())
+	return m
+}
+
+// What is on its way when a connection breaks is lost, and nobody says so: who waits
+// for it would do so for half a minute.
+func TestAsk_NobodyKnowsAfterABrokenConnection(t *testing.T) {
+	t.Parallel()
+	for how, whose := range map[string]int{"of the caller": 0, "of the owner": 1} {
+		t.Run(how, func(t *testing.T) {
+			t.Parallel()
+			prefix, ways := newPrefix(), []*line{newLine(t, servers), newLine(t, servers)}
+			a, b := joinOver(t, ways[0], prefix, "a"), joinOver(t, ways[1], prefix, "b")
+			agree(t, a, b)
+			name := nameOf(t, b)
+			b.Handle("wait", func(ctx context.Context, _ []byte) ([]byte, error) {
+				ways[whose].deafen() // the next heartbeat breaks it
+				<-ctx.Done()         // as if the call had never come
+				return nil, ctx.Err()
+			})
+			b.Handle("who", answering("b"))
+			start := time.Now()
+			_, err := a.Ask(t.Context(), name, "wait", nil)
+			took := time.Since(start)
+			if !errors.Is(err, cluster.ErrUnanswered) || errors.Is(err, cluster.ErrNotOwner) || took > 15*time.Second || !ways[whose].cut() {
+				t.Errorf("after %s: %v", took, err)
+			}
+			t.Logf("noticed after %s", took)
+			if got, err := a.Ask(t.Context(), name, "who", nil); err != nil || string(got) != "b" {
+				t.Errorf("the next call: %q, %v", got, err)
+			}
+		})
+	}
+}
