@@ -139,7 +139,7 @@ func TestNearest(t *testing.T) {
 		"rsii": "rsi", "bolinger": "bollinger", "15mins": "15m", "macdd": "macd", "stochastics": "stochastic", "supertrends": "supertrend",
 		"RSI ": "rsi", "mcad": "macd", "ema stack": "ema_stack", "EMA-Stack": "ema_stack", "bollinger_bands": "bollinger", "super": "supertrend",
 		"stochrsi": "stoch_rsi", "ichimku": "ichimoku", "volume": "volume_profile", "kelner": "keltner", "vwaps": "vwap", "15M": "15m",
-		"wave_trend": "wavetrend", "boll": "bollinger", "cypher_b": "cipher_b",
+		"wave_trend": "wavetrend", "boll": "bollinger", "cypher_b": "cipher_b", "profile": "volume_profile",
 	} {
 		got := fault.Nearest(in, known())
 		if len(got) == 0 || got[0] != want {

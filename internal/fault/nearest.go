@@ -11,7 +11,7 @@ import (
 // far-fetched suggestion misleads a model more than silence does.
 //
 // Near is a name within one edit per three letters, or one that continues what
-// was typed, or that is at least the first half of it. Case and the separators
+// was typed, or ends with it, or that is at least the first half of it. Case and the separators
 // space, dash and underscore do not count.
 func Nearest(name string, known []string) []string {
 	type scored struct {
@@ -29,7 +29,8 @@ func Nearest(name string, known []string) []string {
 		d := editDistance(want, got)
 		completes := strings.HasPrefix(got, want)
 		begins := strings.HasPrefix(want, got) && 2*len(got) >= len(want)
-		if d > limit && (completes || begins) {
+		ends := len(want) > 3 && strings.HasSuffix(got, want)
+		if d > limit && (completes || begins || ends) {
 			d = limit
 		}
 		if d <= limit && d < max(len(want), len(got))-1 {

@@ -138,8 +138,8 @@ func readSignal(raw json.RawMessage, dst *alert.Condition) error {
 		return fault.Field(at, shown(raw), `an object such as {"indicator":"wavetrend","signal":"cross_up"}`)
 	}
 	inner := fields{
-		text("indicator", &dst.Indicator, 64, "").must(),
-		text("signal", &dst.Signal, 64, "").must(),
+		text("indicator", &dst.Indicator, 64, "").named("a name from list_indicators, such as wavetrend").must(),
+		text("signal", &dst.Signal, 64, ""), // required too, but the error is to list those of the indicator
 	}
 	if err := inner.decode(raw); err != nil {
 		return within(at, err)
@@ -149,6 +149,9 @@ func readSignal(raw json.RawMessage, dst *alert.Condition) error {
 		return within(at, named(err, "indicator"))
 	}
 	dst.Indicator = def.Name
+	if own := def.Labels(); dst.Signal == "" && len(own) > 0 {
+		return fault.Missing(at+".signal", "one of "+strings.Join(own, ", "))
+	}
 	return indicator.CheckSignal(def, dst.Signal)
 }
 
@@ -250,7 +253,7 @@ func (t *Trading) listAlerts() spec {
 func (t *Trading) cancelAlert() spec {
 	arguments := func() (*string, fields) {
 		id := new(string)
-		return id, fields{text("alert_id", id, 64, "The alert_id that set_alert or list_alerts gave.").must()}
+		return id, fields{text("alert_id", id, 64, "The alert_id that set_alert or list_alerts gave.").named("the one that set_alert or list_alerts gave").must()}
 	}
 	_, input := arguments()
 	return spec{

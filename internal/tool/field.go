@@ -31,6 +31,12 @@ func (f field) must() field {
 	return f
 }
 
+// named says in words what has to be given, where its kind alone would not help.
+func (f field) named(allowed string) field {
+	f.allowed = allowed
+	return f
+}
+
 // also adds other names for an argument. One of the names may be used.
 func (f field) also(names ...string) field {
 	f.aliases = names

@@ -289,13 +289,20 @@ func texts[T any](name string, dst *[]T, most int, item *schema, allowed, doc st
 }
 
 // noList reports a value that is no list. It suggests the list that stands in
-// quotes, or one item in brackets where it stands alone.
+// quotes, or the words of a text in brackets.
 func noList(name string, raw json.RawMessage, allowed string) error {
 	value, ok := rpc.Text(raw)
 	switch {
 	case !ok || strings.ContainsAny(value, "{}"):
 	case !strings.ContainsAny(value, "[]"):
-		return fault.Field(name, shown(raw), allowed, string(rpc.AppendString([]byte{'['}, cut(value)))+"]")
+		items := []byte{'['}
+		for i, item := range strings.Split(cut(value), ",") {
+			if i > 0 {
+				items = append(items, ',')
+			}
+			items = rpc.AppendString(items, strings.TrimSpace(item))
+		}
+		return fault.Field(name, shown(raw), allowed, string(items)+"]")
 	case strings.HasPrefix(value, "[") && value == cut(value) && rpc.Check([]byte(value)) == nil:
 		return mistyped(name, raw, allowed, value)
 	}

@@ -110,7 +110,7 @@ func refusedOrder(ctx context.Context, err error, o order.Order, record orderRec
 func (t *Trading) cancelOrder() spec {
 	arguments := func() (*string, fields) {
 		id := new(string)
-		return id, fields{text("order_id", id, 64, "The order_id that place_order or get_orders gave.").must()}
+		return id, fields{text("order_id", id, 64, "The order_id that place_order or get_orders gave.").named("the one that place_order or get_orders gave").must()}
 	}
 	_, input := arguments()
 	return spec{

@@ -39,6 +39,7 @@ func wrongCalls() []struct{ name, tool, arguments, field, value, allowed, neares
 		{"an interval that does not exist", "get_indicators", `{"symbol":"BTCUSDT","indicators":["rsi"],"interval":"45m"}`, "interval", "45m", "15m 30m 1h", "5m"},
 		{"a number for the interval", "generate_chart", `{"timeframe":15}`, "timeframe", "15", "15m 30m 1h", "15m"},
 		{"an indicator without its list", "get_indicators", `{"symbol":"BTCUSDT","indicators":"rsi"}`, "indicators", "rsi", "a list of names", `["rsi"]`},
+		{"a list as one text", "generate_chart", `{"indicators":"rsi, macd"}`, "indicators", "rsi, macd", "a list of names", `["rsi","macd"]`},
 		{"a missing symbol", "get_indicators", `{"indicators":["rsi"]}`, "symbol", "", "BTCUSDT", ""},
 		{"a misspelt argument", "generate_chart", `{"simbol":"BTCUSDT"}`, "simbol", "simbol", "symbol, interval", "symbol"},
 		{"an unknown symbol", "generate_chart", `{"symbol":"BTCUSD"}`, "symbol", "BTCUSD", "", "BTCUSDT"},
@@ -63,6 +64,8 @@ func wrongCalls() []struct{ name, tool, arguments, field, value, allowed, neares
 		{"a threshold beyond all prices", "set_alert", `{"symbol":"BTCUSDT","condition":{"price_below":1e300}}`, "condition.price_below", "1e300", "an exponent from -24 to 24", ""},
 		{"an alert on an indicator that does not exist", "set_alert", `{"symbol":"BTCUSDT","condition":{"indicator_signal":{"indicator":"wavetrnd","signal":"cross_up"}}}`, "condition.indicator_signal.indicator", "wavetrnd", "list_indicators", "wavetrend"},
 		{"a signal that the indicator never gives", "set_alert", `{"symbol":"BTCUSDT","condition":{"indicator_signal":{"indicator":"wavetrend","signal":"crossup"}}}`, "condition.indicator_signal.signal", "crossup", "cross_up_os", "cross_up"},
+		{"half of the name of a signal", "set_alert", `{"symbol":"BTCUSDT","condition":{"indicator_signal":{"indicator":"rsi","signal":"oversold"}}}`, "condition.indicator_signal.signal", "oversold", "rsi_oversold, rsi_overbought", "rsi_oversold"},
+		{"an alert on no signal", "set_alert", `{"symbol":"BTCUSDT","condition":{"indicator_signal":{"indicator":"macd"}}}`, "condition.indicator_signal.signal", "", "one of ", ""},
 		{"an alert type that does not exist", "subscribe_notifications", `{"alert_types":["price_abov"]}`, "alert_types", "price_abov", "price_above, price_below, indicator_signal", "price_above"},
 	}
 }
