@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	_ "time/tzdata" // sessions need time zones, and containers often have none
 
@@ -53,8 +54,15 @@ func report(w io.Writer, err error) int {
 	if e, ok := errors.AsType[*app.PolicyError](err); ok {
 		problems = e.Problems()
 	}
+	var told []string
 	for _, p := range problems {
-		fmt.Fprintf(w, "candela: %s\n", strings.TrimSpace(p.Error()))
+		for line := range strings.Lines(strings.TrimSpace(p.Error())) {
+			// Six accounts on one full disk fail in the same words.
+			if line = strings.TrimRight(line, "\n"); !slices.Contains(told, line) {
+				told = append(told, line)
+				fmt.Fprintf(w, "candela: %s\n", line)
+			}
+		}
 	}
 	if fault.KindOf(err) != fault.Invalid {
 		return exitFailure

@@ -45,7 +45,31 @@ func (x *examination) home() {
 		return
 	}
 	x.say(doctor.Fine(check, "%s is writable, and for its owner alone", path))
+	if free, err := freeBytes(path); err == nil {
+		x.say(room(path, free))
+	}
 	x.lock()
+}
+
+// What the store needs to go on: a backup needs as much again as it has.
+const (
+	leastRoom = 16 << 20
+	scantRoom = 256 << 20
+)
+
+// room judges how much can still be written beside the store.
+func room(path string, free uint64) doctor.Finding {
+	const (
+		check = "disk"
+		fix   = "make room on the disk of the state directory, or move it with --home: without room no alert fires and no order is sent"
+	)
+	switch {
+	case free < leastRoom:
+		return doctor.Wrong(check, fix, "%d KB are free in %s", free>>10, path)
+	case free < scantRoom:
+		return doctor.Doubtful(check, fix, "%d MB are free in %s", free>>20, path)
+	}
+	return doctor.Fine(check, "%d MB are free", free>>20)
 }
 
 // newHome judges a state directory that is not there yet.

@@ -367,3 +367,12 @@ func TestOneTime_IsGoodOnceAndForAMinute(t *testing.T) {
 		t.Error("too late")
 	}
 }
+
+func TestRoom_ADiskThatIsNearlyFullIsTold(t *testing.T) {
+	t.Parallel()
+	for free, want := range map[uint64]doctor.Status{0: doctor.Problem, 15 << 20: doctor.Problem, 16 << 20: doctor.Warning, 300 << 20: doctor.OK} {
+		if f := room("/state", free); f.Status != want || f.Check != "disk" || (f.Status != doctor.OK) != (f.Fix != "") {
+			t.Errorf("%d bytes: %+v", free, f)
+		}
+	}
+}

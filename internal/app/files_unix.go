@@ -32,5 +32,14 @@ func mayWrite(path string) error {
 	return syscall.Access(path, write)
 }
 
+// freeBytes returns how much room this user has on the disk of a directory.
+func freeBytes(path string) (uint64, error) {
+	var disk syscall.Statfs_t
+	if err := syscall.Statfs(path, &disk); err != nil {
+		return 0, err
+	}
+	return uint64(disk.Bavail) * uint64(disk.Bsize), nil //nolint:unconvert,gosec // G115: of other types on other systems, never below zero
+}
+
 // addressInUse reports whether a port was not to be had because somebody has it.
 func addressInUse(err error) bool { return errors.Is(err, syscall.EADDRINUSE) }

@@ -67,7 +67,7 @@ func newOwner(rt Runtime) (*oauth.Passphrase, error) {
 	// Nobody guesses 128 random bits, so their hash may be cheap.
 	passphrase := oauth.NewPassphrase()
 	if !rt.Config.OAuth.AutoApprove {
-		fmt.Fprintf(rt.Stderr, "candela: no owner passphrase is set; until the server stops it is\n\n    %s\n\n", passphrase)
+		fmt.Fprintf(rt.Stderr, "candela: no owner passphrase is set; until the server stops it is\n\n    %s\n\nAdd %s/mcp in a client: it opens a browser, where you type that once.\n\n", passphrase, rt.Config.HTTP.BaseURL)
 	}
 	return oauth.NewOwner(passphrase, oauth.Cost{Memory: 8, Passes: 1, Threads: 1})
 }

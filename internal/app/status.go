@@ -18,6 +18,7 @@ import (
 	"candela/internal/ledger"
 	"candela/internal/mcp"
 	"candela/internal/order"
+	"candela/internal/stdio"
 )
 
 // Status is how a state directory stands, for its owner to read.
@@ -61,7 +62,14 @@ func (t *trading) statusOf(rt Runtime) func(context.Context) (Status, error) {
 		ctx, cancel := context.WithTimeout(ctx, statusWait)
 		defer cancel()
 		now, here := started(ctx, seen.Desk)
-		s := Status{Running: true, Alerts: seen.Engine().Alerts, Accounts: []AccountStatus{}}
+		s := Status{Running: true, Accounts: []AccountStatus{}}
+		for _, subject := range []string{accountOwner, stdio.Owner} {
+			alerts, err := t.alerts.Alerts(ctx, mcp.Caller{Subject: subject})
+			if err != nil {
+				return s, err
+			}
+			s.Alerts += len(alerts)
+		}
 		if !here {
 			return s, nil
 		}
