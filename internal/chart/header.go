@@ -105,6 +105,9 @@ func (l *layout) notes() []string {
 	if l.Columns.Per > 1 {
 		notes = append(notes, strconv.Itoa(l.Columns.Per)+" bars per column")
 	}
+	if l.thinned > 0 {
+		notes = append(notes, strconv.Itoa(l.thinned)+" signals not drawn")
+	}
 	switch {
 	case l.linear:
 		notes = append(notes, "linear: a price is not positive")

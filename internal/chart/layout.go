@@ -48,6 +48,7 @@ type layout struct {
 	s         int     // scale
 	n         int     // bars
 	dropped   int     // panels without room
+	thinned   int     // signals without room
 	rows      int     // legend rows of the price pane, the header not counted
 	hidden    int     // results whose row did not fit
 	linear    bool    // a logarithm was asked for and is impossible
@@ -67,7 +68,8 @@ type scratch struct {
 	noteRoom []string
 	boxes    []Rect // where text or an arrow already stands
 	arrows   []arrow
-	texts    int  // marker texts placed
+	texts    int // marker texts placed
+	kept     []indicator.Signal
 	candles  ohlc // substitute columns, or the bars themselves
 }
 
@@ -75,7 +77,8 @@ type scratch struct {
 type shown struct {
 	*indicator.Result
 	pane  int
-	inks  [8]raster.Color // of its first lines
+	marks []indicator.Signal // those of its signals that are drawn
+	inks  [8]raster.Color    // of its first lines
 	value span
 }
 
@@ -101,6 +104,7 @@ func (s *Scene) Layout(spec *Spec, measure Measure) error {
 	l.collectPills()
 	l.placeAxis()
 	l.placeColumns()
+	l.thinSignals()
 	l.placeTimeTicks()
 	l.placeLegends()
 	l.drawProfiles()
@@ -125,7 +129,8 @@ func (c *scratch) reset() {
 	clear(c.head)
 	clear(c.noteRoom)
 	c.shown, c.xs, c.ticks, c.parts = c.shown[:0], c.xs[:0], c.ticks[:0], c.parts[:0]
-	c.boxes, c.arrows, c.texts = c.boxes[:0], c.arrows[:0], 0
+	clear(c.kept)
+	c.boxes, c.arrows, c.texts, c.kept = c.boxes[:0], c.arrows[:0], 0, c.kept[:0]
 	c.candles = ohlc{}
 }
 

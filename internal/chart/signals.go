@@ -2,6 +2,7 @@ package chart
 
 import (
 	"math"
+	"slices"
 	"strings"
 )
 
@@ -53,6 +54,64 @@ func lookOf(label string) look {
 	return look{minor: true}
 }
 
+// Distances between signals of a kind where several bars share a column, in logical
+// pixels. Nearer they would hide the prices and each other.
+const (
+	minorPitch = 40
+	markPitch  = 26
+)
+
+// thinSignals finds the signals to draw. Where several bars share a column those of
+// one kind and direction keep their distance, the newest first; the header counts the
+// others, and the figures beside a picture have them all.
+func (l *layout) thinSignals() {
+	for i := range l.shown {
+		v := &l.shown[i]
+		if l.Columns.Per < 2 {
+			v.marks = v.Signals
+			continue
+		}
+		from := len(l.kept)
+		var last [7]float64 // of each kind and direction, the one to the right
+		for k := range last {
+			last[k] = math.Inf(1)
+		}
+		for _, s := range slices.Backward(v.Signals) {
+			if s.X < 0 || s.X >= l.n {
+				continue
+			}
+			kind, pitch := kindOf(lookOf(s.Label))
+			if last[kind]-l.xs[s.X] < float64(pitch*l.s) {
+				l.thinned++
+				continue
+			}
+			last[kind] = l.xs[s.X]
+			l.kept = append(l.kept, s)
+		}
+		v.marks = l.kept[from:]
+		slices.Reverse(v.marks)
+	}
+}
+
+// kindOf numbers the kinds of signals, each with the distance that it keeps.
+func kindOf(k look) (kind, pitch int) {
+	kind, pitch = 0, markPitch
+	switch {
+	case k.gold:
+		return 6, pitch // rare, and not to be hidden by an ordinary one
+	case k.minor:
+		pitch = minorPitch
+	case k.text == "":
+		kind = 2
+	default:
+		kind = 4
+	}
+	if k.up {
+		kind++
+	}
+	return kind, pitch
+}
+
 // drawSignals places the markers: dots at their value, arrows under the bar that
 // bought and over the bar that sold. All arrows come before any text, so that no
 // text lies on an arrow.
@@ -60,7 +119,7 @@ func (l *layout) drawSignals() {
 	for i := range l.shown {
 		v := &l.shown[i]
 		a := &l.Panes[v.pane].axis
-		for _, s := range v.Signals {
+		for _, s := range v.marks {
 			if s.X < 0 || s.X >= l.n || !finite(s.Y) {
 				continue
 			}
