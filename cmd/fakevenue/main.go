@@ -2,7 +2,7 @@
 // without a network: prices move, are made up, and say nothing about any market.
 // It is never shipped.
 //
-//	fakevenue [-listen 127.0.0.1:9400] [-seed 1] [-fault NAME] [-step 2s] [-limit 6000] VENUE
+//	fakevenue [-listen 127.0.0.1:9400] [-seed 1] [-fault NAME] [-step 2s] [-limit 6000] [-addresses 1] VENUE
 //	candela --symbol BTCUSDT --binance-url http://127.0.0.1:9400
 //
 // The fakes of Binance and Alpaca also have an account to trade on, with the keys
@@ -57,13 +57,13 @@ func faults() map[string]fake.Fault {
 // bent is a venue whose requests can be made to fail.
 type bent interface{ Always(*fake.Fault) }
 
-func venues(seed uint64, step time.Duration, limit int) map[string]http.Handler {
+func venues(seed uint64, step time.Duration, limit, addresses int) map[string]http.Handler {
 	// Any pair in these currencies is traded here.
 	knows := func(s string) bool {
 		return slices.ContainsFunc([]string{"USDT", "USDC", "BTC"}, func(q string) bool { return len(s) > len(q) && strings.HasSuffix(s, q) })
 	}
 	return map[string]http.Handler{
-		"binance": binance.New(binance.Config{Seed: seed, Knows: knows, Step: step, Limit: limit}), "coinbase": coinbase.New(coinbase.Config{Seed: seed}),
+		"binance": binance.New(binance.Config{Seed: seed, Knows: knows, Step: step, Limit: limit, Addresses: addresses}), "coinbase": coinbase.New(coinbase.Config{Seed: seed}),
 		"kraken": kraken.New(kraken.Config{Seed: seed}), "yahoo": yahoo.New(yahoo.Config{Now: time.Now, Seed: seed}),
 		"alpaca": alpaca.New(alpaca.Config{Now: time.Now, Seed: seed, Partial: 0.1}),
 	}
@@ -77,11 +77,12 @@ func run(ctx context.Context, args []string, stderr io.Writer, ready func(addres
 	seed := flags.Uint64("seed", 1, "what the prices are made of")
 	wrong := flags.String("fault", "", "how every request fails: "+strings.Join(slices.Sorted(maps.Keys(faults())), ", "))
 	step := flags.Duration("step", 0, "between two updates of a stream of Binance; 0 is the fake's own")
-	limit := flags.Int("limit", 0, "of weight a minute at Binance; 0 is the venue's own")
+	limit := flags.Int("limit", 0, "of weight a minute for an address at Binance; 0 is the venue's own")
+	addresses := flags.Int("addresses", 1, "that the clients of Binance come from, which it counts each for itself")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
-	all := venues(*seed, *step, *limit)
+	all := venues(*seed, *step, *limit, *addresses)
 	venue, ok := all[flags.Arg(0)]
 	if !ok || flags.NArg() != 1 {
 		return fmt.Errorf("name one venue of %s", strings.Join(slices.Sorted(maps.Keys(all)), ", "))

@@ -79,7 +79,7 @@ func (s *site) startVenue() string {
 	here := &place{net: s.net, ip: "127.0.0.1"}
 	address := "127.0.0.1:" + here.free(s.TB)
 	s.venue = newProcess(s.TB, "venue", s.dir, here, programs.Path(s.TB, build.FakeVenue, ""),
-		"-listen", address, "-seed", "11", "-step", "250ms", "-limit", "1000000", "binance")
+		"-listen", address, "-seed", "11", "-step", "250ms", "-limit", "1000000", "-addresses", "3", "binance")
 	s.venue.start(s.TB)
 	until(s.TB, 10*time.Second, "the venue listens", func() bool {
 		c, err := (&net.Dialer{}).DialContext(s.Context(), "tcp", address)

@@ -27,8 +27,11 @@ type Config struct {
 	Seed    uint64
 	Variety int                 // see fake.NewPrices
 	Knows   func(s string) bool // which symbols exist
-	Limit   int                 // of weight a minute; 6000 when 0
-	Step    time.Duration       // between updates of a stream; 2 s when 0
+	Limit   int                 // of weight a minute for one address; 6000 when 0
+	// Addresses is how many its clients come from, which are taken to ask equally
+	// much; 1 when 0.
+	Addresses int
+	Step      time.Duration // between updates of a stream; 2 s when 0
 	// Funds are what the account has; 100,000 USDT and USDC, 2 BTC and 20 ETH when
 	// nil. Its keys are Key and Secret, or Key and a private key to Ed25519.
 	Funds   map[string]decimal.Decimal
@@ -68,6 +71,7 @@ func New(c Config) *Server {
 	if c.Limit == 0 {
 		c.Limit = 6000
 	}
+	c.Addresses = max(1, c.Addresses)
 	if c.Step == 0 {
 		c.Step = 2 * time.Second
 	}
@@ -155,13 +159,14 @@ func (s *Server) admit(w http.ResponseWriter, weight int) bool {
 	}
 	s.used += weight
 	s.peak = max(s.peak, s.used)
-	w.Header().Set("X-MBX-USED-WEIGHT", strconv.Itoa(s.used))
-	w.Header().Set("X-MBX-USED-WEIGHT-1M", strconv.Itoa(s.used))
+	used := s.used / s.config.Addresses
+	w.Header().Set("X-MBX-USED-WEIGHT", strconv.Itoa(used))
+	w.Header().Set("X-MBX-USED-WEIGHT-1M", strconv.Itoa(used))
 	switch {
 	case now.Before(s.banned):
 		refuse(w, http.StatusTeapot, s.banned.Sub(now))
 		return false
-	case s.used > s.config.Limit:
+	case used > s.config.Limit:
 		if s.over++; s.over > 10 {
 			s.banned = now.Add(2 * time.Minute)
 			refuse(w, http.StatusTeapot, 2*time.Minute)

@@ -44,3 +44,17 @@ func TestServer_CountsWeightRefusesAndBans(t *testing.T) {
 		t.Errorf("after the ban: %d, the peak is %d", resp.Code, s.PeakWeight())
 	}
 }
+
+// TestServer_CountsEachAddress has clients in three places, of which each is told of
+// its own share.
+func TestServer_CountsEachAddress(t *testing.T) {
+	t.Parallel()
+	s := binance.New(binance.Config{Now: func() time.Time { return time.Unix(1717200000, 0) }, Limit: 100, Addresses: 3})
+	for n := 1; n <= 151; n++ {
+		w := httptest.NewRecorder()
+		s.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/api/v3/klines?symbol=BTCUSDT&interval=1h&limit=1", nil))
+		if used := w.Header().Get("X-Mbx-Used-Weight-1m"); used != strconv.Itoa(2*n/3) || w.Code != http.StatusOK {
+			t.Fatalf("request %d: status %d, the weight is %s", n, w.Code, used)
+		}
+	}
+}
