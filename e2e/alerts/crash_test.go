@@ -82,10 +82,20 @@ func (s *scene) connect(ctx context.Context, l *life) {
 	}
 }
 
+// mustConnect is connect for a program that lives on.
+func (s *scene) mustConnect(l *life) {
+	s.Helper()
+	soon, cancel := context.WithTimeout(s.Context(), time.Minute)
+	defer cancel()
+	if s.connect(soon, l); l.client == nil {
+		s.Fatalf("the client is not let in:\n%s", l.stderr)
+	}
+}
+
 func (s *scene) run(kills int) {
 	s.Helper()
 	first := s.start()
-	s.connect(s.Context(), first)
+	s.mustConnect(first)
 	must(s.T, first.client, "subscribe_notifications", `{}`)
 	s.end(first, false)
 	stops := (kills + 3) / 4
@@ -278,17 +288,35 @@ func (s *scene) end(l *life, crash bool) {
 
 // final is how things are in the end.
 type final struct {
-	at     time.Time // everything shown up to here is known
-	active map[string]bool
+	at     time.Time       // everything shown up to here is known
+	fired  map[string]bool // by then: both ways have had the time to tell it
+	active map[string]bool // a moment later
 	charts map[string]series
 	events []event
+}
+
+// awaitTold waits until everything that has fired up to now was told on both ways, or
+// for as long as that may take, and returns it. Prices go on moving: what fires after
+// this was looked at may be told after the last poll.
+func (s *scene) awaitTold(c client) map[string]bool {
+	s.Helper()
+	fired := map[string]bool{}
+	for id, f := range s.fates(audit(s.T, s.home)) {
+		if f.fires > 0 {
+			fired[id] = true
+		}
+	}
+	for patience := time.Now().Add(30 * time.Second); !s.notes.told(fired) && time.Now().Before(patience); {
+		s.notes.poll(must(s.T, c, "get_notifications", `{"wait_seconds":1}`))
+	}
+	return fired
 }
 
 // settle lets the program catch up in a last life and asks it how things are.
 func (s *scene) settle() *final {
 	s.Helper()
 	l := s.start()
-	s.connect(s.Context(), l)
+	s.mustConnect(l)
 	// A price that moves now is told in this life.
 	f := &final{at: time.Now().Add((step + 1) * time.Second), active: map[string]bool{}, charts: map[string]series{}}
 	// Time to load all that is followed and to hear of every price up to now: longer
@@ -302,6 +330,7 @@ func (s *scene) settle() *final {
 			quiet = 0
 		}
 	}
+	f.fired = s.awaitTold(l.client)
 	var list struct {
 		Alerts []struct {
 			ID string `json:"alert_id"`

@@ -114,7 +114,12 @@ func (s *scene) judge(f *final) {
 	c := &count{}
 	tp := tape.New(seed)
 	for id, fate := range all {
-		s.judgeFate(id, fate, f.active[id])
+		for _, fault := range f.faults(id, fate, n) {
+			s.Error(fault)
+		}
+		if fate.fires > 0 && !f.fired[id] {
+			c.after++
+		}
 		s.judgeCause(id, fate, f, tp, c)
 		c.add(fate, len(n.pushed[id]), len(n.polled[id]))
 		for _, told := range [][]string{n.pushed[id], n.polled[id]} {
@@ -136,22 +141,27 @@ func (s *scene) judge(f *final) {
 	}
 }
 
-// judgeFate checks that an alert had one end at most, and that one that fired was
-// told on both ways.
-func (s *scene) judgeFate(id string, f *fate, active bool) {
-	s.Helper()
-	ends := f.fires + f.cancels
-	if active {
+// faults tells what is wrong with an alert: it has one end at most, and one that fired
+// was told on both ways. One that fired after the last look at the log may be among
+// those that were listed as active, and nobody has asked for it since.
+func (f *final) faults(id string, of *fate, told *notes) []string {
+	var all []string
+	late := of.fires > 0 && !f.fired[id]
+	ends := of.fires + of.cancels
+	if f.active[id] && !late {
 		ends++
 	}
-	if f.sets != 1 || ends != 1 {
-		s.Errorf("alert %s was set %d times, fired %d times, was cancelled %d times, is active: %v", id, f.sets, f.fires, f.cancels, active)
+	if of.sets != 1 || ends != 1 {
+		all = append(all, fmt.Sprintf("alert %s was set %d times, fired %d times, was cancelled %d times, is active: %v", id, of.sets, of.fires, of.cancels, f.active[id]))
 	}
-	if told := s.notes; f.fires > 0 && (len(told.pushed[id]) == 0 || len(told.polled[id]) == 0) {
-		s.Errorf("LOST: alert %s fired and was pushed %d times, polled %d times: %s", id, len(told.pushed[id]), len(told.polled[id]), f.record)
-	} else if f.fires == 0 && len(told.pushed[id])+len(told.polled[id]) > 0 {
-		s.Errorf("alert %s was told and has not fired", id)
+	pushes, polls := len(told.pushed[id]), len(told.polled[id])
+	if f.fired[id] && (pushes == 0 || polls == 0) {
+		all = append(all, fmt.Sprintf("LOST: alert %s fired and was pushed %d times, polled %d times: %s", id, pushes, polls, of.record))
 	}
+	if of.fires == 0 && pushes+polls > 0 {
+		all = append(all, fmt.Sprintf("alert %s was told and has not fired", id))
+	}
+	return all
 }
 
 // judgeCause holds an alert against the prices.
@@ -212,7 +222,7 @@ func eight(v float64) float64 {
 }
 
 // count sums up for the log.
-type count struct{ fired, due, signals, cancelled, late, pushes, polls int }
+type count struct{ fired, due, signals, cancelled, late, pushes, polls, after int }
 
 func (c *count) add(f *fate, pushes, polls int) {
 	c.fired += f.fires
@@ -225,8 +235,8 @@ func (c *count) add(f *fate, pushes, polls int) {
 }
 
 func (c *count) String() string {
-	return fmt.Sprintf("%d fired (%d late, %d by signals), each once; %d were due for certain; %d cancelled; told %d times by push, %d by poll",
-		c.fired, c.late, c.signals, c.due, c.cancelled, c.pushes, c.polls)
+	return fmt.Sprintf("%d fired (%d late, %d by signals, %d after the last look), each once; %d were due for certain; %d cancelled; told %d times by push, %d by poll",
+		c.fired, c.late, c.signals, c.after, c.due, c.cancelled, c.pushes, c.polls)
 }
 
 // series is a chart of minutes: the signals by indicator.

@@ -79,6 +79,18 @@ func (n *notes) poll(result json.RawMessage) int {
 	return len(got.Notifications)
 }
 
+// told reports whether alerts were told on both ways.
+func (n *notes) told(ids map[string]bool) bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for id := range ids {
+		if len(n.pushed[id]) == 0 || len(n.polled[id]) == 0 {
+			return false
+		}
+	}
+	return true
+}
+
 // set takes a result of set_alert.
 func (n *notes) set(result json.RawMessage, idle bool) {
 	var got struct {

@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"encoding/json"
 	"io"
+	"math/rand/v2"
 	"net"
 	"os"
 	"os/exec"
+	"strconv"
 	"sync"
 	"syscall"
 	"testing"
@@ -31,20 +33,23 @@ func binary(tb testing.TB) string {
 	return programs.Path(tb, build.Candela, "")
 }
 
-// freePort finds a port that nobody listens on now.
+// freePort finds a port that nobody listens on now. The program comes back to it again
+// and again, so it is none of those that systems give to whoever asks for any: one of
+// them could be another's in between.
 func freePort(t *testing.T) string {
 	t.Helper()
 	var listen net.ListenConfig
-	ln, err := listen.Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
+	for range 1000 {
+		port := strconv.Itoa(20_000 + rand.IntN(10_000))
+		ln, err := listen.Listen(t.Context(), "tcp", "127.0.0.1:"+port)
+		if err != nil {
+			continue
+		}
+		_ = ln.Close()
+		return port
 	}
-	defer func() { _ = ln.Close() }()
-	_, port, err := net.SplitHostPort(ln.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return port
+	t.Fatal("no port is free")
+	return ""
 }
 
 // program is the program while it runs.
