@@ -57,7 +57,7 @@ func tellStatus(w io.Writer, home string, s app.Status) error {
 	switch {
 	case len(s.Accounts) > 0:
 	case s.Running:
-		fmt.Fprintln(w, "It has no account to tell of: it is still starting, or another replica trades.")
+		fmt.Fprintln(w, "It has no account to tell of: it is still starting, or no replica trades.")
 	default:
 		fmt.Fprintln(w, "No account has traded here.")
 	}

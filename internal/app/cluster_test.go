@@ -249,16 +249,8 @@ func TestCluster_TheOwnerHaltsWhoeverTrades(t *testing.T) {
 	c := newCast(t, "--trade", "--binance-url", venue.URL)
 	a, b := c.start(), c.start()
 	token := a.Token()
-	passes := func(r *replica) bool {
-		_, text := ask(t, http.MethodPost, r.url+"/mcp", token, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"place_order","arguments":{"symbol":"BTCUSDT","side":"buy","type":"market","quantity":0.001,"idempotency_key":"`+rand.Text()+`"}}}`)
-		return !strings.Contains(text, `"isError":true`)
-	}
-	elsewhere, err := config.Load(config.Input{
-		Args: append([]string{"--home", filepath.Join(t.TempDir(), "elsewhere"), "--nats-url", c.nats}, c.extra[:2]...), Inspect: true,
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	passes := func(r *replica) bool { return orderPasses(t, r, token) }
+	elsewhere := c.elsewhere()
 	want := func(state TradingState, err error, level, where string) {
 		t.Helper()
 		if err != nil || state.Level != level || !strings.Contains(state.Where, where) {
@@ -284,47 +276,12 @@ func TestCluster_TheOwnerHaltsWhoeverTrades(t *testing.T) {
 	}
 	state, err = ResumeReplicas(t.Context(), elsewhere, io.Discard)
 	want(state, err, "ACTIVE", "in the replica that trades")
-	for _, r := range []*replica{a, b} {
-		haltBeside(t, r.home)
-		waitFor(t, func() bool { return !passes(a) })
-		for _, home := range []string{a.home, b.home, elsewhere.Home} {
-			at := *elsewhere
-			at.Home = home
-			_, err = ResumeReplicas(t.Context(), &at, io.Discard)
-			if f := fault.Of(err); f == nil || f.Kind != fault.Conflict || !strings.Contains(f.Message, filepath.Join(r.home, haltName)+" at the replica ") || !strings.Contains(f.Message, r.url[strings.LastIndex(r.url, ":"):]+" halts trading: remove it first") {
-				t.Errorf("resumed from %s: %v", home, err)
-			}
-		}
-		if err := os.Remove(filepath.Join(r.home, haltName)); err != nil {
-			t.Fatal(err)
-		}
-		state, err = ResumeReplicas(t.Context(), elsewhere, io.Discard)
-		want(state, err, "ACTIVE", "in the replica that trades")
-	}
-	haltBeside(t, elsewhere.Home) // of a replica that does not run
-	if _, err = ResumeReplicas(t.Context(), elsewhere, io.Discard); fault.Of(err) == nil || fault.Of(err).Code != "halt_file" {
-		t.Errorf("resumed beside a file: %v", err)
-	}
-	if err := os.Remove(filepath.Join(elsewhere.Home, haltName)); err != nil {
-		t.Fatal(err)
-	}
 	a.stop()
 	b.stop()
 	state, err = HaltReplicas(t.Context(), elsewhere, "", io.Discard)
 	want(state, err, "HALTED", "no replica trades")
 	if d := c.start(); passes(d) {
 		t.Error("an order passes though trading was halted before the start")
-	}
-}
-
-// haltBeside puts a halt file into a state directory.
-func haltBeside(t *testing.T, home string) {
-	t.Helper()
-	if err := os.MkdirAll(home, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(home, haltName), nil, 0o600); err != nil {
-		t.Fatal(err)
 	}
 }
 

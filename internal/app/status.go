@@ -61,7 +61,6 @@ func (t *trading) statusOf(rt Runtime) func(context.Context) (Status, error) {
 	return func(ctx context.Context) (Status, error) {
 		ctx, cancel := context.WithTimeout(ctx, statusWait)
 		defer cancel()
-		now, here := started(ctx, seen.Desk)
 		s := Status{Running: true, Accounts: []AccountStatus{}}
 		for _, subject := range []string{accountOwner, stdio.Owner} {
 			alerts, err := t.alerts.Alerts(ctx, mcp.Caller{Subject: subject})
@@ -70,6 +69,7 @@ func (t *trading) statusOf(rt Runtime) func(context.Context) (Status, error) {
 			}
 			s.Alerts += len(alerts)
 		}
+		now, here := t.deskStatus(ctx, rt, seen.Desk)
 		if !here {
 			return s, nil
 		}
@@ -82,13 +82,40 @@ func (t *trading) statusOf(rt Runtime) func(context.Context) (Status, error) {
 		for _, p := range held {
 			one.add(p)
 		}
+		if rt.shared != nil {
+			one.halting(rt.shared.desk.HaltFiles(ctx))
+		}
 		s.Accounts = append(s.Accounts, one)
 		return s, nil
 	}
 }
 
+// deskStatus returns what is known of the account, at whichever replica it is traded
+// on. It reports false when that is not known in time.
+func (*trading) deskStatus(ctx context.Context, rt Runtime, here func() (desk.Status, bool)) (desk.Status, bool) {
+	if rt.shared == nil {
+		return started(ctx, here)
+	}
+	now, err := rt.shared.desk.Status(ctx)
+	return now, err == nil
+}
+
+// halting adds the halt files that the state does not name: it has one reason, and
+// the owner has to remove them all.
+func (a *AccountStatus) halting(files []string) {
+	for _, file := range files {
+		if strings.Contains(a.Why, file) {
+			continue
+		}
+		if a.Why != "" {
+			a.Why += ". "
+		}
+		a.Why += "The file " + file + " is there; remove it, then candela resume"
+	}
+}
+
 // started returns the status of a desk once its account is loaded. It reports false when
-// that is not in time, or another replica trades.
+// that is not in time.
 func started(ctx context.Context, ask func() (desk.Status, bool)) (desk.Status, bool) {
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()

@@ -58,6 +58,13 @@ func (d *Desk) unhindered(ctx context.Context) error {
 	return nil
 }
 
+// HaltFiles names the halt files that lie beside replicas, as far as those answer
+// within two seconds.
+func (d *Desk) HaltFiles(ctx context.Context) []string {
+	files, _ := d.haltFiles(ctx)
+	return files
+}
+
 // haltFiles asks every replica whether a halt file lies beside it. A heartbeat would
 // tell as much and be a second old, which is long for an owner who has just removed
 // the file. A replica that has just been started may not know yet; it halts when it
