@@ -61,7 +61,7 @@ func (a *chartArguments) fields() fields {
 		integer("bars", &a.Bars, 1, chart.MaxBars, "How many of the newest bars to show."),
 		integer("width", &a.width, chart.MinSide, chart.MaxSide, "Width of the picture in pixels. Vision models scale down pictures wider than 1568."),
 		integer("height", &a.height, chart.MinSide, chart.MaxSide, "Height of the picture in pixels."),
-		choice("format", &a.format, "png: the picture. summary: figures as JSON. both: picture and figures. series: every value of every bar as JSON.",
+		choice("format", &a.format, "What to return: a picture, or JSON.",
 			formatPNG, formatSummary, formatBoth, formatSeries),
 		choice("theme", &a.theme, "Colours of the picture.", "dark", "light"),
 		integer("scale", &a.scale, 1, chart.MaxScale, "Device pixels per pixel, for sharp screens."),
@@ -76,7 +76,7 @@ func (c *charts) generateChart() spec {
 		description: "Draw a candlestick chart with indicators for a symbol, or return what the chart shows as JSON. " +
 			"Use format png to look at a market (about 80 to 140 KB of base64), summary for the figures behind it (about 2 to 6 KB, 10 to 50 times smaller), " +
 			"both for the two together, and series for every value of every bar (about 40 KB for 200 bars). " +
-			"Consult list_indicators for names and parameters. Without a symbol it draws made-up sample data and says so; real data is never replaced by sample data.",
+			"Without a symbol it draws made-up sample data and says so; real data is never replaced by sample data.",
 		input: newChartArguments().fields(),
 		hints: hints{readOnly: true, idempotent: true, openWorld: true},
 		meta:  json.RawMessage(`{"anthropic/maxResultSizeChars":500000}`),

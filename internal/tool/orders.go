@@ -140,25 +140,41 @@ func (t *Trading) cancelOrder() spec {
 	}
 }
 
+// How many orders a list has: each is half a kilobyte of a conversation.
+const (
+	usualOrders = 50
+	mostOrders  = 500
+)
+
 func (t *Trading) getOrders() spec {
-	arguments := func() (*string, fields) {
-		filter := "all"
-		return &filter, fields{choice("filter", &filter, "open: only orders that can still fill.", "open", "all")}
+	type listing struct {
+		filter string
+		limit  int
+	}
+	arguments := func() (*listing, fields) {
+		a := &listing{"all", usualOrders}
+		return a, fields{
+			choice("filter", &a.filter, "open: only orders that can still fill, all of them.", "open", "all"),
+			integer("limit", &a.limit, 1, mostOrders, "How many of all orders."),
+		}
 	}
 	_, input := arguments()
 	return spec{
 		name: "get_orders", title: "List orders", trading: true,
-		description: "List tracked orders, newest first, at most 500. Those with external true were not placed here. About 0.5 KB per order.",
+		description: "List tracked orders, newest first. Those with external true were not placed here. About 0.5 KB per order.",
 		input:       input, output: object("", list("orders", "", orderSchema()), oneOf("mode", "", "paper", "live")),
 		hints: hints{readOnly: true, idempotent: true, openWorld: true},
 		run: func(ctx context.Context, caller mcp.Caller, raw json.RawMessage) (mcp.Result, error) {
-			filter, input := arguments()
+			a, input := arguments()
 			if err := input.decode(raw); err != nil {
 				return mcp.Result{}, err
 			}
-			orders, err := t.Orders.Orders(ctx, caller, *filter == "open")
+			orders, err := t.Orders.Orders(ctx, caller, a.filter == "open")
 			if err != nil {
 				return mcp.Result{}, err
+			}
+			if a.filter == "all" {
+				orders = orders[:min(a.limit, len(orders))]
 			}
 			records := make([]orderRecord, len(orders))
 			for i, o := range orders {
