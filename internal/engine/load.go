@@ -126,6 +126,7 @@ func (e *Engine) quote(ctx context.Context, p *place) (*quote, error) {
 			return nil, fault.Unreachable(nil, 0, "%s does not answer, so the price of %s is not known; try again later", set.Provider, p.symbol.Name)
 		}
 		q := newQuote(p, i, &set)
+		q.read = e.cfg.Now()
 		return &q, nil
 	}
 	return nil, err

@@ -260,3 +260,37 @@ func TestEngine_DaysAwayAreReadInLongerBars(t *testing.T) {
 		}
 	})
 }
+
+// TestSet_ReadsAgainWhatGrewOldBeforeItsTurn has the engine wait for its store while
+// the price of a new alert is read: it goes beyond the threshold and back before the
+// alert is made.
+func TestSet_ReadsAgainWhatGrewOldBeforeItsTurn(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newScene(t, func(symbol market.Symbol, unix int64) float64 {
+			switch after := unix - monday.Unix(); {
+			case symbol.Name == "BTC" && after >= 63: // 12:01:10
+				return 110
+			case symbol.Name == "ETH" && after >= 68 && after < 73:
+				return 102
+			default:
+				return 100
+			}
+		})
+		defer s.stop()
+		s.set(above("BTC", 105))
+		time.Sleep(62 * time.Second)
+		s.store.stall(20 * time.Second)
+		s.venue.mu.Lock()
+		s.venue.slow = 2 * time.Second
+		s.venue.mu.Unlock()
+		eth := s.set(above("ETH", 101))
+		if made := eth.Created.Sub(monday); made < 83*time.Second {
+			t.Fatalf("made after %s, before the store has answered", made)
+		}
+		time.Sleep(20 * time.Second) // to the end of the minute
+		if told := s.fired(); len(told) != 1 || told[0].Symbol != "BTC" {
+			t.Errorf("fired %+v; ETH was at 102 before the alert was made, and not since", told)
+		}
+	})
+}

@@ -47,7 +47,8 @@ type quote struct {
 	bar    market.Bar
 	closed int64     // the newest bar that has closed
 	asOf   time.Time // when its close was known to be the price
-	shut   bool      // the market is closed
+	read   time.Time
+	shut   bool // the market is closed
 }
 
 // quietFor is how long nobody may trade before the last price is one of the past.
@@ -80,6 +81,9 @@ func newQuote(p *place, i market.Interval, set *marketdata.Set) quote {
 func (p *prices) fresh(now time.Time) bool {
 	return p != nil && p.known && now.Sub(p.seen) <= freshFor
 }
+
+// fresh is the same of a quote: a loop that stood still may come to it late.
+func (q *quote) fresh(now time.Time) bool { return now.Sub(q.read) <= freshFor }
 
 // untouched returns when the bar that runs opened, if the price has not reached the
 // threshold in it; the zero time otherwise. After a restart that bar tells what

@@ -34,14 +34,14 @@ func (e *Engine) Set(ctx context.Context, caller mcp.Caller, want alert.Alert) (
 		return alert.Alert{}, err
 	}
 	set, err := e.put(ctx, caller, want, nil)
-	if !errors.Is(err, errNoPrice) {
-		return set, err
+	for errors.Is(err, errNoPrice) { // and again when it has grown old before its turn came
+		q, failed := e.quote(ctx, p)
+		if failed != nil {
+			return alert.Alert{}, failed
+		}
+		set, err = e.put(ctx, caller, want, q)
 	}
-	q, err := e.quote(ctx, p)
-	if err != nil {
-		return alert.Alert{}, err
-	}
-	return e.put(ctx, caller, want, q)
+	return set, err
 }
 
 // errNoPrice means that no price is known that is new enough.
@@ -72,7 +72,7 @@ func (e *Engine) checkBars(ctx context.Context, p *place, n alert.Need) error {
 // set writes an alert and begins to follow what it depends on.
 func (l *loop) set(caller mcp.Caller, a alert.Alert, q *quote) (alert.Alert, error) {
 	now := l.cfg.Now()
-	if a.Interval == 0 && q == nil && !l.prices[a.Instrument].fresh(now) {
+	if a.Interval == 0 && (q == nil && !l.prices[a.Instrument].fresh(now) || q != nil && !q.fresh(now)) {
 		return alert.Alert{}, errNoPrice
 	}
 	a.ID, a.Created = id.New(now), now.Truncate(time.Millisecond).UTC()
