@@ -15,7 +15,7 @@ import (
 // purpose, and --home /var/lib must not take /var/lib from everyone else.
 func openHome(path string) error {
 	if err := makeHome(path); err != nil {
-		return fmt.Errorf("state directory: %w", err)
+		return unusableHome(err)
 	}
 	info, err := os.Stat(path)
 	if err != nil {
@@ -29,6 +29,11 @@ func openHome(path string) error {
 		}
 	}
 	return nil
+}
+
+// unusableHome says what to do about a state directory that cannot be made or written.
+func unusableHome(err error) error {
+	return fmt.Errorf("state directory: %w; let this user write there, or choose another --home", err)
 }
 
 // lockName is the file whose lock says that a trading engine runs on this state.
@@ -58,7 +63,7 @@ func lockHome(home string) (*homeLock, error) {
 		}
 	}
 	if err != nil {
-		return nil, fmt.Errorf("state directory: %w", err)
+		return nil, unusableHome(err)
 	}
 	return &homeLock{file}, nil
 }

@@ -184,7 +184,7 @@ func (w *writer) haltFile() bool {
 
 func (w *writer) checkHaltFile() {
 	if w.haltFile() {
-		w.raise(w.by("halt file"), guard.Cause{Kind: guard.OwnerHalt, Who: "the file " + w.cfg.haltFileName(), Reason: "it is there"})
+		w.raise(w.by("halt file"), guard.Cause{Kind: guard.OwnerHalt, Who: "the file " + w.cfg.haltFileName(), Reason: "remove it first"})
 	}
 }
 
