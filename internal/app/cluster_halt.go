@@ -112,11 +112,16 @@ func (w word) ask(ctx context.Context, conn *cluster.Conn, rt Runtime) (TradingS
 	case failed != nil:
 		return TradingState{}, failed
 	}
-	return TradingState{}, &fault.Error{
-		Kind: fault.Unavailable, Code: "nobody_trades", Retryable: true,
-		Message: "replicas run, and none of them was ready to trade within ten seconds: nothing was done. " +
-			"Try again, or write a file " + haltName + " into the state directory of one of them",
+	return TradingState{}, w.unheard()
+}
+
+// unheard says what the owner can do where nobody takes the word.
+func (w word) unheard() error {
+	text := "replicas run, and none of them was ready to trade within ten seconds: nothing was done. Try again"
+	if w.halt {
+		text += ", or write a file " + haltName + " into the state directory of one of them"
 	}
+	return &fault.Error{Kind: fault.Unavailable, Code: "nobody_trades", Retryable: true, Message: text}
 }
 
 func (w word) tell(ctx context.Context, d *cluster.Desk) (guard.State, error) {

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"candela/internal/cluster"
 	"candela/internal/config"
 	fakebinance "candela/internal/fake/binance"
 	"candela/internal/fault"
@@ -112,4 +113,35 @@ func wantStatus(t *testing.T, home, why string) {
 		s, err = ReadStatus(t.Context(), home)
 		return err == nil && len(s.Accounts) == 1 && s.Accounts[0].Level == "HALTED" && strings.Contains(s.Accounts[0].Why, why)
 	})
+}
+
+// TestCluster_AWordThatNobodyTakes is said while a replica takes part that never comes
+// to trade.
+func TestCluster_AWordThatNobodyTakes(t *testing.T) {
+	t.Parallel()
+	c := newCast(t)
+	cfg := c.elsewhere()
+	conn, err := Runtime{Config: cfg, Log: newLogger(cfg.Log, io.Discard)}.connect(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(conn.Close)
+	members, err := conn.Join(t.Context(), cluster.Who{Name: "starts", Account: accountOwner}, newLogger(cfg.Log, io.Discard))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(members.Close)
+	for name, say := range map[string]func() (TradingState, error){
+		"Try again, or write a file HALT": func() (TradingState, error) { return HaltReplicas(t.Context(), cfg, "", io.Discard) },
+		"nothing was done. Try again":     func() (TradingState, error) { return ResumeReplicas(t.Context(), cfg, io.Discard) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			_, err := say()
+			f := fault.Of(err)
+			if f == nil || f.Code != "nobody_trades" || !f.Retryable || !strings.Contains(f.Message, name) || strings.Contains(f.Message, haltName) != strings.Contains(name, haltName) {
+				t.Errorf("got %v", err)
+			}
+		})
+	}
 }
