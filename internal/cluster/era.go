@@ -171,7 +171,8 @@ func (t *Tokens) isOurs(ctx context.Context, hash string) (bool, error) {
 	if ours, known := t.judged[hash]; known {
 		return ours, nil
 	}
-	ours, err := t.owner.Is(ctx, hash)
+	// A connection that is lost meanwhile must not leave it undecided.
+	ours, err := t.owner.Is(context.WithoutCancel(ctx), hash)
 	if err == nil {
 		t.judged[hash] = ours
 	}

@@ -141,6 +141,13 @@ func TestTokens_OutliveAServerAndEndWithAll(t *testing.T) {
 		issue(t, later, strconv.Itoa(i), now)
 	}
 	gone(t, s, tok, now)
+	// Each has a hash of the passphrase with a salt of its own.
+	for name, s := range map[string]*cluster.Tokens{"the replica that lived on": s, "the one that came": later} {
+		eventually(t, name+" takes the passphrase", func() bool {
+			_, err := s.Authenticate(t.Context(), oauthtest.Passphrase)
+			return err == nil
+		})
+	}
 	if s.Seal() == key || s.Seal() != later.Seal() {
 		t.Error("the replica that lived on seals with the former key, or with its own")
 	}
