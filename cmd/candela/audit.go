@@ -207,10 +207,7 @@ func listEvents(ctx context.Context, w io.Writer, log *ledger.Audit, flags audit
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "EVENT\tTIME\tOWNER\tKIND\tABOUT\tTOKEN\tCLIENT (AS IT CALLS ITSELF)\tWHAT")
 	for _, e := range events {
-		token := e.Actor
-		if len(token) > 12 {
-			token = token[:12] // enough to tell tokens apart
-		}
+		token := shortToken(e.Actor)
 		fmt.Fprintf(table, "%d\t%s\t%s\t%s\t%s\t%s\t%q\t%s\n", e.Seq, e.At.Format(time.DateTime), plain(e.Owner), plain(e.Kind), plain(e.Subject), plain(token), e.Client, plain(string(e.Body)))
 	}
 	return table.Flush()
@@ -243,3 +240,6 @@ func plain(s string) string {
 }
 
 func hidden(r rune) bool { return !unicode.IsGraphic(r) }
+
+// shortToken is what stands for a token, as far as it is needed to tell tokens apart.
+func shortToken(key string) string { return key[:min(12, len(key))] }

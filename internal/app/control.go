@@ -40,7 +40,8 @@ type control struct {
 // Client is a token as the owner sees it.
 type Client struct {
 	ID       string    `json:"id"`
-	Name     string    `json:"name"` // as the client calls itself
+	Token    string    `json:"token"` // what stands for it in the audit log
+	Name     string    `json:"name"`  // as the client calls itself
 	Approved time.Time `json:"approved"`
 	Expires  time.Time `json:"expires"`
 }
@@ -137,7 +138,7 @@ func (c control) handleTokens(mux *http.ServeMux) {
 		}
 		clients := make([]Client, 0, len(tokens))
 		for _, t := range tokens {
-			clients = append(clients, Client{t.ID, t.Grant.ClientName, t.Issued, t.Expires})
+			clients = append(clients, Client{t.ID, t.Key, t.Grant.ClientName, t.Issued, t.Expires})
 		}
 		w.Header().Set("Content-Type", "application/json")
 		_ = json.NewEncoder(w).Encode(clients) // the owner's terminal went away

@@ -15,11 +15,17 @@ import (
 
 // instructions tell a model where to begin. Clients put them into the system
 // prompt, so they are short.
-const instructions = "Charts, technical indicators, alerts and orders for crypto, stocks and currencies. " +
-	"Call list_indicators once for valid names, parameters and signals. " +
-	"Use get_indicators for numbers, generate_chart with format summary for an overview and png to look at the market. " +
-	"To wait for the market call set_alert, then get_notifications with wait_seconds 50, and again while it answers with an empty list. " +
-	"A result with source sample is made-up data. Trading results say mode paper or live."
+func instructions(trade bool) string {
+	text := "Charts, technical indicators, alerts and orders for crypto, stocks and currencies. " +
+		"Call list_indicators once for valid names, parameters and signals. " +
+		"Use get_indicators for numbers, generate_chart with format summary for an overview and png to look at the market. " +
+		"A result with source sample is made-up data. "
+	if !trade {
+		return text + "Alerts, orders and positions are off here: their tools say why."
+	}
+	return text + "To wait for the market call set_alert, then get_notifications with wait_seconds 50, and again while it answers with an empty list. " +
+		"Trading results say mode paper or live."
+}
 
 // Authorizers makes the part that knows which tokens are good.
 type Authorizers func(Runtime) (httpd.Authorizer, error)
@@ -139,7 +145,7 @@ func (rt Runtime) tools() (*toolset, error) {
 		return nil, err
 	}
 	t.server, err = mcp.NewServer(registry, mcp.Config{
-		Name: "candela", Title: "Candela", Version: rt.release(), Instructions: instructions, Log: rt.Log,
+		Name: "candela", Title: "Candela", Version: rt.release(), Instructions: instructions(rt.Config.Trade), Log: rt.Log,
 	})
 	if err != nil {
 		return nil, err

@@ -91,7 +91,7 @@ func TestServe_TheOwnerLetsAClientInAndThrowsItOut(t *testing.T) {
 		t.Fatalf("with a token: %d", got)
 	}
 	clients, err := Clients(t.Context(), home)
-	if err != nil || len(clients) != 1 || clients[0].Name != "A Client" {
+	if err != nil || len(clients) != 1 || clients[0].Name != "A Client" || clients[0].Token == "" || strings.Contains(clients[0].Token, token) {
 		t.Fatalf("%+v, %v", clients, err)
 	}
 	if runtime.GOOS != "windows" {
