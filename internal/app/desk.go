@@ -181,6 +181,8 @@ func alpacaURL(cfg *config.Config) string {
 type journals interface {
 	AppendJournal(ctx context.Context, owner, name string, entries [][]byte) error
 	Journal(ctx context.Context, owner, name string) iter.Seq2[[]byte, error]
+	SaveJournalSnapshot(ctx context.Context, owner, name string, value []byte) error
+	JournalSnapshot(ctx context.Context, owner, name string) ([]byte, iter.Seq2[[]byte, error], error)
 }
 
 // paperJournal is where the paper account writes down what it did.
@@ -192,6 +194,14 @@ func (j paperJournal) Append(ctx context.Context, entries ...[]byte) error {
 
 func (j paperJournal) Entries(ctx context.Context) iter.Seq2[[]byte, error] {
 	return j.store.Journal(ctx, accountOwner, paper.Name)
+}
+
+func (j paperJournal) SaveSnapshot(ctx context.Context, value []byte) error {
+	return j.store.SaveJournalSnapshot(ctx, accountOwner, paper.Name, value)
+}
+
+func (j paperJournal) Snapshot(ctx context.Context) ([]byte, iter.Seq2[[]byte, error], error) {
+	return j.store.JournalSnapshot(ctx, accountOwner, paper.Name)
 }
 
 // resolve completes the symbol of an order. A real venue trades its own symbols;

@@ -99,3 +99,47 @@ func (m *Members) Beats() uint64 { return m.beats.Load() }
 func (s *Store) SaveMarksFor(ctx context.Context, marks map[provider.Sub]int64, told uint64) error {
 	return s.saveMarks(ctx, writeTime, marks, told)
 }
+
+// PutBlob writes a blob that nothing names, as a writer does that ends halfway.
+func (o *Orders) PutBlob(ctx context.Context, value []byte) error {
+	_, err := o.blobs.put(ctx, value)
+	return err
+}
+
+// FindCold has orders leave memory in steps, writes and reads the segments, and
+// returns how many are found by each of their names in the right place, how many by
+// names that none has, and how many segments there are.
+func FindCold(orders, steps int) (found, missed, segments int) {
+	var c cold
+	for step := range steps {
+		var leavers []leaver
+		for i := step * orders / steps; i < (step+1)*orders/steps; i++ {
+			n := strconv.Itoa(i)
+			leavers = append(leavers, leaver{id: n, key: "k" + n, trades: []string{"t" + n}, span: span{uint64(i), uint64(i) + 2}})
+		}
+		c = c.with(leavers)
+	}
+	for i, s := range c {
+		var err error
+		if c[i], err = decodeSegment(s.encode()); err != nil {
+			return 0, 0, 0
+		}
+	}
+	for i := range orders {
+		n, want := strconv.Itoa(i), []span{{uint64(i), uint64(i) + 2}}
+		if slices.Equal(c.named(idName, n), want) && slices.Equal(c.named(keyName, "k"+n), want) && slices.Equal(c.traded("t"+n), want) {
+			found++
+		}
+		missed += len(c.named(idName, "k"+n)) + len(c.named(keyName, n)) + len(c.untraded().traded("t"+n))
+	}
+	return found, missed, len(c)
+}
+
+// Bytes returns how large the stream of orders is.
+func (o *Orders) Bytes(ctx context.Context) (int, error) {
+	info, err := o.stream.Info(ctx)
+	if err != nil {
+		return 0, err
+	}
+	return int(info.State.Bytes), nil
+}

@@ -58,7 +58,8 @@ func (s *Store) importChange(e *notify.Entry) (change, error) {
 	return change{subject: s.alerts.subject(alertKind, encode(e.Symbol.String()), told.ID), data: data, ttl: left}, err
 }
 
-// States returns the values of all owners, by owner and name.
+// States returns the values of all owners, by owner and name. Where snapshots are is
+// none of them.
 func (o *Orders) States(context.Context) (map[string]map[string][]byte, error) {
 	o.mu.RLock()
 	defer o.mu.RUnlock()

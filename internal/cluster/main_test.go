@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"path/filepath"
 	"runtime"
 	"strconv"
 	"sync"
@@ -18,8 +19,9 @@ import (
 	"candela/internal/cluster/natstest"
 )
 
-// servers is the cluster that most tests share, each under a prefix of its own.
-var servers *natstest.Cluster
+// servers is the cluster that most tests share, each under a prefix of its own; lone is
+// a server without copies, for those that need none and write much.
+var servers, lone *natstest.Cluster
 
 func TestMain(m *testing.M) { os.Exit(run(m)) }
 
@@ -41,8 +43,13 @@ func run(m *testing.M) int {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
+	if lone, err = natstest.Start(filepath.Join(dir, "lone"), 1); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
 	code := m.Run()
 	servers.Stop()
+	lone.Stop()
 	if err := goleak.Find(); err != nil && code == 0 {
 		fmt.Fprintln(os.Stderr, err)
 		return 1

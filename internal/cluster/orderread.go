@@ -54,55 +54,132 @@ func (o *Orders) pages(subject string, set step, items []json.RawMessage) ([]cha
 	return changes, nil
 }
 
+// fewOwners is up to how many accounts are read one by one, each from its snapshot
+// on. There is one for each place where orders go.
+const fewOwners = 16
+
 // replay reads what there was when this became the writer.
 func (o *Orders) replay(ctx context.Context) error {
 	const doing = "read the orders"
-	for m, err := range o.until(ctx, o.fence, jetstream.DeliverAllPolicy, o.subject(orderKind, ">")) {
-		if err != nil {
+	owners, err := o.readStates(ctx)
+	if err != nil {
+		return failure(doing, err)
+	}
+	o.blobs.sweep(ctx, o.usedBlobs())
+	after := make(map[string]uint64)
+	for _, owner := range owners {
+		if after[owner], err = o.load(ctx, owner); err != nil {
 			return failure(doing, err)
-		}
-		if err := o.fold(m); err != nil {
-			return damaged(doing, fmt.Errorf("message %d of %s: %w", m.seq, m.subject, err))
 		}
 	}
-	for m, err := range o.until(ctx, o.fence, jetstream.DeliverLastPerSubjectPolicy, o.subject(deskKind, ">")) {
+	if len(owners) > fewOwners {
+		return o.foldAll(ctx, 1, ">", after)
+	}
+	for _, owner := range owners {
+		if err := o.foldAll(ctx, after[owner]+1, encode(owner), after); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// readStates reads what desks keep, and where snapshots are, and returns who has
+// events.
+func (o *Orders) readStates(ctx context.Context) (owners []string, err error) {
+	for m, err := range o.lastOf(ctx, o.fence, o.subject(orderKind, ">"), o.subject(deskKind, ">")) {
+		if err != nil {
+			return nil, err
+		}
+		if token, ok := strings.CutPrefix(m.subject, o.subject(orderKind, "")); ok {
+			owner, err := decode(token)
+			if err != nil {
+				return nil, damaged("read a subject", err)
+			}
+			owners = append(owners, owner)
+			continue
+		}
+		if err := o.readState(m); err != nil {
+			return nil, damaged("read the states", fmt.Errorf("message %d of %s: %w", m.seq, m.subject, err))
+		}
+	}
+	slices.Sort(owners)
+	return slices.Compact(owners), nil // of a server that lags behind come more than one
+}
+
+func (o *Orders) readState(m message) error {
+	var p page[json.RawMessage]
+	if err := json.Unmarshal(m.data, &p); err != nil || len(p.Items) != 1 {
+		return fmt.Errorf("%d values, %w", len(p.Items), err)
+	}
+	_, name, err := o.named(deskKind, m.subject)
+	if err != nil {
+		return err
+	}
+	if !isSnapshot(name) {
+		o.states[m.subject] = p.Items[0]
+		return nil
+	}
+	at := placed{seq: m.seq}
+	if err := json.Unmarshal(p.Items[0], &at.snapshotForm); err != nil {
+		return err
+	}
+	o.placed[m.subject] = at
+	return nil
+}
+
+// foldAll adds the events of a token of subjects from a message on, but not those of
+// owners up to a number.
+func (o *Orders) foldAll(ctx context.Context, from uint64, token string, after map[string]uint64) error {
+	const doing = "read the orders"
+	for m, err := range o.until(ctx, from, o.fence, o.subject(orderKind, token)) {
 		if err != nil {
 			return failure(doing, err)
 		}
-		var p page[json.RawMessage]
-		if err := json.Unmarshal(m.data, &p); err != nil || len(p.Items) != 1 {
-			return damaged(doing, fmt.Errorf("message %d of %s: %d values, %w", m.seq, m.subject, len(p.Items), err))
+		if err := o.fold(ctx, m, after); err != nil {
+			return damaged(doing, fmt.Errorf("message %d of %s: %w", m.seq, m.subject, err))
 		}
-		o.states[m.subject] = p.Items[0]
 	}
 	return nil
 }
 
 // fold adds the events of a message.
-func (o *Orders) fold(m message) error {
+func (o *Orders) fold(ctx context.Context, m message, after map[string]uint64) error {
 	owner, err := decode(strings.TrimPrefix(m.subject, o.subject(orderKind, "")))
-	if err != nil {
+	if err != nil || m.seq <= after[owner] {
 		return err
 	}
 	var p page[order.Event]
 	if err := json.Unmarshal(m.data, &p); err != nil {
 		return err
 	}
-	d := o.orders.draft(owner)
+	d := o.orders.draft(owner, o.thaw(ctx))
 	if _, err := d.add(p.Items); err != nil {
 		return err
 	}
-	o.orders.merge(d)
+	o.orders.merge(d, span{m.seq, m.seq})
 	o.replayed[owner] = append(o.replayed[owner], p.Items...)
 	return nil
 }
 
-// until yields the messages of a filter that have a number up to end, which is that
-// of a message of the filter or of a change of writers: when it has come, all before
-// it have, wherever the consumer sits.
-func (o *Orders) until(ctx context.Context, end uint64, policy jetstream.DeliverPolicy, filter string) iter.Seq2[message, error] {
+// until yields the messages of a filter from one number to another, end, which is
+// that of a message of the filter or of a change of writers: when it has come, all
+// before it have, wherever the consumer sits.
+func (o *Orders) until(ctx context.Context, from, end uint64, filter string) iter.Seq2[message, error] {
+	return o.upTo(ctx, end, jetstream.OrderedConsumerConfig{
+		FilterSubjects: []string{filter, o.writer()}, DeliverPolicy: jetstream.DeliverByStartSequencePolicy, OptStartSeq: from,
+	})
+}
+
+// lastOf is until for the last message of each subject, and perhaps some before it.
+func (o *Orders) lastOf(ctx context.Context, end uint64, filters ...string) iter.Seq2[message, error] {
+	return o.upTo(ctx, end, jetstream.OrderedConsumerConfig{
+		FilterSubjects: append(filters, o.writer()), DeliverPolicy: jetstream.DeliverLastPerSubjectPolicy,
+	})
+}
+
+func (o *Orders) upTo(ctx context.Context, end uint64, cfg jetstream.OrderedConsumerConfig) iter.Seq2[message, error] {
 	return func(yield func(message, error) bool) {
-		for m, err := range o.consume(ctx, o.name, jetstream.OrderedConsumerConfig{FilterSubjects: []string{filter, o.writer()}, DeliverPolicy: policy}) {
+		for m, err := range o.consume(ctx, o.name, cfg) {
 			if err != nil {
 				yield(message{}, err)
 				return
@@ -114,14 +191,17 @@ func (o *Orders) until(ctx context.Context, end uint64, policy jetstream.Deliver
 	}
 }
 
-// items yields the items of a subject from the beginning, those that were there
-// when it was called.
-func items[T any](ctx context.Context, o *Orders, doing, subject string) iter.Seq2[T, error] {
+// items yields the items of a subject from a message on, those that were there when
+// it was called.
+func items[T any](ctx context.Context, o *Orders, doing, subject string, from uint64) iter.Seq2[T, error] {
 	o.mu.RLock()
 	end := max(o.fence, o.wrote[subject])
 	o.mu.RUnlock()
 	return func(yield func(T, error) bool) {
-		for m, err := range o.until(ctx, end, jetstream.DeliverAllPolicy, subject) {
+		if from > end {
+			return // nothing has come since
+		}
+		for m, err := range o.until(ctx, from, end, subject) {
 			var p page[T]
 			if err != nil {
 				err = failure(doing, err)
@@ -144,24 +224,18 @@ func items[T any](ctx context.Context, o *Orders, doing, subject string) iter.Se
 // OrderEvents yields the events of an owner in the order in which they were
 // persisted.
 func (o *Orders) OrderEvents(ctx context.Context, owner string) iter.Seq2[order.Event, error] {
-	o.mu.Lock()
-	replayed := o.replayed[owner]
-	delete(o.replayed, owner)
-	if o.wrote[o.subject(orderKind, encode(owner))] > 0 {
-		replayed = nil
-	}
-	o.mu.Unlock()
-	if replayed != nil {
-		return yieldAll(func() ([]order.Event, error) { return replayed, nil })
-	}
-	return items[order.Event](ctx, o, "read the events", o.subject(orderKind, encode(owner)))
+	return items[order.Event](ctx, o, "read the events", o.subject(orderKind, encode(owner)), 1)
 }
 
 // Journal yields the entries of a journal from the beginning. After an error it
 // ends.
 func (o *Orders) Journal(ctx context.Context, owner, name string) iter.Seq2[[]byte, error] {
+	return o.journal(ctx, owner, name, 1)
+}
+
+func (o *Orders) journal(ctx context.Context, owner, name string, from uint64) iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
-		for entry, err := range items[json.RawMessage](ctx, o, "read a journal", o.subject(journalKind, encode(owner), encode(name))) {
+		for entry, err := range items[json.RawMessage](ctx, o, "read a journal", o.subject(journalKind, encode(owner), encode(name)), from) {
 			if !yield(entry, err) {
 				return
 			}
@@ -184,28 +258,41 @@ func (o *Orders) OrderOwners(context.Context) ([]string, error) {
 }
 
 // Order returns an order of an owner.
-func (o *Orders) Order(_ context.Context, owner, id string) (order.Order, error) {
+func (o *Orders) Order(ctx context.Context, owner, id string) (order.Order, error) {
 	o.mu.RLock()
-	defer o.mu.RUnlock()
-	found, ok := o.orders.of(owner).orders[id]
-	if !ok {
-		return found, orderMissing(id)
+	a := o.orders.of(owner)
+	found, ok := a.orders[id]
+	rest := a.cold
+	o.mu.RUnlock()
+	if ok {
+		return found, nil
 	}
-	return found, nil
+	return o.thawed(ctx, owner, id, rest.named(idName, id), func(one order.Order) bool { return one.ID == id })
 }
 
 // OrderByKey returns the order of an owner's idempotency key.
 func (o *Orders) OrderByKey(ctx context.Context, owner, key string) (order.Order, error) {
 	o.mu.RLock()
-	id, ok := o.orders.of(owner).keys[key]
+	a := o.orders.of(owner)
+	found, ok := a.orders[a.keys[key]]
+	rest := a.cold
 	o.mu.RUnlock()
-	if !ok {
-		return order.Order{}, orderMissing(key)
+	if ok {
+		return found, nil
 	}
-	return o.Order(ctx, owner, id)
+	return o.thawed(ctx, owner, key, rest.named(keyName, key), func(one order.Order) bool { return one.Key == key })
 }
 
-// Orders returns the newest orders of an owner, newest first.
+// thawed returns an order that is no longer in memory.
+func (o *Orders) thawed(ctx context.Context, owner, name string, in []span, match func(order.Order) bool) (order.Order, error) {
+	found, ok, err := o.thaw(ctx)(owner, in, match)
+	if err == nil && !ok {
+		err = orderMissing(name)
+	}
+	return found.Order, err
+}
+
+// Orders returns the newest orders of an owner, newest first, of those in memory.
 func (o *Orders) Orders(_ context.Context, owner string, limit int) ([]order.Order, error) {
 	o.mu.RLock()
 	defer o.mu.RUnlock()

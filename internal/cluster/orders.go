@@ -50,11 +50,16 @@ type Orders struct {
 	// ended is closed when over is set, which is then read by anyone.
 	ended chan struct{}
 
+	blobs *blobs // of snapshots
+
 	mu     sync.RWMutex
 	orders accounts
 	states map[string][]byte // values by subject
+	placed map[string]placed // snapshots by subject
 	wrote  map[string]uint64 // the number of the last message by subject, of those written here
-	// replayed has the events by owner, for the desk that begins: it reads them once.
+	// values has the snapshots and replayed the events since, both by owner, for the
+	// desk that begins: it reads them once.
+	values   map[string][]byte
 	replayed map[string][]order.Event
 }
 
@@ -64,7 +69,8 @@ var _ desk.Store = (*Orders)(nil)
 func (c *Conn) OpenOrders(ctx context.Context, now func() time.Time) (*Orders, error) {
 	o := &Orders{
 		Conn: c, name: c.name("ORDERS"), now: now, self: rand.Text(), patience: writeTime, size: maxPage, turn: make(chan struct{}, 1), ended: make(chan struct{}),
-		orders: newAccounts(), states: make(map[string][]byte), wrote: make(map[string]uint64), replayed: make(map[string][]order.Event),
+		orders: newAccounts(), states: make(map[string][]byte), placed: make(map[string]placed), wrote: make(map[string]uint64),
+		values: make(map[string][]byte), replayed: make(map[string][]order.Event), blobs: c.newBlobs(),
 	}
 	var err error
 	o.stream, err = c.stream(ctx, jetstream.StreamConfig{
@@ -171,15 +177,16 @@ func (o *Orders) begin(ctx context.Context) (end func(), err error) {
 	return func() { <-o.turn }, nil
 }
 
-// put writes items to a subject, all or none. The caller has the turn.
-func (o *Orders) put(ctx context.Context, doing, subject string, by mcp.Caller, items []json.RawMessage) error {
+// put writes items to a subject, all or none, and returns in which messages they are.
+// The caller has the turn.
+func (o *Orders) put(ctx context.Context, doing, subject string, by mcp.Caller, items []json.RawMessage) (span, error) {
 	if err := ctx.Err(); err != nil {
-		return err
+		return span{}, err
 	}
 	set := stepOf(rand.Text(), o.now(), by)
 	changes, err := o.pages(subject, set, items)
 	if err != nil {
-		return err
+		return span{}, err
 	}
 	err = writeFor(ctx, o.patience, doing, func(ctx context.Context) error {
 		changes[0].guarded, changes[0].whole, changes[0].after = true, true, o.last
@@ -206,13 +213,14 @@ func (o *Orders) put(ctx context.Context, doing, subject string, by mcp.Caller, 
 	if err != nil {
 		o.over = lost(err)
 		close(o.ended)
-		return o.over
+		return span{}, o.over
 	}
-	o.last += uint64(len(changes))
+	in := span{o.last + 1, o.last + uint64(len(changes))}
+	o.last = in.Last
 	o.mu.Lock()
 	o.wrote[subject] = o.last
 	o.mu.Unlock()
-	return nil
+	return in, nil
 }
 
 // moved says that another writes.
@@ -242,8 +250,11 @@ func (o *Orders) AppendEvents(ctx context.Context, by mcp.Caller, events []order
 		return nil, err
 	}
 	defer end()
-	d := o.orders.draft(by.Subject) // which nobody changes before the turn ends
+	d := o.orders.draft(by.Subject, o.thaw(ctx)) // which nobody changes before the turn ends
 	kept, err := d.add(events)
+	if fault.KindOf(err) == fault.Unavailable {
+		return nil, lost(err) // orders could not be read; whoever opens anew can
+	}
 	if err != nil || len(kept) == 0 {
 		return kept, err
 	}
@@ -253,11 +264,12 @@ func (o *Orders) AppendEvents(ctx context.Context, by mcp.Caller, events []order
 			return nil, fmt.Errorf("order event: %w", err)
 		}
 	}
-	if err := o.put(ctx, "append events of orders", o.subject(orderKind, encode(by.Subject)), by, items); err != nil {
+	in, err := o.put(ctx, "append events of orders", o.subject(orderKind, encode(by.Subject)), by, items)
+	if err != nil {
 		return nil, err
 	}
 	o.mu.Lock()
-	o.orders.merge(d)
+	o.orders.merge(d, in)
 	o.mu.Unlock()
 	return kept, nil
 }
@@ -277,7 +289,8 @@ func (o *Orders) AppendJournal(ctx context.Context, owner, name string, entries 
 		return err
 	}
 	defer end()
-	return o.put(ctx, "append to a journal", o.subject(journalKind, encode(owner), encode(name)), mcp.Caller{}, items)
+	_, err = o.put(ctx, "append to a journal", o.subject(journalKind, encode(owner), encode(name)), mcp.Caller{}, items)
+	return err
 }
 
 // SaveState sets a value of the caller's subject.
@@ -288,7 +301,7 @@ func (o *Orders) SaveState(ctx context.Context, by mcp.Caller, name string, valu
 	}
 	defer end()
 	subject := o.subject(deskKind, encode(by.Subject), encode(name))
-	if err := o.put(ctx, "save a state", subject, by, []json.RawMessage{value}); err != nil {
+	if _, err := o.put(ctx, "save a state", subject, by, []json.RawMessage{value}); err != nil {
 		return err
 	}
 	o.mu.Lock()

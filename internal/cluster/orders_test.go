@@ -66,6 +66,14 @@ func (j journal) Entries(ctx context.Context) iter.Seq2[[]byte, error] {
 	return j.Journal(ctx, j.owner, j.name)
 }
 
+func (j journal) SaveSnapshot(ctx context.Context, value []byte) error {
+	return j.SaveJournalSnapshot(ctx, j.owner, j.name, value)
+}
+
+func (j journal) Snapshot(ctx context.Context) ([]byte, iter.Seq2[[]byte, error], error) {
+	return j.JournalSnapshot(ctx, j.owner, j.name)
+}
+
 func TestOrders_KeepTheLedgersPromises(t *testing.T) {
 	t.Parallel()
 	runOrders(t, servers, newDirs())

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -24,6 +25,16 @@ import (
 func TestStore_KeepsTheLedgersPromises(t *testing.T) {
 	t.Parallel()
 	storetest.RunOrders(t, func(*testing.T, string) storetest.OrderStore { return desktest.NewStore() })
+	var mu sync.Mutex
+	stores := make(map[string]*desktest.Store)
+	storetest.RunSnapshots(t, func(_ *testing.T, dir string) storetest.SnapshotStore {
+		mu.Lock()
+		defer mu.Unlock()
+		if stores[dir] == nil {
+			stores[dir] = desktest.NewStore()
+		}
+		return stores[dir]
+	})
 }
 
 // chaos is a venue, a desk and a die.

@@ -51,6 +51,12 @@ const (
 type Store interface {
 	AppendEvents(ctx context.Context, by mcp.Caller, events []order.Event) ([]order.Event, error)
 	OrderEvents(ctx context.Context, owner string) iter.Seq2[order.Event, error]
+	// Snapshot returns what was saved last of an owner's book, nil for nothing, and the
+	// events since.
+	Snapshot(ctx context.Context, owner string) ([]byte, iter.Seq2[order.Event, error], error)
+	// SaveSnapshot keeps a book of the caller's subject that has all its events, so that
+	// the next start need not read them. Nothing depends on it but time.
+	SaveSnapshot(ctx context.Context, by mcp.Caller, b *order.Book) error
 	Order(ctx context.Context, owner, id string) (order.Order, error)
 	OrderByKey(ctx context.Context, owner, key string) (order.Order, error)
 	SaveState(ctx context.Context, by mcp.Caller, name string, value []byte) error
@@ -118,11 +124,13 @@ type Desk struct {
 	stopped  chan struct{} // closed when it has ended
 	compared chan struct{} // closed when the account was first compared with the venue
 	view     atomic.Pointer[view]
+
+	snapshotEvery, rememberedSent int // as the constants, but in tests
 }
 
 // New returns a desk that does nothing until Run.
 func New(cfg Config) *Desk {
-	d := &Desk{cfg: cfg, commands: make(chan func(*writer), maxCommands), closed: make(chan struct{}), stopped: make(chan struct{}), compared: make(chan struct{})}
+	d := &Desk{cfg: cfg, commands: make(chan func(*writer), maxCommands), closed: make(chan struct{}), stopped: make(chan struct{}), compared: make(chan struct{}), snapshotEvery: snapshotEvery, rememberedSent: rememberedSent}
 	d.view.Store(&view{})
 	return d
 }

@@ -43,6 +43,9 @@ type world struct {
 	halt   string
 	broker broker.Broker // venue, unless the test has another
 	assets bool
+	every  int // events after which the book is kept
+	// remember is how many orders that have ended stay in memory.
+	remember int
 
 	*desk.Desk
 	stop func()
@@ -69,7 +72,7 @@ func newWorld(t *testing.T) *world {
 	t.Helper()
 	w := &world{
 		t: t, venue: brokertest.NewMemory(), store: desktest.NewStore(), market: &desktest.Market{}, policy: guard.Default(),
-		halt: filepath.Join(t.TempDir(), "HALT"), stop: func() {}, assets: true,
+		halt: filepath.Join(t.TempDir(), "HALT"), stop: func() {}, assets: true, every: 5, remember: 1000,
 	}
 	w.broker = w.venue
 	w.policy.MaxOrderNotional, w.policy.MaxSymbolExposure, w.policy.MaxExposure = guard.Limit{Off: true}, guard.Limit{Off: true}, guard.Limit{Off: true}
@@ -89,6 +92,8 @@ func (w *world) start() {
 		},
 		Log: slog.New(slog.DiscardHandler), Now: time.Now, Rand: rand.Float64,
 	})
+	w.SnapshotEvery(w.every)
+	w.Remember(w.remember)
 	ctx, cancel := context.WithCancel(w.t.Context())
 	hard, kill := context.WithCancel(context.WithoutCancel(w.t.Context()))
 	ready, done := make(chan struct{}), make(chan error, 1)

@@ -145,7 +145,9 @@ func (w *writer) takeOver(a answer) {
 }
 
 // takeFills takes the trades of the account since the cursors, or, anew, all that
-// the venue has. It reports whether that was all of them.
+// the venue has. It reports whether that was all of them. Of those that are read anew
+// the old ones may be of orders that are no longer in memory; should one of them not
+// have been counted, positions differ, and the owner has just accepted the venue's.
 func (w *writer) takeFills(all map[market.Symbol][]order.Fill, anew bool) (complete bool) {
 	moved := false
 	complete = true
@@ -156,7 +158,9 @@ func (w *writer) takeFills(all map[market.Symbol][]order.Fill, anew bool) (compl
 			switch {
 			case w.knows(f):
 				taken = w.takeFill(f) && taken
-			case !f.At.Before(w.begin(s)): // else from before this account was traded on here
+			case f.At.Before(w.begin(s)): // this account was not traded on here
+			case anew && !f.At.After(w.book.Forgot().Add(beginEarly)):
+			default:
 				strangers = append(strangers, f)
 			}
 		}

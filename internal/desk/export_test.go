@@ -10,3 +10,9 @@ import (
 func (d *Desk) Submit(ctx context.Context, o order.Order) (order.Report, error) {
 	return newWriter(ctx, ctx, d).submit(ctx, o)
 }
+
+// SnapshotEvery sets after how many events the book is kept.
+func (d *Desk) SnapshotEvery(events int) { d.snapshotEvery = events }
+
+// Remember sets how many orders that have ended stay in memory.
+func (d *Desk) Remember(orders int) { d.rememberedSent = orders }

@@ -276,8 +276,8 @@ func Stored(ctx context.Context, s Store, owner string) (guard.State, *order.Boo
 	if err != nil {
 		return state, nil, err
 	}
-	book, err := readBook(ctx, s, owner)
-	return state, book, err
+	read, err := readBook(ctx, s, owner)
+	return state, read.Book, err
 }
 
 // SetHalt halts trading, or resumes, in the state of an account that no desk runs.

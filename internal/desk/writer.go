@@ -37,9 +37,11 @@ type writer struct {
 	waiters               map[string][]*waiter
 	refused               []time.Time // refusals that were persisted within a minute
 
-	retries map[string]*retry // of cancels while the owner has halted
-	pruned  time.Time         // when orders were last forgotten
-	priced  time.Time         // when the worth of every position was last known
+	retries   map[string]*retry // of cancels while the owner has halted
+	pruned    time.Time         // when orders were last forgotten
+	unsnapped int               // events that are not in the snapshot of the book
+	snapped   time.Time         // when one was last tried to save
+	priced    time.Time         // when the worth of every position was last known
 
 	stopping bool               // nothing new is begun
 	fenced   error              // why the account is no longer ours, once that is known
@@ -92,38 +94,6 @@ func (w *writer) restore() error {
 	w.publish()
 	return nil
 }
-
-// replay makes the book of the events in the store.
-func (w *writer) replay() error {
-	book, err := readBook(w.ctx, w.cfg.Store, w.cfg.Owner)
-	if err != nil {
-		return err
-	}
-	w.book = book
-	w.pruned = w.now()
-	book.Forget(w.pruned.Add(-remembered))
-	for _, o := range book.Orders() {
-		w.watch(o)
-	}
-	return nil
-}
-
-// readBook makes the book of an account of its events.
-func readBook(ctx context.Context, s Store, owner string) (*order.Book, error) {
-	book := order.NewBook(owner)
-	for e, err := range s.OrderEvents(ctx, owner) {
-		if err != nil {
-			return nil, err
-		}
-		if err := book.Apply(e); err != nil {
-			return nil, err
-		}
-	}
-	return book, nil
-}
-
-// remembered is how long an order that has ended stays in memory.
-const remembered = 30 * 24 * time.Hour
 
 // run handles one thing at a time until the context ends, and then waits for what
 // is on its way.
@@ -183,6 +153,7 @@ func (w *writer) commit(by mcp.Caller, events ...order.Event) error {
 		w.storeFailed(err)
 		return err
 	}
+	w.unsnapped += len(kept)
 	touched := make(map[string]bool, 1)
 	for _, e := range kept {
 		if err := w.book.Apply(e); err != nil {
@@ -272,10 +243,8 @@ func (w *writer) wait(id string, known func(*writer, order.Order) bool) *waiter 
 // beat keeps the deadlines.
 func (w *writer) beat() {
 	now := w.now()
-	if now.Sub(w.pruned) >= 24*time.Hour {
-		w.pruned = now
-		w.book.Forget(now.Add(-remembered))
-	}
+	w.prune(now)
+	w.saveBook(now)
 	w.checkHaltFile()
 	w.checkMarket(now)
 	if w.unsaved {

@@ -5,6 +5,9 @@ import (
 	"iter"
 )
 
+// lastEntry finds the number of a journal's last entry.
+const lastEntry = "SELECT coalesce(max(seq), 0) FROM journals WHERE owner = ? AND name = ?"
+
 // AppendJournal adds entries, each one JSON object, to a journal of an owner, all
 // or none. A journal is what an account that lives here has done; the audit log
 // has who asked for it.
@@ -14,7 +17,7 @@ func (l *Ledger) AppendJournal(ctx context.Context, owner, name string, entries 
 	}
 	return l.write(ctx, func(t *tx) error {
 		var last int64
-		err := t.row("SELECT coalesce(max(seq), 0) FROM journals WHERE owner = ? AND name = ?", []any{owner, name}, &last)
+		err := t.row(lastEntry, []any{owner, name}, &last)
 		if err != nil {
 			return err
 		}
@@ -31,8 +34,13 @@ func (l *Ledger) AppendJournal(ctx context.Context, owner, name string, entries 
 // Journal yields the entries of a journal from the beginning. After an error it
 // ends.
 func (l *Ledger) Journal(ctx context.Context, owner, name string) iter.Seq2[[]byte, error] {
+	return l.journal(ctx, owner, name, 0)
+}
+
+// journal yields the entries of a journal after one.
+func (l *Ledger) journal(ctx context.Context, owner, name string, after uint64) iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
-		for scan, err := range l.rows(ctx, "SELECT entry FROM journals WHERE owner = ? AND name = ? ORDER BY seq", owner, name) {
+		for scan, err := range l.rows(ctx, "SELECT entry FROM journals WHERE owner = ? AND name = ? AND seq > ? ORDER BY seq", owner, name, after) {
 			var entry []byte
 			if err == nil {
 				err = scan(&entry)

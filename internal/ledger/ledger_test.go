@@ -46,6 +46,11 @@ func TestLedger_KeepsOrders(t *testing.T) {
 	storetest.RunOrders(t, func(t *testing.T, dir string) storetest.OrderStore { t.Helper(); return open(t, dir) })
 }
 
+func TestLedger_KeepsSnapshots(t *testing.T) {
+	t.Parallel()
+	storetest.RunSnapshots(t, func(t *testing.T, dir string) storetest.SnapshotStore { t.Helper(); return open(t, dir) })
+}
+
 // journal is one of the ledger's, as the paper account sees it.
 type journal struct {
 	*ledger.Ledger
@@ -58,6 +63,14 @@ func (j journal) Append(ctx context.Context, entries ...[]byte) error {
 
 func (j journal) Entries(ctx context.Context) iter.Seq2[[]byte, error] {
 	return j.Journal(ctx, j.owner, j.name)
+}
+
+func (j journal) SaveSnapshot(ctx context.Context, value []byte) error {
+	return j.SaveJournalSnapshot(ctx, j.owner, j.name, value)
+}
+
+func (j journal) Snapshot(ctx context.Context) ([]byte, iter.Seq2[[]byte, error], error) {
+	return j.JournalSnapshot(ctx, j.owner, j.name)
 }
 
 func TestLedger_KeepsJournals(t *testing.T) {
@@ -77,7 +90,7 @@ func TestLedger_KeepsJournals(t *testing.T) {
 		}
 		n++
 	}
-	if n != 20 {
+	if n != 26 {
 		t.Errorf("after a restart there are %d entries", n)
 	}
 }

@@ -218,8 +218,13 @@ func parseOrder(body []byte) (order.Order, error) {
 // OrderEvents yields the events of an owner in the order in which they were
 // persisted.
 func (l *Ledger) OrderEvents(ctx context.Context, owner string) iter.Seq2[order.Event, error] {
+	return l.orderEvents(ctx, owner, 0)
+}
+
+// orderEvents yields the events of an owner after one.
+func (l *Ledger) orderEvents(ctx context.Context, owner string, after uint64) iter.Seq2[order.Event, error] {
 	return func(yield func(order.Event, error) bool) {
-		for scan, err := range l.rows(ctx, "SELECT seq, body FROM events WHERE owner = ? AND substr(kind, 1, 6) = 'order_' ORDER BY seq", owner) {
+		for scan, err := range l.rows(ctx, "SELECT seq, body FROM events WHERE owner = ? AND seq > ? AND substr(kind, 1, 6) = 'order_' ORDER BY seq", owner, after) {
 			var e order.Event
 			if err == nil {
 				e, err = scanOrderEvent(scan)

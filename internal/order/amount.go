@@ -2,6 +2,7 @@ package order
 
 import (
 	"regexp"
+	"strings"
 
 	"github.com/shopspring/decimal"
 
@@ -65,5 +66,15 @@ func quotient(a, b decimal.Decimal) decimal.Decimal { return a.DivRound(b, minPl
 // decimals of cost or minPlaces, whichever are more, so that cutting again and
 // again does not add decimals.
 func share(cost, part, whole decimal.Decimal) decimal.Decimal {
-	return cost.Mul(part).DivRound(whole, max(minPlaces, -cost.Exponent()))
+	return cost.Mul(part).DivRound(whole, max(minPlaces, places(cost)))
+}
+
+// places counts the decimals of a number without zeros at its end: a number that was
+// written down and read again has lost those, and must still round as before.
+func places(d decimal.Decimal) int32 {
+	if d.Exponent() >= -minPlaces {
+		return 0 // fewer than are asked for anyway
+	}
+	_, decimals, _ := strings.Cut(d.String(), ".")
+	return int32(len(decimals)) //nolint:gosec // G115: the numbers of events are bounded
 }

@@ -36,6 +36,7 @@ type Book struct {
 	turnover  map[int64]map[market.Symbol]decimal.Decimal // by UTC day
 	newest    int64                                       // the newest day of turnover
 	adjusted  int                                         // adjustments so far, to tell them apart
+	forgot    time.Time                                   // when the last of those ended that have traded and were forgotten
 }
 
 // venueID is what a venue calls an order. Some number those of each symbol apart.
@@ -277,9 +278,11 @@ func (b *Book) Positions() []Position {
 	for _, t := range b.positions {
 		all = append(all, t.position())
 	}
-	slices.SortFunc(all, func(x, y Position) int { return cmp.Compare(x.Symbol.String(), y.Symbol.String()) })
+	slices.SortFunc(all, func(x, y Position) int { return bySymbol(x.Symbol, y.Symbol) })
 	return all
 }
+
+func bySymbol(a, b market.Symbol) int { return cmp.Compare(a.String(), b.String()) }
 
 // Traded returns the sum of quantity times price that was traded in each symbol
 // on the UTC day of a moment, today or yesterday. It is a copy.
@@ -287,23 +290,50 @@ func (b *Book) Traded(day time.Time) map[market.Symbol]decimal.Decimal {
 	return maps.Clone(b.turnover[utcDay(day)])
 }
 
-// Forget drops the orders that ended before a moment, so that memory does not
-// grow with every order ever made. Positions keep what they came to. A fill that
-// comes for a forgotten order is ErrUnknownOrder, and for the store to recognise.
-func (b *Book) Forget(before time.Time) {
-	for id, o := range b.orders {
-		if b.open[id] || o.Unsettled() || !o.Updated.Before(before) {
+// Forget drops orders that have ended, so that memory does not grow with every
+// order ever made: those that ended before a moment, and of the others all but the
+// newest, sent of those that were sent and denied of those that the guard refused.
+// Positions keep what they came to. A fill that comes for a forgotten order is
+// ErrUnknownOrder, and for the store to recognise.
+func (b *Book) Forget(before time.Time, sent, denied int) {
+	kept := make([]string, 0, len(b.sequence))
+	for _, id := range slices.Backward(b.sequence) {
+		o := b.orders[id]
+		if b.open[id] || o.Unsettled() {
+			kept = append(kept, id)
 			continue
 		}
-		delete(b.orders, id)
-		delete(b.keys, o.Key)
-		delete(b.venueIDs, venueID{o.Broker, o.Symbol, o.VenueID})
-		for _, f := range o.Fills {
-			delete(b.trades, f.Key())
+		left := &sent
+		if o.Status == Denied {
+			left = &denied
+		}
+		if *left--; *left < 0 || o.Updated.Before(before) {
+			b.drop(o)
+			continue
+		}
+		kept = append(kept, id)
+	}
+	slices.Reverse(kept)
+	b.sequence = kept
+}
+
+// Forgot returns up to when trades may be of orders that were forgotten; zero when
+// none are.
+func (b *Book) Forgot() time.Time { return b.forgot }
+
+// drop takes an order away, and the names that are still its own.
+func (b *Book) drop(o Order) {
+	if len(o.Fills) > 0 && o.Updated.After(b.forgot) {
+		b.forgot = o.Updated
+	}
+	delete(b.orders, o.ID)
+	delete(b.keys, o.Key)
+	if id := (venueID{o.Broker, o.Symbol, o.VenueID}); b.venueIDs[id] == o.ID {
+		delete(b.venueIDs, id)
+	}
+	for _, f := range o.Fills {
+		if key := f.Key(); b.trades[key] == o.ID {
+			delete(b.trades, key)
 		}
 	}
-	b.sequence = slices.DeleteFunc(b.sequence, func(id string) bool {
-		_, kept := b.orders[id]
-		return !kept
-	})
 }

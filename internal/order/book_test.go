@@ -214,11 +214,11 @@ func TestBook_Forgets(t *testing.T) {
 	behind := order.Event{Kind: order.KindClaimed, OrderID: "c", At: second(5), Filled: dec("1")}
 	bk := book(t, created(a), event("a", order.KindSent), filled(f), created(b), event("b", order.KindSent),
 		created(c), event("c", order.KindSent), event("c", order.KindCanceled), behind)
-	bk.Forget(second(5))
+	bk.Forget(second(5), 10, 10)
 	if len(bk.Orders()) != 3 {
 		t.Error("what ended at that moment is forgotten")
 	}
-	bk.Forget(second(6))
+	bk.Forget(second(6), 10, 10)
 	if all := bk.Orders(); len(all) != 2 || len(bk.Since(time.Time{})) != 2 {
 		t.Errorf("left: %v", all)
 	}
@@ -318,6 +318,8 @@ type session struct {
 	live *order.Book
 	log  [][]byte
 	now  int
+	// keyless has it use no keys: a book that forgets leaves those to the store.
+	keyless bool
 }
 
 func (s *session) apply(events ...order.Event) {
@@ -345,7 +347,9 @@ func (s *session) step() {
 		g := origin(fmt.Sprintf("o%03d", s.now), rapid.SampledFrom([]order.Side{order.Buy, order.Sell}).Draw(t, "side"), "1")
 		g.Quantity = drawDecimal(t, "quantity", 1000)
 		g.Symbol = rapid.SampledFrom([]market.Symbol{symbol("BTCUSDT"), symbol("AAPL")}).Draw(t, "symbol")
-		g.Key = rapid.SampledFrom([]string{"", "", "x", "y"}).Draw(t, "key")
+		if !s.keyless {
+			g.Key = rapid.SampledFrom([]string{"", "", "x", "y"}).Draw(t, "key")
+		}
 		s.apply(created(g), s.at(event(g.ID, order.KindSent)))
 		return
 	}

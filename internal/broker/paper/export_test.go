@@ -3,6 +3,7 @@ package paper
 import (
 	"context"
 	"errors"
+	"time"
 
 	"candela/internal/order"
 )
@@ -41,4 +42,14 @@ func (b *Broker) Again(ctx context.Context, j Journal) (*Broker, error) {
 	cfg.Journal = j
 	again := New(cfg)
 	return again, again.Load(ctx)
+}
+
+// SnapshotEvery sets after how many entries a snapshot is kept.
+func (b *Broker) SnapshotEvery(entries int) { b.snapshotEvery = entries }
+
+// Forget drops orders that ended before a moment, and all but the newest.
+func (b *Broker) Forget(before time.Time, most int) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.book.forget(before, most)
 }

@@ -24,6 +24,10 @@ type Journal interface {
 	Append(ctx context.Context, entries ...[]byte) error
 	// Entries yields everything from the beginning. After an error it ends.
 	Entries(ctx context.Context) iter.Seq2[[]byte, error]
+	// SaveSnapshot keeps what all entries so far come to, in place of the last one.
+	SaveSnapshot(ctx context.Context, value []byte) error
+	// Snapshot returns what was kept, nil for nothing, and the entries since.
+	Snapshot(ctx context.Context) ([]byte, iter.Seq2[[]byte, error], error)
 }
 
 // entry is one thing that happened: exactly one of its parts is set.
@@ -56,24 +60,24 @@ func write(ctx context.Context, j Journal, entries []entry) error {
 	return j.Append(ctx, lines...)
 }
 
-// load folds a journal into an empty book.
-func (b *book) load(ctx context.Context, j Journal) error {
+// load folds entries into a book and returns how many.
+func (b *book) load(entries iter.Seq2[[]byte, error]) (int, error) {
 	n := 0
-	for line, err := range j.Entries(ctx) {
+	for line, err := range entries {
 		if err != nil {
-			return err
+			return n, err
 		}
 		n++
 		var e entry
 		if err := json.Unmarshal(line, &e); err != nil {
-			return fmt.Errorf("entry %d: %w", n, err)
+			return n, fmt.Errorf("entry %d: %w", n, err)
 		}
 		if err := b.check(e); err != nil {
-			return fmt.Errorf("entry %d: %w", n, err)
+			return n, fmt.Errorf("entry %d: %w", n, err)
 		}
 		b.apply(e)
 	}
-	return nil
+	return n, nil
 }
 
 // number reads an id that the account has given out; 0 for any other.

@@ -77,10 +77,12 @@ type Config struct {
 type Broker struct {
 	cfg Config
 
-	mu      sync.Mutex
-	book    book
-	tapes   map[market.Symbol]*tape // of the symbols with resting orders
-	streams map[*queue]struct{}
+	mu            sync.Mutex
+	book          book
+	unsnapped     int                     // entries that are not in the snapshot of the journal
+	snapshotEvery int                     // as the constant, but in tests
+	tapes         map[market.Symbol]*tape // of the symbols with resting orders
+	streams       map[*queue]struct{}
 }
 
 var _ broker.Broker = (*Broker)(nil)
@@ -89,7 +91,7 @@ var _ broker.Broker = (*Broker)(nil)
 func New(cfg Config) *Broker {
 	return &Broker{
 		cfg: cfg, book: newBook(cfg.Cash, cfg.Rates),
-		tapes: make(map[market.Symbol]*tape), streams: make(map[*queue]struct{}),
+		tapes: make(map[market.Symbol]*tape), streams: make(map[*queue]struct{}), snapshotEvery: snapshotEvery,
 	}
 }
 
@@ -97,9 +99,10 @@ func New(cfg Config) *Broker {
 func (b *Broker) Load(ctx context.Context) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if err := b.book.load(ctx, b.cfg.Journal); err != nil {
+	if err := b.load(ctx); err != nil {
 		return fmt.Errorf("paper account: %w", err)
 	}
+	b.keep(ctx)
 	opened := b.cfg.Now()
 	for _, t := range b.book.open {
 		t.since = opened
@@ -133,6 +136,8 @@ func (b *Broker) commit(ctx context.Context, entries ...entry) error {
 		}
 		b.tell(r)
 	}
+	b.unsnapped += len(entries)
+	b.keep(ctx)
 	return nil
 }
 

@@ -20,6 +20,8 @@ type Store struct {
 	mu      sync.Mutex
 	owners  map[string]*account
 	failure error
+	amnesia bool // no snapshot is kept
+	replays int  // how often all events were read
 	commits int
 	audit   []Entry
 }
@@ -32,9 +34,11 @@ type Entry struct {
 }
 
 type account struct {
-	events []order.Event
-	book   *order.Book
-	states map[string][]byte
+	events   []order.Event
+	snapshot []byte
+	snapped  int // how many events are in it
+	book     *order.Book
+	states   map[string][]byte
 }
 
 // NewStore returns an empty store.
@@ -132,7 +136,59 @@ func refusal(err error, e order.Event, b *order.Book) error {
 func (s *Store) OrderEvents(_ context.Context, owner string) iter.Seq2[order.Event, error] {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	events := slices.Clone(s.of(owner).events)
+	s.replays++
+	return each(slices.Clone(s.of(owner).events))
+}
+
+// SaveSnapshot keeps what a book of the caller's comes to.
+func (s *Store) SaveSnapshot(ctx context.Context, by mcp.Caller, b *order.Book) error {
+	data, err := b.Snapshot()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := errors.Join(err, s.failure, ctx.Err()); err != nil {
+		return err
+	}
+	if s.amnesia {
+		return errors.New("no snapshot is kept")
+	}
+	a := s.of(by.Subject)
+	a.snapshot, a.snapped = data, len(a.events)
+	return nil
+}
+
+// Snapshot returns what was kept last, and the events since.
+func (s *Store) Snapshot(_ context.Context, owner string) ([]byte, iter.Seq2[order.Event, error], error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	a := s.of(owner)
+	if a.snapshot == nil {
+		return nil, each(slices.Clone(a.events)), nil
+	}
+	return a.snapshot, each(slices.Clone(a.events[a.snapped:])), nil
+}
+
+// Replays returns how often all events of an owner were read.
+func (s *Store) Replays() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.replays
+}
+
+// FailSnapshots lets no snapshot be kept.
+func (s *Store) FailSnapshots(fail bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.amnesia = fail
+}
+
+// Spoil replaces the snapshot of an owner.
+func (s *Store) Spoil(owner string, snapshot []byte) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.of(owner).snapshot = snapshot
+}
+
+func each(events []order.Event) iter.Seq2[order.Event, error] {
 	return func(yield func(order.Event, error) bool) {
 		for _, e := range events {
 			if !yield(e, nil) {

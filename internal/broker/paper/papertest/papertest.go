@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"iter"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -94,9 +95,11 @@ func BTCUSDT() provider.Instrument {
 // Journal is a journal in memory. It outlives the broker that writes to it, as a
 // disk does. It is safe for concurrent use.
 type Journal struct {
-	mu      sync.Mutex
-	entries [][]byte
-	failure error
+	mu       sync.Mutex
+	entries  [][]byte
+	snapshot []byte
+	snapped  int // how many entries are in it
+	failure  error
 }
 
 // Append adds entries.
@@ -116,7 +119,38 @@ func (j *Journal) Append(ctx context.Context, entries ...[]byte) error {
 func (j *Journal) Entries(context.Context) iter.Seq2[[]byte, error] {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	entries := slices.Clone(j.entries)
+	return each(slices.Clone(j.entries))
+}
+
+// SaveSnapshot keeps what the entries come to.
+func (j *Journal) SaveSnapshot(ctx context.Context, value []byte) error {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if err := errors.Join(j.failure, ctx.Err()); err != nil {
+		return err
+	}
+	j.snapshot, j.snapped = slices.Clone(value), len(j.entries)
+	return nil
+}
+
+// Snapshot returns what was kept, and the entries since.
+func (j *Journal) Snapshot(context.Context) ([]byte, iter.Seq2[[]byte, error], error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.snapshot == nil {
+		return nil, each(slices.Clone(j.entries)), nil
+	}
+	return slices.Clone(j.snapshot), each(slices.Clone(j.entries[j.snapped:])), nil
+}
+
+// Spoil replaces what was kept.
+func (j *Journal) Spoil(snapshot []byte) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.snapshot = snapshot
+}
+
+func each(entries [][]byte) iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
 		for _, e := range entries {
 			if !yield(e, nil) {
@@ -126,7 +160,7 @@ func (j *Journal) Entries(context.Context) iter.Seq2[[]byte, error] {
 	}
 }
 
-// Fail lets every Append fail, until it is given nil.
+// Fail lets every write fail, until it is given nil.
 func (j *Journal) Fail(err error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -173,5 +207,42 @@ func RunJournal(t *testing.T, open func(testing.TB) paper.Journal) {
 	}
 	if got := read(open(t)); !slices.Equal(got, want) {
 		t.Errorf("afterwards it holds %q", got)
+	}
+	runSnapshots(t, open, want)
+}
+
+// runSnapshots checks the snapshots of a journal that holds entries.
+func runSnapshots(t *testing.T, open func(testing.TB) paper.Journal, held []string) {
+	t.Helper()
+	wantKept := func(value string, since ...string) {
+		t.Helper()
+		kept, entries, err := open(t).Snapshot(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for e, err := range entries {
+			if err != nil {
+				t.Fatal(err)
+			}
+			got = append(got, string(e))
+		}
+		if string(kept) != value || (kept == nil) != (value == "") || !slices.Equal(got, since) {
+			t.Errorf("it keeps %.40q and %q since, want %.40q and %q", kept, got, value, since)
+		}
+	}
+	wantKept("", held...)
+	large := strings.Repeat("\x00\xffa", 200_000)
+	for _, value := range []string{"first", large, "second"} {
+		if err := open(t).SaveSnapshot(t.Context(), []byte(value)); err != nil {
+			t.Fatal(err)
+		}
+		wantKept(value)
+		entry := []byte(`{"after":"it"}`)
+		j := open(t)
+		if err := errors.Join(j.Append(t.Context(), entry), j.Append(t.Context(), entry)); err != nil {
+			t.Fatal(err)
+		}
+		wantKept(value, string(entry), string(entry))
 	}
 }

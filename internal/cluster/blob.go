@@ -1,0 +1,157 @@
+package cluster
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// blobKind is the kind of subject of the stream of blobs: blob.<name>.<page>.
+const blobKind = "blob"
+
+// blob is where a value lies that is too large for one message. Its name is used
+// once, so that nobody finds half of one value and half of another.
+type blob struct {
+	Name  string `json:"name"`
+	Pages int    `json:"pages"`
+	Hash  string `json:"sha256"`
+}
+
+// errBlob is why a blob is not what was written.
+var errBlob = errors.New("a part of it is missing, or another than was written")
+
+// blobs is the stream that holds them. It is apart from the stream of orders, whose
+// messages stay for ever: what a blob says follows from those, and only the newest
+// is of use.
+type blobs struct {
+	*Conn
+	name string // of the stream
+
+	mu     sync.Mutex
+	opened jetstream.Stream
+}
+
+func (c *Conn) newBlobs() *blobs { return &blobs{Conn: c, name: c.name("BOOKS")} }
+
+// stream returns the stream, made if it is not there: small accounts need none.
+func (b *blobs) stream(ctx context.Context) (jetstream.Stream, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.opened != nil {
+		return b.opened, nil
+	}
+	var err error
+	b.opened, err = b.Conn.stream(ctx, jetstream.StreamConfig{
+		Name: "BOOKS", Storage: jetstream.FileStorage, Subjects: []string{b.subject(blobKind, ">")}, MaxMsgsPerSubject: 1,
+		AllowDirect: false, // direct reads may come from a server that lags behind
+	})
+	if err != nil {
+		b.opened = nil
+	}
+	return b.opened, err
+}
+
+func (b *blobs) pageSubject(name string, n int) string {
+	return b.subject(blobKind, name, strconv.Itoa(n))
+}
+
+// put writes a value. Nobody finds it before its place is written down elsewhere.
+func (b *blobs) put(ctx context.Context, value []byte) (blob, error) {
+	if _, err := b.stream(ctx); err != nil {
+		return blob{}, err
+	}
+	size := maxPage
+	if given := int(b.nc.MaxPayload()); given > 0 {
+		size = min(size, given/2)
+	}
+	hash := sha256.Sum256(value)
+	put := blob{Name: rand.Text(), Pages: max(1, (len(value)+size-1)/size), Hash: hex.EncodeToString(hash[:])}
+	return put, each(put.Pages, func(i int) error {
+		page := value[min(i*size, len(value)):min((i+1)*size, len(value))]
+		return write(ctx, "keep a snapshot", func(ctx context.Context) error {
+			_, err := b.publish(ctx, b.name, change{subject: b.pageSubject(put.Name, i), data: page})
+			return err
+		})
+	})
+}
+
+// get returns a value that was put.
+func (b *blobs) get(ctx context.Context, from blob) ([]byte, error) {
+	stream, err := b.stream(ctx)
+	if err != nil {
+		return nil, err
+	}
+	pages := make([][]byte, from.Pages)
+	err = each(from.Pages, func(i int) error {
+		ctx, cancel := context.WithTimeout(ctx, writeTime)
+		defer cancel()
+		m, err := stream.GetLastMsgForSubject(ctx, b.pageSubject(from.Name, i))
+		if errors.Is(err, jetstream.ErrMsgNotFound) {
+			return errBlob
+		}
+		if err == nil {
+			pages[i] = m.Data
+		}
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	value := bytes.Join(pages, nil)
+	if hash := sha256.Sum256(value); hex.EncodeToString(hash[:]) != from.Hash {
+		return nil, errBlob
+	}
+	return value, nil
+}
+
+// remove takes blobs away that nothing names any more, as far as the servers do it:
+// the next sweep takes the rest.
+func (b *blobs) remove(ctx context.Context, names []string, options ...jetstream.StreamPurgeOpt) {
+	stream, err := b.stream(ctx)
+	for _, name := range names {
+		if err == nil {
+			ctx, cancel := context.WithTimeout(ctx, attemptTime)
+			err = stream.Purge(ctx, append(options, jetstream.WithPurgeSubject(b.subject(blobKind, name, ">")))...)
+			cancel()
+		}
+		if err != nil {
+			b.log.WarnContext(ctx, "an old snapshot is not removed; it is tried at the next take-over", "error", err)
+			return
+		}
+	}
+}
+
+// sweep takes away what writers have left that ended halfway. used has the names
+// that are written down. It is for who has just become the writer: whatever is there
+// is of those before, who can write down nothing more; what comes later is spared,
+// because it may be of who is the writer then.
+func (b *blobs) sweep(ctx context.Context, used map[string]bool) {
+	if len(used) == 0 {
+		return // there may be no stream
+	}
+	stream, err := b.stream(ctx)
+	var info *jetstream.StreamInfo
+	if err == nil {
+		info, err = stream.Info(ctx, jetstream.WithSubjectFilter(b.subject(blobKind, ">")))
+	}
+	if err != nil {
+		b.log.WarnContext(ctx, "old snapshots are not looked for", "error", err)
+		return
+	}
+	left := make(map[string]bool)
+	for subject := range info.State.Subjects {
+		name, _, _ := strings.Cut(strings.TrimPrefix(subject, b.subject(blobKind, "")), ".")
+		if !used[name] && !left[name] {
+			left[name] = true
+			b.remove(ctx, []string{name}, jetstream.WithPurgeSequence(info.State.LastSeq+1))
+		}
+	}
+}

@@ -1,0 +1,179 @@
+package order
+
+import (
+	"bytes"
+	"compress/gzip"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"time"
+
+	"github.com/shopspring/decimal"
+
+	"candela/internal/market"
+)
+
+// snapshotVersion is that of the form below. Another one is not read: then the
+// events are.
+const snapshotVersion = 1
+
+// snapshotForm is a Book as it is written. What follows from the orders is left
+// out, but for what a wipe took from them.
+type snapshotForm struct {
+	Version  int                      `json:"version"`
+	Owner    string                   `json:"owner"`
+	Orders   []Order                  `json:"orders,omitempty"`   // in the order of Book.sequence
+	Unnamed  []string                 `json:"unnamed,omitempty"`  // ids of those whose venue id is no longer theirs
+	Freed    map[string][]string      `json:"freed,omitempty"`    // by order: keys of fills whose trades are no longer known
+	Tracks   []trackForm              `json:"tracks,omitempty"`   // by symbol
+	Turnover map[int64][]symbolAmount `json:"turnover,omitempty"` // by day, then by symbol
+	Newest   int64                    `json:"newest,omitempty"`
+	Adjusted int                      `json:"adjusted,omitempty"`
+	Forgot   time.Time                `json:"forgot,omitzero"`
+}
+
+type trackForm struct {
+	Base   Position   `json:"base"`
+	Recent []moveForm `json:"recent,omitempty"`
+}
+
+type moveForm struct {
+	At       time.Time       `json:"at"`
+	Key      string          `json:"key"`
+	Quantity decimal.Decimal `json:"quantity"`
+	Price    decimal.Decimal `json:"price"`
+	Fee      decimal.Decimal `json:"fee,omitzero"`
+	Asset    string          `json:"asset,omitempty"`
+}
+
+type symbolAmount struct {
+	Symbol market.Symbol   `json:"symbol"`
+	Amount decimal.Decimal `json:"amount"`
+}
+
+// Snapshot writes the book so that ReadSnapshot makes the same one of it: events
+// that follow do to both the same. Equal books give equal bytes.
+func (b *Book) Snapshot() ([]byte, error) {
+	var out bytes.Buffer
+	w := gzip.NewWriter(&out) // its sum finds bytes that have changed
+	if err := json.NewEncoder(w).Encode(b.form()); err != nil {
+		return nil, fmt.Errorf("snapshot: %w", err)
+	}
+	if err := w.Close(); err != nil {
+		return nil, fmt.Errorf("snapshot: %w", err)
+	}
+	return out.Bytes(), nil
+}
+
+func (b *Book) form() snapshotForm {
+	s := snapshotForm{
+		Version: snapshotVersion, Owner: b.owner, Orders: make([]Order, 0, len(b.sequence)), Freed: make(map[string][]string),
+		Turnover: make(map[int64][]symbolAmount), Newest: b.newest, Adjusted: b.adjusted, Forgot: b.forgot,
+	}
+	for _, id := range b.sequence {
+		o := b.orders[id]
+		s.Orders = append(s.Orders, o)
+		if o.VenueID != "" && b.venueIDs[venueID{o.Broker, o.Symbol, o.VenueID}] != id {
+			s.Unnamed = append(s.Unnamed, id)
+		}
+		for _, f := range o.Fills {
+			if b.trades[f.Key()] != id {
+				s.Freed[id] = append(s.Freed[id], f.Key())
+			}
+		}
+	}
+	for _, t := range b.positions {
+		form := trackForm{Base: t.base, Recent: make([]moveForm, len(t.recent))}
+		for i, m := range t.recent {
+			form.Recent[i] = moveForm{m.at, m.key, m.quantity, m.price, m.fee, m.asset}
+		}
+		s.Tracks = append(s.Tracks, form)
+	}
+	slices.SortFunc(s.Tracks, func(x, y trackForm) int { return bySymbol(x.Base.Symbol, y.Base.Symbol) })
+	for day, sums := range b.turnover {
+		for symbol, amount := range sums {
+			s.Turnover[day] = append(s.Turnover[day], symbolAmount{symbol, amount})
+		}
+		slices.SortFunc(s.Turnover[day], func(x, y symbolAmount) int { return bySymbol(x.Symbol, y.Symbol) })
+	}
+	return s
+}
+
+// errSnapshot is why a snapshot is not read.
+var errSnapshot = errors.New("it is not a snapshot of this account that this version reads")
+
+// ReadSnapshot returns the book that Snapshot has written.
+func ReadSnapshot(owner string, data []byte) (*Book, error) {
+	r, err := gzip.NewReader(bytes.NewReader(data))
+	if err != nil {
+		return nil, fmt.Errorf("snapshot: %w", err)
+	}
+	text, err := io.ReadAll(r)
+	if err != nil {
+		return nil, fmt.Errorf("snapshot: %w", err)
+	}
+	var s snapshotForm
+	if err := json.Unmarshal(text, &s); err != nil {
+		return nil, fmt.Errorf("snapshot: %w", err)
+	}
+	if s.Version != snapshotVersion || s.Owner != owner {
+		return nil, errSnapshot
+	}
+	return s.book()
+}
+
+func (s *snapshotForm) book() (*Book, error) {
+	b := NewBook(s.Owner)
+	b.newest, b.adjusted, b.forgot = s.Newest, s.Adjusted, s.Forgot
+	unnamed := make(map[string]bool, len(s.Unnamed))
+	for _, id := range s.Unnamed {
+		unnamed[id] = true
+	}
+	for _, o := range s.Orders {
+		if _, twice := b.orders[o.ID]; twice || o.ID == "" || o.Status == 0 || o.Owner != s.Owner {
+			return nil, errSnapshot
+		}
+		b.sequence = append(b.sequence, o.ID)
+		venue := venueID{o.Broker, o.Symbol, o.VenueID}
+		named := b.venueIDs[venue]
+		b.keep(o)
+		if unnamed[o.ID] {
+			b.rename(venue, named)
+		}
+		freed := s.Freed[o.ID]
+		for _, f := range o.Fills {
+			if key := f.Key(); !slices.Contains(freed, key) {
+				b.trades[key] = o.ID
+			}
+		}
+	}
+	for _, form := range s.Tracks {
+		t := b.track(form.Base.Symbol)
+		t.base, t.now = form.Base, form.Base
+		for _, m := range form.Recent {
+			t.recent = append(t.recent, move{m.At, m.Key, m.Quantity, m.Price, m.Fee, m.Asset})
+		}
+	}
+	for day, sums := range s.Turnover {
+		b.turnover[day] = make(map[market.Symbol]decimal.Decimal, len(sums))
+		for _, sum := range sums {
+			b.turnover[day][sum.Symbol] = sum.Amount
+		}
+	}
+	return b, nil
+}
+
+// rename gives a venue's id back to the order that had it, "" for none.
+func (b *Book) rename(id venueID, to string) {
+	if to == "" {
+		delete(b.venueIDs, id)
+		return
+	}
+	b.venueIDs[id] = to
+}
+
+// Knows returns the id of the order that a trade is known of, "" when it is known
+// of none.
+func (b *Book) Knows(f Fill) string { return b.trades[f.Key()] }
