@@ -56,7 +56,7 @@ func demo(ctx context.Context, in invocation) error {
 That took %[1]v, and nothing is left of it but %[2]s. What to try next:
 
     %[3]s install claude-code --trade
-        put it into a client; %[4]s
+        put it into a client: %[4]s
     %[3]s --symbol BTCUSDT --interval 1h --output btc.png
         a chart of a real market
     %[3]s --serve --trade
