@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -51,6 +52,9 @@ type Conn struct {
 	// unguarded writes without compare-and-set. Only tests set it, to show that
 	// they can fail.
 	unguarded bool
+	// lagging is how many reads a server answers that does not know yet what was
+	// written. Only tests set it.
+	lagging atomic.Int64
 }
 
 // Connect connects and refuses what would not keep what it is given: servers that

@@ -3,6 +3,7 @@ package cluster
 import (
 	"context"
 	"crypto/rand"
+	"strings"
 
 	"candela/internal/mcp"
 )
@@ -85,8 +86,11 @@ func (s *Store) look(ctx context.Context, name string, e *ending) error {
 		return err
 	}
 	e.pending, e.done = false, false
-	if !ok || len(m.data) == 0 {
-		return nil
+	if !ok {
+		return s.missing(ctx, e.subject)
+	}
+	if len(m.data) == 0 {
+		return nil // it has long ended
 	}
 	r, err := decodeRecord(m.data)
 	if err != nil {
@@ -98,5 +102,26 @@ func (s *Store) look(ctx context.Context, name string, e *ending) error {
 	e.record, e.subject, e.after, e.seq = r, m.subject, m.seq, m.seq
 	e.done = r.End.Name == name
 	e.pending = r.State == active || blind && !e.done
+	return nil
+}
+
+// missing returns nil when there is no alert at a subject for certain, and errMoved
+// when there is one after all: whoever would end an alert lets it go when it is gone.
+func (s *Store) missing(ctx context.Context, subject string) error {
+	if !strings.Contains(subject, "*") {
+		gone, err := s.alerts.absent(ctx, subject)
+		if err == nil && !gone {
+			return errMoved
+		}
+		return err
+	}
+	for m, err := range s.alerts.scan(ctx, 0, subject) {
+		if err != nil {
+			return err
+		}
+		if len(m.data) > 0 {
+			return errMoved
+		}
+	}
 	return nil
 }

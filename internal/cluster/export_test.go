@@ -16,6 +16,9 @@ import (
 // WriteUnguarded switches compare-and-set off, for the tests that show what it does.
 func (c *Conn) WriteUnguarded() { c.unguarded = true }
 
+// Lag has some reads answered as by a server that does not know yet what was written.
+func (c *Conn) Lag(reads int64) { c.lagging.Store(reads) }
+
 // HoldBeats keeps a member from sending heartbeats until release is called, as a
 // process that is stopped would.
 func (m *Members) HoldBeats() (release func()) {

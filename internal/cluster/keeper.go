@@ -115,12 +115,14 @@ func (k *Keeper) Last(ctx context.Context, kind notify.Kind, name string) (notif
 	return notify.Record{Kind: kind, Name: name, Rev: m.seq, Data: m.data}, nil
 }
 
-// Gone reports whether the token that a key stands for has ended for certain, by the
-// word of the leader: what is known here may be a moment old.
+// Gone reports whether the token that a key stands for has ended for certain: what is
+// known here may be a moment old.
 func (t *Tokens) Gone(ctx context.Context, key string) (bool, error) {
-	m, ok, err := t.table.last(ctx, t.table.subject(tokenKind, key))
-	if err != nil {
-		return false, failure("read a token", err)
+	subject := t.table.subject(tokenKind, key)
+	m, ok, err := t.table.last(ctx, subject)
+	if err == nil && !ok {
+		ok, err = t.table.absent(ctx, subject)
+		return ok, failure("read a token", err)
 	}
-	return !ok || len(m.data) == 0, nil
+	return ok && len(m.data) == 0, failure("read a token", err)
 }

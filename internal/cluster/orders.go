@@ -126,11 +126,17 @@ func (o *Orders) watch(ctx context.Context) error {
 			return o.over
 		case <-tick.C:
 		}
+		var seq uint64
 		name, err := readName(ctx, func(ctx context.Context) (*jetstream.RawStreamMsg, error) {
-			return o.stream.GetLastMsgForSubject(ctx, o.writer())
+			m, err := o.stream.GetLastMsgForSubject(ctx, o.writer())
+			if err == nil {
+				seq = m.Sequence
+			}
+			return m, err
 		})
-		// Servers that do not answer say nothing about who writes.
-		if err == nil && name != o.self {
+		// Servers that do not answer say nothing about who writes, and one that lags
+		// behind names who did before.
+		if err == nil && name != o.self && seq > o.fence {
 			return moved()
 		}
 	}

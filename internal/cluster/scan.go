@@ -79,10 +79,15 @@ type message struct {
 }
 
 // last returns the last message of a subject, which may have stars, from the
-// stream's leader, and false when there is none.
+// stream's leader, and false when there is none. A server that has not heard yet that
+// another leads answers too: what it returns was so a moment ago. Who acts on that
+// there is none asks absent.
 func (t *table) last(ctx context.Context, subject string) (message, bool, error) {
 	ctx, cancel := context.WithTimeout(ctx, attemptTime)
 	defer cancel()
+	if t.lagging.Load() > 0 && t.lagging.Add(-1) >= 0 {
+		return message{}, false, nil
+	}
 	m, err := t.stream.GetLastMsgForSubject(ctx, subject)
 	if errors.Is(err, jetstream.ErrMsgNotFound) {
 		return message{}, false, nil
@@ -91,6 +96,17 @@ func (t *table) last(ctx context.Context, subject string) (message, bool, error)
 		return message{}, false, err
 	}
 	return message{subject: m.Subject, data: m.Data, seq: m.Sequence}, true, nil
+}
+
+// absent reports whether a subject, without stars, has no message, for certain: an
+// empty one is written that demands to be the first, which a majority of the servers
+// must agree to.
+func (t *table) absent(ctx context.Context, subject string) (bool, error) {
+	_, err := t.publish(ctx, t.name, change{subject: subject, guarded: true, ttl: endedTTL})
+	if errors.Is(err, errMoved) {
+		return false, nil
+	}
+	return err == nil, err
 }
 
 // put writes changes in steps of maxBatch. Each step is written whole or not, and

@@ -176,6 +176,9 @@ func (t *Tokens) find(ctx context.Context, h oauth.Hash, now time.Time) (codeFor
 	if err != nil {
 		return codeForm{}, 0, err
 	}
+	if !ok && t.holds(h, now) {
+		return codeForm{}, 0, errMoved // who answered does not know of it yet
+	}
 	if !ok || len(m.data) == 0 {
 		return codeForm{}, 0, oauth.ErrNotFound
 	}
@@ -189,9 +192,28 @@ func (t *Tokens) find(ctx context.Context, h oauth.Hash, now time.Time) (codeFor
 	return c, m.seq, nil
 }
 
+// holds reports whether a code is known here that the servers hold for a while yet. A
+// zero time is the present.
+func (t *Tokens) holds(h oauth.Hash, now time.Time) bool {
+	if now.IsZero() {
+		now = time.Now()
+	}
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	row, known := t.codes.rows[h]
+	// What the servers hold ends by the second, and by their clock.
+	return known && !row.cleared && row.value.Ends.Sub(now) > 5*time.Second
+}
+
 // Code returns a live code that was neither redeemed nor dropped.
 func (t *Tokens) Code(ctx context.Context, h oauth.Hash, now time.Time) (oauth.Code, error) {
-	c, _, err := t.find(ctx, h, now)
+	var c codeForm
+	ctx, cancel := context.WithTimeout(ctx, writeTime)
+	defer cancel()
+	err := again(ctx, func(err error) bool { return !errors.Is(err, errMoved) }, func(ctx context.Context) (err error) {
+		c, _, err = t.find(ctx, h, now)
+		return err
+	})
 	switch {
 	case errors.Is(err, oauth.ErrNotFound):
 		return oauth.Code{}, err
