@@ -53,6 +53,13 @@ func open(ctx context.Context, try func(context.Context) error) error {
 	})
 }
 
+// reread is open for what is only read.
+func reread(ctx context.Context, try func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(ctx, writeTime)
+	defer cancel()
+	return again(ctx, final, try)
+}
+
 // again calls try until it returns nil or an error that is final, or ctx ends. It
 // returns what try did last.
 func again(ctx context.Context, final func(error) bool, try func(context.Context) error) error {

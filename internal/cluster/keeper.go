@@ -105,7 +105,12 @@ func (k *Keeper) Write(ctx context.Context, records []notify.Record) (first uint
 
 // Last returns a record as the leader has it.
 func (k *Keeper) Last(ctx context.Context, kind notify.Kind, name string) (notify.Record, error) {
-	m, ok, err := k.table.last(ctx, k.subject(kind, encode(name)))
+	var m message
+	var ok bool
+	err := reread(ctx, func(ctx context.Context) (err error) {
+		m, ok, err = k.table.last(ctx, k.subject(kind, encode(name)))
+		return err
+	})
 	if err != nil {
 		return notify.Record{}, failure("read subscriptions", err)
 	}

@@ -208,17 +208,19 @@ func (t *Tokens) holds(h oauth.Hash, now time.Time) bool {
 // Code returns a live code that was neither redeemed nor dropped.
 func (t *Tokens) Code(ctx context.Context, h oauth.Hash, now time.Time) (oauth.Code, error) {
 	var c codeForm
-	ctx, cancel := context.WithTimeout(ctx, writeTime)
-	defer cancel()
-	err := again(ctx, func(err error) bool { return !errors.Is(err, errMoved) }, func(ctx context.Context) (err error) {
-		c, _, err = t.find(ctx, h, now)
+	var answer error
+	err := reread(ctx, func(ctx context.Context) (err error) {
+		if c, _, err = t.find(ctx, h, now); errors.Is(err, oauth.ErrNotFound) {
+			answer = err
+			return nil
+		}
 		return err
 	})
 	switch {
-	case errors.Is(err, oauth.ErrNotFound):
-		return oauth.Code{}, err
 	case err != nil:
 		return oauth.Code{}, failure("read a code", err)
+	case answer != nil:
+		return oauth.Code{}, answer
 	case c.used():
 		return oauth.Code{}, oauth.ErrReplayed
 	}

@@ -20,7 +20,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func TestMemory(t *testing.T) {
 	t.Parallel()
-	storetest.Run(t, func(*testing.T) oauth.Store { return oauth.NewMemory(oauth.MaxTokens) })
+	storetest.Run(t, oauth.MaxTokens, func(*testing.T) oauth.Store { return oauth.NewMemory(oauth.MaxTokens) })
 }
 
 // registers demands that each metadata is answered as documented.

@@ -15,8 +15,9 @@ import (
 	"candela/internal/oauth"
 )
 
-// Run runs the suite. open returns an empty store each time.
-func Run(t *testing.T, open func(*testing.T) oauth.Store) {
+// Run runs the suite. open returns an empty store each time, which holds so many
+// tokens.
+func Run(t *testing.T, tokens int, open func(*testing.T) oauth.Store) {
 	t.Helper()
 	for name, check := range map[string]func(*testing.T, oauth.Store){
 		"a code is found until it expires":                   codeExpires,
@@ -30,8 +31,8 @@ func Run(t *testing.T, open func(*testing.T) oauth.Store) {
 		"tokens are listed by owner, newest first":           listTokens,
 		"a token is revoked by its id and its owner alone":   revoke,
 		"the oldest code makes room":                         capCodes,
-		"the oldest token makes room":                        capTokens,
-		"used codes do not pile up":                          capRedeemed,
+		"the oldest token makes room":                        func(t *testing.T, s oauth.Store) { t.Helper(); capTokens(t, s, tokens) },
+		"used codes do not pile up":                          func(t *testing.T, s oauth.Store) { t.Helper(); capRedeemed(t, s, tokens) },
 		"all that was let in ends together":                  endAll,
 		"a code of an era that has ended is not kept":        endedCode,
 		"what ends meanwhile has ended":                      endRace,
@@ -237,22 +238,22 @@ func capCodes(t *testing.T, s oauth.Store) {
 	}
 }
 
-func capTokens(t *testing.T, s oauth.Store) {
+func capTokens(t *testing.T, s oauth.Store, most int) {
 	t.Helper()
-	for i := range oauth.MaxTokens + 1 {
+	for i := range most + 1 {
 		issue(t, s, strconv.Itoa(i), "owner", start().Add(time.Duration(i)*time.Second))
 	}
 	list, err := s.Tokens(t.Context(), "owner", start())
 	must(t, err)
-	if len(list) != oauth.MaxTokens || list[len(list)-1].ID != "1" {
+	if len(list) != most || list[len(list)-1].ID != "1" {
 		t.Errorf("%d tokens, the oldest is %s", len(list), list[len(list)-1].ID)
 	}
 }
 
 // capRedeemed replays the newest code after many: it must still be known.
-func capRedeemed(t *testing.T, s oauth.Store) {
+func capRedeemed(t *testing.T, s oauth.Store, most int) {
 	t.Helper()
-	last := oauth.MaxTokens * 3
+	last := most * 3
 	for i := range last + 1 {
 		issue(t, s, strconv.Itoa(i), "owner", start())
 		if i < last {
