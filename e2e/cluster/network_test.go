@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 )
@@ -31,7 +32,9 @@ type place struct {
 	ip   string
 	link string    // the end of its cable at the bridge
 	hold *exec.Cmd // keeps the namespace
-	file *os.File  // of the namespace
+
+	using sync.RWMutex
+	file  *os.File // of the namespace; nil when the test has ended
 }
 
 func newNetwork(tb testing.TB) *network {
@@ -117,8 +120,8 @@ func (n *network) place() *place {
 	if err := errors.Join(err, openErr); err != nil {
 		n.tb.Fatal(err)
 	}
-	n.tb.Cleanup(func() { _ = file.Close() })
 	p.file = file
+	n.tb.Cleanup(p.leave)
 	return p
 }
 
@@ -148,7 +151,21 @@ func (p *place) inside(f func() error) error {
 	if p.hold == nil {
 		return f()
 	}
+	p.using.RLock()
+	defer p.using.RUnlock()
+	if p.file == nil {
+		return os.ErrClosed
+	}
 	return within(p.file, f)
+}
+
+// leave ends the use of the place. An HTTP client may dial for a request that nobody
+// waits for any more.
+func (p *place) leave() {
+	p.using.Lock()
+	defer p.using.Unlock()
+	_ = p.file.Close()
+	p.file = nil
 }
 
 // dial connects to a port of this place's loopback.
