@@ -120,7 +120,7 @@ func (rt Runtime) lockEngine(ctx context.Context, mode config.Mode) (Runtime, fu
 	if !rt.Config.Trade {
 		return rt, none, nil
 	}
-	held, err := lockHome(rt.Config.Home)
+	held, err := awaitHome(ctx, rt.Config.Home)
 	if err == nil {
 		return rt, held.release, nil
 	}

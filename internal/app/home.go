@@ -1,11 +1,13 @@
 package app
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
+	"time"
 
 	"candela/internal/fault"
 )
@@ -72,4 +74,28 @@ func lockHome(home string) (*homeLock, error) {
 // process lock a name that a second one has already opened.
 func (l *homeLock) release() {
 	_ = l.file.Close() // closing drops the lock whatever it returns
+}
+
+// A client that starts its program anew does not wait until the one before has ended,
+// and candela status holds the lock while it reads.
+const (
+	lockWait  = 2 * time.Second
+	lockEvery = 50 * time.Millisecond
+)
+
+// awaitHome is lockHome for who can wait a moment.
+func awaitHome(ctx context.Context, home string) (*homeLock, error) {
+	tick := time.NewTicker(lockEvery)
+	defer tick.Stop()
+	for began := time.Now(); ; {
+		held, err := lockHome(home)
+		if f := fault.Of(err); f == nil || f.Code != lockedCode || time.Since(began) > lockWait {
+			return held, err
+		}
+		select {
+		case <-ctx.Done():
+			return nil, err
+		case <-tick.C:
+		}
+	}
 }

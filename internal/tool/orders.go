@@ -155,7 +155,7 @@ func (t *Trading) getOrders() spec {
 		a := &listing{"all", usualOrders}
 		return a, fields{
 			choice("filter", &a.filter, "open: only orders that can still fill, all of them.", "open", "all"),
-			integer("limit", &a.limit, 1, mostOrders, "How many of all orders."),
+			integer("limit", &a.limit, 1, mostOrders, "How many that are over."),
 		}
 	}
 	_, input := arguments()
@@ -169,12 +169,12 @@ func (t *Trading) getOrders() spec {
 			if err := input.decode(raw); err != nil {
 				return mcp.Result{}, err
 			}
-			orders, err := t.Orders.Orders(ctx, caller, a.filter == "open")
+			orders, err := t.Orders.Orders(ctx, caller, true)
+			if err == nil && a.filter == "all" {
+				orders, err = t.withClosed(ctx, caller, orders, a.limit)
+			}
 			if err != nil {
 				return mcp.Result{}, err
-			}
-			if a.filter == "all" {
-				orders = orders[:min(a.limit, len(orders))]
 			}
 			records := make([]orderRecord, len(orders))
 			for i, o := range orders {
@@ -183,6 +183,34 @@ func (t *Trading) getOrders() spec {
 			return answerMode("orders", records, t.Mode)
 		},
 	}
+}
+
+// withClosed adds the newest that are over to open orders. None of the open is left
+// out, however old: who does not see it might place it again.
+func (t *Trading) withClosed(ctx context.Context, caller mcp.Caller, open []order.Order, limit int) ([]order.Order, error) {
+	all, err := t.Orders.Orders(ctx, caller, false)
+	if err != nil {
+		return nil, err
+	}
+	rest := make(map[string]order.Order, len(open))
+	for _, o := range open {
+		rest[o.ID] = o
+	}
+	listed := make([]order.Order, 0, len(open)+min(limit, len(all)))
+	for _, o := range all {
+		if _, isOpen := rest[o.ID]; isOpen {
+			delete(rest, o.ID)
+		} else if limit--; limit < 0 {
+			continue
+		}
+		listed = append(listed, o)
+	}
+	for _, o := range open { // from before all of those
+		if _, left := rest[o.ID]; left {
+			listed = append(listed, o)
+		}
+	}
+	return listed, nil
 }
 
 func (t *Trading) getPositions() spec {
