@@ -338,9 +338,17 @@ func (w *writer) compared(q question, a answer) {
 
 // recall cancels an order of ours that the venue has open though it has ended here:
 // it was given up because the venue did not know it, whoever placed it was told so,
-// and a halt would not find it.
+// and a halt would not find it. One that has left memory was taken for one from
+// elsewhere, under which its trades count; the store knows that it is ours.
 func (w *writer) recall(r order.Report) {
 	o, ok := w.book.Order(r.ID)
+	if !ok && r.ID != "" {
+		var err error
+		o, err = w.cfg.Store.Order(w.hard, w.cfg.Owner, r.ID)
+		if ok = err == nil; !ok && fault.KindOf(err) != fault.NotFound {
+			w.cfg.Log.WarnContext(w.hard, "whose order the venue has open is not known; it is looked up again", "order", r.ID, "error", err)
+		}
+	}
 	if !ok || o.External || w.flights[o.ID] || o.Status != order.Canceled && o.Status != order.Rejected {
 		return
 	}

@@ -223,6 +223,42 @@ func TestCompare_RecallsWhatWasGivenUp(t *testing.T) {
 	})
 }
 
+// TestCompare_RecallsWhatHasLeftMemory is the same with an order that so many others
+// have ended after that only the store knows it.
+func TestCompare_RecallsWhatHasLeftMemory(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.remember = 2
+		w.start()
+		defer func() { w.stop() }()
+		time.Sleep(2 * time.Second)
+		w.venue.Fail(brokertest.Fault{Fate: broker.ErrUnknown})
+		o, _ := w.Place(t.Context(), caller(), limit("0.5", "49000"))
+		time.Sleep(3 * time.Minute)
+		w.wants(w.order(o.ID), order.Canceled)
+		for range 3 {
+			w.place(buy("0.1"))
+			time.Sleep(2 * time.Minute)
+		}
+		time.Sleep(2 * time.Hour)
+		all, err := w.Orders(t.Context(), caller(), false)
+		if err != nil || len(all) != 2 {
+			t.Fatalf("%d orders are in memory, %v", len(all), err)
+		}
+		w.venue.Place(o.Spec)
+		w.venue.Place(order.Spec{ID: "elsewhere", Symbol: brokertest.MemorySymbol(), Side: order.Buy, Type: order.Limit, Quantity: dec("0.2"), Price: dec("48000")})
+		time.Sleep(2 * time.Minute)
+		if open, err := w.venue.Open(t.Context()); err != nil || len(open) != 1 || open[0].ID != "elsewhere" {
+			t.Errorf("open at the venue: %v %v", open, err)
+		}
+		if open, err := w.Orders(t.Context(), caller(), true); err != nil || len(open) != 1 || !open[0].External {
+			t.Errorf("open here: %v %v", open, err)
+		}
+		w.level(guard.Active)
+	})
+}
+
 // strict is a venue that says when it does not have the trade it is asked from.
 type strict struct{ *brokertest.Memory }
 

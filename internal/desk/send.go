@@ -248,12 +248,12 @@ func (w *writer) sendCancel(o order.Order) {
 // canceled takes the venue's answer to a cancel. One that was lost is found out by
 // asking for the order.
 func (w *writer) canceled(id string, r order.Report, err error) {
-	o, ok := w.book.Order(id)
-	if !ok {
-		return
-	}
 	if err != nil {
 		w.cfg.Log.WarnContext(w.hard, "cancel not answered as hoped", "order", id, "error", err)
+	}
+	o, ok := w.book.Order(id)
+	if !ok {
+		return // it has left memory; the next comparison tells whether it is still open
 	}
 	switch fate := broker.Fate(err); {
 	case fate == nil:

@@ -291,30 +291,33 @@ func (b *Book) Traded(day time.Time) map[market.Symbol]decimal.Decimal {
 }
 
 // Forget drops orders that have ended, so that memory does not grow with every
-// order ever made: those that ended before a moment, and of the others all but the
-// newest, sent of those that were sent and denied of those that the guard refused.
-// Positions keep what they came to. A fill that comes for a forgotten order is
-// ErrUnknownOrder, and for the store to recognise.
+// order ever made: those that ended before a moment, and of the others all but those
+// that ended last, sent of those that were sent and denied of those that the guard
+// refused. An order may rest while many newer ones end, and the venue may have more
+// to say of it when it has just ended. Positions keep what they came to. A fill that
+// comes for a forgotten order is ErrUnknownOrder, and for the store to recognise.
 func (b *Book) Forget(before time.Time, sent, denied int) {
-	kept := make([]string, 0, len(b.sequence))
+	type end struct {
+		id string
+		at time.Time
+	}
+	var ends []end
 	for _, id := range slices.Backward(b.sequence) {
-		o := b.orders[id]
-		if b.open[id] || o.Unsettled() {
-			kept = append(kept, id)
-			continue
+		if o := b.orders[id]; !b.open[id] && !o.Unsettled() {
+			ends = append(ends, end{id, o.Updated})
 		}
-		left := &sent
+	}
+	slices.SortStableFunc(ends, func(x, y end) int { return y.at.Compare(x.at) })
+	for _, e := range ends {
+		o, left := b.orders[e.id], &sent
 		if o.Status == Denied {
 			left = &denied
 		}
-		if *left--; *left < 0 || o.Updated.Before(before) {
+		if *left--; *left < 0 || e.at.Before(before) {
 			b.drop(o)
-			continue
 		}
-		kept = append(kept, id)
 	}
-	slices.Reverse(kept)
-	b.sequence = kept
+	b.sequence = slices.DeleteFunc(b.sequence, func(id string) bool { _, kept := b.orders[id]; return !kept })
 }
 
 // Forgot returns up to when trades may be of orders that were forgotten; zero when

@@ -312,3 +312,29 @@ func TestBook_ForgetsByNumber(t *testing.T) {
 		t.Error("the trade that was numbered anew is forgotten")
 	}
 }
+
+// TestBook_ForgetsWhatEndedFirst has an order rest while newer ones end, and end
+// last: it is the newest of those that have ended.
+func TestBook_ForgetsWhatEndedFirst(t *testing.T) {
+	t.Parallel()
+	at := func(e order.Event, n int) order.Event {
+		e.At = second(n)
+		return e
+	}
+	var events []order.Event
+	for i, id := range []string{"rests", "b", "c", "d"} {
+		events = append(events, at(created(origin(id, order.Buy, "1")), i), at(event(id, order.KindSent), i))
+	}
+	for i, id := range []string{"d", "b", "c", "rests"} {
+		events = append(events, at(event(id, order.KindRejected), 10+i))
+	}
+	b := book(t, events...)
+	b.Forget(second(0), 2, 0)
+	var left []string
+	for _, o := range b.Newest(10) {
+		left = append(left, o.ID)
+	}
+	if diff := cmp.Diff([]string{"c", "rests"}, left); diff != "" {
+		t.Error(diff)
+	}
+}
