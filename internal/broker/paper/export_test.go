@@ -3,7 +3,6 @@ package paper
 import (
 	"context"
 	"errors"
-	"time"
 
 	"candela/internal/order"
 )
@@ -47,9 +46,9 @@ func (b *Broker) Again(ctx context.Context, j Journal) (*Broker, error) {
 // SnapshotEvery sets after how many entries a snapshot is kept.
 func (b *Broker) SnapshotEvery(entries int) { b.snapshotEvery = entries }
 
-// Forget drops orders that ended before a moment, and all but the newest.
-func (b *Broker) Forget(before time.Time, most int) {
+// Forget drops orders that have ended, all but those that ended last.
+func (b *Broker) Forget(most int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.book.forget(before, most)
+	b.book.forget(most)
 }

@@ -19,9 +19,9 @@ import (
 )
 
 const (
-	// remembered is how long an order that has ended, and its trades, can be asked for,
-	// and rememberedMost how many can: whoever trades has long heard of older ones.
-	remembered     = 30 * 24 * time.Hour
+	// rememberedMost is how many orders that have ended, and their trades, can be asked
+	// for: whoever trades has long heard of those that ended before. Time alone says
+	// nothing of that: while nobody trades, nobody hears.
 	rememberedMost = 20_000
 
 	// snapshotEvery is how many entries a start reads at most, beside a snapshot.
@@ -121,16 +121,18 @@ func (b *book) readSnapshot(data []byte) error {
 	return nil
 }
 
-// forget drops orders that have ended, with their trades: those that ended before a
-// moment, and all but the newest.
-func (b *book) forget(before time.Time, most int) {
-	for _, t := range slices.Backward(slices.SortedFunc(maps.Values(b.tickets), byNumber)) {
-		if !t.status.Final() {
-			continue
+// forget drops orders that have ended, with their trades: all but those that ended
+// last, which may have been taken long before many others.
+func (b *book) forget(most int) {
+	var ended []*ticket
+	for _, t := range b.tickets {
+		if t.status.Final() {
+			ended = append(ended, t)
 		}
-		if most--; most < 0 || t.at.Before(before) {
-			delete(b.tickets, t.spec.ID)
-		}
+	}
+	slices.SortFunc(ended, func(x, y *ticket) int { return cmp.Or(y.at.Compare(x.at), byNumber(y, x)) })
+	for _, t := range ended[min(most, len(ended)):] {
+		delete(b.tickets, t.spec.ID)
 	}
 	b.trades = slices.DeleteFunc(b.trades, func(f order.Fill) bool { return b.tickets[f.OrderID] == nil })
 }
@@ -164,7 +166,7 @@ func (b *Broker) keep(ctx context.Context) {
 	if b.unsnapped < b.snapshotEvery {
 		return
 	}
-	b.book.forget(b.cfg.Now().Add(-remembered), rememberedMost)
+	b.book.forget(rememberedMost)
 	data, err := b.book.snapshot()
 	if err == nil {
 		err = b.cfg.Journal.SaveSnapshot(ctx, data)

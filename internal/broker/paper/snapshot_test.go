@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strconv"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
@@ -146,7 +145,7 @@ func TestSnapshot_Forgets(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	v.Forget(time.Time{}, 3)
+	v.Forget(3)
 	after, err := v.Holdings(t.Context())
 	if diff := cmp.Diff(held, after); diff != "" || err != nil {
 		t.Error(diff, err)
@@ -158,8 +157,34 @@ func TestSnapshot_Forgets(t *testing.T) {
 	if _, err := v.Query(t.Context(), order.Spec{ID: "o1"}); !errors.Is(err, broker.ErrNotFound) {
 		t.Errorf("what was forgotten: %v", err)
 	}
-	v.Forget(time.Now().Add(time.Second), 9)
+	v.Forget(0)
 	if open, err := v.Open(t.Context()); err != nil || len(open) != 1 || len(v.Taken()) != 1 {
 		t.Errorf("open are %v, %v", open, err)
+	}
+}
+
+// TestSnapshot_ForgetsWhatEndedFirst lets an order fill that rested while others came
+// and went: it was taken first and is the last to be forgotten.
+func TestSnapshot_ForgetsWhatEndedFirst(t *testing.T) {
+	t.Parallel()
+	v := open(t, &papertest.Journal{})
+	rests := order.Spec{ID: "rests", Symbol: btc(), Side: order.Buy, Type: order.Limit, Quantity: dec("0.01"), Price: dec("40000")}
+	if _, err := v.Submit(t.Context(), rests); err != nil {
+		t.Fatal(err)
+	}
+	for n := range 3 {
+		o := order.Spec{ID: "o" + strconv.Itoa(n), Symbol: btc(), Side: order.Buy, Type: order.Market, Quantity: dec("0.01")}
+		if _, err := v.Submit(t.Context(), o); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := v.Cancel(t.Context(), rests); err != nil {
+		t.Fatal(err)
+	}
+	v.Forget(2)
+	for id, want := range map[string]bool{"rests": true, "o2": true, "o1": false, "o0": false} {
+		if _, err := v.Query(t.Context(), order.Spec{ID: id}); (err == nil) != want {
+			t.Errorf("%s: %v", id, err)
+		}
 	}
 }
