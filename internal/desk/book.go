@@ -20,7 +20,10 @@ const (
 	// snapshotEvery is how many events a start reads at most, beside a snapshot of the
 	// book: about half a second's worth.
 	snapshotEvery = 10_000
-	snapshotAgain = time.Minute // after one that failed
+
+	// The shortest pause between snapshots, and the longest after some that were not
+	// kept: each attempt may hold the desk up until the store gives up.
+	minSnapshotPause, maxSnapshotPause = time.Minute, time.Hour
 )
 
 // replay makes the book of what is in the store.
@@ -32,7 +35,7 @@ func (w *writer) replay() error {
 	if err != nil {
 		return err
 	}
-	w.book, w.unsnapped = read.Book, read.events
+	w.book, w.unsnapped, w.behindStore = read.Book, read.events, nil
 	w.forget(w.now())
 	for _, o := range w.book.Orders() {
 		w.watch(o)
@@ -102,19 +105,37 @@ func (w *writer) forget(now time.Time) {
 }
 
 // saveBook has the store keep the book when many events have come since it last did.
-// The desk stands still for it, a fraction of a second.
+// The desk stands still for it, a fraction of a second. A book that is not what is in
+// the store is not kept.
 func (w *writer) saveBook(now time.Time) {
-	if w.unsnapped < w.snapshotEvery || now.Sub(w.snapped) < snapshotAgain || w.fenced != nil {
+	if w.unsnapped < w.snapshotEvery || now.Before(w.snapshot.next) || w.fenced != nil || w.behindStore != nil {
 		return
 	}
-	w.snapped = now
 	w.forget(now)
 	err := w.cfg.Store.SaveSnapshot(w.hard, w.service(), w.book)
 	if err == nil {
-		w.unsnapped = 0
+		w.unsnapped, w.snapshot = 0, retry{next: now.Add(minSnapshotPause)}
 		return
 	}
+	w.snapshot.wait = min(max(2*w.snapshot.wait, minSnapshotPause), maxSnapshotPause)
+	w.snapshot.next = w.now().Add(w.snapshot.wait)
 	if !w.yields(err) && w.hard.Err() == nil {
-		w.cfg.Log.WarnContext(w.hard, "no snapshot of the account is kept; it is tried again", "error", err)
+		w.cfg.Log.WarnContext(w.hard, "no snapshot of the account is kept; it is tried again", "error", err, "retry_in", w.snapshot.wait)
 	}
+}
+
+// catchUp reads the book anew when it is not what is in the store and could not be
+// read at once, less and less often while that fails.
+func (w *writer) catchUp(now time.Time) {
+	again := w.behindStore
+	if again == nil || now.Before(again.next) || w.fenced != nil {
+		return
+	}
+	if err := w.replay(); err != nil {
+		again.wait = min(max(2*again.wait, time.Second), time.Minute)
+		again.next = w.now().Add(again.wait)
+		w.storeFailed(err)
+		return
+	}
+	w.publish()
 }

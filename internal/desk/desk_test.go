@@ -42,6 +42,7 @@ type world struct {
 	policy guard.Policy
 	halt   string
 	broker broker.Broker // venue, unless the test has another
+	kept   desk.Store    // what the desk is given instead of store, nil for that
 	assets bool
 	every  int // events after which the book is kept
 	// remember is how many orders that have ended stay in memory.
@@ -84,8 +85,12 @@ func newWorld(t *testing.T) *world {
 // start runs a desk over what the one before has left.
 func (w *world) start() {
 	w.t.Helper()
+	store := w.kept
+	if store == nil {
+		store = w.store
+	}
 	w.Desk = desk.New(desk.Config{
-		Owner: owner, Broker: w.broker, Store: w.store, Market: w.market, Policy: w.policy, HaltFile: w.halt, Assets: w.assets,
+		Owner: owner, Broker: w.broker, Store: store, Market: w.market, Policy: w.policy, HaltFile: w.halt, Assets: w.assets,
 		Resolve: func(_ context.Context, s market.Symbol) (market.Symbol, error) {
 			s.Venue = map[bool]string{true: "memory", false: "binance"}[w.broker.Name() == "memory"]
 			return s, nil

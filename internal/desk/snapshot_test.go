@@ -1,17 +1,23 @@
 package desk_test
 
 import (
+	"context"
+	"errors"
+	"iter"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"candela/internal/broker/brokertest"
+	"candela/internal/desk/desktest"
 	"candela/internal/guard"
+	"candela/internal/mcp"
 	"candela/internal/order"
 )
 
-// kept returns the snapshot that the store has, and how many events came since.
-func (w *world) kept() ([]byte, int) {
+// latest returns the snapshot that the store has, and how many events came since.
+func (w *world) latest() ([]byte, int) {
 	w.t.Helper()
 	data, since, err := w.store.Snapshot(w.t.Context(), owner)
 	if err != nil {
@@ -35,7 +41,7 @@ func TestStart_FromASnapshot(t *testing.T) {
 			time.Sleep(20 * time.Second)
 		}
 		time.Sleep(2 * time.Minute)
-		good, since := w.kept()
+		good, since := w.latest()
 		if good == nil || since >= w.every {
 			t.Fatalf("a snapshot of %d bytes, and %d events since", len(good), since)
 		}
@@ -77,15 +83,99 @@ func TestSnapshot_FailsAndIsTriedAgain(t *testing.T) {
 			time.Sleep(10 * time.Second)
 		}
 		w.level(guard.Active)
-		if data, _ := w.kept(); data != nil {
+		if data, _ := w.latest(); data != nil {
 			t.Fatal("it was kept")
 		}
 		w.store.FailSnapshots(false)
 		time.Sleep(2 * time.Minute)
-		if data, since := w.kept(); data == nil || since > 0 {
+		if data, since := w.latest(); data == nil || since > 0 {
 			t.Errorf("it is not kept, or %d events are not in it", since)
 		}
 		w.equal()
+	})
+}
+
+// odd is a store with troubles of its own.
+type odd struct {
+	*desktest.Store
+	strange  atomic.Bool // appending also returns what no book takes, and no book can be read
+	attempts atomic.Int64
+}
+
+func (s *odd) AppendEvents(ctx context.Context, by mcp.Caller, events []order.Event) ([]order.Event, error) {
+	kept, err := s.Store.AppendEvents(ctx, by, events)
+	if s.strange.Load() && len(kept) > 0 {
+		kept = append([]order.Event{{Kind: order.KindAccepted, OrderID: "nobody's", At: time.Now()}}, kept...)
+	}
+	return kept, err
+}
+
+func (s *odd) Snapshot(ctx context.Context, subject string) ([]byte, iter.Seq2[order.Event, error], error) {
+	if s.strange.Load() {
+		return nil, nil, errors.New("cannot be read")
+	}
+	return s.Store.Snapshot(ctx, subject)
+}
+
+func (s *odd) SaveSnapshot(ctx context.Context, by mcp.Caller, b *order.Book) error {
+	s.attempts.Add(1)
+	return s.Store.SaveSnapshot(ctx, by, b)
+}
+
+// TestSnapshot_IsTriedLessAndLess counts the attempts while the store keeps none: each
+// may hold the desk up for seconds.
+func TestSnapshot_IsTriedLessAndLess(t *testing.T) {
+	t.Parallel()
+	inWorld(t, func(w *world) {
+		w.stop()
+		s := &odd{Store: w.store}
+		w.kept = s
+		w.start()
+		w.store.FailSnapshots(true)
+		time.Sleep(5 * time.Second)
+		for range 3 {
+			w.place(buy("0.1"))
+			time.Sleep(2 * time.Minute)
+		}
+		time.Sleep(3 * time.Hour)
+		if n := s.attempts.Load(); n < 6 || n > 9 {
+			t.Errorf("it was tried %d times in three hours", n)
+		}
+		w.store.FailSnapshots(false)
+		time.Sleep(61 * time.Minute)
+		if data, since := w.latest(); data == nil || since > 0 {
+			t.Errorf("it is not kept, or %d events are not in it", since)
+		}
+	})
+}
+
+// TestCommit_BookBehindTheStore has the book refuse what the store took while it cannot
+// be read anew: no snapshot is made of it, and it is read as soon as it can be.
+func TestCommit_BookBehindTheStore(t *testing.T) {
+	t.Parallel()
+	inWorld(t, func(w *world) {
+		w.stop()
+		s := &odd{Store: w.store}
+		w.kept, w.every = s, 1
+		w.start()
+		time.Sleep(5 * time.Second)
+		o := w.place(limit("0.5", "49000"))
+		time.Sleep(2 * time.Minute)
+		s.strange.Store(true)
+		before := s.attempts.Load()
+		w.venue.SetPrice(dec("48500"))
+		time.Sleep(3 * time.Minute)
+		w.wants(w.order(o.ID), order.Accepted)
+		if n := s.attempts.Load(); n != before {
+			t.Errorf("a book that is behind is kept, %d times", n-before)
+		}
+		s.strange.Store(false)
+		time.Sleep(3 * time.Minute)
+		w.wants(w.order(o.ID), order.Filled)
+		w.equal()
+		if data, since := w.latest(); data == nil || since > 0 || s.attempts.Load() == before {
+			t.Errorf("it is not kept, or %d events are not in it", since)
+		}
 	})
 }
 

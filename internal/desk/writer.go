@@ -40,8 +40,12 @@ type writer struct {
 	retries   map[string]*retry // of cancels while the owner has halted
 	pruned    time.Time         // when orders were last forgotten
 	unsnapped int               // events that are not in the snapshot of the book
-	snapped   time.Time         // when one was last tried to save
+	snapshot  retry             // of the book: when the next may be kept
 	priced    time.Time         // when the worth of every position was last known
+
+	// behindStore is when to read the book anew that lacks what the store took; nil
+	// while it has all.
+	behindStore *retry
 
 	stopping bool               // nothing new is begun
 	fenced   error              // why the account is no longer ours, once that is known
@@ -159,9 +163,10 @@ func (w *writer) commit(by mcp.Caller, events ...order.Event) error {
 		if err := w.book.Apply(e); err != nil {
 			// What the store took, the book must take: they follow one rule.
 			w.cfg.Log.ErrorContext(w.hard, "the book refuses what the store took; it is read anew", "event", e.Kind.String(), "order", e.OrderID, "error", err)
-			if err := w.replay(); err != nil {
-				w.storeFailed(err)
+			if w.behindStore == nil {
+				w.behindStore = &retry{}
 			}
+			w.catchUp(w.now())
 			break
 		}
 		if e.OrderID != "" {
@@ -243,6 +248,7 @@ func (w *writer) wait(id string, known func(*writer, order.Order) bool) *waiter 
 // beat keeps the deadlines.
 func (w *writer) beat() {
 	now := w.now()
+	w.catchUp(now)
 	w.prune(now)
 	w.saveBook(now)
 	w.checkHaltFile()
