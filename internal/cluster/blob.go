@@ -59,13 +59,23 @@ func (b *blobs) stream(ctx context.Context) (jetstream.Stream, error) {
 	return b.opened, err
 }
 
+// failed has the stream be opened anew, and made if somebody has removed it.
+func (b *blobs) failed() {
+	b.mu.Lock()
+	b.opened = nil
+	b.mu.Unlock()
+}
+
 func (b *blobs) pageSubject(name string, n int) string {
 	return b.subject(blobKind, name, strconv.Itoa(n))
 }
 
-// put writes a value. Nobody finds it before its place is written down elsewhere.
+// put writes a value. Nobody finds it before its place is written down elsewhere. It
+// has little patience: whoever trades waits for it, and can do without.
 func (b *blobs) put(ctx context.Context, value []byte) (blob, error) {
-	if _, err := b.stream(ctx); err != nil {
+	opening, cancel := context.WithTimeout(ctx, openTime)
+	defer cancel()
+	if _, err := b.stream(opening); err != nil {
 		return blob{}, err
 	}
 	size := maxPage
@@ -74,17 +84,28 @@ func (b *blobs) put(ctx context.Context, value []byte) (blob, error) {
 	}
 	hash := sha256.Sum256(value)
 	put := blob{Name: rand.Text(), Pages: max(1, (len(value)+size-1)/size), Hash: hex.EncodeToString(hash[:])}
-	return put, each(put.Pages, func(i int) error {
+	err := each(put.Pages, func(i int) error {
 		page := value[min(i*size, len(value)):min((i+1)*size, len(value))]
-		return write(ctx, "keep a snapshot", func(ctx context.Context) error {
+		return writeFor(ctx, attemptTime, "keep a snapshot", func(ctx context.Context) error {
 			_, err := b.publish(ctx, b.name, change{subject: b.pageSubject(put.Name, i), data: page})
 			return err
 		})
 	})
+	if err != nil {
+		b.failed()
+		return blob{}, err
+	}
+	return put, nil
 }
+
+// maxPages bounds the messages of a blob, of which its place says how many there are.
+const maxPages = 1 << 16
 
 // get returns a value that was put.
 func (b *blobs) get(ctx context.Context, from blob) ([]byte, error) {
+	if from.Pages < 1 || from.Pages > maxPages {
+		return nil, errBlob
+	}
 	stream, err := b.stream(ctx)
 	if err != nil {
 		return nil, err
@@ -103,6 +124,7 @@ func (b *blobs) get(ctx context.Context, from blob) ([]byte, error) {
 		return err
 	})
 	if err != nil {
+		b.failed()
 		return nil, err
 	}
 	value := bytes.Join(pages, nil)
@@ -123,6 +145,7 @@ func (b *blobs) remove(ctx context.Context, names []string, options ...jetstream
 			cancel()
 		}
 		if err != nil {
+			b.failed()
 			b.log.WarnContext(ctx, "an old snapshot is not removed; it is tried at the next take-over", "error", err)
 			return
 		}
@@ -132,8 +155,10 @@ func (b *blobs) remove(ctx context.Context, names []string, options ...jetstream
 // sweep takes away what writers have left that ended halfway. used has the names
 // that are written down. It is for who has just become the writer: whatever is there
 // is of those before, who can write down nothing more; what comes later is spared,
-// because it may be of who is the writer then.
-func (b *blobs) sweep(ctx context.Context, used map[string]bool) {
+// because it may be of who is the writer then. still says whether the caller is the
+// writer when what is there has been listed: one that was replaced by then would take
+// its successor's away.
+func (b *blobs) sweep(ctx context.Context, used map[string]bool, still func(context.Context) error) {
 	if len(used) == 0 {
 		return // there may be no stream
 	}
@@ -142,7 +167,11 @@ func (b *blobs) sweep(ctx context.Context, used map[string]bool) {
 	if err == nil {
 		info, err = stream.Info(ctx, jetstream.WithSubjectFilter(b.subject(blobKind, ">")))
 	}
+	if err == nil {
+		err = still(ctx)
+	}
 	if err != nil {
+		b.failed()
 		b.log.WarnContext(ctx, "old snapshots are not looked for", "error", err)
 		return
 	}

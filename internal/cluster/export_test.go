@@ -9,6 +9,7 @@ import (
 
 	"github.com/nats-io/nats.go"
 
+	"candela/internal/mcp"
 	"candela/internal/order"
 	"candela/internal/provider"
 )
@@ -145,4 +146,34 @@ func (o *Orders) Bytes(ctx context.Context) (int, error) {
 		return 0, err
 	}
 	return int(info.State.Bytes), nil
+}
+
+// PlaceSnapshot keeps a book as what all events have made, whatever it is.
+func (o *Orders) PlaceSnapshot(ctx context.Context, by mcp.Caller, b *order.Book) error {
+	value, err := b.Snapshot()
+	if err != nil {
+		return err
+	}
+	end, err := o.begin(ctx)
+	if err != nil {
+		return err
+	}
+	defer end()
+	var form snapshotForm
+	if form.Value, err = o.blobs.put(ctx, value); err != nil {
+		return err
+	}
+	if form.Spans, err = o.blobs.put(ctx, []byte("{}")); err != nil {
+		return err
+	}
+	return o.place(ctx, by, o.snapshotSubject(by.Subject), form)
+}
+
+// SnapshotSubject is where the place of the snapshot of a book is written.
+func (o *Orders) SnapshotSubject(owner string) string { return o.snapshotSubject(owner) }
+
+// Sweep takes blobs away as who has just taken over does.
+func (o *Orders) Sweep(ctx context.Context) {
+	used, _ := o.usedBlobs()
+	o.blobs.sweep(ctx, used, o.still)
 }

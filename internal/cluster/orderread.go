@@ -65,7 +65,9 @@ func (o *Orders) replay(ctx context.Context) error {
 	if err != nil {
 		return failure(doing, err)
 	}
-	o.blobs.sweep(ctx, o.usedBlobs())
+	if used, known := o.usedBlobs(); known {
+		o.blobs.sweep(ctx, used, o.still)
+	}
 	after := make(map[string]uint64)
 	for _, owner := range owners {
 		if after[owner], err = o.load(ctx, owner); err != nil {
@@ -73,14 +75,51 @@ func (o *Orders) replay(ctx context.Context) error {
 		}
 	}
 	if len(owners) > fewOwners {
-		return o.foldAll(ctx, 1, ">", after)
+		return o.foldLoaded(ctx, owners, ">", after)
 	}
 	for _, owner := range owners {
-		if err := o.foldAll(ctx, after[owner]+1, encode(owner), after); err != nil {
+		if err := o.foldLoaded(ctx, []string{owner}, encode(owner), after); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// still returns an error unless this is the writer, as far as the servers know.
+func (o *Orders) still(ctx context.Context) error {
+	name, err := readName(ctx, func(ctx context.Context) (*jetstream.RawStreamMsg, error) {
+		return o.stream.GetLastMsgForSubject(ctx, o.writer())
+	})
+	if err == nil && name != o.self {
+		return moved()
+	}
+	return err
+}
+
+// foldLoaded adds to the accounts of owners, whose events are those of a token of
+// subjects, what came since they were loaded. When that does not fit, what was loaded
+// is of no use, and all their events are read.
+func (o *Orders) foldLoaded(ctx context.Context, owners []string, token string, after map[string]uint64) error {
+	from, loaded := after[owners[0]], false
+	for _, owner := range owners {
+		from, loaded = min(from, after[owner]), loaded || after[owner] > 0
+	}
+	err := o.foldAll(ctx, from+1, token, after)
+	if !loaded || !unfit(err) {
+		return err
+	}
+	o.log.ErrorContext(ctx, "the snapshot of an account does not fit its events; all of them are read", "error", err)
+	for _, owner := range owners {
+		o.unload(owner)
+		delete(after, owner)
+	}
+	return o.foldAll(ctx, 1, token, after)
+}
+
+// unfit reports whether an error is of what was read, and not of reading it.
+func unfit(err error) bool {
+	f := fault.Of(err)
+	return f != nil && (f.Kind != fault.Unavailable || f.Code == "store_damaged")
 }
 
 // readStates reads what desks keep, and where snapshots are, and returns who has
@@ -98,7 +137,7 @@ func (o *Orders) readStates(ctx context.Context) (owners []string, err error) {
 			owners = append(owners, owner)
 			continue
 		}
-		if err := o.readState(m); err != nil {
+		if err := o.readState(ctx, m); err != nil {
 			return nil, damaged("read the states", fmt.Errorf("message %d of %s: %w", m.seq, m.subject, err))
 		}
 	}
@@ -106,22 +145,30 @@ func (o *Orders) readStates(ctx context.Context) (owners []string, err error) {
 	return slices.Compact(owners), nil // of a server that lags behind come more than one
 }
 
-func (o *Orders) readState(m message) error {
-	var p page[json.RawMessage]
-	if err := json.Unmarshal(m.data, &p); err != nil || len(p.Items) != 1 {
-		return fmt.Errorf("%d values, %w", len(p.Items), err)
-	}
+// readState reads one of them. The place of a snapshot that cannot be read is as good
+// as none.
+func (o *Orders) readState(ctx context.Context, m message) error {
 	_, name, err := o.named(deskKind, m.subject)
 	if err != nil {
 		return err
 	}
+	var p page[json.RawMessage]
+	if err = json.Unmarshal(m.data, &p); err != nil || len(p.Items) != 1 {
+		err = fmt.Errorf("%d values, %w", len(p.Items), err)
+	}
 	if !isSnapshot(name) {
-		o.states[m.subject] = p.Items[0]
-		return nil
+		if err == nil {
+			o.states[m.subject] = p.Items[0]
+		}
+		return err
 	}
 	at := placed{seq: m.seq}
-	if err := json.Unmarshal(p.Items[0], &at.snapshotForm); err != nil {
-		return err
+	if err == nil {
+		err = json.Unmarshal(p.Items[0], &at.snapshotForm)
+	}
+	if err != nil {
+		o.log.ErrorContext(ctx, "where a snapshot is cannot be read; all events are", "message", m.seq, "error", err)
+		at = placed{}
 	}
 	o.placed[m.subject] = at
 	return nil

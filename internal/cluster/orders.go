@@ -301,6 +301,9 @@ func (o *Orders) AppendJournal(ctx context.Context, owner, name string, entries 
 
 // SaveState sets a value of the caller's subject.
 func (o *Orders) SaveState(ctx context.Context, by mcp.Caller, name string, value []byte) error {
+	if isSnapshot(name) {
+		return fault.Field("name", name, "a name other than those of the places of snapshots")
+	}
 	end, err := o.begin(ctx)
 	if err != nil {
 		return err

@@ -3,7 +3,6 @@ package cluster
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"iter"
 	"maps"
@@ -37,7 +36,7 @@ type snapshotForm struct {
 // placed is a snapshot that counts.
 type placed struct {
 	snapshotForm
-	seq uint64 // everything before it is in the snapshot
+	seq uint64 // everything before it is in the snapshot; 0 when its place cannot be read
 }
 
 // blobNames lists the names of the blobs of a snapshot.
@@ -90,9 +89,11 @@ func (o *Orders) SaveSnapshot(ctx context.Context, by mcp.Caller, b *order.Book)
 	}
 	for _, s := range next.cold {
 		if s.kept.Name == "" {
-			if s.kept, err = o.blobs.put(ctx, s.encode()); err != nil {
+			kept, err := o.blobs.put(ctx, s.encode())
+			if err != nil {
 				return err
 			}
+			s.kept = kept
 		}
 		form.Cold = append(form.Cold, s.kept)
 	}
@@ -177,24 +178,33 @@ func (o *Orders) JournalSnapshot(ctx context.Context, owner, name string) ([]byt
 	return value, o.journal(ctx, owner, name, from.seq+1), nil
 }
 
-// read returns the value of a snapshot, nil when there is none or it is not what was
-// written.
+// read returns the value of a snapshot, nil when there is none or it cannot be had:
+// everything is read then.
 func (o *Orders) read(ctx context.Context, from placed) ([]byte, error) {
 	if from.seq == 0 {
 		return nil, nil
 	}
 	value, err := o.blobs.get(ctx, from.Value)
-	if errors.Is(err, errBlob) {
-		o.log.ErrorContext(ctx, "a snapshot is damaged; everything is read", "error", err)
-		return nil, nil
+	if err == nil || ctx.Err() != nil {
+		return value, ctx.Err()
 	}
-	return value, failure("read a snapshot", err)
+	o.log.ErrorContext(ctx, "a snapshot cannot be used; everything is read", "error", err)
+	return nil, nil
+}
+
+// unload takes away what was loaded of an owner, and folded on top of it.
+func (o *Orders) unload(owner string) {
+	maps.DeleteFunc(o.orders.owners, func(_, of string) bool { return of == owner })
+	delete(o.orders.all, owner)
+	delete(o.values, owner)
+	delete(o.replayed, owner)
+	delete(o.placed, o.snapshotSubject(owner))
 }
 
 // load makes accounts of the snapshots. What cannot be read is left to the events.
 func (o *Orders) load(ctx context.Context, owner string) (after uint64, err error) {
-	from, ok := o.placed[o.snapshotSubject(owner)]
-	if !ok {
+	from := o.placed[o.snapshotSubject(owner)]
+	if from.seq == 0 {
 		return 0, nil
 	}
 	a, value, err := o.loadAccount(ctx, owner, from)
@@ -245,15 +255,19 @@ func (o *Orders) loadAccount(ctx context.Context, owner string, from placed) (*a
 	return a, value, err
 }
 
-// usedBlobs lists the names of all blobs that count.
-func (o *Orders) usedBlobs() map[string]bool {
-	used := make(map[string]bool)
+// usedBlobs lists the names of all blobs that count. known is false when that of one
+// cannot be read: another version may have written it.
+func (o *Orders) usedBlobs() (used map[string]bool, known bool) {
+	used = make(map[string]bool)
 	for one := range maps.Values(o.placed) {
+		if one.seq == 0 {
+			return nil, false
+		}
 		for _, name := range one.blobNames() {
 			used[name] = true
 		}
 	}
-	return used
+	return used, true
 }
 
 // thaw reads orders that are no longer in memory.
