@@ -12,7 +12,7 @@ import (
 	"candela/internal/fault"
 )
 
-// status tells how trading stands, and changes nothing.
+// status tells how trading stands, and changes nothing of it.
 func status(ctx context.Context, in invocation) error {
 	args := slices.Clone(in.args)
 	asJSON := false

@@ -162,7 +162,8 @@ func (c control) handleStatus(mux *http.ServeMux) {
 }
 
 // ReadStatus asks the program that trades in a state directory, or reads what is
-// stored where none does. It changes nothing.
+// stored where none does. It changes nothing but the schema of a store that an
+// earlier version wrote, which is brought to this one's to be read.
 func ReadStatus(ctx context.Context, home string) (Status, error) {
 	answer, err := knock(ctx, home, http.MethodGet, "/status")
 	if err == nil {
