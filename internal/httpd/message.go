@@ -73,6 +73,10 @@ func (s *Server) answer(ctx context.Context, x *exchange, data []byte, began tim
 	}
 	job := s.mcp.Receive(ctx, from, body)
 	reply := job.Append(make([]byte, 0, 1<<10))
+	// A call may outlast WriteTimeout, which counts from the request's header.
+	if time.Since(began) > time.Second {
+		_ = http.NewResponseController(x.w).SetWriteDeadline(time.Now().Add(s.cfg.WriteTimeout))
+	}
 	if job.Settles() {
 		// The call may have waited longer than its token was good.
 		if _, refusal := s.authorize(x.r); refusal != nil {
@@ -80,10 +84,6 @@ func (s *Server) answer(ctx context.Context, x *exchange, data []byte, began tim
 			x.refuse(ctx, &body, refusal)
 			return
 		}
-	}
-	// A call may outlast WriteTimeout, which counts from the request's header.
-	if time.Since(began) > time.Second {
-		_ = http.NewResponseController(x.w).SetWriteDeadline(time.Now().Add(s.cfg.WriteTimeout))
 	}
 	err := x.write(statusOf(body, reply), reply)
 	if job.Settles() {
