@@ -42,6 +42,7 @@ type scene struct {
 	store *failing
 	data  *marketdata.Service
 	log   journal
+	now   func() time.Time // the engine's clock; nil for time.Now
 
 	mu       sync.Mutex
 	told     []firing
@@ -120,10 +121,13 @@ func (s *scene) start() {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	half := func() float64 { return 0.5 }
+	half, now := func() float64 { return 0.5 }, s.now
+	if now == nil {
+		now = time.Now
+	}
 	s.Engine = engine.New(engine.Config{
 		Store: s.store, Data: s.data, Feed: feed.NewHub(s.data.Route, feed.Config{Log: log, Rand: half, Now: time.Now}),
-		Publish: s.publish, Observe: s.observe, Log: log, Now: time.Now, Rand: half,
+		Publish: s.publish, Observe: s.observe, Log: log, Now: now, Rand: half,
 	})
 	ctx, cancel := context.WithCancel(s.t.Context())
 	ready, done := make(chan struct{}), make(chan error, 1)

@@ -1,16 +1,20 @@
 package engine_test
 
 import (
+	"context"
 	"flag"
 	"math"
 	"math/rand/v2"
 	"slices"
 	"strconv"
+	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"candela/internal/alert"
+	"candela/internal/fault"
 	"candela/internal/market"
 )
 
@@ -291,6 +295,29 @@ func TestSet_ReadsAgainWhatGrewOldBeforeItsTurn(t *testing.T) {
 		time.Sleep(20 * time.Second) // to the end of the minute
 		if told := s.fired(); len(told) != 1 || told[0].Symbol != "BTC" {
 			t.Errorf("fired %+v; ETH was at 102 before the alert was made, and not since", told)
+		}
+	})
+}
+
+// TestSet_GivesUpOnAPriceThatIsAlwaysOld has each step of the engine take so long that
+// every price has grown old when its turn comes.
+func TestSet_GivesUpOnAPriceThatIsAlwaysOld(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newScene(t, steps(nil))
+		s.stop()
+		var asked atomic.Int64
+		s.now = func() time.Time { return time.Now().Add(time.Duration(asked.Add(1)) * 4 * time.Second) }
+		s.start()
+		defer func() { s.stop() }()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		_, err := s.Set(ctx, ann(), above("BTC", 500))
+		if fault.KindOf(err) != fault.Unavailable || !strings.Contains(err.Error(), "grew old") {
+			t.Errorf("%v", err)
+		}
+		if active := s.active(); len(active) > 0 {
+			t.Errorf("active are %v", active)
 		}
 	})
 }

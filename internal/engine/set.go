@@ -34,15 +34,25 @@ func (e *Engine) Set(ctx context.Context, caller mcp.Caller, want alert.Alert) (
 		return alert.Alert{}, err
 	}
 	set, err := e.put(ctx, caller, want, nil)
-	for errors.Is(err, errNoPrice) { // and again when it has grown old before its turn came
+	for range priceReads { // again when it has grown old before its turn came
+		if !errors.Is(err, errNoPrice) {
+			return set, err
+		}
 		q, failed := e.quote(ctx, p)
 		if failed != nil {
 			return alert.Alert{}, failed
 		}
 		set, err = e.put(ctx, caller, want, q)
 	}
+	if errors.Is(err, errNoPrice) {
+		return alert.Alert{}, fault.Unreachable(err, 0, "the price of %s grew old before the alert could be set; try again in a moment", p.symbol.Name)
+	}
 	return set, err
 }
+
+// priceReads is how often the price of a new alert is read at most. A loop that stands
+// still for seconds at a time would have it read without end.
+const priceReads = 3
 
 // errNoPrice means that no price is known that is new enough.
 var errNoPrice = errors.New("no fresh price")
