@@ -13,9 +13,10 @@ type line struct {
 
 // lineTo returns the way to a member as it is.
 func (m *Members) lineTo(id string) line {
+	here := m.reconnects() // before locking: the client holds its own lock while it dials
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return line{m, id, m.reconnects(), m.linkOf(id)}
+	return line{m, id, here, m.linkOf(id)}
 }
 
 // reconnects is how often the connection of this replica was made anew.
