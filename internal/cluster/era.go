@@ -39,20 +39,37 @@ type era struct {
 	// Former are those that counted before, the last one at the end.
 	Former []string `json:"former,omitempty"`
 	Why    string   `json:"why,omitempty"`
+	// Line names the first era since the servers were empty.
+	Line string `json:"line,omitempty"`
+	// Blank means that the first of the line was written by one who did not know what
+	// had counted before the servers were empty, and that nobody who did has come since.
+	Blank bool `json:"blank,omitempty"`
 }
 
 // next returns the era that follows when the logins end and the passphrase stays.
 func (e era) next(key oauth.SealKey, why string) era {
-	return era{Key: key, Owner: e.Owner, Former: e.Former, Why: why}
+	return era{Key: key, Owner: e.Owner, Former: e.Former, Why: why, Line: e.Line, Blank: e.Blank}
+}
+
+// renewed returns the first era on empty servers, of one who knows what counted.
+func (e era) renewed(key oauth.SealKey, why string) era {
+	n := e.next(key, why)
+	n.Line, n.Blank = key.Era(), e.Owner == ""
+	return n
+}
+
+// blank returns the first era on empty servers, of one who does not know of another.
+func blank(key oauth.SealKey, owner string) era {
+	return era{Key: key, Owner: owner, Line: key.Era(), Blank: true}
 }
 
 // taken returns the era that follows when another passphrase counts.
 func (e era) taken(key oauth.SealKey, owner string) era {
-	n := era{Key: key, Owner: owner}
 	if e.Key == (oauth.SealKey{}) {
-		return n // the first there is
+		return blank(key, owner)
 	}
-	n.Why, n.Former = byPassphrase, slices.Clone(e.Former)
+	n := e.next(key, byPassphrase)
+	n.Owner, n.Former = owner, slices.Clone(e.Former)
 	if e.Owner != "" {
 		n.Former = append(n.Former, e.Owner)
 	}
@@ -131,7 +148,7 @@ func (t *Tokens) settle(ctx context.Context) error {
 		var asked error
 		began, seq, err = t.replace(ctx, key, func(e era, ok bool) (era, bool) {
 			if t.owner == nil {
-				return era{Key: key}, !ok
+				return blank(key, ""), !ok
 			}
 			if ours, asked = t.isOurs(ctx, e.Owner); ours || asked != nil {
 				return e, false
@@ -181,28 +198,23 @@ func (t *Tokens) isOurs(ctx context.Context, hash string) (bool, error) {
 
 func (t *Tokens) tellReplaced(ctx context.Context) {
 	if t.owner != nil && !t.era.Load().ours {
-		t.log.ErrorContext(ctx, "the owner's passphrase was replaced by that of another replica: this one takes none until it is started with the new one")
+		t.log.ErrorContext(ctx, "the owner's passphrase was replaced by that of another replica: this one takes none until it is started with the new one, or with one that never counted")
 	}
 }
 
-// EndAll ends every code, token, registration and login.
+// EndAll ends every code, token, registration and login. How many tokens there were
+// is counted when they have ended: nothing that is slow or cannot be read keeps them.
 func (t *Tokens) EndAll(ctx context.Context, now time.Time) (int, error) {
 	before := t.era.Load()
-	live, err := snapshot(ctx, t.table, "count the tokens", t.table.subject(tokenKind, "*"), 0, func(m message) (none struct{}, _ bool, err error) {
-		var tok oauth.Token
-		err = json.Unmarshal(m.data, &tok)
-		return none, tok.Era == before.name && now.Before(tok.Expires), err
-	})
-	if err != nil {
-		return 0, err
-	}
+	lived := func(tok oauth.Token) bool { return tok.Era == before.name && now.Before(tok.Expires) }
+	known := t.count(lived)
 	key := oauth.NewSealKey()
 	var began era
 	var seq uint64
-	err = write(ctx, "end all logins", func(ctx context.Context) (err error) {
+	err := write(ctx, "end all logins", func(ctx context.Context) (err error) {
 		began, seq, err = t.replace(ctx, key, func(e era, ok bool) (era, bool) {
 			if !ok {
-				e = before.era
+				return before.renewed(key, byOwner), true
 			}
 			return e.next(key, byOwner), true
 		})
@@ -211,12 +223,43 @@ func (t *Tokens) EndAll(ctx context.Context, now time.Time) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	// Unless the watcher knows better: then it comes to this one by itself.
-	if began.Owner == before.Owner {
-		t.enter(newPresent(began, seq, before.ours), before)
-	}
+	// Of another passphrase, or another line, the watcher comes to it by itself.
+	t.advance(began, seq, func(from *present) bool { return from.Owner == began.Owner && from.Line == began.Line })
+	ended := t.countKept(ctx, known, lived)
 	t.sweep(ctx, seq)
-	return len(live), nil
+	return ended, nil
+}
+
+// count returns how many of the tokens that are known here count.
+func (t *Tokens) count(counts func(oauth.Token) bool) int {
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	n := 0
+	for _, row := range t.tokens.rows {
+		if !row.cleared && counts(row.value) {
+			n++
+		}
+	}
+	return n
+}
+
+// countKept returns how many of the tokens that the servers hold count: known, when
+// they do not tell in time.
+func (t *Tokens) countKept(ctx context.Context, known int, counts func(oauth.Token) bool) int {
+	const doing = "count the tokens"
+	ctx, cancel := context.WithTimeout(ctx, openTime)
+	defer cancel()
+	read := lenient(ctx, t.table, doing, func(m message) (none struct{}, _ bool, err error) {
+		var tok oauth.Token
+		err = json.Unmarshal(m.data, &tok)
+		return none, counts(tok), err
+	})
+	kept, err := snapshot(ctx, t.table, doing, t.table.subject(tokenKind, "*"), 0, read)
+	if err != nil {
+		t.log.WarnContext(ctx, "the tokens that have ended were not counted; it is told how many were known here", "error", err)
+		return known
+	}
+	return len(kept)
 }
 
 // enter begins an era, unless another than the one before is known meanwhile. All
@@ -232,41 +275,70 @@ func (t *Tokens) enter(p, before *present) bool {
 	return true
 }
 
+// advance begins an era that follows the one that is known, whichever that is by
+// then, and reports whether it did: not if it, or a later one, is known, nor from one
+// that follows refuses. Whose passphrase counts may be found out later.
+func (t *Tokens) advance(e era, seq uint64, follows func(from *present) bool) bool {
+	for {
+		before := t.era.Load()
+		if e.Key == before.Key || seq <= before.seq || !follows(before) {
+			return false
+		}
+		if t.enter(newPresent(e, seq, e.Owner == before.Owner && before.ours), before) {
+			return true
+		}
+	}
+}
+
 // hear notes that an era has begun elsewhere. It counts at once; whose passphrase
 // counts in it may take a second to find out, and until then none does.
 func (t *Tokens) hear(ctx context.Context, e era, seq uint64) {
-	before := t.era.Load()
-	if e.Key == before.Key || seq <= before.seq || !t.enter(newPresent(e, seq, e.Owner == before.Owner && before.ours), before) {
-		return // it is known, or a later one
+	if t.advance(e, seq, func(*present) bool { return true }) {
+		t.log.WarnContext(ctx, "all logins have ended", "why", e.Why)
+		t.judge(ctx)
 	}
-	t.log.WarnContext(ctx, "all logins have ended", "why", e.Why)
-	t.judge(ctx)
 }
 
 // judge finds out whose passphrase counts.
 func (t *Tokens) judge(ctx context.Context) {
-	p := t.era.Load()
-	if p.ours || t.owner == nil {
-		return
-	}
-	ours, err := t.isOurs(ctx, p.Owner)
-	if err != nil {
-		t.log.ErrorContext(ctx, "whether the passphrase counts is not known", "error", err)
-		return
-	}
-	if ours {
-		t.enter(newPresent(p.era, p.seq, true), p)
+	for {
+		p := t.era.Load()
+		if p.ours || t.owner == nil {
+			return
+		}
+		ours, err := t.isOurs(ctx, p.Owner)
+		if err != nil {
+			t.log.ErrorContext(ctx, "whether the passphrase counts is not known", "error", err)
+			return
+		}
+		if !ours || t.enter(newPresent(p.era, p.seq, true), p) {
+			break // otherwise another era has begun, in which it may count too
+		}
 	}
 	t.tellReplaced(ctx)
 }
 
 // begun reports whether another era began while nobody watched, with servers that
 // lost what they held or without. All that is known here is then read anew. Servers
-// that hold none get one for the passphrase that was known to count, whoever asks.
+// that hold none get one for the passphrase that was known to count, whoever asks; so
+// do those that somebody was first at who did not know it.
 func (t *Tokens) begun(ctx context.Context) (bool, error) {
 	before := t.era.Load()
 	key := oauth.NewSealKey()
-	e, seq, err := t.replace(ctx, key, func(_ era, ok bool) (era, bool) { return before.next(key, byServers), !ok })
+	var asked error
+	e, seq, err := t.replace(ctx, key, func(e era, ok bool) (era, bool) {
+		n := before.renewed(key, byServers)
+		if !ok {
+			return n, true
+		}
+		n.Line = e.Line
+		var overrules bool
+		overrules, asked = t.overrules(ctx, before, e)
+		return n, overrules
+	})
+	if asked != nil {
+		return false, asked
+	}
 	if err != nil || e.Key == before.Key {
 		return false, err
 	}
@@ -280,6 +352,29 @@ func (t *Tokens) begun(ctx context.Context) (bool, error) {
 	t.log.WarnContext(ctx, "all logins have ended", "why", cmp.Or(e.Why, byServers))
 	t.judge(ctx)
 	return true, nil
+}
+
+// overrules reports whether what was known before counts for more than an era that
+// was found on servers which have begun anew. One who starts there with a passphrase
+// that was replaced long ago cannot know that it was. It happens once in a line: what
+// is written then is not blank.
+func (t *Tokens) overrules(ctx context.Context, before *present, e era) (bool, error) {
+	switch {
+	case before.Owner == "" || e.Line == before.Line:
+		return false, nil
+	case slices.Contains(before.Former, e.Owner):
+		return true, nil // of one who had not heard of the change
+	case !e.Blank:
+		return false, nil
+	case len(before.Former) > 0:
+		return true, nil // which it does not tell of, so they would count again
+	case e.Owner == before.Owner:
+		return false, nil
+	case !before.ours:
+		return true, nil
+	}
+	ours, err := t.isOurs(ctx, e.Owner)
+	return !ours, err
 }
 
 // sweep takes out of the servers' memory what was written before an era: nobody takes

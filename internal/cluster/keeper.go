@@ -2,12 +2,14 @@ package cluster
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"log/slog"
 	"strings"
 	"sync"
 
 	"candela/internal/notify"
+	"candela/internal/oauth"
 )
 
 // Keeper keeps what the replicas share of notifications: filters, places and polling
@@ -123,11 +125,21 @@ func (k *Keeper) Last(ctx context.Context, kind notify.Kind, name string) (notif
 // Gone reports whether the token that a key stands for has ended for certain: what is
 // known here may be a moment old.
 func (t *Tokens) Gone(ctx context.Context, key string) (bool, error) {
-	subject := t.table.subject(tokenKind, key)
+	const doing = "read a token"
+	known, subject := t.era.Load(), t.table.subject(tokenKind, key)
 	m, ok, err := t.table.last(ctx, subject)
 	if err == nil && !ok {
 		ok, err = t.table.absent(ctx, subject)
-		return ok, failure("read a token", err)
+		return ok, failure(doing, err)
 	}
-	return ok && len(m.data) == 0, failure("read a token", err)
+	if err != nil || len(m.data) == 0 {
+		return err == nil, failure(doing, err)
+	}
+	var tok oauth.Token
+	if err := json.Unmarshal(m.data, &tok); err != nil {
+		return false, damaged(doing, err)
+	}
+	_, ended, err := t.standing(ctx, tok, known)
+	// One that was written since may be of an era that is not known here yet.
+	return ended && m.seq < known.seq, failure(doing, err)
 }

@@ -339,18 +339,33 @@ func (t *Tokens) lookUp(ctx context.Context, h oauth.Hash, now time.Time) (oauth
 	if !now.Before(tok.Expires) {
 		return oauth.Token{}, oauth.ErrNotFound
 	}
-	if tok.Era == t.era.Load().name {
-		return tok, nil
-	}
-	// It is of an era that has ended, or that the watcher has not come to yet.
-	e, _, ok, err := t.readEra(ctx)
-	if err != nil {
+	switch holds, ended, err := t.standing(ctx, tok, t.era.Load()); {
+	case err != nil:
 		return oauth.Token{}, failure("read a token", err)
-	}
-	if !ok || tok.Era != e.Key.Era() {
+	case ended:
 		return oauth.Token{}, oauth.ErrNotFound
+	case !holds:
+		return oauth.Token{}, failure("read a token", errMoved)
 	}
 	return tok, nil
+}
+
+// standing finds out whether the era of a token is the present one or has ended. It
+// may be neither: who answers lags behind what is known here, or the watcher behind
+// servers that have begun anew.
+func (t *Tokens) standing(ctx context.Context, tok oauth.Token, known *present) (holds, ended bool, err error) {
+	if tok.Era == known.name {
+		return true, false, nil
+	}
+	e, seq, ok, err := t.readEra(ctx)
+	if err != nil || !ok || e.Line != known.Line {
+		return false, false, err
+	}
+	same := tok.Era == e.Key.Era()
+	if seq < known.seq {
+		return false, same, nil
+	}
+	return same, !same, nil
 }
 
 // Tokens lists the live tokens of an owner, newest first.
