@@ -46,12 +46,13 @@ func (v *view[V]) keep(wanted func(V) bool) {
 }
 
 // excess returns subjects to clear, of those that count: which have ended and, if
-// more than so many are left, the first to end. One goes for each that comes, so
+// more than so many are left, the first to end, of several the first written. One goes for each that comes, so
 // that is enough.
 func (v *view[V]) excess(most int, now time.Time, counts func(V) (ends time.Time, ok bool)) []oauth.Hash {
 	var gone []oauth.Hash
 	var first oauth.Hash
 	var at time.Time
+	var seq uint64
 	left := 0
 	for h, row := range v.rows {
 		end, ok := counts(row.value)
@@ -63,8 +64,8 @@ func (v *view[V]) excess(most int, now time.Time, counts func(V) (ends time.Time
 			continue
 		}
 		left++
-		if at.IsZero() || end.Before(at) {
-			first, at = h, end
+		if at.IsZero() || end.Before(at) || end.Equal(at) && row.seq < seq {
+			first, at, seq = h, end, row.seq
 		}
 	}
 	if left > most {
