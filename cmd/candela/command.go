@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"slices"
@@ -144,4 +145,21 @@ func printHelp(w io.Writer, name string) error {
 	}
 	_, err := fmt.Fprint(w, "\nExit codes: 0 done, 1 failed, 2 wrong flags, variables or file.\n")
 	return err
+}
+
+// cutJSON takes --json out of arguments, and tells whether it was there.
+func cutJSON(args []string) (rest []string, asJSON bool) {
+	i := slices.Index(args, "--json")
+	if i < 0 {
+		return args, false
+	}
+	return slices.Delete(slices.Clone(args), i, i+1), true
+}
+
+// printJSON writes what a program is to read and a person may.
+func printJSON(w io.Writer, value any) error {
+	out := json.NewEncoder(w)
+	out.SetIndent("", "  ")
+	out.SetEscapeHTML(false)
+	return out.Encode(value)
 }

@@ -2,10 +2,8 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
-	"slices"
 
 	"candela/internal/app"
 	"candela/internal/config"
@@ -15,17 +13,13 @@ import (
 
 // examine looks at an installation, with the flags that its server has.
 func examine(ctx context.Context, in invocation) error {
-	args := slices.Clone(in.args)
-	plainText := true
-	if i := slices.Index(args, "--json"); i >= 0 {
-		args, plainText = slices.Delete(args, i, i+1), false
-	}
+	args, asJSON := cutJSON(in.args)
 	all := []doctor.Finding{}
 	clearLine := func() {}
 	visit := app.Visit{Say: func(f doctor.Finding) {
 		clearLine()
 		all = append(all, f)
-		if plainText {
+		if !asJSON {
 			printFinding(in.Stdout, f)
 		}
 	}}
@@ -41,11 +35,8 @@ func examine(ctx context.Context, in invocation) error {
 	for _, f := range all {
 		counts[f.Status]++
 	}
-	if !plainText {
-		out := json.NewEncoder(in.Stdout)
-		out.SetIndent("", "  ")
-		out.SetEscapeHTML(false)
-		if err := out.Encode(struct {
+	if asJSON {
+		if err := printJSON(in.Stdout, struct {
 			OK       bool             `json:"ok"`
 			Findings []doctor.Finding `json:"findings"`
 		}{counts[doctor.Problem] == 0, all}); err != nil {
@@ -55,7 +46,7 @@ func examine(ctx context.Context, in invocation) error {
 	if n := counts[doctor.Problem]; n > 0 {
 		return &fault.Error{Kind: fault.Conflict, Code: "problems_found", Message: fmt.Sprintf("%d of %d checks found a problem", n, len(all))}
 	}
-	if plainText {
+	if !asJSON {
 		_, err := fmt.Fprintf(in.Stdout, "\n%d checks, no problem, %d to look at.\n", len(all), counts[doctor.Warning])
 		return err
 	}

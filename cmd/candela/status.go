@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"slices"
@@ -14,11 +13,7 @@ import (
 
 // status tells how trading stands, and changes nothing of it.
 func status(ctx context.Context, in invocation) error {
-	args := slices.Clone(in.args)
-	asJSON := false
-	if i := slices.Index(args, "--json"); i >= 0 {
-		args, asJSON = slices.Delete(args, i, i+1), true
-	}
+	args, asJSON := cutJSON(in.args)
 	cfg, err := config.Load(config.Input{Args: args, Environ: in.environ, Inspect: true})
 	if err != nil {
 		return err
@@ -31,10 +26,7 @@ func status(ctx context.Context, in invocation) error {
 		return err
 	}
 	if asJSON {
-		out := json.NewEncoder(in.Stdout)
-		out.SetIndent("", "  ")
-		out.SetEscapeHTML(false)
-		return out.Encode(s)
+		return printJSON(in.Stdout, s)
 	}
 	return tellStatus(in.Stdout, cfg.Home, s)
 }

@@ -58,14 +58,19 @@ func (p *Programs) Path(tb testing.TB, pkg, tags string) string {
 	return path
 }
 
-// Home returns a state directory, not made yet, whose path leaves room for a socket
-// in it.
-func Home(tb testing.TB) string {
+// Folder returns a folder whose path leaves room for a socket in it.
+func Folder(tb testing.TB) string {
 	tb.Helper()
 	dir, err := os.MkdirTemp("", "c") //nolint:usetesting // t.TempDir has the test's name in it, which is too long
 	if err != nil {
 		tb.Fatal(err)
 	}
 	tb.Cleanup(func() { _ = os.RemoveAll(dir) })
-	return filepath.Join(dir, "home")
+	return dir
+}
+
+// Home returns a state directory, not made yet, in a folder of its own.
+func Home(tb testing.TB) string {
+	tb.Helper()
+	return filepath.Join(Folder(tb), "home")
 }

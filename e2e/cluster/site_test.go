@@ -4,7 +4,6 @@ import (
 	"context"
 	"flag"
 	"net"
-	"os"
 	"testing"
 	"time"
 
@@ -42,7 +41,7 @@ func newSite(tb testing.TB, n int, clustered bool, o options) *site {
 	tb.Helper()
 	s := &site{TB: tb, dir: *keep, net: newNetwork(tb), tape: tape.New(seed), owner: &remote.Owner{Passphrase: passphrase}}
 	if s.dir == "" {
-		s.dir = short(tb)
+		s.dir = build.Folder(tb)
 	}
 	nats := ""
 	if clustered {
@@ -60,17 +59,6 @@ func newSite(tb testing.TB, n int, clustered bool, o options) *site {
 	}
 	s.healthy()
 	return s
-}
-
-// short returns a folder whose path leaves room for a socket in it.
-func short(tb testing.TB) string {
-	tb.Helper()
-	dir, err := os.MkdirTemp("", "c") //nolint:usetesting // t.TempDir has the test's name in it, which is too long
-	if err != nil {
-		tb.Fatal(err)
-	}
-	tb.Cleanup(func() { _ = os.RemoveAll(dir) })
-	return dir
 }
 
 // startVenue runs the fake Binance, and returns its address.

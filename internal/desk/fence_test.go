@@ -19,9 +19,9 @@ func replaced() error {
 	return &fault.Error{Kind: fault.Unavailable, Code: desk.Moved, Retryable: true, Cause: desk.ErrFenced, Message: "another has the account; nothing was done"}
 }
 
-// over demands that the desk has ended because of the fence and has written nothing
-// since there were so many lines in the audit log, and begins another.
-func (w *world) over(lines int) {
+// fenced demands that the desk has ended because of the fence, and takes the fence
+// away.
+func (w *world) fenced() {
 	w.t.Helper()
 	synctest.Wait()
 	select {
@@ -33,6 +33,13 @@ func (w *world) over(lines int) {
 		w.t.Fatal("the desk still runs")
 	}
 	w.store.Fail(nil)
+}
+
+// over demands that the desk has ended because of the fence and has written nothing
+// since there were so many lines in the audit log, and begins another.
+func (w *world) over(lines int) {
+	w.t.Helper()
+	w.fenced()
 	if symbols := w.market.Followed(); len(symbols) > 0 {
 		w.t.Errorf("it still follows %v", symbols)
 	}
@@ -103,16 +110,7 @@ func TestFence_OfAHaltThatIsInForce(t *testing.T) {
 		w.store.Fail(replaced())
 		_, err := w.Halt(w.t.Context(), "candela halt", "")
 		wantMoved(w.t, err)
-		synctest.Wait()
-		select {
-		case err := <-w.done:
-			if !errors.Is(err, desk.ErrFenced) {
-				w.t.Errorf("the desk ended with %v", err)
-			}
-		default:
-			w.t.Error("the desk still runs")
-		}
-		w.store.Fail(nil)
+		w.fenced()
 		w.start()
 	})
 }
