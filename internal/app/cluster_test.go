@@ -181,15 +181,16 @@ func TestCluster_OneThatCannotStartInterruptsNobody(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := Run(t.Context(), cfg, Deps{Version: "test", Stderr: io.Discard, Services: Wired()}); err == nil {
+		var log oauthtest.Log
+		if err := Run(t.Context(), cfg, Deps{Version: "test", Stderr: &log, Services: Wired()}); err == nil {
 			t.Fatal("two replicas listen at one port")
 		}
+		// By its own log: the first one may see so short a visit only when it is over.
+		if !strings.Contains(log.String(), "a member has come") {
+			t.Errorf("the replica did not get so far as to take part:\n%s", log.String())
+		}
 	}
-	log := first.Log.String()
-	if strings.Count(log, "a member has come") != 4 {
-		t.Error("the replicas did not get so far as to take part")
-	}
-	if strings.Contains(log, "owner no longer") {
+	if strings.Contains(first.Log.String(), "owner no longer") {
 		t.Error("a replica that never started took something over")
 	}
 }

@@ -120,7 +120,10 @@ func dial(ctx context.Context, cfg Config, log *slog.Logger) (*nats.Conn, error)
 		// Without a buffer a write fails at once while there is no server, and is
 		// known not to have been sent.
 		nats.ReconnectBufSize(-1),
-		nats.DisconnectErrHandler(func(_ *nats.Conn, err error) {
+		nats.DisconnectErrHandler(func(nc *nats.Conn, err error) {
+			if nc.IsClosed() {
+				return // by us
+			}
 			log.WarnContext(ctx, "the connection to NATS is lost", "error", err)
 		}),
 		nats.ReconnectHandler(func(nc *nats.Conn) {
