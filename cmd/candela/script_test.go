@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"image/png"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -27,6 +26,7 @@ import (
 	"candela/internal/fake/coinbase"
 	"candela/internal/fake/kraken"
 	"candela/internal/fake/yahoo"
+	"candela/internal/porttest"
 )
 
 // TestMain makes the test binary answer as the programs the scripts call:
@@ -96,9 +96,13 @@ func TestScripts(t *testing.T) {
 			// Scripts see no settings of whoever runs them, and a home of their own.
 			env.Vars = append(append(env.Vars, venues...), "HOME="+filepath.Join(env.WorkDir, "user"), "USERPROFILE="+filepath.Join(env.WorkDir, "user"),
 				"GORACE=atexit_sleep_ms=0") // the race detector would add a second to every call
-			port, err := freePort(t.Context())
-			env.Vars = append(env.Vars, "PORT="+port)
-			return err
+			port, release, err := porttest.Reserve()
+			if err != nil {
+				return err
+			}
+			env.Defer(release)
+			env.Vars = append(env.Vars, "PORT="+strconv.Itoa(port))
+			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"await": await, "exits": exits, "ispng": isPNG, "letin": letIn, "signal": sendSignal, "tamper": tamper, "works": works,
@@ -113,17 +117,6 @@ func receive(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	w.WriteHeader(http.StatusNoContent)
-}
-
-// freePort finds a port that nobody listens on now.
-func freePort(ctx context.Context) (string, error) {
-	var listen net.ListenConfig
-	ln, err := listen.Listen(ctx, "tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", err
-	}
-	_, port, err := net.SplitHostPort(ln.Addr().String())
-	return port, errors.Join(err, ln.Close())
 }
 
 // exits CODE PROGRAM ARGUMENTS runs a program and demands that exit code.

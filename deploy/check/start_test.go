@@ -6,6 +6,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"net"
 	"net/http"
 	"os"
@@ -13,6 +14,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -110,7 +112,7 @@ func firstPage(t *testing.T, server *exec.Cmd, port string) {
 	if err := server.Start(); err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 	for {
@@ -133,19 +135,24 @@ func firstPage(t *testing.T, server *exec.Cmd, port string) {
 	}
 }
 
+// freePort finds a port that nobody listens on now, below those that systems give to
+// whoever asks for any: one of them could be another's before the program listens.
 func freePort(t *testing.T) string {
 	t.Helper()
 	var listen net.ListenConfig
-	ln, err := listen.Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
+	for range 1000 {
+		port := strconv.Itoa(20_000 + rand.IntN(10_000))
+		ln, err := listen.Listen(t.Context(), "tcp", "127.0.0.1:"+port)
+		if err != nil {
+			continue
+		}
+		if err := ln.Close(); err != nil {
+			t.Fatal(err)
+		}
+		return port
 	}
-	defer ln.Close() //nolint:errcheck // it was only asked for a number
-	_, port, err := net.SplitHostPort(ln.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return port
+	t.Fatal("no port is free")
+	return ""
 }
 
 // resident returns the memory of a process as the kernel tells it.

@@ -15,6 +15,7 @@ import (
 	"candela/e2e/build"
 	"candela/e2e/remote"
 	"candela/e2e/tape"
+	"candela/internal/porttest"
 )
 
 // kills is how often the program is killed, over both transports together; one stop
@@ -51,7 +52,7 @@ type scene struct {
 
 func newScene(t *testing.T, overHTTP bool) *scene {
 	t.Helper()
-	return &scene{T: t, home: build.Home(t), http: overHTTP, port: freePort(t), venue: newVenue(t), notes: newNotes(), began: time.Now()}
+	return &scene{T: t, home: build.Home(t), http: overHTTP, port: porttest.Free(t), venue: newVenue(t), notes: newNotes(), began: time.Now()}
 }
 
 // life is the program from one start to its end, and its client, nil when the

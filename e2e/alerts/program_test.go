@@ -4,11 +4,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"io"
-	"math/rand/v2"
-	"net"
 	"os"
 	"os/exec"
-	"strconv"
 	"sync"
 	"syscall"
 	"testing"
@@ -31,25 +28,6 @@ func TestMain(m *testing.M) {
 func binary(tb testing.TB) string {
 	tb.Helper()
 	return programs.Path(tb, build.Candela, "")
-}
-
-// freePort finds a port that nobody listens on now. The program comes back to it again
-// and again, so it is none of those that systems give to whoever asks for any: one of
-// them could be another's in between.
-func freePort(t *testing.T) string {
-	t.Helper()
-	var listen net.ListenConfig
-	for range 1000 {
-		port := strconv.Itoa(20_000 + rand.IntN(10_000))
-		ln, err := listen.Listen(t.Context(), "tcp", "127.0.0.1:"+port)
-		if err != nil {
-			continue
-		}
-		_ = ln.Close()
-		return port
-	}
-	t.Fatal("no port is free")
-	return ""
 }
 
 // program is the program while it runs.

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"candela/e2e/build"
+	"candela/internal/porttest"
 )
 
 // soakFor is how long the program is kept busy. Its figures mean something from a
@@ -76,8 +77,8 @@ func highest(readings []gauges) (g gauges) {
 func startSoak(t *testing.T) *soak {
 	t.Helper()
 	venue := newVenue(t)
-	port := freePort(t)
-	s := &soak{T: t, base: "http://localhost:" + port, gauges: "127.0.0.1:" + freePort(t)}
+	port := porttest.Free(t)
+	s := &soak{T: t, base: "http://localhost:" + port, gauges: "127.0.0.1:" + porttest.Free(t)}
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"candela/internal/config"
+	"candela/internal/porttest"
 )
 
 // Without an address there is no part, and so no goroutine and no socket.
@@ -25,10 +26,10 @@ func TestAdmin_OffIsNothing(t *testing.T) {
 // operator would.
 func TestAdmin_TellsOfTheWholeProgram(t *testing.T) {
 	t.Parallel()
-	admin := "127.0.0.1:" + freePort(t)
+	admin := "127.0.0.1:" + porttest.Free(t)
 	cfg, err := config.Load(config.Input{
 		Args: []string{
-			"--serve", "--trade", "--port", freePort(t), "--home", filepath.Join(shortDir(t), "home"), "--admin-listen", admin,
+			"--serve", "--trade", "--port", porttest.Free(t), "--home", filepath.Join(shortDir(t), "home"), "--admin-listen", admin,
 			"--webhook-url", "https://a.example/hunter2?key=hunter2",
 		},
 		Environ: []string{"CANDELA_OWNER_PASSWORD=correct horse hunter2", "CANDELA_WEBHOOK_SECRET=hunter2hunter2hunter2"},

@@ -20,6 +20,7 @@ import (
 	"candela/internal/fault"
 	"candela/internal/oauth"
 	"candela/internal/oauth/oauthtest"
+	"candela/internal/porttest"
 )
 
 // sharedServers starts three NATS servers for all tests that want them, once.
@@ -83,7 +84,7 @@ func (c cast) start() *replica {
 	t := c.t
 	t.Helper()
 	r := &replica{home: filepath.Join(shortDir(t), "home")}
-	port := freePort(t)
+	port := porttest.Free(t)
 	cfg, err := config.Load(config.Input{
 		Args:    append([]string{"--serve", "--port", port, "--base-url", "http://localhost:9315", "--home", r.home, "--nats-url", c.nats}, c.extra...),
 		Environ: []string{"CANDELA_OWNER_PASSWORD=" + c.hash},
@@ -296,7 +297,7 @@ func TestCluster_OneOnAnotherAccountRefusesToStart(t *testing.T) {
 	first := c.start()
 	cfg, err := config.Load(config.Input{
 		Args: append([]string{
-			"--serve", "--port", freePort(t), "--base-url", "http://localhost:9315", "--home", filepath.Join(shortDir(t), "home"), "--nats-url", c.nats, "--broker", "binance",
+			"--serve", "--port", porttest.Free(t), "--base-url", "http://localhost:9315", "--home", filepath.Join(shortDir(t), "home"), "--nats-url", c.nats, "--broker", "binance",
 		}, c.extra...),
 		Environ: []string{"CANDELA_OWNER_PASSWORD=" + oauthtest.Passphrase, "CANDELA_BINANCE_API_KEY=" + fakebinance.Key, "CANDELA_BINANCE_API_SECRET=" + fakebinance.Secret},
 	})
@@ -320,7 +321,7 @@ func TestCluster_AStopHandsOverAndTellsClients(t *testing.T) {
 	t.Parallel()
 	venue := httptest.NewServer(fakebinance.New(fakebinance.Config{Seed: 1}))
 	t.Cleanup(venue.Close)
-	admin := freePort(t)
+	admin := porttest.Free(t)
 	c := newCast(t, "--trade", "--binance-url", venue.URL)
 	watched := c
 	watched.extra = append(slices.Clone(c.extra), "--admin-listen", "127.0.0.1:"+admin)

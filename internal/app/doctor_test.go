@@ -29,6 +29,7 @@ import (
 	fakeyahoo "candela/internal/fake/yahoo"
 	"candela/internal/ledger"
 	"candela/internal/oauth/oauthtest"
+	"candela/internal/porttest"
 )
 
 // patient is an installation for the doctor, sound until something is done to it.
@@ -45,7 +46,7 @@ type patient struct {
 
 func newPatient(t *testing.T) *patient {
 	t.Helper()
-	p := &patient{t: t, home: filepath.Join(shortDir(t), "home"), port: freePort(t)}
+	p := &patient{t: t, home: filepath.Join(shortDir(t), "home"), port: porttest.Free(t)}
 	if err := os.Mkdir(p.home, 0o700); err != nil {
 		t.Fatal(err)
 	}

@@ -13,6 +13,7 @@ import (
 	"candela/internal/fault"
 	"candela/internal/oauth"
 	"candela/internal/oauth/oauthtest"
+	"candela/internal/porttest"
 )
 
 // pings reports whether a token is good at a server.
@@ -35,7 +36,7 @@ func TestRevokeAll_OnOneNode(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	port, home := freePort(t), filepath.Join(shortDir(t), "home")
+	port, home := porttest.Free(t), filepath.Join(shortDir(t), "home")
 	cfg, err := config.Load(config.Input{Args: []string{"--serve", "--port", port, "--home", home}, Environ: []string{"CANDELA_OWNER_PASSWORD=" + hash}})
 	if err != nil {
 		t.Fatal(err)

@@ -5,34 +5,17 @@ import (
 	"errors"
 	"io"
 	"log/slog"
-	"net"
 	"net/http"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"testing"
 
 	"candela/internal/config"
 	"candela/internal/httpd"
 	"candela/internal/httpd/httpdtest"
+	"candela/internal/porttest"
 	"candela/internal/tool"
 )
-
-// freePort finds a port that nobody listens on now.
-func freePort(t *testing.T) string {
-	t.Helper()
-	var listen net.ListenConfig
-	ln, err := listen.Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = ln.Close() }()
-	addr, ok := ln.Addr().(*net.TCPAddr)
-	if !ok {
-		t.Fatal("no TCP address")
-	}
-	return strconv.Itoa(addr.Port)
-}
 
 func ask(t *testing.T, method, url, token, body string) (int, string) {
 	t.Helper()
@@ -58,7 +41,7 @@ func ask(t *testing.T, method, url, token, body string) (int, string) {
 
 func TestServeMCP_AnswersToThoseTheAuthorizerKnows(t *testing.T) {
 	t.Parallel()
-	port := freePort(t)
+	port := porttest.Free(t)
 	cfg, err := config.Load(config.Input{Args: []string{"--serve", "--port", port, "--home", filepath.Join(t.TempDir(), "home")}})
 	if err != nil {
 		t.Fatal(err)

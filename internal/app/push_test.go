@@ -20,6 +20,7 @@ import (
 	"candela/internal/httpd/httpdtest"
 	"candela/internal/mcp"
 	"candela/internal/oauth"
+	"candela/internal/porttest"
 )
 
 // startTrading runs the program with --serve --trade for one client with a token.
@@ -32,7 +33,7 @@ func startTrading(t *testing.T, home, venue, token string) (url string, stop fun
 // startTradingFor is startTrading for many.
 func startTradingFor(t *testing.T, home, venue string, tokens httpdtest.Tokens) (url string, stop func()) {
 	t.Helper()
-	port := freePort(t)
+	port := porttest.Free(t)
 	cfg, err := config.Load(config.Input{Args: []string{"--serve", "--trade", "--port", port, "--home", home, "--binance-url", venue}})
 	if err != nil {
 		t.Fatal(err)

@@ -21,6 +21,7 @@ import (
 	"candela/internal/fault"
 	"candela/internal/oauth"
 	"candela/internal/oauth/oauthtest"
+	"candela/internal/porttest"
 )
 
 // shortDir returns a folder whose path leaves room for a socket in it.
@@ -38,7 +39,7 @@ func shortDir(t *testing.T) string {
 // directory, a scene in front of it and what stops it.
 func served(t *testing.T, environ ...string) (home string, s *oauthtest.Scene, stop func()) {
 	t.Helper()
-	port := freePort(t)
+	port := porttest.Free(t)
 	home = filepath.Join(shortDir(t), "home")
 	cfg, err := config.Load(config.Input{Args: []string{"--serve", "--port", port, "--home", home}, Environ: environ})
 	if err != nil {

@@ -5,7 +5,6 @@ package natstest
 import (
 	"fmt"
 	"net"
-	"net/netip"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -14,6 +13,8 @@ import (
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
+
+	"candela/internal/porttest"
 )
 
 // settleTime is how long a cluster may take to agree on a leader. Three idle
@@ -22,23 +23,27 @@ const settleTime = 3 * time.Minute
 
 // Cluster is a set of servers with JetStream. One goroutine changes it.
 type Cluster struct {
-	dir     string
-	routes  []*url.URL
-	ports   []uint16
-	servers []*server.Server // nil for one that is stopped
+	dir      string
+	routes   []*url.URL
+	ports    []int
+	releases []func()         // of the ports
+	servers  []*server.Server // nil for one that is stopped
 }
 
 // Start runs n servers that keep their files under dir and waits until streams can
 // be created. With n = 1 the server stands alone.
 func Start(dir string, n int) (*Cluster, error) {
 	c := &Cluster{dir: dir, servers: make([]*server.Server, n)}
-	ports, err := freePorts(2 * n)
-	if err != nil {
-		return nil, err
+	for range 2 * n {
+		port, release, err := porttest.Reserve()
+		if err != nil {
+			c.Stop()
+			return nil, err
+		}
+		c.ports, c.releases = append(c.ports, port), append(c.releases, release)
 	}
-	c.ports = ports
 	for i := range n {
-		c.routes = append(c.routes, &url.URL{Scheme: "nats", Host: net.JoinHostPort("127.0.0.1", strconv.Itoa(int(ports[n+i])))})
+		c.routes = append(c.routes, &url.URL{Scheme: "nats", Host: net.JoinHostPort("127.0.0.1", strconv.Itoa(c.ports[n+i]))})
 	}
 	for i := range n {
 		if err := c.Restart(i); err != nil {
@@ -53,31 +58,16 @@ func Start(dir string, n int) (*Cluster, error) {
 	return c, nil
 }
 
-// freePorts returns ports that nothing listens on. They are held until all are
-// known, so that no two are the same.
-func freePorts(n int) ([]uint16, error) {
-	ports := make([]uint16, n)
-	for i := range ports {
-		l, err := net.ListenTCP("tcp", &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)})
-		if err != nil {
-			return nil, err
-		}
-		defer func() { _ = l.Close() }()
-		ports[i] = netip.MustParseAddrPort(l.Addr().String()).Port()
-	}
-	return ports, nil
-}
-
 // Restart starts a server, for the first time or after Kill, with the files it had.
 func (c *Cluster) Restart(i int) error {
 	n := len(c.servers)
 	opts := &server.Options{
-		ServerName: "n" + strconv.Itoa(i), Host: "127.0.0.1", Port: int(c.ports[i]), NoLog: true, NoSigs: true,
+		ServerName: "n" + strconv.Itoa(i), Host: "127.0.0.1", Port: c.ports[i], NoLog: true, NoSigs: true,
 		JetStream: true, StoreDir: filepath.Join(c.dir, "n"+strconv.Itoa(i)), SyncAlways: true,
 		JetStreamMaxMemory: 256 << 20, JetStreamMaxStore: 1 << 30,
 	}
 	if n > 1 {
-		opts.Cluster = server.ClusterOpts{Name: "test", Host: "127.0.0.1", Port: int(c.ports[n+i])}
+		opts.Cluster = server.ClusterOpts{Name: "test", Host: "127.0.0.1", Port: c.ports[n+i]}
 		opts.Routes = c.routes
 	}
 	if err := os.MkdirAll(opts.StoreDir, 0o700); err != nil {
@@ -157,5 +147,8 @@ func (c *Cluster) Leader(stream string) int {
 func (c *Cluster) Stop() {
 	for i := range c.servers {
 		c.Kill(i)
+	}
+	for _, release := range c.releases {
+		release()
 	}
 }

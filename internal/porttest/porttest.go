@@ -1,0 +1,66 @@
+// Package porttest hands out ports of the loopback to tests whose program is told
+// its port and cannot choose one. To listen at port 0, close and use the number is
+// not enough: it is one of those that the system gives to every listener at port 0
+// and every outgoing connection, so another test may have it a moment later. These
+// ports are below that range, and are held against other tests, also those of other
+// packages that run at the same time.
+package porttest
+
+import (
+	"errors"
+	"math/rand/v2"
+	"net"
+	"strconv"
+	"testing"
+)
+
+// Where systems look for a port of their own choice is above: from 32768 on Linux,
+// from 49152 elsewhere.
+const (
+	lowest  = 20_000
+	highest = 32_000
+)
+
+// Free returns a port of 127.0.0.1 that nobody listens on, and that no other test is
+// given until this one has ended.
+func Free(tb testing.TB) string {
+	tb.Helper()
+	port, release, err := Reserve()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(release)
+	return strconv.Itoa(port)
+}
+
+// Reserve is Free where there is no test: the port is the caller's until release.
+func Reserve() (port int, release func(), err error) {
+	for range 1000 {
+		port = lowest + rand.IntN(highest-lowest) //nolint:gosec // who guesses it gains nothing
+		if release, err = hold(port); err == nil {
+			return port, release, nil
+		}
+	}
+	return 0, nil, errors.Join(errors.New("no port is free"), err)
+}
+
+// hold keeps the UDP port of the same number, which nothing else here wants: who
+// else asks for the port finds that taken.
+func hold(port int) (release func(), err error) {
+	at := net.IPv4(127, 0, 0, 1)
+	mark, err := net.ListenUDP("udp", &net.UDPAddr{IP: at, Port: port})
+	if err != nil {
+		return nil, err
+	}
+	release = func() { _ = mark.Close() }
+	ln, err := net.ListenTCP("tcp", &net.TCPAddr{IP: at, Port: port})
+	if err != nil {
+		release()
+		return nil, err
+	}
+	if err := ln.Close(); err != nil {
+		release()
+		return nil, err
+	}
+	return release, nil
+}
