@@ -3,8 +3,10 @@ package binance_test
 import (
 	"context"
 	"errors"
+	"maps"
 	"math/rand/v2"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -206,8 +208,9 @@ func dayOfFaults(t *testing.T, s *venue.Server, b *binance.Broker, random *rand.
 	t.Helper()
 	s.User.Set(fake.StreamFaults{Duplicate: 0.2, Reorder: 0.2, Late: 0.1, Lose: 0.05})
 	var faults []fake.Fault
-	for _, f := range venue.OrderFaults() {
-		if f.RetryAfter == 0 {
+	all := venue.OrderFaults()
+	for _, name := range slices.Sorted(maps.Keys(all)) { // one order, so that a seed is one day
+		if f := all[name]; f.RetryAfter == 0 {
 			faults = append(faults, f)
 		}
 	}
@@ -220,7 +223,7 @@ func dayOfFaults(t *testing.T, s *venue.Server, b *binance.Broker, random *rand.
 		if random.IntN(3) == 0 {
 			s.Next(faults[random.IntN(len(faults))])
 		}
-		if random.IntN(60) == 0 {
+		if random.IntN(20) == 0 { // some twenty times
 			s.User.Drop()
 		}
 		select {
