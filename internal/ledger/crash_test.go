@@ -1,6 +1,7 @@
 package ledger_test
 
 import (
+	"bufio"
 	"bytes"
 	"errors"
 	"flag"
@@ -8,6 +9,8 @@ import (
 	"math/rand/v2"
 	"os"
 	"os/exec"
+	"strings"
+	"sync"
 	"testing"
 	"time"
 )
@@ -33,22 +36,31 @@ func startWriter(t *testing.T, dir string) (*exec.Cmd, io.Reader) {
 
 // listener takes down what a writer says.
 type listener struct {
-	text  bytes.Buffer
-	began chan struct{} // closed at its first word
-	done  chan error
+	text         bytes.Buffer
+	began        chan struct{} // closed at its first line
+	acknowledged chan struct{} // closed at the first change that is stored
+	done         chan error
 }
 
 func listen(lines io.Reader) *listener {
-	l := &listener{began: make(chan struct{}), done: make(chan error, 1)}
+	l := &listener{began: make(chan struct{}), acknowledged: make(chan struct{}), done: make(chan error, 1)}
+	began, acknowledged := sync.OnceFunc(func() { close(l.began) }), sync.OnceFunc(func() { close(l.acknowledged) })
 	go func() {
-		var first [1]byte
-		n, err := io.ReadFull(lines, first[:])
-		l.text.Write(first[:n])
-		close(l.began)
-		if err == nil {
-			_, err = l.text.ReadFrom(lines)
+		// Nobody waits for a writer that has ended.
+		defer acknowledged()
+		defer began()
+		for r := bufio.NewReader(lines); ; {
+			line, err := r.ReadString('\n')
+			l.text.WriteString(line)
+			if err != nil {
+				l.done <- err
+				return
+			}
+			began()
+			if strings.HasPrefix(line, "did ") {
+				acknowledged()
+			}
 		}
-		l.done <- err
 	}()
 	return l
 }
@@ -71,7 +83,11 @@ func TestCrash_KilledWriterLosesNothing(t *testing.T) {
 	for i := range *kills {
 		child, lines := startWriter(t, dir)
 		said := listen(lines)
-		if i%4 > 0 { // else it may die while it opens the store
+		switch i % 4 {
+		case 0: // it may die while it opens the store
+		case 1:
+			<-said.acknowledged // however slow the disk is
+		default:
 			<-said.began
 		}
 		time.Sleep(time.Duration(rand.Int64N(int64(100 * time.Millisecond))))

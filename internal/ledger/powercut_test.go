@@ -175,6 +175,9 @@ func cutPower(t *testing.T, d *disk) {
 		child, lines := startWriter(t, home)
 		said := listen(lines)
 		<-said.began
+		if i%2 == 0 {
+			<-said.acknowledged // however slow the disk is
+		}
 		time.Sleep(time.Duration(rand.Int64N(int64(200 * time.Millisecond))))
 		stop(t, child)
 		// A name of its own: one that is written over is written out at once.
@@ -215,7 +218,7 @@ func stop(t *testing.T, child *exec.Cmd) {
 	if err := child.Process.Signal(sigstop); err != nil {
 		t.Fatal(err)
 	}
-	for range 10_000 {
+	for range 120_000 { // two minutes: the disk may be slow
 		if standsStill(t, child.Process.Pid) {
 			return
 		}
