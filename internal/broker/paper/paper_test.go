@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"slices"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/shopspring/decimal"
@@ -278,27 +279,30 @@ func (v *venue) observe(s step, start int64) {
 }
 
 // TestObserve_Replay fills by bars of a time that runs faster than ours.
+// An hour of this replay is a second, so it runs where nothing takes time.
 func TestObserve_Replay(t *testing.T) {
 	t.Parallel()
-	v := open(t, &papertest.Journal{})
-	clock := provider.Clock{Start: 1000_000, Began: time.Now(), Speed: 3600}
-	o := spec(order.Buy, order.Limit, "1", "49000")
-	v.submit(t, o)
-	tell := func(t, at int64) {
-		v.Observe(provider.Event{
-			Sub: provider.Sub{Symbol: btc(), Interval: market.Hour1}, Kind: provider.Closed, At: time.Unix(at, 0),
-			Bar: market.Bar{T: t, O: 50000, H: 50000, L: 48000, C: 50000, V: 0.5},
-		}, clock)
-	}
-	tell(1000_000-7200, 1000_000-3600) // over before the order
-	tell(1000_000-3600, 1000_000)      // likewise
-	if r, _ := v.Query(t.Context(), o); !r.Filled.IsZero() {
-		t.Errorf("%s are filled by the past", r.Filled)
-	}
-	tell(1003_600, 1007_200)
-	if r, _ := v.Query(t.Context(), o); !r.Filled.Equal(dec("0.5")) {
-		t.Errorf("%s are filled", r.Filled)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		v := open(t, &papertest.Journal{})
+		clock := provider.Clock{Start: 1000_000, Began: time.Now(), Speed: 3600}
+		o := spec(order.Buy, order.Limit, "1", "49000")
+		v.submit(t, o)
+		tell := func(t, at int64) {
+			v.Observe(provider.Event{
+				Sub: provider.Sub{Symbol: btc(), Interval: market.Hour1}, Kind: provider.Closed, At: time.Unix(at, 0),
+				Bar: market.Bar{T: t, O: 50000, H: 50000, L: 48000, C: 50000, V: 0.5},
+			}, clock)
+		}
+		tell(1000_000-7200, 1000_000-3600) // over before the order
+		tell(1000_000-3600, 1000_000)      // likewise
+		if r, _ := v.Query(t.Context(), o); !r.Filled.IsZero() {
+			t.Errorf("%s are filled by the past", r.Filled)
+		}
+		tell(1003_600, 1007_200)
+		if r, _ := v.Query(t.Context(), o); !r.Filled.Equal(dec("0.5")) {
+			t.Errorf("%s are filled", r.Filled)
+		}
+	})
 }
 
 // TestObserve_SharesVolume has orders that one move reaches: the better price
