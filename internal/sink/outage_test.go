@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -299,9 +300,9 @@ func TestSink_OverLoopback(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
 	answer := func() http.HandlerFunc {
-		n := 0
+		var n atomic.Int64 // the second request comes over another connection
 		return func(w http.ResponseWriter, _ *http.Request) {
-			if n++; n == 1 {
+			if n.Add(1) == 1 {
 				panic(http.ErrAbortHandler)
 			}
 			w.WriteHeader(http.StatusAccepted)

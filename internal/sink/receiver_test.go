@@ -232,9 +232,15 @@ func TestReceiver_NobodyThere(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	address := ln.Addr().String()
-	_ = ln.Close()
-	r := webhook(t, "http://"+address+"/hunter2?key=hunter3")
+	defer func() { _ = ln.Close() }()
+	// The near end of a connection has a port that is taken, and where nobody listens.
+	var dialer net.Dialer
+	conn, err := dialer.DialContext(t.Context(), "tcp", ln.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = conn.Close() }()
+	r := webhook(t, "http://"+conn.LocalAddr().String()+"/hunter2?key=hunter3")
 	_, err = r.Test(t.Context(), time.Now())
 	if err == nil || !strings.Contains(err.Error(), "refused") || strings.Contains(err.Error(), "hunter") {
 		t.Error(err)
