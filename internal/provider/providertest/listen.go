@@ -45,7 +45,8 @@ func Listen(ctx context.Context, p provider.Changer, subs []provider.Sub) *Liste
 // End stops the stream and returns what it told and how it ended.
 func (l *Listening) End() ([]provider.Event, error) {
 	l.cancel()
-	return l.Events, <-l.Done
+	err := <-l.Done // the events are whole only now
+	return l.Events, err
 }
 
 // Closed returns the bars of a subscription that closed.
