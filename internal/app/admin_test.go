@@ -29,7 +29,7 @@ func TestAdmin_TellsOfTheWholeProgram(t *testing.T) {
 	admin := "127.0.0.1:" + porttest.Free(t)
 	cfg, err := config.Load(config.Input{
 		Args: []string{
-			"--serve", "--trade", "--port", porttest.Free(t), "--home", filepath.Join(shortDir(t), "home"), "--admin-listen", admin,
+			"--serve", "--trade", "--port", porttest.Free(t), "--home", filepath.Join(shortDir(t), "home"), "--admin-listen", admin, "--shutdown-timeout", "5m",
 			"--webhook-url", "https://a.example/hunter2?key=hunter2",
 		},
 		Environ: []string{"CANDELA_OWNER_PASSWORD=correct horse hunter2", "CANDELA_WEBHOOK_SECRET=hunter2hunter2hunter2"},

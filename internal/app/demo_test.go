@@ -54,8 +54,12 @@ func TestDemo(t *testing.T) {
 	}
 }
 
+// The last stop alone, with a client that hears nothing: on a slow machine the prices of
+// the whole tour may have moved before it gets there.
 func TestDemo_SaysWhenNothingHappens(t *testing.T) {
-	if _, _, err := tourOf(t, t.Context(), time.Nanosecond); err == nil || !strings.Contains(err.Error(), "no alert fired") {
+	t.Parallel()
+	tour := Tour{Wait: time.Nanosecond, Say: func(string, ...any) {}}
+	if err := tour.listen(t.Context(), &localClient{}); err == nil || !strings.Contains(err.Error(), "no alert fired") {
 		t.Error(err)
 	}
 }

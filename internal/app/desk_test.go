@@ -40,7 +40,7 @@ type session struct {
 // talk starts the program with more flags.
 func talk(t *testing.T, home string, environ []string, args ...string) *session {
 	t.Helper()
-	cfg, err := config.Load(config.Input{Args: append([]string{"--mcp", "--trade", "--home", home}, args...), Environ: environ})
+	cfg, err := config.Load(config.Input{Args: append([]string{"--mcp", "--trade", "--home", home, "--shutdown-timeout", "5m"}, args...), Environ: environ})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -109,7 +109,7 @@ func (s *session) call(name, arguments string) string {
 	select {
 	case text := <-answer:
 		return text
-	case <-time.After(30 * time.Second):
+	case <-time.After(patience):
 		s.t.Fatalf("%s does not answer", name)
 		return ""
 	}
@@ -137,7 +137,7 @@ func (s *session) order(name, arguments string) record {
 // await calls until the answer has a part.
 func (s *session) await(name, arguments, part string) {
 	s.t.Helper()
-	for deadline := time.Now().Add(20 * time.Second); ; {
+	for deadline := time.Now().Add(patience); ; {
 		text := s.call(name, arguments)
 		if strings.Contains(text, part) {
 			return
@@ -245,19 +245,20 @@ func TestHalt_BesideTheProgram(t *testing.T) {
 	}
 	resume()
 
+	// What comes by a signal or a file is asked for by the status, and not by orders: a
+	// minute has room for few.
 	s.halts <- syscall.SIGTERM // any that the process sends here
-	tries := 0
-	waitFor(t, func() bool { // each with a key of its own: an order that was faster than the signal is done
-		tries++
-		return strings.Contains(s.call("place_order", fmt.Sprintf(market, fmt.Sprint("signal ", tries))), "the signal terminated")
-	})
+	wantStatus(t, home, "the signal terminated")
+	if text := s.call("place_order", fmt.Sprintf(market, "3")); !strings.Contains(text, "the signal terminated") {
+		t.Error(text)
+	}
 	resume()
 
 	file := filepath.Join(home, haltName)
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	time.Sleep(1500 * time.Millisecond)
+	wantStatus(t, home, "the file "+file)
 	if text := s.call("place_order", fmt.Sprintf(market, "4")); !strings.Contains(text, "the file "+file) {
 		t.Error(text)
 	}
@@ -293,10 +294,8 @@ func TestHalt_WithoutASocket(t *testing.T) {
 	if err != nil || state.Level != "HALTED" || !strings.Contains(state.Where, "by the file") {
 		t.Fatalf("%+v %v", state, err)
 	}
-	time.Sleep(1500 * time.Millisecond)
-	if text := s.call("place_order", `{"symbol":"BTCUSDT","side":"buy","type":"market","quantity":1}`); !strings.Contains(text, "trading is HALTED") {
-		t.Error(text)
-	}
+	// More than the policy lets pass, so that none is filled before the file is seen.
+	s.await("place_order", `{"symbol":"BTCUSDT","side":"buy","type":"market","quantity":1}`, "trading is HALTED")
 	if _, err := Resume(t.Context(), home); fault.Of(err) == nil || fault.Of(err).Code != lockedCode {
 		t.Errorf("%v", err)
 	}

@@ -39,7 +39,7 @@ func (x *examination) account(ctx context.Context) {
 	x.say(doctor.Fine(check, "the keys open the %s account at %s; %d assets in it", at.Mode(), at.Name(), len(held)))
 	if clock, ok := at.Broker.(broker.Clock); ok {
 		if skew, err := clock.Skew(ctx); err == nil && skew.Abs() > time.Second {
-			x.say(doctor.Wrong("clock", "synchronize it: orders carry the time, and the venue and the policy refuse those that are off", "this machine's clock differs by %v from that of %s, where orders go", skew.Round(100*time.Millisecond), at.Name()))
+			x.say(doctor.Wrong("clock", "synchronize it: orders carry the time, and the venue and the policy refuse those that are off", "this machine's clock differs by %v from that of %s, where orders go", skew.Round(time.Second), at.Name()))
 		}
 	}
 }

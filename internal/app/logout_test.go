@@ -37,7 +37,7 @@ func TestRevokeAll_OnOneNode(t *testing.T) {
 		t.Fatal(err)
 	}
 	port, home := porttest.Free(t), filepath.Join(shortDir(t), "home")
-	cfg, err := config.Load(config.Input{Args: []string{"--serve", "--port", port, "--home", home}, Environ: []string{"CANDELA_OWNER_PASSWORD=" + hash}})
+	cfg, err := config.Load(config.Input{Args: []string{"--serve", "--port", port, "--home", home, "--shutdown-timeout", "5m"}, Environ: []string{"CANDELA_OWNER_PASSWORD=" + hash}})
 	if err != nil {
 		t.Fatal(err)
 	}

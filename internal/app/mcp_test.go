@@ -42,7 +42,7 @@ func ask(t *testing.T, method, url, token, body string) (int, string) {
 func TestServeMCP_AnswersToThoseTheAuthorizerKnows(t *testing.T) {
 	t.Parallel()
 	port := porttest.Free(t)
-	cfg, err := config.Load(config.Input{Args: []string{"--serve", "--port", port, "--home", filepath.Join(t.TempDir(), "home")}})
+	cfg, err := config.Load(config.Input{Args: []string{"--serve", "--port", port, "--home", filepath.Join(t.TempDir(), "home"), "--shutdown-timeout", "5m"}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -324,7 +324,7 @@ func TestMigrate_GoesOnAfterItWasInterrupted(t *testing.T) {
 func TestMigrate_GoesOnAfterAKill(t *testing.T) {
 	t.Parallel()
 	if args := os.Getenv("CANDELA_TEST_MIGRATE"); args != "" {
-		migrateAsChild(t, strings.Split(args, " "))
+		migrateAsChild(t, strings.SplitN(args, " ", 4))
 		return
 	}
 	m, home := newMover(t), filepath.Join(t.TempDir(), "home")
@@ -332,7 +332,7 @@ func TestMigrate_GoesOnAfterAKill(t *testing.T) {
 	want := lookAt(t, home)
 	for _, what := range []string{"notifications", "events of orders", "entries of paper accounts", "alerts"} {
 		child := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestMigrate_GoesOnAfterAKill$")
-		child.Env = append(os.Environ(), "CANDELA_TEST_MIGRATE="+strings.Join([]string{m.url, m.prefix, home}, " "))
+		child.Env = append(os.Environ(), "CANDELA_TEST_MIGRATE="+strings.Join([]string{m.url, m.prefix, home, what}, " "))
 		out, err := child.StdoutPipe()
 		if err != nil {
 			t.Fatal(err)
@@ -356,12 +356,18 @@ func TestMigrate_GoesOnAfterAKill(t *testing.T) {
 	wantLike(t, want, look(t, m.shared()))
 }
 
-// migrateAsChild migrates and says how far it is.
+// migrateAsChild migrates and says how far it is. Once it has begun with what the other
+// process waits for it makes one step more and no other, so that it cannot be done before
+// it is killed.
 func migrateAsChild(t *testing.T, args []string) {
 	t.Helper()
-	m := mover{t, args[0], args[1]}
+	m, last := mover{t, args[0], args[1]}, false
 	_, err := m.migrate(t.Context(), args[2], Migration{To: "nats", Progress: func(what string, done, total int) {
+		if last {
+			<-t.Context().Done()
+		}
 		if done < total {
+			last = what == args[3]
 			fmt.Fprintf(os.Stdout, "progress %s %d of %d\n", what, done, total)
 		}
 	}})

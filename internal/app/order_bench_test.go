@@ -182,7 +182,7 @@ func placeOne(b *testing.B, tools *tool.Registry, n int) string {
 // warm waits until orders pass, and all connections are open.
 func warm(b *testing.B, tools *tool.Registry) {
 	b.Helper()
-	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+	for deadline := time.Now().Add(patience); ; time.Sleep(10 * time.Millisecond) {
 		text := placeOne(b, tools, 0)
 		if strings.Contains(text, `"filled"`) {
 			return

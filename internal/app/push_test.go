@@ -34,7 +34,7 @@ func startTrading(t *testing.T, home, venue, token string) (url string, stop fun
 func startTradingFor(t *testing.T, home, venue string, tokens httpdtest.Tokens) (url string, stop func()) {
 	t.Helper()
 	port := porttest.Free(t)
-	cfg, err := config.Load(config.Input{Args: []string{"--serve", "--trade", "--port", port, "--home", home, "--binance-url", venue}})
+	cfg, err := config.Load(config.Input{Args: []string{"--serve", "--trade", "--port", port, "--home", home, "--binance-url", venue, "--shutdown-timeout", "5m"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -73,7 +73,7 @@ func use(t *testing.T, url, token, name, arguments string) string {
 // follow opens a stream and returns what reads the next notification from it.
 func follow(t *testing.T, url, token string) (next func() string, leave func()) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*patience)
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url+"/sse", http.NoBody)
 	if err != nil {
 		t.Fatal(err)
@@ -142,11 +142,15 @@ func TestPush_FromAlertToStreamAndAcrossARestart(t *testing.T) {
 	stop()
 }
 
+// patience ends a test that hangs. A machine that does much else needs long for what
+// takes a moment.
+const patience = 3 * time.Minute
+
 func waitFor(t *testing.T, what func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(30 * time.Second); !what(); time.Sleep(10 * time.Millisecond) {
+	for deadline := time.Now().Add(patience); !what(); time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(deadline) {
-			t.Fatal("it did not happen within half a minute")
+			t.Fatalf("it did not happen within %v", patience)
 		}
 	}
 }

@@ -14,7 +14,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"candela/internal/config"
 	"candela/internal/fake/binance"
@@ -41,7 +40,7 @@ func served(t *testing.T, environ ...string) (home string, s *oauthtest.Scene, s
 	t.Helper()
 	port := porttest.Free(t)
 	home = filepath.Join(shortDir(t), "home")
-	cfg, err := config.Load(config.Input{Args: []string{"--serve", "--port", port, "--home", home}, Environ: environ})
+	cfg, err := config.Load(config.Input{Args: []string{"--serve", "--port", port, "--home", home, "--shutdown-timeout", "5m"}, Environ: environ})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -193,7 +192,7 @@ func TestServe_AnAlertReachesTheStreamAndThePoll(t *testing.T) {
 		return string(r.Body)
 	}
 	call("subscribe_notifications", `{"symbols":["BTCUSDT"],"alert_types":["price_above"]}`)
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	request := httptest.NewRequestWithContext(ctx, http.MethodGet, "/mcp", nil)
 	request.Host = "localhost"

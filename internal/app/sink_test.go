@@ -35,7 +35,7 @@ type console struct {
 // openConsole runs the program as a client over stdio starts it.
 func openConsole(t *testing.T, args ...string) *console {
 	t.Helper()
-	cfg, err := config.Load(config.Input{Args: append([]string{"--mcp", "--trade"}, args...), Environ: []string{"CANDELA_WEBHOOK_SECRET=" + webhookSecret}})
+	cfg, err := config.Load(config.Input{Args: append([]string{"--mcp", "--trade", "--shutdown-timeout", "5m"}, args...), Environ: []string{"CANDELA_WEBHOOK_SECRET=" + webhookSecret}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -243,7 +243,7 @@ func TestBars_CloseEndsTheSharedConnections(t *testing.T) {
 	b.close()
 	select {
 	case <-gone:
-	case <-time.After(10 * time.Second):
+	case <-time.After(patience):
 		t.Error("the connection is still open")
 	}
 }

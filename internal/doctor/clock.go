@@ -49,7 +49,7 @@ func Clock(ctx context.Context, client *http.Client, sources []TimeSource) Findi
 		return Doubtful(check, "let this machine reach a venue, and compare the clock by hand: timedatectl, chronyc tracking, w32tm /query /status", "no server told the time, so the clock is not compared")
 	case best.skew.Abs() > maxSkew+best.coarse:
 		return Wrong(check, "synchronize it: timedatectl set-ntp true on Linux, sntp -sS time.apple.com on macOS, w32tm /resync on Windows; in a container, the host's clock counts",
-			"this machine's clock is %s by %s", direction(best.skew), best.from)
+			"this machine's clock is %s by %s", best.direction(), best.from)
 	}
 	return Fine(check, "within %v of %s", (max(best.skew.Abs(), time.Millisecond) + best.coarse).Round(time.Millisecond), best.from)
 }
@@ -89,9 +89,15 @@ func (s TimeSource) ask(ctx context.Context, client *http.Client) (reading, bool
 	return reading{s.Name + " (Date)", at.Add(500 * time.Millisecond).Sub(middle), coarse + 500*time.Millisecond}, true
 }
 
-func direction(skew time.Duration) string {
-	if skew > 0 {
-		return skew.Round(100*time.Millisecond).String() + " behind"
+// direction tells how far off the clock is, no more exactly than was measured.
+func (r reading) direction() string {
+	unit := 100 * time.Millisecond
+	for r.coarse >= unit/2 && r.skew.Abs() >= 50*unit {
+		unit *= 10
 	}
-	return skew.Abs().Round(100*time.Millisecond).String() + " ahead"
+	off := r.skew.Abs().Round(unit).String()
+	if r.skew > 0 {
+		return off + " behind"
+	}
+	return off + " ahead"
 }

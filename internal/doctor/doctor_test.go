@@ -14,7 +14,7 @@ func serve(t *testing.T, h http.HandlerFunc) *Server {
 	t.Helper()
 	web := httptest.NewServer(h)
 	t.Cleanup(web.Close)
-	s := NewServer(web.URL, web.URL, 300*time.Millisecond, time.Second)
+	s := NewServer(web.URL, web.URL, time.Minute, time.Second)
 	t.Cleanup(s.Close)
 	return s
 }
@@ -77,7 +77,7 @@ func TestStream_NoHeartbeat(t *testing.T) {
 		first(w)
 		<-r.Context().Done()
 	})
-	expect(t, silent.Stream(t.Context(), "t"), Problem, "no heartbeat: nothing came in time after 1s", "proxy_read_timeout")
+	expect(t, silent.Stream(t.Context(), "t"), Problem, "no heartbeat: nothing came in time after ", "proxy_read_timeout")
 	refuses := serve(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusUnauthorized) })
 	expect(t, refuses.Stream(t.Context(), "t"), Problem, "HTTP 401", "log")
 }
@@ -110,6 +110,23 @@ func TestRoundTrip_SaysWhereItEnds(t *testing.T) {
 				t.Error("a token from nowhere")
 			}
 		})
+	}
+}
+
+// A slow answer leaves open when the time in it was true, and digits that nobody
+// measured are not told.
+func TestReading_TellsWhatWasMeasured(t *testing.T) {
+	t.Parallel()
+	for want, r := range map[string]reading{
+		"1.3s behind":  {skew: 1337 * time.Millisecond, coarse: 20 * time.Millisecond},
+		"1.3s ahead":   {skew: -1337 * time.Millisecond, coarse: 2 * time.Second}, // seconds would be too few
+		"9s behind":    {skew: 9080 * time.Millisecond, coarse: 100 * time.Millisecond},
+		"1m30s behind": {skew: 91900 * time.Millisecond, coarse: 2 * time.Second},
+		"1h0m0s ahead": {skew: -time.Hour - 400*time.Millisecond, coarse: 500 * time.Millisecond},
+	} {
+		if got := r.direction(); got != want {
+			t.Errorf("%v give or take %v is told as %s, want %s", r.skew, r.coarse, got, want)
+		}
 	}
 }
 
