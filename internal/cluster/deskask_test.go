@@ -5,7 +5,9 @@ import (
 	"errors"
 	"log/slog"
 	"math/rand/v2"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -87,6 +89,38 @@ func TestDesk_WaitsForOneWhoTrades(t *testing.T) {
 	if waited := time.Since(began); waited < 9*time.Second || waited > 20*time.Second {
 		t.Errorf("after %s", waited)
 	}
+}
+
+// TestDesk_AKeyOutlivesATakeOver places orders at every replica while the one that has
+// taken over could not compare the account, and again with the same keys.
+func TestDesk_AKeyOutlivesATakeOver(t *testing.T) {
+	t.Parallel()
+	f := newFloor(t, servers, 0)
+	was := f.steady()
+	f.deafen(true)
+	if err := was.members.Leave(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "another trades", func() bool {
+		return slices.ContainsFunc(f.others(was), func(r *trader) bool { return r.Running() != nil })
+	})
+	var asked sync.WaitGroup
+	for _, r := range f.replicas {
+		asked.Go(func() {
+			o, err := r.Place(t.Context(), owner(), bid(r.name))
+			if fe := fault.Of(err); fe == nil || fe.Code != "not_compared" || !fe.Retryable || o.Status != 0 {
+				t.Errorf("at %s: %+v with %v", r.name, fe, o.Status)
+			}
+		})
+	}
+	asked.Wait()
+	f.deafen(false)
+	for _, r := range f.replicas {
+		if o := f.place(r, r.name); o.Status != order.Filled {
+			t.Errorf("at %s it is %v", r.name, o.Status)
+		}
+	}
+	f.settled(was)
 }
 
 // TestDesk_KeepsThePaperAccount moves an account that lives nowhere but in its

@@ -68,6 +68,27 @@ type gate struct {
 	before chan struct{} // an order waits for it before it is sent; nil for none
 	after  chan struct{} // an answer waits for it
 	held   chan struct{} // closed when one waits
+	deaf   bool          // the account cannot be compared
+}
+
+// Open fails while the gate is deaf, and with it every comparison.
+func (g *gate) Open(ctx context.Context) ([]order.Report, error) {
+	g.mu.Lock()
+	deaf := g.deaf
+	g.mu.Unlock()
+	if deaf {
+		return nil, errors.New("no route")
+	}
+	return g.Broker.Open(ctx)
+}
+
+// deafen has comparisons fail at every replica, or not any more.
+func (f *floor) deafen(deaf bool) {
+	for _, r := range f.replicas {
+		r.gate.mu.Lock()
+		r.gate.deaf = deaf
+		r.gate.mu.Unlock()
+	}
 }
 
 func (g *gate) Submit(ctx context.Context, o order.Spec) (order.Report, error) {
@@ -244,11 +265,9 @@ func (f *floor) place(r *trader, key string) order.Order {
 			return o
 		case f.t.Context().Err() != nil:
 			return order.Order{}
-		case fe == nil || !fe.Retryable && fe.Code != "order_denied":
+		case fe == nil || !fe.Retryable:
 			f.t.Errorf("at %s: %v", r.name, err)
 			return order.Order{}
-		case fe.Code == "order_denied": // because the account was not compared in time
-			key += "'"
 		case errors.Is(err, cluster.ErrUnanswered):
 			f.mu.Lock()
 			f.lost++

@@ -109,12 +109,20 @@ const (
 	sendLimit   = 30 * time.Second // of one order or cancel
 	readLimit   = time.Minute      // of one question, a comparison being one
 	answerWait  = 10 * time.Second // how long a client waits for the venue's answer
-	startWait   = 5 * time.Second  // how long an order waits for the first comparison
+	startWait   = 8 * time.Second  // how long an order waits for the first comparison, one that looks twice among them
 	listed      = 500              // orders that a client gets at most
 )
 
 // errStopped is what commands get when the writer does not run.
 var errStopped = &fault.Error{Kind: fault.Unavailable, Code: Stopping, Message: "the trading desk is stopping; nothing was done", Retryable: true}
+
+// errStarting is what orders get before the account was compared with the venue. No
+// order is kept of it, nor its idempotency key: it says nothing about the order, which
+// may pass a moment later.
+var errStarting = &fault.Error{
+	Kind: fault.Unavailable, Code: "not_compared", Retryable: true, RetryAfter: time.Second,
+	Message: "the account is still being compared with the venue, as after every start; nothing was done",
+}
 
 // Desk is one account. It is safe for concurrent use.
 type Desk struct {

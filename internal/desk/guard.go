@@ -84,15 +84,15 @@ func (d *Desk) Halt(ctx context.Context, who, reason string) (guard.State, error
 	return state, errors.Join(err, unkept)
 }
 
-// gone is what a client hears whose wish could not be written down because the
-// account is no longer this desk's.
+// gone is what a client hears whose wish was not, as far as is known, written down
+// because the account is no longer this desk's.
 func gone(err error) error {
 	if f := fault.Of(err); f != nil && f.Code == Moved {
 		return err
 	}
 	return &fault.Error{
 		Kind: fault.Unavailable, Code: "unavailable", Retryable: true, Cause: err,
-		Message: "the shared store does not answer: this could not be written down, and nothing was sent; ask again in a moment",
+		Message: "the shared store does not answer: it is not known whether this was written down, and nothing was sent; ask again in a moment",
 	}
 }
 

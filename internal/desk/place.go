@@ -21,8 +21,9 @@ import (
 // placed the order all the same.
 //
 // An order that the guard refuses is returned with the refusal as a fault of the
-// code order_denied, one that the venue refuses with order_rejected. All other
-// errors come without an order, and nothing was sent.
+// code order_denied, one that the venue refuses with order_rejected. Both are kept, and
+// the idempotency key stays theirs. All other errors come without an order, nothing
+// was sent, and where they are retryable the same key may be used again.
 func (d *Desk) Place(ctx context.Context, caller mcp.Caller, r order.Request) (order.Order, error) {
 	caller, err := d.own(caller)
 	if err != nil {
@@ -146,15 +147,25 @@ func (d *Desk) await(ctx context.Context, t *ticket) order.Order {
 func outcome(o order.Order) error {
 	switch o.Status {
 	case order.Denied:
-		return &fault.Error{
+		return spent(&fault.Error{
 			Kind: fault.Conflict, Code: "order_denied", Value: o.Refusal.Value, Allowed: o.Refusal.Limit,
 			Message: o.Refusal.Rule + ": " + o.Reason,
-		}
+		}, o.Key)
 	case order.Rejected:
 		return &fault.Error{Kind: fault.Conflict, Code: "order_rejected", Message: fmt.Sprintf("%s did not take the order: %s", o.Broker, o.Reason)}
 	default:
 		return nil
 	}
+}
+
+// spent says of a refusal that was kept that its idempotency key was, too: the same
+// call gives the same refusal for ever, even when waiting would help another.
+func spent(f *fault.Error, key string) *fault.Error {
+	if key != "" {
+		f.Retryable = false
+		f.Message += "; the idempotency_key stays with this refusal: take another for another try"
+	}
+	return f
 }
 
 // repeated finds the order of an idempotency key that was used before.
@@ -214,6 +225,10 @@ func repeatOf(o order.Order, r order.Request) *ticket {
 func (w *writer) early(caller mcp.Caller, r order.Request) *ticket {
 	if t := w.repeat(r); t != nil {
 		return t
+	}
+	if w.state.Starting() {
+		w.cfg.Log.InfoContext(w.hard, "an order came before the account was compared with the venue; its client may ask again", "symbol", r.Symbol.String(), "client", caller.Client)
+		return &ticket{done: true, err: errStarting}
 	}
 	g := w.origin(caller, r)
 	facts := guard.Gather(w.cfg.Policy, w.book, guard.Prices{Now: w.now()}, r.Symbol, g.Mode)
@@ -308,6 +323,7 @@ func (w *writer) deny(caller mcp.Caller, g order.Origin, denial *guard.Denial, d
 		t.order.ID = ""
 		return t // it is refused whether or not that can be written down
 	}
+	t.err = spent(f, g.Key)
 	w.cfg.Log.InfoContext(w.hard, "order denied", "order", g.ID, "rule", denial.Rule, "limit", denial.Limit, "value", denial.Value, "client", g.Client)
 	return t
 }

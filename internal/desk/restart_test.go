@@ -37,11 +37,14 @@ func TestStart_ComparesFirst(t *testing.T) {
 		w.start()
 		defer func() { w.stop() }()
 		time.Sleep(time.Minute)
-		o, err := w.Place(t.Context(), caller(), buy("0.5"))
-		if f := fault.Of(err); f == nil || f.Code != "order_denied" || !strings.Contains(f.Message, "halted") || !strings.Contains(f.Message, "compared") {
-			t.Errorf("before: %v", err)
+		for _, dry := range []bool{true, false} {
+			r := buy("0.5")
+			r.DryRun = dry
+			o, err := w.Place(t.Context(), caller(), r)
+			if f := fault.Of(err); f == nil || f.Code != "not_compared" || !strings.Contains(f.Message, "compared") || o.Status != 0 || len(w.venue.Orders()) != 0 {
+				t.Errorf("before: %v", err)
+			}
 		}
-		w.wants(o, order.Denied)
 		w.venue.Deaf(nil)
 		time.Sleep(45 * time.Second)
 		w.wants(w.place(buy("0.5")), order.Filled)

@@ -123,6 +123,20 @@ func (s State) Level() Level {
 	return level
 }
 
+// Starting reports whether nothing passes for no other reason than that the account
+// was not compared with the venue yet. That says nothing about an order: it is too
+// early to judge one.
+func (s State) Starting() bool {
+	found := false
+	for _, c := range s.Causes {
+		if c.Kind.row().Level == Halted && c.Kind != Unreconciled {
+			return false
+		}
+		found = found || c.Kind == Unreconciled
+	}
+	return found
+}
+
 // Why says what the causes are and how each ends; "" when there is none.
 func (s State) Why() string {
 	parts := make([]string, 0, len(s.Causes))

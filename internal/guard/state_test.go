@@ -179,6 +179,28 @@ func TestState_Restart(t *testing.T) {
 	}
 }
 
+// TestState_Starting tells an order that came too early from one that is refused.
+func TestState_Starting(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		s    guard.State
+		want bool
+	}{
+		"nothing":                         {guard.State{}, false},
+		"a start":                         {guard.State{}.Restart(noon), true},
+		"a start after a bad day":         {raise(guard.State{}, guard.DailyLoss, "").Restart(noon), true},
+		"a start without prices":          {raise(guard.State{}.Restart(noon), guard.FeedLost, "binance"), true},
+		"a start after a halt":            {raise(guard.State{}, guard.OwnerHalt, "").Restart(noon), false},
+		"a start with a store that fails": {raise(guard.State{}.Restart(noon), guard.StoreFailure, ""), false},
+		"a halt of another build":         {raise(guard.State{}.Restart(noon), "meteor", ""), false},
+		"prices that do not come":         {raise(guard.State{}, guard.FeedLost, "binance"), false},
+	} {
+		if got := c.s.Starting(); got != c.want {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+}
+
 func TestState_JSON(t *testing.T) {
 	t.Parallel()
 	s, _ := guard.State{}.Raise(guard.Cause{Kind: guard.FeedLost, Subject: "binance", Reason: "silent", Who: "desk", Since: noon})

@@ -92,11 +92,23 @@ func (t *Trading) placeOrder() spec {
 				return refusedOrder(ctx, err, o, record), nil
 			}
 			if err != nil {
-				return mcp.Result{}, err
+				return mcp.Result{}, sameKey(err, r.Key)
 			}
 			return answer(record)
 		},
 	}
+}
+
+// sameKey tells a client that may call again that its key is as good as before. Where
+// the outcome is not known, the error has said what the key does.
+func sameKey(err error, key string) error {
+	f := fault.Of(err)
+	if key == "" || f == nil || !f.Retryable || f.Code == "outcome_unknown" {
+		return err
+	}
+	again := *f
+	again.Message = f.Public() + "; it is safe to try again with the same idempotency_key"
+	return &again
 }
 
 // refusedOrder is the failure of an order that there is: it cannot be taken for

@@ -49,6 +49,7 @@ func (Bars) Bars(ctx context.Context, want tool.BarRequest) (tool.BarSet, error)
 // came through last.
 type Trading struct {
 	Placed order.Request
+	Away   error // why no order can be placed, nil when one can
 	Traded int64 // when the last trade was made, in unix seconds
 	Asked  alert.Alert
 	Filter notify.Filter
@@ -77,6 +78,9 @@ func (t *Trading) order() order.Order {
 // Place keeps the request and answers with an order. One over 1,000 is denied.
 func (t *Trading) Place(_ context.Context, _ mcp.Caller, r order.Request) (order.Order, error) {
 	t.Placed = r
+	if t.Away != nil {
+		return order.Order{}, t.Away
+	}
 	o := t.order()
 	if r.Quantity.GreaterThan(decimal.NewFromInt(1000)) {
 		o.Status, o.Filled, o.Reason = order.Denied, decimal.Zero, "quantity: too much"
