@@ -138,7 +138,7 @@ func (d *Desk) trade(ctx, hard context.Context, orders *Orders) error {
 		}
 	}
 	// Beside other replicas a file may have been put while nobody traded.
-	files, _ := d.haltFiles(ctx)
+	files := d.foundHaltFiles(ctx)
 	var halting sync.WaitGroup
 	defer halting.Wait()
 	return running.Run(ctx, hard, func() {

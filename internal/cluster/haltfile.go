@@ -89,6 +89,22 @@ func (d *Desk) haltFiles(ctx context.Context) (files, silent []string) {
 	return files, silent
 }
 
+// foundHaltFiles is haltFiles for who is about to trade: a replica that does not
+// answer is asked until it does or counts as dead, for as long as calls wait for
+// someone who trades.
+func (d *Desk) foundHaltFiles(ctx context.Context) []string {
+	asking, cancel := context.WithTimeout(ctx, ownerTime)
+	defer cancel()
+	for {
+		files, silent := d.haltFiles(asking)
+		if len(files) > 0 || len(silent) == 0 || asking.Err() != nil {
+			return files
+		}
+		d.cfg.Log.WarnContext(ctx, "trading begins when a replica says whether a halt file lies there, or counts as dead", "replicas", silent)
+		pause(asking, maxWait)
+	}
+}
+
 // haltFileAt asks another replica for the name of its halt file.
 func (d *Desk) haltFileAt(ctx context.Context, id string) (file string, err error) {
 	data, err := d.members.askMember(ctx, id, "", d.method(methodHaltFile), nil)
