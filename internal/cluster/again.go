@@ -15,7 +15,8 @@ import (
 )
 
 const (
-	// writeTime bounds a write with all its attempts. A new leader takes 4 to 8 s.
+	// writeTime is the patience of a connection: it bounds a write with all its
+	// attempts. A new leader takes 4 to 8 s.
 	writeTime = 20 * time.Second
 	// openTime bounds one attempt to have the servers make a stream or a consumer,
 	// which they must agree on.
@@ -25,10 +26,10 @@ const (
 )
 
 // write calls try until it returns nil or a fault, which is an answer; anything
-// else is tried again for writeTime. A context that has ended before begins
-// nothing; one that ends later does not stop what has begun.
-func write(ctx context.Context, doing string, try func(context.Context) error) error {
-	return writeFor(ctx, writeTime, doing, try)
+// else is tried again with the patience of the connection. A context that has ended
+// before begins nothing; one that ends later does not stop what has begun.
+func (c *Conn) write(ctx context.Context, doing string, try func(context.Context) error) error {
+	return writeFor(ctx, c.patience, doing, try)
 }
 
 // writeFor is write with another patience.
@@ -41,10 +42,11 @@ func writeFor(ctx context.Context, patience time.Duration, doing string, try fun
 	return failure(doing, again(ctx, final, try))
 }
 
-// open has the servers make something, and tries again for writeTime while they
-// cannot agree: between leaders, or while one of them still starts.
-func open(ctx context.Context, try func(context.Context) error) error {
-	ctx, cancel := context.WithTimeout(ctx, writeTime)
+// open has the servers make something, and tries again, with the patience of the
+// connection, while they cannot agree: between leaders, or while one of them still
+// starts.
+func (c *Conn) open(ctx context.Context, try func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(ctx, c.patience)
 	defer cancel()
 	return again(ctx, func(err error) bool { return final(err) || hopeless(err) }, func(ctx context.Context) error {
 		ctx, cancel := context.WithTimeout(ctx, openTime)
@@ -54,8 +56,8 @@ func open(ctx context.Context, try func(context.Context) error) error {
 }
 
 // reread is open for what is only read.
-func reread(ctx context.Context, try func(context.Context) error) error {
-	ctx, cancel := context.WithTimeout(ctx, writeTime)
+func (c *Conn) reread(ctx context.Context, try func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(ctx, c.patience)
 	defer cancel()
 	return again(ctx, final, try)
 }

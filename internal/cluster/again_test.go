@@ -34,7 +34,7 @@ func TestOpen_WaitsForServersThatStart(t *testing.T) {
 	select {
 	case err := <-ends:
 		t.Fatalf("without servers: %v", err)
-	case <-time.After(6 * time.Second):
+	case <-time.After(6 * time.Second): // once is five
 	}
 	restart(t, three, 0, 1)
 	for range 3 {

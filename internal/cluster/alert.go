@@ -86,7 +86,7 @@ func (s *Store) PutAlert(ctx context.Context, by mcp.Caller, a alert.Alert) erro
 		return err
 	}
 	subject := s.alertSubject(&a)
-	return write(ctx, "put an alert", func(ctx context.Context) error {
+	return s.alerts.write(ctx, "put an alert", func(ctx context.Context) error {
 		_, err := s.alerts.publish(ctx, s.alerts.name, change{subject: subject, data: data, guarded: true})
 		if !errors.Is(err, errMoved) {
 			return err

@@ -51,7 +51,7 @@ func (c *Conn) stream(ctx context.Context, cfg jetstream.StreamConfig) (jetstrea
 	cfg.Replicas = c.replicas
 	cfg.Metadata = map[string]string{schemaKey: strconv.Itoa(schema)}
 	var s jetstream.Stream
-	err := open(ctx, func(ctx context.Context) (err error) {
+	err := c.open(ctx, func(ctx context.Context) (err error) {
 		s, err = c.js.CreateStream(ctx, cfg)
 		if errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) {
 			s, err = c.js.Stream(ctx, cfg.Name)

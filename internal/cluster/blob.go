@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
 )
@@ -34,12 +35,15 @@ var errBlob = errors.New("a part of it is missing, or another than was written")
 type blobs struct {
 	*Conn
 	name string // of the stream
+	// haste is how long a message of a value is tried to be written, or taken away:
+	// little, since whoever trades waits for it and can do without.
+	haste time.Duration
 
 	mu     sync.Mutex
 	opened jetstream.Stream
 }
 
-func (c *Conn) newBlobs() *blobs { return &blobs{Conn: c, name: c.name("BOOKS")} }
+func (c *Conn) newBlobs() *blobs { return &blobs{Conn: c, name: c.name("BOOKS"), haste: attemptTime} }
 
 // stream returns the stream, made if it is not there: small accounts need none.
 func (b *blobs) stream(ctx context.Context) (jetstream.Stream, error) {
@@ -70,10 +74,9 @@ func (b *blobs) pageSubject(name string, n int) string {
 	return b.subject(blobKind, name, strconv.Itoa(n))
 }
 
-// put writes a value. Nobody finds it before its place is written down elsewhere. It
-// has little patience: whoever trades waits for it, and can do without.
+// put writes a value. Nobody finds it before its place is written down elsewhere.
 func (b *blobs) put(ctx context.Context, value []byte) (blob, error) {
-	opening, cancel := context.WithTimeout(ctx, openTime)
+	opening, cancel := context.WithTimeout(ctx, max(openTime, b.haste))
 	defer cancel()
 	if _, err := b.stream(opening); err != nil {
 		return blob{}, err
@@ -86,7 +89,7 @@ func (b *blobs) put(ctx context.Context, value []byte) (blob, error) {
 	put := blob{Name: rand.Text(), Pages: max(1, (len(value)+size-1)/size), Hash: hex.EncodeToString(hash[:])}
 	err := each(put.Pages, func(i int) error {
 		page := value[min(i*size, len(value)):min((i+1)*size, len(value))]
-		return writeFor(ctx, attemptTime, "keep a snapshot", func(ctx context.Context) error {
+		return writeFor(ctx, b.haste, "keep a snapshot", func(ctx context.Context) error {
 			_, err := b.publish(ctx, b.name, change{subject: b.pageSubject(put.Name, i), data: page})
 			return err
 		})
@@ -112,7 +115,7 @@ func (b *blobs) get(ctx context.Context, from blob) ([]byte, error) {
 	}
 	pages := make([][]byte, from.Pages)
 	err = each(from.Pages, func(i int) error {
-		ctx, cancel := context.WithTimeout(ctx, writeTime)
+		ctx, cancel := context.WithTimeout(ctx, b.patience)
 		defer cancel()
 		m, err := stream.GetLastMsgForSubject(ctx, b.pageSubject(from.Name, i))
 		if errors.Is(err, jetstream.ErrMsgNotFound) {
@@ -140,7 +143,7 @@ func (b *blobs) remove(ctx context.Context, names []string, options ...jetstream
 	stream, err := b.stream(ctx)
 	for _, name := range names {
 		if err == nil {
-			ctx, cancel := context.WithTimeout(ctx, attemptTime)
+			ctx, cancel := context.WithTimeout(ctx, b.haste)
 			err = stream.Purge(ctx, append(options, jetstream.WithPurgeSubject(b.subject(blobKind, name, ">")))...)
 			cancel()
 		}

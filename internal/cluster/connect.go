@@ -48,6 +48,7 @@ type Conn struct {
 	prefix   string
 	replicas int
 	tallies  tallies
+	patience time.Duration // how long what servers between leaders do not do is tried
 	log      *slog.Logger
 	// unguarded writes without compare-and-set. Only tests set it, to show that
 	// they can fail.
@@ -68,7 +69,7 @@ func Connect(ctx context.Context, cfg Config, log *slog.Logger) (*Conn, error) {
 	if err != nil {
 		return nil, fault.Unreachable(err, 0, "no NATS server answers at %s", cfg.URL)
 	}
-	c := &Conn{nc: nc, prefix: cfg.Prefix, replicas: 3, log: log, unguarded: blind}
+	c := &Conn{nc: nc, prefix: cfg.Prefix, replicas: 3, patience: writeTime, log: log, unguarded: blind}
 	if err := c.judge(cfg); err != nil {
 		nc.Close()
 		return nil, err

@@ -85,13 +85,8 @@ func TestOpenStore_MakesStreamsOnce(t *testing.T) {
 	prefix := newPrefix()
 	openStore(t, servers, prefix)
 	openStore(t, servers, prefix)
-	js := admin(t)
 	for _, name := range []string{"_ALERTS", "_STATE"} {
-		s, err := js.Stream(t.Context(), prefix+name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		cfg := s.CachedInfo().Config
+		cfg := streamOf(t, servers, prefix+name).CachedInfo().Config
 		if cfg.Replicas != 3 || cfg.Storage != jetstream.FileStorage || cfg.Metadata["candela_schema"] != "1" {
 			t.Errorf("%s has %d copies in %v and the schema %q", cfg.Name, cfg.Replicas, cfg.Storage, cfg.Metadata["candela_schema"])
 		}
@@ -104,7 +99,7 @@ func TestOpenStore_RefusesAnotherSchema(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			prefix := newPrefix()
-			_, err := admin(t).CreateStream(t.Context(), jetstream.StreamConfig{Name: prefix + "_ALERTS", Subjects: []string{prefix + ".alert.>"}, Metadata: meta})
+			_, err := adminOf(t, servers).CreateStream(t.Context(), jetstream.StreamConfig{Name: prefix + "_ALERTS", Subjects: []string{prefix + ".alert.>"}, Metadata: meta})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -116,22 +111,23 @@ func TestOpenStore_RefusesAnotherSchema(t *testing.T) {
 	}
 }
 
-// admin speaks to the shared servers without our rules.
-func admin(t *testing.T) jetstream.JetStream {
-	t.Helper()
-	return adminOf(t, servers)
+// connectRaw connects to servers without our rules.
+func connectRaw(tb testing.TB, c *natstest.Cluster) *nats.Conn {
+	tb.Helper()
+	nc, err := nats.Connect(c.URL(), nats.Timeout(patience))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(nc.Close)
+	return nc
 }
 
-func adminOf(t *testing.T, c *natstest.Cluster) jetstream.JetStream {
-	t.Helper()
-	nc, err := nats.Connect(c.URL())
+// adminOf speaks to servers without our rules.
+func adminOf(tb testing.TB, c *natstest.Cluster) jetstream.JetStream {
+	tb.Helper()
+	js, err := jetstream.New(connectRaw(tb, c), jetstream.WithDefaultTimeout(patience))
 	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(nc.Close)
-	js, err := jetstream.New(nc)
-	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return js
 }

@@ -12,7 +12,8 @@ import (
 	"candela/internal/mcp"
 )
 
-// assets counts the consumers of each stream, and the subscriptions of each replica.
+// assets counts the consumers of each stream, and the subscriptions of each replica. It
+// is "" when the servers do not tell.
 func assets(t *testing.T, js jetstream.JetStream, all []*replica) string {
 	t.Helper()
 	var b strings.Builder
@@ -23,7 +24,7 @@ func assets(t *testing.T, js jetstream.JetStream, all []*replica) string {
 		}
 		s, err := js.Stream(t.Context(), name)
 		if err != nil {
-			t.Fatal(err)
+			return ""
 		}
 		fmt.Fprintf(&b, "%s %d, ", name[strings.LastIndex(name, "_")+1:], s.CachedInfo().State.Consumers)
 	}
@@ -41,9 +42,10 @@ func TestReplicas_HaveAConstantNumberOfConsumers(t *testing.T) {
 	all := startReplicas(t, one, from, false)
 	js := adminOf(t, one)
 	setAll(t, all, symbolsOf(3), 500)
-	const want = "ALERTS 3, MEMBERS 3, STATE 0, "
-	eventually(t, "each replica follows two streams", func() bool { return strings.HasPrefix(assets(t, js, all), want) })
-	before := assets(t, js, all)
+	// Besides those of the two a connection has a subscription for answers and one for
+	// calls of others. What was read once is gone in a moment.
+	const want = "ALERTS 3, MEMBERS 3, STATE 0, 4 4 4 "
+	eventually(t, "each replica follows two streams", func() bool { return assets(t, js, all) == want })
 	setAll(t, all, symbolsOf(40), 510, 520, 530)
 	from.trade(525, symbolsOf(40)...)
 	var wg sync.WaitGroup
@@ -59,6 +61,5 @@ func TestReplicas_HaveAConstantNumberOfConsumers(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	eventually(t, "there is what there was before: "+before, func() bool { return assets(t, js, all) == before })
-	t.Log(before)
+	eventually(t, "there is what there was before", func() bool { return assets(t, js, all) == want })
 }

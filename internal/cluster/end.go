@@ -31,7 +31,7 @@ func (s *Store) end(ctx context.Context, doing string, endings []ending) ([]endi
 	for rest := endings; len(rest) > 0; {
 		n := min(len(rest), maxBatch)
 		name := rand.Text()
-		err := write(ctx, doing, func(ctx context.Context) error { return s.tryEnd(ctx, name, rest[:n]) })
+		err := s.alerts.write(ctx, doing, func(ctx context.Context) error { return s.tryEnd(ctx, name, rest[:n]) })
 		if err != nil {
 			return nil, err
 		}

@@ -144,7 +144,7 @@ func (t *Tokens) settle(ctx context.Context) error {
 	var began era
 	var seq uint64
 	ours := false
-	err := write(ctx, "read the era of the logins", func(ctx context.Context) (err error) {
+	err := t.table.write(ctx, "read the era of the logins", func(ctx context.Context) (err error) {
 		var asked error
 		began, seq, err = t.replace(ctx, key, func(e era, ok bool) (era, bool) {
 			if t.owner == nil {
@@ -211,7 +211,7 @@ func (t *Tokens) EndAll(ctx context.Context, now time.Time) (int, error) {
 	key := oauth.NewSealKey()
 	var began era
 	var seq uint64
-	err := write(ctx, "end all logins", func(ctx context.Context) (err error) {
+	err := t.table.write(ctx, "end all logins", func(ctx context.Context) (err error) {
 		began, seq, err = t.replace(ctx, key, func(e era, ok bool) (era, bool) {
 			if !ok {
 				return before.renewed(key, byOwner), true
@@ -247,7 +247,7 @@ func (t *Tokens) count(counts func(oauth.Token) bool) int {
 // they do not tell in time.
 func (t *Tokens) countKept(ctx context.Context, known int, counts func(oauth.Token) bool) int {
 	const doing = "count the tokens"
-	ctx, cancel := context.WithTimeout(ctx, openTime)
+	ctx, cancel := context.WithTimeout(ctx, t.table.patience/4)
 	defer cancel()
 	read := lenient(ctx, t.table, doing, func(m message) (none struct{}, _ bool, err error) {
 		var tok oauth.Token

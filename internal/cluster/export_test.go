@@ -3,10 +3,13 @@ package cluster
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"runtime"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
+	"unicode"
 
 	"github.com/nats-io/nats.go"
 
@@ -18,6 +21,9 @@ import (
 
 // WriteUnguarded switches compare-and-set off, for the tests that show what it does.
 func (c *Conn) WriteUnguarded() { c.unguarded = true }
+
+// SetPatience sets for how long what servers between leaders do not do is tried.
+func (c *Conn) SetPatience(d time.Duration) { c.patience = d }
 
 // Lag has some reads answered as by a server that does not know yet what was written.
 func (c *Conn) Lag(reads int64) { c.lagging.Store(reads) }
@@ -34,6 +40,9 @@ func (m *Members) Press(method string) { m.press(method) }
 
 // SetPatience sets for how long a write is tried.
 func (o *Orders) SetPatience(d time.Duration) { o.patience = d }
+
+// SetHaste sets for how long each message of a snapshot is tried.
+func (o *Orders) SetHaste(d time.Duration) { o.blobs.haste = d }
 
 // SetSize sets how large the items of one message are at most. One is always sent.
 func (o *Orders) SetSize(n int) { o.size = n }
@@ -98,12 +107,32 @@ func (m *Members) Agrees(other *Members) bool {
 	return slices.Equal(*m.seats.Load(), *other.seats.Load())
 }
 
+// LiveAfter has a member a see heartbeats of members that are named by one letter, and
+// the end of those that are written large, and reports whether b is live then.
+func LiveAfter(beats string) bool {
+	ctx, stop := context.WithCancel(context.Background())
+	defer stop()
+	m := &Members{
+		table: &table{Conn: &Conn{prefix: "p"}}, id: "a", log: slog.New(slog.DiscardHandler), ending: ctx,
+		others: make(map[string]*peer), changed: make(chan struct{}), relinked: make(chan struct{}),
+	}
+	m.seats.Store(&[]seat{seatOf(m.id, false)})
+	for _, letter := range beats {
+		one := message{subject: m.subject(strings.ToLower(string(letter)))}
+		if unicode.IsLower(letter) {
+			one.data = []byte("{}")
+		}
+		m.apply(ctx, one)
+	}
+	return m.Live("b")
+}
+
 // Beats returns how many own heartbeats came by.
 func (m *Members) Beats() uint64 { return m.beats.Load() }
 
 // SaveMarksFor saves marks that hold for the alerts with a number up to told.
 func (s *Store) SaveMarksFor(ctx context.Context, marks map[provider.Sub]int64, told uint64) error {
-	return s.saveMarks(ctx, writeTime, marks, told)
+	return s.saveMarks(ctx, s.states.patience, marks, told)
 }
 
 // PutBlob writes a blob that nothing names, as a writer does that ends halfway.

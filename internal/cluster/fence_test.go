@@ -34,14 +34,9 @@ func TestServers_RefuseAnotherLastNumber(t *testing.T) {
 	for name, to := range map[string]*natstest.Cluster{"three servers": servers, "one server": start(t, 1)} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			nc, err := nats.Connect(to.URL())
-			if err != nil {
-				t.Fatal(err)
-			}
-			t.Cleanup(nc.Close)
-			stream := newPrefix()
+			nc, stream := connectRaw(t, to), newPrefix()
 			copies := map[bool]int{true: 3, false: 1}[to == servers]
-			_, err = adminOf(t, to).CreateStream(t.Context(), jetstream.StreamConfig{Name: stream, Subjects: []string{stream + ".>"}, Replicas: copies, AllowAtomicPublish: true})
+			_, err := adminOf(t, to).CreateStream(t.Context(), jetstream.StreamConfig{Name: stream, Subjects: []string{stream + ".>"}, Replicas: copies, AllowAtomicPublish: true})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -92,7 +87,7 @@ func publishRaw(t *testing.T, nc *nats.Conn, stream string, expect []string) (je
 		if len(expect) > 1 {
 			m.Header.Set("Nats-Batch-Commit", "1")
 		}
-		answer, err := nc.RequestMsg(m, 5*time.Second)
+		answer, err := nc.RequestMsg(m, patience)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -293,12 +288,7 @@ func TestOrders_LookUpWhatGotLost(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			line := newLine(t, servers)
-			c, err := cluster.Connect(t.Context(), cluster.Config{URL: line.url, Prefix: newPrefix()}, quiet())
-			if err != nil {
-				t.Fatal(err)
-			}
-			t.Cleanup(c.Close)
-			o, err := c.OpenOrders(t.Context(), time.Now)
+			o, err := connectAt(t, line.url, newPrefix()).OpenOrders(t.Context(), time.Now)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -374,11 +364,7 @@ func TestOrders_TakeManyEventsAtOnce(t *testing.T) {
 	if _, err := o.AppendEvents(t.Context(), mcp.Caller{Subject: "ann"}, events); err != nil {
 		t.Fatal(err)
 	}
-	s, err := admin(t).Stream(t.Context(), prefix+"_ORDERS")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if n := s.CachedInfo().State.Msgs; n < 4 || n > 20 {
+	if n := streamOf(t, servers, prefix+"_ORDERS").CachedInfo().State.Msgs; n < 4 || n > 20 {
 		t.Errorf("they are %d messages", n)
 	}
 	next := openOrders(t, servers, prefix)
@@ -405,10 +391,7 @@ func TestOrders_LoseNothingWithTheirLeader(t *testing.T) {
 	longest := time.Duration(0)
 	for i := range 60 {
 		if i == 20 {
-			leader := three.Leader(prefix + "_ORDERS")
-			if leader < 0 {
-				t.Fatal("no server leads the stream")
-			}
+			leader := leaderOf(t, three, prefix+"_ORDERS")
 			three.Kill(leader)
 			if err := three.Restart(leader); err != nil {
 				t.Fatal(err)

@@ -159,6 +159,7 @@ func unlimited() guard.Policy {
 func (f *floor) join(name string) {
 	f.t.Helper()
 	conn := connect(f.t, f.to, f.prefix)
+	conn.SetPatience(usual)
 	members, err := conn.Join(f.t.Context(), cluster.Who{Name: name, Account: accountName}, quiet())
 	if err != nil {
 		f.t.Fatal(err)

@@ -2,6 +2,7 @@ package cluster_test
 
 import (
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -25,18 +26,29 @@ func (f *floor) removeHalt(at *trader) {
 }
 
 // hindered demands that a resumption is refused and the files beside some replicas
-// are named, and no others.
+// are named, and no others. Of a replica that does not say in time whether a file is
+// there none is named, and then nobody resumes either.
 func (f *floor) hindered(at *trader, by ...*trader) {
 	f.t.Helper()
-	_, err := at.Resume(f.t.Context(), "candela resume")
-	told := fault.Of(err)
-	if told == nil || told.Code != "halt_file" || told.Kind != fault.Conflict || told.Retryable || strings.Count(told.Message, "HALT") != len(by) {
-		f.t.Fatalf("resumed at %s: %v", at.name, err)
-	}
-	for _, r := range by {
-		if !strings.Contains(told.Message, r.halt+" at the replica "+r.name) {
-			f.t.Errorf("at %s: %v", at.name, err)
+	eventually(f.t, "a resumption names the files", func() bool {
+		_, err := at.Resume(f.t.Context(), "candela resume")
+		told := fault.Of(err)
+		if told != nil && told.Kind == fault.Unavailable && told.Retryable {
+			return false
 		}
+		if told == nil || told.Code != "halt_file" || told.Kind != fault.Conflict || told.Retryable || strings.Count(told.Message, "HALT") > len(by) {
+			f.t.Fatalf("resumed at %s: %v", at.name, err)
+		}
+		return !slices.ContainsFunc(by, func(r *trader) bool { return !strings.Contains(told.Message, r.halt+" at the replica "+r.name) })
+	})
+}
+
+// resume resumes, and again while replicas do not say in time whether a file is there.
+func (f *floor) resume(at *trader) {
+	f.t.Helper()
+	s, err := insist(f.t, func() (guard.State, error) { return at.Resume(f.t.Context(), "candela resume") })
+	if err != nil || s.Level() != guard.Active {
+		f.t.Errorf("without files it is %v at %s, %v", s.Level(), at.name, err)
 	}
 }
 
@@ -69,9 +81,7 @@ func (f *floor) heeds(a, b, trader *trader) {
 	f.removeHalt(a)
 	f.hindered(a, trader)
 	f.removeHalt(trader)
-	if s, err := b.Resume(f.t.Context(), "candela resume"); err != nil || s.Level() != guard.Active {
-		f.t.Errorf("without files it is %v, %v", s.Level(), err)
-	}
+	f.resume(b)
 }
 
 // TestDesk_HaltFilesOutliveReplicas kills the replica that trades, and then one beside
@@ -111,16 +121,8 @@ func TestDesk_HaltFilesOutliveReplicas(t *testing.T) {
 		t.Errorf("while %s is silent it is %v", rest.name, levelAt(next))
 	}
 	rest.kill()
-	eventually(t, "trading goes on", func() bool {
-		if next.members.Live(rest.members.Self()) {
-			return false
-		}
-		s, err := next.Resume(t.Context(), "candela resume")
-		if err != nil || s.Level() != guard.Active {
-			t.Errorf("after %s died it is %v, %v", rest.name, s.Level(), err)
-		}
-		return true
-	})
+	eventually(t, "the other counts as dead", func() bool { return !next.members.Live(rest.members.Self()) })
+	f.resume(next)
 }
 
 // TestDesk_HeedsAHaltFileOfWhenNobodyTraded puts a halt file beside a replica that

@@ -27,7 +27,7 @@ func (s *Store) AddEntries(ctx context.Context, entries []notify.Entry) ([]notif
 			}
 		}
 		// A step whose answer got lost is written again, and what was there is replaced.
-		err := write(ctx, "add notifications", func(ctx context.Context) error {
+		err := s.alerts.write(ctx, "add notifications", func(ctx context.Context) error {
 			first, err := s.alerts.publish(ctx, s.alerts.name, changes...)
 			for i := range step {
 				step[i].Seq = first + uint64(i)

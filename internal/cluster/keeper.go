@@ -109,7 +109,7 @@ func (k *Keeper) Write(ctx context.Context, records []notify.Record) (first uint
 func (k *Keeper) Last(ctx context.Context, kind notify.Kind, name string) (notify.Record, error) {
 	var m message
 	var ok bool
-	err := reread(ctx, func(ctx context.Context) (err error) {
+	err := k.table.reread(ctx, func(ctx context.Context) (err error) {
 		m, ok, err = k.table.last(ctx, k.subject(kind, encode(name)))
 		return err
 	})

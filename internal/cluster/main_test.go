@@ -13,10 +13,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nats-io/nats.go/jetstream"
 	"go.uber.org/goleak"
 
 	"candela/internal/cluster"
 	"candela/internal/cluster/natstest"
+	"candela/internal/fault"
 )
 
 // servers is the cluster that most tests share, each under a prefix of its own; lone is
@@ -52,7 +54,13 @@ func run(m *testing.M) int {
 	lone.Stop()
 	// A server that is stopped while it recovers a stream leaves what writes its state.
 	const server = "github.com/nats-io/nats-server/v2/server"
-	err = goleak.Find(goleak.IgnoreAnyFunction(server+".(*fileStore).flushStreamStateLoop"), goleak.IgnoreAnyFunction(server+"/ats.Register.func1"))
+	ignored := []goleak.Option{goleak.IgnoreAnyFunction(server + ".(*fileStore).flushStreamStateLoop"), goleak.IgnoreAnyFunction(server + "/ats.Register.func1")}
+	// It gives what ends half a second, which is little on a loaded machine.
+	for began := time.Now(); time.Since(began) < patience; {
+		if err = goleak.Find(ignored...); err == nil {
+			break
+		}
+	}
 	if err != nil && code == 0 {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
@@ -62,14 +70,38 @@ func run(m *testing.M) int {
 
 func quiet() *slog.Logger { return slog.New(slog.DiscardHandler) }
 
+// insist does something again while that says that the servers do not answer. On a
+// loaded machine that lasts longer than a replica waits, and says nothing about what
+// it is told then.
+func insist[T any](tb testing.TB, do func() (T, error)) (T, error) {
+	tb.Helper()
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for began := time.Now(); ; <-tick.C {
+		value, err := do()
+		if fault.KindOf(err) != fault.Unavailable || time.Since(began) > patience {
+			return value, err
+		}
+	}
+}
+
 // connect connects to servers under a prefix and closes with the test.
 func connect(tb testing.TB, to *natstest.Cluster, prefix string) *cluster.Conn {
 	tb.Helper()
-	c, err := cluster.Connect(tb.Context(), cluster.Config{URL: to.URL(), Prefix: prefix, AllowSingle: true}, quiet())
+	return connectAt(tb, to.URL(), prefix)
+}
+
+// connectAt is connect for an address.
+func connectAt(tb testing.TB, url, prefix string) *cluster.Conn {
+	tb.Helper()
+	c, err := insist(tb, func() (*cluster.Conn, error) {
+		return cluster.Connect(tb.Context(), cluster.Config{URL: url, Prefix: prefix, AllowSingle: true}, quiet())
+	})
 	if err != nil {
 		tb.Fatal(err)
 	}
 	tb.Cleanup(c.Close)
+	c.SetPatience(patience)
 	return c
 }
 
@@ -80,6 +112,28 @@ func openStore(tb testing.TB, to *natstest.Cluster, prefix string) *cluster.Stor
 	if err != nil {
 		tb.Fatal(err)
 	}
+	return s
+}
+
+// leaderOf waits until a server leads a stream, and returns which.
+func leaderOf(tb testing.TB, c *natstest.Cluster, stream string) (leader int) {
+	tb.Helper()
+	eventually(tb, "a server leads "+stream, func() bool {
+		leader = c.Leader(stream)
+		return leader >= 0
+	})
+	return leader
+}
+
+// streamOf waits until the servers tell of a stream, and returns it as it is then.
+func streamOf(tb testing.TB, to *natstest.Cluster, name string) (s jetstream.Stream) {
+	tb.Helper()
+	js := adminOf(tb, to)
+	eventually(tb, "the servers tell of "+name, func() (ok bool) {
+		var err error
+		s, err = js.Stream(tb.Context(), name)
+		return err == nil
+	})
 	return s
 }
 

@@ -148,7 +148,7 @@ func (c *Conn) join(ctx context.Context, who Who, log *slog.Logger) (*Members, e
 
 // meet writes the first heartbeat and reads those of the others.
 func (m *Members) meet(ctx context.Context) (last uint64, err error) {
-	if err := write(ctx, "join", m.sendBeat); err != nil {
+	if err := m.table.write(ctx, "join", m.sendBeat); err != nil {
 		return 0, err
 	}
 	for one, err := range m.table.scan(ctx, 0, m.subject("*")) {
@@ -328,7 +328,7 @@ func (m *Members) setAway(away bool) {
 // nothing is owned from then on. Calls of others are still answered.
 func (m *Members) Leave(ctx context.Context) error {
 	m.setAway(true)
-	return write(ctx, "leave", m.sendBeat)
+	return m.table.write(ctx, "leave", m.sendBeat)
 }
 
 // Close ends taking part. The others are told if the servers answer; if not, they

@@ -68,7 +68,7 @@ var _ desk.Store = (*Orders)(nil)
 // OpenOrders takes over the orders from whoever writes them, and reads them.
 func (c *Conn) OpenOrders(ctx context.Context, now func() time.Time) (*Orders, error) {
 	o := &Orders{
-		Conn: c, name: c.name("ORDERS"), now: now, self: rand.Text(), patience: writeTime, size: maxPage, turn: make(chan struct{}, 1), ended: make(chan struct{}),
+		Conn: c, name: c.name("ORDERS"), now: now, self: rand.Text(), patience: c.patience, size: maxPage, turn: make(chan struct{}, 1), ended: make(chan struct{}),
 		orders: newAccounts(), states: make(map[string][]byte), placed: make(map[string]placed), wrote: make(map[string]uint64),
 		values: make(map[string][]byte), replayed: make(map[string][]order.Event), blobs: c.newBlobs(),
 	}
@@ -102,7 +102,7 @@ func (o *Orders) take(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return write(ctx, "take over the orders", func(ctx context.Context) error {
+	return o.write(ctx, "take over the orders", func(ctx context.Context) error {
 		o.fence, err = o.publish(ctx, o.name, change{subject: o.writer(), data: data})
 		o.last = o.fence
 		return err

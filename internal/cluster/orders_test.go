@@ -20,6 +20,7 @@ func openOrders(tb testing.TB, to *natstest.Cluster, prefix string) *cluster.Ord
 	if err != nil {
 		tb.Fatal(err)
 	}
+	o.SetHaste(patience)
 	return o
 }
 

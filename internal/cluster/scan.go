@@ -112,7 +112,7 @@ func (t *table) absent(ctx context.Context, subject string) (bool, error) {
 // put writes changes in steps of maxBatch. Each step is written whole or not, and
 // one whose answer got lost is written again.
 func (t *table) put(ctx context.Context, doing string, changes []change) error {
-	return t.putFor(ctx, writeTime, doing, changes)
+	return t.putFor(ctx, t.patience, doing, changes)
 }
 
 // putFor is put with another patience.
@@ -219,7 +219,7 @@ func (t *table) scan(ctx context.Context, after uint64, filters ...string) iter.
 // writeMark writes a mark and returns its number. A later one takes its place, and
 // ends the readers that wait for this one just as well.
 func (t *table) writeMark(ctx context.Context) (seq uint64, err error) {
-	err = write(ctx, "write a mark", func(ctx context.Context) error {
+	err = t.write(ctx, "write a mark", func(ctx context.Context) error {
 		seq, err = t.publish(ctx, t.name, change{subject: t.mark})
 		return err
 	})
@@ -240,7 +240,7 @@ func (c *Conn) consume(ctx context.Context, stream string, cfg jetstream.Ordered
 	cfg.InactiveThreshold, cfg.MaxResetAttempts = scanIdle, maxResets
 	return func(yield func(message, error) bool) {
 		var consumer jetstream.Consumer
-		err := open(ctx, func(ctx context.Context) (err error) {
+		err := c.open(ctx, func(ctx context.Context) (err error) {
 			consumer, err = c.js.OrderedConsumer(ctx, stream, cfg)
 			return err
 		})

@@ -75,6 +75,7 @@ func (r *replica) alerts(tb testing.TB) []string {
 func startReplica(tb testing.TB, to *natstest.Cluster, prefix string, from provider.Provider, unguarded bool) *replica {
 	tb.Helper()
 	r := &replica{conn: connect(tb, to, prefix)}
+	r.conn.SetPatience(usual)
 	if unguarded {
 		r.conn.WriteUnguarded()
 	}
@@ -146,16 +147,28 @@ func setAll(tb testing.TB, at []*replica, symbols []string, prices ...float64) [
 			for k, price := range prices {
 				n := i*len(prices) + k
 				a := alert.Alert{Symbol: market.Symbol{Name: name}, Condition: alert.Condition{Type: alert.PriceAbove, Threshold: decimal.NewFromFloat(price)}}
-				set, err := at[n%len(at)].Set(context.WithoutCancel(tb.Context()), mcp.Caller{Subject: "ann", Key: "k"}, a)
-				if err != nil {
-					tb.Error(err)
-				}
-				ids[n] = set.ID
+				ids[n] = set(tb, at[n%len(at)], a)
 			}
 		})
 	}
 	wg.Wait()
 	return ids
+}
+
+// set sets an alert, and again when nothing was done, as clients do: a price grows old
+// while a machine does other things.
+func set(tb testing.TB, at *replica, a alert.Alert) string {
+	tb.Helper()
+	for began := time.Now(); ; {
+		one, err := at.Set(context.WithoutCancel(tb.Context()), mcp.Caller{Subject: "ann", Key: "k"}, a)
+		if err == nil {
+			return one.ID
+		}
+		if f := fault.Of(err); f == nil || !f.Retryable || time.Since(began) > patience {
+			tb.Error(err)
+			return ""
+		}
+	}
 }
 
 // settled waits until a replica was told of n alerts, and holds them against ids.

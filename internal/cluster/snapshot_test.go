@@ -57,15 +57,7 @@ func forgetful(tb testing.TB, o *cluster.Orders) *order.Book {
 // blobs counts the messages of the stream of blobs.
 func blobs(t *testing.T, to *natstest.Cluster, prefix string) uint64 {
 	t.Helper()
-	s, err := adminOf(t, to).Stream(t.Context(), prefix+"_BOOKS")
-	if err != nil {
-		t.Fatal(err)
-	}
-	info, err := s.Info(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return info.State.Msgs
+	return streamOf(t, to, prefix+"_BOOKS").CachedInfo().State.Msgs
 }
 
 // begin returns the book that a desk would begin with, and how many events it takes
@@ -211,10 +203,7 @@ func TestSnapshot_Damaged(t *testing.T) {
 				t.Fatal(err)
 			}
 			closeOrders(t, o, 9, 11)
-			s, err := adminOf(t, lone).Stream(t.Context(), prefix+"_BOOKS")
-			if err != nil {
-				t.Fatal(err)
-			}
+			s := streamOf(t, lone, prefix+"_BOOKS")
 			info, err := s.Info(t.Context(), jetstream.WithSubjectFilter(">"))
 			if err != nil {
 				t.Fatal(err)

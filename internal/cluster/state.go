@@ -49,7 +49,7 @@ func (s *Store) Cursors(ctx context.Context) (map[string]map[string]uint64, erro
 
 // SaveMarks sets up to which bar each series has been evaluated, for all alerts.
 func (s *Store) SaveMarks(ctx context.Context, marks map[provider.Sub]int64) error {
-	return s.saveMarks(ctx, writeTime, marks, 0)
+	return s.saveMarks(ctx, s.states.patience, marks, 0)
 }
 
 // saveMarks sets marks that hold for the alerts with a number up to told.

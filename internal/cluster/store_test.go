@@ -108,14 +108,10 @@ func TestStore_LosesNothingWithItsLeader(t *testing.T) {
 		})
 	}
 	<-half
-	leader := three.Leader(prefix + "_ALERTS")
-	if leader < 0 {
-		t.Error("no server leads the stream")
-	} else {
-		three.Kill(leader)
-		if err := three.Restart(leader); err != nil {
-			t.Error(err)
-		}
+	leader := leaderOf(t, three, prefix+"_ALERTS")
+	three.Kill(leader)
+	if err := three.Restart(leader); err != nil {
+		t.Error(err)
 	}
 	wg.Wait()
 	checkTold(t, openStore(t, three, prefix), told, alerts)

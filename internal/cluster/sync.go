@@ -49,7 +49,7 @@ func (t *Tail) runSync(ctx context.Context, r *syncRound) {
 	t.syncs.mu.Lock()
 	t.syncs.round = nil // who comes now needs a later mark
 	t.syncs.mu.Unlock()
-	ctx, cancel := context.WithTimeout(ctx, writeTime)
+	ctx, cancel := context.WithTimeout(ctx, t.store.alerts.patience)
 	defer cancel()
 	seq, err := t.store.alerts.writeMark(ctx)
 	if err == nil {

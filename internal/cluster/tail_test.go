@@ -2,6 +2,7 @@ package cluster_test
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strconv"
 	"sync"
@@ -130,8 +131,14 @@ func TestTail_TellsEachOnceWhenServersGo(t *testing.T) {
 	}
 	fires(5)
 	for _, server := range []func() int{
-		func() int { n, _ := strconv.Atoi(r.conn.Server()[1:]); return n },
-		func() int { return three.Leader(prefix + "_ALERTS") },
+		func() (n int) {
+			eventually(t, "the tail is connected", func() bool {
+				_, err := fmt.Sscanf(r.conn.Server(), "n%d", &n)
+				return err == nil
+			})
+			return n
+		},
+		func() int { return leaderOf(t, three, prefix+"_ALERTS") },
 	} {
 		n := server()
 		three.Kill(n)

@@ -135,7 +135,7 @@ func (t *Tokens) clear(ctx context.Context, kind string, ttl time.Duration, gone
 		for i, h := range step {
 			changes[i], _ = t.change(kind, h, nil, ttl) // nothing is encoded
 		}
-		if err := write(ctx, "clear "+kind+"s", func(ctx context.Context) error { return t.write(ctx, changes...) }); err != nil {
+		if err := t.table.write(ctx, "clear "+kind+"s", func(ctx context.Context) error { return t.write(ctx, changes...) }); err != nil {
 			return err
 		}
 	}
@@ -154,7 +154,7 @@ func (t *Tokens) PutCode(ctx context.Context, c oauth.Code, now time.Time) error
 	if err != nil {
 		return err
 	}
-	return write(ctx, "keep a code", func(ctx context.Context) error { return t.write(ctx, ch) })
+	return t.table.write(ctx, "keep a code", func(ctx context.Context) error { return t.write(ctx, ch) })
 }
 
 // makeRoom clears what has ended and, where there is no room for one more, the
@@ -209,7 +209,7 @@ func (t *Tokens) holds(h oauth.Hash, now time.Time) bool {
 func (t *Tokens) Code(ctx context.Context, h oauth.Hash, now time.Time) (oauth.Code, error) {
 	var c codeForm
 	var answer error
-	err := reread(ctx, func(ctx context.Context) (err error) {
+	err := t.table.reread(ctx, func(ctx context.Context) (err error) {
 		if c, _, err = t.find(ctx, h, now); errors.Is(err, oauth.ErrNotFound) {
 			answer = err
 			return nil
@@ -234,7 +234,7 @@ func (t *Tokens) Redeem(ctx context.Context, code oauth.Hash, tok oauth.Token, n
 		return err
 	}
 	var answer error
-	err := write(ctx, "redeem a code", func(ctx context.Context) error {
+	err := t.table.write(ctx, "redeem a code", func(ctx context.Context) error {
 		c, seq, err := t.find(ctx, code, now)
 		if answer = nil; errors.Is(err, oauth.ErrNotFound) {
 			answer = err
@@ -271,7 +271,7 @@ func (t *Tokens) Redeem(ctx context.Context, code oauth.Hash, tok oauth.Token, n
 
 // Replay revokes the token that came of a redeemed code.
 func (t *Tokens) Replay(ctx context.Context, code oauth.Hash) error {
-	return write(ctx, "revoke a token", func(ctx context.Context) error {
+	return t.table.write(ctx, "revoke a token", func(ctx context.Context) error {
 		c, _, err := t.find(ctx, code, time.Time{})
 		if errors.Is(err, oauth.ErrNotFound) || err == nil && !c.used() {
 			return nil
@@ -291,7 +291,7 @@ func (t *Tokens) revoke(ctx context.Context, gone ...oauth.Hash) error {
 
 // DropCode burns a code. One that was redeemed stays known as such.
 func (t *Tokens) DropCode(ctx context.Context, code oauth.Hash) error {
-	return write(ctx, "drop a code", func(ctx context.Context) error {
+	return t.table.write(ctx, "drop a code", func(ctx context.Context) error {
 		c, seq, err := t.find(ctx, code, time.Time{})
 		if errors.Is(err, oauth.ErrNotFound) || err == nil && c.used() {
 			return nil

@@ -65,14 +65,16 @@ func issue(tb testing.TB, s oauth.Store, name string, now time.Time) oauth.Token
 // gone waits until a replica no longer takes a token.
 func gone(t *testing.T, s *cluster.Tokens, tok oauth.Token, now time.Time) {
 	t.Helper()
-	tick := time.NewTicker(time.Millisecond)
-	defer tick.Stop()
-	for began := time.Now(); time.Since(began) < 30*time.Second; <-tick.C {
-		if _, err := s.Token(t.Context(), tok.Hash, now); errors.Is(err, oauth.ErrNotFound) {
-			return
-		}
-	}
-	t.Fatal("the token is still taken")
+	eventually(t, "the token is not taken any more", func() bool {
+		_, err := s.Token(t.Context(), tok.Hash, now)
+		return errors.Is(err, oauth.ErrNotFound)
+	})
+}
+
+// lookUp returns a token as a replica knows it, from the servers if need be.
+func lookUp(tb testing.TB, s *cluster.Tokens, tok oauth.Token, now time.Time) (oauth.Token, error) {
+	tb.Helper()
+	return insist(tb, func() (oauth.Token, error) { return s.Token(tb.Context(), tok.Hash, now) })
 }
 
 func TestTokens_OneReplicasTokenWorksOnAll(t *testing.T) {
@@ -81,7 +83,7 @@ func TestTokens_OneReplicasTokenWorksOnAll(t *testing.T) {
 	a, b := openTokens(t, servers, prefix), openTokens(t, servers, prefix)
 	for i := range 20 {
 		tok := issue(t, a, strconv.Itoa(i), now)
-		if got, err := b.Token(t.Context(), tok.Hash, now); err != nil || got.ID != tok.ID {
+		if got, err := lookUp(t, b, tok, now); err != nil || got.ID != tok.ID {
 			t.Fatalf("the other replica says %v, %v", got, err)
 		}
 	}
@@ -105,10 +107,7 @@ func TestTokens_ARevokedTokenIsRememberedForItsLife(t *testing.T) {
 	if err := errors.Join(s.Revoke(t.Context(), "ann", revoked.ID), s.Replay(t.Context(), oauth.HashOf("code replayed"))); err != nil {
 		t.Fatal(err)
 	}
-	stream, err := adminOf(t, servers).Stream(t.Context(), prefix+"_TOKENS")
-	if err != nil {
-		t.Fatal(err)
-	}
+	stream := streamOf(t, servers, prefix+"_TOKENS")
 	for _, tok := range []oauth.Token{revoked, replayed} {
 		m, err := stream.GetLastMsgForSubject(t.Context(), prefix+".token."+tok.Hash.Hex())
 		if err != nil {
@@ -133,7 +132,7 @@ func TestTokens_OutliveAServerAndEndWithAll(t *testing.T) {
 		restart(t, three, i)
 		caughtUp(t, three, prefix+"_TOKENS")
 		fresh := openTokens(t, three, prefix)
-		if _, err := fresh.Token(t.Context(), tok.Hash, now); err != nil {
+		if _, err := lookUp(t, fresh, tok, now); err != nil {
 			t.Fatalf("without server %d: %v", i, err)
 		}
 		if fresh.Seal() != key || s.Seal() != key {
@@ -157,14 +156,14 @@ func TestTokens_OutliveAServerAndEndWithAll(t *testing.T) {
 			return err == nil
 		})
 	}
-	if s.Seal() == key || s.Seal() != later.Seal() {
-		t.Error("the replica that lived on seals with the former key, or with its own")
-	}
+	eventually(t, "the replica that lived on seals with the new key, and with none of its own", func() bool {
+		return s.Seal() != key && s.Seal() == later.Seal()
+	})
 	if r := door(t, s).Browser().Open(oauthtest.Query(client)); r.Status != http.StatusBadRequest {
 		t.Errorf("a registration outlived the servers: %d", r.Status)
 	}
 	second := issue(t, s, "second", now)
-	if _, err := openTokens(t, three, prefix).Token(t.Context(), second.Hash, now); err != nil {
+	if _, err := lookUp(t, openTokens(t, three, prefix), second, now); err != nil {
 		t.Error(err)
 	}
 }
@@ -230,21 +229,16 @@ func restart(t *testing.T, c *natstest.Cluster, servers ...int) {
 func caughtUp(t *testing.T, c *natstest.Cluster, stream string) {
 	t.Helper()
 	js := adminOf(t, c)
-	tick := time.NewTicker(20 * time.Millisecond)
-	defer tick.Stop()
-	for began := time.Now(); time.Since(began) < 60*time.Second; <-tick.C {
+	eventually(t, "the copies are whole", func() bool {
 		s, err := js.Stream(t.Context(), stream)
 		if err != nil {
-			continue
+			return false
 		}
 		cluster := s.CachedInfo().Cluster
-		if cluster.Leader != "" && len(cluster.Replicas) == 2 && !slices.ContainsFunc(cluster.Replicas, func(p *jetstream.PeerInfo) bool {
+		return cluster.Leader != "" && len(cluster.Replicas) == 2 && !slices.ContainsFunc(cluster.Replicas, func(p *jetstream.PeerInfo) bool {
 			return !p.Current || p.Offline || p.Lag > 0
-		}) {
-			return
-		}
-	}
-	t.Fatal("the copies are not whole")
+		})
+	})
 }
 
 // BenchmarkToken is the check that every request makes, here and in the memory of

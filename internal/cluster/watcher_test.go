@@ -218,7 +218,7 @@ func TestAlerts_MarksDoNotHoldUpAnEngineWhenServersAreAway(t *testing.T) {
 	if err := alerts.Store().SaveMarks(t.Context(), marks); err == nil {
 		t.Error("marks were written to nobody")
 	}
-	if took := time.Since(began); took > 8*time.Second {
+	if took := time.Since(began); took > 19*time.Second { // two, and any other write is tried for twenty
 		t.Errorf("it took %s", took)
 	}
 }
