@@ -54,8 +54,11 @@ type Members struct {
 	acked   atomic.Int32  // own heartbeats that were acknowledged and did not come by yet
 	beats   atomic.Uint64 // own heartbeats that came by
 	beaten  atomic.Int64  // when one was acknowledged last, unix nanoseconds
+	unheard atomic.Bool   // the last one was not acknowledged
 	form    beatForm
-	beating sync.Mutex // one heartbeat at a time, so that one before Leave does not follow it
+	// beating is read-locked by heartbeats under way, and locked by one that tells of a
+	// change, so that none from before it follows.
+	beating sync.RWMutex
 
 	seats   atomic.Pointer[[]seat] // who is live, by id; replaced, never changed
 	mu      sync.Mutex
@@ -142,15 +145,15 @@ func (c *Conn) join(ctx context.Context, who Who, log *slog.Logger) (*Members, e
 		table: table, filters: []string{m.subject("*")}, what: "members", log: log, apply: m.apply, again: m.again,
 	}
 	m.wg.Go(func() { follower.run(ending, last) })
-	m.wg.Go(m.beat)
 	return m, nil
 }
 
-// meet writes the first heartbeat and reads those of the others.
+// meet begins to write heartbeats, and reads those of the others.
 func (m *Members) meet(ctx context.Context) (last uint64, err error) {
-	if err := m.table.write(ctx, "join", m.sendBeat); err != nil {
+	if err := m.table.write(ctx, "join", m.tell); err != nil {
 		return 0, err
 	}
+	m.wg.Go(m.beat) // before anything else: whom others know they must go on hearing
 	for one, err := range m.table.scan(ctx, 0, m.subject("*")) {
 		if err != nil {
 			return 0, failure("read the members", err)
@@ -163,10 +166,15 @@ func (m *Members) meet(ctx context.Context) (last uint64, err error) {
 
 func (m *Members) subject(id string) string { return m.table.subject(memberKind, id) }
 
-// sendBeat writes a heartbeat.
-func (m *Members) sendBeat(ctx context.Context) error {
+// tell writes a heartbeat that others must not take for an earlier one.
+func (m *Members) tell(ctx context.Context) error {
 	m.beating.Lock()
 	defer m.beating.Unlock()
+	return m.sendBeat(ctx)
+}
+
+// sendBeat writes a heartbeat. The caller has locked.
+func (m *Members) sendBeat(ctx context.Context) error {
 	form := m.form
 	form.Draining, form.Link = m.away.Load(), m.reconnects()
 	data, err := json.Marshal(form)
@@ -184,33 +192,49 @@ func (m *Members) sendBeat(ctx context.Context) error {
 // nothing else.
 func (m *Members) Beat() time.Time { return time.Unix(0, m.beaten.Load()) }
 
-// beat writes heartbeats until Close.
+// beat writes heartbeats until Close. One whose answer is late does not hold up the
+// next: by their silence others would take this replica for dead.
 func (m *Members) beat() {
 	tick := time.NewTicker(beatEvery)
 	defer tick.Stop()
-	heard := true
+	turns := make(chan struct{}, attemptTime/beatEvery)
 	for {
 		select {
 		case <-m.ending.Done():
 			return
 		case <-tick.C:
 		}
-		err := m.sendBeat(m.ending)
-		if m.ending.Err() != nil {
-			return
+		select {
+		case turns <- struct{}{}:
+			m.wg.Go(func() {
+				m.beatOnce()
+				<-turns
+			})
+		default:
 		}
-		if heard && err != nil { // once, not every second
+	}
+}
+
+// beatOnce writes one heartbeat.
+func (m *Members) beatOnce() {
+	m.beating.RLock()
+	defer m.beating.RUnlock()
+	err := m.sendBeat(m.ending)
+	if m.ending.Err() != nil {
+		return
+	}
+	if err != nil {
+		if !m.unheard.Swap(true) { // once, not every second
 			m.log.WarnContext(m.ending, "the servers do not take the heartbeat", "error", err)
 		}
-		if heard = err == nil; !heard {
-			continue
-		}
-		if m.acked.Add(1) > lostBeats {
-			m.acked.Store(0)
-			select {
-			case m.again <- struct{}{}:
-			default:
-			}
+		return
+	}
+	m.unheard.Store(false)
+	if m.acked.Add(1) > lostBeats {
+		m.acked.Store(0)
+		select {
+		case m.again <- struct{}{}:
+		default:
 		}
 	}
 }
@@ -312,7 +336,7 @@ func (m *Members) Changed() <-chan struct{} {
 // at its start, again and again, would keep interrupting the others.
 func (m *Members) Enter(ctx context.Context) {
 	m.setAway(false)
-	if err := m.sendBeat(ctx); err != nil {
+	if err := m.tell(ctx); err != nil {
 		m.log.WarnContext(ctx, "the other replicas hear with the next heartbeat that this one is ready", "error", err)
 	}
 }
@@ -328,7 +352,7 @@ func (m *Members) setAway(away bool) {
 // nothing is owned from then on. Calls of others are still answered.
 func (m *Members) Leave(ctx context.Context) error {
 	m.setAway(true)
-	return m.table.write(ctx, "leave", m.sendBeat)
+	return m.table.write(ctx, "leave", m.tell)
 }
 
 // Close ends taking part. The others are told if the servers answer; if not, they
