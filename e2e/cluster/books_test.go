@@ -39,7 +39,7 @@ func (s *site) truth() (b venueBook, err error) {
 	if err != nil {
 		return b, err
 	}
-	response, err := (&http.Client{Timeout: 10 * time.Second}).Do(request)
+	response, err := (&http.Client{Timeout: 30 * time.Second}).Do(request)
 	if err != nil {
 		return b, err
 	}
@@ -194,7 +194,7 @@ func (a *account) judgePositions(venue venueBook, own ownBook) {
 func (p *people) settleDeals() (a *account) {
 	p.Helper()
 	c := p.client("bookkeeper")
-	for deadline := time.Now().Add(90 * time.Second); ; {
+	for deadline := time.Now().Add(3 * time.Minute); ; {
 		own, err := p.ownBook(c)
 		var venue venueBook
 		if err == nil {

@@ -80,9 +80,7 @@ func TestLoad_AtTheServersDoesNotGrowWithClients(t *testing.T) {
 	for clients := 0; clients < 300; clients += 100 {
 		s.crowd(clients, 100, func(int) *replica { return nil }, func(c *remote.Client, i int) {
 			if i%2 == 0 {
-				if _, err := c.Call(ctx, "subscribe_notifications", `{}`); err != nil {
-					t.Error(err)
-				}
+				s.subscribe(ctx, c)
 				here.Go(func() { _ = c.Listen(ctx, "", func() {}, func(remote.Event) {}) })
 				return
 			}
@@ -103,25 +101,37 @@ func TestLoad_AtTheServersDoesNotGrowWithClients(t *testing.T) {
 	}
 }
 
+// subscribe subscribes a client, whatever it takes.
+func (s *site) subscribe(ctx context.Context, c *remote.Client) {
+	s.Helper()
+	for deadline := time.Now().Add(2 * time.Minute); ctx.Err() == nil; time.Sleep(100 * time.Millisecond) {
+		_, err := c.Call(ctx, "subscribe_notifications", `{}`)
+		if err == nil {
+			return
+		}
+		if !again(err) || time.Now().After(deadline) {
+			s.Error(err)
+			return
+		}
+	}
+}
+
 // steady returns what the servers hold: what is wanted as soon as that is so, else
-// what it is when it has not changed for a while.
+// what it mostly is. A consumer whose reader is about to ask for more does not count
+// for a moment.
 func (s *site) steady(want load) (l load) {
 	s.Helper()
-	same := 0
-	for deadline := time.Now().Add(30 * time.Second); time.Now().Before(deadline); time.Sleep(250 * time.Millisecond) {
+	seen := map[load]int{}
+	for deadline := time.Now().Add(2 * time.Minute); time.Now().Before(deadline); time.Sleep(250 * time.Millisecond) {
 		now, err := s.servers.load()
-		switch {
-		case err != nil:
+		if err != nil {
 			continue
-		case now == want:
-			return now
-		case now == l:
-			same++
-		default:
-			same = 0
 		}
-		if l = now; want == (load{}) && same > 20 {
-			return l
+		if l = now; now == want {
+			return now
+		}
+		if seen[now]++; want == (load{}) && seen[now] > 20 {
+			return now
 		}
 	}
 	return l

@@ -14,6 +14,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"candela/internal/porttest"
 )
 
 // network is where the processes are. Where the machine allows it every one has a
@@ -28,10 +30,11 @@ type network struct {
 
 // place is where one process is.
 type place struct {
-	net  *network
-	ip   string
-	link string    // the end of its cable at the bridge
-	hold *exec.Cmd // keeps the namespace
+	net   *network
+	ip    string
+	link  string    // the end of its cable at the bridge
+	hold  *exec.Cmd // keeps the namespace
+	ports int       // that were given out, in a namespace
 
 	using sync.RWMutex
 	file  *os.File // of the namespace; nil when the test has ended
@@ -186,19 +189,16 @@ func (p *place) listen(ctx context.Context, port string) (l net.Listener, err er
 	return l, err
 }
 
-// free returns a port that nobody listens on here.
+// free returns a port that nobody listens on here, another one each time.
 func (p *place) free(tb testing.TB) string {
 	tb.Helper()
-	l, err := p.listen(tb.Context(), "0")
-	if err != nil {
-		tb.Fatal(err)
+	if p.hold == nil {
+		return porttest.Free(tb)
 	}
-	defer func() { _ = l.Close() }()
-	_, port, err := net.SplitHostPort(l.Addr().String())
-	if err != nil {
-		tb.Fatal(err)
-	}
-	return port
+	// Nobody else is here, and the system gives none of these to whoever asks for any.
+	const first = 20_000
+	p.ports++
+	return strconv.Itoa(first + p.ports)
 }
 
 // carry takes connections to the port of a place to an address of the test's own

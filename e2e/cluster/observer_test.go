@@ -39,7 +39,7 @@ func (s *servers) watch(tb testing.TB, stream string) *observer {
 	tb.Helper()
 	o := &observer{seen: map[uint64]bool{}, alerts: map[string]*told{}}
 	var consumer jetstream.Consumer
-	until(tb, 30*time.Second, "the judge reads "+stream, func() (ok bool) {
+	until(tb, 2*time.Minute, "the judge reads "+stream, func() (ok bool) {
 		var err error
 		consumer, err = s.js.OrderedConsumer(tb.Context(), stream, jetstream.OrderedConsumerConfig{})
 		return err == nil

@@ -39,14 +39,14 @@ type people struct {
 
 	asked atomic.Int64 // alerts asked for
 	mu    sync.Mutex
-	sets  map[string]*set               // by note, every one that was asked for
-	heard []map[string][]heard          // by listener and alert
-	polls map[string][]time.Time        // by alert
-	fails map[string]int                // by what was answered
-	lost  []time.Time                   // when a poll got no answer
-	no    []denial                      // each 401
-	token map[*remote.Client]*sync.Once // a client lets itself in once for each token
-	deals []*deal                       // every order that was asked for
+	sets  map[string]*set        // by note, every one that was asked for
+	heard []map[string][]heard   // by listener and alert
+	polls map[string][]time.Time // by alert
+	fails map[string]int         // by what was answered
+	lost  []time.Time            // when a poll got no answer
+	no    []denial               // each 401
+	token map[*remote.Client]*pass
+	deals []*deal // every order that was asked for
 
 	down map[*replica]bool // of whoever lets things happen
 }
@@ -59,14 +59,20 @@ type heard struct {
 
 // denial is a token that was refused.
 type denial struct {
-	at  time.Time
-	who string
+	at, since time.Time // when, and since when its client had it
+	who       string
+}
+
+// pass is that a client was let in: it lets itself in again once for each token.
+type pass struct {
+	since time.Time
+	once  sync.Once
 }
 
 func (s *site) newPeople(symbols int) *people {
 	p := &people{
 		site: s, symbols: symbols, sets: map[string]*set{}, polls: map[string][]time.Time{}, fails: map[string]int{},
-		token: map[*remote.Client]*sync.Once{}, down: map[*replica]bool{},
+		token: map[*remote.Client]*pass{}, down: map[*replica]bool{},
 	}
 	p.ctx, p.stop = context.WithCancel(s.Context())
 	return p
@@ -76,11 +82,17 @@ func (s *site) newPeople(symbols int) *people {
 func (p *people) client(name string) *remote.Client {
 	p.Helper()
 	c := &remote.Client{Base: p.balancer.url(), Name: name, Owner: p.owner, HTTP: remote.Plain(&http.Transport{MaxIdleConnsPerHost: 8})}
+	p.letIn(c)
+	return c
+}
+
+// letIn lets a client in, with a new token.
+func (p *people) letIn(c *remote.Client) {
+	p.Helper()
 	p.enter(p.ctx, c)
 	p.mu.Lock()
-	p.token[c] = &sync.Once{}
+	p.token[c] = &pass{since: time.Now()}
 	p.mu.Unlock()
-	return c
 }
 
 // call calls a tool as a patient client does: it notes what goes wrong, and lets
@@ -89,15 +101,15 @@ func (p *people) call(c *remote.Client, name, arguments string) (json.RawMessage
 	ctx, cancel := context.WithTimeout(p.ctx, 20*time.Second)
 	defer cancel()
 	p.mu.Lock()
-	once := p.token[c]
+	with := p.token[c]
 	p.mu.Unlock()
 	answer, err := c.Call(ctx, name, arguments)
-	p.judgeAnswer(c, once, name, err)
+	p.judgeAnswer(c, with, name, err)
 	return answer, err
 }
 
 // judgeAnswer notes an error.
-func (p *people) judgeAnswer(c *remote.Client, once *sync.Once, what string, err error) {
+func (p *people) judgeAnswer(c *remote.Client, with *pass, what string, err error) {
 	if err == nil || p.ctx.Err() != nil {
 		return
 	}
@@ -110,16 +122,11 @@ func (p *people) judgeAnswer(c *remote.Client, once *sync.Once, what string, err
 	p.mu.Lock()
 	p.fails[what+": "+key]++
 	if key == "401" {
-		p.no = append(p.no, denial{time.Now(), c.Name})
+		p.no = append(p.no, denial{time.Now(), with.since, c.Name})
 	}
 	p.mu.Unlock()
 	if key == "401" {
-		once.Do(func() {
-			p.enter(p.ctx, c)
-			p.mu.Lock()
-			p.token[c] = &sync.Once{}
-			p.mu.Unlock()
-		})
+		with.once.Do(func() { p.letIn(c) })
 	}
 }
 
@@ -209,7 +216,7 @@ const silence = 20 * time.Second
 func (p *people) listen(n int) (clients []*remote.Client) {
 	for i := range n {
 		c := p.client("listener " + strconv.Itoa(i))
-		until(p.TB, time.Minute, "a listener subscribes", func() bool {
+		until(p.TB, 2*time.Minute, "a listener subscribes", func() bool {
 			_, err := p.call(c, "subscribe_notifications", `{}`)
 			return err == nil
 		})
@@ -227,7 +234,7 @@ func (p *people) stayTuned(c *remote.Client, i int) {
 	last := ""
 	for p.ctx.Err() == nil {
 		p.mu.Lock()
-		once := p.token[c]
+		with := p.token[c]
 		p.mu.Unlock()
 		ctx, cancel := context.WithCancel(p.ctx)
 		patience := time.AfterFunc(silence, cancel)
@@ -246,7 +253,7 @@ func (p *people) stayTuned(c *remote.Client, i int) {
 		patience.Stop()
 		cancel()
 		if _, ok := errors.AsType[*remote.StatusError](err); ok {
-			p.judgeAnswer(c, once, "stream", err)
+			p.judgeAnswer(c, with, "stream", err)
 		}
 		p.pause(200 * time.Millisecond)
 	}

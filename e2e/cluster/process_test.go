@@ -92,7 +92,7 @@ func (p *process) term(tb testing.TB) time.Duration {
 	tb.Helper()
 	began := time.Now()
 	p.signal(syscall.SIGTERM)
-	if !p.wait(40 * time.Second) {
+	if !p.wait(90 * time.Second) {
 		tb.Errorf("%s does not end when it is asked to", p.name)
 		p.kill()
 	}

@@ -100,7 +100,7 @@ func (r *replica) ask(ctx context.Context, path string) error {
 
 // read reads a page of the admin listener.
 func (r *replica) read(ctx context.Context, path string) (string, error) {
-	ctx, cancel := context.WithTimeout(ctx, checkTime)
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://127.0.0.1:"+r.admin+path, http.NoBody)
 	if err != nil {

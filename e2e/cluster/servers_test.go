@@ -53,7 +53,7 @@ func startServers(tb testing.TB, net *network, dir string, n int) *servers {
 	s.settle()
 	var err error
 	if s.conn, err = nats.Connect(s.url(), nats.Name("judge"), nats.MaxReconnects(-1), nats.ReconnectWait(100*time.Millisecond),
-		nats.PingInterval(time.Second), nats.MaxPingsOutstanding(2), nats.Timeout(5*time.Second)); err != nil {
+		nats.PingInterval(time.Second), nats.MaxPingsOutstanding(2), nats.Timeout(30*time.Second)); err != nil {
 		tb.Fatal(err)
 	}
 	tb.Cleanup(s.conn.Close)
@@ -95,7 +95,7 @@ func (s *servers) url() string {
 // settle waits until every server says that it is well.
 func (s *servers) settle() {
 	s.tb.Helper()
-	until(s.tb, time.Minute, "the NATS servers agree", func() bool {
+	until(s.tb, 3*time.Minute, "the NATS servers agree", func() bool {
 		return !slices.ContainsFunc(s.all, func(one *server) bool { return one.ask(s.tb, "/healthz", nil) != nil })
 	})
 }
@@ -128,7 +128,7 @@ func (s *server) ask(tb testing.TB, path string, into any) error {
 func (s *servers) leader(stream string) *server {
 	s.tb.Helper()
 	var found *server
-	until(s.tb, 30*time.Second, stream+" has a leader", func() bool {
+	until(s.tb, 2*time.Minute, stream+" has a leader", func() bool {
 		ctx, cancel := context.WithTimeout(s.tb.Context(), 2*time.Second)
 		defer cancel()
 		one, err := s.js.Stream(ctx, stream)

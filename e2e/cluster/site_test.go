@@ -69,7 +69,7 @@ func (s *site) startVenue() string {
 	s.venue = newProcess(s.TB, "venue", s.dir, here, programs.Path(s.TB, build.FakeVenue, ""),
 		"-listen", address, "-seed", "11", "-step", "250ms", "-limit", "1000000", "-addresses", "3", "binance")
 	s.venue.start(s.TB)
-	until(s.TB, 10*time.Second, "the venue listens", func() bool {
+	until(s.TB, time.Minute, "the venue listens", func() bool {
 		c, err := (&net.Dialer{}).DialContext(s.Context(), "tcp", address)
 		if err == nil {
 			_ = c.Close()
@@ -83,7 +83,7 @@ func (s *site) startVenue() string {
 // whoever supervises them would.
 func (s *site) healthy() {
 	s.Helper()
-	until(s.TB, 90*time.Second, "every replica is ready", func() bool {
+	until(s.TB, 3*time.Minute, "every replica is ready", func() bool {
 		well := true
 		for _, r := range s.replicas {
 			if !r.running() {
@@ -100,7 +100,7 @@ func (s *site) healthy() {
 func (s *site) enter(ctx context.Context, c *remote.Client) {
 	s.Helper()
 	var err error
-	for deadline := time.Now().Add(time.Minute); ctx.Err() == nil; {
+	for deadline := time.Now().Add(2 * time.Minute); ctx.Err() == nil; {
 		try, cancel := context.WithTimeout(ctx, 15*time.Second)
 		err = c.Enter(try)
 		cancel()

@@ -84,7 +84,10 @@ func (p *people) arrivals(f *fate, id string) {
 func (p *people) missing(o *observer, end time.Time) (unfired, unheard, unpolled int) {
 	for _, f := range p.fates(o, end) {
 		switch {
-		case f.stream == nil || len(f.stream.fired) == 0:
+		case f.stream == nil: // who watches the stream has not come to it yet
+			unfired++
+			continue
+		case len(f.stream.fired) == 0:
 			if !f.due.IsZero() && !f.cancelled {
 				unfired++
 			}
@@ -115,13 +118,13 @@ func (p *people) settle(o *observer) (end time.Time) {
 	p.Helper()
 	end = time.Now().Add((tape.Step + 1) * time.Second)
 	p.pause(time.Until(end) + 2*time.Second)
-	for deadline := time.Now().Add(90 * time.Second); ; {
+	for deadline := time.Now().Add(3 * time.Minute); ; {
 		unfired, unheard, unpolled := p.missing(o, end)
 		if unfired+unheard+unpolled == 0 {
 			return end
 		}
 		if time.Now().After(deadline) {
-			p.Errorf("%d have not fired, %d were not pushed to everyone, %d not polled, a minute and a half after the end", unfired, unheard, unpolled)
+			p.Errorf("%d have not fired, %d were not pushed to everyone, %d not polled, three minutes after the end", unfired, unheard, unpolled)
 			return end
 		}
 		p.pause(500 * time.Millisecond)
