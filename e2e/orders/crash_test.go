@@ -22,6 +22,9 @@ var (
 	update  = flag.Bool("update", false, "rewrite the table in docs/trading.md")
 )
 
+// patience ends a wait in vain. Nothing is measured by it: a machine may be slow.
+const patience = time.Minute
+
 // moment is when the program is killed.
 type moment struct {
 	name string
@@ -42,7 +45,7 @@ func placing() []moment {
 	return []moment{
 		{name: "before it is persisted", bring: func(s *scene) { s.lock(); s.begin(); settle() }},
 		{name: "persisted, not sent", orders: 0, status: "submitted", ends: "canceled", bring: func(s *scene) { s.venue.close(); s.begin(); s.persisted("order_sent") }},
-		{name: "sent, and it arrives after the restart", orders: 1, status: "filled", late: true, bring: func(s *scene) { s.venue.close(); s.begin(); s.persisted("order_sent") }},
+		{name: "sent, and it arrives after the restart", orders: 1, status: "filled", late: true, bring: func(s *scene) { s.venue.close(); s.begin(); s.onItsWay() }},
 		{name: "sent, the venue did nothing", orders: 0, status: "submitted", ends: "canceled", bring: func(s *scene) { s.fails(fake.Fault{Hang: true}, nil) }},
 		{name: "sent, the venue took it", orders: 1, status: "filled", bring: func(s *scene) { s.fails(fake.Fault{Stall: true}, nil); s.done() }},
 		{name: "answered, not persisted", orders: 1, status: "filled", bring: func(s *scene) { s.fails(fake.Fault{}, s.lock); s.done(); settle() }},
@@ -119,14 +122,14 @@ func (s *scene) fails(f fake.Fault, then func()) {
 	s.begin()
 	select {
 	case <-arrived:
-	case <-time.After(20 * time.Second):
+	case <-time.After(patience):
 		s.Fatal("nothing arrives at the venue")
 	}
 }
 
 func (s *scene) db() *sql.DB {
 	s.Helper()
-	db, err := sql.Open("sqlite", "file:"+filepath.Join(s.home, "candela.db")+"?_pragma=busy_timeout(10000)&_txlock=immediate")
+	db, err := sql.Open("sqlite", "file:"+filepath.Join(s.home, "candela.db")+"?_pragma=busy_timeout(60000)&_txlock=immediate")
 	if err != nil {
 		s.Fatal(err)
 	}
@@ -169,11 +172,18 @@ func (s *scene) persisted(kind string) {
 
 func (s *scene) await(what string, done func() bool) {
 	s.Helper()
-	for deadline := time.Now().Add(20 * time.Second); !done(); time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(patience); !done(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			s.Fatalf("in vain: %s", what)
 		}
 	}
+}
+
+// onItsWay waits until the order is on its way and has not arrived. It was persisted
+// before, which does not mean that it was sent.
+func (s *scene) onItsWay() {
+	s.Helper()
+	s.await("a request before the shut door", s.venue.waiting)
 }
 
 // done waits until the venue has one order, which is over.
@@ -309,9 +319,9 @@ func (s *scene) judge(m moment) string {
 func (s *scene) becomes(status string, m moment) {
 	s.Helper()
 	var all []record
-	limit := 20 * time.Second
+	limit := patience
 	if status == m.ends {
-		limit = 100 * time.Second
+		limit += time.Minute
 	}
 	for deadline := time.Now().Add(limit); ; time.Sleep(20 * time.Millisecond) {
 		all = s.orders()

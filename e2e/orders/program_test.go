@@ -166,7 +166,7 @@ func (p *program) call(name, arguments string) (reply, error) {
 			return reply{}, errGone
 		}
 		return r, nil
-	case <-time.After(40 * time.Second):
+	case <-time.After(patience):
 		return reply{}, fmt.Errorf("%s is not answered", name)
 	}
 }

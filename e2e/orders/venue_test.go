@@ -1,6 +1,9 @@
 package orders
 
 import (
+	"bufio"
+	"bytes"
+	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -66,7 +69,7 @@ func atBinance(tb testing.TB, home string) *venue {
 		fail:    func(f fake.Fault, arrived func()) { server.Next(on(f, fakebinance.Changes, arrived)) },
 		trade:   func(id string, q decimal.Decimal) { server.Trade(id, q) },
 	}
-	v.door = open(tb, v.count(server, fakebinance.Changes))
+	v.door = open(tb, v.count(server, fakebinance.Changes), fakebinance.Changes)
 	v.args = []string{"--broker", "binance", "--binance-url", serve(tb, server), "--binance-trade-url", v.url}
 	v.orders = func() map[string]count {
 		all := make(map[string]count)
@@ -106,7 +109,7 @@ func atAlpaca(tb testing.TB, home string) *venue {
 		fail:    func(f fake.Fault, arrived func()) { server.Next(on(f, fakealpaca.Changes, arrived)) },
 		trade:   func(id string, q decimal.Decimal) { server.Trade(id, q) },
 	}
-	v.door = open(tb, v.count(server, fakealpaca.Changes))
+	v.door = open(tb, v.count(server, fakealpaca.Changes), fakealpaca.Changes)
 	v.args = []string{"--broker", "alpaca", "--stock-venue", "alpaca", "--alpaca-url", v.url, "--alpaca-data-url", serve(tb, server)}
 	v.orders = func() map[string]count {
 		all := make(map[string]count)
@@ -157,25 +160,47 @@ func serve(tb testing.TB, h http.Handler) string {
 	return server.URL
 }
 
-// door is where connections to a venue arrive, over TCP. While it is shut, the
-// system accepts them, and nobody reads what comes through them.
+// door is where connections to a venue arrive, over TCP. While it is shut it takes in
+// what comes through them, as the network does, and the venue sees nothing of it.
 type door struct {
 	net.Listener
 	url    string
 	server *httptest.Server
+	such   func(*http.Request) bool // that place or cancel an order
 	in     chan net.Conn
 	closed chan struct{}
 
-	mu   sync.Mutex
-	shut bool
-	held []net.Conn
+	mu    sync.Mutex
+	shut  bool
+	held  []*heldConn
+	waits int // requests before it that are such ones
 }
 
-func open(tb testing.TB, h http.Handler) *door {
+// heldConn is a connection that nobody was let in through. It reads from the beginning
+// what was taken in.
+type heldConn struct {
+	net.Conn
+	taken bytes.Buffer
+	read  chan struct{} // closed when nobody takes in more
+}
+
+// Read waits for whoever takes in, so that no byte is missing.
+func (c *heldConn) Read(p []byte) (int, error) {
+	<-c.read
+	if c.taken.Len() > 0 {
+		return c.taken.Read(p)
+	}
+	return c.Conn.Read(p)
+}
+
+func open(tb testing.TB, h http.Handler, such func(*http.Request) bool) *door {
 	tb.Helper()
 	server := httptest.NewUnstartedServer(h)
-	d := &door{Listener: server.Listener, server: server, in: make(chan net.Conn), closed: make(chan struct{})}
+	d := &door{Listener: server.Listener, server: server, such: such, in: make(chan net.Conn), closed: make(chan struct{})}
 	server.Listener = d
+	// Each request comes over a connection of its own: one that is cut while it is kept
+	// for later would lose a request that the program sends before it has noticed.
+	server.Config.SetKeepAlivesEnabled(false)
 	server.Start()
 	d.url = server.URL
 	go d.watch()
@@ -193,16 +218,41 @@ func (d *door) watch() {
 		if err != nil {
 			return // it is closed
 		}
+		h := &heldConn{Conn: c, read: make(chan struct{})}
 		d.mu.Lock()
 		shut := d.shut
 		if shut {
-			d.held = append(d.held, c)
+			d.held = append(d.held, h)
 		}
 		d.mu.Unlock()
-		if !shut {
+		if shut {
+			go d.take(h)
+		} else {
 			d.let(c)
 		}
 	}
+}
+
+// take takes in one request.
+func (d *door) take(c *heldConn) {
+	defer close(c.read)
+	request, err := http.ReadRequest(bufio.NewReader(io.TeeReader(c.Conn, &c.taken)))
+	if err != nil {
+		return // it was cut before
+	}
+	if _, err := io.Copy(io.Discard, request.Body); err == nil && d.such(request) {
+		d.mu.Lock()
+		d.waits++
+		d.mu.Unlock()
+	}
+}
+
+// waiting reports whether a request to place or cancel an order waits before the
+// door, whole.
+func (d *door) waiting() bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.waits > 0
 }
 
 func (d *door) let(c net.Conn) {
@@ -232,11 +282,11 @@ func (d *door) close() {
 }
 
 // reopen opens the door, and returns what waited before it.
-func (d *door) reopen() []net.Conn {
+func (d *door) reopen() []*heldConn {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	held := d.held
-	d.shut, d.held = false, nil
+	d.shut, d.held, d.waits = false, nil, 0
 	return held
 }
 
