@@ -26,7 +26,7 @@ async function serve(line) {
   for (const stream of [server.stdout, server.stderr]) stream.on("data", (chunk) => { log += chunk; });
   const ended = new Promise((resolve) => server.on("exit", resolve));
   for (let tries = 0; !log.includes("msg=ready"); tries++) {
-    assert.ok(tries < 600 && server.exitCode === null, `${line}\n${log}`);
+    assert.ok(tries < 2400 && server.exitCode === null, `${line}\n${log}`);
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
   assert.match(log, /no owner passphrase is set/, "the README says that it prints the passphrase");

@@ -38,7 +38,9 @@ const ask = (id = registered.client_id) =>
     code_challenge: "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM", code_challenge_method: "S256",
   })}`;
 
+const patience = 120_000; // to end a hang: Chromium is slow on a busy machine
 const browser = await chromium.launch({
+  timeout: patience,
   executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
   args: ["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
     "--disable-background-networking", "--disable-component-update", "--disable-sync"],
@@ -47,6 +49,7 @@ const browser = await chromium.launch({
 // visitor returns a page with cookies of its own, and what Chromium complains of.
 async function visitor(options = {}) {
   const context = await browser.newContext({ viewport: { width: 1280, height: 860 }, ...options });
+  context.setDefaultTimeout(patience);
   const page = await context.newPage();
   const complaints = [];
   page.on("console", (message) => { if (/policy|refused|blocked/i.test(message.text())) complaints.push(message.text()); });
@@ -74,7 +77,8 @@ for (const [name, options] of Object.entries({
 })) {
   const { page, complaints, close } = await visitor(options);
   await page.goto(ask());
-  assert.ok(await page.locator("#passphrase").evaluate((field) => field === document.activeElement), "the field has no focus");
+  // The focus comes with the first frame that is drawn, which may be after the load.
+  await page.waitForFunction(() => document.activeElement?.id === "passphrase");
   assert.equal(await page.locator("h1").evaluate((h) => getComputedStyle(h).fontSize), "24px", "the style does not apply");
   assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), `${name}: the page scrolls sideways`);
   assert.ok(await page.locator("img").evaluate((img) => img.complete && img.naturalWidth > 0), "the icon does not load");
@@ -107,8 +111,8 @@ for (const [name, options] of Object.entries({
 
   foreignHTML = `<iframe src="${ask()}"></iframe>`;
   await page.goto(`http://127.0.0.1:${foreign.port}/`);
-  await page.waitForTimeout(300);
   const framed = page.frames().find((frame) => frame !== page.mainFrame());
+  await framed.waitForLoadState();
   assert.ok(!(await framed.content()).includes("passphrase") && !(await framed.content()).includes("Let it in"), "the page is shown in a frame");
   console.log("browser: framing refused");
 
@@ -135,7 +139,8 @@ for (const [name, options] of Object.entries({
   let status = 401;
   for (let tries = 0; status === 401 && tries < 8; tries++) {
     await page.fill("#passphrase", `guess ${tries}`);
-    const [response] = await Promise.all([page.waitForResponse(/\/consent/), page.click("text=Let it in")]);
+    // Not the response alone: what is typed before its page is there would be lost.
+    const [response] = await Promise.all([page.waitForNavigation(), page.click("text=Let it in")]);
     status = response.status();
   }
   assert.equal(status, 429);

@@ -41,7 +41,7 @@ async function session() {
   });
   const client = new Client({ name: "e2e", version: "1" });
   try {
-    await Promise.race([waiting, client.connect(transport, { timeout: 40_000 })]);
+    await Promise.race([waiting, client.connect(transport, { timeout: 180_000 })]);
     await judge(client);
     await client.close();
     return clicks;

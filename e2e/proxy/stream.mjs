@@ -42,7 +42,7 @@ export class Stream {
 
   // noted waits for the alert with a note.
   async noted(note) {
-    for (let tries = 0; tries < 600; tries++) {
+    for (const end = Date.now() + 60_000; Date.now() < end; ) {
       const found = this.events.find((e) => e.record.note === note);
       if (found) return found;
       if (this.ended) throw new Error(`the stream ended before ${note}: ${this.ended}`);
