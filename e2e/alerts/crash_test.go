@@ -47,12 +47,13 @@ type scene struct {
 	port  string
 	venue string
 	notes *notes
+	tape  *tape.Tape // for one question at a time
 	began time.Time
 }
 
 func newScene(t *testing.T, overHTTP bool) *scene {
 	t.Helper()
-	return &scene{T: t, home: build.Home(t), http: overHTTP, port: porttest.Free(t), venue: newVenue(t), notes: newNotes(), began: time.Now()}
+	return &scene{T: t, home: build.Home(t), http: overHTTP, port: porttest.Free(t), venue: newVenue(t), notes: newNotes(), tape: tape.New(seed), began: time.Now()}
 }
 
 // life is the program from one start to its end, and its client, nil when the
@@ -155,7 +156,7 @@ func (s *scene) awaitMoment(number int) {
 	case 1, 3, 6:
 		time.Sleep(rand.N(1500 * time.Millisecond))
 	case 2, 7:
-		limit := time.After(2 * time.Second)
+		limit := time.After(time.Minute) // so that something happens on a slow machine too
 		for range 1 + rand.IntN(20) {
 			select {
 			case <-s.notes.heard:

@@ -78,12 +78,20 @@ func (f *fate) read(t *testing.T, body json.RawMessage) {
 	f.Symbol, f.Above, f.Indicator, f.Signal, f.made = row.Symbol, row.Type == "price_above", row.Indicator, row.Signal, row.Created
 }
 
-// overdue counts the alerts on prices that must have fired by a time and have not.
+// overdue counts the alerts that must have fired by a time and have not.
 func (s *scene) overdue(end time.Time) (n int) {
 	s.Helper()
-	tp := tape.New(seed)
 	for _, f := range s.fates(audit(s.T, s.home)) {
-		if f.Indicator == "" && f.fires+f.cancels == 0 && !tp.Due(&f.Want, f.made, end).IsZero() {
+		if f.fires+f.cancels > 0 {
+			continue
+		}
+		var due bool
+		if f.Indicator == "" {
+			due = !s.tape.Due(&f.Want, f.made, end).IsZero()
+		} else {
+			_, _, due = s.tape.First(tape.Signal{Symbol: f.Symbol, Indicator: f.Indicator, Label: f.Signal}, f.made, end)
+		}
+		if due {
 			n++
 		}
 	}

@@ -91,6 +91,18 @@ func (n *notes) told(ids map[string]bool) bool {
 	return true
 }
 
+// polledAll reports whether alerts were told to whoever polls.
+func (n *notes) polledAll(ids map[string]bool) bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for id := range ids {
+		if len(n.polled[id]) == 0 {
+			return false
+		}
+	}
+	return true
+}
+
 // set takes a result of set_alert.
 func (n *notes) set(result json.RawMessage, idle bool) {
 	var got struct {

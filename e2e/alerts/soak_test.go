@@ -197,10 +197,25 @@ func (s *soak) poll(ctx context.Context, c *visitor) {
 	}
 }
 
-// read asks the program what it holds when everyone has gone.
+// read returns what the program holds when everyone has gone. The ends of streams
+// arrive when they arrive: it is asked until it holds no less than before, a few times.
 func (s *soak) read() gauges {
 	s.Helper()
-	time.Sleep(300 * time.Millisecond) // for the ends of streams to arrive
+	least := s.ask()
+	for same, patience := 0, time.Now().Add(30*time.Second); same < 3 && time.Now().Before(patience); same++ {
+		pause(s.Context(), 100*time.Millisecond)
+		g := s.ask()
+		if g.Goroutines < least.Goroutines || g.Files < least.Files {
+			same = -1
+		}
+		least = gauges{min(g.Heap, least.Heap), min(g.Goroutines, least.Goroutines), min(g.Files, least.Files)}
+	}
+	return least
+}
+
+// ask asks the program what it holds.
+func (s *soak) ask() gauges {
+	s.Helper()
 	request, err := http.NewRequestWithContext(s.Context(), http.MethodGet, "http://"+s.gauges+"/", http.NoBody)
 	if err != nil {
 		s.Fatal(err)

@@ -70,15 +70,28 @@ func TestValues_AlertAndChartAgreeToTheLastBit(t *testing.T) {
 	trading := start(t, "--mcp", "--trade", "--home", home, "--binance-url", venue)
 	pipes := connectPipes(trading, n.push)
 	tp, end := tape.New(seed), time.Now() // all up to here was missed
+	first := func(c alert.Condition) (closed time.Time, value float64, found bool) {
+		return tp.First(tape.Signal{Symbol: watched, Indicator: c.Indicator, Label: c.Signal}, made, end)
+	}
+	due := map[string]bool{}
+	for id, c := range alerts {
+		if _, _, found := first(c); found {
+			due[id] = true
+		}
+	}
+	// Until all that is due was told, or for as long as a slow machine may take; then
+	// until nothing comes that is not.
+	patience := time.Now().Add(2 * time.Minute)
 	for quiet := 0; quiet < 2; quiet++ {
-		if n.poll(must(t, pipes, "get_notifications", `{"wait_seconds":1}`)) > 0 {
+		got := n.poll(must(t, pipes, "get_notifications", `{"wait_seconds":1}`))
+		if got > 0 || !n.polledAll(due) && time.Now().Before(patience) {
 			quiet = 0
 		}
 	}
 
 	compared := 0
 	for id, c := range alerts {
-		closed, value, found := tp.First(tape.Signal{Symbol: watched, Indicator: c.Indicator, Label: c.Signal}, made, end)
+		closed, value, found := first(c)
 		told := n.polled[id]
 		if len(told) == 0 {
 			if found {
@@ -132,7 +145,7 @@ func compareCharts(t *testing.T, followed, plain client) (compared int) {
 		return w
 	}
 	var a wire
-	for deadline := time.Now().Add(20 * time.Second); ; { // at the turn of a minute no bar runs for a moment
+	for deadline := time.Now().Add(time.Minute); ; { // at the turn of a minute no bar runs for a moment
 		if a = ask(followed); a.Source == string(payload.Cache) {
 			break
 		}
