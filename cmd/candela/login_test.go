@@ -15,7 +15,7 @@ import (
 // client returns a client of the server at an address, for as long as one may take to
 // start.
 func client(base string) (c *remote.Client, ctx context.Context, done context.CancelFunc) {
-	ctx, done = context.WithTimeout(context.Background(), 30*time.Second)
+	ctx, done = context.WithTimeout(context.Background(), 2*time.Minute)
 	return &remote.Client{Base: base, Name: "script", HTTP: remote.Plain(&http.Transport{DisableKeepAlives: true})}, ctx, done
 }
 

@@ -164,17 +164,35 @@ func sendSignal(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(running[len(running)-1].Process.Signal(known[args[0]]))
 }
 
-// await FILE waits until the file exists.
+// there reports whether a file exists, or something answers at a URL.
+func there(ts *testscript.TestScript, what string) bool {
+	if !strings.HasPrefix(what, "http://") {
+		_, err := os.Stat(ts.MkAbs(what))
+		return err == nil
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, what, http.NoBody)
+	ts.Check(err)
+	answer, err := (&http.Client{Transport: &http.Transport{DisableKeepAlives: true}}).Do(request)
+	if err != nil {
+		return false
+	}
+	_ = answer.Body.Close()
+	return true
+}
+
+// await FILE|URL waits until the file exists, or something answers at the URL.
 func await(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 1 {
-		ts.Fatalf("usage: await FILE")
+		ts.Fatalf("usage: await FILE|URL")
 	}
-	deadline := time.NewTimer(30 * time.Second)
+	deadline := time.NewTimer(time.Minute)
 	defer deadline.Stop()
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
 	for {
-		if _, err := os.Stat(ts.MkAbs(args[0])); err == nil {
+		if there(ts, args[0]) {
 			return
 		}
 		select {

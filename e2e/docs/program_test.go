@@ -87,7 +87,7 @@ func goEnv(t *testing.T, name string) string {
 // run gives a line to the shell, in the home, and returns all that was printed.
 func (u *user) run(t *testing.T, line, stdin string) (string, error) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "bash", "-o", "pipefail", "-c", line)
 	cmd.Dir, cmd.Env, cmd.Stdin = u.home, u.environ, strings.NewReader(stdin)
@@ -124,7 +124,7 @@ type server struct {
 
 // says waits until it has printed something.
 func (s *server) says(what *regexp.Regexp) error {
-	for deadline := time.After(30 * time.Second); ; {
+	for deadline := time.After(time.Minute); ; {
 		if what.MatchString(s.out.String()) {
 			return nil
 		}
@@ -148,7 +148,7 @@ func (s *server) stop() error {
 	case err := <-s.done:
 		s.done <- err
 		return err
-	case <-time.After(30 * time.Second):
+	case <-time.After(time.Minute):
 		return errors.New("it does not end")
 	}
 }
