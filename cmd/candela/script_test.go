@@ -95,7 +95,10 @@ func TestScripts(t *testing.T) {
 		Setup: func(env *testscript.Env) error {
 			// Scripts see no settings of whoever runs them, and a home of their own.
 			env.Vars = append(append(env.Vars, venues...), "HOME="+filepath.Join(env.WorkDir, "user"), "USERPROFILE="+filepath.Join(env.WorkDir, "user"),
-				"GORACE=atexit_sleep_ms=0") // the race detector would add a second to every call
+				"GORACE=atexit_sleep_ms=0", // the race detector would add a second to every call
+				// Calls that run when stdin ends have this long, and a busy machine draws a
+				// chart in more than the usual 10 s.
+				"CANDELA_SHUTDOWN_TIMEOUT=5m")
 			port, release, err := porttest.Reserve()
 			if err != nil {
 				return err
