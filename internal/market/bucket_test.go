@@ -38,6 +38,7 @@ func TestCalendar_Bucket(t *testing.T) {
 	tokyo := calendar(t, market.Hours{Zone: "Asia/Tokyo", Open: 9 * time.Hour, Close: 15*time.Hour + 30*time.Minute})
 	fridays := calendar(t, market.Hours{Zone: "UTC", Close: time.Hour, Days: []time.Weekday{time.Friday}})
 	berlin := calendar(t, market.Hours{Zone: "Europe/Berlin", Close: 24 * time.Hour, Days: []time.Weekday{time.Sunday}})
+	stJohns := calendar(t, market.Hours{Zone: "America/St_Johns", Close: 24 * time.Hour, Days: []time.Weekday{time.Sunday}})
 	riyadh := calendar(t, market.Hours{Zone: "Asia/Riyadh", Open: 10 * time.Hour, Close: 15 * time.Hour, Days: []time.Weekday{0, 1, 2, 3, 4}})
 	cases := map[string]struct {
 		cal         market.Calendar
@@ -78,6 +79,8 @@ func TestCalendar_Bucket(t *testing.T) {
 		"a week from Sunday to Thursday":       {riyadh, market.Week1, "2024-03-12T08:00:00Z", "2024-03-11T07:00:00Z", "2024-03-17T12:00:00Z"},
 		"a spring day of 23 hours":             {berlin, market.Day1, "2025-03-30T10:00:00Z", "2025-03-29T23:00:00Z", "2025-03-30T22:00:00Z"},
 		"hours count through an autumn change": {berlin, market.Hour12, "2024-10-27T22:30:00Z", "2024-10-27T22:00:00Z", "2024-10-27T23:00:00Z"},
+		"the hour before midnight once more":   {stJohns, market.Hour1, "1987-10-25T02:45:00Z", "1987-10-25T02:30:00Z", "1987-10-25T03:30:00Z"},
+		"an autumn day of 25 hours":            {stJohns, market.Day1, "1987-10-25T02:45:00Z", "1987-10-25T02:30:00Z", "1987-10-26T03:30:00Z"},
 		"no interval":                          {crypto, 0, "2024-03-12T00:30:00Z", "", ""},
 	}
 	for name, tc := range cases {

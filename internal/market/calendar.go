@@ -109,13 +109,20 @@ func (c Calendar) PerYear(i Interval) float64 {
 	return float64(c.perYear) * float64(ceilDiv(int64(c.close-c.open), i.Seconds()))
 }
 
-// dayOf returns the number of the local date that t falls on, counted from 1970-01-01.
+// dayOf returns the number of the local date that t falls on, counted from
+// 1970-01-01. A date that has begun does not end again: where the clock goes back
+// over midnight, as it long did in St. John's at one past, the hour before it is
+// shown twice, and the second time it belongs to the new date, in whose session it is.
 func (c Calendar) dayOf(t int64) int64 {
 	if c.zone == nil {
 		return floorDiv(t, day)
 	}
 	_, offset := time.Unix(t, 0).In(c.zone).Zone()
-	return floorDiv(t+int64(offset), day)
+	date, second := floorDiv(t+int64(offset), day), floorMod(t+int64(offset), day)
+	if second >= day-3*hour && c.instant(date+1, 0) <= t { // no clock goes back further
+		return date + 1
+	}
+	return date
 }
 
 // session returns the trading hours of a local date. There are none on a day
