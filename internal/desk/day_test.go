@@ -238,11 +238,12 @@ func (d *day) trade(long time.Duration) {
 	}
 }
 
-// rest lets everything come to an end.
+// rest lets everything come to an end. The longest pause that is made for a venue
+// which refuses requests again and again takes five minutes.
 func (d *day) rest() {
 	d.floor.clear()
 	d.calls.Wait()
-	time.Sleep(5 * time.Minute)
+	time.Sleep(7 * time.Minute)
 	// Between two moves of the price, so that nothing happens while books are compared.
 	time.Sleep(2*time.Second + 4*time.Second - time.Duration(d.floor.now().UnixNano())%(4*time.Second))
 	synctest.Wait()

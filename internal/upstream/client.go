@@ -168,15 +168,14 @@ func (c *Client) once(ctx context.Context, r Request) (*Response, *Error, error)
 		return nil, nil, ctx.Err()
 	case failure == nil:
 	case failure.Reason == Throttled:
-		v = throttled
-		if failure.RetryAfter == 0 {
-			failure.RetryAfter = c.host.gate.pauseFor()
-		}
-		o.pause = failure.RetryAfter
+		v, o.pause = throttled, failure.RetryAfter
 	case failure.Reason == NoAnswer || failure.Reason == Malformed || failure.Status >= 500:
 		v = failed
 	}
-	p.done(v, o)
+	pause := p.done(v, o)
+	if v == throttled {
+		failure.RetryAfter = pause
+	}
 	if failure != nil {
 		return nil, failure, nil
 	}

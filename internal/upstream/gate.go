@@ -113,11 +113,12 @@ const (
 type outcome struct {
 	used  int           // weight used in the period of at, negative when it is not told
 	at    time.Time     // when the answer was made
-	pause time.Duration // how long no requests are wanted, for throttled
+	pause time.Duration // how long no requests are wanted, for throttled; 0 when that is not told
 }
 
-// done gives the pass back.
-func (p *pass) done(v verdict, o outcome) {
+// done gives the pass back. It returns how long the host wants no requests, for
+// throttled.
+func (p *pass) done(v verdict, o outcome) (pause time.Duration) {
 	g, now := p.gate, time.Now()
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -130,7 +131,7 @@ func (p *pass) done(v verdict, o outcome) {
 	}
 	switch v {
 	case throttled:
-		g.hold(now.Add(o.pause))
+		pause = g.hold(now, o.pause)
 		g.breaker.settle(now, p.probe, true)
 	case answered:
 		g.refused = 0
@@ -140,21 +141,35 @@ func (p *pass) done(v verdict, o outcome) {
 	case abandoned:
 		g.breaker.release(p.probe)
 	}
+	return pause
 }
 
-// hold lets no request out before until.
-func (g *gate) hold(until time.Time) {
-	g.refused++
-	if until.After(g.until) {
-		g.until = until
+// hold lets no request out for as long as a host that refuses says. When it does not
+// say, that is ten seconds, doubled each time in a row up to five minutes. Requests
+// that were under way when a pause began, as those that waited for the end of the
+// one before, are refused together, and that counts once.
+func (g *gate) hold(now time.Time, pause time.Duration) time.Duration {
+	left := g.until.Sub(now)
+	switch {
+	case pause == 0 && left > 0:
+		return left
+	case pause == 0:
+		pause = min(10*time.Second<<min(g.refused, 5), 5*time.Minute)
 	}
+	if left <= 0 {
+		g.refused++
+	}
+	if pause > left {
+		g.until = now.Add(pause)
+	}
+	return pause
 }
 
-// pause lets no request out for a while.
-func (g *gate) pause(d time.Duration) {
+// pause lets no request out for a while, and returns for how long.
+func (g *gate) pause(d time.Duration) time.Duration {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.hold(time.Now().Add(d))
+	return g.hold(time.Now(), d)
 }
 
 // paused returns how long the host still wants to be left alone.
@@ -162,14 +177,6 @@ func (g *gate) paused() time.Duration {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return time.Until(g.until)
-}
-
-// pauseFor returns how long to pause when a host refuses without saying for how
-// long: ten seconds, doubled each time in a row up to five minutes.
-func (g *gate) pauseFor() time.Duration {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return min(10*time.Second<<min(g.refused, 5), 5*time.Minute)
 }
 
 func sleep(ctx context.Context, d time.Duration) error {

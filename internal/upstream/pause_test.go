@@ -78,6 +78,36 @@ func TestDo_APauseHoldsForTheWholeProcess(t *testing.T) {
 	})
 }
 
+// TestDo_RequestsRefusedTogetherAreOneRefusal has a host refuse a round of requests
+// without saying for how long, and then another: the pause doubles with each round,
+// and not with each request.
+func TestDo_RequestsRefusedTogetherAreOneRefusal(t *testing.T) {
+	t.Parallel()
+	v := &venue{reply: func(_ int, w http.ResponseWriter, _ *http.Request) {
+		time.Sleep(time.Second) // so that they are under way together
+		w.WriteHeader(http.StatusTooManyRequests)
+	}}
+	within(t, v, func(t *testing.T, h *upstream.Hosts) {
+		t.Helper()
+		for _, want := range []time.Duration{10 * time.Second, 20 * time.Second, 40 * time.Second} {
+			var wg sync.WaitGroup
+			for range 6 {
+				wg.Go(func() {
+					_, err := h.Client(config()).Do(t.Context(), upstream.Request{Method: http.MethodPost, Path: "/orders"})
+					if e, ok := errors.AsType[*upstream.Error](err); !ok || e.Reason != upstream.Throttled || e.RetryAfter != want {
+						t.Errorf("%v, want a pause of %v", err, want)
+					}
+				})
+			}
+			wg.Wait()
+			time.Sleep(want)
+		}
+		if v.count() != 18 {
+			t.Errorf("asked %d times", v.count())
+		}
+	})
+}
+
 func TestDo_ALongBanIsToldAtOnce(t *testing.T) {
 	t.Parallel()
 	v := &venue{reply: func(_ int, w http.ResponseWriter, _ *http.Request) {

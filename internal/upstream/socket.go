@@ -97,11 +97,7 @@ func refusedDial(c SocketConfig, at *host, resp *http.Response, err error) *Erro
 	e.Status, e.Reason = resp.StatusCode, Refused
 	e.RetryAfter = retryAfter(&Response{Header: resp.Header, At: dateOf(resp.Header)})
 	if e.Status == http.StatusTooManyRequests || e.Status == http.StatusTeapot {
-		e.Reason = Throttled
-		if e.RetryAfter == 0 {
-			e.RetryAfter = at.gate.pauseFor()
-		}
-		at.gate.pause(e.RetryAfter)
+		e.Reason, e.RetryAfter = Throttled, at.gate.pause(e.RetryAfter)
 	}
 	return e
 }
