@@ -215,7 +215,11 @@ func TestEras_EndAllAtOneIsHeardByAll(t *testing.T) {
 		}
 	}
 	// The servers have room again.
-	eventually(t, "little is left", func() bool { return streamOf(t, servers, prefix+"_TOKENS").CachedInfo().State.Msgs <= 8 })
+	stream := streamOf(t, servers, prefix+"_TOKENS")
+	eventually(t, "little is left", func() bool {
+		info, err := stream.Info(t.Context())
+		return err == nil && info.State.Msgs <= 8
+	})
 }
 
 // TestEras_ReplicasThatEndTogetherAgree ends all logins at all replicas at the same

@@ -94,7 +94,10 @@ func (f *follower) wants(t *testing.T, kind notify.Kind, of, want string) {
 	}
 }
 
-// Eventually asks until there is no error, for half a minute.
+// patience bounds what waits for servers on a loaded machine.
+const patience = 2 * time.Minute
+
+// Eventually asks until there is no error, for as long as that.
 func Eventually(t *testing.T, ask func() error) {
 	t.Helper()
 	tick := time.NewTicker(2 * time.Millisecond)
@@ -104,19 +107,28 @@ func Eventually(t *testing.T, ask func() error) {
 		if err == nil {
 			return
 		}
-		if time.Since(began) > 30*time.Second {
+		if time.Since(began) > patience {
 			t.Fatal(err)
 		}
 	}
 }
 
+// insist does something again while whoever keeps the records does not answer, as a
+// client does, and demands that it succeeds.
+func insist[T any](t *testing.T, do func() (T, error)) (value T) {
+	t.Helper()
+	Eventually(t, func() (err error) {
+		if value, err = do(); err != nil && fault.KindOf(err) != fault.Unavailable {
+			t.Fatal(err)
+		}
+		return err
+	})
+	return value
+}
+
 func put(t *testing.T, k notify.Keeper, records ...notify.Record) uint64 {
 	t.Helper()
-	first, err := k.Write(t.Context(), records)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return first
+	return insist(t, func() (uint64, error) { return k.Write(t.Context(), records) })
 }
 
 func testFollow(t *testing.T, open func() Closer) {

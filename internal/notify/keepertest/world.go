@@ -199,35 +199,26 @@ func filter(symbols ...string) notify.Filter {
 
 func (r *Replica) subscribe(key string, symbols ...string) {
 	r.world.t.Helper()
-	if err := r.Subscribe(r.world.t.Context(), caller(key), filter(symbols...)); err != nil {
-		r.world.t.Fatal(err)
-	}
+	insist(r.world.t, func() (none struct{}, err error) {
+		return none, r.Subscribe(r.world.t.Context(), caller(key), filter(symbols...))
+	})
 }
 
 func (r *Replica) stream(key, last string) mcp.Stream {
 	r.world.t.Helper()
-	s, err := r.Open(r.world.t.Context(), caller(key), last)
-	if err != nil {
-		r.world.t.Fatal(err)
-	}
-	return s
+	return insist(r.world.t, func() (mcp.Stream, error) { return r.Open(r.world.t.Context(), caller(key), last) })
 }
 
 func (r *Replica) subscription(key string) notify.Subscription {
 	r.world.t.Helper()
-	s, err := r.Subscription(r.world.t.Context(), caller(key))
-	if err != nil {
-		r.world.t.Fatal(err)
-	}
-	return s
+	return insist(r.world.t, func() (notify.Subscription, error) {
+		return r.Subscription(r.world.t.Context(), caller(key))
+	})
 }
 
 func (r *Replica) poll() (*notify.Batch, []uint64) {
 	r.world.t.Helper()
-	b, err := r.Drain(r.world.t.Context(), caller("poller"), 0)
-	if err != nil {
-		r.world.t.Fatal(err)
-	}
+	b := insist(r.world.t, func() (*notify.Batch, error) { return r.Drain(r.world.t.Context(), caller("poller"), 0) })
 	return b, seqs(b)
 }
 
