@@ -14,6 +14,7 @@ import (
 	"candela/internal/app"
 	"candela/internal/config"
 	"candela/internal/guard"
+	"candela/internal/statedir"
 )
 
 // policy runs the commands about the policy of orders.
@@ -37,7 +38,7 @@ func checkPolicy(args []string, in invocation) error {
 	}
 	path := cmp.Or(named, cfg.Trading.Policy)
 	p, found, err := app.ReadPolicy(path)
-	if err == nil && !found && path != filepath.Join(cfg.Home, app.PolicyName) {
+	if err == nil && !found && path != filepath.Join(cfg.Home, statedir.PolicyName) {
 		err = &app.PolicyError{Path: path, Cause: fs.ErrNotExist}
 	}
 	if err != nil {

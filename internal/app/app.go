@@ -13,6 +13,7 @@ import (
 	"candela/internal/config"
 	"candela/internal/fault"
 	"candela/internal/provider"
+	"candela/internal/statedir"
 	"candela/internal/tool"
 	"candela/internal/upstream"
 )
@@ -83,7 +84,7 @@ func (rt Runtime) serve(ctx context.Context, mode config.Mode, service Service) 
 		return absent(mode)
 	}
 	home := rt.Config.Home
-	if err := openHome(home); err != nil {
+	if err := statedir.Open(home); err != nil {
 		return err
 	}
 	rt, release, err := rt.lockEngine(ctx, mode)
@@ -120,11 +121,11 @@ func (rt Runtime) lockEngine(ctx context.Context, mode config.Mode) (Runtime, fu
 	if !rt.Config.Trade {
 		return rt, none, nil
 	}
-	held, err := awaitHome(ctx, rt.Config.Home)
+	held, err := statedir.AwaitEngine(ctx, rt.Config.Home)
 	if err == nil {
-		return rt, held.release, nil
+		return rt, held.Release, nil
 	}
-	if f := fault.Of(err); mode != config.ModeMCP || f == nil || f.Code != lockedCode {
+	if mode != config.ModeMCP || !statedir.IsLocked(err) {
 		return rt, none, err
 	}
 	rt.noTrading = tool.TradingElsewhere(rt.Config.Home)

@@ -16,6 +16,7 @@ import (
 	"candela/internal/disk"
 	"candela/internal/fault"
 	"candela/internal/ledger"
+	"candela/internal/statedir"
 )
 
 // keptFiles are the files beside the store that a backup has, where they are
@@ -24,7 +25,7 @@ import (
 // socket belong to a process, and what the settings name outside the state
 // directory, such as a file with a key, is not in it.
 func keptFiles() []string {
-	return []string{haltName, config.FileName, PolicyName, subscriptionsName}
+	return []string{statedir.HaltName, config.FileName, statedir.PolicyName, statedir.SubscriptionsName}
 }
 
 // Copied is what a backup or a restore has done.
@@ -149,22 +150,14 @@ func (c *Copied) verify(ctx context.Context, dir string) error {
 // run there. What it replaces is kept in a folder beside; what the backup does not
 // have stays.
 func Restore(ctx context.Context, from, home string, now time.Time, progress func(done, total int64)) (c Copied, err error) {
-	if err := openHome(home); err != nil {
+	if err := statedir.Open(home); err != nil {
 		return c, err
 	}
-	for _, name := range []string{lockName, serverLock} {
-		lock, err := openLocked(filepath.Join(home, name))
-		if errors.Is(err, errLocked) {
-			return c, &fault.Error{
-				Kind: fault.Conflict, Code: lockedCode, Field: "home", Value: home,
-				Message: fmt.Sprintf("candela runs in state directory %s: stop it before a restore", home),
-			}
-		}
-		if err != nil {
-			return c, fmt.Errorf("state directory: %w", err)
-		}
-		defer func() { _ = lock.Close() }() // closing drops the lock whatever it returns
+	release, err := statedir.LockAll(home, "a restore")
+	if err != nil {
+		return c, err
 	}
+	defer release()
 	room, err := os.MkdirTemp(home, ".restore-*")
 	if err != nil {
 		return c, fmt.Errorf("restore: %w", err)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"candela/internal/ledger"
+	"candela/internal/statedir"
 )
 
 // TestBackup_SaysHowFarItIs backs a store up for somebody who watches, and puts it
@@ -15,7 +16,7 @@ func TestBackup_SaysHowFarItIs(t *testing.T) {
 	t.Parallel()
 	base := t.TempDir()
 	home := filepath.Join(base, "home")
-	if err := openHome(home); err != nil {
+	if err := statedir.Open(home); err != nil {
 		t.Fatal(err)
 	}
 	l, err := ledger.Open(t.Context(), home, time.Now)
@@ -23,7 +24,7 @@ func TestBackup_SaysHowFarItIs(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer l.Close() //nolint:errcheck // nothing was written
-	if err := os.WriteFile(filepath.Join(home, haltName), []byte("by hand"), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(home, statedir.HaltName), []byte("by hand"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	var done, total int64
@@ -38,7 +39,7 @@ func TestBackup_SaysHowFarItIs(t *testing.T) {
 	if err != nil || back.Beside != "" || done != total {
 		t.Errorf("%+v, %d of %d: %v", back, done, total, err)
 	}
-	if _, err := os.Stat(filepath.Join(again, haltName)); err != nil {
+	if _, err := os.Stat(filepath.Join(again, statedir.HaltName)); err != nil {
 		t.Errorf("trading would not be halted any more: %v", err)
 	}
 	left, err := filepath.Glob(filepath.Join(base, ".*"))

@@ -14,6 +14,7 @@ import (
 	"candela/internal/desk"
 	"candela/internal/fault"
 	"candela/internal/guard"
+	"candela/internal/statedir"
 )
 
 // The owner's word where replicas trade: it goes to the replica of this state
@@ -119,7 +120,7 @@ func (w word) ask(ctx context.Context, conn *cluster.Conn, rt Runtime) (TradingS
 func (w word) unheard() error {
 	text := "replicas run, and none of them was ready to trade within ten seconds: nothing was done. Try again"
 	if w.halt {
-		text += ", or write a file " + haltName + " into the state directory of one of them"
+		text += ", or write a file " + statedir.HaltName + " into the state directory of one of them"
 	}
 	return &fault.Error{Kind: fault.Unavailable, Code: "nobody_trades", Retryable: true, Message: text}
 }

@@ -14,6 +14,7 @@ import (
 	"candela/internal/config"
 	fakebinance "candela/internal/fake/binance"
 	"candela/internal/fault"
+	"candela/internal/statedir"
 )
 
 // elsewhere is the configuration of a command at a machine without a replica.
@@ -41,7 +42,7 @@ func putHaltFile(t *testing.T, home string) (path string, remove func()) {
 	if err := os.MkdirAll(home, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	path = filepath.Join(home, haltName)
+	path = filepath.Join(home, statedir.HaltName)
 	if err := os.WriteFile(path, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -139,7 +140,7 @@ func TestCluster_AWordThatNobodyTakes(t *testing.T) {
 			t.Parallel()
 			_, err := say()
 			f := fault.Of(err)
-			if f == nil || f.Code != "nobody_trades" || !f.Retryable || !strings.Contains(f.Message, name) || strings.Contains(f.Message, haltName) != strings.Contains(name, haltName) {
+			if f == nil || f.Code != "nobody_trades" || !f.Retryable || !strings.Contains(f.Message, name) || strings.Contains(f.Message, statedir.HaltName) != strings.Contains(name, statedir.HaltName) {
 				t.Errorf("got %v", err)
 			}
 		})

@@ -21,6 +21,7 @@ import (
 	"candela/internal/market"
 	"candela/internal/notify"
 	"candela/internal/order"
+	"candela/internal/statedir"
 )
 
 // sharedTrading is what replicas have in common under --trade.
@@ -112,7 +113,7 @@ func (s *shared) newTrading(rt Runtime, b *bars, t *trading) error {
 		return err
 	}
 	s.desk = cluster.NewDesk(s.members, cluster.DeskConfig{
-		Account: accountOf(rt.Config.Trading), HaltFile: filepath.Join(rt.Config.Home, haltName), Log: rt.Log, Now: time.Now,
+		Account: accountOf(rt.Config.Trading), HaltFile: filepath.Join(rt.Config.Home, statedir.HaltName), Log: rt.Log, Now: time.Now,
 		Open: func(ctx context.Context, orders *cluster.Orders) (*desk.Desk, func(), error) {
 			return s.openDesk(ctx, rt, b, t, policy, orders)
 		},

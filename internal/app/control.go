@@ -17,12 +17,10 @@ import (
 
 	"candela/internal/fault"
 	"candela/internal/oauth"
+	"candela/internal/statedir"
 )
 
-const (
-	controlName = "control.sock"
-	serverLock  = "server.lock" // held by whoever answers on the socket
-)
+const controlName = "control.sock"
 
 // control answers the owner's commands on a socket in the state directory. Who
 // may open it is a matter of the file system: the directory is 0700 and the
@@ -47,17 +45,11 @@ type Client struct {
 }
 
 func (c control) run(ctx, hard context.Context, ready func()) error {
-	lock, err := openLocked(filepath.Join(c.home, serverLock))
-	if errors.Is(err, errLocked) {
-		return &fault.Error{
-			Kind: fault.Conflict, Code: lockedCode, Field: "home", Value: c.home,
-			Message: fmt.Sprintf("state directory %s is in use by another server: stop it, or choose another --home", c.home),
-		}
-	}
+	lock, err := statedir.LockServer(c.home)
 	if err != nil {
-		return fmt.Errorf("state directory: %w", err)
+		return err
 	}
-	defer func() { _ = lock.Close() }() // closing drops the lock whatever it returns
+	defer lock.Release()
 	ln, err := c.listen(ctx)
 	if errors.Is(err, errNoFamily) {
 		return c.without(ctx, ready, err)

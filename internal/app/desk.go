@@ -25,12 +25,10 @@ import (
 	"candela/internal/oauth"
 	"candela/internal/provider"
 	stocks "candela/internal/provider/alpaca"
+	"candela/internal/statedir"
 	"candela/internal/stdio"
 	"candela/internal/tool"
 )
-
-// haltName is the file in the state directory that halts trading while it is there.
-const haltName = "HALT"
 
 // accountOwner is to whom the account of an installation belongs, however the owner
 // comes in.
@@ -105,7 +103,7 @@ func (t *trading) prepareDesk(rt Runtime, b *bars) (guard.Policy, error) {
 func (t *trading) deskConfig(rt Runtime, b *bars, policy guard.Policy, venue place, store desk.Store) desk.Config {
 	return desk.Config{
 		Owner: accountOf(rt.Config.Trading), Also: []string{accountOwner, stdio.Owner}, Broker: venue.Broker, Store: store, Market: t.engine, Policy: policy,
-		Resolve: t.resolve(b), Assets: venue.assets, HaltFile: filepath.Join(rt.Config.Home, haltName),
+		Resolve: t.resolve(b), Assets: venue.assets, HaltFile: filepath.Join(rt.Config.Home, statedir.HaltName),
 		Log: rt.Log, Now: time.Now, Rand: rand.Float64,
 	}
 }
@@ -131,7 +129,7 @@ func (t *trading) account() account {
 func (rt Runtime) policy() (guard.Policy, error) {
 	path := rt.Config.Trading.Policy
 	policy, found, err := ReadPolicy(path)
-	if err == nil && !found && path != filepath.Join(rt.Config.Home, PolicyName) {
+	if err == nil && !found && path != filepath.Join(rt.Config.Home, statedir.PolicyName) {
 		err = &PolicyError{path, fs.ErrNotExist}
 	}
 	if err == nil && rt.Config.Trading.Live {

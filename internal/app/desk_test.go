@@ -22,6 +22,7 @@ import (
 	fakealpaca "candela/internal/fake/alpaca"
 	fakebinance "candela/internal/fake/binance"
 	"candela/internal/fault"
+	"candela/internal/statedir"
 )
 
 // session is the program with --mcp --trade, and its one client.
@@ -203,7 +204,7 @@ func TestDesk_AtAlpaca(t *testing.T) {
 		t.Fatal(err)
 	}
 	// The fake's bars may be older than an order likes: its market has hours.
-	if err := os.WriteFile(filepath.Join(home, PolicyName), []byte("max_quote_age = \"1h\"\nresting_band_pct = \"none\"\n"), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(home, statedir.PolicyName), []byte("max_quote_age = \"1h\"\nresting_band_pct = \"none\"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	keys := []string{"CANDELA_ALPACA_KEY_ID=" + fakealpaca.KeyID, "CANDELA_ALPACA_SECRET_KEY=" + fakealpaca.Secret}
@@ -254,7 +255,7 @@ func TestHalt_BesideTheProgram(t *testing.T) {
 	}
 	resume()
 
-	file := filepath.Join(home, haltName)
+	file := filepath.Join(home, statedir.HaltName)
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -281,14 +282,14 @@ func TestHalt_WithoutASocket(t *testing.T) {
 	web := httptest.NewServer(fakebinance.New(fakebinance.Config{Seed: 1}))
 	t.Cleanup(web.Close)
 	home := filepath.Join(shortDir(t), "home")
-	if err := openHome(home); err != nil {
+	if err := statedir.Open(home); err != nil {
 		t.Fatal(err)
 	}
-	other, err := openLocked(filepath.Join(home, serverLock))
+	other, err := statedir.LockServer(home)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = other.Close() }()
+	defer other.Release()
 	s := talk(t, home, nil, "--binance-url="+web.URL)
 	state, err := Halt(t.Context(), home, "")
 	if err != nil || state.Level != "HALTED" || !strings.Contains(state.Where, "by the file") {
@@ -296,10 +297,10 @@ func TestHalt_WithoutASocket(t *testing.T) {
 	}
 	// More than the policy lets pass, so that none is filled before the file is seen.
 	s.await("place_order", `{"symbol":"BTCUSDT","side":"buy","type":"market","quantity":1}`, "trading is HALTED")
-	if _, err := Resume(t.Context(), home); fault.Of(err) == nil || fault.Of(err).Code != lockedCode {
+	if _, err := Resume(t.Context(), home); !statedir.IsLocked(err) {
 		t.Errorf("%v", err)
 	}
-	if _, err := os.Stat(filepath.Join(home, haltName)); !errors.Is(err, os.ErrNotExist) {
+	if _, err := os.Stat(filepath.Join(home, statedir.HaltName)); !errors.Is(err, os.ErrNotExist) {
 		t.Error("the file of candela halt is still there")
 	}
 	s.stop()
@@ -317,7 +318,7 @@ func TestLive_NeedsTheListOfSymbols(t *testing.T) {
 		if err := os.MkdirAll(home, 0o700); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(filepath.Join(home, PolicyName), []byte(policy), 0o600); err != nil {
+		if err := os.WriteFile(filepath.Join(home, statedir.PolicyName), []byte(policy), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		cfg, err := config.Load(config.Input{Args: []string{"--mcp", "--trade", "--live", "--broker=binance", "--home", home}, Environ: keys})

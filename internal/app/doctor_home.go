@@ -18,6 +18,7 @@ import (
 
 	"candela/internal/doctor"
 	"candela/internal/oauth"
+	"candela/internal/statedir"
 )
 
 // home looks at the state directory, and at who has it.
@@ -110,32 +111,18 @@ func unwritable(path string, info fs.FileInfo) (fix, what string) {
 		fmt.Sprintf("%s cannot be written: %s", path, err)
 }
 
-// lock looks at who runs there. A lock that is free is taken for a moment.
+// lock looks at who runs there.
 func (x *examination) lock() {
 	const check = "lock"
-	held := ""
-	for _, name := range []string{lockName, serverLock} {
-		path := filepath.Join(x.Config.Home, name)
-		if _, err := os.Lstat(path); err != nil {
-			continue // nobody ever ran here; looking would make the file
-		}
-		file, err := openLocked(path)
-		switch {
-		case errors.Is(err, errLocked):
-			held = name
-		case err != nil:
-			x.say(doctor.Wrong(check, "chown the files in "+x.Config.Home+" to the user that runs candela", "%s", err))
-			return
-		default:
-			_ = file.Close() // closing drops the lock whatever it returns
-		}
-	}
+	held, err := statedir.Holder(x.Config.Home)
 	switch {
+	case err != nil:
+		x.say(doctor.Wrong(check, "chown the files in "+x.Config.Home+" to the user that runs candela", "%s", err))
 	case held == "":
 		x.say(doctor.Fine(check, "no candela runs in this state directory"))
 	case x.running:
 		x.say(doctor.Fine(check, "the server that runs has it"))
-	case held == lockName:
+	case held == statedir.EngineLock:
 		x.say(doctor.Doubtful(check, "stop the program that has it before starting another with --trade, or give that one its own --home",
 			"a program that trades, such as candela --mcp --trade in a client, runs in %s", x.Config.Home))
 	default:

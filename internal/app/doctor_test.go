@@ -30,6 +30,7 @@ import (
 	"candela/internal/ledger"
 	"candela/internal/oauth/oauthtest"
 	"candela/internal/porttest"
+	"candela/internal/statedir"
 )
 
 // patient is an installation for the doctor, sound until something is done to it.
@@ -240,7 +241,7 @@ func TestExamine_BrokenSetUps(t *testing.T) {
 			p.faults.Always(&fake.Fault{Status: http.StatusTooManyRequests, RetryAfter: 30 * time.Second, Body: `{}`})
 		}, "venue binance", "it asked for a pause; try again in ", "wait as long as it says"},
 		"bad policy": {func(p *patient) {
-			p.file(PolicyName, "max_daily_los = 100\n")
+			p.file(statedir.PolicyName, "max_daily_los = 100\n")
 		}, "policy", "max_daily_los", "candela policy check explains every rule"},
 		"port taken": {func(p *patient) {
 			var listen net.ListenConfig
@@ -346,7 +347,7 @@ func files(t *testing.T, dir string) string {
 	}
 	var b strings.Builder
 	for _, e := range all {
-		if strings.HasPrefix(e.Name(), ledger.FileName+"-") || e.Name() == subscriptionsName {
+		if strings.HasPrefix(e.Name(), ledger.FileName+"-") || e.Name() == statedir.SubscriptionsName {
 			continue // the server's own: its log, and who listened
 		}
 		fmt.Fprintln(&b, e.Name(), e.Type())

@@ -16,6 +16,7 @@ import (
 	"candela/internal/fault"
 	"candela/internal/guard"
 	"candela/internal/ledger"
+	"candela/internal/statedir"
 )
 
 // The commands by which the owner stops and resumes trading, from outside. They
@@ -72,10 +73,10 @@ func Halt(ctx context.Context, home, reason string) (TradingState, error) {
 		return s, err
 	}
 	s, err = setHalt(ctx, home, byHalt, reason, true)
-	if f := fault.Of(err); f == nil || f.Code != lockedCode {
+	if !statedir.IsLocked(err) {
 		return s, err
 	}
-	path := filepath.Join(home, haltName)
+	path := filepath.Join(home, statedir.HaltName)
 	if err := os.WriteFile(path, []byte(byHalt+"\n"), 0o600); err != nil {
 		return s, fmt.Errorf("halt file: %w", err)
 	}
@@ -95,9 +96,9 @@ func Resume(ctx context.Context, home string) (TradingState, error) {
 		return s, err
 	}
 	s, err = setHalt(ctx, home, byResume, "", false)
-	if f := fault.Of(err); f != nil && f.Code == lockedCode {
+	if statedir.IsLocked(err) {
 		return s, &fault.Error{
-			Kind: fault.Conflict, Code: lockedCode, Field: "home", Value: home,
+			Kind: fault.Conflict, Code: statedir.LockedCode, Field: "home", Value: home,
 			Message: fmt.Sprintf("the program that trades in state directory %s cannot be reached: stop it, resume, and start it again", home),
 		}
 	}
@@ -107,7 +108,7 @@ func Resume(ctx context.Context, home string) (TradingState, error) {
 // withoutHalt refuses a state directory in which the halt file is: a program that
 // starts there would halt again.
 func withoutHalt(home string) error {
-	path := filepath.Join(home, haltName)
+	path := filepath.Join(home, statedir.HaltName)
 	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -116,7 +117,7 @@ func withoutHalt(home string) error {
 
 // removeOwnHalt removes the halt file if Halt wrote it. One of somebody else's stays.
 func removeOwnHalt(home string) error {
-	path := filepath.Join(home, haltName)
+	path := filepath.Join(home, statedir.HaltName)
 	data, err := os.ReadFile(path) //nolint:gosec // G304: in the state directory, by a name of ours
 	if errors.Is(err, fs.ErrNotExist) || err == nil && string(data) != byHalt+"\n" {
 		return nil
@@ -166,14 +167,14 @@ func tell(ctx context.Context, home, path string) (s TradingState, reached bool,
 // setHalt changes the stored state of every account, unless a program trades on
 // one, and returns the strictest of them.
 func setHalt(ctx context.Context, home, who, reason string, halt bool) (TradingState, error) {
-	if err := openHome(home); err != nil {
+	if err := statedir.Open(home); err != nil {
 		return TradingState{}, err
 	}
-	held, err := lockHome(home)
+	held, err := statedir.LockEngine(home)
 	if err != nil {
 		return TradingState{}, err
 	}
-	defer held.release()
+	defer held.Release()
 	l, err := ledger.Open(ctx, home, time.Now)
 	if err != nil {
 		return TradingState{}, err

@@ -15,6 +15,7 @@ import (
 	"candela/internal/fault"
 	"candela/internal/ledger"
 	"candela/internal/notify"
+	"candela/internal/statedir"
 )
 
 const (
@@ -67,7 +68,7 @@ func Migrate(ctx context.Context, cfg *config.Config, how Migration) ([]Migrated
 	if err != nil {
 		return nil, err
 	}
-	m := &migration{Migration: how, from: local, to: shared, conn: conn, file: filepath.Join(cfg.Home, subscriptionsName), log: rt.Log}
+	m := &migration{Migration: how, from: local, to: shared, conn: conn, file: filepath.Join(cfg.Home, statedir.SubscriptionsName), log: rt.Log}
 	if how.To == "local" {
 		m.from, m.to = shared, local
 	}
@@ -78,32 +79,11 @@ func Migrate(ctx context.Context, cfg *config.Config, how Migration) ([]Migrated
 // quietHome makes sure that nothing runs in the state directory, and keeps it so.
 func quietHome(home, to string) (release func(), err error) {
 	if to == "local" {
-		if err := openHome(home); err != nil {
+		if err := statedir.Open(home); err != nil {
 			return nil, err
 		}
 	}
-	var locks []io.Closer
-	release = func() {
-		for _, l := range locks {
-			_ = l.Close() // closing drops the lock whatever it returns
-		}
-	}
-	for _, name := range []string{lockName, serverLock} {
-		lock, err := openLocked(filepath.Join(home, name))
-		if err == nil {
-			locks = append(locks, lock)
-			continue
-		}
-		release()
-		if errors.Is(err, errLocked) {
-			return nil, &fault.Error{
-				Kind: fault.Conflict, Code: lockedCode, Field: "home", Value: home,
-				Message: fmt.Sprintf("candela runs in state directory %s: stop it before a migration", home),
-			}
-		}
-		return nil, fmt.Errorf("state directory: %w", err)
-	}
-	return release, nil
+	return statedir.LockAll(home, "a migration")
 }
 
 func quietReplicas(ctx context.Context, conn *cluster.Conn) error {

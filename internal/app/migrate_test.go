@@ -28,6 +28,7 @@ import (
 	"candela/internal/notify"
 	"candela/internal/order"
 	"candela/internal/provider"
+	"candela/internal/statedir"
 )
 
 // kept is everything that a side keeps, without the numbers, which are its own.
@@ -166,7 +167,7 @@ func furnish(t *testing.T, home string, n int) {
 
 func openLedger(t *testing.T, home string) *ledger.Ledger {
 	t.Helper()
-	if err := openHome(home); err != nil {
+	if err := statedir.Open(home); err != nil {
 		t.Fatal(err)
 	}
 	l, err := ledger.Open(t.Context(), home, time.Now)
@@ -251,7 +252,7 @@ func TestMigrate_ThereAndBackAgain(t *testing.T) {
 		`"aa":{"owner":"owner","client":"c","symbols":["BTCUSDT"],"alert_types":["price_above"],"since":2,"kept":[1],"expires":"2026-11-20T00:00:00Z","cursor":4,"seen":"2026-11-15T00:00:00Z"},` +
 		`"bb":{"owner":"local","since":0,"expires":"2026-11-20T00:00:00Z","cursor":10,"seen":"2026-11-15T00:00:00Z"}},` +
 		`"polling":{"owner":{"cursor":7,"back":[3,5]}}}`
-	if err := os.WriteFile(filepath.Join(home, subscriptionsName), []byte(subscriptions), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(home, statedir.SubscriptionsName), []byte(subscriptions), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	want := lookAt(t, home)
@@ -286,7 +287,7 @@ func TestMigrate_ThereAndBackAgain(t *testing.T) {
 	}
 	wantLike(t, want, lookAt(t, other))
 	// Both ledgers count from one, so that the numbers must be the same again.
-	if got, err := os.ReadFile(filepath.Join(other, subscriptionsName)); err != nil || string(got) != subscriptions {
+	if got, err := os.ReadFile(filepath.Join(other, statedir.SubscriptionsName)); err != nil || string(got) != subscriptions {
 		t.Errorf("the subscriptions came back as %s, %v", got, err)
 	}
 }
@@ -420,14 +421,14 @@ func TestMigrate_RefusesBesideWhatRuns(t *testing.T) {
 	t.Parallel()
 	m, home := newMover(t), filepath.Join(t.TempDir(), "home")
 	furnish(t, home, 1)
-	held, err := lockHome(home)
+	held, err := statedir.LockEngine(home)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := m.migrate(t.Context(), home, Migration{To: "nats"}); fault.Of(err) == nil || fault.Of(err).Code != lockedCode {
+	if _, err := m.migrate(t.Context(), home, Migration{To: "nats"}); !statedir.IsLocked(err) {
 		t.Errorf("beside an engine: %v", err)
 	}
-	held.release()
+	held.Release()
 	conn, err := cluster.Connect(t.Context(), cluster.Config{URL: m.url, Prefix: m.prefix}, newLogger(config.Log{}, io.Discard))
 	if err != nil {
 		t.Fatal(err)

@@ -9,10 +9,6 @@ import (
 	"candela/internal/guard"
 )
 
-// PolicyName is the file in the state directory that has the policy of orders. No
-// tool writes it.
-const PolicyName = "policy.toml"
-
 // PolicyError is a policy that cannot be used, with the file it stands in.
 type PolicyError struct {
 	Path  string

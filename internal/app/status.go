@@ -18,6 +18,7 @@ import (
 	"candela/internal/ledger"
 	"candela/internal/mcp"
 	"candela/internal/order"
+	"candela/internal/statedir"
 	"candela/internal/stdio"
 )
 
@@ -194,22 +195,22 @@ func storedStatus(ctx context.Context, home string) (Status, error) {
 			Message: fmt.Sprintf("nothing was ever traded in state directory %s: the first start with --trade makes its store", home),
 		}
 	}
-	held, err := lockHome(home)
-	if f := fault.Of(err); f != nil && f.Code == lockedCode {
+	held, err := statedir.LockEngine(home)
+	if statedir.IsLocked(err) {
 		return s, &fault.Error{
-			Kind: fault.Unavailable, Code: lockedCode, Field: "home", Value: home,
+			Kind: fault.Unavailable, Code: statedir.LockedCode, Field: "home", Value: home,
 			Message: fmt.Sprintf("a program trades in state directory %s and does not answer: its log says why", home),
 		}
 	}
 	if err != nil {
 		return s, err
 	}
-	defer held.release()
+	defer held.Release()
 	l, err := ledger.Open(ctx, home, time.Now)
 	if err != nil {
 		return s, err
 	}
-	err = s.read(ctx, l, filepath.Join(home, haltName))
+	err = s.read(ctx, l, filepath.Join(home, statedir.HaltName))
 	return s, errors.Join(err, l.Close())
 }
 

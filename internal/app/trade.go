@@ -16,13 +16,13 @@ import (
 	"candela/internal/notify"
 	"candela/internal/provider"
 	"candela/internal/sink"
+	"candela/internal/statedir"
 	"candela/internal/tool"
 )
 
 const (
-	subscriptionsName = "subscriptions.json"
-	pruneEvery        = time.Hour
-	pruneStep         = 1000 // notifications removed in one write
+	pruneEvery = time.Hour
+	pruneStep  = 1000 // notifications removed in one write
 )
 
 // trading is what --trade adds to the tools.
@@ -75,7 +75,7 @@ func (rt Runtime) newTrading(b *bars) (*trading, error) {
 	if rt.shared != nil {
 		return t, rt.shared.newTrading(rt, b, t)
 	}
-	t.log, err = notify.Open(notify.Config{Path: filepath.Join(rt.Config.Home, subscriptionsName), Now: time.Now, Log: rt.Log})
+	t.log, err = notify.Open(notify.Config{Path: filepath.Join(rt.Config.Home, statedir.SubscriptionsName), Now: time.Now, Log: rt.Log})
 	if err != nil {
 		return nil, err
 	}

@@ -22,6 +22,7 @@ import (
 	"candela/internal/payload"
 	"candela/internal/provider"
 	"candela/internal/provider/sample"
+	"candela/internal/statedir"
 	"candela/internal/tool"
 	"candela/internal/upstream"
 )
@@ -78,7 +79,7 @@ func trade(t *testing.T, home string, v provider.Provider) (*bars, *trading, fun
 	t.Helper()
 	rt := Runtime{Log: slog.New(slog.DiscardHandler), Config: &config.Config{
 		Home: home, Trade: true, Data: config.Data{CryptoVenue: "binance"},
-		Trading: config.Trading{Broker: "paper", Policy: filepath.Join(home, PolicyName)},
+		Trading: config.Trading{Broker: "paper", Policy: filepath.Join(home, statedir.PolicyName)},
 	}}
 	rt.Sources = func(*config.Config, *upstream.Hosts) ([]provider.Provider, error) { return []provider.Provider{v}, nil }
 	b, err := rt.openBars()

@@ -28,7 +28,7 @@ func layers() []layer {
 		{[]string{"marketdata", "feed", "ledger", "sink", "broker/*"}, "caches, stores, venues to trade on"},
 		{[]string{"provider/*", "chart", "payload", "alert", "broker", "guard", "notify", "config", "install"}, "bars from somewhere; pure rules and pictures"},
 		{[]string{"indicator", "provider", "order"}, "the catalogue; the contract of a bar source; what an order is"},
-		{[]string{"market", "mcp", "upstream"}, "bars, symbols, intervals; the protocol without a transport; how a venue is asked"},
+		{[]string{"market", "mcp", "upstream", "statedir"}, "bars, symbols, intervals; the protocol without a transport; how a venue is asked; the state directory"},
 		{[]string{"fault", "calc", "raster", "rpc", "id", "meter", "disk"}, "error kinds, kernels, pixels, JSON-RPC, ids, counts, files: know nothing of markets"},
 	}
 }

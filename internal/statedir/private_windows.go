@@ -1,4 +1,4 @@
-package app
+package statedir
 
 import (
 	"errors"
@@ -16,10 +16,10 @@ const ownerOnly = "D:P(A;OICI;FA;;;OW)(A;OICI;FA;;;SY)(A;OICI;FA;;;BA)"
 // candela is built for no other.
 const securityAttributes = 24
 
-// makeHome makes the state directory for its owner alone, where it is not there.
+// makePrivate makes the state directory for its owner alone, where it is not there.
 // The permission bits of other systems say nothing here, and outside a profile a new
 // directory would be open to every user of the machine.
-func makeHome(path string) error {
+func makePrivate(path string) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err
 	}
