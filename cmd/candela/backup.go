@@ -9,19 +9,19 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"candela/internal/app"
+	"candela/internal/backup"
 	"candela/internal/config"
 	"candela/internal/fault"
 	"candela/internal/ledger"
 )
 
-// backup copies the state directory.
-func backup(ctx context.Context, in invocation) error {
+// backUp copies the state directory.
+func backUp(ctx context.Context, in invocation) error {
 	folder, cfg, err := folderArgument(in, "backup", "a folder to make, such as candela-2026-01-02")
 	if err != nil {
 		return err
 	}
-	done, err := app.Backup(ctx, cfg.Home, folder, progress(in.Stderr))
+	done, err := backup.Make(ctx, cfg.Home, folder, progress(in.Stderr))
 	if err != nil {
 		return err
 	}
@@ -42,7 +42,7 @@ func restore(ctx context.Context, in invocation) error {
 	if err != nil {
 		return err
 	}
-	done, err := app.Restore(ctx, folder, cfg.Home, time.Now(), progress(in.Stderr))
+	done, err := backup.Restore(ctx, folder, cfg.Home, time.Now(), progress(in.Stderr))
 	if err != nil {
 		return err
 	}
@@ -69,7 +69,7 @@ func folderArgument(in invocation, command, allowed string) (string, *config.Con
 }
 
 // tellCopied lists what was copied.
-func tellCopied(w io.Writer, done app.Copied) error {
+func tellCopied(w io.Writer, done backup.Copied) error {
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	for _, name := range done.Files {
 		fmt.Fprintf(table, "%s\tcopied\n", name)

@@ -45,7 +45,7 @@ func commands() []command {
 		{"status", "status [flags]", "how trading stands: state, open orders, positions, alerts, with --json", status},
 		{"halt", "halt [REASON] [flags]", "stop trading and cancel every open order, in the program that runs or for the next one", halt},
 		{"resume", "resume [flags]", "trade again, and accept what differs from the venue", resume},
-		{"backup", "backup FOLDER", "copy the state directory into a new folder, also while a server runs, and check the copy", backup},
+		{"backup", "backup FOLDER", "copy the state directory into a new folder, also while a server runs, and check the copy", backUp},
 		{"restore", "restore FOLDER", "put a backup in the place of the state directory's files, which are kept beside", restore},
 		{"migrate", "migrate --to WHERE", "nats or local: copy alerts, notifications, orders and subscriptions to the NATS servers of --nats-url, or back", migrate},
 		{"policy", "policy check [FILE]", "check the policy of orders and explain its rules", policy},

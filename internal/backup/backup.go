@@ -1,4 +1,8 @@
-package app
+// Package backup copies the state of an installation out of its state directory and
+// back into it, and checks every copy. It knows which files belong to the state; what
+// is in them is the business of the packages that write them, and a server that runs
+// is read beside and never asked.
+package backup
 
 import (
 	"context"
@@ -10,6 +14,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"candela/internal/config"
@@ -36,10 +41,10 @@ type Copied struct {
 	Beside string         // restore: the folder with what was there before, "" when nothing was
 }
 
-// Backup copies the state directory into a new folder, beside a server that runs
+// Make copies the state directory into a new folder, beside a server that runs
 // or without one, and checks the copy. The folder appears when it is whole. Where
 // progress is not nil it is told from time to time how much of the store is copied.
-func Backup(ctx context.Context, home, to string, progress func(done, total int64)) (c Copied, err error) {
+func Make(ctx context.Context, home, to string, progress func(done, total int64)) (c Copied, err error) {
 	to, err = filepath.Abs(to)
 	if err != nil {
 		return c, err
@@ -106,7 +111,9 @@ func copyStore(ctx context.Context, store *ledger.Audit, to string, progress fun
 		return err
 	}
 	copied := make(chan error, 1)
-	go func() { copied <- store.CopyTo(ctx, to) }()
+	var copying sync.WaitGroup
+	defer copying.Wait()
+	copying.Go(func() { copied <- store.CopyTo(ctx, to) })
 	tick := time.NewTicker(200 * time.Millisecond)
 	defer tick.Stop()
 	for {
