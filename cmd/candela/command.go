@@ -47,7 +47,7 @@ func commands() []command {
 		{"resume", "resume [flags]", "trade again, and accept what differs from the venue", resume},
 		{"backup", "backup FOLDER", "copy the state directory into a new folder, also while a server runs, and check the copy", backUp},
 		{"restore", "restore FOLDER", "put a backup in the place of the state directory's files, which are kept beside", restore},
-		{"migrate", "migrate --to WHERE", "nats or local: copy alerts, notifications, orders and subscriptions to the NATS servers of --nats-url, or back", migrate},
+		{"migrate", "migrate --to WHERE", "nats or local: copy alerts, notifications, orders and subscriptions to the NATS servers of --nats-url, or back", migrateState},
 		{"policy", "policy check [FILE]", "check the policy of orders and explain its rules", policy},
 		{"notify", "notify test", "send a test message to the webhook and the ntfy topic that alerts go to", notify},
 		{"version", "version", "print the version and how it was built", printVersion},

@@ -7,13 +7,13 @@ import (
 	"strings"
 	"text/tabwriter"
 
-	"candela/internal/app"
 	"candela/internal/config"
 	"candela/internal/fault"
+	"candela/internal/migrate"
 )
 
-// migrate copies what the state directory keeps to NATS servers, or back.
-func migrate(ctx context.Context, in invocation) error {
+// migrateState copies what the state directory keeps to NATS servers, or back.
+func migrateState(ctx context.Context, in invocation) error {
 	how, rest, err := parseMigrateFlags(in.args)
 	if err != nil {
 		return err
@@ -22,8 +22,8 @@ func migrate(ctx context.Context, in invocation) error {
 	if err != nil {
 		return err
 	}
-	how.Progress, how.Log = counting(in.Stderr), in.Stderr
-	done, err := app.Migrate(ctx, cfg, how)
+	how.Progress, how.Log = counting(in.Stderr), cfg.Log.CommandLogger(in.Stderr)
+	done, err := migrate.Run(ctx, cfg, how)
 	if err != nil {
 		return err
 	}
@@ -44,7 +44,7 @@ func migrate(ctx context.Context, in invocation) error {
 
 // parseMigrateFlags takes the flags of the command out of the arguments and returns
 // the others.
-func parseMigrateFlags(args []string) (how app.Migration, rest []string, err error) {
+func parseMigrateFlags(args []string) (how migrate.Plan, rest []string, err error) {
 	for len(args) > 0 {
 		name, value, assigned := strings.Cut(args[0], "=")
 		switch {

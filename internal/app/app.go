@@ -68,7 +68,7 @@ type Runtime struct {
 // otherwise when ctx ends or a part fails. A stop through ctx is no error for a
 // service.
 func Run(ctx context.Context, cfg *config.Config, deps Deps) error {
-	rt := Runtime{Deps: deps, Config: cfg, Log: newLogger(cfg.Log, deps.Stderr)}
+	rt := Runtime{Deps: deps, Config: cfg, Log: cfg.Log.Logger(deps.Stderr)}
 	switch mode := cfg.Mode(); mode {
 	case config.ModeMCP:
 		return rt.serve(ctx, mode, deps.MCP)

@@ -10,16 +10,10 @@ import (
 
 	"candela/internal/admin"
 	"candela/internal/cluster"
-	"candela/internal/fault"
 	"candela/internal/oauth"
 )
 
 const (
-	// awaitServers is how long a replica waits at its start for NATS servers that do
-	// not answer: they may have been started with it.
-	awaitServers = 30 * time.Second
-	askServers   = time.Second
-
 	// maxTokens bounds the clients that are let in at all replicas together, however
 	// many connections each of those takes.
 	maxTokens = 100_000
@@ -72,24 +66,7 @@ func (rt Runtime) replicaName() string {
 
 // connect connects to the servers, and waits a while for some that are not there.
 func (rt Runtime) connect(ctx context.Context) (*cluster.Conn, error) {
-	n := rt.Config.NATS
-	cfg := cluster.Config{
-		URL: n.URL, Credentials: n.Credentials, CA: n.CA, Cert: n.Cert, Key: n.Key, Prefix: n.Prefix, AllowSingle: n.AllowSingle,
-	}
-	for began := time.Now(); ; {
-		conn, err := cluster.Connect(ctx, cfg, rt.Log)
-		if err == nil || fault.KindOf(err) != fault.Unavailable || time.Since(began) > awaitServers {
-			return conn, err
-		}
-		rt.Log.WarnContext(ctx, "no NATS server answers yet", "error", err)
-		timer := time.NewTimer(askServers)
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-			timer.Stop()
-			return nil, ctx.Err()
-		}
-	}
+	return cluster.Await(ctx, cluster.Config(rt.Config.NATS), rt.Log)
 }
 
 // close ends what openShared began.

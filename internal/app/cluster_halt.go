@@ -56,7 +56,7 @@ const visitor = "a command of the owner"
 
 // send tells whoever trades, or changes what is stored where nobody does.
 func (w word) send(ctx context.Context, cfg *config.Config, log io.Writer) (TradingState, error) {
-	rt := Runtime{Config: cfg, Log: commandLogger(cfg.Log, log)}
+	rt := Runtime{Config: cfg, Log: cfg.Log.CommandLogger(log)}
 	conn, err := rt.connect(ctx)
 	if err != nil {
 		return TradingState{}, err

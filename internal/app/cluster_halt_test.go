@@ -122,12 +122,12 @@ func TestCluster_AWordThatNobodyTakes(t *testing.T) {
 	t.Parallel()
 	c := newCast(t)
 	cfg := c.elsewhere()
-	conn, err := Runtime{Config: cfg, Log: newLogger(cfg.Log, io.Discard)}.connect(t.Context())
+	conn, err := Runtime{Config: cfg, Log: cfg.Log.Logger(io.Discard)}.connect(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(conn.Close)
-	members, err := conn.Join(t.Context(), cluster.Who{Name: "starts", Account: accountOwner}, newLogger(cfg.Log, io.Discard))
+	members, err := conn.Join(t.Context(), cluster.Who{Name: "starts", Account: accountOwner}, cfg.Log.Logger(io.Discard))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -25,7 +25,7 @@ func RevokeAll(ctx context.Context, cfg *config.Config, log io.Writer) (Ended, e
 	if kind := fault.KindOf(err); cfg.NATS.URL == "" || err == nil || kind != fault.Unavailable && kind != fault.NotFound {
 		return ended, err
 	}
-	rt := Runtime{Config: cfg, Log: commandLogger(cfg.Log, log)}
+	rt := Runtime{Config: cfg, Log: cfg.Log.CommandLogger(log)}
 	conn, err := rt.connect(ctx)
 	if err != nil {
 		return Ended{}, err

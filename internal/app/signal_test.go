@@ -38,7 +38,7 @@ func TestHeedSignals_UntilTradingIsHalted(t *testing.T) {
 		halts := make(chan os.Signal, 1)
 		halts <- syscall.SIGTERM
 		r := &reluctant{left: 30, halted: make(chan struct{})}
-		rt := Runtime{Log: newLogger(config.Log{}, &log), Deps: Deps{Halts: halts}}
+		rt := Runtime{Log: config.Log{}.Logger(&log), Deps: Deps{Halts: halts}}
 		side := &trading{orders: r}
 		if err := side.heedSignals(t.Context(), rt, func() error { <-r.halted; return nil }); err != nil {
 			t.Error(err)

@@ -7,11 +7,12 @@ import (
 
 // NATS describes the servers that several replicas share what they know through.
 type NATS struct {
-	URL         string // several with commas; "" for one node that needs none
-	Prefix      string // of all subjects and streams
-	AllowSingle bool   // one server without copies will do
+	URL string // several with commas; "" for one node that needs none
 
 	Credentials, CA, Cert, Key string // paths of files, "" for none; Cert and Key both or neither
+
+	Prefix      string // of all subjects and streams
+	AllowSingle bool   // one server without copies will do
 }
 
 // natsSettings are the lines of the table about many replicas.

@@ -1,49 +1,57 @@
-package app
+// Package migrate copies what an installation keeps between its state directory and
+// the NATS servers that replicas share: alerts, notifications, subscriptions, orders
+// and how accounts stand. It copies while nothing runs on either side, leaves the
+// source as it is, and refuses to make one history of two.
+package migrate
 
 import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
+	"iter"
 	"log/slog"
 	"path/filepath"
 	"strings"
 	"time"
 
+	"candela/internal/alert"
 	"candela/internal/cluster"
 	"candela/internal/config"
 	"candela/internal/fault"
 	"candela/internal/ledger"
+	"candela/internal/mcp"
 	"candela/internal/notify"
+	"candela/internal/order"
+	"candela/internal/provider"
 	"candela/internal/statedir"
 )
 
 const (
-	migrateStep   = 500 // things in one write
-	migrateAtOnce = 64  // writes of one thing under way
+	inOneWrite = 500 // things
+	atOnce     = 64  // writes of one thing under way
 )
 
-// Migration says what to copy where.
-type Migration struct {
+// Plan says what to copy where.
+type Plan struct {
 	To      string // nats or local
 	Replace bool   // end alerts of the destination that the source does not have
 	// Progress is told how many of a kind of thing are copied; nil for nobody.
 	Progress func(what string, done, total int)
-	Log      io.Writer
+	Log      *slog.Logger
 }
 
-// Migrated is a kind of thing with what a migration found and did.
-type Migrated struct {
+// Count is a kind of thing with what a migration found and did.
+type Count struct {
 	What   string
 	Found  int // at the source
 	Copied int // the others were there
 	Ended  int // at the destination, because the source does not have them
 }
 
-// Migrate copies what the state directory keeps to the NATS servers, or back. Nothing
+// Run copies what the state directory keeps to the NATS servers, or back. Nothing
 // may run on either side. The source stays as it is. What was copied before is not
 // copied again, so that a migration that was interrupted is run again.
-func Migrate(ctx context.Context, cfg *config.Config, how Migration) ([]Migrated, error) {
+func Run(ctx context.Context, cfg *config.Config, how Plan) ([]Count, error) {
 	if how.To != "nats" && how.To != "local" {
 		return nil, fault.Field("--to", how.To, "nats, local")
 	}
@@ -55,8 +63,7 @@ func Migrate(ctx context.Context, cfg *config.Config, how Migration) ([]Migrated
 		return nil, err
 	}
 	defer release()
-	rt := Runtime{Config: cfg, Log: commandLogger(cfg.Log, how.Log)}
-	conn, err := rt.connect(ctx)
+	conn, err := cluster.Await(ctx, cluster.Config(cfg.NATS), how.Log)
 	if err != nil {
 		return nil, err
 	}
@@ -68,7 +75,7 @@ func Migrate(ctx context.Context, cfg *config.Config, how Migration) ([]Migrated
 	if err != nil {
 		return nil, err
 	}
-	m := &migration{Migration: how, from: local, to: shared, conn: conn, file: filepath.Join(cfg.Home, statedir.SubscriptionsName), log: rt.Log}
+	m := &migration{Plan: how, from: local, to: shared, conn: conn, file: filepath.Join(cfg.Home, statedir.SubscriptionsName)}
 	if how.To == "local" {
 		m.from, m.to = shared, local
 	}
@@ -100,24 +107,50 @@ func quietReplicas(ctx context.Context, conn *cluster.Conn) error {
 // side is one end of a migration.
 type side interface {
 	alertSide
-	orderStore
-	OrderOwners(ctx context.Context) ([]string, error)
-	States(ctx context.Context) (map[string]map[string][]byte, error)
-	Journals(ctx context.Context) (map[string][]string, error)
-
+	orderSide
 	Close() error
+}
+
+// alertSide keeps alerts, what they told, and how far its readers have come.
+type alertSide interface {
+	Alerts(ctx context.Context) iter.Seq2[alert.Alert, error]
+	PutAlert(ctx context.Context, by mcp.Caller, a alert.Alert) error
+	ExpireAlerts(ctx context.Context, gone []alert.Alert) error
+
+	Entries(ctx context.Context, after uint64) iter.Seq2[notify.Entry, error]
+	AddEntries(ctx context.Context, entries []notify.Entry) ([]notify.Entry, error)
+	LastEntry(ctx context.Context) (uint64, error)
+
+	Cursors(ctx context.Context) (map[string]map[string]uint64, error)
+	SaveCursors(ctx context.Context, owner string, cursors map[string]uint64) error
+	Marks(ctx context.Context) (map[provider.Sub]int64, error)
+	SaveMarks(ctx context.Context, marks map[provider.Sub]int64) error
+}
+
+// orderSide keeps orders, how accounts stand, and what the paper account did.
+type orderSide interface {
+	OrderOwners(ctx context.Context) ([]string, error)
+	OrderEvents(ctx context.Context, owner string) iter.Seq2[order.Event, error]
+	AppendEvents(ctx context.Context, by mcp.Caller, events []order.Event) ([]order.Event, error)
+
+	States(ctx context.Context) (map[string]map[string][]byte, error)
+	State(ctx context.Context, owner, name string) ([]byte, error)
+	SaveState(ctx context.Context, by mcp.Caller, name string, value []byte) error
+
+	Journals(ctx context.Context) (map[string][]string, error)
+	Journal(ctx context.Context, owner, name string) iter.Seq2[[]byte, error]
+	AppendJournal(ctx context.Context, owner, name string, entries [][]byte) error
 }
 
 // migration is one run.
 type migration struct {
-	Migration
+	Plan
 	from, to side
-	done     []Migrated
+	done     []Count
 	numbers  numbers // of the notifications here and there
 
 	conn *cluster.Conn
 	file string // of subscriptions
-	log  *slog.Logger
 }
 
 // run copies everything. Alerts come last: whoever starts on what an interrupted run
@@ -134,12 +167,12 @@ func (m *migration) run(ctx context.Context) error {
 }
 
 // begin begins to count a kind of thing.
-func (m *migration) begin(what string, found int) *Migrated {
-	m.done = append(m.done, Migrated{What: what, Found: found})
+func (m *migration) begin(what string, found int) *Count {
+	m.done = append(m.done, Count{What: what, Found: found})
 	return &m.done[len(m.done)-1]
 }
 
-func (m *migration) tell(d *Migrated, done int) {
+func (m *migration) tell(d *Count, done int) {
 	if m.Progress != nil {
 		m.Progress(d.What, done, d.Found)
 	}
@@ -159,19 +192,13 @@ func openBoth(ctx context.Context, home string, conn *cluster.Conn) (local, shar
 	if err != nil {
 		return nil, nil, errors.Join(err, l.Close())
 	}
-	return l, sharedSide{alertSide: alerts, Orders: orders}, nil
-}
-
-// alertSide is what keeps alerts at one end.
-type alertSide interface {
-	alertStore
-	AddEntries(ctx context.Context, entries []notify.Entry) ([]notify.Entry, error)
+	return l, sharedSide{alerts, orders}, nil
 }
 
 // sharedSide is the end at the NATS servers.
 type sharedSide struct {
 	alertSide
-	*cluster.Orders
+	orderSide
 }
 
 // Close does nothing: the connection belongs to who opened it.

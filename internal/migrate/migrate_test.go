@@ -1,11 +1,10 @@
-package app
+package migrate
 
 import (
 	"bufio"
 	"context"
 	"crypto/rand"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -193,15 +192,15 @@ func newMover(t *testing.T) mover {
 	return mover{t, servers.URL(), "t" + rand.Text()}
 }
 
-func (m mover) migrate(ctx context.Context, home string, how Migration) (map[string]Migrated, error) {
+func (m mover) migrate(ctx context.Context, home string, how Plan) (map[string]Count, error) {
 	m.t.Helper()
 	cfg, err := config.Load(config.Input{Args: []string{"--home", home, "--nats-url", m.url, "--nats-prefix", m.prefix, "--log-level", "error"}, Inspect: true})
 	if err != nil {
 		m.t.Fatal(err)
 	}
-	how.Log = io.Discard
-	done, err := Migrate(ctx, cfg, how)
-	counts := make(map[string]Migrated)
+	how.Log = quiet()
+	done, err := Run(ctx, cfg, how)
+	counts := make(map[string]Count)
 	for _, d := range done {
 		counts[d.What] = d
 	}
@@ -211,7 +210,7 @@ func (m mover) migrate(ctx context.Context, home string, how Migration) (map[str
 // shared opens the side at the servers.
 func (m mover) shared() side {
 	m.t.Helper()
-	conn, err := cluster.Connect(m.t.Context(), cluster.Config{URL: m.url, Prefix: m.prefix}, newLogger(config.Log{}, io.Discard))
+	conn, err := cluster.Connect(m.t.Context(), cluster.Config{URL: m.url, Prefix: m.prefix}, quiet())
 	if err != nil {
 		m.t.Fatal(err)
 	}
@@ -259,7 +258,7 @@ func TestMigrate_ThereAndBackAgain(t *testing.T) {
 	if len(want.Alerts) != 20 || len(want.Notifications) != 10 || len(want.Events["owner"]) != 1400 || len(want.Waiting["owner sink:webhook"]) != 8 {
 		t.Fatalf("the source has %d alerts, %d notifications, %d events", len(want.Alerts), len(want.Notifications), len(want.Events["owner"]))
 	}
-	counts, err := m.migrate(t.Context(), home, Migration{To: "nats"})
+	counts, err := m.migrate(t.Context(), home, Plan{To: "nats"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -271,7 +270,7 @@ func TestMigrate_ThereAndBackAgain(t *testing.T) {
 	wantLike(t, want, look(t, m.shared()))
 	wantLike(t, want, lookAt(t, home))
 
-	counts, err = m.migrate(t.Context(), home, Migration{To: "nats"})
+	counts, err = m.migrate(t.Context(), home, Plan{To: "nats"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -282,7 +281,7 @@ func TestMigrate_ThereAndBackAgain(t *testing.T) {
 	}
 	wantLike(t, want, look(t, m.shared()))
 
-	if _, err := m.migrate(t.Context(), other, Migration{To: "local"}); err != nil {
+	if _, err := m.migrate(t.Context(), other, Plan{To: "local"}); err != nil {
 		t.Fatal(err)
 	}
 	wantLike(t, want, lookAt(t, other))
@@ -302,7 +301,7 @@ func TestMigrate_GoesOnAfterItWasInterrupted(t *testing.T) {
 	for _, leg := range []struct{ home, to string }{{home, "nats"}, {other, "local"}} {
 		for _, what := range []string{"notifications", "events of orders", "entries of paper accounts", "alerts"} {
 			ctx, cancel := context.WithCancel(t.Context())
-			_, err := m.migrate(ctx, leg.home, Migration{To: leg.to, Progress: func(now string, done, total int) {
+			_, err := m.migrate(ctx, leg.home, Plan{To: leg.to, Progress: func(now string, done, total int) {
 				if now == what && done < total {
 					cancel()
 				}
@@ -312,7 +311,7 @@ func TestMigrate_GoesOnAfterItWasInterrupted(t *testing.T) {
 				t.Fatalf("to %s: %s were not interrupted", leg.to, what)
 			}
 		}
-		if _, err := m.migrate(t.Context(), leg.home, Migration{To: leg.to}); err != nil {
+		if _, err := m.migrate(t.Context(), leg.home, Plan{To: leg.to}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -351,7 +350,7 @@ func TestMigrate_GoesOnAfterAKill(t *testing.T) {
 			t.Fatalf("%s: the process was not killed: %v", what, err)
 		}
 	}
-	if _, err := m.migrate(t.Context(), home, Migration{To: "nats"}); err != nil {
+	if _, err := m.migrate(t.Context(), home, Plan{To: "nats"}); err != nil {
 		t.Fatal(err)
 	}
 	wantLike(t, want, look(t, m.shared()))
@@ -363,7 +362,7 @@ func TestMigrate_GoesOnAfterAKill(t *testing.T) {
 func migrateAsChild(t *testing.T, args []string) {
 	t.Helper()
 	m, last := mover{t, args[0], args[1]}, false
-	_, err := m.migrate(t.Context(), args[2], Migration{To: "nats", Progress: func(what string, done, total int) {
+	_, err := m.migrate(t.Context(), args[2], Plan{To: "nats", Progress: func(what string, done, total int) {
 		if last {
 			<-t.Context().Done()
 		}
@@ -382,7 +381,7 @@ func TestMigrate_RefusesWhatWouldMixTwoHistories(t *testing.T) {
 	t.Parallel()
 	m, home := newMover(t), filepath.Join(t.TempDir(), "home")
 	furnish(t, home, 3)
-	if _, err := m.migrate(t.Context(), home, Migration{To: "nats"}); err != nil {
+	if _, err := m.migrate(t.Context(), home, Plan{To: "nats"}); err != nil {
 		t.Fatal(err)
 	}
 	// One ends here that is active there.
@@ -393,11 +392,11 @@ func TestMigrate_RefusesWhatWouldMixTwoHistories(t *testing.T) {
 	if err := l.Close(); err != nil {
 		t.Fatal(err)
 	}
-	_, err := m.migrate(t.Context(), home, Migration{To: "nats"})
+	_, err := m.migrate(t.Context(), home, Plan{To: "nats"})
 	if f := fault.Of(err); f == nil || f.Code != "destination_differs" || !strings.Contains(f.Message, "1 active alerts") {
 		t.Fatalf("got %v", err)
 	}
-	counts, err := m.migrate(t.Context(), home, Migration{To: "nats", Replace: true})
+	counts, err := m.migrate(t.Context(), home, Plan{To: "nats", Replace: true})
 	if err != nil || counts["alerts"].Ended != 1 {
 		t.Fatalf("%+v, %v", counts["alerts"], err)
 	}
@@ -411,7 +410,7 @@ func TestMigrate_RefusesWhatWouldMixTwoHistories(t *testing.T) {
 	if err := l.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := m.migrate(t.Context(), other, Migration{To: "local"}); fault.Of(err) == nil || fault.Of(err).Code != "destination_differs" {
+	if _, err := m.migrate(t.Context(), other, Plan{To: "local"}); fault.Of(err) == nil || fault.Of(err).Code != "destination_differs" {
 		t.Errorf("got %v", err)
 	}
 }
@@ -425,29 +424,29 @@ func TestMigrate_RefusesBesideWhatRuns(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := m.migrate(t.Context(), home, Migration{To: "nats"}); !statedir.IsLocked(err) {
+	if _, err := m.migrate(t.Context(), home, Plan{To: "nats"}); !statedir.IsLocked(err) {
 		t.Errorf("beside an engine: %v", err)
 	}
 	held.Release()
-	conn, err := cluster.Connect(t.Context(), cluster.Config{URL: m.url, Prefix: m.prefix}, newLogger(config.Log{}, io.Discard))
+	conn, err := cluster.Connect(t.Context(), cluster.Config{URL: m.url, Prefix: m.prefix}, quiet())
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer conn.Close()
-	members, err := conn.Join(t.Context(), cluster.Who{Name: "the first"}, newLogger(config.Log{}, io.Discard))
+	members, err := conn.Join(t.Context(), cluster.Who{Name: "the first"}, quiet())
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, to := range []string{"nats", "local"} {
-		if _, err := m.migrate(t.Context(), home, Migration{To: to}); fault.Of(err) == nil || fault.Of(err).Code != "replicas_run" || !strings.Contains(err.Error(), "the first") {
+		if _, err := m.migrate(t.Context(), home, Plan{To: to}); fault.Of(err) == nil || fault.Of(err).Code != "replicas_run" || !strings.Contains(err.Error(), "the first") {
 			t.Errorf("beside a replica: %v", err)
 		}
 	}
 	members.Close()
-	if _, err := m.migrate(t.Context(), home, Migration{To: "nats"}); err != nil {
+	if _, err := m.migrate(t.Context(), home, Plan{To: "nats"}); err != nil {
 		t.Errorf("after it has stopped: %v", err)
 	}
-	for name, how := range map[string]Migration{"nowhere": {To: "elsewhere"}, "nobody": {}} {
+	for name, how := range map[string]Plan{"nowhere": {To: "elsewhere"}, "nobody": {}} {
 		if _, err := m.migrate(t.Context(), home, how); fault.KindOf(err) != fault.Invalid {
 			t.Errorf("%s: %v", name, err)
 		}
