@@ -1,11 +1,8 @@
 package main
 
 import (
-	"bufio"
 	"context"
-	"errors"
 	"fmt"
-	"io"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -25,7 +22,7 @@ func auth(ctx context.Context, in invocation) error {
 	}
 	switch name {
 	case "hash-password":
-		return hashPassword(in)
+		return hashPassword(ctx, in)
 	case "list":
 		return listClients(ctx, in)
 	case "revoke":
@@ -36,20 +33,17 @@ func auth(ctx context.Context, in invocation) error {
 	return noSuchCommand("auth", []string{name}, "hash-password", "list", "revoke", "revoke-all")
 }
 
-// hashPassword reads a passphrase from the first line of stdin and writes what
-// may stand in its place in a file or a variable.
-func hashPassword(in invocation) error {
+// hashPassword reads a passphrase from stdin and writes what may stand in its place in
+// a file or a variable.
+func hashPassword(ctx context.Context, in invocation) error {
 	if len(in.args) > 0 {
 		return fault.Field("auth hash-password", strings.Join(in.args, " "), "no arguments; the passphrase comes on stdin, because other users can read a command line")
 	}
-	if isTerminal(in.Stdin) && isTerminal(in.Stderr) {
-		fmt.Fprint(in.Stderr, "The passphrase, then Enter; it shows as you type: ")
+	passphrase, err := readPassphrase(ctx, in.Stdin, in.Stderr)
+	if err != nil {
+		return err
 	}
-	line, err := bufio.NewReader(io.LimitReader(in.Stdin, 4<<10)).ReadString('\n')
-	if err != nil && !errors.Is(err, io.EOF) {
-		return fmt.Errorf("read the passphrase: %w", err)
-	}
-	hash, err := oauth.HashPassphrase(strings.TrimRight(line, "\r\n"), oauth.DefaultCost())
+	hash, err := oauth.HashPassphrase(passphrase, oauth.DefaultCost())
 	if err != nil {
 		return &fault.Error{Kind: fault.Invalid, Code: "refused", Message: "the passphrase on stdin: " + err.Error()}
 	}

@@ -1,0 +1,9 @@
+package main
+
+import "golang.org/x/sys/unix"
+
+// The requests that read and change how a terminal behaves.
+const (
+	getTermios = unix.TIOCGETA
+	setTermios = unix.TIOCSETA
+)
