@@ -244,7 +244,7 @@ func TestPlace_Fates(t *testing.T) {
 		code      string
 		afterward time.Duration
 	}{
-		"nothing was sent":    {fault: brokertest.Fault{Fate: broker.ErrNotSent}, first: order.Rejected, later: order.Rejected, code: "order_rejected"},
+		"nothing was sent":    {fault: brokertest.Fault{Fate: broker.ErrNotSent}, first: order.Rejected, later: order.Rejected, code: "not_sent"},
 		"the venue refuses":   {fault: brokertest.Fault{Fate: broker.ErrRefused}, first: order.Rejected, later: order.Rejected, code: "order_rejected"},
 		"the answer was lost": {fault: brokertest.Fault{Fate: broker.ErrUnknown, Done: true}, first: order.Filled, later: order.Filled, taken: 1},
 		"the order was lost":  {fault: brokertest.Fault{Fate: broker.ErrUnknown}, first: order.Uncertain, later: order.Canceled, afterward: 2 * time.Minute},

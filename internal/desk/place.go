@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"candela/internal/fault"
@@ -21,7 +22,8 @@ import (
 // placed the order all the same.
 //
 // An order that the guard refuses is returned with the refusal as a fault of the
-// code order_denied, one that the venue refuses with order_rejected. Both are kept, and
+// code order_denied, one that the venue refuses with order_rejected, one that was
+// written down and then could not be sent with not_sent. All are kept, and
 // the idempotency key stays theirs. All other errors come without an order, nothing
 // was sent, and where they are retryable the same key may be used again.
 func (d *Desk) Place(ctx context.Context, caller mcp.Caller, r order.Request) (order.Order, error) {
@@ -152,6 +154,9 @@ func outcome(o order.Order) error {
 			Message: o.Refusal.Rule + ": " + o.Reason,
 		}, o.Key)
 	case order.Rejected:
+		if strings.HasPrefix(o.Reason, neverLeft) {
+			return spent(&fault.Error{Kind: fault.Unavailable, Code: "not_sent", Message: "the order is over: " + o.Reason}, o.Key)
+		}
 		return &fault.Error{Kind: fault.Conflict, Code: "order_rejected", Message: fmt.Sprintf("%s did not take the order: %s", o.Broker, o.Reason)}
 	default:
 		return nil

@@ -16,6 +16,7 @@ import (
 	"candela/internal/fault"
 	"candela/internal/guard"
 	"candela/internal/market"
+	"candela/internal/mcp"
 	"candela/internal/order"
 	"candela/internal/provider"
 )
@@ -94,6 +95,47 @@ func TestPlace_WhatWaitedTooLongIsNotSent(t *testing.T) {
 		w.wants(o, order.Rejected)
 		if n := w.taken(id); n != 0 || !strings.Contains(o.Reason, "waited") {
 			w.t.Errorf("sent %d times, %q", n, o.Reason)
+		}
+	})
+}
+
+// slow is a store that takes its time.
+type slow struct {
+	*desktest.Store
+	takes atomic.Int64
+}
+
+func (s *slow) AppendEvents(ctx context.Context, by mcp.Caller, events []order.Event) ([]order.Event, error) {
+	time.Sleep(time.Duration(s.takes.Load()))
+	return s.Store.AppendEvents(ctx, by, events)
+}
+
+// TestPlace_WhatTookTooLongToWriteDownIsNotSent, nor said to be the venue's doing: it
+// was never asked.
+func TestPlace_WhatTookTooLongToWriteDownIsNotSent(t *testing.T) {
+	t.Parallel()
+	inWorld(t, func(w *world) {
+		w.stop()
+		store := &slow{Store: w.store}
+		w.kept = store
+		w.start()
+		time.Sleep(2 * time.Second)
+		store.takes.Store(int64(16 * time.Second))
+		r := buy("0.5")
+		r.Key = "mine"
+		o, err := w.Place(w.t.Context(), caller(), r)
+		store.takes.Store(0)
+		time.Sleep(20 * time.Second)
+		again, errAgain := w.Place(w.t.Context(), caller(), r)
+		for _, err := range []error{err, errAgain} {
+			f := fault.Of(err)
+			if f == nil || f.Code != "not_sent" || f.Retryable || !strings.Contains(f.Message, "written down") || strings.Contains(f.Message, "venue") || !strings.Contains(f.Message, "take another") {
+				w.t.Errorf("got %+v", f)
+			}
+		}
+		w.wants(w.order(o.ID), order.Rejected)
+		if n := len(w.venue.Orders()); n != 0 || again.ID != o.ID {
+			w.t.Errorf("%d orders were sent; the key is of %s and of %s", n, o.ID, again.ID)
 		}
 	})
 }

@@ -303,7 +303,7 @@ func errorCodes() map[string]string {
 		"no_subscription":        "The venue's data needs a subscription that the operator's account lacks.",
 		"not_compared":           "The account is still being compared with the venue, as after every start. Nothing was done: try again with the same key.",
 		"not_live":               "The source stands still, so nothing could fire.",
-		"not_sent":               "The order did not leave the machine. Place it anew, under a new key.",
+		"not_sent":               "The order was written down and did not leave the machine. Place it anew, under a new key.",
 		"not_supported":          "This server does not do that; the message names what to use.",
 		"not_your_account":       "The trading account belongs to another owner.",
 		"order_denied":           "The owner's policy refused the order, and nothing was sent: `rule`, `limit` and `value` say why. See [refusals.md](refusals.md).",
