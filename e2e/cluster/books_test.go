@@ -56,7 +56,7 @@ func (p *people) ownBook(c *remote.Client) (b ownBook, err error) {
 		}
 		answer, err := p.call(c, "place_order", d.arguments())
 		got := record{ID: d.id, Status: "rejected"} // what the error is of then
-		if r, ok := errors.AsType[*remote.RefusalError](err); ok && r.Code == "order_rejected" {
+		if r, ok := errors.AsType[*remote.RefusalError](err); ok && (r.Code == "order_rejected" || r.Code == "not_sent") {
 			err = nil
 		} else if err == nil {
 			err = json.Unmarshal(answer, &got)
@@ -101,11 +101,11 @@ const giveUp = 3 * time.Minute
 
 // account is the outcome for orders.
 type account struct {
-	placed, acked, denied, unsent int
-	there                         int // at the venue
-	again                         int // calls that repeated one
-	wrong                         []string
-	took                          []time.Duration // until an order was acknowledged, ascending
+	placed, acked, denied, late, unsent int
+	there                               int // at the venue
+	again                               int // calls that repeated one
+	wrong                               []string
+	took                                []time.Duration // until an order was acknowledged, ascending
 }
 
 func (a *account) complain(format string, args ...any) {
@@ -126,6 +126,9 @@ func judgeDeals(deals []*deal, venue venueBook, own ownBook, now time.Time) *acc
 		a.again += d.calls - 1
 		if d.denied {
 			a.denied++
+		}
+		if d.late {
+			a.late++
 		}
 		if d.id == "" {
 			continue
@@ -243,8 +246,8 @@ func (p *people) judgeAccount(faults []fault) *account {
 }
 
 func (a *account) String() string {
-	return fmt.Sprintf("%d orders placed, %d acknowledged, %d denied, %d calls repeated; %d at the venue, %d written down and never sent; to an answer: p50 %.2f s, p99 %.2f s, longest %.2f s",
-		a.placed, a.acked, a.denied, a.again, a.there, a.unsent, at(a.took, 0.5), at(a.took, 0.99), at(a.took, 1))
+	return fmt.Sprintf("%d orders placed, %d acknowledged, %d denied, %d too late to be sent, %d calls repeated; %d at the venue, %d written down and never sent; to an answer: p50 %.2f s, p99 %.2f s, longest %.2f s",
+		a.placed, a.acked, a.denied, a.late, a.again, a.there, a.unsent, at(a.took, 0.5), at(a.took, 0.99), at(a.took, 1))
 }
 
 // TestBooks_WhatIsWrongIsFound holds made-up books against each other.

@@ -15,6 +15,7 @@ import (
 var (
 	many   = flag.Int("alerts", 500, "how many alerts are acknowledged")
 	rounds = flag.Int("rounds", 1, "how often everything happens")
+	only   = flag.String("only", "", "a text in the names of the faults that happen, \"\" for all")
 )
 
 // each is how long alerts go on being set for each fault.
@@ -32,7 +33,7 @@ func TestFaults_NothingIsLostOrDoneTwice(t *testing.T) { // alone: what it measu
 	o := s.servers.watch(t, alerts)
 	listeners := p.listen(6)
 	p.poll(3)
-	schedule := s.net.schedule(*rounds)
+	schedule := s.net.schedule(*rounds, *only)
 	over := make(chan struct{})
 	p.busy.Go(func() {
 		defer close(over)

@@ -27,6 +27,7 @@ type deal struct {
 	calls        int       // how often it was asked for
 	id, status   string
 	denied       bool // the guard has refused it
+	late         bool // it was written down too late to be sent
 	cancels      bool // a cancel was answered
 }
 
@@ -106,16 +107,16 @@ func (p *people) deal(c *remote.Client, d *deal) {
 	began := time.Now()
 	answer, calls, err := p.insist(c, "place_order", d.arguments())
 	refusal, ok := errors.AsType[*remote.RefusalError](err)
-	denied := ok && refusal.Code == "order_denied"
+	denied, late := ok && refusal.Code == "order_denied", ok && refusal.Code == "not_sent"
 	var got record
 	if err == nil {
 		err = json.Unmarshal(answer, &got)
 	}
 	p.mu.Lock()
-	d.first, d.acked, d.calls, d.denied, d.id, d.status = began, time.Now(), calls, denied, got.ID, got.Status
+	d.first, d.acked, d.calls, d.denied, d.late, d.id, d.status = began, time.Now(), calls, denied, late, got.ID, got.Status
 	p.mu.Unlock()
 	switch {
-	case denied || p.ctx.Err() != nil:
+	case denied || late || p.ctx.Err() != nil:
 		return
 	case err != nil:
 		p.Errorf("the order %s after %d calls: %v", d.key, calls, err)

@@ -46,6 +46,10 @@ func (n *network) kinds() []kind {
 	return append(all, kind{"rolling restart", (*people).roll}, kind{fullRestart, (*people).restart})
 }
 
+// quorum is what no short run has time for: two of three servers are gone at once,
+// and with them who could decide anything.
+func quorum() kind { return kind{"kill -9 of two of three servers", (*people).killTwo} }
+
 // pairs are those that happen at the same time. The first is that of a short run: who
 // trades and who keeps the orders are gone at once.
 func (n *network) pairs() [][]kind {
@@ -66,8 +70,9 @@ func (n *network) pairs() [][]kind {
 }
 
 // schedule returns what happens, in order: everything alone in each round, all pairs
-// in every second round, and one of them in the first.
-func (n *network) schedule(rounds int) (all [][]kind) {
+// in every second round, and one of them in the first, which is a short run. Of all
+// that only what has a text in its name, if there is one.
+func (n *network) schedule(rounds int, only string) (all [][]kind) {
 	for round := range rounds {
 		var some [][]kind
 		for _, k := range n.kinds() {
@@ -79,7 +84,11 @@ func (n *network) schedule(rounds int) (all [][]kind) {
 		case round%2 == 1:
 			some = append(some, n.pairs()...)
 		}
-		if round > 0 {
+		if round > 0 || only != "" {
+			some = append(some, []kind{quorum()})
+			some = slices.DeleteFunc(some, func(kinds []kind) bool {
+				return !slices.ContainsFunc(kinds, func(k kind) bool { return strings.Contains(k.name, only) })
+			})
 			rand.Shuffle(len(some), func(i, j int) { some[i], some[j] = some[j], some[i] })
 		}
 		all = append(all, some...)
@@ -183,6 +192,20 @@ func (p *people) killOrders() outage { return p.killServer(p.servers.leader(orde
 func (p *people) killServer(one *server) outage {
 	one.kill()
 	return outage{one.name, 2*time.Second + rand.N(6*time.Second), func() { one.start(p.TB) }}
+}
+
+func (p *people) killTwo() outage {
+	first := p.servers.leader(orders)
+	second := p.servers.all[rand.IntN(len(p.servers.all))]
+	for second == first {
+		second = p.servers.all[rand.IntN(len(p.servers.all))]
+	}
+	first.kill()
+	second.kill()
+	return outage{first.name + ", " + second.name, 3*time.Second + rand.N(22*time.Second), func() { // a writer gives up after 20
+		first.start(p.TB)
+		second.start(p.TB)
+	}}
 }
 
 func (p *people) stopLeader() outage {
