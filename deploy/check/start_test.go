@@ -23,12 +23,8 @@ import (
 
 var runs = flag.Int("runs", 10, "how often each start is timed; docs/performance.md has the figures of 40")
 
-// bar is for the time from the start of the process to its first answer. Where a process
-// that only tells its version takes longer than 3 ms, it is as many times that.
-const (
-	bar   = 60 * time.Millisecond
-	times = 20
-)
+// bar is for the time from the start of the process to its first answer.
+const bar = 60 * time.Millisecond
 
 // patience is how long a busy machine is asked again for a start that it lets pass.
 const patience = 3 * time.Minute
@@ -40,7 +36,6 @@ const hello = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocol
 // asked until one is fast. Not beside other tests, for the same reason.
 func TestStart_AnswersAtOnce(t *testing.T) {
 	binary := program(t)
-	limit := max(bar, times*floor(t, binary))
 	for name, c := range map[string]struct {
 		args  []string
 		first func(*testing.T, *exec.Cmd, string)
@@ -53,32 +48,18 @@ func TestStart_AnswersAtOnce(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var took []time.Duration
 			memory, end := "", time.Now().Add(patience)
-			for len(took) < *runs || slices.Min(took) > limit && time.Now().Before(end) {
+			for len(took) < *runs || slices.Min(took) > bar && time.Now().Before(end) {
 				one, held := start(t, binary, c.args, c.first, len(took) == *runs-1)
 				took, memory = append(took, one), memory+held
 			}
 			slices.Sort(took)
 			t.Logf("%s: median %v, p95 %v, fastest %v of %d; at rest %s", name, took[len(took)/2].Round(100*time.Microsecond),
 				took[len(took)*95/100].Round(100*time.Microsecond), took[0].Round(100*time.Microsecond), len(took), memory)
-			if took[0] > limit {
-				t.Errorf("the first answer took %v, the bar is %v", took[0], limit)
+			if took[0] > bar {
+				t.Errorf("the first answer took %v, the bar is %v", took[0], bar)
 			}
 		})
 	}
-}
-
-// floor returns how long the fastest process took that only tells its version.
-func floor(t *testing.T, binary string) time.Duration {
-	t.Helper()
-	least := time.Hour
-	for range *runs {
-		began := time.Now()
-		if err := exec.CommandContext(t.Context(), binary, "--version").Run(); err != nil {
-			t.Fatal(err)
-		}
-		least = min(least, time.Since(began))
-	}
-	return least
 }
 
 // start returns how long the program took to its first answer, and for the last run
