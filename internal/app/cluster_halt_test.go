@@ -36,6 +36,17 @@ func orderPasses(t *testing.T, r *replica, token string) bool {
 	return !strings.Contains(text, `"isError":true`)
 }
 
+// resumeReplicas resumes, for as long as it is told to do so again: a replica that does not
+// answer within two seconds is enough for that.
+func resumeReplicas(t *testing.T, cfg *config.Config) (state TradingState, err error) {
+	t.Helper()
+	waitFor(t, func() bool {
+		state, err = ResumeReplicas(t.Context(), cfg, io.Discard)
+		return err == nil || !strings.Contains(err.Error(), "again")
+	})
+	return state, err
+}
+
 // putHaltFile puts a halt file into a state directory.
 func putHaltFile(t *testing.T, home string) (path string, remove func()) {
 	t.Helper()
@@ -65,7 +76,7 @@ func TestCluster_HaltFilesAreNamed(t *testing.T) {
 	resume := func(home string) error {
 		at := *elsewhere
 		at.Home = home
-		_, err := ResumeReplicas(t.Context(), &at, io.Discard)
+		_, err := resumeReplicas(t, &at)
 		return err
 	}
 	waitFor(t, func() bool { return orderPasses(t, a, token) })

@@ -267,15 +267,14 @@ func TestCluster_TheOwnerHaltsWhoeverTrades(t *testing.T) {
 	for _, r := range []*replica{a, b} {
 		at := *elsewhere
 		at.Home = r.home
-		state, err = ResumeReplicas(t.Context(), &at, io.Discard)
+		state, err = resumeReplicas(t, &at)
 		want(state, err, "ACTIVE", "in the program that runs there")
-		if !passes(a) || !passes(b) {
-			t.Error("no order passes though trading was resumed")
-		}
+		waitFor(t, func() bool { return passes(a) })
+		waitFor(t, func() bool { return passes(b) })
 		state, err = HaltReplicas(t.Context(), &at, "", io.Discard)
 		want(state, err, "HALTED", "in the program that runs there")
 	}
-	state, err = ResumeReplicas(t.Context(), elsewhere, io.Discard)
+	state, err = resumeReplicas(t, elsewhere)
 	want(state, err, "ACTIVE", "in the replica that trades")
 	a.stop()
 	b.stop()
@@ -334,11 +333,11 @@ func TestCluster_AStopHandsOverAndTellsClients(t *testing.T) {
 	use(t, a.url, token, "subscribe_notifications", `{}`)
 	use(t, b.url, token, "set_alert", `{"symbol":"BTCUSDT","condition":{"price_above":2.5},"note":"first"}`)
 	wantNotice(t, next(), `2\.5`, "first")
-	_, metrics := ask(t, http.MethodGet, "http://127.0.0.1:"+admin+"/metrics", "", "")
 	for _, want := range []string{"candela_cluster_members 2\n", "candela_cluster_connected 1\n", `candela_cluster_calls_total{outcome="done"}`} {
-		if !strings.Contains(metrics, want) {
-			t.Errorf("no %q in the metrics", want)
-		}
+		waitFor(t, func() bool { // a hears of b when b's heartbeat comes by
+			_, metrics := ask(t, http.MethodGet, "http://127.0.0.1:"+admin+"/metrics", "", "")
+			return strings.Contains(metrics, want)
+		})
 	}
 	a.stop()
 	leave()

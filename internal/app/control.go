@@ -20,7 +20,13 @@ import (
 	"candela/internal/statedir"
 )
 
-const controlName = "control.sock"
+const (
+	controlName = "control.sock"
+
+	// commandTime is how long a command waits for its answer. Among replicas the owner's
+	// word is said again for ten seconds while nobody trades.
+	commandTime = 15 * time.Second
+)
 
 // control answers the owner's commands on a socket in the state directory. Who
 // may open it is a matter of the file system: the directory is 0700 and the
@@ -58,7 +64,7 @@ func (c control) run(ctx, hard context.Context, ready func()) error {
 		return err
 	}
 	server := &http.Server{
-		Handler: c.handler(), ReadTimeout: 5 * time.Second, WriteTimeout: 5 * time.Second,
+		Handler: c.handler(), ReadTimeout: 5 * time.Second, WriteTimeout: commandTime + 5*time.Second,
 		BaseContext: func(net.Listener) context.Context { return hard },
 		ErrorLog:    slog.NewLogLogger(c.log.Handler(), slog.LevelWarn),
 	}
@@ -208,7 +214,7 @@ func knock(ctx context.Context, home, method, path string) (*http.Response, erro
 	if err != nil {
 		return nil, fault.Field("id", path, "an ID that candela auth list shows")
 	}
-	client := &http.Client{Timeout: 10 * time.Second, Transport: &http.Transport{DialContext: dial, DisableKeepAlives: true}}
+	client := &http.Client{Timeout: commandTime, Transport: &http.Transport{DialContext: dial, DisableKeepAlives: true}}
 	answer, err := client.Do(request)
 	if err != nil {
 		if asked, ok := errors.AsType[*url.Error](err); ok && !asked.Timeout() {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"io"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
@@ -14,10 +15,12 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"candela/internal/config"
 	"candela/internal/fake/binance"
 	"candela/internal/fault"
+	"candela/internal/guard"
 	"candela/internal/oauth"
 	"candela/internal/oauth/oauthtest"
 	"candela/internal/porttest"
@@ -150,6 +153,33 @@ func TestServe_StrangersLearnTheVersionAlone(t *testing.T) {
 func TestControl_NobodyThere(t *testing.T) {
 	t.Parallel()
 	if _, err := Clients(t.Context(), t.TempDir()); fault.KindOf(err) != fault.Unavailable {
+		t.Error(err)
+	}
+}
+
+// slowAccount is one that is about to move to another replica.
+type slowAccount struct{ account }
+
+func (slowAccount) Halt(ctx context.Context, _, _ string) (guard.State, error) {
+	wait(ctx, 6*time.Second)
+	return guard.State{}, ctx.Err()
+}
+
+// A word of the owner's that takes long is answered, and not taken for lost.
+func TestControl_WaitsForTheOwnersWord(t *testing.T) {
+	t.Parallel()
+	home := shortDir(t)
+	ctx, stop := context.WithCancel(t.Context())
+	ready, done := make(chan struct{}), make(chan error, 1)
+	go func() {
+		done <- control{home: home, desk: slowAccount{}, log: slog.New(slog.DiscardHandler)}.run(ctx, t.Context(), func() { close(ready) })
+	}()
+	<-ready
+	if state, err := Halt(t.Context(), home, ""); err != nil || !strings.Contains(state.Where, "in the program that runs there") {
+		t.Errorf("%+v, %v", state, err)
+	}
+	stop()
+	if err := <-done; err != nil {
 		t.Error(err)
 	}
 }
