@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"image/png"
+	"io/fs"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -167,11 +169,17 @@ func sendSignal(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(running[len(running)-1].Process.Signal(known[args[0]]))
 }
 
-// there reports whether a file exists, or something answers at a URL.
+// there reports whether a file exists, or something answers at a socket or URL.
 func there(ts *testscript.TestScript, what string) bool {
 	if !strings.HasPrefix(what, "http://") {
-		_, err := os.Stat(ts.MkAbs(what))
-		return err == nil
+		path := ts.MkAbs(what)
+		info, err := os.Stat(path)
+		if err != nil || info.Mode()&fs.ModeSocket == 0 {
+			return err == nil
+		}
+		// A socket has its name a moment before anybody listens there.
+		conn, err := new(net.Dialer).DialContext(context.Background(), "unix", path)
+		return err == nil && conn.Close() == nil
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
@@ -190,7 +198,7 @@ func await(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 1 {
 		ts.Fatalf("usage: await FILE|URL")
 	}
-	deadline := time.NewTimer(time.Minute)
+	deadline := time.NewTimer(3 * time.Minute)
 	defer deadline.Stop()
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()

@@ -88,7 +88,7 @@ func speakMCP(rt Runtime) ([]Part, error) {
 	if err != nil {
 		return nil, err
 	}
-	session := stdio.New(tools.server, rt.Stdin, rt.Stdout, stdio.Config{Streams: tools.streams, Log: rt.Log})
+	session := stdio.New(tools.server, rt.Stdin, rt.Stdout, stdio.Config{Streams: tools.streams, DrainGrace: rt.Config.ShutdownTimeout, Log: rt.Log})
 	if tools.trading != nil {
 		door := control{home: rt.Config.Home, desk: tools.trading.account(), log: rt.Log, status: tools.trading.statusOf(rt)}
 		tools.parts = append(tools.parts, Part{Name: "control", Run: door.attempt})
