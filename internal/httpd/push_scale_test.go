@@ -151,7 +151,7 @@ func compare(rounds int, a, b func() round) (as, bs figures, ratio float64) {
 func within(t *testing.T, most float64, a, b func() round) (as, bs figures, ratio float64) {
 	t.Helper()
 	_, rounds := scale()
-	for range 5 {
+	for range 8 {
 		if as, bs, ratio = compare(rounds, a, b); ratio <= most || raced {
 			return as, bs, ratio
 		}
