@@ -9,6 +9,7 @@ import (
 
 	"candela/internal/app"
 	"candela/internal/config"
+	"candela/internal/control"
 	"candela/internal/fault"
 	"candela/internal/oauth"
 )
@@ -56,7 +57,7 @@ func listClients(ctx context.Context, in invocation) error {
 	if err != nil {
 		return err
 	}
-	clients, err := app.Clients(ctx, cfg.Home)
+	clients, err := control.Clients(ctx, cfg.Home)
 	if err != nil {
 		return err
 	}
@@ -76,7 +77,7 @@ func revokeClient(ctx context.Context, in invocation) error {
 	if err != nil {
 		return err
 	}
-	if err := app.Revoke(ctx, cfg.Home, in.args[0]); err != nil {
+	if err := control.Revoke(ctx, cfg.Home, in.args[0]); err != nil {
 		return err
 	}
 	_, err = fmt.Fprintf(in.Stdout, "%s is thrown out\n", in.args[0])

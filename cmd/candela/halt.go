@@ -7,6 +7,7 @@ import (
 
 	"candela/internal/app"
 	"candela/internal/config"
+	"candela/internal/control"
 	"candela/internal/fault"
 )
 
@@ -46,7 +47,7 @@ func resume(ctx context.Context, in invocation) error {
 	return tellState(in, state, err)
 }
 
-func tellState(in invocation, s app.TradingState, err error) error {
+func tellState(in invocation, s control.TradingState, err error) error {
 	if err != nil {
 		return err
 	}

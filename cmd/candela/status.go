@@ -8,6 +8,7 @@ import (
 
 	"candela/internal/app"
 	"candela/internal/config"
+	"candela/internal/control"
 	"candela/internal/fault"
 )
 
@@ -40,7 +41,7 @@ func statusElsewhere(cfg *config.Config) error {
 	}
 }
 
-func tellStatus(w io.Writer, home string, s app.Status) error {
+func tellStatus(w io.Writer, home string, s control.Status) error {
 	if s.Running {
 		fmt.Fprintf(w, "A program trades in %s.\n", home)
 	} else {
@@ -77,10 +78,10 @@ func tellStatus(w io.Writer, home string, s app.Status) error {
 
 // together joins the accounts that have nothing to tell but the same state: a halt
 // without a program is kept for every account that there may be.
-func together(all []app.AccountStatus) []app.AccountStatus {
-	var told []app.AccountStatus
+func together(all []control.AccountStatus) []control.AccountStatus {
+	var told []control.AccountStatus
 	for _, a := range all {
-		idle := func(b app.AccountStatus) bool {
+		idle := func(b control.AccountStatus) bool {
 			return b.Open == 0 && len(b.Positions) == 0 && b.TradingState == a.TradingState
 		}
 		i := slices.IndexFunc(told, idle)

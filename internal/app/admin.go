@@ -2,7 +2,6 @@ package app
 
 import (
 	"context"
-	"fmt"
 	"log/slog"
 	"net"
 	"net/http"
@@ -61,24 +60,8 @@ func (rt Runtime) admin(w *watched) []Part {
 			BaseContext: func(net.Listener) context.Context { return ctx }, // a profile does not hold up a stop
 			ErrorLog:    slog.NewLogLogger(rt.Log.Handler(), slog.LevelWarn),
 		}
-		return serveUntil(ctx, hard, server, netutil.LimitListener(ln, maxAdmin), ready)
+		return httpd.ServeUntil(ctx, hard, server, netutil.LimitListener(ln, maxAdmin), ready)
 	}}}
-}
-
-// serveUntil answers on ln until ctx ends, and lets what runs then finish before hard
-// ends.
-func serveUntil(ctx, hard context.Context, server *http.Server, ln net.Listener, ready func()) error {
-	stopped := make(chan error, 1)
-	go func() { stopped <- server.Serve(ln) }()
-	ready()
-	select {
-	case err := <-stopped:
-		return fmt.Errorf("serve: %w", err)
-	case <-ctx.Done():
-	}
-	err := server.Shutdown(hard)
-	<-stopped
-	return err
 }
 
 // watched is the trading side for the admin listener.

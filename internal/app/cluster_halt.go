@@ -4,13 +4,13 @@ import (
 	"context"
 	"errors"
 	"io"
-	"net/url"
 	"slices"
 	"sync"
 	"time"
 
 	"candela/internal/cluster"
 	"candela/internal/config"
+	"candela/internal/control"
 	"candela/internal/desk"
 	"candela/internal/fault"
 	"candela/internal/guard"
@@ -22,27 +22,27 @@ import (
 // when none does.
 
 // HaltReplicas stops trading, whichever replica trades.
-func HaltReplicas(ctx context.Context, cfg *config.Config, reason string, log io.Writer) (TradingState, error) {
-	s, reached, err := tell(ctx, cfg.Home, "/halt?"+url.Values{"reason": {reason}}.Encode())
+func HaltReplicas(ctx context.Context, cfg *config.Config, reason string, log io.Writer) (control.TradingState, error) {
+	s, reached, err := control.Halt(ctx, cfg.Home, reason)
 	if reached || err != nil {
 		return s, err
 	}
-	return word{byHalt, reason, true}.send(ctx, cfg, log)
+	return word{control.ByHalt, reason, true}.send(ctx, cfg, log)
 }
 
 // ResumeReplicas takes back what HaltReplicas did, and what else the owner can end.
-func ResumeReplicas(ctx context.Context, cfg *config.Config, log io.Writer) (TradingState, error) {
+func ResumeReplicas(ctx context.Context, cfg *config.Config, log io.Writer) (control.TradingState, error) {
 	if err := removeOwnHalt(cfg.Home); err != nil {
-		return TradingState{}, err
+		return control.TradingState{}, err
 	}
-	s, reached, err := tell(ctx, cfg.Home, "/resume")
+	s, reached, err := control.Resume(ctx, cfg.Home)
 	if reached || err != nil {
 		return s, err
 	}
 	if err := withoutHalt(cfg.Home); err != nil {
 		return s, err
 	}
-	return word{byResume, "", false}.send(ctx, cfg, log)
+	return word{control.ByResume, "", false}.send(ctx, cfg, log)
 }
 
 // word is what the owner says.
@@ -55,16 +55,16 @@ type word struct {
 const visitor = "a command of the owner"
 
 // send tells whoever trades, or changes what is stored where nobody does.
-func (w word) send(ctx context.Context, cfg *config.Config, log io.Writer) (TradingState, error) {
+func (w word) send(ctx context.Context, cfg *config.Config, log io.Writer) (control.TradingState, error) {
 	rt := Runtime{Config: cfg, Log: cfg.Log.CommandLogger(log)}
 	conn, err := rt.connect(ctx)
 	if err != nil {
-		return TradingState{}, err
+		return control.TradingState{}, err
 	}
 	defer conn.Close()
 	names, err := conn.Replicas(ctx)
 	if err != nil {
-		return TradingState{}, err
+		return control.TradingState{}, err
 	}
 	names = slices.DeleteFunc(names, func(name string) bool { return name == visitor })
 	if len(names) == 0 {
@@ -74,10 +74,10 @@ func (w word) send(ctx context.Context, cfg *config.Config, log io.Writer) (Trad
 }
 
 // ask tells the replica that trades. On which account that is the owner need not say.
-func (w word) ask(ctx context.Context, conn *cluster.Conn, rt Runtime) (TradingState, error) {
+func (w word) ask(ctx context.Context, conn *cluster.Conn, rt Runtime) (control.TradingState, error) {
 	members, err := conn.Join(ctx, cluster.Who{Name: visitor}, rt.Log)
 	if err != nil {
-		return TradingState{}, err
+		return control.TradingState{}, err
 	}
 	defer members.Close() //nolint:contextcheck // the end is told even when ctx has ended
 	ctx, done := context.WithCancel(ctx)
@@ -107,13 +107,13 @@ func (w word) ask(ctx context.Context, conn *cluster.Conn, rt Runtime) (TradingS
 	asking.Wait()
 	switch {
 	case answered != nil:
-		s := stateOf(*answered)
+		s := control.StateOf(*answered)
 		s.Where = "in the replica that trades"
 		return s, nil
 	case failed != nil:
-		return TradingState{}, failed
+		return control.TradingState{}, failed
 	}
-	return TradingState{}, w.unheard()
+	return control.TradingState{}, w.unheard()
 }
 
 // unheard says what the owner can do where nobody takes the word.
@@ -133,10 +133,10 @@ func (w word) tell(ctx context.Context, d *cluster.Desk) (guard.State, error) {
 }
 
 // store changes the stored state of every account and returns the strictest of them.
-func (w word) store(ctx context.Context, conn *cluster.Conn) (TradingState, error) {
+func (w word) store(ctx context.Context, conn *cluster.Conn) (control.TradingState, error) {
 	orders, err := conn.OpenOrders(ctx, time.Now)
 	if err != nil {
-		return TradingState{}, err
+		return control.TradingState{}, err
 	}
 	s, err := w.storeIn(ctx, orders)
 	s.Where = "in the state that the NATS servers keep; no replica trades"
@@ -144,7 +144,7 @@ func (w word) store(ctx context.Context, conn *cluster.Conn) (TradingState, erro
 }
 
 // storeIn is store where the orders are open.
-func (w word) storeIn(ctx context.Context, in desk.Store) (TradingState, error) {
+func (w word) storeIn(ctx context.Context, in desk.Store) (control.TradingState, error) {
 	var strictest guard.State
 	var err error
 	for _, account := range accounts() {
@@ -154,5 +154,5 @@ func (w word) storeIn(ctx context.Context, in desk.Store) (TradingState, error) 
 			strictest = s
 		}
 	}
-	return stateOf(strictest), err
+	return control.StateOf(strictest), err
 }

@@ -12,6 +12,7 @@ import (
 
 	"candela/internal/cluster"
 	"candela/internal/config"
+	"candela/internal/control"
 	fakebinance "candela/internal/fake/binance"
 	"candela/internal/fault"
 	"candela/internal/statedir"
@@ -38,7 +39,7 @@ func orderPasses(t *testing.T, r *replica, token string) bool {
 
 // resumeReplicas resumes, for as long as it is told to do so again: a replica that does not
 // answer within two seconds is enough for that.
-func resumeReplicas(t *testing.T, cfg *config.Config) (state TradingState, err error) {
+func resumeReplicas(t *testing.T, cfg *config.Config) (state control.TradingState, err error) {
 	t.Helper()
 	waitFor(t, func() bool {
 		state, err = ResumeReplicas(t.Context(), cfg, io.Discard)
@@ -114,7 +115,7 @@ func TestCluster_HaltFilesAreNamed(t *testing.T) {
 // wantStatus waits until the status at a state directory says why trading is halted.
 func wantStatus(t *testing.T, home, why string) {
 	t.Helper()
-	var s Status
+	var s control.Status
 	var err error
 	defer func() {
 		if t.Failed() {
@@ -143,9 +144,9 @@ func TestCluster_AWordThatNobodyTakes(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(members.Close)
-	for name, say := range map[string]func() (TradingState, error){
-		"Try again, or write a file HALT": func() (TradingState, error) { return HaltReplicas(t.Context(), cfg, "", io.Discard) },
-		"nothing was done. Try again":     func() (TradingState, error) { return ResumeReplicas(t.Context(), cfg, io.Discard) },
+	for name, say := range map[string]func() (control.TradingState, error){
+		"Try again, or write a file HALT": func() (control.TradingState, error) { return HaltReplicas(t.Context(), cfg, "", io.Discard) },
+		"nothing was done. Try again":     func() (control.TradingState, error) { return ResumeReplicas(t.Context(), cfg, io.Discard) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

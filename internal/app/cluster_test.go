@@ -15,6 +15,7 @@ import (
 
 	"candela/internal/cluster/natstest"
 	"candela/internal/config"
+	"candela/internal/control"
 	fakebinance "candela/internal/fake/binance"
 	"candela/internal/fault"
 	"candela/internal/oauth"
@@ -147,15 +148,15 @@ func TestCluster_AnyReplicaTakesTheNextStep(t *testing.T) {
 			t.Errorf("the token is not good at replica %d", i)
 		}
 	}
-	var clients []Client
+	var clients []control.Client
 	waitFor(t, func() bool { // the list is of what this replica has heard of
 		var err error
-		if clients, err = Clients(t.Context(), b.home); err != nil {
+		if clients, err = control.Clients(t.Context(), b.home); err != nil {
 			t.Fatal(err)
 		}
 		return len(clients) == 1
 	})
-	if err := Revoke(t.Context(), b.home, clients[0].ID); err != nil {
+	if err := control.Revoke(t.Context(), b.home, clients[0].ID); err != nil {
 		t.Fatal(err)
 	}
 	for _, r := range []*replica{a, b, d} {
@@ -252,7 +253,7 @@ func TestCluster_TheOwnerHaltsWhoeverTrades(t *testing.T) {
 	token := a.Token()
 	passes := func(r *replica) bool { return orderPasses(t, r, token) }
 	elsewhere := c.elsewhere()
-	want := func(state TradingState, err error, level, where string) {
+	want := func(state control.TradingState, err error, level, where string) {
 		t.Helper()
 		if err != nil || state.Level != level || !strings.Contains(state.Where, where) {
 			t.Fatalf("%+v, %v, want %s %s", state, err, level, where)

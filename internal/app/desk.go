@@ -18,6 +18,7 @@ import (
 	"candela/internal/broker/binance"
 	"candela/internal/broker/paper"
 	"candela/internal/config"
+	"candela/internal/control"
 	"candela/internal/desk"
 	"candela/internal/fault"
 	"candela/internal/guard"
@@ -112,12 +113,11 @@ func (t *trading) deskConfig(rt Runtime, b *bars, policy guard.Policy, venue pla
 type account interface {
 	tool.Orders
 	tool.Positions
-	Halt(ctx context.Context, who, reason string) (guard.State, error)
-	Resume(ctx context.Context, who string) (guard.State, error)
+	control.Trader
 }
 
-// account returns what is traded on, nil for no trading side.
-func (t *trading) account() account {
+// trader returns what the owner stops and resumes, nil for no trading side.
+func (t *trading) trader() control.Trader {
 	if t == nil {
 		return nil
 	}

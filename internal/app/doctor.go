@@ -4,13 +4,12 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"io"
 	"log/slog"
-	"net/http"
 	"strings"
 	"time"
 
 	"candela/internal/config"
+	"candela/internal/control"
 	"candela/internal/doctor"
 	"candela/internal/fault"
 )
@@ -52,7 +51,7 @@ func Examine(ctx context.Context, in config.Input, deps Deps, v Visit) {
 	} else {
 		x.say(doctor.Fine("configuration", "mode %s", cfg.Mode()))
 	}
-	x.running = x.answers(ctx)
+	x.running = control.Answers(ctx, cfg.Home)
 	x.home()
 	x.store(ctx)
 	x.policyFile()
@@ -80,16 +79,6 @@ func (x *examination) badConfiguration(err error) {
 		x.say(doctor.Wrong("configuration", fix, "%s", p))
 	}
 	x.say(doctor.Doubtful("everything else", "correct the configuration and run candela doctor again", "not checked: it depends on the configuration"))
-}
-
-// answers reports whether a server answers on the socket.
-func (x *examination) answers(ctx context.Context) bool {
-	answer, err := knock(ctx, x.Config.Home, http.MethodGet, "/tokens")
-	if err != nil {
-		return false
-	}
-	_ = answer.Body.Close()
-	return answer.StatusCode == http.StatusOK
 }
 
 // server looks at what --serve needs, and at the server from outside if it runs.
@@ -126,7 +115,7 @@ func (x *examination) fromOutside(ctx context.Context) {
 		}
 		return
 	}
-	pass, err := x.pass(ctx)
+	pass, err := control.NewPass(ctx, x.Config.Home)
 	if err != nil {
 		x.say(doctor.Doubtful("OAuth", "restart the server: it is of another version than this program", "not checked: %s", err))
 		x.say(doctor.Doubtful("events", "restart the server", "not checked: nobody is let in"))
@@ -151,21 +140,10 @@ func (x *examination) wait(what string) {
 	}
 }
 
-// pass asks the server for a passphrase that is good once.
-func (x *examination) pass(ctx context.Context) (string, error) {
-	answer, err := command(ctx, x.Config.Home, http.MethodPost, "/pass")
-	if err != nil {
-		return "", err
-	}
-	defer func() { _ = answer.Body.Close() }()
-	text, err := io.ReadAll(io.LimitReader(answer.Body, 1<<10))
-	return string(text), err
-}
-
 // tokens returns the ids of the tokens that there are.
 func (x *examination) tokens(ctx context.Context) map[string]bool {
 	all := make(map[string]bool)
-	clients, _ := Clients(ctx, x.Config.Home) // without a list nothing is revoked that is not ours
+	clients, _ := control.Clients(ctx, x.Config.Home) // without a list nothing is revoked that is not ours
 	for _, c := range clients {
 		all[c.ID] = true
 	}
@@ -176,10 +154,10 @@ func (x *examination) tokens(ctx context.Context) map[string]bool {
 func (x *examination) revoke(ctx context.Context, before map[string]bool) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 	defer cancel()
-	clients, _ := Clients(ctx, x.Config.Home) // a server that stopped has forgotten it
+	clients, _ := control.Clients(ctx, x.Config.Home) // a server that stopped has forgotten it
 	for _, c := range clients {
 		if c.Name == doctor.ClientName && !before[c.ID] {
-			_ = Revoke(ctx, x.Config.Home, c.ID) // as above
+			_ = control.Revoke(ctx, x.Config.Home, c.ID) // as above
 		}
 	}
 }

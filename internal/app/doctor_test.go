@@ -21,6 +21,7 @@ import (
 	"time"
 
 	"candela/internal/config"
+	"candela/internal/control"
 	"candela/internal/doctor"
 	"candela/internal/fake"
 	fakebinance "candela/internal/fake/binance"
@@ -312,7 +313,7 @@ func TestExamine_SoundBehindAProxy(t *testing.T) {
 			t.Errorf("%+v", f)
 		}
 	}
-	clients, err := Clients(t.Context(), p.home)
+	clients, err := control.Clients(t.Context(), p.home)
 	if err != nil || len(clients) != 0 {
 		t.Errorf("%+v, %v", clients, err)
 	}
@@ -353,22 +354,6 @@ func files(t *testing.T, dir string) string {
 		fmt.Fprintln(&b, e.Name(), e.Type())
 	}
 	return b.String()
-}
-
-func TestOneTime_IsGoodOnceAndForAMinute(t *testing.T) {
-	t.Parallel()
-	var pass oneTime
-	now := time.Now()
-	if pass.take("", now) {
-		t.Error("nothing opens")
-	}
-	text := pass.issue(now)
-	if pass.take(text+"x", now) || !pass.take(text, now) || pass.take(text, now) {
-		t.Error("not once")
-	}
-	if text = pass.issue(now); pass.take(text, now.Add(2*time.Minute)) {
-		t.Error("too late")
-	}
 }
 
 func TestRoom_ADiskThatIsNearlyFullIsTold(t *testing.T) {

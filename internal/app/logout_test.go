@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"candela/internal/config"
+	"candela/internal/control"
 	"candela/internal/fault"
 	"candela/internal/oauth"
 	"candela/internal/oauth/oauthtest"
@@ -79,7 +80,7 @@ func TestRevokeAll_WhereNobodyIsLetIn(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	ready, done := make(chan struct{}), make(chan error, 1)
 	go func() {
-		done <- control{home: home, log: slog.New(slog.DiscardHandler)}.run(ctx, t.Context(), func() { close(ready) })
+		done <- control.Server{Home: home, Log: slog.New(slog.DiscardHandler)}.Run(ctx, t.Context(), func() { close(ready) })
 	}()
 	<-ready
 	if _, err := RevokeAll(t.Context(), &config.Config{Home: home}, io.Discard); fault.KindOf(err) != fault.NotFound || !strings.Contains(err.Error(), "lets nobody in") {

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"candela/internal/chart"
+	"candela/internal/control"
 	"candela/internal/httpd"
 	"candela/internal/mcp"
 	"candela/internal/oauth"
@@ -90,8 +91,8 @@ func speakMCP(rt Runtime) ([]Part, error) {
 	}
 	session := stdio.New(tools.server, rt.Stdin, rt.Stdout, stdio.Config{Streams: tools.streams, DrainGrace: rt.Config.ShutdownTimeout, Log: rt.Log})
 	if tools.trading != nil {
-		door := control{home: rt.Config.Home, desk: tools.trading.account(), log: rt.Log, status: tools.trading.statusOf(rt)}
-		tools.parts = append(tools.parts, Part{Name: "control", Run: door.attempt})
+		socket := control.Server{Home: rt.Config.Home, Trader: tools.trading.trader(), Status: tools.trading.statusOf(rt), Log: rt.Log}
+		tools.parts = append(tools.parts, Part{Name: "control", Run: socket.Attempt})
 	}
 	return append(tools.parts, Part{Name: "stdio", Run: func(ctx, hard context.Context, ready func()) error {
 		ready()

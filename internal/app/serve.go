@@ -3,6 +3,7 @@ package app
 import (
 	"fmt"
 
+	"candela/internal/control"
 	"candela/internal/httpd"
 	"candela/internal/oauth"
 )
@@ -10,7 +11,7 @@ import (
 // serveMCP is the service behind --serve: the tools over HTTP, for clients that
 // the owner let in, and the socket by which the owner throws them out.
 func serveMCP(rt Runtime) ([]Part, error) {
-	pass := &oneTime{}
+	pass := &control.Pass{}
 	door, err := newDoor(rt, pass)
 	if err != nil {
 		return nil, err
@@ -22,13 +23,13 @@ func serveMCP(rt Runtime) ([]Part, error) {
 	if err != nil {
 		return nil, err
 	}
-	control := Part{Name: "control", Run: control{rt.Config.Home, door, side.account(), rt.Log, pass, side.statusOf(rt)}.run}
-	return append([]Part{control}, parts...), nil
+	socket := control.Server{Home: rt.Config.Home, Door: door, Pass: pass, Trader: side.trader(), Status: side.statusOf(rt), Log: rt.Log}
+	return append([]Part{{Name: "control", Run: socket.Run}}, parts...), nil
 }
 
 // newDoor returns the authorization server. Besides the owner's passphrase it takes
 // what pass has handed out.
-func newDoor(rt Runtime, pass *oneTime) (*oauth.Server, error) {
+func newDoor(rt Runtime, pass *control.Pass) (*oauth.Server, error) {
 	cfg := rt.Config
 	trading := oauth.NoTrading
 	switch {
@@ -43,14 +44,14 @@ func newDoor(rt Runtime, pass *oneTime) (*oauth.Server, error) {
 		Address: httpd.ClientAddress(cfg.HTTP.TrustedProxies), Log: rt.Log,
 	}
 	if rt.shared != nil {
-		return oauth.New(rt.shared.tokens, ownerOrPass{rt.shared.tokens, pass}, front)
+		return oauth.New(rt.shared.tokens, pass.Or(rt.shared.tokens), front)
 	}
 	owner, err := newOwner(rt)
 	if err != nil {
 		return nil, err
 	}
 	// A client has one stream, so more tokens than connections would be of no use.
-	return oauth.New(oauth.NewMemory(cfg.HTTP.MaxConnections), ownerOrPass{owner, pass}, front)
+	return oauth.New(oauth.NewMemory(cfg.HTTP.MaxConnections), pass.Or(owner), front)
 }
 
 // newOwner returns the owner of the passphrase that was given, or makes one up

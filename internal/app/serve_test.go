@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"io"
-	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
@@ -15,12 +14,11 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"candela/internal/config"
+	"candela/internal/control"
 	"candela/internal/fake/binance"
 	"candela/internal/fault"
-	"candela/internal/guard"
 	"candela/internal/oauth"
 	"candela/internal/oauth/oauthtest"
 	"candela/internal/porttest"
@@ -93,23 +91,23 @@ func TestServe_TheOwnerLetsAClientInAndThrowsItOut(t *testing.T) {
 	if got := list(); got != http.StatusOK {
 		t.Fatalf("with a token: %d", got)
 	}
-	clients, err := Clients(t.Context(), home)
+	clients, err := control.Clients(t.Context(), home)
 	if err != nil || len(clients) != 1 || clients[0].Name != "A Client" || clients[0].Token == "" || strings.Contains(clients[0].Token, token) {
 		t.Fatalf("%+v, %v", clients, err)
 	}
 	if runtime.GOOS != "windows" {
-		info, err := os.Stat(filepath.Join(home, controlName))
+		info, err := os.Stat(filepath.Join(home, "control.sock"))
 		if err != nil || info.Mode().Perm() != 0o600 {
 			t.Errorf("%v, %v", info, err)
 		}
 	}
-	if err := Revoke(t.Context(), home, clients[0].ID); err != nil {
+	if err := control.Revoke(t.Context(), home, clients[0].ID); err != nil {
 		t.Fatal(err)
 	}
 	if got := list(); got != http.StatusUnauthorized {
 		t.Errorf("after it was thrown out: %d", got)
 	}
-	if err := Revoke(t.Context(), home, clients[0].ID); fault.KindOf(err) != fault.NotFound {
+	if err := control.Revoke(t.Context(), home, clients[0].ID); fault.KindOf(err) != fault.NotFound {
 		t.Errorf("twice: %v", err)
 	}
 	log := s.Log.String()
@@ -147,56 +145,6 @@ func TestServe_StrangersLearnTheVersionAlone(t *testing.T) {
 		if body := string(r.Body); !strings.Contains(body, `"version":"v9.8.7"`) || strings.Contains(body, "commit") {
 			t.Errorf("%s says %s", what, body)
 		}
-	}
-}
-
-func TestControl_NobodyThere(t *testing.T) {
-	t.Parallel()
-	if _, err := Clients(t.Context(), t.TempDir()); fault.KindOf(err) != fault.Unavailable {
-		t.Error(err)
-	}
-}
-
-// slowAccount is one that is about to move to another replica.
-type slowAccount struct{ account }
-
-func (slowAccount) Halt(ctx context.Context, _, _ string) (guard.State, error) {
-	wait(ctx, 6*time.Second)
-	return guard.State{}, ctx.Err()
-}
-
-// A word of the owner's that takes long is answered, and not taken for lost.
-func TestControl_WaitsForTheOwnersWord(t *testing.T) {
-	t.Parallel()
-	home := shortDir(t)
-	ctx, stop := context.WithCancel(t.Context())
-	ready, done := make(chan struct{}), make(chan error, 1)
-	go func() {
-		done <- control{home: home, desk: slowAccount{}, log: slog.New(slog.DiscardHandler)}.run(ctx, t.Context(), func() { close(ready) })
-	}()
-	<-ready
-	if state, err := Halt(t.Context(), home, ""); err != nil || !strings.Contains(state.Where, "in the program that runs there") {
-		t.Errorf("%+v, %v", state, err)
-	}
-	stop()
-	if err := <-done; err != nil {
-		t.Error(err)
-	}
-}
-
-func TestControl_RemovesWhatAKilledServerLeft(t *testing.T) {
-	t.Parallel()
-	dir := shortDir(t)
-	if err := os.WriteFile(filepath.Join(dir, controlName), nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	ln, err := control{home: dir}.listen(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	_ = ln.Close()
-	if _, err := (control{home: filepath.Join(dir, strings.Repeat("long", 40))}).listen(t.Context()); err == nil || !strings.Contains(err.Error(), "shorter --home") {
-		t.Error(err)
 	}
 }
 

@@ -2,16 +2,15 @@ package app
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
-	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
 	"time"
 
+	"candela/internal/control"
 	"candela/internal/desk"
 	"candela/internal/fault"
 	"candela/internal/guard"
@@ -22,47 +21,21 @@ import (
 	"candela/internal/stdio"
 )
 
-// Status is how a state directory stands, for its owner to read.
-type Status struct {
-	Running  bool            `json:"running"` // a program trades there; else this is what is stored
-	Alerts   int             `json:"alerts"`  // that wait
-	Accounts []AccountStatus `json:"accounts"`
-}
-
-// AccountStatus is one account: a program trades on one, a store may keep several.
-type AccountStatus struct {
-	Account string `json:"account"` // paper, or the venue and its network
-	TradingState
-	Open      int              `json:"open_orders"`
-	Uncertain int              `json:"uncertain_orders,omitempty"` // of them, those whose fate is not known
-	Positions []PositionStatus `json:"positions"`
-}
-
-// PositionStatus is one open position. Amounts are exact decimals.
-type PositionStatus struct {
-	Symbol     string `json:"symbol"`
-	Side       string `json:"side"`
-	Quantity   string `json:"quantity"`
-	Entry      string `json:"entry_price"`
-	Current    string `json:"current_price,omitempty"` // "" while no price is known
-	Unrealized string `json:"unrealized_pnl,omitempty"`
-}
-
 // statusWait is how long prices may take to come, within the time that the control
 // socket has for an answer.
 const statusWait = 3 * time.Second
 
 // statusOf returns what tells the status of a program that trades, nil for one that
 // does not.
-func (t *trading) statusOf(rt Runtime) func(context.Context) (Status, error) {
+func (t *trading) statusOf(rt Runtime) func(context.Context) (control.Status, error) {
 	if t == nil {
 		return nil
 	}
 	seen := t.watched(rt)
-	return func(ctx context.Context) (Status, error) {
+	return func(ctx context.Context) (control.Status, error) {
 		ctx, cancel := context.WithTimeout(ctx, statusWait)
 		defer cancel()
-		s := Status{Running: true, Accounts: []AccountStatus{}}
+		s := control.Status{Running: true, Accounts: []control.AccountStatus{}}
 		for _, subject := range []string{accountOwner, stdio.Owner} {
 			alerts, err := t.alerts.Alerts(ctx, mcp.Caller{Subject: subject})
 			if err != nil {
@@ -81,10 +54,10 @@ func (t *trading) statusOf(rt Runtime) func(context.Context) (Status, error) {
 		one := newAccountStatus(accountOf(rt.Config.Trading), now.State)
 		one.Open, one.Uncertain = now.Open, now.Uncertain
 		for _, p := range held {
-			one.add(p)
+			one.Positions = append(one.Positions, newPositionStatus(p))
 		}
 		if rt.shared != nil {
-			one.halting(rt.shared.desk.HaltFiles(ctx))
+			one.Why = withHaltFiles(one.Why, rt.shared.desk.HaltFiles(ctx))
 		}
 		s.Accounts = append(s.Accounts, one)
 		return s, nil
@@ -101,18 +74,19 @@ func (*trading) deskStatus(ctx context.Context, rt Runtime, here func() (desk.St
 	return now, err == nil
 }
 
-// halting adds the halt files that the state does not name: it has one reason, and
-// the owner has to remove them all.
-func (a *AccountStatus) halting(files []string) {
+// withHaltFiles adds the halt files that the reason of a state does not name: it has
+// one, and the owner has to remove them all.
+func withHaltFiles(why string, files []string) string {
 	for _, file := range files {
-		if strings.Contains(a.Why, file) {
+		if strings.Contains(why, file) {
 			continue
 		}
-		if a.Why != "" {
-			a.Why += ". "
+		if why != "" {
+			why += ". "
 		}
-		a.Why += "The file " + file + " is there; remove it, then candela resume"
+		why += "The file " + file + " is there; remove it, then candela resume"
 	}
+	return why
 }
 
 // started returns the status of a desk once its account is loaded. It reports false when
@@ -132,63 +106,37 @@ func started(ctx context.Context, ask func() (desk.Status, bool)) (desk.Status, 
 	}
 }
 
-func newAccountStatus(account string, state guard.State) AccountStatus {
+func newAccountStatus(account string, state guard.State) control.AccountStatus {
 	name := strings.TrimPrefix(strings.TrimPrefix(account, accountOwner), "/")
 	if name == "" {
 		name = "paper"
 	}
-	return AccountStatus{Account: name, TradingState: stateOf(state), Positions: []PositionStatus{}}
+	return control.AccountStatus{Account: name, TradingState: control.StateOf(state), Positions: []control.PositionStatus{}}
 }
 
-func (a *AccountStatus) add(p order.Marked) {
+func newPositionStatus(p order.Marked) control.PositionStatus {
 	entry, _ := p.Average()
-	one := PositionStatus{Symbol: p.Symbol.String(), Side: p.Side().String(), Quantity: p.There().Abs().String(), Entry: entry.String()}
+	one := control.PositionStatus{Symbol: p.Symbol.String(), Side: p.Side().String(), Quantity: p.There().Abs().String(), Entry: entry.String()}
 	if last := p.Quote.Last; last.IsPositive() {
 		one.Current, one.Unrealized = last.String(), p.Unrealised(last).String()
 	}
-	a.Positions = append(a.Positions, one)
-}
-
-// handleStatus answers in the program that trades.
-func (c control) handleStatus(mux *http.ServeMux) {
-	mux.HandleFunc("GET /status", func(w http.ResponseWriter, r *http.Request) {
-		s, err := c.status(r.Context())
-		if err != nil {
-			c.fail(w, r, err)
-			return
-		}
-		w.Header().Set("Content-Type", "application/json")
-		_ = json.NewEncoder(w).Encode(s) // the owner's terminal went away
-	})
+	return one
 }
 
 // ReadStatus asks the program that trades in a state directory, or reads what is
 // stored where none does. It changes nothing but the schema of a store that an
 // earlier version wrote, which is brought to this one's to be read.
-func ReadStatus(ctx context.Context, home string) (Status, error) {
-	answer, err := knock(ctx, home, http.MethodGet, "/status")
-	if err == nil {
-		defer func() { _ = answer.Body.Close() }()
-		switch answer.StatusCode {
-		case http.StatusOK:
-			var s Status
-			if err := json.NewDecoder(answer.Body).Decode(&s); err != nil {
-				return s, fmt.Errorf("control socket: %w", err)
-			}
-			return s, nil
-		case http.StatusNotFound: // a server that does not trade
-		default:
-			return Status{}, fmt.Errorf("control socket: the server answered %s; its log says why", answer.Status)
-		}
-	} else if fault.KindOf(err) != fault.Unavailable {
-		return Status{}, err
+func ReadStatus(ctx context.Context, home string) (control.Status, error) {
+	s, reached, err := control.ReadStatus(ctx, home)
+	if reached || err != nil {
+		return s, err
 	}
 	return storedStatus(ctx, home)
 }
 
 // storedStatus reads the store of a state directory in which no program trades.
-func storedStatus(ctx context.Context, home string) (Status, error) {
-	s := Status{Accounts: []AccountStatus{}}
+func storedStatus(ctx context.Context, home string) (control.Status, error) {
+	s := control.Status{Accounts: []control.AccountStatus{}}
 	if _, err := os.Stat(filepath.Join(home, ledger.FileName)); errors.Is(err, fs.ErrNotExist) {
 		return s, &fault.Error{
 			Kind: fault.NotFound, Code: "no_store", Field: "home", Value: home,
@@ -210,12 +158,12 @@ func storedStatus(ctx context.Context, home string) (Status, error) {
 	if err != nil {
 		return s, err
 	}
-	err = s.read(ctx, l, filepath.Join(home, statedir.HaltName))
+	err = readStore(ctx, l, filepath.Join(home, statedir.HaltName), &s)
 	return s, errors.Join(err, l.Close())
 }
 
-// read adds what a store has.
-func (s *Status) read(ctx context.Context, l *ledger.Ledger, haltFile string) error {
+// readStore adds what a store has to s.
+func readStore(ctx context.Context, l *ledger.Ledger, haltFile string, s *control.Status) error {
 	for _, err := range l.Alerts(ctx) {
 		if err != nil {
 			return err
@@ -233,7 +181,7 @@ func (s *Status) read(ctx context.Context, l *ledger.Ledger, haltFile string) er
 		}
 		one := newAccountStatus(account, state)
 		if statErr == nil {
-			one.TradingState = TradingState{Level: guard.Halted.String(), Why: "the file " + haltFile + " is there; remove it, then candela resume"}
+			one.TradingState = control.TradingState{Level: guard.Halted.String(), Why: "the file " + haltFile + " is there; remove it, then candela resume"}
 		}
 		for _, o := range book.Open() {
 			one.Open++
@@ -243,7 +191,7 @@ func (s *Status) read(ctx context.Context, l *ledger.Ledger, haltFile string) er
 		}
 		for _, p := range book.Positions() {
 			if !p.Quantity.IsZero() {
-				one.add(order.Marked{Position: p})
+				one.Positions = append(one.Positions, newPositionStatus(order.Marked{Position: p}))
 			}
 		}
 		s.Accounts = append(s.Accounts, one)

@@ -1,4 +1,4 @@
-package app
+package control
 
 import "golang.org/x/sys/windows"
 
