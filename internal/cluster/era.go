@@ -204,19 +204,23 @@ func (t *Tokens) tellReplaced(ctx context.Context) {
 
 // EndAll ends every code, token, registration and login. How many tokens there were
 // is counted when they have ended: nothing that is slow or cannot be read keeps them.
+// They are those of the era that it ends, which this replica may not have heard of yet.
 func (t *Tokens) EndAll(ctx context.Context, now time.Time) (int, error) {
 	before := t.era.Load()
-	lived := func(tok oauth.Token) bool { return tok.Era == before.name && now.Before(tok.Expires) }
-	known := t.count(lived)
+	last, known := before.name, 0
+	lived := func(tok oauth.Token) bool { return tok.Era == last && now.Before(tok.Expires) }
 	key := oauth.NewSealKey()
 	var began era
 	var seq uint64
 	err := t.table.write(ctx, "end all logins", func(ctx context.Context) (err error) {
 		began, seq, err = t.replace(ctx, key, func(e era, ok bool) (era, bool) {
 			if !ok {
-				return before.renewed(key, byOwner), true
+				e = before.renewed(key, byOwner)
+			} else {
+				last, e = e.Key.Era(), e.next(key, byOwner)
 			}
-			return e.next(key, byOwner), true
+			known = t.count(lived) // the watcher forgets them when it hears of it
+			return e, true
 		})
 		return err
 	})

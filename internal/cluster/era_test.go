@@ -222,6 +222,24 @@ func TestEras_EndAllAtOneIsHeardByAll(t *testing.T) {
 	})
 }
 
+// TestEras_ALateReplicaCountsWhatItEnds ends all logins at a replica that has not heard
+// of the era they were made in.
+func TestEras_ALateReplicaCountsWhatItEnds(t *testing.T) {
+	t.Parallel()
+	prefix, now := newPrefix(), time.Now()
+	a, deaf := openTokens(t, servers, prefix), openTokens(t, servers, prefix)
+	deaf.Close()
+	issue(t, a, "ended before", now)
+	if ended, err := a.EndAll(t.Context(), now); err != nil || ended != 1 {
+		t.Fatalf("%d have ended, %v", ended, err)
+	}
+	tok := issue(t, a, "token", now)
+	if ended, err := deaf.EndAll(t.Context(), now); err != nil || ended != 1 {
+		t.Errorf("%d have ended, %v", ended, err)
+	}
+	gone(t, a, tok, now)
+}
+
 // TestEras_ReplicasThatEndTogetherAgree ends all logins at all replicas at the same
 // time.
 func TestEras_ReplicasThatEndTogetherAgree(t *testing.T) {
