@@ -169,7 +169,7 @@ func TestBinance_UserStream(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for deadline := time.Now().Add(10 * time.Second); server.Subscriptions() == 0; {
+	for deadline := time.Now().Add(time.Minute); server.Subscriptions() == 0; {
 		if time.Now().After(deadline) {
 			t.Fatal("no subscription")
 		}
@@ -189,7 +189,7 @@ func TestBinance_UserStream(t *testing.T) {
 		t.Fatal(err)
 	}
 	var traded, cancelled, balances bool
-	for timeout := time.After(10 * time.Second); !traded || !cancelled || !balances; {
+	for timeout := time.After(time.Minute); !traded || !cancelled || !balances; {
 		select {
 		case e := <-events:
 			u := e.OrderUpdate

@@ -14,7 +14,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"candela/internal/chart"
 	"candela/internal/httpd"
@@ -294,7 +293,7 @@ func slowBodies(t *testing.T, addr string) {
 	t.Helper()
 	var conns []net.Conn
 	for range 200 {
-		conn, err := (&net.Dialer{Timeout: time.Second}).DialContext(t.Context(), "tcp", addr)
+		conn, err := new(net.Dialer).DialContext(t.Context(), "tcp", addr)
 		if err != nil {
 			t.Fatal(err)
 		}
