@@ -35,7 +35,7 @@ type command struct {
 func commands() []command {
 	return []command{
 		{"", "[flags]", "run a mode, or draw one chart", runMode},
-		{"demo", "demo [--output FILE]", "a tour on made-up prices, without network or account: tools, alert, paper order, chart", demo},
+		{"demo", "demo [--output FILE]", "a tour on made-up prices, without network or account: tools, alert, paper order, chart", showDemo},
 		{"install", "install CLIENT ...", "put candela into the configuration of " + strings.Join(install.Names(), ", ") + ", with [--url URL] [--name NAME] [--file FILE] [--dry-run] [--remove]; other flags go to candela", installClient},
 		{"uninstall", "uninstall CLIENT", "take it out again", uninstallClient},
 		{"doctor", "doctor [flags]", "check the configuration, and the server that runs with it as clients see it; what is wrong and what to do, with --json", examine},

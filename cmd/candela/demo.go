@@ -8,12 +8,13 @@ import (
 	"time"
 
 	"candela/internal/app"
+	"candela/internal/demo"
 	"candela/internal/fault"
 	"candela/internal/install"
 )
 
-// demo shows what candela does, without a network and without an account.
-func demo(ctx context.Context, in invocation) error {
+// showDemo shows what candela does, without a network and without an account.
+func showDemo(ctx context.Context, in invocation) error {
 	output := "candela-demo.png"
 	switch args := in.args; {
 	case len(args) == 0:
@@ -29,7 +30,7 @@ func demo(ctx context.Context, in invocation) error {
 	}
 	began := time.Now()
 	clearLine := func() {}
-	tour := app.Tour{
+	tour := demo.Tour{
 		Output: output, Wait: time.Minute,
 		Say: func(format string, args ...any) {
 			clearLine()

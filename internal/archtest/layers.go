@@ -21,7 +21,7 @@ func layers() []layer {
 	return []layer{
 		{[]string{"cmd/candela"}, "main, and nothing but main"},
 		{[]string{"app"}, "wiring, order of shutdown"},
-		{[]string{"admin", "doctor", "control", "backup", "migrate"}, "what an operator asks: health, metrics, profiles; what is wrong; a command; a copy"},
+		{[]string{"admin", "doctor", "control", "backup", "migrate", "demo"}, "what an operator asks: health, metrics, profiles; what is wrong; a command; a copy; a tour"},
 		{[]string{"httpd", "stdio"}, "transports"},
 		{[]string{"tool", "cluster"}, "typed arguments in, content out; the ports below for many nodes"},
 		{[]string{"engine", "desk", "oauth"}, "symbols and alerts; an account's orders; authorization server"},

@@ -1,4 +1,4 @@
-package app
+package demo
 
 import (
 	"bufio"
@@ -12,13 +12,12 @@ import (
 	"sync"
 	"time"
 
-	"candela/internal/config"
 	"candela/internal/fault"
 )
 
-// localClient is an MCP client of a program in the same process. It speaks over
+// client is an MCP client of a program in the same process. It speaks over
 // the streams that --mcp has, one question after the other.
-type localClient struct {
+type client struct {
 	to      io.Writer
 	answers <-chan wireMessage // ends with the program
 	events  <-chan json.RawMessage
@@ -37,31 +36,31 @@ type wireMessage struct {
 	} `json:"error"`
 }
 
+// Program runs candela on the streams that --mcp has, until ctx or the input ends.
+type Program func(ctx context.Context, in io.Reader, out, log io.Writer) error
+
 // withClient runs the program and, beside it, what a client does. It returns when
 // both are over; the program stops when the client is done.
-func withClient(ctx context.Context, cfg *config.Config, deps Deps, do func(context.Context, *localClient) error) error {
+func withClient(ctx context.Context, run Program, do func(context.Context, *client) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	in, to := io.Pipe()
 	from, out := io.Pipe()
 	log := &lastLines{}
-	deps.Stdin, deps.Stdout, deps.Stderr = in, out, log
-	ended := make(chan error, 1)
-	go func() {
-		err := Run(ctx, cfg, deps)
+	var running sync.WaitGroup
+	var stopped error
+	running.Go(func() {
+		stopped = run(ctx, in, out, log)
 		_ = in.Close()
 		_ = out.Close() // after which the reader ends
-		ended <- err
-	}()
+	})
 	answers, events := make(chan wireMessage), make(chan json.RawMessage, 16)
-	var reading sync.WaitGroup
-	reading.Go(func() { readMessages(ctx, from, answers, events) })
-	err := do(ctx, &localClient{to: to, answers: answers, events: events})
+	running.Go(func() { readMessages(ctx, from, answers, events) })
+	err := do(ctx, &client{to: to, answers: answers, events: events})
 	_ = to.Close() // the end of a session
 	cancel()
 	_, _ = io.Copy(io.Discard, from) // whoever still writes must not wait for a reader
-	reading.Wait()
-	stopped := <-ended
+	running.Wait()
 	if err != nil {
 		return errors.Join(err, stopped, log.problems())
 	}
@@ -97,13 +96,13 @@ func readMessages(ctx context.Context, from io.Reader, answers chan<- wireMessag
 }
 
 // notify sends a message that has no answer.
-func (c *localClient) notify(method string) error {
+func (c *client) notify(method string) error {
 	_, err := fmt.Fprintf(c.to, `{"jsonrpc":"2.0","method":%q}`+"\n", method)
 	return err
 }
 
 // ask sends a request and waits for its answer.
-func (c *localClient) ask(ctx context.Context, method, params string) (json.RawMessage, error) {
+func (c *client) ask(ctx context.Context, method, params string) (json.RawMessage, error) {
 	c.last++
 	if _, err := fmt.Fprintf(c.to, `{"jsonrpc":"2.0","id":%d,"method":%q,"params":%s}`+"\n", c.last, method, params); err != nil {
 		return nil, fmt.Errorf("%s: %w", method, err)
@@ -135,7 +134,7 @@ type toolResult struct {
 }
 
 // call calls a tool. A refusal is an error.
-func (c *localClient) call(ctx context.Context, name string, arguments map[string]any) (toolResult, error) {
+func (c *client) call(ctx context.Context, name string, arguments map[string]any) (toolResult, error) {
 	var r toolResult
 	given, err := json.Marshal(arguments)
 	if err != nil {
@@ -185,7 +184,7 @@ func (r toolResult) decode(into any) error {
 }
 
 // event waits for a notification, for so long at most.
-func (c *localClient) event(ctx context.Context, longest time.Duration, waiting func(time.Duration)) (json.RawMessage, error) {
+func (c *client) event(ctx context.Context, longest time.Duration, waiting func(time.Duration)) (json.RawMessage, error) {
 	began := time.Now()
 	deadline := time.NewTimer(longest)
 	defer deadline.Stop()
