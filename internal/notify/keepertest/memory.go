@@ -134,7 +134,7 @@ func (k *Keeper) Follow(_ context.Context, apply func(notify.Record)) error {
 // give applies a record after a while.
 func (k *Keeper) give(r notify.Record, apply func(notify.Record)) {
 	if k.lag > 0 && k.rng.IntN(3) == 0 {
-		timer := time.NewTimer(rand.N(k.lag)) //nolint:gosec // G404: a test
+		timer := time.NewTimer(time.Duration(k.rng.Int64N(int64(k.lag))))
 		defer timer.Stop()
 		select {
 		case <-timer.C:
