@@ -11,6 +11,7 @@ import (
 	"candela/internal/demo"
 	"candela/internal/fault"
 	"candela/internal/install"
+	"candela/internal/setup"
 )
 
 // showDemo shows what candela does, without a network and without an account.
@@ -64,6 +65,6 @@ That took %[1]v, and nothing is left of it but %[2]s. What to try next:
         a server for several clients, or for some elsewhere: docs/clients.md
     %[3]s doctor
         when something does not work
-`, time.Since(began).Round(time.Second), output, app.CommandName(), strings.Join(install.Names(), ", "))
+`, time.Since(began).Round(time.Second), output, setup.CommandName(), strings.Join(install.Names(), ", "))
 	return err
 }

@@ -6,8 +6,8 @@ import (
 	"io"
 	"strings"
 
-	"candela/internal/app"
 	"candela/internal/fault"
+	"candela/internal/setup"
 )
 
 // installClient writes candela into the configuration of a client.
@@ -21,7 +21,7 @@ func uninstallClient(_ context.Context, in invocation) error {
 }
 
 func changeClient(in invocation, command string, remove bool) error {
-	want := app.Installation{Name: "candela", Remove: remove, Environ: in.environ}
+	want := setup.Installation{Name: "candela", Remove: remove, Environ: in.environ}
 	args := in.args
 	if len(args) > 0 && !strings.HasPrefix(args[0], "-") {
 		want.Client, args = args[0], args[1:]
@@ -32,7 +32,7 @@ func changeClient(in invocation, command string, remove bool) error {
 	if want.Remove && (want.URL != "" || len(want.Flags) > 0) {
 		return fault.Field(command, strings.Join(args, " "), "--name, --file and --dry-run to remove a server")
 	}
-	done, err := app.Install(want)
+	done, err := setup.Install(want)
 	if err != nil {
 		return err
 	}
@@ -41,7 +41,7 @@ func changeClient(in invocation, command string, remove bool) error {
 
 // parseInstallFlags takes the flags of the command out of the arguments; the others
 // are what the client starts candela with.
-func parseInstallFlags(args []string, want *app.Installation) error {
+func parseInstallFlags(args []string, want *setup.Installation) error {
 	values := map[string]struct {
 		to      *string
 		allowed string
@@ -76,7 +76,7 @@ func parseInstallFlags(args []string, want *app.Installation) error {
 }
 
 // tellInstalled says what was done and what is left to do.
-func tellInstalled(w io.Writer, want app.Installation, done app.Installed) error {
+func tellInstalled(w io.Writer, want setup.Installation, done setup.Installed) error {
 	title := done.Client.Title
 	switch {
 	case done.Diff == "" && want.Remove:

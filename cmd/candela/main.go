@@ -1,6 +1,6 @@
 // Command candela gives AI agents charts, indicators, alerts and trading over
-// MCP. It parses, calls package app and turns errors into exit codes; everything
-// else is below it.
+// MCP. It parses, calls package app or the package of a command, and turns errors
+// into exit codes; everything else is below it.
 package main
 
 import (

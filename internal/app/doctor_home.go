@@ -16,6 +16,7 @@ import (
 	"runtime"
 	"time"
 
+	"candela/internal/config"
 	"candela/internal/doctor"
 	"candela/internal/oauth"
 	"candela/internal/statedir"
@@ -138,7 +139,7 @@ func (x *examination) passphrase() {
 	)
 	cfg := x.Config
 	base, err := url.Parse(cfg.HTTP.BaseURL)
-	local := err == nil && onThisMachine(base.Hostname())
+	local := err == nil && config.LoopbackHost(base.Hostname())
 	switch given := cfg.OAuth.OwnerPassword; {
 	case cfg.OAuth.AutoApprove:
 		x.say(doctor.Doubtful(check, "leave --oauth-auto-approve out except to try things", "every client on this machine is let in without one"))

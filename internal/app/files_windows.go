@@ -2,17 +2,12 @@ package app
 
 import (
 	"errors"
-	"io/fs"
 	"math"
-	"os"
 	"syscall"
 )
 
 // fileLimit is none: Windows bounds handles by memory.
 func fileLimit() (uint64, error) { return math.MaxUint64, nil }
-
-// keepOwner leaves it to the folder, from which a new file has its rights.
-func keepOwner(*os.File, fs.FileInfo) {}
 
 // mayWrite leaves the answer to the first write: the lists of rights are not to be
 // judged from outside.

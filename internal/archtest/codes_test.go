@@ -22,7 +22,7 @@ func TestErrorCodesAreExplained(t *testing.T) {
 	// The store finds its code and its words in one place, so that it returns both.
 	literal := regexp.MustCompile(`\b(?:Code: +|UnknownCode = )"([a-z_]+)"|\breturn "(store_[a-z_]+)", "`)
 	// What these say reaches an operator or a browser, not a caller of tools.
-	others := regexp.MustCompile(`^internal/(app|statedir|control|backup|demo|migrate|config|sink|oauth|httpd|fake|install|doctor|admin)/|test/|_test\.go$`)
+	others := regexp.MustCompile(`^internal/(app|statedir|control|backup|demo|migrate|config|sink|oauth|httpd|fake|install|setup|doctor|admin)/|test/|_test\.go$`)
 	var used []string
 	walk(t, func(name string, data []byte) {
 		if path.Ext(name) != ".go" || !strings.HasPrefix(name, "internal/") || others.MatchString(name) {

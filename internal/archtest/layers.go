@@ -25,7 +25,7 @@ func layers() []layer {
 		{[]string{"httpd", "stdio"}, "transports"},
 		{[]string{"tool", "cluster"}, "typed arguments in, content out; the ports below for many nodes"},
 		{[]string{"engine", "desk", "oauth"}, "symbols and alerts; an account's orders; authorization server"},
-		{[]string{"marketdata", "feed", "ledger", "sink", "broker/*"}, "caches, stores, venues to trade on"},
+		{[]string{"marketdata", "feed", "ledger", "sink", "broker/*", "setup"}, "caches, stores, venues to trade on; the files of clients"},
 		{[]string{"provider/*", "chart", "payload", "alert", "broker", "guard", "notify", "config", "install"}, "bars from somewhere; pure rules and pictures"},
 		{[]string{"indicator", "provider", "order"}, "the catalogue; the contract of a bar source; what an order is"},
 		{[]string{"market", "mcp", "upstream", "statedir"}, "bars, symbols, intervals; the protocol without a transport; how a venue is asked; the state directory"},

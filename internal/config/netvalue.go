@@ -106,7 +106,7 @@ type baseURLValue struct{ p *string }
 
 func (v baseURLValue) set(text string) bool {
 	u, ok := parseOrigin(text)
-	if !ok || u.Scheme == "http" && !loopbackHost(u.Hostname()) {
+	if !ok || u.Scheme == "http" && !LoopbackHost(u.Hostname()) {
 		return false
 	}
 	*v.p = text
@@ -134,7 +134,7 @@ func (v venueURLValue) set(text string) bool {
 		if err != nil || u.Hostname() == "" || !goodPort(u) || u.User != nil || u.RawQuery != "" || u.Fragment != "" || u.Opaque != "" {
 			return false
 		}
-		if u.Scheme != v.scheme+"s" && (u.Scheme != v.scheme || !loopbackHost(u.Hostname())) {
+		if u.Scheme != v.scheme+"s" && (u.Scheme != v.scheme || !LoopbackHost(u.Hostname())) {
 			return false
 		}
 	}
@@ -255,9 +255,9 @@ func goodPort(u *url.URL) bool {
 	return err == nil && port > 0
 }
 
-// loopbackHost reports whether host can only mean this machine. "localhost" is
+// LoopbackHost reports whether host can only mean this machine. "localhost" is
 // taken at its word, as browsers do.
-func loopbackHost(host string) bool {
+func LoopbackHost(host string) bool {
 	if host == "localhost" {
 		return true
 	}

@@ -74,7 +74,7 @@ func autoApproveStaysLocal(c *Config) error {
 		return nil
 	}
 	u, err := url.Parse(c.HTTP.BaseURL)
-	if err == nil && loopbackHost(u.Hostname()) && c.HTTP.Listen.IsLoopback() {
+	if err == nil && LoopbackHost(u.Hostname()) && c.HTTP.Listen.IsLoopback() {
 		return nil
 	}
 	return refused("oauth-auto-approve", "--oauth-auto-approve lets anyone who reaches the server in, so listener and base URL "+
@@ -179,7 +179,7 @@ func plainStaysNear(c *Config, name string, to Endpoint) error {
 
 func (e Endpoint) plainAfar() bool {
 	u, err := url.Parse(e.text)
-	return err == nil && u.Scheme == "http" && !loopbackHost(u.Hostname())
+	return err == nil && u.Scheme == "http" && !LoopbackHost(u.Hostname())
 }
 
 // sinkNeedsTrade refuses a flag without effect: without the engine no alert fires.

@@ -1,4 +1,4 @@
-package app
+package setup
 
 import (
 	"os"
@@ -152,5 +152,59 @@ func TestAbsolutePaths(t *testing.T) {
 	want := []string{"--trade", "--home", filepath.Join(here, "state"), "--csv-dir=" + filepath.Join(here, "bars"), "--policy", "~/p.toml", "--crypto-venue", "kraken"}
 	if !slices.Equal(got, want) {
 		t.Error(got)
+	}
+}
+
+func TestInstall_OnlyShowsWhatADryRunWouldDo(t *testing.T) {
+	t.Parallel()
+	dir, path, done, err := change(t, "{}", Installation{Client: "cursor", URL: "https://a.example", DryRun: true})
+	if err != nil || done.Backup != "" || done.Command != "https://a.example/mcp" || !strings.Contains(done.Diff, "a.example") {
+		t.Errorf("%+v, %v", done, err)
+	}
+	if files, _ := os.ReadDir(dir); len(files) != 1 || read(t, path) != "{}" {
+		t.Errorf("%v", files)
+	}
+}
+
+// What was put in is taken out again, and a second time there is nothing to do.
+func TestInstall_Removes(t *testing.T) {
+	t.Parallel()
+	home := t.TempDir()
+	want := Installation{Client: "cursor", Name: "candela", URL: "https://a.example", Environ: []string{"HOME=" + home, "USERPROFILE=" + home}}
+	done, err := Install(want)
+	if err != nil || done.Backup != "" || !strings.HasPrefix(done.Path, home) || !strings.Contains(read(t, done.Path), "a.example") {
+		t.Fatalf("%+v, %v", done, err)
+	}
+	want.URL, want.Remove = "", true
+	for _, changes := range []bool{true, false} {
+		done, err := Install(want)
+		if err != nil || (done.Diff != "") != changes || strings.Contains(read(t, done.Path), "a.example") {
+			t.Errorf("%+v, %v", done, err)
+		}
+	}
+}
+
+func TestInstall_Refuses(t *testing.T) {
+	t.Parallel()
+	for want, how := range map[string]Installation{
+		"netscape":           {Client: "netscape", Name: "candela"},
+		"--file is required": {Client: "cursor", Name: "candela", URL: "https://a.example"},
+		"exclude each other": {Client: "cursor", Name: "candela", URL: "https://a.example", Flags: []string{"--trade"}, File: "client.json"},
+		"--no-such-flag":     {Client: "cursor", Name: "candela", Flags: []string{"--no-such-flag"}, File: "client.json"},
+	} {
+		if _, err := Install(how); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %q", err, want)
+		}
+	}
+}
+
+func TestInstallation_TellsWhatAClientDoesNotSee(t *testing.T) {
+	t.Parallel()
+	want := Installation{Environ: []string{"CANDELA_TRADE=true", "CANDELA_HOME=", "CANDELA_BROKER=paper", "HOME=/x"}}
+	if got := want.unseen(); !slices.Equal(got, []string{"CANDELA_BROKER", "CANDELA_TRADE"}) {
+		t.Error(got)
+	}
+	if want.URL = "https://a.example"; want.unseen() != nil {
+		t.Error("a remote server has its own")
 	}
 }

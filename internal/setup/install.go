@@ -1,4 +1,8 @@
-package app
+// Package setup writes candela into the file of an MCP client on this machine, or takes
+// it out: it finds the file and this program, has package install make the new text,
+// and exchanges the file at once, with the old one kept beside it. It starts nothing
+// and speaks to no server.
+package setup
 
 import (
 	"cmp"
