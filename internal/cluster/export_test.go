@@ -19,6 +19,9 @@ import (
 	"candela/internal/provider"
 )
 
+// OwnerTime is how long a call waits for someone who does what it asks for.
+const OwnerTime = ownerTime
+
 // WriteUnguarded switches compare-and-set off, for the tests that show what it does.
 func (c *Conn) WriteUnguarded() { c.unguarded = true }
 

@@ -266,7 +266,15 @@ func TestMembers_WhileRunsAtTheOwnerAlone(t *testing.T) {
 	b, _ := join(t, servers, prefix, "b")
 	agree(t, a, b)
 	name := nameOf(t, b)
+	release := a.HoldBeats() // so that it counts nobody as dead
+	defer release()
+	short, end := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer end()
+	if err := a.While(short, name, func(context.Context) error { t.Error("a runs what b owns"); return nil }); !errors.Is(err, context.DeadlineExceeded) {
+		t.Error(err)
+	}
 	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
 	terms, ends := make(chan string, 10), make(chan error, 2)
 	run := func(m *cluster.Members, id string) {
 		ends <- m.While(ctx, name, func(ctx context.Context) error {
@@ -294,6 +302,11 @@ func TestMembers_WhileRunsAtTheOwnerAlone(t *testing.T) {
 		}
 	}
 	expect("b begins")
+	select {
+	case got := <-terms:
+		t.Fatalf("%s before b leaves", got)
+	default:
+	}
 	if err := b.Leave(t.Context()); err != nil {
 		t.Fatal(err)
 	}
