@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
-	"go.uber.org/goleak"
 
 	"candela/internal/cluster"
 	"candela/internal/cluster/natstest"
@@ -57,16 +56,7 @@ func run(m *testing.M) int {
 	code := m.Run()
 	servers.Stop()
 	lone.Stop()
-	// A server that is stopped while it recovers a stream leaves what writes its state.
-	const server = "github.com/nats-io/nats-server/v2/server"
-	ignored := []goleak.Option{goleak.IgnoreAnyFunction(server + ".(*fileStore).flushStreamStateLoop"), goleak.IgnoreAnyFunction(server + "/ats.Register.func1")}
-	// It gives what ends half a second, which is little on a loaded machine.
-	for began := time.Now(); time.Since(began) < patience; {
-		if err = goleak.Find(ignored...); err == nil {
-			break
-		}
-	}
-	if err != nil && code == 0 {
+	if err := natstest.Leaks(); err != nil && code == 0 {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}

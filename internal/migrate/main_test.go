@@ -1,27 +1,25 @@
 package migrate
 
 import (
+	"fmt"
 	"log/slog"
 	"os"
 	"sync"
 	"testing"
 
-	"go.uber.org/goleak"
-
 	"candela/internal/cluster/natstest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(tests{m}) }
-
-// tests is all of them, and what they leave to be done in the end.
-type tests struct{ m *testing.M }
-
-func (a tests) Run() int {
-	code := a.m.Run()
+func TestMain(m *testing.M) {
+	code := m.Run()
 	for _, f := range afterTests {
 		f()
 	}
-	return code
+	if err := natstest.Leaks(); err != nil && code == 0 {
+		fmt.Fprintln(os.Stderr, err)
+		code = 1
+	}
+	os.Exit(code)
 }
 
 // afterTests is what runs when all tests are over.
