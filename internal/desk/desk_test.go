@@ -244,12 +244,13 @@ func TestPlace_Fates(t *testing.T) {
 		code      string
 		afterward time.Duration
 	}{
-		"nothing was sent":    {fault: brokertest.Fault{Fate: broker.ErrNotSent}, first: order.Rejected, later: order.Rejected, code: "not_sent"},
-		"the venue refuses":   {fault: brokertest.Fault{Fate: broker.ErrRefused}, first: order.Rejected, later: order.Rejected, code: "order_rejected"},
-		"the answer was lost": {fault: brokertest.Fault{Fate: broker.ErrUnknown, Done: true}, first: order.Filled, later: order.Filled, taken: 1},
-		"the order was lost":  {fault: brokertest.Fault{Fate: broker.ErrUnknown}, first: order.Uncertain, later: order.Canceled, afterward: 2 * time.Minute},
-		"silence, it is done": {fault: brokertest.Fault{Hang: true, Done: true}, first: order.Filled, later: order.Filled, taken: 1},
-		"silence, it is not":  {fault: brokertest.Fault{Hang: true}, first: order.Submitted, later: order.Canceled, afterward: 2 * time.Minute},
+		"nothing was sent":     {fault: brokertest.Fault{Fate: broker.ErrNotSent}, first: order.Rejected, later: order.Rejected, code: "not_sent"},
+		"the venue refuses":    {fault: brokertest.Fault{Fate: broker.ErrRefused}, first: order.Rejected, later: order.Rejected, code: "order_rejected"},
+		"refused in our words": {fault: brokertest.Fault{Fate: &fault.Error{Message: "it was not sent: no", Cause: broker.ErrRefused}}, first: order.Rejected, later: order.Rejected, code: "order_rejected"},
+		"the answer was lost":  {fault: brokertest.Fault{Fate: broker.ErrUnknown, Done: true}, first: order.Filled, later: order.Filled, taken: 1},
+		"the order was lost":   {fault: brokertest.Fault{Fate: broker.ErrUnknown}, first: order.Uncertain, later: order.Canceled, afterward: 2 * time.Minute},
+		"silence, it is done":  {fault: brokertest.Fault{Hang: true, Done: true}, first: order.Filled, later: order.Filled, taken: 1},
+		"silence, it is not":   {fault: brokertest.Fault{Hang: true}, first: order.Submitted, later: order.Canceled, afterward: 2 * time.Minute},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"candela/internal/fault"
@@ -154,7 +153,7 @@ func outcome(o order.Order) error {
 			Message: o.Refusal.Rule + ": " + o.Reason,
 		}, o.Key)
 	case order.Rejected:
-		if strings.HasPrefix(o.Reason, neverLeft) {
+		if o.Unsent {
 			return spent(&fault.Error{Kind: fault.Unavailable, Code: "not_sent", Message: "the order is over: " + o.Reason}, o.Key)
 		}
 		return &fault.Error{Kind: fault.Conflict, Code: "order_rejected", Message: fmt.Sprintf("%s did not take the order: %s", o.Broker, o.Reason)}
@@ -167,7 +166,7 @@ func outcome(o order.Order) error {
 // call gives the same refusal for ever, even when waiting would help another.
 func spent(f *fault.Error, key string) *fault.Error {
 	if key != "" {
-		f.Retryable = false
+		f.Retryable, f.RetryAfter = false, 0
 		f.Message += "; the idempotency_key stays with this refusal: take another for another try"
 	}
 	return f

@@ -39,10 +39,6 @@ func late(waited time.Duration) error {
 	return unsent(fmt.Sprintf("it waited %v to be written down and sent, and its price is of then", waited.Round(time.Second)))
 }
 
-// neverLeft begins the reason of a rejection that is not the venue's: nothing left this
-// machine.
-const neverLeft = "it was not sent: "
-
 func unsent(reason string) error {
 	return &fault.Error{Kind: fault.Unavailable, Code: "not_sent", Message: reason, Cause: broker.ErrNotSent}
 }
@@ -87,7 +83,7 @@ func (w *writer) sent(id string, r order.Report, err error) {
 		events = w.event(o, order.KindLost, why(err))
 		defer w.watchAnyway(o)
 	case errors.Is(fate, broker.ErrNotSent):
-		events = w.event(o, order.KindUnsent, neverLeft+why(err))
+		events = w.event(o, order.KindUnsent, "it was not sent: "+why(err))
 	case errors.Is(fate, broker.ErrRefused):
 		events = w.event(o, order.KindRejected, why(err))
 	default:

@@ -159,7 +159,7 @@ func step(o Order, e Event) (Order, error) {
 			o.Status = standing(o)
 		}
 	case KindUnsent, KindRejected:
-		o.Status, o.Reason = Rejected, e.Reason
+		o.Status, o.Reason, o.Unsent = Rejected, e.Reason, e.Kind == KindUnsent
 	case KindCanceled:
 		o.Status, o.Reason = Canceled, e.Reason
 	case KindGone:

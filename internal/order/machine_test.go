@@ -166,8 +166,11 @@ func TestApply_KeepsWhatItWasTold(t *testing.T) {
 		t.Error("an order without fills has an average")
 	}
 	unsent := fold(sent(g), order.Event{Kind: order.KindUnsent, OrderID: "o1", Reason: "no route"})
-	if unsent.Status != order.Rejected || unsent.Reason != "no route" {
+	if unsent.Status != order.Rejected || unsent.Reason != "no route" || !unsent.Unsent {
 		t.Errorf("%+v", unsent)
+	}
+	if refused := fold(sent(g), event("o1", order.KindRejected)); refused.Status != order.Rejected || refused.Unsent {
+		t.Errorf("%+v", refused)
 	}
 }
 

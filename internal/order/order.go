@@ -68,7 +68,7 @@ const (
 	PendingCancel                     // a cancel is on its way
 	Canceled                          //
 	Expired                           //
-	Rejected                          // the venue refused it
+	Rejected                          // the venue refused it, or it could not be sent
 	Uncertain                         // the venue's answer is not known; it is asked, never sent again
 )
 
@@ -162,6 +162,7 @@ type Order struct {
 	Claimed decimal.Decimal `json:"claimed,omitzero"` // the most that the venue says is filled; at least Filled
 	Reason  string          `json:"reason,omitempty"` // why it was denied, rejected or ended
 	Refusal Refusal         `json:"refusal,omitzero"` // of a denied order
+	Unsent  bool            `json:"unsent,omitempty"` // of a rejected one: it never left this machine, and the venue was not asked
 	Created time.Time       `json:"created"`          // by our clock
 	Updated time.Time       `json:"updated"`          // of the newest event, by our clock
 
