@@ -252,7 +252,7 @@ func TestLog_UnderLoad(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const clients, total = 40, 900 // below what waits at most, so that nobody misses anything
+	const clients, total = 40, 900                               // below what waits at most, so that nobody misses anything
 	ctx, stop := context.WithTimeout(t.Context(), 5*time.Minute) // for what takes one second
 	defer stop()
 	var others, listeners sync.WaitGroup
