@@ -119,7 +119,11 @@ func knock(ctx context.Context, home, method, path string) (*http.Response, erro
 	if err != nil {
 		return nil, fault.Field("id", path, "an ID that candela auth list shows")
 	}
-	client := &http.Client{Timeout: commandTime, Transport: &http.Transport{DialContext: dial, DisableKeepAlives: true}}
+	limit := commandTime
+	if method == http.MethodDelete {
+		limit = endTime
+	}
+	client := &http.Client{Timeout: limit, Transport: &http.Transport{DialContext: dial, DisableKeepAlives: true}}
 	answer, err := client.Do(request)
 	if err != nil {
 		if asked, ok := errors.AsType[*url.Error](err); ok && !asked.Timeout() {

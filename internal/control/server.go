@@ -27,6 +27,10 @@ const (
 	// commandTime is how long a command waits for its answer. Among replicas the owner's
 	// word is said again for ten seconds while nobody trades.
 	commandTime = 15 * time.Second
+	// endTime is how long one waits that ends logins. NATS servers between leaders take up
+	// to twenty seconds for it, and nine more to count them and to clear up. Who gave up
+	// before would end them again, and be told that there were none.
+	endTime = 35 * time.Second
 )
 
 // Server answers the owner's commands. What is nil cannot be asked for.
@@ -61,7 +65,7 @@ func (s Server) Run(ctx, hard context.Context, ready func()) error {
 		return err
 	}
 	server := &http.Server{
-		Handler: s.handler(), ReadTimeout: 5 * time.Second, WriteTimeout: commandTime + 5*time.Second,
+		Handler: s.handler(), ReadTimeout: 5 * time.Second, WriteTimeout: endTime + 5*time.Second,
 		BaseContext: func(net.Listener) context.Context { return hard },
 		ErrorLog:    slog.NewLogLogger(s.Log.Handler(), slog.LevelWarn),
 	}
