@@ -111,7 +111,9 @@ func (m *Members) Agrees(other *Members) bool {
 }
 
 // LiveAfter has a member a see heartbeats of members that are named by one letter, and
-// the end of those that are written large, and reports whether b is live then.
+// the end of those that are written large, and reports whether b is live then. The
+// servers take one a second, those in brackets all at once, and all after a "<" by a
+// clock that is an hour behind.
 func LiveAfter(beats string) bool {
 	ctx, stop := context.WithCancel(context.Background())
 	defer stop()
@@ -120,8 +122,21 @@ func LiveAfter(beats string) bool {
 		others: make(map[string]*peer), changed: make(chan struct{}), relinked: make(chan struct{}),
 	}
 	m.seats.Store(&[]seat{seatOf(m.id, false)})
+	at, every := time.Unix(0, 0), time.Second
 	for _, letter := range beats {
-		one := message{subject: m.subject(strings.ToLower(string(letter)))}
+		switch letter {
+		case '(':
+			at, every = at.Add(every), 0
+			continue
+		case ')':
+			every = time.Second
+			continue
+		case '<':
+			at = at.Add(-time.Hour)
+			continue
+		}
+		at = at.Add(every)
+		one := message{subject: m.subject(strings.ToLower(string(letter))), at: at}
 		if unicode.IsLower(letter) {
 			one.data = []byte("{}")
 		}
@@ -257,4 +272,22 @@ func (t *Tokens) WatchAgain() {
 	watching, stop := context.WithCancel(context.Background())
 	t.stop, t.done = stop, make(chan struct{})
 	go t.watch(watching, t.era.Load().seq)
+}
+
+// SoughtHaltFiles is what the desk does before it trades: it asks the other replicas for
+// their halt files until they have answered, or for a while.
+func (d *Desk) SoughtHaltFiles(ctx context.Context) []string { return d.foundHaltFiles(ctx) }
+
+// SilentReplicas returns the names of those that do not say whether a halt file lies
+// beside them.
+func (d *Desk) SilentReplicas(ctx context.Context) []string {
+	_, silent := d.haltFiles(ctx)
+	return silent
+}
+
+// Fill has as many calls of pressed methods under way as may be, for good.
+func (m *Members) Fill() {
+	for range cap(m.first) {
+		m.first <- struct{}{}
+	}
 }

@@ -38,7 +38,9 @@ const (
 // the servers.
 //
 // No clocks are compared. A member is dead when four of our own heartbeats have come
-// by since its last one; while the servers stall, nobody's come and nobody dies.
+// by since its last one; while the servers stall, nobody's come and nobody dies. Nor
+// does anybody after it: what was held up comes all at once, ours perhaps before
+// theirs, and counts as one.
 type Members struct {
 	table *table
 	id    string
@@ -65,6 +67,7 @@ type Members struct {
 	others  map[string]*peer
 	changed chan struct{} // closed at the next change
 	link    uint64        // of our own heartbeats, as it last came by
+	counted time.Time     // when the servers took the last of them that counted
 	// relinked is closed when a heartbeat next tells of another link.
 	relinked chan struct{}
 
@@ -143,6 +146,11 @@ func (c *Conn) join(ctx context.Context, who Who, log *slog.Logger) (*Members, e
 	}
 	follower := &follower{
 		table: table, filters: []string{m.subject("*")}, what: "members", log: log, apply: m.apply, again: m.again,
+	}
+	m.acked.Store(0) // what was written during a long first look is still to come by
+	select {
+	case <-m.again:
+	default:
 	}
 	m.wg.Go(func() { follower.run(ending, last) })
 	return m, nil
@@ -258,7 +266,7 @@ func (m *Members) apply(ctx context.Context, one message) {
 	case id == m.id:
 		m.acked.Store(0)
 		m.beats.Add(1)
-		m.count(ctx)
+		m.count(ctx, one.at)
 		if form.Link != m.link {
 			m.link = form.Link
 			m.relink()
@@ -283,9 +291,14 @@ func (m *Members) apply(ctx context.Context, one message) {
 	m.seat()
 }
 
-// count notes that one of our heartbeats came by, which ends the members that have
-// missed too many. The caller has locked.
-func (m *Members) count(ctx context.Context) {
+// count notes that one of our heartbeats came by, which the servers took at a time. It
+// ends the members that have missed too many. The caller has locked.
+func (m *Members) count(ctx context.Context, at time.Time) {
+	// Another server that leads may have a clock that is behind.
+	if since := at.Sub(m.counted); since >= 0 && since < beatEvery/2 {
+		return
+	}
+	m.counted = at
 	for id, p := range m.others {
 		if p.missed++; p.missed >= deadAfter {
 			m.log.WarnContext(ctx, "a member is silent and counts as dead", "member", id, "name", p.Name)

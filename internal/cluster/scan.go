@@ -75,7 +75,10 @@ type message struct {
 	subject string
 	data    []byte
 	seq     uint64
-	pending uint64 // how many were there to follow when a consumer sent it
+	// Of one that a consumer sent: how many were there to follow, and when the servers
+	// took it, by the clock of the one that led.
+	pending uint64
+	at      time.Time
 }
 
 // last returns the last message of a subject, which may have stars, from the
@@ -266,7 +269,7 @@ func (c *Conn) consume(ctx context.Context, stream string, cfg jetstream.Ordered
 				yield(message{}, err)
 				return
 			}
-			if !yield(message{subject: m.Subject(), data: m.Data(), seq: meta.Sequence.Stream, pending: meta.NumPending}, nil) {
+			if !yield(message{subject: m.Subject(), data: m.Data(), seq: meta.Sequence.Stream, pending: meta.NumPending, at: meta.Timestamp}, nil) {
 				return
 			}
 		}
