@@ -15,8 +15,14 @@ import (
 	"candela/internal/guard"
 )
 
-// fileTime is how long another replica has to say whether a halt file lies beside it.
-const fileTime = 2 * time.Second
+const (
+	// fileTime is how long another replica has to say whether a halt file lies beside it.
+	fileTime = 2 * time.Second
+	// silentTime is how long who is about to trade waits for one that does not say so. A
+	// dead one is found out by then, and of the ten seconds that a halt waits for someone
+	// who trades enough is left to begin.
+	silentTime = (deadAfter + 2) * beatEvery
+)
 
 // haltFile returns the name of the halt file that lies here, "" for none. One that
 // cannot be looked for may be there.
@@ -90,17 +96,21 @@ func (d *Desk) haltFiles(ctx context.Context) (files, silent []string) {
 }
 
 // foundHaltFiles is haltFiles for who is about to trade: a replica that does not
-// answer is asked until it does or counts as dead, for as long as calls wait for
-// someone who trades.
+// answer is asked until it does or counts as dead, for a while.
 func (d *Desk) foundHaltFiles(ctx context.Context) []string {
-	asking, cancel := context.WithTimeout(ctx, ownerTime)
+	asking, cancel := context.WithTimeout(ctx, silentTime)
 	defer cancel()
 	for {
 		files, silent := d.haltFiles(asking)
-		if len(files) > 0 || len(silent) == 0 || asking.Err() != nil {
+		switch {
+		case len(files) > 0 || len(silent) == 0 || ctx.Err() != nil:
 			return files
+		case asking.Err() != nil:
+			d.cfg.Log.WarnContext(ctx, "trading begins although a replica does not say whether a halt file lies there; a file there halts trading when that replica sees it",
+				"replicas", silent)
+			return nil
 		}
-		d.cfg.Log.WarnContext(ctx, "trading begins when a replica says whether a halt file lies there, or counts as dead", "replicas", silent)
+		d.cfg.Log.WarnContext(ctx, "trading waits for a replica to say whether a halt file lies there, or to count as dead", "replicas", silent, "at_most", silentTime)
 		pause(asking, maxWait)
 	}
 }
@@ -109,8 +119,8 @@ func (d *Desk) foundHaltFiles(ctx context.Context) []string {
 func (d *Desk) haltFileAt(ctx context.Context, id string) (file string, err error) {
 	data, err := d.members.askMember(ctx, id, "", d.method(methodHaltFile), nil)
 	switch {
-	case refused(err) && !undelivered(err):
-		return "", nil // it is about to start
+	case refused(err) && !undelivered(err) && !errors.Is(err, errBusy):
+		return "", nil // it is about to start, or ends
 	case err != nil:
 		return "", err
 	}

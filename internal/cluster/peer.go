@@ -37,6 +37,7 @@ const (
 	callMethod = "Candela-Method"
 	callWait   = "Candela-Wait" // how many milliseconds the caller waits
 	answerKind = "Candela-Answer"
+	answerWhy  = "Candela-Why" // of one that is refused, "" for no other reason than that
 )
 
 // The kinds of answer.
@@ -44,6 +45,7 @@ const (
 	answerDone    = "done"
 	answerFailed  = "failed"
 	answerRefused = "refused" // nothing was done; the caller tries again
+	whyBusy       = "busy"
 )
 
 var (
@@ -54,6 +56,8 @@ var (
 	// ErrUnanswered is wrapped by the fault that Ask returns when the call was sent and
 	// no answer came: it may have been carried out.
 	ErrUnanswered = errors.New("the owner did not answer")
+	// errBusy is an ErrNotOwner of one that has too many calls under way to say more.
+	errBusy = fmt.Errorf("%w: it is busy", ErrNotOwner)
 )
 
 // Handler answers a call. Faults reach the caller whole; of other errors it gets the
@@ -199,7 +203,7 @@ func (m *Members) called(call *nats.Msg) {
 			<-turns
 		})
 	default:
-		m.answer(call, nil, ErrNotOwner)
+		m.answer(call, nil, errBusy)
 	}
 }
 
@@ -271,6 +275,9 @@ func (m *Members) answer(call *nats.Msg, body []byte, failed error) {
 	switch {
 	case refused(failed):
 		answer.Header.Set(answerKind, answerRefused)
+		if errors.Is(failed, errBusy) {
+			answer.Header.Set(answerWhy, whyBusy)
+		}
 	case failed != nil:
 		answer.Header.Set(answerKind, answerFailed)
 		answer.Data = encodeFailure(failed)
@@ -323,6 +330,9 @@ func readAnswer(answer *nats.Msg) ([]byte, error) {
 	case answerDone:
 		return answer.Data, nil
 	case answerRefused:
+		if answer.Header.Get(answerWhy) == whyBusy {
+			return nil, errBusy
+		}
 		return nil, ErrNotOwner
 	case answerFailed:
 	default:
