@@ -1,13 +1,18 @@
 # What the scripts of this folder share. They set node.
 # shellcheck shell=bash disable=SC2154
 
-# port prints a port that nobody listens on now. It is none of those that a system gives
+# port prints a port that nobody listens on now. It is below those that the system gives
 # to whoever asks for any: one of them could be another's before it is used.
 port() {
 	"$node" -e '
-const net = require("net");
+const net = require("net"), fs = require("fs");
+let end = 30000;
+try {
+	const low = parseInt(fs.readFileSync("/proc/sys/net/ipv4/ip_local_port_range", "utf8"));
+	if (low > 2048) end = Math.min(end, low); // or hardly any is below
+} catch {} // not Linux
 (function look(tries) {
-	const port = 20000 + Math.floor(Math.random() * 10000), server = net.createServer();
+	const first = Math.max(1024, end - 10000), port = first + Math.floor(Math.random() * (end - first)), server = net.createServer();
 	server.on("error", (error) => { if (tries === 0) throw error; look(tries - 1); });
 	server.listen(port, "127.0.0.1", () => server.close(() => console.log(port)));
 })(100);'

@@ -31,9 +31,12 @@ const patience = 3 * time.Minute
 
 const hello = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"check","version":"1"}}}` + "\n"
 
-// TestStart_AnswersAtOnce times starts with an empty state directory. The fastest is
+// enough is how many starts must be within the bar: one could be so by luck.
+const enough = 3
+
+// TestStart_AnswersAtOnce times starts with an empty state directory. The fastest are
 // held to the bar: a machine that does other things only makes the others slower, and is
-// asked until one is fast. Not beside other tests, for the same reason.
+// asked until enough are fast. Not beside other tests, for the same reason.
 func TestStart_AnswersAtOnce(t *testing.T) {
 	binary := program(t)
 	for name, c := range map[string]struct {
@@ -48,15 +51,18 @@ func TestStart_AnswersAtOnce(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var took []time.Duration
 			memory, end := "", time.Now().Add(patience)
-			for len(took) < *runs || slices.Min(took) > bar && time.Now().Before(end) {
+			for fast := 0; len(took) < max(*runs, enough) || fast < enough && time.Now().Before(end); {
 				one, held := start(t, binary, c.args, c.first, len(took) == *runs-1)
 				took, memory = append(took, one), memory+held
+				if one <= bar {
+					fast++
+				}
 			}
 			slices.Sort(took)
 			t.Logf("%s: median %v, p95 %v, fastest %v of %d; at rest %s", name, took[len(took)/2].Round(100*time.Microsecond),
 				took[len(took)*95/100].Round(100*time.Microsecond), took[0].Round(100*time.Microsecond), len(took), memory)
-			if took[0] > bar {
-				t.Errorf("the first answer took %v, the bar is %v", took[0], bar)
+			if took[enough-1] > bar {
+				t.Errorf("the fastest starts took %v to the first answer, the bar is %v", took[:enough], bar)
 			}
 		})
 	}
@@ -139,13 +145,21 @@ func firstPage(t *testing.T, server *exec.Cmd, port string) {
 	}
 }
 
-// freePort finds a port that nobody listens on now, below those that systems give to
+// freePort finds a port that nobody listens on now, below those that the system gives to
 // whoever asks for any: one of them could be another's before the program listens.
 func freePort(t *testing.T) string {
 	t.Helper()
+	const lowest = 1024
+	end := 30_000
+	if own, err := os.ReadFile("/proc/sys/net/ipv4/ip_local_port_range"); err == nil {
+		var low int
+		if _, err := fmt.Sscan(string(own), &low); err == nil && low > 2*lowest { // or hardly any is below
+			end = min(end, low)
+		}
+	}
 	var listen net.ListenConfig
 	for range 1000 {
-		port := strconv.Itoa(20_000 + rand.IntN(10_000))
+		port := strconv.Itoa(max(lowest, end-1-rand.IntN(10_000)))
 		ln, err := listen.Listen(t.Context(), "tcp", "127.0.0.1:"+port)
 		if err != nil {
 			continue

@@ -77,7 +77,12 @@ func TestStream_NoHeartbeat(t *testing.T) {
 		first(w)
 		<-r.Context().Done()
 	})
-	expect(t, silent.Stream(t.Context(), "t"), Problem, "no heartbeat: nothing came in time after ", "proxy_read_timeout")
+	found := silent.Stream(t.Context(), "t")
+	expect(t, found, Problem, "no heartbeat: nothing came in time after ", "proxy_read_timeout")
+	_, waited, _ := strings.Cut(found.What, "in time after ")
+	if d, err := time.ParseDuration(waited); err != nil || d < time.Second {
+		t.Errorf("it waited %q for a heartbeat, which may take a second", waited)
+	}
 	refuses := serve(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusUnauthorized) })
 	expect(t, refuses.Stream(t.Context(), "t"), Problem, "HTTP 401", "log")
 }

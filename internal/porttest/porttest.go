@@ -2,24 +2,52 @@
 // its port and cannot choose one. To listen at port 0, close and use the number is
 // not enough: it is one of those that the system gives to every listener at port 0
 // and every outgoing connection, so another test may have it a moment later. These
-// ports are below that range, and are held against other tests, also those of other
+// ports are outside of that range, and are held against other tests, also those of other
 // packages that run at the same time.
 package porttest
 
 import (
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"net"
+	"os"
 	"strconv"
 	"testing"
 )
 
-// Where systems look for a port of their own choice is above: from 32768 on Linux,
-// from 49152 elsewhere.
+// Where systems look for a port of their own choice is above, unless they are told
+// otherwise: from 32768 on Linux, from 49152 elsewhere.
 const (
 	lowest  = 20_000
 	highest = 32_000
 )
+
+// span returns the first port to hand out and the one after the last.
+func span() (first, end int) {
+	own, err := os.ReadFile("/proc/sys/net/ipv4/ip_local_port_range")
+	if err != nil {
+		return lowest, highest // not Linux
+	}
+	return outside(string(own))
+}
+
+// outside is span for a system that chooses from the range in a text.
+func outside(own string) (first, end int) {
+	var low, high int
+	if _, err := fmt.Sscan(own, &low, &high); err != nil || low >= highest || high < lowest {
+		return lowest, highest
+	}
+	const privileged, all, enough = 1024, 1 << 16, 500
+	switch below, above := low-privileged, all-high-1; {
+	case max(below, above) < enough: // nearly all ports are the system's
+		return lowest, highest
+	case below >= above:
+		return max(privileged, low-(highest-lowest)), low
+	default:
+		return high + 1, min(all, high+1+highest-lowest)
+	}
+}
 
 // Free returns a port of 127.0.0.1 that nobody listens on, and that no other test is
 // given until this one has ended.
@@ -35,8 +63,9 @@ func Free(tb testing.TB) string {
 
 // Reserve is Free where there is no test: the port is the caller's until release.
 func Reserve() (port int, release func(), err error) {
+	first, end := span()
 	for range 1000 {
-		port = lowest + rand.IntN(highest-lowest) //nolint:gosec // who guesses it gains nothing
+		port = first + rand.IntN(end-first) //nolint:gosec // who guesses it gains nothing
 		if release, err = hold(port); err == nil {
 			return port, release, nil
 		}

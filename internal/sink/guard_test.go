@@ -2,11 +2,13 @@ package sink
 
 import (
 	"context"
+	"errors"
 	"net"
 	"net/netip"
 	"net/url"
 	"strings"
-	"sync/atomic"
+	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -106,12 +108,43 @@ func TestNewReceiver_RefusalsDoNotQuoteTheURL(t *testing.T) {
 	}
 }
 
+// zone is what a name server tells of a name. It is safe for concurrent use.
+type zone struct {
+	mu    sync.Mutex
+	addrs []netip.Addr
+	asked int // since they were set
+}
+
+// set makes the first question from now on be answered with the first address and so
+// on, and all further ones with the last.
+func (z *zone) set(addrs ...string) {
+	z.mu.Lock()
+	defer z.mu.Unlock()
+	z.addrs, z.asked = nil, 0
+	for _, text := range addrs {
+		z.addrs = append(z.addrs, netip.MustParseAddr(text))
+	}
+}
+
+func (z *zone) answer() netip.Addr {
+	z.mu.Lock()
+	defer z.mu.Unlock()
+	z.asked++
+	return z.addrs[min(z.asked, len(z.addrs))-1]
+}
+
+// questions returns how many there were. One whose answer is late is asked again.
+func (z *zone) questions() int {
+	z.mu.Lock()
+	defer z.mu.Unlock()
+	return z.asked
+}
+
 // resolver answers each question for an IPv4 address with what it is told to, as a
-// name server does that wants to be believed once. It counts the questions: one
-// whose answer is late is asked again.
-func resolver(t *testing.T) (_ *net.Resolver, answer *atomic.Pointer[netip.Addr], asked *atomic.Int64) {
+// name server does that wants to be believed once.
+func resolver(t *testing.T) (*net.Resolver, *zone) {
 	t.Helper()
-	answer, asked = new(atomic.Pointer[netip.Addr]), new(atomic.Int64)
+	told := new(zone)
 	serve := func(conn net.PacketConn) {
 		buf := make([]byte, 512)
 		for {
@@ -126,10 +159,9 @@ func resolver(t *testing.T) (_ *net.Resolver, answer *atomic.Pointer[netip.Addr]
 			m.Response = true
 			m.Additionals = nil
 			if q := m.Questions[0]; q.Type == dnsmessage.TypeA {
-				asked.Add(1)
 				m.Answers = []dnsmessage.Resource{{
 					Header: dnsmessage.ResourceHeader{Name: q.Name, Class: q.Class},
-					Body:   &dnsmessage.AResource{A: answer.Load().As4()},
+					Body:   &dnsmessage.AResource{A: told.answer().As4()},
 				}}
 			}
 			packed, err := m.Pack()
@@ -156,7 +188,37 @@ func resolver(t *testing.T) (_ *net.Resolver, answer *atomic.Pointer[netip.Addr]
 	return &net.Resolver{PreferGo: true, Dial: func(ctx context.Context, _, _ string) (net.Conn, error) {
 		var d net.Dialer
 		return d.DialContext(ctx, "udp", conn.LocalAddr().String())
-	}}, answer, asked
+	}}, told
+}
+
+// receiver returns a webhook whose host name is what a zone says, at the port of a
+// server on this machine. Nothing leaves it: a connection that is allowed to another
+// address fails.
+func receiver(t *testing.T, private bool) (_ *Receiver, told *zone, reached <-chan got) {
+	t.Helper()
+	address, arrived := listen(t, nil)
+	names, told := resolver(t)
+	r, err := NewWebhook("https://hooks.example"+address[strings.LastIndex(address, ":"):]+"/x", config.NewSecret("secret"), private)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.url.Scheme = "http" // the server has no certificate; the guard keeps the rule of https
+	g, err := newGuard(&url.URL{Scheme: "https", Host: r.url.Host}, private)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dialer := g.dialer(names)
+	checked := dialer.ControlContext
+	dialer.ControlContext = func(ctx context.Context, network, address string, c syscall.RawConn) error {
+		if err := checked(ctx, network, address, c); err != nil || strings.HasPrefix(address, "127.") {
+			return err
+		}
+		return errors.New("the network is not there")
+	}
+	transport := newTransport(dialer)
+	transport.DisableKeepAlives = true // every request asks for the name
+	r.transport = transport
+	return r, told, arrived
 }
 
 // TestReceiver_ChecksTheAddressItConnectsTo lets a name turn from one address into
@@ -173,25 +235,10 @@ func TestReceiver_ChecksTheAddressItConnectsTo(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			address, reached := listen(t, nil)
-			port := address[strings.LastIndex(address, ":"):]
-			names, answer, asked := resolver(t)
-			r, err := NewWebhook("https://hooks.example"+port+"/x", config.NewSecret("secret"), tc.private)
-			if err != nil {
-				t.Fatal(err)
-			}
-			r.url.Scheme = "http" // the server has no certificate; the guard keeps the rule of https
-			g, err := newGuard(&url.URL{Scheme: "https", Host: r.url.Host}, tc.private)
-			if err != nil {
-				t.Fatal(err)
-			}
-			transport := newTransport(g.dialer(names))
-			transport.DisableKeepAlives = true // every request asks for the name
-			r.transport = transport
+			r, told, reached := receiver(t, tc.private)
 			delivered := 0
 			for i, want := range tc.want {
-				address, before := netip.MustParseAddr(tc.answers[i]), asked.Load()
-				answer.Store(&address)
+				told.set(tc.answers[i])
 				_, err := r.Test(t.Context(), time.Now())
 				if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
 					t.Errorf("request %d: %v, want %q", i, err, want)
@@ -199,7 +246,7 @@ func TestReceiver_ChecksTheAddressItConnectsTo(t *testing.T) {
 				if want == "" {
 					delivered++
 				}
-				if asked.Load() == before {
+				if told.questions() == 0 {
 					t.Errorf("request %d does not ask for the name", i)
 				}
 			}
@@ -207,5 +254,24 @@ func TestReceiver_ChecksTheAddressItConnectsTo(t *testing.T) {
 				t.Errorf("%d requests arrived", len(reached))
 			}
 		})
+	}
+}
+
+// TestReceiver_ConnectsToTheAddressItChecked lets a name turn into this machine between
+// two questions of one request.
+func TestReceiver_ConnectsToTheAddressItChecked(t *testing.T) {
+	t.Parallel()
+	r, told, reached := receiver(t, false)
+	for range 3 {
+		told.set("1.1.1.1", "127.0.0.1")
+		if _, err := r.Test(t.Context(), time.Now()); err == nil {
+			t.Error("a request succeeds")
+		}
+		if told.questions() == 0 {
+			t.Error("a request does not ask for the name")
+		}
+	}
+	if len(reached) != 0 {
+		t.Errorf("%d requests arrived", len(reached))
 	}
 }
