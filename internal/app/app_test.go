@@ -5,29 +5,28 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
 	"strings"
 	"testing"
 
-	"go.uber.org/goleak"
-
+	"candela/internal/cluster/natstest"
 	"candela/internal/config"
 	"candela/internal/fault"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(tests{m}) }
-
-// tests is all of them, and what they leave to be done in the end.
-type tests struct{ m *testing.M }
-
-func (a tests) Run() int {
-	code := a.m.Run()
+func TestMain(m *testing.M) {
+	code := m.Run()
 	for _, f := range afterTests {
 		f()
 	}
-	return code
+	if err := natstest.Leaks(); err != nil && code == 0 {
+		fmt.Fprintln(os.Stderr, err)
+		code = 1
+	}
+	os.Exit(code)
 }
 
 func configure(t *testing.T, args ...string) *config.Config {

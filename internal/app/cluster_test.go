@@ -13,6 +13,7 @@ import (
 	"sync"
 	"testing"
 
+	"candela/internal/cluster"
 	"candela/internal/cluster/natstest"
 	"candela/internal/config"
 	"candela/internal/control"
@@ -103,6 +104,27 @@ func (c cast) start() *replica {
 	return r
 }
 
+// seenBy lets a member come that never takes anything over, and waits until a replica
+// has seen it. A replica sees the members in their order. It returns the member's name.
+func (c cast) seenBy(r *replica) (name string) {
+	t := c.t
+	t.Helper()
+	cfg := cluster.Config{URL: c.nats, Prefix: c.extra[slices.Index(c.extra, "--nats-prefix")+1]}
+	conn, err := cluster.Await(t.Context(), cfg, quiet())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	name = "sentinel-" + rand.Text()
+	members, err := conn.Join(t.Context(), cluster.Who{Name: name}, quiet())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer members.Close()
+	waitFor(t, func() bool { return strings.Contains(r.Log.String(), name) })
+	return name
+}
+
 // TestCluster_OneReplicaWorksEndToEnd lets a client in, fires an alert, and finds
 // everything again after a restart in another state directory: the token, what
 // fired, and what still waits.
@@ -191,6 +213,7 @@ func TestCluster_OneThatCannotStartInterruptsNobody(t *testing.T) {
 			t.Errorf("the replica did not get so far as to take part:\n%s", log.String())
 		}
 	}
+	c.seenBy(first) // and with it everyone who came before
 	if strings.Contains(first.Log.String(), "owner no longer") {
 		t.Error("a replica that never started took something over")
 	}
@@ -308,8 +331,11 @@ func TestCluster_OneOnAnotherAccountRefusesToStart(t *testing.T) {
 	if f == nil || f.Code != "another_account" || !strings.Contains(f.Message, "would trade on owner/binance-testnet") || !strings.Contains(f.Message, "trades on owner:") {
 		t.Errorf("it ends with %v", err)
 	}
-	if strings.Contains(first.Log.String(), "a member has come") {
-		t.Error("it took part before it was refused")
+	seen := c.seenBy(first)
+	for line := range strings.Lines(first.Log.String()) {
+		if strings.Contains(line, "a member has come") && !strings.Contains(line, seen) {
+			t.Errorf("it took part before it was refused: %s", line)
+		}
 	}
 }
 
@@ -367,7 +393,7 @@ func TestCluster_AStopDoesNotWaitForServersThatAreGone(t *testing.T) {
 	t.Cleanup(servers.Stop)
 	venue := httptest.NewServer(fakebinance.New(fakebinance.Config{Seed: 1}))
 	t.Cleanup(venue.Close)
-	extra := []string{"--nats-prefix", "p", "--nats-allow-single", "--trade", "--binance-url", venue.URL, "--shutdown-timeout", "30s"}
+	extra := []string{"--nats-prefix", "p", "--nats-allow-single", "--trade", "--binance-url", venue.URL, "--shutdown-timeout", "24s"}
 	c := cast{t: t, nats: servers.URL(), extra: extra}.with(oauthtest.Passphrase)
 	r := c.start()
 	_, leave := follow(t, r.url, r.Token())
@@ -379,7 +405,12 @@ func TestCluster_AStopDoesNotWaitForServersThatAreGone(t *testing.T) {
 			t.Error("the second half of the time was not enough for everything else")
 		}
 	}
-	if log := r.Log.String(); !strings.Contains(log, `reason="server stops"`) {
+	log := r.Log.String()
+	if !strings.Contains(log, `reason="server stops"`) {
 		t.Errorf("the stream did not end with the server: %s", log)
+	}
+	// The time was over, which is shorter than what a write waits for servers.
+	if !strings.Contains(log, `the other replicas find out" error="the NATS servers do not answer"`) {
+		t.Errorf("it went on for another reason: %s", log)
 	}
 }

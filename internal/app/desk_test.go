@@ -101,19 +101,24 @@ func (s *session) read(out io.Reader) {
 // call calls a tool and returns the text of its answer.
 func (s *session) call(name, arguments string) string {
 	s.t.Helper()
-	s.mu.Lock()
-	s.id++
-	id, answer := s.id, make(chan string, 1)
-	s.answers[id] = answer
-	fmt.Fprintf(s.in, `{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":%q,"arguments":%s}}`+"\n", id, name, arguments)
-	s.mu.Unlock()
 	select {
-	case text := <-answer:
+	case text := <-s.send(name, arguments):
 		return text
 	case <-time.After(patience):
 		s.t.Fatalf("%s does not answer", name)
 		return ""
 	}
+}
+
+// send calls a tool without waiting for the answer.
+func (s *session) send(name, arguments string) <-chan string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.id++
+	answer := make(chan string, 1)
+	s.answers[s.id] = answer
+	fmt.Fprintf(s.in, `{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":%q,"arguments":%s}}`+"\n", s.id, name, arguments)
+	return answer
 }
 
 // record is an order as a client reads it.

@@ -288,6 +288,12 @@ func TestExamine_BrokenSetUps(t *testing.T) {
 				default:
 					t.Errorf("%+v", f)
 				}
+				if _, text, ok := strings.Cut(f.What, "try again in "); ok {
+					pause, err := time.ParseDuration(strings.TrimRight(strings.Fields(text)[0], ".,;"))
+					if err != nil || pause < time.Second || pause > 30*time.Second { // it was told so a while ago
+						t.Errorf("the venue asks for a pause of 30 s: %+v, %v", f, err)
+					}
+				}
 				if strings.Contains(f.What+f.Fix, oauthtest.Passphrase) {
 					t.Errorf("the passphrase is in %+v", f)
 				}
