@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nats-io/nats.go"
+
 	"candela/internal/cluster"
 	"candela/internal/mcp"
 	"candela/internal/notify"
@@ -16,10 +18,20 @@ import (
 )
 
 // TestKeeper_ClientsCostNoConsumer counts what the servers hold for a replica with one
-// stream and with two hundred.
+// stream and with two hundred, and what they made meanwhile: a reader per client might
+// be gone by the end.
 func TestKeeper_ClientsCostNoConsumer(t *testing.T) {
 	t.Parallel()
 	prefix := newPrefix()
+	var made atomic.Int64
+	nc := connectRaw(t, servers)
+	_, err := nc.Subscribe("$JS.EVENT.ADVISORY.CONSUMER.CREATED."+prefix+"_STATE.*", func(*nats.Msg) { made.Add(1) })
+	if err == nil {
+		err = nc.FlushTimeout(patience)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
 	log := sharedLog(t, connect(t, servers, prefix))
 	states := streamOf(t, servers, prefix+"_STATE")
 	follows := func() bool { // one, and nobody else
@@ -38,10 +50,16 @@ func TestKeeper_ClientsCostNoConsumer(t *testing.T) {
 	}
 	open(0)
 	eventually(t, "the one that read the beginning is gone", follows)
+	eventually(t, "the servers tell what they make", func() bool { return made.Load() > 0 })
+	before := made.Load()
 	for i := range 200 {
 		open(i)
 	}
 	eventually(t, "one follows for 200 streams", follows)
+	// One that servers which stall have lost is made anew, whoever comes.
+	if more := made.Load() - before; more > 100 {
+		t.Errorf("%d consumers were made for 200 streams", more)
+	}
 }
 
 // sharedLog is the log of a replica that is alone. Nothing runs it.
