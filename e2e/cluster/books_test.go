@@ -99,6 +99,9 @@ func words() map[string]string {
 // program asks for it for a minute, with growing pauses.
 const giveUp = 3 * time.Minute
 
+// mayWait is how long an order may wait to be sent.
+const mayWait = 10 * time.Second
+
 // account is the outcome for orders.
 type account struct {
 	placed, acked, denied, late, unsent int
@@ -176,6 +179,18 @@ func (a *account) judge(d *deal, there []venueOrder, now record, at time.Time) {
 	}
 }
 
+// judgeLate wants a reason for each order that was not sent: something happened
+// meanwhile, or it waited for so long on a loaded machine.
+func judgeLate(deals []*deal, faults []fault) (wrong []string) {
+	for _, d := range deals {
+		during := func(f fault) bool { return d.acked.After(f.began) && d.first.Before(f.healed) }
+		if took := d.acked.Sub(d.first); d.late && took < mayWait && !slices.ContainsFunc(faults, during) {
+			wrong = append(wrong, fmt.Sprintf("the order %s was not sent for no reason, after %v", d.key, took))
+		}
+	}
+	return wrong
+}
+
 // judgePositions compares what is held.
 func (a *account) judgePositions(venue venueBook, own ownBook) {
 	symbols := map[string]bool{}
@@ -223,6 +238,7 @@ func (p *people) settleDeals() (a *account) {
 func (p *people) judgeAccount(faults []fault) *account {
 	p.Helper()
 	a := p.settleDeals()
+	a.wrong = append(a.wrong, judgeLate(p.deals, faults)...)
 	for i, wrong := range a.wrong {
 		if i < 10 {
 			p.Error(wrong)
@@ -296,6 +312,30 @@ func TestBooks_WhatIsWrongIsFound(t *testing.T) {
 		wrong := strings.Join(judgeDeals(b.deals, b.venue, b.own, begun).wrong, "; ")
 		if (wrong == "") != (c.wrong == "") || !strings.Contains(wrong, c.wrong) {
 			t.Errorf("%s: %q", name, wrong)
+		}
+	}
+}
+
+// TestLate_WantsAReason has orders that were not sent, with reasons and without.
+func TestLate_WantsAReason(t *testing.T) {
+	t.Parallel()
+	begun := time.Now()
+	faults := []fault{{began: begun.Add(10 * time.Second), healed: begun.Add(20 * time.Second)}}
+	for name, c := range map[string]struct {
+		first, took time.Duration
+		late, wrong bool
+	}{
+		"before all":            {2 * time.Second, 7 * time.Second, true, true},
+		"when it begins":        {2 * time.Second, 9 * time.Second, true, false},
+		"meanwhile":             {12 * time.Second, time.Second, true, false},
+		"when it ends":          {19 * time.Second, 9 * time.Second, true, false},
+		"after all":             {21 * time.Second, 9 * time.Second, true, true},
+		"after all, for long":   {21 * time.Second, 10 * time.Second, true, false},
+		"one that was not late": {2 * time.Second, time.Second, false, false},
+	} {
+		d := &deal{key: "k", late: c.late, first: begun.Add(c.first), acked: begun.Add(c.first + c.took)}
+		if wrong := judgeLate([]*deal{d}, faults); (len(wrong) > 0) != c.wrong {
+			t.Errorf("%s: %v", name, wrong)
 		}
 	}
 }
