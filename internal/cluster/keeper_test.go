@@ -22,7 +22,7 @@ func openKeeper(tb testing.TB, c *cluster.Conn) *cluster.Keeper {
 func TestKeeper_KeepsTheSuite(t *testing.T) {
 	t.Parallel()
 	dirs := newDirs()
-	keepertest.Run(t, func(t *testing.T, place string) keepertest.Closer {
+	keepertest.Run(t, patience, func(t *testing.T, place string) keepertest.Closer {
 		t.Helper()
 		return openKeeper(t, connect(t, servers, dirs.prefix(place)))
 	})
@@ -45,12 +45,12 @@ func overServers(on *natstest.Cluster) keepertest.Opener {
 
 func TestKeeper_KeepsLogs(t *testing.T) {
 	t.Parallel()
-	keepertest.RunLogs(t, overServers(servers))
+	keepertest.RunLogs(t, patience, overServers(servers))
 }
 
 func TestKeeper_KeepsReplicas(t *testing.T) {
 	t.Parallel()
-	keepertest.RunReplicas(t, overServers(servers))
+	keepertest.RunReplicas(t, patience, overServers(servers))
 }
 
 // TestKeeper_OutlivesItsServers stops all servers at once under replicas that live on,
@@ -58,7 +58,7 @@ func TestKeeper_KeepsReplicas(t *testing.T) {
 func TestKeeper_OutlivesItsServers(t *testing.T) {
 	t.Parallel()
 	three := start(t, 3)
-	keepertest.RunOutage(t, overServers(three), func() {
+	keepertest.RunOutage(t, patience, overServers(three), func() {
 		for i := range 3 {
 			three.Kill(i)
 		}

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"candela/internal/fault"
 	"candela/internal/notify"
 	"candela/internal/notify/keepertest"
 )
@@ -38,13 +39,35 @@ func (p *places) memory(place string) *keepertest.Memory {
 func TestKeeper_InMemoryKeepsTheSuite(t *testing.T) {
 	t.Parallel()
 	var all places
-	keepertest.Run(t, func(_ *testing.T, place string) keepertest.Closer { return all.memory(place).Keeper(1, 0) })
+	keepertest.Run(t, 0, func(_ *testing.T, place string) keepertest.Closer { return all.memory(place).Keeper(1, 0) })
+}
+
+// mute is a keeper of which every second answer to a write gets lost.
+type mute struct {
+	*keepertest.Keeper
+	writes atomic.Int64
+}
+
+func (k *mute) Write(ctx context.Context, records []notify.Record) (uint64, error) {
+	first, err := k.Keeper.Write(ctx, records)
+	if err == nil && k.writes.Add(1)%2 == 1 {
+		return 0, fault.Unreachable(errors.New("the answer got lost"), 0, "try again")
+	}
+	return first, err
+}
+
+func TestKeeper_WithoutAnswersKeepsTheSuite(t *testing.T) {
+	t.Parallel()
+	var all places
+	keepertest.Run(t, time.Minute, func(_ *testing.T, place string) keepertest.Closer {
+		return &mute{Keeper: all.memory(place).Keeper(1, 0)}
+	})
 }
 
 func TestKeeper_FileKeepsLogs(t *testing.T) {
 	t.Parallel()
 	var dirs sync.Map
-	keepertest.RunLogs(t, func(t *testing.T, place string, r *keepertest.Replica) (*notify.Log, func()) {
+	keepertest.RunLogs(t, 0, func(t *testing.T, place string, r *keepertest.Replica) (*notify.Log, func()) {
 		t.Helper()
 		kept, _ := dirs.LoadOrStore(place, t.TempDir())
 		dir, _ := kept.(string)
@@ -86,17 +109,17 @@ func overMemory(lag time.Duration) keepertest.Opener {
 
 func TestKeeper_InMemoryKeepsLogs(t *testing.T) {
 	t.Parallel()
-	keepertest.RunLogs(t, overMemory(0))
+	keepertest.RunLogs(t, 0, overMemory(0))
 }
 
 func TestKeeper_InMemoryKeepsReplicas(t *testing.T) {
 	t.Parallel()
-	keepertest.RunReplicas(t, overMemory(0))
+	keepertest.RunReplicas(t, 0, overMemory(0))
 }
 
 func TestKeeper_InMemoryThatLagsKeepsReplicas(t *testing.T) {
 	t.Parallel()
-	keepertest.RunReplicas(t, overMemory(20*time.Millisecond))
+	keepertest.RunReplicas(t, 0, overMemory(20*time.Millisecond))
 }
 
 // TestDrain_TakesAnewWhatALateWriteTook has a polling call whose first write is made

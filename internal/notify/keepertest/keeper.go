@@ -1,6 +1,7 @@
 package keepertest
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -23,10 +24,11 @@ type Closer interface {
 }
 
 // Run holds keepers to the contract of notify.Keeper. open returns a keeper of a
-// place; all of one place share what they keep.
-func Run(t *testing.T, open func(t *testing.T, place string) Closer) {
+// place; all of one place share what they keep. stalls is for how long whoever keeps
+// it may not answer, 0 for what always does.
+func Run(t *testing.T, stalls time.Duration, open func(t *testing.T, place string) Closer) {
 	t.Helper()
-	for name, test := range map[string]func(*testing.T, func() Closer){
+	for name, test := range map[string]func(*testing.T, func() keeper){
 		"follows what is there and what comes": testFollow,
 		"writes all or none":                   testAllOrNone,
 		"names may have any characters":        testNames,
@@ -37,13 +39,19 @@ func Run(t *testing.T, open func(t *testing.T, place string) Closer) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			place := t.Name()
-			test(t, func() Closer {
+			test(t, func() keeper {
 				k := open(t, place)
 				t.Cleanup(k.Close)
-				return k
+				return keeper{k, stalls}
 			})
 		})
 	}
+}
+
+// keeper is one that may not answer for a while.
+type keeper struct {
+	Closer
+	stalls time.Duration
 }
 
 // follower notes what a keeper tells.
@@ -100,6 +108,12 @@ const patience = 2 * time.Minute
 // Eventually asks until there is no error, for as long as that.
 func Eventually(t *testing.T, ask func() error) {
 	t.Helper()
+	within(t, patience, ask)
+}
+
+// within asks until there is no error, once at least.
+func within(t *testing.T, limit time.Duration, ask func() error) {
+	t.Helper()
 	tick := time.NewTicker(2 * time.Millisecond)
 	defer tick.Stop()
 	for began := time.Now(); ; <-tick.C {
@@ -107,7 +121,7 @@ func Eventually(t *testing.T, ask func() error) {
 		if err == nil {
 			return
 		}
-		if time.Since(began) > patience {
+		if time.Since(began) >= limit {
 			t.Fatal(err)
 		}
 	}
@@ -115,9 +129,9 @@ func Eventually(t *testing.T, ask func() error) {
 
 // insist does something again while whoever keeps the records does not answer, as a
 // client does, and demands that it succeeds.
-func insist[T any](t *testing.T, do func() (T, error)) (value T) {
+func insist[T any](t *testing.T, stalls time.Duration, do func() (T, error)) (value T) {
 	t.Helper()
-	Eventually(t, func() (err error) {
+	within(t, stalls, func() (err error) {
 		if value, err = do(); err != nil && fault.KindOf(err) != fault.Unavailable {
 			t.Fatal(err)
 		}
@@ -126,12 +140,47 @@ func insist[T any](t *testing.T, do func() (T, error)) (value T) {
 	return value
 }
 
-func put(t *testing.T, k notify.Keeper, records ...notify.Record) uint64 {
+// put writes records that nobody else does. What was not answered may be written: the
+// keeper is asked before it is written again.
+func put(t *testing.T, k keeper, records ...notify.Record) uint64 {
 	t.Helper()
-	return insist(t, func() (uint64, error) { return k.Write(t.Context(), records) })
+	began := time.Now()
+	for tries := 0; ; tries++ {
+		if tries > 0 {
+			if first := insist(t, k.stalls, func() (uint64, error) { return written(t, k, records) }); first > 0 {
+				return first
+			}
+		}
+		first, err := k.Write(t.Context(), records)
+		if err == nil {
+			return first
+		}
+		again := fault.KindOf(err) == fault.Unavailable || errors.Is(err, notify.ErrMoved) && tries > 0 // by the one before
+		if !again || time.Since(began) >= k.stalls {
+			t.Fatal(err)
+		}
+	}
 }
 
-func testFollow(t *testing.T, open func() Closer) {
+// written returns the first revision of records that are there, 0 if they are not.
+func written(t *testing.T, k keeper, records []notify.Record) (first uint64, err error) {
+	t.Helper()
+	for i, r := range records {
+		last, err := k.Last(t.Context(), r.Kind, r.Name)
+		if err != nil {
+			return 0, err
+		}
+		if i == 0 {
+			first = last.Rev
+		}
+		if last.Rev != first+uint64(i) || last.Rev <= r.Rev || !bytes.Equal(last.Data, r.Data) {
+			return 0, nil
+		}
+	}
+	return first, nil
+}
+
+func testFollow(t *testing.T, open func() keeper) {
 	t.Helper()
 	a, b := open(), open()
 	sub := func(data string) notify.Record {
@@ -156,7 +205,7 @@ func testFollow(t *testing.T, open func() Closer) {
 	}
 }
 
-func testAllOrNone(t *testing.T, open func() Closer) {
+func testAllOrNone(t *testing.T, open func() keeper) {
 	t.Helper()
 	a, b := open(), open()
 	none, err := a.Last(t.Context(), notify.SubKind, "x")
@@ -186,7 +235,7 @@ func testAllOrNone(t *testing.T, open func() Closer) {
 	}
 }
 
-func testNames(t *testing.T, open func() Closer) {
+func testNames(t *testing.T, open func() keeper) {
 	t.Helper()
 	a := open()
 	f := follow(t, a)
@@ -199,7 +248,7 @@ func testNames(t *testing.T, open func() Closer) {
 // testReplace lets several count in one record, each for itself. One whose answer got
 // lost reads how far it came. Who overwrote another would have it count again, and be
 // told more often that it has.
-func testReplace(t *testing.T, open func() Closer) {
+func testReplace(t *testing.T, open func() keeper) {
 	t.Helper()
 	const writers, each = 3, 15
 	counts := func(r notify.Record) (all [writers]int) {
@@ -242,7 +291,7 @@ func testReplace(t *testing.T, open func() Closer) {
 	}
 }
 
-func testForget(t *testing.T, open func() Closer) {
+func testForget(t *testing.T, open func() keeper) {
 	t.Helper()
 	a, b := open(), open()
 	f := follow(t, b)
@@ -258,7 +307,7 @@ func testForget(t *testing.T, open func() Closer) {
 	f.wants(t, notify.SeatKind, "k", "again")
 }
 
-func testMany(t *testing.T, open func() Closer) {
+func testMany(t *testing.T, open func() keeper) {
 	t.Helper()
 	a, b := open(), open()
 	f := follow(t, b)
@@ -266,10 +315,7 @@ func testMany(t *testing.T, open func() Closer) {
 	for i := range records {
 		records[i] = notify.Record{Kind: notify.SeatKind, Name: strconv.Itoa(i), Data: slices.Repeat([]byte{'x'}, 200)}
 	}
-	Eventually(t, func() error { // a busy machine may need longer than a write is given
-		_, err := a.Write(t.Context(), records)
-		return err
-	})
+	put(t, a, records...) // a busy machine may need longer than a write is given
 	f.wants(t, notify.SeatKind, strconv.Itoa(len(records)-1), strings.Repeat("x", 200))
 	late := follow(t, open())
 	if late.text(notify.SeatKind, "0") == "" || len(late.rows) != len(records) {

@@ -4,13 +4,15 @@ import (
 	"fmt"
 	"slices"
 	"testing"
+	"time"
 )
 
 // RunLogs holds what a log remembers to its promises, over any kind of place: one
-// process at a time has it.
-func RunLogs(t *testing.T, open Opener) {
+// process at a time has it. stalls is for how long the place may not answer, 0 for one
+// that always does.
+func RunLogs(t *testing.T, stalls time.Duration, open Opener) {
 	t.Helper()
-	run(t, open, map[string]func(*testing.T, *World){
+	run(t, stalls, open, map[string]func(*testing.T, *World){
 		"a subscription outlives its process":          testOutlives,
 		"the end of a subscription outlives it":        testEndOutlives,
 		"a stop forgets no delivery":                   testStop,
@@ -23,12 +25,12 @@ func RunLogs(t *testing.T, open Opener) {
 	})
 }
 
-func run(t *testing.T, open Opener, tests map[string]func(*testing.T, *World)) {
+func run(t *testing.T, stalls time.Duration, open Opener, tests map[string]func(*testing.T, *World)) {
 	t.Helper()
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			test(t, newWorld(t, open))
+			test(t, newWorld(t, stalls, open))
 		})
 	}
 }

@@ -11,10 +11,10 @@ import (
 )
 
 // RunOutage holds logs that share a keeper to their promises while it is away: outage
-// takes everything that keeps records down and brings it back.
-func RunOutage(t *testing.T, open Opener, outage func()) {
+// takes everything that keeps records down and brings it back. stalls is as of RunLogs.
+func RunOutage(t *testing.T, stalls time.Duration, open Opener, outage func()) {
 	t.Helper()
-	w := newWorld(t, open)
+	w := newWorld(t, stalls, open)
 	a, b := w.start(), w.start()
 	a.subscribe("k", "A")
 	b.subscribe("away", "A")

@@ -10,10 +10,11 @@ import (
 	"candela/internal/notify"
 )
 
-// RunReplicas holds logs that share a keeper to their promises.
-func RunReplicas(t *testing.T, open Opener) {
+// RunReplicas holds logs that share a keeper to their promises. stalls is as of
+// RunLogs.
+func RunReplicas(t *testing.T, stalls time.Duration, open Opener) {
 	t.Helper()
-	run(t, open, map[string]func(*testing.T, *World){
+	run(t, stalls, open, map[string]func(*testing.T, *World){
 		"a stream opened elsewhere ends the one here":     testMoves,
 		"a stream moves back and forth":                   testMovesOften,
 		"a stream without a subscription moves, too":      testMovesBare,

@@ -41,6 +41,7 @@ type Replica struct {
 // good.
 type World struct {
 	t       *testing.T
+	stalls  time.Duration // for how long who keeps what replicas remember may not answer
 	place   string
 	open    Opener
 	members *Members
@@ -52,9 +53,9 @@ type World struct {
 	started  int
 }
 
-func newWorld(t *testing.T, open Opener) *World {
+func newWorld(t *testing.T, stalls time.Duration, open Opener) *World {
 	t.Helper()
-	return &World{t: t, place: t.Name(), open: open, members: NewMembers(), ended: map[string]bool{}}
+	return &World{t: t, stalls: stalls, place: t.Name(), open: open, members: NewMembers(), ended: map[string]bool{}}
 }
 
 // Config is what a replica's log is opened with.
@@ -199,26 +200,26 @@ func filter(symbols ...string) notify.Filter {
 
 func (r *Replica) subscribe(key string, symbols ...string) {
 	r.world.t.Helper()
-	insist(r.world.t, func() (none struct{}, err error) {
+	insist(r.world.t, r.world.stalls, func() (none struct{}, err error) {
 		return none, r.Subscribe(r.world.t.Context(), caller(key), filter(symbols...))
 	})
 }
 
 func (r *Replica) stream(key, last string) mcp.Stream {
 	r.world.t.Helper()
-	return insist(r.world.t, func() (mcp.Stream, error) { return r.Open(r.world.t.Context(), caller(key), last) })
+	return insist(r.world.t, r.world.stalls, func() (mcp.Stream, error) { return r.Open(r.world.t.Context(), caller(key), last) })
 }
 
 func (r *Replica) subscription(key string) notify.Subscription {
 	r.world.t.Helper()
-	return insist(r.world.t, func() (notify.Subscription, error) {
+	return insist(r.world.t, r.world.stalls, func() (notify.Subscription, error) {
 		return r.Subscription(r.world.t.Context(), caller(key))
 	})
 }
 
 func (r *Replica) poll() (*notify.Batch, []uint64) {
 	r.world.t.Helper()
-	b := insist(r.world.t, func() (*notify.Batch, error) { return r.Drain(r.world.t.Context(), caller("poller"), 0) })
+	b := insist(r.world.t, r.world.stalls, func() (*notify.Batch, error) { return r.Drain(r.world.t.Context(), caller("poller"), 0) })
 	return b, seqs(b)
 }
 
