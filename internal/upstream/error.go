@@ -94,7 +94,7 @@ func (e *Error) fault() error {
 		f.Message = fmt.Sprintf("%s: the venue asks for a pause of %v (HTTP %d)", e.about(), e.RetryAfter.Round(time.Second), e.Status)
 	case e.Reason == Busy:
 		f.Code = "rate_limited"
-		f.Message = fmt.Sprintf("%s: %s; try again in %v", e.about(), e.Message, e.RetryAfter.Round(time.Second))
+		f.Message = fmt.Sprintf("%s: %s; try again in %v", e.about(), e.Message, max(e.RetryAfter.Round(time.Second), time.Second))
 	case e.Reason == Malformed, e.Reason == TooLarge:
 		f.Code = "bad_answer"
 		f.Message = e.about() + ": " + e.Message
