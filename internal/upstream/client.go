@@ -132,7 +132,7 @@ func (c *Client) Do(ctx context.Context, r Request) (*Response, error) {
 }
 
 // Pause keeps every request from the host for a while, for venues that ask for it
-// inside an answer.
+// inside an answer. 0 means that the venue did not say for how long.
 func (c *Client) Pause(d time.Duration) { c.host.gate.pause(min(d, longestPause)) }
 
 // backoff is full jitter: anything up to a bound that doubles with each attempt,

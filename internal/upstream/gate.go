@@ -147,7 +147,8 @@ func (p *pass) done(v verdict, o outcome) (pause time.Duration) {
 // hold lets no request out for as long as a host that refuses says. When it does not
 // say, that is ten seconds, doubled each time in a row up to five minutes. Requests
 // that were under way when a pause began, as those that waited for the end of the
-// one before, are refused together, and that counts once.
+// one before, are refused together, and that counts once. It returns the pause that
+// holds then, which is no shorter than one that held before.
 func (g *gate) hold(now time.Time, pause time.Duration) time.Duration {
 	left := g.until.Sub(now)
 	switch {
@@ -159,9 +160,8 @@ func (g *gate) hold(now time.Time, pause time.Duration) time.Duration {
 	if left <= 0 {
 		g.refused++
 	}
-	if pause > left {
-		g.until = now.Add(pause)
-	}
+	pause = max(pause, left)
+	g.until = now.Add(pause)
 	return pause
 }
 

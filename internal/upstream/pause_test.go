@@ -108,6 +108,39 @@ func TestDo_RequestsRefusedTogetherAreOneRefusal(t *testing.T) {
 	})
 }
 
+// TestDo_AShorterPauseDoesNotEndALongerOne has a host refuse two requests that are
+// under way together: for 60 s, and a second later for 5 s. Who is refused last
+// is told how long the first pause still lasts.
+func TestDo_AShorterPauseDoesNotEndALongerOne(t *testing.T) {
+	t.Parallel()
+	v := &venue{reply: func(_ int, w http.ResponseWriter, r *http.Request) {
+		after, wait := "60", time.Second
+		if r.URL.Path == "/short" {
+			after, wait = "5", 2*time.Second
+		}
+		time.Sleep(wait)
+		w.Header().Set("Retry-After", after)
+		w.WriteHeader(http.StatusTooManyRequests)
+	}}
+	within(t, v, func(t *testing.T, h *upstream.Hosts) {
+		t.Helper()
+		var wg sync.WaitGroup
+		for path, want := range map[string]time.Duration{"/long": 60 * time.Second, "/short": 59 * time.Second} {
+			wg.Go(func() {
+				_, err := h.Client(config()).Do(t.Context(), upstream.Request{Method: http.MethodPost, Path: path})
+				if e, ok := errors.AsType[*upstream.Error](err); !ok || e.Reason != upstream.Throttled || e.RetryAfter != want {
+					t.Errorf("%s: %v, want a pause of %v", path, err, want)
+				}
+			})
+		}
+		wg.Wait()
+		_, err := ask(t, h.Client(config()))
+		if e, ok := errors.AsType[*upstream.Error](err); !ok || e.Reason != upstream.Busy || e.RetryAfter != 59*time.Second {
+			t.Errorf("then: %v", err)
+		}
+	})
+}
+
 func TestDo_ALongBanIsToldAtOnce(t *testing.T) {
 	t.Parallel()
 	v := &venue{reply: func(_ int, w http.ResponseWriter, _ *http.Request) {
