@@ -11,8 +11,8 @@ if [ ! -e /etc/candela/owner-password ]; then
 candela is installed. A client on this machine starts it itself: candela --mcp
 To serve others, type a passphrase into the first command and start the service:
 
-  candela auth hash-password | install -m 600 /dev/stdin /etc/candela/owner-password
-  systemctl enable --now candela
+  sudo sh -c 'cd /etc/candela && umask 077 && candela auth hash-password >owner-password.new && mv owner-password.new owner-password'
+  sudo systemctl enable --now candela
 
 NEXT
 fi
