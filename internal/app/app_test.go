@@ -41,7 +41,7 @@ func configure(t *testing.T, args ...string) *config.Config {
 // ending is a service of one part that returns err.
 func ending(err error) Service {
 	return func(Runtime) ([]Part, error) {
-		return []Part{{"ending", func(_, _ context.Context, ready func()) error {
+		return []Part{{Name: "ending", Run: func(_, _ context.Context, ready func()) error {
 			ready()
 			return err
 		}}}, nil

@@ -89,7 +89,9 @@ func speakMCP(rt Runtime) ([]Part, error) {
 	if err != nil {
 		return nil, err
 	}
-	session := stdio.New(tools.server, rt.Stdin, rt.Stdout, stdio.Config{Streams: tools.streams, DrainGrace: rt.Config.ShutdownTimeout, Log: rt.Log})
+	// A quarter of the time for the stop is left to the parts that stop after this one.
+	drain := rt.Config.ShutdownTimeout - rt.Config.ShutdownTimeout/4
+	session := stdio.New(tools.server, rt.Stdin, rt.Stdout, stdio.Config{Streams: tools.streams, DrainGrace: drain, Log: rt.Log})
 	if tools.trading != nil {
 		socket := control.Server{Home: rt.Config.Home, Trader: tools.trading.trader(), Status: tools.trading.statusOf(rt), Log: rt.Log}
 		tools.parts = append(tools.parts, Part{Name: "control", Run: socket.Attempt})
@@ -97,7 +99,7 @@ func speakMCP(rt Runtime) ([]Part, error) {
 	return append(tools.parts, Part{Name: "stdio", Run: func(ctx, hard context.Context, ready func()) error {
 		ready()
 		return session.Run(ctx, hard)
-	}}), nil
+	}, Ending: session.Ending}), nil
 }
 
 // release is the version that is published: without the commit and the toolchain,

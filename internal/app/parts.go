@@ -21,6 +21,11 @@ type Part struct {
 	// To return nil earlier means that the work is done, and to return an error
 	// that the program cannot go on; either stops all other parts.
 	Run func(ctx, hard context.Context, ready func()) error
+
+	// Ending returns since when the part has been finishing its work without having
+	// been told to stop, zero for not at all. That time is part of the stop. nil: the
+	// part returns as soon as its work is done.
+	Ending func() time.Time
 }
 
 // lastMoment is how long parts have to return once the time for a graceful stop
@@ -38,8 +43,8 @@ type running struct {
 
 // runParts starts the parts in order, each when the one before is ready, waits
 // until ctx ends or one of them returns, and stops them in reverse. The stop
-// takes at most grace and a last moment. The error says which part failed or
-// would not stop.
+// takes at most grace and a last moment, with the time that a part has taken to end by
+// itself. The error says which part failed or would not stop.
 func runParts(ctx context.Context, parts []Part, grace time.Duration, log *slog.Logger) error {
 	hard, kill := context.WithCancel(context.WithoutCancel(ctx))
 	defer kill()
@@ -51,7 +56,21 @@ func runParts(ctx context.Context, parts []Part, grace time.Duration, log *slog.
 		<-work.Done()
 	}
 	log.InfoContext(ctx, "stopping", "cause", context.Cause(work))
-	return stopAll(started, grace, kill)
+	return stopAll(started, begun(parts), grace, kill)
+}
+
+// begun returns when the stop began that is under way now.
+func begun(parts []Part) time.Time {
+	first := time.Now()
+	for _, p := range parts {
+		if p.Ending == nil {
+			continue
+		}
+		if since := p.Ending(); !since.IsZero() && since.Before(first) {
+			first = since
+		}
+	}
+	return first
 }
 
 // startAll starts parts until all are ready or work has ended.
@@ -85,8 +104,8 @@ func start(hard context.Context, p Part, over context.CancelCauseFunc) *running 
 
 // stopAll stops in reverse, each part after the one that was started later has
 // returned. When grace is over it cancels everything at once.
-func stopAll(started []*running, grace time.Duration, kill context.CancelFunc) error {
-	deadline := time.NewTimer(grace)
+func stopAll(started []*running, begun time.Time, grace time.Duration, kill context.CancelFunc) error {
+	deadline := time.NewTimer(time.Until(begun.Add(grace)))
 	defer deadline.Stop()
 	for _, r := range slices.Backward(started) {
 		r.stop()

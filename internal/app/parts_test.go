@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -27,7 +28,7 @@ func (j *journal) note(line string) {
 
 // steady is a part that is ready after warm and stops after drain.
 func (j *journal) steady(name string, warm, drain time.Duration) Part {
-	return Part{name, func(ctx, hard context.Context, ready func()) error {
+	return Part{Name: name, Run: func(ctx, hard context.Context, ready func()) error {
 		j.note("start " + name)
 		wait(hard, warm)
 		j.note("ready " + name)
@@ -73,7 +74,7 @@ func TestRunParts_FailureStopsTheOthers(t *testing.T) {
 	t.Parallel()
 	broken := errors.New("broken")
 	failing := func(after time.Duration, readyFirst bool, err error) Part {
-		return Part{"failing", func(_, hard context.Context, ready func()) error {
+		return Part{Name: "failing", Run: func(_, hard context.Context, ready func()) error {
 			if readyFirst {
 				ready()
 			}
@@ -149,12 +150,47 @@ func TestRunParts_DeadlineCutsTheStopShort(t *testing.T) {
 	})
 }
 
+// TestRunParts_AnEndOfItselfIsPartOfTheStop has a part take eight seconds to finish
+// when its work is over: of the ten for the stop two are left to the others.
+func TestRunParts_AnEndOfItselfIsPartOfTheStop(t *testing.T) {
+	t.Parallel()
+	for name, interrupted := range map[string]bool{"it ends": false, "it is told to stop while it does": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				var j journal
+				var since atomic.Pointer[time.Time]
+				ending := Part{Name: "ending", Run: func(_, hard context.Context, ready func()) error {
+					ready()
+					now := time.Now()
+					since.Store(&now)
+					wait(hard, 8*time.Second)
+					return nil
+				}, Ending: func() time.Time { return *since.Load() }}
+				ctx, cancel := context.WithCancel(t.Context())
+				defer cancel()
+				if interrupted {
+					defer time.AfterFunc(5*time.Second, cancel).Stop()
+				}
+				begin := time.Now()
+				err := runParts(ctx, []Part{j.steady("slow", 0, time.Hour), ending}, 10*time.Second, quiet())
+				if err == nil || !strings.Contains(err.Error(), "not stopped within 10s: slow") {
+					t.Errorf("error is %v", err)
+				}
+				if took := time.Since(begin); took != 10*time.Second {
+					t.Errorf("took %v, want 10s", took)
+				}
+			})
+		})
+	}
+}
+
 func TestRunParts_StuckPartDoesNotHoldTheProgram(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		release := make(chan struct{})
 		stuck := func(name string) Part {
-			return Part{name, func(_, _ context.Context, ready func()) error {
+			return Part{Name: name, Run: func(_, _ context.Context, ready func()) error {
 				ready()
 				<-release
 				return nil

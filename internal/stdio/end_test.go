@@ -80,6 +80,29 @@ func TestSession_EndOfInputDoesNotPushForEver(t *testing.T) {
 	})
 }
 
+// TestSession_EndingCountsFromTheEndOfInput has a call outlast the input.
+func TestSession_EndingCountsFromTheEndOfInput(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		in, input := io.Pipe()
+		done := make(chan error, 1)
+		session := stdio.New(mcptest.Server(t, mcptest.Toolbox{}), in, io.Discard, stdio.Config{DrainGrace: 3 * time.Second, Log: slog.New(slog.DiscardHandler)})
+		go func() { done <- session.Run(t.Context(), t.Context()) }()
+		if _, err := io.WriteString(input, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"idle"}}`+"\n"); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Second)
+		if since := session.Ending(); !since.IsZero() {
+			t.Errorf("ends since %v while there is input", since)
+		}
+		ended := time.Now()
+		_ = input.Close()
+		if err := <-done; err != nil || time.Since(ended) != 3*time.Second || !session.Ending().Equal(ended) {
+			t.Errorf("%v after %s, ending since %s later", err, time.Since(ended), session.Ending().Sub(ended))
+		}
+	})
+}
+
 func TestSession_StopEndsCallsThatOnlyWait(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

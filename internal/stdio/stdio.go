@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"candela/internal/mcp"
@@ -50,6 +51,7 @@ type Session struct {
 	running chan struct{}
 	waiting chan struct{}
 	client  string // as it calls itself; of the goroutine that receives
+	ending  atomic.Pointer[time.Time]
 }
 
 // New returns a session that reads messages from in and writes to out nothing
@@ -89,6 +91,8 @@ func (s *Session) Run(ctx, hard context.Context) error {
 			_ = in.Close()
 		}
 	}
+	now := time.Now()
+	s.ending.Store(&now)
 	s.drain(abort, &push)
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -96,6 +100,15 @@ func (s *Session) Run(ctx, hard context.Context) error {
 		return fmt.Errorf("write to the client: %w", s.failed)
 	}
 	return err
+}
+
+// Ending returns since when the session takes no more messages and only finishes what
+// it has, zero while it takes them.
+func (s *Session) Ending() time.Time {
+	if since := s.ending.Load(); since != nil {
+		return *since
+	}
+	return time.Time{}
 }
 
 func (s *Session) serve(ctx, calls context.Context, lines <-chan line, ended <-chan error, push *notifier) error {
