@@ -39,6 +39,8 @@ func TestCalendar_Bucket(t *testing.T) {
 	fridays := calendar(t, market.Hours{Zone: "UTC", Close: time.Hour, Days: []time.Weekday{time.Friday}})
 	berlin := calendar(t, market.Hours{Zone: "Europe/Berlin", Close: 24 * time.Hour, Days: []time.Weekday{time.Sunday}})
 	stJohns := calendar(t, market.Hours{Zone: "America/St_Johns", Close: 24 * time.Hour, Days: []time.Weekday{time.Sunday}})
+	casey := calendar(t, market.Hours{Zone: "Antarctica/Casey", Close: 24 * time.Hour})
+	amman := calendar(t, market.Hours{Zone: "Asia/Amman", Close: 24 * time.Hour})
 	riyadh := calendar(t, market.Hours{Zone: "Asia/Riyadh", Open: 10 * time.Hour, Close: 15 * time.Hour, Days: []time.Weekday{0, 1, 2, 3, 4}})
 	cases := map[string]struct {
 		cal         market.Calendar
@@ -81,6 +83,10 @@ func TestCalendar_Bucket(t *testing.T) {
 		"hours count through an autumn change": {berlin, market.Hour12, "2024-10-27T22:30:00Z", "2024-10-27T22:00:00Z", "2024-10-27T23:00:00Z"},
 		"the hour before midnight once more":   {stJohns, market.Hour1, "1987-10-25T02:45:00Z", "1987-10-25T02:30:00Z", "1987-10-25T03:30:00Z"},
 		"an autumn day of 25 hours":            {stJohns, market.Day1, "1987-10-25T02:45:00Z", "1987-10-25T02:30:00Z", "1987-10-26T03:30:00Z"},
+		"two hours that come once more, first": {casey, market.Day1, "2010-03-04T14:00:00Z", "2010-03-04T13:00:00Z", "2010-03-05T16:00:00Z"},
+		"and again, after an hour of the 4th":  {casey, market.Day1, "2010-03-04T15:30:00Z", "2010-03-04T13:00:00Z", "2010-03-05T16:00:00Z"},
+		"the day before them":                  {casey, market.Day1, "2010-03-04T12:59:59Z", "2010-03-03T13:00:00Z", "2010-03-04T13:00:00Z"},
+		"midnight twice":                       {amman, market.Day1, "2011-10-27T21:30:00Z", "2011-10-27T21:00:00Z", "2011-10-28T22:00:00Z"},
 		"no interval":                          {crypto, 0, "2024-03-12T00:30:00Z", "", ""},
 	}
 	for name, tc := range cases {
@@ -105,7 +111,7 @@ func TestCalendar_Bucket(t *testing.T) {
 func anyCalendar() *rapid.Generator[market.Calendar] {
 	return rapid.Custom(func(rt *rapid.T) market.Calendar {
 		zone := rapid.SampledFrom([]string{
-			"", "UTC", "America/New_York", "Europe/London", "Asia/Tokyo", "Asia/Kolkata", "Australia/Lord_Howe", "America/St_Johns", "Pacific/Apia", "America/Havana",
+			"", "UTC", "America/New_York", "Europe/London", "Asia/Tokyo", "Asia/Kolkata", "Australia/Lord_Howe", "America/St_Johns", "Pacific/Apia", "America/Havana", "Antarctica/Casey", "Asia/Amman",
 		}).Draw(rt, "zone")
 		if zone == "" {
 			return market.Calendar{}
@@ -299,6 +305,32 @@ func TestCalendar_NoIntervalHasNoBars(t *testing.T) {
 	var c market.Calendar
 	if c.Next(0, 5) != (market.Span{}) || c.Prev(0, 5) != (market.Span{}) || c.Count(0, market.Span{Close: 9}) != 0 {
 		t.Error("the zero interval has bars")
+	}
+}
+
+// Around a change of clocks every moment is in one day, and days follow each other.
+func TestCalendar_DaysTileTimeWhereClocksChange(t *testing.T) {
+	t.Parallel()
+	for zone, change := range map[string]string{
+		"Antarctica/Casey":  "2010-03-04T15:00:00Z", // 02:00 to 23:00
+		"Asia/Amman":        "2011-10-27T22:00:00Z", // 01:00 to 00:00
+		"Africa/Cairo":      "2024-10-31T21:00:00Z", // 24:00 to 23:00
+		"America/St_Johns":  "1987-10-25T02:31:00Z", // 00:01 to 23:01
+		"Atlantic/Azores":   "2024-10-27T01:00:00Z", // 01:00 to 00:00
+		"Europe/Berlin":     "2024-10-27T01:00:00Z", // 03:00 to 02:00
+		"America/Havana":    "2024-03-10T05:00:00Z", // 00:00 to 01:00
+		"Pacific/Apia":      "2011-12-30T10:00:00Z", // over a whole date
+		"Antarctica/Vostok": "1994-01-31T17:00:00Z", // 24:00 to 17:00
+	} {
+		c := calendar(t, market.Hours{Zone: zone, Close: 24 * time.Hour, Days: []time.Weekday{0, 1, 2, 3, 4, 5, 6}})
+		var last market.Span
+		for now, to := at(t, change)-2*86400, at(t, change)+2*86400; now < to; now += 60 {
+			s, ok := c.Bucket(market.Day1, now)
+			if !ok || last.Close != 0 && s != last && s.Open != last.Close {
+				t.Fatalf("%s: at %s the day is %s to %s (%v), after one to %s", zone, utc(now), utc(s.Open), utc(s.Close), ok, utc(last.Close))
+			}
+			last = s
+		}
 	}
 }
 

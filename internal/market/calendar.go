@@ -119,7 +119,7 @@ func (c Calendar) dayOf(t int64) int64 {
 	}
 	_, offset := time.Unix(t, 0).In(c.zone).Zone()
 	date, second := floorDiv(t+int64(offset), day), floorMod(t+int64(offset), day)
-	if second >= day-3*hour && c.instant(date+1, 0) <= t { // no clock goes back further
+	if second >= day-3*hour && c.instant(date+1, 0) <= t { // none has gone back further over midnight since 1867
 		return date + 1
 	}
 	return date
@@ -136,19 +136,21 @@ func (c Calendar) session(date int64) (Span, bool) {
 	return s, s.Open < s.Close
 }
 
-// instant returns when the local clock shows the given second of a date. Where
-// the clock jumps over it, that is the moment of the jump: time.Date may answer
-// with a time before it, which can even lie on the day before.
+// instant returns when the local clock first shows the given second of a date or a
+// later time: where the clock jumps over it, that is the moment of the jump, and
+// where it goes back, the earlier of the two. time.Date may answer with a time before
+// a jump, which can even lie on the day before, and with either of the two.
 func (c Calendar) instant(date int64, second int) int64 {
-	t := time.Date(1970, time.January, 1+int(date), second/hour, second%hour/minute, second%minute, 0, c.zone)
-	_, offset := t.Zone()
-	switch shown, want := t.Unix()+int64(offset), date*day+int64(second); {
-	case shown < want:
-		_, t = t.ZoneBounds()
-	case shown > want:
-		t, _ = t.ZoneBounds()
+	want := date*day + int64(second)
+	// No clock differs from UTC by a day, so that this is before it.
+	_, before := time.Unix(want-day, 0).In(c.zone).Zone()
+	t := time.Unix(want-int64(before), 0).In(c.zone)
+	_, after := t.Zone()
+	if after == before {
+		return t.Unix()
 	}
-	return t.Unix()
+	change, _ := t.ZoneBounds()
+	return max(change.Unix(), want-int64(after))
 }
 
 // sessions returns the span from the first session's open to the last session's
