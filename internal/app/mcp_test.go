@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"candela/internal/config"
 	"candela/internal/httpd"
@@ -98,6 +99,25 @@ func TestServeMCP_WithoutAnAuthorizerDoesNotStart(t *testing.T) {
 	rt := Runtime{Config: &config.Config{}, Log: slog.New(slog.DiscardHandler)}
 	if _, err := ServeMCP(func(Runtime) (httpd.Authorizer, error) { return nil, errors.New("none") })(rt); err == nil {
 		t.Error("started though there is no authorizer")
+	}
+}
+
+// The stop over stdio counts from the end of the input.
+func TestSpeakMCP_SaysSinceWhenItEnds(t *testing.T) {
+	t.Parallel()
+	cfg, err := config.Load(config.Input{Args: []string{"--mcp", "--home", t.TempDir()}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	deps := Deps{Version: "test", Stdin: strings.NewReader(""), Stdout: io.Discard, Services: Wired()}
+	parts, err := speakMCP(Runtime{Config: cfg, Log: quiet(), Deps: deps})
+	if err != nil {
+		t.Fatal(err)
+	}
+	began := time.Now()
+	err = runParts(t.Context(), parts, time.Hour, quiet())
+	if since := begun(parts); err != nil || since.Before(began) || !since.Equal(parts[len(parts)-1].Ending()) {
+		t.Errorf("%v; the stop began at %v", err, since)
 	}
 }
 
