@@ -35,19 +35,19 @@ func TestPassphrase_StaysWhenNoOtherIsTyped(t *testing.T) {
 	}
 	etc, bin := t.TempDir(), t.TempDir()
 	file := filepath.Join(etc, "owner-password")
-	if err := os.WriteFile(file, []byte("old\n"), 0o644); err != nil { //nolint:gosec // too open, to see that it is tightened
+	if err := os.WriteFile(file, []byte("old\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	command = strings.ReplaceAll(strings.TrimPrefix(command, "sudo "), "/etc/candela", etc)
-	for _, step := range []struct{ program, want string }{
-		{"#!/bin/sh\nexit 1\n", "old\n"},
-		{"#!/bin/sh\necho new\n", "new\n"},
+	// The shell writes the program: a process started beside this test could still hold a
+	// file that the test has written, and what is open for writing cannot be run.
+	const program = `printf '#!/bin/sh\n%s\n' "$DOES" >"$BIN/candela" && chmod 700 "$BIN/candela" && `
+	for _, step := range []struct{ does, want string }{
+		{"exit 1", "old\n"},
+		{"echo new", "new\n"},
 	} {
-		if err := os.WriteFile(filepath.Join(bin, "candela"), []byte(step.program), 0o700); err != nil { //nolint:gosec // it is a program
-			t.Fatal(err)
-		}
-		run := exec.CommandContext(t.Context(), "sh", "-c", command)
-		run.Env = []string{"PATH=" + bin + string(os.PathListSeparator) + os.Getenv("PATH")}
+		run := exec.CommandContext(t.Context(), "sh", "-c", program+command)
+		run.Env = []string{"DOES=" + step.does, "BIN=" + bin, "PATH=" + bin + string(os.PathListSeparator) + os.Getenv("PATH")}
 		out, err := run.CombinedOutput()
 		if (err == nil) != (step.want == "new\n") {
 			t.Fatalf("%v: %s", err, out)
