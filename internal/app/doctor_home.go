@@ -14,6 +14,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"time"
 
 	"candela/internal/config"
@@ -139,7 +140,7 @@ func (x *examination) passphrase() {
 	)
 	cfg := x.Config
 	base, err := url.Parse(cfg.HTTP.BaseURL)
-	local := err == nil && config.LoopbackHost(base.Hostname())
+	local := err == nil && config.LoopbackHost(strings.ToLower(base.Hostname()))
 	switch given := cfg.OAuth.OwnerPassword; {
 	case cfg.OAuth.AutoApprove:
 		x.say(doctor.Doubtful(check, "leave --oauth-auto-approve out except to try things", "every client on this machine is let in without one"))

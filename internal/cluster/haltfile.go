@@ -100,18 +100,19 @@ func (d *Desk) haltFiles(ctx context.Context) (files, silent []string) {
 func (d *Desk) foundHaltFiles(ctx context.Context) []string {
 	asking, cancel := context.WithTimeout(ctx, silentTime)
 	defer cancel()
-	for {
+	for told := false; ; told = true {
 		files, silent := d.haltFiles(asking)
-		switch {
-		case len(files) > 0 || len(silent) == 0 || ctx.Err() != nil:
+		if len(files) > 0 || len(silent) == 0 || ctx.Err() != nil {
 			return files
-		case asking.Err() != nil:
+		}
+		if !told {
+			d.cfg.Log.WarnContext(ctx, "trading waits for a replica to say whether a halt file lies there, or to count as dead", "replicas", silent, "at_most", silentTime)
+		}
+		if pause(asking, maxWait); asking.Err() != nil {
 			d.cfg.Log.WarnContext(ctx, "trading begins although a replica does not say whether a halt file lies there; a file there halts trading when that replica sees it",
 				"replicas", silent)
 			return nil
 		}
-		d.cfg.Log.WarnContext(ctx, "trading waits for a replica to say whether a halt file lies there, or to count as dead", "replicas", silent, "at_most", silentTime)
-		pause(asking, maxWait)
 	}
 }
 

@@ -28,9 +28,9 @@ const (
 	// word is said again for ten seconds while nobody trades.
 	commandTime = 15 * time.Second
 	// endTime is how long one waits that ends logins. NATS servers between leaders take up
-	// to twenty seconds for it, and nine more to count them and to clear up. Who gave up
-	// before would end them again, and be told that there were none.
-	endTime = 35 * time.Second
+	// to twenty seconds for it, twenty-five more to count them and four to clear up. Who gave
+	// up before would end them again, and be told that there were none.
+	endTime = 50 * time.Second
 )
 
 // Server answers the owner's commands. What is nil cannot be asked for.

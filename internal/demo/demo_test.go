@@ -79,18 +79,18 @@ func sound() map[string]string {
 	}
 }
 
-func take(t *testing.T, wait time.Duration, run Program) (said, output string, err error) {
+func take(t *testing.T, run Program) (said, output string, err error) {
 	t.Helper()
 	var text strings.Builder
 	output = filepath.Join(t.TempDir(), "demo.png")
-	tour := Tour{Output: output, Wait: wait, Say: func(format string, args ...any) { fmt.Fprintf(&text, format+"\n", args...) }}
+	tour := Tour{Output: output, Wait: time.Minute, Say: func(format string, args ...any) { fmt.Fprintf(&text, format+"\n", args...) }}
 	err = tour.Take(t.Context(), run)
 	return text.String(), output, err
 }
 
 func TestTour_TellsWhatItSees(t *testing.T) {
 	t.Parallel()
-	said, output, err := take(t, time.Minute, actor(sound()))
+	said, output, err := take(t, actor(sound()))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -114,13 +114,13 @@ func TestTour_StopsWhereSomethingIsWrong(t *testing.T) {
 	} {
 		texts := sound()
 		texts[tool] = tt.text
-		if _, _, err := take(t, time.Minute, actor(texts)); err == nil || !strings.Contains(err.Error(), tt.want) {
+		if _, _, err := take(t, actor(texts)); err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%s: %v", tool, err)
 		}
 	}
 	texts := sound()
 	texts["get_indicators"] = "refused"
-	if _, _, err := take(t, time.Minute, actor(texts)); fault.Of(err) == nil || fault.Of(err).Code != "tool_refused" {
+	if _, _, err := take(t, actor(texts)); fault.Of(err) == nil || fault.Of(err).Code != "tool_refused" {
 		t.Error(err)
 	}
 }
@@ -129,7 +129,7 @@ func TestTour_StopsWhereSomethingIsWrong(t *testing.T) {
 func TestTour_TheProgramEnds(t *testing.T) {
 	t.Parallel()
 	gone := errors.New("no room on the disk")
-	_, _, err := take(t, time.Minute, func(_ context.Context, in io.Reader, _, log io.Writer) error {
+	_, _, err := take(t, func(_ context.Context, in io.Reader, _, log io.Writer) error {
 		_, _ = bufio.NewReader(in).ReadString('\n')
 		fmt.Fprintln(log, "level=INFO msg=starting")
 		fmt.Fprintln(log, `level=WARN msg="the disk is full"`)

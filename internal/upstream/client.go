@@ -132,8 +132,11 @@ func (c *Client) Do(ctx context.Context, r Request) (*Response, error) {
 }
 
 // Pause keeps every request from the host for a while, for venues that ask for it
-// inside an answer. 0 means that the venue did not say for how long.
-func (c *Client) Pause(d time.Duration) { c.host.gate.pause(min(d, longestPause)) }
+// inside an answer. 0 means that the venue did not say for how long. It returns the
+// pause that holds, which may have begun before and be longer.
+func (c *Client) Pause(d time.Duration) time.Duration {
+	return c.host.gate.pause(min(d, longestPause))
+}
 
 // backoff is full jitter: anything up to a bound that doubles with each attempt,
 // so that callers who failed together do not come back together.

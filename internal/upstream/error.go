@@ -83,6 +83,9 @@ func (e *Error) transient() bool {
 	return e.Reason == NoAnswer || e.Reason == Throttled || e.Reason == Refused && e.Status >= 500
 }
 
+// rest is RetryAfter for a sentence: nobody is told to wait for 0s.
+func (e *Error) rest() time.Duration { return max(e.RetryAfter.Round(time.Second), time.Second) }
+
 // fault gives the error its public face.
 func (e *Error) fault() error {
 	f := &fault.Error{Kind: fault.Unavailable, Code: "unavailable", Retryable: true, RetryAfter: e.RetryAfter, Cause: e}
@@ -91,10 +94,10 @@ func (e *Error) fault() error {
 		f.Message = e.about() + ": the venue does not answer"
 	case e.Reason == Throttled:
 		f.Code = "rate_limited"
-		f.Message = fmt.Sprintf("%s: the venue asks for a pause of %v (HTTP %d)", e.about(), e.RetryAfter.Round(time.Second), e.Status)
+		f.Message = fmt.Sprintf("%s: the venue asks for a pause of %v (HTTP %d)", e.about(), e.rest(), e.Status)
 	case e.Reason == Busy:
 		f.Code = "rate_limited"
-		f.Message = fmt.Sprintf("%s: %s; try again in %v", e.about(), e.Message, max(e.RetryAfter.Round(time.Second), time.Second))
+		f.Message = fmt.Sprintf("%s: %s; try again in %v", e.about(), e.Message, e.rest())
 	case e.Reason == Malformed, e.Reason == TooLarge:
 		f.Code = "bad_answer"
 		f.Message = e.about() + ": " + e.Message

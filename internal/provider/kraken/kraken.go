@@ -191,8 +191,7 @@ func (p *Provider) refused(errs []string, s market.Symbol) error {
 	case strings.Contains(text, "Unknown asset pair"):
 		return provider.UnknownSymbol(name, s)
 	case strings.Contains(text, "Too many requests"), strings.Contains(text, "Rate limit exceeded"):
-		p.rest.Pause(pause)
-		f := fault.Unreachable(nil, pause, "kraken %s: the venue asks for a pause (%s)", s.Name, text)
+		f := fault.Unreachable(nil, p.rest.Pause(pause), "kraken %s: the venue asks for a pause (%s)", s.Name, text)
 		f.Code = "rate_limited"
 		return f
 	case strings.HasPrefix(text, "EService:"):
