@@ -48,6 +48,7 @@ func TestFaults_NothingIsLostOrDoneTwice(t *testing.T) { // alone: what it measu
 		faults = append(faults, f)
 	}
 	<-over
+	p.awaitDue(o, *many*6/10, *many/40)
 	stopTrading()
 	r := p.judge(o, p.settle(o), faults)
 	a := p.judgeAccount(faults)

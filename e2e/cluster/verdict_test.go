@@ -112,6 +112,29 @@ func (f *fate) idOf() string {
 	return f.stream.Subject[strings.LastIndexByte(f.stream.Subject, '.')+1:]
 }
 
+// awaitDue waits until what was set last, perhaps after the last fault alone, had time
+// to fall due, and so many alerts have, so many of them on signals. It gives up in the
+// end: whether there were enough is for others to say.
+func (p *people) awaitDue(o *observer, want, signals int) {
+	p.Helper()
+	p.pause(horizon * time.Second)
+	for deadline := time.Now().Add(3 * time.Minute); time.Now().Before(deadline); p.pause(5 * time.Second) {
+		due, shown := 0, 0
+		for _, f := range p.fates(o, time.Now()) {
+			if f.due.IsZero() {
+				continue
+			}
+			due++
+			if f.signal != nil {
+				shown++
+			}
+		}
+		if due >= want && shown >= signals {
+			return
+		}
+	}
+}
+
 // settle waits until all that was due by now has arrived everywhere, and returns
 // up to when that is.
 func (p *people) settle(o *observer) (end time.Time) {
