@@ -16,13 +16,18 @@ import (
 // is "" when the servers do not tell.
 func assets(t *testing.T, js jetstream.JetStream, all []*replica) string {
 	t.Helper()
+	once, end := question(t)
+	defer end()
 	var b strings.Builder
-	for names := js.StreamNames(t.Context()); ; {
+	for names := js.StreamNames(once); ; {
 		name, open := <-names.Name()
+		if !open && names.Err() != nil {
+			return ""
+		}
 		if !open {
 			break
 		}
-		s, err := js.Stream(t.Context(), name)
+		s, err := js.Stream(once, name)
 		if err != nil {
 			return ""
 		}

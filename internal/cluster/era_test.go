@@ -217,7 +217,9 @@ func TestEras_EndAllAtOneIsHeardByAll(t *testing.T) {
 	// The servers have room again.
 	stream := streamOf(t, servers, prefix+"_TOKENS")
 	eventually(t, "little is left", func() bool {
-		info, err := stream.Info(t.Context())
+		once, end := question(t)
+		defer end()
+		info, err := stream.Info(once)
 		return err == nil && info.State.Msgs <= 8
 	})
 }

@@ -35,7 +35,9 @@ func TestKeeper_ClientsCostNoConsumer(t *testing.T) {
 	log := sharedLog(t, connect(t, servers, prefix))
 	states := streamOf(t, servers, prefix+"_STATE")
 	follows := func() bool { // one, and nobody else
-		info, err := states.Info(t.Context())
+		once, end := question(t)
+		defer end()
+		info, err := states.Info(once)
 		return err == nil && info.State.Consumers == 1
 	}
 	open := func(i int) {

@@ -1,6 +1,7 @@
 package cluster_test
 
 import (
+	"context"
 	"crypto/rand"
 	"flag"
 	"fmt"
@@ -125,11 +126,20 @@ func streamOf(tb testing.TB, to *natstest.Cluster, name string) (s jetstream.Str
 	tb.Helper()
 	js := adminOf(tb, to)
 	eventually(tb, "the servers tell of "+name, func() (ok bool) {
+		once, end := question(tb)
+		defer end()
 		var err error
-		s, err = js.Stream(tb.Context(), name)
+		s, err = js.Stream(once, name)
 		return err == nil
 	})
 	return s
+}
+
+// question bounds one try of what is asked until it is answered: servers without a
+// leader say nothing at all.
+func question(tb testing.TB) (context.Context, context.CancelFunc) {
+	tb.Helper()
+	return context.WithTimeout(tb.Context(), 5*time.Second)
 }
 
 func newPrefix() string { return "t" + rand.Text() }

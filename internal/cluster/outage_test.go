@@ -37,7 +37,9 @@ func measure(t *testing.T, of *natstest.Cluster) (longest func() time.Duration) 
 	t.Helper()
 	js, stream := adminOf(t, of), newPrefix()
 	eventually(t, "the servers make a stream", func() bool {
-		_, err := js.CreateStream(t.Context(), jetstream.StreamConfig{Name: stream, Subjects: []string{stream}, Replicas: 3})
+		once, end := question(t)
+		defer end()
+		_, err := js.CreateStream(once, jetstream.StreamConfig{Name: stream, Subjects: []string{stream}, Replicas: 3})
 		return err == nil
 	})
 	ctx, stop := context.WithCancel(t.Context())

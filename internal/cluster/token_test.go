@@ -230,7 +230,9 @@ func caughtUp(t *testing.T, c *natstest.Cluster, stream string) {
 	t.Helper()
 	js := adminOf(t, c)
 	eventually(t, "the copies are whole", func() bool {
-		s, err := js.Stream(t.Context(), stream)
+		once, end := question(t)
+		defer end()
+		s, err := js.Stream(once, stream)
 		if err != nil {
 			return false
 		}
