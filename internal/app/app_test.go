@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -17,17 +16,10 @@ import (
 	"candela/internal/fault"
 )
 
-func TestMain(m *testing.M) {
-	code := m.Run()
-	for _, f := range afterTests {
-		f()
-	}
-	if err := natstest.Leaks(); err != nil && code == 0 {
-		fmt.Fprintln(os.Stderr, err)
-		code = 1
-	}
-	os.Exit(code)
-}
+// natsServers are those of all tests that want some.
+var natsServers natstest.Shared
+
+func TestMain(m *testing.M) { os.Exit(natsServers.Main(m)) }
 
 func configure(t *testing.T, args ...string) *config.Config {
 	t.Helper()

@@ -5,12 +5,10 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"testing"
 
 	"candela/internal/cluster"
@@ -23,23 +21,6 @@ import (
 	"candela/internal/oauth/oauthtest"
 	"candela/internal/porttest"
 )
-
-// sharedServers starts three NATS servers for all tests that want them, once.
-var sharedServers = sync.OnceValues(func() (*natstest.Cluster, error) {
-	dir, err := os.MkdirTemp("", "candela-app")
-	if err != nil {
-		return nil, err
-	}
-	c, err := natstest.Start(dir, 3)
-	if err == nil {
-		afterTests = append(afterTests, c.Stop)
-	}
-	afterTests = append(afterTests, func() { _ = os.RemoveAll(dir) })
-	return c, err
-})
-
-// afterTests is what runs when all tests are over.
-var afterTests []func()
 
 // replica is one of several programs that share servers.
 type replica struct {
@@ -73,7 +54,7 @@ func (c cast) with(passphrase string) cast {
 // newCast returns replicas of an installation of their own at the shared servers.
 func newCast(t *testing.T, extra ...string) cast {
 	t.Helper()
-	servers, err := sharedServers()
+	servers, err := natsServers.Servers()
 	if err != nil {
 		t.Fatal(err)
 	}

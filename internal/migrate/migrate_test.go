@@ -187,7 +187,7 @@ type mover struct {
 
 func newMover(t *testing.T) mover {
 	t.Helper()
-	servers, err := sharedServers()
+	servers, err := shared.Servers()
 	if err != nil {
 		t.Fatal(err)
 	}
