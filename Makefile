@@ -1,18 +1,18 @@
 # Short names for the usual commands. What the checks are is in .ci/run.
-.PHONY: build test lint bench run
+.PHONY: build test check lint bench run
 
 build:
 	CGO_ENABLED=0 go build -trimpath -o dist/candela ./cmd/candela
 
+# The tests as they run before a merge.
 test:
-	go test ./...
+	.ci/run gate tools test
 
-lint: .bin/golangci-lint
-	.bin/golangci-lint run ./...
+check:
+	.ci/run
 
-# The first quick run installs the pinned linter.
-.bin/golangci-lint:
-	.ci/run quick
+lint:
+	.ci/run quick tools lint
 
 bench:
 	go test -run '^$$' -bench . ./...

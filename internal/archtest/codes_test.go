@@ -1,6 +1,7 @@
 package archtest
 
 import (
+	"bytes"
 	"os"
 	"path"
 	"path/filepath"
@@ -28,8 +29,13 @@ func TestErrorCodesAreExplained(t *testing.T) {
 		if path.Ext(name) != ".go" || !strings.HasPrefix(name, "internal/") || others.MatchString(name) {
 			return
 		}
-		for _, m := range literal.FindAllSubmatch(data, -1) {
-			used = append(used, string(m[1])+string(m[2]))
+		for line := range bytes.Lines(data) {
+			if !bytes.Contains(line, []byte("Code")) && !bytes.Contains(line, []byte("store_")) {
+				continue // few lines have one, and the expression takes its time
+			}
+			for _, m := range literal.FindAllSubmatch(line, -1) {
+				used = append(used, string(m[1])+string(m[2]))
+			}
 		}
 	})
 	page, err := os.ReadFile(filepath.Join(root, "docs", "tools.md"))

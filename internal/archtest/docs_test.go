@@ -9,11 +9,11 @@ import (
 	"testing"
 )
 
-// TestToolsAreExplained compares the versions that .ci/run installs with the
+// TestToolsAreExplained compares the versions that .ci/stage/tools installs with the
 // table in docs/dependencies.md.
 func TestToolsAreExplained(t *testing.T) {
 	t.Parallel()
-	script, err := os.ReadFile(filepath.Join(root, ".ci", "run"))
+	script, err := os.ReadFile(filepath.Join(root, ".ci", "stage", "tools"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -25,7 +25,7 @@ func TestToolsAreExplained(t *testing.T) {
 	installed := pairs(`(?m)^\s*need (\S+) (v\S+)$`, string(script))
 	explained := pairs("(?m)^\\| `([^`]+)` \\| (v\\S+) ", tools)
 	if len(installed) == 0 || !slices.Equal(installed, explained) {
-		t.Errorf(".ci/run installs %q, docs/dependencies.md explains %q", installed, explained)
+		t.Errorf(".ci/stage/tools installs %q, docs/dependencies.md explains %q", installed, explained)
 	}
 }
 

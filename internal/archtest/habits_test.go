@@ -15,6 +15,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -23,15 +24,17 @@ const (
 	tableLines = 10  // a literal longer than this is a table of data
 )
 
-// walk calls fn for every file that belongs to the repository, with its
-// slash-separated path from the root and its bytes. Reading each file here also
-// tells the test cache what this package depends on. One that goes meanwhile did not
-// belong to it.
-func walk(t *testing.T, fn func(name string, data []byte)) {
-	t.Helper()
+// file is one that belongs to the repository.
+type file struct {
+	name string // slash-separated, from the root
+	data []byte
+}
+
+// repository reads every file once for all tests. Reading each file here also tells the
+// test cache what this package depends on. One that goes meanwhile did not belong to it.
+var repository = sync.OnceValues(func() (all []file, err error) {
 	skip := []string{".git", ".bin", "dist", "node_modules"}
-	seen := 0
-	err := filepath.WalkDir(root, func(p string, d fs.DirEntry, err error) error {
+	err = filepath.WalkDir(root, func(p string, d fs.DirEntry, err error) error {
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
 			return nil
@@ -53,33 +56,64 @@ func walk(t *testing.T, fn func(name string, data []byte)) {
 		if err != nil {
 			return err
 		}
-		seen++
-		fn(filepath.ToSlash(name), data)
+		all = append(all, file{filepath.ToSlash(name), data})
 		return nil
 	})
+	return all, err
+})
+
+// walk calls fn for every file that belongs to the repository, with its
+// slash-separated path from the root and its bytes.
+func walk(t *testing.T, fn func(name string, data []byte)) {
+	t.Helper()
+	all, err := repository()
 	if err != nil {
 		t.Fatal(err)
 	}
-	if seen == 0 {
+	if len(all) == 0 {
 		t.Fatal("no file was read: nothing was checked")
 	}
+	for _, f := range all {
+		fn(f.name, f.data)
+	}
 }
+
+// parsedFile is a Go file.
+type parsedFile struct {
+	name string
+	fset *token.FileSet
+	file *ast.File
+}
+
+// parsedFiles parses the Go files outside testdata, once for all tests.
+var parsedFiles = sync.OnceValues(func() (parsed []parsedFile, err error) {
+	all, err := repository()
+	for _, f := range all {
+		if path.Ext(f.name) != ".go" || strings.Contains(f.name, "testdata/") {
+			continue
+		}
+		fset := token.NewFileSet()
+		one, bad := parser.ParseFile(fset, f.name, f.data, parser.ParseComments)
+		if err = errors.Join(err, bad); bad == nil {
+			parsed = append(parsed, parsedFile{f.name, fset, one})
+		}
+	}
+	return parsed, err
+})
 
 // walkGo is walk over the parsed Go files outside testdata.
 func walkGo(t *testing.T, fn func(name string, fset *token.FileSet, f *ast.File)) {
 	t.Helper()
-	walk(t, func(name string, data []byte) {
-		if path.Ext(name) != ".go" || strings.Contains(name, "testdata/") {
-			return
-		}
-		fset := token.NewFileSet()
-		f, err := parser.ParseFile(fset, name, data, parser.ParseComments)
-		if err != nil {
-			t.Error(err)
-			return
-		}
-		fn(name, fset, f)
-	})
+	all, err := parsedFiles()
+	if err != nil {
+		t.Error(err)
+	}
+	if len(all) == 0 {
+		t.Fatal("no source was read: nothing was checked")
+	}
+	for _, p := range all {
+		fn(p.name, p.fset, p.file)
+	}
 }
 
 func TestFilesStayShort(t *testing.T) {

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -67,6 +68,7 @@ type round struct {
 	CPU           time.Duration // of the process, until the last write
 	RSS           int           // KiB, afterwards
 	Blocked       int           // writes to slow readers that have begun and not ended
+	Ended         int           // writes to slow readers that have ended
 }
 
 // meter stamps every write of an event. Writes to slow readers, which come from
@@ -79,6 +81,7 @@ type meter struct {
 	stamped   atomic.Int64 // how many of them stand
 	all       chan struct{}
 	blocked   atomic.Int64
+	ended     atomic.Int64
 	small     bool // send buffers
 }
 
@@ -105,8 +108,10 @@ type metered struct {
 func (c *metered) Write(p []byte) (int, error) {
 	if c.slow {
 		c.m.blocked.Add(1)
-		defer c.m.blocked.Add(-1)
-		return c.Conn.Write(p)
+		n, err := c.Conn.Write(p)
+		c.m.ended.Add(1)
+		c.m.blocked.Add(-1)
+		return n, err
 	}
 	if !bytes.Contains(p, []byte("data: ")) {
 		return c.Conn.Write(p)
@@ -128,7 +133,7 @@ func (m *meter) measure(publish func()) round {
 	m.published.Store(time.Now().UnixNano())
 	publish()
 	<-m.all
-	r := round{CPU: processorTime() - before, RSS: residentKiB(), Blocked: int(m.blocked.Load())}
+	r := round{CPU: processorTime() - before, RSS: residentKiB(), Blocked: int(m.blocked.Load()), Ended: int(m.ended.Load())}
 	took := slices.Clone(m.took)
 	slices.Sort(took)
 	at := func(share float64) time.Duration { return time.Duration(took[int(share*float64(len(took)-1))]) }
@@ -308,44 +313,56 @@ func (noTools) Call(context.Context, mcp.Caller, string, json.RawMessage) (mcp.R
 
 func token(i int) string { return "token-of-forty-three-characters-or-so-" + strconv.Itoa(i) }
 
-// clientsRole holds connections open and reads them, the last slow ones hardly.
-// It says when all are connected, and then how many events each of the fast ones
-// has, whenever the slowest of them got one.
+// clientsRole holds connections open and reads them, but for the last slow ones. It
+// says when all are connected, and then whenever the slowest of the fast ones got an
+// event. It ends with an error when one of them gets another event than the next.
 func clientsRole(addr string, clients, slow int) error {
 	fast := clients - slow
 	counts := make([]atomic.Int64, 64) // by how many events clients have; the rounds are far apart
-	turn := make(chan struct{}, 64)
+	turn, failed := make(chan struct{}, 64), make(chan error, clients)
 	var connected sync.WaitGroup
 	for i := range clients {
-		connected.Add(1)
 		conn, err := connect(addr, i, i >= fast)
 		if err != nil {
 			return err
 		}
-		go func() {
-			if i >= fast {
-				connected.Done()
-				crawl(conn)
+		defer func() { _ = conn.Close() }() // one that nothing refers to would be closed before
+		connected.Go(func() {
+			lines := bufio.NewScanner(conn)
+			if !lines.Scan() || lines.Text() != "HTTP/1.1 200 OK" {
+				failed <- errors.Join(fmt.Errorf("client %d was answered with %q", i, lines.Text()), lines.Err())
 				return
 			}
-			listenFor(conn, connected.Done, func(n int64) {
-				if counts[n%64].Add(1) == int64(fast) {
-					counts[n%64].Store(0)
-					turn <- struct{}{}
-				}
-			})
-		}()
+			if i >= fast {
+				return // and reads no more
+			}
+			go func() {
+				failed <- listenFor(lines, func(n int64) {
+					if counts[n%64].Add(1) == int64(fast) {
+						counts[n%64].Store(0)
+						turn <- struct{}{}
+					}
+				})
+			}()
+		})
 	}
 	connected.Wait()
 	answer("connected")
+	left := make(chan struct{})
 	go func() {
 		_, _ = io.Copy(io.Discard, os.Stdin)
-		os.Exit(0)
+		close(left)
 	}()
-	for range turn {
-		answer("received")
+	for {
+		select {
+		case <-turn:
+			answer("received")
+		case err := <-failed:
+			return err
+		case <-left:
+			return nil
+		}
 	}
-	return nil
 }
 
 func connect(addr string, i int, slow bool) (net.Conn, error) {
@@ -362,33 +379,18 @@ func connect(addr string, i int, slow bool) (net.Conn, error) {
 	return conn, err
 }
 
-// listenFor reads events and counts them.
-func listenFor(conn net.Conn, connected func(), event func(n int64)) {
-	buffer := make([]byte, 1<<10)
-	for n := int64(-1); ; {
-		size, err := conn.Read(buffer)
-		if err != nil {
-			return
-		}
-		if n < 0 {
-			n = 0
-			connected()
-		}
-		// An event is smaller than the buffer and comes in one segment.
-		for range bytes.Count(buffer[:size], []byte("data: ")) {
-			n++
+// listenFor reads events and counts them. The first has the id 1, and each the one
+// after the former.
+func listenFor(lines *bufio.Scanner, event func(n int64)) error {
+	for n := int64(0); lines.Scan(); {
+		switch name, value, _ := strings.Cut(lines.Text(), ": "); name {
+		case "id":
+			if n++; value != strconv.FormatInt(n, 10) {
+				return fmt.Errorf("event %s came, want %d", value, n)
+			}
+		case "data":
 			event(n)
 		}
 	}
-}
-
-// crawl reads a little twice a second.
-func crawl(conn net.Conn) {
-	buffer := make([]byte, 16)
-	for {
-		if _, err := conn.Read(buffer); err != nil {
-			return
-		}
-		time.Sleep(500 * time.Millisecond)
-	}
+	return errors.Join(errors.New("a stream ended"), lines.Err())
 }

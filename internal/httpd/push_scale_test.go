@@ -13,92 +13,114 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"candela/internal/longtest"
 )
 
-// pushClients is how many streams the push measurement has. What it must show is
-// about ten thousand; plain go test runs a short form of it.
-var pushClients = flag.Int("push-clients", 0, "streams of the push measurement, such as 10000; 0: 500, or 100 under the race detector")
+// pushClients is how many streams the push benchmarks have. What they must show is
+// about ten thousand.
+var pushClients = flag.Int("push-clients", 0, "streams of the push benchmarks, such as 10000, which are then held to their bars; 0: 500 and no bars")
 
-// scale returns how many clients to measure with, and over how many events: some
-// seconds of them, as those for few clients are over in milliseconds.
-func scale() (clients, rounds int) {
-	switch {
-	case *pushClients >= 5000:
-		return *pushClients, 41
-	case *pushClients > 0:
-		return *pushClients, 101
-	case raced:
-		return 100, 11
-	default:
-		return 500, 101
+// scale returns how many clients to measure with.
+func scale() int {
+	if *pushClients > 0 {
+		return *pushClients
 	}
+	return 500
 }
 
 // process is a role of the measurement that runs.
 type process struct {
-	t   *testing.T
+	tb  testing.TB
 	in  io.WriteCloser
 	out *bufio.Scanner
 }
 
-func startRole(t *testing.T, role ...any) *process {
-	t.Helper()
+func startRole(tb testing.TB, role ...any) *process {
+	tb.Helper()
 	// Not with the test's context: a process leaves when its input ends.
-	cmd := exec.CommandContext(context.WithoutCancel(t.Context()), os.Args[0])
-	cmd.Dir = t.TempDir()
-	cmd.Env = append(os.Environ(), roleVariable+"="+strings.TrimSpace(fmt.Sprintln(role...)))
+	cmd := exec.CommandContext(context.WithoutCancel(tb.Context()), os.Args[0])
+	cmd.Dir = tb.TempDir()
+	cmd.Env = append(os.Environ(), roleVariable+"="+strings.TrimSpace(fmt.Sprintln(role...)), "GOCOVERDIR="+cmd.Dir)
 	cmd.Stderr = os.Stderr
 	in, err := cmd.StdinPipe()
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	out, err := cmd.StdoutPipe()
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
-	t.Cleanup(func() {
+	tb.Cleanup(func() {
 		_ = in.Close()
 		if err := cmd.Wait(); err != nil {
-			t.Errorf("%v: %v", role, err)
+			tb.Errorf("%v: %v", role, err)
 		}
 	})
-	return &process{t, in, bufio.NewScanner(out)}
+	return &process{tb, in, bufio.NewScanner(out)}
 }
 
 func (p *process) answer(v any) {
-	p.t.Helper()
+	p.tb.Helper()
 	if !p.out.Scan() {
-		p.t.Fatalf("a process ended: %v", p.out.Err())
+		p.tb.Fatalf("a process ended: %v", p.out.Err())
 	}
 	if err := json.Unmarshal(p.out.Bytes(), v); err != nil {
-		p.t.Fatalf("%v: %s", err, p.out.Bytes())
+		p.tb.Fatalf("%v: %s", err, p.out.Bytes())
 	}
 }
 
 // push is a server and its clients.
 type push struct{ server, clients *process }
 
-func startPush(t *testing.T, kind string, clients, slow int) push {
-	t.Helper()
-	p := push{server: startRole(t, kind, clients, slow)}
+func startPush(tb testing.TB, kind string, clients, slow int) push {
+	tb.Helper()
+	p := push{server: startRole(tb, kind, clients, slow)}
 	var at struct{ Addr string }
 	p.server.answer(&at)
-	p.clients = startRole(t, "clients", at.Addr, clients, slow)
+	p.clients = startRole(tb, "clients", at.Addr, clients, slow)
 	var said string
 	p.clients.answer(&said)
 	return p
 }
 
-// publish measures one event and waits until every fast client has it.
+// publish measures one event and waits until every fast client has it. A client that
+// gets another event than the next one ends its process, and so the test.
 func (p push) publish(symbol string) (r round) {
 	fmt.Fprintln(p.server.in, symbol)
 	p.server.answer(&r)
 	var said string
 	p.clients.answer(&said)
 	return r
+}
+
+// stick publishes what the slow readers want until their connections are full, and
+// then some more: for so many events in a row a write to each of them has begun and
+// none has ended. All the while every other client gets every event, in order.
+func (p push) stick(slow, events int) {
+	const most = 5000 // ends a hang: some forty events fill a connection
+	for published, still, ended := 0, 0, -1; still < events; published++ {
+		r := p.publish("SLOW")
+		if r.Blocked == slow && r.Ended == ended {
+			still++
+		} else {
+			still = 0
+		}
+		if ended = r.Ended; published == most {
+			p.server.tb.Fatalf("after %d events %d of %d slow readers are behind", published, r.Blocked, slow)
+		}
+	}
+}
+
+// TestPush_SlowReadersHoldNobodyUp has a tenth of the clients not read at all: what
+// they hold up would not end.
+func TestPush_SlowReadersHoldNobodyUp(t *testing.T) {
+	t.Parallel()
+	n := longtest.Pick(100, 1000)
+	startPush(t, "ours", n, n/10).stick(n/10, longtest.Pick(20, 200))
 }
 
 func middle[T int | float64 | time.Duration](values []T) T {
@@ -126,66 +148,68 @@ func (f figures) String() string {
 		f.middle(func(r round) time.Duration { return r.CPU }).Round(10*time.Microsecond), last.RSS>>10)
 }
 
-// compare publishes in turns and returns the middle of the ratios of p99, which a
-// busy machine disturbs less than it does the ratio of the middles.
-func compare(rounds int, a, b func() round) (as, bs figures, ratio float64) {
-	var ratios []float64
-	for i := range rounds + 2 {
-		var ra, rb round
-		if i%2 == 0 {
-			ra, rb = a(), b()
-		} else {
-			rb, ra = b(), a()
-		}
-		if i < 2 {
-			continue // buffers and heaps find their size
-		}
-		as, bs = append(as, ra), append(bs, rb)
-		ratios = append(ratios, float64(rb.P99)/float64(ra.P99))
-	}
-	return as, bs, middle(ratios)
+// turns publishes in turns and keeps what both took.
+type turns struct {
+	first, second   func() round
+	firsts, seconds figures
+	ratios          []float64 // of p99
 }
 
-// within repeats a comparison until its ratio is at most most. A busy machine can
-// spoil one; all of them only a server that is too slow.
-func within(t *testing.T, most float64, a, b func() round) (as, bs figures, ratio float64) {
-	t.Helper()
-	_, rounds := scale()
-	for range 8 {
-		if as, bs, ratio = compare(rounds, a, b); ratio <= most || raced {
-			return as, bs, ratio
-		}
-		t.Logf("p99 ratio %.2f, once more\n%v\n%v", ratio, as, bs)
+func (c *turns) once() {
+	var one, other round
+	if len(c.ratios)%2 == 0 {
+		one, other = c.first(), c.second()
+	} else {
+		other, one = c.second(), c.first()
 	}
-	t.Errorf("p99 is %.2f times as long, at most %.2f is allowed", ratio, most)
-	return as, bs, ratio
+	c.firsts, c.seconds = append(c.firsts, one), append(c.seconds, other)
+	c.ratios = append(c.ratios, float64(other.P99)/float64(one.P99))
 }
 
-// TestPush_KeepsUpWithABareHub compares the time from publishing to the last
+// compare reports the middle of the ratios of p99, which a busy machine disturbs less
+// than it does the ratio of the middles. With -push-clients the ratio is at most most:
+// a busy machine can spoil one comparison, eight of them only a server that is too slow.
+func compare(b *testing.B, most float64, first, second func() round) {
+	b.Helper()
+	for range 2 { // buffers and heaps find their size
+		first()
+		second()
+	}
+	c := turns{first: first, second: second}
+	for b.Loop() {
+		c.once()
+	}
+	rounds, ratio := len(c.ratios), middle(c.ratios)
+	for tried := 1; *pushClients > 0 && ratio > most; tried++ {
+		if tried == 8 {
+			b.Errorf("p99 is %.2f times as long, at most %.2f is allowed", ratio, most)
+			break
+		}
+		b.Logf("p99 ratio %.2f, once more\n%v\n%v", ratio, c.firsts, c.seconds)
+		c = turns{first: first, second: second}
+		for range rounds {
+			c.once()
+		}
+		ratio = middle(c.ratios)
+	}
+	b.ReportMetric(ratio, "p99_ratio")
+	b.Logf("%d clients, %d rounds\nfirst:  %v\nsecond: %v\np99 ratio %.2f", scale(), rounds, c.firsts, c.seconds, ratio)
+}
+
+// BenchmarkPushBesideABareHub compares the time from publishing to the last
 // writes, every client matching, with a hub of channels over bare net/http that
 // writes the same frames. All that stands between is ours: filters, cursors, the
 // token check, the deadline.
-func TestPush_KeepsUpWithABareHub(t *testing.T) {
-	n, _ := scale()
-	bare, ours := startPush(t, "bare", n, 0), startPush(t, "ours", n, 0)
-	floor, figure, ratio := within(t, 1.3, func() round { return bare.publish("ALL") }, func() round { return ours.publish("ALL") })
-	t.Logf("%d clients, %d rounds\nbare: %v\nours: %v\np99 ratio %.2f", n, len(figure), floor, figure, ratio)
+func BenchmarkPushBesideABareHub(b *testing.B) {
+	bare, ours := startPush(b, "bare", scale(), 0), startPush(b, "ours", scale(), 0)
+	compare(b, 1.3, func() round { return bare.publish("ALL") }, func() round { return ours.publish("ALL") })
 }
 
-// TestPush_SlowReadersHoldNobodyUp compares events that a tenth of the clients do
+// BenchmarkPushBesideSlowReaders compares events that a tenth of the clients do
 // not want with events that they want and do not read.
-func TestPush_SlowReadersHoldNobodyUp(t *testing.T) {
-	n, _ := scale()
-	slow := n / 10
-	p := startPush(t, "ours", n, slow)
-	blocked := 0
-	for i := 0; i < 200 && blocked < slow*95/100; i++ {
-		blocked = p.publish("SLOW").Blocked
-	}
-	if blocked < slow*95/100 {
-		t.Fatalf("%d of %d slow readers are behind", blocked, slow)
-	}
-	alone, beside, ratio := within(t, 1.1, func() round { return p.publish("FAST") }, func() round { return p.publish("SLOW") })
-	t.Logf("%d clients, %d of them slow, %d writes stuck, %d rounds\nwithout: %v\nbeside:  %v\np99 ratio %.2f",
-		n, slow, beside[len(beside)-1].Blocked, len(beside), alone, beside, ratio)
+func BenchmarkPushBesideSlowReaders(b *testing.B) {
+	slow := scale() / 10
+	p := startPush(b, "ours", scale(), slow)
+	p.stick(slow, 2)
+	compare(b, 1.1, func() round { return p.publish("FAST") }, func() round { return p.publish("SLOW") })
 }

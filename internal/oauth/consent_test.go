@@ -16,6 +16,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"candela/internal/longtest"
 	"candela/internal/oauth"
 	. "candela/internal/oauth/oauthtest" //nolint:revive // see scene_test.go
 )
@@ -121,11 +122,7 @@ func TestConsent_ThrottleKeepsSession(t *testing.T) {
 		t.Fatalf("log in: %d", r.Status)
 	}
 	hashed, began := owner.calls.Load(), time.Now()
-	each := 1000
-	if raceDetector {
-		each = 100 // ten times slower
-	}
-
+	each := longtest.Pick(100, 1000)
 	attacker := s.Browser()
 	form := Form(t, attacker.Open(Query(c)), "passphrase", "guess").Encode()
 	var refused atomic.Int32

@@ -11,6 +11,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"candela/internal/longtest"
 	"candela/internal/oauth"
 	. "candela/internal/oauth/oauthtest" //nolint:revive // the tests read as sentences of it
 	"candela/internal/oauth/storetest"
@@ -20,7 +21,8 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func TestMemory(t *testing.T) {
 	t.Parallel()
-	storetest.Run(t, oauth.MaxTokens, func(*testing.T) oauth.Store { return oauth.NewMemory(oauth.MaxTokens) })
+	tokens := longtest.Pick(100, oauth.MaxTokens) // each takes as long as there are others
+	storetest.Run(t, tokens, func(*testing.T) oauth.Store { return oauth.NewMemory(tokens) })
 }
 
 // registers demands that each metadata is answered as documented.
@@ -66,7 +68,7 @@ func program(t *testing.T, s *Scene, query url.Values) Response {
 // A store that is told to holds more tokens than most, and no more than that.
 func TestMemory_HoldsWhatItIsTold(t *testing.T) {
 	t.Parallel()
-	const most = 3000
+	most := longtest.Pick(oauth.MaxTokens+50, 3000)
 	store, now := oauth.NewMemory(most), time.Now()
 	for i := range most + 1 {
 		name := strconv.Itoa(i)
