@@ -9,6 +9,7 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"time"
 
 	"candela/internal/config"
 	"candela/internal/fault"
@@ -27,6 +28,8 @@ type Deps struct {
 	// Halts brings the signals that halt trading; nil where there are none.
 	Halts <-chan os.Signal
 	Services
+
+	keepAlive time.Duration // as httpd.Config has it; only tests set it
 }
 
 // Services are what a build can do. A nil one is not in this build, and asking

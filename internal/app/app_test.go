@@ -10,6 +10,7 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"candela/internal/cluster/natstest"
 	"candela/internal/config"
@@ -146,34 +147,36 @@ func TestRun_StateDirectory(t *testing.T) {
 
 func TestRun_OneEnginePerStateDirectory(t *testing.T) {
 	t.Parallel()
-	home := filepath.Join(t.TempDir(), "state")
-	traded := true
-	seen := func(rt Runtime) ([]Part, error) {
-		traded = rt.Config.Trade
-		if f := fault.Of(rt.noTrading); !traded && (f == nil || f.Code != "trading_elsewhere" || !strings.Contains(f.Message, home)) {
-			t.Errorf("why there is no trading: %v", rt.noTrading)
+	synctest.Test(t, func(t *testing.T) { // who finds the lock taken waits two seconds for it
+		home := filepath.Join(t.TempDir(), "state")
+		traded := true
+		seen := func(rt Runtime) ([]Part, error) {
+			traded = rt.Config.Trade
+			if f := fault.Of(rt.noTrading); !traded && (f == nil || f.Code != "trading_elsewhere" || !strings.Contains(f.Message, home)) {
+				t.Errorf("why there is no trading: %v", rt.noTrading)
+			}
+			return ending(nil)(rt)
 		}
-		return ending(nil)(rt)
-	}
-	nested := func(mode ...string) Service {
-		return func(Runtime) ([]Part, error) {
-			cfg := configure(t, append(mode, "--home", home)...)
-			return nil, Run(t.Context(), cfg, Deps{Stderr: &bytes.Buffer{}, Services: Services{MCP: seen, Serve: ending(nil)}})
+		nested := func(mode ...string) Service {
+			return func(Runtime) ([]Part, error) {
+				cfg := configure(t, append(mode, "--home", home)...)
+				return nil, Run(t.Context(), cfg, Deps{Stderr: &bytes.Buffer{}, Services: Services{MCP: seen, Serve: ending(nil)}})
+			}
 		}
-	}
-	run := func(inner Service) error {
-		cfg := configure(t, "--serve", "--trade", "--home", home)
-		ctx, cancel := context.WithCancel(t.Context())
-		cancel()
-		return Run(ctx, cfg, Deps{Stderr: &bytes.Buffer{}, Services: Services{Serve: inner}})
-	}
-	if err := run(nested("--serve", "--trade")); fault.KindOf(err) != fault.Conflict || !strings.Contains(err.Error(), "another trading engine") {
-		t.Errorf("second engine: %v", err)
-	}
-	if err := run(nested("--mcp", "--trade")); err != nil || traded {
-		t.Errorf("a second window of a client: %v, with trading %v", err, traded)
-	}
-	if err := run(ending(nil)); err != nil {
-		t.Errorf("the lock outlived its owner: %v", err)
-	}
+		run := func(inner Service) error {
+			cfg := configure(t, "--serve", "--trade", "--home", home)
+			ctx, cancel := context.WithCancel(t.Context())
+			cancel()
+			return Run(ctx, cfg, Deps{Stderr: &bytes.Buffer{}, Services: Services{Serve: inner}})
+		}
+		if err := run(nested("--serve", "--trade")); fault.KindOf(err) != fault.Conflict || !strings.Contains(err.Error(), "another trading engine") {
+			t.Errorf("second engine: %v", err)
+		}
+		if err := run(nested("--mcp", "--trade")); err != nil || traded {
+			t.Errorf("a second window of a client: %v, with trading %v", err, traded)
+		}
+		if err := run(ending(nil)); err != nil {
+			t.Errorf("the lock outlived its owner: %v", err)
+		}
+	})
 }

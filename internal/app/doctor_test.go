@@ -29,6 +29,7 @@ import (
 	fakekraken "candela/internal/fake/kraken"
 	fakeyahoo "candela/internal/fake/yahoo"
 	"candela/internal/ledger"
+	"candela/internal/oauth"
 	"candela/internal/oauth/oauthtest"
 	"candela/internal/porttest"
 	"candela/internal/statedir"
@@ -86,14 +87,22 @@ func (p *patient) trades(keys ...string) {
 // start runs the server until the test ends, with the arguments as they are now.
 func (p *patient) start() {
 	p.t.Helper()
-	cfg, err := config.Load(config.Input{Args: p.args, Environ: p.environ})
+	environ := p.environ
+	if len(environ) > 0 {
+		hash, err := oauth.HashPassphrase(oauthtest.Passphrase, oauthtest.Cost()) // which is soon compared
+		if err != nil {
+			p.t.Fatal(err)
+		}
+		environ = append(slices.Clone(environ), "CANDELA_OWNER_PASSWORD="+hash)
+	}
+	cfg, err := config.Load(config.Input{Args: p.args, Environ: environ})
 	if err != nil {
 		p.t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	done, ready := make(chan error, 1), make(chan struct{})
 	go func() {
-		done <- Run(ctx, cfg, Deps{Version: "v1", Stderr: &signalOn{text: "msg=ready", found: ready, to: io.Discard}, Services: Wired()})
+		done <- Run(ctx, cfg, Deps{Version: "v1", Stderr: &signalOn{text: "msg=ready", found: ready, to: io.Discard}, Services: Wired(), keepAlive: beat})
 	}()
 	p.t.Cleanup(func() {
 		cancel()

@@ -55,7 +55,7 @@ func (rt Runtime) listen(auth httpd.Authorizer, door *oauth.Server) ([]Part, *tr
 	front := httpd.Config{
 		BaseURL: cfg.BaseURL, AllowedOrigins: cfg.AllowedOrigins, OAuth: door,
 		Name: "candela", Version: rt.release(), Tools: toolCount, Trading: rt.Config.Trade, Streams: tools.streams, Log: rt.Log,
-		MaxConnections: cfg.MaxConnections,
+		MaxConnections: cfg.MaxConnections, KeepAlive: rt.keepAlive,
 	}
 	if rt.shared != nil {
 		front.Reconnect = comeBack

@@ -70,6 +70,23 @@ func use(t *testing.T, url, token, name, arguments string) string {
 	return text
 }
 
+// useAgain is use of what does no harm twice, for as long as the answer says that the
+// same call may succeed later, as it does while replicas hand over what they own.
+func useAgain(t *testing.T, url, token, name, arguments string) (text string) {
+	t.Helper()
+	waitFor(t, func() bool {
+		var status int
+		status, text = ask(t, http.MethodPost, url+"/mcp", token,
+			fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":%q,"arguments":%s}}`, name, arguments))
+		isError := strings.Contains(text, `"isError":true`)
+		if status != http.StatusOK || isError && !strings.Contains(text, `\"retryable\":true`) {
+			t.Fatalf("%s: %d %s", name, status, text)
+		}
+		return !isError
+	})
+	return text
+}
+
 // follow opens a stream and returns what reads the next notification from it.
 func follow(t *testing.T, url, token string) (next func() string, leave func()) {
 	t.Helper()

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"candela/internal/config"
 	"candela/internal/control"
@@ -53,13 +54,17 @@ func served(t *testing.T, environ ...string) (home string, s *oauthtest.Scene, s
 	}
 }
 
+// beat is the time between two heartbeats of a server. It is short because a stream
+// whose token has ended is closed with the next one, and the doctor waits for one too.
+const beat = time.Second
+
 // inFront runs the program and returns a scene in front of its port, and what ends it
 // and tells how it ended.
 func inFront(t *testing.T, cfg *config.Config, port, version string) (s *oauthtest.Scene, end func() error) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	done, ready, log := make(chan error, 1), make(chan struct{}), &oauthtest.Log{}
-	deps := Deps{Version: version, Stderr: &signalOn{text: "msg=ready", found: ready, to: log}, Services: Wired()}
+	deps := Deps{Version: version, Stderr: &signalOn{text: "msg=ready", found: ready, to: log}, Services: Wired(), keepAlive: beat}
 	go func() { done <- Run(ctx, cfg, deps) }()
 	select {
 	case <-ready:

@@ -98,7 +98,7 @@ func TestSinks_HearOfAnAlert(t *testing.T) {
 
 	c := openConsole(t, flags...)
 	c.call("set_alert", `{"symbol":"BTCUSDT","condition":{"price_above":1},"note":"first"}`)
-	polled := c.call("get_notifications", `{"wait_seconds":20}`)
+	polled := c.call("get_notifications", `{"wait_seconds":200}`)
 	first := <-arrived
 	if !strings.Contains(polled, `"structuredContent":{"notifications":[`+first.body+`]}`) || !strings.Contains(first.body, `"note":"first"`) {
 		t.Errorf("polling gave %s, the webhook %s", polled, first.body)
@@ -110,7 +110,7 @@ func TestSinks_HearOfAnAlert(t *testing.T) {
 	}
 	down.Store(true)
 	c.call("set_alert", `{"symbol":"BTCUSDT","condition":{"price_above":1},"note":"second"}`)
-	c.call("get_notifications", `{"wait_seconds":20}`)
+	c.call("get_notifications", `{"wait_seconds":200}`)
 	log := c.close()
 	down.Store(false)
 

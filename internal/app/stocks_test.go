@@ -3,47 +3,88 @@ package app
 import (
 	"encoding/json"
 	"fmt"
-	"net/http/httptest"
+	"net/http"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"candela/internal/config"
+	"candela/internal/fake"
 	fakealpaca "candela/internal/fake/alpaca"
 	fakeyahoo "candela/internal/fake/yahoo"
+	"candela/internal/longtest"
 	"candela/internal/upstream"
 )
+
+// stockHosts leads to fake venues of stocks at the two addresses, in a bubble of virtual
+// time: however slow the machine, they answer in time. The venues are open.
+func stockHosts(t *testing.T, quotes, stocks http.Handler) *upstream.Hosts {
+	t.Helper()
+	network := fake.NewNetwork()
+	hosts := upstream.NewHosts(network.Dial)
+	t.Cleanup(func() { _ = hosts.Close() })
+	t.Cleanup(network.Serve(yahooAddress, quotes))
+	t.Cleanup(network.Serve(alpacaAddress, stocks))
+	time.Sleep(time.Until(time.Date(2026, 5, 20, 16, 0, 0, 0, time.UTC)))
+	return hosts
+}
+
+const (
+	yahooAddress  = "127.0.0.1:1"
+	alpacaAddress = "127.0.0.1:2"
+)
+
+// stockConfig has both venues, with keys.
+func stockConfig(t *testing.T) *config.Config {
+	t.Helper()
+	cfg, err := config.Load(config.Input{
+		Args:    []string{"--mcp", "--home", t.TempDir(), "--yahoo-url", "http://" + yahooAddress, "--alpaca-url", "http://" + alpacaAddress, "--alpaca-data-url", "http://" + alpacaAddress},
+		Environ: []string{"CANDELA_ALPACA_KEY_ID=" + fakealpaca.KeyID, "CANDELA_ALPACA_SECRET_KEY=" + fakealpaca.Secret},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return cfg
+}
 
 // TestTools_StocksEndToEnd asks the tools for stocks over the program's own
 // sources and the fake venues: where the bars come from is told, and the last
 // value does not depend on the range.
 func TestTools_StocksEndToEnd(t *testing.T) {
 	t.Parallel()
-	start := time.Now()
-	still := func() time.Time { return start } // so that no trade comes between two questions
-	quotes := fakeyahoo.New(fakeyahoo.Config{Now: still, Seed: 5})
-	stocks := fakealpaca.New(fakealpaca.Config{Now: still, Seed: 5})
-	yahoo, alpaca := httptest.NewServer(quotes), httptest.NewServer(stocks)
-	t.Cleanup(yahoo.Close)
-	t.Cleanup(alpaca.Close)
-	cfg, err := config.Load(config.Input{
-		Args:    []string{"--mcp", "--home", t.TempDir(), "--yahoo-url", yahoo.URL, "--alpaca-url", alpaca.URL, "--alpaca-data-url", alpaca.URL},
-		Environ: []string{"CANDELA_ALPACA_KEY_ID=" + fakealpaca.KeyID, "CANDELA_ALPACA_SECRET_KEY=" + fakealpaca.Secret},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	providers, err := sources(cfg, upstream.NewHosts(nil))
+	synctest.Test(t, stocksEndToEnd)
+}
+
+func stocksEndToEnd(t *testing.T) {
+	hosts := stockHosts(t, fakeyahoo.New(fakeyahoo.Config{Now: time.Now, Seed: 5}), fakealpaca.New(fakealpaca.Config{Now: time.Now, Seed: 5}))
+	providers, err := sources(stockConfig(t), hosts)
 	if err != nil {
 		t.Fatal(err)
 	}
 	r := registry(t, open(t, providers[1:]...)) // open brings the sample along
-	for symbol, venue := range map[string]string{"AAPL": "yahoo", "^GSPC": "yahoo", "EURUSD=X": "yahoo", "BTC-USD": "yahoo", "alpaca:BRK.B": "alpaca"} {
+	// The fakes make every day from its minutes, and a chart of days reads years of them.
+	long := longtest.On()
+	for symbol, of := range map[string]struct {
+		venue string
+		days  bool
+	}{"AAPL": {"yahoo", true}, "^GSPC": {"yahoo", long}, "EURUSD=X": {"yahoo", true}, "BTC-USD": {"yahoo", long}, "alpaca:BRK.B": {"alpaca", true}} {
+		venue := of.venue
 		for _, interval := range []string{"30m", "4h", "1d"} {
-			if text, isError := call(t, r, "generate_chart", map[string]any{"symbol": symbol, "interval": interval, "format": "both", "bars": 60}); isError ||
+			if interval == "1d" && !of.days {
+				continue
+			}
+			chart := map[string]any{"symbol": symbol, "interval": interval, "format": "both", "bars": 60, "width": 400, "height": 300, "indicators": []string{"rsi"}}
+			if long {
+				delete(chart, "indicators") // the usual ones look further back
+			}
+			if text, isError := call(t, r, "generate_chart", chart); isError ||
 				!strings.Contains(text, `"source":"fetched","provider":"`+venue+`"`) || !strings.Contains(text, `"bars":60`) {
 				t.Errorf("%s %s: %.300s", symbol, interval, text)
 			}
+		}
+		if !of.days {
+			continue
 		}
 		last := map[string]int{}
 		for _, bars := range []int{50, 200, 1000} {
@@ -93,27 +134,23 @@ func lastValues(place string, v any, count map[string]int) {
 // answer is an error that names venue and symbol.
 func TestTools_AStockThatFailsIsNeverMadeUp(t *testing.T) {
 	t.Parallel()
-	quotes := fakeyahoo.New(fakeyahoo.Config{Now: time.Now})
-	web := httptest.NewServer(quotes)
-	t.Cleanup(web.Close)
-	cfg, err := config.Load(config.Input{Args: []string{"--mcp", "--home", t.TempDir(), "--yahoo-url", web.URL}})
-	if err != nil {
-		t.Fatal(err)
-	}
 	for name, f := range map[string]fakeyahoo.Fault{
 		"a page": fakeyahoo.HTML, "half": fakeyahoo.Truncated, "text": fakeyahoo.WrongTypes, "another": fakeyahoo.OtherSymbol, "refused": fakeyahoo.Unwanted,
 	} {
-		quotes.SetFault(f)
-		providers, err := sources(cfg, upstream.NewHosts(nil))
-		if err != nil {
-			t.Fatal(err)
-		}
-		r := registry(t, open(t, providers[1:]...))
-		for _, tool := range []string{"generate_chart", "get_indicators"} {
-			text, isError := call(t, r, tool, map[string]any{"symbol": "AAPL", "interval": "1d", "indicators": []string{"rsi"}})
-			if !isError || !strings.Contains(text, "yahoo") || !strings.Contains(text, "AAPL") || strings.Contains(text, `"source"`) {
-				t.Errorf("%s: %s answers %s", name, tool, text)
+		synctest.Test(t, func(t *testing.T) {
+			quotes := fakeyahoo.New(fakeyahoo.Config{Now: time.Now})
+			quotes.SetFault(f)
+			providers, err := sources(stockConfig(t), stockHosts(t, quotes, http.NotFoundHandler()))
+			if err != nil {
+				t.Fatal(err)
 			}
-		}
+			r := registry(t, open(t, providers[1:]...))
+			for _, tool := range []string{"generate_chart", "get_indicators"} {
+				text, isError := call(t, r, tool, map[string]any{"symbol": "AAPL", "interval": "1d", "indicators": []string{"rsi"}})
+				if !isError || !strings.Contains(text, "yahoo") || !strings.Contains(text, "AAPL") || strings.Contains(text, `"source"`) {
+					t.Errorf("%s: %s answers %s", name, tool, text)
+				}
+			}
+		})
 	}
 }

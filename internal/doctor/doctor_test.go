@@ -14,7 +14,7 @@ func serve(t *testing.T, h http.HandlerFunc) *Server {
 	t.Helper()
 	web := httptest.NewServer(h)
 	t.Cleanup(web.Close)
-	s := NewServer(web.URL, web.URL, time.Minute, time.Second)
+	s := NewServer(web.URL, web.URL, time.Minute, time.Minute)
 	t.Cleanup(s.Close)
 	return s
 }
@@ -77,6 +77,7 @@ func TestStream_NoHeartbeat(t *testing.T) {
 		first(w)
 		<-r.Context().Done()
 	})
+	silent.Heartbeat = time.Second // all of which is waited for
 	found := silent.Stream(t.Context(), "t")
 	expect(t, found, Problem, "no heartbeat: nothing came in time after ", "proxy_read_timeout")
 	_, waited, _ := strings.Cut(found.What, "in time after ")

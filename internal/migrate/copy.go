@@ -70,7 +70,7 @@ func (m *migration) copyEntries(ctx context.Context) error {
 		id, _ := alertOf(&e)
 		return there[id] != 0
 	})
-	for step := range slices.Chunk(missing, inOneWrite) {
+	for step := range slices.Chunk(missing, m.inOneWrite) {
 		added, err := m.to.AddEntries(ctx, step)
 		if err != nil {
 			return err
@@ -219,7 +219,7 @@ func (m *migration) copyOrders(ctx context.Context) error {
 			return diverged("the orders of "+owner, m.To)
 		}
 		d.Found += len(found)
-		for step := range slices.Chunk(found[len(there):], inOneWrite) {
+		for step := range slices.Chunk(found[len(there):], m.inOneWrite) {
 			if _, err := m.to.AppendEvents(ctx, mcp.Caller{Subject: owner}, step); err != nil {
 				return err
 			}
@@ -269,7 +269,7 @@ func (m *migration) copyJournals(ctx context.Context) error {
 				return diverged("the entries of the paper account of "+owner, m.To)
 			}
 			d.Found += len(found)
-			for step := range slices.Chunk(found[len(there):], inOneWrite) {
+			for step := range slices.Chunk(found[len(there):], m.inOneWrite) {
 				if err := m.to.AppendJournal(ctx, owner, name, step); err != nil {
 					return err
 				}
@@ -340,7 +340,7 @@ func (m *migration) copyAlerts(ctx context.Context) error {
 	}
 	d.Ended = len(gone)
 	missing := slices.DeleteFunc(found, func(a alert.Alert) bool { return there[a.ID] })
-	for step := range slices.Chunk(missing, atOnce) {
+	for step := range slices.Chunk(missing, m.atOnce) {
 		errs := make([]error, len(step))
 		var wg sync.WaitGroup
 		for i := range step {

@@ -5,6 +5,7 @@
 package migrate
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -38,6 +39,8 @@ type Plan struct {
 	// Progress is told how many of a kind of thing are copied; nil for nobody.
 	Progress func(what string, done, total int)
 	Log      *slog.Logger
+
+	inOneWrite, atOnce int // as the constants, but in tests
 }
 
 // Count is a kind of thing with what a migration found and did.
@@ -58,6 +61,7 @@ func Run(ctx context.Context, cfg *config.Config, how Plan) ([]Count, error) {
 	if cfg.NATS.URL == "" {
 		return nil, fault.Missing("--nats-url", "the NATS servers to copy to or from")
 	}
+	how.inOneWrite, how.atOnce = cmp.Or(how.inOneWrite, inOneWrite), cmp.Or(how.atOnce, atOnce)
 	release, err := quietHome(cfg.Home, how.To)
 	if err != nil {
 		return nil, err

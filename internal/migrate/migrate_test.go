@@ -24,6 +24,7 @@ import (
 	"candela/internal/config"
 	"candela/internal/fault"
 	"candela/internal/ledger"
+	"candela/internal/longtest"
 	"candela/internal/market"
 	"candela/internal/mcp"
 	"candela/internal/notify"
@@ -110,9 +111,24 @@ func look(t *testing.T, s side) kept {
 	return k
 }
 
-// furnish puts something of everything into a ledger: n alerts, every third of which
-// has fired.
-func furnish(t *testing.T, home string, n int) {
+// stock says how much of everything a ledger has.
+type stock struct {
+	active, fired int // alerts
+	orders        int // with two events, and two entries of a paper account each
+}
+
+// many is more of everything than is copied in one step. In the short form the steps
+// are small.
+func many() stock { return longtest.Pick(stock{12, 25, 13}, stock{1600, 800, 700}) }
+
+// inSteps has a plan copy so little at a time that many has several steps.
+func inSteps(how Plan) Plan {
+	how.inOneWrite, how.atOnce = longtest.Pick(10, inOneWrite), longtest.Pick(5, atOnce)
+	return how
+}
+
+// furnish puts something of everything into a ledger.
+func furnish(t *testing.T, home string, has stock) {
 	t.Helper()
 	l := openLedger(t, home)
 	ctx, at := t.Context(), time.Now().Add(-time.Hour).Truncate(time.Microsecond).UTC()
@@ -124,6 +140,7 @@ func furnish(t *testing.T, home string, n int) {
 	}
 	var fired []alert.Firing
 	var putting sync.WaitGroup // together, they share commits
+	n := has.active + has.fired
 	for i := range n {
 		owner := []string{"owner", "local"}[i%2]
 		a := alert.Alert{
@@ -135,7 +152,7 @@ func furnish(t *testing.T, home string, n int) {
 				t.Error(err)
 			}
 		})
-		if i%3 == 0 {
+		if (i+1)*has.fired/n > i*has.fired/n { // evenly among the others
 			fired = append(fired, alert.Firing{Alert: a, Value: 101, At: at})
 		}
 	}
@@ -150,7 +167,7 @@ func furnish(t *testing.T, home string, n int) {
 	must(l.SaveState(ctx, mcp.Caller{Subject: "owner/alpaca-paper"}, "guard", []byte(`{"causes":[]}`)))
 	var events []order.Event
 	var journal [][]byte
-	for i := range 700 { // more than one step
+	for i := range has.orders {
 		id := fmt.Sprintf("order-%d", i)
 		events = append(events, []order.Event{
 			{Kind: order.KindCreated, OrderID: id, At: at, Origin: &order.Origin{Spec: order.Spec{
@@ -158,7 +175,7 @@ func furnish(t *testing.T, home string, n int) {
 			}, Key: "key-" + id, Broker: "paper", Mode: order.Paper}},
 			{Kind: order.KindDenied, OrderID: id, At: at, Reason: "no <&>"},
 		}...)
-		journal = append(journal, fmt.Appendf(nil, `{"n":%d,"text":"<&>"}`, i))
+		journal = append(journal, fmt.Appendf(nil, `{"n":%d,"text":"<&>"}`, 2*i), fmt.Appendf(nil, `{"n":%d,"text":"<&>"}`, 2*i+1))
 	}
 	_, err = l.AppendEvents(ctx, mcp.Caller{Subject: "owner"}, events)
 	must(err)
@@ -248,7 +265,8 @@ func lookAt(t *testing.T, home string) kept {
 func TestMigrate_ThereAndBackAgain(t *testing.T) {
 	t.Parallel()
 	m, home, other := newMover(t), filepath.Join(t.TempDir(), "home"), filepath.Join(t.TempDir(), "other")
-	furnish(t, home, 30)
+	has := stock{20, 10, inOneWrite/2 + 10} // with more than one step
+	furnish(t, home, has)
 	const subscriptions = `{"version":1,"subscriptions":{` +
 		`"aa":{"owner":"owner","client":"c","symbols":["BTCUSDT"],"alert_types":["price_above"],"since":2,"kept":[1],"expires":"2026-11-20T00:00:00Z","cursor":4,"seen":"2026-11-15T00:00:00Z"},` +
 		`"bb":{"owner":"local","since":0,"expires":"2026-11-20T00:00:00Z","cursor":10,"seen":"2026-11-15T00:00:00Z"}},` +
@@ -257,14 +275,14 @@ func TestMigrate_ThereAndBackAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := lookAt(t, home)
-	if len(want.Alerts) != 20 || len(want.Notifications) != 10 || len(want.Events["owner"]) != 1400 || len(want.Waiting["owner sink:webhook"]) != 8 {
+	if len(want.Alerts) != 20 || len(want.Notifications) != 10 || len(want.Events["owner"]) != 2*has.orders || len(want.Waiting["owner sink:webhook"]) != 8 {
 		t.Fatalf("the source has %d alerts, %d notifications, %d events", len(want.Alerts), len(want.Notifications), len(want.Events["owner"]))
 	}
 	counts, err := m.migrate(t.Context(), home, Plan{To: "nats"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	for what, n := range map[string]int{"alerts": 20, "notifications": 10, "events of orders": 1400, "entries of paper accounts": 700, "states of accounts": 1, "places of sinks": 2, "marks of series": 2, "subscriptions and polling queues": 3} {
+	for what, n := range map[string]int{"alerts": 20, "notifications": 10, "events of orders": 2 * has.orders, "entries of paper accounts": 2 * has.orders, "states of accounts": 1, "places of sinks": 2, "marks of series": 2, "subscriptions and polling queues": 3} {
 		if d := counts[what]; d.Found != n || d.Copied != n {
 			t.Errorf("%s: %+v, want %d", what, d, n)
 		}
@@ -298,16 +316,16 @@ func TestMigrate_ThereAndBackAgain(t *testing.T) {
 func TestMigrate_GoesOnAfterItWasInterrupted(t *testing.T) {
 	t.Parallel()
 	m, home, other := newMover(t), filepath.Join(t.TempDir(), "home"), filepath.Join(t.TempDir(), "other")
-	furnish(t, home, 2400)
+	furnish(t, home, many())
 	want := lookAt(t, home)
 	for _, leg := range []struct{ home, to string }{{home, "nats"}, {other, "local"}} {
 		for _, what := range []string{"notifications", "events of orders", "entries of paper accounts", "alerts"} {
 			ctx, cancel := context.WithCancel(t.Context())
-			_, err := m.migrate(ctx, leg.home, Plan{To: leg.to, Progress: func(now string, done, total int) {
+			_, err := m.migrate(ctx, leg.home, inSteps(Plan{To: leg.to, Progress: func(now string, done, total int) {
 				if now == what && done < total {
 					cancel()
 				}
-			}})
+			}}))
 			cancel()
 			if err == nil {
 				t.Fatalf("to %s: %s were not interrupted", leg.to, what)
@@ -330,7 +348,7 @@ func TestMigrate_GoesOnAfterAKill(t *testing.T) {
 		return
 	}
 	m, home := newMover(t), filepath.Join(t.TempDir(), "home")
-	furnish(t, home, 2400)
+	furnish(t, home, many())
 	want := lookAt(t, home)
 	for _, what := range []string{"notifications", "events of orders", "entries of paper accounts", "alerts"} {
 		child := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestMigrate_GoesOnAfterAKill$")
@@ -364,7 +382,7 @@ func TestMigrate_GoesOnAfterAKill(t *testing.T) {
 func migrateAsChild(t *testing.T, args []string) {
 	t.Helper()
 	m, last := mover{t, args[0], args[1]}, false
-	_, err := m.migrate(t.Context(), args[2], Plan{To: "nats", Progress: func(what string, done, total int) {
+	_, err := m.migrate(t.Context(), args[2], inSteps(Plan{To: "nats", Progress: func(what string, done, total int) {
 		if last {
 			<-t.Context().Done()
 		}
@@ -372,7 +390,7 @@ func migrateAsChild(t *testing.T, args []string) {
 			last = what == args[3]
 			fmt.Fprintf(os.Stdout, "progress %s %d of %d\n", what, done, total)
 		}
-	}})
+	}}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -382,7 +400,7 @@ func migrateAsChild(t *testing.T, args []string) {
 func TestMigrate_RefusesWhatWouldMixTwoHistories(t *testing.T) {
 	t.Parallel()
 	m, home := newMover(t), filepath.Join(t.TempDir(), "home")
-	furnish(t, home, 3)
+	furnish(t, home, stock{2, 1, 3})
 	if _, err := m.migrate(t.Context(), home, Plan{To: "nats"}); err != nil {
 		t.Fatal(err)
 	}
@@ -421,7 +439,7 @@ func TestMigrate_RefusesWhatWouldMixTwoHistories(t *testing.T) {
 func TestMigrate_RefusesBesideWhatRuns(t *testing.T) {
 	t.Parallel()
 	m, home := newMover(t), filepath.Join(t.TempDir(), "home")
-	furnish(t, home, 1)
+	furnish(t, home, stock{0, 1, 1})
 	held, err := statedir.LockEngine(home)
 	if err != nil {
 		t.Fatal(err)
