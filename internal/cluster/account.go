@@ -127,7 +127,7 @@ func (a *account) within(b *order.Book) (*account, error) {
 		}
 	}
 	maps.DeleteFunc(spans, func(id string, _ span) bool { _, ok := b.Order(id); return !ok })
-	return accountOf(b, spans, a.cold.with(leavers))
+	return accountOf(b, spans, a.cold.with(leavers, segmentSize))
 }
 
 // around returns the span that has all others in it.

@@ -8,7 +8,7 @@ import (
 	"slices"
 )
 
-// segmentSize is how many orders a segment has at most.
+// segmentSize is how many orders a segment of an account has at most.
 const segmentSize = 1 << 16
 
 // span is the messages that tell of an order: from the first to the last, with those
@@ -150,15 +150,15 @@ func (c cold) find(hash uint64, in func(*segment) []ref) []span {
 	return found
 }
 
-// with returns cold with more orders.
-func (c cold) with(leavers []leaver) cold {
+// with returns cold with more orders, size of them at most in a segment.
+func (c cold) with(leavers []leaver, size int) cold {
 	next := slices.Clone(c)
 	for len(leavers) > 0 {
 		n := len(next)
-		if n == 0 || len(next[n-1].spans) >= segmentSize {
+		if n == 0 || len(next[n-1].spans) >= size {
 			next, n = append(next, nil), n+1
 		}
-		room := segmentSize
+		room := size
 		if next[n-1] != nil {
 			room -= len(next[n-1].spans)
 		}

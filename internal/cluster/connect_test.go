@@ -18,7 +18,7 @@ import (
 
 func TestConnect_RefusesWhatItCannotRelyOn(t *testing.T) {
 	t.Parallel()
-	one := start(t, 1)
+	one := lone
 	for name, c := range map[string]struct {
 		cfg  cluster.Config
 		kind fault.Kind

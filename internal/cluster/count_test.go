@@ -44,7 +44,7 @@ func assets(t *testing.T, js jetstream.JetStream, all []*replica) string {
 func TestReplicas_HaveAConstantNumberOfConsumers(t *testing.T) {
 	t.Parallel()
 	one, from := start(t, 1), newBourse()
-	all := startReplicas(t, one, from, false)
+	all := startReplicas(t, one, from)
 	js := adminOf(t, one)
 	setAll(t, all, symbolsOf(3), 500)
 	// Besides those of the two a connection has a subscription for answers and one for

@@ -16,6 +16,7 @@ import (
 	"candela/internal/desk"
 	"candela/internal/fault"
 	"candela/internal/guard"
+	"candela/internal/longtest"
 	"candela/internal/market"
 	"candela/internal/mcp"
 	"candela/internal/order"
@@ -141,7 +142,6 @@ func TestDesk_EverythingTravelsExactly(t *testing.T) {
 // TestDesk_LongListsTravel sends as many orders as a desk lists, of many trades each.
 func TestDesk_LongListsTravel(t *testing.T) {
 	t.Parallel()
-	const most = 1 << 20
 	list := func(fills int) []order.Order {
 		all := make([]order.Order, 500)
 		for i := range all {
@@ -154,10 +154,11 @@ func TestDesk_LongListsTravel(t *testing.T) {
 		}
 		return all
 	}
+	most := longtest.Pick(1<<17, 1<<20)
 	for name, c := range map[string]struct {
 		fills int
 		kept  bool
-	}{"none": {0, true}, "some": {20, true}, "very many": {250, false}} {
+	}{"none": {0, true}, "some": {longtest.Pick(4, 20), true}, "very many": {longtest.Pick(30, 250), false}} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			want := list(c.fills)

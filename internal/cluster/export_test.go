@@ -110,6 +110,14 @@ func (m *Members) Agrees(other *Members) bool {
 	return slices.Equal(*m.seats.Load(), *other.seats.Load())
 }
 
+// Alone returns a member that has no connection and knows of no other, and that drains
+// or owns everything.
+func Alone(drains bool, log *slog.Logger) *Members {
+	m := &Members{table: &table{Conn: &Conn{prefix: "p"}}, id: "a", log: log, changed: make(chan struct{})}
+	m.seats.Store(&[]seat{seatOf(m.id, drains)})
+	return m
+}
+
 // LiveAfter has a member a see heartbeats of members that are named by one letter, and
 // the end of those that are written large, and reports whether b is live then. The
 // servers take one a second, those in brackets all at once, and all after a "<" by a
@@ -159,10 +167,13 @@ func (o *Orders) PutBlob(ctx context.Context, value []byte) error {
 	return err
 }
 
-// FindCold has orders leave memory in steps, writes and reads the segments, and
-// returns how many are found by each of their names in the right place, how many by
-// names that none has, and how many segments there are.
-func FindCold(orders, steps int) (found, missed, segments int) {
+// SegmentSize is how many orders a segment of an account has at most.
+const SegmentSize = segmentSize
+
+// FindCold has orders leave memory in steps, into segments of a size, writes and reads
+// the segments, and returns how many orders are found by each of their names in the
+// right place, how many by names that none has, and how many segments there are.
+func FindCold(orders, steps, size int) (found, missed, segments int) {
 	var c cold
 	for step := range steps {
 		var leavers []leaver
@@ -170,7 +181,7 @@ func FindCold(orders, steps int) (found, missed, segments int) {
 			n := strconv.Itoa(i)
 			leavers = append(leavers, leaver{id: n, key: "k" + n, trades: []string{"t" + n}, span: span{uint64(i), uint64(i) + 2}})
 		}
-		c = c.with(leavers)
+		c = c.with(leavers, size)
 	}
 	for i, s := range c {
 		var err error
@@ -178,12 +189,13 @@ func FindCold(orders, steps int) (found, missed, segments int) {
 			return 0, 0, 0
 		}
 	}
+	untraded := c.untraded()
 	for i := range orders {
 		n, want := strconv.Itoa(i), []span{{uint64(i), uint64(i) + 2}}
 		if slices.Equal(c.named(idName, n), want) && slices.Equal(c.named(keyName, "k"+n), want) && slices.Equal(c.traded("t"+n), want) {
 			found++
 		}
-		missed += len(c.named(idName, "k"+n)) + len(c.named(keyName, n)) + len(c.untraded().traded("t"+n))
+		missed += len(c.named(idName, "k"+n)) + len(c.named(keyName, n)) + len(untraded.traded("t"+n))
 	}
 	return found, missed, len(c)
 }

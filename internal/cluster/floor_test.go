@@ -279,6 +279,21 @@ func (f *floor) place(r *trader, key string) order.Order {
 	return order.Order{}
 }
 
+// filled places an order at a replica and repeats it with its key until the venue's
+// answer is known, and demands that it is filled. An answer that takes longer than a
+// client waits, or comes while the desk ends, leaves the order submitted.
+func (f *floor) filled(r *trader, key string) (o order.Order) {
+	f.t.Helper()
+	eventually(f.t, "the venue's answer is known", func() bool {
+		o = f.place(r, key)
+		return o.Status != order.Submitted && o.Status != order.Uncertain
+	})
+	if o.Status != order.Filled {
+		f.t.Errorf("at %s the order is %+v", r.name, o)
+	}
+	return o
+}
+
 // trade places orders at replicas until stop is called.
 func (f *floor) trade(at ...*trader) (stop func()) {
 	over := make(chan struct{})

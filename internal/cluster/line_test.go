@@ -16,7 +16,7 @@ type line struct {
 	url string
 
 	mu    sync.Mutex
-	armed bool // the next thing that is said cuts it
+	armed int // how many answers are left until one cuts it; 0 for none
 	over  bool
 }
 
@@ -62,21 +62,25 @@ func (l *line) answer(client, upstream net.Conn) {
 	}
 }
 
-// cutsAt reports whether an answer to a write cuts the line.
+// cutsAt reports whether an answer to a read or a write cuts the line.
 func (l *line) cutsAt(said []byte) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.armed && strings.Contains(string(said), `"seq":`) {
-		l.armed, l.over = false, true
-		return true
+	if l.armed == 0 || !strings.Contains(string(said), `"seq":`) {
+		return false
 	}
-	return false
+	l.armed--
+	l.over = l.armed == 0
+	return l.over
 }
 
-func (l *line) deafen() {
+func (l *line) deafen() { l.deafenAt(1) }
+
+// deafenAt has one of the next answers cut the line, counted from 1.
+func (l *line) deafenAt(answer int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.armed = true
+	l.armed = answer
 }
 
 func (l *line) cut() bool {

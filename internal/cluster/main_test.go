@@ -19,6 +19,7 @@ import (
 	"candela/internal/cluster"
 	"candela/internal/cluster/natstest"
 	"candela/internal/fault"
+	"candela/internal/longtest"
 )
 
 // servers is the cluster that most tests share, each under a prefix of its own; lone is
@@ -31,10 +32,14 @@ func run(m *testing.M) int {
 	// The tests wait for servers that elect leaders and for heartbeats more than they
 	// compute.
 	flag.Parse()
-	for name, value := range map[string]string{
+	set := map[string]string{
 		"test.parallel":    strconv.Itoa(max(8, runtime.GOMAXPROCS(0))),
 		"rapid.nofailfile": "true", // what servers do is not drawn, and no later run has it
-	} {
+	}
+	if checks := flag.Lookup("rapid.checks"); checks.Value.String() == checks.DefValue && checks.DefValue == "100" && !longtest.On() {
+		set[checks.Name] = "25" // each is many writes, on three servers, two of three and one
+	}
+	for name, value := range set {
 		if err := flag.Set(name, value); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			return 1

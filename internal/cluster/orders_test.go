@@ -3,6 +3,8 @@ package cluster_test
 import (
 	"context"
 	"iter"
+	"slices"
+	"sync"
 	"testing"
 	"time"
 
@@ -11,6 +13,7 @@ import (
 	"candela/internal/cluster"
 	"candela/internal/cluster/natstest"
 	"candela/internal/ledger/storetest"
+	"candela/internal/longtest"
 )
 
 // openOrders takes over the orders of a prefix on a connection of its own.
@@ -24,8 +27,13 @@ func openOrders(tb testing.TB, to *natstest.Cluster, prefix string) *cluster.Ord
 	return o
 }
 
-// runOrders runs all suites that a store of orders must pass.
-func runOrders(t *testing.T, to *natstest.Cluster, dirs *dirs) {
+// journals is those of which each must keep what the others do not touch, by owner and
+// name.
+func journals() [][2]string { return [][2]string{{"ann", "paper"}, {"ann", "other"}, {"bob", "paper"}} }
+
+// runOrders runs all suites that a store of orders must pass, that of journals for some
+// of them, one after the other.
+func runOrders(t *testing.T, to *natstest.Cluster, dirs *dirs, journals [][2]string) {
 	t.Helper()
 	t.Run("orders", func(t *testing.T) {
 		t.Parallel()
@@ -44,7 +52,7 @@ func runOrders(t *testing.T, to *natstest.Cluster, dirs *dirs) {
 	t.Run("journals", func(t *testing.T) {
 		t.Parallel()
 		prefix := dirs.prefix(t.TempDir())
-		for _, of := range [][2]string{{"ann", "paper"}, {"ann", "other"}, {"bob", "paper"}} {
+		for _, of := range journals {
 			papertest.RunJournal(t, func(tb testing.TB) paper.Journal {
 				tb.Helper()
 				return journal{openOrders(tb, to, prefix), of[0], of[1]}
@@ -77,22 +85,51 @@ func (j journal) Snapshot(ctx context.Context) ([]byte, iter.Seq2[[]byte, error]
 
 func TestOrders_KeepTheLedgersPromises(t *testing.T) {
 	t.Parallel()
-	runOrders(t, servers, newDirs())
+	runOrders(t, servers, newDirs(), journals())
 }
 
 func TestOrders_KeepThemOnOneServer(t *testing.T) {
 	t.Parallel()
-	runOrders(t, start(t, 1), newDirs())
+	runOrders(t, lone, newDirs(), journals()[:longtest.Pick(1, 3)])
 }
 
-func TestOrders_KeepThemOnTwoServersOfThree(t *testing.T) {
+// TestTwoServersOfThree_KeepThePromises runs the suites of orders and of alerts while a
+// server is away.
+func TestTwoServersOfThree_KeepThePromises(t *testing.T) {
 	t.Parallel()
-	three, dirs := start(t, 3), newDirs()
+	three, orders, alerts := start(t, 3), newDirs(), newDirs()
+	// Three copies can be made only while three servers are there.
+	var made sync.WaitGroup
+	var makers []func() error
 	for range 16 {
-		// Three copies can be made only while three servers are there.
-		dirs.ready = append(dirs.ready, newPrefix())
-		openOrders(t, three, dirs.ready[len(dirs.ready)-1])
+		c := connect(t, three, newPrefix())
+		orders.ready = append(orders.ready, c.Prefix())
+		makers = append(makers, func() error { _, err := c.OpenOrders(t.Context(), time.Now); return err })
+	}
+	for range 24 {
+		c := connect(t, three, newPrefix())
+		alerts.ready = append(alerts.ready, c.Prefix())
+		makers = append(makers, func() error { _, err := c.OpenStore(t.Context(), time.Now); return err })
+	}
+	for some := range slices.Chunk(makers, len(makers)/4) {
+		made.Go(func() {
+			for _, one := range some {
+				if err := one(); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	if made.Wait(); t.Failed() {
+		return
 	}
 	three.Kill(1)
-	runOrders(t, three, dirs)
+	runOrders(t, three, orders, journals()[:longtest.Pick(1, 3)])
+	t.Run("alerts", func(t *testing.T) {
+		t.Parallel()
+		storetest.RunAlerts(t, func(t *testing.T, dir string) storetest.AlertStore {
+			t.Helper()
+			return openStore(t, three, alerts.prefix(dir))
+		})
+	})
 }

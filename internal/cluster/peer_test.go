@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -163,10 +164,16 @@ func TestAsk_NothingWasDoneWhenNobodyIsReady(t *testing.T) {
 	if _, err := a.Ask(ctx, name, "who", nil); !errors.Is(err, context.DeadlineExceeded) || errors.Is(err, cluster.ErrUnanswered) {
 		t.Errorf("with little time: %v", err)
 	}
-	_, err := a.Ask(t.Context(), name, "who", nil)
-	if f := fault.Of(err); !errors.Is(err, cluster.ErrNotOwner) || errors.Is(err, cluster.ErrUnanswered) || f.Kind != fault.Unavailable || !f.Retryable || !strings.Contains(f.Message, "nothing was done") {
-		t.Errorf("got %v", err)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
+		_, err := cluster.Alone(true, quiet()).Ask(t.Context(), name, "who", nil)
+		if f := fault.Of(err); !errors.Is(err, cluster.ErrNotOwner) || errors.Is(err, cluster.ErrUnanswered) || f.Kind != fault.Unavailable || !f.Retryable || !strings.Contains(f.Message, "nothing was done") {
+			t.Errorf("got %v", err)
+		}
+		if waited := time.Since(began); waited != cluster.OwnerTime {
+			t.Errorf("after %s", waited)
+		}
+	})
 }
 
 // A call that was sent may have been carried out, so nobody else is asked.

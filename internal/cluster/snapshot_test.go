@@ -16,6 +16,7 @@ import (
 	"candela/internal/cluster/natstest"
 	"candela/internal/fault"
 	"candela/internal/ledger/storetest"
+	"candela/internal/longtest"
 	"candela/internal/mcp"
 	"candela/internal/order"
 )
@@ -268,8 +269,9 @@ func TestSnapshot_RefusesAnotherBook(t *testing.T) {
 // for, and finds each.
 func TestSnapshot_ManySegments(t *testing.T) {
 	t.Parallel()
-	const orders = 150_000
-	found, missed, segments := cluster.FindCold(orders, 7)
+	size := longtest.Pick(1<<10, cluster.SegmentSize)
+	orders := 2*size + size/4
+	found, missed, segments := cluster.FindCold(orders, 7, size)
 	if found != orders || missed != 0 || segments != 3 {
 		t.Errorf("%d of %d are found, %d that were never there, in %d segments", found, orders, missed, segments)
 	}

@@ -119,6 +119,11 @@ func (t *Tokens) write(ctx context.Context, changes ...change) error {
 	if err != nil {
 		return err
 	}
+	return t.written(first, changes...)
+}
+
+// written notes changes that were written together, the first under that number.
+func (t *Tokens) written(first uint64, changes ...change) error {
 	for i, ch := range changes {
 		if err := t.apply(message{subject: ch.subject, data: ch.data, seq: first + uint64(i)}, false); err != nil {
 			return err
@@ -243,10 +248,8 @@ func (t *Tokens) Redeem(ctx context.Context, code oauth.Hash, tok oauth.Token, n
 		if err != nil {
 			return err
 		}
-		if c.Token == tok.Hash {
-			return nil // an earlier attempt, whose answer got lost
-		}
-		if c.used() {
+		done := c.Token == tok.Hash // by an earlier attempt, whose answer got lost
+		if c.used() && !done {
 			answer = oauth.ErrReplayed
 			return nil
 		}
@@ -259,6 +262,9 @@ func (t *Tokens) Redeem(ctx context.Context, code oauth.Hash, tok oauth.Token, n
 		fresh, err := t.change(tokenKind, tok.Hash, tok, tok.Expires.Sub(now))
 		if err != nil {
 			return err
+		}
+		if done {
+			return t.written(seq, used, fresh)
 		}
 		used.guarded, used.after, fresh.guarded = true, seq, true
 		return t.write(ctx, used, fresh)

@@ -98,6 +98,37 @@ func TestTokens_OneReplicasTokenWorksOnAll(t *testing.T) {
 	gone(t, later, oauth.Token{Hash: oauth.HashOf("7")}, now)
 }
 
+// TestTokens_OneWhoseAnswerGotLostIsKnown cuts the connection after a token was written
+// and before the answer has come: the replica that made it lists and revokes it, before
+// its watcher has told it of it.
+func TestTokens_OneWhoseAnswerGotLostIsKnown(t *testing.T) {
+	t.Parallel()
+	now, line := time.Now(), newLine(t, servers)
+	s, err := connectAt(t, line.url, newPrefix()).OpenTokens(t.Context(), oauthtest.Owner(t), oauth.MaxTokens, quiet())
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Close()
+	code := oauth.Code{Hash: oauth.HashOf("code"), Era: s.Seal().Era(), Expires: now.Add(time.Minute)}
+	tok := oauth.Token{Hash: oauth.HashOf("token"), ID: "token", Grant: oauth.Grant{Subject: "ann"}, Expires: now.Add(time.Hour)}
+	if err := s.PutCode(t.Context(), code, now); err != nil {
+		t.Fatal(err)
+	}
+	line.deafenAt(2) // the first is that there is such a code
+	if err := s.Redeem(t.Context(), code.Hash, tok, now); err != nil || !line.cut() {
+		t.Fatalf("the line was cut: %v, %v", line.cut(), err)
+	}
+	if list, err := s.Tokens(t.Context(), "ann", now); err != nil || len(list) != 1 || list[0].ID != tok.ID {
+		t.Errorf("it lists %v, %v", list, err)
+	}
+	if err := s.Revoke(t.Context(), "ann", tok.ID); err != nil {
+		t.Errorf("revoked: %v", err)
+	}
+	if _, err := s.Token(t.Context(), tok.Hash, now); !errors.Is(err, oauth.ErrNotFound) {
+		t.Errorf("then the token: %v", err)
+	}
+}
+
 // A replica that was away hears of a revoked token for as long as it would take it.
 func TestTokens_ARevokedTokenIsRememberedForItsLife(t *testing.T) {
 	t.Parallel()
