@@ -138,8 +138,12 @@ func (d *Desk) await(ctx context.Context, t *ticket) order.Order {
 			o = now
 		}
 	})
-	if err != nil {
-		return o // as it was when it was persisted; the desk stops
+	if err != nil { // the desk stops
+		select {
+		case <-t.wait.done:
+			return t.wait.answer
+		default: // as it was when it was persisted
+		}
 	}
 	return o
 }

@@ -1,9 +1,11 @@
 package desk_test
 
 import (
+	"context"
 	"errors"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -214,6 +216,39 @@ func TestCancel_BeforeTheAnswer(t *testing.T) {
 		w.venue.Deaf(nil)
 		time.Sleep(time.Minute)
 		w.wants(w.order(o.ID), order.Canceled)
+	})
+}
+
+// held is a venue that says nothing of an order until it is let go.
+type held struct {
+	broker.Broker
+	open chan struct{}
+}
+
+func (h held) Submit(ctx context.Context, s order.Spec) (order.Report, error) {
+	<-h.open
+	return h.Broker.Submit(ctx, s)
+}
+
+// TestStop_TellsTheAnswerThatComesMeanwhile has the venue answer while the desk ends:
+// who waits for it is told what the desk has persisted, not what it knew before.
+func TestStop_TellsTheAnswerThatComesMeanwhile(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		venue := held{w.venue, make(chan struct{})}
+		w.broker = venue
+		w.start()
+		time.Sleep(2 * time.Second)
+		var o order.Order
+		var all sync.WaitGroup
+		all.Go(func() { o = w.place(buy("0.5")) })
+		synctest.Wait()
+		all.Go(w.stop)
+		synctest.Wait()
+		close(venue.open)
+		all.Wait()
+		w.wants(o, order.Filled)
 	})
 }
 

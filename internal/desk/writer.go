@@ -61,8 +61,15 @@ type retry struct {
 
 // waiter waits for the venue's answer about an order.
 type waiter struct {
-	known func(*writer, order.Order) bool // whether it has come
-	done  chan struct{}                   // closed then
+	known  func(*writer, order.Order) bool // whether it has come
+	done   chan struct{}                   // closed then
+	answer order.Order                     // as it is known; of who reads it after done
+}
+
+// tell gives a waiter the order that it waits for.
+func (one *waiter) tell(o order.Order) {
+	one.answer = o
+	close(one.done)
 }
 
 func newWriter(ctx, hard context.Context, d *Desk) *writer {
@@ -221,7 +228,7 @@ func (w *writer) wake(o order.Order) {
 	left := w.waiters[o.ID][:0]
 	for _, one := range w.waiters[o.ID] {
 		if one.known(w, o) {
-			close(one.done)
+			one.tell(o)
 		} else {
 			left = append(left, one)
 		}
@@ -238,7 +245,7 @@ func (w *writer) wake(o order.Order) {
 func (w *writer) wait(id string, known func(*writer, order.Order) bool) *waiter {
 	one := &waiter{known: known, done: make(chan struct{})}
 	if o, ok := w.book.Order(id); ok && known(w, o) {
-		close(one.done)
+		one.tell(o)
 		return one
 	}
 	w.waiters[id] = append(w.waiters[id], one)

@@ -3,6 +3,7 @@ package notify
 import (
 	"context"
 	"errors"
+	"time"
 )
 
 // Keeper keeps what the logs of several replicas share: records by kind and name, of
@@ -81,6 +82,10 @@ type Shared struct {
 
 	// Most bounds the subscriptions of all owners; 0 for MaxSharedSubscriptions.
 	Most int
+
+	// HandTime is how long a replica waits for another that is live to say how far a
+	// stream came or that it goes by a filter; 0 for two seconds.
+	HandTime time.Duration
 }
 
 // MaxSharedSubscriptions bounds the subscriptions of all replicas together: each
@@ -93,6 +98,9 @@ const MaxSharedSubscriptions = 200_000
 func OpenShared(ctx context.Context, cfg Config, with Shared) (*Log, error) {
 	if with.Most == 0 {
 		with.Most = MaxSharedSubscriptions
+	}
+	if with.HandTime == 0 {
+		with.HandTime = handTime
 	}
 	cfg.Path = ""
 	l := newLog(cfg)

@@ -81,11 +81,11 @@ func (s *subscriber) changed() {
 	}
 }
 
-// await waits until a condition holds that changes with the seat, for a while, and
-// reports whether it does. The subscriber is not locked; the condition is asked
-// while it is.
-func (s *subscriber) await(ctx context.Context, holds func() bool) bool {
-	ctx, cancel := context.WithTimeout(ctx, handTime)
+// await waits until a condition holds that changes with the seat of a subscriber, for a
+// while, and reports whether it does. The subscriber is not locked; the condition is
+// asked while it is.
+func (sh *shared) await(ctx context.Context, s *subscriber, holds func() bool) bool {
+	ctx, cancel := context.WithTimeout(ctx, sh.HandTime)
 	defer cancel()
 	look := time.NewTicker(handTime / 20) // who is live is not told
 	defer look.Stop()
@@ -193,7 +193,7 @@ func (l *Log) claim(caller mcp.Caller, lastEventID string) (s *subscriber, claim
 // that dies, or does not answer, has not; then the stream goes on where the place was
 // last written, and may repeat what was delivered since.
 func (l *Log) awaitPlace(ctx context.Context, s *subscriber, claim uint64) {
-	if s.await(ctx, func() bool { return s.claims != claim || s.seat.from == "" || !l.shared.Members.Live(s.seat.from) }) {
+	if l.shared.await(ctx, s, func() bool { return s.claims != claim || s.seat.from == "" || !l.shared.Members.Live(s.seat.from) }) {
 		return
 	}
 	l.cfg.Log.WarnContext(ctx, "a replica does not say how far a stream came; it may repeat notifications")

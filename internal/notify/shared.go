@@ -16,7 +16,8 @@ const (
 	// servers takes 4 to 8 s.
 	patience = 15 * time.Second
 
-	// handTime is how long a replica waits for the word of another that is live.
+	// handTime is how long a replica waits for the word of another that is live, unless
+	// it is told otherwise.
 	handTime = 2 * time.Second
 
 	// seenStep is how often a sign of a token is written while nothing else is.

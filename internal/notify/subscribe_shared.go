@@ -64,7 +64,7 @@ func (l *Log) awaitFilter(ctx context.Context, key string, rev uint64) {
 	if s == nil {
 		return
 	}
-	if !s.await(ctx, func() bool { return s.seat.sub >= rev || !s.away(l.shared.Members) }) {
+	if !l.shared.await(ctx, s, func() bool { return s.seat.sub >= rev || !s.away(l.shared.Members) }) {
 		l.cfg.Log.WarnContext(ctx, "a replica does not say that it goes by a new filter; its stream may go by the old one for a moment")
 	}
 }

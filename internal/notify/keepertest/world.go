@@ -67,6 +67,9 @@ func (r *Replica) Config() notify.Config {
 func (r *Replica) Shared(k notify.Keeper) notify.Shared {
 	return notify.Shared{
 		Keeper: k, Members: r.Member,
+		// As long as a machine may stand still: a replica that says nothing in time has
+		// another repeat notifications.
+		HandTime: time.Minute,
 		Sync: func(context.Context) error { r.catchUp(); return nil },
 		Gone: func(_ context.Context, key string) (bool, error) {
 			r.world.mu.Lock()
