@@ -15,6 +15,7 @@ import (
 	"candela/internal/alert"
 	"candela/internal/id"
 	"candela/internal/indicator"
+	"candela/internal/longtest"
 	"candela/internal/market"
 )
 
@@ -57,7 +58,7 @@ func many(n int) []market.Symbol {
 }
 
 // TestTouch_CostOfATick takes the best of many rounds, because other work on the
-// machine can only add to it.
+// machine can only add to it. Where there is much of that, it takes more rounds.
 func TestTouch_CostOfATick(t *testing.T) { //nolint:paralleltest // it measures
 	n := million
 	if raceDetector {
@@ -67,7 +68,9 @@ func TestTouch_CostOfATick(t *testing.T) { //nolint:paralleltest // it measures
 	fill(t, book, symbols, n, nil)
 	next, best := visits(symbols), time.Hour
 	var buf []alert.Firing
-	for range 200 {
+	const most = 300 * time.Nanosecond
+	end := time.Now().Add(time.Minute)
+	for round := 0; round < 200 || best > most && !raceDetector && time.Now().Before(end); round++ {
 		began := time.Now()
 		for range tickers {
 			buf = book.Touch(buf, next(), 100, 100, start)
@@ -78,8 +81,8 @@ func TestTouch_CostOfATick(t *testing.T) { //nolint:paralleltest // it measures
 		t.Fatal("something fired")
 	}
 	t.Logf("a tick that fires none of %d alerts over %d symbols takes %v", n, tickers, best)
-	if best > 300*time.Nanosecond && !raceDetector {
-		t.Errorf("takes %v, want at most 300 ns", best)
+	if best > most && !raceDetector {
+		t.Errorf("takes %v, want at most %v", best, most)
 	}
 }
 
@@ -223,10 +226,11 @@ func walk(moves bool) func() market.Bar {
 
 func TestSignals_OneEvaluationServesAll(t *testing.T) {
 	t.Parallel()
-	s := newSignals(t, onSignal)
+	many := longtest.Pick(20_000, onSignal)
+	s := newSignals(t, many)
 	next, bars := walk(true), 0
 	fired := make(map[string]bool)
-	for ; s.book.Len() > onSignal/2 && bars < 10_000; bars++ {
+	for ; s.book.Len() > many/2 && bars < 10_000; bars++ {
 		groups := 0
 		for range s.book.Groups(s.need) {
 			groups++
@@ -246,7 +250,7 @@ func TestSignals_OneEvaluationServesAll(t *testing.T) {
 			t.Fatalf("bar %d cost %d evaluations of %d groups", bars, got, groups)
 		}
 	}
-	if len(fired) < onSignal/2 || len(fired)+s.book.Len() != onSignal {
+	if len(fired) < many/2 || len(fired)+s.book.Len() != many {
 		t.Errorf("%d fired and %d wait after %d bars", len(fired), s.book.Len(), bars)
 	}
 }

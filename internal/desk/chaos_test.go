@@ -19,6 +19,7 @@ import (
 	"candela/internal/desk/desktest"
 	"candela/internal/guard"
 	"candela/internal/ledger/storetest"
+	"candela/internal/longtest"
 	"candela/internal/order"
 )
 
@@ -58,7 +59,8 @@ func (c *chaos) one(of int) bool { return c.die.IntN(of) == 0 }
 // venue's, no order is there twice, and what was refused never arrived.
 func TestChaos_BooksAreTheVenues(t *testing.T) {
 	t.Parallel()
-	for seed := range uint64(20) {
+	for n := range longtest.Pick[uint64](8, 20) {
+		seed := longtest.Seed() + n
 		t.Run(strconv.FormatUint(seed, 10), func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {

@@ -22,6 +22,7 @@ import (
 	"candela/internal/fake"
 	"candela/internal/guard"
 	"candela/internal/ledger"
+	"candela/internal/longtest"
 	"candela/internal/market"
 	"candela/internal/order"
 	"candela/internal/upstream"
@@ -57,8 +58,8 @@ type floor interface {
 	unlike(positions []order.Position) string
 }
 
-// day is a desk over a real store that trades at a fake venue for half an hour of
-// virtual time in which everything goes wrong.
+// day is a desk over a real store that trades at a fake venue for some virtual time
+// in which everything goes wrong.
 type day struct {
 	*desk.Desk
 	t       *testing.T
@@ -68,8 +69,10 @@ type day struct {
 	dir     string
 	store   *ledger.Ledger
 	calls   sync.WaitGroup
-	stop    func() // ends the desk as a signal does
-	kill    func() // ends it without waiting for anything
+	steps   int
+	coming  []func() // what happens next to the venue or to the desk
+	stop    func()   // ends the desk as a signal does
+	kill    func()   // ends it without waiting for anything
 
 	placed, unclear, restarts, cuts, foreign int
 
@@ -203,25 +206,50 @@ func (d *day) trouble() {
 			d.floor.next(f)
 		}
 	}
-	switch d.random.IntN(300) {
-	case 0, 1, 2, 3, 4, 5, 6, 7:
-		d.floor.drop(d.random)
-		d.cuts++
-	case 8, 9:
-		d.network.SetDown(true)
-		time.Sleep(time.Duration(1+d.random.IntN(15)) * time.Second)
-		d.network.SetDown(false)
-		d.cuts++
-	case 10, 11, 12, 13, 14, 15:
-		d.floor.moods(d.random)
-	case 16, 17, 18, 19:
-		d.kill()
-		d.start()
-		d.restarts++
-	case 20, 21, 22, 23, 24, 25:
-		name, price, quantity := d.draw()
-		d.foreign += d.floor.elsewhere(d.random, d.foreign, name, quantity, d.floor.limit(d.random, price))
+	if d.steps++; d.steps%longtest.Pick(4, 10) == 0 {
+		d.incident()
 	}
+}
+
+// incident lets one thing happen. Each kind comes before any comes more often than it
+// is drawn, so that a short day has all of them.
+func (d *day) incident() {
+	if len(d.coming) == 0 {
+		for kind, times := range longtest.Pick([]int{1, 1, 1, 1, 2}, []int{8, 2, 6, 4, 6}) {
+			do := []func(){d.lose, d.disconnect, func() { d.floor.moods(d.random) }, d.restart, d.others}[kind]
+			d.coming = append(d.coming, slices.Repeat([]func(){do}, times)...)
+		}
+		d.random.Shuffle(len(d.coming), func(i, k int) { d.coming[i], d.coming[k] = d.coming[k], d.coming[i] })
+	}
+	d.coming[0]()
+	d.coming = d.coming[1:]
+}
+
+// lose ends the stream.
+func (d *day) lose() {
+	d.floor.drop(d.random)
+	d.cuts++
+}
+
+// disconnect takes the network away for a while.
+func (d *day) disconnect() {
+	d.network.SetDown(true)
+	time.Sleep(time.Duration(1+d.random.IntN(15)) * time.Second)
+	d.network.SetDown(false)
+	d.cuts++
+}
+
+// restart ends the desk without warning and starts another.
+func (d *day) restart() {
+	d.kill()
+	d.start()
+	d.restarts++
+}
+
+// others trade on the account.
+func (d *day) others() {
+	name, price, quantity := d.draw()
+	d.foreign += d.floor.elsewhere(d.random, d.foreign, name, quantity, d.floor.limit(d.random, price))
 }
 
 // trade goes on for a while.
@@ -249,14 +277,15 @@ func (d *day) rest() {
 	synctest.Wait()
 }
 
-var days = flag.Uint64("days", 1, "how many days of trading there are at each venue")
+var days = flag.Uint64("days", longtest.Pick[uint64](1, 2), "how many days of trading there are at each venue")
 
-// TestDay holds the books against the venue's after half an hour in which
-// everything went wrong, and again after the venue was wiped.
+// TestDay holds the books against the venue's after a time in which everything went
+// wrong, in the long form half an hour, and again after the venue was wiped.
 func TestDay(t *testing.T) {
 	t.Parallel()
 	for name, open := range map[string]func(*fake.Network, uint64) (floor, func()){"binance": binanceFloor, "alpaca": alpacaFloor} {
-		for seed := range *days {
+		for n := range *days {
+			seed := longtest.Seed() + n
 			t.Run(fmt.Sprint(name, " ", seed), func(t *testing.T) {
 				t.Parallel()
 				synctest.Test(t, func(t *testing.T) {
@@ -264,16 +293,19 @@ func TestDay(t *testing.T) {
 					f, shut := open(network, seed)
 					t.Cleanup(shut)
 					d := newDay(t, seed, network, f)
-					d.trade(30 * time.Minute)
+					d.trade(longtest.Pick(3*time.Minute, 30*time.Minute))
 					d.rest()
 					d.equal()
+					if d.cuts < 2 || d.restarts == 0 || len(f.fills()) < 10 {
+						t.Errorf("an idle day: %d streams or networks lost, %d restarts, %d trades", d.cuts, d.restarts, len(f.fills()))
+					}
 					t.Logf("%d calls, %d orders at the venue, %d trades, %d streams or networks lost, %d restarts, %d orders from elsewhere, %d unclear at once",
 						d.placed, len(f.orders()), len(f.fills()), d.cuts, d.restarts, d.foreign, d.unclear)
-					d.trade(2 * time.Minute)
+					d.trade(longtest.Pick(30*time.Second, 2*time.Minute))
 					d.wipe()
-					d.trade(5 * time.Minute)
+					d.trade(longtest.Pick(time.Minute, 5*time.Minute))
 					d.accept()
-					d.trade(5 * time.Minute)
+					d.trade(longtest.Pick(time.Minute, 5*time.Minute))
 					d.rest()
 					d.equal()
 					t.Logf("after the wipe %d orders at the venue, %d trades", len(f.orders()), len(f.fills()))

@@ -8,6 +8,7 @@ import (
 
 	"candela/internal/alert"
 	"candela/internal/indicator"
+	"candela/internal/longtest"
 	"candela/internal/market"
 )
 
@@ -124,7 +125,7 @@ func TestSignal_FiresWhatAChartShows(t *testing.T) {
 			alerts = append(alerts, s.set(a))
 		}
 		if raced {
-			time.Sleep(time.Hour)
+			time.Sleep(longtest.Pick(30*time.Minute, time.Hour))
 		} else {
 			time.Sleep(6 * time.Hour)
 		}

@@ -11,24 +11,30 @@ import (
 	"time"
 
 	"candela/internal/feed"
+	"candela/internal/longtest"
 	"candela/internal/market"
 	"candela/internal/provider"
 )
 
-// soakDays is how long the soak runs in virtual time: a week, which takes some ten
-// seconds, or a day under the race detector, where it would take a minute.
-var soakDays = flag.Int("soak-days", 0, "virtual days of the feed soak; 0: 7, or 1 under the race detector")
+var soakDays = flag.Int("soak-days", 0, "virtual days of the feed soak; 0: 7, or 1 under the race detector, and 6 hours there in the short form")
 
-func days() int {
+// soakSpan is how long the soak runs in virtual time. A week takes some ten seconds,
+// under the race detector a minute.
+func soakSpan() time.Duration {
 	switch {
 	case *soakDays > 0:
-		return *soakDays
+		return time.Duration(*soakDays) * 24 * time.Hour
+	case raced && !longtest.On():
+		return 6 * time.Hour
 	case raced || testing.Short():
-		return 1
+		return 24 * time.Hour
 	default:
-		return 7
+		return 7 * 24 * time.Hour
 	}
 }
+
+// atMost is how long streams live: as they do, or shorter so that some end in a soak.
+func atMost(life time.Duration) time.Duration { return min(life, soakSpan()*3/4) }
 
 func newFeed(p provider.Provider) *feed.Feed {
 	rng := rand.New(rand.NewPCG(7, 7))
@@ -87,13 +93,15 @@ func (l *ledger) troubled(closed time.Time) bool {
 	return false
 }
 
-// trouble draws outages, storms and silences over some days.
-func trouble(v *venue, start time.Time, days int) {
-	rng := rand.New(rand.NewPCG(uint64(days), 99))
+// trouble draws outages, storms and silences over some time: so many a day, and one of
+// each at least.
+func trouble(v *venue, start time.Time, span time.Duration) {
+	days := span.Hours() / 24
+	rng := rand.New(rand.NewPCG(max(1, uint64(days)), 99))
 	draw := func(perDay int, least, most time.Duration) []window {
 		var all []window
-		for range perDay * days {
-			from := start.Add(time.Duration(rng.Float64() * float64(days) * 24 * float64(time.Hour)))
+		for range max(1, int(float64(perDay)*days)) {
+			from := start.Add(time.Duration(rng.Float64() * float64(span)))
 			all = append(all, window{from, from.Add(least + time.Duration(rng.Float64()*float64(most-least)))})
 		}
 		return all
@@ -115,13 +123,13 @@ func TestSoak_EveryBarOnceInOrderWithoutAGap(t *testing.T) {
 		intervals []market.Interval
 		live      bool
 	}{
-		"streams that change, told of their end": {func(v *venue) { v.polite, v.life = true, 24*time.Hour }, []market.Interval{market.Minute1, market.Minute15}, true},
-		"streams that end after a day untold":    {func(v *venue) { v.life = 24*time.Hour + time.Minute }, []market.Interval{market.Minute1, market.Hour1}, true},
+		"streams that change, told of their end": {func(v *venue) { v.polite, v.life = true, atMost(24*time.Hour) }, []market.Interval{market.Minute1, market.Minute15}, true},
+		"streams that end after a day untold":    {func(v *venue) { v.life = atMost(24*time.Hour + time.Minute) }, []market.Interval{market.Minute1, market.Hour1}, true},
 		"one stream at a time, with sessions": {func(v *venue) {
-			v.calendar, v.caps.Sessions, v.caps.OneStream, v.life = newYork, true, true, 20*time.Hour
+			v.calendar, v.caps.Sessions, v.caps.OneStream, v.life = newYork, true, true, atMost(20*time.Hour)
 		}, []market.Interval{market.Minute1, market.Hour1}, true},
 		"read by the clock, with sessions": {func(v *venue) { v.calendar, v.caps.Sessions, v.caps.Live = newYork, true, false }, []market.Interval{market.Minute1, market.Hour1}, false},
-		"intervals that are built":         {func(v *venue) { v.caps.Intervals, v.life = []market.Interval{market.Minute1}, 24*time.Hour }, []market.Interval{market.Minute1, market.Minute3}, true},
+		"intervals that are built":         {func(v *venue) { v.caps.Intervals, v.life = []market.Interval{market.Minute1}, atMost(24*time.Hour) }, []market.Interval{market.Minute1, market.Minute3}, true},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -130,16 +138,15 @@ func TestSoak_EveryBarOnceInOrderWithoutAGap(t *testing.T) {
 				v := newVenue(42)
 				v.faults = wrong
 				tc.set(v)
-				time.Sleep(48 * time.Hour) // the bubble begins on a Saturday
-				start := time.Now()
-				trouble(v, start, days())
+				time.Sleep((48 + 14) * time.Hour) // the bubble begins on a Saturday, and New York opens at 14:30
+				trouble(v, time.Now(), soakSpan())
 				subs := []provider.Sub{}
-				for i := range 3 {
+				for i := range longtest.Pick(2, 3) {
 					for _, iv := range tc.intervals {
 						subs = append(subs, sub(fmt.Sprintf("S%d", i), iv))
 					}
 				}
-				l := soak(t, v, subs, time.Duration(days())*24*time.Hour)
+				l := soak(t, v, subs, soakSpan())
 				share := float64(l.streamed[true]) / float64(max(1, l.streamed[true]+l.streamed[false]))
 				t.Logf("%d bars, %.2f%% of %d outside outages over the stream", l.total, 100*share, l.streamed[true]+l.streamed[false])
 				if tc.live && share < 0.95 {

@@ -3,6 +3,8 @@ package feed_test
 import (
 	"context"
 	"errors"
+	"fmt"
+	"hash/fnv"
 	"maps"
 	"math/rand/v2"
 	"slices"
@@ -37,6 +39,7 @@ type venue struct {
 	calendar market.Calendar
 	every    time.Duration // between events of a stream
 	faults   faults
+	seed     uint64
 	life     time.Duration // of a stream, 0 for ever; it is told a minute before when polite
 	polite   bool
 
@@ -45,7 +48,6 @@ type venue struct {
 	deaf   []window // streams are connected and say nothing
 
 	mu       sync.Mutex
-	rng      *rand.Rand
 	open     int // streams now
 	mostOpen int
 	reads    map[int64]int // by minute
@@ -56,7 +58,7 @@ type venue struct {
 func newVenue(seed uint64) *venue {
 	return &venue{
 		caps:  provider.Caps{Intervals: market.Intervals(), PageSize: 500, Live: true},
-		every: 10 * time.Second, rng: rand.New(rand.NewPCG(seed, 1)), reads: map[int64]int{},
+		every: 10 * time.Second, seed: seed, reads: map[int64]int{},
 	}
 }
 
@@ -77,10 +79,12 @@ func (v *venue) asked() map[int64]int {
 	return maps.Clone(v.reads)
 }
 
-func (v *venue) chance() float64 {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	return v.rng.Float64()
+// chance is the chance of one thing: the same whatever else was drawn before, so that
+// nothing depends on the order in which goroutines run.
+func (v *venue) chance(of ...any) float64 {
+	sum := fnv.New64a()
+	_, _ = fmt.Fprint(sum, of...)
+	return rand.New(rand.NewPCG(v.seed, sum.Sum64())).Float64()
 }
 
 func (v *venue) Instrument(_ context.Context, s market.Symbol) (provider.Instrument, error) {
@@ -128,10 +132,10 @@ func (v *venue) Bars(ctx context.Context, q provider.BarQuery) (provider.BarPage
 	case within(v.down, now):
 		return provider.BarPage{}, fault.Unreachable(errors.New("down"), 0, "venue is down")
 	case within(v.storms, now):
-		return provider.BarPage{}, fault.Unreachable(nil, time.Duration(5+20*v.chance())*time.Second, "venue: HTTP 429")
+		return provider.BarPage{}, fault.Unreachable(nil, time.Duration(5+20*v.chance("storm", q, now))*time.Second, "venue: HTTP 429")
 	}
 	select {
-	case <-time.After(time.Duration(50+v.chance()*400) * time.Millisecond):
+	case <-time.After(time.Duration(50+v.chance("answer", q, now)*400) * time.Millisecond):
 	case <-ctx.Done():
 		return provider.BarPage{}, ctx.Err()
 	}
@@ -141,7 +145,7 @@ func (v *venue) Bars(ctx context.Context, q provider.BarQuery) (provider.BarPage
 		return page, errors.New("the fake is asked forward only")
 	}
 	// What REST tells is up to three seconds behind.
-	seen := time.Now().Add(-time.Duration(v.chance() * float64(3*time.Second))).Unix()
+	seen := time.Now().Add(-time.Duration(v.chance("behind", q, now) * float64(3*time.Second))).Unix()
 	for span := v.calendar.Next(q.Interval, q.From-1); span.Open <= seen; span = v.calendar.Next(q.Interval, span.Open) {
 		if all.Len() == q.Limit {
 			page.More, page.Next = true, span.Open
@@ -166,12 +170,13 @@ type outgoing struct {
 
 // stream is one connection.
 type stream struct {
-	v    *venue
-	subs []provider.Sub
-	told map[provider.Sub]int64 // open of the newest bar told
-	late []outgoing
-	out  chan<- provider.Event
-	ctx  context.Context
+	v     *venue
+	began time.Time
+	subs  []provider.Sub
+	told  map[provider.Sub]int64 // open of the newest bar told
+	late  []outgoing
+	out   chan<- provider.Event
+	ctx   context.Context
 }
 
 func (v *venue) Stream(ctx context.Context, subs []provider.Sub, out chan<- provider.Event) error {
@@ -195,7 +200,7 @@ func (v *venue) StreamChanging(ctx context.Context, subs []provider.Sub, changes
 			return provider.UnknownSymbol("venue", sub.Symbol)
 		}
 	}
-	s := &stream{v: v, subs: slices.Clone(subs), told: map[provider.Sub]int64{}, out: out, ctx: ctx}
+	s := &stream{v: v, began: began, subs: slices.Clone(subs), told: map[provider.Sub]int64{}, out: out, ctx: ctx}
 	ticker := time.NewTicker(v.every)
 	defer ticker.Stop()
 	warned := false
@@ -287,11 +292,11 @@ func (s *stream) close(sub provider.Sub, bar market.Bar, now time.Time) error {
 		slices.SortStableFunc(s.late, func(a, b outgoing) int { return a.at.Compare(b.at) })
 	}
 	f := s.v.faults
-	switch r := s.v.chance(); {
+	switch r := s.v.chance("close", sub, bar.T, s.began); {
 	case r < f.lose:
 		return nil
 	case r < f.lose+f.late:
-		hold(time.Duration(20+70*s.v.chance()) * time.Second)
+		hold(time.Duration(20+70*s.v.chance("late", sub, bar.T, s.began)) * time.Second)
 		return nil
 	case r < f.lose+f.late+f.swap:
 		hold(0) // behind the bar that forms next

@@ -17,6 +17,7 @@ import (
 	fakekraken "candela/internal/fake/kraken"
 	fakeyahoo "candela/internal/fake/yahoo"
 	"candela/internal/feed"
+	"candela/internal/longtest"
 	"candela/internal/market"
 	"candela/internal/provider"
 	"candela/internal/provider/aggregate"
@@ -35,7 +36,7 @@ type wired struct {
 	storm  func(on bool) // 429 to every request
 	faulty func(on bool) // repeats, swaps, late and lost messages
 	cut    func()        // every stream is lost
-	notice func()        // the venue says that it will restart
+	notice func()        // the venue says that it will restart; nil where it never does
 	stop   func()        // the venue is shut
 }
 
@@ -65,7 +66,7 @@ func wireBinance(n *fake.Network, h *upstream.Hosts, c fakebinance.Config) (wire
 }
 
 func wireKraken(n *fake.Network, h *upstream.Hosts) wired {
-	s := fakekraken.New(fakekraken.Config{Seed: 1, Step: 2 * time.Second})
+	s := fakekraken.New(fakekraken.Config{Seed: 1, Step: longtest.Pick(5*time.Second, 2*time.Second)})
 	return wired{
 		Provider: kraken.New(h, kraken.Config{URL: "http://kraken.test"}),
 		storm: func(on bool) {
@@ -82,12 +83,12 @@ func wireKraken(n *fake.Network, h *upstream.Hosts) wired {
 				s.Feed.Set(fake.StreamFaults{Duplicate: 0.05})
 			}
 		},
-		cut: s.Feed.Drop, notice: nothing, stop: n.Serve("kraken.test:80", s),
+		cut: s.Feed.Drop, stop: n.Serve("kraken.test:80", s),
 	}
 }
 
 func wireCoinbase(n *fake.Network, h *upstream.Hosts) wired {
-	s := fakecoinbase.New(fakecoinbase.Config{Seed: 1, Step: 2 * time.Second})
+	s := fakecoinbase.New(fakecoinbase.Config{Seed: 1, Step: longtest.Pick(5*time.Second, 2*time.Second)})
 	return wired{
 		Provider: coinbase.New(h, coinbase.Config{URL: "http://coinbase.test"}),
 		storm: func(on bool) {
@@ -102,7 +103,7 @@ func wireCoinbase(n *fake.Network, h *upstream.Hosts) wired {
 				s.Feed.Set(fake.StreamFaults{Duplicate: 0.01, Lose: 0.001})
 			}
 		},
-		cut: s.Feed.Drop, notice: nothing, stop: n.Serve("coinbase.test:80", s),
+		cut: s.Feed.Drop, stop: n.Serve("coinbase.test:80", s),
 	}
 }
 
@@ -124,9 +125,10 @@ func wireAlpaca(n *fake.Network, h *upstream.Hosts) wired {
 		storm: fault(fakealpaca.Throttled), faulty: fault(fakealpaca.Reordered),
 		cut: func() {
 			s.SetFault(fakealpaca.Drop)
-			time.AfterFunc(90*time.Second, func() { s.SetFault(fakealpaca.None) })
+			time.Sleep(90 * time.Second)
+			s.SetFault(fakealpaca.None)
 		},
-		notice: nothing, stop: stop,
+		stop: stop,
 	}
 }
 
@@ -140,21 +142,29 @@ func wireYahoo(n *fake.Network, h *upstream.Hosts) wired {
 				s.SetFault(fakeyahoo.Throttled)
 			}
 		},
-		faulty: never, cut: nothing, notice: nothing, stop: stop,
+		faulty: never, cut: nothing, stop: stop,
 	}
 }
 
-// chaos breaks a venue again and again and notes when streams could not work.
-func chaos(ctx context.Context, n *fake.Network, w wired, until time.Time) []window {
-	rng := rand.New(rand.NewPCG(3, 4))
+// chaos breaks a venue again and again, in each of five ways at least, and notes when
+// streams could not work. In a short soak one trouble soon follows the other.
+func chaos(ctx context.Context, n *fake.Network, w wired, span time.Duration) []window {
+	rng := rand.New(rand.NewPCG(longtest.Seed()+2, 4))
 	var out []window
+	pace := min(1, span.Hours()/16)
 	between := func(least, most time.Duration) time.Duration {
+		most = max(2*least, time.Duration(pace*float64(most)))
 		return least + time.Duration(rng.Float64()*float64(most-least))
 	}
-	for time.Now().Before(until) && ctx.Err() == nil {
-		time.Sleep(between(30*time.Minute, 5*time.Hour))
-		from := time.Now()
-		switch rng.IntN(5) {
+	var kinds []int
+	for until, did := time.Now().Add(span), 0; (time.Now().Before(until) || did < 5) && ctx.Err() == nil; did++ {
+		time.Sleep(between(5*time.Minute, 5*time.Hour))
+		if len(kinds) == 0 {
+			kinds = rng.Perm(5)
+		}
+		kind, from := kinds[0], time.Now()
+		kinds = kinds[1:]
+		switch kind {
 		case 0:
 			n.SetDown(true)
 			time.Sleep(between(time.Second, 30*time.Minute))
@@ -172,6 +182,10 @@ func chaos(ctx context.Context, n *fake.Network, w wired, until time.Time) []win
 		case 3:
 			w.cut()
 		case 4:
+			if w.notice == nil {
+				w.cut()
+				break
+			}
 			w.notice()
 			time.Sleep(30 * time.Second)
 			w.cut()
@@ -184,7 +198,7 @@ func chaos(ctx context.Context, n *fake.Network, w wired, until time.Time) []win
 
 func TestWire_EveryBarOnceInOrderWithoutAGap(t *testing.T) {
 	t.Parallel()
-	monday := time.Date(2025, time.July, 7, 12, 0, 0, 0, time.UTC)
+	monday := time.Date(2025, time.July, 7, 13, 0, 0, 0, time.UTC)
 	cases := map[string]struct {
 		open func(*fake.Network, *upstream.Hosts) wired
 		subs []provider.Sub
@@ -223,7 +237,7 @@ func wireSpan() time.Duration {
 	case *soakDays > 0:
 		return time.Duration(*soakDays) * 24 * time.Hour
 	case raced || testing.Short():
-		return time.Hour
+		return longtest.Pick(time.Hour, 3*time.Hour)
 	default:
 		return 8 * time.Hour
 	}
@@ -251,9 +265,8 @@ func overTheWire(t *testing.T, n *fake.Network, w wired, subs []provider.Sub, li
 			got[e.Sub] = append(got[e.Sub], e)
 		}
 	})
-	end := start.Add(wireSpan())
-	outages := chaos(t.Context(), n, w, end)
-	time.Sleep(30 * time.Minute)
+	outages := chaos(t.Context(), n, w, wireSpan())
+	time.Sleep(longtest.Pick(15*time.Minute, 30*time.Minute))
 	stopped := time.Now()
 	stop()
 	streamed, all := 0, 0

@@ -13,9 +13,11 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"candela/internal/longtest"
 )
 
-var kills = flag.Int("kills", 15, "how often the writer is killed")
+var kills = flag.Int("kills", longtest.Pick(8, 40), "how often the writer is killed")
 
 // startWriter runs this binary as a writer on a directory. What it says goes to
 // the returned pipe, which ends with it.

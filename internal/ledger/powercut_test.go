@@ -16,9 +16,10 @@ import (
 
 	"candela/internal/fault"
 	"candela/internal/ledger"
+	"candela/internal/longtest"
 )
 
-var powercuts = flag.Int("powercuts", 5, "how often the power of the loop-mounted disk is cut")
+var powercuts = flag.Int("powercuts", longtest.Pick(3, 10), "how often the power of the loop-mounted disk is cut")
 
 // TestPowerCut_Disk runs on an ext4 file system of its own. That needs root, loop
 // devices and the first user namespace; where one is missing it has no cases, and

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"candela/internal/longtest"
 	"candela/internal/mcp"
 	"candela/internal/notify"
 )
@@ -36,11 +37,12 @@ type pollTrace struct {
 func TestDrain_LosesNothingWhereverItCrashes(t *testing.T) {
 	t.Parallel()
 	crashes, repeats, entries := 0, 0, 0
-	for seed := range uint64(traces()) {
-		p := runPollTrace(t, seed+1)
+	for n := range uint64(traces()) {
+		seed := longtest.Seed() + n
+		p := runPollTrace(t, seed)
 		crashes, repeats, entries = crashes+p.crashes, repeats+p.repeats, entries+len(p.stored)
 		if t.Failed() {
-			t.Fatalf("seed %d", seed+1)
+			t.Fatalf("seed %d", seed)
 		}
 	}
 	t.Logf("%d entries, %d crashes, %d repeated", entries, crashes, repeats)

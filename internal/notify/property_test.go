@@ -11,13 +11,14 @@ import (
 	"testing"
 	"time"
 
+	"candela/internal/longtest"
 	"candela/internal/market"
 	"candela/internal/mcp"
 	"candela/internal/notify"
 )
 
 var (
-	traceCount = flag.Int("traces", 0, "random traces of the log against literal queues; 0: 3000, or 300 under the race detector")
+	traceCount = flag.Int("traces", 0, "random traces of the log against literal queues; 0: 3000, or 300 under the race detector, and 120 there in the short form")
 	traceSeed  = flag.Uint64("trace-seed", 0, "run this one trace only")
 )
 
@@ -26,7 +27,7 @@ func traces() int {
 	case *traceCount > 0:
 		return *traceCount
 	case raced:
-		return 300
+		return longtest.Pick(120, 300)
 	default:
 		return 3000
 	}
@@ -45,8 +46,8 @@ func TestLog_EqualsALiteralQueuePerSubscriber(t *testing.T) {
 	}
 	var did [opCount]int
 	full, given := 0, 0
-	for seed := range uint64(traces()) {
-		r := runTrace(t, seed+1)
+	for n := range uint64(traces()) {
+		r := runTrace(t, longtest.Seed()+n)
 		for op, n := range r.did {
 			did[op] += n
 		}

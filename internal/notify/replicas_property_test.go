@@ -13,6 +13,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"candela/internal/longtest"
 	"candela/internal/mcp"
 	"candela/internal/notify"
 	"candela/internal/notify/keepertest"
@@ -34,16 +35,17 @@ func TestReplicas_EqualALiteralQueuePerSubscriber(t *testing.T) {
 	}
 	var did [fleetOps]int
 	given, polled, repeated := 0, 0, 0
-	for seed := range uint64(traces()) / 10 {
+	fleets := max(30, traces()/10)
+	for n := range uint64(fleets) {
 		synctest.Test(t, func(t *testing.T) {
-			f := runFleet(t, seed+1)
+			f := runFleet(t, longtest.Seed()+n)
 			for op, n := range f.did {
 				did[op] += n
 			}
 			given, polled, repeated = given+f.given, polled+f.polled, repeated+f.repeated
 		})
 	}
-	t.Logf("%d traces, operations %v, %d events given, %d of them again after a crash, %d polled", traces()/10, did, given, repeated, polled)
+	t.Logf("%d traces, operations %v, %d events given, %d of them again after a crash, %d polled", fleets, did, given, repeated, polled)
 	if slices.Contains(did[:], 0) || repeated == 0 || polled == 0 {
 		t.Errorf("some operation never ran: %v, %d repeated, %d polled", did, repeated, polled)
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/shopspring/decimal"
 	"pgregory.net/rapid"
 
+	"candela/internal/longtest"
 	"candela/internal/market"
 	"candela/internal/order"
 )
@@ -269,7 +270,7 @@ func TestBook_ReplayIsTheProjection(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		s := &session{t: t, live: order.NewBook("me")}
-		for range rapid.IntRange(1, 60).Draw(t, "steps") {
+		for range rapid.IntRange(1, longtest.Pick(30, 60)).Draw(t, "steps") {
 			s.step()
 		}
 		var events []order.Event

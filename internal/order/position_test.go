@@ -10,6 +10,7 @@ import (
 	"github.com/shopspring/decimal"
 	"pgregory.net/rapid"
 
+	"candela/internal/longtest"
 	"candela/internal/order"
 )
 
@@ -94,16 +95,14 @@ func TestPosition_Reading(t *testing.T) {
 	}
 }
 
-// sequences is how many random sequences of trades the identity is checked over.
-const sequences = 10_000
-
 // TestPosition_Identity checks realised + unrealised = cash + quantity x mark,
-// exactly, after every trade of 10,000 random sequences with flips. Cash and
+// exactly, after every trade of random sequences with flips. Cash and
 // quantity are computed here, from the trades alone and in whole numbers, so that
 // nothing of what is tested is taken for granted.
 func TestPosition_Identity(t *testing.T) {
 	t.Parallel()
-	rng := rand.New(rand.NewPCG(7, 11))
+	rng := rand.New(rand.NewPCG(longtest.Seed()+6, 11))
+	sequences := longtest.Pick(1000, 10_000)
 	flips, cuts, closes := 0, 0, 0
 	for n := range sequences {
 		p := order.Position{}

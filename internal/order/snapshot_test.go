@@ -13,6 +13,7 @@ import (
 	"github.com/shopspring/decimal"
 	"pgregory.net/rapid"
 
+	"candela/internal/longtest"
 	"candela/internal/market"
 	"candela/internal/order"
 )
@@ -93,7 +94,7 @@ func TestSnapshot_IsTheReplay(t *testing.T) {
 			events int
 		}
 		all := []kept{{snapshot(t, s.live), 0}}
-		for range rapid.IntRange(1, 60).Draw(t, "steps") {
+		for range rapid.IntRange(1, longtest.Pick(20, 60)).Draw(t, "steps") {
 			s.more()
 			if rapid.IntRange(0, 9).Draw(t, "a snapshot") == 0 {
 				all = append(all, kept{snapshot(t, s.live), len(s.log)})
@@ -138,7 +139,7 @@ func TestSnapshot_OfAnAccountThatForgets(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		s := &session{t: t, live: order.NewBook("me"), keyless: true}
-		for range rapid.IntRange(1, 80).Draw(t, "steps") {
+		for range rapid.IntRange(1, longtest.Pick(40, 80)).Draw(t, "steps") {
 			s.step()
 			if rapid.IntRange(0, 9).Draw(t, "a snapshot") > 0 {
 				continue

@@ -14,6 +14,7 @@ import (
 	"candela/internal/broker/brokertest"
 	"candela/internal/fake"
 	fakealpaca "candela/internal/fake/alpaca"
+	"candela/internal/longtest"
 	"candela/internal/order"
 )
 
@@ -126,13 +127,14 @@ func (b *books) trouble(random *rand.Rand) {
 	b.SetFault(moods[random.IntN(len(moods))])
 }
 
-// TestDay trades for three hours over a bad line: answers are lost, updates come
+// TestDay trades for hours over a bad line: answers are lost, updates come
 // twice, late, swapped or not at all, streams are cut, cancels race fills. What a
 // desk would have in its books at the end is what the venue has: each order once,
 // in its state, each trade once, whoever told it.
 func TestDay(t *testing.T) {
 	t.Parallel()
-	for seed := range uint64(4) {
+	for n := range longtest.Pick[uint64](2, 4) {
+		seed := longtest.Seed() + n
 		play(t, noon(), fakealpaca.Config{Seed: seed, Partial: 0.4}, func(t *testing.T, s *scene) {
 			t.Helper()
 			random := rand.New(rand.NewPCG(seed, 1))

@@ -21,6 +21,7 @@ import (
 	"candela/internal/fake"
 	venue "candela/internal/fake/binance"
 	"candela/internal/fault"
+	"candela/internal/longtest"
 	"candela/internal/order"
 )
 
@@ -189,11 +190,13 @@ func (k *books) read(ctx context.Context, b *binance.Broker) error {
 	return nil
 }
 
-// TestBroker_ADayOfFaults trades half an hour with every fault there is. In the end
-// the caller knows what the venue knows, and no order was placed twice.
+// TestBroker_ADayOfFaults trades half an hour with every fault there is, and longer
+// until enough has happened. In the end the caller knows what the venue knows, and no
+// order was placed twice.
 func TestBroker_ADayOfFaults(t *testing.T) {
 	t.Parallel()
-	for seed := range uint64(3) {
+	for n := range longtest.Pick[uint64](1, 3) {
+		seed := longtest.Seed() + n
 		synctest.Test(t, func(t *testing.T) {
 			network := fake.NewNetwork()
 			// Books so thin that most orders are filled in parts.
@@ -219,7 +222,11 @@ func dayOfFaults(t *testing.T, s *venue.Server, b *binance.Broker, random *rand.
 	<-l.Ready
 	asked := map[string]order.Spec{}
 	unknown, lost := 0, 0
-	for start := time.Now(); time.Since(start) < 30*time.Minute; time.Sleep(time.Duration(random.IntN(5000)) * time.Millisecond) {
+	enough := func() bool { return unknown >= 20 && lost >= 3 && len(k.fills) >= 50 }
+	start := time.Now()
+	for time.Since(start) < 30*time.Minute || !enough() && time.Since(start) < 24*time.Hour {
+		time.Sleep(time.Duration(random.IntN(5000)) * time.Millisecond)
+		synctest.Wait() // for what the stream tells, and for its end
 		if random.IntN(3) == 0 {
 			s.Next(faults[random.IntN(len(faults))])
 		}
@@ -267,7 +274,8 @@ func dayOfFaults(t *testing.T, s *venue.Server, b *binance.Broker, random *rand.
 		t.Fatal(err)
 	}
 	compare(t, s, b, k, asked)
-	if unknown < 20 || lost < 3 || len(k.fills) < 50 {
+	t.Logf("%v: %d orders, %d unknown, %d streams lost, %d fills", time.Since(start), len(asked), unknown, lost, len(k.fills))
+	if !enough() {
 		t.Errorf("too little happened: %d unknown, %d streams lost, %d fills", unknown, lost, len(k.fills))
 	}
 }

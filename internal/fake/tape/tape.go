@@ -30,7 +30,19 @@ type Tape struct {
 
 	mu   sync.Mutex
 	days map[int64]market.Bars // by open, of days that are over: one bar, or none
+
+	past     sync.Mutex
+	sessions map[session]market.Bars // of sessions that are over
 }
+
+// session names the bars of one session.
+type session struct {
+	interval market.Interval
+	open     int64
+}
+
+// maxSessions is how many are kept, by far more than a test asks for twice.
+const maxSessions = 4096
 
 // Holiday reports New Year, the fourth of July and Christmas.
 func Holiday(at time.Time) bool {
@@ -126,15 +138,40 @@ func (t *Tape) traded(i market.Interval, in market.Span, now int64) market.Bars 
 	var out market.Bars
 	for at := in.Open; at < min(in.Close, now); {
 		// A session at a time: the path is made up for nothing in between.
-		session, ok := t.Calendar.Bucket(market.Day1, at)
+		day, ok := t.Calendar.Bucket(market.Day1, at)
 		if !ok {
 			at = t.Calendar.Next(market.Day1, at).Open
 			continue
 		}
-		t.read(&out, i, market.Span{Open: at, Close: min(session.Close, in.Close, now)}, now)
-		at = session.Close
+		part := market.Span{Open: at, Close: min(day.Close, in.Close, now)}
+		if day.Close <= now {
+			whole := t.over(i, day)
+			for k := whole.Search(part.Open); k < whole.Search(part.Close); k++ {
+				out.Append(whole.At(k))
+			}
+		} else {
+			t.read(&out, i, part, now)
+		}
+		at = day.Close
 	}
 	return out
+}
+
+// over returns the bars of a session that is over, which do not change any more.
+func (t *Tape) over(i market.Interval, day market.Span) market.Bars {
+	t.past.Lock()
+	defer t.past.Unlock()
+	name := session{i, day.Open}
+	if bars, ok := t.sessions[name]; ok {
+		return bars
+	}
+	var bars market.Bars
+	t.read(&bars, i, day, day.Close)
+	if t.sessions == nil || len(t.sessions) >= maxSessions {
+		t.sessions = make(map[session]market.Bars)
+	}
+	t.sessions[name] = bars
+	return bars
 }
 
 // read appends what the path tells of a span within a session.

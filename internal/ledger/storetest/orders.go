@@ -17,6 +17,7 @@ import (
 	"pgregory.net/rapid"
 
 	"candela/internal/fault"
+	"candela/internal/longtest"
 	"candela/internal/market"
 	"candela/internal/mcp"
 	"candela/internal/order"
@@ -319,7 +320,7 @@ func replayEqualsProjection(t *testing.T, s OrderStore) {
 			}
 			batch = nil
 		}
-		for i := range rapid.IntRange(1, 60).Draw(rt, "events") {
+		for i := range rapid.IntRange(1, longtest.Pick(25, 60)).Draw(rt, "events") {
 			e := drawEvent(rt, owner, run, i)
 			if book.Check(e) != nil {
 				continue

@@ -13,6 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"candela/internal/fault"
+	"candela/internal/longtest"
 	"candela/internal/mcp"
 	"candela/internal/order"
 )
@@ -102,7 +103,7 @@ func snapshotEqualsReplay(t *testing.T, s SnapshotStore, reopen func() SnapshotS
 		run++
 		ctx, owner := context.WithoutCancel(t.Context()), fmt.Sprintf("owner %d", run)
 		live := order.NewBook(owner)
-		for i := range rapid.IntRange(1, 60).Draw(rt, "events") {
+		for i := range rapid.IntRange(1, longtest.Pick(15, 60)).Draw(rt, "events") {
 			if e := drawEvent(rt, owner, run, i); live.Check(e) == nil {
 				kept, err := s.AppendEvents(ctx, service(owner), []order.Event{e})
 				if err != nil {

@@ -45,13 +45,18 @@ func (c closing) Close() error {
 func open(tb testing.TB, rows int, change func(*alpaca.Config)) (closing, *fakealpaca.Server) {
 	tb.Helper()
 	venue := fakealpaca.New(fakealpaca.Config{Now: noon, Seed: 7, PageRows: rows})
+	return connect(venue, change), venue
+}
+
+// connect returns a provider over a fake, on a port of its own.
+func connect(venue *fakealpaca.Server, change func(*alpaca.Config)) closing {
 	web := httptest.NewServer(venue)
 	hosts := upstream.NewHosts(nil)
 	c := alpaca.Config{Keys: alpaca.NewKeys(fakealpaca.KeyID, fakealpaca.Secret), URL: web.URL, DataURL: web.URL, StreamURL: "ws" + strings.TrimPrefix(web.URL, "http"), Now: noon}
 	if change != nil {
 		change(&c)
 	}
-	return closing{alpaca.New(hosts, c), hosts, web}, venue
+	return closing{alpaca.New(hosts, c), hosts, web}
 }
 
 func TestProvider_Contract(t *testing.T) {
@@ -64,11 +69,11 @@ func TestProvider_Contract(t *testing.T) {
 		"days":                        {providertest.Target{Symbol: market.Symbol{Venue: "alpaca", Name: "PENNY"}, Interval: market.Day1, From: unix(5, 1, 0, 0), To: unix(7, 8, 0, 0)}, 0},
 	} {
 		tc.target.Unknown = sym("NOSUCH")
+		venue := fakealpaca.New(fakealpaca.Config{Now: noon, Seed: 7, PageRows: tc.rows}) // one, since its prices take a while to make up
+		venue.SetUnlimited()
 		tc.target.New = func(tb testing.TB) provider.Provider {
 			tb.Helper()
-			p, venue := open(tb, tc.rows, nil)
-			venue.SetUnlimited()
-			return p
+			return connect(venue, nil)
 		}
 		t.Run(name, func(t *testing.T) { providertest.Run(t, tc.target) })
 	}

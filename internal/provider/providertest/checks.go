@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"candela/internal/fault"
+	"candela/internal/longtest"
 	"candela/internal/market"
 	"candela/internal/provider"
 )
@@ -371,7 +372,7 @@ func concurrent(ctx context.Context, p provider.Provider, t Target) error {
 	var wg sync.WaitGroup
 	for k := range errs {
 		wg.Go(func() {
-			for range 5 {
+			for range longtest.Pick(2, 5) {
 				got, err := all(ctx, p, t.query())
 				if err == nil {
 					err = same(got, want)

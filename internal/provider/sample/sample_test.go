@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"candela/internal/fault"
+	"candela/internal/longtest"
 	"candela/internal/market"
 	"candela/internal/provider"
 	"candela/internal/provider/providertest"
@@ -209,8 +210,7 @@ func TestProvider_IsPlausible(t *testing.T) {
 func TestProvider_TheLastReturnDoesNotTellTheNext(t *testing.T) {
 	t.Parallel()
 	for _, iv := range []market.Interval{market.Minute1, market.Hour1, market.Day1} {
-		sum := 0.0
-		const symbols = 40
+		sum, symbols := 0.0, longtest.Pick(12, 40)
 		for k := range symbols {
 			name := fmt.Sprintf("SAMPLE-%d", k+1)
 			bars := read(t, sample.New(sample.Config{}), provider.BarQuery{Symbol: market.Symbol{Name: name}, Interval: iv, Limit: 5000}).Bars
@@ -220,10 +220,10 @@ func TestProvider_TheLastReturnDoesNotTellTheNext(t *testing.T) {
 			}
 			sum += correlation(returns[1:], returns[:len(returns)-1])
 		}
-		if c := sum / symbols; c < -0.1 || c > 0.05 {
+		if c := sum / float64(symbols); c < -0.1 || c > 0.05 {
 			t.Errorf("%v: correlation %.3f", iv, c)
 		}
-		t.Logf("%v: correlation of a return with the next %.3f", iv, sum/symbols)
+		t.Logf("%v: correlation of a return with the next %.3f", iv, sum/float64(symbols))
 	}
 }
 

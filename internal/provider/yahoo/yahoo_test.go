@@ -46,14 +46,20 @@ func (c closing) Close() error {
 func open(tb testing.TB, now func() time.Time) (closing, *fakeyahoo.Server) {
 	tb.Helper()
 	venue := fakeyahoo.New(fakeyahoo.Config{Now: now, Seed: 7})
+	return connect(venue, now), venue
+}
+
+// connect returns a provider over a fake, on a port of its own.
+func connect(venue *fakeyahoo.Server, now func() time.Time) closing {
 	web := httptest.NewServer(venue)
 	hosts := upstream.NewHosts(nil)
-	return closing{yahoo.New(hosts, yahoo.Config{URL: web.URL, Now: now}), hosts, web}, venue
+	return closing{yahoo.New(hosts, yahoo.Config{URL: web.URL, Now: now}), hosts, web}
 }
 
 func sym(name string) market.Symbol { return market.Symbol{Name: name} }
 
 func TestProvider_Contract(t *testing.T) {
+	venue := fakeyahoo.New(fakeyahoo.Config{Now: noon, Seed: 7}) // one, since its prices take a while to make up
 	for name, tc := range map[string]providertest.Target{
 		"hours of a stock":        {Symbol: sym("AAPL"), Interval: market.Hour1, From: unix(2025, 6, 30, 13, 30), To: unix(2025, 7, 8, 13, 30)},
 		"minutes of a stock":      {Symbol: sym("BRK-B"), Interval: market.Minute1, From: unix(2025, 7, 3, 19, 30), To: unix(2025, 7, 7, 14, 0)},
@@ -68,8 +74,7 @@ func TestProvider_Contract(t *testing.T) {
 		tc.Unknown = sym("NOSUCH")
 		tc.New = func(tb testing.TB) provider.Provider {
 			tb.Helper()
-			p, _ := open(tb, noon)
-			return p
+			return connect(venue, noon)
 		}
 		t.Run(name, func(t *testing.T) { providertest.Run(t, tc) })
 	}
