@@ -2,10 +2,11 @@
 # shellcheck shell=bash disable=SC2154
 
 # port prints a port that nobody listens on now. It is below those that the system gives
-# to whoever asks for any: one of them could be another's before it is used.
+# to whoever asks for any: one of them could be another's before it is used. Scripts that
+# run at the same time note in the folder E2E_PORTS which they were given.
 port() {
 	"$node" -e '
-const net = require("net"), fs = require("fs");
+const net = require("net"), fs = require("fs"), path = require("path"), notes = process.env.E2E_PORTS;
 let end = 30000;
 try {
 	const low = parseInt(fs.readFileSync("/proc/sys/net/ipv4/ip_local_port_range", "utf8"));
@@ -14,14 +15,26 @@ try {
 (function look(tries) {
 	const first = Math.max(1024, end - 10000), port = first + Math.floor(Math.random() * (end - first)), server = net.createServer();
 	server.on("error", (error) => { if (tries === 0) throw error; look(tries - 1); });
-	server.listen(port, "127.0.0.1", () => server.close(() => console.log(port)));
+	server.listen(port, "127.0.0.1", () => server.close(() => {
+		try {
+			if (notes) fs.mkdirSync(path.join(notes, String(port)));
+		} catch { // another has it
+			return look(tries);
+		}
+		console.log(port);
+	}));
 })(100);'
 }
 
-# awaited COMMAND... tries until it succeeds. The minute is there to end a hang: what
-# is waited for may take long on a busy machine.
+# pick SHORT LONG prints the first, or the second where the long form is asked for.
+pick() {
+	if [ "${CANDELA_TEST_LONG:-}" = 1 ]; then echo "$2"; else echo "$1"; fi
+}
+
+# awaited COMMAND... tries until it succeeds. The three minutes are there to end a hang:
+# what is waited for may take long on a busy machine.
 awaited() {
-	local end=$((SECONDS + 60))
+	local end=$((SECONDS + 180))
 	until "$@"; do
 		if [ "$SECONDS" -ge "$end" ]; then return 1; fi
 		sleep 0.05

@@ -24,26 +24,40 @@ type kind struct {
 // outage is something that has begun to happen.
 type outage struct {
 	whom  string
-	lasts time.Duration
-	heal  func() // ends it; nil for what is over
+	lasts time.Duration // in a long run
+	heal  func()        // ends it; nil for what is over
+	// known reports whether those that are left know of it; nil for what is over. A brief
+	// run waits for it.
+	known func() bool
 }
 
-const fullRestart = "full restart"
+// Names of what happens.
+const (
+	killReplica = "kill -9 of a replica"
+	stopReplica = "SIGSTOP of a replica"
+	termReplica = "SIGTERM of a replica"
+	cutReplica  = "a replica cut off from NATS"
+	killLeader  = "kill -9 of the leader of ALERTS"
+	stopLeader  = "SIGSTOP of the leader of ALERTS"
+	cutLeader   = "the leader of ALERTS cut off"
+	rolling     = "rolling restart"
+	fullRestart = "full restart"
+)
 
 // kinds are all that happen alone, in the order of a short run.
 func (n *network) kinds() []kind {
 	all := []kind{
-		{"kill -9 of a replica", (*people).killReplica},
-		{"SIGSTOP of a replica", (*people).stopReplica},
-		{"SIGTERM of a replica", (*people).termReplica},
-		{"kill -9 of the leader of ALERTS", (*people).killLeader},
+		{killReplica, (*people).killReplica},
+		{stopReplica, (*people).stopReplica},
+		{termReplica, (*people).termReplica},
+		{killLeader, (*people).killLeader},
 	}
 	if n.real() {
-		all = append(all, kind{"a replica cut off from NATS", (*people).cutReplica}, kind{"the leader of ALERTS cut off", (*people).cutLeader})
+		all = append(all, kind{cutReplica, (*people).cutReplica}, kind{cutLeader, (*people).cutLeader})
 	} else {
-		all = append(all, kind{"SIGSTOP of the leader of ALERTS", (*people).stopLeader})
+		all = append(all, kind{stopLeader, (*people).stopLeader})
 	}
-	return append(all, kind{"rolling restart", (*people).roll}, kind{fullRestart, (*people).restart})
+	return append(all, kind{rolling, (*people).roll}, kind{fullRestart, (*people).restart})
 }
 
 // quorum is what no short run has time for: two of three servers are gone at once,
@@ -54,26 +68,52 @@ func quorum() kind { return kind{"kill -9 of two of three servers", (*people).ki
 // trades and who keeps the orders are gone at once.
 func (n *network) pairs() [][]kind {
 	killTrader, stopTrader := kind{"kill -9 of the replica that trades", (*people).killTrader}, kind{"SIGSTOP of the replica that trades", (*people).stopTrader}
-	killReplica, termReplica := kind{"kill -9 of a replica", (*people).killReplica}, kind{"SIGTERM of a replica", (*people).termReplica}
+	killAny, termAny := kind{killReplica, (*people).killReplica}, kind{termReplica, (*people).termReplica}
 	killOrders := kind{"kill -9 of the leader of ORDERS", (*people).killOrders}
 	all := [][]kind{
 		{killTrader, killOrders},
 		{stopTrader, killOrders},
-		{killTrader, killReplica},
-		{stopTrader, killReplica},
+		{killTrader, killAny},
+		{stopTrader, killAny},
 	}
 	if n.real() {
 		cutTrader := kind{"the replica that trades cut off", (*people).cutTrader}
-		all = append(all, []kind{cutTrader, termReplica}, []kind{killTrader, {"the leader of ALERTS cut off", (*people).cutLeader}})
+		all = append(all, []kind{cutTrader, termAny}, []kind{killTrader, {cutLeader, (*people).cutLeader}})
 	}
 	return all
 }
 
-// schedule returns what happens, in order: everything alone in each round, all pairs
-// in every second round, and one of them in the first, which is a short run. Of all
-// that only what has a text in its name, if there is one.
-func (n *network) schedule(rounds int, only string) (all [][]kind) {
-	for round := range rounds {
+// brief is everything once, some of it at the same time: a machine with a replica and a
+// server dies while another replica is replaced, and one replica stops while another is
+// cut off. The others need some seconds to find out, whoever is gone.
+func (n *network) brief() (all [][]kind) {
+	together := [][]string{{rolling}, {stopReplica, cutReplica}, {killReplica, termReplica, killLeader}, {cutLeader}, {stopLeader}, {fullRestart}}
+	for _, names := range together {
+		some := slices.DeleteFunc(n.kinds(), func(k kind) bool { return !slices.Contains(names, k.name) })
+		if len(some) > 0 {
+			all = append(all, some)
+		}
+	}
+	return all
+}
+
+// unaware are the ways in which a replica does not know that others took over.
+func (n *network) unaware() []kind {
+	all := []kind{{stopReplica, (*people).stopReplica}}
+	if n.real() {
+		all = append(all, kind{cutReplica, (*people).cutReplica})
+	}
+	return all
+}
+
+// schedule returns what happens, in order: for no round the brief one, else everything
+// alone in each round, all pairs in every second round, and one of them in the first. Of
+// all that only what has a text in its name, if there is one.
+func (n *network) schedule(rounds int, only string, dice *rand.Rand) (all [][]kind) {
+	if brief() {
+		return n.brief()
+	}
+	for round := range max(1, rounds) {
 		var some [][]kind
 		for _, k := range n.kinds() {
 			some = append(some, []kind{k})
@@ -89,15 +129,20 @@ func (n *network) schedule(rounds int, only string) (all [][]kind) {
 			some = slices.DeleteFunc(some, func(kinds []kind) bool {
 				return !slices.ContainsFunc(kinds, func(k kind) bool { return strings.Contains(k.name, only) })
 			})
-			rand.Shuffle(len(some), func(i, j int) { some[i], some[j] = some[j], some[i] })
+			dice.Shuffle(len(some), func(i, j int) { some[i], some[j] = some[j], some[i] })
 		}
 		all = append(all, some...)
 	}
 	return all
 }
 
+// within returns a random time that is shorter than a limit.
+func (p *people) within(limit time.Duration) time.Duration {
+	return time.Duration(p.dice.Int64N(int64(limit)))
+}
+
 // away is how long something is gone: longer than it takes to count as dead.
-func away() time.Duration { return 6*time.Second + rand.N(4*time.Second) }
+func (p *people) away() time.Duration { return 6*time.Second + p.within(4*time.Second) }
 
 // happen lets things happen at the same time and waits until all is well again.
 func (p *people) happen(kinds ...kind) fault {
@@ -110,9 +155,14 @@ func (p *people) happen(kinds ...kind) fault {
 		all, names, whom = append(all, one), append(names, k.name), append(whom, one.whom)
 	}
 	f.kind, f.whom = strings.Join(names, " and "), strings.Join(whom, " and ")
+	if brief() {
+		p.awaitEffect(f.kind, f.began, all)
+	}
 	slices.SortFunc(all, func(a, b outage) int { return cmp.Compare(a.lasts, b.lasts) })
 	for _, one := range all {
-		p.pause(time.Until(f.began.Add(one.lasts)))
+		if !brief() {
+			p.pause(time.Until(f.began.Add(one.lasts)))
+		}
 		if one.heal != nil {
 			one.heal()
 		}
@@ -144,7 +194,7 @@ func (p *people) trading() *replica {
 func (p *people) trader() *replica {
 	r := p.trading()
 	for r == nil || p.down[r] {
-		r = p.replicas[rand.IntN(len(p.replicas))]
+		r = p.replicas[p.dice.IntN(len(p.replicas))]
 	}
 	p.down[r] = true
 	return r
@@ -153,11 +203,11 @@ func (p *people) trader() *replica {
 // any takes a replica to which nothing happens yet: half of the time the one that
 // trades, since to lose that one is worst.
 func (p *people) any() *replica {
-	if rand.IntN(2) == 0 {
+	if p.dice.IntN(2) == 0 {
 		return p.trader()
 	}
 	for {
-		if r := p.replicas[rand.IntN(len(p.replicas))]; !p.down[r] {
+		if r := p.replicas[p.dice.IntN(len(p.replicas))]; !p.down[r] {
 			p.down[r] = true
 			return r
 		}
@@ -169,7 +219,7 @@ func (p *people) killTrader() outage  { return p.kill(p.trader()) }
 
 func (p *people) kill(r *replica) outage {
 	r.kill()
-	return outage{r.name, rand.N(6 * time.Second), func() { r.start(p.TB) }}
+	return outage{whom: r.name, lasts: p.within(6 * time.Second), heal: func() { r.start(p.TB) }, known: p.tookOver}
 }
 
 func (p *people) stopReplica() outage { return p.halt(p.any()) }
@@ -177,32 +227,36 @@ func (p *people) stopTrader() outage  { return p.halt(p.trader()) }
 
 func (p *people) halt(r *replica) outage {
 	r.signal(sigStop)
-	return outage{r.name, away(), func() { r.signal(sigCont) }}
+	return outage{whom: r.name, lasts: p.away(), heal: func() { r.signal(sigCont) }, known: p.tookOver}
 }
 
 func (p *people) termReplica() outage {
 	r := p.any()
 	took := r.term(p.TB)
-	return outage{fmt.Sprintf("%s, which took %.1f s to end", r.name, took.Seconds()), took + rand.N(3*time.Second), func() { r.start(p.TB) }}
+	return outage{
+		whom: fmt.Sprintf("%s, which took %.1f s to end", r.name, took.Seconds()), lasts: took + p.within(3*time.Second),
+		heal: func() { r.start(p.TB) }, known: p.tookOver,
+	}
 }
 
-func (p *people) killLeader() outage { return p.killServer(p.servers.leader(alerts)) }
-func (p *people) killOrders() outage { return p.killServer(p.servers.leader(orders)) }
+func (p *people) killLeader() outage { return p.killServer(alerts) }
+func (p *people) killOrders() outage { return p.killServer(orders) }
 
-func (p *people) killServer(one *server) outage {
+func (p *people) killServer(stream string) outage {
+	one := p.servers.leader(stream)
 	one.kill()
-	return outage{one.name, 2*time.Second + rand.N(6*time.Second), func() { one.start(p.TB) }}
+	return outage{whom: one.name, lasts: 2*time.Second + p.within(6*time.Second), heal: func() { one.start(p.TB) }, known: p.follows(one, stream)}
 }
 
 func (p *people) killTwo() outage {
 	first := p.servers.leader(orders)
-	second := p.servers.all[rand.IntN(len(p.servers.all))]
+	second := p.servers.all[p.dice.IntN(len(p.servers.all))]
 	for second == first {
-		second = p.servers.all[rand.IntN(len(p.servers.all))]
+		second = p.servers.all[p.dice.IntN(len(p.servers.all))]
 	}
 	first.kill()
 	second.kill()
-	return outage{first.name + ", " + second.name, 3*time.Second + rand.N(22*time.Second), func() { // a writer gives up after 20
+	return outage{whom: first.name + ", " + second.name, lasts: 3*time.Second + p.within(22*time.Second), heal: func() { // a writer gives up after 20
 		first.start(p.TB)
 		second.start(p.TB)
 	}}
@@ -211,21 +265,21 @@ func (p *people) killTwo() outage {
 func (p *people) stopLeader() outage {
 	one := p.servers.leader(alerts)
 	one.signal(sigStop)
-	return outage{one.name, away(), func() { one.signal(sigCont) }}
+	return outage{whom: one.name, lasts: p.away(), heal: func() { one.signal(sigCont) }, known: p.follows(one, alerts)}
 }
 
 func (p *people) cutReplica() outage { return p.cut(p.any()) }
 func (p *people) cutTrader() outage  { return p.cut(p.trader()) }
 
-func (*people) cut(r *replica) outage {
+func (p *people) cut(r *replica) outage {
 	r.at.cut(true)
-	return outage{r.name, away(), func() { r.at.cut(false) }}
+	return outage{whom: r.name, lasts: p.away(), heal: func() { r.at.cut(false) }, known: p.tookOver}
 }
 
 func (p *people) cutLeader() outage {
 	one := p.servers.leader(alerts)
 	one.at.cut(true)
-	return outage{one.name, away(), func() { one.at.cut(false) }}
+	return outage{whom: one.name, lasts: p.away(), heal: func() { one.at.cut(false) }, known: p.follows(one, alerts)}
 }
 
 // roll restarts one replica after the other, as an upgrade does.
@@ -246,7 +300,9 @@ func (p *people) restart() outage {
 	for _, one := range p.servers.all {
 		one.kill()
 	}
-	p.pause(time.Second)
+	if !brief() {
+		p.pause(time.Second)
+	}
 	for _, one := range p.servers.all {
 		one.start(p.TB)
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"candela/e2e/remote"
+	"candela/internal/longtest"
 )
 
 // from is a transport that says which address it comes from, since one address may
@@ -61,7 +62,7 @@ func (s *site) crowd(first, many int, at func(i int) *replica, then func(c *remo
 }
 
 // TestLoad_AtTheServersDoesNotGrowWithClients counts what replicas keep open at the
-// NATS servers while 300 clients come, each with a token, half of them with a
+// NATS servers while more and more clients come, each with a token, half of them with a
 // subscription and a stream and the others polling.
 func TestLoad_AtTheServersDoesNotGrowWithClients(t *testing.T) {
 	t.Parallel()
@@ -77,8 +78,9 @@ func TestLoad_AtTheServersDoesNotGrowWithClients(t *testing.T) {
 			t.Errorf("%+v is not the same for each of three replicas", base)
 		}
 	}
-	for clients := 0; clients < 300; clients += 100 {
-		s.crowd(clients, 100, func(int) *replica { return nil }, func(c *remote.Client, i int) {
+	crowd := longtest.Pick(40, 100)
+	for clients := 0; clients < 3*crowd; clients += crowd {
+		s.crowd(clients, crowd, func(int) *replica { return nil }, func(c *remote.Client, i int) {
 			if i%2 == 0 {
 				s.subscribe(ctx, c)
 				here.Go(func() { _ = c.Listen(ctx, "", func() {}, func(remote.Event) {}) })
@@ -91,7 +93,7 @@ func TestLoad_AtTheServersDoesNotGrowWithClients(t *testing.T) {
 			})
 		})
 		if got := s.steady(base); got != base {
-			t.Errorf("with %d clients: %+v", clients+100, got)
+			t.Errorf("with %d clients: %+v", clients+crowd, got)
 		}
 	}
 	s.replicas[2].term(t)

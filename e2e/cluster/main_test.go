@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"flag"
 	"os"
 	"testing"
 
@@ -16,6 +17,11 @@ var programs build.Programs
 func TestMain(m *testing.M) {
 	if base := os.Getenv(listenersVar); base != "" {
 		os.Exit(runListeners(base))
+	}
+	flag.Parse()
+	// The tests wait more than they work.
+	if err := flag.Set("test.parallel", "4"); err != nil {
+		panic(err)
 	}
 	os.Exit(programs.Run(m))
 }

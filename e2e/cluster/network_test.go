@@ -9,6 +9,7 @@ import (
 	"net"
 	"os"
 	"os/exec"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -44,7 +45,7 @@ func newNetwork(tb testing.TB) *network {
 	tb.Helper()
 	n := &network{tb: tb}
 	name := fmt.Sprintf("cb%08x", rand.Uint32())
-	prefix := fmt.Sprintf("10.%d.%d.", 64+rand.IntN(128), rand.IntN(256))
+	prefix := unused(tb)
 	if err := ip("link", "add", name, "type", "bridge"); err != nil {
 		tb.Logf("no network namespaces here (%v): links are not cut, servers are stopped instead", err)
 		return n
@@ -58,6 +59,21 @@ func newNetwork(tb testing.TB) *network {
 	}
 	tb.Logf("no network namespaces here (%v): links are not cut, servers are stopped instead", err)
 	return n
+}
+
+// unused returns the beginning of addresses that nobody has here.
+func unused(tb testing.TB) string {
+	tb.Helper()
+	for {
+		prefix := fmt.Sprintf("10.%d.%d.", 64+rand.IntN(128), rand.IntN(256))
+		have, err := net.InterfaceAddrs()
+		if err != nil {
+			tb.Fatal(err)
+		}
+		if !slices.ContainsFunc(have, func(a net.Addr) bool { return strings.HasPrefix(a.String(), prefix) }) {
+			return prefix
+		}
+	}
 }
 
 // ip runs ip(8).

@@ -1,7 +1,9 @@
 package cluster
 
 import (
+	"context"
 	"encoding/json"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -16,6 +18,7 @@ type observer struct {
 	mu     sync.Mutex
 	seen   map[uint64]bool // numbers of messages, some of which come again
 	alerts map[string]*told
+	last   uint64 // the highest number
 }
 
 // told is what the stream says of one alert.
@@ -34,22 +37,77 @@ type told struct {
 	triggered time.Time
 }
 
-// watch begins to follow.
+// watch begins to follow. A consumer may go with its server, and who reads from it is
+// not always told: one that brings nothing while there is more takes another's place.
 func (s *servers) watch(tb testing.TB, stream string) *observer {
 	tb.Helper()
 	o := &observer{seen: map[uint64]bool{}, alerts: map[string]*told{}}
-	var consumer jetstream.Consumer
+	var follow jetstream.ConsumeContext
 	until(tb, 2*time.Minute, "the judge reads "+stream, func() (ok bool) {
 		var err error
-		consumer, err = s.js.OrderedConsumer(tb.Context(), stream, jetstream.OrderedConsumerConfig{})
+		follow, err = s.follow(tb.Context(), tb, stream, o)
 		return err == nil
 	})
-	follow, err := consumer.Consume(func(m jetstream.Msg) { o.take(tb, m) })
-	if err != nil {
-		tb.Fatal(err)
-	}
-	tb.Cleanup(follow.Stop)
+	ctx, stop := context.WithCancel(tb.Context())
+	var group sync.WaitGroup
+	tb.Cleanup(func() {
+		stop()
+		group.Wait()
+		follow.Stop()
+	})
+	group.Go(func() {
+		for behind, at := 0, uint64(0); ctx.Err() == nil; {
+			select {
+			case <-ctx.Done():
+			case <-time.After(500 * time.Millisecond):
+			}
+			last, err := s.last(ctx, stream)
+			if now := o.reached(); err != nil || now >= last || now > at {
+				behind, at = 0, now
+				continue
+			}
+			if behind++; behind < 4 {
+				continue
+			}
+			if next, err := s.follow(ctx, tb, stream, o); err == nil {
+				follow.Stop()
+				follow, behind = next, 0
+			}
+		}
+	})
 	return o
+}
+
+// follow reads a stream from where the observer is.
+func (s *servers) follow(ctx context.Context, tb testing.TB, stream string, o *observer) (jetstream.ConsumeContext, error) {
+	tb.Helper()
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	consumer, err := s.js.OrderedConsumer(ctx, stream, jetstream.OrderedConsumerConfig{
+		DeliverPolicy: jetstream.DeliverByStartSequencePolicy, OptStartSeq: o.reached() + 1,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return consumer.Consume(func(m jetstream.Msg) { o.take(tb, m) }, jetstream.PullExpiry(time.Second))
+}
+
+// last returns the number of a stream's last message.
+func (s *servers) last(ctx context.Context, stream string) (uint64, error) {
+	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
+	defer cancel()
+	one, err := s.js.Stream(ctx, stream)
+	if err != nil {
+		return 0, err
+	}
+	return one.CachedInfo().State.LastSeq, nil
+}
+
+// reached returns the highest number of a message that came.
+func (o *observer) reached() uint64 {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.last
 }
 
 // take notes a message.
@@ -60,6 +118,9 @@ func (o *observer) take(tb testing.TB, m jetstream.Msg) {
 		tb.Error(err)
 		return
 	}
+	o.mu.Lock()
+	o.last = max(o.last, meta.Sequence.Stream)
+	o.mu.Unlock()
 	var body struct {
 		State string `json:"state"`
 		Alert struct {
@@ -98,6 +159,16 @@ func (o *observer) take(tb testing.TB, m jetstream.Msg) {
 		a.fired = append(a.fired, time.Now())
 		a.number = append(a.number, meta.Sequence.Stream)
 	}
+}
+
+// copy returns what is told by now, nil for nothing.
+func (t *told) copy() *told {
+	if t == nil {
+		return nil
+	}
+	now := *t
+	now.fired, now.number = slices.Clone(t.fired), slices.Clone(t.number)
+	return &now
 }
 
 // fired returns how many alerts have fired, and how many more than once.

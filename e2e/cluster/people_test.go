@@ -14,6 +14,7 @@ import (
 
 	"candela/e2e/remote"
 	"candela/e2e/tape"
+	"candela/internal/longtest"
 )
 
 // set is an alert that somebody asked for.
@@ -48,7 +49,10 @@ type people struct {
 	token map[*remote.Client]*pass
 	deals []*deal // every order that was asked for
 
-	down map[*replica]bool // of whoever lets things happen
+	observer *observer
+	// Of whoever lets things happen.
+	dice *rand.Rand
+	down map[*replica]bool
 }
 
 // heard is one notification as a listener got it.
@@ -72,7 +76,8 @@ type pass struct {
 func (s *site) newPeople(symbols int) *people {
 	p := &people{
 		site: s, symbols: symbols, sets: map[string]*set{}, polls: map[string][]time.Time{}, fails: map[string]int{},
-		token: map[*remote.Client]*pass{}, down: map[*replica]bool{},
+		token: map[*remote.Client]*pass{}, down: map[*replica]bool{}, dice: rand.New(rand.NewPCG(longtest.Seed(), 0)),
+		observer: s.servers.watch(s.TB, alerts),
 	}
 	p.ctx, p.stop = context.WithCancel(s.Context())
 	return p
@@ -142,41 +147,55 @@ func (p *people) pause(d time.Duration) bool {
 
 func (p *people) symbol(i int) string { return fmt.Sprintf("C%02dUSDT", i) }
 
-// setAlerts sets alerts with some workers until enough are acknowledged, spread
-// over a time.
-func (p *people) setAlerts(enough int, over time.Duration) {
+// setAlerts sets alerts with some workers, one after each pause, until stop is called,
+// which returns when enough are acknowledged.
+func (p *people) setAlerts(enough int, every time.Duration) (stop func()) {
 	const workers = 12
 	var acked atomic.Int64
 	var group sync.WaitGroup
+	over := make(chan struct{})
+	ended := func() bool {
+		select {
+		case <-over:
+			return acked.Load() >= int64(enough)
+		default:
+			return false
+		}
+	}
 	began := time.Now()
 	for i := range workers {
 		c := p.client("setter " + strconv.Itoa(i%3))
 		group.Go(func() {
 			rng := rand.New(rand.NewPCG(seed, uint64(i)))
-			for acked.Load() < int64(enough) {
+			for first := true; !ended(); {
 				// Not faster than it should be, and as fast as it goes when it is late.
-				early := time.Duration(float64(over)*float64(acked.Load())/float64(enough)) - time.Since(began)
+				early := every*time.Duration(acked.Load()) - time.Since(began)
 				if !p.pause(max(time.Millisecond, min(early, 200*time.Millisecond))) {
 					return
 				}
 				if early >= 0 {
 					continue
 				}
-				if p.setOne(c, rng) {
+				if p.setOne(c, rng, first) {
 					acked.Add(1)
+					first = false
 				} else {
 					p.pause(rand.N(100 * time.Millisecond)) // as clients do that were refused
 				}
 			}
 		})
 	}
-	group.Wait()
+	p.busy.Go(group.Wait)
+	return func() {
+		close(over)
+		group.Wait()
+	}
 }
 
 // setOne sets one alert and reports whether that was acknowledged.
-func (p *people) setOne(c *remote.Client, rng *rand.Rand) bool {
+func (p *people) setOne(c *remote.Client, rng *rand.Rand, first bool) bool {
 	a := &set{}
-	if !p.plan(a, rng, time.Now().Unix()) {
+	if !p.plan(a, rng, time.Now().Unix(), first) {
 		return false
 	}
 	a.note = "a" + strconv.FormatInt(p.asked.Add(1), 10)

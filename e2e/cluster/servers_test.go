@@ -125,24 +125,28 @@ func (s *server) ask(tb testing.TB, path string, into any) error {
 }
 
 // leader returns the server that leads a stream.
-func (s *servers) leader(stream string) *server {
+func (s *servers) leader(stream string) (found *server) {
 	s.tb.Helper()
-	var found *server
 	until(s.tb, 2*time.Minute, stream+" has a leader", func() bool {
-		ctx, cancel := context.WithTimeout(s.tb.Context(), 2*time.Second)
-		defer cancel()
-		one, err := s.js.Stream(ctx, stream)
-		if err != nil || one.CachedInfo().Cluster == nil {
-			return false
-		}
-		i := slices.IndexFunc(s.all, func(have *server) bool { return have.name == one.CachedInfo().Cluster.Leader })
-		if i < 0 {
-			return false
-		}
-		found = s.all[i]
-		return true
+		found = s.leads(stream)
+		return found != nil
 	})
 	return found
+}
+
+// leads returns the server that leads a stream, nil when nobody says so.
+func (s *servers) leads(stream string) *server {
+	ctx, cancel := context.WithTimeout(s.tb.Context(), 2*time.Second)
+	defer cancel()
+	one, err := s.js.Stream(ctx, stream)
+	if err != nil || one.CachedInfo().Cluster == nil {
+		return nil
+	}
+	i := slices.IndexFunc(s.all, func(have *server) bool { return have.name == one.CachedInfo().Cluster.Leader })
+	if i < 0 {
+		return nil
+	}
+	return s.all[i]
 }
 
 // load is what the program costs the servers.

@@ -34,12 +34,13 @@ type site struct {
 	balancer *balancer
 	owner    *remote.Owner
 	tape     *tape.Tape
+	trades   bool // on an account at the venue
 }
 
 // newSite starts n replicas over three NATS servers, or one without any.
 func newSite(tb testing.TB, n int, clustered bool, o options) *site {
 	tb.Helper()
-	s := &site{TB: tb, dir: *keep, net: newNetwork(tb), tape: tape.New(seed), owner: &remote.Owner{Passphrase: passphrase}}
+	s := &site{TB: tb, dir: *keep, net: newNetwork(tb), tape: tape.New(seed), owner: &remote.Owner{Passphrase: passphrase}, trades: o.trade}
 	if s.dir == "" {
 		s.dir = build.Folder(tb)
 	}

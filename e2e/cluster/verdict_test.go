@@ -9,7 +9,7 @@ import (
 	"candela/e2e/tape"
 )
 
-// fate is what became of one alert, from everyone's view.
+// fate is what became of one alert, from everyone's view, at the time of asking.
 type fate struct {
 	*set
 	stream *told // nil when the stream never had it
@@ -20,7 +20,8 @@ type fate struct {
 
 // fates puts together what people asked for and what the stream says, for all that
 // was shown up to the end.
-func (p *people) fates(o *observer, end time.Time) (all []*fate) {
+func (p *people) fates(end time.Time) (all []*fate) {
+	o := p.observer
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	p.mu.Lock()
@@ -42,7 +43,8 @@ func (p *people) fates(o *observer, end time.Time) (all []*fate) {
 		if id == "" {
 			continue // not acknowledged, and never there
 		}
-		f := &fate{set: a, stream: o.alerts[id]}
+		asked := *a
+		f := &fate{set: &asked, stream: o.alerts[id].copy()}
 		made := a.made
 		if f.stream != nil && made.IsZero() {
 			made = f.stream.Made
@@ -81,8 +83,8 @@ func (p *people) arrivals(f *fate, id string) {
 }
 
 // missing tells what is not yet as it should be.
-func (p *people) missing(o *observer, end time.Time) (unfired, unheard, unpolled int) {
-	for _, f := range p.fates(o, end) {
+func (p *people) missing(end time.Time) (unfired, unheard, unpolled int) {
+	for _, f := range p.fates(end) {
 		switch {
 		case f.stream == nil: // who watches the stream has not come to it yet
 			unfired++
@@ -112,15 +114,17 @@ func (f *fate) idOf() string {
 	return f.stream.Subject[strings.LastIndexByte(f.stream.Subject, '.')+1:]
 }
 
-// awaitDue waits until what was set last, perhaps after the last fault alone, had time
-// to fall due, and so many alerts have, so many of them on signals. It gives up in the
-// end: whether there were enough is for others to say.
-func (p *people) awaitDue(o *observer, want, signals int) {
+// awaitDue waits until so many alerts have fallen due, so many of them on signals. In a
+// long run what was set last, perhaps after the last fault alone, has the time to fall
+// due. It gives up in the end: whether there were enough is for others to say.
+func (p *people) awaitDue(want, signals int) {
 	p.Helper()
-	p.pause(horizon * time.Second)
-	for deadline := time.Now().Add(3 * time.Minute); time.Now().Before(deadline); p.pause(5 * time.Second) {
+	if !brief() {
+		p.pause(time.Duration(horizon()) * time.Second)
+	}
+	for deadline := time.Now().Add(3 * time.Minute); time.Now().Before(deadline); p.pause(time.Second) {
 		due, shown := 0, 0
-		for _, f := range p.fates(o, time.Now()) {
+		for _, f := range p.fates(time.Now()) {
 			if f.due.IsZero() {
 				continue
 			}
@@ -137,12 +141,15 @@ func (p *people) awaitDue(o *observer, want, signals int) {
 
 // settle waits until all that was due by now has arrived everywhere, and returns
 // up to when that is.
-func (p *people) settle(o *observer) (end time.Time) {
+func (p *people) settle() (end time.Time) {
 	p.Helper()
-	end = time.Now().Add((tape.Step + 1) * time.Second)
-	p.pause(time.Until(end) + 2*time.Second)
+	end = time.Now()
+	if !brief() {
+		end = end.Add((tape.Step + 1) * time.Second)
+		p.pause(time.Until(end))
+	}
 	for deadline := time.Now().Add(3 * time.Minute); ; {
-		unfired, unheard, unpolled := p.missing(o, end)
+		unfired, unheard, unpolled := p.missing(end)
 		if unfired+unheard+unpolled == 0 {
 			return end
 		}
@@ -150,7 +157,7 @@ func (p *people) settle(o *observer) (end time.Time) {
 			p.Errorf("%d have not fired, %d were not pushed to everyone, %d not polled, three minutes after the end", unfired, unheard, unpolled)
 			return end
 		}
-		p.pause(500 * time.Millisecond)
+		p.pause(200 * time.Millisecond)
 	}
 }
 
@@ -164,11 +171,11 @@ type result struct {
 }
 
 // judge holds everything against everything, and tells what is wrong.
-func (p *people) judge(o *observer, end time.Time, faults []fault) *result {
+func (p *people) judge(end time.Time, faults []fault) *result {
 	p.Helper()
 	r := &result{}
 	worst := map[string]*[3]time.Duration{}
-	for _, f := range p.fates(o, end) {
+	for _, f := range p.fates(end) {
 		p.judgeOne(r, f)
 		if f.due.IsZero() || f.first.IsZero() || f.stream == nil || len(f.stream.fired) == 0 {
 			continue

@@ -45,15 +45,28 @@ func (a *set) caused(t *tape.Tape, s *told) bool {
 }
 
 // soon is how far away in seconds it is at least when an alert is due, so that it is
-// set by then when nothing happens. horizon is how far for a price at most.
-const (
-	soon    = 6
-	horizon = 30
-)
+// set by then when nothing happens.
+func soon() int64 {
+	if brief() {
+		return 3
+	}
+	return 6
+}
 
-// plan chooses what an alert waits for, and reports whether it found something.
-func (p *people) plan(a *set, rng *rand.Rand, now int64) bool {
+// horizon is how far away a price is at most.
+func horizon() int64 {
+	if brief() {
+		return soon() + 2*tape.Step
+	}
+	return 30
+}
+
+// plan chooses what an alert waits for, and reports whether it found something. The
+// first of somebody is on a signal, so that any minute that closes shows some.
+func (p *people) plan(a *set, rng *rand.Rand, now int64, first bool) bool {
 	switch n := rng.IntN(20); {
+	case first:
+		return p.planSignal(a, rng, now)
 	case n == 0:
 		a.never, a.Want = true, tape.Want{Symbol: p.symbol(rng.IntN(p.symbols)), Above: true, Threshold: 1e9}
 		return true
@@ -70,7 +83,7 @@ func (p *people) planPrice(a *set, rng *rand.Rand, now int64) bool {
 	a.Symbol, a.Above = p.symbol(rng.IntN(p.symbols)), rng.IntN(2) == 0
 	var found []float64
 	best := 0.0
-	for at := now - now%60; at < now+horizon; at += tape.Step {
+	for at := now - now%60; at <= now+horizon(); at += tape.Step {
 		bar := p.tape.At(a.Symbol, at)
 		reach := bar.H
 		if !a.Above {
@@ -82,7 +95,7 @@ func (p *people) planPrice(a *set, rng *rand.Rand, now int64) bool {
 		if reach <= best {
 			continue
 		}
-		if at > now+soon {
+		if at > now+soon() {
 			found = append(found, best+(reach-best)*(0.2+0.6*rng.Float64()))
 		}
 		best = reach
@@ -104,7 +117,7 @@ const charted = 8
 // planSignal chooses a signal that the tape shows when one of the next minutes closes,
 // mostly the very next.
 func (p *people) planSignal(a *set, rng *rand.Rand, now int64) bool {
-	closed := now + soon
+	closed := now + soon()
 	closed += 60 - closed%60
 	if rng.IntN(4) == 0 {
 		closed += 60

@@ -3,7 +3,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 
 export class Stream {
-  events = []; // of alerts: { arrived, record }
+  events = []; // of alerts: { arrived, record, comments: how many came in the same piece after it }
   beats = []; // when anything came
   comments = 0;
   ended; // why, once it has
@@ -16,6 +16,7 @@ export class Stream {
 
   #abort;
   #first;
+  #piece = 0; // alerts that came before the piece that is read
 
   async #read(base, token) {
     const response = await fetch(`${base}/mcp`, { headers: { Authorization: `Bearer ${token}`, Accept: "text/event-stream" }, signal: this.#abort.signal });
@@ -24,6 +25,7 @@ export class Stream {
     for await (const chunk of response.body.pipeThrough(new TextDecoderStream())) {
       this.beats.push(Date.now());
       this.#first();
+      this.#piece = this.events.length;
       text += chunk;
       for (let end; (end = text.indexOf("\n\n")) >= 0; text = text.slice(end + 2)) this.#frame(text.slice(0, end));
     }
@@ -33,11 +35,12 @@ export class Stream {
   #frame(frame) {
     if (frame.startsWith(":")) {
       this.comments++;
+      for (const e of this.events.slice(this.#piece)) e.comments++;
       return;
     }
     const data = frame.split("\n").filter((l) => l.startsWith("data:")).map((l) => l.slice(5)).join("\n");
     const message = JSON.parse(data);
-    if (message.method === "notifications/alert_triggered") this.events.push({ arrived: Date.now(), record: message.params });
+    if (message.method === "notifications/alert_triggered") this.events.push({ arrived: Date.now(), record: message.params, comments: 0 });
   }
 
   // noted waits for the alert with a note.

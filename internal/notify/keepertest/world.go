@@ -70,7 +70,7 @@ func (r *Replica) Shared(k notify.Keeper) notify.Shared {
 		// As long as a machine may stand still: a replica that says nothing in time has
 		// another repeat notifications.
 		HandTime: time.Minute,
-		Sync: func(context.Context) error { r.catchUp(); return nil },
+		Sync:     func(context.Context) error { r.catchUp(); return nil },
 		Gone: func(_ context.Context, key string) (bool, error) {
 			r.world.mu.Lock()
 			defer r.world.mu.Unlock()
