@@ -15,12 +15,13 @@ import (
 	"candela/e2e/build"
 	"candela/e2e/remote"
 	"candela/e2e/tape"
+	"candela/internal/longtest"
 	"candela/internal/porttest"
 )
 
 // kills is how often the program is killed, over both transports together; one stop
 // in good order comes with every four of them.
-var kills = flag.Int("kills", 8, "how often the program is killed")
+var kills = flag.Int("kills", longtest.Pick(8, 60), "how often the program is killed")
 
 // TestCrash_NoAlertIsLostOrFiresTwice kills the program at any moment, again and
 // again on one state, while clients set alerts on moving prices, cancel some and
@@ -87,7 +88,7 @@ func (s *scene) connect(ctx context.Context, l *life) {
 // mustConnect is connect for a program that lives on.
 func (s *scene) mustConnect(l *life) {
 	s.Helper()
-	soon, cancel := context.WithTimeout(s.Context(), time.Minute)
+	soon, cancel := context.WithTimeout(s.Context(), 3*time.Minute)
 	defer cancel()
 	if s.connect(soon, l); l.client == nil {
 		s.Fatalf("the client is not let in:\n%s", l.stderr)
@@ -308,7 +309,7 @@ func (s *scene) awaitTold(c client) map[string]bool {
 			fired[id] = true
 		}
 	}
-	for patience := time.Now().Add(30 * time.Second); !s.notes.told(fired) && time.Now().Before(patience); {
+	for patience := time.Now().Add(3 * time.Minute); !s.notes.told(fired) && time.Now().Before(patience); {
 		s.notes.poll(must(s.T, c, "get_notifications", `{"wait_seconds":1}`))
 	}
 	return fired
@@ -323,7 +324,7 @@ func (s *scene) settle() *final {
 	f := &final{at: time.Now().Add((step + 1) * time.Second), active: map[string]bool{}, charts: map[string]series{}}
 	// Time to load all that is followed and to hear of every price up to now: longer
 	// where the venue asks for patience, and no longer than that.
-	patience := time.Now().Add(90 * time.Second)
+	patience := time.Now().Add(3 * time.Minute)
 	for quiet := 0; quiet < 3 || time.Since(f.at) < 3*time.Second; quiet++ {
 		if s.notes.poll(must(s.T, l.client, "get_notifications", `{"wait_seconds":1}`)) > 0 {
 			quiet = 0

@@ -88,7 +88,7 @@ func (p *program) term(t *testing.T) {
 	if err := p.cmd.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}
-	guard := time.AfterFunc(30*time.Second, func() { _ = p.cmd.Process.Kill() })
+	guard := time.AfterFunc(2*time.Minute, func() { _ = p.cmd.Process.Kill() })
 	defer guard.Stop()
 	// One that is asked before it listens to signals ends by it.
 	if err := p.cmd.Wait(); err != nil && !p.early() {

@@ -15,12 +15,13 @@ import (
 	"time"
 
 	"candela/e2e/build"
+	"candela/internal/longtest"
 	"candela/internal/porttest"
 )
 
 // soakFor is how long the program is kept busy. Its figures mean something from a
 // few minutes on: what nothing needs is let go after one.
-var soakFor = flag.Duration("soak", 6*time.Second, "how long the soak runs")
+var soakFor = flag.Duration("soak", longtest.Pick(6*time.Second, 5*time.Minute), "how long the soak runs")
 
 const (
 	soakClients = 8

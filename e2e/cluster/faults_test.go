@@ -83,11 +83,10 @@ func (n *network) pairs() [][]kind {
 	return all
 }
 
-// brief is everything once, some of it at the same time: a machine with a replica and a
-// server dies while another replica is replaced, and one replica stops while another is
-// cut off. The others need some seconds to find out, whoever is gone.
+// brief is everything once. Two replicas go at the same time: the one that is left needs
+// some seconds to find out, be it one or two.
 func (n *network) brief() (all [][]kind) {
-	together := [][]string{{rolling}, {stopReplica, cutReplica}, {killReplica, termReplica, killLeader}, {cutLeader}, {stopLeader}, {fullRestart}}
+	together := [][]string{{rolling}, {stopReplica, termReplica}, {killReplica, cutReplica}, {killLeader}, {cutLeader}, {stopLeader}, {fullRestart}}
 	for _, names := range together {
 		some := slices.DeleteFunc(n.kinds(), func(k kind) bool { return !slices.Contains(names, k.name) })
 		if len(some) > 0 {

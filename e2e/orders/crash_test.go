@@ -15,10 +15,11 @@ import (
 	_ "modernc.org/sqlite" // the driver "sqlite"
 
 	"candela/internal/fake"
+	"candela/internal/longtest"
 )
 
 var (
-	patient = flag.Bool("patient", false, "wait the minute until an order that never arrived is given up")
+	patient = flag.Bool("patient", longtest.On(), "wait the minute until an order that never arrived is given up")
 	update  = flag.Bool("update", false, "rewrite the table in docs/trading.md")
 )
 
