@@ -28,7 +28,7 @@ try {
 
 # pick SHORT LONG prints the first, or the second where the long form is asked for.
 pick() {
-	if [ "${CANDELA_TEST_LONG:-}" = 1 ]; then echo "$2"; else echo "$1"; fi
+	if [ "${LONGTEST:-}" = 1 ]; then echo "$2"; else echo "$1"; fi
 }
 
 # awaited COMMAND... tries until it succeeds. The three minutes are there to end a hang:

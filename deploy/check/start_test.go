@@ -26,7 +26,7 @@ var runs = flag.Int("runs", timed(), "how often each start is timed and held to 
 // timed is how often a start is timed where nobody says it: how long one takes is of the
 // machine too, so the run before a merge does without.
 func timed() int {
-	if os.Getenv("CANDELA_TEST_LONG") == "1" {
+	if os.Getenv("LONGTEST") == "1" {
 		return 10
 	}
 	return 0

@@ -71,12 +71,6 @@ func (p *people) dueBetween(from, to time.Time) (due, fired int) {
 	return due, fired
 }
 
-// firedAll reports whether some alerts have fallen due up to now, and have fired.
-func (p *people) firedAll() bool {
-	due, fired := p.dueBetween(time.Time{}, time.Now())
-	return due > 0 && due == fired
-}
-
 // judgeSpans checks that while anything happened alerts fell due and orders were under
 // way: else it would say nothing of them.
 func (p *people) judgeSpans(faults []fault) {

@@ -11,8 +11,8 @@ import (
 )
 
 const (
-	onVariable   = "CANDELA_TEST_LONG" // "1" asks for the long form
-	seedVariable = "CANDELA_TEST_SEED" // where random tests begin
+	onVariable   = "LONGTEST"      // "1" asks for the long form
+	seedVariable = "LONGTEST_SEED" // where random tests begin
 )
 
 // On reports whether the long form is asked for.

@@ -8,7 +8,7 @@ import (
 
 func TestPick_FollowsTheEnvironment(t *testing.T) {
 	for value, want := range map[string]string{"": "short", "0": "short", "1": "long"} {
-		t.Setenv("CANDELA_TEST_LONG", value)
+		t.Setenv("LONGTEST", value)
 		if got := longtest.Pick("short", "long"); got != want {
 			t.Errorf("with %q the form is %s, want %s", value, got, want)
 		}
@@ -17,7 +17,7 @@ func TestPick_FollowsTheEnvironment(t *testing.T) {
 
 func TestSeed_IsOneUnlessTold(t *testing.T) {
 	for value, want := range map[string]uint64{"": 1, "0": 0, "18446744073709551615": 1<<64 - 1} {
-		t.Setenv("CANDELA_TEST_SEED", value)
+		t.Setenv("LONGTEST_SEED", value)
 		if got := longtest.Seed(); got != want {
 			t.Errorf("with %q the seed is %d, want %d", value, got, want)
 		}
@@ -25,7 +25,7 @@ func TestSeed_IsOneUnlessTold(t *testing.T) {
 }
 
 func TestSeed_RefusesWhatIsNoNumber(t *testing.T) {
-	t.Setenv("CANDELA_TEST_SEED", "today")
+	t.Setenv("LONGTEST_SEED", "today")
 	defer func() {
 		if recover() == nil {
 			t.Error("a seed that is no number passed")

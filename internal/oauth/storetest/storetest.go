@@ -36,6 +36,7 @@ func Run(t *testing.T, tokens int, open func(*testing.T) oauth.Store) {
 		"all that was let in ends together":                  endAll,
 		"a code of an era that has ended is not kept":        endedCode,
 		"what ends meanwhile has ended":                      endRace,
+		"many use it at once":                                useAtOnce,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -348,4 +349,53 @@ func endRace(t *testing.T, s oauth.Store) {
 			t.Errorf("token %d of an era that has ended is taken", i)
 		}
 	}
+}
+
+// useAtOnce has clients come and go beside each other, each in all that it does, and some
+// that only ask. The race detector sees what is not guarded; and nobody meets what is
+// another's.
+func useAtOnce(t *testing.T, s oauth.Store) {
+	t.Helper()
+	ctx := context.WithoutCancel(t.Context())
+	var all sync.WaitGroup
+	nobody := oauth.HashOf("nobody's")
+	// One question each: whoever asks a second one may be guarded by it.
+	for _, ask := range []func() error{
+		func() error { _, err := s.Code(ctx, nobody, start()); return err },
+		func() error { _, err := s.Token(ctx, nobody, start()); return err },
+		func() error { return s.Revoke(ctx, "nobody", "none") },
+	} {
+		all.Go(func() {
+			for range 50 {
+				if err := ask(); !errors.Is(err, oauth.ErrNotFound) {
+					t.Errorf("what nobody has is %v", err)
+				}
+			}
+		})
+	}
+	for i := range 8 {
+		owner := "owner " + strconv.Itoa(i)
+		all.Go(func() {
+			for k := range 4 {
+				name := owner + " " + strconv.Itoa(k)
+				c, tok := code(name, start()), token(name, owner, start())
+				c.Era = s.Seal().Era()
+				tok.Era = c.Era
+				_, none := s.Token(ctx, tok.Hash, start())
+				put := s.PutCode(ctx, c, start())
+				found, err := s.Code(ctx, c.Hash, start())
+				redeemed := s.Redeem(ctx, c.Hash, tok, start())
+				good, live := s.Token(ctx, tok.Hash, start())
+				list, listed := s.Tokens(ctx, owner, start())
+				if err := errors.Join(put, err, redeemed, live, listed); err != nil || found.Hash != c.Hash || good.ID != tok.ID || len(list) != 1 {
+					t.Errorf("%s: code %v, token %q, %d tokens, %v", name, found.Hash, good.ID, len(list), err)
+				}
+				revoked := s.Revoke(ctx, owner, tok.ID)
+				if _, gone := s.Token(ctx, tok.Hash, start()); revoked != nil || !errors.Is(gone, oauth.ErrNotFound) || !errors.Is(none, oauth.ErrNotFound) {
+					t.Errorf("%s: revoked %v, then %v, before it was there %v", name, revoked, gone, none)
+				}
+			}
+		})
+	}
+	all.Wait()
 }
