@@ -138,7 +138,7 @@ func TestUnguarded_FiresTwice(t *testing.T) {
 			t.Fatalf("%d alerts fired, none of them twice, after %d faults", fired, happened)
 		}
 		p.happen(kinds[happened%len(kinds)])
-		// Whoever was away fires what the others have fired.
+		// The replica that was away fires alerts that the others have already fired.
 		for end := time.Now().Add(10 * time.Second); twice == 0 && time.Now().Before(end); p.pause(200 * time.Millisecond) {
 			_, twice = p.observer.fired()
 		}

@@ -161,7 +161,7 @@ func (o *observer) take(tb testing.TB, m jetstream.Msg) {
 	}
 }
 
-// copy returns what is told by now, nil for nothing.
+// copy returns a copy of what the stream has shown so far, or nil.
 func (t *told) copy() *told {
 	if t == nil {
 		return nil

@@ -50,7 +50,7 @@ type people struct {
 	deals []*deal // every order that was asked for
 
 	observer *observer
-	// Of whoever lets things happen.
+	// Used only by the goroutine that causes the faults.
 	dice *rand.Rand
 	down map[*replica]bool
 }

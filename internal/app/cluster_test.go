@@ -340,8 +340,8 @@ func TestCluster_AStopHandsOverAndTellsClients(t *testing.T) {
 	a := watched.start()
 	b := c.start()
 	token := a.Token()
-	// Whoever comes to own the account compares it with the venue first, and until then
-	// it is not ready; at which moment that is depends on who comes when.
+	// A replica that becomes the owner of the account compares it with the venue, and is
+	// not ready until it has. When that happens depends on the order in which they join.
 	var status int
 	var text string
 	defer func() {

@@ -24,7 +24,7 @@ func TestDesk_AnswersAtEveryReplica(t *testing.T) {
 			t.Errorf("at %s the order is %+v", r.name, o)
 		}
 		f.same("k0", r)
-		eventually(t, "the status is told", func() bool { // of the next one, if the desk has moved
+		eventually(t, "the desk has compared its account", func() bool { // the next desk, if it has moved
 			s, err := r.Status(t.Context())
 			if err != nil || s.Broker != "binance" {
 				t.Fatalf("at %s the status is %+v, %v", r.name, s, err)

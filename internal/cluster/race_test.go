@@ -42,8 +42,8 @@ type gathering struct {
 
 func newMeeting(size int) *meeting { return &meeting{size: size, rounds: make(map[int]*gathering)} }
 
-// come waits for the others of a round. Whoever comes again does not wait: it writes
-// once more what was refused or not answered.
+// come waits for the others of a round. A second call of the same replica does not wait:
+// it repeats a write that was refused or not answered.
 func (m *meeting) come(round, who int) {
 	m.mu.Lock()
 	g := m.rounds[round]
