@@ -20,6 +20,7 @@ import (
 	"candela/internal/guard"
 	"candela/internal/market"
 	"candela/internal/notify"
+	"candela/internal/oauth"
 	"candela/internal/order"
 	"candela/internal/statedir"
 )
@@ -54,6 +55,7 @@ func (s *shared) openTrading(ctx context.Context, rt Runtime) (err error) {
 	if t.members, err = s.conn.Join(ctx, who, rt.Log); err != nil {
 		return err
 	}
+	t.members.Hold(oauth.NewLeases(s.tokens).Hold)
 	if t.store, err = s.conn.OpenStore(ctx, time.Now); err != nil {
 		return err
 	}
@@ -118,7 +120,7 @@ func (s *shared) newTrading(rt Runtime, b *bars, t *trading) error {
 			return s.openDesk(ctx, rt, b, t, policy, orders)
 		},
 	})
-	t.orders = s.desk
+	t.orders, t.running = s.desk, s.desk.Running
 	return nil
 }
 

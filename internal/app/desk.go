@@ -78,7 +78,7 @@ func (t *trading) newDesk(rt Runtime, b *bars) error {
 	}
 	t.paper.Store(t.venue.paper)
 	t.desk = desk.New(t.deskConfig(rt, b, policy, t.venue, &t.store))
-	t.orders = t.desk
+	t.orders, t.running = t.desk, func() *desk.Desk { return t.desk }
 	return nil
 }
 

@@ -27,7 +27,7 @@ func pings(t *testing.T, url, token string) bool {
 // streamEnds waits until the stream of a token that has ended is closed.
 func streamEnds(t *testing.T, log *oauthtest.Log) {
 	t.Helper()
-	waitFor(t, func() bool { return strings.Contains(log.String(), `reason="token no longer valid"`) })
+	waitFor(t, func() bool { return strings.Contains(log.String(), `reason="token ended"`) })
 }
 
 // TestRevokeAll_OnOneNode ends what a client, its stream and a browser have.

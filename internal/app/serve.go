@@ -23,6 +23,9 @@ func serveMCP(rt Runtime) ([]Part, error) {
 	if err != nil {
 		return nil, err
 	}
+	if side != nil {
+		door.OnEnd(side.endTokens)
+	}
 	socket := control.Server{Home: rt.Config.Home, Door: door, Pass: pass, Trader: side.trader(), Status: side.statusOf(rt), Log: rt.Log}
 	return append([]Part{{Name: "control", Run: socket.Run}}, parts...), nil
 }

@@ -33,9 +33,11 @@ type trading struct {
 	alerts tool.Alerts // the engine, or all replicas' together
 	orders account
 	desk   *desk.Desk // the same where it runs here alone; nil among replicas
-	venue  place
-	paper  atomic.Pointer[paper.Broker] // the one that fills by prices; nil when there is none
-	clocks map[string]provider.Clock    // of the venues whose time is not ours
+	// running returns the desk that runs here, nil while another replica has it.
+	running func() *desk.Desk
+	venue   place
+	paper   atomic.Pointer[paper.Broker] // the one that fills by prices; nil when there is none
+	clocks  map[string]provider.Clock    // of the venues whose time is not ours
 
 	receivers []*sink.Receiver
 	senders   []*sink.Sink
@@ -185,5 +187,12 @@ func (t *trading) prune(ctx context.Context) error {
 		if err != nil || n < pruneStep {
 			return err
 		}
+	}
+}
+
+// endTokens has orders given up that wait to be sent and whose tokens have ended.
+func (t *trading) endTokens(keys ...string) {
+	if d := t.running(); d != nil {
+		d.EndTokens(keys...)
 	}
 }

@@ -270,13 +270,16 @@ func (t *Tokens) countKept(ctx context.Context, known int, counts func(oauth.Tok
 // that is known of others goes.
 func (t *Tokens) enter(p, before *present) bool {
 	t.mu.Lock()
-	defer t.mu.Unlock()
-	if !t.era.CompareAndSwap(before, p) {
-		return false
+	entered := t.era.CompareAndSwap(before, p)
+	if entered {
+		t.tokens.keep(func(tok oauth.Token) bool { return tok.Era == p.name })
+		t.codes.keep(func(c codeForm) bool { return c.Code.Era == p.name })
 	}
-	t.tokens.keep(func(tok oauth.Token) bool { return tok.Era == p.name })
-	t.codes.keep(func(c codeForm) bool { return c.Code.Era == p.name })
-	return true
+	t.mu.Unlock()
+	if entered && p.name != before.name {
+		t.ended.Tell()
+	}
+	return entered
 }
 
 // advance begins an era that follows the one that is known, whichever that is by

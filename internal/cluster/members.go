@@ -72,6 +72,7 @@ type Members struct {
 	relinked chan struct{}
 
 	handlers sync.Map // method to Handler
+	hold     atomic.Pointer[func(context.Context, string) (context.Context, func(), error)]
 	calls    *nats.Subscription
 	turns    chan struct{} // taken by calls of others that are under way
 	first    chan struct{} // the same for methods that are pressed

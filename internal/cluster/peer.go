@@ -12,6 +12,7 @@ import (
 	"github.com/nats-io/nats.go"
 
 	"candela/internal/fault"
+	"candela/internal/mcp"
 )
 
 const (
@@ -35,7 +36,8 @@ const (
 const (
 	callName   = "Candela-Name"
 	callMethod = "Candela-Method"
-	callWait   = "Candela-Wait" // how many milliseconds the caller waits
+	callWait   = "Candela-Wait"  // how many milliseconds the caller waits
+	callToken  = "Candela-Token" // the key of the token that it acts for, "" for the service
 	answerKind = "Candela-Answer"
 	answerWhy  = "Candela-Why" // of one that is refused, "" for no other reason than that
 )
@@ -69,6 +71,12 @@ func (m *Members) peerSubject(id string) string { return m.table.subject("peer",
 // Handle answers calls of a method. Until it is called, callers wait as if there was
 // no owner.
 func (m *Members) Handle(method string, h Handler) { m.handlers.Store(method, h) }
+
+// Hold has calls of others end with the tokens that they act for: hold returns a
+// context that does, as oauth.Leases.Hold.
+func (m *Members) Hold(hold func(ctx context.Context, key string) (held context.Context, release func(), err error)) {
+	m.hold.Store(&hold)
+}
 
 // press gives calls of a method turns of their own: none of the others holds them up.
 func (m *Members) press(method string) { m.pressed.Store(method, true) }
@@ -137,6 +145,9 @@ func (m *Members) askMember(ctx context.Context, id, name, method string, body [
 	call.Data = body
 	call.Header.Set(callName, name)
 	call.Header.Set(callMethod, method)
+	if token := mcp.TokenOf(ctx); token != "" {
+		call.Header.Set(callToken, token)
+	}
 	end, _ := ctx.Deadline()
 	call.Header.Set(callWait, strconv.FormatInt(time.Until(end).Milliseconds(), 10))
 	ended := make(chan struct{})
@@ -215,11 +226,25 @@ func (m *Members) serve(call *nats.Msg) {
 	}
 	ctx, cancel := context.WithTimeout(m.ending, time.Duration(ms)*time.Millisecond)
 	defer cancel()
-	body, err := m.handle(ctx, call.Header.Get(callName), call.Header.Get(callMethod), call.Data)
+	body, err := m.handleFor(ctx, call)
 	if errors.Is(err, ErrUnanswered) {
 		return // nobody knows, and nobody waits
 	}
 	m.answer(call, body, err)
+}
+
+// handleFor carries a call out as long as the token is live that it acts for.
+func (m *Members) handleFor(ctx context.Context, call *nats.Msg) ([]byte, error) {
+	hold := m.hold.Load()
+	if token := call.Header.Get(callToken); token != "" && hold != nil {
+		held, release, err := (*hold)(ctx, token)
+		if err != nil {
+			return nil, err
+		}
+		defer release()
+		ctx = held
+	}
+	return m.handle(ctx, call.Header.Get(callName), call.Header.Get(callMethod), call.Data)
 }
 
 // handle carries a call out if the name is owned here, or if there is none.

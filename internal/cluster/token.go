@@ -52,6 +52,7 @@ type Tokens struct {
 	owner  *oauth.Passphrase // of this replica; nil where nobody logs in
 	judged map[string]bool   // whether hashes are of the owner's passphrase
 	era    atomic.Pointer[present]
+	ended  oauth.Listeners
 
 	mu     sync.RWMutex
 	tokens view[oauth.Token]
@@ -102,6 +103,9 @@ func (c *Conn) OpenTokens(ctx context.Context, owner *oauth.Passphrase, most int
 	go t.watch(watching, last)
 	return t, nil
 }
+
+// OnEnd has ended called when tokens end before their time, here or at another replica.
+func (t *Tokens) OnEnd(ended func(...oauth.Hash)) { t.ended.Add(ended) }
 
 func (t *Tokens) change(kind string, h oauth.Hash, value any, ttl time.Duration) (change, error) {
 	ch := change{subject: t.table.subject(kind, h.Hex()), ttl: max(time.Second, ttl.Round(time.Second))}

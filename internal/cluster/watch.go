@@ -47,6 +47,16 @@ func (t *Tokens) apply(m message, watched bool) error {
 	if !ok {
 		return nil // a mark, or an era
 	}
+	cleared, err := t.set(kind, hash, m, watched)
+	if cleared && kind == tokenKind {
+		t.ended.Tell(hash)
+	}
+	return err
+}
+
+// set puts a message into the view of its kind and reports whether it clears its
+// subject.
+func (t *Tokens) set(kind string, hash oauth.Hash, m message, watched bool) (cleared bool, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	now := t.era.Load().name
@@ -56,16 +66,16 @@ func (t *Tokens) apply(m message, watched bool) error {
 	return applyTo(&t.codes, hash, m, watched, func(c codeForm) bool { return c.Code.Era == now })
 }
 
-func applyTo[V any](v *view[V], h oauth.Hash, m message, watched bool, holds func(V) bool) error {
+func applyTo[V any](v *view[V], h oauth.Hash, m message, watched bool, holds func(V) bool) (cleared bool, err error) {
 	row := viewed[V]{seq: m.seq, cleared: len(m.data) == 0}
 	if !row.cleared {
 		if err := json.Unmarshal(m.data, &row.value); err != nil {
-			return fmt.Errorf("message %d: %w", m.seq, err)
+			return false, fmt.Errorf("message %d: %w", m.seq, err)
 		}
 		row.cleared = !holds(row.value)
 	}
 	v.set(h, row, watched)
-	return nil
+	return row.cleared, nil
 }
 
 // subjects matches all that is kept.

@@ -132,6 +132,7 @@ type Desk struct {
 	stopped  chan struct{} // closed when it has ended
 	compared chan struct{} // closed when the account was first compared with the venue
 	view     atomic.Pointer[view]
+	endings  endings
 
 	snapshotEvery, rememberedSent int // as the constants, but in tests
 }

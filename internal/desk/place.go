@@ -277,7 +277,7 @@ func (w *writer) place(caller mcp.Caller, r order.Request, inst provider.Instrum
 		return &ticket{done: true, err: notKept(err)}
 	}
 	o, _ := w.book.Order(g.ID)
-	w.send(o)
+	w.send(caller, o)
 	return &ticket{order: o, wait: w.wait(o.ID, settled)}
 }
 

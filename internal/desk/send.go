@@ -13,8 +13,8 @@ import (
 	"candela/internal/order"
 )
 
-// send has an order sent that is persisted as sent.
-func (w *writer) send(o order.Order) {
+// send has an order sent that is persisted as sent, while its caller may.
+func (w *writer) send(caller mcp.Caller, o order.Order) {
 	w.flights[o.ID] = true
 	w.sends.addWanted(func(ctx context.Context) func() {
 		r, err := w.submit(ctx, o)
@@ -22,7 +22,7 @@ func (w *writer) send(o order.Order) {
 			delete(w.flights, o.ID)
 			w.sent(o.ID, r, err)
 		}
-	}, func() bool { return w.wanted(o.ID) })
+	}, func() bool { return w.wanted(caller, o.ID) })
 }
 
 // submit sends an order, unless the process stood still since it was to be sent: by
@@ -44,8 +44,8 @@ func unsent(reason string) error {
 }
 
 // wanted reports whether an order that waited is still to be sent. What was judged
-// before a halt, a cancel or at a price of long ago is not.
-func (w *writer) wanted(id string) bool {
+// before a halt, a cancel, the end of its token or at a price of long ago is not.
+func (w *writer) wanted(caller mcp.Caller, id string) bool {
 	o, _ := w.book.Order(id)
 	waited := w.now().Sub(o.Created)
 	var err error
@@ -57,6 +57,8 @@ func (w *writer) wanted(id string) bool {
 		return false
 	case w.state.Level() == guard.Halted:
 		err = unsent("trading was halted before it was sent")
+	case w.endings.ended(caller, o.Created, w.now()):
+		err = unsent("the login with which it was placed ended before it was sent")
 	case waited > maxWait:
 		err = late(waited)
 	default:

@@ -1,6 +1,7 @@
 package httpd
 
 import (
+	"context"
 	"net/http"
 	"strings"
 
@@ -26,15 +27,29 @@ func (s *Server) authorize(r *http.Request) (*mcp.Caller, *httpRefusal) {
 		return nil, s.unauthorized(r, true)
 	}
 	caller, err := s.auth.Authorize(r.Context(), token)
-	switch {
-	case err == nil:
-		return &caller, nil
-	case fault.KindOf(err) == fault.Unauthorized:
-		return nil, s.unauthorized(r, true)
+	if err != nil {
+		return nil, s.refuseToken(r, err)
+	}
+	return &caller, nil
+}
+
+// hold returns a context for the request that ends with the caller's token too.
+func (s *Server) hold(r *http.Request, caller mcp.Caller) (_ context.Context, release func(), _ *httpRefusal) {
+	ctx, release, err := s.auth.Hold(r.Context(), caller)
+	if err != nil {
+		return nil, nil, s.refuseToken(r, err)
+	}
+	return ctx, release, nil
+}
+
+// refuseToken refuses a token that was not found to be good.
+func (s *Server) refuseToken(r *http.Request, err error) *httpRefusal {
+	if fault.KindOf(err) == fault.Unauthorized {
+		return s.unauthorized(r, true)
 	}
 	refusal := refuse(http.StatusServiceUnavailable, "the token could not be checked; try again")
 	refusal.cause = err
-	return nil, refusal
+	return refusal
 }
 
 // known returns the caller of a request that must have one.

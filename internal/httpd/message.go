@@ -70,6 +70,13 @@ func (s *Server) answer(ctx context.Context, x *exchange, data []byte, began tim
 	from := mcp.Origin{RequestID: x.id, Authorization: x.authorization}
 	if caller != nil {
 		from.Caller = *caller
+		held, release, refusal := s.hold(x.r, *caller)
+		if refusal != nil {
+			x.refuse(ctx, &body, refusal)
+			return
+		}
+		defer release()
+		ctx = held
 	}
 	job := s.mcp.Receive(ctx, from, body)
 	reply := job.Append(make([]byte, 0, 1<<10))
@@ -77,13 +84,10 @@ func (s *Server) answer(ctx context.Context, x *exchange, data []byte, began tim
 	if time.Since(began) > time.Second {
 		_ = http.NewResponseController(x.w).SetWriteDeadline(time.Now().Add(s.cfg.WriteTimeout))
 	}
-	if job.Settles() {
-		// The call may have waited longer than its token was good.
-		if _, refusal := s.authorize(x.r); refusal != nil {
-			job.Settle(false)
-			x.refuse(ctx, &body, refusal)
-			return
-		}
+	if job.TokenEnded() && !body.Batch {
+		job.Settle(false)
+		x.refuse(ctx, &body, s.unauthorized(x.r, true))
+		return
 	}
 	err := x.write(statusOf(body, reply), reply)
 	if job.Settles() {

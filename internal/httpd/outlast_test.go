@@ -16,19 +16,19 @@ import (
 // caller's token ends, and then hands something out.
 type slowHandout struct {
 	mcptest.Toolbox
-	tokens  httpdtest.Tokens
+	tokens  *httpdtest.Revocable
 	settled chan bool
 }
 
 func (h slowHandout) Call(context.Context, mcp.Caller, string, json.RawMessage) (mcp.Result, error) {
 	time.Sleep(90 * time.Second)
-	delete(h.tokens, "good")
+	h.tokens.Revoke("good")
 	return mcp.Result{Content: []mcp.Content{{Text: []byte("x")}}, Settle: func(sent bool) { h.settled <- sent }}, nil
 }
 
 func TestMessage_LongCallWhoseTokenEndedHearsOfIt(t *testing.T) {
 	t.Parallel()
-	tokens := httpdtest.One()
+	tokens := httpdtest.NewRevocable(httpdtest.One())
 	var tools slowHandout
 	handouts := func(*testing.T) mcp.Toolbox {
 		tools = slowHandout{tokens: tokens, settled: make(chan bool, 1)}

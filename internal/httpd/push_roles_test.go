@@ -256,6 +256,11 @@ func (h *hashed) Authorize(_ context.Context, token string) (mcp.Caller, error) 
 	return caller, nil
 }
 
+func (h *hashed) Hold(ctx context.Context, _ mcp.Caller) (held context.Context, release func(), err error) {
+	held, cancel := context.WithCancelCause(ctx)
+	return held, func() { cancel(nil) }, nil
+}
+
 func serveOurs(ln net.Listener, clients, slow int) (func(string), error) {
 	log, err := notify.Open(notify.Config{Path: "subscriptions.json", Now: time.Now, Log: slog.New(slog.DiscardHandler)})
 	if err != nil {

@@ -29,7 +29,7 @@ type pushed struct {
 	*scene
 	log    *notify.Log
 	seq    uint64
-	tokens httpdtest.Tokens
+	tokens *httpdtest.Revocable
 }
 
 func pushing(t *testing.T, body func(p *pushed)) {
@@ -37,7 +37,7 @@ func pushing(t *testing.T, body func(p *pushed)) {
 	p := &pushed{}
 	tokens := httpdtest.One()
 	tokens["other"] = mcp.Caller{Subject: "owner", Key: "key-of-other"}
-	p.tokens = tokens
+	p.tokens = httpdtest.NewRevocable(tokens)
 	tools := func(t *testing.T) mcp.Toolbox {
 		t.Helper()
 		var err error
@@ -52,7 +52,7 @@ func pushing(t *testing.T, body func(p *pushed)) {
 		}
 		return registry
 	}
-	servingOver(t, tools, tokens, func(c *httpd.Config) { c.Streams = p.log }, func(s *scene) {
+	servingOver(t, tools, p.tokens, func(c *httpd.Config) { c.Streams = p.log }, func(s *scene) {
 		p.scene = s
 		body(p)
 	})
@@ -275,7 +275,7 @@ func TestPoll_RevokedTokenGetsNothingMore(t *testing.T) {
 		conn := p.p.dial(p.t)
 		p.ask(conn, "good", "get_notifications", `{"wait_seconds":240}`)
 		synctest.Wait()
-		delete(p.tokens, "good")
+		p.tokens.Revoke("good")
 		p.fire("AAPL", 1)
 		answer := readHead(p.t, conn)
 		if body, _ := io.ReadAll(answer.body); answer.status != http.StatusUnauthorized || strings.Contains(string(body), "a-1") {

@@ -26,6 +26,10 @@ import (
 // question could not be answered. It must be safe for concurrent use.
 type Authorizer interface {
 	Authorize(ctx context.Context, token string) (mcp.Caller, error)
+
+	// Hold returns a context that ends with ctx, when release is called, and with the
+	// caller's token, then with the cause mcp.ErrTokenEnded.
+	Hold(ctx context.Context, caller mcp.Caller) (held context.Context, release func(), err error)
 }
 
 // Config is how the server presents and protects itself. The zero value of each

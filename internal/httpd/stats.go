@@ -4,6 +4,8 @@ import (
 	"net/http"
 	"strconv"
 	"sync/atomic"
+
+	"candela/internal/mcp"
 )
 
 const otherPath = "other"
@@ -29,7 +31,7 @@ func (t *tallies) prepare(routes []route) {
 	} {
 		t.refused[status] = &atomic.Uint64{}
 	}
-	for _, reason := range []error{errClientLeft, errTakenOver, errStopping, errExpired, errRevoked} {
+	for _, reason := range []error{errClientLeft, errTakenOver, errStopping, mcp.ErrTokenEnded} {
 		t.ended[reason] = &atomic.Uint64{}
 	}
 }

@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"time"
 
-	"candela/internal/fault"
 	"candela/internal/mcp"
 )
 
@@ -18,8 +17,6 @@ var (
 	errClientLeft = errors.New("client left")
 	errTakenOver  = errors.New("taken over")
 	errStopping   = errors.New("server stops")
-	errExpired    = errors.New("token expired")
-	errRevoked    = errors.New("token no longer valid")
 )
 
 // stream answers GET /mcp and GET /sse with server-sent events until the client
@@ -38,8 +35,14 @@ func (s *Server) stream(w http.ResponseWriter, r *http.Request) {
 		x.refuse(r.Context(), nil, refusal)
 		return
 	}
-	ctx, release := s.takeovers.claim(r.Context(), *caller)
+	held, release, refusal := s.hold(r, *caller)
+	if refusal != nil {
+		x.refuse(r.Context(), nil, refusal)
+		return
+	}
 	defer release()
+	ctx, leave := s.takeovers.claim(held, *caller)
+	defer leave()
 	events, err := s.open(ctx, *caller, r.Header.Get("Last-Event-ID"))
 	if err != nil {
 		refusal := refuse(http.StatusServiceUnavailable, "the stream could not be opened; try again")
@@ -51,7 +54,7 @@ func (s *Server) stream(w http.ResponseWriter, r *http.Request) {
 	began := time.Now()
 	s.log.LogAttrs(ctx, slog.LevelInfo, "[MCP] stream opened", slog.Bool("authorization", true), slog.String("request_id", x.id))
 	s.tallies.streams.Add(1)
-	reason := s.pump(ctx, x.w, r.Header["Authorization"], events)
+	reason := s.pump(ctx, x.w, events)
 	s.tallies.end(reason)
 	s.log.LogAttrs(r.Context(), slog.LevelInfo, "[MCP] stream closed",
 		slog.String("reason", reason.Error()), slog.Bool("authorization", true),
@@ -74,13 +77,12 @@ func (silence) Close()                           {}
 
 // pump writes events and keep-alives until something ends the stream, and returns
 // what did.
-func (s *Server) pump(ctx context.Context, w http.ResponseWriter, authorization []string, events mcp.Stream) error {
+func (s *Server) pump(ctx context.Context, w http.ResponseWriter, events mcp.Stream) error {
 	h := w.Header()
 	h.Set("Content-Type", "text/event-stream")
 	h.Set("Cache-Control", "no-cache, no-transform")
 	h.Set("X-Accel-Buffering", "no") // nginx would hold the frames back
 	out := &frameWriter{w: w, control: http.NewResponseController(w), timeout: s.cfg.WriteTimeout}
-	out.token, _ = bearer(authorization)
 	// ReadTimeout would end the request's context while the client listens.
 	_ = out.control.SetReadDeadline(time.Time{})
 	err := out.write([]byte(": connected\n\n"))
@@ -97,7 +99,7 @@ func (s *Server) pump(ctx context.Context, w http.ResponseWriter, authorization 
 				err = s.deliver(ctx, events, out)
 			}
 		case <-quiet.C:
-			err = s.send(ctx, out, []byte(": keep-alive\n\n"))
+			err = out.write([]byte(": keep-alive\n\n"))
 		}
 	}
 	if errors.Is(err, errStopping) && s.cfg.Reconnect > 0 {
@@ -131,19 +133,10 @@ func (s *Server) deliver(ctx context.Context, events mcp.Stream, out *frameWrite
 		if err := ended(ctx); err != nil || len(room.events) == 0 {
 			return err
 		}
-		if err := s.send(ctx, out, room.join()); err != nil {
+		if err := out.write(room.join()); err != nil {
 			return err
 		}
 	}
-}
-
-// send writes frames, unless the token is no longer good: what happens after the
-// owner has thrown a client out is not the client's to know.
-func (s *Server) send(ctx context.Context, out *frameWriter, frames []byte) error {
-	if _, err := s.auth.Authorize(ctx, out.token); err != nil && fault.KindOf(err) == fault.Unauthorized {
-		return errRevoked
-	}
-	return out.write(frames)
 }
 
 // room is what a stream needs while it writes. It is lent for that time only: ten
@@ -171,7 +164,6 @@ func (r *room) join() []byte {
 // must not hold a goroutine for ever.
 type frameWriter struct {
 	w       http.ResponseWriter
-	token   string // the client's, checked before each write
 	control *http.ResponseController
 	timeout time.Duration
 	renewed time.Time // when the deadline was set

@@ -3,7 +3,6 @@ package httpd
 import (
 	"context"
 	"sync"
-	"time"
 
 	"candela/internal/mcp"
 )
@@ -19,8 +18,8 @@ type takeovers struct {
 type streamSlot struct{ cancel context.CancelCauseFunc }
 
 // claim ends the stream of the caller's token, if there is one, and holds its
-// place until release. The context it returns ends with the request, with the
-// token, when the server is told to stop and when another stream takes over.
+// place until release. The context it returns ends with the one that it is given, when
+// the server is told to stop and when another stream takes over.
 func (t *takeovers) claim(ctx context.Context, caller mcp.Caller) (_ context.Context, release func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	slot := &streamSlot{cancel}
@@ -31,13 +30,8 @@ func (t *takeovers) claim(ctx context.Context, caller mcp.Caller) (_ context.Con
 	t.streams[caller.Key] = slot
 	t.mu.Unlock()
 	unstop := context.AfterFunc(mcp.Stop(ctx), func() { cancel(errStopping) })
-	unexpire := func() bool { return true }
-	if !caller.Expires.IsZero() {
-		unexpire = time.AfterFunc(time.Until(caller.Expires), func() { cancel(errExpired) }).Stop
-	}
 	return ctx, func() {
 		unstop()
-		unexpire()
 		cancel(nil)
 		t.mu.Lock()
 		if t.streams[caller.Key] == slot {

@@ -167,6 +167,9 @@ func (j *Job) appendCall(dst []byte, call rpc.Call) []byte {
 func (j *Job) appendAnswer(ctx context.Context, dst []byte, m rpc.Message, line *entry) []byte {
 	mark, s := len(dst), j.server
 	failure := unsupportedVersion(m)
+	if tokenEnded(ctx) {
+		failure = errNotBegun
+	}
 	if failure == nil {
 		switch m.Method {
 		case methodInitialize:
@@ -205,6 +208,12 @@ func (j *Job) appendToolCall(ctx context.Context, dst []byte, m rpc.Message, lin
 			result.Settle(false)
 		}
 		return dst, nil // the protocol wants no answer to a cancelled request
+	}
+	if tokenEnded(ctx) {
+		if result.Settle != nil {
+			result.Settle(false)
+		}
+		return dst, errCutOff
 	}
 	if err != nil {
 		if refusal, ok := errors.AsType[*rpc.Error](err); ok {

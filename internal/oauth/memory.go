@@ -18,6 +18,7 @@ type Memory struct {
 	tokens   map[Hash]Token
 	most     int // tokens
 	seal     SealKey
+	ended    Listeners
 }
 
 // redemption remembers which token a code became.
@@ -38,17 +39,26 @@ func (m *Memory) Seal() SealKey {
 	return m.seal
 }
 
+// OnEnd has ended called when tokens end before their time.
+func (m *Memory) OnEnd(ended func(...Hash)) { m.ended.Add(ended) }
+
 // EndAll ends every code and token and draws another key.
 func (m *Memory) EndAll(_ context.Context, now time.Time) (int, error) {
+	live := m.endAll(now)
+	m.ended.Tell()
+	return live, nil
+}
+
+func (m *Memory) endAll(now time.Time) (live int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.evict(now)
-	ended := len(m.tokens)
+	live = len(m.tokens)
 	clear(m.codes)
 	clear(m.redeemed)
 	clear(m.tokens)
 	m.seal = NewSealKey()
-	return ended, nil
+	return live
 }
 
 // PutCode keeps a new code.
@@ -82,19 +92,30 @@ func (m *Memory) Code(_ context.Context, h Hash, now time.Time) (Code, error) {
 
 // Redeem turns a code into a token, once.
 func (m *Memory) Redeem(_ context.Context, code Hash, t Token, now time.Time) error {
+	gone, err := m.redeem(code, t, now)
+	if len(gone) > 0 {
+		m.ended.Tell(gone...)
+	}
+	return err
+}
+
+// redeem returns which tokens have ended by it.
+func (m *Memory) redeem(code Hash, t Token, now time.Time) (gone []Hash, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if used, ok := m.redeemed[code]; ok {
 		delete(m.tokens, used.token)
-		return ErrReplayed
+		return []Hash{used.token}, ErrReplayed
 	}
 	c, ok := m.codes[code]
 	if !ok || !now.Before(c.Expires) {
-		return ErrNotFound
+		return nil, ErrNotFound
 	}
 	m.evict(now)
 	for len(m.tokens) >= m.most {
-		delete(m.tokens, oldest(m.tokens, func(t Token) time.Time { return t.Expires }))
+		first := oldest(m.tokens, func(t Token) time.Time { return t.Expires })
+		delete(m.tokens, first)
+		gone = append(gone, first)
 	}
 	// Used codes are remembered beyond the tokens: one may be revoked while its
 	// code is still worth recognising.
@@ -104,15 +125,17 @@ func (m *Memory) Redeem(_ context.Context, code Hash, t Token, now time.Time) er
 	delete(m.codes, code)
 	m.redeemed[code] = redemption{token: t.Hash, expires: t.Expires}
 	m.tokens[t.Hash] = t
-	return nil
+	return gone, nil
 }
 
 // Replay revokes the token that came of a redeemed code.
 func (m *Memory) Replay(_ context.Context, code Hash) error {
 	m.mu.Lock()
-	defer m.mu.Unlock()
-	if used, ok := m.redeemed[code]; ok {
-		delete(m.tokens, used.token)
+	used, ok := m.redeemed[code]
+	delete(m.tokens, used.token)
+	m.mu.Unlock()
+	if ok {
+		m.ended.Tell(used.token)
 	}
 	return nil
 }
@@ -160,15 +183,24 @@ func (m *Memory) Tokens(_ context.Context, subject string, now time.Time) ([]Tok
 
 // Revoke ends a token by its id.
 func (m *Memory) Revoke(_ context.Context, subject, id string) error {
+	token, ok := m.revoke(subject, id)
+	if !ok {
+		return ErrNotFound
+	}
+	m.ended.Tell(token)
+	return nil
+}
+
+func (m *Memory) revoke(subject, id string) (token Hash, ok bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for h, t := range m.tokens {
 		if t.ID == id && t.Grant.Subject == subject {
 			delete(m.tokens, h)
-			return nil
+			return h, true
 		}
 	}
-	return ErrNotFound
+	return token, false
 }
 
 // evict drops what has expired. The maps are small, and this runs when an owner

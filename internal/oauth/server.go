@@ -44,6 +44,7 @@ type Config struct {
 // Server is the authorization server. It is safe for concurrent use.
 type Server struct {
 	store  Store
+	leases *Leases
 	owner  OwnerAuth
 	cfg    Config
 	log    *slog.Logger
@@ -71,7 +72,7 @@ func New(store Store, owner OwnerAuth, cfg Config) (*Server, error) {
 		cfg.Address = peerAddress
 	}
 	s := &Server{
-		store: store, owner: owner, cfg: cfg, log: cfg.Log,
+		store: store, leases: NewLeases(store), owner: owner, cfg: cfg, log: cfg.Log,
 		seal: sealer{store.Seal}, limits: newLimiter(cfg.Limits), secure: base.Scheme == "https",
 		origin: http.NewCrossOriginProtection(),
 	}
@@ -107,16 +108,39 @@ func peerAddress(r *http.Request) netip.Addr {
 // neither logs nor allocates.
 func (s *Server) Authorize(ctx context.Context, token string) (mcp.Caller, error) {
 	t, err := s.store.Token(ctx, HashOf(token), time.Now())
-	switch {
-	case errors.Is(err, ErrNotFound):
-		return mcp.Caller{}, &fault.Error{Kind: fault.Unauthorized, Code: "invalid_token", Message: "the token is unknown or expired"}
-	case err != nil:
-		return mcp.Caller{}, fmt.Errorf("look a token up: %w", err)
+	if err != nil {
+		return mcp.Caller{}, unauthorized(err)
 	}
 	return mcp.Caller{
 		Subject: t.Grant.Subject, Key: t.Key, Expires: t.Expires,
 		Client: t.Grant.ClientName, ClientKey: t.Grant.ClientKey,
 	}, nil
+}
+
+// Hold returns a context for what a caller does, which ends with the caller's token:
+// see Leases.
+func (s *Server) Hold(ctx context.Context, caller mcp.Caller) (held context.Context, release func(), err error) {
+	return s.leases.Hold(ctx, caller.Key)
+}
+
+// unauthorized is the error of a token that was not found.
+func unauthorized(err error) error {
+	if errors.Is(err, ErrNotFound) {
+		return &fault.Error{Kind: fault.Unauthorized, Code: "invalid_token", Message: "the token is unknown or expired"}
+	}
+	return fmt.Errorf("look a token up: %w", err)
+}
+
+// OnEnd has ended called, from now on, whenever tokens have ended before their time:
+// with the keys that stand for them, or with none when all have that were given before.
+func (s *Server) OnEnd(ended func(keys ...string)) {
+	s.store.OnEnd(func(tokens ...Hash) {
+		keys := make([]string, len(tokens))
+		for i, token := range tokens {
+			keys[i] = token.Hex()
+		}
+		ended(keys...)
+	})
 }
 
 // Tokens lists the live tokens of an owner, newest first.

@@ -80,6 +80,12 @@ type Store interface {
 	// returns how many tokens that were live have ended.
 	EndAll(ctx context.Context, now time.Time) (int, error)
 
+	// OnEnd has ended called, from now on, whenever tokens have ended before their
+	// time: with their hashes, or with none when every token of another era than that
+	// of the present key has. A method that ends tokens returns after ended has, so
+	// ended must not wait.
+	OnEnd(ended func(tokens ...Hash))
+
 	// PutCode keeps a new code. It returns ErrEnded for one of another era than that
 	// of the present key: its approval has ended before it was written down.
 	PutCode(ctx context.Context, c Code, now time.Time) error

@@ -4,6 +4,8 @@ package httpdtest
 import (
 	"context"
 	"errors"
+	"sync"
+	"time"
 
 	"candela/internal/fault"
 	"candela/internal/mcp"
@@ -22,6 +24,56 @@ func (t Tokens) Authorize(_ context.Context, token string) (mcp.Caller, error) {
 		return mcp.Caller{}, errors.New("store is down")
 	}
 	return mcp.Caller{}, &fault.Error{Kind: fault.Unauthorized, Code: "invalid_token", Message: "unknown token"}
+}
+
+// Hold returns a context that ends when the caller's token expires. No token of these is
+// revoked.
+func (t Tokens) Hold(ctx context.Context, caller mcp.Caller) (held context.Context, release func(), err error) {
+	held, cancel := context.WithCancelCause(ctx)
+	if caller.Expires.IsZero() {
+		return held, func() { cancel(nil) }, nil
+	}
+	expiry := time.AfterFunc(time.Until(caller.Expires), func() { cancel(mcp.ErrTokenEnded) })
+	return held, func() { expiry.Stop(); cancel(nil) }, nil
+}
+
+// Revocable are Tokens that can be revoked.
+type Revocable struct {
+	mu     sync.Mutex
+	tokens Tokens
+	held   map[string][]context.CancelCauseFunc // by the caller's key
+}
+
+// NewRevocable returns a set of tokens.
+func NewRevocable(tokens Tokens) *Revocable {
+	return &Revocable{tokens: tokens, held: map[string][]context.CancelCauseFunc{}}
+}
+
+// Authorize looks the token up.
+func (r *Revocable) Authorize(ctx context.Context, token string) (mcp.Caller, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.tokens.Authorize(ctx, token)
+}
+
+// Hold returns a context that ends when the caller's token is revoked.
+func (r *Revocable) Hold(ctx context.Context, caller mcp.Caller) (held context.Context, release func(), err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	held, cancel := context.WithCancelCause(ctx)
+	r.held[caller.Key] = append(r.held[caller.Key], cancel)
+	return held, func() { cancel(nil) }, nil
+}
+
+// Revoke ends a token and all that is done with it.
+func (r *Revocable) Revoke(token string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	key := r.tokens[token].Key
+	delete(r.tokens, token)
+	for _, cancel := range r.held[key] {
+		cancel(mcp.ErrTokenEnded)
+	}
 }
 
 // One returns Tokens with one good token "good" of the subject "owner".

@@ -36,6 +36,7 @@ func Run(t *testing.T, tokens int, open func(*testing.T) oauth.Store) {
 		"all that was let in ends together":                  endAll,
 		"a code of an era that has ended is not kept":        endedCode,
 		"what ends meanwhile has ended":                      endRace,
+		"it tells which tokens have ended":                   tellsEnded,
 		"many use it at once":                                useAtOnce,
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -398,4 +399,37 @@ func useAtOnce(t *testing.T, s oauth.Store) {
 		})
 	}
 	all.Wait()
+}
+
+// tellsEnded holds a store to its word about tokens that end before their time.
+func tellsEnded(t *testing.T, s oauth.Store) {
+	t.Helper()
+	var mu sync.Mutex
+	ended, all := map[oauth.Hash]bool{}, 0
+	s.OnEnd(func(tokens ...oauth.Hash) {
+		mu.Lock()
+		defer mu.Unlock()
+		if len(tokens) == 0 {
+			all++
+		}
+		for _, h := range tokens {
+			ended[h] = true
+		}
+	})
+	at := time.Now()
+	revoked, replayed, kept := issue(t, s, "revoked", "owner", at), issue(t, s, "replayed", "owner", at), issue(t, s, "kept", "owner", at)
+	must(t, s.Revoke(t.Context(), "owner", revoked.ID))
+	want(t, s.Redeem(t.Context(), code("replayed", at).Hash, token("again", "owner", at), at), oauth.ErrReplayed)
+	mu.Lock()
+	if diff := cmp.Diff(map[oauth.Hash]bool{revoked.Hash: true, replayed.Hash: true}, ended); diff != "" || all != 0 {
+		t.Errorf("ended (-want +got):\n%s%d times all", diff, all)
+	}
+	mu.Unlock()
+	_, err := s.EndAll(t.Context(), at)
+	must(t, err)
+	mu.Lock()
+	defer mu.Unlock()
+	if all == 0 && !ended[kept.Hash] {
+		t.Error("the end of all tokens was not told")
+	}
 }

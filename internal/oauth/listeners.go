@@ -1,0 +1,30 @@
+package oauth
+
+import (
+	"slices"
+	"sync"
+)
+
+// Listeners are the functions that a Store calls when tokens end. The zero value has
+// none. It is safe for concurrent use.
+type Listeners struct {
+	mu  sync.Mutex
+	all []func(...Hash)
+}
+
+// Add adds a function.
+func (l *Listeners) Add(ended func(tokens ...Hash)) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.all = append(slices.Clip(l.all), ended)
+}
+
+// Tell calls all functions.
+func (l *Listeners) Tell(tokens ...Hash) {
+	l.mu.Lock()
+	all := l.all
+	l.mu.Unlock()
+	for _, ended := range all {
+		ended(tokens...)
+	}
+}
