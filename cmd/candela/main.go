@@ -25,13 +25,13 @@ const (
 	exitUsage   = 2 // wrong flags, variables, file or arguments
 )
 
-func main() { os.Exit(process(app.Wired())) }
+func main() { os.Exit(process(app.Wired(), os.Stderr)) }
 
 // process connects run with the operating system.
-func process(services app.Services) int {
-	ctx := untilSignal(os.Stderr, os.Exit)
+func process(services app.Services, stderr io.Writer) int {
+	ctx := untilSignal(stderr, os.Exit)
 	return run(ctx, os.Args[1:], os.Environ(), app.Deps{
-		Version: buildVersion(), Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Halts: haltSignals(), Services: services,
+		Version: buildVersion(), Stdin: os.Stdin, Stdout: os.Stdout, Stderr: stderr, Halts: haltSignals(), Services: services,
 	})
 }
 

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -15,6 +16,7 @@ import (
 	"runtime/debug"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -36,8 +38,9 @@ import (
 // starting and stopping.
 func TestMain(m *testing.M) {
 	stub := func(stop func(hard context.Context)) func() {
-		service := waiting(stop)
-		return func() { os.Exit(process(app.Services{MCP: service, Serve: service})) }
+		log := &readyLog{said: make(chan struct{})}
+		service := waiting(log.said, stop)
+		return func() { os.Exit(process(app.Services{MCP: service, Serve: service}, log)) }
 	}
 	testscript.Main(m, map[string]func(){
 		"candela":       main,
@@ -48,15 +51,33 @@ func TestMain(m *testing.M) {
 	})
 }
 
-// waiting returns a service that marks in its state directory that it is ready
-// and that it was told to stop, and then does what stop does.
-func waiting(stop func(hard context.Context)) app.Service {
+// readyLog is stderr, and closes said when the log says that the program is ready.
+type readyLog struct {
+	said chan struct{}
+	once sync.Once
+}
+
+func (l *readyLog) Write(p []byte) (int, error) {
+	n, err := os.Stderr.Write(p)
+	if bytes.Contains(p, []byte("msg=ready")) || bytes.Contains(p, []byte(`"msg":"ready"`)) {
+		l.once.Do(func() { close(l.said) })
+	}
+	return n, err
+}
+
+// waiting returns a service that marks in its state directory that the program has
+// said it is ready and that it was told to stop, and then does what stop does.
+func waiting(said <-chan struct{}, stop func(hard context.Context)) app.Service {
 	return func(rt app.Runtime) ([]app.Part, error) {
 		mark := func(name string) error {
 			return os.WriteFile(filepath.Join(rt.Config.Home, name), nil, 0o600)
 		}
 		return []app.Part{{Name: "waiting", Run: func(ctx, hard context.Context, ready func()) error {
 			ready()
+			select {
+			case <-said:
+			case <-ctx.Done():
+			}
 			if err := mark("ready"); err != nil {
 				return err
 			}
