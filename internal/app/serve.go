@@ -44,17 +44,17 @@ func newDoor(rt Runtime, pass *control.Pass) (*oauth.Server, error) {
 	front := oauth.Config{
 		BaseURL: cfg.HTTP.BaseURL, Name: "candela", Trading: trading,
 		AutoApprove: cfg.OAuth.AutoApprove, RedirectSchemes: cfg.OAuth.RedirectSchemes,
-		Address: httpd.ClientAddress(cfg.HTTP.TrustedProxies), Log: rt.Log,
+		Address: httpd.ClientAddress(cfg.HTTP.TrustedProxies), Pass: pass.Take, Log: rt.Log,
 	}
 	if rt.shared != nil {
-		return oauth.New(rt.shared.tokens, pass.Or(rt.shared.tokens), front)
+		return oauth.New(rt.shared.tokens, rt.shared.tokens, front)
 	}
 	owner, err := newOwner(rt)
 	if err != nil {
 		return nil, err
 	}
 	// A client has one stream, so more tokens than connections would be of no use.
-	return oauth.New(oauth.NewMemory(cfg.HTTP.MaxConnections), pass.Or(owner), front)
+	return oauth.New(oauth.NewMemory(cfg.HTTP.MaxConnections), owner, front)
 }
 
 // newOwner returns the owner of the passphrase that was given, or makes one up

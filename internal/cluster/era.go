@@ -208,7 +208,7 @@ func (t *Tokens) tellReplaced(ctx context.Context) {
 func (t *Tokens) EndAll(ctx context.Context, now time.Time) (int, error) {
 	before := t.era.Load()
 	last, known := before.name, 0
-	lived := func(tok oauth.Token) bool { return tok.Era == last && now.Before(tok.Expires) }
+	lived := func(tok oauth.Token) bool { return tok.Era == last && now.Before(tok.Expires) && !tok.Grant.Login }
 	key := oauth.NewSealKey()
 	var began era
 	var seq uint64

@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -159,11 +160,44 @@ func (t *Tokens) PutCode(ctx context.Context, c oauth.Code, now time.Time) error
 	if err := t.makeRoom(ctx, now); err != nil {
 		return err
 	}
-	ch, err := t.change(codeKind, c.Hash, codeForm{Code: c, Ends: c.Expires}, c.Expires.Sub(now))
+	// It is kept for as long as its form could come again.
+	ends := c.Expires.Add(oauth.FormTTL)
+	ch, err := t.change(codeKind, c.Hash, codeForm{Code: c, Ends: ends}, ends.Sub(now))
 	if err != nil {
 		return err
 	}
-	return t.table.write(ctx, "keep a code", func(ctx context.Context) error { return t.write(ctx, ch) })
+	ch.guarded = true
+	var answer error
+	err = t.table.write(ctx, "keep a code", func(ctx context.Context) error {
+		answer = nil
+		m, ok, err := t.table.last(ctx, ch.subject)
+		switch {
+		case err != nil:
+			return err
+		case ok && bytes.Equal(m.data, ch.data): // by an earlier attempt, whose answer got lost
+			return t.written(m.seq, ch)
+		case ok:
+			answer = oauth.ErrReplayed
+			return nil
+		}
+		return t.write(ctx, ch)
+	})
+	return cmp.Or(err, answer)
+}
+
+// PutToken keeps a new token that comes of no code.
+func (t *Tokens) PutToken(ctx context.Context, tok oauth.Token, now time.Time) error {
+	if tok.Era != t.era.Load().name {
+		return oauth.ErrEnded
+	}
+	if err := t.makeRoom(ctx, now); err != nil {
+		return err
+	}
+	ch, err := t.change(tokenKind, tok.Hash, tok, tok.Expires.Sub(now))
+	if err != nil {
+		return err
+	}
+	return t.table.write(ctx, "keep a token", func(ctx context.Context) error { return t.write(ctx, ch) })
 }
 
 // makeRoom clears what has ended and, where there is no room for one more, the

@@ -22,6 +22,7 @@ func rules() []rule {
 		{everyMode, []string{"replay-from", "csv-dir"}, replayNeedsFiles},
 		{ModeServe, []string{"listen", "base-url", "port"}, publicNeedsHTTPS},
 		{ModeServe, []string{"oauth-auto-approve", "listen", "base-url"}, autoApproveStaysLocal},
+		{ModeServe, []string{"oauth-auto-approve", "live"}, autoApproveIsForPaper},
 		{ModeServe, []string{"admin-listen", "listen", "port"}, adminApart},
 		{ModeServe, []string{"admin-listen", "allow-public-admin"}, adminStaysLocal},
 		{ModeServe, []string{"owner-password", "owner-password-file"}, onePassword},
@@ -79,6 +80,14 @@ func autoApproveStaysLocal(c *Config) error {
 	}
 	return refused("oauth-auto-approve", "--oauth-auto-approve lets anyone who reaches the server in, so listener and base URL "+
 		"must both be loopback, but they are %s and %s", c.HTTP.Listen, c.HTTP.BaseURL)
+}
+
+// autoApproveIsForPaper keeps real money from every program of the machine.
+func autoApproveIsForPaper(c *Config) error {
+	if !c.OAuth.AutoApprove || !c.Trading.Live {
+		return nil
+	}
+	return refused("oauth-auto-approve", "--oauth-auto-approve lets every program on this machine in, and --live lets it trade with real money: use one or the other")
 }
 
 // adminApart keeps health and metrics off the public port. An unspecified

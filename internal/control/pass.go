@@ -1,7 +1,6 @@
 package control
 
 import (
-	"context"
 	"crypto/subtle"
 	"fmt"
 	"net/http"
@@ -43,21 +42,8 @@ func (p *Pass) take(text string, now time.Time) bool {
 	return now.Before(p.until)
 }
 
-// Or returns the owner, or whoever the owner's socket gave a passphrase to.
-func (p *Pass) Or(owner oauth.OwnerAuth) oauth.OwnerAuth { return ownerOrPass{owner, p} }
-
-type ownerOrPass struct {
-	owner oauth.OwnerAuth
-	pass  *Pass
-}
-
-// Authenticate returns the owner for either passphrase.
-func (o ownerOrPass) Authenticate(ctx context.Context, passphrase string) (string, error) {
-	if o.pass.take(passphrase, time.Now()) {
-		return oauth.SoleOwner, nil
-	}
-	return o.owner.Authenticate(ctx, passphrase)
-}
+// Take reports whether a passphrase is the one that was given out, and ends it.
+func (p *Pass) Take(passphrase string) bool { return p.take(passphrase, time.Now()) }
 
 func (s Server) handlePass(mux *http.ServeMux) {
 	mux.HandleFunc("POST /pass", func(w http.ResponseWriter, r *http.Request) {

@@ -12,10 +12,7 @@ import (
 	"time"
 )
 
-const (
-	maxState   = 2 << 10
-	consentTTL = 10 * time.Minute
-)
+const maxState = 2 << 10
 
 // destination is where the browser takes the answer to an authorization request.
 type destination struct {
@@ -33,6 +30,7 @@ type request struct {
 	State     []byte `json:"s,omitempty"`
 	Challenge []byte `json:"p"`
 	Browser   string `json:"b"` // fingerprint of the cookie that must come with the form
+	Nonce     string `json:"x"` // each form has its own
 	Expires   int64  `json:"e"` // unix seconds
 }
 
@@ -52,11 +50,10 @@ func (s *Server) ServeAuthorize(w http.ResponseWriter, r *http.Request) {
 	s.log.LogAttrs(r.Context(), slog.LevelInfo, "[OAuth] authorization asked",
 		slog.String("client", q.Client), slog.String("client_name", q.Name), slog.String("redirect", shownRedirect(q.Redirect)))
 	if s.cfg.AutoApprove {
-		s.approve(w, r, q, SoleOwner)
+		s.approveUnasked(w, r, q)
 		return
 	}
-	browser := s.browserCookie(w, r)
-	q.Browser, q.Expires = browser, time.Now().Add(consentTTL).Unix()
+	q.Browser, q.Nonce, q.Expires = s.browserCookie(w, r), randomText(16), time.Now().Add(FormTTL).Unix()
 	s.writePage(w, http.StatusOK, s.consentPage(r, q))
 }
 
@@ -80,7 +77,11 @@ func (s *Server) readRequest(r *http.Request) (request, *Error) {
 	}
 	challenge, e := s.checkRequest(p)
 	if e != nil {
-		e.back = &destination{redirect, p.get("state")}
+		// Anyone may register any address: without the owner at the browser, a redirect
+		// would lead wherever a stranger wants.
+		if s.loggedIn(r) != "" {
+			e.back = &destination{redirect, p.get("state")}
+		}
 		return request{}, e
 	}
 	return request{
@@ -168,10 +169,29 @@ func (s *Server) sendBack(w http.ResponseWriter, to destination, pairs ...string
 	w.WriteHeader(http.StatusSeeOther)
 }
 
+// approveUnasked approves a request without asking the owner: of a program on this
+// machine, which the person at the browser has started. A website is none, neither as
+// the client nor as the one that sent the browser here.
+func (s *Server) approveUnasked(w http.ResponseWriter, r *http.Request, q request) {
+	u, err := url.Parse(q.Redirect)
+	if err != nil || u.Scheme != "http" || !loopback(u.Hostname()) || r.Header.Get("Sec-Fetch-Site") == "cross-site" {
+		e := refuse(http.StatusForbidden, "access_denied", "automatic approval is for programs on this machine: their redirect_uri is http on localhost, and no website starts them")
+		e.page = true
+		s.writeError(w, r, e)
+		return
+	}
+	q.Nonce = randomText(16)
+	s.approve(w, r, q, SoleOwner)
+}
+
 // approve issues a code for a request that subject agreed to.
 func (s *Server) approve(w http.ResponseWriter, r *http.Request, q request, subject string) {
 	code, err := s.issueCode(r.Context(), q, subject)
-	if errors.Is(err, ErrEnded) {
+	if errors.Is(err, ErrReplayed) {
+		// A double click sends the form twice, and the browser heeds the second answer.
+		_, err = s.store.Code(r.Context(), HashOf(code), time.Now())
+	}
+	if errors.Is(err, ErrEnded) || errors.Is(err, ErrReplayed) || errors.Is(err, ErrNotFound) {
 		e := staleForm()
 		e.page = true
 		s.writeError(w, r, e)
@@ -188,8 +208,11 @@ func (s *Server) approve(w http.ResponseWriter, r *http.Request, q request, subj
 	s.sendBack(w, q.destination(), "code", code)
 }
 
+const codePurpose = "code"
+
 func (s *Server) issueCode(ctx context.Context, q request, subject string) (string, error) {
-	code, now := newSecret(), time.Now()
+	// A form gives one code, however often it is sent.
+	code, now := s.seal.derive(codePurpose, q.Nonce), time.Now()
 	return code, s.store.PutCode(ctx, Code{
 		Hash: HashOf(code), Client: q.Client, Redirect: q.Redirect, Challenge: [sha256.Size]byte(q.Challenge),
 		Grant:   Grant{Subject: subject, ClientName: q.Name, ClientKey: q.Key},

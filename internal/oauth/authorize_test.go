@@ -76,17 +76,23 @@ func TestAuthorize_RedirectAbsentSingle(t *testing.T) {
 	program(t, s, Query(s.Known(), "redirect_uri", ""))
 }
 
-// sentBack asks with each change of a good request and demands that the
-// documented error reaches the client with its state.
+// sentBack asks with each change of a good request, in a browser in which the owner is
+// logged in, and demands that the documented error reaches the client with its state.
+// Any other browser is sent nowhere.
 func sentBack(t *testing.T, changes ...[]string) {
 	t.Helper()
 	t.Parallel()
 	s := New(t, nil)
-	c := s.Known()
+	c, b := s.Known(), s.Browser()
+	b.Decide(b.Open(Query(c)))
 	for _, pairs := range changes {
-		to := program(t, s, Query(c, pairs...)).Location(t)
-		if !strings.HasPrefix(to.String(), Redirect+"?") || to.Query().Get("state") != "xyz" || to.Query().Get("code") != "" {
+		r := b.Open(Query(c, pairs...))
+		Documented(t, r)
+		if to := r.Location(t); !strings.HasPrefix(to.String(), Redirect+"?") || to.Query().Get("state") != "xyz" || to.Query().Get("code") != "" {
 			t.Errorf("%v: sent to %s", pairs, to)
+		}
+		if r := s.Browser().Open(Query(c, pairs...)); r.Status != http.StatusBadRequest || r.Header.Get("Location") != "" {
+			t.Errorf("%v: without the owner's login %d to %s", pairs, r.Status, r.Header.Get("Location"))
 		}
 	}
 }

@@ -34,15 +34,25 @@ func (s *Server) ServeConsent(w http.ResponseWriter, r *http.Request) {
 		s.writeError(w, r, e)
 		return
 	}
-	subject := s.loggedIn(r)
-	if subject == "" {
-		if subject, e = s.authenticate(r, p.get("passphrase")); e != nil {
-			s.askAgain(w, r, q, e)
-			return
-		}
-		s.logIn(w, subject)
+	subject, e := s.decider(w, r, p.get("passphrase"))
+	if e != nil {
+		s.askAgain(w, r, q, e)
+		return
 	}
 	s.approve(w, r, q, subject)
+}
+
+// decider returns the owner who decides: one who is logged in, where no money is at
+// stake, or one who gives the passphrase and is then logged in.
+func (s *Server) decider(w http.ResponseWriter, r *http.Request, passphrase string) (string, *Error) {
+	if subject := s.loggedIn(r); subject != "" && s.cfg.Trading != LiveTrading {
+		return subject, nil
+	}
+	subject, e := s.authenticate(r, passphrase)
+	if e != nil {
+		return "", e
+	}
+	return subject, s.logIn(w, r, subject)
 }
 
 // readDecision opens the sealed form. It must come from our page, from the
@@ -80,6 +90,12 @@ func staleForm() *Error {
 // guesses cost an attacker time and us nothing.
 func (s *Server) authenticate(r *http.Request, passphrase string) (string, *Error) {
 	address := s.cfg.Address(r)
+	// Before the limits: nobody guesses it, and guesses of others must not keep the
+	// owner out who is at the machine.
+	if s.cfg.Pass != nil && s.cfg.Pass(passphrase) {
+		s.log.LogAttrs(r.Context(), slog.LevelInfo, "[OAuth] owner logged in with a one-time passphrase", slog.String("subject", SoleOwner), slog.String("address", address.String()))
+		return SoleOwner, nil
+	}
 	if wait := s.limits.tryGuess(address, time.Now()); wait > 0 {
 		e := slowDown(wait)
 		e.Description = "Too many attempts."

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"candela/internal/longtest"
+	"candela/internal/fault"
 	"candela/internal/oauth"
 	. "candela/internal/oauth/oauthtest" //nolint:revive // see scene_test.go
 )
@@ -265,15 +266,139 @@ func TestConsent_SecondVisitNoPassphrase(t *testing.T) {
 	}
 	Documented(t, b.Decide(page, "passphrase", ""))
 	for _, cookie := range (&http.Response{Header: first.Header}).Cookies() {
-		if !cookie.HttpOnly || cookie.SameSite != http.SameSiteLaxMode || cookie.Path != "/" || cookie.Domain != "" || cookie.Secure {
+		if !cookie.HttpOnly || cookie.SameSite != http.SameSiteLaxMode || cookie.Path == "/" || cookie.Domain != "" || cookie.Secure {
 			t.Errorf("cookie %+v", cookie)
 		}
 	}
 	secure := New(t, func(c *oauth.Config) { c.BaseURL = "https://candela.example" })
-	r := secure.Browser().Open(Query(secure.Known()))
+	browser := secure.Browser()
+	r := browser.Open(Query(secure.Known()))
 	for _, cookie := range (&http.Response{Header: r.Header}).Cookies() {
 		if !strings.HasPrefix(cookie.Name, "__Host-") || !cookie.Secure {
 			t.Errorf("cookie %+v over https", cookie)
+		}
+	}
+	if got := r.Header.Get("Strict-Transport-Security"); got == "" {
+		t.Error("the browser may come back without https")
+	}
+	r = browser.Decide(r)
+	for _, cookie := range (&http.Response{Header: r.Header}).Cookies() {
+		if !strings.HasPrefix(cookie.Name, "__Secure-") || !cookie.Secure {
+			t.Errorf("cookie %+v over https", cookie)
+		}
+	}
+}
+
+// A login that was copied out of its browser logs nobody in.
+func TestConsent_LoginIsOfOneBrowser(t *testing.T) {
+	t.Parallel()
+	s := New(t, nil)
+	c, b := s.Known(), s.Browser()
+	login := (&http.Response{Header: b.Decide(b.Open(Query(c))).Header}).Cookies()[0]
+	for name, other := range map[string]*Browser{"another": s.Browser(), "the same": b} {
+		page := other.Do(http.MethodGet, "/authorize?"+Query(c).Encode(), "", http.Header{"Cookie": {other.Cookie() + "; " + login.Name + "=" + login.Value}})
+		if asked := strings.Contains(string(page.Body), `type="password"`); asked != (name == "another") {
+			t.Errorf("%s browser is asked for the passphrase: %t", name, asked)
+		}
+	}
+	if _, err := s.Server.Authorize(t.Context(), login.Value); fault.KindOf(err) != fault.Unauthorized {
+		t.Errorf("a login is a token for clients: %v", err)
+	}
+}
+
+func TestConsent_LoginIsListedAndRevoked(t *testing.T) {
+	t.Parallel()
+	s := New(t, nil)
+	c, b := s.Known(), s.Browser()
+	b.Decide(b.Open(Query(c)))
+	list, err := s.Server.Tokens(t.Context(), oauth.SoleOwner)
+	if err != nil || len(list) != 1 || !list[0].Grant.Login {
+		t.Fatalf("%+v, %v", list, err)
+	}
+	if err := s.Server.Revoke(t.Context(), oauth.SoleOwner, list[0].ID); err != nil {
+		t.Fatal(err)
+	}
+	if page := b.Open(Query(c)); !strings.Contains(string(page.Body), `type="password"`) {
+		t.Error("the login outlives its revocation")
+	}
+}
+
+// With real money at stake every approval needs the passphrase.
+func TestConsent_LiveAsksEachTime(t *testing.T) {
+	t.Parallel()
+	s := New(t, func(c *oauth.Config) { c.Trading = oauth.LiveTrading })
+	c, b := s.Known(), s.Browser()
+	b.Decide(b.Open(Query(c)))
+	page := b.Open(Query(c))
+	if !strings.Contains(string(page.Body), `type="password"`) {
+		t.Error("the passphrase is not asked for")
+	}
+	if r := b.Decide(page, "passphrase", ""); r.Status != http.StatusUnauthorized {
+		t.Errorf("approved without the passphrase: %d", r.Status)
+	}
+	if r := b.Decide(page); r.Status != http.StatusSeeOther {
+		t.Errorf("with the passphrase: %d %s", r.Status, r.Body)
+	}
+}
+
+// A form that is sent twice gives the code twice, as a double click does, until the
+// client has used it; it never gives two codes.
+func TestConsent_OneCodeForAForm(t *testing.T) {
+	t.Parallel()
+	s := New(t, nil)
+	c, b := s.Known(), s.Browser()
+	page := b.Open(Query(c))
+	code := b.Decide(page).Location(t).Query().Get("code")
+	if again := b.Decide(page).Location(t).Query().Get("code"); code == "" || again != code {
+		t.Fatalf("the second time the code is %q, at first %q", again, code)
+	}
+	if r := s.Redeem(TokenForm(c, code)); r.Status != http.StatusOK {
+		t.Fatalf("%d %s", r.Status, r.Body)
+	}
+	if r := b.Decide(page); r.Status != http.StatusBadRequest || r.Header.Get("Location") != "" {
+		t.Errorf("after the code was used: %d to %s", r.Status, r.Header.Get("Location"))
+	}
+}
+
+// Guesses of others do not keep out an owner who is at the machine.
+func TestConsent_PassBeforeTheLimits(t *testing.T) {
+	t.Parallel()
+	s := New(t, func(c *oauth.Config) { c.Pass = func(text string) bool { return text == "a one-time pass" } })
+	c, b := s.Known(), s.Browser()
+	page := b.Open(Query(c))
+	for range 60 {
+		b.Decide(page, "passphrase", "a guess")
+	}
+	if r := b.Decide(page); r.Status != http.StatusTooManyRequests {
+		t.Errorf("guesses are not limited: %d", r.Status)
+	}
+	if r := b.Decide(page, "passphrase", "a one-time pass"); r.Status != http.StatusSeeOther {
+		t.Errorf("the pass: %d %s", r.Status, r.Body)
+	}
+}
+
+// Automatic approval is for programs on this machine that no website has started.
+func TestConsent_AutoApproveForNoWebsite(t *testing.T) {
+	t.Parallel()
+	s := New(t, func(c *oauth.Config) { c.AutoApprove = true })
+	c := s.Register(uris("http://localhost/cb", "https://site.example/cb", "cursor://cb"))
+	for _, try := range []struct {
+		redirect, site string
+		status         int
+	}{
+		{"http://localhost:4711/cb", "", http.StatusSeeOther},
+		{"http://localhost:4711/cb", "none", http.StatusSeeOther},
+		{"http://localhost:4711/cb", "cross-site", http.StatusForbidden},
+		{"https://site.example/cb", "none", http.StatusForbidden},
+		{"cursor://cb", "none", http.StatusForbidden},
+	} {
+		header := http.Header{}
+		if try.site != "" {
+			header.Set("Sec-Fetch-Site", try.site)
+		}
+		r := s.Browser().Do(http.MethodGet, "/authorize?"+Query(c, "redirect_uri", try.redirect).Encode(), "", header)
+		if r.Status != try.status {
+			t.Errorf("%s from %q: %d %s", try.redirect, try.site, r.Status, r.Body)
 		}
 	}
 }
@@ -340,7 +465,7 @@ func TestConsent_NotFramable(t *testing.T) {
 	Documented(t, r)
 	for name, want := range map[string]string{
 		"X-Frame-Options": "DENY", "X-Content-Type-Options": "nosniff", "Referrer-Policy": "same-origin", "Cache-Control": "no-store",
-		"Cross-Origin-Opener-Policy": "",
+		"Cross-Origin-Opener-Policy": "", "Cross-Origin-Resource-Policy": "same-origin",
 	} {
 		if got := r.Header.Get(name); got != want {
 			t.Errorf("%s is %q, want %q", name, got, want)

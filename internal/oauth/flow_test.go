@@ -90,7 +90,7 @@ func TestLog_EveryStepAndNoSecret(t *testing.T) {
 	s.Redeem(form)
 	s.Redeem(TokenForm(Client{ID: "nobody"}, code))
 	list, err := s.Server.Tokens(t.Context(), oauth.SoleOwner)
-	if err != nil || len(list) != 0 {
+	if err != nil || len(list) != 1 || !list[0].Grant.Login {
 		t.Fatalf("%v, %v", list, err)
 	}
 	log := s.Log.String()

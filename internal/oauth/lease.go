@@ -51,6 +51,9 @@ func (l *Leases) Hold(ctx context.Context, key string) (held context.Context, re
 
 func (l *Leases) hold(ctx context.Context, token Hash) (_ context.Context, release func(), err error) {
 	t, err := l.store.Token(ctx, token, time.Now())
+	if err == nil && t.Grant.Login {
+		err = ErrNotFound
+	}
 	if err != nil {
 		return nil, nil, err
 	}

@@ -13,13 +13,21 @@ import (
 // expired goes when it is asked for or when something new comes.
 type Memory struct {
 	mu       sync.RWMutex
-	codes    map[Hash]Code
+	codes    map[Hash]keptCode
 	redeemed map[Hash]redemption // codes that were used, for as long as their tokens could live
 	tokens   map[Hash]Token
 	most     int // tokens
 	seal     SealKey
 	ended    Listeners
 }
+
+// keptCode is a code, which is remembered for as long as its form could come again.
+type keptCode struct {
+	Code
+	dropped bool
+}
+
+func (c keptCode) live(now time.Time) bool { return !c.dropped && now.Before(c.Expires) }
 
 // redemption remembers which token a code became.
 type redemption struct {
@@ -29,7 +37,7 @@ type redemption struct {
 
 // NewMemory returns an empty store that holds at most so many tokens.
 func NewMemory(tokens int) *Memory {
-	return &Memory{codes: map[Hash]Code{}, redeemed: map[Hash]redemption{}, tokens: map[Hash]Token{}, most: tokens, seal: NewSealKey()}
+	return &Memory{codes: map[Hash]keptCode{}, redeemed: map[Hash]redemption{}, tokens: map[Hash]Token{}, most: tokens, seal: NewSealKey()}
 }
 
 // Seal returns the key as of now.
@@ -53,7 +61,11 @@ func (m *Memory) endAll(now time.Time) (live int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.evict(now)
-	live = len(m.tokens)
+	for _, t := range m.tokens {
+		if !t.Grant.Login {
+			live++
+		}
+	}
 	clear(m.codes)
 	clear(m.redeemed)
 	clear(m.tokens)
@@ -69,10 +81,15 @@ func (m *Memory) PutCode(_ context.Context, c Code, now time.Time) error {
 		return ErrEnded
 	}
 	m.evict(now)
-	for len(m.codes) >= MaxCodes {
-		delete(m.codes, oldest(m.codes, func(c Code) time.Time { return c.Expires }))
+	_, kept := m.codes[c.Hash]
+	_, used := m.redeemed[c.Hash]
+	if kept || used {
+		return ErrReplayed
 	}
-	m.codes[c.Hash] = c
+	for len(m.codes) >= MaxCodes {
+		delete(m.codes, oldest(m.codes, func(c keptCode) time.Time { return c.Expires }))
+	}
+	m.codes[c.Hash] = keptCode{Code: c}
 	return nil
 }
 
@@ -84,10 +101,10 @@ func (m *Memory) Code(_ context.Context, h Hash, now time.Time) (Code, error) {
 		return Code{}, ErrReplayed
 	}
 	c, ok := m.codes[h]
-	if !ok || !now.Before(c.Expires) {
+	if !ok || !c.live(now) {
 		return Code{}, ErrNotFound
 	}
-	return c, nil
+	return c.Code, nil
 }
 
 // Redeem turns a code into a token, once.
@@ -108,15 +125,10 @@ func (m *Memory) redeem(code Hash, t Token, now time.Time) (gone []Hash, err err
 		return []Hash{used.token}, ErrReplayed
 	}
 	c, ok := m.codes[code]
-	if !ok || !now.Before(c.Expires) {
+	if !ok || !c.live(now) {
 		return nil, ErrNotFound
 	}
-	m.evict(now)
-	for len(m.tokens) >= m.most {
-		first := oldest(m.tokens, func(t Token) time.Time { return t.Expires })
-		delete(m.tokens, first)
-		gone = append(gone, first)
-	}
+	gone = m.makeRoom(now)
 	// Used codes are remembered beyond the tokens: one may be revoked while its
 	// code is still worth recognising.
 	for len(m.redeemed) >= 2*m.most {
@@ -126,6 +138,34 @@ func (m *Memory) redeem(code Hash, t Token, now time.Time) (gone []Hash, err err
 	m.redeemed[code] = redemption{token: t.Hash, expires: t.Expires}
 	m.tokens[t.Hash] = t
 	return gone, nil
+}
+
+// makeRoom drops what has expired, and tokens until there is room for one more. It
+// returns those.
+func (m *Memory) makeRoom(now time.Time) (gone []Hash) {
+	m.evict(now)
+	for len(m.tokens) >= m.most {
+		first := oldest(m.tokens, func(t Token) time.Time { return t.Expires })
+		delete(m.tokens, first)
+		gone = append(gone, first)
+	}
+	return gone
+}
+
+// PutToken keeps a new token that comes of no code.
+func (m *Memory) PutToken(_ context.Context, t Token, now time.Time) error {
+	m.mu.Lock()
+	if t.Era != m.seal.Era() {
+		m.mu.Unlock()
+		return ErrEnded
+	}
+	gone := m.makeRoom(now)
+	m.tokens[t.Hash] = t
+	m.mu.Unlock()
+	if len(gone) > 0 {
+		m.ended.Tell(gone...)
+	}
+	return nil
 }
 
 // Replay revokes the token that came of a redeemed code.
@@ -144,7 +184,10 @@ func (m *Memory) Replay(_ context.Context, code Hash) error {
 func (m *Memory) DropCode(_ context.Context, h Hash) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	delete(m.codes, h)
+	if c, ok := m.codes[h]; ok {
+		c.dropped = true
+		m.codes[h] = c
+	}
 	return nil
 }
 
@@ -207,7 +250,7 @@ func (m *Memory) revoke(subject, id string) (token Hash, ok bool) {
 // approves a client, not with every request.
 func (m *Memory) evict(now time.Time) {
 	for h, c := range m.codes {
-		if !now.Before(c.Expires) {
+		if !now.Before(c.Expires.Add(FormTTL)) {
 			delete(m.codes, h)
 		}
 	}

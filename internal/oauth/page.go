@@ -57,7 +57,7 @@ func parsePage() (*template.Template, string, error) {
 func (s *Server) consentPage(r *http.Request, q request) pageData {
 	data := pageData{
 		Client: q.Name, Target: shownRedirect(q.Redirect), Kind: "site",
-		Days: int(TokenTTL.Hours() / 24), LoggedIn: s.loggedIn(r) != "", Request: s.seal.seal(formPurpose, q),
+		Days: int(TokenTTL.Hours() / 24), LoggedIn: s.loggedIn(r) != "" && s.cfg.Trading != LiveTrading, Request: s.seal.seal(formPurpose, q),
 	}
 	switch u, err := url.Parse(q.Redirect); {
 	case err != nil || u.Scheme != "http" && u.Scheme != "https":
@@ -93,6 +93,11 @@ func (s *Server) writePage(w http.ResponseWriter, status int, data pageData) {
 	h.Set("Content-Type", "text/html; charset=utf-8")
 	h.Set("Content-Security-Policy", s.csp)
 	h.Set("X-Frame-Options", "DENY")
+	// No opener policy: clients that open this page in a window of its own would lose it.
+	h.Set("Cross-Origin-Resource-Policy", "same-origin")
+	if s.secure {
+		h.Set("Strict-Transport-Security", "max-age=31536000")
+	}
 	h.Set("X-Content-Type-Options", "nosniff")
 	// Not no-referrer: it would make the Origin of the form "null".
 	h.Set("Referrer-Policy", "same-origin")

@@ -58,6 +58,8 @@ func checkRedirect(raw string, extra []string) string {
 		return "must have no fragment"
 	case u.User != nil:
 		return "must have no user in it"
+	case carriesAnswer(u):
+		return "must not carry code, state, iss or error: these are the answer's"
 	case !validPort(u.Port()):
 		return "must have no port above 65535, nor zeros before it"
 	}
@@ -76,6 +78,19 @@ func checkRedirect(raw string, extra []string) string {
 		return ""
 	}
 	return "scheme " + u.Scheme + " is not allowed: https, http on loopback, a scheme with a dot or one of a known client"
+}
+
+// carriesAnswer reports whether an address has parameters of its own that the answer
+// sets: a client could take one for the other.
+func carriesAnswer(u *url.URL) bool {
+	for pair := range strings.SplitSeq(u.RawQuery, "&") {
+		name, _, _ := strings.Cut(pair, "=")
+		plain, err := url.QueryUnescape(name)
+		if err != nil || slices.Contains([]string{"code", "state", "iss", "error"}, plain) {
+			return true
+		}
+	}
+	return false
 }
 
 // validPort reports whether a browser could go to a port; "" is the scheme's own.

@@ -53,13 +53,12 @@ func (s *Server) writeClient(w http.ResponseWriter, c client) {
 		GrantTypes    []string `json:"grant_types"`
 		ResponseTypes []string `json:"response_types"`
 		Method        string   `json:"token_endpoint_auth_method"`
-		Logo          string   `json:"logo_uri"`
 		Name          string   `json:"client_name,omitempty"`
 	}{
 		c.id, s.secretOf(c), c.Issued, 0, c.Redirects,
 		[]string{"authorization_code"},
 		[]string{"code"},
-		c.Method, s.cfg.BaseURL + "/favicon.svg", c.Name,
+		c.Method, c.Name,
 	})
 }
 

@@ -79,10 +79,13 @@ func TestRegister_SecretExpiryZero(t *testing.T) {
 	if got, ok := body["client_secret_expires_at"].(float64); !ok || got != 0 {
 		t.Errorf("client_secret_expires_at is %v", body["client_secret_expires_at"])
 	}
-	for _, field := range []string{"client_id", "client_secret", "client_id_issued_at", "token_endpoint_auth_method", "response_types", "client_name", "logo_uri"} {
+	for _, field := range []string{"client_id", "client_secret", "client_id_issued_at", "token_endpoint_auth_method", "response_types", "client_name"} {
 		if body[field] == nil {
 			t.Errorf("no %s", field)
 		}
+	}
+	if logo, ok := body["logo_uri"]; ok {
+		t.Errorf("the client's logo is %v, and it has none", logo)
 	}
 	if r.Header.Get("Cache-Control") != "no-store" {
 		t.Error("a cache may keep the secret")

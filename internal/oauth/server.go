@@ -37,6 +37,10 @@ type Config struct {
 	Limits          Limits   // the zero value stands for the defaults
 	Log             *slog.Logger
 
+	// Pass reports whether a passphrase is one that the owner's machine has given out
+	// for one use. It is hard to guess and checked without a limit. Nil: none is.
+	Pass func(passphrase string) bool
+
 	// Address returns whom a request counts against. Nil: the peer.
 	Address func(*http.Request) netip.Addr
 }
@@ -108,6 +112,9 @@ func peerAddress(r *http.Request) netip.Addr {
 // neither logs nor allocates.
 func (s *Server) Authorize(ctx context.Context, token string) (mcp.Caller, error) {
 	t, err := s.store.Token(ctx, HashOf(token), time.Now())
+	if err == nil && t.Grant.Login {
+		err = ErrNotFound // it approves clients, and is none
+	}
 	if err != nil {
 		return mcp.Caller{}, unauthorized(err)
 	}

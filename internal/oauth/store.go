@@ -12,6 +12,7 @@ import (
 // owner who clicks a thousand times from filling memory.
 const (
 	CodeTTL   = 5 * time.Minute
+	FormTTL   = 10 * time.Minute // of the consent form
 	TokenTTL  = 7 * 24 * time.Hour
 	MaxCodes  = 256
 	MaxTokens = 1024 // unless a store is told otherwise
@@ -32,6 +33,7 @@ func (h Hash) Hex() string { return hex.EncodeToString(h[:]) }
 
 // Grant is what an owner agreed to: who acts for whom.
 type Grant struct {
+	Login      bool   `json:",omitempty"` // a browser in which the owner approves clients, and no client
 	Subject    string // the owner
 	ClientName string // as the client calls itself, not verified
 	ClientKey  string // equal for registrations with the same name and redirect URIs
@@ -77,7 +79,7 @@ type Store interface {
 	Seal() SealKey
 
 	// EndAll ends every code and token of every owner and changes the key. It
-	// returns how many tokens that were live have ended.
+	// returns how many tokens of clients that were live have ended.
 	EndAll(ctx context.Context, now time.Time) (int, error)
 
 	// OnEnd has ended called, from now on, whenever tokens have ended before their
@@ -87,7 +89,9 @@ type Store interface {
 	OnEnd(ended func(tokens ...Hash))
 
 	// PutCode keeps a new code. It returns ErrEnded for one of another era than that
-	// of the present key: its approval has ended before it was written down.
+	// of the present key: its approval has ended before it was written down. It returns
+	// ErrReplayed for one that was kept before, whatever became of it, as long as the
+	// store remembers.
 	PutCode(ctx context.Context, c Code, now time.Time) error
 
 	// Code returns a live code that was neither redeemed nor dropped. It returns
@@ -98,6 +102,10 @@ type Store interface {
 	// exactly one succeeds. Every later one revokes the token that came of it and
 	// returns ErrReplayed. It returns ErrNotFound for a code that is not live.
 	Redeem(ctx context.Context, code Hash, t Token, now time.Time) error
+
+	// PutToken keeps a new token that comes of no code. It returns ErrEnded as PutCode
+	// does.
+	PutToken(ctx context.Context, t Token, now time.Time) error
 
 	// Replay revokes the token that came of a redeemed code. For any other code
 	// it does nothing.

@@ -297,7 +297,7 @@ func TestTokens_ListAndRevoke(t *testing.T) {
 	s := New(t, nil)
 	token := s.Token()
 	list, err := s.Server.Tokens(t.Context(), oauth.SoleOwner)
-	if err != nil || len(list) != 1 || list[0].Grant.ClientName != "A Client" {
+	if err != nil || len(list) != 2 || list[0].Grant.ClientName != "A Client" || !list[1].Grant.Login {
 		t.Fatalf("%+v, %v", list, err)
 	}
 	if err := s.Server.Revoke(t.Context(), oauth.SoleOwner, list[0].ID); err != nil {
