@@ -44,6 +44,18 @@ func readSecretFile(path string) (Secret, error) {
 	return NewSecret(text), nil
 }
 
+// readPassphraseFile is readPrivateFile for a passphrase, whose hash may be where
+// others can read it: container secrets are mounted that way.
+func readPassphraseFile(path string) (Secret, error) {
+	secret, err := readSecretFile(path)
+	if err == nil && !strings.HasPrefix(secret.Reveal(), "$argon2id$") {
+		if err = refuseOpen(path); err != nil {
+			err = fmt.Errorf("%w, or put the hash there that candela auth hash-password prints", err)
+		}
+	}
+	return secret, err
+}
+
 // readPrivateFile is readSecretFile for what nobody but the owner may read.
 func readPrivateFile(path string) (Secret, error) {
 	if err := refuseOpen(path); err != nil {

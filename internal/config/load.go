@@ -227,7 +227,7 @@ func (l *loader) loadPassword() {
 	if path == "" || c.Mode()&ModeServe == 0 || !c.OAuth.OwnerPassword.IsZero() {
 		return
 	}
-	secret, err := readSecretFile(path)
+	secret, err := readPassphraseFile(path)
 	if err != nil {
 		l.refuse(refused("owner-password-file", "%s: %s", c.origins["owner-password-file"], err))
 		return

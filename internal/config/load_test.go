@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"errors"
 	"os"
 	"path/filepath"
@@ -313,12 +314,16 @@ func TestLoad_PasswordFile(t *testing.T) {
 		return path
 	}
 	cases := map[string]struct {
-		path string
-		env  []string
-		want string
+		path  string
+		env   []string
+		want  string
+		holds string
 	}{
 		"one line":             {path: write(t, "correct horse\n", 0o600)},
-		"readable by others":   {path: write(t, "correct horse\r\n", 0o444)},
+		"a line of Windows":    {path: write(t, "correct horse\r\n", 0o600)},
+		"readable by others":   {path: write(t, "correct horse", 0o644), want: "is open to other users"},
+		"readable by a group":  {path: write(t, "correct horse", 0o640), want: "is open to other users"},
+		"a hash for others":    {path: write(t, "$argon2id$hash", 0o444), holds: "$argon2id$hash"},
 		"writable by others":   {path: write(t, "correct horse", 0o602), want: "can be written by every user"},
 		"empty":                {path: write(t, "\n", 0o600), want: "is empty"},
 		"two lines":            {path: write(t, "a\nb\n", 0o600), want: "more than one line"},
@@ -342,7 +347,7 @@ func TestLoad_PasswordFile(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			want := "correct horse"
+			want := cmp.Or(tc.holds, "correct horse")
 			if tc.path == "" {
 				want = ""
 			}
@@ -387,7 +392,7 @@ func TestConfig_Effective(t *testing.T) {
 		"--base-url":             {"http://localhost:9315", "default"},
 		"--csv-dir":              {"/home/me/bars", "CANDELA_CSV_DIR"},
 		"--home":                 {c.Home, "CANDELA_HOME"},
-		"CANDELA_OWNER_PASSWORD": {"sha256:f52f", "CANDELA_OWNER_PASSWORD"},
+		"CANDELA_OWNER_PASSWORD": {"(set)", "CANDELA_OWNER_PASSWORD"},
 	}
 	for name, line := range want {
 		if diff := cmp.Diff(line, got[name]); diff != "" {

@@ -1,14 +1,12 @@
 package config
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"log/slog"
 	"net/url"
 )
 
 // Secret is a text that must not be shown. Everything that prints, logs or
-// marshals it writes a digest prefix; only Reveal returns the text.
+// marshals it says that it is set; only Reveal returns the text.
 type Secret struct {
 	text string
 }
@@ -22,15 +20,13 @@ func (s Secret) Reveal() string { return s.text }
 // IsZero reports whether there is no secret.
 func (s Secret) IsZero() bool { return s.text == "" }
 
-// String returns the start of the SHA-256 digest, or "" for no secret. Sixteen
-// bits tell an operator whether two places hold the same secret. More would let
-// a reader of the log check guesses of a weak passphrase one by one.
+// String says that there is a secret, or returns "" for none. Not even a digest is
+// shown: with a few bits of one, guesses of a passphrase can be sorted out.
 func (s Secret) String() string {
 	if s.IsZero() {
 		return ""
 	}
-	sum := sha256.Sum256([]byte(s.text))
-	return "sha256:" + hex.EncodeToString(sum[:2])
+	return "(set)"
 }
 
 // GoString keeps %#v from reaching the text.

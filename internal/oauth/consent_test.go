@@ -16,8 +16,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"candela/internal/longtest"
 	"candela/internal/fault"
+	"candela/internal/longtest"
 	"candela/internal/oauth"
 	. "candela/internal/oauth/oauthtest" //nolint:revive // see scene_test.go
 )

@@ -163,16 +163,16 @@ func TestClientKey_SurvivesRegistration(t *testing.T) {
 
 func TestNewOwner(t *testing.T) {
 	t.Parallel()
-	hash, err := oauth.HashPassphrase("open sesame", Cost())
+	hash, err := oauth.HashPassphrase("open sesame, please", Cost())
 	if err != nil || !strings.HasPrefix(hash, "$argon2id$v=19$m=8,t=1,p=1$") {
 		t.Fatalf("%s, %v", hash, err)
 	}
-	for _, given := range []string{"open sesame", hash} {
+	for _, given := range []string{"open sesame, please", hash} {
 		owner, err := oauth.NewOwner(given, Cost())
 		if err != nil {
 			t.Fatal(err)
 		}
-		if subject, err := owner.Authenticate(t.Context(), "open sesame"); err != nil || subject != oauth.SoleOwner {
+		if subject, err := owner.Authenticate(t.Context(), "open sesame, please"); err != nil || subject != oauth.SoleOwner {
 			t.Errorf("%s, %v", subject, err)
 		}
 		if _, err := owner.Authenticate(t.Context(), hash); err == nil {
@@ -213,7 +213,7 @@ func TestPassphrase_IsTheSame(t *testing.T) {
 		}
 		return p
 	}
-	plain, again, other := owner("open sesame"), owner("open sesame"), owner("shut sesame")
+	plain, again, other := owner("open sesame, please"), owner("open sesame, please"), owner("shut sesame, please")
 	hashed, rehashed := owner(plain.Hash()), owner(again.Hash())
 	if plain.Hash() == again.Hash() || strings.Contains(plain.Hash(), "sesame") {
 		t.Error(plain.Hash())
@@ -226,11 +226,11 @@ func TestPassphrase_IsTheSame(t *testing.T) {
 		"a passphrase and its hash":                     {plain, plain.Hash(), true},
 		"a passphrase and a hash with another salt":     {plain, again.Hash(), true},
 		"a passphrase and the hash of another":          {plain, other.Hash(), false},
-		"a passphrase and no hash":                      {plain, "open sesame", false},
+		"a passphrase and no hash":                      {plain, "open sesame, please", false},
 		"a passphrase and nothing":                      {plain, "", false},
 		"a hash and itself":                             {hashed, plain.Hash(), true},
 		"a hash and another of the same passphrase":     {hashed, rehashed.Hash(), false},
-		"a hash and the passphrase, which it cannot be": {hashed, "open sesame", false},
+		"a hash and the passphrase, which it cannot be": {hashed, "open sesame, please", false},
 	} {
 		if got, err := c.p.Is(t.Context(), c.hash); got != c.want || err != nil {
 			t.Errorf("%s: %v, %v", name, got, err)

@@ -46,18 +46,13 @@ func DefaultCost() Cost { return Cost{Memory: 64 << 10, Passes: 3, Threads: 1} }
 const (
 	saltBytes, keyBytes = 16, 32
 	hashPrefix          = "$argon2id$"
-
-	// The limits allow strangers with many addresses 43,000 guesses a day, which a
-	// shorter passphrase does not stand.
-	minPassphrase = 8
-	maxPassphrase = 1024
 )
 
 // HashPassphrase returns an argon2id hash in the usual text form, which takes the
 // place of the passphrase in files and variables.
 func HashPassphrase(passphrase string, c Cost) (string, error) {
-	if len(passphrase) < minPassphrase || len(passphrase) > maxPassphrase {
-		return "", fmt.Errorf("a passphrase has %d to %d bytes", minPassphrase, maxPassphrase)
+	if err := checkPassphrase(passphrase); err != nil {
+		return "", err
 	}
 	salt := make([]byte, saltBytes)
 	_, _ = rand.Read(salt) // documented never to fail
