@@ -1,7 +1,6 @@
 package config
 
 import (
-	"cmp"
 	"errors"
 	"os"
 	"path/filepath"
@@ -347,9 +346,9 @@ func TestLoad_PasswordFile(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			want := cmp.Or(tc.holds, "correct horse")
-			if tc.path == "" {
-				want = ""
+			want := "correct horse"
+			if tc.holds != "" || tc.path == "" {
+				want = tc.holds
 			}
 			if got := c.OAuth.OwnerPassword.Reveal(); got != want {
 				t.Errorf("password = %q", got)
