@@ -15,8 +15,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"golang.org/x/net/netutil"
-
 	"candela/internal/mcp"
 	"candela/internal/oauth"
 )
@@ -45,7 +43,7 @@ type Config struct {
 	OAuth          *oauth.Server // nil: tokens come from elsewhere, and no path hands any out
 
 	MaxBody        int64         // bytes of a POST; 1 MiB
-	MaxConnections int           // open at once, further ones wait; 1024
+	MaxConnections int           // open at once; 1024
 	ReadTimeout    time.Duration // of a whole request; 30 s
 	WriteTimeout   time.Duration // of an answer, and of each stream frame; 60 s
 	KeepAlive      time.Duration // between comments on a silent stream; 15 s
@@ -86,8 +84,8 @@ type Server struct {
 
 	noStore, jsonType []string // header values, shared by all answers and never written
 
-	crowd   crowd
-	tallies tallies
+	connections *connections
+	tallies     tallies
 
 	idPrefix string // of request ids, random per process
 	idCount  atomic.Uint64
@@ -111,7 +109,7 @@ func New(m *mcp.Server, auth Authorizer, cfg Config) (*Server, error) {
 		noStore:   []string{"no-store"}, jsonType: []string{"application/json"},
 		idPrefix: base64.RawURLEncoding.EncodeToString(random[:]) + "-",
 	}
-	s.crowd.most = int64(cfg.MaxConnections) * 3 / 4
+	s.connections = newConnections(cfg.MaxConnections)
 	s.tallies.prepare(s.routes())
 	if s.landing, err = s.describe(); err != nil {
 		return nil, err
@@ -130,8 +128,9 @@ func (s *Server) Serve(ctx, hard context.Context, ln net.Listener) error {
 	requests, abort := context.WithCancel(mcp.WithStop(hard, ctx))
 	defer abort()
 	server := &http.Server{
-		Handler:           s.crowd.thin(s.handler()),
-		ConnState:         s.crowd.count,
+		Handler:           s.connections.follow(s.handler()),
+		ConnState:         s.connections.changed,
+		ConnContext:       s.connections.withConnection,
 		ReadHeaderTimeout: 5 * time.Second,
 		ReadTimeout:       s.cfg.ReadTimeout,
 		WriteTimeout:      s.cfg.WriteTimeout,
@@ -141,7 +140,7 @@ func (s *Server) Serve(ctx, hard context.Context, ln net.Listener) error {
 		ErrorLog:          slog.NewLogLogger(s.log.Handler(), slog.LevelWarn),
 	}
 	stopped := make(chan error, 1)
-	go func() { stopped <- server.Serve(netutil.LimitListener(ln, s.cfg.MaxConnections)) }()
+	go func() { stopped <- server.Serve(s.connections.listen(ln)) }()
 	select {
 	case err := <-stopped:
 		return fmt.Errorf("serve: %w", err)
@@ -156,33 +155,6 @@ func (s *Server) Serve(ctx, hard context.Context, ln net.Listener) error {
 		return fmt.Errorf("close the server: %w", err)
 	}
 	return nil
-}
-
-// crowd counts the open connections. It is safe for concurrent use.
-type crowd struct {
-	open atomic.Int64
-	most int64 // may idle
-}
-
-func (c *crowd) count(_ net.Conn, state http.ConnState) {
-	switch state {
-	case http.StateNew:
-		c.open.Add(1)
-	case http.StateClosed, http.StateHijacked:
-		c.open.Add(-1)
-	case http.StateActive, http.StateIdle:
-	}
-}
-
-// thin closes a connection after its answer while few are left. Idle ones are
-// for the comfort of whoever holds them, and must not keep others out.
-func (c *crowd) thin(next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if c.open.Load() > c.most {
-			w.Header().Set("Connection", "close")
-		}
-		next.ServeHTTP(w, r)
-	})
 }
 
 // requestID names a request in the log; a client may quote it.

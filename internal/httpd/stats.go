@@ -57,6 +57,7 @@ func (t *tallies) end(reason error) {
 // Stats is what is known of the server. The counters only grow.
 type Stats struct {
 	Connections int64
+	Cut         uint64            // connections that made room for others
 	Streams     int64             // open
 	Ended       map[string]uint64 // streams, by why they ended
 	Requests    map[string]uint64 // by path, "other" for those that nothing answers
@@ -66,8 +67,9 @@ type Stats struct {
 // Stats returns what was counted so far.
 func (s *Server) Stats() Stats {
 	t := &s.tallies
+	open, cut := s.connections.count()
 	stats := Stats{
-		Connections: s.crowd.open.Load(), Streams: t.streams.Load(),
+		Connections: int64(open), Cut: cut, Streams: t.streams.Load(),
 		Ended: map[string]uint64{}, Requests: map[string]uint64{}, Refused: map[string]uint64{},
 	}
 	for path, count := range t.paths {
