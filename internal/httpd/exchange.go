@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"net/http"
 	"strconv"
+	"time"
 
 	"candela/internal/rpc"
 )
@@ -28,8 +29,9 @@ func (s *Server) begin(w http.ResponseWriter, r *http.Request) *exchange {
 type httpRefusal struct {
 	status    int
 	err       *rpc.Error
-	challenge string // WWW-Authenticate
-	cause     error  // for the log
+	challenge string        // WWW-Authenticate
+	cause     error         // for the log
+	retry     time.Duration // when to try again, zero for nothing said
 }
 
 func refuse(status int, message string) *httpRefusal {
@@ -41,6 +43,9 @@ func refuse(status int, message string) *httpRefusal {
 func (x *exchange) refuse(ctx context.Context, body *rpc.Body, refusal *httpRefusal) {
 	if refusal.challenge != "" {
 		x.w.Header().Set("WWW-Authenticate", refusal.challenge)
+	}
+	if refusal.retry > 0 {
+		x.w.Header().Set("Retry-After", strconv.Itoa(int(refusal.retry.Seconds())))
 	}
 	x.s.tallies.refuse(refusal.status)
 	attrs := []slog.Attr{

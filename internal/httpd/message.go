@@ -68,27 +68,47 @@ func (s *Server) answer(ctx context.Context, x *exchange, data []byte, began tim
 		return
 	}
 	from := mcp.Origin{RequestID: x.id, Authorization: x.authorization}
-	if caller != nil {
-		from.Caller = *caller
-		held, release, refusal := s.hold(x.r, *caller)
-		if refusal != nil {
-			x.refuse(ctx, &body, refusal)
-			return
-		}
-		defer release()
-		ctx = held
+	if caller == nil {
+		s.reply(ctx, x, body, from, began)
+		return
 	}
+	from.Caller = *caller
+	ctx, release, refusal := s.hold(x.r, *caller)
+	if refusal == nil {
+		defer release()
+		if mcp.CallsTool(body) { // not a cancellation, which must always get through
+			if refusal = s.budgets.begin(caller.Key); refusal == nil {
+				defer s.budgets.end(caller.Key)
+			}
+		}
+	}
+	if refusal != nil {
+		x.refuse(x.r.Context(), &body, refusal)
+		return
+	}
+	s.reply(ctx, x, body, from, began)
+}
+
+// reply lets the dispatcher answer and sends the answer.
+func (s *Server) reply(ctx context.Context, x *exchange, body rpc.Body, from mcp.Origin, began time.Time) {
 	job := s.mcp.Receive(ctx, from, body)
 	reply := job.Append(make([]byte, 0, 1<<10))
 	// A call may outlast WriteTimeout, which counts from the request's header.
 	if time.Since(began) > time.Second {
 		_ = http.NewResponseController(x.w).SetWriteDeadline(time.Now().Add(s.cfg.WriteTimeout))
 	}
+	var refusal *httpRefusal
 	if job.TokenEnded() && !body.Batch {
+		refusal = s.unauthorized(x.r, true)
+	} else {
+		refusal = s.budgets.hold(from.Caller.Key, len(reply))
+	}
+	if refusal != nil {
 		job.Settle(false)
-		x.refuse(ctx, &body, s.unauthorized(x.r, true))
+		x.refuse(ctx, &body, refusal)
 		return
 	}
+	defer s.budgets.release(from.Caller.Key, len(reply))
 	err := x.write(statusOf(body, reply), reply)
 	if job.Settles() {
 		// A short answer would lie in a buffer until the handler has returned.

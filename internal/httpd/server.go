@@ -48,6 +48,8 @@ type Config struct {
 	WriteTimeout   time.Duration // of an answer, and of each stream frame; 60 s
 	KeepAlive      time.Duration // between comments on a silent stream; 15 s
 
+	Limits Limits // of one token
+
 	// Reconnect is after about what time clients are told to come back whose streams
 	// end with the server: where others answer under the same address, they need not
 	// wait for this one. Zero leaves it to them.
@@ -85,6 +87,7 @@ type Server struct {
 	noStore, jsonType []string // header values, shared by all answers and never written
 
 	connections *connections
+	budgets     *budgets
 	tallies     tallies
 
 	idPrefix string // of request ids, random per process
@@ -109,7 +112,7 @@ func New(m *mcp.Server, auth Authorizer, cfg Config) (*Server, error) {
 		noStore:   []string{"no-store"}, jsonType: []string{"application/json"},
 		idPrefix: base64.RawURLEncoding.EncodeToString(random[:]) + "-",
 	}
-	s.connections = newConnections(cfg.MaxConnections)
+	s.connections, s.budgets = newConnections(cfg.MaxConnections), newBudgets(cfg.Limits)
 	s.tallies.prepare(s.routes())
 	if s.landing, err = s.describe(); err != nil {
 		return nil, err

@@ -27,7 +27,7 @@ func (t *tallies) prepare(routes []route) {
 	}
 	for _, status := range []int{
 		http.StatusBadRequest, http.StatusUnauthorized, http.StatusForbidden, http.StatusNotAcceptable, http.StatusRequestTimeout,
-		http.StatusRequestEntityTooLarge, http.StatusUnsupportedMediaType, http.StatusServiceUnavailable,
+		http.StatusRequestEntityTooLarge, http.StatusUnsupportedMediaType, http.StatusTooManyRequests, http.StatusServiceUnavailable,
 	} {
 		t.refused[status] = &atomic.Uint64{}
 	}

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"log/slog"
 	"runtime/debug"
+	"slices"
 	"time"
 
 	"candela/internal/rpc"
@@ -74,6 +75,7 @@ type Job struct {
 	from    Origin
 	body    rpc.Body
 	flights []*flight // of the tool calls, in order
+	full    bool      // the answers are so long that no more is done
 	settle  []func(sent bool)
 }
 
@@ -105,18 +107,32 @@ func (j *Job) Settles() bool { return len(j.settle) > 0 }
 // CallsTool reports whether the job runs a tool and may take its time.
 func (j *Job) CallsTool() bool { return len(j.flights) > 0 }
 
+// CallsTool reports whether a body calls a tool.
+func CallsTool(body rpc.Body) bool { return slices.ContainsFunc(body.Calls, isToolCall) }
+
 func isToolCall(call rpc.Call) bool {
 	return call.Err == nil && call.Kind == rpc.Request && call.Method == methodCallTool
 }
 
+// maxBatchReply is how many bytes the answers of a batch may have before no further
+// call is made: a request of a few kilobytes must not fill the memory.
+const maxBatchReply = 4 << 20
+
+var errBatchFull = &rpc.Error{
+	Code:    rpc.CodeRefused,
+	Message: "the answers to this batch have reached 4 MiB; this call was not carried out: send it in another request",
+}
+
 // Append answers every message of the body in order and appends what is to be
-// sent, which is nothing for notifications. A batch is answered by one array.
+// sent, which is nothing for notifications. A batch is answered by one array, whose
+// length is bounded.
 func (j *Job) Append(dst []byte) []byte {
 	if !j.body.Batch {
 		return j.appendCall(dst, j.body.Calls[0])
 	}
 	start := len(dst)
 	for _, call := range j.body.Calls {
+		j.full = len(dst)-start > maxBatchReply
 		if call.Err == nil && call.Method == methodInitialize {
 			call.Err = &rpc.Error{Code: rpc.CodeInvalidRequest, Message: "invalid request: initialize must not be part of a batch"}
 		}
@@ -167,8 +183,11 @@ func (j *Job) appendCall(dst []byte, call rpc.Call) []byte {
 func (j *Job) appendAnswer(ctx context.Context, dst []byte, m rpc.Message, line *entry) []byte {
 	mark, s := len(dst), j.server
 	failure := unsupportedVersion(m)
-	if tokenEnded(ctx) {
+	switch {
+	case tokenEnded(ctx):
 		failure = errNotBegun
+	case j.full:
+		failure = errBatchFull
 	}
 	if failure == nil {
 		switch m.Method {

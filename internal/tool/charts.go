@@ -4,8 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"log/slog"
+	"runtime"
 	"time"
 
+	"candela/internal/fair"
 	"candela/internal/fault"
 	"candela/internal/indicator"
 	"candela/internal/market"
@@ -52,11 +54,35 @@ type charts struct {
 	alerts  Alerts    // nil without trading
 	account Positions // nil without trading
 	log     *slog.Logger
-	renders chan struct{} // bounds pictures drawn at once, each of which holds a frame
+	turns   *fair.Slots // tokens compute and draw in turns
 }
 
-// maxRenders is enough to keep the processors busy; a frame may take 50 MB.
-const maxRenders = 4
+// slots is how many computations and pictures are under way at once: enough to keep
+// the processors busy. A picture may take 50 MB.
+func slots() int { return min(max(2, runtime.GOMAXPROCS(0)), 8) }
+
+// inTurn does work that keeps a processor busy when it is the caller's turn.
+func (c *charts) inTurn(ctx context.Context, caller mcp.Caller, work func() error) error {
+	release, err := c.turns.Take(ctx, caller.Key)
+	if err != nil {
+		return err
+	}
+	defer release()
+	return work()
+}
+
+// compute is Compute, with a turn for everything but reading the bars.
+func (c *charts) compute(ctx context.Context, caller mcp.Caller, q Question) (shown *payload.Chart, err error) {
+	set, err := read(ctx, c.source, q)
+	if err != nil {
+		return nil, err
+	}
+	err = c.inTurn(ctx, caller, func() error {
+		shown, err = show(ctx, set, q)
+		return err
+	})
+	return shown, err
+}
 
 func (c *charts) specs() []spec {
 	return []spec{c.generateChart(), c.listIndicators(), c.getIndicators()}
@@ -75,6 +101,15 @@ type Question struct {
 // the history it needs before them, and is then cut to the bars shown: what a
 // volume profile of the visible range counts does not depend on its neighbours.
 func Compute(ctx context.Context, source BarSource, q Question) (*payload.Chart, error) {
+	set, err := read(ctx, source, q)
+	if err != nil {
+		return nil, err
+	}
+	return show(ctx, set, q)
+}
+
+// read reads the bars that a question needs.
+func read(ctx context.Context, source BarSource, q Question) (BarSet, error) {
 	env := indicator.Env{Interval: q.Interval}
 	want := BarRequest{Symbol: q.Symbol, Interval: q.Interval, Bars: q.Bars}
 	for _, r := range q.Indicators {
@@ -86,13 +121,15 @@ func Compute(ctx context.Context, source BarSource, q Question) (*payload.Chart,
 		}
 	}
 	set, err := source.Bars(ctx, want)
-	if err != nil {
-		return nil, err
+	if err == nil && set.Bars.Len() == 0 {
+		err = noBars(q)
 	}
-	if set.Bars.Len() == 0 {
-		return nil, noBars(q)
-	}
-	env.Calendar = set.Calendar
+	return set, err
+}
+
+// show runs the indicators over bars that were read.
+func show(ctx context.Context, set BarSet, q Question) (*payload.Chart, error) {
+	env := indicator.Env{Interval: q.Interval, Calendar: set.Calendar}
 	shown := set.Bars.Tail(q.Bars)
 	chart := &payload.Chart{
 		Symbol: set.Symbol.String(), Interval: q.Interval, Bars: &shown,
@@ -161,12 +198,12 @@ func (c *charts) getIndicators() spec {
 			"Use it to answer a question with numbers (is the RSI oversold, did MACD cross). " +
 			"Names and parameters come from list_indicators. Answers in about 0.5 to 2 KB per indicator.",
 		input: input, output: computedSchema(), hints: hints{readOnly: true, idempotent: true, openWorld: true},
-		run: func(ctx context.Context, _ mcp.Caller, raw json.RawMessage) (mcp.Result, error) {
+		run: func(ctx context.Context, caller mcp.Caller, raw json.RawMessage) (mcp.Result, error) {
 			q, input := arguments()
 			if err := input.decode(raw); err != nil {
 				return mcp.Result{}, err
 			}
-			chart, err := Compute(ctx, c.source, *q)
+			chart, err := c.compute(ctx, caller, *q)
 			if err != nil {
 				return mcp.Result{}, err
 			}

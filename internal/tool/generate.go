@@ -94,7 +94,7 @@ func (c *charts) generateChart() spec {
 }
 
 func (c *charts) generate(ctx context.Context, caller mcp.Caller, a *chartArguments) (mcp.Result, error) {
-	shown, err := Compute(ctx, c.source, a.Question)
+	shown, err := c.compute(ctx, caller, a.Question)
 	if err != nil {
 		return mcp.Result{}, err
 	}
@@ -105,7 +105,11 @@ func (c *charts) generate(ctx context.Context, caller mcp.Caller, a *chartArgume
 	case formatSummary:
 		return answerJSON(payload.AppendSummary(nil, shown)), nil
 	}
-	png, err := c.paint(ctx, a.picture(shown, drawn))
+	var png []byte
+	err = c.inTurn(ctx, caller, func() error {
+		png, err = c.painter.PNG(a.picture(shown, drawn))
+		return err
+	})
 	if err != nil {
 		return mcp.Result{}, err
 	}
@@ -116,17 +120,6 @@ func (c *charts) generate(ctx context.Context, caller mcp.Caller, a *chartArgume
 		result.Content = append(result.Content, mcp.Content{Text: payload.AppendSummary(nil, shown)})
 	}
 	return result, nil
-}
-
-// paint draws when one of the slots is free.
-func (c *charts) paint(ctx context.Context, spec *chart.Spec) ([]byte, error) {
-	select {
-	case c.renders <- struct{}{}:
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
-	defer func() { <-c.renders }()
-	return c.painter.PNG(spec)
 }
 
 // picture is what is drawn of the bars and results shown.

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"candela/internal/fair"
 	"candela/internal/fault"
 	"candela/internal/mcp"
 	"candela/internal/order"
@@ -60,7 +61,7 @@ func New(cfg Config) (*Registry, error) {
 	if trading == nil {
 		trading = &Trading{}
 	}
-	charts := &charts{source: cfg.Bars, painter: cfg.Painter, alerts: trading.Alerts, account: trading.Positions, log: cfg.Log, renders: make(chan struct{}, maxRenders)}
+	charts := &charts{source: cfg.Bars, painter: cfg.Painter, alerts: trading.Alerts, account: trading.Positions, log: cfg.Log, turns: fair.NewSlots(slots())}
 	specs := slices.Concat(charts.specs(), trading.orderSpecs(), trading.alertSpecs(), trading.pushSpecs())
 	for _, s := range specs {
 		d, err := s.build()
