@@ -56,7 +56,7 @@ func (x *exchange) refuse(ctx context.Context, body *rpc.Body, refusal *httpRefu
 	if refusal.cause != nil {
 		attrs = append(attrs, slog.Any("error", refusal.cause))
 	}
-	x.s.log.LogAttrs(ctx, slog.LevelInfo, "[MCP] refused", attrs...)
+	x.s.strangers.LogAttrs(ctx, slog.LevelInfo, "[MCP] refused", attrs...)
 	if refusal.status == http.StatusRequestTimeout || refusal.status == http.StatusRequestEntityTooLarge {
 		x.w.Header().Set("Connection", "close") // the rest of the body is not wanted
 	}

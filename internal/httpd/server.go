@@ -15,6 +15,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"candela/internal/lograte"
 	"candela/internal/mcp"
 	"candela/internal/oauth"
 )
@@ -79,6 +80,7 @@ type Server struct {
 	auth      Authorizer
 	cfg       Config
 	log       *slog.Logger
+	strangers *slog.Logger // for lines that anyone can cause; bounded
 	base      *url.URL
 	landing   []byte // the discovery document
 	takeovers takeovers
@@ -107,7 +109,7 @@ func New(m *mcp.Server, auth Authorizer, cfg Config) (*Server, error) {
 	var random [6]byte
 	_, _ = rand.Read(random[:]) // documented never to fail
 	s := &Server{
-		mcp: m, auth: auth, cfg: cfg, log: cfg.Log, base: base,
+		mcp: m, auth: auth, cfg: cfg, log: cfg.Log, strangers: lograte.New(cfg.Log), base: base,
 		takeovers: takeovers{streams: map[string]*streamSlot{}},
 		noStore:   []string{"no-store"}, jsonType: []string{"application/json"},
 		idPrefix: base64.RawURLEncoding.EncodeToString(random[:]) + "-",

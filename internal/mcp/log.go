@@ -44,7 +44,11 @@ func (s *Server) logEntry(ctx context.Context, from Origin, e entry, took time.D
 	if from.RequestID != "" {
 		attrs = append(attrs, slog.String("request_id", from.RequestID))
 	}
-	s.log.LogAttrs(ctx, slog.LevelInfo, "[MCP] request", attrs...)
+	log := s.log
+	if from.Caller.Key == "" {
+		log = s.strangers
+	}
+	log.LogAttrs(ctx, slog.LevelInfo, "[MCP] request", attrs...)
 }
 
 // shorten bounds a text that a client chose before it is logged or echoed.

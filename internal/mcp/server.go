@@ -11,6 +11,7 @@ import (
 	"slices"
 	"time"
 
+	"candela/internal/lograte"
 	"candela/internal/rpc"
 )
 
@@ -27,6 +28,7 @@ type Config struct {
 type Server struct {
 	tools      Toolbox
 	log        *slog.Logger
+	strangers  *slog.Logger // for lines that anyone can cause; bounded
 	initialize json.RawMessage
 	list       json.RawMessage
 	flights    flights
@@ -63,7 +65,7 @@ func NewServer(tools Toolbox, cfg Config) (*Server, error) {
 		return nil, fmt.Errorf("marshal the initialize answer: %w", err)
 	}
 	return &Server{
-		tools: tools, log: cfg.Log, initialize: hello, list: list,
+		tools: tools, log: cfg.Log, strangers: lograte.New(cfg.Log), initialize: hello, list: list,
 		flights: flights{open: map[flightKey][]*flight{}}, tallies: newTallies(offered),
 	}, nil
 }

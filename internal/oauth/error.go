@@ -66,7 +66,7 @@ func serverError() *Error {
 
 // writeError is the one writer of refusals.
 func (s *Server) writeError(w http.ResponseWriter, r *http.Request, e *Error) {
-	s.log.LogAttrs(r.Context(), slog.LevelInfo, "[OAuth] refused",
+	s.strangers.LogAttrs(r.Context(), slog.LevelInfo, "[OAuth] refused",
 		slog.String("endpoint", r.URL.Path), slog.Int("status", e.Status),
 		slog.String("error", e.Code), slog.String("reason", e.Description))
 	if e.RetryAfter > 0 {

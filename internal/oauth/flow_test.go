@@ -95,7 +95,7 @@ func TestLog_EveryStepAndNoSecret(t *testing.T) {
 	}
 	log := s.Log.String()
 	for _, step := range []string{
-		"client registered", "authorization asked", "login refused", "owner logged in", "approved", "denied", "token issued", "code used twice", "refused",
+		"client registered", "authorization requested", "login refused", "owner logged in", "approved", "denied", "token issued", "code used twice", "refused",
 	} {
 		if !strings.Contains(log, `msg="[OAuth] `+step) {
 			t.Errorf("no line about %q", step)

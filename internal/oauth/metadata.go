@@ -1,6 +1,7 @@
 package oauth
 
 import (
+	"log/slog"
 	"net/http"
 	"strings"
 )
@@ -8,7 +9,8 @@ import (
 const resourceMetadataPath = "/.well-known/oauth-protected-resource"
 
 // ServeMetadata answers with the authorization server's metadata. RFC 8414 2.
-func (s *Server) ServeMetadata(w http.ResponseWriter, _ *http.Request) {
+func (s *Server) ServeMetadata(w http.ResponseWriter, r *http.Request) {
+	s.logDiscovery(r)
 	base := s.cfg.BaseURL
 	writeJSON(w, http.StatusOK, struct {
 		Issuer        string   `json:"issuer"`
@@ -34,6 +36,7 @@ func (s *Server) ServeMetadata(w http.ResponseWriter, _ *http.Request) {
 // ServeResource answers with the metadata of the resource that the path names.
 // Clients compare it with the address they were given, so each path has its own.
 func (s *Server) ServeResource(w http.ResponseWriter, r *http.Request) {
+	s.logDiscovery(r)
 	writeJSON(w, http.StatusOK, struct {
 		Resource string   `json:"resource"`
 		Servers  []string `json:"authorization_servers"`
@@ -45,4 +48,8 @@ func (s *Server) ServeResource(w http.ResponseWriter, r *http.Request) {
 		[]string{"header"},
 		s.cfg.Name,
 	})
+}
+
+func (s *Server) logDiscovery(r *http.Request) {
+	s.strangers.LogAttrs(r.Context(), slog.LevelInfo, "[OAuth] metadata requested", slog.String("path", r.URL.Path))
 }

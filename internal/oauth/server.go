@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"candela/internal/fault"
+	"candela/internal/lograte"
 	"candela/internal/mcp"
 )
 
@@ -52,12 +53,14 @@ type Server struct {
 	owner  OwnerAuth
 	cfg    Config
 	log    *slog.Logger
-	seal   sealer
-	limits *limiter
-	origin *http.CrossOriginProtection
-	page   *template.Template
-	csp    string
-	secure bool // cookies travel over https only
+	// strangers is for lines that anyone can cause; bounded.
+	strangers *slog.Logger
+	seal      sealer
+	limits    *limiter
+	origin    *http.CrossOriginProtection
+	page      *template.Template
+	csp       string
+	secure    bool // cookies travel over https only
 }
 
 // New returns a Server that keeps codes and tokens in store and lets owner's
@@ -76,7 +79,7 @@ func New(store Store, owner OwnerAuth, cfg Config) (*Server, error) {
 		cfg.Address = peerAddress
 	}
 	s := &Server{
-		store: store, leases: NewLeases(store), owner: owner, cfg: cfg, log: cfg.Log,
+		store: store, leases: NewLeases(store), owner: owner, cfg: cfg, log: cfg.Log, strangers: lograte.New(cfg.Log),
 		seal: sealer{store.Seal}, limits: newLimiter(cfg.Limits), secure: base.Scheme == "https",
 		origin: http.NewCrossOriginProtection(),
 	}
