@@ -193,7 +193,8 @@ func TestLoad_Refusals(t *testing.T) {
 		"yahoo off":                          {args: []string{"--yahoo=false"}},
 		"yahoo by half":                      {args: []string{"--yahoo=no"}, want: "true, false, 1, 0"},
 		"http base URL off loopback":         {args: []string{"--serve", "--base-url=http://candela.example.com"}, want: "http only for localhost"},
-		"base URL with trailing slash":       {args: []string{"--serve", https + "/"}, want: "trailing slash"},
+		"base URL with trailing slash":       {args: []string{"--serve", https + "/"}},
+		"base URL with two of them":          {args: []string{"--serve", https + "//"}, want: "without path"},
 		"base URL with path":                 {args: []string{"--serve", https + "/x"}, want: "without path"},
 		"relative base URL":                  {args: []string{"--serve", "--base-url=candela.example.com"}, want: "absolute"},
 		"base URL in capitals":               {args: []string{"--serve", "--base-url=https://Candela.example.com"}, want: "lower case"},
@@ -438,5 +439,13 @@ func TestLoad_AlpacaKeyFile(t *testing.T) {
 	}
 	if _, err := Load(Input{Args: []string{"--home", dir, "--alpaca-key-file", filepath.Join(dir, "none")}}); err == nil {
 		t.Error("a file that is not there is no problem")
+	}
+}
+
+func TestLoad_BaseURLWithoutItsSlash(t *testing.T) {
+	t.Parallel()
+	c, err := load(t, "", []string{"--serve", "--base-url=https://candela.example.com/"}, nil)
+	if err != nil || c.HTTP.BaseURL != "https://candela.example.com" {
+		t.Errorf("%s, %v", c.HTTP.BaseURL, err)
 	}
 }

@@ -101,10 +101,11 @@ func (prefixesValue) shape() shape { return shapeList }
 
 // baseURLValue is the address clients use. It is published in documents that
 // clients compare byte for byte, so it is taken only in the one spelling that
-// parsing and printing give back.
+// parsing and printing give back, but for a slash at its end, which is dropped.
 type baseURLValue struct{ p *string }
 
 func (v baseURLValue) set(text string) bool {
+	text = strings.TrimSuffix(text, "/")
 	u, ok := parseOrigin(text)
 	if !ok || u.Scheme == "http" && !LoopbackHost(u.Hostname()) {
 		return false
@@ -115,7 +116,7 @@ func (v baseURLValue) set(text string) bool {
 
 func (v baseURLValue) String() string { return *v.p }
 func (baseURLValue) allowed() string {
-	return "an absolute https URL in lower case without path, query or trailing slash, such as https://candela.example.com; " +
+	return "an absolute https URL in lower case without path or query, such as https://candela.example.com; " +
 		"http only for localhost and loopback addresses"
 }
 func (baseURLValue) shape() shape { return shapeString }
