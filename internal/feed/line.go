@@ -144,7 +144,8 @@ func (l *loop) listening(ln *line, now time.Time) bool {
 	return false
 }
 
-// promote lets a stream that is connected take over from the one before it.
+// promote lets a stream that is connected take over from the one before it. That one
+// is heard for a moment yet: it may have sent a bar that the new one came too late for.
 func (l *loop) promote(ln *line, now time.Time) {
 	patience := quietStart
 	if ln.active != nil {
@@ -155,7 +156,7 @@ func (l *loop) promote(ln *line, now time.Time) {
 	}
 	if ln.next != nil && ln.next.live {
 		if ln.active != nil {
-			ln.active.stop()
+			time.AfterFunc(overlap, ln.active.stop)
 		}
 		ln.active, ln.next = ln.next, nil
 	}
@@ -166,6 +167,9 @@ func (l *loop) watch(ln *line, now time.Time) {
 	if ln.idle() {
 		ln.since = now
 		return
+	}
+	if len(l.inbox) > 0 {
+		return // what waits there may end the silence, or be nothing but the end of a stream
 	}
 	switch quiet := now.Sub(ln.since) > silence && l.listening(ln, now); {
 	case quiet && !ln.silent:
