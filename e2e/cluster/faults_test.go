@@ -83,8 +83,8 @@ func (n *network) pairs() [][]kind {
 	return all
 }
 
-// brief is everything once. Two replicas go at the same time: the one that is left needs
-// some seconds to find out, be it one or two.
+// brief is every fault once. Some hit two replicas at the same time, which saves a wait:
+// the remaining replica notices two failures as fast as one.
 func (n *network) brief() (all [][]kind) {
 	together := [][]string{{rolling}, {stopReplica, termReplica}, {killReplica, cutReplica}, {killLeader}, {cutLeader}, {stopLeader}, {fullRestart}}
 	for _, names := range together {

@@ -36,8 +36,9 @@ func run(m *testing.M) int {
 		"test.parallel":    strconv.Itoa(max(8, runtime.GOMAXPROCS(0))),
 		"rapid.nofailfile": "true", // what servers do is not drawn, and no later run has it
 	}
-	// Each check is many writes, on three servers, two of three and one: those that the
-	// environment asks of all packages would take hours here. The flag itself counts.
+	// Each check is many writes, on three servers, two of three and one. The number that
+	// RAPID_CHECKS sets for all packages would take hours here; one given by the flag is
+	// used as it is.
 	if checks := flag.Lookup("rapid.checks"); checks.Value.String() == checks.DefValue {
 		set[checks.Name] = longtest.Pick("25", "100")
 	}

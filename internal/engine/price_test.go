@@ -160,8 +160,8 @@ func throughTrouble(t *testing.T, seed uint64) {
 			s.venue.setDown(false)
 		}
 	}
-	// However the dice fell, one outage makes an alert late: in five hours the price
-	// goes further than this.
+	// Whatever the seed, this outage makes an alert late: in five hours the price moves
+	// by more than 3.
 	time.Sleep(time.Minute)
 	price := s.venue.wave(symbol("BTC"), time.Now().Unix()/tickEvery*tickEvery)
 	prices = append(prices, s.set(above("BTC", price+3)), s.set(below("BTC", price-3)))

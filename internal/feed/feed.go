@@ -28,6 +28,7 @@ const (
 	maxLife    = 23*time.Hour + 30*time.Minute // of a stream; venues end them after 24 h
 	quietStart = 5 * time.Second               // after it a stream that said nothing counts as connected
 	quietSwap  = 30 * time.Second              // the same where another stream still brings events
+	overlap    = 3 * time.Second               // how long a stream stays open after the next has taken over
 	goodLife   = time.Minute                   // a stream that lived so long resets the backoff
 	minBackoff = time.Second                   // between attempts
 	maxBackoff = 30 * time.Second              //

@@ -119,11 +119,22 @@ func TestFeed_SubscriptionsChangeWhileItRuns(t *testing.T) {
 	}
 }
 
+// The bar that the old stream sends while the next takes over is not read again.
 func TestFeed_TheNextStreamComesFirst(t *testing.T) {
 	t.Parallel()
+	for name, lag := range map[string]time.Duration{"at once": 0, "a moment later": time.Second} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			nextStream(t, lag)
+		})
+	}
+}
+
+func nextStream(t *testing.T, lag time.Duration) {
+	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		v := newVenue(1)
-		v.polite, v.life = true, time.Hour
+		v.polite, v.life, v.lag = true, time.Hour, lag
 		r := run(t, newFeed(v))
 		defer r.stop()
 		a := sub("A", market.Minute1)

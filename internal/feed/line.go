@@ -121,18 +121,15 @@ func (l *loop) tired(c *conn, now time.Time) bool {
 	return c.ending || now.Sub(c.began) > maxLife || l.deaf(c, now)
 }
 
-// deaf reports whether nothing came for so long that the stream must be dead.
+// deaf reports whether nothing came for so long that the stream must be dead. While
+// events wait in the inbox because the loop was delayed, that is not known.
 func (l *loop) deaf(c *conn, now time.Time) bool {
-	return now.Sub(c.heard) > silence && l.listening(c.line, now)
+	return now.Sub(c.heard) > silence && len(l.inbox) == 0 && l.listening(c.line, now)
 }
 
-// listening reports whether a line's silence means something: not while events wait
-// in the inbox because the loop was held up, and not while every market on the line
-// is closed, or opened within the last minute.
+// listening reports whether a line's silence means something: not while every market
+// on the line is closed, or opened within the last minute.
 func (l *loop) listening(ln *line, now time.Time) bool {
-	if len(l.inbox) > 0 {
-		return false
-	}
 	if !l.f.caps.Sessions {
 		return true
 	}
@@ -144,7 +141,9 @@ func (l *loop) listening(ln *line, now time.Time) bool {
 	return false
 }
 
-// promote lets a stream that is connected take over from the one before it.
+// promote lets a stream that is connected take over from the one before it. The old
+// stream stays open for the overlap: it may still deliver a bar that closed before the
+// new one was subscribed.
 func (l *loop) promote(ln *line, now time.Time) {
 	patience := quietStart
 	if ln.active != nil {
@@ -155,7 +154,7 @@ func (l *loop) promote(ln *line, now time.Time) {
 	}
 	if ln.next != nil && ln.next.live {
 		if ln.active != nil {
-			ln.active.stop()
+			time.AfterFunc(overlap, ln.active.stop)
 		}
 		ln.active, ln.next = ln.next, nil
 	}
@@ -166,6 +165,9 @@ func (l *loop) watch(ln *line, now time.Time) {
 	if ln.idle() {
 		ln.since = now
 		return
+	}
+	if len(l.inbox) > 0 {
+		return // the waiting events decide whether the line is still silent
 	}
 	switch quiet := now.Sub(ln.since) > silence && l.listening(ln, now); {
 	case quiet && !ln.silent:

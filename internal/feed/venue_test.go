@@ -42,6 +42,7 @@ type venue struct {
 	seed     uint64
 	life     time.Duration // of a stream, 0 for ever; it is told a minute before when polite
 	polite   bool
+	lag      time.Duration // between the notice of its end and what a stream sends next
 
 	down   []window // nothing answers
 	storms []window // REST answers 429
@@ -233,6 +234,10 @@ func (v *venue) StreamChanging(ctx context.Context, subs []provider.Sub, changes
 		if v.polite && !warned && v.life > 0 && now.Sub(began) >= v.life-time.Minute {
 			warned = true
 			if err := s.send(provider.Event{Kind: provider.Ending, At: now}); err != nil {
+				return err
+			}
+			time.Sleep(v.lag)
+			if err := ctx.Err(); err != nil {
 				return err
 			}
 		}

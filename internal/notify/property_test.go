@@ -66,7 +66,7 @@ func runUntil(traces int, run func(seed uint64) (enough bool)) int {
 	enough := false
 	ran := 0
 	for ran < traces || !enough && ran < 10*traces {
-		enough = run(longtest.Seed() + uint64(ran)) //nolint:gosec // G115: not negative
+		enough = run(longtest.Seed() + uint64(ran))
 		ran++
 	}
 	return ran

@@ -352,15 +352,16 @@ func endRace(t *testing.T, s oauth.Store) {
 	}
 }
 
-// useAtOnce has clients come and go beside each other, each in all that it does, and some
-// that only ask. The race detector sees what is not guarded; and nobody meets what is
-// another's.
+// useAtOnce runs the whole life of many clients in parallel, and some lookups beside it.
+// The race detector finds state that no lock protects, and no client sees the codes or
+// tokens of another.
 func useAtOnce(t *testing.T, s oauth.Store) {
 	t.Helper()
 	ctx := context.WithoutCancel(t.Context())
 	var all sync.WaitGroup
 	nobody := oauth.HashOf("nobody's")
-	// One question each: whoever asks a second one may be guarded by it.
+	// Each goroutine calls one method only. The lock of a second one could order its
+	// accesses and so hide from the race detector that the first takes no lock.
 	for _, ask := range []func() error{
 		func() error { _, err := s.Code(ctx, nobody, start()); return err },
 		func() error { _, err := s.Token(ctx, nobody, start()); return err },
