@@ -142,7 +142,7 @@ func mfi() Def {
 	return Def{
 		Name: "mfi", Kind: Panel,
 		Doc:     "Money flow index: a volume-weighted RSI from 0 to 100; below 20 oversold, above 80 overbought.",
-		Formula: "100 x rising money flow / (rising + falling) over `period` changes, where flow is hlc3 x volume and its side is that of the change of hlc3; no change counts for neither. No value while nothing flows.",
+		Formula: "100 x rising money flow / (rising + falling) over `period` changes, where flow is hlc3 x volume and its side is that of the change of hlc3; no change, or one below 1e-12 of the price, counts for neither. No value while nothing flows.",
 		Truth:   "TA-Lib MFI (TradingView counts the first bar as a rise)",
 		Params:  []Param{Int("period", 14, 1, 5000, "changes in the sums").As("length")},
 		Lines:   []string{"MFI"}, Signals: zoneTriggers("MFI", "80", "20"),
@@ -155,19 +155,21 @@ func mfi() Def {
 	}
 }
 
-// moneyFlow returns the step of a money flow index over n changes.
+// moneyFlow returns the step of a money flow index over n changes. The same typical
+// price comes from different bars, with different rounding, so that the change is
+// not taken to the last bit.
 func moneyFlow(m *calc.Slab, n int) func(*Row) float64 {
 	rise, fall, last := m.Sum(n), m.Sum(n), m.Lag(1)
 	return func(r *Row) float64 {
 		price := hlc3(r.Bar)
 		before, flow := last.Step(price), float64(price*r.Bar.V)
 		up, down := 0.0, 0.0
-		switch {
-		case price > before:
+		switch change := calc.Difference(price, before); {
+		case change > 0:
 			up = flow
-		case price < before:
+		case change < 0:
 			down = flow
-		case price != before: // one of them is missing
+		case change != 0: // one of them is missing
 			up, down = math.NaN(), math.NaN()
 		}
 		u, d := rise.Step(r.Slot, up), fall.Step(r.Slot, down)
