@@ -34,7 +34,7 @@ func cipherB() Def {
 	return Def{
 		Name: "cipher_b", Aliases: []string{"cipher", "cb"}, Kind: Panel,
 		Doc: "Cipher B: WaveTrend with money flow, RSI and stochastic RSI in one panel; dots for entries, divergences and the rare gold buy.",
-		Formula: waveFormula + " WT2 = SMA(WT1, 3). Money flow = SMA((c-o)/(h-l) x 150, 60) - 2.5. Stochastic RSI: K = SMA(stochastic of RSI(ln close, 14) over 14, 3), D = SMA(K, 3). " +
+		Formula: waveFormula + " WT2 = SMA(WT1, 3). Money flow = SMA((c-o)/(h-l) x 150, 60) - 2.5. Stochastic RSI: K = SMA(stochastic of RSI(ln close, 14) over 14, 3), D = SMA(K, 3); no value while the RSI stays within 1e-12 of itself. " +
 			"Fractals are tops and bottoms of WT2 with two lower (higher) bars on each side; a divergence compares a fractal beyond the limit (45 / -65, second set 15 / -40) with the previous one beyond it.",
 		Truth: "TradingView, after the public definition (VuManChu B)",
 		Params: []Param{
@@ -159,7 +159,10 @@ func (c *cipher) values(r *Row) {
 	}
 	x := c.logRSI.Step(logClose)
 	high, low := c.high.Step(x), c.low.Step(x)
-	raw := 100 * (x - low) / (high - low)
+	raw := math.NaN()
+	if span := calc.Difference(high, low); span != 0 { // in a market that stands still the last bits of the RSI go on moving
+		raw = 100 * (x - low) / span
+	}
 	k := c.k.Step(r.Slot, raw)
 	r.Values[cipherK], r.Values[cipherD] = k, c.d.Step(r.Slot, k)
 	body := 0.0

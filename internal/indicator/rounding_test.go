@@ -90,3 +90,58 @@ func TestMFI_EqualTypicalPricesAreNoChange(t *testing.T) {
 		}
 	}
 }
+
+// stopped makes a market that moves for a while and then stands still, each bar at
+// one price or, where spread is set, with a range that leaves the typical price
+// where it is.
+func stopped(moving, still int, seed uint64, spread bool) []tickBar {
+	bars := coarse(moving, seed)
+	c := bars[moving-1].c
+	for i := range still {
+		k := int64(0)
+		if spread {
+			k = int64(i % 3)
+		}
+		bars = append(bars, tickBar{o: c, h: c + k, l: c - k, c: c, v: 10})
+	}
+	return bars
+}
+
+func TestWaveTrend_StandsStillWithTheMarket(t *testing.T) {
+	t.Parallel()
+	const moving, still = 300, 3_000
+	for seed := range uint64(10) {
+		for _, perUnit := range []float64{10, 100, 1000} {
+			b := priced(stopped(moving, still, seed, seed%2 == 1), perUnit)
+			for _, name := range []string{"wavetrend", "cipher_b"} {
+				r := resolved(t, name, b)
+				for i, x := range lineOf(t, r, "WT1") {
+					// The average needs 150 bars to come within rounding of the price.
+					if i > moving+400 && math.Abs(x) > 1e-6 {
+						t.Fatalf("%s, seed %d, %v ticks a unit: WT1 is %v %d bars after the market stopped", name, seed, perUnit, x, i-moving)
+					}
+				}
+				for _, s := range r.Signals {
+					if s.Confirmed > moving+50 {
+						t.Errorf("%s, seed %d, %v ticks a unit: %s %d bars after the market stopped", name, seed, perUnit, s.Label, s.Confirmed-moving)
+					}
+				}
+			}
+		}
+	}
+}
+
+func TestCipherB_StochasticOfAStillRSIHasNoValue(t *testing.T) {
+	t.Parallel()
+	const moving, still = 300, 3_000
+	for seed := range uint64(10) {
+		r := resolved(t, "cipher_b", priced(stopped(moving, still, seed, false), 100))
+		for _, line := range []string{"Stoch K", "Stoch D"} {
+			for i, x := range lineOf(t, r, line) {
+				if i > moving+30 && !math.IsNaN(x) {
+					t.Fatalf("seed %d: %s is %v %d bars after the market stopped", seed, line, x, i-moving)
+				}
+			}
+		}
+	}
+}

@@ -56,7 +56,7 @@ func waveTrend() Def {
 	}
 }
 
-const waveFormula = "esa = EMA(hlc3, channel); d = EMA(|hlc3 - esa|, channel); ci = (hlc3 - esa) / (0.015 d), 0 while d is 0; WT1 = EMA(ci, average)."
+const waveFormula = "esa = EMA(hlc3, channel); d = EMA(|hlc3 - esa|, channel); ci = (hlc3 - esa) / (0.015 d), 0 while d is 0; hlc3 - esa below 1e-12 of the price is 0; WT1 = EMA(ci, average)."
 
 func detectWave(r *Row, wt1, wt2 int, top, bottom float64) {
 	y := r.Values[wt2]
@@ -82,11 +82,15 @@ func newWave(m *calc.Slab, channel, average, second int) *wave {
 	return &wave{esa: m.EMA(channel), deviation: m.EMA(channel), first: m.EMA(average), second: m.SMA(second)}
 }
 
+// next takes the price and its average for equal when they are within rounding of
+// each other. Where the price stands still the average stops short of it by a few
+// last bits, for ever; the spread shrinks to as much, and their quotient would go to
+// 1/0.015.
 func (w *wave) next(r *Row) (wt1, wt2 float64) {
 	price := hlc3(r.Bar)
-	mean := w.esa.Step(price)
-	spread := w.deviation.Step(math.Abs(price - mean))
-	index := (price - mean) / float64(0.015*spread)
+	away := calc.Difference(price, w.esa.Step(price))
+	spread := w.deviation.Step(math.Abs(away))
+	index := away / float64(0.015*spread)
 	if spread == 0 {
 		index = 0
 	}
