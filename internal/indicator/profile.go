@@ -24,12 +24,28 @@ func newProfile(b *market.Bars, from, to, n int) (profile, bool) {
 		}
 		low, high = min(low, b.L[i]), max(high, b.H[i])
 	}
-	row := (high - low) / float64(n)
-	if !(row > 0) || math.IsInf(row, 0) || low+row == low {
-		return profile{}, false
-	}
+	p := emptyProfile(n)
+	return p, p.span(low, high)
+}
+
+// emptyProfile has n rows and spans nothing yet.
+func emptyProfile(n int) profile {
 	cells := make([]float64, 3*n)
-	return profile{low: low, row: row, total: cells[:n:n], up: cells[n : 2*n : 2*n], down: cells[2*n:]}, true
+	return profile{total: cells[:n:n], up: cells[n : 2*n : 2*n], down: cells[2*n:]}
+}
+
+// span divides the prices from low to high into the profile's rows, all of them
+// empty. It returns false where there is nothing to divide.
+func (p *profile) span(low, high float64) bool {
+	row := (high - low) / float64(len(p.total))
+	if !(row > 0) || math.IsInf(row, 0) || low+row == low {
+		return false
+	}
+	p.low, p.row = low, row
+	clear(p.total)
+	clear(p.up)
+	clear(p.down)
+	return true
 }
 
 // usable reports whether a bar can take part in a profile: a finite range that is
