@@ -111,20 +111,20 @@ func presentCipher(r *Result, col [][]float64) {
 func detectCipher(r *Row, top, bottom float64, strict bool) {
 	y, rsi, k := r.Values[cipherWT2], r.Values[cipherRSILine], r.Values[cipherK]
 	switch {
-	case r.CrossedUp(cipherWT1, cipherWT2) && y <= bottom:
-		if !strict || rsi < 30 && k < 20 {
+	case r.CrossedUp(cipherWT1, cipherWT2) && !above(y, bottom):
+		if !strict || below(rsi, 30) && below(k, 20) {
 			r.Signal("buy", y)
 		}
 	case r.CrossedUp(cipherWT1, cipherWT2):
-		if !strict || rsi < 40 {
+		if !strict || below(rsi, 40) {
 			r.Signal("buy_small", y)
 		}
-	case r.CrossedDown(cipherWT1, cipherWT2) && y >= top:
-		if !strict || rsi > 70 && k > 80 {
+	case r.CrossedDown(cipherWT1, cipherWT2) && !below(y, top):
+		if !strict || above(rsi, 70) && above(k, 80) {
 			r.Signal("sell", y)
 		}
 	case r.CrossedDown(cipherWT1, cipherWT2):
-		if !strict || rsi > 60 {
+		if !strict || above(rsi, 60) {
 			r.Signal("sell_small", y)
 		}
 	}

@@ -29,13 +29,18 @@ func (s *series) zones(top, bottom float64, yRange *[2]float64) *series {
 	return s.drawn(yRange, HLine{Y: top, Label: "overbought"}, HLine{Y: bottom, Label: "oversold"})
 }
 
-// zeroed adds the zero line, and the signals of crossing it.
+// zeroed adds the zero line, and the signals of crossing it. Without a range the
+// line has no scale of its own to call a value small by, and zero is zero.
 func (s *series) zeroed(yRange *[2]float64) *series {
+	near := 0.0
+	if yRange != nil {
+		near = levelNoise
+	}
 	s.detect = func(r *Row) {
-		if r.Prev[0] <= 0 && r.Values[0] > 0 {
+		if r.Prev[0] <= near && r.Values[0] > near {
 			r.Signal("cross_up", r.Values[0])
 		}
-		if r.Prev[0] >= 0 && r.Values[0] < 0 {
+		if r.Prev[0] >= -near && r.Values[0] < -near {
 			r.Signal("cross_down", r.Values[0])
 		}
 	}

@@ -1,6 +1,7 @@
 package indicator
 
 import (
+	"cmp"
 	"math"
 	"math/rand/v2"
 	"testing"
@@ -142,6 +143,114 @@ func TestCipherB_StochasticOfAStillRSIHasNoValue(t *testing.T) {
 					t.Fatalf("seed %d: %s is %v %d bars after the market stopped", seed, line, x, i-moving)
 				}
 			}
+		}
+	}
+}
+
+// paper compares a bar's value with the lower and the upper level; ok is false where
+// there is no value.
+type paper func(ticks []tickBar, i int) (bottom, top int, ok bool)
+
+func williamsOnPaper(ticks []tickBar, i int) (bottom, top int, ok bool) {
+	if i < 13 {
+		return 0, 0, false
+	}
+	high, low := ticks[i].h, ticks[i].l
+	for _, b := range ticks[i-13 : i+1] {
+		high, low = max(high, b.h), min(low, b.l)
+	}
+	value := 100 * (ticks[i].c - high)
+	return cmp.Compare(value, -80*(high-low)), cmp.Compare(value, -20*(high-low)), high > low
+}
+
+func channelOnPaper(ticks []tickBar, i int) (bottom, top int, ok bool) {
+	const n = 20
+	if i < n-1 {
+		return 0, 0, false
+	}
+	sum, away := int64(0), int64(0)
+	for _, b := range ticks[i-n+1 : i+1] {
+		sum += b.h + b.l + b.c
+	}
+	for _, b := range ticks[i-n+1 : i+1] {
+		d := n*(b.h+b.l+b.c) - sum
+		away += max(d, -d)
+	}
+	value := 1000 * n * (n*(ticks[i].h+ticks[i].l+ticks[i].c) - sum) // in parts of 15 x away
+	return cmp.Compare(value, -100*15*away), cmp.Compare(value, 100*15*away), away > 0
+}
+
+func chaikinOnPaper(ticks []tickBar, i int) (bottom, top int, ok bool) {
+	if i < 19 {
+		return 0, 0, false
+	}
+	flow := int64(0)
+	for _, b := range ticks[i-19 : i+1] {
+		if b.h > b.l {
+			flow += b.v * (parts / (b.h - b.l)) * ((b.c - b.l) - (b.h - b.c))
+		}
+	}
+	return cmp.Compare(flow, 0), cmp.Compare(flow, 0), true
+}
+
+// TestSignals_LevelsInANarrowRange moves the bars of williams_r, which divides by the
+// range alone, to where it is a millionth of the price.
+func TestSignals_LevelsInANarrowRange(t *testing.T) {
+	t.Parallel()
+	ticks := coarse(2_000, 4)
+	for i := range ticks {
+		b := &ticks[i]
+		const up = 10_000_000
+		b.o, b.h, b.l, b.c = b.o+up, b.h+up, b.l+up, b.c+up
+	}
+	r := resolved(t, "williams_r", priced(ticks, 100))
+	expect(t, r, "cross_up_os", len(ticks), func(i int) bool {
+		was, _, before := williamsOnPaper(ticks, i-1)
+		is, _, now := williamsOnPaper(ticks, i)
+		return before && now && was < 0 && is >= 0
+	})
+}
+
+// TestSignals_LevelsMetOnPaper compares the signals on coarse ticks with the ones
+// that integers give.
+func TestSignals_LevelsMetOnPaper(t *testing.T) {
+	t.Parallel()
+	leavesLow := func(was, is int) bool { return was < 0 && is >= 0 }
+	leavesHigh := func(was, is int) bool { return was > 0 && is <= 0 }
+	risesAbove := func(was, is int) bool { return was <= 0 && is > 0 }
+	fallsBelow := func(was, is int) bool { return was >= 0 && is < 0 }
+	ticks := coarse(6_000, 3)
+	for i := range ticks {
+		ticks[i].v = 10 // as much in each bar, so that more values meet their levels
+	}
+	for _, c := range []struct {
+		name, low, high       string
+		paper                 paper
+		raisesLow, raisesHigh func(was, is int) bool
+	}{
+		{"williams_r", "cross_up_os", "cross_down_ob", williamsOnPaper, leavesLow, leavesHigh},
+		{"cci", "cross_up_os", "cross_down_ob", channelOnPaper, leavesLow, leavesHigh},
+		{"cmf", "cross_up", "cross_down", chaikinOnPaper, risesAbove, fallsBelow},
+	} {
+		met := 0
+		for _, perUnit := range []float64{10, 100, 1000} {
+			r := resolved(t, c.name, priced(ticks, perUnit))
+			raised := func(i int, rule func(was, is int) bool, upper bool) bool {
+				b0, t0, ok0 := c.paper(ticks, i-1)
+				b1, t1, ok1 := c.paper(ticks, i)
+				if ok1 && (b1 == 0 || t1 == 0) {
+					met++
+				}
+				if upper {
+					b0, b1 = t0, t1
+				}
+				return ok0 && ok1 && rule(b0, b1)
+			}
+			expect(t, r, c.low, len(ticks), func(i int) bool { return raised(i, c.raisesLow, false) })
+			expect(t, r, c.high, len(ticks), func(i int) bool { return raised(i, c.raisesHigh, true) })
+		}
+		if met == 0 {
+			t.Errorf("%s never meets a level, so the test shows nothing", c.name)
 		}
 	}
 }

@@ -61,11 +61,11 @@ const waveFormula = "esa = EMA(hlc3, channel); d = EMA(|hlc3 - esa|, channel); c
 func detectWave(r *Row, wt1, wt2 int, top, bottom float64) {
 	y := r.Values[wt2]
 	switch {
-	case r.CrossedUp(wt1, wt2) && y <= bottom:
+	case r.CrossedUp(wt1, wt2) && !above(y, bottom):
 		r.Signal("cross_up_os", y)
 	case r.CrossedUp(wt1, wt2):
 		r.Signal("cross_up", y)
-	case r.CrossedDown(wt1, wt2) && y >= top:
+	case r.CrossedDown(wt1, wt2) && !below(y, top):
 		r.Signal("cross_down_ob", y)
 	case r.CrossedDown(wt1, wt2):
 		r.Signal("cross_down", y)
