@@ -74,7 +74,7 @@ func cci() Def {
 	return Def{
 		Name: "cci", Kind: Panel,
 		Doc:     "Commodity channel index: distance of the typical price from its average in mean deviations; beyond 100 is a strong move.",
-		Formula: "(hlc3 - SMA(hlc3)) / (0.015 x mean absolute deviation of hlc3 from that average). No value while the deviation is zero.",
+		Formula: "(hlc3 - SMA(hlc3)) / (0.015 x mean absolute deviation of hlc3 from that average). No value while the deviation is zero, or below 1e-12 of the price.",
 		Truth:   "TradingView ta.cci, TA-Lib CCI",
 		Params:  []Param{Int("period", 20, 1, 5000, "bars in the average").As("length")},
 		Lines:   []string{"CCI"}, Signals: zoneTriggers("CCI", "100", "-100"),
@@ -85,8 +85,8 @@ func cci() Def {
 				return func(r *Row) float64 {
 					price := hlc3(r.Bar)
 					mean, away := deviation.Step(r.Slot, price)
-					if away == 0 {
-						return math.NaN()
+					if calc.Difference(math.Abs(mean)+away, math.Abs(mean)) == 0 {
+						return math.NaN() // all prices are the same but for rounding
 					}
 					return (price - mean) / float64(0.015*away)
 				}

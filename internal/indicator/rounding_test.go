@@ -254,3 +254,23 @@ func TestSignals_LevelsMetOnPaper(t *testing.T) {
 		}
 	}
 }
+
+func TestCCI_HasNoValueInAMarketThatStandsStill(t *testing.T) {
+	t.Parallel()
+	const moving = 100
+	for seed := range uint64(20) {
+		for _, perUnit := range []float64{10, 100, 1000} {
+			r := resolved(t, "cci", priced(stopped(moving, 300, seed, true), perUnit))
+			for i, x := range lineOf(t, r, "CCI") {
+				if i > moving+20 && !math.IsNaN(x) {
+					t.Fatalf("seed %d, %v ticks a unit: CCI is %v %d bars after the market stopped", seed, perUnit, x, i-moving)
+				}
+			}
+			for _, s := range r.Signals {
+				if s.Confirmed > moving+20 {
+					t.Errorf("seed %d, %v ticks a unit: %s %d bars after the market stopped", seed, perUnit, s.Label, s.Confirmed-moving)
+				}
+			}
+		}
+	}
+}
