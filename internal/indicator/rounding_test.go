@@ -132,6 +132,19 @@ func TestWaveTrend_StandsStillWithTheMarket(t *testing.T) {
 	}
 }
 
+func TestWaveTrend_HasAValueHoweverLongTheMarketStandsStill(t *testing.T) {
+	t.Parallel()
+	const moving, still = 300, 10_000 // the spread is too small for a float64 after some 3,400
+	for _, name := range []string{"wavetrend", "cipher_b"} {
+		r := resolved(t, name, priced(stopped(moving, still, 1, false), 100))
+		for _, line := range []string{"WT1", "WT2"} {
+			if x := lineOf(t, r, line)[moving+still-1]; !(math.Abs(x) < 1e-6) {
+				t.Errorf("%s: %s ends at %v", name, line, x)
+			}
+		}
+	}
+}
+
 func TestCipherB_StochasticOfAStillRSIHasNoValue(t *testing.T) {
 	t.Parallel()
 	const moving, still = 300, 3_000

@@ -89,9 +89,9 @@ func newWave(m *calc.Slab, channel, average, second int) *wave {
 func (w *wave) next(r *Row) (wt1, wt2 float64) {
 	price := hlc3(r.Bar)
 	away := calc.Difference(price, w.esa.Step(price))
-	spread := w.deviation.Step(math.Abs(away))
-	index := away / float64(0.015*spread)
-	if spread == 0 {
+	scale := float64(0.015 * w.deviation.Step(math.Abs(away)))
+	index := away / scale
+	if scale == 0 { // also of a spread that is not 0 yet, thousands of bars after the last move
 		index = 0
 	}
 	wt1 = w.first.Step(index)
