@@ -34,7 +34,7 @@ func cipherB() Def {
 	return Def{
 		Name: "cipher_b", Aliases: []string{"cipher", "cb"}, Kind: Panel,
 		Doc: "Cipher B: WaveTrend with money flow, RSI and stochastic RSI in one panel; dots for entries, divergences and the rare gold buy.",
-		Formula: waveFormula + " WT2 = SMA(WT1, 3). Money flow = SMA((c-o)/(h-l) x 150, 60) - 2.5. Stochastic RSI: K = SMA(stochastic of RSI(ln close, 14) over 14, 3), D = SMA(K, 3). " +
+		Formula: waveFormula + " WT2 = SMA(WT1, 3). Money flow = SMA((c-o)/(h-l) x 150, 60) - 2.5. Stochastic RSI: K = SMA(stochastic of RSI(ln close, 14) over 14, 3), D = SMA(K, 3); no value while the RSI stays within 1e-12 of itself. " +
 			"Fractals are tops and bottoms of WT2 with two lower (higher) bars on each side; a divergence compares a fractal beyond the limit (45 / -65, second set 15 / -40) with the previous one beyond it.",
 		Truth: "TradingView, after the public definition (VuManChu B)",
 		Params: []Param{
@@ -111,20 +111,20 @@ func presentCipher(r *Result, col [][]float64) {
 func detectCipher(r *Row, top, bottom float64, strict bool) {
 	y, rsi, k := r.Values[cipherWT2], r.Values[cipherRSILine], r.Values[cipherK]
 	switch {
-	case r.CrossedUp(cipherWT1, cipherWT2) && y <= bottom:
-		if !strict || rsi < 30 && k < 20 {
+	case r.CrossedUp(cipherWT1, cipherWT2) && !above(y, bottom):
+		if !strict || below(rsi, 30) && below(k, 20) {
 			r.Signal("buy", y)
 		}
 	case r.CrossedUp(cipherWT1, cipherWT2):
-		if !strict || rsi < 40 {
+		if !strict || below(rsi, 40) {
 			r.Signal("buy_small", y)
 		}
-	case r.CrossedDown(cipherWT1, cipherWT2) && y >= top:
-		if !strict || rsi > 70 && k > 80 {
+	case r.CrossedDown(cipherWT1, cipherWT2) && !below(y, top):
+		if !strict || above(rsi, 70) && above(k, 80) {
 			r.Signal("sell", y)
 		}
 	case r.CrossedDown(cipherWT1, cipherWT2):
-		if !strict || rsi > 60 {
+		if !strict || above(rsi, 60) {
 			r.Signal("sell_small", y)
 		}
 	}
@@ -159,7 +159,10 @@ func (c *cipher) values(r *Row) {
 	}
 	x := c.logRSI.Step(logClose)
 	high, low := c.high.Step(x), c.low.Step(x)
-	raw := 100 * (x - low) / (high - low)
+	raw := math.NaN()
+	if span := calc.Difference(high, low); span != 0 { // in a market that stands still the last bits of the RSI go on moving
+		raw = 100 * (x - low) / span
+	}
 	k := c.k.Step(r.Slot, raw)
 	r.Values[cipherK], r.Values[cipherD] = k, c.d.Step(r.Slot, k)
 	body := 0.0

@@ -48,6 +48,10 @@ said about old ones.
 A cross upwards means: at or below on the bar before, above on this one; downwards is mirrored. A signal is confirmed by the bar whose
 close made it known. Alerts fire on confirmation only.
 
+A value within 1e-7 of a level, as 30 is one of the RSI and zero of the CMF, is at the level: on coarse ticks values meet levels on
+paper, and rounding would put them on either side. ROC is compared with zero to the bit, which no rounding can change. Two lines, or
+a line and the price, are compared as they were computed: where they meet on paper, the last bit may decide.
+
 `)
 	for _, k := range []Kind{Overlay, Panel, External} {
 		fmt.Fprintf(&b, "## %s\n\n| Name | Aliases | First | Stable | Streams | Signals |\n|---|---|---|---|---|---|\n", kindTitle(k))

@@ -29,13 +29,18 @@ func (s *series) zones(top, bottom float64, yRange *[2]float64) *series {
 	return s.drawn(yRange, HLine{Y: top, Label: "overbought"}, HLine{Y: bottom, Label: "oversold"})
 }
 
-// zeroed adds the zero line, and the signals of crossing it.
+// zeroed adds the zero line, and the signals of crossing it. Without a range the
+// line has no scale of its own to call a value small by, and zero is zero.
 func (s *series) zeroed(yRange *[2]float64) *series {
+	near := 0.0
+	if yRange != nil {
+		near = levelNoise
+	}
 	s.detect = func(r *Row) {
-		if r.Prev[0] <= 0 && r.Values[0] > 0 {
+		if r.Prev[0] <= near && r.Values[0] > near {
 			r.Signal("cross_up", r.Values[0])
 		}
-		if r.Prev[0] >= 0 && r.Values[0] < 0 {
+		if r.Prev[0] >= -near && r.Values[0] < -near {
 			r.Signal("cross_down", r.Values[0])
 		}
 	}
@@ -69,7 +74,7 @@ func cci() Def {
 	return Def{
 		Name: "cci", Kind: Panel,
 		Doc:     "Commodity channel index: distance of the typical price from its average in mean deviations; beyond 100 is a strong move.",
-		Formula: "(hlc3 - SMA(hlc3)) / (0.015 x mean absolute deviation of hlc3 from that average). No value while the deviation is zero.",
+		Formula: "(hlc3 - SMA(hlc3)) / (0.015 x mean absolute deviation of hlc3 from that average). No value while the deviation is zero, or below 1e-12 of the price.",
 		Truth:   "TradingView ta.cci, TA-Lib CCI",
 		Params:  []Param{Int("period", 20, 1, 5000, "bars in the average").As("length")},
 		Lines:   []string{"CCI"}, Signals: zoneTriggers("CCI", "100", "-100"),
@@ -80,8 +85,8 @@ func cci() Def {
 				return func(r *Row) float64 {
 					price := hlc3(r.Bar)
 					mean, away := deviation.Step(r.Slot, price)
-					if away == 0 {
-						return math.NaN()
+					if calc.Difference(math.Abs(mean)+away, math.Abs(mean)) == 0 {
+						return math.NaN() // all prices are the same but for rounding
 					}
 					return (price - mean) / float64(0.015*away)
 				}
@@ -142,7 +147,7 @@ func mfi() Def {
 	return Def{
 		Name: "mfi", Kind: Panel,
 		Doc:     "Money flow index: a volume-weighted RSI from 0 to 100; below 20 oversold, above 80 overbought.",
-		Formula: "100 x rising money flow / (rising + falling) over `period` changes, where flow is hlc3 x volume and its side is that of the change of hlc3; no change counts for neither. No value while nothing flows.",
+		Formula: "100 x rising money flow / (rising + falling) over `period` changes, where flow is hlc3 x volume and its side is that of the change of hlc3; no change, or one below 1e-12 of the price, counts for neither. No value while nothing flows.",
 		Truth:   "TA-Lib MFI (TradingView counts the first bar as a rise)",
 		Params:  []Param{Int("period", 14, 1, 5000, "changes in the sums").As("length")},
 		Lines:   []string{"MFI"}, Signals: zoneTriggers("MFI", "80", "20"),
@@ -155,19 +160,21 @@ func mfi() Def {
 	}
 }
 
-// moneyFlow returns the step of a money flow index over n changes.
+// moneyFlow returns the step of a money flow index over n changes. The same typical
+// price comes from different bars, with different rounding, so that the change is
+// not taken to the last bit.
 func moneyFlow(m *calc.Slab, n int) func(*Row) float64 {
 	rise, fall, last := m.Sum(n), m.Sum(n), m.Lag(1)
 	return func(r *Row) float64 {
 		price := hlc3(r.Bar)
 		before, flow := last.Step(price), float64(price*r.Bar.V)
 		up, down := 0.0, 0.0
-		switch {
-		case price > before:
+		switch change := calc.Difference(price, before); {
+		case change > 0:
 			up = flow
-		case price < before:
+		case change < 0:
 			down = flow
-		case price != before: // one of them is missing
+		case change != 0: // one of them is missing
 			up, down = math.NaN(), math.NaN()
 		}
 		u, d := rise.Step(r.Slot, up), fall.Step(r.Slot, down)

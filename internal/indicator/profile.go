@@ -2,6 +2,7 @@ package indicator
 
 import (
 	"math"
+	"slices"
 
 	"candela/internal/market"
 )
@@ -24,12 +25,28 @@ func newProfile(b *market.Bars, from, to, n int) (profile, bool) {
 		}
 		low, high = min(low, b.L[i]), max(high, b.H[i])
 	}
-	row := (high - low) / float64(n)
-	if !(row > 0) || math.IsInf(row, 0) || low+row == low {
-		return profile{}, false
-	}
+	p := emptyProfile(n)
+	return p, p.span(low, high)
+}
+
+// emptyProfile has n rows and spans nothing yet.
+func emptyProfile(n int) profile {
 	cells := make([]float64, 3*n)
-	return profile{low: low, row: row, total: cells[:n:n], up: cells[n : 2*n : 2*n], down: cells[2*n:]}, true
+	return profile{total: cells[:n:n], up: cells[n : 2*n : 2*n], down: cells[2*n:]}
+}
+
+// span divides the prices from low to high into the profile's rows, all of them
+// empty. It returns false where there is nothing to divide.
+func (p *profile) span(low, high float64) bool {
+	row := (high - low) / float64(len(p.total))
+	if !(row > 0) || math.IsInf(row, 0) || low+row == low {
+		return false
+	}
+	p.low, p.row = low, row
+	clear(p.total)
+	clear(p.up)
+	clear(p.down)
+	return true
 }
 
 // usable reports whether a bar can take part in a profile: a finite range that is
@@ -39,10 +56,19 @@ func usable(b *market.Bars, i int) bool {
 	return width >= 0 && !math.IsInf(width, 0) && b.V[i] >= 0 && !math.IsInf(b.V[i], 0) && !math.IsNaN(b.C[i])
 }
 
-// rowAt returns the row that holds a price, clamped to the profile.
+// profileNoise is the part of a row, and of its weight, below which a difference is
+// rounding. Edges of rows and shares of volume are quotients, so that on coarse ticks
+// prices at an edge and rows of equal weight are off by up to some 1e-12.
+const profileNoise = 1e-9
+
+// rowAt returns the row that holds a price, clamped to the profile. A price on the
+// edge of two rows is in the upper one.
 func (p *profile) rowAt(price float64) int {
-	return min(max(int((price-p.low)/p.row), 0), len(p.total)-1)
+	return min(max(int((price-p.low)/p.row+profileNoise), 0), len(p.total)-1)
 }
+
+// heavier reports whether weight a is above b by more than rounding.
+func heavier(a, b float64) bool { return float64((1-profileNoise)*a) > b }
 
 // addVolume spreads each bar's volume over its range by overlap. A bar without
 // range puts all of it where it closed.
@@ -92,24 +118,22 @@ type valueArea struct {
 // deviation, the convention since Market Profile.
 const valueShare = 0.70
 
-// area finds the point of control (ties go to the row nearest the middle of the
-// range) and grows the value area from it, step rows at a time towards the
-// heavier side; equal sides go down. It returns false for an empty profile.
+// area finds the point of control and grows the value area from it, step rows at a
+// time towards the heavier side; equal sides go down. Weights within 1e-9 of each
+// other are equal. It returns false for an empty profile.
 func (p *profile) area(step int) (valueArea, bool) {
 	n := len(p.total)
-	sum, poc := 0.0, 0
-	for r, v := range p.total {
+	sum := 0.0
+	for _, v := range p.total {
 		sum += v
-		if v > p.total[poc] || v == p.total[poc] && middleDistance(r, n) < middleDistance(poc, n) {
-			poc = r
-		}
 	}
 	if !(sum > 0) {
 		return valueArea{}, false
 	}
+	poc := p.heaviest()
 	a := valueArea{poc: poc, first: poc, last: poc}
 	inside := p.total[poc]
-	for inside < float64(valueShare*sum) && (a.first > 0 || a.last < n-1) {
+	for heavier(float64(valueShare*sum), inside) && (a.first > 0 || a.last < n-1) {
 		above, below := 0.0, 0.0
 		up, down := min(step, n-1-a.last), min(step, a.first)
 		for k := 1; k <= up; k++ {
@@ -118,7 +142,7 @@ func (p *profile) area(step int) (valueArea, bool) {
 		for k := 1; k <= down; k++ {
 			below += p.total[a.first-k]
 		}
-		if down == 0 || up > 0 && above > below {
+		if down == 0 || up > 0 && heavier(above, below) {
 			a.last += up
 			inside += above
 		} else {
@@ -127,6 +151,18 @@ func (p *profile) area(step int) (valueArea, bool) {
 		}
 	}
 	return a, true
+}
+
+// heaviest returns the row with the most weight. Of rows that share it, it is the one
+// whose index is nearest the middle, and the lower of two that are as near.
+func (p *profile) heaviest() int {
+	n, most, at := len(p.total), slices.Max(p.total), -1
+	for r, v := range p.total {
+		if !heavier(most, v) && (at < 0 || middleDistance(r, n) < middleDistance(at, n)) {
+			at = r
+		}
+	}
+	return at
 }
 
 // middleDistance is the distance of row r from the middle of n rows, in half rows.
@@ -145,7 +181,7 @@ const widest = 0.25
 
 // bars draws one horizontal bar per row that has weight, or two when split.
 func (p *profile) bars(a valueArea, left, split bool) []HBar {
-	heaviest := p.total[a.poc]
+	heaviest := slices.Max(p.total)
 	out := make([]HBar, 0, len(p.total))
 	for r, v := range p.total {
 		if !(v > 0) {

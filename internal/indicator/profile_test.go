@@ -303,3 +303,55 @@ func TestSessions_BeginBeforeTheBarsShown(t *testing.T) {
 		}
 	}
 }
+
+// TestSessionVP_DevelopingIsTheProfileSoFar holds the profile that grows bar by bar
+// to the bits of one made anew from the session's bars up to each of them.
+func TestSessionVP_DevelopingIsTheProfileSoFar(t *testing.T) {
+	t.Parallel()
+	still := market.MakeBars(60, false)
+	for i := range 60 {
+		x := float64(100 + i/20) // no range, then a wider one twice
+		still.Append(market.Bar{T: testStart + int64(i)*3600, O: x, H: x, L: x, C: x, V: float64(i % 4)})
+	}
+	for name, b := range map[string]*market.Bars{"walk": walk(700, 5), "nasty": nasty(700, 6), "still": &still} {
+		for _, bins := range []int{1, 24, 500} {
+			const from = 10
+			d, values := develop(b, from, bins), 0
+			for end := from + 1; end <= b.Len(); end++ {
+				got, has := d.next()
+				p, want, ok := sessionProfile(b, from, end, bins)
+				if has != ok || got != want {
+					t.Fatalf("%s, %d rows, bars to %d: %v %v, want %v %v", name, bins, end, got, has, want, ok)
+				}
+				if !ok {
+					continue
+				}
+				values++
+				if !same(d.low, p.low) || !same(d.row, p.row) || !slices.Equal(d.total, p.total) || !slices.Equal(d.up, p.up) || !slices.Equal(d.down, p.down) {
+					t.Fatalf("%s, %d rows, bars to %d: other rows", name, bins, end)
+				}
+			}
+			if values == 0 {
+				t.Errorf("%s, %d rows: no value was compared", name, bins)
+			}
+		}
+	}
+}
+
+// TestSessionVP_DevelopingSpreadsABarOnce holds the cost of a session: bars within
+// its range are spread over the rows once, not again with each later bar.
+func TestSessionVP_DevelopingSpreadsABarOnce(t *testing.T) {
+	t.Parallel()
+	b := walk(300, 5)
+	b.L[0], b.H[0] = 1, 10_000 // all others lie within
+	d := develop(b, 0, 24)
+	d.next()
+	// What is changed after it was taken can be seen only by taking it again.
+	for end := 1; end < b.Len(); end++ {
+		b.V[end-1] = 1e30
+		d.next()
+	}
+	if heaviest := slices.Max(d.total); !(heaviest > 0 && heaviest < 1e20) {
+		t.Errorf("the heaviest row has %v", heaviest)
+	}
+}

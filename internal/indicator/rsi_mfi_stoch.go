@@ -75,9 +75,9 @@ func newRSIMFIStoch(v Values) Instance {
 // agreement is the side of 50 that both values are on, or 0.
 func agreement(a, b float64) float64 {
 	switch {
-	case a > 50 && b > 50:
+	case above(a, 50) && above(b, 50):
 		return 1
-	case a < 50 && b < 50:
+	case below(a, 50) && below(b, 50):
 		return -1
 	}
 	return 0 * (a + b) // no value while one of them has none

@@ -11,7 +11,7 @@ func sessionVP() Def {
 	return Def{
 		Name: "session_vp", Aliases: []string{"svp", "session_volume_profile"}, Kind: Overlay,
 		Doc: "Volume profile of each session: point of control and value area day by day (or week by week), as three stepped lines.",
-		Formula: "A volume profile per session (day or week of the market's own calendar, weeks from Monday; or a fixed number of bars). " +
+		Formula: "A volume profile, with its rules, per session (day or week of the market's own calendar, weeks from Monday; or a fixed number of bars). " +
 			"Each session's final levels are drawn over the whole of it; with `developing` each bar shows what was known at its close.",
 		Truth: "own definition; second derivation in the tests",
 		Params: []Param{
@@ -42,23 +42,24 @@ func barsPerSession() Param {
 
 func computeSessionVP(in Input, v Values, r *Result) {
 	poc, vah, val := undefined(in), undefined(in), undefined(in)
+	draw := func(from, to int, p *profile, a valueArea) {
+		setAll(poc[from:to], p.poc(a))
+		setAll(vah[from:to], p.vah(a))
+		setAll(val[from:to], p.val(a))
+	}
+	bins := v.Int("bins")
 	for _, s := range sessions(in, v) {
-		ends := []int{s.to}
 		if v.Bool("developing") {
-			ends = ends[:0]
-			for end := s.from + 1; end <= s.to; end++ {
-				ends = append(ends, end)
+			d := develop(in.Bars, s.from, bins)
+			for i := s.from; i < s.to; i++ {
+				if a, ok := d.next(); ok {
+					draw(i, i+1, &d.profile, a)
+				}
 			}
+			continue
 		}
-		from := s.from
-		for _, end := range ends {
-			p, a, ok := sessionProfile(in.Bars, s.from, end, v.Int("bins"))
-			if ok {
-				setAll(poc[from:end], p.poc(a))
-				setAll(vah[from:end], p.vah(a))
-				setAll(val[from:end], p.val(a))
-			}
-			from = end
+		if p, a, ok := sessionProfile(in.Bars, s.from, s.to, bins); ok {
+			draw(s.from, s.to, &p, a)
 		}
 	}
 	r.Lines = []Line{{Label: "POC", Values: poc, Style: Steps}}
@@ -76,6 +77,39 @@ func sessionProfile(b *market.Bars, from, to, bins int) (profile, valueArea, boo
 	p.addVolume(b, from, to)
 	a, ok := p.area(1)
 	return p, a, ok
+}
+
+// developing is the profile of a session that grows bar by bar. After each bar it
+// has the bits that sessionProfile gives for the bars so far: rows take the volume
+// of the bars in the same order. Only a bar that widens the session's range, and
+// with it the rows, has all of them spread again.
+type developing struct {
+	profile
+	bars            *market.Bars
+	from, end       int     // the bars taken
+	lowest, highest float64 // their range
+	spans           bool    // that there is something to divide into rows
+}
+
+func develop(b *market.Bars, from, bins int) *developing {
+	return &developing{profile: emptyProfile(bins), bars: b, from: from, end: from, lowest: math.Inf(1), highest: math.Inf(-1)}
+}
+
+// next takes one more bar and returns the value area of all so far.
+func (d *developing) next() (valueArea, bool) {
+	b, i := d.bars, d.end
+	d.end++
+	fresh := i
+	if usable(b, i) && (b.L[i] < d.lowest || b.H[i] > d.highest) {
+		d.lowest, d.highest = min(d.lowest, b.L[i]), max(d.highest, b.H[i])
+		d.spans = d.span(d.lowest, d.highest)
+		fresh = d.from
+	}
+	if !d.spans {
+		return valueArea{}, false
+	}
+	d.addVolume(b, fresh, d.end)
+	return d.area(1)
 }
 
 // stretch is a run of bars [from, to) that belongs together.

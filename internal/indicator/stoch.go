@@ -51,10 +51,10 @@ func stochTriggers(k, d string) []Trigger {
 
 // stochCrosses raises the signals of a stochastic in columns k and d.
 func (r *Row) stochCrosses(k, d int) {
-	if r.CrossedUp(k, d) && r.Values[k] < 20 {
+	if r.CrossedUp(k, d) && below(r.Values[k], 20) {
 		r.Signal("stoch_oversold", r.Values[k])
 	}
-	if r.CrossedDown(k, d) && r.Values[k] > 80 {
+	if r.CrossedDown(k, d) && above(r.Values[k], 80) {
 		r.Signal("stoch_overbought", r.Values[k])
 	}
 }

@@ -52,13 +52,25 @@ func (r *Row) crosses(a, b int) {
 	}
 }
 
+// levelNoise is how near a value has to be to a level to be at it. On coarse ticks a
+// value often meets a level on paper, and rounding would put it on either side: by
+// some 1e-14 as a rule, by some 1e-8 where all bars lie within a millionth of the
+// price. Values that miss a level on paper miss it by more: %R by 20 over the ticks
+// in its range.
+const levelNoise = 1e-7
+
+// below and above report on which side of a level a value is. At the level, and
+// where there is no value, it is on neither.
+func below(x, level float64) bool { return x < level-levelNoise }
+func above(x, level float64) bool { return x > level+levelNoise }
+
 // exits raises low when column a comes back from below bottom and high when it
 // comes back from above top: the bar before was beyond the level, this one is not.
 func (r *Row) exits(a int, bottom float64, low string, top float64, high string) {
-	if r.Prev[a] < bottom && r.Values[a] >= bottom {
+	if below(r.Prev[a], bottom) && !below(r.Values[a], bottom) {
 		r.Signal(low, r.Values[a])
 	}
-	if r.Prev[a] > top && r.Values[a] <= top {
+	if above(r.Prev[a], top) && !above(r.Values[a], top) {
 		r.Signal(high, r.Values[a])
 	}
 }

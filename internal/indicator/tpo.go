@@ -10,7 +10,7 @@ func tpo() Def {
 		Name: "tpo", Aliases: []string{"market_profile"}, Kind: Overlay,
 		Doc: "Market Profile: how much time the price spent at each level (time price opportunities), with POC and the 70 % value area.",
 		Formula: "One count per 30-minute bracket for every row the bracket's range touches; a bar longer than that is one bracket. " +
-			"POC ties go to the row nearest the middle; the value area grows two rows at a time.",
+			pocRule + " The value area grows two rows at a time.",
 		Truth: "own definition after the public one; second derivation in the tests",
 		Params: []Param{
 			Int("bins", 32, 1, 500, "rows the price range is divided into"),

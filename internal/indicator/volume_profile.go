@@ -7,8 +7,8 @@ func volumeProfile() Def {
 		Name: "volume_profile", Aliases: []string{"vp", "vpvr"}, Kind: Overlay,
 		Doc: "Volume by price over the visible bars: where trading took place, with the point of control and the 70 % value area.",
 		Formula: "The range from lowest low to highest high is divided into `bins` rows; a bar's volume is spread over its own range by overlap " +
-			"(a bar without range counts where it closed). POC is the heaviest row, ties nearest the middle. The value area grows from the POC by `va_step` rows " +
-			"towards the heavier side until it holds 70 %.",
+			"(a bar without range counts where it closed). " + pocRule + " The value area grows from the POC by `va_step` rows " +
+			"towards the heavier side, down where both are equal, until it holds 70 %.",
 		Truth: "own definition after the public one; second derivation in the tests",
 		Params: []Param{
 			Int("bins", 24, 1, 500, "rows the price range is divided into"),
@@ -39,6 +39,10 @@ func volumeProfile() Def {
 		},
 	}
 }
+
+// pocRule is what every profile says of its point of control.
+const pocRule = "POC is the heaviest row; of rows that weigh the same the one whose index is nearest the middle, and the lower of two as near. " +
+	"Weights within 1e-9 of each other are the same, and a price within 1e-9 of a row of an edge is on it, in the upper row: rounding decides nothing."
 
 // The parameters that profiles share.
 

@@ -56,16 +56,16 @@ func waveTrend() Def {
 	}
 }
 
-const waveFormula = "esa = EMA(hlc3, channel); d = EMA(|hlc3 - esa|, channel); ci = (hlc3 - esa) / (0.015 d), 0 while d is 0; WT1 = EMA(ci, average)."
+const waveFormula = "esa = EMA(hlc3, channel); d = EMA(|hlc3 - esa|, channel); ci = (hlc3 - esa) / (0.015 d), 0 while d is 0; hlc3 - esa below 1e-12 of the price is 0; WT1 = EMA(ci, average)."
 
 func detectWave(r *Row, wt1, wt2 int, top, bottom float64) {
 	y := r.Values[wt2]
 	switch {
-	case r.CrossedUp(wt1, wt2) && y <= bottom:
+	case r.CrossedUp(wt1, wt2) && !above(y, bottom):
 		r.Signal("cross_up_os", y)
 	case r.CrossedUp(wt1, wt2):
 		r.Signal("cross_up", y)
-	case r.CrossedDown(wt1, wt2) && y >= top:
+	case r.CrossedDown(wt1, wt2) && !below(y, top):
 		r.Signal("cross_down_ob", y)
 	case r.CrossedDown(wt1, wt2):
 		r.Signal("cross_down", y)
@@ -82,12 +82,16 @@ func newWave(m *calc.Slab, channel, average, second int) *wave {
 	return &wave{esa: m.EMA(channel), deviation: m.EMA(channel), first: m.EMA(average), second: m.SMA(second)}
 }
 
+// next takes the price and its average for equal when they are within rounding of
+// each other. Where the price stands still the average stops short of it by a few
+// last bits, for ever; the spread shrinks to as much, and their quotient would go to
+// 1/0.015.
 func (w *wave) next(r *Row) (wt1, wt2 float64) {
 	price := hlc3(r.Bar)
-	mean := w.esa.Step(price)
-	spread := w.deviation.Step(math.Abs(price - mean))
-	index := (price - mean) / float64(0.015*spread)
-	if spread == 0 {
+	away := calc.Difference(price, w.esa.Step(price))
+	scale := float64(0.015 * w.deviation.Step(math.Abs(away)))
+	index := away / scale
+	if scale == 0 { // also of a spread that is not 0 yet, thousands of bars after the last move
 		index = 0
 	}
 	wt1 = w.first.Step(index)

@@ -1,12 +1,13 @@
 import { ta as talib, real, hlc, hlcv } from '../lib/talib.mjs';
 import { ta as oak, late } from '../lib/oak.mjs';
-import { flowIndex } from './mfi.mjs';
+import { flowIndex, until } from './mfi.mjs';
 
 export default {
   indicator: 'rsi_mfi_stoch',
   variants: [{ rsi_length: 14, mfi_length: 14, stoch_k: 14, stoch_d: 3, stoch_smooth: 3 }],
   oracles: {
     oak: {
+      until,
       run: (b, p) => {
         const k = late(oak.sma, oak.stoch(b.close, b.high, b.low, p.stoch_k), p.stoch_smooth);
         return {
@@ -18,6 +19,7 @@ export default {
       },
     },
     talib: {
+      until,
       from: (p) => p.stoch_k + p.stoch_smooth + p.stoch_d - 3,
       run: (b, p) => {
         const r = talib('STOCH', hlc(b), {
