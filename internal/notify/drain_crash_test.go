@@ -7,7 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"candela/internal/longtest"
 	"candela/internal/mcp"
 	"candela/internal/notify"
 )
@@ -37,14 +36,14 @@ type pollTrace struct {
 func TestDrain_LosesNothingWhereverItCrashes(t *testing.T) {
 	t.Parallel()
 	crashes, repeats, entries := 0, 0, 0
-	for n := range uint64(traces()) {
-		seed := longtest.Seed() + n
+	runUntil(traces(), func(seed uint64) (enough bool) {
 		p := runPollTrace(t, seed)
 		crashes, repeats, entries = crashes+p.crashes, repeats+p.repeats, entries+len(p.stored)
 		if t.Failed() {
 			t.Fatalf("seed %d", seed)
 		}
-	}
+		return crashes > 0 && repeats > 0
+	})
 	t.Logf("%d entries, %d crashes, %d repeated", entries, crashes, repeats)
 	if crashes == 0 || repeats == 0 {
 		t.Error("nothing was put to the test")

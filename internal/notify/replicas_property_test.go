@@ -13,7 +13,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"candela/internal/longtest"
 	"candela/internal/mcp"
 	"candela/internal/notify"
 	"candela/internal/notify/keepertest"
@@ -35,16 +34,16 @@ func TestReplicas_EqualALiteralQueuePerSubscriber(t *testing.T) {
 	}
 	var did [fleetOps]int
 	given, polled, repeated := 0, 0, 0
-	fleets := max(30, traces()/10)
-	for n := range uint64(fleets) {
+	fleets := runUntil(max(30, traces()/10), func(seed uint64) (enough bool) {
 		synctest.Test(t, func(t *testing.T) {
-			f := runFleet(t, longtest.Seed()+n)
+			f := runFleet(t, seed)
 			for op, n := range f.did {
 				did[op] += n
 			}
 			given, polled, repeated = given+f.given, polled+f.polled, repeated+f.repeated
 		})
-	}
+		return !slices.Contains(did[:], 0) && repeated > 0 && polled > 0
+	})
 	t.Logf("%d traces, operations %v, %d events given, %d of them again after a crash, %d polled", fleets, did, given, repeated, polled)
 	if slices.Contains(did[:], 0) || repeated == 0 || polled == 0 {
 		t.Errorf("some operation never ran: %v, %d repeated, %d polled", did, repeated, polled)
