@@ -23,7 +23,7 @@ type chart struct {
 
 func (v *venue) chart(t *testing.T, name string, i market.Interval, from int64) *chart {
 	t.Helper()
-	selection, err := indicator.Resolve(indicator.Request{Name: name})
+	selection, err := indicator.ResolveAlert(name)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -424,6 +424,8 @@ func TestListIndicators_IsTheWholeCatalogue(t *testing.T) {
 			Overlay                 bool
 			Aliases                 []string
 			Params                  []struct{ Name, Type, Description string } `json:"configurable_params"`
+			Signals                 []string
+			Meanings                map[string]string `json:"signal_descriptions"`
 		}
 	}
 	if err := json.Unmarshal(result.Structured, &got); err != nil {
@@ -436,6 +438,14 @@ func TestListIndicators_IsTheWholeCatalogue(t *testing.T) {
 		item := got.Indicators[i]
 		if item.Name != d.Name || item.Description == "" || item.Overlay != (item.Type == "overlay") || !slices.Equal(item.Aliases, d.Aliases) || len(item.Params) != len(d.Params) {
 			t.Errorf("%s: %+v", d.Name, item)
+		}
+		if !slices.Equal(item.Signals, d.Labels()) || len(item.Meanings) != len(item.Signals) {
+			t.Errorf("%s has the signals %v and explains %v", d.Name, item.Signals, item.Meanings)
+		}
+		for _, label := range item.Signals {
+			if says := item.Meanings[label]; len(says) < 20 || !strings.HasSuffix(says, ".") || strings.Contains(says, "the same") {
+				t.Errorf("%s %s is explained by %q", d.Name, label, says)
+			}
 		}
 	}
 }
