@@ -244,7 +244,7 @@ func (b *bars) look(t *testing.T, data []byte) {
 	if err := json.Unmarshal(data, &n); err != nil {
 		t.Fatal(err)
 	}
-	s, err := indicator.Resolve(indicator.Request{Name: n.Condition.Indicator})
+	s, err := indicator.ResolveAlert(n.Condition.Indicator)
 	if err != nil {
 		t.Fatal(err)
 	}
