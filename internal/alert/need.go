@@ -160,7 +160,7 @@ func (b *Book) selectionOf(name string) (selected, error) {
 	if s, known := b.selections[name]; known {
 		return s, nil
 	}
-	selection, err := indicator.Resolve(indicator.Request{Name: name})
+	selection, err := indicator.ResolveAlert(name)
 	if err != nil {
 		return selected{}, err
 	}

@@ -98,7 +98,7 @@ func (m *machine) signal(t *rapid.T) {
 	n := alert.Need{Instrument: symbols.Draw(t, "symbol"), Interval: intervals.Draw(t, "interval")}
 	name, label := indicators.Draw(t, "indicator"), labels.Draw(t, "label")
 	closed := m.now.Add(-time.Duration(rapid.IntRange(0, 4).Draw(t, "age")) * 30 * time.Second)
-	selection, err := indicator.Resolve(indicator.Request{Name: name})
+	selection, err := indicator.ResolveAlert(name)
 	if err != nil {
 		t.Fatal(err)
 	}

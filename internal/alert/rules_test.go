@@ -277,7 +277,7 @@ func TestParseType(t *testing.T) {
 // keyOf returns the key of an indicator with the catalogue's defaults.
 func keyOf(tb testing.TB, name string) string {
 	tb.Helper()
-	s, err := indicator.Resolve(indicator.Request{Name: name})
+	s, err := indicator.ResolveAlert(name)
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -8,6 +8,7 @@ import (
 	"math"
 	"path/filepath"
 	"reflect"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -232,6 +233,12 @@ func TestTrade_AnAlertTellsWhatTheChartShows(t *testing.T) {
 	})
 }
 
+// written is a signal's value as notifications tell it, with ten significant digits.
+func written(v float64) float64 {
+	rounded, _ := strconv.ParseFloat(strconv.FormatFloat(v, 'g', 10, 64), 64)
+	return rounded
+}
+
 // look finds a notification on the chart of the moment.
 func (b *bars) look(t *testing.T, data []byte) {
 	t.Helper()
@@ -244,7 +251,7 @@ func (b *bars) look(t *testing.T, data []byte) {
 	if err := json.Unmarshal(data, &n); err != nil {
 		t.Fatal(err)
 	}
-	s, err := indicator.Resolve(indicator.Request{Name: n.Condition.Indicator})
+	s, err := indicator.ResolveAlert(n.Condition.Indicator)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -258,7 +265,7 @@ func (b *bars) look(t *testing.T, data []byte) {
 	}
 	for _, signal := range chart.Indicators[0].Result.Signals {
 		if signal.Confirmed == last && signal.Label == n.Condition.Signal {
-			if math.Float64bits(signal.Y) != math.Float64bits(n.Value) || n.Triggered.Unix() != chart.Bars.T[last]+60 || n.Late {
+			if written(signal.Y) != n.Value || n.Triggered.Unix() != chart.Bars.T[last]+60 || n.Late {
 				t.Errorf("%s says %v at %v, the chart %v", data, n.Value, n.Triggered, signal.Y)
 			}
 			return

@@ -398,6 +398,27 @@ func TestPlace_DryRunLeavesNoTrace(t *testing.T) {
 	})
 }
 
+// TestPlace_DryRunWithAUsedKeySaysSo has a client try an order with the key of one that
+// was filled: to answer with that order would say that the trial was.
+func TestPlace_DryRunWithAUsedKeySaysSo(t *testing.T) {
+	t.Parallel()
+	inWorld(t, func(w *world) {
+		r := buy("0.5")
+		r.Key = "mine"
+		filled := w.place(r)
+		w.wants(filled, order.Filled)
+		r.DryRun = true
+		o, err := w.Place(w.t.Context(), caller(), r)
+		if f := fault.Of(err); f == nil || f.Code != "idempotency_key_used" || f.Field != "idempotency_key" || f.Retryable || o.Status != 0 || !strings.Contains(f.Message, filled.ID) {
+			w.t.Errorf("%+v %v", o, err)
+		}
+		r.Key = "another"
+		if o := w.place(r); o.Status != order.New || o.ID != "" {
+			w.t.Errorf("%+v", o)
+		}
+	})
+}
+
 func TestPlace_DeniedIsKept(t *testing.T) {
 	t.Parallel()
 	inWorld(t, func(w *world) {

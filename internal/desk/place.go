@@ -218,6 +218,14 @@ func (w *writer) repeat(r order.Request) *ticket {
 }
 
 func repeatOf(o order.Order, r order.Request) *ticket {
+	if r.DryRun {
+		// The order that has the key is not what this call has done.
+		return &ticket{done: true, err: &fault.Error{
+			Kind: fault.Conflict, Code: "idempotency_key_used", Field: "idempotency_key", Value: r.Key, Allowed: "a key that was not used before, or none",
+			Message: fmt.Sprintf("idempotency_key: %q is used: it belongs to order %s, which is %v; nothing was checked. Leave the key out of a dry run, or choose another",
+				r.Key, o.ID, o.Status),
+		}}
+	}
 	if r.Asks(o) {
 		return &ticket{order: o, err: outcome(o), done: true}
 	}

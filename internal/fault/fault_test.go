@@ -193,3 +193,35 @@ func FuzzField(f *testing.F) {
 		}
 	})
 }
+
+func TestClean_KeepsOnlyWhatCanBeSeen(t *testing.T) {
+	t.Parallel()
+	for given, want := range map[string]string{
+		"":                                        "",
+		"Insufficient balance.":                   "Insufficient balance.",
+		" a\tb\r\n\r\nc\u2028d\u0085e ":           "a b c d e",
+		"\x1b[31mred\x1b[0m\x07":                  "[31mred[0m",
+		"\u202eevil\u2066\u2069\u200f\u061c":      "evil",
+		"\u00e9\U0001F468\u200d\U0001F469":        "\u00e9\U0001F468\u200d\U0001F469",
+		"\u009b1A\xff":                            "1A\uFFFD",
+		strings.Repeat("\u00e9", 30):              strings.Repeat("\u00e9", 30),
+		strings.Repeat("\u00e9", 31):              strings.Repeat("\u00e9", 30) + "...",
+		strings.Repeat("x", 30) + " and more":     strings.Repeat("x", 30) + "...",
+		strings.Repeat("x", 29) + " y" + "\u202e": strings.Repeat("x", 29) + "...",
+	} {
+		if got := fault.Clean(given, 30); got != want {
+			t.Errorf("%q became %q, want %q", given, got, want)
+		}
+	}
+}
+
+func TestPlain_LooksLikeNoOther(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]bool{
+		"K1": true, "order 7/a~": true, "K1 ": false, " K1": false, "K1\u200b": false, "K\u0131": false, "K1\n": false, "K\x7f": false, "\xff": false,
+	} {
+		if fault.Plain(text) != want {
+			t.Errorf("%q: want %v", text, want)
+		}
+	}
+}

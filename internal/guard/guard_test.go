@@ -205,7 +205,8 @@ func TestCheck_SaysWhenToTryAgain(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string]time.Duration{
 		"too many orders of one token": 30 * time.Second, "the same order again": 500 * time.Millisecond, "an old price": time.Second,
-		"too much in a day": 12 * time.Hour, "an order that is worth too much": 0,
+		"a price of the day before yesterday": 0,
+		"too much in a day":                   12 * time.Hour, "an order that is worth too much": 0,
 	} {
 		s := passing()
 		refusals()[name].change(s)

@@ -262,6 +262,10 @@ func refusals() map[string]struct {
 			"max_quote_age", "10s", "10.001s", "the last price of binance:BTCUSDT, 60000, is 10.001s old and the limit is 10s", "", "",
 			func(s *scene) { s.Quote.At = noon.Add(-10001 * time.Millisecond) },
 		},
+		"a price of the day before yesterday": {
+			"max_quote_age", "10s", "43h0m0s", "is 43h0m0s old and the limit is 10s; its market may be closed", "", "",
+			func(s *scene) { s.Quote.At = noon.Add(-43 * time.Hour) },
+		},
 		"no price": {
 			"max_quote_age", "10s", "no price", "there is no price of binance:BTCUSDT", "", "",
 			func(s *scene) { s.Quote = order.Quote{} },

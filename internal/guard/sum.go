@@ -20,10 +20,15 @@ func checkQuoteAge(q *inquiry) *Denial {
 		return &Denial{Limit: limit.String(), Value: "no price", RetryAfter: time.Second, Text: fmt.Sprintf("there is no price of %v to judge the order by", q.Symbol)}
 	}
 	age := q.Now.Sub(q.Quote.At).Round(time.Millisecond)
-	return &Denial{
+	d := &Denial{
 		Limit: limit.String(), Value: age.String(), RetryAfter: time.Second,
 		Text: fmt.Sprintf("the last price of %v, %v, is %v old and the limit is %v", q.Symbol, q.Quote.Last, age, limit),
 	}
+	if q.Quote.Stalled(q.Now) {
+		d.RetryAfter = 0
+		d.Text += "; its market may be closed, its feed lost or its file old, so trying again soon does not help"
+	}
+	return d
 }
 
 // checkBand refuses a limit price that is too far above the last price, or below

@@ -44,28 +44,31 @@ func cipherB() Def {
 			Num("wt_oversold", -53, -1000, 1000, "lower level"),
 			Num("wt_overbought", 53, -1000, 1000, "upper level"),
 			Bool("show_divergences", true, "find divergences of WT2 and the price"),
+			zoneSwitch(),
 		},
 		Lines: []string{"WT1", "WT2", "RSI", "Stoch K", "Stoch D"},
-		Signals: []Trigger{
+		Signals: append([]Trigger{
 			{"buy", "WT1 goes from at or below WT2 to above it while WT2 is at or below `wt_oversold` (strict: and RSI < 30, K < 20); y is WT2"},
 			{"sell", "WT1 goes from at or above WT2 to below it while WT2 is at or above `wt_overbought` (strict: and RSI > 70, K > 80); y is WT2"},
-			{"buy_small", "any other cross upwards (strict: and RSI < 40); y is WT2"},
-			{"sell_small", "any other cross downwards (strict: and RSI > 60); y is WT2"},
-			{"rsi_oversold", "RSI comes back from below 30; y is the RSI"},
-			{"rsi_overbought", "RSI comes back from above 60; y is the RSI"},
+			{"buy_small", "WT1 goes from at or below WT2 to above it while WT2 is above `wt_oversold` (strict: and RSI < 40); y is WT2"},
+			{"sell_small", "WT1 goes from at or above WT2 to below it while WT2 is below `wt_overbought` (strict: and RSI > 60); y is WT2"},
+			{"rsi_oversold", "RSI comes back from below 30: the bar before was below it, this one is not; y is the RSI"},
+			{"rsi_overbought", "RSI comes back from above 60, which is the level here, not 70: the bar before was above it, this one is not; y is the RSI"},
 			{"wt_bull_div", "a bottom fractal of WT2 at or below -65 (or -40) is above the previous such one while the price low is below; drawn at the fractal, confirmed 2 bars later"},
 			{"wt_bear_div", "a top fractal of WT2 at or above 45 (or 15) is below the previous such one while the price high is above; drawn at the fractal, confirmed 2 bars later"},
-			{"any_bull_div", "with every wt_bull_div; y is -95"},
-			{"any_bear_div", "with every wt_bear_div; y is 95"},
+			{"any_bull_div", "comes with every wt_bull_div; y is -95"},
+			{"any_bear_div", "comes with every wt_bear_div; y is 95"},
 			{"gold_buy", "a wt_bull_div at the first limit whose previous fractal was at or below -75 with RSI < 30 there, while WT2 is now above -75 and at least 5 above that fractal; y is WT2"},
-		},
-		New: newCipherB,
+		}, enterTriggers("rsi_", "RSI", "60", "30")...),
+		Switches: []string{zoneSignals},
+		New:      newCipherB,
 	}
 }
 
 func newCipherB(v Values) Instance {
 	channel, average := v.Int("wt_channel_length"), v.Int("wt_average_length")
 	top, bottom, strict := v.Num("wt_overbought"), v.Num("wt_oversold"), v.Text("dot_mode") == "strict"
+	zones := zoneDetector(v, cipherRSILine, cipherRSIBottom, "rsi_oversold", cipherRSITop, "rsi_overbought", "rsi_")
 	return &series{
 		label: "Cipher B(" + number(float64(channel)) + ", " + number(float64(average)) + ")",
 		first: min(waveFirst(channel, average), cipherRSI), columns: cipherColumns,
@@ -83,7 +86,7 @@ func newCipherB(v Values) Instance {
 		},
 		detect: func(r *Row) {
 			detectCipher(r, top, bottom, strict)
-			r.exits(cipherRSILine, cipherRSIBottom, "rsi_oversold", cipherRSITop, "rsi_overbought")
+			zones(r)
 		},
 		present: presentCipher,
 	}

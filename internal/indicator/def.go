@@ -1,6 +1,10 @@
 package indicator
 
 import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
 	"candela/internal/market"
 )
 
@@ -32,6 +36,10 @@ type Def struct {
 	Lines   []string // labels of the lines, in index order
 	Signals []Trigger
 
+	// Switches names the boolean parameters, off by default, without which some of
+	// the signals never come. They are on for alerts.
+	Switches []string
+
 	// New makes an instance for values that Resolve has checked, so it cannot fail.
 	New func(Values) Instance
 }
@@ -40,6 +48,13 @@ type Def struct {
 type Trigger struct {
 	Label string
 	When  string
+}
+
+// Sentence returns the condition as a sentence of its own, without markup.
+func (t Trigger) Sentence() string {
+	when := strings.ReplaceAll(t.When, "`", "")
+	first, size := utf8.DecodeRuneInString(when)
+	return string(unicode.ToUpper(first)) + when[size:] + "."
 }
 
 // Emits reports whether label is among the indicator's signals.

@@ -17,7 +17,7 @@ const (
 func divergenceTriggers(prefix, name, when string) []Trigger {
 	return []Trigger{
 		{prefix + "_bull_div", "a pivot low of the " + name + " (5 bars on each side, compared to nine decimals) is above the one before while the price low is below; pivots 6 to 61 bars apart; drawn at the pivot, confirmed 5 bars later" + when},
-		{prefix + "_bear_div", "a pivot high of the " + name + " is below the one before while the price high is above; otherwise as the bull one" + when},
+		{prefix + "_bear_div", "a pivot high of the " + name + " (5 bars on each side, compared to nine decimals) is below the one before while the price high is above; pivots 6 to 61 bars apart; drawn at the pivot, confirmed 5 bars later" + when},
 	}
 }
 

@@ -30,9 +30,9 @@ func kalmanVolume() Def {
 		Lines: []string{"KVF", "Signal"},
 		Signals: []Trigger{
 			{"buy_oversold", "KVF goes from at or below Signal to above it from below -0.6; drawn at the bar before, confirmed at this one; y is the KVF there"},
-			{"sell_overbought", "KVF goes from at or above Signal to below it from above 0.6; otherwise the same"},
-			{"buy", "the same cross upwards from between -0.6 and 0.6"},
-			{"sell", "the same cross downwards from between -0.6 and 0.6"},
+			{"sell_overbought", "KVF goes from at or above Signal to below it from above 0.6; drawn at the bar before, confirmed at this one; y is the KVF there"},
+			{"buy", "KVF goes from at or below Signal to above it from between -0.6 and 0.6; drawn at the bar before, confirmed at this one; y is the KVF there"},
+			{"sell", "KVF goes from at or above Signal to below it from between -0.6 and 0.6; drawn at the bar before, confirmed at this one; y is the KVF there"},
 		},
 		New: newKalmanVolume,
 	}

@@ -24,8 +24,8 @@ func single(label, line string, first, stable int, next func(m *calc.Slab, env E
 }
 
 // zones adds an extreme zone at each end, and the signals of leaving them.
-func (s *series) zones(top, bottom float64, yRange *[2]float64) *series {
-	s.detect = func(r *Row) { r.exits(0, bottom, "cross_up_os", top, "cross_down_ob") }
+func (s *series) zones(v Values, top, bottom float64, yRange *[2]float64) *series {
+	s.detect = zoneDetector(v, 0, bottom, "cross_up_os", top, "cross_down_ob", "")
 	return s.drawn(yRange, HLine{Y: top, Label: "overbought"}, HLine{Y: bottom, Label: "oversold"})
 }
 
@@ -57,10 +57,10 @@ func (s *series) drawn(yRange *[2]float64, levels ...HLine) *series {
 }
 
 func zoneTriggers(name, top, bottom string) []Trigger {
-	return []Trigger{
+	return append([]Trigger{
 		{"cross_up_os", name + " comes back from below " + bottom + ": the bar before was below it, this one is not; y is " + name},
 		{"cross_down_ob", name + " comes back from above " + top + ": the bar before was above it, this one is not; y is " + name},
-	}
+	}, enterTriggers("", name, top, bottom)...)
 }
 
 func zeroTriggers(name string) []Trigger {
@@ -76,8 +76,8 @@ func cci() Def {
 		Doc:     "Commodity channel index: distance of the typical price from its average in mean deviations; beyond 100 is a strong move.",
 		Formula: "(hlc3 - SMA(hlc3)) / (0.015 x mean absolute deviation of hlc3 from that average). No value while the deviation is zero, or below 1e-12 of the price.",
 		Truth:   "TradingView ta.cci, TA-Lib CCI",
-		Params:  []Param{Int("period", 20, 1, 5000, "bars in the average").As("length")},
-		Lines:   []string{"CCI"}, Signals: zoneTriggers("CCI", "100", "-100"),
+		Params:  []Param{Int("period", 20, 1, 5000, "bars in the average").As("length"), zoneSwitch()},
+		Lines:   []string{"CCI"}, Signals: zoneTriggers("CCI", "100", "-100"), Switches: []string{zoneSignals},
 		New: func(v Values) Instance {
 			n := v.Int("period")
 			return single(fmt.Sprintf("CCI(%d)", n), "CCI", n-1, n, func(m *calc.Slab, _ Env) func(*Row) float64 {
@@ -90,7 +90,7 @@ func cci() Def {
 					}
 					return (price - mean) / float64(0.015*away)
 				}
-			}).zones(100, -100, &[2]float64{-250, 250})
+			}).zones(v, 100, -100, &[2]float64{-250, 250})
 		},
 	}
 }
@@ -125,8 +125,8 @@ func williamsR() Def {
 		Doc:     "Williams %R: where the close lies in the range of the last bars, from 0 at the top to -100 at the bottom.",
 		Formula: "100 x (close - highest high) / (highest high - lowest low). No value while the range is zero.",
 		Truth:   "TradingView Williams %R, TA-Lib WILLR",
-		Params:  []Param{Int("period", 14, 1, 5000, "bars in the range").As("length")},
-		Lines:   []string{"%R"}, Signals: zoneTriggers("%R", "-20", "-80"),
+		Params:  []Param{Int("period", 14, 1, 5000, "bars in the range").As("length"), zoneSwitch()},
+		Lines:   []string{"%R"}, Signals: zoneTriggers("%R", "-20", "-80"), Switches: []string{zoneSignals},
 		New: func(v Values) Instance {
 			n := v.Int("period")
 			return single(fmt.Sprintf("W%%R(%d)", n), "%R", n-1, n, func(m *calc.Slab, _ Env) func(*Row) float64 {
@@ -138,7 +138,7 @@ func williamsR() Def {
 					}
 					return 100 * (r.Bar.C - top) / (top - bottom)
 				}
-			}).zones(-20, -80, &[2]float64{-100, 0})
+			}).zones(v, -20, -80, &[2]float64{-100, 0})
 		},
 	}
 }
@@ -149,13 +149,13 @@ func mfi() Def {
 		Doc:     "Money flow index: a volume-weighted RSI from 0 to 100; below 20 oversold, above 80 overbought.",
 		Formula: "100 x rising money flow / (rising + falling) over `period` changes, where flow is hlc3 x volume and its side is that of the change of hlc3; no change, or one below 1e-12 of the price, counts for neither. No value while nothing flows.",
 		Truth:   "TA-Lib MFI (TradingView counts the first bar as a rise)",
-		Params:  []Param{Int("period", 14, 1, 5000, "changes in the sums").As("length")},
-		Lines:   []string{"MFI"}, Signals: zoneTriggers("MFI", "80", "20"),
+		Params:  []Param{Int("period", 14, 1, 5000, "changes in the sums").As("length"), zoneSwitch()},
+		Lines:   []string{"MFI"}, Signals: zoneTriggers("MFI", "80", "20"), Switches: []string{zoneSignals},
 		New: func(v Values) Instance {
 			n := v.Int("period")
 			return single(fmt.Sprintf("MFI(%d)", n), "MFI", n, n+1, func(m *calc.Slab, _ Env) func(*Row) float64 {
 				return moneyFlow(m, n)
-			}).zones(80, 20, &[2]float64{0, 100})
+			}).zones(v, 80, 20, &[2]float64{0, 100})
 		},
 	}
 }

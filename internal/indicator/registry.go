@@ -22,6 +22,8 @@ func labels() []string {
 		"cross_up_os", "cross_down_ob", "cross_up", "cross_down",
 		"flip_up", "flip_down",
 		"breakout_up", "breakout_down",
+		"oversold_enter", "oversold_exit", "overbought_enter", "overbought_exit",
+		"rsi_oversold_enter", "rsi_oversold_exit", "rsi_overbought_enter", "rsi_overbought_exit",
 	}
 }
 

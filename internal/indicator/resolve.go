@@ -78,6 +78,20 @@ func Resolve(r Request) (*Selection, error) {
 	return &Selection{Instance: def.New(values), Def: def, Values: values}, nil
 }
 
+// ResolveAlert returns the indicator as alerts use it: with its defaults, and with
+// every switch on that one of its signals needs, so that each of them can come.
+func ResolveAlert(name string) (*Selection, error) {
+	def, err := Find(name)
+	if err != nil {
+		return nil, err
+	}
+	on := make(map[string]json.RawMessage, len(def.Switches))
+	for _, name := range def.Switches {
+		on[name] = json.RawMessage("true")
+	}
+	return Resolve(Request{Name: def.Name, Params: on})
+}
+
 // values fills the defaults and then takes the overrides.
 func (d *Def) values(given map[string]json.RawMessage) (Values, error) {
 	v := Values{params: d.Params, values: make([]any, len(d.Params))}

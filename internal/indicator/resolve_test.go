@@ -25,8 +25,8 @@ func request(t *testing.T, text string) Request {
 func TestResolve_TakesEverySpelling(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
-		`RSI`:                                 "rsi(length=14,overbought=70,oversold=30,show_divergences=false)",
-		`rsi {"period":7}`:                    "rsi(length=7,overbought=70,oversold=30,show_divergences=false)",
+		`RSI`:                                 "rsi(length=14,overbought=70,oversold=30,show_divergences=false,zone_signals=false)",
+		`rsi {"period":7}`:                    "rsi(length=7,overbought=70,oversold=30,show_divergences=false,zone_signals=false)",
 		`bb {"mult":1.5}`:                     "bbands(period=20,std_dev=1.5)",
 		`bollinger {"length":10,"std_dev":3}`: "bbands(period=10,std_dev=3)",
 		`stoch {"k":5,"d":4,"smooth":2}`:      "stoch(period=5,k_smooth=2,d_smooth=4)",

@@ -2,6 +2,7 @@ package indicator
 
 import (
 	"fmt"
+	"slices"
 
 	"candela/internal/calc"
 )
@@ -17,12 +18,15 @@ func rsi() Def {
 			Num("overbought", 70, 0, 100, "upper level"),
 			Num("oversold", 30, 0, 100, "lower level"),
 			Bool("show_divergences", false, "find divergences between the RSI and the price"),
+			zoneSwitch(),
 		},
 		Lines: []string{"RSI"},
-		Signals: append([]Trigger{
+		Signals: slices.Concat([]Trigger{
 			{"rsi_oversold", "RSI comes back from below `oversold`: the bar before was below it, this one is not; y is the RSI"},
 			{"rsi_overbought", "RSI comes back from above `overbought`: the bar before was above it, this one is not; y is the RSI"},
-		}, divergenceTriggers("rsi", "RSI", "; only with `show_divergences`")...),
+		}, divergenceTriggers("rsi", "RSI", "; on charts only with `show_divergences`"),
+			enterTriggers("rsi_", "RSI", "`overbought`", "`oversold`")),
+		Switches: []string{"show_divergences", zoneSignals},
 		New: func(v Values) Instance {
 			n, top, bottom := v.Int("length"), v.Num("overbought"), v.Num("oversold")
 			s := &series{
@@ -31,7 +35,7 @@ func rsi() Def {
 					index := m.RSI(n)
 					return func(r *Row) { r.Values[0] = index.Step(r.Bar.C) }
 				},
-				detect: func(r *Row) { r.exits(0, bottom, "rsi_oversold", top, "rsi_overbought") },
+				detect: zoneDetector(v, 0, bottom, "rsi_oversold", top, "rsi_overbought", "rsi_"),
 				batch:  func(in Input, col [][]float64) { calc.RSI(col[0], in.Bars.C, n) },
 				present: func(r *Result, col [][]float64) {
 					r.Lines = []Line{{"RSI", col[0], Solid}}

@@ -2,6 +2,7 @@ package indicator
 
 import (
 	"fmt"
+	"slices"
 
 	"candela/internal/calc"
 )
@@ -22,13 +23,15 @@ func rsiMFIStoch() Def {
 			Num("oversold", 30, 0, 100, "lower level of the RSI"),
 			Bool("show_entry_dots", true, "give signals"),
 			Bool("show_trend_bars", true, "draw the strip"),
+			zoneSwitch(),
 		},
 		Lines: []string{"RSI", "MFI", "Stoch K", "Stoch D"},
-		Signals: append([]Trigger{
-			{"rsi_oversold", "RSI comes back from below `oversold`; y is the RSI"},
-			{"rsi_overbought", "RSI comes back from above `overbought`; y is the RSI"},
-		}, stochTriggers("K", "D")...),
-		New: newRSIMFIStoch,
+		Signals: slices.Concat([]Trigger{
+			{"rsi_oversold", "RSI comes back from below `oversold`: the bar before was below it, this one is not; y is the RSI"},
+			{"rsi_overbought", "RSI comes back from above `overbought`: the bar before was above it, this one is not; y is the RSI"},
+		}, stochTriggers("K", "D"), enterTriggers("rsi_", "RSI", "`overbought`", "`oversold`")),
+		Switches: []string{zoneSignals},
+		New:      newRSIMFIStoch,
 	}
 }
 
@@ -64,8 +67,9 @@ func newRSIMFIStoch(v Values) Instance {
 		},
 	}
 	if v.Bool("show_entry_dots") {
+		zones := zoneDetector(v, rsi, bottom, "rsi_oversold", top, "rsi_overbought", "rsi_")
 		s.detect = func(r *Row) {
-			r.exits(rsi, bottom, "rsi_oversold", top, "rsi_overbought")
+			zones(r)
 			r.stochCrosses(k, d)
 		}
 	}

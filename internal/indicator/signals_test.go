@@ -87,6 +87,31 @@ func TestSignals_OscillatorsLeaveTheirZones(t *testing.T) {
 	}
 }
 
+func TestSignals_EntryAndExitOfAZoneAreTwo(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name, line, prefix string
+		bottom, top        float64
+	}{
+		{"rsi", "RSI", "rsi_", 30, 70},
+		{"cci", "CCI", "", -100, 100},
+		{"mfi", "MFI", "", 20, 80},
+		{"williams_r", "%R", "", -80, -20},
+		{"combo", "RSI", "rsi_", 30, 70},
+		{"cipher_b", "RSI", "rsi_", 30, 60},
+	} {
+		_, r := computed(t, c.name+` {"zone_signals":true}`)
+		x := lineOf(t, r, c.line)
+		expect(t, r, c.prefix+"oversold_enter", len(x), func(i int) bool { return x[i-1] >= c.bottom && x[i] < c.bottom })
+		expect(t, r, c.prefix+"oversold_exit", len(x), func(i int) bool { return x[i-1] < c.bottom && x[i] >= c.bottom })
+		expect(t, r, c.prefix+"overbought_enter", len(x), func(i int) bool { return x[i-1] <= c.top && x[i] > c.top })
+		expect(t, r, c.prefix+"overbought_exit", len(x), func(i int) bool { return x[i-1] > c.top && x[i] <= c.top })
+		if _, plain := computed(t, c.name); len(signalsOf(plain, c.prefix+"oversold_enter")) != 0 {
+			t.Errorf("%s: charts show entries that were not asked for", c.name)
+		}
+	}
+}
+
 func TestSignals_LinesCross(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ name, a, b string }{

@@ -24,8 +24,8 @@ func waveTrend() Def {
 		Signals: []Trigger{
 			{"cross_up_os", "WT1 goes from at or below WT2 to above it while WT2 is at or below `oversold`; y is WT2"},
 			{"cross_down_ob", "WT1 goes from at or above WT2 to below it while WT2 is at or above `overbought`; y is WT2"},
-			{"cross_up", "the same cross upwards anywhere else; y is WT2"},
-			{"cross_down", "the same cross downwards anywhere else; y is WT2"},
+			{"cross_up", "WT1 goes from at or below WT2 to above it while WT2 is above `oversold`; y is WT2"},
+			{"cross_down", "WT1 goes from at or above WT2 to below it while WT2 is below `overbought`; y is WT2"},
 		},
 		New: func(v Values) Instance {
 			channel, average, second := v.Int("ch_len"), v.Int("avg_len"), v.Int("ma_len")

@@ -15,6 +15,14 @@ type Quote struct {
 	Shut bool            // the market is closed: there is no newer price until it opens
 }
 
+// hiccup is how long a feed that works may be silent. A price that is older does not
+// become new by waiting a moment.
+const hiccup = time.Minute
+
+// Stalled reports whether a newer price is not to be expected within a moment: the
+// market is closed, the feed is lost or the file is old.
+func (q Quote) Stalled(now time.Time) bool { return q.Shut || now.Sub(q.At) > hiccup }
+
 // Take returns the price at which the market sells to a buyer, or buys from a
 // seller, and false when only the last price is known.
 func (q Quote) Take(s Side) (decimal.Decimal, bool) {

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"candela/internal/fault"
 )
 
 // FromReport returns the events that a venue's report adds to what is known of an
@@ -156,14 +158,14 @@ func (l *listener) word() {
 		// An unknown word after the end, or older than one that was understood, says
 		// nothing that matters.
 		if s := l.order.Status; s == Submitted || !s.Final() && !l.report.At.Before(l.order.Seen) {
-			l.doubt(fmt.Sprintf("the venue says %q of it, a word that is not known here", l.report.Reason))
+			l.doubt(fmt.Sprintf("the venue says %q of it, a word that is not known here", fault.Clean(l.report.Reason, fault.MaxForeign)))
 		}
 		return
 	}
 	if l.order.Status.Final() {
 		return
 	}
-	reason := l.report.Reason
+	reason := fault.Clean(l.report.Reason, fault.MaxForeign)
 	switch l.report.Status {
 	case Canceled:
 		l.must(Event{Kind: KindCanceled, Reason: reason})

@@ -2,8 +2,10 @@ package order_test
 
 import (
 	"slices"
+	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/shopspring/decimal"
@@ -123,6 +125,19 @@ func TestFromReport_DoubtEndsWithNewerWords(t *testing.T) {
 	fresh := hear(sent(origin("o1", order.Buy, "3")), order.Report{Status: order.Uncertain, Reason: "held"})
 	if fresh.Status != order.Uncertain || !fresh.Doubtful() {
 		t.Errorf("%+v", fresh)
+	}
+}
+
+func TestFromReport_TheVenuesWordsAreCleanAndBounded(t *testing.T) {
+	t.Parallel()
+	words := "no\x1b[2J\r\nmoney \u202e" + strings.Repeat("x", 1000)
+	for _, status := range []order.Status{order.Canceled, order.Expired, order.Rejected} {
+		r := report(status, 10, "0")
+		r.Reason = words
+		got := hear(sent(origin("o1", order.Buy, "3")), r).Reason
+		if !strings.HasPrefix(got, "no[2J money xxx") || utf8.RuneCountInString(got) > 303 {
+			t.Errorf("%v: %q", status, got)
+		}
 	}
 }
 

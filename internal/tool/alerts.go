@@ -95,7 +95,7 @@ func condition(dst *alert.Condition) field {
 		schema: conditionSchema(`What to wait for: exactly one key, such as {"price_above":70000} or {"indicator_signal":{"indicator":"wavetrend","signal":"cross_up_os"}}.`),
 		read: func(raw json.RawMessage) error {
 			if raw[0] != '{' {
-				return fault.Field("condition", shown(raw), allowed)
+				return noObject("condition", raw, allowed)
 			}
 			var keys []string
 			for key := range rpc.Fields(raw) {
@@ -122,8 +122,7 @@ func readCondition(key string, value json.RawMessage, dst *alert.Condition) erro
 	dst.Type, _ = alert.ParseType(key)
 	switch dst.Type {
 	case alert.PriceAbove, alert.PriceBelow:
-		name, given := "condition."+key, false
-		return price(name, &dst.Threshold, &given, "").read(value)
+		return amount("condition."+key, &dst.Threshold, "").read(value)
 	case alert.IndicatorSignal:
 		return readSignal(value, dst)
 	}
@@ -135,7 +134,7 @@ func readCondition(key string, value json.RawMessage, dst *alert.Condition) erro
 func readSignal(raw json.RawMessage, dst *alert.Condition) error {
 	const at = "condition.indicator_signal"
 	if raw[0] != '{' {
-		return fault.Field(at, shown(raw), `an object such as {"indicator":"wavetrend","signal":"cross_up"}`)
+		return noObject(at, raw, `an object such as {"indicator":"wavetrend","signal":"cross_up"}`)
 	}
 	inner := fields{
 		text("indicator", &dst.Indicator, 64, "").named("a name from list_indicators, such as wavetrend").must(),
@@ -188,7 +187,7 @@ func alertArguments() (*alert.Alert, fields) {
 		symbol(&r.Symbol, "The instrument, such as BTCUSDT.").must(),
 		condition(&r.Condition).must(),
 		interval("interval", &r.Interval, "Length of the bars an indicator condition watches; 4h when left out. Price conditions watch every trade and take none."),
-		text("note", &r.Note, 500, "A text of yours that comes back with the notification."),
+		note("note", &r.Note, 500, "A text of yours that comes back with the notification."),
 		moment("expires_at", &r.Expires, "When to give up waiting, in RFC 3339. Left out: never."),
 	}
 }

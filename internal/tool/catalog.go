@@ -5,6 +5,7 @@ import (
 
 	"candela/internal/indicator"
 	"candela/internal/mcp"
+	"candela/internal/rpc"
 )
 
 // catalogItem is one indicator as list_indicators shows it.
@@ -16,6 +17,24 @@ type catalogItem struct {
 	Aliases     []string       `json:"aliases,omitempty"`
 	Params      []catalogParam `json:"configurable_params,omitempty"`
 	Signals     []string       `json:"signals,omitempty"`
+	Meanings    signalMeanings `json:"signal_descriptions,omitempty"`
+}
+
+// signalMeanings says when each signal comes. It is written as an object, in the
+// order of the labels.
+type signalMeanings []indicator.Trigger
+
+// MarshalJSON writes {label: sentence}.
+func (m signalMeanings) MarshalJSON() ([]byte, error) {
+	dst := []byte{'{'}
+	for i, t := range m {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = append(rpc.AppendString(dst, t.Label), ':')
+		dst = rpc.AppendString(dst, t.Sentence())
+	}
+	return append(dst, '}'), nil
 }
 
 type catalogParam struct {
@@ -34,8 +53,8 @@ func (c *charts) listIndicators() spec {
 	written, err := answer(catalog())
 	return spec{
 		name: "list_indicators", title: "List indicators",
-		description: "List every indicator with what it shows, its aliases, its parameters with defaults and bounds, and the signals it gives. " +
-			"Call it once before generate_chart, get_indicators or an indicator alert to find valid names, parameters and signal labels. About 21 KB.",
+		description: "List every indicator with what it shows, its aliases, its parameters with defaults and bounds, and what its signals mean. " +
+			"Call it once before generate_chart, get_indicators or an indicator alert to find valid names, parameters and signal labels. About 31 KB.",
 		output: catalogSchema(), hints: hints{readOnly: true, idempotent: true},
 		run: none(func(context.Context, mcp.Caller) (mcp.Result, error) { return written, err }),
 	}
@@ -46,7 +65,7 @@ func catalog() any {
 	for _, d := range indicator.All() {
 		item := catalogItem{
 			Name: d.Name, Description: d.Doc, Type: d.Kind.String(), Overlay: d.Kind == indicator.Overlay,
-			Aliases: d.Aliases, Signals: d.Labels(),
+			Aliases: d.Aliases, Signals: d.Labels(), Meanings: d.Signals,
 		}
 		for _, p := range d.Params {
 			param := catalogParam{Name: p.Name, Type: p.Kind.String(), Default: p.Default, Enum: p.Enum, Description: p.Doc}

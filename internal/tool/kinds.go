@@ -33,6 +33,43 @@ func text(name string, dst *string, most int, doc string) field {
 	}
 }
 
+// note is a text that is shown to people: what could move a terminal's cursor or turn
+// the direction of a line is taken out of it.
+func note(name string, dst *string, most int, doc string) field {
+	f := text(name, dst, most, doc)
+	read := f.read
+	f.read = func(raw json.RawMessage) error {
+		if err := read(raw); err != nil {
+			return err
+		}
+		if *dst = fault.Clean(*dst, most); *dst == "" {
+			return fault.Field(name, shown(raw), f.allowed+" that can be seen")
+		}
+		return nil
+	}
+	return f
+}
+
+// key is a name that a client makes up and that must not look like another one.
+func key(name string, dst *string, most int, doc string) field {
+	f := text(name, dst, most, doc)
+	f.allowed = fmt.Sprintf("1 to %d printable ASCII characters without a space at either end", most)
+	f.read = func(raw json.RawMessage) error {
+		value, ok := rpc.Text(raw)
+		switch {
+		case !ok || value == "" || len([]rune(value)) > most:
+			return fault.Field(name, shown(raw), f.allowed)
+		case !fault.Plain(value):
+			e := fault.Field(name, strings.Trim(strconv.QuoteToASCII(cut(value)), `"`), f.allowed)
+			e.Message = fmt.Sprintf("%s: %s is not allowed; allowed: %s: take other characters out, or choose another key", name, strconv.QuoteToASCII(cut(value)), f.allowed)
+			return e
+		}
+		*dst = value
+		return nil
+	}
+	return f
+}
+
 // choice is one of a few words. Case does not matter: BUY is a common spelling.
 func choice(name string, dst *string, doc string, values ...string) field {
 	allowed := strings.Join(values, ", ")
@@ -210,6 +247,21 @@ func price(name string, dst *decimal.Decimal, given *bool, doc string) field {
 			return nil
 		},
 	}
+}
+
+// noObject reports a value that is no object. A string is called so: the object that
+// it may hold has to be given itself.
+func noObject(name string, raw json.RawMessage, allowed string) error {
+	value, ok := rpc.Text(raw)
+	if !ok {
+		return fault.Field(name, shown(raw), allowed)
+	}
+	e := fault.Quoted(name, cut(value), allowed)
+	e.Message = fmt.Sprintf("%s: a string was given, %s; give the object itself, without quotes around it: %s", name, quote(cut(value)), allowed)
+	if strings.HasPrefix(value, "{") && value == cut(value) && rpc.Check([]byte(value)) == nil {
+		e.Suggestions = []string{value}
+	}
+	return e
 }
 
 // exact reads a JSON number of sane length and size.

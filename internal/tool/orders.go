@@ -48,7 +48,7 @@ func placeArguments() (*placing, fields) {
 		choice("type", &p.kind, "market trades at once at the best price there is; limit waits for price or better.", order.Types()...).must(),
 		amount("quantity", &p.Quantity, "How many coins of a pair (BTC of BTCUSDT) or shares, not how much money. Never rounded.").must(),
 		price("price", &p.Price, &p.priced, "The limit price. Required for limit orders, not allowed for market orders."),
-		text("idempotency_key", &p.Key, 64, "A name you choose for this order. Sent again, it returns the same order instead of a second one. Use it when you retry."),
+		key("idempotency_key", &p.Key, 64, "A name you choose for this order. Sent again, it returns the same order instead of a second one. Use it when you retry."),
 		boolean("dry_run", &p.DryRun, "Check the order against every rule and send nothing."),
 	}
 }
@@ -253,7 +253,7 @@ func getBalance() spec {
 		description: "Always answers with an error: use get_positions instead.",
 		output:      object(""), hints: hints{readOnly: true, idempotent: true},
 		run: none(func(context.Context, mcp.Caller) (mcp.Result, error) {
-			return mcp.Result{}, &fault.Error{Kind: fault.Unsupported, Code: "not_supported", Message: "get_balance is not supported: use get_positions"}
+			return mcp.Result{}, &fault.Error{Kind: fault.Unsupported, Code: "not_supported", Message: "get_balance is not supported: use get_positions, which has open positions only; no tool shows cash or equity, at a real venue its own account page does"}
 		}),
 	}
 }

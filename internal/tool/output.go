@@ -18,13 +18,14 @@ func catalogSchema() *schema {
 		is("description", "string", ""),
 	)
 	item := object("",
-		is("name", "string", "The name to request it by."),
+		is("name", "string", ""),
 		is("description", "string", ""),
 		oneOf("type", "external needs data beyond bars.", "overlay", "panel", "external"),
 		is("overlay", "boolean", "Drawn over the price."),
-		list("aliases?", "Other names for the same.", &schema{Type: "string"}),
+		list("aliases?", "", &schema{Type: "string"}),
 		list("configurable_params?", "", param),
-		list("signals?", "Labels it may give, for alerts.", &schema{Type: "string"}),
+		list("signals?", "", &schema{Type: "string"}),
+		prop{"signal_descriptions?", &schema{Type: "object", AdditionalProperties: &schema{Type: "string"}}},
 	)
 	return object("", is("total", "integer", ""), list("indicators", "", item))
 }

@@ -283,7 +283,7 @@ func TestGetBalance_AlwaysFails(t *testing.T) {
 	t.Parallel()
 	for name, trading := range map[string]*tooltest.Trading{"with trading": {}, "without": nil} {
 		result := call(t, tooltest.Registry(t, trading), "get_balance", `{}`)
-		if text := string(result.Content[0].Text); !result.IsError || !strings.Contains(text, "use get_positions") {
+		if text := string(result.Content[0].Text); !result.IsError || !strings.Contains(text, "use get_positions") || !strings.Contains(text, "no tool shows cash or equity") {
 			t.Errorf("%s: %s", name, text)
 		}
 	}
@@ -328,23 +328,6 @@ func TestPlaceOrder_RefusedIsAnError(t *testing.T) {
 		if !result.IsError || result.Structured != nil || !strings.Contains(text, part) {
 			t.Errorf("no %s in %s", part, text)
 		}
-	}
-}
-
-func TestSetAlert_DefaultsAndForms(t *testing.T) {
-	t.Parallel()
-	trading := &tooltest.Trading{}
-	registry := tooltest.Registry(t, trading)
-	result := call(t, registry, "set_alert", `{"symbol":"BTCUSDT","condition":{"indicator_signal":{"indicator":"wt","signal":"cross_up"}}}`)
-	if got := trading.Asked; got.Interval.String() != "4h" || got.Condition.Indicator != "wavetrend" {
-		t.Errorf("asked for %+v", got)
-	}
-	if text := string(result.Content[0].Text); !strings.Contains(text, `"condition":{"indicator_signal":{"indicator":"wavetrend","signal":"cross_up"}}`) {
-		t.Error(text)
-	}
-	call(t, registry, "set_alert", `{"symbol":"BTCUSDT","condition":{"price_below":-0.5}}`)
-	if got := trading.Asked; got.Interval.Valid() || got.Condition.Threshold.String() != "-0.5" {
-		t.Errorf("asked for %+v", got)
 	}
 }
 
@@ -424,6 +407,8 @@ func TestListIndicators_IsTheWholeCatalogue(t *testing.T) {
 			Overlay                 bool
 			Aliases                 []string
 			Params                  []struct{ Name, Type, Description string } `json:"configurable_params"`
+			Signals                 []string
+			Meanings                map[string]string `json:"signal_descriptions"`
 		}
 	}
 	if err := json.Unmarshal(result.Structured, &got); err != nil {
@@ -436,6 +421,14 @@ func TestListIndicators_IsTheWholeCatalogue(t *testing.T) {
 		item := got.Indicators[i]
 		if item.Name != d.Name || item.Description == "" || item.Overlay != (item.Type == "overlay") || !slices.Equal(item.Aliases, d.Aliases) || len(item.Params) != len(d.Params) {
 			t.Errorf("%s: %+v", d.Name, item)
+		}
+		if !slices.Equal(item.Signals, d.Labels()) || len(item.Meanings) != len(item.Signals) {
+			t.Errorf("%s has the signals %v and explains %v", d.Name, item.Signals, item.Meanings)
+		}
+		for _, label := range item.Signals {
+			if says := item.Meanings[label]; len(says) < 20 || !strings.HasSuffix(says, ".") || strings.Contains(says, "the same") {
+				t.Errorf("%s %s is explained by %q", d.Name, label, says)
+			}
 		}
 	}
 }

@@ -13,6 +13,8 @@ import (
 	"strings"
 	"sync/atomic"
 	"time"
+
+	"candela/internal/fault"
 )
 
 // Config describes one host of a venue.
@@ -260,7 +262,8 @@ func (c *Client) judge(r Request, resp *Response) *Error {
 	e := c.failure(r, Refused, "")
 	e.Status = resp.Status
 	if looksLikeJSON(resp.Body) && c.config.Refusal != nil {
-		e.Code, e.Message = c.config.Refusal(resp.Body)
+		code, message := c.config.Refusal(resp.Body)
+		e.Code, e.Message = fault.Clean(code, fault.MaxForeign), fault.Clean(message, fault.MaxForeign)
 		e.Told = e.Code != "" || e.Message != ""
 	}
 	if e.Message == "" {

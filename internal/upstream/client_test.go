@@ -140,6 +140,8 @@ func TestDo_KeepsWhatTheVenueSaid(t *testing.T) {
 		retry  bool
 	}{
 		"its code":            {400, "", `{"code":-1121,"msg":"Invalid symbol."}`, upstream.Error{Reason: upstream.Refused, Code: "-1121", Message: "Invalid symbol."}, fault.Unavailable, "venue_refused", false},
+		"words that hide":     {400, "", `{"code":-1,"msg":"no\u001b[2J\r\nmoney \u202e` + strings.Repeat("x", 400) + `"}`, upstream.Error{Reason: upstream.Refused, Code: "-1", Message: "no[2J money " + strings.Repeat("x", 288) + "..."}, fault.Unavailable, "venue_refused", false},
+		"a page that hides":   {404, "", "no\x1b[2J \u202esuch thing", upstream.Error{Reason: upstream.Refused, Message: "no[2J such thing"}, fault.Unavailable, "venue_refused", false},
 		"plain text":          {404, "", "no such thing", upstream.Error{Reason: upstream.Refused, Message: "no such thing"}, fault.Unavailable, "venue_refused", false},
 		"a region":            {451, "", `{"code":0,"msg":"restricted"}`, upstream.Error{Reason: upstream.Refused, Code: "0", Message: "restricted"}, fault.Unavailable, "region_refused", false},
 		"a ban":               {418, "172800", `{"code":-1003,"msg":"banned"}`, upstream.Error{Reason: upstream.Throttled, Code: "-1003", Message: "banned", RetryAfter: 48 * time.Hour}, fault.Unavailable, "rate_limited", true},

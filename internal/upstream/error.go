@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"candela/internal/fault"
 )
@@ -129,21 +128,12 @@ func wrapContext(venue, subject string, err error) error {
 	return fmt.Errorf("%s: %w", (&Error{Venue: venue, Subject: subject}).about(), err)
 }
 
-// maxWords bounds how much of a venue's answer is quoted.
+// maxWords bounds how much of a venue's answer is quoted, in characters.
 const maxWords = 200
 
 // clip returns the beginning of an answer on one line.
 func clip(body []byte) string {
-	text := strings.ToValidUTF8(string(body[:min(len(body), 2*maxWords)]), "\uFFFD")
-	text = strings.Join(strings.Fields(text), " ")
-	if len(text) <= maxWords {
-		return text
-	}
-	end := maxWords
-	for !utf8.RuneStart(text[end]) {
-		end--
-	}
-	return text[:end] + "..."
+	return fault.Clean(string(body[:min(len(body), 4*maxWords)]), maxWords)
 }
 
 // looksLikeJSON tells JSON from the pages that proxies and walls send with

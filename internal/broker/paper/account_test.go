@@ -55,6 +55,20 @@ func TestSubmit_Refuses(t *testing.T) {
 	}
 }
 
+// TestSubmit_SaysWhetherWaitingHelps has a feed that hiccups, one that is lost and a
+// market that is closed: only the first has a new price in a second.
+func TestSubmit_SaysWhetherWaitingHelps(t *testing.T) {
+	t.Parallel()
+	for age, want := range map[time.Duration]bool{15 * time.Second: true, 2 * time.Minute: false, 43 * time.Hour: false, 48231 * time.Hour: false} {
+		v := open(t, &papertest.Journal{})
+		v.market.Set(btc(), order.Quote{Last: dec("50000"), At: time.Now().Add(-age)})
+		_, err := v.Submit(t.Context(), spec(order.Buy, order.Market, "1", ""))
+		if f := fault.Of(err); f == nil || f.Code != "stale_quote" || f.Retryable != want || (f.RetryAfter != 0) != want {
+			t.Errorf("a price %v old: %+v", age, f)
+		}
+	}
+}
+
 func TestHoldings_ReserveWhatRests(t *testing.T) {
 	t.Parallel()
 	v := open(t, &papertest.Journal{})

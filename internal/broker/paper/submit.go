@@ -87,14 +87,20 @@ func offGrid(d, step decimal.Decimal) bool { return step.IsPositive() && !d.Mod(
 
 // fresh refuses a price that is too old to trade at.
 func (b *Broker) fresh(o order.Spec, q order.Quote) error {
-	if age := b.cfg.Now().Sub(q.At); age > MaxQuoteAge || !q.Last.IsPositive() {
-		return &fault.Error{
-			Kind: fault.Unavailable, Code: "stale_quote", Field: "symbol", Value: o.Symbol.String(), Retryable: true, RetryAfter: time.Second,
-			Message: fmt.Sprintf("the last price of %s is %v old, and paper orders fill at prices of at most %v: its market may be closed or its feed lost",
-				o.Symbol, age.Round(time.Second), MaxQuoteAge),
-		}
+	now := b.cfg.Now()
+	age := now.Sub(q.At)
+	if age <= MaxQuoteAge && q.Last.IsPositive() {
+		return nil
 	}
-	return nil
+	f := &fault.Error{
+		Kind: fault.Unavailable, Code: "stale_quote", Field: "symbol", Value: o.Symbol.String(), Retryable: true, RetryAfter: time.Second,
+		Message: fmt.Sprintf("the last price of %s is %v old, and paper orders fill at prices of at most %v: its market may be closed or its feed lost",
+			o.Symbol, age.Round(time.Second), MaxQuoteAge),
+	}
+	if q.Last.IsPositive() && q.Stalled(now) {
+		f.Retryable, f.RetryAfter = false, 0
+	}
+	return f
 }
 
 // take accepts an order that is sound.

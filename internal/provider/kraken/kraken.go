@@ -186,7 +186,7 @@ const pause = 15 * time.Second
 
 // refused turns the venue's errors into a fault.
 func (p *Provider) refused(errs []string, s market.Symbol) error {
-	text := strings.Join(errs, ", ")
+	text := fault.Clean(strings.Join(errs, ", "), fault.MaxForeign)
 	switch {
 	case strings.Contains(text, "Unknown asset pair"):
 		return provider.UnknownSymbol(name, s)
