@@ -3,6 +3,7 @@ package alerts
 import (
 	"encoding/json"
 	"fmt"
+	"math"
 	"os"
 	"testing"
 	"time"
@@ -56,7 +57,7 @@ func leaveAlerts(t *testing.T, home string, made time.Time) map[string]alert.Con
 
 // TestValues_AlertAndChartAgreeToTheLastBit sets an alert on every signal there is,
 // lets the program find out what it missed, and holds the values that it tells
-// against charts: to the last digit that is told those of the chart's own code over the venue's
+// against charts: to the last bit those of the chart's own code over the venue's
 // bars, and to the digits that charts tell, those that the program draws from the
 // window of its engine and those that a program without one reads.
 func TestValues_AlertAndChartAgreeToTheLastBit(t *testing.T) {
@@ -105,7 +106,7 @@ func TestValues_AlertAndChartAgreeToTheLastBit(t *testing.T) {
 		switch {
 		case !found && !f.Triggered.After(end):
 			t.Errorf("no chart shows %s", told[0])
-		case found && (!f.Triggered.Equal(closed) || f.Value != tape.Written(value)):
+		case found && (!f.Triggered.Equal(closed) || math.Float64bits(f.Value) != math.Float64bits(value)):
 			t.Errorf("%s; a chart shows %v at %v", told[0], value, closed)
 		case found:
 			compared++

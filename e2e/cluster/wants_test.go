@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"strconv"
 	"time"
@@ -34,13 +35,13 @@ func (a *set) dueAt(t *tape.Tape, made, end time.Time) time.Time {
 }
 
 // caused reports whether what the venue shows gave an alert the reason to fire that
-// it tells: a signal to the last digit that is told of its value.
+// it tells: a signal to the last bit of its value.
 func (a *set) caused(t *tape.Tape, s *told) bool {
 	if a.signal == nil {
 		return t.Caused(&a.Want, s.Made, s.fired[0])
 	}
 	closed, value, found := t.First(*a.signal, s.Made, s.fired[0])
-	return found && s.triggered.Equal(closed) && s.value == tape.Written(value)
+	return found && s.triggered.Equal(closed) && math.Float64bits(s.value) == math.Float64bits(value)
 }
 
 // soon is how far away in seconds it is at least when an alert is due, so that it is

@@ -3,7 +3,6 @@ package tape
 import (
 	"context"
 	"fmt"
-	"strconv"
 	"time"
 
 	"candela/internal/indicator"
@@ -71,7 +70,7 @@ func (t *Tape) Signals(symbol, name string, closed int64) map[string]float64 {
 	if values, ok := t.charts[key]; ok {
 		return values
 	}
-	selection, err := indicator.ResolveAlert(name)
+	selection, err := indicator.Resolve(indicator.Request{Name: name})
 	if err != nil {
 		panic(err)
 	}
@@ -91,12 +90,6 @@ func (t *Tape) Signals(symbol, name string, closed int64) map[string]float64 {
 	}
 	t.charts[key] = values
 	return values
-}
-
-// Written is a signal's value as notifications tell it, with ten significant digits.
-func Written(v float64) float64 {
-	rounded, _ := strconv.ParseFloat(strconv.FormatFloat(v, 'g', 10, 64), 64)
-	return rounded
 }
 
 // First returns what must have fired an alert that was made at a time, when everything

@@ -1,7 +1,6 @@
 package alert
 
 import (
-	"bytes"
 	"math"
 	"strconv"
 
@@ -12,9 +11,9 @@ import (
 
 // AppendJSON appends the record of the firing that clients get: the params of
 // notifications/alert_triggered, an item of get_notifications, the body of a
-// webhook. It is one object without line breaks. The value has the digits that mean
-// something; one that is no number, which JSON cannot say, is null. Bytes of the note
-// that are not UTF-8 become U+FFFD.
+// webhook. It is one object without line breaks. The value reads back as the
+// same float64; one that is no number, which JSON cannot say, is null. Bytes of
+// the note that are not UTF-8 become U+FFFD.
 func (f *Firing) AppendJSON(dst []byte) []byte {
 	dst = append(dst, `{"alert_id":`...)
 	dst = rpc.AppendString(dst, f.ID)
@@ -30,11 +29,7 @@ func (f *Firing) AppendJSON(dst []byte) []byte {
 	dst = append(dst, `","condition":`...)
 	dst = f.Condition.appendJSON(dst)
 	dst = append(dst, `,"value":`...)
-	if f.Condition.Type == IndicatorSignal {
-		dst = appendFloat(dst, f.Value, computedDigits)
-	} else {
-		dst = appendFloat(dst, f.Value, priceDigits)
-	}
+	dst = appendFloat(dst, f.Value)
 	dst = append(dst, `,"triggered_at":"`...)
 	dst = f.At.UTC().AppendFormat(dst, "2006-01-02T15:04:05.000Z")
 	dst = append(dst, '"')
@@ -60,47 +55,16 @@ func (c *Condition) appendJSON(dst []byte) []byte {
 	return append(dst, '}')
 }
 
-// How many significant digits a value is written with. A decimal of 15 digits is the
-// same after it was a float64, so no price that a venue tells is changed, and the
-// noise of sums and means is gone. Of what an indicator computes ten mean something.
-const (
-	priceDigits    = 15
-	computedDigits = 10
-)
-
-// appendFloat appends v with at most that many significant digits, as plain digits
-// where that stays short.
-func appendFloat(dst []byte, v float64, digits int) []byte {
-	if math.IsNaN(v) || math.IsInf(v, 0) {
+// appendFloat appends the shortest number that reads back as v.
+func appendFloat(dst []byte, v float64) []byte {
+	size := math.Abs(v)
+	switch {
+	case math.IsNaN(v) || math.IsInf(v, 0):
 		return append(dst, "null"...)
-	}
-	var buf [32]byte
-	text := strconv.AppendFloat(buf[:0], v, 'e', digits-1, 64)
-	at := bytes.IndexByte(text, 'e')
-	exponent := 0
-	for _, c := range text[at+2:] {
-		exponent = 10*exponent + int(c-'0')
-	}
-	if text[at+1] == '-' {
-		exponent = -exponent
-	}
-	if exponent > 20 { // rounded up, the largest would be none
+	case size != 0 && (size < 1e-6 || size >= 1e21):
 		return strconv.AppendFloat(dst, v, 'e', -1, 64)
 	}
-	if exponent < -6 {
-		return append(append(dst, trimmed(text[:at])...), text[at:]...)
-	}
-	if decimals := digits - 1 - exponent; decimals > 0 {
-		from := len(dst)
-		dst = strconv.AppendFloat(dst, v, 'f', decimals, 64)
-		return dst[:from+len(trimmed(dst[from:]))]
-	}
-	return strconv.AppendFloat(dst, v, 'f', 0, 64)
-}
-
-// trimmed returns a number with a point without the zeros at its end.
-func trimmed(number []byte) []byte {
-	return bytes.TrimSuffix(bytes.TrimRight(number, "0"), []byte{'.'})
+	return strconv.AppendFloat(dst, v, 'f', -1, 64)
 }
 
 // mostZeros is how many a number may be written out with that are none of its digits.

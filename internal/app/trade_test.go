@@ -8,7 +8,6 @@ import (
 	"math"
 	"path/filepath"
 	"reflect"
-	"strconv"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -233,12 +232,6 @@ func TestTrade_AnAlertTellsWhatTheChartShows(t *testing.T) {
 	})
 }
 
-// written is a signal's value as notifications tell it, with ten significant digits.
-func written(v float64) float64 {
-	rounded, _ := strconv.ParseFloat(strconv.FormatFloat(v, 'g', 10, 64), 64)
-	return rounded
-}
-
 // look finds a notification on the chart of the moment.
 func (b *bars) look(t *testing.T, data []byte) {
 	t.Helper()
@@ -265,7 +258,7 @@ func (b *bars) look(t *testing.T, data []byte) {
 	}
 	for _, signal := range chart.Indicators[0].Result.Signals {
 		if signal.Confirmed == last && signal.Label == n.Condition.Signal {
-			if written(signal.Y) != n.Value || n.Triggered.Unix() != chart.Bars.T[last]+60 || n.Late {
+			if math.Float64bits(signal.Y) != math.Float64bits(n.Value) || n.Triggered.Unix() != chart.Bars.T[last]+60 || n.Late {
 				t.Errorf("%s says %v at %v, the chart %v", data, n.Value, n.Triggered, signal.Y)
 			}
 			return

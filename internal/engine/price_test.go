@@ -76,7 +76,7 @@ func TestPrice_FiresWithTheTickThatReachesIt(t *testing.T) {
 			if at.Before(a.Created) {
 				at = a.Created
 			}
-			if !f.Triggered.Equal(at) || f.Value != written(s.venue.wave(a.Symbol, tick), 15) || f.Late {
+			if !f.Triggered.Equal(at) || f.Value != s.venue.wave(a.Symbol, tick) || f.Late {
 				t.Errorf("%v of %v: fired %+v, reached by %v at %v", a.Condition, a.Created, f, s.venue.wave(a.Symbol, tick), at.UTC())
 			}
 		}

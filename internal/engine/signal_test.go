@@ -1,7 +1,7 @@
 package engine_test
 
 import (
-	"strconv"
+	"math"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -89,7 +89,7 @@ func (s *scene) hold(alerts []alert.Alert, told []firing, until time.Time) (fire
 			s.t.Errorf("%s %s of %v: fired %v %+v, charts say %v at %v", a.Condition.Indicator, a.Condition.Signal, a.Created, got, f, want, at)
 			continue
 		}
-		if got && (f.Value != written(value, 10) || !f.Triggered.Equal(at)) {
+		if got && (math.Float64bits(f.Value) != math.Float64bits(value) || !f.Triggered.Equal(at)) {
 			s.t.Errorf("%s %s: fired %v at %v, charts say %v at %v", a.Condition.Indicator, a.Condition.Signal, f.Value, f.Triggered, value, at)
 		}
 		if got {
@@ -100,12 +100,6 @@ func (s *scene) hold(alerts []alert.Alert, told []firing, until time.Time) (fire
 		s.t.Errorf("%s fired and was never set: %+v", id, f)
 	}
 	return fired
-}
-
-// written is a value as notifications tell it, with so many significant digits.
-func written(v float64, digits int) float64 {
-	rounded, _ := strconv.ParseFloat(strconv.FormatFloat(v, 'g', digits, 64), 64)
-	return rounded
 }
 
 // everySignal is an alert on each signal of the catalogue.
@@ -120,7 +114,7 @@ func everySignal(name string, i market.Interval) []alert.Alert {
 }
 
 // TestSignal_FiresWhatAChartShows holds every signal of the catalogue over six hours of
-// minutes against charts, to the last digit that is told.
+// minutes against charts, to the last bit.
 func TestSignal_FiresWhatAChartShows(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
