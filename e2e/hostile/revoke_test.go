@@ -37,14 +37,14 @@ var attacks = map[string]func(ctx context.Context, c *remote.Client, r *rand.Ran
 			remote.Request(2, "place_order", order), remote.Request(3, "set_alert", far),
 			remote.Request(4, "get_notifications", `{"wait_seconds":20}`), remote.Request(5, "place_order", order),
 		}
-		_, _, _ = post(ctx, c, "["+strings.Join(calls, ",")+"]") // what was done is in the audit log
+		_, _ = post(ctx, c, "["+strings.Join(calls, ",")+"]") // what was done is in the audit log
 	},
 	"a batch of orders and alerts": func(ctx context.Context, c *remote.Client, _ *rand.Rand) {
 		var calls []string
 		for i := range 32 {
 			calls = append(calls, remote.Request(2*i, "place_order", order), remote.Request(2*i+1, "set_alert", far))
 		}
-		_, _, _ = post(ctx, c, "["+strings.Join(calls, ",")+"]")
+		_, _ = post(ctx, c, "["+strings.Join(calls, ",")+"]")
 	},
 	"a storm": func(ctx context.Context, c *remote.Client, _ *rand.Rand) {
 		var all sync.WaitGroup
@@ -55,7 +55,7 @@ var attacks = map[string]func(ctx context.Context, c *remote.Client, r *rand.Ran
 					tool, arguments = "set_alert", far
 				}
 				for range 500 {
-					if status, _, err := post(ctx, c, remote.Request(1, tool, arguments)); err != nil || status != 200 {
+					if status, err := post(ctx, c, remote.Request(1, tool, arguments)); err != nil || status != 200 {
 						return
 					}
 				}
@@ -81,7 +81,7 @@ func TestRevoke_EndsWhatIsUnderWay(t *testing.T) {
 			t.Fatal(tool, err)
 		}
 	}
-	random := rand.New(rand.NewPCG(longtest.Seed(), 17)) //nolint:gosec // G404: a test that can be repeated
+	random := rand.New(rand.NewPCG(longtest.Seed(), 17))
 	rounds := longtest.Pick(24, 500)
 	acknowledged := make(map[string]time.Time, rounds)
 	var names []string
@@ -96,7 +96,7 @@ func TestRevoke_EndsWhatIsUnderWay(t *testing.T) {
 			t.Fatalf("the newest client is %+v, %v", clients, err)
 		}
 		ended := make(chan struct{})
-		r := rand.New(rand.NewPCG(random.Uint64(), 0)) //nolint:gosec // G404: as above
+		r := rand.New(rand.NewPCG(random.Uint64(), 0))
 		go func() {
 			defer close(ended)
 			attacks[name](t.Context(), c, r)

@@ -17,8 +17,8 @@ func (l Log) Logger(w io.Writer) *slog.Logger {
 		return slog.New(fieldHandler{slog.NewJSONHandler(w, options)})
 	}
 	whole := &lockedWriter{w: w}
-	h := prefixHandler{plain: slog.NewTextHandler(whole, options), by: make(map[string]slog.Handler, len(components))}
-	for _, name := range components {
+	h := prefixHandler{plain: slog.NewTextHandler(whole, options), by: make(map[string]slog.Handler)}
+	for _, name := range components() {
 		h.by[name] = slog.NewTextHandler(prefixWriter{whole, []byte("[" + name + "] ")}, options)
 	}
 	return slog.New(h)
@@ -31,13 +31,13 @@ func (l Log) CommandLogger(w io.Writer) *slog.Logger {
 	return l.Logger(w)
 }
 
-// components are the parts that begin their messages with their name.
-var components = []string{"MCP", "OAuth"}
+// components returns the parts that begin their messages with their name.
+func components() [2]string { return [...]string{"MCP", "OAuth"} }
 
 // cutComponent splits a record into the component that logs it, "" for none, and the
 // record without it.
 func cutComponent(r slog.Record) (string, slog.Record) {
-	for _, name := range components {
+	for _, name := range components() {
 		if rest, ok := strings.CutPrefix(r.Message, "["+name+"] "); ok {
 			r.Message = rest
 			return name, r

@@ -34,8 +34,8 @@ func (s *Server) authorize(r *http.Request) (*mcp.Caller, *httpRefusal) {
 }
 
 // hold returns a context for the request that ends with the caller's token too.
-func (s *Server) hold(r *http.Request, caller mcp.Caller) (_ context.Context, release func(), _ *httpRefusal) {
-	ctx, release, err := s.auth.Hold(r.Context(), caller)
+func (s *Server) hold(ctx context.Context, r *http.Request, caller mcp.Caller) (_ context.Context, release func(), _ *httpRefusal) {
+	ctx, release, err := s.auth.Hold(ctx, caller)
 	if err != nil {
 		return nil, nil, s.refuseToken(r, err)
 	}

@@ -73,7 +73,7 @@ func (s *Server) answer(ctx context.Context, x *exchange, data []byte, began tim
 		return
 	}
 	from.Caller = *caller
-	ctx, release, refusal := s.hold(x.r, *caller)
+	held, release, refusal := s.hold(ctx, x.r, *caller)
 	if refusal == nil {
 		defer release()
 		if mcp.CallsTool(body) { // not a cancellation, which must always get through
@@ -83,10 +83,10 @@ func (s *Server) answer(ctx context.Context, x *exchange, data []byte, began tim
 		}
 	}
 	if refusal != nil {
-		x.refuse(x.r.Context(), &body, refusal)
+		x.refuse(ctx, &body, refusal)
 		return
 	}
-	s.reply(ctx, x, body, from, began)
+	s.reply(held, x, body, from, began)
 }
 
 // reply lets the dispatcher answer and sends the answer.

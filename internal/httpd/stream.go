@@ -35,7 +35,7 @@ func (s *Server) stream(w http.ResponseWriter, r *http.Request) {
 		x.refuse(r.Context(), nil, refusal)
 		return
 	}
-	held, release, refusal := s.hold(r, *caller)
+	held, release, refusal := s.hold(r.Context(), r, *caller)
 	if refusal != nil {
 		x.refuse(r.Context(), nil, refusal)
 		return

@@ -3,7 +3,7 @@ package oauth_test
 import (
 	"context"
 	"errors"
-	"fmt"
+	"strconv"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -96,13 +96,13 @@ func TestLeases_RevocationWinsEveryRace(t *testing.T) {
 	store := oauth.NewMemory(1024)
 	leases := oauth.NewLeases(store)
 	for i := range 200 {
-		tok := keep(t, store, fmt.Sprint(i), time.Hour)
+		tok := keep(t, store, strconv.Itoa(i), time.Hour)
 		var holding sync.WaitGroup
-		held := make([]context.Context, 4)
-		for k := range held {
+		held := make(chan context.Context, 4)
+		for range cap(held) {
 			holding.Go(func() {
 				if ctx, _, err := leases.Hold(t.Context(), tok.Key); err == nil {
-					held[k] = ctx
+					held <- ctx
 				}
 			})
 		}
@@ -110,8 +110,9 @@ func TestLeases_RevocationWinsEveryRace(t *testing.T) {
 			t.Fatal(err)
 		}
 		holding.Wait()
-		for _, ctx := range held {
-			if ctx != nil && ctx.Err() == nil {
+		close(held)
+		for ctx := range held {
+			if ctx.Err() == nil {
 				t.Fatal("a context outlives its token")
 			}
 		}

@@ -16,8 +16,9 @@ const (
 	loginCookie   = "candela_login"
 )
 
-// loginPaths are where a login is sent: to the page that asks and to its answer.
-var loginPaths = []string{"/authorize", "/consent"}
+// loginPaths returns the paths that browsers send a login to: the page that asks and
+// the address that its form is sent to.
+func loginPaths() []string { return []string{"/authorize", "/consent"} }
 
 // cookie returns a cookie as every one of ours is: out of reach of scripts and not
 // sent with another site's posts.
@@ -44,7 +45,7 @@ func (s *Server) cookieName(name, path string) string {
 // in the browser in which it was made.
 func (s *Server) loggedIn(r *http.Request) string {
 	browser := s.browserValue(r)
-	c, err := r.Cookie(s.cookieName(loginCookie, loginPaths[0]))
+	c, err := r.Cookie(s.cookieName(loginCookie, loginPaths()[0]))
 	if err != nil || browser == "" {
 		return ""
 	}
@@ -71,7 +72,7 @@ func (s *Server) logIn(w http.ResponseWriter, r *http.Request, subject string) *
 		s.log.LogAttrs(r.Context(), slog.LevelError, "[OAuth] login could not be kept", slog.Any("error", err))
 		return serverError()
 	}
-	for _, path := range loginPaths {
+	for _, path := range loginPaths() {
 		http.SetCookie(w, s.cookie(loginCookie, path, secret, loginTTL))
 	}
 	return nil

@@ -16,18 +16,32 @@ const (
 	minDistinct   = 5    // characters
 )
 
-// guessed are words that guesses begin with. With digits and signs around them they
+// guessed returns words that guesses begin with. With digits and signs around them they
 // are no better.
-var guessed = []string{
-	"admin", "administrator", "bitcoin", "candela", "changeme", "default", "iloveyou", "letmein", "master", "monkey",
-	"passphrase", "password", "passwort", "qwerty", "qwertyuiop", "qwertz", "secret", "trading", "tradingview", "trustno", "welcome",
+func guessed() []string {
+	return []string{
+		"admin", "administrator", "bitcoin", "candela", "changeme", "default", "iloveyou", "letmein", "master", "monkey",
+		"passphrase", "password", "passwort", "qwerty", "qwertyuiop", "qwertz", "secret", "trading", "tradingview", "trustno", "welcome",
+	}
 }
 
-// rows are what hands type without a thought.
-var rows = []string{"abcdefghijklmnopqrstuvwxyz", "qwertyuiopasdfghjklzxcvbnm", "qwertzuiopasdfghjklyxcvbnm", "12345678901234567890", "09876543210987654321"}
+// rows returns the alphabet, the digits and the rows of keyboards.
+func rows() []string {
+	return []string{"abcdefghijklmnopqrstuvwxyz", "qwertyuiopasdfghjklzxcvbnm", "qwertzuiopasdfghjklyxcvbnm", "12345678901234567890", "09876543210987654321"}
+}
 
-// unleet undoes what stands for a letter in every list of guesses.
-var unleet = strings.NewReplacer("0", "o", "1", "i", "3", "e", "4", "a", "5", "s", "7", "t", "@", "a", "$", "s")
+// letter returns the letter that a character is, or stands for in lists of guesses
+// ("p4ssw0rd"), and -1 for every other character.
+func letter(r rune) rune {
+	const signs, letters = "0134578@$", "oieastbas"
+	if i := strings.IndexRune(signs, r); i >= 0 {
+		return rune(letters[i])
+	}
+	if unicode.IsLetter(r) {
+		return r
+	}
+	return -1
+}
 
 var errWeak = errors.New("the passphrase is easy to guess: take several words that do not belong together, or let a password manager make one")
 
@@ -45,19 +59,14 @@ func checkPassphrase(passphrase string) error {
 	if len(distinct) < minDistinct || repeats(lower) {
 		return errWeak
 	}
-	letters := strings.Map(func(r rune) rune {
-		if unicode.IsLetter(r) {
-			return r
-		}
-		return -1
-	}, unleet.Replace(lower))
-	for _, word := range guessed {
+	letters := strings.Map(letter, lower)
+	for _, word := range guessed() {
 		// What is left besides the word must be a word of its own.
 		if rest := strings.ReplaceAll(letters, word, ""); len(rest) < len(letters) && utf8.RuneCountInString(rest) < 6 {
 			return errWeak
 		}
 	}
-	for _, row := range rows {
+	for _, row := range rows() {
 		if strings.Contains(row, lower) {
 			return errWeak
 		}
