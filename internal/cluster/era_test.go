@@ -332,15 +332,15 @@ func TestEras_OnlySoManyFormerPassphrasesAreKept(t *testing.T) {
 	prefix := newPrefix()
 	var last *cluster.Tokens
 	for i := range 12 {
-		last = openTokensOf(t, servers, prefix, ownerOf(t, "passphrase "+strconv.Itoa(i)))
+		last = openTokensOf(t, servers, prefix, ownerOf(t, "mint anvil heron "+strconv.Itoa(i)))
 	}
-	if _, err := last.Authenticate(t.Context(), "passphrase 11"); err != nil {
+	if _, err := last.Authenticate(t.Context(), "mint anvil heron 11"); err != nil {
 		t.Error(err)
 	}
-	if _, err := openTokensOf(t, servers, prefix, ownerOf(t, "passphrase 4")).Authenticate(t.Context(), "passphrase 4"); !errors.Is(err, oauth.ErrReplaced) {
+	if _, err := openTokensOf(t, servers, prefix, ownerOf(t, "mint anvil heron 4")).Authenticate(t.Context(), "mint anvil heron 4"); !errors.Is(err, oauth.ErrReplaced) {
 		t.Errorf("one of the last eight: %v", err)
 	}
-	if got, err := last.Authenticate(t.Context(), "passphrase 11"); err != nil || got != oauth.SoleOwner {
+	if got, err := last.Authenticate(t.Context(), "mint anvil heron 11"); err != nil || got != oauth.SoleOwner {
 		t.Errorf("it is replaced by a former one: %v", err)
 	}
 }

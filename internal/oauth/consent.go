@@ -43,10 +43,17 @@ func (s *Server) ServeConsent(w http.ResponseWriter, r *http.Request) {
 }
 
 // decider returns the owner who decides: one who is logged in, where no money is at
-// stake, or one who gives the passphrase and is then logged in.
+// stake, or one who gives the passphrase and is then logged in. A one-time passphrase
+// decides once and leaves no login. It comes before the limits: it cannot be guessed,
+// and other people's guesses must not lock out an owner who is at the machine.
 func (s *Server) decider(w http.ResponseWriter, r *http.Request, passphrase string) (string, *Error) {
 	if subject := s.loggedIn(r); subject != "" && s.cfg.Trading != LiveTrading {
 		return subject, nil
+	}
+	if s.cfg.Pass != nil && s.cfg.Pass(passphrase) {
+		s.log.LogAttrs(r.Context(), slog.LevelInfo, "[OAuth] one-time passphrase accepted",
+			slog.String("subject", SoleOwner), slog.String("address", s.cfg.Address(r).String()))
+		return SoleOwner, nil
 	}
 	subject, e := s.authenticate(r, passphrase)
 	if e != nil {
@@ -90,12 +97,6 @@ func staleForm() *Error {
 // guesses cost an attacker time and us nothing.
 func (s *Server) authenticate(r *http.Request, passphrase string) (string, *Error) {
 	address := s.cfg.Address(r)
-	// Before the limits: nobody guesses it, and guesses of others must not keep the
-	// owner out who is at the machine.
-	if s.cfg.Pass != nil && s.cfg.Pass(passphrase) {
-		s.log.LogAttrs(r.Context(), slog.LevelInfo, "[OAuth] owner logged in with a one-time passphrase", slog.String("subject", SoleOwner), slog.String("address", address.String()))
-		return SoleOwner, nil
-	}
 	if wait := s.limits.tryGuess(address, time.Now()); wait > 0 {
 		e := slowDown(wait)
 		e.Description = "Too many attempts."
