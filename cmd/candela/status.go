@@ -73,6 +73,11 @@ func tellStatus(w io.Writer, home string, s control.Status) error {
 		}
 	}
 	_, err := fmt.Fprintf(w, "%s waiting.\n", count(s.Alerts, "alert"))
+	for _, l := range s.Limits {
+		if l.Refused > 0 {
+			_, err = fmt.Fprintf(w, "The limit of %.0f %s per %s was reached %s; see limits.md.\n", l.Limit, l.Name, l.Scope, count(int(min(l.Refused, 1<<53)), "time"))
+		}
+	}
 	return err
 }
 

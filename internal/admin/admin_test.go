@@ -46,6 +46,7 @@ func full() Config {
 			return httpd.Stats{
 				Connections: 7, Streams: 5, Ended: map[string]uint64{"client left": 2},
 				Requests: map[string]uint64{"/mcp": 9}, Refused: map[string]uint64{"401": 1},
+				Budgets: []httpd.Budget{{Name: "calls", Scope: "token", Limit: 16, Used: 3, Refused: 2}},
 			}
 		},
 		Trading: &Trading{

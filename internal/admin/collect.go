@@ -121,6 +121,11 @@ func (s scrape) http(h httpd.Stats) {
 		s.count("candela_streams_ended_total", n, strings.ReplaceAll(reason, " ", "_"))
 	}
 	s.put("candela_http_connections", float64(h.Connections))
+	for _, b := range h.Budgets {
+		s.put("candela_limit", b.Limit, b.Name, b.Scope)
+		s.put("candela_limit_used", b.Used, b.Name, b.Scope)
+		s.count("candela_limit_refused_total", b.Refused, b.Name, b.Scope)
+	}
 	s.put("candela_streams_open", float64(h.Streams))
 }
 

@@ -68,6 +68,9 @@ func table() []metric {
 		{"candela_http_requests_total", counter, []string{"path"}, "Requests by path; other is every path that nothing answers.", always},
 		{"candela_http_refused_total", counter, []string{"status"}, "Requests on the paths of MCP that were refused before a message was read.", always},
 		{"candela_http_connections", gauge, nil, "Connections that are open.", always},
+		{"candela_limit", gauge, []string{"limit", "per"}, "What one token, one address or all clients together may use; see limits.md.", always},
+		{"candela_limit_used", gauge, []string{"limit", "per"}, "What the one that uses most of it uses now; rates are not reported.", always},
+		{"candela_limit_refused_total", counter, []string{"limit", "per"}, "Requests and connections that were refused or cut because of it.", always},
 		{"candela_streams_open", gauge, nil, "Event streams that are open.", always},
 		{"candela_streams_ended_total", counter, []string{"reason"}, "Event streams that have ended.", always},
 

@@ -39,30 +39,30 @@ func ServeMCP(authorizers Authorizers) Service {
 		if err != nil {
 			return nil, err
 		}
-		parts, _, err := rt.listen(auth, nil)
+		parts, _, _, err := rt.listen(auth, nil)
 		return parts, err
 	}
 }
 
 // listen returns the parts that answer over HTTP, and the trading side under
 // --trade. A door that is not nil hands out the tokens.
-func (rt Runtime) listen(auth httpd.Authorizer, door *oauth.Server) ([]Part, *trading, error) {
+func (rt Runtime) listen(auth httpd.Authorizer, door *oauth.Server) ([]Part, *trading, *httpd.Server, error) {
 	tools, err := rt.tools()
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
 	cfg := rt.Config.HTTP
 	front := httpd.Config{
 		BaseURL: cfg.BaseURL, AllowedOrigins: cfg.AllowedOrigins, OAuth: door,
 		Name: "candela", Version: rt.release(), Tools: toolCount, Trading: rt.Config.Trade, Streams: tools.streams, Log: rt.Log,
-		MaxConnections: cfg.MaxConnections, KeepAlive: rt.keepAlive,
+		MaxConnections: cfg.MaxConnections, TrustedProxies: cfg.TrustedProxies, KeepAlive: rt.keepAlive,
 	}
 	if rt.shared != nil {
 		front.Reconnect = comeBack
 	}
 	server, err := httpd.New(tools.server, auth, front)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
 	seen := &watched{messages: tools.server, server: server, trading: tools.trading}
 	parts := append(append(rt.admin(seen), tools.parts...), Part{Name: "http", Run: func(ctx, hard context.Context, ready func()) error {
@@ -80,7 +80,7 @@ func (rt Runtime) listen(auth httpd.Authorizer, door *oauth.Server) ([]Part, *tr
 	if rt.shared != nil {
 		parts = append(parts, rt.shared.drain(rt))
 	}
-	return parts, tools.trading, nil
+	return parts, tools.trading, server, nil
 }
 
 // speakMCP is the service behind --mcp.
@@ -93,7 +93,7 @@ func speakMCP(rt Runtime) ([]Part, error) {
 	drain := rt.Config.ShutdownTimeout - rt.Config.ShutdownTimeout/4
 	session := stdio.New(tools.server, rt.Stdin, rt.Stdout, stdio.Config{Streams: tools.streams, DrainGrace: drain, Log: rt.Log})
 	if tools.trading != nil {
-		socket := control.Server{Home: rt.Config.Home, Trader: tools.trading.trader(), Status: tools.trading.statusOf(rt), Log: rt.Log}
+		socket := control.Server{Home: rt.Config.Home, Trader: tools.trading.trader(), Status: tools.trading.statusOf(rt, nil), Log: rt.Log}
 		tools.parts = append(tools.parts, Part{Name: "control", Run: socket.Attempt})
 	}
 	return append(tools.parts, Part{Name: "stdio", Run: func(ctx, hard context.Context, ready func()) error {

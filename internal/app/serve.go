@@ -19,14 +19,14 @@ func serveMCP(rt Runtime) ([]Part, error) {
 	if err := enoughFiles(rt.Config.HTTP.MaxConnections); err != nil {
 		return nil, err
 	}
-	parts, side, err := rt.listen(door, door)
+	parts, side, server, err := rt.listen(door, door)
 	if err != nil {
 		return nil, err
 	}
 	if side != nil {
 		door.OnEnd(side.endTokens)
 	}
-	socket := control.Server{Home: rt.Config.Home, Door: door, Pass: pass, Trader: side.trader(), Status: side.statusOf(rt), Log: rt.Log}
+	socket := control.Server{Home: rt.Config.Home, Door: door, Pass: pass, Trader: side.trader(), Status: side.statusOf(rt, server.Stats), Log: rt.Log}
 	return append([]Part{{Name: "control", Run: socket.Run}}, parts...), nil
 }
 

@@ -14,6 +14,7 @@ import (
 	"candela/internal/desk"
 	"candela/internal/fault"
 	"candela/internal/guard"
+	"candela/internal/httpd"
 	"candela/internal/ledger"
 	"candela/internal/mcp"
 	"candela/internal/order"
@@ -26,8 +27,8 @@ import (
 const statusWait = 3 * time.Second
 
 // statusOf returns what tells the status of a program that trades, nil for one that
-// does not.
-func (t *trading) statusOf(rt Runtime) func(context.Context) (control.Status, error) {
+// does not. server is nil where nothing is answered over HTTP.
+func (t *trading) statusOf(rt Runtime, server func() httpd.Stats) func(context.Context) (control.Status, error) {
 	if t == nil {
 		return nil
 	}
@@ -36,6 +37,11 @@ func (t *trading) statusOf(rt Runtime) func(context.Context) (control.Status, er
 		ctx, cancel := context.WithTimeout(ctx, statusWait)
 		defer cancel()
 		s := control.Status{Running: true, Accounts: []control.AccountStatus{}}
+		if server != nil {
+			for _, b := range server().Budgets {
+				s.Limits = append(s.Limits, control.LimitStatus(b))
+			}
+		}
 		for _, subject := range []string{accountOwner, stdio.Owner} {
 			alerts, err := t.alerts.Alerts(ctx, mcp.Caller{Subject: subject})
 			if err != nil {

@@ -14,6 +14,16 @@ type Status struct {
 	Running  bool            `json:"running"` // a program trades there; else this is what is stored
 	Alerts   int             `json:"alerts"`  // that wait
 	Accounts []AccountStatus `json:"accounts"`
+	Limits   []LimitStatus   `json:"limits,omitempty"` // of a server that answers over HTTP
+}
+
+// LimitStatus is a limit on what clients may use; docs/limits.md explains each.
+type LimitStatus struct {
+	Name    string  `json:"name"`
+	Scope   string  `json:"per"` // token, address, or all for all clients together
+	Limit   float64 `json:"limit"`
+	Used    float64 `json:"used"` // by the client that uses most
+	Refused uint64  `json:"refused"`
 }
 
 // AccountStatus is one account: a program trades on one, a store may keep several.

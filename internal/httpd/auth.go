@@ -18,6 +18,16 @@ const maxToken = 512
 // none is needed: the client believes that it is known, and should learn that it
 // is not. A token anywhere but in the header is ignored.
 func (s *Server) authorize(r *http.Request) (*mcp.Caller, *httpRefusal) {
+	caller, refusal := s.authenticate(r)
+	if caller == nil {
+		if busy := s.budgets.stranger(s.address(r)); busy != nil {
+			refusal = busy
+		}
+	}
+	return caller, refusal
+}
+
+func (s *Server) authenticate(r *http.Request) (*mcp.Caller, *httpRefusal) {
 	headers := r.Header["Authorization"]
 	if len(headers) == 0 {
 		return nil, nil

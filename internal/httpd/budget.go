@@ -3,62 +3,95 @@ package httpd
 import (
 	"fmt"
 	"net/http"
+	"net/netip"
 	"sync"
+	"sync/atomic"
 	"time"
+
+	"candela/internal/bucket"
 )
 
-// Limits are how much one token may use at a time. The zero value of each stands for
-// its default.
+// Limits are how much clients may use of the server. docs/limits.md lists them. The
+// zero value of each stands for its default.
 type Limits struct {
-	Calls  int   // requests under way, streams aside; 16
-	Unread int64 // bytes of answers that are ready and not sent; 16 MiB
-	// UnreadAll is the same for all tokens together; 128 MiB.
-	UnreadAll int64
+	Calls     int         // requests of a token under way, until their answers are sent; 16
+	Held      int64       // bytes that a token's requests and answers hold before it gets no more; 16 MiB
+	HeldAll   int64       // the same for all tokens together; 128 MiB
+	Requests  bucket.Rate // requests of a token; 400 at once, then 200 a second
+	Strangers bucket.Rate // requests of an address without a good token; 200 at once, then 50 a second
+	Address   int         // connections of an address; half of all
 }
 
-func (l *Limits) setDefaults() {
+func (l *Limits) setDefaults(connections int) {
 	if l.Calls == 0 {
 		l.Calls = 16
 	}
-	if l.Unread == 0 {
-		l.Unread = 16 << 20
+	if l.Held == 0 {
+		l.Held = 16 << 20
 	}
-	if l.UnreadAll == 0 {
-		l.UnreadAll = 128 << 20
+	if l.HeldAll == 0 {
+		l.HeldAll = 128 << 20
+	}
+	l.Requests = l.Requests.Or(bucket.Rate{Burst: 400, Every: time.Second / 200})
+	l.Strangers = l.Strangers.Or(bucket.Rate{Burst: 200, Every: time.Second / 50})
+	if l.Address == 0 {
+		l.Address = max(1, connections/2)
 	}
 }
 
-// budgets counts what tokens use. It is safe for concurrent use and holds an entry for
-// each token with a request under way.
-type budgets struct {
-	limits Limits
+// remembered is how many tokens and addresses have their rate remembered.
+const remembered = 4096
 
-	mu      sync.Mutex
-	tokens  map[string]*usage
-	unread  int64 // bytes, of all
-	refused uint64
+// budgets counts what tokens and addresses use. It is safe for concurrent use and
+// holds an entry for each token with a request under way.
+type budgets struct {
+	limits    Limits
+	requests  *bucket.Set[string]
+	strangers *bucket.Set[netip.Addr]
+
+	refused struct{ calls, held, heldAll, requests, strangers atomic.Uint64 }
+
+	mu     sync.Mutex
+	tokens map[string]*usage
+	held   int64 // bytes, of all
 }
 
 // usage is what one token uses.
 type usage struct {
-	calls  int
-	unread int64
+	calls int
+	held  int64
 }
 
 func newBudgets(l Limits) *budgets {
-	l.setDefaults()
-	return &budgets{limits: l, tokens: make(map[string]*usage)}
+	return &budgets{
+		limits: l, tokens: make(map[string]*usage),
+		requests: bucket.NewSet[string](l.Requests, remembered), strangers: bucket.NewSet[netip.Addr](l.Strangers, remembered),
+	}
 }
 
-// begin counts a request of a token that calls tools, or refuses it. end must be
-// called when it is answered.
+// begin counts a request of a token, or refuses it before anything is done for it. end
+// must be called when its answer is sent.
 func (b *budgets) begin(key string) *httpRefusal {
+	if wait := b.requests.Take(key, time.Now()); wait > 0 {
+		b.refused.requests.Add(1)
+		return busy("too many requests: this token may send %.0f a second; wait before the next", perSecond(b.limits.Requests))
+	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	u := b.of(key)
-	if u.calls >= b.limits.Calls {
-		b.refused++
-		return busy(fmt.Sprintf("too many requests: %d of this token are under way; wait for the answer to one", b.limits.Calls))
+	defer b.forget(key)
+	switch {
+	case u.calls >= b.limits.Calls:
+		b.refused.calls.Add(1)
+		return busy("too many requests: %d of this token are under way; wait for the answer to one", b.limits.Calls)
+	case u.held >= b.limits.Held:
+		b.refused.held.Add(1)
+		return busy("too much unread: answers of %d bytes wait for this token's client; read them before you ask for more", u.held)
+	case b.held >= b.limits.HeldAll:
+		b.refused.heldAll.Add(1)
+		refusal := busy("the server holds too many answers that their clients do not read; try again in a moment")
+		refusal.status = http.StatusServiceUnavailable
+		return refusal
 	}
 	u.calls++
 	return nil
@@ -71,38 +104,36 @@ func (b *budgets) end(key string) {
 	b.forget(key)
 }
 
-// hold counts an answer until it is sent, or refuses it: one who asks for much and
-// reads nothing would fill the memory.
-func (b *budgets) hold(key string, bytes int) *httpRefusal {
-	n := int64(bytes)
+// stranger counts a request of an address that brings no good token, or refuses it.
+func (b *budgets) stranger(address netip.Addr) *httpRefusal {
+	if !address.IsValid() || address.IsLoopback() { // everyone on this machine, and a proxy that is not declared
+		return nil
+	}
+	if wait := b.strangers.Take(bucket.Network(address), time.Now()); wait > 0 {
+		b.refused.strangers.Add(1)
+		return busy("too many requests without a token from this address: %.0f a second are answered", perSecond(b.limits.Strangers))
+	}
+	return nil
+}
+
+// hold counts bytes that a token's request or its answer holds until release.
+func (b *budgets) hold(key string, bytes int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	u := b.of(key)
-	switch {
-	case key != "" && u.unread > 0 && u.unread+n > b.limits.Unread:
-		b.refused++
-		return busy(fmt.Sprintf("too much unread: this token may have answers of %d bytes waiting; read them before you ask for more", b.limits.Unread))
-	case b.unread > 0 && b.unread+n > b.limits.UnreadAll:
-		b.refused++
-		b.forget(key)
-		refusal := busy("the server holds too many answers that nobody reads; try again in a moment")
-		refusal.status = http.StatusServiceUnavailable
-		return refusal
-	}
-	u.unread += n
-	b.unread += n
-	return nil
+	b.of(key).held += int64(bytes)
+	b.held += int64(bytes)
 }
 
 func (b *budgets) release(key string, bytes int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.of(key).unread -= int64(bytes)
-	b.unread -= int64(bytes)
+	b.of(key).held -= int64(bytes)
+	b.held -= int64(bytes)
 	b.forget(key)
 }
 
-// of returns what a token uses, and under "" what strangers do, who may ask for little.
+// of returns what a token uses, and under "" what clients without one do, who may ask
+// for little.
 func (b *budgets) of(key string) *usage {
 	u := b.tokens[key]
 	if u == nil {
@@ -119,8 +150,37 @@ func (b *budgets) forget(key string) {
 	}
 }
 
-func busy(message string) *httpRefusal {
-	refusal := refuse(http.StatusTooManyRequests, message)
+// Budget is one limit, what is used of it and how often it was reached.
+type Budget struct {
+	Name    string  // as docs/limits.md has it
+	Scope   string  // token, address or all
+	Limit   float64 // requests a second for a rate
+	Used    float64 // by the one that uses most of it; of a rate it is not known
+	Refused uint64  // requests or connections since the start
+}
+
+// report lists the budgets.
+func (b *budgets) report() []Budget {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	var most usage
+	for _, u := range b.tokens {
+		most.calls, most.held = max(most.calls, u.calls), max(most.held, u.held)
+	}
+	l := &b.limits
+	return []Budget{
+		{"calls", "token", float64(l.Calls), float64(most.calls), b.refused.calls.Load()},
+		{"bytes", "token", float64(l.Held), float64(most.held), b.refused.held.Load()},
+		{"bytes", "all", float64(l.HeldAll), float64(b.held), b.refused.heldAll.Load()},
+		{"requests", "token", perSecond(l.Requests), 0, b.refused.requests.Load()},
+		{"requests", "address", perSecond(l.Strangers), 0, b.refused.strangers.Load()},
+	}
+}
+
+func perSecond(r bucket.Rate) float64 { return float64(time.Second) / float64(r.Every) }
+
+func busy(format string, args ...any) *httpRefusal {
+	refusal := refuse(http.StatusTooManyRequests, fmt.Sprintf(format, args...))
 	refusal.retry = time.Second
 	return refusal
 }

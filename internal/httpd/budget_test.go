@@ -5,10 +5,13 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
+	"candela/internal/bucket"
 	"candela/internal/httpd"
 	"candela/internal/httpd/httpdtest"
 	"candela/internal/mcp"
@@ -75,10 +78,11 @@ type httpResponse struct {
 	body   string
 }
 
-// Answers that nobody reads are bounded, by token and in all.
+// Answers that nobody reads are bounded, by token and in all. What is refused is not
+// carried out; what was carried out is answered.
 func TestBudget_UnreadAnswers(t *testing.T) {
 	t.Parallel()
-	serving(t, twoTokens(), func(c *httpd.Config) { c.Limits.Unread, c.Limits.UnreadAll = 100_000, 150_000 }, func(s *scene) {
+	serving(t, twoTokens(), func(c *httpd.Config) { c.Limits.Held, c.Limits.HeldAll = 100_000, 150_000 }, func(s *scene) {
 		t, p := s.t, s.p
 		large := func(n int) string {
 			return fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"echo","arguments":{"x":%q}}}`, strings.Repeat("x", n))
@@ -87,23 +91,104 @@ func TestBudget_UnreadAnswers(t *testing.T) {
 			conn := p.dial(t)
 			sendAs(t, conn, token, large(n))
 			synctest.Wait()
-			return conn, func() int { return readHead(t, conn).status }
+			return conn, func() int {
+				r := readHead(t, conn)
+				_, _ = io.Copy(io.Discard, r.body)
+				return r.status
+			}
 		}
 		unread, read := ask("good", 40_000) // the answer has it twice
-		refused, status := ask("good", 20_000)
+		refused, status := ask("good", 10)
 		if got := status(); got != http.StatusTooManyRequests {
 			t.Errorf("more than the token may leave unread: %d", got)
 		}
 		other, _ := ask("other", 30_000)
-		third, status := ask("other", 10_000)
+		third, status := ask("other", 10)
 		if got := status(); got != http.StatusServiceUnavailable {
 			t.Errorf("more than all may leave unread: %d", got)
 		}
 		if got := read(); got != http.StatusOK {
 			t.Errorf("what was held: %d", got)
 		}
-		for _, conn := range []net.Conn{unread, refused, other, third} {
+		// Where all is held for long, the slowest reader goes.
+		again, _ := ask("good", 40_000)
+		time.Sleep(3 * time.Second)
+		fourth, status := ask("other", 10)
+		if got := status(); got != http.StatusServiceUnavailable {
+			t.Errorf("more than all may leave unread, again: %d", got)
+		}
+		synctest.Wait()
+		if got, _ := io.ReadAll(other); len(got) > 60_000 {
+			t.Error("the slowest reader was not disconnected")
+		}
+		fifth, status := ask("other", 10)
+		if got := status(); got != http.StatusOK {
+			t.Errorf("after the slowest was cut: %d", got)
+		}
+		for _, conn := range []net.Conn{unread, refused, other, third, again, fourth, fifth} {
 			_ = conn.Close()
 		}
 	})
+}
+
+func TestBudget_RequestsPerSecond(t *testing.T) {
+	t.Parallel()
+	rate := bucket.Rate{Burst: 3, Every: time.Second}
+	serving(t, twoTokens(), func(c *httpd.Config) { c.Limits.Requests = rate }, func(s *scene) {
+		t, p := s.t, s.p
+		conn := p.dial(t)
+		ask := func(token string) int {
+			sendAs(t, conn, token, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"echo"}}`)
+			r := readHead(t, conn)
+			_, _ = io.Copy(io.Discard, r.body)
+			return r.status
+		}
+		for i, want := range []int{200, 200, 200, 429} {
+			if got := ask("good"); got != want {
+				t.Errorf("request %d: %d, want %d", i, got, want)
+			}
+		}
+		if got := ask("other"); got != 200 {
+			t.Errorf("another token: %d", got)
+		}
+		time.Sleep(time.Second)
+		if got := ask("good"); got != 200 {
+			t.Errorf("a second later: %d", got)
+		}
+		_ = conn.Close()
+	})
+}
+
+// Requests without a token are bounded by address, those with one are not.
+func TestBudget_StrangersPerAddress(t *testing.T) {
+	t.Parallel()
+	s := newServer(t, func(c *httpd.Config) { c.Limits.Strangers = bucket.Rate{Burst: 2, Every: time.Hour} })
+	ask := func(address, token string) int {
+		r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, base+"/mcp", strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`))
+		r.RemoteAddr = address
+		if token != "" {
+			r.Header.Set("Authorization", "Bearer "+token)
+		}
+		w := httptest.NewRecorder()
+		s.Handler().ServeHTTP(w, r)
+		return w.Code
+	}
+	for i, tc := range []struct {
+		address, token string
+		want           int
+	}{
+		{"192.0.2.7:1", "", 200},
+		{"192.0.2.7:2", "bad", 401},
+		{"192.0.2.7:3", "", 429},
+		{"192.0.2.7:4", "bad", 429},
+		{"192.0.2.7:5", "good", 200},
+		{"192.0.2.8:1", "", 200},
+		{"127.0.0.1:1", "", 200},
+		{"127.0.0.1:1", "", 200},
+		{"127.0.0.1:1", "", 200},
+	} {
+		if got := ask(tc.address, tc.token); got != tc.want {
+			t.Errorf("%d: %+v: %d", i, tc, got)
+		}
+	}
 }

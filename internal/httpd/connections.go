@@ -6,39 +6,64 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/netip"
+	"slices"
 	"sync"
 	"time"
+
+	"candela/internal/bucket"
 )
 
-// slowAfter is how long a client may take over a request, before its connection may be
-// closed to make room for another. Requests are small, and most come whole.
+// slowAfter is how long a client may take to send a request or to read an answer,
+// before its connection may be closed to make room for another.
 const slowAfter = time.Second
 
-// connections holds at most so many connections open. When there are that many, a new
-// one takes the place of the one whose request has been on its way for longest, if
-// that is longer than slowAfter: whoever sends requests by halves keeps nobody out.
-// Connections that wait for an answer, that carry a stream or that are idle between
-// requests are not closed for it; where there are no others, a new one waits. It is
-// safe for concurrent use.
+// connections holds at most so many connections open, and fewer from one address. When
+// there are as many as there may be, a new one takes the place of the one that has been
+// sending its request or reading its answer for longest, if that is longer than
+// slowAfter. Connections that wait for an answer, that carry a stream or that are idle
+// between requests are not closed for it; where there are no others, a new one waits.
+// One too many from its address is closed at once. It is safe for concurrent use.
 type connections struct {
-	most int
+	most, perAddress int
+	proxies          []netip.Prefix
 
-	mu    sync.Mutex
-	open  map[net.Conn]*connection
-	freed chan struct{} // gets a value when there is room; holds one
-	cut   uint64        // connections that made room
+	mu        sync.Mutex
+	open      map[net.Conn]*connection
+	addresses map[netip.Addr]int
+	freed     chan struct{} // gets a value when there is room; holds one
+	cut       uint64        // connections that made room
+	refused   uint64        // connections, because their address had as many as it may
 }
 
 // connection is one of them.
 type connection struct {
-	all *connections
-	// since is when the request on its way began to come, or when the connection was
-	// opened; zero while none is on its way.
+	all     *connections
+	address netip.Addr // zero where it does not count
+	// since is when the client began to send a request or to read an answer, or when
+	// the connection was opened; zero while it does neither.
 	since time.Time
 }
 
-func newConnections(most int) *connections {
-	return &connections{most: most, open: make(map[net.Conn]*connection), freed: make(chan struct{}, 1)}
+func newConnections(most, perAddress int, proxies []netip.Prefix) *connections {
+	return &connections{
+		most: most, perAddress: perAddress, proxies: proxies,
+		open: make(map[net.Conn]*connection), addresses: make(map[netip.Addr]int), freed: make(chan struct{}, 1),
+	}
+}
+
+// countsFor returns the address that a connection counts against: none for this
+// machine and for proxies, behind which there are many clients.
+func (c *connections) countsFor(conn net.Conn) netip.Addr {
+	peer, err := netip.ParseAddrPort(conn.RemoteAddr().String())
+	if err != nil {
+		return netip.Addr{}
+	}
+	address := peer.Addr().Unmap().WithZone("")
+	if address.IsLoopback() || slices.ContainsFunc(c.proxies, func(p netip.Prefix) bool { return p.Contains(address) }) {
+		return netip.Addr{}
+	}
+	return bucket.Network(address)
 }
 
 // listen returns ln with the bound.
@@ -53,9 +78,13 @@ type boundListener struct {
 	once   sync.Once
 }
 
-// Accept waits for a connection and then for room for it.
+// Accept waits for a connection that its address may have, and then for room for it.
 func (l *boundListener) Accept() (net.Conn, error) {
 	conn, err := l.Listener.Accept()
+	for err == nil && l.all.tooMany(conn) {
+		_ = conn.Close()
+		conn, err = l.Listener.Accept()
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -80,25 +109,61 @@ func (l *boundListener) Close() error {
 	return l.Listener.Close()
 }
 
-// add takes a new connection in, if there is or can be made room.
-func (c *connections) add(conn net.Conn) bool {
-	now := time.Now()
+// tooMany reports whether an address has as many connections as it may.
+func (c *connections) tooMany(conn net.Conn) bool {
+	address := c.countsFor(conn)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if len(c.open) >= c.most {
-		slowest := c.slowest(now)
-		if slowest == nil {
-			return false
-		}
-		delete(c.open, slowest)
-		c.cut++
-		_ = slowest.Close() // its server goroutine notices
+	if !address.IsValid() || c.addresses[address] < c.perAddress {
+		return false
 	}
-	c.open[conn] = &connection{all: c, since: now}
+	c.refused++
 	return true
 }
 
-// slowest returns the connection whose request has been on its way for longest, nil
+// add takes a new connection in, if there is or can be made room.
+func (c *connections) add(conn net.Conn) bool {
+	now, address := time.Now(), c.countsFor(conn)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.open) >= c.most && !c.close(c.slowest(now)) {
+		return false
+	}
+	c.open[conn] = &connection{all: c, address: address, since: now}
+	if address.IsValid() {
+		c.addresses[address]++
+	}
+	return true
+}
+
+// cutSlowest closes the slowest connection, if any is slow.
+func (c *connections) cutSlowest() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.close(c.slowest(time.Now()))
+}
+
+// close closes a connection to make room and reports whether there is one.
+func (c *connections) close(conn net.Conn) bool {
+	if conn == nil {
+		return false
+	}
+	c.forget(conn)
+	c.cut++
+	_ = conn.Close() // its server goroutine notices
+	return true
+}
+
+// forget removes a connection that is open.
+func (c *connections) forget(conn net.Conn) {
+	address := c.open[conn].address
+	delete(c.open, conn)
+	if c.addresses[address]--; c.addresses[address] <= 0 {
+		delete(c.addresses, address)
+	}
+}
+
+// slowest returns the connection that has been sending or reading for longest, nil
 // where none is slow.
 func (c *connections) slowest(now time.Time) net.Conn {
 	var found net.Conn
@@ -127,7 +192,7 @@ func (c *connections) changed(conn net.Conn, state http.ConnState) {
 	case http.StateIdle:
 		one.since = time.Time{}
 	case http.StateClosed, http.StateHijacked:
-		delete(c.open, conn)
+		c.forget(conn)
 		select {
 		case c.freed <- struct{}{}:
 		default:
@@ -150,15 +215,22 @@ func (c *connections) withConnection(ctx context.Context, conn net.Conn) context
 func (c *connections) follow(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Body == nil || r.Body == http.NoBody {
-			arrived(r.Context())
+			setUnfinished(r.Context(), time.Time{})
 		} else {
 			r.Body = arriving{r.Body, r.Context()}
 		}
-		if open, _ := c.count(); open > c.most*3/4 {
+		if c.crowded() {
 			w.Header().Set("Connection", "close")
 		}
 		next.ServeHTTP(w, r)
 	})
+}
+
+// crowded reports whether few connections are left.
+func (c *connections) crowded() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return len(c.open) > c.most*3/4
 }
 
 // arriving is a body that notes when it has arrived.
@@ -170,25 +242,34 @@ type arriving struct {
 func (a arriving) Read(p []byte) (int, error) {
 	n, err := a.ReadCloser.Read(p)
 	if errors.Is(err, io.EOF) {
-		arrived(a.ctx)
+		setUnfinished(a.ctx, time.Time{})
 	}
 	return n, err
 }
 
-// arrived notes that a request has come whole: from here on its client waits for us.
-func arrived(ctx context.Context) {
+// setUnfinished notes since when a request has been coming or an answer has been read,
+// or with the zero time that it is done.
+func setUnfinished(ctx context.Context, since time.Time) {
 	one, _ := ctx.Value(connectionKey{}).(*connection)
 	if one == nil {
 		return
 	}
 	one.all.mu.Lock()
 	defer one.all.mu.Unlock()
-	one.since = time.Time{}
+	one.since = since
 }
 
-// count returns how many connections are open, and how many were closed to make room.
-func (c *connections) count() (open int, cut uint64) {
+// count returns how many connections are open, how many were closed to make room, and
+// the budgets of connections.
+func (c *connections) count() (open int, cut uint64, budgets []Budget) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return len(c.open), c.cut
+	most := 0
+	for _, n := range c.addresses {
+		most = max(most, n)
+	}
+	return len(c.open), c.cut, []Budget{
+		{"connections", "all", float64(c.most), float64(len(c.open)), c.cut},
+		{"connections", "address", float64(c.perAddress), float64(most), c.refused},
+	}
 }

@@ -76,9 +76,11 @@ func (s *Server) answer(ctx context.Context, x *exchange, data []byte, began tim
 	held, release, refusal := s.hold(ctx, x.r, *caller)
 	if refusal == nil {
 		defer release()
-		if mcp.CallsTool(body) { // not a cancellation, which must always get through
-			if refusal = s.budgets.begin(caller.Key); refusal == nil {
+		if counts(body) {
+			if refusal = s.allow(caller.Key); refusal == nil {
 				defer s.budgets.end(caller.Key)
+				s.budgets.hold(caller.Key, len(data))
+				defer s.budgets.release(caller.Key, len(data))
 			}
 		}
 	}
@@ -97,23 +99,34 @@ func (s *Server) reply(ctx context.Context, x *exchange, body rpc.Body, from mcp
 	if time.Since(began) > time.Second {
 		_ = http.NewResponseController(x.w).SetWriteDeadline(time.Now().Add(s.cfg.WriteTimeout))
 	}
-	var refusal *httpRefusal
 	if job.TokenEnded() && !body.Batch {
-		refusal = s.unauthorized(x.r, true)
-	} else {
-		refusal = s.budgets.hold(from.Caller.Key, len(reply))
-	}
-	if refusal != nil {
 		job.Settle(false)
-		x.refuse(ctx, &body, refusal)
+		x.refuse(ctx, &body, s.unauthorized(x.r, true))
 		return
 	}
+	s.budgets.hold(from.Caller.Key, len(reply))
 	defer s.budgets.release(from.Caller.Key, len(reply))
+	setUnfinished(ctx, time.Now())
 	err := x.write(statusOf(body, reply), reply)
 	if job.Settles() {
 		// A short answer would lie in a buffer until the handler has returned.
 		job.Settle(err == nil && http.NewResponseController(x.w).Flush() == nil)
 	}
+}
+
+// counts reports whether a body counts against what its token may have under way. A
+// single message that calls no tool costs little, and one that cancels a call must
+// always get through.
+func counts(body rpc.Body) bool { return mcp.CallsTool(body) || len(body.Calls) > openBatch }
+
+// allow counts a request of a token or refuses it. When clients that do not read hold
+// all the memory there is for answers, the slowest of them is disconnected.
+func (s *Server) allow(key string) *httpRefusal {
+	refusal := s.budgets.begin(key)
+	if refusal != nil && refusal.status == http.StatusServiceUnavailable {
+		s.connections.cutSlowest()
+	}
+	return refusal
 }
 
 // statusOf is 202 when there is nothing to say, 400 for a single message that is
@@ -151,15 +164,22 @@ func (s *Server) readBody(w http.ResponseWriter, r *http.Request) ([]byte, *http
 	if r.ContentLength > s.cfg.MaxBody {
 		return nil, s.tooLarge()
 	}
-	known := false
+	caller := (*mcp.Caller)(nil)
 	size := min(max(r.ContentLength, 0), 4<<10) + 1
 	body, data := http.MaxBytesReader(w, r.Body, s.cfg.MaxBody), make([]byte, 0, size)
 	for {
-		if !known && (r.ContentLength > openBody || len(data) > openBody) {
-			if _, refusal := s.known(r); refusal != nil {
+		if caller == nil && (r.ContentLength > openBody || len(data) > openBody) {
+			var refusal *httpRefusal
+			if caller, refusal = s.known(r); refusal == nil {
+				refusal = s.allow(caller.Key)
+			}
+			if refusal != nil {
 				return nil, refusal
 			}
-			known = true
+			// Until it has arrived it counts as what it may become.
+			defer s.budgets.end(caller.Key)
+			s.budgets.hold(caller.Key, int(s.cfg.MaxBody))
+			defer s.budgets.release(caller.Key, int(s.cfg.MaxBody))
 		}
 		n, err := body.Read(data[len(data):cap(data)])
 		data = data[:len(data)+n]

@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/netip"
 	"net/url"
 	"strconv"
 	"sync"
@@ -49,7 +50,8 @@ type Config struct {
 	WriteTimeout   time.Duration // of an answer, and of each stream frame; 60 s
 	KeepAlive      time.Duration // between comments on a silent stream; 15 s
 
-	Limits Limits // of one token
+	Limits         Limits
+	TrustedProxies []netip.Prefix // whose X-Forwarded-For is believed
 
 	// Reconnect is after about what time clients are told to come back whose streams
 	// end with the server: where others answer under the same address, they need not
@@ -72,6 +74,7 @@ func (c *Config) setDefaults() {
 	if c.MaxConnections == 0 {
 		c.MaxConnections = 1024
 	}
+	c.Limits.setDefaults(c.MaxConnections)
 }
 
 // Server is the HTTP front. It is safe for concurrent use.
@@ -88,6 +91,7 @@ type Server struct {
 
 	noStore, jsonType []string // header values, shared by all answers and never written
 
+	address     func(*http.Request) netip.Addr // that a request without a token counts against
 	connections *connections
 	budgets     *budgets
 	tallies     tallies
@@ -114,7 +118,8 @@ func New(m *mcp.Server, auth Authorizer, cfg Config) (*Server, error) {
 		noStore:   []string{"no-store"}, jsonType: []string{"application/json"},
 		idPrefix: base64.RawURLEncoding.EncodeToString(random[:]) + "-",
 	}
-	s.connections, s.budgets = newConnections(cfg.MaxConnections), newBudgets(cfg.Limits)
+	s.address, s.budgets = ClientAddress(cfg.TrustedProxies), newBudgets(cfg.Limits)
+	s.connections = newConnections(cfg.MaxConnections, cfg.Limits.Address, cfg.TrustedProxies)
 	s.tallies.prepare(s.routes())
 	if s.landing, err = s.describe(); err != nil {
 		return nil, err

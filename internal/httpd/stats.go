@@ -57,8 +57,9 @@ func (t *tallies) end(reason error) {
 // Stats is what is known of the server. The counters only grow.
 type Stats struct {
 	Connections int64
-	Cut         uint64            // connections that made room for others
-	Streams     int64             // open
+	Cut         uint64 // connections that made room for others
+	Streams     int64  // open
+	Budgets     []Budget
 	Ended       map[string]uint64 // streams, by why they ended
 	Requests    map[string]uint64 // by path, "other" for those that nothing answers
 	Refused     map[string]uint64 // on the paths of MCP, by status
@@ -67,9 +68,9 @@ type Stats struct {
 // Stats returns what was counted so far.
 func (s *Server) Stats() Stats {
 	t := &s.tallies
-	open, cut := s.connections.count()
+	open, cut, budgets := s.connections.count()
 	stats := Stats{
-		Connections: int64(open), Cut: cut, Streams: t.streams.Load(),
+		Connections: int64(open), Cut: cut, Streams: t.streams.Load(), Budgets: append(budgets, s.budgets.report()...),
 		Ended: map[string]uint64{}, Requests: map[string]uint64{}, Refused: map[string]uint64{},
 	}
 	for path, count := range t.paths {

@@ -5,6 +5,8 @@ import (
 	"log/slog"
 	"net/http"
 	"time"
+
+	"candela/internal/bucket"
 )
 
 const formPurpose = "form"
@@ -105,7 +107,7 @@ func (s *Server) authenticate(r *http.Request, passphrase string) (string, *Erro
 	subject, err := s.owner.Authenticate(r.Context(), passphrase)
 	switch {
 	case err == nil:
-		s.limits.guess.forget(address)
+		s.limits.guess.Forget(bucket.Network(address))
 		s.log.LogAttrs(r.Context(), slog.LevelInfo, "[OAuth] owner logged in", slog.String("subject", subject), slog.String("address", address.String()))
 		return subject, nil
 	case errors.Is(err, ErrReplaced):

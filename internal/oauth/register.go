@@ -6,6 +6,8 @@ import (
 	"net/http"
 	"slices"
 	"time"
+
+	"candela/internal/bucket"
 )
 
 // registration is what a client may tell about itself. RFC 7591 2. Everything
@@ -22,7 +24,7 @@ type registration struct {
 // because a registration allows nothing and costs nothing.
 func (s *Server) ServeRegister(w http.ResponseWriter, r *http.Request) {
 	s = s.pinned()
-	if wait := s.limits.register.take(s.cfg.Address(r), time.Now()); wait > 0 {
+	if wait := s.limits.register.Take(bucket.Network(s.cfg.Address(r)), time.Now()); wait > 0 {
 		s.writeError(w, r, slowDown(wait))
 		return
 	}
