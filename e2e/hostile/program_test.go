@@ -33,9 +33,9 @@ type target struct {
 	over chan struct{} // closed when it has ended
 }
 
-// attackable starts the program with a paper account and a venue. policy is what its
-// policy.toml says.
-func attackable(t *testing.T, environ []string, policy string, args ...string) *target {
+// attackable starts the program with a paper account, a venue, and a bound on its
+// memory where that is not zero.
+func attackable(t *testing.T, memory uint64) *target {
 	t.Helper()
 	venue := httptest.NewServer(binance.New(binance.Config{Seed: 1, Step: 250 * time.Millisecond, Limit: 1_000_000}))
 	t.Cleanup(venue.Close)
@@ -43,7 +43,7 @@ func attackable(t *testing.T, environ []string, policy string, args ...string) *
 	if err := os.MkdirAll(home, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(home, "policy.toml"), []byte(policy), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(home, "policy.toml"), []byte(busyPolicy), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	log, err := os.Create(filepath.Join(t.TempDir(), "log"))
@@ -51,13 +51,16 @@ func attackable(t *testing.T, environ []string, policy string, args ...string) *
 		t.Fatal(err)
 	}
 	tg := &target{t: t, base: "http://localhost:" + port, home: home, over: make(chan struct{})}
-	tg.cmd = exec.Command(programs.Path(t, build.Candela, ""), append([]string{ //nolint:noctx // it ends with the test
+	tg.cmd = exec.Command(programs.Path(t, build.Candela, ""), //nolint:noctx // it ends with the test
 		"--serve", "--trade", "--home", home, "--binance-url", venue.URL, "--port", port, "--oauth-auto-approve",
-	}, args...)...)
-	tg.cmd.Env = append(environ, "HOME="+t.TempDir())
+	)
+	tg.cmd.Env = []string{"HOME=" + t.TempDir()}
 	tg.cmd.Stderr = log
 	if err := tg.cmd.Start(); err != nil {
 		t.Fatal(err)
+	}
+	if memory > 0 {
+		limitMemory(t, tg.cmd.Process.Pid, memory)
 	}
 	go func() {
 		defer close(tg.over)

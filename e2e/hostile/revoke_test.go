@@ -74,7 +74,7 @@ const (
 // whatever it was doing.
 func TestRevoke_EndsWhatIsUnderWay(t *testing.T) {
 	t.Parallel()
-	tg := attackable(t, nil, busyPolicy)
+	tg := attackable(t, 0)
 	first := tg.client("first")
 	for tool, arguments := range map[string]string{"set_alert": far, "place_order": order} {
 		if _, err := first.Call(t.Context(), tool, arguments); err != nil {

@@ -1,0 +1,176 @@
+//go:build linux
+
+package hostile
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"candela/e2e/remote"
+	"candela/internal/longtest"
+)
+
+// What must hold while one client attacks.
+const (
+	memoryLimit = 512 << 20 // of the program's data, by the system
+	mostMemory  = 400 << 20 // that it may come to use of it
+	slowest     = 2 * time.Second
+)
+
+// floods are what one client does to take the server from all others. Each returns
+// when ctx ends.
+var floods = map[string]func(ctx context.Context, c *remote.Client){
+	"batches of lists": func(ctx context.Context, c *remote.Client) {
+		repeat(ctx, 16, func() { _, _ = post(ctx, c, batchOf("list_alerts", `{}`)) })
+	},
+	"answers that are not read": func(ctx context.Context, c *remote.Client) {
+		body := batchOf("generate_chart", `{"symbol":"BTCUSDT","interval":"1m","bars":5000,"format":"series"}`)
+		repeat(ctx, 24, func() { hang(ctx, c, body, len(body)) })
+	},
+	"waiting polls": func(ctx context.Context, c *remote.Client) {
+		repeat(ctx, 1023, func() { _, _ = post(ctx, c, remote.Request(1, "get_notifications", `{"wait_seconds":240}`)) })
+	},
+	"batches of charts": func(ctx context.Context, c *remote.Client) {
+		body := batchOf("generate_chart", `{"symbol":"BTCUSDT","width":4096,"height":4096,"bars":5000,"interval":"1m"}`)
+		repeat(ctx, 32, func() { _, _ = post(ctx, c, body) })
+	},
+	"half-sent requests": func(ctx context.Context, c *remote.Client) {
+		repeat(ctx, 1100, func() { hang(ctx, c, "{"+strings.Repeat(" ", 4096), 1) })
+	},
+	"large bodies that never end": func(ctx context.Context, c *remote.Client) {
+		body := `{"x":"` + strings.Repeat("x", 1<<20-100)
+		repeat(ctx, 600, func() { hang(ctx, c, body, len(body)-1) })
+	},
+}
+
+// repeat does something in so many goroutines again and again until ctx ends. What is
+// refused is tried again a moment later.
+func repeat(ctx context.Context, goroutines int, do func()) {
+	var all sync.WaitGroup
+	for range goroutines {
+		all.Go(func() {
+			for ctx.Err() == nil {
+				do()
+				select {
+				case <-time.After(100 * time.Millisecond):
+				case <-ctx.Done():
+				}
+			}
+		})
+	}
+	all.Wait()
+}
+
+// hang sends the beginning of a request and reads nothing until the server closes the
+// connection or ctx ends.
+func hang(ctx context.Context, c *remote.Client, body string, sent int) {
+	var dialer net.Dialer
+	conn, err := dialer.DialContext(ctx, "tcp", strings.TrimPrefix(c.Base, "http://"))
+	if err != nil {
+		return
+	}
+	defer context.AfterFunc(ctx, func() { _ = conn.Close() })()
+	defer func() { _ = conn.Close() }()
+	if _, err := fmt.Fprintf(conn, "POST /mcp HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s",
+		strings.TrimPrefix(c.Base, "http://"), c.Token(), len(body), body[:sent]); err != nil {
+		return
+	}
+	if sent < len(body) {
+		_, _ = io.Copy(io.Discard, conn)
+		return
+	}
+	select { // it never reads
+	case <-time.After(20 * time.Second):
+	case <-ctx.Done():
+	}
+}
+
+// batchOf returns a batch of as many calls as one may have.
+func batchOf(tool, arguments string) string {
+	calls := make([]string, 64)
+	for i := range calls {
+		calls[i] = remote.Request(i, tool, arguments)
+	}
+	return "[" + strings.Join(calls, ",") + "]"
+}
+
+// TestFlood_OneClientTakesNothingFromTheOthers attacks the program with a bound on its
+// memory. It must live, stay small, and answer another client's chart in time, on a
+// new connection each.
+func TestFlood_OneClientTakesNothingFromTheOthers(t *testing.T) {
+	t.Parallel()
+	tg := attackable(t, memoryLimit)
+	modest, greedy := tg.client("modest"), tg.client("greedy")
+	modest.HTTP = remote.Plain(&http.Transport{DisableKeepAlives: true})
+	for range longtest.Pick(60, 150) {
+		if status, err := post(t.Context(), greedy, batchOf("set_alert", far)); status != http.StatusOK || err != nil {
+			t.Fatal(status, err)
+		}
+	}
+	names := make([]string, 0, len(floods))
+	for name := range floods {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		t.Run(name, func(t *testing.T) {
+			ctx, cancel := context.WithTimeout(t.Context(), longtest.Pick(4*time.Second, 30*time.Second))
+			defer cancel()
+			flooded := make(chan struct{})
+			go func() {
+				defer close(flooded)
+				floods[name](ctx, greedy)
+			}()
+			var took []time.Duration
+			memory := tg.memory(t)
+			for ctx.Err() == nil {
+				began := time.Now()
+				if _, err := modest.Call(t.Context(), "generate_chart", `{"symbol":"BTCUSDT"}`); err != nil {
+					t.Errorf("another client's chart after %v: %v", time.Since(began), err)
+				}
+				took = append(took, time.Since(began))
+				memory = max(memory, tg.memory(t))
+			}
+			<-flooded
+			slices.Sort(took)
+			p99 := took[len(took)*99/100]
+			t.Logf("%d charts of another client: median %v, 99 %% within %v; %d MB", len(took), took[len(took)/2], p99, memory>>20)
+			if p99 > slowest {
+				t.Errorf("99 %% of another client's charts took up to %v, which must be under %v", p99, slowest)
+			}
+			if memory > mostMemory {
+				t.Errorf("the program used %d MB, which must be under %d", memory>>20, mostMemory>>20)
+			}
+		})
+	}
+}
+
+// memory returns how much memory the program uses.
+func (tg *target) memory(t *testing.T) int64 {
+	t.Helper()
+	select {
+	case <-tg.over:
+		t.Fatal("the program has ended")
+	default:
+	}
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", tg.cmd.Process.Pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, _ := bytes.Cut(status, []byte("VmRSS:"))
+	var kilobytes int64
+	if _, err := fmt.Sscan(string(rest), &kilobytes); err != nil {
+		t.Fatal(err)
+	}
+	return kilobytes << 10
+}
