@@ -158,6 +158,12 @@ func TestFlood_OneClientTakesNothingFromTheOthers(t *testing.T) {
 // memory returns how much memory the program uses.
 func (tg *target) memory(t *testing.T) int64 {
 	t.Helper()
+	return tg.status(t, "VmRSS:")
+}
+
+// status returns a figure of the program that the system has, in bytes.
+func (tg *target) status(t *testing.T, name string) int64 {
+	t.Helper()
 	select {
 	case <-tg.over:
 		t.Fatal("the program has ended")
@@ -167,7 +173,7 @@ func (tg *target) memory(t *testing.T) int64 {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, rest, _ := bytes.Cut(status, []byte("VmRSS:"))
+	_, rest, _ := bytes.Cut(status, []byte(name))
 	var kilobytes int64
 	if _, err := fmt.Sscan(string(rest), &kilobytes); err != nil {
 		t.Fatal(err)

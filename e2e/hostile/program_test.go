@@ -35,7 +35,7 @@ type target struct {
 
 // attackable starts the program with a paper account, a venue, and a bound on its
 // memory where that is not zero.
-func attackable(t *testing.T, memory uint64) *target {
+func attackable(t *testing.T, memory uint64, environ ...string) *target {
 	t.Helper()
 	venue := httptest.NewServer(binance.New(binance.Config{Seed: 1, Step: 250 * time.Millisecond, Limit: 1_000_000}))
 	t.Cleanup(venue.Close)
@@ -54,7 +54,7 @@ func attackable(t *testing.T, memory uint64) *target {
 	tg.cmd = exec.Command(programs.Path(t, build.Candela, ""), //nolint:noctx // it ends with the test
 		"--serve", "--trade", "--home", home, "--binance-url", venue.URL, "--port", port, "--oauth-auto-approve",
 	)
-	tg.cmd.Env = []string{"HOME=" + t.TempDir()}
+	tg.cmd.Env = append(environ, "HOME="+t.TempDir())
 	tg.cmd.Stderr = log
 	if err := tg.cmd.Start(); err != nil {
 		t.Fatal(err)
@@ -102,19 +102,25 @@ func (tg *target) client(name string) *remote.Client {
 
 // post sends a body, reads the answer, whatever it is, and returns its status.
 func post(ctx context.Context, c *remote.Client, body string) (status int, err error) {
+	status, _, err = exchange(ctx, c, body)
+	return status, err
+}
+
+// exchange sends a body and returns the answer, whatever it is.
+func exchange(ctx context.Context, c *remote.Client, body string) (status int, answer []byte, err error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, c.Base+"/mcp", strings.NewReader(body))
 	if err != nil {
-		return 0, err
+		return 0, nil, err
 	}
 	request.Header.Set("Content-Type", "application/json")
 	request.Header.Set("Authorization", "Bearer "+c.Token())
 	response, err := c.HTTP.Do(request)
 	if err != nil {
-		return 0, err
+		return 0, nil, err
 	}
 	defer func() { _ = response.Body.Close() }()
-	_, err = io.Copy(io.Discard, response.Body)
-	return response.StatusCode, err
+	answer, err = io.ReadAll(response.Body)
+	return response.StatusCode, answer, err
 }
 
 // change is a line of the audit log.

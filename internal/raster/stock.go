@@ -13,8 +13,12 @@ const (
 	// and keepSegs what each holds besides: half a megabyte.
 	keepFrames = 32
 	keepBytes  = 64 << 20
-	keepLuts   = 64
-	keepSegs   = 2048
+
+	// large is the size in bytes from which on a frame of one byte a pixel and another of
+	// three would be too much for one picture.
+	large    = 4 << 20
+	keepLuts = 64
+	keepSegs = 2048
 )
 
 // Stock owns what drawings share: idle frames, compressors and glyph masks.
@@ -48,27 +52,49 @@ func (s *Stock) TrueColorFrame(w, h int, background Color) (*Frame, error) {
 // colours for a palette, again with one in true colour. draw must make the
 // same calls each time. The caller releases the frame.
 func (s *Stock) Render(w, h int, background Color, draw func(*Frame)) (*Frame, error) {
-	f, err := s.Frame(w, h, background)
-	if err != nil {
+	if err := checkSides(w, h); err != nil {
 		return nil, err
 	}
+	size := frameBytes(w, h, 1)
+	if size > large {
+		size = frameBytes(w, h, 3) // so that one buffer serves both
+	}
+	f := s.take(size)
+	f.begin(s, w, h, 1, background)
 	draw(f)
 	if !f.Overflowed() {
 		return f, nil
 	}
-	f.Release()
-	if f, err = s.TrueColorFrame(w, h, background); err != nil {
-		return nil, err
+	if size = frameBytes(w, h, 3); cap(f.pix) < size {
+		f.Release()
+		f = s.take(size)
 	}
+	f.begin(s, w, h, 3, background)
 	draw(f)
 	return f, nil
 }
 
 func (s *Stock) frame(w, h, bpp int, background Color) (*Frame, error) {
-	if w < 1 || h < 1 || w > MaxSide || h > MaxSide {
-		return nil, fmt.Errorf("frame %dx%d: sides must be 1 to %d pixels", w, h, MaxSide)
+	if err := checkSides(w, h); err != nil {
+		return nil, err
 	}
-	f := s.take((w*bpp + 1) * h)
+	f := s.take(frameBytes(w, h, bpp))
+	f.begin(s, w, h, bpp, background)
+	return f, nil
+}
+
+func checkSides(w, h int) error {
+	if w < 1 || h < 1 || w > MaxSide || h > MaxSide {
+		return fmt.Errorf("frame %dx%d: sides must be 1 to %d pixels", w, h, MaxSide)
+	}
+	return nil
+}
+
+// frameBytes is the size of a frame's buffer.
+func frameBytes(w, h, bpp int) int { return (w*bpp + 1) * h }
+
+// begin makes an empty picture of the frame, whose buffer is large enough.
+func (f *Frame) begin(s *Stock, w, h, bpp int, background Color) {
 	f.stock, f.w, f.h, f.bpp, f.stride = s, w, h, bpp, w*bpp+1
 	f.pix = f.pix[:f.stride*h]
 	f.NoClip()
@@ -81,7 +107,6 @@ func (s *Stock) frame(w, h, bpp int, background Color) (*Frame, error) {
 	} else {
 		f.Rect(0, 0, w, h, background)
 	}
-	return f, nil
 }
 
 // take returns the smallest idle frame whose buffer holds n bytes without
