@@ -70,7 +70,7 @@ func (t *Tape) Signals(symbol, name string, closed int64) map[string]float64 {
 	if values, ok := t.charts[key]; ok {
 		return values
 	}
-	selection, err := indicator.Resolve(indicator.Request{Name: name})
+	selection, err := indicator.ResolveAlert(name)
 	if err != nil {
 		panic(err)
 	}

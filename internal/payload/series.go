@@ -35,11 +35,11 @@ func (e *encoder) series(c *Chart, total int) {
 	for i := range b.T {
 		e.open('{')
 		e.time("t", c, i)
-		e.rounded("o", b.O[i])
-		e.rounded("h", b.H[i])
-		e.rounded("l", b.L[i])
-		e.rounded("c", b.C[i])
-		e.rounded("v", b.V[i])
+		e.number("o", b.O[i])
+		e.number("h", b.H[i])
+		e.number("l", b.L[i])
+		e.number("c", b.C[i])
+		e.number("v", b.V[i])
 		e.close('}')
 	}
 	e.close(']')
@@ -92,10 +92,10 @@ func (e *encoder) profile(bars []indicator.HBar) {
 	e.open('[')
 	for _, h := range bars {
 		e.open('{')
-		e.rounded("y", h.Y)
-		e.rounded("height", h.Height)
-		e.rounded("width", h.Width)
-		e.rounded("offset", h.Offset)
+		e.number("y", h.Y)
+		e.number("height", h.Height)
+		e.number("width", h.Width)
+		e.number("offset", h.Offset)
 		e.flag("left", h.Left)
 		e.close('}')
 	}

@@ -91,8 +91,8 @@ func (e *encoder) price(c *Chart) {
 	for _, v := range b.V {
 		total += v
 	}
-	e.rounded("total_volume", total)
-	e.rounded("change_pct", (b.C[last]-b.C[0])/math.Abs(b.C[0])*100)
+	e.number("total_volume", total)
+	e.number("change_pct", (b.C[last]-b.C[0])/math.Abs(b.C[0])*100)
 	e.close('}')
 }
 
@@ -214,7 +214,7 @@ func (e *encoder) lastValue(index int, label string, values []float64) {
 	if len(values) == 0 {
 		e.null("last_value")
 	} else {
-		e.rounded("last_value", values[len(values)-1])
+		e.number("last_value", values[len(values)-1])
 	}
 	e.close('}')
 }
@@ -229,7 +229,9 @@ func (e *encoder) signals(c *Chart, signals []indicator.Signal) {
 		e.open('{')
 		e.int("x", int64(s.X))
 		e.time("t", c, s.X)
-		e.rounded("y", s.Y)
+		e.int("confirmed_x", int64(s.Confirmed))
+		e.time("confirmed_t", c, s.Confirmed)
+		e.number("y", s.Y)
 		e.text("label", s.Label)
 		e.close('}')
 	}
@@ -244,7 +246,7 @@ func (e *encoder) levels(lines []indicator.HLine) {
 	e.open('[')
 	for _, h := range lines {
 		e.open('{')
-		e.rounded("y", h.Y)
+		e.number("y", h.Y)
 		if h.Label != "" {
 			e.text("label", h.Label)
 		}
@@ -263,10 +265,10 @@ func (e *encoder) divergences(name string, c *Chart, lines []indicator.DivLine) 
 		e.open('{')
 		e.int("x1", int64(d.X1))
 		e.time("t1", c, d.X1)
-		e.rounded("y1", d.Y1)
+		e.number("y1", d.Y1)
 		e.int("x2", int64(d.X2))
 		e.time("t2", c, d.X2)
-		e.rounded("y2", d.Y2)
+		e.number("y2", d.Y2)
 		e.flag("dashed", d.Dashed)
 		e.close('}')
 	}
@@ -284,8 +286,8 @@ func (e *encoder) topBars(bars []indicator.HBar) {
 	e.open('[')
 	for _, h := range top[:min(topHBars, len(top))] {
 		e.open('{')
-		e.rounded("y", h.Y)
-		e.rounded("weight", h.Width)
+		e.number("y", h.Y)
+		e.number("weight", h.Width)
 		e.close('}')
 	}
 	e.close(']')
