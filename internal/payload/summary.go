@@ -57,7 +57,15 @@ func (e *encoder) head(c *Chart) {
 	e.flag("warmup_ok", c.WarmupOK)
 	if c.BuiltFrom.Valid() {
 		e.text("built_from", c.BuiltFrom.String())
+	}
+	if c.BuiltFrom.Valid() || c.Holes > 0 {
 		e.int("holes", int64(c.Holes))
+	}
+	if !c.sample() {
+		e.text("calendar", c.Calendar.String())
+	}
+	if c.Calendar.Guessed() {
+		e.flag("calendar_guessed", true)
 	}
 }
 

@@ -33,16 +33,18 @@ func computedSchema() *schema {
 	return object("",
 		is("symbol", "string", ""),
 		is("interval", "string", ""),
-		oneOf("source", "engine_cache: the engine's window; fetched: read for this call.", "engine_cache", "fetched", "sample"),
+		oneOf("source", "engine_cache: the engine's window.", "engine_cache", "fetched", "sample"),
 		is("provider", "string", "Who gave the bars."),
 		prop{"as_of", &schema{AnyOf: []*schema{{Type: "string", Format: "date-time"}, {Type: "null"}}, Description: "When the newest bar was read."}},
-		is("last_bar_closed", "boolean", "False while the last bar still forms: its values may change."),
+		is("last_bar_closed", "boolean", "False: its values may change."),
 		is("stale", "boolean", "The provider did not answer; older bars stand in."),
-		is("warmup_ok", "boolean", "False when the history is too short for values to settle."),
+		is("warmup_ok", "boolean", "False: the history is too short for values to settle."),
 		is("built_from?", "string", "Interval these bars were made of, if not the provider's own."),
-		is("holes?", "integer", "How many bars of built_from are missing."),
+		is("calendar?", "string", "When it trades."),
+		is("calendar_guessed?", "boolean", "From the file's bars."),
+		is("holes?", "integer", "Bars missing, holidays apart."),
 		is("bars", "integer", "Bars used; signals count from the oldest."),
-		prop{"indicators", &schema{Type: "object", Description: "By the name each was requested with.", AdditionalProperties: summarySchema()}},
+		prop{"indicators", &schema{Type: "object", AdditionalProperties: summarySchema()}},
 	)
 }
 
@@ -53,7 +55,7 @@ func summarySchema() *schema {
 	first := &schema{AnyOf: when.AnyOf, Description: "Unix seconds; null for sample data."}
 	value := object("", is("index", "integer", ""), is("label", "string", ""), prop{"last_value", maybe})
 	return object("",
-		is("label", "string", "Name with parameters."),
+		is("label", "string", ""),
 		is("is_overlay", "boolean", ""),
 		prop{"y_range?", &schema{Type: "array", Items: &schema{Type: "number"}, MinItems: 2, MaxItems: 2}},
 		list("lines?", "", value),
@@ -67,7 +69,7 @@ func summarySchema() *schema {
 			is("x1", "integer", ""), prop{"t1", when}, is("y1", "number", ""),
 			is("x2", "integer", ""), prop{"t2", when}, is("y2", "number", ""), is("dashed", "boolean", ""))),
 		is("fills_count?", "integer", ""),
-		list("hbars_top?", "The widest bars of a profile.", object("", is("y", "number", "Price."), is("weight", "number", "Fraction of the chart's width."))),
+		list("hbars_top?", "The widest bars of a profile.", object("", is("y", "number", "Price."), is("weight", "number", "Fraction of the width."))),
 		is("hbars_count?", "integer", ""),
 		is("signals_count?", "integer", "Of all signals, older ones included."),
 		is("truncated?", "boolean", "Older signals or levels were left out."),
