@@ -47,16 +47,20 @@ func (e *encoder) series(c *Chart, total int) {
 	e.open('{')
 	for _, ind := range c.Indicators {
 		e.key(ind.Key)
-		e.channels(c, ind.Result)
+		e.channels(c, ind.Result, total-b.Len())
 	}
 	e.close('}')
 	e.close('}')
 }
 
-// channels writes every channel that the indicator has.
-func (e *encoder) channels(c *Chart, r *indicator.Result) {
+// channels writes every channel that the indicator has. Where bars were left out, a
+// result that comes from all of them says so: its point of control may lie among those.
+func (e *encoder) channels(c *Chart, r *indicator.Result, omitted int) {
 	e.open('{')
-	e.about(r)
+	e.about(c, r)
+	if omitted > 0 && r.Shown {
+		e.int("covers_omitted_bars", int64(omitted))
+	}
 	e.columns(r, e.column)
 	e.signals(c, r.Signals)
 	e.levels(r.HLines)

@@ -42,6 +42,15 @@ func AppendComputed(dst []byte, c *Chart) []byte {
 	return e.b
 }
 
+// AppendAbout appends what a reader of a picture must know to judge it: where the
+// bars are from, how old they are, whether they are made up.
+func AppendAbout(dst []byte, c *Chart) []byte {
+	e := encoder{append(dst, '{')}
+	e.head(c)
+	e.close('}')
+	return e.b
+}
+
 func (e *encoder) head(c *Chart) {
 	e.text("symbol", c.Symbol)
 	e.text("interval", c.Interval.String())
@@ -139,9 +148,12 @@ func (e *encoder) summaries(c *Chart) {
 }
 
 // about writes what summary and series say alike of an indicator.
-func (e *encoder) about(r *indicator.Result) {
+func (e *encoder) about(c *Chart, r *indicator.Result) {
 	e.text("label", r.Label)
 	e.flag("is_overlay", r.Overlay)
+	if r.Anchored != 0 && !c.sample() {
+		e.text("anchored_at", time.Unix(r.Anchored, 0).UTC().Format(time.RFC3339))
+	}
 	if r.Overlay {
 		return
 	}
@@ -174,7 +186,7 @@ func yRange(r *indicator.Result) (low, high float64, ok bool) {
 
 func (e *encoder) summary(c *Chart, r *indicator.Result) {
 	e.open('{')
-	e.about(r)
+	e.about(c, r)
 	e.columns(r, e.lastValue)
 	signals, divergences := newest(r.Signals, mostSignals), newest(r.DivLines, mostDivergences)
 	e.signals(c, signals)

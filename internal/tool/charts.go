@@ -178,6 +178,11 @@ func holes(set *BarSet, shown *market.Bars, i market.Interval) int {
 // whether the history was long enough.
 func run(s *indicator.Selection, env indicator.Env, set *BarSet, shown int) (*indicator.Result, bool) {
 	_, stable := s.Warmup(env)
+	sums, ok := s.Instance.(indicator.Summing)
+	sum := ok && sums.Sums()
+	if sum {
+		stable = 0 // it begins at the first bar shown, which the answer names
+	}
 	history := indicator.History{Interval: env.Interval, Shown: shown, Stable: stable}
 	from := history.Begin(&set.Bars, set.Running)
 	total := set.Bars.Len() - from
@@ -186,7 +191,12 @@ func run(s *indicator.Selection, env indicator.Env, set *BarSet, shown int) (*in
 	for name, values := range set.Series {
 		in.Series[name] = values[from:]
 	}
-	return payload.Tail(s.Compute(in), total, shown), total >= shown+stable
+	result := payload.Tail(s.Compute(in), total, shown)
+	result.Shown = stable == 0
+	if sum {
+		result.Anchored = bars.T[0]
+	}
+	return result, total >= shown+stable
 }
 
 func noBars(q Question) error {

@@ -34,6 +34,10 @@ end of this page, and [errors.md](errors.md) has the mistakes that models make w
   whose close made it known, which is later for divergences (two or five bars) and for ` + "`kalman_volume`" + `. Alerts fire at
   that close. Test a rule on ` + "`confirmed_x`" + `: at ` + "`x`" + ` nobody knew of the signal yet. While ` + "`last_bar_closed`" + ` is false, a
   signal that the last bar confirms may still go away.
+- ` + "`obv`" + ` and ` + "`ad`" + ` are sums from the first bar shown, which is ` + "`anchored_at`" + `; with other bars they have another level.
+- A series that does not fit is cut at its beginning (` + "`truncated`, `bars_omitted`" + `). Results that come from all bars asked for,
+  such as volume profiles, then have ` + "`covers_omitted_bars`" + `: ask for fewer bars to have them of what is returned.
+- The image of a chart carries in ` + "`_meta`" + ` what the head of a summary says: source, provider, as_of, stale, calendar.
 
 This page is written by ` + "`go test ./internal/tool -update`" + `.
 `

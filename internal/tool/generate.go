@@ -116,7 +116,7 @@ func (c *charts) generate(ctx context.Context, caller mcp.Caller, a *chartArgume
 	}
 	// No structured content beside a picture: clients are known that would show
 	// it in the picture's place.
-	result := mcp.Result{Content: []mcp.Content{{Image: png, MIME: "image/png"}}}
+	result := mcp.Result{Content: []mcp.Content{{Image: png, MIME: "image/png", Meta: payload.AppendAbout(nil, shown)}}}
 	if a.format == formatBoth {
 		result.Content = append(result.Content, mcp.Content{Text: payload.AppendSummary(nil, shown)})
 	}

@@ -57,12 +57,13 @@ func summarySchema() *schema {
 	return object("",
 		is("label", "string", ""),
 		is("is_overlay", "boolean", ""),
+		is("anchored_at?", "string", "Bar at which a sum such as OBV begins."),
 		prop{"y_range?", &schema{Type: "array", Items: &schema{Type: "number"}, MinItems: 2, MaxItems: 2}},
 		list("lines?", "", value),
 		list("histogram?", "", value),
 		list("signals?", "Newest last.", object("",
 			is("x", "integer", "Bar it is drawn at, counted from the oldest."), prop{"t", first},
-			is("confirmed_x", "integer", "Bar whose close made it known, when alerts fire; later than x for divergences."), prop{"confirmed_t", when},
+			is("confirmed_x", "integer", "Bar whose close made it known; later than x for divergences."), prop{"confirmed_t", when},
 			is("y", "number", ""), is("label", "string", ""))),
 		list("hlines?", "Levels.", object("", is("y", "number", ""), is("label?", "string", ""))),
 		list("divergences?", "", object("",
@@ -71,7 +72,7 @@ func summarySchema() *schema {
 		is("fills_count?", "integer", ""),
 		list("hbars_top?", "The widest bars of a profile.", object("", is("y", "number", "Price."), is("weight", "number", "Fraction of the width."))),
 		is("hbars_count?", "integer", ""),
-		is("signals_count?", "integer", "Of all signals, older ones included."),
+		is("signals_count?", "integer", "Older ones included."),
 		is("truncated?", "boolean", "Older signals or levels were left out."),
 	)
 }
