@@ -57,7 +57,7 @@ func funding() Def {
 	return Def{
 		Name: "funding", Aliases: []string{"funding_rate"}, Kind: External,
 		Doc:     "Funding rate of the perpetual future in percent: positive when longs pay shorts.",
-		Formula: "Last funding rate known at the bar's close, times 100. No value before the first known one.",
+		Formula: "Last funding rate known at the bar's close, times 100. Times count in whole seconds: a rate stamped some milliseconds after the close counts as known. No value before the first known one.",
 		Truth:   "the venue's own series, joined as of the bar's close",
 		New: func(Values) Instance {
 			return outside("Funding", []SeriesName{FundingRate}, func(in Input, r *Result) {
