@@ -114,8 +114,8 @@ func (r *router) noSource(s market.Symbol) error {
 // own error says stays in force: its kind, its code, when to come back.
 func (r *router) explain(ctx context.Context, name string, q Request, err error) error {
 	f := fault.Of(err)
-	if f != nil && (f.Kind == fault.NotFound || f.Kind == fault.Invalid) {
-		return err
+	if f != nil && (f.Kind == fault.NotFound || f.Kind == fault.Invalid || f.Kind != fault.Internal && slices.Contains(r.routes.First, name)) {
+		return err // of the user's own files, too, the error says all that helps
 	}
 	out := fault.Error{Kind: fault.Unavailable, Code: "unavailable", Message: "no usable answer", Retryable: true}
 	if errors.Is(err, context.DeadlineExceeded) {

@@ -201,7 +201,7 @@ func TestProvider_RefusesABrokenFile(t *testing.T) {
 			write(t, dir, "X_1h.csv", tc.body)
 			_, err := read(t, open(t, csv.Config{Dir: dir}), "X", market.Hour1)
 			f := fault.Of(err)
-			if f == nil || f.Kind != fault.Invalid || f.Retryable || f.Code != "bad_file" || !strings.Contains(f.Message, tc.want) || !strings.Contains(f.Message, "X_1h.csv") || len(f.Message) > 400 {
+			if f == nil || f.Kind != fault.Unavailable || f.Retryable || f.Code != "bad_file" || !strings.Contains(f.Message, tc.want) || !strings.Contains(f.Message, "X_1h.csv") || len(f.Message) > 400 {
 				t.Errorf("got %v, want %q", err, tc.want)
 			}
 		})
@@ -480,7 +480,7 @@ func FuzzRead(f *testing.F) {
 		touch(t, filepath.Join(dir, "X_1h.csv"), 0) // not settled, so never from memory
 		page, err := read(t, open(t, csv.Config{Dir: dir}), "X", market.Hour1)
 		if err != nil {
-			if f := fault.Of(err); f == nil || f.Kind != fault.Invalid || f.Retryable || f.Code != "bad_file" || len(f.Message) > 600 {
+			if f := fault.Of(err); f == nil || f.Kind != fault.Unavailable || f.Retryable || f.Code != "bad_file" || len(f.Message) > 600 {
 				t.Fatalf("%q: %v", data, err)
 			}
 			return

@@ -146,5 +146,5 @@ func (c *cache) put(key cacheKey, info fs.FileInfo, s *series) {
 // says where to look and what to write there; no other venue and no later moment
 // would help.
 func badFile(format string, args ...any) *fault.Error {
-	return &fault.Error{Kind: fault.Invalid, Code: "bad_file", Message: fmt.Sprintf(format, args...)}
+	return &fault.Error{Kind: fault.Unavailable, Code: "bad_file", Message: fmt.Sprintf(format, args...)}
 }
