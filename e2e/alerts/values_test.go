@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"os"
+	"strings"
 	"testing"
 	"time"
 
@@ -17,6 +18,7 @@ import (
 	"candela/internal/market"
 	"candela/internal/mcp"
 	"candela/internal/payload"
+	"candela/internal/rpc"
 )
 
 const (
@@ -108,6 +110,8 @@ func TestValues_AlertAndChartAgreeToTheLastBit(t *testing.T) {
 			t.Errorf("no chart shows %s", told[0])
 		case found && (!f.Triggered.Equal(closed) || math.Float64bits(f.Value) != math.Float64bits(value)):
 			t.Errorf("%s; a chart shows %v at %v", told[0], value, closed)
+		case found && !strings.Contains(told[0], `"value":`+string(rpc.AppendFloat(nil, value))+`,`):
+			t.Errorf("%s; a chart writes %s", told[0], rpc.AppendFloat(nil, value))
 		case found:
 			compared++
 		}

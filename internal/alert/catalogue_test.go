@@ -64,13 +64,12 @@ func waiting(name, label string) alert.Alert {
 	}
 }
 
-// replay tells the book what the selections that it watches say of the bars.
+// replay tells the book what the selections that it watches say of the bars, bar by
+// bar as the engine does, until the alert has fired.
 func replay(t *testing.T, book *alert.Book, a alert.Alert, bars *market.Bars) bool {
 	t.Helper()
 	for key, selection := range book.Groups(a.Need()) {
-		signals := selection.Compute(indicator.Input{Env: indicator.Env{Interval: a.Interval}, Bars: bars}).Signals
-		slices.SortStableFunc(signals, func(x, y indicator.Signal) int { return x.Confirmed - y.Confirmed })
-		for _, s := range signals {
+		for _, s := range signalsOf(selection, a.Interval, bars) {
 			closed := time.Unix(bars.T[s.Confirmed]+a.Interval.Seconds(), 0)
 			if fired := book.Signal(nil, a.Need(), key, s.Label, s.Y, closed, false); len(fired) == 1 {
 				return fired[0].ID == a.ID && fired[0].Condition == a.Condition
@@ -78,4 +77,21 @@ func replay(t *testing.T, book *alert.Book, a alert.Alert, bars *market.Bars) bo
 		}
 	}
 	return false
+}
+
+// signalsOf streams the bars, or computes them at once where the indicator has no
+// stream, and returns the signals in the order in which bars confirmed them.
+func signalsOf(s *indicator.Selection, i market.Interval, bars *market.Bars) []indicator.Signal {
+	env := indicator.Env{Interval: i}
+	stream := s.Stream(env)
+	if stream == nil {
+		all := s.Compute(indicator.Input{Env: env, Bars: bars}).Signals
+		slices.SortStableFunc(all, func(x, y indicator.Signal) int { return x.Confirmed - y.Confirmed })
+		return all
+	}
+	var all []indicator.Signal
+	for k := range bars.Len() {
+		all = append(all, stream.Step(bars.At(k)).Signals...)
+	}
+	return all
 }

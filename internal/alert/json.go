@@ -1,7 +1,6 @@
 package alert
 
 import (
-	"math"
 	"strconv"
 
 	"github.com/shopspring/decimal"
@@ -11,9 +10,9 @@ import (
 
 // AppendJSON appends the record of the firing that clients get: the params of
 // notifications/alert_triggered, an item of get_notifications, the body of a
-// webhook. It is one object without line breaks. The value reads back as the
-// same float64; one that is no number, which JSON cannot say, is null. Bytes of
-// the note that are not UTF-8 become U+FFFD.
+// webhook. It is one object without line breaks. The value is written as charts
+// write it and reads back as the same float64; one that is no number, which JSON
+// cannot say, is null. Bytes of the note that are not UTF-8 become U+FFFD.
 func (f *Firing) AppendJSON(dst []byte) []byte {
 	dst = append(dst, `{"alert_id":`...)
 	dst = rpc.AppendString(dst, f.ID)
@@ -29,7 +28,7 @@ func (f *Firing) AppendJSON(dst []byte) []byte {
 	dst = append(dst, `","condition":`...)
 	dst = f.Condition.appendJSON(dst)
 	dst = append(dst, `,"value":`...)
-	dst = appendFloat(dst, f.Value)
+	dst = rpc.AppendFloat(dst, f.Value)
 	dst = append(dst, `,"triggered_at":"`...)
 	dst = f.At.UTC().AppendFormat(dst, "2006-01-02T15:04:05.000Z")
 	dst = append(dst, '"')
@@ -53,18 +52,6 @@ func (c *Condition) appendJSON(dst []byte) []byte {
 	}
 	dst = appendDecimal(append(dst, `","threshold":`...), c.Threshold)
 	return append(dst, '}')
-}
-
-// appendFloat appends the shortest number that reads back as v.
-func appendFloat(dst []byte, v float64) []byte {
-	size := math.Abs(v)
-	switch {
-	case math.IsNaN(v) || math.IsInf(v, 0):
-		return append(dst, "null"...)
-	case size != 0 && (size < 1e-6 || size >= 1e21):
-		return strconv.AppendFloat(dst, v, 'e', -1, 64)
-	}
-	return strconv.AppendFloat(dst, v, 'f', -1, 64)
 }
 
 // mostZeros is how many a number may be written out with that are none of its digits.

@@ -11,11 +11,11 @@ func obv() Def {
 	return Def{
 		Name: "obv", Kind: Panel,
 		Doc:     "On-balance volume: volume added on rising closes and taken off on falling ones. Only its direction matters, not its level.",
-		Formula: "Sum of volume signed by the change of the close, from 0 at the first bar of the history.",
+		Formula: "Sum of volume signed by the change of the close, from 0 at the first bar shown, whose time is `anchored_at` in answers.",
 		Truth:   "TradingView ta.obv (TA-Lib starts at the first bar's volume)",
 		Lines:   []string{"OBV"},
 		New: func(Values) Instance {
-			return single("OBV", "OBV", 0, 1, func(m *calc.Slab, _ Env) func(*Row) float64 {
+			s := single("OBV", "OBV", 0, 1, func(m *calc.Slab, _ Env) func(*Row) float64 {
 				last, total := m.Lag(1), m.Cells(1)
 				return func(r *Row) float64 {
 					before, sum := last.Step(r.Bar.C), total.Mem()
@@ -28,6 +28,8 @@ func obv() Def {
 					return sum[0]
 				}
 			})
+			s.sum = true
+			return s
 		},
 	}
 }
@@ -36,11 +38,11 @@ func ad() Def {
 	return Def{
 		Name: "ad", Aliases: []string{"ad_line"}, Kind: Panel,
 		Doc:     "Accumulation/distribution line: volume weighted by where each bar closed in its range, added up. Only its direction matters, not its level.",
-		Formula: "Sum of ((c-l)-(h-c))/(h-l) x volume from the first bar of the history; a bar without range adds nothing.",
+		Formula: "Sum of ((c-l)-(h-c))/(h-l) x volume from the first bar shown, whose time is `anchored_at` in answers; a bar without range adds nothing.",
 		Truth:   "TradingView ta.accdist, TA-Lib AD",
 		Lines:   []string{"A/D"},
 		New: func(Values) Instance {
-			return single("A/D", "A/D", 0, 1, func(m *calc.Slab, _ Env) func(*Row) float64 {
+			s := single("A/D", "A/D", 0, 1, func(m *calc.Slab, _ Env) func(*Row) float64 {
 				total := m.Cells(1)
 				return func(r *Row) float64 {
 					sum := total.Mem()
@@ -50,6 +52,8 @@ func ad() Def {
 					return sum[0]
 				}
 			})
+			s.sum = true
+			return s
 		},
 	}
 }

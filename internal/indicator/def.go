@@ -128,3 +128,10 @@ const (
 type Needs interface {
 	Needs() []SeriesName
 }
+
+// Summing is implemented by instances whose values may be a sum from the first bar
+// on: their level says nothing without that bar, so whoever shows them says which
+// one it is.
+type Summing interface {
+	Sums() bool
+}

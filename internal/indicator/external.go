@@ -1,6 +1,8 @@
 package indicator
 
 import (
+	"slices"
+
 	"candela/internal/calc"
 )
 
@@ -39,17 +41,23 @@ func cvd() Def {
 				present: func(r *Result, col [][]float64) {
 					r.Lines = []Line{{"CVD", col[0], Solid}}
 					r.HLines = []HLine{{Y: 0, Style: Zero}}
+					if !slices.ContainsFunc(col[0], func(v float64) bool { return v == v }) {
+						r.Label += noData
+					}
 				},
 			}
 		},
 	}
 }
 
+// noData ends the label of an indicator whose data the venue does not have.
+const noData = " (no data)"
+
 func funding() Def {
 	return Def{
 		Name: "funding", Aliases: []string{"funding_rate"}, Kind: External,
 		Doc:     "Funding rate of the perpetual future in percent: positive when longs pay shorts.",
-		Formula: "Last funding rate known at the bar's close, times 100. No value before the first known one.",
+		Formula: "Last funding rate known at the bar's close, times 100. Times count in whole seconds: a rate stamped some milliseconds after the close counts as known. No value before the first known one.",
 		Truth:   "the venue's own series, joined as of the bar's close",
 		New: func(Values) Instance {
 			return outside("Funding", []SeriesName{FundingRate}, func(in Input, r *Result) {
@@ -131,7 +139,7 @@ func outside(label string, needs []SeriesName, draw func(Input, *Result)) Instan
 	return &whole{label: label, needs: needs, compute: func(in Input, r *Result) {
 		for _, name := range needs {
 			if values, given := in.Series[name]; !given || len(values) != in.Bars.Len() {
-				r.Label += " (no data)"
+				r.Label += noData
 				return
 			}
 		}

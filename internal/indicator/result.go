@@ -16,6 +16,14 @@ type Result struct {
 	HBars    []HBar
 	DivLines []DivLine
 	Look     *Look // what the user asked for instead of the theme's colours
+
+	// Anchored is the open time of the bar at which a running sum begins, 0 for
+	// values that do not depend on where they began. The caller that chose the bar
+	// sets it.
+	Anchored int64
+	// Shown is set when the result comes from the bars shown and no others, as that
+	// of a volume profile does. The caller that chose the bars sets it.
+	Shown bool
 }
 
 // Look overrides the theme where a parameter of the indicator was set. Empty

@@ -14,7 +14,7 @@ func sar() Def {
 		Formula: "The stop moves by af x (extreme - stop); af starts at af_start and grows by af_step with every new extreme up to af_max. " +
 			"It never enters the range of the last two bars. When the price reaches it, it jumps to the extreme and the direction turns. " +
 			"The first direction is that of the second bar's close against the first's.",
-		Truth: "TradingView ta.sar",
+		Truth: "TradingView ta.sar (TA-Lib differs at some flips: it keeps the stop out of the last two bars before it tests whether the price reached it, TradingView after)",
 		Params: []Param{
 			Num("af_start", 0.02, 0.0001, 1, "acceleration at the start of a trend").As("start"),
 			Num("af_step", 0.02, 0, 1, "growth of the acceleration with every new extreme").As("increment", "step"),

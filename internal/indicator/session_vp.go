@@ -12,7 +12,7 @@ func sessionVP() Def {
 		Name: "session_vp", Aliases: []string{"svp", "session_volume_profile"}, Kind: Overlay,
 		Doc: "Volume profile of each session: point of control and value area day by day (or week by week), as three stepped lines.",
 		Formula: "A volume profile, with its rules, per session (day or week of the market's own calendar, weeks from Monday; or a fixed number of bars). " +
-			"Each session's final levels are drawn over the whole of it; with `developing` each bar shows what was known at its close.",
+			"Each session's final levels are drawn over the whole of it, so those of a session that runs are redrawn with every bar; with `developing` each bar shows what was known at its close.",
 		Truth: "own definition; second derivation in the tests",
 		Params: []Param{
 			Int("bins", 24, 1, 500, "rows each session's range is divided into"),

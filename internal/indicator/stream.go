@@ -82,6 +82,7 @@ type step func(row *Row)
 // can run bar by bar. It is described once: Compute and Stream both come from it.
 type series struct {
 	label         string
+	sum           bool // the values are a sum from the first bar on and never settle
 	first, stable int
 	warm          func(Env) (first, stable int) // instead of the two, where the interval matters
 
@@ -114,6 +115,9 @@ func (s *series) Warmup(env Env) (first, stable int) {
 	}
 	return s.first, s.stable
 }
+
+// Sums reports whether the values are a sum from the first bar on.
+func (s *series) Sums() bool { return s.sum }
 
 // Compute runs over a whole history.
 func (s *series) Compute(in Input) *Result {

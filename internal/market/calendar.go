@@ -1,8 +1,10 @@
 package market
 
 import (
+	"fmt"
 	"math/bits"
 	"strconv"
+	"strings"
 	"time"
 
 	// Zone rules travel in the binary: a container without zone files must not
@@ -42,6 +44,7 @@ type Calendar struct {
 	open, close int            // seconds of wall clock since local midnight
 	days        uint8          // bit per time.Weekday
 	perYear     int
+	guessed     bool
 }
 
 // NewCalendar returns the calendar of h, or an Invalid fault naming the field
@@ -79,6 +82,35 @@ func NewCalendar(h Hours) (Calendar, error) {
 		c.perYear = (252*bits.OnesCount8(c.days) + 4) / 5
 	}
 	return c, nil
+}
+
+// AsGuess returns c marked as a guess: nobody said that the instrument trades so.
+func (c Calendar) AsGuess() Calendar {
+	c.guessed = true
+	return c
+}
+
+// Guessed reports whether c is a guess.
+func (c Calendar) Guessed() bool { return c.guessed }
+
+// String says when the instrument trades, such as "24/7" or
+// "Mon-Fri 09:30-16:00 America/New_York".
+func (c Calendar) String() string {
+	if c.zone == nil {
+		return "24/7"
+	}
+	var days []string
+	for d := time.Monday; d <= time.Saturday+1; d++ { // Sunday comes last
+		if day := d % 7; c.days&(1<<day) != 0 {
+			days = append(days, day.String()[:3])
+		}
+	}
+	text := strings.Join(days, ",")
+	if text == "Mon,Tue,Wed,Thu,Fri" {
+		text = "Mon-Fri"
+	}
+	clock := func(second int) string { return fmt.Sprintf("%02d:%02d", second/hour, second/minute%60) }
+	return text + " " + clock(c.open) + "-" + clock(c.close) + " " + c.zone.String()
 }
 
 // RoundTheClock reports whether c trades without sessions.

@@ -16,6 +16,21 @@ type Gap struct {
 	Holiday bool
 }
 
+// mostHolidays is how many sessions in a row a market is closed for holidays as a
+// rule: Easter is two, a golden week more, and then it is told as a gap.
+const mostHolidays = 3
+
+// Missed returns how many bars the gaps leave out, without those that may be
+// holidays: up to three whole sessions.
+func (c Calendar) Missed(gaps []Gap) (bars int) {
+	for _, g := range gaps {
+		if !g.Holiday || c.Count(Day1, Span{Open: g.From, Close: g.To}) > mostHolidays {
+			bars += g.Missing
+		}
+	}
+	return bars
+}
+
 // Holes is what keeps a run of bars from being whole.
 type Holes struct {
 	Gaps    []Gap   // ascending

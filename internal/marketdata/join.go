@@ -27,9 +27,15 @@ type heldPoints struct {
 	readAt time.Time
 }
 
+// seriesPatience bounds how long the bars of a request wait for all of its outside
+// series: a chart without one of them is better than a chart that comes late.
+const seriesPatience = 3 * time.Second
+
 // series reads the outside series of a request and joins them to its bars. One
-// that cannot be had is missing in the answer, and the log says why.
+// that cannot be had in time is missing in the answer, and the log says why.
 func (s *Service) series(ctx context.Context, set *Set, r Request) map[indicator.SeriesName][]float64 {
+	ctx, cancel := context.WithTimeout(ctx, seriesPatience)
+	defer cancel()
 	joined := make(map[indicator.SeriesName][]float64, len(r.Series))
 	for _, name := range r.Series {
 		source := s.sourceOf(name, set)

@@ -112,10 +112,10 @@ func (r *router) noSource(s market.Symbol) error {
 
 // explain says that nothing could be had, why, and what to try. What the venue's
 // own error says stays in force: its kind, its code, when to come back.
-func (r *router) explain(name string, q Request, err error) error {
+func (r *router) explain(ctx context.Context, name string, q Request, err error) error {
 	f := fault.Of(err)
-	if f != nil && (f.Kind == fault.NotFound || f.Kind == fault.Invalid) {
-		return err
+	if f != nil && (f.Kind == fault.NotFound || f.Kind == fault.Invalid || f.Kind != fault.Internal && slices.Contains(r.routes.First, name)) {
+		return err // of the user's own files, too, the error says all that helps
 	}
 	out := fault.Error{Kind: fault.Unavailable, Code: "unavailable", Message: "no usable answer", Retryable: true}
 	if errors.Is(err, context.DeadlineExceeded) {
@@ -134,7 +134,7 @@ func (r *router) explain(name string, q Request, err error) error {
 	case out.Retryable: // a region or a key that is refused will be refused again
 		tries = append(tries, "try again later")
 	}
-	if others := r.rivals(name); len(others) > 0 && !strings.Contains(out.Message, "another venue") {
+	if others := r.rivals(ctx, name, q.Symbol.Name); len(others) > 0 && !strings.Contains(out.Message, "another venue") {
 		for i, venue := range others {
 			others[i] = market.Symbol{Venue: venue, Name: q.Symbol.Name}.String()
 		}
@@ -151,8 +151,8 @@ func (r *router) explain(name string, q Request, err error) error {
 }
 
 // rivals lists the providers that may have what one of them has: no stock is traded
-// where coins are.
-func (r *router) rivals(name string) []string {
+// where coins are, and the user's own files are looked at, which takes no time.
+func (r *router) rivals(ctx context.Context, name, symbol string) []string {
 	trades := func(venue string) string {
 		switch venue {
 		case "binance", "coinbase", "kraken":
@@ -164,6 +164,11 @@ func (r *router) rivals(name string) []string {
 	}
 	return slices.DeleteFunc(r.real(), func(other string) bool {
 		apart := trades(name) != "" && trades(other) != "" && trades(name) != trades(other)
-		return other == name || apart
+		return other == name || apart || slices.Contains(r.routes.First, other) && !r.has(ctx, other, symbol)
 	})
+}
+
+func (r *router) has(ctx context.Context, venue, symbol string) bool {
+	_, err := r.named(venue).Instrument(ctx, market.Symbol{Venue: venue, Name: symbol})
+	return err == nil
 }

@@ -204,7 +204,7 @@ func (s *Service) from(ctx context.Context, p provider.Provider, r Request) (Set
 	for {
 		have, _ := s.bars.get(key)
 		if have.answers(r.want(), s.cfg.Now(), s.cfg.Fresh) {
-			return s.answer(p, have, r)
+			return s.answer(ctx, p, have, r)
 		}
 		got, joined, err := s.reads.do(ctx, key, func(ctx context.Context) (read, error) {
 			// Another read may have ended since the look above.
@@ -217,16 +217,16 @@ func (s *Service) from(ctx context.Context, p provider.Provider, r Request) (Set
 		case err != nil:
 			return Set{}, err
 		case got.want >= r.want() || !joined:
-			return s.answer(p, got.held, r)
+			return s.answer(ctx, p, got.held, r)
 		}
 		// Another call read fewer bars than these; what is missing is read next.
 	}
 }
 
 // answer cuts what is held to what was asked for.
-func (s *Service) answer(p provider.Provider, h *held, r Request) (Set, error) {
+func (s *Service) answer(ctx context.Context, p provider.Provider, h *held, r Request) (Set, error) {
 	if err := h.failed; err != nil && !h.stands(r, err) {
-		return Set{}, s.router.explain(p.Name(), r, err)
+		return Set{}, s.router.explain(ctx, p.Name(), r, err)
 	}
 	bars, running := h.newest(r.want(), s.cfg.Now())
 	if bars.Len() == 0 {

@@ -47,6 +47,7 @@ type Content struct {
 	Text  []byte
 	Image []byte
 	MIME  string
+	Meta  json.RawMessage // nil or a JSON object about the item, its _meta
 }
 
 // Result is what a tool gives back. Structured is nil or a JSON object. Kind says
@@ -85,6 +86,9 @@ func appendResult(dst []byte, r *Result) []byte {
 			dst = base64.StdEncoding.AppendEncode(dst, c.Image)
 			dst = append(dst, `","mimeType":`...)
 			dst = rpc.AppendString(dst, c.MIME)
+		}
+		if c.Meta != nil {
+			dst = append(append(dst, `,"_meta":`...), c.Meta...)
 		}
 		dst = append(dst, '}')
 	}

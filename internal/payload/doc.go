@@ -31,9 +31,11 @@ type Provenance struct {
 	Stale         bool // the provider did not answer and older bars stand in
 	WarmupOK      bool // every indicator had the history it needs
 	// BuiltFrom is the interval that the bars were made of where the venue has none
-	// of theirs; Holes is how many bars of it are missing among those shown.
+	// of theirs; Holes is how many bars of it, or else of their own interval, are
+	// missing among those shown.
 	BuiltFrom market.Interval
 	Holes     int
+	Calendar  market.Calendar
 }
 
 // Chart is bars and what indicators say about them. Every result has exactly one

@@ -164,7 +164,7 @@ func TestSummary_RangeOfAPanel(t *testing.T) {
 	t.Parallel()
 	c := chart(payload.Fetch)
 	c.Indicators[0].Result.YRange = nil
-	if text := string(payload.AppendSummary(nil, c)); !strings.Contains(text, `"y_range":[-1,3333333300]`) {
+	if text := string(payload.AppendSummary(nil, c)); !strings.Contains(text, `"y_range":[-1,3333333333.3333335]`) {
 		t.Error(text)
 	}
 	c.Indicators[0].Result.Lines, c.Indicators[0].Result.Hist = nil, nil
@@ -173,8 +173,8 @@ func TestSummary_RangeOfAPanel(t *testing.T) {
 	}
 }
 
-// FuzzNumbers holds that a written number is the float rounded to eight
-// significant digits, and never an exponent where a plain decimal is short.
+// FuzzNumbers holds that a written number reads back as the same float, and has the
+// text that encoding/json gives it.
 func FuzzNumbers(f *testing.F) {
 	for _, seed := range []float64{0, math.Copysign(0, -1), 1, -1, 0.1, 123456789, 99999999.5, 1e-9, 1e-10, 1e20, 1e21, 5e-324, math.MaxFloat64, 0.000123456789, 9.99999999e-5, math.NaN(), math.Inf(-1)} {
 		f.Add(seed)
@@ -182,24 +182,85 @@ func FuzzNumbers(f *testing.F) {
 	f.Fuzz(func(t *testing.T, v float64) {
 		c := chart(payload.Fetch)
 		c.Indicators = []payload.Indicator{{Key: "k", Result: &indicator.Result{Overlay: true, Lines: []indicator.Line{{Values: []float64{v}}}}}}
-		text := string(payload.AppendSeries(nil, c, 1<<20))
-		_, rest, _ := strings.Cut(text, `"values":[`)
-		number, _, _ := strings.Cut(rest, "]")
+		number := between(string(payload.AppendSeries(nil, c, 1<<20)), `"values":[`, "]")
 		if math.IsNaN(v) || math.IsInf(v, 0) {
 			if number != "null" {
 				t.Fatalf("%v became %s", v, number)
 			}
 			return
 		}
-		want, err := strconv.ParseFloat(strconv.FormatFloat(v, 'e', 7, 64), 64)
+		want, err := json.Marshal(v)
 		if err != nil {
 			t.Fatal(err)
 		}
 		got, err := strconv.ParseFloat(number, 64)
-		if err != nil || got != want || !json.Valid([]byte(number)) {
-			t.Fatalf("%v became %s, want %v", v, number, want)
+		if err != nil || math.Float64bits(got) != math.Float64bits(v) || number != string(want) {
+			t.Fatalf("%v became %s, want %s", v, number, want)
 		}
 	})
+}
+
+func between(text, before, after string) string {
+	_, rest, _ := strings.Cut(text, before)
+	found, _, _ := strings.Cut(rest, after)
+	return found
+}
+
+// TestNumbers_AreTheSameInEveryAnswer holds the digits of prices and values in the
+// summary, the series and the result of a computation against each other.
+func TestNumbers_AreTheSameInEveryAnswer(t *testing.T) {
+	t.Parallel()
+	c := chart(payload.Fetch)
+	value := 100 + 1e4/3.
+	last := c.Bars.Len() - 1
+	c.Bars.O[last], c.Bars.H[last], c.Bars.L[last], c.Bars.C[last] = 51319.810000000005, 51319.8100001, 51319.81, 51319.810000000005
+	c.Bars.V[last] = 123456789.123456
+	r := c.Indicators[0].Result
+	r.Lines[0].Values[last] = value
+	r.Signals = []indicator.Signal{{X: last, Confirmed: last, Y: value, Label: "buy"}}
+	summary, computed := string(payload.AppendSummary(nil, c)), string(payload.AppendComputed(nil, c))
+	series := string(payload.AppendSeries(nil, c, 1<<20))
+	want := strconv.FormatFloat(value, 'f', -1, 64)
+	for name, got := range map[string]string{
+		"last value of the summary":   between(summary, `"label":"A","last_value":`, "}"),
+		"last value of a computation": between(computed, `"label":"A","last_value":`, "}"),
+		"value of the series":         between(series, `-0.000012345678901,`, "]"),
+		"signal of the summary":       between(summary, `"y":`, ","),
+		"signal of the series":        between(series, `"y":`, ","),
+	} {
+		if got != want {
+			t.Errorf("%s is %s, want %s", name, got, want)
+		}
+	}
+	if want := `"o":51319.810000000005,"h":51319.8100001,"l":51319.81,"c":51319.810000000005,"v":123456789.123456}`; !strings.Contains(series, want) {
+		t.Errorf("want %s in %s", want, series)
+	}
+	if want := `"open":51319.810000000005,"high":51319.8100001,"low":51319.81,"close":51319.810000000005,"volume":123456789.123456}`; !strings.Contains(summary, want) {
+		t.Errorf("want %s in %s", want, summary)
+	}
+}
+
+// TestSignals_TellTheBarThatConfirmsThem looks for both bars of a signal in every
+// answer that has signals, and at what is left of a series that was cut.
+func TestSignals_TellTheBarThatConfirmsThem(t *testing.T) {
+	t.Parallel()
+	c, sample := chart(payload.Fetch), chart(payload.Sample)
+	const late = `{"x":1,"t":1700003600,"confirmed_x":3,"confirmed_t":1700010800,"y":5,"label":"buy"}`
+	const unseen = `{"x":1,"t":null,"confirmed_x":3,"confirmed_t":null,"y":5,"label":"buy"}`
+	for name, tc := range map[string]struct{ text, want string }{
+		"summary":     {string(payload.AppendSummary(nil, c)), late},
+		"computation": {string(payload.AppendComputed(nil, c)), late},
+		"series":      {string(payload.AppendSeries(nil, c, 1<<20)), late},
+		"sample":      {string(payload.AppendSummary(nil, sample)), unseen},
+	} {
+		if !strings.Contains(tc.text, tc.want) {
+			t.Errorf("%s: want %s in %s", name, tc.want, tc.text)
+		}
+	}
+	cut := payload.Tail(c.Indicators[0].Result, 5, 4)
+	if got, want := cut.Signals[0], (indicator.Signal{X: 0, Confirmed: 2, Y: 5, Label: "buy"}); got != want {
+		t.Errorf("cut to four bars the signal is %+v, want %+v", got, want)
+	}
 }
 
 func BenchmarkSeries(b *testing.B) {

@@ -35,11 +35,11 @@ func (e *encoder) series(c *Chart, total int) {
 	for i := range b.T {
 		e.open('{')
 		e.time("t", c, i)
-		e.rounded("o", b.O[i])
-		e.rounded("h", b.H[i])
-		e.rounded("l", b.L[i])
-		e.rounded("c", b.C[i])
-		e.rounded("v", b.V[i])
+		e.number("o", b.O[i])
+		e.number("h", b.H[i])
+		e.number("l", b.L[i])
+		e.number("c", b.C[i])
+		e.number("v", b.V[i])
 		e.close('}')
 	}
 	e.close(']')
@@ -47,16 +47,20 @@ func (e *encoder) series(c *Chart, total int) {
 	e.open('{')
 	for _, ind := range c.Indicators {
 		e.key(ind.Key)
-		e.channels(c, ind.Result)
+		e.channels(c, ind.Result, total-b.Len())
 	}
 	e.close('}')
 	e.close('}')
 }
 
-// channels writes every channel that the indicator has.
-func (e *encoder) channels(c *Chart, r *indicator.Result) {
+// channels writes every channel that the indicator has. Where bars were left out, a
+// result that comes from all of them says so: its point of control may lie among those.
+func (e *encoder) channels(c *Chart, r *indicator.Result, omitted int) {
 	e.open('{')
-	e.about(r)
+	e.about(c, r)
+	if omitted > 0 && r.Shown {
+		e.int("covers_omitted_bars", int64(omitted))
+	}
 	e.columns(r, e.column)
 	e.signals(c, r.Signals)
 	e.levels(r.HLines)
@@ -92,10 +96,10 @@ func (e *encoder) profile(bars []indicator.HBar) {
 	e.open('[')
 	for _, h := range bars {
 		e.open('{')
-		e.rounded("y", h.Y)
-		e.rounded("height", h.Height)
-		e.rounded("width", h.Width)
-		e.rounded("offset", h.Offset)
+		e.number("y", h.Y)
+		e.number("height", h.Height)
+		e.number("width", h.Width)
+		e.number("offset", h.Offset)
 		e.flag("left", h.Left)
 		e.close('}')
 	}

@@ -42,6 +42,15 @@ func AppendComputed(dst []byte, c *Chart) []byte {
 	return e.b
 }
 
+// AppendAbout appends what a reader of a picture must know to judge it: where the
+// bars are from, how old they are, whether they are made up.
+func AppendAbout(dst []byte, c *Chart) []byte {
+	e := encoder{append(dst, '{')}
+	e.head(c)
+	e.close('}')
+	return e.b
+}
+
 func (e *encoder) head(c *Chart) {
 	e.text("symbol", c.Symbol)
 	e.text("interval", c.Interval.String())
@@ -57,7 +66,15 @@ func (e *encoder) head(c *Chart) {
 	e.flag("warmup_ok", c.WarmupOK)
 	if c.BuiltFrom.Valid() {
 		e.text("built_from", c.BuiltFrom.String())
+	}
+	if c.BuiltFrom.Valid() || c.Holes > 0 {
 		e.int("holes", int64(c.Holes))
+	}
+	if !c.sample() {
+		e.text("calendar", c.Calendar.String())
+	}
+	if c.Calendar.Guessed() {
+		e.flag("calendar_guessed", true)
 	}
 }
 
@@ -91,8 +108,8 @@ func (e *encoder) price(c *Chart) {
 	for _, v := range b.V {
 		total += v
 	}
-	e.rounded("total_volume", total)
-	e.rounded("change_pct", (b.C[last]-b.C[0])/math.Abs(b.C[0])*100)
+	e.number("total_volume", total)
+	e.number("change_pct", (b.C[last]-b.C[0])/math.Abs(b.C[0])*100)
 	e.close('}')
 }
 
@@ -131,9 +148,12 @@ func (e *encoder) summaries(c *Chart) {
 }
 
 // about writes what summary and series say alike of an indicator.
-func (e *encoder) about(r *indicator.Result) {
+func (e *encoder) about(c *Chart, r *indicator.Result) {
 	e.text("label", r.Label)
 	e.flag("is_overlay", r.Overlay)
+	if r.Anchored != 0 && !c.sample() {
+		e.text("anchored_at", time.Unix(r.Anchored, 0).UTC().Format(time.RFC3339))
+	}
 	if r.Overlay {
 		return
 	}
@@ -166,7 +186,7 @@ func yRange(r *indicator.Result) (low, high float64, ok bool) {
 
 func (e *encoder) summary(c *Chart, r *indicator.Result) {
 	e.open('{')
-	e.about(r)
+	e.about(c, r)
 	e.columns(r, e.lastValue)
 	signals, divergences := newest(r.Signals, mostSignals), newest(r.DivLines, mostDivergences)
 	e.signals(c, signals)
@@ -214,7 +234,7 @@ func (e *encoder) lastValue(index int, label string, values []float64) {
 	if len(values) == 0 {
 		e.null("last_value")
 	} else {
-		e.rounded("last_value", values[len(values)-1])
+		e.number("last_value", values[len(values)-1])
 	}
 	e.close('}')
 }
@@ -229,7 +249,9 @@ func (e *encoder) signals(c *Chart, signals []indicator.Signal) {
 		e.open('{')
 		e.int("x", int64(s.X))
 		e.time("t", c, s.X)
-		e.rounded("y", s.Y)
+		e.int("confirmed_x", int64(s.Confirmed))
+		e.time("confirmed_t", c, s.Confirmed)
+		e.number("y", s.Y)
 		e.text("label", s.Label)
 		e.close('}')
 	}
@@ -244,7 +266,7 @@ func (e *encoder) levels(lines []indicator.HLine) {
 	e.open('[')
 	for _, h := range lines {
 		e.open('{')
-		e.rounded("y", h.Y)
+		e.number("y", h.Y)
 		if h.Label != "" {
 			e.text("label", h.Label)
 		}
@@ -263,10 +285,10 @@ func (e *encoder) divergences(name string, c *Chart, lines []indicator.DivLine) 
 		e.open('{')
 		e.int("x1", int64(d.X1))
 		e.time("t1", c, d.X1)
-		e.rounded("y1", d.Y1)
+		e.number("y1", d.Y1)
 		e.int("x2", int64(d.X2))
 		e.time("t2", c, d.X2)
-		e.rounded("y2", d.Y2)
+		e.number("y2", d.Y2)
 		e.flag("dashed", d.Dashed)
 		e.close('}')
 	}
@@ -284,8 +306,8 @@ func (e *encoder) topBars(bars []indicator.HBar) {
 	e.open('[')
 	for _, h := range top[:min(topHBars, len(top))] {
 		e.open('{')
-		e.rounded("y", h.Y)
-		e.rounded("weight", h.Width)
+		e.number("y", h.Y)
+		e.number("weight", h.Width)
 		e.close('}')
 	}
 	e.close(']')

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"maps"
+	"math"
 	"strconv"
 	"strings"
 	"testing"
@@ -294,6 +295,29 @@ func BenchmarkRead(b *testing.B) {
 	for b.Loop() {
 		if _, failure := rpc.Read(body); failure != nil {
 			b.Fatal(failure)
+		}
+	}
+}
+
+// TestAppendFloat_IsWhatEncodingJSONWrites holds the text of numbers against that of
+// the standard library, which other parts of an answer are written with.
+func TestAppendFloat_IsWhatEncodingJSONWrites(t *testing.T) {
+	t.Parallel()
+	for _, v := range []float64{
+		0, math.Copysign(0, -1), 1, -1, 0.1, 0.1 + 0.2, 51319.810000000005, 1e-6, 9.99e-7, -1.5e-9, 1e-10, 1e-100,
+		1e20, 1e21, -1e21, 5e-324, math.MaxFloat64, math.Pi * 1e15, 1 << 53,
+	} {
+		want, err := json.Marshal(v)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := rpc.AppendFloat([]byte("e-0"), v); string(got) != "e-0"+string(want) {
+			t.Errorf("%v became %s, want %s", v, got, want)
+		}
+	}
+	for _, v := range []float64{math.NaN(), math.Inf(1), math.Inf(-1)} {
+		if got := rpc.AppendFloat(nil, v); string(got) != "null" {
+			t.Errorf("%v became %s", v, got)
 		}
 	}
 }

@@ -2,6 +2,7 @@ package rpc
 
 import (
 	"encoding/json"
+	"math"
 	"strconv"
 	"unicode/utf8"
 )
@@ -96,6 +97,24 @@ func appendID(dst []byte, id json.RawMessage) []byte {
 		return append(dst, "null"...)
 	}
 	return append(dst, id...)
+}
+
+// AppendFloat appends the shortest number that reads back as v, in the digits that
+// encoding/json writes, so that a value has the same text wherever it stands. NaN and
+// the infinities, which JSON has no number for, are null.
+func AppendFloat(dst []byte, v float64) []byte {
+	size := math.Abs(v)
+	switch {
+	case math.IsNaN(v) || math.IsInf(v, 0):
+		return append(dst, "null"...)
+	case size == 0 || size >= 1e-6 && size < 1e21:
+		return strconv.AppendFloat(dst, v, 'f', -1, 64)
+	}
+	dst = strconv.AppendFloat(dst, v, 'e', -1, 64)
+	if n := len(dst); string(dst[n-4:n-1]) == "e-0" {
+		dst = append(dst[:n-2], dst[n-1]) // e-09 is e-9
+	}
+	return dst
 }
 
 // AppendString appends s as a JSON string. Bytes that are not UTF-8 become

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"log/slog"
 	"runtime"
+	"slices"
 	"time"
 
 	"candela/internal/fair"
@@ -135,14 +136,10 @@ func show(ctx context.Context, set BarSet, q Question) (*payload.Chart, error) {
 		Symbol: set.Symbol.String(), Interval: q.Interval, Bars: &shown,
 		Provenance: payload.Provenance{
 			Source: set.Source, Provider: set.Provider, AsOf: set.AsOf,
-			LastBarClosed: !set.Running, Stale: set.Stale, WarmupOK: true, BuiltFrom: set.Built,
+			LastBarClosed: !set.Running, Stale: set.Stale, WarmupOK: true, BuiltFrom: set.Built, Calendar: set.Calendar,
 		},
 	}
-	for _, hole := range set.Holes {
-		if hole.To > shown.T[0] {
-			chart.Holes += hole.Missing
-		}
-	}
+	chart.Holes = holes(&set, &shown, q.Interval)
 	names := make([]string, len(q.Indicators))
 	for i, r := range q.Indicators {
 		names[i] = r.Name
@@ -159,10 +156,33 @@ func show(ctx context.Context, set BarSet, q Question) (*payload.Chart, error) {
 	return chart, nil
 }
 
+// holes counts the bars that are missing among those shown: of the bars that they
+// were built from, or of their own interval. Bars that do not stand where the
+// calendar wants them say that it is not theirs, and then nothing can be counted.
+func holes(set *BarSet, shown *market.Bars, i market.Interval) int {
+	if set.Built.Valid() {
+		within := slices.DeleteFunc(slices.Clone(set.Holes), func(g market.Gap) bool { return g.To <= shown.T[0] })
+		return set.Calendar.Missed(within)
+	}
+	if set.Source == payload.Sample {
+		return 0
+	}
+	found, err := market.Gaps(shown, i, set.Calendar)
+	if err != nil || len(found.OffGrid) > 0 {
+		return 0
+	}
+	return set.Calendar.Missed(found.Gaps)
+}
+
 // run computes one indicator over the bars shown and its own warm-up, and says
 // whether the history was long enough.
 func run(s *indicator.Selection, env indicator.Env, set *BarSet, shown int) (*indicator.Result, bool) {
 	_, stable := s.Warmup(env)
+	sums, ok := s.Instance.(indicator.Summing)
+	sum := ok && sums.Sums()
+	if sum {
+		stable = 0 // it begins at the first bar shown, which the answer names
+	}
 	history := indicator.History{Interval: env.Interval, Shown: shown, Stable: stable}
 	from := history.Begin(&set.Bars, set.Running)
 	total := set.Bars.Len() - from
@@ -171,7 +191,12 @@ func run(s *indicator.Selection, env indicator.Env, set *BarSet, shown int) (*in
 	for name, values := range set.Series {
 		in.Series[name] = values[from:]
 	}
-	return payload.Tail(s.Compute(in), total, shown), total >= shown+stable
+	result := payload.Tail(s.Compute(in), total, shown)
+	result.Shown = stable == 0
+	if sum {
+		result.Anchored = bars.T[0]
+	}
+	return result, total >= shown+stable
 }
 
 func noBars(q Question) error {

@@ -26,6 +26,19 @@ others are listed too, and refuse unless candela was started with ` + "`--trade`
 A tool that fails answers with ` + "`isError: true`" + ` and one JSON object; [its codes](#error-codes) are at the
 end of this page, and [errors.md](errors.md) has the mistakes that models make with the messages they get.
 
+## Numbers and signals
+
+- A number is the shortest that reads back as the same float64, in every answer: prices are whole, and the
+  value of a bar has the same digits in a summary, in a series and in the notification of an alert.
+- A signal has two bars. ` + "`x`" + ` and ` + "`t`" + ` are the bar it is drawn at; ` + "`confirmed_x`" + ` and ` + "`confirmed_t`" + ` are the bar
+  whose close made it known, which is later for divergences (two or five bars) and for ` + "`kalman_volume`" + `. Alerts fire at
+  that close. Test a rule on ` + "`confirmed_x`" + `: at ` + "`x`" + ` nobody knew of the signal yet. While ` + "`last_bar_closed`" + ` is false, a
+  signal that the last bar confirms may still go away.
+- ` + "`obv`" + ` and ` + "`ad`" + ` are sums from the first bar shown, which is ` + "`anchored_at`" + `; with other bars they have another level.
+- A series that does not fit is cut at its beginning (` + "`truncated`, `bars_omitted`" + `). Results that come from all bars asked for,
+  such as volume profiles, then have ` + "`covers_omitted_bars`" + `: ask for fewer bars to have them of what is returned.
+- The image of a chart carries in ` + "`_meta`" + ` what the head of a summary says: source, provider, as_of, stale, calendar.
+
 This page is written by ` + "`go test ./internal/tool -update`" + `.
 `
 

@@ -74,9 +74,10 @@ func (c *charts) generateChart() spec {
 	return spec{
 		name: "generate_chart", title: "Draw a chart",
 		description: "Draw a candlestick chart with indicators for a symbol, or return what the chart shows as JSON. " +
-			"Use format png to look at a market (about 80 to 140 KB of base64), summary for the figures behind it (about 2 to 6 KB, 10 to 50 times smaller), " +
-			"both for the two together, and series for every value of every bar (about 40 KB for 200 bars). " +
-			"Without a symbol it draws made-up sample data and says so; real data is never replaced by sample data.",
+			"Use format png to look at a market (about 80 to 140 KB of base64), summary for the figures behind it (about 2 to 8 KB), " +
+			"both for the two together, and series for every value of every bar (about 90 KB for 200 bars). " +
+			"A signal stands at bar x, time t; the close of bar confirmed_x confirmed it. " +
+			"Without a symbol it draws made-up sample data and says so.",
 		input: newChartArguments().fields(),
 		hints: hints{readOnly: true, idempotent: true, openWorld: true},
 		meta:  json.RawMessage(`{"anthropic/maxResultSizeChars":500000}`),
@@ -115,7 +116,7 @@ func (c *charts) generate(ctx context.Context, caller mcp.Caller, a *chartArgume
 	}
 	// No structured content beside a picture: clients are known that would show
 	// it in the picture's place.
-	result := mcp.Result{Content: []mcp.Content{{Image: png, MIME: "image/png"}}}
+	result := mcp.Result{Content: []mcp.Content{{Image: png, MIME: "image/png", Meta: payload.AppendAbout(nil, shown)}}}
 	if a.format == formatBoth {
 		result.Content = append(result.Content, mcp.Content{Text: payload.AppendSummary(nil, shown)})
 	}

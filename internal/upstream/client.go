@@ -156,7 +156,7 @@ func (c *Client) once(ctx context.Context, r Request) (*Response, *Error, error)
 	}
 	if b != nil {
 		e := c.failure(r, Busy, "not asked, because "+b.why)
-		e.RetryAfter, e.unsent = b.wait, true
+		e.RetryAfter, e.unsent, e.down = b.wait, true, b.down
 		return nil, e, nil
 	}
 	resp, failure := c.ask(ctx, r)

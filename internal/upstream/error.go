@@ -41,6 +41,7 @@ type Error struct {
 	RetryAfter time.Duration
 	cause      string
 	unsent     bool
+	down       bool // of Busy: the host did not answer several times
 }
 
 // Unwrap returns ErrUnsent when nothing was sent.
@@ -95,7 +96,9 @@ func (e *Error) fault() error {
 		f.Code = "rate_limited"
 		f.Message = fmt.Sprintf("%s: the venue asks for a pause of %v (HTTP %d)", e.about(), e.rest(), e.Status)
 	case e.Reason == Busy:
-		f.Code = "rate_limited"
+		if !e.down {
+			f.Code = "rate_limited"
+		}
 		f.Message = fmt.Sprintf("%s: %s; try again in %v", e.about(), e.Message, e.rest())
 	case e.Reason == Malformed, e.Reason == TooLarge:
 		f.Code = "bad_answer"

@@ -37,6 +37,7 @@ type gate struct {
 type busy struct {
 	why  string
 	wait time.Duration
+	down bool // the host did not answer; otherwise a limit keeps the request
 }
 
 // pass is the right to make one request. done must be called with how it went.
@@ -77,10 +78,10 @@ func (g *gate) try(weight int, limit Limit, now time.Time) (*pass, *busy) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if wait := g.until.Sub(now); wait > 0 {
-		return nil, &busy{"it asked for a pause", wait}
+		return nil, &busy{why: "it asked for a pause", wait: wait}
 	}
 	if wait := g.breaker.wait(now); wait > 0 {
-		return nil, &busy{"it did not answer several times", wait}
+		return nil, &busy{why: "it did not answer several times", wait: wait, down: true}
 	}
 	if limit.Weight > 0 {
 		if period := now.UnixNano() / int64(limit.Per); period != g.period {
@@ -88,11 +89,11 @@ func (g *gate) try(weight int, limit Limit, now time.Time) (*pass, *busy) {
 		}
 		// A request that alone is over the limit goes out when nothing else does.
 		if used := g.told + g.flying; used > 0 && used+weight > limit.Weight {
-			return nil, &busy{"its limit is used up", limit.Per - time.Duration(now.UnixNano()%int64(limit.Per))}
+			return nil, &busy{why: "its limit is used up", wait: limit.Per - time.Duration(now.UnixNano()%int64(limit.Per))}
 		}
 	}
 	if wait := g.next.Sub(now); wait > 0 {
-		return nil, &busy{"requests to it are spaced", wait}
+		return nil, &busy{why: "requests to it are spaced", wait: wait}
 	}
 	g.next = now.Add(limit.Spacing)
 	g.flying += weight

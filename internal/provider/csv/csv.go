@@ -3,13 +3,16 @@
 //
 // The first line names the columns: time, open, high, low, close and volume are
 // required, taker_buy is optional, others are ignored. A time is the bar's open,
-// in unix seconds or RFC 3339. Rows ascend; a row that repeats the one before it
+// in unix seconds or RFC 3339, or a date. Rows ascend; a row that repeats the one before it
 // is dropped, anything else that is wrong makes the whole file an error that
 // names file, line, column and value.
 //
 // In a file's name the slash of a symbol is written %2F and the caret %5E. A
 // month may be written 1mo, for file systems that take 1M for 1m; where both are
 // there, 1M is read. Files of other names are ignored.
+//
+// A calendar that is not set is guessed: a symbol whose bars never lie on a weekend
+// is taken for one of an exchange, with New York's hours where all of them fit.
 //
 // An interval without a file is built from the longest one that divides it. The
 // first bar is then left out if the file begins inside it, and the last counts
@@ -35,7 +38,7 @@ const (
 // Config says where the files are and how to read them.
 type Config struct {
 	Dir      string
-	Calendar market.Calendar // of every file; the zero value is round the clock in UTC
+	Calendar market.Calendar // of every file; for the zero value it is guessed, symbol by symbol
 	// Now tells the time, by which the last bar of a file may still be running.
 	// Without it every bar in a file counts as closed.
 	Now func() time.Time
@@ -69,15 +72,17 @@ func (p *Provider) Name() string { return name }
 
 // Capabilities names every interval; which ones a symbol has depends on its files.
 func (p *Provider) Capabilities() provider.Caps {
-	return provider.Caps{Intervals: market.Intervals(), PageSize: pageSize, Sessions: !p.config.Calendar.RoundTheClock()}
+	return provider.Caps{Intervals: market.Intervals(), PageSize: pageSize, Sessions: true}
 }
 
 // Instrument tells the calendar; files say nothing about orders.
 func (p *Provider) Instrument(ctx context.Context, s market.Symbol) (provider.Instrument, error) {
-	if _, err := p.files(ctx, s); err != nil {
+	files, err := p.files(ctx, s)
+	if err != nil {
 		return provider.Instrument{}, err
 	}
-	return provider.Instrument{Symbol: market.Symbol{Venue: name, Name: s.Name}, Calendar: p.config.Calendar}, nil
+	c, err := p.calendar(ctx, files)
+	return provider.Instrument{Symbol: market.Symbol{Venue: name, Name: s.Name}, Calendar: c}, err
 }
 
 // Bars returns a page of a file's bars.
@@ -95,14 +100,18 @@ func (p *Provider) Bars(ctx context.Context, q provider.BarQuery) (provider.BarP
 		return provider.BarPage{}, fault.Field("interval", q.Interval.String(),
 			fmt.Sprintf("%s has %s of %s and can build what these divide", name, files, q.Symbol.Name))
 	}
-	series, err := p.load(ctx, files[from], from, q.Interval)
+	c, err := p.calendar(ctx, files)
 	if err != nil {
 		return provider.BarPage{}, err
 	}
-	page := q.Cut(&series.bars, series.unfinished || p.runs(&series.bars, q.Interval))
+	series, err := p.load(ctx, files[from], c, from, q.Interval)
+	if err != nil {
+		return provider.BarPage{}, err
+	}
+	page := q.Cut(&series.bars, series.unfinished || p.runs(c, &series.bars, q.Interval))
 	if from != q.Interval {
 		page.Built = from
-		page.Holes = p.holesWithin(series.gaps, &page.Bars, q.Interval)
+		page.Holes = holesWithin(c, series.gaps, &page.Bars, q.Interval)
 	}
 	return page, nil
 }
@@ -124,20 +133,20 @@ func (p *Provider) files(ctx context.Context, s market.Symbol) (files, error) {
 }
 
 // runs reports whether the last bar has not ended yet.
-func (p *Provider) runs(bars *market.Bars, i market.Interval) bool {
+func (p *Provider) runs(c market.Calendar, bars *market.Bars, i market.Interval) bool {
 	if p.config.Now == nil || bars.Len() == 0 {
 		return false
 	}
-	span, ok := p.config.Calendar.Bucket(i, bars.T[bars.Len()-1])
+	span, ok := c.Bucket(i, bars.T[bars.Len()-1])
 	return ok && span.Close > p.config.Now().Unix()
 }
 
 // holesWithin returns the gaps that lie in the time of the page's bars.
-func (p *Provider) holesWithin(gaps []market.Gap, bars *market.Bars, i market.Interval) []market.Gap {
+func holesWithin(c market.Calendar, gaps []market.Gap, bars *market.Bars, i market.Interval) []market.Gap {
 	if bars.Len() == 0 {
 		return nil
 	}
-	last, _ := p.config.Calendar.Bucket(i, bars.T[bars.Len()-1])
+	last, _ := c.Bucket(i, bars.T[bars.Len()-1])
 	var within []market.Gap
 	for _, g := range gaps {
 		if g.To > bars.T[0] && g.From < last.Close {

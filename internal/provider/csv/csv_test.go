@@ -177,7 +177,7 @@ func TestProvider_RefusesABrokenFile(t *testing.T) {
 		"hexadecimal":               {header + "3600,0x1p0,2,0.5,1.5,10\n", `column open: "0x1p0"`},
 		"an empty price":            {header + "3600,,2,0.5,1.5,10\n", `column open: ""`},
 		"a comma for a point":       {header + `3600,"1,5",2,0.5,1.5,10` + "\n", `column open: "1,5"`},
-		"a date alone":              {header + "2021-01-01,1,2,0.5,1.5,10\n", `line 2, column time: "2021-01-01" is neither unix seconds nor RFC 3339`},
+		"a date that is none":       {header + "2021-02-30,1,2,0.5,1.5,10\n", `line 2, column time: "2021-02-30" is no time; write unix seconds, a date such as 2024-01-31, or RFC 3339`},
 		"part of a second":          {header + "1970-01-01T01:00:00.5Z,1,2,0.5,1.5,10\n", "column time"},
 		"milliseconds":              {header + "1609459200000,1,2,0.5,1.5,10\n", "line 2: bar 1609459200000: open time is not in unix seconds"},
 		"low above high":            {header + "3600,1,2,1.2,1.5,10\n", "line 2: bar 1970-01-01T01:00:00Z: low 1.2 is above open 1"},
@@ -201,7 +201,7 @@ func TestProvider_RefusesABrokenFile(t *testing.T) {
 			write(t, dir, "X_1h.csv", tc.body)
 			_, err := read(t, open(t, csv.Config{Dir: dir}), "X", market.Hour1)
 			f := fault.Of(err)
-			if f == nil || f.Code != "bad_file" || !strings.Contains(f.Message, tc.want) || !strings.Contains(f.Message, "X_1h.csv") || len(f.Message) > 400 {
+			if f == nil || f.Kind != fault.Unavailable || f.Retryable || f.Code != "bad_file" || !strings.Contains(f.Message, tc.want) || !strings.Contains(f.Message, "X_1h.csv") || len(f.Message) > 400 {
 				t.Errorf("got %v, want %q", err, tc.want)
 			}
 		})
@@ -480,7 +480,7 @@ func FuzzRead(f *testing.F) {
 		touch(t, filepath.Join(dir, "X_1h.csv"), 0) // not settled, so never from memory
 		page, err := read(t, open(t, csv.Config{Dir: dir}), "X", market.Hour1)
 		if err != nil {
-			if f := fault.Of(err); f == nil || f.Code != "bad_file" || len(f.Message) > 600 {
+			if f := fault.Of(err); f == nil || f.Kind != fault.Unavailable || f.Retryable || f.Code != "bad_file" || len(f.Message) > 600 {
 				t.Fatalf("%q: %v", data, err)
 			}
 			return

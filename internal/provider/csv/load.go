@@ -16,13 +16,14 @@ type series struct {
 	bars       market.Bars
 	gaps       []market.Gap // of the file, when the bars were built
 	unfinished bool         // the file ends inside the last bar
+	calendar   market.Calendar
 }
 
 // maxBytes bounds a file: half a gigabyte is eighteen years of minutes.
 const maxBytes = 512 << 20
 
 // load returns the bars of interval to from a file with bars of interval from.
-func (p *Provider) load(ctx context.Context, file string, from, to market.Interval) (*series, error) {
+func (p *Provider) load(ctx context.Context, file string, c market.Calendar, from, to market.Interval) (*series, error) {
 	f, err := p.root.Open(file)
 	if err != nil {
 		return nil, unreadable(file, err)
@@ -33,29 +34,30 @@ func (p *Provider) load(ctx context.Context, file string, from, to market.Interv
 		return nil, unreadable(file, err)
 	}
 	if info.Size() > maxBytes {
-		return nil, badFile("csv: %s has %d bytes, the most is %d", file, info.Size(), int64(maxBytes))
+		return nil, badFile("csv: %s has %d bytes, the most is %d; split it or use a longer interval", file, info.Size(), int64(maxBytes))
 	}
 	key := cacheKey{file, to}
-	if s := p.cache.get(key, info); s != nil {
+	if s := p.cache.get(key, info); s != nil && s.calendar == c {
 		return s, nil
 	}
 	var s *series
 	if from == to {
-		r := reader{file: file, interval: from, calendar: p.config.Calendar}
+		r := reader{file: file, interval: from, calendar: c}
 		bars, err := r.read(ctx, f)
 		if err != nil {
 			return nil, err
 		}
 		s = &series{bars: bars}
 	} else {
-		source, err := p.load(ctx, file, from, from)
+		source, err := p.load(ctx, file, c, from, from)
 		if err != nil {
 			return nil, err
 		}
-		if s, err = build(&source.bars, from, to, p.config.Calendar); err != nil {
+		if s, err = build(&source.bars, from, to, c); err != nil {
 			return nil, err
 		}
 	}
+	s.calendar = c
 	if settled(info) {
 		p.cache.put(key, info, s)
 	}
@@ -78,7 +80,7 @@ func build(source *market.Bars, from, to market.Interval, c market.Calendar) (*s
 }
 
 func unreadable(file string, err error) error {
-	e := badFile("csv: %s cannot be read", file)
+	e := badFile("csv: %s cannot be read; check that it is there and that its mode allows it", file)
 	e.Cause = err
 	return e
 }
@@ -88,7 +90,7 @@ const cacheSize = 64
 
 type cacheKey struct {
 	file string
-	to   market.Interval
+	to   market.Interval // 0 for the calendar
 }
 
 type cached struct {
@@ -140,6 +142,9 @@ func (c *cache) put(key cacheKey, info fs.FileInfo, s *series) {
 	delete(c.entries, oldest)
 }
 
+// badFile reports what is wrong with a file. It is the user's own, so the message
+// says where to look and what to write there; no other venue and no later moment
+// would help.
 func badFile(format string, args ...any) *fault.Error {
-	return &fault.Error{Kind: fault.Internal, Code: "bad_file", Message: fmt.Sprintf(format, args...)}
+	return &fault.Error{Kind: fault.Unavailable, Code: "bad_file", Message: fmt.Sprintf(format, args...)}
 }

@@ -43,14 +43,8 @@ type reader struct {
 
 // read returns the bars of the file, or the first thing that is wrong with it.
 func (r *reader) read(ctx context.Context, from io.Reader) (market.Bars, error) {
-	buffered := bufio.NewReaderSize(from, 1<<16)
-	if mark, err := buffered.Peek(3); err == nil && string(mark) == "\ufeff" {
-		_, _ = buffered.Discard(3) // spreadsheets put a byte order mark in front
-	}
-	r.rows = rows.NewReader(buffered)
-	r.rows.ReuseRecord = true
 	var bars market.Bars
-	if err := r.header(); err != nil {
+	if err := r.begin(from); err != nil {
 		return bars, err
 	}
 	var before market.Bar
@@ -80,6 +74,17 @@ func (r *reader) read(ctx context.Context, from io.Reader) (market.Bars, error) 
 	}
 }
 
+// begin reads up to the first row of values.
+func (r *reader) begin(from io.Reader) error {
+	buffered := bufio.NewReaderSize(from, 1<<16)
+	if mark, err := buffered.Peek(3); err == nil && string(mark) == "\ufeff" {
+		_, _ = buffered.Discard(3) // spreadsheets put a byte order mark in front
+	}
+	r.rows = rows.NewReader(buffered)
+	r.rows.ReuseRecord = true
+	return r.header()
+}
+
 // header finds the columns.
 func (r *reader) header() error {
 	row, err := r.rows.Read()
@@ -97,10 +102,10 @@ func (r *reader) header() error {
 		r.columns[column] = slices.Index(names, columnName(column))
 		at := r.columns[column]
 		if at < 0 && column != columnTakerBuy {
-			return badFile("csv: %s line 1: no column %s; the first line is %q", r.file, columnName(column), clip(strings.Join(names, ",")))
+			return badFile("csv: %s line 1: no column %s; the first line is %q and must name time,open,high,low,close,volume", r.file, columnName(column), clip(strings.Join(names, ",")))
 		}
 		if at >= 0 && slices.Contains(names[at+1:], names[at]) {
-			return badFile("csv: %s line 1: two columns are called %s", r.file, names[at])
+			return badFile("csv: %s line 1: two columns are called %s; rename one of them", r.file, names[at])
 		}
 	}
 	return nil
@@ -110,7 +115,7 @@ func (r *reader) header() error {
 func (r *reader) bar(row []string) (market.Bar, error) {
 	t, ok := parseTime(row[r.columns[columnTime]])
 	if !ok {
-		return market.Bar{}, r.wrong(row, columnTime, "is neither unix seconds nor RFC 3339")
+		return market.Bar{}, r.wrong(row, columnTime, "is no time; write unix seconds, a date such as 2024-01-31, or RFC 3339 such as 2024-01-31T14:30:00Z")
 	}
 	var v [columnCount]float64
 	v[columnTakerBuy] = math.NaN()
@@ -120,7 +125,7 @@ func (r *reader) bar(row []string) (market.Bar, error) {
 			continue
 		}
 		if v[column], ok = parseNumber(row[at]); !ok {
-			return market.Bar{}, r.wrong(row, column, "is not a finite decimal number")
+			return market.Bar{}, r.wrong(row, column, "is not a finite decimal number; write one such as 1234.5")
 		}
 	}
 	bar := market.Bar{
@@ -128,18 +133,21 @@ func (r *reader) bar(row []string) (market.Bar, error) {
 		V: v[columnVolume], TakerBuy: v[columnTakerBuy],
 	}
 	if err := bar.Check(); err != nil {
-		return bar, badFile("csv: %s line %d: %v", r.file, r.line(), err)
+		return bar, badFile("csv: %s line %d: %v; correct the row or delete it", r.file, r.line(), err)
 	}
 	if span, ok := r.calendar.Bucket(r.interval, t); !ok || span.Open != t {
-		return bar, r.wrong(row, columnTime, "is not the open of a bar of "+r.interval.String())
+		return bar, r.wrong(row, columnTime, "is not the open of a bar of "+r.interval.String()+", "+r.calendar.String()+"; write the time at which the bar opens")
 	}
 	return bar, nil
 }
 
-// parseTime reads unix seconds or RFC 3339.
+// parseTime reads unix seconds, RFC 3339, or a date, which is its midnight in UTC.
 func parseTime(s string) (int64, bool) {
 	if t, err := strconv.ParseInt(s, 10, 64); err == nil {
 		return t, true
+	}
+	if t, err := time.Parse(time.DateOnly, s); err == nil {
+		return t.Unix(), true
 	}
 	t, err := time.Parse(time.RFC3339, s)
 	return t.Unix(), err == nil && t.Nanosecond() == 0
@@ -164,15 +172,15 @@ func (r *reader) wrong(row []string, column int, what string) error {
 
 func (r *reader) outOfOrder(row []string, bar, before market.Bar) error {
 	if bar.T == before.T {
-		return r.wrong(row, columnTime, "stands in the row before too, with other values")
+		return r.wrong(row, columnTime, "stands in the row before too, with other values; keep one of the two rows")
 	}
-	return r.wrong(row, columnTime, "is earlier than the row before ("+time.Unix(before.T, 0).UTC().Format(time.RFC3339)+")")
+	return r.wrong(row, columnTime, "is earlier than the row before ("+time.Unix(before.T, 0).UTC().Format(time.RFC3339)+"); sort the rows, oldest first")
 }
 
 // broken reports a row that is no row.
 func (r *reader) broken(err error) error {
 	if p, ok := errors.AsType[*rows.ParseError](err); ok {
-		return badFile("csv: %s line %d: %v", r.file, p.Line, p.Err)
+		return badFile("csv: %s line %d: %v; every row must have the columns of the first line", r.file, p.Line, p.Err)
 	}
 	return unreadable(r.file, err)
 }

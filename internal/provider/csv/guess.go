@@ -1,0 +1,106 @@
+package csv
+
+import (
+	"context"
+	"io"
+	"time"
+
+	"candela/internal/market"
+)
+
+// How much of a file a guess is made from, and how much there must be for one.
+const (
+	guessRows = 5000 // read at most
+	guessDays = 10   // dates with bars
+	guessSpan = 14   // days from the first to the last: two weekends
+)
+
+// calendar returns the calendar of a symbol's files: the one that is set, or a guess
+// from the longest of them up to a day. The guess is kept with the file.
+func (p *Provider) calendar(ctx context.Context, of files) (market.Calendar, error) {
+	if !p.config.Calendar.RoundTheClock() {
+		return p.config.Calendar, nil
+	}
+	for i := market.Day1; i.Valid(); i-- {
+		if file, ok := of[i]; ok {
+			return p.guess(ctx, file, i)
+		}
+	}
+	return market.Calendar{}.AsGuess(), nil // weeks and months alone tell nothing
+}
+
+func (p *Provider) guess(ctx context.Context, file string, i market.Interval) (market.Calendar, error) {
+	f, err := p.root.Open(file)
+	if err != nil {
+		return market.Calendar{}, unreadable(file, err)
+	}
+	defer f.Close() //nolint:errcheck // it was only read
+	info, err := f.Stat()
+	if err != nil {
+		return market.Calendar{}, unreadable(file, err)
+	}
+	key := cacheKey{file: file}
+	if s := p.cache.get(key, info); s != nil {
+		return s.calendar, nil
+	}
+	c := guessFrom(times(ctx, file, f), i).AsGuess()
+	if settled(info) {
+		p.cache.put(key, info, &series{calendar: c})
+	}
+	return c, ctx.Err()
+}
+
+// times returns the times of the first rows, up to the first that is wrong: what is
+// wrong with a row is said by those who read it for its bar.
+func times(ctx context.Context, file string, from io.Reader) []int64 {
+	r := reader{file: file}
+	var all []int64
+	if r.begin(from) != nil {
+		return nil
+	}
+	for len(all) < guessRows && ctx.Err() == nil {
+		row, err := r.rows.Read()
+		if err != nil {
+			return all
+		}
+		t, ok := parseTime(row[r.columns[columnTime]])
+		if !ok || len(all) > 0 && t < all[len(all)-1] {
+			return all
+		}
+		all = append(all, t)
+	}
+	return all
+}
+
+// guessFrom takes the bars for those of an exchange when none of them lies on a
+// weekend, over two weekends at least. Bars that are all within the hours of New York
+// are taken for New York's; of any others only the days are known.
+func guessFrom(all []int64, i market.Interval) market.Calendar {
+	const day = 24 * 3600
+	dates := map[int64]bool{}
+	for _, t := range all {
+		if weekday := time.Unix(t, 0).UTC().Weekday(); weekday == time.Saturday || weekday == time.Sunday {
+			return market.Calendar{}
+		}
+		dates[t/day] = true
+	}
+	if len(dates) < guessDays || (all[len(all)-1]-all[0])/day < guessSpan {
+		return market.Calendar{}
+	}
+	for _, hours := range []market.Hours{market.USEquities(), market.UTCWeekdays()} {
+		if c, err := market.NewCalendar(hours); err == nil && fits(c, all, i) {
+			return c
+		}
+	}
+	return market.Calendar{}
+}
+
+// fits reports whether every time is the open of a bar.
+func fits(c market.Calendar, all []int64, i market.Interval) bool {
+	for _, t := range all {
+		if span, ok := c.Bucket(i, t); !ok || span.Open != t {
+			return false
+		}
+	}
+	return true
+}
