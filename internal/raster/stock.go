@@ -13,12 +13,12 @@ const (
 	// and keepSegs what each holds besides: half a megabyte.
 	keepFrames = 32
 	keepBytes  = 64 << 20
+	keepLuts   = 64
+	keepSegs   = 2048
 
 	// large is the size in bytes from which on a frame of one byte a pixel and another of
 	// three would be too much for one picture.
-	large    = 4 << 20
-	keepLuts = 64
-	keepSegs = 2048
+	large = 4 << 20
 )
 
 // Stock owns what drawings share: idle frames, compressors and glyph masks.
