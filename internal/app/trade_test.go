@@ -13,6 +13,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/shopspring/decimal"
+
 	"candela/internal/alert"
 	"candela/internal/config"
 	"candela/internal/indicator"
@@ -79,7 +81,10 @@ func trade(t *testing.T, home string, v provider.Provider) (*bars, *trading, fun
 	t.Helper()
 	rt := Runtime{Log: slog.New(slog.DiscardHandler), Config: &config.Config{
 		Home: home, Trade: true, Data: config.Data{CryptoVenue: "binance"},
-		Trading: config.Trading{Broker: "paper", Policy: filepath.Join(home, statedir.PolicyName)},
+		Trading: config.Trading{
+			Broker: "paper", Policy: filepath.Join(home, statedir.PolicyName),
+			Cash: map[string]decimal.Decimal{"USD": decimal.NewFromInt(100_000)},
+		},
 	}}
 	rt.Sources = func(*config.Config, *upstream.Hosts) ([]provider.Provider, error) { return []provider.Provider{v}, nil }
 	b, err := rt.openBars()

@@ -30,7 +30,7 @@ type Bars struct{}
 // Bars answers want.
 func (Bars) Bars(ctx context.Context, want tool.BarRequest) (tool.BarSet, error) {
 	query := provider.BarQuery{Interval: want.Interval, Limit: min(want.Bars+want.Warmup, 5000)}
-	set := tool.BarSet{Symbol: want.Symbol, Source: payload.Fetch, Provider: "test", AsOf: time.Unix(1735689600, 0)}
+	set := tool.BarSet{Symbol: want.Symbol, Instrument: market.Symbol{Venue: "test", Name: want.Symbol.Name}, Source: payload.Fetch, Provider: "test", AsOf: time.Unix(1735689600, 0)}
 	switch want.Symbol.Name {
 	case "":
 		set.Symbol.Name, set.Source, set.Provider, set.AsOf = "SAMPLE", payload.Sample, "sample", time.Time{}
