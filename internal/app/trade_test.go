@@ -21,6 +21,7 @@ import (
 	"candela/internal/market"
 	"candela/internal/marketdata"
 	"candela/internal/mcp"
+	"candela/internal/notify"
 	"candela/internal/payload"
 	"candela/internal/provider"
 	"candela/internal/provider/sample"
@@ -221,7 +222,7 @@ func TestTrade_AnAlertTellsWhatTheChartShows(t *testing.T) {
 		found := 0
 		for range 240 {
 			time.Sleep(time.Until(time.Now().Truncate(time.Minute).Add(time.Minute + 4100*time.Millisecond)))
-			batch, err := tr.log.Drain(t.Context(), local(), 0)
+			batch, err := tr.log.Drain(t.Context(), local(), 0, notify.Bound{})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -171,7 +171,7 @@ func (a Alerts) AlertsOn(_ context.Context, _ mcp.Caller, s market.Symbol) ([]al
 func (a Alerts) Cancel(context.Context, mcp.Caller, string) error { return nil }
 
 // Drain gives one of each kind.
-func (t *Trading) Drain(ctx context.Context, caller mcp.Caller, wait time.Duration) (*notify.Batch, error) {
+func (t *Trading) Drain(ctx context.Context, caller mcp.Caller, wait time.Duration, most notify.Bound) (*notify.Batch, error) {
 	price := alert.Firing{Alert: t.alert(), Value: 70001.5, At: moment()}
 	price.Note = ""
 	signal := price
@@ -184,7 +184,7 @@ func (t *Trading) Drain(ctx context.Context, caller mcp.Caller, wait time.Durati
 	for i, f := range []alert.Firing{price, signal} {
 		log.Append([]notify.Entry{{Seq: uint64(i) + 1, Owner: caller.Subject, At: moment(), Data: f.AppendJSON(nil)}})
 	}
-	return log.Drain(ctx, caller, wait)
+	return log.Drain(ctx, caller, wait, most)
 }
 
 // Subscribe keeps the filter.
