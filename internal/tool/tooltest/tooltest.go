@@ -24,7 +24,7 @@ import (
 )
 
 // Bars serves sample bars: as such without a symbol, and as if they were fetched
-// for the symbols BTCUSDT and AAPL. Any other symbol is unknown.
+// for the symbols BTCUSDT, ETHUSDT, AAPL and EURUSD=X. Any other symbol is unknown.
 type Bars struct{}
 
 // Bars answers want.
@@ -34,7 +34,7 @@ func (Bars) Bars(ctx context.Context, want tool.BarRequest) (tool.BarSet, error)
 	switch want.Symbol.Name {
 	case "":
 		set.Symbol.Name, set.Source, set.Provider, set.AsOf = "SAMPLE", payload.Sample, "sample", time.Time{}
-	case "BTCUSDT", "AAPL":
+	case "BTCUSDT", "AAPL", "ETHUSDT", "EURUSD=X":
 	case "DOWN":
 		return set, fault.Unreachable(context.DeadlineExceeded, 1500*time.Millisecond, "test does not answer for %s; try again", want.Symbol)
 	default:
