@@ -14,6 +14,15 @@ import (
 	"candela/internal/oauth"
 )
 
+const authCommands = `
+Commands:
+  hash-password  read a passphrase on stdin and print what may stand in its place
+  approve        print a passphrase that is good once, for one minute, to type on the page that asks for yours
+  list           list the clients that are let in
+  revoke ID      end one client's access
+  revoke-all     end the access of all clients
+`
+
 // auth runs the commands about the owner's passphrase and clients. All but the first
 // ask the server that runs in the state directory.
 func auth(ctx context.Context, in invocation) error {
@@ -26,12 +35,14 @@ func auth(ctx context.Context, in invocation) error {
 		return hashPassword(ctx, in)
 	case "list":
 		return listClients(ctx, in)
+	case "approve":
+		return approveClient(ctx, in)
 	case "revoke":
 		return revokeClient(ctx, in)
 	case "revoke-all":
 		return revokeAll(ctx, in)
 	}
-	return noSuchCommand("auth", []string{name}, "hash-password", "list", "revoke", "revoke-all")
+	return noSuchCommand("auth", []string{name}, "hash-password", "list", "revoke", "revoke-all", "approve")
 }
 
 // hashPassword reads a passphrase from stdin and writes what may stand in its place in
@@ -49,6 +60,27 @@ func hashPassword(ctx context.Context, in invocation) error {
 		return &fault.Error{Kind: fault.Invalid, Code: "refused", Message: "the passphrase on stdin: " + err.Error()}
 	}
 	_, err = fmt.Fprintln(in.Stdout, hash)
+	return err
+}
+
+// approveClient prints a passphrase that is good once. Whoever may open the control
+// socket is the owner, so it works also when guesses of others have locked the page.
+func approveClient(ctx context.Context, in invocation) error {
+	if len(in.args) > 0 && !strings.HasPrefix(in.args[0], "-") {
+		return fault.Field("auth approve", in.args[0], "flags alone; which client is let in is seen and decided on the page")
+	}
+	cfg, err := config.Load(config.Input{Args: in.args, Environ: in.environ, Inspect: true})
+	if err != nil {
+		return err
+	}
+	pass, err := control.NewPass(ctx, cfg.Home)
+	if err != nil {
+		return err
+	}
+	if _, err = fmt.Fprintln(in.Stdout, pass); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintln(in.Stderr, "Type this in place of your passphrase on the page that asks for it. It is good once, for one minute, also while the page refuses further attempts.")
 	return err
 }
 

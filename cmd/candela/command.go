@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strconv"
 	"strings"
 	"text/tabwriter"
 
@@ -40,7 +41,7 @@ func commands() []command {
 		{"uninstall", "uninstall CLIENT", "take it out again", uninstallClient},
 		{"doctor", "doctor [flags]", "check the configuration, and the server that runs with it as clients see it; what is wrong and what to do, with --json", examine},
 		{"config", "config [flags]", "print the configuration in force and where each value comes from", printConfig},
-		{"auth", "auth COMMAND", "hash-password, list, revoke ID or revoke-all: the owner's passphrase and clients", auth},
+		{"auth", "auth COMMAND", "hash-password, list, revoke ID or revoke-all, and approve: the owner's passphrase and clients", auth},
 		{"audit", "audit COMMAND", "verify [--expect N:HASH] or list [--last N], with --json: what was done for whom, and whether that log was touched", audit},
 		{"status", "status [flags]", "how trading stands: state, open orders, positions, alerts, with --json", status},
 		{"halt", "halt [REASON] [flags]", "stop trading and cancel every open order, in the program that runs or for the next one", halt},
@@ -114,7 +115,11 @@ func printConfig(_ context.Context, in invocation) error {
 	}
 	table := tabwriter.NewWriter(in.Stdout, 0, 0, 2, ' ', 0)
 	for _, line := range cfg.Effective() {
-		fmt.Fprintf(table, "%s\t%q\t%s\n", line.Name, line.Value, line.Origin)
+		value := strconv.Quote(line.Value)
+		if line.Boolean {
+			value = line.Value
+		}
+		fmt.Fprintf(table, "%s\t%s\t%s\n", line.Name, value, line.Origin)
 	}
 	return table.Flush()
 }
@@ -127,11 +132,22 @@ func printVersion(_ context.Context, in invocation) error {
 	return err
 }
 
+// details explains the flags that a command alone has.
+func details(name string) string {
+	switch name {
+	case "install", "uninstall":
+		return installFlags
+	case "auth":
+		return authCommands
+	}
+	return ""
+}
+
 // printHelp explains one command, or all with every setting.
 func printHelp(w io.Writer, name string) error {
 	for _, c := range commands() {
 		if c.name == name && name != "" {
-			_, err := fmt.Fprintf(w, "Usage:\n  candela %s\n\n%s.\n\nFlags that choose what it is about, such as --home, are those of the server; candela --help lists them all.\n", c.usage, c.doc)
+			_, err := fmt.Fprintf(w, "Usage:\n  candela %s\n\n%s.\n%s\nFlags that choose what it is about, such as --home, are those of the server; candela --help lists them all.\n", c.usage, c.doc, details(name))
 			return err
 		}
 	}

@@ -10,6 +10,16 @@ import (
 	"candela/internal/setup"
 )
 
+const installFlags = `
+Flags:
+  --url URL    let the client use the server at this address; without it the client starts candela itself
+  --name NAME  what the server is called in the client; candela when left out
+  --file FILE  change this file, such as the one of a project, in place of the client's own
+  --dry-run    show what would be written and write nothing
+  --remove     take candela out of the configuration, as uninstall does
+Other flags are written into the configuration: the client starts candela with them.
+`
+
 // installClient writes candela into the configuration of a client.
 func installClient(_ context.Context, in invocation) error {
 	return changeClient(in, "install", false)

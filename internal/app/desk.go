@@ -212,6 +212,9 @@ func (t *trading) resolve(b *bars) func(context.Context, market.Symbol) (market.
 				return s, fault.Field("symbol", s.String(), fmt.Sprintf("symbols of %s, where orders go, such as %s", name, market.Symbol{Venue: name, Name: s.Name}))
 			}
 			s.Venue = name
+			if n, ok := t.venue.Broker.(provider.Namer); ok {
+				return n.Canonical(ctx, s)
+			}
 			return s, nil
 		}
 		source, err := b.Route(ctx, s)
@@ -221,8 +224,7 @@ func (t *trading) resolve(b *bars) func(context.Context, market.Symbol) (market.
 		if caps := source.Capabilities(); caps.Synthetic && !caps.Live {
 			return s, fault.Field("symbol", s.String(), "a symbol of a real market: sample bars stand still")
 		}
-		s.Venue = source.Name()
-		return s, nil
+		return provider.Canonical(ctx, source, s)
 	}
 }
 

@@ -40,7 +40,7 @@ func (x *examination) home() {
 		return
 	}
 	if mode := info.Mode().Perm(); runtime.GOOS != "windows" && mode&0o077 != 0 {
-		x.say(doctor.Wrong(check, "chmod 700 "+path, "%s is open to other users (%v)", path, mode))
+		x.say(doctor.Wrong(check, "chmod 700 "+path, "%s is open to other users (%v)", path, info.Mode()))
 		return
 	}
 	if fix, what := unwritable(path, info); what != "" {

@@ -237,7 +237,7 @@ func TestExamine_BrokenSetUps(t *testing.T) {
 			if err := os.Chmod(p.home, 0o755); err != nil {
 				p.t.Fatal(err)
 			}
-		}, "state directory", "is open to other users (-rwxr-xr-x)", "chmod 700 "},
+		}, "state directory", "is open to other users (drwxr-xr-x)", "chmod 700 "},
 		"clock skew": {func(p *patient) {
 			p.binance.SetSkew(90 * time.Second)
 			for _, flag := range []string{"--coinbase-url", "--kraken-url"} { // whose clocks are right

@@ -127,7 +127,7 @@ func (rt Runtime) tools() (*toolset, error) {
 	if err != nil {
 		return nil, err
 	}
-	cfg := tool.Config{Bars: bars, Painter: chart.NewRenderer(), Log: rt.Log, NoTrading: rt.noTrading}
+	cfg := tool.Config{Bars: bars, Painter: chart.NewRenderer(), Near: bars.Near, Log: rt.Log, NoTrading: rt.noTrading}
 	t := &toolset{}
 	t.parts = []Part{{Name: "sources", Run: func(ctx, _ context.Context, ready func()) error {
 		defer bars.close()

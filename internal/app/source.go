@@ -82,12 +82,12 @@ func (b *bars) followed(ctx context.Context, r marketdata.Request) (marketdata.S
 	if b.engine == nil || r.Symbol.IsZero() {
 		return marketdata.Set{}, false
 	}
-	venue, err := b.Route(ctx, r.Symbol)
+	instrument, err := b.canonical(ctx, r.Symbol)
 	if err != nil {
 		return marketdata.Set{}, false // reading will say what is wrong
 	}
 	shown := r.Symbol
-	r.Symbol.Venue = venue.Name()
+	r.Symbol = instrument
 	set, ok := b.engine.Bars(r)
 	set.Symbol = shown
 	return set, ok
@@ -106,7 +106,7 @@ func (b *bars) Bars(ctx context.Context, want tool.BarRequest) (tool.BarSet, err
 		}
 	}
 	out := tool.BarSet{
-		Symbol: set.Symbol, Bars: set.Bars, Calendar: set.Calendar, Series: set.Series,
+		Symbol: set.Symbol, Instrument: set.Instrument, Bars: set.Bars, Calendar: set.Calendar, Series: set.Series,
 		Source: payload.Fetch, Provider: set.Provider, AsOf: set.AsOf, Running: set.Running, Stale: set.Stale,
 		Built: set.Built, Holes: set.Holes,
 	}

@@ -28,6 +28,7 @@ const (
 // trading is what --trade adds to the tools.
 type trading struct {
 	store  store
+	bars   *bars
 	log    *notify.Log
 	engine *engine.Engine
 	alerts tool.Alerts // the engine, or all replicas' together
@@ -93,12 +94,12 @@ func (t *trading) newEngine(rt Runtime, b *bars, store engine.Store, publish fun
 		Feed:    feed.NewHub(b.Route, feed.Config{Log: rt.Log, Rand: rand.Float64, Now: time.Now}),
 		Publish: publish, Observe: t.observe, Log: rt.Log, Now: time.Now, Rand: rand.Float64,
 	})
-	b.engine = t.engine
+	t.bars, b.engine = b, t.engine
 }
 
 // tools is t as the parts behind the trading tools.
 func (t *trading) tools() *tool.Trading {
-	return &tool.Trading{Mode: t.venue.Mode(), Orders: t.orders, Positions: t.orders, Alerts: t.alerts, Notifications: t.log, Subscriptions: t.log}
+	return &tool.Trading{Mode: t.venue.Mode(), Orders: t.orders, Positions: t.orders, Alerts: t.alerts, Notifications: t.log, Subscriptions: subscriptions{t.log, t.bars.canonical}}
 }
 
 // parts returns what must run before a transport answers, in order. Stopping goes

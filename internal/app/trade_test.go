@@ -13,12 +13,15 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/shopspring/decimal"
+
 	"candela/internal/alert"
 	"candela/internal/config"
 	"candela/internal/indicator"
 	"candela/internal/market"
 	"candela/internal/marketdata"
 	"candela/internal/mcp"
+	"candela/internal/notify"
 	"candela/internal/payload"
 	"candela/internal/provider"
 	"candela/internal/provider/sample"
@@ -79,7 +82,10 @@ func trade(t *testing.T, home string, v provider.Provider) (*bars, *trading, fun
 	t.Helper()
 	rt := Runtime{Log: slog.New(slog.DiscardHandler), Config: &config.Config{
 		Home: home, Trade: true, Data: config.Data{CryptoVenue: "binance"},
-		Trading: config.Trading{Broker: "paper", Policy: filepath.Join(home, statedir.PolicyName)},
+		Trading: config.Trading{
+			Broker: "paper", Policy: filepath.Join(home, statedir.PolicyName),
+			Cash: map[string]decimal.Decimal{"USD": decimal.NewFromInt(100_000)},
+		},
 	}}
 	rt.Sources = func(*config.Config, *upstream.Hosts) ([]provider.Provider, error) { return []provider.Provider{v}, nil }
 	b, err := rt.openBars()
@@ -216,7 +222,7 @@ func TestTrade_AnAlertTellsWhatTheChartShows(t *testing.T) {
 		found := 0
 		for range 240 {
 			time.Sleep(time.Until(time.Now().Truncate(time.Minute).Add(time.Minute + 4100*time.Millisecond)))
-			batch, err := tr.log.Drain(t.Context(), local(), 0)
+			batch, err := tr.log.Drain(t.Context(), local(), 0, notify.Bound{})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -231,7 +231,10 @@ func (a *Alerts) Set(ctx context.Context, caller mcp.Caller, want alert.Alert) (
 	if err != nil {
 		return alert.Alert{}, err
 	}
-	want.Owner, want.Instrument = caller.Subject, market.Symbol{Venue: venue.Name(), Name: want.Symbol.Name}
+	want.Owner = caller.Subject
+	if want.Instrument, err = provider.Canonical(ctx, venue, want.Symbol); err != nil {
+		return alert.Alert{}, err
+	}
 	// The owner of the instrument knows the alerts on its own ones alone.
 	if err := a.cfg.Tail.checkCount(caller.Subject); err != nil {
 		return alert.Alert{}, err
@@ -278,7 +281,10 @@ func (a *Alerts) AlertsOn(ctx context.Context, caller mcp.Caller, s market.Symbo
 	if err != nil {
 		return nil, err
 	}
-	return a.current(a.cfg.Tail.List(caller.Subject, market.Symbol{Venue: venue.Name(), Name: s.Name})), nil
+	if s, err = provider.Canonical(ctx, venue, s); err != nil {
+		return nil, err
+	}
+	return a.current(a.cfg.Tail.List(caller.Subject, s)), nil
 }
 
 // current leaves out what has expired and was not removed yet.

@@ -185,6 +185,8 @@ type Effective struct {
 	Name   string // the flag, or the variable where there is no flag
 	Value  string // secrets as digests
 	Origin string // default, or the flag, variable or file that decided
+
+	Boolean bool // the value is true or false
 }
 
 // Effective returns every setting with its value and where that came from, in
@@ -193,10 +195,13 @@ func (c *Config) Effective() []Effective {
 	table := Settings()
 	lines := make([]Effective, 0, len(table))
 	for _, s := range table {
+		bound := s.bind(c)
+		_, boolean := bound.(boolValue)
 		lines = append(lines, Effective{
-			Name:   s.Title(),
-			Value:  s.bind(c).String(),
-			Origin: cmp.Or(c.origins[s.Name], "default"),
+			Name:    s.Title(),
+			Value:   bound.String(),
+			Origin:  cmp.Or(c.origins[s.Name], "default"),
+			Boolean: boolean,
 		})
 	}
 	return lines

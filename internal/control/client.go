@@ -6,10 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net"
 	"net/http"
 	"net/url"
 	"path/filepath"
+	"syscall"
 	"time"
 
 	"candela/internal/fault"
@@ -129,9 +131,12 @@ func knock(ctx context.Context, home, method, path string) (*http.Response, erro
 		if asked, ok := errors.AsType[*url.Error](err); ok && !asked.Timeout() {
 			err = asked.Err // what was asked for means nothing to whoever typed a command
 		}
+		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ECONNREFUSED) {
+			err = nil // it does not run, and the words of the system say no more
+		}
 		return nil, &fault.Error{
 			Kind: fault.Unavailable, Code: "no_server", Field: "home", Value: home, Cause: err,
-			Message: fmt.Sprintf("no server answers in state directory %s: is candela --serve running, with this --home?", home),
+			Message: fmt.Sprintf("no server answers in state directory %s: is candela --serve running, with this --home? Start it with candela --serve", home),
 		}
 	}
 	return answer, nil

@@ -181,7 +181,14 @@ func (d *Desk) repeated(ctx context.Context, r order.Request) (order.Order, bool
 	if r.Key == "" {
 		return order.Order{}, false, nil
 	}
+	var known order.Order
 	var t *ticket
+	if err := d.do(ctx, func(w *writer) { known, _ = w.book.ByKey(r.Key) }); err != nil {
+		return order.Order{}, false, err
+	}
+	if known.ID != "" {
+		r = d.respelled(ctx, known, r)
+	}
 	if err := d.do(ctx, func(w *writer) { t = w.repeat(r) }); err != nil {
 		return order.Order{}, false, err
 	}
@@ -197,8 +204,22 @@ func (d *Desk) repeated(ctx context.Context, r order.Request) (order.Order, bool
 	case err != nil:
 		return order.Order{}, false, err
 	}
-	t = repeatOf(o, r)
+	t = repeatOf(o, d.respelled(ctx, o, r))
 	return t.order, true, t.err
+}
+
+// respelled returns the request with its symbol as the venue writes it where that
+// makes it the one that was asked before: a repeat may spell it as the first did.
+func (d *Desk) respelled(ctx context.Context, o order.Order, r order.Request) order.Request {
+	same := r
+	same.Symbol = o.Symbol
+	if r.Asks(o) || !same.Asks(o) {
+		return r // it differs in nothing, or in more than the symbol
+	}
+	if symbol, err := d.cfg.Resolve(ctx, r.Symbol); err == nil {
+		r.Symbol = symbol
+	}
+	return r
 }
 
 // repeat answers a request whose key has been used; nil when it has not.

@@ -163,7 +163,18 @@ type place struct {
 	calendar market.Calendar
 }
 
-// locate finds the venue of a symbol and whether it has it.
+// canonical returns the instrument that a client's symbol names: with its venue, and
+// as that writes it.
+func (e *Engine) canonical(ctx context.Context, s market.Symbol) (market.Symbol, error) {
+	venue, err := e.cfg.Data.Route(ctx, s)
+	if err != nil {
+		return s, err
+	}
+	return provider.Canonical(ctx, venue, s)
+}
+
+// locate finds the venue of an instrument and whether it has it. The name stays as it
+// is: what alerts wait for is kept under it.
 func (e *Engine) locate(ctx context.Context, s market.Symbol) (*place, error) {
 	venue, err := e.cfg.Data.Route(ctx, s)
 	if err != nil {

@@ -22,7 +22,11 @@ func (e *Engine) Set(ctx context.Context, caller mcp.Caller, want alert.Alert) (
 	if !want.Expires.IsZero() && !want.Expires.After(e.cfg.Now()) {
 		return alert.Alert{}, fault.Field("expires_at", want.Expires.UTC().Format(time.RFC3339), "a time in the future")
 	}
-	p, err := e.locate(ctx, want.Symbol)
+	instrument, err := e.canonical(ctx, want.Symbol)
+	if err != nil {
+		return alert.Alert{}, err
+	}
+	p, err := e.locate(ctx, instrument)
 	if err != nil {
 		return alert.Alert{}, err
 	}
@@ -174,11 +178,10 @@ func (e *Engine) Alerts(ctx context.Context, caller mcp.Caller) ([]alert.Alert, 
 // AlertsOn lists the active alerts of the caller's on one instrument, which is
 // named with or without its venue.
 func (e *Engine) AlertsOn(ctx context.Context, caller mcp.Caller, s market.Symbol) ([]alert.Alert, error) {
-	venue, err := e.cfg.Data.Route(ctx, s)
+	s, err := e.canonical(ctx, s)
 	if err != nil {
 		return nil, err
 	}
-	s.Venue = venue.Name()
 	var all []alert.Alert
 	if err := e.do(ctx, func(l *loop) { all = l.book.ListOf(caller.Subject, s) }); err != nil {
 		return nil, err

@@ -79,6 +79,6 @@ func (e *Engine) Bars(r marketdata.Request) (marketdata.Set, bool) {
 	}
 	bars.Append(v.running)
 	return marketdata.Set{
-		Symbol: r.Symbol, Provider: v.place.symbol.Venue, Bars: bars, Calendar: v.place.calendar, Running: true, AsOf: v.asOf,
+		Symbol: r.Symbol, Instrument: r.Symbol, Provider: v.place.symbol.Venue, Bars: bars, Calendar: v.place.calendar, Running: true, AsOf: v.asOf,
 	}, true
 }

@@ -46,6 +46,11 @@ func CheckSignal(d *Def, label string) error {
 			Message: d.Name + " emits no signals, so no alert can wait for one; list_indicators shows which do",
 		}
 	}
+	if near, advice := d.zone(label); advice != "" {
+		e := fault.Field("condition.indicator_signal.signal", label, strings.Join(own, ", "), near...)
+		e.Message += advice + ". " + d.Name + " has " + d.meanings()
+		return e
+	}
 	near := fault.Nearest(label, own)
 	if len(near) == 0 && slices.Contains(labels(), label) {
 		return fault.Field("condition.indicator_signal.signal", label, fmt.Sprintf("%s emits %s", d.Name, strings.Join(own, ", ")))

@@ -53,6 +53,12 @@ func Find(name string) (*Def, error) {
 	for i := range all {
 		known = append(append(known, all[i].Name), all[i].Aliases...)
 	}
+	if lacks, ok := lacking(key); ok {
+		return nil, &fault.Error{
+			Kind: fault.Invalid, Code: UnknownCode, Field: "indicators", Value: name,
+			Message: unknown("indicator", name, nil) + ": " + lacks.advice, Allowed: "a name or alias of the catalogue", Suggestions: lacks.near,
+		}
+	}
 	near := fault.Nearest(key, known)
 	if len(near) == 0 {
 		// RSI(14) and sma 50 name an indicator and then its length.
@@ -151,7 +157,7 @@ func (d *Def) unknownParam(name string) error {
 	}
 	return &fault.Error{
 		Kind: fault.Invalid, Code: "unknown_parameter", Field: d.Name + "." + name, Value: name,
-		Message: unknown(d.Name+" parameter", name, near) + "; allowed: " + allowed,
+		Message: unknown(d.Name+" parameter", name, near) + "; allowed: " + allowed + d.fixed(),
 		Allowed: allowed, Suggestions: near,
 	}
 }

@@ -72,7 +72,7 @@ func (s *Service) sourceOf(name indicator.SeriesName, set *Set) provider.SeriesS
 
 // pointsOf returns the points that matter for the bars of a set.
 func (s *Service) pointsOf(ctx context.Context, source provider.SeriesSource, name indicator.SeriesName, set *Set, r Request) ([]provider.Point, error) {
-	key := pointsKey{source.Name(), string(name), r.Symbol.Name, r.Interval}
+	key := pointsKey{source.Name(), string(name), set.Instrument.Name, r.Interval}
 	query := provider.SeriesQuery{Name: string(name), Symbol: r.Symbol, Interval: r.Interval, From: set.Bars.T[0], To: s.cfg.Now().Unix()}
 	if wholeMarket(name) {
 		key.symbol, query.Symbol = "", market.Symbol{}

@@ -92,12 +92,7 @@ func (r *router) candidates(s market.Symbol) ([]provider.Provider, error) {
 	return found, nil
 }
 
-func (r *router) ruled(name string) string {
-	if Crypto(name) {
-		return r.routes.Crypto
-	}
-	return r.routes.Other
-}
+func (r *router) ruled(name string) string { return r.routes.venue(name) }
 
 func (r *router) noSource(s market.Symbol) error {
 	message := fmt.Sprintf("there is no source of bars for %s: ", s)

@@ -67,12 +67,13 @@ func (r Request) want() int { return r.Bars + r.Warmup }
 // Set is the answer. The bars are at most those asked for, ascending and
 // read-only; fewer means that the venue has no more.
 type Set struct {
-	Symbol   market.Symbol
-	Provider string
-	Bars     market.Bars
-	Calendar market.Calendar
-	Running  bool      // the last bar has not closed
-	AsOf     time.Time // when the newest bar was read
+	Symbol     market.Symbol // as it was asked for
+	Instrument market.Symbol // the same as its venue writes it, with the venue
+	Provider   string
+	Bars       market.Bars
+	Calendar   market.Calendar
+	Running    bool      // the last bar has not closed
+	AsOf       time.Time // when the newest bar was read
 	// Stale says that the venue did not answer: these are the bars of AsOf, and
 	// there may be fewer than asked for before the bars to show.
 	Stale bool
@@ -200,11 +201,19 @@ func (s *Service) Route(ctx context.Context, symbol market.Symbol) (provider.Pro
 
 // from answers from one provider.
 func (s *Service) from(ctx context.Context, p provider.Provider, r Request) (Set, error) {
-	key := seriesKey{p.Name(), r.Symbol.Name, r.Interval}
+	instrument, err := provider.Canonical(ctx, p, r.Symbol)
+	switch kind := fault.KindOf(err); {
+	case err == nil:
+	case kind == fault.NotFound || kind == fault.Invalid:
+		return Set{}, err
+	default: // the venue cannot be asked now; there may be bars to give all the same
+		instrument = market.Symbol{Venue: p.Name(), Name: r.Symbol.Name}
+	}
+	key := seriesKey{p.Name(), instrument.Name, r.Interval}
 	for {
 		have, _ := s.bars.get(key)
 		if have.answers(r.want(), s.cfg.Now(), s.cfg.Fresh) {
-			return s.answer(ctx, p, have, r)
+			return s.answer(ctx, p, have, r, instrument)
 		}
 		got, joined, err := s.reads.do(ctx, key, func(ctx context.Context) (read, error) {
 			// Another read may have ended since the look above.
@@ -217,14 +226,14 @@ func (s *Service) from(ctx context.Context, p provider.Provider, r Request) (Set
 		case err != nil:
 			return Set{}, err
 		case got.want >= r.want() || !joined:
-			return s.answer(ctx, p, got.held, r)
+			return s.answer(ctx, p, got.held, r, instrument)
 		}
 		// Another call read fewer bars than these; what is missing is read next.
 	}
 }
 
 // answer cuts what is held to what was asked for.
-func (s *Service) answer(ctx context.Context, p provider.Provider, h *held, r Request) (Set, error) {
+func (s *Service) answer(ctx context.Context, p provider.Provider, h *held, r Request, instrument market.Symbol) (Set, error) {
 	if err := h.failed; err != nil && !h.stands(r, err) {
 		return Set{}, s.router.explain(ctx, p.Name(), r, err)
 	}
@@ -233,7 +242,7 @@ func (s *Service) answer(ctx context.Context, p provider.Provider, h *held, r Re
 		return Set{}, noBars(p.Name(), r)
 	}
 	set := Set{
-		Symbol: r.Symbol, Provider: p.Name(), Bars: bars, Calendar: h.calendar,
+		Symbol: r.Symbol, Instrument: instrument, Provider: p.Name(), Bars: bars, Calendar: h.calendar,
 		Running: running, AsOf: h.readAt, Stale: h.failed != nil, Built: h.built, Synthetic: h.synthetic,
 	}
 	if h.synthetic {

@@ -22,6 +22,7 @@ type queue struct {
 // Batch is what one call took out of the polling queue.
 type Batch struct {
 	Entries []Entry // oldest first
+	Left    int     // how many more there were, which stay in the queue
 
 	log   *Log
 	owner *owner
@@ -31,16 +32,33 @@ type Batch struct {
 	settled bool
 }
 
-// Drain takes what the polling queue of the caller's owner holds. With a wait
+// Bound is how much one call takes at most: entries, and bytes of their data. It takes
+// one entry in any case. Zero is no bound.
+type Bound struct{ Entries, Bytes int }
+
+// cut returns how many of the entries, oldest first, are within the bound.
+func (b Bound) cut(entries []Entry) int {
+	bytes := 0
+	for i := range entries {
+		bytes += len(entries[i].Data)
+		if i > 0 && (b.Entries > 0 && i >= b.Entries || b.Bytes > 0 && bytes > b.Bytes) {
+			return i
+		}
+	}
+	return len(entries)
+}
+
+// Drain takes what the polling queue of the caller's owner holds, the oldest first, as
+// far as most allows; the rest stays. With a wait
 // above zero it waits so long for something to come. What it returns must be
 // settled. When ctx ends first nothing is taken; when mcp.Stop does, the wait is
 // over.
-func (l *Log) Drain(ctx context.Context, caller mcp.Caller, wait time.Duration) (*Batch, error) {
+func (l *Log) Drain(ctx context.Context, caller mcp.Caller, wait time.Duration, most Bound) (*Batch, error) {
 	o := l.owner(caller.Subject)
 	timer := time.NewTimer(wait)
 	defer timer.Stop()
 	for late := wait <= 0; ; {
-		b, turn, err := l.take(ctx, o, late)
+		b, turn, err := l.take(ctx, o, late, most)
 		if turn == nil || err != nil {
 			return b, err
 		}
@@ -57,11 +75,11 @@ func (l *Log) Drain(ctx context.Context, caller mcp.Caller, wait time.Duration) 
 	}
 }
 
-// take takes all there is. When there is nothing it returns a place in the line,
+// take takes what there is. When there is nothing it returns a place in the line,
 // or an empty batch when it is too late to wait.
-func (l *Log) take(ctx context.Context, o *owner, late bool) (*Batch, chan struct{}, error) {
+func (l *Log) take(ctx context.Context, o *owner, late bool, most Bound) (*Batch, chan struct{}, error) {
 	if l.shared != nil {
-		return l.takeShared(ctx, o, late)
+		return l.takeShared(ctx, o, late, most)
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -69,11 +87,15 @@ func (l *Log) take(ctx context.Context, o *owner, late bool) (*Batch, chan struc
 		o.queue.wake() // this caller may have been the one that was called
 		return nil, nil, err
 	}
-	b := &Batch{log: l, owner: o, Entries: o.takeAll(l.cfg.Now().UnixNano())}
+	b := &Batch{log: l, owner: o}
+	b.Entries, b.Left = o.takeAll(l.cfg.Now().UnixNano(), most)
 	switch {
 	case len(b.Entries) > 0:
 		o.queue.out = append(o.queue.out, b)
 		l.saver.touch()
+		if b.Left > 0 {
+			o.queue.wake()
+		}
 		return b, nil, nil
 	case late:
 		return b, nil, nil
@@ -84,24 +106,13 @@ func (l *Log) take(ctx context.Context, o *owner, late bool) (*Batch, chan struc
 }
 
 // takeAll returns what was given back and what came since, the newest PollCap of
-// it, and moves the cursor past it.
-func (o *owner) takeAll(now int64) []Entry {
-	q, v := &o.queue, o.view.Load()
-	var taken []Entry
-	for _, seq := range q.back {
-		if r := v.find(seq); r != nil && r.younger(PollTTL, now) {
-			taken = append(taken, r.entry(o.name))
-		}
-	}
-	rest := v.after(q.cursor)
-	rest = rest[max(0, len(rest)-PollCap):]
-	for i := range rest {
-		if r := &rest[i]; r.younger(PollTTL, now) {
-			taken = append(taken, r.entry(o.name))
-		}
-	}
-	q.back, q.cursor = nil, max(q.cursor, v.head)
-	return taken[max(0, len(taken)-PollCap):]
+// it as far as most allows, and how many are left. The cursor moves past all; what is
+// left counts as given back.
+func (o *owner) takeAll(now int64, most Bound) ([]Entry, int) {
+	form := o.queue.form()
+	taken, _, left := o.pick(&form, now, most)
+	o.queue.cursor, o.queue.back = form.Cursor, form.Back
+	return taken, left
 }
 
 // giveUp leaves the line. Who was called already is not in it; take, which comes
@@ -112,7 +123,8 @@ func (o *owner) giveUp(turn chan struct{}) {
 	o.queue.waiters = slices.DeleteFunc(o.queue.waiters, func(other chan struct{}) bool { return other == turn })
 }
 
-// wake calls the first in line. It takes all there is, so one is enough.
+// wake calls the first in line. It takes all there is, or calls the next, so one is
+// enough.
 func (q *queue) wake() {
 	if len(q.waiters) == 0 {
 		return
@@ -149,9 +161,11 @@ func (b *Batch) Settle(arrived bool) {
 	}
 }
 
-func (b *Batch) seqs() []uint64 {
-	seqs := make([]uint64, len(b.Entries))
-	for i, e := range b.Entries {
+func (b *Batch) seqs() []uint64 { return seqsOf(b.Entries) }
+
+func seqsOf(entries []Entry) []uint64 {
+	seqs := make([]uint64, len(entries))
+	for i, e := range entries {
 		seqs[i] = e.Seq
 	}
 	return seqs

@@ -32,6 +32,7 @@ type savedSubscription struct {
 	Client  string          `json:"client,omitempty"` // mcp.Caller.ClientKey
 	Symbols []market.Symbol `json:"symbols,omitempty"`
 	Types   []string        `json:"alert_types,omitempty"`
+	Named   []market.Symbol `json:"instruments,omitempty"`
 	Since   uint64          `json:"since"`
 	Kept    []uint64        `json:"kept,omitempty"`
 	Expires time.Time       `json:"expires,omitzero"`
@@ -107,7 +108,7 @@ func (l *Log) putAside(reason error) error {
 // good until it is seen.
 func (l *Log) load(f file) {
 	for key, saved := range f.Subscriptions {
-		filter := Filter{Symbols: saved.Symbols, Kinds: saved.Types}
+		filter := Filter{Symbols: saved.Symbols, Kinds: saved.Types, Instruments: saved.Named}
 		s := &subscriber{
 			owner: l.owner(saved.Owner), id: client{saved.Owner, saved.Client}, key: key,
 			filter: filter, since: saved.Since, kept: saved.Kept, cursor: saved.Cursor,
@@ -162,7 +163,7 @@ func (s *subscriber) appendTo(data []byte) ([]byte, error) {
 	}
 	if s.encoded == "" {
 		fixed, err := json.Marshal(map[string]savedSubscription{s.key: {
-			Owner: s.id.owner, Client: s.id.key, Symbols: s.filter.Symbols, Types: s.filter.Kinds,
+			Owner: s.id.owner, Client: s.id.key, Symbols: s.filter.Symbols, Types: s.filter.Kinds, Named: s.filter.Instruments,
 			Since: s.since, Kept: s.kept, Expires: s.expires.UTC(),
 		}})
 		if err != nil {

@@ -11,6 +11,7 @@ import (
 
 // subForm is a subscription as it is shared.
 type subForm struct {
+	Named   []market.Symbol `json:"instruments,omitempty"`
 	Change  string          `json:"change"` // a name of its own for each change, by which it is found after a lost answer
 	Owner   string          `json:"owner"`
 	Client  string          `json:"client,omitempty"`
@@ -99,4 +100,6 @@ func decodeSub(data []byte) (*subForm, error) {
 	return &f, nil
 }
 
-func (f *subForm) filter() Filter { return Filter{Symbols: f.Symbols, Kinds: f.Types} }
+func (f *subForm) filter() Filter {
+	return Filter{Symbols: f.Symbols, Kinds: f.Types, Instruments: f.Named}
+}

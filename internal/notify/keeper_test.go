@@ -147,7 +147,7 @@ func TestDrain_TakesAnewWhatALateWriteTook(t *testing.T) {
 	})
 	var got []uint64
 	for range 2 {
-		b, err := log.Drain(t.Context(), caller("key"), 0)
+		b, err := log.Drain(t.Context(), caller("key"), 0, notify.Bound{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -39,7 +39,7 @@ func FileRecords(path string, to Places) ([]Record, error) {
 		s := f.Subscriptions[key]
 		records = append(records,
 			Record{Kind: SubKind, Name: key, Data: encodeForm(subForm{
-				Change: rand.Text(), Owner: s.Owner, Client: s.Client, Symbols: s.Symbols, Types: s.Types,
+				Change: rand.Text(), Owner: s.Owner, Client: s.Client, Symbols: s.Symbols, Types: s.Types, Named: s.Named,
 				Since: to.Place(s.Since), Kept: translate(s.Kept, to), Expires: s.Expires, Seen: s.Seen,
 			})},
 			Record{Kind: SeatKind, Name: key, Data: encodeForm(seatForm{Owner: s.Owner, Cursor: to.Place(s.Cursor), Seen: s.Seen})})
@@ -95,7 +95,7 @@ func (f *file) add(r Record, to Places) error {
 		if err != nil {
 			return err
 		}
-		s.Owner, s.Client, s.Symbols, s.Types, s.Expires = sub.Owner, sub.Client, sub.Symbols, sub.Types, sub.Expires
+		s.Owner, s.Client, s.Symbols, s.Types, s.Named, s.Expires = sub.Owner, sub.Client, sub.Symbols, sub.Types, sub.Named, sub.Expires
 		s.Since, s.Kept = to.Place(sub.Since), translate(sub.Kept, to)
 		if s.Seen.Before(sub.Seen) {
 			s.Seen = sub.Seen

@@ -49,16 +49,20 @@ type Entry struct {
 
 // Filter says which entries a subscriber wants. An empty part matches all.
 type Filter struct {
-	Symbols []market.Symbol // one without a venue matches the name at every venue
+	Symbols []market.Symbol // as the client named them; one without a venue matches the name at every venue
 	Kinds   []string
+	// Instruments are the same symbols as their venues write them: BTC/USDT is
+	// binance:BTCUSDT. An entry on one of them matches too. A symbol that no venue
+	// could be asked about is not among them.
+	Instruments []market.Symbol
 }
 
 func (f Filter) equal(g Filter) bool {
-	return slices.Equal(f.Symbols, g.Symbols) && slices.Equal(f.Kinds, g.Kinds)
+	return slices.Equal(f.Symbols, g.Symbols) && slices.Equal(f.Kinds, g.Kinds) && slices.Equal(f.Instruments, g.Instruments)
 }
 
 func (f Filter) clone() Filter {
-	return Filter{Symbols: slices.Clone(f.Symbols), Kinds: slices.Clone(f.Kinds)}
+	return Filter{Symbols: slices.Clone(f.Symbols), Kinds: slices.Clone(f.Kinds), Instruments: slices.Clone(f.Instruments)}
 }
 
 // matcher is a filter made for asking. It is never changed.
@@ -70,8 +74,8 @@ type matcher struct {
 func newMatcher(f Filter) *matcher {
 	m := &matcher{kinds: slices.Clone(f.Kinds)}
 	if len(f.Symbols) > 0 {
-		m.symbols = make(map[market.Symbol]struct{}, len(f.Symbols))
-		for _, s := range f.Symbols {
+		m.symbols = make(map[market.Symbol]struct{}, len(f.Symbols)+len(f.Instruments))
+		for _, s := range slices.Concat(f.Symbols, f.Instruments) {
 			m.symbols[s] = struct{}{}
 		}
 	}

@@ -71,9 +71,9 @@ func (o *owner) known() (Record, pollForm) {
 	return Record{Kind: PollKind, Name: o.name, Rev: o.queue.rev}, o.queue.form()
 }
 
-// takeShared takes all there is. When there is nothing it returns a place in the
+// takeShared takes what there is. When there is nothing it returns a place in the
 // line, or an empty batch when it is too late to wait.
-func (l *Log) takeShared(ctx context.Context, o *owner, late bool) (*Batch, chan struct{}, error) {
+func (l *Log) takeShared(ctx context.Context, o *owner, late bool, most Bound) (*Batch, chan struct{}, error) {
 	if turn, empty, err := l.line(ctx, o, late); err != nil || turn != nil || empty {
 		return &Batch{log: l, owner: o}, turn, err
 	}
@@ -86,7 +86,7 @@ func (l *Log) takeShared(ctx context.Context, o *owner, late bool) (*Batch, chan
 			return false
 		}
 		var seqs steps
-		b.Entries, seqs = o.pick(form, l.cfg.Now().UnixNano())
+		b.Entries, seqs, b.Left = o.pick(form, l.cfg.Now().UnixNano(), most)
 		if len(b.Entries) == 0 {
 			return false
 		}
@@ -102,7 +102,7 @@ func (l *Log) takeShared(ctx context.Context, o *owner, late bool) (*Batch, chan
 		return nil, nil, err
 	}
 	if len(b.Entries) == 0 { // another was faster
-		return l.takeShared(ctx, o, late)
+		return l.takeShared(ctx, o, late, most)
 	}
 	return b, nil, nil
 }
@@ -133,7 +133,7 @@ func (l *Log) line(ctx context.Context, o *owner, late bool) (turn chan struct{}
 		return nil, false, err
 	}
 	form := o.queue.form()
-	if entries, _ := o.pick(&form, l.cfg.Now().UnixNano()); len(entries) > 0 {
+	if entries, _, _ := o.pick(&form, l.cfg.Now().UnixNano(), Bound{Entries: 1}); len(entries) > 0 {
 		return nil, false, nil
 	}
 	if late {
@@ -144,9 +144,10 @@ func (l *Log) line(ctx context.Context, o *owner, late bool) (turn chan struct{}
 	return turn, false, nil
 }
 
-// pick takes out of the queue what there is, the newest PollCap of it. What was given
-// back and has not come to this replica yet stays.
-func (o *owner) pick(form *pollForm, now int64) (taken []Entry, seqs steps) {
+// pick takes out of the queue what there is, the newest PollCap of it as far as most
+// allows, and says how many are left. What was given back and has not come to this
+// replica yet stays.
+func (o *owner) pick(form *pollForm, now int64, most Bound) (taken []Entry, seqs steps, left int) {
 	v := o.view.Load()
 	var stay steps
 	for _, seq := range form.Back {
@@ -163,12 +164,10 @@ func (o *owner) pick(form *pollForm, now int64) (taken []Entry, seqs steps) {
 			taken = append(taken, r.entry(o.name))
 		}
 	}
-	form.Back, form.Cursor = stay, max(form.Cursor, v.head)
 	taken = taken[max(0, len(taken)-PollCap):]
-	for _, e := range taken {
-		seqs = append(seqs, e.Seq)
-	}
-	return taken, seqs
+	n := most.cut(taken)
+	form.Back, form.Cursor = append(steps(seqsOf(taken[n:])), stay...), max(form.Cursor, v.head)
+	return taken[:n], seqsOf(taken[:n]), len(taken) - n
 }
 
 // list returns entries that are held here.

@@ -29,7 +29,7 @@ func TestStats_CountWhatWaits(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 	stream.Close()
-	batch, err := l.Drain(t.Context(), caller, 0)
+	batch, err := l.Drain(t.Context(), caller, 0, notify.Bound{})
 	if err != nil {
 		t.Fatal(err)
 	}

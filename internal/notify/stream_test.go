@@ -237,7 +237,7 @@ func TestAppend_PassesOverWhatIsThereAndSaysWhatCameTooLate(t *testing.T) {
 		t.Fatalf("logged %s", out)
 	}
 	log.Append([]notify.Entry{entry(2, "AAPL", "k", at)})
-	if b, _ := log.Drain(t.Context(), caller("k"), 0); len(b.Entries) != 3 || out.String() == "" {
+	if b, _ := log.Drain(t.Context(), caller("k"), 0, notify.Bound{}); len(b.Entries) != 3 || out.String() == "" {
 		t.Fatalf("%d entries, logged %q", len(b.Entries), out)
 	}
 }
@@ -264,7 +264,7 @@ func TestLog_UnderLoad(t *testing.T) {
 	others.Go(func() {
 		for ctx.Err() == nil {
 			_, _ = log.Subscription(ctx, caller("key-3"))
-			_, _ = log.Drain(ctx, caller("key-4"), time.Millisecond)
+			_, _ = log.Drain(ctx, caller("key-4"), time.Millisecond, notify.Bound{})
 		}
 	})
 	got := make([][]uint64, clients)

@@ -44,7 +44,7 @@ func (l *Log) subscribeShared(ctx context.Context, caller mcp.Caller, f Filter) 
 		}
 		next.subscribe(f, now.UnixNano())
 		return encodeForm(subForm{
-			Change: name, Owner: caller.Subject, Client: caller.ClientKey, Symbols: f.Symbols, Types: f.Kinds,
+			Change: name, Owner: caller.Subject, Client: caller.ClientKey, Symbols: f.Symbols, Types: f.Kinds, Named: f.Instruments,
 			Since: next.since, Kept: next.kept, Expires: caller.Expires.UTC(), Seen: now.UTC(),
 		}), true
 	})
@@ -255,7 +255,7 @@ func (l *Log) inherit(ctx context.Context, caller mcp.Caller, heir *subscriber) 
 	heir.learn(l.shared)
 	old := Record{Kind: SubKind, Name: heir.key, Rev: heir.subRev, Guarded: true}
 	sub := encodeForm(subForm{
-		Change: rand.Text(), Owner: caller.Subject, Client: caller.ClientKey, Symbols: heir.filter.Symbols, Types: heir.filter.Kinds,
+		Change: rand.Text(), Owner: caller.Subject, Client: caller.ClientKey, Symbols: heir.filter.Symbols, Types: heir.filter.Kinds, Named: heir.filter.Instruments,
 		Since: heir.since, Kept: heir.kept, Expires: caller.Expires.UTC(), Seen: now,
 	})
 	seat := encodeForm(seatForm{Owner: caller.Subject, N: 1, Cursor: heir.cursor, Seen: now})

@@ -41,7 +41,8 @@ type Provenance struct {
 // Chart is bars and what indicators say about them. Every result has exactly one
 // entry per bar.
 type Chart struct {
-	Symbol     string
+	Symbol     string        // as it is shown
+	Instrument market.Symbol // the same as its venue writes it, with the venue; nothing shows it
 	Interval   market.Interval
 	Bars       *market.Bars
 	Indicators []Indicator

@@ -35,7 +35,7 @@ func Open(path string) error {
 	if mode := info.Mode().Perm(); runtime.GOOS != "windows" && mode&0o077 != 0 {
 		return &fault.Error{
 			Kind: fault.Conflict, Code: "state_directory_open", Field: "home", Value: path, Allowed: "permissions 0700",
-			Message: fmt.Sprintf("state directory %s is open to other users (%v): chmod 700 it, or name a directory inside it with --home, which is then made", path, mode),
+			Message: fmt.Sprintf("state directory %s is open to other users (%v): chmod 700 it, or name a directory inside it with --home, which is then made", path, info.Mode()),
 		}
 	}
 	return nil

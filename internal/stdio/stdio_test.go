@@ -398,7 +398,7 @@ func TestSession_WhatCouldNotBeWrittenIsNotLost(t *testing.T) {
 		t.Fatal("the session outlived its client")
 	}
 	s.cancel()
-	if b, err := log.Drain(t.Context(), mcp.Caller{Subject: "local"}, 0); err != nil || len(b.Entries) != 1 {
+	if b, err := log.Drain(t.Context(), mcp.Caller{Subject: "local"}, 0, notify.Bound{}); err != nil || len(b.Entries) != 1 {
 		t.Fatalf("polled: %+v, %v", b, err)
 	}
 }

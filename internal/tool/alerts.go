@@ -3,6 +3,7 @@ package tool
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"strings"
 
 	"candela/internal/alert"
@@ -82,6 +83,18 @@ func conditionSchema(doc string) *schema {
 			{alert.IndicatorSignal.String(), object("Fires when a bar closes that confirms the signal.",
 				is("indicator", "string", "A name from list_indicators."),
 				is("signal", "string", "One of that indicator's signals in list_indicators."))},
+		},
+		MinProperties: 1, MaxProperties: 1, AdditionalProperties: false,
+	}
+}
+
+// conditionShown describes a condition in an answer.
+func conditionShown() *schema {
+	return &schema{
+		Type: "object",
+		Properties: props{
+			is(alert.PriceAbove.String(), "number", ""), is(alert.PriceBelow.String(), "number", ""),
+			{alert.IndicatorSignal.String(), object("", is("indicator", "string", ""), is("signal", "string", ""))},
 		},
 		MinProperties: 1, MaxProperties: 1, AdditionalProperties: false,
 	}
@@ -169,7 +182,7 @@ func within(path string, err error) error {
 func alertSchema(withID bool) *schema {
 	s := object("",
 		is("alert_id", "string", ""), is("symbol", "string", ""), is("interval", "string", "Empty for price conditions."),
-		prop{"condition", conditionSchema("")}, is("created_at", "string", ""), is("note?", "string", ""), is("expires_at?", "string", ""))
+		prop{"condition", conditionShown()}, is("created_at", "string", ""), is("note?", "string", ""), is("expires_at?", "string", ""))
 	if withID {
 		s.Properties = append(props{is("id", "string", "")}, s.Properties...)
 		s.Required = append([]string{"id"}, s.Required...)
@@ -230,24 +243,36 @@ func setInterval(a *alert.Alert) error {
 }
 
 func (t *Trading) listAlerts() spec {
+	const name = "list_alerts"
 	return spec{
-		name: "list_alerts", title: "List alerts", trading: true,
-		description: "List all active alerts. Fired and cancelled ones are gone. About 0.3 KB per alert.",
-		output:      object("", list("alerts", "", alertSchema(true))), hints: hints{readOnly: true, idempotent: true},
-		run: none(func(ctx context.Context, caller mcp.Caller) (mcp.Result, error) {
+		name: name, title: "List alerts", trading: true,
+		description: "List all active alerts, oldest first. Fired and cancelled ones are gone. About 0.3 KB per alert.",
+		input:       (&paging{limit: mostItems}).fields(name),
+		output:      object("", list("alerts", "", alertSchema(true)), moreSchema()), hints: hints{readOnly: true, idempotent: true},
+		run: func(ctx context.Context, caller mcp.Caller, raw json.RawMessage) (mcp.Result, error) {
+			p := paging{limit: mostItems}
+			if err := p.fields(name).decode(raw); err != nil {
+				return mcp.Result{}, err
+			}
 			alerts, err := t.Alerts.Alerts(ctx, caller)
 			if err != nil {
 				return mcp.Result{}, err
 			}
-			records := make([]alertRecord, len(alerts))
-			for i, a := range alerts {
-				records[i] = recordAlert(a)
-				records[i].ID = a.ID
+			array, left, err := page(name, p, ordered[alert.Alert]{items: alerts, key: alertKey}, func(a alert.Alert) any {
+				record := recordAlert(a)
+				record.ID = a.ID
+				return record
+			})
+			if err != nil {
+				return mcp.Result{}, err
 			}
-			return answerList("alerts", records)
-		}),
+			return answerArray(name, "alerts", array, left, "")
+		},
 	}
 }
+
+// alertKey orders alerts as they are listed: by when they were made.
+func alertKey(a alert.Alert) string { return fmt.Sprintf("%020d %s", a.Created.UnixMilli(), a.ID) }
 
 func (t *Trading) cancelAlert() spec {
 	arguments := func() (*string, fields) {

@@ -35,17 +35,18 @@ type BarRequest struct {
 // BarSet is the answer: at most Bars and Warmup together, ascending and shared,
 // so read-only. Fewer than asked for is no error; none is.
 type BarSet struct {
-	Symbol   market.Symbol // as it is to be shown
-	Bars     market.Bars
-	Calendar market.Calendar
-	Series   map[indicator.SeriesName][]float64 // one value per bar
-	Source   payload.Source
-	Provider string
-	AsOf     time.Time // zero for sample data
-	Running  bool      // the last bar has not closed
-	Stale    bool
-	Built    market.Interval // what the bars were made of; zero for the provider's own
-	Holes    []market.Gap    // bars of it that are missing
+	Symbol     market.Symbol // as it is to be shown
+	Instrument market.Symbol // the same as its venue writes it, with the venue
+	Bars       market.Bars
+	Calendar   market.Calendar
+	Series     map[indicator.SeriesName][]float64 // one value per bar
+	Source     payload.Source
+	Provider   string
+	AsOf       time.Time // zero for sample data
+	Running    bool      // the last bar has not closed
+	Stale      bool
+	Built      market.Interval // what the bars were made of; zero for the provider's own
+	Holes      []market.Gap    // bars of it that are missing
 }
 
 // charts is the three tools that need no trading.
@@ -133,7 +134,7 @@ func show(ctx context.Context, set BarSet, q Question) (*payload.Chart, error) {
 	env := indicator.Env{Interval: q.Interval, Calendar: set.Calendar}
 	shown := set.Bars.Tail(q.Bars)
 	chart := &payload.Chart{
-		Symbol: set.Symbol.String(), Interval: q.Interval, Bars: &shown,
+		Symbol: set.Symbol.String(), Instrument: set.Instrument, Interval: q.Interval, Bars: &shown,
 		Provenance: payload.Provenance{
 			Source: set.Source, Provider: set.Provider, AsOf: set.AsOf,
 			LastBarClosed: !set.Running, Stale: set.Stale, WarmupOK: true, BuiltFrom: set.Built, Calendar: set.Calendar,

@@ -109,7 +109,9 @@ func (fs fields) unknown(name string) error {
 	}
 	near := fault.Nearest(name, all)
 	message := "unknown argument " + quote(cut(name))
-	if len(near) > 0 {
+	if advice, instead := fs.advice(name); advice != "" {
+		message, near = message+": "+advice, instead
+	} else if len(near) > 0 {
 		message += ", did you mean " + quote(near[0]) + "?"
 	}
 	return &fault.Error{

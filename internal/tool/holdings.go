@@ -22,8 +22,7 @@ const mostTrades = 200
 // lines and dots of the picture. As with alerts, a chart without it is better than
 // none.
 func (c *charts) holdings(ctx context.Context, caller mcp.Caller, s market.Symbol, shown *payload.Chart) overlay {
-	s.Venue = shown.Provider
-	orders, p, err := c.account.On(ctx, caller, s)
+	orders, p, err := c.account.On(ctx, caller, shown.Instrument)
 	if err != nil {
 		c.log.LogAttrs(ctx, slog.LevelWarn, "orders and positions are not on the chart", slog.String("symbol", s.String()), slog.Any("error", err))
 		return overlay{}

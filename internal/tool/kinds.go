@@ -83,7 +83,11 @@ func choice(name string, dst *string, doc string, values ...string) field {
 			value, _ := rpc.Text(raw)
 			i := slices.IndexFunc(values, func(v string) bool { return strings.EqualFold(v, value) })
 			if i < 0 {
-				return fault.Field(name, shown(raw), allowed, fault.Nearest(value, values)...)
+				e := fault.Field(name, shown(raw), allowed, fault.Nearest(value, values)...)
+				if name == "type" && protective(value) {
+					e.Message, e.Suggestions = e.Message+"; "+noProtection, nil
+				}
+				return e
 			}
 			*dst = values[i]
 			return nil

@@ -44,7 +44,7 @@ func (c *charts) alertsAndAccount(ctx context.Context, caller mcp.Caller, s mark
 // first, and puts them into the chart. A chart without them is better than none,
 // so when they cannot be had the log says why.
 func (c *charts) priceAlerts(ctx context.Context, caller mcp.Caller, s market.Symbol, shown *payload.Chart) []alert.Alert {
-	all, err := c.alerts.AlertsOn(ctx, caller, s)
+	all, err := c.alerts.AlertsOn(ctx, caller, shown.Instrument)
 	if err != nil {
 		c.log.LogAttrs(ctx, slog.LevelWarn, "alerts are not on the chart", slog.String("symbol", s.String()), slog.Any("error", err))
 		return nil

@@ -3,6 +3,8 @@ package tool
 import (
 	"context"
 	"encoding/json"
+	"fmt"
+	"slices"
 
 	"github.com/shopspring/decimal"
 
@@ -153,37 +155,40 @@ func (t *Trading) cancelOrder() spec {
 }
 
 // How many orders a list has: each is half a kilobyte of a conversation.
-const (
-	usualOrders = 50
-	mostOrders  = 500
-)
+const usualOrders = 50
 
 func (t *Trading) getOrders() spec {
+	const name = "get_orders"
 	type listing struct {
 		filter string
-		limit  int
+		paging
 	}
 	arguments := func() (*listing, fields) {
-		a := &listing{"all", usualOrders}
+		a := &listing{"all", paging{limit: usualOrders}}
 		return a, fields{
 			choice("filter", &a.filter, "open: only orders that can still fill, all of them.", "open", "all"),
-			integer("limit", &a.limit, 1, mostOrders, "How many that are over."),
+			integer("limit", &a.limit, 1, mostItems, "How many that are over."),
+			a.cursor(name),
 		}
 	}
 	_, input := arguments()
 	return spec{
-		name: "get_orders", title: "List orders", trading: true,
+		name: name, title: "List orders", trading: true,
 		description: "List tracked orders, newest first. Those with external true were not placed here. About 0.5 KB per order.",
-		input:       input, output: object("", list("orders", "", orderSchema()), oneOf("mode", "", "paper", "live")),
+		input:       input, output: object("", list("orders", "", orderSchema()), moreSchema(), oneOf("mode", "", "paper", "live")),
 		hints: hints{readOnly: true, idempotent: true, openWorld: true},
 		run: func(ctx context.Context, caller mcp.Caller, raw json.RawMessage) (mcp.Result, error) {
 			a, input := arguments()
 			if err := input.decode(raw); err != nil {
 				return mcp.Result{}, err
 			}
+			if a.filter == "open" && a.after != "" {
+				return mcp.Result{}, fault.Field("cursor", "", "none with filter open, which lists all at once")
+			}
 			orders, err := t.Orders.Orders(ctx, caller, true)
+			var left *more
 			if err == nil && a.filter == "all" {
-				orders, err = t.withClosed(ctx, caller, orders, a.limit)
+				orders, left, err = t.withClosed(ctx, caller, orders, a.paging)
 			}
 			if err != nil {
 				return mcp.Result{}, err
@@ -192,58 +197,101 @@ func (t *Trading) getOrders() spec {
 			for i, o := range orders {
 				records[i] = recordOf(o)
 			}
-			return answerMode("orders", records, t.Mode)
+			array, err := marshalPlain(records)
+			if err != nil {
+				return mcp.Result{}, fmt.Errorf("write the answer: %w", err)
+			}
+			return answerArray(name, "orders", array, left, t.modeOf())
 		},
 	}
 }
 
+// orderKey is an order's place in the list.
+func orderKey(o order.Order) string { return fmt.Sprintf("%020d %s", o.Created.UnixMicro(), o.ID) }
+
 // withClosed adds the newest that are over to open orders. None of the open is left
-// out, however old: who does not see it might place it again.
-func (t *Trading) withClosed(ctx context.Context, caller mcp.Caller, open []order.Order, limit int) ([]order.Order, error) {
+// out, however old: who does not see it might place it again. A later page has only
+// such that are over.
+func (t *Trading) withClosed(ctx context.Context, caller mcp.Caller, open []order.Order, p paging) ([]order.Order, *more, error) {
 	all, err := t.Orders.Orders(ctx, caller, false)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	rest := make(map[string]order.Order, len(open))
+	rest := make(map[string]bool, len(open))
 	for _, o := range open {
-		rest[o.ID] = o
+		rest[o.ID] = true
 	}
-	listed := make([]order.Order, 0, len(open)+min(limit, len(all)))
-	for _, o := range all {
-		if _, isOpen := rest[o.ID]; isOpen {
-			delete(rest, o.ID)
-		} else if limit--; limit < 0 {
-			continue
+	var left *more
+	var last order.Order
+	listed := make([]order.Order, 0, len(open)+min(p.limit, len(all)))
+	for _, o := range olderThan(all, p.after) {
+		switch {
+		case rest[o.ID]:
+			if delete(rest, o.ID); p.after == "" {
+				listed = append(listed, o)
+			}
+		case p.limit > 0:
+			p.limit--
+			listed, last = append(listed, o), o
+		case left == nil:
+			left = moreAfter("get_orders", orderKey(last), 1)
+		default:
+			left.Left++
 		}
-		listed = append(listed, o)
 	}
 	for _, o := range open { // from before all of those
-		if _, left := rest[o.ID]; left {
+		if rest[o.ID] && p.after == "" {
 			listed = append(listed, o)
 		}
 	}
-	return listed, nil
+	return listed, left, nil
+}
+
+// olderThan returns the orders that follow the one with a key, newest first. When that
+// one is gone they begin with the first that is older.
+func olderThan(all []order.Order, key string) []order.Order {
+	if key == "" {
+		return all
+	}
+	if i := slices.IndexFunc(all, func(o order.Order) bool { return orderKey(o) == key }); i >= 0 {
+		return all[i+1:]
+	}
+	i := slices.IndexFunc(all, func(o order.Order) bool { return orderKey(o) < key })
+	if i < 0 {
+		return nil
+	}
+	return all[i:]
 }
 
 func (t *Trading) getPositions() spec {
+	const name = "get_positions"
 	return spec{
-		name: "get_positions", title: "List positions", trading: true,
+		name: name, title: "List positions", trading: true,
 		description: "List open positions with entry price, current price and unrealized profit or loss, which are null while no price is known. About 0.3 KB per position.",
-		output:      object("", list("positions", "", positionSchema()), oneOf("mode", "", "paper", "live")),
+		input:       (&paging{limit: mostItems}).fields(name),
+		output:      object("", list("positions", "", positionSchema()), moreSchema(), oneOf("mode", "", "paper", "live")),
 		hints:       hints{readOnly: true, idempotent: true, openWorld: true},
-		run: none(func(ctx context.Context, caller mcp.Caller) (mcp.Result, error) {
+		run: func(ctx context.Context, caller mcp.Caller, raw json.RawMessage) (mcp.Result, error) {
+			p := paging{limit: mostItems}
+			if err := p.fields(name).decode(raw); err != nil {
+				return mcp.Result{}, err
+			}
 			positions, err := t.Positions.Positions(ctx, caller)
 			if err != nil {
 				return mcp.Result{}, err
 			}
-			records := make([]positionRecord, len(positions))
-			for i, p := range positions {
-				records[i] = positionOf(p)
+			all := ordered[order.Marked]{items: positions, key: func(m order.Marked) string { return m.Symbol.String() }}
+			array, left, err := page(name, p, all, func(m order.Marked) any { return positionOf(m) })
+			if err != nil {
+				return mcp.Result{}, err
 			}
-			return answerMode("positions", records, t.Mode)
-		}),
+			return answerArray(name, "positions", array, left, t.modeOf())
+		},
 	}
 }
+
+// modeOf ends a list of what money may be at stake in: an empty list says so, too.
+func (t *Trading) modeOf() string { return `,"mode":"` + string(t.Mode) + `"` }
 
 // getBalance exists because clients of the interface expect it; it always
 // refuses, with and without --trade.

@@ -3,6 +3,7 @@ package tool
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -17,7 +18,7 @@ import (
 // Notifications is the queue of fired alerts that get_notifications drains. With
 // a wait above zero Drain returns as soon as there is one, or empty after it.
 type Notifications interface {
-	Drain(ctx context.Context, caller mcp.Caller, wait time.Duration) (*notify.Batch, error)
+	Drain(ctx context.Context, caller mcp.Caller, wait time.Duration, most notify.Bound) (*notify.Batch, error)
 }
 
 // Subscriptions is where push filters live, one for each token.
@@ -35,9 +36,12 @@ func (t *Trading) pushSpecs() []spec {
 const maxWait = 240
 
 func (t *Trading) getNotifications() spec {
-	arguments := func() (*int, fields) {
-		wait := 0
-		return &wait, fields{integer("wait_seconds", &wait, 0, maxWait, "Wait up to this long for the first one; 0 answers at once. Many clients give up after 60 seconds: use 50, and call again.")}
+	const name = "get_notifications"
+	type asked struct{ wait, limit int }
+	arguments := func() (*asked, fields) {
+		a := &asked{limit: mostItems}
+		return a, fields{integer("wait_seconds", &a.wait, 0, maxWait, "Wait up to this long for the first one; 0 answers at once. Many clients give up after 60 seconds: use 50, and call again."),
+			integer("limit", &a.limit, 1, mostItems, "Items at most; the others stay in the queue.")}
 	}
 	_, input := arguments()
 	item := object("",
@@ -46,24 +50,20 @@ func (t *Trading) getNotifications() spec {
 		is("value", "number", "At the time of firing."), is("triggered_at", "string", ""),
 		is("note?", "string", ""), is("late?", "boolean", "Found afterwards, in bars that were missed when they closed."))
 	return spec{
-		name: "get_notifications", title: "Fetch notifications", trading: true,
+		name: name, title: "Fetch notifications", trading: true,
 		description: "Take the alerts that have fired out of the queue; each is returned once, to whoever asks first. " +
 			"With wait_seconds it sleeps until one fires. About 0.3 KB per notification.",
-		input: input, output: object("", list("notifications", "Oldest first.", item)), hints: hints{},
+		input: input, output: object("", list("notifications", "Oldest first.", item), moreSchema()), hints: hints{},
 		run: func(ctx context.Context, caller mcp.Caller, raw json.RawMessage) (mcp.Result, error) {
-			wait, input := arguments()
+			a, input := arguments()
 			if err := input.decode(raw); err != nil {
 				return mcp.Result{}, err
 			}
-			fired, err := t.Notifications.Drain(ctx, caller, time.Duration(*wait)*time.Second)
+			fired, err := t.Notifications.Drain(ctx, caller, time.Duration(a.wait)*time.Second, notify.Bound{Entries: a.limit, Bytes: mostBytes})
 			if err != nil {
 				return mcp.Result{}, err
 			}
-			records := make([]json.RawMessage, len(fired.Entries))
-			for i, entry := range fired.Entries {
-				records[i] = entry.Data
-			}
-			result, err := answerList("notifications", records)
+			result, err := answerBatch(name, fired)
 			if err != nil {
 				fired.Settle(false)
 				return mcp.Result{}, err
@@ -72,6 +72,24 @@ func (t *Trading) getNotifications() spec {
 			return result, nil
 		},
 	}
+}
+
+// answerBatch is a result of what was taken out of the queue. What is left stays there:
+// the next call has it, so there is no cursor.
+func answerBatch(name string, fired *notify.Batch) (mcp.Result, error) {
+	records := make([]json.RawMessage, len(fired.Entries))
+	for i, entry := range fired.Entries {
+		records[i] = entry.Data
+	}
+	array, err := marshalPlain(records)
+	if err != nil {
+		return mcp.Result{}, fmt.Errorf("write the answer: %w", err)
+	}
+	var left *more
+	if fired.Left > 0 {
+		left = &more{Left: fired.Left}
+	}
+	return answerArray(name, "notifications", array, left, "")
 }
 
 // mostFilters is how many symbols one subscription may name.

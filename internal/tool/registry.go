@@ -10,6 +10,7 @@ import (
 
 	"candela/internal/fair"
 	"candela/internal/fault"
+	"candela/internal/market"
 	"candela/internal/mcp"
 	"candela/internal/order"
 	"candela/internal/rpc"
@@ -22,6 +23,10 @@ type Config struct {
 	Painter Painter
 	Trading *Trading // nil without --trade
 	Log     *slog.Logger
+
+	// Near returns the symbols that are likely meant by one that no venue has, best
+	// first, and what to say about it; nil for nothing to say. It asks no venue.
+	Near func(market.Symbol) (near []string, why string)
 
 	// NoTrading is what the trading tools answer with where Trading is nil; nil itself
 	// says that --trade was not given.
@@ -44,6 +49,7 @@ type Registry struct {
 	tools []definition
 	names []string
 	log   *slog.Logger
+	near  func(market.Symbol) ([]string, string)
 }
 
 // definition is one tool. run reads the arguments itself, so that each tool has
@@ -56,7 +62,7 @@ type definition struct {
 
 // New returns the tools over cfg.
 func New(cfg Config) (*Registry, error) {
-	r := &Registry{log: cfg.Log}
+	r := &Registry{log: cfg.Log, near: cfg.Near}
 	trading := cfg.Trading
 	if trading == nil {
 		trading = &Trading{}
@@ -100,7 +106,34 @@ func (r *Registry) Call(ctx context.Context, caller mcp.Caller, name string, arg
 	if !abandoned(ctx, err) && (fault.Of(err) == nil || fault.KindOf(err) == fault.Internal) {
 		r.log.LogAttrs(ctx, slog.LevelError, "[MCP] tool failed", slog.String("tool", name), slog.Any("error", err))
 	}
-	return failure(ctx, err), nil
+	return failure(ctx, r.suggest(err)), nil
+}
+
+// suggest adds to the error that a symbol is unknown which ones may be meant. A venue's
+// own suggestions come after those: it knows its spelling, not what people mean.
+func (r *Registry) suggest(err error) error {
+	f := fault.Of(err)
+	if r.near == nil || f == nil || f.Code != "unknown_symbol" {
+		return err
+	}
+	symbol, failed := market.ParseSymbol(f.Value)
+	if failed != nil {
+		return err
+	}
+	near, why := r.near(symbol)
+	if len(near) == 0 && why == "" {
+		return err
+	}
+	told := *f
+	told.Message, _, _ = strings.Cut(f.Message, "; did you mean")
+	if why != "" {
+		told.Message += ": " + why
+	}
+	if len(near) > 0 {
+		told.Message += "; did you mean " + strings.Join(near, " or ") + "?"
+		told.Suggestions = near
+	}
+	return &told
 }
 
 func (r *Registry) unknown(name string) *rpc.Error {

@@ -9,7 +9,6 @@ import (
 
 	"candela/internal/fault"
 	"candela/internal/mcp"
-	"candela/internal/order"
 )
 
 // answer is a result whose text and structured content are the same object.
@@ -23,31 +22,6 @@ func answer(v any) (mcp.Result, error) {
 
 func answerJSON(object []byte) mcp.Result {
 	return mcp.Result{Content: []mcp.Content{{Text: object}}, Structured: object}
-}
-
-// answerList is a result whose text is an array. Structured content must be an
-// object, so there the array stands under a name.
-func answerList[T any](name string, items []T) (mcp.Result, error) {
-	if items == nil {
-		items = []T{}
-	}
-	data, err := marshalPlain(items)
-	if err != nil {
-		return mcp.Result{}, fmt.Errorf("write the answer: %w", err)
-	}
-	object := append([]byte(`{"`+name+`":`), data...)
-	return mcp.Result{Content: []mcp.Content{{Text: data}}, Structured: append(object, '}')}, nil
-}
-
-// answerMode is answerList for what money may be at stake in: an empty list says so,
-// too.
-func answerMode[T any](name string, items []T, mode order.Mode) (mcp.Result, error) {
-	r, err := answerList(name, items)
-	if err != nil {
-		return r, err
-	}
-	r.Structured = append(r.Structured[:len(r.Structured)-1], `,"mode":"`+string(mode)+`"}`...)
-	return r, nil
 }
 
 // problem is what a client reads when a tool fails.

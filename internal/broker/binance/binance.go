@@ -172,6 +172,11 @@ func (b *Broker) Name() string { return name }
 // Mode returns live on the exchange itself, and paper elsewhere.
 func (b *Broker) Mode() order.Mode { return b.mode }
 
+// Canonical returns the symbol as the venue writes it.
+func (b *Broker) Canonical(ctx context.Context, s market.Symbol) (market.Symbol, error) {
+	return b.rules.Canonical(ctx, s)
+}
+
 // Instrument tells the rules of a symbol, at most an hour old.
 func (b *Broker) Instrument(ctx context.Context, s market.Symbol) (provider.Instrument, error) {
 	return b.rules.Instrument(ctx, s)

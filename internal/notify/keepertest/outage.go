@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"candela/internal/mcp"
+	"candela/internal/notify"
 )
 
 // RunOutage holds logs that share a keeper to their promises while it is away: outage
@@ -43,7 +44,7 @@ func RunOutage(t *testing.T, stalls time.Duration, open Opener, outage func()) {
 	Eventually(t, func() error {
 		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 		defer cancel()
-		more, err := c.Drain(ctx, caller("poller"), time.Second)
+		more, err := c.Drain(ctx, caller("poller"), time.Second, notify.Bound{})
 		if err != nil {
 			return err
 		}

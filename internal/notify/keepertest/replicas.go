@@ -216,7 +216,7 @@ func testPollMany(t *testing.T, w *World) {
 	for i := range 6 {
 		wg.Go(func() {
 			for {
-				b, err := all[i%3].Drain(t.Context(), caller("poller"), 20*time.Millisecond)
+				b, err := all[i%3].Drain(t.Context(), caller("poller"), 20*time.Millisecond, notify.Bound{})
 				if err != nil {
 					t.Error(err)
 					return
@@ -258,7 +258,7 @@ func testPollDead(t *testing.T, w *World) {
 	}
 	got := make(chan *notify.Batch, 1)
 	go func() {
-		batch, err := b.Drain(t.Context(), caller("poller"), time.Minute)
+		batch, err := b.Drain(t.Context(), caller("poller"), time.Minute, notify.Bound{})
 		if err != nil {
 			t.Error(err)
 		}

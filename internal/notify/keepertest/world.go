@@ -222,7 +222,9 @@ func (r *Replica) subscription(key string) notify.Subscription {
 
 func (r *Replica) poll() (*notify.Batch, []uint64) {
 	r.world.t.Helper()
-	b := insist(r.world.t, r.world.stalls, func() (*notify.Batch, error) { return r.Drain(r.world.t.Context(), caller("poller"), 0) })
+	b := insist(r.world.t, r.world.stalls, func() (*notify.Batch, error) {
+		return r.Drain(r.world.t.Context(), caller("poller"), 0, notify.Bound{})
+	})
 	return b, seqs(b)
 }
 

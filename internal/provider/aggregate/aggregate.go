@@ -47,6 +47,11 @@ func Over(p provider.Provider, now func() time.Time) provider.Provider {
 // Capabilities are the venue's, with the intervals that can be built.
 func (p *Provider) Capabilities() provider.Caps { return p.caps }
 
+// Canonical returns the venue's name of a symbol.
+func (p *Provider) Canonical(ctx context.Context, s market.Symbol) (market.Symbol, error) {
+	return provider.Canonical(ctx, p.Provider, s)
+}
+
 // Close closes the venue's provider when it can be closed.
 func (p *Provider) Close() error {
 	if c, ok := p.Provider.(io.Closer); ok {

@@ -114,6 +114,11 @@ func Spell(s market.Symbol) (string, error) {
 	return spelled, nil
 }
 
+// Canonical returns the symbol as Spell does.
+func (p *Provider) Canonical(_ context.Context, s market.Symbol) (market.Symbol, error) {
+	return provider.Speller(Spell).Canonical(name, s)
+}
+
 // Instrument tells the rules of a symbol, at most an hour old.
 func (p *Provider) Instrument(ctx context.Context, s market.Symbol) (provider.Instrument, error) {
 	return p.known.Get(ctx, s)

@@ -98,6 +98,11 @@ func spell(s market.Symbol) (string, error) {
 	return spelled, nil
 }
 
+// Canonical returns the symbol as the venue writes it.
+func (p *Provider) Canonical(_ context.Context, s market.Symbol) (market.Symbol, error) {
+	return provider.Speller(spell).Canonical(name, s)
+}
+
 // Instrument tells the rules of a product, at most an hour old.
 func (p *Provider) Instrument(ctx context.Context, s market.Symbol) (provider.Instrument, error) {
 	return p.known.Get(ctx, s)

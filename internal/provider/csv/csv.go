@@ -77,12 +77,21 @@ func (p *Provider) Capabilities() provider.Caps {
 
 // Instrument tells the calendar; files say nothing about orders.
 func (p *Provider) Instrument(ctx context.Context, s market.Symbol) (provider.Instrument, error) {
-	files, err := p.files(ctx, s)
+	spelled, files, err := p.files(ctx, s)
 	if err != nil {
 		return provider.Instrument{}, err
 	}
 	c, err := p.calendar(ctx, files)
-	return provider.Instrument{Symbol: market.Symbol{Venue: name, Name: s.Name}, Calendar: c}, err
+	return provider.Instrument{Symbol: market.Symbol{Venue: name, Name: spelled}, Calendar: c}, err
+}
+
+// Canonical returns the symbol as its files spell it.
+func (p *Provider) Canonical(ctx context.Context, s market.Symbol) (market.Symbol, error) {
+	spelled, _, err := p.files(ctx, s)
+	if err != nil {
+		return s, err
+	}
+	return market.Symbol{Venue: name, Name: spelled}, nil
 }
 
 // Bars returns a page of a file's bars.
@@ -91,7 +100,7 @@ func (p *Provider) Bars(ctx context.Context, q provider.BarQuery) (provider.BarP
 	if err != nil {
 		return provider.BarPage{}, err
 	}
-	files, err := p.files(ctx, q.Symbol)
+	_, files, err := p.files(ctx, q.Symbol)
 	if err != nil {
 		return provider.BarPage{}, err
 	}
@@ -116,20 +125,20 @@ func (p *Provider) Bars(ctx context.Context, q provider.BarQuery) (provider.BarP
 	return page, nil
 }
 
-// files returns the files of a symbol.
-func (p *Provider) files(ctx context.Context, s market.Symbol) (files, error) {
+// files returns the files of a symbol and how they spell it.
+func (p *Provider) files(ctx context.Context, s market.Symbol) (string, files, error) {
 	if err := ctx.Err(); err != nil {
-		return nil, err
+		return "", nil, err
 	}
 	all, err := p.folder.list(p.root)
 	if err != nil {
-		return nil, &fault.Error{Kind: fault.Internal, Code: "bad_folder", Message: "the csv folder cannot be read", Cause: err}
+		return "", nil, &fault.Error{Kind: fault.Internal, Code: "bad_folder", Message: "the csv folder cannot be read", Cause: err}
 	}
-	found := all[s.Name]
-	if len(found) == 0 || s.Venue != "" && s.Venue != name {
-		return nil, provider.UnknownSymbol(name, s, fault.Nearest(s.Name, all.names())...)
+	spelled, ok := all.spelled(s.Name)
+	if !ok || s.Venue != "" && s.Venue != name {
+		return "", nil, provider.UnknownSymbol(name, s, fault.Nearest(s.Name, all.names())...)
 	}
-	return found, nil
+	return spelled, all[spelled], nil
 }
 
 // runs reports whether the last bar has not ended yet.

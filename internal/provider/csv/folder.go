@@ -44,6 +44,37 @@ type symbols map[string]files
 
 func (s symbols) names() []string { return slices.Sorted(maps.Keys(s)) }
 
+// spelled returns how the files spell a symbol: as it is, or as the same pair with
+// another sign between its halves, or none. Where two files fit it is neither.
+func (s symbols) spelled(symbol string) (string, bool) {
+	if len(s[symbol]) > 0 {
+		return symbol, true
+	}
+	var found []string
+	for name := range s {
+		if joined(name) == joined(symbol) {
+			found = append(found, name)
+		}
+	}
+	if len(found) != 1 {
+		return "", false
+	}
+	return found[0], true
+}
+
+// joined returns a pair such as BTC/USDT or BTC-USDT without the sign between its
+// halves, and every other symbol as it is: BRK-B is no pair.
+func joined(symbol string) string {
+	at := strings.IndexAny(symbol, "/-")
+	if at < minHalf || len(symbol)-at-1 < minHalf || strings.ContainsAny(symbol[at+1:], "/-") {
+		return symbol
+	}
+	return symbol[:at] + symbol[at+1:]
+}
+
+// minHalf is how long the halves of a pair are at least.
+const minHalf = 3
+
 // folder remembers what the folder holds. The file names are read, not guessed,
 // so that a file system without case cannot serve 1m for 1M.
 type folder struct {

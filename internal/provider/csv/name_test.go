@@ -1,8 +1,11 @@
 package csv
 
 import (
+	"os"
+	"path/filepath"
 	"testing"
 
+	"candela/internal/fault"
 	"candela/internal/market"
 )
 
@@ -23,4 +26,36 @@ func FuzzParseName(f *testing.F) {
 			t.Fatalf("%q is read as %q of %v", name, again, i)
 		}
 	})
+}
+
+// A pair has one name, that of its file, whatever stands between its halves. Other
+// names with a dash are no pairs.
+func TestCanonical_IsTheSpellingOfTheFile(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	for _, file := range []string{"BTCUSDT_1d.csv", "ETH-USD_1d.csv", "BRK-B_1d.csv", "SOLUSDT_1d.csv", "SOL-USDT_1d.csv"} {
+		if err := os.WriteFile(filepath.Join(dir, file), []byte("time,open,high,low,close,volume\n1704067200,1,2,1,2,3\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p, err := New(Config{Dir: dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = p.Close() }()
+	for asked, want := range map[string]string{
+		"BTC/USDT": "BTCUSDT", "BTC-USDT": "BTCUSDT", "BTCUSDT": "BTCUSDT", "ETHUSD": "ETH-USD", "ETH/USD": "ETH-USD",
+		"BRK-B": "BRK-B", "BRKB": "", "SOL-USDT": "SOL-USDT", "SOL/USDT": "",
+	} {
+		got, err := p.Canonical(t.Context(), market.Symbol{Name: asked})
+		if want == "" {
+			if fault.KindOf(err) != fault.NotFound {
+				t.Errorf("%s: %v, %v", asked, got, err)
+			}
+			continue
+		}
+		if err != nil || got != (market.Symbol{Venue: "csv", Name: want}) {
+			t.Errorf("%s: %v, %v", asked, got, err)
+		}
+	}
 }

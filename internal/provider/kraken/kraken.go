@@ -115,6 +115,15 @@ func (p *Provider) find(ctx context.Context, s market.Symbol) (*pair, error) {
 // plain drops what the spellings differ in.
 func plain(spelled string) string { return strings.NewReplacer("/", "", "-", "").Replace(spelled) }
 
+// Canonical returns the symbol as the venue's list has it, such as BTC/USD.
+func (p *Provider) Canonical(ctx context.Context, s market.Symbol) (market.Symbol, error) {
+	found, err := p.find(ctx, s)
+	if err != nil {
+		return s, err
+	}
+	return found.instrument.Symbol, nil
+}
+
 // Instrument tells the rules of a pair, at most an hour old.
 func (p *Provider) Instrument(ctx context.Context, s market.Symbol) (provider.Instrument, error) {
 	found, err := p.find(ctx, s)

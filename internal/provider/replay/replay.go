@@ -93,6 +93,21 @@ func (p *Provider) Instrument(ctx context.Context, s market.Symbol) (provider.In
 	return instrument, err
 }
 
+// Canonical is the source's, at this venue.
+func (p *Provider) Canonical(ctx context.Context, s market.Symbol) (market.Symbol, error) {
+	played, err := p.played(s)
+	if err == nil {
+		played, err = provider.Canonical(ctx, p.source, played)
+	}
+	if f := fault.Of(err); f != nil && f.Kind == fault.NotFound {
+		err = provider.UnknownSymbol(name, s, f.Suggestions...)
+	}
+	if err != nil {
+		return s, err
+	}
+	return market.Symbol{Venue: name, Name: played.Name}, nil
+}
+
 // played returns a symbol as the source knows it.
 func (p *Provider) played(s market.Symbol) (market.Symbol, error) {
 	if s.Venue != "" && s.Venue != name {

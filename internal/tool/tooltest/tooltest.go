@@ -24,17 +24,17 @@ import (
 )
 
 // Bars serves sample bars: as such without a symbol, and as if they were fetched
-// for the symbols BTCUSDT and AAPL. Any other symbol is unknown.
+// for the symbols BTCUSDT, ETHUSDT, AAPL and EURUSD=X. Any other symbol is unknown.
 type Bars struct{}
 
 // Bars answers want.
 func (Bars) Bars(ctx context.Context, want tool.BarRequest) (tool.BarSet, error) {
 	query := provider.BarQuery{Interval: want.Interval, Limit: min(want.Bars+want.Warmup, 5000)}
-	set := tool.BarSet{Symbol: want.Symbol, Source: payload.Fetch, Provider: "test", AsOf: time.Unix(1735689600, 0)}
+	set := tool.BarSet{Symbol: want.Symbol, Instrument: market.Symbol{Venue: "test", Name: want.Symbol.Name}, Source: payload.Fetch, Provider: "test", AsOf: time.Unix(1735689600, 0)}
 	switch want.Symbol.Name {
 	case "":
 		set.Symbol.Name, set.Source, set.Provider, set.AsOf = "SAMPLE", payload.Sample, "sample", time.Time{}
-	case "BTCUSDT", "AAPL":
+	case "BTCUSDT", "AAPL", "ETHUSDT", "EURUSD=X":
 	case "DOWN":
 		return set, fault.Unreachable(context.DeadlineExceeded, 1500*time.Millisecond, "test does not answer for %s; try again", want.Symbol)
 	default:
@@ -171,7 +171,7 @@ func (a Alerts) AlertsOn(_ context.Context, _ mcp.Caller, s market.Symbol) ([]al
 func (a Alerts) Cancel(context.Context, mcp.Caller, string) error { return nil }
 
 // Drain gives one of each kind.
-func (t *Trading) Drain(ctx context.Context, caller mcp.Caller, wait time.Duration) (*notify.Batch, error) {
+func (t *Trading) Drain(ctx context.Context, caller mcp.Caller, wait time.Duration, most notify.Bound) (*notify.Batch, error) {
 	price := alert.Firing{Alert: t.alert(), Value: 70001.5, At: moment()}
 	price.Note = ""
 	signal := price
@@ -184,7 +184,7 @@ func (t *Trading) Drain(ctx context.Context, caller mcp.Caller, wait time.Durati
 	for i, f := range []alert.Firing{price, signal} {
 		log.Append([]notify.Entry{{Seq: uint64(i) + 1, Owner: caller.Subject, At: moment(), Data: f.AppendJSON(nil)}})
 	}
-	return log.Drain(ctx, caller, wait)
+	return log.Drain(ctx, caller, wait, most)
 }
 
 // Subscribe keeps the filter.

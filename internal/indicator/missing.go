@@ -1,0 +1,71 @@
+package indicator
+
+import (
+	"regexp"
+	"strings"
+)
+
+// missing is what to do about a name that others have and this catalogue has not.
+type missing struct {
+	near   []string // what comes closest, best first
+	advice string
+}
+
+// lacking returns the advice about a well-known name that is not in the catalogue, by
+// its lower case without a length behind it.
+func lacking(key string) (missing, bool) {
+	const average = "a single moving average is not in the catalogue: the middle line of bbands is the SMA of its period, " +
+		`such as {"name":"bbands","period":200}, and ema_stack has the EMAs of 8, 21, 50 and 200`
+	name := strings.NewReplacer(" ", "", "-", "", "_", "", ".", "").Replace(strings.TrimRight(key, " _-.,:()[]0123456789"))
+	switch name {
+	case "sma", "ma", "movingaverage", "simplemovingaverage":
+		return missing{[]string{"bbands", "ema_stack"}, average}, true
+	case "ema", "wma", "hma", "dema", "tema", "rma", "smma", "vwma", "exponentialmovingaverage":
+		return missing{[]string{"ema_stack", "bbands"}, average}, true
+	case "volume", "vol":
+		return missing{nil, "volume is always drawn, and is in every summary and series: leave it out; obv, cmf and volume_profile are computed from it"}, true
+	case "stochrsi", "srsi":
+		return missing{[]string{"stoch", "rsi"}, "the stochastic of the RSI is not in the catalogue: stoch is that of the price, rsi_mfi_stoch shows RSI and stochastic in one panel"}, true
+	}
+	return missing{}, false
+}
+
+// fixed is the advice about parameters of an indicator that has none.
+func (d *Def) fixed() string {
+	if d.Name != "ema_stack" {
+		return ""
+	}
+	return `; its lengths are always 8, 21, 50 and 200: leave the parameter out, or take the SMA of another length from {"name":"bbands","period":100}`
+}
+
+// valueSignal matches signals that name a value, such as below_30.
+var valueSignal = regexp.MustCompile(`^(?i:.*_)?(below|under|lt|less|above|over|gt|greater)(?:_than)?_?\d+(?:\.\d+)?$`)
+
+// zone returns the signals that come nearest to one that names a value: those of
+// entering the zone below or above a level.
+func (d *Def) zone(label string) (near []string, advice string) {
+	match := valueSignal.FindStringSubmatch(strings.ToLower(label))
+	if match == nil {
+		return nil, ""
+	}
+	side := "overbought_enter"
+	switch match[1] {
+	case "below", "under", "lt", "less":
+		side = "oversold_enter"
+	}
+	for _, own := range d.Labels() {
+		if strings.HasSuffix(own, side) {
+			near = append(near, own)
+		}
+	}
+	return near, "; an alert waits for a signal, not for a value of the indicator; values of the price have price_above and price_below"
+}
+
+// meanings says when each of an indicator's signals comes.
+func (d *Def) meanings() string {
+	all := make([]string, len(d.Signals))
+	for i, t := range d.Signals {
+		all[i] = t.Label + ": " + strings.TrimSuffix(t.Sentence(), ".")
+	}
+	return strings.Join(all, "; ")
+}
