@@ -1,5 +1,3 @@
-//go:build linux
-
 package hostile
 
 import (
@@ -109,6 +107,7 @@ func batchOf(tool, arguments string) string {
 // new connection each.
 func TestFlood_OneClientTakesNothingFromTheOthers(t *testing.T) {
 	t.Parallel()
+	onLinux(t)
 	tg := attackable(t, memoryLimit)
 	modest, greedy := tg.client("modest"), tg.client("greedy")
 	modest.HTTP = remote.Plain(&http.Transport{DisableKeepAlives: true})
