@@ -18,6 +18,7 @@ func TestLoad_Locks(t *testing.T) {
 		"paper needs nothing":              {args: []string{trade}},
 		"binance, all locks open":          {args: []string{trade, live, binance}, env: keys},
 		"alpaca, all locks open":           {args: []string{trade, live, alpaca}, env: stocks},
+		"everyone let in to the money":     {args: []string{"--serve", trade, live, binance, "--oauth-auto-approve"}, env: keys, want: "use one or the other"},
 		"live without a broker":            {args: []string{trade, live}, env: keys, want: "--live (--live) needs --broker binance"},
 		"live with the paper broker":       {args: []string{trade, live, "--broker=paper"}, env: keys, want: "needs --broker binance"},
 		"live without keys":                {args: []string{trade, live, binance}, want: "needs the keys of an account: set CANDELA_BINANCE_API_KEY"},

@@ -93,9 +93,10 @@ func TestLog_EveryStepAndNoSecret(t *testing.T) {
 	if err != nil || len(list) != 1 || !list[0].Grant.Login {
 		t.Fatalf("%v, %v", list, err)
 	}
+	s.Do(http.MethodGet, "/.well-known/oauth-authorization-server", "", "", nil)
 	log := s.Log.String()
 	for _, step := range []string{
-		"client registered", "authorization requested", "login refused", "owner logged in", "approved", "denied", "token issued", "code used twice", "refused",
+		"metadata requested", "client registered", "authorization requested", "login refused", "owner logged in", "approved", "denied", "token issued", "code used twice", "refused",
 	} {
 		if !strings.Contains(log, `msg="[OAuth] `+step) {
 			t.Errorf("no line about %q", step)

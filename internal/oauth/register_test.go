@@ -132,7 +132,8 @@ func TestRegister_JavascriptDataFile(t *testing.T) {
 
 func TestRegister_CRLF(t *testing.T) {
 	registers(t, each(`https://a.example/cb\r\nSet-Cookie: a=b`, `https://a.example/\n`, `https://a.example/a b`, `https://a.example\\@b.example/`,
-		`https://b\u00fccher.example/`, `\thttps://a.example/`, `https://a.example/\u0000`, `https://a.example/%zz`)...)
+		`https://b\u00fccher.example/`, `\thttps://a.example/`, `https://a.example/\u0000`, `https://a.example/%zz`,
+		`https://a.example/?code=c`, `https://a.example/?state=s`, `https://a.example/?a=b&iss=i`, `https://a.example/?error=e`)...)
 }
 
 func TestRegister_ResponseTypeToken(t *testing.T) {
