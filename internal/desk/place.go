@@ -262,7 +262,7 @@ func (w *writer) place(caller mcp.Caller, r order.Request, inst provider.Instrum
 	w.instruments[r.Symbol] = inst
 	g := w.origin(caller, r)
 	prices := w.prices()
-	if known, ok := prices.Quotes[r.Symbol]; !ok || known.At.Before(quote.At) {
+	if known, ok := prices.Quotes[r.Symbol]; !ok || !known.At.After(quote.At) {
 		prices.Quotes[r.Symbol] = quote
 	}
 	facts := guard.Gather(w.cfg.Policy, w.book, prices, r.Symbol, g.Mode)

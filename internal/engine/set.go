@@ -117,7 +117,7 @@ func (l *loop) heard(q *quote, now time.Time) {
 	l.loadingOf(n)
 	p := l.prices[n.Instrument]
 	p.adopt(l, q)
-	p.hear(l, q.bar, now)
+	p.hear(l, q, now)
 	if p.isZero() && !p.busy {
 		p.ready = true // there is no older alert that has missed something
 	}

@@ -69,7 +69,7 @@ func (p *Provider) Name() string { return name }
 
 // Capabilities names every interval; which ones a symbol has depends on its files.
 func (p *Provider) Capabilities() provider.Caps {
-	return provider.Caps{Intervals: market.Intervals(), PageSize: pageSize, Sessions: !p.config.Calendar.RoundTheClock()}
+	return provider.Caps{Intervals: market.Intervals(), PageSize: pageSize, Sessions: !p.config.Calendar.RoundTheClock(), Files: true}
 }
 
 // Instrument tells the calendar; files say nothing about orders.
