@@ -104,7 +104,7 @@ func (t *trading) prepareDesk(rt Runtime, b *bars) (guard.Policy, error) {
 func (t *trading) deskConfig(rt Runtime, b *bars, policy guard.Policy, venue place, store desk.Store) desk.Config {
 	return desk.Config{
 		Owner: accountOf(rt.Config.Trading), Also: []string{accountOwner, stdio.Owner}, Broker: venue.Broker, Store: store, Market: t.engine, Policy: policy,
-		Resolve: t.resolve(b), Assets: venue.assets, HaltFile: filepath.Join(rt.Config.Home, statedir.HaltName),
+		Resolve: t.resolve(b), Assets: venue.assets, Simulated: venue.paper != nil, HaltFile: filepath.Join(rt.Config.Home, statedir.HaltName),
 		Log: rt.Log, Now: time.Now, Rand: rand.Float64,
 	}
 }
