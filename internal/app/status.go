@@ -18,7 +18,6 @@ import (
 	"candela/internal/mcp"
 	"candela/internal/order"
 	"candela/internal/statedir"
-	"candela/internal/stdio"
 )
 
 // statusWait is how long prices may take to come, within the time that the control
@@ -36,13 +35,11 @@ func (t *trading) statusOf(rt Runtime) func(context.Context) (control.Status, er
 		ctx, cancel := context.WithTimeout(ctx, statusWait)
 		defer cancel()
 		s := control.Status{Running: true, Accounts: []control.AccountStatus{}}
-		for _, subject := range []string{accountOwner, stdio.Owner} {
-			alerts, err := t.alerts.Alerts(ctx, mcp.Caller{Subject: subject})
-			if err != nil {
-				return s, err
-			}
-			s.Alerts += len(alerts)
+		alerts, err := t.alerts.Alerts(ctx, mcp.Caller{Subject: accountOwner})
+		if err != nil {
+			return s, err
 		}
+		s.Alerts = len(alerts)
 		now, here := t.deskStatus(ctx, rt, seen.Desk)
 		if !here {
 			return s, nil

@@ -21,9 +21,9 @@ type stdioWindow struct {
 	done  chan error
 }
 
-func openWindow(t *testing.T, home string) *stdioWindow {
+func openWindow(t *testing.T, home string, flags ...string) *stdioWindow {
 	t.Helper()
-	cfg := configure(t, "--mcp", "--trade", "--home", home, "--yahoo=false")
+	cfg := configure(t, append([]string{"--mcp", "--trade", "--home", home, "--yahoo=false"}, flags...)...)
 	in, feed := io.Pipe()
 	out, answers := io.Pipe()
 	w := &stdioWindow{t: t, in: feed, lines: bufio.NewScanner(out), done: make(chan error, 1)}

@@ -12,6 +12,9 @@ import (
 // Config is what a Log is given. Now and Log are required.
 type Config struct {
 	Path string // of subscriptions.json; "" remembers nothing
+	// Formerly are names of owners that earlier versions used, and what they are called
+	// now.
+	Formerly map[string]string
 	Now  func() time.Time
 	Log  *slog.Logger
 }
