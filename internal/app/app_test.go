@@ -155,7 +155,7 @@ func TestRun_OneEnginePerStateDirectory(t *testing.T) {
 			if traded {
 				return ending(nil)(rt)
 			}
-			if f := fault.Of(rt.noTrading()); (f == nil || f.Code != "trading_elsewhere" || !strings.Contains(f.Message, home)) {
+			if f := fault.Of(rt.noTrading()); f == nil || f.Code != "trading_elsewhere" || !strings.Contains(f.Message, home) {
 				t.Errorf("why there is no trading: %v", rt.noTrading())
 			}
 			return ending(nil)(rt)

@@ -135,10 +135,7 @@ func ReadStatus(ctx context.Context, home string) (control.Status, error) {
 func storedStatus(ctx context.Context, home string) (control.Status, error) {
 	s := control.Status{Accounts: []control.AccountStatus{}}
 	if _, err := os.Stat(filepath.Join(home, ledger.FileName)); errors.Is(err, fs.ErrNotExist) {
-		return s, &fault.Error{
-			Kind: fault.NotFound, Code: "no_store", Field: "home", Value: home,
-			Message: fmt.Sprintf("nothing was ever traded in state directory %s: the first start with --trade makes its store", home),
-		}
+		return s, nil // nothing was ever traded there
 	}
 	held, err := statedir.LockEngine(home)
 	if statedir.IsLocked(err) {
@@ -168,6 +165,7 @@ func readStore(ctx context.Context, l *ledger.Ledger, haltFile string, s *contro
 		s.Alerts++
 	}
 	_, statErr := os.Lstat(haltFile)
+	var untraded []control.AccountStatus
 	for _, account := range accounts() {
 		state, book, err := desk.Stored(ctx, l, account)
 		if err != nil {
@@ -179,6 +177,10 @@ func readStore(ctx context.Context, l *ledger.Ledger, haltFile string, s *contro
 		one := newAccountStatus(account, state)
 		if statErr == nil {
 			one.TradingState = control.TradingState{Level: guard.Halted.String(), Why: "the file " + haltFile + " is there; remove it, then candela resume"}
+		}
+		if len(book.Orders()) == 0 && len(book.Positions()) == 0 {
+			untraded = append(untraded, one)
+			continue
 		}
 		for _, o := range book.Open() {
 			one.Open++
@@ -193,5 +195,15 @@ func readStore(ctx context.Context, l *ledger.Ledger, haltFile string, s *contro
 		}
 		s.Accounts = append(s.Accounts, one)
 	}
+	// A halt without a program is kept for every account that there may be. To name them
+	// would say that they are there.
+	if len(untraded) > 1 {
+		untraded[0].Account = Untraded
+		untraded = untraded[:1]
+	}
+	s.Accounts = append(s.Accounts, untraded...)
 	return nil
 }
+
+// Untraded is what the accounts are called together on which nothing was traded yet.
+const Untraded = "accounts without orders"

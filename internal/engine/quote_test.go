@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -242,6 +243,28 @@ func TestQuote_OfAFileIsDatedByTheFile(t *testing.T) {
 			if q, known := s.Last(btc); !known || !q.At.Equal(opened) {
 				t.Errorf("followed: %+v, %v; opened at %v", q, known, opened)
 			}
+		}
+	})
+}
+
+func TestSet_OnAFileThatEndedIsRefused(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newScene(t, steps(nil))
+		s.stop()
+		s.venue.caps.Live, s.venue.caps.Files = false, true
+		s.start()
+		if _, err := s.Set(t.Context(), ann(), above("BTC", 1000)); err != nil {
+			t.Errorf("a file that is written: %v", err)
+		}
+		s.stop()
+		s.from = ended{venue: s.venue, at: time.Now().Truncate(time.Minute).Unix()}
+		time.Sleep(10 * time.Minute)
+		s.start()
+		defer s.stop()
+		_, err := s.Set(t.Context(), ann(), above("BTC", 1000))
+		if f := fault.Of(err); f == nil || f.Field != "symbol" || !strings.Contains(f.Message, "never fire") {
+			t.Errorf("a file that ended: %v", err)
 		}
 	})
 }

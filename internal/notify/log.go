@@ -15,8 +15,8 @@ type Config struct {
 	// Formerly are names of owners that earlier versions used, and what they are called
 	// now.
 	Formerly map[string]string
-	Now  func() time.Time
-	Log  *slog.Logger
+	Now      func() time.Time
+	Log      *slog.Logger
 }
 
 // Log is what happened and how far each reader has come. It is safe for
