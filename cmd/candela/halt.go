@@ -41,20 +41,25 @@ const cancelWait = 3 * time.Second
 // tellOpen says which orders a halt has left open, once those are cancelled that can
 // be at once.
 func tellOpen(ctx context.Context, in invocation, home string) error {
-	began := time.Now()
+	began, tick := time.Now(), time.NewTicker(100*time.Millisecond)
+	defer tick.Stop()
 	for {
 		s, err := app.ReadStatus(ctx, home)
 		if err != nil {
 			fmt.Fprintf(in.Stdout, "Which orders are open is not known: %v\n", err)
-			return nil //nolint:nilerr // trading is halted, which is what was asked for
+			return nil
 		}
 		open := 0
 		for _, a := range s.Accounts {
 			open += a.Open
 		}
 		if open > 0 && s.Running && time.Since(began) < cancelWait {
-			time.Sleep(100 * time.Millisecond)
-			continue
+			select {
+			case <-tick.C:
+				continue
+			case <-ctx.Done():
+				return ctx.Err()
+			}
 		}
 		for _, a := range s.Accounts {
 			tellLeft(in.Stdout, a, s.Running)

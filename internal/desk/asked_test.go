@@ -49,7 +49,7 @@ func TestPaper_AVenueThatIsGoneLocksNothing(t *testing.T) {
 		p.market.Lose("binance")
 		gone := &atomic.Bool{}
 		gone.Store(true)
-		p.world.broker = halfGone{p.paper, gone}
+		p.broker = halfGone{p.paper, gone}
 		p.start()
 		time.Sleep(5 * time.Minute)
 		if s := p.Status(); !s.Compared || s.State.Level() != guard.Active {

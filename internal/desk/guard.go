@@ -221,7 +221,7 @@ func (w *writer) checkMarket(now time.Time) {
 	w.unpriced(missing, now)
 	for _, c := range w.state.Causes {
 		held := slices.ContainsFunc(symbols, func(s market.Symbol) bool { return s.Venue == c.Subject })
-		if c.Kind == guard.FeedLost && !(held && slices.Contains(lost, c.Subject)) && !slices.Contains(missing, c.Subject) {
+		if c.Kind == guard.FeedLost && (!held || !slices.Contains(lost, c.Subject)) && !slices.Contains(missing, c.Subject) {
 			w.lift(c.Kind, c.Subject)
 		}
 	}
