@@ -3,7 +3,9 @@ package main
 import (
 	"context"
 	"fmt"
+	"io"
 	"strings"
+	"time"
 
 	"candela/internal/app"
 	"candela/internal/config"
@@ -27,7 +29,55 @@ func halt(ctx context.Context, in invocation) error {
 		return tellState(in, state, err)
 	}
 	state, err := app.Halt(ctx, cfg.Home, reason)
-	return tellState(in, state, err)
+	if err := tellState(in, state, err); err != nil {
+		return err
+	}
+	return tellOpen(ctx, in, cfg.Home)
+}
+
+// cancelWait is how long a halt waits for the cancels that it has caused.
+const cancelWait = 3 * time.Second
+
+// tellOpen says which orders a halt has left open, once those are cancelled that can
+// be at once.
+func tellOpen(ctx context.Context, in invocation, home string) error {
+	began, tick := time.Now(), time.NewTicker(100*time.Millisecond)
+	defer tick.Stop()
+	for {
+		s, err := app.ReadStatus(ctx, home)
+		if err != nil {
+			fmt.Fprintf(in.Stdout, "Which orders are open is not known: %v\n", err)
+			return nil
+		}
+		open := 0
+		for _, a := range s.Accounts {
+			open += a.Open
+		}
+		if open > 0 && s.Running && time.Since(began) < cancelWait {
+			select {
+			case <-tick.C:
+				continue
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+		}
+		for _, a := range s.Accounts {
+			tellLeft(in.Stdout, a, s.Running)
+		}
+		return nil
+	}
+}
+
+func tellLeft(w io.Writer, a control.AccountStatus, running bool) {
+	switch {
+	case a.Account == app.Untraded:
+	case a.Open == 0:
+		fmt.Fprintf(w, "%s: no order is open.\n", a.Account)
+	case running:
+		fmt.Fprintf(w, "%s: %s still open: the venue has not cancelled them yet, or they were placed elsewhere.\n", a.Account, count(a.Open, "order"))
+	default:
+		fmt.Fprintf(w, "%s: %s still open; the next start with --trade cancels what was placed here.\n", a.Account, count(a.Open, "order"))
+	}
 }
 
 // resume takes back what holds trading down, as far as the owner can.

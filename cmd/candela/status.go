@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"slices"
 
 	"candela/internal/app"
 	"candela/internal/config"
@@ -54,7 +53,7 @@ func tellStatus(w io.Writer, home string, s control.Status) error {
 	default:
 		fmt.Fprintln(w, "No account has traded here.")
 	}
-	for _, a := range together(s.Accounts) {
+	for _, a := range s.Accounts {
 		fmt.Fprintf(w, "%s: trading is %s", a.Account, a.Level)
 		if a.Why != "" {
 			fmt.Fprintf(w, ": %s", a.Why)
@@ -79,24 +78,6 @@ func tellStatus(w io.Writer, home string, s control.Status) error {
 		}
 	}
 	return err
-}
-
-// together joins the accounts that have nothing to tell but the same state: a halt
-// without a program is kept for every account that there may be.
-func together(all []control.AccountStatus) []control.AccountStatus {
-	var told []control.AccountStatus
-	for _, a := range all {
-		idle := func(b control.AccountStatus) bool {
-			return b.Open == 0 && len(b.Positions) == 0 && b.TradingState == a.TradingState
-		}
-		i := slices.IndexFunc(told, idle)
-		if i < 0 || !idle(a) {
-			told = append(told, a)
-			continue
-		}
-		told[i].Account += ", " + a.Account
-	}
-	return told
 }
 
 // count writes a number of things.

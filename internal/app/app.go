@@ -64,7 +64,8 @@ type Runtime struct {
 
 	shared *shared // what all replicas have in common; nil for one node
 
-	noTrading error // why trading tools refuse though --trade was given; else nil
+	noTrading func() error   // why trading tools refuse though --trade was given; else nil
+	waiting   *config.Config // with what this process takes the trading over; nil unless it waits for that
 }
 
 // Run does what cfg asks for and returns when it is done: at once after a chart,
@@ -117,8 +118,8 @@ func (rt Runtime) serve(ctx context.Context, mode config.Mode, service Service) 
 
 // lockEngine takes the lock of the state directory where an engine is to run. A
 // client starts a program for each of its windows, and one without charts would be of
-// no use in the second: over stdio the program then runs without an engine, and its
-// trading tools say why.
+// no use in the second: over stdio the program then runs without an engine until the
+// lock is free, and its trading tools say why.
 func (rt Runtime) lockEngine(ctx context.Context, mode config.Mode) (Runtime, func(), error) {
 	none := func() {}
 	if !rt.Config.Trade {
@@ -131,8 +132,10 @@ func (rt Runtime) lockEngine(ctx context.Context, mode config.Mode) (Runtime, fu
 	if mode != config.ModeMCP || !statedir.IsLocked(err) {
 		return rt, none, err
 	}
-	rt.noTrading = tool.TradingElsewhere(rt.Config.Home)
-	rt.Log.WarnContext(ctx, "another candela trades in this state directory: alerts and orders are refused here", "home", rt.Config.Home)
+	home := rt.Config.Home
+	rt.noTrading = func() error { return tool.TradingElsewhere(home, statedir.EngineProcess(home)) }
+	rt.Log.WarnContext(ctx, "another candela trades in this state directory: alerts and orders are refused here until it ends", "home", home, "pid", statedir.EngineProcess(home))
+	rt.waiting = rt.Config
 	withoutEngine := *rt.Config
 	withoutEngine.Trade = false
 	rt.Config = &withoutEngine

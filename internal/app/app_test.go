@@ -152,8 +152,11 @@ func TestRun_OneEnginePerStateDirectory(t *testing.T) {
 		traded := true
 		seen := func(rt Runtime) ([]Part, error) {
 			traded = rt.Config.Trade
-			if f := fault.Of(rt.noTrading); !traded && (f == nil || f.Code != "trading_elsewhere" || !strings.Contains(f.Message, home)) {
-				t.Errorf("why there is no trading: %v", rt.noTrading)
+			if traded {
+				return ending(nil)(rt)
+			}
+			if f := fault.Of(rt.noTrading()); f == nil || f.Code != "trading_elsewhere" || !strings.Contains(f.Message, home) {
+				t.Errorf("why there is no trading: %v", rt.noTrading())
 			}
 			return ending(nil)(rt)
 		}

@@ -27,13 +27,16 @@ import (
 	"candela/internal/provider"
 	stocks "candela/internal/provider/alpaca"
 	"candela/internal/statedir"
-	"candela/internal/stdio"
 	"candela/internal/tool"
 )
 
 // accountOwner is to whom the account of an installation belongs, however the owner
 // comes in.
 const accountOwner = oauth.SoleOwner
+
+// formerOwner is to whom belonged what was set up over stdio, before both transports
+// acted for the same owner.
+const formerOwner = "local"
 
 // accounts lists the names under which the owner's accounts are kept, one for each
 // place where orders can go.
@@ -103,8 +106,8 @@ func (t *trading) prepareDesk(rt Runtime, b *bars) (guard.Policy, error) {
 // deskConfig is what a desk works with.
 func (t *trading) deskConfig(rt Runtime, b *bars, policy guard.Policy, venue place, store desk.Store) desk.Config {
 	return desk.Config{
-		Owner: accountOf(rt.Config.Trading), Also: []string{accountOwner, stdio.Owner}, Broker: venue.Broker, Store: store, Market: t.engine, Policy: policy,
-		Resolve: t.resolve(b), Assets: venue.assets, HaltFile: filepath.Join(rt.Config.Home, statedir.HaltName),
+		Owner: accountOf(rt.Config.Trading), Also: []string{accountOwner}, Broker: venue.Broker, Store: store, Market: t.engine, Policy: policy,
+		Resolve: t.resolve(b), Assets: venue.assets, Simulated: venue.paper != nil, HaltFile: filepath.Join(rt.Config.Home, statedir.HaltName),
 		Log: rt.Log, Now: time.Now, Rand: rand.Float64,
 	}
 }

@@ -91,15 +91,28 @@ func speakMCP(rt Runtime) ([]Part, error) {
 	}
 	// A quarter of the time for the stop is left to the parts that stop after this one.
 	drain := rt.Config.ShutdownTimeout - rt.Config.ShutdownTimeout/4
-	session := stdio.New(tools.server, rt.Stdin, rt.Stdout, stdio.Config{Streams: tools.streams, DrainGrace: drain, Log: rt.Log})
-	if tools.trading != nil {
-		socket := control.Server{Home: rt.Config.Home, Trader: tools.trading.trader(), Status: tools.trading.statusOf(rt, nil), Log: rt.Log}
-		tools.parts = append(tools.parts, Part{Name: "control", Run: socket.Attempt})
+	switch {
+	case tools.trading != nil:
+		tools.parts = append(tools.parts, tools.control(rt))
+	case rt.waiting != nil:
+		next := newSuccessor(tools)
+		tools.streams = next
+		if tools.server, err = rt.server(next, true); err != nil {
+			return nil, err
+		}
+		tools.parts = append(tools.parts, Part{Name: "successor", Run: func(ctx, _ context.Context, ready func()) error { return next.run(ctx, rt, ready) }})
 	}
+	session := stdio.New(tools.server, rt.Stdin, rt.Stdout, stdio.Config{Streams: tools.streams, DrainGrace: drain, Log: rt.Log})
 	return append(tools.parts, Part{Name: "stdio", Run: func(ctx, hard context.Context, ready func()) error {
 		ready()
 		return session.Run(ctx, hard)
 	}, Ending: session.Ending}), nil
+}
+
+// control answers the owner's commands, where no server does.
+func (t *toolset) control(rt Runtime) Part {
+	socket := control.Server{Home: rt.Config.Home, Trader: t.trading.trader(), Status: t.trading.statusOf(rt, nil), Log: rt.Log}
+	return Part{Name: "control", Run: socket.Attempt}
 }
 
 // release is the version that is published: without the commit and the toolchain,
@@ -114,10 +127,11 @@ const toolCount = 15
 
 // toolset is the tools with what stands behind them.
 type toolset struct {
-	server  *mcp.Server
-	streams mcp.Streams // nil where nothing is pushed
-	trading *trading    // nil without --trade
-	parts   []Part      // must start before anything calls a tool
+	server   *mcp.Server
+	registry *tool.Registry
+	streams  mcp.Streams // nil where nothing is pushed
+	trading  *trading    // nil without --trade
+	parts    []Part      // must start before anything calls a tool
 }
 
 // tools puts the tools together over the sources of bars, and with --trade over
@@ -143,15 +157,16 @@ func (rt Runtime) tools() (*toolset, error) {
 		cfg.Trading, t.streams = t.trading.tools(), t.trading.log
 		t.parts = append(t.parts, t.trading.parts(rt)...)
 	}
-	registry, err := tool.New(cfg)
-	if err != nil {
+	if t.registry, err = tool.New(cfg); err != nil {
 		return nil, err
 	}
-	t.server, err = mcp.NewServer(registry, mcp.Config{
-		Name: "candela", Title: "Candela", Version: rt.release(), Instructions: instructions(rt.Config.Trade), Log: rt.Log,
-	})
-	if err != nil {
+	if t.server, err = rt.server(t.registry, rt.Config.Trade); err != nil {
 		return nil, err
 	}
 	return t, nil
+}
+
+// server speaks the protocol over tools.
+func (rt Runtime) server(tools mcp.Toolbox, trade bool) (*mcp.Server, error) {
+	return mcp.NewServer(tools, mcp.Config{Name: "candela", Title: "Candela", Version: rt.release(), Instructions: instructions(trade), Log: rt.Log})
 }

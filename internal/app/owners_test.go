@@ -5,13 +5,18 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
 
 	fakebinance "candela/internal/fake/binance"
 	"candela/internal/httpd/httpdtest"
+	"candela/internal/id"
+	"candela/internal/ledger"
+	"candela/internal/mcp"
 	"candela/internal/oauth"
+	"candela/internal/stdio"
 )
 
 // TestOwners_SeeNothingOfEachOther runs the whole program for two owners: no tool and
@@ -79,4 +84,62 @@ func TestOwners_SeeNothingOfEachOther(t *testing.T) {
 	call("bob", "subscribe_notifications", `{}`)
 	call("bob", "set_alert", `{"symbol":"BTCUSDT","condition":{"price_above":2}}`)
 	wantNotice(t, heard(), "2", "")
+}
+
+// TestOwner_IsTheSameOverStdioAndHTTP holds that what a client set up over stdio, in
+// this version or in one that called its owner "local", can be seen and ended over HTTP
+// on the same state directory.
+func TestOwner_IsTheSameOverStdioAndHTTP(t *testing.T) {
+	t.Parallel()
+	venue := httptest.NewServer(fakebinance.New(fakebinance.Config{Seed: 1}))
+	t.Cleanup(venue.Close)
+	home := filepath.Join(t.TempDir(), "home")
+	w := openWindow(t, home, "--binance-url", venue.URL)
+	if line := w.call("set_alert", `{"symbol":"BTCUSDT","condition":{"price_above":99999999},"note":"over stdio"}`); strings.Contains(line, `"isError":true`) {
+		t.Fatal(line)
+	}
+	w.close()
+	l, err := ledger.Open(t.Context(), home, time.Now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for a, err := range l.Alerts(t.Context()) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		a.ID, a.Owner, a.Note = id.New(time.Now()), formerOwner, "of an earlier version"
+		if err := l.PutAlert(t.Context(), mcp.Caller{Subject: formerOwner}, a); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	url, stop := startTradingFor(t, home, venue.URL, httpdtest.Tokens{"ann": {Subject: oauth.SoleOwner, Key: "ann's", Expires: time.Now().Add(time.Hour)}})
+	defer stop()
+	call := func(tool, arguments string) string {
+		t.Helper()
+		_, text := ask(t, http.MethodPost, url+"/mcp", "ann", fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":%q,"arguments":%s}}`, tool, arguments))
+		return text
+	}
+	all := call("list_alerts", `{}`)
+	if !strings.Contains(all, "over stdio") || !strings.Contains(all, "of an earlier version") {
+		t.Fatalf("over HTTP: %s", all)
+	}
+	ended := make(map[string]bool) // an answer may hold an alert twice, as text and as an object
+	for _, alert := range regexp.MustCompile(`alert_id\\?":\\?"([0-9a-f-]{36})`).FindAllStringSubmatch(all, -1) {
+		if ended[alert[1]] {
+			continue
+		}
+		ended[alert[1]] = true
+		if got := call("cancel_alert", `{"alert_id":"`+alert[1]+`"}`); strings.Contains(got, `"isError":true`) {
+			t.Errorf("cancel over HTTP: %s", got)
+		}
+	}
+	if all := call("list_alerts", `{}`); strings.Contains(all, "over stdio") || strings.Contains(all, "of an earlier version") {
+		t.Errorf("then there are %s", all)
+	}
+	if stdio.Owner != oauth.SoleOwner {
+		t.Errorf("over stdio the owner is %q, over HTTP %q", stdio.Owner, oauth.SoleOwner)
+	}
 }

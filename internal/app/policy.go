@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 
 	"candela/internal/config"
 	"candela/internal/guard"
@@ -36,6 +37,9 @@ func (e *PolicyError) Problems() []error {
 func ReadPolicy(path string) (policy guard.Policy, found bool, err error) {
 	data, err := config.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
+		if _, there := os.Lstat(path); there == nil {
+			return guard.Policy{}, true, &PolicyError{path, errors.New("it is a link to a file that is not there: restore that file, or remove the link to trade by the defaults")}
+		}
 		return guard.Default(), false, nil
 	}
 	if err == nil {

@@ -7,9 +7,7 @@ import (
 
 	"candela/internal/config"
 	"candela/internal/fault"
-	"candela/internal/oauth"
 	"candela/internal/sink"
-	"candela/internal/stdio"
 )
 
 // receivers returns who is told of fired alerts besides the clients.
@@ -33,20 +31,15 @@ func receivers(cfg *config.Config) ([]*sink.Receiver, error) {
 	return all, nil
 }
 
-// sinks returns a part for each receiver and each owner that an installation can
-// have. They are one person: an alert that was set over stdio fires, and is to be
-// heard of, in a server too.
+// sinks returns a part for each receiver.
 func (t *trading) sinks(rt Runtime) []Part {
-	owners := []string{oauth.SoleOwner, stdio.Owner}
-	parts := make([]Part, 0, len(t.receivers)*len(owners))
+	parts := make([]Part, 0, len(t.receivers))
 	for _, to := range t.receivers {
-		for _, owner := range owners {
-			s := sink.New(to, sink.Config{
-				Owner: owner, Notifications: t.log, Store: &t.store, Log: rt.Log, Now: time.Now, Rand: rand.Float64,
-			})
-			t.senders = append(t.senders, s)
-			parts = append(parts, Part{Name: to.Name() + " for " + owner, Run: rt.shared.alone("sink/"+to.Name()+"/"+owner, s.Run)})
-		}
+		s := sink.New(to, sink.Config{
+			Owner: accountOwner, Notifications: t.log, Store: &t.store, Log: rt.Log, Now: time.Now, Rand: rand.Float64,
+		})
+		t.senders = append(t.senders, s)
+		parts = append(parts, Part{Name: to.Name(), Run: rt.shared.alone("sink/"+to.Name()+"/"+accountOwner, s.Run)})
 	}
 	return parts
 }

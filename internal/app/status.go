@@ -19,7 +19,6 @@ import (
 	"candela/internal/mcp"
 	"candela/internal/order"
 	"candela/internal/statedir"
-	"candela/internal/stdio"
 )
 
 // statusWait is how long prices may take to come, within the time that the control
@@ -42,13 +41,11 @@ func (t *trading) statusOf(rt Runtime, server func() httpd.Stats) func(context.C
 				s.Limits = append(s.Limits, control.LimitStatus(b))
 			}
 		}
-		for _, subject := range []string{accountOwner, stdio.Owner} {
-			alerts, err := t.alerts.Alerts(ctx, mcp.Caller{Subject: subject})
-			if err != nil {
-				return s, err
-			}
-			s.Alerts += len(alerts)
+		alerts, err := t.alerts.Alerts(ctx, mcp.Caller{Subject: accountOwner})
+		if err != nil {
+			return s, err
 		}
+		s.Alerts = len(alerts)
 		now, here := t.deskStatus(ctx, rt, seen.Desk)
 		if !here {
 			return s, nil
@@ -144,10 +141,7 @@ func ReadStatus(ctx context.Context, home string) (control.Status, error) {
 func storedStatus(ctx context.Context, home string) (control.Status, error) {
 	s := control.Status{Accounts: []control.AccountStatus{}}
 	if _, err := os.Stat(filepath.Join(home, ledger.FileName)); errors.Is(err, fs.ErrNotExist) {
-		return s, &fault.Error{
-			Kind: fault.NotFound, Code: "no_store", Field: "home", Value: home,
-			Message: fmt.Sprintf("nothing was ever traded in state directory %s: the first start with --trade makes its store", home),
-		}
+		return s, nil // nothing was ever traded there
 	}
 	held, err := statedir.LockEngine(home)
 	if statedir.IsLocked(err) {
@@ -177,6 +171,7 @@ func readStore(ctx context.Context, l *ledger.Ledger, haltFile string, s *contro
 		s.Alerts++
 	}
 	_, statErr := os.Lstat(haltFile)
+	var untraded []control.AccountStatus
 	for _, account := range accounts() {
 		state, book, err := desk.Stored(ctx, l, account)
 		if err != nil {
@@ -188,6 +183,10 @@ func readStore(ctx context.Context, l *ledger.Ledger, haltFile string, s *contro
 		one := newAccountStatus(account, state)
 		if statErr == nil {
 			one.TradingState = control.TradingState{Level: guard.Halted.String(), Why: "the file " + haltFile + " is there; remove it, then candela resume"}
+		}
+		if len(book.Orders()) == 0 && len(book.Positions()) == 0 {
+			untraded = append(untraded, one)
+			continue
 		}
 		for _, o := range book.Open() {
 			one.Open++
@@ -202,5 +201,15 @@ func readStore(ctx context.Context, l *ledger.Ledger, haltFile string, s *contro
 		}
 		s.Accounts = append(s.Accounts, one)
 	}
+	// A halt without a program is kept for every account that there may be. To name them
+	// would say that they are there.
+	if len(untraded) > 1 {
+		untraded[0].Account = Untraded
+		untraded = untraded[:1]
+	}
+	s.Accounts = append(s.Accounts, untraded...)
 	return nil
 }
+
+// Untraded is what the accounts are called together on which nothing was traded yet.
+const Untraded = "accounts without orders"

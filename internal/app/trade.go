@@ -78,7 +78,9 @@ func (rt Runtime) newTrading(b *bars) (*trading, error) {
 	if rt.shared != nil {
 		return t, rt.shared.newTrading(rt, b, t)
 	}
-	t.log, err = notify.Open(notify.Config{Path: filepath.Join(rt.Config.Home, statedir.SubscriptionsName), Now: time.Now, Log: rt.Log})
+	t.log, err = notify.Open(notify.Config{
+		Path: filepath.Join(rt.Config.Home, statedir.SubscriptionsName), Formerly: map[string]string{formerOwner: accountOwner}, Now: time.Now, Log: rt.Log,
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -138,6 +140,9 @@ func (t *trading) runStore(ctx, hard context.Context, rt Runtime, ready func()) 
 			err = closing
 		}
 	}()
+	if err := l.MergeOwner(ctx, formerOwner, accountOwner); err != nil {
+		return err
+	}
 	if err := t.prune(ctx); err != nil {
 		return err
 	}

@@ -118,7 +118,7 @@ func trade(t *testing.T, home string, v provider.Provider) (*bars, *trading, fun
 
 var btc = market.Symbol{Name: "BTCUSDT"}
 
-func local() mcp.Caller { return mcp.Caller{Subject: "local", Key: "local"} }
+func local() mcp.Caller { return mcp.Caller{Subject: "owner", Key: "local"} }
 
 func onSignal(i market.Interval, name, label string) alert.Alert {
 	return alert.Alert{Symbol: btc, Interval: i, Condition: alert.Condition{Type: alert.IndicatorSignal, Indicator: name, Signal: label}}

@@ -30,13 +30,14 @@ const (
 
 // census is the comparison of the account with the venue, and how far it has come.
 type census struct {
-	busy  bool
-	soon  bool      // something asks for one
-	next  time.Time // when the next is due; zero before the first
-	fails int       // in a row
-	flows bool      // the venue's reports do
-	adopt bool      // the owner accepts the venue's positions
-	wiped bool      // the venue has forgotten trades
+	busy    bool
+	soon    bool      // something asks for one
+	next    time.Time // when the next is due; zero before the first
+	fails   int       // in a row
+	failure string    // why the last one failed; "" when it did not
+	flows   bool      // the venue's reports do
+	adopt   bool      // the owner accepts the venue's positions
+	wiped   bool      // the venue has forgotten trades
 
 	done     time.Time            // when the last one succeeded
 	doubts   map[string]string    // differences that it found, by subject
@@ -112,14 +113,15 @@ func (w *writer) checkSilence(now time.Time) {
 
 // question is what a comparison asks the venue.
 type question struct {
-	broker  broker.Broker
-	market  Market
-	symbols []market.Symbol // whose trades are read
-	cursors map[string]string
-	ours    []order.Order // that are open, as far as we know
-	unknown []market.Symbol
-	fresh   bool // nothing was ever traded: what is held is taken as found
-	adopt   bool // trades are read anew
+	broker    broker.Broker
+	market    Market
+	symbols   []market.Symbol // whose trades are read
+	cursors   map[string]string
+	ours      []order.Order // that are open, as far as we know
+	unknown   []market.Symbol
+	simulated bool // a venue of prices that is gone holds nothing up
+	fresh     bool // nothing was ever traded: what is held is taken as found
+	adopt     bool // trades are read anew
 	// wiped says that the owner accepts that the venue begins anew, and placed are
 	// the orders among which those are that it still has, newest first.
 	wiped  bool
@@ -140,12 +142,13 @@ type answer struct {
 	newest      map[market.Symbol]string // trade, of what is taken as found
 	quotes      map[market.Symbol]order.Quote
 	instruments map[market.Symbol]provider.Instrument
+	lost        map[market.Symbol]string // what a simulated account holds of a venue that is gone, and why
 	skew        time.Duration
 	clocked     bool
 }
 
 func (w *writer) question() question {
-	q := question{broker: w.cfg.Broker, market: w.cfg.Market, cursors: maps.Clone(w.census.cursors), adopt: w.census.adopt, asked: w.now()}
+	q := question{broker: w.cfg.Broker, market: w.cfg.Market, cursors: maps.Clone(w.census.cursors), adopt: w.census.adopt, simulated: w.cfg.Simulated, asked: w.now()}
 	if q.adopt {
 		clear(q.cursors)
 		q.wiped = w.census.wiped
@@ -191,6 +194,7 @@ func (w *writer) question() question {
 func (q question) ask(ctx context.Context) (a answer) {
 	a.orders, a.missing = make(map[string]order.Report), make(map[string]bool)
 	a.fills, a.forgotten = make(map[market.Symbol][]order.Fill), make(map[market.Symbol]string)
+	a.lost = make(map[market.Symbol]string)
 	a.newest, a.quotes, a.instruments = make(map[market.Symbol]string), make(map[market.Symbol]order.Quote), make(map[market.Symbol]provider.Instrument)
 	if a.open, a.err = q.broker.Open(ctx); a.err != nil {
 		return a
@@ -278,10 +282,16 @@ func (q question) askMarket(ctx context.Context, a *answer) error {
 	}
 	for _, s := range held {
 		inst, err := q.broker.Instrument(ctx, s)
-		if err != nil && fault.KindOf(err) != fault.NotFound {
+		kind := fault.KindOf(err)
+		switch {
+		case err == nil, kind == fault.NotFound && !q.simulated:
+			a.instruments[s] = inst
+		case !q.simulated:
 			return err
+		case kind == fault.NotFound || kind == fault.Invalid:
+			a.lost[s] = why(err)
+		default: // asked again by the next comparison
 		}
-		a.instruments[s] = inst
 	}
 	return nil
 }
@@ -294,9 +304,11 @@ func (w *writer) compared(q question, a answer) {
 		c.fails++
 		c.next = now.Add(w.spread(min(minCompare<<min(c.fails-1, 10), maxCompare)))
 		w.cfg.Log.WarnContext(w.hard, "the account is not compared with the venue", "error", a.err, "attempt", c.fails)
+		w.explain(why(a.err))
 		return
 	}
-	c.fails = 0
+	c.fails, c.failure = 0, ""
+	w.lose(a.lost)
 	maps.Copy(w.instruments, a.instruments)
 	if q.wiped && !w.beginAnew(q, a.kept) {
 		return
@@ -334,6 +346,34 @@ func (w *writer) compared(q question, a answer) {
 		w.census.adopt = len(found) > 0
 	}
 	w.judge(found, now)
+}
+
+// explain has the trading state say why the account was not compared yet.
+func (w *writer) explain(failure string) {
+	if w.census.complete || w.census.failure == failure {
+		w.census.failure = failure
+		return
+	}
+	w.census.failure = failure
+	next, there := w.state.Clear(guard.Unreconciled, "")
+	if !there {
+		return
+	}
+	w.state, _ = next.Raise(guard.Cause{
+		Kind: guard.Unreconciled, Since: w.now(),
+		Reason: "the account could not be compared with " + w.cfg.Broker.Name() + ": " + failure + ". Orders can be cancelled",
+	})
+	w.publish()
+}
+
+// lose notes which symbols of a simulated account have no venue any more.
+func (w *writer) lose(lost map[market.Symbol]string) {
+	for s, reason := range lost {
+		if w.lost[s] == "" {
+			w.cfg.Log.WarnContext(w.hard, "a position has no venue any more: it counts at what it cost, and other symbols can be traded", "symbol", s.String(), "reason", reason)
+		}
+	}
+	w.lost = lost
 }
 
 // recall cancels an order of ours that the venue has open though it has ended here:

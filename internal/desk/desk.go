@@ -75,7 +75,7 @@ type Market interface {
 	Lost() []string
 }
 
-// Config is what a desk works with. All but Also, Assets, HaltFile
+// Config is what a desk works with. All but Also, Assets, Simulated, HaltFile
 // and Replica is required.
 type Config struct {
 	Owner  string   // to whom the account belongs
@@ -90,6 +90,10 @@ type Config struct {
 	// Assets says that the venue counts assets, such as BTC, and not positions in
 	// symbols: there may then be more of one than was traded here.
 	Assets bool
+	// Simulated says that the account is kept by this program alone. There is nothing
+	// outside that it could differ from, and a venue of prices that is gone locks
+	// nothing.
+	Simulated bool
 	// HaltFile is a path; trading halts when a file is there. "" for none.
 	HaltFile string
 	Replica  string // what this machine is called among several replicas; "" where it is alone
@@ -105,7 +109,7 @@ const (
 	maxSends    = 4                // orders on their way at a time, and as many cancels
 	maxReads    = 2                // questions to the venue at a time
 	maxQueued   = 64               // orders that wait to be sent; more are refused
-	maxWait     = 10 * time.Second // that an order may wait to be sent; then it is not
+	maxWait     = 10 * time.Second // from the call until an order is sent, by the clock on the wall; then it is not
 	sendLimit   = 30 * time.Second // of one order or cancel
 	readLimit   = time.Minute      // of one question, a comparison being one
 	answerWait  = 10 * time.Second // how long a client waits for the venue's answer
@@ -115,14 +119,6 @@ const (
 
 // errStopped is what commands get when the writer does not run.
 var errStopped = &fault.Error{Kind: fault.Unavailable, Code: Stopping, Message: "the trading desk is stopping; nothing was done", Retryable: true}
-
-// errStarting is what orders get before the account was compared with the venue. No
-// order is kept of it, nor its idempotency key: it says nothing about the order, which
-// may pass a moment later.
-var errStarting = &fault.Error{
-	Kind: fault.Unavailable, Code: "not_compared", Retryable: true, RetryAfter: time.Second,
-	Message: "the account is still being compared with the venue, as after every start; nothing was done",
-}
 
 // Desk is one account. It is safe for concurrent use.
 type Desk struct {

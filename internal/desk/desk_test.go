@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -44,7 +45,9 @@ type world struct {
 	broker broker.Broker // venue, unless the test has another
 	kept   desk.Store    // what the desk is given instead of store, nil for that
 	assets bool
-	every  int // events after which the book is kept
+	paper  bool          // the venue is the paper account
+	ahead  *atomic.Int64 // of the desk's clock before the test's; nil for none
+	every  int           // events after which the book is kept
 	// remember is how many orders that have ended stay in memory.
 	remember int
 
@@ -82,6 +85,14 @@ func newWorld(t *testing.T) *world {
 	return w
 }
 
+// now is the time of the desk.
+func (w *world) now() time.Time {
+	if w.ahead == nil {
+		return time.Now()
+	}
+	return time.Now().Add(time.Duration(w.ahead.Load()))
+}
+
 // start runs a desk over what the one before has left.
 func (w *world) start() {
 	w.t.Helper()
@@ -90,12 +101,12 @@ func (w *world) start() {
 		store = w.store
 	}
 	w.Desk = desk.New(desk.Config{
-		Owner: owner, Broker: w.broker, Store: store, Market: w.market, Policy: w.policy, HaltFile: w.halt, Assets: w.assets,
+		Owner: owner, Broker: w.broker, Store: store, Market: w.market, Policy: w.policy, HaltFile: w.halt, Assets: w.assets, Simulated: w.paper,
 		Resolve: func(_ context.Context, s market.Symbol) (market.Symbol, error) {
 			s.Venue = map[bool]string{true: "memory", false: "binance"}[w.broker.Name() == "memory"]
 			return s, nil
 		},
-		Log: slog.New(slog.DiscardHandler), Now: time.Now, Rand: rand.Float64,
+		Log: slog.New(slog.DiscardHandler), Now: w.now, Rand: rand.Float64,
 	})
 	w.SnapshotEvery(w.every)
 	w.Remember(w.remember)

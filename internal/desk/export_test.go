@@ -8,7 +8,7 @@ import (
 
 // Submit sends an order as the writer does when its turn has come.
 func (d *Desk) Submit(ctx context.Context, o order.Order) (order.Report, error) {
-	return newWriter(ctx, ctx, d).submit(ctx, o)
+	return newWriter(ctx, ctx, d).submit(ctx, o, o.Created)
 }
 
 // SnapshotEvery sets after how many events the book is kept.

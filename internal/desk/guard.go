@@ -188,7 +188,7 @@ func (w *writer) checkHaltFile() {
 	}
 }
 
-// needed returns the symbols with a position or an open order.
+// needed returns the symbols with a position or an open order whose prices may come.
 func (w *writer) needed() []market.Symbol {
 	var all []market.Symbol
 	for _, p := range w.book.Positions() {
@@ -201,7 +201,7 @@ func (w *writer) needed() []market.Symbol {
 			all = append(all, o.Symbol)
 		}
 	}
-	return all
+	return slices.DeleteFunc(all, func(s market.Symbol) bool { return w.lost[s] != "" })
 }
 
 // checkMarket holds prices against the policy: are they there, and what was lost
@@ -220,7 +220,8 @@ func (w *writer) checkMarket(now time.Time) {
 	missing = slices.DeleteFunc(missing, func(name string) bool { return !strings.Contains(name, ":") })
 	w.unpriced(missing, now)
 	for _, c := range w.state.Causes {
-		if c.Kind == guard.FeedLost && !slices.Contains(lost, c.Subject) && !slices.Contains(missing, c.Subject) {
+		held := slices.ContainsFunc(symbols, func(s market.Symbol) bool { return s.Venue == c.Subject })
+		if c.Kind == guard.FeedLost && (!held || !slices.Contains(lost, c.Subject)) && !slices.Contains(missing, c.Subject) {
 			w.lift(c.Kind, c.Subject)
 		}
 	}
@@ -255,6 +256,11 @@ func (w *writer) unpriced(symbols []string, now time.Time) {
 // prices is what is known of the market now.
 func (w *writer) prices() guard.Prices {
 	x := guard.Prices{Now: w.now(), Quotes: make(map[market.Symbol]order.Quote), Instruments: w.instruments, Rates: make(map[string]decimal.Decimal)}
+	for s := range w.lost {
+		if entry, ok := w.book.Position(s).Average(); ok {
+			x.Quotes[s] = order.Quote{Last: entry} // of no time: no order passes at it
+		}
+	}
 	for _, s := range w.needed() {
 		q, ok := w.cfg.Market.Last(s)
 		if !ok {

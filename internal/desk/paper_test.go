@@ -43,7 +43,7 @@ func (paperMarket) Instrument(ctx context.Context, s market.Symbol) (provider.In
 func newPaper(t *testing.T) *onPaper {
 	t.Helper()
 	p := &onPaper{world: newWorld(t), journal: &papertest.Journal{}}
-	p.assets = false
+	p.assets, p.world.paper = false, true
 	p.market.Set(papertest.BTCUSDT().Symbol, order.Quote{Last: dec("50000")})
 	p.open()
 	return p

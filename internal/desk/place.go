@@ -26,6 +26,7 @@ import (
 // the idempotency key stays theirs. All other errors come without an order, nothing
 // was sent, and where they are retryable the same key may be used again.
 func (d *Desk) Place(ctx context.Context, caller mcp.Caller, r order.Request) (order.Order, error) {
+	asked := d.cfg.Now()
 	caller, err := d.own(caller)
 	if err != nil {
 		return order.Order{}, err
@@ -62,7 +63,7 @@ func (d *Desk) Place(ctx context.Context, caller mcp.Caller, r order.Request) (o
 	if err != nil {
 		d.cfg.Log.WarnContext(ctx, "no price for an order", "symbol", symbol.String(), "error", err)
 	}
-	if err := d.do(ctx, func(w *writer) { t = w.place(caller, r, inst, quote) }); err != nil {
+	if err := d.do(ctx, func(w *writer) { t = w.place(caller, r, asked, inst, quote) }); err != nil {
 		return order.Order{}, err
 	}
 	return d.placed(ctx, t)
@@ -265,10 +266,10 @@ func (w *writer) early(caller mcp.Caller, r order.Request) *ticket {
 	}
 	if w.state.Starting() {
 		w.cfg.Log.InfoContext(w.hard, "an order came before the account was compared with the venue; its client may ask again", "symbol", r.Symbol.String(), "client", caller.Client)
-		return &ticket{done: true, err: errStarting}
+		return &ticket{done: true, err: w.starting()}
 	}
 	g := w.origin(caller, r)
-	facts := guard.Gather(w.cfg.Policy, w.book, guard.Prices{Now: w.now()}, r.Symbol, g.Mode)
+	facts := w.withTrials(guard.Gather(w.cfg.Policy, w.book, guard.Prices{Now: w.now()}, r.Symbol, g.Mode))
 	if denial := guard.Early(w.cfg.Policy, w.state, intent(g), facts); denial != nil {
 		return w.deny(caller, g, denial, r.DryRun)
 	}
@@ -276,22 +277,26 @@ func (w *writer) early(caller mcp.Caller, r order.Request) *ticket {
 }
 
 // place judges a request by everything, persists it and sends it.
-func (w *writer) place(caller mcp.Caller, r order.Request, inst provider.Instrument, quote order.Quote) *ticket {
+func (w *writer) place(caller mcp.Caller, r order.Request, asked time.Time, inst provider.Instrument, quote order.Quote) *ticket {
 	if t := w.repeat(r); t != nil {
 		return t // another call with the same key came first
+	}
+	if err := w.expired(asked); err != nil {
+		return &ticket{done: true, err: err}
 	}
 	w.instruments[r.Symbol] = inst
 	g := w.origin(caller, r)
 	prices := w.prices()
-	if known, ok := prices.Quotes[r.Symbol]; !ok || known.At.Before(quote.At) {
+	if known, ok := prices.Quotes[r.Symbol]; !ok || !known.At.After(quote.At) {
 		prices.Quotes[r.Symbol] = quote
 	}
-	facts := guard.Gather(w.cfg.Policy, w.book, prices, r.Symbol, g.Mode)
+	facts := w.withTrials(guard.Gather(w.cfg.Policy, w.book, prices, r.Symbol, g.Mode))
 	if denial := guard.Check(w.cfg.Policy, w.state, intent(g), facts); denial != nil {
 		return w.deny(caller, g, denial, r.DryRun)
 	}
 	now := w.now()
 	if r.DryRun {
+		w.tried(g, "")
 		g.ID = "" // there is no such order
 		return &ticket{done: true, order: order.Order{Origin: g, Status: order.New, Created: now, Updated: now}}
 	}
@@ -306,7 +311,7 @@ func (w *writer) place(caller mcp.Caller, r order.Request, inst provider.Instrum
 		return &ticket{done: true, err: notKept(err)}
 	}
 	o, _ := w.book.Order(g.ID)
-	w.send(caller, o)
+	w.send(caller, o, asked.Round(0))
 	return &ticket{order: o, wait: w.wait(o.ID, settled)}
 }
 
@@ -349,6 +354,9 @@ func (w *writer) deny(caller mcp.Caller, g order.Origin, denial *guard.Denial, d
 	f.Code = "order_denied"
 	o := order.Order{Origin: g, Status: order.Denied, Reason: denial.Text, Refusal: *denial.Refusal(), Created: now, Updated: now}
 	t := &ticket{order: o, err: f, done: true}
+	if dry {
+		w.tried(g, denial.Rule)
+	}
 	if dry || !w.mayRefuse(now) {
 		t.order.ID = "" // there is no such order
 		return t

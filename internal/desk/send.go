@@ -1,6 +1,7 @@
 package desk
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,22 +14,23 @@ import (
 	"candela/internal/order"
 )
 
-// send has an order sent that is persisted as sent, while its caller may.
-func (w *writer) send(caller mcp.Caller, o order.Order) {
+// send has an order sent that is persisted as sent, while its caller may and not too
+// long after it was asked for.
+func (w *writer) send(caller mcp.Caller, o order.Order, asked time.Time) {
 	w.flights[o.ID] = true
 	w.sends.addWanted(func(ctx context.Context) func() {
-		r, err := w.submit(ctx, o)
+		r, err := w.submit(ctx, o, asked)
 		return func() {
 			delete(w.flights, o.ID)
 			w.sent(o.ID, r, err)
 		}
-	}, func() bool { return w.wanted(caller, o.ID) })
+	}, func() bool { return w.wanted(caller, o.ID, asked) })
 }
 
 // submit sends an order, unless the process stood still since it was to be sent: by
 // then whoever trades on the account may have given it up.
-func (w *writer) submit(ctx context.Context, o order.Order) (order.Report, error) {
-	if waited := w.now().Sub(o.Created); waited > maxWait {
+func (w *writer) submit(ctx context.Context, o order.Order, asked time.Time) (order.Report, error) {
+	if waited := w.now().Sub(asked); waited > maxWait {
 		return order.Report{}, late(waited)
 	}
 	return w.cfg.Broker.Submit(ctx, o.Spec)
@@ -45,9 +47,9 @@ func unsent(reason string) error {
 
 // wanted reports whether an order that waited is still to be sent. What was judged
 // before a halt, a cancel, the end of its token or at a price of long ago is not.
-func (w *writer) wanted(caller mcp.Caller, id string) bool {
+func (w *writer) wanted(caller mcp.Caller, id string, asked time.Time) bool {
 	o, _ := w.book.Order(id)
-	waited := w.now().Sub(o.Created)
+	waited := w.now().Sub(asked)
 	var err error
 	switch {
 	case !o.CancelAsked.IsZero():
@@ -153,7 +155,7 @@ func (w *writer) settle(id string) {
 
 // Cancel asks the venue to cancel an order and returns it. It waits for the answer
 // for a while; pending_cancel says that it is not known. An order that has ended
-// is returned as it ended.
+// is returned as it ended, with the fault order_closed when it was not cancelled.
 func (d *Desk) Cancel(ctx context.Context, caller mcp.Caller, orderID string) (order.Order, error) {
 	caller, err := d.own(caller)
 	if err != nil {
@@ -167,7 +169,7 @@ func (d *Desk) Cancel(ctx context.Context, caller mcp.Caller, orderID string) (o
 		return d.forgotten(ctx, orderID)
 	}
 	if t.done {
-		return t.order, t.err
+		return t.order, cmp.Or(t.err, closed(t.order))
 	}
 	o := d.await(ctx, t)
 	if !o.Status.Final() && o.CancelAsked.IsZero() {
@@ -176,7 +178,19 @@ func (d *Desk) Cancel(ctx context.Context, caller mcp.Caller, orderID string) (o
 			Message: fmt.Sprintf("order %s is still open: %s did not cancel it; try again", o.ID, o.Broker),
 		}
 	}
-	return o, nil
+	return o, closed(o)
+}
+
+// closed is the fault of a cancel that found nothing to take away. A second cancel,
+// and one of an order that expired, has what it asked for.
+func closed(o order.Order) error {
+	if !o.Status.Final() || o.Status == order.Canceled || o.Status == order.Expired {
+		return nil
+	}
+	return &fault.Error{
+		Kind: fault.Conflict, Code: "order_closed", Field: "order_id", Value: o.ID, Allowed: "an order that is open",
+		Message: fmt.Sprintf("order_id: %s is %v and can no longer be cancelled; get_orders with filter open lists those that can", o.ID, o.Status),
+	}
 }
 
 // forgotten finds an order that ended long ago.
@@ -188,7 +202,7 @@ func (d *Desk) forgotten(ctx context.Context, orderID string) (order.Order, erro
 			Message: fmt.Sprintf("there is no order %q; get_orders lists those there are", orderID),
 		}
 	}
-	return o, err
+	return o, cmp.Or(err, closed(o))
 }
 
 // cancel persists that an order shall be cancelled, and sends that. It returns nil

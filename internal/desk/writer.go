@@ -35,7 +35,14 @@ type writer struct {
 	flights               map[string]bool // ids of orders that are being sent or cancelled
 	chases                map[string]*chase
 	waiters               map[string][]*waiter
-	refused               []time.Time // refusals that were persisted within a minute
+	refused               []time.Time    // refusals that were persisted within a minute
+	trials                []guard.Recent // dry runs within a minute
+
+	beaten time.Time // when deadlines were kept last
+	stood  time.Time // when the process last went on after it had stood still
+
+	// lost are the symbols of a simulated account whose venue is gone, and why.
+	lost map[market.Symbol]string
 
 	retries   map[string]*retry // of cancels while the owner has halted
 	pruned    time.Time         // when orders were last forgotten
@@ -131,6 +138,7 @@ func (w *writer) run(ctx context.Context) error {
 	close(w.closed)
 	stop()
 	w.finish()
+	w.drop() // questions change nothing, so nobody waits for a venue that does not answer them
 	close(w.over)
 	w.running.Wait()
 	w.cfg.Market.Follow(nil) // whoever trades next has another
@@ -255,6 +263,7 @@ func (w *writer) wait(id string, known func(*writer, order.Order) bool) *waiter 
 // beat keeps the deadlines.
 func (w *writer) beat() {
 	now := w.now()
+	w.watchClock(now)
 	w.catchUp(now)
 	w.prune(now)
 	w.saveBook(now)

@@ -163,10 +163,7 @@ func (p *prices) loaded(l *loop, q *quote, missed []past) {
 	if p.known { // what the price did in this bar was seen, but not for alerts that have come since
 		l.found = l.book.TouchBar(l.found, p.need.Instrument, p.onWall(q.bar), now, false)
 	}
-	p.hear(l, q.bar, now)
-	if p.bar.T == q.bar.T && p.bar.C == q.bar.C {
-		p.shown.Store(&last{q.bar.C, q.asOf, q.shut}) // no newer than it was
-	}
+	p.hear(l, q, now)
 	p.ready, p.want = true, want{}
 	l.mark(&p.loading, p.need, p.last)
 	l.reportMissed(p.need, len(missed))

@@ -36,7 +36,7 @@ type prices struct {
 // last is a price for everyone to read.
 type last struct {
 	price float64
-	at    time.Time // when it was known
+	at    time.Time // the venue's, by our clock
 	shut  bool      // the market is closed
 }
 
@@ -46,26 +46,18 @@ type quote struct {
 	sub    provider.Sub
 	bar    market.Bar
 	closed int64     // the newest bar that has closed
-	asOf   time.Time // when its close was known to be the price
+	asOf   time.Time // the venue's time of its close, by our clock
 	read   time.Time
 	shut   bool // the market is closed
 }
-
-// quietFor is how long nobody may trade before the last price is one of the past.
-const quietFor = time.Hour
 
 // newQuote takes the newest bars of a set.
 func newQuote(p *place, i market.Interval, set *marketdata.Set) quote {
 	n := set.Bars.Len()
 	q := quote{place: p, sub: provider.Sub{Symbol: p.symbol, Interval: i}, bar: set.Bars.At(n - 1), asOf: set.AsOf}
-	// A market that is closed, or a file that ended, has no new price however often it
-	// is read. One that is open and quiet has.
 	_, open := p.calendar.Bucket(i, p.clock.Unix(set.AsOf))
-	ended := p.closes(i, q.bar.T)
-	q.shut = !open && ended.Before(set.AsOf)
-	if q.shut || set.AsOf.Sub(ended) > quietFor {
-		q.asOf = ended
-	}
+	q.shut = !open && p.closes(i, q.bar.T).Before(set.AsOf)
+	q.asOf = p.dated(i, q.bar.T, set.AsOf)
 	switch {
 	case !set.Running:
 		q.closed = q.bar.T
@@ -75,6 +67,22 @@ func newQuote(p *place, i market.Interval, set *marketdata.Set) quote {
 		q.closed = p.calendar.Prev(i, q.bar.T).Open
 	}
 	return q
+}
+
+// dated returns the venue's time of the last price of a bar that was told or read at
+// a time. While a bar runs, the venue says what the price is at that time. A bar that
+// has ended tells none that is newer than its end, however often it is read, and of a
+// bar in a file only the open has a time.
+func (p *place) dated(i market.Interval, open int64, told time.Time) time.Time {
+	ended := p.closes(i, open)
+	switch {
+	case !told.Before(ended):
+		return ended
+	case p.caps.Files:
+		return p.clock.Wall(open)
+	default:
+		return told
+	}
 }
 
 // fresh reports whether the price is known well enough to set an alert.
@@ -111,29 +119,33 @@ func (p *prices) adopt(l *loop, q *quote) {
 
 // take handles an event of the feed.
 func (p *prices) take(l *loop, e *feed.Event) {
-	at := p.place.wall(e.At)
+	at, now := p.place.wall(e.At), l.cfg.Now()
+	told := at
+	if told.After(now) {
+		told = now // the venue's clock is ahead of ours
+	}
 	switch e.Kind {
 	case provider.Traded:
 		l.touch(p, e.Price, e.Price, e.Price, at, false)
-		p.shown.Store(&last{price: e.Price, at: l.cfg.Now()})
+		p.shown.Store(&last{price: e.Price, at: told})
 		if span, ok := p.place.calendar.Bucket(p.sub.Interval, e.At.Unix()); ok && span.Open == p.bar.T {
 			p.bar.H, p.bar.L, p.bar.C = max(p.bar.H, e.Price), min(p.bar.L, e.Price), e.Price
 		}
 	case provider.Forming:
-		p.tell(l, e.Bar, at, false)
+		p.tell(l, e.Bar, told, at, false)
 	case provider.Closed:
 		closed := p.place.closes(p.sub.Interval, e.Bar.T)
-		late := e.Backfilled && l.cfg.Now().Sub(closed) > lateAfter
+		late := e.Backfilled && now.Sub(closed) > lateAfter
 		if e.Backfilled {
 			at = closed
 		}
-		p.close(l, e.Bar, at, closed, late)
+		p.close(l, e.Bar, told, at, closed, late)
 	default:
 	}
 }
 
 // close handles a bar that is final.
-func (p *prices) close(l *loop, bar market.Bar, at, closed time.Time, late bool) {
+func (p *prices) close(l *loop, bar market.Bar, told, at, closed time.Time, late bool) {
 	if bar.T <= p.last {
 		return
 	}
@@ -141,7 +153,7 @@ func (p *prices) close(l *loop, bar market.Bar, at, closed time.Time, late bool)
 		// A newer bar was read meanwhile, and alerts may have been made since.
 		l.found = l.book.TouchBar(l.found, p.need.Instrument, p.onWall(bar), closed, late)
 	} else {
-		p.tell(l, bar, at, late)
+		p.tell(l, bar, told, at, late)
 	}
 	p.last = bar.T
 	if p.ready { // else older bars are still to be evaluated
@@ -149,10 +161,10 @@ func (p *prices) close(l *loop, bar market.Bar, at, closed time.Time, late bool)
 	}
 }
 
-// tell handles what a bar has become. What counts is where the price went since
-// the last time: its close, its high and low where they went further than they
-// were known to, and the whole of a bar that is new.
-func (p *prices) tell(l *loop, bar market.Bar, at time.Time, late bool) {
+// tell handles what a bar has become, as the venue told at a time. What counts is
+// where the price went since the last time: its close, its high and low where they
+// went further than they were known to, and the whole of a bar that is new.
+func (p *prices) tell(l *loop, bar market.Bar, told, at time.Time, late bool) {
 	if p.known && bar.T < p.bar.T {
 		return
 	}
@@ -167,28 +179,32 @@ func (p *prices) tell(l *loop, bar market.Bar, at time.Time, late bool) {
 	if same {
 		bar.H, bar.L = max(bar.H, p.bar.H), min(bar.L, p.bar.L)
 	}
-	p.know(l, bar, l.cfg.Now())
+	p.know(l, bar, last{price: bar.C, at: p.place.dated(p.sub.Interval, bar.T, told)}, l.cfg.Now())
 	l.touch(p, lo, hi, bar.C, at, late)
 }
 
 // hear handles a bar that was read. The first one may have begun before alerts of an
 // earlier run were made: what it reached before them does not count.
-func (p *prices) hear(l *loop, bar market.Bar, now time.Time) {
-	if p.known {
-		p.tell(l, bar, now, false)
+func (p *prices) hear(l *loop, q *quote, now time.Time) {
+	shown := last{q.bar.C, q.asOf, q.shut}
+	if !p.known {
+		p.know(l, q.bar, shown, now)
+		l.found = l.book.TouchBar(l.found, p.need.Instrument, p.onWall(q.bar), now, false)
 		return
 	}
-	p.know(l, bar, now)
-	l.found = l.book.TouchBar(l.found, p.need.Instrument, p.onWall(bar), now, false)
+	p.tell(l, q.bar, q.asOf, now, false)
+	if p.bar.T == q.bar.T && p.bar.C == q.bar.C {
+		p.shown.Store(&shown) // it also tells whether the market is closed
+	}
 }
 
-// know remembers the newest bar.
-func (p *prices) know(l *loop, bar market.Bar, now time.Time) {
+// know remembers the newest bar, and shows its price.
+func (p *prices) know(l *loop, bar market.Bar, shown last, now time.Time) {
 	if !p.known {
 		l.lasts.put(p.need.Instrument, &p.shown)
 	}
 	p.bar, p.known, p.seen = bar, true, now
-	p.shown.Store(&last{price: bar.C, at: now})
+	p.shown.Store(&shown)
 }
 
 // touch fires the alerts between lo and hi.

@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"time"
 
@@ -33,6 +34,9 @@ func (e *Engine) Set(ctx context.Context, caller mcp.Caller, want alert.Alert) (
 	if p.caps.Synthetic && !p.caps.Live {
 		return alert.Alert{}, fault.Field("symbol", want.Symbol.String(), "a symbol of a real market: sample bars stand still")
 	}
+	if err := e.moves(ctx, p); err != nil {
+		return alert.Alert{}, err
+	}
 	want.Owner, want.Instrument = caller.Subject, p.symbol
 	if err := e.checkBars(ctx, p, want.Need()); err != nil {
 		return alert.Alert{}, err
@@ -52,6 +56,27 @@ func (e *Engine) Set(ctx context.Context, caller mcp.Caller, want alert.Alert) (
 		return alert.Alert{}, fault.Unreachable(err, 0, "the price of %s grew old before the alert could be set; try again in a moment", p.symbol.Name)
 	}
 	return set, err
+}
+
+// fileStill is how many bars a file may be behind before nobody seems to write it.
+const fileStill = 3
+
+// moves refuses a symbol of a file that has ended: no bar will come, and the alert
+// would wait for ever. A file that somebody goes on writing has bars of today.
+func (e *Engine) moves(ctx context.Context, p *place) error {
+	if !p.caps.Files {
+		return nil
+	}
+	q, err := e.quote(ctx, p)
+	if err != nil {
+		return err
+	}
+	ended := p.closes(q.sub.Interval, q.bar.T)
+	if e.cfg.Now().Sub(ended) <= fileStill*q.sub.Interval.Duration() {
+		return nil
+	}
+	return fault.Field("symbol", p.symbol.String(), fmt.Sprintf("a symbol whose price moves: the file ends at %s, so the alert would never fire; "+
+		"--replay-from plays a file, and a live venue has prices", ended.UTC().Format(time.RFC3339)))
 }
 
 // priceReads is how often the price of a new alert is read at most. A loop that stands
@@ -121,7 +146,7 @@ func (l *loop) heard(q *quote, now time.Time) {
 	l.loadingOf(n)
 	p := l.prices[n.Instrument]
 	p.adopt(l, q)
-	p.hear(l, q.bar, now)
+	p.hear(l, q, now)
 	if p.isZero() && !p.busy {
 		p.ready = true // there is no older alert that has missed something
 	}

@@ -30,6 +30,7 @@ type venue struct {
 	cut     context.CancelFunc
 	streams context.Context
 	reads   int
+	read    time.Time            // when bars were read last
 	subs    map[provider.Sub]int // streamed now
 	made    map[provider.Sub]market.Bars
 }
@@ -96,6 +97,13 @@ func (v *venue) asked() int {
 	return v.reads
 }
 
+// lastRead returns when bars were read last.
+func (v *venue) lastRead() time.Time {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return v.read
+}
+
 func (v *venue) isDry() bool {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -137,6 +145,9 @@ func (v *venue) Bars(_ context.Context, q provider.BarQuery) (provider.BarPage, 
 	slow := v.slow
 	v.mu.Unlock()
 	time.Sleep(slow)
+	v.mu.Lock()
+	v.read = time.Now()
+	v.mu.Unlock()
 	q, err := v.caps.Accept("venue", q)
 	if err == nil {
 		err = v.answer()

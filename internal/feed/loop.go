@@ -427,8 +427,11 @@ func (l *loop) apply(t *track, page provider.BarPage, now time.Time) {
 	}
 	l.catchUp(t)
 	if page.Running && t.line == nil {
-		bar := page.Bars.At(n)
-		l.forming(t, &provider.Event{Sub: t.sub, Kind: provider.Forming, Bar: bar, Price: bar.C, At: now}, now)
+		bar, at := page.Bars.At(n), now
+		if l.f.caps.Files {
+			at = time.Unix(bar.T, 0).UTC() // the one time that a file tells
+		}
+		l.forming(t, &provider.Event{Sub: t.sub, Kind: provider.Forming, Bar: bar, Price: bar.C, At: at}, now)
 	}
 	l.reschedule(t, page, before, now)
 }

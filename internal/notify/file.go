@@ -108,6 +108,7 @@ func (l *Log) putAside(reason error) error {
 // good until it is seen.
 func (l *Log) load(f file) {
 	for key, saved := range f.Subscriptions {
+		saved.Owner = l.now(saved.Owner)
 		filter := Filter{Symbols: saved.Symbols, Kinds: saved.Types, Instruments: saved.Named}
 		s := &subscriber{
 			owner: l.owner(saved.Owner), id: client{saved.Owner, saved.Client}, key: key,
@@ -118,8 +119,22 @@ func (l *Log) load(f file) {
 		l.enter(s)
 	}
 	for name, saved := range f.Polling {
-		l.owner(name).queue = queue{cursor: saved.Cursor, back: saved.Back}
+		q := &l.owner(l.now(name)).queue
+		if q.cursor > 0 { // of the same owner under another name: rather twice than not at all
+			saved.Cursor = min(saved.Cursor, q.cursor)
+			saved.Back = slices.Compact(slices.Sorted(slices.Values(slices.Concat(saved.Back, q.back))))
+			saved.Back = slices.DeleteFunc(saved.Back, func(seq uint64) bool { return seq > saved.Cursor })
+		}
+		*q = queue{cursor: saved.Cursor, back: saved.Back}
 	}
+}
+
+// now is what an owner is called now.
+func (l *Log) now(owner string) string {
+	if name, ok := l.cfg.Formerly[owner]; ok {
+		return name
+	}
+	return owner
 }
 
 // encode returns what the file should hold. With ten thousand streams it runs

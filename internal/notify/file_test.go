@@ -288,3 +288,31 @@ func TestSubscribe_ManyAtOnceShareAWrite(t *testing.T) {
 	}
 	group.Wait()
 }
+
+// TestOpen_AnOwnerMayHaveAnotherName holds that what an owner had under a former name
+// is there under the new one: its subscription, and what it has not polled.
+func TestOpen_AnOwnerMayHaveAnotherName(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "subscriptions.json")
+	const saved = `{"version":1,"polling":{"local":{"cursor":7,"back":[3]},"owner":{"cursor":5}},` +
+		`"subscriptions":{"local":{"owner":"local","symbols":["BTCUSDT"],"since":1}}}`
+	if err := os.WriteFile(path, []byte(saved), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	log, err := notify.Open(notify.Config{Path: path, Formerly: map[string]string{"local": "owner"}, Now: time.Now, Log: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var entries []notify.Entry
+	for seq := uint64(1); seq <= 9; seq++ {
+		entries = append(entries, notify.Entry{Seq: seq, Owner: "owner", Symbol: market.Symbol{Name: "BTCUSDT"}, Kind: "price_above", At: time.Now(), Data: []byte("{}")})
+	}
+	log.Restore(9, entries)
+	if got, err := log.Subscription(t.Context(), mcp.Caller{Subject: "owner", Key: "local"}); err != nil || !got.Active {
+		t.Errorf("%+v, %v", got, err)
+	}
+	batch, err := log.Drain(t.Context(), mcp.Caller{Subject: "owner"}, 0)
+	if err != nil || len(batch.Entries) != 5 || batch.Entries[0].Seq != 3 || batch.Entries[1].Seq != 6 {
+		t.Errorf("%+v, %v", batch, err)
+	}
+}

@@ -12,8 +12,11 @@ import (
 // Config is what a Log is given. Now and Log are required.
 type Config struct {
 	Path string // of subscriptions.json; "" remembers nothing
-	Now  func() time.Time
-	Log  *slog.Logger
+	// Formerly are names of owners that earlier versions used, and what they are called
+	// now.
+	Formerly map[string]string
+	Now      func() time.Time
+	Log      *slog.Logger
 }
 
 // Log is what happened and how far each reader has come. It is safe for

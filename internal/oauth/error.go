@@ -66,8 +66,12 @@ func serverError() *Error {
 
 // writeError is the one writer of refusals.
 func (s *Server) writeError(w http.ResponseWriter, r *http.Request, e *Error) {
+	status := e.Status
+	if e.back != nil {
+		status = http.StatusSeeOther // the client hears of it, by way of the browser
+	}
 	s.strangers.LogAttrs(r.Context(), slog.LevelInfo, "[OAuth] refused",
-		slog.String("endpoint", r.URL.Path), slog.Int("status", e.Status),
+		slog.String("endpoint", r.URL.Path), slog.Int("status", status),
 		slog.String("error", e.Code), slog.String("reason", e.Description))
 	if e.RetryAfter > 0 {
 		setRetryAfter(w, e.RetryAfter)

@@ -11,7 +11,7 @@ type Quote struct {
 	Last decimal.Decimal // above zero
 	Bid  decimal.Decimal // zero when not known
 	Ask  decimal.Decimal // zero when not known
-	At   time.Time       // when this was known to be the price, by our clock
+	At   time.Time       // the venue's time of it, by our clock; never when it was read
 	Shut bool            // the market is closed: there is no newer price until it opens
 }
 

@@ -72,6 +72,7 @@ type Caps struct {
 	TakerBuy  bool              // bars carry taker-buy volume
 	Sessions  bool              // instruments may trade in sessions: see Instrument.Calendar
 	Synthetic bool              // the bars are made up and never stand in for real ones
+	Files     bool              // the bars are what somebody wrote into files: reading them again makes none newer
 }
 
 // Instrument is what a venue says about a symbol. The amounts are exact

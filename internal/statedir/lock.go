@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
+	"strings"
 	"time"
 
 	"candela/internal/fault"
@@ -66,7 +68,30 @@ func LockEngine(home string) (*Lock, error) {
 	if err != nil {
 		return nil, unusable(err)
 	}
+	l.sign()
 	return l, nil
+}
+
+// sign writes into the file which process has the lock. It is a help for people, so
+// that it may fail.
+func (l *Lock) sign() {
+	if l.file.Truncate(0) == nil {
+		_, _ = l.file.WriteAt([]byte(strconv.Itoa(os.Getpid())+"\n"), 0)
+	}
+}
+
+// EngineProcess returns the number of the process that took the lock of the engine
+// last, 0 when that is not known.
+func EngineProcess(home string) int {
+	data, err := os.ReadFile(filepath.Join(home, EngineLock)) //nolint:gosec // G304: in the state directory, by a name of ours
+	if err != nil {
+		return 0
+	}
+	process, err := strconv.Atoi(strings.TrimSpace(string(data)))
+	if err != nil {
+		return 0
+	}
+	return process
 }
 
 // A client that starts its program anew does not wait until the one before has ended,
@@ -88,6 +113,44 @@ func AwaitEngine(ctx context.Context, home string) (*Lock, error) {
 		select {
 		case <-ctx.Done():
 			return nil, err
+		case <-tick.C:
+		}
+	}
+}
+
+// A process that is started again finds the lock free for a moment, and must not find
+// that a window has taken it.
+const (
+	succeedAfter = 3 * time.Second
+	succeedEvery = 250 * time.Millisecond
+)
+
+// SucceedEngine waits until the lock of the engine is free, stays free for a moment,
+// and then takes it. It returns an error when ctx ends first, or when the state
+// directory cannot be used.
+func SucceedEngine(ctx context.Context, home string) (*Lock, error) {
+	tick := time.NewTicker(succeedEvery)
+	defer tick.Stop()
+	var free time.Time // since when; zero while it is not
+	for {
+		held, err := take(home, EngineLock)
+		switch {
+		case errors.Is(err, errLocked):
+			free = time.Time{}
+		case err != nil:
+			return nil, unusable(err)
+		case free.IsZero():
+			free = time.Now()
+			held.Release()
+		case time.Since(free) >= succeedAfter:
+			held.sign()
+			return held, nil
+		default:
+			held.Release()
+		}
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
 		case <-tick.C:
 		}
 	}

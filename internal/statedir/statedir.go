@@ -38,7 +38,7 @@ func Open(path string) error {
 			Message: fmt.Sprintf("state directory %s is open to other users (%v): chmod 700 it, or name a directory inside it with --home, which is then made", path, info.Mode()),
 		}
 	}
-	return nil
+	return checkOwner(path, info, os.Geteuid())
 }
 
 // unusable says what to do about a state directory that cannot be made or written.

@@ -133,12 +133,12 @@ func TestSession_CallerHasTheNameThatTheClientGave(t *testing.T) {
 		s.read(t)
 		return <-tools.callers
 	}
-	if got := call(); got != (mcp.Caller{Subject: "local", Key: "local"}) {
+	if got := call(); got != (mcp.Caller{Subject: "owner", Key: "local"}) {
 		t.Errorf("before initialize the caller is %+v", got)
 	}
 	s.send(t, `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-03-26","capabilities":{},"clientInfo":{"name":"`+strings.Repeat("n", 200)+`","version":"1"}}}`)
 	s.read(t)
-	if got := call(); got.Subject != "local" || got.Key != "local" || got.Client != strings.Repeat("n", 64)+"..." {
+	if got := call(); got.Subject != "owner" || got.Key != "local" || got.Client != strings.Repeat("n", 64)+"..." {
 		t.Errorf("the caller is %+v", got)
 	}
 	if rest, err := s.end(t); rest != "" || err != nil {

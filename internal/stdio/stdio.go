@@ -20,8 +20,9 @@ import (
 	"candela/internal/rpc"
 )
 
-// Owner is to whom everything belongs that the client sets up.
-const Owner = "local"
+// Owner is to whom everything belongs that the client sets up: the one owner of an
+// installation, as over HTTP.
+const Owner = "owner"
 
 // Limits of a session.
 const (

@@ -282,7 +282,7 @@ func TestSession_NotificationsBeginWhenTheClientIsReady(t *testing.T) {
 				t.Fatal("subscribed before the client was ready")
 			}
 			s.send(t, ready)
-			if opened := <-from.Opened; opened.Caller.Subject != "local" || opened.Caller.Key != "local" {
+			if opened := <-from.Opened; opened.Caller.Subject != "owner" || opened.Caller.Key != "local" {
 				t.Fatalf("subscribed as %+v", opened)
 			}
 			if strings.Contains(ready, "tools/call") {
@@ -343,7 +343,7 @@ func pushing(t *testing.T) (*session, *notify.Log) {
 
 func fired(seq uint64) []notify.Entry {
 	return []notify.Entry{{
-		Seq: seq, Owner: "local", Symbol: market.Symbol{Venue: "binance", Name: "BTCUSDT"}, Kind: "price_above",
+		Seq: seq, Owner: "owner", Symbol: market.Symbol{Venue: "binance", Name: "BTCUSDT"}, Kind: "price_above",
 		At: time.Now(), Data: fmt.Appendf(nil, `{"alert_id":"a-%d"}`, seq),
 	}}
 }
@@ -369,7 +369,7 @@ func TestSession_PushesWhatIsSubscribed(t *testing.T) {
 	if rest, err := s.end(t); rest != "" || err != nil {
 		t.Fatalf("%q, %v", rest, err)
 	}
-	if got, _ := log.Subscription(t.Context(), mcp.Caller{Subject: "local", Key: "local"}); !got.Active || got.Connected || got.Queued != 0 {
+	if got, _ := log.Subscription(t.Context(), mcp.Caller{Subject: "owner", Key: "local"}); !got.Active || got.Connected || got.Queued != 0 {
 		t.Fatalf("%+v", got)
 	}
 }
@@ -386,7 +386,7 @@ func TestSession_WhatCouldNotBeWrittenIsNotLost(t *testing.T) {
 		t.Fatal("the session outlived its client")
 	}
 	s.cancel()
-	if got, _ := log.Subscription(t.Context(), mcp.Caller{Subject: "local", Key: "local"}); got.Queued != 1 || got.Connected {
+	if got, _ := log.Subscription(t.Context(), mcp.Caller{Subject: "owner", Key: "local"}); got.Queued != 1 || got.Connected {
 		t.Fatalf("pushed: %+v", got)
 	}
 
@@ -398,7 +398,7 @@ func TestSession_WhatCouldNotBeWrittenIsNotLost(t *testing.T) {
 		t.Fatal("the session outlived its client")
 	}
 	s.cancel()
-	if b, err := log.Drain(t.Context(), mcp.Caller{Subject: "local"}, 0, notify.Bound{}); err != nil || len(b.Entries) != 1 {
+	if b, err := log.Drain(t.Context(), mcp.Caller{Subject: "owner"}, 0, notify.Bound{}); err != nil || len(b.Entries) != 1 {
 		t.Fatalf("polled: %+v, %v", b, err)
 	}
 }

@@ -300,6 +300,8 @@ func errorCodes() map[string]string {
 		"busy":                   "Too many orders are on their way at once. Try again.",
 		"cancel_failed":          "The venue did not take the cancel. get_orders tells what the order is now.",
 		"cancelled":              "The call was given up before it was done. An order may have gone out all the same: look at get_orders.",
+		"order_closed":           "The order is filled, rejected or denied, so there is nothing to cancel. get_orders with filter open lists what can be cancelled.",
+		"too_late":               "The order was not sent within ten seconds of the call, or the program stood still until a moment ago. Nothing was done: look at the price and ask again with the same key.",
 		"external_order":         "The order was not placed here, so it is not cancelled here. Use the venue's own page.",
 		"halt_file":              "The owner halted trading with a file. Only the owner ends that.",
 		"halt_not_kept":          "The halt is in force but could not be written down. The owner looks at the disk.",

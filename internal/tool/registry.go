@@ -28,9 +28,9 @@ type Config struct {
 	// first, and what to say about it; nil for nothing to say. It asks no venue.
 	Near func(market.Symbol) (near []string, why string)
 
-	// NoTrading is what the trading tools answer with where Trading is nil; nil itself
-	// says that --trade was not given.
-	NoTrading error
+	// NoTrading returns what the trading tools answer with where Trading is nil; nil
+	// itself says that --trade was not given.
+	NoTrading func() error
 }
 
 // Trading is the parts behind the trading tools. All are required.
@@ -192,22 +192,28 @@ func none(run func(ctx context.Context, caller mcp.Caller) (mcp.Result, error)) 
 
 // tradingDisabled is the run of every trading tool that cannot be used, whatever its
 // arguments.
-func tradingDisabled(reason error) func(context.Context, mcp.Caller, json.RawMessage) (mcp.Result, error) {
+func tradingDisabled(reason func() error) func(context.Context, mcp.Caller, json.RawMessage) (mcp.Result, error) {
 	if reason == nil {
-		reason = &fault.Error{
-			Kind: fault.Unsupported, Code: "trading_disabled",
-			Message: "trading tools are disabled: start with --trade",
+		reason = func() error {
+			return &fault.Error{
+				Kind: fault.Unsupported, Code: "trading_disabled",
+				Message: "trading tools are disabled: start with --trade",
+			}
 		}
 	}
-	return func(context.Context, mcp.Caller, json.RawMessage) (mcp.Result, error) { return mcp.Result{}, reason }
+	return func(context.Context, mcp.Caller, json.RawMessage) (mcp.Result, error) { return mcp.Result{}, reason() }
 }
 
 // TradingElsewhere is what the trading tools of a second program on a state directory
-// answer.
-func TradingElsewhere(home string) error {
+// answer while the process with the number trades there; 0 is one that is not known.
+func TradingElsewhere(home string, process int) error {
+	who := "another candela process"
+	if process > 0 {
+		who += fmt.Sprintf(" (pid %d)", process)
+	}
 	return &fault.Error{
 		Kind: fault.Conflict, Code: "trading_elsewhere", Field: "home", Value: home,
-		Message: fmt.Sprintf("another candela trades in state directory %s, perhaps one that another window or client started: "+
-			"use that one, or end it and connect here again; candela --serve --trade serves several clients at once. Charts and indicators work here", home),
+		Message: fmt.Sprintf("%s trades with state directory %s, perhaps one that another window or client started; this one takes over when it ends. "+
+			"Use that one, or end it and try again some seconds later; candela --serve --trade serves several clients at once. Charts and indicators work here", who, home),
 	}
 }

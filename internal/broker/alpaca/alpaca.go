@@ -87,8 +87,8 @@ func New(hosts *upstream.Hosts, c Config) (*Broker, error) {
 		right, wrong = LiveURL, PaperURL
 	}
 	c.URL = strings.TrimSuffix(cmp.Or(c.URL, right), "/")
-	if u, err := url.Parse(c.URL); err != nil || strings.EqualFold("https://"+strings.TrimSuffix(u.Hostname(), "."), wrong) {
-		return nil, fault.Field("alpaca URL", c.URL, fmt.Sprintf("%s, or the address of a gateway to it, for a %s account", right, c.mode()))
+	if u, err := url.Parse(c.URL); err != nil || !c.fits(u.Hostname(), right, wrong) {
+		return nil, fault.Field("alpaca URL", c.URL, fmt.Sprintf("%s, or the address of a gateway to it on this machine, for a %s account", right, c.mode()))
 	}
 	client := func(patience time.Duration) *upstream.Client {
 		return hosts.Client(upstream.Config{
@@ -101,6 +101,17 @@ func New(hosts *upstream.Hosts, c Config) (*Broker, error) {
 		stocks: stocks.New(hosts, stocks.Config{Keys: c.Keys, URL: c.URL, DataURL: c.DataURL, Feed: c.Feed, Now: c.Now}),
 		pairs:  provider.Memo[provider.Instrument]{Keep: keepPair, Most: mostPairs},
 	}, nil
+}
+
+// fits reports whether a host is of the mode: money may be at any but the other's, and
+// without it only the paper host and this machine will do. Names under test are
+// nobody's. RFC 6761 6.2.
+func (c Config) fits(host, right, wrong string) bool {
+	host = strings.ToLower(strings.TrimSuffix(host, "."))
+	if c.Live {
+		return "https://"+host != wrong
+	}
+	return "https://"+host == right || upstream.Loopback(host) || strings.HasSuffix(host, ".test")
 }
 
 func (c Config) mode() order.Mode {

@@ -149,8 +149,9 @@ func New(hosts *upstream.Hosts, c Config) (*Broker, error) {
 	return b, nil
 }
 
-// checkHost refuses the exchange itself, and its sisters under other names, where
-// money must not be at stake: what is called paper everywhere would be real.
+// checkHost lets through only the venue's test networks and this machine where money
+// must not be at stake: behind any other name the exchange itself may stand, and what
+// is called paper everywhere would be real.
 func (e Environment) checkHost(address string) error {
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" {
@@ -158,10 +159,10 @@ func (e Environment) checkHost(address string) error {
 	}
 	host := strings.TrimSuffix(strings.ToLower(u.Hostname()), ".")
 	// Names under test are nobody's. RFC 6761 6.2.
-	harmless := strings.HasSuffix(host, ".test") || host == "testnet.binance.vision" || strings.HasSuffix(host, ".testnet.binance.vision") ||
+	harmless := upstream.Loopback(host) || strings.HasSuffix(host, ".test") || host == "testnet.binance.vision" || strings.HasSuffix(host, ".testnet.binance.vision") ||
 		strings.HasPrefix(host, "demo-") && strings.HasSuffix(host, ".binance.com")
-	if e != Live && !harmless && strings.Contains("."+host, ".binance.") {
-		return fmt.Errorf("binance: %s is the live exchange, and the environment is %s", host, e)
+	if e != Live && !harmless {
+		return fmt.Errorf("binance: %s may be the live exchange, and the environment is %s: allowed are testnet.binance.vision, demo-*.binance.com and this machine", host, e)
 	}
 	return nil
 }

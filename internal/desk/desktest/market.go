@@ -81,3 +81,10 @@ func (m *Market) Lost() []string {
 	defer m.mu.Unlock()
 	return slices.Clone(m.lost)
 }
+
+// Forget has no price of a symbol known any more.
+func (m *Market) Forget(s market.Symbol) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	delete(m.quotes, s)
+}

@@ -72,7 +72,7 @@ func (p *Provider) Name() string { return name }
 
 // Capabilities names every interval; which ones a symbol has depends on its files.
 func (p *Provider) Capabilities() provider.Caps {
-	return provider.Caps{Intervals: market.Intervals(), PageSize: pageSize, Sessions: true}
+	return provider.Caps{Intervals: market.Intervals(), PageSize: pageSize, Sessions: true, Files: true}
 }
 
 // Instrument tells the calendar; files say nothing about orders.

@@ -75,7 +75,7 @@ func (p *Provider) Clock() provider.Clock { return p.clock }
 // Capabilities are the source's, live.
 func (p *Provider) Capabilities() provider.Caps {
 	caps := p.source.Capabilities()
-	caps.Live, caps.MaxSubs, caps.OneStream = true, 0, false
+	caps.Live, caps.MaxSubs, caps.OneStream, caps.Files = true, 0, false, false
 	return caps
 }
 

@@ -1,0 +1,107 @@
+package app
+
+import (
+	"context"
+	"encoding/json"
+	"sync/atomic"
+
+	"candela/internal/mcp"
+	"candela/internal/statedir"
+)
+
+// successor is the tools of a window whose state directory another process trades in.
+// It has charts, and takes the trading over when that process ends. It is safe for
+// concurrent use.
+type successor struct {
+	charts  *toolset
+	trading atomic.Pointer[toolset] // nil while another process trades
+	wake    chan struct{}           // holds a token when that has changed
+}
+
+func newSuccessor(charts *toolset) *successor {
+	return &successor{charts: charts, wake: make(chan struct{}, 1)}
+}
+
+// Tools lists the tools, which are the same before and after.
+func (s *successor) Tools() []mcp.Tool { return s.charts.registry.Tools() }
+
+// Call calls a tool of the window as it is now.
+func (s *successor) Call(ctx context.Context, caller mcp.Caller, name string, arguments json.RawMessage) (mcp.Result, error) {
+	if t := s.trading.Load(); t != nil {
+		return t.registry.Call(ctx, caller, name, arguments)
+	}
+	return s.charts.registry.Call(ctx, caller, name, arguments)
+}
+
+// Open begins a stream that has nothing until this process trades.
+func (s *successor) Open(ctx context.Context, caller mcp.Caller, lastEventID string) (mcp.Stream, error) {
+	return &lateStream{from: s, open: func(t *toolset) (mcp.Stream, error) { return t.streams.Open(ctx, caller, lastEventID) }}, nil
+}
+
+// run waits until nobody else trades in the state directory, and then trades.
+func (s *successor) run(ctx context.Context, rt Runtime, ready func()) error {
+	ready()
+	home := rt.Config.Home
+	held, err := statedir.SucceedEngine(ctx, home)
+	if err != nil {
+		return s.charting(ctx, rt, err)
+	}
+	defer held.Release()
+	rt.Log.InfoContext(ctx, "the process that traded with this state directory has ended; this one takes over", "home", home)
+	rt.Config, rt.noTrading = rt.waiting, nil
+	set, err := rt.tools()
+	if err != nil {
+		return s.charting(ctx, rt, err)
+	}
+	return runParts(ctx, append(append(set.parts, set.control(rt)), Part{Name: "takeover", Run: func(ctx, _ context.Context, ready func()) error {
+		s.trading.Store(set)
+		s.wake <- struct{}{}
+		rt.Log.InfoContext(ctx, "alerts and orders work in this window from now on", "home", home)
+		ready()
+		<-ctx.Done()
+		return nil
+	}}), rt.Config.ShutdownTimeout, rt.Log)
+}
+
+// charting goes on without trading.
+func (*successor) charting(ctx context.Context, rt Runtime, err error) error {
+	if ctx.Err() == nil {
+		rt.Log.ErrorContext(ctx, "trading is not taken over; charts work", "error", err)
+	}
+	<-ctx.Done()
+	return nil
+}
+
+// lateStream is a stream of notifications of a log that is not open yet. One goroutine
+// uses it.
+type lateStream struct {
+	from *successor
+	open func(*toolset) (mcp.Stream, error)
+	now  mcp.Stream // nil before there is one
+}
+
+// Ready delivers when there is a log, and from then on what its stream does.
+func (l *lateStream) Ready() <-chan struct{} {
+	if l.now == nil {
+		return l.from.wake
+	}
+	return l.now.Ready()
+}
+
+// Take takes from the stream, which it opens when there is a log.
+func (l *lateStream) Take(dst []mcp.Event) []mcp.Event {
+	if t := l.from.trading.Load(); l.now == nil && t != nil {
+		l.now, _ = l.open(t) // an error is that of a client that has left
+	}
+	if l.now == nil {
+		return dst
+	}
+	return l.now.Take(dst)
+}
+
+// Close ends the stream.
+func (l *lateStream) Close() {
+	if l.now != nil {
+		l.now.Close()
+	}
+}
