@@ -14,6 +14,8 @@ import (
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
+
+	"candela/internal/seal"
 )
 
 const memberKind = "member" // member.<id>
@@ -71,6 +73,7 @@ type Members struct {
 	// relinked is closed when a heartbeat next tells of another link.
 	relinked chan struct{}
 
+	replays  *seal.Replays
 	handlers sync.Map // method to Handler
 	hold     atomic.Pointer[func(context.Context, string) (context.Context, func(), error)]
 	calls    *nats.Subscription
@@ -129,7 +132,7 @@ func (c *Conn) join(ctx context.Context, who Who, log *slog.Logger) (*Members, e
 	}
 	ending, stop := context.WithCancel(context.WithoutCancel(ctx))
 	m := &Members{
-		table: table, id: rand.Text(), log: log, stop: stop, ending: ending,
+		table: table, id: rand.Text(), log: log, replays: seal.NewReplays(callWindow, maxRemembered), stop: stop, ending: ending,
 		again: make(chan struct{}, 1), form: beatForm{Who: who, Started: time.Now().UTC()},
 		others: make(map[string]*peer), changed: make(chan struct{}), relinked: make(chan struct{}), turns: make(chan struct{}, maxCalls), first: make(chan struct{}, maxPressing),
 	}

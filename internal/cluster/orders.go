@@ -85,10 +85,45 @@ func (c *Conn) OpenOrders(ctx context.Context, now func() time.Time) (*Orders, e
 	if err := o.take(ctx); err != nil {
 		return nil, err
 	}
+	if err := c.sameOrders(o.stream.CachedInfo().Created, o.fence); err != nil {
+		return nil, err
+	}
 	if err := o.replay(ctx); err != nil {
 		return nil, err
 	}
 	return o, nil
+}
+
+// history is the stream of orders as a connection has known it.
+type history struct {
+	mu   sync.Mutex
+	born time.Time // when it was made, zero before it was opened
+	last uint64    // the highest number that is known
+}
+
+// sameOrders refuses a stream of orders that does not go on where the last one that
+// was known here was: orders were taken away, and with them perhaps that trading is
+// halted.
+func (c *Conn) sameOrders(born time.Time, fence uint64) error {
+	c.history.mu.Lock()
+	defer c.history.mu.Unlock()
+	h := &c.history
+	if !h.born.IsZero() && (!h.born.Equal(born) || fence <= h.last) {
+		return &fault.Error{
+			Kind: fault.Unavailable, Code: "orders_lost",
+			Message: "the NATS servers have lost orders that this replica knew, or somebody has put an older state back: nothing is traded. " +
+				"Compare the account at the venue, then start the replicas anew",
+		}
+	}
+	h.born, h.last = born, max(h.last, fence)
+	return nil
+}
+
+// wroteUpTo notes the number of what was written last.
+func (c *Conn) wroteUpTo(seq uint64) {
+	c.history.mu.Lock()
+	defer c.history.mu.Unlock()
+	c.history.last = max(c.history.last, seq)
 }
 
 // writer is the subject of the messages that change who writes.
@@ -127,7 +162,7 @@ func (o *Orders) watch(ctx context.Context) error {
 		case <-tick.C:
 		}
 		var seq uint64
-		name, err := readName(ctx, func(ctx context.Context) (*jetstream.RawStreamMsg, error) {
+		name, err := o.readName(ctx, func(ctx context.Context) (*jetstream.RawStreamMsg, error) {
 			m, err := o.stream.GetLastMsgForSubject(ctx, o.writer())
 			if err == nil {
 				seq = m.Sequence
@@ -145,11 +180,15 @@ func (o *Orders) watch(ctx context.Context) error {
 // nameOf returns the name of the change that the message with a number is of, ""
 // when there is no such message.
 func (o *Orders) nameOf(ctx context.Context, seq uint64) (string, error) {
-	return readName(ctx, func(ctx context.Context) (*jetstream.RawStreamMsg, error) { return o.stream.GetMsg(ctx, seq) })
+	return o.readName(ctx, func(ctx context.Context) (*jetstream.RawStreamMsg, error) { return o.stream.GetMsg(ctx, seq) })
 }
 
-// readName is nameOf for the message that get returns.
-func readName(ctx context.Context, get func(context.Context) (*jetstream.RawStreamMsg, error)) (string, error) {
+// errForged says that a message is not ours.
+var errForged = errors.New("a message is not of a replica")
+
+// readName is nameOf for the message that get returns. The error is errForged for one
+// that is not ours.
+func (o *Orders) readName(ctx context.Context, get func(context.Context) (*jetstream.RawStreamMsg, error)) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, attemptTime)
 	defer cancel()
 	m, err := get(ctx)
@@ -159,8 +198,12 @@ func readName(ctx context.Context, get func(context.Context) (*jetstream.RawStre
 	if err != nil {
 		return "", err
 	}
+	found := o.trust.opened(ctx, message{subject: m.Subject, data: m.Data, seq: m.Sequence}, 0)
+	if found.forged != "" {
+		return "", errForged
+	}
 	var p page[json.RawMessage]
-	if err := json.Unmarshal(m.Data, &p); err != nil {
+	if err := json.Unmarshal(found.data, &p); err != nil {
 		return "", damaged("read a write", err)
 	}
 	return p.Set.Name, nil
@@ -203,6 +246,9 @@ func (o *Orders) put(ctx context.Context, doing, subject string, by mcp.Caller, 
 		// One message follows the last: this write's, of an attempt whose answer got
 		// lost, or another writer's.
 		switch found, err := o.nameOf(ctx, o.last+1); {
+		case errors.Is(err, errForged):
+			o.last++ // somebody else has put something there, which nobody reads
+			return errMoved
 		case err != nil:
 			return err
 		case found == "":
@@ -223,6 +269,7 @@ func (o *Orders) put(ctx context.Context, doing, subject string, by mcp.Caller, 
 	}
 	in := span{o.last + 1, o.last + uint64(len(changes))}
 	o.last = in.Last
+	o.wroteUpTo(o.last)
 	o.mu.Lock()
 	o.wrote[subject] = o.last
 	o.mu.Unlock()
