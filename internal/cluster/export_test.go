@@ -43,6 +43,9 @@ func (c *Conn) Unseal(ctx context.Context, m *jetstream.RawStreamMsg) []byte {
 	return c.trust.opened(ctx, message{subject: m.Subject, data: m.Data, seq: m.Sequence}, 0).data
 }
 
+// KnowsOrders reports whether a stream of orders is known here.
+func (c *Conn) KnowsOrders() bool { return c.history.now().Last > 1 }
+
 // SetSealTime has messages sealed as at another time.
 func (c *Conn) SetSealTime(now func() time.Time) { c.trust.now = now }
 

@@ -333,22 +333,24 @@ func TestHostileNATS_UndoesNoHalt(t *testing.T) {
 }
 
 // TestHostileNATS_DeletedOrdersEndTrading removes the stream of orders under a replica
-// that knows it.
+// that knows it, and under one that has only heard of it.
 func TestHostileNATS_DeletedOrdersEndTrading(t *testing.T) {
 	t.Parallel()
 	prefix := newPrefix()
-	conn := connect(t, lone, prefix)
-	conn.SetPatience(time.Second)
+	a, conn := join(t, lone, prefix, "a")
+	b, other := join(t, lone, prefix, "b")
+	agree(t, a, b)
 	o, err := conn.OpenOrders(t.Context(), time.Now)
 	if err != nil {
 		t.Fatal(err)
 	}
 	closeOrders(t, o, 0, 1)
+	eventually(t, "the other has heard of the orders", func() bool { return other.KnowsOrders() })
 	if err := newStranger(t).js.DeleteStream(t.Context(), prefix+"_ORDERS"); err != nil {
 		t.Fatal(err)
 	}
-	for range 2 {
-		_, err = conn.OpenOrders(t.Context(), time.Now)
+	for _, one := range []*cluster.Conn{conn, conn, other} {
+		_, err = one.OpenOrders(t.Context(), time.Now)
 		if f := fault.Of(err); f == nil || f.Code != "orders_lost" {
 			t.Errorf("the orders are opened: %v", err)
 		}

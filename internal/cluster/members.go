@@ -95,6 +95,9 @@ type beatForm struct {
 	Started  time.Time `json:"started"`
 	Draining bool      `json:"draining,omitempty"`
 	Link     uint64    `json:"link,omitempty"` // how often its connection was made anew
+	// Orders is what it knows of the stream of orders, so that all refuse one that begins
+	// anew.
+	Orders historyForm `json:"orders,omitzero"`
 }
 
 // peer is another member that is live.
@@ -188,7 +191,7 @@ func (m *Members) tell(ctx context.Context) error {
 // sendBeat writes a heartbeat. The caller has locked.
 func (m *Members) sendBeat(ctx context.Context) error {
 	form := m.form
-	form.Draining, form.Link = m.away.Load(), m.reconnects()
+	form.Draining, form.Link, form.Orders = m.away.Load(), m.reconnects(), m.table.history.now()
 	data, err := json.Marshal(form)
 	if err != nil {
 		return err
@@ -264,6 +267,7 @@ func (m *Members) apply(ctx context.Context, one message) {
 			return
 		}
 	}
+	m.table.history.learn(form.Orders)
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	switch {

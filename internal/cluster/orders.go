@@ -85,45 +85,13 @@ func (c *Conn) OpenOrders(ctx context.Context, now func() time.Time) (*Orders, e
 	if err := o.take(ctx); err != nil {
 		return nil, err
 	}
-	if err := c.sameOrders(o.stream.CachedInfo().Created, o.fence); err != nil {
+	if err := c.history.goesOn(o.stream.CachedInfo().Created, o.fence); err != nil {
 		return nil, err
 	}
 	if err := o.replay(ctx); err != nil {
 		return nil, err
 	}
 	return o, nil
-}
-
-// history is the stream of orders as a connection has known it.
-type history struct {
-	mu   sync.Mutex
-	born time.Time // when it was made, zero before it was opened
-	last uint64    // the highest number that is known
-}
-
-// sameOrders refuses a stream of orders that does not go on where the last one that
-// was known here was: orders were taken away, and with them perhaps that trading is
-// halted.
-func (c *Conn) sameOrders(born time.Time, fence uint64) error {
-	c.history.mu.Lock()
-	defer c.history.mu.Unlock()
-	h := &c.history
-	if !h.born.IsZero() && (!h.born.Equal(born) || fence <= h.last) {
-		return &fault.Error{
-			Kind: fault.Unavailable, Code: "orders_lost",
-			Message: "the NATS servers have lost orders that this replica knew, or somebody has put an older state back: nothing is traded. " +
-				"Compare the account at the venue, then start the replicas anew",
-		}
-	}
-	h.born, h.last = born, max(h.last, fence)
-	return nil
-}
-
-// wroteUpTo notes the number of what was written last.
-func (c *Conn) wroteUpTo(seq uint64) {
-	c.history.mu.Lock()
-	defer c.history.mu.Unlock()
-	c.history.last = max(c.history.last, seq)
 }
 
 // writer is the subject of the messages that change who writes.
@@ -269,7 +237,7 @@ func (o *Orders) put(ctx context.Context, doing, subject string, by mcp.Caller, 
 	}
 	in := span{o.last + 1, o.last + uint64(len(changes))}
 	o.last = in.Last
-	o.wroteUpTo(o.last)
+	o.history.wrote(o.last)
 	o.mu.Lock()
 	o.wrote[subject] = o.last
 	o.mu.Unlock()
