@@ -28,11 +28,11 @@ const (
 
 // callHead is what a call says before its body.
 type callHead struct {
-	ID     seal.ID `json:"id"`
-	Name   string  `json:"name,omitempty"`
-	Method string  `json:"method"`
-	Wait   int64   `json:"wait"`            // how many milliseconds the caller waits
-	Token  string  `json:"token,omitempty"` // the key of the token that it acts for, "" for the service
+	seal.Try
+	Name   string `json:"name,omitempty"`
+	Method string `json:"method"`
+	Wait   int64  `json:"wait"`            // how many milliseconds the caller waits
+	Token  string `json:"token,omitempty"` // the key of the token that it acts for, "" for the service
 }
 
 // answerHead is what an answer says before its body.
@@ -120,7 +120,7 @@ func (m *Members) admitCall(msg *nats.Msg) (call incoming, ok bool, err error) {
 	t := m.table.trust
 	call, at, err := t.openCall(msg)
 	if err == nil {
-		err = m.replays.Take(call.ID, at, t.now())
+		err = m.replays.Take(call.Try, at, t.now())
 	}
 	switch {
 	case err == nil:

@@ -290,6 +290,48 @@ func TestHostileNATS_AnswersNoCall(t *testing.T) {
 	refused(t, conn, "answer")
 }
 
+// TestHostileNATS_NoCallIsCarriedOutTwice tells the caller, in the name of the servers,
+// that nobody got its call.
+func TestHostileNATS_NoCallIsCarriedOutTwice(t *testing.T) {
+	t.Parallel()
+	prefix := newPrefix()
+	a, _ := join(t, lone, prefix, "a")
+	b, conn := join(t, lone, prefix, "b")
+	agree(t, a, b)
+	var placed atomic.Int32
+	held := make(chan struct{})
+	b.Handle("desk.place", func(context.Context, []byte) ([]byte, error) {
+		placed.Add(1)
+		<-held
+		return []byte("done"), nil
+	})
+	by := newStranger(t)
+	if _, err := by.nc.Subscribe(prefix+".peer.>", func(m *nats.Msg) {
+		nobody := nats.NewMsg(m.Reply)
+		nobody.Header.Set("Status", "503")
+		_ = by.nc.PublishMsg(nobody)
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if err := by.nc.Flush(); err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	asked := make(chan struct{})
+	go func() {
+		defer close(asked)
+		_, _ = a.Ask(ctx, nameOf(t, b), "desk.place", nil)
+	}()
+	refused(t, conn, "call") // the second attempt
+	stop()
+	<-asked
+	close(held)
+	if n := placed.Load(); n != 1 {
+		t.Errorf("it was carried out %d times", n)
+	}
+}
+
 // TestHostileNATS_UndoesNoHalt writes behind what the desk keeps, and puts back what it
 // kept before.
 func TestHostileNATS_UndoesNoHalt(t *testing.T) {

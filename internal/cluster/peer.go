@@ -84,12 +84,16 @@ func (m *Members) Ask(ctx context.Context, name, method string, body []byte) ([]
 func (m *Members) ask(ctx context.Context, name, method string, body []byte) ([]byte, error) {
 	deadline := time.NewTimer(ownerTime)
 	defer deadline.Stop()
+	// All attempts have one id: whoever carried one out takes no other, also when this
+	// replica was made to believe that nobody got it.
+	try := seal.Try{ID: seal.NewID()}
 	for wait := firstWait; ; wait = min(2*wait, maxWait) {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
 		changed := m.Changed()
-		answer, err := m.askOwner(ctx, name, method, body)
+		try.Number++
+		answer, err := m.askOwner(ctx, try, name, method, body)
 		if !refused(err) {
 			return answer, err
 		}
@@ -113,13 +117,13 @@ func (m *Members) ask(ctx context.Context, name, method string, body []byte) ([]
 func refused(err error) bool { return errors.Is(err, ErrNotOwner) && fault.Of(err) == nil }
 
 // askOwner asks who is the owner at this moment, once.
-func (m *Members) askOwner(ctx context.Context, name, method string, body []byte) ([]byte, error) {
+func (m *Members) askOwner(ctx context.Context, try seal.Try, name, method string, body []byte) ([]byte, error) {
 	id, mine := m.Owner(name)
 	switch {
 	case id == "":
 		return nil, ErrNotOwner
 	case !mine:
-		return m.askMember(ctx, id, name, method, body)
+		return m.askMember(ctx, try, id, name, method, body)
 	}
 	ctx, cancel := context.WithTimeout(ctx, answerTime)
 	defer cancel()
@@ -128,11 +132,11 @@ func (m *Members) askOwner(ctx context.Context, name, method string, body []byte
 
 // askMember asks another member, once. It answers if it owns the name, or if that is
 // "".
-func (m *Members) askMember(ctx context.Context, id, name, method string, body []byte) ([]byte, error) {
+func (m *Members) askMember(ctx context.Context, try seal.Try, id, name, method string, body []byte) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, answerTime)
 	defer cancel()
 	end, _ := ctx.Deadline()
-	head := callHead{ID: seal.NewID(), Name: name, Method: method, Wait: time.Until(end).Milliseconds(), Token: mcp.TokenOf(ctx)}
+	head := callHead{Try: try, Name: name, Method: method, Wait: time.Until(end).Milliseconds(), Token: mcp.TokenOf(ctx)}
 	call, err := m.table.trust.sealCall(m.peerSubject(id), head, body)
 	if err != nil {
 		return nil, fmt.Errorf("call %s: %w", method, err)
@@ -291,6 +295,7 @@ func (m *Members) answer(call incoming, body []byte, failed error) {
 	head := answerHead{Kind: answerDone}
 	switch {
 	case refused(failed):
+		m.replays.Refuse(call.Try)
 		head.Kind = answerRefused
 		if errors.Is(failed, errBusy) {
 			head.Why = whyBusy

@@ -23,6 +23,13 @@ var (
 	ErrFull     = errors.New("too many have come to remember them all")
 )
 
+// Try names one attempt at something. The attempts of one have the same id and count
+// up.
+type Try struct {
+	ID     ID     `json:"id"`
+	Number uint32 `json:"number"`
+}
+
 // Replays finds messages that come again. It remembers each for as long as its time
 // would let it in, and no longer. It is safe for concurrent use.
 type Replays struct {
@@ -30,20 +37,26 @@ type Replays struct {
 	most   int
 
 	mu     sync.Mutex
-	turned time.Time       // when seen began
-	seen   map[ID]struct{} // those of the present span of two windows
-	before map[ID]struct{} // and of the one before
+	turned time.Time    // when seen began
+	seen   map[ID]taken // those of the present span of two windows
+	before map[ID]taken // and of the one before
+}
+
+// taken is the last attempt that was let in.
+type taken struct {
+	number  uint32
+	refused bool // nothing came of it
 }
 
 // NewReplays returns a memory for messages whose time differs from the time here by at
 // most window, of at most so many in twice that.
 func NewReplays(window time.Duration, most int) *Replays {
-	return &Replays{window: window, most: most, seen: make(map[ID]struct{})}
+	return &Replays{window: window, most: most, seen: make(map[ID]taken)}
 }
 
-// Take returns nil for a message that was sealed at a time close to now and has not
-// come before, and remembers it.
-func (r *Replays) Take(id ID, at, now time.Time) error {
+// Take returns nil for an attempt that was sealed at a time close to now, if none of
+// the same id has come before but such that were refused, and remembers it.
+func (r *Replays) Take(try Try, at, now time.Time) error {
 	if off := now.Sub(at); off > r.window || off < -r.window {
 		return ErrStale
 	}
@@ -54,19 +67,37 @@ func (r *Replays) Take(id ID, at, now time.Time) error {
 	}
 	// A message from the future, by a window, is let in for two more.
 	if since := now.Sub(r.turned); since >= 2*r.window {
-		r.before, r.seen, r.turned = r.seen, make(map[ID]struct{}), now
+		r.before, r.seen, r.turned = r.seen, make(map[ID]taken), now
 		if since >= 4*r.window {
 			r.before = nil
 		}
 	}
-	_, lately := r.seen[id]
-	_, then := r.before[id]
+	last, known := r.find(try.ID)
 	switch {
-	case lately || then:
+	case known && (!last.refused || try.Number <= last.number):
 		return ErrReplayed
 	case len(r.seen) >= r.most:
 		return ErrFull
 	}
-	r.seen[id] = struct{}{}
+	r.seen[try.ID] = taken{number: try.Number}
 	return nil
+}
+
+// Refuse notes that nothing came of an attempt: a later one may be let in.
+func (r *Replays) Refuse(try Try) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, span := range []map[ID]taken{r.seen, r.before} {
+		if last, known := span[try.ID]; known && last.number == try.Number {
+			span[try.ID] = taken{try.Number, true}
+		}
+	}
+}
+
+// find returns the last attempt of an id. The caller has locked.
+func (r *Replays) find(id ID) (last taken, known bool) {
+	if last, known = r.seen[id]; !known {
+		last, known = r.before[id]
+	}
+	return last, known
 }

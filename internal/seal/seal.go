@@ -131,7 +131,7 @@ func (b *Box) Seal(at Place, now time.Time, body []byte) []byte {
 	}
 	_, _ = rand.Read(sealed[2:headSize]) // it never fails
 	plain := make([]byte, timeSize, timeSize+len(body))
-	binary.BigEndian.PutUint64(plain, uint64(now.UnixMicro())) //nolint:gosec // G115: the bits are read as they are written
+	binary.BigEndian.PutUint64(plain, uint64(now.UnixMicro()))
 	plain = append(plain, body...)
 	return b.aead.Seal(sealed, sealed[2:headSize], plain, label(sealed[:2], at))
 }

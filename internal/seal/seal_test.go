@@ -108,7 +108,7 @@ func TestReplays_LetsEachMessageInOnce(t *testing.T) {
 	id := seal.NewID()
 	sent := now.Add(window) // by a clock that is ahead
 	for i := range 130 {
-		err := r.Take(id, sent, now.Add(time.Duration(i)*time.Second))
+		err := r.Take(seal.Try{ID: id}, sent, now.Add(time.Duration(i)*time.Second))
 		switch {
 		case i == 0 && err != nil:
 			t.Errorf("the first: %v", err)
@@ -118,10 +118,10 @@ func TestReplays_LetsEachMessageInOnce(t *testing.T) {
 			t.Errorf("after %d s: %v", i, err)
 		}
 	}
-	if err := r.Take(seal.NewID(), now, now.Add(window+1)); !errors.Is(err, seal.ErrStale) {
+	if err := r.Take(seal.Try{ID: seal.NewID()}, now, now.Add(window+1)); !errors.Is(err, seal.ErrStale) {
 		t.Errorf("an old one: %v", err)
 	}
-	if err := r.Take(seal.NewID(), now.Add(window+1), now); !errors.Is(err, seal.ErrStale) {
+	if err := r.Take(seal.Try{ID: seal.NewID()}, now.Add(window+1), now); !errors.Is(err, seal.ErrStale) {
 		t.Errorf("one of the future: %v", err)
 	}
 }
@@ -131,15 +131,15 @@ func TestReplays_RemembersAcrossItsTurns(t *testing.T) {
 	const window = 30 * time.Second
 	for shift := range 240 {
 		r, now := seal.NewReplays(window, 100), time.UnixMicro(1_700_000_000_000_000)
-		if err := r.Take(seal.NewID(), now, now); err != nil {
+		if err := r.Take(seal.Try{ID: seal.NewID()}, now, now); err != nil {
 			t.Fatal(err)
 		}
 		id, at := seal.NewID(), now.Add(time.Duration(shift)*time.Second)
-		if err := r.Take(id, at.Add(window), at); err != nil {
+		if err := r.Take(seal.Try{ID: id}, at.Add(window), at); err != nil {
 			t.Fatal(err)
 		}
 		for later := range 61 {
-			if err := r.Take(id, at.Add(window), at.Add(time.Duration(later)*time.Second)); !errors.Is(err, seal.ErrReplayed) {
+			if err := r.Take(seal.Try{ID: id}, at.Add(window), at.Add(time.Duration(later)*time.Second)); !errors.Is(err, seal.ErrReplayed) {
 				t.Fatalf("%d s after one at %d s: %v", later, shift, err)
 			}
 		}
@@ -150,15 +150,41 @@ func TestReplays_RefusesWhatItCannotRemember(t *testing.T) {
 	t.Parallel()
 	r, now := seal.NewReplays(time.Second, 3), time.UnixMicro(1_700_000_000_000_000)
 	for range 3 {
-		if err := r.Take(seal.NewID(), now, now); err != nil {
+		if err := r.Take(seal.Try{ID: seal.NewID()}, now, now); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := r.Take(seal.NewID(), now, now); !errors.Is(err, seal.ErrFull) {
+	if err := r.Take(seal.Try{ID: seal.NewID()}, now, now); !errors.Is(err, seal.ErrFull) {
 		t.Errorf("the fourth: %v", err)
 	}
-	if now = now.Add(2 * time.Second); r.Take(seal.NewID(), now, now) != nil {
+	if now = now.Add(2 * time.Second); r.Take(seal.Try{ID: seal.NewID()}, now, now) != nil {
 		t.Error("there is no room after two windows")
+	}
+}
+
+// A sender that was refused tries again, with the same id: what was carried out is not
+// carried out again, whatever the sender was made to believe.
+func TestReplays_LetsAnotherAttemptInOnlyAfterARefusal(t *testing.T) {
+	t.Parallel()
+	r, now := seal.NewReplays(time.Minute, 10), time.UnixMicro(1_700_000_000_000_000)
+	id := seal.NewID()
+	take := func(number uint32) error { return r.Take(seal.Try{ID: id, Number: number}, now, now) }
+	if err := take(1); err != nil {
+		t.Fatal(err)
+	}
+	if err := take(2); !errors.Is(err, seal.ErrReplayed) {
+		t.Errorf("a second attempt while the first is carried out: %v", err)
+	}
+	r.Refuse(seal.Try{ID: id, Number: 1})
+	if err := take(1); !errors.Is(err, seal.ErrReplayed) {
+		t.Errorf("the refused attempt again: %v", err)
+	}
+	if err := take(2); err != nil {
+		t.Errorf("the next attempt: %v", err)
+	}
+	r.Refuse(seal.Try{ID: id, Number: 1}) // which is late
+	if err := take(3); !errors.Is(err, seal.ErrReplayed) {
+		t.Errorf("one after an attempt that was not refused: %v", err)
 	}
 }
 
