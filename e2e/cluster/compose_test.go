@@ -1,8 +1,10 @@
 package cluster
 
 import (
+	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -60,7 +62,8 @@ func TestCompose_IsWhatTheProgramsTake(t *testing.T) {
 	if len(replicas) != 3 || len(servers) != 3 || len(c.of("caddy")) != 1 {
 		t.Fatalf("replicas %v, servers %v, balancer %v", replicas, servers, c.of("caddy"))
 	}
-	cfg := loadReplica(t, c.Services[replicas[0]].Command)
+	made := makeSecrets(t, servers)
+	cfg := loadReplica(t, made, c.Services[replicas[0]].Command)
 	for _, name := range replicas {
 		if !slices.Equal(c.Services[name].Command, c.Services[replicas[0]].Command) {
 			t.Errorf("%s runs with other flags than %s", name, replicas[0])
@@ -69,36 +72,63 @@ func TestCompose_IsWhatTheProgramsTake(t *testing.T) {
 	for name, s := range c.Services {
 		for _, volume := range s.Volumes {
 			from, _, _ := strings.Cut(volume, ":")
-			if _, ok := c.Volumes[from]; !ok && !strings.HasPrefix(from, "./") {
+			_, ok := c.Volumes[from]
+			switch {
+			case ok:
+			case !strings.HasPrefix(from, "./"):
 				t.Errorf("%s mounts %s, which is no volume", name, from)
-			} else if !ok {
+			case strings.HasPrefix(from, "./cluster/secrets/"):
+				if _, err := os.Stat(filepath.Join(made, filepath.Base(from))); err != nil {
+					t.Errorf("%s mounts what secrets.sh does not make: %v", name, err)
+				}
+			default:
 				readFile(t, from)
 			}
 		}
 	}
 	var urls, routes []string
 	for _, name := range servers {
-		urls = append(urls, "nats://"+name+":4222")
+		urls = append(urls, "tls://"+name+":4222")
 		routes = append(routes, "nats://"+name+":6222")
 	}
 	if want := strings.Join(urls, ","); cfg.NATS.URL != want {
 		t.Errorf("--nats-url is %s, the servers are %s", cfg.NATS.URL, want)
 	}
-	judgeServer(t, routes)
+	judgeServer(t, made, routes)
 	judgeBalancer(t, cfg, replicas)
 }
 
-// loadReplica reads flags as candela does at its start.
-func loadReplica(t *testing.T, command []string) *config.Config {
+// makeSecrets runs secrets.sh, twice, and returns its folder.
+func makeSecrets(t *testing.T, servers []string) string {
 	t.Helper()
-	secret := filepath.Join(t.TempDir(), "owner-password")
-	if err := os.WriteFile(secret, []byte(strings.Repeat("correct horse ", 3)), 0o600); err != nil {
+	dir := t.TempDir()
+	var first []byte
+	for range 2 {
+		out, err := exec.CommandContext(t.Context(), "sh", append([]string{deploy + "cluster/secrets.sh", dir}, servers...)...).CombinedOutput()
+		if err != nil {
+			t.Fatalf("secrets.sh: %v: %s", err, out)
+		}
+		now, err := os.ReadFile(filepath.Join(dir, "cluster-secret"))
+		if err != nil || first != nil && !slices.Equal(first, now) {
+			t.Fatalf("the secret is another after a second run, %v", err)
+		}
+		first = now
+	}
+	return dir
+}
+
+// loadReplica reads flags as candela does at its start.
+func loadReplica(t *testing.T, made string, command []string) *config.Config {
+	t.Helper()
+	if err := os.WriteFile(filepath.Join(made, "owner-password"), []byte(strings.Repeat("correct horse ", 3)), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	files := strings.NewReplacer("/run/secrets/owner-password", made+"/owner-password", "/run/secrets/cluster-secret", made+"/cluster-secret",
+		"/run/secrets/candela-cert", made+"/candela.pem", "/run/secrets/candela-key", made+"/candela-key.pem", "/run/secrets/ca", made+"/ca.pem")
 	host := regexp.MustCompile(`\$\{CANDELA_HOST[^}]*\}`)
 	args := []string{"--home", t.TempDir()}
 	for _, arg := range command {
-		args = append(args, strings.ReplaceAll(host.ReplaceAllString(arg, "charts.example.com"), "/run/secrets/owner-password", secret))
+		args = append(args, files.Replace(host.ReplaceAllString(arg, "charts.example.com")))
 	}
 	cfg, err := config.Load(config.Input{Args: args})
 	if err != nil {
@@ -108,11 +138,19 @@ func loadReplica(t *testing.T, command []string) *config.Config {
 }
 
 // judgeServer reads nats.conf as nats-server does.
-func judgeServer(t *testing.T, routes []string) {
+func judgeServer(t *testing.T, made string, routes []string) {
 	t.Helper()
-	opts, err := nats.ProcessConfigFile(deploy + "cluster/nats.conf")
+	text := strings.ReplaceAll(readFile(t, "cluster/nats.conf"), "/etc/nats/tls/", made+"/")
+	conf := filepath.Join(made, "nats.conf")
+	if err := errors.Join(os.WriteFile(conf, []byte(text), 0o600), os.WriteFile(filepath.Join(made, "permissions.conf"), []byte(readFile(t, "cluster/permissions.conf")), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	opts, err := nats.ProcessConfigFile(conf)
 	if err != nil {
 		t.Fatal(err)
+	}
+	if len(opts.Users) != 1 || opts.Users[0].Username != "CN=candela" || opts.Users[0].Permissions == nil || opts.NoAuthUser != "" || !opts.TLSMap || opts.Cluster.TLSConfig == nil || !opts.Cluster.TLSCheckKnownURLs {
+		t.Errorf("nats.conf lets in %+v, by certificate: %v", opts.Users, opts.TLSMap)
 	}
 	var have []string
 	for _, u := range opts.Routes {

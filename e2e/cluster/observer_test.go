@@ -9,11 +9,13 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
+
+	"candela/internal/seal"
 )
 
 // observer follows the stream of alerts from its beginning with a consumer of its
 // own. It knows the form of what is written there and shares no code with who wrote
-// it.
+// it but the seal.
 type observer struct {
 	mu     sync.Mutex
 	seen   map[uint64]bool // numbers of messages, some of which come again
@@ -110,6 +112,20 @@ func (o *observer) reached() uint64 {
 	return o.last
 }
 
+// unseal opens a message of a stream.
+func unseal(subject string, number uint64, data []byte) ([]byte, error) {
+	secret, err := seal.ParseSecret(clusterSecret)
+	if err != nil {
+		return nil, err
+	}
+	box, err := seal.NewBox(secret, "rows")
+	if err != nil {
+		return nil, err
+	}
+	body, _, err := box.Open(seal.Place{Name: subject, Number: number}, data)
+	return body, err
+}
+
 // take notes a message.
 func (o *observer) take(tb testing.TB, m jetstream.Msg) {
 	tb.Helper()
@@ -121,6 +137,11 @@ func (o *observer) take(tb testing.TB, m jetstream.Msg) {
 	o.mu.Lock()
 	o.last = max(o.last, meta.Sequence.Stream)
 	o.mu.Unlock()
+	data, err := unseal(m.Subject(), meta.Sequence.Stream, m.Data())
+	if err != nil {
+		tb.Errorf("%s: %v", m.Subject(), err)
+		return
+	}
 	var body struct {
 		State string `json:"state"`
 		Alert struct {
@@ -136,7 +157,7 @@ func (o *observer) take(tb testing.TB, m jetstream.Msg) {
 			Triggered time.Time `json:"triggered_at"`
 		} `json:"data"`
 	}
-	if len(m.Data()) == 0 || json.Unmarshal(m.Data(), &body) != nil || body.Alert.ID == "" {
+	if len(data) == 0 || json.Unmarshal(data, &body) != nil || body.Alert.ID == "" {
 		return // a mark, or a subject that was cleared
 	}
 	o.mu.Lock()

@@ -34,8 +34,9 @@ type options struct {
 	trade bool // on the account that they have at the venue, not on paper
 }
 
-// newReplica prepares a replica at a place; venue is the address of the fake.
-func newReplica(tb testing.TB, at *place, dir string, number int, base, venue, nats string, o options) *replica {
+// newReplica prepares a replica at a place; venue is the address of the fake, nats the flags for the
+// NATS servers, if there are any.
+func newReplica(tb testing.TB, at *place, dir string, number int, base, venue string, nats []string, o options) *replica {
 	tb.Helper()
 	r := &replica{port: at.free(tb), admin: at.free(tb)}
 	name := "candela" + strconv.Itoa(number)
@@ -53,9 +54,7 @@ func newReplica(tb testing.TB, at *place, dir string, number int, base, venue, n
 			r.allow(tb)
 		}
 	}
-	if nats != "" {
-		args = append(args, "--nats-url", nats)
-	}
+	args = append(args, nats...)
 	r.process = newProcess(tb, name, dir, at, programs.Path(tb, build.Candela, o.tags), append(args, o.flags...)...)
 	r.env = append([]string{"CANDELA_OWNER_PASSWORD=" + passphrase}, o.env...)
 	r.backend = &backend{

@@ -16,6 +16,8 @@ import (
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
+
+	"candela/internal/cluster/natstest"
 )
 
 // server is one NATS server.
@@ -28,6 +30,7 @@ type server struct {
 // servers are the NATS servers, and a connection of the test's own.
 type servers struct {
 	tb   testing.TB
+	dir  string // of certificates and the cluster secret
 	all  []*server
 	conn *nats.Conn
 	js   jetstream.JetStream
@@ -36,9 +39,11 @@ type servers struct {
 // startServers runs n servers and waits until they have a leader.
 func startServers(tb testing.TB, net *network, dir string, n int) *servers {
 	tb.Helper()
-	s := &servers{tb: tb}
+	s := &servers{tb: tb, dir: dir}
+	var addresses []string
 	for i := range n {
 		at := net.place()
+		addresses = append(addresses, at.ip)
 		one := &server{name: "n" + strconv.Itoa(i)}
 		for _, address := range []*string{&one.client, &one.route, &one.status} {
 			*address = at.ip + ":" + at.free(tb)
@@ -46,6 +51,7 @@ func startServers(tb testing.TB, net *network, dir string, n int) *servers {
 		one.process = newProcess(tb, one.name, dir, at, programs.Path(tb, natsServer, ""), "-c", filepath.Join(dir, one.name+".conf"))
 		s.all = append(s.all, one)
 	}
+	s.equip(addresses)
 	for _, one := range s.all {
 		s.configure(dir, one)
 		one.start(tb)
@@ -53,7 +59,8 @@ func startServers(tb testing.TB, net *network, dir string, n int) *servers {
 	s.settle()
 	var err error
 	if s.conn, err = nats.Connect(s.url(), nats.Name("judge"), nats.MaxReconnects(-1), nats.ReconnectWait(100*time.Millisecond),
-		nats.PingInterval(time.Second), nats.MaxPingsOutstanding(2), nats.Timeout(30*time.Second)); err != nil {
+		nats.PingInterval(time.Second), nats.MaxPingsOutstanding(2), nats.Timeout(30*time.Second),
+		nats.RootCAs(s.file("ca.pem")), nats.ClientCert(s.file("judge.pem"), s.file("judge-key.pem"))); err != nil {
 		tb.Fatal(err)
 	}
 	tb.Cleanup(s.conn.Close)
@@ -63,14 +70,50 @@ func startServers(tb testing.TB, net *network, dir string, n int) *servers {
 	return s
 }
 
-// configure writes a server's configuration, as docs/scaling.md asks for it.
+// file returns the path of something that equip made.
+func (s *servers) file(name string) string { return filepath.Join(s.dir, name) }
+
+// equip makes what servers and replicas know each other by, and copies the permissions
+// that are shipped.
+func (s *servers) equip(addresses []string) {
+	s.tb.Helper()
+	if err := natstest.Certificates(s.dir, addresses, "candela", "judge"); err != nil {
+		s.tb.Fatal(err)
+	}
+	permissions, err := os.ReadFile(deploy + "cluster/permissions.conf")
+	if err != nil {
+		s.tb.Fatal(err)
+	}
+	for name, data := range map[string][]byte{"permissions.conf": permissions, "cluster-secret": []byte(clusterSecret)} {
+		if err := os.WriteFile(s.file(name), data, 0o600); err != nil {
+			s.tb.Fatal(err)
+		}
+	}
+}
+
+// flags are those by which a replica speaks to the servers.
+func (s *servers) flags() []string {
+	return []string{
+		"--nats-url", s.url(), "--nats-ca", s.file("ca.pem"), "--nats-cert", s.file("candela.pem"), "--nats-key", s.file("candela-key.pem"),
+		"--cluster-secret-file", s.file("cluster-secret"),
+	}
+}
+
+// clusterSecret is what all replicas know.
+const clusterSecret = "5ae1f09c33b7d2648810ce4f7796abd0e2f3549b1c6d8a7250fb93e4c1d0a687"
+
+// configure writes a server's configuration, as docs/scaling.md asks for it. The judge
+// may do everything.
 func (s *servers) configure(dir string, one *server) {
 	s.tb.Helper()
 	text := fmt.Sprintf(`server_name: %s
 listen: %q
 http: %q
 jetstream { store_dir: %q, sync_interval: always, max_memory_store: 512MB, max_file_store: 4GB }
-`, one.name, one.client, one.status, filepath.Join(dir, one.name))
+tls { cert_file: %q, key_file: %q, ca_file: %q, verify_and_map: true }
+include ./permissions.conf
+authorization { users: [{ user: "CN=candela", permissions: $CANDELA }, { user: "CN=judge" }] }
+`, one.name, one.client, one.status, filepath.Join(dir, one.name), s.file("server.pem"), s.file("server-key.pem"), s.file("ca.pem"))
 	if len(s.all) > 1 {
 		var routes []string
 		for _, other := range s.all {
@@ -87,7 +130,7 @@ jetstream { store_dir: %q, sync_interval: always, max_memory_store: 512MB, max_f
 func (s *servers) url() string {
 	var urls []string
 	for _, one := range s.all {
-		urls = append(urls, "nats://"+one.client)
+		urls = append(urls, "tls://"+one.client)
 	}
 	return strings.Join(urls, ",")
 }

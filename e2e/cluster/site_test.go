@@ -44,10 +44,10 @@ func newSite(tb testing.TB, n int, clustered bool, o options) *site {
 	if s.dir == "" {
 		s.dir = build.Folder(tb)
 	}
-	nats := ""
+	var nats []string
 	if clustered {
 		s.servers = startServers(tb, s.net, s.dir, 3)
-		nats = s.servers.url()
+		nats = s.servers.flags()
 	}
 	s.floor = s.startVenue()
 	s.balancer = newBalancer(tb)

@@ -67,7 +67,7 @@ func full() Config {
 		},
 		Cluster: &Cluster{
 			Conn: func() cluster.Stats {
-				return cluster.Stats{Connected: true, Reconnects: 2, Refused: 5, Calls: map[string]uint64{"done": 8, "unanswered": 1}}
+				return cluster.Stats{Connected: true, Reconnects: 2, Refused: 5, Forged: map[string]uint64{"row": 1, "call": 2}, Calls: map[string]uint64{"done": 8, "unanswered": 1}}
 			},
 			Now: func() Replica { return Replica{Members: 3, Beat: now().Add(-time.Second), Owned: 7, Lag: 4} },
 		},

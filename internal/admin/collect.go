@@ -222,6 +222,9 @@ func (s scrape) cluster(c *Cluster) {
 	s.put("candela_cluster_connected", number(conn.Connected))
 	s.count("candela_cluster_reconnects_total", conn.Reconnects)
 	s.count("candela_cluster_refused_writes_total", conn.Refused)
+	for kind, n := range conn.Forged {
+		s.count("candela_cluster_forged_total", n, kind)
+	}
 	for outcome, n := range conn.Calls {
 		s.count("candela_cluster_calls_total", n, outcome)
 	}

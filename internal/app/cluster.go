@@ -66,7 +66,7 @@ func (rt Runtime) replicaName() string {
 
 // connect connects to the servers, and waits a while for some that are not there.
 func (rt Runtime) connect(ctx context.Context) (*cluster.Conn, error) {
-	return cluster.Await(ctx, cluster.Config(rt.Config.NATS), rt.Log)
+	return cluster.Await(ctx, cluster.ConfigOf(rt.Config.NATS), rt.Log)
 }
 
 // close ends what openShared began.

@@ -22,7 +22,7 @@ import (
 func (c cast) elsewhere() *config.Config {
 	c.t.Helper()
 	cfg, err := config.Load(config.Input{
-		Args: append([]string{"--home", filepath.Join(c.t.TempDir(), "elsewhere"), "--nats-url", c.nats}, c.extra[:2]...), Inspect: true,
+		Args: append([]string{"--home", filepath.Join(c.t.TempDir(), "elsewhere"), "--nats-url", c.nats, "--cluster-secret-file", secretFile(c.t)}, c.extra[:2]...), Inspect: true,
 	})
 	if err != nil {
 		c.t.Fatal(err)

@@ -85,7 +85,7 @@ func (x *examination) nats(ctx context.Context) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
-	conn, err := cluster.Connect(ctx, cluster.Config(n), x.Log)
+	conn, err := cluster.Connect(ctx, cluster.ConfigOf(n), x.Log)
 	if err == nil {
 		conn.Close()
 		x.say(doctor.Fine(check, "%s answers and will do", n.URL))

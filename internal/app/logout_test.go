@@ -99,7 +99,7 @@ func TestRevokeAll_OverReplicas(t *testing.T) {
 	c := newCast(t)
 	a, b := c.start(), c.start()
 	elsewhere, err := config.Load(config.Input{
-		Args: append([]string{"--home", filepath.Join(t.TempDir(), "elsewhere"), "--nats-url", c.nats}, c.extra[:2]...), Inspect: true,
+		Args: append([]string{"--home", filepath.Join(t.TempDir(), "elsewhere"), "--nats-url", c.nats, "--cluster-secret-file", secretFile(t)}, c.extra[:2]...), Inspect: true,
 	})
 	if err != nil {
 		t.Fatal(err)

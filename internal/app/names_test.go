@@ -88,7 +88,7 @@ func TestNames_OrdersInEverySpellingAreInOnePosition(t *testing.T) {
 			if !strings.Contains(first, `"symbol":"BTCUSDT","venue":"binance"`) {
 				t.Errorf("%s: %s", asked, first)
 			}
-			if again := call("place_order", order); id(t, again) != id(t, first) {
+			if again := call("place_order", order); orderID(t, again) != orderID(t, first) {
 				t.Errorf("%s: the same key gives %s and then %s", asked, first, again)
 			}
 			time.Sleep(5 * time.Second) // two alike orders within two seconds are a mistake
@@ -100,7 +100,7 @@ func TestNames_OrdersInEverySpellingAreInOnePosition(t *testing.T) {
 	})
 }
 
-func id(t *testing.T, order string) string {
+func orderID(t *testing.T, order string) string {
 	t.Helper()
 	var record struct {
 		ID string `json:"order_id"`

@@ -29,7 +29,7 @@ func layers() []layer {
 		{[]string{"provider/*", "chart", "payload", "alert", "broker", "guard", "notify", "config", "install"}, "bars from somewhere; pure rules and pictures"},
 		{[]string{"indicator", "provider", "order"}, "the catalogue; the contract of a bar source; what an order is"},
 		{[]string{"market", "mcp", "upstream", "statedir"}, "bars, symbols, intervals; the protocol without a transport; how a venue is asked; the state directory"},
-		{[]string{"fault", "calc", "raster", "rpc", "id", "meter", "disk", "fair", "bucket", "lograte"}, "error kinds, kernels, pixels, JSON-RPC, ids, counts, files, turns, rates, bounds of logs: know nothing of markets"},
+		{[]string{"fault", "calc", "raster", "rpc", "id", "meter", "disk", "fair", "bucket", "lograte", "seal"}, "error kinds, kernels, pixels, JSON-RPC, ids, counts, files, turns, rates, bounds of logs, seals: know nothing of markets"},
 	}
 }
 

@@ -16,8 +16,9 @@ import (
 // schema is the version of what the streams hold. A change that an older replica
 // would misread raises it.
 const (
-	schema    = 1
+	schema    = 2 // everything is sealed
 	schemaKey = "candela_schema"
+	sealKey   = "candela_seal" // the fingerprint of the secret
 )
 
 // name returns the name of a stream.
@@ -49,7 +50,7 @@ func decode(token string) (string, error) {
 func (c *Conn) stream(ctx context.Context, cfg jetstream.StreamConfig) (jetstream.Stream, error) {
 	cfg.Name = c.name(cfg.Name)
 	cfg.Replicas = c.replicas
-	cfg.Metadata = map[string]string{schemaKey: strconv.Itoa(schema)}
+	cfg.Metadata = map[string]string{schemaKey: strconv.Itoa(schema), sealKey: c.trust.mark}
 	var s jetstream.Stream
 	err := c.open(ctx, func(ctx context.Context) (err error) {
 		s, err = c.js.CreateStream(ctx, cfg)
@@ -61,7 +62,24 @@ func (c *Conn) stream(ctx context.Context, cfg jetstream.StreamConfig) (jetstrea
 	if err != nil {
 		return nil, fault.Unreachable(err, 0, "the stream %s cannot be opened; the log says why", cfg.Name)
 	}
-	return s, checkSchema(cfg.Name, s.CachedInfo().Config.Metadata[schemaKey])
+	found := s.CachedInfo().Config.Metadata
+	if err := checkSchema(cfg.Name, found[schemaKey]); err != nil {
+		return nil, err
+	}
+	return s, c.checkSecret(cfg.Name, found[sealKey])
+}
+
+// checkSecret says so at once when this replica has another secret than the others:
+// it could read nothing of theirs.
+func (c *Conn) checkSecret(name, found string) error {
+	if found == c.trust.mark {
+		return nil
+	}
+	return &fault.Error{
+		Kind: fault.Unsupported, Code: "cluster_secret", Field: "cluster-secret-file", Value: name,
+		Message: fmt.Sprintf("the stream %s was made with another cluster secret (fingerprint %q, ours is %q): "+
+			"give every replica the same --cluster-secret-file, or this installation another --nats-prefix", name, found, c.trust.mark),
+	}
 }
 
 func checkSchema(name, found string) error {

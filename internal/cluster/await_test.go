@@ -23,7 +23,7 @@ func (f onWrite) Write(p []byte) (int, error) {
 func TestAwait_ServersThatComeLater(t *testing.T) {
 	t.Parallel()
 	one := start(t, 1)
-	cfg := cluster.Config{URL: one.URL(), Prefix: newPrefix(), AllowSingle: true}
+	cfg := cluster.Config{URL: one.URL(), Prefix: newPrefix(), AllowSingle: true, Secret: secret()}
 	one.Kill(0)
 	back := sync.OnceFunc(func() {
 		if err := one.Restart(0); err != nil {
@@ -41,7 +41,7 @@ func TestAwait_EndsWithItsContextAndOnWhatWaitingDoesNotMend(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
 	log := slog.New(slog.NewTextHandler(onWrite(cancel), nil))
-	if _, err := cluster.Await(ctx, cluster.Config{URL: "nats://127.0.0.1:1", Prefix: "p"}, log); !errors.Is(err, context.Canceled) {
+	if _, err := cluster.Await(ctx, cluster.Config{URL: "nats://127.0.0.1:1", Prefix: "p", Secret: secret()}, log); !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
 	if _, err := cluster.Await(t.Context(), cluster.Config{Prefix: "p"}, quiet()); fault.KindOf(err) != fault.Invalid {

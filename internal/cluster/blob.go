@@ -121,10 +121,15 @@ func (b *blobs) get(ctx context.Context, from blob) ([]byte, error) {
 		if errors.Is(err, jetstream.ErrMsgNotFound) {
 			return errBlob
 		}
-		if err == nil {
-			pages[i] = m.Data
+		if err != nil {
+			return err
 		}
-		return err
+		page := b.trust.opened(ctx, message{subject: b.pageSubject(from.Name, i), data: m.Data, seq: m.Sequence}, 0)
+		if page.forged != "" {
+			return errBlob
+		}
+		pages[i] = page.data
+		return nil
 	})
 	if err != nil {
 		b.failed()

@@ -13,7 +13,9 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
+	"candela/internal/config"
 	"candela/internal/fault"
+	"candela/internal/seal"
 )
 
 // The oldest server that will do: the first with atomic batches.
@@ -39,6 +41,15 @@ type Config struct {
 	Cert, Key   string // paths of our own certificate and its key, "" for none
 	Prefix      string // of all subjects and streams, so that several installations share servers
 	AllowSingle bool   // work with one server, without copies
+	Secret      []byte // all replicas have it and the servers never see it; see seal.ParseSecret
+}
+
+// ConfigOf is the configuration that settings describe.
+func ConfigOf(n config.NATS) Config {
+	secret, _ := seal.ParseSecret(n.Secret.Reveal()) // settings have none that cannot be read; check asks for one
+	return Config{
+		URL: n.URL, Credentials: n.Credentials, CA: n.CA, Cert: n.Cert, Key: n.Key, Prefix: n.Prefix, AllowSingle: n.AllowSingle, Secret: secret,
+	}
 }
 
 // Conn is a connection to the servers. It is safe for concurrent use.
@@ -48,6 +59,8 @@ type Conn struct {
 	prefix   string
 	replicas int
 	tallies  tallies
+	trust    *trust
+	history  history       // of orders
 	patience time.Duration // how long what servers between leaders do not do is tried
 	log      *slog.Logger
 	// unguarded writes without compare-and-set. Only tests set it, to show that
@@ -65,11 +78,15 @@ func Connect(ctx context.Context, cfg Config, log *slog.Logger) (*Conn, error) {
 	if err := cfg.check(); err != nil {
 		return nil, err
 	}
+	trust, err := newTrust(cfg.Secret, log)
+	if err != nil {
+		return nil, err
+	}
 	nc, err := dial(ctx, cfg, log)
 	if err != nil {
 		return nil, fault.Unreachable(err, 0, "no NATS server answers at %s", cfg.URL)
 	}
-	c := &Conn{nc: nc, prefix: cfg.Prefix, replicas: 3, patience: writeTime, log: log, unguarded: blind}
+	c := &Conn{nc: nc, prefix: cfg.Prefix, replicas: 3, patience: writeTime, log: log, trust: trust, unguarded: blind}
 	if err := c.judge(cfg); err != nil {
 		nc.Close()
 		return nil, err
@@ -101,8 +118,38 @@ func (cfg Config) check() error {
 	if (cfg.Cert == "") != (cfg.Key == "") {
 		return fault.Missing("nats-cert and nats-key", "both or neither")
 	}
+	if len(cfg.Secret) < seal.MinSecret {
+		return fault.Missing("cluster-secret-file", "a file of mode 0600 that all replicas have, made with openssl rand -hex 32")
+	}
+	return cfg.checkRemote()
+}
+
+// checkRemote refuses to cross a network in the clear, or to servers that take
+// everyone.
+func (cfg Config) checkRemote() error {
+	for one := range strings.SplitSeq(cfg.URL, ",") {
+		u, err := url.Parse(strings.TrimSpace(one))
+		if err != nil || config.LoopbackHost(u.Hostname()) {
+			continue
+		}
+		if u.Scheme != "tls" && cfg.CA == "" || cfg.Credentials == "" && cfg.Cert == "" {
+			return &fault.Error{
+				Kind: fault.Invalid, Code: "nats_open", Field: "nats-url", Value: one,
+				Message: fmt.Sprintf("nats-url: %s is not on this machine: it needs TLS (tls:// or --nats-ca) and a login "+
+					"(--nats-credentials-file, or --nats-cert and --nats-key)", one),
+			}
+		}
+	}
 	return nil
 }
+
+// secure reports whether every connection is to be by TLS, also to servers that others
+// tell of.
+func (cfg Config) secure() bool { return cfg.CA != "" || strings.Contains(cfg.URL, "tls://") }
+
+// inbox is where answers come. It has the name of the installation, so that users of
+// the servers can be kept out of each other's.
+func (cfg Config) inbox() string { return "_INBOX_" + cfg.Prefix }
 
 // isToken reports whether text may stand in a subject and in a stream's name.
 func isToken(text string) bool {
@@ -136,6 +183,10 @@ func dial(ctx context.Context, cfg Config, log *slog.Logger) (*nats.Conn, error)
 		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) {
 			log.WarnContext(ctx, "NATS reports an error", "error", err)
 		}),
+	}
+	options = append(options, nats.CustomInboxPrefix(cfg.inbox()))
+	if cfg.secure() {
+		options = append(options, nats.Secure())
 	}
 	if cfg.Credentials != "" {
 		options = append(options, nats.UserCredentials(cfg.Credentials))

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"fmt"
 	"net"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -26,7 +27,7 @@ func TestConnect_RefusesWhatItCannotRelyOn(t *testing.T) {
 	}{
 		"no address":                       {cluster.Config{Prefix: "p"}, fault.Invalid, "nats-url is required"},
 		"an address of another kind":       {cluster.Config{URL: "http://127.0.0.1", Prefix: "p"}, fault.Invalid, "nats-url"},
-		"a password in the address":        {cluster.Config{URL: "nats://me:secret@127.0.0.1:4222", Prefix: "p"}, fault.Invalid, "credentials file"},
+		"a password in the address":        {cluster.Config{URL: "nats://me:hunter2@127.0.0.1:4222", Prefix: "p"}, fault.Invalid, "credentials file"},
 		"a prefix that is no token":        {cluster.Config{URL: one.URL(), Prefix: "a.b"}, fault.Invalid, "nats-prefix"},
 		"a certificate without its key":    {cluster.Config{URL: one.URL(), Prefix: "p", Cert: "cert.pem"}, fault.Invalid, "nats-key"},
 		"a credentials file that is gone":  {cluster.Config{URL: one.URL(), Prefix: "p", Credentials: "gone.creds"}, fault.Unavailable, "no NATS server answers"},
@@ -34,10 +35,16 @@ func TestConnect_RefusesWhatItCannotRelyOn(t *testing.T) {
 		"nobody there":                     {cluster.Config{URL: "nats://127.0.0.1:1", Prefix: "p"}, fault.Unavailable, "no NATS server answers"},
 		"a server that is alone":           {cluster.Config{URL: one.URL(), Prefix: "p"}, fault.Unsupported, "--nats-allow-single"},
 		"a server of the year before last": {cluster.Config{URL: oldServer(t, "2.11.9"), Prefix: "p", AllowSingle: true}, fault.Unsupported, `version "2.11.9"; 2.12 or later`},
+		"servers elsewhere in the clear":   {cluster.Config{URL: "nats://127.0.0.1:1,nats://192.0.2.1:4222", Prefix: "p", Credentials: "x.creds"}, fault.Invalid, "nats://192.0.2.1:4222 is not on this machine: it needs TLS"},
+		"servers elsewhere for everybody":  {cluster.Config{URL: "tls://192.0.2.1:4222", Prefix: "p"}, fault.Invalid, "and a login"},
+		"a secret that is short":           {cluster.Config{URL: one.URL(), Prefix: "p", Secret: make([]byte, 31)}, fault.Invalid, "openssl rand -hex 32"},
 		"a server without a version":       {cluster.Config{URL: oldServer(t, ""), Prefix: "p", AllowSingle: true}, fault.Unsupported, "2.12 or later"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
+			if c.cfg.Secret == nil {
+				c.cfg.Secret = secret()
+			}
 			conn, err := cluster.Connect(t.Context(), c.cfg, quiet())
 			if err == nil {
 				conn.Close()
@@ -46,7 +53,7 @@ func TestConnect_RefusesWhatItCannotRelyOn(t *testing.T) {
 			if fault.KindOf(err) != c.kind || !strings.Contains(fault.Of(err).Public(), c.says) {
 				t.Errorf("got %v, want %v with %q", err, c.kind, c.says)
 			}
-			if strings.Contains(err.Error(), "secret") {
+			if strings.Contains(err.Error(), "hunter2") {
 				t.Errorf("%v tells the password", err)
 			}
 		})
@@ -87,7 +94,7 @@ func TestOpenStore_MakesStreamsOnce(t *testing.T) {
 	openStore(t, servers, prefix)
 	for _, name := range []string{"_ALERTS", "_STATE"} {
 		cfg := streamOf(t, servers, prefix+name).CachedInfo().Config
-		if cfg.Replicas != 3 || cfg.Storage != jetstream.FileStorage || cfg.Metadata["candela_schema"] != "1" {
+		if cfg.Replicas != 3 || cfg.Storage != jetstream.FileStorage || cfg.Metadata["candela_schema"] != "2" {
 			t.Errorf("%s has %d copies in %v and the schema %q", cfg.Name, cfg.Replicas, cfg.Storage, cfg.Metadata["candela_schema"])
 		}
 	}
@@ -95,7 +102,7 @@ func TestOpenStore_MakesStreamsOnce(t *testing.T) {
 
 func TestOpenStore_RefusesAnotherSchema(t *testing.T) {
 	t.Parallel()
-	for name, meta := range map[string]map[string]string{"a later one": {"candela_schema": "2"}, "none": nil} {
+	for name, meta := range map[string]map[string]string{"a later one": {"candela_schema": "3"}, "one without seals": {"candela_schema": "1"}, "none": nil} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			prefix := newPrefix()
@@ -108,6 +115,24 @@ func TestOpenStore_RefusesAnotherSchema(t *testing.T) {
 				t.Errorf("got %v", err)
 			}
 		})
+	}
+}
+
+func TestOpenStore_SaysThatTheSecretIsAnother(t *testing.T) {
+	t.Parallel()
+	prefix := newPrefix()
+	openStore(t, servers, prefix)
+	other := slices.Repeat(secret(), 2)
+	conn, err := insist(t, func() (*cluster.Conn, error) {
+		return cluster.Connect(t.Context(), cluster.Config{URL: servers.URL(), Prefix: prefix, Secret: other}, quiet())
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	_, err = conn.OpenStore(t.Context(), time.Now)
+	if f := fault.Of(err); f == nil || f.Code != "cluster_secret" || !strings.Contains(f.Message, "--cluster-secret-file") {
+		t.Errorf("got %v", err)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"slices"
 	"time"
 
@@ -32,9 +33,12 @@ const (
 // it yet.
 type era struct {
 	Key oauth.SealKey `json:"key"`
+	// Number grows from era to era, also over servers that begin anew: it is a time, in
+	// microseconds, where that is more. One with a lower number than is known is an old
+	// one that somebody has put back.
+	Number int64 `json:"number"`
 	// Owner is the argon2id hash of the passphrase that counts, "" where none does.
-	// Nothing else of it is kept: who can read this reads the key too and needs no
-	// passphrase, but may not learn more of it than from the configuration.
+	// Nothing else of it is kept.
 	Owner string `json:"owner,omitempty"`
 	// Former are those that counted before, the last one at the end.
 	Former []string `json:"former,omitempty"`
@@ -48,7 +52,7 @@ type era struct {
 
 // next returns the era that follows when the logins end and the passphrase stays.
 func (e era) next(key oauth.SealKey, why string) era {
-	return era{Key: key, Owner: e.Owner, Former: e.Former, Why: why, Line: e.Line, Blank: e.Blank}
+	return era{Key: key, Number: e.Number + 1, Owner: e.Owner, Former: e.Former, Why: why, Line: e.Line, Blank: e.Blank}
 }
 
 // renewed returns the first era on empty servers, of one who knows what counted.
@@ -76,6 +80,9 @@ func (e era) taken(key oauth.SealKey, owner string) era {
 	n.Former = n.Former[max(0, len(n.Former)-maxFormer):]
 	return n
 }
+
+// errPutBack says that an old state was written again.
+var errPutBack = errors.New("it is older than what is known here")
 
 // present is the era as a replica knows it. It does not change.
 type present struct {
@@ -105,11 +112,12 @@ func (t *Tokens) Authenticate(ctx context.Context, passphrase string) (string, e
 
 func (t *Tokens) eraSubject() string { return t.table.subject(sealKind, "era") }
 
-// readEra returns the era that the servers hold, and false when there is none.
+// readEra returns the era that the servers hold, and false when there is none, or one
+// that is not ours, of which there is only the number.
 func (t *Tokens) readEra(ctx context.Context) (e era, seq uint64, ok bool, err error) {
 	m, ok, err := t.table.last(ctx, t.eraSubject())
 	if err != nil || !ok {
-		return e, 0, false, err
+		return e, m.seq, false, err
 	}
 	return e, m.seq, true, damaged("read the era of the logins", json.Unmarshal(m.data, &e))
 }
@@ -123,16 +131,43 @@ func (t *Tokens) replace(ctx context.Context, key oauth.SealKey, next func(e era
 	if err != nil || ok && e.Key == key {
 		return e, seq, err
 	}
+	known := t.knownNumber()
+	ok = ok && e.Number >= known // one that was put back is as good as none
 	n, changes := next(e, ok)
 	if !changes {
 		return e, seq, nil
 	}
+	n.Number = max(e.Number+1, known+1, time.Now().UnixMicro())
 	data, err := json.Marshal(n)
 	if err != nil {
 		return n, 0, err
 	}
 	seq, err = t.table.publish(ctx, t.table.name, change{subject: t.eraSubject(), data: data, guarded: true, after: seq})
 	return n, seq, err
+}
+
+// knownNumber returns the number of the era that is known here, 0 for none.
+func (t *Tokens) knownNumber() int64 {
+	if p := t.era.Load(); p != nil {
+		return p.Number
+	}
+	return 0
+}
+
+// restore writes the era that is known here over a message that does not count, unless
+// something else has come since: replicas that start find it, and tokens of other
+// replicas are looked up under it.
+func (t *Tokens) restore(ctx context.Context, over uint64) {
+	if !t.restores.Allow() {
+		return
+	}
+	data, err := json.Marshal(t.era.Load().era)
+	if err == nil {
+		_, err = t.table.publish(ctx, t.table.name, change{subject: t.eraSubject(), data: data, guarded: true, after: over})
+	}
+	if err != nil && !errors.Is(err, errMoved) {
+		t.log.WarnContext(ctx, "the era of the logins is not put back; it is at the next connection", "error", err)
+	}
 }
 
 // settle finds out the era at the start. Was the passphrase of this replica never the
@@ -274,6 +309,9 @@ func (t *Tokens) enter(p, before *present) bool {
 	if entered {
 		t.tokens.keep(func(tok oauth.Token) bool { return tok.Era == p.name })
 		t.codes.keep(func(c codeForm) bool { return c.Code.Era == p.name })
+		if p.name != before.name {
+			clear(t.gone) // nothing of another era counts
+		}
 	}
 	t.mu.Unlock()
 	if entered && p.name != before.name {
@@ -288,7 +326,7 @@ func (t *Tokens) enter(p, before *present) bool {
 func (t *Tokens) advance(e era, seq uint64, follows func(from *present) bool) bool {
 	for {
 		before := t.era.Load()
-		if e.Key == before.Key || seq <= before.seq || !follows(before) {
+		if e.Key == before.Key || seq <= before.seq || e.Number <= before.Number || !follows(before) {
 			return false
 		}
 		if t.enter(newPresent(e, seq, e.Owner == before.Owner && before.ours), before) {
@@ -300,6 +338,11 @@ func (t *Tokens) advance(e era, seq uint64, follows func(from *present) bool) bo
 // hear notes that an era has begun elsewhere. It counts at once; whose passphrase
 // counts in it may take a second to find out, and until then none does.
 func (t *Tokens) hear(ctx context.Context, e era, seq uint64) {
+	if known := t.era.Load(); e.Key != known.Key && seq > known.seq && e.Number <= known.Number {
+		t.table.trust.refuse(ctx, replayedRow, t.eraSubject(), errPutBack)
+		t.restore(ctx, seq)
+		return
+	}
 	if t.advance(e, seq, func(*present) bool { return true }) {
 		t.log.WarnContext(ctx, "all logins have ended", "why", e.Why)
 		t.judge(ctx)

@@ -12,6 +12,7 @@ import (
 	"unicode"
 
 	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
 
 	"candela/internal/mcp"
 	"candela/internal/oauth"
@@ -30,6 +31,23 @@ func (c *Conn) SetPatience(d time.Duration) { c.patience = d }
 
 // Lag has some reads answered as by a server that does not know yet what was written.
 func (c *Conn) Lag(reads int64) { c.lagging.Store(reads) }
+
+// Scribble writes a message that is sealed as ours are, whatever it says.
+func (c *Conn) Scribble(ctx context.Context, stream, subject string, data []byte) error {
+	_, err := c.publish(ctx, c.name(stream), change{subject: subject, data: data})
+	return err
+}
+
+// Unseal returns what a message of a stream says, nil for one that is not ours.
+func (c *Conn) Unseal(ctx context.Context, m *jetstream.RawStreamMsg) []byte {
+	return c.trust.opened(ctx, message{subject: m.Subject, data: m.Data, seq: m.Sequence}, 0).data
+}
+
+// KnowsOrders reports whether a stream of orders is known here.
+func (c *Conn) KnowsOrders() bool { return c.history.now().Last > 1 }
+
+// SetSealTime has messages sealed as at another time.
+func (c *Conn) SetSealTime(now func() time.Time) { c.trust.now = now }
 
 // HoldBeats keeps a member from sending heartbeats until release is called, as a
 // process that is stopped would.
@@ -245,7 +263,7 @@ func (o *Orders) Sweep(ctx context.Context) {
 func (t *Tokens) Overtake(ctx context.Context) oauth.SealKey {
 	known := t.era.Load()
 	between := newPresent(known.next(oauth.NewSealKey(), byOwner), known.seq+1, known.ours)
-	heard := known.next(oauth.NewSealKey(), byOwner)
+	heard := between.next(oauth.NewSealKey(), byOwner)
 	t.overtake(between, func() { t.hear(ctx, heard, known.seq+2) })
 	return heard.Key
 }

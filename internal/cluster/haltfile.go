@@ -13,6 +13,7 @@ import (
 	"candela/internal/desk"
 	"candela/internal/fault"
 	"candela/internal/guard"
+	"candela/internal/seal"
 )
 
 const (
@@ -118,7 +119,7 @@ func (d *Desk) foundHaltFiles(ctx context.Context) []string {
 
 // haltFileAt asks another replica for the name of its halt file.
 func (d *Desk) haltFileAt(ctx context.Context, id string) (file string, err error) {
-	data, err := d.members.askMember(ctx, id, "", d.method(methodHaltFile), nil)
+	data, err := d.members.askMember(ctx, seal.Try{ID: seal.NewID()}, id, "", d.method(methodHaltFile), nil)
 	switch {
 	case refused(err) && !undelivered(err) && !errors.Is(err, errBusy):
 		return "", nil // it is about to start, or ends

@@ -117,7 +117,7 @@ func (k *Keeper) Last(ctx context.Context, kind notify.Kind, name string) (notif
 		return notify.Record{}, failure("read subscriptions", err)
 	}
 	if !ok {
-		return notify.Record{Kind: kind, Name: name}, nil
+		return notify.Record{Kind: kind, Name: name, Rev: m.seq}, nil
 	}
 	return notify.Record{Kind: kind, Name: name, Rev: m.seq, Data: m.data}, nil
 }

@@ -14,6 +14,8 @@ import (
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
+
+	"candela/internal/seal"
 )
 
 const memberKind = "member" // member.<id>
@@ -71,6 +73,7 @@ type Members struct {
 	// relinked is closed when a heartbeat next tells of another link.
 	relinked chan struct{}
 
+	replays  *seal.Replays
 	handlers sync.Map // method to Handler
 	hold     atomic.Pointer[func(context.Context, string) (context.Context, func(), error)]
 	calls    *nats.Subscription
@@ -92,6 +95,9 @@ type beatForm struct {
 	Started  time.Time `json:"started"`
 	Draining bool      `json:"draining,omitempty"`
 	Link     uint64    `json:"link,omitempty"` // how often its connection was made anew
+	// Orders is what it knows of the stream of orders, so that all refuse one that begins
+	// anew.
+	Orders historyForm `json:"orders,omitzero"`
 }
 
 // peer is another member that is live.
@@ -129,7 +135,7 @@ func (c *Conn) join(ctx context.Context, who Who, log *slog.Logger) (*Members, e
 	}
 	ending, stop := context.WithCancel(context.WithoutCancel(ctx))
 	m := &Members{
-		table: table, id: rand.Text(), log: log, stop: stop, ending: ending,
+		table: table, id: rand.Text(), log: log, replays: seal.NewReplays(callWindow, maxRemembered), stop: stop, ending: ending,
 		again: make(chan struct{}, 1), form: beatForm{Who: who, Started: time.Now().UTC()},
 		others: make(map[string]*peer), changed: make(chan struct{}), relinked: make(chan struct{}), turns: make(chan struct{}, maxCalls), first: make(chan struct{}, maxPressing),
 	}
@@ -185,7 +191,7 @@ func (m *Members) tell(ctx context.Context) error {
 // sendBeat writes a heartbeat. The caller has locked.
 func (m *Members) sendBeat(ctx context.Context) error {
 	form := m.form
-	form.Draining, form.Link = m.away.Load(), m.reconnects()
+	form.Draining, form.Link, form.Orders = m.away.Load(), m.reconnects(), m.table.history.now()
 	data, err := json.Marshal(form)
 	if err != nil {
 		return err
@@ -261,6 +267,7 @@ func (m *Members) apply(ctx context.Context, one message) {
 			return
 		}
 	}
+	m.table.history.learn(form.Orders)
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	switch {

@@ -87,7 +87,7 @@ func (o *Orders) replay(ctx context.Context) error {
 
 // still returns an error unless this is the writer, as far as the servers know.
 func (o *Orders) still(ctx context.Context) error {
-	name, err := readName(ctx, func(ctx context.Context) (*jetstream.RawStreamMsg, error) {
+	name, err := o.readName(ctx, func(ctx context.Context) (*jetstream.RawStreamMsg, error) {
 		return o.stream.GetLastMsgForSubject(ctx, o.writer())
 	})
 	if err == nil && name != o.self {
@@ -126,8 +126,15 @@ func unfit(err error) bool {
 // events.
 func (o *Orders) readStates(ctx context.Context) (owners []string, err error) {
 	for m, err := range o.lastOf(ctx, o.fence, o.subject(orderKind, ">"), o.subject(deskKind, ">")) {
+		ours := true
+		if err == nil && m.forged != "" {
+			m, ours, err = o.lastOurs(ctx, m.forged)
+		}
 		if err != nil {
 			return nil, err
+		}
+		if !ours {
+			continue // a subject of somebody else
 		}
 		if token, ok := strings.CutPrefix(m.subject, o.subject(orderKind, "")); ok {
 			owner, err := decode(token)
@@ -143,6 +150,18 @@ func (o *Orders) readStates(ctx context.Context) (owners []string, err error) {
 	}
 	slices.Sort(owners)
 	return slices.Compact(owners), nil // of a server that lags behind come more than one
+}
+
+// lastOurs returns the last message of a subject that is ours, and false when none is:
+// others have written behind it, and nothing of it may be forgotten for that.
+func (o *Orders) lastOurs(ctx context.Context, subject string) (last message, ok bool, err error) {
+	for m, err := range o.until(ctx, 1, o.fence, subject) {
+		if err != nil {
+			return message{}, false, err
+		}
+		last, ok = m, true
+	}
+	return last, ok, nil
 }
 
 // readState reads one of them. The place of a snapshot that cannot be read is as good
@@ -212,12 +231,19 @@ func (o *Orders) fold(ctx context.Context, m message, after map[string]uint64) e
 // that of a message of the filter or of a change of writers: when it has come, all
 // before it have, wherever the consumer sits.
 func (o *Orders) until(ctx context.Context, from, end uint64, filter string) iter.Seq2[message, error] {
-	return o.upTo(ctx, end, jetstream.OrderedConsumerConfig{
-		FilterSubjects: []string{filter, o.writer()}, DeliverPolicy: jetstream.DeliverByStartSequencePolicy, OptStartSeq: from,
-	})
+	return func(yield func(message, error) bool) {
+		for m, err := range o.upTo(ctx, end, jetstream.OrderedConsumerConfig{
+			FilterSubjects: []string{filter, o.writer()}, DeliverPolicy: jetstream.DeliverByStartSequencePolicy, OptStartSeq: from,
+		}) {
+			if m.forged == "" && !yield(m, err) {
+				return
+			}
+		}
+	}
 }
 
-// lastOf is until for the last message of each subject, and perhaps some before it.
+// lastOf is until for the last message of each subject, and perhaps some before it. It
+// may be one that is not ours.
 func (o *Orders) lastOf(ctx context.Context, end uint64, filters ...string) iter.Seq2[message, error] {
 	return o.upTo(ctx, end, jetstream.OrderedConsumerConfig{
 		FilterSubjects: append(filters, o.writer()), DeliverPolicy: jetstream.DeliverLastPerSubjectPolicy,
@@ -231,6 +257,7 @@ func (o *Orders) upTo(ctx context.Context, end uint64, cfg jetstream.OrderedCons
 				yield(message{}, err)
 				return
 			}
+			m = o.trust.opened(ctx, m, 0)
 			if m.seq <= end && m.subject != o.writer() && !yield(m, nil) || m.seq >= end {
 				return
 			}

@@ -85,6 +85,9 @@ func (c *Conn) OpenOrders(ctx context.Context, now func() time.Time) (*Orders, e
 	if err := o.take(ctx); err != nil {
 		return nil, err
 	}
+	if err := c.history.goesOn(o.stream.CachedInfo().Created, o.fence); err != nil {
+		return nil, err
+	}
 	if err := o.replay(ctx); err != nil {
 		return nil, err
 	}
@@ -127,7 +130,7 @@ func (o *Orders) watch(ctx context.Context) error {
 		case <-tick.C:
 		}
 		var seq uint64
-		name, err := readName(ctx, func(ctx context.Context) (*jetstream.RawStreamMsg, error) {
+		name, err := o.readName(ctx, func(ctx context.Context) (*jetstream.RawStreamMsg, error) {
 			m, err := o.stream.GetLastMsgForSubject(ctx, o.writer())
 			if err == nil {
 				seq = m.Sequence
@@ -145,11 +148,15 @@ func (o *Orders) watch(ctx context.Context) error {
 // nameOf returns the name of the change that the message with a number is of, ""
 // when there is no such message.
 func (o *Orders) nameOf(ctx context.Context, seq uint64) (string, error) {
-	return readName(ctx, func(ctx context.Context) (*jetstream.RawStreamMsg, error) { return o.stream.GetMsg(ctx, seq) })
+	return o.readName(ctx, func(ctx context.Context) (*jetstream.RawStreamMsg, error) { return o.stream.GetMsg(ctx, seq) })
 }
 
-// readName is nameOf for the message that get returns.
-func readName(ctx context.Context, get func(context.Context) (*jetstream.RawStreamMsg, error)) (string, error) {
+// errForged says that a message is not ours.
+var errForged = errors.New("a message is not of a replica")
+
+// readName is nameOf for the message that get returns. The error is errForged for one
+// that is not ours.
+func (o *Orders) readName(ctx context.Context, get func(context.Context) (*jetstream.RawStreamMsg, error)) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, attemptTime)
 	defer cancel()
 	m, err := get(ctx)
@@ -159,8 +166,12 @@ func readName(ctx context.Context, get func(context.Context) (*jetstream.RawStre
 	if err != nil {
 		return "", err
 	}
+	found := o.trust.opened(ctx, message{subject: m.Subject, data: m.Data, seq: m.Sequence}, 0)
+	if found.forged != "" {
+		return "", errForged
+	}
 	var p page[json.RawMessage]
-	if err := json.Unmarshal(m.Data, &p); err != nil {
+	if err := json.Unmarshal(found.data, &p); err != nil {
 		return "", damaged("read a write", err)
 	}
 	return p.Set.Name, nil
@@ -203,6 +214,9 @@ func (o *Orders) put(ctx context.Context, doing, subject string, by mcp.Caller, 
 		// One message follows the last: this write's, of an attempt whose answer got
 		// lost, or another writer's.
 		switch found, err := o.nameOf(ctx, o.last+1); {
+		case errors.Is(err, errForged):
+			o.last++ // somebody else has put something there, which nobody reads
+			return errMoved
 		case err != nil:
 			return err
 		case found == "":
@@ -223,6 +237,7 @@ func (o *Orders) put(ctx context.Context, doing, subject string, by mcp.Caller, 
 	}
 	in := span{o.last + 1, o.last + uint64(len(changes))}
 	o.last = in.Last
+	o.history.wrote(o.last)
 	o.mu.Lock()
 	o.wrote[subject] = o.last
 	o.mu.Unlock()

@@ -6,13 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
-	"strconv"
 	"time"
 
 	"github.com/nats-io/nats.go"
 
 	"candela/internal/fault"
 	"candela/internal/mcp"
+	"candela/internal/seal"
 )
 
 const (
@@ -30,16 +30,6 @@ const (
 	maxCalls = 256
 	// maxPressing is the same for calls that must get through while there are that many.
 	maxPressing = 16
-)
-
-// The headers of a call and of its answer.
-const (
-	callName   = "Candela-Name"
-	callMethod = "Candela-Method"
-	callWait   = "Candela-Wait"  // how many milliseconds the caller waits
-	callToken  = "Candela-Token" // the key of the token that it acts for, "" for the service
-	answerKind = "Candela-Answer"
-	answerWhy  = "Candela-Why" // of one that is refused, "" for no other reason than that
 )
 
 // The kinds of answer.
@@ -94,12 +84,16 @@ func (m *Members) Ask(ctx context.Context, name, method string, body []byte) ([]
 func (m *Members) ask(ctx context.Context, name, method string, body []byte) ([]byte, error) {
 	deadline := time.NewTimer(ownerTime)
 	defer deadline.Stop()
+	// All attempts have one id: whoever carried one out takes no other, also when this
+	// replica was made to believe that nobody got it.
+	try := seal.Try{ID: seal.NewID()}
 	for wait := firstWait; ; wait = min(2*wait, maxWait) {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
 		changed := m.Changed()
-		answer, err := m.askOwner(ctx, name, method, body)
+		try.Number++
+		answer, err := m.askOwner(ctx, try, name, method, body)
 		if !refused(err) {
 			return answer, err
 		}
@@ -123,13 +117,13 @@ func (m *Members) ask(ctx context.Context, name, method string, body []byte) ([]
 func refused(err error) bool { return errors.Is(err, ErrNotOwner) && fault.Of(err) == nil }
 
 // askOwner asks who is the owner at this moment, once.
-func (m *Members) askOwner(ctx context.Context, name, method string, body []byte) ([]byte, error) {
+func (m *Members) askOwner(ctx context.Context, try seal.Try, name, method string, body []byte) ([]byte, error) {
 	id, mine := m.Owner(name)
 	switch {
 	case id == "":
 		return nil, ErrNotOwner
 	case !mine:
-		return m.askMember(ctx, id, name, method, body)
+		return m.askMember(ctx, try, id, name, method, body)
 	}
 	ctx, cancel := context.WithTimeout(ctx, answerTime)
 	defer cancel()
@@ -138,18 +132,15 @@ func (m *Members) askOwner(ctx context.Context, name, method string, body []byte
 
 // askMember asks another member, once. It answers if it owns the name, or if that is
 // "".
-func (m *Members) askMember(ctx context.Context, id, name, method string, body []byte) ([]byte, error) {
+func (m *Members) askMember(ctx context.Context, try seal.Try, id, name, method string, body []byte) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, answerTime)
 	defer cancel()
-	call := nats.NewMsg(m.peerSubject(id))
-	call.Data = body
-	call.Header.Set(callName, name)
-	call.Header.Set(callMethod, method)
-	if token := mcp.TokenOf(ctx); token != "" {
-		call.Header.Set(callToken, token)
-	}
 	end, _ := ctx.Deadline()
-	call.Header.Set(callWait, strconv.FormatInt(time.Until(end).Milliseconds(), 10))
+	head := callHead{Try: try, Name: name, Method: method, Wait: time.Until(end).Milliseconds(), Token: mcp.TokenOf(ctx)}
+	call, err := m.table.trust.sealCall(m.peerSubject(id), head, body)
+	if err != nil {
+		return nil, fmt.Errorf("call %s: %w", method, err)
+	}
 	ended := make(chan struct{})
 	way := m.lineTo(id)
 	go func() {
@@ -169,7 +160,7 @@ func (m *Members) askMember(ctx context.Context, id, name, method string, body [
 	case err != nil:
 		return nil, unanswered(err)
 	}
-	return readAnswer(answer)
+	return m.readAnswer(ctx, head.ID, answer)
 }
 
 // undelivered reports whether a call was not sent, or nobody got it.
@@ -196,15 +187,22 @@ func pause(ctx context.Context, d time.Duration) {
 }
 
 // called takes a call of another replica.
-func (m *Members) called(call *nats.Msg) {
+func (m *Members) called(msg *nats.Msg) {
+	call, ours, err := m.admitCall(msg)
+	if !ours {
+		return
+	}
 	m.mu.Lock()
 	defer m.mu.Unlock() // Close waits for all calls that began before it
-	if m.ending.Err() != nil {
-		m.answer(call, nil, ErrNotOwner)
+	if err == nil && m.ending.Err() != nil {
+		err = ErrNotOwner
+	}
+	if err != nil {
+		m.answer(call, nil, err)
 		return
 	}
 	turns := m.turns
-	if _, pressing := m.pressed.Load(call.Header.Get(callMethod)); pressing {
+	if _, pressing := m.pressed.Load(call.Method); pressing {
 		turns = m.first
 	}
 	select {
@@ -219,12 +217,12 @@ func (m *Members) called(call *nats.Msg) {
 }
 
 // serve carries a call out and answers it.
-func (m *Members) serve(call *nats.Msg) {
-	ms, err := strconv.ParseInt(call.Header.Get(callWait), 10, 64)
-	if err != nil || ms <= 0 {
-		ms = answerTime.Milliseconds()
+func (m *Members) serve(call incoming) {
+	wait := time.Duration(call.Wait) * time.Millisecond
+	if wait <= 0 || wait > answerTime {
+		wait = answerTime
 	}
-	ctx, cancel := context.WithTimeout(m.ending, time.Duration(ms)*time.Millisecond)
+	ctx, cancel := context.WithTimeout(m.ending, wait)
 	defer cancel()
 	body, err := m.handleFor(ctx, call)
 	if errors.Is(err, ErrUnanswered) {
@@ -234,17 +232,17 @@ func (m *Members) serve(call *nats.Msg) {
 }
 
 // handleFor carries a call out as long as the token is live that it acts for.
-func (m *Members) handleFor(ctx context.Context, call *nats.Msg) ([]byte, error) {
+func (m *Members) handleFor(ctx context.Context, call incoming) ([]byte, error) {
 	hold := m.hold.Load()
-	if token := call.Header.Get(callToken); token != "" && hold != nil {
-		held, release, err := (*hold)(ctx, token)
+	if call.Token != "" && hold != nil {
+		held, release, err := (*hold)(ctx, call.Token)
 		if err != nil {
 			return nil, err
 		}
 		defer release()
 		ctx = held
 	}
-	return m.handle(ctx, call.Header.Get(callName), call.Header.Get(callMethod), call.Data)
+	return m.handle(ctx, call.Name, call.Method, call.body)
 }
 
 // handle carries a call out if the name is owned here, or if there is none.
@@ -290,25 +288,27 @@ type failureForm struct {
 }
 
 // answer answers a call. An answer that cannot be sent is one that does not come.
-func (m *Members) answer(call *nats.Msg, body []byte, failed error) {
-	if call.Reply == "" {
+func (m *Members) answer(call incoming, body []byte, failed error) {
+	if call.reply == "" {
 		return
 	}
-	answer := nats.NewMsg(call.Reply)
-	answer.Header.Set(answerKind, answerDone)
-	answer.Data = body
+	head := answerHead{Kind: answerDone}
 	switch {
 	case refused(failed):
-		answer.Header.Set(answerKind, answerRefused)
+		m.replays.Refuse(call.Try)
+		head.Kind = answerRefused
 		if errors.Is(failed, errBusy) {
-			answer.Header.Set(answerWhy, whyBusy)
+			head.Why = whyBusy
 		}
 	case failed != nil:
-		answer.Header.Set(answerKind, answerFailed)
-		answer.Data = encodeFailure(failed)
+		head.Kind, body = answerFailed, encodeFailure(failed)
 	}
-	if err := m.table.nc.PublishMsg(answer); err != nil && m.ending.Err() == nil {
-		m.log.WarnContext(m.ending, "an answer to another replica cannot be sent", "method", call.Header.Get(callMethod), "error", err)
+	answer, err := m.table.trust.sealAnswer(call, head, body)
+	if err == nil {
+		err = m.table.nc.PublishMsg(answer)
+	}
+	if err != nil && m.ending.Err() == nil {
+		m.log.WarnContext(m.ending, "an answer to another replica cannot be sent", "method", call.Method, "error", err)
 	}
 }
 
@@ -350,21 +350,26 @@ func (form failureForm) err() error {
 	}
 }
 
-func readAnswer(answer *nats.Msg) ([]byte, error) {
-	switch kind := answer.Header.Get(answerKind); kind {
+func (m *Members) readAnswer(ctx context.Context, id seal.ID, answer *nats.Msg) ([]byte, error) {
+	head, body, err := m.table.trust.openAnswer(id, answer)
+	if err != nil {
+		m.table.trust.refuse(ctx, forgedAnswer, answer.Subject, err)
+		return nil, unanswered(err)
+	}
+	switch head.Kind {
 	case answerDone:
-		return answer.Data, nil
+		return body, nil
 	case answerRefused:
-		if answer.Header.Get(answerWhy) == whyBusy {
+		if head.Why == whyBusy {
 			return nil, errBusy
 		}
 		return nil, ErrNotOwner
 	case answerFailed:
 	default:
-		return nil, unanswered(fmt.Errorf("an answer of the kind %q", kind))
+		return nil, unanswered(fmt.Errorf("an answer of the kind %q", head.Kind))
 	}
 	var form failureForm
-	if err := json.Unmarshal(answer.Data, &form); err != nil {
+	if err := json.Unmarshal(body, &form); err != nil {
 		return nil, unanswered(err)
 	}
 	return nil, form.err()

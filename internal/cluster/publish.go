@@ -12,6 +12,8 @@ import (
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
+
+	"candela/internal/seal"
 )
 
 const (
@@ -45,9 +47,11 @@ type change struct {
 	ttl     time.Duration // 0 for no end
 }
 
-func (c *Conn) message(stream string, ch change) *nats.Msg {
+// message is a change on its way. number is the one that it will have in the stream, 0
+// when that is not known.
+func (c *Conn) message(stream string, ch change, number uint64) *nats.Msg {
 	m := nats.NewMsg(ch.subject)
-	m.Data = ch.data
+	m.Data = c.trust.rows.Seal(seal.Place{Name: ch.subject, Number: number}, c.trust.now(), ch.data)
 	m.Header.Set(jetstream.ExpectedStreamHeader, stream)
 	if ch.guarded && !c.unguarded {
 		header := jetstream.ExpectedLastSubjSeqHeader
@@ -73,7 +77,11 @@ func (c *Conn) publish(ctx context.Context, stream string, changes ...change) (f
 		batch = rand.Text()
 	}
 	for i, ch := range changes {
-		m := c.message(stream, ch)
+		number := uint64(0)
+		if at := changes[0]; at.guarded && at.whole && !c.unguarded {
+			number = at.after + 1 + uint64(i)
+		}
+		m := c.message(stream, ch, number)
 		if batch != "" {
 			m.Header.Set(batchID, batch)
 			m.Header.Set(batchSeq, strconv.Itoa(i+1))

@@ -8,9 +8,9 @@ import (
 	"iter"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
-	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 )
 
@@ -36,6 +36,9 @@ type table struct {
 	stream jetstream.Stream
 	name   string // of the stream
 	mark   string // the subject of the marks by which a reader knows that it has seen all
+	// delay is how long after it was sealed a message may have been stored, 0 for any
+	// time: where what is kept lasts, clocks that were wrong must not lose it.
+	delay time.Duration
 }
 
 // openTable returns the table of a name, made if it is not there. Its subjects are
@@ -46,6 +49,9 @@ func (c *Conn) openTable(ctx context.Context, name string, storage jetstream.Sto
 	subjects = append(subjects, t.mark)
 	for _, kind := range kinds {
 		subjects = append(subjects, c.subject(kind, ">"))
+	}
+	if storage == jetstream.MemoryStorage {
+		t.delay = maxDelay
 	}
 	t.cfg = jetstream.StreamConfig{
 		Name: name, Subjects: subjects, Storage: storage, MaxMsgsPerSubject: 1,
@@ -79,10 +85,14 @@ type message struct {
 	// took it, by the clock of the one that led.
 	pending uint64
 	at      time.Time
+	// forged is the subject of one that is not ours. It has no data, and that it is
+	// there says nothing of what was.
+	forged string
 }
 
 // last returns the last message of a subject, which may have stars, from the
-// stream's leader, and false when there is none. A server that has not heard yet that
+// stream's leader, and false when there is none, or one that is not ours, of which
+// only the number is returned. A server that has not heard yet that
 // another leads answers too: what it returns was so a moment ago. Who acts on that
 // there is none asks absent.
 func (t *table) last(ctx context.Context, subject string) (message, bool, error) {
@@ -98,7 +108,20 @@ func (t *table) last(ctx context.Context, subject string) (message, bool, error)
 	if err != nil {
 		return message{}, false, err
 	}
-	return message{subject: m.Subject, data: m.Data, seq: m.Sequence}, true, nil
+	if !matches(subject, m.Subject) {
+		return message{}, false, fmt.Errorf("the servers were asked for %s and answered with %s", subject, m.Subject)
+	}
+	found := t.trust.opened(ctx, message{subject: m.Subject, data: m.Data, seq: m.Sequence, at: m.Time}, t.delay)
+	if found.forged != "" {
+		return message{seq: found.seq}, false, nil
+	}
+	return found, true, nil
+}
+
+// matches reports whether a subject is one of those that a filter with stars names.
+func matches(filter, subject string) bool {
+	want, have := strings.Split(filter, "."), strings.Split(subject, ".")
+	return slices.EqualFunc(want, have, func(w, h string) bool { return w == h || w == "*" })
 }
 
 // absent reports whether a subject, without stars, has no message, for certain: an
@@ -232,13 +255,25 @@ func (t *table) writeMark(ctx context.Context) (seq uint64, err error) {
 // follow yields messages with a number above after as they come, marks included,
 // until ctx ends, which is an error too.
 func (t *table) follow(ctx context.Context, after uint64, filters ...string) iter.Seq2[message, error] {
-	return t.consume(ctx, t.name, jetstream.OrderedConsumerConfig{
-		FilterSubjects: append(slices.Clone(filters), t.mark), DeliverPolicy: jetstream.DeliverByStartSequencePolicy, OptStartSeq: after + 1,
-	})
+	return func(yield func(message, error) bool) {
+		for m, err := range t.consume(ctx, t.name, jetstream.OrderedConsumerConfig{
+			FilterSubjects: append(slices.Clone(filters), t.mark), DeliverPolicy: jetstream.DeliverByStartSequencePolicy, OptStartSeq: after + 1,
+		}) {
+			if err == nil {
+				m = t.trust.opened(ctx, m, t.delay)
+			}
+			if m.forged != "" {
+				m.subject = t.mark // it takes a number, and tells no more than a mark
+			}
+			if !yield(m, err) {
+				return
+			}
+		}
+	}
 }
 
 // consume yields messages of a stream as they come, in order, until ctx ends, which
-// is an error too.
+// is an error too. They are as the servers have them.
 func (c *Conn) consume(ctx context.Context, stream string, cfg jetstream.OrderedConsumerConfig) iter.Seq2[message, error] {
 	cfg.InactiveThreshold, cfg.MaxResetAttempts = scanIdle, maxResets
 	return func(yield func(message, error) bool) {
@@ -280,6 +315,6 @@ func (c *Conn) consume(ctx context.Context, stream string, cfg jetstream.Ordered
 // a consumer that is not forgotten by this is after scanIdle.
 func (c *Conn) forget(stream string, consumer jetstream.Consumer) {
 	if info := consumer.CachedInfo(); info != nil {
-		_ = c.nc.PublishRequest("$JS.API.CONSUMER.DELETE."+stream+"."+info.Name, nats.NewInbox(), nil)
+		_ = c.nc.PublishRequest("$JS.API.CONSUMER.DELETE."+stream+"."+info.Name, c.nc.NewInbox(), nil)
 	}
 }

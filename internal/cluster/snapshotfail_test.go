@@ -72,7 +72,7 @@ func TestSnapshot_PlaceOfNoUse(t *testing.T) {
 				t.Fatal(err)
 			}
 			counted := blobs(t, lone, prefix)
-			if _, err := adminOf(t, lone).Publish(t.Context(), o.SnapshotSubject("ann"), []byte(text)); err != nil {
+			if err := o.Scribble(t.Context(), "ORDERS", o.SnapshotSubject("ann"), []byte(text)); err != nil {
 				t.Fatal(err)
 			}
 			again := openOrders(t, lone, prefix)

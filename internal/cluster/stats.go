@@ -18,6 +18,9 @@ type Stats struct {
 	// Calls is what became of calls to owners, by outcome: done, failed, refused (nobody
 	// was ready) and unanswered (nobody knows).
 	Calls map[string]uint64
+	// Forged is how much of what the servers hold and carry was not ours and was passed
+	// over: row (not sealed by us), replay (an older one of ours), call and answer.
+	Forged map[string]uint64
 }
 
 // tallies counts what happens on a connection.
@@ -44,6 +47,7 @@ func (t *tallies) call(err error) {
 func (c *Conn) Stats() Stats {
 	return Stats{
 		Connected: c.nc.IsConnected(), Server: c.nc.ConnectedServerName(), Reconnects: c.nc.Stats().Reconnects, Refused: c.tallies.moved.Load(),
+		Forged: c.trust.counts(),
 		Calls: map[string]uint64{
 			"done": c.tallies.done.Load(), "failed": c.tallies.failed.Load(),
 			"refused": c.tallies.nobody.Load(), "unanswered": c.tallies.unanswered.Load(),

@@ -37,6 +37,9 @@ const (
 	lookupsAtOnce    = 200
 )
 
+// restoresPerSecond is how often an era is put back that others write over.
+const restoresPerSecond = 10
+
 // Tokens keeps codes, tokens and the key of the seals in the memory of the servers:
 // they outlive every replica, and end with the servers or when another passphrase
 // counts. It is safe for concurrent use. A check reads a map that a watcher feeds and
@@ -48,7 +51,8 @@ type Tokens struct {
 	stop  context.CancelFunc
 	done  chan struct{} // closed when the watcher has ended
 
-	lookups *rate.Limiter
+	lookups  *rate.Limiter
+	restores *rate.Limiter // of an era that others have written over
 
 	owner  *oauth.Passphrase // of this replica; nil where nobody logs in
 	judged map[string]bool   // whether hashes are of the owner's passphrase
@@ -58,6 +62,7 @@ type Tokens struct {
 	mu     sync.RWMutex
 	tokens view[oauth.Token]
 	codes  view[codeForm]
+	gone   map[oauth.Hash]grave // tokens and codes that were cleared
 }
 
 // codeForm is a code as it is written, and what became of it.
@@ -87,6 +92,7 @@ func (c *Conn) OpenTokens(ctx context.Context, owner *oauth.Passphrase, most int
 	t := &Tokens{
 		table: table, most: most, log: log, done: make(chan struct{}), lookups: rate.NewLimiter(lookupsPerSecond, lookupsAtOnce),
 		owner: owner, judged: make(map[string]bool), tokens: newView[oauth.Token](), codes: newView[codeForm](),
+		gone: make(map[oauth.Hash]grave), restores: rate.NewLimiter(restoresPerSecond, restoresPerSecond),
 	}
 	if err := t.settle(ctx); err != nil {
 		return nil, err
@@ -229,8 +235,11 @@ func (t *Tokens) find(ctx context.Context, h oauth.Hash, now time.Time) (codeFor
 	if err := json.Unmarshal(m.data, &c); err != nil {
 		return codeForm{}, 0, damaged("read a code", err)
 	}
-	if c.Code.Era != t.era.Load().name || !c.used() && !now.Before(c.Code.Expires) {
+	if c.Code.Era != t.era.Load().name || !c.used() && !now.Before(c.Code.Expires) || t.buried(h) {
 		return codeForm{}, 0, oauth.ErrNotFound
+	}
+	if !c.used() && t.usedHere(h) {
+		return codeForm{}, 0, errMoved // who answered lags behind, or somebody has put it back
 	}
 	return c, m.seq, nil
 }
@@ -380,7 +389,7 @@ func (t *Tokens) lookUp(ctx context.Context, h oauth.Hash, now time.Time) (oauth
 	if err := json.Unmarshal(m.data, &tok); err != nil {
 		return oauth.Token{}, damaged("read a token", err)
 	}
-	if !now.Before(tok.Expires) {
+	if !now.Before(tok.Expires) || t.buried(h) {
 		return oauth.Token{}, oauth.ErrNotFound
 	}
 	switch holds, ended, err := t.standing(ctx, tok, t.era.Load()); {
@@ -408,6 +417,9 @@ func (t *Tokens) standing(ctx context.Context, tok oauth.Token, known *present) 
 	same := tok.Era == e.Key.Era()
 	if seq < known.seq {
 		return false, same, nil
+	}
+	if e.Number < known.Number {
+		return false, false, nil // it was put back
 	}
 	return same, !same, nil
 }

@@ -138,13 +138,13 @@ func TestTokens_ARevokedTokenIsRememberedForItsLife(t *testing.T) {
 	if err := errors.Join(s.Revoke(t.Context(), "ann", revoked.ID), s.Replay(t.Context(), oauth.HashOf("code replayed"))); err != nil {
 		t.Fatal(err)
 	}
-	stream := streamOf(t, servers, prefix+"_TOKENS")
+	stream, unsealer := streamOf(t, servers, prefix+"_TOKENS"), connect(t, servers, prefix)
 	for _, tok := range []oauth.Token{revoked, replayed} {
 		m, err := stream.GetLastMsgForSubject(t.Context(), prefix+".token."+tok.Hash.Hex())
 		if err != nil {
 			t.Fatal(err)
 		}
-		if ttl, err := time.ParseDuration(m.Header.Get(jetstream.MsgTTLHeader)); len(m.Data) > 0 || err != nil || ttl < oauth.TokenTTL {
+		if ttl, err := time.ParseDuration(m.Header.Get(jetstream.MsgTTLHeader)); len(unsealer.Unseal(t.Context(), m)) > 0 || err != nil || ttl < oauth.TokenTTL {
 			t.Errorf("%s: that it is revoked is remembered for %s, %v", tok.ID, ttl, err)
 		}
 	}

@@ -26,6 +26,17 @@ func scribble(t *testing.T, to *natstest.Cluster, subjects ...string) {
 // A message that cannot be read is passed over where the others are of use without it.
 func TestUnreadable_OneMessageStopsNothingButItself(t *testing.T) {
 	t.Parallel()
+	for name, sealed := range map[string]bool{"of a replica": true, "of others": false} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			unreadable(t, sealed)
+		})
+	}
+}
+
+// unreadable writes messages that cannot be read, sealed as ours or not.
+func unreadable(t *testing.T, sealed bool) {
+	t.Helper()
 	prefix, now := newPrefix(), time.Now()
 	store, tokens := openStore(t, servers, prefix), openTokens(t, servers, prefix)
 	_, conn := join(t, servers, prefix, "a")
@@ -35,7 +46,17 @@ func TestUnreadable_OneMessageStopsNothingButItself(t *testing.T) {
 	}
 	fire(t, store, 2)
 	tok := issue(t, tokens, "one", now)
-	scribble(t, servers, prefix+".series.x.y.z", prefix+".series.UzA.eA", prefix+".alert.UzA.x", prefix+".token."+oauth.HashOf("two").Hex(), prefix+".member.X")
+	for stream, subjects := range map[string][]string{
+		"STATE": {".series.x.y.z", ".series.UzA.eA"}, "ALERTS": {".alert.UzA.x"}, "TOKENS": {".token." + oauth.HashOf("two").Hex()}, "MEMBERS": {".member.X"},
+	} {
+		for _, subject := range subjects {
+			if !sealed {
+				scribble(t, servers, prefix+subject)
+			} else if err := conn.Scribble(t.Context(), stream, prefix+subject, []byte("{no")); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
 
 	if marks, err := store.Marks(t.Context()); err != nil || len(marks) != 1 || marks[sub] != 3600 {
 		t.Errorf("the marks are %v, %v", marks, err)

@@ -4,8 +4,11 @@ import (
 	"context"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"maps"
 	"strings"
+	"time"
 
 	"candela/internal/oauth"
 )
@@ -28,6 +31,10 @@ func (t *Tokens) watch(ctx context.Context, last uint64) {
 
 // note notes a message of the table. One that cannot be read changes nothing.
 func (t *Tokens) note(ctx context.Context, m message) {
+	if m.forged == t.eraSubject() {
+		t.restore(ctx, m.seq)
+		return
+	}
 	err := t.apply(m, true)
 	if m.subject == t.eraSubject() {
 		var e era
@@ -35,7 +42,10 @@ func (t *Tokens) note(ctx context.Context, m message) {
 			t.hear(ctx, e, m.seq)
 		}
 	}
-	if err != nil {
+	switch {
+	case errors.Is(err, errPutBack):
+		t.table.trust.refuse(ctx, replayedRow, m.subject, err)
+	case err != nil:
 		t.log.ErrorContext(ctx, "a token cannot be read", "error", err)
 	}
 }
@@ -60,10 +70,68 @@ func (t *Tokens) set(kind string, hash oauth.Hash, m message, watched bool) (cle
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	now := t.era.Load().name
+	switch {
+	case len(m.data) == 0:
+		t.bury(hash, m.seq, time.Now())
+	case t.putBack(hash, kind, m):
+		return false, errPutBack
+	}
 	if kind == tokenKind {
 		return applyTo(&t.tokens, hash, m, watched, func(tok oauth.Token) bool { return tok.Era == now })
 	}
 	return applyTo(&t.codes, hash, m, watched, func(c codeForm) bool { return c.Code.Era == now })
+}
+
+// grave is what is known of a token or a code that was cleared.
+type grave struct {
+	seq  uint64    // of the message that cleared it
+	ends time.Time // when it would have ended by itself
+}
+
+// bury notes that a token or a code was cleared: whatever comes of it later is old. The
+// caller has locked.
+func (t *Tokens) bury(h oauth.Hash, seq uint64, now time.Time) {
+	most := (usedCodes+1)*t.most + oauth.MaxCodes
+	if len(t.gone) >= most {
+		maps.DeleteFunc(t.gone, func(_ oauth.Hash, g grave) bool { return !now.Before(g.ends) })
+	}
+	for one := range t.gone { // any of them: there is room for all that end in their time
+		if len(t.gone) < most {
+			break
+		}
+		delete(t.gone, one)
+	}
+	t.gone[h] = grave{seq, now.Add(oauth.TokenTTL)}
+}
+
+// putBack reports whether a message of a token or a code tells what was before one that
+// is known and has a lower number: it was cleared, or the code was used. The caller has
+// locked.
+func (t *Tokens) putBack(h oauth.Hash, kind string, m message) bool {
+	if g, gone := t.gone[h]; gone {
+		return m.seq > g.seq
+	}
+	row := t.codes.rows[h]
+	if kind != codeKind || !row.value.used() || m.seq <= row.seq {
+		return false
+	}
+	var c codeForm
+	return json.Unmarshal(m.data, &c) == nil && !c.used()
+}
+
+// buried reports whether a token or a code is known to have been cleared.
+func (t *Tokens) buried(h oauth.Hash) bool {
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	_, gone := t.gone[h]
+	return gone
+}
+
+// usedHere reports whether a code is known here to have been used.
+func (t *Tokens) usedHere(h oauth.Hash) bool {
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	return t.codes.rows[h].value.used()
 }
 
 func applyTo[V any](v *view[V], h oauth.Hash, m message, watched bool, holds func(V) bool) (cleared bool, err error) {

@@ -1,8 +1,11 @@
 package config
 
 import (
+	"fmt"
 	"net/url"
 	"strings"
+
+	"candela/internal/seal"
 )
 
 // NATS describes the servers that several replicas share what they know through.
@@ -13,6 +16,10 @@ type NATS struct {
 
 	Prefix      string // of all subjects and streams
 	AllowSingle bool   // one server without copies will do
+
+	// SecretFile holds what all replicas know and the servers do not, Secret its bytes.
+	SecretFile string
+	Secret     Secret
 }
 
 // natsSettings are the lines of the table about many replicas.
@@ -22,6 +29,11 @@ func natsSettings() []Setting {
 			Name: "nats-url", Group: groupNATS, Arg: "LIST", Modes: ModeServe, Sources: anywhere,
 			Doc:  "NATS servers, nats:// or tls://, that all replicas share; one node needs none",
 			bind: func(c *Config) value { return natsURLValue{&c.NATS.URL} },
+		},
+		{
+			Name: "cluster-secret-file", Group: groupNATS, Arg: "FILE", Modes: ModeServe, Sources: anywhere,
+			Doc:  "file of mode 0600 with the secret of all replicas: openssl rand -hex 32",
+			bind: func(c *Config) value { return pathValue{&c.NATS.SecretFile, c.userHome, optional} },
 		},
 		{
 			Name: "nats-credentials-file", Group: groupNATS, Arg: "FILE", Modes: ModeServe, Sources: anywhere,
@@ -58,12 +70,14 @@ func natsSettings() []Setting {
 
 // natsRules tie the settings of many replicas together.
 func natsRules() []rule {
-	names := []string{"nats-credentials-file", "nats-ca", "nats-cert", "nats-key", "nats-prefix", "nats-allow-single"}
-	all := make([]rule, 0, 3+len(names))
+	names := []string{"cluster-secret-file", "nats-credentials-file", "nats-ca", "nats-cert", "nats-key", "nats-prefix", "nats-allow-single"}
+	all := make([]rule, 0, 5+len(names))
 	all = append(all, []rule{
 		{ModeMCP, []string{"mcp", "serve", "nats-url"}, natsNeedsServe},
 		{ModeServe, []string{"nats-url", "owner-password", "owner-password-file", "oauth-auto-approve"}, natsNeedsOwner},
 		{ModeServe, []string{"nats-cert", "nats-key"}, oneCertificate},
+		{ModeServe, []string{"nats-url", "cluster-secret-file"}, natsNeedsSecret},
+		{ModeServe, []string{"nats-url", "nats-ca", "nats-credentials-file", "nats-cert"}, remoteNeedsTLS},
 	}...)
 	for _, name := range names {
 		all = append(all, rule{ModeServe, []string{"nats-url", name}, func(c *Config) error { return flagNeedsNATS(c, name) }})
@@ -89,6 +103,56 @@ func natsNeedsOwner(c *Config) error {
 	}
 	return refused("nats-url", "--nats-url (%s) needs a passphrase that is the same at every replica: "+
 		"set --owner-password-file or CANDELA_OWNER_PASSWORD", c.origins["nats-url"])
+}
+
+// natsNeedsSecret refuses to trust whoever can speak to the servers.
+func natsNeedsSecret(c *Config) error {
+	if c.NATS.URL == "" || c.NATS.SecretFile != "" {
+		return nil
+	}
+	return refused("cluster-secret-file", "--nats-url (%s) needs --cluster-secret-file, the same at every replica: "+
+		"make one with openssl rand -hex 32 and chmod 600 it", c.origins["nats-url"])
+}
+
+// remoteNeedsTLS refuses a network in the clear, and servers that let everyone in.
+func remoteNeedsTLS(c *Config) error {
+	n := c.NATS
+	for one := range strings.SplitSeq(n.URL, ",") {
+		u, err := url.Parse(one)
+		if n.URL == "" || err != nil || LoopbackHost(u.Hostname()) {
+			continue
+		}
+		var wants []string
+		if u.Scheme != "tls" && n.CA == "" {
+			wants = append(wants, "TLS (tls:// or --nats-ca)")
+		}
+		if n.Credentials == "" && n.Cert == "" {
+			wants = append(wants, "a login (--nats-credentials-file, or --nats-cert and --nats-key)")
+		}
+		if len(wants) > 0 {
+			return refused("nats-url", "--nats-url (%s): %s is not on this machine and needs %s", c.origins["nats-url"], one, strings.Join(wants, " and "))
+		}
+	}
+	return nil
+}
+
+// loadClusterSecret reads the secret where somebody will speak to the servers.
+func (l *loader) loadClusterSecret(inspect bool) {
+	n := &l.config.NATS
+	if n.URL == "" || n.SecretFile == "" || !l.config.Serve && !inspect {
+		return
+	}
+	text, err := readPrivateFile(n.SecretFile)
+	if err == nil {
+		if _, bad := seal.ParseSecret(text.Reveal()); bad != nil {
+			err = fmt.Errorf("%s: %w", n.SecretFile, bad)
+		}
+	}
+	if err != nil {
+		l.refuse(refused("cluster-secret-file", "%s: %s", l.config.origins["cluster-secret-file"], err))
+		return
+	}
+	n.Secret = text
 }
 
 func oneCertificate(c *Config) error {

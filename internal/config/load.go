@@ -77,6 +77,7 @@ func Load(in Input) (*Config, error) {
 	l.checkRules()
 	l.loadPassword()
 	l.checkNATS()
+	l.loadClusterSecret(in.Inspect)
 	l.loadAlpacaKeys()
 	l.loadBinanceKeys()
 	l.loadPrivate("webhook-secret", c.Sinks.Webhook.SecretFile, &c.Sinks.Webhook.Secret, minSecret)

@@ -67,7 +67,7 @@ func Run(ctx context.Context, cfg *config.Config, how Plan) ([]Count, error) {
 		return nil, err
 	}
 	defer release()
-	conn, err := cluster.Await(ctx, cluster.Config(cfg.NATS), how.Log)
+	conn, err := cluster.Await(ctx, cluster.ConfigOf(cfg.NATS), how.Log)
 	if err != nil {
 		return nil, err
 	}

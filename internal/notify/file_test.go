@@ -311,7 +311,7 @@ func TestOpen_AnOwnerMayHaveAnotherName(t *testing.T) {
 	if got, err := log.Subscription(t.Context(), mcp.Caller{Subject: "owner", Key: "local"}); err != nil || !got.Active {
 		t.Errorf("%+v, %v", got, err)
 	}
-	batch, err := log.Drain(t.Context(), mcp.Caller{Subject: "owner"}, 0)
+	batch, err := log.Drain(t.Context(), mcp.Caller{Subject: "owner"}, 0, notify.Bound{})
 	if err != nil || len(batch.Entries) != 5 || batch.Entries[0].Seq != 3 || batch.Entries[1].Seq != 6 {
 		t.Errorf("%+v, %v", batch, err)
 	}
