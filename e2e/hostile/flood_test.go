@@ -105,7 +105,7 @@ func batchOf(tool, arguments string) string {
 // TestFlood_OneClientTakesNothingFromTheOthers attacks the program with a bound on its
 // memory. It must live, stay small, and answer another client's chart in time, on a
 // new connection each.
-func TestFlood_OneClientTakesNothingFromTheOthers(t *testing.T) {
+func TestFlood_OneClientTakesNothingFromTheOthers(t *testing.T) { //nolint:tparallel // one attack at a time
 	t.Parallel()
 	onLinux(t)
 	tg := attackable(t, memoryLimit)

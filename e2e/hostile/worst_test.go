@@ -95,13 +95,13 @@ func (tg *target) processor(t *testing.T) time.Duration {
 		t.Fatal(err)
 	}
 	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
-	var ticks time.Duration
+	var ticks int64
 	for _, field := range fields[11:13] { // utime and stime, in hundredths of a second
 		n, err := strconv.ParseInt(field, 10, 64)
 		if err != nil {
 			t.Fatal(err)
 		}
-		ticks += time.Duration(n)
+		ticks += n
 	}
-	return ticks * 10 * time.Millisecond
+	return time.Duration(ticks) * 10 * time.Millisecond
 }

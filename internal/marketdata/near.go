@@ -1,7 +1,6 @@
 package marketdata
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
@@ -26,7 +25,7 @@ func (r Routes) near(name string) ([]string, string) {
 		return r.offered(joined + "=X"), "pairs of currencies are written so"
 	}
 	if known := wellKnown()[joined]; known != nil {
-		return r.offered(known...), fmt.Sprintf("%s is not the symbol of an instrument", name)
+		return r.offered(known...), name + " is not the symbol of an instrument"
 	}
 	var all []string
 	for _, symbols := range wellKnown() {

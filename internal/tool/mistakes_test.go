@@ -70,7 +70,7 @@ func mistakes() []mistake {
 		m(chart, `{"indicators":["RSI(14)"]}`, "rsi", `{"indicators":["rsi"]}`),
 		m(chart, `{"indicators":"rsi,macd"}`, "rsi", `{"indicators":["rsi","macd"]}`),
 		m(chart, `{"indicators":"[\"rsi\"]"}`, "without quotes", `{"indicators":["rsi"]}`),
-		m(chart, `{"indicators":[{"name":"rsi","lenght":7}]}`, "length", `{"indicators":[{"name":"rsi","length":7}]}`),
+		m(chart, `{"indicators":[{"name":"rsi","lengt":7}]}`, "length", `{"indicators":[{"name":"rsi","length":7}]}`),
 		m(chart, `{"indicators":[{"name":"rsi","length":"7"}]}`, "without quotes", `{"indicators":[{"name":"rsi","length":7}]}`),
 		m(chart, `{"indicators":[{"name":"rsi","length":0}]}`, "1", `{"indicators":[{"name":"rsi","length":1}]}`),
 		m(chart, `{"indicators":[{"length":7}]}`, "name", `{"indicators":[{"name":"rsi","length":7}]}`),

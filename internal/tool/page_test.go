@@ -107,7 +107,7 @@ func follow(t *testing.T, r *tool.Registry, name, field, first string, between f
 		if result.Settle != nil {
 			result.Settle(true)
 		}
-		if arguments = ""; len(result.Content) == 1 {
+		if len(result.Content) == 1 {
 			break
 		}
 		var said, beside struct {

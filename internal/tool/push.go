@@ -40,8 +40,10 @@ func (t *Trading) getNotifications() spec {
 	type asked struct{ wait, limit int }
 	arguments := func() (*asked, fields) {
 		a := &asked{limit: mostItems}
-		return a, fields{integer("wait_seconds", &a.wait, 0, maxWait, "Wait up to this long for the first one; 0 answers at once. Many clients give up after 60 seconds: use 50, and call again."),
-			integer("limit", &a.limit, 1, mostItems, "Items at most; the others stay in the queue.")}
+		return a, fields{
+			integer("wait_seconds", &a.wait, 0, maxWait, "Wait up to this long for the first one; 0 answers at once. Many clients give up after 60 seconds: use 50, and call again."),
+			integer("limit", &a.limit, 1, mostItems, "Items at most; the others stay in the queue."),
+		}
 	}
 	_, input := arguments()
 	item := object("",
