@@ -75,8 +75,12 @@ func (w *writer) tried(g order.Origin, rule string) {
 	w.trials = append(w.trials, guard.Recent{Token: g.Token, At: now, Rule: rule})
 }
 
-// withTrials adds the dry runs to what the guard knows.
-func (w *writer) withTrials(f guard.Facts) guard.Facts {
+// withTrials adds the dry runs to what the guard knows of a request. They count
+// against further dry runs and never against an order.
+func (w *writer) withTrials(r *order.Request, f guard.Facts) guard.Facts {
+	if !r.DryRun {
+		return f
+	}
 	f.Recent = append(f.Recent, w.trials...)
 	return f
 }

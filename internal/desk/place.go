@@ -269,7 +269,7 @@ func (w *writer) early(caller mcp.Caller, r order.Request) *ticket {
 		return &ticket{done: true, err: w.starting()}
 	}
 	g := w.origin(caller, r)
-	facts := w.withTrials(guard.Gather(w.cfg.Policy, w.book, guard.Prices{Now: w.now()}, r.Symbol, g.Mode))
+	facts := w.withTrials(&r, guard.Gather(w.cfg.Policy, w.book, guard.Prices{Now: w.now()}, r.Symbol, g.Mode))
 	if denial := guard.Early(w.cfg.Policy, w.state, intent(g), facts); denial != nil {
 		return w.deny(caller, g, denial, r.DryRun)
 	}
@@ -290,7 +290,7 @@ func (w *writer) place(caller mcp.Caller, r order.Request, asked time.Time, inst
 	if known, ok := prices.Quotes[r.Symbol]; !ok || !known.At.After(quote.At) {
 		prices.Quotes[r.Symbol] = quote
 	}
-	facts := w.withTrials(guard.Gather(w.cfg.Policy, w.book, prices, r.Symbol, g.Mode))
+	facts := w.withTrials(&r, guard.Gather(w.cfg.Policy, w.book, prices, r.Symbol, g.Mode))
 	if denial := guard.Check(w.cfg.Policy, w.state, intent(g), facts); denial != nil {
 		return w.deny(caller, g, denial, r.DryRun)
 	}
