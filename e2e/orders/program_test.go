@@ -42,10 +42,6 @@ func newHome(tb testing.TB) string {
 	if err := os.Mkdir(home, 0o700); err != nil {
 		tb.Fatal(err)
 	}
-	// Tests ask by dry runs, again and again, whether orders pass.
-	if err := os.WriteFile(filepath.Join(home, "policy.toml"), []byte("max_orders_per_minute = \"none\"\n"), 0o600); err != nil {
-		tb.Fatal(err)
-	}
 	return home
 }
 

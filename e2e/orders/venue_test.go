@@ -92,7 +92,8 @@ func atBinance(tb testing.TB, home string) *venue {
 		return decimal.Zero
 	}
 	// The bars move, and the price at which orders are matched does not.
-	policy(tb, home, `price_band_pct = "none"`, `resting_band_pct = "none"`)
+	// Tests ask by dry runs, again and again, whether orders pass.
+	policy(tb, home, `max_orders_per_minute = "none"`, `price_band_pct = "none"`, `resting_band_pct = "none"`)
 	return v
 }
 
@@ -132,7 +133,7 @@ func atAlpaca(tb testing.TB, home string) *venue {
 		return decimal.Zero
 	}
 	// The fake's bars may be older than an order likes: its market has hours.
-	policy(tb, home, `max_quote_age = "1h"`, `price_band_pct = "none"`, `resting_band_pct = "none"`)
+	policy(tb, home, `max_orders_per_minute = "none"`, `max_quote_age = "1h"`, `price_band_pct = "none"`, `resting_band_pct = "none"`)
 	return v
 }
 
