@@ -39,13 +39,13 @@ func (d *Desk) EndTokens(keys ...string) {
 	}
 }
 
-// ended reports whether the token with which an order was placed has ended since.
-func (e *endings) ended(caller mcp.Caller, placed, now time.Time) bool {
+// ended reports whether the token with which an order was asked for has ended since.
+func (e *endings) ended(caller mcp.Caller, asked, now time.Time) bool {
 	if !caller.Expires.IsZero() && !now.Before(caller.Expires) {
 		return true
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	_, gone := e.tokens[caller.Key]
-	return gone || !caller.Expires.IsZero() && !e.all.Before(placed)
+	return gone || !caller.Expires.IsZero() && !e.all.Before(asked)
 }

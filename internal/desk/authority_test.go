@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -83,6 +84,25 @@ func TestSend_NothingWhenAllTokensHaveEnded(t *testing.T) {
 		time.Sleep(time.Minute)
 		if got := w.venue.Orders(); len(got) != 1 || got[0].Price.String() != "46000" {
 			w.t.Errorf("the venue has %+v", got)
+		}
+	})
+}
+
+// An order that is being judged while all logins end is not sent either.
+func TestSend_NotWhenAllTokensEndWhileItIsJudged(t *testing.T) {
+	t.Parallel()
+	inWorld(t, func(w *world) {
+		w.stop()
+		takes := &atomic.Int64{}
+		w.broker = late{w.venue, takes}
+		w.start()
+		time.Sleep(2 * time.Second)
+		takes.Store(int64(2 * time.Second))
+		time.AfterFunc(time.Second, func() { w.EndTokens() })
+		c := mcp.Caller{Subject: owner, Key: "before", Expires: time.Now().Add(time.Hour)}
+		o, err := w.Place(w.t.Context(), c, limit("0.1", "47000"))
+		if n := len(w.venue.Orders()); n != 0 {
+			w.t.Errorf("the venue has %d orders: %+v, %v", n, o, err)
 		}
 	})
 }

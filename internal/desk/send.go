@@ -59,7 +59,7 @@ func (w *writer) wanted(caller mcp.Caller, id string, asked time.Time) bool {
 		return false
 	case w.state.Level() == guard.Halted:
 		err = unsent("trading was halted before it was sent")
-	case w.endings.ended(caller, o.Created, w.now()):
+	case w.endings.ended(caller, asked, w.now()):
 		err = unsent("the login with which it was placed ended before it was sent")
 	case waited > maxWait:
 		err = late(waited)

@@ -32,6 +32,7 @@ type httpRefusal struct {
 	challenge string        // WWW-Authenticate
 	cause     error         // for the log
 	retry     time.Duration // when to try again, zero for nothing said
+	reply     []byte        // the body of the answer; nil for the error
 }
 
 func refuse(status int, message string) *httpRefusal {
@@ -60,8 +61,8 @@ func (x *exchange) refuse(ctx context.Context, body *rpc.Body, refusal *httpRefu
 	if refusal.status == http.StatusRequestTimeout || refusal.status == http.StatusRequestEntityTooLarge {
 		x.w.Header().Set("Connection", "close") // the rest of the body is not wanted
 	}
-	var reply []byte
-	if body != nil {
+	reply := refusal.reply
+	if len(reply) == 0 && body != nil {
 		reply = body.AppendRefusal(nil, refusal.err)
 	}
 	if len(reply) == 0 {

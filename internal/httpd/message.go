@@ -100,8 +100,13 @@ func (s *Server) reply(ctx context.Context, x *exchange, body rpc.Body, from mcp
 		_ = http.NewResponseController(x.w).SetWriteDeadline(time.Now().Add(s.cfg.WriteTimeout))
 	}
 	if job.TokenEnded() && !body.Batch {
-		job.Settle(false)
-		x.refuse(ctx, &body, s.unauthorized(x.r, true))
+		refusal := s.unauthorized(x.r, true)
+		if job.Settles() {
+			job.Settle(false)
+		} else {
+			refusal.reply = reply // which says whether the call was carried out
+		}
+		x.refuse(ctx, &body, refusal)
 		return
 	}
 	s.budgets.hold(from.Caller.Key, len(reply))
