@@ -17,6 +17,7 @@ type Limits struct {
 	Calls     int         // requests of a token under way, until their answers are sent; 16
 	Held      int64       // bytes that a token's requests and answers hold before it gets no more; 16 MiB
 	HeldAll   int64       // the same for all tokens together; 128 MiB
+	HeldOpen  int64       // the same for all clients without a token together; 16 MiB
 	Requests  bucket.Rate // requests of a token; 400 at once, then 200 a second
 	Strangers bucket.Rate // requests of an address without a good token; 200 at once, then 50 a second
 	Address   int         // connections of an address; half of all
@@ -31,6 +32,9 @@ func (l *Limits) setDefaults(connections int) {
 	}
 	if l.HeldAll == 0 {
 		l.HeldAll = 128 << 20
+	}
+	if l.HeldOpen == 0 {
+		l.HeldOpen = 16 << 20
 	}
 	l.Requests = l.Requests.Or(bucket.Rate{Burst: 400, Every: time.Second / 200})
 	l.Strangers = l.Strangers.Or(bucket.Rate{Burst: 200, Every: time.Second / 50})
@@ -49,11 +53,12 @@ type budgets struct {
 	requests  *bucket.Set[string]
 	strangers *bucket.Set[netip.Addr]
 
-	refused struct{ calls, held, heldAll, requests, strangers atomic.Uint64 }
+	refused struct{ calls, held, heldAll, heldOpen, requests, strangers atomic.Uint64 }
 
 	mu     sync.Mutex
 	tokens map[string]*usage
-	held   int64 // bytes, of all
+	held   int64 // bytes, of all of them
+	open   int64 // bytes, of clients without a token
 }
 
 // usage is what one token uses.
@@ -76,6 +81,11 @@ func (b *budgets) begin(key string) *httpRefusal {
 		b.refused.requests.Add(1)
 		return busy("too many requests: this token may send %.0f a second; wait before the next", perSecond(b.limits.Requests))
 	}
+	return b.enter(key)
+}
+
+// enter is begin without the rate, for a request that is still to arrive.
+func (b *budgets) enter(key string) *httpRefusal {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	u := b.of(key)
@@ -89,9 +99,7 @@ func (b *budgets) begin(key string) *httpRefusal {
 		return busy("too much unread: answers of %d bytes wait for this token's client; read them before you ask for more", u.held)
 	case b.held >= b.limits.HeldAll:
 		b.refused.heldAll.Add(1)
-		refusal := busy("the server holds too many answers that their clients do not read; try again in a moment")
-		refusal.status = http.StatusServiceUnavailable
-		return refusal
+		return overfull()
 	}
 	u.calls++
 	return nil
@@ -116,10 +124,33 @@ func (b *budgets) stranger(address netip.Addr) *httpRefusal {
 	return nil
 }
 
-// hold counts bytes that a token's request or its answer holds until release.
+// beginOpen refuses a request of a client without a token while such clients do not
+// read what they asked for. What tokens may hold is not touched by them.
+func (b *budgets) beginOpen() *httpRefusal {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.open < b.limits.HeldOpen {
+		return nil
+	}
+	b.refused.heldOpen.Add(1)
+	return overfull()
+}
+
+func overfull() *httpRefusal {
+	refusal := busy("the server holds too many answers that their clients do not read; try again in a moment")
+	refusal.status = http.StatusServiceUnavailable
+	return refusal
+}
+
+// hold counts bytes that the request or the answer of a token, "" for none, holds
+// until release.
 func (b *budgets) hold(key string, bytes int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	if key == "" {
+		b.open += int64(bytes)
+		return
+	}
 	b.of(key).held += int64(bytes)
 	b.held += int64(bytes)
 }
@@ -127,13 +158,16 @@ func (b *budgets) hold(key string, bytes int) {
 func (b *budgets) release(key string, bytes int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	if key == "" {
+		b.open -= int64(bytes)
+		return
+	}
 	b.of(key).held -= int64(bytes)
 	b.held -= int64(bytes)
 	b.forget(key)
 }
 
-// of returns what a token uses, and under "" what clients without one do, who may ask
-// for little.
+// of returns what a token uses.
 func (b *budgets) of(key string) *usage {
 	u := b.tokens[key]
 	if u == nil {
@@ -153,7 +187,7 @@ func (b *budgets) forget(key string) {
 // Budget is one limit, what is used of it and how often it was reached.
 type Budget struct {
 	Name    string  // as docs/limits.md has it
-	Scope   string  // token, address or all
+	Scope   string  // token, address, strangers or all
 	Limit   float64 // requests a second for a rate
 	Used    float64 // by the one that uses most of it; of a rate it is not known
 	Refused uint64  // requests or connections since the start
@@ -172,6 +206,7 @@ func (b *budgets) report() []Budget {
 		{"calls", "token", float64(l.Calls), float64(most.calls), b.refused.calls.Load()},
 		{"bytes", "token", float64(l.Held), float64(most.held), b.refused.held.Load()},
 		{"bytes", "all", float64(l.HeldAll), float64(b.held), b.refused.heldAll.Load()},
+		{"bytes", "strangers", float64(l.HeldOpen), float64(b.open), b.refused.heldOpen.Load()},
 		{"requests", "token", perSecond(l.Requests), 0, b.refused.requests.Load()},
 		{"requests", "address", perSecond(l.Strangers), 0, b.refused.strangers.Load()},
 	}

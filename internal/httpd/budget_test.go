@@ -15,6 +15,7 @@ import (
 	"candela/internal/httpd"
 	"candela/internal/httpd/httpdtest"
 	"candela/internal/mcp"
+	"candela/internal/mcp/mcptest"
 )
 
 func twoTokens() httpdtest.Tokens {
@@ -189,6 +190,60 @@ func TestBudget_StrangersPerAddress(t *testing.T) {
 	} {
 		if got := ask(tc.address, tc.token); got != tc.want {
 			t.Errorf("%d: %+v: %d", i, tc, got)
+		}
+	}
+}
+
+// wordy has a list of tools that does not fit into a connection's buffer.
+type wordy struct{ mcptest.Toolbox }
+
+func (w wordy) Tools() []mcp.Tool {
+	tools := w.Toolbox.Tools()
+	tools[0].Description = strings.Repeat("For tests. ", 5000)
+	return tools
+}
+
+// Clients without a token do not use up what tokens may hold.
+func TestBudget_StrangersUnread(t *testing.T) {
+	t.Parallel()
+	const list = `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`
+	servingOver(t, func(*testing.T) mcp.Toolbox { return wordy{} }, twoTokens(), func(c *httpd.Config) { c.Limits.HeldAll, c.Limits.HeldOpen = 1000, 100 }, func(s *scene) {
+		t, p := s.t, s.p
+		ask := func(token, body string) (net.Conn, func() int) {
+			conn := p.dial(t)
+			authorization := ""
+			if token != "" {
+				authorization = "Authorization: Bearer " + token + "\n"
+			}
+			send(t, conn, "POST /mcp HTTP/1.1\nHost: localhost\n%sContent-Length: %d\n\n%s", authorization, len(body), body)
+			synctest.Wait()
+			return conn, func() int { return readHead(t, conn).status }
+		}
+		unread, _ := ask("", list)
+		stranger, status := ask("", list)
+		if got := status(); got != http.StatusServiceUnavailable {
+			t.Errorf("another stranger: %d", got)
+		}
+		owner, status := ask("good", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"echo"}}`)
+		if got := status(); got != http.StatusOK {
+			t.Errorf("a token: %d", got)
+		}
+		for _, conn := range []net.Conn{unread, stranger, owner} {
+			_ = conn.Close()
+		}
+	})
+}
+
+// A large body counts once.
+func TestBudget_LargeBodiesCountOnce(t *testing.T) {
+	t.Parallel()
+	s := newServer(t, func(c *httpd.Config) { c.Limits.Requests = bucket.Rate{Burst: 3, Every: time.Hour} })
+	large := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"echo","arguments":{"x":"` + strings.Repeat("x", 100_000) + `"}}}`
+	for i, want := range []int{200, 200, 200, 429} {
+		response := post(t, s.Handler(), "/mcp", []byte(large))
+		_ = response.Body.Close()
+		if got := response.StatusCode; got != want {
+			t.Errorf("request %d: %d, want %d", i, got, want)
 		}
 	}
 }

@@ -69,6 +69,10 @@ func (s *Server) answer(ctx context.Context, x *exchange, data []byte, began tim
 	}
 	from := mcp.Origin{RequestID: x.id, Authorization: x.authorization}
 	if caller == nil {
+		if refusal := s.relieve(s.budgets.beginOpen()); refusal != nil {
+			x.refuse(ctx, &body, refusal)
+			return
+		}
 		s.reply(ctx, x, body, from, began)
 		return
 	}
@@ -77,7 +81,7 @@ func (s *Server) answer(ctx context.Context, x *exchange, data []byte, began tim
 	if refusal == nil {
 		defer release()
 		if counts(body) {
-			if refusal = s.allow(caller.Key); refusal == nil {
+			if refusal = s.relieve(s.budgets.begin(caller.Key)); refusal == nil {
 				defer s.budgets.end(caller.Key)
 				s.budgets.hold(caller.Key, len(data))
 				defer s.budgets.release(caller.Key, len(data))
@@ -120,14 +124,14 @@ func (s *Server) reply(ctx context.Context, x *exchange, body rpc.Body, from mcp
 }
 
 // counts reports whether a body counts against what its token may have under way. A
-// single message that calls no tool costs little, and one that cancels a call must
-// always get through.
-func counts(body rpc.Body) bool { return mcp.CallsTool(body) || len(body.Calls) > openBatch }
+// ping does not, and a message that cancels a call must always get through.
+func counts(body rpc.Body) bool {
+	return len(body.Calls) > 1 || body.Calls[0].Kind == rpc.Request && body.Calls[0].Method != "ping"
+}
 
-// allow counts a request of a token or refuses it. When clients that do not read hold
-// all the memory there is for answers, the slowest of them is disconnected.
-func (s *Server) allow(key string) *httpRefusal {
-	refusal := s.budgets.begin(key)
+// relieve disconnects the slowest client where a request is refused because clients
+// that do not read hold all the memory there is for answers.
+func (s *Server) relieve(refusal *httpRefusal) *httpRefusal {
 	if refusal != nil && refusal.status == http.StatusServiceUnavailable {
 		s.connections.cutSlowest()
 	}
@@ -176,7 +180,7 @@ func (s *Server) readBody(w http.ResponseWriter, r *http.Request) ([]byte, *http
 		if caller == nil && (r.ContentLength > openBody || len(data) > openBody) {
 			var refusal *httpRefusal
 			if caller, refusal = s.known(r); refusal == nil {
-				refusal = s.allow(caller.Key)
+				refusal = s.relieve(s.budgets.enter(caller.Key))
 			}
 			if refusal != nil {
 				return nil, refusal
