@@ -25,6 +25,7 @@ func serveMCP(rt Runtime) ([]Part, error) {
 	}
 	if side != nil {
 		door.OnEnd(side.endTokens)
+		side.auditLogins(rt, door)
 	}
 	socket := control.Server{Home: rt.Config.Home, Door: door, Pass: pass, Trader: side.trader(), Status: side.statusOf(rt, server.Stats), Log: rt.Log}
 	return append([]Part{{Name: "control", Run: socket.Run}}, parts...), nil

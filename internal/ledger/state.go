@@ -100,6 +100,12 @@ func (l *Ledger) Marks(ctx context.Context) (map[provider.Sub]int64, error) {
 	return marks, nil
 }
 
+// Note adds an event to the audit log about something that is kept elsewhere. body is
+// JSON.
+func (l *Ledger) Note(ctx context.Context, by mcp.Caller, kind, subject string, body []byte) error {
+	return l.write(ctx, func(t *tx) error { return t.record(by, by.Subject, kind, subject, body) })
+}
+
 // SaveState sets a named value of the caller's subject. It is JSON, and the audit
 // event carries it.
 func (l *Ledger) SaveState(ctx context.Context, by mcp.Caller, name string, value []byte) error {

@@ -205,6 +205,7 @@ func (s *Server) approve(w http.ResponseWriter, r *http.Request, q request, subj
 	s.log.LogAttrs(r.Context(), slog.LevelInfo, "[OAuth] approved",
 		slog.String("client", q.Client), slog.String("client_name", q.Name), slog.String("subject", subject),
 		slog.Bool("automatic", s.cfg.AutoApprove), slog.String("redirect", shownRedirect(q.Redirect)))
+	s.audit.note(r.Context(), Event{Kind: "client_approved", Subject: subject, About: q.Client, Client: q.Name, Address: s.cfg.Address(r).String()})
 	s.sendBack(w, q.destination(), "code", code)
 }
 

@@ -1,6 +1,7 @@
 package oauth
 
 import (
+	"context"
 	"errors"
 	"log/slog"
 	"net/http"
@@ -36,6 +37,11 @@ func (s *Server) ServeConsent(w http.ResponseWriter, r *http.Request) {
 		s.writeError(w, r, e)
 		return
 	}
+	if code := s.seal.derive(codePurpose, q.Nonce); s.issued(r.Context(), code) {
+		// A double click sends the form twice, and the browser heeds the second answer.
+		s.sendBack(w, q.destination(), "code", code)
+		return
+	}
 	subject, e := s.decider(w, r, p.get("passphrase"))
 	if e != nil {
 		s.askAgain(w, r, q, e)
@@ -55,13 +61,21 @@ func (s *Server) decider(w http.ResponseWriter, r *http.Request, passphrase stri
 	if s.cfg.Pass != nil && s.cfg.Pass(passphrase) {
 		s.log.LogAttrs(r.Context(), slog.LevelInfo, "[OAuth] one-time passphrase accepted",
 			slog.String("subject", SoleOwner), slog.String("address", s.cfg.Address(r).String()))
+		s.audit.note(r.Context(), Event{Kind: "owner_logged_in", Subject: SoleOwner, Address: s.cfg.Address(r).String()})
 		return SoleOwner, nil
 	}
 	subject, e := s.authenticate(r, passphrase)
 	if e != nil {
 		return "", e
 	}
+	s.audit.note(r.Context(), Event{Kind: "owner_logged_in", Subject: subject, Address: s.cfg.Address(r).String()})
 	return subject, s.logIn(w, r, subject)
+}
+
+// issued reports whether a code was issued and not yet used.
+func (s *Server) issued(ctx context.Context, code string) bool {
+	_, err := s.store.Code(ctx, HashOf(code), time.Now())
+	return err == nil
 }
 
 // readDecision opens the sealed form. It must come from our page, from the

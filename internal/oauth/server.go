@@ -55,6 +55,7 @@ type Server struct {
 	log    *slog.Logger
 	// strangers is for lines that anyone can cause; bounded.
 	strangers *slog.Logger
+	audit     *audit // shared by copies
 	seal      sealer
 	limits    *limiter
 	origin    *http.CrossOriginProtection
@@ -79,7 +80,7 @@ func New(store Store, owner OwnerAuth, cfg Config) (*Server, error) {
 		cfg.Address = peerAddress
 	}
 	s := &Server{
-		store: store, leases: NewLeases(store), owner: owner, cfg: cfg, log: cfg.Log, strangers: lograte.New(cfg.Log),
+		store: store, leases: NewLeases(store), owner: owner, cfg: cfg, log: cfg.Log, strangers: lograte.New(cfg.Log), audit: &audit{},
 		seal: sealer{store.Seal}, limits: newLimiter(cfg.Limits), secure: base.Scheme == "https",
 		origin: http.NewCrossOriginProtection(),
 	}
@@ -165,6 +166,7 @@ func (s *Server) Revoke(ctx context.Context, subject, id string) error {
 		return err
 	}
 	s.log.LogAttrs(ctx, slog.LevelInfo, "[OAuth] token revoked", slog.String("token_id", id), slog.String("subject", subject))
+	s.audit.note(ctx, Event{Kind: "token_revoked", Subject: subject, About: id})
 	return nil
 }
 
@@ -176,6 +178,7 @@ func (s *Server) EndAll(ctx context.Context) (int, error) {
 		return 0, err
 	}
 	s.log.LogAttrs(ctx, slog.LevelWarn, "[OAuth] all logins ended", slog.Int("tokens", ended))
+	s.audit.note(ctx, Event{Kind: "logins_ended", Subject: SoleOwner})
 	return ended, nil
 }
 

@@ -1,0 +1,73 @@
+package app
+
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"candela/internal/config"
+	"candela/internal/control"
+	"candela/internal/ledger"
+	"candela/internal/oauth"
+	"candela/internal/oauth/oauthtest"
+	"candela/internal/porttest"
+)
+
+// TestAudit_HoldsLoginsAndRevocations lets a client in, throws it out, ends all logins,
+// and reads the audit log.
+func TestAudit_HoldsLoginsAndRevocations(t *testing.T) {
+	t.Parallel()
+	hash, err := oauth.HashPassphrase(oauthtest.Passphrase, oauthtest.Cost())
+	if err != nil {
+		t.Fatal(err)
+	}
+	port, home := porttest.Free(t), filepath.Join(shortDir(t), "home")
+	cfg, err := config.Load(config.Input{
+		Args: []string{"--serve", "--trade", "--port", port, "--home", home, "--shutdown-timeout", "5m"}, Environ: []string{"CANDELA_OWNER_PASSWORD=" + hash},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, end := inFront(t, cfg, port, "test")
+	token := s.Token()
+	clients, err := control.Clients(t.Context(), home)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := control.Revoke(t.Context(), home, clients[0].ID); err != nil {
+		t.Error(err)
+	}
+	if _, err := control.RevokeAll(t.Context(), home); err != nil {
+		t.Error(err)
+	}
+	if err := end(); err != nil {
+		t.Error(err)
+	}
+	log, err := ledger.OpenAudit(t.Context(), home)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = log.Close() }()
+	events, err := log.Recent(t.Context(), 100)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var kinds []string
+	for _, e := range events {
+		switch e.Kind {
+		case "owner_logged_in", "client_approved", "token_issued", "token_revoked", "logins_ended":
+			kinds = append(kinds, e.Kind)
+			if e.Owner != oauth.SoleOwner || strings.Contains(string(e.Body), token) {
+				t.Errorf("%+v", e)
+			}
+		}
+	}
+	want := []string{"owner_logged_in", "client_approved", "token_issued", "token_revoked", "logins_ended"}
+	if len(events) > 1 && events[0].Seq > events[1].Seq {
+		slices.Reverse(kinds)
+	}
+	if !slices.Equal(kinds, want) {
+		t.Errorf("the audit log has %v, want %v", kinds, want)
+	}
+}
