@@ -1,6 +1,9 @@
 package calc
 
-import "math"
+import (
+	"math"
+	"strconv"
+)
 
 // noise is the part of a level below which a difference is rounding. Sums of a few
 // decimal prices are off by some 1e-16 of the price, recursive means over a
@@ -14,6 +17,25 @@ func Difference(a, b float64) float64 {
 	d := a - b
 	if math.Abs(d) < noise*max(math.Abs(a), math.Abs(b)) {
 		return 0
+	}
+	return d
+}
+
+// decimals is how many significant digits a decimal may have and be the same after it
+// was a float64.
+const decimals = 15
+
+// Decimal returns the float64 of the decimal that v stands for: 51319.81 for
+// 51319.810000000005, which a mean of prices may come to. A price with at most 15
+// digits stays as it is.
+func Decimal(v float64) float64 {
+	if math.IsNaN(v) || math.IsInf(v, 0) {
+		return v
+	}
+	var room [32]byte
+	d, err := strconv.ParseFloat(string(strconv.AppendFloat(room[:0], v, 'e', decimals-1, 64)), 64)
+	if err != nil {
+		return v // rounded up, the largest would be none
 	}
 	return d
 }

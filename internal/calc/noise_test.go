@@ -37,3 +37,25 @@ func TestDifference_OfEqualPricesIsZero(t *testing.T) {
 		}
 	}
 }
+
+func TestDecimal_HasNoNoise(t *testing.T) {
+	t.Parallel()
+	for v, want := range map[float64]float64{
+		51319.810000000005: 51319.81, 0.1 + 0.2: 0.3, 29.999999999999996: 30, 0: 0, -0.1 - 0.2: -0.3,
+		1234567.12345678: 1234567.12345678, 0.00001234: 0.00001234, 1e-300: 1e-300,
+		math.MaxFloat64: math.MaxFloat64, math.Inf(1): math.Inf(1),
+	} {
+		if got := calc.Decimal(v); got != want {
+			t.Errorf("%v: %v, want %v", v, got, want)
+		}
+	}
+	if got := calc.Decimal(math.NaN()); !math.IsNaN(got) {
+		t.Errorf("no number: %v", got)
+	}
+}
+
+func TestDecimal_DoesNotAllocate(t *testing.T) { //nolint:paralleltest // it counts allocations
+	if n := testing.AllocsPerRun(100, func() { calc.Decimal(51319.810000000005) }); n != 0 {
+		t.Errorf("%v allocations", n)
+	}
+}

@@ -29,7 +29,7 @@ func (r *Row) SignalAt(x int, label string, y float64) {
 	if math.IsNaN(y) {
 		return
 	}
-	r.Signals = append(r.Signals, Signal{X: x, Confirmed: r.Index, Y: y, Label: label})
+	r.Signals = append(r.Signals, Signal{X: x, Confirmed: r.Index, Y: calc.Decimal(y), Label: label})
 }
 
 // CrossedUp reports whether column a went from at or below column b to above it.
