@@ -146,7 +146,7 @@ func (t *trading) runStore(ctx, hard context.Context, rt Runtime, ready func()) 
 	if err := t.restore(ctx); err != nil {
 		return err
 	}
-	if err := t.log.Flush(); err != nil { // before the store forgets the former owner
+	if err := t.log.Flush(); err != nil { //nolint:contextcheck // a file, before the store forgets the former owner
 		return err
 	}
 	if err := l.MergeOwner(ctx, formerOwner, accountOwner); err != nil {

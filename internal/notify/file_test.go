@@ -315,7 +315,7 @@ func TestOpen_ANameThatNeverPolledHasFetchedNothing(t *testing.T) {
 			}
 			var entries []notify.Entry
 			for i, owner := range c.owners {
-				entries = append(entries, notify.Entry{Seq: uint64(i) + 1, Owner: owner, Symbol: market.Symbol{Name: "BTCUSDT"}, Kind: "price_above", At: time.Now(), Data: []byte("{}")}) //nolint:gosec // G115: a small index
+				entries = append(entries, notify.Entry{Seq: uint64(i) + 1, Owner: owner, Symbol: market.Symbol{Name: "BTCUSDT"}, Kind: "price_above", At: time.Now(), Data: []byte("{}")})
 			}
 			for range 2 { // the second start finds the file of the first, and entries of one name
 				log, err := notify.Open(notify.Config{Path: path, Formerly: map[string]string{"local": "owner"}, Now: time.Now, Log: slog.New(slog.DiscardHandler)})

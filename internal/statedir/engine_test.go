@@ -34,40 +34,40 @@ func crash(t *testing.T, home string, role statedir.Role) {
 // measures how long after the end it takes it.
 func TestSucceedEngine_LeavesAServerItsPlace(t *testing.T) {
 	t.Parallel()
+	const moment, grace = 3 * time.Second, statedir.ServerGrace
 	for name, c := range map[string]struct {
-		before      func(t *testing.T, home string)
-		least, most time.Duration
+		role   statedir.Role
+		killed bool
+		runs   time.Duration // how long it has the lock
+		gone   time.Duration // how long ago it ended
+		want   time.Duration // within two seconds
 	}{
-		"after a window": {func(t *testing.T, home string) {
-			held := hold(t, home, statedir.Window)
-			time.Sleep(time.Hour)
-			held.Release()
-		}, 3 * time.Second, 5 * time.Second},
-		"after a server": {func(t *testing.T, home string) {
-			held := hold(t, home, statedir.Server)
-			time.Sleep(time.Hour)
-			held.Release()
-		}, statedir.ServerGrace - time.Second, statedir.ServerGrace + 2*time.Second},
-		"long after a server": {func(t *testing.T, home string) {
-			hold(t, home, statedir.Server).Release()
-			time.Sleep(time.Hour)
-		}, 3 * time.Second, 5 * time.Second},
-		"after a server that was killed": {func(t *testing.T, home string) { crash(t, home, statedir.Server) }, statedir.ServerGrace, statedir.ServerGrace + 2*time.Second},
-		"after a window that was killed": {func(t *testing.T, home string) { crash(t, home, statedir.Window) }, 3 * time.Second, 5 * time.Second},
-		"after an earlier version":       {func(t *testing.T, home string) { crash(t, home, "") }, 3 * time.Second, 5 * time.Second},
+		"after a window":                 {role: statedir.Window, runs: time.Hour, want: moment},
+		"after a server":                 {role: statedir.Server, runs: time.Hour, want: grace},
+		"long after a server":            {role: statedir.Server, gone: time.Hour, want: moment},
+		"after a server that was killed": {role: statedir.Server, killed: true, want: grace},
+		"after a window that was killed": {role: statedir.Window, killed: true, want: moment},
+		"after an earlier version":       {killed: true, want: moment},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			home := t.TempDir()
 			synctest.Test(t, func(t *testing.T) {
-				c.before(t, home)
+				if c.killed {
+					crash(t, home, c.role)
+				} else {
+					held := hold(t, home, c.role)
+					time.Sleep(c.runs)
+					held.Release()
+				}
+				time.Sleep(c.gone)
 				began := time.Now()
 				held, err := statedir.SucceedEngine(t.Context(), home)
 				if err != nil {
 					t.Fatal(err)
 				}
-				if after := time.Since(began); after < c.least || after > c.most {
-					t.Errorf("it was taken after %v, want %v to %v", after, c.least, c.most)
+				if after := time.Since(began); after < c.want-time.Second || after > c.want+2*time.Second {
+					t.Errorf("it was taken after %v, want %v", after, c.want)
 				}
 				if process, ended := statedir.EngineProcess(home); process != os.Getpid() || ended {
 					t.Errorf("process %d has it, ended %t", process, ended)
