@@ -138,7 +138,7 @@ func (rt Runtime) lockEngine(ctx context.Context, mode config.Mode) (Runtime, fu
 	rt.waiting = &waiting{config: rt.Config}
 	rt.noTrading = rt.waiting.refusal
 	process, _ := statedir.EngineProcess(rt.Config.Home)
-	rt.Log.WarnContext(ctx, "alerts and orders are refused here until this process takes them over", "error", err, "pid", process)
+	rt.Log.WarnContext(ctx, "another candela trades in this state directory: alerts and orders are refused here until it ends", "home", rt.Config.Home, "pid", process)
 	withoutEngine := *rt.Config
 	withoutEngine.Trade = false
 	rt.Config = &withoutEngine

@@ -11,12 +11,10 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
-	"time"
 
 	"candela/internal/cluster/natstest"
 	"candela/internal/config"
 	"candela/internal/fault"
-	"candela/internal/statedir"
 )
 
 // natsServers are those of all tests that want some.
@@ -182,22 +180,6 @@ func TestRun_OneEnginePerStateDirectory(t *testing.T) {
 		}
 		if err := run(ending(nil)); err != nil {
 			t.Errorf("the lock outlived its owner: %v", err)
-		}
-		// The server is started again, and a window starts meanwhile.
-		window := func() error {
-			_, err := nested("--mcp", "--trade")(Runtime{})
-			return err
-		}
-		time.Sleep(10 * time.Second)
-		if err := window(); err != nil || traded {
-			t.Errorf("a window in the place of a server: %v, with trading %v", err, traded)
-		}
-		if err := run(ending(nil)); err != nil {
-			t.Errorf("the server after it: %v", err)
-		}
-		time.Sleep(statedir.ServerGrace)
-		if err := window(); err != nil || !traded {
-			t.Errorf("a window long after the server: %v, with trading %v", err, traded)
 		}
 	})
 }

@@ -104,14 +104,16 @@ const (
 )
 
 // AwaitEngine takes the lock for a process that runs an engine, and waits a moment for
-// it. A window does not take the lock that a server had just now.
+// it. Who is started takes a lock that is free, whoever had it.
 func AwaitEngine(ctx context.Context, home string, role Role) (*Lock, error) {
 	tick := time.NewTicker(lockEvery)
 	defer tick.Stop()
 	for began := time.Now(); ; {
 		held, err := LockEngine(home)
 		if err == nil {
-			return held.as(role, home)
+			held.role = role
+			held.sign(time.Time{})
+			return held, nil
 		}
 		if !IsLocked(err) || time.Since(began) > lockWait {
 			return nil, err
@@ -124,18 +126,7 @@ func AwaitEngine(ctx context.Context, home string, role Role) (*Lock, error) {
 	}
 }
 
-// as signs a lock that was taken, unless it is kept for a server.
-func (l *Lock) as(role Role, home string) (*Lock, error) {
-	if role == Window && l.signed().kept(0) {
-		l.Release()
-		return nil, locked(home, fmt.Sprintf("candela --serve traded with state directory %s and may be starting again: its place is kept for %v", home, ServerGrace))
-	}
-	l.role = role
-	l.sign(time.Time{})
-	return l, nil
-}
-
-// ServerGrace is how long a window leaves the lock to the server that had it: a server
+// ServerGrace is how long a window that waits leaves the lock to the server that had it: a server
 // that is started again must not find that a window trades.
 const ServerGrace = time.Minute
 

@@ -115,28 +115,6 @@ func TestSucceedEngine_CommandsDoNotPutItOff(t *testing.T) {
 	})
 }
 
-// TestAwaitEngine_AWindowIsNoServer holds that a window that starts while a server is
-// started again does not take its place, and that the server does.
-func TestAwaitEngine_AWindowIsNoServer(t *testing.T) {
-	t.Parallel()
-	home := t.TempDir()
-	synctest.Test(t, func(t *testing.T) {
-		hold(t, home, statedir.Server).Release()
-		time.Sleep(5 * time.Second)
-		if _, err := statedir.AwaitEngine(t.Context(), home, statedir.Window); !statedir.IsLocked(err) {
-			t.Errorf("a window: %v", err)
-		}
-		hold(t, home, statedir.Server).Release()
-		time.Sleep(statedir.ServerGrace)
-		hold(t, home, statedir.Window).Release()
-		hold(t, home, statedir.Window).Release()
-		crash(t, home, statedir.Server)
-		if _, err := statedir.AwaitEngine(t.Context(), home, statedir.Window); !statedir.IsLocked(err) {
-			t.Errorf("a window after a crash: %v", err)
-		}
-	})
-}
-
 // FuzzEngineProcess holds that no file of a lock stops a program.
 func FuzzEngineProcess(f *testing.F) {
 	for _, text := range []string{"", "12", "12 server", "12 window 2026-01-02T03:04:05Z", "x y z", strconv.Itoa(1 << 40)} {
