@@ -15,7 +15,6 @@ import (
 	"candela/internal/fault"
 	"candela/internal/provider"
 	"candela/internal/statedir"
-	"candela/internal/tool"
 	"candela/internal/upstream"
 )
 
@@ -64,8 +63,8 @@ type Runtime struct {
 
 	shared *shared // what all replicas have in common; nil for one node
 
-	noTrading func() error   // why trading tools refuse though --trade was given; else nil
-	waiting   *config.Config // with what this process takes the trading over; nil unless it waits for that
+	noTrading func() error // why trading tools refuse though --trade was given; else nil
+	waiting   *waiting     // of a process that waits to take the trading over; else nil
 }
 
 // Run does what cfg asks for and returns when it is done: at once after a chart,
@@ -125,17 +124,21 @@ func (rt Runtime) lockEngine(ctx context.Context, mode config.Mode) (Runtime, fu
 	if !rt.Config.Trade {
 		return rt, none, nil
 	}
-	held, err := statedir.AwaitEngine(ctx, rt.Config.Home)
+	role := statedir.Server
+	if mode == config.ModeMCP {
+		role = statedir.Window
+	}
+	held, err := statedir.AwaitEngine(ctx, rt.Config.Home, role)
 	if err == nil {
 		return rt, held.Release, nil
 	}
 	if mode != config.ModeMCP || !statedir.IsLocked(err) {
 		return rt, none, err
 	}
-	home := rt.Config.Home
-	rt.noTrading = func() error { return tool.TradingElsewhere(home, statedir.EngineProcess(home)) }
-	rt.Log.WarnContext(ctx, "another candela trades in this state directory: alerts and orders are refused here until it ends", "home", home, "pid", statedir.EngineProcess(home))
-	rt.waiting = rt.Config
+	rt.waiting = &waiting{config: rt.Config}
+	rt.noTrading = rt.waiting.refusal
+	process, _ := statedir.EngineProcess(rt.Config.Home)
+	rt.Log.WarnContext(ctx, "another candela trades in this state directory: alerts and orders are refused here until it ends", "home", rt.Config.Home, "pid", process)
 	withoutEngine := *rt.Config
 	withoutEngine.Trade = false
 	rt.Config = &withoutEngine

@@ -36,7 +36,7 @@ const accountOwner = oauth.SoleOwner
 
 // formerOwner is to whom belonged what was set up over stdio, before both transports
 // acted for the same owner.
-const formerOwner = "local"
+const formerOwner = oauth.FormerOwner
 
 // accounts lists the names under which the owner's accounts are kept, one for each
 // place where orders can go.

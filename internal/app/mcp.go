@@ -136,11 +136,16 @@ type toolset struct {
 
 // tools puts the tools together over the sources of bars, and with --trade over
 // the engine and the desk.
-func (rt Runtime) tools() (*toolset, error) {
+func (rt Runtime) tools() (_ *toolset, err error) {
 	bars, err := rt.openBars()
 	if err != nil {
 		return nil, err
 	}
+	defer func() {
+		if err != nil {
+			bars.close()
+		}
+	}()
 	cfg := tool.Config{Bars: bars, Painter: chart.NewRenderer(), Near: bars.Near, Log: rt.Log, NoTrading: rt.noTrading}
 	t := &toolset{}
 	t.parts = []Part{{Name: "sources", Run: func(ctx, _ context.Context, ready func()) error {

@@ -3,10 +3,14 @@ package app
 import (
 	"context"
 	"encoding/json"
+	"os"
 	"sync/atomic"
 
+	"candela/internal/config"
+	"candela/internal/fault"
 	"candela/internal/mcp"
 	"candela/internal/statedir"
+	"candela/internal/tool"
 )
 
 // successor is the tools of a window whose state directory another process trades in.
@@ -38,21 +42,63 @@ func (s *successor) Open(ctx context.Context, caller mcp.Caller, lastEventID str
 	return &lateStream{from: s, open: func(t *toolset) (mcp.Stream, error) { return t.streams.Open(ctx, caller, lastEventID) }}, nil
 }
 
-// run waits until nobody else trades in the state directory, and then trades.
+// waiting is what a process knows that waits to take the trading over. It is safe for
+// concurrent use.
+type waiting struct {
+	config *config.Config // with what it trades then
+	failed atomic.Pointer[fault.Error]
+}
+
+// refusal is why trading tools refuse until then.
+func (w *waiting) refusal() error {
+	home := w.config.Home
+	process, ended := statedir.EngineProcess(home)
+	if f := w.failed.Load(); f != nil && (ended || process == os.Getpid()) {
+		return f
+	}
+	if ended {
+		return tool.TradingVacant(home)
+	}
+	return tool.TradingElsewhere(home, process)
+}
+
+// fail notes why the trading was not taken over, as a start would say it: who asks over
+// stdio has started this program. It reports whether that is news.
+func (w *waiting) fail(err error) bool {
+	next := tool.TradingFailed(w.config.Home, err)
+	last := w.failed.Swap(next)
+	return last == nil || last.Message != next.Message
+}
+
+// run waits until nobody else trades in the state directory, and then trades. Where
+// that fails it gives the lock back, for others to try, and waits again.
 func (s *successor) run(ctx context.Context, rt Runtime, ready func()) error {
 	ready()
-	home := rt.Config.Home
-	held, err := statedir.SucceedEngine(ctx, home)
-	if err != nil {
-		return s.charting(ctx, rt, err)
+	rt.Config, rt.noTrading = rt.waiting.config, nil
+	for {
+		held, err := statedir.SucceedEngine(ctx, rt.Config.Home)
+		if err != nil {
+			return s.charting(ctx, rt, err)
+		}
+		err = s.trade(ctx, rt)
+		held.Release()
+		if err == nil || ctx.Err() != nil || s.trading.Load() != nil {
+			return err
+		}
+		if rt.waiting.fail(err) {
+			rt.Log.ErrorContext(ctx, "trading is not taken over and will be tried again; charts work", "error", err)
+		}
 	}
-	defer held.Release()
-	rt.Log.InfoContext(ctx, "the process that traded with this state directory has ended; this one takes over", "home", home)
-	rt.Config, rt.noTrading = rt.waiting, nil
+}
+
+// trade runs what trades, until ctx ends or a part fails.
+func (s *successor) trade(ctx context.Context, rt Runtime) error {
+	home := rt.Config.Home
 	set, err := rt.tools()
 	if err != nil {
-		return s.charting(ctx, rt, err)
+		return err
 	}
+	rt.Log.InfoContext(ctx, "the process that traded with this state directory has ended; this one takes over", "home", home)
 	return runParts(ctx, append(append(set.parts, set.control(rt)), Part{Name: "takeover", Run: func(ctx, _ context.Context, ready func()) error {
 		s.trading.Store(set)
 		s.wake <- struct{}{}

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"candela/internal/statedir"
 )
 
 // stdioWindow is a program that a client has started over stdio.
@@ -101,5 +103,56 @@ func TestTakeover_ASecondWindowTradesWhenTheFirstHasEnded(t *testing.T) {
 		t.Errorf("a third window: %s", line)
 	}
 	third.close() // one that waits ends at once
+	second.close()
+}
+
+// until calls a tool until its answer has the text.
+func (w *stdioWindow) until(tool, want string) string {
+	w.t.Helper()
+	for limit := time.Now().Add(2 * time.Minute); ; time.Sleep(50 * time.Millisecond) {
+		line := w.call(tool, `{}`)
+		if strings.Contains(line, want) {
+			return line
+		}
+		if time.Now().After(limit) {
+			w.t.Fatalf("%s answers %s, never %q", tool, line, want)
+		}
+	}
+}
+
+// TestTakeover_OneThatFailsGivesTheLockBack breaks the policy while a window waits to
+// take over. It says what is wrong, keeps nobody else from trading, and trades itself
+// once that is mended.
+func TestTakeover_OneThatFailsGivesTheLockBack(t *testing.T) {
+	t.Parallel()
+	home := filepath.Join(t.TempDir(), "state")
+	policy := filepath.Join(home, "policy.toml")
+	first := openWindow(t, home)
+	first.call("list_alerts", `{}`)
+	second := openWindow(t, home)
+	second.until("list_alerts", "trading_elsewhere")
+	if err := os.WriteFile(policy, []byte("nonsense = = 1\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	first.close()
+	line := second.until("list_alerts", "trading_not_taken_over")
+	for _, want := range []string{policy, `\"retryable\":true`, "charts and indicators work"} {
+		if !strings.Contains(line, want) {
+			t.Errorf("the window says %s, without %q", line, want)
+		}
+	}
+	// Each attempt has the lock for a moment alone.
+	held, err := statedir.LockEngine(home)
+	for limit := time.Now().Add(2 * time.Minute); statedir.IsLocked(err) && time.Now().Before(limit); held, err = statedir.LockEngine(home) {
+		time.Sleep(50 * time.Millisecond)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Remove(policy); err != nil {
+		t.Fatal(err)
+	}
+	held.Release()
+	second.until("get_positions", `"structuredContent":{"positions":`)
 	second.close()
 }

@@ -140,13 +140,16 @@ func (t *trading) runStore(ctx, hard context.Context, rt Runtime, ready func()) 
 			err = closing
 		}
 	}()
-	if err := l.MergeOwner(ctx, formerOwner, accountOwner); err != nil {
-		return err
-	}
 	if err := t.prune(ctx); err != nil {
 		return err
 	}
 	if err := t.restore(ctx); err != nil {
+		return err
+	}
+	if err := t.log.Flush(); err != nil { //nolint:contextcheck // a file, before the store forgets the former owner
+		return err
+	}
+	if err := l.MergeOwner(ctx, formerOwner, accountOwner); err != nil {
 		return err
 	}
 	ready()

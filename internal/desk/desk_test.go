@@ -44,10 +44,12 @@ type world struct {
 	halt   string
 	broker broker.Broker // venue, unless the test has another
 	kept   desk.Store    // what the desk is given instead of store, nil for that
-	assets bool
-	paper  bool          // the venue is the paper account
-	ahead  *atomic.Int64 // of the desk's clock before the test's; nil for none
-	every  int           // events after which the book is kept
+	// resolve is the desk's, nil for one that takes every name as the venue's.
+	resolve func(market.Symbol) (market.Symbol, error)
+	assets  bool
+	paper   bool          // the venue is the paper account
+	ahead   *atomic.Int64 // of the desk's clock before the test's; nil for none
+	every   int           // events after which the book is kept
 	// remember is how many orders that have ended stay in memory.
 	remember int
 
@@ -103,6 +105,9 @@ func (w *world) start() {
 	w.Desk = desk.New(desk.Config{
 		Owner: owner, Broker: w.broker, Store: store, Market: w.market, Policy: w.policy, HaltFile: w.halt, Assets: w.assets, Simulated: w.paper,
 		Resolve: func(_ context.Context, s market.Symbol) (market.Symbol, error) {
+			if w.resolve != nil {
+				return w.resolve(s)
+			}
 			s.Venue = map[bool]string{true: "memory", false: "binance"}[w.broker.Name() == "memory"]
 			return s, nil
 		},

@@ -12,6 +12,7 @@ import (
 	"candela/internal/desk"
 	"candela/internal/fault"
 	"candela/internal/guard"
+	"candela/internal/market"
 	"candela/internal/order"
 )
 
@@ -151,4 +152,55 @@ func TestKey_OfAnOrderDuringAHalt(t *testing.T) {
 		}
 		w.wants(w.order(o.ID), order.Denied)
 	})
+}
+
+// TestKey_RepeatWhileTheVenueIsDown repeats an order whose symbol the client writes in
+// its own way while nobody can say what that is called at the venue. The same call gives
+// the same order, also after a restart and when the order has left the memory; another
+// spelling hears that it may try again, never that it needs another key.
+func TestKey_RepeatWhileTheVenueIsDown(t *testing.T) {
+	t.Parallel()
+	for name, remember := range map[string]int{"in memory": 1000, "in the store": 0} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			inWorld(t, func(w *world) {
+				down := false
+				w.resolve = func(s market.Symbol) (market.Symbol, error) {
+					if down {
+						return s, fault.Unreachable(errors.New("no route"), 0, "the venue does not answer")
+					}
+					return brokertest.MemorySymbol(), nil
+				}
+				w.remember = remember
+				w.stop()
+				w.start()
+				time.Sleep(2 * time.Second)
+				r := buy("0.1")
+				r.Symbol.Name, r.Key = "BTC/USDT", "k1"
+				first := w.place(r)
+				down = true
+				for _, restart := range []bool{false, true} {
+					if restart {
+						w.stop()
+						w.start()
+					}
+					if o, err := w.Place(w.t.Context(), caller(), r); err != nil || o.ID != first.ID {
+						w.t.Errorf("the same call, restarted %t: %q, %v", restart, o.ID, err)
+					}
+					other := r
+					other.Symbol.Name = "btc-usdt"
+					if _, err := w.Place(w.t.Context(), caller(), other); fault.KindOf(err) != fault.Unavailable || !fault.Of(err).Retryable {
+						w.t.Errorf("another spelling: %v", err)
+					}
+					other.Side = order.Sell
+					if _, err := w.Place(w.t.Context(), caller(), other); fault.KindOf(err) != fault.Conflict {
+						w.t.Errorf("another order: %v", err)
+					}
+				}
+				if n := len(w.venue.Orders()); n != 1 {
+					w.t.Errorf("the venue has %d orders", n)
+				}
+			})
+		})
+	}
 }

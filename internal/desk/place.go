@@ -39,7 +39,7 @@ func (d *Desk) Place(ctx context.Context, caller mcp.Caller, r order.Request) (o
 	if err != nil {
 		return order.Order{}, err
 	}
-	r.Symbol = symbol
+	r = r.For(symbol)
 	d.awaitStart(ctx)
 	var t *ticket
 	if err := d.do(ctx, func(w *writer) { t = w.early(caller, r) }); err != nil {
@@ -188,7 +188,10 @@ func (d *Desk) repeated(ctx context.Context, r order.Request) (order.Order, bool
 		return order.Order{}, false, err
 	}
 	if known.ID != "" {
-		r = d.respelled(ctx, known, r)
+		var err error
+		if r, err = d.respelled(ctx, known, r); err != nil {
+			return order.Order{}, false, err
+		}
 	}
 	if err := d.do(ctx, func(w *writer) { t = w.repeat(r) }); err != nil {
 		return order.Order{}, false, err
@@ -205,22 +208,28 @@ func (d *Desk) repeated(ctx context.Context, r order.Request) (order.Order, bool
 	case err != nil:
 		return order.Order{}, false, err
 	}
-	t = repeatOf(o, d.respelled(ctx, o, r))
+	if r, err = d.respelled(ctx, o, r); err != nil {
+		return order.Order{}, false, err
+	}
+	t = repeatOf(o, r)
 	return t.order, true, t.err
 }
 
 // respelled returns the request with its symbol as the venue writes it where that
-// makes it the one that was asked before: a repeat may spell it as the first did.
-func (d *Desk) respelled(ctx context.Context, o order.Order, r order.Request) order.Request {
+// may make it the one that was asked before. An error says that the venue cannot tell:
+// the request may be a repeat, and must not hear that its key is of another order.
+func (d *Desk) respelled(ctx context.Context, o order.Order, r order.Request) (order.Request, error) {
 	same := r
 	same.Symbol = o.Symbol
-	if r.Asks(o) || !same.Asks(o) {
-		return r // it differs in nothing, or in more than the symbol
+	if r.DryRun || r.Asks(o) || !same.Asks(o) {
+		return r, nil // the symbol is not what decides
 	}
-	if symbol, err := d.cfg.Resolve(ctx, r.Symbol); err == nil {
-		r.Symbol = symbol
+	symbol, err := d.cfg.Resolve(ctx, r.Symbol)
+	if err != nil {
+		return r, err
 	}
-	return r
+	r.Symbol = symbol
+	return r, nil
 }
 
 // repeat answers a request whose key has been used; nil when it has not.
@@ -335,7 +344,7 @@ func (w *writer) origin(caller mcp.Caller, r order.Request) order.Origin {
 		Spec: order.Spec{
 			ID: id.New(w.cfg.Now()), Owner: w.cfg.Owner, Symbol: r.Symbol, Side: r.Side, Type: r.Type, Quantity: r.Quantity, Price: r.Price,
 		},
-		Broker: w.cfg.Broker.Name(), Mode: w.cfg.Broker.Mode(), Key: r.Key, Token: caller.Key, Client: caller.Client,
+		Broker: w.cfg.Broker.Name(), Mode: w.cfg.Broker.Mode(), Key: r.Key, Token: caller.Key, Client: caller.Client, Asked: r.Asked,
 	}
 }
 

@@ -41,13 +41,14 @@ func (l *Ledger) MergeOwner(ctx context.Context, from, to string) error {
 	})
 }
 
-// mergeCursors has each reader go on before the first notification that it has not
-// delivered, of either owner. What it delivered after that comes a second time.
+// mergeCursors has each reader go on at the first notification that is not done, of
+// either owner: that is what a cursor is. What was delivered after it comes a second
+// time.
 func (t *tx) mergeCursors(from, to string) error {
 	const merge = `
 		INSERT INTO cursors (owner, reader, seq)
 		SELECT ?2, f.reader, CASE WHEN o.seq IS NULL THEN f.seq ELSE coalesce(
-			(SELECT min(e.seq) - 1 FROM entries e WHERE e.owner = ?1 AND e.seq > f.seq OR e.owner = ?2 AND e.seq > o.seq), max(f.seq, o.seq)) END
+			(SELECT min(e.seq) FROM entries e WHERE e.owner = ?1 AND e.seq >= f.seq OR e.owner = ?2 AND e.seq >= o.seq), max(f.seq, o.seq)) END
 		FROM cursors f LEFT JOIN cursors o ON o.owner = ?2 AND o.reader = f.reader WHERE f.owner = ?1
 		ON CONFLICT DO UPDATE SET seq = excluded.seq`
 	if _, err := t.exec(merge, from, to); err != nil {

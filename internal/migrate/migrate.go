@@ -22,6 +22,7 @@ import (
 	"candela/internal/ledger"
 	"candela/internal/mcp"
 	"candela/internal/notify"
+	"candela/internal/oauth"
 	"candela/internal/order"
 	"candela/internal/provider"
 	"candela/internal/statedir"
@@ -81,7 +82,9 @@ func Run(ctx context.Context, cfg *config.Config, how Plan) ([]Count, error) {
 	}
 	m := &migration{Plan: how, from: local, to: shared, conn: conn, file: filepath.Join(cfg.Home, statedir.SubscriptionsName)}
 	if how.To == "local" {
-		m.from, m.to = shared, local
+		m.from, m.to = shared, local // which gives its former names away at its start
+	} else {
+		m.formerly = map[string]string{oauth.FormerOwner: oauth.SoleOwner}
 	}
 	err = m.run(ctx)
 	return m.done, errors.Join(err, local.Close())
@@ -155,6 +158,9 @@ type migration struct {
 
 	conn *cluster.Conn
 	file string // of subscriptions
+
+	formerly map[string]string // names of owners at the source, and what they are called now
+	entries  []notify.Entry    // of the source, with the names and numbers they have there
 }
 
 // run copies everything. Alerts come last: whoever starts on what an interrupted run

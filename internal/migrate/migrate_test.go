@@ -142,7 +142,7 @@ func furnish(t *testing.T, home string, has stock) {
 	var putting sync.WaitGroup // together, they share commits
 	n := has.active + has.fired
 	for i := range n {
-		owner := []string{"owner", "local"}[i%2]
+		owner := []string{"owner", "another"}[i%2]
 		a := alert.Alert{
 			ID: fmt.Sprintf("alert-%d", i), Owner: owner, Symbol: market.Symbol{Name: "BTCUSDT"}, Instrument: market.Symbol{Venue: "binance", Name: "BTCUSDT"},
 			Condition: alert.Condition{Type: alert.PriceAbove, Threshold: decimal.RequireFromString("100.10")}, Created: at, Note: "a note <&> \u202e",
@@ -269,7 +269,7 @@ func TestMigrate_ThereAndBackAgain(t *testing.T) {
 	furnish(t, home, has)
 	const subscriptions = `{"version":1,"subscriptions":{` +
 		`"aa":{"owner":"owner","client":"c","symbols":["BTCUSDT"],"alert_types":["price_above"],"since":2,"kept":[1],"expires":"2026-11-20T00:00:00Z","cursor":4,"seen":"2026-11-15T00:00:00Z"},` +
-		`"bb":{"owner":"local","since":0,"expires":"2026-11-20T00:00:00Z","cursor":10,"seen":"2026-11-15T00:00:00Z"}},` +
+		`"bb":{"owner":"another","since":0,"expires":"2026-11-20T00:00:00Z","cursor":10,"seen":"2026-11-15T00:00:00Z"}},` +
 		`"polling":{"owner":{"cursor":7,"back":[3,5]}}}`
 	if err := os.WriteFile(filepath.Join(home, statedir.SubscriptionsName), []byte(subscriptions), 0o600); err != nil {
 		t.Fatal(err)
@@ -406,7 +406,7 @@ func TestMigrate_RefusesWhatWouldMixTwoHistories(t *testing.T) {
 	}
 	// One ends here that is active there.
 	l := openLedger(t, home)
-	if err := l.CancelAlert(t.Context(), mcp.Caller{Subject: "local"}, "alert-1"); err != nil {
+	if err := l.CancelAlert(t.Context(), mcp.Caller{Subject: "another"}, "alert-1"); err != nil {
 		t.Fatal(err)
 	}
 	if err := l.Close(); err != nil {

@@ -119,13 +119,11 @@ func (l *Log) load(f file) {
 		l.enter(s)
 	}
 	for name, saved := range f.Polling {
-		q := &l.owner(l.now(name)).queue
-		if q.cursor > 0 { // of the same owner under another name: rather twice than not at all
-			saved.Cursor = min(saved.Cursor, q.cursor)
-			saved.Back = slices.Compact(slices.Sorted(slices.Values(slices.Concat(saved.Back, q.back))))
-			saved.Back = slices.DeleteFunc(saved.Back, func(seq uint64) bool { return seq > saved.Cursor })
+		if l.now(name) != name {
+			l.former[name] = saved
+			continue
 		}
-		*q = queue{cursor: saved.Cursor, back: saved.Back}
+		l.owner(name).queue = queue{cursor: saved.Cursor, back: saved.Back}
 	}
 }
 

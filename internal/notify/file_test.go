@@ -289,6 +289,62 @@ func TestSubscribe_ManyAtOnceShareAWrite(t *testing.T) {
 	group.Wait()
 }
 
+// TestOpen_ANameThatNeverPolledHasFetchedNothing gives an owner what it had under a
+// former name: nothing is lost of the name that never polled, and where the store still
+// knows whose an entry is, nothing comes twice.
+func TestOpen_ANameThatNeverPolledHasFetchedNothing(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		polling string
+		owners  []string // of the entries from 1 on
+		want    []uint64
+	}{
+		"the new one, merged in the store":  {`{"local":{"cursor":7}}`, []string{"owner", "owner", "owner"}, []uint64{1, 2, 3}},
+		"the new one":                       {`{"local":{"cursor":7}}`, []string{"local", "owner", "local", "owner"}, []uint64{2, 4}},
+		"the former one":                    {`{"owner":{"cursor":7}}`, []string{"local", "owner", "local", "owner"}, []uint64{1, 3}},
+		"there is but the former":           {`{"local":{"cursor":2,"back":[1]}}`, []string{"local", "local", "local"}, []uint64{1, 3}},
+		"both have":                         {`{"local":{"cursor":3},"owner":{"cursor":2}}`, []string{"local", "owner", "local", "owner"}, []uint64{4}},
+		"nobody has":                        {`{}`, []string{"local", "owner"}, []uint64{1, 2}},
+		"there is but the new one, as ever": {`{"owner":{"cursor":2}}`, []string{"owner", "owner", "owner"}, []uint64{3}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			path := filepath.Join(t.TempDir(), "subscriptions.json")
+			if err := os.WriteFile(path, []byte(`{"version":1,"polling":`+c.polling+`,"subscriptions":{}}`), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			var entries []notify.Entry
+			for i, owner := range c.owners {
+				entries = append(entries, notify.Entry{Seq: uint64(i) + 1, Owner: owner, Symbol: market.Symbol{Name: "BTCUSDT"}, Kind: "price_above", At: time.Now(), Data: []byte("{}")})
+			}
+			for range 2 { // the second start finds the file of the first, and entries of one name
+				log, err := notify.Open(notify.Config{Path: path, Formerly: map[string]string{"local": "owner"}, Now: time.Now, Log: slog.New(slog.DiscardHandler)})
+				if err != nil {
+					t.Fatal(err)
+				}
+				log.Restore(7, entries)
+				if err := log.Flush(); err != nil {
+					t.Fatal(err)
+				}
+				batch, err := log.Drain(t.Context(), mcp.Caller{Subject: "owner"}, 0, notify.Bound{})
+				if err != nil {
+					t.Fatal(err)
+				}
+				var got []uint64
+				for _, e := range batch.Entries {
+					got = append(got, e.Seq)
+				}
+				if !slices.Equal(got, c.want) {
+					t.Errorf("got %v, want %v", got, c.want)
+				}
+				for i := range entries {
+					entries[i].Owner = "owner"
+				}
+			}
+		})
+	}
+}
+
 // TestOpen_AnOwnerMayHaveAnotherName holds that what an owner had under a former name
 // is there under the new one: its subscription, and what it has not polled.
 func TestOpen_AnOwnerMayHaveAnotherName(t *testing.T) {

@@ -37,12 +37,14 @@ type Log struct {
 	ownersMu sync.RWMutex
 	owners   map[string]*owner
 	last     uint64 // as restored: a new owner's view begins here
+
+	former map[string]savedQueue // of names in Formerly, until Restore
 }
 
 func newLog(cfg Config) *Log {
 	return &Log{
 		cfg: cfg, saver: saver{signal: make(chan struct{}, 1)},
-		subscribers: map[string]*subscriber{}, clients: map[client][]*subscriber{}, owners: map[string]*owner{},
+		subscribers: map[string]*subscriber{}, clients: map[client][]*subscriber{}, owners: map[string]*owner{}, former: map[string]savedQueue{},
 	}
 }
 
@@ -94,8 +96,12 @@ func (v *view) find(seq uint64) *record {
 // come further than that are set back: the store is an older one than they knew,
 // and they would hear nothing until it had caught up. Readers that several replicas
 // share are not: another may have come further than this one.
+//
+// Entries of former names of an owner become those of the present one. A store that
+// does the same does it after a Flush: without the names, what was not polled under
+// one of them is not known.
 func (l *Log) Restore(last uint64, entries []Entry) {
-	l.Append(entries)
+	l.Append(l.renamed(entries))
 	l.ownersMu.Lock()
 	l.last = last
 	for _, o := range l.owners {

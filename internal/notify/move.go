@@ -21,8 +21,9 @@ type Places interface {
 }
 
 // FileRecords returns what a file of subscriptions holds as the records of a Keeper, with
-// the numbers of another log. There may be no file.
-func FileRecords(path string, to Places) ([]Record, error) {
+// the numbers of another log. Owners with a former name get the present one; entries are
+// those of the store that the file belongs to. There may be no file.
+func FileRecords(path string, to Places, formerly map[string]string, entries []Entry) ([]Record, error) {
 	data, err := os.ReadFile(path) //nolint:gosec // G304: in the operator's own directory
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -34,6 +35,7 @@ func FileRecords(path string, to Places) ([]Record, error) {
 	if err != nil {
 		return nil, fmt.Errorf("subscriptions: %w", err)
 	}
+	f.rename(formerly, entries)
 	var records []Record
 	for _, key := range slices.Sorted(maps.Keys(f.Subscriptions)) {
 		s := f.Subscriptions[key]

@@ -16,6 +16,10 @@ import (
 // SoleOwner is the subject of an installation's one owner.
 const SoleOwner = "owner"
 
+// FormerOwner is to whom belonged what was set up over stdio, before both transports
+// acted for SoleOwner.
+const FormerOwner = "local"
+
 // The answers of an OwnerAuth that are not failures.
 var (
 	// ErrWrongPassphrase means that nobody owns the passphrase given.

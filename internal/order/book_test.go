@@ -417,4 +417,13 @@ func TestRequest_Asks(t *testing.T) {
 			t.Errorf("another %s makes no difference", name)
 		}
 	}
+	first := r
+	first.Key, first.Symbol = "k", market.Symbol{Name: "x/y"}
+	o.Asked = first.For(o.Symbol).Asked
+	if !first.Asks(o) || !r.Asks(o) {
+		t.Error("the order does not know the spelling of its request, or its own")
+	}
+	if first.Symbol.Name = "x-y"; first.Asks(o) {
+		t.Error("a spelling that nobody used passes for the one that was")
+	}
 }

@@ -140,6 +140,8 @@ type Origin struct {
 	Token    string `json:"token,omitempty"`           // stands for the token that asked, never the token itself
 	Client   string `json:"client,omitempty"`          // as the client calls itself, not verified
 	External bool   `json:"external,omitempty"`        // found at the venue, not placed here
+
+	Asked market.Symbol `json:"asked_symbol,omitzero"` // as the client wrote it, of an order with a key; zero where that is Symbol
 }
 
 // Refusal is why the guard denied an order.

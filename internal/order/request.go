@@ -9,6 +9,7 @@ import (
 // Request is an order as a client asks for it, exact to the last digit.
 type Request struct {
 	Symbol   market.Symbol
+	Asked    market.Symbol // as the client wrote it, once Symbol is the venue's; else zero
 	Side     Side
 	Type     Type
 	Quantity decimal.Decimal
@@ -17,10 +18,25 @@ type Request struct {
 	DryRun   bool            // check everything, send nothing
 }
 
+// For returns the request for a symbol as its venue writes it. With a key it keeps how
+// the client wrote it, so that a repeat is known without the venue.
+func (r Request) For(s market.Symbol) Request {
+	if r.Key != "" && !r.names(s) {
+		r.Asked = r.Symbol
+	}
+	r.Symbol = s
+	return r
+}
+
+// names reports whether the request writes the symbol so, perhaps without the venue.
+func (r Request) names(s market.Symbol) bool {
+	return r.Symbol.Name == s.Name && (r.Symbol.Venue == "" || r.Symbol.Venue == s.Venue)
+}
+
 // Asks reports whether the order is the one that the request asks for. A request
-// may leave the venue open.
+// may leave the venue open, or write the symbol as the first one did.
 func (r Request) Asks(o Order) bool {
-	return r.Symbol.Name == o.Symbol.Name && (r.Symbol.Venue == "" || r.Symbol.Venue == o.Symbol.Venue) &&
+	return (r.names(o.Symbol) || !o.Asked.IsZero() && r.Symbol == o.Asked) &&
 		r.Side == o.Side && r.Type == o.Type && r.Quantity.Equal(o.Quantity) && r.Price.Equal(o.Price)
 }
 

@@ -124,11 +124,11 @@ func TestAwaitEngine(t *testing.T) {
 			t.Fatal(err)
 		}
 		began := time.Now()
-		if _, err := statedir.AwaitEngine(t.Context(), home); !statedir.IsLocked(err) || time.Since(began) < 2*time.Second {
+		if _, err := statedir.AwaitEngine(t.Context(), home, statedir.Server); !statedir.IsLocked(err) || time.Since(began) < 2*time.Second {
 			t.Errorf("after %v: %v", time.Since(began), err)
 		}
 		time.AfterFunc(time.Second, held.Release)
-		next, err := statedir.AwaitEngine(t.Context(), home)
+		next, err := statedir.AwaitEngine(t.Context(), home, statedir.Server)
 		if err != nil {
 			t.Fatal(err)
 		}

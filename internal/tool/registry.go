@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"slices"
 	"strings"
+	"time"
 
 	"candela/internal/fair"
 	"candela/internal/fault"
@@ -202,6 +203,24 @@ func tradingDisabled(reason func() error) func(context.Context, mcp.Caller, json
 		}
 	}
 	return func(context.Context, mcp.Caller, json.RawMessage) (mcp.Result, error) { return mcp.Result{}, reason() }
+}
+
+// TradingVacant is what the trading tools of a program answer that takes the trading
+// over unless the process that traded comes back.
+func TradingVacant(home string) error {
+	return &fault.Error{
+		Kind: fault.Unavailable, Code: "trading_elsewhere", Field: "home", Value: home, Retryable: true, RetryAfter: 10 * time.Second,
+		Message: fmt.Sprintf("the candela process that traded with state directory %s has ended and may be starting again; this one takes over within seconds, "+
+			"or a minute after candela --serve has ended. Charts and indicators work here", home),
+	}
+}
+
+// TradingFailed is what they answer where it could not.
+func TradingFailed(home string, cause error) *fault.Error {
+	return &fault.Error{
+		Kind: fault.Unavailable, Code: "trading_not_taken_over", Retryable: true, Cause: cause,
+		Message: fmt.Sprintf("nobody trades with state directory %s, and this candela cannot take over: %v. Once that is mended it does within seconds; charts and indicators work here", home, cause),
+	}
 }
 
 // TradingElsewhere is what the trading tools of a second program on a state directory
