@@ -1,7 +1,9 @@
 #!/bin/sh
 # Makes what NATS servers and replicas know each other by, in the folder given: the
 # cluster secret, an authority, a certificate for the servers and one for the replicas.
-# It makes nothing anew that is there.
+# It makes nothing anew that is there. Certificates end after 825 days, the authority after
+# ten years. To renew them, remove server.pem and candela.pem, run this again with the same
+# names, and restart the servers and then the replicas, one after the other.
 #
 #   sh deploy/cluster/secrets.sh deploy/cluster/secrets nats-0 nats-1 nats-2
 set -eu
@@ -11,14 +13,14 @@ shift
 mkdir -p "$dir"
 [ -e "$dir/cluster-secret" ] || openssl rand -hex 32 >"$dir/cluster-secret"
 [ -e "$dir/ca.pem" ] || openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -noenc -days 3650 \
-	-subj '/CN=candela authority' -keyout "$dir/ca-key.pem" -out "$dir/ca.pem" 2>/dev/null
+	-subj '/CN=candela authority' -keyout "$dir/ca-key.pem" -out "$dir/ca.pem"
 
 # sign NAME SUBJECT EXTENSIONS: a key and a certificate.
 sign() {
 	[ -e "$dir/$1.pem" ] && return
-	openssl req -newkey ec -pkeyopt ec_paramgen_curve:P-256 -noenc -subj "$2" -keyout "$dir/$1-key.pem" -out "$dir/$1.csr" 2>/dev/null
+	openssl req -newkey ec -pkeyopt ec_paramgen_curve:P-256 -noenc -subj "$2" -keyout "$dir/$1-key.pem" -out "$dir/$1.csr"
 	printf '%s\n' "$3" >"$dir/$1.ext"
-	openssl x509 -req -in "$dir/$1.csr" -CA "$dir/ca.pem" -CAkey "$dir/ca-key.pem" -CAcreateserial -days 825 -extfile "$dir/$1.ext" -out "$dir/$1.pem" 2>/dev/null
+	openssl x509 -req -in "$dir/$1.csr" -CA "$dir/ca.pem" -CAkey "$dir/ca-key.pem" -CAcreateserial -days 825 -extfile "$dir/$1.ext" -out "$dir/$1.pem"
 	rm "$dir/$1.csr" "$dir/$1.ext"
 }
 

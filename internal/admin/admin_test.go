@@ -182,6 +182,9 @@ func TestReady_SaysWhyNot(t *testing.T) {
 		"servers that take nothing": {"nats", "have taken nothing for 12s", func(c *Config) {
 			c.Cluster.Now = func() Replica { return Replica{Beat: now().Add(-12 * time.Second)} }
 		}},
+		"a clock that is wrong": {"nats", "differ by more than a minute", func(c *Config) {
+			c.Cluster.Now = func() Replica { return Replica{Beat: now(), Late: true} }
+		}},
 		"a replica that stops": {"replica", "hands over", func(c *Config) {
 			c.Cluster.Now = func() Replica { return Replica{Beat: now(), Draining: true} }
 		}},

@@ -34,6 +34,9 @@ func (c *Config) nats() Part {
 	if !c.Cluster.Conn().Connected {
 		return because(false, "there is no connection to a NATS server")
 	}
+	if now.Late {
+		return because(false, "the clock of this machine and those of the NATS servers differ by more than a minute: set them by NTP")
+	}
 	silent := c.Now().Sub(now.Beat)
 	return because(now.Beat.IsZero() || silent < deaf, fmt.Sprintf("the NATS servers have taken nothing for %v", silent.Round(time.Second)))
 }

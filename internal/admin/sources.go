@@ -49,6 +49,7 @@ type Cluster struct {
 // Replica is how a replica stands.
 type Replica struct {
 	Members  int       // replicas that take part, as this one sees it
+	Late     bool      // the clock here and those of the servers differ by more than a minute
 	Beat     time.Time // when the servers took a heartbeat last; zero where none is sent
 	Draining bool      // it hands over what it owns
 	Owned    int       // instruments that it follows for all

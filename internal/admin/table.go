@@ -116,7 +116,7 @@ func table() []metric {
 		{"candela_cluster_owned", gauge, nil, "Instruments that this replica follows for all.", many},
 		{"candela_cluster_tail_lag", gauge, nil, "Messages about alerts that this replica has not read yet.", many},
 		{"candela_cluster_calls_total", counter, []string{"outcome"}, "Calls to the owner of something: done, failed, refused because nobody was ready, unanswered.", many},
-		{"candela_cluster_forged_total", counter, []string{"kind"}, "Messages at the NATS servers that are not of a replica, and were passed over: row, replay (an older one of ours), call, answer.", many},
+		{"candela_cluster_forged_total", counter, []string{"kind"}, "Messages at the NATS servers that were ignored because they were not sent by a replica, or a replay: row, replay (an older one of ours, or clocks that differ), call, answer.", many},
 		{"candela_cluster_refused_writes_total", counter, nil, "Writes that the servers refused because another change came first.", many},
 	}
 }

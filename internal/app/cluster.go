@@ -110,6 +110,7 @@ func (s *shared) watched() *admin.Cluster {
 			r := admin.Replica{Members: 1, Draining: s.draining.Load()}
 			if s.members != nil {
 				r.Members, r.Beat, r.Owned = s.members.Count(), s.members.Beat(), s.alerts.Owned()
+				r.Late = s.members.Late()
 				r.Lag = s.tail.Stats().Behind
 			}
 			return r

@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/base64"
 	"errors"
 	"fmt"
@@ -19,6 +20,7 @@ const (
 	schema    = 2 // everything is sealed
 	schemaKey = "candela_schema"
 	sealKey   = "candela_seal" // the fingerprint of the secret
+	idKey     = "candela_id"   // drawn for each stream: when it was made, servers do not tell for certain
 )
 
 // name returns the name of a stream.
@@ -50,12 +52,14 @@ func decode(token string) (string, error) {
 func (c *Conn) stream(ctx context.Context, cfg jetstream.StreamConfig) (jetstream.Stream, error) {
 	cfg.Name = c.name(cfg.Name)
 	cfg.Replicas = c.replicas
-	cfg.Metadata = map[string]string{schemaKey: strconv.Itoa(schema), sealKey: c.trust.mark}
+	cfg.Metadata = map[string]string{schemaKey: strconv.Itoa(schema), sealKey: c.trust.mark, idKey: rand.Text()}
 	var s jetstream.Stream
 	err := c.open(ctx, func(ctx context.Context) (err error) {
-		s, err = c.js.CreateStream(ctx, cfg)
-		if errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) {
-			s, err = c.js.Stream(ctx, cfg.Name)
+		if s, err = c.js.Stream(ctx, cfg.Name); !errors.Is(err, jetstream.ErrStreamNotFound) {
+			return err
+		}
+		if s, err = c.js.CreateStream(ctx, cfg); errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) {
+			s, err = c.js.Stream(ctx, cfg.Name) // another was first
 		}
 		return err
 	})

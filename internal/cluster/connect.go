@@ -187,6 +187,10 @@ func dial(ctx context.Context, cfg Config, log *slog.Logger) (*nats.Conn, error)
 	options = append(options, nats.CustomInboxPrefix(cfg.inbox()))
 	if cfg.secure() {
 		options = append(options, nats.Secure())
+	} else {
+		// All are on this machine. Servers elsewhere that these tell of would be spoken to
+		// in the clear.
+		options = append(options, nats.IgnoreDiscoveredServers())
 	}
 	if cfg.Credentials != "" {
 		options = append(options, nats.UserCredentials(cfg.Credentials))

@@ -60,7 +60,8 @@ func TestConnect_RefusesWhatItCannotRelyOn(t *testing.T) {
 	}
 }
 
-// oldServer greets like a NATS server of some version and answers pings.
+// oldServer greets like a NATS server of some version, tells of one elsewhere and answers
+// pings.
 func oldServer(t *testing.T, version string) string {
 	t.Helper()
 	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
@@ -74,7 +75,7 @@ func oldServer(t *testing.T, version string) string {
 			if err != nil {
 				return
 			}
-			fmt.Fprintf(conn, "INFO {\"server_id\":\"x\",\"version\":%q,\"headers\":true,\"max_payload\":1048576,\"proto\":1}\r\n", version)
+			fmt.Fprintf(conn, "INFO {\"server_id\":\"x\",\"version\":%q,\"headers\":true,\"max_payload\":1048576,\"proto\":1,\"connect_urls\":[\"192.0.2.1:4222\"]}\r\n", version)
 			lines := bufio.NewScanner(conn)
 			for lines.Scan() {
 				if lines.Text() == "PING" {
@@ -85,6 +86,20 @@ func oldServer(t *testing.T, version string) string {
 		}
 	}()
 	return "nats://" + l.Addr().String()
+}
+
+// TestConnect_InTheClearStaysOnThisMachine connects to a server that tells of one
+// elsewhere.
+func TestConnect_InTheClearStaysOnThisMachine(t *testing.T) {
+	t.Parallel()
+	conn, err := cluster.Connect(t.Context(), cluster.Config{URL: oldServer(t, "2.15.0"), Prefix: "p", AllowSingle: true, Secret: secret()}, quiet())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	if found := conn.Discovered(); len(found) > 0 {
+		t.Errorf("it would connect to %v", found)
+	}
 }
 
 func TestOpenStore_MakesStreamsOnce(t *testing.T) {

@@ -170,6 +170,20 @@ func (t *Tokens) restore(ctx context.Context, over uint64) {
 	}
 }
 
+// hearLate notes that there is a message in the place of the era that does not count. It
+// does when it is ours and newer than what is known: its replica has a wrong clock, and
+// the logins end all the same. The era that is known then is written over it, but not by
+// a replica whose own clock is behind: that would be as late.
+func (t *Tokens) hearLate(ctx context.Context, m message) {
+	var e era
+	if m.late != nil && json.Unmarshal(m.late, &e) == nil && e.Number > t.knownNumber() {
+		t.hear(ctx, e, m.seq)
+	}
+	if m.at.Sub(t.table.trust.now()).Abs() <= t.table.delay || m.late == nil {
+		t.restore(ctx, m.seq)
+	}
+}
+
 // settle finds out the era at the start. Was the passphrase of this replica never the
 // one that counts, it is from now on, and the logins under another end. Was it
 // replaced, this is a replica that somebody forgot: it ends nothing, and takes no

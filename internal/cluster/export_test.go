@@ -46,8 +46,17 @@ func (c *Conn) Unseal(ctx context.Context, m *jetstream.RawStreamMsg) []byte {
 // KnowsOrders reports whether a stream of orders is known here.
 func (c *Conn) KnowsOrders() bool { return c.history.now().Last > 1 }
 
+// KnowsOrdersAs reports whether as much of the stream of orders is known as at another.
+func (c *Conn) KnowsOrdersAs(other *Conn) bool {
+	known := c.history.now()
+	return known.Mark > 0 && known == other.history.now()
+}
+
+// Discovered returns the servers that others have told of.
+func (c *Conn) Discovered() []string { return c.nc.DiscoveredServers() }
+
 // SetSealTime has messages sealed as at another time.
-func (c *Conn) SetSealTime(now func() time.Time) { c.trust.now = now }
+func (c *Conn) SetSealTime(now func() time.Time) { c.trust.shift.Store(int64(time.Until(now()))) }
 
 // HoldBeats keeps a member from sending heartbeats until release is called, as a
 // process that is stopped would.

@@ -114,8 +114,8 @@ func (t *trust) openAnswer(id seal.ID, m *nats.Msg) (head answerHead, body []byt
 }
 
 // admitCall reads a call and refuses one that is not ours or has come before: ok is
-// false, and nobody is told. The error is for who made one that is ours and may not be
-// carried out.
+// false, and nobody is told. The error goes back to the
+// replica that made a valid call which cannot be carried out now.
 func (m *Members) admitCall(msg *nats.Msg) (call incoming, ok bool, err error) {
 	t := m.table.trust
 	call, at, err := t.openCall(msg)

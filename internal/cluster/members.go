@@ -59,6 +59,7 @@ type Members struct {
 	beats   atomic.Uint64 // own heartbeats that came by
 	beaten  atomic.Int64  // when one was acknowledged last, unix nanoseconds
 	unheard atomic.Bool   // the last one was not acknowledged
+	late    atomic.Bool   // the last one that came by was not stored at the time at which it was sealed
 	form    beatForm
 	// beating is read-locked by heartbeats under way, and locked by one that tells of a
 	// change, so that none from before it follows.
@@ -207,6 +208,11 @@ func (m *Members) sendBeat(ctx context.Context) error {
 // nothing else.
 func (m *Members) Beat() time.Time { return time.Unix(0, m.beaten.Load()) }
 
+// Late reports whether the clock here and those of the servers differ by more than a
+// minute: our heartbeats come back as too old, or from the future. Logins that begin or
+// change here do not reach the other replicas.
+func (m *Members) Late() bool { return m.late.Load() }
+
 // beat writes heartbeats until Close. One whose answer is late does not hold up the
 // next: by their silence others would take this replica for dead.
 func (m *Members) beat() {
@@ -256,6 +262,9 @@ func (m *Members) beatOnce() {
 
 // apply notes a heartbeat, or the end of a member.
 func (m *Members) apply(ctx context.Context, one message) {
+	if one.forged == m.subject(m.id) && one.late != nil {
+		m.late.Store(true)
+	}
 	id, ok := strings.CutPrefix(one.subject, m.subject(""))
 	if !ok {
 		return // a mark
@@ -273,6 +282,7 @@ func (m *Members) apply(ctx context.Context, one message) {
 	switch {
 	case id == m.id:
 		m.acked.Store(0)
+		m.late.Store(false)
 		m.beats.Add(1)
 		m.count(ctx, one.at)
 		if form.Link != m.link {

@@ -38,6 +38,7 @@ type Orders struct {
 	*Conn
 	stream   jetstream.Stream
 	name     string // of the stream
+	asked    jetstream.StreamConfig
 	now      func() time.Time
 	self     string        // the name of the message that made this the writer
 	fence    uint64        // its number
@@ -72,41 +73,77 @@ func (c *Conn) OpenOrders(ctx context.Context, now func() time.Time) (*Orders, e
 		orders: newAccounts(), states: make(map[string][]byte), placed: make(map[string]placed), wrote: make(map[string]uint64),
 		values: make(map[string][]byte), replayed: make(map[string][]order.Event), blobs: c.newBlobs(),
 	}
-	var err error
-	o.stream, err = c.stream(ctx, jetstream.StreamConfig{
+	o.asked = jetstream.StreamConfig{
 		Name: "ORDERS", Storage: jetstream.FileStorage, AllowAtomicPublish: true,
 		Subjects: []string{c.subject(orderKind, ">"), c.subject(journalKind, ">"), c.subject(deskKind, ">"), o.writer()},
 		// What happened stays. Direct reads may come from a server that lags behind.
 		DenyDelete: true, DenyPurge: true, AllowDirect: false,
-	})
-	if err != nil {
+	}
+	var err error
+	if o.stream, err = c.stream(ctx, o.asked); err != nil {
 		return nil, err
 	}
-	if err := o.take(ctx); err != nil {
-		return nil, err
-	}
-	if err := c.history.goesOn(o.stream.CachedInfo().Created, o.fence); err != nil {
-		return nil, err
-	}
-	if err := o.replay(ctx); err != nil {
+	if err := o.begins(ctx); err != nil {
 		return nil, err
 	}
 	return o, nil
 }
 
+// begins makes this the writer and reads what there is. What was known before is what
+// must be there: others may write behind this at once.
+func (o *Orders) begins(ctx context.Context) error {
+	known := o.history.now()
+	if err := o.take(ctx); err != nil {
+		return err
+	}
+	if err := o.goesOn(ctx, known); err != nil {
+		return err
+	}
+	if err := o.replay(ctx); err != nil {
+		return err
+	}
+	if err := o.whole(ctx); err != nil { // nothing was taken away while it was read
+		return err
+	}
+	if known.Mark > 0 {
+		return nil
+	}
+	return o.confirm(ctx)
+}
+
+// confirm writes once more who writes, sealed for the number of the message: by it the
+// replicas know the stream before the first change. Nobody else has the turn yet.
+func (o *Orders) confirm(ctx context.Context) error {
+	ch, err := o.claim()
+	if err != nil {
+		return err
+	}
+	_, err = o.commit(ctx, "take over the orders", o.self, []change{ch})
+	if errors.Is(err, desk.ErrFenced) {
+		return nil // another writes by now, which the first change says
+	}
+	return err
+}
+
 // writer is the subject of the messages that change who writes.
 func (o *Orders) writer() string { return o.subject(writerKind, "orders") }
+
+// claim is the message that says that this writes.
+func (o *Orders) claim() (change, error) {
+	data, err := json.Marshal(page[struct{}]{Set: step{Name: o.self, At: micro(o.now())}})
+	return change{subject: o.writer(), data: data}, err
+}
 
 // take writes the message that makes this the writer. It demands nothing: whoever
 // writes at the time would always be first. One that comes late, of an attempt whose
 // answer got lost, is known by its name.
 func (o *Orders) take(ctx context.Context) error {
-	data, err := json.Marshal(page[struct{}]{Set: step{Name: o.self, At: micro(o.now())}})
+	ch, err := o.claim()
 	if err != nil {
 		return err
 	}
 	return o.write(ctx, "take over the orders", func(ctx context.Context) error {
-		o.fence, err = o.publish(ctx, o.name, change{subject: o.writer(), data: data})
+		o.fence, err = o.publish(ctx, o.name, ch)
 		o.last = o.fence
 		return err
 	})
@@ -205,14 +242,27 @@ func (o *Orders) put(ctx context.Context, doing, subject string, by mcp.Caller, 
 	if err != nil {
 		return span{}, err
 	}
-	err = writeFor(ctx, o.patience, doing, func(ctx context.Context) error {
+	in, err := o.commit(ctx, doing, set.Name, changes)
+	if err != nil {
+		return span{}, err
+	}
+	o.mu.Lock()
+	o.wrote[subject] = o.last
+	o.mu.Unlock()
+	return in, nil
+}
+
+// commit writes the messages of a change with a name, all or none, and returns their
+// numbers. It ends when the change is found where it belongs: an acknowledgement may be
+// of somebody else. The caller has the turn.
+func (o *Orders) commit(ctx context.Context, doing, name string, changes []change) (span, error) {
+	err := writeFor(ctx, o.patience, doing, func(ctx context.Context) error {
 		changes[0].guarded, changes[0].whole, changes[0].after = true, true, o.last
-		_, err := o.publish(ctx, o.name, changes...)
-		if err == nil || !errors.Is(err, errMoved) {
+		if _, err := o.publish(ctx, o.name, changes...); err != nil && !errors.Is(err, errMoved) || err == nil && o.unguarded {
 			return err
 		}
-		// One message follows the last: this write's, of an attempt whose answer got
-		// lost, or another writer's.
+		// One message follows the last: this write's, perhaps of an attempt whose answer
+		// got lost, or another writer's.
 		switch found, err := o.nameOf(ctx, o.last+1); {
 		case errors.Is(err, errForged):
 			o.last++ // somebody else has put something there, which nobody reads
@@ -221,7 +271,7 @@ func (o *Orders) put(ctx context.Context, doing, subject string, by mcp.Caller, 
 			return err
 		case found == "":
 			return errMoved // something is under way there, and may fail
-		case found == set.Name:
+		case found == name:
 			return nil
 		case found == o.self:
 			o.last++ // it was on its way for long, and changed nothing
@@ -237,10 +287,9 @@ func (o *Orders) put(ctx context.Context, doing, subject string, by mcp.Caller, 
 	}
 	in := span{o.last + 1, o.last + uint64(len(changes))}
 	o.last = in.Last
-	o.history.wrote(o.last)
-	o.mu.Lock()
-	o.wrote[subject] = o.last
-	o.mu.Unlock()
+	if !o.unguarded {
+		o.history.wrote(name, o.last)
+	}
 	return in, nil
 }
 

@@ -88,6 +88,9 @@ type message struct {
 	// forged is the subject of one that is not ours. It has no data, and that it is
 	// there says nothing of what was.
 	forged string
+	// late is what one says that is sealed by us for its place, and is forged because of
+	// when it was stored.
+	late []byte
 }
 
 // last returns the last message of a subject, which may have stars, from the

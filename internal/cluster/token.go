@@ -37,8 +37,13 @@ const (
 	lookupsAtOnce    = 200
 )
 
-// restoresPerSecond is how often an era is put back that others write over.
-const restoresPerSecond = 10
+const (
+	// restoresPerSecond is how often an era is put back that others write over.
+	restoresPerSecond = 10
+	// endingsPerSecond is how often the end of a token or a code is written again that
+	// others have put back.
+	endingsPerSecond = 100
+)
 
 // Tokens keeps codes, tokens and the key of the seals in the memory of the servers:
 // they outlive every replica, and end with the servers or when another passphrase
@@ -53,6 +58,7 @@ type Tokens struct {
 
 	lookups  *rate.Limiter
 	restores *rate.Limiter // of an era that others have written over
+	endings  *rate.Limiter // of what others have put back
 
 	owner  *oauth.Passphrase // of this replica; nil where nobody logs in
 	judged map[string]bool   // whether hashes are of the owner's passphrase
@@ -93,6 +99,7 @@ func (c *Conn) OpenTokens(ctx context.Context, owner *oauth.Passphrase, most int
 		table: table, most: most, log: log, done: make(chan struct{}), lookups: rate.NewLimiter(lookupsPerSecond, lookupsAtOnce),
 		owner: owner, judged: make(map[string]bool), tokens: newView[oauth.Token](), codes: newView[codeForm](),
 		gone: make(map[oauth.Hash]grave), restores: rate.NewLimiter(restoresPerSecond, restoresPerSecond),
+		endings: rate.NewLimiter(endingsPerSecond, endingsPerSecond),
 	}
 	if err := t.settle(ctx); err != nil {
 		return nil, err

@@ -32,7 +32,11 @@ func (t *Tokens) watch(ctx context.Context, last uint64) {
 // note notes a message of the table. One that cannot be read changes nothing.
 func (t *Tokens) note(ctx context.Context, m message) {
 	if m.forged == t.eraSubject() {
-		t.restore(ctx, m.seq)
+		t.hearLate(ctx, m)
+		return
+	}
+	if m.forged != "" {
+		t.overwritten(m)
 		return
 	}
 	err := t.apply(m, true)
@@ -45,8 +49,52 @@ func (t *Tokens) note(ctx context.Context, m message) {
 	switch {
 	case errors.Is(err, errPutBack):
 		t.table.trust.refuse(ctx, replayedRow, m.subject, err)
+		t.endAgain(ctx, m)
 	case err != nil:
 		t.log.ErrorContext(ctx, "a token cannot be read", "error", err)
+	}
+}
+
+// overwritten ends a token or a code that is known and on whose subject somebody else has
+// written: the row that was there may have been its end. Of others nothing is noted, so
+// that strangers cannot fill the memory of what has ended.
+func (t *Tokens) overwritten(m message) {
+	kind, hash, ok := t.name(m.forged)
+	if !ok {
+		return
+	}
+	t.mu.RLock()
+	_, token := t.tokens.rows[hash]
+	_, code := t.codes.rows[hash]
+	t.mu.RUnlock()
+	if kind == tokenKind && token || kind == codeKind && code {
+		_ = t.apply(message{subject: m.forged, seq: m.seq}, true) // nothing is decoded
+	}
+}
+
+// endAgain writes what became of a token or a code over a message that tells what was
+// before, unless something else has come since: replicas that start do not know better.
+func (t *Tokens) endAgain(ctx context.Context, m message) {
+	kind, hash, ok := t.name(m.subject)
+	if !ok || !t.endings.Allow() {
+		return
+	}
+	t.mu.RLock()
+	code := t.codes.rows[hash].value
+	_, gone := t.gone[hash]
+	t.mu.RUnlock()
+	var value any // none: it was cleared
+	ttl := oauth.TokenTTL
+	if kind == codeKind && !gone {
+		value, ttl = code, time.Until(code.Ends)
+	}
+	ch, err := t.change(kind, hash, value, ttl)
+	if err == nil {
+		ch.guarded, ch.after = true, m.seq
+		err = t.write(ctx, ch)
+	}
+	if err != nil && !errors.Is(err, errMoved) {
+		t.log.WarnContext(ctx, "the end of a token or a code that somebody has put back is not written again", "subject", m.subject, "error", err)
 	}
 }
 

@@ -40,6 +40,10 @@ type Replays struct {
 	turned time.Time    // when seen began
 	seen   map[ID]taken // those of the present span of two windows
 	before map[ID]taken // and of the one before
+	// The latest time of a message in seen, in before, and of those that are forgotten.
+	// One that is not later than the last may be forgotten itself: the clock here was
+	// set back.
+	latest, former, forgotten time.Time
 }
 
 // taken is the last attempt that was let in.
@@ -54,33 +58,59 @@ func NewReplays(window time.Duration, most int) *Replays {
 	return &Replays{window: window, most: most, seen: make(map[ID]taken)}
 }
 
-// Take returns nil for an attempt that was sealed at a time close to now, if none of
-// the same id has come before but such that were refused, and remembers it.
+// Take returns nil for an attempt that was sealed at a time close to now, if no earlier
+// attempt with this id was accepted, and remembers it. One that has come before is
+// ErrReplayed, however old it is by now: it may be under way.
 func (r *Replays) Take(try Try, at, now time.Time) error {
-	if off := now.Sub(at); off > r.window || off < -r.window {
-		return ErrStale
-	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.turned.IsZero() {
-		r.turned = now
-	}
-	// A message from the future, by a window, is let in for two more.
-	if since := now.Sub(r.turned); since >= 2*r.window {
-		r.before, r.seen, r.turned = r.seen, make(map[ID]taken), now
-		if since >= 4*r.window {
-			r.before = nil
-		}
-	}
 	last, known := r.find(try.ID)
+	off := now.Sub(at)
 	switch {
 	case known && (!last.refused || try.Number <= last.number):
 		return ErrReplayed
+	case off.Abs() > r.window, !at.After(r.forgotten):
+		return ErrStale
+	}
+	r.turn(now)
+	switch {
+	case !at.After(r.forgotten):
+		return ErrStale
 	case len(r.seen) >= r.most:
 		return ErrFull
 	}
 	r.seen[try.ID] = taken{number: try.Number}
+	if at.After(r.latest) {
+		r.latest = at
+	}
 	return nil
+}
+
+// turn forgets those that are no longer let in. A message dated one window ahead stays
+// acceptable for two windows. The caller has locked.
+func (r *Replays) turn(now time.Time) {
+	if r.turned.IsZero() {
+		r.turned = now
+	}
+	since := now.Sub(r.turned)
+	if since < 2*r.window {
+		return
+	}
+	r.forget(r.former)
+	r.before, r.former = r.seen, r.latest
+	r.seen, r.latest, r.turned = make(map[ID]taken), time.Time{}, now
+	if since >= 4*r.window {
+		r.forget(r.former)
+		r.before, r.former = nil, time.Time{}
+	}
+}
+
+// forget notes that messages up to a time are not remembered any more. The caller has
+// locked.
+func (r *Replays) forget(latest time.Time) {
+	if latest.After(r.forgotten) {
+		r.forgotten = latest
+	}
 }
 
 // Refuse notes that nothing came of an attempt: a later one may be let in.
