@@ -22,8 +22,9 @@ const (
 	// maxSpeed plays a day of minutes in half a second.
 	maxSpeed = 200_000
 	chunk    = 500 // bars read from the source at a time
-	// alive is how often a stream without bars shows that it is there.
-	alive = 20 * time.Second
+	// alive is how often a stream without bars shows that it is there, and that its
+	// prices stand: an order takes none that is older than ten seconds.
+	alive = 3 * time.Second
 )
 
 // Config says what is played and how.

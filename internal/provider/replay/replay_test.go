@@ -140,3 +140,36 @@ func TestNew_RefusesASpeedThatIsNone(t *testing.T) {
 		}
 	}
 }
+
+// While a bar runs, its open is told again, with the replay's time: it is the price
+// there is.
+func TestStream_ThePriceOfARunningBarStands(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		p := play(t, 60, 60, first+5*3600+1800) // an hour a minute
+		defer p.Close()                         //nolint:errcheck // nothing was written
+		out, done := make(chan provider.Event), make(chan error, 1)
+		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
+		defer cancel()
+		go func() {
+			done <- p.Stream(ctx, []provider.Sub{btc(market.Hour1)}, out)
+			close(out)
+		}()
+		var told, newest time.Time
+		for e := range out {
+			if e.Kind != provider.Forming && e.Kind != provider.Closed {
+				continue
+			}
+			if e.At.Before(newest) {
+				t.Errorf("%v comes after %v", e.At, newest)
+			}
+			if silent := time.Since(told); !told.IsZero() && silent > 5*time.Second {
+				t.Errorf("no price for %v", silent)
+			}
+			told, newest = time.Now(), e.At
+		}
+		if err := <-done; !errors.Is(err, context.DeadlineExceeded) || told.IsZero() {
+			t.Errorf("ends with %v", err)
+		}
+	})
+}

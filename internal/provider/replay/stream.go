@@ -37,7 +37,7 @@ func (p *Provider) Stream(ctx context.Context, subs []provider.Sub, out chan<- p
 		}
 		now := p.clock.Unix(p.now())
 		if first.over || first.next() > now {
-			if err := p.send(ctx, out, provider.Event{Kind: provider.Alive, At: p.at()}); err != nil {
+			if err := p.stand(ctx, reels, out); err != nil {
 				return err
 			}
 			continue
@@ -49,6 +49,25 @@ func (p *Provider) Stream(ctx context.Context, subs []provider.Sub, out chan<- p
 			return err
 		}
 	}
+}
+
+// stand tells that nothing has happened: the stream is there, and the price of each
+// bar that runs is still its open.
+func (p *Provider) stand(ctx context.Context, reels []*reel, out chan<- provider.Event) error {
+	if err := p.send(ctx, out, provider.Event{Kind: provider.Alive, At: p.at()}); err != nil {
+		return err
+	}
+	for _, r := range reels {
+		if r.over || !r.opened {
+			continue
+		}
+		e := r.forming()
+		e.At = p.at()
+		if err := p.send(ctx, out, e); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // at is the replay's time now.
@@ -136,15 +155,22 @@ func (r *reel) next() int64 {
 
 // tell returns what happens next: a bar opens, or closes.
 func (r *reel) tell() provider.Event {
-	bar := r.bars.At(r.i)
-	e := provider.Event{Sub: r.sub, Kind: provider.Forming, Price: bar.O, At: time.Unix(bar.T, 0).UTC()}
 	if !r.opened {
 		r.opened = true
-		e.Bar = market.Bar{T: bar.T, O: bar.O, H: bar.O, L: bar.O, C: bar.O, TakerBuy: bar.TakerBuy * 0}
-		return e
+		return r.forming()
 	}
-	e.Kind, e.Bar, e.Price, e.At = provider.Closed, bar, bar.C, time.Unix(r.span().Close, 0).UTC()
+	bar := r.bars.At(r.i)
+	e := provider.Event{Sub: r.sub, Kind: provider.Closed, Bar: bar, Price: bar.C, At: time.Unix(r.span().Close, 0).UTC()}
 	r.i++
 	r.opened = false
 	return e
+}
+
+// forming returns the bar that is being told as it opens.
+func (r *reel) forming() provider.Event {
+	bar := r.bars.At(r.i)
+	return provider.Event{
+		Sub: r.sub, Kind: provider.Forming, Price: bar.O, At: time.Unix(bar.T, 0).UTC(),
+		Bar: market.Bar{T: bar.T, O: bar.O, H: bar.O, L: bar.O, C: bar.O, TakerBuy: bar.TakerBuy * 0},
+	}
 }
