@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"log/slog"
 	"runtime/debug"
-	"slices"
 	"time"
 
 	"candela/internal/lograte"
@@ -108,9 +107,6 @@ func (j *Job) Settles() bool { return len(j.settle) > 0 }
 
 // CallsTool reports whether the job runs a tool and may take its time.
 func (j *Job) CallsTool() bool { return len(j.flights) > 0 }
-
-// CallsTool reports whether a body calls a tool.
-func CallsTool(body rpc.Body) bool { return slices.ContainsFunc(body.Calls, isToolCall) }
 
 func isToolCall(call rpc.Call) bool {
 	return call.Err == nil && call.Kind == rpc.Request && call.Method == methodCallTool
