@@ -123,13 +123,15 @@ func (t *Tour) watch(ctx context.Context, c *client) error {
 		reach += (b.High - b.Low) / float64(len(seen.Bars))
 	}
 	last := seen.Bars[len(seen.Bars)-1].Close
+	// So little that a calm minute brings it too, and a move that can be written.
+	move := max(reach/1000, 0.0001)
 	t.Say("The last price is %s. It asks to be told when that moves, and subscribes.", shortPrice(last))
 	if _, err := c.call(ctx, "subscribe_notifications", map[string]any{}); err != nil {
 		return err
 	}
 	t.asked = time.Now()
 	for _, condition := range []map[string]any{
-		{"price_above": json.Number(shortPrice(last + reach/200))}, {"price_below": json.Number(shortPrice(last - reach/200))},
+		{"price_above": json.Number(shortPrice(last + move))}, {"price_below": json.Number(shortPrice(last - move))},
 	} {
 		if _, err := c.call(ctx, "set_alert", map[string]any{"symbol": symbol, "condition": condition, "note": "the demonstration"}); err != nil {
 			return err

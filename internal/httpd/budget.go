@@ -18,7 +18,7 @@ type Limits struct {
 	Held      int64       // bytes that a token's requests and answers hold before it gets no more; 16 MiB
 	HeldAll   int64       // the same for all tokens together; 128 MiB
 	HeldOpen  int64       // the same for all clients without a token together; 16 MiB
-	Requests  bucket.Rate // requests of a token; 400 at once, then 200 a second
+	Requests  bucket.Rate // requests of a token; 2,000 at once, then 500 a second
 	Strangers bucket.Rate // requests of an address without a good token; 200 at once, then 50 a second
 	Address   int         // connections of an address; half of all
 }
@@ -36,7 +36,7 @@ func (l *Limits) setDefaults(connections int) {
 	if l.HeldOpen == 0 {
 		l.HeldOpen = 16 << 20
 	}
-	l.Requests = l.Requests.Or(bucket.Rate{Burst: 400, Every: time.Second / 200})
+	l.Requests = l.Requests.Or(bucket.Rate{Burst: 2000, Every: time.Second / 500})
 	l.Strangers = l.Strangers.Or(bucket.Rate{Burst: 200, Every: time.Second / 50})
 	if l.Address == 0 {
 		l.Address = max(1, connections/2)

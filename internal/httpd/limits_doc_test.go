@@ -15,7 +15,7 @@ func TestLimits_ArePublished(t *testing.T) {
 		t.Fatal(err)
 	}
 	defaults := map[string]string{
-		"calls token 16": "16", "bytes token 1.6777216e+07": "16 MiB", "bytes all 1.34217728e+08": "128 MiB", "bytes strangers 1.6777216e+07": "16 MiB", "requests token 200": "200 a second",
+		"calls token 16": "16", "bytes token 1.6777216e+07": "16 MiB", "bytes all 1.34217728e+08": "128 MiB", "bytes strangers 1.6777216e+07": "16 MiB", "requests token 500": "500 a second",
 		"requests address 50": "50 a second", "connections all 1024": "1,024", "connections address 512": "half",
 	}
 	for _, b := range newServer(t, nil).Stats().Budgets {
