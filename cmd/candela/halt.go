@@ -28,19 +28,32 @@ func halt(ctx context.Context, in invocation) error {
 		state, err := app.HaltReplicas(ctx, cfg, reason, in.Stderr)
 		return tellState(in, state, err)
 	}
+	before := openOrders(ctx, cfg.Home)
 	state, err := app.Halt(ctx, cfg.Home, reason)
 	if err := tellState(in, state, err); err != nil {
 		return err
 	}
-	return tellOpen(ctx, in, cfg.Home)
+	return tellOpen(ctx, in, cfg.Home, before)
+}
+
+// openOrders returns how many orders are open by account, nothing where that is not
+// known: a halt does not wait for it.
+func openOrders(ctx context.Context, home string) map[string]int {
+	open := make(map[string]int)
+	if s, err := app.ReadStatus(ctx, home); err == nil {
+		for _, a := range s.Accounts {
+			open[a.Account] = a.Open
+		}
+	}
+	return open
 }
 
 // cancelWait is how long a halt waits for the cancels that it has caused.
 const cancelWait = 3 * time.Second
 
-// tellOpen says which orders a halt has left open, once those are cancelled that can
-// be at once.
-func tellOpen(ctx context.Context, in invocation, home string) error {
+// tellOpen says how many orders a halt has cancelled and which it has left open, once
+// those are cancelled that can be at once.
+func tellOpen(ctx context.Context, in invocation, home string, before map[string]int) error {
 	began, tick := time.Now(), time.NewTicker(100*time.Millisecond)
 	defer tick.Stop()
 	for {
@@ -62,6 +75,9 @@ func tellOpen(ctx context.Context, in invocation, home string) error {
 			}
 		}
 		for _, a := range s.Accounts {
+			if n := before[a.Account] - a.Open; n > 0 {
+				fmt.Fprintf(in.Stdout, "%s: %s cancelled.\n", a.Account, count(n, "order"))
+			}
 			tellLeft(in.Stdout, a, s.Running)
 		}
 		return nil
