@@ -217,7 +217,11 @@ func (c *connections) follow(next http.Handler) http.Handler {
 		if r.Body == nil || r.Body == http.NoBody {
 			setUnfinished(r.Context(), time.Time{})
 		} else {
-			r.Body = arriving{r.Body, r.Context()}
+			// A copy, because the server looks at the body of its own request to see whether
+			// some of it is left: then it lets the client read the answer before it closes.
+			body := arriving{r.Body, r.Context()}
+			r = r.WithContext(r.Context())
+			r.Body = body
 		}
 		if c.crowded() {
 			w.Header().Set("Connection", "close")

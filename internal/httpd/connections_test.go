@@ -1,6 +1,7 @@
 package httpd_test
 
 import (
+	"context"
 	"io"
 	"net"
 	"net/http"
@@ -89,4 +90,39 @@ func TestConnections_WaitForRoom(t *testing.T) {
 		_, _ = io.WriteString(second, "") // it is still open
 		_ = second.Close()
 	})
+}
+
+// A client that is refused in the middle of its body can read why.
+func TestConnections_ARefusalCanBeRead(t *testing.T) {
+	t.Parallel()
+	var listen net.ListenConfig
+	ln, err := listen.Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- newServer(t, nil).Serve(ctx, t.Context(), ln) }()
+	for range 5 {
+		var dialer net.Dialer
+		conn, err := dialer.DialContext(t.Context(), "tcp", ln.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		send(t, conn, "POST /mcp HTTP/1.1\nHost: localhost\nAuthorization: Bearer good\nContent-Length: %d\n\n", 8<<20)
+		for range 4 { // as a proxy that sends on while the answer is on its way
+			if _, err := conn.Write(make([]byte, 16<<10)); err != nil {
+				t.Errorf("the connection is closed before the answer is read: %v", err)
+			}
+			time.Sleep(20 * time.Millisecond)
+		}
+		if got := readHead(t, conn).status; got != http.StatusRequestEntityTooLarge {
+			t.Errorf("status %d", got)
+		}
+		_ = conn.Close()
+	}
+	stop()
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
 }
