@@ -112,6 +112,7 @@ func TestBudget_UnreadAnswers(t *testing.T) {
 			t.Errorf("what was held: %d", got)
 		}
 		// Where all is held for long, the slowest reader goes.
+		time.Sleep(time.Second) // so that one of the two is the slower
 		again, _ := ask("good", 40_000)
 		time.Sleep(3 * time.Second)
 		fourth, status := ask("other", 10)
