@@ -63,8 +63,8 @@ func hashPassword(ctx context.Context, in invocation) error {
 	return err
 }
 
-// approveClient prints a passphrase that is good once. Whoever may open the control
-// socket is the owner, so it works also when guesses of others have locked the page.
+// approveClient prints a one-time passphrase. Only the owner can open the control
+// socket, so it works also while too many wrong guesses have locked the page.
 func approveClient(ctx context.Context, in invocation) error {
 	if len(in.args) > 0 && !strings.HasPrefix(in.args[0], "-") {
 		return fault.Field("auth approve", in.args[0], "flags alone; which client is let in is seen and decided on the page")

@@ -62,7 +62,7 @@ func TestWorst_OneRequestCostsLittle(t *testing.T) {
 		tg.accepted(t, c, r.body)
 	}
 	for _, r := range requests {
-		if err := os.WriteFile(fmt.Sprintf("/proc/%d/clear_refs", tg.cmd.Process.Pid), []byte("5"), 0o200); err != nil { // VmHWM begins anew
+		if err := os.WriteFile(fmt.Sprintf("/proc/%d/clear_refs", tg.cmd.Process.Pid), []byte("5"), 0o200); err != nil { // resets VmHWM
 			t.Fatal(err)
 		}
 		memory, processor, began := tg.memory(t), tg.processor(t), time.Now()

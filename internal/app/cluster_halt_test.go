@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"candela/internal/cluster"
+	"candela/internal/cluster/natstest"
 	"candela/internal/config"
 	"candela/internal/control"
 	fakebinance "candela/internal/fake/binance"
@@ -22,7 +23,7 @@ import (
 func (c cast) elsewhere() *config.Config {
 	c.t.Helper()
 	cfg, err := config.Load(config.Input{
-		Args: append([]string{"--home", filepath.Join(c.t.TempDir(), "elsewhere"), "--nats-url", c.nats, "--cluster-secret-file", secretFile(c.t)}, c.extra[:2]...), Inspect: true,
+		Args: append([]string{"--home", filepath.Join(c.t.TempDir(), "elsewhere"), "--nats-url", c.nats, "--cluster-secret-file", natstest.SecretFile(c.t)}, c.extra[:2]...), Inspect: true,
 	})
 	if err != nil {
 		c.t.Fatal(err)

@@ -69,7 +69,7 @@ func (c cast) start() *replica {
 	r := &replica{home: filepath.Join(shortDir(t), "home")}
 	port := porttest.Free(t)
 	cfg, err := config.Load(config.Input{
-		Args:    append([]string{"--serve", "--port", port, "--base-url", "http://localhost:9315", "--home", r.home, "--nats-url", c.nats, "--cluster-secret-file", secretFile(c.t)}, c.extra...),
+		Args:    append([]string{"--serve", "--port", port, "--base-url", "http://localhost:9315", "--home", r.home, "--nats-url", c.nats, "--cluster-secret-file", natstest.SecretFile(c.t)}, c.extra...),
 		Environ: []string{"CANDELA_OWNER_PASSWORD=" + c.hash, "CANDELA_SHUTDOWN_TIMEOUT=5m"},
 	})
 	if err != nil {
@@ -91,7 +91,7 @@ func (c cast) start() *replica {
 func (c cast) seenBy(r *replica) (name string) {
 	t := c.t
 	t.Helper()
-	cfg := cluster.Config{URL: c.nats, Prefix: c.extra[slices.Index(c.extra, "--nats-prefix")+1], Secret: clusterSecret()}
+	cfg := cluster.Config{URL: c.nats, Prefix: c.extra[slices.Index(c.extra, "--nats-prefix")+1], Secret: natstest.Secret()}
 	conn, err := cluster.Await(t.Context(), cfg, quiet())
 	if err != nil {
 		t.Fatal(err)
@@ -181,7 +181,7 @@ func TestCluster_OneThatCannotStartInterruptsNobody(t *testing.T) {
 	_, port, _ := strings.Cut(strings.TrimPrefix(first.url, "http://"), ":")
 	for range longtest.Pick(2, 4) {
 		cfg, err := config.Load(config.Input{
-			Args:    append([]string{"--serve", "--port", port, "--base-url", "http://localhost:9315", "--home", filepath.Join(shortDir(t), "home"), "--nats-url", c.nats, "--cluster-secret-file", secretFile(t)}, c.extra...),
+			Args:    append([]string{"--serve", "--port", port, "--base-url", "http://localhost:9315", "--home", filepath.Join(shortDir(t), "home"), "--nats-url", c.nats, "--cluster-secret-file", natstest.SecretFile(t)}, c.extra...),
 			Environ: []string{"CANDELA_OWNER_PASSWORD=" + c.hash},
 		})
 		if err != nil {
@@ -307,7 +307,7 @@ func TestCluster_OneOnAnotherAccountRefusesToStart(t *testing.T) {
 	first := c.start()
 	cfg, err := config.Load(config.Input{
 		Args: append([]string{
-			"--serve", "--port", porttest.Free(t), "--base-url", "http://localhost:9315", "--home", filepath.Join(shortDir(t), "home"), "--nats-url", c.nats, "--cluster-secret-file", secretFile(t), "--broker", "binance",
+			"--serve", "--port", porttest.Free(t), "--base-url", "http://localhost:9315", "--home", filepath.Join(shortDir(t), "home"), "--nats-url", c.nats, "--cluster-secret-file", natstest.SecretFile(t), "--broker", "binance",
 		}, c.extra...),
 		Environ: []string{"CANDELA_OWNER_PASSWORD=" + c.hash, "CANDELA_BINANCE_API_KEY=" + fakebinance.Key, "CANDELA_BINANCE_API_SECRET=" + fakebinance.Secret},
 	})

@@ -20,6 +20,7 @@ import (
 	"testing"
 	"time"
 
+	"candela/internal/cluster/natstest"
 	"candela/internal/config"
 	"candela/internal/control"
 	"candela/internal/doctor"
@@ -265,7 +266,7 @@ func TestExamine_BrokenSetUps(t *testing.T) {
 			p.file(ledger.FileName, "SQLite format 3\x00 and then nothing that it should have"+strings.Repeat("x", 4096))
 		}, "store", "it cannot be", "candela restore FOLDER"},
 		"old NATS": {func(p *patient) {
-			p.args = append(p.args, "--nats-url", oldNATS(p.t), "--cluster-secret-file", secretFile(p.t))
+			p.args = append(p.args, "--nats-url", oldNATS(p.t), "--cluster-secret-file", natstest.SecretFile(p.t))
 		}, "NATS", `version "2.11.4"; 2.12 or later is needed`, "update every NATS server of the cluster to 2.12 or later"},
 		"keys of another account": {func(p *patient) {
 			p.trades("CANDELA_BINANCE_API_KEY=nonsense", "CANDELA_BINANCE_API_SECRET=nonsense")
@@ -275,7 +276,7 @@ func TestExamine_BrokenSetUps(t *testing.T) {
 			p.binance.SetSkew(3 * time.Second)
 		}, "clock", "differs by 3s from that of binance, where orders go", "synchronize it"},
 		"no NATS": {func(p *patient) {
-			p.args = append(p.args, "--nats-url", "nats://127.0.0.1:1", "--cluster-secret-file", secretFile(p.t))
+			p.args = append(p.args, "--nats-url", "nats://127.0.0.1:1", "--cluster-secret-file", natstest.SecretFile(p.t))
 		}, "NATS", "no NATS server answers", "start the servers"},
 	}
 	for name, tt := range tests {

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"candela/internal/cluster/natstest"
 	"candela/internal/config"
 	"candela/internal/control"
 	"candela/internal/fault"
@@ -99,7 +100,7 @@ func TestRevokeAll_OverReplicas(t *testing.T) {
 	c := newCast(t)
 	a, b := c.start(), c.start()
 	elsewhere, err := config.Load(config.Input{
-		Args: append([]string{"--home", filepath.Join(t.TempDir(), "elsewhere"), "--nats-url", c.nats, "--cluster-secret-file", secretFile(t)}, c.extra[:2]...), Inspect: true,
+		Args: append([]string{"--home", filepath.Join(t.TempDir(), "elsewhere"), "--nats-url", c.nats, "--cluster-secret-file", natstest.SecretFile(t)}, c.extra[:2]...), Inspect: true,
 	})
 	if err != nil {
 		t.Fatal(err)

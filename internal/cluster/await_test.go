@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"candela/internal/cluster"
+	"candela/internal/cluster/natstest"
 	"candela/internal/fault"
 )
 
@@ -23,7 +24,7 @@ func (f onWrite) Write(p []byte) (int, error) {
 func TestAwait_ServersThatComeLater(t *testing.T) {
 	t.Parallel()
 	one := start(t, 1)
-	cfg := cluster.Config{URL: one.URL(), Prefix: newPrefix(), AllowSingle: true, Secret: secret()}
+	cfg := cluster.Config{URL: one.URL(), Prefix: newPrefix(), AllowSingle: true, Secret: natstest.Secret()}
 	one.Kill(0)
 	back := sync.OnceFunc(func() {
 		if err := one.Restart(0); err != nil {
@@ -41,7 +42,7 @@ func TestAwait_EndsWithItsContextAndOnWhatWaitingDoesNotMend(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
 	log := slog.New(slog.NewTextHandler(onWrite(cancel), nil))
-	if _, err := cluster.Await(ctx, cluster.Config{URL: "nats://127.0.0.1:1", Prefix: "p", Secret: secret()}, log); !errors.Is(err, context.Canceled) {
+	if _, err := cluster.Await(ctx, cluster.Config{URL: "nats://127.0.0.1:1", Prefix: "p", Secret: natstest.Secret()}, log); !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
 	if _, err := cluster.Await(t.Context(), cluster.Config{Prefix: "p"}, quiet()); fault.KindOf(err) != fault.Invalid {

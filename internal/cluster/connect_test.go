@@ -43,7 +43,7 @@ func TestConnect_RefusesWhatItCannotRelyOn(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			if c.cfg.Secret == nil {
-				c.cfg.Secret = secret()
+				c.cfg.Secret = natstest.Secret()
 			}
 			conn, err := cluster.Connect(t.Context(), c.cfg, quiet())
 			if err == nil {
@@ -92,7 +92,7 @@ func oldServer(t *testing.T, version string) string {
 // elsewhere.
 func TestConnect_InTheClearStaysOnThisMachine(t *testing.T) {
 	t.Parallel()
-	conn, err := cluster.Connect(t.Context(), cluster.Config{URL: oldServer(t, "2.15.0"), Prefix: "p", AllowSingle: true, Secret: secret()}, quiet())
+	conn, err := cluster.Connect(t.Context(), cluster.Config{URL: oldServer(t, "2.15.0"), Prefix: "p", AllowSingle: true, Secret: natstest.Secret()}, quiet())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -137,7 +137,7 @@ func TestOpenStore_SaysThatTheSecretIsAnother(t *testing.T) {
 	t.Parallel()
 	prefix := newPrefix()
 	openStore(t, servers, prefix)
-	other := slices.Repeat(secret(), 2)
+	other := slices.Repeat(natstest.Secret(), 2)
 	conn, err := insist(t, func() (*cluster.Conn, error) {
 		return cluster.Connect(t.Context(), cluster.Config{URL: servers.URL(), Prefix: prefix, Secret: other}, quiet())
 	})

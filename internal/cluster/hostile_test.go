@@ -16,6 +16,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"candela/internal/cluster"
+	"candela/internal/cluster/natstest"
 	"candela/internal/fault"
 	"candela/internal/mcp"
 	"candela/internal/oauth"
@@ -121,10 +122,17 @@ func TestHostileNATS_BringsNoRevokedTokenBack(t *testing.T) {
 // was started since cannot know that it was revoked.
 func TestHostileNATS_OldRowsAreNotTaken(t *testing.T) {
 	t.Parallel()
+	sealedAt(t, -2*time.Minute)
+}
+
+// sealedAt writes a token with a seal of another time, which a replica that is started
+// then must refuse.
+func sealedAt(t *testing.T, shift time.Duration) {
+	t.Helper()
 	prefix, now := newPrefix(), time.Now()
 	s, conn := tokensOn(t, prefix)
-	conn.SetSealTime(func() time.Time { return time.Now().Add(-2 * time.Minute) })
-	tok := oauth.Token{Hash: oauth.HashOf("old"), ID: "old", Era: s.Seal().Era(), Grant: oauth.Grant{Subject: "ann"}, Expires: now.Add(time.Hour)}
+	conn.SetSealTime(shifted(shift))
+	tok := oauth.Token{Hash: oauth.HashOf("token"), ID: "token", Era: s.Seal().Era(), Grant: oauth.Grant{Subject: "ann"}, Expires: now.Add(time.Hour)}
 	if err := s.PutToken(t.Context(), tok, now); err != nil {
 		t.Fatal(err)
 	}
@@ -203,7 +211,7 @@ func TestHostileNATS_LearnsNoKey(t *testing.T) {
 	key := s.Seal()
 	for name, secret := range map[string][]byte{
 		"the key": key[:], "the key in hexadecimal": []byte(hex.EncodeToString(key[:])), "the key in base64": []byte(base64.StdEncoding.EncodeToString(key[:])),
-		"the hash of the passphrase": []byte("argon2id"), "a question": []byte("secret question"), "an answer": []byte("secret answer"), "the cluster secret": secret(),
+		"the hash of the passphrase": []byte("argon2id"), "a question": []byte("secret question"), "an answer": []byte("secret answer"), "the cluster secret": natstest.Secret(),
 	} {
 		if bytes.Contains(heard.Bytes(), secret) {
 			t.Errorf("a stranger reads %s", name)

@@ -140,18 +140,7 @@ func TestHostileNATS_BringsNoRevokedTokenBackForNewReplicas(t *testing.T) {
 // could be put back for that much longer.
 func TestHostileNATS_RowsOfTheFutureAreNotTaken(t *testing.T) {
 	t.Parallel()
-	prefix, now := newPrefix(), time.Now()
-	s, conn := tokensOn(t, prefix)
-	conn.SetSealTime(shifted(24 * time.Hour))
-	tok := oauth.Token{Hash: oauth.HashOf("future"), ID: "future", Era: s.Seal().Era(), Grant: oauth.Grant{Subject: "ann"}, Expires: now.Add(time.Hour)}
-	if err := s.PutToken(t.Context(), tok, now); err != nil {
-		t.Fatal(err)
-	}
-	fresh, its := tokensOn(t, prefix)
-	if _, err := lookUp(t, fresh, tok, now); !errors.Is(err, oauth.ErrNotFound) {
-		t.Errorf("a replica that was started since: %v", err)
-	}
-	refused(t, its, "replay")
+	sealedAt(t, 24*time.Hour)
 }
 
 // TestHostileNATS_SaysOfNoCallThatNothingWasDone sends a call again that is carried out,

@@ -3,7 +3,6 @@ package cluster_test
 import (
 	"context"
 	"crypto/rand"
-	"crypto/sha256"
 	"flag"
 	"fmt"
 	"log/slog"
@@ -100,7 +99,7 @@ func connect(tb testing.TB, to *natstest.Cluster, prefix string) *cluster.Conn {
 func connectAt(tb testing.TB, url, prefix string) *cluster.Conn {
 	tb.Helper()
 	c, err := insist(tb, func() (*cluster.Conn, error) {
-		return cluster.Connect(tb.Context(), cluster.Config{URL: url, Prefix: prefix, AllowSingle: true, Secret: secret()}, quiet())
+		return cluster.Connect(tb.Context(), cluster.Config{URL: url, Prefix: prefix, AllowSingle: true, Secret: natstest.Secret()}, quiet())
 	})
 	if err != nil {
 		tb.Fatal(err)
@@ -108,12 +107,6 @@ func connectAt(tb testing.TB, url, prefix string) *cluster.Conn {
 	tb.Cleanup(c.Close)
 	c.SetPatience(patience)
 	return c
-}
-
-// secret is the cluster secret of all tests.
-func secret() []byte {
-	sum := sha256.Sum256([]byte("the secret of the tests"))
-	return sum[:]
 }
 
 // openStore opens the store of a prefix on a connection of its own.

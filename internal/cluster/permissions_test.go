@@ -88,7 +88,7 @@ func TestPermissions_AreEnoughForAReplica(t *testing.T) {
 	log := &told{}
 	logger := slog.New(slog.NewTextHandler(log, nil))
 	cfg := cluster.Config{
-		URL: url, Prefix: "candela", AllowSingle: true, Secret: secret(),
+		URL: url, Prefix: "candela", AllowSingle: true, Secret: natstest.Secret(),
 		CA: filepath.Join(dir, "ca.pem"), Cert: filepath.Join(dir, "candela.pem"), Key: filepath.Join(dir, "candela-key.pem"),
 	}
 	var conns [2]*cluster.Conn

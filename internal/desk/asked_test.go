@@ -169,14 +169,22 @@ func (l late) Instrument(ctx context.Context, s market.Symbol) (provider.Instrum
 	return l.Memory.Instrument(ctx, s)
 }
 
+// slow starts the desk again with a venue that takes as long to tell the rules as is
+// stored in what it returns.
+func (w *world) slow() *atomic.Int64 {
+	w.t.Helper()
+	w.stop()
+	takes := &atomic.Int64{}
+	w.broker = late{w.venue, takes}
+	w.start()
+	time.Sleep(2 * time.Second)
+	return takes
+}
+
 func TestPlace_IsNotSentLongAfterTheCall(t *testing.T) {
 	t.Parallel()
 	inWorld(t, func(w *world) {
-		w.stop()
-		takes := &atomic.Int64{}
-		w.broker = late{w.venue, takes}
-		w.start()
-		time.Sleep(2 * time.Second)
+		takes := w.slow()
 		takes.Store(int64(14 * time.Second))
 		r := buy("0.5")
 		r.Key = "k"

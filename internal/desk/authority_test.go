@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -92,12 +91,7 @@ func TestSend_NothingWhenAllTokensHaveEnded(t *testing.T) {
 func TestSend_NotWhenAllTokensEndWhileItIsJudged(t *testing.T) {
 	t.Parallel()
 	inWorld(t, func(w *world) {
-		w.stop()
-		takes := &atomic.Int64{}
-		w.broker = late{w.venue, takes}
-		w.start()
-		time.Sleep(2 * time.Second)
-		takes.Store(int64(2 * time.Second))
+		w.slow().Store(int64(2 * time.Second))
 		time.AfterFunc(time.Second, func() { w.EndTokens() })
 		c := mcp.Caller{Subject: owner, Key: "before", Expires: time.Now().Add(time.Hour)}
 		o, err := w.Place(w.t.Context(), c, limit("0.1", "47000"))

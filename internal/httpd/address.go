@@ -13,18 +13,11 @@ import (
 // written by whoever sent the request, and counts for nothing. The address is for
 // limits only: nothing that is published or allowed depends on it.
 func ClientAddress(trusted []netip.Prefix) func(*http.Request) netip.Addr {
-	isProxy := func(a netip.Addr) bool {
-		return slices.ContainsFunc(trusted, func(p netip.Prefix) bool { return p.Contains(a) })
-	}
 	return func(r *http.Request) netip.Addr {
-		peer, err := netip.ParseAddrPort(r.RemoteAddr)
-		if err != nil {
-			return netip.Addr{}
-		}
-		address := peer.Addr().Unmap().WithZone("")
+		address := peerAddress(r.RemoteAddr)
 		hops := strings.Split(strings.Join(r.Header["X-Forwarded-For"], ","), ",")
 		for _, hop := range slices.Backward(hops) {
-			if !isProxy(address) {
+			if !within(trusted, address) {
 				break
 			}
 			next, ok := parseHop(hop)
@@ -35,6 +28,21 @@ func ClientAddress(trusted []netip.Prefix) func(*http.Request) netip.Addr {
 		}
 		return address
 	}
+}
+
+// peerAddress returns the address of a peer without its port, the zero value for a
+// peer without one.
+func peerAddress(peer string) netip.Addr {
+	parsed, err := netip.ParseAddrPort(peer)
+	if err != nil {
+		return netip.Addr{}
+	}
+	return parsed.Addr().Unmap().WithZone("")
+}
+
+// within reports whether one of the prefixes has an address.
+func within(prefixes []netip.Prefix, address netip.Addr) bool {
+	return slices.ContainsFunc(prefixes, func(p netip.Prefix) bool { return p.Contains(address) })
 }
 
 // parseHop reads an address of X-Forwarded-For; some proxies add the port.

@@ -7,7 +7,6 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
-	"slices"
 	"sync"
 	"time"
 
@@ -55,12 +54,8 @@ func newConnections(most, perAddress int, proxies []netip.Prefix) *connections {
 // countsFor returns the address that a connection counts against: none for this
 // machine and for proxies, behind which there are many clients.
 func (c *connections) countsFor(conn net.Conn) netip.Addr {
-	peer, err := netip.ParseAddrPort(conn.RemoteAddr().String())
-	if err != nil {
-		return netip.Addr{}
-	}
-	address := peer.Addr().Unmap().WithZone("")
-	if address.IsLoopback() || slices.ContainsFunc(c.proxies, func(p netip.Prefix) bool { return p.Contains(address) }) {
+	address := peerAddress(conn.RemoteAddr().String())
+	if !address.IsValid() || address.IsLoopback() || within(c.proxies, address) {
 		return netip.Addr{}
 	}
 	return bucket.Network(address)

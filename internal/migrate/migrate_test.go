@@ -21,6 +21,7 @@ import (
 
 	"candela/internal/alert"
 	"candela/internal/cluster"
+	"candela/internal/cluster/natstest"
 	"candela/internal/config"
 	"candela/internal/fault"
 	"candela/internal/ledger"
@@ -213,7 +214,7 @@ func newMover(t *testing.T) mover {
 
 func (m mover) migrate(ctx context.Context, home string, how Plan) (map[string]Count, error) {
 	m.t.Helper()
-	cfg, err := config.Load(config.Input{Args: []string{"--home", home, "--nats-url", m.url, "--nats-prefix", m.prefix, "--cluster-secret-file", secretFile(m.t), "--log-level", "error"}, Inspect: true})
+	cfg, err := config.Load(config.Input{Args: []string{"--home", home, "--nats-url", m.url, "--nats-prefix", m.prefix, "--cluster-secret-file", natstest.SecretFile(m.t), "--log-level", "error"}, Inspect: true})
 	if err != nil {
 		m.t.Fatal(err)
 	}
@@ -229,7 +230,7 @@ func (m mover) migrate(ctx context.Context, home string, how Plan) (map[string]C
 // shared opens the side at the servers.
 func (m mover) shared() side {
 	m.t.Helper()
-	conn, err := cluster.Await(m.t.Context(), cluster.Config{URL: m.url, Prefix: m.prefix, Secret: clusterSecret()}, quiet())
+	conn, err := cluster.Await(m.t.Context(), cluster.Config{URL: m.url, Prefix: m.prefix, Secret: natstest.Secret()}, quiet())
 	if err != nil {
 		m.t.Fatal(err)
 	}
@@ -448,7 +449,7 @@ func TestMigrate_RefusesBesideWhatRuns(t *testing.T) {
 		t.Errorf("beside an engine: %v", err)
 	}
 	held.Release()
-	conn, err := cluster.Await(t.Context(), cluster.Config{URL: m.url, Prefix: m.prefix, Secret: clusterSecret()}, quiet())
+	conn, err := cluster.Await(t.Context(), cluster.Config{URL: m.url, Prefix: m.prefix, Secret: natstest.Secret()}, quiet())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -327,7 +327,7 @@ func errorCodes() map[string]string {
 		"order_not_found":        "No order has that id; get_orders lists those that there are.",
 		"order_rejected":         "The venue refused the order, in its own words.",
 		"clocks_differ":          "The clocks of two replicas differ, or the call was held up for half a minute; nothing was done. The owner looks at the clocks.",
-		"orders_lost":            "The NATS servers have lost orders that replicas knew, and nothing is traded. The owner compares the account at the venue and starts the replicas anew.",
+		"orders_lost":            "The NATS servers have lost orders that replicas knew, and nothing is traded. The owner compares the account at the venue and restarts the replicas.",
 		"outcome_unknown":        "Whether the order was taken is not known yet. Call again with the same `idempotency_key`; without one look at get_orders and do not place it again.",
 		"range_refused":          "The venue has no bars of this interval that far back. Ask for fewer bars or a longer interval.",
 		"region_refused":         "The venue refuses the region that the server is in; the message names the same symbol elsewhere.",
