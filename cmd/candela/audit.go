@@ -14,8 +14,8 @@ import (
 	"unicode"
 
 	"candela/internal/config"
-	"candela/internal/fault"
-	"candela/internal/ledger"
+	"candela/internal/kit/fault"
+	"candela/internal/store/ledger"
 )
 
 // audit runs the commands about the audit log. They read the store in the state

@@ -12,10 +12,10 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 	"github.com/shopspring/decimal"
 
-	"candela/internal/alert"
-	"candela/internal/ledger"
+	"candela/internal/alerting/alert"
+	"candela/internal/kit/principal"
 	"candela/internal/market"
-	"candela/internal/mcp"
+	"candela/internal/store/ledger"
 )
 
 // storeWrites is a program for the scripts: it puts three alerts into the store of
@@ -34,7 +34,7 @@ func storeWrites() {
 				ID: fmt.Sprintf("alert-%d", i), Owner: "owner", Symbol: market.Symbol{Name: "BTCUSDT"}, Instrument: market.Symbol{Venue: "binance", Name: "BTCUSDT"},
 				Condition: alert.Condition{Type: alert.PriceAbove, Threshold: decimal.New(100, 0)}, Created: time.Now(), Note: "a note \u202e\u009b31m",
 			}
-			if err := l.PutAlert(ctx, mcp.Caller{Subject: "owner", Key: strings.Repeat("f", 64), Client: "client \x1b[31m"}, a); err != nil {
+			if err := l.PutAlert(ctx, principal.Caller{Subject: "owner", Key: strings.Repeat("f", 64), Client: "client \x1b[31m"}, a); err != nil {
 				return err
 			}
 		}

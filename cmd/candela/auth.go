@@ -7,11 +7,11 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"candela/internal/access/oauth"
 	"candela/internal/app"
 	"candela/internal/config"
-	"candela/internal/control"
-	"candela/internal/fault"
-	"candela/internal/oauth"
+	"candela/internal/kit/fault"
+	"candela/internal/operate/control"
 )
 
 const authCommands = `

@@ -9,10 +9,10 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"candela/internal/backup"
 	"candela/internal/config"
-	"candela/internal/fault"
-	"candela/internal/ledger"
+	"candela/internal/kit/fault"
+	"candela/internal/operate/backup"
+	"candela/internal/store/ledger"
 )
 
 // backUp copies the state directory.

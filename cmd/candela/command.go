@@ -12,8 +12,8 @@ import (
 
 	"candela/internal/app"
 	"candela/internal/config"
-	"candela/internal/fault"
-	"candela/internal/install"
+	"candela/internal/kit/fault"
+	"candela/internal/operate/install"
 )
 
 // invocation is one call of a command.

@@ -8,10 +8,10 @@ import (
 	"time"
 
 	"candela/internal/app"
-	"candela/internal/demo"
-	"candela/internal/fault"
-	"candela/internal/install"
-	"candela/internal/setup"
+	"candela/internal/kit/fault"
+	"candela/internal/operate/demo"
+	"candela/internal/operate/install"
+	"candela/internal/operate/setup"
 )
 
 // showDemo shows what candela does, without a network and without an account.

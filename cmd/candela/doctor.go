@@ -7,8 +7,8 @@ import (
 
 	"candela/internal/app"
 	"candela/internal/config"
-	"candela/internal/doctor"
-	"candela/internal/fault"
+	"candela/internal/kit/fault"
+	"candela/internal/operate/doctor"
 )
 
 // examine looks at an installation, with the flags that its server has.

@@ -9,8 +9,8 @@ import (
 
 	"candela/internal/app"
 	"candela/internal/config"
-	"candela/internal/control"
-	"candela/internal/fault"
+	"candela/internal/kit/fault"
+	"candela/internal/operate/control"
 )
 
 // halt stops trading. Words before the flags are the reason.

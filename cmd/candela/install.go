@@ -6,8 +6,8 @@ import (
 	"io"
 	"strings"
 
-	"candela/internal/fault"
-	"candela/internal/setup"
+	"candela/internal/kit/fault"
+	"candela/internal/operate/setup"
 )
 
 const installFlags = `

@@ -15,7 +15,7 @@ import (
 
 	"candela/internal/app"
 	"candela/internal/config"
-	"candela/internal/fault"
+	"candela/internal/kit/fault"
 )
 
 // The exit codes.

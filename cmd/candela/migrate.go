@@ -8,8 +8,8 @@ import (
 	"text/tabwriter"
 
 	"candela/internal/config"
-	"candela/internal/fault"
-	"candela/internal/migrate"
+	"candela/internal/kit/fault"
+	"candela/internal/operate/migrate"
 )
 
 // migrateState copies what the state directory keeps to NATS servers, or back.

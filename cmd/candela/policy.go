@@ -13,8 +13,8 @@ import (
 
 	"candela/internal/app"
 	"candela/internal/config"
-	"candela/internal/guard"
-	"candela/internal/statedir"
+	"candela/internal/store/statedir"
+	"candela/internal/trading/guard"
 )
 
 // policy runs the commands about the policy of orders.

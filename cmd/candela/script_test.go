@@ -24,13 +24,13 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"candela/internal/app"
-	"candela/internal/cluster/natstest"
-	"candela/internal/fake/alpaca"
-	"candela/internal/fake/binance"
-	"candela/internal/fake/coinbase"
-	"candela/internal/fake/kraken"
-	"candela/internal/fake/yahoo"
-	"candela/internal/porttest"
+	"candela/internal/store/cluster/natstest"
+	"candela/internal/testkit/fake/alpaca"
+	"candela/internal/testkit/fake/binance"
+	"candela/internal/testkit/fake/coinbase"
+	"candela/internal/testkit/fake/kraken"
+	"candela/internal/testkit/fake/yahoo"
+	"candela/internal/testkit/porttest"
 )
 
 // TestMain makes the test binary answer as the programs the scripts call:

@@ -7,8 +7,8 @@ import (
 
 	"candela/internal/app"
 	"candela/internal/config"
-	"candela/internal/control"
-	"candela/internal/fault"
+	"candela/internal/kit/fault"
+	"candela/internal/operate/control"
 )
 
 // status tells how trading stands, and changes nothing of it.

@@ -27,12 +27,12 @@ import (
 	"syscall"
 	"time"
 
-	"candela/internal/fake"
-	"candela/internal/fake/alpaca"
-	"candela/internal/fake/binance"
-	"candela/internal/fake/coinbase"
-	"candela/internal/fake/kraken"
-	"candela/internal/fake/yahoo"
+	"candela/internal/testkit/fake"
+	"candela/internal/testkit/fake/alpaca"
+	"candela/internal/testkit/fake/binance"
+	"candela/internal/testkit/fake/coinbase"
+	"candela/internal/testkit/fake/kraken"
+	"candela/internal/testkit/fake/yahoo"
 )
 
 func main() {

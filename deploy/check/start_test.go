@@ -161,7 +161,7 @@ func firstPage(t *testing.T, server *exec.Cmd, port string) {
 
 // freePort finds a port that nobody listens on, below those that the system gives to
 // whoever asks for any: one of them could be another's before the program listens. It is
-// held against other tests until this one has ended, as candela/internal/porttest holds
+// held against other tests until this one has ended, as candela/internal/testkit/porttest holds
 // its own: by the UDP port of the same number.
 func freePort(t *testing.T) string {
 	t.Helper()

@@ -15,8 +15,8 @@ import (
 	"candela/e2e/build"
 	"candela/e2e/remote"
 	"candela/e2e/tape"
-	"candela/internal/longtest"
-	"candela/internal/porttest"
+	"candela/internal/testkit/longtest"
+	"candela/internal/testkit/porttest"
 )
 
 // kills is how often the program is killed, over both transports together; one stop

@@ -15,8 +15,8 @@ import (
 	"time"
 
 	"candela/e2e/build"
-	"candela/internal/longtest"
-	"candela/internal/porttest"
+	"candela/internal/testkit/longtest"
+	"candela/internal/testkit/porttest"
 )
 
 // soakFor is how long the program is kept busy. Its figures mean something from a

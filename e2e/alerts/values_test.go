@@ -11,14 +11,14 @@ import (
 
 	"candela/e2e/build"
 	"candela/e2e/tape"
-	"candela/internal/alert"
-	"candela/internal/id"
-	"candela/internal/indicator"
-	"candela/internal/ledger"
+	"candela/internal/alerting/alert"
+	"candela/internal/analysis/indicator"
+	"candela/internal/kit/id"
+	"candela/internal/kit/principal"
+	"candela/internal/kit/strictjson"
 	"candela/internal/market"
-	"candela/internal/mcp"
-	"candela/internal/payload"
-	"candela/internal/rpc"
+	"candela/internal/picture/payload"
+	"candela/internal/store/ledger"
 )
 
 const (
@@ -45,7 +45,7 @@ func leaveAlerts(t *testing.T, home string, made time.Time) map[string]alert.Con
 				Symbol: market.Symbol{Name: watched}, Instrument: market.Symbol{Venue: "binance", Name: watched},
 				Condition: alert.Condition{Type: alert.IndicatorSignal, Indicator: def.Name, Signal: label},
 			}
-			if err := store.PutAlert(t.Context(), mcp.Caller{Subject: "local", Key: "local"}, a); err != nil {
+			if err := store.PutAlert(t.Context(), principal.Caller{Subject: "local", Key: "local"}, a); err != nil {
 				t.Fatal(err)
 			}
 			all[a.ID] = a.Condition
@@ -110,8 +110,8 @@ func TestValues_AlertAndChartAgreeToTheLastBit(t *testing.T) {
 			t.Errorf("no chart shows %s", told[0])
 		case found && (!f.Triggered.Equal(closed) || math.Float64bits(f.Value) != math.Float64bits(value)):
 			t.Errorf("%s; a chart shows %v at %v", told[0], value, closed)
-		case found && !strings.Contains(told[0], `"value":`+string(rpc.AppendFloat(nil, value))+`,`):
-			t.Errorf("%s; a chart writes %s", told[0], rpc.AppendFloat(nil, value))
+		case found && !strings.Contains(told[0], `"value":`+string(strictjson.AppendFloat(nil, value))+`,`):
+			t.Errorf("%s; a chart writes %s", told[0], strictjson.AppendFloat(nil, value))
 		case found:
 			compared++
 		}

@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"candela/e2e/tape"
-	"candela/internal/fake"
-	"candela/internal/fake/binance"
+	"candela/internal/testkit/fake"
+	"candela/internal/testkit/fake/binance"
 )
 
 const (

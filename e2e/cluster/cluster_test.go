@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"candela/e2e/remote"
-	"candela/internal/longtest"
+	"candela/internal/testkit/longtest"
 )
 
 var (

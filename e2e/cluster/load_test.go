@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"candela/e2e/remote"
-	"candela/internal/longtest"
+	"candela/internal/testkit/longtest"
 )
 
 // from is a transport that says which address it comes from, since one address may

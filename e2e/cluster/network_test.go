@@ -16,7 +16,7 @@ import (
 	"testing"
 	"time"
 
-	"candela/internal/porttest"
+	"candela/internal/testkit/porttest"
 )
 
 // network is where the processes are. Where the machine allows it every one has a

@@ -10,7 +10,7 @@ import (
 
 	"github.com/nats-io/nats.go/jetstream"
 
-	"candela/internal/seal"
+	"candela/internal/kit/seal"
 )
 
 // observer follows the stream of alerts from its beginning with a consumer of its

@@ -14,7 +14,7 @@ import (
 
 	"candela/e2e/remote"
 	"candela/e2e/tape"
-	"candela/internal/longtest"
+	"candela/internal/testkit/longtest"
 )
 
 // set is an alert that somebody asked for.

@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"candela/e2e/build"
-	"candela/internal/fake/binance"
+	"candela/internal/testkit/fake/binance"
 )
 
 const passphrase = "correct-horse-of-the-cluster"

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"candela/e2e/tape"
-	"candela/internal/indicator"
+	"candela/internal/analysis/indicator"
 )
 
 // arguments are those of set_alert.

@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"candela/e2e/remote"
-	"candela/internal/longtest"
+	"candela/internal/testkit/longtest"
 )
 
 // What must hold while one client attacks.

@@ -16,8 +16,8 @@ import (
 
 	"candela/e2e/build"
 	"candela/e2e/remote"
-	"candela/internal/fake/binance"
-	"candela/internal/porttest"
+	"candela/internal/testkit/fake/binance"
+	"candela/internal/testkit/porttest"
 )
 
 var programs build.Programs

@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"candela/e2e/remote"
-	"candela/internal/control"
-	"candela/internal/longtest"
+	"candela/internal/operate/control"
+	"candela/internal/testkit/longtest"
 )
 
 // busyPolicy lets a client trade as fast as it can.

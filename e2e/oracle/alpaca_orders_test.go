@@ -12,13 +12,13 @@ import (
 	client "github.com/alpacahq/alpaca-trade-api-go/v3/alpaca"
 	"github.com/shopspring/decimal"
 
-	"candela/internal/broker/alpaca"
-	fakealpaca "candela/internal/fake/alpaca"
-	"candela/internal/id"
+	"candela/internal/kit/id"
 	"candela/internal/market"
-	"candela/internal/order"
-	stocks "candela/internal/provider/alpaca"
-	"candela/internal/upstream"
+	stocks "candela/internal/market/provider/alpaca"
+	"candela/internal/market/upstream"
+	fakealpaca "candela/internal/testkit/fake/alpaca"
+	"candela/internal/trading/broker/alpaca"
+	"candela/internal/trading/order"
 )
 
 // booth starts a fake Alpaca that takes orders at a price of 100, the venue's own

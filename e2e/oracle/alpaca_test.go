@@ -12,8 +12,8 @@ import (
 	"github.com/alpacahq/alpaca-trade-api-go/v3/marketdata"
 	"github.com/alpacahq/alpaca-trade-api-go/v3/marketdata/stream"
 
-	fakealpaca "candela/internal/fake/alpaca"
 	"candela/internal/market"
+	fakealpaca "candela/internal/testkit/fake/alpaca"
 )
 
 // noon is a Wednesday in New York.

@@ -13,14 +13,14 @@ import (
 	"github.com/adshao/go-binance/v2/common"
 	"github.com/shopspring/decimal"
 
-	"candela/internal/broker"
-	"candela/internal/broker/binance"
-	"candela/internal/config"
-	venue "candela/internal/fake/binance"
-	"candela/internal/id"
+	"candela/internal/kit/id"
+	"candela/internal/kit/secret"
 	"candela/internal/market"
-	"candela/internal/order"
-	"candela/internal/upstream"
+	"candela/internal/market/upstream"
+	venue "candela/internal/testkit/fake/binance"
+	"candela/internal/trading/broker"
+	"candela/internal/trading/broker/binance"
+	"candela/internal/trading/order"
 )
 
 // counter starts a fake Binance that takes orders, somebody else's client of it, and
@@ -36,7 +36,7 @@ func counter(t *testing.T) (*venue.Server, *client.Client, *binance.Broker, stri
 	hosts := upstream.NewHosts(nil)
 	t.Cleanup(func() { _ = hosts.Close() })
 	ours, err := binance.New(hosts, binance.Config{
-		Environment: binance.Testnet, URL: web.URL, Key: config.NewSecret(venue.Key), Secret: config.NewSecret(venue.Secret),
+		Environment: binance.Testnet, URL: web.URL, Key: secret.New(venue.Key), Secret: secret.New(venue.Secret),
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -13,12 +13,11 @@ import (
 	"github.com/adshao/go-binance/v2/common"
 	"github.com/adshao/go-binance/v2/futures"
 
-	venue "candela/internal/fake/binance"
-	"candela/internal/indicator"
 	"candela/internal/market"
-	"candela/internal/provider"
-	"candela/internal/provider/binance"
-	"candela/internal/upstream"
+	"candela/internal/market/provider"
+	"candela/internal/market/provider/binance"
+	"candela/internal/market/upstream"
+	venue "candela/internal/testkit/fake/binance"
 )
 
 // exchange starts a fake Binance and returns its address and our own reader of it.
@@ -162,14 +161,14 @@ func TestBinance_Futures(t *testing.T) {
 	c.BaseURL = url
 	now := time.Now()
 	from := now.Add(-24 * time.Hour)
-	points := func(name indicator.SeriesName) []provider.Point {
+	points := func(name market.SeriesName) []provider.Point {
 		all, err := ours.Series(t.Context(), provider.SeriesQuery{Name: string(name), Symbol: market.Symbol{Name: "BTCUSDT"}, Interval: market.Hour1, From: from.Unix(), To: now.Unix()})
 		if err != nil {
 			t.Fatal(name, err)
 		}
 		return all
 	}
-	same := func(name indicator.SeriesName, n int, at func(int) (ms int64, value string)) {
+	same := func(name market.SeriesName, n int, at func(int) (ms int64, value string)) {
 		byTime := map[int64]float64{}
 		for _, p := range points(name) {
 			byTime[p.T] = p.V
@@ -187,15 +186,15 @@ func TestBinance_Futures(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	same(indicator.FundingRate, len(rates), func(k int) (int64, string) { return rates[k].FundingTime, rates[k].FundingRate })
+	same(market.FundingRate, len(rates), func(k int) (int64, string) { return rates[k].FundingTime, rates[k].FundingRate })
 	interest, err := c.NewOpenInterestStatisticsService().Symbol("BTCUSDT").Period("1h").StartTime(from.UnixMilli()).EndTime(now.UnixMilli()).Limit(500).Do(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	same(indicator.OpenInterest, len(interest), func(k int) (int64, string) { return interest[k].Timestamp, interest[k].SumOpenInterestValue })
+	same(market.OpenInterest, len(interest), func(k int) (int64, string) { return interest[k].Timestamp, interest[k].SumOpenInterestValue })
 	ratios, err := c.NewLongShortRatioService().Symbol("BTCUSDT").Period("1h").StartTime(from.UnixMilli()).EndTime(now.UnixMilli()).Limit(500).Do(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	same(indicator.LongAccounts, len(ratios), func(k int) (int64, string) { return ratios[k].Timestamp, ratios[k].LongAccount })
+	same(market.LongAccounts, len(ratios), func(k int) (int64, string) { return ratios[k].Timestamp, ratios[k].LongAccount })
 }

@@ -11,7 +11,6 @@ require (
 
 require (
 	cloud.google.com/go v0.118.0 // indirect
-	github.com/BurntSushi/toml v1.6.0 // indirect
 	github.com/bitly/go-simplejson v0.5.0 // indirect
 	github.com/coder/websocket v1.8.15 // indirect
 	github.com/google/uuid v1.6.0 // indirect
@@ -22,8 +21,6 @@ require (
 	github.com/mailru/easyjson v0.7.7 // indirect
 	github.com/vmihailenco/msgpack/v5 v5.3.0 // indirect
 	github.com/vmihailenco/tagparser/v2 v2.0.0 // indirect
-	golang.org/x/crypto v0.58.0 // indirect
-	golang.org/x/sys v0.49.0 // indirect
 )
 
 replace candela => ../..

@@ -14,8 +14,8 @@ import (
 
 	_ "modernc.org/sqlite" // the driver "sqlite"
 
-	"candela/internal/fake"
-	"candela/internal/longtest"
+	"candela/internal/testkit/fake"
+	"candela/internal/testkit/longtest"
 )
 
 var (

@@ -17,9 +17,9 @@ import (
 
 	"github.com/shopspring/decimal"
 
-	"candela/internal/fake"
-	fakealpaca "candela/internal/fake/alpaca"
-	fakebinance "candela/internal/fake/binance"
+	"candela/internal/testkit/fake"
+	fakealpaca "candela/internal/testkit/fake/alpaca"
+	fakebinance "candela/internal/testkit/fake/binance"
 )
 
 // venue is a fake that takes orders, and the door before it.

@@ -15,9 +15,9 @@ import (
 
 	"candela/internal/app"
 	"candela/internal/config"
-	"candela/internal/httpd"
-	"candela/internal/httpd/httpdtest"
-	"candela/internal/mcp"
+	"candela/internal/kit/principal"
+	"candela/internal/serve/httpd"
+	"candela/internal/serve/httpd/httpdtest"
 )
 
 func main() {
@@ -34,7 +34,7 @@ func run(ctx context.Context, args []string) error {
 	if len(args) == 0 {
 		return errors.New("usage: server TOKEN [flags of candela]")
 	}
-	tokens := httpdtest.Tokens{args[0]: mcp.Caller{Subject: "owner", Key: "e2e"}}
+	tokens := httpdtest.Tokens{args[0]: principal.Caller{Subject: "owner", Key: "e2e"}}
 	cfg, err := config.Load(config.Input{Args: args[1:], Environ: os.Environ()})
 	if err != nil {
 		return err

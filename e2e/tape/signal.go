@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"time"
 
-	"candela/internal/indicator"
+	"candela/internal/analysis/indicator"
 	"candela/internal/market"
-	"candela/internal/payload"
-	"candela/internal/tool"
+	"candela/internal/picture/payload"
+	"candela/internal/serve/tool"
 )
 
 // Signal is a signal of an indicator over minutes that an alert waits for.

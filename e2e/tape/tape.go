@@ -6,9 +6,9 @@ import (
 	"sync"
 	"time"
 
-	"candela/internal/fake"
 	"candela/internal/market"
-	"candela/internal/provider"
+	"candela/internal/market/provider"
+	"candela/internal/testkit/fake"
 )
 
 // Step is how many seconds lie between two moves of a price.

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"candela/internal/config"
-	"candela/internal/ledger"
+	"candela/internal/store/ledger"
 )
 
 // TestAccounts_AreApart holds that no two places where orders can go share books.

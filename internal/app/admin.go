@@ -10,13 +10,14 @@ import (
 
 	"golang.org/x/net/netutil"
 
-	"candela/internal/admin"
-	"candela/internal/desk"
-	"candela/internal/httpd"
-	"candela/internal/ledger"
-	"candela/internal/mcp"
-	"candela/internal/order"
-	"candela/internal/sink"
+	"candela/internal/alerting/sink"
+	"candela/internal/kit/shutdown"
+	"candela/internal/serve/admin"
+	"candela/internal/serve/httpd"
+	"candela/internal/serve/mcp"
+	"candela/internal/store/ledger"
+	"candela/internal/trading/desk"
+	"candela/internal/trading/order"
 )
 
 // maxAdmin is how many connections an operator may have.
@@ -60,7 +61,7 @@ func (rt Runtime) admin(w *watched) []Part {
 			BaseContext: func(net.Listener) context.Context { return ctx }, // a profile does not hold up a stop
 			ErrorLog:    slog.NewLogLogger(rt.Log.Handler(), slog.LevelWarn),
 		}
-		return httpd.ServeUntil(ctx, hard, server, netutil.LimitListener(ln, maxAdmin), ready)
+		return shutdown.Serve(ctx, hard, server, netutil.LimitListener(ln, maxAdmin), ready)
 	}}}
 }
 

@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"candela/internal/config"
-	"candela/internal/porttest"
+	"candela/internal/testkit/porttest"
 )
 
 // Without an address there is no part, and so no goroutine and no socket.

@@ -12,10 +12,10 @@ import (
 	"time"
 
 	"candela/internal/config"
-	"candela/internal/fault"
-	"candela/internal/provider"
-	"candela/internal/statedir"
-	"candela/internal/upstream"
+	"candela/internal/kit/fault"
+	"candela/internal/market/provider"
+	"candela/internal/market/upstream"
+	"candela/internal/store/statedir"
 )
 
 // Deps is what the process gives the program.

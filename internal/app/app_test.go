@@ -12,9 +12,9 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"candela/internal/cluster/natstest"
 	"candela/internal/config"
-	"candela/internal/fault"
+	"candela/internal/kit/fault"
+	"candela/internal/store/cluster/natstest"
 )
 
 // natsServers are those of all tests that want some.

@@ -4,8 +4,8 @@ import (
 	"context"
 	"encoding/json"
 
-	"candela/internal/mcp"
-	"candela/internal/oauth"
+	"candela/internal/access/oauth"
+	"candela/internal/kit/principal"
 )
 
 // auditLogins has the audit log hold who was let in and who was thrown out. Replicas
@@ -25,7 +25,7 @@ func (t *trading) auditLogins(rt Runtime, door *oauth.Server) {
 			Address string `json:"address,omitempty"`
 		}{e.Client, e.Address})
 		if err == nil {
-			err = store.Note(ctx, mcp.Caller{Subject: e.Subject, Key: e.Key, Client: e.Client}, e.Kind, e.About, body)
+			err = store.Note(ctx, principal.Caller{Subject: e.Subject, Key: e.Key, Client: e.Client}, e.Kind, e.About, body)
 		}
 		if err != nil {
 			rt.Log.ErrorContext(ctx, "not in the audit log", "kind", e.Kind, "about", e.About, "error", err)

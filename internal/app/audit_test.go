@@ -6,12 +6,12 @@ import (
 	"strings"
 	"testing"
 
+	"candela/internal/access/oauth"
+	"candela/internal/access/oauth/oauthtest"
 	"candela/internal/config"
-	"candela/internal/control"
-	"candela/internal/ledger"
-	"candela/internal/oauth"
-	"candela/internal/oauth/oauthtest"
-	"candela/internal/porttest"
+	"candela/internal/operate/control"
+	"candela/internal/store/ledger"
+	"candela/internal/testkit/porttest"
 )
 
 // TestAudit_HoldsLoginsAndRevocations lets a client in, throws it out, ends all logins,

@@ -7,12 +7,12 @@ import (
 	"os"
 	"strings"
 
-	"candela/internal/chart"
+	"candela/internal/analysis/indicator"
 	"candela/internal/config"
-	"candela/internal/fault"
-	"candela/internal/indicator"
-	"candela/internal/payload"
-	"candela/internal/tool"
+	"candela/internal/kit/fault"
+	"candela/internal/picture/chart"
+	"candela/internal/picture/payload"
+	"candela/internal/serve/tool"
 )
 
 // Renderer draws a chart as a PNG.

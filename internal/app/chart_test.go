@@ -9,12 +9,12 @@ import (
 	"strings"
 	"testing"
 
-	"candela/internal/chart"
 	"candela/internal/config"
-	"candela/internal/fault"
+	"candela/internal/kit/fault"
 	"candela/internal/market"
-	"candela/internal/provider"
-	"candela/internal/upstream"
+	"candela/internal/market/provider"
+	"candela/internal/market/upstream"
+	"candela/internal/picture/chart"
 )
 
 // shelf is a provider with bars in memory, a small page and a count of calls.

@@ -8,9 +8,9 @@ import (
 	"sync/atomic"
 	"time"
 
-	"candela/internal/admin"
-	"candela/internal/cluster"
-	"candela/internal/oauth"
+	"candela/internal/access/oauth"
+	"candela/internal/serve/admin"
+	"candela/internal/store/cluster"
 )
 
 const (

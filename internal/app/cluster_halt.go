@@ -8,13 +8,13 @@ import (
 	"sync"
 	"time"
 
-	"candela/internal/cluster"
 	"candela/internal/config"
-	"candela/internal/control"
-	"candela/internal/desk"
-	"candela/internal/fault"
-	"candela/internal/guard"
-	"candela/internal/statedir"
+	"candela/internal/kit/fault"
+	"candela/internal/operate/control"
+	"candela/internal/store/cluster"
+	"candela/internal/store/statedir"
+	"candela/internal/trading/desk"
+	"candela/internal/trading/guard"
 )
 
 // The owner's word where replicas trade: it goes to the replica of this state

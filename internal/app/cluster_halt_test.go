@@ -10,13 +10,13 @@ import (
 	"strings"
 	"testing"
 
-	"candela/internal/cluster"
-	"candela/internal/cluster/natstest"
 	"candela/internal/config"
-	"candela/internal/control"
-	fakebinance "candela/internal/fake/binance"
-	"candela/internal/fault"
-	"candela/internal/statedir"
+	"candela/internal/kit/fault"
+	"candela/internal/operate/control"
+	"candela/internal/store/cluster"
+	"candela/internal/store/cluster/natstest"
+	"candela/internal/store/statedir"
+	fakebinance "candela/internal/testkit/fake/binance"
 )
 
 // elsewhere is the configuration of a command at a machine without a replica.

@@ -11,16 +11,16 @@ import (
 	"strings"
 	"testing"
 
-	"candela/internal/cluster"
-	"candela/internal/cluster/natstest"
+	"candela/internal/access/oauth"
+	"candela/internal/access/oauth/oauthtest"
 	"candela/internal/config"
-	"candela/internal/control"
-	fakebinance "candela/internal/fake/binance"
-	"candela/internal/fault"
-	"candela/internal/longtest"
-	"candela/internal/oauth"
-	"candela/internal/oauth/oauthtest"
-	"candela/internal/porttest"
+	"candela/internal/kit/fault"
+	"candela/internal/operate/control"
+	"candela/internal/store/cluster"
+	"candela/internal/store/cluster/natstest"
+	fakebinance "candela/internal/testkit/fake/binance"
+	"candela/internal/testkit/longtest"
+	"candela/internal/testkit/porttest"
 )
 
 // replica is one of several programs that share servers.

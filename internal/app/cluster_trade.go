@@ -14,15 +14,15 @@ import (
 	"sync/atomic"
 	"time"
 
-	"candela/internal/admin"
-	"candela/internal/cluster"
-	"candela/internal/desk"
-	"candela/internal/guard"
+	"candela/internal/access/oauth"
+	"candela/internal/alerting/notify"
 	"candela/internal/market"
-	"candela/internal/notify"
-	"candela/internal/oauth"
-	"candela/internal/order"
-	"candela/internal/statedir"
+	"candela/internal/serve/admin"
+	"candela/internal/store/cluster"
+	"candela/internal/store/statedir"
+	"candela/internal/trading/desk"
+	"candela/internal/trading/guard"
+	"candela/internal/trading/order"
 )
 
 // sharedTrading is what replicas have in common under --trade.

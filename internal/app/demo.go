@@ -10,10 +10,10 @@ import (
 	"time"
 
 	"candela/internal/config"
-	"candela/internal/demo"
-	"candela/internal/provider"
-	"candela/internal/provider/sample"
-	"candela/internal/upstream"
+	"candela/internal/market/provider"
+	"candela/internal/market/provider/sample"
+	"candela/internal/market/upstream"
+	"candela/internal/operate/demo"
 )
 
 // Demo runs candela as a client on this machine would start it, with paper trading

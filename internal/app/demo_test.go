@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"candela/internal/demo"
+	"candela/internal/operate/demo"
 )
 
 // tourOf takes the tour with a folder of its own for temporary files, and returns

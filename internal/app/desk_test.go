@@ -19,10 +19,10 @@ import (
 	"github.com/shopspring/decimal"
 
 	"candela/internal/config"
-	fakealpaca "candela/internal/fake/alpaca"
-	fakebinance "candela/internal/fake/binance"
-	"candela/internal/fault"
-	"candela/internal/statedir"
+	"candela/internal/kit/fault"
+	"candela/internal/store/statedir"
+	fakealpaca "candela/internal/testkit/fake/alpaca"
+	fakebinance "candela/internal/testkit/fake/binance"
 )
 
 // session is the program with --mcp --trade, and its one client.

@@ -9,9 +9,9 @@ import (
 	"time"
 
 	"candela/internal/config"
-	"candela/internal/control"
-	"candela/internal/doctor"
-	"candela/internal/fault"
+	"candela/internal/kit/fault"
+	"candela/internal/operate/control"
+	"candela/internal/operate/doctor"
 )
 
 // Visit is how the doctor works and tells.

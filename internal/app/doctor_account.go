@@ -4,10 +4,10 @@ import (
 	"context"
 	"time"
 
-	"candela/internal/broker"
-	"candela/internal/doctor"
-	"candela/internal/fault"
-	"candela/internal/upstream"
+	"candela/internal/kit/fault"
+	"candela/internal/market/upstream"
+	"candela/internal/operate/doctor"
+	"candela/internal/trading/broker"
 )
 
 // account asks the venue that orders go to what the account holds, and for the time

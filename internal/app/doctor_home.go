@@ -17,10 +17,10 @@ import (
 	"strings"
 	"time"
 
-	"candela/internal/config"
-	"candela/internal/doctor"
-	"candela/internal/oauth"
-	"candela/internal/statedir"
+	"candela/internal/access/oauth"
+	"candela/internal/kit/loopback"
+	"candela/internal/operate/doctor"
+	"candela/internal/store/statedir"
 )
 
 // home looks at the state directory, and at who has it.
@@ -140,7 +140,7 @@ func (x *examination) passphrase() {
 	)
 	cfg := x.Config
 	base, err := url.Parse(cfg.HTTP.BaseURL)
-	local := err == nil && config.LoopbackHost(strings.ToLower(base.Hostname()))
+	local := err == nil && loopback.Host(strings.ToLower(base.Hostname()))
 	switch given := cfg.OAuth.OwnerPassword; {
 	case cfg.OAuth.AutoApprove:
 		x.say(doctor.Doubtful(check, "leave --oauth-auto-approve out except to try things", "every client on this machine is let in without one"))

@@ -9,16 +9,16 @@ import (
 	"net/http"
 	"time"
 
-	"candela/internal/cluster"
-	"candela/internal/doctor"
-	"candela/internal/fault"
-	"candela/internal/ledger"
+	"candela/internal/kit/fault"
 	"candela/internal/market"
-	"candela/internal/provider"
-	"candela/internal/provider/binance"
-	"candela/internal/provider/coinbase"
-	"candela/internal/provider/kraken"
-	"candela/internal/upstream"
+	"candela/internal/market/provider"
+	"candela/internal/market/provider/binance"
+	"candela/internal/market/provider/coinbase"
+	"candela/internal/market/provider/kraken"
+	"candela/internal/market/upstream"
+	"candela/internal/operate/doctor"
+	"candela/internal/store/cluster"
+	"candela/internal/store/ledger"
 )
 
 // store reads the whole store, as candela audit verify does.

@@ -3,7 +3,7 @@ package app
 import (
 	"fmt"
 
-	"candela/internal/fault"
+	"candela/internal/kit/fault"
 )
 
 // otherFiles is what a process has open besides its clients: the store, the log,

@@ -13,14 +13,14 @@ import (
 	"testing/synctest"
 	"time"
 
-	"candela/internal/chart"
-	"candela/internal/longtest"
 	"candela/internal/market"
-	"candela/internal/mcp"
-	"candela/internal/provider"
-	"candela/internal/provider/sample"
-	"candela/internal/rpc"
-	"candela/internal/tool"
+	"candela/internal/market/provider"
+	"candela/internal/market/provider/sample"
+	"candela/internal/picture/chart"
+	"candela/internal/serve/mcp"
+	"candela/internal/serve/rpc"
+	"candela/internal/serve/tool"
+	"candela/internal/testkit/longtest"
 )
 
 // one is a venue that has BTCUSDT and nothing else.

@@ -9,11 +9,11 @@ import (
 	"path/filepath"
 	"time"
 
-	"candela/internal/control"
-	"candela/internal/fault"
-	"candela/internal/guard"
-	"candela/internal/ledger"
-	"candela/internal/statedir"
+	"candela/internal/kit/fault"
+	"candela/internal/operate/control"
+	"candela/internal/store/ledger"
+	"candela/internal/store/statedir"
+	"candela/internal/trading/guard"
 )
 
 // The commands by which the owner stops and resumes trading, from outside. They

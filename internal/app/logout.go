@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"candela/internal/config"
-	"candela/internal/control"
-	"candela/internal/fault"
+	"candela/internal/kit/fault"
+	"candela/internal/operate/control"
 )
 
 // RevokeAll ends all logins: by the server of the state directory, else, where

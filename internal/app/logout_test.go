@@ -9,13 +9,13 @@ import (
 	"strings"
 	"testing"
 
-	"candela/internal/cluster/natstest"
+	"candela/internal/access/oauth"
+	"candela/internal/access/oauth/oauthtest"
 	"candela/internal/config"
-	"candela/internal/control"
-	"candela/internal/fault"
-	"candela/internal/oauth"
-	"candela/internal/oauth/oauthtest"
-	"candela/internal/porttest"
+	"candela/internal/kit/fault"
+	"candela/internal/operate/control"
+	"candela/internal/store/cluster/natstest"
+	"candela/internal/testkit/porttest"
 )
 
 // pings reports whether a token is good at a server.

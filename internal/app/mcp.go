@@ -5,13 +5,14 @@ import (
 	"net"
 	"strings"
 
-	"candela/internal/chart"
-	"candela/internal/control"
-	"candela/internal/httpd"
-	"candela/internal/mcp"
-	"candela/internal/oauth"
-	"candela/internal/stdio"
-	"candela/internal/tool"
+	"candela/internal/access/oauth"
+	"candela/internal/alerting/notify"
+	"candela/internal/operate/control"
+	"candela/internal/picture/chart"
+	"candela/internal/serve/httpd"
+	"candela/internal/serve/mcp"
+	"candela/internal/serve/stdio"
+	"candela/internal/serve/tool"
 )
 
 // instructions tell a model where to begin. Clients put them into the system
@@ -129,9 +130,9 @@ const toolCount = 15
 type toolset struct {
 	server   *mcp.Server
 	registry *tool.Registry
-	streams  mcp.Streams // nil where nothing is pushed
-	trading  *trading    // nil without --trade
-	parts    []Part      // must start before anything calls a tool
+	streams  notify.Streams // nil where nothing is pushed
+	trading  *trading       // nil without --trade
+	parts    []Part         // must start before anything calls a tool
 }
 
 // tools puts the tools together over the sources of bars, and with --trade over

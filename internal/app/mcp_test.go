@@ -12,10 +12,10 @@ import (
 	"time"
 
 	"candela/internal/config"
-	"candela/internal/httpd"
-	"candela/internal/httpd/httpdtest"
-	"candela/internal/porttest"
-	"candela/internal/tool"
+	"candela/internal/serve/httpd"
+	"candela/internal/serve/httpd/httpdtest"
+	"candela/internal/serve/tool"
+	"candela/internal/testkit/porttest"
 )
 
 func ask(t *testing.T, method, url, token, body string) (int, string) {

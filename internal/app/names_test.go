@@ -10,12 +10,12 @@ import (
 	"testing/synctest"
 	"time"
 
-	"candela/internal/chart"
 	"candela/internal/market"
-	"candela/internal/provider"
-	"candela/internal/provider/binance"
-	"candela/internal/provider/sample"
-	"candela/internal/tool"
+	"candela/internal/market/provider"
+	"candela/internal/market/provider/binance"
+	"candela/internal/market/provider/sample"
+	"candela/internal/picture/chart"
+	"candela/internal/serve/tool"
 )
 
 // spelled is a venue that takes several spellings of a symbol, as binance does.

@@ -15,24 +15,24 @@ import (
 
 	"github.com/shopspring/decimal"
 
-	"candela/internal/broker"
-	"candela/internal/broker/alpaca"
-	"candela/internal/broker/binance"
-	"candela/internal/chart"
-	"candela/internal/config"
-	"candela/internal/desk"
-	"candela/internal/desk/desktest"
-	fakealpaca "candela/internal/fake/alpaca"
-	fakebinance "candela/internal/fake/binance"
-	"candela/internal/guard"
-	"candela/internal/ledger"
+	"candela/internal/kit/principal"
+	"candela/internal/kit/secret"
 	"candela/internal/market"
-	"candela/internal/mcp"
-	"candela/internal/order"
-	stocks "candela/internal/provider/alpaca"
-	"candela/internal/tool"
-	"candela/internal/tool/tooltest"
-	"candela/internal/upstream"
+	stocks "candela/internal/market/provider/alpaca"
+	"candela/internal/market/upstream"
+	"candela/internal/picture/chart"
+	"candela/internal/serve/tool"
+	"candela/internal/serve/tool/tooltest"
+	"candela/internal/store/ledger"
+	fakealpaca "candela/internal/testkit/fake/alpaca"
+	fakebinance "candela/internal/testkit/fake/binance"
+	"candela/internal/trading/broker"
+	"candela/internal/trading/broker/alpaca"
+	"candela/internal/trading/broker/binance"
+	"candela/internal/trading/desk"
+	"candela/internal/trading/desk/desktest"
+	"candela/internal/trading/guard"
+	"candela/internal/trading/order"
 )
 
 // clocked tells how long the parts of an order take that are not the program's own:
@@ -43,7 +43,7 @@ type clocked struct {
 	commits, venue atomic.Int64 // nanoseconds since the last order began
 }
 
-func (c *clocked) AppendEvents(ctx context.Context, by mcp.Caller, events []order.Event) ([]order.Event, error) {
+func (c *clocked) AppendEvents(ctx context.Context, by principal.Caller, events []order.Event) ([]order.Event, error) {
 	defer c.since(&c.commits, time.Now())
 	return c.Ledger.AppendEvents(ctx, by, events)
 }
@@ -112,7 +112,7 @@ func BenchmarkPlaceOrder(b *testing.B) {
 			server.Pin("BTCUSDT", decimal.NewFromInt(100))
 			web := httptest.NewServer(server)
 			return web, func(h *upstream.Hosts) (broker.Broker, error) {
-				return binance.New(h, binance.Config{Environment: binance.Testnet, URL: web.URL, Key: config.NewSecret(fakebinance.Key), Secret: config.NewSecret(fakebinance.Secret)})
+				return binance.New(h, binance.Config{Environment: binance.Testnet, URL: web.URL, Key: secret.New(fakebinance.Key), Secret: secret.New(fakebinance.Secret)})
 			}
 		}},
 		"alpaca": {market.Symbol{Venue: "alpaca", Name: "MSFT"}, func() (*httptest.Server, func(*upstream.Hosts) (broker.Broker, error)) {
@@ -172,7 +172,7 @@ func placeOne(b *testing.B, tools *tool.Registry, n int) string {
 	b.Helper()
 	side := []string{"buy", "sell"}[n%2]
 	arguments := fmt.Sprintf(`{"symbol":"BTCUSDT","side":%q,"type":"market","quantity":1}`, side)
-	r, err := tools.Call(b.Context(), mcp.Caller{Subject: "owner", Key: "token", Client: "agent"}, "place_order", json.RawMessage(arguments))
+	r, err := tools.Call(b.Context(), principal.Caller{Subject: "owner", Key: "token", Client: "agent"}, "place_order", json.RawMessage(arguments))
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -10,13 +10,13 @@ import (
 	"testing"
 	"time"
 
-	fakebinance "candela/internal/fake/binance"
-	"candela/internal/httpd/httpdtest"
-	"candela/internal/id"
-	"candela/internal/ledger"
-	"candela/internal/mcp"
-	"candela/internal/oauth"
-	"candela/internal/stdio"
+	"candela/internal/access/oauth"
+	"candela/internal/kit/id"
+	"candela/internal/kit/principal"
+	"candela/internal/serve/httpd/httpdtest"
+	"candela/internal/serve/stdio"
+	"candela/internal/store/ledger"
+	fakebinance "candela/internal/testkit/fake/binance"
 )
 
 // TestOwners_SeeNothingOfEachOther runs the whole program for two owners: no tool and
@@ -108,7 +108,7 @@ func TestOwner_IsTheSameOverStdioAndHTTP(t *testing.T) {
 			t.Fatal(err)
 		}
 		a.ID, a.Owner, a.Note = id.New(time.Now()), formerOwner, "of an earlier version"
-		if err := l.PutAlert(t.Context(), mcp.Caller{Subject: formerOwner}, a); err != nil {
+		if err := l.PutAlert(t.Context(), principal.Caller{Subject: formerOwner}, a); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -7,7 +7,7 @@ import (
 	"os"
 
 	"candela/internal/config"
-	"candela/internal/guard"
+	"candela/internal/trading/guard"
 )
 
 // PolicyError is a policy that cannot be used, with the file it stands in.

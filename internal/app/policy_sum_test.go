@@ -3,7 +3,7 @@ package app
 import (
 	"testing"
 
-	"candela/internal/guard"
+	"candela/internal/trading/guard"
 )
 
 // TestPolicySum_TellsPoliciesApart reads policies twice, so that equal ones have

@@ -14,19 +14,19 @@ import (
 	"testing"
 	"time"
 
+	"candela/internal/access/oauth"
 	"candela/internal/config"
-	fakebinance "candela/internal/fake/binance"
-	"candela/internal/httpd"
-	"candela/internal/httpd/httpdtest"
-	"candela/internal/mcp"
-	"candela/internal/oauth"
-	"candela/internal/porttest"
+	"candela/internal/kit/principal"
+	"candela/internal/serve/httpd"
+	"candela/internal/serve/httpd/httpdtest"
+	fakebinance "candela/internal/testkit/fake/binance"
+	"candela/internal/testkit/porttest"
 )
 
 // startTrading runs the program with --serve --trade for one client with a token.
 func startTrading(t *testing.T, home, venue, token string) (url string, stop func()) {
 	t.Helper()
-	caller := mcp.Caller{Subject: "owner", Key: oauth.HashOf(token).Hex(), ClientKey: "the same client", Expires: time.Now().Add(time.Hour)}
+	caller := principal.Caller{Subject: "owner", Key: oauth.HashOf(token).Hex(), ClientKey: "the same client", Expires: time.Now().Add(time.Hour)}
 	return startTradingFor(t, home, venue, httpdtest.Tokens{token: caller})
 }
 

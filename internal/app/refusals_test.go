@@ -18,18 +18,18 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/shopspring/decimal"
 
-	"candela/internal/broker"
-	"candela/internal/broker/brokertest"
-	"candela/internal/chart"
-	"candela/internal/desk"
-	"candela/internal/desk/desktest"
-	"candela/internal/guard"
+	"candela/internal/kit/principal"
 	"candela/internal/market"
-	"candela/internal/mcp"
-	"candela/internal/order"
-	"candela/internal/provider"
-	"candela/internal/tool"
-	"candela/internal/tool/tooltest"
+	"candela/internal/market/provider"
+	"candela/internal/picture/chart"
+	"candela/internal/serve/tool"
+	"candela/internal/serve/tool/tooltest"
+	"candela/internal/trading/broker"
+	"candela/internal/trading/broker/brokertest"
+	"candela/internal/trading/desk"
+	"candela/internal/trading/desk/desktest"
+	"candela/internal/trading/guard"
+	"candela/internal/trading/order"
 )
 
 var updateRefusals = flag.Bool("update", false, "rewrite docs/refusals.md")
@@ -90,7 +90,7 @@ func openCounter(t *testing.T, live bool) *counter {
 // place calls place_order.
 func (c *counter) place(arguments string) (text string, isError bool) {
 	c.t.Helper()
-	result, err := c.tools.Call(c.t.Context(), mcp.Caller{Subject: "owner", Key: "token", Client: "agent"}, "place_order", json.RawMessage(arguments))
+	result, err := c.tools.Call(c.t.Context(), principal.Caller{Subject: "owner", Key: "token", Client: "agent"}, "place_order", json.RawMessage(arguments))
 	if err != nil {
 		c.t.Fatal(err)
 	}

@@ -3,9 +3,9 @@ package app
 import (
 	"fmt"
 
-	"candela/internal/control"
-	"candela/internal/httpd"
-	"candela/internal/oauth"
+	"candela/internal/access/oauth"
+	"candela/internal/operate/control"
+	"candela/internal/serve/httpd"
 )
 
 // serveMCP is the service behind --serve: the tools over HTTP, for clients that

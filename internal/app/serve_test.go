@@ -16,13 +16,13 @@ import (
 	"testing"
 	"time"
 
+	"candela/internal/access/oauth"
+	"candela/internal/access/oauth/oauthtest"
 	"candela/internal/config"
-	"candela/internal/control"
-	"candela/internal/fake/binance"
-	"candela/internal/fault"
-	"candela/internal/oauth"
-	"candela/internal/oauth/oauthtest"
-	"candela/internal/porttest"
+	"candela/internal/kit/fault"
+	"candela/internal/operate/control"
+	"candela/internal/testkit/fake/binance"
+	"candela/internal/testkit/porttest"
 )
 
 // shortDir returns a folder whose path leaves room for a socket in it.

@@ -11,7 +11,7 @@ import (
 	"testing/synctest"
 
 	"candela/internal/config"
-	"candela/internal/guard"
+	"candela/internal/trading/guard"
 )
 
 // reluctant is an account that halts only when it was told so often.

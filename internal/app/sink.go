@@ -5,9 +5,9 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"candela/internal/alerting/sink"
 	"candela/internal/config"
-	"candela/internal/fault"
-	"candela/internal/sink"
+	"candela/internal/kit/fault"
 )
 
 // receivers returns who is told of fired alerts besides the clients.

@@ -17,8 +17,8 @@ import (
 	"time"
 
 	"candela/internal/config"
-	fakebinance "candela/internal/fake/binance"
-	"candela/internal/fault"
+	"candela/internal/kit/fault"
+	fakebinance "candela/internal/testkit/fake/binance"
 )
 
 const webhookSecret = "a-secret-of-the-webhook"

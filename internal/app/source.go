@@ -5,12 +5,12 @@ import (
 	"io"
 	"time"
 
-	"candela/internal/engine"
-	"candela/internal/marketdata"
-	"candela/internal/payload"
-	"candela/internal/provider"
-	"candela/internal/tool"
-	"candela/internal/upstream"
+	"candela/internal/alerting/engine"
+	"candela/internal/market/marketdata"
+	"candela/internal/market/provider"
+	"candela/internal/market/upstream"
+	"candela/internal/picture/payload"
+	"candela/internal/serve/tool"
 )
 
 // bars answers the tools from the market data service. It owns the providers

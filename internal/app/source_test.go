@@ -17,18 +17,18 @@ import (
 	"testing/synctest"
 	"time"
 
-	"candela/internal/chart"
+	"candela/internal/analysis/indicator"
 	"candela/internal/config"
-	"candela/internal/fault"
-	"candela/internal/indicator"
-	"candela/internal/longtest"
+	"candela/internal/kit/fault"
+	"candela/internal/kit/principal"
 	"candela/internal/market"
-	"candela/internal/mcp"
-	"candela/internal/payload"
-	"candela/internal/provider"
-	"candela/internal/provider/sample"
-	"candela/internal/tool"
-	"candela/internal/upstream"
+	"candela/internal/market/provider"
+	"candela/internal/market/provider/sample"
+	"candela/internal/market/upstream"
+	"candela/internal/picture/chart"
+	"candela/internal/picture/payload"
+	"candela/internal/serve/tool"
+	"candela/internal/testkit/longtest"
 )
 
 // venue is sample bars under the name of a venue, told as real ones.
@@ -95,7 +95,7 @@ func call(t *testing.T, r *tool.Registry, name string, arguments any) (text stri
 	if err != nil {
 		t.Fatal(err)
 	}
-	result, err := r.Call(t.Context(), mcp.Caller{Subject: "local", Key: "local"}, name, raw)
+	result, err := r.Call(t.Context(), principal.Caller{Subject: "local", Key: "local"}, name, raw)
 	if err != nil {
 		t.Fatalf("%s: %v", name, err)
 	}

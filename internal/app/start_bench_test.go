@@ -15,14 +15,14 @@ import (
 
 	"github.com/shopspring/decimal"
 
-	"candela/internal/broker/paper"
-	"candela/internal/broker/paper/papertest"
-	"candela/internal/desk"
-	"candela/internal/desk/desktest"
-	"candela/internal/ledger"
+	"candela/internal/kit/principal"
 	"candela/internal/market"
-	"candela/internal/mcp"
-	"candela/internal/order"
+	"candela/internal/store/ledger"
+	"candela/internal/trading/broker/paper"
+	"candela/internal/trading/broker/paper/papertest"
+	"candela/internal/trading/desk"
+	"candela/internal/trading/desk/desktest"
+	"candela/internal/trading/order"
 )
 
 // past is a paper account that has traded for long.
@@ -48,7 +48,7 @@ func newPast(b *testing.B, orders int) *past {
 	must(venue.Load(b.Context()))
 	l, err := ledger.Open(b.Context(), p.dir, func() time.Time { return now })
 	must(err)
-	by, trade := mcp.Caller{Subject: "owner", Key: "token", Client: "agent"}, ""
+	by, trade := principal.Caller{Subject: "owner", Key: "token", Client: "agent"}, ""
 	var events []order.Event
 	for i := range orders {
 		now = now.Add(24 * time.Hour / 1000)
@@ -84,7 +84,7 @@ func newPast(b *testing.B, orders int) *past {
 		entries = append(entries, e)
 	}
 	must(l.AppendJournal(b.Context(), accountOwner, paper.Name, entries))
-	must(l.SaveState(b.Context(), mcp.Caller{Subject: "owner"}, "cursors paper paper", []byte(`{"cursors":{"`+p.symbol.String()+`":"`+trade+`"}}`)))
+	must(l.SaveState(b.Context(), principal.Caller{Subject: "owner"}, "cursors paper paper", []byte(`{"cursors":{"`+p.symbol.String()+`":"`+trade+`"}}`)))
 	must(l.Close())
 	return p
 }
@@ -121,7 +121,7 @@ func (p *past) start(b *testing.B) (stop func()) {
 	ready, done := make(chan struct{}), make(chan error, 1)
 	go func() { done <- d.Run(ctx, ctx, func() { close(ready) }) }()
 	<-ready
-	o, err := d.Place(b.Context(), mcp.Caller{Subject: "owner"}, order.Request{Symbol: p.symbol, Side: order.Buy, Type: order.Market, Quantity: decimal.New(1, -2)})
+	o, err := d.Place(b.Context(), principal.Caller{Subject: "owner"}, order.Request{Symbol: p.symbol, Side: order.Buy, Type: order.Market, Quantity: decimal.New(1, -2)})
 	if err != nil || o.Status != order.Filled {
 		b.Fatalf("the first order: %v, %v", o.Status, err)
 	}

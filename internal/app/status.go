@@ -10,15 +10,15 @@ import (
 	"strings"
 	"time"
 
-	"candela/internal/control"
-	"candela/internal/desk"
-	"candela/internal/fault"
-	"candela/internal/guard"
-	"candela/internal/httpd"
-	"candela/internal/ledger"
-	"candela/internal/mcp"
-	"candela/internal/order"
-	"candela/internal/statedir"
+	"candela/internal/kit/fault"
+	"candela/internal/kit/principal"
+	"candela/internal/operate/control"
+	"candela/internal/serve/httpd"
+	"candela/internal/store/ledger"
+	"candela/internal/store/statedir"
+	"candela/internal/trading/desk"
+	"candela/internal/trading/guard"
+	"candela/internal/trading/order"
 )
 
 // statusWait is how long prices may take to come, within the time that the control
@@ -41,7 +41,7 @@ func (t *trading) statusOf(rt Runtime, server func() httpd.Stats) func(context.C
 				s.Limits = append(s.Limits, control.LimitStatus(b))
 			}
 		}
-		alerts, err := t.alerts.Alerts(ctx, mcp.Caller{Subject: accountOwner})
+		alerts, err := t.alerts.Alerts(ctx, principal.Caller{Subject: accountOwner})
 		if err != nil {
 			return s, err
 		}
@@ -50,7 +50,7 @@ func (t *trading) statusOf(rt Runtime, server func() httpd.Stats) func(context.C
 		if !here {
 			return s, nil
 		}
-		held, err := t.orders.Positions(ctx, mcp.Caller{Subject: accountOwner})
+		held, err := t.orders.Positions(ctx, principal.Caller{Subject: accountOwner})
 		if err != nil {
 			return s, err
 		}

@@ -10,11 +10,11 @@ import (
 	"time"
 
 	"candela/internal/config"
-	"candela/internal/fake"
-	fakealpaca "candela/internal/fake/alpaca"
-	fakeyahoo "candela/internal/fake/yahoo"
-	"candela/internal/longtest"
-	"candela/internal/upstream"
+	"candela/internal/market/upstream"
+	"candela/internal/testkit/fake"
+	fakealpaca "candela/internal/testkit/fake/alpaca"
+	fakeyahoo "candela/internal/testkit/fake/yahoo"
+	"candela/internal/testkit/longtest"
 )
 
 // stockHosts leads to fake venues of stocks at the two addresses, in a bubble of virtual

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	fakebinance "candela/internal/fake/binance"
+	fakebinance "candela/internal/testkit/fake/binance"
 )
 
 // TestStop_DoesNotWaitForWhoListens stops the program while a client listens or waits.

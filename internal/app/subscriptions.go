@@ -4,10 +4,10 @@ import (
 	"context"
 	"time"
 
+	"candela/internal/alerting/notify"
+	"candela/internal/kit/principal"
 	"candela/internal/market"
-	"candela/internal/mcp"
-	"candela/internal/notify"
-	"candela/internal/provider"
+	"candela/internal/market/provider"
 )
 
 // namesWithin is how long finding the names of a filter may take.
@@ -22,7 +22,7 @@ type subscriptions struct {
 
 // Subscribe is notify.Log.Subscribe with the filter's Instruments set. A symbol that
 // no venue has, or whose venue does not answer, matches as it is written.
-func (s subscriptions) Subscribe(ctx context.Context, caller mcp.Caller, f notify.Filter) error {
+func (s subscriptions) Subscribe(ctx context.Context, caller principal.Caller, f notify.Filter) error {
 	asking, cancel := context.WithTimeout(ctx, namesWithin)
 	defer cancel()
 	f.Instruments = nil

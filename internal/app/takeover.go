@@ -6,11 +6,13 @@ import (
 	"os"
 	"sync/atomic"
 
+	"candela/internal/alerting/notify"
 	"candela/internal/config"
-	"candela/internal/fault"
-	"candela/internal/mcp"
-	"candela/internal/statedir"
-	"candela/internal/tool"
+	"candela/internal/kit/fault"
+	"candela/internal/kit/principal"
+	"candela/internal/serve/mcp"
+	"candela/internal/serve/tool"
+	"candela/internal/store/statedir"
 )
 
 // successor is the tools of a window whose state directory another process trades in.
@@ -30,7 +32,7 @@ func newSuccessor(charts *toolset) *successor {
 func (s *successor) Tools() []mcp.Tool { return s.charts.registry.Tools() }
 
 // Call calls a tool of the window as it is now.
-func (s *successor) Call(ctx context.Context, caller mcp.Caller, name string, arguments json.RawMessage) (mcp.Result, error) {
+func (s *successor) Call(ctx context.Context, caller principal.Caller, name string, arguments json.RawMessage) (mcp.Result, error) {
 	if t := s.trading.Load(); t != nil {
 		return t.registry.Call(ctx, caller, name, arguments)
 	}
@@ -38,8 +40,8 @@ func (s *successor) Call(ctx context.Context, caller mcp.Caller, name string, ar
 }
 
 // Open begins a stream that has nothing until this process trades.
-func (s *successor) Open(ctx context.Context, caller mcp.Caller, lastEventID string) (mcp.Stream, error) {
-	return &lateStream{from: s, open: func(t *toolset) (mcp.Stream, error) { return t.streams.Open(ctx, caller, lastEventID) }}, nil
+func (s *successor) Open(ctx context.Context, caller principal.Caller, lastEventID string) (notify.Stream, error) {
+	return &lateStream{from: s, open: func(t *toolset) (notify.Stream, error) { return t.streams.Open(ctx, caller, lastEventID) }}, nil
 }
 
 // waiting is what a process knows that waits to take the trading over. It is safe for
@@ -122,8 +124,8 @@ func (*successor) charting(ctx context.Context, rt Runtime, err error) error {
 // uses it.
 type lateStream struct {
 	from *successor
-	open func(*toolset) (mcp.Stream, error)
-	now  mcp.Stream // nil before there is one
+	open func(*toolset) (notify.Stream, error)
+	now  notify.Stream // nil before there is one
 }
 
 // Ready delivers when there is a log, and from then on what its stream does.
@@ -135,7 +137,7 @@ func (l *lateStream) Ready() <-chan struct{} {
 }
 
 // Take takes from the stream, which it opens when there is a log.
-func (l *lateStream) Take(dst []mcp.Event) []mcp.Event {
+func (l *lateStream) Take(dst []notify.Event) []notify.Event {
 	if t := l.from.trading.Load(); l.now == nil && t != nil {
 		l.now, _ = l.open(t) // an error is that of a client that has left
 	}

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"candela/internal/statedir"
+	"candela/internal/store/statedir"
 )
 
 // stdioWindow is a program that a client has started over stdio.

@@ -8,16 +8,16 @@ import (
 	"sync/atomic"
 	"time"
 
-	"candela/internal/broker/paper"
-	"candela/internal/desk"
-	"candela/internal/engine"
-	"candela/internal/feed"
-	"candela/internal/ledger"
-	"candela/internal/notify"
-	"candela/internal/provider"
-	"candela/internal/sink"
-	"candela/internal/statedir"
-	"candela/internal/tool"
+	"candela/internal/alerting/engine"
+	"candela/internal/alerting/notify"
+	"candela/internal/alerting/sink"
+	"candela/internal/market/feed"
+	"candela/internal/market/provider"
+	"candela/internal/serve/tool"
+	"candela/internal/store/ledger"
+	"candela/internal/store/statedir"
+	"candela/internal/trading/broker/paper"
+	"candela/internal/trading/desk"
 )
 
 const (

@@ -15,19 +15,19 @@ import (
 
 	"github.com/shopspring/decimal"
 
-	"candela/internal/alert"
+	"candela/internal/alerting/alert"
+	"candela/internal/alerting/notify"
+	"candela/internal/analysis/indicator"
 	"candela/internal/config"
-	"candela/internal/indicator"
+	"candela/internal/kit/principal"
 	"candela/internal/market"
-	"candela/internal/marketdata"
-	"candela/internal/mcp"
-	"candela/internal/notify"
-	"candela/internal/payload"
-	"candela/internal/provider"
-	"candela/internal/provider/sample"
-	"candela/internal/statedir"
-	"candela/internal/tool"
-	"candela/internal/upstream"
+	"candela/internal/market/marketdata"
+	"candela/internal/market/provider"
+	"candela/internal/market/provider/sample"
+	"candela/internal/market/upstream"
+	"candela/internal/picture/payload"
+	"candela/internal/serve/tool"
+	"candela/internal/store/statedir"
 )
 
 // live is sample bars as a venue tells them, over REST and as they form.
@@ -118,7 +118,7 @@ func trade(t *testing.T, home string, v provider.Provider) (*bars, *trading, fun
 
 var btc = market.Symbol{Name: "BTCUSDT"}
 
-func local() mcp.Caller { return mcp.Caller{Subject: "owner", Key: "local"} }
+func local() principal.Caller { return principal.Caller{Subject: "owner", Key: "local"} }
 
 func onSignal(i market.Interval, name, label string) alert.Alert {
 	return alert.Alert{Symbol: btc, Interval: i, Condition: alert.Condition{Type: alert.IndicatorSignal, Indicator: name, Signal: label}}

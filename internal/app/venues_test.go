@@ -10,15 +10,15 @@ import (
 	"testing"
 	"time"
 
-	"candela/internal/chart"
 	"candela/internal/config"
-	"candela/internal/fake"
-	fakealpaca "candela/internal/fake/alpaca"
-	fakebinance "candela/internal/fake/binance"
-	fakecoinbase "candela/internal/fake/coinbase"
-	fakekraken "candela/internal/fake/kraken"
-	fakeyahoo "candela/internal/fake/yahoo"
-	"candela/internal/tool"
+	"candela/internal/picture/chart"
+	"candela/internal/serve/tool"
+	"candela/internal/testkit/fake"
+	fakealpaca "candela/internal/testkit/fake/alpaca"
+	fakebinance "candela/internal/testkit/fake/binance"
+	fakecoinbase "candela/internal/testkit/fake/coinbase"
+	fakekraken "candela/internal/testkit/fake/kraken"
+	fakeyahoo "candela/internal/testkit/fake/yahoo"
 )
 
 // fakes are the venues as the product reaches them: over HTTP, by configuration.

@@ -3,19 +3,19 @@ package app
 import (
 	"time"
 
-	"candela/internal/chart"
 	"candela/internal/config"
-	"candela/internal/provider"
-	"candela/internal/provider/alpaca"
-	"candela/internal/provider/binance"
-	"candela/internal/provider/coinbase"
-	"candela/internal/provider/csv"
-	"candela/internal/provider/feargreed"
-	"candela/internal/provider/kraken"
-	"candela/internal/provider/replay"
-	"candela/internal/provider/sample"
-	"candela/internal/provider/yahoo"
-	"candela/internal/upstream"
+	"candela/internal/market/provider"
+	"candela/internal/market/provider/alpaca"
+	"candela/internal/market/provider/binance"
+	"candela/internal/market/provider/coinbase"
+	"candela/internal/market/provider/csv"
+	"candela/internal/market/provider/feargreed"
+	"candela/internal/market/provider/kraken"
+	"candela/internal/market/provider/replay"
+	"candela/internal/market/provider/sample"
+	"candela/internal/market/provider/yahoo"
+	"candela/internal/market/upstream"
+	"candela/internal/picture/chart"
 )
 
 // Wired returns what this build can do. A new mode is a line here.

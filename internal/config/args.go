@@ -3,7 +3,7 @@ package config
 import (
 	"strings"
 
-	"candela/internal/fault"
+	"candela/internal/kit/fault"
 )
 
 // parseArgs reads flags: --name value, --name=value, and --name alone for a

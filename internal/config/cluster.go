@@ -5,7 +5,9 @@ import (
 	"net/url"
 	"strings"
 
-	"candela/internal/seal"
+	"candela/internal/kit/loopback"
+	"candela/internal/kit/seal"
+	"candela/internal/kit/secret"
 )
 
 // NATS describes the servers that several replicas share what they know through.
@@ -19,7 +21,7 @@ type NATS struct {
 
 	// SecretFile holds what all replicas know and the servers do not, Secret its bytes.
 	SecretFile string
-	Secret     Secret
+	Secret     secret.Text
 }
 
 // natsSettings are the lines of the table about many replicas.
@@ -119,7 +121,7 @@ func remoteNeedsTLS(c *Config) error {
 	n := c.NATS
 	for one := range strings.SplitSeq(n.URL, ",") {
 		u, err := url.Parse(one)
-		if n.URL == "" || err != nil || LoopbackHost(u.Hostname()) {
+		if n.URL == "" || err != nil || loopback.Host(u.Hostname()) {
 			continue
 		}
 		var wants []string

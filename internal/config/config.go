@@ -6,6 +6,7 @@ import (
 	"net/netip"
 	"time"
 
+	"candela/internal/kit/secret"
 	"candela/internal/market"
 )
 
@@ -71,8 +72,8 @@ type Yahoo struct {
 
 // Alpaca describes the source of US stocks that needs an account.
 type Alpaca struct {
-	KeyID, SecretKey        Secret // both or neither
-	KeyFile                 string // where they were read from, "" when they were not
+	KeyID, SecretKey        secret.Text // both or neither
+	KeyFile                 string      // where they were read from, "" when they were not
 	Feed, Adjustment        string
 	URL, DataURL, StreamURL string // empty: the public ones
 }
@@ -104,10 +105,10 @@ func (h HTTP) Address() netip.AddrPort {
 
 // OAuth describes who may approve a client.
 type OAuth struct {
-	OwnerPassword     Secret   // plain text or an argon2id hash; empty: the server makes one up
-	OwnerPasswordFile string   // where OwnerPassword was read from, "" when it was not
-	AutoApprove       bool     // loopback development only
-	RedirectSchemes   []string // of apps that clients may name besides the known ones
+	OwnerPassword     secret.Text // plain text or an argon2id hash; empty: the server makes one up
+	OwnerPasswordFile string      // where OwnerPassword was read from, "" when it was not
+	AutoApprove       bool        // loopback development only
+	RedirectSchemes   []string    // of apps that clients may name besides the known ones
 }
 
 // Sinks describes where fired alerts are sent besides the clients of MCP.
@@ -119,16 +120,16 @@ type Sinks struct {
 
 // Webhook is a program that is sent the records of alerts.
 type Webhook struct {
-	URL        Endpoint // zero for none
-	Secret     Secret   // signs; never empty where there is a URL
-	SecretFile string   // where it was read from, "" when it was not
+	URL        secret.URL  // zero for none
+	Secret     secret.Text // signs; never empty where there is a URL
+	SecretFile string      // where it was read from, "" when it was not
 }
 
 // Ntfy is a topic that people listen to.
 type Ntfy struct {
-	URL       Endpoint // zero for none
-	Token     Secret   // may be empty
-	TokenFile string   // where it was read from, "" when it was not
+	URL       secret.URL  // zero for none
+	Token     secret.Text // may be empty
+	TokenFile string      // where it was read from, "" when it was not
 }
 
 // Log describes the log on stderr.

@@ -13,7 +13,8 @@ import (
 
 	"github.com/BurntSushi/toml"
 
-	"candela/internal/fault"
+	"candela/internal/kit/fault"
+	"candela/internal/kit/secret"
 )
 
 // maxFileBytes bounds what is read into memory; a real file has a few hundred.
@@ -29,24 +30,24 @@ func readConfigFile(path string) ([]byte, error) {
 }
 
 // readSecretFile returns the text of a file without its final line break.
-func readSecretFile(path string) (Secret, error) {
+func readSecretFile(path string) (secret.Text, error) {
 	data, err := readGuarded(path)
 	if err != nil {
-		return Secret{}, err
+		return secret.Text{}, err
 	}
 	text := strings.TrimRight(string(data), "\r\n")
 	if text == "" {
-		return Secret{}, fmt.Errorf("%s is empty", path)
+		return secret.Text{}, fmt.Errorf("%s is empty", path)
 	}
 	if strings.ContainsAny(text, "\r\n\x00") {
-		return Secret{}, fmt.Errorf("%s has more than one line", path)
+		return secret.Text{}, fmt.Errorf("%s has more than one line", path)
 	}
-	return NewSecret(text), nil
+	return secret.New(text), nil
 }
 
 // readPassphraseFile is readPrivateFile for a passphrase, whose hash may be where
 // others can read it: container secrets are mounted that way.
-func readPassphraseFile(path string) (Secret, error) {
+func readPassphraseFile(path string) (secret.Text, error) {
 	secret, err := readSecretFile(path)
 	if err == nil && !strings.HasPrefix(secret.Reveal(), "$argon2id$") {
 		if err = refuseOpen(path); err != nil {
@@ -57,46 +58,46 @@ func readPassphraseFile(path string) (Secret, error) {
 }
 
 // readPrivateFile is readSecretFile for what nobody but the owner may read.
-func readPrivateFile(path string) (Secret, error) {
+func readPrivateFile(path string) (secret.Text, error) {
 	if err := refuseOpen(path); err != nil {
-		return Secret{}, err
+		return secret.Text{}, err
 	}
 	return readSecretFile(path)
 }
 
 // readKeyFile returns the two lines of a file: a key's name and its secret. Keys
 // open an account with money in it, so that nobody but the owner may read them.
-func readKeyFile(path string) (id, secret Secret, err error) {
+func readKeyFile(path string) (id, pair secret.Text, err error) {
 	if err := refuseOpen(path); err != nil {
-		return Secret{}, Secret{}, err
+		return secret.Text{}, secret.Text{}, err
 	}
 	data, err := readGuarded(path)
 	if err != nil {
-		return Secret{}, Secret{}, err
+		return secret.Text{}, secret.Text{}, err
 	}
 	lines := strings.Fields(string(data))
 	if len(lines) != 2 || strings.ContainsRune(string(data), 0) {
-		return Secret{}, Secret{}, fmt.Errorf("%s does not hold two lines, the key id and the secret", path)
+		return secret.Text{}, secret.Text{}, fmt.Errorf("%s does not hold two lines, the key id and the secret", path)
 	}
-	return NewSecret(lines[0]), NewSecret(lines[1]), nil
+	return secret.New(lines[0]), secret.New(lines[1]), nil
 }
 
 // readPairFile returns a key from the first line of a file and what goes with it
 // from the rest: a line, or the lines of a private key.
-func readPairFile(path string) (key, secret Secret, err error) {
+func readPairFile(path string) (key, pair secret.Text, err error) {
 	if err := refuseOpen(path); err != nil {
-		return Secret{}, Secret{}, err
+		return secret.Text{}, secret.Text{}, err
 	}
 	data, err := readGuarded(path)
 	if err != nil {
-		return Secret{}, Secret{}, err
+		return secret.Text{}, secret.Text{}, err
 	}
 	first, rest, _ := strings.Cut(string(data), "\n")
 	first, rest = strings.TrimSpace(first), strings.TrimSpace(rest)
 	if first == "" || rest == "" || strings.ContainsAny(first, " \t") || strings.ContainsRune(string(data), 0) {
-		return Secret{}, Secret{}, fmt.Errorf("%s does not hold the key in its first line and the secret after it", path)
+		return secret.Text{}, secret.Text{}, fmt.Errorf("%s does not hold the key in its first line and the secret after it", path)
 	}
-	return NewSecret(first), NewSecret(rest), nil
+	return secret.New(first), secret.New(rest), nil
 }
 
 // ReadFile reads a file that decides what this program does, such as the policy of

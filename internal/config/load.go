@@ -6,7 +6,8 @@ import (
 	"runtime"
 	"strings"
 
-	"candela/internal/fault"
+	"candela/internal/kit/fault"
+	"candela/internal/kit/secret"
 )
 
 // FileName is the name of the configuration file in the state directory.
@@ -255,7 +256,7 @@ func (l *loader) loadAlpacaKeys() {
 
 // loadPrivate reads a secret out of the file that the setting of its name and -file
 // gives, unless it came from the environment.
-func (l *loader) loadPrivate(name, path string, secret *Secret, least int) {
+func (l *loader) loadPrivate(name, path string, secret *secret.Text, least int) {
 	if path == "" || !secret.IsZero() {
 		return
 	}

@@ -10,7 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"candela/internal/fault"
+	"candela/internal/kit/fault"
 )
 
 // load runs Load with a fresh state directory that holds file.

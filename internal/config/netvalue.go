@@ -5,6 +5,9 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+
+	"candela/internal/kit/loopback"
+	"candela/internal/kit/secret"
 )
 
 // addrValue is an IP address and never a name: whether a listener is public must
@@ -107,7 +110,7 @@ type baseURLValue struct{ p *string }
 func (v baseURLValue) set(text string) bool {
 	text = strings.TrimSuffix(text, "/")
 	u, ok := parseOrigin(text)
-	if !ok || u.Scheme == "http" && !LoopbackHost(u.Hostname()) {
+	if !ok || u.Scheme == "http" && !loopback.Host(u.Hostname()) {
 		return false
 	}
 	*v.p = text
@@ -135,7 +138,7 @@ func (v venueURLValue) set(text string) bool {
 		if err != nil || u.Hostname() == "" || !goodPort(u) || u.User != nil || u.RawQuery != "" || u.Fragment != "" || u.Opaque != "" {
 			return false
 		}
-		if u.Scheme != v.scheme+"s" && (u.Scheme != v.scheme || !LoopbackHost(u.Hostname())) {
+		if u.Scheme != v.scheme+"s" && (u.Scheme != v.scheme || !loopback.Host(u.Hostname())) {
 			return false
 		}
 	}
@@ -152,7 +155,7 @@ func (venueURLValue) shape() shape { return shapeString }
 
 // endpointValue is where alerts are sent. Which hosts are allowed is a matter of
 // several settings and of what names resolve to.
-type endpointValue struct{ p *Endpoint }
+type endpointValue struct{ p *secret.URL }
 
 func (v endpointValue) set(text string) bool {
 	if text != "" {
@@ -161,7 +164,7 @@ func (v endpointValue) set(text string) bool {
 			return false
 		}
 	}
-	*v.p = Endpoint{text}
+	*v.p = secret.NewURL(text)
 	return true
 }
 
@@ -254,14 +257,4 @@ func goodPort(u *url.URL) bool {
 	}
 	port, err := strconv.ParseUint(u.Port(), 10, 16)
 	return err == nil && port > 0
-}
-
-// LoopbackHost reports whether host can only mean this machine. "localhost" is
-// taken at its word, as browsers do.
-func LoopbackHost(host string) bool {
-	if host == "localhost" {
-		return true
-	}
-	addr, err := netip.ParseAddr(host)
-	return err == nil && addr.Unmap().IsLoopback()
 }

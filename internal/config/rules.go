@@ -5,7 +5,9 @@ import (
 	"net/url"
 	"slices"
 
-	"candela/internal/fault"
+	"candela/internal/kit/fault"
+	"candela/internal/kit/loopback"
+	"candela/internal/kit/secret"
 )
 
 // rule ties settings together. It is checked only in its modes, and only when
@@ -75,7 +77,7 @@ func autoApproveStaysLocal(c *Config) error {
 		return nil
 	}
 	u, err := url.Parse(c.HTTP.BaseURL)
-	if err == nil && LoopbackHost(u.Hostname()) && c.HTTP.Listen.IsLoopback() {
+	if err == nil && loopback.Host(u.Hostname()) && c.HTTP.Listen.IsLoopback() {
 		return nil
 	}
 	return refused("oauth-auto-approve", "--oauth-auto-approve lets anyone who reaches the server in, so listener and base URL "+
@@ -179,16 +181,16 @@ func oneToken(c *Config) error {
 
 // plainStaysNear refuses alerts, and a token with them, that would cross the
 // internet in the clear.
-func plainStaysNear(c *Config, name string, to Endpoint) error {
-	if c.Sinks.AllowPrivate || !to.plainAfar() {
+func plainStaysNear(c *Config, name string, to secret.URL) error {
+	if c.Sinks.AllowPrivate || !plainAfar(to) {
 		return nil
 	}
 	return refused(name, "%s is http and not on this machine: use https, or --allow-private-sinks if it is in a network of yours", c.origins[name])
 }
 
-func (e Endpoint) plainAfar() bool {
-	u, err := url.Parse(e.text)
-	return err == nil && u.Scheme == "http" && !LoopbackHost(u.Hostname())
+func plainAfar(to secret.URL) bool {
+	u, err := url.Parse(to.Reveal())
+	return err == nil && u.Scheme == "http" && !loopback.Host(u.Hostname())
 }
 
 // sinkNeedsTrade refuses a flag without effect: without the engine no alert fires.

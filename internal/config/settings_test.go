@@ -8,6 +8,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"candela/internal/kit/secret"
 )
 
 // TestSettings_Sound checks what the table's readers take for granted.
@@ -97,20 +99,20 @@ func TestWriteHelp_ShowsEverySetting(t *testing.T) {
 
 func TestSecret_NeverPrinted(t *testing.T) {
 	t.Parallel()
-	secret := NewSecret("hunter2")
-	holder := struct{ Password Secret }{secret}
+	hidden := secret.New("hunter2")
+	holder := struct{ Password secret.Text }{hidden}
 	asJSON, err := json.Marshal(holder)
 	if err != nil {
 		t.Fatal(err)
 	}
 	var logged bytes.Buffer
 	for _, handler := range []slog.Handler{slog.NewTextHandler(&logged, nil), slog.NewJSONHandler(&logged, nil)} {
-		slog.New(handler).Info("start", "secret", secret, "holder", holder, "pointer", &secret)
+		slog.New(handler).Info("start", "secret", hidden, "holder", holder, "pointer", &hidden)
 	}
 	texts := []string{
-		string(asJSON), logged.String(), secret.String(),
-		fmt.Sprintf("%s %v %+v %#v %q %x", secret, holder, holder, holder, secret, secret),
-		fmt.Sprint(&secret, []Secret{secret}, map[string]Secret{"a": secret}),
+		string(asJSON), logged.String(), hidden.String(),
+		fmt.Sprintf("%s %v %+v %#v %q %x", hidden, holder, holder, holder, hidden, hidden),
+		fmt.Sprint(&hidden, []secret.Text{hidden}, map[string]secret.Text{"a": hidden}),
 	}
 	for _, text := range texts {
 		if strings.Contains(text, "hunter2") || strings.Contains(text, fmt.Sprintf("%x", "hunter2")) {
@@ -120,7 +122,7 @@ func TestSecret_NeverPrinted(t *testing.T) {
 			t.Errorf("%s does not say that it is set", text)
 		}
 	}
-	if got := (Secret{}).String(); got != "" {
+	if got := (secret.Text{}).String(); got != "" {
 		t.Errorf("no secret prints %q", got)
 	}
 }

@@ -8,6 +8,8 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+
+	"candela/internal/kit/secret"
 )
 
 func TestLoad_SinkRefusals(t *testing.T) {
@@ -99,22 +101,22 @@ func TestLoad_SinkSecretFiles(t *testing.T) {
 
 func TestEndpoint_ShowsTheHostAlone(t *testing.T) {
 	t.Parallel()
-	var e Endpoint
+	var e secret.URL
 	if !(endpointValue{&e}).set("https://a.example:8443/hunter2?key=hunter2") {
 		t.Fatal("refused")
 	}
-	asJSON, err := json.Marshal(struct{ URL Endpoint }{e})
+	asJSON, err := json.Marshal(struct{ URL secret.URL }{e})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, text := range []string{
-		string(asJSON), fmt.Sprintf("%s %v %+v %#v", e, []Endpoint{e}, struct{ URL Endpoint }{e}, e), e.LogValue().String(), endpointValue{&e}.String(),
+		string(asJSON), fmt.Sprintf("%s %v %+v %#v", e, []secret.URL{e}, struct{ URL secret.URL }{e}, e), e.LogValue().String(), endpointValue{&e}.String(),
 	} {
 		if strings.Contains(text, "hunter2") || !strings.Contains(text, "https://a.example:8443/...") {
 			t.Errorf("printed as %s", text)
 		}
 	}
-	if e.Reveal() != "https://a.example:8443/hunter2?key=hunter2" || (Endpoint{}).String() != "" {
-		t.Errorf("%s, %q", e.Reveal(), Endpoint{})
+	if e.Reveal() != "https://a.example:8443/hunter2?key=hunter2" || (secret.URL{}).String() != "" {
+		t.Errorf("%s, %q", e.Reveal(), secret.URL{})
 	}
 }

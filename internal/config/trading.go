@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"candela/internal/kit/secret"
+
 	"github.com/shopspring/decimal"
 )
 
@@ -21,10 +23,10 @@ type Trading struct {
 
 // BinanceAccount is an account at Binance.
 type BinanceAccount struct {
-	Network        string // testnet, demo or live
-	Key, Secret    Secret // both or neither
-	KeyFile        string // where they were read from, "" when they were not
-	URL, StreamURL string // empty: those of the network
+	Network        string      // testnet, demo or live
+	Key, Secret    secret.Text // both or neither
+	KeyFile        string      // where they were read from, "" when they were not
+	URL, StreamURL string      // empty: those of the network
 }
 
 // tradeSettings are the lines of the table about orders.

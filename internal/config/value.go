@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"candela/internal/kit/secret"
 	"candela/internal/market"
 )
 
@@ -291,10 +292,10 @@ func (v homeValue) set(text string) bool {
 	return true
 }
 
-type secretValue struct{ p *Secret }
+type secretValue struct{ p *secret.Text }
 
 func (v secretValue) set(text string) bool {
-	*v.p = NewSecret(text)
+	*v.p = secret.New(text)
 	return true
 }
 

@@ -8,7 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"candela/internal/market"
-	"candela/internal/sharedtest"
+	"candela/internal/testkit/sharedtest"
 )
 
 // series returns n plain bars of the interval from the first open at or after start.

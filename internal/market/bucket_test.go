@@ -7,7 +7,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"candela/internal/fault"
+	"candela/internal/kit/fault"
 	"candela/internal/market"
 )
 

@@ -11,7 +11,7 @@ import (
 	// put a New York session an hour off, or fail to start.
 	_ "time/tzdata"
 
-	"candela/internal/fault"
+	"candela/internal/kit/fault"
 )
 
 // Hours describes one exchange's regular trading hours, from which NewCalendar

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"candela/internal/fault"
+	"candela/internal/kit/fault"
 )
 
 // Interval is the length of a bar: one of a fixed list, because venues,

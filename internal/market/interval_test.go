@@ -8,7 +8,7 @@ import (
 	"time"
 	"unicode"
 
-	"candela/internal/fault"
+	"candela/internal/kit/fault"
 	"candela/internal/market"
 )
 

@@ -4,7 +4,7 @@ import (
 	"regexp"
 	"strings"
 
-	"candela/internal/fault"
+	"candela/internal/kit/fault"
 )
 
 const (

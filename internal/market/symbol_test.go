@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"candela/internal/fault"
+	"candela/internal/kit/fault"
 	"candela/internal/market"
 )
 

@@ -1,0 +1,149 @@
+package oauth
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"candela/internal/kit/bucket"
+)
+
+const formPurpose = "form"
+
+// replacedWait is when to try again where the passphrase was replaced: by then
+// another replica may answer.
+const replacedWait = 5 * time.Second
+
+// ServeConsent answers POST /consent: the owner's decision.
+func (s *Server) ServeConsent(w http.ResponseWriter, r *http.Request) {
+	s = s.pinned()
+	q, p, e := s.readDecision(w, r)
+	if e != nil {
+		e.page = true
+		s.writeError(w, r, e)
+		return
+	}
+	switch p.get("decision") {
+	case "deny":
+		s.strangers.LogAttrs(r.Context(), slog.LevelInfo, "[OAuth] denied", slog.String("client", q.Client), slog.String("client_name", q.Name))
+		s.sendBack(w, q.destination(), "error", "access_denied", "error_description", "the owner said no")
+		return
+	case "approve":
+	default:
+		e := invalidRequest("decision must be approve or deny")
+		e.page = true
+		s.writeError(w, r, e)
+		return
+	}
+	if code := s.seal.derive(codePurpose, q.Nonce); s.issued(r.Context(), code) {
+		// A double click sends the form twice, and the browser heeds the second answer.
+		s.sendBack(w, q.destination(), "code", code)
+		return
+	}
+	subject, e := s.decider(w, r, p.get("passphrase"))
+	if e != nil {
+		s.askAgain(w, r, q, e)
+		return
+	}
+	s.approve(w, r, q, subject)
+}
+
+// decider returns the owner who decides: one who is logged in, where no money is at
+// stake, or one who gives the passphrase and is then logged in. A one-time passphrase
+// decides once and leaves no login. It comes before the limits: it cannot be guessed,
+// and other people's guesses must not lock out an owner who is at the machine.
+func (s *Server) decider(w http.ResponseWriter, r *http.Request, passphrase string) (string, *Error) {
+	if subject := s.loggedIn(r); subject != "" && s.cfg.Trading != LiveTrading {
+		return subject, nil
+	}
+	if s.cfg.Pass != nil && s.cfg.Pass(passphrase) {
+		s.log.LogAttrs(r.Context(), slog.LevelInfo, "[OAuth] one-time passphrase accepted",
+			slog.String("subject", SoleOwner), slog.String("address", s.cfg.Address(r).String()))
+		s.audit.note(r.Context(), Event{Kind: "owner_logged_in", Subject: SoleOwner, Address: s.cfg.Address(r).String()})
+		return SoleOwner, nil
+	}
+	subject, e := s.authenticate(r, passphrase)
+	if e != nil {
+		return "", e
+	}
+	s.audit.note(r.Context(), Event{Kind: "owner_logged_in", Subject: subject, Address: s.cfg.Address(r).String()})
+	return subject, s.logIn(w, r, subject)
+}
+
+// issued reports whether a code was issued and not yet used.
+func (s *Server) issued(ctx context.Context, code string) bool {
+	_, err := s.store.Code(ctx, HashOf(code), time.Now())
+	return err == nil
+}
+
+// readDecision opens the sealed form. It must come from our page, from the
+// browser that the page was shown in, and in time.
+func (s *Server) readDecision(w http.ResponseWriter, r *http.Request) (request, params, *Error) {
+	var q request
+	if s.origin.Check(r) != nil {
+		return q, params{}, refuse(http.StatusForbidden, "invalid_request", "the form was sent by another site")
+	}
+	if mediaType(r) != "application/x-www-form-urlencoded" {
+		return q, params{}, invalidRequest("the form is not well formed")
+	}
+	body, e := readBody(w, r)
+	if e != nil {
+		return q, params{}, e
+	}
+	p, e := parseForm(string(body))
+	if e != nil {
+		return q, params{}, e
+	}
+	if s.seal.open(formPurpose, p.get("request"), &q) != nil || time.Now().Unix() >= q.Expires {
+		return request{}, params{}, staleForm()
+	}
+	if browser := s.browserValue(r); browser == "" || fingerprint(browser) != q.Browser {
+		return request{}, params{}, staleForm()
+	}
+	return q, p, nil
+}
+
+func staleForm() *Error {
+	return invalidRequest("the form has expired or belongs to another browser; start again in the program that sent you here")
+}
+
+// authenticate checks a passphrase. The limits come before the hash, so that
+// guesses cost an attacker time and us nothing.
+func (s *Server) authenticate(r *http.Request, passphrase string) (string, *Error) {
+	address := s.cfg.Address(r)
+	if wait := s.limits.tryGuess(address, time.Now()); wait > 0 {
+		e := slowDown(wait)
+		e.Description = "Too many attempts."
+		return "", e
+	}
+	subject, err := s.owner.Authenticate(r.Context(), passphrase)
+	switch {
+	case err == nil:
+		s.limits.guess.Forget(bucket.Network(address))
+		s.log.LogAttrs(r.Context(), slog.LevelInfo, "[OAuth] owner logged in", slog.String("subject", subject), slog.String("address", address.String()))
+		return subject, nil
+	case errors.Is(err, ErrReplaced):
+		e := refuse(http.StatusServiceUnavailable, "temporarily_unavailable", "The owner's passphrase was changed, and this replica was started with the former one: it takes neither.")
+		e.RetryAfter = replacedWait
+		return "", e
+	case errors.Is(err, ErrWrongPassphrase):
+		return "", refuse(http.StatusUnauthorized, "access_denied", "That passphrase is not right.")
+	}
+	s.log.LogAttrs(r.Context(), slog.LevelError, "[OAuth] passphrase could not be checked", slog.Any("error", err))
+	return "", serverError()
+}
+
+// askAgain shows the form once more, with what was wrong.
+func (s *Server) askAgain(w http.ResponseWriter, r *http.Request, q request, e *Error) {
+	s.strangers.LogAttrs(r.Context(), slog.LevelWarn, "[OAuth] login refused", slog.Int("status", e.Status),
+		slog.String("reason", e.Description), slog.String("address", s.cfg.Address(r).String()))
+	data := s.consentPage(r, q)
+	data.Mistake = e.Description
+	if e.RetryAfter > 0 {
+		setRetryAfter(w, e.RetryAfter)
+		data.Mistake += " Try again in " + inWords(e.RetryAfter) + "."
+	}
+	s.writePage(w, e.Status, data)
+}

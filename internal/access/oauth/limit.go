@@ -1,0 +1,63 @@
+package oauth
+
+import (
+	"net/netip"
+	"sync"
+	"time"
+
+	"golang.org/x/time/rate"
+
+	"candela/internal/kit/bucket"
+)
+
+// Limits are how often things may happen. The zero value of each stands for its
+// default.
+type Limits struct {
+	Register  Rate // registrations per address; 60 at once, then one per second
+	Guess     Rate // passphrases per address; 5, then one per 3 minutes
+	GuessAll  Rate // passphrases from everywhere; 30, then one per 2 seconds
+	Addresses int  // how many addresses are remembered; 4096
+}
+
+// Rate is a bucket: Burst at once, and one more after each Every.
+type Rate = bucket.Rate
+
+// limiter counts registrations and guesses. It is safe for concurrent use.
+type limiter struct {
+	register *bucket.Set[netip.Addr]
+	guess    *bucket.Set[netip.Addr]
+	guessAll *rate.Limiter
+
+	mu     sync.Mutex // of guesses
+	latest time.Time  // when the last one came
+}
+
+func newLimiter(l Limits) *limiter {
+	if l.Addresses == 0 {
+		l.Addresses = 4096
+	}
+	return &limiter{
+		register: bucket.NewSet[netip.Addr](l.Register.Or(Rate{Burst: 60, Every: time.Second}), l.Addresses),
+		guess:    bucket.NewSet[netip.Addr](l.Guess.Or(Rate{Burst: 5, Every: 3 * time.Minute}), l.Addresses),
+		guessAll: l.GuessAll.Or(Rate{Burst: 30, Every: 2 * time.Second}).Limiter(),
+	}
+}
+
+// tryGuess takes one guess from both buckets, or none and says how long to wait.
+func (l *limiter) tryGuess(address netip.Addr, now time.Time) (wait time.Duration) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	// A bucket that is asked about a moment before the last one would fill twice for
+	// the time between, and callers do not come in the order of their clocks.
+	if now.Before(l.latest) {
+		now = l.latest
+	}
+	l.latest = now
+	if wait = l.guess.Take(bucket.Network(address), now); wait > 0 {
+		return wait
+	}
+	if wait = bucket.Take(l.guessAll, now); wait > 0 {
+		l.guess.GiveBack(bucket.Network(address), now)
+	}
+	return wait
+}

@@ -1,0 +1,106 @@
+package oauth
+
+import (
+	"encoding/json"
+	"log/slog"
+	"net/http"
+	"slices"
+	"time"
+
+	"candela/internal/kit/bucket"
+)
+
+// registration is what a client may tell about itself. RFC 7591 2. Everything
+// else it says is ignored, and the answer says what is in force.
+type registration struct {
+	Redirects     []string `json:"redirect_uris"`
+	Name          string   `json:"client_name"`
+	Method        string   `json:"token_endpoint_auth_method"`
+	GrantTypes    []string `json:"grant_types"`
+	ResponseTypes []string `json:"response_types"`
+}
+
+// ServeRegister answers POST /register: dynamic registration, open to all,
+// because a registration allows nothing and costs nothing.
+func (s *Server) ServeRegister(w http.ResponseWriter, r *http.Request) {
+	s = s.pinned()
+	if wait := s.limits.register.Take(bucket.Network(s.cfg.Address(r)), time.Now()); wait > 0 {
+		s.writeError(w, r, slowDown(wait))
+		return
+	}
+	asked, e := readRegistration(w, r)
+	if e == nil {
+		e = checkRegistration(asked, s.cfg.RedirectSchemes)
+	}
+	if e != nil {
+		s.writeError(w, r, e)
+		return
+	}
+	c := s.newClient(client{
+		Name: cleanName(asked.Name), Redirects: asked.Redirects, Method: authMethod(asked.Method), Issued: time.Now().Unix(),
+	})
+	s.strangers.LogAttrs(r.Context(), slog.LevelInfo, "[OAuth] client registered",
+		slog.String("client", c.fingerprint()), slog.String("client_name", c.Name),
+		slog.Int("redirect_uris", len(c.Redirects)), slog.String("first_redirect", shownRedirect(c.Redirects[0])))
+	s.writeClient(w, c)
+}
+
+func (s *Server) writeClient(w http.ResponseWriter, c client) {
+	writeJSON(w, http.StatusCreated, struct {
+		ID            string   `json:"client_id"`
+		Secret        string   `json:"client_secret"`
+		Issued        int64    `json:"client_id_issued_at"`
+		SecretExpires int64    `json:"client_secret_expires_at"` // 0: never
+		Redirects     []string `json:"redirect_uris"`
+		GrantTypes    []string `json:"grant_types"`
+		ResponseTypes []string `json:"response_types"`
+		Method        string   `json:"token_endpoint_auth_method"`
+		Name          string   `json:"client_name,omitempty"`
+	}{
+		c.id, s.secretOf(c), c.Issued, 0, c.Redirects,
+		[]string{"authorization_code"},
+		[]string{"code"},
+		c.Method, c.Name,
+	})
+}
+
+func readRegistration(w http.ResponseWriter, r *http.Request) (registration, *Error) {
+	var asked registration
+	if !isJSON(mediaType(r)) {
+		return asked, refuse(http.StatusUnsupportedMediaType, "invalid_client_metadata", "send application/json")
+	}
+	body, e := readBody(w, r)
+	if e != nil {
+		return asked, e
+	}
+	if err := json.Unmarshal(body, &asked); err != nil {
+		return asked, invalidMetadata("the body is not a JSON object of client metadata")
+	}
+	return asked, nil
+}
+
+func invalidMetadata(description string) *Error {
+	return refuse(http.StatusBadRequest, "invalid_client_metadata", description)
+}
+
+func checkRegistration(asked registration, schemes []string) *Error {
+	if e := checkRedirects(asked.Redirects, schemes); e != nil {
+		return e
+	}
+	if len(asked.GrantTypes) > 0 && !slices.Contains(asked.GrantTypes, "authorization_code") {
+		return invalidMetadata("grant_types must contain authorization_code, the only grant here")
+	}
+	if len(asked.ResponseTypes) > 0 && !slices.Contains(asked.ResponseTypes, "code") {
+		return invalidMetadata("response_types must contain code, the only response type here")
+	}
+	return nil
+}
+
+// authMethod returns the method in force. A client that asked for Basic has a
+// secret and may use either way; whatever else it asked for, PKCE protects it.
+func authMethod(asked string) string {
+	if asked == methodPost || asked == "client_secret_basic" {
+		return methodPost
+	}
+	return methodNone
+}

@@ -1,0 +1,212 @@
+package alert_test
+
+import (
+	"slices"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/shopspring/decimal"
+
+	"candela/internal/alerting/alert"
+	"candela/internal/kit/fault"
+	"candela/internal/kit/id"
+	"candela/internal/market"
+)
+
+var (
+	start = time.UnixMilli(1_700_000_000_000).UTC()
+	btc   = market.Symbol{Venue: "binance", Name: "BTCUSDT"}
+	eth   = market.Symbol{Venue: "binance", Name: "ETHUSDT"}
+)
+
+// price returns an alert of owner "local" on BTCUSDT, made at start.
+func price(kind alert.Type, threshold string) alert.Alert {
+	return alert.Alert{
+		ID: id.New(start), Owner: "local", Symbol: market.Symbol{Name: "BTCUSDT"}, Instrument: btc,
+		Condition: alert.Condition{Type: kind, Threshold: decimal.RequireFromString(threshold)}, Created: start,
+	}
+}
+
+// signal returns an alert on a signal of 4h bars, made at start.
+func signal(indicator, label string) alert.Alert {
+	a := price(alert.IndicatorSignal, "0")
+	a.Interval = market.Hour4
+	a.Condition = alert.Condition{Type: alert.IndicatorSignal, Indicator: indicator, Signal: label}
+	return a
+}
+
+// bookOf returns a book with the alerts in it.
+func bookOf(tb testing.TB, alerts ...alert.Alert) *alert.Book {
+	tb.Helper()
+	b := alert.NewBook()
+	for _, a := range alerts {
+		if err := b.Add(a); err != nil {
+			tb.Fatal(err)
+		}
+	}
+	return b
+}
+
+func after(d time.Duration) time.Time { return start.Add(d) }
+
+func TestBook_GivesBackWhatWasAdded(t *testing.T) {
+	t.Parallel()
+	full := price(alert.PriceAbove, "70000.00")
+	full.Expires, full.Note = after(time.Hour), "take profit"
+	long := price(alert.PriceBelow, "-123456789012345678901234567890.123456789")
+	onSignal := signal("wavetrend", "cross_up")
+	b := bookOf(t, full, long, onSignal)
+	for _, want := range []alert.Alert{full, long, onSignal} {
+		got, there := b.Get("local", want.ID)
+		if diff := cmp.Diff(want, got); !there || diff != "" {
+			t.Errorf("Get: %v %s", there, diff)
+		}
+	}
+	if b.Len() != 3 || b.Count("local") != 3 {
+		t.Errorf("Len %d, Count %d", b.Len(), b.Count("local"))
+	}
+}
+
+func TestBook_AnswersTheOwnerAlone(t *testing.T) {
+	t.Parallel()
+	mine := price(alert.PriceAbove, "1")
+	b := bookOf(t, mine)
+	if _, there := b.Get("other", mine.ID); there {
+		t.Error("Get shows another owner's alert")
+	}
+	if _, there := b.Remove("other", mine.ID); there || b.Len() != 1 {
+		t.Error("Remove takes another owner's alert")
+	}
+	if got := b.List("other"); len(got) != 0 {
+		t.Errorf("List shows %v", got)
+	}
+	if _, there := b.Remove("local", mine.ID); !there || b.Len() != 0 || b.Count("local") != 0 {
+		t.Error("Remove left the alert")
+	}
+}
+
+func TestBook_ListsByCreation(t *testing.T) {
+	t.Parallel()
+	var want []string
+	b := alert.NewBook()
+	for _, n := range []int{3, 0, 4, 1, 2} {
+		a := price(alert.PriceAbove, "5")
+		a.Created = after(time.Duration(n) * time.Second)
+		a.ID = id.New(a.Created)
+		if n%2 == 1 {
+			a.Instrument = eth
+		}
+		if err := b.Add(a); err != nil {
+			t.Fatal(err)
+		}
+		want = append(want, a.ID)
+	}
+	slices.Sort(want)
+	var got, onETH []string
+	for _, a := range b.List("local") {
+		got = append(got, a.ID)
+	}
+	for _, a := range b.ListOf("local", eth) {
+		onETH = append(onETH, a.ID)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff([]string{want[1], want[3]}, onETH); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestBook_RefusesMoreThanTheLimit(t *testing.T) {
+	t.Parallel()
+	b := alert.NewBook()
+	for range alert.MaxPerOwner {
+		if err := b.Add(price(alert.PriceAbove, "5")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	more := price(alert.PriceAbove, "5")
+	err := fault.Of(b.Check(&more))
+	if err == nil || err.Code != "too_many_alerts" || err.Value != "10000" || err.Allowed != "at most 10000 active alerts" {
+		t.Errorf("Check: %+v", err)
+	}
+	// What the store holds is taken, whatever the limit was when it was set.
+	if err := b.Add(more); err != nil {
+		t.Error(err)
+	}
+	more.ID, more.Owner = id.New(start), "other"
+	if err := b.Check(&more); err != nil {
+		t.Errorf("the limit of one owner bound another: %v", err)
+	}
+}
+
+// TestBook_ForgetsWithTheLastAlert lets alerts of ever new owners and symbols
+// come and go in every way they can.
+func TestBook_ForgetsWithTheLastAlert(t *testing.T) {
+	t.Parallel()
+	b := alert.NewBook()
+	for i := range 3_000 {
+		a := price(alert.PriceAbove, "1234567890123456789012345")
+		if i%4 == 1 {
+			a = signal("macd", "cross_up")
+		}
+		a.Owner, a.Note, a.Expires = "owner-"+strconv.Itoa(i), "note", after(time.Hour)
+		a.Symbol.Name = "COIN" + strconv.Itoa(i)
+		a.Instrument = market.Symbol{Venue: "binance", Name: a.Symbol.Name}
+		if err := b.Add(a); err != nil {
+			t.Fatal(err)
+		}
+		switch i % 4 {
+		case 0:
+			b.Touch(nil, a.Instrument, 1e30, 1e30, start)
+			b.Settle(a.ID)
+		case 1:
+			b.Signal(nil, a.Need(), keyOf(t, "macd"), "cross_up", 1, after(time.Minute), false)
+			b.Remove(a.Owner, a.ID)
+		case 2:
+			b.Remove(a.Owner, a.ID)
+		case 3:
+			b.Expire(nil, a.Expires, nil)
+		}
+		if held, _ := b.Held(); held != 0 {
+			t.Fatalf("alert %d left %d behind", i, held)
+		}
+	}
+	if _, rows := b.Held(); rows > 600 {
+		t.Errorf("%d rows are kept for one alert at a time", rows)
+	}
+}
+
+func TestBook_DiscardTakesASymbolOut(t *testing.T) {
+	t.Parallel()
+	other := price(alert.PriceAbove, "5")
+	other.Instrument = eth
+	fires, waits, onSignal := price(alert.PriceAbove, "1"), price(alert.PriceBelow, "0.5"), signal("wavetrend", "cross_up")
+	b := bookOf(t, fires, waits, onSignal, other)
+	if got := b.Touch(nil, btc, 1, 1, start); len(got) != 1 { // and stays pending
+		t.Fatalf("fired %v", got)
+	}
+	isBTC := func(n alert.Need) bool { return n.Instrument == btc }
+	if got := b.Select(isBTC); len(got) != 3 || slices.ContainsFunc(got, func(a alert.Alert) bool { return a.Instrument != btc }) {
+		t.Errorf("selected %v", got)
+	}
+	b.Discard(isBTC)
+	if b.Len() != 1 || len(b.Pending(nil)) != 0 || b.Needed(fires.Need()) || b.Needed(onSignal.Need()) || !b.Needed(other.Need()) {
+		t.Errorf("%d alerts and %v pending are left", b.Len(), b.Pending(nil))
+	}
+	for a, want := range map[string]bool{fires.ID: false, onSignal.ID: false, other.ID: true, "none": false} {
+		if b.Has(a) != want {
+			t.Errorf("the book has %s: %v", a, !want)
+		}
+	}
+	for _, a := range []alert.Alert{fires, waits, onSignal} {
+		if err := b.Add(a); err != nil { // as the next who adopts them does
+			t.Error(err)
+		}
+	}
+	if got := b.Touch(nil, btc, 1, 1, start); len(got) != 1 || b.Len() != 4 {
+		t.Errorf("fired %v of %d", got, b.Len())
+	}
+}

@@ -1,0 +1,97 @@
+package alert_test
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"candela/internal/alerting/alert"
+	"candela/internal/analysis/indicator"
+	"candela/internal/kit/id"
+	"candela/internal/market"
+)
+
+// restless are bars that trend, turn, jump and rest, so that rare signals come too.
+func restless(n int) *market.Bars {
+	random := rand.New(rand.NewPCG(1, 2))
+	bars := market.MakeBars(n, false)
+	price, drift, wild := 1000.0, 0.0, 0.01
+	for i := range n {
+		if random.IntN(40) == 0 {
+			drift, wild = random.NormFloat64()*0.004, 0.002+0.02*random.Float64()
+		}
+		open := price
+		price *= math.Exp(drift + wild*random.NormFloat64() - 0.01*math.Log(price/1000))
+		high, low := max(open, price)*(1+wild*random.Float64()), min(open, price)*(1-wild*random.Float64())
+		bars.Append(market.Bar{T: int64(i) * 3600, O: open, H: high, L: low, C: price, V: 1 + 100*random.Float64()})
+	}
+	return &bars
+}
+
+// TestCatalogue_EverySignalThatCanBeSetFires sets an alert on each signal of each
+// indicator and replays bars until it has fired. A signal that no bars raise has to
+// be refused instead: rsi_bull_div could once be set and never came.
+func TestCatalogue_EverySignalThatCanBeSetFires(t *testing.T) {
+	t.Parallel()
+	bars := restless(30_000)
+	set := 0
+	for _, def := range indicator.All() {
+		for _, label := range def.Labels() {
+			book := alert.NewBook()
+			a := waiting(def.Name, label)
+			if err := book.Add(a); err != nil {
+				t.Errorf("%s %s is catalogued and refused: %v", def.Name, label, err)
+				continue
+			}
+			set++
+			if !replay(t, book, a, bars) {
+				t.Errorf("%s %s can be set and never fires", def.Name, label)
+			}
+		}
+	}
+	if set < 60 {
+		t.Errorf("%d signals were tried; the catalogue has more", set)
+	}
+}
+
+func waiting(name, label string) alert.Alert {
+	s := market.Symbol{Venue: "binance", Name: "BTCUSDT"}
+	return alert.Alert{
+		ID: id.New(time.Unix(0, 0)), Owner: "owner", Symbol: s, Instrument: s, Interval: market.Hour1,
+		Condition: alert.Condition{Type: alert.IndicatorSignal, Indicator: name, Signal: label}, Created: time.Unix(0, 0),
+	}
+}
+
+// replay tells the book what the selections that it watches say of the bars, bar by
+// bar as the engine does, until the alert has fired.
+func replay(t *testing.T, book *alert.Book, a alert.Alert, bars *market.Bars) bool {
+	t.Helper()
+	for key, selection := range book.Groups(a.Need()) {
+		for _, s := range signalsOf(selection, a.Interval, bars) {
+			closed := time.Unix(bars.T[s.Confirmed]+a.Interval.Seconds(), 0)
+			if fired := book.Signal(nil, a.Need(), key, s.Label, s.Y, closed, false); len(fired) == 1 {
+				return fired[0].ID == a.ID && fired[0].Condition == a.Condition
+			}
+		}
+	}
+	return false
+}
+
+// signalsOf streams the bars, or computes them at once where the indicator has no
+// stream, and returns the signals in the order in which bars confirmed them.
+func signalsOf(s *indicator.Selection, i market.Interval, bars *market.Bars) []indicator.Signal {
+	env := indicator.Env{Interval: i}
+	stream := s.Stream(env)
+	if stream == nil {
+		all := s.Compute(indicator.Input{Env: env, Bars: bars}).Signals
+		slices.SortStableFunc(all, func(x, y indicator.Signal) int { return x.Confirmed - y.Confirmed })
+		return all
+	}
+	var all []indicator.Signal
+	for k := range bars.Len() {
+		all = append(all, stream.Step(bars.At(k)).Signals...)
+	}
+	return all
+}

@@ -1,0 +1,54 @@
+package alert
+
+import (
+	"iter"
+	"time"
+
+	"candela/internal/analysis/indicator"
+)
+
+// Define lets alerts name a selection that has other parameters than the
+// catalogue's defaults, which conditions cannot carry yet.
+func (b *Book) Define(name string, s *indicator.Selection) {
+	b.selections[name] = selected{s.Key(), s}
+}
+
+// Nearest is what thresholds are compared as.
+var Nearest = nearest
+
+// Held counts what the book holds for its alerts, and the rows it keeps for
+// alerts to come.
+func (b *Book) Held() (held, rows int) {
+	held = len(b.byID) + len(b.owners.index) + len(b.symbols.index) + len(b.notes) + len(b.wide) +
+		len(b.needs) + len(b.expiries.entries) + len(b.pending)
+	return held, len(b.owners.rows) + len(b.symbols.rows) + len(b.queues) + len(b.pages)*pageSize
+}
+
+// NextExpiry returns when the next alert expires, and false when none will.
+func (b *Book) NextExpiry() (time.Time, bool) {
+	if len(b.expiries.entries) == 0 {
+		return time.Time{}, false
+	}
+	return fromMilli(int64(b.expiries.entries[0].key)), true
+}
+
+// Needs yields what the alerts of the book depend on, each once, in no order.
+// The book must not change meanwhile.
+func (b *Book) Needs() iter.Seq[Need] {
+	return func(yield func(Need) bool) {
+		for n := range b.needs {
+			if !yield(n) {
+				return
+			}
+		}
+	}
+}
+
+// Get returns the owner's alert of that id, and false when the owner has none.
+func (b *Book) Get(owner, id string) (Alert, bool) {
+	slot, there := b.find(owner, id)
+	if !there {
+		return Alert{}, false
+	}
+	return b.alert(slot), true
+}

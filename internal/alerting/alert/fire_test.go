@@ -1,0 +1,180 @@
+package alert_test
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"candela/internal/alerting/alert"
+	"candela/internal/market"
+)
+
+func TestTouch_FiresWhatThePriceReached(t *testing.T) {
+	t.Parallel()
+	cases := map[string]struct {
+		kind      alert.Type
+		threshold string
+		lo, hi    float64
+		fires     bool
+		value     float64
+	}{
+		"above: the price exceeds it":              {alert.PriceAbove, "100", 99, 101, true, 101},
+		"above: the price reaches it":              {alert.PriceAbove, "100", 99, 100, true, 100},
+		"above: the price stays below":             {alert.PriceAbove, "100", 90, math.Nextafter(100, 0), false, 0},
+		"below: the price falls below":             {alert.PriceBelow, "100", 99, 101, true, 99},
+		"below: the price reaches it":              {alert.PriceBelow, "100", 100, 101, true, 100},
+		"below: the price stays above":             {alert.PriceBelow, "100", math.Nextafter(100, 200), 110, false, 0},
+		"a tenth is reached by a tenth":            {alert.PriceAbove, "0.1", 0.1, 0.1, true, 0.1},
+		"a tenth from above":                       {alert.PriceBelow, "0.1", 0.1, 0.1, true, 0.1},
+		"0.3 is not 0.1 + 0.2 but is reached":      {alert.PriceAbove, "0.3", 0.3, 0.30000000000000004, true, 0.30000000000000004},
+		"one step short of 0.3":                    {alert.PriceAbove, "0.3", 0, math.Nextafter(0.3, 0), false, 0},
+		"trailing zeros do not matter":             {alert.PriceAbove, "0.10000", 0.1, 0.1, true, 0.1},
+		"a threshold between two floats":           {alert.PriceAbove, "0.1000000000000000055511151231257827", 0.1, 0.1, true, 0.1},
+		"more digits than a float has":             {alert.PriceBelow, "64123.4500000000000000000000001", 64123.45, 64123.45, true, 64123.45},
+		"satoshis":                                 {alert.PriceAbove, "0.00000001", 1e-8, 1e-8, true, 1e-8},
+		"a price below zero":                       {alert.PriceBelow, "-37.63", -37.63, -30, true, -37.63},
+		"above zero from below zero":               {alert.PriceAbove, "-37.63", -40, -37.63, true, -37.63},
+		"zero":                                     {alert.PriceBelow, "0", 0, 1, true, 0},
+		"no price":                                 {alert.PriceAbove, "0.1", math.NaN(), math.NaN(), false, 0},
+		"no price, from above":                     {alert.PriceBelow, "0.1", math.NaN(), math.NaN(), false, 0},
+		"a price of half a cent against two cents": {alert.PriceBelow, "0.02", 0.005, 0.005, true, 0.005},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			a := price(tc.kind, tc.threshold)
+			got := bookOf(t, a).Touch(nil, btc, tc.lo, tc.hi, after(time.Second))
+			var want []alert.Firing
+			if tc.fires {
+				want = []alert.Firing{{Alert: a, Value: tc.value, At: after(time.Second)}}
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestTouch_FiresOnce(t *testing.T) {
+	t.Parallel()
+	b := bookOf(t, price(alert.PriceAbove, "100"))
+	if got := b.Touch(nil, btc, 101, 101, start); len(got) != 1 {
+		t.Fatalf("fired %d times", len(got))
+	}
+	if got := b.Touch(nil, btc, 101, 101, start); len(got) != 0 {
+		t.Errorf("fired again: %v", got)
+	}
+}
+
+func TestTouch_OtherInstrumentsStayQuiet(t *testing.T) {
+	t.Parallel()
+	b := bookOf(t, price(alert.PriceAbove, "100"))
+	if got := b.Touch(nil, eth, 101, 101, start); len(got) != 0 {
+		t.Errorf("fired %v", got)
+	}
+}
+
+func TestTouch_FailedCommitIsTriedAgain(t *testing.T) {
+	t.Parallel()
+	a := price(alert.PriceAbove, "100")
+	a.Expires = after(time.Minute)
+	b := bookOf(t, a)
+	first := b.Touch(nil, btc, 101, 101, after(time.Second))
+	// The commit fails. The price falls back and the alert's time runs out.
+	if got := b.Touch(nil, btc, 90, 90, after(2*time.Second)); len(got) != 0 {
+		t.Errorf("fired again: %v", got)
+	}
+	if got := b.Expire(nil, after(time.Hour), nil); len(got) != 0 {
+		t.Errorf("a firing expired: %v", got)
+	}
+	if diff := cmp.Diff(first, b.Pending(nil)); diff != "" {
+		t.Errorf("what is tried again is not what fired: %s", diff)
+	}
+	if diff := cmp.Diff([]alert.Alert{a}, b.List("local")); diff != "" {
+		t.Errorf("the store has the alert, the list has not: %s", diff)
+	}
+	b.Settle(a.ID)
+	if b.Len() != 0 || len(b.Pending(nil)) != 0 || b.Needed(a.Need()) {
+		t.Error("something is left after the commit")
+	}
+}
+
+func TestSignal_CountsBarsThatCloseAfterCreation(t *testing.T) {
+	t.Parallel()
+	a := signal("wavetrend", "cross_up")
+	b := bookOf(t, a)
+	var key string
+	for k, s := range b.Groups(a.Need()) {
+		key = k
+		if s.Def.Name != "wavetrend" || s.Key() != k {
+			t.Errorf("group %s of %s", k, s.Def.Name)
+		}
+	}
+	if got := b.Signal(nil, a.Need(), key, "cross_up", 12.5, start, false); len(got) != 0 {
+		t.Error("a bar that closed when the alert was made fired it")
+	}
+	if got := b.Signal(nil, a.Need(), key, "cross_down", 12.5, after(time.Hour), false); len(got) != 0 {
+		t.Error("another signal fired it")
+	}
+	got := b.Signal(nil, a.Need(), key, "cross_up", 12.5, after(time.Hour), true)
+	if diff := cmp.Diff([]alert.Firing{{Alert: a, Value: 12.5, At: after(time.Hour), Late: true}}, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestGroups_OnePerIndicator(t *testing.T) {
+	t.Parallel()
+	b := bookOf(t, signal("wavetrend", "cross_up"), signal("wavetrend", "cross_down"), signal("wavetrend", "cross_up"), signal("macd", "cross_up"))
+	var names []string
+	for _, s := range b.Groups(alert.Need{Instrument: btc, Interval: market.Hour4}) {
+		names = append(names, s.Def.Name)
+	}
+	if diff := cmp.Diff([]string{"macd", "wavetrend"}, names); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// TestTouch_ManyComeAndGo lets a heap grow and shrink far beyond what the
+// property test draws.
+func TestTouch_ManyComeAndGo(t *testing.T) {
+	t.Parallel()
+	const n = 5_000
+	random, b := rand.New(rand.NewPCG(5, 6)), alert.NewBook()
+	waiting, gone := make(map[int][]string), []string(nil) // by threshold; to be removed
+	for range n {
+		threshold := 1 + random.IntN(n/2)
+		a := price(alert.PriceAbove, strconv.Itoa(threshold))
+		a.Expires = after(time.Duration(1+random.IntN(n)) * time.Second)
+		if err := b.Add(a); err != nil {
+			t.Fatal(err)
+		}
+		if random.IntN(2) == 0 {
+			waiting[threshold] = append(waiting[threshold], a.ID)
+		} else {
+			gone = append(gone, a.ID)
+		}
+	}
+	for _, id := range gone {
+		b.Remove("local", id)
+	}
+	for at := range n/2 + 1 {
+		var got []string
+		for _, f := range b.Touch(nil, btc, float64(at), float64(at), start) {
+			got = append(got, f.ID)
+			b.Settle(f.ID)
+		}
+		slices.Sort(got)
+		slices.Sort(waiting[at])
+		if !slices.Equal(waiting[at], got) {
+			t.Fatalf("%d fired %v, want %v", at, got, waiting[at])
+		}
+	}
+	if _, some := b.NextExpiry(); some || b.Len() != 0 || b.Needed(alert.Need{Instrument: btc}) {
+		t.Errorf("%d are left", b.Len())
+	}
+}

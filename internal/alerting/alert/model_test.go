@@ -1,0 +1,145 @@
+package alert_test
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+
+	"candela/internal/alerting/alert"
+	"candela/internal/market"
+)
+
+// model is the book as anyone would write it first: one slice, searched from
+// end to end. It says what the rules are; the book must not differ from it.
+type model struct {
+	alerts  []alert.Alert
+	pending []alert.Firing
+}
+
+func (m *model) isPending(id string) bool {
+	return slices.ContainsFunc(m.pending, func(f alert.Firing) bool { return f.ID == id })
+}
+
+// fire makes the alerts of that type pending that came says came true, and
+// returns them ordered by key, creation and id.
+func (m *model) fire(kind alert.Type, n alert.Need, at time.Time, key func(*alert.Alert) float64, came func(*alert.Alert) (float64, bool)) []alert.Firing {
+	var firings []alert.Firing
+	for i := range m.alerts {
+		a := &m.alerts[i]
+		if a.Condition.Type != kind || a.Need() != n || m.isPending(a.ID) || !a.Expires.IsZero() && !at.Before(a.Expires) {
+			continue
+		}
+		if value, yes := came(a); yes {
+			firings = append(firings, alert.Firing{Alert: *a, Value: value, At: at})
+		}
+	}
+	slices.SortFunc(firings, func(x, y alert.Firing) int {
+		return cmp.Or(cmp.Compare(key(&x.Alert), key(&y.Alert)), byCreation(x.Alert, y.Alert))
+	})
+	return firings
+}
+
+func byCreation(x, y alert.Alert) int {
+	return cmp.Or(x.Created.Compare(y.Created), strings.Compare(x.ID, y.ID))
+}
+
+func above(a *alert.Alert) float64 { return a.Condition.Threshold.InexactFloat64() }
+
+func below(a *alert.Alert) float64 { return -a.Condition.Threshold.InexactFloat64() }
+
+func (m *model) touch(instrument market.Symbol, lo, hi float64, at time.Time) []alert.Firing {
+	n := alert.Need{Instrument: instrument}
+	firings := append(
+		m.fire(alert.PriceAbove, n, at, above, func(a *alert.Alert) (float64, bool) { return hi, above(a) <= hi }),
+		m.fire(alert.PriceBelow, n, at, below, func(a *alert.Alert) (float64, bool) { return lo, -below(a) >= lo })...)
+	m.pending = append(m.pending, firings...)
+	return firings
+}
+
+// touchBar asks each alert which price of the bar is the furthest that counts for it.
+func (m *model) touchBar(instrument market.Symbol, bar market.Bar, closed time.Time, late bool) []alert.Firing {
+	n, opened := alert.Need{Instrument: instrument}, time.Unix(bar.T, 0)
+	extreme := func(a *alert.Alert, whole float64) float64 {
+		if opened.Before(a.Created) && (a.Since.IsZero() || opened.Before(a.Since)) {
+			return bar.C
+		}
+		return whole
+	}
+	firings := append(
+		m.fire(alert.PriceAbove, n, closed, above, func(a *alert.Alert) (float64, bool) {
+			hi := extreme(a, bar.H)
+			return hi, above(a) <= hi && a.Created.Before(closed)
+		}),
+		m.fire(alert.PriceBelow, n, closed, below, func(a *alert.Alert) (float64, bool) {
+			lo := extreme(a, bar.L)
+			return lo, -below(a) >= lo && a.Created.Before(closed)
+		})...)
+	for i := range firings {
+		firings[i].Late = late
+	}
+	m.pending = append(m.pending, firings...)
+	return firings
+}
+
+func (m *model) signal(n alert.Need, indicator, label string, value float64, closed time.Time, late bool) []alert.Firing {
+	firings := m.fire(alert.IndicatorSignal, n, closed, func(*alert.Alert) float64 { return 0 }, func(a *alert.Alert) (float64, bool) {
+		return value, a.Condition.Indicator == indicator && a.Condition.Signal == label && a.Created.Before(closed)
+	})
+	for i := range firings {
+		firings[i].Late = late
+	}
+	m.pending = append(m.pending, firings...)
+	return firings
+}
+
+func (m *model) remove(id string) {
+	m.alerts = slices.DeleteFunc(m.alerts, func(a alert.Alert) bool { return a.ID == id })
+	m.pending = slices.DeleteFunc(m.pending, func(f alert.Firing) bool { return f.ID == id })
+}
+
+func (m *model) expire(now time.Time) []alert.Alert {
+	var gone []alert.Alert
+	for _, a := range slices.Clone(m.alerts) {
+		if !a.Expires.IsZero() && !a.Expires.After(now) && !m.isPending(a.ID) {
+			gone = append(gone, a)
+			m.remove(a.ID)
+		}
+	}
+	return gone
+}
+
+func (m *model) list(owner string) []alert.Alert {
+	var mine []alert.Alert
+	for _, a := range m.alerts {
+		if a.Owner == owner {
+			mine = append(mine, a)
+		}
+	}
+	slices.SortFunc(mine, byCreation)
+	return mine
+}
+
+// needs returns the needs with the indicators of each, sorted.
+func (m *model) needs() map[alert.Need][]string {
+	needs := make(map[alert.Need][]string)
+	for i := range m.alerts {
+		a := &m.alerts[i]
+		names := needs[a.Need()]
+		if name := a.Condition.Indicator; name != "" && !slices.Contains(names, name) {
+			names = append(names, name)
+			slices.Sort(names)
+		}
+		needs[a.Need()] = names
+	}
+	return needs
+}
+
+func (m *model) nextExpiry() (next time.Time, some bool) {
+	for _, a := range m.alerts {
+		if !a.Expires.IsZero() && !m.isPending(a.ID) && (!some || a.Expires.Before(next)) {
+			next, some = a.Expires, true
+		}
+	}
+	return next, some
+}

@@ -1,0 +1,412 @@
+package engine_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"candela/internal/alerting/alert"
+	"candela/internal/alerting/engine"
+	"candela/internal/kit/fault"
+	"candela/internal/market"
+	"candela/internal/market/provider"
+	"candela/internal/testkit/longtest"
+)
+
+// adopt hands the engine what the store has, of the symbols to take.
+func (s *scene) adopt(take func(market.Symbol) bool) {
+	s.t.Helper()
+	marks, err := s.store.Marks(s.t.Context())
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	var handed []engine.Handed
+	for a, err := range s.store.Alerts(s.t.Context()) {
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		if take(a.Instrument) {
+			handed = append(handed, engine.Handed{Alert: a, Mark: marks[provider.Sub{Symbol: a.Instrument, Interval: a.Interval}]})
+		}
+	}
+	if err := s.Adopt(s.t.Context(), handed); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+func (s *scene) abandon(keep func(market.Symbol) bool) {
+	s.t.Helper()
+	if err := s.Abandon(s.t.Context(), keep); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+func all(market.Symbol) bool  { return true }
+func none(market.Symbol) bool { return false }
+
+// putElsewhere puts an alert as another engine would, into the store.
+func (s *scene) putElsewhere(a alert.Alert, id string, created time.Time) alert.Alert {
+	s.t.Helper()
+	a.ID, a.Owner, a.Created, a.Instrument = id, "ann", created, market.Symbol{Venue: "venue", Name: a.Symbol.Name}
+	if err := s.store.PutAlert(s.t.Context(), ann(), a); err != nil {
+		s.t.Fatal(err)
+	}
+	return a
+}
+
+const otherID = "01980000-0000-7000-8000-000000000001"
+
+func TestAbandon_NothingFiresUntilItIsAdoptedAgain(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newScene(t, steps(map[time.Duration]float64{2 * time.Minute: 200, 3 * time.Minute: 100}))
+		defer s.stop()
+		a, series := s.set(above("BTC", 150)), s.set(signal("ETH", market.Minute1, "rsi", "rsi_oversold"))
+		time.Sleep(95 * time.Second)
+		s.abandon(none)
+		marks, err := s.store.Marks(t.Context())
+		if err != nil || len(marks) != 2 {
+			t.Errorf("marks %v, %v", marks, err)
+		}
+		for sub, at := range marks {
+			if at != monday.Truncate(time.Minute).Unix() {
+				t.Errorf("%v is marked at %v", sub, time.Unix(at, 0).UTC())
+			}
+		}
+		time.Sleep(4 * time.Minute)
+		if told, status := s.fired(), s.Status(); len(told) != 0 || status.Alerts+status.Prices+status.Series != 0 {
+			t.Errorf("fired %+v, status %+v", told, status)
+		}
+		if got := s.venue.streamed(); len(got) != 0 {
+			t.Errorf("streams %v", got)
+		}
+		if after, err := s.store.Marks(t.Context()); err != nil || fmt.Sprint(after) != fmt.Sprint(marks) {
+			t.Errorf("marks %v became %v, %v", marks, after, err)
+		}
+		s.adopt(all)
+		time.Sleep(time.Second)
+		if told := s.fired(); len(told) != 1 || told[0].AlertID != a.ID || told[0].Value != 200 || !told[0].Late {
+			t.Errorf("fired %+v", told)
+		}
+		if ids := s.active(); !slices.Equal(ids, []string{series.ID}) {
+			t.Errorf("active %v", ids)
+		}
+	})
+}
+
+func TestAdopt_TwiceFiresOnce(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newScene(t, steps(map[time.Duration]float64{time.Minute: 200}))
+		defer s.stop()
+		s.set(above("BTC", 150))
+		time.Sleep(time.Second)
+		reads := s.venue.asked()
+		s.adopt(all)
+		s.adopt(all)
+		time.Sleep(time.Second)
+		if n := s.venue.asked() - reads; n != 0 {
+			t.Errorf("%d reads for alerts that are watched", n)
+		}
+		time.Sleep(2 * time.Minute)
+		if told := s.fired(); len(told) != 1 {
+			t.Errorf("fired %+v", told)
+		}
+	})
+}
+
+// Another engine has set an alert on a symbol that is watched here, and has stopped
+// to watch it before its price was reached.
+func TestAdopt_EvaluatesWhatWasMissedOnASymbolThatIsWatched(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		spike    time.Duration // for 6 s
+		unmarked bool
+		fires    bool
+	}{
+		"in a bar that closed":             {65 * time.Second, true, true},
+		"in the bar that runs":             {174 * time.Second, true, true},
+		"before it was made":               {15 * time.Second, true, false},
+		"in a bar that another has marked": {65 * time.Second, false, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				s := newScene(t, steps(map[time.Duration]float64{c.spike: 200, c.spike + 6*time.Second: 100}))
+				defer s.stop()
+				s.set(above("BTC", 500))
+				time.Sleep(50 * time.Second) // a bar begins at 53 s
+				a := s.putElsewhere(above("BTC", 150), otherID, time.Now())
+				time.Sleep(135 * time.Second) // 12:03:12
+				h := engine.Handed{Alert: a}
+				if !c.unmarked {
+					h.Mark = monday.Truncate(time.Minute).Add(2 * time.Minute).Unix()
+				}
+				if err := s.Adopt(t.Context(), []engine.Handed{h}); err != nil {
+					t.Fatal(err)
+				}
+				time.Sleep(time.Second)
+				if told := s.fired(); (len(told) == 1) != c.fires {
+					t.Errorf("fired %+v", told)
+				}
+				time.Sleep(time.Minute)
+				if told := s.fired(); len(told) != 0 {
+					t.Errorf("fired later %+v", told)
+				}
+			})
+		})
+	}
+}
+
+func TestAbandon_WhatIsNotCommittedIsFoundAgain(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newScene(t, steps(map[time.Duration]float64{70 * time.Second: 200, 90 * time.Second: 100}))
+		defer s.stop()
+		a, kept := s.set(above("BTC", 150)), s.set(above("ETH", 150))
+		s.store.refuse(fault.Unreachable(nil, 0, "the disk is full"))
+		time.Sleep(3 * time.Minute)
+		s.abandon(func(m market.Symbol) bool { return m.Name == "ETH" })
+		marks, err := s.store.Marks(t.Context())
+		if at := marks[provider.Sub{Symbol: a.Instrument}]; err != nil || at >= monday.Add(60*time.Second).Unix() {
+			t.Errorf("marked at %v before it was committed, %v", time.Unix(at, 0).UTC(), err)
+		}
+		s.store.refuse(nil)
+		time.Sleep(time.Minute)
+		if told := s.fired(); len(told) != 1 || told[0].AlertID != kept.ID {
+			t.Errorf("fired %+v", told)
+		}
+		s.adopt(all)
+		time.Sleep(time.Second)
+		if told := s.fired(); len(told) != 1 || told[0].AlertID != a.ID || told[0].Value != 200 {
+			t.Errorf("fired %+v", told)
+		}
+		if st := s.Status(); !st.Ready() {
+			t.Errorf("status %+v", st)
+		}
+	})
+}
+
+func TestAbandon_WhatIsFollowedForOthersStaysFollowedAndUnmarked(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newScene(t, steps(map[time.Duration]float64{160 * time.Second: 200, 180 * time.Second: 100}))
+		defer s.stop()
+		a := s.set(above("BTC", 150))
+		s.Follow([]market.Symbol{a.Instrument})
+		time.Sleep(95 * time.Second)
+		s.abandon(none)
+		before, err := s.store.Marks(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(90 * time.Second)
+		if got := s.venue.streamed(); !slices.Equal(got, []string{"venue:BTC 1m"}) {
+			t.Errorf("streams %v", got)
+		}
+		if q, known := s.Last(a.Instrument); !known || time.Since(q.At) > 5*time.Second {
+			t.Errorf("the price is %+v, %v", q, known)
+		}
+		after, err := s.store.Marks(t.Context())
+		if err != nil || fmt.Sprint(after) != fmt.Sprint(before) {
+			t.Errorf("marks %v became %v, %v", before, after, err)
+		}
+		// The price was seen going up and down while the alert was not watched.
+		s.adopt(all)
+		time.Sleep(time.Second)
+		if told := s.fired(); len(told) != 1 || told[0].AlertID != a.ID {
+			t.Errorf("fired %+v", told)
+		}
+		s.Follow(nil)
+		time.Sleep(2 * time.Minute)
+		if after, err := s.store.Marks(t.Context()); err != nil || len(after) != 0 {
+			t.Errorf("marks %v are left, %v", after, err)
+		}
+	})
+}
+
+func TestFollow_ClearsNoMarkOfAnotherEngine(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newScene(t, steps(nil))
+		defer s.stop()
+		btc := market.Symbol{Venue: "venue", Name: "BTC"}
+		theirs := map[provider.Sub]int64{{Symbol: btc}: monday.Unix()}
+		if err := s.store.SaveMarks(t.Context(), theirs); err != nil {
+			t.Fatal(err)
+		}
+		s.Follow([]market.Symbol{btc})
+		time.Sleep(3 * time.Minute)
+		s.Follow(nil)
+		time.Sleep(3 * time.Minute)
+		if marks, err := s.store.Marks(t.Context()); err != nil || fmt.Sprint(marks) != fmt.Sprint(theirs) {
+			t.Errorf("marks %v, %v", marks, err)
+		}
+	})
+}
+
+func TestAbandon_WhileHistoryIsRead(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newScene(t, steps(map[time.Duration]float64{4 * time.Minute: 200}))
+		a := s.set(above("BTC", 150))
+		s.set(signal("BTC", market.Minute5, "rsi", "rsi_oversold"))
+		s.stop()
+		s.venue.setSlow(2 * time.Second)
+		s.start()
+		defer func() { s.stop() }()
+		for range 5 { // each a moment after reads have begun
+			time.Sleep(time.Second)
+			s.abandon(none)
+			s.adopt(all)
+		}
+		time.Sleep(time.Minute)
+		if st := s.Status(); st.Loading != 0 || st.Alerts != 2 || st.Prices != 1 || st.Series != 1 {
+			t.Errorf("status %+v", st)
+		}
+		if got := s.venue.streamed(); !slices.Equal(got, []string{"venue:BTC 1m", "venue:BTC 5m"}) {
+			t.Errorf("streams %v", got)
+		}
+		time.Sleep(4 * time.Minute)
+		if told := s.fired(); len(told) != 1 || told[0].AlertID != a.ID || told[0].Late {
+			t.Errorf("fired %+v", told)
+		}
+	})
+}
+
+// Alerts that come while history is read for others are evaluated after it.
+func TestAdopt_WhileHistoryIsRead(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newScene(t, steps(map[time.Duration]float64{70 * time.Second: 200, 75 * time.Second: 100}))
+		s.set(above("BTC", 500))
+		older := s.putElsewhere(above("BTC", 150), otherID, time.Now())
+		time.Sleep(5 * time.Minute)
+		s.stop()
+		s.venue.setSlow(2 * time.Second)
+		s.start()
+		defer func() { s.stop() }()
+		s.abandon(none)
+		newer := s.putElsewhere(above("BTC", 400), "01980000-0000-7000-8000-000000000002", time.Now())
+		if err := s.Adopt(t.Context(), []engine.Handed{{Alert: newer}}); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Second)
+		if err := s.Adopt(t.Context(), []engine.Handed{{Alert: older}}); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(30 * time.Second)
+		if told := s.fired(); len(told) != 1 || told[0].AlertID != older.ID || !told[0].Late {
+			t.Errorf("fired %+v", told)
+		}
+	})
+}
+
+// A mark would tell the next engine that the alert was evaluated up to there.
+func TestAdopt_NothingIsMarkedBeforeItIsEvaluated(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newScene(t, steps(nil))
+		defer func() { s.stop() }()
+		set := s.set(above("BTC", 500))
+		a := s.putElsewhere(above("BTC", 150), otherID, time.Now())
+		time.Sleep(54*time.Second + 500*time.Millisecond) // a bar has closed and is not marked yet
+		before, err := s.store.Marks(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.venue.setSlow(2 * time.Minute)
+		if err := s.Adopt(t.Context(), []engine.Handed{{Alert: a}}); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(90 * time.Second)
+		after, err := s.store.Marks(t.Context())
+		if sub := (provider.Sub{Symbol: set.Instrument}); err != nil || after[sub] != before[sub] || before[sub] == monday.Truncate(time.Minute).Unix() {
+			t.Errorf("marks %v became %v, %v", before, after, err)
+		}
+		time.Sleep(10 * time.Minute)
+	})
+}
+
+func TestEnded_IsWatchedNoLonger(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newScene(t, steps(map[time.Duration]float64{time.Minute: 200}))
+		defer s.stop()
+		a := s.set(above("BTC", 150))
+		names := []engine.Name{{Owner: "bob", ID: a.ID}, {Owner: "ann", ID: "nothing"}}
+		if err := s.Ended(t.Context(), names); err != nil || len(s.active()) != 1 {
+			t.Fatalf("active %v, %v", s.active(), err)
+		}
+		if err := s.Ended(t.Context(), []engine.Name{{Owner: "ann", ID: a.ID}}); err != nil || len(s.active()) != 0 {
+			t.Fatalf("active %v, %v", s.active(), err)
+		}
+		time.Sleep(3 * time.Minute)
+		if told, st := s.fired(), s.Status(); len(told) != 0 || st.Prices != 0 {
+			t.Errorf("fired %+v, status %+v", told, st)
+		}
+	})
+}
+
+// TestHandOver_FiresWhatOneEngineFires hands symbols over at random moments, and holds
+// what fired against an engine that was left alone.
+func TestHandOver_FiresWhatOneEngineFires(t *testing.T) {
+	t.Parallel()
+	run := func(seed uint64) (fired map[string]int) {
+		synctest.Test(t, func(t *testing.T) {
+			s := newScene(t, waves)
+			defer s.stop()
+			chance := rand.New(rand.NewPCG(seed, 1))
+			ids := make(map[string]string)
+			for i := range 60 {
+				price := 950 + float64(i)*100/60
+				for _, a := range []alert.Alert{above("BTC", price), below("ETH", price)} {
+					set := s.set(a)
+					ids[set.ID] = fmt.Sprint(a.Symbol, a.Condition.Type, price)
+				}
+				time.Sleep(3 * time.Second)
+			}
+			set := s.set(signal("BTC", market.Minute1, "macd", "cross_up"))
+			ids[set.ID] = "signal"
+			for end := time.Now().Add(3 * time.Hour); time.Now().Before(end); {
+				if seed == 0 {
+					time.Sleep(time.Until(end))
+					break
+				}
+				time.Sleep(time.Duration(chance.IntN(300)) * time.Second)
+				gone := [...]string{"BTC", "ETH"}[chance.IntN(2)]
+				s.abandon(func(m market.Symbol) bool { return m.Name != gone })
+				time.Sleep(time.Duration(chance.IntN(100_000)) * time.Millisecond)
+				s.adopt(all)
+			}
+			time.Sleep(10 * time.Second)
+			fired = make(map[string]int)
+			for _, f := range s.fired() {
+				fired[ids[f.AlertID]]++
+			}
+		})
+		return fired
+	}
+	alone := run(0)
+	if len(alone) < 20 {
+		t.Fatalf("only %d fired", len(alone))
+	}
+	for n := range longtest.Pick[uint64](2, 6) {
+		seed := longtest.Seed() + n
+		if seed == 0 {
+			continue // that is the engine that was left alone
+		}
+		handed := run(seed)
+		for what, n := range handed {
+			if n != 1 || alone[what] != 1 {
+				t.Errorf("seed %d: %s fired %d times, and %d times at an engine that was left alone", seed, what, n, alone[what])
+			}
+		}
+		if len(handed) != len(alone) {
+			t.Errorf("seed %d: %d fired, and %d at an engine that was left alone", seed, len(handed), len(alone))
+		}
+	}
+}

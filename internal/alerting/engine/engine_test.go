@@ -1,0 +1,471 @@
+package engine_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"math"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/shopspring/decimal"
+	"go.uber.org/goleak"
+
+	"candela/internal/alerting/alert"
+	"candela/internal/alerting/engine"
+	"candela/internal/alerting/notify"
+	"candela/internal/kit/fault"
+	"candela/internal/kit/principal"
+	"candela/internal/market"
+	"candela/internal/market/feed"
+	"candela/internal/market/marketdata"
+	"candela/internal/market/provider"
+	"candela/internal/store/ledger"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// scene is an engine over a venue in virtual time, with a ledger of its own that
+// outlives it.
+type scene struct {
+	*engine.Engine
+	t     *testing.T
+	venue *venue // nil when it is another one
+	from  provider.Provider
+	dir   string
+	store *failing
+	data  *marketdata.Service
+	log   journal
+	now   func() time.Time // the engine's clock; nil for time.Now
+
+	mu       sync.Mutex
+	told     []firing
+	observed []provider.Event
+	stop     func()
+}
+
+// firing is a notification as clients get it.
+type firing struct {
+	Seq       uint64
+	AlertID   string `json:"alert_id"`
+	Symbol    string
+	Interval  string
+	Value     float64
+	Triggered time.Time `json:"triggered_at"`
+	Late      bool
+}
+
+// failing is the ledger, which can be made to refuse.
+type failing struct {
+	*ledger.Ledger
+	mu    sync.Mutex
+	fires error
+	takes time.Duration // the next firing
+}
+
+func (f *failing) FireAlerts(ctx context.Context, firings []alert.Firing) ([]notify.Entry, error) {
+	f.mu.Lock()
+	err, takes := f.fires, f.takes
+	f.takes = 0
+	f.mu.Unlock()
+	time.Sleep(takes)
+	if err != nil {
+		return nil, err
+	}
+	return f.Ledger.FireAlerts(ctx, firings)
+}
+
+func (f *failing) refuse(err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.fires = err
+}
+
+// stall has the next firing take a while.
+func (f *failing) stall(d time.Duration) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.takes = d
+}
+
+// monday is where the tests begin: not on the minute.
+var monday = time.Date(2025, time.July, 7, 12, 0, 7, 0, time.UTC)
+
+func newScene(t *testing.T, wave func(market.Symbol, int64) float64) *scene {
+	t.Helper()
+	time.Sleep(time.Until(monday))
+	s := &scene{t: t, venue: newVenue(wave), dir: t.TempDir()}
+	s.from = s.venue
+	s.start()
+	return s
+}
+
+// start opens the ledger and runs an engine over it.
+func (s *scene) start() {
+	s.t.Helper()
+	db, err := ledger.Open(s.t.Context(), s.dir, time.Now)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.store = &failing{Ledger: db}
+	log := slog.New(slog.NewTextHandler(&s.log, nil))
+	s.data, err = marketdata.New(marketdata.Config{
+		Providers: []provider.Provider{s.from}, Routes: marketdata.Routes{Crypto: s.from.Name(), Other: s.from.Name()}, Log: log, Now: time.Now,
+	})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	half, now := func() float64 { return 0.5 }, s.now
+	if now == nil {
+		now = time.Now
+	}
+	s.Engine = engine.New(engine.Config{
+		Store: s.store, Data: s.data, Feed: feed.NewHub(s.data.Route, feed.Config{Log: log, Rand: half, Now: time.Now}),
+		Publish: s.publish, Observe: s.observe, Log: log, Now: now, Rand: half,
+	})
+	ctx, cancel := context.WithCancel(s.t.Context())
+	ready, done := make(chan struct{}), make(chan error, 1)
+	go func() { done <- s.Run(ctx, s.t.Context(), func() { close(ready) }) }()
+	<-ready
+	s.stop = func() {
+		s.t.Helper()
+		cancel()
+		if err := <-done; err != nil {
+			s.t.Error(err)
+		}
+		s.data.Close()
+		if err := db.Close(); err != nil {
+			s.t.Error(err)
+		}
+	}
+}
+
+func (s *scene) observe(e provider.Event) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.observed = append(s.observed, e)
+}
+
+func (s *scene) publish(entries []notify.Entry) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, e := range entries {
+		f := firing{Seq: e.Seq}
+		if err := json.Unmarshal(e.Data, &f); err != nil {
+			s.t.Error(err)
+		}
+		s.told = append(s.told, f)
+	}
+}
+
+// fired returns what was told since it was asked last.
+func (s *scene) fired() []firing {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	told := s.told
+	s.told = nil
+	return told
+}
+
+func (s *scene) logged(text string) int { return strings.Count(s.log.String(), text) }
+
+// journal is a log that can be read while it is written.
+type journal struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (j *journal) Write(p []byte) (int, error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.text.Write(p)
+}
+
+func (j *journal) String() string {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.text.String()
+}
+
+func ann() principal.Caller { return principal.Caller{Subject: "ann", Key: "k"} }
+
+func symbol(name string) market.Symbol { return market.Symbol{Name: name} }
+
+func above(name string, price float64) alert.Alert {
+	return alert.Alert{Symbol: symbol(name), Condition: alert.Condition{Type: alert.PriceAbove, Threshold: decimal.NewFromFloat(price)}}
+}
+
+func below(name string, price float64) alert.Alert {
+	a := above(name, price)
+	a.Condition.Type = alert.PriceBelow
+	return a
+}
+
+func signal(name string, i market.Interval, indicator, label string) alert.Alert {
+	return alert.Alert{Symbol: symbol(name), Interval: i, Condition: alert.Condition{Type: alert.IndicatorSignal, Indicator: indicator, Signal: label}}
+}
+
+func (s *scene) set(a alert.Alert) alert.Alert {
+	s.t.Helper()
+	set, err := s.Set(s.t.Context(), ann(), a)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return set
+}
+
+func (s *scene) active() []string {
+	s.t.Helper()
+	all, err := s.Alerts(s.t.Context(), ann())
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	ids := make([]string, len(all))
+	for i, a := range all {
+		ids[i] = a.ID
+	}
+	return ids
+}
+
+// steps is a price that is one for a time and then another.
+func steps(prices map[time.Duration]float64) func(market.Symbol, int64) float64 {
+	return func(_ market.Symbol, t int64) float64 {
+		after := time.Duration(t-monday.Unix()) * time.Second
+		price, at := 100.0, time.Duration(math.MinInt64)
+		for from, p := range prices {
+			if from <= after && from > at {
+				price, at = p, from
+			}
+		}
+		return price
+	}
+}
+
+func TestSet_ThePriceFiresIt(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newScene(t, steps(map[time.Duration]float64{90 * time.Second: 101, 200 * time.Second: 98.5}))
+		defer s.stop()
+		up, down, far := s.set(above("BTC", 100.5)), s.set(below("BTC", 99)), s.set(above("BTC", 500))
+		if told := s.fired(); len(told) != 0 {
+			t.Fatalf("fired %+v at 100", told)
+		}
+		time.Sleep(95 * time.Second)
+		if told := s.fired(); len(told) != 1 || told[0].AlertID != up.ID || told[0].Value != 101 || told[0].Late || told[0].Triggered.Sub(monday).Round(5*time.Second) != 95*time.Second {
+			t.Errorf("at 101 %+v", told)
+		}
+		time.Sleep(2 * time.Minute)
+		if told := s.fired(); len(told) != 1 || told[0].AlertID != down.ID || told[0].Value != 98.5 {
+			t.Errorf("at 98.5 %+v", told)
+		}
+		if ids := s.active(); !slices.Equal(ids, []string{far.ID}) {
+			t.Errorf("active %v", ids)
+		}
+	})
+}
+
+func TestSet_WhatIsReachedFiresAtOnce(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newScene(t, steps(nil))
+		defer s.stop()
+		a := s.set(above("BTC", 100))
+		if told := s.fired(); len(told) != 1 || told[0].AlertID != a.ID || told[0].Value != 100 {
+			t.Errorf("%+v", told)
+		}
+		if ids := s.active(); len(ids) != 0 {
+			t.Errorf("active %v", ids)
+		}
+	})
+}
+
+// The high of the bar that runs is older than the alert.
+func TestSet_WhatWasReachedBeforeDoesNotFireIt(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newScene(t, steps(map[time.Duration]float64{0: 150, 10 * time.Second: 100, 5 * time.Minute: 101}))
+		defer s.stop()
+		time.Sleep(20 * time.Second)
+		a := s.set(above("BTC", 120))
+		time.Sleep(3 * time.Minute)
+		if told := s.fired(); len(told) != 0 || !slices.Equal(s.active(), []string{a.ID}) {
+			t.Errorf("fired %+v, active %v", told, s.active())
+		}
+	})
+}
+
+// Nor does it when a new alert has the price read before the older one's history is.
+func TestSet_ReadsAPriceThatDoesNotFireOlderAlerts(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newScene(t, steps(map[time.Duration]float64{0: 150, 10 * time.Second: 100, 5 * time.Minute: 130}))
+		time.Sleep(20 * time.Second)
+		older := s.set(above("BTC", 120))
+		s.stop()
+		s.venue.setDown(true)
+		s.start()
+		defer func() { s.stop() }()
+		time.Sleep(100 * time.Millisecond) // the history is not read
+		s.venue.setDown(false)
+		newer := s.set(above("BTC", 500))
+		time.Sleep(3 * time.Minute)
+		if told := s.fired(); len(told) != 0 || !slices.Equal(s.active(), []string{older.ID, newer.ID}) {
+			t.Errorf("fired %+v, active %v", told, s.active())
+		}
+		time.Sleep(3 * time.Minute)
+		if told := s.fired(); len(told) != 1 || told[0].AlertID != older.ID || told[0].Value != 130 {
+			t.Errorf("fired %+v at 130", told)
+		}
+	})
+}
+
+func TestSet_RefusesWhatNeverFires(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newScene(t, steps(nil))
+		defer s.stop()
+		past := above("BTC", 500)
+		past.Expires = time.Now()
+		for want, a := range map[string]alert.Alert{
+			"unknown_symbol": above("NONE", 1), "invalid_argument": past,
+		} {
+			_, err := s.Set(t.Context(), ann(), a)
+			if f := fault.Of(err); f == nil || f.Code != want {
+				t.Errorf("%s: %v", want, err)
+			}
+		}
+		_, err := s.Set(t.Context(), ann(), signal("BTC", market.Minute3, "rsi", "rsi_oversold"))
+		if err != nil {
+			t.Errorf("an interval that can be built: %v", err)
+		}
+		s.venue.setDown(true)
+		if _, err := s.Set(t.Context(), ann(), above("ETH", 500)); fault.KindOf(err) != fault.Unavailable {
+			t.Errorf("a venue that does not answer: %v", err)
+		}
+	})
+}
+
+func TestCancel_OnlyTheOwnersOwn(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newScene(t, steps(map[time.Duration]float64{time.Minute: 200}))
+		defer s.stop()
+		a := s.set(above("BTC", 150))
+		bob := principal.Caller{Subject: "bob", Key: "b"}
+		if err := s.Cancel(t.Context(), bob, a.ID); fault.KindOf(err) != fault.NotFound {
+			t.Errorf("another owner: %v", err)
+		}
+		if all, err := s.Alerts(t.Context(), bob); err != nil || len(all) != 0 {
+			t.Errorf("another owner sees %v, %v", all, err)
+		}
+		if err := s.Cancel(t.Context(), ann(), a.ID); err != nil {
+			t.Error(err)
+		}
+		if err := s.Cancel(t.Context(), ann(), a.ID); fault.KindOf(err) != fault.NotFound {
+			t.Errorf("twice: %v", err)
+		}
+		time.Sleep(2 * time.Minute)
+		if told := s.fired(); len(told) != 0 {
+			t.Errorf("fired %+v", told)
+		}
+	})
+}
+
+func TestEngine_FollowsWhatIsNeededAndNothingElse(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newScene(t, steps(nil))
+		defer s.stop()
+		a, b := s.set(above("BTC", 500)), s.set(signal("ETH", market.Minute5, "rsi", "rsi_oversold"))
+		time.Sleep(30 * time.Second)
+		if got := s.venue.streamed(); !slices.Equal(got, []string{"venue:BTC 1m", "venue:ETH 5m"}) {
+			t.Errorf("streams %v", got)
+		}
+		for _, id := range []string{a.ID, b.ID} {
+			if err := s.Cancel(t.Context(), ann(), id); err != nil {
+				t.Error(err)
+			}
+		}
+		time.Sleep(90 * time.Second)
+		if got := s.venue.streamed(); len(got) != 0 {
+			t.Errorf("streams %v", got)
+		}
+		if st := s.Status(); st.Prices+st.Series != 0 || !st.Ready() {
+			t.Errorf("status %+v", st)
+		}
+		marks, err := s.store.Marks(t.Context())
+		if err != nil || len(marks) > 0 {
+			t.Errorf("marks %v, %v", marks, err)
+		}
+	})
+}
+
+func (v *venue) streamed() []string {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	var all []string
+	for s := range v.subs {
+		all = append(all, fmt.Sprintf("%v %v", s.Symbol, s.Interval))
+	}
+	slices.Sort(all)
+	return all
+}
+
+func TestEngine_ACommitThatFailsIsTriedAgain(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newScene(t, steps(map[time.Duration]float64{time.Minute: 200, 2 * time.Minute: 100}))
+		defer s.stop()
+		a := s.set(above("BTC", 150))
+		s.store.refuse(fault.Unreachable(nil, 0, "the disk is full"))
+		time.Sleep(3 * time.Minute)
+		if told := s.fired(); len(told) != 0 {
+			t.Errorf("told before it was committed: %+v", told)
+		}
+		if st := s.Status(); st.Ready() || st.Uncommitted != 1 || !strings.Contains(st.Failure, "disk is full") {
+			t.Errorf("status %+v", st)
+		}
+		if !slices.Equal(s.active(), []string{a.ID}) {
+			t.Errorf("active %v", s.active())
+		}
+		s.store.refuse(nil)
+		time.Sleep(time.Minute)
+		if told := s.fired(); len(told) != 1 || told[0].AlertID != a.ID || told[0].Value != 200 {
+			t.Errorf("told %+v", told)
+		}
+		if st := s.Status(); !st.Ready() || st.Uncommitted != 0 {
+			t.Errorf("status %+v", st)
+		}
+		if s.logged("not committed") < 3 || s.logged("committed again") != 1 {
+			t.Error(s.log.String())
+		}
+	})
+}
+
+func TestEngine_AnAlertExpires(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newScene(t, steps(map[time.Duration]float64{10 * time.Minute: 200}))
+		defer s.stop()
+		a := above("BTC", 150)
+		a.Expires = time.Now().Add(5 * time.Minute)
+		s.set(a)
+		time.Sleep(5*time.Minute + time.Second)
+		if ids := s.active(); len(ids) != 0 {
+			t.Errorf("listed after its time: %v", ids)
+		}
+		time.Sleep(15 * time.Minute)
+		if told := s.fired(); len(told) != 0 {
+			t.Errorf("fired %+v", told)
+		}
+		for a, err := range s.store.Alerts(t.Context()) {
+			t.Errorf("still stored: %v %v", a, err)
+		}
+	})
+}

@@ -1,0 +1,69 @@
+package engine_test
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"candela/internal/alerting/alert"
+	"candela/internal/market"
+)
+
+// An alert whose indicator needs more bars than the window has waits until they are
+// read. Bars that close meanwhile are still to be evaluated for it, also by the next
+// run of the program.
+func TestEngine_BarsThatALongerIndicatorWaitsForAreNotMarked(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newScene(t, waves)
+		defer func() { s.stop() }()
+		s.set(signal("BTC", market.Minute1, "bbands", "breakout_up"))
+		time.Sleep(10 * time.Second)
+		s.venue.setDry(true)
+		waits := s.set(signal("BTC", market.Minute1, "macd", "cross_up"))
+		time.Sleep(2 * time.Hour)
+		for _, f := range s.fired() {
+			if f.AlertID == waits.ID {
+				t.Fatalf("fired without its bars: %+v", f)
+			}
+		}
+		s.stop()
+		s.venue.setDry(false)
+		s.start()
+		time.Sleep(time.Minute)
+		var told []firing
+		for _, f := range s.fired() {
+			if f.AlertID == waits.ID {
+				told = append(told, f)
+			}
+		}
+		if s.hold([]alert.Alert{waits}, told, time.Now()) != 1 {
+			t.Error("nothing fired")
+		}
+	})
+}
+
+// What lies further back than bars are read is not evaluated, and the log says so:
+// an indicator without the bars before it would tell something else than a chart.
+func TestEngine_MissedBarsWithoutThoseBeforeThemFireNothing(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newScene(t, waves)
+		defer func() { s.stop() }()
+		s.set(signal("BTC", market.Minute1, "macd", "cross_up"))
+		s.stop()
+		const read, history = 20_000, 1871 // bars in one load, and those that macd needs
+		time.Sleep(15 * 24 * time.Hour)
+		s.start()
+		now := time.Now()
+		time.Sleep(time.Minute)
+		told := s.fired()
+		earliest := now.Add(-(read - history - 1) * time.Minute)
+		if len(told) != 1 || told[0].Triggered.Before(earliest) || told[0].Triggered.After(earliest.Add(6*time.Hour)) {
+			t.Errorf("fired %+v, want one soon after %v", told, earliest)
+		}
+		if s.logged("bars were missed that lie too far back") != 1 {
+			t.Error("the log does not say that bars were left out")
+		}
+	})
+}

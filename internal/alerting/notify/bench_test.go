@@ -1,0 +1,167 @@
+package notify_test
+
+import (
+	"fmt"
+	"log/slog"
+	"path/filepath"
+	"runtime"
+	"testing"
+	"time"
+
+	"candela/internal/alerting/notify"
+	"candela/internal/kit/principal"
+	"candela/internal/market"
+)
+
+func newLog(tb testing.TB, path string) *notify.Log {
+	tb.Helper()
+	log, err := notify.Open(notify.Config{Path: path, Now: time.Now, Log: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return log
+}
+
+// connected is a log with subscribers that have a stream.
+func connected(tb testing.TB, n int) (*notify.Log, []notify.Stream) {
+	tb.Helper()
+	log := newLog(tb, "")
+	streams := make([]notify.Stream, n)
+	for i := range streams {
+		c := caller(fmt.Sprint("key-", i))
+		if err := log.Subscribe(tb.Context(), c, notify.Filter{Symbols: []market.Symbol{{Name: "AAPL"}}}); err != nil {
+			tb.Fatal(err)
+		}
+		stream, err := log.Open(tb.Context(), c, "")
+		if err != nil {
+			tb.Fatal(err)
+		}
+		streams[i] = stream
+	}
+	return log, streams
+}
+
+// BenchmarkAppend is what the engine waits for while ten thousand streams are
+// told, whoever wants the entry.
+func BenchmarkAppend(b *testing.B) {
+	for name, symbol := range map[string]string{"wanted by all": "AAPL", "wanted by none": "MSFT"} {
+		b.Run(name, func(b *testing.B) {
+			log, streams := connected(b, 10_000)
+			b.ReportAllocs()
+			for seq := uint64(1); b.Loop(); seq++ {
+				log.Append([]notify.Entry{entry(seq, symbol, "price_above", time.Now())})
+				b.StopTimer()
+				for _, s := range streams {
+					woken(s)
+				}
+				b.StartTimer()
+			}
+		})
+	}
+}
+
+// BenchmarkTake is what one entry costs each stream: to take it, and to ask again.
+func BenchmarkTake(b *testing.B) {
+	log, streams := connected(b, 1)
+	var events []notify.Event
+	b.ReportAllocs()
+	for seq := uint64(1); b.Loop(); seq++ {
+		b.StopTimer()
+		log.Append([]notify.Entry{entry(seq, "AAPL", "price_above", time.Now())})
+		b.StartTimer()
+		events = streams[0].Take(events[:0])
+		if again := streams[0].Take(events); len(events) != 1 || len(again) != 1 {
+			b.Fatalf("took %d, then %d", len(events), len(again)-1)
+		}
+	}
+}
+
+// BenchmarkReconnect is a stream that comes back after 100,000 entries, of which
+// it wanted a tenth, and takes the newest thousand of them.
+func BenchmarkReconnect(b *testing.B) {
+	log := newLog(b, "")
+	c := caller("k")
+	if err := log.Subscribe(b.Context(), c, notify.Filter{Symbols: []market.Symbol{{Name: "AAPL"}}}); err != nil {
+		b.Fatal(err)
+	}
+	entries := make([]notify.Entry, 100_000)
+	for i := range entries {
+		entries[i] = entry(uint64(i+1), map[bool]string{true: "AAPL", false: "MSFT"}[i%10 == 0], "price_above", time.Now())
+	}
+	log.Append(entries)
+	b.ReportAllocs()
+	for b.Loop() {
+		stream, err := log.Open(b.Context(), c, "1") // the first of all, so every time from the start
+		if err != nil {
+			b.Fatal(err)
+		}
+		got := 0
+		var events []notify.Event
+		for events = stream.Take(events[:0]); len(events) > 0; events = stream.Take(events[:0]) {
+			got += len(events)
+		}
+		if got != notify.PushCap {
+			b.Fatalf("%d came", got)
+		}
+		stream.Close()
+	}
+}
+
+// BenchmarkFlush writes the file of ten thousand subscribers, and says how much
+// memory one takes.
+func BenchmarkFlush(b *testing.B) {
+	before := heap()
+	log := newLog(b, "")
+	const n = 10_000
+	for i := range n {
+		c := principal.Caller{Subject: "owner", Key: fmt.Sprintf("%064d", i), ClientKey: fmt.Sprintf("%032d", i), Expires: time.Now()}
+		if err := log.Subscribe(b.Context(), c, notify.Filter{Symbols: []market.Symbol{{Name: "AAPL"}}}); err != nil {
+			b.Fatal(err)
+		}
+	}
+	used := float64(heap()-before) / n
+	notify.SetPath(log, filepath.Join(b.TempDir(), "subscriptions.json"))
+	for b.Loop() {
+		if _, err := log.Open(b.Context(), caller("k"), ""); err != nil { // something changed
+			b.Fatal(err)
+		}
+		if err := log.Flush(); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportMetric(used, "B/subscriber")
+	runtime.KeepAlive(log)
+}
+
+func heap() int64 {
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc)
+}
+
+// A client costs no allocation: ten thousand of them would make the collector the
+// slowest reader.
+func TestTake_DoesNotAllocate(t *testing.T) {
+	log, streams := connected(t, 1)
+	events := make([]notify.Event, 0, 8)
+	seq := uint64(0)
+	entries := make([]notify.Entry, 200)
+	for i := range entries {
+		entries[i] = entry(uint64(i+1), "AAPL", "price_above", time.Now())
+	}
+	allocated := testing.AllocsPerRun(100, func() {
+		log.Append(entries[seq : seq+1])
+		seq++
+	})
+	with := testing.AllocsPerRun(80, func() {
+		log.Append(entries[seq : seq+1])
+		seq++
+		for events = streams[0].Take(events[:0]); len(events) > 0; events = streams[0].Take(events[:0]) {
+			woken(streams[0])
+		}
+	})
+	if with > allocated+0.5 {
+		t.Errorf("%.1f allocations with Take, %.1f without", with, allocated)
+	}
+}

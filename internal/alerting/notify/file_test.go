@@ -1,0 +1,374 @@
+package notify_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"candela/internal/alerting/notify"
+	"candela/internal/kit/fault"
+	"candela/internal/kit/principal"
+	"candela/internal/market"
+)
+
+func TestFile_SubscriptionSurvivesACrash(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	s.subscribe(caller("local"), "BTCUSDT")
+	all := []notify.Entry{s.next("binance:BTCUSDT", "price_above"), s.next("AAPL", "price_above")}
+	s.reopen() // nothing was stopped or flushed
+	s.Restore(2, all)
+	got, err := s.Subscription(t.Context(), caller("local"))
+	if err != nil || !got.Active || got.Queued != 1 || got.Connected || !slices.Equal(got.Filter.Symbols, []market.Symbol{{Name: "BTCUSDT"}}) {
+		t.Fatalf("%+v, %v", got, err)
+	}
+	s.wants(s.open(caller("local"), ""), 1)
+	if _, err := s.Unsubscribe(t.Context(), caller("local")); err != nil {
+		t.Fatal(err)
+	}
+	s.reopen()
+	if got, _ := s.Subscription(t.Context(), caller("local")); got.Active {
+		t.Fatalf("the end of a subscription did not survive: %+v", got)
+	}
+}
+
+func TestFile_FormAndPermissions(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	// What a process that was killed while writing left behind is in the way.
+	if err := os.WriteFile(s.path+".tmp", []byte("half"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	c := principal.Caller{Subject: "owner", Key: "5feceb66", Client: "Claude", ClientKey: "c1", Expires: s.now.Add(time.Hour)}
+	s.subscribe(c, "binance:BTCUSDT")
+	s.fire("binance:BTCUSDT")
+	stream := s.open(c, "")
+	s.wants(stream, 1)
+	b, _ := s.poll("5feceb66")
+	b.Settle(true)
+	if err := s.Flush(); err != nil {
+		t.Fatal(err)
+	}
+	data, err := os.ReadFile(s.path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const want = `{"version":1,"polling":{"owner":{"cursor":1}},"subscriptions":{"5feceb66":{"owner":"owner","client":"c1",` +
+		`"symbols":["binance:BTCUSDT"],"since":0,"expires":"2026-01-31T17:00:00Z","cursor":1,"seen":"2026-01-31T16:00:00Z"}}}` + "\n"
+	if string(data) != want {
+		t.Errorf("the file is\n%s, want\n%s", data, want)
+	}
+	info, err := os.Stat(s.path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if runtime.GOOS != "windows" && info.Mode().Perm() != 0o600 {
+		t.Errorf("others may read it: %v", info.Mode())
+	}
+	if left, _ := filepath.Glob(filepath.Join(filepath.Dir(s.path), "*")); len(left) != 1 {
+		t.Errorf("more than the file is left: %v", left)
+	}
+}
+
+// logged is a logger for tests that keeps its lines.
+type logged struct {
+	mu    sync.Mutex
+	lines bytes.Buffer
+}
+
+func (l *logged) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.lines.Write(p)
+}
+
+func (l *logged) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.lines.String()
+}
+
+func openLogged(t *testing.T, path string) (*notify.Log, *logged, error) {
+	t.Helper()
+	out := &logged{}
+	log, err := notify.Open(notify.Config{Path: path, Now: time.Now, Log: slog.New(slog.NewTextHandler(out, nil))})
+	return log, out, err
+}
+
+func TestFile_WhatCannotBeUnderstoodIsPutAside(t *testing.T) {
+	t.Parallel()
+	for name, content := range map[string]string{
+		"empty":                           "",
+		"cut off":                         `{"version":1,"subscriptions":{"k":{"owner":"o"`,
+		"not JSON":                        "\x00\x00\x00",
+		"another form":                    `{"version":2,"subscriptions":{}}`,
+		"without a version":               `{}`,
+		"a subscription without owner":    `{"version":1,"subscriptions":{"k":{"since":1}}}`,
+		"a symbol that is none":           `{"version":1,"subscriptions":{"k":{"owner":"o","symbols":["???"]}}}`,
+		"places in the wrong order":       `{"version":1,"subscriptions":{"k":{"owner":"o","kept":[2,1]}}}`,
+		"a polling queue without order":   `{"version":1,"polling":{"o":{"cursor":5,"back":[3,3]}}}`,
+		"numbers that are not":            `{"version":1,"subscriptions":{"k":{"owner":"o","cursor":-1}}}`,
+		"a polling queue of nobody":       `{"version":1,"polling":{"":{"cursor":5}}}`,
+		"more than one after another":     `{"version":1}{"version":1}`,
+		"a list":                          `[]`,
+		"more kept than a queue may hold": `{"version":1,"subscriptions":{"k":{"owner":"o","kept":[` + strings.Repeat("1,", 1000) + `1]}}}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			path := filepath.Join(t.TempDir(), "subscriptions.json")
+			if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			log, out, err := openLogged(t, path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			aside, _ := filepath.Glob(path + ".bad-*")
+			if len(aside) != 1 || !strings.Contains(out.String(), "level=ERROR") || !strings.Contains(out.String(), aside[0]) {
+				t.Fatalf("put aside as %q, logged %q", aside, out)
+			}
+			if kept, err := os.ReadFile(aside[0]); err != nil || string(kept) != content {
+				t.Fatalf("kept %q, %v", kept, err)
+			}
+			if err := log.Subscribe(t.Context(), caller("k"), notify.Filter{}); err != nil {
+				t.Fatal(err)
+			}
+			if again, out, err := openLogged(t, path); err != nil || out.String() != "" {
+				t.Fatalf("%v, %v, logged %q", again, err, out)
+			}
+		})
+	}
+}
+
+func TestFile_UnreadableIsAnError(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "subscriptions.json")
+	if err := os.Mkdir(path, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if log, _, err := openLogged(t, path); err == nil {
+		t.Fatalf("opened %v", log)
+	}
+}
+
+func cursorIn(t *testing.T, path, key string) uint64 {
+	t.Helper()
+	var f struct {
+		Subscriptions map[string]struct{ Cursor uint64 }
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(data, &f); err != nil {
+		t.Fatal(err)
+	}
+	return f.Subscriptions[key].Cursor
+}
+
+func TestRun_WritesBehindWithinASecondAndWhenItStops(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newScene(t)
+		ctx, stop := context.WithCancel(t.Context())
+		done := make(chan error, 1)
+		go func() { done <- s.Run(ctx) }()
+		s.subscribe(caller("k"))
+		stream := s.open(caller("k"), "")
+		s.fire("AAPL")
+		s.wants(stream, 1)
+		if got := cursorIn(t, s.path, "k"); got != 0 {
+			t.Fatalf("each delivery writes the file: %d", got)
+		}
+		time.Sleep(time.Second)
+		synctest.Wait()
+		if got := cursorIn(t, s.path, "k"); got != 1 {
+			t.Fatalf("the file says %d after a second", got)
+		}
+		s.fire("AAPL")
+		s.wants(stream, 2)
+		stop()
+		if err := <-done; err != nil {
+			t.Fatal(err)
+		}
+		if got := cursorIn(t, s.path, "k"); got != 2 {
+			t.Fatalf("the file says %d after the stop", got)
+		}
+	})
+}
+
+func TestRun_SaysOnceThatItCannotWrite(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		dir := filepath.Join(t.TempDir(), "home")
+		log, out, err := openLogged(t, filepath.Join(dir, "subscriptions.json"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := log.Subscribe(t.Context(), caller("k"), notify.Filter{}); fault.KindOf(err) != fault.Unavailable || !fault.Of(err).Retryable {
+			t.Fatalf("a subscription that is not saved: %v", err)
+		}
+		ctx, stop := context.WithCancel(t.Context())
+		done := make(chan error, 1)
+		go func() { done <- log.Run(ctx) }()
+		time.Sleep(10 * time.Second)
+		if got := strings.Count(out.String(), "cannot be saved"); got != 1 {
+			t.Fatalf("said %d times:\n%s", got, out)
+		}
+		if err := os.Mkdir(dir, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(10 * time.Second)
+		if got := strings.Count(out.String(), "saved again"); got != 1 {
+			t.Fatalf("recovery said %d times:\n%s", got, out)
+		}
+		stop()
+		if err := <-done; err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
+func TestRun_DropsWhatIsTooOld(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		path := filepath.Join(t.TempDir(), "subscriptions.json")
+		log, _, err := openLogged(t, path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, key := range []string{"away", "here"} {
+			if err := log.Subscribe(t.Context(), caller(key), notify.Filter{}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if _, err := log.Open(t.Context(), caller("here"), ""); err != nil {
+			t.Fatal(err)
+		}
+		ctx, stop := context.WithCancel(t.Context())
+		done := make(chan error, 1)
+		go func() { done <- log.Run(ctx) }()
+		time.Sleep(8 * 24 * time.Hour)
+		stop()
+		<-done
+		data, err := os.ReadFile(path)
+		if err != nil || strings.Contains(string(data), `"away"`) || !strings.Contains(string(data), `"here"`) {
+			t.Fatalf("%s, %v", data, err)
+		}
+	})
+}
+
+// TestSubscribe_ManyAtOnceShareAWrite is about a storm of clients that come back:
+// each waits until the file has its subscription, and all of them for few writes.
+func TestSubscribe_ManyAtOnceShareAWrite(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	var group sync.WaitGroup
+	for i := range 64 {
+		group.Go(func() {
+			c := caller("key-" + strconv.Itoa(i))
+			if err := s.Subscribe(t.Context(), c, notify.Filter{}); err != nil {
+				t.Error(err)
+			}
+			if data, err := os.ReadFile(s.path); err != nil || !bytes.Contains(data, []byte(`"`+c.Key+`"`)) {
+				t.Errorf("%s is not in the file, %v", c.Key, err)
+			}
+		})
+	}
+	group.Wait()
+}
+
+// TestOpen_ANameThatNeverPolledHasFetchedNothing gives an owner what it had under a
+// former name: nothing is lost of the name that never polled, and where the store still
+// knows whose an entry is, nothing comes twice.
+func TestOpen_ANameThatNeverPolledHasFetchedNothing(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		polling string
+		owners  []string // of the entries from 1 on
+		want    []uint64
+	}{
+		"the new one, merged in the store":  {`{"local":{"cursor":7}}`, []string{"owner", "owner", "owner"}, []uint64{1, 2, 3}},
+		"the new one":                       {`{"local":{"cursor":7}}`, []string{"local", "owner", "local", "owner"}, []uint64{2, 4}},
+		"the former one":                    {`{"owner":{"cursor":7}}`, []string{"local", "owner", "local", "owner"}, []uint64{1, 3}},
+		"there is but the former":           {`{"local":{"cursor":2,"back":[1]}}`, []string{"local", "local", "local"}, []uint64{1, 3}},
+		"both have":                         {`{"local":{"cursor":3},"owner":{"cursor":2}}`, []string{"local", "owner", "local", "owner"}, []uint64{4}},
+		"nobody has":                        {`{}`, []string{"local", "owner"}, []uint64{1, 2}},
+		"there is but the new one, as ever": {`{"owner":{"cursor":2}}`, []string{"owner", "owner", "owner"}, []uint64{3}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			path := filepath.Join(t.TempDir(), "subscriptions.json")
+			if err := os.WriteFile(path, []byte(`{"version":1,"polling":`+c.polling+`,"subscriptions":{}}`), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			var entries []notify.Entry
+			for i, owner := range c.owners {
+				entries = append(entries, notify.Entry{Seq: uint64(i) + 1, Owner: owner, Symbol: market.Symbol{Name: "BTCUSDT"}, Kind: "price_above", At: time.Now(), Data: []byte("{}")})
+			}
+			for range 2 { // the second start finds the file of the first, and entries of one name
+				log, err := notify.Open(notify.Config{Path: path, Formerly: map[string]string{"local": "owner"}, Now: time.Now, Log: slog.New(slog.DiscardHandler)})
+				if err != nil {
+					t.Fatal(err)
+				}
+				log.Restore(7, entries)
+				if err := log.Flush(); err != nil {
+					t.Fatal(err)
+				}
+				batch, err := log.Drain(t.Context(), principal.Caller{Subject: "owner"}, 0, notify.Bound{})
+				if err != nil {
+					t.Fatal(err)
+				}
+				var got []uint64
+				for _, e := range batch.Entries {
+					got = append(got, e.Seq)
+				}
+				if !slices.Equal(got, c.want) {
+					t.Errorf("got %v, want %v", got, c.want)
+				}
+				for i := range entries {
+					entries[i].Owner = "owner"
+				}
+			}
+		})
+	}
+}
+
+// TestOpen_AnOwnerMayHaveAnotherName holds that what an owner had under a former name
+// is there under the new one: its subscription, and what it has not polled.
+func TestOpen_AnOwnerMayHaveAnotherName(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "subscriptions.json")
+	const saved = `{"version":1,"polling":{"local":{"cursor":7,"back":[3]},"owner":{"cursor":5}},` +
+		`"subscriptions":{"local":{"owner":"local","symbols":["BTCUSDT"],"since":1}}}`
+	if err := os.WriteFile(path, []byte(saved), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	log, err := notify.Open(notify.Config{Path: path, Formerly: map[string]string{"local": "owner"}, Now: time.Now, Log: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var entries []notify.Entry
+	for seq := uint64(1); seq <= 9; seq++ {
+		entries = append(entries, notify.Entry{Seq: seq, Owner: "owner", Symbol: market.Symbol{Name: "BTCUSDT"}, Kind: "price_above", At: time.Now(), Data: []byte("{}")})
+	}
+	log.Restore(9, entries)
+	if got, err := log.Subscription(t.Context(), principal.Caller{Subject: "owner", Key: "local"}); err != nil || !got.Active {
+		t.Errorf("%+v, %v", got, err)
+	}
+	batch, err := log.Drain(t.Context(), principal.Caller{Subject: "owner"}, 0, notify.Bound{})
+	if err != nil || len(batch.Entries) != 5 || batch.Entries[0].Seq != 3 || batch.Entries[1].Seq != 6 {
+		t.Errorf("%+v, %v", batch, err)
+	}
+}

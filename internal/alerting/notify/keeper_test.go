@@ -1,0 +1,162 @@
+package notify_test
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"candela/internal/alerting/notify"
+	"candela/internal/alerting/notify/keepertest"
+	"candela/internal/kit/fault"
+)
+
+// places gives each place of a suite a memory, the same when it is opened again.
+type places struct {
+	mu    sync.Mutex
+	given map[string]*keepertest.Memory
+}
+
+func (p *places) memory(place string) *keepertest.Memory {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.given == nil {
+		p.given = map[string]*keepertest.Memory{}
+	}
+	if p.given[place] == nil {
+		p.given[place] = keepertest.NewMemory()
+	}
+	return p.given[place]
+}
+
+func TestKeeper_InMemoryKeepsTheSuite(t *testing.T) {
+	t.Parallel()
+	var all places
+	keepertest.Run(t, 0, func(_ *testing.T, place string) keepertest.Closer { return all.memory(place).Keeper(1, 0) })
+}
+
+// mute is a keeper of which every second answer to a write gets lost.
+type mute struct {
+	*keepertest.Keeper
+	writes atomic.Int64
+}
+
+func (k *mute) Write(ctx context.Context, records []notify.Record) (uint64, error) {
+	first, err := k.Keeper.Write(ctx, records)
+	if err == nil && k.writes.Add(1)%2 == 1 {
+		return 0, fault.Unreachable(errors.New("the answer got lost"), 0, "try again")
+	}
+	return first, err
+}
+
+func TestKeeper_WithoutAnswersKeepsTheSuite(t *testing.T) {
+	t.Parallel()
+	var all places
+	keepertest.Run(t, time.Minute, func(_ *testing.T, place string) keepertest.Closer {
+		return &mute{Keeper: all.memory(place).Keeper(1, 0)}
+	})
+}
+
+func TestKeeper_FileKeepsLogs(t *testing.T) {
+	t.Parallel()
+	var dirs sync.Map
+	keepertest.RunLogs(t, 0, func(t *testing.T, place string, r *keepertest.Replica) (*notify.Log, func()) {
+		t.Helper()
+		kept, _ := dirs.LoadOrStore(place, t.TempDir())
+		dir, _ := kept.(string)
+		cfg := r.Config()
+		cfg.Path = filepath.Join(dir, "subscriptions.json")
+		log, err := notify.Open(cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		// What is written after a crash was not written: the next process has a copy.
+		return log, func() {
+			data, err := os.ReadFile(cfg.Path)
+			if err != nil && !errors.Is(err, fs.ErrNotExist) {
+				t.Error(err)
+			}
+			next := filepath.Join(t.TempDir(), "copy")
+			if err := errors.Join(os.Mkdir(next, 0o700), os.WriteFile(filepath.Join(next, "subscriptions.json"), data, 0o600)); err != nil {
+				t.Error(err)
+			}
+			dirs.Store(place, next)
+		}
+	})
+}
+
+// overMemory opens logs over the memory of the test.
+func overMemory(lag time.Duration) keepertest.Opener {
+	var all places
+	var seed atomic.Uint64
+	return func(t *testing.T, place string, r *keepertest.Replica) (*notify.Log, func()) {
+		t.Helper()
+		k := all.memory(place).Keeper(seed.Add(1), lag)
+		log, err := notify.OpenShared(t.Context(), r.Config(), r.Shared(k))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return log, k.Close
+	}
+}
+
+func TestKeeper_InMemoryKeepsLogs(t *testing.T) {
+	t.Parallel()
+	keepertest.RunLogs(t, 0, overMemory(0))
+}
+
+func TestKeeper_InMemoryKeepsReplicas(t *testing.T) {
+	t.Parallel()
+	keepertest.RunReplicas(t, 0, overMemory(0))
+}
+
+func TestKeeper_InMemoryThatLagsKeepsReplicas(t *testing.T) {
+	t.Parallel()
+	keepertest.RunReplicas(t, 0, overMemory(20*time.Millisecond))
+}
+
+// TestDrain_TakesAnewWhatALateWriteTook has a polling call whose first write is made
+// without an answer, and an alert fire before it is tried again: both entries are
+// given, once.
+func TestDrain_TakesAnewWhatALateWriteTook(t *testing.T) {
+	t.Parallel()
+	keeper := keepertest.NewMemory().Keeper(1, 0)
+	t.Cleanup(keeper.Close)
+	log, err := notify.OpenShared(t.Context(), notify.Config{Now: time.Now, Log: slog.New(slog.DiscardHandler)}, notify.Shared{
+		Keeper: keeper, Members: keepertest.NewMembers().Join("r"),
+		Sync: func(context.Context) error { return nil }, Gone: func(context.Context, string) (bool, error) { return false, nil },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	log.Append([]notify.Entry{entry(1, "BTCUSDT", "price_above", time.Now())})
+	calls := 0
+	keeper.Fail(func() error {
+		if calls++; calls != 2 { // the first is before the write, the second after it
+			return nil
+		}
+		log.Append([]notify.Entry{entry(2, "ETHUSDT", "price_above", time.Now())})
+		return errors.New("no answer in time")
+	})
+	var got []uint64
+	for range 2 {
+		b, err := log.Drain(t.Context(), caller("key"), 0, notify.Bound{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range b.Entries {
+			got = append(got, e.Seq)
+		}
+		b.Settle(true)
+	}
+	if !slices.Equal(got, []uint64{1, 2}) {
+		t.Errorf("polled %v", got)
+	}
+}

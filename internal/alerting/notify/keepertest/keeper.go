@@ -1,0 +1,329 @@
+package keepertest
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"candela/internal/alerting/notify"
+	"candela/internal/kit/fault"
+)
+
+// Closer is a keeper that can be closed.
+type Closer interface {
+	notify.Keeper
+	Close()
+}
+
+// Run holds keepers to the contract of notify.Keeper. open returns a keeper of a
+// place; all of one place share what they keep. stalls is for how long whoever keeps
+// it may not answer, 0 for what always does.
+func Run(t *testing.T, stalls time.Duration, open func(t *testing.T, place string) Closer) {
+	t.Helper()
+	for name, test := range map[string]func(*testing.T, func() keeper){
+		"follows what is there and what comes": testFollow,
+		"writes all or none":                   testAllOrNone,
+		"names may have any characters":        testNames,
+		"one of many replaces a record":        testReplace,
+		"forgets":                              testForget,
+		"as many as may be":                    testMany,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			place := t.Name()
+			test(t, func() keeper {
+				k := open(t, place)
+				t.Cleanup(k.Close)
+				return keeper{k, stalls}
+			})
+		})
+	}
+}
+
+// keeper is one that may not answer for a while.
+type keeper struct {
+	Closer
+	stalls time.Duration
+}
+
+// follower notes what a keeper tells.
+type follower struct {
+	mu   sync.Mutex
+	rows map[name]notify.Record
+	bad  error
+}
+
+func follow(t *testing.T, k notify.Keeper) *follower {
+	t.Helper()
+	f := &follower{rows: map[name]notify.Record{}}
+	if err := k.Follow(t.Context(), f.apply); err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+func (f *follower) apply(r notify.Record) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	key := name{r.Kind, r.Name}
+	if r.Rev <= f.rows[key].Rev {
+		f.bad = fmt.Errorf("%v came with revision %d after %d", key, r.Rev, f.rows[key].Rev)
+	}
+	f.rows[key] = r
+}
+
+func (f *follower) text(kind notify.Kind, of string) string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return string(f.rows[name{kind, of}].Data)
+}
+
+// wants waits until a record has a text.
+func (f *follower) wants(t *testing.T, kind notify.Kind, of, want string) {
+	t.Helper()
+	Eventually(t, func() error {
+		if got := f.text(kind, of); got != want {
+			return fmt.Errorf("%s %q is %.40q, want %.40q", kind, of, got, want)
+		}
+		return nil
+	})
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.bad != nil {
+		t.Fatal(f.bad)
+	}
+}
+
+// patience bounds what waits for servers on a loaded machine.
+const patience = 2 * time.Minute
+
+// Eventually asks until there is no error, for as long as that.
+func Eventually(t *testing.T, ask func() error) {
+	t.Helper()
+	within(t, patience, ask)
+}
+
+// within asks until there is no error, once at least.
+func within(t *testing.T, limit time.Duration, ask func() error) {
+	t.Helper()
+	tick := time.NewTicker(2 * time.Millisecond)
+	defer tick.Stop()
+	for began := time.Now(); ; <-tick.C {
+		err := ask()
+		if err == nil {
+			return
+		}
+		if time.Since(began) >= limit {
+			t.Fatal(err)
+		}
+	}
+}
+
+// insist does something again while whoever keeps the records does not answer, as a
+// client does, and demands that it succeeds.
+func insist[T any](t *testing.T, stalls time.Duration, do func() (T, error)) (value T) {
+	t.Helper()
+	within(t, stalls, func() (err error) {
+		if value, err = do(); err != nil && fault.KindOf(err) != fault.Unavailable {
+			t.Fatal(err)
+		}
+		return err
+	})
+	return value
+}
+
+// put writes records that nobody else does. What was not answered may be written: the
+// keeper is asked before it is written again.
+func put(t *testing.T, k keeper, records ...notify.Record) uint64 {
+	t.Helper()
+	began := time.Now()
+	for tries := 0; ; tries++ {
+		if tries > 0 {
+			if first := insist(t, k.stalls, func() (uint64, error) { return written(t, k, records) }); first > 0 {
+				return first
+			}
+		}
+		first, err := k.Write(t.Context(), records)
+		if err == nil {
+			return first
+		}
+		again := fault.KindOf(err) == fault.Unavailable || errors.Is(err, notify.ErrMoved) && tries > 0 // by the one before
+		if !again || time.Since(began) >= k.stalls {
+			t.Fatal(err)
+		}
+	}
+}
+
+// written returns the first revision of records that are there, 0 if they are not.
+func written(t *testing.T, k keeper, records []notify.Record) (first uint64, err error) {
+	t.Helper()
+	for i, r := range records {
+		last, err := k.Last(t.Context(), r.Kind, r.Name)
+		if err != nil {
+			return 0, err
+		}
+		if i == 0 {
+			first = last.Rev
+		}
+		if last.Rev != first+uint64(i) || last.Rev <= r.Rev || !bytes.Equal(last.Data, r.Data) {
+			return 0, nil
+		}
+	}
+	return first, nil
+}
+
+func testFollow(t *testing.T, open func() keeper) {
+	t.Helper()
+	a, b := open(), open()
+	sub := func(data string) notify.Record {
+		return notify.Record{Kind: notify.SubKind, Name: "k", Data: []byte(data)}
+	}
+	put(t, a, sub("old"))
+	put(t, a, sub("1"), notify.Record{Kind: notify.SeatKind, Name: "k", Data: []byte("seat")})
+	f := follow(t, b)
+	if f.text(notify.SubKind, "k") != "1" || f.text(notify.SeatKind, "k") != "seat" {
+		t.Fatal("what was acknowledged before is not there when Follow returns")
+	}
+	for i := range 20 {
+		put(t, a, sub(strconv.Itoa(i)))
+	}
+	put(t, b, notify.Record{Kind: notify.PollKind, Name: "k", Data: []byte("own")})
+	f.wants(t, notify.SubKind, "k", "19")
+	f.wants(t, notify.PollKind, "k", "own")
+	b.Close()
+	last, err := a.Last(t.Context(), notify.SubKind, "k")
+	if err != nil || string(last.Data) != "19" || last.Name != "k" || last.Kind != notify.SubKind {
+		t.Fatalf("%+v, %v", last, err)
+	}
+}
+
+func testAllOrNone(t *testing.T, open func() keeper) {
+	t.Helper()
+	a, b := open(), open()
+	none, err := a.Last(t.Context(), notify.SubKind, "x")
+	if err != nil || none.Rev != 0 || len(none.Data) > 0 {
+		t.Fatalf("%+v, %v", none, err)
+	}
+	x := notify.Record{Kind: notify.SubKind, Name: "x", Data: []byte("x"), Guarded: true}
+	y := notify.Record{Kind: notify.SubKind, Name: "y", Data: []byte("y")}
+	first := put(t, a, x, y)
+	for i, of := range []string{"x", "y"} {
+		if r, err := b.Last(t.Context(), notify.SubKind, of); err != nil || r.Rev != first+uint64(i) || string(r.Data) != of {
+			t.Fatalf("%s: %+v, %v, want revision %d", of, r, err, first+uint64(i))
+		}
+	}
+	y.Data = []byte("other")
+	for _, batch := range [][]notify.Record{{x, y}, {y, x}, {x}} {
+		if _, err := b.Write(t.Context(), batch); !errors.Is(err, notify.ErrMoved) {
+			t.Fatalf("%v", err)
+		}
+	}
+	if r, _ := a.Last(t.Context(), notify.SubKind, "y"); string(r.Data) != "y" {
+		t.Fatal("half of what was refused is written")
+	}
+	x.Rev, x.Data = first, []byte("next")
+	if next := put(t, b, x); next <= first+1 {
+		t.Fatalf("revision %d follows %d", next, first+1)
+	}
+}
+
+func testNames(t *testing.T, open func() keeper) {
+	t.Helper()
+	a := open()
+	f := follow(t, a)
+	for _, of := range []string{"a.b", "*", ">", "with space", "ünï", "=", strings.Repeat("f", 64)} {
+		put(t, a, notify.Record{Kind: notify.PollKind, Name: of, Data: []byte(of)})
+		f.wants(t, notify.PollKind, of, of)
+	}
+}
+
+// testReplace lets several count in one record, each for itself. One whose answer got
+// lost reads how far it came. Who overwrote another would have it count again, and be
+// told more often that it has.
+func testReplace(t *testing.T, open func() keeper) {
+	t.Helper()
+	const writers, each = 3, 15
+	counts := func(r notify.Record) (all [writers]int) {
+		if len(r.Data) > 0 {
+			if err := json.Unmarshal(r.Data, &all); err != nil {
+				t.Error(err)
+			}
+		}
+		return all
+	}
+	var wg sync.WaitGroup
+	for i := range writers {
+		k := open()
+		wg.Go(func() {
+			for told := 0; ; {
+				last, err := k.Last(t.Context(), notify.PollKind, "o")
+				all := counts(last)
+				if err != nil || all[i] >= each || told > each {
+					if err != nil || told > each {
+						t.Errorf("%d writes were taken for %d, %v", told, all[i], err)
+					}
+					return
+				}
+				all[i]++
+				data, _ := json.Marshal(all)
+				_, err = k.Write(t.Context(), []notify.Record{{Kind: notify.PollKind, Name: "o", Rev: last.Rev, Guarded: true, Data: data}})
+				if err == nil {
+					told++
+				} else if !errors.Is(err, notify.ErrMoved) && fault.KindOf(err) != fault.Unavailable {
+					t.Error(err)
+					return
+				}
+			}
+		})
+	}
+	wg.Wait()
+	r, err := open().Last(t.Context(), notify.PollKind, "o")
+	if got := counts(r); err != nil || got != [writers]int{each, each, each} {
+		t.Fatalf("%v, %v", got, err)
+	}
+}
+
+func testForget(t *testing.T, open func() keeper) {
+	t.Helper()
+	a, b := open(), open()
+	f := follow(t, b)
+	first := put(t, a, notify.Record{Kind: notify.SeatKind, Name: "k", Data: []byte("here")})
+	f.wants(t, notify.SeatKind, "k", "here")
+	put(t, a, notify.Record{Kind: notify.SeatKind, Name: "k", Rev: first, Guarded: true})
+	f.wants(t, notify.SeatKind, "k", "")
+	r, err := b.Last(t.Context(), notify.SeatKind, "k")
+	if err != nil || len(r.Data) > 0 {
+		t.Fatalf("%+v, %v", r, err)
+	}
+	put(t, b, notify.Record{Kind: notify.SeatKind, Name: "k", Rev: r.Rev, Guarded: true, Data: []byte("again")})
+	f.wants(t, notify.SeatKind, "k", "again")
+}
+
+func testMany(t *testing.T, open func() keeper) {
+	t.Helper()
+	a, b := open(), open()
+	f := follow(t, b)
+	records := make([]notify.Record, notify.MaxRecords)
+	for i := range records {
+		records[i] = notify.Record{Kind: notify.SeatKind, Name: strconv.Itoa(i), Data: slices.Repeat([]byte{'x'}, 200)}
+	}
+	put(t, a, records...) // a busy machine may need longer than a write is given
+	f.wants(t, notify.SeatKind, strconv.Itoa(len(records)-1), strings.Repeat("x", 200))
+	late := follow(t, open())
+	if late.text(notify.SeatKind, "0") == "" || len(late.rows) != len(records) {
+		t.Fatalf("%d records", len(late.rows))
+	}
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := a.Write(ended, records[:1]); err == nil {
+		t.Fatal("a write after the end of its context")
+	}
+}

@@ -1,0 +1,240 @@
+// Package keepertest holds keepers of what logs of notifications remember to their
+// contract, and has one that keeps it in the memory of a test.
+package keepertest
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"time"
+
+	"candela/internal/alerting/notify"
+)
+
+// Memory is what several keepers of one test share. It is safe for concurrent use.
+type Memory struct {
+	mu      sync.Mutex
+	rev     uint64
+	last    map[name]notify.Record
+	written []notify.Record // all of them
+	grown   chan struct{}   // closed when there is more
+	writes  int
+}
+
+type name struct {
+	kind notify.Kind
+	name string
+}
+
+// NewMemory returns a memory that holds nothing.
+func NewMemory() *Memory { return &Memory{last: map[name]notify.Record{}, grown: make(chan struct{})} }
+
+// Writes returns how often something was written.
+func (m *Memory) Writes() int {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.writes
+}
+
+// Keeper returns the keeper of one replica. What others write comes to it up to lag
+// later, and records that were replaced meanwhile often not at all.
+func (m *Memory) Keeper(seed uint64, lag time.Duration) *Keeper {
+	ctx, stop := context.WithCancel(context.Background())
+	return &Keeper{memory: m, rng: rand.New(rand.NewPCG(seed, 17)), lag: lag, ctx: ctx, stop: stop} //nolint:gosec // G404: a test
+}
+
+// Keeper is a notify.Keeper over a Memory.
+type Keeper struct {
+	memory *Memory
+	rng    *rand.Rand // of the follower alone
+	lag    time.Duration
+	ctx    context.Context //nolint:containedctx // of the goroutine that Close ends
+	stop   context.CancelFunc
+	wg     sync.WaitGroup
+
+	mu   sync.Mutex
+	fail func() error // asked before each write, and again after it
+	// failed says that a write did, and that the next question will.
+	failed bool
+}
+
+// Fail sets what writes fail with: before is what is returned and nothing is written,
+// after what is returned though it is.
+func (k *Keeper) Fail(fail func() error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.fail = fail
+}
+
+func (k *Keeper) failure() error {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.fail == nil {
+		return nil
+	}
+	err := k.fail()
+	k.failed = k.failed || err != nil
+	return err
+}
+
+// lookup fails for a polling queue after a write that did: who is told nothing goes on
+// with what it knew.
+func (k *Keeper) lookup(kind notify.Kind) error {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.failed = k.failed && k.fail != nil; !k.failed || kind != notify.PollKind {
+		return nil
+	}
+	k.failed = false
+	return errors.New("no answer to a question")
+}
+
+// Close ends the keeper. What it is asked from then on fails.
+func (k *Keeper) Close() {
+	k.stop()
+	k.wg.Wait()
+}
+
+var errClosed = errors.New("the keeper is closed")
+
+// Follow implements notify.Keeper.
+func (k *Keeper) Follow(_ context.Context, apply func(notify.Record)) error {
+	m := k.memory
+	m.mu.Lock()
+	at := len(m.written)
+	for i, r := range m.written {
+		if m.last[name{r.Kind, r.Name}].Rev == r.Rev {
+			apply(m.written[i])
+		}
+	}
+	m.mu.Unlock()
+	k.wg.Go(func() {
+		for k.ctx.Err() == nil {
+			m.mu.Lock()
+			more := m.written[at:]
+			grown := m.grown
+			m.mu.Unlock()
+			for _, r := range more {
+				k.give(r, apply)
+			}
+			if at += len(more); len(more) > 0 {
+				continue
+			}
+			select {
+			case <-k.ctx.Done():
+			case <-grown:
+			}
+		}
+	})
+	return nil
+}
+
+// give applies a record after a while.
+func (k *Keeper) give(r notify.Record, apply func(notify.Record)) {
+	if k.lag > 0 && k.rng.IntN(3) == 0 {
+		timer := time.NewTimer(time.Duration(k.rng.Int64N(int64(k.lag))))
+		defer timer.Stop()
+		select {
+		case <-timer.C:
+		case <-k.ctx.Done():
+			return
+		}
+	}
+	k.memory.mu.Lock()
+	replaced := k.memory.last[name{r.Kind, r.Name}].Rev != r.Rev
+	k.memory.mu.Unlock()
+	if replaced && k.rng.IntN(2) == 0 || k.ctx.Err() != nil {
+		return
+	}
+	apply(r)
+}
+
+// Write implements notify.Keeper.
+func (k *Keeper) Write(ctx context.Context, records []notify.Record) (uint64, error) {
+	if err := errors.Join(ctx.Err(), k.failure()); err != nil {
+		return 0, err
+	}
+	if k.ctx.Err() != nil {
+		return 0, errClosed
+	}
+	first, err := k.memory.write(records)
+	return first, errors.Join(err, k.failure())
+}
+
+func (m *Memory) write(records []notify.Record) (first uint64, err error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, r := range records {
+		if r.Guarded && m.last[name{r.Kind, r.Name}].Rev != r.Rev {
+			return 0, notify.ErrMoved
+		}
+	}
+	m.writes++
+	first = m.rev + 1
+	for _, r := range records {
+		m.rev++
+		kept := notify.Record{Kind: r.Kind, Name: r.Name, Rev: m.rev, Data: slices.Clone(r.Data)}
+		m.last[name{r.Kind, r.Name}] = kept
+		m.written = append(m.written, kept)
+	}
+	close(m.grown)
+	m.grown = make(chan struct{})
+	return first, nil
+}
+
+// Last implements notify.Keeper.
+func (k *Keeper) Last(ctx context.Context, kind notify.Kind, of string) (notify.Record, error) {
+	if err := errors.Join(ctx.Err(), k.lookup(kind)); err != nil {
+		return notify.Record{}, err
+	}
+	if k.ctx.Err() != nil {
+		return notify.Record{}, errClosed
+	}
+	k.memory.mu.Lock()
+	defer k.memory.mu.Unlock()
+	r := k.memory.last[name{kind, of}]
+	r.Kind, r.Name = kind, of
+	return r, nil
+}
+
+// Members is a set of replicas of a test. It is safe for concurrent use.
+type Members struct {
+	mu   sync.Mutex
+	live map[string]bool
+}
+
+// NewMembers returns a set without members.
+func NewMembers() *Members { return &Members{live: map[string]bool{}} }
+
+// Join adds a member.
+func (m *Members) Join(id string) *Member {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.live[id] = true
+	return &Member{m, id}
+}
+
+// Member is one of Members, as it sees them.
+type Member struct {
+	all *Members
+	id  string
+}
+
+// Self implements notify.Members.
+func (m *Member) Self() string { return m.id }
+
+// Live implements notify.Members.
+func (m *Member) Live(id string) bool {
+	m.all.mu.Lock()
+	defer m.all.mu.Unlock()
+	return m.all.live[id]
+}
+
+// Die takes the member out.
+func (m *Member) Die() {
+	m.all.mu.Lock()
+	defer m.all.mu.Unlock()
+	delete(m.all.live, m.id)
+}

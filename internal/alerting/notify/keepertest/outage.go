@@ -1,0 +1,70 @@
+package keepertest
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"candela/internal/alerting/notify"
+)
+
+// RunOutage holds logs that share a keeper to their promises while it is away: outage
+// takes everything that keeps records down and brings it back. stalls is as of RunLogs.
+func RunOutage(t *testing.T, stalls time.Duration, open Opener, outage func()) {
+	t.Helper()
+	w := newWorld(t, stalls, open)
+	a, b := w.start(), w.start()
+	a.subscribe("k", "A")
+	b.subscribe("away", "A")
+	s := a.stream("k", "")
+	w.fire("A", "A")
+	wants(t, s, 1, 2)
+	batch, got := b.poll()
+	if !slices.Equal(got, []uint64{1, 2}) {
+		t.Fatalf("%v", got)
+	}
+	outage()
+	w.fire("A")
+	wants(t, s, 3) // what is there goes on
+	late := append([]uint64{}, got...)
+	batch.Settle(false)
+	c := w.start()
+	for key, queued := range map[string]int{"k": 0, "away": 3} {
+		Eventually(t, func() error {
+			got, err := c.Subscription(t.Context(), caller(key))
+			if err != nil || !got.Active || got.Connected != (key == "k") || got.Queued != queued {
+				return fmt.Errorf("%s has %+v, %w", key, got, err)
+			}
+			return nil
+		})
+	}
+	Eventually(t, func() error {
+		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+		defer cancel()
+		more, err := c.Drain(ctx, caller("poller"), time.Second, notify.Bound{})
+		if err != nil {
+			return err
+		}
+		late = append(late, seqs(more)...)
+		if slices.Sort(late); !slices.Equal(late, []uint64{1, 1, 2, 2, 3}) {
+			return fmt.Errorf("polled %v", late)
+		}
+		return nil
+	})
+	moved := reopen(t, c, "k")
+	ended(t, s)
+	w.fire("A")
+	wants(t, moved, 4)
+}
+
+// reopen opens a stream as a client does that comes again until it is let in.
+func reopen(t *testing.T, r *Replica, key string) (s notify.Stream) {
+	t.Helper()
+	Eventually(t, func() (err error) {
+		s, err = r.Open(t.Context(), caller(key), "")
+		return err
+	})
+	return s
+}

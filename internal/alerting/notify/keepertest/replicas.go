@@ -1,0 +1,388 @@
+package keepertest
+
+import (
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"candela/internal/alerting/notify"
+)
+
+// RunReplicas holds logs that share a keeper to their promises. stalls is as of
+// RunLogs.
+func RunReplicas(t *testing.T, stalls time.Duration, open Opener) {
+	t.Helper()
+	run(t, stalls, open, map[string]func(*testing.T, *World){
+		"a stream opened elsewhere ends the one here":     testMoves,
+		"a stream moves back and forth":                   testMovesOften,
+		"a stream without a subscription moves, too":      testMovesBare,
+		"a filter counts everywhere when it is confirmed": testFilter,
+		"each replica tells of a stream at another":       testTells,
+		"the token of another replica is taken over":      testTakeover,
+		"two who come back do not share what was left":    testTakeoverRace,
+		"of all callers one gets an entry":                testPollMany,
+		"a waiter gets what a dead replica had":           testPollDead,
+		"a replica that was taken for dead":               testPollUndead,
+		"a replica that lags behind loses nothing":        testLagPoll,
+		"an event that is not here yet is waited for":     testLagResume,
+		"a place ahead of the log stays":                  testLagPlace,
+		"an earlier filter keeps what comes late":         testLagFilter,
+		"all replicas may stop":                           testAllStop,
+	})
+}
+
+func testMoves(t *testing.T, w *World) {
+	t.Helper()
+	a, b := w.start(), w.start()
+	a.subscribe("k")
+	s := a.stream("k", "")
+	w.fire("A", "B", "C")
+	wants(t, s, 1, 2, 3)
+	moved := b.stream("k", "")
+	ended(t, s)
+	w.fire("D")
+	wants(t, moved, 4)
+	wants(t, s)
+	s.Close() // says nothing any more
+	w.fire("E")
+	wants(t, moved, 5)
+	if got := a.subscription("k"); !got.Connected {
+		t.Fatalf("%+v", got)
+	}
+}
+
+func testMovesOften(t *testing.T, w *World) {
+	t.Helper()
+	all := []*Replica{w.start(), w.start(), w.start()}
+	all[0].subscribe("k")
+	got := make([]uint64, 0, 60)
+	s := all[0].stream("k", "")
+	for i := range 30 {
+		w.fire("A", "B")
+		got = append(got, taken(s)...)
+		next := all[(i*7+1)%3].stream("k", "")
+		if i%4 == 0 {
+			s.Close()
+		}
+		s = next
+	}
+	got = append(got, taken(s)...)
+	for i := range uint64(60) {
+		if len(got) != 60 || got[i] != i+1 {
+			t.Fatalf("came %v", got)
+		}
+	}
+}
+
+func testMovesBare(t *testing.T, w *World) {
+	t.Helper()
+	a, b := w.start(), w.start()
+	s := a.stream("k", "")
+	moved := b.stream("k", "")
+	ended(t, s)
+	if got := a.subscription("k"); got.Active || !got.Connected {
+		t.Fatalf("%+v", got)
+	}
+	a.subscribe("k", "A")
+	w.fire("A")
+	wants(t, moved, 1)
+	moved.Close()
+	Eventually(t, func() error {
+		if got := a.subscription("k"); got.Connected {
+			return fmt.Errorf("%+v", got)
+		}
+		return nil
+	})
+}
+
+func testFilter(t *testing.T, w *World) {
+	t.Helper()
+	a, b := w.start(), w.start()
+	a.subscribe("k", "A")
+	s := a.stream("k", "")
+	w.fire("B")
+	wants(t, s)
+	for i := range 5 {
+		at := uint64(1 + 4*i)
+		b.subscribe("k", "B")
+		w.fire("A", "B")
+		wants(t, s, at+2)
+		b.subscribe("k", "A")
+		w.fire("A", "B")
+		wants(t, s, at+3)
+	}
+	if existed, err := b.Unsubscribe(t.Context(), caller("k")); err != nil || !existed {
+		t.Fatalf("%v, %v", existed, err)
+	}
+	w.fire("A")
+	wants(t, s)
+	if got := a.subscription("k"); got.Active || !got.Connected {
+		t.Fatalf("%+v", got)
+	}
+}
+
+func testTells(t *testing.T, w *World) {
+	t.Helper()
+	a, b := w.start(), w.start()
+	a.subscribe("k", "A")
+	if got := b.subscription("k"); !got.Active || got.Connected || got.Queued != 0 {
+		t.Fatalf("%+v", got)
+	}
+	w.fire("A", "A")
+	if got := b.subscription("k"); got.Queued != 2 {
+		t.Fatalf("%+v", got)
+	}
+	s := a.stream("k", "")
+	if got := b.subscription("k"); !got.Connected || got.Queued != 2 {
+		t.Fatalf("%+v", got)
+	}
+	wants(t, s, 1, 2)
+	Eventually(t, func() error {
+		if got := b.subscription("k"); !got.Connected || got.Queued != 0 {
+			return fmt.Errorf("%+v", got)
+		}
+		return nil
+	})
+	a.kill()
+	if got := b.subscription("k"); got.Connected || !got.Active {
+		t.Fatalf("%+v", got)
+	}
+}
+
+func testTakeover(t *testing.T, w *World) {
+	t.Helper()
+	a, b := w.start(), w.start()
+	a.subscribe("first", "A")
+	s := a.stream("first", "")
+	w.fire("A")
+	wants(t, s, 1)
+	s.Close()
+	w.fire("A")
+	if got := b.subscription("second"); got.Active {
+		t.Fatalf("taken from a token that lives: %+v", got)
+	}
+	Eventually(t, func() error { // the close is written
+		if got := b.subscription("first"); got.Connected {
+			return fmt.Errorf("%+v", got)
+		}
+		return nil
+	})
+	w.end("first")
+	wants(t, b.stream("second", ""), 2)
+	if got := a.subscription("second"); !got.Active || !got.Connected {
+		t.Fatalf("%+v", got)
+	}
+	if got := a.subscription("first"); got.Active {
+		t.Fatalf("in two hands: %+v", got)
+	}
+}
+
+func testTakeoverRace(t *testing.T, w *World) {
+	t.Helper()
+	all := []*Replica{w.start(), w.start(), w.start()}
+	all[0].subscribe("old", "A")
+	w.end("old")
+	var mu sync.Mutex
+	heirs := 0
+	var wg sync.WaitGroup
+	for i, r := range all {
+		wg.Go(func() {
+			got, err := r.Subscription(t.Context(), caller(fmt.Sprint("new-", i)))
+			if err != nil {
+				t.Error(err)
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			if got.Active {
+				heirs++
+			}
+		})
+	}
+	wg.Wait()
+	if heirs != 1 {
+		t.Fatalf("%d have it", heirs)
+	}
+}
+
+func testPollMany(t *testing.T, w *World) {
+	t.Helper()
+	const total = 120
+	all := []*Replica{w.start(), w.start(), w.start()}
+	var mu sync.Mutex
+	arrived, sum := map[uint64]int{}, 0
+	var wg sync.WaitGroup
+	for i := range 6 {
+		wg.Go(func() {
+			for {
+				b, err := all[i%3].Drain(t.Context(), caller("poller"), 20*time.Millisecond, notify.Bound{})
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				mu.Lock()
+				ok := sum%5 != 4 // some answers get lost
+				sum++
+				if ok {
+					for _, seq := range seqs(b) {
+						arrived[seq]++
+					}
+				}
+				done := len(arrived) == total
+				mu.Unlock()
+				b.Settle(ok)
+				if done {
+					return
+				}
+			}
+		})
+	}
+	for range total / 2 {
+		w.fire("A", "B")
+	}
+	wg.Wait()
+	for seq, n := range arrived {
+		if n != 1 {
+			t.Errorf("entry %d arrived %d times", seq, n)
+		}
+	}
+}
+
+func testPollDead(t *testing.T, w *World) {
+	t.Helper()
+	a, b := w.start(), w.start()
+	w.fire("A", "B")
+	if _, got := a.poll(); len(got) != 2 {
+		t.Fatalf("%v", got)
+	}
+	got := make(chan *notify.Batch, 1)
+	go func() {
+		batch, err := b.Drain(t.Context(), caller("poller"), time.Minute, notify.Bound{})
+		if err != nil {
+			t.Error(err)
+		}
+		got <- batch
+	}()
+	a.kill()
+	if batch := <-got; batch == nil || !slices.Equal(seqs(batch), []uint64{1, 2}) {
+		t.Fatalf("%+v", batch)
+	}
+}
+
+func testPollUndead(t *testing.T, w *World) {
+	t.Helper()
+	a, b := w.start(), w.start()
+	w.fire("A", "B")
+	first, _ := a.poll()
+	a.Member.Die()
+	Eventually(t, func() error {
+		if waiting := b.Stats().Waiting; waiting != 2 {
+			return fmt.Errorf("%d wait", waiting)
+		}
+		return nil
+	})
+	first.Settle(true)
+	if _, got := a.poll(); len(got) > 0 {
+		t.Fatalf("what arrived goes out again: %v", got)
+	}
+}
+
+func testLagPoll(t *testing.T, w *World) {
+	t.Helper()
+	a, b := w.start(), w.start()
+	b.lag(true)
+	w.fire("A", "B")
+	batch, got := a.poll()
+	if !slices.Equal(got, []uint64{1, 2}) {
+		t.Fatalf("%v", got)
+	}
+	w.fire("C")
+	if _, got := b.poll(); len(got) > 0 {
+		t.Fatalf("%v", got)
+	}
+	batch.Settle(false)
+	Eventually(t, func() error {
+		if waiting := b.Stats().Waiting; waiting != 2 {
+			return fmt.Errorf("%d wait", waiting)
+		}
+		return nil
+	})
+	if _, got := b.poll(); len(got) > 0 {
+		t.Fatalf("%v", got)
+	}
+	b.lag(false)
+	if _, got := b.poll(); !slices.Equal(got, []uint64{1, 2, 3}) {
+		t.Fatalf("%v", got)
+	}
+	if _, got := a.poll(); len(got) > 0 {
+		t.Fatalf("%v", got)
+	}
+}
+
+func testLagResume(t *testing.T, w *World) {
+	t.Helper()
+	a, b := w.start(), w.start()
+	a.subscribe("k")
+	b.lag(true)
+	w.fire("A", "B", "C")
+	s := a.stream("k", "")
+	wants(t, s, 1, 2, 3)
+	wants(t, b.stream("k", "2"), 3)
+	wants(t, b.stream("k", "99")) // nobody has it
+}
+
+func testLagPlace(t *testing.T, w *World) {
+	t.Helper()
+	a, b := w.start(), w.start()
+	a.subscribe("k")
+	b.lag(true)
+	w.fire("A", "B", "C")
+	s := a.stream("k", "")
+	wants(t, s, 1, 2, 3)
+	moved := b.stream("k", "")
+	wants(t, moved)
+	b.Restore(0, nil)
+	w.fire("D")
+	b.lag(false)
+	wants(t, moved, 4)
+	wants(t, a.stream("k", ""))
+}
+
+func testLagFilter(t *testing.T, w *World) {
+	t.Helper()
+	a, b := w.start(), w.start()
+	a.subscribe("k", "A")
+	s := a.stream("k", "")
+	a.lag(true)
+	w.fire("A", "B")
+	b.subscribe("k", "B") // the one who has the stream has seen neither
+	w.fire("A", "B")
+	wants(t, s)
+	<-s.Ready()
+	a.lag(false)
+	<-s.Ready()
+	wants(t, s, 1, 4)
+	b.lag(true)
+	w.fire("B")
+	b.subscribe("k", "A")
+	wants(t, s, 5)
+}
+
+func testAllStop(t *testing.T, w *World) {
+	t.Helper()
+	a, b := w.start(), w.start()
+	a.subscribe("k", "A")
+	s := b.stream("k", "")
+	w.fire("A", "A")
+	wants(t, s, 1, 2)
+	a.halt()
+	s.Close()
+	b.halt()
+	w.fire("A")
+	c := w.start()
+	if got := c.subscription("k"); !got.Active || got.Connected || got.Queued != 1 {
+		t.Fatalf("%+v", got)
+	}
+	wants(t, c.stream("k", ""), 3)
+}

@@ -1,0 +1,435 @@
+package notify_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"candela/internal/alerting/notify"
+	"candela/internal/alerting/notify/keepertest"
+	"candela/internal/kit/principal"
+)
+
+// TestReplicas_EqualALiteralQueuePerSubscriber holds the logs of several replicas that
+// share a keeper against queues into which every entry is copied when it is committed,
+// over random traces: entries that come to each replica when they like, subscribers
+// that move between them, filters that change anywhere, tokens that end, writes that
+// fail or whose answer gets lost, replicas that stop and that die. What a stream gives
+// is what its queue holds and the replica has, in order. Only after a crash it may
+// repeat, and only what was delivered in the two seconds before. A failure prints the
+// seed that repeats it.
+func TestReplicas_EqualALiteralQueuePerSubscriber(t *testing.T) {
+	t.Parallel()
+	if *traceSeed > 0 {
+		synctest.Test(t, func(t *testing.T) { runFleet(t, *traceSeed) })
+		return
+	}
+	var did [fleetOps]int
+	given, polled, repeated := 0, 0, 0
+	fleets := runUntil(max(30, traces()/10), func(seed uint64) (enough bool) {
+		synctest.Test(t, func(t *testing.T) {
+			f := runFleet(t, seed)
+			for op, n := range f.did {
+				did[op] += n
+			}
+			given, polled, repeated = given+f.given, polled+f.polled, repeated+f.repeated
+		})
+		return !slices.Contains(did[:], 0) && repeated > 0 && polled > 0
+	})
+	t.Logf("%d traces, operations %v, %d events given, %d of them again after a crash, %d polled", fleets, did, given, repeated, polled)
+	if slices.Contains(did[:], 0) || repeated == 0 || polled == 0 {
+		t.Errorf("some operation never ran: %v, %d repeated, %d polled", did, repeated, polled)
+	}
+}
+
+// The operations of a trace over replicas.
+const (
+	fleetFire = iota
+	fleetArrive
+	fleetPass
+	fleetSubscribe
+	fleetUnsubscribe
+	fleetOpen
+	fleetResume
+	fleetTake
+	fleetClose
+	fleetLook
+	fleetToken
+	fleetDrain
+	fleetSettle
+	fleetKill
+	fleetStop
+	fleetStart
+	fleetOps
+)
+
+// craft is a replica of a fleet.
+type craft struct {
+	*notify.Log
+	fleet  *fleet
+	member *keepertest.Member
+	keeper *keepertest.Keeper
+	stop   context.CancelFunc
+	done   chan struct{}
+	mu     sync.Mutex
+	came   int // of the fleet's entries
+}
+
+// sailor is a subscriber, where its stream is and the queue it must equal.
+type sailor struct {
+	caller principal.Caller
+	stream notify.Stream
+	at     *craft // that has the stream
+	model  literal
+	got    []uint64
+	times  []timed // what counted as delivered, and when
+	shaky  bool    // a crash may make the next stream repeat
+	floor  uint64  // but nothing up to here
+}
+
+type timed struct {
+	seq uint64
+	at  time.Time
+}
+
+// haul is a batch that is not settled.
+type haul struct {
+	batch *notify.Batch
+	seqs  []uint64
+	at    *craft
+}
+
+type fleet struct {
+	t       *testing.T
+	seed    uint64
+	rng     *rand.Rand
+	memory  *keepertest.Memory
+	members *keepertest.Members
+	ended   sync.Map // tokens
+	crafts  []*craft
+	started uint64
+	trace   *trace // makes entries and filters
+	subs    []*sailor
+
+	queue   map[string][]uint64 // by owner: what nobody has polled
+	hauls   []*haul
+	lost    map[string][][]uint64 // batches of replicas that died, which go back
+	crashed time.Time
+	fleetTally
+}
+
+type fleetTally struct {
+	did                     [fleetOps]int
+	given, polled, repeated int
+}
+
+func runFleet(t *testing.T, seed uint64) *fleet {
+	t.Helper()
+	rng := rand.New(rand.NewPCG(seed, 9))
+	f := &fleet{
+		t: t, seed: seed, rng: rng, memory: keepertest.NewMemory(), members: keepertest.NewMembers(),
+		trace: &trace{t: t, seed: seed, rng: rng}, queue: map[string][]uint64{}, lost: map[string][][]uint64{},
+	}
+	for i := range 1 + rng.IntN(3) {
+		owner := "owner-" + strconv.Itoa(rng.IntN(2))
+		f.subs = append(f.subs, &sailor{caller: principal.Caller{Subject: owner, Key: fmt.Sprint("key-", i), ClientKey: fmt.Sprint("client-", i)}})
+	}
+	for range 2 + rng.IntN(2) {
+		f.start()
+	}
+	weights := [fleetOps]int{
+		fleetFire: 20, fleetArrive: 16, fleetPass: 6, fleetSubscribe: 6, fleetUnsubscribe: 1, fleetOpen: 8, fleetResume: 3, fleetTake: 20, fleetClose: 4,
+		fleetLook: 4, fleetToken: 1, fleetDrain: 5, fleetSettle: 5, fleetKill: 1, fleetStop: 1, fleetStart: 2,
+	}
+	for range 120 {
+		f.step(pick(rng, weights[:]))
+	}
+	f.finish()
+	return f
+}
+
+func (f *fleet) fail(format string, args ...any) {
+	f.t.Helper()
+	f.t.Fatalf("%s; repeat with -trace-seed %d", fmt.Sprintf(format, args...), f.seed)
+}
+
+func (f *fleet) must(err error) {
+	f.t.Helper()
+	if err != nil {
+		f.fail("%v", err)
+	}
+}
+
+// start begins a replica.
+func (f *fleet) start() {
+	f.started++
+	c := &craft{
+		fleet: f, member: f.members.Join(fmt.Sprint("r", f.started)), done: make(chan struct{}),
+		keeper: f.memory.Keeper(f.seed*64+f.started, 40*time.Millisecond),
+	}
+	f.flaky(c)
+	log, err := notify.OpenShared(f.t.Context(), notify.Config{Now: time.Now, Log: slog.New(slog.DiscardHandler)}, notify.Shared{
+		Keeper: c.keeper, Members: c.member, Sync: func(context.Context) error { c.arrive(len(f.trace.all)); return nil },
+		Gone: func(_ context.Context, key string) (bool, error) {
+			_, gone := f.ended.Load(key)
+			return gone, nil
+		},
+	})
+	f.must(err)
+	c.Log = log
+	c.arrive(len(f.trace.all))
+	ctx, stop := context.WithCancel(context.Background())
+	c.stop = stop
+	go func() {
+		defer close(c.done)
+		_ = c.Run(ctx)
+	}()
+	f.crafts = append(f.crafts, c)
+	f.t.Cleanup(c.halt)
+}
+
+// halt ends what runs.
+func (c *craft) halt() {
+	c.stop()
+	<-c.done
+	c.keeper.Close()
+}
+
+// flaky lets some of a replica's writes fail, before they are made or after.
+func (f *fleet) flaky(c *craft) {
+	rng := rand.New(rand.NewPCG(f.seed, 1000+f.started))
+	c.keeper.Fail(func() error {
+		if rng.IntN(20) == 0 {
+			return errors.New("no answer")
+		}
+		return nil
+	})
+}
+
+// arrive appends what was committed, up to n entries in all.
+func (c *craft) arrive(n int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if n > c.came {
+		c.Append(c.fleet.trace.all[c.came:n])
+		c.came = n
+	}
+}
+
+// has reports whether an entry has come to the replica.
+func (c *craft) has(seq uint64) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.came > 0 && c.fleet.trace.all[c.came-1].Seq >= seq
+}
+
+func (f *fleet) any() *craft { return f.crafts[f.rng.IntN(len(f.crafts))] }
+
+func (f *fleet) step(op int) {
+	s, c := f.subs[f.rng.IntN(len(f.subs))], f.any()
+	f.did[op]++
+	if *traceSeed > 0 {
+		at := "-"
+		if s.at != nil {
+			at = s.at.member.Self()
+		}
+		f.t.Logf("op %d, %s whose stream is at %s, at %s; queue %d, taken %d", op, s.caller.Key, at, c.member.Self(), len(s.model.queue), s.model.taken)
+	}
+	switch op {
+	case fleetFire:
+		f.fire(1 + f.rng.IntN(3))
+	case fleetArrive:
+		c.arrive(c.came + f.rng.IntN(len(f.trace.all)-c.came+1))
+	case fleetPass:
+		f.pass()
+	case fleetSubscribe:
+		filter := f.trace.filter()
+		f.must(c.Subscribe(f.t.Context(), s.caller, filter))
+		s.model.subscribe(filter)
+	case fleetUnsubscribe:
+		existed, err := c.Unsubscribe(f.t.Context(), s.caller)
+		f.must(err)
+		if existed != (s.model.filter != nil) {
+			f.fail("unsubscribed: %v", existed)
+		}
+		s.model.unsubscribe()
+	case fleetOpen:
+		f.open(s, c, "", false)
+	case fleetResume:
+		f.open(s, c, f.trace.position(&traced{got: s.got}), true)
+	case fleetTake:
+		f.take(s)
+	case fleetClose:
+		f.close(s)
+	case fleetLook:
+		f.look(s, c)
+	case fleetToken:
+		f.token(s)
+	case fleetDrain:
+		f.drain(c, "owner-"+strconv.Itoa(f.rng.IntN(2)))
+	case fleetSettle:
+		f.settle()
+	case fleetKill:
+		f.end(c, true)
+	case fleetStop:
+		f.end(c, false)
+	case fleetStart:
+		if len(f.crafts) < 4 {
+			f.start()
+		}
+	}
+}
+
+// pass lets time go by, mostly a little.
+func (f *fleet) pass() {
+	d := time.Duration(f.rng.IntN(int(3 * time.Second)))
+	if f.rng.IntN(20) == 0 {
+		d = time.Duration(f.rng.IntN(int(30 * time.Minute)))
+	}
+	time.Sleep(d)
+}
+
+// fire commits entries. They come to no replica yet.
+func (f *fleet) fire(n int) {
+	before := len(f.trace.all)
+	f.trace.now = time.Now()
+	f.trace.commit(n)
+	time.Sleep(time.Until(f.trace.now))
+	for _, e := range f.trace.all[before:] {
+		f.queue[e.Owner] = append(f.queue[e.Owner], e.Seq)
+		for _, s := range f.subs {
+			if s.caller.Subject == e.Owner {
+				s.model.fire(e)
+			}
+		}
+	}
+}
+
+func (f *fleet) open(s *sailor, c *craft, last string, known bool) {
+	seq, err := strconv.ParseUint(last, 10, 64)
+	known = known && err == nil
+	stream, err := c.Open(f.t.Context(), s.caller, last)
+	f.must(err)
+	s.stream, s.at = stream, c
+	s.model.expire(time.Now())
+	if known && slices.ContainsFunc(f.trace.all, func(e notify.Entry) bool { return e.Seq == seq }) {
+		s.model.resume(seq)
+		s.shaky = false
+		s.times = slices.DeleteFunc(s.times, func(one timed) bool { return one.seq > seq })
+	}
+	s.model.open()
+}
+
+// take compares what a stream gives with what the queue holds and the replica has.
+func (f *fleet) take(s *sailor) int {
+	if s.stream == nil {
+		return 0
+	}
+	got := ids(f.t, s.stream.Take(nil))
+	if s.shaky && len(got) > 0 {
+		f.repeat(s, got[0])
+	}
+	if s.model.taken > 0 {
+		s.times = append(s.times, timed{s.model.taken, time.Now()})
+	}
+	s.model.deliver(s.model.taken)
+	s.model.expire(time.Now())
+	var want []uint64
+	for _, e := range s.model.queue {
+		if s.at.has(e.Seq) && len(want) < 64 {
+			want = append(want, e.Seq)
+		}
+	}
+	if !slices.Equal(got, want) {
+		f.fail("%s at %s: took %v, want %v", s.caller.Key, s.at.member.Self(), got, want)
+	}
+	if len(got) > 0 {
+		s.model.taken = got[len(got)-1]
+	}
+	s.got = append(s.got, got...)
+	f.given += len(got)
+	return len(got)
+}
+
+// repeat goes back to where a stream begins after a crash, if it may.
+func (f *fleet) repeat(s *sailor, first uint64) {
+	s.shaky = false
+	s.model.expire(time.Now())
+	at := slices.IndexFunc(s.model.sent, func(e notify.Entry) bool { return e.Seq == first })
+	if at < 0 {
+		return
+	}
+	if first <= s.floor {
+		f.fail("%s: %d was delivered long before the crash, up to %d, and comes again", s.caller.Key, first, s.floor)
+	}
+	f.repeated += len(s.model.sent) - at
+	s.times = slices.DeleteFunc(s.times, func(one timed) bool { return one.seq >= first })
+	s.model.queue = append(slices.Clone(s.model.sent[at:]), s.model.queue...)
+	s.model.sent = s.model.sent[:at]
+}
+
+func (f *fleet) close(s *sailor) {
+	if s.stream != nil {
+		s.stream.Close()
+		s.stream, s.at = nil, nil
+	}
+	s.model.connected = false
+	f.settleDown()
+}
+
+// settleDown lets every replica hear of what was written.
+func (f *fleet) settleDown() { time.Sleep(3 * time.Second) }
+
+func (f *fleet) look(s *sailor, c *craft) {
+	f.settleDown()
+	got, err := c.Subscription(f.t.Context(), s.caller)
+	f.must(err)
+	s.model.expire(time.Now())
+	dying := time.Since(f.crashed) < 5*time.Second // the others may not know it
+	if got.Active != (s.model.filter != nil) || got.Connected != s.model.connected && !dying {
+		f.fail("%s at %s: %+v, connected %v", s.caller.Key, c.member.Self(), got, s.model.connected)
+	}
+	want := 0
+	for _, e := range s.model.queue {
+		if c.has(e.Seq) {
+			want++
+		}
+	}
+	// After a crash nobody knows how far it came before it repeats.
+	if got.Queued != want && !s.shaky {
+		f.fail("%s at %s: %d queued, want %d", s.caller.Key, c.member.Self(), got.Queued, want)
+	}
+}
+
+// token ends a token. The client comes back with another.
+func (f *fleet) token(s *sailor) {
+	f.close(s)
+	f.ended.Store(s.caller.Key, true)
+	s.caller.Key += "'"
+}
+
+// finish lets everything come everywhere and takes what is left.
+func (f *fleet) finish() {
+	for _, c := range f.crafts {
+		c.arrive(len(f.trace.all))
+	}
+	for _, s := range f.subs {
+		f.look(s, f.any())
+		f.open(s, f.any(), "", false)
+		for more := true; more; {
+			more = f.take(s) > 0
+		}
+		f.close(s)
+	}
+	for _, owner := range []string{"owner-0", "owner-1"} {
+		f.drain(f.any(), owner)
+	}
+}

@@ -1,0 +1,40 @@
+package notify_test
+
+import (
+	"log/slog"
+	"testing"
+	"time"
+
+	"candela/internal/alerting/notify"
+	"candela/internal/kit/principal"
+	"candela/internal/market"
+)
+
+func TestStats_CountWhatWaits(t *testing.T) {
+	t.Parallel()
+	l, err := notify.Open(notify.Config{Now: time.Now, Log: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	caller := principal.Caller{Subject: "owner", Key: "key"}
+	entry := notify.Entry{Owner: "owner", Symbol: market.Symbol{Name: "BTCUSDT"}, Kind: "price_above", At: time.Now(), Data: []byte("{}")}
+	for entry.Seq = 1; entry.Seq <= 3; entry.Seq++ {
+		l.Append([]notify.Entry{entry})
+	}
+	stream, err := l.Open(t.Context(), caller, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := l.Stats(); got != (notify.Stats{Entries: 3, Waiting: 3, Streams: 1}) {
+		t.Errorf("%+v", got)
+	}
+	stream.Close()
+	batch, err := l.Drain(t.Context(), caller, 0, notify.Bound{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	batch.Settle(true)
+	if got := l.Stats(); got != (notify.Stats{Entries: 3}) {
+		t.Errorf("%+v", got)
+	}
+}

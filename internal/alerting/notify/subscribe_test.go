@@ -1,0 +1,177 @@
+package notify_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"candela/internal/alerting/notify"
+	"candela/internal/kit/fault"
+	"candela/internal/kit/principal"
+)
+
+// token is one of the client c that lives for an hour.
+func (s *scene) token(key string) principal.Caller {
+	return principal.Caller{Subject: "owner", Key: key, ClientKey: "c", Expires: s.now.Add(time.Hour)}
+}
+
+func (s *scene) active(c principal.Caller) bool {
+	s.t.Helper()
+	got, err := s.Subscription(s.t.Context(), c)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return got.Active
+}
+
+func TestSubscription_IsTakenOverByTheClientThatComesBack(t *testing.T) {
+	t.Parallel()
+	const week = 7 * 24 * time.Hour
+	for name, c := range map[string]struct {
+		first, second principal.Caller
+		restart       bool
+		wait          time.Duration
+		want          bool
+	}{
+		"the same client after a restart":         {principal.Caller{ClientKey: "c"}, principal.Caller{ClientKey: "c"}, true, 0, true},
+		"the same client after its token expired": {principal.Caller{ClientKey: "c"}, principal.Caller{ClientKey: "c"}, false, time.Hour, true},
+		"a second token while the first lives":    {principal.Caller{ClientKey: "c"}, principal.Caller{ClientKey: "c"}, false, 0, false},
+		"another client after a restart":          {principal.Caller{ClientKey: "c"}, principal.Caller{ClientKey: "d"}, true, 0, false},
+		"another owner's client":                  {principal.Caller{ClientKey: "c"}, principal.Caller{ClientKey: "c", Subject: "other"}, true, 0, false},
+		"a client that is not known":              {principal.Caller{}, principal.Caller{}, true, 0, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newScene(t)
+			for _, caller := range []*principal.Caller{&c.first, &c.second} {
+				if caller.Subject == "" {
+					caller.Subject = "owner"
+				}
+			}
+			c.first.Key, c.first.Expires = "first", s.now.Add(time.Hour)
+			c.second.Key, c.second.Expires = "second", s.now.Add(week)
+			s.subscribe(c.first)
+			all := s.entries(3)
+			s.Append(all)
+			if c.restart {
+				s.reopen()
+				s.Restore(3, all)
+			}
+			s.now = s.now.Add(c.wait)
+			if got := s.active(c.second); got != c.want {
+				t.Fatalf("taken over: %v, want %v", got, c.want)
+			}
+			if c.want && c.wait == 0 {
+				s.wants(s.open(c.second, ""), 1, 2, 3)
+			}
+			if s.active(c.first) == c.want {
+				t.Fatal("the first token's subscription is in two hands, or gone")
+			}
+		})
+	}
+}
+
+func TestSubscription_OfTwoLeftBehindTheLastSeenGoesFirst(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	s.subscribe(s.token("old"), "AAPL")
+	s.now = s.now.Add(time.Minute)
+	s.subscribe(s.token("new"), "MSFT")
+	s.reopen()
+	for i, want := range []string{"MSFT", "AAPL", ""} {
+		got, err := s.Subscription(t.Context(), s.token(fmt.Sprint("again-", i)))
+		if err != nil || got.Active != (want != "") || got.Active && got.Filter.Symbols[0].Name != want {
+			t.Fatalf("%d: %+v, %v, want %q", i, got, err, want)
+		}
+	}
+}
+
+// A subscription that is taken over by a call to subscribe keeps what waits.
+func TestSubscribe_TakesTheQueueOver(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	s.subscribe(s.token("first"), "AAPL")
+	all := s.entries(2)
+	s.Append(all)
+	s.reopen()
+	s.Restore(2, all)
+	s.subscribe(s.token("second"), "MSFT")
+	s.fire("AAPL", "MSFT")
+	s.wants(s.open(s.token("second"), ""), 1, 2, 4)
+}
+
+func TestSubscribe_TheLongestUnseenMakesRoom(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	s.path = ""
+	s.reopen()
+	first := s.open(caller("key-0"), "")
+	for i := range notify.MaxSubscriptions {
+		s.now = s.now.Add(time.Millisecond)
+		s.subscribe(caller(fmt.Sprint("key-", i)))
+	}
+	s.subscribe(caller("one more"))
+	for key, want := range map[string]bool{"key-0": true, "key-1": false, "key-2": true, "one more": true} {
+		if s.active(caller(key)) != want {
+			t.Errorf("%s is there: %v", key, !want)
+		}
+	}
+	first.Close()
+}
+
+func TestSubscribe_RefusesWhenEveryoneIsConnected(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	s.path = ""
+	s.reopen()
+	for i := range notify.MaxSubscriptions {
+		c := caller(fmt.Sprint("key-", i))
+		s.open(c, "")
+		s.subscribe(c)
+	}
+	err := s.Subscribe(t.Context(), caller("one more"), notify.Filter{})
+	if f := fault.Of(err); f == nil || f.Kind != fault.Unavailable || !f.Retryable {
+		t.Fatalf("%v", err)
+	}
+	s.subscribe(caller("key-7"), "AAPL") // a change needs no room
+}
+
+func TestSubscription_WithoutAnyIsNothing(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	stream := s.open(caller("k"), "")
+	if got, _ := s.Subscription(t.Context(), caller("k")); got.Active || !got.Connected {
+		t.Fatalf("%+v", got)
+	}
+	stream.Close()
+	if got, _ := s.Subscription(t.Context(), caller("k")); got.Active || got.Connected {
+		t.Fatalf("%+v", got)
+	}
+	if existed, err := s.Unsubscribe(t.Context(), caller("k")); existed || err != nil {
+		t.Fatalf("%v, %v", existed, err)
+	}
+}
+
+// Whoever comes and goes, with or without a subscription, leaves nothing behind.
+func TestLog_ForgetsWhoLeft(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	s.path = ""
+	s.reopen()
+	for i := range 300 {
+		c := s.token(fmt.Sprint("key-", i))
+		first, second := s.open(c, ""), s.open(c, "")
+		if i%2 == 0 {
+			s.subscribe(c)
+			if existed, err := s.Unsubscribe(t.Context(), c); !existed || err != nil {
+				t.Fatalf("%v, %v", existed, err)
+			}
+		}
+		first.Close()
+		second.Close()
+		second.Close()
+	}
+	if subscribers, clients, streams := notify.Sizes(s.Log); subscribers+clients+streams > 0 {
+		t.Errorf("%d subscribers, %d clients and %d streams are left", subscribers, clients, streams)
+	}
+}

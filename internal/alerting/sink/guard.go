@@ -1,0 +1,171 @@
+package sink
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/netip"
+	"net/url"
+	"syscall"
+
+	"candela/internal/kit/fault"
+)
+
+// guard decides which addresses a receiver may have. An operator who mistypes a
+// URL, or a name whose owner points it at the operator's own network, must not turn
+// this program into a way into that network. The rule is asked about the address
+// that is about to be connected to, after it was resolved, so that a name cannot
+// mean one thing when it is checked and another when it is used.
+type guard struct {
+	local   bool // the URL names this machine, and means nothing else
+	plain   bool // the URL is http
+	private bool // the operator allows networks of their own
+}
+
+// newGuard returns the rule for a URL, or what is wrong with the URL itself.
+func newGuard(u *url.URL, private bool) (guard, error) {
+	literal, err := netip.ParseAddr(u.Hostname())
+	g := guard{
+		local: u.Hostname() == "localhost" || err == nil && kindOf(literal) == loopback,
+		plain: u.Scheme == "http", private: private,
+	}
+	switch {
+	case u.Scheme != "https" && u.Scheme != "http" || u.Hostname() == "" || u.User != nil:
+		return g, refusal("it must be an absolute https URL without a user")
+	case g.plain && !g.local && !private:
+		return g, refusal("http is for this machine alone, or with --allow-private-sinks for a network of yours; use https")
+	case err == nil:
+		return g, g.check(literal)
+	}
+	return g, nil
+}
+
+// control is asked by the dialer about each address before it connects.
+func (g guard) control(_ context.Context, _, address string, _ syscall.RawConn) error {
+	to, err := netip.ParseAddrPort(address)
+	if err != nil {
+		return refusal("%s is no address", address)
+	}
+	return g.check(to.Addr())
+}
+
+func (g guard) check(addr netip.Addr) error {
+	kind := kindOf(addr)
+	switch {
+	case kind == loopback && (g.local || g.private):
+		return nil
+	case g.local:
+		return refusal("the URL names this machine, but %s is another", addr)
+	case kind == private && g.private:
+		return nil
+	case kind == private || kind == loopback:
+		return refusal("%s is a private address, which only --allow-private-sinks allows", addr)
+	case kind == special:
+		return refusal("%s is no address of a receiver", addr)
+	case g.plain:
+		return refusal("%s is a public address and needs https", addr)
+	}
+	return nil
+}
+
+// refusal says why nothing was sent.
+func refusal(format string, args ...any) error {
+	return &fault.Error{Kind: fault.Invalid, Code: "address_refused", Message: fmt.Sprintf(format, args...)}
+}
+
+// kind is what an address is good for.
+type kind uint8
+
+const (
+	public   kind = iota // reachable from anywhere
+	loopback             // this machine
+	private              // a network of the operator's
+	special              // nobody whom anyone would send an alert to
+)
+
+// kindOf sorts an address by the registries of special addresses (RFC 6890 and
+// those that update it). An IPv4 address inside an IPv6 one counts as itself.
+func kindOf(addr netip.Addr) kind {
+	addr = inner(addr)
+	for _, row := range addresses() {
+		if row.prefix.Contains(addr) {
+			return row.kind
+		}
+	}
+	if addr.Is4() || globalUnicast().Contains(addr) {
+		return public
+	}
+	return special
+}
+
+// inner returns the IPv4 address that an IPv6 address stands for, mapped or behind
+// a translator (RFC 6052), without which a network of IPv6 alone reaches no IPv4
+// host. A zone, which only addresses of one link have, is dropped.
+func inner(addr netip.Addr) netip.Addr {
+	addr = addr.Unmap().WithZone("")
+	if netip.MustParsePrefix("64:ff9b::/96").Contains(addr) {
+		b := addr.As16()
+		return netip.AddrFrom4([4]byte(b[12:]))
+	}
+	return addr
+}
+
+// globalUnicast is what has been given out of IPv6 so far.
+func globalUnicast() netip.Prefix { return netip.MustParsePrefix("2000::/3") }
+
+type addressRow struct {
+	prefix netip.Prefix
+	kind   kind
+}
+
+// addresses lists the exceptions; the first row that fits decides.
+func addresses() []addressRow {
+	rows := []struct {
+		prefix string
+		kind   kind
+	}{
+		// Where clouds keep the credentials of a machine, in whatever range.
+		{"169.254.169.254/32", special},
+		{"169.254.170.2/32", special},
+		{"100.100.100.200/32", special},
+		{"168.63.129.16/32", special},
+		{"fd00:ec2::/32", special},
+		{"fd20:ce::254/128", special},
+
+		{"127.0.0.0/8", loopback},
+		{"::1/128", loopback},
+
+		{"10.0.0.0/8", private},
+		{"172.16.0.0/12", private},
+		{"192.168.0.0/16", private}, // RFC 1918
+		{"100.64.0.0/10", private},  // RFC 6598: behind a carrier's translator, and many a private overlay
+		{"fc00::/7", private},       // RFC 4193
+
+		{"0.0.0.0/8", special},
+		{"169.254.0.0/16", special},
+		{"192.0.0.0/24", special},
+		{"192.0.2.0/24", special},
+		{"198.51.100.0/24", special},
+		{"203.0.113.0/24", special}, // documentation
+		{"192.88.99.0/24", special},
+		{"198.18.0.0/15", special},
+		{"224.0.0.0/4", special},
+		{"240.0.0.0/4", special},
+
+		// Inside 2000::/3: protocols, tunnels that carry an IPv4 address, documentation.
+		{"2001::/23", special},
+		{"2002::/16", special},
+		{"2001:db8::/32", special},
+		{"3fff::/20", special},
+	}
+	out := make([]addressRow, len(rows))
+	for i, r := range rows {
+		out[i] = addressRow{netip.MustParsePrefix(r.prefix), r.kind}
+	}
+	return out
+}
+
+// dialer connects where the guard allows it. resolver is nil for the system's.
+func (g guard) dialer(resolver *net.Resolver) *net.Dialer {
+	return &net.Dialer{Timeout: dialTimeout, Resolver: resolver, ControlContext: g.control}
+}

@@ -1,0 +1,189 @@
+package sink
+
+import (
+	"encoding/json"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/shopspring/decimal"
+
+	"candela/internal/alerting/notify"
+	"candela/internal/kit/secret"
+)
+
+// maxText bounds a message in bytes: ntfy makes an attachment of one over 4,096.
+const maxText = 4000
+
+// NewNtfy returns a receiver that is sent a line of text for each firing, for
+// people: a topic of an ntfy server, or anything that takes a plain POST. token may
+// be empty.
+func NewNtfy(address string, token secret.Text, allowPrivate bool) (*Receiver, error) {
+	r, err := newReceiver("ntfy", address, allowPrivate)
+	if err != nil {
+		return nil, err
+	}
+	r.hidden = token.Reveal()
+	text := func(title, tags, priority, body string) message {
+		header := http.Header{}
+		header.Set("Content-Type", "text/plain; charset=utf-8")
+		header.Set("Title", title)
+		header.Set("Tags", tags)
+		header.Set("Priority", priority)
+		if !token.IsZero() {
+			header.Set("Authorization", "Bearer "+token.Reveal())
+		}
+		return message{header, []byte(body)}
+	}
+	r.compose = func(e *notify.Entry, at time.Time) message {
+		f := parseFiring(e)
+		m := text(e.Symbol.Name+" alert", f.tags(), f.priority(), f.text(at))
+		m.header.Set(headerSeq, strconv.FormatUint(e.Seq, 10))
+		if isSequence(f.ID) {
+			m.header.Set("X-Sequence-ID", f.ID) // a repetition takes the place of the first
+		}
+		return m
+	}
+	r.sample = func(time.Time) message {
+		return text("candela test", "test_tube", "default", "candela notify test: alerts will arrive here")
+	}
+	return r, nil
+}
+
+// isSequence reports whether ntfy takes an id, as it takes those of alerts.
+func isSequence(id string) bool {
+	for _, c := range id {
+		if c != '-' && c != '_' && (c < '0' || c > '9') && (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') {
+			return false
+		}
+	}
+	return id != "" && len(id) <= 64
+}
+
+// firing is what the text needs of the record that alert.Firing.AppendJSON writes.
+type firing struct {
+	ID        string `json:"alert_id"`
+	Symbol    string `json:"symbol"`
+	Interval  string `json:"interval"`
+	Condition struct {
+		Type      string      `json:"type"`
+		Threshold json.Number `json:"threshold"`
+		Indicator string      `json:"indicator"`
+		Signal    string      `json:"signal"`
+	} `json:"condition"`
+	Value *float64  `json:"value"` // null for what is no number
+	At    time.Time `json:"triggered_at"`
+	Note  string    `json:"note"`
+	Late  bool      `json:"late"`
+
+	raw string // all there is of a record that is no firing
+}
+
+func parseFiring(e *notify.Entry) firing {
+	var f firing
+	if err := json.Unmarshal(e.Data, &f); err != nil || f.Condition.Type == "" || f.At.IsZero() {
+		return firing{raw: string(e.Data)}
+	}
+	return f
+}
+
+// text is the firing as a person reads it: "BTCUSDT above 65,000: 65,012.4 at
+// 14:03:22 UTC". now is the day on which a time needs no date.
+func (f *firing) text(now time.Time) string {
+	if f.raw != "" {
+		return cut(f.raw)
+	}
+	var b strings.Builder
+	b.WriteString(f.Symbol)
+	switch f.Condition.Type {
+	case "price_above":
+		b.WriteString(" above " + group(f.Condition.Threshold.String()))
+	case "price_below":
+		b.WriteString(" below " + group(f.Condition.Threshold.String()))
+	default:
+		b.WriteString(" " + strings.TrimSpace(f.Interval+" "+f.Condition.Indicator+" "+f.Condition.Signal))
+	}
+	if f.Value != nil {
+		b.WriteString(": " + readable(*f.Value))
+	}
+	layout := time.TimeOnly
+	if f.At.UTC().Format(time.DateOnly) != now.UTC().Format(time.DateOnly) {
+		layout = time.DateTime
+	}
+	b.WriteString(" at " + f.At.UTC().Format(layout) + " UTC")
+	if f.Late {
+		b.WriteString(" (found late)")
+	}
+	if f.Note != "" {
+		b.WriteString("\n" + f.Note)
+	}
+	return cut(b.String())
+}
+
+// tags are names of pictures that ntfy shows.
+func (f *firing) tags() string {
+	switch f.Condition.Type {
+	case "price_above":
+		return "chart_with_upwards_trend"
+	case "price_below":
+		return "chart_with_downwards_trend"
+	}
+	return "bell"
+}
+
+// priority is high for what has just happened.
+func (f *firing) priority() string {
+	if f.Late {
+		return "default"
+	}
+	return "high"
+}
+
+// cut shortens a text to what fits, at the end of a character.
+func cut(text string) string {
+	if len(text) <= maxText {
+		return text
+	}
+	end := maxText
+	for !utf8.RuneStart(text[end]) {
+		end--
+	}
+	return text[:end] + "..."
+}
+
+// readable writes a value with ten significant digits and without an exponent where
+// that stays short.
+func readable(v float64) string {
+	d := decimal.NewFromFloat(v)
+	magnitude := d.NumDigits() + int(d.Exponent()) // digits before the point
+	if magnitude < -12 || magnitude > 21 {
+		return strconv.FormatFloat(v, 'g', 10, 64)
+	}
+	return group(d.Round(int32(max(0, 10-magnitude))).String())
+}
+
+// group puts commas between the thousands of a number. One with an exponent stays
+// as it is.
+func group(number string) string {
+	sign := ""
+	if strings.HasPrefix(number, "-") {
+		sign, number = "-", number[1:]
+	}
+	whole, fraction, pointed := strings.Cut(number, ".")
+	if strings.ContainsAny(number, "eE") {
+		return sign + number
+	}
+	var b strings.Builder
+	for i, digit := range whole {
+		if i > 0 && (len(whole)-i)%3 == 0 {
+			b.WriteByte(',')
+		}
+		b.WriteRune(digit)
+	}
+	if pointed {
+		b.WriteString("." + fraction)
+	}
+	return sign + b.String()
+}

@@ -1,0 +1,143 @@
+package indicator
+
+import (
+	"fmt"
+	"math"
+
+	"candela/internal/analysis/calc"
+)
+
+func obv() Def {
+	return Def{
+		Name: "obv", Kind: Panel,
+		Doc:     "On-balance volume: volume added on rising closes and taken off on falling ones. Only its direction matters, not its level.",
+		Formula: "Sum of volume signed by the change of the close, from 0 at the first bar shown, whose time is `anchored_at` in answers.",
+		Truth:   "TradingView ta.obv (TA-Lib starts at the first bar's volume)",
+		Lines:   []string{"OBV"},
+		New: func(Values) Instance {
+			s := single("OBV", "OBV", 0, 1, func(m *calc.Slab, _ Env) func(*Row) float64 {
+				last, total := m.Lag(1), m.Cells(1)
+				return func(r *Row) float64 {
+					before, sum := last.Step(r.Bar.C), total.Mem()
+					switch {
+					case r.Bar.C > before:
+						sum[0] += r.Bar.V
+					case r.Bar.C < before:
+						sum[0] -= r.Bar.V
+					}
+					return sum[0]
+				}
+			})
+			s.sum = true
+			return s
+		},
+	}
+}
+
+func ad() Def {
+	return Def{
+		Name: "ad", Aliases: []string{"ad_line"}, Kind: Panel,
+		Doc:     "Accumulation/distribution line: volume weighted by where each bar closed in its range, added up. Only its direction matters, not its level.",
+		Formula: "Sum of ((c-l)-(h-c))/(h-l) x volume from the first bar shown, whose time is `anchored_at` in answers; a bar without range adds nothing.",
+		Truth:   "TradingView ta.accdist, TA-Lib AD",
+		Lines:   []string{"A/D"},
+		New: func(Values) Instance {
+			s := single("A/D", "A/D", 0, 1, func(m *calc.Slab, _ Env) func(*Row) float64 {
+				total := m.Cells(1)
+				return func(r *Row) float64 {
+					sum := total.Mem()
+					if x := accumulated(r.Bar); !math.IsNaN(x) {
+						sum[0] += x
+					}
+					return sum[0]
+				}
+			})
+			s.sum = true
+			return s
+		},
+	}
+}
+
+func atr() Def {
+	return Def{
+		Name: "atr", Kind: Panel,
+		Doc:     "Average true range: how far the price moves per bar, in price units; used for stops and position size.",
+		Formula: "Wilder average of the true range max(h, previous c) - min(l, previous c); the first bar's is h - l and takes part in the seed.",
+		Truth:   "TradingView ta.atr (TA-Lib and Skender leave the first bar out and agree within 1e-6 from bar 200 on)",
+		Params:  []Param{Int("period", 14, 1, 5000, "bars in the average").As("length")},
+		Lines:   []string{"ATR"},
+		New: func(v Values) Instance {
+			n := v.Int("period")
+			s := single(fmt.Sprintf("ATR(%d)", n), "ATR", n-1, wilderStable(n), func(m *calc.Slab, _ Env) func(*Row) float64 {
+				average := m.ATR(n)
+				return func(r *Row) float64 { return average.Step(r.Bar.H, r.Bar.L, r.Bar.C) }
+			})
+			s.batch = func(in Input, col [][]float64) { calc.ATR(col[0], in.Bars.H, in.Bars.L, in.Bars.C, n) }
+			return s
+		},
+	}
+}
+
+func histVol() Def {
+	return Def{
+		Name: "histvol", Aliases: []string{"hv"}, Kind: Panel,
+		Doc:     "Historical volatility: standard deviation of the log returns, as percent per year.",
+		Formula: "100 x population standard deviation of ln(close / previous close) over `period` returns x square root of the bars in a year of this interval and market (365 days round the clock, 252 sessions for stocks).",
+		Truth:   "TradingView historical volatility, with the market's own number of bars a year",
+		Params:  []Param{Int("period", 20, 1, 5000, "returns in the deviation").As("length")},
+		Lines:   []string{"HV"},
+		New: func(v Values) Instance {
+			n := v.Int("period")
+			return single(fmt.Sprintf("HV(%d)", n), "HV", n, n+1, func(m *calc.Slab, env Env) func(*Row) float64 {
+				last, spread := m.Lag(1), m.Deviation(n)
+				year := math.Sqrt(env.Calendar.PerYear(env.Interval))
+				return func(r *Row) float64 {
+					_, deviation := spread.Step(r.Slot, logReturn(last.Step(r.Bar.C), r.Bar.C))
+					return 100 * deviation * year
+				}
+			})
+		},
+	}
+}
+
+// logReturn is ln(to/from), and no value where a price is not positive.
+func logReturn(from, to float64) float64 {
+	if !(from > 0) || !(to > 0) {
+		return math.NaN()
+	}
+	return math.Log(to / from)
+}
+
+func adx() Def {
+	return Def{
+		Name: "adx", Kind: Panel,
+		Doc:     "Average directional index: strength of the trend whatever its direction (above 25 is a trend), with +DI and -DI for the direction.",
+		Formula: "Wilder averages of +DM, -DM and true range over `period` changes; DI = 100 x DM / TR; ADX = Wilder average of 100 x |+DI - -DI| / (+DI + -DI).",
+		Truth:   "TradingView ta.dmi, Skender (TA-Lib seeds its averages with one bar less and agrees within 1e-6 from bar 200 on)",
+		Params:  []Param{Int("period", 14, 1, 5000, "bars in the averages").As("length")},
+		Lines:   []string{"ADX", "+DI", "-DI"},
+		Signals: []Trigger{
+			{"cross_up", "+DI goes from at or below -DI to above it; y is +DI"},
+			{"cross_down", "+DI goes from at or above -DI to below it; y is +DI"},
+		},
+		New: func(v Values) Instance {
+			n := v.Int("period")
+			return &series{
+				label: fmt.Sprintf("ADX(%d)", n), first: n, stable: 2 * wilderStable(n), columns: 3,
+				begin: func(m *calc.Slab, _ Env) step {
+					s := m.ADX(n)
+					return func(r *Row) { r.Values[0], r.Values[1], r.Values[2] = s.Step(r.Bar.H, r.Bar.L, r.Bar.C) }
+				},
+				detect: func(r *Row) { r.crosses(1, 2) },
+				batch: func(in Input, col [][]float64) {
+					calc.ADX(col[0], col[1], col[2], in.Bars.H, in.Bars.L, in.Bars.C, n)
+				},
+				present: func(r *Result, col [][]float64) {
+					r.Lines = []Line{{"ADX", col[0], Solid}, {"+DI", col[1], Solid}, {"-DI", col[2], Solid}}
+					r.HLines = []HLine{{Y: 25}}
+					r.YRange = &[2]float64{0, 100}
+				},
+			}
+		},
+	}
+}

@@ -1,0 +1,126 @@
+package indicator
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"candela/internal/market"
+)
+
+// Kind says where an indicator is drawn and where its data comes from.
+type Kind uint8
+
+// The kinds, as the catalogue tool names them.
+const (
+	Overlay  Kind = iota // drawn over the price
+	Panel                // drawn in a panel of its own
+	External             // a panel fed by series other than bars
+)
+
+// String returns the kind as the catalogue tool publishes it.
+func (k Kind) String() string {
+	return [...]string{"overlay", "panel", "external"}[k]
+}
+
+// Def is one entry of the catalogue: all that a client may know of an indicator,
+// and how to make an instance of it. The list in catalogue.go holds one per indicator.
+type Def struct {
+	Name    string   // the key clients use, never changed
+	Aliases []string // other spellings that mean the same
+	Kind    Kind
+	Doc     string // what it shows, for a model choosing between indicators
+	Formula string // how it is computed, for docs/indicators.md
+	Truth   string // whose numbers it agrees with
+	Params  []Param
+	Lines   []string // labels of the lines, in index order
+	Signals []Trigger
+
+	// Switches names the boolean parameters, off by default, without which some of
+	// the signals never come. They are on for alerts.
+	Switches []string
+
+	// New makes an instance for values that Resolve has checked, so it cannot fail.
+	New func(Values) Instance
+}
+
+// Trigger is a signal label with the exact condition that raises it.
+type Trigger struct {
+	Label string
+	When  string
+}
+
+// Sentence returns the condition as a sentence of its own, without markup.
+func (t Trigger) Sentence() string {
+	when := strings.ReplaceAll(t.When, "`", "")
+	first, size := utf8.DecodeRuneInString(when)
+	return string(unicode.ToUpper(first)) + when[size:] + "."
+}
+
+// Emits reports whether label is among the indicator's signals.
+func (d *Def) Emits(label string) bool {
+	for _, t := range d.Signals {
+		if t.Label == label {
+			return true
+		}
+	}
+	return false
+}
+
+// Labels returns the indicator's signal labels in order of definition.
+func (d *Def) Labels() []string {
+	labels := make([]string, len(d.Signals))
+	for i, t := range d.Signals {
+		labels[i] = t.Label
+	}
+	return labels
+}
+
+// Instance is an indicator with its parameters set. It is immutable and safe for
+// concurrent use.
+type Instance interface {
+	// Label names the indicator with its parameters, such as "RSI(14)".
+	Label() string
+
+	// Warmup returns the index of the first bar with a value and the number of
+	// bars after which the value no longer depends on where the history began:
+	// exactly for windowed values, to the last bit for recursive ones.
+	Warmup(Env) (first, stable int)
+
+	// Compute runs over a whole history. Every series of the result has one entry
+	// per bar. It does no I/O and never fails: without data it gives no values.
+	Compute(Input) *Result
+
+	// Stream returns a fresh stream, or nil when a new bar can change past values,
+	// so that only a recomputation over the whole window is right.
+	Stream(Env) *Stream
+}
+
+// Env is what an indicator needs to know of the bars besides their values.
+type Env struct {
+	Interval market.Interval // how far apart the bars are
+	Calendar market.Calendar // when the market is open; the zero value never closes
+}
+
+// Input is what an indicator computes from.
+type Input struct {
+	Env
+	Bars *market.Bars
+
+	// Series holds what does not come with the bars, joined to them as of each
+	// bar's close: one value per bar, NaN where none was known yet. A missing key
+	// means the series could not be had.
+	Series map[market.SeriesName][]float64
+}
+
+// Needs is implemented by instances that read outside series.
+type Needs interface {
+	Needs() []market.SeriesName
+}
+
+// Summing is implemented by instances whose values may be a sum from the first bar
+// on: their level says nothing without that bar, so whoever shows them says which
+// one it is.
+type Summing interface {
+	Sums() bool
+}

@@ -1,0 +1,53 @@
+package indicator
+
+import "candela/internal/analysis/calc"
+
+func emaStack() Def {
+	lengths := []int{8, 21, 50, 200}
+	names := []string{"EMA 8", "EMA 21", "EMA 50", "EMA 200"}
+	return Def{
+		Name: "ema_stack", Aliases: []string{"ema"}, Kind: Overlay,
+		Doc:     "Four exponential moving averages of the close (8, 21, 50, 200): trend at a glance, fast above slow in an uptrend.",
+		Formula: "EMA with factor 2/(n+1), seeded with the mean of the first n closes.",
+		Truth:   "TradingView ta.ema, TA-Lib EMA",
+		Lines:   names,
+		Signals: []Trigger{
+			{"cross_up", "EMA 8 goes from at or below EMA 21 to above it; y is EMA 8"},
+			{"cross_down", "EMA 8 goes from at or above EMA 21 to below it; y is EMA 8"},
+		},
+		New: func(Values) Instance {
+			return &series{
+				label: "EMA(8, 21, 50, 200)", first: 7, stable: emaStable(200), columns: 4,
+				begin: func(m *calc.Slab, _ Env) step {
+					averages := make([]calc.EMAState, 0, len(lengths))
+					for _, n := range lengths {
+						averages = append(averages, m.EMA(n))
+					}
+					return func(r *Row) {
+						for i := range averages {
+							r.Values[i] = averages[i].Step(r.Bar.C)
+						}
+					}
+				},
+				detect: func(r *Row) { r.crosses(0, 1) },
+				batch: func(in Input, col [][]float64) {
+					for i, n := range lengths {
+						calc.EMA(col[i], in.Bars.C, n)
+					}
+				},
+				present: func(r *Result, col [][]float64) {
+					for i, name := range names {
+						r.Lines = append(r.Lines, Line{Label: name, Values: col[i]})
+					}
+				},
+			}
+		},
+	}
+}
+
+// emaStable is after how many bars an EMA of n no longer depends on its start in
+// any bit: measured at about 17n.
+func emaStable(n int) int { return 17*n + 10 }
+
+// wilderStable is the same for Wilder's average, measured at about 35n.
+func wilderStable(n int) int { return 36*n + 10 }

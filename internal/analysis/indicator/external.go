@@ -1,0 +1,149 @@
+package indicator
+
+import (
+	"slices"
+
+	"candela/internal/analysis/calc"
+	"candela/internal/market"
+)
+
+// The indicators of this file read series that do not come with the bars. They
+// are handed in joined as of each bar's close; nothing here fetches anything.
+
+func cvd() Def {
+	return Def{
+		Name: "cvd", Kind: External,
+		Doc:     "Cumulative volume delta: volume bought by takers minus volume sold by takers, added up since the start of the session. Needs a venue that reports taker-buy volume (Binance does).",
+		Formula: "Sum of 2 x taker-buy volume - volume since the start of the anchor period. No value where the venue does not report taker-buy volume.",
+		Truth:   "definition of the kline field; second derivation in the tests",
+		Params:  []Param{anchor()},
+		Lines:   []string{"CVD"},
+		New: func(v Values) Instance {
+			a := anchored{v}
+			return &series{
+				label: "CVD(" + v.Text("anchor") + ")", warm: a.warm, columns: 1,
+				begin: func(m *calc.Slab, env Env) step {
+					const period, delta, known, size = 0, 1, 2, 3
+					cells := m.Cells(size)
+					return func(r *Row) {
+						c := cells.Mem()
+						if p := float64(periodOf(env.Calendar, v.Text("anchor"), r.Bar.T)); r.Index == 0 || p != c[period] {
+							c[period], c[delta], c[known] = p, 0, 0
+						}
+						if d := float64(2*r.Bar.TakerBuy) - r.Bar.V; d == d {
+							c[delta] += d
+							c[known] = 1
+						}
+						if c[known] == 1 {
+							r.Values[0] = c[delta]
+						}
+					}
+				},
+				present: func(r *Result, col [][]float64) {
+					r.Lines = []Line{{"CVD", col[0], Solid}}
+					r.HLines = []HLine{{Y: 0, Style: Zero}}
+					if !slices.ContainsFunc(col[0], func(v float64) bool { return v == v }) {
+						r.Label += noData
+					}
+				},
+			}
+		},
+	}
+}
+
+// noData ends the label of an indicator whose data the venue does not have.
+const noData = " (no data)"
+
+func funding() Def {
+	return Def{
+		Name: "funding", Aliases: []string{"funding_rate"}, Kind: External,
+		Doc:     "Funding rate of the perpetual future in percent: positive when longs pay shorts.",
+		Formula: "Last funding rate known at the bar's close, times 100. Times count in whole seconds: a rate stamped some milliseconds after the close counts as known. No value before the first known one.",
+		Truth:   "the venue's own series, joined as of the bar's close",
+		New: func(Values) Instance {
+			return outside("Funding", []market.SeriesName{market.FundingRate}, func(in Input, r *Result) {
+				percent := undefined(in)
+				for i, x := range in.Series[market.FundingRate] {
+					percent[i] = 100 * x
+				}
+				r.Hist = []Hist{{Label: "Funding", Values: percent, Style: Signed}}
+				r.HLines = []HLine{{Y: 0, Style: Zero}}
+			})
+		},
+	}
+}
+
+func openInterest() Def {
+	return Def{
+		Name: "oi", Aliases: []string{"open_interest"}, Kind: External,
+		Doc:     "Open interest of the perpetual future in quote currency: how much money is in open positions. Venues keep about 30 days of it.",
+		Formula: "Last open interest value known at the bar's close.",
+		Truth:   "the venue's own series, joined as of the bar's close",
+		Lines:   []string{"OI"},
+		New: func(Values) Instance {
+			return outside("OI", []market.SeriesName{market.OpenInterest}, func(in Input, r *Result) {
+				base := undefined(in)
+				for i, x := range in.Series[market.OpenInterest] {
+					base[i] = 0 * x // 0 where there is a value, NaN where there is none
+				}
+				r.Lines = []Line{{"OI", in.Series[market.OpenInterest], Solid}}
+				r.Fills = []Fill{{Y1: in.Series[market.OpenInterest], Y2: base, Style: Channel}}
+			})
+		},
+	}
+}
+
+func longShort() Def {
+	return Def{
+		Name: "long_short", Aliases: []string{"ls_ratio"}, Kind: External,
+		Doc:     "Share of futures accounts that are long and short: crowd positioning, from 0 to 1.",
+		Formula: "Last share of long accounts known at the bar's close; the short share is the rest.",
+		Truth:   "the venue's own series, joined as of the bar's close",
+		Lines:   []string{"Long", "Short"},
+		New: func(Values) Instance {
+			return outside("L/S", []market.SeriesName{market.LongAccounts}, func(in Input, r *Result) {
+				long := in.Series[market.LongAccounts]
+				short := undefined(in)
+				for i, x := range long {
+					short[i] = 1 - x
+				}
+				r.Lines = []Line{{"Long", long, Solid}, {"Short", short, Solid}}
+				r.Fills = []Fill{{Y1: long, Y2: short, Style: Cloud}}
+				r.HLines = []HLine{{Y: 0.5, Style: Reference}}
+				r.YRange = &[2]float64{0, 1}
+			})
+		},
+	}
+}
+
+func fearGreed() Def {
+	return Def{
+		Name: "fear_greed", Aliases: []string{"fng"}, Kind: External,
+		Doc:     "Crypto fear and greed index: 0 is extreme fear, 100 extreme greed. One value a day for the whole market.",
+		Formula: "Last index value known at the bar's close.",
+		Truth:   "the publisher's own series, joined as of the bar's close",
+		Lines:   []string{"F&G"},
+		New: func(Values) Instance {
+			return outside("F&G", []market.SeriesName{market.FearGreed}, func(in Input, r *Result) {
+				r.Lines = []Line{{"F&G", in.Series[market.FearGreed], Solid}}
+				r.HLines = []HLine{{Y: 25, Style: Reference}, {Y: 50, Style: Reference}, {Y: 75, Style: Reference}}
+				r.YRange = &[2]float64{0, 100}
+			})
+		},
+	}
+}
+
+// outside is an instance drawn from outside series. When one of them could not
+// be had, or does not fit the bars, it says so in the label and draws nothing:
+// no value is ever made up.
+func outside(label string, needs []market.SeriesName, draw func(Input, *Result)) Instance {
+	return &whole{label: label, needs: needs, compute: func(in Input, r *Result) {
+		for _, name := range needs {
+			if values, given := in.Series[name]; !given || len(values) != in.Bars.Len() {
+				r.Label += noData
+				return
+			}
+		}
+		draw(in, r)
+	}}
+}

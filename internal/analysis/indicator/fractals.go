@@ -1,0 +1,128 @@
+package indicator
+
+import "candela/internal/analysis/calc"
+
+// fractals finds divergences between WT2 and the price at the fractals of WT2,
+// by the public definition of Cipher B.
+type fractals struct {
+	wt, rsi, high, low calc.Cells // the last five values, oldest first
+	seen               calc.Cells
+	sets               [2]fractalSet
+}
+
+// fractalSide is the bars on each side of a fractal.
+const fractalSide = 2
+
+// fractalSet is one pair of limits with the last fractals beyond them.
+type fractalSet struct {
+	top, bottom float64
+	cells       calc.Cells
+}
+
+// Where a fractalSet keeps its last top, and then its last bottom.
+const (
+	fractalX     = iota // index plus one: 0 is none
+	fractalWT           // WT2 there
+	fractalPrice        // high or low there
+	fractalRSI
+	fractalCells
+)
+
+func newFractals(m *calc.Slab) *fractals {
+	const window = 2*fractalSide + 1
+	return &fractals{
+		wt: m.Cells(window), rsi: m.Cells(window), high: m.Cells(window), low: m.Cells(window),
+		seen: m.Cells(1),
+		sets: [2]fractalSet{
+			{cipherTopDiv, cipherBottomDiv, m.Cells(2 * fractalCells)},
+			{cipherTopDiv2, cipherBottomDiv2, m.Cells(2 * fractalCells)},
+		},
+	}
+}
+
+func (f *fractals) next(r *Row) {
+	wt := shifted(f.wt, r.Values[cipherWT2])
+	rsi, high, low := shifted(f.rsi, r.Values[cipherRSILine]), shifted(f.high, r.Bar.H), shifted(f.low, r.Bar.L)
+	seen := f.seen.Mem()
+	if seen[0]++; seen[0] < float64(len(wt)) {
+		return
+	}
+	// Comparisons with a missing value are false, so the warm-up has no fractals.
+	c := wt[fractalSide]
+	x := r.Index - fractalSide
+	if wt[0] < c && wt[1] < c && c > wt[3] && c > wt[4] {
+		f.tops(r, found{x, c, high[fractalSide], rsi[fractalSide]})
+	}
+	if wt[0] > c && wt[1] > c && c < wt[3] && c < wt[4] {
+		f.bottoms(r, found{x, c, low[fractalSide], rsi[fractalSide]})
+	}
+}
+
+// found is a fractal.
+type found struct {
+	x              int
+	wt, price, rsi float64
+}
+
+func (f *fractals) tops(r *Row, now found) {
+	signalled := false
+	for i := range f.sets {
+		s := &f.sets[i]
+		last := s.cells.Mem()[:fractalCells]
+		if now.wt < s.top {
+			continue
+		}
+		if last[fractalX] > 0 && now.price > last[fractalPrice] && now.wt < last[fractalWT] {
+			if !signalled {
+				r.SignalAt(now.x, "wt_bear_div", now.wt)
+				r.SignalAt(now.x, "any_bear_div", 95)
+				signalled = true
+			}
+			if i == 0 {
+				r.DivLines = append(r.DivLines, now.since(last, false))
+			}
+		}
+		now.keep(last)
+	}
+}
+
+func (f *fractals) bottoms(r *Row, now found) {
+	signalled := false
+	for i := range f.sets {
+		s := &f.sets[i]
+		last := s.cells.Mem()[fractalCells:]
+		if now.wt > s.bottom {
+			continue
+		}
+		if last[fractalX] > 0 && now.price < last[fractalPrice] && now.wt > last[fractalWT] {
+			if !signalled {
+				r.SignalAt(now.x, "wt_bull_div", now.wt)
+				r.SignalAt(now.x, "any_bull_div", -95)
+				signalled = true
+			}
+			if i == 0 {
+				r.DivLines = append(r.DivLines, now.since(last, true))
+				if wt2 := r.Values[cipherWT2]; last[fractalWT] <= cipherGold && wt2 > cipherGold && last[fractalWT]-wt2 <= -5 && last[fractalRSI] < 30 {
+					r.Signal("gold_buy", wt2)
+				}
+			}
+		}
+		now.keep(last)
+	}
+}
+
+func (n found) since(last []float64, bull bool) DivLine {
+	return DivLine{X1: int(last[fractalX]) - 1, Y1: last[fractalWT], X2: n.x, Y2: n.wt, Dashed: true, Bull: bull}
+}
+
+func (n found) keep(last []float64) {
+	last[fractalX], last[fractalWT], last[fractalPrice], last[fractalRSI] = float64(n.x+1), n.wt, n.price, n.rsi
+}
+
+// shifted drops the oldest value and adds x.
+func shifted(c calc.Cells, x float64) []float64 {
+	m := c.Mem()
+	copy(m, m[1:])
+	m[len(m)-1] = x
+	return m
+}

@@ -1,0 +1,61 @@
+package indicator
+
+import (
+	"math"
+
+	"candela/internal/analysis/calc"
+)
+
+func heikinAshi() Def {
+	return Def{
+		Name: "heikin_ashi", Aliases: []string{"ha"}, Kind: Overlay,
+		Doc:     "Heikin-Ashi candles: averaged candles that show the trend and hide small reversals. Their prices are not traded prices.",
+		Formula: "Close = (o+h+l+c)/4. Open = mean of the previous Heikin-Ashi open and close, at first (o+c)/2. High and low include both.",
+		Truth:   "TradingView, Skender",
+		Lines:   []string{"HA Open", "HA High", "HA Low", "HA Close"},
+		Signals: []Trigger{
+			{"flip_up", "the candle is rising (close at or above open) and the one before was falling; y is its close"},
+			{"flip_down", "the candle is falling and the one before was rising; y is its close"},
+		},
+		New: func(Values) Instance {
+			const open, high, low, last = 0, 1, 2, 3
+			return &series{
+				// The open halves its memory with every bar: after 53 bars nothing of the
+				// first is left in a float64, a few more absorb the rounding.
+				label: "HA", stable: 70, columns: 4,
+				begin: func(*calc.Slab, Env) step {
+					return func(r *Row) {
+						b := r.Bar
+						c := (b.O + b.H + b.L + b.C) / 4
+						o := (r.Prev[open] + r.Prev[last]) / 2
+						if math.IsNaN(o) {
+							o = (b.O + b.C) / 2
+						}
+						r.Values[open], r.Values[high] = o, max(b.H, o, c)
+						r.Values[low], r.Values[last] = min(b.L, o, c), c
+					}
+				},
+				detect: func(r *Row) {
+					if math.IsNaN(r.Prev[open]) {
+						return
+					}
+					rose, rises := r.Prev[last] >= r.Prev[open], r.Values[last] >= r.Values[open]
+					if rises && !rose {
+						r.Signal("flip_up", r.Values[last])
+					}
+					if !rises && rose {
+						r.Signal("flip_down", r.Values[last])
+					}
+				},
+				present: func(r *Result, col [][]float64) {
+					r.Lines = []Line{
+						{"HA Open", col[open], CandleOpen},
+						{"HA High", col[high], CandleHigh},
+						{"HA Low", col[low], CandleLow},
+						{"HA Close", col[last], CandleClose},
+					}
+				},
+			}
+		},
+	}
+}

@@ -1,0 +1,71 @@
+package indicator
+
+import (
+	"fmt"
+	"math"
+
+	"candela/internal/analysis/calc"
+)
+
+func ichimoku() Def {
+	return Def{
+		Name: "ichimoku", Aliases: []string{"ichi"}, Kind: Overlay,
+		Doc: "Ichimoku cloud: conversion and base line, a cloud of two spans drawn ahead, and the close drawn back.",
+		Formula: "Tenkan, Kijun and Senkou B are midpoints of highest high and lowest low over their lengths; Senkou A is the mean of Tenkan and Kijun. " +
+			"The spans are drawn displacement - 1 bars ahead, Chikou (the close) displacement - 1 bars back. Span values beyond the last bar are not given.",
+		Truth: "TradingView Ichimoku cloud",
+		Params: []Param{
+			Int("tenkan", 9, 1, 5000, "bars of the conversion line"),
+			Int("kijun", 26, 1, 5000, "bars of the base line"),
+			Int("senkou_b", 52, 1, 5000, "bars of the slow span"),
+			Int("displacement", 26, 1, 1000, "how far the spans are drawn ahead and the close back, counting the bar itself"),
+		},
+		Lines: []string{"Tenkan", "Kijun", "Senkou A", "Senkou B", "Chikou"},
+		Signals: []Trigger{
+			{"cross_up", "Tenkan goes from at or below Kijun to above it; y is Tenkan"},
+			{"cross_down", "Tenkan goes from at or above Kijun to below it; y is Tenkan"},
+		},
+		New: func(v Values) Instance {
+			n, ahead := [3]int{v.Int("tenkan"), v.Int("kijun"), v.Int("senkou_b")}, v.Int("displacement")-1
+			const tenkan, kijun, spanA, spanB, closes = 0, 1, 2, 3, 4
+			return &series{
+				label: fmt.Sprintf("Ichimoku(%d, %d, %d, %d)", n[0], n[1], n[2], ahead+1),
+				first: n[0] - 1, stable: max(n[0], n[1], n[2]) + ahead, columns: 5,
+				begin: func(m *calc.Slab, _ Env) step {
+					var high, low [3]calc.ExtremeState
+					for i := range n {
+						high[i], low[i] = m.Max(n[i]), m.Min(n[i])
+					}
+					a, b := m.Lag(ahead), m.Lag(ahead)
+					return func(r *Row) {
+						var mid [3]float64
+						for i := range n {
+							mid[i] = (high[i].Step(r.Bar.H) + low[i].Step(r.Bar.L)) / 2
+						}
+						r.Values[tenkan], r.Values[kijun], r.Values[closes] = mid[0], mid[1], r.Bar.C
+						r.Values[spanA], r.Values[spanB] = a.Step((mid[0]+mid[1])/2), b.Step(mid[2])
+					}
+				},
+				detect: func(r *Row) { r.crosses(tenkan, kijun) },
+				present: func(r *Result, col [][]float64) {
+					r.Lines = []Line{
+						{"Tenkan", col[tenkan], Solid},
+						{"Kijun", col[kijun], Solid},
+						{"Senkou A", col[spanA], Band},
+						{"Senkou B", col[spanB], Band},
+						{"Chikou", drawnBack(col[closes], ahead), Band},
+					}
+					r.Fills = []Fill{{Y1: col[spanA], Y2: col[spanB], Style: Cloud}}
+				},
+			}
+		},
+	}
+}
+
+// drawnBack moves a column k bars to the left; the last k bars have no value yet.
+func drawnBack(values []float64, k int) []float64 {
+	k = min(k, len(values))
+	copy(values, values[k:])
+	setAll(values[len(values)-k:], math.NaN())
+	return values
+}

@@ -1,0 +1,28 @@
+package indicator_test
+
+import (
+	"math"
+	"testing"
+
+	"candela/internal/analysis/indicator"
+	"candela/internal/market"
+)
+
+// TestCVD_WithoutTakerVolumeSaysSo computes it over bars of a venue that does not
+// tell the volume of takers.
+func TestCVD_WithoutTakerVolumeSaysSo(t *testing.T) {
+	t.Parallel()
+	selection, err := indicator.Resolve(indicator.Request{Name: "cvd"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for taker, want := range map[float64]string{math.NaN(): "CVD(session) (no data)", 4: "CVD(session)"} {
+		bars := market.MakeBars(10, true)
+		for i := range int64(10) {
+			bars.Append(market.Bar{T: i * 3600, O: 1, H: 2, L: 1, C: 2, V: 10, TakerBuy: taker})
+		}
+		if got := selection.Compute(indicator.Input{Env: indicator.Env{Interval: market.Hour1}, Bars: &bars}).Label; got != want {
+			t.Errorf("taker volume %v: the label is %q, want %q", taker, got, want)
+		}
+	}
+}

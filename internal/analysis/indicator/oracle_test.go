@@ -1,0 +1,294 @@
+package indicator_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"candela/internal/analysis/indicator"
+)
+
+// Our numbers against those of other libraries, kept under testdata/oracle. Its
+// README says how they were made and what each field means.
+
+const (
+	sameSeed    = 1e-10 // relative, from the first value on and at the same bars
+	otherSeed   = 1e-6  // where only the start of a recursion differs
+	otherSeedAt = 200   // the bar from which that holds
+)
+
+// oracleFile is what the oracles say about one indicator.
+type oracleFile struct {
+	Indicator string            `json:"indicator"`
+	Versions  map[string]string `json:"versions"`
+	Cases     []oracleCase      `json:"cases"`
+}
+
+// oracleCase is one oracle's answer for one set of bars and parameters.
+type oracleCase struct {
+	Oracle  string                     `json:"oracle"`
+	Set     string                     `json:"set"`
+	Params  map[string]json.RawMessage `json:"params"`
+	Seed    string                     `json:"seed"`
+	Step    int                        `json:"step"`
+	From    int                        `json:"from"`
+	Until   int                        `json:"until"`
+	Lines   map[string]oracleSeries    `json:"lines"`
+	Hist    map[string]oracleSeries    `json:"hist"`
+	Signals map[string][]int           `json:"signals"`
+}
+
+// oracleSeries is a line: the index of its first value and the values from there.
+type oracleSeries struct {
+	First  int     `json:"first"`
+	Values numbers `json:"values"`
+}
+
+// numbers reads values in which null is NaN and [value, count] a run of equals.
+type numbers []float64
+
+func (n *numbers) UnmarshalJSON(raw []byte) error {
+	var items []json.RawMessage
+	if err := json.Unmarshal(raw, &items); err != nil {
+		return err
+	}
+	for _, item := range items {
+		run := [2]*float64{}
+		count := 1
+		switch item[0] {
+		case '[':
+			if err := json.Unmarshal(item, &run); err != nil {
+				return err
+			}
+			count = int(*run[1])
+		default:
+			if err := json.Unmarshal(item, &run[0]); err != nil {
+				return err
+			}
+		}
+		value := math.NaN()
+		if run[0] != nil {
+			value = *run[0]
+		}
+		*n = append(*n, slices.Repeat([]float64{value}, count)...)
+	}
+	return nil
+}
+
+// oracleFiles reads every answer.
+func oracleFiles(t *testing.T) []oracleFile {
+	t.Helper()
+	paths, err := filepath.Glob(filepath.Join(oracleDir, "*.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var files []oracleFile
+	for _, path := range paths {
+		if strings.HasPrefix(filepath.Base(path), "package") {
+			continue // npm's own
+		}
+		raw, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var f oracleFile
+		if err := json.Unmarshal(raw, &f); err != nil {
+			t.Fatalf("%s: %v", path, err)
+		}
+		files = append(files, f)
+	}
+	if len(files) == 0 {
+		t.Fatal("no oracle was read: nothing was compared")
+	}
+	return files
+}
+
+// oracleBars gives the sets by name.
+func oracleBars() map[string]barSet {
+	sets := make(map[string]barSet)
+	for _, s := range oracleSets() {
+		sets[s.Name] = s
+	}
+	return sets
+}
+
+// worst is the largest error found in one comparison and where.
+type worst struct {
+	err       float64
+	line      string
+	at        int
+	got, want float64
+}
+
+func (w *worst) take(line string, at int, got, want, err float64) {
+	if err > w.err || w.line == "" {
+		*w = worst{err, line, at, got, want}
+	}
+}
+
+// kernelFile is the one answer that is not about an indicator.
+const kernelFile = "calc"
+
+func TestOracles(t *testing.T) {
+	t.Parallel()
+	sets := oracleBars()
+	for _, f := range oracleFiles(t) {
+		if f.Indicator == kernelFile {
+			continue
+		}
+		t.Run(f.Indicator, func(t *testing.T) {
+			t.Parallel()
+			table := make(map[string]worst)
+			for _, c := range f.Cases {
+				set, ok := sets[c.Set]
+				if !ok {
+					t.Fatalf("no such set: %s", c.Set)
+				}
+				problems, w := c.compare(f.Indicator, &set)
+				for _, p := range problems {
+					t.Error(p)
+				}
+				keepWorst(table, c.Oracle+" "+c.Set, w)
+			}
+			logWorst(t, f.Indicator, table)
+		})
+	}
+}
+
+// keepWorst keeps the larger error under a key.
+func keepWorst(table map[string]worst, key string, w worst) {
+	if known, ok := table[key]; !ok || w.err > known.err {
+		table[key] = w
+	}
+}
+
+// logWorst prints the worst error for each key.
+func logWorst(t *testing.T, name string, table map[string]worst) {
+	t.Helper()
+	rows := make([]string, 0, len(table))
+	for key, w := range table {
+		rows = append(rows, fmt.Sprintf("%-14s %-18s %8.1e  %s[%d] ours %.15g theirs %.15g", name, key, w.err, w.line, w.at, w.got, w.want))
+	}
+	slices.Sort(rows)
+	t.Log("worst relative errors\n" + strings.Join(rows, "\n"))
+}
+
+// compare computes our indicator for the case and says what is off.
+func (c *oracleCase) compare(name string, set *barSet) ([]string, worst) {
+	chosen, err := indicator.Resolve(indicator.Request{Name: name, Params: c.Params})
+	if err != nil {
+		return []string{fmt.Sprintf("%s %s %s: %v", name, c.Oracle, c.Set, err)}, worst{}
+	}
+	return c.check(chosen.Compute(indicator.Input{Env: indicator.Env{Interval: set.Interval}, Bars: set.bars()}))
+}
+
+// check compares a result with the oracle's answer, channel by channel.
+func (c *oracleCase) check(r *indicator.Result) (problems []string, w worst) {
+	for label, s := range c.Lines {
+		i := slices.IndexFunc(r.Lines, func(l indicator.Line) bool { return l.Label == label })
+		if i < 0 {
+			problems = append(problems, fmt.Sprintf("%s has no line %q", r.Label, label))
+			continue
+		}
+		problems = append(problems, c.series(label, r.Lines[i].Values, s, &w)...)
+	}
+	for place, s := range c.Hist {
+		i, err := strconv.Atoi(place)
+		if err != nil || i >= len(r.Hist) {
+			problems = append(problems, fmt.Sprintf("%s has no histogram %s", r.Label, place))
+			continue
+		}
+		problems = append(problems, c.series("histogram "+place, r.Hist[i].Values, s, &w)...)
+	}
+	for label, want := range c.Signals {
+		got := []int{}
+		for _, s := range r.Signals {
+			if s.Label == label {
+				got = append(got, s.X)
+			}
+		}
+		if !slices.Equal(got, want) {
+			problems = append(problems, fmt.Sprintf("%s by %s on %s %s: ours stands at %v, theirs at %v", label, c.Oracle, c.Set, params(c.Params), got, want))
+		}
+	}
+	return problems, w
+}
+
+// series checks the first index, the bars without a value and the values. It
+// reports the first fault only: the rest follows from it as a rule.
+func (c *oracleCase) series(label string, got []float64, want oracleSeries, w *worst) []string {
+	fault := func(format string, args ...any) []string {
+		return []string{fmt.Sprintf("%s by %s on %s %s: ", label, c.Oracle, c.Set, params(c.Params)) + fmt.Sprintf(format, args...)}
+	}
+	tolerance, from := sameSeed, c.From
+	if c.Seed != "same" {
+		tolerance, from = otherSeed, max(from, otherSeedAt)
+	}
+	if first := firstValue(got); from == 0 && first != want.First {
+		return fault("our first value is at %d, theirs at %d", first, want.First)
+	}
+	floor := median(want.Values)
+	for k, y := range want.Values {
+		i := want.First + k*c.Step
+		if i < from || (c.Until > 0 && i >= c.Until) {
+			continue
+		}
+		if i >= len(got) {
+			return fault("we have %d values, they have one at %d", len(got), i)
+		}
+		x := got[i]
+		if math.IsNaN(x) && math.IsNaN(y) {
+			continue
+		}
+		e := relative(x, y, floor)
+		w.take(label, i, x, y, e)
+		if !(e <= tolerance) {
+			return fault("at %d ours is %.15g, theirs %.15g, %.1e apart", i, x, y, e)
+		}
+	}
+	return nil
+}
+
+// relative is the distance of got from want, in parts of want or of the line's
+// median where want is nearer to zero than that. It is NaN when one is NaN.
+func relative(got, want, floor float64) float64 {
+	if got == want {
+		return 0
+	}
+	return math.Abs(got-want) / max(math.Abs(want), floor)
+}
+
+// median is the middle size of a line's values: the scale of its noise, which
+// spikes and zeros do not move.
+func median(values []float64) float64 {
+	var sizes []float64
+	for _, v := range values {
+		if !math.IsNaN(v) {
+			sizes = append(sizes, math.Abs(v))
+		}
+	}
+	if len(sizes) == 0 {
+		return 0
+	}
+	slices.Sort(sizes)
+	return sizes[len(sizes)/2]
+}
+
+func firstValue(values []float64) int {
+	return slices.IndexFunc(values, func(v float64) bool { return !math.IsNaN(v) })
+}
+
+// params writes a request's parameters in a fixed order.
+func params(p map[string]json.RawMessage) string {
+	raw, err := json.Marshal(p)
+	if err != nil {
+		return err.Error()
+	}
+	return string(raw)
+}

@@ -1,0 +1,219 @@
+package indicator
+
+import (
+	"fmt"
+	"math"
+
+	"candela/internal/analysis/calc"
+	"candela/internal/market"
+)
+
+// The oscillators of this file have one line and tell when it leaves an extreme
+// zone or crosses zero.
+
+// single is a series with one line.
+func single(label, line string, first, stable int, next func(m *calc.Slab, env Env) func(*Row) float64) *series {
+	return &series{
+		label: label, first: first, stable: stable, columns: 1,
+		begin: func(m *calc.Slab, env Env) step {
+			value := next(m, env)
+			return func(r *Row) { r.Values[0] = value(r) }
+		},
+		present: func(r *Result, col [][]float64) { r.Lines = []Line{{line, col[0], Solid}} },
+	}
+}
+
+// zones adds an extreme zone at each end, and the signals of leaving them.
+func (s *series) zones(v Values, top, bottom float64, yRange *[2]float64) *series {
+	s.detect = zoneDetector(v, 0, bottom, "cross_up_os", top, "cross_down_ob", "")
+	return s.drawn(yRange, HLine{Y: top, Label: "overbought"}, HLine{Y: bottom, Label: "oversold"})
+}
+
+// zeroed adds the zero line, and the signals of crossing it. Without a range the
+// line has no scale of its own to call a value small by, and zero is zero.
+func (s *series) zeroed(yRange *[2]float64) *series {
+	near := 0.0
+	if yRange != nil {
+		near = levelNoise
+	}
+	s.detect = func(r *Row) {
+		if r.Prev[0] <= near && r.Values[0] > near {
+			r.Signal("cross_up", r.Values[0])
+		}
+		if r.Prev[0] >= -near && r.Values[0] < -near {
+			r.Signal("cross_down", r.Values[0])
+		}
+	}
+	return s.drawn(yRange, HLine{Y: 0, Style: Zero})
+}
+
+func (s *series) drawn(yRange *[2]float64, levels ...HLine) *series {
+	lines := s.present
+	s.present = func(r *Result, col [][]float64) {
+		lines(r, col)
+		r.HLines, r.YRange = levels, yRange
+	}
+	return s
+}
+
+func zoneTriggers(name, top, bottom string) []Trigger {
+	return append([]Trigger{
+		{"cross_up_os", name + " comes back from below " + bottom + ": the bar before was below it, this one is not; y is " + name},
+		{"cross_down_ob", name + " comes back from above " + top + ": the bar before was above it, this one is not; y is " + name},
+	}, enterTriggers("", name, top, bottom)...)
+}
+
+func zeroTriggers(name string) []Trigger {
+	return []Trigger{
+		{"cross_up", name + " goes from at or below zero to above it; y is " + name},
+		{"cross_down", name + " goes from at or above zero to below it; y is " + name},
+	}
+}
+
+func cci() Def {
+	return Def{
+		Name: "cci", Kind: Panel,
+		Doc:     "Commodity channel index: distance of the typical price from its average in mean deviations; beyond 100 is a strong move.",
+		Formula: "(hlc3 - SMA(hlc3)) / (0.015 x mean absolute deviation of hlc3 from that average). No value while the deviation is zero, or below 1e-12 of the price.",
+		Truth:   "TradingView ta.cci, TA-Lib CCI",
+		Params:  []Param{Int("period", 20, 1, 5000, "bars in the average").As("length"), zoneSwitch()},
+		Lines:   []string{"CCI"}, Signals: zoneTriggers("CCI", "100", "-100"), Switches: []string{zoneSignals},
+		New: func(v Values) Instance {
+			n := v.Int("period")
+			return single(fmt.Sprintf("CCI(%d)", n), "CCI", n-1, n, func(m *calc.Slab, _ Env) func(*Row) float64 {
+				deviation := m.MeanDeviation(n)
+				return func(r *Row) float64 {
+					price := hlc3(r.Bar)
+					mean, away := deviation.Step(r.Slot, price)
+					if calc.Difference(math.Abs(mean)+away, math.Abs(mean)) == 0 {
+						return math.NaN() // all prices are the same but for rounding
+					}
+					return (price - mean) / float64(0.015*away)
+				}
+			}).zones(v, 100, -100, &[2]float64{-250, 250})
+		},
+	}
+}
+
+func roc() Def {
+	return Def{
+		Name: "roc", Kind: Panel,
+		Doc:     "Rate of change: percent the close has moved over the last bars.",
+		Formula: "100 x (close - close n bars ago) / close n bars ago.",
+		Truth:   "TradingView ta.roc, TA-Lib ROC",
+		Params:  []Param{Int("period", 14, 1, 5000, "bars to look back").As("length")},
+		Lines:   []string{"ROC"}, Signals: zeroTriggers("ROC"),
+		New: func(v Values) Instance {
+			n := v.Int("period")
+			return single(fmt.Sprintf("ROC(%d)", n), "ROC", n, n+1, func(m *calc.Slab, _ Env) func(*Row) float64 {
+				back := m.Lag(n)
+				return func(r *Row) float64 {
+					before := back.Step(r.Bar.C)
+					if before == 0 {
+						return math.NaN()
+					}
+					return 100 * (r.Bar.C - before) / before
+				}
+			}).zeroed(nil)
+		},
+	}
+}
+
+func williamsR() Def {
+	return Def{
+		Name: "williams_r", Aliases: []string{"willr"}, Kind: Panel,
+		Doc:     "Williams %R: where the close lies in the range of the last bars, from 0 at the top to -100 at the bottom.",
+		Formula: "100 x (close - highest high) / (highest high - lowest low). No value while the range is zero.",
+		Truth:   "TradingView Williams %R, TA-Lib WILLR",
+		Params:  []Param{Int("period", 14, 1, 5000, "bars in the range").As("length"), zoneSwitch()},
+		Lines:   []string{"%R"}, Signals: zoneTriggers("%R", "-20", "-80"), Switches: []string{zoneSignals},
+		New: func(v Values) Instance {
+			n := v.Int("period")
+			return single(fmt.Sprintf("W%%R(%d)", n), "%R", n-1, n, func(m *calc.Slab, _ Env) func(*Row) float64 {
+				high, low := m.Max(n), m.Min(n)
+				return func(r *Row) float64 {
+					top, bottom := high.Step(r.Bar.H), low.Step(r.Bar.L)
+					if top == bottom {
+						return math.NaN()
+					}
+					return 100 * (r.Bar.C - top) / (top - bottom)
+				}
+			}).zones(v, -20, -80, &[2]float64{-100, 0})
+		},
+	}
+}
+
+func mfi() Def {
+	return Def{
+		Name: "mfi", Kind: Panel,
+		Doc:     "Money flow index: a volume-weighted RSI from 0 to 100; below 20 oversold, above 80 overbought.",
+		Formula: "100 x rising money flow / (rising + falling) over `period` changes, where flow is hlc3 x volume and its side is that of the change of hlc3; no change, or one below 1e-12 of the price, counts for neither. No value while nothing flows.",
+		Truth:   "TA-Lib MFI (TradingView counts the first bar as a rise)",
+		Params:  []Param{Int("period", 14, 1, 5000, "changes in the sums").As("length"), zoneSwitch()},
+		Lines:   []string{"MFI"}, Signals: zoneTriggers("MFI", "80", "20"), Switches: []string{zoneSignals},
+		New: func(v Values) Instance {
+			n := v.Int("period")
+			return single(fmt.Sprintf("MFI(%d)", n), "MFI", n, n+1, func(m *calc.Slab, _ Env) func(*Row) float64 {
+				return moneyFlow(m, n)
+			}).zones(v, 80, 20, &[2]float64{0, 100})
+		},
+	}
+}
+
+// moneyFlow returns the step of a money flow index over n changes. The same typical
+// price comes from different bars, with different rounding, so that the change is
+// not taken to the last bit.
+func moneyFlow(m *calc.Slab, n int) func(*Row) float64 {
+	rise, fall, last := m.Sum(n), m.Sum(n), m.Lag(1)
+	return func(r *Row) float64 {
+		price := hlc3(r.Bar)
+		before, flow := last.Step(price), float64(price*r.Bar.V)
+		up, down := 0.0, 0.0
+		switch change := calc.Difference(price, before); {
+		case change > 0:
+			up = flow
+		case change < 0:
+			down = flow
+		case change != 0: // one of them is missing
+			up, down = math.NaN(), math.NaN()
+		}
+		u, d := rise.Step(r.Slot, up), fall.Step(r.Slot, down)
+		if u+d == 0 {
+			return math.NaN()
+		}
+		return 100 * (u / (u + d))
+	}
+}
+
+func cmf() Def {
+	return Def{
+		Name: "cmf", Kind: Panel,
+		Doc:     "Chaikin money flow: volume weighted by where each bar closed in its range, -1 to 1; above zero is buying.",
+		Formula: "Sum of ((c-l)-(h-c))/(h-l) x volume over sum of volume, over `period` bars; a bar without range counts as zero. No value without volume.",
+		Truth:   "TradingView Chaikin money flow",
+		Params:  []Param{Int("period", 20, 1, 5000, "bars in the sums").As("length")},
+		Lines:   []string{"CMF"}, Signals: zeroTriggers("CMF"),
+		New: func(v Values) Instance {
+			n := v.Int("period")
+			return single(fmt.Sprintf("CMF(%d)", n), "CMF", n-1, n, func(m *calc.Slab, _ Env) func(*Row) float64 {
+				flow, volume := m.Sum(n), m.Sum(n)
+				return func(r *Row) float64 {
+					f, w := flow.Step(r.Slot, accumulated(r.Bar)), volume.Step(r.Slot, r.Bar.V)
+					if w == 0 {
+						return math.NaN()
+					}
+					return f / w
+				}
+			}).zeroed(&[2]float64{-1, 1})
+		},
+	}
+}
+
+// accumulated is the part of a bar's volume that its close puts on the buyers'
+// side: all of it at the high, minus all of it at the low.
+func accumulated(b market.Bar) float64 {
+	if b.H == b.L {
+		return 0
+	}
+	return float64(((b.C - b.L) - (b.H - b.C)) / (b.H - b.L) * b.V)
+}

@@ -1,0 +1,246 @@
+package indicator
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+
+	"candela/internal/kit/fault"
+)
+
+// ParamKind is the type of a parameter as clients see it.
+type ParamKind uint8
+
+// The parameter kinds.
+const (
+	IntParam ParamKind = iota
+	NumParam
+	TextParam
+	BoolParam
+	ColorParam
+)
+
+// String returns the kind's name in the catalogue, which is JSON Schema's.
+func (k ParamKind) String() string {
+	return [...]string{"integer", "number", "string", "boolean", "string"}[k]
+}
+
+// Param describes one setting of an indicator.
+type Param struct {
+	Name     string
+	Aliases  []string
+	Kind     ParamKind
+	Default  any // int, float64, string or bool; nil means unset
+	Min, Max float64
+	Enum     []string
+	Doc      string
+}
+
+// Int describes a whole-number parameter from lo to hi.
+func Int(name string, def, lo, hi int, doc string) Param {
+	return Param{Name: name, Kind: IntParam, Default: def, Min: float64(lo), Max: float64(hi), Doc: doc}
+}
+
+// OptionalInt describes a whole-number parameter that may stay unset.
+func OptionalInt(name string, lo, hi int, doc string) Param {
+	return Param{Name: name, Kind: IntParam, Min: float64(lo), Max: float64(hi), Doc: doc}
+}
+
+// Num describes a number parameter from lo to hi.
+func Num(name string, def, lo, hi float64, doc string) Param {
+	return Param{Name: name, Kind: NumParam, Default: def, Min: lo, Max: hi, Doc: doc}
+}
+
+// Choice describes a parameter with a fixed set of values.
+func Choice(name, def string, values []string, doc string) Param {
+	return Param{Name: name, Kind: TextParam, Default: def, Enum: values, Doc: doc}
+}
+
+// Bool describes a switch.
+func Bool(name string, def bool, doc string) Param {
+	return Param{Name: name, Kind: BoolParam, Default: def, Doc: doc}
+}
+
+// Color describes a colour written #rrggbb.
+func Color(name, def, doc string) Param {
+	return Param{Name: name, Kind: ColorParam, Default: def, Doc: doc}
+}
+
+// As adds other spellings of the parameter's name.
+func (p Param) As(aliases ...string) Param {
+	p.Aliases = aliases
+	return p
+}
+
+// allowed says in words what the parameter accepts.
+func (p Param) allowed() string {
+	switch p.Kind {
+	case IntParam:
+		return fmt.Sprintf("a whole number from %d to %d", int(p.Min), int(p.Max))
+	case NumParam:
+		return fmt.Sprintf("a number from %s to %s", number(p.Min), number(p.Max))
+	case BoolParam:
+		return "true or false"
+	case TextParam:
+		return strings.Join(p.Enum, ", ")
+	case ColorParam:
+		return "a colour such as #26a69a"
+	}
+	return ""
+}
+
+// parse reads a JSON value strictly: a number in quotes, a fraction for a whole
+// number or a null for a parameter that has a default is an error, because a
+// guess here is a wrong chart there.
+func (p Param) parse(raw json.RawMessage) (any, error) {
+	text := strings.TrimSpace(string(raw))
+	wrong := func() error { return p.refuse(text) }
+	if text == "null" {
+		if p.Default == nil {
+			return nil, nil
+		}
+		return nil, wrong()
+	}
+	switch p.Kind {
+	case IntParam, NumParam:
+		x, err := strconv.ParseFloat(text, 64)
+		if err != nil || math.IsNaN(x) || x < p.Min || x > p.Max {
+			return nil, wrong()
+		}
+		if p.Kind == NumParam {
+			return x, nil
+		}
+		if x != math.Trunc(x) {
+			return nil, wrong()
+		}
+		return int(x), nil
+	case BoolParam:
+		var b bool
+		if json.Unmarshal(raw, &b) != nil {
+			return nil, wrong()
+		}
+		return b, nil
+	case TextParam, ColorParam:
+		var s string
+		if json.Unmarshal(raw, &s) != nil {
+			return nil, wrong()
+		}
+		if p.Kind == ColorParam && isColor(s) {
+			return strings.ToLower(s), nil
+		}
+		for _, e := range p.Enum {
+			if strings.EqualFold(e, s) {
+				return e, nil
+			}
+		}
+	}
+	return nil, wrong()
+}
+
+func isColor(s string) bool {
+	if len(s) != 7 || s[0] != '#' {
+		return false
+	}
+	_, err := strconv.ParseUint(s[1:], 16, 32)
+	return err == nil
+}
+
+// refuse reports a JSON value that the parameter does not take.
+func (p Param) refuse(text string) error {
+	plain := strings.Trim(text, `"`)
+	if p.Kind == TextParam || p.Kind == ColorParam || plain == text {
+		return fault.Field(p.Name, plain, p.allowed(), p.near(text)...)
+	}
+	if _, err := p.parse(json.RawMessage(plain)); err != nil || !json.Valid([]byte(plain)) {
+		return fault.Quoted(p.Name, plain, p.allowed())
+	}
+	return fault.Quoted(p.Name, plain, p.allowed(), plain)
+}
+
+func (p Param) near(text string) []string {
+	if p.Kind != TextParam {
+		return nil
+	}
+	return fault.Nearest(strings.Trim(text, `"`), p.Enum)
+}
+
+// Values are the parameters of one instance, checked and complete. The zero
+// value belongs to an indicator without parameters.
+type Values struct {
+	params []Param
+	values []any
+}
+
+// get panics on a name the definition does not list: that is a mistake in an
+// indicator's own file, found by the first test that builds it.
+func (v Values) get(name string) any {
+	for i, p := range v.params {
+		if p.Name == name {
+			return v.values[i]
+		}
+	}
+	panic("indicator: no parameter " + name)
+}
+
+// isSet reports whether a parameter differs from its default.
+func (v Values) isSet(name string) bool {
+	for i, p := range v.params {
+		if p.Name == name {
+			return v.values[i] != p.Default
+		}
+	}
+	return false
+}
+
+// setText returns a text parameter that differs from its default, else nothing.
+func (v Values) setText(name string) string {
+	if v.isSet(name) {
+		return v.Text(name)
+	}
+	return ""
+}
+
+// Int returns a whole-number parameter.
+func (v Values) Int(name string) int { return v.get(name).(int) } //nolint:forcetypeassert,errcheck // Resolve stored an int
+
+// OptionalInt returns a whole-number parameter and whether it was set.
+func (v Values) OptionalInt(name string) (int, bool) {
+	n, ok := v.get(name).(int)
+	return n, ok
+}
+
+// Num returns a number parameter.
+func (v Values) Num(name string) float64 { return v.get(name).(float64) } //nolint:forcetypeassert,errcheck // Resolve stored a float64
+
+// Text returns a choice.
+func (v Values) Text(name string) string { return v.get(name).(string) } //nolint:forcetypeassert,errcheck // Resolve stored a string
+
+// Bool returns a switch.
+func (v Values) Bool(name string) bool { return v.get(name).(bool) } //nolint:forcetypeassert,errcheck // Resolve stored a bool
+
+// String writes the values in order of definition: "length=14,overbought=70".
+// Equal instances have equal strings, so it serves as a key.
+func (v Values) String() string {
+	var b strings.Builder
+	for i, p := range v.params {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		b.WriteString(p.Name)
+		b.WriteByte('=')
+		switch x := v.values[i].(type) {
+		case nil:
+			b.WriteString("unset")
+		case float64:
+			b.WriteString(number(x))
+		default:
+			fmt.Fprint(&b, x)
+		}
+	}
+	return b.String()
+}
+
+// number writes a float the shortest way that reads back the same.
+func number(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }

@@ -1,0 +1,166 @@
+package indicator
+
+import (
+	"math"
+
+	"candela/internal/analysis/calc"
+	"candela/internal/market"
+)
+
+func pivot() Def {
+	return Def{
+		Name: "pivot", Aliases: []string{"pivot_points"}, Kind: Overlay,
+		Doc: "Pivot points: support and resistance levels computed from the previous day, week, month or year, that many traders watch.",
+		Formula: "From the previous period's high h, low l, close c (and open o). Traditional: P = (h+l+c)/3, R1 = 2P-l, S1 = 2P-h, R2 = P+(h-l), S2 = P-(h-l), " +
+			"R3 = 2P+h-2l, S3 = 2P-(2h-l), R4 = 3P+h-3l, S4 = 3P-(3h-l), R5 = 4P+h-4l, S5 = 4P-(4h-l). Classic: R3, R4 = P+2(h-l), P+3(h-l). " +
+			"Fibonacci: P +- 0.382, 0.618, 1 of the range. Woodie: P = (h+l+2 x this period's open)/4. DM: x by close against open, P = x/4. Camarilla: c +- range x 1.1/12, /6, /4, /2. " +
+			"Period `auto`: day up to 15m, week for longer intraday bars, month for daily bars, year beyond.",
+		Truth: "TradingView pivot points standard",
+		Params: []Param{
+			Choice("type", "traditional", []string{"traditional", "classic", "fibonacci", "woodie", "dm", "camarilla"}, "which formula").As("kind"),
+			Choice("timeframe", "auto", []string{"auto", "day", "week", "month", "year"}, "the period the levels are taken from"),
+			Int("levels", 2, 1, 5, "resistances and supports on each side"),
+		},
+		Lines: []string{"Pivot", "R1", "S1", "R2", "S2", "R3", "S3", "R4", "S4", "R5", "S5"},
+		New: func(v Values) Instance {
+			kind, levels := v.Text("type"), v.Int("levels")
+			return &series{
+				label:   "Pivot(" + kind + ")",
+				warm:    func(env Env) (int, int) { return pivotWarmup(env, pivotUnit(env, v)) },
+				columns: 1 + 2*levels,
+				begin: func(m *calc.Slab, env Env) step {
+					p := pivots{unit: pivotUnit(env, v), kind: kind, calendar: env.Calendar, cells: m.Cells(pivotCells)}
+					return p.next
+				},
+				present: func(r *Result, col [][]float64) {
+					names := []string{"Pivot", "R1", "S1", "R2", "S2", "R3", "S3", "R4", "S4", "R5", "S5"}
+					for i, c := range col {
+						r.Lines = append(r.Lines, Line{Label: names[i], Values: c, Style: Steps})
+					}
+				},
+			}
+		},
+	}
+}
+
+// pivotUnit resolves "auto" as TradingView does.
+func pivotUnit(env Env, v Values) string {
+	unit := v.Text("timeframe")
+	if unit != "auto" {
+		return unit
+	}
+	switch {
+	case env.Interval <= market.Minute15:
+		return "day"
+	case env.Interval < market.Day1:
+		return "week"
+	case env.Interval == market.Day1:
+		return "month"
+	}
+	return "year"
+}
+
+// pivotWarmup says that levels need one whole period before the bar's own, and
+// so depend on at most two of them.
+func pivotWarmup(env Env, unit string) (first, stable int) {
+	return 1, 2*periodBars(env.Interval, unit) + 1
+}
+
+// pivots carries one period's prices into the next.
+type pivots struct {
+	unit, kind string
+	calendar   market.Calendar
+	cells      calc.Cells
+}
+
+// Where pivots keeps its numbers: the running period, then the finished one.
+const (
+	pivotPeriod = iota
+	pivotOpen
+	pivotHigh
+	pivotLow
+	pivotClose
+	pivotKnown // 1 once a period has ended
+	pivotLastOpen
+	pivotLastHigh
+	pivotLastLow
+	pivotLastClose
+	pivotCells
+)
+
+func (p pivots) next(r *Row) {
+	m, b := p.cells.Mem(), r.Bar
+	period := float64(periodOf(p.calendar, p.unit, b.T))
+	switch {
+	case r.Index == 0:
+		m[pivotPeriod] = period
+		m[pivotOpen], m[pivotHigh], m[pivotLow], m[pivotClose] = b.O, b.H, b.L, b.C
+	case period != m[pivotPeriod]:
+		copy(m[pivotLastOpen:pivotCells], m[pivotOpen:pivotKnown])
+		m[pivotKnown], m[pivotPeriod] = 1, period
+		m[pivotOpen], m[pivotHigh], m[pivotLow], m[pivotClose] = b.O, b.H, b.L, b.C
+	default:
+		m[pivotHigh], m[pivotLow], m[pivotClose] = max(m[pivotHigh], b.H), min(m[pivotLow], b.L), b.C
+	}
+	if m[pivotKnown] == 0 {
+		return
+	}
+	last := market.Bar{O: m[pivotLastOpen], H: m[pivotLastHigh], L: m[pivotLastLow], C: m[pivotLastClose]}
+	copy(r.Values, pivotLevels(p.kind, last, m[pivotOpen]))
+}
+
+// pivotLevels returns P, R1, S1, R2, S2 ... R5, S5 from the period before and the
+// open of the present one; NaN where a kind has no such level.
+func pivotLevels(kind string, b market.Bar, open float64) []float64 {
+	nan, width := math.NaN(), b.H-b.L
+	p := (b.H + b.L + b.C) / 3
+	around := func(mid float64, k ...float64) []float64 {
+		out := []float64{p}
+		for i := range 5 {
+			if i >= len(k) {
+				out = append(out, nan, nan)
+				continue
+			}
+			out = append(out, mid+float64(k[i]*width), mid-float64(k[i]*width))
+		}
+		return out
+	}
+	switch kind {
+	case "fibonacci":
+		return around(p, 0.382, 0.618, 1)
+	case "camarilla":
+		return around(b.C, 1.1/12, 1.1/6, 1.1/4, 1.1/2)
+	case "dm":
+		return demark(b)
+	case "woodie":
+		p = (b.H + b.L + float64(2*open)) / 4
+		r3, s3 := b.H+float64(2*(p-b.L)), b.L-float64(2*(b.H-p))
+		return []float64{p, 2*p - b.L, 2*p - b.H, p + width, p - width, r3, s3, r3 + width, s3 - width, nan, nan}
+	}
+	out := []float64{p, 2*p - b.L, 2*p - b.H, p + width, p - width}
+	if kind == "classic" {
+		return append(out, p+float64(2*width), p-float64(2*width), p+float64(3*width), p-float64(3*width), nan, nan)
+	}
+	for k := 2.0; k <= 4; k++ {
+		out = append(out, float64(k*p)+(b.H-float64(k*b.L)), float64(k*p)-(float64(k*b.H)-b.L))
+	}
+	return out
+}
+
+// demark weighs the side the period closed on.
+func demark(b market.Bar) []float64 {
+	x := b.H + b.L + b.C
+	switch {
+	case b.C < b.O:
+		x += b.L
+	case b.C > b.O:
+		x += b.H
+	default:
+		x += b.C
+	}
+	out := []float64{x / 4, x/2 - b.L, x/2 - b.H}
+	for len(out) < 11 {
+		out = append(out, math.NaN())
+	}
+	return out
+}

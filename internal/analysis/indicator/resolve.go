@@ -1,0 +1,191 @@
+package indicator
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"candela/internal/kit/fault"
+)
+
+// Request names an indicator and overrides some of its parameters, as a client
+// asked for it.
+type Request struct {
+	Name   string
+	Params map[string]json.RawMessage
+}
+
+// UnknownCode is the code of the fault that a name is in no catalogue.
+const UnknownCode = "unknown_indicator"
+
+// Selection is a request that was understood: a definition, the values in force
+// and an instance made from them.
+type Selection struct {
+	Instance
+	Def    *Def
+	Values Values
+}
+
+// Key is equal for selections that compute the same, whatever name, alias or
+// spelling of defaults they were requested with.
+func (s *Selection) Key() string { return s.Def.Name + "(" + s.Values.String() + ")" }
+
+// Compute runs the instance and says where its result is drawn.
+func (s *Selection) Compute(in Input) *Result {
+	r := s.Instance.Compute(in)
+	r.Overlay = s.Def.Kind == Overlay
+	return r
+}
+
+// Find returns the definition with that name or alias. Case does not matter.
+// An unknown name is an error, UnknownCode, with the nearest known ones; who tells
+// it adds where the names are to be found.
+func Find(name string) (*Def, error) {
+	key := strings.ToLower(strings.TrimSpace(name))
+	all := All()
+	for i := range all {
+		if all[i].Name == key || slices.Contains(all[i].Aliases, key) {
+			return &all[i], nil
+		}
+	}
+	var known []string
+	for i := range all {
+		known = append(append(known, all[i].Name), all[i].Aliases...)
+	}
+	if lacks, ok := lacking(key); ok {
+		return nil, &fault.Error{
+			Kind: fault.Invalid, Code: UnknownCode, Field: "indicators", Value: name,
+			Message: unknown("indicator", name, nil) + ": " + lacks.advice, Allowed: "a name or alias of the catalogue", Suggestions: lacks.near,
+		}
+	}
+	near := fault.Nearest(key, known)
+	if len(near) == 0 {
+		// RSI(14) and sma 50 name an indicator and then its length.
+		near = fault.Nearest(strings.TrimRight(key, " _-.,:()[]0123456789"), known)
+	}
+	return nil, &fault.Error{
+		Kind: fault.Invalid, Code: UnknownCode, Field: "indicators", Value: name,
+		Message: unknown("indicator", name, near), Allowed: "a name or alias of the catalogue", Suggestions: near,
+	}
+}
+
+// Resolve checks a request against the catalogue and makes the instance. All
+// problems are reported at the first: name, unknown parameter, wrong value.
+func Resolve(r Request) (*Selection, error) {
+	def, err := Find(r.Name)
+	if err != nil {
+		return nil, err
+	}
+	values, err := def.values(r.Params)
+	if err != nil {
+		return nil, err
+	}
+	return &Selection{Instance: def.New(values), Def: def, Values: values}, nil
+}
+
+// ResolveAlert returns the indicator as alerts use it: with its defaults, and with
+// every switch on that one of its signals needs, so that each of them can come.
+func ResolveAlert(name string) (*Selection, error) {
+	def, err := Find(name)
+	if err != nil {
+		return nil, err
+	}
+	on := make(map[string]json.RawMessage, len(def.Switches))
+	for _, name := range def.Switches {
+		on[name] = json.RawMessage("true")
+	}
+	return Resolve(Request{Name: def.Name, Params: on})
+}
+
+// values fills the defaults and then takes the overrides.
+func (d *Def) values(given map[string]json.RawMessage) (Values, error) {
+	v := Values{params: d.Params, values: make([]any, len(d.Params))}
+	for i, p := range d.Params {
+		v.values[i] = p.Default
+	}
+	set := make([]string, len(d.Params))
+	for _, name := range sortedKeys(given) {
+		i := d.param(name)
+		if i < 0 {
+			return Values{}, d.unknownParam(name)
+		}
+		if set[i] != "" {
+			return Values{}, fault.Field(d.Name+"."+name, string(given[name]), fmt.Sprintf("%s and %s are the same parameter: give one", set[i], name))
+		}
+		value, err := d.Params[i].parse(given[name])
+		if err != nil {
+			return Values{}, inIndicator(d.Name, err)
+		}
+		v.values[i], set[i] = value, name
+	}
+	return v, d.checkLevels(v)
+}
+
+// checkLevels refuses a lower level that is not below the upper one: with the two
+// exchanged every bar would leave a zone.
+func (d *Def) checkLevels(v Values) error {
+	for _, p := range d.Params {
+		upper := strings.Replace(p.Name, "oversold", "overbought", 1)
+		if upper == p.Name || d.param(upper) < 0 {
+			continue
+		}
+		if low, high := v.Num(p.Name), v.Num(upper); low >= high {
+			return fault.Field(d.Name+"."+p.Name, number(low), "a number below "+upper+", which is "+number(high))
+		}
+	}
+	return nil
+}
+
+// param finds a parameter by name or alias.
+func (d *Def) param(name string) int {
+	return slices.IndexFunc(d.Params, func(p Param) bool {
+		return strings.EqualFold(p.Name, name) || slices.ContainsFunc(p.Aliases, func(a string) bool { return strings.EqualFold(a, name) })
+	})
+}
+
+func (d *Def) unknownParam(name string) error {
+	names, all := make([]string, 0, len(d.Params)), make([]string, 0, len(d.Params))
+	for _, p := range d.Params {
+		names = append(names, p.Name)
+		all = append(append(all, p.Name), p.Aliases...)
+	}
+	near := fault.Nearest(name, all)
+	allowed := "none: it takes no parameters"
+	if len(names) > 0 {
+		allowed = strings.Join(names, ", ")
+	}
+	return &fault.Error{
+		Kind: fault.Invalid, Code: "unknown_parameter", Field: d.Name + "." + name, Value: name,
+		Message: unknown(d.Name+" parameter", name, near) + "; allowed: " + allowed + d.fixed(),
+		Allowed: allowed, Suggestions: near,
+	}
+}
+
+// inIndicator puts the indicator's name before the field of a parameter error.
+func inIndicator(name string, err error) error {
+	e := fault.Of(err)
+	if e == nil {
+		return err
+	}
+	e.Field = name + "." + e.Field
+	e.Message = name + "." + e.Message
+	return e
+}
+
+func unknown(what, name string, near []string) string {
+	message := fmt.Sprintf("unknown %s %q", what, name)
+	if len(near) > 0 {
+		message += fmt.Sprintf(", did you mean %q?", near[0])
+	}
+	return message
+}
+
+func sortedKeys(m map[string]json.RawMessage) []string {
+	keys := make([]string, 0, len(m))
+	for k := range m {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	return keys
+}

@@ -1,0 +1,52 @@
+package indicator
+
+import (
+	"fmt"
+	"slices"
+
+	"candela/internal/analysis/calc"
+)
+
+func rsi() Def {
+	return Def{
+		Name: "rsi", Kind: Panel,
+		Doc:     "Relative strength index: momentum from 0 to 100; below 30 oversold, above 70 overbought.",
+		Formula: "100 x mean rise / (mean rise + mean fall) of the close, both Wilder averages of `length` changes. Where the price has not fallen, also where it has not moved at all, it is 100.",
+		Truth:   "TradingView ta.rsi, TA-Lib RSI (of a price that has not moved TA-Lib says 0)",
+		Params: []Param{
+			Int("length", 14, 1, 5000, "bars in the averages").As("period"),
+			Num("overbought", 70, 0, 100, "upper level"),
+			Num("oversold", 30, 0, 100, "lower level"),
+			Bool("show_divergences", false, "find divergences between the RSI and the price"),
+			zoneSwitch(),
+		},
+		Lines: []string{"RSI"},
+		Signals: slices.Concat([]Trigger{
+			{"rsi_oversold", "RSI comes back from below `oversold`: the bar before was below it, this one is not; y is the RSI"},
+			{"rsi_overbought", "RSI comes back from above `overbought`: the bar before was above it, this one is not; y is the RSI"},
+		}, divergenceTriggers("rsi", "RSI", "; on charts only with `show_divergences`"),
+			enterTriggers("rsi_", "RSI", "`overbought`", "`oversold`")),
+		Switches: []string{"show_divergences", zoneSignals},
+		New: func(v Values) Instance {
+			n, top, bottom := v.Int("length"), v.Num("overbought"), v.Num("oversold")
+			s := &series{
+				label: fmt.Sprintf("RSI(%d)", n), first: n, stable: wilderStable(n), columns: 1,
+				begin: func(m *calc.Slab, _ Env) step {
+					index := m.RSI(n)
+					return func(r *Row) { r.Values[0] = index.Step(r.Bar.C) }
+				},
+				detect: zoneDetector(v, 0, bottom, "rsi_oversold", top, "rsi_overbought", "rsi_"),
+				batch:  func(in Input, col [][]float64) { calc.RSI(col[0], in.Bars.C, n) },
+				present: func(r *Result, col [][]float64) {
+					r.Lines = []Line{{"RSI", col[0], Solid}}
+					r.HLines = []HLine{{Y: top, Label: "overbought"}, {Y: bottom, Label: "oversold"}, {Y: 50}}
+					r.YRange = &[2]float64{0, 100}
+				},
+			}
+			if v.Bool("show_divergences") {
+				return s.withDivergences("rsi", 0)
+			}
+			return s
+		},
+	}
+}

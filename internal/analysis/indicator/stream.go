@@ -1,0 +1,246 @@
+package indicator
+
+import (
+	"math"
+
+	"candela/internal/analysis/calc"
+	"candela/internal/market"
+)
+
+// Row is what one bar adds to an indicator: a value per column, the signals it
+// confirmed and the divergences it completed. Charts, the live engine and alerts
+// all read rows, so they cannot disagree.
+type Row struct {
+	Index    int        // bars since the stream began; the X of this bar
+	Bar      market.Bar // the bar itself
+	Slot     calc.Slot  // its place on the time axis, which windows are anchored to
+	Values   []float64  // one per column, NaN where there is none
+	Prev     []float64  // the row before, all NaN at first
+	Signals  []Signal
+	DivLines []DivLine
+}
+
+// Signal raises a signal at this bar.
+func (r *Row) Signal(label string, y float64) { r.SignalAt(r.Index, label, y) }
+
+// SignalAt raises a signal that belongs to an earlier bar x and is known now. A
+// signal without a value has no place to be drawn at and is none.
+func (r *Row) SignalAt(x int, label string, y float64) {
+	if math.IsNaN(y) {
+		return
+	}
+	r.Signals = append(r.Signals, Signal{X: x, Confirmed: r.Index, Y: calc.Decimal(y), Label: label})
+}
+
+// CrossedUp reports whether column a went from at or below column b to above it.
+func (r *Row) CrossedUp(a, b int) bool {
+	return r.Prev[a] <= r.Prev[b] && r.Values[a] > r.Values[b]
+}
+
+// CrossedDown reports whether column a went from at or above column b to below it.
+func (r *Row) CrossedDown(a, b int) bool {
+	return r.Prev[a] >= r.Prev[b] && r.Values[a] < r.Values[b]
+}
+
+// crosses raises cross_up and cross_down where column a crosses column b.
+func (r *Row) crosses(a, b int) {
+	if r.CrossedUp(a, b) {
+		r.Signal("cross_up", r.Values[a])
+	}
+	if r.CrossedDown(a, b) {
+		r.Signal("cross_down", r.Values[a])
+	}
+}
+
+// levelNoise is how near a value has to be to a level to be at it. On coarse ticks a
+// value often meets a level on paper, and rounding would put it on either side: by
+// some 1e-14 as a rule, by some 1e-8 where all bars lie within a millionth of the
+// price. Values that miss a level on paper miss it by more: %R by 20 over the ticks
+// in its range.
+const levelNoise = 1e-7
+
+// below and above report on which side of a level a value is. At the level, and
+// where there is no value, it is on neither.
+func below(x, level float64) bool { return x < level-levelNoise }
+func above(x, level float64) bool { return x > level+levelNoise }
+
+// exits raises low when column a comes back from below bottom and high when it
+// comes back from above top: the bar before was beyond the level, this one is not.
+func (r *Row) exits(a int, bottom float64, low string, top float64, high string) {
+	if below(r.Prev[a], bottom) && !below(r.Values[a], bottom) {
+		r.Signal(low, r.Values[a])
+	}
+	if above(r.Prev[a], top) && !above(r.Values[a], top) {
+		r.Signal(high, r.Values[a])
+	}
+}
+
+// step takes one closed bar and fills the row's values.
+type step func(row *Row)
+
+// series is an instance whose values follow from the bars up to their own, so it
+// can run bar by bar. It is described once: Compute and Stream both come from it.
+type series struct {
+	label         string
+	sum           bool // the values are a sum from the first bar on and never settle
+	first, stable int
+	warm          func(Env) (first, stable int) // instead of the two, where the interval matters
+
+	// columns is how many values a row has. The first len(lines) of them are drawn
+	// as lines; what the others are for is up to present.
+	columns int
+
+	// begin reserves the stream's memory and returns what each bar does to it.
+	begin func(m *calc.Slab, env Env) step
+
+	// detect raises the signals that follow from a row and the one before it. It
+	// keeps no state, so it serves a stream and a batch alike.
+	detect func(row *Row)
+
+	// batch fills the columns with kernels that give the same bits as the steps.
+	// Without it Compute runs the steps.
+	batch func(in Input, columns [][]float64)
+
+	// present draws the finished columns.
+	present func(r *Result, columns [][]float64)
+}
+
+// Label names the indicator with its parameters.
+func (s *series) Label() string { return s.label }
+
+// Warmup returns the index of the first value and the bars to stability.
+func (s *series) Warmup(env Env) (first, stable int) {
+	if s.warm != nil {
+		return s.warm(env)
+	}
+	return s.first, s.stable
+}
+
+// Sums reports whether the values are a sum from the first bar on.
+func (s *series) Sums() bool { return s.sum }
+
+// Compute runs over a whole history.
+func (s *series) Compute(in Input) *Result {
+	n := in.Bars.Len()
+	columns := makeColumns(s.columns, n)
+	r := &Result{Label: s.label}
+	if s.batch != nil {
+		s.batch(in, columns)
+		s.detectAll(in, columns, r)
+	} else {
+		s.stepAll(in, columns, r)
+	}
+	s.present(r, columns)
+	return r
+}
+
+// stepAll runs the stream over the bars and keeps its rows as columns.
+func (s *series) stepAll(in Input, columns [][]float64, r *Result) {
+	stream := s.Stream(in.Env)
+	for i := range in.Bars.Len() {
+		row := stream.Step(in.Bars.At(i))
+		for c, x := range row.Values {
+			columns[c][i] = x
+		}
+		r.Signals = append(r.Signals, row.Signals...)
+		r.DivLines = append(r.DivLines, row.DivLines...)
+	}
+}
+
+// detectAll walks finished columns as if they were streamed.
+func (s *series) detectAll(in Input, columns [][]float64, r *Result) {
+	if s.detect == nil {
+		return
+	}
+	row := newRow(s.columns)
+	for i := range in.Bars.Len() {
+		row.begin(i, in.Bars.At(i))
+		for c := range columns {
+			row.Values[c] = columns[c][i]
+		}
+		s.detect(&row)
+		r.Signals = append(r.Signals, row.Signals...)
+		copy(row.Prev, row.Values)
+	}
+}
+
+// Stream returns a stream that has seen no bar yet.
+func (s *series) Stream(env Env) *Stream {
+	m := calc.NewSlab()
+	return &Stream{slab: m, interval: env.Interval, past: m.Cells(1 + s.columns), step: s.begin(m, env), detect: s.detect, row: newRow(s.columns)}
+}
+
+// Stream computes an indicator bar by bar. One goroutine only. Its whole memory
+// is one slab of numbers: a snapshot is a copy of it, and a forming bar is tried
+// by stepping and putting the copy back.
+type Stream struct {
+	slab     *calc.Slab
+	interval market.Interval
+	step     step
+	detect   func(*Row)
+	past     calc.Cells // how many bars were stepped, then the last row's values
+	row      Row
+}
+
+// Warm steps through a history.
+func (s *Stream) Warm(b *market.Bars) {
+	for i := range b.Len() {
+		s.Step(b.At(i))
+	}
+}
+
+// Step takes a closed bar. The row is the stream's own and holds until the next call.
+func (s *Stream) Step(bar market.Bar) *Row {
+	r, past := &s.row, s.past.Mem()
+	r.begin(int(past[0]), bar)
+	r.Slot = slotOf(s.interval, bar.T)
+	setAll(r.Prev, math.NaN())
+	if r.Index > 0 {
+		copy(r.Prev, past[1:])
+	}
+	s.step(r)
+	if s.detect != nil {
+		s.detect(r)
+	}
+	copy(past[1:], r.Values)
+	past[0]++
+	return r
+}
+
+// Peek tells what Step would give for a bar that is still forming, and leaves the
+// stream as it was.
+func (s *Stream) Peek(bar market.Bar) *Row {
+	s.slab.Peek(func() { s.Step(bar) })
+	return &s.row
+}
+
+// Snapshot copies the stream's whole memory into dst, growing it if needed.
+func (s *Stream) Snapshot(dst []float64) []float64 { return s.slab.Snapshot(dst) }
+
+// Restore puts back a snapshot of a stream of the same instance. A snapshot of
+// another length is refused and changes nothing.
+func (s *Stream) Restore(snapshot []float64) error { return s.slab.Restore(snapshot) }
+
+func newRow(columns int) Row {
+	cells := make([]float64, 2*columns)
+	setAll(cells, math.NaN())
+	return Row{Values: cells[:columns:columns], Prev: cells[columns:]}
+}
+
+// begin makes the row ready for a bar.
+func (r *Row) begin(index int, bar market.Bar) {
+	r.Index, r.Bar = index, bar
+	r.Signals, r.DivLines = r.Signals[:0], r.DivLines[:0]
+	setAll(r.Values, math.NaN())
+}
+
+// makeColumns returns k columns of n values without a value.
+func makeColumns(k, n int) [][]float64 {
+	cells := make([]float64, k*n)
+	setAll(cells, math.NaN())
+	columns := make([][]float64, k)
+	for c := range columns {
+		columns[c] = cells[c*n : (c+1)*n : (c+1)*n]
+	}
+	return columns
+}

@@ -1,0 +1,96 @@
+package indicator
+
+import (
+	"fmt"
+	"math"
+
+	"candela/internal/analysis/calc"
+)
+
+func supertrend() Def {
+	return Def{
+		Name: "supertrend", Aliases: []string{"st"}, Kind: Overlay,
+		Doc: "Supertrend: a trailing stop at a multiple of the average true range, below the price in an uptrend and above it in a downtrend.",
+		Formula: "Bands = (h+l)/2 +- multiplier x ATR(period). The lower band only rises while the close stays above it, the upper only falls while the close stays below. " +
+			"The line is the upper band until a close above it, then the lower band until a close below it. It starts down.",
+		Truth: "TradingView ta.supertrend (Skender leaves the first bar out of the range and agrees within 1e-6 from bar 200 on)",
+		Params: []Param{
+			Int("period", 10, 1, 5000, "bars in the average true range").As("length", "atr_length"),
+			Num("multiplier", 3, 0.01, 100, "band distance in average true ranges").As("mult", "factor", "std_dev"),
+		},
+		Lines: []string{"Supertrend"},
+		Signals: []Trigger{
+			{"flip_up", "the close went above the upper band and the trend turned up; y is the lower band"},
+			{"flip_down", "the close went below the lower band and the trend turned down; y is the upper band"},
+		},
+		New: func(v Values) Instance {
+			n, k := v.Int("period"), v.Num("multiplier")
+			return &series{
+				label: fmt.Sprintf("Supertrend(%d, %s)", n, number(k)), first: n - 1,
+				// The bands ratchet: they forget their start only at a flip.
+				stable: wilderStable(n) + 500, columns: 1,
+				begin: func(m *calc.Slab, _ Env) step {
+					t := trendStop{atr: m.ATR(n), k: k, cells: m.Cells(trendCells)}
+					return t.next
+				},
+				present: func(r *Result, col [][]float64) { r.Lines = []Line{{"Supertrend", col[0], Trend}} },
+			}
+		},
+	}
+}
+
+// trendStop is the state of a Supertrend.
+type trendStop struct {
+	atr   calc.ATRState
+	k     float64
+	cells calc.Cells
+}
+
+// Where trendStop keeps its numbers, all of the bar before.
+const (
+	trendKnown = iota // 1 once there are bands
+	trendUpper
+	trendLower
+	trendLine
+	trendClose
+	trendRising // 1 or 0
+	trendCells
+)
+
+func (t *trendStop) next(r *Row) {
+	m, b := t.cells.Mem(), r.Bar
+	width := float64(t.k * t.atr.Step(b.H, b.L, b.C))
+	if math.IsNaN(width) || math.IsNaN(b.C) {
+		m[trendClose] = b.C
+		return
+	}
+	mid := (b.H + b.L) / 2
+	upper, lower := mid+width, mid-width
+	rising := false
+	if m[trendKnown] == 1 {
+		if lower <= m[trendLower] && m[trendClose] >= m[trendLower] {
+			lower = m[trendLower]
+		}
+		if upper >= m[trendUpper] && m[trendClose] <= m[trendUpper] {
+			upper = m[trendUpper]
+		}
+		// Which band the line was on is told by its value, as in the public script:
+		// where both bands meet it counts as the upper one.
+		if m[trendLine] == m[trendUpper] {
+			rising = b.C > upper
+		} else {
+			rising = b.C >= lower
+		}
+		if was := m[trendRising] == 1; rising && !was {
+			r.Signal("flip_up", lower)
+		} else if was && !rising {
+			r.Signal("flip_down", upper)
+		}
+	}
+	line, up := upper, 0.0
+	if rising {
+		line, up = lower, 1
+	}
+	m[trendKnown], m[trendUpper], m[trendLower], m[trendLine], m[trendClose], m[trendRising] = 1, upper, lower, line, b.C, up
+	r.Values[0] = line
+}

@@ -1,0 +1,105 @@
+package indicator
+
+import (
+	"fmt"
+	"math"
+
+	"candela/internal/analysis/calc"
+)
+
+func vwap() Def {
+	return Def{
+		Name: "vwap", Kind: Overlay,
+		Doc:     "Volume-weighted average price since the start of the session: the average price paid today.",
+		Formula: "Sum of source x volume over sum of volume, both from the start of the anchor period (session days of the market's own calendar, weeks from Monday).",
+		Truth:   "TradingView ta.vwap",
+		Params:  []Param{anchor(), source("hlc3")},
+		Lines:   []string{"VWAP"},
+		New: func(v Values) Instance {
+			a := anchored{v}
+			return &series{
+				label: "VWAP(" + v.Text("anchor") + ")", warm: a.warm, columns: 1,
+				begin:   a.begin,
+				present: func(r *Result, col [][]float64) { r.Lines = []Line{{"VWAP", col[0], Solid}} },
+			}
+		},
+	}
+}
+
+func vwapBands() Def {
+	return Def{
+		Name: "vwap_bands", Kind: Overlay,
+		Doc:     "VWAP with bands at a number of volume-weighted standard deviations: how far the price is from the average paid.",
+		Formula: "VWAP as in `vwap`; deviation = square root of the volume-weighted variance of the source around it since the anchor.",
+		Truth:   "TradingView ta.vwap with bands",
+		Params: []Param{
+			Num("std_dev", 2, 0, 100, "band distance in standard deviations").As("mult", "multiplier"),
+			anchor(), source("hlc3"),
+		},
+		Lines: []string{"VWAP Upper", "VWAP", "VWAP Lower"},
+		New: func(v Values) Instance {
+			a, k := anchored{v}, v.Num("std_dev")
+			const mean, deviation, upper, lower = 0, 1, 2, 3
+			return &series{
+				label: fmt.Sprintf("VWAP Bands(%s, %s)", number(k), v.Text("anchor")), warm: a.warm, columns: 4,
+				begin: func(m *calc.Slab, env Env) step {
+					next := a.begin(m, env)
+					return func(r *Row) {
+						next(r)
+						width := float64(k * r.Values[deviation])
+						r.Values[upper], r.Values[lower] = r.Values[mean]+width, r.Values[mean]-width
+					}
+				},
+				present: func(r *Result, col [][]float64) {
+					r.Lines = []Line{
+						{"VWAP Upper", col[upper], Band},
+						{"VWAP", col[mean], Solid},
+						{"VWAP Lower", col[lower], Band},
+					}
+					r.Fills = []Fill{{Y1: col[upper], Y2: col[lower], Style: Channel}}
+				},
+			}
+		},
+	}
+}
+
+func anchor() Param {
+	return Choice("anchor", "session", []string{"session", "week", "month", "quarter", "year"}, "when the average starts anew")
+}
+
+// anchored is a volume-weighted mean that starts anew with every period.
+type anchored struct{ v Values }
+
+// warm says that the mean is known from the first bar and settled once a period
+// has begun inside the history.
+func (a anchored) warm(env Env) (first, stable int) {
+	return 0, periodBars(env.Interval, a.v.Text("anchor")) + 1
+}
+
+// begin returns a step that writes the mean to column 0 and, if the row has one,
+// the deviation to column 1. The variance is summed around the running mean
+// (West 1979), because mean square minus squared mean cancels at high prices.
+func (a anchored) begin(m *calc.Slab, env Env) step {
+	const period, volume, amount, mean, squares, size = 0, 1, 2, 3, 4, 5
+	cells, src, unit := m.Cells(size), sourceOf(a.v.Text("source")), a.v.Text("anchor")
+	return func(r *Row) {
+		c := cells.Mem()
+		if p := float64(periodOf(env.Calendar, unit, r.Bar.T)); r.Index == 0 || p != c[period] {
+			c[period], c[volume], c[amount], c[mean], c[squares] = p, 0, 0, 0, 0
+		}
+		x, w := src(r.Bar), r.Bar.V
+		if w > 0 && !math.IsNaN(x) {
+			c[volume] += w
+			c[amount] += float64(x * w)
+			away := x - c[mean]
+			c[mean] += float64(away * (w / c[volume]))
+			c[squares] += float64(float64(w*away) * (x - c[mean]))
+		}
+		if c[volume] > 0 {
+			r.Values[0] = c[amount] / c[volume]
+			if len(r.Values) > 1 {
+				r.Values[1] = math.Sqrt(max(c[squares], 0) / c[volume])
+			}
+		}
+	}
+}

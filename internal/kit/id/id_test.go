@@ -1,0 +1,30 @@
+package id_test
+
+import (
+	"regexp"
+	"testing"
+	"time"
+
+	"candela/internal/kit/id"
+)
+
+func TestNew_IsVersion7(t *testing.T) {
+	t.Parallel()
+	at := time.UnixMilli(1_645_557_742_000) // the example of RFC 9562 A.6
+	got := id.New(at)
+	if !regexp.MustCompile(`^017f22e2-79b0-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$`).MatchString(got) {
+		t.Errorf("New = %s", got)
+	}
+}
+
+func TestNew_SortsByTimeAndNeverRepeats(t *testing.T) {
+	t.Parallel()
+	seen, last := map[string]bool{}, ""
+	for i := range 10_000 {
+		got := id.New(time.UnixMilli(1_700_000_000_000 + int64(i)))
+		if seen[got] || got <= last {
+			t.Fatalf("%s after %s", got, last)
+		}
+		seen[got], last = true, got
+	}
+}

@@ -1,0 +1,43 @@
+// Package principal says on whose behalf a call is made: the owner, the client and
+// the token. Transports create a Caller; every other package receives one.
+package principal
+
+import (
+	"context"
+	"errors"
+	"time"
+)
+
+// Caller identifies who makes a call. It is stored and sent between replicas under
+// its field names.
+type Caller struct {
+	Subject string    // the owner, to whom alerts, orders and positions belong
+	Key     string    // identifies the token without being the token; "local" on stdio
+	Expires time.Time // when the token expires; zero for never
+
+	Client    string // the client's own name for itself, unverified; "" when unknown
+	ClientKey string // the same for a client that returns with a new token; "" when unknown
+}
+
+// ErrTokenEnded is the cause of a context that ended because its token was revoked or
+// has expired. Transports that know tokens pass such a context, so that each call of a
+// batch is checked against the token's state at that moment.
+var ErrTokenEnded = errors.New("token ended")
+
+type tokenKey struct{}
+
+// WithToken returns a context for work done with the token that key identifies.
+func WithToken(ctx context.Context, key string) context.Context {
+	return context.WithValue(ctx, tokenKey{}, key)
+}
+
+// TokenOf returns the key of the token that ctx was made for, or "" if there is none.
+func TokenOf(ctx context.Context) string {
+	key, _ := ctx.Value(tokenKey{}).(string)
+	return key
+}
+
+// TokenEnded reports whether ctx ended because its token did.
+func TokenEnded(ctx context.Context) bool {
+	return ctx.Err() != nil && errors.Is(context.Cause(ctx), ErrTokenEnded)
+}

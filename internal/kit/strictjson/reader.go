@@ -1,0 +1,371 @@
+package strictjson
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+
+	"candela/internal/kit/fault"
+)
+
+// Reader reads one document from front to back. It differs from encoding/json in
+// what matters for prices: keys are told apart by case (Binance sends the open
+// time as t and the close time as T, and encoding/json takes either for the
+// other), a value of the wrong type is an error and never zero, numbers must be
+// finite, and bytes after the end are refused. It allocates nothing for numbers
+// and keys.
+//
+// The first error stays: after it every method returns zero and reads nothing,
+// so that a caller checks once, with End. One goroutine only.
+type Reader struct {
+	data  []byte
+	at    int
+	depth int
+	err   error
+}
+
+// maxDepth is far beyond what any venue nests, and keeps a hostile document from
+// exhausting the stack.
+const maxDepth = 32
+
+// NewReader returns a reader of data, which must not change meanwhile.
+func NewReader(data []byte) *Reader { return &Reader{data: data} }
+
+// End returns the first error, or one when something follows the document.
+func (j *Reader) End() error {
+	if j.space(); j.err == nil && j.at < len(j.data) {
+		j.wrong("the end")
+	}
+	return j.err
+}
+
+// Failf records an error of the caller's at the present position, unless there
+// is one already.
+func (j *Reader) Failf(format string, args ...any) {
+	if j.err == nil {
+		j.err = fmt.Errorf("byte %d: %s", j.at, fmt.Sprintf(format, args...))
+	}
+}
+
+// OK reports whether there was no error so far.
+func (j *Reader) OK() bool { return j.err == nil }
+
+// Object reads an object and calls field with each key, which is valid until
+// field returns. A value that field does not read is skipped.
+func (j *Reader) Object(field func(key []byte)) {
+	j.list('{', '}', "an object", func(int) {
+		key := j.key()
+		if j.err == nil {
+			j.value(func() { field(key) })
+		}
+	})
+}
+
+// Array reads an array and calls item with the position of each element. An
+// element that item does not read is skipped.
+func (j *Reader) Array(item func(i int)) {
+	j.list('[', ']', "an array", func(i int) { j.value(func() { item(i) }) })
+}
+
+// Row reads an array that must have at least n elements.
+func (j *Reader) Row(n int, item func(i int)) {
+	columns := 0
+	j.Array(func(i int) {
+		columns = i + 1
+		item(i)
+	})
+	if columns < n {
+		j.Failf("a row of %d columns, want %d", columns, n)
+	}
+}
+
+// list reads what stands between two brackets and is separated by commas.
+func (j *Reader) list(opening, closing byte, what string, each func(i int)) {
+	if !j.take(opening) {
+		j.wrong(what)
+		return
+	}
+	if j.depth++; j.depth > maxDepth {
+		j.Failf("nested more than %d deep", maxDepth)
+		return
+	}
+	defer func() { j.depth-- }()
+	if j.take(closing) {
+		return
+	}
+	for i := 0; j.err == nil; i++ {
+		each(i)
+		if j.take(closing) {
+			return
+		}
+		if !j.take(',') {
+			j.wrong(strconv.QuoteRune(rune(closing)) + " or a comma")
+		}
+	}
+}
+
+// value lets read have the next value, and skips it when it was left.
+func (j *Reader) value(read func()) {
+	j.space()
+	before := j.at
+	read()
+	if j.at == before {
+		j.Skip()
+	}
+}
+
+func (j *Reader) key() []byte {
+	raw := j.str("a key")
+	if !j.take(':') {
+		j.wrong("a colon")
+	}
+	return j.unescape(raw)
+}
+
+// Text reads a string.
+func (j *Reader) Text() string { return string(j.unescape(j.str("a string"))) }
+
+// Is reads a string and reports whether it is want, without allocating.
+func (j *Reader) Is(want string) bool { return string(j.unescape(j.str("a string"))) == want }
+
+// Number reads a bare number.
+func (j *Reader) Number() float64 { return j.float(j.digits("a number")) }
+
+// Quoted reads a number that stands in a string, as venues send exact decimals.
+func (j *Reader) Quoted() float64 { return j.float(j.quoted()) }
+
+// Exact reads a number, bare or in a string, as it is written.
+func (j *Reader) Exact() string {
+	if j.space(); j.at < len(j.data) && j.data[j.at] == '"' {
+		return string(j.quoted())
+	}
+	return string(j.digits("a number"))
+}
+
+// Int reads a whole number.
+func (j *Reader) Int() int64 {
+	text := j.digits("a whole number")
+	if j.err != nil {
+		return 0
+	}
+	n, err := strconv.ParseInt(string(text), 10, 64)
+	if err != nil {
+		j.at -= len(text)
+		j.wrong("a whole number")
+	}
+	return n
+}
+
+// Bool reads true or false.
+func (j *Reader) Bool() bool {
+	switch {
+	case j.word("true"):
+		return true
+	case j.word("false"):
+		return false
+	}
+	j.wrong("true or false")
+	return false
+}
+
+// Null reads null when it comes next, and reports whether it did.
+func (j *Reader) Null() bool { return j.word("null") }
+
+// Raw reads any value and returns its bytes.
+func (j *Reader) Raw() []byte {
+	j.space()
+	before := j.at
+	j.Skip()
+	if j.err != nil {
+		return nil
+	}
+	return j.data[before:j.at]
+}
+
+// Skip reads any value.
+func (j *Reader) Skip() {
+	if j.space(); j.err != nil {
+		return
+	}
+	if j.at == len(j.data) {
+		j.wrong("a value")
+		return
+	}
+	switch j.data[j.at] {
+	case '{':
+		j.Object(func([]byte) {})
+	case '[':
+		j.Array(func(int) {})
+	case '"':
+		j.unescape(j.str("a string"))
+	case 't', 'f':
+		j.Bool()
+	case 'n':
+		if !j.Null() {
+			j.wrong("a value")
+		}
+	default:
+		j.digits("a value")
+	}
+}
+
+func (j *Reader) space() {
+	for j.at < len(j.data) && (j.data[j.at] == ' ' || j.data[j.at] == '\n' || j.data[j.at] == '\t' || j.data[j.at] == '\r') {
+		j.at++
+	}
+}
+
+// take reads c when it comes next.
+func (j *Reader) take(c byte) bool {
+	if j.err != nil {
+		return false
+	}
+	j.space()
+	if j.at < len(j.data) && j.data[j.at] == c {
+		j.at++
+		return true
+	}
+	return false
+}
+
+func (j *Reader) word(w string) bool {
+	if j.err != nil {
+		return false
+	}
+	j.space()
+	if bytes.HasPrefix(j.data[j.at:], []byte(w)) {
+		j.at += len(w)
+		return true
+	}
+	return false
+}
+
+// wrong records that something else was expected here.
+func (j *Reader) wrong(want string) {
+	found := "the end"
+	if j.at < len(j.data) {
+		found = strconv.Quote(string(j.data[j.at:min(j.at+20, len(j.data))]))
+	}
+	j.Failf("want %s, found %s", want, found)
+}
+
+// str reads a string and returns what stands between its quotes, escapes and all.
+func (j *Reader) str(what string) []byte {
+	if !j.take('"') {
+		j.wrong(what)
+		return nil
+	}
+	for i := j.at; i < len(j.data); i++ {
+		switch c := j.data[i]; {
+		case c == '"':
+			raw := j.data[j.at:i]
+			j.at = i + 1
+			return raw
+		case c == '\\':
+			i++ // whatever it escapes is no end
+		case c < ' ':
+			j.at = i
+			j.wrong("no control character in a string")
+			return nil
+		}
+	}
+	j.at = len(j.data)
+	j.wrong("the end of a string")
+	return nil
+}
+
+// unescape returns the text of a string. Escapes are rare in what venues send,
+// so the standard library reads them.
+func (j *Reader) unescape(raw []byte) []byte {
+	if bytes.IndexByte(raw, '\\') < 0 {
+		return raw
+	}
+	var text string
+	if err := json.Unmarshal(append(append([]byte{'"'}, raw...), '"'), &text); err != nil {
+		j.Failf("a string with a wrong escape")
+	}
+	return []byte(text)
+}
+
+// quoted reads a string that holds a number and nothing else.
+func (j *Reader) quoted() []byte {
+	text := j.str("a number in quotes")
+	if j.err == nil && (len(text) == 0 || numberLen(text) != len(text)) {
+		j.Failf("want a number in quotes, found %q", clip(text))
+		return nil
+	}
+	return text
+}
+
+// digits reads a bare number.
+func (j *Reader) digits(what string) []byte {
+	if j.space(); j.err != nil {
+		return nil
+	}
+	n := numberLen(j.data[j.at:])
+	if n == 0 {
+		j.wrong(what)
+		return nil
+	}
+	j.at += n
+	return j.data[j.at-n : j.at]
+}
+
+func (j *Reader) float(text []byte) float64 {
+	if j.err != nil {
+		return 0
+	}
+	f, err := strconv.ParseFloat(string(text), 64)
+	if err != nil && !errors.Is(err, strconv.ErrRange) || math.IsInf(f, 0) {
+		j.Failf("%s is not a number we can hold", clip(text))
+		return 0
+	}
+	return f
+}
+
+// numberLen returns how many bytes at the front of b are a number (RFC 8259 6),
+// 0 when none is there.
+func numberLen(b []byte) int {
+	i := 0
+	digits := func() bool {
+		from := i
+		for i < len(b) && b[i] >= '0' && b[i] <= '9' {
+			i++
+		}
+		return i > from
+	}
+	if i < len(b) && b[i] == '-' {
+		i++
+	}
+	if i < len(b) && b[i] == '0' {
+		i++
+	} else if !digits() {
+		return 0
+	}
+	if i < len(b) && b[i] == '.' {
+		if i++; !digits() {
+			return 0
+		}
+	}
+	if i < len(b) && (b[i] == 'e' || b[i] == 'E') {
+		i++
+		if i < len(b) && (b[i] == '+' || b[i] == '-') {
+			i++
+		}
+		if !digits() {
+			return 0
+		}
+	}
+	return i
+}
+
+// quoteBytes bounds how much of a document an error quotes.
+const quoteBytes = 200
+
+// clip returns the beginning of a text on one line.
+func clip(text []byte) string {
+	return fault.Clean(string(text[:min(len(text), 4*quoteBytes)]), quoteBytes)
+}

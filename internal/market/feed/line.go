@@ -1,0 +1,366 @@
+package feed
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"candela/internal/kit/fault"
+	"candela/internal/market/provider"
+)
+
+// line is a set of subscriptions that share a stream. While one stream replaces
+// another it has both.
+type line struct {
+	subs    map[provider.Sub]bool // true: refused by the venue, so read by the clock
+	refused int                   // of subs
+	dirty   bool                  // subs has more than the stream
+	active  *conn
+	next    *conn // takes over when it is connected
+	fails   int
+	retryAt time.Time
+	changed time.Time // when a stream was last opened for new subscriptions
+	since   time.Time // of the silence
+	silent  bool      // reported
+}
+
+// conn is one stream of the venue.
+type conn struct {
+	line    *line
+	stop    context.CancelFunc
+	out     chan provider.Event
+	free    chan []provider.Event // batches to use again
+	changes chan provider.Change  // nil when the stream cannot change
+	has     map[provider.Sub]bool
+	began   time.Time
+	heard   time.Time // when the last event came
+	live    bool
+	ending  bool  // the venue said so
+	err     error // valid once it has ended
+}
+
+// message is what a stream's goroutine tells the loop.
+type message struct {
+	conn   *conn
+	events []provider.Event
+	ended  bool
+}
+
+// assign puts a track on a line with room.
+func (l *loop) assign(t *track) {
+	most := l.f.caps.MaxSubs
+	for _, ln := range l.lines {
+		if most == 0 || len(ln.subs) < most {
+			t.line = ln
+			break
+		}
+	}
+	if t.line == nil {
+		t.line = &line{subs: make(map[provider.Sub]bool), since: time.Now()}
+		l.lines = append(l.lines, t.line)
+	}
+	t.line.subs[t.sub] = false
+	t.line.dirty = true
+}
+
+func (ln *line) remove(sub provider.Sub) {
+	if ln.subs[sub] {
+		ln.refused--
+	}
+	delete(ln.subs, sub)
+	ln.dirty = true
+}
+
+// idle reports whether there is nothing to stream.
+func (ln *line) idle() bool { return len(ln.subs) == ln.refused }
+
+// wanted lists what a stream of the line is to carry.
+func (ln *line) wanted() []provider.Sub {
+	subs := make([]provider.Sub, 0, len(ln.subs))
+	for sub, refused := range ln.subs {
+		if !refused {
+			subs = append(subs, sub)
+		}
+	}
+	return subs
+}
+
+// manage keeps every line's stream alive.
+func (l *loop) manage(now time.Time) {
+	for _, ln := range l.lines {
+		l.promote(ln, now)
+		l.watch(ln, now)
+		if ln.dirty && ln.active != nil && ln.next == nil {
+			l.change(ln, now)
+		}
+		if ln.next != nil || now.Before(ln.retryAt) || ln.idle() {
+			continue
+		}
+		switch {
+		case ln.active == nil:
+			l.open(ln, now)
+		case l.tired(ln.active, now):
+			l.replace(ln, now)
+		}
+	}
+	l.lines = slices.DeleteFunc(l.lines, func(ln *line) bool {
+		if len(ln.subs) > 0 {
+			return false
+		}
+		for _, c := range []*conn{ln.active, ln.next} {
+			if c != nil {
+				c.stop()
+			}
+		}
+		return true
+	})
+}
+
+// tired reports whether a stream should be replaced.
+func (l *loop) tired(c *conn, now time.Time) bool {
+	return c.ending || now.Sub(c.began) > maxLife || l.deaf(c, now)
+}
+
+// deaf reports whether nothing came for so long that the stream must be dead. While
+// events wait in the inbox because the loop was delayed, that is not known.
+func (l *loop) deaf(c *conn, now time.Time) bool {
+	return now.Sub(c.heard) > silence && len(l.inbox) == 0 && l.listening(c.line, now)
+}
+
+// listening reports whether a line's silence means something: not while every market
+// on the line is closed, or opened within the last minute.
+func (l *loop) listening(ln *line, now time.Time) bool {
+	if !l.f.caps.Sessions {
+		return true
+	}
+	for sub, refused := range ln.subs {
+		if t := l.tracks[sub]; t != nil && !refused && now.Sub(t.clock.Wall(t.next.Open)) > silence {
+			return true
+		}
+	}
+	return false
+}
+
+// promote lets a stream that is connected take over from the one before it. The old
+// stream stays open for the overlap: it may still deliver a bar that closed before the
+// new one was subscribed.
+func (l *loop) promote(ln *line, now time.Time) {
+	patience := quietStart
+	if ln.active != nil {
+		patience = quietSwap
+	}
+	if c := ln.next; c != nil && !c.live && now.Sub(c.began) >= patience {
+		l.connected(c, now)
+	}
+	if ln.next != nil && ln.next.live {
+		if ln.active != nil {
+			time.AfterFunc(overlap, ln.active.stop)
+		}
+		ln.active, ln.next = ln.next, nil
+	}
+}
+
+// watch reports a line that has become silent, once, and that it is back.
+func (l *loop) watch(ln *line, now time.Time) {
+	if ln.idle() {
+		ln.since = now
+		return
+	}
+	if len(l.inbox) > 0 {
+		return // the waiting events decide whether the line is still silent
+	}
+	switch quiet := now.Sub(ln.since) > silence && l.listening(ln, now); {
+	case quiet && !ln.silent:
+		ln.silent = true
+		l.f.cfg.Log.WarnContext(l.ctx, "feed is silent", "venue", l.f.p.Name(), "since", ln.since.UTC(), "subscriptions", len(ln.subs))
+	case !quiet && ln.silent:
+		ln.silent = false
+		l.f.cfg.Log.InfoContext(l.ctx, "feed is back", "venue", l.f.p.Name(), "subscriptions", len(ln.subs))
+	}
+}
+
+// change brings the stream's subscriptions in line: on the stream where the venue
+// can, with a new stream otherwise, and then not too often. What is no longer
+// wanted is not worth a new stream.
+func (l *loop) change(ln *line, now time.Time) {
+	c := ln.active
+	var change provider.Change
+	for sub, refused := range ln.subs {
+		if !refused && !c.has[sub] {
+			change.Add = append(change.Add, sub)
+		}
+	}
+	for sub := range c.has {
+		if refused, there := ln.subs[sub]; !there || refused {
+			change.Drop = append(change.Drop, sub)
+		}
+	}
+	switch {
+	case len(change.Add)+len(change.Drop) == 0:
+		ln.dirty = false
+	case c.changes != nil:
+		select {
+		case c.changes <- change:
+			for _, sub := range change.Drop {
+				delete(c.has, sub)
+			}
+			for _, sub := range change.Add {
+				c.has[sub] = true
+			}
+			ln.dirty = false
+			l.wake(ln, now)
+		default: // the one before is still being sent
+		}
+	case len(change.Add) == 0:
+		ln.dirty = false
+	case now.Sub(ln.changed) >= changeGap && !now.Before(ln.retryAt):
+		ln.changed = now
+		l.replace(ln, now)
+	}
+}
+
+// replace opens a stream beside the one there is; the old one ends when the new one
+// is connected. A venue that allows only one loses the old one first.
+func (l *loop) replace(ln *line, now time.Time) {
+	if l.f.caps.OneStream {
+		ln.active.stop() // its end opens the next
+		ln.active.ending = true
+		ln.retryAt = now.Add(tick)
+		return
+	}
+	l.open(ln, now)
+}
+
+// open starts a stream.
+func (l *loop) open(ln *line, now time.Time) {
+	ctx, stop := context.WithCancel(l.ctx)
+	subs := ln.wanted()
+	c := &conn{
+		line: ln, stop: stop, began: now, heard: now,
+		out: make(chan provider.Event, batchSize), free: make(chan []provider.Event, 4),
+		has: make(map[provider.Sub]bool, len(subs)),
+	}
+	for range cap(c.free) - 1 {
+		c.free <- make([]provider.Event, 0, batchSize)
+	}
+	for _, sub := range subs {
+		c.has[sub] = true
+	}
+	ln.next, ln.dirty = c, false
+	l.count.Streams++
+	changer, ok := l.streamer.(provider.Changer)
+	if ok {
+		c.changes = make(chan provider.Change, 1)
+	}
+	l.running.Go(func() {
+		defer close(c.out)
+		defer stop()
+		if ok {
+			c.err = changer.StreamChanging(ctx, subs, c.changes, c.out)
+			return
+		}
+		c.err = l.streamer.Stream(ctx, subs, c.out)
+	})
+	l.running.Go(func() { l.pump(c) })
+}
+
+// pump carries events from a stream to the loop, as many at a time as are there.
+func (l *loop) pump(c *conn) {
+	defer func() {
+		for range c.out {
+			// The stream may still be sending until it has seen its end.
+		}
+	}()
+	for e := range c.out {
+		var batch []provider.Event
+		select {
+		case batch = <-c.free:
+		case <-l.ctx.Done():
+			return
+		}
+		batch = append(batch, e)
+		for len(batch) < batchSize && len(c.out) > 0 {
+			batch = append(batch, <-c.out)
+		}
+		select {
+		case l.inbox <- message{conn: c, events: batch}:
+		case <-l.ctx.Done():
+			return
+		}
+	}
+	select {
+	case l.inbox <- message{conn: c, ended: true}:
+	case <-l.ctx.Done():
+	}
+}
+
+// alive notes that a stream has said something.
+func (l *loop) alive(c *conn, now time.Time) {
+	c.heard, c.line.since = now, now
+	if !c.live {
+		l.connected(c, now)
+		l.promote(c.line, now)
+	}
+}
+
+// connected notes that a stream's subscriptions are in force. From here on nothing
+// is missed, so what was missed before can be read.
+func (l *loop) connected(c *conn, now time.Time) {
+	c.live = true
+	l.wake(c.line, now)
+}
+
+// wake makes the reads of a line due whose next bar is over.
+func (l *loop) wake(ln *line, now time.Time) {
+	for sub := range ln.subs {
+		if t := l.tracks[sub]; t != nil && t.over(now) {
+			t.soon(now)
+			l.enqueue(t, now)
+		}
+	}
+	l.dispatch(now)
+}
+
+// lost handles the end of a stream.
+func (l *loop) lost(c *conn, now time.Time) {
+	ln := c.line
+	switch c {
+	case ln.active:
+		ln.active = nil
+	case ln.next:
+		ln.next = nil
+	default:
+		return // it was replaced
+	}
+	l.refuse(ln, c.err)
+	if now.Sub(c.began) >= goodLife {
+		ln.fails = 0
+	}
+	ln.fails++
+	if !c.ending || ln.fails > 1 {
+		wait := backoff(ln.fails, l.f.cfg.Rand())
+		if f := fault.Of(c.err); f != nil {
+			wait = max(wait, f.RetryAfter)
+		}
+		ln.retryAt = now.Add(wait)
+		l.count.Lost++
+		l.f.cfg.Log.InfoContext(l.ctx, "stream lost", "venue", l.f.p.Name(), "lived", now.Sub(c.began), "retry_in", wait, "error", c.err)
+	}
+	l.manage(now)
+}
+
+// refuse takes a symbol that the venue does not know off the line, so that the
+// others can go on. It is read by the clock, and the log says why.
+func (l *loop) refuse(ln *line, err error) {
+	f := fault.Of(err)
+	if f == nil || f.Kind != fault.NotFound && f.Kind != fault.Invalid {
+		return
+	}
+	for sub := range ln.subs {
+		if v := f.Value; !ln.subs[sub] && v != "" && (v == sub.Symbol.Name || v == sub.Symbol.String()) {
+			ln.subs[sub] = true
+			ln.refused++
+			l.f.cfg.Log.WarnContext(l.ctx, "symbol refused by the stream", "venue", l.f.p.Name(), "symbol", sub.Symbol.Name, "error", err)
+		}
+	}
+}

@@ -1,0 +1,123 @@
+package marketdata
+
+import (
+	"context"
+	"math"
+	"slices"
+	"time"
+
+	"candela/internal/market"
+	"candela/internal/market/provider"
+)
+
+// pointsFresh is how long a series from outside stands: they come by the minute
+// at best, most by the hour or day.
+const pointsFresh = time.Minute
+
+type pointsKey struct {
+	source, name, symbol string
+	interval             market.Interval
+}
+
+// heldPoints is what is known of an outside series. It does not change.
+type heldPoints struct {
+	points []provider.Point
+	from   int64 // what was asked for begins here
+	readAt time.Time
+}
+
+// seriesPatience bounds how long the bars of a request wait for all of its outside
+// series: a chart without one of them is better than a chart that comes late.
+const seriesPatience = 3 * time.Second
+
+// series reads the outside series of a request and joins them to its bars. One
+// that cannot be had in time is missing in the answer, and the log says why.
+func (s *Service) series(ctx context.Context, set *Set, r Request) map[market.SeriesName][]float64 {
+	ctx, cancel := context.WithTimeout(ctx, seriesPatience)
+	defer cancel()
+	joined := make(map[market.SeriesName][]float64, len(r.Series))
+	for _, name := range r.Series {
+		source := s.sourceOf(name, set)
+		if source == nil {
+			continue
+		}
+		points, err := s.pointsOf(ctx, source, name, set, r)
+		if err != nil {
+			s.cfg.Log.WarnContext(ctx, "series not read", "source", source.Name(), "series", string(name), "symbol", r.Symbol.String(), "error", err)
+			continue
+		}
+		joined[name] = Join(points, &set.Bars, r.Interval, set.Calendar, set.AsOf)
+	}
+	return joined
+}
+
+// wholeMarket reports whether a series is of no symbol.
+func wholeMarket(name market.SeriesName) bool { return name == market.FearGreed }
+
+// sourceOf finds who tells a series about the bars: their own venue, or anyone
+// when it is of the whole market. Made-up bars have no series: real values beside
+// them would be a lie.
+func (s *Service) sourceOf(name market.SeriesName, set *Set) provider.SeriesSource {
+	if set.Synthetic {
+		return nil
+	}
+	for _, source := range s.cfg.Series {
+		if slices.Contains(source.SeriesNames(), string(name)) && (wholeMarket(name) || source.Name() == set.Provider) {
+			return source
+		}
+	}
+	return nil
+}
+
+// pointsOf returns the points that matter for the bars of a set.
+func (s *Service) pointsOf(ctx context.Context, source provider.SeriesSource, name market.SeriesName, set *Set, r Request) ([]provider.Point, error) {
+	key := pointsKey{source.Name(), string(name), set.Instrument.Name, r.Interval}
+	query := provider.SeriesQuery{Name: string(name), Symbol: r.Symbol, Interval: r.Interval, From: set.Bars.T[0], To: s.cfg.Now().Unix()}
+	if wholeMarket(name) {
+		key.symbol, query.Symbol = "", market.Symbol{}
+	}
+	for {
+		have, _ := s.points.get(key)
+		if have != nil && have.from <= query.From && s.cfg.Now().Sub(have.readAt) < pointsFresh {
+			return have.points, nil
+		}
+		got, joined, err := s.joins.do(ctx, key, func(ctx context.Context) (*heldPoints, error) {
+			points, err := source.Series(ctx, query)
+			if err != nil {
+				return nil, err
+			}
+			h := &heldPoints{points, query.From, s.cfg.Now()}
+			s.points.put(key, h, overhead+len(points))
+			return h, nil
+		})
+		if err != nil {
+			return nil, err
+		}
+		if !joined || got.from <= query.From {
+			return got.points, nil
+		}
+	}
+}
+
+// Join returns for each bar the last value known at its close, NaN where none was
+// known yet. The last bar may still run: it has the last value known at asOf.
+// Points must ascend.
+func Join(points []provider.Point, bars *market.Bars, i market.Interval, c market.Calendar, asOf time.Time) []float64 {
+	values := make([]float64, bars.Len())
+	next, last := 0, math.NaN()
+	for k, t := range bars.T {
+		end := t + i.Seconds()
+		if span, ok := c.Bucket(i, t); ok {
+			end = span.Close
+		}
+		if k == len(values)-1 && !asOf.IsZero() {
+			end = min(end, asOf.Unix())
+		}
+		for next < len(points) && points[next].T <= end {
+			last = points[next].V
+			next++
+		}
+		values[k] = last
+	}
+	return values
+}

@@ -1,0 +1,169 @@
+package marketdata
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"candela/internal/kit/fault"
+	"candela/internal/market"
+	"candela/internal/market/provider"
+)
+
+// Routes say which provider answers for a symbol that names no venue.
+type Routes struct {
+	// First are asked before the rule, in order: the user's own files. The next
+	// one is asked when one does not have the symbol.
+	First []string
+	// Crypto answers for symbols that end in a crypto quote currency, such as
+	// BTCUSDT; Other for all others, such as AAPL. Empty: none.
+	Crypto, Other string
+}
+
+// quotes are the currencies by which a symbol without a venue is taken for a
+// crypto pair.
+func quotes() []string { return []string{"USDT", "BUSD", "BTC", "ETH", "BNB", "USDC", "FDUSD"} }
+
+// Crypto reports whether a symbol's name is a pair in a crypto quote currency. The
+// currency alone is none: BTC is also a fund.
+func Crypto(name string) bool {
+	return slices.ContainsFunc(quotes(), func(q string) bool { return len(name) > len(q) && strings.HasSuffix(name, q) })
+}
+
+// router chooses providers. It does not change.
+type router struct {
+	providers []provider.Provider
+	routes    Routes
+}
+
+func (r *router) named(name string) provider.Provider {
+	for _, p := range r.providers {
+		if p.Name() == name {
+			return p
+		}
+	}
+	return nil
+}
+
+// real lists the providers whose bars are not made up.
+func (r *router) real() []string {
+	var names []string
+	for _, p := range r.providers {
+		if !p.Capabilities().Synthetic {
+			names = append(names, p.Name())
+		}
+	}
+	return names
+}
+
+// candidates returns the providers to ask for a symbol, in order. Made-up bars are
+// given only where no symbol was named, or by their own venue's name.
+func (r *router) candidates(s market.Symbol) ([]provider.Provider, error) {
+	if s.IsZero() {
+		for _, p := range r.providers {
+			if p.Capabilities().Synthetic {
+				return []provider.Provider{p}, nil
+			}
+		}
+		return nil, fault.Missing("symbol", "such as BTCUSDT or AAPL; there is no sample data here")
+	}
+	if s.Venue != "" {
+		if p := r.named(s.Venue); p != nil {
+			return []provider.Provider{p}, nil
+		}
+		names := make([]string, len(r.providers))
+		for i, p := range r.providers {
+			names[i] = p.Name()
+		}
+		return nil, fault.Field("symbol", s.String(), "a venue that is set up here: "+strings.Join(names, ", "), fault.Nearest(s.Venue, names)...)
+	}
+	var found []provider.Provider
+	for _, name := range append(slices.Clone(r.routes.First), r.ruled(s.Name)) {
+		if p := r.named(name); p != nil && !p.Capabilities().Synthetic {
+			found = append(found, p)
+		}
+	}
+	if len(found) == 0 {
+		return nil, r.noSource(s)
+	}
+	return found, nil
+}
+
+func (r *router) ruled(name string) string { return r.routes.venue(name) }
+
+func (r *router) noSource(s market.Symbol) error {
+	message := fmt.Sprintf("there is no source of bars for %s: ", s)
+	if names := r.real(); len(names) > 0 {
+		message += fmt.Sprintf("name a venue, such as %s:%s, or ", names[0], s.Name)
+	}
+	return &fault.Error{
+		Kind: fault.NotFound, Code: "no_source", Field: "symbol", Value: s.String(),
+		Message: message + "name a folder of files with --csv-dir, or leave the symbol out for sample data",
+	}
+}
+
+// explain says that nothing could be had, why, and what to try. What the venue's
+// own error says stays in force: its kind, its code, when to come back.
+func (r *router) explain(ctx context.Context, name string, q Request, err error) error {
+	f := fault.Of(err)
+	if f != nil && (f.Kind == fault.NotFound || f.Kind == fault.Invalid || f.Kind != fault.Internal && slices.Contains(r.routes.First, name)) {
+		return err // of the user's own files, too, the error says all that helps
+	}
+	out := fault.Error{Kind: fault.Unavailable, Code: "unavailable", Message: "no usable answer", Retryable: true}
+	if errors.Is(err, context.DeadlineExceeded) {
+		out.Message = "no answer in time"
+	}
+	if f != nil && f.Kind != fault.Internal {
+		out = *f
+	}
+	reason := strings.TrimPrefix(out.Public(), name+" "+q.Symbol.Name+": ")
+	out.Message = fmt.Sprintf("%s gave no %s bars of %s: %s", name, q.Interval, q.Symbol.Name, reason)
+	var tries []string
+	switch {
+	case strings.Contains(out.Message, "try again"): // the venue's part says it
+	case out.RetryAfter > 0:
+		tries = append(tries, fmt.Sprintf("try again in %v", max(out.RetryAfter.Round(time.Second), time.Second)))
+	case out.Retryable: // a region or a key that is refused will be refused again
+		tries = append(tries, "try again later")
+	}
+	if others := r.rivals(ctx, name, q.Symbol.Name); len(others) > 0 && !strings.Contains(out.Message, "another venue") {
+		for i, venue := range others {
+			others[i] = market.Symbol{Venue: venue, Name: q.Symbol.Name}.String()
+		}
+		tries = append(tries, "name another venue: "+strings.Join(others, ", "))
+	}
+	if len(tries) > 0 {
+		out.Message += "; " + strings.Join(tries, ", or ")
+	}
+	out.Field, out.Value = "symbol", q.Symbol.String()
+	if f == nil || f.Cause == nil || f.Kind == fault.Internal {
+		out.Cause = err // else its cause is there, and what it says itself has been said
+	}
+	return &out
+}
+
+// rivals lists the providers that may have what one of them has: no stock is traded
+// where coins are, and the user's own files are looked at, which takes no time.
+func (r *router) rivals(ctx context.Context, name, symbol string) []string {
+	trades := func(venue string) string {
+		switch venue {
+		case "binance", "coinbase", "kraken":
+			return "coins"
+		case "yahoo", "alpaca":
+			return "stocks"
+		}
+		return ""
+	}
+	return slices.DeleteFunc(r.real(), func(other string) bool {
+		apart := trades(name) != "" && trades(other) != "" && trades(name) != trades(other)
+		return other == name || apart || slices.Contains(r.routes.First, other) && !r.has(ctx, other, symbol)
+	})
+}
+
+func (r *router) has(ctx context.Context, venue, symbol string) bool {
+	_, err := r.named(venue).Instrument(ctx, market.Symbol{Venue: venue, Name: symbol})
+	return err == nil
+}

@@ -1,0 +1,56 @@
+package marketdata_test
+
+import (
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"candela/internal/kit/fault"
+	"candela/internal/market"
+	"candela/internal/market/marketdata"
+	"candela/internal/market/provider/csv"
+)
+
+// TestBars_AFailureNamesNoFileThatIsNotThere has a folder without the symbol and a
+// venue that is down: the folder was asked already and is no way out.
+func TestBars_AFailureNamesNoFileThatIsNotThere(t *testing.T) {
+	t.Parallel()
+	down := fault.Unreachable(nil, 0, "yahoo: the venue does not answer")
+	s := service(t, func(c *marketdata.Config) { c.Routes.First = []string{"csv"} },
+		&folder{&venue{name: "csv"}}, &venue{name: "yahoo", fail: down}, &venue{name: "alpaca"})
+	for name, want := range map[string]string{"NOPE": "name another venue: alpaca:NOPE", "yahoo:FILED": "name another venue: csv:FILED, alpaca:FILED"} {
+		symbol, err := market.ParseSymbol(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = s.Bars(t.Context(), marketdata.Request{Symbol: symbol, Interval: market.Hour1, Bars: 5})
+		if f := fault.Of(err); f == nil || !strings.HasSuffix(f.Message, want) {
+			t.Errorf("%s: %v, want %q", name, err, want)
+		}
+	}
+}
+
+// TestBars_ABadFileIsReportedAsItIs reads a file with a broken row: the answer has
+// file, line, column and what to write, and says neither to wait nor to go elsewhere.
+func TestBars_ABadFileIsReportedAsItIs(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	body := "time,open,high,low,close,volume\n2024-01-01,1,2,0.5,1.5,10\n2024-01-02,1,two,0.5,1.5,10\n"
+	if err := os.WriteFile(filepath.Join(dir, "AAPL_1d.csv"), []byte(body), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	files, err := csv.New(csv.Config{Dir: dir, Now: time.Now})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = files.Close() })
+	s := service(t, func(c *marketdata.Config) { c.Routes.First, c.Log = []string{"csv"}, slog.New(slog.DiscardHandler) }, files, &venue{name: "yahoo"})
+	_, err = s.Bars(t.Context(), marketdata.Request{Symbol: market.Symbol{Name: "AAPL"}, Interval: market.Day1, Bars: 5})
+	const want = `csv: AAPL_1d.csv line 3, column high: "two" is not a finite decimal number; write one such as 1234.5`
+	if f := fault.Of(err); f == nil || f.Code != "bad_file" || f.Retryable || f.Public() != want {
+		t.Errorf("got %v, want %s", err, want)
+	}
+}

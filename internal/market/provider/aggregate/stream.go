@@ -1,0 +1,280 @@
+package aggregate
+
+import (
+	"context"
+	"slices"
+	"sync"
+
+	"candela/internal/kit/fault"
+	"candela/internal/market"
+	"candela/internal/market/provider"
+)
+
+// Stream tells the venue's events, and bars of the intervals it lacks as they
+// build up. A built bar is told when every part of it was seen to close; one
+// that began before the stream did, or lost a part, is told by its prices alone,
+// and its caller reads it with Bars when it has ended.
+func (p *Provider) Stream(ctx context.Context, subs []provider.Sub, out chan<- provider.Event) error {
+	streamer, ok := p.Provider.(provider.Streamer)
+	if !ok {
+		return &fault.Error{Kind: fault.Unsupported, Code: "not_live", Message: p.Name() + " does not stream"}
+	}
+	return p.follow(ctx, subs, nil, out, func(ctx context.Context, venue []provider.Sub, _ <-chan provider.Change, in chan<- provider.Event) error {
+		return streamer.Stream(ctx, venue, in)
+	})
+}
+
+// Changer is a Provider over a venue whose streams can change.
+type Changer struct {
+	*Provider
+	changer provider.Changer
+}
+
+// StreamChanging is Stream, and follows changes.
+func (c *Changer) StreamChanging(ctx context.Context, subs []provider.Sub, changes <-chan provider.Change, out chan<- provider.Event) error {
+	return c.follow(ctx, subs, changes, out, c.changer.StreamChanging)
+}
+
+// venueStream is a stream of the venue, which follows changes if it can.
+type venueStream func(context.Context, []provider.Sub, <-chan provider.Change, chan<- provider.Event) error
+
+// relay carries events from the venue's stream to the caller's. One goroutine
+// only.
+type relay struct {
+	p     *Provider
+	fans  map[provider.Sub][]*builder // by the venue's subscription
+	plain map[provider.Sub]bool       // subscriptions that are the venue's own
+	out   chan<- provider.Event
+}
+
+// follow runs the venue's stream in a goroutine of its own and returns when that
+// has returned.
+func (p *Provider) follow(ctx context.Context, subs []provider.Sub, changes <-chan provider.Change, out chan<- provider.Event, run venueStream) error {
+	r := relay{p: p, fans: map[provider.Sub][]*builder{}, plain: map[provider.Sub]bool{}, out: out}
+	venue, err := r.add(ctx, subs)
+	if err != nil {
+		return err
+	}
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	in, ended := make(chan provider.Event), make(chan error, 1)
+	passed := make(chan provider.Change)
+	var running sync.WaitGroup
+	defer running.Wait()
+	defer stop(nil)
+	running.Go(func() { ended <- run(ctx, venue, passed, in) })
+	for {
+		select {
+		case err := <-ended:
+			return err
+		case e := <-in:
+			if err := r.pass(ctx, e); err != nil {
+				stop(err)
+				return err
+			}
+		case c := <-changes:
+			change, err := r.change(ctx, c)
+			if err != nil {
+				return err
+			}
+			if err := r.hand(ctx, change, passed, in, ended); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// hand gives the venue's stream a change while its events go on.
+func (r *relay) hand(ctx context.Context, c provider.Change, to chan<- provider.Change, in <-chan provider.Event, ended <-chan error) error {
+	for len(c.Add)+len(c.Drop) > 0 {
+		select {
+		case to <- c:
+			return nil
+		case e := <-in:
+			if err := r.pass(ctx, e); err != nil {
+				return err
+			}
+		case err := <-ended:
+			return err
+		}
+	}
+	return nil
+}
+
+// add takes subscriptions in and returns what the venue is to be asked for.
+func (r *relay) add(ctx context.Context, subs []provider.Sub) ([]provider.Sub, error) {
+	var venue []provider.Sub
+	for _, sub := range subs {
+		from, ok := r.p.source(sub.Interval)
+		if !ok {
+			return nil, provider.UnsupportedInterval(r.p.Name(), sub.Interval, r.p.caps.Intervals)
+		}
+		under := provider.Sub{Symbol: sub.Symbol, Interval: from}
+		if !r.plain[under] && len(r.fans[under]) == 0 {
+			venue = append(venue, under)
+		}
+		if from == sub.Interval {
+			r.plain[under] = true
+			continue
+		}
+		if slices.ContainsFunc(r.fans[under], func(b *builder) bool { return b.sub == sub }) {
+			continue
+		}
+		b := &builder{sub: sub, from: from}
+		if r.p.caps.Sessions {
+			instrument, err := r.p.Instrument(ctx, sub.Symbol)
+			if err != nil {
+				return nil, err
+			}
+			b.cal = instrument.Calendar
+		}
+		r.fans[under] = append(r.fans[under], b)
+	}
+	return venue, nil
+}
+
+// change applies a change and returns the venue's part of it.
+func (r *relay) change(ctx context.Context, c provider.Change) (provider.Change, error) {
+	var out provider.Change
+	for _, sub := range c.Drop {
+		from, _ := r.p.source(sub.Interval)
+		under := provider.Sub{Symbol: sub.Symbol, Interval: from}
+		was := r.plain[under] || len(r.fans[under]) > 0
+		if from == sub.Interval {
+			delete(r.plain, under)
+		} else {
+			r.fans[under] = slices.DeleteFunc(r.fans[under], func(b *builder) bool { return b.sub == sub })
+		}
+		if len(r.fans[under]) == 0 {
+			delete(r.fans, under)
+			if was && !r.plain[under] {
+				out.Drop = append(out.Drop, under)
+			}
+		}
+	}
+	var err error
+	out.Add, err = r.add(ctx, c.Add)
+	return out, err
+}
+
+// pass sends on what one event of the venue says.
+func (r *relay) pass(ctx context.Context, e provider.Event) error {
+	if e.Sub == (provider.Sub{}) || r.plain[e.Sub] {
+		if err := r.send(ctx, e); err != nil {
+			return err
+		}
+	}
+	for _, b := range r.fans[e.Sub] {
+		told, ok := b.take(e)
+		if !ok {
+			continue
+		}
+		if err := r.send(ctx, told); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *relay) send(ctx context.Context, e provider.Event) error {
+	select {
+	case r.out <- e:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// builder makes one subscription's bars out of shorter ones.
+type builder struct {
+	sub   provider.Sub
+	from  market.Interval
+	cal   market.Calendar
+	span  market.Span // of the bar that builds up
+	parts market.Bars // closed, in a row, from the beginning of the bar
+	want  int64       // open of the part that comes next
+	ahead []market.Bar
+}
+
+// take returns what an event of the shorter bars means for the longer one. Where
+// that bar cannot be told, the price can.
+func (b *builder) take(e provider.Event) (provider.Event, bool) {
+	told := provider.Event{Sub: b.sub, Kind: provider.Traded, Price: e.Price, At: e.At}
+	if e.Kind != provider.Forming && e.Kind != provider.Closed {
+		return told, e.Kind == provider.Traded
+	}
+	span, ok := b.cal.Bucket(b.sub.Interval, e.Bar.T)
+	if !ok {
+		return told, true
+	}
+	// A forming part may overtake the close of the one before it, so only a closed
+	// one ends what builds up.
+	if b.span == (market.Span{}) || e.Kind == provider.Closed && span.Open > b.span.Open {
+		b.reset(span)
+	}
+	switch {
+	case e.Bar.T < b.want:
+		return told, false // an older state of something told
+	case span != b.span:
+		return told, true
+	case e.Bar.T > b.want:
+		if e.Kind == provider.Closed {
+			b.ahead = append(b.ahead, e.Bar)
+		}
+		return told, true
+	}
+	if e.Kind == provider.Forming {
+		told.Bar, ok = b.with(e.Bar)
+		if ok {
+			told.Kind, told.Price = provider.Forming, told.Bar.C
+		}
+		return told, true
+	}
+	b.parts.Append(e.Bar)
+	b.follow(e.Bar.T)
+	return b.closed(told), true
+}
+
+// closed returns the bar as it is after a part of it has closed.
+func (b *builder) closed(told provider.Event) provider.Event {
+	bar, ok := b.with()
+	if !ok {
+		return told
+	}
+	told.Bar, told.Kind, told.Price = bar, provider.Forming, bar.C
+	if b.want >= b.span.Close {
+		told.Kind = provider.Closed
+		b.reset(b.cal.Next(b.sub.Interval, b.span.Open))
+	}
+	return told
+}
+
+func (b *builder) reset(span market.Span) {
+	b.span, b.want, b.parts, b.ahead = span, span.Open, market.Bars{}, nil
+}
+
+// follow moves on behind a closed part, over those that came before it.
+func (b *builder) follow(t int64) {
+	for {
+		b.want = b.cal.Next(b.from, t).Open
+		i := slices.IndexFunc(b.ahead, func(bar market.Bar) bool { return bar.T == b.want })
+		if i < 0 {
+			return
+		}
+		b.parts.Append(b.ahead[i])
+		t = b.want
+	}
+}
+
+// with adds the closed parts up, and more parts behind them.
+func (b *builder) with(more ...market.Bar) (market.Bar, bool) {
+	sum := b.parts.Slice(0, b.parts.Len())
+	for _, bar := range more {
+		sum.Append(bar)
+	}
+	built, err := market.Aggregate(&sum, b.from, b.sub.Interval, b.cal)
+	if err != nil || built.Bars.Len() != 1 {
+		return market.Bar{}, false
+	}
+	return built.Bars.At(0), true
+}

@@ -1,0 +1,193 @@
+package alpaca
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+
+	"candela/internal/kit/strictjson"
+	"candela/internal/market"
+)
+
+// ReadRefusal reads the venue's words out of an answer that is no success. Both
+// are empty when it is not the venue's.
+func ReadRefusal(body []byte) (code, message string) {
+	j := strictjson.NewReader(body)
+	j.Object(func(key []byte) {
+		switch string(key) {
+		case "code":
+			code = strconv.FormatInt(j.Int(), 10)
+		case "message":
+			message = j.Text()
+		}
+	})
+	if j.End() != nil {
+		return "", ""
+	}
+	return code, message
+}
+
+// The fields that a bar must have.
+const (
+	hasOpen = 1 << iota
+	hasHigh
+	hasLow
+	hasClose
+	hasVolume
+	hasTime
+
+	wholeBar = 1<<iota - 1
+)
+
+// field reads one field of a bar and returns which it was. The keys differ by
+// case alone from others that the stream sends, such as T for the type.
+func field(j *strictjson.Reader, key []byte, b *market.Bar) int {
+	switch string(key) {
+	case "o":
+		b.O = j.Number()
+		return hasOpen
+	case "h":
+		b.H = j.Number()
+		return hasHigh
+	case "l":
+		b.L = j.Number()
+		return hasLow
+	case "c":
+		b.C = j.Number()
+		return hasClose
+	case "v":
+		b.V = j.Number()
+		return hasVolume
+	case "t":
+		b.T = instant(j).Unix()
+		return hasTime
+	}
+	return 0
+}
+
+// instant reads a time.
+func instant(j *strictjson.Reader) time.Time {
+	text := j.Text()
+	at, err := time.Parse(time.RFC3339Nano, text)
+	if err != nil {
+		j.Failf("want a time, found %q", text)
+	}
+	return at
+}
+
+func readBar(j *strictjson.Reader) market.Bar {
+	b := market.Bar{TakerBuy: math.NaN()}
+	seen := 0
+	j.Object(func(key []byte) { seen |= field(j, key, &b) })
+	checkBar(j, b, seen)
+	return b
+}
+
+func checkBar(j *strictjson.Reader, b market.Bar, seen int) {
+	if seen != wholeBar {
+		j.Failf("a bar without all of o, h, l, c, v, t")
+		return
+	}
+	if err := b.Check(); err != nil {
+		j.Failf("%v", err)
+	}
+}
+
+// readBars reads one page of bars of one symbol and the token of the next, ""
+// after the last. A symbol without bars in the range is left out by the venue;
+// another symbol than the one asked for is an error.
+func readBars(body []byte, symbol string) (rows []market.Bar, next string, err error) {
+	j := strictjson.NewReader(body)
+	seen := 0
+	j.Object(func(key []byte) {
+		switch string(key) {
+		case "bars":
+			seen |= 1
+			if j.Null() {
+				return
+			}
+			j.Object(func(key []byte) {
+				if string(key) != symbol {
+					j.Failf("it is about %q", key)
+					return
+				}
+				j.Array(func(int) { rows = append(rows, readBar(j)) })
+			})
+		case "next_page_token":
+			seen |= 2
+			if !j.Null() {
+				next = j.Text()
+			}
+		}
+	})
+	if seen != 3 {
+		j.Failf("no bars or no next_page_token in it")
+	}
+	if err := j.End(); err != nil {
+		return nil, "", fmt.Errorf("not a page of bars: %w", err)
+	}
+	return rows, next, nil
+}
+
+// readLatest returns the close of a symbol's newest bar, 0 when there is none.
+func readLatest(body []byte, symbol string) (float64, error) {
+	j := strictjson.NewReader(body)
+	price, seen := 0.0, false
+	j.Object(func(key []byte) {
+		if string(key) != "bars" {
+			return
+		}
+		if seen = true; j.Null() {
+			return
+		}
+		j.Object(func(key []byte) {
+			if string(key) != symbol {
+				j.Failf("it is about %q", key)
+				return
+			}
+			price = readBar(j).C
+		})
+	})
+	if !seen {
+		j.Failf("no bars in it")
+	}
+	if err := j.End(); err != nil {
+		return 0, fmt.Errorf("not the latest bar: %w", err)
+	}
+	return price, nil
+}
+
+// asset is what the trading API tells of an instrument.
+type asset struct {
+	class        string
+	fractionable bool
+}
+
+func readAsset(body []byte, symbol string) (asset, error) {
+	j := strictjson.NewReader(body)
+	var a asset
+	found := ""
+	j.Object(func(key []byte) {
+		switch string(key) {
+		case "symbol":
+			found = j.Text()
+		case "class":
+			a.class = j.Text()
+		case "fractionable":
+			a.fractionable = j.Bool()
+		}
+	})
+	// A crypto pair answers to its name without the slash, too.
+	if strings.ReplaceAll(found, "/", "") != symbol {
+		j.Failf("it is about %q", found)
+	}
+	if a.class == "" {
+		j.Failf("no class in it")
+	}
+	if err := j.End(); err != nil {
+		return asset{}, fmt.Errorf("not an asset: %w", err)
+	}
+	return a, nil
+}

@@ -1,0 +1,225 @@
+// Package binance reads bars of Binance's spot market, its live klines, and the
+// series of its perpetual futures that indicators ask for. It needs no key. The
+// wire formats are those of the venue's public documentation.
+package binance
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"candela/internal/kit/fault"
+	"candela/internal/kit/strictjson"
+	"candela/internal/market"
+	"candela/internal/market/provider"
+	"candela/internal/market/upstream"
+)
+
+const (
+	name     = "binance"
+	pageSize = 1000
+
+	// The venue counts 6000 a minute for one address. A fifth is left to whatever
+	// else runs there and to what two clocks disagree about.
+	weightPerMinute = 4800
+	weightKlines    = 2
+	weightInfo      = 20
+)
+
+// The public addresses: hosts that serve market data alone, which answer in more
+// regions than api.binance.com.
+const (
+	DefaultURL = "https://data-api.binance.vision"
+	streamURL  = "wss://data-stream.binance.vision"
+	futuresURL = "https://fapi.binance.com"
+)
+
+// Config says where the venue is. Empty addresses are the public ones; with URL
+// alone the others are on the same host.
+type Config struct {
+	URL, StreamURL, FuturesURL string
+	// MaxAge is when a stream tells that it will end; 23 h 50 min when 0, as the
+	// venue cuts it at 24 hours.
+	MaxAge time.Duration
+	Now    func() time.Time // time.Now when nil
+}
+
+// Provider reads from Binance. It is safe for concurrent use.
+type Provider struct {
+	config  Config
+	hosts   *upstream.Hosts
+	spot    *upstream.Client
+	futures *upstream.Client
+	known   *provider.Instruments
+}
+
+var (
+	_ provider.Provider     = (*Provider)(nil)
+	_ provider.Changer      = (*Provider)(nil)
+	_ provider.SeriesSource = (*Provider)(nil)
+)
+
+// New returns a provider that shares what hosts share.
+func New(hosts *upstream.Hosts, c Config) *Provider {
+	c.StreamURL = upstream.Follow(c.StreamURL, c.URL, streamURL)
+	c.FuturesURL = upstream.Follow(c.FuturesURL, c.URL, futuresURL)
+	c.URL = upstream.Follow("", c.URL, DefaultURL)
+	if c.MaxAge == 0 {
+		c.MaxAge = 24*time.Hour - 10*time.Minute
+	}
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	p := &Provider{
+		config: c, hosts: hosts,
+		spot: hosts.Client(upstream.Config{
+			Venue: name, Base: c.URL, Refusal: Refusal, UsedHeader: "X-Mbx-Used-Weight-1m",
+			Limit: upstream.Limit{Weight: weightPerMinute, Per: time.Minute},
+		}),
+		// The series have limits of their own, the tightest of 500 in five minutes.
+		futures: hosts.Client(upstream.Config{
+			Venue: name, Base: c.FuturesURL, Refusal: Refusal,
+			Limit: upstream.Limit{Weight: 400, Per: 5 * time.Minute},
+		}),
+	}
+	p.known = provider.NewInstruments(Spell, c.Now, p.loadInstrument)
+	return p
+}
+
+// Name returns "binance".
+func (p *Provider) Name() string { return name }
+
+// Capabilities tells what the venue offers. Its bars of three days do not begin
+// where ours do, so they are built from days.
+func (p *Provider) Capabilities() provider.Caps {
+	native := slices.DeleteFunc(market.Intervals(), func(i market.Interval) bool { return i == market.Day3 })
+	return provider.Caps{Intervals: native, PageSize: pageSize, Live: true, MaxSubs: maxSubs, TakerBuy: true}
+}
+
+// Spell returns a symbol as the venue writes it. BTC/USDT and BTC-USDT are taken
+// for BTCUSDT.
+func Spell(s market.Symbol) (string, error) {
+	if s.Venue != "" && s.Venue != name {
+		return "", provider.UnknownSymbol(name, s)
+	}
+	spelled := strings.NewReplacer("/", "", "-", "").Replace(s.Name)
+	if spelled == "" || strings.ContainsFunc(spelled, func(c rune) bool { return (c < 'A' || c > 'Z') && (c < '0' || c > '9') }) {
+		return "", provider.UnknownSymbol(name, s)
+	}
+	return spelled, nil
+}
+
+// Canonical returns the symbol as Spell does.
+func (p *Provider) Canonical(_ context.Context, s market.Symbol) (market.Symbol, error) {
+	return provider.Speller(Spell).Canonical(name, s)
+}
+
+// Instrument tells the rules of a symbol, at most an hour old.
+func (p *Provider) Instrument(ctx context.Context, s market.Symbol) (provider.Instrument, error) {
+	return p.known.Get(ctx, s)
+}
+
+func (p *Provider) loadInstrument(ctx context.Context, s market.Symbol, spelled string) (provider.Instrument, error) {
+	resp, err := p.spot.Do(ctx, upstream.Request{
+		Path: "/api/v3/exchangeInfo", Query: url.Values{"symbol": {spelled}}, Weight: weightInfo, Subject: spelled,
+	})
+	if err != nil {
+		return provider.Instrument{}, Explain(err, s, spelled)
+	}
+	inst, err := parseInfo(resp.Body, spelled)
+	if err != nil {
+		return provider.Instrument{}, upstream.BadAnswer(name, spelled, err)
+	}
+	return inst, nil
+}
+
+// Bars returns a page of klines.
+func (p *Provider) Bars(ctx context.Context, q provider.BarQuery) (provider.BarPage, error) {
+	q, spelled, ask, err := p.Capabilities().Prepare(ctx, name, q, Spell)
+	if !ask {
+		return provider.BarPage{}, err
+	}
+	query := url.Values{"symbol": {spelled}, "interval": {q.Interval.String()}, "limit": {strconv.Itoa(q.Limit)}}
+	if q.From != 0 {
+		query.Set("startTime", strconv.FormatInt(max(q.From, 0)*1000, 10))
+	}
+	if q.To != 0 {
+		query.Set("endTime", strconv.FormatInt(q.To*1000-1, 10))
+	}
+	resp, err := p.spot.Do(ctx, upstream.Request{Path: "/api/v3/klines", Query: query, Weight: weightKlines, Subject: spelled})
+	if err != nil {
+		return provider.BarPage{}, Explain(err, q.Symbol, spelled)
+	}
+	bars, err := parseKlines(resp.Body, q.Interval)
+	if err != nil {
+		return provider.BarPage{}, upstream.BadAnswer(name, spelled, err)
+	}
+	got := provider.Stretch{Bars: bars}
+	if n := bars.Len(); n >= q.Limit {
+		got.From, got.To = bars.T[0], market.Calendar{}.Next(q.Interval, bars.T[n-1]).Open
+	}
+	return q.Answer(got, resp.At), nil
+}
+
+// Refusal reads the venue's error object. Half of one says nothing.
+func Refusal(body []byte) (code, message string) {
+	j := strictjson.NewReader(body)
+	j.Object(func(key []byte) {
+		switch string(key) {
+		case "code":
+			code = j.Exact()
+		case "msg":
+			message = j.Text()
+		}
+	})
+	if j.End() != nil {
+		return "", ""
+	}
+	return code, message
+}
+
+// The venue's codes for a symbol that does not exist: the second comes for one
+// that is too long or has other letters.
+const (
+	codeInvalidSymbol = "-1121"
+	codeIllegal       = "-1100"
+)
+
+// Explain turns a refusal into the fault that says what to do about it.
+func Explain(err error, s market.Symbol, spelled string) error {
+	e, ok := errors.AsType[*upstream.Error](err)
+	switch {
+	case !ok:
+		return err
+	case e.Code == codeInvalidSymbol, e.Code == codeIllegal && strings.Contains(e.Message, "symbol"):
+		return provider.UnknownSymbol(name, s)
+	case e.Status == http.StatusUnavailableForLegalReasons:
+		return &fault.Error{
+			Kind: fault.Unavailable, Code: "region_refused", Field: "symbol", Value: s.String(),
+			Message: fmt.Sprintf("binance refuses requests for %s from this region (HTTP 451); try another venue, such as %s, or another address with --binance-url",
+				spelled, strings.Join(elsewhere(spelled), " or ")),
+			Suggestions: elsewhere(spelled), Cause: e,
+		}
+	default:
+		return err
+	}
+}
+
+// elsewhere names the same pair as other venues spell it.
+func elsewhere(spelled string) []string {
+	for _, quote := range []string{"FDUSD", "USDT", "USDC", "BUSD", "BTC", "ETH", "BNB", "EUR", "USD"} {
+		if base, ok := strings.CutSuffix(spelled, quote); ok && base != "" {
+			return []string{"coinbase:" + base + "-" + quote, "kraken:" + base + "/" + quote}
+		}
+	}
+	return []string{"coinbase:BTC-USD", "kraken:BTC/USD"}
+}
+
+// Close lets go of idle connections.
+func (p *Provider) Close() error { return p.hosts.Close() }

@@ -1,0 +1,196 @@
+package binance
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/shopspring/decimal"
+
+	"candela/internal/kit/strictjson"
+	"candela/internal/market"
+	"candela/internal/market/provider"
+)
+
+// The columns of a kline that we read.
+const (
+	columnOpenTime = iota
+	columnOpen
+	columnHigh
+	columnLow
+	columnClose
+	columnVolume
+	columnCloseTime
+	_ // quote volume
+	_ // trades
+	columnTakerBuy
+	columnsNeeded
+)
+
+// parseKlines reads an answer of the klines endpoint. Bars that do not ascend,
+// are not sound or not on the grid are an error.
+func parseKlines(data []byte, i market.Interval) (market.Bars, error) {
+	bars := market.MakeBars(0, true)
+	j := strictjson.NewReader(data)
+	j.Array(func(int) {
+		var b market.Bar
+		j.Row(columnsNeeded, func(column int) {
+			switch column {
+			case columnOpenTime:
+				b.T = seconds(j, j.Int())
+			case columnOpen:
+				b.O = j.Quoted()
+			case columnHigh:
+				b.H = j.Quoted()
+			case columnLow:
+				b.L = j.Quoted()
+			case columnClose:
+				b.C = j.Quoted()
+			case columnVolume:
+				b.V = j.Quoted()
+			case columnCloseTime:
+				checkClose(j, b.T, j.Int(), i)
+			case columnTakerBuy:
+				b.TakerBuy = j.Quoted()
+			}
+		})
+		bars.Append(b)
+	})
+	if err := j.End(); err != nil {
+		return market.Bars{}, err
+	}
+	return bars, provider.CheckGrid(&bars, i)
+}
+
+// seconds returns milliseconds as seconds, and fails when they are not whole.
+func seconds(j *strictjson.Reader, ms int64) int64 {
+	if ms%1000 != 0 {
+		j.Failf("open time %d is not in whole seconds", ms)
+	}
+	return ms / 1000
+}
+
+// checkClose compares a close time with the interval asked for, so that bars of
+// another one are not taken for it.
+func checkClose(j *strictjson.Reader, open, closeMS int64, i market.Interval) {
+	if span, ok := (market.Calendar{}).Bucket(i, open); !ok || span.Close*1000-1 != closeMS {
+		j.Failf("a bar from %d to %d ms is not one of %v", open*1000, closeMS, i)
+	}
+}
+
+// parseInfo reads the rules of one symbol out of exchangeInfo.
+func parseInfo(data []byte, spelled string) (provider.Instrument, error) {
+	var inst provider.Instrument
+	j := strictjson.NewReader(data)
+	j.Object(func(key []byte) {
+		if string(key) == "symbols" {
+			j.Array(func(int) {
+				if one := parseSymbol(j); one.Symbol.Name == spelled {
+					inst = one
+				}
+			})
+		}
+	})
+	if err := j.End(); err != nil {
+		return inst, err
+	}
+	if inst.Symbol.Name == "" {
+		return inst, errors.New("the symbol is not in it")
+	}
+	return inst, nil
+}
+
+func parseSymbol(j *strictjson.Reader) provider.Instrument {
+	inst := provider.Instrument{Symbol: market.Symbol{Venue: name}}
+	j.Object(func(key []byte) {
+		switch string(key) {
+		case "symbol":
+			inst.Symbol.Name = j.Text()
+		case "baseAsset":
+			inst.Base = j.Text()
+		case "quoteAsset":
+			inst.Quote = j.Text()
+		case "filters":
+			j.Array(func(int) { parseFilter(j, &inst) })
+		}
+	})
+	return inst
+}
+
+// filter holds the amounts of any filter; which of them count depends on its type,
+// which may come last.
+type filter struct {
+	kind                 string
+	tick, step           decimal.Decimal
+	least, most          decimal.Decimal // quantities
+	lowest, highest      decimal.Decimal // prices
+	minAmount, maxAmount decimal.Decimal
+}
+
+func parseFilter(j *strictjson.Reader, inst *provider.Instrument) {
+	var f filter
+	j.Object(func(key []byte) {
+		switch string(key) {
+		case "filterType":
+			f.kind = j.Text()
+		case "tickSize":
+			f.tick = j.Amount()
+		case "stepSize":
+			f.step = j.Amount()
+		case "minQty":
+			f.least = j.Amount()
+		case "maxQty":
+			f.most = j.Amount()
+		case "minPrice":
+			f.lowest = j.Amount()
+		case "maxPrice":
+			f.highest = j.Amount()
+		case "minNotional":
+			f.minAmount = j.Amount()
+		case "maxNotional":
+			f.maxAmount = j.Amount()
+		}
+	})
+	switch f.kind {
+	case "PRICE_FILTER":
+		inst.Tick, inst.MinPrice, inst.MaxPrice = f.tick, f.lowest, f.highest
+	case "LOT_SIZE":
+		inst.Step, inst.MinQuantity, inst.MaxQuantity = f.step, f.least, f.most
+	case "MARKET_LOT_SIZE":
+		inst.MaxMarket = f.most
+	case "NOTIONAL", "MIN_NOTIONAL":
+		inst.MinNotional = decimal.Max(inst.MinNotional, f.minAmount)
+		inst.MaxNotional = decimal.Max(inst.MaxNotional, f.maxAmount)
+	}
+}
+
+// parsePoints reads a series: objects with a time in milliseconds and a value in
+// quotes.
+func parsePoints(data []byte, timeKey, valueKey string) ([]provider.Point, error) {
+	var points []provider.Point
+	j := strictjson.NewReader(data)
+	j.Array(func(int) {
+		var p provider.Point
+		var hasTime, hasValue bool
+		j.Object(func(key []byte) {
+			switch string(key) {
+			case timeKey:
+				p.T, hasTime = j.Int()/1000, true
+			case valueKey:
+				p.V, hasValue = j.Quoted(), true
+			}
+		})
+		if !hasTime || !hasValue {
+			j.Failf("an entry without %s or %s", timeKey, valueKey)
+		}
+		points = append(points, p)
+	})
+	if err := j.End(); err != nil {
+		return nil, err
+	}
+	for k := range points {
+		if k > 0 && points[k].T <= points[k-1].T {
+			return nil, fmt.Errorf("entries at %d and %d do not ascend", points[k-1].T, points[k].T)
+		}
+	}
+	return points, nil
+}

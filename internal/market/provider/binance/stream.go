@@ -1,0 +1,95 @@
+package binance
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"candela/internal/market"
+	"candela/internal/market/provider"
+	"candela/internal/market/upstream"
+)
+
+const (
+	maxSubs = 1024 // streams of one connection
+	perCall = 200  // streams named in one message of ours
+	// The venue takes five messages a second, pongs among them.
+	spacing = 300 * time.Millisecond
+	// A connection with bars of a minute brings some in this time, however little
+	// is traded.
+	quiet = 3 * time.Minute
+)
+
+// Stream tells the klines of the subscriptions. See provider.Streamer.
+func (p *Provider) Stream(ctx context.Context, subs []provider.Sub, out chan<- provider.Event) error {
+	return p.StreamChanging(ctx, subs, nil, out)
+}
+
+// StreamChanging is Stream with subscriptions that change. The venue takes the
+// name of any symbol and is silent about one that it does not have.
+func (p *Provider) StreamChanging(ctx context.Context, subs []provider.Sub, changes <-chan provider.Change, out chan<- provider.Event) error {
+	wire := provider.Wire{
+		Venue: name, Caps: p.Capabilities(), Hosts: p.hosts, MaxAge: p.config.MaxAge, Now: p.config.Now,
+		Socket: upstream.SocketConfig{URL: strings.TrimSuffix(p.config.StreamURL, "/") + "/stream", Spacing: spacing, Quiet: quiet},
+	}
+	err := wire.Run(ctx, &dialect{}, subs, changes, out)
+	if len(subs) == 0 {
+		return err
+	}
+	return Explain(err, subs[0].Symbol, subs[0].Symbol.Name)
+}
+
+// dialect is the venue's combined stream. See provider.Dialect.
+type dialect struct{ lastID int64 }
+
+// Key returns the name of a stream, such as btcusdt@kline_1m.
+func (d *dialect) Key(_ context.Context, sub provider.Sub) (string, error) {
+	spelled, err := Spell(sub.Symbol)
+	return strings.ToLower(spelled) + "@kline_" + sub.Interval.String(), err
+}
+
+// Requests names at most perCall streams in one message.
+func (d *dialect) Requests(keys []string, begin bool) (messages [][]byte, confirmations int) {
+	method := "UNSUBSCRIBE"
+	if begin {
+		method = "SUBSCRIBE"
+	}
+	for len(keys) > 0 {
+		n := min(len(keys), perCall)
+		d.lastID++
+		messages = append(messages, []byte(`{"method":"`+method+`","params":["`+strings.Join(keys[:n], `","`)+
+			`"],"id":`+strconv.FormatInt(d.lastID, 10)+`}`))
+		keys = keys[n:]
+	}
+	return messages, len(messages)
+}
+
+// Handle takes a message.
+func (d *dialect) Handle(c *provider.Conversation, data []byte) error {
+	m, err := parseMessage(data)
+	if err != nil {
+		return upstream.BadAnswer(name, "stream "+m.stream, err)
+	}
+	switch {
+	case m.isAnswer:
+		return c.Confirm()
+	case m.event == "serverShutdown":
+		return c.Tell(provider.Event{Kind: provider.Ending, At: m.at})
+	case m.event != "kline":
+		return nil
+	}
+	sub, ok := c.Sub(m.stream)
+	if !ok {
+		return nil
+	}
+	if span, ok := (market.Calendar{}).Bucket(sub.Interval, m.kline.bar.T); !ok || span.Open != m.kline.bar.T || m.kline.interval != sub.Interval.String() {
+		return upstream.BadAnswer(name, "stream "+m.stream, fmt.Errorf("a bar of %s that opens at %d", m.kline.interval, m.kline.bar.T))
+	}
+	e := provider.Event{Sub: sub, Kind: provider.Forming, Bar: m.kline.bar, Price: m.kline.bar.C, At: m.at}
+	if m.kline.closed {
+		e.Kind = provider.Closed
+	}
+	return c.Tell(e)
+}

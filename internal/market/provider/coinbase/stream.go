@@ -1,0 +1,135 @@
+package coinbase
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"strings"
+	"time"
+
+	"candela/internal/market"
+	"candela/internal/market/provider"
+	"candela/internal/market/upstream"
+)
+
+const (
+	perCall = 100
+	spacing = 200 * time.Millisecond
+	// beats is how many heartbeats, which each product sends every second, make
+	// one Alive.
+	beats = 20
+)
+
+// Stream tells bars built from the trades of the subscriptions. See
+// provider.Streamer.
+func (p *Provider) Stream(ctx context.Context, subs []provider.Sub, out chan<- provider.Event) error {
+	return p.StreamChanging(ctx, subs, nil, out)
+}
+
+// StreamChanging is Stream with subscriptions that change. Bars come from the
+// first one that was seen whole; until then there are prices alone.
+func (p *Provider) StreamChanging(ctx context.Context, subs []provider.Sub, changes <-chan provider.Change, out chan<- provider.Event) error {
+	wire := provider.Wire{
+		Venue: name, Caps: p.Capabilities(), Hosts: p.hosts, Now: p.config.Now,
+		Socket: upstream.SocketConfig{URL: p.config.StreamURL, Spacing: spacing},
+	}
+	return wire.Run(ctx, &dialect{products: make(map[string]*product)}, subs, changes, out)
+}
+
+// dialect is the matches and heartbeat channels. See provider.Dialect.
+type dialect struct {
+	products map[string]*product
+	beats    int
+}
+
+// Key returns the product and the interval, such as "BTC-USD 5m".
+func (d *dialect) Key(_ context.Context, sub provider.Sub) (string, error) {
+	spelled, err := spell(sub.Symbol)
+	return spelled + " " + sub.Interval.String(), err
+}
+
+// Requests subscribes to a product with its first interval, and ends it with its
+// last. Every message is confirmed.
+func (d *dialect) Requests(keys []string, begin bool) (messages [][]byte, confirmations int) {
+	method := "unsubscribe"
+	if begin {
+		method = "subscribe"
+	}
+	var ids []string
+	for _, key := range keys {
+		id, _, _ := strings.Cut(key, " ")
+		p := d.products[id]
+		if begin {
+			if p == nil {
+				p = &product{}
+				d.products[id] = p
+				ids = append(ids, id)
+			}
+			p.add(key)
+			continue
+		}
+		if p == nil {
+			continue
+		}
+		if p.drop(key); len(p.builders) == 0 {
+			delete(d.products, id)
+			ids = append(ids, id)
+		}
+	}
+	for part := range slices.Chunk(ids, perCall) {
+		text, err := json.Marshal(map[string]any{"type": method, "product_ids": part, "channels": []string{"matches", "heartbeat"}})
+		if err != nil {
+			panic(err) // strings always can be written
+		}
+		messages = append(messages, text)
+	}
+	return messages, len(messages)
+}
+
+// Handle takes a message.
+func (d *dialect) Handle(c *provider.Conversation, data []byte) error {
+	m, err := parseMessage(data)
+	if err != nil {
+		return upstream.BadAnswer(name, "stream "+m.product, err)
+	}
+	if m.kind == "subscriptions" {
+		return c.Confirm()
+	}
+	p := d.products[m.product]
+	if p == nil {
+		return nil
+	}
+	var events []told
+	switch m.kind {
+	case "last_match":
+		p.begin(m)
+	case "match":
+		events = p.match(m)
+	case "heartbeat":
+		if d.beats++; d.beats%beats == 0 {
+			c.Alive()
+		}
+		events = p.beat(m)
+	}
+	for _, e := range events {
+		sub, ok := c.Sub(e.key)
+		if !ok {
+			continue
+		}
+		e.Sub = sub
+		if err := c.Tell(e.Event); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// intervalOf returns the interval of a key.
+func intervalOf(key string) market.Interval {
+	_, text, _ := strings.Cut(key, " ")
+	i, err := market.ParseInterval(text)
+	if err != nil {
+		panic("coinbase: " + err.Error()) // Key wrote it
+	}
+	return i
+}

@@ -1,0 +1,166 @@
+// Package csv reads bars from a folder of files named SYMBOL_INTERVAL.csv, such
+// as BTCUSDT_1h.csv. It only reads, and only below that folder.
+//
+// The first line names the columns: time, open, high, low, close and volume are
+// required, taker_buy is optional, others are ignored. A time is the bar's open,
+// in unix seconds or RFC 3339, or a date. Rows ascend; a row that repeats the one before it
+// is dropped, anything else that is wrong makes the whole file an error that
+// names file, line, column and value.
+//
+// In a file's name the slash of a symbol is written %2F and the caret %5E. A
+// month may be written 1mo, for file systems that take 1M for 1m; where both are
+// there, 1M is read. Files of other names are ignored.
+//
+// A calendar that is not set is guessed: a symbol whose bars never lie on a weekend
+// is taken for one of an exchange, with New York's hours where all of them fit.
+//
+// An interval without a file is built from the longest one that divides it. The
+// first bar is then left out if the file begins inside it, and the last counts
+// as running if the file ends inside it.
+package csv
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"time"
+
+	"candela/internal/kit/fault"
+	"candela/internal/market"
+	"candela/internal/market/provider"
+)
+
+const (
+	name     = "csv"
+	pageSize = 10_000
+)
+
+// Config says where the files are and how to read them.
+type Config struct {
+	Dir      string
+	Calendar market.Calendar // of every file; for the zero value it is guessed, symbol by symbol
+	// Now tells the time, by which the last bar of a file may still be running.
+	// Without it every bar in a file counts as closed.
+	Now func() time.Time
+}
+
+// Provider reads bars from files. It is safe for concurrent use. Files are read
+// again when their time or size changes.
+type Provider struct {
+	config Config
+	root   *os.Root
+	folder folder
+	cache  cache
+}
+
+var _ provider.Provider = (*Provider)(nil)
+
+// New opens the folder. Close must be called to let go of it.
+func New(c Config) (*Provider, error) {
+	root, err := os.OpenRoot(c.Dir)
+	if err != nil {
+		return nil, fmt.Errorf("csv folder: %w", err)
+	}
+	return &Provider{config: c, root: root}, nil
+}
+
+// Close lets go of the folder. Calls after it fail.
+func (p *Provider) Close() error { return p.root.Close() }
+
+// Name returns "csv".
+func (p *Provider) Name() string { return name }
+
+// Capabilities names every interval; which ones a symbol has depends on its files.
+func (p *Provider) Capabilities() provider.Caps {
+	return provider.Caps{Intervals: market.Intervals(), PageSize: pageSize, Sessions: true, Files: true}
+}
+
+// Instrument tells the calendar; files say nothing about orders.
+func (p *Provider) Instrument(ctx context.Context, s market.Symbol) (provider.Instrument, error) {
+	spelled, files, err := p.files(ctx, s)
+	if err != nil {
+		return provider.Instrument{}, err
+	}
+	c, err := p.calendar(ctx, files)
+	return provider.Instrument{Symbol: market.Symbol{Venue: name, Name: spelled}, Calendar: c}, err
+}
+
+// Canonical returns the symbol as its files spell it.
+func (p *Provider) Canonical(ctx context.Context, s market.Symbol) (market.Symbol, error) {
+	spelled, _, err := p.files(ctx, s)
+	if err != nil {
+		return s, err
+	}
+	return market.Symbol{Venue: name, Name: spelled}, nil
+}
+
+// Bars returns a page of a file's bars.
+func (p *Provider) Bars(ctx context.Context, q provider.BarQuery) (provider.BarPage, error) {
+	q, err := p.Capabilities().Accept(name, q)
+	if err != nil {
+		return provider.BarPage{}, err
+	}
+	_, files, err := p.files(ctx, q.Symbol)
+	if err != nil {
+		return provider.BarPage{}, err
+	}
+	from, ok := files.source(q.Interval)
+	if !ok {
+		return provider.BarPage{}, fault.Field("interval", q.Interval.String(),
+			fmt.Sprintf("%s has %s of %s and can build what these divide", name, files, q.Symbol.Name))
+	}
+	c, err := p.calendar(ctx, files)
+	if err != nil {
+		return provider.BarPage{}, err
+	}
+	series, err := p.load(ctx, files[from], c, from, q.Interval)
+	if err != nil {
+		return provider.BarPage{}, err
+	}
+	page := q.Cut(&series.bars, series.unfinished || p.runs(c, &series.bars, q.Interval))
+	if from != q.Interval {
+		page.Built = from
+		page.Holes = holesWithin(c, series.gaps, &page.Bars, q.Interval)
+	}
+	return page, nil
+}
+
+// files returns the files of a symbol and how they spell it.
+func (p *Provider) files(ctx context.Context, s market.Symbol) (string, files, error) {
+	if err := ctx.Err(); err != nil {
+		return "", nil, err
+	}
+	all, err := p.folder.list(p.root)
+	if err != nil {
+		return "", nil, &fault.Error{Kind: fault.Internal, Code: "bad_folder", Message: "the csv folder cannot be read", Cause: err}
+	}
+	spelled, ok := all.spelled(s.Name)
+	if !ok || s.Venue != "" && s.Venue != name {
+		return "", nil, provider.UnknownSymbol(name, s, fault.Nearest(s.Name, all.names())...)
+	}
+	return spelled, all[spelled], nil
+}
+
+// runs reports whether the last bar has not ended yet.
+func (p *Provider) runs(c market.Calendar, bars *market.Bars, i market.Interval) bool {
+	if p.config.Now == nil || bars.Len() == 0 {
+		return false
+	}
+	span, ok := c.Bucket(i, bars.T[bars.Len()-1])
+	return ok && span.Close > p.config.Now().Unix()
+}
+
+// holesWithin returns the gaps that lie in the time of the page's bars.
+func holesWithin(c market.Calendar, gaps []market.Gap, bars *market.Bars, i market.Interval) []market.Gap {
+	if bars.Len() == 0 {
+		return nil
+	}
+	last, _ := c.Bucket(i, bars.T[bars.Len()-1])
+	var within []market.Gap
+	for _, g := range gaps {
+		if g.To > bars.T[0] && g.From < last.Close {
+			within = append(within, g)
+		}
+	}
+	return within
+}

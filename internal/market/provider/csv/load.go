@@ -1,0 +1,150 @@
+package csv
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"sync"
+	"time"
+
+	"candela/internal/kit/fault"
+	"candela/internal/market"
+)
+
+// series is what a file holds, or what was built from it. It is read-only.
+type series struct {
+	bars       market.Bars
+	gaps       []market.Gap // of the file, when the bars were built
+	unfinished bool         // the file ends inside the last bar
+	calendar   market.Calendar
+}
+
+// maxBytes bounds a file: half a gigabyte is eighteen years of minutes.
+const maxBytes = 512 << 20
+
+// load returns the bars of interval to from a file with bars of interval from.
+func (p *Provider) load(ctx context.Context, file string, c market.Calendar, from, to market.Interval) (*series, error) {
+	f, err := p.root.Open(file)
+	if err != nil {
+		return nil, unreadable(file, err)
+	}
+	defer f.Close() //nolint:errcheck // it was only read
+	info, err := f.Stat()
+	if err != nil {
+		return nil, unreadable(file, err)
+	}
+	if info.Size() > maxBytes {
+		return nil, badFile("csv: %s has %d bytes, the most is %d; split it or use a longer interval", file, info.Size(), int64(maxBytes))
+	}
+	key := cacheKey{file, to}
+	if s := p.cache.get(key, info); s != nil && s.calendar == c {
+		return s, nil
+	}
+	var s *series
+	if from == to {
+		r := reader{file: file, interval: from, calendar: c}
+		bars, err := r.read(ctx, f)
+		if err != nil {
+			return nil, err
+		}
+		s = &series{bars: bars}
+	} else {
+		source, err := p.load(ctx, file, c, from, from)
+		if err != nil {
+			return nil, err
+		}
+		if s, err = build(&source.bars, from, to, c); err != nil {
+			return nil, err
+		}
+	}
+	s.calendar = c
+	if settled(info) {
+		p.cache.put(key, info, s)
+	}
+	return s, nil
+}
+
+// build adds bars up, without a first bar that the source does not begin.
+func build(source *market.Bars, from, to market.Interval, c market.Calendar) (*series, error) {
+	sum, err := market.Aggregate(source, from, to, c)
+	if err != nil || sum.Bars.Len() == 0 {
+		return &series{}, err
+	}
+	n, first := sum.Bars.Len(), 0
+	if c.Prev(from, source.T[0]).Open >= sum.Bars.T[0] {
+		first = 1
+	}
+	last, _ := c.Bucket(to, sum.Bars.T[n-1])
+	next := c.Next(from, source.T[source.Len()-1]).Open
+	return &series{bars: sum.Bars.Slice(first, n), gaps: sum.Gaps, unfinished: next < last.Close}, nil
+}
+
+func unreadable(file string, err error) error {
+	e := badFile("csv: %s cannot be read; check that it is there and that its mode allows it", file)
+	e.Cause = err
+	return e
+}
+
+// cacheSize is how many series are kept: the files and what was built from them.
+const cacheSize = 64
+
+type cacheKey struct {
+	file string
+	to   market.Interval // 0 for the calendar
+}
+
+type cached struct {
+	series *series
+	at     time.Time
+	size   int64
+	used   uint64
+}
+
+// cache keeps the series used last. Two readers may read a file twice at the
+// same time; the second answer replaces the first.
+type cache struct {
+	mu      sync.Mutex
+	entries map[cacheKey]cached
+	clock   uint64
+}
+
+// get returns the series of a file that has not changed since, or nil.
+func (c *cache) get(key cacheKey, info fs.FileInfo) *series {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	e, ok := c.entries[key]
+	if !ok || !e.at.Equal(info.ModTime()) || e.size != info.Size() {
+		return nil
+	}
+	c.clock++
+	e.used = c.clock
+	c.entries[key] = e
+	return e.series
+}
+
+func (c *cache) put(key cacheKey, info fs.FileInfo, s *series) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.entries == nil {
+		c.entries = map[cacheKey]cached{}
+	}
+	c.clock++
+	c.entries[key] = cached{series: s, at: info.ModTime(), size: info.Size(), used: c.clock}
+	if len(c.entries) <= cacheSize {
+		return
+	}
+	oldest := key
+	for k, e := range c.entries {
+		if e.used < c.entries[oldest].used {
+			oldest = k
+		}
+	}
+	delete(c.entries, oldest)
+}
+
+// badFile reports what is wrong with a file. It is the user's own, so the message
+// says where to look and what to write there; no other venue and no later moment
+// would help.
+func badFile(format string, args ...any) *fault.Error {
+	return &fault.Error{Kind: fault.Unavailable, Code: "bad_file", Message: fmt.Sprintf(format, args...)}
+}

@@ -1,0 +1,244 @@
+package provider
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+
+	"candela/internal/kit/fault"
+	"candela/internal/market/upstream"
+)
+
+// Dialect is how a venue speaks over a WebSocket. A Wire uses one for each
+// connection and calls one method of it at a time.
+type Dialect interface {
+	// Key names the stream that carries a subscription.
+	Key(ctx context.Context, sub Sub) (string, error)
+	// Requests returns the messages that begin or end the streams with these keys,
+	// and how many confirmations they bring.
+	Requests(keys []string, begin bool) (messages [][]byte, confirmations int)
+	// Handle takes a message of the venue's. What it tells goes to c.
+	Handle(c *Conversation, message []byte) error
+}
+
+// Wire runs the streams of a venue that speaks over WebSockets.
+type Wire struct {
+	Venue  string
+	Caps   Caps
+	Hosts  *upstream.Hosts
+	Socket upstream.SocketConfig
+	MaxAge time.Duration // when the stream tells that it will end; 0 means never
+	Now    func() time.Time
+}
+
+// confirmWithin is how long a venue may take to confirm subscriptions, besides the
+// time that asking for them takes.
+const confirmWithin = 30 * time.Second
+
+// Run is Changer.StreamChanging over the dialect.
+func (w Wire) Run(ctx context.Context, d Dialect, subs []Sub, changes <-chan Change, out chan<- Event) error {
+	if len(subs) == 0 {
+		return fault.Missing("subscriptions", "at least one symbol and interval")
+	}
+	c := &Conversation{wire: w, dialect: d, out: out, subs: make(map[string]Sub, len(subs)), inForce: make(chan struct{})}
+	keys, err := c.add(ctx, subs)
+	if err != nil {
+		return err
+	}
+	w.Socket.Venue, w.Socket.OnPing = w.Venue, c.pinged
+	if c.socket, err = w.Hosts.Dial(ctx, w.Socket); err != nil {
+		return err
+	}
+	defer c.socket.Close()
+	return c.socket.Serve(ctx, c.handle, func(ctx context.Context) error { return c.write(ctx, keys, changes) })
+}
+
+// Conversation is one connection. Its exported methods are for the dialect, while
+// it handles a message.
+type Conversation struct {
+	wire    Wire
+	dialect Dialect
+	socket  *upstream.Socket
+	out     chan<- Event
+
+	mu       sync.Mutex
+	ctx      context.Context // of the message that is handled
+	subs     map[string]Sub  // by key
+	sequence Sequence
+	waiting  int           // confirmations that have not come
+	inForce  chan struct{} // closed when the first subscriptions are confirmed
+	ready    bool
+}
+
+// Sub returns the subscription with a key, and false when there is none, as just
+// after a drop.
+func (c *Conversation) Sub(key string) (Sub, bool) {
+	sub, ok := c.subs[key]
+	return sub, ok
+}
+
+// Tell sends an event on, unless it is a repeat, too late, or of a time when not
+// all subscriptions were in force: what came before will be read.
+func (c *Conversation) Tell(e Event) error {
+	if e.Kind != Ending && !c.ready || !c.sequence.Admit(&e) {
+		return nil
+	}
+	return c.send(c.ctx, e)
+}
+
+// Confirm takes note that the venue confirmed a request. When the first ones are
+// in force it says so.
+func (c *Conversation) Confirm() error {
+	c.waiting--
+	if c.ready || c.waiting > 0 {
+		return nil
+	}
+	c.ready = true
+	close(c.inForce)
+	return c.send(c.ctx, Event{Kind: Alive, At: c.wire.Now()})
+}
+
+// Alive tells that the venue is there. It does not wait when nobody listens: the
+// next sign of life comes soon.
+func (c *Conversation) Alive() {
+	if !c.ready {
+		return
+	}
+	select {
+	case c.out <- Event{Kind: Alive, At: c.wire.Now()}:
+	default:
+	}
+}
+
+func (c *Conversation) pinged() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.Alive()
+}
+
+// handle holds the lock until the message is dealt with, so that after a drop was
+// taken no event of it comes.
+func (c *Conversation) handle(ctx context.Context, message []byte) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.ctx = ctx
+	return c.dialect.Handle(c, message)
+}
+
+func (c *Conversation) send(ctx context.Context, e Event) error {
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case c.out <- e:
+		return nil
+	}
+}
+
+// add notes subscriptions and returns the keys of those that are new.
+func (c *Conversation) add(ctx context.Context, subs []Sub) ([]string, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var keys []string
+	for _, sub := range subs {
+		if !slices.Contains(c.wire.Caps.Intervals, sub.Interval) {
+			return nil, UnsupportedInterval(c.wire.Venue, sub.Interval, c.wire.Caps.Intervals)
+		}
+		key, err := c.dialect.Key(ctx, sub)
+		if err != nil {
+			return nil, err
+		}
+		if _, have := c.subs[key]; !have {
+			c.subs[key] = sub
+			keys = append(keys, key)
+		}
+	}
+	if most := c.wire.Caps.MaxSubs; most > 0 && len(c.subs) > most {
+		return nil, fault.Field("subscriptions", strconv.Itoa(len(c.subs)), fmt.Sprintf("at most %d in one stream", most))
+	}
+	return keys, nil
+}
+
+// drop forgets subscriptions and returns the keys of those there were.
+func (c *Conversation) drop(subs []Sub) []string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var keys []string
+	for key, have := range c.subs {
+		if slices.Contains(subs, have) {
+			delete(c.subs, key)
+			c.sequence.Forget(have)
+			keys = append(keys, key)
+		}
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+// write subscribes, and then follows the changes and the age of the connection.
+func (c *Conversation) write(ctx context.Context, keys []string, changes <-chan Change) error {
+	if err := c.request(ctx, keys, true); err != nil {
+		return err
+	}
+	late := time.NewTimer(confirmWithin)
+	defer late.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-late.C:
+		return fault.Unreachable(nil, 0, "%s: the subscriptions were not confirmed within %v", c.wire.Venue, confirmWithin)
+	case <-c.inForce:
+	}
+	var ending <-chan time.Time
+	if c.wire.MaxAge > 0 {
+		age := time.NewTimer(c.wire.MaxAge)
+		defer age.Stop()
+		ending = age.C
+	}
+	for {
+		var err error
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-ending:
+			err = c.send(ctx, Event{Kind: Ending, At: c.wire.Now()})
+		case change := <-changes:
+			err = c.change(ctx, change)
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+func (c *Conversation) change(ctx context.Context, change Change) error {
+	if err := c.request(ctx, c.drop(change.Drop), false); err != nil {
+		return err
+	}
+	keys, err := c.add(ctx, change.Add)
+	if err != nil {
+		return err
+	}
+	return c.request(ctx, keys, true)
+}
+
+// request begins or ends streams. What is awaited is noted before the first
+// message is sent: an answer must not find that nothing is awaited while more is
+// to come.
+func (c *Conversation) request(ctx context.Context, keys []string, begin bool) error {
+	if len(keys) == 0 {
+		return nil
+	}
+	c.mu.Lock()
+	messages, confirmations := c.dialect.Requests(keys, begin)
+	c.waiting += confirmations
+	c.mu.Unlock()
+	for _, message := range messages {
+		if err := c.socket.Send(ctx, message); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,329 @@
+package upstream
+
+import (
+	"context"
+	"errors"
+	"io"
+	"maps"
+	"math/rand/v2"
+	"net/http"
+	"net/http/httptrace"
+	"net/url"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"candela/internal/kit/fault"
+)
+
+// Config describes one host of a venue.
+type Config struct {
+	Venue string // names it in errors, such as "binance"
+	Base  string // scheme and host, with a path where the API has one
+	Limit Limit
+	// UsedHeader is the response header in which the venue tells the weight used
+	// in the present period, "" when it does not.
+	UsedHeader string
+	Header     http.Header // sent with every request
+	// Refusal reads the venue's own code and words out of an answer that is no
+	// success. Both may be empty.
+	Refusal func(body []byte) (code, message string)
+	// Own reports whether a 429 with such a code limits one kind of request alone, so
+	// that the host is not left in peace for it. Nil means that none does.
+	Own      func(code string) bool
+	MaxBytes int64         // of one answer; 16 MiB when 0
+	Timeout  time.Duration // of one attempt; 15 s when 0
+	Attempts int           // of a GET; 3 when 0
+}
+
+// Client asks one host. It is safe for concurrent use.
+type Client struct {
+	config Config
+	base   *url.URL
+	host   *host
+	skewed func(venue string, skew time.Duration)
+}
+
+// Follow returns address when it is given. Otherwise it returns base as an address
+// of the same host with the scheme of public, or public when base is not given
+// either: whoever puts one gateway in front of a venue names it once.
+func Follow(address, base, public string) string {
+	switch {
+	case address != "":
+		return address
+	case base == "":
+		return public
+	case strings.HasPrefix(public, "ws"):
+		return "ws" + strings.TrimPrefix(base, "http")
+	default:
+		return base
+	}
+}
+
+// Request is one question. Subject is what it is about, usually a symbol, for
+// errors.
+type Request struct {
+	Method string // GET when empty; no other is repeated
+	Path   string
+	Query  url.Values
+	// Late makes the query in place of Query just before an attempt goes out: one
+	// that is signed with the time would age while it waits for its turn.
+	Late    func() string
+	Header  http.Header
+	Body    string
+	Weight  int // 1 when 0
+	Subject string
+}
+
+// Response is an answer with a status of 200 to 299 and a body that looks like
+// JSON, or is empty.
+type Response struct {
+	Status int
+	Header http.Header
+	Body   []byte
+	At     time.Time // when it was made, by the host's clock where it tells
+}
+
+// Client returns a client of the host in c.Base. It panics on a base that is no
+// absolute http or https URL: the configuration has checked it.
+func (h *Hosts) Client(c Config) *Client {
+	base, err := url.Parse(c.Base)
+	if err != nil || base.Host == "" || base.Scheme != "http" && base.Scheme != "https" {
+		panic("upstream: " + c.Venue + ": base " + strconv.Quote(c.Base) + " is not an absolute URL")
+	}
+	if c.MaxBytes == 0 {
+		c.MaxBytes = 16 << 20
+	}
+	if c.Timeout == 0 {
+		c.Timeout = 15 * time.Second
+	}
+	if c.Attempts == 0 {
+		c.Attempts = 3
+	}
+	return &Client{config: c, base: base, host: h.at(base), skewed: h.Skewed}
+}
+
+// Do asks. A GET that gets no answer, or one of status 429 or 5xx, is repeated
+// after a while; nothing else is, as the host may have done what it was asked.
+// The error is a fault that wraps an *Error, or wraps that of ctx; either wraps
+// ErrUnsent when the last attempt sent nothing.
+func (c *Client) Do(ctx context.Context, r Request) (*Response, error) {
+	if r.Method == "" {
+		r.Method = http.MethodGet
+	}
+	r.Weight = max(r.Weight, 1)
+	for attempt := 1; ; attempt++ {
+		resp, failure, err := c.once(ctx, r)
+		if err != nil {
+			return nil, wrapContext(c.config.Venue, r.Subject, err)
+		}
+		if failure == nil {
+			return resp, nil
+		}
+		if attempt >= c.config.Attempts || r.Method != http.MethodGet || !failure.transient() {
+			return nil, failure.fault()
+		}
+		// The gate holds the next attempt back as long as the venue asked for.
+		if failure.Reason != Throttled {
+			if err := sleep(ctx, backoff(attempt)); err != nil {
+				return nil, wrapContext(c.config.Venue, r.Subject, err)
+			}
+		}
+	}
+}
+
+// Pause keeps every request from the host for a while, for venues that ask for it
+// inside an answer. 0 means that the venue did not say for how long. It returns the
+// pause that holds, which may have begun before and be longer.
+func (c *Client) Pause(d time.Duration) time.Duration {
+	return c.host.gate.pause(min(d, longestPause))
+}
+
+// backoff is full jitter: anything up to a bound that doubles with each attempt,
+// so that callers who failed together do not come back together.
+func backoff(attempt int) time.Duration {
+	const base, most = 500 * time.Millisecond, 8 * time.Second
+	bound := min(base<<min(attempt-1, 10), most)
+	return time.Duration(rand.Float64() * float64(bound)) //nolint:gosec // spreads load; nothing is secret
+}
+
+// once makes one attempt. The error is that of ctx alone.
+func (c *Client) once(ctx context.Context, r Request) (*Response, *Error, error) {
+	p, b, err := c.host.gate.enter(ctx, r.Weight, c.config.Limit)
+	if err != nil {
+		return nil, nil, unsentError{err}
+	}
+	if b != nil {
+		e := c.failure(r, Busy, "not asked, because "+b.why)
+		e.RetryAfter, e.unsent, e.down = b.wait, true, b.down
+		return nil, e, nil
+	}
+	resp, failure := c.ask(ctx, r)
+	v, o := answered, outcome{used: -1}
+	if resp != nil {
+		o.used, o.at = c.usedWeight(resp.Header), resp.At
+	}
+	switch {
+	case ctx.Err() != nil && failure != nil:
+		p.done(abandoned, o)
+		if failure.unsent {
+			return nil, nil, unsentError{ctx.Err()}
+		}
+		return nil, nil, ctx.Err()
+	case failure == nil:
+	case failure.Reason == Throttled:
+		v, o.pause = throttled, failure.RetryAfter
+	case failure.Reason == NoAnswer || failure.Reason == Malformed || failure.Status >= 500:
+		v = failed
+	}
+	pause := p.done(v, o)
+	if v == throttled {
+		failure.RetryAfter = pause
+	}
+	if failure != nil {
+		return nil, failure, nil
+	}
+	return resp, nil, nil
+}
+
+// ask sends the request and judges the answer. The response comes back with a
+// failure too, for its header.
+func (c *Client) ask(ctx context.Context, r Request) (*Response, *Error) {
+	ctx, cancel := context.WithTimeout(ctx, c.config.Timeout)
+	defer cancel()
+	// Only with a connection can a byte have left. When net/http looks for another
+	// one, it has written nothing to the first: it had been closed while it was idle.
+	var connected atomic.Bool
+	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
+		GetConn: func(string) { connected.Store(false) },
+		GotConn: func(httptrace.GotConnInfo) { connected.Store(true) },
+	})
+	u := *c.base
+	u.Path = strings.TrimSuffix(u.Path, "/") + r.Path
+	u.RawQuery = r.Query.Encode()
+	if r.Late != nil {
+		u.RawQuery = r.Late()
+	}
+	var body io.Reader
+	if r.Body != "" {
+		body = strings.NewReader(r.Body)
+	}
+	req, err := http.NewRequestWithContext(ctx, r.Method, u.String(), body)
+	if err != nil {
+		e := c.failure(r, NoAnswer, "no request can be made of this")
+		e.unsent = true
+		return nil, e
+	}
+	req.Header.Set("User-Agent", "candela")
+	for _, header := range []http.Header{c.config.Header, r.Header} {
+		maps.Copy(req.Header, header)
+	}
+	client := c.host.rest
+	if r.Method != http.MethodGet {
+		client = c.host.changes
+	}
+	asked := time.Now()
+	got, err := client.Do(req)
+	if err != nil {
+		e := c.noAnswer(r, err)
+		e.unsent = !connected.Load()
+		return nil, e
+	}
+	defer got.Body.Close() //nolint:errcheck // it was only read
+	if skew, changed := c.host.clock.compare(got.Header, asked, time.Now()); changed && c.skewed != nil {
+		c.skewed(c.config.Venue, skew)
+	}
+	resp := &Response{Status: got.StatusCode, Header: got.Header, At: dateOf(got.Header)}
+	resp.Body, err = io.ReadAll(io.LimitReader(got.Body, c.config.MaxBytes+1))
+	if err != nil {
+		e := c.noAnswer(r, err)
+		e.Status = got.StatusCode
+		return resp, e
+	}
+	return resp, c.judge(r, resp)
+}
+
+// judge returns what is wrong with an answer, or nil.
+func (c *Client) judge(r Request, resp *Response) *Error {
+	switch {
+	case int64(len(resp.Body)) > c.config.MaxBytes:
+		e := c.failure(r, TooLarge, "the answer has more than "+strconv.FormatInt(c.config.MaxBytes, 10)+" bytes")
+		e.Status = resp.Status
+		return e
+	case resp.Status >= 200 && resp.Status < 300:
+		if !looksLikeJSON(resp.Body) {
+			e := c.failure(r, Malformed, "the answer is not JSON: "+clip(resp.Body))
+			e.Status = resp.Status
+			return e
+		}
+		return nil
+	}
+	e := c.failure(r, Refused, "")
+	e.Status = resp.Status
+	if looksLikeJSON(resp.Body) && c.config.Refusal != nil {
+		code, message := c.config.Refusal(resp.Body)
+		e.Code, e.Message = fault.Clean(code, fault.MaxForeign), fault.Clean(message, fault.MaxForeign)
+		e.Told = e.Code != "" || e.Message != ""
+	}
+	if e.Message == "" {
+		e.Message = clip(resp.Body)
+	}
+	e.RetryAfter = retryAfter(resp)
+	if resp.Status == http.StatusTooManyRequests && c.config.Own != nil && c.config.Own(e.Code) {
+		return e
+	}
+	if resp.Status == http.StatusTooManyRequests || resp.Status == http.StatusTeapot {
+		e.Reason = Throttled // Binance answers 418 to those who go on after 429
+	}
+	return e
+}
+
+// noAnswer drops the address from the error: its query may carry a key.
+func (c *Client) noAnswer(r Request, err error) *Error {
+	if wrapped, ok := errors.AsType[*url.Error](err); ok {
+		err = wrapped.Err
+	}
+	e := c.failure(r, NoAnswer, "no answer")
+	e.cause = err.Error() // as text: a deadline of ours must not pass for the caller's
+	return e
+}
+
+func (c *Client) failure(r Request, reason Reason, message string) *Error {
+	return &Error{Venue: c.config.Venue, Subject: r.Subject, Reason: reason, Message: message}
+}
+
+func (c *Client) usedWeight(h http.Header) int {
+	if c.config.UsedHeader == "" {
+		return -1
+	}
+	used, err := strconv.Atoi(h.Get(c.config.UsedHeader))
+	if err != nil {
+		return -1
+	}
+	return used
+}
+
+// dateOf returns the time in an answer's Date header, or ours.
+func dateOf(h http.Header) time.Time {
+	if at, err := http.ParseTime(h.Get("Date")); err == nil {
+		return at
+	}
+	return time.Now()
+}
+
+// retryAfter reads both forms of the header (RFC 9110 10.2.3).
+func retryAfter(resp *Response) time.Duration {
+	text := resp.Header.Get("Retry-After")
+	if n, err := strconv.Atoi(text); err == nil && n > 0 {
+		return min(time.Duration(n)*time.Second, longestPause)
+	}
+	if at, err := http.ParseTime(text); err == nil {
+		return min(max(0, at.Sub(resp.At)), longestPause)
+	}
+	return 0
+}
+
+// longestPause is the longest ban that a venue documents, and a bound on what a
+// broken header can do.
+const longestPause = 72 * time.Hour

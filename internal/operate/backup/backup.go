@@ -1,0 +1,241 @@
+// Package backup copies the state of an installation out of its state directory and
+// back into it, and checks every copy. It knows which files belong to the state; what
+// is in them is the business of the packages that write them, and a server that runs
+// is read beside and never asked.
+package backup
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"candela/internal/config"
+	"candela/internal/kit/disk"
+	"candela/internal/kit/fault"
+	"candela/internal/store/ledger"
+	"candela/internal/store/statedir"
+)
+
+// keptFiles are the files beside the store that a backup has, where they are
+// there. The place of each reader is copied before the store: one that is behind
+// hears something twice, one that is ahead would miss something. Locks and the
+// socket belong to a process, and what the settings name outside the state
+// directory, such as a file with a key, is not in it.
+func keptFiles() []string {
+	return []string{statedir.HaltName, config.FileName, statedir.PolicyName, statedir.SubscriptionsName}
+}
+
+// Copied is what a backup or a restore has done.
+type Copied struct {
+	Files  []string       // names, without the store's
+	Store  *ledger.Report // of the copy; nil where there is no store
+	Bytes  int64          // of the store's copy
+	Beside string         // restore: the folder with what was there before, "" when nothing was
+}
+
+// Make copies the state directory into a new folder, beside a server that runs
+// or without one, and checks the copy. The folder appears when it is whole. Where
+// progress is not nil it is told from time to time how much of the store is copied.
+func Make(ctx context.Context, home, to string, progress func(done, total int64)) (c Copied, err error) {
+	to, err = filepath.Abs(to)
+	if err != nil {
+		return c, err
+	}
+	if _, err := os.Lstat(to); !errors.Is(err, fs.ErrNotExist) {
+		return c, &fault.Error{
+			Kind: fault.Conflict, Code: "backup_exists", Field: "backup", Value: to,
+			Message: to + " is there already: a backup is written into a folder of its own, which it makes",
+		}
+	}
+	room, err := os.MkdirTemp(filepath.Dir(to), "."+filepath.Base(to)+"-*")
+	if err != nil {
+		return c, fmt.Errorf("backup: %w", err)
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(room)) }() // it has another name by then if all went well
+	if err := c.fill(ctx, home, room, progress); err != nil {
+		return c, err
+	}
+	if c.Store == nil && len(c.Files) == 0 {
+		return c, nothingIn(home, "state directory")
+	}
+	if err := disk.Rename(room, to); err != nil {
+		return c, fmt.Errorf("backup: %w", err)
+	}
+	return c, disk.SyncDir(filepath.Dir(to))
+}
+
+// fill copies what one folder has to keep into another and checks it.
+func (c *Copied) fill(ctx context.Context, from, to string, progress func(done, total int64)) error {
+	for _, name := range keptFiles() {
+		err := copyFile(filepath.Join(from, name), filepath.Join(to, name))
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return fmt.Errorf("copy %s: %w", name, err)
+		}
+		c.Files = append(c.Files, name)
+	}
+	store, err := ledger.OpenAudit(ctx, from)
+	if fault.KindOf(err) == fault.NotFound {
+		return disk.SyncDir(to)
+	}
+	if err != nil {
+		return err
+	}
+	err = copyStore(ctx, store, to, progress)
+	if err = errors.Join(err, store.Close()); err != nil {
+		return err
+	}
+	if err := c.verify(ctx, to); err != nil {
+		return err
+	}
+	return disk.SyncDir(to)
+}
+
+// copyStore copies the store and tells how far it is.
+func copyStore(ctx context.Context, store *ledger.Audit, to string, progress func(done, total int64)) error {
+	if progress == nil {
+		return store.CopyTo(ctx, to)
+	}
+	total, err := store.Size(ctx)
+	if err != nil {
+		return err
+	}
+	copied := make(chan error, 1)
+	var copying sync.WaitGroup
+	defer copying.Wait()
+	copying.Go(func() { copied <- store.CopyTo(ctx, to) })
+	tick := time.NewTicker(200 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		select {
+		case err := <-copied:
+			progress(total, total) // whatever became of it, it is over
+			return err
+		case <-tick.C:
+			if info, err := os.Stat(filepath.Join(to, ledger.FileName)); err == nil {
+				progress(info.Size(), total)
+			}
+		}
+	}
+}
+
+// verify reads the whole copy of the store.
+func (c *Copied) verify(ctx context.Context, dir string) error {
+	store, err := ledger.OpenAudit(ctx, dir)
+	if err != nil {
+		return err
+	}
+	report, err := store.Verify(ctx)
+	if err = errors.Join(err, store.Close()); err != nil {
+		return err
+	}
+	if len(report.Breaks) > 0 {
+		return &fault.Error{
+			Kind: fault.Conflict, Code: "audit_broken",
+			Message: fmt.Sprintf("nothing is kept of this copy, because its audit log is not what was written: %s. candela audit verify tells whether that is so in the store too", report.Breaks[0]),
+		}
+	}
+	info, err := os.Stat(filepath.Join(dir, ledger.FileName))
+	if err != nil {
+		return err
+	}
+	c.Store, c.Bytes = &report, info.Size()
+	return nil
+}
+
+// Restore puts a backup in the place of what a state directory has. No server may
+// run there. What it replaces is kept in a folder beside; what the backup does not
+// have stays.
+func Restore(ctx context.Context, from, home string, now time.Time, progress func(done, total int64)) (c Copied, err error) {
+	if err := statedir.Open(home); err != nil {
+		return c, err
+	}
+	release, err := statedir.LockAll(home, "a restore")
+	if err != nil {
+		return c, err
+	}
+	defer release()
+	room, err := os.MkdirTemp(home, ".restore-*")
+	if err != nil {
+		return c, fmt.Errorf("restore: %w", err)
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(room)) }()
+	if err := c.fill(ctx, from, room, progress); err != nil {
+		return c, err
+	}
+	if c.Store == nil && len(c.Files) == 0 {
+		return c, nothingIn(from, "folder")
+	}
+	return c, c.exchange(room, home, now)
+}
+
+// exchange moves what was there aside and what was restored in. The log of an old
+// store goes with it: beside another one it would destroy that.
+func (c *Copied) exchange(room, home string, now time.Time) error {
+	replaced, restored := slices.Clone(c.Files), slices.Clone(c.Files)
+	if c.Store != nil {
+		replaced = append(replaced, ledger.FileName, ledger.FileName+"-wal", ledger.FileName+"-shm")
+		restored = append(restored, ledger.FileName)
+	}
+	beside := filepath.Join(home, "before-restore-"+now.UTC().Format("20060102T150405.000Z"))
+	for _, name := range replaced {
+		if _, err := os.Lstat(filepath.Join(home, name)); errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if c.Beside == "" {
+			if err := os.Mkdir(beside, 0o700); err != nil {
+				return fmt.Errorf("restore: %w", err)
+			}
+			c.Beside = beside
+		}
+		if err := disk.Rename(filepath.Join(home, name), filepath.Join(beside, name)); err != nil {
+			return fmt.Errorf("restore: %w", err)
+		}
+	}
+	for _, name := range restored {
+		if err := disk.Rename(filepath.Join(room, name), filepath.Join(home, name)); err != nil {
+			return fmt.Errorf("restore: %w", err)
+		}
+	}
+	return disk.SyncDir(home)
+}
+
+func nothingIn(path, what string) error {
+	return &fault.Error{
+		Kind: fault.NotFound, Code: "nothing_to_copy", Value: path,
+		Message: fmt.Sprintf("the %s %s has nothing to copy: neither %s nor %s", what, path, ledger.FileName, strings.Join(keptFiles(), ", ")),
+	}
+}
+
+// copyFile copies a regular file for its owner alone to read, and returns when it
+// is on the disk.
+func copyFile(from, to string) error {
+	info, err := os.Stat(from)
+	if err != nil {
+		return err
+	}
+	if !info.Mode().IsRegular() {
+		return errors.New("it is not a regular file")
+	}
+	in, err := os.Open(from) //nolint:gosec // G304: a file of the operator's own directory
+	if err != nil {
+		return err
+	}
+	defer func() { _ = in.Close() }()                                     // opened for reading: nothing is lost
+	out, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600) //nolint:gosec // G304: as above
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(out, in)
+	return errors.Join(err, out.Sync(), out.Close())
+}

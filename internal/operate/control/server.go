@@ -1,0 +1,170 @@
+package control
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"runtime"
+	"time"
+
+	"candela/internal/access/oauth"
+	"candela/internal/kit/shutdown"
+	"candela/internal/store/statedir"
+	"candela/internal/trading/guard"
+)
+
+const (
+	// socketName is the file that commands connect to.
+	socketName = "control.sock"
+
+	// commandTime is how long a command waits for its answer. Among replicas the owner's
+	// word is said again for ten seconds while nobody trades.
+	commandTime = 15 * time.Second
+	// endTime is how long one waits that ends logins. NATS servers between leaders take up
+	// to twenty seconds for it, twenty-five more to count them and four to clear up. Who gave
+	// up before would end them again, and be told that there were none.
+	endTime = 50 * time.Second
+)
+
+// Server answers the owner's commands. What is nil cannot be asked for.
+type Server struct {
+	Home   string
+	Door   *oauth.Server                         // nil where nobody is let in
+	Pass   *Pass                                 // nil where nobody is let in
+	Trader Trader                                // nil without --trade
+	Status func(context.Context) (Status, error) // nil without --trade
+	Log    *slog.Logger
+}
+
+// Trader is what the owner stops and resumes.
+type Trader interface {
+	Halt(ctx context.Context, who, reason string) (guard.State, error)
+	Resume(ctx context.Context, who string) (guard.State, error)
+}
+
+// Run answers until ctx ends, and what is being asked then has until hard. Another
+// server in the state directory is an error.
+func (s Server) Run(ctx, hard context.Context, ready func()) error {
+	lock, err := statedir.LockServer(s.Home)
+	if err != nil {
+		return err
+	}
+	defer lock.Release()
+	ln, err := s.listen(ctx)
+	if errors.Is(err, errNoFamily) {
+		return s.without(ctx, ready, err)
+	}
+	if err != nil {
+		return err
+	}
+	server := &http.Server{
+		Handler: s.handler(), ReadTimeout: 5 * time.Second, WriteTimeout: endTime + 5*time.Second,
+		BaseContext: func(net.Listener) context.Context { return hard },
+		ErrorLog:    slog.NewLogLogger(s.Log.Handler(), slog.LevelWarn),
+	}
+	return shutdown.Serve(ctx, hard, server, ln, ready)
+}
+
+// listen opens the socket. One that a killed server left behind is in the way and
+// belongs to nobody, because this process holds the lock.
+func (s Server) listen(ctx context.Context) (net.Listener, error) {
+	path := filepath.Join(s.Home, socketName)
+	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("control socket: %w", err)
+	}
+	var listen net.ListenConfig
+	ln, err := listen.Listen(ctx, "unix", path)
+	if err != nil {
+		// Most systems allow about a hundred bytes for a socket's path.
+		return nil, fmt.Errorf("control socket (%d bytes of path; choose a shorter --home if that is why): %w", len(path), err)
+	}
+	if err := os.Chmod(path, 0o600); err != nil && runtime.GOOS != "windows" { // which has no such bits
+		_ = ln.Close()
+		return nil, fmt.Errorf("control socket: %w", err)
+	}
+	return ln, nil
+}
+
+// Attempt is Run for a program that can do without it: where another one answers in
+// the state directory already.
+func (s Server) Attempt(ctx, hard context.Context, ready func()) error {
+	err := s.Run(ctx, hard, ready)
+	if ctx.Err() != nil {
+		return err
+	}
+	return s.without(ctx, ready, err)
+}
+
+// without waits for the end where there is no socket: candela auth does not work, and
+// a restart is what throws a client out.
+func (s Server) without(ctx context.Context, ready func(), reason error) error {
+	s.Log.WarnContext(ctx, "no control socket: candela halt goes by the halt file", "error", reason)
+	ready()
+	<-ctx.Done()
+	return nil
+}
+
+func (s Server) handler() http.Handler {
+	mux := http.NewServeMux()
+	if s.Door != nil {
+		s.handleTokens(mux)
+	}
+	if s.Trader != nil {
+		s.handleTrading(mux)
+	}
+	if s.Pass != nil {
+		s.handlePass(mux)
+	}
+	if s.Status != nil {
+		s.handleStatus(mux)
+	}
+	return mux
+}
+
+func (s Server) handleTokens(mux *http.ServeMux) {
+	mux.HandleFunc("GET /tokens", func(w http.ResponseWriter, r *http.Request) {
+		tokens, err := s.Door.Tokens(r.Context(), oauth.SoleOwner)
+		if err != nil {
+			s.fail(w, r, err)
+			return
+		}
+		clients := make([]Client, 0, len(tokens))
+		for _, t := range tokens {
+			clients = append(clients, Client{t.ID, t.Key, t.Grant.ClientName, t.Issued, t.Expires})
+		}
+		w.Header().Set("Content-Type", "application/json")
+		_ = json.NewEncoder(w).Encode(clients) // the owner's terminal went away
+	})
+	mux.HandleFunc("DELETE /tokens", func(w http.ResponseWriter, r *http.Request) {
+		ended, err := s.Door.EndAll(r.Context())
+		if err != nil {
+			s.fail(w, r, err)
+			return
+		}
+		w.Header().Set("Content-Type", "application/json")
+		_ = json.NewEncoder(w).Encode(Ended{Clients: ended}) // the owner's terminal went away
+	})
+	mux.HandleFunc("DELETE /tokens/{id}", func(w http.ResponseWriter, r *http.Request) {
+		if err := s.Door.Revoke(r.Context(), oauth.SoleOwner, r.PathValue("id")); err != nil {
+			s.fail(w, r, err)
+			return
+		}
+		w.WriteHeader(http.StatusNoContent)
+	})
+}
+
+func (s Server) fail(w http.ResponseWriter, r *http.Request, err error) {
+	if errors.Is(err, oauth.ErrNotFound) {
+		w.WriteHeader(http.StatusNotFound)
+		return
+	}
+	s.Log.ErrorContext(r.Context(), "control socket", "error", err)
+	w.WriteHeader(http.StatusInternalServerError)
+}

@@ -1,0 +1,241 @@
+package demo
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+	"time"
+
+	"candela/internal/kit/fault"
+)
+
+// client is an MCP client of a program in the same process. It speaks over
+// the streams that --mcp has, one question after the other.
+type client struct {
+	to      io.Writer
+	answers <-chan wireMessage // ends with the program
+	events  <-chan json.RawMessage
+	last    int
+	tell    func(method, arguments string) // told each call of a tool; may be nil
+}
+
+// wireMessage is what the client needs of a message.
+type wireMessage struct {
+	ID     int             `json:"id"`
+	Method string          `json:"method"`
+	Params json.RawMessage `json:"params"`
+	Result json.RawMessage `json:"result"`
+	Error  *struct {
+		Message string `json:"message"`
+	} `json:"error"`
+}
+
+// Program runs candela on the streams that --mcp has, until ctx or the input ends.
+type Program func(ctx context.Context, in io.Reader, out, log io.Writer) error
+
+// withClient runs the program and, beside it, what a client does. It returns when
+// both are over; the program stops when the client is done.
+func withClient(ctx context.Context, run Program, do func(context.Context, *client) error) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	in, to := io.Pipe()
+	from, out := io.Pipe()
+	log := &lastLines{}
+	var running sync.WaitGroup
+	var stopped error
+	running.Go(func() {
+		stopped = run(ctx, in, out, log)
+		_ = in.Close()
+		_ = out.Close() // after which the reader ends
+	})
+	answers, events := make(chan wireMessage), make(chan json.RawMessage, 16)
+	running.Go(func() { readMessages(ctx, from, answers, events) })
+	err := do(ctx, &client{to: to, answers: answers, events: events})
+	_ = to.Close() // the end of a session
+	cancel()
+	_, _ = io.Copy(io.Discard, from) // whoever still writes must not wait for a reader
+	running.Wait()
+	if err != nil {
+		return errors.Join(err, stopped, log.problems())
+	}
+	return stopped
+}
+
+// readMessages hands on what the program writes, until it ends or ctx does.
+func readMessages(ctx context.Context, from io.Reader, answers chan<- wireMessage, events chan<- json.RawMessage) {
+	defer close(answers)
+	lines := bufio.NewReaderSize(from, 64<<10)
+	for {
+		line, err := lines.ReadBytes('\n')
+		if err != nil {
+			return
+		}
+		var m wireMessage
+		if json.Unmarshal(line, &m) != nil {
+			continue // not a message of this protocol
+		}
+		if m.Method != "" {
+			select {
+			case events <- m.Params:
+			default: // more than anybody waits for
+			}
+			continue
+		}
+		select {
+		case answers <- m:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// notify sends a message that has no answer.
+func (c *client) notify(method string) error {
+	_, err := fmt.Fprintf(c.to, `{"jsonrpc":"2.0","method":%q}`+"\n", method)
+	return err
+}
+
+// ask sends a request and waits for its answer.
+func (c *client) ask(ctx context.Context, method, params string) (json.RawMessage, error) {
+	c.last++
+	if _, err := fmt.Fprintf(c.to, `{"jsonrpc":"2.0","id":%d,"method":%q,"params":%s}`+"\n", c.last, method, params); err != nil {
+		return nil, fmt.Errorf("%s: %w", method, err)
+	}
+	select {
+	case m, ok := <-c.answers:
+		switch {
+		case !ok:
+			return nil, fmt.Errorf("%s: the program ended", method)
+		case m.Error != nil:
+			return nil, fmt.Errorf("%s: %s", method, m.Error.Message)
+		case m.ID != c.last:
+			return nil, fmt.Errorf("%s: the answer to another question", method)
+		}
+		return m.Result, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// toolResult is the answer of a tool.
+type toolResult struct {
+	Content []struct {
+		Type string `json:"type"`
+		Text string `json:"text"`
+		Data string `json:"data"`
+	} `json:"content"`
+	IsError bool `json:"isError"`
+}
+
+// call calls a tool. A refusal is an error.
+func (c *client) call(ctx context.Context, name string, arguments map[string]any) (toolResult, error) {
+	var r toolResult
+	given, err := json.Marshal(arguments)
+	if err != nil {
+		return r, err
+	}
+	if c.tell != nil {
+		c.tell(name, string(given))
+	}
+	raw, err := c.ask(ctx, "tools/call", fmt.Sprintf(`{"name":%q,"arguments":%s}`, name, given))
+	if err != nil {
+		return r, err
+	}
+	if err := json.Unmarshal(raw, &r); err != nil {
+		return r, err
+	}
+	if r.IsError {
+		return r, &fault.Error{Kind: fault.Conflict, Code: "tool_refused", Message: name + ": " + r.text()}
+	}
+	return r, nil
+}
+
+func (r toolResult) text() string {
+	for _, c := range r.Content {
+		if c.Type == "text" {
+			return c.Text
+		}
+	}
+	return ""
+}
+
+// image returns the first picture, in base64.
+func (r toolResult) image() string {
+	for _, c := range r.Content {
+		if c.Type == "image" {
+			return c.Data
+		}
+	}
+	return ""
+}
+
+// decode reads the text as JSON.
+func (r toolResult) decode(into any) error {
+	if err := json.Unmarshal([]byte(r.text()), into); err != nil {
+		return fmt.Errorf("the answer is no JSON: %w", err)
+	}
+	return nil
+}
+
+// event waits for a notification, for so long at most.
+func (c *client) event(ctx context.Context, longest time.Duration, waiting func(time.Duration)) (json.RawMessage, error) {
+	began := time.Now()
+	deadline := time.NewTimer(longest)
+	defer deadline.Stop()
+	tick := time.NewTicker(time.Second)
+	defer tick.Stop()
+	for {
+		select {
+		case params := <-c.events:
+			return params, nil
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-deadline.C:
+			return nil, fmt.Errorf("no alert fired in %v", longest)
+		case <-tick.C:
+			if waiting != nil {
+				waiting(time.Since(began))
+			}
+		}
+	}
+}
+
+// lastLines keeps the lines of a log that tell of trouble, for when there is some.
+// It is safe for concurrent use.
+type lastLines struct {
+	mu    sync.Mutex
+	lines []string
+}
+
+const keptLines = 20
+
+// Write takes whole lines, as a log writes them.
+func (l *lastLines) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for line := range bytes.Lines(p) {
+		if !bytes.Contains(line, []byte("level=WARN")) && !bytes.Contains(line, []byte("level=ERROR")) {
+			continue
+		}
+		if l.lines = append(l.lines, strings.TrimSpace(string(line))); len(l.lines) > keptLines {
+			l.lines = l.lines[1:]
+		}
+	}
+	return len(p), nil
+}
+
+// problems returns what was kept as an error, nil for nothing.
+func (l *lastLines) problems() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(l.lines) == 0 {
+		return nil
+	}
+	return errors.New(strings.Join(l.lines, "\n"))
+}

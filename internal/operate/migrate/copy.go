@@ -1,0 +1,397 @@
+package migrate
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"maps"
+	"slices"
+	"sort"
+	"sync"
+
+	"candela/internal/alerting/alert"
+	"candela/internal/alerting/notify"
+	"candela/internal/kit/fault"
+	"candela/internal/kit/principal"
+	"candela/internal/trading/order"
+)
+
+// collect reads all of a sequence.
+func collect[T any](seq iter.Seq2[T, error]) ([]T, error) {
+	var all []T
+	for one, err := range seq {
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, one)
+	}
+	return all, nil
+}
+
+// alertOf returns the id of the alert that a notification tells of.
+func alertOf(e *notify.Entry) (string, error) {
+	var record struct {
+		ID string `json:"alert_id"`
+	}
+	if err := json.Unmarshal(e.Data, &record); err != nil || record.ID == "" {
+		return "", fmt.Errorf("notification %d names no alert: %w", e.Seq, err)
+	}
+	return record.ID, nil
+}
+
+// copyEntries copies the notifications that can still be fetched, and notes under
+// which number each is known at either side.
+func (m *migration) copyEntries(ctx context.Context) error {
+	found, err := collect(m.from.Entries(ctx, 0))
+	if err != nil {
+		return err
+	}
+	m.entries = slices.Clone(found)
+	for i := range found {
+		found[i].Owner = m.owner(found[i].Owner)
+	}
+	there := make(map[string]uint64)
+	for e, err := range m.to.Entries(ctx, 0) {
+		if err != nil {
+			return err
+		}
+		id, err := alertOf(&e)
+		if err != nil {
+			return err
+		}
+		there[id] = e.Seq
+	}
+	d, ids := m.begin("notifications", len(found)), make([]string, len(found))
+	for i := range found {
+		if ids[i], err = alertOf(&found[i]); err != nil {
+			return err
+		}
+	}
+	missing := slices.DeleteFunc(slices.Clone(found), func(e notify.Entry) bool {
+		id, _ := alertOf(&e)
+		return there[id] != 0
+	})
+	for step := range slices.Chunk(missing, m.inOneWrite) {
+		added, err := m.to.AddEntries(ctx, step)
+		if err != nil {
+			return err
+		}
+		for i := range added {
+			id, _ := alertOf(&added[i])
+			there[id] = added[i].Seq
+		}
+		d.Copied += len(added)
+		m.tell(d, d.Found-len(missing)+d.Copied)
+	}
+	for i := range found {
+		m.numbers.old = append(m.numbers.old, found[i].Seq)
+		m.numbers.new = append(m.numbers.new, there[ids[i]])
+	}
+	m.numbers.last, err = m.to.LastEntry(ctx)
+	return err
+}
+
+// numbers translates the numbers of notifications, which each side gives out itself.
+type numbers struct {
+	old, new []uint64
+	last     uint64 // not below any at the destination
+}
+
+// next translates the number of the first notification that a reader has not had.
+func (n *numbers) next(old uint64) uint64 {
+	i := sort.Search(len(n.old), func(i int) bool { return n.old[i] >= old })
+	if i == len(n.old) {
+		return n.last + 1
+	}
+	return n.new[i]
+}
+
+// Place translates up to where a reader has come. It implements notify.Places.
+func (n *numbers) Place(old uint64) uint64 {
+	switch i := sort.Search(len(n.old), func(i int) bool { return n.old[i] > old }); {
+	case i == len(n.old):
+		return n.last
+	case i == 0:
+		return n.new[0] - 1
+	default:
+		return n.new[i-1]
+	}
+}
+
+// Entry translates the number of a notification. It implements notify.Places.
+func (n *numbers) Entry(old uint64) (uint64, bool) {
+	i, there := slices.BinarySearch(n.old, old)
+	if !there {
+		return 0, false
+	}
+	return n.new[i], true
+}
+
+// copySubscriptions copies who has subscribed to what, and how far each has come.
+// Those of tokens that are gone are taken over by the same clients with new ones.
+func (m *migration) copySubscriptions(ctx context.Context) error {
+	d := m.begin("subscriptions and polling queues", 0)
+	keeper, err := m.conn.OpenKeeper(ctx, m.Log)
+	if err != nil {
+		return err
+	}
+	defer keeper.Close()
+	if m.To == "local" {
+		var mu sync.Mutex
+		last := make(map[string]notify.Record)
+		if err := keeper.Follow(ctx, func(r notify.Record) {
+			mu.Lock()
+			defer mu.Unlock()
+			last[string(r.Kind)+" "+r.Name] = r
+		}); err != nil {
+			return err
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		d.Copied, err = notify.WriteRecords(m.file, slices.Collect(maps.Values(last)), &m.numbers)
+		d.Found = d.Copied
+		return err
+	}
+	records, err := notify.FileRecords(m.file, &m.numbers, m.formerly, m.entries)
+	if err != nil {
+		return err
+	}
+	for step := range slices.Chunk(records, notify.MaxRecords) {
+		if _, err := keeper.Write(ctx, step); err != nil {
+			return fmt.Errorf("write the subscriptions: %w", err)
+		}
+	}
+	for _, r := range records {
+		if r.Kind != notify.SeatKind { // which belongs to a subscription
+			d.Found++
+		}
+	}
+	d.Copied = d.Found
+	return nil
+}
+
+func (m *migration) copyCursors(ctx context.Context) error {
+	all, err := m.from.Cursors(ctx)
+	if err != nil {
+		return err
+	}
+	for from, to := range m.formerly {
+		m.mergeCursors(all, from, to)
+	}
+	d := m.begin("places of sinks", 0)
+	for owner, cursors := range all {
+		d.Found += len(cursors)
+		for reader, seq := range cursors {
+			cursors[reader] = m.numbers.next(seq)
+		}
+		if err := m.to.SaveCursors(ctx, owner, cursors); err != nil {
+			return err
+		}
+		d.Copied += len(cursors)
+	}
+	return nil
+}
+
+// owner is what an owner of the source is called now.
+func (m *migration) owner(name string) string {
+	if now, ok := m.formerly[name]; ok {
+		return now
+	}
+	return name
+}
+
+// mergeCursors gives the places of sinks of one owner to another. A sink goes on at the
+// first notification that is not done, of either owner.
+func (m *migration) mergeCursors(all map[string]map[string]uint64, from, to string) {
+	old, ok := all[from]
+	if !ok {
+		return
+	}
+	delete(all, from)
+	if all[to] == nil {
+		all[to] = map[string]uint64{}
+	}
+	for reader, next := range old {
+		other, ok := all[to][reader]
+		if !ok {
+			all[to][reader] = next
+			continue
+		}
+		first := slices.IndexFunc(m.entries, func(e notify.Entry) bool { return e.Owner == from && e.Seq >= next || e.Owner == to && e.Seq >= other })
+		if all[to][reader] = max(next, other); first >= 0 {
+			all[to][reader] = m.entries[first].Seq
+		}
+	}
+}
+
+func (m *migration) copyMarks(ctx context.Context) error {
+	marks, err := m.from.Marks(ctx)
+	if err != nil {
+		return err
+	}
+	d := m.begin("marks of series", len(marks))
+	d.Copied = len(marks)
+	return m.to.SaveMarks(ctx, marks)
+}
+
+// copyOrders copies what happened to orders and positions. What the destination has
+// must be the beginning of it: two histories cannot be made one.
+func (m *migration) copyOrders(ctx context.Context) error {
+	owners, err := m.from.OrderOwners(ctx)
+	if err != nil {
+		return err
+	}
+	d := m.begin("events of orders", 0)
+	for _, owner := range owners {
+		found, err := collect(m.from.OrderEvents(ctx, owner))
+		if err != nil {
+			return err
+		}
+		there, err := collect(m.to.OrderEvents(ctx, owner))
+		if err != nil {
+			return err
+		}
+		if !begins(found, there, sameEvent) {
+			return diverged("the orders of "+owner, m.To)
+		}
+		d.Found += len(found)
+		for step := range slices.Chunk(found[len(there):], m.inOneWrite) {
+			if _, err := m.to.AppendEvents(ctx, principal.Caller{Subject: owner}, step); err != nil {
+				return err
+			}
+			d.Copied += len(step)
+			m.tell(d, d.Copied)
+		}
+	}
+	return nil
+}
+
+// begins reports whether all begins with part.
+func begins[T any](all, part []T, same func(a, b T) bool) bool {
+	return len(part) <= len(all) && slices.EqualFunc(part, all[:len(part)], same)
+}
+
+func sameEvent(a, b order.Event) bool {
+	x, err := json.Marshal(a)
+	y, other := json.Marshal(b)
+	return err == nil && other == nil && bytes.Equal(x, y)
+}
+
+func diverged(what, to string) error {
+	return &fault.Error{
+		Kind: fault.Conflict, Code: "destination_differs", Field: "--to", Value: to,
+		Message: fmt.Sprintf("%s at the destination are not the beginning of those at the source: both were used on their own, and two histories cannot be made one. "+
+			"Choose another --nats-prefix or --home as destination", what),
+	}
+}
+
+func (m *migration) copyJournals(ctx context.Context) error {
+	journals, err := m.from.Journals(ctx)
+	if err != nil {
+		return err
+	}
+	d := m.begin("entries of paper accounts", 0)
+	for owner, names := range journals {
+		for _, name := range names {
+			found, err := collect(m.from.Journal(ctx, owner, name))
+			if err != nil {
+				return err
+			}
+			there, err := collect(m.to.Journal(ctx, owner, name))
+			if err != nil {
+				return err
+			}
+			if !begins(found, there, bytes.Equal) {
+				return diverged("the entries of the paper account of "+owner, m.To)
+			}
+			d.Found += len(found)
+			for step := range slices.Chunk(found[len(there):], m.inOneWrite) {
+				if err := m.to.AppendJournal(ctx, owner, name, step); err != nil {
+					return err
+				}
+				d.Copied += len(step)
+				m.tell(d, d.Copied)
+			}
+		}
+	}
+	return nil
+}
+
+func (m *migration) copyStates(ctx context.Context) error {
+	all, err := m.from.States(ctx)
+	if err != nil {
+		return err
+	}
+	d := m.begin("states of accounts", 0)
+	for owner, states := range all {
+		for name, value := range states {
+			d.Found++
+			there, err := m.to.State(ctx, owner, name)
+			if err != nil {
+				return err
+			}
+			if bytes.Equal(there, value) {
+				continue
+			}
+			if err := m.to.SaveState(ctx, principal.Caller{Subject: owner}, name, value); err != nil {
+				return err
+			}
+			d.Copied++
+		}
+	}
+	return nil
+}
+
+// copyAlerts copies the active alerts. One that the destination alone has ended at
+// the source meanwhile, or is somebody else's: that the owner must say.
+func (m *migration) copyAlerts(ctx context.Context) error {
+	found, err := collect(m.from.Alerts(ctx))
+	if err != nil {
+		return err
+	}
+	active, there := make(map[string]bool, len(found)), make(map[string]bool)
+	for i := range found {
+		found[i].Owner = m.owner(found[i].Owner)
+		active[found[i].ID] = true
+	}
+	var gone []alert.Alert
+	for a, err := range m.to.Alerts(ctx) {
+		if err != nil {
+			return err
+		}
+		there[a.ID] = true
+		if !active[a.ID] {
+			gone = append(gone, a)
+		}
+	}
+	d := m.begin("alerts", len(found))
+	if len(gone) > 0 && !m.Replace {
+		return &fault.Error{
+			Kind: fault.Conflict, Code: "destination_differs", Field: "--to", Value: m.To,
+			Message: fmt.Sprintf("the destination has %d active alerts that the source does not have: they ended at the source, or were never there. "+
+				"Run it again with --replace to end them, or choose another destination", len(gone)),
+		}
+	}
+	if err := m.to.ExpireAlerts(ctx, gone); err != nil {
+		return err
+	}
+	d.Ended = len(gone)
+	missing := slices.DeleteFunc(found, func(a alert.Alert) bool { return there[a.ID] })
+	for step := range slices.Chunk(missing, m.atOnce) {
+		errs := make([]error, len(step))
+		var wg sync.WaitGroup
+		for i := range step {
+			wg.Go(func() { errs[i] = m.to.PutAlert(ctx, principal.Caller{Subject: step[i].Owner}, step[i]) })
+		}
+		wg.Wait()
+		if err := errors.Join(errs...); err != nil {
+			return err
+		}
+		d.Copied += len(step)
+		m.tell(d, d.Found-len(missing)+d.Copied)
+	}
+	return nil
+}

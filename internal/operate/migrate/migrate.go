@@ -1,0 +1,215 @@
+// Package migrate copies what an installation keeps between its state directory and
+// the NATS servers that replicas share: alerts, notifications, subscriptions, orders
+// and how accounts stand. It copies while nothing runs on either side, leaves the
+// source as it is, and refuses to make one history of two.
+package migrate
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"log/slog"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"candela/internal/access/oauth"
+	"candela/internal/alerting/alert"
+	"candela/internal/alerting/notify"
+	"candela/internal/config"
+	"candela/internal/kit/fault"
+	"candela/internal/kit/principal"
+	"candela/internal/market/provider"
+	"candela/internal/store/cluster"
+	"candela/internal/store/ledger"
+	"candela/internal/store/statedir"
+	"candela/internal/trading/order"
+)
+
+const (
+	inOneWrite = 500 // things
+	atOnce     = 64  // writes of one thing under way
+)
+
+// Plan says what to copy where.
+type Plan struct {
+	To      string // nats or local
+	Replace bool   // end alerts of the destination that the source does not have
+	// Progress is told how many of a kind of thing are copied; nil for nobody.
+	Progress func(what string, done, total int)
+	Log      *slog.Logger
+
+	inOneWrite, atOnce int // as the constants, but in tests
+}
+
+// Count is a kind of thing with what a migration found and did.
+type Count struct {
+	What   string
+	Found  int // at the source
+	Copied int // the others were there
+	Ended  int // at the destination, because the source does not have them
+}
+
+// Run copies what the state directory keeps to the NATS servers, or back. Nothing
+// may run on either side. The source stays as it is. What was copied before is not
+// copied again, so that a migration that was interrupted is run again.
+func Run(ctx context.Context, cfg *config.Config, how Plan) ([]Count, error) {
+	if how.To != "nats" && how.To != "local" {
+		return nil, fault.Field("--to", how.To, "nats, local")
+	}
+	if cfg.NATS.URL == "" {
+		return nil, fault.Missing("--nats-url", "the NATS servers to copy to or from")
+	}
+	how.inOneWrite, how.atOnce = cmp.Or(how.inOneWrite, inOneWrite), cmp.Or(how.atOnce, atOnce)
+	release, err := quietHome(cfg.Home, how.To)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	conn, err := cluster.Await(ctx, cluster.ConfigOf(cfg.NATS), how.Log)
+	if err != nil {
+		return nil, err
+	}
+	defer conn.Close()
+	if err := quietReplicas(ctx, conn); err != nil {
+		return nil, err
+	}
+	local, shared, err := openBoth(ctx, cfg.Home, conn)
+	if err != nil {
+		return nil, err
+	}
+	m := &migration{Plan: how, from: local, to: shared, conn: conn, file: filepath.Join(cfg.Home, statedir.SubscriptionsName)}
+	if how.To == "local" {
+		m.from, m.to = shared, local // which gives its former names away at its start
+	} else {
+		m.formerly = map[string]string{oauth.FormerOwner: oauth.SoleOwner}
+	}
+	err = m.run(ctx)
+	return m.done, errors.Join(err, local.Close())
+}
+
+// quietHome makes sure that nothing runs in the state directory, and keeps it so.
+func quietHome(home, to string) (release func(), err error) {
+	if to == "local" {
+		if err := statedir.Open(home); err != nil {
+			return nil, err
+		}
+	}
+	return statedir.LockAll(home, "a migration")
+}
+
+func quietReplicas(ctx context.Context, conn *cluster.Conn) error {
+	names, err := conn.Replicas(ctx)
+	if err != nil || len(names) == 0 {
+		return err
+	}
+	return &fault.Error{
+		Kind: fault.Conflict, Code: "replicas_run", Field: "nats-url",
+		Message: fmt.Sprintf("replicas run on these NATS servers, or were killed less than half a minute ago: %s. Stop them before a migration", strings.Join(names, ", ")),
+	}
+}
+
+// side is one end of a migration.
+type side interface {
+	alertSide
+	orderSide
+	Close() error
+}
+
+// alertSide keeps alerts, what they told, and how far its readers have come.
+type alertSide interface {
+	Alerts(ctx context.Context) iter.Seq2[alert.Alert, error]
+	PutAlert(ctx context.Context, by principal.Caller, a alert.Alert) error
+	ExpireAlerts(ctx context.Context, gone []alert.Alert) error
+
+	Entries(ctx context.Context, after uint64) iter.Seq2[notify.Entry, error]
+	AddEntries(ctx context.Context, entries []notify.Entry) ([]notify.Entry, error)
+	LastEntry(ctx context.Context) (uint64, error)
+
+	Cursors(ctx context.Context) (map[string]map[string]uint64, error)
+	SaveCursors(ctx context.Context, owner string, cursors map[string]uint64) error
+	Marks(ctx context.Context) (map[provider.Sub]int64, error)
+	SaveMarks(ctx context.Context, marks map[provider.Sub]int64) error
+}
+
+// orderSide keeps orders, how accounts stand, and what the paper account did.
+type orderSide interface {
+	OrderOwners(ctx context.Context) ([]string, error)
+	OrderEvents(ctx context.Context, owner string) iter.Seq2[order.Event, error]
+	AppendEvents(ctx context.Context, by principal.Caller, events []order.Event) ([]order.Event, error)
+
+	States(ctx context.Context) (map[string]map[string][]byte, error)
+	State(ctx context.Context, owner, name string) ([]byte, error)
+	SaveState(ctx context.Context, by principal.Caller, name string, value []byte) error
+
+	Journals(ctx context.Context) (map[string][]string, error)
+	Journal(ctx context.Context, owner, name string) iter.Seq2[[]byte, error]
+	AppendJournal(ctx context.Context, owner, name string, entries [][]byte) error
+}
+
+// migration is one run.
+type migration struct {
+	Plan
+	from, to side
+	done     []Count
+	numbers  numbers // of the notifications here and there
+
+	conn *cluster.Conn
+	file string // of subscriptions
+
+	formerly map[string]string // names of owners at the source, and what they are called now
+	entries  []notify.Entry    // of the source, with the names and numbers they have there
+}
+
+// run copies everything. Alerts come last: whoever starts on what an interrupted run
+// has left finds none that could fire.
+func (m *migration) run(ctx context.Context) error {
+	for _, step := range []func(context.Context) error{
+		m.copyEntries, m.copyCursors, m.copySubscriptions, m.copyMarks, m.copyOrders, m.copyJournals, m.copyStates, m.copyAlerts,
+	} {
+		if err := step(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// begin begins to count a kind of thing.
+func (m *migration) begin(what string, found int) *Count {
+	m.done = append(m.done, Count{What: what, Found: found})
+	return &m.done[len(m.done)-1]
+}
+
+func (m *migration) tell(d *Count, done int) {
+	if m.Progress != nil {
+		m.Progress(d.What, done, d.Found)
+	}
+}
+
+// openBoth opens what is kept at either end.
+func openBoth(ctx context.Context, home string, conn *cluster.Conn) (local, shared side, err error) {
+	l, err := ledger.Open(ctx, home, time.Now)
+	if err != nil {
+		return nil, nil, err
+	}
+	alerts, err := conn.OpenStore(ctx, time.Now)
+	if err != nil {
+		return nil, nil, errors.Join(err, l.Close())
+	}
+	orders, err := conn.OpenOrders(ctx, time.Now)
+	if err != nil {
+		return nil, nil, errors.Join(err, l.Close())
+	}
+	return l, sharedSide{alerts, orders}, nil
+}
+
+// sharedSide is the end at the NATS servers.
+type sharedSide struct {
+	alertSide
+	orderSide
+}
+
+// Close does nothing: the connection belongs to who opened it.
+func (sharedSide) Close() error { return nil }

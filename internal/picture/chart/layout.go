@@ -1,0 +1,138 @@
+package chart
+
+import (
+	"strconv"
+
+	"candela/internal/analysis/indicator"
+	"candela/internal/picture/raster"
+)
+
+// Measure returns the width of text in device pixels at the given scale.
+type Measure func(text string, face Face, scale int) float64
+
+// The measures of the layout, in logical pixels.
+const (
+	timeAxisHeight = 30
+	axisPadding    = 22 // what the value axis adds to its widest label
+	labelInset     = 9  // from the axis border to a label
+	rowHeight      = 21 // of a legend
+	headerBaseline = 24
+	rowBaseline    = 20 // of a panel's legend, from its top
+	legendLeft     = 12
+	legendRows     = 6 // at most, then "+N"
+	capHeight      = 9
+	pillHeight     = 18
+	pillPitch      = 19
+	priceTickGap   = 52
+	panelTickGap   = 38
+	panelTickLeast = 24
+	timeTickGap    = 62
+	smallestPanel  = 40
+
+	panelShare  = 0.20 // of the plot, for one panel
+	panelsShare = 0.50 // of the plot, for all of them
+	priceTop    = 0.06
+	priceBottom = 0.20
+	volumeShare = 0.16
+	levelReach  = 0.35 // how far outside the range a level still widens it
+	leastUsed   = 0.5  // of a panel's fixed range; a line that uses less, and has no guides, is drawn larger
+)
+
+// layout carries what the steps of one Layout share.
+type layout struct {
+	*Scene
+	*scratch
+	spec      *Spec
+	theme     *theme
+	measure   Measure
+	s         int     // scale
+	n         int     // bars
+	dropped   int     // panels without room
+	thinned   int     // signals without room
+	rows      int     // legend rows of the price pane, the header not counted
+	hidden    int     // results whose row did not fit
+	linear    bool    // a logarithm was asked for and is impossible
+	axisX     int     // device x of the value axis' border
+	lastPrice float64 // NaN when no bar has one
+}
+
+// scratch is memory that outlives a Layout only to be used by the next.
+type scratch struct {
+	shown    []shown
+	xs       []float64
+	values   []float64
+	cal      []civil
+	ticks    []timeTick
+	parts    []part
+	head     []part
+	noteRoom []string
+	boxes    []Rect // where text or an arrow already stands
+	arrows   []arrow
+	texts    int // marker texts placed
+	kept     []indicator.Signal
+	candles  ohlc // substitute columns, or the bars themselves
+}
+
+// shown is a result that has a place in the picture.
+type shown struct {
+	*indicator.Result
+	pane  int
+	marks []indicator.Signal // those of its signals that are drawn
+	inks  [8]raster.Color    // of its first lines
+	value span
+}
+
+// ohlc is the four columns candles are drawn from.
+type ohlc struct{ o, h, l, c []float64 }
+
+// Layout replaces the scene by that of spec. An error names what cannot be drawn
+// and leaves the scene empty.
+func (s *Scene) Layout(spec *Spec, measure Measure) error {
+	s.reset()
+	if err := spec.Check(); err != nil {
+		return err
+	}
+	w, h, k := spec.size()
+	s.Width, s.Height, s.Scale, s.Theme = w*k, h*k, k, spec.Theme
+	l := layout{Scene: s, scratch: &s.scratch, spec: spec, theme: &themes[spec.Theme], measure: measure, s: k, n: spec.Bars.Len()}
+	l.scratch.reset()
+	l.candles = ohlc{spec.Bars.O, spec.Bars.H, spec.Bars.L, spec.Bars.C}
+	l.stackPanes()
+	l.colorLines()
+	l.scalePanes()
+	l.collectLegends()
+	l.collectPills()
+	l.placeAxis()
+	l.placeColumns()
+	l.thinSignals()
+	l.placeTimeTicks()
+	l.placeLegends()
+	l.drawProfiles()
+	l.drawFills()
+	l.drawRules()
+	l.drawHistograms()
+	l.drawVolume()
+	l.drawCandles()
+	l.drawLines()
+	l.drawDivergences()
+	l.drawSignals()
+	l.drawLast()
+	l.placePills()
+	l.labelTicks()
+	l.drawBorders()
+	return nil
+}
+
+func (c *scratch) reset() {
+	clear(c.shown)
+	clear(c.parts)
+	clear(c.head)
+	clear(c.noteRoom)
+	c.shown, c.xs, c.ticks, c.parts = c.shown[:0], c.xs[:0], c.ticks[:0], c.parts[:0]
+	clear(c.kept)
+	c.boxes, c.arrows, c.texts, c.kept = c.boxes[:0], c.arrows[:0], 0, c.kept[:0]
+	c.candles = ohlc{}
+}
+
+// plusN is the row or note that stands for n things left out.
+func plusN(n int, what string) string { return "+" + strconv.Itoa(n) + what }

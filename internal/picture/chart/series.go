@@ -1,0 +1,281 @@
+package chart
+
+import (
+	"math"
+
+	"candela/internal/analysis/indicator"
+	"candela/internal/picture/raster"
+)
+
+// Widths and sizes of what is drawn at a value, in logical pixels.
+const (
+	lineWidth  = 1.6
+	denseWidth = 1.2 // where bars are less than 3 px apart
+	bandWidth  = 1.1
+	divWidth   = 1.8
+	dotRadius  = 1.5
+)
+
+// colorLines gives every line of every result its colour: by convention where
+// the label has one, else from the cycle. Overlays share one walk through the
+// cycle because they share a pane; bands are blue, the second pair violet.
+func (l *layout) colorLines() {
+	solids, bands := 0, 0
+	for i := range l.shown {
+		v := &l.shown[i]
+		for k := range v.Lines {
+			if k == len(v.inks) {
+				break
+			}
+			line := &v.Lines[k]
+			color, known := l.theme.lineColor(line.Label)
+			switch {
+			case known:
+			case v.pane == 0 && line.Style == indicator.Band:
+				color = l.theme.cycle[[...]int{blue, violet, orange}[bands%3]]
+			case v.pane == 0:
+				color = l.theme.cycle[solids%len(l.theme.cycle)]
+				solids++
+			default:
+				color = l.panelColor(v, k)
+			}
+			v.inks[k] = color
+		}
+		if v.pane == 0 && hasStyle(v.Result, indicator.Band) {
+			bands++
+		}
+		l.takeCandles(v.Result)
+	}
+}
+
+// panelColor is the colour of line k of a panel: indigo alone, else blue against
+// orange, which stay apart for every kind of sight.
+func (l *layout) panelColor(v *shown, k int) raster.Color {
+	if len(v.Lines) == 1 {
+		return l.theme.cycle[indigo]
+	}
+	return l.theme.cycle[[...]int{blue, orange, violet, yellow, indigo}[k%5]]
+}
+
+func (v *shown) ink(k int) raster.Color { return v.inks[min(k, len(v.inks)-1)] }
+
+func hasStyle(r *indicator.Result, style indicator.LineStyle) bool {
+	for i := range r.Lines {
+		if r.Lines[i].Style == style {
+			return true
+		}
+	}
+	return false
+}
+
+// takeCandles lets a result replace the candles, when it has all four columns
+// in full length.
+func (l *layout) takeCandles(r *indicator.Result) {
+	var four ohlc
+	for i := range r.Lines {
+		line := &r.Lines[i]
+		if len(line.Values) != l.n {
+			continue
+		}
+		switch line.Style {
+		case indicator.CandleOpen:
+			four.o = line.Values
+		case indicator.CandleHigh:
+			four.h = line.Values
+		case indicator.CandleLow:
+			four.l = line.Values
+		case indicator.CandleClose:
+			four.c = line.Values
+		default:
+		}
+	}
+	if r.Overlay && four.o != nil && four.h != nil && four.l != nil && four.c != nil {
+		l.candles = four
+	}
+}
+
+// drawLines places the lines of every result.
+func (l *layout) drawLines() {
+	for i := range l.shown {
+		v := &l.shown[i]
+		for k := range v.Lines {
+			l.drawLine(v, &v.Lines[k], v.ink(k))
+		}
+	}
+}
+
+func (l *layout) drawLine(v *shown, line *indicator.Line, color raster.Color) {
+	values := line.Values[:min(len(line.Values), l.n)]
+	width := float64(lineWidth * float64(l.s))
+	if l.Columns.Step < float64(3*l.s) {
+		width = float64(denseWidth * float64(l.s))
+	}
+	switch line.Style {
+	case indicator.Band:
+		l.stroke(values, v.pane, float64(bandWidth*float64(l.s)), color.Alpha(bandLine))
+	case indicator.Dots:
+		l.dots(values, v.pane)
+	case indicator.Trend:
+		l.trend(values, v.pane)
+	case indicator.Steps:
+		l.steps(values, v.pane, color)
+	case indicator.CandleOpen, indicator.CandleHigh, indicator.CandleLow, indicator.CandleClose, indicator.Hidden:
+	case indicator.Solid:
+		l.stroke(values, v.pane, width, color)
+	default:
+		l.stroke(values, v.pane, width, color)
+	}
+}
+
+// finite reports whether v is a number. It does not subtract v from itself: where
+// v is a product, a fused multiply-add would leave the rounding error of it.
+func finite(v float64) bool { return math.Abs(v) <= math.MaxFloat64 }
+
+// stroke adds a line for each run of numbers in values.
+func (l *layout) stroke(values []float64, pane int, width float64, color raster.Color) {
+	for i := 0; i < len(values); {
+		if !finite(values[i]) {
+			i++
+			continue
+		}
+		from := i
+		for i < len(values) && finite(values[i]) {
+			i++
+		}
+		l.run(values, from, i, pane, width, color)
+	}
+}
+
+// run adds the line through bars [from, to), all of them numbers. Where bars are
+// merged, each column keeps its lowest and highest value in order of time.
+func (l *layout) run(values []float64, from, to, pane int, width float64, color raster.Color) {
+	a := &l.Panes[pane].axis
+	if to-from == 1 {
+		l.Dots = append(l.Dots, Mark{Shape: Dot, Pane: pane, X: l.xs[from], Y: a.y(values[from]), Radius: width, Color: color})
+		return
+	}
+	start := len(l.px)
+	if l.Columns.Per == 1 {
+		for i := from; i < to; i++ {
+			l.px, l.py = append(l.px, l.xs[i]), append(l.py, a.y(values[i]))
+		}
+	} else {
+		for i := from; i < to; {
+			stop := min((l.Columns.column(i)+1)*l.Columns.Per, to)
+			low, high := i, i
+			for k := i; k < stop; k++ {
+				if values[k] < values[low] {
+					low = k
+				}
+				if values[k] > values[high] {
+					high = k
+				}
+			}
+			first, second := min(low, high), max(low, high)
+			l.px, l.py = append(l.px, l.xs[first]), append(l.py, a.y(values[first]))
+			if second != first {
+				l.px, l.py = append(l.px, l.xs[second]), append(l.py, a.y(values[second]))
+			}
+			i = stop
+		}
+	}
+	l.Lines = append(l.Lines, Stroke{From: start, To: len(l.px), Pane: pane, Width: width, Color: color})
+}
+
+// side reports whether the value of bar i lies below the price, which is what
+// makes a trend line rising.
+func (l *layout) side(values []float64, i int) bool { return values[i] <= l.spec.Bars.C[i] }
+
+func (l *layout) sideColor(up bool) raster.Color {
+	if up {
+		return l.theme.up
+	}
+	return l.theme.down
+}
+
+// trend adds a line that is broken, and changes colour, where it changes sides.
+func (l *layout) trend(values []float64, pane int) {
+	for i := 0; i < len(values); {
+		if !finite(values[i]) {
+			i++
+			continue
+		}
+		from, up := i, l.side(values, i)
+		for i < len(values) && finite(values[i]) && l.side(values, i) == up {
+			i++
+		}
+		l.run(values, from, i, pane, float64(lineWidth*float64(l.s)), l.sideColor(up))
+	}
+}
+
+// dots adds one dot per column.
+func (l *layout) dots(values []float64, pane int) {
+	a := &l.Panes[pane].axis
+	radius := float64(dotRadius * float64(l.s))
+	radius = max(min(radius, float64(l.Columns.Step*0.4)), 0.6)
+	for k := range l.Columns.N {
+		_, to := l.Columns.bars(k)
+		i := to - 1
+		if i >= len(values) || !finite(values[i]) {
+			continue
+		}
+		l.Dots = append(l.Dots, Mark{
+			Shape: Dot, Pane: pane, X: l.xs[i], Y: a.y(values[i]),
+			Radius: radius, Color: l.sideColor(l.side(values, i)),
+		})
+	}
+}
+
+// steps adds a level of whole pixels for each run of equal values.
+func (l *layout) steps(values []float64, pane int, color raster.Color) {
+	a := &l.Panes[pane].axis
+	half := l.Columns.perBar() / 2
+	for i := 0; i < len(values); {
+		v, from := values[i], i
+		for i++; i < len(values) && values[i] == v; {
+			i++
+		}
+		if !finite(v) {
+			continue
+		}
+		y := a.row(v)
+		x0, x1 := int(math.Floor(l.xs[from]-half)), int(math.Ceil(l.xs[i-1]+half))
+		l.Rules = append(l.Rules, Rule{X0: max(x0, 0), X1: max(x1, x0+1), Y: y, Thick: l.s, Pane: pane, Color: color})
+	}
+}
+
+// drawDivergences places the segments between pivots, with a dot at each end.
+func (l *layout) drawDivergences() {
+	s := float64(l.s)
+	for i := range l.shown {
+		v := &l.shown[i]
+		a := &l.Panes[v.pane].axis
+		for _, d := range v.DivLines {
+			if d.X1 < 0 || d.X2 < 0 || d.X1 >= l.n || d.X2 >= l.n || !finite(d.Y1) || !finite(d.Y2) {
+				continue
+			}
+			color := l.sideColor(d.Bull)
+			k := Stroke{From: len(l.px), Pane: v.pane, Width: float64(divWidth * s), Color: color}
+			if d.Dashed {
+				k.On, k.Off = 6*s, 4*s
+			}
+			x1, y1, x2, y2 := l.xs[d.X1], a.y(d.Y1), l.xs[d.X2], a.y(d.Y2)
+			if x1 > x2 {
+				x1, y1, x2, y2 = x2, y2, x1, y1
+			}
+			l.px, l.py = append(l.px, x1, x2), append(l.py, y1, y2)
+			k.To = len(l.px)
+			l.Divs = append(l.Divs, k)
+			l.dot(v.pane, x1, y1, 3.2, 4.5, color)
+			l.dot(v.pane, x2, y2, 3.2, 4.5, color)
+		}
+	}
+}
+
+// dot adds a dot with a ring of background around it; sizes in logical pixels.
+func (l *layout) dot(pane int, x, y, radius, halo float64, color raster.Color) {
+	s := float64(l.s)
+	l.Marks = append(l.Marks, Mark{
+		Shape: Dot, Pane: pane, X: x, Y: y, Radius: float64(radius * s), Halo: float64(halo * s), Color: color,
+	})
+}

@@ -1,0 +1,144 @@
+package chart
+
+import (
+	"strconv"
+
+	"candela/internal/analysis/indicator"
+	"candela/internal/kit/fault"
+	"candela/internal/market"
+)
+
+// The limits of a picture. A frame of 4096x4096 at scale 3 would be 150
+// megapixels, so the device size has its own cap.
+const (
+	MinSide   = 200
+	MaxSide   = 4096
+	MaxScale  = 3
+	MaxBars   = 5000
+	maxPixels = 4096 * 4096
+
+	DefaultWidth  = 1440
+	DefaultHeight = 810
+)
+
+// Theme picks the colours.
+type Theme uint8
+
+// The themes.
+const (
+	Dark Theme = iota
+	Light
+)
+
+// ParseTheme reads "dark" or "light"; the empty string is dark.
+func ParseTheme(s string) (Theme, error) {
+	switch s {
+	case "", "dark":
+		return Dark, nil
+	case "light":
+		return Light, nil
+	}
+	return Dark, fault.Field("theme", s, "dark light", fault.Nearest(s, []string{"dark", "light"})...)
+}
+
+// Spec is everything a picture is made from. The chart reads it and keeps
+// nothing of it.
+type Spec struct {
+	Bars     market.Bars
+	Symbol   string // as the title shows it
+	Interval market.Interval
+	Results  []Named
+	Levels   []Level
+	Trades   []Trade // what was bought and sold, as dots over the bars
+
+	Width, Height int // logical pixels, MinSide to MaxSide; zero is the default
+	Scale         int // device pixels per logical pixel, 1 to MaxScale; zero is 1
+	Theme         Theme
+	Log           bool // logarithmic price; ignored, and said so, when a price is not positive
+
+	// Level is the deflate level of the PNG, 1 to 9; zero is raster.DefaultLevel,
+	// the fastest. At 6 a picture is a seventh smaller and takes a few
+	// milliseconds more.
+	Level int
+
+	// Sample marks made-up bars: the picture carries the word SAMPLE and counts
+	// bars instead of showing times that never were.
+	Sample bool
+	// Forming says that the last bar has not closed.
+	Forming bool
+	// Note goes into the header as a warning, such as "stale 12m" or the provider.
+	Note string
+}
+
+// Named is a result under the name it was requested with.
+type Named struct {
+	Name   string
+	Result *indicator.Result
+}
+
+// LevelKind says what a level on the price axis stands for.
+type LevelKind uint8
+
+// The kinds of level.
+const (
+	EntryLevel LevelKind = iota // where a position was opened
+	OrderLevel                  // an open order's limit
+	AlertLevel                  // a price that fires an alert
+)
+
+// Level is a labelled line across the price pane.
+type Level struct {
+	Kind  LevelKind
+	Price float64
+	Label string // "Long 0.5", "Sell 0.2", "Alert"
+	Sell  bool   // a short position or a sell order
+}
+
+// Trade is something bought or sold at a bar.
+type Trade struct {
+	X     int // the bar
+	Price float64
+	Sell  bool
+}
+
+// Check returns the first thing about the spec that cannot be drawn.
+func (s *Spec) Check() error {
+	n := s.Bars.Len()
+	for _, column := range [...][]float64{s.Bars.O, s.Bars.H, s.Bars.L, s.Bars.C, s.Bars.V} {
+		if len(column) != n {
+			return fault.Field("bars", strconv.Itoa(len(column))+" values", "columns as long as the "+strconv.Itoa(n)+" open times")
+		}
+	}
+	between := strconv.Itoa(MinSide) + " to " + strconv.Itoa(MaxSide)
+	switch {
+	case n < 1 || n > MaxBars:
+		return fault.Field("bars", strconv.Itoa(n), "1 to "+strconv.Itoa(MaxBars))
+	case s.Width != 0 && (s.Width < MinSide || s.Width > MaxSide):
+		return fault.Field("width", strconv.Itoa(s.Width), between)
+	case s.Height != 0 && (s.Height < MinSide || s.Height > MaxSide):
+		return fault.Field("height", strconv.Itoa(s.Height), between)
+	case s.Scale < 0 || s.Scale > MaxScale:
+		return fault.Field("scale", strconv.Itoa(s.Scale), "1 to "+strconv.Itoa(MaxScale))
+	case s.Level < 0 || s.Level > 9:
+		return fault.Field("level", strconv.Itoa(s.Level), "1 to 9")
+	case s.Theme > Light:
+		return fault.Field("theme", strconv.Itoa(int(s.Theme)), "dark light")
+	}
+	if w, h, k := s.size(); w*k*h*k > maxPixels {
+		return fault.Field("scale", strconv.Itoa(k),
+			"a picture of at most "+strconv.Itoa(maxPixels)+" pixels; "+strconv.Itoa(w)+"x"+strconv.Itoa(h)+" fits at a smaller scale")
+	}
+	return nil
+}
+
+// size returns width, height and scale with the defaults filled in.
+func (s *Spec) size() (width, height, scale int) {
+	width, height, scale = s.Width, s.Height, s.Scale
+	if width == 0 {
+		width = DefaultWidth
+	}
+	if height == 0 {
+		height = DefaultHeight
+	}
+	return width, height, max(scale, 1)
+}

@@ -1,0 +1,92 @@
+package payload
+
+import (
+	"strconv"
+	"time"
+
+	"candela/internal/kit/strictjson"
+)
+
+// encoder appends compact JSON. It exists because encoding/json refuses NaN and
+// needs a struct and a slice of pointers for each shape below.
+type encoder struct{ b []byte }
+
+// next puts a comma where one is due.
+func (e *encoder) next() {
+	if n := len(e.b); n > 0 {
+		switch e.b[n-1] {
+		case '{', '[', ':', ',':
+		default:
+			e.b = append(e.b, ',')
+		}
+	}
+}
+
+func (e *encoder) open(bracket byte) {
+	e.next()
+	e.b = append(e.b, bracket)
+}
+
+func (e *encoder) close(bracket byte) { e.b = append(e.b, bracket) }
+
+func (e *encoder) key(name string) {
+	e.next()
+	e.b = strictjson.AppendString(e.b, name)
+	e.b = append(e.b, ':')
+}
+
+func (e *encoder) text(name, value string) {
+	e.key(name)
+	e.b = strictjson.AppendString(e.b, value)
+}
+
+func (e *encoder) flag(name string, value bool) {
+	e.key(name)
+	e.b = strconv.AppendBool(e.b, value)
+}
+
+func (e *encoder) int(name string, value int64) {
+	e.key(name)
+	e.b = strconv.AppendInt(e.b, value, 10)
+}
+
+func (e *encoder) null(name string) {
+	e.key(name)
+	e.b = append(e.b, "null"...)
+}
+
+// number writes a value as strictjson.AppendFloat does: whole, and in the same digits in
+// every answer.
+func (e *encoder) number(name string, value float64) {
+	e.key(name)
+	e.b = strictjson.AppendFloat(e.b, value)
+}
+
+func (e *encoder) values(name string, values []float64) {
+	e.key(name)
+	e.b = append(e.b, '[')
+	for i, v := range values {
+		if i > 0 {
+			e.b = append(e.b, ',')
+		}
+		e.b = strictjson.AppendFloat(e.b, v)
+	}
+	e.b = append(e.b, ']')
+}
+
+// time writes unix seconds, or null for made-up bars, which have no time.
+func (e *encoder) time(name string, c *Chart, bar int) {
+	if c.sample() || bar < 0 || bar >= c.Bars.Len() {
+		e.null(name)
+		return
+	}
+	e.int(name, c.Bars.T[bar])
+}
+
+func (e *encoder) date(c *Chart, bar int) {
+	if c.sample() {
+		e.text("date", "#"+strconv.Itoa(bar))
+		return
+	}
+	e.text("date", time.Unix(c.Bars.T[bar], 0).UTC().Format(time.RFC3339))
+}

@@ -1,0 +1,107 @@
+package payload
+
+import "candela/internal/analysis/indicator"
+
+// AppendSeries appends the series of a chart, which must have a bar, in at most
+// limit bytes: the oldest bars are left out until it fits, and the payload then
+// says so. A single bar is always written.
+func AppendSeries(dst []byte, c *Chart, limit int) []byte {
+	total := c.Bars.Len()
+	shown, start := c, len(dst)
+	for {
+		e := encoder{append(dst[:start], '{')}
+		e.series(shown, total)
+		size, n := len(e.b)-start, shown.Bars.Len()
+		if size <= limit || n <= 1 {
+			return e.b
+		}
+		dst = e.b
+		// Bytes grow in step with the bars; aim a little low so that one more
+		// try is the rule.
+		fit := int(float64(n) * float64(limit) / float64(size) * 0.97)
+		shown = c.last(max(1, min(fit, n-1)))
+	}
+}
+
+func (e *encoder) series(c *Chart, total int) {
+	b := c.Bars
+	e.head(c)
+	if omitted := total - b.Len(); omitted > 0 {
+		e.flag("truncated", true)
+		e.int("bars_omitted", int64(omitted))
+	}
+	e.key("bars")
+	e.open('[')
+	for i := range b.T {
+		e.open('{')
+		e.time("t", c, i)
+		e.number("o", b.O[i])
+		e.number("h", b.H[i])
+		e.number("l", b.L[i])
+		e.number("c", b.C[i])
+		e.number("v", b.V[i])
+		e.close('}')
+	}
+	e.close(']')
+	e.key("indicators")
+	e.open('{')
+	for _, ind := range c.Indicators {
+		e.key(ind.Key)
+		e.channels(c, ind.Result, total-b.Len())
+	}
+	e.close('}')
+	e.close('}')
+}
+
+// channels writes every channel that the indicator has. Where bars were left out, a
+// result that comes from all of them says so: its point of control may lie among those.
+func (e *encoder) channels(c *Chart, r *indicator.Result, omitted int) {
+	e.open('{')
+	e.about(c, r)
+	if omitted > 0 && r.Shown {
+		e.int("covers_omitted_bars", int64(omitted))
+	}
+	e.columns(r, e.column)
+	e.signals(c, r.Signals)
+	e.levels(r.HLines)
+	if len(r.Fills) > 0 {
+		e.key("fills")
+		e.open('[')
+		for _, f := range r.Fills {
+			e.open('{')
+			e.values("y1", f.Y1)
+			e.values("y2", f.Y2)
+			e.close('}')
+		}
+		e.close(']')
+	}
+	e.profile(r.HBars)
+	e.divergences("divlines", c, r.DivLines)
+	e.close('}')
+}
+
+func (e *encoder) column(index int, label string, values []float64) {
+	e.open('{')
+	e.int("index", int64(index))
+	e.text("label", label)
+	e.values("values", values)
+	e.close('}')
+}
+
+func (e *encoder) profile(bars []indicator.HBar) {
+	if len(bars) == 0 {
+		return
+	}
+	e.key("hbars")
+	e.open('[')
+	for _, h := range bars {
+		e.open('{')
+		e.number("y", h.Y)
+		e.number("height", h.Height)
+		e.number("width", h.Width)
+		e.number("offset", h.Offset)
+		e.flag("left", h.Left)
+		e.close('}')
+	}
+	e.close(']')
+}

@@ -1,0 +1,315 @@
+package payload
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"time"
+
+	"candela/internal/analysis/indicator"
+)
+
+// Bounds of a summary: it is read by a model, and its size must not grow with
+// the market's mood.
+const (
+	mostSignals     = 16 // newest of each indicator
+	mostDivergences = 8  // newest of each indicator
+	mostLevels      = 24 // of each indicator
+	topHBars        = 5
+	mostAlerts      = 12
+)
+
+// AppendSummary appends the summary of a chart, which must have a bar.
+func AppendSummary(dst []byte, c *Chart) []byte {
+	e := encoder{append(dst, '{')}
+	e.head(c)
+	e.price(c)
+	e.summaries(c)
+	e.alerts(c.Alerts)
+	e.account(&c.Account)
+	e.close('}')
+	return e.b
+}
+
+// AppendComputed appends the result of a computation: the summary's indicators
+// without the price.
+func AppendComputed(dst []byte, c *Chart) []byte {
+	e := encoder{append(dst, '{')}
+	e.head(c)
+	e.int("bars", int64(c.Bars.Len()))
+	e.summaries(c)
+	e.close('}')
+	return e.b
+}
+
+// AppendAbout appends what a reader of a picture must know to judge it: where the
+// bars are from, how old they are, whether they are made up.
+func AppendAbout(dst []byte, c *Chart) []byte {
+	e := encoder{append(dst, '{')}
+	e.head(c)
+	e.close('}')
+	return e.b
+}
+
+func (e *encoder) head(c *Chart) {
+	e.text("symbol", c.Symbol)
+	e.text("interval", c.Interval.String())
+	e.text("source", string(c.Source))
+	e.text("provider", c.Provider)
+	if c.AsOf.IsZero() {
+		e.null("as_of")
+	} else {
+		e.text("as_of", c.AsOf.UTC().Format(time.RFC3339))
+	}
+	e.flag("last_bar_closed", c.LastBarClosed)
+	e.flag("stale", c.Stale)
+	e.flag("warmup_ok", c.WarmupOK)
+	if c.BuiltFrom.Valid() {
+		e.text("built_from", c.BuiltFrom.String())
+	}
+	if c.BuiltFrom.Valid() || c.Holes > 0 {
+		e.int("holes", int64(c.Holes))
+	}
+	if !c.sample() {
+		e.text("calendar", c.Calendar.String())
+	}
+	if c.Calendar.Guessed() {
+		e.flag("calendar_guessed", true)
+	}
+}
+
+func (e *encoder) price(c *Chart) {
+	b := c.Bars
+	last := b.Len() - 1
+	e.key("price")
+	e.open('{')
+	e.int("bars", int64(b.Len()))
+	e.key("first")
+	e.open('{')
+	e.date(c, 0)
+	e.number("open", b.O[0])
+	e.number("close", b.C[0])
+	e.close('}')
+	e.key("last")
+	e.open('{')
+	e.date(c, last)
+	e.number("open", b.O[last])
+	e.number("high", b.H[last])
+	e.number("low", b.L[last])
+	e.number("close", b.C[last])
+	e.number("volume", b.V[last])
+	e.close('}')
+	e.key("range")
+	e.open('{')
+	e.number("high", slices.Max(b.H))
+	e.number("low", slices.Min(b.L))
+	e.close('}')
+	total := 0.0
+	for _, v := range b.V {
+		total += v
+	}
+	e.number("total_volume", total)
+	e.number("change_pct", (b.C[last]-b.C[0])/math.Abs(b.C[0])*100)
+	e.close('}')
+}
+
+// alerts writes the first of the alerts, and how many there are if that is more.
+// Without any it writes nothing.
+func (e *encoder) alerts(all []Alert) {
+	if len(all) == 0 {
+		return
+	}
+	e.key("alerts")
+	e.open('[')
+	for _, a := range all[:min(len(all), mostAlerts)] {
+		e.open('{')
+		e.text("alert_id", a.ID)
+		e.key(a.Type)
+		e.b = append(e.b, a.Threshold...)
+		if a.Note != "" {
+			e.text("note", a.Note)
+		}
+		e.close('}')
+	}
+	e.close(']')
+	if len(all) > mostAlerts {
+		e.int("alerts_count", int64(len(all)))
+	}
+}
+
+func (e *encoder) summaries(c *Chart) {
+	e.key("indicators")
+	e.open('{')
+	for _, ind := range c.Indicators {
+		e.key(ind.Key)
+		e.summary(c, ind.Result)
+	}
+	e.close('}')
+}
+
+// about writes what summary and series say alike of an indicator.
+func (e *encoder) about(c *Chart, r *indicator.Result) {
+	e.text("label", r.Label)
+	e.flag("is_overlay", r.Overlay)
+	if r.Anchored != 0 && !c.sample() {
+		e.text("anchored_at", time.Unix(r.Anchored, 0).UTC().Format(time.RFC3339))
+	}
+	if r.Overlay {
+		return
+	}
+	if low, high, ok := yRange(r); ok {
+		e.values("y_range", []float64{low, high})
+	}
+}
+
+// yRange is the panel's own range, or what its values span.
+func yRange(r *indicator.Result) (low, high float64, ok bool) {
+	if r.YRange != nil {
+		return r.YRange[0], r.YRange[1], true
+	}
+	low, high = math.Inf(1), math.Inf(-1)
+	span := func(values []float64) {
+		for _, v := range values {
+			if !math.IsNaN(v) && !math.IsInf(v, 0) {
+				low, high = min(low, v), max(high, v)
+			}
+		}
+	}
+	for _, l := range r.Lines {
+		span(l.Values)
+	}
+	for _, h := range r.Hist {
+		span(h.Values)
+	}
+	return low, high, low <= high
+}
+
+func (e *encoder) summary(c *Chart, r *indicator.Result) {
+	e.open('{')
+	e.about(c, r)
+	e.columns(r, e.lastValue)
+	signals, divergences := newest(r.Signals, mostSignals), newest(r.DivLines, mostDivergences)
+	e.signals(c, signals)
+	e.levels(r.HLines[:min(len(r.HLines), mostLevels)])
+	e.divergences("divergences", c, divergences)
+	if len(r.Fills) > 0 {
+		e.int("fills_count", int64(len(r.Fills)))
+	}
+	e.topBars(r.HBars)
+	if len(signals) < len(r.Signals) {
+		e.int("signals_count", int64(len(r.Signals)))
+	}
+	if len(signals) < len(r.Signals) || len(divergences) < len(r.DivLines) || len(r.HLines) > mostLevels {
+		e.flag("truncated", true)
+	}
+	e.close('}')
+}
+
+// columns writes the lines and histograms, each column by the given writer.
+func (e *encoder) columns(r *indicator.Result, write func(index int, label string, values []float64)) {
+	if len(r.Lines) > 0 {
+		e.key("lines")
+		e.open('[')
+		for i, l := range r.Lines {
+			write(i, l.Label, l.Values)
+		}
+		e.close(']')
+	}
+	if len(r.Hist) > 0 {
+		e.key("histogram")
+		e.open('[')
+		for i, h := range r.Hist {
+			write(i, h.Label, h.Values)
+		}
+		e.close(']')
+	}
+}
+
+func newest[T any](all []T, most int) []T { return all[max(0, len(all)-most):] }
+
+func (e *encoder) lastValue(index int, label string, values []float64) {
+	e.open('{')
+	e.int("index", int64(index))
+	e.text("label", label)
+	if len(values) == 0 {
+		e.null("last_value")
+	} else {
+		e.number("last_value", values[len(values)-1])
+	}
+	e.close('}')
+}
+
+func (e *encoder) signals(c *Chart, signals []indicator.Signal) {
+	if len(signals) == 0 {
+		return
+	}
+	e.key("signals")
+	e.open('[')
+	for _, s := range signals {
+		e.open('{')
+		e.int("x", int64(s.X))
+		e.time("t", c, s.X)
+		e.int("confirmed_x", int64(s.Confirmed))
+		e.time("confirmed_t", c, s.Confirmed)
+		e.number("y", s.Y)
+		e.text("label", s.Label)
+		e.close('}')
+	}
+	e.close(']')
+}
+
+func (e *encoder) levels(lines []indicator.HLine) {
+	if len(lines) == 0 {
+		return
+	}
+	e.key("hlines")
+	e.open('[')
+	for _, h := range lines {
+		e.open('{')
+		e.number("y", h.Y)
+		if h.Label != "" {
+			e.text("label", h.Label)
+		}
+		e.close('}')
+	}
+	e.close(']')
+}
+
+func (e *encoder) divergences(name string, c *Chart, lines []indicator.DivLine) {
+	if len(lines) == 0 {
+		return
+	}
+	e.key(name)
+	e.open('[')
+	for _, d := range lines {
+		e.open('{')
+		e.int("x1", int64(d.X1))
+		e.time("t1", c, d.X1)
+		e.number("y1", d.Y1)
+		e.int("x2", int64(d.X2))
+		e.time("t2", c, d.X2)
+		e.number("y2", d.Y2)
+		e.flag("dashed", d.Dashed)
+		e.close('}')
+	}
+	e.close(']')
+}
+
+// topBars writes the widest bars of a profile, which is where volume sits.
+func (e *encoder) topBars(bars []indicator.HBar) {
+	if len(bars) == 0 {
+		return
+	}
+	top := slices.Clone(bars)
+	slices.SortStableFunc(top, func(a, b indicator.HBar) int { return cmp.Compare(b.Width, a.Width) })
+	e.key("hbars_top")
+	e.open('[')
+	for _, h := range top[:min(topHBars, len(top))] {
+		e.open('{')
+		e.number("y", h.Y)
+		e.number("weight", h.Width)
+		e.close('}')
+	}
+	e.close(']')
+	e.int("hbars_count", int64(len(bars)))
+}

@@ -1,0 +1,58 @@
+package payload
+
+import "candela/internal/analysis/indicator"
+
+// Tail returns r, which was computed over total bars, cut to the last n of them:
+// bar indices count from the first bar left. Signals before it are gone, and so
+// are segments that begin before it. Levels and profiles stay. The values alias
+// r's.
+func Tail(r *indicator.Result, total, n int) *indicator.Result {
+	from := total - n
+	if from <= 0 {
+		return r
+	}
+	cut := *r
+	cut.Lines = make([]indicator.Line, len(r.Lines))
+	for i, l := range r.Lines {
+		l.Values = l.Values[from:]
+		cut.Lines[i] = l
+	}
+	cut.Hist = make([]indicator.Hist, len(r.Hist))
+	for i, h := range r.Hist {
+		h.Values = h.Values[from:]
+		cut.Hist[i] = h
+	}
+	cut.Fills = make([]indicator.Fill, len(r.Fills))
+	for i, f := range r.Fills {
+		f.Y1, f.Y2 = f.Y1[from:], f.Y2[from:]
+		cut.Fills[i] = f
+	}
+	cut.Signals = nil
+	for _, s := range r.Signals {
+		if s.X >= from {
+			s.X, s.Confirmed = s.X-from, s.Confirmed-from
+			cut.Signals = append(cut.Signals, s)
+		}
+	}
+	cut.DivLines = nil
+	for _, d := range r.DivLines {
+		if min(d.X1, d.X2) >= from {
+			d.X1, d.X2 = d.X1-from, d.X2-from
+			cut.DivLines = append(cut.DivLines, d)
+		}
+	}
+	return &cut
+}
+
+// last returns c cut to its last n bars.
+func (c *Chart) last(n int) *Chart {
+	total := c.Bars.Len()
+	cut := *c
+	bars := c.Bars.Tail(n)
+	cut.Bars = &bars
+	cut.Indicators = make([]Indicator, len(c.Indicators))
+	for i, ind := range c.Indicators {
+		cut.Indicators[i] = Indicator{Key: ind.Key, Result: Tail(ind.Result, total, n)}
+	}
+	return &cut
+}

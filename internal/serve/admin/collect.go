@@ -1,0 +1,263 @@
+package admin
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+
+	"candela/internal/kit/meter"
+	"candela/internal/market/feed"
+	"candela/internal/serve/httpd"
+	"candela/internal/serve/mcp"
+	"candela/internal/trading/guard"
+	"candela/internal/trading/order"
+)
+
+// collect reads everything and writes it for Prometheus. It is safe for concurrent
+// use.
+func (c *Config) collect(began time.Time) []byte {
+	var reported []metric
+	for _, m := range table() {
+		if m.only == always || m.only == trading && c.Trading != nil || m.only == many && c.Cluster != nil {
+			reported = append(reported, m)
+		}
+	}
+	s := scrape{cfg: c, text: newText(append(reported, runtimeTable()...)), labels: make(map[string][]string, len(reported))}
+	for _, m := range reported {
+		s.labels[m.name] = m.labels
+	}
+	s.read()
+	readRuntime(s.text)
+	readProcess(s.text, began)
+	return s.text.bytes()
+}
+
+// read reads the parts.
+func (s scrape) read() {
+	c := s.cfg
+	s.put("candela_build_info", 1, c.Version)
+	for name, p := range c.parts() {
+		s.put("candela_ready", number(p.Ready), name)
+	}
+	s.messages(c.Messages())
+	s.http(c.HTTP())
+	if t := c.Trading; t != nil {
+		s.engine(t)
+		s.notifications(t)
+		s.store(t)
+		s.desk(t)
+	}
+	if c.Cluster != nil {
+		s.cluster(c.Cluster)
+	}
+}
+
+// scrape is one reading of everything. A name that the table does not have is not
+// written, and a label that it does not name is not either: tests look for both.
+type scrape struct {
+	cfg    *Config
+	text   *text
+	labels map[string][]string // by metric
+}
+
+// put reports a number.
+func (s scrape) put(name string, value float64, values ...string) {
+	s.text.add(name, sample{labels: labels(s.labels[name], values), value: value})
+}
+
+func (s scrape) count(name string, value uint64, values ...string) {
+	s.put(name, float64(value), values...)
+}
+
+// took reports a histogram.
+func (s scrape) took(name string, r meter.Reading, values ...string) {
+	plain, names := labels(s.labels[name], values), slices.Concat(s.labels[name], []string{"le"})
+	group := cmp.Or(plain, "{}") // that of one without labels must not be empty
+	bucket := func(order int, le string, n uint64) {
+		s.text.add(name, sample{"_bucket", labels(names, append(slices.Clone(values), le)), group, order, float64(n)})
+	}
+	var below uint64
+	for i, bound := range meter.Bounds() {
+		below += r.Buckets[i]
+		bucket(i, format(bound.Seconds()), below)
+	}
+	count := r.Count()
+	bucket(len(r.Buckets), "+Inf", count)
+	s.text.add(name, sample{"_sum", plain, group, len(r.Buckets) + 1, r.Sum.Seconds()})
+	s.text.add(name, sample{"_count", plain, group, len(r.Buckets) + 2, float64(count)})
+}
+
+func number(on bool) float64 {
+	if on {
+		return 1
+	}
+	return 0
+}
+
+func (s scrape) messages(m mcp.Stats) {
+	for method, t := range m.Methods {
+		for outcome, n := range t.Outcomes {
+			s.count("candela_mcp_messages_total", n, method, outcome)
+		}
+		s.took("candela_mcp_message_seconds", t.Took, method)
+	}
+	for tool, t := range m.Tools {
+		for outcome, n := range t.Outcomes {
+			s.count("candela_tool_calls_total", n, tool, outcome)
+		}
+		s.took("candela_tool_call_seconds", t.Took, tool)
+	}
+}
+
+func (s scrape) http(h httpd.Stats) {
+	for path, n := range h.Requests {
+		s.count("candela_http_requests_total", n, path)
+	}
+	for status, n := range h.Refused {
+		s.count("candela_http_refused_total", n, status)
+	}
+	for reason, n := range h.Ended {
+		s.count("candela_streams_ended_total", n, strings.ReplaceAll(reason, " ", "_"))
+	}
+	s.put("candela_http_connections", float64(h.Connections))
+	for _, b := range h.Budgets {
+		s.put("candela_limit", b.Limit, b.Name, b.Scope)
+		s.put("candela_limit_used", b.Used, b.Name, b.Scope)
+		s.count("candela_limit_refused_total", b.Refused, b.Name, b.Scope)
+	}
+	s.put("candela_streams_open", float64(h.Streams))
+}
+
+func (s scrape) engine(t *Trading) {
+	e := t.Engine()
+	s.put("candela_alerts_active", float64(e.Alerts))
+	s.count("candela_alerts_fired_total", e.Firings)
+	s.count("candela_alerts_late_total", e.Late)
+	s.put("candela_alerts_uncommitted", float64(e.Uncommitted))
+	s.count("candela_engine_evaluations_total", e.Evaluations)
+	s.put("candela_engine_followed", float64(e.Prices), "prices")
+	s.put("candela_engine_followed", float64(e.Series), "series")
+	s.put("candela_engine_loading", float64(e.Loading))
+	behind := map[string]bool{}
+	for _, venue := range e.Behind {
+		behind[venue] = true
+	}
+	for i := range e.Feeds {
+		s.feed(&e.Feeds[i], behind[e.Feeds[i].Venue])
+	}
+}
+
+func (s scrape) feed(f *feed.Status, behind bool) {
+	s.put("candela_feed_behind", number(behind), f.Venue)
+	s.put("candela_feed_subscriptions", float64(f.Subscriptions), f.Venue)
+	s.put("candela_feed_streams", float64(f.Lines), f.Venue, "wanted")
+	s.put("candela_feed_streams", float64(f.Connected), f.Venue, "connected")
+	s.put("candela_feed_streams", float64(f.Silent), f.Venue, "silent")
+	s.put("candela_feed_late_series", float64(f.Late), f.Venue)
+	if !f.Heard.IsZero() {
+		s.put("candela_feed_lag_seconds", s.cfg.Now().Sub(f.Heard).Seconds(), f.Venue)
+	}
+	s.count("candela_feed_bars_total", f.Streamed, f.Venue, "streamed")
+	s.count("candela_feed_bars_total", f.Filled, f.Venue, "filled")
+	for what, n := range map[string]uint64{"lost_stream": f.Lost, "failed_read": f.Failed, "gap": f.Gaps, "hole": f.Holes, "off_grid": f.OffGrid} {
+		s.count("candela_feed_faults_total", n, f.Venue, what)
+	}
+}
+
+// notifications reports the sinks by what they send to: there is one for each owner
+// that an installation can have.
+func (s scrape) notifications(t *Trading) {
+	n := t.Notifications()
+	s.put("candela_notifications_held", float64(n.Entries))
+	s.put("candela_notifications_waiting", float64(n.Waiting))
+	s.put("candela_subscriptions", float64(n.Subscriptions))
+	type sums struct {
+		delivered, refused, dropped, failed uint64
+		lag                                 float64
+	}
+	byName := map[string]*sums{}
+	for _, one := range t.Sinks() {
+		sum := byName[one.Name]
+		if sum == nil {
+			sum = &sums{}
+			byName[one.Name] = sum
+		}
+		sum.delivered += one.Delivered
+		sum.refused += one.Refused
+		sum.dropped += one.Dropped
+		sum.failed += one.Failed
+		if !one.Waits.IsZero() {
+			sum.lag = max(sum.lag, s.cfg.Now().Sub(one.Waits).Seconds())
+		}
+	}
+	for name, sum := range byName {
+		s.count("candela_sink_notifications_total", sum.delivered, name, "delivered")
+		s.count("candela_sink_notifications_total", sum.refused, name, "refused")
+		s.count("candela_sink_notifications_total", sum.dropped, name, "dropped")
+		s.count("candela_sink_failures_total", sum.failed, name)
+		s.put("candela_sink_lag_seconds", sum.lag, name)
+	}
+}
+
+func (s scrape) store(t *Trading) {
+	if t.Store == nil {
+		return
+	}
+	l, open := t.Store()
+	if !open {
+		return
+	}
+	s.took("candela_store_commit_seconds", l.Commits)
+	s.count("candela_store_writes_total", l.Writes)
+	for code, n := range l.Errors {
+		s.count("candela_store_errors_total", n, code)
+	}
+	s.put("candela_store_bytes", float64(l.Bytes), "store")
+	s.put("candela_store_bytes", float64(l.Log), "log")
+}
+
+func (s scrape) cluster(c *Cluster) {
+	conn, now := c.Conn(), c.Now()
+	s.put("candela_cluster_connected", number(conn.Connected))
+	s.count("candela_cluster_reconnects_total", conn.Reconnects)
+	s.count("candela_cluster_refused_writes_total", conn.Refused)
+	for kind, n := range conn.Forged {
+		s.count("candela_cluster_forged_total", n, kind)
+	}
+	for outcome, n := range conn.Calls {
+		s.count("candela_cluster_calls_total", n, outcome)
+	}
+	beat := 0.0
+	if !now.Beat.IsZero() {
+		beat = s.cfg.Now().Sub(now.Beat).Seconds()
+	}
+	s.put("candela_cluster_heartbeat_seconds", beat)
+	s.put("candela_cluster_members", float64(now.Members))
+	s.put("candela_cluster_draining", number(now.Draining))
+	s.put("candela_cluster_owned", float64(now.Owned))
+	s.put("candela_cluster_tail_lag", float64(now.Lag))
+}
+
+func (s scrape) desk(t *Trading) {
+	d, here := t.Desk()
+	if !here {
+		return
+	}
+	orders := t.Orders()
+	for _, status := range []order.Status{order.New, order.Submitted, order.Accepted, order.PartiallyFilled, order.PendingCancel, order.Uncertain} {
+		s.put("candela_orders_open", float64(orders[status]), strings.ToLower(status.String()))
+	}
+	for _, level := range []guard.Level{guard.Active, guard.Reducing, guard.Halted} {
+		s.put("candela_trading_state", number(d.State.Level() == level), strings.ToLower(level.String()))
+	}
+	active := map[guard.CauseKind]bool{}
+	for _, c := range d.State.Causes {
+		active[c.Kind] = true
+	}
+	for _, c := range guard.Causes(guard.Default()) {
+		s.put("candela_trading_cause", number(active[c.Kind]), string(c.Kind))
+	}
+	s.put("candela_broker_connected", number(d.Connected))
+	s.put("candela_broker_reconciled", number(d.Compared))
+}

@@ -1,0 +1,102 @@
+package httpd
+
+import (
+	"context"
+	"net/http"
+	"strings"
+
+	"candela/internal/kit/fault"
+	"candela/internal/kit/principal"
+	"candela/internal/serve/rpc"
+)
+
+// maxToken is longer than any token we issue; more is not worth a look.
+const maxToken = 512
+
+// authorize returns the caller of the request's bearer token, nil without an
+// Authorization header. A header that holds no good token is refused even where
+// none is needed: the client believes that it is known, and should learn that it
+// is not. A token anywhere but in the header is ignored.
+func (s *Server) authorize(r *http.Request) (*principal.Caller, *httpRefusal) {
+	caller, refusal := s.authenticate(r)
+	if caller == nil {
+		if busy := s.budgets.stranger(s.address(r)); busy != nil {
+			refusal = busy
+		}
+	}
+	return caller, refusal
+}
+
+func (s *Server) authenticate(r *http.Request) (*principal.Caller, *httpRefusal) {
+	headers := r.Header["Authorization"]
+	if len(headers) == 0 {
+		return nil, nil
+	}
+	token, ok := bearer(headers)
+	if !ok {
+		return nil, s.unauthorized(r, true)
+	}
+	caller, err := s.auth.Authorize(r.Context(), token)
+	if err != nil {
+		return nil, s.refuseToken(r, err)
+	}
+	return &caller, nil
+}
+
+// hold returns a context for the request that ends with the caller's token too.
+func (s *Server) hold(ctx context.Context, r *http.Request, caller principal.Caller) (_ context.Context, release func(), _ *httpRefusal) {
+	ctx, release, err := s.auth.Hold(ctx, caller)
+	if err != nil {
+		return nil, nil, s.refuseToken(r, err)
+	}
+	return ctx, release, nil
+}
+
+// refuseToken refuses a token that was not found to be good.
+func (s *Server) refuseToken(r *http.Request, err error) *httpRefusal {
+	if fault.KindOf(err) == fault.Unauthorized {
+		return s.unauthorized(r, true)
+	}
+	refusal := refuse(http.StatusServiceUnavailable, "the token could not be checked; try again")
+	refusal.cause = err
+	return refusal
+}
+
+// known returns the caller of a request that must have one.
+func (s *Server) known(r *http.Request) (*principal.Caller, *httpRefusal) {
+	caller, refusal := s.authorize(r)
+	if refusal == nil && caller == nil {
+		refusal = s.unauthorized(r, false)
+	}
+	return caller, refusal
+}
+
+// bearer returns the token of exactly one "Bearer" header. RFC 6750 2.1; the
+// scheme's case does not matter, RFC 9110 11.1.
+func bearer(headers []string) (string, bool) {
+	if len(headers) != 1 {
+		return "", false
+	}
+	scheme, token, ok := strings.Cut(headers[0], " ")
+	token = strings.TrimLeft(token, " ")
+	return token, ok && strings.EqualFold(scheme, "bearer") && token != "" && len(token) <= maxToken && !strings.Contains(token, " ")
+}
+
+// unauthorized is the 401 that starts the OAuth flow of a client: RFC 9728 5.1
+// names the metadata, RFC 6750 3.1 wants an error only where a token was sent.
+func (s *Server) unauthorized(r *http.Request, presented bool) *httpRefusal {
+	path := r.URL.Path
+	if path == "/" {
+		path = ""
+	}
+	refusal := &httpRefusal{
+		status:    http.StatusUnauthorized,
+		err:       &rpc.Error{Code: rpc.CodeUnauthorized, Message: "unauthorized: a bearer token is required"},
+		challenge: `Bearer resource_metadata="` + s.cfg.BaseURL + `/.well-known/oauth-protected-resource` + path + `"`,
+	}
+	if presented {
+		refusal.err.Message = "unauthorized: the bearer token is not valid"
+		refusal.challenge = `Bearer error="invalid_token", ` + strings.TrimPrefix(refusal.challenge, "Bearer ")
+	}
+	return refusal
+}

@@ -1,0 +1,221 @@
+package httpd
+
+import (
+	"fmt"
+	"net/http"
+	"net/netip"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"candela/internal/kit/bucket"
+)
+
+// Limits are how much clients may use of the server. docs/limits.md lists them. The
+// zero value of each stands for its default.
+type Limits struct {
+	Calls     int         // requests of a token under way, until their answers are sent; 16
+	Held      int64       // bytes that a token's requests and answers hold before it gets no more; 16 MiB
+	HeldAll   int64       // the same for all tokens together; 128 MiB
+	HeldOpen  int64       // the same for all clients without a token together; 16 MiB
+	Requests  bucket.Rate // requests of a token; 2,000 at once, then 500 a second
+	Strangers bucket.Rate // requests of an address without a good token; 200 at once, then 50 a second
+	Address   int         // connections of an address; half of all
+}
+
+func (l *Limits) setDefaults(connections int) {
+	if l.Calls == 0 {
+		l.Calls = 16
+	}
+	if l.Held == 0 {
+		l.Held = 16 << 20
+	}
+	if l.HeldAll == 0 {
+		l.HeldAll = 128 << 20
+	}
+	if l.HeldOpen == 0 {
+		l.HeldOpen = 16 << 20
+	}
+	l.Requests = l.Requests.Or(bucket.Rate{Burst: 2000, Every: time.Second / 500})
+	l.Strangers = l.Strangers.Or(bucket.Rate{Burst: 200, Every: time.Second / 50})
+	if l.Address == 0 {
+		l.Address = max(1, connections/2)
+	}
+}
+
+// remembered is how many tokens and addresses have their rate remembered.
+const remembered = 4096
+
+// budgets counts what tokens and addresses use. It is safe for concurrent use and
+// holds an entry for each token with a request under way.
+type budgets struct {
+	limits    Limits
+	requests  *bucket.Set[string]
+	strangers *bucket.Set[netip.Addr]
+
+	refused struct{ calls, held, heldAll, heldOpen, requests, strangers atomic.Uint64 }
+
+	mu     sync.Mutex
+	tokens map[string]*usage
+	held   int64 // bytes, of all of them
+	open   int64 // bytes, of clients without a token
+}
+
+// usage is what one token uses.
+type usage struct {
+	calls int
+	held  int64
+}
+
+func newBudgets(l Limits) *budgets {
+	return &budgets{
+		limits: l, tokens: make(map[string]*usage),
+		requests: bucket.NewSet[string](l.Requests, remembered), strangers: bucket.NewSet[netip.Addr](l.Strangers, remembered),
+	}
+}
+
+// begin counts a request of a token, or refuses it before anything is done for it. end
+// must be called when its answer is sent.
+func (b *budgets) begin(key string) *httpRefusal {
+	if wait := b.requests.Take(key, time.Now()); wait > 0 {
+		b.refused.requests.Add(1)
+		return busy("too many requests: this token may send %.0f a second; wait before the next", perSecond(b.limits.Requests))
+	}
+	return b.enter(key)
+}
+
+// enter is begin without the rate, for a request that is still to arrive.
+func (b *budgets) enter(key string) *httpRefusal {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	u := b.of(key)
+	defer b.forget(key)
+	switch {
+	case u.calls >= b.limits.Calls:
+		b.refused.calls.Add(1)
+		return busy("too many requests: %d of this token are under way; wait for the answer to one", b.limits.Calls)
+	case u.held >= b.limits.Held:
+		b.refused.held.Add(1)
+		return busy("too much unread: answers of %d bytes wait for this token's client; read them before you ask for more", u.held)
+	case b.held >= b.limits.HeldAll:
+		b.refused.heldAll.Add(1)
+		return overfull()
+	}
+	u.calls++
+	return nil
+}
+
+func (b *budgets) end(key string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.of(key).calls--
+	b.forget(key)
+}
+
+// stranger counts a request of an address that brings no good token, or refuses it.
+func (b *budgets) stranger(address netip.Addr) *httpRefusal {
+	if !address.IsValid() || address.IsLoopback() { // everyone on this machine, and a proxy that is not declared
+		return nil
+	}
+	if wait := b.strangers.Take(bucket.Network(address), time.Now()); wait > 0 {
+		b.refused.strangers.Add(1)
+		return busy("too many requests without a token from this address: %.0f a second are answered", perSecond(b.limits.Strangers))
+	}
+	return nil
+}
+
+// beginOpen refuses a request of a client without a token while such clients do not
+// read what they asked for. What tokens may hold is not touched by them.
+func (b *budgets) beginOpen() *httpRefusal {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.open < b.limits.HeldOpen {
+		return nil
+	}
+	b.refused.heldOpen.Add(1)
+	return overfull()
+}
+
+func overfull() *httpRefusal {
+	refusal := busy("the server holds too many answers that their clients do not read; try again in a moment")
+	refusal.status = http.StatusServiceUnavailable
+	return refusal
+}
+
+// hold counts bytes that the request or the answer of a token, "" for none, holds
+// until release.
+func (b *budgets) hold(key string, bytes int) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if key == "" {
+		b.open += int64(bytes)
+		return
+	}
+	b.of(key).held += int64(bytes)
+	b.held += int64(bytes)
+}
+
+func (b *budgets) release(key string, bytes int) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if key == "" {
+		b.open -= int64(bytes)
+		return
+	}
+	b.of(key).held -= int64(bytes)
+	b.held -= int64(bytes)
+	b.forget(key)
+}
+
+// of returns what a token uses.
+func (b *budgets) of(key string) *usage {
+	u := b.tokens[key]
+	if u == nil {
+		u = &usage{}
+		b.tokens[key] = u
+	}
+	return u
+}
+
+// forget removes a token that uses nothing.
+func (b *budgets) forget(key string) {
+	if u := b.tokens[key]; u != nil && *u == (usage{}) {
+		delete(b.tokens, key)
+	}
+}
+
+// Budget is one limit, what is used of it and how often it was reached.
+type Budget struct {
+	Name    string  // as docs/limits.md has it
+	Scope   string  // token, address, strangers or all
+	Limit   float64 // requests a second for a rate
+	Used    float64 // by the one that uses most of it; of a rate it is not known
+	Refused uint64  // requests or connections since the start
+}
+
+// report lists the budgets.
+func (b *budgets) report() []Budget {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	var most usage
+	for _, u := range b.tokens {
+		most.calls, most.held = max(most.calls, u.calls), max(most.held, u.held)
+	}
+	l := &b.limits
+	return []Budget{
+		{"calls", "token", float64(l.Calls), float64(most.calls), b.refused.calls.Load()},
+		{"bytes", "token", float64(l.Held), float64(most.held), b.refused.held.Load()},
+		{"bytes", "all", float64(l.HeldAll), float64(b.held), b.refused.heldAll.Load()},
+		{"bytes", "strangers", float64(l.HeldOpen), float64(b.open), b.refused.heldOpen.Load()},
+		{"requests", "token", perSecond(l.Requests), 0, b.refused.requests.Load()},
+		{"requests", "address", perSecond(l.Strangers), 0, b.refused.strangers.Load()},
+	}
+}
+
+func perSecond(r bucket.Rate) float64 { return float64(time.Second) / float64(r.Every) }
+
+func busy(format string, args ...any) *httpRefusal {
+	refusal := refuse(http.StatusTooManyRequests, fmt.Sprintf(format, args...))
+	refusal.retry = time.Second
+	return refusal
+}

@@ -1,0 +1,227 @@
+package httpd
+
+import (
+	"context"
+	"errors"
+	"io"
+	"mime"
+	"net/http"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"candela/internal/kit/principal"
+	"candela/internal/serve/mcp"
+	"candela/internal/serve/rpc"
+)
+
+// What a request without a good token may hold. The open methods need no more,
+// and a thousand strangers at once must not fill the memory.
+const (
+	openBody  = 64 << 10 // bytes
+	openBatch = 4        // messages; each may be answered with the list of tools
+)
+
+// message answers POST /mcp and its aliases. The order of the checks is part of
+// the contract: what a request may not do at all comes before who asks, and
+// nothing runs before the token is known to be good.
+func (s *Server) message(w http.ResponseWriter, r *http.Request) {
+	began := time.Now()
+	x := s.begin(w, r)
+	if session := r.Header.Get("Mcp-Session-Id"); session != "" {
+		w.Header().Set("Mcp-Session-Id", session)
+	}
+	if refusal := s.admit(r); refusal != nil {
+		x.refuse(r.Context(), nil, refusal)
+		return
+	}
+	if !accepts(r.Header["Accept"], "application", "json") {
+		x.refuse(r.Context(), nil, refuse(http.StatusNotAcceptable, "not acceptable: the answer is application/json, which the Accept header excludes"))
+		return
+	}
+	if kind := r.Header.Get("Content-Type"); kind != "" && !jsonType(kind) {
+		x.refuse(r.Context(), nil, refuse(http.StatusUnsupportedMediaType, "unsupported media type: send application/json"))
+		return
+	}
+	data, refusal := s.readBody(w, r)
+	if refusal != nil {
+		x.refuse(r.Context(), nil, refusal)
+		return
+	}
+	s.answer(r.Context(), x, data, began)
+}
+
+// answer reads the body, checks the token against what it asks for and lets the
+// dispatcher answer.
+func (s *Server) answer(ctx context.Context, x *exchange, data []byte, began time.Time) {
+	body, failure := rpc.Read(data)
+	caller, refusal := s.authorize(x.r)
+	if refusal == nil && failure == nil && needsToken(body) && caller == nil {
+		refusal = s.unauthorized(x.r, false)
+	}
+	switch {
+	case refusal != nil:
+		x.refuse(ctx, &body, refusal)
+		return
+	case failure != nil:
+		x.refuse(ctx, nil, &httpRefusal{status: http.StatusBadRequest, err: failure})
+		return
+	}
+	from := mcp.Origin{RequestID: x.id, Authorization: x.authorization}
+	if caller == nil {
+		if refusal := s.relieve(s.budgets.beginOpen()); refusal != nil {
+			x.refuse(ctx, &body, refusal)
+			return
+		}
+		s.reply(ctx, x, body, from, began)
+		return
+	}
+	from.Caller = *caller
+	held, release, refusal := s.hold(ctx, x.r, *caller)
+	if refusal == nil {
+		defer release()
+		if counts(body) {
+			if refusal = s.relieve(s.budgets.begin(caller.Key)); refusal == nil {
+				defer s.budgets.end(caller.Key)
+				s.budgets.hold(caller.Key, len(data))
+				defer s.budgets.release(caller.Key, len(data))
+			}
+		}
+	}
+	if refusal != nil {
+		x.refuse(ctx, &body, refusal)
+		return
+	}
+	s.reply(held, x, body, from, began)
+}
+
+// reply lets the dispatcher answer and sends the answer.
+func (s *Server) reply(ctx context.Context, x *exchange, body rpc.Body, from mcp.Origin, began time.Time) {
+	job := s.mcp.Receive(ctx, from, body)
+	reply := job.Append(make([]byte, 0, 1<<10))
+	// A call may outlast WriteTimeout, which counts from the request's header.
+	if time.Since(began) > time.Second {
+		_ = http.NewResponseController(x.w).SetWriteDeadline(time.Now().Add(s.cfg.WriteTimeout))
+	}
+	if job.TokenEnded() && !body.Batch {
+		refusal := s.unauthorized(x.r, true)
+		if job.Settles() {
+			job.Settle(false)
+		} else {
+			refusal.reply = reply // which says whether the call was carried out
+		}
+		x.refuse(ctx, &body, refusal)
+		return
+	}
+	s.budgets.hold(from.Caller.Key, len(reply))
+	defer s.budgets.release(from.Caller.Key, len(reply))
+	setUnfinished(ctx, time.Now())
+	err := x.write(statusOf(body, reply), reply)
+	if job.Settles() {
+		// A short answer would lie in a buffer until the handler has returned.
+		job.Settle(err == nil && http.NewResponseController(x.w).Flush() == nil)
+	}
+}
+
+// counts reports whether a body counts against what its token may have under way. A
+// ping does not, and a message that cancels a call must always get through.
+func counts(body rpc.Body) bool {
+	return len(body.Calls) > 1 || body.Calls[0].Kind == rpc.Request && body.Calls[0].Method != "ping"
+}
+
+// relieve disconnects the slowest client where a request is refused because clients
+// that do not read hold all the memory there is for answers.
+func (s *Server) relieve(refusal *httpRefusal) *httpRefusal {
+	if refusal != nil && refusal.status == http.StatusServiceUnavailable {
+		s.connections.cutSlowest()
+	}
+	return refusal
+}
+
+// statusOf is 202 when there is nothing to say, 400 for a single message that is
+// no request at all, and 200 otherwise: an error about a request is an answer.
+func statusOf(body rpc.Body, reply []byte) int {
+	switch {
+	case len(reply) == 0:
+		return http.StatusAccepted
+	case !body.Batch && body.Calls[0].Err != nil && body.Calls[0].Err.Code == rpc.CodeInvalidRequest:
+		return http.StatusBadRequest
+	}
+	return http.StatusOK
+}
+
+// needsToken reports whether a body asks for more than the open methods, or for
+// too much of them. A message so broken that it names no method asks for nothing.
+func needsToken(body rpc.Body) bool {
+	if len(body.Calls) > openBatch {
+		return true
+	}
+	for _, call := range body.Calls {
+		if call.Err != nil && call.Method == "" {
+			continue
+		}
+		if call.Kind != rpc.Request || !mcp.Open(call.Method) {
+			return true
+		}
+	}
+	return false
+}
+
+// readBody reads at most the limit, and more than openBody only for a good token.
+// The buffer grows with what arrives, not with what Content-Length promises.
+func (s *Server) readBody(w http.ResponseWriter, r *http.Request) ([]byte, *httpRefusal) {
+	if r.ContentLength > s.cfg.MaxBody {
+		return nil, s.tooLarge()
+	}
+	caller := (*principal.Caller)(nil)
+	size := min(max(r.ContentLength, 0), 4<<10) + 1
+	body, data := http.MaxBytesReader(w, r.Body, s.cfg.MaxBody), make([]byte, 0, size)
+	for {
+		if caller == nil && (r.ContentLength > openBody || len(data) > openBody) {
+			var refusal *httpRefusal
+			if caller, refusal = s.known(r); refusal == nil {
+				refusal = s.relieve(s.budgets.enter(caller.Key))
+			}
+			if refusal != nil {
+				return nil, refusal
+			}
+			// Until it has arrived it counts as what it may become.
+			defer s.budgets.end(caller.Key)
+			s.budgets.hold(caller.Key, int(s.cfg.MaxBody))
+			defer s.budgets.release(caller.Key, int(s.cfg.MaxBody))
+		}
+		n, err := body.Read(data[len(data):cap(data)])
+		data = data[:len(data)+n]
+		switch {
+		case err == io.EOF:
+			// ReadTimeout has done its work; left in place it would cancel a call
+			// that waits longer, such as get_notifications.
+			_ = http.NewResponseController(w).SetReadDeadline(time.Time{})
+			return data, nil
+		case err != nil:
+			if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
+				return nil, s.tooLarge()
+			}
+			if errors.Is(err, os.ErrDeadlineExceeded) {
+				return nil, refuse(http.StatusRequestTimeout, "request timeout: the body did not arrive in time")
+			}
+			return nil, refuse(http.StatusBadRequest, "the body could not be read")
+		}
+		if len(data) == cap(data) {
+			data = append(data, 0)[:len(data)]
+		}
+	}
+}
+
+func (s *Server) tooLarge() *httpRefusal {
+	return refuse(http.StatusRequestEntityTooLarge, "request too large: the body may have at most "+strconv.FormatInt(s.cfg.MaxBody, 10)+" bytes")
+}
+
+func jsonType(contentType string) bool {
+	if contentType == "application/json" {
+		return true
+	}
+	kind, _, err := mime.ParseMediaType(contentType)
+	return err == nil && (kind == "application/json" || strings.HasSuffix(kind, "+json"))
+}

@@ -1,0 +1,176 @@
+package httpd
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"candela/internal/access/oauth"
+	"candela/internal/alerting/notify"
+	"candela/internal/kit/lograte"
+	"candela/internal/kit/principal"
+	"candela/internal/kit/shutdown"
+	"candela/internal/serve/mcp"
+)
+
+// Authorizer knows which bearer tokens are good. An error of kind
+// fault.Unauthorized means that this one is not; any other error means that the
+// question could not be answered. It must be safe for concurrent use.
+type Authorizer interface {
+	Authorize(ctx context.Context, token string) (principal.Caller, error)
+
+	// Hold returns a context that ends with ctx, when release is called, and with the
+	// caller's token, then with the cause principal.ErrTokenEnded.
+	Hold(ctx context.Context, caller principal.Caller) (held context.Context, release func(), err error)
+}
+
+// Config is how the server presents and protects itself. The zero value of each
+// limit stands for its default.
+type Config struct {
+	BaseURL        string   // published in every address, without a trailing slash
+	AllowedOrigins []string // besides the base URL and loopback, "https://host[:port]"
+	Name, Version  string
+	Tools          int
+	Trading        bool
+	Log            *slog.Logger
+	Streams        notify.Streams // nil: streams carry keep-alives only
+	OAuth          *oauth.Server  // nil: tokens come from elsewhere, and no path hands any out
+
+	MaxBody        int64         // bytes of a POST; 1 MiB
+	MaxConnections int           // open at once; 1024
+	ReadTimeout    time.Duration // of a whole request; 30 s
+	WriteTimeout   time.Duration // of an answer, and of each stream frame; 60 s
+	KeepAlive      time.Duration // between comments on a silent stream; 15 s
+
+	Limits         Limits
+	TrustedProxies []netip.Prefix // whose X-Forwarded-For is believed
+
+	// Reconnect is after about what time clients are told to come back whose streams
+	// end with the server: where others answer under the same address, they need not
+	// wait for this one. Zero leaves it to them.
+	Reconnect time.Duration
+}
+
+func (c *Config) setDefaults() {
+	set := func(d *time.Duration, value time.Duration) {
+		if *d == 0 {
+			*d = value
+		}
+	}
+	set(&c.ReadTimeout, 30*time.Second)
+	set(&c.WriteTimeout, 60*time.Second)
+	set(&c.KeepAlive, 15*time.Second)
+	if c.MaxBody == 0 {
+		c.MaxBody = 1 << 20
+	}
+	if c.MaxConnections == 0 {
+		c.MaxConnections = 1024
+	}
+	c.Limits.setDefaults(c.MaxConnections)
+}
+
+// Server is the HTTP front. It is safe for concurrent use.
+type Server struct {
+	mcp       *mcp.Server
+	auth      Authorizer
+	cfg       Config
+	log       *slog.Logger
+	strangers *slog.Logger // for lines that anyone can cause; bounded
+	base      *url.URL
+	landing   []byte // the discovery document
+	takeovers takeovers
+	rooms     sync.Pool // of *room
+
+	noStore, jsonType []string // header values, shared by all answers and never written
+
+	address     func(*http.Request) netip.Addr // that a request without a token counts against
+	connections *connections
+	budgets     *budgets
+	tallies     tallies
+
+	idPrefix string // of request ids, random per process
+	idCount  atomic.Uint64
+}
+
+// New returns a Server that answers MCP through m for callers that auth knows.
+func New(m *mcp.Server, auth Authorizer, cfg Config) (*Server, error) {
+	cfg.setDefaults()
+	base, err := url.Parse(cfg.BaseURL)
+	if err != nil || base.Host == "" || base.Scheme != "http" && base.Scheme != "https" {
+		return nil, fmt.Errorf("base URL %q is not an http or https address", cfg.BaseURL)
+	}
+	if auth == nil || cfg.Log == nil {
+		return nil, errors.New("httpd needs an Authorizer and a logger")
+	}
+	var random [6]byte
+	_, _ = rand.Read(random[:]) // documented never to fail
+	s := &Server{
+		mcp: m, auth: auth, cfg: cfg, log: cfg.Log, strangers: lograte.New(cfg.Log), base: base,
+		takeovers: takeovers{streams: map[string]*streamSlot{}},
+		noStore:   []string{"no-store"}, jsonType: []string{"application/json"},
+		idPrefix: base64.RawURLEncoding.EncodeToString(random[:]) + "-",
+	}
+	s.address, s.budgets = ClientAddress(cfg.TrustedProxies), newBudgets(cfg.Limits)
+	s.connections = newConnections(cfg.MaxConnections, cfg.Limits.Address, cfg.TrustedProxies)
+	s.tallies.prepare(s.routes())
+	if s.landing, err = s.describe(); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// Handler returns every route behind the checks, for Serve and for tests.
+func (s *Server) Handler() http.Handler { return s.handler() }
+
+// Serve answers on ln until ctx ends, then closes the streams, lets running
+// requests finish until hard ends, and returns nil. It closes ln.
+func (s *Server) Serve(ctx, hard context.Context, ln net.Listener) error {
+	// Requests outlive ctx; streams and calls that only wait must not, or a stop
+	// would wait for them.
+	requests, abort := context.WithCancel(shutdown.With(hard, ctx))
+	defer abort()
+	server := &http.Server{
+		Handler:           s.connections.follow(s.handler()),
+		ConnState:         s.connections.changed,
+		ConnContext:       s.connections.withConnection,
+		ReadHeaderTimeout: 5 * time.Second,
+		ReadTimeout:       s.cfg.ReadTimeout,
+		WriteTimeout:      s.cfg.WriteTimeout,
+		IdleTimeout:       120 * time.Second,
+		MaxHeaderBytes:    32 << 10,
+		BaseContext:       func(net.Listener) context.Context { return requests },
+		ErrorLog:          slog.NewLogLogger(s.log.Handler(), slog.LevelWarn),
+	}
+	stopped := make(chan error, 1)
+	go func() { stopped <- server.Serve(s.connections.listen(ln)) }()
+	select {
+	case err := <-stopped:
+		return fmt.Errorf("serve: %w", err)
+	case <-ctx.Done():
+	}
+	err := server.Shutdown(hard)
+	if err != nil {
+		err = server.Close()
+	}
+	<-stopped
+	if err != nil {
+		return fmt.Errorf("close the server: %w", err)
+	}
+	return nil
+}
+
+// requestID names a request in the log; a client may quote it.
+func (s *Server) requestID() string {
+	return string(strconv.AppendUint(append(make([]byte, 0, 24), s.idPrefix...), s.idCount.Add(1), 36))
+}

@@ -1,0 +1,186 @@
+package httpd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"net/http"
+	"time"
+
+	"candela/internal/alerting/notify"
+	"candela/internal/kit/principal"
+)
+
+// Why a stream is over. Those that end its context are the context's cause.
+var (
+	errClientLeft = errors.New("client left")
+	errTakenOver  = errors.New("taken over")
+	errStopping   = errors.New("server stops")
+)
+
+// stream answers GET /mcp and GET /sse with server-sent events until the client
+// leaves, the token ends, another stream takes over or the server stops.
+func (s *Server) stream(w http.ResponseWriter, r *http.Request) {
+	x := s.begin(w, r)
+	refusal := s.admit(r)
+	if refusal == nil && !accepts(r.Header["Accept"], "text", "event-stream") {
+		refusal = refuse(http.StatusNotAcceptable, "not acceptable: the answer is text/event-stream, which the Accept header excludes")
+	}
+	var caller *principal.Caller
+	if refusal == nil {
+		caller, refusal = s.known(r)
+	}
+	if refusal != nil {
+		x.refuse(r.Context(), nil, refusal)
+		return
+	}
+	held, release, refusal := s.hold(r.Context(), r, *caller)
+	if refusal != nil {
+		x.refuse(r.Context(), nil, refusal)
+		return
+	}
+	defer release()
+	ctx, leave := s.takeovers.claim(held, *caller)
+	defer leave()
+	events, err := s.open(ctx, *caller, r.Header.Get("Last-Event-ID"))
+	if err != nil {
+		refusal := refuse(http.StatusServiceUnavailable, "the stream could not be opened; try again")
+		refusal.cause = err
+		x.refuse(r.Context(), nil, refusal)
+		return
+	}
+	defer events.Close()
+	began := time.Now()
+	s.log.LogAttrs(ctx, slog.LevelInfo, "[MCP] stream opened", slog.Bool("authorization", true), slog.String("request_id", x.id))
+	s.tallies.streams.Add(1)
+	reason := s.pump(ctx, x.w, events)
+	s.tallies.end(reason)
+	s.log.LogAttrs(r.Context(), slog.LevelInfo, "[MCP] stream closed",
+		slog.String("reason", reason.Error()), slog.Bool("authorization", true),
+		slog.Duration("took", time.Since(began)), slog.String("request_id", x.id))
+}
+
+func (s *Server) open(ctx context.Context, caller principal.Caller, last string) (notify.Stream, error) {
+	if s.cfg.Streams == nil {
+		return silence{}, nil
+	}
+	return s.cfg.Streams.Open(ctx, caller, last)
+}
+
+// silence is a stream of nothing.
+type silence struct{}
+
+func (silence) Ready() <-chan struct{}                 { return nil }
+func (silence) Take(dst []notify.Event) []notify.Event { return dst }
+func (silence) Close()                                 {}
+
+// pump writes events and keep-alives until something ends the stream, and returns
+// what did.
+func (s *Server) pump(ctx context.Context, w http.ResponseWriter, events notify.Stream) error {
+	h := w.Header()
+	h.Set("Content-Type", "text/event-stream")
+	h.Set("Cache-Control", "no-cache, no-transform")
+	h.Set("X-Accel-Buffering", "no") // nginx would hold the frames back
+	out := &frameWriter{w: w, control: http.NewResponseController(w), timeout: s.cfg.WriteTimeout}
+	// ReadTimeout would end the request's context while the client listens.
+	_ = out.control.SetReadDeadline(time.Time{})
+	err := out.write([]byte(": connected\n\n"))
+	quiet := time.NewTicker(s.cfg.KeepAlive)
+	defer quiet.Stop()
+	// Ten thousand streams wait here, so every case counts: whatever else ends a
+	// stream ends its context.
+	for err == nil {
+		select {
+		case <-ctx.Done():
+			err = ended(ctx)
+		case _, open := <-events.Ready():
+			if err = errTakenOver; open {
+				err = s.deliver(ctx, events, out)
+			}
+		case <-quiet.C:
+			err = out.write([]byte(": keep-alive\n\n"))
+		}
+	}
+	if errors.Is(err, errStopping) && s.cfg.Reconnect > 0 {
+		// Spread, so that the others do not get all of them in one moment.
+		wait := s.cfg.Reconnect/2 + rand.N(s.cfg.Reconnect)                   //nolint:gosec // G404: it guards nothing
+		_ = out.write(fmt.Appendf(nil, "retry: %d\n\n", wait.Milliseconds())) // the stream is over either way
+	}
+	return err
+}
+
+// ended is what ended a stream's context, nil while nothing did.
+func ended(ctx context.Context) error {
+	if ctx.Err() == nil {
+		return nil
+	}
+	if cause := context.Cause(ctx); !errors.Is(cause, context.Canceled) {
+		return cause
+	}
+	return errClientLeft
+}
+
+// deliver writes what waits, many events at a time.
+func (s *Server) deliver(ctx context.Context, events notify.Stream, out *frameWriter) error {
+	room, _ := s.rooms.Get().(*room)
+	if room == nil {
+		room = newRoom()
+	}
+	defer s.rooms.Put(room)
+	for {
+		room.events = events.Take(room.events[:0])
+		if err := ended(ctx); err != nil || len(room.events) == 0 {
+			return err
+		}
+		if err := out.write(room.join()); err != nil {
+			return err
+		}
+	}
+}
+
+// room is what a stream needs while it writes. It is lent for that time only: ten
+// thousand streams that wait hold none.
+type room struct {
+	events []notify.Event
+	frames []byte
+}
+
+func newRoom() *room { return &room{events: make([]notify.Event, 0, 64)} }
+
+// join returns the frames of all events as one. A single one is as it is shared.
+func (r *room) join() []byte {
+	if len(r.events) == 1 {
+		return r.events[0].Frame()
+	}
+	r.frames = r.frames[:0]
+	for _, e := range r.events {
+		r.frames = append(r.frames, e.Frame()...)
+	}
+	return r.frames
+}
+
+// frameWriter writes whole frames under a deadline: a peer that stopped reading
+// must not hold a goroutine for ever.
+type frameWriter struct {
+	w       http.ResponseWriter
+	control *http.ResponseController
+	timeout time.Duration
+	renewed time.Time // when the deadline was set
+}
+
+func (f *frameWriter) write(frames []byte) error {
+	// A deadline costs as much as all else that is ours, and a write may take a
+	// little less than the timeout.
+	if now := time.Now(); now.Sub(f.renewed) >= f.timeout/8 {
+		f.renewed = now
+		if err := f.control.SetWriteDeadline(now.Add(f.timeout)); err != nil && !errors.Is(err, http.ErrNotSupported) {
+			return errClientLeft
+		}
+	}
+	if _, err := f.w.Write(frames); err != nil || f.control.Flush() != nil {
+		return errClientLeft
+	}
+	return nil
+}

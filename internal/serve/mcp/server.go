@@ -1,0 +1,378 @@
+package mcp
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"runtime/debug"
+	"time"
+
+	"candela/internal/kit/lograte"
+	"candela/internal/kit/principal"
+	"candela/internal/kit/strictjson"
+	"candela/internal/serve/rpc"
+)
+
+// Config describes the server to clients and to the log.
+type Config struct {
+	Name         string
+	Title        string
+	Version      string
+	Instructions string // for the model: what the tools are for and where to begin
+	Log          *slog.Logger
+}
+
+// Server answers MCP messages. It is safe for concurrent use.
+type Server struct {
+	tools      Toolbox
+	log        *slog.Logger
+	strangers  *slog.Logger // for lines that anyone can cause; bounded
+	initialize json.RawMessage
+	list       json.RawMessage
+	flights    flights
+	tallies    tallies
+}
+
+// Origin is what the transport knows about a message.
+type Origin struct {
+	Caller        principal.Caller
+	RequestID     string // names the HTTP request in the log and in internal errors
+	Authorization bool   // an Authorization header came with it
+}
+
+// NewServer returns a Server over tools. It fails only if the tools cannot be
+// written as JSON.
+func NewServer(tools Toolbox, cfg Config) (*Server, error) {
+	offered := tools.Tools()
+	list, err := listTools(offered)
+	if err != nil {
+		return nil, err
+	}
+	type info struct {
+		Name    string `json:"name"`
+		Title   string `json:"title,omitempty"`
+		Version string `json:"version"`
+	}
+	hello, err := json.Marshal(struct {
+		ProtocolVersion string          `json:"protocolVersion"`
+		Capabilities    json.RawMessage `json:"capabilities"`
+		ServerInfo      info            `json:"serverInfo"`
+		Instructions    string          `json:"instructions,omitempty"`
+	}{ProtocolVersion, json.RawMessage(`{"tools":{}}`), info{cfg.Name, cfg.Title, cfg.Version}, cfg.Instructions})
+	if err != nil {
+		return nil, fmt.Errorf("marshal the initialize answer: %w", err)
+	}
+	return &Server{
+		tools: tools, log: cfg.Log, strangers: lograte.New(cfg.Log), initialize: hello, list: list,
+		flights: flights{open: map[flightKey][]*flight{}}, tallies: newTallies(offered),
+	}, nil
+}
+
+// Job is a body that was received and waits to be answered.
+type Job struct {
+	server  *Server
+	ctx     context.Context // of the request; a job lives no longer
+	from    Origin
+	body    rpc.Body
+	flights []*flight // of the tool calls, in order
+	full    bool      // the answers are so long that no more is done
+	settle  []func(sent bool)
+}
+
+// Receive takes a body in. From here on its tool calls can be cancelled, so a
+// transport that answers elsewhere must receive bodies in the order of arrival.
+// Append must be called once.
+func (s *Server) Receive(ctx context.Context, from Origin, body rpc.Body) *Job {
+	job := &Job{server: s, ctx: ctx, from: from, body: body}
+	for _, call := range body.Calls {
+		if isToolCall(call) {
+			job.flights = append(job.flights, s.flights.begin(ctx, from.Caller.Key, call.ID))
+		}
+	}
+	return job
+}
+
+// Settle tells the tools that ask for it whether their answers were sent. A
+// transport calls it after Append when Settles says so.
+func (j *Job) Settle(sent bool) {
+	for _, settle := range j.settle {
+		settle(sent)
+	}
+	j.settle = nil
+}
+
+// Settles reports whether a tool waits to hear what became of its answer.
+func (j *Job) Settles() bool { return len(j.settle) > 0 }
+
+// CallsTool reports whether the job runs a tool and may take its time.
+func (j *Job) CallsTool() bool { return len(j.flights) > 0 }
+
+func isToolCall(call rpc.Call) bool {
+	return call.Err == nil && call.Kind == rpc.Request && call.Method == methodCallTool
+}
+
+// maxBatchReply is how many bytes the answers of a batch may have before no further
+// call is made: a request of a few kilobytes must not fill the memory.
+const maxBatchReply = 4 << 20
+
+var errBatchFull = &rpc.Error{
+	Code:    rpc.CodeRefused,
+	Message: "the answers to this batch have reached 4 MiB; this call was not carried out: send it in another request",
+}
+
+// Append answers every message of the body in order and appends what is to be
+// sent, which is nothing for notifications. A batch is answered by one array, whose
+// length is bounded.
+func (j *Job) Append(dst []byte) []byte {
+	if !j.body.Batch {
+		return j.appendCall(dst, j.body.Calls[0])
+	}
+	start := len(dst)
+	for _, call := range j.body.Calls {
+		j.full = len(dst)-start > maxBatchReply
+		if call.Err == nil && call.Method == methodInitialize {
+			call.Err = &rpc.Error{Code: rpc.CodeInvalidRequest, Message: "invalid request: initialize must not be part of a batch"}
+		}
+		mark := len(dst)
+		dst = append(dst, ',')
+		dst = j.appendCall(dst, call)
+		if len(dst) == mark+1 {
+			dst = dst[:mark]
+		}
+	}
+	if len(dst) == start {
+		return dst
+	}
+	dst[start] = '['
+	return append(dst, ']')
+}
+
+// appendCall answers one message and logs it in one line.
+func (j *Job) appendCall(dst []byte, call rpc.Call) []byte {
+	began, s := time.Now(), j.server
+	line := entry{method: call.Method}
+	switch {
+	case isToolCall(call):
+		fl := j.flights[0]
+		j.flights = j.flights[1:]
+		dst = j.appendAnswer(fl.ctx, dst, call.Message, &line)
+		s.flights.end(fl)
+	case call.Err != nil && call.Kind == rpc.Notification:
+		line.code = call.Err.Code
+	case call.Err != nil:
+		line.code = call.Err.Code
+		dst = rpc.AppendError(dst, call.ID, call.Err)
+	case call.Kind == rpc.Request:
+		dst = j.appendAnswer(j.ctx, dst, call.Message, &line)
+	case call.Kind == rpc.Notification && call.Method == "notifications/cancelled":
+		s.flights.cancel(j.from.Caller.Key, call.Params)
+	default:
+		// Other notifications and answers to requests never sent need nothing.
+		// A request method without an id is one of them: nothing runs whose
+		// outcome the client could not learn.
+	}
+	took := time.Since(began)
+	s.tallies.add(&line, took)
+	s.logEntry(j.ctx, j.from, line, took)
+	return dst
+}
+
+func (j *Job) appendAnswer(ctx context.Context, dst []byte, m rpc.Message, line *entry) []byte {
+	mark, s := len(dst), j.server
+	failure := unsupportedVersion(m)
+	switch {
+	case principal.TokenEnded(ctx):
+		failure = errNotBegun
+	case j.full:
+		failure = errBatchFull
+	}
+	if failure == nil {
+		switch m.Method {
+		case methodInitialize:
+			line.client = clientName(m.Params)
+			return rpc.AppendResult(dst, m.ID, s.initialize)
+		case "ping":
+			return rpc.AppendResult(dst, m.ID, json.RawMessage("{}"))
+		case methodListTools:
+			if failure = checkCursor(m.Params); failure == nil {
+				return rpc.AppendResult(dst, m.ID, s.list)
+			}
+		case methodCallTool:
+			dst, failure = j.appendToolCall(ctx, dst, m, line)
+		default:
+			failure = &rpc.Error{Code: rpc.CodeMethodNotFound, Message: fmt.Sprintf("method not found: %q; offered: initialize, ping, tools/list, tools/call", m.Method)}
+		}
+	}
+	if failure != nil {
+		line.code = failure.Code
+		dst = rpc.AppendError(dst[:mark], m.ID, failure)
+	}
+	return dst
+}
+
+func (j *Job) appendToolCall(ctx context.Context, dst []byte, m rpc.Message, line *entry) ([]byte, *rpc.Error) {
+	name, arguments, failure := callParams(m.Params)
+	if failure != nil {
+		return dst, failure
+	}
+	line.tool = name
+	s, from := j.server, j.from
+	result, err := s.call(ctx, from, name, arguments)
+	if errors.Is(context.Cause(ctx), errCancelled) {
+		line.cancelled = true
+		if result.Settle != nil {
+			result.Settle(false)
+		}
+		return dst, nil // the protocol wants no answer to a cancelled request
+	}
+	if principal.TokenEnded(ctx) {
+		if result.Settle != nil {
+			result.Settle(false)
+		}
+		return dst, errCutOff
+	}
+	if err != nil {
+		if refusal, ok := errors.AsType[*rpc.Error](err); ok {
+			return dst, refusal
+		}
+		s.log.LogAttrs(ctx, slog.LevelError, "[MCP] tool failed", slog.String("tool", name), slog.String("request_id", from.RequestID), slog.Any("error", err))
+		return dst, internalError(from.RequestID)
+	}
+	if line.toolError = result.IsError; result.IsError {
+		line.outcome = failedAs + outcome(result.Kind)
+		if ctx.Err() != nil {
+			line.outcome = cancelled // whoever asked is gone
+		}
+	}
+	if result.Settle != nil {
+		j.settle = append(j.settle, result.Settle)
+	}
+	dst = rpc.AppendResultOpen(dst, m.ID)
+	dst = appendResult(dst, &result)
+	return append(dst, '}'), nil
+}
+
+// call runs the tool and turns its panic into an error: one defective tool must
+// not end the service, which may be holding orders for someone.
+func (s *Server) call(ctx context.Context, from Origin, name string, arguments json.RawMessage) (result Result, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
+		}
+	}()
+	return s.tools.Call(ctx, from.Caller, name, arguments)
+}
+
+func internalError(requestID string) *rpc.Error {
+	message := "internal error"
+	if requestID != "" {
+		message += "; request " + requestID + " in the server's log"
+	}
+	return &rpc.Error{Code: rpc.CodeInternal, Message: message}
+}
+
+// callParams reads the params of tools/call. Absent and null arguments are the
+// empty object.
+func callParams(params json.RawMessage) (name string, arguments json.RawMessage, failure *rpc.Error) {
+	arguments = json.RawMessage("{}")
+	named := false
+	for key, value := range strictjson.Fields(params) {
+		switch key {
+		case "name":
+			name, named = strictjson.Text(value)
+			if !named {
+				return "", nil, invalidParams("name must be a string")
+			}
+		case "arguments":
+			switch value[0] {
+			case '{':
+				arguments = value
+			case 'n':
+			default:
+				return "", nil, invalidParams("arguments must be an object")
+			}
+		}
+	}
+	if !named {
+		return "", nil, invalidParams("name is required: the name of a tool from tools/list")
+	}
+	return name, arguments, nil
+}
+
+// checkCursor refuses a page that was never handed out: the list has one page.
+func checkCursor(params json.RawMessage) *rpc.Error {
+	for key, value := range strictjson.Fields(params) {
+		if key == "cursor" && value[0] != 'n' {
+			return invalidParams("cursor: the tool list has one page and gives out no cursor")
+		}
+	}
+	return nil
+}
+
+func invalidParams(reason string) *rpc.Error {
+	return &rpc.Error{Code: rpc.CodeInvalidParams, Message: "invalid params: " + reason}
+}
+
+const metaVersion = "io.modelcontextprotocol/protocolVersion"
+
+// unsupportedVersion refuses requests of revisions that have no initialize: they
+// name their revision in each request, and the code tells such a client to fall
+// back to initialize.
+func unsupportedVersion(m rpc.Message) *rpc.Error {
+	requested := ""
+	switch {
+	case bytes.Contains(m.Params, []byte(metaVersion)):
+		requested = metaText(m.Params, metaVersion)
+	case m.Method != "server/discover":
+		return nil
+	}
+	if m.Method != "server/discover" && (requested == "" || requested == ProtocolVersion) {
+		return nil
+	}
+	data := append([]byte(`{"supported":["`+ProtocolVersion+`"],"requested":`), strictjson.AppendString(nil, shorten(requested))...)
+	return &rpc.Error{Code: rpc.CodeUnsupportedVersion, Message: "unsupported protocol version: this server speaks " + ProtocolVersion + " and begins with initialize", Data: append(data, '}')}
+}
+
+func metaText(params json.RawMessage, name string) string {
+	for key, meta := range strictjson.Fields(params) {
+		if key != "_meta" || meta[0] != '{' {
+			continue
+		}
+		for key, value := range strictjson.Fields(meta) {
+			if key == name {
+				text, _ := strictjson.Text(value)
+				return text
+			}
+		}
+	}
+	return ""
+}
+
+// ClientName returns what a client calls itself in a body that begins a session,
+// shortened, and "" for every other body. Nobody has verified it.
+func ClientName(body rpc.Body) string {
+	for _, call := range body.Calls {
+		if call.Err == nil && call.Kind == rpc.Request && call.Method == methodInitialize {
+			return shorten(clientName(call.Params))
+		}
+	}
+	return ""
+}
+
+func clientName(params json.RawMessage) string {
+	for key, value := range strictjson.Fields(params) {
+		if key != "clientInfo" || value[0] != '{' {
+			continue
+		}
+		for key, value := range strictjson.Fields(value) {
+			if key == "name" {
+				name, _ := strictjson.Text(value)
+				return name
+			}
+		}
+	}
+	return ""
+}

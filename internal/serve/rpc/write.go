@@ -1,0 +1,91 @@
+package rpc
+
+import (
+	"encoding/json"
+	"strconv"
+
+	"candela/internal/kit/strictjson"
+)
+
+// The error codes: JSON-RPC 2.0 section 5.1, and from -32000 the server's own.
+const (
+	CodeParse              = -32700
+	CodeInvalidRequest     = -32600
+	CodeMethodNotFound     = -32601
+	CodeInvalidParams      = -32602
+	CodeInternal           = -32603
+	CodeUnauthorized       = -32000 // no valid bearer token
+	CodeRefused            = -32001 // refused before it was read: size, type, host, load
+	CodeUnsupportedVersion = -32022 // a protocol revision that is not offered
+)
+
+// Error is a JSON-RPC error object.
+type Error struct {
+	Code    int
+	Message string
+	Data    json.RawMessage // nil for none
+}
+
+// Error returns the message.
+func (e *Error) Error() string { return e.Message }
+
+// AppendResult appends the response that answers id with a result, which must be
+// JSON already.
+func AppendResult(dst []byte, id, result json.RawMessage) []byte {
+	dst = AppendResultOpen(dst, id)
+	dst = append(dst, result...)
+	return append(dst, '}')
+}
+
+// AppendResultOpen appends a response up to where its result begins. The caller
+// appends the result and a closing brace: a large result is then written once.
+func AppendResultOpen(dst []byte, id json.RawMessage) []byte {
+	dst = append(dst, `{"jsonrpc":"2.0","id":`...)
+	dst = appendID(dst, id)
+	return append(dst, `,"result":`...)
+}
+
+// AppendError appends the response that answers id with an error. A nil id is
+// written as null, for requests whose id could not be read.
+func AppendError(dst []byte, id json.RawMessage, e *Error) []byte {
+	dst = append(dst, `{"jsonrpc":"2.0","id":`...)
+	dst = appendID(dst, id)
+	dst = append(dst, `,"error":{"code":`...)
+	dst = strconv.AppendInt(dst, int64(e.Code), 10)
+	dst = append(dst, `,"message":`...)
+	dst = strictjson.AppendString(dst, e.Message)
+	if e.Data != nil {
+		dst = append(dst, `,"data":`...)
+		dst = append(dst, e.Data...)
+	}
+	return append(dst, "}}"...)
+}
+
+// AppendRefusal appends what answers every request of the body with the same error,
+// a batch by one array. It appends nothing when there is no request, or none whose
+// id could be read.
+func (b *Body) AppendRefusal(dst []byte, e *Error) []byte {
+	start := len(dst)
+	for i := range b.Calls {
+		c := &b.Calls[i]
+		if c.ID == nil || c.Kind == Response {
+			continue
+		}
+		if b.Batch {
+			dst = append(dst, ',')
+		}
+		dst = AppendError(dst, c.ID, e)
+	}
+	if b.Batch && len(dst) > start {
+		dst[start] = '['
+		dst = append(dst, ']')
+	}
+	return dst
+}
+
+func appendID(dst []byte, id json.RawMessage) []byte {
+	if id == nil {
+		return append(dst, "null"...)
+	}
+	return append(dst, id...)
+}

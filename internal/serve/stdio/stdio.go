@@ -1,0 +1,254 @@
+// Package stdio is MCP over standard input and output: one message a line. It
+// serves exactly one client, the process that started us, and outlives whatever
+// that client gets wrong: a malformed line is answered and the session goes on.
+package stdio
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"slices"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"candela/internal/alerting/notify"
+	"candela/internal/kit/principal"
+	"candela/internal/kit/shutdown"
+	"candela/internal/serve/mcp"
+	"candela/internal/serve/rpc"
+)
+
+// Owner is to whom everything belongs that the client sets up: the one owner of an
+// installation, as over HTTP.
+const Owner = "owner"
+
+// Limits of a session.
+const (
+	maxLine    = 1 << 20 // bytes of a message, as over HTTP
+	maxRunning = 16      // tool calls at once; further ones wait their turn
+	maxWaiting = 256     // calls that run or wait; further ones are refused
+)
+
+// Config is what a session may be given.
+type Config struct {
+	Log        *slog.Logger
+	Streams    notify.Streams // nil: no notifications
+	DrainGrace time.Duration  // for calls that run when the input ends; 10 s
+}
+
+// Session is one client on one pair of streams. Run it once.
+type Session struct {
+	mcp *mcp.Server
+	cfg Config
+	in  io.Reader
+
+	mu      sync.Mutex // guards out: a message is one Write
+	out     io.Writer
+	failed  error              // the first failed write
+	stop    context.CancelFunc // ends the session after it
+	calls   sync.WaitGroup
+	running chan struct{}
+	waiting chan struct{}
+	client  string // as it calls itself; of the goroutine that receives
+	ending  atomic.Pointer[time.Time]
+}
+
+// New returns a session that reads messages from in and writes to out nothing
+// but messages.
+func New(m *mcp.Server, in io.Reader, out io.Writer, cfg Config) *Session {
+	if cfg.DrainGrace == 0 {
+		cfg.DrainGrace = 10 * time.Second
+	}
+	return &Session{
+		mcp: m, cfg: cfg, in: in, out: out,
+		running: make(chan struct{}, maxRunning), waiting: make(chan struct{}, maxWaiting),
+	}
+}
+
+// caller is the one client of a session.
+func (s *Session) caller() principal.Caller {
+	return principal.Caller{Subject: Owner, Key: "local", Client: s.client}
+}
+
+// Run serves until the input ends or ctx does. Calls that run then may finish and
+// are answered, and what was there to be pushed is written: until hard ends, and
+// for the grace period at most. When ctx ends first, Run closes the input if it can
+// be closed, so that the read returns.
+func (s *Session) Run(ctx, hard context.Context) error {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	s.stop = stop
+	calls, abort := context.WithCancel(shutdown.With(hard, ctx))
+	defer abort()
+
+	lines, ended := make(chan line), make(chan error, 1)
+	go func() { ended <- readLines(ctx, s.in, lines) }()
+	push := notifier{session: s, last: make(chan struct{})}
+	err := s.serve(ctx, calls, lines, ended, &push)
+	if ctx.Err() != nil {
+		if in, ok := s.in.(io.Closer); ok {
+			_ = in.Close()
+		}
+	}
+	now := time.Now()
+	s.ending.Store(&now)
+	s.drain(abort, &push)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.failed != nil {
+		return fmt.Errorf("write to the client: %w", s.failed)
+	}
+	return err
+}
+
+// Ending returns since when the session takes no more messages and only finishes what
+// it has, zero while it takes them.
+func (s *Session) Ending() time.Time {
+	if since := s.ending.Load(); since != nil {
+		return *since
+	}
+	return time.Time{}
+}
+
+func (s *Session) serve(ctx, calls context.Context, lines <-chan line, ended <-chan error, push *notifier) error {
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case err := <-ended:
+			return err
+		case l := <-lines:
+			s.receive(ctx, calls, l, push)
+		}
+	}
+}
+
+// receive answers one line. Tool calls run beside the reader, so that a slow one
+// can be cancelled; the rest is answered at once and in order.
+func (s *Session) receive(ctx, calls context.Context, l line, push *notifier) {
+	if l.tooLong {
+		s.write(rpc.AppendError(nil, nil, &rpc.Error{Code: rpc.CodeRefused, Message: "request too large: a message may have at most " + strconv.Itoa(maxLine) + " bytes"}))
+		return
+	}
+	body, failure := rpc.Read(l.data)
+	if failure != nil {
+		s.cfg.Log.LogAttrs(ctx, slog.LevelInfo, "[MCP] refused", slog.String("reason", failure.Message), slog.Bool("authorization", false))
+		s.write(rpc.AppendError(nil, nil, failure))
+		return
+	}
+	full := len(s.waiting) == maxWaiting
+	if full && slices.ContainsFunc(body.Calls, func(c rpc.Call) bool { return c.Method == "tools/call" }) {
+		s.write(body.AppendRefusal(nil, &rpc.Error{Code: rpc.CodeRefused, Message: "too many calls are waiting; try again when some have been answered"}))
+		return
+	}
+	if name := mcp.ClientName(body); name != "" {
+		s.client = name
+	}
+	job := s.mcp.Receive(calls, mcp.Origin{Caller: s.caller()}, body)
+	if job.CallsTool() || slices.ContainsFunc(body.Calls, func(c rpc.Call) bool { return c.Method == "notifications/initialized" }) {
+		push.start(calls)
+	}
+	if !job.CallsTool() {
+		s.write(job.Append(nil))
+		return
+	}
+	s.waiting <- struct{}{} // never blocks: only this goroutine adds
+	s.calls.Go(func() {
+		defer func() { <-s.waiting }()
+		s.running <- struct{}{}
+		defer func() { <-s.running }()
+		job.Settle(s.write(job.Append(nil)))
+	})
+}
+
+// drain waits for the calls that run and for what they gave rise to, and cancels
+// both after the grace period.
+func (s *Session) drain(abort context.CancelFunc, push *notifier) {
+	timer := time.AfterFunc(s.cfg.DrainGrace, abort)
+	defer timer.Stop()
+	s.calls.Wait()
+	push.finish()
+}
+
+// write sends one message, if there is one, and reports whether it was sent.
+func (s *Session) write(message []byte) bool {
+	return len(message) == 0 || s.send(append(message, '\n'))
+}
+
+// send writes a line. After a failed write the session ends: nobody reads.
+func (s *Session) send(line []byte) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.failed != nil {
+		return false
+	}
+	if _, err := s.out.Write(line); err != nil {
+		s.failed = err
+		s.stop()
+	}
+	return s.failed == nil
+}
+
+// line is one line of input, or the note that it was too long to keep.
+type line struct {
+	data    []byte
+	tooLong bool
+}
+
+// readLines sends every non-empty line until the input ends, which is no error.
+func readLines(ctx context.Context, in io.Reader, lines chan<- line) error {
+	reader := bufio.NewReaderSize(in, 64<<10)
+	for {
+		l, err := readLine(reader)
+		if l.tooLong || len(l.data) > 0 {
+			select {
+			case lines <- l:
+			case <-ctx.Done():
+				return nil
+			}
+		}
+		if err != nil {
+			return inputEnd(ctx, err)
+		}
+	}
+}
+
+// inputEnd says whether the input ended as it may.
+func inputEnd(ctx context.Context, err error) error {
+	expected := errors.Is(err, io.EOF) || ctx.Err() != nil
+	if !expected {
+		return fmt.Errorf("read from the client: %w", err)
+	}
+	return nil
+}
+
+// readLine reads to the next line feed and trims white space. A line beyond the
+// limit is skipped to its end without being kept.
+func readLine(reader *bufio.Reader) (l line, err error) {
+	for {
+		part, err := reader.ReadSlice('\n')
+		if !l.tooLong {
+			l.data = append(l.data, part...)
+		}
+		if len(l.data) > maxLine {
+			l = line{tooLong: true}
+		}
+		if errors.Is(err, bufio.ErrBufferFull) {
+			continue
+		}
+		l.data = trim(l.data)
+		return l, err
+	}
+}
+
+func trim(data []byte) []byte {
+	for len(data) > 0 && (data[len(data)-1] == '\n' || data[len(data)-1] == '\r' || data[len(data)-1] == ' ' || data[len(data)-1] == '\t') {
+		data = data[:len(data)-1]
+	}
+	return data
+}

@@ -1,0 +1,304 @@
+package tool
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"candela/internal/alerting/alert"
+	"candela/internal/analysis/indicator"
+	"candela/internal/kit/fault"
+	"candela/internal/kit/principal"
+	"candela/internal/kit/strictjson"
+	"candela/internal/market"
+	"candela/internal/serve/mcp"
+)
+
+// Alerts is where alerts live. Set takes what the client asked for: symbol,
+// interval, condition, note and expiry; the alert it returns has the rest. AlertsOn
+// lists those on one symbol, which may lack its venue.
+type Alerts interface {
+	Set(ctx context.Context, caller principal.Caller, want alert.Alert) (alert.Alert, error)
+	Alerts(ctx context.Context, caller principal.Caller) ([]alert.Alert, error)
+	AlertsOn(ctx context.Context, caller principal.Caller, s market.Symbol) ([]alert.Alert, error)
+	Cancel(ctx context.Context, caller principal.Caller, alertID string) error
+}
+
+// conditionRecord is a condition in the one-key form in which clients give it.
+type conditionRecord struct {
+	Above  json.Number   `json:"price_above,omitempty"`
+	Below  json.Number   `json:"price_below,omitempty"`
+	Signal *signalRecord `json:"indicator_signal,omitempty"`
+}
+
+type signalRecord struct {
+	Indicator string `json:"indicator"`
+	Signal    string `json:"signal"`
+}
+
+func recordCondition(c alert.Condition) conditionRecord {
+	threshold := json.Number(c.Threshold.String())
+	switch c.Type {
+	case alert.PriceAbove:
+		return conditionRecord{Above: threshold}
+	case alert.PriceBelow:
+		return conditionRecord{Below: threshold}
+	default:
+		return conditionRecord{Signal: &signalRecord{c.Indicator, c.Signal}}
+	}
+}
+
+// alertRecord is an alert on the wire; ID is written in lists only.
+type alertRecord struct {
+	ID        string          `json:"id,omitempty"`
+	AlertID   string          `json:"alert_id"`
+	Symbol    string          `json:"symbol"`
+	Interval  string          `json:"interval"`
+	Condition conditionRecord `json:"condition"`
+	CreatedAt string          `json:"created_at"`
+	Note      string          `json:"note,omitempty"`
+	ExpiresAt string          `json:"expires_at,omitempty"`
+}
+
+func recordAlert(a alert.Alert) alertRecord {
+	r := alertRecord{
+		AlertID: a.ID, Symbol: a.Symbol.String(), Condition: recordCondition(a.Condition),
+		CreatedAt: stamp(a.Created), Note: a.Note,
+	}
+	if a.Interval.Valid() {
+		r.Interval = a.Interval.String()
+	}
+	if !a.Expires.IsZero() {
+		r.ExpiresAt = stamp(a.Expires)
+	}
+	return r
+}
+
+func conditionSchema(doc string) *schema {
+	return &schema{
+		Type: "object", Description: doc,
+		Properties: props{
+			is(alert.PriceAbove.String(), "number", "Fires when the traded price reaches or exceeds this."),
+			is(alert.PriceBelow.String(), "number", "Fires when the traded price reaches or falls below this."),
+			{alert.IndicatorSignal.String(), object("Fires when a bar closes that confirms the signal.",
+				is("indicator", "string", "A name from list_indicators."),
+				is("signal", "string", "One of that indicator's signals in list_indicators."))},
+		},
+		MinProperties: 1, MaxProperties: 1, AdditionalProperties: false,
+	}
+}
+
+// conditionShown describes a condition in an answer.
+func conditionShown() *schema {
+	return &schema{
+		Type: "object",
+		Properties: props{
+			is(alert.PriceAbove.String(), "number", ""), is(alert.PriceBelow.String(), "number", ""),
+			{alert.IndicatorSignal.String(), object("", is("indicator", "string", ""), is("signal", "string", ""))},
+		},
+		MinProperties: 1, MaxProperties: 1, AdditionalProperties: false,
+	}
+}
+
+// condition is an object with exactly one of the three keys.
+func condition(dst *alert.Condition) field {
+	allowed := "an object with exactly one of " + strings.Join(alert.Types(), ", ")
+	return field{
+		name: "condition", allowed: allowed,
+		schema: conditionSchema(`What to wait for: exactly one key, such as {"price_above":70000} or {"indicator_signal":{"indicator":"wavetrend","signal":"cross_up_os"}}.`),
+		read: func(raw json.RawMessage) error {
+			if raw[0] != '{' {
+				return noObject("condition", raw, allowed)
+			}
+			var keys []string
+			for key := range strictjson.Fields(raw) {
+				keys = append(keys, cut(key))
+			}
+			if len(keys) != 1 {
+				given := strings.Join(keys, ", ")
+				if given == "" {
+					given = "{}"
+				}
+				return fault.Field("condition", cut(given), allowed)
+			}
+			for key, value := range strictjson.Fields(raw) {
+				if err := readCondition(key, value, dst); err != nil {
+					return err
+				}
+			}
+			return nil
+		},
+	}
+}
+
+func readCondition(key string, value json.RawMessage, dst *alert.Condition) error {
+	dst.Type, _ = alert.ParseType(key)
+	switch dst.Type {
+	case alert.PriceAbove, alert.PriceBelow:
+		return amount("condition."+key, &dst.Threshold, "").read(value)
+	case alert.IndicatorSignal:
+		return readSignal(value, dst)
+	}
+	return fault.Field("condition", cut(key), strings.Join(alert.Types(), ", "), fault.Nearest(key, alert.Types())...)
+}
+
+// readSignal checks the pair against the catalogue: an alert on a signal that
+// never comes would wait for ever.
+func readSignal(raw json.RawMessage, dst *alert.Condition) error {
+	const at = "condition.indicator_signal"
+	if raw[0] != '{' {
+		return noObject(at, raw, `an object such as {"indicator":"wavetrend","signal":"cross_up"}`)
+	}
+	inner := fields{
+		text("indicator", &dst.Indicator, 64, "").named("a name from list_indicators, such as wavetrend").must(),
+		text("signal", &dst.Signal, 64, ""), // required too, but the error is to list those of the indicator
+	}
+	if err := inner.decode(raw); err != nil {
+		return within(at, err)
+	}
+	def, err := indicator.Find(dst.Indicator)
+	if err != nil {
+		return within(at, named(err, "indicator"))
+	}
+	dst.Indicator = def.Name
+	if own := def.Labels(); dst.Signal == "" && len(own) > 0 {
+		return fault.Missing(at+".signal", "one of "+strings.Join(own, ", "))
+	}
+	return indicator.CheckSignal(def, dst.Signal)
+}
+
+// within puts the path of the enclosing field before the field of an error.
+func within(path string, err error) error {
+	e := fault.Of(err)
+	if e == nil {
+		return err
+	}
+	inner := *e
+	inner.Field = path + "." + e.Field
+	inner.Message = path + ": " + e.Message
+	return &inner
+}
+
+func alertSchema(withID bool) *schema {
+	s := object("",
+		is("alert_id", "string", ""), is("symbol", "string", ""), is("interval", "string", "Empty for price conditions."),
+		prop{"condition", conditionShown()}, is("created_at", "string", ""), is("note?", "string", ""), is("expires_at?", "string", ""))
+	if withID {
+		s.Properties = append(props{is("id", "string", "")}, s.Properties...)
+		s.Required = append([]string{"id"}, s.Required...)
+	}
+	return s
+}
+
+func (t *Trading) alertSpecs() []spec {
+	return []spec{t.setAlert(), t.listAlerts(), t.cancelAlert()}
+}
+
+func alertArguments() (*alert.Alert, fields) {
+	r := &alert.Alert{}
+	return r, fields{
+		symbol(&r.Symbol, "The instrument, such as BTCUSDT.").must(),
+		condition(&r.Condition).must(),
+		interval("interval", &r.Interval, "Length of the bars an indicator condition watches; 4h when left out. Price conditions watch every trade and take none."),
+		note("note", &r.Note, 500, "A text of yours that comes back with the notification."),
+		moment("expires_at", &r.Expires, "When to give up waiting, in RFC 3339. Left out: never."),
+	}
+}
+
+func (t *Trading) setAlert() spec {
+	_, input := alertArguments()
+	return spec{
+		name: "set_alert", title: "Set an alert", trading: true,
+		description: "Register a one-shot alert: it fires once when its condition comes true and is then removed. " +
+			"A price condition that is already true fires at once; an indicator condition waits for the next bar that confirms the signal. " +
+			"Then call get_notifications with wait_seconds to wait for it.",
+		input: input, output: alertSchema(false), hints: hints{},
+		run: func(ctx context.Context, caller principal.Caller, raw json.RawMessage) (mcp.Result, error) {
+			r, input := alertArguments()
+			if err := input.decode(raw); err != nil {
+				return mcp.Result{}, err
+			}
+			if err := setInterval(r); err != nil {
+				return mcp.Result{}, err
+			}
+			set, err := t.Alerts.Set(ctx, caller, *r)
+			if err != nil {
+				return mcp.Result{}, err
+			}
+			return answer(recordAlert(set))
+		},
+	}
+}
+
+// setInterval gives indicator conditions their default and refuses an interval
+// that would mean nothing.
+func setInterval(a *alert.Alert) error {
+	switch {
+	case a.Condition.Type == alert.IndicatorSignal && !a.Interval.Valid():
+		a.Interval = market.Hour4
+	case a.Condition.Type != alert.IndicatorSignal && a.Interval.Valid():
+		return fault.Field("interval", a.Interval.String(), "no interval for "+a.Condition.Type.String()+", which watches every trade")
+	}
+	return nil
+}
+
+func (t *Trading) listAlerts() spec {
+	const name = "list_alerts"
+	return spec{
+		name: name, title: "List alerts", trading: true,
+		description: "List all active alerts, oldest first. Fired and cancelled ones are gone. About 0.3 KB per alert.",
+		input:       (&paging{limit: mostItems}).fields(name),
+		output:      object("", list("alerts", "", alertSchema(true)), moreSchema()), hints: hints{readOnly: true, idempotent: true},
+		run: func(ctx context.Context, caller principal.Caller, raw json.RawMessage) (mcp.Result, error) {
+			p := paging{limit: mostItems}
+			if err := p.fields(name).decode(raw); err != nil {
+				return mcp.Result{}, err
+			}
+			alerts, err := t.Alerts.Alerts(ctx, caller)
+			if err != nil {
+				return mcp.Result{}, err
+			}
+			array, left, err := page(name, p, ordered[alert.Alert]{items: alerts, key: alertKey}, func(a alert.Alert) any {
+				record := recordAlert(a)
+				record.ID = a.ID
+				return record
+			})
+			if err != nil {
+				return mcp.Result{}, err
+			}
+			return answerArray(name, "alerts", array, left, "")
+		},
+	}
+}
+
+// alertKey orders alerts as they are listed: by when they were made.
+func alertKey(a alert.Alert) string { return fmt.Sprintf("%020d %s", a.Created.UnixMilli(), a.ID) }
+
+func (t *Trading) cancelAlert() spec {
+	arguments := func() (*string, fields) {
+		id := new(string)
+		return id, fields{text("alert_id", id, 64, "The alert_id that set_alert or list_alerts gave.").named("the one that set_alert or list_alerts gave").must()}
+	}
+	_, input := arguments()
+	return spec{
+		name: "cancel_alert", title: "Cancel an alert", trading: true,
+		description: "Remove an active alert before it fires. Answers {ok, alert_id}.",
+		input:       input,
+		output:      object("", prop{"ok", &schema{Type: "boolean", Const: true}}, is("alert_id", "string", "")),
+		hints:       hints{destructive: true, idempotent: true},
+		run: func(ctx context.Context, caller principal.Caller, raw json.RawMessage) (mcp.Result, error) {
+			id, input := arguments()
+			if err := input.decode(raw); err != nil {
+				return mcp.Result{}, err
+			}
+			if err := t.Alerts.Cancel(ctx, caller, *id); err != nil {
+				return mcp.Result{}, err
+			}
+			return answer(struct {
+				OK      bool   `json:"ok"`
+				AlertID string `json:"alert_id"`
+			}{true, *id})
+		},
+	}
+}

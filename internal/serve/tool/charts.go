@@ -1,0 +1,240 @@
+package tool
+
+import (
+	"context"
+	"encoding/json"
+	"log/slog"
+	"runtime"
+	"slices"
+	"time"
+
+	"candela/internal/analysis/indicator"
+	"candela/internal/kit/fair"
+	"candela/internal/kit/fault"
+	"candela/internal/kit/principal"
+	"candela/internal/market"
+	"candela/internal/picture/payload"
+	"candela/internal/serve/mcp"
+)
+
+// BarSource is where bars come from. It must be safe for concurrent use, and
+// return errors that a client may read: never made-up bars in place of real ones.
+type BarSource interface {
+	Bars(ctx context.Context, want BarRequest) (BarSet, error)
+}
+
+// BarRequest asks for the newest bars of a symbol. No symbol asks for sample
+// data.
+type BarRequest struct {
+	Symbol   market.Symbol
+	Interval market.Interval
+	Bars     int // to show
+	Warmup   int // wanted before them, so that recursive values have settled
+	Series   []market.SeriesName
+}
+
+// BarSet is the answer: at most Bars and Warmup together, ascending and shared,
+// so read-only. Fewer than asked for is no error; none is.
+type BarSet struct {
+	Symbol     market.Symbol // as it is to be shown
+	Instrument market.Symbol // the same as its venue writes it, with the venue
+	Bars       market.Bars
+	Calendar   market.Calendar
+	Series     map[market.SeriesName][]float64 // one value per bar
+	Source     payload.Source
+	Provider   string
+	AsOf       time.Time // zero for sample data
+	Running    bool      // the last bar has not closed
+	Stale      bool
+	Built      market.Interval // what the bars were made of; zero for the provider's own
+	Holes      []market.Gap    // bars of it that are missing
+}
+
+// charts is the three tools that need no trading.
+type charts struct {
+	source  BarSource
+	painter Painter
+	alerts  Alerts    // nil without trading
+	account Positions // nil without trading
+	log     *slog.Logger
+	turns   *fair.Slots // tokens compute and draw in turns
+}
+
+// slots is how many computations and pictures are under way at once: enough to keep
+// the processors busy. A picture may take 50 MB.
+func slots() int { return min(max(2, runtime.GOMAXPROCS(0)), 8) }
+
+// inTurn does work that keeps a processor busy when it is the caller's turn.
+func (c *charts) inTurn(ctx context.Context, caller principal.Caller, work func() error) error {
+	release, err := c.turns.Take(ctx, caller.Key)
+	if err != nil {
+		return err
+	}
+	defer release()
+	return work()
+}
+
+// compute is Compute, with a turn for everything but reading the bars.
+func (c *charts) compute(ctx context.Context, caller principal.Caller, q Question) (shown *payload.Chart, err error) {
+	set, err := read(ctx, c.source, q)
+	if err != nil {
+		return nil, err
+	}
+	err = c.inTurn(ctx, caller, func() error {
+		shown, err = show(ctx, set, q)
+		return err
+	})
+	return shown, err
+}
+
+func (c *charts) specs() []spec {
+	return []spec{c.generateChart(), c.listIndicators(), c.getIndicators()}
+}
+
+// Question is what a chart is to show: what generate_chart, get_indicators and the
+// one chart of the command line have in common.
+type Question struct {
+	Symbol     market.Symbol
+	Interval   market.Interval
+	Indicators []Requested
+	Bars       int // at least 1
+}
+
+// Compute reads the bars and runs the indicators. Each sees the bars shown and
+// the history it needs before them, and is then cut to the bars shown: what a
+// volume profile of the visible range counts does not depend on its neighbours.
+func Compute(ctx context.Context, source BarSource, q Question) (*payload.Chart, error) {
+	set, err := read(ctx, source, q)
+	if err != nil {
+		return nil, err
+	}
+	return show(ctx, set, q)
+}
+
+// read reads the bars that a question needs.
+func read(ctx context.Context, source BarSource, q Question) (BarSet, error) {
+	env := indicator.Env{Interval: q.Interval}
+	want := BarRequest{Symbol: q.Symbol, Interval: q.Interval, Bars: q.Bars}
+	for _, r := range q.Indicators {
+		_, stable := r.Selection.Warmup(env)
+		history := indicator.History{Interval: q.Interval, Shown: q.Bars, Stable: stable}
+		want.Warmup = max(want.Warmup, history.Len()-q.Bars)
+		if needs, ok := r.Selection.Instance.(indicator.Needs); ok {
+			want.Series = append(want.Series, needs.Needs()...)
+		}
+	}
+	set, err := source.Bars(ctx, want)
+	if err == nil && set.Bars.Len() == 0 {
+		err = noBars(q)
+	}
+	return set, err
+}
+
+// show runs the indicators over bars that were read.
+func show(ctx context.Context, set BarSet, q Question) (*payload.Chart, error) {
+	env := indicator.Env{Interval: q.Interval, Calendar: set.Calendar}
+	shown := set.Bars.Tail(q.Bars)
+	chart := &payload.Chart{
+		Symbol: set.Symbol.String(), Instrument: set.Instrument, Interval: q.Interval, Bars: &shown,
+		Provenance: payload.Provenance{
+			Source: set.Source, Provider: set.Provider, AsOf: set.AsOf,
+			LastBarClosed: !set.Running, Stale: set.Stale, WarmupOK: true, BuiltFrom: set.Built, Calendar: set.Calendar,
+		},
+	}
+	chart.Holes = holes(&set, &shown, q.Interval)
+	names := make([]string, len(q.Indicators))
+	for i, r := range q.Indicators {
+		names[i] = r.Name
+	}
+	keys := payload.Keys(names)
+	for i, r := range q.Indicators {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		result, warm := run(r.Selection, env, &set, shown.Len())
+		chart.WarmupOK = chart.WarmupOK && warm
+		chart.Indicators = append(chart.Indicators, payload.Indicator{Key: keys[i], Result: result})
+	}
+	return chart, nil
+}
+
+// holes counts the bars that are missing among those shown: of the bars that they
+// were built from, or of their own interval. Bars that do not stand where the
+// calendar wants them say that it is not theirs, and then nothing can be counted.
+func holes(set *BarSet, shown *market.Bars, i market.Interval) int {
+	if set.Built.Valid() {
+		within := slices.DeleteFunc(slices.Clone(set.Holes), func(g market.Gap) bool { return g.To <= shown.T[0] })
+		return set.Calendar.Missed(within)
+	}
+	if set.Source == payload.Sample {
+		return 0
+	}
+	found, err := market.Gaps(shown, i, set.Calendar)
+	if err != nil || len(found.OffGrid) > 0 {
+		return 0
+	}
+	return set.Calendar.Missed(found.Gaps)
+}
+
+// run computes one indicator over the bars shown and its own warm-up, and says
+// whether the history was long enough.
+func run(s *indicator.Selection, env indicator.Env, set *BarSet, shown int) (*indicator.Result, bool) {
+	_, stable := s.Warmup(env)
+	sums, ok := s.Instance.(indicator.Summing)
+	sum := ok && sums.Sums()
+	if sum {
+		stable = 0 // it begins at the first bar shown, which the answer names
+	}
+	history := indicator.History{Interval: env.Interval, Shown: shown, Stable: stable}
+	from := history.Begin(&set.Bars, set.Running)
+	total := set.Bars.Len() - from
+	bars := set.Bars.Tail(total)
+	in := indicator.Input{Env: env, Bars: &bars, Series: make(map[market.SeriesName][]float64, len(set.Series))}
+	for name, values := range set.Series {
+		in.Series[name] = values[from:]
+	}
+	result := payload.Tail(s.Compute(in), total, shown)
+	result.Shown = stable == 0
+	if sum {
+		result.Anchored = bars.T[0]
+	}
+	return result, total >= shown+stable
+}
+
+func noBars(q Question) error {
+	return &fault.Error{
+		Kind: fault.NotFound, Code: "no_bars", Field: "symbol", Value: q.Symbol.String(),
+		Message: "there are no bars of " + q.Symbol.String() + " at " + q.Interval.String() + "; try another interval",
+	}
+}
+
+// getIndicators is the computation tool.
+func (c *charts) getIndicators() spec {
+	arguments := func() (*Question, fields) {
+		q := &Question{Interval: market.Hour4, Bars: defaultBars}
+		return q, fields{
+			symbol(&q.Symbol, "The instrument, such as BTCUSDT, AAPL or binance:BTCUSDT.").must(),
+			indicators("indicators", &q.Indicators, "What to compute: names from list_indicators, or objects with a name and parameters.", nil).must(),
+			interval("interval", &q.Interval, "Length of a bar."),
+		}
+	}
+	_, input := arguments()
+	return spec{
+		name: "get_indicators", title: "Compute indicators",
+		description: "Compute technical indicators for a symbol and return their latest values, newest signals and levels as JSON, without a picture. " +
+			"Use it to answer a question with numbers (is the RSI oversold, did MACD cross). " +
+			"Names and parameters come from list_indicators. Answers in about 0.5 to 2 KB per indicator.",
+		input: input, output: computedSchema(), hints: hints{readOnly: true, idempotent: true, openWorld: true},
+		run: func(ctx context.Context, caller principal.Caller, raw json.RawMessage) (mcp.Result, error) {
+			q, input := arguments()
+			if err := input.decode(raw); err != nil {
+				return mcp.Result{}, err
+			}
+			chart, err := c.compute(ctx, caller, *q)
+			if err != nil {
+				return mcp.Result{}, err
+			}
+			return answerJSON(payload.AppendComputed(nil, chart)), nil
+		},
+	}
+}

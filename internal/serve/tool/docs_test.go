@@ -1,0 +1,356 @@
+package tool_test
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"candela/internal/analysis/indicator"
+	"candela/internal/serve/mcp"
+	"candela/internal/serve/tool"
+	"candela/internal/serve/tool/tooltest"
+)
+
+const toolsHead = `# Tools
+
+The tools as clients see them, with examples of calls and answers over made-up bars. Every answer
+is also given as structured content where one is described here. The first three work always; the
+others are listed too, and refuse unless candela was started with ` + "`--trade`" + `.
+
+A tool that fails answers with ` + "`isError: true`" + ` and one JSON object; [its codes](#error-codes) are at the
+end of this page, and [errors.md](errors.md) has the mistakes that models make with the messages they get.
+
+## Numbers and signals
+
+- A number is the shortest that reads back as the same float64, in every answer: prices are whole, and the
+  value of a bar has the same digits in a summary, in a series and in the notification of an alert.
+- A signal has two bars. ` + "`x`" + ` and ` + "`t`" + ` are the bar it is drawn at; ` + "`confirmed_x`" + ` and ` + "`confirmed_t`" + ` are the bar
+  whose close made it known, which is later for divergences (two or five bars) and for ` + "`kalman_volume`" + `. Alerts fire at
+  that close. Test a rule on ` + "`confirmed_x`" + `: at ` + "`x`" + ` nobody knew of the signal yet. While ` + "`last_bar_closed`" + ` is false, a
+  signal that the last bar confirms may still go away.
+- ` + "`obv`" + ` and ` + "`ad`" + ` are sums from the first bar shown, which is ` + "`anchored_at`" + `; with other bars they have another level.
+- A series that does not fit is cut at its beginning (` + "`truncated`, `bars_omitted`" + `). Results that come from all bars asked for,
+  such as volume profiles, then have ` + "`covers_omitted_bars`" + `: ask for fewer bars to have them of what is returned.
+- The image of a chart carries in ` + "`_meta`" + ` what the head of a summary says: source, provider, as_of, stale, calendar.
+
+This page is written by ` + "`go test ./internal/serve/tool -update`" + `.
+`
+
+// TestDocs_ToolsPage holds docs/tools.md to the registry.
+func TestDocs_ToolsPage(t *testing.T) {
+	t.Parallel()
+	registry := tooltest.Registry(t, &tooltest.Trading{})
+	var page strings.Builder
+	page.WriteString(toolsHead)
+	for _, each := range registry.Tools() {
+		writeTool(t, &page, registry, each)
+	}
+	page.WriteString(errorCodesHead)
+	for _, code := range slices.Sorted(maps.Keys(errorCodes())) {
+		fmt.Fprintf(&page, "| `%s` | %s |\n", code, errorCodes()[code])
+	}
+	golden(t, "../../../docs/tools.md", []byte(page.String()))
+}
+
+// TestDocs_ReadmeTools holds the table in the README to the registry.
+func TestDocs_ReadmeTools(t *testing.T) {
+	t.Parallel()
+	registry := tooltest.Registry(t, &tooltest.Trading{})
+	var table strings.Builder
+	table.WriteString("| Tool | What it does | Answer | Hint |\n|---|---|---|---|\n")
+	for _, each := range registry.Tools() {
+		what, _, _ := strings.Cut(each.Description, ". ")
+		fmt.Fprintf(&table, "| [`%s`](docs/tools.md#%s) | %s | %s | %s |\n", each.Name, each.Name,
+			strings.TrimSuffix(what, "."), answerSize(t, registry, each.Name), changes(each.Annotations))
+	}
+	readme, err := os.ReadFile("../../../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	// Numbers that stand in a sentence.
+	count := func(file, text string) {
+		page, err := os.ReadFile(file)
+		if err != nil || !bytes.Contains(page, []byte(text)) {
+			t.Errorf("%s does not say %q: %v", file, text, err)
+		}
+	}
+	count("../../../README.md", fmt.Sprintf("%d indicators", len(indicator.All())))
+	count("../../../docs/README.md", fmt.Sprintf("the %d indicators", len(indicator.All())))
+	count("../../../llms.txt", fmt.Sprintf("the %d tools", len(registry.Tools())))
+	golden(t, "../../../README.md", replaceBlock(t, readme, "<!-- tools: go test ./internal/serve/tool -update -->\n", "<!-- end of tools -->", table.String()))
+}
+
+// replaceBlock puts text between two marks of a page.
+func replaceBlock(t *testing.T, page []byte, begin, end, text string) []byte {
+	t.Helper()
+	head, rest, ok := bytes.Cut(page, []byte(begin))
+	_, tail, closed := bytes.Cut(rest, []byte(end))
+	if !ok || !closed {
+		t.Fatalf("the page has no %q with its end", begin)
+	}
+	return slices.Concat(head, []byte(begin+text+end), tail)
+}
+
+func changes(a mcp.Annotations) string {
+	switch {
+	case a.ReadOnly:
+		return "read-only"
+	case a.Destructive && a.OpenWorld:
+		return "**destructive**, reaches the venue"
+	case a.Destructive:
+		return "destructive"
+	}
+	return "writes"
+}
+
+// answerSize is how much a client gets, measured: a picture in base64, as it travels.
+func answerSize(t *testing.T, registry *tool.Registry, name string) string {
+	t.Helper()
+	size := func(arguments string) string {
+		n := 0
+		for _, c := range call(t, registry, name, arguments).Content {
+			n += len(c.Text) + base64.StdEncoding.EncodedLen(len(c.Image))
+		}
+		if n < 10_000 {
+			return fmt.Sprintf("%.1f KB", max(0.1, float64(n)/1000))
+		}
+		return fmt.Sprintf("%d KB", (n+500)/1000)
+	}
+	if name == "generate_chart" {
+		return size(`{"symbol":"BTCUSDT"}`) + " as a picture, " + size(`{"symbol":"BTCUSDT","format":"summary"}`) + " as a summary"
+	}
+	return size(docCall(name))
+}
+
+// docCall is the example call of a tool.
+func docCall(name string) string {
+	switch name {
+	case "generate_chart":
+		return `{"symbol":"BTCUSDT","interval":"1h","indicators":["rsi"],"bars":60,"format":"summary"}`
+	case "get_indicators":
+		return `{"symbol":"BTCUSDT","interval":"4h","indicators":["rsi",{"name":"ema_stack"}]}`
+	case "place_order":
+		return `{"symbol":"BTCUSDT","side":"buy","type":"limit","quantity":0.1,"price":70000,"idempotency_key":"first"}`
+	case "set_alert":
+		return `{"symbol":"BTCUSDT","condition":{"price_above":70000},"note":"breakout"}`
+	case "cancel_order", "cancel_alert":
+		return good()[name][0]
+	case "get_notifications":
+		return `{"wait_seconds":50}`
+	case "subscribe_notifications":
+		return `{"symbols":["BTCUSDT"],"alert_types":["price_above"]}`
+	}
+	return `{}`
+}
+
+func writeTool(t *testing.T, page *strings.Builder, registry *tool.Registry, each mcp.Tool) {
+	t.Helper()
+	fmt.Fprintf(page, "\n## %s\n\n%s\n\n", each.Name, each.Description)
+	hint := map[bool]string{true: "yes", false: "no"}
+	a := each.Annotations
+	fmt.Fprintf(page, "Read-only: %s. Destructive: %s. The same call twice is as once: %s. Reaches other services: %s.\n",
+		hint[a.ReadOnly], hint[a.Destructive], hint[a.Idempotent], hint[a.OpenWorld])
+	if input := parseSchema(t, each.InputSchema); len(input.properties) > 0 {
+		page.WriteString("\n| Argument | Type | |\n|---|---|---|\n")
+		writeProperties(page, "", input)
+	}
+	if each.OutputSchema != nil {
+		if output := parseSchema(t, each.OutputSchema); len(output.properties) > 0 {
+			page.WriteString("\n| In the answer | Type | |\n|---|---|---|\n")
+			writeProperties(page, "", output)
+		}
+	}
+	result := call(t, registry, each.Name, docCall(each.Name))
+	text := string(result.Content[len(result.Content)-1].Text)
+	if len(text) > 1200 {
+		text = text[:1200] + "..."
+	}
+	fmt.Fprintf(page, "\n```json\n%s\n%s\n```\n", docCall(each.Name), text)
+}
+
+// node is the part of a JSON Schema that the page shows, with its properties in
+// order.
+type node struct {
+	kind, doc  string
+	required   []string
+	properties []property
+}
+
+type property struct {
+	name string
+	node node
+}
+
+func parseSchema(t *testing.T, raw json.RawMessage) node {
+	t.Helper()
+	var s struct {
+		Type                 string            `json:"type"`
+		Description          string            `json:"description"`
+		Enum                 []string          `json:"enum"`
+		Minimum              json.Number       `json:"minimum"`
+		Maximum              json.Number       `json:"maximum"`
+		Above                json.Number       `json:"exclusiveMinimum"`
+		Default              json.RawMessage   `json:"default"`
+		Format               string            `json:"format"`
+		Items                json.RawMessage   `json:"items"`
+		AnyOf                []json.RawMessage `json:"anyOf"`
+		Properties           json.RawMessage   `json:"properties"`
+		Required             []string          `json:"required"`
+		AdditionalProperties json.RawMessage   `json:"additionalProperties"`
+	}
+	if err := json.Unmarshal(raw, &s); err != nil {
+		t.Fatalf("%v: %s", err, raw)
+	}
+	n := node{kind: s.Type, doc: s.Description, required: s.Required}
+	if s.Format != "" {
+		n.kind += ", " + s.Format
+	}
+	switch {
+	case len(s.Enum) > 0:
+		n.kind = strings.Join(s.Enum, ", ")
+	case s.Above != "":
+		n.kind += " above " + s.Above.String()
+	case s.Minimum != "" && s.Maximum != "":
+		n.kind += " from " + s.Minimum.String() + " to " + s.Maximum.String()
+	}
+	var kinds []string
+	for _, each := range s.AnyOf {
+		one := parseSchema(t, each)
+		kinds = append(kinds, one.kind)
+	}
+	if len(kinds) > 0 {
+		n.kind = strings.Join(slices.Compact(kinds), " or ")
+	}
+	if s.Default != nil {
+		n.kind += ", default `" + string(s.Default) + "`"
+	}
+	if s.Properties != nil {
+		n.properties = ordered(t, s.Properties)
+	}
+	// The parts of a list, and of an object under names that are not known before.
+	for _, inner := range []json.RawMessage{s.Items, s.AdditionalProperties} {
+		if len(inner) == 0 || inner[0] != '{' {
+			continue
+		}
+		item := parseSchema(t, inner)
+		if s.Items != nil {
+			n.kind = "list of " + item.kind
+		}
+		n.properties, n.required = item.properties, item.required
+	}
+	return n
+}
+
+// ordered reads the members of an object in the order they are written.
+func ordered(t *testing.T, raw json.RawMessage) []property {
+	t.Helper()
+	d := json.NewDecoder(bytes.NewReader(raw))
+	if _, err := d.Token(); err != nil {
+		t.Fatal(err)
+	}
+	var all []property
+	for d.More() {
+		name, err := d.Token()
+		if err != nil {
+			t.Fatal(err)
+		}
+		var value json.RawMessage
+		if err := d.Decode(&value); err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, property{fmt.Sprint(name), parseSchema(t, value)})
+	}
+	return all
+}
+
+func writeProperties(page *strings.Builder, prefix string, n node) {
+	for _, p := range n.properties {
+		name := prefix + p.name
+		mark := ""
+		if !slices.Contains(n.required, p.name) {
+			mark = ", optional"
+		}
+		fmt.Fprintf(page, "| `%s` | %s%s | %s |\n", name, p.node.kind, mark, strings.ReplaceAll(p.node.doc, "|", `\|`))
+		writeProperties(page, name+".", p.node)
+	}
+}
+
+const errorCodesHead = `
+## Error codes
+
+` + "`retryable`" + ` says whether the same call may succeed later, ` + "`retry_after_s`" + ` when to try.
+
+| Code | What to do |
+|---|---|
+`
+
+// errorCodes says what a client can do about each code.
+func errorCodes() map[string]string {
+	return map[string]string{
+		"alert_exists":           "An alert of that id is there already; list_alerts shows it.",
+		"alert_not_found":        "No active alert has that id: it fired, expired, was cancelled, or never was. list_alerts has the others.",
+		"bad_file":               "A CSV file has a line that cannot be read; the message names it. The operator mends the file.",
+		"bad_folder":             "The folder of CSV files cannot be read. The operator looks at `--csv-dir`.",
+		"busy":                   "Too many orders are on their way at once. Try again.",
+		"cancel_failed":          "The venue did not take the cancel. get_orders tells what the order is now.",
+		"cancelled":              "The call was given up before it was done. An order may have gone out all the same: look at get_orders.",
+		"order_closed":           "The order is filled, rejected or denied, so there is nothing to cancel. get_orders with filter open lists what can be cancelled.",
+		"too_late":               "The order was not sent within ten seconds of the call, or the program stood still until a moment ago. Nothing was done: look at the price and ask again with the same key.",
+		"external_order":         "The order was not placed here, so it is not cancelled here. Use the venue's own page.",
+		"halt_file":              "The owner halted trading with a file. Only the owner ends that.",
+		"halt_not_kept":          "The halt is in force but could not be written down. The owner looks at the disk.",
+		"idempotency_key_used":   "The key belongs to another order. Repeat that order exactly, or choose another key.",
+		"internal":               "A defect. The log has the reason under the request's id; report it.",
+		"invalid_argument":       "`field`, `value` and `allowed` say what is wrong with the call, `suggestions` what is near.",
+		"keys_refused":           "The venue does not accept the operator's keys.",
+		"made_up_bars":           "A source gave made-up bars where real ones were asked for, and they were thrown away. Report it.",
+		"missing_argument":       "`field` is required.",
+		"no_bars":                "The source has no bars of this symbol and interval for that time.",
+		"no_keys":                "The venue needs keys, and the operator has set none.",
+		"no_signals":             "The indicator gives no signals to wait for; list_indicators has those that do.",
+		"no_source":              "No source is set up that could have the symbol.",
+		"no_subscription":        "The venue's data needs a subscription that the operator's account lacks.",
+		"not_compared":           "The account is still being compared with the venue, as after every start. Nothing was done: try again with the same key.",
+		"not_live":               "The source stands still, so nothing could fire.",
+		"not_sent":               "The order was written down and did not leave the machine. Place it anew, under a new key.",
+		"not_supported":          "This server does not do that; the message names what to use.",
+		"not_your_account":       "The trading account belongs to another owner.",
+		"order_denied":           "The owner's policy refused the order, and nothing was sent: `rule`, `limit` and `value` say why. See [refusals.md](refusals.md).",
+		"order_event_refused":    "The order cannot do that in the state it is in; get_orders shows it.",
+		"order_exists":           "An order of that id is there already.",
+		"order_not_found":        "No order has that id; get_orders lists those that there are.",
+		"order_rejected":         "The venue refused the order, in its own words.",
+		"clocks_differ":          "The clocks of two replicas differ, or the call was held up for half a minute; nothing was done. The owner looks at the clocks.",
+		"orders_lost":            "The NATS servers have lost orders that replicas knew, and nothing is traded. The owner compares the account at the venue and restarts the replicas.",
+		"outcome_unknown":        "Whether the order was taken is not known yet. Call again with the same `idempotency_key`; without one look at get_orders and do not place it again.",
+		"range_refused":          "The venue has no bars of this interval that far back. Ask for fewer bars or a longer interval.",
+		"region_refused":         "The venue refuses the region that the server is in; the message names the same symbol elsewhere.",
+		"stale_quote":            "The price is too old to fill a paper order at. Try again when the market moves.",
+		"stopping":               "The server is stopping. Try again in a moment.",
+		"store_busy":             "Another program holds the store. Try again.",
+		"store_closed":           "The server is stopping.",
+		"store_damaged":          "The store is not what was written. The owner restores a backup.",
+		"store_failed":           "What was asked for could not be written to the disk, so it was not done. The owner looks at the disk.",
+		"store_full":             "The disk is full, so what was asked for was not done. The owner makes room.",
+		"store_read_only":        "The store cannot be written, so what was asked for was not done. The owner looks at the disk.",
+		"too_large":              "That is more than replicas share at once. Ask for less.",
+		"too_many_alerts":        "The owner has as many active alerts as there may be. Cancel some.",
+		"too_many_subscriptions": "Too many clients are subscribed. Try again when one has left.",
+		"trading_disabled":       "The server runs without `--trade`. The owner restarts it with that.",
+		"trading_elsewhere":      "Another candela trades in the same state directory, often one that another window of the client started. Use that one. When `retryable`, it has ended, and this one takes over soon.",
+		"trading_not_taken_over": "The candela that traded has ended, and this one cannot take over; the message says why. The owner mends that.",
+		"unavailable":            "A venue does not answer now. Try again after `retry_after_s`.",
+		"unknown_argument":       "The tool has no argument of that name; `suggestions` has the nearest.",
+		"unknown_indicator":      "No indicator has that name; `suggestions` has the nearest, list_indicators all.",
+		"unknown_order":          "No order has that id; get_orders lists those that there are.",
+		"unknown_parameter":      "The indicator has no parameter of that name; `allowed` lists those it has.",
+		"unknown_symbol":         "The venue does not know the symbol; `suggestions` has near names.",
+		"venue_refused":          "The venue refused the request, in its own words.",
+	}
+}

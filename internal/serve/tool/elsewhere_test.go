@@ -1,0 +1,27 @@
+package tool_test
+
+import (
+	"log/slog"
+	"strings"
+	"testing"
+
+	"candela/internal/picture/chart"
+	"candela/internal/serve/tool"
+	"candela/internal/serve/tool/tooltest"
+)
+
+func TestTools_SayWhoTradesInTheirPlace(t *testing.T) {
+	t.Parallel()
+	registry, err := tool.New(tool.Config{
+		Bars: tooltest.Bars{}, Painter: chart.NewRenderer(), Log: slog.New(slog.DiscardHandler), NoTrading: func() error { return tool.TradingElsewhere("/home/of/state", 42) },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if text := string(call(t, registry, "list_alerts", `{}`).Content[0].Text); !strings.Contains(text, `"trading_elsewhere"`) || !strings.Contains(text, "/home/of/state") || !strings.Contains(text, "pid 42") {
+		t.Error(text)
+	}
+	if result := call(t, registry, "list_indicators", `{}`); result.IsError {
+		t.Error("charts do not work without trading")
+	}
+}

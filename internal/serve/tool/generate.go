@@ -1,0 +1,145 @@
+package tool
+
+import (
+	"context"
+	"encoding/json"
+
+	"candela/internal/kit/principal"
+	"candela/internal/market"
+	"candela/internal/picture/chart"
+	"candela/internal/picture/payload"
+	"candela/internal/serve/mcp"
+)
+
+// Painter draws pictures as PNG. It must be safe for concurrent use. An error
+// names the argument that cannot be drawn.
+type Painter interface {
+	PNG(spec *chart.Spec) ([]byte, error)
+}
+
+// The formats of generate_chart.
+const (
+	formatPNG     = "png"
+	formatSummary = "summary"
+	formatBoth    = "both"
+	formatSeries  = "series"
+)
+
+const (
+	defaultBars = 200
+
+	// seriesLimit keeps a result, which holds the series twice, below the
+	// 1,048,576 bytes at which clients cut.
+	seriesLimit = 480_000
+)
+
+// pictureLevel is the deflate level of pictures: every byte of one crosses a
+// network and a conversation, so size is worth a few milliseconds.
+const pictureLevel = 6
+
+func defaultIndicators() []string { return []string{"ema_stack", "cipher_b", "macd"} }
+
+// chartArguments are the arguments of generate_chart.
+type chartArguments struct {
+	Question
+	width, height, scale int
+	format, theme        string
+	log                  bool
+}
+
+func newChartArguments() *chartArguments {
+	return &chartArguments{
+		Question: Question{Interval: market.Hour4, Bars: defaultBars},
+		width:    chart.DefaultWidth, height: chart.DefaultHeight, scale: 1, format: formatPNG, theme: "dark",
+	}
+}
+
+func (a *chartArguments) fields() fields {
+	return fields{
+		symbol(&a.Symbol, "The instrument, such as BTCUSDT, AAPL, EURUSD=X or binance:BTCUSDT. Leave it out for made-up sample data.").also("ticker"),
+		interval("interval", &a.Interval, "Length of a bar.").also("timeframe"),
+		indicators("indicators", &a.Indicators, "What to draw: names from list_indicators, or objects with a name and parameters. An empty list draws the price alone.", defaultIndicators()).also("panels"),
+		integer("bars", &a.Bars, 1, chart.MaxBars, "How many of the newest bars to show."),
+		integer("width", &a.width, chart.MinSide, chart.MaxSide, "Width of the picture in pixels. Vision models scale down pictures wider than 1568."),
+		integer("height", &a.height, chart.MinSide, chart.MaxSide, "Height of the picture in pixels."),
+		choice("format", &a.format, "What to return: a picture, or JSON.",
+			formatPNG, formatSummary, formatBoth, formatSeries),
+		choice("theme", &a.theme, "Colours of the picture.", "dark", "light"),
+		integer("scale", &a.scale, 1, chart.MaxScale, "Device pixels per pixel, for sharp screens."),
+		boolean("log", &a.log, "Logarithmic price axis."),
+	}
+}
+
+// generateChart is the chart tool. It has no output schema: see docs/adr/0005.
+func (c *charts) generateChart() spec {
+	return spec{
+		name: "generate_chart", title: "Draw a chart",
+		description: "Draw a candlestick chart with indicators for a symbol, or return what the chart shows as JSON. " +
+			"Use format png to look at a market (about 80 to 140 KB of base64), summary for the figures behind it (about 2 to 8 KB), " +
+			"both for the two together, and series for every value of every bar (about 90 KB for 200 bars). " +
+			"A signal stands at bar x, time t; the close of bar confirmed_x confirmed it. " +
+			"Without a symbol it draws made-up sample data and says so.",
+		input: newChartArguments().fields(),
+		hints: hints{readOnly: true, idempotent: true, openWorld: true},
+		meta:  json.RawMessage(`{"anthropic/maxResultSizeChars":500000}`),
+		run: func(ctx context.Context, caller principal.Caller, raw json.RawMessage) (mcp.Result, error) {
+			a := newChartArguments()
+			if err := a.fields().decode(raw); err != nil {
+				return mcp.Result{}, err
+			}
+			if a.Indicators == nil {
+				a.Indicators = resolveAll(defaultIndicators())
+			}
+			return c.generate(ctx, caller, a)
+		},
+	}
+}
+
+func (c *charts) generate(ctx context.Context, caller principal.Caller, a *chartArguments) (mcp.Result, error) {
+	shown, err := c.compute(ctx, caller, a.Question)
+	if err != nil {
+		return mcp.Result{}, err
+	}
+	drawn := c.alertsAndAccount(ctx, caller, a.Symbol, shown)
+	switch a.format {
+	case formatSeries:
+		return answerJSON(payload.AppendSeries(nil, shown, seriesLimit)), nil
+	case formatSummary:
+		return answerJSON(payload.AppendSummary(nil, shown)), nil
+	}
+	var png []byte
+	err = c.inTurn(ctx, caller, func() error {
+		png, err = c.painter.PNG(a.picture(shown, drawn))
+		return err
+	})
+	if err != nil {
+		return mcp.Result{}, err
+	}
+	// No structured content beside a picture: clients are known that would show
+	// it in the picture's place.
+	result := mcp.Result{Content: []mcp.Content{{Image: png, MIME: "image/png", Meta: payload.AppendAbout(nil, shown)}}}
+	if a.format == formatBoth {
+		result.Content = append(result.Content, mcp.Content{Text: payload.AppendSummary(nil, shown)})
+	}
+	return result, nil
+}
+
+// picture is what is drawn of the bars and results shown.
+func (a *chartArguments) picture(shown *payload.Chart, drawn overlay) *chart.Spec {
+	spec := &chart.Spec{
+		Bars: *shown.Bars, Symbol: shown.Symbol, Interval: shown.Interval,
+		Width: a.width, Height: a.height, Scale: a.scale, Log: a.log,
+		Sample: shown.Source == payload.Sample, Forming: !shown.LastBarClosed,
+		Level: pictureLevel, Levels: drawn.levels, Trades: drawn.trades,
+	}
+	if a.theme == "light" {
+		spec.Theme = chart.Light
+	}
+	if shown.Stale {
+		spec.Note = "stale: " + shown.Provider + " does not answer"
+	}
+	for _, ind := range shown.Indicators {
+		spec.Results = append(spec.Results, chart.Named{Name: ind.Key, Result: ind.Result})
+	}
+	return spec
+}

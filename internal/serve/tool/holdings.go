@@ -1,0 +1,98 @@
+package tool
+
+import (
+	"cmp"
+	"context"
+	"log/slog"
+	"slices"
+
+	"github.com/shopspring/decimal"
+
+	"candela/internal/kit/principal"
+	"candela/internal/market"
+	"candela/internal/picture/chart"
+	"candela/internal/picture/payload"
+	"candela/internal/trading/order"
+)
+
+// mostTrades is how many trades a picture shows, the newest.
+const mostTrades = 200
+
+// holdings puts what the caller has in the symbol into the chart, and returns it as
+// lines and dots of the picture. As with alerts, a chart without it is better than
+// none.
+func (c *charts) holdings(ctx context.Context, caller principal.Caller, s market.Symbol, shown *payload.Chart) overlay {
+	orders, p, err := c.account.On(ctx, caller, shown.Instrument)
+	if err != nil {
+		c.log.LogAttrs(ctx, slog.LevelWarn, "orders and positions are not on the chart", slog.String("symbol", s.String()), slog.Any("error", err))
+		return overlay{}
+	}
+	shown.Account = payload.Account{Mode: string(p.Mode)}
+	var o overlay
+	if average, ok := p.Average(); ok && !p.There().IsZero() {
+		o.levels = append(o.levels, entryLevel(p, average))
+		shown.Account.Position = positionFigures(p, average)
+	}
+	o.addOrders(orders, shown)
+	o.addFills(orders, shown)
+	return o
+}
+
+func entryLevel(p order.Marked, average decimal.Decimal) chart.Level {
+	side := "Long "
+	if p.Side() == order.Sell {
+		side = "Short "
+	}
+	return chart.Level{Kind: chart.EntryLevel, Price: average.InexactFloat64(), Label: side + p.There().Abs().String(), Sell: p.Side() == order.Sell}
+}
+
+func positionFigures(p order.Marked, average decimal.Decimal) *payload.Position {
+	figures := &payload.Position{Side: p.Side().String(), Quantity: p.There().Abs().String(), Entry: average.String()}
+	if p.Quote.Last.IsPositive() {
+		figures.Unrealized = p.Unrealised(p.Quote.Last).String()
+	}
+	return figures
+}
+
+// addOrders adds the open orders, nearest to the price first. Those far outside the
+// bars stand at the edge of the picture, which says so.
+func (o *overlay) addOrders(orders []order.Order, shown *payload.Chart) {
+	open := slices.DeleteFunc(slices.Clone(orders), func(o order.Order) bool { return o.Status.Final() })
+	last := decimal.NewFromFloat(shown.Bars.C[shown.Bars.Len()-1])
+	slices.SortStableFunc(open, func(a, b order.Order) int { return a.Price.Sub(last).Abs().Cmp(b.Price.Sub(last).Abs()) })
+	drawn := 0
+	for _, one := range open {
+		figures := payload.Order{ID: one.ID, Side: one.Side.String(), Type: typeOf(one), Quantity: one.Quantity.String(), Filled: one.Filled.String()}
+		if one.Price.IsPositive() {
+			figures.Price = one.Price.String()
+		}
+		shown.Account.Orders = append(shown.Account.Orders, figures)
+		price := one.Price.InexactFloat64()
+		if !one.Price.IsPositive() || drawn == mostLevels {
+			continue
+		}
+		drawn++
+		word := map[order.Side]string{order.Buy: "Buy ", order.Sell: "Sell "}[one.Side]
+		o.levels = append(o.levels, chart.Level{Kind: chart.OrderLevel, Price: price, Label: word + one.Remaining().String(), Sell: one.Side == order.Sell})
+	}
+}
+
+// addFills adds the trades that lie within the bars, newest first.
+func (o *overlay) addFills(orders []order.Order, shown *payload.Chart) {
+	bars := shown.Bars
+	var fills []order.Fill
+	for _, one := range orders {
+		fills = append(fills, one.Fills...)
+	}
+	slices.SortStableFunc(fills, func(a, b order.Fill) int { return cmp.Or(b.At.Compare(a.At), cmp.Compare(b.TradeID, a.TradeID)) })
+	for _, f := range fills {
+		x := bars.Search(f.At.Unix()+1) - 1
+		if x < 0 {
+			break // all that follow are older
+		}
+		shown.Account.Fills = append(shown.Account.Fills, payload.Fill{Side: f.Side.String(), Quantity: f.Quantity.String(), Price: f.Price.String(), At: f.At})
+		if len(o.trades) < mostTrades {
+			o.trades = append(o.trades, chart.Trade{X: x, Price: f.Price.InexactFloat64(), Sell: f.Side == order.Sell})
+		}
+	}
+}

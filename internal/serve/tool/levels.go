@@ -1,0 +1,79 @@
+package tool
+
+import (
+	"cmp"
+	"context"
+	"log/slog"
+	"math"
+	"slices"
+
+	"candela/internal/alerting/alert"
+	"candela/internal/kit/principal"
+	"candela/internal/market"
+	"candela/internal/picture/chart"
+	"candela/internal/picture/payload"
+)
+
+const (
+	// mostLevels is how many alerts a picture shows, and how many orders: those nearest
+	// to the price.
+	mostLevels = 8
+	// levelsWithin is how far beyond the bars an alert may lie to be shown, in heights
+	// of what they span.
+	levelsWithin = 0.5
+)
+
+// overlay is what a picture shows of the caller's own.
+type overlay struct {
+	levels []chart.Level
+	trades []chart.Trade
+}
+
+// alertsAndAccount puts the caller's alerts, position and orders into the chart, and
+// returns what a picture shows of them.
+func (c *charts) alertsAndAccount(ctx context.Context, caller principal.Caller, s market.Symbol, shown *payload.Chart) overlay {
+	if c.alerts == nil || s.IsZero() || shown.Source == payload.Sample {
+		return overlay{}
+	}
+	o := c.holdings(ctx, caller, s, shown)
+	o.levels = append(o.levels, alertLevels(shown.Bars, c.priceAlerts(ctx, caller, s, shown))...)
+	return o
+}
+
+// priceAlerts returns the caller's alerts on the price of what is shown, nearest
+// first, and puts them into the chart. A chart without them is better than none,
+// so when they cannot be had the log says why.
+func (c *charts) priceAlerts(ctx context.Context, caller principal.Caller, s market.Symbol, shown *payload.Chart) []alert.Alert {
+	all, err := c.alerts.AlertsOn(ctx, caller, shown.Instrument)
+	if err != nil {
+		c.log.LogAttrs(ctx, slog.LevelWarn, "alerts are not on the chart", slog.String("symbol", s.String()), slog.Any("error", err))
+		return nil
+	}
+	all = slices.DeleteFunc(all, func(a alert.Alert) bool { return a.Condition.Type == alert.IndicatorSignal })
+	last := shown.Bars.C[shown.Bars.Len()-1]
+	away := func(a alert.Alert) float64 { return math.Abs(a.Condition.Threshold.InexactFloat64() - last) }
+	slices.SortStableFunc(all, func(a, b alert.Alert) int { return cmp.Compare(away(a), away(b)) })
+	for _, a := range all {
+		shown.Alerts = append(shown.Alerts, payload.Alert{ID: a.ID, Type: a.Condition.Type.String(), Threshold: a.Condition.Threshold.String(), Note: a.Note})
+	}
+	return all
+}
+
+// alertLevels returns the alerts that lie in or near the range of the bars, as
+// lines of the picture. Several at one price are one line.
+func alertLevels(bars *market.Bars, nearest []alert.Alert) []chart.Level {
+	lo, hi := slices.Min(bars.L), slices.Max(bars.H)
+	margin := (hi - lo) * levelsWithin
+	var levels []chart.Level
+	for _, a := range nearest {
+		price := a.Condition.Threshold.InexactFloat64()
+		drawn := slices.ContainsFunc(levels, func(l chart.Level) bool { return l.Price == price })
+		if drawn || price < lo-margin || price > hi+margin {
+			continue
+		}
+		if levels = append(levels, chart.Level{Kind: chart.AlertLevel, Price: price, Label: "Alert"}); len(levels) == mostLevels {
+			break
+		}
+	}
+	return levels
+}

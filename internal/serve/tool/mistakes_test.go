@@ -1,0 +1,169 @@
+package tool_test
+
+import (
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"candela/internal/market/marketdata"
+	"candela/internal/picture/chart"
+	"candela/internal/serve/rpc"
+	"candela/internal/serve/tool"
+	"candela/internal/serve/tool/tooltest"
+)
+
+// mistake is a call that a model gets wrong, what the answer must say, and the call
+// that it leads to. Without a next call the answer leads nowhere, and why is said.
+type mistake struct{ tool, arguments, says, nextTool, next string }
+
+func mistakes() []mistake {
+	const chart, indicators, place, cancel, orders, set, cancelAlert, notes, subscribe = "generate_chart", "get_indicators", "place_order", "cancel_order", "get_orders", "set_alert", "cancel_alert", "get_notifications", "subscribe_notifications"
+	m := func(tool, arguments, says, next string) mistake { return mistake{tool, arguments, says, tool, next} }
+	return []mistake{
+		// symbols
+		m(chart, `{"symbol":"bitcoin"}`, "BTCUSDT", `{"symbol":"BTCUSDT"}`),
+		m(chart, `{"symbol":"BTC"}`, "BTCUSDT", `{"symbol":"BTCUSDT"}`),
+		m(chart, `{"symbol":"ETH"}`, "ETHUSDT", `{"symbol":"ETHUSDT"}`),
+		m(chart, `{"symbol":"Apple"}`, "AAPL", `{"symbol":"AAPL"}`),
+		m(chart, `{"symbol":"BTCUSTD"}`, "BTCUSDT", `{"symbol":"BTCUSDT"}`),
+		m(chart, `{"symbol":"BTCUSDT.P"}`, "perpetuals", `{"symbol":"BTCUSDT"}`),
+		m(chart, `{"symbol":"EUR/USD"}`, "EURUSD=X", `{"symbol":"EURUSD=X"}`),
+		m(indicators, `{"symbol":"AAPLE","indicators":["rsi"]}`, "AAPL", `{"symbol":"AAPL","indicators":["rsi"]}`),
+		m(chart, `{"symbol":"BTC USDT"}`, "BTCUSDT", `{"symbol":"BTCUSDT"}`),
+		m(chart, `{"symbol":5}`, "such as BTCUSDT", `{"symbol":"BTCUSDT"}`),
+		m(chart, `{"symbol":["BTCUSDT"]}`, "such as BTCUSDT", `{"symbol":"BTCUSDT"}`),
+		m(chart, `{"symbol":""}`, "such as BTCUSDT", `{"symbol":"BTCUSDT"}`),
+		m(chart, `{"symbol":"BTCUSDT","ticker":"AAPL"}`, "only one of", `{"symbol":"BTCUSDT"}`),
+		m(chart, `{"symbl":"BTCUSDT"}`, "symbol", `{"symbol":"BTCUSDT"}`),
+		m(indicators, `{"indicators":["rsi"]}`, "symbol is required", `{"symbol":"BTCUSDT","indicators":["rsi"]}`),
+		// intervals and sizes
+		m(chart, `{"interval":"7m"}`, "5m", `{"interval":"5m"}`),
+		m(chart, `{"interval":60}`, "1h", `{"interval":"1h"}`),
+		m(chart, `{"interval":"2d"}`, "1d", `{"interval":"1d"}`),
+		m(chart, `{"timeframe":"4 hour candles"}`, "4h", `{"timeframe":"4h"}`),
+		m(chart, `{"bars":0}`, "from 1 to 5000", `{"bars":1}`),
+		m(chart, `{"bars":100000}`, "5000", `{"bars":5000,"format":"summary"}`),
+		m(chart, `{"bars":"200"}`, "without quotes", `{"bars":200}`),
+		m(chart, `{"bars":1.5}`, "a whole number", `{"bars":2}`),
+		m(chart, `{"width":100}`, "200", `{"width":200}`),
+		m(chart, `{"height":9999}`, "4096", `{"height":4096,"format":"summary"}`),
+		m(chart, `{"scale":9}`, "3", `{"scale":3,"format":"summary"}`),
+		m(chart, `{"format":"jpeg"}`, "png", `{"format":"png"}`),
+		m(chart, `{"format":"json"}`, "summary", `{"format":"summary"}`),
+		m(chart, `{"theme":"black"}`, "dark", `{"theme":"dark"}`),
+		m(chart, `{"log":"true"}`, "without quotes", `{"log":true}`),
+		m(chart, `{"log":1}`, "true or false", `{"log":true}`),
+		m(chart, `{"start":"2024-01-01"}`, "bars", `{"bars":300,"format":"summary"}`),
+		m(chart, `{"end":"2024-01-01"}`, "bars", `{"bars":300,"format":"summary"}`),
+		m(indicators, `{"symbol":"BTCUSDT","indicators":["rsi"],"bars":500}`, "interval", `{"symbol":"BTCUSDT","indicators":["rsi"],"interval":"1d"}`),
+		m(indicators, `{"symbol":"BTCUSDT","indicators":["rsi"],"from":1}`, "interval", `{"symbol":"BTCUSDT","indicators":["rsi"],"interval":"1d"}`),
+		// indicators
+		m(chart, `{"indicators":["sma"]}`, "bbands", `{"indicators":["bbands"]}`),
+		m(chart, `{"indicators":["SMA200"]}`, `{\"name\":\"bbands\",\"period\":200}`, `{"indicators":[{"name":"bbands","period":200}]}`),
+		m(chart, `{"indicators":[{"name":"ema","length":100}]}`, "always 8, 21, 50 and 200", `{"indicators":["ema"]}`),
+		m(chart, `{"indicators":["volume"]}`, "always drawn", `{"indicators":[]}`),
+		m(chart, `{"indicators":["stochrsi"]}`, "stoch", `{"indicators":["stoch"]}`),
+		m(chart, `{"indicators":["rsii"]}`, "rsi", `{"indicators":["rsi"]}`),
+		m(chart, `{"indicators":["RSI(14)"]}`, "rsi", `{"indicators":["rsi"]}`),
+		m(chart, `{"indicators":"rsi,macd"}`, "rsi", `{"indicators":["rsi","macd"]}`),
+		m(chart, `{"indicators":"[\"rsi\"]"}`, "without quotes", `{"indicators":["rsi"]}`),
+		m(chart, `{"indicators":[{"name":"rsi","lengt":7}]}`, "length", `{"indicators":[{"name":"rsi","length":7}]}`),
+		m(chart, `{"indicators":[{"name":"rsi","length":"7"}]}`, "without quotes", `{"indicators":[{"name":"rsi","length":7}]}`),
+		m(chart, `{"indicators":[{"name":"rsi","length":0}]}`, "1", `{"indicators":[{"name":"rsi","length":1}]}`),
+		m(chart, `{"indicators":[{"length":7}]}`, "name", `{"indicators":[{"name":"rsi","length":7}]}`),
+		m(chart, `{"indicators":[5]}`, `such as \"rsi\"`, `{"indicators":["rsi"]}`),
+		m(indicators, `{"symbol":"BTCUSDT","indicators":[]}`, "at least one", `{"symbol":"BTCUSDT","indicators":["rsi"]}`),
+		m("list_indicators", `{"category":"momentum"}`, "no arguments", `{}`),
+		// orders
+		m(place, `{"side":"buy","type":"market","quantity":1}`, "symbol is required", `{"symbol":"BTCUSDT","side":"buy","type":"market","quantity":1}`),
+		m(place, `{"symbol":"BTCUSDT","type":"market","quantity":1}`, "side is required: buy, sell", `{"symbol":"BTCUSDT","side":"buy","type":"market","quantity":1}`),
+		m(place, `{"symbol":"BTCUSDT","side":"long","type":"market","quantity":1}`, "buy, sell", `{"symbol":"BTCUSDT","side":"buy","type":"market","quantity":1}`),
+		m(place, `{"symbol":"BTCUSDT","side":"buy","quantity":1}`, "market, limit", `{"symbol":"BTCUSDT","side":"buy","type":"market","quantity":1}`),
+		m(place, `{"symbol":"BTCUSDT","side":"buy","type":"market","quantity":"1"}`, "without quotes", `{"symbol":"BTCUSDT","side":"buy","type":"market","quantity":1}`),
+		m(place, `{"symbol":"BTCUSDT","side":"buy","type":"market","quantity":-1}`, "above 0", `{"symbol":"BTCUSDT","side":"buy","type":"market","quantity":1}`),
+		m(place, `{"symbol":"BTCUSDT","side":"buy","type":"market","quantity":0}`, "above 0", `{"symbol":"BTCUSDT","side":"buy","type":"market","quantity":1}`),
+		m(place, `{"symbol":"BTCUSDT","side":"buy","type":"market","amount":1}`, "quantity", `{"symbol":"BTCUSDT","side":"buy","type":"market","quantity":1}`),
+		m(place, `{"symbol":"BTCUSDT","side":"buy","type":"market","qty":1}`, "quantity", `{"symbol":"BTCUSDT","side":"buy","type":"market","quantity":1}`),
+		m(place, `{"symbol":"BTCUSDT","side":"buy","type":"limit","quantity":1}`, "price is required", `{"symbol":"BTCUSDT","side":"buy","type":"limit","quantity":1,"price":5}`),
+		m(place, `{"symbol":"BTCUSDT","side":"buy","type":"market","quantity":1,"price":5}`, "limit", `{"symbol":"BTCUSDT","side":"buy","type":"limit","quantity":1,"price":5}`),
+		m(place, `{"symbol":"BTCUSDT","side":"buy","type":"limit","quantity":1,"limit_price":5}`, "price", `{"symbol":"BTCUSDT","side":"buy","type":"limit","quantity":1,"price":5}`),
+		{place, `{"symbol":"BTCUSDT","side":"buy","type":"market","quantity":1,"stop_loss":5}`, "protective orders", set, `{"symbol":"BTCUSDT","condition":{"price_below":5}}`},
+		{place, `{"symbol":"BTCUSDT","side":"sell","type":"stop","quantity":1,"price":5}`, "fills at once", set, `{"symbol":"BTCUSDT","condition":{"price_below":5}}`},
+		{place, `{"symbol":"BTCUSDT","side":"sell","type":"market","quantity":1,"take_profit":9}`, "set_alert", set, `{"symbol":"BTCUSDT","condition":{"price_above":9}}`},
+		m(place, `{"symbol":"BTCUSDT","side":"buy","type":"market","quantity":1,"dry_run":"yes"}`, "true or false", `{"symbol":"BTCUSDT","side":"buy","type":"market","quantity":1,"dry_run":true}`),
+		m(place, `{"symbol":"BTCUSDT","side":"buy","type":"market","quantity":1,"idempotency_key":" k "}`, "without a space at either end", `{"symbol":"BTCUSDT","side":"buy","type":"market","quantity":1,"idempotency_key":"k"}`),
+		m(place, `{"symbol":"BTCUSDT","side":"buy","type":"market","quantity":1001}`, "1000", `{"symbol":"BTCUSDT","side":"buy","type":"market","quantity":1000}`),
+		m(cancel, `{"order_id":"o-2"}`, "o-1", `{"order_id":"o-1"}`),
+		m(cancel, `{"id":"o-1"}`, "order_id", `{"order_id":"o-1"}`),
+		{cancel, `{}`, "get_orders", orders, `{}`},
+		m(orders, `{"filter":"closed"}`, "open, all", `{"filter":"all"}`),
+		m(orders, `{"status":"open"}`, "filter", `{"filter":"open"}`),
+		m(orders, `{"limit":1000}`, "500", `{"limit":500}`),
+		m("get_positions", `{"symbol":"BTCUSDT"}`, "limit, cursor", `{}`),
+		{"get_balance", `{}`, "no tool shows cash", "", ""},
+		// alerts and notifications
+		m(set, `{"symbol":"BTCUSDT","condition":"{\"price_above\":5}"}`, "a string was given", `{"symbol":"BTCUSDT","condition":{"price_above":5}}`),
+		m(set, `{"symbol":"BTCUSDT","condition":{"price_above":5,"price_below":4}}`, "exactly one", `{"symbol":"BTCUSDT","condition":{"price_above":5}}`),
+		m(set, `{"symbol":"BTCUSDT","condition":{"price_over":5}}`, "price_above", `{"symbol":"BTCUSDT","condition":{"price_above":5}}`),
+		m(set, `{"symbol":"BTCUSDT","condition":{"price_below":-5}}`, "above 0", `{"symbol":"BTCUSDT","condition":{"price_below":5}}`),
+		m(set, `{"symbol":"BTCUSDT","condition":{"indicator_signal":{"indicator":"rsi","signal":"below_30"}}}`, "rsi_oversold_enter", `{"symbol":"BTCUSDT","condition":{"indicator_signal":{"indicator":"rsi","signal":"rsi_oversold_enter"}}}`),
+		m(set, `{"symbol":"BTCUSDT","condition":{"price_above":5},"interval":"1h"}`, "no interval", `{"symbol":"BTCUSDT","condition":{"price_above":5}}`),
+		m(set, `{"symbol":"BTCUSDT","condition":{"price_above":5},"expires_at":"tomorrow"}`, "2026-01-31T16:00:00Z", `{"symbol":"BTCUSDT","condition":{"price_above":5},"expires_at":"2026-01-31T16:00:00Z"}`),
+		{cancelAlert, `{}`, "list_alerts", "list_alerts", `{}`},
+		m(notes, `{"wait_seconds":600}`, "240", `{"wait_seconds":240}`),
+		m(subscribe, `{"symbols":"BTCUSDT"}`, `[\"BTCUSDT\"]`, `{"symbols":["BTCUSDT"]}`),
+		m(subscribe, `{"alert_types":["price"]}`, "price_above", `{"alert_types":["price_above"]}`),
+		{"set_alarm", `{}`, "set_alert", set, `{"symbol":"BTCUSDT","condition":{"price_above":5}}`},
+	}
+}
+
+func TestMistakes_LeadToTheRightCall(t *testing.T) {
+	t.Parallel()
+	data, err := marketdata.New(marketdata.Config{Now: time.Now, Log: slog.New(slog.DiscardHandler), Routes: marketdata.Routes{Crypto: "binance", Other: "yahoo"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer data.Close()
+	registry, err := tool.New(tool.Config{
+		Bars: tooltest.Bars{}, Painter: chart.NewRenderer(), Near: data.Near, Trading: (&tooltest.Trading{}).Parts(), Log: slog.New(slog.DiscardHandler),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, led := mistakes(), 0
+	for _, m := range all {
+		text, failed := answerOf(t, registry, m.tool, m.arguments)
+		if !failed || !strings.Contains(text, m.says) {
+			t.Errorf("%s %s does not say %q: %s", m.tool, m.arguments, m.says, text)
+			continue
+		}
+		if m.next == "" {
+			t.Logf("leads to no call: %s %s: %s", m.tool, m.arguments, text)
+			continue
+		}
+		if text, failed := answerOf(t, registry, m.nextTool, m.next); failed {
+			t.Errorf("%s %s leads to %s %s, which fails: %s", m.tool, m.arguments, m.nextTool, m.next, text)
+			continue
+		}
+		led++
+	}
+	if len(all) < 88 || led < len(all)-4 {
+		t.Errorf("%d of %d mistakes lead to the right call", led, len(all))
+	}
+}
+
+// answerOf returns what a client reads, and whether it is a failure.
+func answerOf(t *testing.T, r *tool.Registry, name, arguments string) (string, bool) {
+	t.Helper()
+	result, err := r.Call(t.Context(), caller(), name, json.RawMessage(arguments))
+	if refusal, ok := errors.AsType[*rpc.Error](err); ok {
+		return refusal.Message, true
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(result.Content[0].Text), result.IsError
+}

@@ -1,0 +1,148 @@
+package tool
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+	"time"
+
+	"candela/internal/trading/order"
+)
+
+// orderRecord is an order on the wire. The keys that clients have long known are
+// JSON numbers; the newer ones are exact decimals in text.
+type orderRecord struct {
+	ID            string            `json:"id"`
+	OrderID       string            `json:"order_id"`
+	ClientOrderID string            `json:"client_order_id"`
+	VenueOrderID  string            `json:"venue_order_id,omitempty"`
+	Symbol        string            `json:"symbol"`
+	Venue         string            `json:"venue"`
+	Side          string            `json:"side"`
+	Type          string            `json:"type"`
+	Quantity      json.Number       `json:"quantity"`
+	Price         json.Number       `json:"price,omitempty"`
+	LimitPrice    string            `json:"limit_price,omitempty"`
+	State         string            `json:"state"`
+	Status        string            `json:"status"`
+	Filled        string            `json:"filled_quantity"`
+	AvgFillPrice  *string           `json:"avg_fill_price"`
+	Fees          string            `json:"fees"`
+	FeesByAsset   map[string]string `json:"fees_by_asset,omitempty"`
+	RejectReason  string            `json:"reject_reason,omitempty"`
+	RejectRule    string            `json:"reject_rule,omitempty"`
+	Broker        string            `json:"broker"`
+	Mode          string            `json:"mode"`
+	External      bool              `json:"external,omitempty"`
+	CreatedAt     string            `json:"created_at"`
+	UpdatedAt     string            `json:"updated_at"`
+	DryRun        bool              `json:"dry_run,omitempty"`
+}
+
+// stamp is how times are written: ISO 8601 in UTC with milliseconds.
+func stamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z") }
+
+func recordOf(o order.Order) orderRecord {
+	r := orderRecord{
+		ID: o.ID, OrderID: o.ID, ClientOrderID: o.ID, VenueOrderID: o.VenueID, Symbol: o.Symbol.Name, Venue: o.Symbol.Venue,
+		Side: o.Side.String(), Type: typeOf(o), Quantity: number(o.Quantity), State: string(o.Status.State()), Status: o.Status.String(),
+		Filled: o.Filled.String(), RejectReason: o.Reason, RejectRule: o.Refusal.Rule,
+		Broker: o.Broker, Mode: string(o.Mode), External: o.External, CreatedAt: stamp(o.Created), UpdatedAt: stamp(o.Updated),
+	}
+	r.Fees, r.FeesByAsset = feesOf(o.Fees)
+	if o.Type == order.Limit {
+		r.Price, r.LimitPrice = number(o.Price), o.Price.String()
+	}
+	if average, ok := o.Average(); ok {
+		text := average.String()
+		r.AvgFillPrice = &text
+	}
+	return r
+}
+
+// typeOf names the type of an order. Venues have more of them than we place.
+func typeOf(o order.Order) string {
+	switch {
+	case o.Type != 0:
+		return o.Type.String()
+	case o.Price.IsPositive():
+		return order.Limit.String()
+	default:
+		return order.Market.String()
+	}
+}
+
+// feesOf writes fees as one amount and by asset. Amounts of several assets have no
+// sum: the one amount is then that of the first asset by name.
+func feesOf(fees order.Fees) (string, map[string]string) {
+	if len(fees) == 0 {
+		return "0", nil
+	}
+	by := make(map[string]string, len(fees))
+	for asset, amount := range fees {
+		by[asset] = amount.String()
+	}
+	return by[slices.Min(slices.Collect(maps.Keys(by)))], by
+}
+
+func orderSchema() *schema {
+	return object("",
+		is("id", "string", ""), is("order_id", "string", ""), is("client_order_id", "string", ""), is("venue_order_id?", "string", ""),
+		is("symbol", "string", ""), is("venue", "string", ""), oneOf("side", "", order.Sides()...), oneOf("type", "", order.Types()...),
+		is("quantity", "number", ""), is("price?", "number", "Of a limit order."), is("limit_price?", "string", "The same, exact."),
+		oneOf("state", "", "Pending", "Open", "Filled", "Cancelled", "Rejected"),
+		oneOf("status", "The precise state; uncertain while the venue's answer is not known.", order.Statuses()...),
+		is("filled_quantity", "string", "Exact decimal."),
+		prop{"avg_fill_price", &schema{AnyOf: []*schema{{Type: "string"}, {Type: "null"}}, Description: "Exact decimal; null before the first fill."}},
+		is("fees", "string", "Exact decimal."), feesSchema(),
+		is("reject_reason?", "string", ""), is("reject_rule?", "string", ""),
+		is("broker", "string", ""), oneOf("mode", "", "paper", "live"), is("external?", "boolean", ""),
+		is("created_at", "string", ""), is("updated_at", "string", ""),
+		is("dry_run?", "boolean", "Checked only, nothing was sent."),
+	)
+}
+
+func feesSchema() prop {
+	return prop{"fees_by_asset?", &schema{Type: "object"}}
+}
+
+// positionRecord is a position on the wire.
+type positionRecord struct {
+	Symbol        string            `json:"symbol"`
+	Venue         string            `json:"venue"`
+	Side          string            `json:"side"`
+	Quantity      json.Number       `json:"quantity"`
+	EntryPrice    json.Number       `json:"entry_price"`
+	CurrentPrice  *json.Number      `json:"current_price"`
+	UnrealizedPnL *json.Number      `json:"unrealized_pnl"`
+	RealizedPnL   string            `json:"realized_pnl"`
+	Fees          string            `json:"fees"`
+	FeesByAsset   map[string]string `json:"fees_by_asset,omitempty"`
+	PriceAt       string            `json:"price_at,omitempty"`
+	Mode          string            `json:"mode"`
+}
+
+func positionOf(p order.Marked) positionRecord {
+	entry, _ := p.Average()
+	r := positionRecord{
+		Symbol: p.Symbol.Name, Venue: p.Symbol.Venue, Side: p.Side().String(), Quantity: number(p.There().Abs()), EntryPrice: number(entry),
+		RealizedPnL: p.Realised.String(), Mode: string(p.Mode),
+	}
+	r.Fees, r.FeesByAsset = feesOf(p.Fees)
+	if last := p.Quote.Last; last.IsPositive() {
+		current, unrealised := number(last), number(p.Unrealised(last))
+		r.CurrentPrice, r.UnrealizedPnL, r.PriceAt = &current, &unrealised, stamp(p.Quote.At)
+	}
+	return r
+}
+
+func positionSchema() *schema {
+	maybe := func(name string) prop {
+		return prop{name, &schema{AnyOf: []*schema{{Type: "number"}, {Type: "null"}}}}
+	}
+	return object("",
+		is("symbol", "string", ""), is("venue", "string", ""), oneOf("side", "", order.Sides()...), is("quantity", "number", ""),
+		is("entry_price", "number", ""), maybe("current_price"), maybe("unrealized_pnl"),
+		is("realized_pnl", "string", "Exact decimal."), is("fees", "string", "Exact decimal."), feesSchema(),
+		is("price_at?", "string", ""), oneOf("mode", "", "paper", "live"))
+}

@@ -1,0 +1,221 @@
+// Package tooltest has the tools over parts made for tests: sample bars, the real
+// renderer and a trading side that remembers nothing.
+package tooltest
+
+import (
+	"context"
+	"log/slog"
+	"testing"
+	"time"
+
+	"github.com/shopspring/decimal"
+
+	"candela/internal/alerting/alert"
+	"candela/internal/alerting/notify"
+	"candela/internal/kit/fault"
+	"candela/internal/kit/principal"
+	"candela/internal/market"
+	"candela/internal/market/provider"
+	"candela/internal/market/provider/sample"
+	"candela/internal/picture/chart"
+	"candela/internal/picture/payload"
+	"candela/internal/serve/tool"
+	"candela/internal/trading/order"
+)
+
+// Bars serves sample bars: as such without a symbol, and as if they were fetched
+// for the symbols BTCUSDT, ETHUSDT, AAPL and EURUSD=X. Any other symbol is unknown.
+type Bars struct{}
+
+// Bars answers want.
+func (Bars) Bars(ctx context.Context, want tool.BarRequest) (tool.BarSet, error) {
+	query := provider.BarQuery{Interval: want.Interval, Limit: min(want.Bars+want.Warmup, 5000)}
+	set := tool.BarSet{Symbol: want.Symbol, Instrument: market.Symbol{Venue: "test", Name: want.Symbol.Name}, Source: payload.Fetch, Provider: "test", AsOf: time.Unix(1735689600, 0)}
+	switch want.Symbol.Name {
+	case "":
+		set.Symbol.Name, set.Source, set.Provider, set.AsOf = "SAMPLE", payload.Sample, "sample", time.Time{}
+	case "BTCUSDT", "AAPL", "ETHUSDT", "EURUSD=X":
+	case "DOWN":
+		return set, fault.Unreachable(context.DeadlineExceeded, 1500*time.Millisecond, "test does not answer for %s; try again", want.Symbol)
+	default:
+		return set, provider.UnknownSymbol("test", want.Symbol, fault.Nearest(want.Symbol.Name, []string{"BTCUSDT", "AAPL"})...)
+	}
+	page, err := sample.New(sample.Config{Seed: 7}).Bars(ctx, query)
+	set.Bars, set.Running = page.Bars, page.Running
+	return set, err
+}
+
+// Trading is a trading side whose answers are fixed. Placed and Asked keep what
+// came through last.
+type Trading struct {
+	Placed order.Request
+	Away   error // why no order can be placed, nil when one can
+	Traded int64 // when the last trade was made, in unix seconds
+	Asked  alert.Alert
+	Filter notify.Filter
+}
+
+func moment() time.Time { return time.Date(2026, 1, 31, 16, 0, 0, 123e6, time.UTC) }
+
+func (t *Trading) order() order.Order {
+	o := order.Order{
+		Origin: order.Origin{
+			Spec: order.Spec{
+				ID: "o-1", Symbol: market.Symbol{Venue: "test", Name: "BTCUSDT"}, Side: order.Buy, Type: order.Limit,
+				Quantity: t.Placed.Quantity, Price: t.Placed.Price,
+			},
+			Broker: "paper", Mode: order.Paper,
+		},
+		VenueID: "7", Status: order.PartiallyFilled, Filled: decimal.RequireFromString("0.1"), Cost: decimal.RequireFromString("7000.01"),
+		Fees: order.Fees{"USDT": decimal.RequireFromString("7.00001")}, Created: moment(), Updated: moment(),
+	}
+	if t.Placed.Type != 0 {
+		o.Type = t.Placed.Type
+	}
+	return o
+}
+
+// Place keeps the request and answers with an order. One over 1,000 is denied.
+func (t *Trading) Place(_ context.Context, _ principal.Caller, r order.Request) (order.Order, error) {
+	t.Placed = r
+	if t.Away != nil {
+		return order.Order{}, t.Away
+	}
+	o := t.order()
+	if r.Quantity.GreaterThan(decimal.NewFromInt(1000)) {
+		o.Status, o.Filled, o.Reason = order.Denied, decimal.Zero, "quantity: too much"
+		o.Refusal = order.Refusal{Rule: "max_order_quantity", Limit: "1000", Value: r.Quantity.String()}
+		return o, &fault.Error{
+			Kind: fault.Invalid, Code: "order_denied", Message: "max_order_quantity: quantity: too much", Field: "quantity", Value: r.Quantity.String(), Allowed: "1000",
+		}
+	}
+	return o, nil
+}
+
+// Cancel knows the order o-1.
+func (t *Trading) Cancel(_ context.Context, _ principal.Caller, id string) (order.Order, error) {
+	if id != "o-1" {
+		return order.Order{}, &fault.Error{Kind: fault.NotFound, Code: "unknown_order", Field: "order_id", Value: id, Message: "there is no order " + id, Suggestions: []string{"o-1"}}
+	}
+	o := t.order()
+	o.Status = order.PendingCancel
+	return o, nil
+}
+
+// Orders lists one.
+func (t *Trading) Orders(context.Context, principal.Caller, bool) ([]order.Order, error) {
+	return []order.Order{t.order()}, nil
+}
+
+// Positions lists a long one, and a short one without a price.
+func (t *Trading) Positions(context.Context, principal.Caller) ([]order.Marked, error) {
+	one := decimal.NewFromInt(1)
+	long := order.Marked{
+		Position: order.Position{Symbol: market.Symbol{Venue: "test", Name: "BTCUSDT"}, Quantity: one, Cost: one},
+		Quote:    order.Quote{Last: decimal.NewFromInt(2), At: moment()}, Mode: order.Paper,
+	}
+	short := long
+	short.Quantity, short.Cost, short.Quote = one.Neg(), one.Neg(), order.Quote{}
+	return []order.Marked{long, short}, nil
+}
+
+// On has a position, an order above and one below the price of the sample, and two
+// trades, one of them long ago.
+func (t *Trading) On(_ context.Context, _ principal.Caller, s market.Symbol) ([]order.Order, order.Marked, error) {
+	num := decimal.RequireFromString
+	open := order.Order{Origin: order.Origin{Spec: order.Spec{ID: "o-2", Symbol: s, Side: order.Sell, Type: order.Limit, Quantity: num("0.50"), Price: num("650.5")}, Mode: order.Paper}, Status: order.Accepted}
+	far := open
+	far.ID, far.Side, far.Price = "o-3", order.Buy, num("1")
+	done := order.Order{Origin: order.Origin{Spec: order.Spec{ID: "o-1", Symbol: s, Side: order.Buy, Type: order.Market, Quantity: num("2")}}, Status: order.Filled, Fills: []order.Fill{
+		{TradeID: "1", Side: order.Buy, Quantity: num("1"), Price: num("500"), At: time.Unix(0, 0)},
+		{TradeID: "2", Side: order.Buy, Quantity: num("1"), Price: num("600.25"), At: time.Unix(t.Traded, 0)},
+	}}
+	p := order.Marked{Position: order.Position{Symbol: s, Quantity: num("2"), Cost: num("1100.25")}, Quote: order.Quote{Last: num("600")}, Mode: order.Paper}
+	return []order.Order{far, open, done}, p, nil
+}
+
+// Alerts is the alert side.
+func (t *Trading) alert() alert.Alert {
+	return alert.Alert{
+		ID: "a-1", Symbol: market.Symbol{Name: "BTCUSDT"}, Condition: alert.Condition{Type: alert.PriceAbove, Threshold: decimal.NewFromInt(70000)},
+		Created: moment(), Note: "note", Expires: moment(),
+	}
+}
+
+// Alerts are the alert tools' part; the methods of orders have the same names.
+type Alerts struct{ *Trading }
+
+// Set keeps the request.
+func (a Alerts) Set(_ context.Context, _ principal.Caller, want alert.Alert) (alert.Alert, error) {
+	a.Asked = want
+	set := a.alert()
+	set.Condition, set.Interval = want.Condition, want.Interval
+	return set, nil
+}
+
+// Alerts lists one.
+func (a Alerts) Alerts(context.Context, principal.Caller) ([]alert.Alert, error) {
+	return []alert.Alert{a.alert()}, nil
+}
+
+// AlertsOn lists one above and one below the price of the sample.
+func (a Alerts) AlertsOn(_ context.Context, _ principal.Caller, s market.Symbol) ([]alert.Alert, error) {
+	up, down := a.alert(), a.alert()
+	down.ID, down.Note, down.Symbol, up.Symbol = "a-2", "", s, s
+	up.Condition.Threshold = decimal.NewFromInt(640)
+	down.Condition = alert.Condition{Type: alert.PriceBelow, Threshold: decimal.RequireFromString("540.50")}
+	return []alert.Alert{up, down}, nil
+}
+
+// Cancel accepts any.
+func (a Alerts) Cancel(context.Context, principal.Caller, string) error { return nil }
+
+// Drain gives one of each kind.
+func (t *Trading) Drain(ctx context.Context, caller principal.Caller, wait time.Duration, most notify.Bound) (*notify.Batch, error) {
+	price := alert.Firing{Alert: t.alert(), Value: 70001.5, At: moment()}
+	price.Note = ""
+	signal := price
+	signal.Interval, signal.Condition = market.Hour4, alert.Condition{Type: alert.IndicatorSignal, Indicator: "wavetrend", Signal: "cross_up"}
+	signal.Note, signal.Late = "note", true
+	log, err := notify.Open(notify.Config{Now: moment, Log: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		return nil, err
+	}
+	for i, f := range []alert.Firing{price, signal} {
+		log.Append([]notify.Entry{{Seq: uint64(i) + 1, Owner: caller.Subject, At: moment(), Data: f.AppendJSON(nil)}})
+	}
+	return log.Drain(ctx, caller, wait, most)
+}
+
+// Subscribe keeps the filter.
+func (t *Trading) Subscribe(_ context.Context, _ principal.Caller, f notify.Filter) error {
+	t.Filter = f
+	return nil
+}
+
+// Unsubscribe knows a subscription.
+func (t *Trading) Unsubscribe(context.Context, principal.Caller) (bool, error) { return true, nil }
+
+// Subscription is active.
+func (t *Trading) Subscription(context.Context, principal.Caller) (notify.Subscription, error) {
+	return notify.Subscription{Active: true, Filter: t.Filter, Queued: 3, Connected: true}, nil
+}
+
+// Parts returns t as the parts behind the trading tools.
+func (t *Trading) Parts() *tool.Trading {
+	return &tool.Trading{Mode: order.Paper, Orders: t, Positions: t, Alerts: Alerts{t}, Notifications: t, Subscriptions: t}
+}
+
+// Registry returns the tools, with trading when it is not nil.
+func Registry(tb testing.TB, trading *Trading) *tool.Registry {
+	tb.Helper()
+	cfg := tool.Config{Bars: Bars{}, Painter: chart.NewRenderer(), Log: slog.New(slog.DiscardHandler)}
+	if trading != nil {
+		cfg.Trading = trading.Parts()
+	}
+	r, err := tool.New(cfg)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return r
+}

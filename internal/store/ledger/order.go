@@ -1,0 +1,354 @@
+package ledger
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"iter"
+	"slices"
+
+	"candela/internal/kit/fault"
+	"candela/internal/kit/principal"
+	"candela/internal/trading/order"
+)
+
+// orderKind begins the kinds of event about orders; order.Kind follows. The index
+// events_of_orders knows it too.
+const orderKind = "order_"
+
+// AppendEvents persists events of the caller's subject and what they make of its
+// orders. It returns them without the fills whose trades were known.
+func (l *Ledger) AppendEvents(ctx context.Context, by principal.Caller, events []order.Event) ([]order.Event, error) {
+	if len(events) == 0 {
+		return nil, nil
+	}
+	bodies := make([][]byte, len(events))
+	for i, e := range events {
+		var err error
+		if bodies[i], err = json.Marshal(e); err != nil {
+			return nil, fmt.Errorf("order event: %w", err)
+		}
+	}
+	var kept []order.Event
+	err := l.write(ctx, func(t *tx) error {
+		kept = make([]order.Event, 0, len(events))
+		for i, e := range events {
+			isNew, err := t.project(by.Subject, e)
+			if err != nil {
+				return err
+			}
+			if !isNew {
+				continue
+			}
+			if err := t.record(by, by.Subject, orderKind+e.Kind.String(), about(e), bodies[i]); err != nil {
+				return err
+			}
+			kept = append(kept, e)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return kept, nil
+}
+
+// about returns what an event is about: the order, or the symbol of a position.
+func about(e order.Event) string {
+	if e.Adjustment != nil {
+		return e.Adjustment.Symbol.String()
+	}
+	return e.OrderID
+}
+
+// project makes of an owner's order what the event says, and returns false for a
+// fill that is known.
+func (t *tx) project(owner string, e order.Event) (bool, error) {
+	switch e.Kind {
+	case order.KindCreated:
+		return true, t.createOrder(owner, e)
+	case order.KindAdjusted:
+		return true, refused(order.NewBook(owner).Check(e)) // positions have no rows
+	case order.KindWiped:
+		return true, t.renameFills(owner, e.Kept)
+	default:
+	}
+	o, err := t.order(owner, e.OrderID)
+	if err != nil {
+		return false, err
+	}
+	// What is stored has no fills but their sums, so a large order costs no more
+	// than a small one. That a trade is new is known from its own row.
+	if e.Kind == order.KindFill && e.Fill != nil {
+		isNew, err := t.addFill(owner, e.Fill)
+		if err != nil || !isNew {
+			return false, err
+		}
+	}
+	next, err := order.Apply(o, e)
+	if err != nil {
+		return false, refused(err)
+	}
+	body, err := bodyOf(next)
+	if err != nil {
+		return false, err
+	}
+	_, err = t.exec("UPDATE orders SET status = ?, body = ? WHERE id = ?", next.Status.String(), body, next.ID)
+	return true, err
+}
+
+// refused marks an event that an order does not take.
+func refused(err error) error {
+	if err == nil {
+		return nil
+	}
+	return &fault.Error{Kind: fault.Conflict, Code: "order_event_refused", Message: "the order does not allow that now", Cause: err}
+}
+
+func (t *tx) createOrder(owner string, e order.Event) error {
+	o, err := order.Apply(order.Order{}, e)
+	if err != nil {
+		return refused(err)
+	}
+	if o.Owner != owner {
+		return fault.Field("owner", o.Owner, "the caller's own subject, "+owner)
+	}
+	body, err := bodyOf(o)
+	if err != nil {
+		return err
+	}
+	var key any // NULL for none
+	if o.Key != "" {
+		key = o.Key
+	}
+	_, err = t.exec("INSERT INTO orders (id, owner, key, created, status, body) VALUES (?,?,?,?,?,?)", o.ID, owner, key, o.Created.UnixMicro(), o.Status.String(), body)
+	if isDuplicate(err) {
+		return t.taken(o)
+	}
+	return err
+}
+
+// taken says which of its names an order shares with one that exists.
+func (t *tx) taken(o order.Order) error {
+	var id string
+	err := t.row("SELECT id FROM orders WHERE owner = ? AND key = ?", []any{o.Owner, o.Key}, &id)
+	switch {
+	case err == nil && id != o.ID:
+		return &fault.Error{
+			Kind: fault.Conflict, Code: "idempotency_key_used", Field: "idempotency_key", Value: id,
+			Message: "an order with that idempotency key exists: " + id,
+		}
+	case err != nil && !noRow(err):
+		return err
+	}
+	return &fault.Error{Kind: fault.Conflict, Code: "order_exists", Field: "order_id", Value: o.ID, Message: "an order of that id exists"}
+}
+
+// addFill notes a trade and reports whether it was new.
+func (t *tx) addFill(owner string, f *order.Fill) (bool, error) {
+	body, err := json.Marshal(f)
+	if err != nil {
+		return false, fmt.Errorf("fill %s: %w", f.TradeID, err)
+	}
+	// The second part finds a trade of this order from before a wipe, told again.
+	n, err := t.exec(`INSERT INTO fills (owner, symbol, trade, side, order_id, body) SELECT ?1, ?2, ?3, ?4, ?5, ?6
+		WHERE NOT EXISTS (SELECT 1 FROM fills WHERE order_id = ?5 AND substr(trade, 1, 6) = 'wiped ' AND substr(trade, -length(?3) - 1) = ' ' || ?3)
+		ON CONFLICT DO NOTHING`,
+		owner, f.Symbol.String(), f.TradeID, f.Side.String(), f.OrderID, string(body))
+	return n == 1, err
+}
+
+// renameFills frees the names of an owner's trades, all but those of orders that are
+// kept, because the venue gives them out anew. The trade itself has its own still.
+func (t *tx) renameFills(owner string, kept []string) error {
+	prefix := fmt.Sprintf("%s%d ", wiped, t.head.event+1)
+	_, err := t.exec("UPDATE fills SET trade = ? || trade WHERE owner = ? AND substr(trade, 1, ?) <> ?", prefix, owner, len(wiped), wiped)
+	for _, id := range kept {
+		if err != nil {
+			break
+		}
+		// Whatever wipe took them. Of two kept orders with one name the first has it.
+		_, err = t.exec(`UPDATE OR IGNORE fills SET trade = substr(trade, ?1 + 1 + instr(substr(trade, ?1 + 1), ' '))
+			WHERE order_id = ?2 AND owner = ?3 AND substr(trade, 1, ?1) = ?4`, len(wiped), id, owner, wiped)
+	}
+	return err
+}
+
+// wiped begins the names of trades that the venue has forgotten; the number of the
+// event that says so follows. No venue's own names have a blank.
+const wiped = "wiped "
+
+// order returns an order of an owner without its fills.
+func (t *tx) order(owner, id string) (order.Order, error) {
+	var body []byte
+	err := t.row("SELECT body FROM orders WHERE id = ? AND owner = ?", []any{id, owner}, &body)
+	if err != nil {
+		return order.Order{}, orderFailure(id, err)
+	}
+	return parseOrder(body)
+}
+
+func orderFailure(name string, err error) error {
+	if noRow(err) {
+		return &fault.Error{Kind: fault.NotFound, Code: "order_not_found", Field: "order_id", Value: name, Message: "no order of that id; get_orders lists those that there are"}
+	}
+	return failure("read an order", err)
+}
+
+// bodyOf returns an order as its row holds it.
+func bodyOf(o order.Order) (string, error) {
+	o.Fills = nil
+	body, err := json.Marshal(o)
+	if err != nil {
+		return "", fmt.Errorf("order %s: %w", o.ID, err)
+	}
+	return string(body), nil
+}
+
+func parseOrder(body []byte) (order.Order, error) {
+	var o order.Order
+	if err := json.Unmarshal(body, &o); err != nil {
+		return order.Order{}, damaged("an order", err)
+	}
+	return o, nil
+}
+
+// OrderEvents yields the events of an owner in the order in which they were
+// persisted.
+func (l *Ledger) OrderEvents(ctx context.Context, owner string) iter.Seq2[order.Event, error] {
+	return l.orderEvents(ctx, owner, 0)
+}
+
+// orderEvents yields the events of an owner after one.
+func (l *Ledger) orderEvents(ctx context.Context, owner string, after uint64) iter.Seq2[order.Event, error] {
+	return func(yield func(order.Event, error) bool) {
+		for scan, err := range l.rows(ctx, "SELECT seq, body FROM events WHERE owner = ? AND seq > ? AND substr(kind, 1, 6) = 'order_' ORDER BY seq", owner, after) {
+			var e order.Event
+			if err == nil {
+				e, err = scanOrderEvent(scan)
+			}
+			if !yield(e, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+func scanOrderEvent(scan func(...any) error) (order.Event, error) {
+	var seq uint64
+	var body []byte
+	if err := scan(&seq, &body); err != nil {
+		return order.Event{}, failure("read the events", err)
+	}
+	var e order.Event
+	if err := json.Unmarshal(body, &e); err != nil {
+		return order.Event{}, damaged(fmt.Sprintf("event %d", seq), err)
+	}
+	return e, nil
+}
+
+// OrderOwners returns who has events of orders. It steps from owner to owner on the
+// index.
+func (l *Ledger) OrderOwners(ctx context.Context) ([]string, error) {
+	const query = `
+		WITH RECURSIVE owners (owner) AS (
+			SELECT min(owner) FROM events WHERE substr(kind, 1, 6) = 'order_'
+			UNION ALL
+			SELECT (SELECT min(e.owner) FROM events e WHERE substr(e.kind, 1, 6) = 'order_' AND e.owner > owners.owner) FROM owners WHERE owner IS NOT NULL
+		)
+		SELECT owner FROM owners WHERE owner IS NOT NULL`
+	var owners []string
+	for scan, err := range l.rows(ctx, query) {
+		var owner string
+		if err == nil {
+			err = scan(&owner)
+		}
+		if err != nil {
+			return nil, failure("read the owners", err)
+		}
+		owners = append(owners, owner)
+	}
+	return owners, nil
+}
+
+// Order returns an order of an owner.
+func (l *Ledger) Order(ctx context.Context, owner, id string) (order.Order, error) {
+	return l.findOrder(ctx, id, "SELECT body FROM orders WHERE id = ? AND owner = ?", id, owner)
+}
+
+// OrderByKey returns the order of an owner's idempotency key.
+func (l *Ledger) OrderByKey(ctx context.Context, owner, key string) (order.Order, error) {
+	return l.findOrder(ctx, key, "SELECT body FROM orders WHERE owner = ? AND key = ?", owner, key)
+}
+
+func (l *Ledger) findOrder(ctx context.Context, name, query string, args ...any) (order.Order, error) {
+	found, err := l.orders(ctx, query, args...)
+	if err != nil {
+		return order.Order{}, err
+	}
+	if len(found) == 0 {
+		return order.Order{}, orderFailure(name, sql.ErrNoRows)
+	}
+	return found[0], nil
+}
+
+// Orders returns the newest orders of an owner, newest first.
+func (l *Ledger) Orders(ctx context.Context, owner string, limit int) ([]order.Order, error) {
+	return l.orders(ctx, "SELECT body FROM orders WHERE owner = ? ORDER BY created DESC, id DESC LIMIT ?", owner, limit)
+}
+
+// orders runs a query for orders and adds their fills, both of one moment.
+func (l *Ledger) orders(ctx context.Context, query string, args ...any) ([]order.Order, error) {
+	tx, err := snapshot(ctx, l.read)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = tx.Rollback() }() // nothing to undo
+	var found []order.Order
+	for scan, err := range rowsOf(ctx, tx, query, args...) {
+		var body []byte
+		if err == nil {
+			err = scan(&body)
+		}
+		if err != nil {
+			return nil, failure("read the orders", err)
+		}
+		o, err := parseOrder(body)
+		if err != nil {
+			return nil, err
+		}
+		found = append(found, o)
+	}
+	for i := range found {
+		if found[i].Fills, err = fillsOf(ctx, tx, found[i].ID); err != nil {
+			return nil, err
+		}
+	}
+	return found, nil
+}
+
+// fillsOf returns the fills of an order as order.Order holds them: by time, and
+// those of one moment by their keys.
+func fillsOf(ctx context.Context, db rowQuerier, id string) ([]order.Fill, error) {
+	var fills []order.Fill
+	for scan, err := range rowsOf(ctx, db, "SELECT body FROM fills WHERE order_id = ?", id) {
+		var body []byte
+		if err == nil {
+			err = scan(&body)
+		}
+		if err != nil {
+			return nil, failure("read the fills", err)
+		}
+		var f order.Fill
+		if err := json.Unmarshal(body, &f); err != nil {
+			return nil, damaged("a fill of order "+id, err)
+		}
+		fills = append(fills, f)
+	}
+	slices.SortFunc(fills, func(a, b order.Fill) int {
+		return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.Key(), b.Key()))
+	})
+	return fills, nil
+}

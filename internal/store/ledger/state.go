@@ -1,0 +1,129 @@
+package ledger
+
+import (
+	"context"
+
+	"candela/internal/kit/principal"
+	"candela/internal/market"
+	"candela/internal/market/provider"
+)
+
+// SaveCursors sets how far readers of an owner have come; 0 removes one.
+func (l *Ledger) SaveCursors(ctx context.Context, owner string, cursors map[string]uint64) error {
+	if len(cursors) == 0 {
+		return nil
+	}
+	return l.write(ctx, func(t *tx) error {
+		for reader, seq := range cursors {
+			var err error
+			if seq == 0 {
+				_, err = t.exec("DELETE FROM cursors WHERE owner = ? AND reader = ?", owner, reader)
+			} else {
+				_, err = t.exec("INSERT INTO cursors (owner, reader, seq) VALUES (?,?,?) ON CONFLICT DO UPDATE SET seq = excluded.seq", owner, reader, seq)
+			}
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// Cursors returns the cursors of all owners, by owner and reader.
+func (l *Ledger) Cursors(ctx context.Context) (map[string]map[string]uint64, error) {
+	all := make(map[string]map[string]uint64)
+	for scan, err := range l.rows(ctx, "SELECT owner, reader, seq FROM cursors") {
+		if err != nil {
+			return nil, err
+		}
+		var owner, reader string
+		var seq uint64
+		if err := scan(&owner, &reader, &seq); err != nil {
+			return nil, failure("read the cursors", err)
+		}
+		if all[owner] == nil {
+			all[owner] = make(map[string]uint64)
+		}
+		all[owner][reader] = seq
+	}
+	return all, nil
+}
+
+// SaveMarks sets up to which bar each series has been evaluated; 0 removes one.
+func (l *Ledger) SaveMarks(ctx context.Context, marks map[provider.Sub]int64) error {
+	if len(marks) == 0 {
+		return nil
+	}
+	return l.write(ctx, func(t *tx) error {
+		for sub, at := range marks {
+			var err error
+			interval := "" // of a price
+			if sub.Interval != 0 {
+				interval = sub.Interval.String()
+			}
+			if at == 0 {
+				_, err = t.exec("DELETE FROM marks WHERE symbol = ? AND interval = ?", sub.Symbol.String(), interval)
+			} else {
+				_, err = t.exec("INSERT INTO marks (symbol, interval, t) VALUES (?,?,?) ON CONFLICT DO UPDATE SET t = excluded.t", sub.Symbol.String(), interval, at)
+			}
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// Marks returns every mark.
+func (l *Ledger) Marks(ctx context.Context) (map[provider.Sub]int64, error) {
+	marks := make(map[provider.Sub]int64)
+	for scan, err := range l.rows(ctx, "SELECT symbol, interval, t FROM marks") {
+		if err != nil {
+			return nil, err
+		}
+		var symbol, interval string
+		var at int64
+		if err := scan(&symbol, &interval, &at); err != nil {
+			return nil, failure("read the marks", err)
+		}
+		var sub provider.Sub
+		if sub.Symbol, err = market.ParseSymbol(symbol); err != nil {
+			return nil, damaged("a mark", err)
+		}
+		if interval != "" {
+			if sub.Interval, err = market.ParseInterval(interval); err != nil {
+				return nil, damaged("a mark", err)
+			}
+		}
+		marks[sub] = at
+	}
+	return marks, nil
+}
+
+// Note adds an event to the audit log about something that is kept elsewhere. body is
+// JSON.
+func (l *Ledger) Note(ctx context.Context, by principal.Caller, kind, subject string, body []byte) error {
+	return l.write(ctx, func(t *tx) error { return t.record(by, by.Subject, kind, subject, body) })
+}
+
+// SaveState sets a named value of the caller's subject. It is JSON, and the audit
+// event carries it.
+func (l *Ledger) SaveState(ctx context.Context, by principal.Caller, name string, value []byte) error {
+	return l.write(ctx, func(t *tx) error {
+		_, err := t.exec("INSERT INTO states (owner, name, value) VALUES (?,?,?) ON CONFLICT DO UPDATE SET value = excluded.value", by.Subject, name, string(value))
+		if err != nil {
+			return err
+		}
+		return t.record(by, by.Subject, "state_set", name, value)
+	})
+}
+
+// State returns a named value of an owner, nil when it was never set.
+func (l *Ledger) State(ctx context.Context, owner, name string) ([]byte, error) {
+	var value []byte
+	err := l.read.QueryRowContext(ctx, "SELECT value FROM states WHERE owner = ? AND name = ?", owner, name).Scan(&value)
+	if noRow(err) {
+		return nil, nil
+	}
+	return value, failure("read a state", err)
+}

@@ -1,0 +1,72 @@
+package ledger
+
+import (
+	"os"
+	"sync/atomic"
+	"time"
+
+	"candela/internal/kit/fault"
+	"candela/internal/kit/meter"
+)
+
+// tally counts commits. The map is never changed.
+type tally struct {
+	took    meter.Histogram
+	writes  atomic.Uint64
+	errors  map[string]*atomic.Uint64 // by code
+	failing atomic.Pointer[string]    // the code of the last commit's failure, nil when it did not fail
+}
+
+// prepare makes room for every code that a failure can have.
+func (t *tally) prepare() {
+	t.errors = map[string]*atomic.Uint64{}
+	for _, code := range []string{"store_full", "store_read_only", "store_damaged", "store_busy", "store_failed"} {
+		t.errors[code] = &atomic.Uint64{}
+	}
+}
+
+// add counts a commit of so many writes. A change that the store refuses, because
+// its key is taken for one, is no failure of the store.
+func (t *tally) add(writes int, took time.Duration, err error) {
+	if e := fault.Of(err); e != nil {
+		if count := t.errors[e.Code]; count != nil {
+			count.Add(1)
+			t.failing.Store(&e.Code)
+		}
+		return
+	}
+	if err != nil {
+		return
+	}
+	t.took.Observe(took)
+	t.writes.Add(uint64(writes)) //nolint:gosec // G115: a length
+	t.failing.Store(nil)
+}
+
+// Stats is what is known of a store. The counters only grow.
+type Stats struct {
+	Commits meter.Reading     // that succeeded, each with its sync
+	Writes  uint64            // that they were of
+	Errors  map[string]uint64 // commits that the store failed, by the code of the fault
+	Failing string            // the code when the last one failed
+	Bytes   int64             // of the file
+	Log     int64             // bytes of the log beside it
+}
+
+// Stats returns what was counted so far.
+func (l *Ledger) Stats() Stats {
+	s := Stats{Commits: l.tally.took.Read(), Writes: l.tally.writes.Load(), Errors: make(map[string]uint64, len(l.tally.errors))}
+	for code, count := range l.tally.errors {
+		s.Errors[code] = count.Load()
+	}
+	if code := l.tally.failing.Load(); code != nil {
+		s.Failing = *code
+	}
+	if info, err := os.Stat(l.path); err == nil {
+		s.Bytes = info.Size()
+	}
+	if info, err := os.Stat(l.path + "-wal"); err == nil {
+		s.Log = info.Size()
+	}
+	return s
+}

@@ -1,0 +1,42 @@
+package storetest
+
+import (
+	"context"
+	"iter"
+
+	"candela/internal/kit/principal"
+	"candela/internal/trading/order"
+)
+
+// OrderStore is what the desk asks of a store. What is said of AlertStore about
+// durability, failures, contexts and the audit log holds here too.
+type OrderStore interface {
+	// AppendEvents persists what happened to orders and positions of the caller's
+	// subject, in the order given, all or nothing, and returns what was persisted:
+	// a fill whose trade is known, of this order or another, is left out, and
+	// nothing else is. A caller with a subject and nothing more is the service.
+	//
+	// An order of an id, or of an owner and idempotency key, that exists is a
+	// Conflict (codes order_exists and idempotency_key_used, with the id of the
+	// order that has it as Value); an event for an order that the subject does not
+	// have is NotFound; one that order.Apply refuses is a Conflict (code
+	// order_event_refused) and carries its error.
+	AppendEvents(ctx context.Context, by principal.Caller, events []order.Event) ([]order.Event, error)
+
+	// OrderEvents yields the events of an owner in the order in which they were
+	// persisted. order.Replay of them is the owner's book. After an error it ends.
+	OrderEvents(ctx context.Context, owner string) iter.Seq2[order.Event, error]
+
+	// OrderOwners returns who has events of orders, for the start.
+	OrderOwners(ctx context.Context) ([]string, error)
+
+	// Order returns an order of an owner, as its events make it, also one that a
+	// book has forgotten. One that is not there or is someone else's is NotFound.
+	Order(ctx context.Context, owner, id string) (order.Order, error)
+
+	// OrderByKey returns the order of an owner's idempotency key, or NotFound.
+	OrderByKey(ctx context.Context, owner, key string) (order.Order, error)
+
+	// Orders returns the newest orders of an owner, newest first, at most limit.
+	Orders(ctx context.Context, owner string, limit int) ([]order.Order, error)
+}

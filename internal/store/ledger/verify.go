@@ -1,0 +1,312 @@
+package ledger
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"candela/internal/kit/fault"
+)
+
+// Audit reads the audit log of a store, beside a server that runs or without one.
+// It writes nothing.
+type Audit struct {
+	db *sql.DB
+}
+
+// OpenAudit opens the store in a state directory for reading.
+func OpenAudit(ctx context.Context, dir string) (*Audit, error) {
+	path := filepath.Join(dir, FileName)
+	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+		return nil, noStore(dir)
+	}
+	db, err := dial(path, "ro", "query_only(1)")
+	if err != nil {
+		return nil, err
+	}
+	a := &Audit{db}
+	found, err := schemaVersion(ctx, db, path)
+	if err == nil && found == 0 {
+		err = noStore(dir) // whoever made the file died before filling it
+	}
+	if err != nil {
+		return nil, errors.Join(err, a.Close())
+	}
+	return a, nil
+}
+
+func noStore(dir string) error {
+	return &fault.Error{
+		Kind: fault.NotFound, Code: "no_store", Field: "home", Value: dir,
+		Message: fmt.Sprintf("no store in state directory %s: the first start with --trade makes it", dir),
+	}
+}
+
+// Close closes the store.
+func (a *Audit) Close() error { return a.db.Close() }
+
+// Report is what Verify found.
+type Report struct {
+	Events uint64 // read
+	Last   uint64 // the number of the last one
+	Hash   Hash   // of the last one
+	Breaks []Break
+}
+
+// Break is a place where the log is not what was written.
+type Break struct {
+	Seq  uint64 `json:"seq"` // the event, 0 for the store as a whole
+	What string `json:"what"`
+}
+
+// String returns the break as a sentence.
+func (b Break) String() string {
+	if b.Seq == 0 {
+		return b.What
+	}
+	return fmt.Sprintf("event %d: %s", b.Seq, b.What)
+}
+
+// maxBreaks bounds a report: one break tells that the log is not to be trusted.
+const maxBreaks = 20
+
+// Verify reads the whole store and checks that the log is a chain from the first
+// event to the head. Its error says that it could not read; what it read and found
+// wrong is in the report.
+//
+// It finds a changed, removed, added or moved event, at the end of the log too,
+// where head then differs. It cannot find that whoever may write the file computed
+// every hash and the head anew, or put an older copy in its place: for that, compare
+// the last number and hash with those noted down elsewhere earlier (see Contains).
+func (a *Audit) Verify(ctx context.Context) (Report, error) {
+	tx, err := snapshot(ctx, a.db)
+	if err != nil {
+		return Report{}, err
+	}
+	defer func() { _ = tx.Rollback() }() // nothing to undo
+	var r Report
+	if err := r.checkFile(ctx, tx); err != nil {
+		return r, err
+	}
+	if err := r.checkChain(ctx, tx); err != nil {
+		return r, err
+	}
+	return r, r.checkHead(ctx, tx)
+}
+
+func (r *Report) found(seq uint64, format string, args ...any) {
+	if len(r.Breaks) < maxBreaks {
+		r.Breaks = append(r.Breaks, Break{seq, fmt.Sprintf(format, args...)})
+	}
+}
+
+// missing notes that the events from first to last are not there.
+func (r *Report) missing(first, last uint64, why string) {
+	if first == last {
+		r.found(first, "is missing%s", why)
+	} else {
+		r.found(first, "is missing, and all up to %d%s", last, why)
+	}
+}
+
+// checkFile lets SQLite check its own structure and looks for the triggers that
+// forbid changes.
+func (r *Report) checkFile(ctx context.Context, tx *sql.Tx) error {
+	for scan, err := range rowsOf(ctx, tx, fmt.Sprintf("PRAGMA integrity_check(%d)", maxBreaks)) {
+		var line string
+		if err == nil {
+			err = scan(&line)
+		}
+		switch {
+		case r.damaged(0, err):
+			return nil
+		case err != nil:
+			return failure("check the file", err)
+		case line != "ok":
+			r.found(0, "the file is damaged: %s", strings.TrimSpace(line))
+		}
+	}
+	for _, name := range []string{"events_no_update", "events_no_delete", "events_no_replace"} {
+		var n int
+		err := tx.QueryRowContext(ctx, "SELECT count(*) FROM sqlite_schema WHERE type = 'trigger' AND name = ?", name).Scan(&n)
+		if err != nil {
+			return failure("check the file", err)
+		}
+		if n == 0 {
+			r.found(0, "the trigger %s, which keeps events as they are, is gone", name)
+		}
+	}
+	return nil
+}
+
+// damaged notes an error that says that the file is broken after event seq, and
+// reports whether it is one.
+func (r *Report) damaged(seq uint64, err error) bool {
+	if e := fault.Of(failure("read", err)); e == nil || e.Code != "store_damaged" {
+		return false
+	}
+	if seq == 0 {
+		r.found(0, "the file is damaged: %v", err)
+	} else {
+		r.found(seq+1, "the file is damaged here: %v", err)
+	}
+	return true
+}
+
+const selectEvents = "SELECT seq, at, owner, kind, subject, actor, client, body, prev, hash FROM events "
+
+// checkChain reads every event in order.
+func (r *Report) checkChain(ctx context.Context, tx *sql.Tx) error {
+	for scan, err := range rowsOf(ctx, tx, selectEvents+"ORDER BY seq") {
+		var e Event
+		if err == nil {
+			e, err = scanEvent(scan)
+		}
+		if r.damaged(r.Last, err) {
+			return nil
+		}
+		if err != nil {
+			return failure("read the events", err)
+		}
+		r.follow(&e)
+	}
+	return nil
+}
+
+// follow checks one event against the one before.
+func (r *Report) follow(e *Event) {
+	switch {
+	case e.Seq != r.Last+1:
+		r.missing(r.Last+1, e.Seq-1, "")
+	case e.Prev != r.Hash:
+		r.found(e.Seq, "does not follow the event before it: one of the two was changed, added or moved")
+	}
+	if e.sum() != e.Hash {
+		r.found(e.Seq, "is not what was written: it was changed or moved here")
+	}
+	r.Events++
+	r.Last, r.Hash = e.Seq, e.Hash
+}
+
+// checkHead compares the end of the log with what the last write noted.
+func (r *Report) checkHead(ctx context.Context, tx *sql.Tx) error {
+	h, err := readHead(ctx, tx)
+	switch {
+	case noRow(err):
+		r.found(0, "the head, which says where the log ends, is gone")
+	case r.damaged(r.Last, err):
+	case err != nil:
+		return failure("read the head", err)
+	default:
+		r.compare(h)
+	}
+	return nil
+}
+
+func (r *Report) compare(h head) {
+	switch {
+	case h.event > r.Last:
+		r.missing(r.Last+1, h.event, ", where the head says that the log ends")
+	case h.event < r.Last:
+		r.found(h.event+1, "and all after it were added: the head says that the log ends before it")
+	case h.hash != r.Hash:
+		r.found(r.Last, "is not the event that the head says the log ends with")
+	}
+}
+
+func readHead(ctx context.Context, db querier) (head, error) {
+	var event, entry int64
+	var hash []byte
+	err := db.QueryRowContext(ctx, selectHead).Scan(&event, &hash, &entry)
+	h := head{event: uint64(max(event, 0)), entry: uint64(max(entry, 0))}
+	copy(h.hash[:], hash)
+	return h, err
+}
+
+// Contains reports whether the log has an event of that number and hash: one that
+// was noted down earlier and must still be there.
+func (a *Audit) Contains(ctx context.Context, seq uint64, hash Hash) (bool, error) {
+	var found []byte
+	err := a.db.QueryRowContext(ctx, "SELECT hash FROM events WHERE seq = ?", seq).Scan(&found)
+	if noRow(err) {
+		return false, nil
+	}
+	return string(found) == string(hash[:]), failure("read the events", err)
+}
+
+// Recent returns the newest events, oldest first, at most limit.
+func (a *Audit) Recent(ctx context.Context, limit int) ([]Event, error) {
+	var events []Event
+	for scan, err := range rowsOf(ctx, a.db, "SELECT * FROM ("+selectEvents+"ORDER BY seq DESC LIMIT ?) ORDER BY seq", limit) {
+		if err != nil {
+			return nil, err
+		}
+		e, err := scanEvent(scan)
+		if err != nil {
+			return nil, failure("read the events", err)
+		}
+		events = append(events, e)
+	}
+	return events, nil
+}
+
+func scanEvent(scan func(...any) error) (Event, error) {
+	var e Event
+	var seq, at int64
+	var prev, hash []byte
+	if err := scan(&seq, &at, &e.Owner, &e.Kind, &e.Subject, &e.Actor, &e.Client, &e.Body, &prev, &hash); err != nil {
+		return Event{}, err
+	}
+	if seq < 1 {
+		return Event{}, damaged(fmt.Sprintf("an event numbered %d", seq), errors.New("numbers begin at 1"))
+	}
+	e.Seq, e.At = uint64(seq), time.UnixMicro(at).UTC()
+	copy(e.Prev[:], prev)
+	copy(e.Hash[:], hash)
+	return e, nil
+}
+
+// tailEvents is how many events are checked when a store is opened. All of them
+// would take seconds; candela audit verify does that.
+const tailEvents = 100
+
+// checkTail refuses a store whose log does not end as its head says: writing on
+// would bury the evidence.
+func checkTail(ctx context.Context, db *sql.DB) error {
+	tx, err := snapshot(ctx, db)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = tx.Rollback() }() // nothing to undo
+	var r Report
+	first := true
+	for scan, err := range rowsOf(ctx, tx, "SELECT * FROM ("+selectEvents+"ORDER BY seq DESC LIMIT ?) ORDER BY seq", tailEvents) {
+		if err != nil {
+			return err
+		}
+		e, err := scanEvent(scan)
+		if err != nil {
+			return failure("read the events", err)
+		}
+		if first {
+			r.Last, r.Hash, first = e.Seq-1, e.Prev, false
+		}
+		r.follow(&e)
+	}
+	if err := r.checkHead(ctx, tx); err != nil {
+		return err
+	}
+	if len(r.Breaks) > 0 {
+		return &fault.Error{
+			Kind: fault.Conflict, Code: "store_tampered",
+			Message: fmt.Sprintf("the audit log is not what was written: %s. candela audit verify tells all; restore the store from a copy, or move it away to begin a new one", r.Breaks[0]),
+		}
+	}
+	return nil
+}

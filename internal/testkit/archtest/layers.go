@@ -1,0 +1,185 @@
+package archtest
+
+import (
+	"cmp"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+)
+
+// room is a group of packages with one subject, a folder of internal/. A package is
+// named by its path below internal/, a command by its path from the root. A star stands
+// for exactly one path element, so a new venue needs no edit here.
+type room struct {
+	name string
+	note string
+	rows []string // packages from the top down, separated by spaces; row imports lower rows
+}
+
+// floors lists the rooms of the product from the top down. A package imports packages
+// of lower floors and of lower rows of its own room: never of another room on its floor,
+// never upwards.
+func floors() [][]room {
+	return [][]room{
+		{{"cmd/candela", "main and the commands", []string{"cmd/candela"}}},
+		{{"app", "builds the program from its configuration; starts and stops it", []string{"app"}}},
+		{
+			{"serve", "how clients reach it", []string{"serve/admin", "serve/httpd serve/stdio", "serve/tool", "serve/mcp", "serve/rpc"}},
+			{"operate", "what an operator runs", []string{"operate/backup operate/control operate/demo operate/doctor operate/migrate operate/setup", "operate/install"}},
+		},
+		{{"store", "what survives a restart", []string{"store/cluster store/ledger", "store/statedir"}}},
+		{
+			{"alerting", "which alerts fire and who hears of them", []string{"alerting/engine alerting/sink", "alerting/alert alerting/notify"}},
+			{"access", "who may do what", []string{"access/oauth"}},
+		},
+		{
+			{"trading", "orders, limits, accounts", []string{"trading/desk", "trading/broker/*", "trading/broker trading/guard", "trading/order"}},
+			{"picture", "what is shown", []string{"picture/chart picture/payload", "picture/raster"}},
+		},
+		{
+			{"analysis", "what is computed", []string{"analysis/indicator", "analysis/calc"}},
+			{"config", "settings and their sources", []string{"config"}},
+		},
+		{{"market", "bars, symbols, venues", []string{"market/feed market/marketdata", "market/provider/*", "market/provider", "market market/upstream"}}},
+		{{"kit", "knows nothing about markets", []string{"kit/strictjson", "kit/bucket kit/disk kit/fair kit/fault kit/id kit/lograte kit/loopback kit/meter kit/principal kit/seal kit/secret kit/shutdown"}}},
+	}
+}
+
+// testOnly lists packages that exist for tests: contract suites next to the interface
+// they test, the testkit room, and programs of the end-to-end tests. They may import any
+// package; product code may not import them.
+func testOnly(name string) bool {
+	return strings.HasPrefix(name, "testkit/") || strings.HasPrefix(name, "e2e/") || name == "cmd/fakevenue" ||
+		strings.HasSuffix(name, "test")
+}
+
+// goroutineOwners lists the packages whose product code may contain a go statement.
+// Every other package does its work in the goroutine of its caller.
+func goroutineOwners() []string {
+	return []string{
+		"app", "serve/httpd", "serve/stdio", "alerting/engine", "alerting/sink", "trading/desk", "kit/shutdown",
+		"market/marketdata", "market/feed", "store/cluster", "market/provider/*", "trading/broker/*",
+	}
+}
+
+// pkg is what the checks need to know of one package, as go list tells it.
+type pkg struct {
+	ImportPath   string
+	Dir          string
+	Doc          string
+	GoFiles      []string
+	Imports      []string // of product files
+	TestImports  []string // of _test.go files in the package
+	XTestImports []string // of _test.go files in package x_test
+}
+
+// position says where a package stands in the table.
+type position struct {
+	room       string
+	floor, row int // heights, 0 at the bottom
+	testOnly   bool
+	known      bool
+}
+
+// shortName returns the name the table uses: "internal/" is implied.
+func shortName(importPath string) string {
+	return strings.TrimPrefix(strings.TrimPrefix(importPath, modulePath+"/"), "internal/")
+}
+
+const modulePath = "candela"
+
+// locate finds a package in the table. Exact names come before patterns, so that
+// "market/provider" and "market/provider/*" can stand in different rows.
+func locate(importPath string) position {
+	name := shortName(importPath)
+	if testOnly(name) {
+		return position{testOnly: true, known: true}
+	}
+	all := floors()
+	for i, rooms := range all {
+		for _, r := range rooms {
+			for k, row := range r.rows {
+				if matchAny(strings.Fields(row), name) {
+					return position{room: r.name, floor: len(all) - 1 - i, row: len(r.rows) - 1 - k, known: true}
+				}
+			}
+		}
+	}
+	return position{}
+}
+
+// matchAny reports whether name fits one of the patterns.
+func matchAny(patterns []string, name string) bool {
+	return slices.ContainsFunc(patterns, func(p string) bool {
+		ok, err := path.Match(p, name)
+		return err == nil && ok
+	})
+}
+
+// checkImports returns one sentence per broken rule, in the order of the packages.
+func checkImports(pkgs []pkg) []string {
+	var broken []string
+	for _, p := range pkgs {
+		if !locate(p.ImportPath).known {
+			broken = append(broken, shortName(p.ImportPath)+" is in no room: add it to internal/testkit/archtest/layers.go")
+			continue
+		}
+		for _, to := range p.Imports {
+			broken = appendBroken(broken, p.ImportPath, to, false)
+		}
+		for _, to := range slices.Concat(p.TestImports, p.XTestImports) {
+			broken = appendBroken(broken, p.ImportPath, to, true)
+		}
+	}
+	return broken
+}
+
+// appendBroken adds what is wrong with one import, if anything is. Test files may import
+// their own package, its peers, test-only packages and the SQLite store, which engine and
+// desk are tested with, but nothing else above: a test that needs it belongs there.
+func appendBroken(broken []string, from, to string, inTest bool) []string {
+	if !strings.HasPrefix(to, modulePath+"/") {
+		return broken
+	}
+	src, dst := locate(from), locate(to)
+	if src.testOnly || !dst.known || from == to {
+		return broken // an unlisted target is reported once, as itself
+	}
+	subject, target := shortName(from), shortName(to)
+	if inTest {
+		subject = "a test of " + subject
+	}
+	height := cmp.Or(cmp.Compare(dst.floor, src.floor), cmp.Compare(dst.row, src.row))
+	switch {
+	case dst.testOnly && !inTest:
+		return append(broken, fmt.Sprintf("%s imports %s, which is for tests only", subject, target))
+	case dst.testOnly, inTest && target == "store/ledger":
+		return broken
+	case dst.floor == src.floor && dst.room != src.room:
+		if inTest {
+			return broken
+		}
+		return append(broken, fmt.Sprintf("%s imports %s: the rooms %s and %s share a floor and do not know each other", subject, target, src.room, dst.room))
+	case height > 0:
+		return append(broken, fmt.Sprintf("%s imports %s, which is above it: arrows point down", subject, target))
+	case height == 0 && !inTest:
+		return append(broken, fmt.Sprintf("%s imports its peer %s: share through a lower package or an interface of the caller", subject, target))
+	}
+	return broken
+}
+
+// diagram draws the rooms for AGENTS.md, a line for each with its packages below it.
+func diagram() string {
+	var b strings.Builder
+	for i, rooms := range floors() {
+		for _, r := range rooms {
+			fmt.Fprintf(&b, "%d  %-12s %s\n", len(floors())-1-i, r.name, r.note)
+			packages := strings.ReplaceAll(strings.Join(r.rows, " > "), r.name+"/", "")
+			if packages != r.name {
+				fmt.Fprintf(&b, "     %s\n", packages)
+			}
+		}
+	}
+	return b.String()
+}

@@ -1,0 +1,136 @@
+package binance
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"candela/internal/market"
+	"candela/internal/testkit/fake"
+)
+
+// maxStreams is the most one connection may carry.
+const maxStreams = 1024
+
+// session is one client's connection. See fake.Session.
+type session struct {
+	server   *Server
+	combined bool // messages are wrapped with the name of their stream
+	names    []string
+	tracks   map[string]*fake.Track
+
+	second int64 // messages are counted by the second
+	count  int
+}
+
+// stream serves /ws, /ws/<name> and /stream?streams=<name>/<name>.
+func (s *Server) stream(w http.ResponseWriter, r *http.Request) {
+	c := &session{server: s, combined: r.URL.Path == "/stream", tracks: make(map[string]*fake.Track)}
+	var names []string
+	if c.combined {
+		names = strings.FieldsFunc(r.URL.Query().Get("streams"), func(c rune) bool { return c == '/' })
+	} else {
+		names = strings.FieldsFunc(strings.TrimPrefix(r.URL.Path, "/ws"), func(c rune) bool { return c == '/' })
+	}
+	for _, name := range names {
+		c.add(name)
+	}
+	if len(c.names) > maxStreams {
+		http.Error(w, "too many streams", http.StatusBadRequest)
+		return
+	}
+	s.Feed.Serve(w, r, c)
+}
+
+// add subscribes. The venue takes any name, and is silent about those it does not
+// know.
+func (c *session) add(name string) {
+	if slices.Contains(c.names, name) {
+		return
+	}
+	c.names = append(c.names, name)
+	symbol, kind, _ := strings.Cut(name, "@")
+	i, ok := interval(strings.TrimPrefix(kind, "kline_"))
+	if upper := strings.ToUpper(symbol); ok && strings.ToLower(symbol) == symbol && c.server.config.Knows(upper) {
+		c.tracks[name] = c.server.prices.Follow(upper, i)
+	}
+}
+
+func (c *session) drop(name string) {
+	c.names = slices.DeleteFunc(c.names, func(have string) bool { return have == name })
+	delete(c.tracks, name)
+}
+
+// Receive answers the control messages.
+func (c *session) Receive(message []byte) [][]byte {
+	if now := c.server.config.Now().Unix(); now != c.second {
+		c.second, c.count = now, 0
+	}
+	if c.count++; c.count > 5 {
+		return [][]byte{[]byte(`{"code":3,"msg":"Invalid request: too many messages"}`)}
+	}
+	var in struct {
+		Method string          `json:"method"`
+		Params []string        `json:"params"`
+		ID     json.RawMessage `json:"id"`
+	}
+	if err := json.Unmarshal(message, &in); err != nil {
+		return [][]byte{[]byte(`{"code":3,"msg":"Invalid JSON: ` + "expected value" + `"}`)}
+	}
+	result := "null"
+	switch in.Method {
+	case "SUBSCRIBE":
+		for _, name := range in.Params {
+			c.add(name)
+		}
+		if len(c.names) > maxStreams {
+			return [][]byte{[]byte(`{"code":2,"msg":"Invalid request: too many parameters"}`)}
+		}
+	case "UNSUBSCRIBE":
+		for _, name := range in.Params {
+			c.drop(name)
+		}
+	case "LIST_SUBSCRIPTIONS":
+		list, _ := json.Marshal(c.names)
+		result = string(list)
+	default:
+		return [][]byte{[]byte(`{"code":2,"msg":"Invalid request: unknown variant"}`)}
+	}
+	return [][]byte{[]byte(`{"result":` + result + `,"id":` + string(in.ID) + `}`)}
+}
+
+// Tick tells the bars of all streams.
+func (c *session) Tick() [][]byte {
+	now := c.server.config.Now()
+	var out [][]byte
+	for _, name := range c.names {
+		track, ok := c.tracks[name]
+		if !ok {
+			continue
+		}
+		bars, running := c.server.prices.Advance(track)
+		for k := range bars.T {
+			closed := !running || k < bars.Len()-1
+			out = append(out, c.wrap(name, kline(track, bars.At(k), closed, now)))
+		}
+	}
+	return out
+}
+
+func (c *session) wrap(name, data string) []byte {
+	if !c.combined {
+		return []byte(data)
+	}
+	return []byte(`{"stream":"` + name + `","data":` + data + `}`)
+}
+
+func kline(t *fake.Track, b market.Bar, closed bool, now time.Time) string {
+	return fmt.Sprintf(`{"e":"kline","E":%d,"s":%q,"k":{"t":%d,"T":%d,"s":%q,"i":%q,"f":100,"L":200,`+
+		`"o":%q,"c":%q,"h":%q,"l":%q,"v":%q,"n":%d,"x":%v,"q":%q,"V":%q,"Q":%q,"B":"0"}}`,
+		now.UnixMilli(), t.Symbol, b.T*1000, closeTime(b.T, t.Interval), t.Symbol, t.Interval.String(),
+		price(b.O), price(b.C), price(b.H), price(b.L), price(b.V), trades(b), closed,
+		price(b.V*b.C), price(b.TakerBuy), price(b.TakerBuy*b.C))
+}

@@ -1,0 +1,187 @@
+// Package alpaca trades US stocks and crypto pairs at Alpaca, on a paper or a live
+// account: orders, cancels, fills, positions, and the stream of what happens to
+// the account's orders. It sends each order and each cancel once, whatever becomes
+// of them, and keeps nothing of an order; the desk is its caller.
+//
+// Orders for stocks are good for the day, because the venue takes fractions of a
+// share only so: what is sent after the close waits for the next session, and what
+// is left at the close expires. Orders for crypto pairs are good until cancelled,
+// which is the longest that the venue has besides "at once or not at all". Which
+// quantities, prices and sides an account may use is the venue's to say, and its
+// words come back in the refusal.
+package alpaca
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"strings"
+	"time"
+
+	"candela/internal/kit/fault"
+	"candela/internal/market"
+	"candela/internal/market/provider"
+	stocks "candela/internal/market/provider/alpaca"
+	"candela/internal/market/upstream"
+	"candela/internal/trading/broker"
+	"candela/internal/trading/order"
+)
+
+const name = "alpaca"
+
+// Where the venue is. An account of one host is not known to the other.
+const (
+	PaperURL = "https://paper-api.alpaca.markets"
+	LiveURL  = "https://api.alpaca.markets"
+)
+
+const (
+	keepPair  = time.Hour // the venue says that the sizes of pairs may change
+	mostPairs = 1024
+
+	// orderPatience is how long an order may wait for its turn. A price is old soon,
+	// so an order that cannot go out is given back.
+	orderPatience = time.Second
+	// readPatience lets a long history wait for the venue's next minute.
+	readPatience = 90 * time.Second
+)
+
+// Config says which account to trade on.
+type Config struct {
+	Keys stocks.Keys // required
+	Live bool        // real money
+	URL  string      // of the trading API; by Live when empty
+	// DataURL and Feed are where the last price of a stock comes from, which decides
+	// its tick; as for bars when empty.
+	DataURL string
+	Feed    string
+	Now     func() time.Time // required
+}
+
+// Broker trades on one account. It is safe for concurrent use.
+type Broker struct {
+	config Config
+	hosts  *upstream.Hosts
+	reads  *upstream.Client
+	orders *upstream.Client
+	stocks *stocks.Provider
+	pairs  provider.Memo[provider.Instrument]
+}
+
+var (
+	_ broker.Broker = (*Broker)(nil)
+	_ broker.Clock  = (*Broker)(nil)
+)
+
+// New returns a broker that shares the connections and limits of hosts. It refuses
+// to trade without keys, and on a host of the venue's that is not of the mode asked
+// for.
+func New(hosts *upstream.Hosts, c Config) (*Broker, error) {
+	if c.Keys == (stocks.Keys{}) {
+		return nil, &fault.Error{Kind: fault.Unauthorized, Code: "no_keys", Message: "alpaca needs the keys of an account to trade"}
+	}
+	right, wrong := PaperURL, LiveURL
+	if c.Live {
+		right, wrong = LiveURL, PaperURL
+	}
+	c.URL = strings.TrimSuffix(cmp.Or(c.URL, right), "/")
+	if u, err := url.Parse(c.URL); err != nil || !c.fits(u.Hostname(), right, wrong) {
+		return nil, fault.Field("alpaca URL", c.URL, fmt.Sprintf("%s, or the address of a gateway to it on this machine, for a %s account", right, c.mode()))
+	}
+	client := func(patience time.Duration) *upstream.Client {
+		return hosts.Client(upstream.Config{
+			Venue: name, Base: c.URL, Header: c.Keys.Header(), Refusal: stocks.ReadRefusal,
+			Limit: upstream.Limit{Weight: 200, Per: time.Minute, Patience: patience},
+		})
+	}
+	return &Broker{
+		config: c, hosts: hosts, reads: client(readPatience), orders: client(orderPatience),
+		stocks: stocks.New(hosts, stocks.Config{Keys: c.Keys, URL: c.URL, DataURL: c.DataURL, Feed: c.Feed, Now: c.Now}),
+		pairs:  provider.Memo[provider.Instrument]{Keep: keepPair, Most: mostPairs},
+	}, nil
+}
+
+// fits reports whether a host is of the mode: money may be at any but the other's, and
+// without it only the paper host and this machine will do. Names under test are
+// nobody's. RFC 6761 6.2.
+func (c Config) fits(host, right, wrong string) bool {
+	host = strings.ToLower(strings.TrimSuffix(host, "."))
+	if c.Live {
+		return "https://"+host != wrong
+	}
+	return "https://"+host == right || upstream.Loopback(host) || strings.HasSuffix(host, ".test")
+}
+
+func (c Config) mode() order.Mode {
+	if c.Live {
+		return order.Live
+	}
+	return order.Paper
+}
+
+// Name returns "alpaca".
+func (b *Broker) Name() string { return name }
+
+// Mode says whether the account is of real money.
+func (b *Broker) Mode() order.Mode { return b.config.mode() }
+
+// Instrument tells the venue's rules for a stock, such as AAPL, or a pair, such as
+// BTC/USD, which may be written BTCUSD. The tick of a stock follows its last
+// price; the venue judges each limit by itself: two decimals from one dollar on,
+// four below.
+func (b *Broker) Instrument(ctx context.Context, s market.Symbol) (provider.Instrument, error) {
+	if err := ctx.Err(); err != nil {
+		return provider.Instrument{}, err
+	}
+	if s.Venue != "" && s.Venue != name {
+		return provider.Instrument{}, provider.UnknownSymbol(name, s)
+	}
+	if strings.Contains(s.Name, "/") {
+		return b.pair(ctx, s)
+	}
+	in, err := b.stocks.Instrument(ctx, s)
+	if _, _, ok := splitPair(s.Name); ok && fault.KindOf(err) == fault.NotFound {
+		return b.pair(ctx, s)
+	}
+	return in, err
+}
+
+// pair tells the rules of a crypto pair, which trades around the clock.
+func (b *Broker) pair(ctx context.Context, s market.Symbol) (provider.Instrument, error) {
+	joined := joinPair(s.Name)
+	return b.pairs.Get(ctx, b.config.Now(), joined, func(ctx context.Context) (provider.Instrument, error) {
+		// Without the slash, which no path can hold; the venue knows both spellings.
+		resp, err := b.reads.Do(ctx, upstream.Request{Path: "/v2/assets/" + joined, Subject: s.Name})
+		if e, ok := errors.AsType[*upstream.Error](err); ok && isMissing(e) {
+			return provider.Instrument{}, provider.UnknownSymbol(name, s)
+		}
+		if err != nil {
+			return provider.Instrument{}, refusal(s.Name, err)
+		}
+		in, err := readPair(resp.Body, joined)
+		if errors.Is(err, errNoPair) {
+			return provider.Instrument{}, provider.UnknownSymbol(name, s)
+		}
+		if err != nil {
+			return provider.Instrument{}, upstream.BadAnswer(name, s.Name, err)
+		}
+		return in, nil
+	})
+}
+
+// Skew measures how far the venue's clock is ahead of ours.
+func (b *Broker) Skew(ctx context.Context) (time.Duration, error) {
+	sent := b.config.Now()
+	resp, err := b.reads.Do(ctx, upstream.Request{Path: "/v2/clock", Subject: "clock"})
+	if err != nil {
+		return 0, refusal("clock", err)
+	}
+	took := b.config.Now().Sub(sent)
+	at, err := readClock(resp.Body)
+	if err != nil {
+		return 0, upstream.BadAnswer(name, "clock", err)
+	}
+	return at.Sub(sent.Add(took / 2)), nil
+}

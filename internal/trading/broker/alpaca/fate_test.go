@@ -1,0 +1,49 @@
+package alpaca
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"candela/internal/kit/fault"
+	"candela/internal/market"
+	"candela/internal/market/upstream"
+	"candela/internal/trading/broker"
+)
+
+func apple() market.Symbol { return market.Symbol{Venue: name, Name: "AAPL"} }
+
+// TestFate_EveryStatus holds that each answer has exactly one fate, and which
+// those are that count as the venue's no.
+func TestFate_EveryStatus(t *testing.T) {
+	t.Parallel()
+	for status := 100; status < 600; status++ {
+		for _, told := range []bool{true, false} {
+			e := &upstream.Error{Venue: name, Subject: "AAPL", Reason: upstream.Refused, Status: status, Message: "words", Told: told}
+			want := broker.ErrUnknown
+			if status >= 400 && status < 500 && status != 408 && told || status == 401 || status == 451 {
+				want = broker.ErrRefused
+			}
+			err := fate("AAPL", e)
+			if !errors.Is(broker.Fate(err), want) || fault.Of(err) == nil && errors.Is(want, broker.ErrUnknown) {
+				t.Errorf("%d, told %v: %v", status, told, err)
+			}
+		}
+	}
+	for _, reason := range []upstream.Reason{upstream.NoAnswer, upstream.Malformed, upstream.TooLarge} {
+		if err := fate("AAPL", &upstream.Error{Reason: reason, Status: 200}); !errors.Is(broker.Fate(err), broker.ErrUnknown) {
+			t.Errorf("%d: %v", reason, err)
+		}
+	}
+	if err := fate("AAPL", &upstream.Error{Reason: upstream.Throttled, Status: 429}); !errors.Is(broker.Fate(err), broker.ErrRefused) {
+		t.Error(err)
+	}
+	for _, ended := range []error{context.Canceled, context.DeadlineExceeded} {
+		if err := fate("AAPL", ended); !errors.Is(broker.Fate(err), broker.ErrUnknown) || !errors.Is(err, ended) {
+			t.Error(err)
+		}
+	}
+	if err := fate("AAPL", upstream.ErrUnsent); !errors.Is(broker.Fate(err), broker.ErrNotSent) {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,199 @@
+package alpaca
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/shopspring/decimal"
+
+	"candela/internal/kit/strictjson"
+	"candela/internal/market"
+	"candela/internal/trading/order"
+)
+
+// ticket is an order as the venue tells it.
+type ticket struct {
+	id, clientID string
+	symbol       market.Symbol // zero for an order of several legs
+	side         order.Side    // 0 for what only others use
+	kind         order.Type    // likewise: stops, trailing stops
+	status       string
+	replacedBy   string
+	quantity     decimal.Decimal // 0 for an order by its worth
+	filled       decimal.Decimal
+	limit        decimal.Decimal
+	submitted    time.Time
+	changed      time.Time
+}
+
+// readTicket reads the answer to an order or a query.
+func readTicket(body []byte) (ticket, error) {
+	j := strictjson.NewReader(body)
+	t := orderAt(j)
+	if err := j.End(); err != nil {
+		return ticket{}, fmt.Errorf("not an order: %w", err)
+	}
+	return t, nil
+}
+
+// readTickets reads a list of orders.
+func readTickets(body []byte) ([]ticket, error) {
+	j := strictjson.NewReader(body)
+	var all []ticket
+	j.Array(func(int) { all = append(all, orderAt(j)) })
+	if err := j.End(); err != nil {
+		return nil, fmt.Errorf("not a list of orders: %w", err)
+	}
+	return all, nil
+}
+
+// orderAt reads an order. What must be right in every order fails; what is
+// foreign to us, such as a stop price, is left out.
+func orderAt(j *strictjson.Reader) ticket {
+	var t ticket
+	var symbol, class string
+	counted := false
+	j.Object(func(key []byte) {
+		switch string(key) {
+		case "id":
+			t.id = j.Text()
+		case "client_order_id":
+			t.clientID = text(j)
+		case "symbol":
+			symbol = text(j)
+		case "asset_class":
+			class = text(j)
+		case "side":
+			t.side = sideOf(text(j))
+		case "type":
+			t.kind = typeOf(text(j))
+		case "status":
+			t.status = j.Text()
+		case "replaced_by":
+			t.replacedBy = text(j)
+		case "qty":
+			t.quantity = amount(j)
+		case "filled_qty":
+			if !j.Null() {
+				t.filled, counted = amount(j), true
+			}
+		case "limit_price":
+			t.limit = amount(j)
+		case "submitted_at":
+			t.submitted = instant(j)
+		case "created_at", "updated_at":
+			// The newest of them: an order that never changed has one alone.
+			if at := instant(j); at.After(t.changed) {
+				t.changed = at
+			}
+		}
+	})
+	if t.id == "" || t.status == "" || !counted || t.changed.IsZero() {
+		j.Failf("an order without id, status, filled_qty or updated_at")
+	}
+	if t.quantity.IsNegative() || t.filled.IsNegative() || t.limit.IsNegative() {
+		j.Failf("an order with an amount below zero")
+	}
+	if symbol != "" {
+		t.symbol = symbolOf(j, symbol, class)
+	}
+	return t
+}
+
+func sideOf(word string) order.Side {
+	switch word {
+	case "buy":
+		return order.Buy
+	case "sell", "sell_short": // a fill of a short sale is told so
+		return order.Sell
+	}
+	return 0
+}
+
+func typeOf(word string) order.Type {
+	switch word {
+	case "market":
+		return order.Market
+	case "limit":
+		return order.Limit
+	}
+	return 0
+}
+
+// symbolOf spells a symbol in one way: the venue writes a crypto pair with a slash
+// in orders and without one in positions.
+func symbolOf(j *strictjson.Reader, text, class string) market.Symbol {
+	if class == "crypto" && !strings.Contains(text, "/") {
+		base, quote, ok := splitPair(text)
+		if !ok {
+			j.Failf("the pair %q is in no known currency", text)
+			return market.Symbol{}
+		}
+		text = base + "/" + quote
+	}
+	s, err := market.ParseSymbol(name + ":" + text)
+	if err != nil {
+		j.Failf("%q is no symbol", text)
+	}
+	return s
+}
+
+// splitPair parts the name of a pair, with or without a slash, by the currencies
+// in which the venue quotes pairs.
+func splitPair(text string) (base, quote string, ok bool) {
+	if base, quote, ok = strings.Cut(text, "/"); ok {
+		return base, quote, base != "" && quote != ""
+	}
+	for _, quote := range []string{"USDT", "USDC", "USD", "BTC"} {
+		if base, ok := strings.CutSuffix(text, quote); ok && base != "" {
+			return base, quote, true
+		}
+	}
+	return "", "", false
+}
+
+// joinPair returns the name of a pair without its slash.
+func joinPair(text string) string { return strings.ReplaceAll(text, "/", "") }
+
+// text reads a string, and null as none.
+func text(j *strictjson.Reader) string {
+	if j.Null() {
+		return ""
+	}
+	return j.Text()
+}
+
+// amount reads an exact number, and null as zero. The bounds are far beyond any
+// money: a number of a billion digits in few bytes would exhaust the memory of
+// whoever adds it up.
+func amount(j *strictjson.Reader) decimal.Decimal {
+	const mostDigits, mostExponent = 60, 30
+	if j.Null() {
+		return decimal.Decimal{}
+	}
+	text := j.Exact()
+	if !j.OK() {
+		return decimal.Decimal{}
+	}
+	if len(text) <= mostDigits {
+		if d, err := decimal.NewFromString(text); err == nil && d.Exponent() <= mostExponent && d.Exponent() >= -mostExponent {
+			return d
+		}
+	}
+	j.Failf("%.60s is not an amount we can hold", text)
+	return decimal.Decimal{}
+}
+
+// instant reads a time, and null as none.
+func instant(j *strictjson.Reader) time.Time {
+	text := text(j)
+	if text == "" {
+		return time.Time{}
+	}
+	at, err := time.Parse(time.RFC3339Nano, text)
+	if err != nil {
+		j.Failf("want a time, found %q", text)
+	}
+	return at.UTC()
+}

@@ -1,0 +1,302 @@
+// Package binance trades on Binance's spot market: the exchange itself, its
+// testnet or its demo mode. Orders go over REST and are never sent twice; what
+// becomes of them is told by the WebSocket API and read when that was lost. The
+// wire formats are those of the venue's public documentation.
+package binance
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"candela/internal/kit/secret"
+	"candela/internal/market"
+	"candela/internal/market/provider"
+	rules "candela/internal/market/provider/binance"
+	"candela/internal/market/upstream"
+	"candela/internal/trading/broker"
+	"candela/internal/trading/order"
+)
+
+const name = "binance"
+
+// Environment is which of the venue's exchanges is traded on.
+type Environment string
+
+// The environments. On all but Live nothing can be lost.
+const (
+	Live    Environment = "live"
+	Testnet Environment = "testnet"
+	Demo    Environment = "demo"
+)
+
+// Environments lists them, the harmless ones first.
+func Environments() []string { return []string{string(Testnet), string(Demo), string(Live)} }
+
+// addresses returns where an environment is: for requests, and for reports.
+func (e Environment) addresses() (rest, stream string, ok bool) {
+	switch e {
+	case Live:
+		return "https://api.binance.com", "wss://ws-api.binance.com/ws-api/v3", true
+	case Testnet:
+		return "https://testnet.binance.vision", "wss://ws-api.testnet.binance.vision/ws-api/v3", true
+	case Demo:
+		return "https://demo-api.binance.com", "wss://demo-ws-api.binance.com/ws-api/v3", true
+	}
+	return "", "", false
+}
+
+// Config says whose account it is and where. Empty addresses are the public ones
+// of the environment; with URL alone the stream is on the same host.
+type Config struct {
+	Environment    Environment
+	URL, StreamURL string
+	Key            secret.Text
+	// Secret is what goes with the key: the text that the venue gave, or an Ed25519
+	// private key in PEM.
+	Secret secret.Text
+	// MaxAge is after how long a stream ends by itself; 23 h 50 min when 0, as the
+	// venue cuts it at 24 hours.
+	MaxAge time.Duration
+}
+
+// The weights of requests. The venue counts 6,000 a minute for one address. Reads
+// leave a fifth of it to orders and to whatever else runs there.
+const (
+	weightPerMinute = 6000
+	readsPerMinute  = 4800
+
+	weightOrder    = 1
+	weightQuery    = 4
+	weightOpen     = 80
+	weightTrades   = 20
+	weightAccount  = 20
+	tradesPage     = 1000
+	patienceOrder  = time.Second      // an order that waits is an order at another price
+	patienceTrades = 65 * time.Second // pages may use up a minute
+)
+
+// Broker trades on one account. It is safe for concurrent use.
+type Broker struct {
+	config Config
+	mode   order.Mode
+	hosts  *upstream.Hosts
+	orders *upstream.Client
+	reads  *upstream.Client
+	trades *upstream.Client
+	rules  *rules.Provider
+	sign   signer
+	clock  *clock
+	// full is until when the venue takes no new orders of the account, in unix
+	// nanoseconds. Cancels and reads go on.
+	full atomic.Int64
+}
+
+var (
+	_ broker.Broker = (*Broker)(nil)
+	_ broker.Clock  = (*Broker)(nil)
+)
+
+// New returns a broker that shares what hosts share. It sends nothing. The error
+// names what is wrong with c and holds no secret.
+func New(hosts *upstream.Hosts, c Config) (*Broker, error) {
+	rest, stream, ok := c.Environment.addresses()
+	if !ok {
+		return nil, fmt.Errorf("binance: environment %q is not one of %s", c.Environment, strings.Join(Environments(), ", "))
+	}
+	if c.StreamURL == "" && c.URL != "" {
+		c.StreamURL = upstream.Follow("", strings.TrimSuffix(c.URL, "/"), stream) + "/ws-api/v3"
+	}
+	c.StreamURL = upstream.Follow(c.StreamURL, "", stream)
+	c.URL = upstream.Follow(c.URL, "", rest)
+	for _, address := range []string{c.URL, c.StreamURL} {
+		if err := c.Environment.checkHost(address); err != nil {
+			return nil, err
+		}
+	}
+	if c.Key.IsZero() {
+		return nil, errors.New("binance: no key")
+	}
+	sign, err := newSigner(c.Secret)
+	if err != nil {
+		return nil, err
+	}
+	if c.MaxAge == 0 {
+		c.MaxAge = 24*time.Hour - 10*time.Minute
+	}
+	b := &Broker{config: c, mode: order.Paper, hosts: hosts, sign: sign, rules: rules.New(hosts, rules.Config{URL: c.URL})}
+	if c.Environment == Live {
+		b.mode = order.Live
+	}
+	client := func(limit upstream.Limit) *upstream.Client {
+		limit.Per = time.Minute
+		return hosts.Client(upstream.Config{
+			Venue: name, Base: c.URL, Refusal: rules.Refusal, UsedHeader: "X-Mbx-Used-Weight-1m", Limit: limit,
+			Header: http.Header{"X-Mbx-Apikey": {c.Key.Reveal()}},
+			Own:    func(code string) bool { return code == codeTooManyOrders },
+		})
+	}
+	b.orders = client(upstream.Limit{Weight: weightPerMinute, Patience: patienceOrder})
+	b.reads = client(upstream.Limit{Weight: readsPerMinute})
+	b.trades = client(upstream.Limit{Weight: readsPerMinute, Patience: patienceTrades})
+	b.clock = newClock(b.askTime)
+	return b, nil
+}
+
+// checkHost lets through only the venue's test networks and this machine where money
+// must not be at stake: behind any other name the exchange itself may stand, and what
+// is called paper everywhere would be real.
+func (e Environment) checkHost(address string) error {
+	u, err := url.Parse(address)
+	if err != nil || u.Host == "" {
+		return fmt.Errorf("binance: %q is not an absolute URL", address)
+	}
+	host := strings.TrimSuffix(strings.ToLower(u.Hostname()), ".")
+	// Names under test are nobody's. RFC 6761 6.2.
+	harmless := upstream.Loopback(host) || strings.HasSuffix(host, ".test") || host == "testnet.binance.vision" || strings.HasSuffix(host, ".testnet.binance.vision") ||
+		strings.HasPrefix(host, "demo-") && strings.HasSuffix(host, ".binance.com")
+	if e != Live && !harmless {
+		return fmt.Errorf("binance: %s may be the live exchange, and the environment is %s: allowed are testnet.binance.vision, demo-*.binance.com and this machine", host, e)
+	}
+	return nil
+}
+
+// Name returns "binance".
+func (b *Broker) Name() string { return name }
+
+// Mode returns live on the exchange itself, and paper elsewhere.
+func (b *Broker) Mode() order.Mode { return b.mode }
+
+// Canonical returns the symbol as the venue writes it.
+func (b *Broker) Canonical(ctx context.Context, s market.Symbol) (market.Symbol, error) {
+	return b.rules.Canonical(ctx, s)
+}
+
+// Instrument tells the rules of a symbol, at most an hour old.
+func (b *Broker) Instrument(ctx context.Context, s market.Symbol) (provider.Instrument, error) {
+	return b.rules.Instrument(ctx, s)
+}
+
+// read asks a signed question. When the venue finds our clock wrong, it is set and
+// the question asked once more.
+func (b *Broker) read(ctx context.Context, c *upstream.Client, path, subject string, weight int, params url.Values) (*upstream.Response, error) {
+	for attempt := 1; ; attempt++ {
+		if err := b.clock.ready(ctx); err != nil {
+			return nil, err
+		}
+		resp, err := c.Do(ctx, upstream.Request{Path: path, Weight: weight, Subject: subject, Late: b.signed(params)})
+		if codeOf(err) != codeTimestamp {
+			return resp, err
+		}
+		b.clock.doubt()
+		if attempt == 2 {
+			return nil, err
+		}
+	}
+}
+
+// Open lists the open orders of every symbol.
+func (b *Broker) Open(ctx context.Context) ([]order.Report, error) {
+	resp, err := b.read(ctx, b.reads, "/api/v3/openOrders", "open orders", weightOpen, nil)
+	if err != nil {
+		return nil, readFault(err)
+	}
+	all, err := parseOrders(resp.Body)
+	if err != nil {
+		return nil, upstream.BadAnswer(name, "open orders", err)
+	}
+	return all, nil
+}
+
+// Holdings tells what the account has of each asset.
+func (b *Broker) Holdings(ctx context.Context) ([]order.Holding, error) {
+	resp, err := b.read(ctx, b.reads, "/api/v3/account", "account", weightAccount, url.Values{"omitZeroBalances": {"true"}})
+	if err != nil {
+		return nil, readFault(err)
+	}
+	all, err := parseAccount(resp.Body)
+	if err != nil {
+		return nil, upstream.BadAnswer(name, "account", err)
+	}
+	return all, nil
+}
+
+// Fills lists the account's trades in a symbol. The venue tells only its own ids of
+// the orders.
+func (b *Broker) Fills(ctx context.Context, s market.Symbol, after string) ([]order.Fill, error) {
+	spelled, err := rules.Spell(s)
+	if err != nil {
+		return nil, err
+	}
+	from := int64(0)
+	if after != "" {
+		if from, err = parseID(after); err != nil {
+			return nil, err
+		}
+	}
+	var all []order.Fill
+	for {
+		page, err := b.tradesFrom(ctx, s, spelled, from)
+		if err != nil {
+			return nil, err
+		}
+		full := len(page) == tradesPage
+		if full {
+			from, err = parseID(page[len(page)-1].TradeID)
+			from++
+		}
+		if err != nil {
+			return nil, err
+		}
+		if len(all) == 0 && after != "" {
+			// The cursor's own trade must be there: if not, ids mean something else now.
+			if len(page) == 0 || page[0].TradeID != after {
+				return nil, fmt.Errorf("binance %s: trade %s: %w", spelled, after, broker.ErrForgotten)
+			}
+			page, after = page[1:], ""
+		}
+		all = slices.Concat(all, page)
+		if !full {
+			return all, nil
+		}
+	}
+}
+
+// tradesFrom reads one page of trades, from one with an id on.
+func (b *Broker) tradesFrom(ctx context.Context, s market.Symbol, spelled string, from int64) ([]order.Fill, error) {
+	params := url.Values{"symbol": {spelled}, "fromId": {formatID(from)}, "limit": {formatID(tradesPage)}}
+	resp, err := b.read(ctx, b.trades, "/api/v3/myTrades", spelled, weightTrades, params)
+	if err != nil {
+		return nil, readFault(rules.Explain(err, s, spelled))
+	}
+	page, err := parseTrades(resp.Body, spelled)
+	if err != nil {
+		return nil, upstream.BadAnswer(name, spelled, err)
+	}
+	return page, nil
+}
+
+// Skew measures how far the venue's clock is ahead of ours.
+func (b *Broker) Skew(ctx context.Context) (time.Duration, error) { return b.clock.measure(ctx) }
+
+// askTime reads the venue's clock, and ours when the question went out.
+func (b *Broker) askTime(ctx context.Context) (venue, sent time.Time, err error) {
+	resp, err := b.reads.Do(ctx, upstream.Request{Path: "/api/v3/time", Subject: "time", Late: func() string {
+		sent = time.Now()
+		return ""
+	}})
+	if err != nil {
+		return venue, sent, err
+	}
+	venue, err = parseTime(resp.Body)
+	if err != nil {
+		return venue, sent, upstream.BadAnswer(name, "time", err)
+	}
+	return venue, sent, nil
+}

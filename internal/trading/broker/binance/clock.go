@@ -1,0 +1,112 @@
+package binance
+
+import (
+	"context"
+	"strconv"
+	"sync/atomic"
+	"time"
+
+	"candela/internal/market/provider"
+)
+
+const (
+	// clockAge is how long a measurement counts. Clocks of computers drift by less
+	// than a millisecond in that time.
+	clockAge = 10 * time.Minute
+	// clockJump is how far the wall clock may part from the time that passed before
+	// the measurement is doubted: somebody has set the clock, or the machine slept.
+	clockJump = 250 * time.Millisecond
+	// clockTrip is how long an answer may take to be trusted at once. The venue
+	// refuses what is a second ahead of it.
+	clockTrip = time.Second
+)
+
+// clock tells the venue's time from what was measured. It is safe for concurrent
+// use.
+type clock struct {
+	ask  func(context.Context) (venue, sent time.Time, err error)
+	memo provider.Memo[*reading]
+	last atomic.Pointer[reading]
+	age  atomic.Int64 // how many measurements were doubted
+}
+
+// reading is what the venue's clock showed when ours showed something.
+type reading struct {
+	venue time.Time
+	ours  time.Time
+	trip  time.Duration
+	age   int64 // of the clock, when it was made
+}
+
+func newClock(ask func(context.Context) (venue, sent time.Time, err error)) *clock {
+	return &clock{ask: ask, memo: provider.Memo[*reading]{Keep: clockAge, Most: 1}}
+}
+
+// ready makes sure that now can be told. A measurement that fails does no harm
+// when there is an older one that nothing speaks against.
+func (c *clock) ready(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	last := c.last.Load()
+	if last != nil && last.jumped() {
+		c.doubt()
+	}
+	age := c.age.Load()
+	_, err := c.memo.Get(ctx, time.Now(), strconv.FormatInt(age, 10), c.read)
+	if err != nil && (last == nil || last.age != age || ctx.Err() != nil) {
+		return err
+	}
+	return nil
+}
+
+// doubt lets the next request measure anew.
+func (c *clock) doubt() { c.age.Add(1) }
+
+// jumped reports whether the wall clock went another way than time did.
+func (r *reading) jumped() bool {
+	now := time.Now()
+	return (now.Round(0).Sub(r.ours.Round(0)) - now.Sub(r.ours)).Abs() > clockJump
+}
+
+// now returns the venue's time.
+func (c *clock) now() time.Time {
+	if r := c.last.Load(); r != nil {
+		return r.venue.Add(time.Since(r.ours))
+	}
+	return time.Now()
+}
+
+// measure returns how far the venue's clock is ahead of ours.
+func (c *clock) measure(ctx context.Context) (time.Duration, error) {
+	r, err := c.read(ctx)
+	if err != nil {
+		return 0, err
+	}
+	return r.venue.Sub(r.ours.Round(0)), nil
+}
+
+// read measures up to three times, until an answer comes fast enough, and keeps
+// the one that came fastest.
+func (c *clock) read(ctx context.Context) (*reading, error) {
+	var best *reading
+	age := c.age.Load()
+	for range 3 {
+		venue, sent, err := c.ask(ctx)
+		if err != nil {
+			if best == nil {
+				return nil, err
+			}
+			break
+		}
+		trip := time.Since(sent)
+		if best == nil || trip < best.trip {
+			best = &reading{venue: venue, ours: sent.Add(trip / 2), trip: trip, age: age}
+		}
+		if trip <= clockTrip {
+			break
+		}
+	}
+	c.last.Store(best)
+	return best, nil
+}

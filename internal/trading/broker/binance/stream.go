@@ -1,0 +1,263 @@
+package binance
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	"candela/internal/kit/fault"
+	"candela/internal/kit/strictjson"
+	"candela/internal/market"
+	"candela/internal/market/upstream"
+	"candela/internal/trading/order"
+)
+
+const (
+	// The venue pings every 20 seconds. Without a ping for three times as long the
+	// connection is lost.
+	streamIdle = time.Minute
+	// answerWait is how long the venue may take to answer the subscription.
+	answerWait = 15 * time.Second
+	// subscribing is the id of that request.
+	subscribing = "reports"
+)
+
+// Stream tells the account's execution reports. See broker.Broker.
+func (b *Broker) Stream(ctx context.Context, ready func(), out chan<- order.Report) error {
+	if err := b.clock.ready(ctx); err != nil {
+		return fmt.Errorf("binance stream: %w", err)
+	}
+	limited, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	after := func(d time.Duration, format string) *time.Timer {
+		return time.AfterFunc(d, func() { stop(fault.Unreachable(nil, 0, format, d)) })
+	}
+	defer after(b.config.MaxAge, "binance: the stream has run for %v and begins anew").Stop()
+	waiting := after(answerWait, "binance: the subscription was not answered for %v")
+	defer waiting.Stop()
+	err := b.stream(limited, func() {
+		waiting.Stop()
+		ready()
+	}, out)
+	if ctx.Err() == nil && limited.Err() != nil {
+		return context.Cause(limited)
+	}
+	return err
+}
+
+// stream runs one connection to its end.
+func (b *Broker) stream(ctx context.Context, ready func(), out chan<- order.Report) error {
+	socket, err := b.hosts.Dial(ctx, upstream.SocketConfig{Venue: name, URL: b.config.StreamURL, Idle: streamIdle})
+	if err != nil {
+		return err
+	}
+	defer socket.Close()
+	if err := socket.Send(ctx, b.subscription(subscribing)); err != nil {
+		return err
+	}
+	for flows := false; ; {
+		data, err := socket.Read(ctx)
+		if err != nil {
+			return err
+		}
+		m, err := parseMessage(data)
+		if err != nil {
+			return upstream.BadAnswer(name, "stream", err)
+		}
+		switch {
+		case m.answers == subscribing && !flows:
+			if err := b.subscribed(m); err != nil {
+				return err
+			}
+			flows = true
+			ready()
+		case m.event == "executionReport":
+			select {
+			case out <- m.report:
+			case <-ctx.Done():
+				return fmt.Errorf("binance stream: %w", ctx.Err())
+			}
+		case m.event == "serverShutdown":
+			return fault.Unreachable(nil, 0, "binance: the venue is about to restart the stream")
+		case m.event == "eventStreamTerminated":
+			return fault.Unreachable(nil, 0, "binance: the venue has ended the stream")
+		}
+	}
+}
+
+// subscribed judges the answer to the subscription.
+func (b *Broker) subscribed(m message) error {
+	if m.status == http.StatusOK {
+		return nil
+	}
+	if m.code == codeTimestamp {
+		b.clock.doubt()
+	}
+	f := fault.Unreachable(nil, 0, "binance stream: the venue refuses the subscription: %s (status %d, code %s)", m.words, m.status, m.code)
+	switch m.code {
+	case "-1022", "-2014", "-2015":
+		f.Code, f.Retryable = "venue_keys_refused", false
+	}
+	return f
+}
+
+// message is anything that comes over the WebSocket API.
+type message struct {
+	answers     string // the id of our request, "" for an event
+	status      int64
+	code, words string // of a refusal
+	event       string
+	report      order.Report
+}
+
+// parseMessage reads a message. Every key is told apart by case: c and C, t and T
+// mean different things.
+func parseMessage(data []byte) (message, error) {
+	var m message
+	j := strictjson.NewReader(data)
+	j.Object(func(key []byte) {
+		switch string(key) {
+		case "id":
+			if !j.Null() {
+				m.answers = j.Text()
+			}
+		case "status":
+			m.status = j.Int()
+		case "error":
+			j.Object(func(key []byte) {
+				switch string(key) {
+				case "code":
+					m.code = j.Exact()
+				case "msg":
+					m.words = j.Text()
+				}
+			})
+		case "event":
+			m.event, m.report = parseEvent(j)
+		}
+	})
+	if err := j.End(); err != nil {
+		return message{}, err
+	}
+	if m.answers != "" && m.status == 0 {
+		return message{}, errors.New("an answer without a status")
+	}
+	return m, nil
+}
+
+// execution is an executionReport as it comes.
+type execution struct {
+	r        order.Report
+	fill     order.Fill
+	original string // the order's id, when c is that of its cancel
+	word     string // the status
+	what     string // happened
+	has      int    // which fields came
+}
+
+// parseEvent reads an event, of which execution reports alone are looked into: the
+// same letters mean other things elsewhere.
+func parseEvent(j *strictjson.Reader) (kind string, r order.Report) {
+	raw := j.Raw()
+	if !j.OK() {
+		return "", r
+	}
+	first := strictjson.NewReader(raw)
+	first.Object(func(key []byte) {
+		if string(key) == "e" {
+			kind = first.Text()
+		}
+	})
+	if err := first.End(); err != nil {
+		j.Failf("an event: %v", err)
+		return "", r
+	}
+	if kind != "executionReport" {
+		return kind, r
+	}
+	second := strictjson.NewReader(raw)
+	r = parseExecution(second)
+	if err := second.End(); err != nil {
+		j.Failf("an execution report: %v", err)
+	}
+	return kind, r
+}
+
+func parseExecution(j *strictjson.Reader) order.Report {
+	x := execution{r: order.Report{Spec: order.Spec{Symbol: market.Symbol{Venue: name}}}}
+	j.Object(func(key []byte) { x.field(j, string(key)) })
+	r, f := x.r, x.fill
+	if x.has != hasAll {
+		j.Failf("an execution report that lacks something: %010b", x.has)
+	}
+	if x.original != "" {
+		r.ID = x.original
+	}
+	r.Status = statusOf(x.word)
+	if x.what == "TRADE" {
+		f.OrderID, f.VenueID, f.Symbol, f.Side, f.At = r.ID, r.VenueID, r.Symbol, r.Side, r.At
+		r.Fills = []order.Fill{f}
+	}
+	checkReport(j, &r)
+	return r
+}
+
+// field reads one field of an execution report.
+func (x *execution) field(j *strictjson.Reader, key string) {
+	r := &x.r
+	switch key {
+	case "s":
+		r.Symbol.Name, x.has = j.Text(), x.has|hasSymbol
+	case "c":
+		r.ID, x.has = j.Text(), x.has|hasID
+	case "C":
+		x.original = j.Text()
+	case "i":
+		r.VenueID, x.has = formatID(j.Int()), x.has|hasVenueID
+	case "X":
+		x.word, x.has = j.Text(), x.has|hasStatus
+	case "S":
+		r.Side, x.has = sideOf(j), x.has|hasSide
+	case "o":
+		r.Type, x.has = typeOf(j.Text()), x.has|hasType
+	case "q":
+		r.Quantity, x.has = j.Amount(), x.has|hasQuantity
+	case "z":
+		r.Filled, x.has = j.Amount(), x.has|hasFilled
+	case "p":
+		r.Price, x.has = j.Amount(), x.has|hasPrice
+	case "T":
+		r.At, x.has = instant(j), x.has|hasTime
+	case "r", "eR":
+		if word := j.Text(); word != "NONE" {
+			r.Reason = word
+		}
+	default:
+		x.trade(j, key)
+	}
+}
+
+// trade reads one field of the trade that an execution report may tell.
+func (x *execution) trade(j *strictjson.Reader, key string) {
+	f := &x.fill
+	switch key {
+	case "x":
+		x.what = j.Text()
+	case "t":
+		f.TradeID = formatID(j.Int())
+	case "l":
+		f.Quantity = j.Amount()
+	case "L":
+		f.Price = j.Amount()
+	case "n":
+		f.Fee = j.Amount()
+	case "N":
+		if !j.Null() {
+			f.FeeAsset = j.Text()
+		}
+	case "m":
+		f.Maker = j.Bool()
+	}
+}

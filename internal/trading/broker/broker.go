@@ -1,0 +1,97 @@
+// Package broker is the contract between candela and a place to trade: what it
+// may be told, what comes back, and which errors say what is known of an order's
+// fate. It holds no broker; each has a package of its own below this one and
+// passes the suite in brokertest.
+package broker
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"candela/internal/market"
+	"candela/internal/market/provider"
+	"candela/internal/trading/order"
+)
+
+// The fates of a request. Every error of Submit and Cancel wraps exactly one of
+// them; an error that wraps none is a defect and treated as ErrUnknown. A failed
+// read says nothing about an order: it wraps ErrNotFound, when it is a Query's, or
+// none of them.
+var (
+	// ErrNotSent means that nothing left this machine.
+	ErrNotSent = errors.New("not sent")
+	// ErrRefused means that the venue answered and did not do it.
+	ErrRefused = errors.New("refused by the venue")
+	// ErrUnknown means that the venue may or may not have done it: a timeout, a 5xx,
+	// an answer that cannot be read, an id that it says it has already. The same
+	// order is never sent again; it is asked for by its id.
+	ErrUnknown = errors.New("outcome unknown")
+	// ErrNotFound is the answer of Query and Cancel for an id that the venue does
+	// not know. It counts only after a grace period, since an order may be on its way.
+	ErrNotFound = errors.New("no such order at the venue")
+)
+
+// ErrForgotten is the answer of Fills for a cursor that the venue does not have: it
+// was wiped, as testnets are about once a month, and numbers its trades anew. It
+// counts only after a grace period, since reads may lag behind reports.
+var ErrForgotten = errors.New("the venue does not have the trade")
+
+// Fate returns the one of the four that err wraps, and nil for nil. An error that
+// wraps none or several of them has the fate ErrUnknown.
+func Fate(err error) error {
+	if err == nil {
+		return nil
+	}
+	fate, found := ErrUnknown, 0
+	for _, one := range []error{ErrNotSent, ErrRefused, ErrUnknown, ErrNotFound} {
+		if errors.Is(err, one) {
+			fate = one
+			found++
+		}
+	}
+	if found != 1 {
+		return ErrUnknown
+	}
+	return fate
+}
+
+// Broker trades on one account at one venue. It is safe for concurrent use, keeps
+// no state of orders, and leaves no goroutine behind when a call returns. Errors
+// are also fault.Errors where a client can act on them.
+type Broker interface {
+	// Name is the venue prefix of the symbols it trades, such as "binance". Paper
+	// alone trades the symbols of other venues.
+	Name() string
+	Mode() order.Mode
+	// Instrument tells the venue's rules for orders in a symbol.
+	Instrument(ctx context.Context, s market.Symbol) (provider.Instrument, error)
+	// Submit sends an order once. The id must be new: where the venue says that it
+	// has it already, the error is ErrUnknown, because an order of that id is there.
+	Submit(ctx context.Context, o order.Spec) (order.Report, error)
+	// Cancel asks the venue to cancel. A report with Filled or Canceled is no error.
+	Cancel(ctx context.Context, o order.Spec) (order.Report, error)
+	// Query asks for an order by our id.
+	Query(ctx context.Context, o order.Spec) (order.Report, error)
+	// Open lists the open orders of the account, ours and others'.
+	Open(ctx context.Context) ([]order.Report, error)
+	// Fills lists the account's trades in a symbol after the one with trade id
+	// after, oldest first; "" for as far back as the venue goes. OrderID is empty
+	// also where the venue tells only its own id of the order. A cursor that the
+	// venue does not have is ErrForgotten.
+	Fills(ctx context.Context, s market.Symbol, after string) ([]order.Fill, error)
+	Holdings(ctx context.Context) ([]order.Holding, error)
+	// Stream sends what happens to the account's orders until ctx ends or the
+	// connection is lost, and returns why. ready is called once when reports flow:
+	// whatever happened before must be read. It blocks while out is full, never
+	// closes out and sends nothing after it has returned. A report may come twice
+	// and out of order.
+	Stream(ctx context.Context, ready func(), out chan<- order.Report) error
+}
+
+// Clock is a Broker whose venue tells the time.
+type Clock interface {
+	// Skew measures how far the venue's clock is ahead of ours, to half the time
+	// that the answer took.
+	Skew(ctx context.Context) (time.Duration, error)
+}

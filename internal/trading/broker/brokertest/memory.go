@@ -1,0 +1,428 @@
+package brokertest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/shopspring/decimal"
+
+	"candela/internal/kit/fault"
+	"candela/internal/market"
+	"candela/internal/market/provider"
+	"candela/internal/trading/broker"
+	"candela/internal/trading/order"
+)
+
+// Fault is what becomes of a Submit or Cancel. The zero value lets it through.
+type Fault struct {
+	Fate error // one of broker.ErrNotSent, ErrRefused and ErrUnknown
+	Done bool  // it is done all the same
+	Hang bool  // nothing comes until the context ends
+}
+
+// Memory is a venue and the account at it, in memory: one symbol, BTCUSDT, a price
+// that the test sets, and faults that it queues. Market orders fill at the price,
+// limit orders when it is at or beyond theirs; the fee is 0.1 % in the quote. It is
+// safe for concurrent use and starts no goroutine.
+type Memory struct {
+	mu      sync.Mutex
+	price   decimal.Decimal
+	balance map[string]decimal.Decimal
+	orders  []*order.Report
+	trades  []order.Fill
+	faults  []Fault
+	deaf    error
+	streams map[*queue]struct{}
+	last    int64 // id given out
+}
+
+var _ broker.Broker = (*Memory)(nil)
+
+// queue holds what a stream has not sent yet.
+type queue struct {
+	reports []order.Report
+	wake    chan struct{} // has room for one
+	lost    bool
+}
+
+// NewMemory returns a venue with 1,000,000 USDT and a price of 50,000.
+func NewMemory() *Memory {
+	return &Memory{
+		price: decimal.NewFromInt(50_000), balance: map[string]decimal.Decimal{"USDT": decimal.NewFromInt(1_000_000)},
+		streams: make(map[*queue]struct{}),
+	}
+}
+
+// MemorySymbol is what Memory trades.
+func MemorySymbol() market.Symbol { return market.Symbol{Venue: "memory", Name: "BTCUSDT"} }
+
+// Fail applies the faults to the next requests that change something, one to each.
+func (m *Memory) Fail(faults ...Fault) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.faults = append(m.faults, faults...)
+}
+
+// Deaf lets every question fail and no stream begin, until it is given nil.
+func (m *Memory) Deaf(err error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.deaf = err
+}
+
+// Move changes a balance, as a deposit or a withdrawal does.
+func (m *Memory) Move(asset string, quantity decimal.Decimal) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.balance[asset] = m.balance[asset].Add(quantity)
+}
+
+// reads returns why a question fails.
+func (m *Memory) reads(ctx context.Context) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return errors.Join(ctx.Err(), m.deaf)
+}
+
+// SetPrice moves the price and fills what it reaches.
+func (m *Memory) SetPrice(p decimal.Decimal) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.price = p
+	for _, r := range m.orders {
+		if open(r.Status) && m.reached(r.Spec) {
+			m.fill(r, r.Quantity.Sub(r.Filled), r.Price)
+		}
+	}
+}
+
+// Trade fills some of a resting order at its price.
+func (m *Memory) Trade(id string, quantity decimal.Decimal) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if r := m.find(id); r != nil && open(r.Status) {
+		m.fill(r, quantity, r.Price)
+	}
+}
+
+// Place puts an order in as another client would, and returns the venue's id.
+func (m *Memory) Place(o order.Spec) string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.take(o).VenueID
+}
+
+// Wipe forgets every order, trade and balance, as testnets do.
+func (m *Memory) Wipe() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.orders, m.trades = nil, nil
+	m.balance = map[string]decimal.Decimal{"USDT": decimal.NewFromInt(1_000_000)}
+}
+
+// Orders returns every order that was taken, oldest first.
+func (m *Memory) Orders() []order.Report {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	all := make([]order.Report, 0, len(m.orders))
+	for _, r := range m.orders {
+		all = append(all, *r)
+	}
+	return all
+}
+
+// Tell sends a report to the streams, whatever it says.
+func (m *Memory) Tell(r order.Report) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.tell(r)
+}
+
+// Drop ends the streams.
+func (m *Memory) Drop() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for q := range m.streams {
+		q.lost = true
+		q.signal()
+	}
+}
+
+func (m *Memory) tell(r order.Report) {
+	for q := range m.streams {
+		q.reports = append(q.reports, r)
+		q.signal()
+	}
+}
+
+func (q *queue) signal() {
+	select {
+	case q.wake <- struct{}{}:
+	default:
+	}
+}
+
+func open(s order.Status) bool { return s == order.Accepted || s == order.PartiallyFilled }
+
+func (m *Memory) find(id string) *order.Report {
+	for _, r := range slices.Backward(m.orders) {
+		if r.ID == id {
+			return r
+		}
+	}
+	return nil
+}
+
+func (m *Memory) reached(o order.Spec) bool {
+	if o.Type == order.Market {
+		return true
+	}
+	if o.Side == order.Buy {
+		return m.price.LessThanOrEqual(o.Price)
+	}
+	return m.price.GreaterThanOrEqual(o.Price)
+}
+
+func (m *Memory) id() string {
+	m.last++
+	return strconv.FormatInt(m.last, 10)
+}
+
+// take accepts an order.
+func (m *Memory) take(o order.Spec) *order.Report {
+	r := &order.Report{Spec: o, VenueID: m.id(), Status: order.Accepted, At: time.Now()}
+	r.Owner = ""
+	m.orders = append(m.orders, r)
+	m.tell(*r)
+	if m.reached(o) {
+		m.fill(r, o.Quantity, m.price)
+	}
+	return r
+}
+
+func (m *Memory) fill(r *order.Report, quantity, price decimal.Decimal) {
+	value := quantity.Mul(price)
+	f := order.Fill{
+		TradeID: m.id(), OrderID: r.ID, VenueID: r.VenueID, Symbol: r.Symbol, Side: r.Side, Quantity: quantity, Price: price,
+		Fee: value.Mul(decimal.New(1, -3)), FeeAsset: "USDT", Maker: r.Type == order.Limit, At: time.Now(),
+	}
+	if r.Side == order.Sell {
+		quantity, value = quantity.Neg(), value.Neg()
+	}
+	m.balance["BTC"] = m.balance["BTC"].Add(quantity)
+	m.balance["USDT"] = m.balance["USDT"].Sub(value).Sub(f.Fee)
+	m.trades = append(m.trades, f)
+	r.Filled, r.Status, r.At = r.Filled.Add(f.Quantity), order.PartiallyFilled, f.At
+	if r.Filled.Equal(r.Quantity) {
+		r.Status = order.Filled
+	}
+	report := *r
+	report.Fills = []order.Fill{f}
+	m.tell(report)
+}
+
+// Name returns "memory".
+func (m *Memory) Name() string { return "memory" }
+
+// Mode returns paper.
+func (m *Memory) Mode() order.Mode { return order.Paper }
+
+// Instrument tells the rules of BTCUSDT.
+func (m *Memory) Instrument(_ context.Context, s market.Symbol) (provider.Instrument, error) {
+	if s != MemorySymbol() {
+		return provider.Instrument{}, provider.UnknownSymbol("memory", s)
+	}
+	return provider.Instrument{
+		Symbol: s, Base: "BTC", Quote: "USDT", Tick: decimal.New(1, -2), Step: decimal.New(1, -5), MinQuantity: decimal.New(1, -5),
+		MaxQuantity: decimal.NewFromInt(9000), MinNotional: decimal.NewFromInt(5),
+	}, nil
+}
+
+// change runs a request that changes something, as the faults have it.
+func (m *Memory) change(ctx context.Context, do func() (order.Report, error)) (order.Report, error) {
+	if err := ctx.Err(); err != nil {
+		return order.Report{}, fmt.Errorf("memory: %w: %w", broker.ErrNotSent, err)
+	}
+	m.mu.Lock()
+	var f Fault
+	if len(m.faults) > 0 {
+		f, m.faults = m.faults[0], m.faults[1:]
+	}
+	var r order.Report
+	var err error
+	if f.Done || f.Fate == nil && !f.Hang {
+		r, err = do()
+	}
+	m.mu.Unlock()
+	if f.Hang {
+		select {
+		case <-ctx.Done():
+			return order.Report{}, fmt.Errorf("memory: %w: %w", broker.ErrUnknown, ctx.Err())
+		case <-time.After(15 * time.Second):
+			return order.Report{}, fmt.Errorf("memory: %w: no answer", broker.ErrUnknown)
+		}
+	}
+	if f.Fate != nil {
+		return order.Report{}, fmt.Errorf("memory: %w: as the test has it", f.Fate)
+	}
+	return r, err
+}
+
+// Submit takes an order, unless a fault says otherwise.
+func (m *Memory) Submit(ctx context.Context, o order.Spec) (order.Report, error) {
+	return m.change(ctx, func() (order.Report, error) {
+		if o.Symbol != MemorySymbol() {
+			return order.Report{}, fmt.Errorf("%w: %w", broker.ErrRefused, provider.UnknownSymbol("memory", o.Symbol))
+		}
+		if m.find(o.ID) != nil {
+			return order.Report{}, fmt.Errorf("memory: %w: the id %s is taken", broker.ErrUnknown, o.ID)
+		}
+		price := o.Price
+		if o.Type == order.Market {
+			price = m.price
+		}
+		asset, need := "USDT", o.Quantity.Mul(price)
+		if o.Side == order.Sell {
+			asset, need = "BTC", o.Quantity
+		}
+		if need.GreaterThan(m.available(asset)) {
+			return order.Report{}, fmt.Errorf("memory: %w: %w", broker.ErrRefused, fault.Field("quantity", o.Quantity.String(), "what the account has"))
+		}
+		r := *m.take(o)
+		for _, f := range m.trades {
+			if f.VenueID == r.VenueID {
+				r.Fills = append(r.Fills, f)
+			}
+		}
+		return r, nil
+	})
+}
+
+// Cancel cancels, or tells how the order ended.
+func (m *Memory) Cancel(ctx context.Context, o order.Spec) (order.Report, error) {
+	return m.change(ctx, func() (order.Report, error) {
+		r := m.find(o.ID)
+		if r == nil {
+			return order.Report{}, fmt.Errorf("memory: %w: %s", broker.ErrNotFound, o.ID)
+		}
+		if open(r.Status) {
+			r.Status, r.At = order.Canceled, time.Now()
+			m.tell(*r)
+		}
+		return *r, nil
+	})
+}
+
+// Query tells what is known of an order.
+func (m *Memory) Query(ctx context.Context, o order.Spec) (order.Report, error) {
+	if err := m.reads(ctx); err != nil {
+		return order.Report{}, err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	r := m.find(o.ID)
+	if r == nil {
+		return order.Report{}, fmt.Errorf("memory: %w: %s", broker.ErrNotFound, o.ID)
+	}
+	return *r, nil
+}
+
+// Open lists the open orders.
+func (m *Memory) Open(ctx context.Context) ([]order.Report, error) {
+	return slices.DeleteFunc(m.Orders(), func(r order.Report) bool { return !open(r.Status) }), m.reads(ctx)
+}
+
+// Fills lists the trades after one.
+func (m *Memory) Fills(ctx context.Context, s market.Symbol, after string) ([]order.Fill, error) {
+	if err := m.reads(ctx); err != nil {
+		return nil, err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var found []order.Fill
+	for _, f := range m.trades {
+		if f.TradeID == after {
+			found = found[:0]
+		} else if f.Symbol == s {
+			found = append(found, f)
+		}
+	}
+	return found, nil
+}
+
+// available returns what no resting order holds.
+func (m *Memory) available(asset string) decimal.Decimal {
+	free := m.balance[asset]
+	for _, r := range m.orders {
+		left := r.Quantity.Sub(r.Filled)
+		switch {
+		case !open(r.Status):
+		case r.Side == order.Sell && asset == "BTC":
+			free = free.Sub(left)
+		case r.Side == order.Buy && asset == "USDT":
+			free = free.Sub(left.Mul(r.Price))
+		}
+	}
+	return free
+}
+
+// Holdings tells both assets.
+func (m *Memory) Holdings(ctx context.Context) ([]order.Holding, error) {
+	if err := m.reads(ctx); err != nil {
+		return nil, err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	all := make([]order.Holding, 0, len(m.balance))
+	for asset, q := range m.balance {
+		all = append(all, order.Holding{Asset: asset, Quantity: q, Available: m.available(asset)})
+	}
+	slices.SortFunc(all, func(a, b order.Holding) int { return strings.Compare(a.Asset, b.Asset) })
+	return all, nil
+}
+
+var errLost = errors.New("memory: the stream was lost")
+
+// Stream sends what happens from now on.
+func (m *Memory) Stream(ctx context.Context, ready func(), out chan<- order.Report) error {
+	if err := m.reads(ctx); err != nil {
+		return err
+	}
+	q := &queue{wake: make(chan struct{}, 1)}
+	m.mu.Lock()
+	m.streams[q] = struct{}{}
+	m.mu.Unlock()
+	defer func() {
+		m.mu.Lock()
+		delete(m.streams, q)
+		m.mu.Unlock()
+	}()
+	ready()
+	for {
+		m.mu.Lock()
+		batch, lost := q.reports, q.lost
+		q.reports = nil
+		m.mu.Unlock()
+		for _, r := range batch {
+			select {
+			case out <- r:
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+		}
+		if lost {
+			return errLost
+		}
+		select {
+		case <-q.wake:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}

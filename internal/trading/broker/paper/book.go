@@ -1,0 +1,196 @@
+package paper
+
+import (
+	"errors"
+	"maps"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/shopspring/decimal"
+
+	"candela/internal/market"
+	"candela/internal/trading/order"
+)
+
+// book is the account: a fold of the journal. Nothing else changes it, so that a
+// restart gives the same book.
+type book struct {
+	deposits map[string]decimal.Decimal // the cash before the first order
+	rates    Rates
+
+	flows   map[string]decimal.Decimal // by currency: what the trades brought, less what they cost
+	held    map[market.Symbol]decimal.Decimal
+	assets  map[market.Symbol]string // what is held in a symbol
+	tickets map[string]*ticket       // by our id
+	open    []*ticket                // in the order in which they came
+	trades  []order.Fill
+	last    int64 // id given out
+}
+
+// ticket is an order that was taken.
+type ticket struct {
+	spec     order.Spec // without an owner: a venue knows none
+	venueID  string
+	currency string
+	step     decimal.Decimal
+
+	status order.Status
+	filled decimal.Decimal
+	at     time.Time // of the last change
+	fills  []order.Fill
+
+	// What follows is for matching and lives as long as the process.
+	since time.Time // prices from before it do not count
+	seen  bool      // the tape has moved since
+}
+
+func newBook(cash map[string]decimal.Decimal, rates Rates) book {
+	return book{
+		deposits: maps.Clone(cash), rates: rates, flows: make(map[string]decimal.Decimal), held: make(map[market.Symbol]decimal.Decimal),
+		assets: make(map[market.Symbol]string), tickets: make(map[string]*ticket),
+	}
+}
+
+// id returns the nth id that will be given out next, counted from 1.
+func (b *book) id(nth int64) string { return strconv.FormatInt(b.last+nth, 10) }
+
+var (
+	errEmpty   = errors.New("it says nothing")
+	errUnknown = errors.New("it is about an order that was never taken, or taken twice")
+	errAmount  = errors.New("an amount in it is out of all bounds")
+)
+
+// check refuses an entry that apply could not do.
+func (b *book) check(e entry) error {
+	switch {
+	case e.Taken != nil:
+		if b.tickets[e.Taken.ID] != nil {
+			return errUnknown
+		}
+		return bounded(e.Taken.Quantity, e.Taken.Price, e.Taken.Step)
+	case e.Fill != nil:
+		if b.tickets[e.Fill.OrderID] == nil {
+			return errUnknown
+		}
+		return bounded(e.Fill.Quantity, e.Fill.Price, e.Fill.Fee)
+	case e.Cancel != "":
+		if b.tickets[e.Cancel] == nil {
+			return errUnknown
+		}
+	default:
+		return errEmpty
+	}
+	return nil
+}
+
+// bounded refuses amounts that no order has: to compute with them could take for
+// ever.
+func bounded(amounts ...decimal.Decimal) error {
+	for _, d := range amounts {
+		// A fee has the decimals of quantity, price and rate together.
+		if e := d.Exponent(); e > maxExponent || e < -3*maxExponent || d.NumDigits() > 4*maxExponent {
+			return errAmount
+		}
+	}
+	return nil
+}
+
+const maxExponent = 24
+
+// apply does what an entry says and returns the order it is about.
+func (b *book) apply(e entry) *ticket {
+	switch {
+	case e.Taken != nil:
+		return b.take(e)
+	case e.Fill != nil:
+		return b.fill(*e.Fill)
+	default:
+		t := b.tickets[e.Cancel]
+		t.status, t.at = order.Canceled, e.At
+		b.close(t)
+		return t
+	}
+}
+
+func (b *book) take(e entry) *ticket {
+	t := &ticket{
+		spec: e.Taken.Spec, venueID: e.Taken.VenueID, currency: e.Taken.Currency, step: e.Taken.Step,
+		status: order.Accepted, at: e.At, since: e.At,
+	}
+	t.spec.Owner = ""
+	b.tickets[t.spec.ID] = t
+	b.open = append(b.open, t)
+	b.assets[t.spec.Symbol] = e.Taken.Asset
+	b.last = max(b.last, number(t.venueID))
+	return t
+}
+
+func (b *book) fill(f order.Fill) *ticket {
+	t := b.tickets[f.OrderID]
+	t.fills = append(t.fills, f)
+	t.filled, t.at, t.status = t.filled.Add(f.Quantity), f.At, order.PartiallyFilled
+	if t.filled.GreaterThanOrEqual(t.spec.Quantity) {
+		t.status = order.Filled
+		b.close(t)
+	}
+	signed := f.Quantity.Mul(decimal.NewFromInt(f.Side.Sign()))
+	b.flows[t.currency] = b.flows[t.currency].Sub(signed.Mul(f.Price)).Sub(f.Fee)
+	b.held[f.Symbol] = b.held[f.Symbol].Add(signed)
+	if b.held[f.Symbol].IsZero() {
+		delete(b.held, f.Symbol)
+	}
+	b.trades = append(b.trades, f)
+	b.last = max(b.last, number(f.TradeID))
+	return t
+}
+
+func (b *book) close(t *ticket) {
+	b.open = slices.DeleteFunc(b.open, func(other *ticket) bool { return other == t })
+}
+
+func (b *book) cash(currency string) decimal.Decimal {
+	return b.deposits[currency].Add(b.flows[currency])
+}
+
+// freeCash is the cash that no resting order is about to spend.
+func (b *book) freeCash(currency string) decimal.Decimal {
+	free := b.cash(currency)
+	for _, t := range b.open {
+		if t.currency == currency && t.spec.Side == order.Buy {
+			free = free.Sub(b.cost(t.left(), t.spec.Price, b.rates.Maker))
+		}
+	}
+	return free
+}
+
+// freeHeld is what no resting order is about to sell.
+func (b *book) freeHeld(s market.Symbol) decimal.Decimal {
+	free := b.held[s]
+	for _, t := range b.open {
+		if t.spec.Symbol == s && t.spec.Side == order.Sell {
+			free = free.Sub(t.left())
+		}
+	}
+	return free
+}
+
+// cost is what a purchase takes out of the cash.
+func (b *book) cost(quantity, price, fee decimal.Decimal) decimal.Decimal {
+	paid := quantity.Mul(price)
+	return paid.Add(paid.Mul(fee))
+}
+
+func (t *ticket) left() decimal.Decimal { return t.spec.Quantity.Sub(t.filled) }
+
+// report tells the order's state without its fills.
+func (t *ticket) report() order.Report {
+	return order.Report{Spec: t.spec, VenueID: t.venueID, Status: t.status, Filled: t.filled, At: t.at}
+}
+
+// full tells the order's state with all its fills.
+func (t *ticket) full() order.Report {
+	r := t.report()
+	r.Fills = slices.Clone(t.fills)
+	return r
+}

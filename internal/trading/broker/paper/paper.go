@@ -1,0 +1,199 @@
+// Package paper is a broker without a venue: it fills orders itself, at the
+// prices of the live feed, and keeps its own orders, cash and holdings. To the
+// desk it is a venue like any other and passes the same suite.
+//
+// A market order fills at once at the bid or ask, or at the last price moved
+// against the order by the slippage where neither is known. A limit order that
+// could do the same does. Any other rests, and fills at its limit when a trade is
+// worse for the market than that: at the limit itself it might have been behind
+// others in the queue. No more fills than was traded.
+//
+// The account is a cash account: what is bought is paid for, what is sold is
+// there. Each currency has its own cash and each symbol its own holding; what is
+// held in one symbol pays for nothing in another.
+//
+// Nothing here is random: the same orders and the same prices at the same times
+// give the same fills, ids included. What happened is in a journal before anybody
+// is told of it, and the state is the journal folded, so that a process that dies
+// between the two loses nothing and does nothing twice. While it does not run, its
+// market is closed.
+package paper
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/shopspring/decimal"
+
+	"candela/internal/market"
+	"candela/internal/market/provider"
+	"candela/internal/trading/broker"
+	"candela/internal/trading/order"
+)
+
+// Name is how the broker is called.
+const Name = "paper"
+
+// MaxQuoteAge is how old a price may be for an order to be filled at it.
+const MaxQuoteAge = 10 * time.Second
+
+// Market tells what symbols are and what they trade at.
+type Market interface {
+	Quote(ctx context.Context, s market.Symbol) (order.Quote, error)
+	Instrument(ctx context.Context, s market.Symbol) (provider.Instrument, error)
+}
+
+// Rates are parts of a price: 0.001 is ten basis points.
+type Rates struct {
+	Taker    decimal.Decimal // the fee of an order that fills on arrival
+	Maker    decimal.Decimal // the fee of one that rested
+	Slippage decimal.Decimal // what a taker loses where bid and ask are not known
+}
+
+// Usual returns the fees of the largest spot venue for small accounts, which are
+// the same for both sides, and a slippage of five basis points.
+func Usual() Rates {
+	return Rates{Taker: decimal.New(1, -3), Maker: decimal.New(1, -3), Slippage: decimal.New(5, -4)}
+}
+
+// Config is what a Broker needs.
+type Config struct {
+	Journal Journal
+	Market  Market
+	Rates   Rates
+	Cash    map[string]decimal.Decimal // by currency: what was there before the first order
+	Now     func() time.Time
+	Log     *slog.Logger
+}
+
+// Broker is the paper broker. It is safe for concurrent use and starts no
+// goroutine.
+type Broker struct {
+	cfg Config
+
+	mu            sync.Mutex
+	book          book
+	unsnapped     int                     // entries that are not in the snapshot of the journal
+	snapshotEvery int                     // as the constant, but in tests
+	tapes         map[market.Symbol]*tape // of the symbols with resting orders
+	streams       map[*queue]struct{}
+}
+
+var _ broker.Broker = (*Broker)(nil)
+
+// New returns a broker. Before anything is asked of it, Load must be called.
+func New(cfg Config) *Broker {
+	return &Broker{
+		cfg: cfg, book: newBook(cfg.Cash, cfg.Rates),
+		tapes: make(map[market.Symbol]*tape), streams: make(map[*queue]struct{}), snapshotEvery: snapshotEvery,
+	}
+}
+
+// Load brings the account to where its journal ends. Its market opens then.
+func (b *Broker) Load(ctx context.Context) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if err := b.load(ctx); err != nil {
+		return fmt.Errorf("paper account: %w", err)
+	}
+	b.keep(ctx)
+	opened := b.cfg.Now()
+	for _, t := range b.book.open {
+		t.since = opened
+		b.tapes[t.spec.Symbol] = &tape{}
+	}
+	return nil
+}
+
+// Name returns "paper". The symbols it trades bear the venue of their prices.
+func (b *Broker) Name() string { return Name }
+
+// Mode returns paper.
+func (b *Broker) Mode() order.Mode { return order.Paper }
+
+// Instrument tells the rules of the venue whose prices these are.
+func (b *Broker) Instrument(ctx context.Context, s market.Symbol) (provider.Instrument, error) {
+	return b.cfg.Market.Instrument(ctx, s)
+}
+
+// commit writes entries to the journal and then does what they say. The caller
+// holds the lock.
+func (b *Broker) commit(ctx context.Context, entries ...entry) error {
+	if err := write(ctx, b.cfg.Journal, entries); err != nil {
+		return fmt.Errorf("paper account: %w", err)
+	}
+	for _, e := range entries {
+		t := b.book.apply(e)
+		r := t.report()
+		if e.Fill != nil {
+			r.Fills = []order.Fill{*e.Fill}
+		}
+		b.tell(r)
+	}
+	b.unsnapped += len(entries)
+	b.keep(ctx)
+	return nil
+}
+
+// Query tells what is known of an order.
+func (b *Broker) Query(ctx context.Context, o order.Spec) (order.Report, error) {
+	if err := ctx.Err(); err != nil {
+		return order.Report{}, err
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	t := b.book.tickets[o.ID]
+	if t == nil {
+		return order.Report{}, fmt.Errorf("paper: %w: %s", broker.ErrNotFound, o.ID)
+	}
+	return t.full(), nil
+}
+
+// Open lists the resting orders, oldest first.
+func (b *Broker) Open(ctx context.Context) ([]order.Report, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	open := make([]order.Report, 0, len(b.book.open))
+	for _, t := range b.book.open {
+		open = append(open, t.full())
+	}
+	return open, ctx.Err()
+}
+
+// Fills lists the trades in a symbol after one, oldest first.
+func (b *Broker) Fills(ctx context.Context, s market.Symbol, after string) ([]order.Fill, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	last := number(after)
+	from, _ := slices.BinarySearchFunc(b.book.trades, last+1, func(f order.Fill, n int64) int { return int(number(f.TradeID) - n) })
+	var found []order.Fill
+	for _, f := range b.book.trades[from:] {
+		if f.Symbol == s {
+			found = append(found, f)
+		}
+	}
+	return found, ctx.Err()
+}
+
+// Holdings lists the cash by currency, then the holdings by symbol.
+func (b *Broker) Holdings(ctx context.Context) ([]order.Holding, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	cash := maps.Clone(b.book.deposits)
+	maps.Copy(cash, b.book.flows)
+	var all []order.Holding
+	for _, c := range slices.Sorted(maps.Keys(cash)) {
+		all = append(all, order.Holding{Asset: c, Quantity: b.book.cash(c), Available: b.book.freeCash(c)})
+	}
+	symbols := slices.SortedFunc(maps.Keys(b.book.held), func(x, y market.Symbol) int { return strings.Compare(x.String(), y.String()) })
+	for _, s := range symbols {
+		all = append(all, order.Holding{Asset: b.book.assets[s], Symbol: s, Quantity: b.book.held[s], Available: b.book.freeHeld(s)})
+	}
+	return all, ctx.Err()
+}

@@ -1,0 +1,180 @@
+package paper
+
+import (
+	"bytes"
+	"cmp"
+	"compress/gzip"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/shopspring/decimal"
+
+	"candela/internal/market"
+	"candela/internal/trading/order"
+)
+
+const (
+	// rememberedMost is how many orders that have ended, and their trades, can be asked
+	// for: whoever trades has long heard of those that ended before. Time alone says
+	// nothing of that: while nobody trades, nobody hears.
+	rememberedMost = 20_000
+
+	// snapshotEvery is how many entries a start reads at most, beside a snapshot.
+	snapshotEvery = 10_000
+	snapshotAgain = 1000 // entries after one that failed
+
+	snapshotVersion = 1
+)
+
+// snapshotForm is a book as it is written. Trades are those of its tickets.
+type snapshotForm struct {
+	Version int                        `json:"version"`
+	Flows   map[string]decimal.Decimal `json:"flows,omitempty"`
+	Held    []heldForm                 `json:"held,omitempty"` // and what was
+	Tickets []ticketForm               `json:"tickets,omitempty"`
+	Last    int64                      `json:"last"`
+}
+
+type heldForm struct {
+	Symbol   market.Symbol   `json:"symbol"`
+	Asset    string          `json:"asset"`
+	Quantity decimal.Decimal `json:"quantity,omitzero"`
+}
+
+type ticketForm struct {
+	order.Spec
+	VenueID  string          `json:"venue_id"`
+	Currency string          `json:"currency"`
+	Step     decimal.Decimal `json:"step,omitzero"`
+	Status   order.Status    `json:"status"`
+	Filled   decimal.Decimal `json:"filled,omitzero"`
+	At       time.Time       `json:"at"`
+	Since    time.Time       `json:"since"`
+	Fills    []order.Fill    `json:"fills,omitempty"`
+}
+
+// byNumber orders tickets as they came.
+func byNumber(a, b *ticket) int { return cmp.Compare(number(a.venueID), number(b.venueID)) }
+
+// snapshot writes the book so that readSnapshot makes the same one of it.
+func (b *book) snapshot() ([]byte, error) {
+	s := snapshotForm{Version: snapshotVersion, Flows: b.flows, Last: b.last}
+	for symbol, asset := range b.assets {
+		s.Held = append(s.Held, heldForm{symbol, asset, b.held[symbol]})
+	}
+	slices.SortFunc(s.Held, func(x, y heldForm) int { return cmp.Compare(x.Symbol.String(), y.Symbol.String()) })
+	for _, t := range slices.SortedFunc(maps.Values(b.tickets), byNumber) {
+		s.Tickets = append(s.Tickets, ticketForm{t.spec, t.venueID, t.currency, t.step, t.status, t.filled, t.at, t.since, t.fills})
+	}
+	var out bytes.Buffer
+	w := gzip.NewWriter(&out) // its sum finds bytes that have changed
+	if err := errors.Join(json.NewEncoder(w).Encode(s), w.Close()); err != nil {
+		return nil, err
+	}
+	return out.Bytes(), nil
+}
+
+var errSnapshot = errors.New("it is not a snapshot that this version reads")
+
+// readSnapshot makes an empty book the one that was written.
+func (b *book) readSnapshot(data []byte) error {
+	r, err := gzip.NewReader(bytes.NewReader(data))
+	if err != nil {
+		return err
+	}
+	text, err := io.ReadAll(r)
+	if err != nil {
+		return err
+	}
+	var s snapshotForm
+	if err := json.Unmarshal(text, &s); err != nil {
+		return err
+	}
+	if s.Version != snapshotVersion {
+		return errSnapshot
+	}
+	maps.Copy(b.flows, s.Flows)
+	b.last = s.Last
+	for _, h := range s.Held {
+		b.assets[h.Symbol] = h.Asset
+		if !h.Quantity.IsZero() {
+			b.held[h.Symbol] = h.Quantity
+		}
+	}
+	for _, f := range s.Tickets {
+		t := &ticket{
+			spec: f.Spec, venueID: f.VenueID, currency: f.Currency, step: f.Step,
+			status: f.Status, filled: f.Filled, at: f.At, since: f.Since, fills: f.Fills,
+		}
+		b.tickets[t.spec.ID] = t
+		b.trades = append(b.trades, t.fills...)
+		if !t.status.Final() {
+			b.open = append(b.open, t)
+		}
+	}
+	slices.SortFunc(b.trades, func(x, y order.Fill) int { return cmp.Compare(number(x.TradeID), number(y.TradeID)) })
+	return nil
+}
+
+// forget drops orders that have ended, with their trades: all but those that ended
+// last, which may have been taken long before many others.
+func (b *book) forget(most int) {
+	var ended []*ticket
+	for _, t := range b.tickets {
+		if t.status.Final() {
+			ended = append(ended, t)
+		}
+	}
+	slices.SortFunc(ended, func(x, y *ticket) int { return cmp.Or(y.at.Compare(x.at), byNumber(y, x)) })
+	for _, t := range ended[min(most, len(ended)):] {
+		delete(b.tickets, t.spec.ID)
+	}
+	b.trades = slices.DeleteFunc(b.trades, func(f order.Fill) bool { return b.tickets[f.OrderID] == nil })
+}
+
+// load brings the book to where the journal ends.
+func (b *Broker) load(ctx context.Context) error {
+	data, since, err := b.cfg.Journal.Snapshot(ctx)
+	if err != nil {
+		return err
+	}
+	fresh := b.book
+	if data != nil {
+		b.book = newBook(b.cfg.Cash, b.cfg.Rates)
+		err := b.book.readSnapshot(data)
+		if err == nil {
+			b.unsnapped, err = b.book.load(since)
+		}
+		if err == nil {
+			return nil
+		}
+		b.cfg.Log.ErrorContext(ctx, "the snapshot of the paper account cannot be used; its whole journal is read", "error", err)
+		b.book, since = fresh, b.cfg.Journal.Entries(ctx)
+	}
+	b.unsnapped, err = b.book.load(since)
+	return err
+}
+
+// keep has the journal keep what it comes to, when it has grown by much since it last
+// did. The caller holds the lock.
+func (b *Broker) keep(ctx context.Context) {
+	if b.unsnapped < b.snapshotEvery {
+		return
+	}
+	b.book.forget(rememberedMost)
+	data, err := b.book.snapshot()
+	if err == nil {
+		err = b.cfg.Journal.SaveSnapshot(ctx, data)
+	}
+	if err != nil {
+		b.unsnapped = b.snapshotEvery - snapshotAgain
+		b.cfg.Log.WarnContext(ctx, "no snapshot of the paper account is kept; it is tried again", "error", err)
+		return
+	}
+	b.unsnapped = 0
+}

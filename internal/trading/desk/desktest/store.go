@@ -1,0 +1,274 @@
+// Package desktest has what a desk stands on, made for tests: a store in memory
+// that outlives the desk, and a market whose prices the test sets.
+package desktest
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"slices"
+	"sync"
+
+	"candela/internal/kit/fault"
+	"candela/internal/kit/principal"
+	"candela/internal/trading/order"
+)
+
+// Store keeps accounts in memory as the ledger does on disk. It is safe for
+// concurrent use.
+type Store struct {
+	mu      sync.Mutex
+	owners  map[string]*account
+	failure error
+	amnesia bool // no snapshot is kept
+	replays int  // how often all events were read
+	commits int
+	audit   []Entry
+}
+
+// Entry is one line of the audit log.
+type Entry struct {
+	By    principal.Caller
+	Event order.Event // zero for a state
+	State string      // its name
+}
+
+type account struct {
+	events   []order.Event
+	snapshot []byte
+	snapped  int // how many events are in it
+	book     *order.Book
+	states   map[string][]byte
+}
+
+// NewStore returns an empty store.
+func NewStore() *Store { return &Store{owners: make(map[string]*account)} }
+
+func (s *Store) of(owner string) *account {
+	if s.owners[owner] == nil {
+		s.owners[owner] = &account{book: order.NewBook(owner), states: make(map[string][]byte)}
+	}
+	return s.owners[owner]
+}
+
+// Fail lets every write fail, until it is given nil.
+func (s *Store) Fail(err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.failure = err
+}
+
+// Audit returns who did what so far.
+func (s *Store) Audit() []Entry {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.audit)
+}
+
+// Commits returns how many batches of events were persisted.
+func (s *Store) Commits() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.commits
+}
+
+// AppendEvents persists events, all or none.
+func (s *Store) AppendEvents(ctx context.Context, by principal.Caller, events []order.Event) ([]order.Event, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := errors.Join(s.failure, ctx.Err()); err != nil {
+		return nil, err
+	}
+	a := s.of(by.Subject)
+	var kept []order.Event
+	for _, e := range events {
+		before, _ := a.book.Order(e.OrderID)
+		if err := s.apply(a, by.Subject, e); err != nil {
+			book := a.book
+			a.book, _ = order.Replay(by.Subject, a.events) // they were taken before
+			return nil, refusal(err, e, book)
+		}
+		if after, _ := a.book.Order(e.OrderID); e.Kind == order.KindFill && len(after.Fills) == len(before.Fills) {
+			continue
+		}
+		kept = append(kept, e)
+	}
+	a.events = append(a.events, kept...)
+	s.commits++
+	for _, e := range kept {
+		s.audit = append(s.audit, Entry{By: by, Event: e})
+	}
+	return kept, nil
+}
+
+// apply adds an event to a book, unless the order's id is another owner's.
+func (s *Store) apply(a *account, owner string, e order.Event) error {
+	if e.Kind == order.KindCreated && e.Origin != nil && e.Origin.Owner != owner {
+		return fault.Field("owner", e.Origin.Owner, owner)
+	}
+	for _, other := range s.owners {
+		if _, taken := other.book.Order(e.OrderID); taken && other != a && e.Kind == order.KindCreated {
+			return order.ErrTaken
+		}
+	}
+	return a.book.Apply(e)
+}
+
+func refusal(err error, e order.Event, b *order.Book) error {
+	f := &fault.Error{Kind: fault.Conflict, Code: "order_event_refused", Message: "the event is refused", Cause: err}
+	switch {
+	case fault.Of(err) != nil:
+		return err
+	case errors.Is(err, order.ErrUnknownOrder):
+		f.Kind, f.Code = fault.NotFound, "order_not_found"
+	case errors.Is(err, order.ErrTaken):
+		f.Code, f.Value = "order_exists", e.OrderID
+		if o, ok := b.ByKey(e.Origin.Key); ok && e.Origin.Key != "" && o.ID != e.OrderID {
+			if _, taken := b.Order(e.OrderID); !taken {
+				f.Code, f.Value = "idempotency_key_used", o.ID
+			}
+		}
+	}
+	return f
+}
+
+// OrderEvents yields what was persisted before the call.
+func (s *Store) OrderEvents(_ context.Context, owner string) iter.Seq2[order.Event, error] {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.replays++
+	return each(slices.Clone(s.of(owner).events))
+}
+
+// SaveSnapshot keeps what a book of the caller's comes to.
+func (s *Store) SaveSnapshot(ctx context.Context, by principal.Caller, b *order.Book) error {
+	data, err := b.Snapshot()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := errors.Join(err, s.failure, ctx.Err()); err != nil {
+		return err
+	}
+	if s.amnesia {
+		return errors.New("no snapshot is kept")
+	}
+	a := s.of(by.Subject)
+	a.snapshot, a.snapped = data, len(a.events)
+	return nil
+}
+
+// Snapshot returns what was kept last, and the events since.
+func (s *Store) Snapshot(_ context.Context, owner string) ([]byte, iter.Seq2[order.Event, error], error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	a := s.of(owner)
+	if a.snapshot == nil {
+		return nil, each(slices.Clone(a.events)), nil
+	}
+	return a.snapshot, each(slices.Clone(a.events[a.snapped:])), nil
+}
+
+// Replays returns how often all events of an owner were read.
+func (s *Store) Replays() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.replays
+}
+
+// FailSnapshots lets no snapshot be kept.
+func (s *Store) FailSnapshots(fail bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.amnesia = fail
+}
+
+// Spoil replaces the snapshot of an owner.
+func (s *Store) Spoil(owner string, snapshot []byte) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.of(owner).snapshot = snapshot
+}
+
+func each(events []order.Event) iter.Seq2[order.Event, error] {
+	return func(yield func(order.Event, error) bool) {
+		for _, e := range events {
+			if !yield(e, nil) {
+				return
+			}
+		}
+	}
+}
+
+// OrderOwners lists who has events.
+func (s *Store) OrderOwners(context.Context) ([]string, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var all []string
+	for owner, a := range s.owners {
+		if len(a.events) > 0 {
+			all = append(all, owner)
+		}
+	}
+	slices.Sort(all)
+	return all, nil
+}
+
+// Orders returns the newest orders of an owner, newest first.
+func (s *Store) Orders(_ context.Context, owner string, limit int) ([]order.Order, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	all := s.of(owner).book.Orders()
+	return all[:min(limit, len(all))], nil
+}
+
+// Order returns an order of an owner.
+func (s *Store) Order(_ context.Context, owner, id string) (order.Order, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	o, ok := s.of(owner).book.Order(id)
+	return found(o, ok)
+}
+
+// OrderByKey returns the order of a key.
+func (s *Store) OrderByKey(_ context.Context, owner, key string) (order.Order, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	o, ok := s.of(owner).book.ByKey(key)
+	return found(o, ok && key != "")
+}
+
+func found(o order.Order, ok bool) (order.Order, error) {
+	if !ok {
+		return order.Order{}, &fault.Error{Kind: fault.NotFound, Code: "order_not_found", Message: "no such order"}
+	}
+	return o, nil
+}
+
+// Book returns what the events of an owner make.
+func (s *Store) Book(owner string) *order.Book {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	b, err := order.Replay(owner, s.of(owner).events)
+	if err != nil {
+		panic(err)
+	}
+	return b
+}
+
+// SaveState sets a value.
+func (s *Store) SaveState(ctx context.Context, by principal.Caller, name string, value []byte) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := errors.Join(s.failure, ctx.Err()); err != nil {
+		return err
+	}
+	s.of(by.Subject).states[name] = slices.Clone(value)
+	s.audit = append(s.audit, Entry{By: by, State: name})
+	return nil
+}
+
+// State returns a value, nil when it was never set.
+func (s *Store) State(_ context.Context, owner, name string) ([]byte, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.of(owner).states[name]), nil
+}

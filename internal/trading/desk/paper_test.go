@@ -1,0 +1,226 @@
+package desk_test
+
+import (
+	"context"
+	"log/slog"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/shopspring/decimal"
+
+	"candela/internal/kit/fault"
+	"candela/internal/market"
+	"candela/internal/market/provider"
+	"candela/internal/trading/broker/brokertest"
+	"candela/internal/trading/broker/paper"
+	"candela/internal/trading/broker/paper/papertest"
+	"candela/internal/trading/guard"
+	"candela/internal/trading/order"
+)
+
+// onPaper is a world whose venue is the paper broker. Its journal outlives it.
+type onPaper struct {
+	*world
+	journal *papertest.Journal
+	paper   *paper.Broker
+	minutes int64 // told
+}
+
+// paperMarket has the prices of the desk's market, and the rules of BTCUSDT.
+type paperMarket struct{ *world }
+
+func (m paperMarket) Quote(ctx context.Context, s market.Symbol) (order.Quote, error) {
+	return m.market.Quote(ctx, s)
+}
+
+func (paperMarket) Instrument(ctx context.Context, s market.Symbol) (provider.Instrument, error) {
+	return papertest.NewMarket(papertest.BTCUSDT()).Instrument(ctx, s)
+}
+
+func newPaper(t *testing.T) *onPaper {
+	t.Helper()
+	p := &onPaper{world: newWorld(t), journal: &papertest.Journal{}}
+	p.assets, p.world.paper = false, true
+	p.market.Set(papertest.BTCUSDT().Symbol, order.Quote{Last: dec("50000")})
+	p.open()
+	return p
+}
+
+// open starts venue and desk over what was left.
+func (p *onPaper) open() {
+	p.t.Helper()
+	b := paper.New(paper.Config{
+		Journal: p.journal, Market: paperMarket{p.world}, Rates: paper.Usual(), Now: time.Now, Log: slog.New(slog.DiscardHandler),
+		Cash: map[string]decimal.Decimal{"USDT": dec("100000")},
+	})
+	if err := b.Load(p.t.Context()); err != nil {
+		p.t.Fatal(err)
+	}
+	p.paper, p.broker = b, b
+	p.start()
+}
+
+// tell has the feed tell a bar that begins later than everything before.
+func (p *onPaper) tell(low string, volume float64) {
+	l, _ := dec(low).Float64()
+	p.minutes++
+	p.paper.Observe(provider.Event{
+		Sub: provider.Sub{Symbol: papertest.BTCUSDT().Symbol, Interval: market.Minute1}, Kind: provider.Closed, At: time.Now().Add(time.Hour),
+		Bar: market.Bar{T: time.Now().Unix() + 60*p.minutes, O: 50000, H: 50000, L: l, C: 50000, V: volume},
+	}, provider.Clock{})
+}
+
+func TestPaper_EndToEnd(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		p := newPaper(t)
+		defer func() { p.stop() }()
+		time.Sleep(2 * time.Second)
+		p.wants(p.place(buy("0.5")), order.Filled)
+		o := p.place(limit("0.5", "49000"))
+		p.wants(o, order.Accepted)
+		p.tell("48000", 0.2)
+		synctest.Wait()
+		p.wants(p.order(o.ID), order.PartiallyFilled)
+		p.stop()
+		p.tell("48000", 0.1) // the venue lives on without a desk
+		p.open()
+		time.Sleep(5 * time.Second)
+		if got := p.order(o.ID); !got.Filled.Equal(dec("0.3")) || len(got.Fills) != 2 {
+			t.Errorf("the desk missed a fill: %+v", got)
+		}
+		p.level(guard.Active)
+		positions, err := p.Positions(t.Context(), caller())
+		if err != nil || len(positions) != 1 || !positions[0].Quantity.Equal(dec("0.8")) {
+			t.Errorf("%+v %v", positions, err)
+		}
+		short := buy("0.9")
+		short.Side = order.Sell
+		if _, err := p.Place(t.Context(), caller(), short); fault.Of(err) == nil || !strings.Contains(fault.Of(err).Message, "allow_short") {
+			t.Errorf("a short sale: %v", err)
+		}
+		if _, err := p.Place(t.Context(), caller(), buy("9")); fault.Of(err) == nil || fault.Of(err).Code != "order_rejected" {
+			t.Errorf("more than there is cash for: %v", err)
+		}
+	})
+}
+
+// TestPaper_TakesOverPositions begins on an account that holds something.
+func TestPaper_TakesOverPositions(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		p := newPaper(t)
+		defer func() { p.stop() }()
+		time.Sleep(2 * time.Second)
+		p.place(buy("0.5"))
+		p.stop()
+		p.store = newWorld(t).store // another desk, which knows nothing
+		p.open()
+		time.Sleep(10 * time.Second)
+		positions, err := p.Positions(t.Context(), caller())
+		if err != nil || len(positions) != 1 || !positions[0].Quantity.Equal(dec("0.5")) || !positions[0].Unrealised(dec("50000")).IsZero() {
+			t.Errorf("%+v %v", positions, err)
+		}
+		p.level(guard.Active)
+		time.Sleep(2 * time.Minute)
+		p.level(guard.Active)
+		sell := buy("0.5")
+		sell.Side = order.Sell
+		p.wants(p.place(sell), order.Filled)
+	})
+}
+
+// TestPaper_Mismatch has a venue that counts positions and lost one.
+func TestPaper_Mismatch(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		p := newPaper(t)
+		defer func() { p.stop() }()
+		time.Sleep(2 * time.Second)
+		p.place(buy("0.5"))
+		p.stop()
+		p.journal = &papertest.Journal{}
+		p.open()
+		time.Sleep(20 * time.Second)
+		p.level(guard.Reducing)
+		if why := p.Status().State.Why(); !strings.Contains(why, "the venue holds 0 of binance:BTCUSDT, and the trades that are known make 0.5") {
+			t.Error(why)
+		}
+		if _, err := p.Resume(t.Context(), "owner"); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(10 * time.Second)
+		p.level(guard.Active)
+	})
+}
+
+// skewed is a venue whose clock differs.
+type skewed struct {
+	*brokertest.Memory
+	skew atomic.Int64
+}
+
+func (s *skewed) Skew(context.Context) (time.Duration, error) {
+	return time.Duration(s.skew.Load()), nil
+}
+
+func TestClockSkew_Reduces(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		venue := &skewed{Memory: w.venue}
+		venue.skew.Store(int64(-1100 * time.Millisecond))
+		w.broker = venue
+		w.start()
+		defer func() { w.stop() }()
+		time.Sleep(5 * time.Second)
+		w.level(guard.Reducing)
+		venue.skew.Store(int64(900 * time.Millisecond))
+		time.Sleep(time.Minute)
+		w.level(guard.Active)
+	})
+}
+
+// TestForeign_TradesCount finds trades of orders that were placed elsewhere and
+// were over before anybody listened.
+func TestForeign_TradesCount(t *testing.T) {
+	t.Parallel()
+	inWorld(t, func(w *world) {
+		w.place(buy("0.5"))
+		w.stop()
+		elsewhere := order.Spec{ID: "e1", Symbol: brokertest.MemorySymbol(), Side: order.Buy, Type: order.Market, Quantity: dec("0.25")}
+		w.venue.Place(elsewhere)
+		rests := order.Spec{ID: "e2", Symbol: brokertest.MemorySymbol(), Side: order.Buy, Type: order.Limit, Quantity: dec("0.4"), Price: dec("49000")}
+		w.venue.Place(rests)
+		w.venue.Trade("e2", dec("0.1"))
+		w.start()
+		time.Sleep(2 * time.Minute) // what its stream may still tell is waited for
+		held := func(want string) {
+			w.t.Helper()
+			p, err := w.Positions(w.t.Context(), caller())
+			if err != nil || len(p) != 1 || !p[0].Quantity.Equal(dec(want)) {
+				w.t.Errorf("%+v %v, want %s", p, err, want)
+			}
+		}
+		held("0.85")
+		w.venue.Drop()
+		w.venue.Trade("e2", dec("0.1"))
+		if _, err := w.venue.Cancel(w.t.Context(), rests); err != nil {
+			w.t.Fatal(err)
+		}
+		time.Sleep(2 * time.Minute) // what its stream may still tell is waited for
+		held("0.95")
+		w.level(guard.Active)
+		open, err := w.Orders(w.t.Context(), caller(), true)
+		if err != nil || len(open) != 0 {
+			w.t.Errorf("open are %+v, %v", open, err)
+		}
+		w.stop()
+		w.start()
+		time.Sleep(2 * time.Minute) // what its stream may still tell is waited for
+		held("0.95")                // nothing counts twice
+	})
+}

@@ -1,0 +1,127 @@
+package desk
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/shopspring/decimal"
+
+	"candela/internal/kit/principal"
+	"candela/internal/market"
+	"candela/internal/trading/guard"
+	"candela/internal/trading/order"
+)
+
+// view is the account at one moment, for everyone to read. It does not change.
+type view struct {
+	open      []order.Order
+	positions []order.Position
+	taken     map[market.Symbol]decimal.Decimal // fees in what is held
+	status    Status
+}
+
+// Status is what is known of a desk.
+type Status struct {
+	Broker    string
+	Mode      order.Mode
+	State     guard.State
+	Open      int  // orders
+	Uncertain int  // of them, those whose fate is being found out
+	Connected bool // the venue's reports flow
+	Compared  bool // with the venue since the start
+}
+
+// priceWait is how long a list of positions waits for prices.
+const priceWait = 5 * time.Second
+
+// publish lets everyone read the account as it is.
+func (w *writer) publish() {
+	v := &view{open: w.book.Open(), positions: w.book.Positions(), taken: make(map[market.Symbol]decimal.Decimal)}
+	for _, p := range v.positions {
+		if fee, ok := p.Fees[w.instruments[p.Symbol].Base]; ok && p.Side() != 0 {
+			v.taken[p.Symbol] = fee
+		}
+	}
+	v.status = Status{
+		Broker: w.cfg.Broker.Name(), Mode: w.cfg.Broker.Mode(), State: w.state, Open: len(v.open),
+		Connected: w.census.flows, Compared: w.census.complete,
+	}
+	for _, o := range v.open {
+		if o.Status == order.Uncertain {
+			v.status.Uncertain++
+		}
+	}
+	w.view.Store(v)
+}
+
+// Status returns what is known now.
+func (d *Desk) Status() Status { return d.view.Load().status }
+
+// OpenByStatus counts the open orders.
+func (d *Desk) OpenByStatus() map[order.Status]int {
+	count := make(map[order.Status]int)
+	for _, o := range d.view.Load().open {
+		count[o.Status]++
+	}
+	return count
+}
+
+// Orders lists the caller's orders, newest first: the open ones, or the newest of
+// all.
+func (d *Desk) Orders(ctx context.Context, caller principal.Caller, openOnly bool) ([]order.Order, error) {
+	if _, err := d.own(caller); err != nil {
+		return nil, err
+	}
+	if openOnly {
+		return slices.Clone(d.view.Load().open), nil
+	}
+	var all []order.Order
+	err := d.do(ctx, func(w *writer) { all = w.book.Newest(listed) })
+	return all, err
+}
+
+// Positions lists the caller's open positions with what they trade at. Prices that
+// are not known yet, as after a start, are read, within a few seconds in all.
+func (d *Desk) Positions(ctx context.Context, caller principal.Caller) ([]order.Marked, error) {
+	if _, err := d.own(caller); err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, priceWait)
+	defer cancel()
+	v := d.view.Load()
+	var all []order.Marked
+	for _, p := range v.positions {
+		marked := order.Marked{Position: p, Taken: v.taken[p.Symbol], Mode: v.status.Mode}
+		if marked.There().IsZero() {
+			continue // of what fees took nothing is there
+		}
+		quote, known := d.cfg.Market.Last(p.Symbol)
+		if !known {
+			quote, _ = d.cfg.Market.Quote(ctx, p.Symbol) // without a price the position still is
+		}
+		marked.Quote = quote
+		all = append(all, marked)
+	}
+	return all, nil
+}
+
+// On lists the orders of the caller's in one symbol that are open or have traded,
+// newest first, and the position in it, with the price as far as it is known. It is
+// for charts.
+func (d *Desk) On(ctx context.Context, caller principal.Caller, s market.Symbol) ([]order.Order, order.Marked, error) {
+	all, err := d.Orders(ctx, caller, false)
+	if err != nil {
+		return nil, order.Marked{}, err
+	}
+	all = slices.DeleteFunc(all, func(o order.Order) bool { return o.Symbol != s || o.Status.Final() && o.Filled.IsZero() })
+	v := d.view.Load()
+	marked := order.Marked{Position: order.Position{Symbol: s}, Taken: v.taken[s], Mode: v.status.Mode}
+	marked.Quote, _ = d.cfg.Market.Last(s) // zero when it is not known
+	for _, p := range v.positions {
+		if p.Symbol == s {
+			marked.Position = p
+		}
+	}
+	return all, marked, nil
+}

@@ -1,0 +1,144 @@
+package guard
+
+import (
+	"slices"
+	"time"
+
+	"github.com/shopspring/decimal"
+
+	"candela/internal/market"
+	"candela/internal/market/provider"
+	"candela/internal/trading/order"
+)
+
+// Prices is what is known of the market when an order is judged. Symbols that are
+// missing are valued by what is known of them otherwise.
+type Prices struct {
+	Now         time.Time
+	Quotes      map[market.Symbol]order.Quote
+	Instruments map[market.Symbol]provider.Instrument
+	Rates       map[string]decimal.Decimal // of an asset in the account's currency
+}
+
+// rate returns what one of an asset is worth in the account's currency; zero when
+// that is not known.
+func (x Prices) rate(p Policy, asset string) decimal.Decimal {
+	if slices.Contains(p.Currencies, asset) {
+		return decimal.NewFromInt(1)
+	}
+	return x.Rates[asset]
+}
+
+// quoteRate is rate for what a symbol is priced in. A symbol whose currency nobody
+// tells is taken for the account's on paper, where nothing can be lost.
+func (x Prices) quoteRate(p Policy, s market.Symbol, mode order.Mode) decimal.Decimal {
+	quote := x.Instruments[s].Quote
+	if quote == "" && mode != order.Live {
+		return decimal.NewFromInt(1)
+	}
+	return x.rate(p, quote)
+}
+
+// Gather returns the facts for an order in a symbol.
+func Gather(p Policy, b *order.Book, x Prices, s market.Symbol, mode order.Mode) Facts {
+	f := Facts{
+		Now: x.Now, Quote: x.Quotes[s], Instrument: x.Instruments[s], Rate: x.quoteRate(p, s, mode),
+		Held: b.Position(s).Held(x.Instruments[s].Base),
+	}
+	sums := make(map[market.Symbol]*pending)
+	for _, pos := range b.Positions() {
+		sums[pos.Symbol] = &pending{held: pos.Held(x.Instruments[pos.Symbol].Base), cost: pos.Cost}
+	}
+	for _, o := range b.Open() {
+		if o.Status == order.New {
+			continue // the order that is judged, or one before it in the queue
+		}
+		f.OpenOrders++
+		if sums[o.Symbol] == nil {
+			sums[o.Symbol] = &pending{}
+		}
+		sums[o.Symbol].add(o, x.Quotes[o.Symbol].Last)
+		if o.Symbol == s {
+			f.SymbolOrders++
+		}
+	}
+	for sym, sum := range sums {
+		rate := x.quoteRate(p, sym, mode)
+		f.Traded = f.Traded.Add(sum.worth.Mul(rate))
+		if sym == s {
+			f.OpenBuy, f.OpenSell = sum.buy, sum.sell
+			continue
+		}
+		f.Others = f.Others.Add(sum.exposure(x.Quotes[sym].Last).Mul(rate))
+	}
+	for sym, worth := range b.Traded(x.Now) {
+		f.Traded = f.Traded.Add(worth.Mul(x.quoteRate(p, sym, mode)))
+	}
+	for _, o := range b.Since(x.Now.Add(-minute)) {
+		if o.Status != order.New && !o.External {
+			f.Recent = append(f.Recent, Recent{Spec: o.Spec, Token: o.Token, At: o.Created, Rule: o.Refusal.Rule})
+		}
+	}
+	return f
+}
+
+// pending is what is held of a symbol and what open orders may do to it.
+type pending struct {
+	held, cost decimal.Decimal
+	buy, sell  decimal.Decimal
+	worth      decimal.Decimal // of what the open orders may still trade
+}
+
+func (n *pending) add(o order.Order, last decimal.Decimal) {
+	left, price := o.Remaining(), o.Price
+	if o.Side == order.Buy {
+		n.buy = n.buy.Add(left)
+	} else {
+		n.sell = n.sell.Add(left)
+		price = decimal.Max(price, last)
+	}
+	if price.IsZero() {
+		price = last
+	}
+	n.worth = n.worth.Add(left.Mul(price))
+}
+
+// exposure returns the most that could be held, long or short, at a price. Without
+// a price, what is held counts at its cost and the orders at theirs.
+func (n *pending) exposure(last decimal.Decimal) decimal.Decimal {
+	if !last.IsPositive() {
+		return n.cost.Abs().Add(n.worth)
+	}
+	return decimal.Max(n.held.Add(n.buy).Abs(), n.held.Sub(n.sell).Abs()).Mul(last)
+}
+
+// Total returns what all trading has brought in the account's currency, realised
+// and not, after fees, and which symbols and assets it leaves out because no price
+// of theirs is known.
+func Total(p Policy, b *order.Book, x Prices, mode order.Mode) (total decimal.Decimal, missing []string) {
+	for _, pos := range b.Positions() {
+		last, rate := x.Quotes[pos.Symbol].Last, x.quoteRate(p, pos.Symbol, mode)
+		closed := pos.Side() == 0
+		if !closed && (rate.IsZero() || !last.IsPositive()) {
+			missing = append(missing, pos.Symbol.String())
+		}
+		// What a closed position has brought stays as it is. One whose symbol its venue
+		// has delisted must not keep the loss of the others from being known.
+		if rate.IsZero() || !closed && !last.IsPositive() {
+			continue
+		}
+		total = total.Add(pos.Realised.Add(pos.Unrealised(last)).Mul(rate))
+		for asset, fee := range pos.Fees {
+			worth := x.rate(p, asset)
+			if asset != "" && asset == x.Instruments[pos.Symbol].Base && last.IsPositive() {
+				worth = last.Mul(rate)
+			}
+			if worth.IsZero() {
+				missing = append(missing, asset)
+			}
+			total = total.Sub(fee.Mul(worth))
+		}
+	}
+	slices.Sort(missing)
+	return total, slices.Compact(missing)
+}

@@ -1,0 +1,111 @@
+package guard
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/BurntSushi/toml"
+
+	"candela/internal/kit/fault"
+	"candela/internal/market"
+)
+
+// Error is everything that is wrong with a policy.
+type Error struct {
+	Problems []error // at least one, in the order in which they are explained
+}
+
+// Error joins the problems, one per line.
+func (e *Error) Error() string {
+	texts := make([]string, 0, len(e.Problems))
+	for _, p := range e.Problems {
+		texts = append(texts, p.Error())
+	}
+	return strings.Join(texts, "\n")
+}
+
+// Parse reads a policy. Keys that are absent have the values of Default; one that
+// is unknown, or has a value that is not allowed, refuses the whole file, with an
+// *Error that has every problem. Numbers are read to the last digit.
+//
+// The keys are flat. A table [symbol."binance:BTCUSDT"], or [symbol.BTCUSDT] for
+// the name at every venue, has limits of that symbol's own.
+func Parse(data []byte) (Policy, error) {
+	var doc map[string]any
+	if _, err := toml.Decode(quoteFractions(string(data)), &doc); err != nil {
+		return Policy{}, &Error{[]error{&fault.Error{
+			Kind: fault.Invalid, Code: "invalid_file", Message: strings.TrimPrefix(err.Error(), "toml: "),
+		}}}
+	}
+	r := &reader{policy: Default()}
+	symbols := doc["symbol"]
+	delete(doc, "symbol")
+	r.table("", doc, &r.policy, func(setting) bool { return true })
+	r.symbols(symbols)
+	if len(r.problems) > 0 {
+		return Policy{}, &Error{r.problems}
+	}
+	return r.policy, nil
+}
+
+// reader collects a policy and what is wrong with it.
+type reader struct {
+	policy   Policy
+	problems []error
+}
+
+// table reads the keys of a table that may stand there into a policy.
+func (r *reader) table(label string, doc map[string]any, p *Policy, may func(setting) bool) {
+	var names []string
+	for _, s := range settings() {
+		if !may(s) {
+			continue
+		}
+		names = append(names, s.key)
+		raw, given := doc[s.key]
+		if !given {
+			continue
+		}
+		delete(doc, s.key)
+		if allowed := s.read(p, raw); allowed != "" {
+			r.problems = append(r.problems, wrong(label+s.key, raw, allowed))
+		}
+	}
+	if label == "" {
+		names = append(names, "symbol")
+	}
+	for _, key := range slices.Sorted(maps.Keys(doc)) {
+		r.problems = append(r.problems, fault.Field(label+"key", key, strings.Join(names, ", "), fault.Nearest(key, names)...))
+	}
+}
+
+// symbols reads the tables of single symbols. Each begins with the limits of all.
+func (r *reader) symbols(raw any) {
+	tables, ok := raw.(map[string]any)
+	if raw != nil && !ok {
+		r.problems = append(r.problems, wrong("symbol", raw, `tables such as [symbol."binance:BTCUSDT"]`))
+	}
+	r.policy.Symbols = make(map[market.Symbol]Limits, len(tables))
+	for _, name := range slices.Sorted(maps.Keys(tables)) {
+		label := "symbol." + name + "."
+		doc, ok := tables[name].(map[string]any)
+		s, err := market.ParseSymbol(name)
+		switch {
+		case !ok:
+			r.problems = append(r.problems, wrong("symbol."+name, tables[name], `a table such as [symbol."binance:BTCUSDT"]`))
+			continue
+		case err != nil:
+			r.problems = append(r.problems, err)
+			continue
+		case !r.policy.Allows(s):
+			r.problems = append(r.problems, wrong("symbol", name, "symbols of allowed_symbols: "+joined(r.policy.AllowedSymbols)))
+		}
+		if _, twice := r.policy.Symbols[s]; twice {
+			r.problems = append(r.problems, wrong("symbol", name, "one table for each symbol"))
+		}
+		own := Policy{Limits: r.policy.Limits}
+		r.table(label, doc, &own, func(s setting) bool { return s.own })
+		r.policy.Symbols[s] = own.Limits
+	}
+}

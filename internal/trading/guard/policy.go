@@ -1,0 +1,121 @@
+package guard
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/shopspring/decimal"
+
+	"candela/internal/kit/fault"
+	"candela/internal/market"
+)
+
+// Limit is a number that must not be exceeded, or none.
+type Limit struct {
+	Value decimal.Decimal
+	Off   bool // written "none": nothing is refused
+}
+
+// exceeded reports whether a value is above the limit.
+func (l Limit) exceeded(v decimal.Decimal) bool { return !l.Off && v.GreaterThan(l.Value) }
+
+// String returns the limit as the file has it.
+func (l Limit) String() string {
+	if l.Off {
+		return none
+	}
+	return l.Value.String()
+}
+
+// none is how a limit is turned off, in words, so that no slip does it.
+const none = "none"
+
+// Limits is what may differ from symbol to symbol.
+type Limits struct {
+	MaxOrderQuantity    Limit // in units of the symbol
+	MaxOrderNotional    Limit
+	PriceBandPct        Limit // how far a limit price may be beyond the last price, where it trades at once
+	RestingBandPct      Limit // how far it may be on the other side, where it rests
+	MaxSymbolExposure   Limit
+	MaxSymbolOpenOrders Limit
+	AllowShort          bool
+}
+
+// Policy is what the owner allows. Money is in the account's currency.
+type Policy struct {
+	Limits                                      // of every symbol that has none of its own
+	Symbols            map[market.Symbol]Limits // of single symbols; read-only
+	AllowedSymbols     []market.Symbol          // empty: every one on paper, none live
+	Currencies         []string                 // that count one for one as the account's
+	MaxExposure        Limit
+	MaxOpenOrders      Limit
+	MaxOrdersPerMinute Limit // per token
+	MaxDailyNotional   Limit
+	MaxDailyLoss       Limit
+	MaxQuoteAge        time.Duration
+	DuplicateWindow    time.Duration
+	MaxClockSkew       time.Duration
+}
+
+// Default is the policy where there is no file. It is meant for small sums: an
+// owner who trades more says so.
+func Default() Policy {
+	limit := func(n int64) Limit { return Limit{Value: decimal.NewFromInt(n)} }
+	return Policy{
+		Limits: Limits{
+			MaxOrderQuantity:    Limit{Off: true}, // units differ too much between symbols
+			MaxOrderNotional:    limit(10_000),
+			PriceBandPct:        limit(5),
+			RestingBandPct:      limit(5),
+			MaxSymbolExposure:   limit(25_000),
+			MaxSymbolOpenOrders: limit(10),
+		},
+		Currencies:         []string{"USD", "USDT", "USDC", "FDUSD", "TUSD", "DAI"},
+		MaxExposure:        limit(50_000),
+		MaxOpenOrders:      limit(20),
+		MaxOrdersPerMinute: limit(20),
+		MaxDailyNotional:   limit(100_000),
+		MaxDailyLoss:       limit(1_000),
+		MaxQuoteAge:        10 * time.Second,
+		DuplicateWindow:    2 * time.Second,
+		MaxClockSkew:       time.Second,
+	}
+}
+
+// For returns the limits of a symbol: its own under its full name, else its own
+// under its name at every venue, else those of all.
+func (p Policy) For(s market.Symbol) Limits {
+	if l, ok := p.Symbols[s]; ok {
+		return l
+	}
+	if l, ok := p.Symbols[market.Symbol{Name: s.Name}]; ok {
+		return l
+	}
+	return p.Limits
+}
+
+// Allows reports whether the list of symbols has this one. A symbol in the list
+// without a venue stands for the name at every venue. An empty list has all.
+func (p Policy) Allows(s market.Symbol) bool {
+	return len(p.AllowedSymbols) == 0 || slices.Contains(p.AllowedSymbols, s) ||
+		slices.Contains(p.AllowedSymbols, market.Symbol{Name: s.Name})
+}
+
+// Live returns why the policy is not enough for trading with money, or nil: the
+// symbols must be named. It is one of the locks of a live start.
+func (p Policy) Live() error {
+	if len(p.AllowedSymbols) == 0 {
+		return fault.Missing("allowed_symbols", `live trading needs the list of symbols that may be traded, such as allowed_symbols = ["BTCUSDT"], in policy.toml`)
+	}
+	return nil
+}
+
+// joined writes symbols as the file has them.
+func joined(symbols []market.Symbol) string {
+	names := make([]string, 0, len(symbols))
+	for _, s := range symbols {
+		names = append(names, s.String())
+	}
+	return strings.Join(names, ", ")
+}

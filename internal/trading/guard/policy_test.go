@@ -1,0 +1,284 @@
+package guard_test
+
+import (
+	"errors"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/BurntSushi/toml"
+	"github.com/google/go-cmp/cmp"
+
+	"candela/internal/kit/fault"
+	"candela/internal/market"
+	"candela/internal/trading/guard"
+)
+
+func TestParse_EmptyIsTheDefault(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{"", "# nothing\n"} {
+		p, err := guard.Parse([]byte(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.Symbols = nil
+		if diff := cmp.Diff(guard.Default(), p); diff != "" {
+			t.Error(diff)
+		}
+	}
+}
+
+const full = `
+allowed_symbols = ["binance:BTCUSDT", "aapl", "ETHBTC"]
+currencies = ["eur", "EURC"]
+max_order_quantity = 1_000
+max_order_notional = 2500.000000000000000000000001 # more than a float can hold
+price_band_pct = 2.5
+resting_band_pct = "none"
+max_symbol_exposure = "10000"
+max_exposure = +20_000.5
+max_symbol_open_orders = 3
+max_open_orders = 4
+max_orders_per_minute = "5"
+max_daily_notional = 1e6
+max_daily_loss = 0.1
+allow_short = true
+max_quote_age = "5s"
+duplicate_window = "0s"
+max_clock_skew = "250ms"
+
+[symbol."binance:BTCUSDT"]
+max_order_quantity = 0.5
+allow_short = false
+
+[symbol.AAPL]
+max_symbol_exposure = "none"
+price_band_pct = 100
+`
+
+func TestParse_Full(t *testing.T) {
+	t.Parallel()
+	p, err := guard.Parse([]byte(full))
+	if err != nil {
+		t.Fatal(err)
+	}
+	none := guard.Limit{Off: true}
+	all := guard.Limits{
+		MaxOrderQuantity: limit("1000"), MaxOrderNotional: limit("2500.000000000000000000000001"), PriceBandPct: limit("2.5"), RestingBandPct: none,
+		MaxSymbolExposure: limit("10000"), MaxSymbolOpenOrders: limit("3"), AllowShort: true,
+	}
+	bitcoin, apple := all, all
+	bitcoin.MaxOrderQuantity, bitcoin.AllowShort = limit("0.5"), false
+	apple.MaxSymbolExposure, apple.PriceBandPct = none, limit("100")
+	want := guard.Policy{
+		Limits:         all,
+		Symbols:        map[market.Symbol]guard.Limits{symbol: bitcoin, {Name: "AAPL"}: apple},
+		AllowedSymbols: []market.Symbol{symbol, {Name: "AAPL"}, {Name: "ETHBTC"}},
+		Currencies:     []string{"EUR", "EURC"},
+		MaxExposure:    limit("20000.5"), MaxOpenOrders: limit("4"), MaxOrdersPerMinute: limit("5"),
+		MaxDailyNotional: limit("1000000"), MaxDailyLoss: limit("0.1"),
+		MaxQuoteAge: 5 * time.Second, MaxClockSkew: 250 * time.Millisecond,
+	}
+	if diff := cmp.Diff(want, p); diff != "" {
+		t.Error(diff)
+	}
+	if err := p.Live(); err != nil {
+		t.Error(err)
+	}
+	wantOwn := []guard.Exception{
+		{market.Symbol{Name: "AAPL"}, "price_band_pct", "100 %"},
+		{market.Symbol{Name: "AAPL"}, "max_symbol_exposure", "none"},
+		{symbol, "max_order_quantity", "0.5"},
+		{symbol, "allow_short", "false"},
+	}
+	if diff := cmp.Diff(wantOwn, guard.Exceptions(p)); diff != "" {
+		t.Error(diff)
+	}
+	for s, want := range map[market.Symbol]guard.Limits{symbol: bitcoin, {Venue: "alpaca", Name: "AAPL"}: apple, {Name: "MSFT"}: all} {
+		if diff := cmp.Diff(want, p.For(s)); diff != "" {
+			t.Errorf("%v: %s", s, diff)
+		}
+	}
+}
+
+func TestPolicy_Live(t *testing.T) {
+	t.Parallel()
+	if e := fault.Of(guard.Default().Live()); e == nil || e.Field != "allowed_symbols" || e.Kind != fault.Invalid {
+		t.Errorf("got %v", e)
+	}
+}
+
+func TestParse_NamesEveryProblem(t *testing.T) {
+	t.Parallel()
+	_, err := guard.Parse([]byte(`
+max_order_notionl = 5
+allow_short = "yes"
+max_exposure = -1
+price_band_pct = 0
+resting_band_pct = 100.5
+max_open_orders = 2.5
+max_daily_loss = "1,000"
+max_daily_notional = nan
+max_symbol_exposure = true
+max_quote_age = 10
+duplicate_window = "2 h"
+max_clock_skew = "2m"
+allowed_symbols = "BTCUSDT"
+currencies = []
+max_orders_per_minute = 2026-01-31
+[symbol.BTCUSDT]
+max_exposure = 5
+max_order_quantity = "ten"
+[symbol."a b"]
+[other]
+`))
+	var problems *guard.Error
+	if !errors.As(err, &problems) {
+		t.Fatalf("got %v", err)
+	}
+	want := []string{
+		`allowed_symbols: "BTCUSDT" is not allowed; allowed: a list of symbols`,
+		`currencies: "[]" is not allowed`,
+		`price_band_pct: "0" is not allowed; allowed: a number above 0 and at most 100`,
+		`resting_band_pct: "100.5" is not allowed`,
+		`max_symbol_exposure: "true" is not allowed; allowed: a number of 0 or more`,
+		`max_exposure: "-1" is not allowed`,
+		`max_open_orders: "2.5" is not allowed; allowed: a whole number`,
+		`max_orders_per_minute: "2026-01-31`,
+		`max_daily_notional: "NaN" is not allowed`,
+		`max_daily_loss: "1,000" is not allowed`,
+		`allow_short: "yes" is not allowed; allowed: true or false, without quotes`,
+		`max_quote_age: "10" is not allowed; allowed: a time from 1s to 1h0m0s in quotes`,
+		`duplicate_window: "2 h" is not allowed`,
+		`max_clock_skew: "2m" is not allowed; allowed: a time from 1ms to 1m0s`,
+		`key: "max_order_notionl" is not allowed; allowed: allowed_symbols, currencies, max_order_quantity, max_order_notional`,
+		`key: "other" is not allowed`,
+		`symbol.BTCUSDT.max_order_quantity: "ten" is not allowed`,
+		`symbol.BTCUSDT.key: "max_exposure" is not allowed; allowed: max_order_quantity`,
+		`symbol: "a b" is not allowed`,
+	}
+	if len(problems.Problems) != len(want) {
+		t.Errorf("%d problems, want %d:\n%v", len(problems.Problems), len(want), err)
+	}
+	for i, p := range problems.Problems {
+		if i < len(want) && !strings.Contains(p.Error(), want[i]) {
+			t.Errorf("problem %d is %q, want %q", i, p, want[i])
+		}
+	}
+	if !strings.Contains(err.Error(), `did you mean "max_order_notional"`) || strings.Count(err.Error(), "\n") != len(want)-1 {
+		t.Error(err)
+	}
+}
+
+func TestParse_Refuses(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"a = ":                                        "expected value",
+		"max_exposure = 1.":                           "1",
+		"max_exposure = 01.5":                         "",
+		"max_exposure = 1.5x":                         "",
+		"max_exposure = inf":                          `max_exposure: "+Inf"`,
+		"max_exposure = 1e400":                        `max_exposure: "1e400"`,
+		"max_exposure = [1.5]":                        `max_exposure: "[1.5]"`,
+		"max_exposure = 1\nmax_exposure = 2":          "max_exposure",
+		"max_exposure = 99999999999999999999":         "out of range",
+		"symbol = 5":                                  `symbol: "5" is not allowed; allowed: tables`,
+		"[symbol]\nBTCUSDT = 5":                       `symbol.BTCUSDT: "5" is not allowed; allowed: a table`,
+		"[symbol.BTCUSDT]\n[symbol.btcusdt]":          "one table for each symbol",
+		"allowed_symbols = [5]":                       "allowed_symbols",
+		"allowed_symbols = [\"A\"]\n[symbol.B]":       "symbols of allowed_symbols: A",
+		"currencies = [\"$\"]":                        "currencies",
+		"max_quote_age = \"0s\"":                      "max_quote_age",
+		"duplicate_window = \"-1s\"":                  "duplicate_window",
+		"price_band_pct = \"none \"":                  "price_band_pct",
+		"max_open_orders = -1":                        "max_open_orders",
+		"max_open_orders = {a = 1.5}":                 "max_open_orders",
+		"allow_short = 1":                             "allow_short",
+		"max_order_notional = 0x10.5":                 "",
+		"max_order_notional = \"1.5":                  "",
+		"max_order_notional = '''1.5":                 "",
+		"max_order_notional = \"1.5\n2.5":             "",
+		"max_order_notional = 1.5 2.5":                "",
+		"max_order_notional = 1979-05-27T07:32:00.5Z": "max_order_notional",
+	} {
+		p, err := guard.Parse([]byte(text))
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %+v, %v", text, p, err)
+		}
+	}
+}
+
+// FuzzParse feeds whatever text: it is refused with problems or read exactly.
+func FuzzParse(f *testing.F) {
+	f.Add(full)
+	f.Add("max_exposure = 1.5 # = 2.5\nallowed_symbols = ['''a = 1.5''']")
+	f.Fuzz(func(t *testing.T, text string) {
+		p, err := guard.Parse([]byte(text))
+		if err != nil {
+			if problems, ok := errors.AsType[*guard.Error](err); !ok || len(problems.Problems) == 0 {
+				t.Fatalf("%q: %v", text, err)
+			}
+			return
+		}
+		for _, r := range guard.Rules(p) {
+			if r.Limit == "" {
+				t.Fatalf("%q: %+v", text, r)
+			}
+		}
+	})
+}
+
+// FuzzQuoteFractions holds that putting fractions in quotes changes nothing else:
+// the decoder reads the same document, but for fractions that are text and stand
+// for the same number.
+func FuzzQuoteFractions(f *testing.F) {
+	for _, seed := range []string{
+		full, `a = 1.5`, `a = "x = 1.5"`, `a = 'x = 1.5'`, "a = \"\"\"\nb = 1.5\"\"\"\"\"\nc = 2.5", "a = '''\nb = 1.5'''\nc = 2.5",
+		`a = {b = 1.5, c = -2e3}`, `a = [1.5, 2.5]`, "# a = 1.5\nb = 1.5#c", `"a = 1.5" = 1.5`, `a = "\" = 1.5"`, `1.5 = 1.5`, `a.b=1_0.5_0e+1_0`,
+		`a = 1979-05-27T07:32:00.5Z`, `a = inf`, `a = 1e5`, "a = 1.5\r\nb = +0.0",
+	} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		var before, after map[string]any
+		_, err := toml.Decode(text, &before)
+		quoted := guard.QuoteFractions(text)
+		if _, again := toml.Decode(quoted, &after); err == nil && again != nil {
+			t.Fatalf("%q can be read and %q cannot: %v", text, quoted, again)
+		}
+		if err == nil && !alike(before, after) {
+			t.Fatalf("%q is %v and %q is %v", text, before, quoted, after)
+		}
+	})
+}
+
+// alike compares two decoded documents, the second of which may have text for
+// numbers.
+func alike(a, b any) bool {
+	switch a := a.(type) {
+	case float64:
+		text, ok := b.(string)
+		if !ok {
+			return cmp.Equal(a, b) || a != a
+		}
+		n, err := strconv.ParseFloat(text, 64)
+		return (err == nil || errors.Is(err, strconv.ErrRange)) && n == a
+	case map[string]any:
+		other, ok := b.(map[string]any)
+		if !ok || len(a) != len(other) {
+			return false
+		}
+		for key, value := range a {
+			if !alike(value, other[key]) {
+				return false
+			}
+		}
+		return true
+	default:
+		return cmp.Equal(a, b) || containsNaN(a)
+	}
+}
+
+// containsNaN reports whether a list has what does not equal itself.
+func containsNaN(a any) bool { return !cmp.Equal(a, a) }

@@ -1,0 +1,274 @@
+package guard
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/shopspring/decimal"
+
+	"candela/internal/market"
+	"candela/internal/trading/order"
+)
+
+// Rule is one row of the guard's table.
+type Rule struct {
+	Name  string // as refusals, orders and, where there is one, the key in the file name it
+	Limit string // by the policy
+	Words string // what is refused
+}
+
+// rule is a Rule with its check, which returns a Denial without its Rule.
+type rule struct {
+	name  string
+	early bool // needs no price and no filter of the venue's
+	limit func(Policy) string
+	words string
+	check func(*inquiry) *Denial
+}
+
+// Rules explains a policy: every rule in the order in which they are asked, with
+// its limit.
+func Rules(p Policy) []Rule {
+	table := make([]Rule, 0, len(rules()))
+	for _, r := range rules() {
+		table = append(table, Rule{r.name, r.limit(p), r.words})
+	}
+	return table
+}
+
+// Exception is a limit that a symbol has of its own.
+type Exception struct {
+	Symbol market.Symbol
+	Rule   string
+	Limit  string
+}
+
+// Exceptions explains what differs from Rules for single symbols, by symbol.
+func Exceptions(p Policy) []Exception {
+	var table []Exception
+	symbols := slices.SortedFunc(maps.Keys(p.Symbols), func(a, b market.Symbol) int { return cmp.Compare(a.String(), b.String()) })
+	for _, s := range symbols {
+		own := p
+		own.Limits = p.Symbols[s]
+		for _, r := range rules() {
+			if limit := r.limit(own); limit != r.limit(p) {
+				table = append(table, Exception{s, r.name, limit})
+			}
+		}
+	}
+	return table
+}
+
+// rules lists every rule in the order in which they are asked. The first ones
+// need nothing but the order and what is known of the account, and they tell an
+// agent that repeats itself. Then comes whether the order may be at all, then
+// whether the venue would take it, and the sums come last, since they depend on
+// prices.
+func rules() []rule {
+	return slices.Concat(earlyRules(), venueRules(), []rule{
+		{
+			"max_quote_age", false, func(p Policy) string { return p.MaxQuoteAge.String() },
+			"An order when there is no price, or the last one is older than this though the market is open. An order that only reduces a position passes: the way out stays open when a feed is lost.",
+			checkQuoteAge,
+		},
+		{
+			"price_band_pct", false, func(p Policy) string { return perCent(p.PriceBandPct) },
+			"A limit price that would trade at once further than this from the last price: a buy above it, a sell below.",
+			func(q *inquiry) *Denial { return checkBand(q, q.limits.PriceBandPct, q.Side == order.Buy) },
+		},
+		{
+			"resting_band_pct", false, func(p Policy) string { return perCent(p.RestingBandPct) },
+			"A limit price that would wait further than this from the last price: a buy below it, a sell above.",
+			func(q *inquiry) *Denial { return checkBand(q, q.limits.RestingBandPct, q.Side == order.Sell) },
+		},
+		{
+			"max_order_notional", false, func(p Policy) string { return p.MaxOrderNotional.String() },
+			"An order worth more than this: its quantity at the highest price it may plausibly get.",
+			checkNotional,
+		},
+		{
+			"max_symbol_exposure", false, func(p Policy) string { return p.MaxSymbolExposure.String() },
+			"An order after which the position in the symbol, with all that open orders may add to it, could be worth more than this. One that makes it smaller passes.",
+			checkSymbolExposure,
+		},
+		{
+			"max_exposure", false, func(p Policy) string { return p.MaxExposure.String() },
+			"The same over all symbols together, long and short added up.",
+			checkExposure,
+		},
+		{
+			"max_daily_notional", false, func(p Policy) string { return p.MaxDailyNotional.String() },
+			"An order that could bring what is traded since midnight UTC above this. One that only reduces a position passes.",
+			checkDailyNotional,
+		},
+	})
+}
+
+func earlyRules() []rule {
+	return []rule{
+		{
+			"amounts", true, func(Policy) string { return "above 0" },
+			"A quantity or limit price that is not above zero or has more than 24 digits on a side of the point, and a price on a market order.",
+			checkAmounts,
+		},
+		{
+			"halted", true, func(Policy) string { return "trading state" },
+			"Every order while the trading state is HALTED.",
+			checkHalted,
+		},
+		{
+			"allowed_symbols", true, func(p Policy) string {
+				if len(p.AllowedSymbols) == 0 {
+					return "every symbol on paper, none live"
+				}
+				return joined(p.AllowedSymbols)
+			},
+			"A symbol that is not in the list. A name without a venue stands for every venue.",
+			checkAllowed,
+		},
+		{
+			"max_orders_per_minute", true, func(p Policy) string { return p.MaxOrdersPerMinute.String() },
+			"More orders than this within 60 seconds from one token, those counted that another rule refused.",
+			checkRate,
+		},
+		{
+			"duplicate_window", true, func(p Policy) string { return p.DuplicateWindow.String() },
+			"An order without an idempotency key that equals one of the last moments in symbol, side, type, quantity and price.",
+			checkDuplicate,
+		},
+		{
+			"max_symbol_open_orders", true, func(p Policy) string { return p.MaxSymbolOpenOrders.String() },
+			"An order in a symbol that has this many open orders.",
+			func(q *inquiry) *Denial {
+				return checkOpen(q.limits.MaxSymbolOpenOrders, q.SymbolOrders, " in "+q.Symbol.String())
+			},
+		},
+		{
+			"max_open_orders", true, func(p Policy) string { return p.MaxOpenOrders.String() },
+			"An order when this many are open.",
+			func(q *inquiry) *Denial { return checkOpen(q.policy.MaxOpenOrders, q.OpenOrders, "") },
+		},
+		{
+			"max_order_quantity", true, func(p Policy) string { return p.MaxOrderQuantity.String() },
+			"A quantity above this, in units of the symbol.",
+			checkQuantity,
+		},
+	}
+}
+
+func checkAmounts(q *inquiry) *Denial {
+	const limit = "above 0, at most 24 digits on either side of the point"
+	switch {
+	case !order.Bounded(q.Quantity), !q.Quantity.IsPositive():
+		return &Denial{Limit: limit, Value: shown(q.Quantity), Field: "quantity", Text: "quantity: " + shown(q.Quantity) + " is not " + limit}
+	case !order.Bounded(q.Price), q.Type == order.Limit && !q.Price.IsPositive():
+		return &Denial{Limit: limit, Value: shown(q.Price), Field: "price", Text: "price: " + shown(q.Price) + " is not " + limit}
+	case q.Type == order.Market && !q.Price.IsZero():
+		return &Denial{Limit: "no price", Value: shown(q.Price), Field: "price", Text: "price: a market order has none"}
+	}
+	return nil
+}
+
+// shown writes a number that may be of any size.
+func shown(d decimal.Decimal) string {
+	if order.Bounded(d) {
+		return d.String()
+	}
+	return fmt.Sprintf("a number of the size 1e%d", int64(d.NumDigits())+int64(d.Exponent())-1)
+}
+
+func checkHalted(q *inquiry) *Denial {
+	if q.state.Level() != Halted {
+		return nil
+	}
+	return &Denial{Limit: "no orders", Value: q.state.Level().String(), Text: "trading is HALTED: " + q.state.Why()}
+}
+
+func checkAllowed(q *inquiry) *Denial {
+	if q.Mode == order.Live && len(q.policy.AllowedSymbols) == 0 {
+		return &Denial{Limit: "the symbols of allowed_symbols", Value: q.Symbol.String(), Field: "symbol", Text: "symbol: the policy names no symbol that may be traded live"}
+	}
+	if q.policy.Allows(q.Symbol) {
+		return nil
+	}
+	list := joined(q.policy.AllowedSymbols)
+	return &Denial{
+		Limit: list, Value: q.Symbol.String(), Field: "symbol",
+		Text: fmt.Sprintf("symbol: the owner's policy does not allow %v; allowed: %s", q.Symbol, list),
+	}
+}
+
+// minute is the window of the rate.
+const minute = time.Minute
+
+func checkRate(q *inquiry) *Denial {
+	limit := q.policy.MaxOrdersPerMinute
+	count, oldest := 0, q.Now
+	for _, r := range q.Recent {
+		// Refusals of this rule do not count, or a client that waits as it is told
+		// would be refused again.
+		if r.Token == q.Token && q.Now.Sub(r.At) < minute && r.Rule != "max_orders_per_minute" {
+			count++
+			if r.At.Before(oldest) {
+				oldest = r.At
+			}
+		}
+	}
+	if !limit.exceeded(decimal.NewFromInt(int64(count + 1))) {
+		return nil
+	}
+	return &Denial{
+		Limit: limit.String() + " per minute", Value: strconv.Itoa(count + 1), RetryAfter: max(minute-q.Now.Sub(oldest), time.Second),
+		Text: fmt.Sprintf("this token has asked for %d orders within a minute and the limit is %v: wait, and look at get_orders first", count, limit),
+	}
+}
+
+func checkDuplicate(q *inquiry) *Denial {
+	if q.Key != "" {
+		return nil
+	}
+	window := q.policy.DuplicateWindow
+	for _, r := range q.Recent {
+		age := q.Now.Sub(r.At)
+		if r.Rule == "" && age < window && r.Symbol == q.Symbol && r.Side == q.Side && r.Type == q.Type && r.Quantity.Equal(q.Quantity) && r.Price.Equal(q.Price) {
+			return &Denial{
+				Limit: fmt.Sprintf("one within %v without an idempotency_key", window), Value: r.ID, Field: "idempotency_key", RetryAfter: max(window-age, 0),
+				Text: fmt.Sprintf("the same order was placed %v ago as %s: look at get_orders; if a second one is meant, give each an idempotency_key of its own", age.Round(time.Millisecond), r.ID),
+			}
+		}
+	}
+	return nil
+}
+
+func checkOpen(limit Limit, open int, where string) *Denial {
+	if !limit.exceeded(decimal.NewFromInt(int64(open + 1))) {
+		return nil
+	}
+	return &Denial{
+		Limit: limit.String(), Value: strconv.Itoa(open + 1),
+		Text: fmt.Sprintf("%d orders are open%s and the limit is %v: cancel one first", open, where, limit),
+	}
+}
+
+func checkQuantity(q *inquiry) *Denial {
+	limit := q.limits.MaxOrderQuantity
+	if !limit.exceeded(q.Quantity) {
+		return nil
+	}
+	return &Denial{
+		Limit: limit.String(), Value: q.Quantity.String(), Field: "quantity",
+		Text: fmt.Sprintf("quantity: %v is above the limit %v of one order", q.Quantity, limit),
+	}
+}
+
+// perCent writes a limit in per cent.
+func perCent(l Limit) string {
+	if l.Off {
+		return l.String()
+	}
+	return l.String() + " %"
+}

@@ -1,0 +1,340 @@
+package guard_test
+
+import (
+	"time"
+
+	"github.com/shopspring/decimal"
+
+	"candela/internal/market"
+	"candela/internal/market/provider"
+	"candela/internal/trading/guard"
+	"candela/internal/trading/order"
+)
+
+func dec(s string) decimal.Decimal { return decimal.RequireFromString(s) }
+
+func limit(s string) guard.Limit { return guard.Limit{Value: dec(s)} }
+
+var (
+	noon   = time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC)
+	symbol = market.Symbol{Venue: "binance", Name: "BTCUSDT"}
+)
+
+// scene is an order that every rule lets pass: a limit buy of 0.01 BTC at the last
+// price, with 0.1 held.
+type scene struct {
+	guard.Policy
+	guard.State
+	guard.Intent
+	guard.Facts
+}
+
+func passing() *scene {
+	return &scene{
+		Policy: guard.Default(),
+		Intent: guard.Intent{
+			Spec: order.Spec{
+				ID: "o1", Owner: "me", Symbol: symbol, Side: order.Buy, Type: order.Limit,
+				Quantity: dec("0.01"), Price: dec("60000"),
+			},
+			Mode: order.Paper, Token: "k1",
+		},
+		Facts: guard.Facts{
+			Now: noon, Quote: order.Quote{Last: dec("60000"), At: noon}, Rate: dec("1"),
+			Instrument: provider.Instrument{
+				Symbol: symbol, Base: "BTC", Quote: "USDT", Tick: dec("0.01"), Step: dec("0.00001"),
+				MinQuantity: dec("0.0001"), MaxQuantity: dec("9000"), MinNotional: dec("5"),
+			},
+			Held: dec("0.1"),
+		},
+	}
+}
+
+func (s *scene) check() *guard.Denial { return guard.Check(s.Policy, s.State, s.Intent, s.Facts) }
+
+func (s *scene) recent(n int, age time.Duration) {
+	for range n {
+		r := guard.Recent{Spec: s.Spec, Token: s.Token, At: noon.Add(-age)}
+		r.ID, r.Quantity = "o0", dec("7")
+		s.Recent = append(s.Recent, r)
+	}
+}
+
+func (s *scene) raise(k guard.CauseKind) {
+	s.State, _ = s.Raise(guard.Cause{Kind: k, Reason: "because", Who: "me", Since: noon})
+}
+
+func (s *scene) sell(quantity string) {
+	s.Side, s.Quantity = order.Sell, dec(quantity)
+}
+
+func (s *scene) market() { s.Type, s.Price = order.Market, decimal.Zero }
+
+// refusals has for each rule orders that it refuses, with what it says.
+func refusals() map[string]struct {
+	rule, limit, value, text string
+	field, nearest           string
+	change                   func(*scene)
+} {
+	return map[string]struct {
+		rule, limit, value, text string
+		field, nearest           string
+		change                   func(*scene)
+	}{
+		"a quantity of nothing": {
+			"amounts", "above 0, at most 24 digits on either side of the point", "0", "quantity: 0 is not above 0", "quantity", "",
+			func(s *scene) { s.Quantity = dec("0") },
+		},
+		"a negative quantity": {
+			"amounts", "above 0, at most 24 digits on either side of the point", "-1", "quantity: -1 is not above 0", "quantity", "",
+			func(s *scene) { s.Quantity = dec("-1") },
+		},
+		"an absurd quantity": {
+			"amounts", "above 0, at most 24 digits on either side of the point", "a number of the size 1e400", "quantity: a number of the size 1e400", "quantity", "",
+			func(s *scene) { s.Quantity = dec("1e400") },
+		},
+		"a limit order without a price": {
+			"amounts", "above 0, at most 24 digits on either side of the point", "0", "price: 0 is not above 0", "price", "",
+			func(s *scene) { s.Price = dec("0") },
+		},
+		"an absurd price": {
+			"amounts", "above 0, at most 24 digits on either side of the point", "a number of the size 1e-400", "price: a number", "price", "",
+			func(s *scene) { s.Price = dec("1e-400") },
+		},
+		"a market order with a price": {
+			"amounts", "no price", "60000", "a market order has none", "price", "",
+			func(s *scene) { s.Type = order.Market },
+		},
+		"an order while the owner has halted": {
+			"halted", "no orders", "HALTED", "trading is HALTED: owner_halt by me: because; it ends with candela resume", "", "",
+			func(s *scene) { s.raise(guard.OwnerHalt) },
+		},
+		"an order that reduces while the owner has halted": {
+			"halted", "no orders", "HALTED", "trading is HALTED: ", "", "",
+			func(s *scene) { s.raise(guard.OwnerHalt); s.sell("0.1") },
+		},
+		"an order when the store fails": {
+			"halted", "no orders", "HALTED", "store_failure", "", "",
+			func(s *scene) { s.raise(guard.StoreFailure) },
+		},
+		"an order before the account was compared": {
+			"halted", "no orders", "HALTED", "unreconciled", "", "",
+			func(s *scene) { s.State = s.Restart(noon) },
+		},
+		"an order in a state that another build wrote": {
+			"halted", "no orders", "HALTED", "meteor", "", "",
+			func(s *scene) { s.raise("meteor") },
+		},
+		"a symbol that is not in the list": {
+			"allowed_symbols", "AAPL, kraken:BTCUSDT", "binance:BTCUSDT", "does not allow binance:BTCUSDT; allowed: AAPL, kraken:BTCUSDT", "symbol", "",
+			func(s *scene) {
+				s.AllowedSymbols = []market.Symbol{{Name: "AAPL"}, {Venue: "kraken", Name: "BTCUSDT"}}
+			},
+		},
+		"live without a list": {
+			"allowed_symbols", "the symbols of allowed_symbols", "binance:BTCUSDT", "names no symbol that may be traded live", "symbol", "",
+			func(s *scene) { s.Mode = order.Live },
+		},
+		"too many orders of one token": {
+			"max_orders_per_minute", "20 per minute", "21", "20 orders within a minute and the limit is 20", "", "",
+			func(s *scene) { s.recent(20, 30*time.Second) },
+		},
+		"the same order again": {
+			"duplicate_window", "one within 2s without an idempotency_key", "o0", "was placed 1.5s ago as o0", "idempotency_key", "",
+			func(s *scene) {
+				s.recent(1, 1500*time.Millisecond)
+				s.Recent[0].Quantity = dec("0.010")
+			},
+		},
+		"too many open orders in the symbol": {
+			"max_symbol_open_orders", "10", "11", "10 orders are open in binance:BTCUSDT and the limit is 10: cancel one first", "", "",
+			func(s *scene) { s.SymbolOrders = 10 },
+		},
+		"too many open orders": {
+			"max_open_orders", "20", "21", "20 orders are open and the limit is 20", "", "",
+			func(s *scene) { s.OpenOrders = 20 },
+		},
+		"too large a quantity": {
+			"max_order_quantity", "0.005", "0.01", "quantity: 0.01 is above the limit 0.005 of one order", "quantity", "",
+			func(s *scene) { s.MaxOrderQuantity = limit("0.005") },
+		},
+		"too large a quantity by the symbol's own limit": {
+			"max_order_quantity", "0.009", "0.01", "0.009", "quantity", "",
+			func(s *scene) {
+				own := s.Limits
+				own.MaxOrderQuantity = limit("0.009")
+				s.Symbols = map[market.Symbol]guard.Limits{{Name: "BTCUSDT"}: own}
+			},
+		},
+		"a buy while the feed is lost": {
+			"reducing", "orders that only reduce a position", "buy 0.01 with 0.1 held", "trading is REDUCING, so that only orders that make a position smaller pass, and 0.1 of binance:BTCUSDT is held: feed_lost", "", "",
+			func(s *scene) { s.raise(guard.FeedLost) },
+		},
+		"a sell beyond the position while clocks differ": {
+			"reducing", "orders that only reduce a position", "sell 0.2 with 0.1 held", "clock_skew", "", "",
+			func(s *scene) { s.raise(guard.ClockSkew); s.sell("0.2") },
+		},
+		"a sell of what is being sold while the books differ": {
+			"reducing", "orders that only reduce a position", "sell 0.05 with 0.1 held", "for which orders over 0.06 are open: reconcile_mismatch", "", "",
+			func(s *scene) { s.raise(guard.Mismatch); s.sell("0.05"); s.OpenSell = dec("0.06") },
+		},
+		"a buy after too large a loss": {
+			"reducing", "orders that only reduce a position", "buy 0.01 with 0.1 held", "daily_loss: 1000.50 was lost", "", "",
+			func(s *scene) {
+				s.State, _ = s.Mark(s.Policy, dec("0"), noon)
+				s.State, _ = s.Mark(s.Policy, dec("-1000.5"), noon)
+			},
+		},
+		"a sell to cover nothing while reducing, short": {
+			"reducing", "orders that only reduce a position", "buy 0.2 with -0.1 held", "orders over 0.05 are open", "", "",
+			func(s *scene) {
+				s.raise(guard.FeedLost)
+				s.Held, s.OpenBuy, s.Quantity = dec("-0.1"), dec("0.05"), dec("0.2")
+			},
+		},
+		"a sell of what is not held": {
+			"allow_short", "0", "0.01", "would go short, which the policy does not allow: 0 of binance:BTCUSDT is held", "quantity", "",
+			func(s *scene) { s.sell("0.01"); s.Held = dec("0") },
+		},
+		"a sell of more than is free": {
+			"allow_short", "0.049995", "0.06", "0.099995 of binance:BTCUSDT is held, for which orders over 0.05 are open", "quantity", "0.04999",
+			func(s *scene) { s.sell("0.06"); s.Held, s.OpenSell = dec("0.099995"), dec("0.05") },
+		},
+		"a sell of more than is free where quantities have no step": {
+			"allow_short", "0.1", "0.12", "would go short", "quantity", "0.1",
+			func(s *scene) { s.sell("0.12"); s.Instrument.Step = dec("0") },
+		},
+		"a very small loss": {
+			"reducing", "orders that only reduce a position", "buy 0.01 with 0.1 held", "daily_loss: 0.125 was lost", "", "",
+			func(s *scene) {
+				s.MaxDailyLoss = limit("0")
+				s.State, _ = s.Mark(s.Policy, dec("0"), noon)
+				s.State, _ = s.Mark(s.Policy, dec("-0.125"), noon)
+			},
+		},
+		"a currency that nobody can convert": {
+			"currencies", "USD, USDT, USDC, FDUSD, TUSD, DAI", "BTC", "priced in BTC, and no rate", "symbol", "",
+			func(s *scene) { s.Instrument.Quote, s.Rate = "BTC", dec("0") },
+		},
+		"a currency that the venue does not tell": {
+			"currencies", "USD, USDT, USDC, FDUSD, TUSD, DAI", "a currency that the venue does not tell", "does not tell", "symbol", "",
+			func(s *scene) { s.Instrument.Quote, s.Rate = "", dec("0") },
+		},
+		"a price between two ticks": {
+			"venue_tick", "multiples of 0.01", "60000.007", "price: 60000.007 is no multiple of the venue's step 0.01; the nearest are 60000.01 and 60000", "price", "60000.01 60000",
+			func(s *scene) { s.Price = dec("60000.007") },
+		},
+		"a quantity between two steps": {
+			"venue_step", "multiples of 0.00001", "0.010002", "quantity: 0.010002 is no multiple of the venue's step 0.00001; the nearest are 0.01 and 0.01001", "quantity", "0.01 0.01001",
+			func(s *scene) { s.Quantity = dec("0.010002") },
+		},
+		"a quantity below the first step": {
+			"venue_step", "multiples of 0.00001", "0.000001", "venue's step 0.00001", "quantity", "",
+			func(s *scene) { s.Quantity = dec("0.000001") },
+		},
+		"a quantity beyond the last step": {
+			"venue_step", "multiples of 0.00001", "9000.000001", "the nearest are 9000", "quantity", "9000",
+			func(s *scene) { s.Quantity = dec("9000.000001") },
+		},
+		"too little for the venue": {
+			"venue_min_quantity", "0.0001", "0.00009", "quantity: 0.00009 is below the venue's least, 0.0001", "quantity", "0.0001",
+			func(s *scene) { s.Quantity = dec("0.00009") },
+		},
+		"too much for the venue": {
+			"venue_max_quantity", "9000", "9001", "quantity: 9001 is above the venue's most, 9000", "quantity", "9000",
+			func(s *scene) { s.Quantity = dec("9001") },
+		},
+		"worth too little for the venue": {
+			"venue_min_notional", "7", "6", "quantity: 0.0001 at 60000 is worth 6, and the venue's least is 7 USDT; the least quantity is 0.00012", "quantity", "0.00012",
+			func(s *scene) { s.Quantity, s.Instrument.MinNotional = dec("0.0001"), dec("7") },
+		},
+		"a market order worth too little for the venue": {
+			"venue_min_notional", "7", "6", "0.0001 at 60000 is worth 6", "quantity", "0.00012",
+			func(s *scene) { s.market(); s.Quantity, s.Instrument.MinNotional = dec("0.0001"), dec("7") },
+		},
+		"worth too little, where quantities have no step": {
+			"venue_min_notional", "7", "6", "the venue's least is 7 USDT", "quantity", "",
+			func(s *scene) {
+				s.Quantity, s.Instrument.MinNotional, s.Instrument.Step = dec("0.0001"), dec("7"), dec("0")
+			},
+		},
+		"an old price": {
+			"max_quote_age", "10s", "10.001s", "the last price of binance:BTCUSDT, 60000, is 10.001s old and the limit is 10s", "", "",
+			func(s *scene) { s.Quote.At = noon.Add(-10001 * time.Millisecond) },
+		},
+		"a price of the day before yesterday": {
+			"max_quote_age", "10s", "43h0m0s", "is 43h0m0s old and the limit is 10s; its market may be closed", "", "",
+			func(s *scene) { s.Quote.At = noon.Add(-43 * time.Hour) },
+		},
+		"no price": {
+			"max_quote_age", "10s", "no price", "there is no price of binance:BTCUSDT", "", "",
+			func(s *scene) { s.Quote = order.Quote{} },
+		},
+		"a buy far above the last price": {
+			"price_band_pct", "5 %", "50 %", "price: 90000 is 50 % above the last price 60000 and the limit is 5 %; the nearest allowed is 63000", "price", "63000",
+			func(s *scene) { s.Price = dec("90000") },
+		},
+		"a sell far below the last price": {
+			"price_band_pct", "5 %", "50 %", "price: 30000 is 50 % below the last price 60000 and the limit is 5 %; the nearest allowed is 57000", "price", "57000",
+			func(s *scene) { s.sell("0.01"); s.Price = dec("30000") },
+		},
+		"a buy far below the last price": {
+			"resting_band_pct", "5 %", "50 %", "price: 30000 is 50 % below the last price 60000 and the limit is 5 %; the nearest allowed is 57000", "price", "57000",
+			func(s *scene) { s.Price = dec("30000") },
+		},
+		"a sell far above the last price, off the ticks": {
+			"resting_band_pct", "5 %", "5.01 %", "the nearest allowed is 63000", "price", "63000",
+			func(s *scene) { s.sell("0.01"); s.Price, s.Quote.Last = dec("63003.01"), dec("60000.001") },
+		},
+		"a buy far below, off the ticks": {
+			"resting_band_pct", "5 %", "50 %", "the nearest allowed is 57000.01", "price", "57000.01",
+			func(s *scene) { s.Price, s.Quote.Last = dec("30000"), dec("60000.001") },
+		},
+		"a price far off where there are no ticks": {
+			"price_band_pct", "5 %", "50 %", "the nearest allowed is 63000", "price", "63000",
+			func(s *scene) { s.Price, s.Instrument.Tick = dec("90000"), dec("0") },
+		},
+		"a resting sell by a band of its own": {
+			"resting_band_pct", "49 %", "50 %", "price: 90000 is 50 % above", "price", "89400",
+			func(s *scene) { s.sell("0.01"); s.RestingBandPct, s.Price = limit("49"), dec("90000") },
+		},
+		"an order that is worth too much": {
+			"max_order_notional", "10000", "10200", "quantity: 0.17 at up to 60000 is worth 10200 and the limit of one order is 10000", "quantity", "",
+			func(s *scene) { s.Quantity = dec("0.17") },
+		},
+		"a market order that is worth too much at its worst": {
+			"max_order_notional", "10000", "10080", "quantity: 0.16 at up to 63000 is worth 10080", "quantity", "",
+			func(s *scene) { s.market(); s.Quantity = dec("0.16") },
+		},
+		"a sell that is worth too much at the last price": {
+			"max_order_notional", "10000", "10200", "0.17 at up to 60000", "quantity", "",
+			func(s *scene) { s.sell("0.17"); s.Price, s.Held = dec("58000"), dec("1") },
+		},
+		"an order that is worth too much in another currency": {
+			"max_order_notional", "10000", "12000", "is worth 12000", "quantity", "",
+			func(s *scene) {
+				s.Instrument.Quote, s.Rate, s.Quantity = "BTC", dec("60000"), dec("4")
+				s.Quote.Last, s.Price, s.Instrument.MinNotional = dec("0.05"), dec("0.05"), dec("0.0001")
+			},
+		},
+		"a position that would be too large": {
+			"max_symbol_exposure", "25000", "25200", "up to 0.42 of binance:BTCUSDT could be held, worth 25200", "quantity", "",
+			func(s *scene) { s.Held, s.OpenBuy = dec("0.2"), dec("0.21") },
+		},
+		"a short position that would be too large": {
+			"max_symbol_exposure", "25000", "25200", "worth 25200", "quantity", "",
+			func(s *scene) {
+				s.sell("0.01")
+				s.AllowShort, s.Held, s.OpenSell = true, dec("-0.2"), dec("0.21")
+			},
+		},
+		"too much in all": {
+			"max_exposure", "50000", "50600", "all positions and open orders could be worth 50600 and the limit is 50000", "quantity", "",
+			func(s *scene) { s.Others = dec("44000") },
+		},
+		"too much in a day": {
+			"max_daily_notional", "100000", "100000.01", "100000.01 could be traded since midnight UTC and the limit of a day is 100000", "", "",
+			func(s *scene) { s.Traded = dec("99400.01") },
+		},
+	}
+}

@@ -1,0 +1,148 @@
+package order
+
+import (
+	"slices"
+	"strings"
+
+	"candela/internal/kit/fault"
+)
+
+// Sides lists the names of the sides.
+func Sides() []string { return []string{"buy", "sell"} }
+
+// Types lists the names of the types.
+func Types() []string { return []string{"market", "limit"} }
+
+// Statuses lists the names of the states.
+func Statuses() []string {
+	return []string{
+		"new", "denied", "submitted", "accepted", "partially_filled", "filled",
+		"pending_cancel", "canceled", "expired", "rejected", "uncertain",
+	}
+}
+
+// Kinds lists the names of the kinds of events.
+func Kinds() []string {
+	return []string{
+		"created", "denied", "sent", "unsent", "lost", "gone", "accepted", "fill", "claimed", "cancel_asked",
+		"cancel_failed", "canceled", "expired", "rejected", "doubted", "confirmed", "adjusted", "wiped",
+	}
+}
+
+// ParseSide reads "buy" or "sell" in any case.
+func ParseSide(s string) (Side, error) {
+	n, err := parse("side", s, Sides())
+	return Side(n), err
+}
+
+// ParseType reads "market" or "limit" in any case.
+func ParseType(s string) (Type, error) {
+	n, err := parse("type", s, Types())
+	return Type(n), err
+}
+
+// ParseStatus reads a state as String writes it.
+func ParseStatus(s string) (Status, error) {
+	n, err := parse("status", s, Statuses())
+	return Status(n), err
+}
+
+// ParseKind reads a kind of event as String writes it.
+func ParseKind(s string) (Kind, error) {
+	n, err := parse("kind", s, Kinds())
+	return Kind(n), err
+}
+
+// parse returns the place of a name in its list, counted from 1.
+func parse(field, s string, names []string) (uint8, error) {
+	i := slices.Index(names, strings.ToLower(s))
+	if i < 0 {
+		return 0, fault.Field(field, s, strings.Join(names, ", "), fault.Nearest(s, names)...)
+	}
+	return uint8(i + 1), nil //nolint:gosec // G115: the lists are short
+}
+
+// name is the opposite of parse; what is in no list has no name.
+func name(n uint8, names []string) string {
+	if n == 0 || int(n) > len(names) {
+		return ""
+	}
+	return names[n-1]
+}
+
+// String returns "buy" or "sell", "" for neither.
+func (s Side) String() string { return name(uint8(s), Sides()) }
+
+// String returns "market" or "limit", "" for neither.
+func (t Type) String() string { return name(uint8(t), Types()) }
+
+// String returns the state as clients see it, "" for none.
+func (s Status) String() string { return name(uint8(s), Statuses()) }
+
+// String returns the kind as it is persisted, "" for none.
+func (k Kind) String() string { return name(uint8(k), Kinds()) }
+
+// MarshalText writes what String returns.
+func (s Side) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+
+// MarshalText writes what String returns.
+func (t Type) MarshalText() ([]byte, error) { return []byte(t.String()), nil }
+
+// MarshalText writes what String returns.
+func (s Status) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+
+// MarshalText writes what String returns.
+func (k Kind) MarshalText() ([]byte, error) { return []byte(k.String()), nil }
+
+// UnmarshalText reads what ParseSide reads, and the empty text as no side.
+func (s *Side) UnmarshalText(text []byte) error { return unmarshal(s, text, ParseSide) }
+
+// UnmarshalText reads what ParseType reads, and the empty text as no type.
+func (t *Type) UnmarshalText(text []byte) error { return unmarshal(t, text, ParseType) }
+
+// UnmarshalText reads what ParseStatus reads, and the empty text as no state.
+func (s *Status) UnmarshalText(text []byte) error { return unmarshal(s, text, ParseStatus) }
+
+// UnmarshalText reads what ParseKind reads, and the empty text as no kind.
+func (k *Kind) UnmarshalText(text []byte) error { return unmarshal(k, text, ParseKind) }
+
+func unmarshal[T ~uint8](dst *T, text []byte, parse func(string) (T, error)) error {
+	if len(text) == 0 {
+		*dst = 0
+		return nil
+	}
+	v, err := parse(string(text))
+	if err != nil {
+		return err
+	}
+	*dst = v
+	return nil
+}
+
+// State is the coarse state that older clients know.
+type State string
+
+// The states that a Status folds to.
+const (
+	StatePending   State = "Pending"
+	StateOpen      State = "Open"
+	StateFilled    State = "Filled"
+	StateCancelled State = "Cancelled"
+	StateRejected  State = "Rejected"
+)
+
+// State folds the precise state into the five of older clients.
+func (s Status) State() State {
+	switch s {
+	case Accepted, PartiallyFilled, PendingCancel:
+		return StateOpen
+	case Filled:
+		return StateFilled
+	case Canceled, Expired:
+		return StateCancelled
+	case Denied, Rejected:
+		return StateRejected
+	default: // New, Submitted, Uncertain
+		return StatePending
+	}
+}
