@@ -1,0 +1,177 @@
+package archtest
+
+import (
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// bannedWords maps words that comments, texts and docs avoid to the words they use
+// instead. The glossary of CONTRIBUTING.md has the positive list.
+func bannedWords() map[string]string {
+	return map[string]string{
+		`anew`:                       "again",
+		`whoever|whomever`:           "the caller, the client, the owner",
+		`tells?|told|telling`:        "report, return, notify, publish, show, know, distinguish",
+		`eras?`:                      "login generation",
+		`seats?|seated`:              "attachment, candidate",
+		`census(?:es)?`:              "reconciliation",
+		`keepers?`:                   "record store",
+		`bourse`:                     "market, fake market",
+		`in vain`:                    "without effect",
+		`thrown out`:                 "rejected, revoked",
+		`(?:not )?as hoped`:          "failed",
+		`foretold|thereof|whereupon`: "plain English",
+	}
+}
+
+// A comment that begins with one of these has a clause where its subject should be.
+var clauseFirst = regexp.MustCompile(`(?m)^(?://|/\*)?\s*(Who|Whoever|What|Whatever|Whose)\b`)
+
+// wordExceptions lists the places where a banned word is right.
+func wordExceptions() []wordException {
+	return []wordException{
+		{"internal/testkit/archtest/words_test.go", "", "the list itself"},
+		{"CHANGELOG.md", "", "history as it was published"},
+	}
+}
+
+// wordException allows one word, or every word when it is empty, in the files that
+// match a path pattern.
+type wordException struct {
+	pattern, word, reason string
+}
+
+// wordRooms are the parts of the repository that are checked.
+func wordRooms() []string {
+	return []string{"internal/testkit/archtest/words_test.go"}
+}
+
+// TestWords_ArePlain checks comments, string literals, docs and scripts for words that a
+// reader would have to learn first.
+func TestWords_ArePlain(t *testing.T) {
+	t.Parallel()
+	used := make([]bool, len(wordExceptions()))
+	report := func(name string, found []foundWord) {
+		if !slices.ContainsFunc(wordRooms(), func(room string) bool { return strings.HasPrefix(name, room) }) {
+			return
+		}
+		for _, f := range found {
+			i := slices.IndexFunc(wordExceptions(), func(e wordException) bool {
+				ok, _ := path.Match(e.pattern, name)
+				return ok && (e.word == "" || strings.EqualFold(e.word, f.word))
+			})
+			if i >= 0 {
+				used[i] = true
+				continue
+			}
+			t.Errorf("%s:%d: %q: write %s, or add an exception with its reason", name, f.line, f.word, f.instead)
+		}
+	}
+	walkGo(t, func(name string, fset *token.FileSet, f *ast.File) { report(name, wordsInGo(fset, f)) })
+	walk(t, func(name string, data []byte) {
+		if isProse(name, data) {
+			report(name, wordsIn(string(data), 1))
+		}
+	})
+	if !used[0] {
+		t.Error("the words of this file were not found: nothing was checked")
+	}
+}
+
+type foundWord struct {
+	line          int
+	word, instead string
+}
+
+// isProse reports whether a file is read by people as a whole: a page or a script.
+func isProse(name string, data []byte) bool {
+	if strings.Contains(name, "testdata/") {
+		return false
+	}
+	return slices.Contains([]string{".md", ".txt", ".sh", ".mjs", ".js", ".yml", ".toml", ".service"}, path.Ext(name)) ||
+		strings.HasPrefix(string(data), "#!")
+}
+
+// wordsInGo checks the comments and string literals of a file. Identifiers are checked
+// where they are shown: in comments and messages.
+func wordsInGo(fset *token.FileSet, f *ast.File) (found []foundWord) {
+	for _, group := range f.Comments {
+		for _, c := range group.List {
+			line := fset.Position(c.Pos()).Line
+			found = append(found, wordsIn(c.Text, line)...)
+			if m := clauseFirst.FindStringSubmatch(c.Text); m != nil {
+				found = append(found, foundWord{line, m[1], "a noun as the subject"})
+			}
+		}
+	}
+	ast.Inspect(f, func(n ast.Node) bool {
+		if lit, ok := n.(*ast.BasicLit); ok && lit.Kind == token.STRING {
+			found = append(found, wordsIn(lit.Value, fset.Position(lit.Pos()).Line)...)
+		}
+		return true
+	})
+	return found
+}
+
+// wordsIn checks a text that begins at a line.
+func wordsIn(text string, line int) (found []foundWord) {
+	for i, l := range strings.Split(text, "\n") {
+		for _, m := range banned.FindAllString(l, -1) {
+			found = append(found, foundWord{line + i, m, insteadOf(m)})
+		}
+	}
+	return found
+}
+
+var banned = bannedPattern()
+
+func bannedPattern() *regexp.Regexp {
+	var all []string
+	for words := range bannedWords() {
+		all = append(all, words)
+	}
+	slices.Sort(all)
+	return regexp.MustCompile(fmt.Sprintf(`(?i)\b(?:%s)\b`, strings.Join(all, "|")))
+}
+
+func insteadOf(word string) string {
+	for words, instead := range bannedWords() {
+		if regexp.MustCompile(`(?i)^(?:` + words + `)$`).MatchString(word) {
+			return instead
+		}
+	}
+	return "another word"
+}
+
+func TestWordsInGo_ReadsCommentsAndLiterals(t *testing.T) {
+	t.Parallel()
+	cases := map[string][]string{
+		"// f starts anew.\npackage p\n":                  {"anew"},
+		"package p\n\nconst s = `one\nwhoever asks`\n":    {"whoever"},
+		"package p\n\n// What f returns is an error.\n":   {"What"},
+		"package p\n\n// f returns what it was given.\n":  nil,
+		"package p\n\nfunc tell() {}\n":                   nil,
+		"package p\n\nconst s = \"several eras, Told\"\n": {"eras", "Told"},
+	}
+	for src, want := range cases {
+		fset := token.NewFileSet()
+		f, err := parser.ParseFile(fset, "x.go", src, parser.ParseComments)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, w := range wordsInGo(fset, f) {
+			got = append(got, w.word)
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%q: found %q, want %q", src, got, want)
+		}
+	}
+}
