@@ -31,34 +31,36 @@ func HashOf(secret string) Hash {
 // Hex returns the hash as text.
 func (h Hash) Hex() string { return hex.EncodeToString(h[:]) }
 
-// Grant is what an owner agreed to: who acts for whom.
+// Grant records an approval: the owner and the client that acts for the owner.
+// Replicas of different versions share Grant, Code and Token as JSON, so the tags
+// must not change.
 type Grant struct {
-	Login      bool   `json:",omitempty"` // a browser in which the owner approves clients, and no client
-	Subject    string // the owner
-	ClientName string // as the client calls itself, not verified
-	ClientKey  string // equal for registrations with the same name and redirect URIs
+	Login      bool   `json:"Login,omitempty"` // a browser session of the owner, not a client
+	Subject    string `json:"Subject"`         // the owner
+	ClientName string `json:"ClientName"`      // chosen by the client, not verified
+	ClientKey  string `json:"ClientKey"`       // equal for registrations with the same name and redirect URIs
 }
 
-// Code is an authorization code as it is kept.
+// Code is a stored authorization code.
 type Code struct {
-	Hash      Hash
-	Client    string // fingerprint of the client id it was issued to
-	Redirect  string // where it was sent
-	Challenge [sha256.Size]byte
-	Grant     Grant
-	Era       string // of the key that the approval was sealed with
-	Expires   time.Time
+	Hash      Hash              `json:"Hash"`
+	Client    string            `json:"Client"`   // fingerprint of the client id it was issued to
+	Redirect  string            `json:"Redirect"` // where it was sent
+	Challenge [sha256.Size]byte `json:"Challenge"`
+	Grant     Grant             `json:"Grant"`
+	Era       string            `json:"Era"` // login generation of the approval
+	Expires   time.Time         `json:"Expires"`
 }
 
-// Token is an access token as it is kept.
+// Token is a stored access token.
 type Token struct {
-	Hash    Hash
-	Key     string // Hash as text, which stands for the token elsewhere
-	ID      string // names the token to the owner; says nothing about the secret
-	Grant   Grant
-	Era     string // of its code
-	Issued  time.Time
-	Expires time.Time
+	Hash    Hash      `json:"Hash"`
+	Key     string    `json:"Key"` // Hash in hex, which identifies the token elsewhere
+	ID      string    `json:"ID"`  // identifies the token to the owner; reveals nothing about the secret
+	Grant   Grant     `json:"Grant"`
+	Era     string    `json:"Era"` // login generation of its code
+	Issued  time.Time `json:"Issued"`
+	Expires time.Time `json:"Expires"`
 }
 
 // The answers of a Store that are not failures.

@@ -1,0 +1,46 @@
+package oauth_test
+
+import (
+	"encoding/json"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"candela/internal/access/oauth"
+)
+
+// TestStored_KeepsItsJSON pins the stored form of codes and tokens: replicas of
+// different versions read it during a rolling upgrade.
+func TestStored_KeepsItsJSON(t *testing.T) {
+	t.Parallel()
+	at := time.Date(2026, 1, 2, 3, 4, 5, 6, time.UTC)
+	grant := oauth.Grant{Subject: "owner", ClientName: "a client", ClientKey: "key"}
+	login := grant
+	login.Login = true
+	code := oauth.Code{Hash: oauth.Hash{1, 2}, Client: "fp", Redirect: "http://localhost/cb", Challenge: [32]byte{3}, Grant: grant, Era: "0123456789abcdef", Expires: at}
+	token := oauth.Token{Hash: oauth.Hash{4, 5}, Key: "0405", ID: "id", Grant: login, Era: "0123456789abcdef", Issued: at, Expires: at.Add(oauth.TokenTTL)}
+	var b strings.Builder
+	for _, record := range []any{code, token} {
+		raw, err := json.Marshal(record)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.Write(raw)
+		b.WriteByte('\n')
+	}
+	want, err := os.ReadFile("testdata/stored.golden")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := b.String(); got != string(want) {
+		t.Errorf("stored form:\n%s\nwant:\n%s", got, want)
+	}
+	var back oauth.Token
+	if err := json.Unmarshal([]byte(strings.Split(string(want), "\n")[1]), &back); err != nil || back != token {
+		t.Errorf("read back %+v, %v", back, err)
+	}
+	if got := (oauth.SealKey{1}).Era(); got != "89025244a54d30a0" {
+		t.Errorf("generation of a key: %s", got)
+	}
+}
