@@ -28,6 +28,6 @@ func RevokeAll(ctx context.Context, cfg *config.Config, log io.Writer) (control.
 		return control.Ended{}, err
 	}
 	defer tokens.Close()
-	n, err := tokens.EndAll(ctx, time.Now())
+	n, err := tokens.RevokeAll(ctx, time.Now())
 	return control.Ended{Clients: n, Where: "at all replicas, by what the NATS servers keep"}, err
 }

@@ -24,7 +24,7 @@ func serveMCP(rt Runtime) ([]Part, error) {
 		return nil, err
 	}
 	if side != nil {
-		door.OnEnd(side.endTokens)
+		door.OnRevoke(side.endTokens)
 		side.auditLogins(rt, door)
 	}
 	socket := control.Server{Home: rt.Config.Home, Door: door, Pass: pass, Trader: side.trader(), Status: side.statusOf(rt, server.Stats), Log: rt.Log}

@@ -191,7 +191,7 @@ func (s *Server) approve(w http.ResponseWriter, r *http.Request, q request, subj
 		// A double click sends the form twice, and the browser heeds the second answer.
 		_, err = s.store.Code(r.Context(), HashOf(code), time.Now())
 	}
-	if errors.Is(err, ErrEnded) || errors.Is(err, ErrReplayed) || errors.Is(err, ErrNotFound) {
+	if errors.Is(err, ErrRevoked) || errors.Is(err, ErrReplayed) || errors.Is(err, ErrNotFound) {
 		e := staleForm()
 		e.page = true
 		s.writeError(w, r, e)
@@ -216,8 +216,8 @@ func (s *Server) issueCode(ctx context.Context, q request, subject string) (stri
 	code, now := s.seal.derive(codePurpose, q.Nonce), time.Now()
 	return code, s.store.PutCode(ctx, Code{
 		Hash: HashOf(code), Client: q.Client, Redirect: q.Redirect, Challenge: [sha256.Size]byte(q.Challenge),
-		Grant:   Grant{Subject: subject, ClientName: q.Name, ClientKey: q.Key},
-		Era:     s.seal.key().Era(),
-		Expires: now.Add(CodeTTL),
+		Grant:      Grant{Subject: subject, ClientName: q.Name, ClientKey: q.Key},
+		Generation: s.seal.key().Generation(),
+		Expires:    now.Add(CodeTTL),
 	}, now)
 }

@@ -20,7 +20,7 @@ func crowded(tb testing.TB) (*oauth.Server, string) {
 		secret := oauth.HashOf(strconv.Itoa(i)).Hex()[:43]
 		t := oauth.Token{Hash: oauth.HashOf(secret), ID: strconv.Itoa(i), Grant: oauth.Grant{Subject: oauth.SoleOwner}, Issued: now, Expires: now.Add(oauth.TokenTTL)}
 		t.Key = t.Hash.Hex()
-		if err := store.PutCode(tb.Context(), oauth.Code{Hash: code, Era: store.Seal().Era(), Expires: now.Add(oauth.CodeTTL)}, now); err != nil {
+		if err := store.PutCode(tb.Context(), oauth.Code{Hash: code, Generation: store.Seal().Generation(), Expires: now.Add(oauth.CodeTTL)}, now); err != nil {
 			tb.Fatal(err)
 		}
 		if err := store.Redeem(tb.Context(), code, t, now); err != nil {

@@ -112,7 +112,7 @@ func FuzzCookie(f *testing.F) {
 	const good, browser = "a login", "0123456789012345678901"
 	now := time.Now()
 	if err := store.PutToken(f.Context(), Token{
-		Hash: HashOf(good), Era: store.Seal().Era(), Issued: now, Expires: now.Add(loginTTL),
+		Hash: HashOf(good), Generation: store.Seal().Generation(), Issued: now, Expires: now.Add(loginTTL),
 		Grant: Grant{Login: true, Subject: SoleOwner, ClientKey: fingerprint(browser)},
 	}, now); err != nil {
 		f.Fatal(err)

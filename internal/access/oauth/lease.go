@@ -21,14 +21,14 @@ type Leases struct {
 
 // lease is one context that ends with its token.
 type lease struct {
-	era string
-	end context.CancelCauseFunc
+	generation string
+	end        context.CancelCauseFunc
 }
 
 // NewLeases returns leases on the tokens of a store.
 func NewLeases(store Store) *Leases {
 	l := &Leases{store: store, held: make(map[Hash][]*lease)}
-	store.OnEnd(l.end)
+	store.OnRevoke(l.end)
 	return l
 }
 
@@ -58,7 +58,7 @@ func (l *Leases) hold(ctx context.Context, token Hash) (_ context.Context, relea
 		return nil, nil, err
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
-	one := &lease{t.Era, cancel}
+	one := &lease{t.Generation, cancel}
 	expiry := time.AfterFunc(time.Until(t.Expires), func() { cancel(principal.ErrTokenEnded) })
 	release = func() {
 		expiry.Stop()
@@ -104,10 +104,10 @@ func (l *Leases) end(tokens ...Hash) {
 		}
 		return
 	}
-	era := l.store.Seal().Era()
+	generation := l.store.Seal().Generation()
 	for _, all := range l.held {
 		for _, one := range all {
-			if one.era != era {
+			if one.generation != generation {
 				one.end(principal.ErrTokenEnded)
 			}
 		}

@@ -17,10 +17,10 @@ import (
 // keep puts a token into a store, by way of a code.
 func keep(t *testing.T, s oauth.Store, name string, ttl time.Duration) oauth.Token {
 	t.Helper()
-	now, era := time.Now(), s.Seal().Era()
-	c := oauth.Code{Hash: oauth.HashOf("code " + name), Era: era, Expires: now.Add(oauth.CodeTTL)}
+	now, era := time.Now(), s.Seal().Generation()
+	c := oauth.Code{Hash: oauth.HashOf("code " + name), Generation: era, Expires: now.Add(oauth.CodeTTL)}
 	h := oauth.HashOf(name)
-	tok := oauth.Token{Hash: h, Key: h.Hex(), ID: name, Era: era, Issued: now, Expires: now.Add(ttl), Grant: oauth.Grant{Subject: "owner"}}
+	tok := oauth.Token{Hash: h, Key: h.Hex(), ID: name, Generation: era, Issued: now, Expires: now.Add(ttl), Grant: oauth.Grant{Subject: "owner"}}
 	if err := errors.Join(s.PutCode(t.Context(), c, now), s.Redeem(t.Context(), c.Hash, tok, now)); err != nil {
 		t.Fatal(err)
 	}
@@ -32,10 +32,10 @@ func TestLeases_EndWithTheirToken(t *testing.T) {
 	ends := map[string]func(ctx context.Context, s oauth.Store, tok oauth.Token) error{
 		"revoked": func(ctx context.Context, s oauth.Store, tok oauth.Token) error { return s.Revoke(ctx, "owner", tok.ID) },
 		"replayed": func(ctx context.Context, s oauth.Store, tok oauth.Token) error {
-			return s.Replay(ctx, oauth.HashOf("code "+tok.ID))
+			return s.RevokeReplayed(ctx, oauth.HashOf("code "+tok.ID))
 		},
 		"all ended": func(ctx context.Context, s oauth.Store, _ oauth.Token) error {
-			_, err := s.EndAll(ctx, time.Now())
+			_, err := s.RevokeAll(ctx, time.Now())
 			return err
 		},
 		"expired": func(_ context.Context, _ oauth.Store, tok oauth.Token) error {

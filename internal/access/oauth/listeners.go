@@ -19,8 +19,8 @@ func (l *Listeners) Add(ended func(tokens ...Hash)) {
 	l.all = append(slices.Clip(l.all), ended)
 }
 
-// Tell calls all functions.
-func (l *Listeners) Tell(tokens ...Hash) {
+// Notify calls all functions.
+func (l *Listeners) Notify(tokens ...Hash) {
 	l.mu.Lock()
 	all := l.all
 	l.mu.Unlock()

@@ -61,12 +61,12 @@ func (s *Server) loggedIn(r *http.Request) string {
 func (s *Server) logIn(w http.ResponseWriter, r *http.Request, subject string) *Error {
 	secret, now := newSecret(), time.Now()
 	t := Token{
-		Hash: HashOf(secret), ID: randomID(), Era: s.seal.key().Era(), Issued: now, Expires: now.Add(loginTTL),
+		Hash: HashOf(secret), ID: randomID(), Generation: s.seal.key().Generation(), Issued: now, Expires: now.Add(loginTTL),
 		Grant: Grant{Login: true, Subject: subject, ClientName: loginName, ClientKey: fingerprint(s.browserValue(r))},
 	}
 	t.Key = t.Hash.Hex()
 	switch err := s.store.PutToken(r.Context(), t, now); {
-	case errors.Is(err, ErrEnded):
+	case errors.Is(err, ErrRevoked):
 		return staleForm()
 	case err != nil:
 		s.log.LogAttrs(r.Context(), slog.LevelError, "[OAuth] login could not be kept", slog.Any("error", err))

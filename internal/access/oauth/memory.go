@@ -12,13 +12,13 @@ import (
 // process. Looking a token up takes a read lock and allocates nothing; what has
 // expired goes when it is asked for or when something new comes.
 type Memory struct {
-	mu       sync.RWMutex
-	codes    map[Hash]keptCode
-	redeemed map[Hash]redemption // codes that were used, for as long as their tokens could live
-	tokens   map[Hash]Token
-	most     int // tokens
-	seal     SealKey
-	ended    Listeners
+	mu        sync.RWMutex
+	codes     map[Hash]keptCode
+	redeemed  map[Hash]redemption // codes that were used, for as long as their tokens could live
+	tokens    map[Hash]Token
+	maxTokens int // tokens
+	seal      SealKey
+	ended     Listeners
 }
 
 // keptCode is a code, which is remembered for as long as its form could come again.
@@ -37,7 +37,7 @@ type redemption struct {
 
 // NewMemory returns an empty store that holds at most so many tokens.
 func NewMemory(tokens int) *Memory {
-	return &Memory{codes: map[Hash]keptCode{}, redeemed: map[Hash]redemption{}, tokens: map[Hash]Token{}, most: tokens, seal: NewSealKey()}
+	return &Memory{codes: map[Hash]keptCode{}, redeemed: map[Hash]redemption{}, tokens: map[Hash]Token{}, maxTokens: tokens, seal: NewSealKey()}
 }
 
 // Seal returns the key as of now.
@@ -47,17 +47,17 @@ func (m *Memory) Seal() SealKey {
 	return m.seal
 }
 
-// OnEnd has ended called when tokens end before their time.
-func (m *Memory) OnEnd(ended func(...Hash)) { m.ended.Add(ended) }
+// OnRevoke has ended called when tokens end before their time.
+func (m *Memory) OnRevoke(ended func(...Hash)) { m.ended.Add(ended) }
 
-// EndAll ends every code and token and draws another key.
-func (m *Memory) EndAll(_ context.Context, now time.Time) (int, error) {
-	live := m.endAll(now)
-	m.ended.Tell()
+// RevokeAll ends every code and token and draws another key.
+func (m *Memory) RevokeAll(_ context.Context, now time.Time) (int, error) {
+	live := m.revokeAll(now)
+	m.ended.Notify()
 	return live, nil
 }
 
-func (m *Memory) endAll(now time.Time) (live int) {
+func (m *Memory) revokeAll(now time.Time) (live int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.evict(now)
@@ -77,8 +77,8 @@ func (m *Memory) endAll(now time.Time) (live int) {
 func (m *Memory) PutCode(_ context.Context, c Code, now time.Time) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if c.Era != m.seal.Era() {
-		return ErrEnded
+	if c.Generation != m.seal.Generation() {
+		return ErrRevoked
 	}
 	m.evict(now)
 	_, kept := m.codes[c.Hash]
@@ -111,7 +111,7 @@ func (m *Memory) Code(_ context.Context, h Hash, now time.Time) (Code, error) {
 func (m *Memory) Redeem(_ context.Context, code Hash, t Token, now time.Time) error {
 	gone, err := m.redeem(code, t, now)
 	if len(gone) > 0 {
-		m.ended.Tell(gone...)
+		m.ended.Notify(gone...)
 	}
 	return err
 }
@@ -131,7 +131,7 @@ func (m *Memory) redeem(code Hash, t Token, now time.Time) (gone []Hash, err err
 	gone = m.makeRoom(now)
 	// Used codes are remembered beyond the tokens: one may be revoked while its
 	// code is still worth recognising.
-	for len(m.redeemed) >= 2*m.most {
+	for len(m.redeemed) >= 2*m.maxTokens {
 		delete(m.redeemed, oldest(m.redeemed, func(r redemption) time.Time { return r.expires }))
 	}
 	delete(m.codes, code)
@@ -144,7 +144,7 @@ func (m *Memory) redeem(code Hash, t Token, now time.Time) (gone []Hash, err err
 // returns those.
 func (m *Memory) makeRoom(now time.Time) (gone []Hash) {
 	m.evict(now)
-	for len(m.tokens) >= m.most {
+	for len(m.tokens) >= m.maxTokens {
 		first := oldest(m.tokens, func(t Token) time.Time { return t.Expires })
 		delete(m.tokens, first)
 		gone = append(gone, first)
@@ -155,27 +155,27 @@ func (m *Memory) makeRoom(now time.Time) (gone []Hash) {
 // PutToken keeps a new token that comes of no code.
 func (m *Memory) PutToken(_ context.Context, t Token, now time.Time) error {
 	m.mu.Lock()
-	if t.Era != m.seal.Era() {
+	if t.Generation != m.seal.Generation() {
 		m.mu.Unlock()
-		return ErrEnded
+		return ErrRevoked
 	}
 	gone := m.makeRoom(now)
 	m.tokens[t.Hash] = t
 	m.mu.Unlock()
 	if len(gone) > 0 {
-		m.ended.Tell(gone...)
+		m.ended.Notify(gone...)
 	}
 	return nil
 }
 
-// Replay revokes the token that came of a redeemed code.
-func (m *Memory) Replay(_ context.Context, code Hash) error {
+// RevokeReplayed revokes the token that came of a redeemed code.
+func (m *Memory) RevokeReplayed(_ context.Context, code Hash) error {
 	m.mu.Lock()
 	used, ok := m.redeemed[code]
 	delete(m.tokens, used.token)
 	m.mu.Unlock()
 	if ok {
-		m.ended.Tell(used.token)
+		m.ended.Notify(used.token)
 	}
 	return nil
 }
@@ -230,7 +230,7 @@ func (m *Memory) Revoke(_ context.Context, subject, id string) error {
 	if !ok {
 		return ErrNotFound
 	}
-	m.ended.Tell(token)
+	m.ended.Notify(token)
 	return nil
 }
 

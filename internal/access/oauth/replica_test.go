@@ -59,7 +59,7 @@ func TestEndAll_EndsWhatWasSealed(t *testing.T) {
 	if code == "" {
 		t.Fatal("no code")
 	}
-	if ended, err := both[1].Server.EndAll(t.Context()); err != nil || ended != 1 {
+	if ended, err := both[1].Server.RevokeAll(t.Context()); err != nil || ended != 1 {
 		t.Fatalf("%d, %v", ended, err)
 	}
 	if _, err := s.Server.Authorize(t.Context(), token); fault.KindOf(err) != fault.Unauthorized {
@@ -107,7 +107,7 @@ func TestEndAll_EndsWhatIsBeingApproved(t *testing.T) {
 	t.Parallel()
 	store := oauth.NewMemory(oauth.MaxTokens)
 	s := NewWith(t, store, slowOwner{Owner(t), func() {
-		if _, err := store.EndAll(t.Context(), time.Now()); err != nil {
+		if _, err := store.RevokeAll(t.Context(), time.Now()); err != nil {
 			t.Error(err)
 		}
 	}}, nil)

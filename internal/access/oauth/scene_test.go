@@ -72,7 +72,7 @@ func TestMemory_HoldsWhatItIsTold(t *testing.T) {
 	store, now := oauth.NewMemory(most), time.Now()
 	for i := range most + 1 {
 		name := strconv.Itoa(i)
-		code := oauth.Code{Hash: oauth.HashOf("code " + name), Grant: oauth.Grant{Subject: "owner"}, Era: store.Seal().Era(), Expires: now.Add(time.Minute)}
+		code := oauth.Code{Hash: oauth.HashOf("code " + name), Grant: oauth.Grant{Subject: "owner"}, Generation: store.Seal().Generation(), Expires: now.Add(time.Minute)}
 		if err := store.PutCode(t.Context(), code, now); err != nil {
 			t.Fatal(err)
 		}

@@ -26,9 +26,9 @@ func NewSealKey() SealKey {
 	return k
 }
 
-// Era names the time in which the key is the present one, and says nothing about the
+// Generation names the time in which the key is the present one, and says nothing about the
 // key itself.
-func (k SealKey) Era() string {
+func (k SealKey) Generation() string {
 	s := sealer{func() SealKey { return k }}
 	return hex.EncodeToString(s.mac("era", "")[:8])
 }

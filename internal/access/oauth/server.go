@@ -142,10 +142,10 @@ func unauthorized(err error) error {
 	return fmt.Errorf("look a token up: %w", err)
 }
 
-// OnEnd has ended called, from now on, whenever tokens have ended before their time:
+// OnRevoke has ended called, from now on, whenever tokens have ended before their time:
 // with the keys that stand for them, or with none when all have that were given before.
-func (s *Server) OnEnd(ended func(keys ...string)) {
-	s.store.OnEnd(func(tokens ...Hash) {
+func (s *Server) OnRevoke(ended func(keys ...string)) {
+	s.store.OnRevoke(func(tokens ...Hash) {
 		keys := make([]string, len(tokens))
 		for i, token := range tokens {
 			keys[i] = token.Hex()
@@ -170,10 +170,10 @@ func (s *Server) Revoke(ctx context.Context, subject, id string) error {
 	return nil
 }
 
-// EndAll ends all that was let in: tokens, codes, registrations, forms and browsers'
+// RevokeAll ends all that was let in: tokens, codes, registrations, forms and browsers'
 // logins. It returns how many tokens that were.
-func (s *Server) EndAll(ctx context.Context) (int, error) {
-	ended, err := s.store.EndAll(ctx, time.Now())
+func (s *Server) RevokeAll(ctx context.Context) (int, error) {
+	ended, err := s.store.RevokeAll(ctx, time.Now())
 	if err != nil {
 		return 0, err
 	}

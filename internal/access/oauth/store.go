@@ -43,31 +43,31 @@ type Grant struct {
 
 // Code is a stored authorization code.
 type Code struct {
-	Hash      Hash              `json:"Hash"`
-	Client    string            `json:"Client"`   // fingerprint of the client id it was issued to
-	Redirect  string            `json:"Redirect"` // where it was sent
-	Challenge [sha256.Size]byte `json:"Challenge"`
-	Grant     Grant             `json:"Grant"`
-	Era       string            `json:"Era"` // login generation of the approval
-	Expires   time.Time         `json:"Expires"`
+	Hash       Hash              `json:"Hash"`
+	Client     string            `json:"Client"`   // fingerprint of the client id it was issued to
+	Redirect   string            `json:"Redirect"` // where it was sent
+	Challenge  [sha256.Size]byte `json:"Challenge"`
+	Grant      Grant             `json:"Grant"`
+	Generation string            `json:"Era"` // login generation of the approval
+	Expires    time.Time         `json:"Expires"`
 }
 
 // Token is a stored access token.
 type Token struct {
-	Hash    Hash      `json:"Hash"`
-	Key     string    `json:"Key"` // Hash in hex, which identifies the token elsewhere
-	ID      string    `json:"ID"`  // identifies the token to the owner; reveals nothing about the secret
-	Grant   Grant     `json:"Grant"`
-	Era     string    `json:"Era"` // login generation of its code
-	Issued  time.Time `json:"Issued"`
-	Expires time.Time `json:"Expires"`
+	Hash       Hash      `json:"Hash"`
+	Key        string    `json:"Key"` // Hash in hex, which identifies the token elsewhere
+	ID         string    `json:"ID"`  // identifies the token to the owner; reveals nothing about the secret
+	Grant      Grant     `json:"Grant"`
+	Generation string    `json:"Era"` // login generation of its code
+	Issued     time.Time `json:"Issued"`
+	Expires    time.Time `json:"Expires"`
 }
 
 // The answers of a Store that are not failures.
 var (
 	ErrNotFound = errors.New("no such code or token")
 	ErrReplayed = errors.New("the code was redeemed before")
-	ErrEnded    = errors.New("all logins have ended meanwhile")
+	ErrRevoked  = errors.New("all logins have ended meanwhile")
 )
 
 // Store keeps codes, tokens and the key that everything else is sealed with.
@@ -80,15 +80,15 @@ type Store interface {
 	// has ended.
 	Seal() SealKey
 
-	// EndAll ends every code and token of every owner and changes the key. It
+	// RevokeAll ends every code and token of every owner and changes the key. It
 	// returns how many tokens of clients that were live have ended.
-	EndAll(ctx context.Context, now time.Time) (int, error)
+	RevokeAll(ctx context.Context, now time.Time) (int, error)
 
-	// OnEnd has ended called, from now on, whenever tokens have ended before their
+	// OnRevoke has ended called, from now on, whenever tokens have ended before their
 	// time: with their hashes, or with none when every token of another era than that
 	// of the present key has. A method that ends tokens returns after ended has, so
 	// ended must not wait.
-	OnEnd(ended func(tokens ...Hash))
+	OnRevoke(ended func(tokens ...Hash))
 
 	// PutCode keeps a new code. It returns ErrEnded for one of another era than that
 	// of the present key: its approval has ended before it was written down. It returns
@@ -109,9 +109,9 @@ type Store interface {
 	// does.
 	PutToken(ctx context.Context, t Token, now time.Time) error
 
-	// Replay revokes the token that came of a redeemed code. For any other code
+	// RevokeReplayed revokes the token that came of a redeemed code. For any other code
 	// it does nothing.
-	Replay(ctx context.Context, code Hash) error
+	RevokeReplayed(ctx context.Context, code Hash) error
 
 	// DropCode burns a code.
 	DropCode(ctx context.Context, code Hash) error

@@ -18,8 +18,8 @@ func TestStored_KeepsItsJSON(t *testing.T) {
 	grant := oauth.Grant{Subject: "owner", ClientName: "a client", ClientKey: "key"}
 	login := grant
 	login.Login = true
-	code := oauth.Code{Hash: oauth.Hash{1, 2}, Client: "fp", Redirect: "http://localhost/cb", Challenge: [32]byte{3}, Grant: grant, Era: "0123456789abcdef", Expires: at}
-	token := oauth.Token{Hash: oauth.Hash{4, 5}, Key: "0405", ID: "id", Grant: login, Era: "0123456789abcdef", Issued: at, Expires: at.Add(oauth.TokenTTL)}
+	code := oauth.Code{Hash: oauth.Hash{1, 2}, Client: "fp", Redirect: "http://localhost/cb", Challenge: [32]byte{3}, Grant: grant, Generation: "0123456789abcdef", Expires: at}
+	token := oauth.Token{Hash: oauth.Hash{4, 5}, Key: "0405", ID: "id", Grant: login, Generation: "0123456789abcdef", Issued: at, Expires: at.Add(oauth.TokenTTL)}
 	var b strings.Builder
 	for _, record := range []any{code, token} {
 		raw, err := json.Marshal(record)
@@ -40,7 +40,7 @@ func TestStored_KeepsItsJSON(t *testing.T) {
 	if err := json.Unmarshal([]byte(strings.Split(string(want), "\n")[1]), &back); err != nil || back != token {
 		t.Errorf("read back %+v, %v", back, err)
 	}
-	if got := (oauth.SealKey{1}).Era(); got != "89025244a54d30a0" {
+	if got := (oauth.SealKey{1}).Generation(); got != "89025244a54d30a0" {
 		t.Errorf("generation of a key: %s", got)
 	}
 }

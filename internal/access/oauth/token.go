@@ -141,7 +141,7 @@ func (s *Server) redeem(r *http.Request, c client, p params) (Token, string, *Er
 		return Token{}, "", e.Error
 	}
 	secret := newSecret()
-	t := Token{Hash: HashOf(secret), ID: randomID(), Grant: code.Grant, Era: code.Era, Issued: now, Expires: now.Add(TokenTTL)}
+	t := Token{Hash: HashOf(secret), ID: randomID(), Grant: code.Grant, Generation: code.Generation, Issued: now, Expires: now.Add(TokenTTL)}
 	t.Key = t.Hash.Hex()
 	if err := s.store.Redeem(ctx, hash, t, now); err != nil {
 		return Token{}, "", s.refuseCode(r, hash, err)
@@ -156,7 +156,7 @@ func (s *Server) refuseCode(r *http.Request, hash Hash, err error) *Error {
 	case errors.Is(err, ErrNotFound):
 		return invalidGrant("code is unknown or has expired")
 	case errors.Is(err, ErrReplayed):
-		if err = s.store.Replay(r.Context(), hash); err == nil {
+		if err = s.store.RevokeReplayed(r.Context(), hash); err == nil {
 			s.log.LogAttrs(r.Context(), slog.LevelWarn, "[OAuth] code used twice, its token is revoked")
 			return invalidGrant("code was used before; the token it gave is revoked")
 		}

@@ -143,7 +143,7 @@ func (s Server) handleTokens(mux *http.ServeMux) {
 		_ = json.NewEncoder(w).Encode(clients) // the owner's terminal went away
 	})
 	mux.HandleFunc("DELETE /tokens", func(w http.ResponseWriter, r *http.Request) {
-		ended, err := s.Door.EndAll(r.Context())
+		ended, err := s.Door.RevokeAll(r.Context())
 		if err != nil {
 			s.fail(w, r, err)
 			return

@@ -60,7 +60,7 @@ func TestEras_WhoComesFirstToEmptyServersDoesNotDecide(t *testing.T) {
 			for _, passphrase := range c.first {
 				if passphrase == "" {
 					last = openTokensOf(t, three, prefix, nil)
-					if _, err := last.EndAll(t.Context(), now); err != nil {
+					if _, err := last.RevokeAll(t.Context(), now); err != nil {
 						t.Fatal(err)
 					}
 				} else {
@@ -138,7 +138,7 @@ func TestEras_EndAllPassesOverWhatCannotBeRead(t *testing.T) {
 	s := openTokens(t, servers, prefix)
 	tok := issue(t, s, "token", now)
 	scribble(t, servers, prefix+".token."+oauth.HashOf("another").Hex())
-	if ended, err := s.EndAll(t.Context(), now); err != nil || ended != 1 {
+	if ended, err := s.RevokeAll(t.Context(), now); err != nil || ended != 1 {
 		t.Errorf("%d have ended, %v", ended, err)
 	}
 	if _, err := lookUp(t, s, tok, now); !errors.Is(err, oauth.ErrNotFound) {

@@ -58,13 +58,13 @@ func (e era) next(key oauth.SealKey, why string) era {
 // renewed returns the first era on empty servers, of one who knows what counted.
 func (e era) renewed(key oauth.SealKey, why string) era {
 	n := e.next(key, why)
-	n.Line, n.Blank = key.Era(), e.Owner == ""
+	n.Line, n.Blank = key.Generation(), e.Owner == ""
 	return n
 }
 
 // blank returns the first era on empty servers, of one who does not know of another.
 func blank(key oauth.SealKey, owner string) era {
-	return era{Key: key, Owner: owner, Line: key.Era(), Blank: true}
+	return era{Key: key, Owner: owner, Line: key.Generation(), Blank: true}
 }
 
 // taken returns the era that follows when another passphrase counts.
@@ -93,7 +93,7 @@ type present struct {
 }
 
 func newPresent(e era, seq uint64, ours bool) *present {
-	return &present{era: e, name: e.Key.Era(), seq: seq, ours: ours}
+	return &present{era: e, name: e.Key.Generation(), seq: seq, ours: ours}
 }
 
 // Seal returns the key that all replicas seal with, as of now.
@@ -251,13 +251,15 @@ func (t *Tokens) tellReplaced(ctx context.Context) {
 	}
 }
 
-// EndAll ends every code, token, registration and login. How many tokens there were
+// RevokeAll ends every code, token, registration and login. How many tokens there were
 // is counted when they have ended: nothing that is slow or cannot be read keeps them.
 // They are those of the era that it ends, which this replica may not have heard of yet.
-func (t *Tokens) EndAll(ctx context.Context, now time.Time) (int, error) {
+func (t *Tokens) RevokeAll(ctx context.Context, now time.Time) (int, error) {
 	before := t.era.Load()
 	last, known := before.name, 0
-	lived := func(tok oauth.Token) bool { return tok.Era == last && now.Before(tok.Expires) && !tok.Grant.Login }
+	lived := func(tok oauth.Token) bool {
+		return tok.Generation == last && now.Before(tok.Expires) && !tok.Grant.Login
+	}
 	key := oauth.NewSealKey()
 	var began era
 	var seq uint64
@@ -266,7 +268,7 @@ func (t *Tokens) EndAll(ctx context.Context, now time.Time) (int, error) {
 			if !ok {
 				e = before.renewed(key, byOwner)
 			} else {
-				last, e = e.Key.Era(), e.next(key, byOwner)
+				last, e = e.Key.Generation(), e.next(key, byOwner)
 			}
 			known = t.count(lived) // the watcher forgets them when it hears of it
 			return e, true
@@ -321,15 +323,15 @@ func (t *Tokens) enter(p, before *present) bool {
 	t.mu.Lock()
 	entered := t.era.CompareAndSwap(before, p)
 	if entered {
-		t.tokens.keep(func(tok oauth.Token) bool { return tok.Era == p.name })
-		t.codes.keep(func(c codeForm) bool { return c.Code.Era == p.name })
+		t.tokens.keep(func(tok oauth.Token) bool { return tok.Generation == p.name })
+		t.codes.keep(func(c codeForm) bool { return c.Code.Generation == p.name })
 		if p.name != before.name {
 			clear(t.gone) // nothing of another era counts
 		}
 	}
 	t.mu.Unlock()
 	if entered && p.name != before.name {
-		t.ended.Tell()
+		t.ended.Notify()
 	}
 	return entered
 }

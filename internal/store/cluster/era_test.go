@@ -196,7 +196,7 @@ func TestEras_EndAllAtOneIsHeardByAll(t *testing.T) {
 	if err := a.Revoke(t.Context(), "ann", "3"); err != nil {
 		t.Fatal(err)
 	}
-	if ended, err := b.EndAll(t.Context(), now); err != nil || ended != len(toks)-1 {
+	if ended, err := b.RevokeAll(t.Context(), now); err != nil || ended != len(toks)-1 {
 		t.Fatalf("%d have ended, %v", ended, err)
 	}
 	for _, tok := range toks {
@@ -232,11 +232,11 @@ func TestEras_ALateReplicaCountsWhatItEnds(t *testing.T) {
 	a, deaf := openTokens(t, servers, prefix), openTokens(t, servers, prefix)
 	deaf.Close()
 	issue(t, a, "ended before", now)
-	if ended, err := a.EndAll(t.Context(), now); err != nil || ended != 1 {
+	if ended, err := a.RevokeAll(t.Context(), now); err != nil || ended != 1 {
 		t.Fatalf("%d have ended, %v", ended, err)
 	}
 	tok := issue(t, a, "token", now)
-	if ended, err := deaf.EndAll(t.Context(), now); err != nil || ended != 1 {
+	if ended, err := deaf.RevokeAll(t.Context(), now); err != nil || ended != 1 {
 		t.Errorf("%d have ended, %v", ended, err)
 	}
 	gone(t, a, tok, now)
@@ -252,7 +252,7 @@ func TestEras_ReplicasThatEndTogetherAgree(t *testing.T) {
 	var wg sync.WaitGroup
 	for _, s := range all {
 		wg.Go(func() {
-			if _, err := s.EndAll(t.Context(), now); err != nil {
+			if _, err := s.RevokeAll(t.Context(), now); err != nil {
 				t.Error(err)
 			}
 		})
@@ -360,7 +360,7 @@ func TestEras_NobodyWhoLogsInEndsNothing(t *testing.T) {
 	if _, err := visitor.Authenticate(t.Context(), oauthtest.Passphrase); !errors.Is(err, oauth.ErrReplaced) {
 		t.Errorf("one without an owner takes a passphrase: %v", err)
 	}
-	if ended, err := visitor.EndAll(t.Context(), now); err != nil || ended != 1 {
+	if ended, err := visitor.RevokeAll(t.Context(), now); err != nil || ended != 1 {
 		t.Errorf("%d, %v", ended, err)
 	}
 	gone(t, a, tok, now)

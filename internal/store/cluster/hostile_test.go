@@ -75,7 +75,7 @@ func TestHostileNATS_MakesNoToken(t *testing.T) {
 	prefix, now := newPrefix(), time.Now()
 	s, conn := tokensOn(t, prefix)
 	tok := issue(t, s, "real", now)
-	mine := oauth.Token{Hash: oauth.HashOf("mine"), ID: "mine", Era: s.Seal().Era(), Grant: oauth.Grant{Subject: "ann"}, Expires: now.Add(time.Hour)}
+	mine := oauth.Token{Hash: oauth.HashOf("mine"), ID: "mine", Generation: s.Seal().Generation(), Grant: oauth.Grant{Subject: "ann"}, Expires: now.Add(time.Hour)}
 	plain, err := json.Marshal(mine)
 	if err != nil {
 		t.Fatal(err)
@@ -132,7 +132,7 @@ func sealedAt(t *testing.T, shift time.Duration) {
 	prefix, now := newPrefix(), time.Now()
 	s, conn := tokensOn(t, prefix)
 	conn.SetSealTime(shifted(shift))
-	tok := oauth.Token{Hash: oauth.HashOf("token"), ID: "token", Era: s.Seal().Era(), Grant: oauth.Grant{Subject: "ann"}, Expires: now.Add(time.Hour)}
+	tok := oauth.Token{Hash: oauth.HashOf("token"), ID: "token", Generation: s.Seal().Generation(), Grant: oauth.Grant{Subject: "ann"}, Expires: now.Add(time.Hour)}
 	if err := s.PutToken(t.Context(), tok, now); err != nil {
 		t.Fatal(err)
 	}
@@ -150,7 +150,7 @@ func TestHostileNATS_BringsNoEraBack(t *testing.T) {
 	tok := issue(t, s, "token", now)
 	by, era, subject := newStranger(t), prefix+".seal.era", prefix+".token."+tok.Hash.Hex()
 	oldEra, oldToken := by.row(prefix+"_TOKENS", era), by.row(prefix+"_TOKENS", subject)
-	if _, err := s.EndAll(t.Context(), now); err != nil {
+	if _, err := s.RevokeAll(t.Context(), now); err != nil {
 		t.Fatal(err)
 	}
 	key := s.Seal()

@@ -58,7 +58,7 @@ func TestTokens_AReplicaWithAWrongClockEndsThem(t *testing.T) {
 				t.Fatal(err)
 			}
 			ended(t, right, one, now)
-			if _, err := wrong.EndAll(t.Context(), now); err != nil {
+			if _, err := wrong.RevokeAll(t.Context(), now); err != nil {
 				t.Fatal(err)
 			}
 			ended(t, right, two, now)
@@ -98,7 +98,7 @@ func TestHostileNATS_HidesNoRevocation(t *testing.T) {
 	known(t, second, tok, now)
 	known(t, second, other, now)
 	told := make(chan oauth.Hash, 1)
-	second.OnEnd(func(gone ...oauth.Hash) {
+	second.OnRevoke(func(gone ...oauth.Hash) {
 		for _, h := range gone {
 			told <- h
 		}

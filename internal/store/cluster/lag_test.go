@@ -57,7 +57,7 @@ func TestLag_CodesAndTokensAreKnown(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(s.Close)
-	code := oauth.Code{Hash: oauth.HashOf("code"), Era: s.Seal().Era(), Expires: now.Add(time.Minute)}
+	code := oauth.Code{Hash: oauth.HashOf("code"), Generation: s.Seal().Generation(), Expires: now.Add(time.Minute)}
 	if err := s.PutCode(t.Context(), code, now); err != nil {
 		t.Fatal(err)
 	}

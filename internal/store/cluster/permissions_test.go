@@ -117,7 +117,7 @@ func TestPermissions_AreEnoughForAReplica(t *testing.T) {
 	}
 	t.Cleanup(tokens.Close)
 	issue(t, tokens, "token", time.Now())
-	if n, err := tokens.EndAll(t.Context(), time.Now()); err != nil || n != 1 {
+	if n, err := tokens.RevokeAll(t.Context(), time.Now()); err != nil || n != 1 {
 		t.Errorf("%d logins ended, %v", n, err)
 	}
 	store, err := conns[0].OpenStore(t.Context(), time.Now)

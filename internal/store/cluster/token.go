@@ -118,8 +118,8 @@ func (c *Conn) OpenTokens(ctx context.Context, owner *oauth.Passphrase, most int
 	return t, nil
 }
 
-// OnEnd has ended called when tokens end before their time, here or at another replica.
-func (t *Tokens) OnEnd(ended func(...oauth.Hash)) { t.ended.Add(ended) }
+// OnRevoke has ended called when tokens end before their time, here or at another replica.
+func (t *Tokens) OnRevoke(ended func(...oauth.Hash)) { t.ended.Add(ended) }
 
 func (t *Tokens) change(kind string, h oauth.Hash, value any, ttl time.Duration) (change, error) {
 	ch := change{subject: t.table.subject(kind, h.Hex()), ttl: max(time.Second, ttl.Round(time.Second))}
@@ -167,8 +167,8 @@ func (t *Tokens) clear(ctx context.Context, kind string, ttl time.Duration, gone
 
 // PutCode keeps a new code.
 func (t *Tokens) PutCode(ctx context.Context, c oauth.Code, now time.Time) error {
-	if c.Era != t.era.Load().name {
-		return oauth.ErrEnded
+	if c.Generation != t.era.Load().name {
+		return oauth.ErrRevoked
 	}
 	if err := t.makeRoom(ctx, now); err != nil {
 		return err
@@ -200,8 +200,8 @@ func (t *Tokens) PutCode(ctx context.Context, c oauth.Code, now time.Time) error
 
 // PutToken keeps a new token that comes of no code.
 func (t *Tokens) PutToken(ctx context.Context, tok oauth.Token, now time.Time) error {
-	if tok.Era != t.era.Load().name {
-		return oauth.ErrEnded
+	if tok.Generation != t.era.Load().name {
+		return oauth.ErrRevoked
 	}
 	if err := t.makeRoom(ctx, now); err != nil {
 		return err
@@ -242,7 +242,7 @@ func (t *Tokens) find(ctx context.Context, h oauth.Hash, now time.Time) (codeFor
 	if err := json.Unmarshal(m.data, &c); err != nil {
 		return codeForm{}, 0, damaged("read a code", err)
 	}
-	if c.Code.Era != t.era.Load().name || !c.used() && !now.Before(c.Code.Expires) || t.buried(h) {
+	if c.Code.Generation != t.era.Load().name || !c.used() && !now.Before(c.Code.Expires) || t.buried(h) {
 		return codeForm{}, 0, oauth.ErrNotFound
 	}
 	if !c.used() && t.usedHere(h) {
@@ -308,7 +308,7 @@ func (t *Tokens) Redeem(ctx context.Context, code oauth.Hash, tok oauth.Token, n
 			return nil
 		}
 		c.Token, c.Ends = tok.Hash, tok.Expires
-		tok.Era = c.Code.Era
+		tok.Generation = c.Code.Generation
 		used, err := t.change(codeKind, code, c, tok.Expires.Sub(now))
 		if err != nil {
 			return err
@@ -324,13 +324,13 @@ func (t *Tokens) Redeem(ctx context.Context, code oauth.Hash, tok oauth.Token, n
 		return t.write(ctx, used, fresh)
 	})
 	if errors.Is(answer, oauth.ErrReplayed) {
-		err = t.Replay(ctx, code)
+		err = t.RevokeReplayed(ctx, code)
 	}
 	return cmp.Or(err, answer)
 }
 
-// Replay revokes the token that came of a redeemed code.
-func (t *Tokens) Replay(ctx context.Context, code oauth.Hash) error {
+// RevokeReplayed revokes the token that came of a redeemed code.
+func (t *Tokens) RevokeReplayed(ctx context.Context, code oauth.Hash) error {
 	return t.table.write(ctx, "revoke a token", func(ctx context.Context) error {
 		c, _, err := t.find(ctx, code, time.Time{})
 		if errors.Is(err, oauth.ErrNotFound) || err == nil && !c.used() {
@@ -414,14 +414,14 @@ func (t *Tokens) lookUp(ctx context.Context, h oauth.Hash, now time.Time) (oauth
 // may be neither: who answers lags behind what is known here, or the watcher behind
 // servers that have begun anew.
 func (t *Tokens) standing(ctx context.Context, tok oauth.Token, known *present) (holds, ended bool, err error) {
-	if tok.Era == known.name {
+	if tok.Generation == known.name {
 		return true, false, nil
 	}
 	e, seq, ok, err := t.readEra(ctx)
 	if err != nil || !ok || e.Line != known.Line {
 		return false, false, err
 	}
-	same := tok.Era == e.Key.Era()
+	same := tok.Generation == e.Key.Generation()
 	if seq < known.seq {
 		return false, same, nil
 	}

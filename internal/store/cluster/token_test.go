@@ -51,7 +51,7 @@ func TestTokens_KeepsTheSuite(t *testing.T) {
 // issue makes a token on a replica.
 func issue(tb testing.TB, s oauth.Store, name string, now time.Time) oauth.Token {
 	tb.Helper()
-	code := oauth.Code{Hash: oauth.HashOf("code " + name), Era: s.Seal().Era(), Expires: now.Add(time.Minute)}
+	code := oauth.Code{Hash: oauth.HashOf("code " + name), Generation: s.Seal().Generation(), Expires: now.Add(time.Minute)}
 	tok := oauth.Token{Hash: oauth.HashOf(name), ID: name, Grant: oauth.Grant{Subject: "ann"}, Expires: now.Add(time.Hour)}
 	if err := s.PutCode(tb.Context(), code, now); err != nil {
 		tb.Fatal(err)
@@ -109,7 +109,7 @@ func TestTokens_OneWhoseAnswerGotLostIsKnown(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.Close()
-	code := oauth.Code{Hash: oauth.HashOf("code"), Era: s.Seal().Era(), Expires: now.Add(time.Minute)}
+	code := oauth.Code{Hash: oauth.HashOf("code"), Generation: s.Seal().Generation(), Expires: now.Add(time.Minute)}
 	tok := oauth.Token{Hash: oauth.HashOf("token"), ID: "token", Grant: oauth.Grant{Subject: "ann"}, Expires: now.Add(time.Hour)}
 	if err := s.PutCode(t.Context(), code, now); err != nil {
 		t.Fatal(err)
@@ -135,7 +135,7 @@ func TestTokens_ARevokedTokenIsRememberedForItsLife(t *testing.T) {
 	prefix, now := newPrefix(), time.Now()
 	s := openTokens(t, servers, prefix)
 	revoked, replayed := issue(t, s, "revoked", now), issue(t, s, "replayed", now)
-	if err := errors.Join(s.Revoke(t.Context(), "ann", revoked.ID), s.Replay(t.Context(), oauth.HashOf("code replayed"))); err != nil {
+	if err := errors.Join(s.Revoke(t.Context(), "ann", revoked.ID), s.RevokeReplayed(t.Context(), oauth.HashOf("code replayed"))); err != nil {
 		t.Fatal(err)
 	}
 	stream, unsealer := streamOf(t, servers, prefix+"_TOKENS"), connect(t, servers, prefix)

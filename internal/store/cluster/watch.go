@@ -107,7 +107,7 @@ func (t *Tokens) apply(m message, watched bool) error {
 	}
 	cleared, err := t.set(kind, hash, m, watched)
 	if cleared && kind == tokenKind {
-		t.ended.Tell(hash)
+		t.ended.Notify(hash)
 	}
 	return err
 }
@@ -125,9 +125,9 @@ func (t *Tokens) set(kind string, hash oauth.Hash, m message, watched bool) (cle
 		return false, errPutBack
 	}
 	if kind == tokenKind {
-		return applyTo(&t.tokens, hash, m, watched, func(tok oauth.Token) bool { return tok.Era == now })
+		return applyTo(&t.tokens, hash, m, watched, func(tok oauth.Token) bool { return tok.Generation == now })
 	}
-	return applyTo(&t.codes, hash, m, watched, func(c codeForm) bool { return c.Code.Era == now })
+	return applyTo(&t.codes, hash, m, watched, func(c codeForm) bool { return c.Code.Generation == now })
 }
 
 // grave is what is known of a token or a code that was cleared.

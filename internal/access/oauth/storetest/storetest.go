@@ -67,7 +67,7 @@ func token(name, subject string, at time.Time) oauth.Token {
 func issue(t *testing.T, s oauth.Store, name, subject string, at time.Time) oauth.Token {
 	t.Helper()
 	c, tok := code(name, at), token(name, subject, at)
-	tok.Era = put(t, s, c, at).Era
+	tok.Generation = put(t, s, c, at).Generation
 	must(t, s.Redeem(t.Context(), c.Hash, tok, at))
 	return tok
 }
@@ -75,7 +75,7 @@ func issue(t *testing.T, s oauth.Store, name, subject string, at time.Time) oaut
 // put keeps a code of the present era.
 func put(t *testing.T, s oauth.Store, c oauth.Code, at time.Time) oauth.Code {
 	t.Helper()
-	c.Era = s.Seal().Era()
+	c.Generation = s.Seal().Generation()
 	must(t, s.PutCode(t.Context(), c, at))
 	return c
 }
@@ -162,7 +162,7 @@ func redeemRace(t *testing.T, s oauth.Store) {
 func replay(t *testing.T, s oauth.Store) {
 	t.Helper()
 	tok, other := issue(t, s, "a", "owner", start()), issue(t, s, "b", "owner", start())
-	must(t, s.Replay(t.Context(), code("a", start()).Hash))
+	must(t, s.RevokeReplayed(t.Context(), code("a", start()).Hash))
 	_, err := s.Token(t.Context(), tok.Hash, start())
 	want(t, err, oauth.ErrNotFound)
 	_, err = s.Token(t.Context(), other.Hash, start())
@@ -172,7 +172,7 @@ func replay(t *testing.T, s oauth.Store) {
 func replayUnknown(t *testing.T, s oauth.Store) {
 	t.Helper()
 	tok := issue(t, s, "a", "owner", start())
-	must(t, s.Replay(t.Context(), oauth.HashOf("unknown")))
+	must(t, s.RevokeReplayed(t.Context(), oauth.HashOf("unknown")))
 	_, err := s.Token(t.Context(), tok.Hash, start())
 	must(t, err)
 }
@@ -271,7 +271,7 @@ func endAll(t *testing.T, s oauth.Store) {
 	tok, foreign := issue(t, s, "a", "owner", start()), issue(t, s, "b", "someone else", start())
 	issue(t, s, "old", "owner", start().Add(-oauth.TokenTTL))
 	pending := put(t, s, code("c", start()), start())
-	ended, err := s.EndAll(t.Context(), start())
+	ended, err := s.RevokeAll(t.Context(), start())
 	must(t, err)
 	if ended != 2 {
 		t.Errorf("%d tokens have ended, want the 2 that were live", ended)
@@ -287,18 +287,18 @@ func endAll(t *testing.T, s oauth.Store) {
 	}
 	want(t, s.Redeem(t.Context(), pending.Hash, token("c", "owner", start()), start()), oauth.ErrNotFound)
 	want(t, s.Redeem(t.Context(), code("a", start()).Hash, token("d", "owner", start()), start()), oauth.ErrNotFound)
-	if s.Seal() == key || s.Seal().Era() == key.Era() {
+	if s.Seal() == key || s.Seal().Generation() == key.Generation() {
 		t.Error("the key is the same")
 	}
 	// The next one is as good as the first.
 	next := issue(t, s, "e", "owner", start())
 	_, err = s.Token(t.Context(), next.Hash, start())
 	must(t, err)
-	ended, err = s.EndAll(t.Context(), start())
+	ended, err = s.RevokeAll(t.Context(), start())
 	if must(t, err); ended != 1 {
 		t.Errorf("%d tokens have ended, want 1", ended)
 	}
-	ended, err = s.EndAll(t.Context(), start())
+	ended, err = s.RevokeAll(t.Context(), start())
 	if must(t, err); ended != 0 {
 		t.Errorf("%d tokens have ended, want none", ended)
 	}
@@ -308,10 +308,10 @@ func endAll(t *testing.T, s oauth.Store) {
 func endedCode(t *testing.T, s oauth.Store) {
 	t.Helper()
 	c := code("a", start())
-	c.Era = s.Seal().Era()
-	_, err := s.EndAll(t.Context(), start())
+	c.Generation = s.Seal().Generation()
+	_, err := s.RevokeAll(t.Context(), start())
 	must(t, err)
-	want(t, s.PutCode(t.Context(), c, start()), oauth.ErrEnded)
+	want(t, s.PutCode(t.Context(), c, start()), oauth.ErrRevoked)
 	want(t, s.Redeem(t.Context(), c.Hash, token("a", "owner", start()), start()), oauth.ErrNotFound)
 }
 
@@ -326,19 +326,19 @@ func endRace(t *testing.T, s oauth.Store) {
 	for i := range hashes {
 		all.Go(func() {
 			c, tok := code(strconv.Itoa(i), start()), token(strconv.Itoa(i), "owner", start())
-			c.Era = s.Seal().Era()
-			tok.Era, hashes[i], eras[i] = c.Era, tok.Hash, c.Era
+			c.Generation = s.Seal().Generation()
+			tok.Generation, hashes[i], eras[i] = c.Generation, tok.Hash, c.Generation
 			err := s.PutCode(ctx, c, start())
 			if err == nil {
 				err = s.Redeem(ctx, c.Hash, tok, start())
 			}
-			if err != nil && !errors.Is(err, oauth.ErrEnded) && !errors.Is(err, oauth.ErrNotFound) {
+			if err != nil && !errors.Is(err, oauth.ErrRevoked) && !errors.Is(err, oauth.ErrNotFound) {
 				t.Error(err)
 			}
 		})
 		if i%10 == 5 {
 			all.Go(func() {
-				if _, err := s.EndAll(ctx, start()); err != nil {
+				if _, err := s.RevokeAll(ctx, start()); err != nil {
 					t.Error(err)
 				}
 			})
@@ -346,7 +346,7 @@ func endRace(t *testing.T, s oauth.Store) {
 	}
 	all.Wait()
 	for i, h := range hashes {
-		if _, err := s.Token(ctx, h, start()); err == nil && eras[i] != s.Seal().Era() {
+		if _, err := s.Token(ctx, h, start()); err == nil && eras[i] != s.Seal().Generation() {
 			t.Errorf("token %d of an era that has ended is taken", i)
 		}
 	}
@@ -381,8 +381,8 @@ func useAtOnce(t *testing.T, s oauth.Store) {
 			for k := range 4 {
 				name := owner + " " + strconv.Itoa(k)
 				c, tok := code(name, start()), token(name, owner, start())
-				c.Era = s.Seal().Era()
-				tok.Era = c.Era
+				c.Generation = s.Seal().Generation()
+				tok.Generation = c.Generation
 				_, none := s.Token(ctx, tok.Hash, start())
 				put := s.PutCode(ctx, c, start())
 				found, err := s.Code(ctx, c.Hash, start())
@@ -407,7 +407,7 @@ func tellsEnded(t *testing.T, s oauth.Store) {
 	t.Helper()
 	var mu sync.Mutex
 	ended, all := map[oauth.Hash]bool{}, 0
-	s.OnEnd(func(tokens ...oauth.Hash) {
+	s.OnRevoke(func(tokens ...oauth.Hash) {
 		mu.Lock()
 		defer mu.Unlock()
 		if len(tokens) == 0 {
@@ -426,7 +426,7 @@ func tellsEnded(t *testing.T, s oauth.Store) {
 		t.Errorf("ended (-want +got):\n%s%d times all", diff, all)
 	}
 	mu.Unlock()
-	_, err := s.EndAll(t.Context(), at)
+	_, err := s.RevokeAll(t.Context(), at)
 	must(t, err)
 	mu.Lock()
 	defer mu.Unlock()
