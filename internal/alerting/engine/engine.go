@@ -20,6 +20,7 @@ import (
 	"candela/internal/alerting/notify"
 	"candela/internal/kit/fault"
 	"candela/internal/kit/principal"
+	"candela/internal/kit/retry"
 	"candela/internal/market"
 	"candela/internal/market/feed"
 	"candela/internal/market/marketdata"
@@ -223,8 +224,7 @@ func lacks(err error) bool {
 // wait is how long to leave something alone that failed: longer each time, and as
 // long as it asked for.
 func (e *Engine) wait(fails int, most time.Duration, err error) time.Duration {
-	d := min(time.Second<<min(fails-1, 12), most)
-	d = d/2 + time.Duration(e.cfg.Rand()*float64(d/2))
+	d := retry.Backoff{First: time.Second, Max: most}.Delay(fails, e.cfg.Rand)
 	if f := fault.Of(err); f != nil {
 		d = max(d, f.RetryAfter)
 	}

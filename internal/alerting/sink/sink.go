@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"candela/internal/alerting/notify"
+	"candela/internal/kit/retry"
 )
 
 const (
@@ -205,7 +206,7 @@ func (r *run) step(ctx, hard context.Context) (wait time.Duration, more bool) {
 		if r.fails > patience && a.status >= 500 && r.unblock(ctx, hard, e) {
 			return 0, true
 		}
-		wait = r.backoff(a)
+		wait = max(retry.Backoff{First: firstRetry, Max: maxRetry}.Delay(r.fails, r.cfg.Rand), a.wait)
 		r.cfg.Log.WarnContext(ctx, "alert not sent yet", "seq", e.Seq, "reason", a.reason(), "attempt", r.fails, "retry_in", wait)
 		return wait, true
 	}
@@ -252,12 +253,4 @@ func (r *run) send(ctx, hard context.Context, e *notify.Entry) answer {
 	stop := context.AfterFunc(ctx, func() { time.AfterFunc(lastMoment, cancel) })
 	defer stop()
 	return r.to.post(call, r.to.compose(e, r.cfg.Now()))
-}
-
-// backoff is how long to leave a receiver alone: longer with each failure, a part of
-// it by chance, and as long as it asks for.
-func (r *run) backoff(a answer) time.Duration {
-	d := min(firstRetry<<min(r.fails-1, 12), maxRetry)
-	d = d/2 + time.Duration(r.cfg.Rand()*float64(d/2))
-	return max(d, a.wait)
 }

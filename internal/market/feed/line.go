@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"candela/internal/kit/fault"
+	"candela/internal/kit/retry"
 	"candela/internal/market/provider"
 )
 
@@ -338,7 +339,7 @@ func (l *loop) lost(c *conn, now time.Time) {
 	}
 	ln.fails++
 	if !c.ending || ln.fails > 1 {
-		wait := backoff(ln.fails, l.f.cfg.Rand())
+		wait := retry.Backoff{First: minBackoff, Max: maxBackoff}.Delay(ln.fails, l.f.cfg.Rand)
 		if f := fault.Of(c.err); f != nil {
 			wait = max(wait, f.RetryAfter)
 		}

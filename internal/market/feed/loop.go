@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"candela/internal/kit/fault"
+	"candela/internal/kit/retry"
 	"candela/internal/market"
 	"candela/internal/market/provider"
 )
@@ -384,7 +385,7 @@ func (l *loop) failed(t *track, err error, now time.Time) {
 		return
 	}
 	l.fails++
-	wait := backoff(l.fails, l.f.cfg.Rand())
+	wait := retry.Backoff{First: minBackoff, Max: maxBackoff}.Delay(l.fails, l.f.cfg.Rand)
 	if f != nil {
 		wait = max(wait, f.RetryAfter)
 	}
@@ -442,18 +443,11 @@ func (l *loop) reschedule(t *track, page provider.BarPage, before int64, now tim
 	case page.More && t.next.Open != before:
 		t.due = now
 	case t.next.Open == before && (t.over(now) || len(t.behind) > 0):
-		t.idle(now, l.f.cfg.Rand()) // the venue has no more than we; it may be late
+		t.idle(now, l.f.cfg.Rand) // the venue has no more than we; it may be late
 	default:
 		t.schedule(l.f.cfg.Rand())
 		if len(t.behind) > 0 {
 			t.soon(now.Add(gapWait))
 		}
 	}
-}
-
-// backoff grows from a second to thirty with the number of failures; half of it is
-// chance.
-func backoff(fails int, spread float64) time.Duration {
-	wait := min(minBackoff<<min(fails-1, 10), maxBackoff)
-	return wait/2 + time.Duration(spread*float64(wait/2))
 }

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"candela/internal/kit/retry"
 	"candela/internal/market"
 	"candela/internal/market/provider"
 )
@@ -164,8 +165,7 @@ func (t *track) schedule(spread float64) {
 }
 
 // idle sets when to read again after a read that brought nothing.
-func (t *track) idle(now time.Time, spread float64) {
+func (t *track) idle(now time.Time, random func() float64) {
 	t.tries++
-	wait := min(time.Second<<min(t.tries, 10), maxIdle)
-	t.due = now.Add(wait/2 + time.Duration(spread*float64(wait/2)))
+	t.due = now.Add(retry.Backoff{First: 2 * time.Second, Max: maxIdle}.Delay(t.tries, random))
 }

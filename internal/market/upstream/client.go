@@ -5,7 +5,6 @@ import (
 	"errors"
 	"io"
 	"maps"
-	"math/rand/v2"
 	"net/http"
 	"net/http/httptrace"
 	"net/url"
@@ -15,6 +14,7 @@ import (
 	"time"
 
 	"candela/internal/kit/fault"
+	"candela/internal/kit/retry"
 )
 
 // Config describes one host of a venue.
@@ -126,7 +126,8 @@ func (c *Client) Do(ctx context.Context, r Request) (*Response, error) {
 		}
 		// The gate holds the next attempt back as long as the venue asked for.
 		if failure.Reason != Throttled {
-			if err := sleep(ctx, backoff(attempt)); err != nil {
+			wait := retry.Backoff{First: 500 * time.Millisecond, Max: 8 * time.Second}.Delay(attempt, nil)
+			if err := retry.Sleep(ctx, wait); err != nil {
 				return nil, wrapContext(c.config.Venue, r.Subject, err)
 			}
 		}
@@ -138,14 +139,6 @@ func (c *Client) Do(ctx context.Context, r Request) (*Response, error) {
 // pause that holds, which may have begun before and be longer.
 func (c *Client) Pause(d time.Duration) time.Duration {
 	return c.host.gate.pause(min(d, longestPause))
-}
-
-// backoff is full jitter: anything up to a bound that doubles with each attempt,
-// so that callers who failed together do not come back together.
-func backoff(attempt int) time.Duration {
-	const base, most = 500 * time.Millisecond, 8 * time.Second
-	bound := min(base<<min(attempt-1, 10), most)
-	return time.Duration(rand.Float64() * float64(bound)) //nolint:gosec // spreads load; nothing is secret
 }
 
 // once makes one attempt. The error is that of ctx alone.

@@ -4,6 +4,8 @@ import (
 	"context"
 	"sync"
 	"time"
+
+	"candela/internal/kit/retry"
 )
 
 // Limit is how much a host may be asked.
@@ -67,7 +69,7 @@ func (g *gate) enter(ctx context.Context, weight int, limit Limit) (*pass, *busy
 		if time.Now().Add(b.wait).After(deadline) {
 			return nil, b, nil
 		}
-		if err := sleep(ctx, b.wait); err != nil {
+		if err := retry.Sleep(ctx, b.wait); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -156,7 +158,7 @@ func (g *gate) hold(now time.Time, pause time.Duration) time.Duration {
 	case pause == 0 && left > 0:
 		return left
 	case pause == 0:
-		pause = min(10*time.Second<<min(g.refused, 5), 5*time.Minute)
+		pause = retry.Backoff{First: 10 * time.Second, Max: 5 * time.Minute}.Bound(g.refused + 1)
 	}
 	if left <= 0 {
 		g.refused++
@@ -178,15 +180,4 @@ func (g *gate) paused() time.Duration {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return time.Until(g.until)
-}
-
-func sleep(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-timer.C:
-		return nil
-	}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/coder/websocket"
 
 	"candela/internal/kit/fault"
+	"candela/internal/kit/retry"
 )
 
 // SocketConfig describes a WebSocket connection.
@@ -132,7 +133,7 @@ func (s *Socket) Send(ctx context.Context, message []byte) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if wait := time.Until(s.next); wait > 0 {
-		if err := sleep(ctx, wait); err != nil {
+		if err := retry.Sleep(ctx, wait); err != nil {
 			return wrapContext(s.config.Venue, "stream", err)
 		}
 	}
