@@ -7,7 +7,7 @@ import (
 
 	"candela/internal/analysis/indicator"
 	"candela/internal/market"
-	"candela/internal/picture/payload"
+	"candela/internal/market/marketdata"
 	"candela/internal/serve/tool"
 )
 
@@ -40,8 +40,8 @@ type chart struct {
 type shown struct{ bars market.Bars }
 
 // Bars returns the newest bars.
-func (s shown) Bars(_ context.Context, want tool.BarRequest) (tool.BarSet, error) {
-	return tool.BarSet{Symbol: want.Symbol, Bars: s.bars.Tail(want.Bars + want.Warmup), Source: payload.Fetch}, nil
+func (s shown) Bars(_ context.Context, r marketdata.Request) (marketdata.BarSet, error) {
+	return marketdata.BarSet{Symbol: r.Symbol, Bars: s.bars.Tail(r.Bars + r.Warmup)}, nil
 }
 
 // closedAt returns the minutes of a symbol of which the last closed at a time. The

@@ -15,6 +15,7 @@ import (
 	"candela/internal/kit/fault"
 	"candela/internal/market/provider"
 	"candela/internal/market/upstream"
+	"candela/internal/serve/tool"
 	"candela/internal/store/statedir"
 )
 
@@ -39,7 +40,7 @@ type Services struct {
 
 	Sources Sources
 	Series  Series // may be nil
-	Draw    Renderer
+	Draw    tool.Renderer
 }
 
 // Service makes the parts of a mode, in the order in which they start. It opens

@@ -15,9 +15,6 @@ import (
 	"candela/internal/serve/tool"
 )
 
-// Renderer draws a chart as a PNG.
-type Renderer func(*chart.Spec) ([]byte, error)
-
 // drawOnce draws the one chart that is configured and writes it to its place.
 func (rt Runtime) drawOnce(ctx context.Context) error {
 	if rt.Draw == nil || rt.Sources == nil {
@@ -25,6 +22,10 @@ func (rt Runtime) drawOnce(ctx context.Context) error {
 	}
 	want := rt.Config.Chart
 	selections, err := resolve(want.Indicators)
+	if err != nil {
+		return err
+	}
+	theme, err := chart.ParseTheme(want.Theme)
 	if err != nil {
 		return err
 	}
@@ -37,11 +38,9 @@ func (rt Runtime) drawOnce(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	spec, err := picture(want, shown)
-	if err != nil {
-		return err
-	}
-	png, err := rt.Draw(spec)
+	spec := tool.Picture(chart.Spec{Width: want.Width, Height: want.Height, Scale: want.Scale, Theme: theme, Log: want.LogScale}, shown)
+	spec.Symbol = cmp.Or(want.Symbol.Name, spec.Symbol)
+	png, err := rt.Draw.PNG(spec)
 	if err != nil {
 		return fmt.Errorf("draw: %w", err)
 	}
@@ -90,24 +89,6 @@ func withNames(err error) error {
 	told.Allowed = strings.Join(names, ", ")
 	told.Message = e.Message + "; the names are " + told.Allowed
 	return &told
-}
-
-// picture is what is drawn of the bars and results shown, under the names the
-// indicators were asked for by.
-func picture(want config.Chart, shown *payload.Chart) (*chart.Spec, error) {
-	theme, err := chart.ParseTheme(want.Theme)
-	if err != nil {
-		return nil, err
-	}
-	spec := &chart.Spec{
-		Bars: *shown.Bars, Symbol: cmp.Or(want.Symbol.Name, shown.Symbol), Interval: want.Interval,
-		Width: want.Width, Height: want.Height, Scale: want.Scale, Theme: theme, Log: want.LogScale,
-		Sample: shown.Source == payload.Sample, Forming: !shown.LastBarClosed,
-	}
-	for i, one := range shown.Indicators {
-		spec.Results = append(spec.Results, chart.Named{Name: want.Indicators[i], Result: one.Result})
-	}
-	return spec, nil
 }
 
 // deliver writes the picture where it was asked for. It writes in place: renaming

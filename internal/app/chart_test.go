@@ -62,6 +62,11 @@ func (s *shelf) Bars(ctx context.Context, q provider.BarQuery) (provider.BarPage
 	return page, ctx.Err()
 }
 
+// renderFunc is a tool.Renderer.
+type renderFunc func(*chart.Spec) ([]byte, error)
+
+func (f renderFunc) PNG(spec *chart.Spec) ([]byte, error) { return f(spec) }
+
 // draw runs one chart over the shelves and returns what the renderer was given.
 func draw(t *testing.T, stdout *bytes.Buffer, shelves []*shelf, args ...string) (*chart.Spec, error) {
 	t.Helper()
@@ -74,10 +79,10 @@ func draw(t *testing.T, stdout *bytes.Buffer, shelves []*shelf, args ...string) 
 			}
 			return all, nil
 		},
-		Draw: func(p *chart.Spec) ([]byte, error) {
+		Draw: renderFunc(func(p *chart.Spec) ([]byte, error) {
 			drawn = p
 			return []byte("png"), nil
-		},
+		}),
 	}}
 	args = append(args, "--home", t.TempDir())
 	return drawn, Run(t.Context(), configure(t, args...), deps)

@@ -147,7 +147,7 @@ func (rt Runtime) tools() (_ *toolset, err error) {
 			bars.close()
 		}
 	}()
-	cfg := tool.Config{Bars: bars, Painter: chart.NewRenderer(), Near: bars.Near, Log: rt.Log, NoTrading: rt.noTrading}
+	cfg := tool.Config{Bars: bars, Renderer: chart.NewRenderer(), Near: bars.Near, Log: rt.Log, NoTrading: rt.noTrading}
 	t := &toolset{}
 	t.parts = []Part{{Name: "sources", Run: func(ctx, _ context.Context, ready func()) error {
 		defer bars.close()

@@ -39,7 +39,7 @@ func named(t *testing.T, test func(b *bars, call func(name, arguments string) st
 	synctest.Test(t, func(t *testing.T) {
 		b, tr, stop := trade(t, t.TempDir(), spelled{live{sample.New(sample.Config{Seed: 7, Now: time.Now})}})
 		defer stop()
-		r, err := tool.New(tool.Config{Bars: b, Painter: chart.NewRenderer(), Trading: tr.tools(), Log: slog.New(slog.DiscardHandler)})
+		r, err := tool.New(tool.Config{Bars: b, Renderer: chart.NewRenderer(), Trading: tr.tools(), Log: slog.New(slog.DiscardHandler)})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -9,8 +9,6 @@ import (
 	"candela/internal/market/marketdata"
 	"candela/internal/market/provider"
 	"candela/internal/market/upstream"
-	"candela/internal/picture/payload"
-	"candela/internal/serve/tool"
 )
 
 // bars answers the tools from the market data service. It owns the providers
@@ -78,13 +76,13 @@ func (b *bars) close() {
 }
 
 // followed returns the bars of a series that the engine follows.
-func (b *bars) followed(ctx context.Context, r marketdata.Request) (marketdata.Set, bool) {
+func (b *bars) followed(ctx context.Context, r marketdata.Request) (marketdata.BarSet, bool) {
 	if b.engine == nil || r.Symbol.IsZero() {
-		return marketdata.Set{}, false
+		return marketdata.BarSet{}, false
 	}
 	instrument, err := b.canonical(ctx, r.Symbol)
 	if err != nil {
-		return marketdata.Set{}, false // reading will say what is wrong
+		return marketdata.BarSet{}, false // reading will say what is wrong
 	}
 	shown := r.Symbol
 	r.Symbol = instrument
@@ -93,28 +91,10 @@ func (b *bars) followed(ctx context.Context, r marketdata.Request) (marketdata.S
 	return set, ok
 }
 
-// Bars reads the newest bars of one symbol.
-func (b *bars) Bars(ctx context.Context, want tool.BarRequest) (tool.BarSet, error) {
-	r := marketdata.Request{
-		Symbol: want.Symbol, Interval: want.Interval, Bars: want.Bars, Warmup: want.Warmup, Series: want.Series,
+// Bars returns bars from the engine's rolling window, or reads them.
+func (b *bars) Bars(ctx context.Context, r marketdata.Request) (marketdata.BarSet, error) {
+	if set, ok := b.followed(ctx, r); ok {
+		return set, nil
 	}
-	set, cached := b.followed(ctx, r)
-	if !cached {
-		var err error
-		if set, err = b.Service.Bars(ctx, r); err != nil {
-			return tool.BarSet{}, err
-		}
-	}
-	out := tool.BarSet{
-		Symbol: set.Symbol, Instrument: set.Instrument, Bars: set.Bars, Calendar: set.Calendar, Series: set.Series,
-		Source: payload.Fetch, Provider: set.Provider, AsOf: set.AsOf, Running: set.Running, Stale: set.Stale,
-		Built: set.Built, Holes: set.Holes,
-	}
-	if cached {
-		out.Source = payload.Cache
-	}
-	if set.Synthetic {
-		out.Source, out.AsOf = payload.Sample, time.Time{}
-	}
-	return out, nil
+	return b.Service.Bars(ctx, r)
 }

@@ -22,11 +22,11 @@ import (
 	"candela/internal/kit/fault"
 	"candela/internal/kit/principal"
 	"candela/internal/market"
+	"candela/internal/market/marketdata"
 	"candela/internal/market/provider"
 	"candela/internal/market/provider/sample"
 	"candela/internal/market/upstream"
 	"candela/internal/picture/chart"
-	"candela/internal/picture/payload"
 	"candela/internal/serve/tool"
 	"candela/internal/testkit/longtest"
 )
@@ -81,7 +81,7 @@ func open(t *testing.T, providers ...provider.Provider) *bars {
 
 func registry(t *testing.T, b *bars) *tool.Registry {
 	t.Helper()
-	r, err := tool.New(tool.Config{Bars: b, Painter: chart.NewRenderer(), Log: slog.New(slog.DiscardHandler)})
+	r, err := tool.New(tool.Config{Bars: b, Renderer: chart.NewRenderer(), Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -105,10 +105,10 @@ func call(t *testing.T, r *tool.Registry, name string, arguments any) (text stri
 func TestBars_NeverMadeUpForARealSymbol(t *testing.T) {
 	t.Parallel()
 	source := open(t)
-	want := tool.BarRequest{Interval: market.Hour4, Bars: 10, Warmup: 7000}
+	want := marketdata.Request{Interval: market.Hour4, Bars: 10, Warmup: 7000}
 	set, err := source.Bars(t.Context(), want)
-	if err != nil || set.Source != payload.Sample || set.Bars.Len() != 7010 || !set.AsOf.IsZero() || set.Symbol.String() != "SAMPLE" {
-		t.Fatalf("%d bars of %s from %s as of %s, %v", set.Bars.Len(), set.Symbol, set.Source, set.AsOf, err)
+	if err != nil || !set.Synthetic || set.Bars.Len() != 7010 || set.Symbol.String() != "SAMPLE" {
+		t.Fatalf("%d bars of %s from %s as of %s, %v", set.Bars.Len(), set.Symbol, set.Provider, set.AsOf, err)
 	}
 	want.Symbol = market.Symbol{Name: "BTCUSDT"}
 	if _, err := source.Bars(t.Context(), want); fault.KindOf(err) != fault.NotFound {

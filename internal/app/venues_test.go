@@ -69,7 +69,7 @@ func TestTools_EndToEndAgainstEachVenue(t *testing.T) {
 				t.Fatal(err)
 			}
 			t.Cleanup(b.close)
-			r, err := tool.New(tool.Config{Bars: b, Painter: chart.NewRenderer(), Log: rt.Log})
+			r, err := tool.New(tool.Config{Bars: b, Renderer: chart.NewRenderer(), Log: rt.Log})
 			if err != nil {
 				t.Fatal(err)
 			}

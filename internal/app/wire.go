@@ -25,7 +25,7 @@ func Wired() Services {
 		Serve:   serveMCP,
 		Sources: sources,
 		Series:  series,
-		Draw:    chart.NewRenderer().PNG,
+		Draw:    chart.NewRenderer(),
 	}
 }
 

@@ -167,10 +167,10 @@ type told struct {
 }
 
 // newHistory takes a set of which want bars were asked for.
-func newHistory(p *place, i market.Interval, set *marketdata.Set, want int) *history {
-	h := &history{place: p, interval: i, whole: set.Bars.Len() < want, built: set.Built, streams: make(map[string]*stream)}
+func newHistory(p *place, i market.Interval, set *marketdata.BarSet, want int) *history {
+	h := &history{place: p, interval: i, whole: set.Bars.Len() < want, built: set.BuiltFrom, streams: make(map[string]*stream)}
 	n := set.Bars.Len()
-	if set.Running {
+	if set.Forming {
 		n--
 		h.running, h.runs = set.Bars.At(n), true
 	}

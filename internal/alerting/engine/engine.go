@@ -41,7 +41,7 @@ type Store interface {
 
 // Data is where bars that have been come from.
 type Data interface {
-	Bars(ctx context.Context, r marketdata.Request) (marketdata.Set, error)
+	Bars(ctx context.Context, r marketdata.Request) (marketdata.BarSet, error)
 	Route(ctx context.Context, s market.Symbol) (provider.Provider, error)
 }
 

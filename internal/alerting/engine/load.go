@@ -115,7 +115,7 @@ func intervalOf(n alert.Need) string {
 func (e *Engine) quote(ctx context.Context, p *place) (*quote, error) {
 	var err error
 	for _, i := range p.caps.Intervals {
-		var set marketdata.Set
+		var set marketdata.BarSet
 		set, err = e.cfg.Data.Bars(ctx, marketdata.Request{Symbol: p.symbol, Interval: i, Bars: 2})
 		switch {
 		case lacks(err):

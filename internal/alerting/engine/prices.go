@@ -52,14 +52,14 @@ type quote struct {
 }
 
 // newQuote takes the newest bars of a set.
-func newQuote(p *place, i market.Interval, set *marketdata.Set) quote {
+func newQuote(p *place, i market.Interval, set *marketdata.BarSet) quote {
 	n := set.Bars.Len()
 	q := quote{place: p, sub: provider.Sub{Symbol: p.symbol, Interval: i}, bar: set.Bars.At(n - 1), asOf: set.AsOf}
 	_, open := p.calendar.Bucket(i, p.clock.Unix(set.AsOf))
 	q.shut = !open && p.closes(i, q.bar.T).Before(set.AsOf)
 	q.asOf = p.dated(i, q.bar.T, set.AsOf)
 	switch {
-	case !set.Running:
+	case !set.Forming:
 		q.closed = q.bar.T
 	case n > 1:
 		q.closed = set.Bars.T[n-2]

@@ -59,18 +59,18 @@ func (s *shelf[K, V]) remove(key K) {
 // bars that reading them would give. It reports false when they must be read:
 // nobody follows the series, the window is too short, the newest price is not new,
 // or the bars are not the venue's own.
-func (e *Engine) Bars(r marketdata.Request) (marketdata.Set, bool) {
+func (e *Engine) Bars(r marketdata.Request) (marketdata.BarSet, bool) {
 	v := e.windows.get(provider.Sub{Symbol: r.Symbol, Interval: r.Interval})
 	want := r.Bars + r.Warmup
 	if v == nil || !v.runs || v.built.Valid() || len(r.Series) > 0 || e.cfg.Now().Sub(v.asOf) > freshFor {
-		return marketdata.Set{}, false
+		return marketdata.BarSet{}, false
 	}
 	if v.closed.Len()+1 < want && !v.whole {
-		return marketdata.Set{}, false
+		return marketdata.BarSet{}, false
 	}
 	span, open := v.place.calendar.Bucket(r.Interval, v.running.T)
 	if !open || !span.Holds(v.place.clock.Unix(e.cfg.Now())) {
-		return marketdata.Set{}, false // the bar is over and was not told to be
+		return marketdata.BarSet{}, false // the bar is over and was not told to be
 	}
 	past := v.closed.Tail(want - 1)
 	bars := market.MakeBars(past.Len()+1, past.TakerBuy != nil)
@@ -78,7 +78,7 @@ func (e *Engine) Bars(r marketdata.Request) (marketdata.Set, bool) {
 		bars.Append(past.At(i))
 	}
 	bars.Append(v.running)
-	return marketdata.Set{
-		Symbol: r.Symbol, Instrument: r.Symbol, Provider: v.place.symbol.Venue, Bars: bars, Calendar: v.place.calendar, Running: true, AsOf: v.asOf,
+	return marketdata.BarSet{
+		Symbol: r.Symbol, Instrument: r.Symbol, Provider: v.place.symbol.Venue, Bars: bars, Calendar: v.place.calendar, Forming: true, Live: true, AsOf: v.asOf,
 	}, true
 }

@@ -32,7 +32,7 @@ const seriesPatience = 3 * time.Second
 
 // series reads the outside series of a request and joins them to its bars. One
 // that cannot be had in time is missing in the answer, and the log says why.
-func (s *Service) series(ctx context.Context, set *Set, r Request) map[market.SeriesName][]float64 {
+func (s *Service) series(ctx context.Context, set *BarSet, r Request) map[market.SeriesName][]float64 {
 	ctx, cancel := context.WithTimeout(ctx, seriesPatience)
 	defer cancel()
 	joined := make(map[market.SeriesName][]float64, len(r.Series))
@@ -57,7 +57,7 @@ func wholeMarket(name market.SeriesName) bool { return name == market.FearGreed 
 // sourceOf finds who tells a series about the bars: their own venue, or anyone
 // when it is of the whole market. Made-up bars have no series: real values beside
 // them would be a lie.
-func (s *Service) sourceOf(name market.SeriesName, set *Set) provider.SeriesSource {
+func (s *Service) sourceOf(name market.SeriesName, set *BarSet) provider.SeriesSource {
 	if set.Synthetic {
 		return nil
 	}
@@ -70,7 +70,7 @@ func (s *Service) sourceOf(name market.SeriesName, set *Set) provider.SeriesSour
 }
 
 // pointsOf returns the points that matter for the bars of a set.
-func (s *Service) pointsOf(ctx context.Context, source provider.SeriesSource, name market.SeriesName, set *Set, r Request) ([]provider.Point, error) {
+func (s *Service) pointsOf(ctx context.Context, source provider.SeriesSource, name market.SeriesName, set *BarSet, r Request) ([]provider.Point, error) {
 	key := pointsKey{source.Name(), string(name), set.Instrument.Name, r.Interval}
 	query := provider.SeriesQuery{Name: string(name), Symbol: r.Symbol, Interval: r.Interval, From: set.Bars.T[0], To: s.cfg.Now().Unix()}
 	if wholeMarket(name) {

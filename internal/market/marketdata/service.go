@@ -63,24 +63,25 @@ type Request struct {
 
 func (r Request) want() int { return r.Bars + r.Warmup }
 
-// Set is the answer. The bars are at most those asked for, ascending and
+// BarSet is the answer. The bars are at most those asked for, ascending and
 // read-only; fewer means that the venue has no more.
-type Set struct {
+type BarSet struct {
 	Symbol     market.Symbol // as it was asked for
 	Instrument market.Symbol // the same as its venue writes it, with the venue
 	Provider   string
 	Bars       market.Bars
 	Calendar   market.Calendar
-	Running    bool      // the last bar has not closed
+	Forming    bool      // the last bar has not closed
 	AsOf       time.Time // when the newest bar was read
 	// Stale says that the venue did not answer: these are the bars of AsOf, and
 	// there may be fewer than asked for before the bars to show.
 	Stale bool
-	// Built is the interval these bars were made of, zero for the venue's own;
+	// BuiltFrom is the interval these bars were made of, zero for the venue's own;
 	// Holes are the bars of it that are missing.
-	Built     market.Interval
+	BuiltFrom market.Interval
 	Holes     []market.Gap
 	Synthetic bool
+	Live      bool // from the rolling window of the engine, not read for this request
 	// Series holds one value per bar, as of its close. A name that is missing
 	// could not be had.
 	Series map[market.SeriesName][]float64
@@ -153,20 +154,20 @@ func (s *Service) spawn(run func(context.Context)) bool {
 
 // Bars returns the newest bars of a symbol. An error is one that a client may
 // read: it names the provider, the symbol and what to try.
-func (s *Service) Bars(ctx context.Context, r Request) (Set, error) {
+func (s *Service) Bars(ctx context.Context, r Request) (BarSet, error) {
 	switch {
 	case r.Bars < 1:
-		return Set{}, fault.Field("bars", strconv.Itoa(r.Bars), "1 or more")
+		return BarSet{}, fault.Field("bars", strconv.Itoa(r.Bars), "1 or more")
 	case r.Warmup < 0 || r.want() > maxAsked:
-		return Set{}, fault.Field("bars", strconv.Itoa(r.want()), fmt.Sprintf("at most %d with warm-up", maxAsked))
+		return BarSet{}, fault.Field("bars", strconv.Itoa(r.want()), fmt.Sprintf("at most %d with warm-up", maxAsked))
 	case !r.Interval.Valid():
-		return Set{}, fault.Missing("interval", "one of the intervals")
+		return BarSet{}, fault.Missing("interval", "one of the intervals")
 	}
 	sources, err := s.router.candidates(r.Symbol)
 	if err != nil {
-		return Set{}, err
+		return BarSet{}, err
 	}
-	var set Set
+	var set BarSet
 	for _, p := range sources {
 		set, err = s.from(ctx, p, r)
 		if fault.KindOf(err) != fault.NotFound {
@@ -174,7 +175,7 @@ func (s *Service) Bars(ctx context.Context, r Request) (Set, error) {
 		}
 	}
 	if err != nil {
-		return Set{}, err
+		return BarSet{}, err
 	}
 	if len(r.Series) > 0 {
 		set.Series = s.series(ctx, &set, r)
@@ -199,12 +200,12 @@ func (s *Service) Route(ctx context.Context, symbol market.Symbol) (provider.Pro
 }
 
 // from answers from one provider.
-func (s *Service) from(ctx context.Context, p provider.Provider, r Request) (Set, error) {
+func (s *Service) from(ctx context.Context, p provider.Provider, r Request) (BarSet, error) {
 	instrument, err := provider.Canonical(ctx, p, r.Symbol)
 	switch kind := fault.KindOf(err); {
 	case err == nil:
 	case kind == fault.NotFound || kind == fault.Invalid:
-		return Set{}, err
+		return BarSet{}, err
 	default: // the venue cannot be asked now; there may be bars to give all the same
 		instrument = market.Symbol{Venue: p.Name(), Name: r.Symbol.Name}
 	}
@@ -223,7 +224,7 @@ func (s *Service) from(ctx context.Context, p provider.Provider, r Request) (Set
 		})
 		switch {
 		case err != nil:
-			return Set{}, err
+			return BarSet{}, err
 		case got.want >= r.want() || !joined:
 			return s.answer(ctx, p, got.held, r, instrument)
 		}
@@ -232,17 +233,17 @@ func (s *Service) from(ctx context.Context, p provider.Provider, r Request) (Set
 }
 
 // answer cuts what is held to what was asked for.
-func (s *Service) answer(ctx context.Context, p provider.Provider, h *held, r Request, instrument market.Symbol) (Set, error) {
+func (s *Service) answer(ctx context.Context, p provider.Provider, h *held, r Request, instrument market.Symbol) (BarSet, error) {
 	if err := h.failed; err != nil && !h.stands(r, err) {
-		return Set{}, s.router.explain(ctx, p.Name(), r, err)
+		return BarSet{}, s.router.explain(ctx, p.Name(), r, err)
 	}
 	bars, running := h.newest(r.want(), s.cfg.Now())
 	if bars.Len() == 0 {
-		return Set{}, noBars(p.Name(), r)
+		return BarSet{}, noBars(p.Name(), r)
 	}
-	set := Set{
+	set := BarSet{
 		Symbol: r.Symbol, Instrument: instrument, Provider: p.Name(), Bars: bars, Calendar: h.calendar,
-		Running: running, AsOf: h.readAt, Stale: h.failed != nil, Built: h.built, Synthetic: h.synthetic,
+		Forming: running, AsOf: h.readAt, Stale: h.failed != nil, BuiltFrom: h.built, Synthetic: h.synthetic,
 	}
 	if h.synthetic {
 		set.Symbol = market.Symbol{Name: h.name}

@@ -107,8 +107,8 @@ func TestBars_ReadOnlyTheTail(t *testing.T) {
 				t.Fatal(err)
 			}
 			want := v.truth(t, market.Minute5, n)
-			if diff := cmp.Diff(want.Bars, set.Bars, cmpopts.EquateNaNs()); diff != "" || set.Running != want.Running {
-				t.Fatalf("running %v: %s", set.Running, diff)
+			if diff := cmp.Diff(want.Bars, set.Bars, cmpopts.EquateNaNs()); diff != "" || set.Forming != want.Running {
+				t.Fatalf("running %v: %s", set.Forming, diff)
 			}
 			if set.AsOf != time.Now() {
 				t.Errorf("as of %v at %v", set.AsOf, time.Now())
@@ -178,7 +178,7 @@ func TestBars_EqualTheVenueWhateverHappens(t *testing.T) {
 					t.Fatalf("%+v: stale though the venue answers", m)
 				}
 				for i := range set.Bars.Len() {
-					if set.Running && i == set.Bars.Len()-1 {
+					if set.Forming && i == set.Bars.Len()-1 {
 						continue
 					}
 					page, err := v.bars().Bars(t.Context(), provider.BarQuery{Interval: r.Interval, From: set.Bars.T[i], Limit: 1})
@@ -285,8 +285,8 @@ func TestBars_StaleWithAMark(t *testing.T) {
 					}
 					return
 				}
-				if err != nil || !got.Stale || !got.AsOf.Equal(read) || !got.Running {
-					t.Fatalf("stale %v, running %v, as of %v, %v", got.Stale, got.Running, got.AsOf, err)
+				if err != nil || !got.Stale || !got.AsOf.Equal(read) || !got.Forming {
+					t.Fatalf("stale %v, running %v, as of %v, %v", got.Stale, got.Forming, got.AsOf, err)
 				}
 				if diff := cmp.Diff(good.Bars, got.Bars, cmpopts.EquateNaNs()); diff != "" {
 					t.Error(diff)
@@ -295,8 +295,8 @@ func TestBars_StaleWithAMark(t *testing.T) {
 					t.Error("fewer bars than are to be shown were served")
 				}
 				time.Sleep(5 * time.Minute)
-				if got, err := s.Bars(t.Context(), btc(100, 0)); err != nil || got.Running || got.Bars.T[99] != good.Bars.T[148] {
-					t.Errorf("the running bar is over and was never seen to close: running %v, %v", got.Running, err)
+				if got, err := s.Bars(t.Context(), btc(100, 0)); err != nil || got.Forming || got.Bars.T[99] != good.Bars.T[148] {
+					t.Errorf("the running bar is over and was never seen to close: running %v, %v", got.Forming, err)
 				}
 				v.mu.Lock()
 				v.fail, v.spoil, v.delay = nil, nil, 0
@@ -467,8 +467,8 @@ func TestBars_IntervalsAVenueLacksAreBuilt(t *testing.T) {
 		r.Interval = market.Hour4
 		for range 2 { // the second answer comes from what was kept
 			set, err := s.Bars(t.Context(), r)
-			if err != nil || set.Bars.Len() != 20 || set.Built != market.Hour1 || !set.Running {
-				t.Fatalf("%d bars built from %v, %v", set.Bars.Len(), set.Built, err)
+			if err != nil || set.Bars.Len() != 20 || set.BuiltFrom != market.Hour1 || !set.Forming {
+				t.Fatalf("%d bars built from %v, %v", set.Bars.Len(), set.BuiltFrom, err)
 			}
 			if diff := cmp.Diff([]market.Gap{{From: hole, To: hole + 3600, Missing: 1}}, set.Holes); diff != "" {
 				t.Error(diff)

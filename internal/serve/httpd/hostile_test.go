@@ -17,6 +17,7 @@ import (
 	"testing"
 
 	"candela/internal/market"
+	"candela/internal/market/marketdata"
 	"candela/internal/picture/chart"
 	"candela/internal/serve/httpd"
 	"candela/internal/serve/httpd/httpdtest"
@@ -33,18 +34,20 @@ func (unpainted) PNG(spec *chart.Spec) ([]byte, error) { return []byte("\x89PNG"
 
 // oneMarket answers for every symbol with the same few bars, read once: neither is
 // this about bars.
-type oneMarket struct{ set tool.BarSet }
+type oneMarket struct{ set marketdata.BarSet }
 
 func newMarket(t *testing.T) oneMarket {
 	t.Helper()
-	set, err := tooltest.Bars{}.Bars(t.Context(), tool.BarRequest{Interval: market.Hour4, Bars: 300})
+	set, err := tooltest.Bars{}.Bars(t.Context(), marketdata.Request{Interval: market.Hour4, Bars: 300})
 	if err != nil {
 		t.Fatal(err)
 	}
 	return oneMarket{set}
 }
 
-func (m oneMarket) Bars(context.Context, tool.BarRequest) (tool.BarSet, error) { return m.set, nil }
+func (m oneMarket) Bars(context.Context, marketdata.Request) (marketdata.BarSet, error) {
+	return m.set, nil
+}
 
 // panics is a log that many goroutines write. It counts the lines that tell of a panic
 // and keeps none: the heap is measured.
@@ -187,7 +190,7 @@ func (a *attacker) send(ctx context.Context, client *http.Client, base string) (
 // parallel: it reads the size of the heap.
 func TestHostile_Requests(t *testing.T) {
 	log := &panics{}
-	registry, err := tool.New(tool.Config{Bars: newMarket(t), Painter: unpainted{}, Trading: (&tooltest.Trading{}).Parts(), Log: slog.New(slog.NewTextHandler(log, nil))})
+	registry, err := tool.New(tool.Config{Bars: newMarket(t), Renderer: unpainted{}, Trading: (&tooltest.Trading{}).Parts(), Log: slog.New(slog.NewTextHandler(log, nil))})
 	if err != nil {
 		t.Fatal(err)
 	}

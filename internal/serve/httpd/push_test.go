@@ -47,7 +47,7 @@ func pushing(t *testing.T, body func(p *pushed)) {
 		}
 		parts := (&tooltest.Trading{}).Parts()
 		parts.Notifications, parts.Subscriptions = p.log, p.log
-		registry, err := tool.New(tool.Config{Bars: tooltest.Bars{}, Painter: chart.NewRenderer(), Trading: parts, Log: slog.New(slog.DiscardHandler)})
+		registry, err := tool.New(tool.Config{Bars: tooltest.Bars{}, Renderer: chart.NewRenderer(), Trading: parts, Log: slog.New(slog.DiscardHandler)})
 		if err != nil {
 			t.Fatal(err)
 		}

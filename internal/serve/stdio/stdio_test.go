@@ -335,7 +335,7 @@ func pushing(t *testing.T) (*session, *notify.Log) {
 	}
 	parts := (&tooltest.Trading{}).Parts()
 	parts.Notifications, parts.Subscriptions = log, log
-	tools, err := tool.New(tool.Config{Bars: tooltest.Bars{}, Painter: chart.NewRenderer(), Trading: parts, Log: slog.New(slog.DiscardHandler)})
+	tools, err := tool.New(tool.Config{Bars: tooltest.Bars{}, Renderer: chart.NewRenderer(), Trading: parts, Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,54 +10,27 @@ import (
 
 	"candela/internal/analysis/indicator"
 	"candela/internal/kit/fair"
-	"candela/internal/kit/fault"
 	"candela/internal/kit/principal"
 	"candela/internal/market"
+	"candela/internal/market/marketdata"
 	"candela/internal/picture/payload"
 	"candela/internal/serve/mcp"
 )
 
-// BarSource is where bars come from. It must be safe for concurrent use, and
-// return errors that a client may read: never made-up bars in place of real ones.
+// BarSource reads bars; a set holds at least one. It must be safe for concurrent use,
+// and return errors that a client may read: never sample bars in place of real ones.
 type BarSource interface {
-	Bars(ctx context.Context, want BarRequest) (BarSet, error)
-}
-
-// BarRequest asks for the newest bars of a symbol. No symbol asks for sample
-// data.
-type BarRequest struct {
-	Symbol   market.Symbol
-	Interval market.Interval
-	Bars     int // to show
-	Warmup   int // wanted before them, so that recursive values have settled
-	Series   []market.SeriesName
-}
-
-// BarSet is the answer: at most Bars and Warmup together, ascending and shared,
-// so read-only. Fewer than asked for is no error; none is.
-type BarSet struct {
-	Symbol     market.Symbol // as it is to be shown
-	Instrument market.Symbol // the same as its venue writes it, with the venue
-	Bars       market.Bars
-	Calendar   market.Calendar
-	Series     map[market.SeriesName][]float64 // one value per bar
-	Source     payload.Source
-	Provider   string
-	AsOf       time.Time // zero for sample data
-	Running    bool      // the last bar has not closed
-	Stale      bool
-	Built      market.Interval // what the bars were made of; zero for the provider's own
-	Holes      []market.Gap    // bars of it that are missing
+	Bars(ctx context.Context, r marketdata.Request) (marketdata.BarSet, error)
 }
 
 // charts is the three tools that need no trading.
 type charts struct {
-	source  BarSource
-	painter Painter
-	alerts  Alerts    // nil without trading
-	account Positions // nil without trading
-	log     *slog.Logger
-	turns   *fair.Slots // tokens compute and draw in turns
+	source   BarSource
+	renderer Renderer
+	alerts   Alerts    // nil without trading
+	account  Positions // nil without trading
+	log      *slog.Logger
+	turns    *fair.Slots // tokens compute and draw in turns
 }
 
 // slots is how many computations and pictures are under way at once: enough to keep
@@ -112,9 +85,9 @@ func Compute(ctx context.Context, source BarSource, q Question) (*payload.Chart,
 }
 
 // read reads the bars that a question needs.
-func read(ctx context.Context, source BarSource, q Question) (BarSet, error) {
+func read(ctx context.Context, source BarSource, q Question) (marketdata.BarSet, error) {
 	env := indicator.Env{Interval: q.Interval}
-	want := BarRequest{Symbol: q.Symbol, Interval: q.Interval, Bars: q.Bars}
+	want := marketdata.Request{Symbol: q.Symbol, Interval: q.Interval, Bars: q.Bars}
 	for _, r := range q.Indicators {
 		_, stable := r.Selection.Warmup(env)
 		history := indicator.History{Interval: q.Interval, Shown: q.Bars, Stable: stable}
@@ -123,23 +96,31 @@ func read(ctx context.Context, source BarSource, q Question) (BarSet, error) {
 			want.Series = append(want.Series, needs.Needs()...)
 		}
 	}
-	set, err := source.Bars(ctx, want)
-	if err == nil && set.Bars.Len() == 0 {
-		err = noBars(q)
+	return source.Bars(ctx, want)
+}
+
+// provenance describes the origin of the bars.
+func provenance(set *marketdata.BarSet) payload.Provenance {
+	p := payload.Provenance{
+		Source: payload.Fetch, Provider: set.Provider, AsOf: set.AsOf,
+		LastBarClosed: !set.Forming, Stale: set.Stale, WarmupOK: true, BuiltFrom: set.BuiltFrom, Calendar: set.Calendar,
 	}
-	return set, err
+	switch {
+	case set.Synthetic:
+		p.Source, p.AsOf = payload.Sample, time.Time{}
+	case set.Live:
+		p.Source = payload.Cache
+	}
+	return p
 }
 
 // show runs the indicators over bars that were read.
-func show(ctx context.Context, set BarSet, q Question) (*payload.Chart, error) {
+func show(ctx context.Context, set marketdata.BarSet, q Question) (*payload.Chart, error) {
 	env := indicator.Env{Interval: q.Interval, Calendar: set.Calendar}
 	shown := set.Bars.Tail(q.Bars)
 	chart := &payload.Chart{
 		Symbol: set.Symbol.String(), Instrument: set.Instrument, Interval: q.Interval, Bars: &shown,
-		Provenance: payload.Provenance{
-			Source: set.Source, Provider: set.Provider, AsOf: set.AsOf,
-			LastBarClosed: !set.Running, Stale: set.Stale, WarmupOK: true, BuiltFrom: set.Built, Calendar: set.Calendar,
-		},
+		Provenance: provenance(&set),
 	}
 	chart.Holes = holes(&set, &shown, q.Interval)
 	names := make([]string, len(q.Indicators))
@@ -161,12 +142,12 @@ func show(ctx context.Context, set BarSet, q Question) (*payload.Chart, error) {
 // holes counts the bars that are missing among those shown: of the bars that they
 // were built from, or of their own interval. Bars that do not stand where the
 // calendar wants them say that it is not theirs, and then nothing can be counted.
-func holes(set *BarSet, shown *market.Bars, i market.Interval) int {
-	if set.Built.Valid() {
+func holes(set *marketdata.BarSet, shown *market.Bars, i market.Interval) int {
+	if set.BuiltFrom.Valid() {
 		within := slices.DeleteFunc(slices.Clone(set.Holes), func(g market.Gap) bool { return g.To <= shown.T[0] })
 		return set.Calendar.Missed(within)
 	}
-	if set.Source == payload.Sample {
+	if set.Synthetic {
 		return 0
 	}
 	found, err := market.Gaps(shown, i, set.Calendar)
@@ -178,7 +159,7 @@ func holes(set *BarSet, shown *market.Bars, i market.Interval) int {
 
 // run computes one indicator over the bars shown and its own warm-up, and says
 // whether the history was long enough.
-func run(s *indicator.Selection, env indicator.Env, set *BarSet, shown int) (*indicator.Result, bool) {
+func run(s *indicator.Selection, env indicator.Env, set *marketdata.BarSet, shown int) (*indicator.Result, bool) {
 	_, stable := s.Warmup(env)
 	sums, ok := s.Instance.(indicator.Summing)
 	sum := ok && sums.Sums()
@@ -186,7 +167,7 @@ func run(s *indicator.Selection, env indicator.Env, set *BarSet, shown int) (*in
 		stable = 0 // it begins at the first bar shown, which the answer names
 	}
 	history := indicator.History{Interval: env.Interval, Shown: shown, Stable: stable}
-	from := history.Begin(&set.Bars, set.Running)
+	from := history.Begin(&set.Bars, set.Forming)
 	total := set.Bars.Len() - from
 	bars := set.Bars.Tail(total)
 	in := indicator.Input{Env: env, Bars: &bars, Series: make(map[market.SeriesName][]float64, len(set.Series))}
@@ -199,13 +180,6 @@ func run(s *indicator.Selection, env indicator.Env, set *BarSet, shown int) (*in
 		result.Anchored = bars.T[0]
 	}
 	return result, total >= shown+stable
-}
-
-func noBars(q Question) error {
-	return &fault.Error{
-		Kind: fault.NotFound, Code: "no_bars", Field: "symbol", Value: q.Symbol.String(),
-		Message: "there are no bars of " + q.Symbol.String() + " at " + q.Interval.String() + "; try another interval",
-	}
 }
 
 // getIndicators is the computation tool.

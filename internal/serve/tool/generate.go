@@ -11,9 +11,9 @@ import (
 	"candela/internal/serve/mcp"
 )
 
-// Painter draws pictures as PNG. It must be safe for concurrent use. An error
+// Renderer draws pictures as PNG. It must be safe for concurrent use. An error
 // names the argument that cannot be drawn.
-type Painter interface {
+type Renderer interface {
 	PNG(spec *chart.Spec) ([]byte, error)
 }
 
@@ -109,7 +109,7 @@ func (c *charts) generate(ctx context.Context, caller principal.Caller, a *chart
 	}
 	var png []byte
 	err = c.inTurn(ctx, caller, func() error {
-		png, err = c.painter.PNG(a.picture(shown, drawn))
+		png, err = c.renderer.PNG(Picture(a.style(drawn), shown))
 		return err
 	})
 	if err != nil {
@@ -124,22 +124,28 @@ func (c *charts) generate(ctx context.Context, caller principal.Caller, a *chart
 	return result, nil
 }
 
-// picture is what is drawn of the bars and results shown.
-func (a *chartArguments) picture(shown *payload.Chart, drawn overlay) *chart.Spec {
-	spec := &chart.Spec{
-		Bars: *shown.Bars, Symbol: shown.Symbol, Interval: shown.Interval,
+// style returns the part of the picture that the arguments choose, with the overlay.
+func (a *chartArguments) style(drawn overlay) chart.Spec {
+	spec := chart.Spec{
 		Width: a.width, Height: a.height, Scale: a.scale, Log: a.log,
-		Sample: shown.Source == payload.Sample, Forming: !shown.LastBarClosed,
 		Level: pictureLevel, Levels: drawn.levels, Trades: drawn.trades,
 	}
 	if a.theme == "light" {
 		spec.Theme = chart.Light
 	}
+	return spec
+}
+
+// Picture returns the specification of a picture of the chart. style holds the size,
+// the theme and the overlays.
+func Picture(style chart.Spec, shown *payload.Chart) *chart.Spec {
+	style.Bars, style.Symbol, style.Interval = *shown.Bars, shown.Symbol, shown.Interval
+	style.Sample, style.Forming = shown.Source == payload.Sample, !shown.LastBarClosed
 	if shown.Stale {
-		spec.Note = "stale: " + shown.Provider + " does not answer"
+		style.Note = "stale: " + shown.Provider + " does not answer"
 	}
 	for _, ind := range shown.Indicators {
-		spec.Results = append(spec.Results, chart.Named{Name: ind.Key, Result: ind.Result})
+		style.Results = append(style.Results, chart.Named{Name: ind.Key, Result: ind.Result})
 	}
-	return spec
+	return &style
 }

@@ -7,14 +7,17 @@ import (
 	"time"
 
 	"candela/internal/market"
+	"candela/internal/market/marketdata"
 	"candela/internal/picture/payload"
 	"candela/internal/serve/tool"
 )
 
 // given serves the bars it has.
-type given struct{ set tool.BarSet }
+type given struct{ set marketdata.BarSet }
 
-func (g given) Bars(context.Context, tool.BarRequest) (tool.BarSet, error) { return g.set, nil }
+func (g given) Bars(context.Context, marketdata.Request) (marketdata.BarSet, error) {
+	return g.set, nil
+}
 
 // TestCompute_CountsTheHolesOfAVenuesOwnBars leaves bars out and looks for them in
 // the answer: of a market that never closes, and of an exchange, whose weekends and
@@ -49,7 +52,7 @@ func TestCompute_CountsTheHolesOfAVenuesOwnBars(t *testing.T) {
 				bars.Append(market.Bar{T: monday + t + tc.offset, O: 1, H: 1, L: 1, C: 1, V: 1})
 			}
 		}
-		set := tool.BarSet{Symbol: market.Symbol{Name: "X"}, Bars: bars, Calendar: tc.calendar, Source: payload.Fetch, Provider: "test"}
+		set := marketdata.BarSet{Symbol: market.Symbol{Name: "X"}, Bars: bars, Calendar: tc.calendar, Provider: "test"}
 		shown, err := tool.Compute(t.Context(), given{set}, tool.Question{Interval: tc.interval, Bars: bars.Len()})
 		if err != nil {
 			t.Fatal(err)

@@ -128,7 +128,7 @@ func TestMistakes_LeadToTheRightCall(t *testing.T) {
 	}
 	defer data.Close()
 	registry, err := tool.New(tool.Config{
-		Bars: tooltest.Bars{}, Painter: chart.NewRenderer(), Near: data.Near, Trading: (&tooltest.Trading{}).Parts(), Log: slog.New(slog.DiscardHandler),
+		Bars: tooltest.Bars{}, Renderer: chart.NewRenderer(), Near: data.Near, Trading: (&tooltest.Trading{}).Parts(), Log: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {
 		t.Fatal(err)

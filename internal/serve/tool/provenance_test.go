@@ -9,6 +9,7 @@ import (
 
 	"candela/internal/analysis/indicator"
 	"candela/internal/market"
+	"candela/internal/market/marketdata"
 	"candela/internal/picture/chart"
 	"candela/internal/picture/payload"
 	"candela/internal/serve/tool"
@@ -24,11 +25,11 @@ func TestGenerateChart_APictureSaysWhereItsBarsAreFrom(t *testing.T) {
 		Stale                    *bool
 		AsOf                     *time.Time `json:"as_of"`
 	}
-	stale := given{tool.BarSet{Symbol: market.Symbol{Name: "OLD"}, Source: payload.Fetch, Provider: "test", Stale: true, AsOf: time.Unix(1700000000, 0)}}
+	stale := given{marketdata.BarSet{Symbol: market.Symbol{Name: "OLD"}, Provider: "test", Stale: true, AsOf: time.Unix(1700000000, 0)}}
 	for i := range int64(50) {
 		stale.set.Bars.Append(market.Bar{T: 1700000000 + i*3600, O: 1, H: 2, L: 0.5, C: 1.5, V: 10})
 	}
-	old, err := tool.New(tool.Config{Bars: stale, Painter: chart.NewRenderer(), Log: slog.New(slog.DiscardHandler)})
+	old, err := tool.New(tool.Config{Bars: stale, Renderer: chart.NewRenderer(), Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -76,7 +77,7 @@ func TestCompute_SumsBeginAtTheFirstBarShown(t *testing.T) {
 	}
 	var first []string
 	for _, history := range []int{100, 500, 3000} {
-		set := tool.BarSet{Symbol: market.Symbol{Name: "X"}, Bars: bars.Tail(history), Source: payload.Fetch, Provider: "test"}
+		set := marketdata.BarSet{Symbol: market.Symbol{Name: "X"}, Bars: bars.Tail(history), Provider: "test"}
 		shown, err := tool.Compute(t.Context(), given{set}, question)
 		if err != nil {
 			t.Fatal(err)

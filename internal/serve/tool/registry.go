@@ -21,10 +21,10 @@ import (
 // Config is the parts behind the tools. Bars and Painter are required. Without
 // Trading the trading tools are listed and refuse.
 type Config struct {
-	Bars    BarSource
-	Painter Painter
-	Trading *Trading // nil without --trade
-	Log     *slog.Logger
+	Bars     BarSource
+	Renderer Renderer
+	Trading  *Trading // nil without --trade
+	Log      *slog.Logger
 
 	// Near returns the symbols that are likely meant by one that no venue has, best
 	// first, and what to say about it; nil for nothing to say. It asks no venue.
@@ -69,7 +69,7 @@ func New(cfg Config) (*Registry, error) {
 	if trading == nil {
 		trading = &Trading{}
 	}
-	charts := &charts{source: cfg.Bars, painter: cfg.Painter, alerts: trading.Alerts, account: trading.Positions, log: cfg.Log, turns: fair.NewSlots(slots())}
+	charts := &charts{source: cfg.Bars, renderer: cfg.Renderer, alerts: trading.Alerts, account: trading.Positions, log: cfg.Log, turns: fair.NewSlots(slots())}
 	specs := slices.Concat(charts.specs(), trading.orderSpecs(), trading.alertSpecs(), trading.pushSpecs())
 	for _, s := range specs {
 		d, err := s.build()

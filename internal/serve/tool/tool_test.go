@@ -446,7 +446,7 @@ func (d *drawn) PNG(spec *chart.Spec) ([]byte, error) {
 func TestGenerateChart_ShowsTheCallersAlerts(t *testing.T) {
 	t.Parallel()
 	painter := &drawn{}
-	cfg := tool.Config{Bars: tooltest.Bars{}, Painter: painter, Trading: (&tooltest.Trading{}).Parts(), Log: slog.New(slog.DiscardHandler)}
+	cfg := tool.Config{Bars: tooltest.Bars{}, Renderer: painter, Trading: (&tooltest.Trading{}).Parts(), Log: slog.New(slog.DiscardHandler)}
 	for _, trading := range []bool{true, false} {
 		if !trading {
 			cfg.Trading = nil
@@ -478,7 +478,7 @@ func TestGenerateChart_ShowsTheCallersAlerts(t *testing.T) {
 func TestGenerateChart_ShowsTheCallersAccount(t *testing.T) {
 	t.Parallel()
 	painter, trading := &drawn{}, &tooltest.Trading{}
-	registry, err := tool.New(tool.Config{Bars: tooltest.Bars{}, Painter: painter, Trading: trading.Parts(), Log: slog.New(slog.DiscardHandler)})
+	registry, err := tool.New(tool.Config{Bars: tooltest.Bars{}, Renderer: painter, Trading: trading.Parts(), Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -186,7 +186,7 @@ func TestCall_ThatTheClientGaveUpIsNoFailureInTheLog(t *testing.T) {
 	t.Parallel()
 	var log bytes.Buffer
 	registry, err := tool.New(tool.Config{
-		Bars: tooltest.Bars{}, Painter: chart.NewRenderer(), Trading: new(tooltest.Trading).Parts(), Log: slog.New(slog.NewTextHandler(&log, nil)),
+		Bars: tooltest.Bars{}, Renderer: chart.NewRenderer(), Trading: new(tooltest.Trading).Parts(), Log: slog.New(slog.NewTextHandler(&log, nil)),
 	})
 	if err != nil {
 		t.Fatal(err)

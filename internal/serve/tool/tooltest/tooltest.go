@@ -15,10 +15,10 @@ import (
 	"candela/internal/kit/fault"
 	"candela/internal/kit/principal"
 	"candela/internal/market"
+	"candela/internal/market/marketdata"
 	"candela/internal/market/provider"
 	"candela/internal/market/provider/sample"
 	"candela/internal/picture/chart"
-	"candela/internal/picture/payload"
 	"candela/internal/serve/tool"
 	"candela/internal/trading/order"
 )
@@ -28,12 +28,12 @@ import (
 type Bars struct{}
 
 // Bars answers want.
-func (Bars) Bars(ctx context.Context, want tool.BarRequest) (tool.BarSet, error) {
+func (Bars) Bars(ctx context.Context, want marketdata.Request) (marketdata.BarSet, error) {
 	query := provider.BarQuery{Interval: want.Interval, Limit: min(want.Bars+want.Warmup, 5000)}
-	set := tool.BarSet{Symbol: want.Symbol, Instrument: market.Symbol{Venue: "test", Name: want.Symbol.Name}, Source: payload.Fetch, Provider: "test", AsOf: time.Unix(1735689600, 0)}
+	set := marketdata.BarSet{Symbol: want.Symbol, Instrument: market.Symbol{Venue: "test", Name: want.Symbol.Name}, Provider: "test", AsOf: time.Unix(1735689600, 0)}
 	switch want.Symbol.Name {
 	case "":
-		set.Symbol.Name, set.Source, set.Provider, set.AsOf = "SAMPLE", payload.Sample, "sample", time.Time{}
+		set.Symbol.Name, set.Synthetic, set.Provider = "SAMPLE", true, "sample"
 	case "BTCUSDT", "AAPL", "ETHUSDT", "EURUSD=X":
 	case "DOWN":
 		return set, fault.Unreachable(context.DeadlineExceeded, 1500*time.Millisecond, "test does not answer for %s; try again", want.Symbol)
@@ -41,7 +41,7 @@ func (Bars) Bars(ctx context.Context, want tool.BarRequest) (tool.BarSet, error)
 		return set, provider.UnknownSymbol("test", want.Symbol, fault.Nearest(want.Symbol.Name, []string{"BTCUSDT", "AAPL"})...)
 	}
 	page, err := sample.New(sample.Config{Seed: 7}).Bars(ctx, query)
-	set.Bars, set.Running = page.Bars, page.Running
+	set.Bars, set.Forming = page.Bars, page.Running
 	return set, err
 }
 
@@ -209,7 +209,7 @@ func (t *Trading) Parts() *tool.Trading {
 // Registry returns the tools, with trading when it is not nil.
 func Registry(tb testing.TB, trading *Trading) *tool.Registry {
 	tb.Helper()
-	cfg := tool.Config{Bars: Bars{}, Painter: chart.NewRenderer(), Log: slog.New(slog.DiscardHandler)}
+	cfg := tool.Config{Bars: Bars{}, Renderer: chart.NewRenderer(), Log: slog.New(slog.DiscardHandler)}
 	if trading != nil {
 		cfg.Trading = trading.Parts()
 	}
