@@ -40,6 +40,9 @@ func (rt Runtime) drawOnce(ctx context.Context) error {
 	}
 	spec := tool.Picture(chart.Spec{Width: want.Width, Height: want.Height, Scale: want.Scale, Theme: theme, Log: want.LogScale}, shown)
 	spec.Symbol = cmp.Or(want.Symbol.Name, spec.Symbol)
+	for i, name := range want.Indicators {
+		spec.Results[i].Name = name // as written, without the number of a repeated one
+	}
 	png, err := rt.Draw.PNG(spec)
 	if err != nil {
 		return fmt.Errorf("draw: %w", err)
