@@ -23,13 +23,13 @@ type view struct {
 
 // Status is what is known of a desk.
 type Status struct {
-	Broker    string
-	Mode      order.Mode
-	State     guard.State
-	Open      int  // orders
-	Uncertain int  // of them, those whose fate is being found out
-	Connected bool // the venue's reports flow
-	Compared  bool // with the venue since the start
+	Broker    string      `json:"Broker"`
+	Mode      order.Mode  `json:"Mode"`
+	State     guard.State `json:"State"`
+	Open      int         `json:"Open"`      // orders
+	Uncertain int         `json:"Uncertain"` // of them, those whose fate is being found out
+	Connected bool        `json:"Connected"` // the venue's reports flow
+	Compared  bool        `json:"Compared"`  // with the venue since the start
 }
 
 // priceWait is how long a list of positions waits for prices.

@@ -8,11 +8,11 @@ import (
 
 // Quote is what a symbol trades at.
 type Quote struct {
-	Last decimal.Decimal // above zero
-	Bid  decimal.Decimal // zero when not known
-	Ask  decimal.Decimal // zero when not known
-	At   time.Time       // the venue's time of it, by our clock; never when it was read
-	Shut bool            // the market is closed: there is no newer price until it opens
+	Last decimal.Decimal `json:"Last"` // above zero
+	Bid  decimal.Decimal `json:"Bid"`  // zero when not known
+	Ask  decimal.Decimal `json:"Ask"`  // zero when not known
+	At   time.Time       `json:"At"`   // the venue's time of it, by our clock; never when it was read
+	Shut bool            `json:"Shut"` // the market is closed: there is no newer price until it opens
 }
 
 // hiccup is how long a feed that works may be silent. A price that is older does not

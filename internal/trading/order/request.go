@@ -8,14 +8,14 @@ import (
 
 // Request is an order as a client asks for it, exact to the last digit.
 type Request struct {
-	Symbol   market.Symbol
-	Asked    market.Symbol // as the client wrote it, once Symbol is the venue's; else zero
-	Side     Side
-	Type     Type
-	Quantity decimal.Decimal
-	Price    decimal.Decimal // of a limit order
-	Key      string          // of idempotency: the same key gives the same order again; "" for none
-	DryRun   bool            // check everything, send nothing
+	Symbol   market.Symbol   `json:"Symbol"`
+	Asked    market.Symbol   `json:"Asked"` // as the client wrote it, once Symbol is the venue's; else zero
+	Side     Side            `json:"Side"`
+	Type     Type            `json:"Type"`
+	Quantity decimal.Decimal `json:"Quantity"`
+	Price    decimal.Decimal `json:"Price"`  // of a limit order
+	Key      string          `json:"Key"`    // of idempotency: the same key gives the same order again; "" for none
+	DryRun   bool            `json:"DryRun"` // check everything, send nothing
 }
 
 // For returns the request for a symbol as its venue writes it. With a key it keeps how
@@ -43,9 +43,9 @@ func (r Request) Asks(o Order) bool {
 // Marked is a position with what it is worth now.
 type Marked struct {
 	Position
-	Taken decimal.Decimal // fees that were taken out of Quantity, and are not there to be sold
-	Quote Quote           // its Last is zero when no price is known
-	Mode  Mode
+	Taken decimal.Decimal `json:"Taken"` // fees that were taken out of Quantity, and are not there to be sold
+	Quote Quote           `json:"Quote"` // its Last is zero when no price is known
+	Mode  Mode            `json:"Mode"`
 }
 
 // There returns what of the position is there: Quantity less what fees took of it.
