@@ -58,7 +58,7 @@ func explain(w io.Writer, p guard.Policy) error {
 	fmt.Fprint(w, "\nRules, in the order in which they are asked. Money is in the account's currency.\n\n")
 	fmt.Fprintln(table, "RULE\tLIMIT\tREFUSES")
 	for _, r := range guard.Rules(p) {
-		fmt.Fprintf(table, "%s\t%s\t%s\n", r.Name, r.Limit, r.Words)
+		fmt.Fprintf(table, "%s\t%s\t%s\n", r.Name, r.Limit, r.Denies)
 	}
 	err := table.Flush()
 	if own := guard.Exceptions(p); len(own) > 0 {
@@ -71,8 +71,8 @@ func explain(w io.Writer, p guard.Policy) error {
 	}
 	fmt.Fprint(w, "\nWhat holds trading down: HALTED passes nothing, REDUCING only what makes a position smaller.\n\n")
 	fmt.Fprintln(table, "CAUSE\tSTATE\tLIMIT\tWHEN\tENDS")
-	for _, c := range guard.Causes(p) {
-		fmt.Fprintf(table, "%s\t%v\t%s\t%s\t%s\n", c.Kind, c.Level, c.Limit, unmarked(c.Words), unmarked(c.Ends))
+	for _, c := range guard.Restrictions(p) {
+		fmt.Fprintf(table, "%s\t%v\t%s\t%s\t%s\n", c.Kind, c.Level, c.Limit, unmarked(c.When), unmarked(c.Lifted))
 	}
 	err = errors.Join(err, table.Flush())
 	live := "Live trading is possible with this policy."

@@ -148,7 +148,7 @@ func (w word) storeIn(ctx context.Context, in desk.Store) (control.TradingState,
 	var strictest guard.State
 	var err error
 	for _, account := range accounts() {
-		s, failed := desk.SetHalt(ctx, in, account, w.who, w.reason, w.halt, time.Now())
+		s, failed := desk.SetStoredHalt(ctx, in, account, w.who, w.reason, w.halt, time.Now())
 		err = errors.Join(err, failed)
 		if s.Level() > strictest.Level() {
 			strictest = s

@@ -106,8 +106,8 @@ func (t *trading) prepareDesk(rt Runtime, b *bars) (guard.Policy, error) {
 // deskConfig is what a desk works with.
 func (t *trading) deskConfig(rt Runtime, b *bars, policy guard.Policy, venue place, store desk.Store) desk.Config {
 	return desk.Config{
-		Owner: accountOf(rt.Config.Trading), Also: []string{accountOwner}, Broker: venue.Broker, Store: store, Market: t.engine, Policy: policy,
-		Resolve: t.resolve(b), Assets: venue.assets, Simulated: venue.paper != nil, HaltFile: filepath.Join(rt.Config.Home, statedir.HaltName),
+		Owner: accountOf(rt.Config.Trading), OwnerAliases: []string{accountOwner}, Broker: venue.Broker, Store: store, Market: t.engine, Policy: policy,
+		Resolve: t.resolve(b), AssetBalances: venue.assets, Simulated: venue.paper != nil, HaltFile: filepath.Join(rt.Config.Home, statedir.HaltName),
 		Log: rt.Log, Now: time.Now, Rand: rand.Float64,
 	}
 }

@@ -78,7 +78,7 @@ func wire(b *testing.B, symbol market.Symbol, connect func(hosts *upstream.Hosts
 	c, prices := &clocked{Ledger: store, Broker: v}, &desktest.Market{}
 	prices.Set(symbol, order.Quote{Last: decimal.NewFromInt(100)})
 	d := desk.New(desk.Config{
-		Owner: "owner", Broker: c, Store: c, Market: prices, Policy: free(), Assets: symbol.Venue == "binance",
+		Owner: "owner", Broker: c, Store: c, Market: prices, Policy: free(), AssetBalances: symbol.Venue == "binance",
 		Resolve: func(context.Context, market.Symbol) (market.Symbol, error) { return symbol, nil },
 		Log:     slog.New(slog.DiscardHandler), Now: time.Now, Rand: rand.Float64,
 	})

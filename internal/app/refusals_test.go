@@ -59,7 +59,7 @@ func openCounter(t *testing.T, live bool) *counter {
 		venue = withMoney{c.venue}
 	}
 	c.desk = desk.New(desk.Config{
-		Owner: "owner", Broker: venue, Store: desktest.NewStore(), Market: c.market, Policy: guard.Default(), Assets: true,
+		Owner: "owner", Broker: venue, Store: desktest.NewStore(), Market: c.market, Policy: guard.Default(), AssetBalances: true,
 		Resolve: func(_ context.Context, s market.Symbol) (market.Symbol, error) {
 			if s.Name != "BTCUSDT" {
 				return s, provider.UnknownSymbol("memory", s, "BTCUSDT")
@@ -176,7 +176,7 @@ func refusals() []refusal {
 			t.Helper()
 			c.first()
 			time.Sleep(5 * time.Second)
-			c.market.Lose("memory")
+			c.market.SetLagging("memory")
 			time.Sleep(2 * time.Second)
 		}, rule: "reducing", says: "no prices come from memory"},
 		{name: "an order at an old price", arguments: good, before: func(_ *testing.T, c *counter) {

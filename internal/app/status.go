@@ -117,9 +117,9 @@ func newAccountStatus(account string, state guard.State) control.AccountStatus {
 	return control.AccountStatus{Account: name, TradingState: control.StateOf(state), Positions: []control.PositionStatus{}}
 }
 
-func newPositionStatus(p order.Marked) control.PositionStatus {
+func newPositionStatus(p order.PricedPosition) control.PositionStatus {
 	entry, _ := p.Average()
-	one := control.PositionStatus{Symbol: p.Symbol.String(), Side: p.Side().String(), Quantity: p.There().Abs().String(), Entry: entry.String()}
+	one := control.PositionStatus{Symbol: p.Symbol.String(), Side: p.Side().String(), Quantity: p.NetQuantity().Abs().String(), Entry: entry.String()}
 	if last := p.Quote.Last; last.IsPositive() {
 		one.Current, one.Unrealized = last.String(), p.Unrealised(last).String()
 	}
@@ -173,11 +173,11 @@ func readStore(ctx context.Context, l *ledger.Ledger, haltFile string, s *contro
 	_, statErr := os.Lstat(haltFile)
 	var untraded []control.AccountStatus
 	for _, account := range accounts() {
-		state, book, err := desk.Stored(ctx, l, account)
+		state, book, err := desk.LoadStored(ctx, l, account)
 		if err != nil {
 			return err
 		}
-		if len(state.Causes) == 0 && len(book.Orders()) == 0 && len(book.Positions()) == 0 {
+		if len(state.Restrictions) == 0 && len(book.Orders()) == 0 && len(book.Positions()) == 0 {
 			continue // nothing ever happened there
 		}
 		one := newAccountStatus(account, state)
@@ -196,7 +196,7 @@ func readStore(ctx context.Context, l *ledger.Ledger, haltFile string, s *contro
 		}
 		for _, p := range book.Positions() {
 			if !p.Quantity.IsZero() {
-				one.Positions = append(one.Positions, newPositionStatus(order.Marked{Position: p}))
+				one.Positions = append(one.Positions, newPositionStatus(order.PricedPosition{Position: p}))
 			}
 		}
 		s.Accounts = append(s.Accounts, one)

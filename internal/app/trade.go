@@ -202,6 +202,6 @@ func (t *trading) prune(ctx context.Context) error {
 // endTokens has orders given up that wait to be sent and whose tokens have ended.
 func (t *trading) endTokens(keys ...string) {
 	if d := t.running(); d != nil {
-		d.EndTokens(keys...)
+		d.RevokeTokens(keys...)
 	}
 }

@@ -207,7 +207,7 @@ func TestAbandon_WhatIsFollowedForOthersStaysFollowedAndUnmarked(t *testing.T) {
 		if got := s.venue.streamed(); !slices.Equal(got, []string{"venue:BTC 1m"}) {
 			t.Errorf("streams %v", got)
 		}
-		if q, known := s.Last(a.Instrument); !known || time.Since(q.At) > 5*time.Second {
+		if q, known := s.LastQuote(a.Instrument); !known || time.Since(q.At) > 5*time.Second {
 			t.Errorf("the price is %+v, %v", q, known)
 		}
 		after, err := s.store.Marks(t.Context())

@@ -19,7 +19,7 @@ import (
 // Quote returns a price that is at most some seconds old, and asks the venue if
 // none is known.
 func (e *Engine) Quote(ctx context.Context, s market.Symbol) (order.Quote, error) {
-	if q, known := e.Last(s); known && e.cfg.Now().Sub(q.At) <= freshFor {
+	if q, known := e.LastQuote(s); known && e.cfg.Now().Sub(q.At) <= freshFor {
 		return q, nil
 	}
 	p, err := e.locate(ctx, s)
@@ -33,17 +33,17 @@ func (e *Engine) Quote(ctx context.Context, s market.Symbol) (order.Quote, error
 	if q.bar.C <= 0 {
 		return order.Quote{}, fault.Unreachable(nil, 0, "%s tells %v as the price of %s, at which nothing can be traded", s.Venue, q.bar.C, s.Name)
 	}
-	return order.Quote{Last: decimal.NewFromFloat(q.bar.C), At: q.asOf, Shut: q.shut}, nil
+	return order.Quote{Last: decimal.NewFromFloat(q.bar.C), At: q.asOf, MarketClosed: q.shut}, nil
 }
 
-// Last returns the newest price that is known, without waiting for anything, and
+// LastQuote returns the newest price that is known, without waiting for anything, and
 // false when none is.
-func (e *Engine) Last(s market.Symbol) (order.Quote, bool) {
+func (e *Engine) LastQuote(s market.Symbol) (order.Quote, bool) {
 	known := e.lasts.get(s)
 	if known == nil || known.price <= 0 {
 		return order.Quote{}, false
 	}
-	return order.Quote{Last: decimal.NewFromFloat(known.price), At: known.at, Shut: known.shut}, true
+	return order.Quote{Last: decimal.NewFromFloat(known.price), At: known.at, MarketClosed: known.shut}, true
 }
 
 // Instrument tells what is known of a symbol.
@@ -56,8 +56,8 @@ func (e *Engine) Instrument(ctx context.Context, s market.Symbol) (provider.Inst
 	return venue.Instrument(ctx, s)
 }
 
-// Lost returns the venues whose prices do not come.
-func (e *Engine) Lost() []string { return e.status.Load().Behind }
+// LaggingVenues returns the venues whose prices do not come.
+func (e *Engine) LaggingVenues() []string { return e.status.Load().Behind }
 
 // Follow names all the symbols whose prices are needed from now on, besides those
 // of alerts. It waits for nothing.

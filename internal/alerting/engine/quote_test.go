@@ -20,7 +20,7 @@ func TestQuote_IsNewOrAskedFor(t *testing.T) {
 		s := newScene(t, steps(map[time.Duration]float64{time.Minute: 101.25}))
 		defer s.stop()
 		btc := market.Symbol{Venue: "venue", Name: "BTC"}
-		if _, known := s.Last(btc); known {
+		if _, known := s.LastQuote(btc); known {
 			t.Error("a price is known before anyone asked")
 		}
 		q, err := s.Quote(t.Context(), btc)
@@ -32,7 +32,7 @@ func TestQuote_IsNewOrAskedFor(t *testing.T) {
 		}
 		s.Follow([]market.Symbol{btc})
 		time.Sleep(2 * time.Minute)
-		if q, known := s.Last(btc); !known || q.Last.String() != "101.25" || time.Since(q.At) > tickEvery*time.Second {
+		if q, known := s.LastQuote(btc); !known || q.Last.String() != "101.25" || time.Since(q.At) > tickEvery*time.Second {
 			t.Errorf("%+v, %v", q, known)
 		}
 		s.mu.Lock()
@@ -46,7 +46,7 @@ func TestQuote_IsNewOrAskedFor(t *testing.T) {
 		}
 		s.venue.setDown(true)
 		time.Sleep(3 * time.Minute)
-		if lost := s.Lost(); !slices.Equal(lost, []string{"venue"}) {
+		if lost := s.LaggingVenues(); !slices.Equal(lost, []string{"venue"}) {
 			t.Errorf("lost %v", lost)
 		}
 		if _, err := s.Quote(t.Context(), btc); fault.KindOf(err) != fault.Unavailable {
@@ -54,7 +54,7 @@ func TestQuote_IsNewOrAskedFor(t *testing.T) {
 		}
 		s.venue.setDown(false)
 		time.Sleep(3 * time.Minute)
-		if lost := s.Lost(); len(lost) != 0 || s.logged("prices do not come") != 1 || s.logged("prices come again") != 1 {
+		if lost := s.LaggingVenues(); len(lost) != 0 || s.logged("prices do not come") != 1 || s.logged("prices come again") != 1 {
 			t.Errorf("lost %v: %s", lost, s.log.String())
 		}
 		s.Follow(nil)
@@ -62,7 +62,7 @@ func TestQuote_IsNewOrAskedFor(t *testing.T) {
 		if got := s.venue.streamed(); len(got) != 0 {
 			t.Errorf("streams %v", got)
 		}
-		if _, known := s.Last(btc); known {
+		if _, known := s.LastQuote(btc); known {
 			t.Error("a price is known that nobody follows")
 		}
 	})
@@ -119,7 +119,7 @@ func TestQuote_OfAClosedMarketIsOld(t *testing.T) {
 				s.start()
 				defer s.stop()
 				q, err := s.Quote(t.Context(), market.Symbol{Venue: "venue", Name: "BTC"})
-				if err != nil || q.Last.String() != "100" || q.Shut != tc.shut || q.At.Equal(closed) != tc.old {
+				if err != nil || q.Last.String() != "100" || q.MarketClosed != tc.shut || q.At.Equal(closed) != tc.old {
 					t.Errorf("%+v, closed at %v, %v", q, closed, err)
 				}
 			})
@@ -182,10 +182,10 @@ func TestQuote_IsNoNewerForBeingFollowed(t *testing.T) {
 					follow(t, s)
 					for range 3 {
 						synctest.Wait()
-						if q, known := s.Last(btc); !known || !q.At.Equal(closed) || q.Shut != shut {
+						if q, known := s.LastQuote(btc); !known || !q.At.Equal(closed) || q.MarketClosed != shut {
 							t.Errorf("%+v, %v; closed at %v", q, known, closed)
 						}
-						if q, err := s.Quote(t.Context(), btc); err != nil || !q.At.Equal(closed) || q.Shut != shut {
+						if q, err := s.Quote(t.Context(), btc); err != nil || !q.At.Equal(closed) || q.MarketClosed != shut {
 							t.Errorf("asked for: %+v, %v; closed at %v", q, err, closed)
 						}
 						time.Sleep(time.Minute)
@@ -211,7 +211,7 @@ func TestQuote_OfBarsReadByTheClock(t *testing.T) {
 		for range 8 {
 			time.Sleep(17 * time.Second)
 			synctest.Wait()
-			q, known := s.Last(btc)
+			q, known := s.LastQuote(btc)
 			read := s.venue.lastRead()
 			if !known || q.At.After(read) || read.Sub(q.At) > 3*time.Second {
 				t.Errorf("%+v, %v; read at %v", q, known, read)
@@ -240,7 +240,7 @@ func TestQuote_OfAFileIsDatedByTheFile(t *testing.T) {
 			s.Follow([]market.Symbol{btc})
 			time.Sleep(5 * time.Minute)
 			synctest.Wait()
-			if q, known := s.Last(btc); !known || !q.At.Equal(opened) {
+			if q, known := s.LastQuote(btc); !known || !q.At.Equal(opened) {
 				t.Errorf("followed: %+v, %v; opened at %v", q, known, opened)
 			}
 		}

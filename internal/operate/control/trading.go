@@ -27,7 +27,7 @@ type TradingState struct {
 
 // StateOf is how trading stands by a state of the desk.
 func StateOf(s guard.State) TradingState {
-	return TradingState{Level: s.Level().String(), Why: s.Why()}
+	return TradingState{Level: s.Level().String(), Why: s.Explain()}
 }
 
 // handleTrading answers the commands in the program that trades.

@@ -62,7 +62,7 @@ func full() Config {
 			Sinks: func() []sink.Status {
 				return []sink.Status{{Name: "webhook", Delivered: 2, Waits: now().Add(-30 * time.Second)}, {Name: "webhook", Delivered: 3}}
 			},
-			Desk:   func() (desk.Status, bool) { return desk.Status{Connected: true, Compared: true}, true },
+			Desk:   func() (desk.Status, bool) { return desk.Status{Connected: true, Reconciled: true}, true },
 			Orders: func() map[order.Status]int { return map[order.Status]int{order.Accepted: 2} },
 		},
 		Cluster: &Cluster{
@@ -189,7 +189,7 @@ func TestReady_SaysWhyNot(t *testing.T) {
 			c.Cluster.Now = func() Replica { return Replica{Beat: now(), Draining: true} }
 		}},
 		"a venue that is silent": {"broker", "reports do not flow", func(c *Config) {
-			c.Trading.Desk = func() (desk.Status, bool) { return desk.Status{Compared: true}, true }
+			c.Trading.Desk = func() (desk.Status, bool) { return desk.Status{Reconciled: true}, true }
 		}},
 	}
 	for name, tc := range cases {
@@ -276,7 +276,7 @@ func TestMetrics_AreWrittenByTheBook(t *testing.T) {
 func TestMetrics_ShowWhatHoldsTradingDown(t *testing.T) {
 	t.Parallel()
 	cfg := full()
-	state, _ := guard.State{}.Raise(guard.Cause{Kind: guard.OwnerHalt})
+	state, _ := guard.State{}.Restrict(guard.Restriction{Kind: guard.OwnerHalt})
 	cfg.Trading.Desk = func() (desk.Status, bool) { return desk.Status{State: state}, true }
 	_, text := ask(t, cfg, "/metrics")
 	for _, want := range []string{`candela_trading_state{state="halted"} 1`, `candela_trading_state{state="active"} 0`, `candela_trading_cause{cause="owner_halt"} 1`} {

@@ -251,13 +251,13 @@ func (s scrape) desk(t *Trading) {
 	for _, level := range []guard.Level{guard.Active, guard.Reducing, guard.Halted} {
 		s.put("candela_trading_state", number(d.State.Level() == level), strings.ToLower(level.String()))
 	}
-	active := map[guard.CauseKind]bool{}
-	for _, c := range d.State.Causes {
+	active := map[guard.RestrictionKind]bool{}
+	for _, c := range d.State.Restrictions {
 		active[c.Kind] = true
 	}
-	for _, c := range guard.Causes(guard.Default()) {
+	for _, c := range guard.Restrictions(guard.Default()) {
 		s.put("candela_trading_cause", number(active[c.Kind]), string(c.Kind))
 	}
 	s.put("candela_broker_connected", number(d.Connected))
-	s.put("candela_broker_reconciled", number(d.Compared))
+	s.put("candela_broker_reconciled", number(d.Reconciled))
 }

@@ -64,7 +64,7 @@ func (c *Config) trading(all map[string]Part) {
 	d, here := t.Desk()
 	switch {
 	case !here: // another replica answers for it
-	case !d.Compared:
+	case !d.Reconciled:
 		all["broker"] = because(false, "the account was not compared with the venue since the start: no order passes")
 	default:
 		all["broker"] = because(d.Connected, "the venue's reports do not flow")

@@ -22,14 +22,14 @@ const mostTrades = 200
 // lines and dots of the picture. As with alerts, a chart without it is better than
 // none.
 func (c *charts) holdings(ctx context.Context, caller principal.Caller, s market.Symbol, shown *payload.Chart) overlay {
-	orders, p, err := c.account.On(ctx, caller, shown.Instrument)
+	orders, p, err := c.account.InSymbol(ctx, caller, shown.Instrument)
 	if err != nil {
 		c.log.LogAttrs(ctx, slog.LevelWarn, "orders and positions are not on the chart", slog.String("symbol", s.String()), slog.Any("error", err))
 		return overlay{}
 	}
 	shown.Account = payload.Account{Mode: string(p.Mode)}
 	var o overlay
-	if average, ok := p.Average(); ok && !p.There().IsZero() {
+	if average, ok := p.Average(); ok && !p.NetQuantity().IsZero() {
 		o.levels = append(o.levels, entryLevel(p, average))
 		shown.Account.Position = positionFigures(p, average)
 	}
@@ -38,16 +38,16 @@ func (c *charts) holdings(ctx context.Context, caller principal.Caller, s market
 	return o
 }
 
-func entryLevel(p order.Marked, average decimal.Decimal) chart.Level {
+func entryLevel(p order.PricedPosition, average decimal.Decimal) chart.Level {
 	side := "Long "
 	if p.Side() == order.Sell {
 		side = "Short "
 	}
-	return chart.Level{Kind: chart.EntryLevel, Price: average.InexactFloat64(), Label: side + p.There().Abs().String(), Sell: p.Side() == order.Sell}
+	return chart.Level{Kind: chart.EntryLevel, Price: average.InexactFloat64(), Label: side + p.NetQuantity().Abs().String(), Sell: p.Side() == order.Sell}
 }
 
-func positionFigures(p order.Marked, average decimal.Decimal) *payload.Position {
-	figures := &payload.Position{Side: p.Side().String(), Quantity: p.There().Abs().String(), Entry: average.String()}
+func positionFigures(p order.PricedPosition, average decimal.Decimal) *payload.Position {
+	figures := &payload.Position{Side: p.Side().String(), Quantity: p.NetQuantity().Abs().String(), Entry: average.String()}
 	if p.Quote.Last.IsPositive() {
 		figures.Unrealized = p.Unrealised(p.Quote.Last).String()
 	}

@@ -46,7 +46,7 @@ func recordOf(o order.Order) orderRecord {
 	r := orderRecord{
 		ID: o.ID, OrderID: o.ID, ClientOrderID: o.ID, VenueOrderID: o.VenueID, Symbol: o.Symbol.Name, Venue: o.Symbol.Venue,
 		Side: o.Side.String(), Type: typeOf(o), Quantity: number(o.Quantity), State: string(o.Status.State()), Status: o.Status.String(),
-		Filled: o.Filled.String(), RejectReason: o.Reason, RejectRule: o.Refusal.Rule,
+		Filled: o.Filled.String(), RejectReason: o.Reason, RejectRule: o.Denial.Rule,
 		Broker: o.Broker, Mode: string(o.Mode), External: o.External, CreatedAt: stamp(o.Created), UpdatedAt: stamp(o.Updated),
 	}
 	r.Fees, r.FeesByAsset = feesOf(o.Fees)
@@ -122,10 +122,10 @@ type positionRecord struct {
 	Mode          string            `json:"mode"`
 }
 
-func positionOf(p order.Marked) positionRecord {
+func positionOf(p order.PricedPosition) positionRecord {
 	entry, _ := p.Average()
 	r := positionRecord{
-		Symbol: p.Symbol.Name, Venue: p.Symbol.Venue, Side: p.Side().String(), Quantity: number(p.There().Abs()), EntryPrice: number(entry),
+		Symbol: p.Symbol.Name, Venue: p.Symbol.Venue, Side: p.Side().String(), Quantity: number(p.NetQuantity().Abs()), EntryPrice: number(entry),
 		RealizedPnL: p.Realised.String(), Mode: string(p.Mode),
 	}
 	r.Fees, r.FeesByAsset = feesOf(p.Fees)

@@ -26,10 +26,10 @@ type Orders interface {
 
 // Positions is where open positions are known.
 type Positions interface {
-	Positions(ctx context.Context, caller principal.Caller) ([]order.Marked, error)
-	// On tells what a caller has in one symbol, which bears its venue: the orders
+	Positions(ctx context.Context, caller principal.Caller) ([]order.PricedPosition, error)
+	// InSymbol tells what a caller has in one symbol, which bears its venue: the orders
 	// that are open or have traded, newest first, and the position.
-	On(ctx context.Context, caller principal.Caller, s market.Symbol) ([]order.Order, order.Marked, error)
+	InSymbol(ctx context.Context, caller principal.Caller, s market.Symbol) ([]order.Order, order.PricedPosition, error)
 }
 
 func (t *Trading) orderSpecs() []spec {
@@ -118,7 +118,7 @@ func sameKey(err error, key string) error {
 // one that was placed, and names what refused it.
 func refusedOrder(ctx context.Context, err error, o order.Order, record orderRecord) mcp.Result {
 	p := problemOf(ctx, err)
-	p.Rule, p.Limit, p.Order = o.Refusal.Rule, o.Refusal.Limit, &record
+	p.Rule, p.Limit, p.Order = o.Denial.Rule, o.Denial.Limit, &record
 	return p.result()
 }
 
@@ -281,8 +281,8 @@ func (t *Trading) getPositions() spec {
 			if err != nil {
 				return mcp.Result{}, err
 			}
-			all := ordered[order.Marked]{items: positions, key: func(m order.Marked) string { return m.Symbol.String() }}
-			array, left, err := page(name, p, all, func(m order.Marked) any { return positionOf(m) })
+			all := ordered[order.PricedPosition]{items: positions, key: func(m order.PricedPosition) string { return m.Symbol.String() }}
+			array, left, err := page(name, p, all, func(m order.PricedPosition) any { return positionOf(m) })
 			if err != nil {
 				return mcp.Result{}, err
 			}

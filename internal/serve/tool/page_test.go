@@ -27,7 +27,7 @@ type many struct {
 	*tooltest.Trading
 	alerts    []alert.Alert
 	orders    []order.Order // newest first
-	positions []order.Marked
+	positions []order.PricedPosition
 	log       *notify.Log
 }
 
@@ -46,7 +46,7 @@ func (m *many) Orders(_ context.Context, _ principal.Caller, openOnly bool) ([]o
 	return slices.DeleteFunc(slices.Clone(m.orders), func(o order.Order) bool { return openOnly && o.Status.Final() }), nil
 }
 
-func (m *many) Positions(context.Context, principal.Caller) ([]order.Marked, error) {
+func (m *many) Positions(context.Context, principal.Caller) ([]order.PricedPosition, error) {
 	return slices.Clone(m.positions), nil
 }
 
@@ -83,7 +83,7 @@ func (m *many) add(i int, text string) {
 		Origin: order.Origin{Spec: order.Spec{ID: fmt.Sprintf("o-%05d", i), Symbol: symbol, Side: order.Buy, Type: order.Limit, Quantity: one, Price: one}, Broker: "paper", Mode: order.Paper},
 		Status: order.Filled, Created: at, Updated: at,
 	}}, m.orders...)
-	m.positions = append(m.positions, order.Marked{Position: order.Position{Symbol: symbol, Quantity: one, Cost: one}, Mode: order.Paper})
+	m.positions = append(m.positions, order.PricedPosition{Position: order.Position{Symbol: symbol, Quantity: one, Cost: one}, Mode: order.Paper})
 	f := alert.Firing{Alert: a, Value: 1, At: at}
 	m.log.Append([]notify.Entry{{Seq: uint64(i) + 1, Owner: caller().Subject, Symbol: symbol, Kind: "price_above", At: time.Now(), Data: f.AppendJSON(nil)}})
 }

@@ -62,7 +62,7 @@ func accountOf(b *order.Book, spans map[string]span, rest cold) (*account, error
 			a.keys[o.Key] = o.ID
 		}
 		for _, f := range o.Fills {
-			if b.Knows(f) == o.ID {
+			if b.OrderOfTrade(f) == o.ID {
 				a.trades[f.Key()] = o.ID
 			}
 		}
@@ -203,8 +203,8 @@ func (d *draft) take(e order.Event) (bool, error) {
 		return true, d.create(e)
 	case order.KindAdjusted:
 		return true, refusedEvent(order.NewBook(d.owner).Check(e)) // positions are not kept here
-	case order.KindWiped:
-		return true, d.wipe(e.Kept)
+	case order.KindVenueReset:
+		return true, d.wipe(e.Survivors)
 	default:
 	}
 	o, ok, err := d.order(e.OrderID)

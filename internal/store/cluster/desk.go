@@ -163,7 +163,7 @@ func (d *Desk) Running() *desk.Desk { return d.running.Load() }
 // undone reports whether a desk did nothing because its term is over.
 func undone(err error) bool {
 	f := fault.Of(err)
-	return f != nil && (f.Code == desk.Moved || f.Code == desk.Stopping)
+	return f != nil && (f.Code == desk.CodeMoved || f.Code == desk.CodeStopping)
 }
 
 // Place does what a client asks for and returns the order, as desk.Desk does.
@@ -211,18 +211,18 @@ func (d *Desk) Orders(ctx context.Context, caller principal.Caller, openOnly boo
 }
 
 // Positions lists the caller's open positions with what they trade at.
-func (d *Desk) Positions(ctx context.Context, caller principal.Caller) ([]order.Marked, error) {
-	all, err := here(d, func(running *desk.Desk) ([]order.Marked, error) { return running.Positions(ctx, caller) })
+func (d *Desk) Positions(ctx context.Context, caller principal.Caller) ([]order.PricedPosition, error) {
+	all, err := here(d, func(running *desk.Desk) ([]order.PricedPosition, error) { return running.Positions(ctx, caller) })
 	if !errors.Is(err, ErrNotOwner) {
 		return all, err
 	}
-	return read[[]order.Marked](ctx, d, methodPositions, caller)
+	return read[[]order.PricedPosition](ctx, d, methodPositions, caller)
 }
 
-// On lists the orders of the caller's in one symbol that are open or have traded,
+// InSymbol lists the orders of the caller's in one symbol that are open or have traded,
 // newest first, and the position in it.
-func (d *Desk) On(ctx context.Context, caller principal.Caller, s market.Symbol) ([]order.Order, order.Marked, error) {
-	on, err := here(d, func(running *desk.Desk) (onAnswer, error) { return onOf(running.On(ctx, caller, s)) })
+func (d *Desk) InSymbol(ctx context.Context, caller principal.Caller, s market.Symbol) ([]order.Order, order.PricedPosition, error) {
+	on, err := here(d, func(running *desk.Desk) (onAnswer, error) { return onOf(running.InSymbol(ctx, caller, s)) })
 	if errors.Is(err, ErrNotOwner) {
 		on, err = read[onAnswer](ctx, d, methodOn, onCall{caller, s})
 	}

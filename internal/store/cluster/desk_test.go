@@ -29,10 +29,10 @@ func TestDesk_AnswersAtEveryReplica(t *testing.T) {
 			if err != nil || s.Broker != "binance" {
 				t.Fatalf("at %s the status is %+v, %v", r.name, s, err)
 			}
-			return s.Compared
+			return s.Reconciled
 		})
 		for _, other := range f.replicas { // what one has answered all have
-			orders, position, err := other.On(t.Context(), owner(), market.Symbol{Venue: "binance", Name: "BTCUSDT"})
+			orders, position, err := other.InSymbol(t.Context(), owner(), market.Symbol{Venue: "binance", Name: "BTCUSDT"})
 			if err != nil || len(orders) != i+1 || !position.Quantity.Equal(decimal.New(int64(i+1), -3)) || position.Quote.Last.IsZero() {
 				t.Errorf("at %s after an order at %s: %d orders, %s, %v", other.name, r.name, len(orders), position.Quantity, err)
 			}
@@ -61,7 +61,7 @@ func (f *floor) refuses(a, b *trader) {
 		x, errX := call(a)
 		y, errY := call(b)
 		fx, fy := fault.Of(errX), fault.Of(errY)
-		if fx == nil || fy == nil || fx.Kind != fy.Kind || fx.Code != fy.Code || fx.Message != fy.Message || fx.Value != fy.Value || fx.Allowed != fy.Allowed || x.Status != y.Status || x.Refusal != y.Refusal {
+		if fx == nil || fy == nil || fx.Kind != fy.Kind || fx.Code != fy.Code || fx.Message != fy.Message || fx.Value != fy.Value || fx.Allowed != fy.Allowed || x.Status != y.Status || x.Denial != y.Denial {
 			f.t.Errorf("%s: one says %v with %v, the other %v with %v", name, errX, x.Status, errY, y.Status)
 		}
 	}
@@ -182,7 +182,7 @@ func TestDesk_OutlivesTheServers(t *testing.T) {
 	}
 	f.settled(first)
 	s, err := first.Status(t.Context())
-	if err != nil || s.State.Why() != "" {
-		t.Errorf("trading goes on with %q, %v", s.State.Why(), err)
+	if err != nil || s.State.Explain() != "" {
+		t.Errorf("trading goes on with %q, %v", s.State.Explain(), err)
 	}
 }

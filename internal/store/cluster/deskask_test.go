@@ -171,7 +171,7 @@ func TestDesk_KeepsThePaperAccount(t *testing.T) {
 	trades := func(i int) bool {
 		running := desks[i].Running()
 		_, owns := members[i].Owner("desk")
-		return owns && running != nil && running.Status().Compared
+		return owns && running != nil && running.Status().Reconciled
 	}
 	from := 0
 	eventually(t, "one trades and has compared the account", func() bool {
@@ -196,8 +196,8 @@ func TestDesk_KeepsThePaperAccount(t *testing.T) {
 		t.Errorf("the positions are %v, %v", positions, err)
 	}
 	s, err := desks[from].Status(t.Context())
-	if err != nil || s.State.Why() != "" {
-		t.Errorf("it trades with %q, %v", s.State.Why(), err)
+	if err != nil || s.State.Explain() != "" {
+		t.Errorf("it trades with %q, %v", s.State.Explain(), err)
 	}
 }
 
@@ -218,9 +218,9 @@ func openPaper(ctx context.Context, orders *cluster.Orders, prices *papertest.Ma
 // paperMarket is a market as a desk wants it.
 type paperMarket struct{ *papertest.Market }
 
-func (m paperMarket) Last(s market.Symbol) (order.Quote, bool) {
+func (m paperMarket) LastQuote(s market.Symbol) (order.Quote, bool) {
 	q, err := m.Quote(context.Background(), s)
 	return q, err == nil
 }
-func (paperMarket) Follow([]market.Symbol) {}
-func (paperMarket) Lost() []string         { return nil }
+func (paperMarket) Follow([]market.Symbol)  {}
+func (paperMarket) LaggingVenues() []string { return nil }

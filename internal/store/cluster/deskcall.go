@@ -45,7 +45,7 @@ type (
 	}
 	onAnswer struct {
 		Orders   []order.Order
-		Position order.Marked
+		Position order.PricedPosition
 	}
 	stateAnswer struct {
 		State   guard.State
@@ -77,7 +77,7 @@ func beside(err error) (*failureForm, error) {
 	return &form, nil
 }
 
-func onOf(orders []order.Order, position order.Marked, err error) (onAnswer, error) {
+func onOf(orders []order.Order, position order.PricedPosition, err error) (onAnswer, error) {
 	return onAnswer{orders, position}, err
 }
 
@@ -96,11 +96,11 @@ func (d *Desk) answerCalls() {
 	answer(d, methodOrders, func(ctx context.Context, running *desk.Desk, c ordersCall) ([]order.Order, error) {
 		return running.Orders(ctx, c.Caller, c.OpenOnly)
 	})
-	answer(d, methodPositions, func(ctx context.Context, running *desk.Desk, caller principal.Caller) ([]order.Marked, error) {
+	answer(d, methodPositions, func(ctx context.Context, running *desk.Desk, caller principal.Caller) ([]order.PricedPosition, error) {
 		return running.Positions(ctx, caller)
 	})
 	answer(d, methodOn, func(ctx context.Context, running *desk.Desk, c onCall) (onAnswer, error) {
-		return onOf(running.On(ctx, c.Caller, c.Symbol))
+		return onOf(running.InSymbol(ctx, c.Caller, c.Symbol))
 	})
 	answer(d, methodHalt, func(ctx context.Context, running *desk.Desk, c wordCall) (a stateAnswer, err error) {
 		a.State, err = running.Halt(ctx, c.Who, c.Reason)

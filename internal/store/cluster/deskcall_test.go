@@ -88,8 +88,8 @@ func drawOrder(rt *rapid.T) order.Order {
 			Spec: drawSpec(rt), Broker: "binance", Mode: order.Live, Key: drawText(rt, "idempotency key"), Token: "t", Client: drawText(rt, "client"), External: rapid.Bool().Draw(rt, "external"),
 		},
 		Status: order.Status(rapid.IntRange(1, 11).Draw(rt, "status")), VenueID: drawText(rt, "venue id"), Filled: drawAmount(rt), Cost: drawAmount(rt), Fees: drawFees(rt),
-		Claimed: drawAmount(rt), Reason: drawText(rt, "reason"), Refusal: order.Refusal{Rule: drawText(rt, "rule"), Limit: "1", Value: drawText(rt, "value")},
-		Created: drawTime(rt), Updated: drawTime(rt), CancelAsked: drawTime(rt), Seen: drawTime(rt), Doubted: drawTime(rt), Doubt: drawText(rt, "doubt"),
+		Claimed: drawAmount(rt), Reason: drawText(rt, "reason"), Denial: order.Denial{Rule: drawText(rt, "rule"), Limit: "1", Value: drawText(rt, "value")},
+		Created: drawTime(rt), Updated: drawTime(rt), CancelRequested: drawTime(rt), Seen: drawTime(rt), Doubted: drawTime(rt), Doubt: drawText(rt, "doubt"),
 	}
 	for i := range rapid.IntRange(0, 4).Draw(rt, "fills") {
 		o.Fills = append(o.Fills, order.Fill{
@@ -100,10 +100,10 @@ func drawOrder(rt *rapid.T) order.Order {
 	return o
 }
 
-func drawMarked(rt *rapid.T) order.Marked {
-	return order.Marked{
-		Position: order.Position{Symbol: drawSymbol(rt), Quantity: drawAmount(rt), Cost: drawAmount(rt), Realised: drawAmount(rt), Fees: drawFees(rt), Updated: drawTime(rt)},
-		Taken:    drawAmount(rt), Quote: order.Quote{Last: drawAmount(rt), Bid: drawAmount(rt), Ask: drawAmount(rt), At: drawTime(rt), Shut: rapid.Bool().Draw(rt, "shut")}, Mode: order.Paper,
+func drawMarked(rt *rapid.T) order.PricedPosition {
+	return order.PricedPosition{
+		Position:   order.Position{Symbol: drawSymbol(rt), Quantity: drawAmount(rt), Cost: drawAmount(rt), Realised: drawAmount(rt), Fees: drawFees(rt), Updated: drawTime(rt)},
+		FeesInBase: drawAmount(rt), Quote: order.Quote{Last: drawAmount(rt), Bid: drawAmount(rt), Ask: drawAmount(rt), At: drawTime(rt), MarketClosed: rapid.Bool().Draw(rt, "shut")}, Mode: order.Paper,
 	}
 }
 
@@ -119,8 +119,8 @@ func TestDesk_EverythingTravelsExactly(t *testing.T) {
 		travels(rt, "orders", []order.Order{drawOrder(rt), drawOrder(rt)})
 		travels(rt, "a position", drawMarked(rt))
 		travels(rt, "a status", desk.Status{
-			Broker: "binance", Mode: order.Live, Open: 3, Uncertain: 1, Connected: true, Compared: true,
-			State: guard.State{Causes: []guard.Cause{{Kind: guard.Mismatch, Subject: drawText(rt, "subject"), Reason: drawText(rt, "reason"), Since: drawTime(rt)}}, Day: guard.Day{Date: "2026-01-31", Start: drawAmount(rt), Loss: drawAmount(rt)}},
+			Broker: "binance", Mode: order.Live, Open: 3, Uncertain: 1, Connected: true, Reconciled: true,
+			State: guard.State{Restrictions: []guard.Restriction{{Kind: guard.Mismatch, Subject: drawText(rt, "subject"), Reason: drawText(rt, "reason"), Since: drawTime(rt)}}, Day: guard.Day{Date: "2026-01-31", Start: drawAmount(rt), Loss: drawAmount(rt)}},
 		})
 		f := &fault.Error{
 			Kind: fault.Kind(rapid.IntRange(0, 6).Draw(rt, "kind")), Code: drawText(rt, "code"), Message: drawText(rt, "message"), Field: drawText(rt, "field"), Value: drawText(rt, "value"),

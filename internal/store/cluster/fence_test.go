@@ -142,7 +142,7 @@ func ids(t *testing.T, o *cluster.Orders) map[string]bool {
 
 func wantFenced(t *testing.T, err error) {
 	t.Helper()
-	if f := fault.Of(err); !errors.Is(err, desk.ErrFenced) || f.Code != desk.Moved || !f.Retryable {
+	if f := fault.Of(err); !errors.Is(err, desk.ErrFenced) || f.Code != desk.CodeMoved || !f.Retryable {
 		t.Errorf("got %v, want the fault of a writer that was replaced", err)
 	}
 }
@@ -330,7 +330,7 @@ func TestOrders_GiveUpAfterASilence(t *testing.T) {
 	o.SetPatience(time.Second)
 	one.Kill(0)
 	err := place(t.Context(), o, "o1")
-	if !errors.Is(err, desk.ErrFenced) || fault.KindOf(err) != fault.Unavailable || fault.Of(err).Code == desk.Moved {
+	if !errors.Is(err, desk.ErrFenced) || fault.KindOf(err) != fault.Unavailable || fault.Of(err).Code == desk.CodeMoved {
 		t.Errorf("got %v", err)
 	}
 	if err := one.Restart(0); err != nil {

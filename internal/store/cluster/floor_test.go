@@ -132,15 +132,15 @@ func newFloor(t *testing.T, to *natstest.Cluster, patience time.Duration) *floor
 	return f
 }
 
-func (*floor) Follow([]market.Symbol) {}
-func (*floor) Lost() []string         { return nil }
+func (*floor) Follow([]market.Symbol)  {}
+func (*floor) LaggingVenues() []string { return nil }
 
 func (f *floor) Quote(_ context.Context, s market.Symbol) (order.Quote, error) {
-	q, _ := f.Last(s)
+	q, _ := f.LastQuote(s)
 	return q, nil
 }
 
-func (f *floor) Last(s market.Symbol) (order.Quote, bool) {
+func (f *floor) LastQuote(s market.Symbol) (order.Quote, bool) {
 	return order.Quote{Last: f.Price(s.Name), At: time.Now()}, true
 }
 
@@ -181,7 +181,7 @@ func (f *floor) join(name string) {
 				orders.SetPatience(f.patience)
 			}
 			return desk.New(desk.Config{
-				Owner: accountName, Broker: r.gate, Store: orders, Market: f, Policy: unlimited(), Assets: true, HaltFile: r.halt, Replica: name,
+				Owner: accountName, Broker: r.gate, Store: orders, Market: f, Policy: unlimited(), AssetBalances: true, HaltFile: r.halt, Replica: name,
 				Resolve: func(_ context.Context, s market.Symbol) (market.Symbol, error) { s.Venue = "binance"; return s, nil },
 				Log:     quiet(), Now: time.Now, Rand: rand.Float64,
 			}), func() {}, nil
@@ -213,7 +213,7 @@ func (f *floor) trading(but ...*trader) *trader {
 	var found *trader
 	took := eventually(f.t, "a replica trades", func() bool {
 		for _, r := range f.replicas {
-			if running := r.Running(); running != nil && running.Status().Compared && !slices.Contains(but, r) {
+			if running := r.Running(); running != nil && running.Status().Reconciled && !slices.Contains(but, r) {
 				found = r
 				return true
 			}
@@ -376,7 +376,7 @@ func (f *floor) unlike(at *trader) string {
 	}
 	held := decimal.Zero
 	for _, p := range positions {
-		held = held.Add(p.There())
+		held = held.Add(p.NetQuantity())
 	}
 	if b := f.Balances()["BTC"]; !held.Add(decimal.NewFromInt(2)).Equal(b.Free.Add(b.Locked)) {
 		fmt.Fprintf(&text, "the venue has %s BTC, and %s were bought. ", b.Free, held)

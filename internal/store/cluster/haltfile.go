@@ -159,7 +159,7 @@ func (d *Desk) halted(ctx context.Context) bool {
 
 // ownerHalts reports whether the owner's halt is in force by what a desk says.
 func ownerHalts(s desk.Status) bool {
-	return slices.ContainsFunc(s.State.Causes, func(c guard.Cause) bool { return c.Kind == guard.OwnerHalt })
+	return slices.ContainsFunc(s.State.Restrictions, func(c guard.Restriction) bool { return c.Kind == guard.OwnerHalt })
 }
 
 // watchHaltFile has trading halted, wherever it is done, while the halt file is

@@ -65,7 +65,7 @@ func (f *floor) heeds(a, b, trader *trader) {
 	f.t.Helper()
 	f.putHalt(a)
 	eventually(f.t, "the halt file halts", func() bool { return levelAt(trader) == guard.Halted })
-	if why := trader.Running().Status().State.Why(); !strings.Contains(why, "by the file "+a.halt+" at the replica "+a.name) {
+	if why := trader.Running().Status().State.Explain(); !strings.Contains(why, "by the file "+a.halt+" at the replica "+a.name) {
 		f.t.Errorf("it is halted because of %s", why)
 	}
 	for _, r := range f.replicas {
@@ -139,7 +139,7 @@ func TestDesk_HeedsAHaltFileOfWhenNobodyTraded(t *testing.T) {
 	f.putHalt(drains)
 	eventually(t, "the other trades", func() bool { return next.Running() != nil })
 	s := next.Running().Status()
-	if why := s.State.Why(); !strings.Contains(why, "owner_halt by the file "+drains.halt+" at the replica "+drains.name) {
+	if why := s.State.Explain(); !strings.Contains(why, "owner_halt by the file "+drains.halt+" at the replica "+drains.name) {
 		t.Errorf("it begins with %q", why)
 	}
 	first.kill()

@@ -296,7 +296,7 @@ func (o *Orders) commit(ctx context.Context, doing, name string, changes []chang
 // moved says that another writes.
 func moved() error {
 	return &fault.Error{
-		Kind: fault.Unavailable, Code: desk.Moved, Retryable: true, Cause: desk.ErrFenced,
+		Kind: fault.Unavailable, Code: desk.CodeMoved, Retryable: true, Cause: desk.ErrFenced,
 		Message: "another replica trades on the account now; nothing was done",
 	}
 }

@@ -71,7 +71,7 @@ func BenchmarkTakeOver(b *testing.B) {
 				b.Fatal(err)
 			}
 			book, _ = begin(b, o)
-			book.Forget(time.Now().Add(-30*24*time.Hour), 20_000, 1000)
+			book.Evict(time.Now().Add(-30*24*time.Hour), 20_000, 1000)
 		}
 		b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(orders), "ns/order")
 		b.ReportMetric((heap()-before)/1e6, "MB")

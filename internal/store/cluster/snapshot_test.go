@@ -51,7 +51,7 @@ func bookOf(tb testing.TB, o *cluster.Orders) *order.Book {
 func forgetful(tb testing.TB, o *cluster.Orders) *order.Book {
 	tb.Helper()
 	b := bookOf(tb, o)
-	b.Forget(time.Now().Add(time.Hour), 0, 0)
+	b.Evict(time.Now().Add(time.Hour), 0, 0)
 	return b
 }
 

@@ -71,8 +71,8 @@ func (t *tx) project(owner string, e order.Event) (bool, error) {
 		return true, t.createOrder(owner, e)
 	case order.KindAdjusted:
 		return true, refused(order.NewBook(owner).Check(e)) // positions have no rows
-	case order.KindWiped:
-		return true, t.renameFills(owner, e.Kept)
+	case order.KindVenueReset:
+		return true, t.renameFills(owner, e.Survivors)
 	default:
 	}
 	o, err := t.order(owner, e.OrderID)

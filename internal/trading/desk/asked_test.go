@@ -46,13 +46,13 @@ func TestPaper_AVenueThatIsGoneLocksNothing(t *testing.T) {
 		p.stop()
 		btc := market.Symbol{Venue: "binance", Name: "BTCUSDT"}
 		p.market.Forget(btc)
-		p.market.Lose("binance")
+		p.market.SetLagging("binance")
 		gone := &atomic.Bool{}
 		gone.Store(true)
 		p.broker = halfGone{p.paper, gone}
 		p.start()
 		time.Sleep(5 * time.Minute)
-		if s := p.Status(); !s.Compared || s.State.Level() != guard.Active {
+		if s := p.Status(); !s.Reconciled || s.State.Level() != guard.Active {
 			t.Fatalf("the account is %+v", s)
 		}
 		r := buy("1")
@@ -66,7 +66,7 @@ func TestPaper_AVenueThatIsGoneLocksNothing(t *testing.T) {
 		}
 		gone.Store(false)
 		p.market.Set(btc, order.Quote{Last: dec("50000")})
-		p.market.Lose()
+		p.market.SetLagging()
 		time.Sleep(2 * time.Minute)
 		sell := buy("0.5")
 		sell.Side = order.Sell
@@ -94,7 +94,7 @@ func TestStart_SaysWhyTheAccountIsNotCompared(t *testing.T) {
 		w.broker = unaccounted{w.venue}
 		w.start()
 		time.Sleep(10 * time.Second)
-		if why := w.Status().State.Why(); !strings.Contains(why, "memory does not answer about holdings") || !strings.Contains(why, "can be cancelled") {
+		if why := w.Status().State.Explain(); !strings.Contains(why, "memory does not answer about holdings") || !strings.Contains(why, "can be cancelled") {
 			w.t.Errorf("the state says %q", why)
 		}
 		_, err := w.Place(w.t.Context(), caller(), limit("0.5", "49000"))

@@ -15,10 +15,10 @@ type endings struct {
 	all    time.Time            // when all ended at once
 }
 
-// EndTokens has no order sent any more that waits to be and was placed with one of
+// RevokeTokens has no order sent any more that waits to be and was placed with one of
 // the tokens that the keys stand for; with no key, with any token. A token cannot
 // place orders any more when this is called.
-func (d *Desk) EndTokens(keys ...string) {
+func (d *Desk) RevokeTokens(keys ...string) {
 	now := d.cfg.Now()
 	e := &d.endings
 	e.mu.Lock()

@@ -36,7 +36,7 @@ func TestSend_NotWithATokenThatHasEnded(t *testing.T) {
 			go func() { _, _ = w.Place(w.t.Context(), c, limit("0.1", prices[name])) }()
 			synctest.Wait()
 		}
-		w.EndTokens("revoked", "another")
+		w.RevokeTokens("revoked", "another")
 		time.Sleep(time.Minute)
 		all, err := w.Orders(w.t.Context(), caller(), false)
 		if err != nil {
@@ -77,7 +77,7 @@ func TestSend_NothingWhenAllTokensHaveEnded(t *testing.T) {
 			synctest.Wait()
 		}
 		place("before", "47000")
-		w.EndTokens()
+		w.RevokeTokens()
 		time.Sleep(time.Second)
 		place("after", "46000")
 		time.Sleep(time.Minute)
@@ -92,7 +92,7 @@ func TestSend_NotWhenAllTokensEndWhileItIsJudged(t *testing.T) {
 	t.Parallel()
 	inWorld(t, func(w *world) {
 		w.slow().Store(int64(2 * time.Second))
-		time.AfterFunc(time.Second, func() { w.EndTokens() })
+		time.AfterFunc(time.Second, func() { w.RevokeTokens() })
 		c := principal.Caller{Subject: owner, Key: "before", Expires: time.Now().Add(time.Hour)}
 		o, err := w.Place(w.t.Context(), c, limit("0.1", "47000"))
 		if n := len(w.venue.Orders()); n != 0 {

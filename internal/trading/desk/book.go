@@ -101,7 +101,7 @@ func (w *writer) prune(now time.Time) {
 
 func (w *writer) forget(now time.Time) {
 	w.pruned = now
-	w.book.Forget(now.Add(-remembered), w.rememberedSent, rememberedDenied)
+	w.book.Evict(now.Add(-remembered), w.rememberedSent, rememberedDenied)
 }
 
 // saveBook has the store keep the book when many events have come since it last did.

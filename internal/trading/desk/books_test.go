@@ -19,7 +19,7 @@ func (d *day) known(all []order.Order) []order.Order {
 	return slices.DeleteFunc(slices.Clone(all), func(o order.Order) bool {
 		_, gone := d.gone[o.ID]
 		gone = gone || o.External && o.Created.Before(d.wiped)
-		if gone && (!o.Status.Final() || o.Unsettled()) {
+		if gone && (!o.Status.Final() || o.NeedsQuery()) {
 			d.t.Errorf("order %s is %v, and the venue has forgotten it", o.ID, o.Status)
 		}
 		return gone
@@ -65,7 +65,7 @@ func (d *day) equalOrders(all []order.Order) {
 			delete(theirs, name)
 		case !known:
 			d.t.Errorf("the desk does not know %+v, or it is there twice", r)
-		case have.Status != r.Status || !have.Filled.Equal(r.Filled) || have.Doubtful() || have.Behind():
+		case have.Status != r.Status || !have.Filled.Equal(r.Filled) || have.Doubtful() || have.MissingFills():
 			d.t.Errorf("order %s is %v with %s here, and %v with %s at the venue (%s)", have.ID, have.Status, have.Filled, r.Status, r.Filled, have.Doubt)
 			d.tell(have.ID)
 		}
@@ -123,7 +123,7 @@ func (d *day) equalTrades(all []order.Order) {
 	book := d.book()
 	for s, quantity := range held {
 		p := book.Position(s)
-		q, _ := d.floor.Last(s)
+		q, _ := d.floor.LastQuote(s)
 		if !p.Quantity.Equal(quantity) || d.wiped.IsZero() && !p.Cash().Equal(cash[s]) || !p.Realised.Add(p.Unrealised(q.Last)).Equal(p.Cash().Add(quantity.Mul(q.Last))) {
 			d.t.Errorf("%s: %s held and %s of cash here, %s and %s at the venue", s, p.Quantity, p.Cash(), quantity, cash[s])
 		}

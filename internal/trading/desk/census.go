@@ -104,7 +104,7 @@ func (w *writer) compare(now time.Time) {
 // would be held against books that may have moved on.
 func (w *writer) checkSilence(now time.Time) {
 	if c := &w.census; c.complete && now.Sub(c.done) >= silence {
-		w.raise(w.service(), guard.Cause{
+		w.raise(w.service(), guard.Restriction{
 			Kind: guard.VenueSilent, Subject: w.cfg.Broker.Name(),
 			Reason: "the account was last compared with " + w.cfg.Broker.Name() + " at " + c.done.Format(time.RFC3339),
 		})
@@ -355,11 +355,11 @@ func (w *writer) explain(failure string) {
 		return
 	}
 	w.census.failure = failure
-	next, there := w.state.Clear(guard.Unreconciled, "")
+	next, there := w.state.Lift(guard.Unreconciled, "")
 	if !there {
 		return
 	}
-	w.state, _ = next.Raise(guard.Cause{
+	w.state, _ = next.Restrict(guard.Restriction{
 		Kind: guard.Unreconciled, Since: w.now(),
 		Reason: "the account could not be compared with " + w.cfg.Broker.Name() + ": " + failure + ". Orders can be cancelled",
 	})
@@ -410,7 +410,7 @@ func (w *writer) endForeign(q question, a answer) {
 
 // checkSkew holds the venue's clock against ours.
 func (w *writer) checkSkew(skew time.Duration, now time.Time) {
-	if next, changed := w.state.Skew(w.cfg.Policy, w.cfg.Broker.Name(), skew, now); changed {
+	if next, changed := w.state.CheckSkew(w.cfg.Policy, w.cfg.Broker.Name(), skew, now); changed {
 		w.change(w.service(), next)
 		w.cfg.Log.WarnContext(w.hard, "the clocks were compared", "skew", skew, "state", next.Level().String())
 	}
@@ -425,12 +425,12 @@ func (w *writer) judge(found []difference, now time.Time) {
 	for _, d := range found {
 		doubts[d.subject] = d.what
 		if c.doubts[d.subject] == d.what {
-			w.raise(w.service(), guard.Cause{Kind: guard.Mismatch, Subject: d.subject, Reason: d.text})
+			w.raise(w.service(), guard.Restriction{Kind: guard.Mismatch, Subject: d.subject, Reason: d.text})
 		} else {
 			pending = true
 		}
 	}
-	for _, cause := range w.state.Causes {
+	for _, cause := range w.state.Restrictions {
 		if _, still := doubts[cause.Subject]; cause.Kind == guard.Mismatch && !still {
 			w.lift(cause.Kind, cause.Subject)
 		}

@@ -207,13 +207,13 @@ func (c *chaos) calm() {
 			c.t.Errorf("the venue has %s %d times", o.ID, n)
 		case n == 1 && (o.Status == order.Denied || o.Status == order.Rejected):
 			c.t.Errorf("order %s is %v and at the venue", o.ID, o.Status)
-		case o.Unsettled():
+		case o.NeedsQuery():
 			c.t.Errorf("order %s is still %v", o.ID, o.Status)
 		}
 	}
 	c.positions()
 	if s := c.Status().State; s.Level() != guard.Active {
-		c.t.Errorf("trading is %v: %s", s.Level(), s.Why())
+		c.t.Errorf("trading is %v: %s", s.Level(), s.Explain())
 	}
 }
 

@@ -32,7 +32,7 @@ type chase struct {
 // watch begins to chase an order of which the venue must be asked, and ends it when
 // it need not.
 func (w *writer) watch(o order.Order) {
-	if !o.Unsettled() {
+	if !o.NeedsQuery() {
 		delete(w.chases, o.ID)
 		return
 	}
@@ -106,7 +106,7 @@ func (w *writer) found(asked order.Order, r order.Report, err error) {
 		c.wait = min(2*c.wait, lastAsk)
 		if err == nil {
 			c.missing = time.Time{}
-			if o, _ := w.book.Order(id); !o.Unsettled() {
+			if o, _ := w.book.Order(id); !o.NeedsQuery() {
 				delete(w.chases, id)
 			}
 		}
@@ -117,7 +117,7 @@ func (w *writer) found(asked order.Order, r order.Report, err error) {
 // sent again, and after a few times it has failed.
 func (w *writer) open(id string, r order.Report) {
 	o, ok := w.book.Order(id)
-	if !ok || o.CancelAsked.IsZero() || o.Status.Final() || r.Status != order.Accepted && r.Status != order.PartiallyFilled {
+	if !ok || o.CancelRequested.IsZero() || o.Status.Final() || r.Status != order.Accepted && r.Status != order.PartiallyFilled {
 		return
 	}
 	c := w.chases[id]
@@ -152,7 +152,7 @@ func (w *writer) notFound(o order.Order, c *chase) {
 // behind reports whether fills of an order are missing.
 func (w *writer) behind(id string) bool {
 	o, ok := w.book.Order(id)
-	return ok && o.Behind()
+	return ok && o.MissingFills()
 }
 
 // spread moves a time of waiting by up to a quarter, so that many do not ask at

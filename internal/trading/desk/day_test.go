@@ -111,7 +111,7 @@ func (d *day) start() {
 		d.t.Fatal(err)
 	}
 	d.Desk = desk.New(desk.Config{
-		Owner: owner, Broker: b, Store: d.store, Market: d.floor, Policy: unlimited(), Assets: d.floor.assets(),
+		Owner: owner, Broker: b, Store: d.store, Market: d.floor, Policy: unlimited(), AssetBalances: d.floor.assets(),
 		Resolve: func(_ context.Context, s market.Symbol) (market.Symbol, error) {
 			s.Venue = d.floor.name()
 			return s, nil
@@ -146,7 +146,7 @@ func (d *day) start() {
 func (d *day) draw() (name string, price, quantity decimal.Decimal) {
 	all := d.floor.symbols()
 	name = all[d.random.IntN(len(all))]
-	q, _ := d.floor.Last(market.Symbol{Venue: d.floor.name(), Name: name})
+	q, _ := d.floor.LastQuote(market.Symbol{Venue: d.floor.name(), Name: name})
 	return name, q.Last, d.floor.size(d.random, q.Last)
 }
 
@@ -330,7 +330,7 @@ func (d *day) accept() {
 	d.calls.Wait()
 	for range 10 {
 		s := d.Status().State
-		if s.Level() == guard.Reducing && slices.ContainsFunc(s.Causes, func(c guard.Cause) bool { return c.Kind == guard.Mismatch }) {
+		if s.Level() == guard.Reducing && slices.ContainsFunc(s.Restrictions, func(c guard.Restriction) bool { return c.Kind == guard.Mismatch }) {
 			if _, err := d.Resume(d.t.Context(), "the owner"); err != nil {
 				d.t.Fatal(err)
 			}

@@ -42,8 +42,8 @@ var ErrFenced = errors.New("the account is no longer this desk's to write")
 // The codes of faults that say that nothing was done, and that another desk may do
 // it.
 const (
-	Moved    = "account_moved" // another has the account
-	Stopping = "stopping"      // this one ends
+	CodeMoved    = "account_moved" // another has the account
+	CodeStopping = "stopping"      // this one ends
 )
 
 // Store is where an account is kept. Its promises are those of ledger/storetest:
@@ -67,29 +67,29 @@ type Store interface {
 type Market interface {
 	// Quote returns a price that is new, and asks the venue if none is known.
 	Quote(ctx context.Context, s market.Symbol) (order.Quote, error)
-	// Last returns the newest price that is known, without waiting for anything.
-	Last(s market.Symbol) (order.Quote, bool)
+	// LastQuote returns the newest price that is known, without waiting for anything.
+	LastQuote(s market.Symbol) (order.Quote, bool)
 	// Follow names all the symbols whose prices are needed from now on.
 	Follow(symbols []market.Symbol)
-	// Lost returns the venues whose prices do not come.
-	Lost() []string
+	// LaggingVenues returns the venues whose prices do not come.
+	LaggingVenues() []string
 }
 
 // Config is what a desk works with. All but Also, Assets, Simulated, HaltFile
 // and Replica is required.
 type Config struct {
-	Owner  string   // to whom the account belongs
-	Also   []string // subjects that are the same person, such as the one on stdio
-	Broker broker.Broker
-	Store  Store
-	Market Market
-	Policy guard.Policy
+	Owner        string   // to whom the account belongs
+	OwnerAliases []string // subjects that are the same person, such as the one on stdio
+	Broker       broker.Broker
+	Store        Store
+	Market       Market
+	Policy       guard.Policy
 	// Resolve completes a symbol as a client wrote it with the venue it is traded
 	// at, or says why it is not.
 	Resolve func(ctx context.Context, s market.Symbol) (market.Symbol, error)
-	// Assets says that the venue counts assets, such as BTC, and not positions in
+	// AssetBalances says that the venue counts assets, such as BTC, and not positions in
 	// symbols: there may then be more of one than was traded here.
-	Assets bool
+	AssetBalances bool
 	// Simulated says that the account is kept by this program alone. There is nothing
 	// outside that it could differ from, and a venue of prices that is gone locks
 	// nothing.
@@ -118,7 +118,7 @@ const (
 )
 
 // errStopped is what commands get when the writer does not run.
-var errStopped = &fault.Error{Kind: fault.Unavailable, Code: Stopping, Message: "the trading desk is stopping; nothing was done", Retryable: true}
+var errStopped = &fault.Error{Kind: fault.Unavailable, Code: CodeStopping, Message: "the trading desk is stopping; nothing was done", Retryable: true}
 
 // Desk is one account. It is safe for concurrent use.
 type Desk struct {
@@ -193,7 +193,7 @@ func (d *Desk) do(ctx context.Context, run func(*writer)) error {
 // does not belong. There is one account however the owner came in: two books about
 // it would each take the other's orders for a stranger's.
 func (d *Desk) own(caller principal.Caller) (principal.Caller, error) {
-	if caller.Subject == d.cfg.Owner || slices.Contains(d.cfg.Also, caller.Subject) {
+	if caller.Subject == d.cfg.Owner || slices.Contains(d.cfg.OwnerAliases, caller.Subject) {
 		caller.Subject = d.cfg.Owner
 		return caller, nil
 	}

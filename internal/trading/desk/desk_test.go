@@ -69,7 +69,7 @@ func inWorld(t *testing.T, test func(w *world)) {
 		w.start()
 		defer func() { w.stop() }() // of the last desk
 		time.Sleep(2 * time.Second)
-		if s := w.Status(); !s.Compared || s.State.Level() != guard.Active {
+		if s := w.Status(); !s.Reconciled || s.State.Level() != guard.Active {
 			t.Fatalf("the desk begins as %+v", s)
 		}
 		test(w)
@@ -105,7 +105,7 @@ func (w *world) start() {
 		store = w.store
 	}
 	w.Desk = desk.New(desk.Config{
-		Owner: owner, Broker: w.broker, Store: store, Market: w.market, Policy: w.policy, HaltFile: w.halt, Assets: w.assets, Simulated: w.paper,
+		Owner: owner, Broker: w.broker, Store: store, Market: w.market, Policy: w.policy, HaltFile: w.halt, AssetBalances: w.assets, Simulated: w.paper,
 		Resolve: func(_ context.Context, s market.Symbol) (market.Symbol, error) {
 			if w.resolve != nil {
 				return w.resolve(s)
@@ -291,7 +291,7 @@ func TestPlace_Fates(t *testing.T) {
 					t.Errorf("the venue has it %d times", n)
 				}
 				if got := w.Status().State; got.Level() != guard.Active {
-					t.Errorf("trading is %v: %s", got.Level(), got.Why())
+					t.Errorf("trading is %v: %s", got.Level(), got.Explain())
 				}
 			})
 		})
@@ -448,7 +448,7 @@ func TestPlace_DeniedIsKept(t *testing.T) {
 		}
 		kept := w.order(o.ID)
 		w.wants(kept, order.Denied)
-		if kept.Refusal.Rule != "price_band_pct" || kept.Refusal.Limit != "5 %" || kept.Refusal.Value != "60 %" || kept.Token != "token-1" {
+		if kept.Denial.Rule != "price_band_pct" || kept.Denial.Limit != "5 %" || kept.Denial.Value != "60 %" || kept.Token != "token-1" {
 			t.Errorf("kept is %+v", kept)
 		}
 		if n := len(w.venue.Orders()); n != 0 {

@@ -30,7 +30,7 @@ func (w *writer) differences(a answer) []difference {
 		return forgotten(a) // the rest is of another account
 	}
 	found := w.orderDifferences(a)
-	if w.cfg.Assets {
+	if w.cfg.AssetBalances {
 		return append(found, w.assetDifferences(a.holdings)...)
 	}
 	return append(found, w.positionDifferences(a.holdings)...)
@@ -40,7 +40,7 @@ func (w *writer) orderDifferences(a answer) []difference {
 	var found []difference
 	for _, r := range slices.Concat(a.open, slices.Collect(maps.Values(a.orders))) {
 		o, ok := w.reported(r.ID, r.Symbol, r.VenueID)
-		if !ok || w.flights[o.ID] || o.Unsettled() {
+		if !ok || w.flights[o.ID] || o.NeedsQuery() {
 			continue // nobody's, or being asked for
 		}
 		if text := order.Disagreement(o, r); text != "" {
@@ -113,7 +113,7 @@ func (w *writer) assetDifferences(holdings []order.Holding) []difference {
 func (w *writer) accept(found []difference) []difference {
 	var left []difference
 	for _, d := range found {
-		quote, ok := w.cfg.Market.Last(d.symbol)
+		quote, ok := w.cfg.Market.LastQuote(d.symbol)
 		if d.symbol.IsZero() || w.census.doubts[d.subject] != d.what || !ok || !w.adjust(d.symbol, d.add, quote.Last) {
 			left = append(left, d)
 		}
@@ -159,7 +159,7 @@ func (w *writer) takeFills(all map[market.Symbol][]order.Fill, anew bool) (compl
 			case w.knows(f):
 				taken = w.takeFill(f) && taken
 			case f.At.Before(w.begin(s)): // this account was not traded on here
-			case anew && !f.At.After(w.book.Forgot().Add(beginEarly)):
+			case anew && !f.At.After(w.book.EvictedThrough().Add(beginEarly)):
 			default:
 				strangers = append(strangers, f)
 			}

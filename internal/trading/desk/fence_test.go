@@ -16,7 +16,7 @@ import (
 
 // replaced is what a shared store says when another desk has the account.
 func replaced() error {
-	return &fault.Error{Kind: fault.Unavailable, Code: desk.Moved, Retryable: true, Cause: desk.ErrFenced, Message: "another has the account; nothing was done"}
+	return &fault.Error{Kind: fault.Unavailable, Code: desk.CodeMoved, Retryable: true, Cause: desk.ErrFenced, Message: "another has the account; nothing was done"}
 }
 
 // fenced demands that the desk has ended because of the fence, and takes the fence
@@ -48,14 +48,14 @@ func (w *world) over(lines int) {
 	}
 	w.start()
 	time.Sleep(2 * time.Second)
-	if s := w.Status(); !s.Compared || s.State.Level() != guard.Active {
+	if s := w.Status(); !s.Reconciled || s.State.Level() != guard.Active {
 		w.t.Errorf("the next desk begins as %+v", s)
 	}
 }
 
 func wantMoved(t *testing.T, err error) {
 	t.Helper()
-	if f := fault.Of(err); f == nil || f.Code != desk.Moved {
+	if f := fault.Of(err); f == nil || f.Code != desk.CodeMoved {
 		t.Errorf("got %v, want that nothing was done because another has the account", err)
 	}
 }
@@ -166,7 +166,7 @@ func TestFence_OfAWriteThatIsNotKnown(t *testing.T) {
 		lines := len(w.store.Audit())
 		w.store.Fail(fault.Unreachable(desk.ErrFenced, 0, "the servers do not answer"))
 		_, err := w.Place(w.t.Context(), caller(), buy("0.1"))
-		if f := fault.Of(err); f == nil || f.Kind != fault.Unavailable || f.Code == desk.Moved || !f.Retryable {
+		if f := fault.Of(err); f == nil || f.Kind != fault.Unavailable || f.Code == desk.CodeMoved || !f.Retryable {
 			w.t.Errorf("got %v", err)
 		}
 		w.over(lines)

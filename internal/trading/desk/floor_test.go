@@ -58,14 +58,14 @@ func (onBinance) faults() []fake.Fault    { return sorted(fakebinance.OrderFault
 func (f onBinance) next(fault fake.Fault) { f.Next(fault) }
 func (f onBinance) wipe()                 { f.Wipe() }
 func (onBinance) Follow([]market.Symbol)  {}
-func (onBinance) Lost() []string          { return nil }
+func (onBinance) LaggingVenues() []string { return nil }
 
 func (f onBinance) Quote(_ context.Context, s market.Symbol) (order.Quote, error) {
-	q, _ := f.Last(s)
+	q, _ := f.LastQuote(s)
 	return q, nil
 }
 
-func (f onBinance) Last(s market.Symbol) (order.Quote, bool) {
+func (f onBinance) LastQuote(s market.Symbol) (order.Quote, bool) {
 	return order.Quote{Last: f.Price(s.Name), At: time.Now()}, true
 }
 
@@ -187,14 +187,14 @@ func (f onAlpaca) wipe()                           { f.Wipe() }
 func (f onAlpaca) stream(faults fake.StreamFaults) { f.Updates.Set(faults) }
 func (f onAlpaca) drop(*rand.Rand)                 { f.Updates.Drop() }
 func (onAlpaca) Follow([]market.Symbol)            {}
-func (onAlpaca) Lost() []string                    { return nil }
+func (onAlpaca) LaggingVenues() []string           { return nil }
 
 func (f onAlpaca) Quote(_ context.Context, s market.Symbol) (order.Quote, error) {
-	q, _ := f.Last(s) //nolint:contextcheck // prices are made up at once
+	q, _ := f.LastQuote(s) //nolint:contextcheck // prices are made up at once
 	return q, nil
 }
 
-func (f onAlpaca) Last(s market.Symbol) (order.Quote, bool) {
+func (f onAlpaca) LastQuote(s market.Symbol) (order.Quote, bool) {
 	bid, _ := f.Server.Quote(s.Name)
 	return order.Quote{Last: bid, At: f.now()}, true
 }

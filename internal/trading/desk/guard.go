@@ -21,20 +21,20 @@ import (
 
 // raise adds a cause against trading, persists it and tells it. It reports false when
 // the cause was in force.
-func (w *writer) raise(by principal.Caller, c guard.Cause) bool {
+func (w *writer) raise(by principal.Caller, c guard.Restriction) bool {
 	c.Since = w.now()
-	next, changed := w.state.Raise(c)
+	next, changed := w.state.Restrict(c)
 	if !changed {
 		return false
 	}
 	w.change(by, next)
-	w.cfg.Log.WarnContext(w.hard, "trading is restricted", "state", next.Level().String(), "cause", string(c.Kind), "subject", c.Subject, "reason", c.Reason, "who", c.Who)
+	w.cfg.Log.WarnContext(w.hard, "trading is restricted", "state", next.Level().String(), "cause", string(c.Kind), "subject", c.Subject, "reason", c.Reason, "who", c.By)
 	return true
 }
 
 // lift takes a cause away.
-func (w *writer) lift(k guard.CauseKind, subject string) {
-	if next, changed := w.state.Clear(k, subject); changed {
+func (w *writer) lift(k guard.RestrictionKind, subject string) {
+	if next, changed := w.state.Lift(k, subject); changed {
 		w.change(w.service(), next)
 		w.cfg.Log.InfoContext(w.hard, "a restriction of trading has ended", "state", next.Level().String(), "cause", string(k), "subject", subject)
 	}
@@ -66,7 +66,7 @@ func (d *Desk) Halt(ctx context.Context, who, reason string) (guard.State, error
 	var state guard.State
 	var unkept error
 	err := d.do(ctx, func(w *writer) {
-		if !w.raise(w.by(who), guard.Cause{Kind: guard.OwnerHalt, Who: who, Reason: reason}) {
+		if !w.raise(w.by(who), guard.Restriction{Kind: guard.OwnerHalt, By: who, Reason: reason}) {
 			w.save(w.by(who)) // a desk that has lost the account may not know that trading was resumed
 		}
 		w.cancelAll(w.now())
@@ -87,7 +87,7 @@ func (d *Desk) Halt(ctx context.Context, who, reason string) (guard.State, error
 // gone is what a client hears whose wish was not, as far as is known, written down
 // because the account is no longer this desk's.
 func gone(err error) error {
-	if f := fault.Of(err); f != nil && f.Code == Moved {
+	if f := fault.Of(err); f != nil && f.Code == CodeMoved {
 		return err
 	}
 	return &fault.Error{
@@ -117,7 +117,7 @@ func (d *Desk) Resume(ctx context.Context, who string) (guard.State, error) {
 		}
 		next, _ := w.state.Resume()
 		w.change(w.by(who), next)
-		if slices.ContainsFunc(next.Causes, func(c guard.Cause) bool { return c.Kind == guard.Mismatch }) {
+		if slices.ContainsFunc(next.Restrictions, func(c guard.Restriction) bool { return c.Kind == guard.Mismatch }) {
 			w.census.adopt, w.census.soon = true, true
 		}
 		if w.fenced != nil {
@@ -133,15 +133,15 @@ func (d *Desk) Resume(ctx context.Context, who string) (guard.State, error) {
 // cancelAll asks for the cancel of every open order while the owner has halted,
 // and again of those that the venue keeps open, less and less often.
 func (w *writer) cancelAll(now time.Time) {
-	halt := slices.IndexFunc(w.state.Causes, func(c guard.Cause) bool { return c.Kind == guard.OwnerHalt })
+	halt := slices.IndexFunc(w.state.Restrictions, func(c guard.Restriction) bool { return c.Kind == guard.OwnerHalt })
 	if halt < 0 {
 		clear(w.retries)
 		return
 	}
-	by := w.by(w.state.Causes[halt].Who)
+	by := w.by(w.state.Restrictions[halt].By)
 	for _, o := range w.book.Open() {
 		again := w.retries[o.ID]
-		if o.External || !o.CancelAsked.IsZero() || again != nil && now.Before(again.next) {
+		if o.External || !o.CancelRequested.IsZero() || again != nil && now.Before(again.next) {
 			continue
 		}
 		if again == nil {
@@ -186,7 +186,7 @@ func (w *writer) haltFile() bool {
 
 func (w *writer) checkHaltFile() {
 	if w.haltFile() {
-		w.raise(w.by("halt file"), guard.Cause{Kind: guard.OwnerHalt, Who: "the file " + w.cfg.haltFileName(), Reason: "remove it first"})
+		w.raise(w.by("halt file"), guard.Restriction{Kind: guard.OwnerHalt, By: "the file " + w.cfg.haltFileName(), Reason: "remove it first"})
 	}
 }
 
@@ -211,17 +211,17 @@ func (w *writer) needed() []market.Symbol {
 func (w *writer) checkMarket(now time.Time) {
 	symbols := w.needed()
 	w.cfg.Market.Follow(symbols)
-	lost := w.cfg.Market.Lost()
+	lost := w.cfg.Market.LaggingVenues()
 	for _, venue := range lost {
 		if slices.ContainsFunc(symbols, func(s market.Symbol) bool { return s.Venue == venue }) {
-			w.raise(w.service(), guard.Cause{Kind: guard.FeedLost, Subject: venue, Reason: "no prices come from " + venue})
+			w.raise(w.service(), guard.Restriction{Kind: guard.FeedLost, Subject: venue, Reason: "no prices come from " + venue})
 		}
 	}
 	total, missing := guard.Total(w.cfg.Policy, w.book, w.prices(), w.cfg.Broker.Mode())
 	// A fee whose worth is not known is small; a position is not.
 	missing = slices.DeleteFunc(missing, func(name string) bool { return !strings.Contains(name, ":") })
 	w.unpriced(missing, now)
-	for _, c := range w.state.Causes {
+	for _, c := range w.state.Restrictions {
 		held := slices.ContainsFunc(symbols, func(s market.Symbol) bool { return s.Venue == c.Subject })
 		if c.Kind == guard.FeedLost && (!held || !slices.Contains(lost, c.Subject)) && !slices.Contains(missing, c.Subject) {
 			w.lift(c.Kind, c.Subject)
@@ -230,7 +230,7 @@ func (w *writer) checkMarket(now time.Time) {
 	if len(missing) > 0 {
 		return // a loss that is not known cannot be held against its limit
 	}
-	next, changed := w.state.Mark(w.cfg.Policy, total, now)
+	next, changed := w.state.CheckLoss(w.cfg.Policy, total, now)
 	if changed {
 		w.change(w.service(), next)
 		return
@@ -251,7 +251,7 @@ func (w *writer) unpriced(symbols []string, now time.Time) {
 		return
 	}
 	for _, s := range symbols {
-		w.raise(w.service(), guard.Cause{Kind: guard.FeedLost, Subject: s, Reason: "the worth of the position in " + s + " is not known, nor what was lost today"})
+		w.raise(w.service(), guard.Restriction{Kind: guard.FeedLost, Subject: s, Reason: "the worth of the position in " + s + " is not known, nor what was lost today"})
 	}
 }
 
@@ -264,7 +264,7 @@ func (w *writer) prices() guard.Prices {
 		}
 	}
 	for _, s := range w.needed() {
-		q, ok := w.cfg.Market.Last(s)
+		q, ok := w.cfg.Market.LastQuote(s)
 		if !ok {
 			continue
 		}
@@ -278,8 +278,8 @@ func (w *writer) prices() guard.Prices {
 	return x
 }
 
-// Stored reads an account that no desk runs: its trading state and its orders.
-func Stored(ctx context.Context, s Store, owner string) (guard.State, *order.Book, error) {
+// LoadStored reads an account that no desk runs: its trading state and its orders.
+func LoadStored(ctx context.Context, s Store, owner string) (guard.State, *order.Book, error) {
 	state, err := loadGuard(ctx, s, owner)
 	if err != nil {
 		return state, nil, err
@@ -288,15 +288,15 @@ func Stored(ctx context.Context, s Store, owner string) (guard.State, *order.Boo
 	return state, read.Book, err
 }
 
-// SetHalt halts trading, or resumes, in the state of an account that no desk runs.
+// SetStoredHalt halts trading, or resumes, in the state of an account that no desk runs.
 // The next desk begins with it.
-func SetHalt(ctx context.Context, s Store, owner, who, reason string, halt bool, now time.Time) (guard.State, error) {
+func SetStoredHalt(ctx context.Context, s Store, owner, who, reason string, halt bool, now time.Time) (guard.State, error) {
 	state, err := loadGuard(ctx, s, owner)
 	if err != nil {
 		return state, err
 	}
 	if halt {
-		state, _ = state.Raise(guard.Cause{Kind: guard.OwnerHalt, Who: who, Reason: reason, Since: now.UTC()})
+		state, _ = state.Restrict(guard.Restriction{Kind: guard.OwnerHalt, By: who, Reason: reason, Since: now.UTC()})
 	} else {
 		state, _ = state.Resume()
 	}

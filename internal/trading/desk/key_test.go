@@ -32,14 +32,14 @@ func passings() map[string]passing {
 		}
 	}
 	moved, unknown := fenced(replaced()), fenced(fault.Unreachable(desk.ErrFenced, 0, "the servers do not answer"))
-	moved.code, unknown.code = desk.Moved, "unavailable"
+	moved.code, unknown.code = desk.CodeMoved, "unavailable"
 	return map[string]passing{
 		"the account was not compared": {
 			"not_compared",
 			func(w *world) { w.stop(); w.venue.Deaf(errors.New("no route")); w.start() },
 			func(w *world) { w.venue.Deaf(nil) },
 		},
-		"the program stops":          {desk.Stopping, func(w *world) { w.stop() }, func(w *world) { w.start() }},
+		"the program stops":          {desk.CodeStopping, func(w *world) { w.stop() }, func(w *world) { w.start() }},
 		"another has the account":    moved,
 		"a write of unknown outcome": unknown,
 		"too many orders wait": {"busy", func(w *world) {

@@ -91,7 +91,7 @@ func (w *writer) adoptOrder(r order.Report) (order.Order, bool) {
 	}
 	now := w.now()
 	g := order.Origin{Spec: order.Spec{ID: id.New(w.cfg.Now()), Owner: w.cfg.Owner}, Broker: w.cfg.Broker.Name(), Mode: w.cfg.Broker.Mode()}
-	if err := w.commit(w.service(), order.Foreign(g, r, now)); err != nil {
+	if err := w.commit(w.service(), order.NewExternal(g, r, now)); err != nil {
 		w.cfg.Log.ErrorContext(w.hard, "an order that was placed elsewhere is not persisted", "venue_id", r.VenueID, "error", err)
 		return order.Order{}, false
 	}

@@ -39,7 +39,7 @@ func (d *Desk) Place(ctx context.Context, caller principal.Caller, r order.Reque
 	if err != nil {
 		return order.Order{}, err
 	}
-	r = r.For(symbol)
+	r = r.WithSymbol(symbol)
 	d.awaitStart(ctx)
 	var t *ticket
 	if err := d.do(ctx, func(w *writer) { t = w.early(caller, r) }); err != nil {
@@ -82,7 +82,7 @@ func spelling(s market.Symbol, inst provider.Instrument) error {
 // awaitStart gives the first comparison with the venue, which no order passes
 // before, a moment to be done: clients call as soon as they can.
 func (d *Desk) awaitStart(ctx context.Context) {
-	if d.Status().Compared {
+	if d.Status().Reconciled {
 		return
 	}
 	timer := time.NewTimer(startWait)
@@ -154,11 +154,11 @@ func outcome(o order.Order) error {
 	switch o.Status {
 	case order.Denied:
 		return spent(&fault.Error{
-			Kind: fault.Conflict, Code: "order_denied", Value: o.Refusal.Value, Allowed: o.Refusal.Limit,
-			Message: o.Refusal.Rule + ": " + o.Reason,
+			Kind: fault.Conflict, Code: "order_denied", Value: o.Denial.Value, Allowed: o.Denial.Limit,
+			Message: o.Denial.Rule + ": " + o.Reason,
 		}, o.Key)
 	case order.Rejected:
-		if o.Unsent {
+		if o.NotSent {
 			return spent(&fault.Error{Kind: fault.Unavailable, Code: "not_sent", Message: "the order is over: " + o.Reason}, o.Key)
 		}
 		return &fault.Error{Kind: fault.Conflict, Code: "order_rejected", Message: fmt.Sprintf("%s did not take the order: %s", o.Broker, o.Reason)}
@@ -221,7 +221,7 @@ func (d *Desk) repeated(ctx context.Context, r order.Request) (order.Order, bool
 func (d *Desk) respelled(ctx context.Context, o order.Order, r order.Request) (order.Request, error) {
 	same := r
 	same.Symbol = o.Symbol
-	if r.DryRun || r.Asks(o) || !same.Asks(o) {
+	if r.DryRun || r.Matches(o) || !same.Matches(o) {
 		return r, nil // the symbol is not what decides
 	}
 	symbol, err := d.cfg.Resolve(ctx, r.Symbol)
@@ -257,7 +257,7 @@ func repeatOf(o order.Order, r order.Request) *ticket {
 				r.Key, o.ID, o.Status),
 		}}
 	}
-	if r.Asks(o) {
+	if r.Matches(o) {
 		return &ticket{order: o, err: outcome(o), done: true}
 	}
 	return &ticket{done: true, err: &fault.Error{
@@ -273,7 +273,7 @@ func (w *writer) early(caller principal.Caller, r order.Request) *ticket {
 	if t := w.repeat(r); t != nil {
 		return t
 	}
-	if w.state.Starting() {
+	if w.state.AwaitsReconciliation() {
 		w.cfg.Log.InfoContext(w.hard, "an order came before the account was compared with the venue; its client may ask again", "symbol", r.Symbol.String(), "client", caller.Client)
 		return &ticket{done: true, err: w.starting()}
 	}
@@ -344,7 +344,7 @@ func (w *writer) origin(caller principal.Caller, r order.Request) order.Origin {
 		Spec: order.Spec{
 			ID: id.New(w.cfg.Now()), Owner: w.cfg.Owner, Symbol: r.Symbol, Side: r.Side, Type: r.Type, Quantity: r.Quantity, Price: r.Price,
 		},
-		Broker: w.cfg.Broker.Name(), Mode: w.cfg.Broker.Mode(), Key: r.Key, Token: caller.Key, Client: caller.Client, Asked: r.Asked,
+		Broker: w.cfg.Broker.Name(), Mode: w.cfg.Broker.Mode(), Key: r.Key, Token: caller.Key, Client: caller.Client, RequestedSymbol: r.RequestedSymbol,
 	}
 }
 
@@ -361,7 +361,7 @@ func (w *writer) deny(caller principal.Caller, g order.Origin, denial *guard.Den
 	now := w.now()
 	f := denial.Fault()
 	f.Code = "order_denied"
-	o := order.Order{Origin: g, Status: order.Denied, Reason: denial.Text, Refusal: *denial.Refusal(), Created: now, Updated: now}
+	o := order.Order{Origin: g, Status: order.Denied, Reason: denial.Text, Denial: *denial.Record(), Created: now, Updated: now}
 	t := &ticket{order: o, err: f, done: true}
 	if dry {
 		w.tried(g, denial.Rule)
@@ -372,7 +372,7 @@ func (w *writer) deny(caller principal.Caller, g order.Origin, denial *guard.Den
 	}
 	err := w.commit(caller,
 		order.Event{Kind: order.KindCreated, OrderID: g.ID, At: now, Origin: &g},
-		order.Event{Kind: order.KindDenied, OrderID: g.ID, At: now, Reason: denial.Text, Refusal: denial.Refusal()})
+		order.Event{Kind: order.KindDenied, OrderID: g.ID, At: now, Reason: denial.Text, Denial: denial.Record()})
 	if err != nil {
 		t.order.ID = ""
 		return t // it is refused whether or not that can be written down

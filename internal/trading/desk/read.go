@@ -23,13 +23,13 @@ type view struct {
 
 // Status is what is known of a desk.
 type Status struct {
-	Broker    string      `json:"Broker"`
-	Mode      order.Mode  `json:"Mode"`
-	State     guard.State `json:"State"`
-	Open      int         `json:"Open"`      // orders
-	Uncertain int         `json:"Uncertain"` // of them, those whose fate is being found out
-	Connected bool        `json:"Connected"` // the venue's reports flow
-	Compared  bool        `json:"Compared"`  // with the venue since the start
+	Broker     string      `json:"Broker"`
+	Mode       order.Mode  `json:"Mode"`
+	State      guard.State `json:"State"`
+	Open       int         `json:"Open"`      // orders
+	Uncertain  int         `json:"Uncertain"` // of them, those whose fate is being found out
+	Connected  bool        `json:"Connected"` // the venue's reports flow
+	Reconciled bool        `json:"Compared"`  // with the venue since the start
 }
 
 // priceWait is how long a list of positions waits for prices.
@@ -45,7 +45,7 @@ func (w *writer) publish() {
 	}
 	v.status = Status{
 		Broker: w.cfg.Broker.Name(), Mode: w.cfg.Broker.Mode(), State: w.state, Open: len(v.open),
-		Connected: w.census.flows, Compared: w.census.complete,
+		Connected: w.census.flows, Reconciled: w.census.complete,
 	}
 	for _, o := range v.open {
 		if o.Status == order.Uncertain {
@@ -83,20 +83,20 @@ func (d *Desk) Orders(ctx context.Context, caller principal.Caller, openOnly boo
 
 // Positions lists the caller's open positions with what they trade at. Prices that
 // are not known yet, as after a start, are read, within a few seconds in all.
-func (d *Desk) Positions(ctx context.Context, caller principal.Caller) ([]order.Marked, error) {
+func (d *Desk) Positions(ctx context.Context, caller principal.Caller) ([]order.PricedPosition, error) {
 	if _, err := d.own(caller); err != nil {
 		return nil, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, priceWait)
 	defer cancel()
 	v := d.view.Load()
-	var all []order.Marked
+	var all []order.PricedPosition
 	for _, p := range v.positions {
-		marked := order.Marked{Position: p, Taken: v.taken[p.Symbol], Mode: v.status.Mode}
-		if marked.There().IsZero() {
+		marked := order.PricedPosition{Position: p, FeesInBase: v.taken[p.Symbol], Mode: v.status.Mode}
+		if marked.NetQuantity().IsZero() {
 			continue // of what fees took nothing is there
 		}
-		quote, known := d.cfg.Market.Last(p.Symbol)
+		quote, known := d.cfg.Market.LastQuote(p.Symbol)
 		if !known {
 			quote, _ = d.cfg.Market.Quote(ctx, p.Symbol) // without a price the position still is
 		}
@@ -106,18 +106,18 @@ func (d *Desk) Positions(ctx context.Context, caller principal.Caller) ([]order.
 	return all, nil
 }
 
-// On lists the orders of the caller's in one symbol that are open or have traded,
+// InSymbol lists the orders of the caller's in one symbol that are open or have traded,
 // newest first, and the position in it, with the price as far as it is known. It is
 // for charts.
-func (d *Desk) On(ctx context.Context, caller principal.Caller, s market.Symbol) ([]order.Order, order.Marked, error) {
+func (d *Desk) InSymbol(ctx context.Context, caller principal.Caller, s market.Symbol) ([]order.Order, order.PricedPosition, error) {
 	all, err := d.Orders(ctx, caller, false)
 	if err != nil {
-		return nil, order.Marked{}, err
+		return nil, order.PricedPosition{}, err
 	}
 	all = slices.DeleteFunc(all, func(o order.Order) bool { return o.Symbol != s || o.Status.Final() && o.Filled.IsZero() })
 	v := d.view.Load()
-	marked := order.Marked{Position: order.Position{Symbol: s}, Taken: v.taken[s], Mode: v.status.Mode}
-	marked.Quote, _ = d.cfg.Market.Last(s) // zero when it is not known
+	marked := order.PricedPosition{Position: order.Position{Symbol: s}, FeesInBase: v.taken[s], Mode: v.status.Mode}
+	marked.Quote, _ = d.cfg.Market.LastQuote(s) // zero when it is not known
 	for _, p := range v.positions {
 		if p.Symbol == s {
 			marked.Position = p

@@ -26,7 +26,7 @@ import (
 func (w *world) level(l guard.Level) {
 	w.t.Helper()
 	if s := w.Status().State; s.Level() != l {
-		w.t.Errorf("trading is %v, want %v: %s", s.Level(), l, s.Why())
+		w.t.Errorf("trading is %v, want %v: %s", s.Level(), l, s.Explain())
 	}
 }
 
@@ -349,15 +349,15 @@ func TestWipe_IsFoundAndAccepted(t *testing.T) {
 func TestFeedLost_Reduces(t *testing.T) {
 	t.Parallel()
 	inWorld(t, func(w *world) {
-		w.market.Lose("memory")
+		w.market.SetLagging("memory")
 		time.Sleep(2 * time.Second)
 		w.level(guard.Active) // nothing depends on it
-		w.market.Lose()
+		w.market.SetLagging()
 		w.place(buy("1"))
-		w.market.Lose("memory", "other")
+		w.market.SetLagging("memory", "other")
 		time.Sleep(2 * time.Second)
 		w.level(guard.Reducing)
-		w.market.Lose()
+		w.market.SetLagging()
 		time.Sleep(2 * time.Second)
 		w.level(guard.Active)
 	})
@@ -389,7 +389,7 @@ func TestPlace_TooFast(t *testing.T) {
 			o, err := w.Place(w.t.Context(), caller(), r)
 			rule := "passed"
 			if err != nil {
-				rule = o.Refusal.Rule
+				rule = o.Denial.Rule
 			}
 			codes[rule]++
 			time.Sleep(10 * time.Millisecond)
@@ -427,7 +427,7 @@ func TestAudit_SaysWho(t *testing.T) {
 			}
 		}
 		want := map[order.Kind]string{
-			order.KindCreated: "local/token-1/a client", order.KindSent: "local/token-1/a client", order.KindCancelAsked: "local/token-1/a client",
+			order.KindCreated: "local/token-1/a client", order.KindSent: "local/token-1/a client", order.KindCancelRequested: "local/token-1/a client",
 			order.KindAccepted: "local//", order.KindCanceled: "local//",
 		}
 		if diff := cmp.Diff(want, who); diff != "" || halted != "candela halt" {
@@ -445,11 +445,11 @@ func TestOn_IsForCharts(t *testing.T) {
 		if _, err := w.Cancel(w.t.Context(), caller(), gone.ID); err != nil {
 			w.t.Fatal(err)
 		}
-		all, p, err := w.On(w.t.Context(), caller(), brokertest.MemorySymbol())
+		all, p, err := w.InSymbol(w.t.Context(), caller(), brokertest.MemorySymbol())
 		if err != nil || len(all) != 2 || !p.Quantity.Equal(dec("1")) {
 			w.t.Errorf("%+v %+v %v", all, p, err)
 		}
-		if all, p, _ := w.On(w.t.Context(), caller(), market.Symbol{Name: "X"}); len(all) != 0 || p.Side() != 0 {
+		if all, p, _ := w.InSymbol(w.t.Context(), caller(), market.Symbol{Name: "X"}); len(all) != 0 || p.Side() != 0 {
 			w.t.Errorf("%+v %+v", all, p)
 		}
 	})

@@ -169,7 +169,7 @@ func TestPlace_RefusalsDoNotFillTheDisk(t *testing.T) {
 		before := w.store.Commits()
 		for range 500 {
 			o, err := w.Place(w.t.Context(), caller(), buy("0.5"))
-			if err == nil || o.Status != order.Denied || o.Refusal.Rule != "halted" {
+			if err == nil || o.Status != order.Denied || o.Denial.Rule != "halted" {
 				w.t.Fatalf("%+v %v", o, err)
 			}
 		}
@@ -215,7 +215,7 @@ func TestPositions_FeesInWhatWasBought(t *testing.T) {
 		defer func() { w.stop() }()
 		time.Sleep(5 * time.Second)
 		p, err := w.Positions(t.Context(), caller())
-		if err != nil || len(p) != 1 || !p[0].There().Equal(dec("0.999")) {
+		if err != nil || len(p) != 1 || !p[0].NetQuantity().Equal(dec("0.999")) {
 			t.Fatalf("%+v %v", p, err)
 		}
 		r := buy("0.999")
@@ -366,7 +366,7 @@ func TestCompare_SilenceReduces(t *testing.T) {
 		w.level(guard.Active)
 		time.Sleep(2 * time.Minute)
 		w.level(guard.Reducing)
-		if o, err := w.Place(w.t.Context(), caller(), buy("0.1")); err == nil || o.Refusal.Rule != "reducing" {
+		if o, err := w.Place(w.t.Context(), caller(), buy("0.1")); err == nil || o.Denial.Rule != "reducing" {
 			w.t.Errorf("%+v %v", o, err)
 		}
 		way := buy("0.5")

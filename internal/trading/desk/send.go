@@ -52,7 +52,7 @@ func (w *writer) wanted(caller principal.Caller, id string, asked time.Time) boo
 	waited := w.now().Sub(asked)
 	var err error
 	switch {
-	case !o.CancelAsked.IsZero():
+	case !o.CancelRequested.IsZero():
 		delete(w.flights, id)
 		w.keep(o, w.event(o, order.KindCanceled, "it was cancelled before it was sent"))
 		w.settle(id)
@@ -87,7 +87,7 @@ func (w *writer) sent(id string, r order.Report, err error) {
 		events = w.event(o, order.KindLost, why(err))
 		defer w.watchAnyway(o)
 	case errors.Is(fate, broker.ErrNotSent):
-		events = w.event(o, order.KindUnsent, "it was not sent: "+why(err))
+		events = w.event(o, order.KindNotSent, "it was not sent: "+why(err))
 	case errors.Is(fate, broker.ErrRefused):
 		events = w.event(o, order.KindRejected, why(err))
 	default:
@@ -148,7 +148,7 @@ func (w *writer) settle(id string) {
 		return
 	}
 	w.wake(o)
-	if !o.CancelAsked.IsZero() && answered(o) && !o.Status.Final() {
+	if !o.CancelRequested.IsZero() && answered(o) && !o.Status.Final() {
 		w.sendCancel(o)
 	}
 }
@@ -172,7 +172,7 @@ func (d *Desk) Cancel(ctx context.Context, caller principal.Caller, orderID stri
 		return t.order, cmp.Or(t.err, closed(t.order))
 	}
 	o := d.await(ctx, t)
-	if !o.Status.Final() && o.CancelAsked.IsZero() {
+	if !o.Status.Final() && o.CancelRequested.IsZero() {
 		return o, &fault.Error{
 			Kind: fault.Unavailable, Code: "cancel_failed", Field: "order_id", Value: o.ID, Retryable: true, RetryAfter: time.Second,
 			Message: fmt.Sprintf("order %s is still open: %s did not cancel it; try again", o.ID, o.Broker),
@@ -220,14 +220,14 @@ func (w *writer) cancel(by principal.Caller, id string) *ticket {
 			Message: fmt.Sprintf("order %s was not placed here: cancel it where it was placed, at %s", id, o.Broker),
 		}}
 	}
-	if o.CancelAsked.IsZero() {
-		if err := w.commit(by, w.event(o, order.KindCancelAsked, "")...); err != nil {
+	if o.CancelRequested.IsZero() {
+		if err := w.commit(by, w.event(o, order.KindCancelRequested, "")...); err != nil {
 			return w.cancelUnkept(o, err)
 		}
 		w.settle(id)
 	}
 	o, _ = w.book.Order(id)
-	return &ticket{order: o, wait: w.wait(id, func(_ *writer, o order.Order) bool { return o.Status.Final() || o.CancelAsked.IsZero() })}
+	return &ticket{order: o, wait: w.wait(id, func(_ *writer, o order.Order) bool { return o.Status.Final() || o.CancelRequested.IsZero() })}
 }
 
 // cancelUnkept sends a cancel that could not be persisted: to take an order away

@@ -52,7 +52,7 @@ func TestStart_FromASnapshot(t *testing.T) {
 		w.every = 1000
 		for name, snapshot := range map[string][]byte{"one": good, "none": nil, "damaged": good[:len(good)/2], "somebody else's": other} {
 			w.stop()
-			w.store.Spoil(owner, snapshot)
+			w.store.SetSnapshot(owner, snapshot)
 			before := w.store.Replays()
 			w.start()
 			if n := w.store.Replays() - before; n > 0 != (name == "damaged" || name == "somebody else's") {

@@ -69,11 +69,11 @@ func (w *writer) beginAnew(q question, kept []string) bool {
 		case has[o.ID]:
 		case o.VenueID == "" && !o.Status.Final(), !o.External && !o.Created.Before(q.asked):
 			kept = append(kept, o.ID) // what became of it is being found out
-		case !o.Status.Final() || o.Unsettled():
+		case !o.Status.Final() || o.NeedsQuery():
 			events = append(events, w.event(o, order.KindGone, reason)...)
 		}
 	}
-	events = append(events, order.Event{Kind: order.KindWiped, At: now, Kept: kept, Reason: "the owner accepts that the venue was wiped"})
+	events = append(events, order.Event{Kind: order.KindVenueReset, At: now, Survivors: kept, Reason: "the owner accepts that the venue was wiped"})
 	if err := w.commit(w.service(), events...); err != nil {
 		return false
 	}

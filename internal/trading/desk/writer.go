@@ -211,7 +211,7 @@ func (w *writer) storeFailed(err error) {
 		}
 	default:
 	}
-	w.raise(w.service(), guard.Cause{Kind: guard.StoreFailure, Reason: "what happens cannot be written down; the log has the reason"})
+	w.raise(w.service(), guard.Restriction{Kind: guard.StoreFailure, Reason: "what happens cannot be written down; the log has the reason"})
 	w.cfg.Log.ErrorContext(w.hard, "trading halts: the store fails", "error", err)
 }
 

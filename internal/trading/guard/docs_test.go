@@ -28,11 +28,11 @@ func TestDocs_MatchTables(t *testing.T) {
 	var rules, causes strings.Builder
 	rules.WriteString("| Rule, and key in the file | Default | Refuses |\n|---|---|---|\n")
 	for _, r := range guard.Rules(p) {
-		fmt.Fprintf(&rules, "| `%s` | %s | %s |\n", r.Name, r.Limit, r.Words)
+		fmt.Fprintf(&rules, "| `%s` | %s | %s |\n", r.Name, r.Limit, r.Denies)
 	}
 	causes.WriteString("| Cause | State | Default limit | When | Ends |\n|---|---|---|---|---|\n")
-	for _, c := range guard.Causes(p) {
-		fmt.Fprintf(&causes, "| `%s` | %v | %s | %s | %s |\n", c.Kind, c.Level, c.Limit, c.Words, c.Ends)
+	for _, c := range guard.Restrictions(p) {
+		fmt.Fprintf(&causes, "| `%s` | %v | %s | %s | %s |\n", c.Kind, c.Level, c.Limit, c.When, c.Lifted)
 	}
 	want := between(t, string(data), "<!-- rules:", rules.String())
 	want = between(t, want, "<!-- causes:", causes.String())

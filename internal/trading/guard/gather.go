@@ -76,7 +76,7 @@ func Gather(p Policy, b *order.Book, x Prices, s market.Symbol, mode order.Mode)
 	}
 	for _, o := range b.Since(x.Now.Add(-minute)) {
 		if o.Status != order.New && !o.External {
-			f.Recent = append(f.Recent, Recent{Spec: o.Spec, Token: o.Token, At: o.Created, Rule: o.Refusal.Rule})
+			f.Recent = append(f.Recent, Recent{Spec: o.Spec, Token: o.Token, At: o.Created, Rule: o.Denial.Rule})
 		}
 	}
 	return f

@@ -67,7 +67,7 @@ func TestGather(t *testing.T) {
 	a.apply(order.Event{Kind: order.KindCreated, OrderID: "z", At: noon, Origin: &order.Origin{Spec: spec}})
 	spec.ID = "y"
 	a.apply(order.Event{Kind: order.KindCreated, OrderID: "y", At: noon, Origin: &order.Origin{Spec: spec, Token: "k2"}},
-		order.Event{Kind: order.KindDenied, OrderID: "y", At: noon, Refusal: &order.Refusal{Rule: "venue_step"}})
+		order.Event{Kind: order.KindDenied, OrderID: "y", At: noon, Denial: &order.Denial{Rule: "venue_step"}})
 
 	prices := guard.Prices{
 		Now: noon, Rates: map[string]decimal.Decimal{"BTC": dec("60000")},

@@ -67,9 +67,9 @@ type Denial struct {
 	RetryAfter time.Duration // when the same order may pass; 0 when waiting does not help
 }
 
-// Refusal is the denial as an order remembers it, beside Text as its reason.
-func (d *Denial) Refusal() *order.Refusal {
-	return &order.Refusal{Rule: d.Rule, Limit: d.Limit, Value: d.Value}
+// Record is the denial as an order remembers it, beside Text as its reason.
+func (d *Denial) Record() *order.Denial {
+	return &order.Denial{Rule: d.Rule, Limit: d.Limit, Value: d.Value}
 }
 
 // Fault is the denial as a client sees it.
@@ -138,7 +138,7 @@ func (q *inquiry) reduces() bool {
 // fresh reports whether there is a price that is young enough to judge by. That of a
 // closed market is as young as can be: whether it takes orders is the venue's to say.
 func (q *inquiry) fresh() bool {
-	return q.Quote.Last.IsPositive() && (q.Quote.Shut || q.Now.Sub(q.Quote.At) <= q.policy.MaxQuoteAge)
+	return q.Quote.Last.IsPositive() && (q.Quote.MarketClosed || q.Now.Sub(q.Quote.At) <= q.policy.MaxQuoteAge)
 }
 
 // worst returns the price at which the order is valued: the highest at which it

@@ -32,8 +32,8 @@ func TestCheck_Refuses(t *testing.T) {
 		if d.Rule != tc.rule || d.Limit != tc.limit || d.Value != tc.value || !strings.Contains(d.Text, tc.text) || d.Field != tc.field || strings.Join(d.Nearest, " ") != tc.nearest {
 			t.Errorf("%s: got %+v", name, d)
 		}
-		if *d.Refusal() != (order.Refusal{Rule: d.Rule, Limit: d.Limit, Value: d.Value}) {
-			t.Errorf("%s: the order remembers %+v", name, d.Refusal())
+		if *d.Record() != (order.Denial{Rule: d.Rule, Limit: d.Limit, Value: d.Value}) {
+			t.Errorf("%s: the order remembers %+v", name, d.Record())
 		}
 		e := d.Fault()
 		if e.Code != "denied" || !strings.Contains(e.Message, d.Rule+": ") || e.Retryable != (d.RetryAfter > 0) || (e.Kind == fault.Invalid) != (d.Field != "") {
@@ -44,7 +44,7 @@ func TestCheck_Refuses(t *testing.T) {
 		if !covered[r.Name] {
 			t.Errorf("no case for the rule %s", r.Name)
 		}
-		if r.Limit == "" || !strings.HasSuffix(r.Words, ".") {
+		if r.Limit == "" || !strings.HasSuffix(r.Denies, ".") {
 			t.Errorf("the rule %s is not explained: %+v", r.Name, r)
 		}
 	}
@@ -55,7 +55,7 @@ func TestCheck_LetsPass(t *testing.T) {
 	for name, change := range map[string]func(*scene){
 		"the plain order":              func(*scene) {},
 		"a market order":               (*scene).market,
-		"the price of a closed market": func(s *scene) { s.Quote.At, s.Quote.Shut = noon.Add(-48*time.Hour), true },
+		"the price of a closed market": func(s *scene) { s.Quote.At, s.Quote.MarketClosed = noon.Add(-48*time.Hour), true },
 		"a sell of all that is held":   func(s *scene) { s.sell("0.1") },
 		"a short sell, where allowed":  func(s *scene) { s.sell("0.11"); s.AllowShort = true },
 		"a symbol of the list": func(s *scene) {

@@ -16,9 +16,9 @@ import (
 
 // Rule is one row of the guard's table.
 type Rule struct {
-	Name  string // as refusals, orders and, where there is one, the key in the file name it
-	Limit string // by the policy
-	Words string // what is refused
+	Name   string // as refusals, orders and, where there is one, the key in the file name it
+	Limit  string // by the policy
+	Denies string // what is refused
 }
 
 // rule is a Rule with its check, which returns a Denial without its Rule.
@@ -185,7 +185,7 @@ func checkHalted(q *inquiry) *Denial {
 	if q.state.Level() != Halted {
 		return nil
 	}
-	return &Denial{Limit: "no orders", Value: q.state.Level().String(), Text: "trading is HALTED: " + q.state.Why()}
+	return &Denial{Limit: "no orders", Value: q.state.Level().String(), Text: "trading is HALTED: " + q.state.Explain()}
 }
 
 func checkAllowed(q *inquiry) *Denial {

@@ -60,8 +60,8 @@ func (s *scene) recent(n int, age time.Duration) {
 	}
 }
 
-func (s *scene) raise(k guard.CauseKind) {
-	s.State, _ = s.Raise(guard.Cause{Kind: k, Reason: "because", Who: "me", Since: noon})
+func (s *scene) raise(k guard.RestrictionKind) {
+	s.State, _ = s.Restrict(guard.Restriction{Kind: k, Reason: "because", By: "me", Since: noon})
 }
 
 func (s *scene) sell(quantity string) {
@@ -181,8 +181,8 @@ func refusals() map[string]struct {
 		"a buy after too large a loss": {
 			"reducing", "orders that only reduce a position", "buy 0.01 with 0.1 held", "daily_loss: 1000.50 was lost", "", "",
 			func(s *scene) {
-				s.State, _ = s.Mark(s.Policy, dec("0"), noon)
-				s.State, _ = s.Mark(s.Policy, dec("-1000.5"), noon)
+				s.State, _ = s.CheckLoss(s.Policy, dec("0"), noon)
+				s.State, _ = s.CheckLoss(s.Policy, dec("-1000.5"), noon)
 			},
 		},
 		"a sell to cover nothing while reducing, short": {
@@ -208,8 +208,8 @@ func refusals() map[string]struct {
 			"reducing", "orders that only reduce a position", "buy 0.01 with 0.1 held", "daily_loss: 0.125 was lost", "", "",
 			func(s *scene) {
 				s.MaxDailyLoss = limit("0")
-				s.State, _ = s.Mark(s.Policy, dec("0"), noon)
-				s.State, _ = s.Mark(s.Policy, dec("-0.125"), noon)
+				s.State, _ = s.CheckLoss(s.Policy, dec("0"), noon)
+				s.State, _ = s.CheckLoss(s.Policy, dec("-0.125"), noon)
 			},
 		},
 		"a currency that nobody can convert": {

@@ -32,45 +32,45 @@ func (l Level) String() string {
 	}
 }
 
-// Cause is why trading is not ACTIVE. There may be several at once, and each goes
+// Restriction is why trading is not ACTIVE. There may be several at once, and each goes
 // by itself.
-type Cause struct {
-	Kind    CauseKind `json:"kind"`
-	Subject string    `json:"subject,omitempty"` // which of several, such as the venue whose feed is lost
-	Reason  string    `json:"reason,omitempty"`  // in words
-	Who     string    `json:"who,omitempty"`     // who did it, where somebody did
-	Since   time.Time `json:"since"`
+type Restriction struct {
+	Kind    RestrictionKind `json:"kind"`
+	Subject string          `json:"subject,omitempty"` // which of several, such as the venue whose feed is lost
+	Reason  string          `json:"reason,omitempty"`  // in words
+	By      string          `json:"who,omitempty"`     // who did it, where somebody did
+	Since   time.Time       `json:"since"`
 }
 
-// CauseKind is a kind of cause.
-type CauseKind string
+// RestrictionKind is a kind of cause.
+type RestrictionKind string
 
 // The kinds.
 const (
-	OwnerHalt    CauseKind = "owner_halt"         // candela halt, the file, the signal
-	StoreFailure CauseKind = "store_failure"      // what happens cannot be persisted
-	Unreconciled CauseKind = "unreconciled"       // not compared with the venue since the start
-	DailyLoss    CauseKind = "daily_loss"         // max_daily_loss
-	FeedLost     CauseKind = "feed_lost"          // no prices
-	ClockSkew    CauseKind = "clock_skew"         // max_clock_skew
-	Mismatch     CauseKind = "reconcile_mismatch" // the venue's books are not ours
-	VenueSilent  CauseKind = "venue_silent"       // not compared with the venue for a while
+	OwnerHalt    RestrictionKind = "owner_halt"         // candela halt, the file, the signal
+	StoreFailure RestrictionKind = "store_failure"      // what happens cannot be persisted
+	Unreconciled RestrictionKind = "unreconciled"       // not compared with the venue since the start
+	DailyLoss    RestrictionKind = "daily_loss"         // max_daily_loss
+	FeedLost     RestrictionKind = "feed_lost"          // no prices
+	ClockSkew    RestrictionKind = "clock_skew"         // max_clock_skew
+	Mismatch     RestrictionKind = "reconcile_mismatch" // the venue's books are not ours
+	VenueSilent  RestrictionKind = "venue_silent"       // not compared with the venue for a while
 )
 
-// CauseRow is one row of the table of causes.
-type CauseRow struct {
-	Kind  CauseKind
-	Level Level
-	Limit string // by the policy, "" where there is none
-	Words string // when it is raised
-	Ends  string // how
-	owner bool   // ends by Resume and not by Clear
+// RestrictionInfo is one row of the table of causes.
+type RestrictionInfo struct {
+	Kind   RestrictionKind
+	Level  Level
+	Limit  string // by the policy, "" where there is none
+	When   string // when it is raised
+	Lifted string // how
+	owner  bool   // ends by Resume and not by Clear
 }
 
-// Causes explains every kind of cause: what it does, when, and how it ends.
-func Causes(p Policy) []CauseRow {
+// Restrictions explains every kind of cause: what it does, when, and how it ends.
+func Restrictions(p Policy) []RestrictionInfo {
 	const resume = "with `candela resume`"
-	return []CauseRow{
+	return []RestrictionInfo{
 		{OwnerHalt, Halted, "", "The owner stops trading: `candela halt`, the halt file or SIGUSR1.", resume, true},
 		{StoreFailure, Halted, "", "What happens cannot be persisted.", resume, true},
 		{Unreconciled, Halted, "", "The account was not yet compared with the venue since the start.", "by itself, after the first comparison", false},
@@ -90,13 +90,13 @@ func Causes(p Policy) []CauseRow {
 
 // row returns the row of a kind. One that this build does not know, from a state
 // that another wrote, halts until the owner resumes.
-func (k CauseKind) row() CauseRow {
-	for _, r := range Causes(Policy{}) {
+func (k RestrictionKind) row() RestrictionInfo {
+	for _, r := range Restrictions(Policy{}) {
 		if r.Kind == k {
 			return r
 		}
 	}
-	return CauseRow{Kind: k, Level: Halted, Ends: "with `candela resume`", owner: true}
+	return RestrictionInfo{Kind: k, Level: Halted, Lifted: "with `candela resume`", owner: true}
 }
 
 // Day is a UTC day's account of profit and loss.
@@ -110,25 +110,25 @@ type Day struct {
 // State is the trading state. It is a value: what changes it returns another, for
 // the caller to persist as JSON.
 type State struct {
-	Causes []Cause `json:"causes,omitempty"` // by kind and subject; read-only
-	Day    Day     `json:"day,omitzero"`
+	Restrictions []Restriction `json:"causes,omitempty"` // by kind and subject; read-only
+	Day          Day           `json:"day,omitzero"`
 }
 
 // Level returns the strictest level of the causes.
 func (s State) Level() Level {
 	level := Active
-	for _, c := range s.Causes {
+	for _, c := range s.Restrictions {
 		level = max(level, c.Kind.row().Level)
 	}
 	return level
 }
 
-// Starting reports whether nothing passes for no other reason than that the account
+// AwaitsReconciliation reports whether nothing passes for no other reason than that the account
 // was not compared with the venue yet. That says nothing about an order: it is too
 // early to judge one.
-func (s State) Starting() bool {
+func (s State) AwaitsReconciliation() bool {
 	found := false
-	for _, c := range s.Causes {
+	for _, c := range s.Restrictions {
 		if c.Kind.row().Level == Halted && c.Kind != Unreconciled {
 			return false
 		}
@@ -137,56 +137,56 @@ func (s State) Starting() bool {
 	return found
 }
 
-// Why says what the causes are and how each ends; "" when there is none.
-func (s State) Why() string {
-	parts := make([]string, 0, len(s.Causes))
-	for _, c := range s.Causes {
+// Explain says what the causes are and how each ends; "" when there is none.
+func (s State) Explain() string {
+	parts := make([]string, 0, len(s.Restrictions))
+	for _, c := range s.Restrictions {
 		part := string(c.Kind)
 		if c.Subject != "" {
 			part += " (" + c.Subject + ")"
 		}
-		if c.Who != "" {
-			part += " by " + c.Who
+		if c.By != "" {
+			part += " by " + c.By
 		}
 		if c.Reason != "" {
 			part += ": " + c.Reason
 		}
-		part += "; it ends " + strings.ReplaceAll(c.Kind.row().Ends, "`", "")
+		part += "; it ends " + strings.ReplaceAll(c.Kind.row().Lifted, "`", "")
 		parts = append(parts, part)
 	}
 	return strings.Join(parts, ". ")
 }
 
-// Raise adds a cause, and reports whether it is new: one of the same kind and
+// Restrict adds a cause, and reports whether it is new: one of the same kind and
 // subject stays as it was.
-func (s State) Raise(c Cause) (State, bool) {
-	at, found := slices.BinarySearchFunc(s.Causes, c, compareCauses)
+func (s State) Restrict(c Restriction) (State, bool) {
+	at, found := slices.BinarySearchFunc(s.Restrictions, c, compareCauses)
 	if found {
 		return s, false
 	}
-	s.Causes = slices.Insert(slices.Clip(s.Causes), at, c)
+	s.Restrictions = slices.Insert(slices.Clip(s.Restrictions), at, c)
 	return s, true
 }
 
-func compareCauses(a, b Cause) int {
+func compareCauses(a, b Restriction) int {
 	return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Subject, b.Subject))
 }
 
-// Clear takes a cause away, and reports whether there was one. One that only the
+// Lift takes a cause away, and reports whether there was one. One that only the
 // owner can end stays.
-func (s State) Clear(k CauseKind, subject string) (State, bool) {
+func (s State) Lift(k RestrictionKind, subject string) (State, bool) {
 	if k.row().owner {
 		return s, false
 	}
-	return s.without(func(c Cause) bool { return c.Kind == k && c.Subject == subject })
+	return s.without(func(c Restriction) bool { return c.Kind == k && c.Subject == subject })
 }
 
-func (s State) without(goes func(Cause) bool) (State, bool) {
-	left := slices.DeleteFunc(slices.Clone(s.Causes), goes)
-	if len(left) == len(s.Causes) {
+func (s State) without(goes func(Restriction) bool) (State, bool) {
+	left := slices.DeleteFunc(slices.Clone(s.Restrictions), goes)
+	if len(left) == len(s.Restrictions) {
 		return s, false
 	}
-	s.Causes = left
+	s.Restrictions = left
 	return s, true
 }
 
@@ -194,46 +194,46 @@ func (s State) without(goes func(Cause) bool) (State, bool) {
 // A loss of the day beyond its limit is accepted: as much again may be lost. Other
 // causes stay until they end by themselves.
 func (s State) Resume() (State, bool) {
-	if slices.ContainsFunc(s.Causes, func(c Cause) bool { return c.Kind == DailyLoss }) {
+	if slices.ContainsFunc(s.Restrictions, func(c Restriction) bool { return c.Kind == DailyLoss }) {
 		s.Day.Forgiven = s.Day.Loss
 	}
-	return s.without(func(c Cause) bool { return c.Kind.row().owner })
+	return s.without(func(c Restriction) bool { return c.Kind.row().owner })
 }
 
 // Restart returns the state with which a new process begins: what ends by itself
 // is found again if it is still so, and nothing passes before the account was
 // compared with the venue.
 func (s State) Restart(now time.Time) State {
-	s, _ = s.without(func(c Cause) bool { return !c.Kind.row().owner })
-	s, _ = s.Raise(Cause{Kind: Unreconciled, Since: now, Reason: "the account is being compared with the venue"})
+	s, _ = s.without(func(c Restriction) bool { return !c.Kind.row().owner })
+	s, _ = s.Restrict(Restriction{Kind: Unreconciled, Since: now, Reason: "the account is being compared with the venue"})
 	return s
 }
 
-// Skew takes note of how far a venue's clock is from ours, and reports whether
+// CheckSkew takes note of how far a venue's clock is from ours, and reports whether
 // that changed the causes.
-func (s State) Skew(p Policy, venue string, skew time.Duration, now time.Time) (State, bool) {
+func (s State) CheckSkew(p Policy, venue string, skew time.Duration, now time.Time) (State, bool) {
 	if skew.Abs() <= p.MaxClockSkew {
-		return s.Clear(ClockSkew, venue)
+		return s.Lift(ClockSkew, venue)
 	}
 	reason := fmt.Sprintf("the clocks differ by %v and the limit is %v", skew.Abs().Round(time.Millisecond), p.MaxClockSkew)
-	return s.Raise(Cause{Kind: ClockSkew, Subject: venue, Reason: reason, Since: now})
+	return s.Restrict(Restriction{Kind: ClockSkew, Subject: venue, Reason: reason, Since: now})
 }
 
-// Mark takes note of Total, and reports whether the state must be persisted: a
+// CheckLoss takes note of Total, and reports whether the state must be persisted: a
 // day began, or the loss of the day crossed max_daily_loss. A cause of that kind
 // stays for the rest of the day, also when prices recover.
-func (s State) Mark(p Policy, total decimal.Decimal, now time.Time) (State, bool) {
+func (s State) CheckLoss(p Policy, total decimal.Decimal, now time.Time) (State, bool) {
 	date := now.UTC().Format(time.DateOnly)
 	changed := date != s.Day.Date
 	if changed {
-		s, _ = s.without(func(c Cause) bool { return c.Kind == DailyLoss })
+		s, _ = s.without(func(c Restriction) bool { return c.Kind == DailyLoss })
 		s.Day = Day{Date: date, Start: total}
 	}
 	s.Day.Loss = s.Day.Start.Sub(total)
 	if lost := s.Day.Loss.Sub(s.Day.Forgiven); p.MaxDailyLoss.exceeded(lost) {
 		var raised bool
 		reason := fmt.Sprintf("%s was lost since midnight UTC and the limit is %v", money(lost), p.MaxDailyLoss)
-		s, raised = s.Raise(Cause{Kind: DailyLoss, Reason: reason, Since: now})
+		s, raised = s.Restrict(Restriction{Kind: DailyLoss, Reason: reason, Since: now})
 		changed = changed || raised
 	}
 	return s, changed

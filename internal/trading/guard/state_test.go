@@ -13,44 +13,44 @@ import (
 	"candela/internal/trading/guard"
 )
 
-func raise(s guard.State, k guard.CauseKind, subject string) guard.State {
-	s, _ = s.Raise(guard.Cause{Kind: k, Subject: subject, Since: noon})
+func raise(s guard.State, k guard.RestrictionKind, subject string) guard.State {
+	s, _ = s.Restrict(guard.Restriction{Kind: k, Subject: subject, Since: noon})
 	return s
 }
 
 func TestState_CausesComeAndGo(t *testing.T) {
 	t.Parallel()
 	var s guard.State
-	if s.Level().String() != "ACTIVE" || s.Why() != "" {
-		t.Errorf("%v, %q", s.Level(), s.Why())
+	if s.Level().String() != "ACTIVE" || s.Explain() != "" {
+		t.Errorf("%v, %q", s.Level(), s.Explain())
 	}
 	s = raise(raise(s, guard.FeedLost, "binance"), guard.FeedLost, "kraken")
-	if s.Level().String() != "REDUCING" || len(s.Causes) != 2 {
+	if s.Level().String() != "REDUCING" || len(s.Restrictions) != 2 {
 		t.Errorf("%+v", s)
 	}
-	later, changed := s.Raise(guard.Cause{Kind: guard.FeedLost, Subject: "kraken", Since: noon.Add(time.Hour)})
-	if changed || !later.Causes[1].Since.Equal(noon) {
+	later, changed := s.Restrict(guard.Restriction{Kind: guard.FeedLost, Subject: "kraken", Since: noon.Add(time.Hour)})
+	if changed || !later.Restrictions[1].Since.Equal(noon) {
 		t.Errorf("a cause that is there begins again: %+v", later)
 	}
 	s = raise(s, guard.OwnerHalt, "")
 	if s.Level().String() != "HALTED" {
 		t.Error(s.Level())
 	}
-	if _, changed := s.Clear(guard.OwnerHalt, ""); changed {
+	if _, changed := s.Lift(guard.OwnerHalt, ""); changed {
 		t.Error("what the owner did is undone without the owner")
 	}
-	if _, changed := s.Clear(guard.FeedLost, "coinbase"); changed {
+	if _, changed := s.Lift(guard.FeedLost, "coinbase"); changed {
 		t.Error("a feed that was not lost comes back")
 	}
-	s, _ = s.Clear(guard.FeedLost, "kraken")
+	s, _ = s.Lift(guard.FeedLost, "kraken")
 	s, changed = s.Resume()
-	if !changed || s.Level() != guard.Reducing || len(s.Causes) != 1 || s.Causes[0].Subject != "binance" {
+	if !changed || s.Level() != guard.Reducing || len(s.Restrictions) != 1 || s.Restrictions[0].Subject != "binance" {
 		t.Errorf("%+v", s)
 	}
 	if _, changed = s.Resume(); changed {
 		t.Error("resumed twice")
 	}
-	s, changed = s.Clear(guard.FeedLost, "binance")
+	s, changed = s.Lift(guard.FeedLost, "binance")
 	if !changed || s.Level() != guard.Active {
 		t.Errorf("%+v", s)
 	}
@@ -59,7 +59,7 @@ func TestState_CausesComeAndGo(t *testing.T) {
 // TestCauses_Table holds what each cause does and what ends it.
 func TestCauses_Table(t *testing.T) {
 	t.Parallel()
-	want := map[guard.CauseKind]struct {
+	want := map[guard.RestrictionKind]struct {
 		level guard.Level
 		self  bool // ends by itself
 	}{
@@ -67,24 +67,24 @@ func TestCauses_Table(t *testing.T) {
 		guard.DailyLoss: {guard.Reducing, false}, guard.FeedLost: {guard.Reducing, true}, guard.ClockSkew: {guard.Reducing, true},
 		guard.Mismatch: {guard.Reducing, true}, guard.VenueSilent: {guard.Reducing, true},
 	}
-	rows := guard.Causes(guard.Default())
+	rows := guard.Restrictions(guard.Default())
 	if len(rows) != len(want) {
 		t.Errorf("%d causes", len(rows))
 	}
 	for _, row := range rows {
 		s := raise(guard.State{}, row.Kind, "")
-		_, cleared := s.Clear(row.Kind, "")
+		_, cleared := s.Lift(row.Kind, "")
 		_, resumed := s.Resume()
 		w := want[row.Kind]
 		if s.Level() != w.level || row.Level != w.level || cleared != w.self || resumed == w.self {
 			t.Errorf("%v: %v, cleared %v, resumed %v", row.Kind, s.Level(), cleared, resumed)
 		}
-		if row.Words == "" || !strings.Contains(s.Why(), string(row.Kind)) || !strings.Contains(s.Why(), "it ends ") {
-			t.Errorf("%v: %q", row.Kind, s.Why())
+		if row.When == "" || !strings.Contains(s.Explain(), string(row.Kind)) || !strings.Contains(s.Explain(), "it ends ") {
+			t.Errorf("%v: %q", row.Kind, s.Explain())
 		}
 	}
 	unknown := raise(guard.State{}, "meteor", "")
-	_, cleared := unknown.Clear("meteor", "")
+	_, cleared := unknown.Lift("meteor", "")
 	if _, resumed := unknown.Resume(); unknown.Level() != guard.Halted || cleared || !resumed {
 		t.Errorf("a cause of another build: %v", unknown.Level())
 	}
@@ -92,12 +92,12 @@ func TestCauses_Table(t *testing.T) {
 
 func TestState_Why(t *testing.T) {
 	t.Parallel()
-	s, _ := guard.State{}.Raise(guard.Cause{Kind: guard.OwnerHalt, Who: "candela halt", Reason: "going on holiday", Since: noon})
+	s, _ := guard.State{}.Restrict(guard.Restriction{Kind: guard.OwnerHalt, By: "candela halt", Reason: "going on holiday", Since: noon})
 	s = raise(s, guard.FeedLost, "binance")
 	want := "feed_lost (binance); it ends by itself, when prices come again. " +
 		"owner_halt by candela halt: going on holiday; it ends with candela resume"
-	if s.Why() != want {
-		t.Error(s.Why())
+	if s.Explain() != want {
+		t.Error(s.Explain())
 	}
 }
 
@@ -116,12 +116,12 @@ func TestState_Skew(t *testing.T) {
 		{-time.Second, true, guard.Active},
 	} {
 		var changed bool
-		if s, changed = s.Skew(p, "binance", tc.skew, noon); changed != tc.changed || s.Level() != tc.level {
+		if s, changed = s.CheckSkew(p, "binance", tc.skew, noon); changed != tc.changed || s.Level() != tc.level {
 			t.Errorf("step %d: %+v", i, s)
 		}
 	}
-	s, _ = s.Skew(p, "binance", time.Hour, noon)
-	if why := s.Why(); !strings.Contains(why, "the clocks differ by 1h0m0s and the limit is 1s") {
+	s, _ = s.CheckSkew(p, "binance", time.Hour, noon)
+	if why := s.Explain(); !strings.Contains(why, "the clocks differ by 1h0m0s and the limit is 1s") {
 		t.Error(why)
 	}
 }
@@ -133,7 +133,7 @@ func TestState_DailyLoss(t *testing.T) {
 	step := func(name, total string, after time.Duration, changed bool, level guard.Level) {
 		t.Helper()
 		var got bool
-		if s, got = s.Mark(p, dec(total), noon.Add(after)); got != changed || s.Level() != level {
+		if s, got = s.CheckLoss(p, dec(total), noon.Add(after)); got != changed || s.Level() != level {
 			t.Errorf("%s: changed %v, %v, %+v", name, got, s.Level(), s.Day)
 		}
 	}
@@ -142,7 +142,7 @@ func TestState_DailyLoss(t *testing.T) {
 	step("a loss up to the limit", "-6000", time.Hour, false, guard.Active)
 	step("beyond it", "-6000.01", time.Hour, true, guard.Reducing)
 	step("a recovery on the same day", "-5000", 2*time.Hour, false, guard.Reducing)
-	if _, changed := s.Clear(guard.DailyLoss, ""); changed {
+	if _, changed := s.Lift(guard.DailyLoss, ""); changed {
 		t.Error("a loss clears by itself")
 	}
 	step("the next day begins anew", "-6500", 12*time.Hour, true, guard.Active)
@@ -168,13 +168,13 @@ func TestState_DailyLoss(t *testing.T) {
 func TestState_Restart(t *testing.T) {
 	t.Parallel()
 	s := raise(raise(raise(guard.State{}, guard.OwnerHalt, ""), guard.FeedLost, "binance"), guard.Mismatch, "")
-	s, _ = s.Mark(guard.Default(), dec("-3"), noon)
+	s, _ = s.CheckLoss(guard.Default(), dec("-3"), noon)
 	s = s.Restart(noon)
-	kinds := make([]guard.CauseKind, 0, 2)
-	for _, c := range s.Causes {
+	kinds := make([]guard.RestrictionKind, 0, 2)
+	for _, c := range s.Restrictions {
 		kinds = append(kinds, c.Kind)
 	}
-	if !slices.Equal(kinds, []guard.CauseKind{guard.OwnerHalt, guard.Unreconciled}) || s.Day.Date != "2026-01-31" {
+	if !slices.Equal(kinds, []guard.RestrictionKind{guard.OwnerHalt, guard.Unreconciled}) || s.Day.Date != "2026-01-31" {
 		t.Errorf("%+v", s)
 	}
 }
@@ -195,7 +195,7 @@ func TestState_Starting(t *testing.T) {
 		"a halt of another build":         {raise(guard.State{}.Restart(noon), "meteor", ""), false},
 		"prices that do not come":         {raise(guard.State{}, guard.FeedLost, "binance"), false},
 	} {
-		if got := c.s.Starting(); got != c.want {
+		if got := c.s.AwaitsReconciliation(); got != c.want {
 			t.Errorf("%s: %v", name, got)
 		}
 	}
@@ -203,9 +203,9 @@ func TestState_Starting(t *testing.T) {
 
 func TestState_JSON(t *testing.T) {
 	t.Parallel()
-	s, _ := guard.State{}.Raise(guard.Cause{Kind: guard.FeedLost, Subject: "binance", Reason: "silent", Who: "desk", Since: noon})
-	s, _ = s.Mark(guard.Default(), dec("-1.5"), noon)
-	s, _ = s.Mark(guard.Default(), dec("-2000"), noon)
+	s, _ := guard.State{}.Restrict(guard.Restriction{Kind: guard.FeedLost, Subject: "binance", Reason: "silent", By: "desk", Since: noon})
+	s, _ = s.CheckLoss(guard.Default(), dec("-1.5"), noon)
+	s, _ = s.CheckLoss(guard.Default(), dec("-2000"), noon)
 	for _, want := range []guard.State{{}, s} {
 		data, err := json.Marshal(want)
 		if err != nil {
@@ -225,21 +225,21 @@ func TestState_JSON(t *testing.T) {
 func TestState_Model(t *testing.T) {
 	t.Parallel()
 	type key struct {
-		kind    guard.CauseKind
+		kind    guard.RestrictionKind
 		subject string
 	}
-	table := make(map[guard.CauseKind]guard.CauseRow)
-	var kinds []guard.CauseKind
-	for _, r := range guard.Causes(guard.Default()) {
+	table := make(map[guard.RestrictionKind]guard.RestrictionInfo)
+	var kinds []guard.RestrictionKind
+	for _, r := range guard.Restrictions(guard.Default()) {
 		table[r.Kind], kinds = r, append(kinds, r.Kind)
 	}
-	self := []guard.CauseKind{guard.Unreconciled, guard.FeedLost, guard.ClockSkew, guard.Mismatch, guard.VenueSilent}
+	self := []guard.RestrictionKind{guard.Unreconciled, guard.FeedLost, guard.ClockSkew, guard.Mismatch, guard.VenueSilent}
 	rapid.Check(t, func(t *rapid.T) {
 		var s guard.State
 		set := make(map[key]bool)
 		for range rapid.IntRange(1, 30).Draw(t, "steps") {
 			k := key{rapid.SampledFrom(kinds).Draw(t, "kind"), rapid.SampledFrom([]string{"", "a", "b"}).Draw(t, "subject")}
-			before := slices.Clone(s.Causes)
+			before := slices.Clone(s.Restrictions)
 			was := s
 			switch rapid.IntRange(0, 5).Draw(t, "what") {
 			case 0:
@@ -250,22 +250,22 @@ func TestState_Model(t *testing.T) {
 					}
 				}
 			case 1, 2:
-				s, _ = s.Clear(k.kind, k.subject)
+				s, _ = s.Lift(k.kind, k.subject)
 				if slices.Contains(self, k.kind) {
 					delete(set, k)
 				}
 			default:
-				s, _ = s.Raise(guard.Cause{Kind: k.kind, Subject: k.subject, Since: noon})
+				s, _ = s.Restrict(guard.Restriction{Kind: k.kind, Subject: k.subject, Since: noon})
 				set[k] = true
 			}
 			level := guard.Active
 			for k := range set {
 				level = max(level, table[k.kind].Level)
 			}
-			if s.Level() != level || len(s.Causes) != len(set) {
-				t.Fatalf("%v with %v, the model %v with %v", s.Level(), s.Causes, level, set)
+			if s.Level() != level || len(s.Restrictions) != len(set) {
+				t.Fatalf("%v with %v, the model %v with %v", s.Level(), s.Restrictions, level, set)
 			}
-			if !slices.Equal(was.Causes, before) {
+			if !slices.Equal(was.Restrictions, before) {
 				t.Fatal("a change reached the state it was made from")
 			}
 		}

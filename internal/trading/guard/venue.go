@@ -57,7 +57,7 @@ func checkReducing(q *inquiry) *Denial {
 	}
 	return &Denial{
 		Limit: "orders that only reduce a position", Value: fmt.Sprintf("%v %v with %v held", q.Side, q.Quantity, q.Held),
-		Text: fmt.Sprintf("trading is REDUCING, so that only orders that make a position smaller pass, and %s: %s", q.holding(), q.state.Why()),
+		Text: fmt.Sprintf("trading is REDUCING, so that only orders that make a position smaller pass, and %s: %s", q.holding(), q.state.Explain()),
 	}
 }
 

@@ -17,8 +17,8 @@ import (
 var (
 	// ErrUnknownOrder means that no order has the id.
 	ErrUnknownOrder = errors.New("no such order")
-	// ErrTaken means that an order with this id or idempotency key exists.
-	ErrTaken = errors.New("the id or idempotency key is taken")
+	// ErrDuplicate means that an order with this id or idempotency key exists.
+	ErrDuplicate = errors.New("the id or idempotency key is taken")
 )
 
 // Book is the orders and positions of one owner, folded from events. The same
@@ -80,8 +80,8 @@ func (b *Book) Apply(e Event) error {
 	switch e.Kind {
 	case KindAdjusted:
 		return b.adjust(e)
-	case KindWiped:
-		b.wipe(e.Kept)
+	case KindVenueReset:
+		b.wipe(e.Survivors)
 		return nil
 	default:
 	}
@@ -102,7 +102,7 @@ func (b *Book) Apply(e Event) error {
 
 // next returns the order as the event leaves it.
 func (b *Book) next(e Event) (Order, error) {
-	if e.Kind == KindWiped {
+	if e.Kind == KindVenueReset {
 		return Order{}, nil
 	}
 	if e.Kind == KindAdjusted {
@@ -116,11 +116,11 @@ func (b *Book) next(e Event) (Order, error) {
 	case e.Kind != KindCreated && !known:
 		return Order{}, fmt.Errorf("%v of order %q: %w", e.Kind, e.OrderID, ErrUnknownOrder)
 	case e.Kind == KindCreated && known:
-		return Order{}, fmt.Errorf("order %q: %w", e.OrderID, ErrTaken)
+		return Order{}, fmt.Errorf("order %q: %w", e.OrderID, ErrDuplicate)
 	case e.Kind == KindCreated && e.Origin != nil && e.Origin.Owner != b.owner:
 		return Order{}, fmt.Errorf("order %q belongs to %q, not %q: %w", e.OrderID, e.Origin.Owner, b.owner, ErrMalformed)
 	case e.Kind == KindCreated && e.Origin != nil && e.Origin.Key != "" && b.keys[e.Origin.Key] != "":
-		return Order{}, fmt.Errorf("idempotency key %q: %w", e.Origin.Key, ErrTaken)
+		return Order{}, fmt.Errorf("idempotency key %q: %w", e.Origin.Key, ErrDuplicate)
 	case e.Kind == KindFill && e.Fill != nil && e.Fill.TradeID != "" && (b.trades[e.Fill.Key()] != "" || o.knows(*e.Fill)):
 		return o, nil
 	}
@@ -290,20 +290,20 @@ func (b *Book) Traded(day time.Time) map[market.Symbol]decimal.Decimal {
 	return maps.Clone(b.turnover[utcDay(day)])
 }
 
-// Forget drops orders that have ended, so that memory does not grow with every
+// Evict drops orders that have ended, so that memory does not grow with every
 // order ever made: those that ended before a moment, and of the others all but those
 // that ended last, sent of those that were sent and denied of those that the guard
 // refused. An order may rest while many newer ones end, and the venue may have more
 // to say of it when it has just ended. Positions keep what they came to. A fill that
 // comes for a forgotten order is ErrUnknownOrder, and for the store to recognise.
-func (b *Book) Forget(before time.Time, sent, denied int) {
+func (b *Book) Evict(before time.Time, sent, denied int) {
 	type end struct {
 		id string
 		at time.Time
 	}
 	var ends []end
 	for _, id := range slices.Backward(b.sequence) {
-		if o := b.orders[id]; !b.open[id] && !o.Unsettled() {
+		if o := b.orders[id]; !b.open[id] && !o.NeedsQuery() {
 			ends = append(ends, end{id, o.Updated})
 		}
 	}
@@ -320,9 +320,9 @@ func (b *Book) Forget(before time.Time, sent, denied int) {
 	b.sequence = slices.DeleteFunc(b.sequence, func(id string) bool { _, kept := b.orders[id]; return !kept })
 }
 
-// Forgot returns up to when trades may be of orders that were forgotten; zero when
+// EvictedThrough returns up to when trades may be of orders that were forgotten; zero when
 // none are.
-func (b *Book) Forgot() time.Time { return b.forgot }
+func (b *Book) EvictedThrough() time.Time { return b.forgot }
 
 // drop takes an order away, and the names that are still its own.
 func (b *Book) drop(o Order) {

@@ -75,8 +75,8 @@ func TestBook_Refusals(t *testing.T) {
 		want  error
 	}{
 		"an order that is not there":    {event("x", order.KindSent), order.ErrUnknownOrder},
-		"an id that is taken":           {created(a), order.ErrTaken},
-		"a key that is taken":           {created(sameKey), order.ErrTaken},
+		"an id that is taken":           {created(a), order.ErrDuplicate},
+		"a key that is taken":           {created(sameKey), order.ErrDuplicate},
 		"an order of somebody else":     {created(stranger), order.ErrMalformed},
 		"an order without its origin":   {event("y", order.KindCreated), order.ErrMalformed},
 		"what the order does not allow": {event("a", order.KindDenied), order.ErrTransition},
@@ -157,10 +157,10 @@ func TestBook_Wiped(t *testing.T) {
 	old := trade(before, 1, "2", "100")
 	b := book(t, created(before), event("before", order.KindSent), accepted("before"), filled(old), event("before", order.KindGone),
 		created(after), event("after", order.KindSent), accepted("after"))
-	if b.Check(order.Event{Kind: order.KindWiped}) != nil {
+	if b.Check(order.Event{Kind: order.KindVenueReset}) != nil {
 		t.Error("a wipe is refused")
 	}
-	if err := b.Apply(order.Event{Kind: order.KindWiped, At: second(9), Kept: []string{"after", "never"}}); err != nil {
+	if err := b.Apply(order.Event{Kind: order.KindVenueReset, At: second(9), Survivors: []string{"after", "never"}}); err != nil {
 		t.Fatal(err)
 	}
 	if p := b.Positions(); len(p) != 0 {
@@ -177,7 +177,7 @@ func TestBook_Wiped(t *testing.T) {
 		t.Errorf("the position is %+v", p)
 	}
 	// A second wipe keeps what was traded since the first.
-	if err := b.Apply(order.Event{Kind: order.KindWiped, At: second(10), Kept: []string{"after"}}); err != nil {
+	if err := b.Apply(order.Event{Kind: order.KindVenueReset, At: second(10), Survivors: []string{"after"}}); err != nil {
 		t.Fatal(err)
 	}
 	if p := b.Position(after.Symbol); !p.Quantity.Equal(dec("2")) {
@@ -215,11 +215,11 @@ func TestBook_Forgets(t *testing.T) {
 	behind := order.Event{Kind: order.KindClaimed, OrderID: "c", At: second(5), Filled: dec("1")}
 	bk := book(t, created(a), event("a", order.KindSent), filled(f), created(b), event("b", order.KindSent),
 		created(c), event("c", order.KindSent), event("c", order.KindCanceled), behind)
-	bk.Forget(second(5), 10, 10)
+	bk.Evict(second(5), 10, 10)
 	if len(bk.Orders()) != 3 {
 		t.Error("what ended at that moment is forgotten")
 	}
-	bk.Forget(second(6), 10, 10)
+	bk.Evict(second(6), 10, 10)
 	if all := bk.Orders(); len(all) != 2 || len(bk.Since(time.Time{})) != 2 {
 		t.Errorf("left: %v", all)
 	}
@@ -403,7 +403,7 @@ func TestRequest_Asks(t *testing.T) {
 		Symbol: market.Symbol{Venue: "v", Name: "X"}, Side: order.Buy, Type: order.Limit, Quantity: decimal.New(10, -1), Price: decimal.NewFromInt(5),
 	}}}
 	r := order.Request{Symbol: market.Symbol{Name: "X"}, Side: order.Buy, Type: order.Limit, Quantity: decimal.NewFromInt(1), Price: decimal.NewFromInt(5)}
-	if !r.Asks(o) {
+	if !r.Matches(o) {
 		t.Error("the same order is not taken for it")
 	}
 	for name, change := range map[string]func(*order.Request){
@@ -413,17 +413,17 @@ func TestRequest_Asks(t *testing.T) {
 	} {
 		other := r
 		change(&other)
-		if other.Asks(o) {
+		if other.Matches(o) {
 			t.Errorf("another %s makes no difference", name)
 		}
 	}
 	first := r
 	first.Key, first.Symbol = "k", market.Symbol{Name: "x/y"}
-	o.Asked = first.For(o.Symbol).Asked
-	if !first.Asks(o) || !r.Asks(o) {
+	o.RequestedSymbol = first.WithSymbol(o.Symbol).RequestedSymbol
+	if !first.Matches(o) || !r.Matches(o) {
 		t.Error("the order does not know the spelling of its request, or its own")
 	}
-	if first.Symbol.Name = "x-y"; first.Asks(o) {
+	if first.Symbol.Name = "x-y"; first.Matches(o) {
 		t.Error("a spelling that nobody used passes for the one that was")
 	}
 }

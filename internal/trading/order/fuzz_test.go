@@ -84,7 +84,7 @@ func FuzzEvents(f *testing.F) {
 	g := origin("o1", order.Buy, "3")
 	seed, err := json.Marshal([]order.Event{
 		created(g), event("o1", order.KindSent), event("o1", order.KindLost), filled(trade(g, 5, "1", "100")),
-		event("o1", order.KindCancelAsked), event("o1", order.KindCanceled), filled(trade(g, 6, "2", "100")),
+		event("o1", order.KindCancelRequested), event("o1", order.KindCanceled), filled(trade(g, 6, "2", "100")),
 	})
 	if err != nil {
 		f.Fatal(err)

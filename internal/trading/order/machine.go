@@ -76,7 +76,7 @@ func Apply(o Order, e Event) (Order, error) {
 // depend on which of them came first.
 func settle(o Order) Order {
 	if o.Status.Final() {
-		o.CancelAsked = time.Time{}
+		o.CancelRequested = time.Time{}
 	}
 	if !o.Doubtful() {
 		o.Doubt, o.Doubted = "", time.Time{}
@@ -104,13 +104,13 @@ func legal(s Status, k Kind) bool {
 	switch k {
 	case KindDenied, KindSent:
 		return s == New
-	case KindUnsent:
+	case KindNotSent:
 		return s == Submitted
 	case KindAccepted:
 		return s == Submitted || s == Uncertain
 	case KindCancelFailed:
 		return s == PendingCancel || s == Submitted || s == Uncertain
-	case KindCancelAsked, KindCanceled, KindExpired, KindRejected:
+	case KindCancelRequested, KindCanceled, KindExpired, KindRejected:
 		return s != New && !s.Final()
 	case KindFill:
 		// A fill that is known may come again whatever became of the order; step
@@ -118,7 +118,7 @@ func legal(s Status, k Kind) bool {
 		return s != New && s != Denied
 	case KindLost, KindClaimed, KindDoubted, KindConfirmed, KindGone:
 		return s != New && s != Denied
-	case KindCreated, KindAdjusted, KindWiped:
+	case KindCreated, KindAdjusted, KindVenueReset:
 	}
 	return false
 }
@@ -128,8 +128,8 @@ func step(o Order, e Event) (Order, error) {
 	switch e.Kind {
 	case KindDenied:
 		o.Status, o.Reason = Denied, e.Reason
-		if e.Refusal != nil {
-			o.Refusal = *e.Refusal
+		if e.Denial != nil {
+			o.Denial = *e.Denial
 		}
 	case KindSent:
 		o.Status = Submitted
@@ -146,20 +146,20 @@ func step(o Order, e Event) (Order, error) {
 		if e.Filled.GreaterThan(o.Claimed) {
 			o.Claimed = e.Filled
 		}
-	case KindCancelAsked:
-		if o.CancelAsked.IsZero() {
-			o.CancelAsked = e.At
+	case KindCancelRequested:
+		if o.CancelRequested.IsZero() {
+			o.CancelRequested = e.At
 		}
 		if o.Status == Accepted || o.Status == PartiallyFilled {
 			o.Status = PendingCancel
 		}
 	case KindCancelFailed:
-		o.CancelAsked = time.Time{}
+		o.CancelRequested = time.Time{}
 		if o.Status == PendingCancel {
 			o.Status = standing(o)
 		}
-	case KindUnsent, KindRejected:
-		o.Status, o.Reason, o.Unsent = Rejected, e.Reason, e.Kind == KindUnsent
+	case KindNotSent, KindRejected:
+		o.Status, o.Reason, o.NotSent = Rejected, e.Reason, e.Kind == KindNotSent
 	case KindCanceled:
 		o.Status, o.Reason = Canceled, e.Reason
 	case KindGone:
@@ -176,7 +176,7 @@ func step(o Order, e Event) (Order, error) {
 		}
 	case KindConfirmed:
 		o.Doubt, o.Doubted = "", time.Time{}
-	case KindCreated, KindAdjusted, KindWiped: // legal lets none of them pass
+	case KindCreated, KindAdjusted, KindVenueReset: // legal lets none of them pass
 	}
 	return o, nil
 }
@@ -191,7 +191,7 @@ func unless(changes bool, to, otherwise Status) Status {
 // standing is the state of an order that the venue has and that has not ended.
 func standing(o Order) Status {
 	switch {
-	case !o.CancelAsked.IsZero():
+	case !o.CancelRequested.IsZero():
 		return PendingCancel
 	case o.Filled.IsPositive():
 		return PartiallyFilled

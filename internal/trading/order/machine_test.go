@@ -30,11 +30,11 @@ func TestApply_Table(t *testing.T) {
 	}
 	allowed := map[order.Status]row{
 		order.New:             {order.KindDenied: order.Denied, order.KindSent: order.Submitted},
-		order.Submitted:       merged(talk, ends, row{order.KindAccepted: order.Accepted, order.KindUnsent: order.Rejected, order.KindFill: order.PartiallyFilled, order.KindCancelAsked: unchanged, order.KindCancelFailed: unchanged, order.KindLost: order.Uncertain, order.KindDoubted: order.Uncertain}),
-		order.Uncertain:       merged(talk, ends, row{order.KindAccepted: order.Accepted, order.KindFill: order.PartiallyFilled, order.KindCancelAsked: unchanged, order.KindCancelFailed: unchanged}),
-		order.Accepted:        merged(talk, ends, row{order.KindFill: order.PartiallyFilled, order.KindCancelAsked: order.PendingCancel}),
-		order.PartiallyFilled: merged(talk, ends, row{order.KindFill: order.PartiallyFilled, order.KindCancelAsked: order.PendingCancel}),
-		order.PendingCancel:   merged(talk, ends, row{order.KindFill: order.PendingCancel, order.KindCancelAsked: unchanged, order.KindCancelFailed: order.Accepted}),
+		order.Submitted:       merged(talk, ends, row{order.KindAccepted: order.Accepted, order.KindNotSent: order.Rejected, order.KindFill: order.PartiallyFilled, order.KindCancelRequested: unchanged, order.KindCancelFailed: unchanged, order.KindLost: order.Uncertain, order.KindDoubted: order.Uncertain}),
+		order.Uncertain:       merged(talk, ends, row{order.KindAccepted: order.Accepted, order.KindFill: order.PartiallyFilled, order.KindCancelRequested: unchanged, order.KindCancelFailed: unchanged}),
+		order.Accepted:        merged(talk, ends, row{order.KindFill: order.PartiallyFilled, order.KindCancelRequested: order.PendingCancel}),
+		order.PartiallyFilled: merged(talk, ends, row{order.KindFill: order.PartiallyFilled, order.KindCancelRequested: order.PendingCancel}),
+		order.PendingCancel:   merged(talk, ends, row{order.KindFill: order.PendingCancel, order.KindCancelRequested: unchanged, order.KindCancelFailed: order.Accepted}),
 		order.Canceled:        merged(talk, row{order.KindFill: order.Canceled, order.KindGone: unchanged}),
 		order.Expired:         merged(talk, row{order.KindFill: order.Expired, order.KindGone: unchanged}),
 		order.Rejected:        merged(talk, row{order.KindGone: unchanged}),
@@ -80,7 +80,7 @@ func orders(g order.Origin) map[order.Status]order.Order {
 		order.Accepted:        accepted,
 		order.PartiallyFilled: fold(accepted, filled(trade(g, 5, "1", "100"))),
 		order.Filled:          fold(accepted, filled(trade(g, 5, "3", "100"))),
-		order.PendingCancel:   fold(accepted, event(id, order.KindCancelAsked)),
+		order.PendingCancel:   fold(accepted, event(id, order.KindCancelRequested)),
 		order.Canceled:        fold(accepted, event(id, order.KindCanceled)),
 		order.Expired:         fold(accepted, event(id, order.KindExpired)),
 		order.Rejected:        fold(base, event(id, order.KindRejected)),
@@ -147,9 +147,9 @@ func TestApply_KeepsWhatItWasTold(t *testing.T) {
 	g := origin("o1", order.Buy, "3")
 	denied := fold(order.Order{}, created(g), order.Event{
 		Kind: order.KindDenied, OrderID: "o1", At: second(1), Reason: "too large",
-		Refusal: &order.Refusal{Rule: "max_order_notional", Limit: "10", Value: "300"},
+		Denial: &order.Denial{Rule: "max_order_notional", Limit: "10", Value: "300"},
 	})
-	if denied.Reason != "too large" || denied.Refusal.Rule != "max_order_notional" || !denied.Updated.Equal(second(1)) || !denied.Created.Equal(second(0)) {
+	if denied.Reason != "too large" || denied.Denial.Rule != "max_order_notional" || !denied.Updated.Equal(second(1)) || !denied.Created.Equal(second(0)) {
 		t.Errorf("%+v", denied)
 	}
 	o := fold(sent(g), order.Event{Kind: order.KindAccepted, OrderID: "o1", VenueID: "v7", At: second(3)},
@@ -165,11 +165,11 @@ func TestApply_KeepsWhatItWasTold(t *testing.T) {
 	if _, ok := sent(g).Average(); ok {
 		t.Error("an order without fills has an average")
 	}
-	unsent := fold(sent(g), order.Event{Kind: order.KindUnsent, OrderID: "o1", Reason: "no route"})
-	if unsent.Status != order.Rejected || unsent.Reason != "no route" || !unsent.Unsent {
+	unsent := fold(sent(g), order.Event{Kind: order.KindNotSent, OrderID: "o1", Reason: "no route"})
+	if unsent.Status != order.Rejected || unsent.Reason != "no route" || !unsent.NotSent {
 		t.Errorf("%+v", unsent)
 	}
-	if refused := fold(sent(g), event("o1", order.KindRejected)); refused.Status != order.Rejected || refused.Unsent {
+	if refused := fold(sent(g), event("o1", order.KindRejected)); refused.Status != order.Rejected || refused.NotSent {
 		t.Errorf("%+v", refused)
 	}
 }
@@ -195,22 +195,22 @@ func TestApply_RemembersACancelBeforeTheAnswer(t *testing.T) {
 		"also when the answer was a fill":  {filled(trade(g, 5, "1", "100"))},
 		"and no answer to the cancel came": {event("o1", order.KindAccepted), event("o1", order.KindLost)},
 	} {
-		o := fold(sent(g), event("o1", order.KindCancelAsked))
-		if o.Status != order.Submitted || o.CancelAsked.IsZero() {
+		o := fold(sent(g), event("o1", order.KindCancelRequested))
+		if o.Status != order.Submitted || o.CancelRequested.IsZero() {
 			t.Fatalf("%+v", o)
 		}
 		o = fold(o, between...)
 		if o.Status == order.Submitted || o.Status == order.Uncertain {
 			o = fold(o, event("o1", order.KindAccepted))
 		}
-		if o.Status != order.PendingCancel || !o.Unsettled() {
+		if o.Status != order.PendingCancel || !o.NeedsQuery() {
 			t.Errorf("%s: %v", name, o.Status)
 		}
 		open := fold(o, event("o1", order.KindCancelFailed))
 		if want := open.Filled.IsPositive(); (open.Status == order.PartiallyFilled) != want || (open.Status == order.Accepted) == want {
 			t.Errorf("%s: %v after the cancel failed", name, open.Status)
 		}
-		if o = fold(o, event("o1", order.KindGone)); o.Status != order.Canceled || !o.CancelAsked.Equal(time.Time{}) {
+		if o = fold(o, event("o1", order.KindGone)); o.Status != order.Canceled || !o.CancelRequested.Equal(time.Time{}) {
 			t.Errorf("%s: %+v", name, o)
 		}
 	}
@@ -235,7 +235,7 @@ func TestOrder_Unsettled(t *testing.T) {
 	t.Parallel()
 	for status, o := range orders(origin("o1", order.Buy, "3")) {
 		want := status == order.Submitted || status == order.Uncertain || status == order.PendingCancel
-		if o.Unsettled() != want {
+		if o.NeedsQuery() != want {
 			t.Errorf("%v: %v", status, !want)
 		}
 	}

@@ -65,7 +65,7 @@ func (m *model) take(e order.Event) bool {
 			return false
 		}
 		m.sent = true
-	case order.KindUnsent:
+	case order.KindNotSent:
 		if !live || m.known || m.lost {
 			return false
 		}
@@ -90,7 +90,7 @@ func (m *model) take(e order.Event) bool {
 			return false
 		}
 		m.trades[e.Fill.TradeID], m.known = e.Fill.Quantity, true
-	case order.KindCancelAsked:
+	case order.KindCancelRequested:
 		m.cancel = m.cancel || live
 		return live
 	case order.KindCancelFailed:

@@ -141,11 +141,11 @@ type Origin struct {
 	Client   string `json:"client,omitempty"`          // as the client calls itself, not verified
 	External bool   `json:"external,omitempty"`        // found at the venue, not placed here
 
-	Asked market.Symbol `json:"asked_symbol,omitzero"` // as the client wrote it, of an order with a key; zero where that is Symbol
+	RequestedSymbol market.Symbol `json:"asked_symbol,omitzero"` // as the client wrote it, of an order with a key; zero where that is Symbol
 }
 
-// Refusal is why the guard denied an order.
-type Refusal struct {
+// Denial is why the guard denied an order.
+type Denial struct {
 	Rule  string `json:"rule,omitempty"`  // as the guard's table names it
 	Limit string `json:"limit,omitempty"` // what the rule allows
 	Value string `json:"value,omitempty"` // what the order would have needed
@@ -163,15 +163,15 @@ type Order struct {
 	Fees    Fees            `json:"fees,omitempty"`   // paid, per asset
 	Claimed decimal.Decimal `json:"claimed,omitzero"` // the most that the venue says is filled; at least Filled
 	Reason  string          `json:"reason,omitempty"` // why it was denied, rejected or ended
-	Refusal Refusal         `json:"refusal,omitzero"` // of a denied order
-	Unsent  bool            `json:"unsent,omitempty"` // of a rejected one: it never left this machine, and the venue was not asked
+	Denial  Denial          `json:"refusal,omitzero"` // of a denied order
+	NotSent bool            `json:"unsent,omitempty"` // of a rejected one: it never left this machine, and the venue was not asked
 	Created time.Time       `json:"created"`          // by our clock
 	Updated time.Time       `json:"updated"`          // of the newest event, by our clock
 
-	CancelAsked time.Time `json:"cancel_asked,omitzero"` // when a cancel was asked for that has not failed
-	Seen        time.Time `json:"seen,omitzero"`         // the newest word of the venue's that was understood, by its clock
-	Doubted     time.Time `json:"doubted,omitzero"`      // the newest that was not, or that contradicts what is known
-	Doubt       string    `json:"doubt,omitempty"`       // what that was
+	CancelRequested time.Time `json:"cancel_asked,omitzero"` // when a cancel was asked for that has not failed
+	Seen            time.Time `json:"seen,omitzero"`         // the newest word of the venue's that was understood, by its clock
+	Doubted         time.Time `json:"doubted,omitzero"`      // the newest that was not, or that contradicts what is known
+	Doubt           string    `json:"doubt,omitempty"`       // what that was
 }
 
 // Remaining returns what is not filled.
@@ -190,18 +190,18 @@ func (o Order) Average() (decimal.Decimal, bool) {
 // be understood or believed, and nothing newer since.
 func (o Order) Doubtful() bool { return o.Doubt != "" && !o.Doubted.Before(o.Seen) }
 
-// Behind reports whether the venue counts more than the fills that are known:
+// MissingFills reports whether the venue counts more than the fills that are known:
 // some of them have not come, and they are asked for, never made up.
-func (o Order) Behind() bool { return o.Claimed.GreaterThan(o.Filled) }
+func (o Order) MissingFills() bool { return o.Claimed.GreaterThan(o.Filled) }
 
-// Unsettled reports whether the venue must be asked what became of the order: its
+// NeedsQuery reports whether the venue must be asked what became of the order: its
 // answer is outstanding or unknown, fills are missing, or it contradicts itself.
-func (o Order) Unsettled() bool {
+func (o Order) NeedsQuery() bool {
 	switch o.Status {
 	case Submitted, Uncertain, PendingCancel:
 		return true
 	default:
-		return o.Doubtful() || o.Behind()
+		return o.Doubtful() || o.MissingFills()
 	}
 }
 

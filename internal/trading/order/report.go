@@ -181,8 +181,8 @@ func (l *listener) word() {
 	if l.order.Status == Submitted || l.order.Status == Uncertain {
 		l.must(Event{Kind: KindAccepted})
 	}
-	if l.report.Status == PendingCancel && l.order.CancelAsked.IsZero() {
-		l.must(Event{Kind: KindCancelAsked})
+	if l.report.Status == PendingCancel && l.order.CancelRequested.IsZero() {
+		l.must(Event{Kind: KindCancelRequested})
 	}
 }
 
@@ -204,10 +204,10 @@ func (l *listener) overtake() {
 	}
 }
 
-// Foreign returns the event that makes an order of ours out of one that was found
+// NewExternal returns the event that makes an order of ours out of one that was found
 // at the venue, under an id that the caller gives it. FromReport then adds what
 // the report tells.
-func Foreign(g Origin, r Report, at time.Time) Event {
+func NewExternal(g Origin, r Report, at time.Time) Event {
 	g.External = true
 	g.Symbol, g.Side, g.Type, g.Quantity, g.Price = r.Symbol, r.Side, r.Type, r.Quantity, r.Price
 	return Event{Kind: KindCreated, OrderID: g.ID, At: at, VenueAt: r.At, VenueID: r.VenueID, Origin: &g}
@@ -222,7 +222,7 @@ func Disagreement(o Order, fresh Report) string {
 	switch {
 	case o.Doubtful():
 		return o.Doubt
-	case o.Behind():
+	case o.MissingFills():
 		return fmt.Sprintf("the venue counts %v filled, the fills that are known sum to %v", o.Claimed, o.Filled)
 	case fresh.Filled.LessThan(o.Filled):
 		return fmt.Sprintf("the venue counts %v filled, the fills that are known sum to %v", fresh.Filled, o.Filled)

@@ -90,8 +90,8 @@ func TestFromReport(t *testing.T) {
 			t.Errorf("%s: events %v, want %v", name, got, tc.events)
 		}
 		o := fold(tc.order, events...)
-		if o.Status != tc.status || o.Unsettled() != tc.ask {
-			t.Errorf("%s: %v, unsettled %v", name, o.Status, o.Unsettled())
+		if o.Status != tc.status || o.NeedsQuery() != tc.ask {
+			t.Errorf("%s: %v, unsettled %v", name, o.Status, o.NeedsQuery())
 		}
 		if again := order.FromReport(o, tc.report); len(again) > 0 {
 			t.Errorf("%s: the same report adds %v", name, kinds(again))
@@ -112,7 +112,7 @@ func TestFromReport_DoubtEndsWithNewerWords(t *testing.T) {
 	if later := hear(o, report(order.Uncertain, 12, "0"), report(order.Accepted, 11, "0")); !later.Doubtful() {
 		t.Error("a word before the newest doubt ends it")
 	}
-	if o = hear(o, report(order.Accepted, 11, "0")); o.Doubtful() || o.Unsettled() {
+	if o = hear(o, report(order.Accepted, 11, "0")); o.Doubtful() || o.NeedsQuery() {
 		t.Errorf("%+v", o)
 	}
 	if o = hear(o, report(order.Uncertain, 10, "0")); o.Doubtful() {
@@ -152,12 +152,12 @@ func TestFromAnswer_EndsADoubt(t *testing.T) {
 		t.Fatalf("%+v", o)
 	}
 	answer := func(o order.Order, r order.Report) order.Order { return fold(o, order.FromAnswer(o, r)...) }
-	if after := answer(o, fresh); after.Doubtful() || after.Unsettled() || after.Status != order.Accepted {
+	if after := answer(o, fresh); after.Doubtful() || after.NeedsQuery() || after.Status != order.Accepted {
 		t.Errorf("%+v", after)
 	}
 	filled := report(order.Filled, 5, "3")
 	filled.Fills = []order.Fill{trade(g, 1, "3", "100")}
-	if after := answer(o, filled); after.Unsettled() || after.Status != order.Filled {
+	if after := answer(o, filled); after.NeedsQuery() || after.Status != order.Filled {
 		t.Errorf("%+v", after)
 	}
 	larger := fresh
@@ -180,7 +180,7 @@ func TestForeign(t *testing.T) {
 	r := report(order.PartiallyFilled, 5, "1", trade(g, 5, "1", "100"))
 	r.Spec = order.Spec{ID: "web_1", Symbol: g.Symbol, Side: order.Sell, Quantity: dec("2"), Price: dec("9")} // its type is none of ours
 	r.Fills[0].Side, r.Fills[0].OrderID = order.Sell, ""
-	o := hear(fold(order.Order{}, order.Foreign(order.Origin{Spec: order.Spec{ID: "x1", Owner: "me"}, Broker: "paper"}, r, second(9))), r)
+	o := hear(fold(order.Order{}, order.NewExternal(order.Origin{Spec: order.Spec{ID: "x1", Owner: "me"}, Broker: "paper"}, r, second(9))), r)
 	if !o.External || o.ID != "x1" || o.Owner != "me" || o.VenueID != "v1" || o.Status != order.PartiallyFilled || !o.Filled.Equal(dec("1")) || !o.Quantity.Equal(dec("2")) {
 		t.Errorf("%+v", o)
 	}
@@ -242,7 +242,7 @@ func TestFromReport_AnyOrderEndsTheSame(t *testing.T) {
 			}
 		}
 		last := history[len(history)-1]
-		if !got.Filled.Equal(last.Filled) || last.Status.Final() && got.Status != last.Status || got.Unsettled() && last.Status != order.PendingCancel {
+		if !got.Filled.Equal(last.Filled) || last.Status.Final() && got.Status != last.Status || got.NeedsQuery() && last.Status != order.PendingCancel {
 			t.Fatalf("the venue has %v with %v, we have %+v", last.Status, last.Filled, got)
 		}
 	})
@@ -327,7 +327,7 @@ func TestEvent_JSON(t *testing.T) {
 		{},
 		{
 			Kind: order.KindDenied, OrderID: "o1", At: second(1).Add(time.Nanosecond), VenueAt: second(2), VenueID: "v", Reason: "r",
-			Filled: dec("1.5"), Refusal: &order.Refusal{Rule: "a", Limit: "b", Value: "c"},
+			Filled: dec("1.5"), Denial: &order.Denial{Rule: "a", Limit: "b", Value: "c"},
 		},
 		{Kind: order.KindAdjusted, Adjustment: &order.Adjustment{Symbol: symbol("BTCUSDT"), Quantity: dec("-1"), Price: dec("2")}},
 	} {

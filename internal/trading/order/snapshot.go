@@ -174,6 +174,6 @@ func (b *Book) rename(id venueID, to string) {
 	b.venueIDs[id] = to
 }
 
-// Knows returns the id of the order that a trade is known of, "" when it is known
+// OrderOfTrade returns the id of the order that a trade is known of, "" when it is known
 // of none.
-func (b *Book) Knows(f Fill) string { return b.trades[f.Key()] }
+func (b *Book) OrderOfTrade(f Fill) string { return b.trades[f.Key()] }

@@ -60,7 +60,7 @@ func (s *session) more() {
 				kept = append(kept, o.ID)
 			}
 		}
-		s.apply(s.at(order.Event{Kind: order.KindWiped, Kept: kept}))
+		s.apply(s.at(order.Event{Kind: order.KindVenueReset, Survivors: kept}))
 	case 2: // the venue gives out a number again
 		if all := s.live.Orders(); len(all) > 1 {
 			o := rapid.SampledFrom(all).Draw(s.t, "named")
@@ -144,7 +144,7 @@ func TestSnapshot_OfAnAccountThatForgets(t *testing.T) {
 			if rapid.IntRange(0, 9).Draw(t, "a snapshot") > 0 {
 				continue
 			}
-			s.live.Forget(second(s.now-rapid.IntRange(0, 40).Draw(t, "ago")), rapid.IntRange(0, 9).Draw(t, "sent"), rapid.IntRange(0, 2).Draw(t, "denied"))
+			s.live.Evict(second(s.now-rapid.IntRange(0, 40).Draw(t, "ago")), rapid.IntRange(0, 9).Draw(t, "sent"), rapid.IntRange(0, 2).Draw(t, "denied"))
 			b, err := order.ReadSnapshot("me", snapshot(t, s.live))
 			if err != nil {
 				t.Fatal(err)
@@ -291,14 +291,14 @@ func TestBook_ForgetsByNumber(t *testing.T) {
 		apply(created(g), event(id, order.KindSent), accepted, filled(f))
 	}
 	end("old", "1")
-	apply(order.Event{Kind: order.KindWiped})
+	apply(order.Event{Kind: order.KindVenueReset})
 	end("new", "1") // the venue begins to number anew
 	for _, id := range []string{"d1", "d2", "d3"} {
 		apply(created(origin(id, order.Buy, "1")), event(id, order.KindDenied))
 	}
 	open := origin("open", order.Buy, "1")
 	apply(created(open), event("open", order.KindSent))
-	b.Forget(second(0), 1, 2)
+	b.Evict(second(0), 1, 2)
 	var left []string
 	for _, o := range b.Newest(10) {
 		left = append(left, o.ID)
@@ -309,7 +309,7 @@ func TestBook_ForgetsByNumber(t *testing.T) {
 	if o, ok := b.ByVenueID("paper", market.Symbol{Venue: "paper", Name: "BTCUSDT"}, "v1"); !ok || o.ID != "new" {
 		t.Errorf("the number that was given out anew is of %q", o.ID)
 	}
-	if o, _ := b.Order("new"); b.Knows(o.Fills[0]) != "new" {
+	if o, _ := b.Order("new"); b.OrderOfTrade(o.Fills[0]) != "new" {
 		t.Error("the trade that was numbered anew is forgotten")
 	}
 }
@@ -330,7 +330,7 @@ func TestBook_ForgetsWhatEndedFirst(t *testing.T) {
 		events = append(events, at(event(id, order.KindRejected), 10+i))
 	}
 	b := book(t, events...)
-	b.Forget(second(0), 2, 0)
+	b.Evict(second(0), 2, 0)
 	var left []string
 	for _, o := range b.Newest(10) {
 		left = append(left, o.ID)

@@ -18,11 +18,11 @@ func TestWireNames_StayTheSame(t *testing.T) {
 	btc, one := market.Symbol{Venue: "binance", Name: "BTCUSDT"}, decimal.NewFromInt(1)
 	for want, value := range map[string]any{
 		`{"Symbol":"binance:BTCUSDT","Asked":"BTC-USDT","Side":"buy","Type":"limit","Quantity":"1","Price":"1","Key":"k","DryRun":true}`: order.Request{
-			Symbol: btc, Asked: market.Symbol{Name: "BTC-USDT"}, Side: order.Buy, Type: order.Limit, Quantity: one, Price: one, Key: "k", DryRun: true,
+			Symbol: btc, RequestedSymbol: market.Symbol{Name: "BTC-USDT"}, Side: order.Buy, Type: order.Limit, Quantity: one, Price: one, Key: "k", DryRun: true,
 		},
-		`{"symbol":"binance:BTCUSDT","quantity":"1","cost":"1","realised":"1","Taken":"1","Quote":{"Last":"1","Bid":"1","Ask":"1","At":"2026-01-02T03:04:05Z","Shut":true},"Mode":"paper"}`: order.Marked{
-			Position: order.Position{Symbol: btc, Quantity: one, Cost: one, Realised: one}, Taken: one, Mode: order.Paper,
-			Quote: order.Quote{Last: one, Bid: one, Ask: one, At: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), Shut: true},
+		`{"symbol":"binance:BTCUSDT","quantity":"1","cost":"1","realised":"1","Taken":"1","Quote":{"Last":"1","Bid":"1","Ask":"1","At":"2026-01-02T03:04:05Z","Shut":true},"Mode":"paper"}`: order.PricedPosition{
+			Position: order.Position{Symbol: btc, Quantity: one, Cost: one, Realised: one}, FeesInBase: one, Mode: order.Paper,
+			Quote: order.Quote{Last: one, Bid: one, Ask: one, At: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), MarketClosed: true},
 		},
 	} {
 		got, err := json.Marshal(value)

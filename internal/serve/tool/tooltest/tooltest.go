@@ -84,7 +84,7 @@ func (t *Trading) Place(_ context.Context, _ principal.Caller, r order.Request) 
 	o := t.order()
 	if r.Quantity.GreaterThan(decimal.NewFromInt(1000)) {
 		o.Status, o.Filled, o.Reason = order.Denied, decimal.Zero, "quantity: too much"
-		o.Refusal = order.Refusal{Rule: "max_order_quantity", Limit: "1000", Value: r.Quantity.String()}
+		o.Denial = order.Denial{Rule: "max_order_quantity", Limit: "1000", Value: r.Quantity.String()}
 		return o, &fault.Error{
 			Kind: fault.Invalid, Code: "order_denied", Message: "max_order_quantity: quantity: too much", Field: "quantity", Value: r.Quantity.String(), Allowed: "1000",
 		}
@@ -108,20 +108,20 @@ func (t *Trading) Orders(context.Context, principal.Caller, bool) ([]order.Order
 }
 
 // Positions lists a long one, and a short one without a price.
-func (t *Trading) Positions(context.Context, principal.Caller) ([]order.Marked, error) {
+func (t *Trading) Positions(context.Context, principal.Caller) ([]order.PricedPosition, error) {
 	one := decimal.NewFromInt(1)
-	long := order.Marked{
+	long := order.PricedPosition{
 		Position: order.Position{Symbol: market.Symbol{Venue: "test", Name: "BTCUSDT"}, Quantity: one, Cost: one},
 		Quote:    order.Quote{Last: decimal.NewFromInt(2), At: moment()}, Mode: order.Paper,
 	}
 	short := long
 	short.Quantity, short.Cost, short.Quote = one.Neg(), one.Neg(), order.Quote{}
-	return []order.Marked{long, short}, nil
+	return []order.PricedPosition{long, short}, nil
 }
 
-// On has a position, an order above and one below the price of the sample, and two
+// InSymbol has a position, an order above and one below the price of the sample, and two
 // trades, one of them long ago.
-func (t *Trading) On(_ context.Context, _ principal.Caller, s market.Symbol) ([]order.Order, order.Marked, error) {
+func (t *Trading) InSymbol(_ context.Context, _ principal.Caller, s market.Symbol) ([]order.Order, order.PricedPosition, error) {
 	num := decimal.RequireFromString
 	open := order.Order{Origin: order.Origin{Spec: order.Spec{ID: "o-2", Symbol: s, Side: order.Sell, Type: order.Limit, Quantity: num("0.50"), Price: num("650.5")}, Mode: order.Paper}, Status: order.Accepted}
 	far := open
@@ -130,7 +130,7 @@ func (t *Trading) On(_ context.Context, _ principal.Caller, s market.Symbol) ([]
 		{TradeID: "1", Side: order.Buy, Quantity: num("1"), Price: num("500"), At: time.Unix(0, 0)},
 		{TradeID: "2", Side: order.Buy, Quantity: num("1"), Price: num("600.25"), At: time.Unix(t.Traded, 0)},
 	}}
-	p := order.Marked{Position: order.Position{Symbol: s, Quantity: num("2"), Cost: num("1100.25")}, Quote: order.Quote{Last: num("600")}, Mode: order.Paper}
+	p := order.PricedPosition{Position: order.Position{Symbol: s, Quantity: num("2"), Cost: num("1100.25")}, Quote: order.Quote{Last: num("600")}, Mode: order.Paper}
 	return []order.Order{far, open, done}, p, nil
 }
 

@@ -117,7 +117,7 @@ func orderEventsComeBack(t *testing.T, s OrderStore) {
 		{Kind: order.KindAdjusted, At: start(), Adjustment: &order.Adjustment{Symbol: orderSymbol(), Quantity: decimal.New(-5, -3), Price: decimal.New(7, 0)}},
 	}
 	events[2].VenueID = "v-o1"
-	events[6].Reason, events[6].Refusal = "too large", &order.Refusal{Rule: "max_quantity", Limit: "5", Value: "10.00000001"}
+	events[6].Reason, events[6].Denial = "too large", &order.Denial{Rule: "max_quantity", Limit: "5", Value: "10.00000001"}
 	same(t, events, appendEvents(t, s, "ann", events...))
 	same(t, events, collect(t, s.OrderEvents(t.Context(), "ann")))
 	same(t, []order.Event(nil), collect(t, s.OrderEvents(t.Context(), "bob")))
@@ -209,7 +209,7 @@ func namesAnew(t *testing.T, s OrderStore) {
 	appendEvents(t, s, "ann", old, kept)
 	appendEvents(t, s, "bob", created("bob", "o4", start()), happened("o4", order.KindSent, 1), traded("o4", "t1", 2, "1"))
 	for range 2 { // the second time there is nothing left to free
-		appendEvents(t, s, "ann", order.Event{Kind: order.KindWiped, At: start(), Kept: []string{"o2", "never"}})
+		appendEvents(t, s, "ann", order.Event{Kind: order.KindVenueReset, At: start(), Survivors: []string{"o2", "never"}})
 	}
 	fresh := traded("o2", "t1", 4, "2")
 	same(t, []order.Event{fresh}, appendEvents(t, s, "ann", old, fresh, kept, fresh))
@@ -342,9 +342,9 @@ func replayEqualsProjection(t *testing.T, s OrderStore) {
 func drawEvent(rt *rapid.T, owner string, run, n int) order.Event {
 	id := fmt.Sprintf("%d-%d", run, rapid.IntRange(1, 5).Draw(rt, "order"))
 	kind := rapid.SampledFrom([]order.Kind{
-		order.KindCreated, order.KindCreated, order.KindDenied, order.KindSent, order.KindSent, order.KindUnsent, order.KindLost, order.KindGone, order.KindAccepted,
-		order.KindFill, order.KindFill, order.KindFill, order.KindClaimed, order.KindCancelAsked, order.KindCancelFailed, order.KindCanceled, order.KindExpired,
-		order.KindRejected, order.KindDoubted, order.KindConfirmed, order.KindAdjusted, order.KindWiped,
+		order.KindCreated, order.KindCreated, order.KindDenied, order.KindSent, order.KindSent, order.KindNotSent, order.KindLost, order.KindGone, order.KindAccepted,
+		order.KindFill, order.KindFill, order.KindFill, order.KindClaimed, order.KindCancelRequested, order.KindCancelFailed, order.KindCanceled, order.KindExpired,
+		order.KindRejected, order.KindDoubted, order.KindConfirmed, order.KindAdjusted, order.KindVenueReset,
 	}).Draw(rt, "kind")
 	switch kind {
 	case order.KindCreated:
@@ -357,8 +357,8 @@ func drawEvent(rt *rapid.T, owner string, run, n int) order.Event {
 	case order.KindFill:
 		trade := strconv.Itoa(rapid.IntRange(1, 12).Draw(rt, "trade"))
 		return traded(id, trade, rapid.IntRange(0, 60).Draw(rt, "time"), rapid.SampledFrom([]string{"0.00000001", "1", "2.5", "10"}).Draw(rt, "quantity"))
-	case order.KindWiped:
-		return order.Event{Kind: kind, At: start(), Kept: []string{id}}
+	case order.KindVenueReset:
+		return order.Event{Kind: kind, At: start(), Survivors: []string{id}}
 	case order.KindAdjusted:
 		return order.Event{Kind: kind, At: start(), Adjustment: &order.Adjustment{Symbol: orderSymbol(), Quantity: decimal.New(int64(n-30), -2), Price: decimal.New(1, 0)}}
 	default:

@@ -206,7 +206,7 @@ func forgetAll(t *testing.T, s SnapshotStore) {
 	t.Helper()
 	b, err := replayed(t.Context(), s, "ann")
 	must(t, err)
-	b.Forget(start().Add(24*time.Hour), 0, 0)
+	b.Evict(start().Add(24*time.Hour), 0, 0)
 	must(t, s.SaveSnapshot(t.Context(), service("ann"), b))
 }
 
@@ -318,7 +318,7 @@ func forgottenIsWiped(t *testing.T, s SnapshotStore, reopen func() SnapshotStore
 	ended(t, s, 0, 4)
 	forgetAll(t, s)
 	ended(t, s, 4, 6)
-	appendEvents(t, s, "ann", order.Event{Kind: order.KindWiped, At: start(), Kept: []string{"open", "o2"}})
+	appendEvents(t, s, "ann", order.Event{Kind: order.KindVenueReset, At: start(), Survivors: []string{"open", "o2"}})
 	s = reopen()
 	for i, want := range []int{1, 1, 0, 1, 1, 1} { // o2 was kept, and so its trade
 		if kept := appendEvents(t, s, "ann", traded("open", "t"+strconv.Itoa(i), 90, "0.1")); len(kept) != want {

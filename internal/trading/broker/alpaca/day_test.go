@@ -66,7 +66,7 @@ func (b *books) submit(o order.Spec) {
 	case errors.Is(fate, broker.ErrRefused):
 		b.apply(b.orders[o.ID], order.Event{Kind: order.KindRejected, OrderID: o.ID, At: now, Reason: err.Error()})
 	case errors.Is(fate, broker.ErrNotSent):
-		b.apply(b.orders[o.ID], order.Event{Kind: order.KindUnsent, OrderID: o.ID, At: now, Reason: err.Error()})
+		b.apply(b.orders[o.ID], order.Event{Kind: order.KindNotSent, OrderID: o.ID, At: now, Reason: err.Error()})
 	default:
 		b.apply(b.orders[o.ID], order.Event{Kind: order.KindLost, OrderID: o.ID, At: now, Reason: err.Error()})
 	}
@@ -92,7 +92,7 @@ func (b *books) reconcile() {
 		b.t.Fatal(err)
 	}
 	for id, o := range b.orders {
-		if o.Status.Final() && !o.Behind() {
+		if o.Status.Final() && !o.MissingFills() {
 			continue
 		}
 		r, err := b.broker.Query(b.t.Context(), o.Spec)

@@ -140,7 +140,7 @@ func (b *Broker) take(ctx context.Context, o order.Spec, inst provider.Instrumen
 // market, or the last price moved against it. It is rounded to a price that the
 // venue has, also against it.
 func (b *Broker) takerPrice(side order.Side, inst provider.Instrument, q order.Quote) decimal.Decimal {
-	if price, ok := q.Take(side); ok {
+	if price, ok := q.TakerPrice(side); ok {
 		return price
 	}
 	away := b.cfg.Rates.Slippage.Mul(decimal.NewFromInt(side.Sign())).Add(decimal.NewFromInt(1))

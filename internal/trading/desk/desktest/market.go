@@ -31,8 +31,8 @@ func (m *Market) Set(s market.Symbol, q order.Quote) {
 	m.quotes[s] = q
 }
 
-// Lose says of which venues no prices come.
-func (m *Market) Lose(venues ...string) {
+// SetLagging says of which venues no prices come.
+func (m *Market) SetLagging(venues ...string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.lost = venues
@@ -43,15 +43,15 @@ func (m *Market) Quote(ctx context.Context, s market.Symbol) (order.Quote, error
 	if err := ctx.Err(); err != nil {
 		return order.Quote{}, err
 	}
-	q, ok := m.Last(s)
+	q, ok := m.LastQuote(s)
 	if !ok {
 		return q, fault.Unreachable(nil, 0, "no price of %s is known", s)
 	}
 	return q, nil
 }
 
-// Last tells the same.
-func (m *Market) Last(s market.Symbol) (order.Quote, bool) {
+// LastQuote tells the same.
+func (m *Market) LastQuote(s market.Symbol) (order.Quote, bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	q, ok := m.quotes[s]
@@ -75,8 +75,8 @@ func (m *Market) Followed() []market.Symbol {
 	return slices.Clone(m.followed)
 }
 
-// Lost tells what Lose was given.
-func (m *Market) Lost() []string {
+// LaggingVenues tells what Lose was given.
+func (m *Market) LaggingVenues() []string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return slices.Clone(m.lost)

@@ -108,7 +108,7 @@ func (s *Store) apply(a *account, owner string, e order.Event) error {
 	}
 	for _, other := range s.owners {
 		if _, taken := other.book.Order(e.OrderID); taken && other != a && e.Kind == order.KindCreated {
-			return order.ErrTaken
+			return order.ErrDuplicate
 		}
 	}
 	return a.book.Apply(e)
@@ -121,7 +121,7 @@ func refusal(err error, e order.Event, b *order.Book) error {
 		return err
 	case errors.Is(err, order.ErrUnknownOrder):
 		f.Kind, f.Code = fault.NotFound, "order_not_found"
-	case errors.Is(err, order.ErrTaken):
+	case errors.Is(err, order.ErrDuplicate):
 		f.Code, f.Value = "order_exists", e.OrderID
 		if o, ok := b.ByKey(e.Origin.Key); ok && e.Origin.Key != "" && o.ID != e.OrderID {
 			if _, taken := b.Order(e.OrderID); !taken {
@@ -181,8 +181,8 @@ func (s *Store) FailSnapshots(fail bool) {
 	s.amnesia = fail
 }
 
-// Spoil replaces the snapshot of an owner.
-func (s *Store) Spoil(owner string, snapshot []byte) {
+// SetSnapshot replaces the snapshot of an owner.
+func (s *Store) SetSnapshot(owner string, snapshot []byte) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.of(owner).snapshot = snapshot
