@@ -82,7 +82,7 @@ func hear(o order.Order, reports ...order.Report) order.Order {
 // same compares orders in all that matters: which report came first shows in the
 // times alone.
 func same(a, b order.Order) string {
-	return cmp.Diff(a, b, cmpopts.IgnoreFields(order.Order{}, "Updated", "Seen", "CancelAsked"), cmpopts.EquateEmpty())
+	return cmp.Diff(a, b, cmpopts.IgnoreFields(order.Order{}, "Updated", "Seen", "CancelRequested"), cmpopts.EquateEmpty())
 }
 
 // drawDecimal draws a number above zero with up to eight decimals, often a round
