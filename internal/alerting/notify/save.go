@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"candela/internal/kit/fault"
+	"candela/internal/kit/retry"
 )
 
 const (
@@ -124,14 +125,7 @@ func (l *Log) report(ctx context.Context, err error) {
 
 // pause reports whether it was not interrupted.
 func pause(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return false
-	case <-timer.C:
-		return true
-	}
+	return retry.Sleep(ctx, d) == nil
 }
 
 // tidy drops entries and subscriptions that are too old.

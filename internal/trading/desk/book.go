@@ -6,6 +6,7 @@ import (
 	"iter"
 	"time"
 
+	"candela/internal/kit/retry"
 	"candela/internal/trading/order"
 )
 
@@ -114,13 +115,12 @@ func (w *writer) saveBook(now time.Time) {
 	w.forget(now)
 	err := w.cfg.Store.SaveSnapshot(w.hard, w.service(), w.book)
 	if err == nil {
-		w.unsnapped, w.snapshot = 0, retry{next: now.Add(minSnapshotPause)}
+		w.unsnapped, w.snapshot = 0, attempts{next: now.Add(minSnapshotPause)}
 		return
 	}
-	w.snapshot.wait = min(max(2*w.snapshot.wait, minSnapshotPause), maxSnapshotPause)
-	w.snapshot.next = w.now().Add(w.snapshot.wait)
+	wait := w.snapshot.failed(w.now(), retry.Backoff{First: minSnapshotPause, Max: maxSnapshotPause})
 	if !w.yields(err) && w.hard.Err() == nil {
-		w.cfg.Log.WarnContext(w.hard, "no snapshot of the account is kept; it is tried again", "error", err, "retry_in", w.snapshot.wait)
+		w.cfg.Log.WarnContext(w.hard, "no snapshot of the account is kept; it is tried again", "error", err, "retry_in", wait)
 	}
 }
 
@@ -132,8 +132,7 @@ func (w *writer) catchUp(now time.Time) {
 		return
 	}
 	if err := w.replay(); err != nil {
-		again.wait = min(max(2*again.wait, time.Second), time.Minute)
-		again.next = w.now().Add(again.wait)
+		again.failed(w.now(), retry.Backoff{First: time.Second, Max: time.Minute})
 		w.storeFailed(err)
 		return
 	}

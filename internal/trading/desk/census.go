@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"candela/internal/kit/fault"
+	"candela/internal/kit/retry"
 	"candela/internal/market"
 	"candela/internal/market/provider"
 	"candela/internal/trading/broker"
@@ -302,7 +303,7 @@ func (w *writer) compared(q question, a answer) {
 	now := w.now()
 	if a.err != nil {
 		c.fails++
-		c.next = now.Add(w.spread(min(minCompare<<min(c.fails-1, 10), maxCompare)))
+		c.next = now.Add(retry.Backoff{First: minCompare, Max: maxCompare}.Delay(c.fails, w.cfg.Rand))
 		w.cfg.Log.WarnContext(w.hard, "the account is not compared with the venue", "error", a.err, "attempt", c.fails)
 		w.explain(why(a.err))
 		return

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"candela/internal/kit/retry"
 	"candela/internal/trading/broker"
 	"candela/internal/trading/order"
 )
@@ -23,10 +24,10 @@ const (
 // chase is the pursuit of what became of an order.
 type chase struct {
 	next    time.Time
-	wait    time.Duration // until the question after that
-	busy    bool          // a question is on its way
-	missing time.Time     // since when the venue does not know it; zero when it does
-	cancels int           // sent again
+	polls   int       // queries sent, and the delay before the first
+	busy    bool      // a question is on its way
+	missing time.Time // since when the venue does not know it; zero when it does
+	cancels int       // sent again
 }
 
 // watch begins to chase an order of which the venue must be asked, and ends it when
@@ -37,7 +38,7 @@ func (w *writer) watch(o order.Order) {
 		return
 	}
 	if w.chases[o.ID] == nil {
-		w.chases[o.ID] = &chase{next: w.now().Add(firstAsk), wait: 2 * firstAsk}
+		w.chases[o.ID] = &chase{next: w.now().Add(firstAsk), polls: 1}
 	}
 }
 
@@ -45,7 +46,7 @@ func (w *writer) watch(o order.Order) {
 func (w *writer) watchAnyway(o order.Order) {
 	w.watch(o)
 	if w.chases[o.ID] == nil {
-		w.chases[o.ID] = &chase{next: w.now().Add(firstAsk), wait: 2 * firstAsk}
+		w.chases[o.ID] = &chase{next: w.now().Add(firstAsk), polls: 1}
 	}
 }
 
@@ -102,8 +103,8 @@ func (w *writer) found(asked order.Order, r order.Report, err error) {
 		w.cfg.Log.WarnContext(w.hard, "order asked for in vain", "order", id, "error", err)
 	}
 	if c := w.chases[id]; c != nil {
-		c.next = w.now().Add(w.spread(c.wait))
-		c.wait = min(2*c.wait, lastAsk)
+		c.polls++
+		c.next = w.now().Add(retry.Backoff{First: firstAsk, Max: lastAsk}.Delay(c.polls, w.cfg.Rand))
 		if err == nil {
 			c.missing = time.Time{}
 			if o, _ := w.book.Order(id); !o.NeedsQuery() {
@@ -153,10 +154,4 @@ func (w *writer) notFound(o order.Order, c *chase) {
 func (w *writer) behind(id string) bool {
 	o, ok := w.book.Order(id)
 	return ok && o.MissingFills()
-}
-
-// spread moves a time of waiting by up to a quarter, so that many do not ask at
-// once.
-func (w *writer) spread(d time.Duration) time.Duration {
-	return d*3/4 + time.Duration(w.cfg.Rand()*float64(d)/2)
 }

@@ -14,6 +14,7 @@ import (
 
 	"candela/internal/kit/fault"
 	"candela/internal/kit/principal"
+	"candela/internal/kit/retry"
 	"candela/internal/market"
 	"candela/internal/trading/guard"
 	"candela/internal/trading/order"
@@ -145,10 +146,10 @@ func (w *writer) cancelAll(now time.Time) {
 			continue
 		}
 		if again == nil {
-			again = &retry{wait: time.Second}
+			again = &attempts{}
 			w.retries[o.ID] = again
 		}
-		again.next, again.wait = now.Add(again.wait), min(2*again.wait, time.Minute)
+		again.failed(now, retry.Backoff{First: time.Second, Max: time.Minute})
 		if t := w.cancel(by, o.ID); t != nil && t.wait != nil {
 			w.leave(o.ID, t.wait)
 		}

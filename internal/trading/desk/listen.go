@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"candela/internal/kit/id"
+	"candela/internal/kit/retry"
 	"candela/internal/market"
 	"candela/internal/trading/order"
 )
@@ -18,7 +19,7 @@ const (
 // listen keeps the venue's stream of reports open until ctx ends. When reports
 // flow, what happened before is read by a comparison.
 func (w *writer) listen(ctx context.Context) {
-	wait := minListen
+	fails := 0
 	for ctx.Err() == nil {
 		began := w.cfg.Now()
 		err := w.cfg.Broker.Stream(ctx, func() { w.tell(ctx, true) }, w.reports)
@@ -27,17 +28,12 @@ func (w *writer) listen(ctx context.Context) {
 		}
 		w.tell(ctx, false)
 		if w.cfg.Now().Sub(began) >= goodLife {
-			wait = minListen
+			fails = 0
 		}
-		pause := w.spread(wait)
+		fails++
+		pause := retry.Backoff{First: minListen, Max: maxListen}.Delay(fails, w.cfg.Rand)
 		w.cfg.Log.WarnContext(ctx, "the venue's reports were lost", "error", err, "retry_in", pause)
-		wait = min(2*wait, maxListen)
-		timer := time.NewTimer(pause)
-		select {
-		case <-ctx.Done():
-		case <-timer.C:
-		}
-		timer.Stop()
+		_ = retry.Sleep(ctx, pause) // the loop ends with ctx
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"candela/internal/kit/fault"
 	"candela/internal/kit/principal"
+	"candela/internal/kit/retry"
 	"candela/internal/market"
 	"candela/internal/market/provider"
 	"candela/internal/trading/guard"
@@ -44,15 +45,15 @@ type writer struct {
 	// lost are the symbols of a simulated account whose venue is gone, and why.
 	lost map[market.Symbol]string
 
-	retries   map[string]*retry // of cancels while the owner has halted
-	pruned    time.Time         // when orders were last forgotten
-	unsnapped int               // events that are not in the snapshot of the book
-	snapshot  retry             // of the book: when the next may be kept
-	priced    time.Time         // when the worth of every position was last known
+	retries   map[string]*attempts // of cancels while the owner has halted
+	pruned    time.Time            // when orders were last forgotten
+	unsnapped int                  // events that are not in the snapshot of the book
+	snapshot  attempts             // of the book: when the next may be kept
+	priced    time.Time            // when the worth of every position was last known
 
 	// behindStore is when to read the book anew that lacks what the store took; nil
 	// while it has all.
-	behindStore *retry
+	behindStore *attempts
 
 	stopping bool               // nothing new is begun
 	fenced   error              // why the account is no longer ours, once that is known
@@ -60,10 +61,18 @@ type writer struct {
 	census   census
 }
 
-// retry is when to try again.
-type retry struct {
-	next time.Time
-	wait time.Duration
+// attempts counts the consecutive failures of something and when it may be tried again.
+type attempts struct {
+	failures int
+	next     time.Time
+}
+
+// failed sets the time of the next attempt and returns the delay until then.
+func (a *attempts) failed(now time.Time, backoff retry.Backoff) time.Duration {
+	a.failures++
+	wait := backoff.Bound(a.failures)
+	a.next = now.Add(wait)
+	return wait
 }
 
 // waiter waits for the venue's answer about an order.
@@ -84,7 +93,7 @@ func newWriter(ctx, hard context.Context, d *Desk) *writer {
 	w := &writer{
 		Desk: d, ctx: ctx, hard: hard, drop: drop, over: make(chan struct{}), results: make(chan func()), reports: make(chan order.Report, maxReports),
 		book: order.NewBook(d.cfg.Owner), instruments: make(map[market.Symbol]provider.Instrument),
-		flights: make(map[string]bool), chases: make(map[string]*chase), waiters: make(map[string][]*waiter), retries: make(map[string]*retry),
+		flights: make(map[string]bool), chases: make(map[string]*chase), waiters: make(map[string][]*waiter), retries: make(map[string]*attempts),
 	}
 	w.sends = lane{w: w, most: maxSends, limit: sendLimit}
 	w.cancels = lane{w: w, most: maxSends, limit: sendLimit}
@@ -179,7 +188,7 @@ func (w *writer) commit(by principal.Caller, events ...order.Event) error {
 			// What the store took, the book must take: they follow one rule.
 			w.cfg.Log.ErrorContext(w.hard, "the book refuses what the store took; it is read anew", "event", e.Kind.String(), "order", e.OrderID, "error", err)
 			if w.behindStore == nil {
-				w.behindStore = &retry{}
+				w.behindStore = &attempts{}
 			}
 			w.catchUp(w.now())
 			break
