@@ -15,7 +15,6 @@ import (
 	"candela/internal/serve/admin"
 	"candela/internal/serve/httpd"
 	"candela/internal/serve/mcp"
-	"candela/internal/store/ledger"
 	"candela/internal/trading/desk"
 	"candela/internal/trading/order"
 )
@@ -40,13 +39,10 @@ func (rt Runtime) admin(w *watched) []Part {
 	}
 	cfg := admin.Config{
 		Version: rt.release(), Log: rt.Log, Now: time.Now, LocalOnly: address.Addr().IsLoopback(),
-		Listening: w.listening.Load, Messages: w.messages.Stats, HTTP: w.server.Stats,
+		Listening: w.listening.Load, Messages: w.messages.Stats, HTTP: w.server.Stats, Cluster: rt.node.cluster,
 	}
 	if w.trading != nil {
-		cfg.Trading = w.trading.watched(rt)
-	}
-	if rt.shared != nil {
-		cfg.Cluster = rt.shared.watched()
+		cfg.Trading = w.trading.watched()
 	}
 	handler := admin.Handler(cfg)
 	return []Part{{Name: "admin", Run: func(ctx, hard context.Context, ready func()) error {
@@ -65,19 +61,22 @@ func (rt Runtime) admin(w *watched) []Part {
 	}}}
 }
 
-// watched is the trading side for the admin listener.
-func (t *trading) watched(rt Runtime) *admin.Trading {
-	all := &admin.Trading{
-		Store: func() (ledger.Stats, bool) {
-			l := t.opened.Load()
-			if l == nil {
-				return ledger.Stats{}, false
+// watched returns the trading side for the admin listener.
+func (t *trading) watched() *admin.Trading {
+	return &admin.Trading{
+		Store: t.stats, Engine: t.engine.Status, Notifications: t.inbox.Stats,
+		Desk: func() (desk.Status, bool) {
+			if d := t.running(); d != nil {
+				return d.Status(), true
 			}
-			return l.Stats(), true
+			return desk.Status{}, false
 		},
-		Engine: t.engine.Status, Notifications: t.log.Stats,
-		Desk:   func() (desk.Status, bool) { return t.desk.Status(), true },
-		Orders: func() map[order.Status]int { return t.desk.OpenByStatus() },
+		Orders: func() map[order.Status]int {
+			if d := t.running(); d != nil {
+				return d.OpenByStatus()
+			}
+			return nil
+		},
 		Sinks: func() []sink.Status {
 			all := make([]sink.Status, len(t.senders))
 			for i, s := range t.senders {
@@ -86,8 +85,4 @@ func (t *trading) watched(rt Runtime) *admin.Trading {
 			return all
 		},
 	}
-	if rt.shared != nil {
-		rt.shared.watchTrading(all)
-	}
-	return all
 }

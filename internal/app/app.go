@@ -62,7 +62,7 @@ type Runtime struct {
 	Config *config.Config
 	Log    *slog.Logger
 
-	shared *shared // what all replicas have in common; nil for one node
+	node *node // opened before any part is made
 
 	noTrading func() error // why trading tools refuse though --trade was given; else nil
 	waiting   *waiting     // of a process that waits to take the trading over; else nil
@@ -96,18 +96,10 @@ func (rt Runtime) serve(ctx context.Context, mode config.Mode, service Service) 
 		return err
 	}
 	defer release()
-	if mode == config.ModeServe && rt.Config.NATS.URL != "" {
-		// A passphrase takes a second to hash. Once the replica takes part, others wait
-		// for it.
-		owner, err := newOwner(rt)
-		if err != nil {
-			return err
-		}
-		if rt.shared, err = rt.openShared(ctx, owner); err != nil {
-			return err
-		}
-		defer rt.shared.close() //nolint:contextcheck // the end is told even when ctx has ended
+	if rt.node, err = rt.openNode(ctx); err != nil {
+		return err
 	}
+	defer rt.node.close() //nolint:contextcheck // it ends even when ctx has ended
 	parts, err := service(rt)
 	if err != nil {
 		return err

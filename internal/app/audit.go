@@ -8,27 +8,21 @@ import (
 	"candela/internal/kit/principal"
 )
 
-// auditLogins has the audit log hold who was let in and who was thrown out. Replicas
-// have no such log: their servers' streams are theirs.
+// auditLogins records logins and revocations in the audit log, where the node has one.
 func (t *trading) auditLogins(rt Runtime, door *oauth.Server) {
-	if rt.shared != nil {
+	if t.audit == nil {
 		return
 	}
 	door.OnEvent(func(ctx context.Context, e oauth.Event) {
-		store := t.opened.Load()
-		if store == nil {
-			rt.Log.WarnContext(ctx, "not in the audit log: the store is not open", "kind", e.Kind, "about", e.About)
-			return
-		}
 		body, err := json.Marshal(struct {
 			Client  string `json:"client,omitempty"`
 			Address string `json:"address,omitempty"`
 		}{e.Client, e.Address})
 		if err == nil {
-			err = store.Note(ctx, principal.Caller{Subject: e.Subject, Key: e.Key, Client: e.Client}, e.Kind, e.About, body)
+			err = t.audit(ctx, principal.Caller{Subject: e.Subject, Key: e.Key, Client: e.Client}, e.Kind, e.About, body)
 		}
 		if err != nil {
-			rt.Log.ErrorContext(ctx, "not in the audit log", "kind", e.Kind, "about", e.About, "error", err)
+			rt.Log.ErrorContext(ctx, "audit entry not written", "kind", e.Kind, "about", e.About, "error", err)
 		}
 	})
 }

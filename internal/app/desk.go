@@ -73,41 +73,29 @@ type place struct {
 	assets bool          // it counts assets, not positions
 }
 
-// newDesk puts the desk together.
-func (t *trading) newDesk(rt Runtime, b *bars) error {
-	policy, err := t.prepareDesk(rt, b)
-	if err != nil {
-		return err
-	}
-	t.paper.Store(t.venue.paper)
-	t.desk = desk.New(t.deskConfig(rt, b, policy, t.venue, &t.store))
-	t.orders, t.running = t.desk, func() *desk.Desk { return t.desk }
-	return nil
-}
-
 // prepareDesk makes what a desk needs and reads the policy. The locks before trading
 // with money that are not the configuration's are here: the policy must name the
 // symbols.
-func (t *trading) prepareDesk(rt Runtime, b *bars) (guard.Policy, error) {
+func (t *trading) prepareDesk(rt Runtime, journal journals) (guard.Policy, error) {
 	policy, err := rt.policy()
 	if err != nil {
 		return policy, err
 	}
 	t.clocks = make(map[string]provider.Clock)
-	for _, p := range b.providers {
+	for _, p := range t.bars.providers {
 		if c, ok := p.(provider.Clocked); ok {
 			t.clocks[p.Name()] = c.Clock()
 		}
 	}
-	t.venue, err = t.newVenue(rt, b, &t.store)
+	t.venue, err = t.newVenue(rt, journal)
 	return policy, err
 }
 
 // deskConfig is what a desk works with.
-func (t *trading) deskConfig(rt Runtime, b *bars, policy guard.Policy, venue place, store desk.Store) desk.Config {
+func (t *trading) deskConfig(rt Runtime, policy guard.Policy, venue place, store desk.Store) desk.Config {
 	return desk.Config{
 		Owner: accountOf(rt.Config.Trading), OwnerAliases: []string{accountOwner}, Broker: venue.Broker, Store: store, Market: t.engine, Policy: policy,
-		Resolve: t.resolve(b), AssetBalances: venue.assets, Simulated: venue.paper != nil, HaltFile: filepath.Join(rt.Config.Home, statedir.HaltName),
+		Resolve: t.resolve(), AssetBalances: venue.assets, Simulated: venue.paper != nil, HaltFile: filepath.Join(rt.Config.Home, statedir.HaltName),
 		Log: rt.Log, Now: time.Now, Rand: rand.Float64,
 	}
 }
@@ -145,18 +133,18 @@ func (rt Runtime) policy() (guard.Policy, error) {
 
 // newVenue makes the broker that was chosen; the paper one keeps a journal. A new one
 // is a line here.
-func (t *trading) newVenue(rt Runtime, b *bars, journal journals) (place, error) {
+func (t *trading) newVenue(rt Runtime, journal journals) (place, error) {
 	cfg := rt.Config.Trading
 	switch cfg.Broker {
 	case "binance":
-		v, err := binance.New(b.hosts, binance.Config{
+		v, err := binance.New(t.bars.hosts, binance.Config{
 			Environment: binance.Environment(cfg.Binance.Network), URL: cfg.Binance.URL, StreamURL: cfg.Binance.StreamURL,
 			Key: cfg.Binance.Key, Secret: cfg.Binance.Secret,
 		})
 		return place{Broker: v, assets: true}, err
 	case "alpaca":
 		a := rt.Config.Data.Alpaca
-		v, err := alpaca.New(b.hosts, alpaca.Config{
+		v, err := alpaca.New(t.bars.hosts, alpaca.Config{
 			Keys: stocks.NewKeys(a.KeyID.Reveal(), a.SecretKey.Reveal()), Live: cfg.Live, URL: a.URL, DataURL: a.DataURL, Feed: a.Feed, Now: time.Now,
 		})
 		return place{Broker: v}, err
@@ -207,7 +195,7 @@ func (j paperJournal) Snapshot(ctx context.Context) ([]byte, iter.Seq2[[]byte, e
 
 // resolve completes the symbol of an order. A real venue trades its own symbols;
 // paper those of the venue that charts read.
-func (t *trading) resolve(b *bars) func(context.Context, market.Symbol) (market.Symbol, error) {
+func (t *trading) resolve() func(context.Context, market.Symbol) (market.Symbol, error) {
 	return func(ctx context.Context, s market.Symbol) (market.Symbol, error) {
 		if t.venue.paper == nil {
 			name := t.venue.Name()
@@ -220,7 +208,7 @@ func (t *trading) resolve(b *bars) func(context.Context, market.Symbol) (market.
 			}
 			return s, nil
 		}
-		source, err := b.Route(ctx, s)
+		source, err := t.bars.Route(ctx, s)
 		if err != nil {
 			return s, err
 		}
@@ -236,17 +224,6 @@ func (t *trading) observe(e provider.Event) {
 	if paper := t.paper.Load(); paper != nil {
 		paper.Observe(e, t.clocks[e.Symbol.Venue])
 	}
-}
-
-// runDesk opens the paper account, if that is where orders go, and runs the desk.
-// A halt signal stops trading.
-func (t *trading) runDesk(ctx, hard context.Context, rt Runtime, ready func()) error {
-	if t.venue.paper != nil {
-		if err := t.venue.paper.Load(ctx); err != nil {
-			return err
-		}
-	}
-	return t.heedSignals(ctx, rt, func() error { return t.desk.Run(ctx, hard, ready) })
 }
 
 // heedSignals halts trading when a signal comes, for as long as run runs.

@@ -22,7 +22,7 @@ func (x *examination) account(ctx context.Context) {
 	defer func() { _ = hosts.Close() }() // only read from
 	ctx, cancel := context.WithTimeout(ctx, askVenue)
 	defer cancel()
-	at, err := (&trading{}).newVenue(x.Runtime, &bars{hosts: hosts}, nil)
+	at, err := (&trading{bars: &bars{hosts: hosts}}).newVenue(x.Runtime, nil)
 	if err != nil {
 		x.say(doctor.Wrong(check, "correct what is named", "%s", err))
 		return

@@ -56,10 +56,7 @@ func (rt Runtime) listen(auth httpd.Authorizer, door *oauth.Server) ([]Part, *tr
 	front := httpd.Config{
 		BaseURL: cfg.BaseURL, AllowedOrigins: cfg.AllowedOrigins, OAuth: door,
 		Name: "candela", Version: rt.release(), Tools: toolCount, Trading: rt.Config.Trade, Streams: tools.streams, Log: rt.Log,
-		MaxConnections: cfg.MaxConnections, TrustedProxies: cfg.TrustedProxies, KeepAlive: rt.keepAlive,
-	}
-	if rt.shared != nil {
-		front.Reconnect = comeBack
+		MaxConnections: cfg.MaxConnections, TrustedProxies: cfg.TrustedProxies, KeepAlive: rt.keepAlive, Reconnect: rt.node.reconnect,
 	}
 	server, err := httpd.New(tools.server, auth, front)
 	if err != nil {
@@ -78,10 +75,7 @@ func (rt Runtime) listen(auth httpd.Authorizer, door *oauth.Server) ([]Part, *tr
 		ready()
 		return server.Serve(ctx, hard, ln)
 	}})
-	if rt.shared != nil {
-		parts = append(parts, rt.shared.drain(rt))
-	}
-	return parts, tools.trading, server, nil
+	return append(parts, rt.node.last...), tools.trading, server, nil
 }
 
 // speakMCP is the service behind --mcp.
@@ -160,7 +154,7 @@ func (rt Runtime) tools() (_ *toolset, err error) {
 		if err != nil {
 			return nil, err
 		}
-		cfg.Trading, t.streams = t.trading.tools(), t.trading.log
+		cfg.Trading, t.streams = t.trading.tools(), t.trading.inbox
 		t.parts = append(t.parts, t.trading.parts(rt)...)
 	}
 	if t.registry, err = tool.New(cfg); err != nil {

@@ -1,12 +1,18 @@
 package app
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
+	"slices"
+	"strings"
 
 	"candela/internal/config"
+	"candela/internal/market"
 	"candela/internal/trading/guard"
 )
 
@@ -49,4 +55,20 @@ func ReadPolicy(path string) (policy guard.Policy, found bool, err error) {
 		return guard.Policy{}, true, &PolicyError{path, err}
 	}
 	return policy, true, nil
+}
+
+// policySum returns a digest by which replicas compare their policies. The order of a
+// file's entries and trailing zeros do not change it.
+func policySum(p guard.Policy) (string, error) {
+	p.AllowedSymbols = slices.SortedFunc(slices.Values(p.AllowedSymbols), func(a, b market.Symbol) int { return strings.Compare(a.String(), b.String()) })
+	p.Currencies = slices.Sorted(slices.Values(p.Currencies))
+	if len(p.Symbols) == 0 {
+		p.Symbols = nil // the same as without a file
+	}
+	data, err := json.Marshal(p) // with the symbols sorted
+	if err != nil {
+		return "", fmt.Errorf("policy: %w", err)
+	}
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:8]), nil
 }

@@ -47,15 +47,11 @@ func newDoor(rt Runtime, pass *control.Pass) (*oauth.Server, error) {
 		AutoApprove: cfg.OAuth.AutoApprove, RedirectSchemes: cfg.OAuth.RedirectSchemes,
 		Address: httpd.ClientAddress(cfg.HTTP.TrustedProxies), Pass: pass.Take, Log: rt.Log,
 	}
-	if rt.shared != nil {
-		return oauth.New(rt.shared.tokens, rt.shared.tokens, front)
-	}
-	owner, err := newOwner(rt)
+	logins, owner, err := rt.node.logins()
 	if err != nil {
 		return nil, err
 	}
-	// A client has one stream, so more tokens than connections would be of no use.
-	return oauth.New(oauth.NewMemory(cfg.HTTP.MaxConnections), owner, front)
+	return oauth.New(logins, owner, front)
 }
 
 // newOwner returns the owner of the passphrase that was given, or makes one up

@@ -39,8 +39,8 @@ func TestHeedSignals_UntilTradingIsHalted(t *testing.T) {
 		halts <- syscall.SIGTERM
 		r := &reluctant{left: 30, halted: make(chan struct{})}
 		rt := Runtime{Log: config.Log{}.Logger(&log), Deps: Deps{Halts: halts}}
-		side := &trading{orders: r}
-		if err := side.heedSignals(t.Context(), rt, func() error { <-r.halted; return nil }); err != nil {
+		s := &trading{side: side{orders: r}}
+		if err := s.heedSignals(t.Context(), rt, func() error { <-r.halted; return nil }); err != nil {
 			t.Error(err)
 		}
 		if n := strings.Count(log.String(), "could not be halted"); n != 1 {
@@ -48,8 +48,8 @@ func TestHeedSignals_UntilTradingIsHalted(t *testing.T) {
 		}
 		// What runs may end while the halt still fails.
 		halts <- syscall.SIGTERM
-		side.orders = &reluctant{left: 1_000_000}
-		if err := side.heedSignals(t.Context(), rt, func() error { synctest.Wait(); return nil }); err != nil {
+		s.orders = &reluctant{left: 1_000_000}
+		if err := s.heedSignals(t.Context(), rt, func() error { synctest.Wait(); return nil }); err != nil {
 			t.Error(err)
 		}
 	})

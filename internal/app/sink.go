@@ -36,10 +36,10 @@ func (t *trading) sinks(rt Runtime) []Part {
 	parts := make([]Part, 0, len(t.receivers))
 	for _, to := range t.receivers {
 		s := sink.New(to, sink.Config{
-			Owner: accountOwner, Notifications: t.log, Store: &t.store, Log: rt.Log, Now: time.Now, Rand: rand.Float64,
+			Owner: accountOwner, Notifications: t.inbox, Store: t.cursors, Log: rt.Log, Now: time.Now, Rand: rand.Float64,
 		})
 		t.senders = append(t.senders, s)
-		parts = append(parts, Part{Name: to.Name(), Run: rt.shared.alone("sink/"+to.Name()+"/"+accountOwner, s.Run)})
+		parts = append(parts, Part{Name: to.Name(), Run: t.exclusive("sink/"+to.Name()+"/"+accountOwner, s.Run)})
 	}
 	return parts
 }

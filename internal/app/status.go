@@ -31,7 +31,6 @@ func (t *trading) statusOf(rt Runtime, server func() httpd.Stats) func(context.C
 	if t == nil {
 		return nil
 	}
-	seen := t.watched(rt)
 	return func(ctx context.Context) (control.Status, error) {
 		ctx, cancel := context.WithTimeout(ctx, statusWait)
 		defer cancel()
@@ -46,8 +45,8 @@ func (t *trading) statusOf(rt Runtime, server func() httpd.Stats) func(context.C
 			return s, err
 		}
 		s.Alerts = len(alerts)
-		now, here := t.deskStatus(ctx, rt, seen.Desk)
-		if !here {
+		now, haltFiles, known := t.status(ctx)
+		if !known {
 			return s, nil
 		}
 		held, err := t.orders.Positions(ctx, principal.Caller{Subject: accountOwner})
@@ -59,22 +58,10 @@ func (t *trading) statusOf(rt Runtime, server func() httpd.Stats) func(context.C
 		for _, p := range held {
 			one.Positions = append(one.Positions, newPositionStatus(p))
 		}
-		if rt.shared != nil {
-			one.Why = withHaltFiles(one.Why, rt.shared.desk.HaltFiles(ctx))
-		}
+		one.Why = withHaltFiles(one.Why, haltFiles)
 		s.Accounts = append(s.Accounts, one)
 		return s, nil
 	}
-}
-
-// deskStatus returns what is known of the account, at whichever replica it is traded
-// on. It reports false when that is not known in time.
-func (*trading) deskStatus(ctx context.Context, rt Runtime, here func() (desk.Status, bool)) (desk.Status, bool) {
-	if rt.shared == nil {
-		return started(ctx, here)
-	}
-	now, err := rt.shared.desk.Status(ctx)
-	return now, err == nil
 }
 
 // withHaltFiles adds the halt files that the reason of a state does not name: it has
@@ -92,14 +79,14 @@ func withHaltFiles(why string, files []string) string {
 	return why
 }
 
-// started returns the status of a desk once its account is loaded. It reports false when
-// that is not in time.
-func started(ctx context.Context, ask func() (desk.Status, bool)) (desk.Status, bool) {
+// loaded returns the status of a desk once its account is loaded. It reports false when
+// ctx ends first.
+func loaded(ctx context.Context, status func() desk.Status) (desk.Status, bool) {
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
 	for {
-		if now, here := ask(); !here || now.Broker != "" {
-			return now, here
+		if now := status(); now.Broker != "" {
+			return now, true
 		}
 		select {
 		case <-tick.C:

@@ -96,6 +96,11 @@ func (s *successor) run(ctx context.Context, rt Runtime, ready func()) error {
 // trade runs what trades, until ctx ends or a part fails.
 func (s *successor) trade(ctx context.Context, rt Runtime) error {
 	home := rt.Config.Home
+	var err error
+	if rt.node, err = rt.openLocal(ctx); err != nil {
+		return err
+	}
+	defer rt.node.close()
 	set, err := rt.tools()
 	if err != nil {
 		return err

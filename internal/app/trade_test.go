@@ -92,6 +92,9 @@ func trade(t *testing.T, home string, v provider.Provider) (*bars, *trading, fun
 	if err != nil {
 		t.Fatal(err)
 	}
+	if rt.node, err = rt.openLocal(t.Context()); err != nil {
+		t.Fatal(err)
+	}
 	tr, err := rt.newTrading(b)
 	if err != nil {
 		t.Fatal(err)
@@ -112,6 +115,7 @@ func trade(t *testing.T, home string, v provider.Provider) (*bars, *trading, fun
 		if err := <-done; err != nil {
 			t.Error(err)
 		}
+		rt.node.close()
 		b.close()
 	}
 }
@@ -222,7 +226,7 @@ func TestTrade_AnAlertTellsWhatTheChartShows(t *testing.T) {
 		found := 0
 		for range 240 {
 			time.Sleep(time.Until(time.Now().Truncate(time.Minute).Add(time.Minute + 4100*time.Millisecond)))
-			batch, err := tr.log.Drain(t.Context(), local(), 0, notify.Bound{})
+			batch, err := tr.inbox.Drain(t.Context(), local(), 0, notify.Bound{})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -371,7 +371,7 @@ func TestCluster_AStopHandsOverAndTellsClients(t *testing.T) {
 	if ended < 0 || !strings.Contains(log[ended:], `reason="server stops"`) {
 		t.Fatalf("the stream did not end with the server: %s", log)
 	}
-	if strings.Contains(log[ended:], "the owner no longer") || strings.Contains(log, "not everything was handed over") {
+	if strings.Contains(log[ended:], "the owner no longer") || strings.Contains(log, "drain incomplete") {
 		t.Errorf("something was handed over after the stream had ended: %s", log)
 	}
 	use(t, b.url, token, "set_alert", `{"symbol":"BTCUSDT","condition":{"price_above":3.5},"note":"second"}`)
@@ -408,7 +408,7 @@ func TestCluster_AStopDoesNotWaitForServersThatAreGone(t *testing.T) {
 		t.Errorf("the stream did not end with the server: %s", log)
 	}
 	// The time was over, which is shorter than what a write waits for servers.
-	if !strings.Contains(log, `the other replicas find out" error="the NATS servers do not answer"`) {
+	if !strings.Contains(log, `take over after a timeout" error="NATS servers do not respond"`) {
 		t.Errorf("it went on for another reason: %s", log)
 	}
 }

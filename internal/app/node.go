@@ -1,0 +1,110 @@
+package app
+
+import (
+	"context"
+	"iter"
+	"time"
+
+	"candela/internal/access/oauth"
+	"candela/internal/alerting/notify"
+	"candela/internal/alerting/sink"
+	"candela/internal/config"
+	"candela/internal/kit/principal"
+	"candela/internal/serve/admin"
+	"candela/internal/serve/tool"
+	"candela/internal/store/ledger"
+	"candela/internal/trading/desk"
+)
+
+// node holds the parts that differ between candela on one machine and a replica of
+// several. openLocal and openReplica return one; no other code asks which it is.
+type node struct {
+	// logins returns the store of codes and tokens and the check of the owner's
+	// passphrase.
+	logins func() (oauth.Store, oauth.OwnerAuth, error)
+	// trading builds the trading side on t, which has its bars. It is called under
+	// --trade only.
+	trading func(t *trading) (side, error)
+
+	reconnect time.Duration  // after which clients of a stopped server reconnect; 0 for their own choice
+	cluster   *admin.Cluster // nil on a single node
+	last      []Part         // started after the transports, stopped before them
+	close     func()
+}
+
+// side is the trading side of a node.
+type side struct {
+	inbox  *notify.Log
+	alerts tool.Alerts
+	orders account
+	// running returns the desk that runs in this process, nil while another replica has it.
+	running func() *desk.Desk
+	// status returns the state of the account and the halt files that hold it, wherever it
+	// is traded, and reports false when that is not known before ctx ends.
+	status func(ctx context.Context) (desk.Status, []string, bool)
+
+	cursors sink.Store
+	// exclusive limits work to one replica at a time.
+	exclusive func(name string, run work) work
+	stats     func() (ledger.Stats, bool) // of the ledger; nil for replicas
+	// audit adds an event to the audit log; nil for replicas, which have none of logins.
+	audit func(ctx context.Context, caller principal.Caller, kind, about string, body []byte) error
+
+	first []Part // before the sinks and the engine: the inbox and what it needs
+	rest  []Part // after the engine: what assigns alerts to it, and the desk
+}
+
+// work is the Run of a Part.
+type work = func(ctx, hard context.Context, ready func()) error
+
+// entryStore keeps the notifications of fired alerts.
+type entryStore interface {
+	Entries(ctx context.Context, after uint64) iter.Seq2[notify.Entry, error]
+	LastEntry(ctx context.Context) (uint64, error)
+	PruneEntries(ctx context.Context, before time.Time, keep, limit int) (int, error)
+}
+
+// openNode opens the local store or connects to the servers that replicas share.
+func (rt Runtime) openNode(ctx context.Context) (*node, error) {
+	if rt.Config.Mode() == config.ModeServe && rt.Config.NATS.URL != "" {
+		return rt.openReplica(ctx)
+	}
+	return rt.openLocal(ctx)
+}
+
+// inboxPart runs the inbox after prepare has filled it.
+func inboxPart(inbox *notify.Log, prepare func(context.Context) error) Part {
+	return Part{Name: "notifications", Run: func(ctx, _ context.Context, ready func()) error {
+		if err := prepare(ctx); err != nil {
+			return err
+		}
+		ready()
+		return inbox.Run(ctx)
+	}}
+}
+
+// pruneForever removes expired notifications every hour until ctx ends.
+func pruneForever(ctx, hard context.Context, rt Runtime, from entryStore) error {
+	ticker := time.NewTicker(pruneEvery)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-ticker.C:
+			if err := prune(hard, from); err != nil {
+				rt.Log.ErrorContext(ctx, "pruning notifications failed", "error", err)
+			}
+		}
+	}
+}
+
+// prune removes the notifications that no client may fetch any more.
+func prune(ctx context.Context, from entryStore) error {
+	for {
+		n, err := from.PruneEntries(ctx, time.Now().Add(-notify.PollTTL), notify.MaxRecent, pruneStep)
+		if err != nil || n < pruneStep {
+			return err
+		}
+	}
+}

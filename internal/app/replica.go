@@ -1,0 +1,286 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"net"
+	"os"
+	"path/filepath"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"candela/internal/access/oauth"
+	"candela/internal/alerting/notify"
+	"candela/internal/serve/admin"
+	"candela/internal/store/cluster"
+	"candela/internal/store/statedir"
+	"candela/internal/trading/desk"
+	"candela/internal/trading/guard"
+)
+
+const (
+	// maxTokens bounds the clients of all replicas together, whatever number of
+	// connections each replica accepts.
+	maxTokens = 100_000
+
+	// reconnectAfter is sent to clients whose streams a stopping replica closes.
+	reconnectAfter = time.Second
+)
+
+// replicaNode holds a replica's connection to the servers that all replicas share. It is
+// open before any part runs and closed after all have stopped.
+type replicaNode struct {
+	conn     *cluster.Conn
+	tokens   *cluster.Tokens
+	draining atomic.Bool
+
+	// Under --trade only.
+	members *cluster.Members
+	store   *cluster.Store
+	keeper  *cluster.Keeper
+	inbox   *notify.Log
+	tail    *cluster.Tail
+	alerts  *cluster.Alerts
+	desk    *cluster.Desk
+	terms   atomic.Int32 // desks of this process that run or are stopping
+
+	leaving sync.WaitGroup // until the servers acknowledge the drain or the connection closes
+}
+
+// openReplica connects to the servers, reads the stored logins and joins the group,
+// without owning anything yet. Logins made with an earlier passphrase are revoked.
+func (rt Runtime) openReplica(ctx context.Context) (_ *node, err error) {
+	// A passphrase takes a second to hash. Once this replica has joined, others wait for it.
+	owner, err := newOwner(rt)
+	if err != nil {
+		return nil, err
+	}
+	r := &replicaNode{}
+	if r.conn, err = rt.connect(ctx); err != nil {
+		return nil, err
+	}
+	defer func() { //nolint:contextcheck // the group is informed even when ctx has ended
+		if err != nil {
+			r.close()
+		}
+	}()
+	if rt.Config.OAuth.AutoApprove {
+		owner = nil // no passphrase is asked for
+	}
+	if r.tokens, err = r.conn.OpenTokens(ctx, owner, maxTokens, rt.Log); err != nil {
+		return nil, err
+	}
+	if rt.Config.Trade {
+		err = r.join(ctx, rt)
+	}
+	return &node{
+		logins:    func() (oauth.Store, oauth.OwnerAuth, error) { return r.tokens, r.tokens, nil },
+		trading:   func(t *trading) (side, error) { return r.side(rt, t) },
+		reconnect: reconnectAfter,
+		cluster:   &admin.Cluster{Conn: r.conn.Stats, Now: r.now},
+		last:      []Part{{Name: "drain", Run: func(ctx, hard context.Context, ready func()) error { return r.drain(ctx, hard, rt, ready) }}},
+		close:     r.close,
+	}, err
+}
+
+// join joins the group and reads the shared alerts and notifications.
+func (r *replicaNode) join(ctx context.Context, rt Runtime) error {
+	policy, err := rt.policy()
+	if err != nil {
+		return err
+	}
+	who := cluster.Who{Name: rt.replicaName(), Account: accountOf(rt.Config.Trading)}
+	if who.Policy, err = policySum(policy); err != nil {
+		return err
+	}
+	if r.members, err = r.conn.Join(ctx, who, rt.Log); err != nil {
+		return err
+	}
+	r.members.Hold(oauth.NewLeases(r.tokens).Hold)
+	if r.store, err = r.conn.OpenStore(ctx, time.Now); err != nil {
+		return err
+	}
+	if r.keeper, err = r.conn.OpenKeeper(ctx, rt.Log); err != nil {
+		return err
+	}
+	r.inbox, err = notify.OpenShared(ctx, notify.Config{Now: time.Now, Log: rt.Log}, notify.Shared{
+		Keeper: r.keeper, Members: r.members, Gone: r.tokens.Gone, Sync: func(ctx context.Context) error { return r.tail.Sync(ctx) },
+	})
+	if err != nil {
+		return err
+	}
+	r.tail, err = r.store.OpenTail(ctx, cluster.TailConfig{Restore: r.inbox.Restore, Publish: r.inbox.Append, Log: rt.Log})
+	return err
+}
+
+// replicaName identifies this replica in the logs of others.
+func (rt Runtime) replicaName() string {
+	host, err := os.Hostname()
+	if err != nil {
+		host = "unknown"
+	}
+	return net.JoinHostPort(host, strconv.Itoa(rt.Config.HTTP.Port))
+}
+
+// connect connects to the servers and waits a while for servers that are starting.
+func (rt Runtime) connect(ctx context.Context) (*cluster.Conn, error) {
+	return cluster.Await(ctx, cluster.ConfigOf(rt.Config.NATS), rt.Log)
+}
+
+func (r *replicaNode) close() {
+	if r.tail != nil {
+		r.tail.Close()
+	}
+	if r.keeper != nil {
+		r.keeper.Close()
+	}
+	if r.members != nil {
+		r.members.Close()
+	}
+	if r.tokens != nil {
+		r.tokens.Close()
+	}
+	r.conn.Close()
+	r.leaving.Wait()
+}
+
+// side builds the trading side of a replica: its engine evaluates the alerts of the
+// instruments that it owns, and its desk trades while it owns the account.
+func (r *replicaNode) side(rt Runtime, t *trading) (side, error) {
+	r.alerts = cluster.NewAlerts(cluster.AlertsConfig{Members: r.members, Tail: r.tail, Route: t.bars.Route, Now: time.Now, Log: rt.Log})
+	// The tail publishes firings, at every replica in the same order.
+	t.newEngine(rt, r.alerts.Store(), func([]notify.Entry) {})
+	policy, err := t.prepareDesk(rt, nil)
+	if err != nil {
+		return side{}, err
+	}
+	r.desk = cluster.NewDesk(r.members, cluster.DeskConfig{
+		Account: accountOf(rt.Config.Trading), HaltFile: filepath.Join(rt.Config.Home, statedir.HaltName), Log: rt.Log, Now: time.Now,
+		Open: func(ctx context.Context, orders *cluster.Orders) (*desk.Desk, func(), error) {
+			return r.openDesk(ctx, rt, t, policy, orders)
+		},
+	})
+	return side{
+		inbox: r.inbox, alerts: r.alerts, orders: r.desk, running: r.desk.Running, cursors: r.store, exclusive: r.exclusive,
+		status: func(ctx context.Context) (desk.Status, []string, bool) {
+			now, err := r.desk.Status(ctx)
+			if err != nil {
+				return now, nil, false
+			}
+			return now, r.desk.HaltFiles(ctx), true
+		},
+		first: []Part{
+			inboxPart(r.inbox, func(context.Context) error { return nil }),
+			{Name: "pruning", Run: r.exclusive("prune", func(ctx, hard context.Context, _ func()) error {
+				if err := prune(ctx, r.store); err != nil {
+					return err
+				}
+				return pruneForever(ctx, hard, rt, r.store)
+			})},
+		},
+		rest: []Part{
+			{Name: "shards", Run: func(ctx, _ context.Context, ready func()) error {
+				ready()
+				r.alerts.Run(ctx, t.engine)
+				return ctx.Err()
+			}},
+			{Name: "desk", Run: func(ctx, hard context.Context, ready func()) error {
+				return t.heedSignals(ctx, rt, func() error { return r.desk.Run(ctx, hard, ready) })
+			}},
+		},
+	}, nil
+}
+
+// openDesk returns a desk for one term as owner of the account. The paper account is
+// read at the start of each term and closed with it.
+func (r *replicaNode) openDesk(ctx context.Context, rt Runtime, t *trading, policy guard.Policy, orders *cluster.Orders) (*desk.Desk, func(), error) {
+	venue, err := t.newVenue(rt, orders)
+	if err != nil {
+		return nil, nil, err
+	}
+	if venue.paper != nil {
+		if err := venue.paper.Load(ctx); err != nil {
+			return nil, nil, err
+		}
+		t.paper.Store(venue.paper)
+	}
+	cfg := t.deskConfig(rt, policy, venue, orders)
+	cfg.Replica = rt.replicaName()
+	r.terms.Add(1)
+	return desk.New(cfg), func() {
+		t.paper.CompareAndSwap(venue.paper, nil)
+		r.terms.Add(-1)
+	}, nil
+}
+
+// exclusive runs work on one replica at a time, after this one has received all that
+// was acknowledged before.
+func (r *replicaNode) exclusive(name string, run work) work {
+	return func(ctx, hard context.Context, ready func()) error {
+		ready()
+		return r.members.While(ctx, name, func(term context.Context) error {
+			if err := r.tail.Sync(term); err != nil {
+				return err
+			}
+			return run(term, hard, func() {})
+		})
+	}
+}
+
+// drain is the part that starts last and stops first. Once it runs, the replica owns its
+// share. When it stops, the replica is no longer ready, and others take over its share
+// while it still answers.
+func (r *replicaNode) drain(ctx, hard context.Context, rt Runtime, ready func()) error {
+	if r.members != nil {
+		r.members.Enter(ctx)
+	}
+	ready()
+	<-ctx.Done()
+	r.draining.Store(true)
+	if r.members == nil {
+		return nil
+	}
+	limited, cancel := context.WithTimeout(hard, rt.Config.ShutdownTimeout/2)
+	defer cancel()
+	if err := r.handOver(limited); err != nil {
+		rt.Log.WarnContext(ctx, "drain incomplete; other replicas take over after a timeout", "error", err)
+	}
+	return nil
+}
+
+// handOver waits until other replicas have taken over everything that this one owns.
+func (r *replicaNode) handOver(ctx context.Context) error {
+	// A server that does not answer would block for longer than a stop may take.
+	left := make(chan error, 1)
+	r.leaving.Go(func() { left <- r.members.Leave(ctx) })
+	select {
+	case err := <-left:
+		if err != nil {
+			return err
+		}
+	case <-ctx.Done():
+		return errors.New("NATS servers do not respond")
+	}
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	for !r.alerts.Settled() || r.terms.Load() > 0 {
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return errors.New("alerts or the account not yet taken over")
+		}
+	}
+	return nil
+}
+
+// now is the replica's state for the admin listener.
+func (r *replicaNode) now() admin.Replica {
+	s := admin.Replica{Members: 1, Draining: r.draining.Load()}
+	if r.members != nil {
+		s.Members, s.Beat, s.Owned = r.members.Count(), r.members.Beat(), r.alerts.Owned()
+		s.Late, s.Lag = r.members.Late(), r.tail.Stats().Behind
+	}
+	return s
+}
