@@ -74,9 +74,9 @@ func (t *Tape) Signals(symbol, name string, closed int64) map[string]float64 {
 	if err != nil {
 		panic(err)
 	}
-	q := tool.Question{
+	q := tool.ChartRequest{
 		Symbol: market.Symbol{Name: symbol}, Interval: market.Minute1, Bars: 200,
-		Indicators: []tool.Requested{{Name: name, Selection: selection}},
+		Indicators: []tool.NamedIndicator{{Name: name, Selection: selection}},
 	}
 	drawn, err := tool.Compute(context.Background(), shown{t.closedAt(symbol, closed)}, q)
 	if err != nil {

@@ -34,7 +34,7 @@ func (rt Runtime) drawOnce(ctx context.Context) error {
 		return err
 	}
 	defer bars.close()
-	shown, err := tool.Compute(ctx, bars, tool.Question{Symbol: want.Symbol, Interval: want.Interval, Bars: want.Bars, Indicators: selections})
+	shown, err := tool.Compute(ctx, bars, tool.ChartRequest{Symbol: want.Symbol, Interval: want.Interval, Bars: want.Bars, Indicators: selections})
 	if err != nil {
 		return err
 	}
@@ -59,8 +59,8 @@ func (rt Runtime) drawOnce(ctx context.Context) error {
 }
 
 // resolve looks every name up and reports all that are wrong.
-func resolve(names []string) ([]tool.Requested, error) {
-	selections := make([]tool.Requested, 0, len(names))
+func resolve(names []string) ([]tool.NamedIndicator, error) {
+	selections := make([]tool.NamedIndicator, 0, len(names))
 	var problems []error
 	for _, name := range names {
 		s, err := indicator.Resolve(indicator.Request{Name: name})
@@ -68,7 +68,7 @@ func resolve(names []string) ([]tool.Requested, error) {
 			problems = append(problems, withNames(err))
 			continue
 		}
-		selections = append(selections, tool.Requested{Name: name, Selection: s})
+		selections = append(selections, tool.NamedIndicator{Name: name, Selection: s})
 	}
 	if len(problems) > 0 {
 		return nil, &config.Error{Problems: problems}

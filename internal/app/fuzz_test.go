@@ -215,6 +215,6 @@ func sendTo(t *testing.T, server *mcp.Server, body string) string {
 	}
 	job := server.Receive(t.Context(), mcp.Origin{Caller: local(), RequestID: "r"}, read)
 	answer := string(job.Append(nil))
-	job.Settle(true)
+	job.ReportSent(true)
 	return answer
 }

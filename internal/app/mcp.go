@@ -141,7 +141,7 @@ func (rt Runtime) tools() (_ *toolset, err error) {
 			bars.close()
 		}
 	}()
-	cfg := tool.Config{Bars: bars, Renderer: chart.NewRenderer(), Near: bars.Near, Log: rt.Log, NoTrading: rt.noTrading}
+	cfg := tool.Config{Bars: bars, Renderer: chart.NewRenderer(), Near: bars.Near, Log: rt.Log, TradingDisabled: rt.noTrading}
 	t := &toolset{}
 	t.parts = []Part{{Name: "sources", Run: func(ctx, _ context.Context, ready func()) error {
 		defer bars.close()
@@ -167,6 +167,6 @@ func (rt Runtime) tools() (_ *toolset, err error) {
 }
 
 // server speaks the protocol over tools.
-func (rt Runtime) server(tools mcp.Toolbox, trade bool) (*mcp.Server, error) {
+func (rt Runtime) server(tools mcp.ToolSet, trade bool) (*mcp.Server, error) {
 	return mcp.NewServer(tools, mcp.Config{Name: "candela", Title: "Candela", Version: rt.release(), Instructions: instructions(trade), Log: rt.Log})
 }

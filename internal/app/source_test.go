@@ -183,8 +183,8 @@ func TestTools_TheLastValueDoesNotDependOnTheRange(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			got, err := tool.Compute(t.Context(), source, tool.Question{
-				Symbol: symbol, Interval: market.Hour4, Bars: n, Indicators: []tool.Requested{{Name: def.Name, Selection: s}},
+			got, err := tool.Compute(t.Context(), source, tool.ChartRequest{
+				Symbol: symbol, Interval: market.Hour4, Bars: n, Indicators: []tool.NamedIndicator{{Name: def.Name, Selection: s}},
 			})
 			if err != nil {
 				t.Fatal(err)

@@ -59,15 +59,15 @@ func (w *waiting) refusal() error {
 		return f
 	}
 	if ended {
-		return tool.TradingVacant(home)
+		return tool.TradingVacantError(home)
 	}
-	return tool.TradingElsewhere(home, process)
+	return tool.TradingElsewhereError(home, process)
 }
 
 // fail notes why the trading was not taken over, as a start would say it: who asks over
 // stdio has started this program. It reports whether that is news.
 func (w *waiting) fail(err error) bool {
-	next := tool.TradingFailed(w.config.Home, err)
+	next := tool.TradingFailedError(w.config.Home, err)
 	last := w.failed.Swap(next)
 	return last == nil || last.Message != next.Message
 }

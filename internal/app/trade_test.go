@@ -153,7 +153,7 @@ func TestTrade_TheEnginesBarsAreThoseThatAreRead(t *testing.T) {
 				if s.Stream(indicator.Env{Interval: market.Minute1}) == nil {
 					continue
 				}
-				q := tool.Question{Symbol: btc, Interval: market.Minute1, Bars: 200, Indicators: []tool.Requested{{Name: def.Name, Selection: s}}}
+				q := tool.ChartRequest{Symbol: btc, Interval: market.Minute1, Bars: 200, Indicators: []tool.NamedIndicator{{Name: def.Name, Selection: s}}}
 				cached, err := tool.Compute(t.Context(), b, q)
 				if err != nil || cached.Source != payload.Cache {
 					t.Fatalf("%s from the engine: %v, source %s %v %+v", def.Name, err, cached.Source, time.Now(), tr.engine.Status())
@@ -258,7 +258,7 @@ func (b *bars) look(t *testing.T, data []byte) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	chart, err := tool.Compute(t.Context(), b, tool.Question{Symbol: btc, Interval: market.Minute1, Bars: 200, Indicators: []tool.Requested{{Name: n.Condition.Indicator, Selection: s}}})
+	chart, err := tool.Compute(t.Context(), b, tool.ChartRequest{Symbol: btc, Interval: market.Minute1, Bars: 200, Indicators: []tool.NamedIndicator{{Name: n.Condition.Indicator, Selection: s}}})
 	if err != nil {
 		t.Fatal(err)
 	}

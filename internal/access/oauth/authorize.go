@@ -47,7 +47,7 @@ func (s *Server) ServeAuthorize(w http.ResponseWriter, r *http.Request) {
 		s.writeError(w, r, e)
 		return
 	}
-	s.strangers.LogAttrs(r.Context(), slog.LevelInfo, "[OAuth] authorization requested",
+	s.limitedLog.LogAttrs(r.Context(), slog.LevelInfo, "[OAuth] authorization requested",
 		slog.String("client", q.Client), slog.String("client_name", q.Name), slog.String("redirect", shownRedirect(q.Redirect)))
 	if s.cfg.AutoApprove {
 		s.approveUnasked(w, r, q)

@@ -27,7 +27,7 @@ func (s *Server) ServeConsent(w http.ResponseWriter, r *http.Request) {
 	}
 	switch p.get("decision") {
 	case "deny":
-		s.strangers.LogAttrs(r.Context(), slog.LevelInfo, "[OAuth] denied", slog.String("client", q.Client), slog.String("client_name", q.Name))
+		s.limitedLog.LogAttrs(r.Context(), slog.LevelInfo, "[OAuth] denied", slog.String("client", q.Client), slog.String("client_name", q.Name))
 		s.sendBack(w, q.destination(), "error", "access_denied", "error_description", "the owner said no")
 		return
 	case "approve":
@@ -137,7 +137,7 @@ func (s *Server) authenticate(r *http.Request, passphrase string) (string, *Erro
 
 // askAgain shows the form once more, with what was wrong.
 func (s *Server) askAgain(w http.ResponseWriter, r *http.Request, q request, e *Error) {
-	s.strangers.LogAttrs(r.Context(), slog.LevelWarn, "[OAuth] login refused", slog.Int("status", e.Status),
+	s.limitedLog.LogAttrs(r.Context(), slog.LevelWarn, "[OAuth] login refused", slog.Int("status", e.Status),
 		slog.String("reason", e.Description), slog.String("address", s.cfg.Address(r).String()))
 	data := s.consentPage(r, q)
 	data.Mistake = e.Description

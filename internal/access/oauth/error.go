@@ -70,7 +70,7 @@ func (s *Server) writeError(w http.ResponseWriter, r *http.Request, e *Error) {
 	if e.back != nil {
 		status = http.StatusSeeOther // the client hears of it, by way of the browser
 	}
-	s.strangers.LogAttrs(r.Context(), slog.LevelInfo, "[OAuth] refused",
+	s.limitedLog.LogAttrs(r.Context(), slog.LevelInfo, "[OAuth] refused",
 		slog.String("endpoint", r.URL.Path), slog.Int("status", status),
 		slog.String("error", e.Code), slog.String("reason", e.Description))
 	if e.RetryAfter > 0 {

@@ -51,5 +51,5 @@ func (s *Server) ServeResource(w http.ResponseWriter, r *http.Request) {
 }
 
 func (s *Server) logDiscovery(r *http.Request) {
-	s.strangers.LogAttrs(r.Context(), slog.LevelInfo, "[OAuth] metadata requested", slog.String("path", r.URL.Path))
+	s.limitedLog.LogAttrs(r.Context(), slog.LevelInfo, "[OAuth] metadata requested", slog.String("path", r.URL.Path))
 }

@@ -39,7 +39,7 @@ func (s *Server) ServeRegister(w http.ResponseWriter, r *http.Request) {
 	c := s.newClient(client{
 		Name: cleanName(asked.Name), Redirects: asked.Redirects, Method: authMethod(asked.Method), Issued: time.Now().Unix(),
 	})
-	s.strangers.LogAttrs(r.Context(), slog.LevelInfo, "[OAuth] client registered",
+	s.limitedLog.LogAttrs(r.Context(), slog.LevelInfo, "[OAuth] client registered",
 		slog.String("client", c.fingerprint()), slog.String("client_name", c.Name),
 		slog.Int("redirect_uris", len(c.Redirects)), slog.String("first_redirect", shownRedirect(c.Redirects[0])))
 	s.writeClient(w, c)

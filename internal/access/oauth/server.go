@@ -53,15 +53,15 @@ type Server struct {
 	owner  OwnerAuth
 	cfg    Config
 	log    *slog.Logger
-	// strangers is for lines that anyone can cause; bounded.
-	strangers *slog.Logger
-	audit     *audit // shared by copies
-	seal      sealer
-	limits    *limiter
-	origin    *http.CrossOriginProtection
-	page      *template.Template
-	csp       string
-	secure    bool // cookies travel over https only
+	// limitedLog is for lines that anyone can cause; bounded.
+	limitedLog *slog.Logger
+	audit      *audit // shared by copies
+	seal       sealer
+	limits     *limiter
+	origin     *http.CrossOriginProtection
+	page       *template.Template
+	csp        string
+	secure     bool // cookies travel over https only
 }
 
 // New returns a Server that keeps codes and tokens in store and lets owner's
@@ -80,7 +80,7 @@ func New(store Store, owner OwnerAuth, cfg Config) (*Server, error) {
 		cfg.Address = peerAddress
 	}
 	s := &Server{
-		store: store, leases: NewLeases(store), owner: owner, cfg: cfg, log: cfg.Log, strangers: lograte.New(cfg.Log), audit: &audit{},
+		store: store, leases: NewLeases(store), owner: owner, cfg: cfg, log: cfg.Log, limitedLog: lograte.New(cfg.Log), audit: &audit{},
 		seal: sealer{store.Seal}, limits: newLimiter(cfg.Limits), secure: base.Scheme == "https",
 		origin: http.NewCrossOriginProtection(),
 	}

@@ -33,13 +33,13 @@ func now() time.Time { return time.Unix(1_800_000_000, 0) }
 // full is a program in which everything is in order and something of everything has
 // been counted.
 func full() Config {
-	tally := func() mcp.Tally { return mcp.Tally{Outcomes: map[string]uint64{"ok": 3, "internal": 1}} }
+	tally := func() mcp.Counts { return mcp.Counts{Outcomes: map[string]uint64{"ok": 3, "internal": 1}} }
 	return Config{
 		Version: "v1.2.3", Log: slog.New(slog.DiscardHandler), Now: now, LocalOnly: true,
 		Listening: func() bool { return true },
 		Messages: func() mcp.Stats {
-			s := mcp.Stats{Methods: map[string]mcp.Tally{"ping": tally()}, Tools: map[string]mcp.Tally{"get_indicators": tally()}}
-			s.Tools["get_indicators"] = mcp.Tally{Outcomes: map[string]uint64{"ok": 3}, Took: reading()}
+			s := mcp.Stats{Methods: map[string]mcp.Counts{"ping": tally()}, Tools: map[string]mcp.Counts{"get_indicators": tally()}}
+			s.Tools["get_indicators"] = mcp.Counts{Outcomes: map[string]uint64{"ok": 3}, Took: reading()}
 			return s
 		},
 		HTTP: func() httpd.Stats {

@@ -209,7 +209,7 @@ func (w wordy) Tools() []mcp.Tool {
 func TestBudget_StrangersUnread(t *testing.T) {
 	t.Parallel()
 	const list = `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`
-	servingOver(t, func(*testing.T) mcp.Toolbox { return wordy{} }, twoTokens(), func(c *httpd.Config) { c.Limits.HeldAll, c.Limits.HeldOpen = 1000, 100 }, func(s *scene) {
+	servingOver(t, func(*testing.T) mcp.ToolSet { return wordy{} }, twoTokens(), func(c *httpd.Config) { c.Limits.HeldAll, c.Limits.HeldOpen = 1000, 100 }, func(s *scene) {
 		t, p := s.t, s.p
 		ask := func(token, body string) (net.Conn, func() int) {
 			conn := p.dial(t)

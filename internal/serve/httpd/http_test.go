@@ -76,7 +76,7 @@ func bodyOf(t *testing.T, response *http.Response) []byte {
 // TestTranscripts replays what stdio replays too, on each path of POST: the
 // protocol over tools that misbehave, and candela's own tools.
 func TestTranscripts(t *testing.T) {
-	for dir, tools := range map[string]mcp.Toolbox{"../mcp": mcptest.Toolbox{}, "../tool": tooltest.Registry(t, nil)} {
+	for dir, tools := range map[string]mcp.ToolSet{"../mcp": mcptest.Toolbox{}, "../tool": tooltest.Registry(t, nil)} {
 		handler := newServerOver(t, mcptest.Server(t, tools), httpdtest.One(), nil).Handler()
 		for _, path := range []string{"/mcp", "/", "/message"} {
 			t.Run("POST "+path, func(t *testing.T) {

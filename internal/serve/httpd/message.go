@@ -106,8 +106,8 @@ func (s *Server) reply(ctx context.Context, x *exchange, body rpc.Body, from mcp
 	}
 	if job.TokenEnded() && !body.Batch {
 		refusal := s.unauthorized(x.r, true)
-		if job.Settles() {
-			job.Settle(false)
+		if job.NeedsSentReport() {
+			job.ReportSent(false)
 		} else {
 			refusal.reply = reply // which says whether the call was carried out
 		}
@@ -118,9 +118,9 @@ func (s *Server) reply(ctx context.Context, x *exchange, body rpc.Body, from mcp
 	defer s.budgets.release(from.Caller.Key, len(reply))
 	setUnfinished(ctx, time.Now())
 	err := x.write(statusOf(body, reply), reply)
-	if job.Settles() {
+	if job.NeedsSentReport() {
 		// A short answer would lie in a buffer until the handler has returned.
-		job.Settle(err == nil && http.NewResponseController(x.w).Flush() == nil)
+		job.ReportSent(err == nil && http.NewResponseController(x.w).Flush() == nil)
 	}
 }
 
@@ -161,7 +161,7 @@ func needsToken(body rpc.Body) bool {
 		if call.Err != nil && call.Method == "" {
 			continue
 		}
-		if call.Kind != rpc.Request || !mcp.Open(call.Method) {
+		if call.Kind != rpc.Request || !mcp.AllowsAnonymous(call.Method) {
 			return true
 		}
 	}

@@ -24,14 +24,14 @@ type slowHandout struct {
 func (h slowHandout) Call(context.Context, principal.Caller, string, json.RawMessage) (mcp.Result, error) {
 	time.Sleep(90 * time.Second)
 	h.tokens.Revoke("good")
-	return mcp.Result{Content: []mcp.Content{{Text: []byte("x")}}, Settle: func(sent bool) { h.settled <- sent }}, nil
+	return mcp.Result{Content: []mcp.Content{{Text: []byte("x")}}, OnSent: func(sent bool) { h.settled <- sent }}, nil
 }
 
 func TestMessage_LongCallWhoseTokenEndedHearsOfIt(t *testing.T) {
 	t.Parallel()
 	tokens := httpdtest.NewRevocable(httpdtest.One())
 	var tools slowHandout
-	handouts := func(*testing.T) mcp.Toolbox {
+	handouts := func(*testing.T) mcp.ToolSet {
 		tools = slowHandout{tokens: tokens, settled: make(chan bool, 1)}
 		return tools
 	}

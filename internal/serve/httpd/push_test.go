@@ -39,7 +39,7 @@ func pushing(t *testing.T, body func(p *pushed)) {
 	tokens := httpdtest.One()
 	tokens["other"] = principal.Caller{Subject: "owner", Key: "key-of-other"}
 	p.tokens = httpdtest.NewRevocable(tokens)
-	tools := func(t *testing.T) mcp.Toolbox {
+	tools := func(t *testing.T) mcp.ToolSet {
 		t.Helper()
 		var err error
 		if p.log, err = notify.Open(notify.Config{Now: time.Now, Log: slog.New(slog.DiscardHandler)}); err != nil {

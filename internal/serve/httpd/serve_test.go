@@ -71,11 +71,11 @@ type scene struct {
 // serving runs body against a whole server inside a bubble and stops it.
 func serving(t *testing.T, auth httpd.Authorizer, change func(*httpd.Config), body func(*scene)) {
 	t.Helper()
-	servingOver(t, func(*testing.T) mcp.Toolbox { return mcptest.Toolbox{} }, auth, change, body)
+	servingOver(t, func(*testing.T) mcp.ToolSet { return mcptest.Toolbox{} }, auth, change, body)
 }
 
 // servingOver is serving with tools that are made inside the bubble.
-func servingOver(t *testing.T, tools func(*testing.T) mcp.Toolbox, auth httpd.Authorizer, change func(*httpd.Config), body func(*scene)) {
+func servingOver(t *testing.T, tools func(*testing.T) mcp.ToolSet, auth httpd.Authorizer, change func(*httpd.Config), body func(*scene)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		server := newServerOver(t, mcptest.Server(t, tools(t)), auth, change)

@@ -15,6 +15,8 @@ const (
 	methodCallTool   = "tools/call"
 )
 
-// Open reports whether a method is answered without a bearer token, so that a
+// AllowsAnonymous reports whether a method is answered without a bearer token, so that a
 // connector can list the tools before anyone has approved it.
-func Open(method string) bool { return method == methodInitialize || method == methodListTools }
+func AllowsAnonymous(method string) bool {
+	return method == methodInitialize || method == methodListTools
+}

@@ -8,8 +8,8 @@ import (
 	"unicode/utf8"
 )
 
-// entry is what the log says about a message beyond its origin.
-type entry struct {
+// logRecord is what the log says about a message beyond its origin.
+type logRecord struct {
 	method, tool, client string
 	code                 int // of a JSON-RPC error
 	toolError            bool
@@ -17,9 +17,9 @@ type entry struct {
 	outcome              outcome // of a call that reached a tool
 }
 
-// logEntry writes one line per message. Everything that a client chose is cut to
+// logMessage writes one line per message. Everything that a client chose is cut to
 // a bound, and neither arguments nor results appear.
-func (s *Server) logEntry(ctx context.Context, from Origin, e entry, took time.Duration) {
+func (s *Server) logMessage(ctx context.Context, from Origin, e logRecord, took time.Duration) {
 	if !s.log.Enabled(ctx, slog.LevelInfo) {
 		return
 	}
@@ -46,7 +46,7 @@ func (s *Server) logEntry(ctx context.Context, from Origin, e entry, took time.D
 	}
 	log := s.log
 	if from.Caller.Key == "" {
-		log = s.strangers
+		log = s.limitedLog
 	}
 	log.LogAttrs(ctx, slog.LevelInfo, "[MCP] request", attrs...)
 }

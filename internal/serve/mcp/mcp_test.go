@@ -137,7 +137,7 @@ func (h handing) Call(ctx context.Context, _ principal.Caller, name string, _ js
 	if name == "wait" {
 		<-ctx.Done()
 	}
-	return mcp.Result{Content: []mcp.Content{{Text: []byte("x")}}, Settle: func(sent bool) { h.settled <- sent }}, nil
+	return mcp.Result{Content: []mcp.Content{{Text: []byte("x")}}, OnSent: func(sent bool) { h.settled <- sent }}, nil
 }
 
 // A tool that gives each thing to one caller hears whether the caller got it.
@@ -159,13 +159,13 @@ func TestJob_TellsToolsWhetherTheirAnswersWereSent(t *testing.T) {
 		for _, sent := range []bool{true, false} {
 			batch := receive("[" + call("echo") + "," + call("echo") + "]")
 			batch.Append(nil)
-			if !batch.Settles() || len(tools.settled) > 0 {
+			if !batch.NeedsSentReport() || len(tools.settled) > 0 {
 				t.Fatal("settled before it was sent")
 			}
-			batch.Settle(sent)
-			batch.Settle(!sent)
+			batch.ReportSent(sent)
+			batch.ReportSent(!sent)
 			first, second := <-tools.settled, <-tools.settled
-			if first != sent || second != sent || len(tools.settled) > 0 || batch.Settles() {
+			if first != sent || second != sent || len(tools.settled) > 0 || batch.NeedsSentReport() {
 				t.Fatal("not settled once each")
 			}
 		}
@@ -174,7 +174,7 @@ func TestJob_TellsToolsWhetherTheirAnswersWereSent(t *testing.T) {
 		go func() { answered <- waiting.Append(nil) }()
 		synctest.Wait()
 		receive(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}`).Append(nil)
-		if got := <-answered; len(got) > 0 || waiting.Settles() || <-tools.settled {
+		if got := <-answered; len(got) > 0 || waiting.NeedsSentReport() || <-tools.settled {
 			t.Fatalf("a cancelled call was answered with %q or counts as sent", got)
 		}
 	})

@@ -27,13 +27,13 @@ type Config struct {
 
 // Server answers MCP messages. It is safe for concurrent use.
 type Server struct {
-	tools      Toolbox
+	tools      ToolSet
 	log        *slog.Logger
-	strangers  *slog.Logger // for lines that anyone can cause; bounded
+	limitedLog *slog.Logger // for lines that anyone can cause; bounded
 	initialize json.RawMessage
 	list       json.RawMessage
-	flights    flights
-	tallies    tallies
+	active     activeCalls
+	counters   counters
 }
 
 // Origin is what the transport knows about a message.
@@ -45,7 +45,7 @@ type Origin struct {
 
 // NewServer returns a Server over tools. It fails only if the tools cannot be
 // written as JSON.
-func NewServer(tools Toolbox, cfg Config) (*Server, error) {
+func NewServer(tools ToolSet, cfg Config) (*Server, error) {
 	offered := tools.Tools()
 	list, err := listTools(offered)
 	if err != nil {
@@ -66,20 +66,20 @@ func NewServer(tools Toolbox, cfg Config) (*Server, error) {
 		return nil, fmt.Errorf("marshal the initialize answer: %w", err)
 	}
 	return &Server{
-		tools: tools, log: cfg.Log, strangers: lograte.New(cfg.Log), initialize: hello, list: list,
-		flights: flights{open: map[flightKey][]*flight{}}, tallies: newTallies(offered),
+		tools: tools, log: cfg.Log, limitedLog: lograte.New(cfg.Log), initialize: hello, list: list,
+		active: activeCalls{calls: map[activeCallKey][]*activeCall{}}, counters: newCounters(offered),
 	}, nil
 }
 
 // Job is a body that was received and waits to be answered.
 type Job struct {
-	server  *Server
-	ctx     context.Context // of the request; a job lives no longer
-	from    Origin
-	body    rpc.Body
-	flights []*flight // of the tool calls, in order
-	full    bool      // the answers are so long that no more is done
-	settle  []func(sent bool)
+	server *Server
+	ctx    context.Context // of the request; a job lives no longer
+	from   Origin
+	body   rpc.Body
+	active []*activeCall // of the tool calls, in order
+	full   bool          // the answers are so long that no more is done
+	onSent []func(sent bool)
 }
 
 // Receive takes a body in. From here on its tool calls can be cancelled, so a
@@ -89,26 +89,26 @@ func (s *Server) Receive(ctx context.Context, from Origin, body rpc.Body) *Job {
 	job := &Job{server: s, ctx: ctx, from: from, body: body}
 	for _, call := range body.Calls {
 		if isToolCall(call) {
-			job.flights = append(job.flights, s.flights.begin(ctx, from.Caller.Key, call.ID))
+			job.active = append(job.active, s.active.add(ctx, from.Caller.Key, call.ID))
 		}
 	}
 	return job
 }
 
-// Settle tells the tools that ask for it whether their answers were sent. A
+// ReportSent tells the tools that ask for it whether their answers were sent. A
 // transport calls it after Append when Settles says so.
-func (j *Job) Settle(sent bool) {
-	for _, settle := range j.settle {
+func (j *Job) ReportSent(sent bool) {
+	for _, settle := range j.onSent {
 		settle(sent)
 	}
-	j.settle = nil
+	j.onSent = nil
 }
 
-// Settles reports whether a tool waits to hear what became of its answer.
-func (j *Job) Settles() bool { return len(j.settle) > 0 }
+// NeedsSentReport reports whether a tool waits to hear what became of its answer.
+func (j *Job) NeedsSentReport() bool { return len(j.onSent) > 0 }
 
 // CallsTool reports whether the job runs a tool and may take its time.
-func (j *Job) CallsTool() bool { return len(j.flights) > 0 }
+func (j *Job) CallsTool() bool { return len(j.active) > 0 }
 
 func isToolCall(call rpc.Call) bool {
 	return call.Err == nil && call.Kind == rpc.Request && call.Method == methodCallTool
@@ -153,13 +153,13 @@ func (j *Job) Append(dst []byte) []byte {
 // appendCall answers one message and logs it in one line.
 func (j *Job) appendCall(dst []byte, call rpc.Call) []byte {
 	began, s := time.Now(), j.server
-	line := entry{method: call.Method}
+	line := logRecord{method: call.Method}
 	switch {
 	case isToolCall(call):
-		fl := j.flights[0]
-		j.flights = j.flights[1:]
+		fl := j.active[0]
+		j.active = j.active[1:]
 		dst = j.appendAnswer(fl.ctx, dst, call.Message, &line)
-		s.flights.end(fl)
+		s.active.remove(fl)
 	case call.Err != nil && call.Kind == rpc.Notification:
 		line.code = call.Err.Code
 	case call.Err != nil:
@@ -168,19 +168,19 @@ func (j *Job) appendCall(dst []byte, call rpc.Call) []byte {
 	case call.Kind == rpc.Request:
 		dst = j.appendAnswer(j.ctx, dst, call.Message, &line)
 	case call.Kind == rpc.Notification && call.Method == "notifications/cancelled":
-		s.flights.cancel(j.from.Caller.Key, call.Params)
+		s.active.cancel(j.from.Caller.Key, call.Params)
 	default:
 		// Other notifications and answers to requests never sent need nothing.
 		// A request method without an id is one of them: nothing runs whose
 		// outcome the client could not learn.
 	}
 	took := time.Since(began)
-	s.tallies.add(&line, took)
-	s.logEntry(j.ctx, j.from, line, took)
+	s.counters.add(&line, took)
+	s.logMessage(j.ctx, j.from, line, took)
 	return dst
 }
 
-func (j *Job) appendAnswer(ctx context.Context, dst []byte, m rpc.Message, line *entry) []byte {
+func (j *Job) appendAnswer(ctx context.Context, dst []byte, m rpc.Message, line *logRecord) []byte {
 	mark, s := len(dst), j.server
 	failure := unsupportedVersion(m)
 	switch {
@@ -213,7 +213,7 @@ func (j *Job) appendAnswer(ctx context.Context, dst []byte, m rpc.Message, line 
 	return dst
 }
 
-func (j *Job) appendToolCall(ctx context.Context, dst []byte, m rpc.Message, line *entry) ([]byte, *rpc.Error) {
+func (j *Job) appendToolCall(ctx context.Context, dst []byte, m rpc.Message, line *logRecord) ([]byte, *rpc.Error) {
 	name, arguments, failure := callParams(m.Params)
 	if failure != nil {
 		return dst, failure
@@ -223,14 +223,14 @@ func (j *Job) appendToolCall(ctx context.Context, dst []byte, m rpc.Message, lin
 	result, err := s.call(ctx, from, name, arguments)
 	if errors.Is(context.Cause(ctx), errCancelled) {
 		line.cancelled = true
-		if result.Settle != nil {
-			result.Settle(false)
+		if result.OnSent != nil {
+			result.OnSent(false)
 		}
 		return dst, nil // the protocol wants no answer to a cancelled request
 	}
 	if principal.TokenEnded(ctx) {
-		if result.Settle != nil {
-			result.Settle(false)
+		if result.OnSent != nil {
+			result.OnSent(false)
 		}
 		return dst, errCutOff
 	}
@@ -247,8 +247,8 @@ func (j *Job) appendToolCall(ctx context.Context, dst []byte, m rpc.Message, lin
 			line.outcome = cancelled // whoever asked is gone
 		}
 	}
-	if result.Settle != nil {
-		j.settle = append(j.settle, result.Settle)
+	if result.OnSent != nil {
+		j.onSent = append(j.onSent, result.OnSent)
 	}
 	dst = rpc.AppendResultOpen(dst, m.ID)
 	dst = appendResult(dst, &result)

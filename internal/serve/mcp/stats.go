@@ -34,33 +34,33 @@ func (o outcome) String() string {
 	}
 }
 
-// tally counts messages of one name.
-type tally struct {
+// counter counts messages of one name.
+type counter struct {
 	count [outcomes]atomic.Uint64
 	took  meter.Histogram
 }
 
-// tallies counts messages by names that are known beforehand, so that no client can
+// counters counts messages by names that are known beforehand, so that no client can
 // make them more. The maps are never changed.
-type tallies struct {
-	methods, tools map[string]*tally
+type counters struct {
+	methods, tools map[string]*counter
 }
 
 const otherMethod = "other"
 
-func newTallies(tools []Tool) tallies {
-	t := tallies{methods: map[string]*tally{}, tools: map[string]*tally{}}
+func newCounters(tools []Tool) counters {
+	t := counters{methods: map[string]*counter{}, tools: map[string]*counter{}}
 	for _, name := range []string{methodInitialize, "ping", methodListTools, methodCallTool, otherMethod} {
-		t.methods[name] = &tally{}
+		t.methods[name] = &counter{}
 	}
 	for _, tool := range tools {
-		t.tools[tool.Name] = &tally{}
+		t.tools[tool.Name] = &counter{}
 	}
 	return t
 }
 
 // add counts a message.
-func (t *tallies) add(e *entry, took time.Duration) {
+func (t *counters) add(e *logRecord, took time.Duration) {
 	o := e.outcome
 	switch {
 	case e.cancelled:
@@ -78,7 +78,7 @@ func (t *tallies) add(e *entry, took time.Duration) {
 	}
 }
 
-func (t *tally) add(o outcome, took time.Duration) {
+func (t *counter) add(o outcome, took time.Duration) {
 	t.count[o].Add(1)
 	t.took.Observe(took)
 }
@@ -86,25 +86,25 @@ func (t *tally) add(o outcome, took time.Duration) {
 // Stats is how many messages were answered since the start, by method and, of
 // those, the calls of tools by tool.
 type Stats struct {
-	Methods, Tools map[string]Tally
+	Methods, Tools map[string]Counts
 }
 
-// Tally is how many messages of one name had which outcome, and how long they took.
+// Counts is how many messages of one name had which outcome, and how long they took.
 // The outcomes are ok, cancelled, rejected by the protocol, and the kinds of faults.
-type Tally struct {
+type Counts struct {
 	Outcomes map[string]uint64
 	Took     meter.Reading
 }
 
 // Stats returns what was counted so far.
 func (s *Server) Stats() Stats {
-	return Stats{Methods: readAll(s.tallies.methods), Tools: readAll(s.tallies.tools)}
+	return Stats{Methods: readAll(s.counters.methods), Tools: readAll(s.counters.tools)}
 }
 
-func readAll(tallies map[string]*tally) map[string]Tally {
-	all := make(map[string]Tally, len(tallies))
+func readAll(tallies map[string]*counter) map[string]Counts {
+	all := make(map[string]Counts, len(tallies))
 	for name, t := range tallies {
-		one := Tally{Outcomes: make(map[string]uint64, outcomes), Took: t.took.Read()}
+		one := Counts{Outcomes: make(map[string]uint64, outcomes), Took: t.took.Read()}
 		for i := range t.count {
 			one.Outcomes[outcome(i).String()] = t.count[i].Load()
 		}

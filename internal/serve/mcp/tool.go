@@ -49,14 +49,14 @@ type Result struct {
 	Structured json.RawMessage
 	IsError    bool
 	Kind       fault.Kind
-	Settle     func(sent bool)
+	OnSent     func(sent bool)
 }
 
-// Toolbox is the set of tools behind a Server. It must be safe for concurrent
+// ToolSet is the set of tools behind a Server. It must be safe for concurrent
 // use. Call may keep neither arguments nor a slice of it after it returns. Call
 // reports every failure of a tool inside the Result; its error is an *rpc.Error
 // for a call that reaches no tool.
-type Toolbox interface {
+type ToolSet interface {
 	Tools() []Tool
 	Call(ctx context.Context, caller principal.Caller, name string, arguments json.RawMessage) (Result, error)
 }

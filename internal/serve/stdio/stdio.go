@@ -162,7 +162,7 @@ func (s *Session) receive(ctx, calls context.Context, l line, push *notifier) {
 		defer func() { <-s.waiting }()
 		s.running <- struct{}{}
 		defer func() { <-s.running }()
-		job.Settle(s.write(job.Append(nil)))
+		job.ReportSent(s.write(job.Append(nil)))
 	})
 }
 

@@ -43,7 +43,7 @@ func start(t *testing.T, change func(*stdio.Config)) *session {
 	return startOver(t, mcptest.Toolbox{}, change)
 }
 
-func startOver(t *testing.T, tools mcp.Toolbox, change func(*stdio.Config)) *session {
+func startOver(t *testing.T, tools mcp.ToolSet, change func(*stdio.Config)) *session {
 	t.Helper()
 	inRead, inWrite := io.Pipe()
 	outRead, outWrite := io.Pipe()
@@ -95,7 +95,7 @@ const marker = `{"jsonrpc":"2.0","id":"marker","method":"ping"}`
 // TestTranscripts replays what HTTP replays too. A ping after each exchange
 // proves that the session goes on and that nothing more was said.
 func TestTranscripts(t *testing.T) {
-	for dir, tools := range map[string]mcp.Toolbox{"../mcp": mcptest.Toolbox{}, "../tool": tooltest.Registry(t, nil)} {
+	for dir, tools := range map[string]mcp.ToolSet{"../mcp": mcptest.Toolbox{}, "../tool": tooltest.Registry(t, nil)} {
 		s := startOver(t, tools, nil)
 		mcptest.Transcripts(t, dir+"/testdata/transcript", func(t *testing.T, body []byte) []byte {
 			t.Helper()

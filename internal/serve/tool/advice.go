@@ -19,7 +19,7 @@ func protective(word string) bool {
 
 // advice returns what to say of an argument that the tool does not take and that many
 // would expect, and the arguments to use in its place.
-func (fs fields) advice(name string) (string, []string) {
+func (fs args) advice(name string) (string, []string) {
 	word := strings.NewReplacer("_", "", "-", "", " ", "").Replace(strings.ToLower(name))
 	switch {
 	case fs.find("side") >= 0 && protective(word):

@@ -25,52 +25,52 @@ type Alerts interface {
 	Cancel(ctx context.Context, caller principal.Caller, alertID string) error
 }
 
-// conditionRecord is a condition in the one-key form in which clients give it.
-type conditionRecord struct {
-	Above  json.Number   `json:"price_above,omitempty"`
-	Below  json.Number   `json:"price_below,omitempty"`
-	Signal *signalRecord `json:"indicator_signal,omitempty"`
+// conditionJSON is a condition in the one-key form in which clients give it.
+type conditionJSON struct {
+	Above  json.Number `json:"price_above,omitempty"`
+	Below  json.Number `json:"price_below,omitempty"`
+	Signal *signalJSON `json:"indicator_signal,omitempty"`
 }
 
-type signalRecord struct {
+type signalJSON struct {
 	Indicator string `json:"indicator"`
 	Signal    string `json:"signal"`
 }
 
-func recordCondition(c alert.Condition) conditionRecord {
+func toConditionJSON(c alert.Condition) conditionJSON {
 	threshold := json.Number(c.Threshold.String())
 	switch c.Type {
 	case alert.PriceAbove:
-		return conditionRecord{Above: threshold}
+		return conditionJSON{Above: threshold}
 	case alert.PriceBelow:
-		return conditionRecord{Below: threshold}
+		return conditionJSON{Below: threshold}
 	default:
-		return conditionRecord{Signal: &signalRecord{c.Indicator, c.Signal}}
+		return conditionJSON{Signal: &signalJSON{c.Indicator, c.Signal}}
 	}
 }
 
-// alertRecord is an alert on the wire; ID is written in lists only.
-type alertRecord struct {
-	ID        string          `json:"id,omitempty"`
-	AlertID   string          `json:"alert_id"`
-	Symbol    string          `json:"symbol"`
-	Interval  string          `json:"interval"`
-	Condition conditionRecord `json:"condition"`
-	CreatedAt string          `json:"created_at"`
-	Note      string          `json:"note,omitempty"`
-	ExpiresAt string          `json:"expires_at,omitempty"`
+// alertJSON is an alert on the wire; ID is written in lists only.
+type alertJSON struct {
+	ID        string        `json:"id,omitempty"`
+	AlertID   string        `json:"alert_id"`
+	Symbol    string        `json:"symbol"`
+	Interval  string        `json:"interval"`
+	Condition conditionJSON `json:"condition"`
+	CreatedAt string        `json:"created_at"`
+	Note      string        `json:"note,omitempty"`
+	ExpiresAt string        `json:"expires_at,omitempty"`
 }
 
-func recordAlert(a alert.Alert) alertRecord {
-	r := alertRecord{
-		AlertID: a.ID, Symbol: a.Symbol.String(), Condition: recordCondition(a.Condition),
-		CreatedAt: stamp(a.Created), Note: a.Note,
+func toAlertJSON(a alert.Alert) alertJSON {
+	r := alertJSON{
+		AlertID: a.ID, Symbol: a.Symbol.String(), Condition: toConditionJSON(a.Condition),
+		CreatedAt: formatTime(a.Created), Note: a.Note,
 	}
 	if a.Interval.Valid() {
 		r.Interval = a.Interval.String()
 	}
 	if !a.Expires.IsZero() {
-		r.ExpiresAt = stamp(a.Expires)
+		r.ExpiresAt = formatTime(a.Expires)
 	}
 	return r
 }
@@ -79,11 +79,11 @@ func conditionSchema(doc string) *schema {
 	return &schema{
 		Type: "object", Description: doc,
 		Properties: props{
-			is(alert.PriceAbove.String(), "number", "Fires when the traded price reaches or exceeds this."),
-			is(alert.PriceBelow.String(), "number", "Fires when the traded price reaches or falls below this."),
+			typedProp(alert.PriceAbove.String(), "number", "Fires when the traded price reaches or exceeds this."),
+			typedProp(alert.PriceBelow.String(), "number", "Fires when the traded price reaches or falls below this."),
 			{alert.IndicatorSignal.String(), object("Fires when a bar closes that confirms the signal.",
-				is("indicator", "string", "A name from list_indicators."),
-				is("signal", "string", "One of that indicator's signals in list_indicators."))},
+				typedProp("indicator", "string", "A name from list_indicators."),
+				typedProp("signal", "string", "One of that indicator's signals in list_indicators."))},
 		},
 		MinProperties: 1, MaxProperties: 1, AdditionalProperties: false,
 	}
@@ -94,17 +94,17 @@ func conditionShown() *schema {
 	return &schema{
 		Type: "object",
 		Properties: props{
-			is(alert.PriceAbove.String(), "number", ""), is(alert.PriceBelow.String(), "number", ""),
-			{alert.IndicatorSignal.String(), object("", is("indicator", "string", ""), is("signal", "string", ""))},
+			typedProp(alert.PriceAbove.String(), "number", ""), typedProp(alert.PriceBelow.String(), "number", ""),
+			{alert.IndicatorSignal.String(), object("", typedProp("indicator", "string", ""), typedProp("signal", "string", ""))},
 		},
 		MinProperties: 1, MaxProperties: 1, AdditionalProperties: false,
 	}
 }
 
-// condition is an object with exactly one of the three keys.
-func condition(dst *alert.Condition) field {
+// conditionArg is an object with exactly one of the three keys.
+func conditionArg(dst *alert.Condition) arg {
 	allowed := "an object with exactly one of " + strings.Join(alert.Types(), ", ")
-	return field{
+	return arg{
 		name: "condition", allowed: allowed,
 		schema: conditionSchema(`What to wait for: exactly one key, such as {"price_above":70000} or {"indicator_signal":{"indicator":"wavetrend","signal":"cross_up_os"}}.`),
 		read: func(raw json.RawMessage) error {
@@ -113,14 +113,14 @@ func condition(dst *alert.Condition) field {
 			}
 			var keys []string
 			for key := range strictjson.Fields(raw) {
-				keys = append(keys, cut(key))
+				keys = append(keys, truncate(key))
 			}
 			if len(keys) != 1 {
 				given := strings.Join(keys, ", ")
 				if given == "" {
 					given = "{}"
 				}
-				return fault.Field("condition", cut(given), allowed)
+				return fault.Field("condition", truncate(given), allowed)
 			}
 			for key, value := range strictjson.Fields(raw) {
 				if err := readCondition(key, value, dst); err != nil {
@@ -136,11 +136,11 @@ func readCondition(key string, value json.RawMessage, dst *alert.Condition) erro
 	dst.Type, _ = alert.ParseType(key)
 	switch dst.Type {
 	case alert.PriceAbove, alert.PriceBelow:
-		return amount("condition."+key, &dst.Threshold, "").read(value)
+		return amountArg("condition."+key, &dst.Threshold, "").read(value)
 	case alert.IndicatorSignal:
 		return readSignal(value, dst)
 	}
-	return fault.Field("condition", cut(key), strings.Join(alert.Types(), ", "), fault.Nearest(key, alert.Types())...)
+	return fault.Field("condition", truncate(key), strings.Join(alert.Types(), ", "), fault.Nearest(key, alert.Types())...)
 }
 
 // readSignal checks the pair against the catalogue: an alert on a signal that
@@ -150,16 +150,16 @@ func readSignal(raw json.RawMessage, dst *alert.Condition) error {
 	if raw[0] != '{' {
 		return noObject(at, raw, `an object such as {"indicator":"wavetrend","signal":"cross_up"}`)
 	}
-	inner := fields{
-		text("indicator", &dst.Indicator, 64, "").named("a name from list_indicators, such as wavetrend").must(),
-		text("signal", &dst.Signal, 64, ""), // required too, but the error is to list those of the indicator
+	inner := args{
+		stringArg("indicator", &dst.Indicator, 64, "").allowing("a name from list_indicators, such as wavetrend").require(),
+		stringArg("signal", &dst.Signal, 64, ""), // required too, but the error is to list those of the indicator
 	}
 	if err := inner.decode(raw); err != nil {
-		return within(at, err)
+		return prefixField(at, err)
 	}
 	def, err := indicator.Find(dst.Indicator)
 	if err != nil {
-		return within(at, named(err, "indicator"))
+		return prefixField(at, withField(err, "indicator"))
 	}
 	dst.Indicator = def.Name
 	if own := def.Labels(); dst.Signal == "" && len(own) > 0 {
@@ -168,8 +168,8 @@ func readSignal(raw json.RawMessage, dst *alert.Condition) error {
 	return indicator.CheckSignal(def, dst.Signal)
 }
 
-// within puts the path of the enclosing field before the field of an error.
-func within(path string, err error) error {
+// prefixField puts the path of the enclosing field before the field of an error.
+func prefixField(path string, err error) error {
 	e := fault.Of(err)
 	if e == nil {
 		return err
@@ -182,33 +182,33 @@ func within(path string, err error) error {
 
 func alertSchema(withID bool) *schema {
 	s := object("",
-		is("alert_id", "string", ""), is("symbol", "string", ""), is("interval", "string", "Empty for price conditions."),
-		prop{"condition", conditionShown()}, is("created_at", "string", ""), is("note?", "string", ""), is("expires_at?", "string", ""))
+		typedProp("alert_id", "string", ""), typedProp("symbol", "string", ""), typedProp("interval", "string", "Empty for price conditions."),
+		prop{"condition", conditionShown()}, typedProp("created_at", "string", ""), typedProp("note?", "string", ""), typedProp("expires_at?", "string", ""))
 	if withID {
-		s.Properties = append(props{is("id", "string", "")}, s.Properties...)
+		s.Properties = append(props{typedProp("id", "string", "")}, s.Properties...)
 		s.Required = append([]string{"id"}, s.Required...)
 	}
 	return s
 }
 
-func (t *Trading) alertSpecs() []spec {
-	return []spec{t.setAlert(), t.listAlerts(), t.cancelAlert()}
+func (t *Trading) alertSpecs() []toolSpec {
+	return []toolSpec{t.setAlert(), t.listAlerts(), t.cancelAlert()}
 }
 
-func alertArguments() (*alert.Alert, fields) {
+func alertArguments() (*alert.Alert, args) {
 	r := &alert.Alert{}
-	return r, fields{
-		symbol(&r.Symbol, "The instrument, such as BTCUSDT.").must(),
-		condition(&r.Condition).must(),
-		interval("interval", &r.Interval, "Length of the bars an indicator condition watches; 4h when left out. Price conditions watch every trade and take none."),
-		note("note", &r.Note, 500, "A text of yours that comes back with the notification."),
-		moment("expires_at", &r.Expires, "When to give up waiting, in RFC 3339. Left out: never."),
+	return r, args{
+		symbolArg(&r.Symbol, "The instrument, such as BTCUSDT.").require(),
+		conditionArg(&r.Condition).require(),
+		intervalArg("interval", &r.Interval, "Length of the bars an indicator condition watches; 4h when left out. Price conditions watch every trade and take none."),
+		noteArg("note", &r.Note, 500, "A text of yours that comes back with the notification."),
+		timeArg("expires_at", &r.Expires, "When to give up waiting, in RFC 3339. Left out: never."),
 	}
 }
 
-func (t *Trading) setAlert() spec {
+func (t *Trading) setAlert() toolSpec {
 	_, input := alertArguments()
-	return spec{
+	return toolSpec{
 		name: "set_alert", title: "Set an alert", trading: true,
 		description: "Register a one-shot alert: it fires once when its condition comes true and is then removed. " +
 			"A price condition that is already true fires at once; an indicator condition waits for the next bar that confirms the signal. " +
@@ -226,7 +226,7 @@ func (t *Trading) setAlert() spec {
 			if err != nil {
 				return mcp.Result{}, err
 			}
-			return answer(recordAlert(set))
+			return jsonResult(toAlertJSON(set))
 		},
 	}
 }
@@ -243,15 +243,15 @@ func setInterval(a *alert.Alert) error {
 	return nil
 }
 
-func (t *Trading) listAlerts() spec {
+func (t *Trading) listAlerts() toolSpec {
 	const name = "list_alerts"
-	return spec{
+	return toolSpec{
 		name: name, title: "List alerts", trading: true,
 		description: "List all active alerts, oldest first. Fired and cancelled ones are gone. About 0.3 KB per alert.",
-		input:       (&paging{limit: mostItems}).fields(name),
-		output:      object("", list("alerts", "", alertSchema(true)), moreSchema()), hints: hints{readOnly: true, idempotent: true},
+		input:       (&paging{limit: maxItems}).fields(name),
+		output:      object("", listProp("alerts", "", alertSchema(true)), moreSchema()), hints: hints{readOnly: true, idempotent: true},
 		run: func(ctx context.Context, caller principal.Caller, raw json.RawMessage) (mcp.Result, error) {
-			p := paging{limit: mostItems}
+			p := paging{limit: maxItems}
 			if err := p.fields(name).decode(raw); err != nil {
 				return mcp.Result{}, err
 			}
@@ -260,14 +260,14 @@ func (t *Trading) listAlerts() spec {
 				return mcp.Result{}, err
 			}
 			array, left, err := page(name, p, ordered[alert.Alert]{items: alerts, key: alertKey}, func(a alert.Alert) any {
-				record := recordAlert(a)
+				record := toAlertJSON(a)
 				record.ID = a.ID
 				return record
 			})
 			if err != nil {
 				return mcp.Result{}, err
 			}
-			return answerArray(name, "alerts", array, left, "")
+			return arrayResult(name, "alerts", array, left, "")
 		},
 	}
 }
@@ -275,17 +275,17 @@ func (t *Trading) listAlerts() spec {
 // alertKey orders alerts as they are listed: by when they were made.
 func alertKey(a alert.Alert) string { return fmt.Sprintf("%020d %s", a.Created.UnixMilli(), a.ID) }
 
-func (t *Trading) cancelAlert() spec {
-	arguments := func() (*string, fields) {
+func (t *Trading) cancelAlert() toolSpec {
+	arguments := func() (*string, args) {
 		id := new(string)
-		return id, fields{text("alert_id", id, 64, "The alert_id that set_alert or list_alerts gave.").named("the one that set_alert or list_alerts gave").must()}
+		return id, args{stringArg("alert_id", id, 64, "The alert_id that set_alert or list_alerts gave.").allowing("the one that set_alert or list_alerts gave").require()}
 	}
 	_, input := arguments()
-	return spec{
+	return toolSpec{
 		name: "cancel_alert", title: "Cancel an alert", trading: true,
 		description: "Remove an active alert before it fires. Answers {ok, alert_id}.",
 		input:       input,
-		output:      object("", prop{"ok", &schema{Type: "boolean", Const: true}}, is("alert_id", "string", "")),
+		output:      object("", prop{"ok", &schema{Type: "boolean", Const: true}}, typedProp("alert_id", "string", "")),
 		hints:       hints{destructive: true, idempotent: true},
 		run: func(ctx context.Context, caller principal.Caller, raw json.RawMessage) (mcp.Result, error) {
 			id, input := arguments()
@@ -295,7 +295,7 @@ func (t *Trading) cancelAlert() spec {
 			if err := t.Alerts.Cancel(ctx, caller, *id); err != nil {
 				return mcp.Result{}, err
 			}
-			return answer(struct {
+			return jsonResult(struct {
 				OK      bool   `json:"ok"`
 				AlertID string `json:"alert_id"`
 			}{true, *id})

@@ -50,14 +50,14 @@ type catalogParam struct {
 
 // listIndicators is the catalogue tool. Its answer never changes, so it is
 // written once.
-func (c *charts) listIndicators() spec {
-	written, err := answer(catalog())
-	return spec{
+func (c *charts) listIndicators() toolSpec {
+	written, err := jsonResult(catalog())
+	return toolSpec{
 		name: "list_indicators", title: "List indicators",
 		description: "List every indicator with what it shows, its aliases, its parameters with defaults and bounds, and what its signals mean. " +
 			"Call it once before generate_chart, get_indicators or an indicator alert to find valid names, parameters and signal labels. About 31 KB.",
 		output: catalogSchema(), hints: hints{readOnly: true, idempotent: true},
-		run: none(func(context.Context, principal.Caller) (mcp.Result, error) { return written, err }),
+		run: withoutArgs(func(context.Context, principal.Caller) (mcp.Result, error) { return written, err }),
 	}
 }
 

@@ -48,7 +48,7 @@ func (c *charts) inTurn(ctx context.Context, caller principal.Caller, work func(
 }
 
 // compute is Compute, with a turn for everything but reading the bars.
-func (c *charts) compute(ctx context.Context, caller principal.Caller, q Question) (shown *payload.Chart, err error) {
+func (c *charts) compute(ctx context.Context, caller principal.Caller, q ChartRequest) (shown *payload.Chart, err error) {
 	set, err := read(ctx, c.source, q)
 	if err != nil {
 		return nil, err
@@ -60,23 +60,23 @@ func (c *charts) compute(ctx context.Context, caller principal.Caller, q Questio
 	return shown, err
 }
 
-func (c *charts) specs() []spec {
-	return []spec{c.generateChart(), c.listIndicators(), c.getIndicators()}
+func (c *charts) specs() []toolSpec {
+	return []toolSpec{c.generateChart(), c.listIndicators(), c.getIndicators()}
 }
 
-// Question is what a chart is to show: what generate_chart, get_indicators and the
+// ChartRequest is what a chart is to show: what generate_chart, get_indicators and the
 // one chart of the command line have in common.
-type Question struct {
+type ChartRequest struct {
 	Symbol     market.Symbol
 	Interval   market.Interval
-	Indicators []Requested
+	Indicators []NamedIndicator
 	Bars       int // at least 1
 }
 
 // Compute reads the bars and runs the indicators. Each sees the bars shown and
 // the history it needs before them, and is then cut to the bars shown: what a
 // volume profile of the visible range counts does not depend on its neighbours.
-func Compute(ctx context.Context, source BarSource, q Question) (*payload.Chart, error) {
+func Compute(ctx context.Context, source BarSource, q ChartRequest) (*payload.Chart, error) {
 	set, err := read(ctx, source, q)
 	if err != nil {
 		return nil, err
@@ -85,7 +85,7 @@ func Compute(ctx context.Context, source BarSource, q Question) (*payload.Chart,
 }
 
 // read reads the bars that a question needs.
-func read(ctx context.Context, source BarSource, q Question) (marketdata.BarSet, error) {
+func read(ctx context.Context, source BarSource, q ChartRequest) (marketdata.BarSet, error) {
 	env := indicator.Env{Interval: q.Interval}
 	want := marketdata.Request{Symbol: q.Symbol, Interval: q.Interval, Bars: q.Bars}
 	for _, r := range q.Indicators {
@@ -115,7 +115,7 @@ func provenance(set *marketdata.BarSet) payload.Provenance {
 }
 
 // show runs the indicators over bars that were read.
-func show(ctx context.Context, set marketdata.BarSet, q Question) (*payload.Chart, error) {
+func show(ctx context.Context, set marketdata.BarSet, q ChartRequest) (*payload.Chart, error) {
 	env := indicator.Env{Interval: q.Interval, Calendar: set.Calendar}
 	shown := set.Bars.Tail(q.Bars)
 	chart := &payload.Chart{
@@ -183,17 +183,17 @@ func run(s *indicator.Selection, env indicator.Env, set *marketdata.BarSet, show
 }
 
 // getIndicators is the computation tool.
-func (c *charts) getIndicators() spec {
-	arguments := func() (*Question, fields) {
-		q := &Question{Interval: market.Hour4, Bars: defaultBars}
-		return q, fields{
-			symbol(&q.Symbol, "The instrument, such as BTCUSDT, AAPL or binance:BTCUSDT.").must(),
-			indicators("indicators", &q.Indicators, "What to compute: names from list_indicators, or objects with a name and parameters.", nil).must(),
-			interval("interval", &q.Interval, "Length of a bar."),
+func (c *charts) getIndicators() toolSpec {
+	arguments := func() (*ChartRequest, args) {
+		q := &ChartRequest{Interval: market.Hour4, Bars: defaultBars}
+		return q, args{
+			symbolArg(&q.Symbol, "The instrument, such as BTCUSDT, AAPL or binance:BTCUSDT.").require(),
+			indicatorsArg("indicators", &q.Indicators, "What to compute: names from list_indicators, or objects with a name and parameters.", nil).require(),
+			intervalArg("interval", &q.Interval, "Length of a bar."),
 		}
 	}
 	_, input := arguments()
-	return spec{
+	return toolSpec{
 		name: "get_indicators", title: "Compute indicators",
 		description: "Compute technical indicators for a symbol and return their latest values, newest signals and levels as JSON, without a picture. " +
 			"Use it to answer a question with numbers (is the RSI oversold, did MACD cross). " +
@@ -208,7 +208,7 @@ func (c *charts) getIndicators() spec {
 			if err != nil {
 				return mcp.Result{}, err
 			}
-			return answerJSON(payload.AppendComputed(nil, chart)), nil
+			return rawResult(payload.AppendComputed(nil, chart)), nil
 		},
 	}
 }

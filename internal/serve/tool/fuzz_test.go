@@ -37,7 +37,7 @@ func fuzzOne(t *testing.T, name string, arguments []byte) {
 		}
 	}
 	if result.IsError {
-		var p problem
+		var p toolError
 		if err := json.Unmarshal(result.Content[0].Text, &p); err != nil || p.Code == "" || p.Message == "" {
 			t.Fatalf("%s %s: %v %s", name, arguments, err, result.Content[0].Text)
 		}

@@ -53,7 +53,7 @@ func TestCompute_CountsTheHolesOfAVenuesOwnBars(t *testing.T) {
 			}
 		}
 		set := marketdata.BarSet{Symbol: market.Symbol{Name: "X"}, Bars: bars, Calendar: tc.calendar, Provider: "test"}
-		shown, err := tool.Compute(t.Context(), given{set}, tool.Question{Interval: tc.interval, Bars: bars.Len()})
+		shown, err := tool.Compute(t.Context(), given{set}, tool.ChartRequest{Interval: tc.interval, Bars: bars.Len()})
 		if err != nil {
 			t.Fatal(err)
 		}

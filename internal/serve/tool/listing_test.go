@@ -26,16 +26,16 @@ func (manyOrders) Orders(_ context.Context, _ principal.Caller, openOnly bool) (
 	var all []order.Order
 	for i := range 300 {
 		if !openOnly || i%100 == 99 {
-			all = append(all, named(strconv.Itoa(i)))
+			all = append(all, withField(strconv.Itoa(i)))
 		}
 	}
 	if openOnly {
-		all = append(all, named("1000"))
+		all = append(all, withField("1000"))
 	}
 	return all, nil
 }
 
-func named(id string) (o order.Order) {
+func withField(id string) (o order.Order) {
 	o.ID = id
 	return o
 }

@@ -32,32 +32,32 @@ type Positions interface {
 	InSymbol(ctx context.Context, caller principal.Caller, s market.Symbol) ([]order.Order, order.PricedPosition, error)
 }
 
-func (t *Trading) orderSpecs() []spec {
-	return []spec{t.placeOrder(), t.cancelOrder(), t.getOrders(), t.getPositions(), getBalance()}
+func (t *Trading) orderSpecs() []toolSpec {
+	return []toolSpec{t.placeOrder(), t.cancelOrder(), t.getOrders(), t.getPositions(), getBalance()}
 }
 
-// placing is an order as the arguments tell it.
-type placing struct {
+// orderArgs is an order as the arguments tell it.
+type orderArgs struct {
 	order.Request
 	side, kind string
 	priced     bool
 }
 
-func placeArguments() (*placing, fields) {
-	p := &placing{}
-	return p, fields{
-		symbol(&p.Symbol, "The instrument, such as BTCUSDT.").must(),
-		choice("side", &p.side, "", order.Sides()...).must(),
-		choice("type", &p.kind, "market trades at once at the best price there is; limit waits for price or better.", order.Types()...).must(),
-		amount("quantity", &p.Quantity, "How many coins of a pair (BTC of BTCUSDT) or shares, not how much money. Never rounded.").must(),
-		price("price", &p.Price, &p.priced, "The limit price. Required for limit orders, not allowed for market orders."),
-		key("idempotency_key", &p.Key, 64, "A name you choose for this order. Sent again, it returns the same order instead of a second one. Use it when you retry."),
-		boolean("dry_run", &p.DryRun, "Check the order against every rule and send nothing."),
+func placeArguments() (*orderArgs, args) {
+	p := &orderArgs{}
+	return p, args{
+		symbolArg(&p.Symbol, "The instrument, such as BTCUSDT.").require(),
+		enumArg("side", &p.side, "", order.Sides()...).require(),
+		enumArg("type", &p.kind, "market trades at once at the best price there is; limit waits for price or better.", order.Types()...).require(),
+		amountArg("quantity", &p.Quantity, "How many coins of a pair (BTC of BTCUSDT) or shares, not how much money. Never rounded.").require(),
+		priceArg("price", &p.Price, &p.priced, "The limit price. Required for limit orders, not allowed for market orders."),
+		keyArg("idempotency_key", &p.Key, 64, "A name you choose for this order. Sent again, it returns the same order instead of a second one. Use it when you retry."),
+		boolArg("dry_run", &p.DryRun, "Check the order against every rule and send nothing."),
 	}
 }
 
 // request checks what the fields cannot see alone.
-func (p *placing) request() (order.Request, error) {
+func (p *orderArgs) request() (order.Request, error) {
 	switch {
 	case p.kind == order.Limit.String() && !p.priced:
 		return p.Request, fault.Missing("price", "a number, because type is limit")
@@ -72,9 +72,9 @@ func (p *placing) request() (order.Request, error) {
 	return p.Request, err
 }
 
-func (t *Trading) placeOrder() spec {
+func (t *Trading) placeOrder() toolSpec {
 	_, input := placeArguments()
-	return spec{
+	return toolSpec{
 		name: "place_order", title: "Place an order", trading: true,
 		description: "Submit a market or limit order. The answer is the order record with order_id, status and mode (paper or live): check mode before you speak of real money. " +
 			"A refused order is an error that names the rule, the limit and the value; nothing was sent then. Try dry_run first when unsure. About 0.5 KB.",
@@ -89,22 +89,22 @@ func (t *Trading) placeOrder() spec {
 				return mcp.Result{}, err
 			}
 			o, err := t.Orders.Place(ctx, caller, r)
-			record := recordOf(o)
+			record := toOrderJSON(o)
 			record.DryRun = r.DryRun
 			if err != nil && o.Status != 0 {
-				return refusedOrder(ctx, err, o, record), nil
+				return deniedResult(ctx, err, o, record), nil
 			}
 			if err != nil {
-				return mcp.Result{}, sameKey(err, r.Key)
+				return mcp.Result{}, withRetryHint(err, r.Key)
 			}
-			return answer(record)
+			return jsonResult(record)
 		},
 	}
 }
 
-// sameKey tells a client that may call again that its key is as good as before. Where
+// withRetryHint tells a client that may call again that its key is as good as before. Where
 // the outcome is not known, the error has said what the key does.
-func sameKey(err error, key string) error {
+func withRetryHint(err error, key string) error {
 	f := fault.Of(err)
 	if key == "" || f == nil || !f.Retryable || f.Code == "outcome_unknown" {
 		return err
@@ -114,26 +114,26 @@ func sameKey(err error, key string) error {
 	return &again
 }
 
-// refusedOrder is the failure of an order that there is: it cannot be taken for
+// deniedResult is the failure of an order that there is: it cannot be taken for
 // one that was placed, and names what refused it.
-func refusedOrder(ctx context.Context, err error, o order.Order, record orderRecord) mcp.Result {
-	p := problemOf(ctx, err)
+func deniedResult(ctx context.Context, err error, o order.Order, record orderJSON) mcp.Result {
+	p := newToolError(ctx, err)
 	p.Rule, p.Limit, p.Order = o.Denial.Rule, o.Denial.Limit, &record
 	return p.result()
 }
 
-func (t *Trading) cancelOrder() spec {
-	arguments := func() (*string, fields) {
+func (t *Trading) cancelOrder() toolSpec {
+	arguments := func() (*string, args) {
 		id := new(string)
-		return id, fields{text("order_id", id, 64, "The order_id that place_order or get_orders gave.").named("the one that place_order or get_orders gave").must()}
+		return id, args{stringArg("order_id", id, 64, "The order_id that place_order or get_orders gave.").allowing("the one that place_order or get_orders gave").require()}
 	}
 	_, input := arguments()
-	return spec{
+	return toolSpec{
 		name: "cancel_order", title: "Cancel an order", trading: true,
 		description: "Cancel an open order by its order_id. Answers {ok, order_id, status, mode}; status says what became of it, because a fill may have come first.",
 		input:       input,
-		output: object("", prop{"ok", &schema{Type: "boolean", Const: true}}, is("order_id", "string", ""), is("status", "string", ""),
-			is("filled_quantity", "string", "Exact decimal."), oneOf("mode", "", "paper", "live")),
+		output: object("", prop{"ok", &schema{Type: "boolean", Const: true}}, typedProp("order_id", "string", ""), typedProp("status", "string", ""),
+			typedProp("filled_quantity", "string", "Exact decimal."), enumProp("mode", "", "paper", "live")),
 		hints: hints{destructive: true, idempotent: true, openWorld: true},
 		run: func(ctx context.Context, caller principal.Caller, raw json.RawMessage) (mcp.Result, error) {
 			id, input := arguments()
@@ -144,7 +144,7 @@ func (t *Trading) cancelOrder() spec {
 			if err != nil {
 				return mcp.Result{}, err
 			}
-			return answer(struct {
+			return jsonResult(struct {
 				OK      bool   `json:"ok"`
 				OrderID string `json:"order_id"`
 				Status  string `json:"status"`
@@ -156,27 +156,27 @@ func (t *Trading) cancelOrder() spec {
 }
 
 // How many orders a list has: each is half a kilobyte of a conversation.
-const usualOrders = 50
+const defaultOrders = 50
 
-func (t *Trading) getOrders() spec {
+func (t *Trading) getOrders() toolSpec {
 	const name = "get_orders"
 	type listing struct {
 		filter string
 		paging
 	}
-	arguments := func() (*listing, fields) {
-		a := &listing{"all", paging{limit: usualOrders}}
-		return a, fields{
-			choice("filter", &a.filter, "open: only orders that can still fill, all of them.", "open", "all"),
-			integer("limit", &a.limit, 1, mostItems, "How many that are over."),
+	arguments := func() (*listing, args) {
+		a := &listing{"all", paging{limit: defaultOrders}}
+		return a, args{
+			enumArg("filter", &a.filter, "open: only orders that can still fill, all of them.", "open", "all"),
+			intArg("limit", &a.limit, 1, maxItems, "How many that are over."),
 			a.cursor(name),
 		}
 	}
 	_, input := arguments()
-	return spec{
+	return toolSpec{
 		name: name, title: "List orders", trading: true,
 		description: "List tracked orders, newest first. Those with external true were not placed here. About 0.5 KB per order.",
-		input:       input, output: object("", list("orders", "", orderSchema()), moreSchema(), oneOf("mode", "", "paper", "live")),
+		input:       input, output: object("", listProp("orders", "", orderSchema()), moreSchema(), enumProp("mode", "", "paper", "live")),
 		hints: hints{readOnly: true, idempotent: true, openWorld: true},
 		run: func(ctx context.Context, caller principal.Caller, raw json.RawMessage) (mcp.Result, error) {
 			a, input := arguments()
@@ -189,20 +189,20 @@ func (t *Trading) getOrders() spec {
 			orders, err := t.Orders.Orders(ctx, caller, true)
 			var left *more
 			if err == nil && a.filter == "all" {
-				orders, left, err = t.withClosed(ctx, caller, orders, a.paging)
+				orders, left, err = t.appendClosed(ctx, caller, orders, a.paging)
 			}
 			if err != nil {
 				return mcp.Result{}, err
 			}
-			records := make([]orderRecord, len(orders))
+			records := make([]orderJSON, len(orders))
 			for i, o := range orders {
-				records[i] = recordOf(o)
+				records[i] = toOrderJSON(o)
 			}
 			array, err := marshalPlain(records)
 			if err != nil {
 				return mcp.Result{}, fmt.Errorf("write the answer: %w", err)
 			}
-			return answerArray(name, "orders", array, left, t.modeOf())
+			return arrayResult(name, "orders", array, left, t.modeField())
 		},
 	}
 }
@@ -210,10 +210,10 @@ func (t *Trading) getOrders() spec {
 // orderKey is an order's place in the list.
 func orderKey(o order.Order) string { return fmt.Sprintf("%020d %s", o.Created.UnixMicro(), o.ID) }
 
-// withClosed adds the newest that are over to open orders. None of the open is left
+// appendClosed adds the newest that are over to open orders. None of the open is left
 // out, however old: who does not see it might place it again. A later page has only
 // such that are over.
-func (t *Trading) withClosed(ctx context.Context, caller principal.Caller, open []order.Order, p paging) ([]order.Order, *more, error) {
+func (t *Trading) appendClosed(ctx context.Context, caller principal.Caller, open []order.Order, p paging) ([]order.Order, *more, error) {
 	all, err := t.Orders.Orders(ctx, caller, false)
 	if err != nil {
 		return nil, nil, err
@@ -264,16 +264,16 @@ func olderThan(all []order.Order, key string) []order.Order {
 	return all[i:]
 }
 
-func (t *Trading) getPositions() spec {
+func (t *Trading) getPositions() toolSpec {
 	const name = "get_positions"
-	return spec{
+	return toolSpec{
 		name: name, title: "List positions", trading: true,
 		description: "List open positions with entry price, current price and unrealized profit or loss, which are null while no price is known. About 0.3 KB per position.",
-		input:       (&paging{limit: mostItems}).fields(name),
-		output:      object("", list("positions", "", positionSchema()), moreSchema(), oneOf("mode", "", "paper", "live")),
+		input:       (&paging{limit: maxItems}).fields(name),
+		output:      object("", listProp("positions", "", positionSchema()), moreSchema(), enumProp("mode", "", "paper", "live")),
 		hints:       hints{readOnly: true, idempotent: true, openWorld: true},
 		run: func(ctx context.Context, caller principal.Caller, raw json.RawMessage) (mcp.Result, error) {
-			p := paging{limit: mostItems}
+			p := paging{limit: maxItems}
 			if err := p.fields(name).decode(raw); err != nil {
 				return mcp.Result{}, err
 			}
@@ -286,22 +286,22 @@ func (t *Trading) getPositions() spec {
 			if err != nil {
 				return mcp.Result{}, err
 			}
-			return answerArray(name, "positions", array, left, t.modeOf())
+			return arrayResult(name, "positions", array, left, t.modeField())
 		},
 	}
 }
 
-// modeOf ends a list of what money may be at stake in: an empty list says so, too.
-func (t *Trading) modeOf() string { return `,"mode":"` + string(t.Mode) + `"` }
+// modeField ends a list of what money may be at stake in: an empty list says so, too.
+func (t *Trading) modeField() string { return `,"mode":"` + string(t.Mode) + `"` }
 
 // getBalance exists because clients of the interface expect it; it always
 // refuses, with and without --trade.
-func getBalance() spec {
-	return spec{
+func getBalance() toolSpec {
+	return toolSpec{
 		name: "get_balance", title: "Balance (not supported)",
 		description: "Always answers with an error: use get_positions instead.",
 		output:      object(""), hints: hints{readOnly: true, idempotent: true},
-		run: none(func(context.Context, principal.Caller) (mcp.Result, error) {
+		run: withoutArgs(func(context.Context, principal.Caller) (mcp.Result, error) {
 			return mcp.Result{}, &fault.Error{Kind: fault.Unsupported, Code: "not_supported", Message: "get_balance is not supported: use get_positions, which has open positions only; no tool shows cash or equity, at a real venue its own account page does"}
 		}),
 	}

@@ -15,8 +15,8 @@ import (
 // What a list answers with at most at a time: more costs a conversation more than it
 // tells, and clients cut long answers where they like.
 const (
-	mostItems = 500
-	mostBytes = 256 << 10
+	maxItems = 500
+	maxBytes = 256 << 10
 )
 
 // paging is which part of a list a client wants.
@@ -26,17 +26,17 @@ type paging struct {
 }
 
 // fields are the arguments of a list. The cursor is of the tool that gave it.
-func (p *paging) fields(tool string) fields {
-	return fields{
-		integer("limit", &p.limit, 1, mostItems, "Items at most."),
+func (p *paging) fields(tool string) args {
+	return args{
+		intArg("limit", &p.limit, 1, maxItems, "Items at most."),
 		p.cursor(tool),
 	}
 }
 
 // cursor reads where an earlier answer ended.
-func (p *paging) cursor(tool string) field {
+func (p *paging) cursor(tool string) arg {
 	allowed := "the cursor that the last answer of " + tool + " gave, or none for the first page"
-	return field{
+	return arg{
 		name: "cursor", allowed: allowed,
 		schema: &schema{Type: "string", Description: "Of the last answer, to go on."},
 		read: func(raw json.RawMessage) error {
@@ -44,7 +44,7 @@ func (p *paging) cursor(tool string) field {
 			data, err := base64.RawURLEncoding.DecodeString(value)
 			key, ours := strings.CutPrefix(string(data), tool+" ")
 			if err != nil || !ours || key == "" {
-				return fault.Field("cursor", shown(raw), allowed)
+				return fault.Field("cursor", quoteValue(raw), allowed)
 			}
 			p.after = key
 			return nil
@@ -87,7 +87,7 @@ func page[T any](tool string, p paging, o ordered[T], record func(T) any) (array
 		if err != nil {
 			return nil, nil, fmt.Errorf("write the answer: %w", err)
 		}
-		if i == p.limit || i > 0 && len(array)+len(data) > mostBytes {
+		if i == p.limit || i > 0 && len(array)+len(data) > maxBytes {
 			left = moreAfter(tool, o.key(items[i-1]), len(items)-i)
 			break
 		}
@@ -99,10 +99,10 @@ func page[T any](tool string, p paging, o ordered[T], record func(T) any) (array
 	return append(array, ']'), left, nil
 }
 
-// answerArray is a result whose text is an array. Structured content must be an
+// arrayResult is a result whose text is an array. Structured content must be an
 // object, so there the array stands under a name. What was left out is said in a
 // second text and beside the array; rest ends the object.
-func answerArray(tool, name string, array []byte, left *more, rest string) (mcp.Result, error) {
+func arrayResult(tool, name string, array []byte, left *more, rest string) (mcp.Result, error) {
 	object := append([]byte(`{"`+name+`":`), array...)
 	result := mcp.Result{Content: []mcp.Content{{Text: array}}}
 	if left != nil {

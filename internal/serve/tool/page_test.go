@@ -104,8 +104,8 @@ func follow(t *testing.T, r *tool.Registry, name, field, first string, between f
 		for _, item := range items {
 			found = append(found, fmt.Sprint(item[field]))
 		}
-		if result.Settle != nil {
-			result.Settle(true)
+		if result.OnSent != nil {
+			result.OnSent(true)
 		}
 		if len(result.Content) == 1 {
 			break
@@ -204,7 +204,7 @@ func TestNotifications_WhatIsNotReturnedStays(t *testing.T) {
 		if n := strings.Count(string(result.Content[0].Text), "alert_id"); n != len(want) {
 			t.Errorf("%d notifications, want %d", n, len(want))
 		}
-		result.Settle(arrived)
+		result.OnSent(arrived)
 	}
 	take(false, "a-00000", "a-00001", "a-00002", "a-00003")
 	take(true, "a-00000", "a-00001", "a-00002", "a-00003")

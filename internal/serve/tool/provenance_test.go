@@ -67,13 +67,13 @@ func TestCompute_SumsBeginAtTheFirstBarShown(t *testing.T) {
 		x := 100 + float64(i*i%17)
 		bars.Append(market.Bar{T: 1700006400 + i*3600, O: x, H: x + 2, L: x - 1, C: x + 1, V: float64(1 + i%5)})
 	}
-	question := tool.Question{Interval: market.Hour1, Bars: 100}
+	question := tool.ChartRequest{Interval: market.Hour1, Bars: 100}
 	for _, name := range []string{"obv", "ad"} {
 		selection, err := indicator.Resolve(indicator.Request{Name: name})
 		if err != nil {
 			t.Fatal(err)
 		}
-		question.Indicators = append(question.Indicators, tool.Requested{Name: name, Selection: selection})
+		question.Indicators = append(question.Indicators, tool.NamedIndicator{Name: name, Selection: selection})
 	}
 	var first []string
 	for _, history := range []int{100, 500, 3000} {

@@ -30,9 +30,9 @@ type Config struct {
 	// first, and what to say about it; nil for nothing to say. It asks no venue.
 	Near func(market.Symbol) (near []string, why string)
 
-	// NoTrading returns what the trading tools answer with where Trading is nil; nil
+	// TradingDisabled returns what the trading tools answer with where Trading is nil; nil
 	// itself says that --trade was not given.
-	NoTrading func() error
+	TradingDisabled func() error
 }
 
 // Trading is the parts behind the trading tools. All are required.
@@ -48,15 +48,15 @@ type Trading struct {
 // Registry is the 15 tools in the order they are listed. It is safe for
 // concurrent use.
 type Registry struct {
-	tools []definition
+	tools []registeredTool
 	names []string
 	log   *slog.Logger
 	near  func(market.Symbol) ([]string, string)
 }
 
-// definition is one tool. run reads the arguments itself, so that each tool has
+// registeredTool is one tool. run reads the arguments itself, so that each tool has
 // a struct of its own for them; trading tools run only with the parts.
-type definition struct {
+type registeredTool struct {
 	tool    mcp.Tool
 	trading bool
 	run     func(ctx context.Context, caller principal.Caller, arguments json.RawMessage) (mcp.Result, error)
@@ -70,14 +70,14 @@ func New(cfg Config) (*Registry, error) {
 		trading = &Trading{}
 	}
 	charts := &charts{source: cfg.Bars, renderer: cfg.Renderer, alerts: trading.Alerts, account: trading.Positions, log: cfg.Log, turns: fair.NewSlots(slots())}
-	specs := slices.Concat(charts.specs(), trading.orderSpecs(), trading.alertSpecs(), trading.pushSpecs())
+	specs := slices.Concat(charts.specs(), trading.orderSpecs(), trading.alertSpecs(), trading.notificationSpecs())
 	for _, s := range specs {
 		d, err := s.build()
 		if err != nil {
 			return nil, fmt.Errorf("tool %s: %w", s.name, err)
 		}
 		if d.trading && cfg.Trading == nil {
-			d.run = tradingDisabled(cfg.NoTrading)
+			d.run = tradingDisabled(cfg.TradingDisabled)
 		}
 		r.tools = append(r.tools, d)
 		r.names = append(r.names, s.name)
@@ -105,10 +105,10 @@ func (r *Registry) Call(ctx context.Context, caller principal.Caller, name strin
 	if err == nil {
 		return result, nil
 	}
-	if !abandoned(ctx, err) && (fault.Of(err) == nil || fault.KindOf(err) == fault.Internal) {
+	if !canceledByCaller(ctx, err) && (fault.Of(err) == nil || fault.KindOf(err) == fault.Internal) {
 		r.log.LogAttrs(ctx, slog.LevelError, "[MCP] tool failed", slog.String("tool", name), slog.Any("error", err))
 	}
-	return failure(ctx, r.suggest(err)), nil
+	return errorResult(ctx, r.suggest(err)), nil
 }
 
 // suggest adds to the error that a symbol is unknown which ones may be meant. A venue's
@@ -139,19 +139,19 @@ func (r *Registry) suggest(err error) error {
 }
 
 func (r *Registry) unknown(name string) *rpc.Error {
-	message := "unknown tool " + quote(cut(name))
+	message := "unknown tool " + quote(truncate(name))
 	if near := fault.Nearest(name, r.names); len(near) > 0 {
 		message += ", did you mean " + quote(near[0]) + "?"
 	}
 	return &rpc.Error{Code: rpc.CodeInvalidParams, Message: message + "; tools: " + strings.Join(r.names, ", ")}
 }
 
-// spec is how a tool is written down.
-type spec struct {
+// toolSpec is how a tool is written down.
+type toolSpec struct {
 	name        string
 	title       string
 	description string
-	input       fields
+	input       args
 	output      *schema // nil for none
 	hints       hints
 	meta        json.RawMessage
@@ -162,12 +162,12 @@ type spec struct {
 // hints are a tool's annotations.
 type hints struct{ readOnly, destructive, idempotent, openWorld bool }
 
-func (s spec) build() (definition, error) {
+func (s toolSpec) build() (registeredTool, error) {
 	input, err := marshalPlain(s.input.schema())
 	if err != nil {
-		return definition{}, err
+		return registeredTool{}, err
 	}
-	d := definition{trading: s.trading, run: s.run, tool: mcp.Tool{
+	d := registeredTool{trading: s.trading, run: s.run, tool: mcp.Tool{
 		Name: s.name, Title: s.title, Description: s.description, InputSchema: input, Meta: s.meta,
 		Annotations: mcp.Annotations{
 			Title: s.title, ReadOnly: s.hints.readOnly, Destructive: s.hints.destructive,
@@ -176,16 +176,16 @@ func (s spec) build() (definition, error) {
 	}}
 	if s.output != nil {
 		if d.tool.OutputSchema, err = marshalPlain(s.output); err != nil {
-			return definition{}, err
+			return registeredTool{}, err
 		}
 	}
 	return d, nil
 }
 
-// none is the run of a tool without arguments.
-func none(run func(ctx context.Context, caller principal.Caller) (mcp.Result, error)) func(context.Context, principal.Caller, json.RawMessage) (mcp.Result, error) {
+// withoutArgs is the run of a tool without arguments.
+func withoutArgs(run func(ctx context.Context, caller principal.Caller) (mcp.Result, error)) func(context.Context, principal.Caller, json.RawMessage) (mcp.Result, error) {
 	return func(ctx context.Context, caller principal.Caller, arguments json.RawMessage) (mcp.Result, error) {
-		if err := (fields{}).decode(arguments); err != nil {
+		if err := (args{}).decode(arguments); err != nil {
 			return mcp.Result{}, err
 		}
 		return run(ctx, caller)
@@ -208,9 +208,9 @@ func tradingDisabled(reason func() error) func(context.Context, principal.Caller
 	}
 }
 
-// TradingVacant is what the trading tools of a program answer that takes the trading
+// TradingVacantError is what the trading tools of a program answer that takes the trading
 // over unless the process that traded comes back.
-func TradingVacant(home string) error {
+func TradingVacantError(home string) error {
 	return &fault.Error{
 		Kind: fault.Unavailable, Code: "trading_elsewhere", Field: "home", Value: home, Retryable: true, RetryAfter: 10 * time.Second,
 		Message: fmt.Sprintf("the candela process that traded with state directory %s has ended and may be starting again; this one takes over within seconds, "+
@@ -218,17 +218,17 @@ func TradingVacant(home string) error {
 	}
 }
 
-// TradingFailed is what they answer where it could not.
-func TradingFailed(home string, cause error) *fault.Error {
+// TradingFailedError is what they answer where it could not.
+func TradingFailedError(home string, cause error) *fault.Error {
 	return &fault.Error{
 		Kind: fault.Unavailable, Code: "trading_not_taken_over", Retryable: true, Cause: cause,
 		Message: fmt.Sprintf("nobody trades with state directory %s, and this candela cannot take over: %v. Once that is mended it does within seconds; charts and indicators work here", home, cause),
 	}
 }
 
-// TradingElsewhere is what the trading tools of a second program on a state directory
+// TradingElsewhereError is what the trading tools of a second program on a state directory
 // answer while the process with the number trades there; 0 is one that is not known.
-func TradingElsewhere(home string, process int) error {
+func TradingElsewhereError(home string, process int) error {
 	who := "another candela process"
 	if process > 0 {
 		who += fmt.Sprintf(" (pid %d)", process)

@@ -11,21 +11,21 @@ import (
 	"candela/internal/serve/mcp"
 )
 
-// answer is a result whose text and structured content are the same object.
-func answer(v any) (mcp.Result, error) {
+// jsonResult is a result whose text and structured content are the same object.
+func jsonResult(v any) (mcp.Result, error) {
 	data, err := marshalPlain(v)
 	if err != nil {
 		return mcp.Result{}, fmt.Errorf("write the answer: %w", err)
 	}
-	return answerJSON(data), nil
+	return rawResult(data), nil
 }
 
-func answerJSON(object []byte) mcp.Result {
+func rawResult(object []byte) mcp.Result {
 	return mcp.Result{Content: []mcp.Content{{Text: object}}, Structured: object}
 }
 
-// problem is what a client reads when a tool fails.
-type problem struct {
+// toolError is what a client reads when a tool fails.
+type toolError struct {
 	Code        string   `json:"code"`
 	Message     string   `json:"message"`
 	Retryable   bool     `json:"retryable"`
@@ -36,39 +36,39 @@ type problem struct {
 	Suggestions []string `json:"suggestions,omitempty"`
 
 	// Of an order that was refused: by which rule, what that allows, and the order.
-	Rule  string       `json:"rule,omitempty"`
-	Limit string       `json:"limit,omitempty"`
-	Order *orderRecord `json:"order,omitempty"`
+	Rule  string     `json:"rule,omitempty"`
+	Limit string     `json:"limit,omitempty"`
+	Order *orderJSON `json:"order,omitempty"`
 
 	kind fault.Kind
 }
 
-// failure is the result of a call that failed.
-func failure(ctx context.Context, err error) mcp.Result { return problemOf(ctx, err).result() }
+// errorResult is the result of a call that failed.
+func errorResult(ctx context.Context, err error) mcp.Result { return newToolError(ctx, err).result() }
 
-// problemOf is what a model needs to put a call right, and nothing of our insides.
-func problemOf(ctx context.Context, err error) problem {
-	p := problem{Code: "internal", Message: "the tool failed; the server's log has the reason"}
+// newToolError is what a model needs to put a call right, and nothing of our insides.
+func newToolError(ctx context.Context, err error) toolError {
+	p := toolError{Code: "internal", Message: "the tool failed; the server's log has the reason"}
 	if f := fault.Of(err); f != nil && f.Kind != fault.Internal {
-		p = problem{
+		p = toolError{
 			Code: f.Code, Message: f.Public(), Retryable: f.Retryable,
 			RetryAfterS: int((f.RetryAfter + time.Second - 1) / time.Second),
-			Field:       f.Field, Value: cut(f.Value), Allowed: f.Allowed, Suggestions: f.Suggestions,
+			Field:       f.Field, Value: truncate(f.Value), Allowed: f.Allowed, Suggestions: f.Suggestions,
 			kind: f.Kind,
 		}
-	} else if abandoned(ctx, err) {
-		p = problem{Code: "cancelled", Message: "the call was cancelled before it was done", Retryable: true}
+	} else if canceledByCaller(ctx, err) {
+		p = toolError{Code: "cancelled", Message: "the call was cancelled before it was done", Retryable: true}
 	}
 	return p
 }
 
-// abandoned reports whether a call failed because nobody waits for it any more,
+// canceledByCaller reports whether a call failed because nobody waits for it any more,
 // which is no failure of ours.
-func abandoned(ctx context.Context, err error) bool {
+func canceledByCaller(ctx context.Context, err error) bool {
 	return ctx.Err() != nil && (errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded))
 }
 
-func (p problem) result() mcp.Result {
+func (p toolError) result() mcp.Result {
 	data, err := json.Marshal(p)
 	if err != nil {
 		data = []byte(`{"code":"internal","message":"the tool failed","retryable":false}`)

@@ -97,14 +97,14 @@ func cutOptional(name string) (string, bool) {
 	return name, false
 }
 
-func is(name, kind, description string) prop {
+func typedProp(name, kind, description string) prop {
 	return prop{name, &schema{Type: kind, Description: description}}
 }
 
-func list(name, description string, items *schema) prop {
+func listProp(name, description string, items *schema) prop {
 	return prop{name, &schema{Type: "array", Description: description, Items: items}}
 }
 
-func oneOf(name, description string, values ...string) prop {
+func enumProp(name, description string, values ...string) prop {
 	return prop{name, &schema{Type: "string", Description: description, Enum: values}}
 }

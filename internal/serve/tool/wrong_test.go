@@ -16,8 +16,8 @@ import (
 	"candela/internal/serve/tool/tooltest"
 )
 
-// problem is what a client reads when a tool fails.
-type problem struct {
+// toolError is what a client reads when a tool fails.
+type toolError struct {
 	Code        string   `json:"code"`
 	Message     string   `json:"message"`
 	Retryable   *bool    `json:"retryable"`
@@ -84,7 +84,7 @@ func TestWrongCalls_AnswersLetAModelCorrectItself(t *testing.T) {
 	for _, wrong := range wrongCalls() {
 		result := call(t, registry, wrong.tool, wrong.arguments)
 		raw := result.Content[0].Text
-		var p problem
+		var p toolError
 		if err := json.Unmarshal(raw, &p); err != nil || !result.IsError || result.Structured != nil {
 			t.Errorf("%s: %v %s", wrong.name, err, raw)
 			continue
@@ -136,7 +136,7 @@ func TestIndicators_RefusesItemsOfOtherShapes(t *testing.T) {
 func TestFailure_SaysWhenToTryAgain(t *testing.T) {
 	t.Parallel()
 	result := call(t, tooltest.Registry(t, nil), "get_indicators", `{"symbol":"DOWN","indicators":["rsi"]}`)
-	var p problem
+	var p toolError
 	if err := json.Unmarshal(result.Content[0].Text, &p); err != nil || !result.IsError || p.Retryable == nil || !*p.Retryable || p.RetryAfterS != 2 || p.Code != "unavailable" {
 		t.Fatalf("%v %s", err, result.Content[0].Text)
 	}

@@ -75,13 +75,13 @@ func (b Toolbox) Call(ctx context.Context, caller principal.Caller, name string,
 }
 
 // Server returns a dispatcher over tools that logs nowhere.
-func Server(tb testing.TB, tools mcp.Toolbox) *mcp.Server {
+func Server(tb testing.TB, tools mcp.ToolSet) *mcp.Server {
 	tb.Helper()
 	return ServerLogging(tb, tools, io.Discard)
 }
 
 // ServerLogging returns a dispatcher over tools that logs to w.
-func ServerLogging(tb testing.TB, tools mcp.Toolbox, w io.Writer) *mcp.Server {
+func ServerLogging(tb testing.TB, tools mcp.ToolSet, w io.Writer) *mcp.Server {
 	tb.Helper()
 	server, err := mcp.NewServer(tools, mcp.Config{Name: "candela", Title: "Candela", Version: "test", Log: slog.New(slog.NewTextHandler(w, nil))})
 	if err != nil {

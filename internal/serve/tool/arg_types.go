@@ -16,16 +16,16 @@ import (
 	"candela/internal/market"
 )
 
-// text is a string of at most most bytes.
-func text(name string, dst *string, most int, doc string) field {
+// stringArg is a string of at most most bytes.
+func stringArg(name string, dst *string, most int, doc string) arg {
 	allowed := fmt.Sprintf("a text of 1 to %d characters", most)
-	return field{
+	return arg{
 		name: name, allowed: allowed,
 		schema: &schema{Type: "string", Description: doc, MinLength: 1, MaxLength: most},
 		read: func(raw json.RawMessage) error {
 			value, ok := strictjson.Text(raw)
 			if n := len([]rune(value)); !ok || n == 0 || n > most {
-				return fault.Field(name, shown(raw), allowed)
+				return fault.Field(name, quoteValue(raw), allowed)
 			}
 			*dst = value
 			return nil
@@ -33,35 +33,35 @@ func text(name string, dst *string, most int, doc string) field {
 	}
 }
 
-// note is a text that is shown to people: what could move a terminal's cursor or turn
+// noteArg is a text that is shown to people: what could move a terminal's cursor or turn
 // the direction of a line is taken out of it.
-func note(name string, dst *string, most int, doc string) field {
-	f := text(name, dst, most, doc)
+func noteArg(name string, dst *string, most int, doc string) arg {
+	f := stringArg(name, dst, most, doc)
 	read := f.read
 	f.read = func(raw json.RawMessage) error {
 		if err := read(raw); err != nil {
 			return err
 		}
 		if *dst = fault.Clean(*dst, most); *dst == "" {
-			return fault.Field(name, shown(raw), f.allowed+" that can be seen")
+			return fault.Field(name, quoteValue(raw), f.allowed+" that can be seen")
 		}
 		return nil
 	}
 	return f
 }
 
-// key is a name that a client makes up and that must not look like another one.
-func key(name string, dst *string, most int, doc string) field {
-	f := text(name, dst, most, doc)
+// keyArg is a name that a client makes up and that must not look like another one.
+func keyArg(name string, dst *string, most int, doc string) arg {
+	f := stringArg(name, dst, most, doc)
 	f.allowed = fmt.Sprintf("1 to %d printable ASCII characters without a space at either end", most)
 	f.read = func(raw json.RawMessage) error {
 		value, ok := strictjson.Text(raw)
 		switch {
 		case !ok || value == "" || len([]rune(value)) > most:
-			return fault.Field(name, shown(raw), f.allowed)
+			return fault.Field(name, quoteValue(raw), f.allowed)
 		case !fault.Plain(value):
-			e := fault.Field(name, strings.Trim(strconv.QuoteToASCII(cut(value)), `"`), f.allowed)
-			e.Message = fmt.Sprintf("%s: %s is not allowed; allowed: %s: take other characters out, or choose another key", name, strconv.QuoteToASCII(cut(value)), f.allowed)
+			e := fault.Field(name, strings.Trim(strconv.QuoteToASCII(truncate(value)), `"`), f.allowed)
+			e.Message = fmt.Sprintf("%s: %s is not allowed; allowed: %s: take other characters out, or choose another key", name, strconv.QuoteToASCII(truncate(value)), f.allowed)
 			return e
 		}
 		*dst = value
@@ -70,20 +70,20 @@ func key(name string, dst *string, most int, doc string) field {
 	return f
 }
 
-// choice is one of a few words. Case does not matter: BUY is a common spelling.
-func choice(name string, dst *string, doc string, values ...string) field {
+// enumArg is one of a few words. Case does not matter: BUY is a common spelling.
+func enumArg(name string, dst *string, doc string, values ...string) arg {
 	allowed := strings.Join(values, ", ")
 	s := &schema{Type: "string", Description: doc, Enum: values}
 	if *dst != "" {
 		s.Default = *dst
 	}
-	return field{
+	return arg{
 		name: name, allowed: allowed, schema: s,
 		read: func(raw json.RawMessage) error {
 			value, _ := strictjson.Text(raw)
 			i := slices.IndexFunc(values, func(v string) bool { return strings.EqualFold(v, value) })
 			if i < 0 {
-				e := fault.Field(name, shown(raw), allowed, fault.Nearest(value, values)...)
+				e := fault.Field(name, quoteValue(raw), allowed, fault.Nearest(value, values)...)
 				if name == "type" && protective(value) {
 					e.Message, e.Suggestions = e.Message+"; "+noProtection, nil
 				}
@@ -95,11 +95,11 @@ func choice(name string, dst *string, doc string, values ...string) field {
 	}
 }
 
-// integer is a whole number from lo to hi. Its present value is the default.
-func integer(name string, dst *int, lo, hi int, doc string) field {
+// intArg is a whole number from lo to hi. Its present value is the default.
+func intArg(name string, dst *int, lo, hi int, doc string) arg {
 	allowed := fmt.Sprintf("a whole number from %d to %d", lo, hi)
 	low, high := float64(lo), float64(hi)
-	return field{
+	return arg{
 		name: name, allowed: allowed,
 		schema: &schema{Type: "integer", Description: doc, Minimum: &low, Maximum: &high, Default: *dst},
 		read: func(raw json.RawMessage) error {
@@ -135,14 +135,14 @@ func nearestBool(raw json.RawMessage) []string {
 // called so, because in an error all values stand in quotes.
 func mistyped(name string, raw json.RawMessage, allowed string, right ...string) error {
 	if value, ok := strictjson.Text(raw); ok {
-		return fault.Quoted(name, cut(value), allowed, right...)
+		return fault.Quoted(name, truncate(value), allowed, right...)
 	}
-	return fault.Field(name, shown(raw), allowed, right...)
+	return fault.Field(name, quoteValue(raw), allowed, right...)
 }
 
-// boolean is true or false. Its present value is the default.
-func boolean(name string, dst *bool, doc string) field {
-	return field{
+// boolArg is true or false. Its present value is the default.
+func boolArg(name string, dst *bool, doc string) arg {
+	return arg{
 		name: name, allowed: "true or false",
 		schema: &schema{Type: "boolean", Description: doc, Default: *dst},
 		read: func(raw json.RawMessage) error {
@@ -155,16 +155,16 @@ func boolean(name string, dst *bool, doc string) field {
 	}
 }
 
-// symbol is the instrument a tool is about.
-func symbol(dst *market.Symbol, doc string) field {
+// symbolArg is the instrument a tool is about.
+func symbolArg(dst *market.Symbol, doc string) arg {
 	const name = "symbol"
-	return field{
+	return arg{
 		name: name, allowed: "an instrument such as BTCUSDT, AAPL or binance:BTCUSDT",
 		schema: &schema{Type: "string", Description: doc, MinLength: 1, MaxLength: 40},
 		read: func(raw json.RawMessage) error {
 			value, ok := strictjson.Text(raw)
 			if !ok {
-				return fault.Field(name, shown(raw), "a text in quotes such as BTCUSDT")
+				return fault.Field(name, quoteValue(raw), "a text in quotes such as BTCUSDT")
 			}
 			parsed, err := market.ParseSymbol(value)
 			if err != nil {
@@ -176,19 +176,19 @@ func symbol(dst *market.Symbol, doc string) field {
 	}
 }
 
-// interval is the length of a bar. Its present value is the default.
-func interval(name string, dst *market.Interval, doc string) field {
+// intervalArg is the length of a bar. Its present value is the default.
+func intervalArg(name string, dst *market.Interval, doc string) arg {
 	names := strings.Join(market.IntervalNames(), " ")
 	s := &schema{Type: "string", Description: doc + " One of " + names + "; spellings such as 15min, 60, 1D and 1wk work too. 1M is a month."}
 	if dst.Valid() {
 		s.Default = dst.String()
 	}
-	return field{
+	return arg{
 		name: name, allowed: names, schema: s,
 		read: func(raw json.RawMessage) error {
 			value, ok := strictjson.Text(raw)
 			if !ok {
-				return fault.Field(name, shown(raw), names, minutes(raw)...)
+				return fault.Field(name, quoteValue(raw), names, minutes(raw)...)
 			}
 			parsed, err := market.ParseInterval(value)
 			if err != nil {
@@ -211,21 +211,21 @@ func minutes(raw json.RawMessage) []string {
 // Bounds of an exact amount. A literal beyond them is no amount of anything, and
 // an exponent of a billion would be written out digit by digit later.
 const (
-	mostAmountBytes    = 48
-	mostAmountExponent = 24
+	maxAmountBytes    = 48
+	maxAmountExponent = 24
 )
 
-// amount is an exact decimal above zero. It goes from the JSON text to a decimal
+// amountArg is an exact decimal above zero. It goes from the JSON text to a decimal
 // without a float between, and a number in quotes is refused: whoever sends text
 // may have formatted it for people.
-func amount(name string, dst *decimal.Decimal, doc string) field {
+func amountArg(name string, dst *decimal.Decimal, doc string) arg {
 	zero := 0.0
 	const plain, allowed = "a number above 0", "a number above 0, without quotes"
-	return field{
+	return arg{
 		name: name, allowed: allowed,
 		schema: &schema{Type: "number", Description: doc, ExclusiveMinimum: &zero},
 		read: func(raw json.RawMessage) error {
-			value, ok := exact(raw)
+			value, ok := parseExact(raw)
 			if !ok || !value.IsPositive() {
 				return wrongNumber(name, raw, plain)
 			}
@@ -235,15 +235,15 @@ func amount(name string, dst *decimal.Decimal, doc string) field {
 	}
 }
 
-// price is an exact decimal of either sign: spreads and some futures trade below
+// priceArg is an exact decimal of either sign: spreads and some futures trade below
 // zero.
-func price(name string, dst *decimal.Decimal, given *bool, doc string) field {
+func priceArg(name string, dst *decimal.Decimal, given *bool, doc string) arg {
 	const plain, allowed = "a number", "a number, without quotes"
-	return field{
+	return arg{
 		name: name, allowed: allowed,
 		schema: &schema{Type: "number", Description: doc},
 		read: func(raw json.RawMessage) error {
-			value, ok := exact(raw)
+			value, ok := parseExact(raw)
 			if !ok {
 				return wrongNumber(name, raw, plain)
 			}
@@ -258,23 +258,23 @@ func price(name string, dst *decimal.Decimal, given *bool, doc string) field {
 func noObject(name string, raw json.RawMessage, allowed string) error {
 	value, ok := strictjson.Text(raw)
 	if !ok {
-		return fault.Field(name, shown(raw), allowed)
+		return fault.Field(name, quoteValue(raw), allowed)
 	}
-	e := fault.Quoted(name, cut(value), allowed)
-	e.Message = fmt.Sprintf("%s: a string was given, %s; give the object itself, without quotes around it: %s", name, quote(cut(value)), allowed)
-	if strings.HasPrefix(value, "{") && value == cut(value) && strictjson.Check([]byte(value)) == nil {
+	e := fault.Quoted(name, truncate(value), allowed)
+	e.Message = fmt.Sprintf("%s: a string was given, %s; give the object itself, without quotes around it: %s", name, quote(truncate(value)), allowed)
+	if strings.HasPrefix(value, "{") && value == truncate(value) && strictjson.Check([]byte(value)) == nil {
 		e.Suggestions = []string{value}
 	}
 	return e
 }
 
-// exact reads a JSON number of sane length and size.
-func exact(raw json.RawMessage) (decimal.Decimal, bool) {
-	if raw[0] != '-' && (raw[0] < '0' || raw[0] > '9') || len(raw) > mostAmountBytes {
+// parseExact reads a JSON number of sane length and size.
+func parseExact(raw json.RawMessage) (decimal.Decimal, bool) {
+	if raw[0] != '-' && (raw[0] < '0' || raw[0] > '9') || len(raw) > maxAmountBytes {
 		return decimal.Decimal{}, false
 	}
 	value, err := decimal.NewFromString(string(raw))
-	if err != nil || value.Exponent() > mostAmountExponent || value.Exponent() < -mostAmountExponent {
+	if err != nil || value.Exponent() > maxAmountExponent || value.Exponent() < -maxAmountExponent {
 		return decimal.Decimal{}, false
 	}
 	return value, true
@@ -283,31 +283,31 @@ func exact(raw json.RawMessage) (decimal.Decimal, bool) {
 // wrongNumber says that a value is no number that is allowed. Where one stands in
 // quotes, the message shows it without.
 func wrongNumber(name string, raw json.RawMessage, allowed string) error {
-	if _, ok := exact(raw); !ok && (raw[0] == '-' || '0' <= raw[0] && raw[0] <= '9') {
-		allowed = fmt.Sprintf("%s, of at most %d characters and with an exponent from -%d to %d", allowed, mostAmountBytes, mostAmountExponent, mostAmountExponent)
+	if _, ok := parseExact(raw); !ok && (raw[0] == '-' || '0' <= raw[0] && raw[0] <= '9') {
+		allowed = fmt.Sprintf("%s, of at most %d characters and with an exponent from -%d to %d", allowed, maxAmountBytes, maxAmountExponent, maxAmountExponent)
 	}
 	value, quoted := strictjson.Text(raw)
 	if !quoted || value == "" || strictjson.Check([]byte(value)) != nil {
 		return mistyped(name, raw, allowed)
 	}
-	number, ok := exact(json.RawMessage(value))
+	number, ok := parseExact(json.RawMessage(value))
 	if !ok {
 		return mistyped(name, raw, allowed)
 	}
 	return mistyped(name, raw, allowed, number.String())
 }
 
-// moment is a time in RFC 3339.
-func moment(name string, dst *time.Time, doc string) field {
+// timeArg is a time in RFC 3339.
+func timeArg(name string, dst *time.Time, doc string) arg {
 	const allowed = "a time such as 2026-01-31T16:00:00Z"
-	return field{
+	return arg{
 		name: name, allowed: allowed,
 		schema: &schema{Type: "string", Description: doc, Format: "date-time"},
 		read: func(raw json.RawMessage) error {
 			value, _ := strictjson.Text(raw)
 			parsed, err := time.Parse(time.RFC3339, value)
 			if err != nil {
-				return fault.Field(name, shown(raw), allowed)
+				return fault.Field(name, quoteValue(raw), allowed)
 			}
 			*dst = parsed.UTC()
 			return nil
@@ -315,9 +315,9 @@ func moment(name string, dst *time.Time, doc string) field {
 	}
 }
 
-// texts is a list whose items check accepts and may rewrite.
-func texts[T any](name string, dst *[]T, most int, item *schema, allowed, doc string, check func(string) (T, error)) field {
-	return field{
+// listArg is a list whose items check accepts and may rewrite.
+func listArg[T any](name string, dst *[]T, most int, item *schema, allowed, doc string, check func(string) (T, error)) arg {
+	return arg{
 		name: name, allowed: "a list of " + allowed,
 		schema: &schema{Type: "array", Description: doc, Items: item, MaxItems: most},
 		read: func(raw json.RawMessage) error {
@@ -328,11 +328,11 @@ func texts[T any](name string, dst *[]T, most int, item *schema, allowed, doc st
 			for each := range strictjson.Items(raw) {
 				value, ok := strictjson.Text(each)
 				if !ok {
-					return fault.Field(name, shown(each), allowed)
+					return fault.Field(name, quoteValue(each), allowed)
 				}
 				checked, err := check(value)
 				if err != nil {
-					return rename(err, fault.Of(err).Field, name)
+					return renameField(err, fault.Of(err).Field, name)
 				}
 				if values = append(values, checked); len(values) > most {
 					return fault.Field(name, "more than "+strconv.Itoa(most)+" items", "at most "+strconv.Itoa(most)+" items")
@@ -352,14 +352,14 @@ func noList(name string, raw json.RawMessage, allowed string) error {
 	case !ok || strings.ContainsAny(value, "{}"):
 	case !strings.ContainsAny(value, "[]"):
 		items := []byte{'['}
-		for i, item := range strings.Split(cut(value), ",") {
+		for i, item := range strings.Split(truncate(value), ",") {
 			if i > 0 {
 				items = append(items, ',')
 			}
 			items = strictjson.AppendString(items, strings.TrimSpace(item))
 		}
-		return fault.Field(name, shown(raw), allowed, string(items)+"]")
-	case strings.HasPrefix(value, "[") && value == cut(value) && strictjson.Check([]byte(value)) == nil:
+		return fault.Field(name, quoteValue(raw), allowed, string(items)+"]")
+	case strings.HasPrefix(value, "[") && value == truncate(value) && strictjson.Check([]byte(value)) == nil:
 		return mistyped(name, raw, allowed, value)
 	}
 	return mistyped(name, raw, allowed)

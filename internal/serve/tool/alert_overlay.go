@@ -15,12 +15,12 @@ import (
 )
 
 const (
-	// mostLevels is how many alerts a picture shows, and how many orders: those nearest
+	// maxLevels is how many alerts a picture shows, and how many orders: those nearest
 	// to the price.
-	mostLevels = 8
-	// levelsWithin is how far beyond the bars an alert may lie to be shown, in heights
+	maxLevels = 8
+	// levelMargin is how far beyond the bars an alert may lie to be shown, in heights
 	// of what they span.
-	levelsWithin = 0.5
+	levelMargin = 0.5
 )
 
 // overlay is what a picture shows of the caller's own.
@@ -29,13 +29,13 @@ type overlay struct {
 	trades []chart.Trade
 }
 
-// alertsAndAccount puts the caller's alerts, position and orders into the chart, and
+// loadOverlay puts the caller's alerts, position and orders into the chart, and
 // returns what a picture shows of them.
-func (c *charts) alertsAndAccount(ctx context.Context, caller principal.Caller, s market.Symbol, shown *payload.Chart) overlay {
+func (c *charts) loadOverlay(ctx context.Context, caller principal.Caller, s market.Symbol, shown *payload.Chart) overlay {
 	if c.alerts == nil || s.IsZero() || shown.Source == payload.Sample {
 		return overlay{}
 	}
-	o := c.holdings(ctx, caller, s, shown)
+	o := c.loadAccountOverlay(ctx, caller, s, shown)
 	o.levels = append(o.levels, alertLevels(shown.Bars, c.priceAlerts(ctx, caller, s, shown))...)
 	return o
 }
@@ -63,7 +63,7 @@ func (c *charts) priceAlerts(ctx context.Context, caller principal.Caller, s mar
 // lines of the picture. Several at one price are one line.
 func alertLevels(bars *market.Bars, nearest []alert.Alert) []chart.Level {
 	lo, hi := slices.Min(bars.L), slices.Max(bars.H)
-	margin := (hi - lo) * levelsWithin
+	margin := (hi - lo) * levelMargin
 	var levels []chart.Level
 	for _, a := range nearest {
 		price := a.Condition.Threshold.InexactFloat64()
@@ -71,7 +71,7 @@ func alertLevels(bars *market.Bars, nearest []alert.Alert) []chart.Level {
 		if drawn || price < lo-margin || price > hi+margin {
 			continue
 		}
-		if levels = append(levels, chart.Level{Kind: chart.AlertLevel, Price: price, Label: "Alert"}); len(levels) == mostLevels {
+		if levels = append(levels, chart.Level{Kind: chart.AlertLevel, Price: price, Label: "Alert"}); len(levels) == maxLevels {
 			break
 		}
 	}

@@ -15,13 +15,13 @@ import (
 	"candela/internal/trading/order"
 )
 
-// mostTrades is how many trades a picture shows, the newest.
-const mostTrades = 200
+// maxTrades is how many trades a picture shows, the newest.
+const maxTrades = 200
 
-// holdings puts what the caller has in the symbol into the chart, and returns it as
+// loadAccountOverlay puts what the caller has in the symbol into the chart, and returns it as
 // lines and dots of the picture. As with alerts, a chart without it is better than
 // none.
-func (c *charts) holdings(ctx context.Context, caller principal.Caller, s market.Symbol, shown *payload.Chart) overlay {
+func (c *charts) loadAccountOverlay(ctx context.Context, caller principal.Caller, s market.Symbol, shown *payload.Chart) overlay {
 	orders, p, err := c.account.InSymbol(ctx, caller, shown.Instrument)
 	if err != nil {
 		c.log.LogAttrs(ctx, slog.LevelWarn, "orders and positions are not on the chart", slog.String("symbol", s.String()), slog.Any("error", err))
@@ -68,7 +68,7 @@ func (o *overlay) addOrders(orders []order.Order, shown *payload.Chart) {
 		}
 		shown.Account.Orders = append(shown.Account.Orders, figures)
 		price := one.Price.InexactFloat64()
-		if !one.Price.IsPositive() || drawn == mostLevels {
+		if !one.Price.IsPositive() || drawn == maxLevels {
 			continue
 		}
 		drawn++
@@ -91,7 +91,7 @@ func (o *overlay) addFills(orders []order.Order, shown *payload.Chart) {
 			break // all that follow are older
 		}
 		shown.Account.Fills = append(shown.Account.Fills, payload.Fill{Side: f.Side.String(), Quantity: f.Quantity.String(), Price: f.Price.String(), At: f.At})
-		if len(o.trades) < mostTrades {
+		if len(o.trades) < maxTrades {
 			o.trades = append(o.trades, chart.Trade{X: x, Price: f.Price.InexactFloat64(), Sell: f.Side == order.Sell})
 		}
 	}

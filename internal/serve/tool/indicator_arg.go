@@ -10,43 +10,43 @@ import (
 	"candela/internal/kit/strictjson"
 )
 
-// mostIndicators is how many indicators one chart may carry.
-const mostIndicators = 24
+// maxIndicators is how many indicators one chart may carry.
+const maxIndicators = 24
 
-// Requested is an indicator as it was asked for: under which name, and what that
+// NamedIndicator is an indicator as it was asked for: under which name, and what that
 // turned out to be.
-type Requested struct {
+type NamedIndicator struct {
 	Name      string
 	Selection *indicator.Selection
 }
 
-// indicators is a list of names or of objects with a name and overrides.
-func indicators(name string, dst *[]Requested, doc string, fallback []string) field {
+// indicatorsArg is a list of names or of objects with a name and overrides.
+func indicatorsArg(name string, dst *[]NamedIndicator, doc string, fallback []string) arg {
 	item := &schema{AnyOf: []*schema{
 		{Type: "string", Description: "A name or alias from list_indicators, such as rsi."},
 		{
 			Type: "object", Description: `A name with parameters, such as {"name":"rsi","length":21}.`,
-			Properties: props{is("name", "string", "A name or alias from list_indicators.")},
+			Properties: props{typedProp("name", "string", "A name or alias from list_indicators.")},
 			Required:   []string{"name"}, AdditionalProperties: true,
 		},
 	}}
-	s := &schema{Type: "array", Description: doc, Items: item, MaxItems: mostIndicators}
+	s := &schema{Type: "array", Description: doc, Items: item, MaxItems: maxIndicators}
 	if fallback == nil {
 		s.MinItems = 1
 	} else {
 		s.Default = fallback
 	}
 	const allowed = `a list of names or objects such as ["macd",{"name":"rsi","length":21}]`
-	return field{
+	return arg{
 		name: name, allowed: allowed, schema: s,
 		read: func(raw json.RawMessage) error {
 			if raw[0] != '[' {
 				return noList(name, raw, allowed)
 			}
-			*dst = []Requested{}
+			*dst = []NamedIndicator{}
 			for item := range strictjson.Items(raw) {
-				if len(*dst) == mostIndicators {
-					return fault.Field(name, "more than "+strconv.Itoa(mostIndicators)+" items", "at most "+strconv.Itoa(mostIndicators)+" indicators")
+				if len(*dst) == maxIndicators {
+					return fault.Field(name, "more than "+strconv.Itoa(maxIndicators)+" items", "at most "+strconv.Itoa(maxIndicators)+" indicators")
 				}
 				each, err := readIndicator(name, item)
 				if err != nil {
@@ -62,7 +62,7 @@ func indicators(name string, dst *[]Requested, doc string, fallback []string) fi
 	}
 }
 
-func readIndicator(field string, item json.RawMessage) (Requested, error) {
+func readIndicator(field string, item json.RawMessage) (NamedIndicator, error) {
 	request := indicator.Request{}
 	switch item[0] {
 	case '"':
@@ -76,26 +76,26 @@ func readIndicator(field string, item json.RawMessage) (Requested, error) {
 				continue
 			}
 			if request.Name, named = strictjson.Text(value); !named {
-				return Requested{}, fault.Field(field+"[].name", shown(value), "an indicator's name as list_indicators gives it")
+				return NamedIndicator{}, fault.Field(field+"[].name", quoteValue(value), "an indicator's name as list_indicators gives it")
 			}
 		}
 		if !named {
-			return Requested{}, fault.Missing(field+"[].name", "the indicator's name as list_indicators gives it")
+			return NamedIndicator{}, fault.Missing(field+"[].name", "the indicator's name as list_indicators gives it")
 		}
 	default:
-		return Requested{}, fault.Field(field, shown(item), `a name such as "rsi", or an object such as {"name":"rsi","length":21}`)
+		return NamedIndicator{}, fault.Field(field, quoteValue(item), `a name such as "rsi", or an object such as {"name":"rsi","length":21}`)
 	}
-	request.Name = cut(strings.TrimSpace(request.Name))
+	request.Name = truncate(strings.TrimSpace(request.Name))
 	selection, err := indicator.Resolve(request)
 	if err != nil {
-		return Requested{}, named(err, field)
+		return NamedIndicator{}, withField(err, field)
 	}
-	return Requested{request.Name, selection}, nil
+	return NamedIndicator{request.Name, selection}, nil
 }
 
-// named adds to the error about an unknown name where the names are, and which
+// withField adds to the error about an unknown name where the names are, and which
 // field it stood in. Errors about parameters have both.
-func named(err error, field string) error {
+func withField(err error, field string) error {
 	e := fault.Of(err)
 	if e == nil || e.Code != indicator.UnknownCode {
 		return err
@@ -106,14 +106,14 @@ func named(err error, field string) error {
 }
 
 // resolveAll makes the selections of names that are known to be right.
-func resolveAll(names []string) []Requested {
-	all := make([]Requested, 0, len(names))
+func resolveAll(names []string) []NamedIndicator {
+	all := make([]NamedIndicator, 0, len(names))
 	for _, name := range names {
 		selection, err := indicator.Resolve(indicator.Request{Name: name})
 		if err != nil {
 			panic("tool: default indicator " + name + " is not in the catalogue")
 		}
-		all = append(all, Requested{name, selection})
+		all = append(all, NamedIndicator{name, selection})
 	}
 	return all
 }

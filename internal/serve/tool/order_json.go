@@ -9,9 +9,9 @@ import (
 	"candela/internal/trading/order"
 )
 
-// orderRecord is an order on the wire. The keys that clients have long known are
+// orderJSON is an order on the wire. The keys that clients have long known are
 // JSON numbers; the newer ones are exact decimals in text.
-type orderRecord struct {
+type orderJSON struct {
 	ID            string            `json:"id"`
 	OrderID       string            `json:"order_id"`
 	ClientOrderID string            `json:"client_order_id"`
@@ -39,15 +39,15 @@ type orderRecord struct {
 	DryRun        bool              `json:"dry_run,omitempty"`
 }
 
-// stamp is how times are written: ISO 8601 in UTC with milliseconds.
-func stamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z") }
+// formatTime is how times are written: ISO 8601 in UTC with milliseconds.
+func formatTime(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z") }
 
-func recordOf(o order.Order) orderRecord {
-	r := orderRecord{
+func toOrderJSON(o order.Order) orderJSON {
+	r := orderJSON{
 		ID: o.ID, OrderID: o.ID, ClientOrderID: o.ID, VenueOrderID: o.VenueID, Symbol: o.Symbol.Name, Venue: o.Symbol.Venue,
 		Side: o.Side.String(), Type: typeOf(o), Quantity: number(o.Quantity), State: string(o.Status.State()), Status: o.Status.String(),
 		Filled: o.Filled.String(), RejectReason: o.Reason, RejectRule: o.Denial.Rule,
-		Broker: o.Broker, Mode: string(o.Mode), External: o.External, CreatedAt: stamp(o.Created), UpdatedAt: stamp(o.Updated),
+		Broker: o.Broker, Mode: string(o.Mode), External: o.External, CreatedAt: formatTime(o.Created), UpdatedAt: formatTime(o.Updated),
 	}
 	r.Fees, r.FeesByAsset = feesOf(o.Fees)
 	if o.Type == order.Limit {
@@ -87,18 +87,18 @@ func feesOf(fees order.Fees) (string, map[string]string) {
 
 func orderSchema() *schema {
 	return object("",
-		is("id", "string", ""), is("order_id", "string", ""), is("client_order_id", "string", ""), is("venue_order_id?", "string", ""),
-		is("symbol", "string", ""), is("venue", "string", ""), oneOf("side", "", order.Sides()...), oneOf("type", "", order.Types()...),
-		is("quantity", "number", ""), is("price?", "number", "Of a limit order."), is("limit_price?", "string", "The same, exact."),
-		oneOf("state", "", "Pending", "Open", "Filled", "Cancelled", "Rejected"),
-		oneOf("status", "The precise state; uncertain while the venue's answer is not known.", order.Statuses()...),
-		is("filled_quantity", "string", "Exact decimal."),
+		typedProp("id", "string", ""), typedProp("order_id", "string", ""), typedProp("client_order_id", "string", ""), typedProp("venue_order_id?", "string", ""),
+		typedProp("symbol", "string", ""), typedProp("venue", "string", ""), enumProp("side", "", order.Sides()...), enumProp("type", "", order.Types()...),
+		typedProp("quantity", "number", ""), typedProp("price?", "number", "Of a limit order."), typedProp("limit_price?", "string", "The same, exact."),
+		enumProp("state", "", "Pending", "Open", "Filled", "Cancelled", "Rejected"),
+		enumProp("status", "The precise state; uncertain while the venue's answer is not known.", order.Statuses()...),
+		typedProp("filled_quantity", "string", "Exact decimal."),
 		prop{"avg_fill_price", &schema{AnyOf: []*schema{{Type: "string"}, {Type: "null"}}, Description: "Exact decimal; null before the first fill."}},
-		is("fees", "string", "Exact decimal."), feesSchema(),
-		is("reject_reason?", "string", ""), is("reject_rule?", "string", ""),
-		is("broker", "string", ""), oneOf("mode", "", "paper", "live"), is("external?", "boolean", ""),
-		is("created_at", "string", ""), is("updated_at", "string", ""),
-		is("dry_run?", "boolean", "Checked only, nothing was sent."),
+		typedProp("fees", "string", "Exact decimal."), feesSchema(),
+		typedProp("reject_reason?", "string", ""), typedProp("reject_rule?", "string", ""),
+		typedProp("broker", "string", ""), enumProp("mode", "", "paper", "live"), typedProp("external?", "boolean", ""),
+		typedProp("created_at", "string", ""), typedProp("updated_at", "string", ""),
+		typedProp("dry_run?", "boolean", "Checked only, nothing was sent."),
 	)
 }
 
@@ -131,7 +131,7 @@ func positionOf(p order.PricedPosition) positionRecord {
 	r.Fees, r.FeesByAsset = feesOf(p.Fees)
 	if last := p.Quote.Last; last.IsPositive() {
 		current, unrealised := number(last), number(p.Unrealised(last))
-		r.CurrentPrice, r.UnrealizedPnL, r.PriceAt = &current, &unrealised, stamp(p.Quote.At)
+		r.CurrentPrice, r.UnrealizedPnL, r.PriceAt = &current, &unrealised, formatTime(p.Quote.At)
 	}
 	return r
 }
@@ -141,8 +141,8 @@ func positionSchema() *schema {
 		return prop{name, &schema{AnyOf: []*schema{{Type: "number"}, {Type: "null"}}}}
 	}
 	return object("",
-		is("symbol", "string", ""), is("venue", "string", ""), oneOf("side", "", order.Sides()...), is("quantity", "number", ""),
-		is("entry_price", "number", ""), maybe("current_price"), maybe("unrealized_pnl"),
-		is("realized_pnl", "string", "Exact decimal."), is("fees", "string", "Exact decimal."), feesSchema(),
-		is("price_at?", "string", ""), oneOf("mode", "", "paper", "live"))
+		typedProp("symbol", "string", ""), typedProp("venue", "string", ""), enumProp("side", "", order.Sides()...), typedProp("quantity", "number", ""),
+		typedProp("entry_price", "number", ""), maybe("current_price"), maybe("unrealized_pnl"),
+		typedProp("realized_pnl", "string", "Exact decimal."), typedProp("fees", "string", "Exact decimal."), feesSchema(),
+		typedProp("price_at?", "string", ""), enumProp("mode", "", "paper", "live"))
 }

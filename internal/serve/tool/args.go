@@ -11,9 +11,9 @@ import (
 	"candela/internal/kit/strictjson"
 )
 
-// field is one argument of a tool: how the schema shows it and how it is read
+// arg is one argument of a tool: how the schema shows it and how it is read
 // into the place its constructor was given.
-type field struct {
+type arg struct {
 	name     string
 	aliases  []string
 	required bool
@@ -22,30 +22,30 @@ type field struct {
 	read     func(raw json.RawMessage) error
 }
 
-// fields are the arguments of a tool, in the order the schema shows them.
-type fields []field
+// args are the arguments of a tool, in the order the schema shows them.
+type args []arg
 
-// must marks an argument that has to be given.
-func (f field) must() field {
+// require marks an argument that has to be given.
+func (f arg) require() arg {
 	f.required = true
 	return f
 }
 
-// named says in words what has to be given, where its kind alone would not help.
-func (f field) named(allowed string) field {
+// allowing says in words what has to be given, where its kind alone would not help.
+func (f arg) allowing(allowed string) arg {
 	f.allowed = allowed
 	return f
 }
 
-// also adds other names for an argument. One of the names may be used.
-func (f field) also(names ...string) field {
+// alias adds other names for an argument. One of the names may be used.
+func (f arg) alias(names ...string) arg {
 	f.aliases = names
 	return f
 }
 
 // schema returns the input schema. An alias is a property of its own, so that a
 // client which checks arguments before it sends them lets it through.
-func (fs fields) schema() *schema {
+func (fs args) schema() *schema {
 	// An empty object of properties is written too: some clients insist on it.
 	s := &schema{Type: "object", Properties: props{}, AdditionalProperties: false}
 	for _, f := range fs {
@@ -66,7 +66,7 @@ func (fs fields) schema() *schema {
 
 // decode reads arguments, which is a checked JSON object. Null counts as not
 // given. The error names the field, what it was and what is allowed.
-func (fs fields) decode(arguments json.RawMessage) error {
+func (fs args) decode(arguments json.RawMessage) error {
 	given := make([]string, len(fs)) // the name each field was given by
 	for name, raw := range strictjson.Fields(arguments) {
 		i := fs.find(name)
@@ -77,11 +77,11 @@ func (fs fields) decode(arguments json.RawMessage) error {
 			continue
 		}
 		if given[i] != "" {
-			return fault.Field(name, shown(raw), "only one of "+given[i]+" and "+name+": they mean the same")
+			return fault.Field(name, quoteValue(raw), "only one of "+given[i]+" and "+name+": they mean the same")
 		}
 		given[i] = name
 		if err := fs[i].read(raw); err != nil {
-			return rename(err, fs[i].name, name)
+			return renameField(err, fs[i].name, name)
 		}
 	}
 	for i, f := range fs {
@@ -92,12 +92,12 @@ func (fs fields) decode(arguments json.RawMessage) error {
 	return nil
 }
 
-func (fs fields) find(name string) int {
-	return slices.IndexFunc(fs, func(f field) bool { return f.name == name || slices.Contains(f.aliases, name) })
+func (fs args) find(name string) int {
+	return slices.IndexFunc(fs, func(f arg) bool { return f.name == name || slices.Contains(f.aliases, name) })
 }
 
 // unknown reports an argument that the tool does not take.
-func (fs fields) unknown(name string) error {
+func (fs args) unknown(name string) error {
 	names, all := make([]string, 0, len(fs)), make([]string, 0, len(fs))
 	for _, f := range fs {
 		names = append(names, f.name)
@@ -108,21 +108,21 @@ func (fs fields) unknown(name string) error {
 		allowed = "no arguments"
 	}
 	near := fault.Nearest(name, all)
-	message := "unknown argument " + quote(cut(name))
+	message := "unknown argument " + quote(truncate(name))
 	if advice, instead := fs.advice(name); advice != "" {
 		message, near = message+": "+advice, instead
 	} else if len(near) > 0 {
 		message += ", did you mean " + quote(near[0]) + "?"
 	}
 	return &fault.Error{
-		Kind: fault.Invalid, Code: "unknown_argument", Field: cut(name), Value: cut(name),
+		Kind: fault.Invalid, Code: "unknown_argument", Field: truncate(name), Value: truncate(name),
 		Message: message + "; allowed: " + allowed, Allowed: allowed, Suggestions: near,
 	}
 }
 
-// rename puts the name the client used into an error about its alias. Of the
+// renameField puts the name the client used into an error about its alias. Of the
 // message only the beginning is the name: list_indicators, too, has it in its own.
-func rename(err error, from, to string) error {
+func renameField(err error, from, to string) error {
 	e := fault.Of(err)
 	if e == nil || from == to || e.Field != from {
 		return err
@@ -137,17 +137,17 @@ func rename(err error, from, to string) error {
 
 func quote(text string) string { return string(strictjson.AppendString(nil, text)) }
 
-// shown is a value as an error may repeat it: a string without its quotes, all
+// quoteValue is a value as an error may repeat it: a string without its quotes, all
 // else as JSON, and never long.
-func shown(raw json.RawMessage) string {
+func quoteValue(raw json.RawMessage) string {
 	if text, ok := strictjson.Text(raw); ok {
-		return cut(text)
+		return truncate(text)
 	}
-	return cut(string(bytes.TrimSpace(raw)))
+	return truncate(string(bytes.TrimSpace(raw)))
 }
 
-// cut bounds a text that the client chose.
-func cut(text string) string {
+// truncate bounds a text that the client chose.
+func truncate(text string) string {
 	const most = 80
 	if len(text) <= most {
 		return text

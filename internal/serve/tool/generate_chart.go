@@ -41,7 +41,7 @@ func defaultIndicators() []string { return []string{"ema_stack", "cipher_b", "ma
 
 // chartArguments are the arguments of generate_chart.
 type chartArguments struct {
-	Question
+	ChartRequest
 	width, height, scale int
 	format, theme        string
 	log                  bool
@@ -49,30 +49,30 @@ type chartArguments struct {
 
 func newChartArguments() *chartArguments {
 	return &chartArguments{
-		Question: Question{Interval: market.Hour4, Bars: defaultBars},
-		width:    chart.DefaultWidth, height: chart.DefaultHeight, scale: 1, format: formatPNG, theme: "dark",
+		ChartRequest: ChartRequest{Interval: market.Hour4, Bars: defaultBars},
+		width:        chart.DefaultWidth, height: chart.DefaultHeight, scale: 1, format: formatPNG, theme: "dark",
 	}
 }
 
-func (a *chartArguments) fields() fields {
-	return fields{
-		symbol(&a.Symbol, "The instrument, such as BTCUSDT, AAPL, EURUSD=X or binance:BTCUSDT. Leave it out for made-up sample data.").also("ticker"),
-		interval("interval", &a.Interval, "Length of a bar.").also("timeframe"),
-		indicators("indicators", &a.Indicators, "What to draw: names from list_indicators, or objects with a name and parameters. An empty list draws the price alone.", defaultIndicators()).also("panels"),
-		integer("bars", &a.Bars, 1, chart.MaxBars, "How many of the newest bars to show."),
-		integer("width", &a.width, chart.MinSide, chart.MaxSide, "Width of the picture in pixels. Vision models scale down pictures wider than 1568."),
-		integer("height", &a.height, chart.MinSide, chart.MaxSide, "Height of the picture in pixels."),
-		choice("format", &a.format, "What to return: a picture, or JSON.",
+func (a *chartArguments) fields() args {
+	return args{
+		symbolArg(&a.Symbol, "The instrument, such as BTCUSDT, AAPL, EURUSD=X or binance:BTCUSDT. Leave it out for made-up sample data.").alias("ticker"),
+		intervalArg("interval", &a.Interval, "Length of a bar.").alias("timeframe"),
+		indicatorsArg("indicators", &a.Indicators, "What to draw: names from list_indicators, or objects with a name and parameters. An empty list draws the price alone.", defaultIndicators()).alias("panels"),
+		intArg("bars", &a.Bars, 1, chart.MaxBars, "How many of the newest bars to show."),
+		intArg("width", &a.width, chart.MinSide, chart.MaxSide, "Width of the picture in pixels. Vision models scale down pictures wider than 1568."),
+		intArg("height", &a.height, chart.MinSide, chart.MaxSide, "Height of the picture in pixels."),
+		enumArg("format", &a.format, "What to return: a picture, or JSON.",
 			formatPNG, formatSummary, formatBoth, formatSeries),
-		choice("theme", &a.theme, "Colours of the picture.", "dark", "light"),
-		integer("scale", &a.scale, 1, chart.MaxScale, "Device pixels per pixel, for sharp screens."),
-		boolean("log", &a.log, "Logarithmic price axis."),
+		enumArg("theme", &a.theme, "Colours of the picture.", "dark", "light"),
+		intArg("scale", &a.scale, 1, chart.MaxScale, "Device pixels per pixel, for sharp screens."),
+		boolArg("log", &a.log, "Logarithmic price axis."),
 	}
 }
 
 // generateChart is the chart tool. It has no output schema: see docs/adr/0005.
-func (c *charts) generateChart() spec {
-	return spec{
+func (c *charts) generateChart() toolSpec {
+	return toolSpec{
 		name: "generate_chart", title: "Draw a chart",
 		description: "Draw a candlestick chart with indicators for a symbol, or return what the chart shows as JSON. " +
 			"Use format png to look at a market (about 80 to 140 KB of base64), summary for the figures behind it (about 2 to 8 KB), " +
@@ -96,16 +96,16 @@ func (c *charts) generateChart() spec {
 }
 
 func (c *charts) generate(ctx context.Context, caller principal.Caller, a *chartArguments) (mcp.Result, error) {
-	shown, err := c.compute(ctx, caller, a.Question)
+	shown, err := c.compute(ctx, caller, a.ChartRequest)
 	if err != nil {
 		return mcp.Result{}, err
 	}
-	drawn := c.alertsAndAccount(ctx, caller, a.Symbol, shown)
+	drawn := c.loadOverlay(ctx, caller, a.Symbol, shown)
 	switch a.format {
 	case formatSeries:
-		return answerJSON(payload.AppendSeries(nil, shown, seriesLimit)), nil
+		return rawResult(payload.AppendSeries(nil, shown, seriesLimit)), nil
 	case formatSummary:
-		return answerJSON(payload.AppendSummary(nil, shown)), nil
+		return rawResult(payload.AppendSummary(nil, shown)), nil
 	}
 	var png []byte
 	err = c.inTurn(ctx, caller, func() error {
