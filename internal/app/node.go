@@ -102,7 +102,7 @@ func pruneForever(ctx, hard context.Context, rt Runtime, from entryStore) error 
 // prune removes the notifications that no client may fetch any more.
 func prune(ctx context.Context, from entryStore) error {
 	for {
-		n, err := from.PruneEntries(ctx, time.Now().Add(-notify.PollTTL), notify.MaxRecent, pruneStep)
+		n, err := from.PruneEntries(ctx, time.Now().Add(-notify.PollTTL), notify.MaxRetained, pruneStep)
 		if err != nil || n < pruneStep {
 			return err
 		}

@@ -106,7 +106,7 @@ func (r *replicaNode) join(ctx context.Context, rt Runtime) error {
 		return err
 	}
 	r.inbox, err = notify.OpenShared(ctx, notify.Config{Now: time.Now, Log: rt.Log}, notify.Shared{
-		Keeper: r.keeper, Members: r.members, Gone: r.tokens.Gone, Sync: func(ctx context.Context) error { return r.tail.Sync(ctx) },
+		Store: r.keeper, Members: r.members, TokenEnded: r.tokens.Gone, CatchUp: func(ctx context.Context) error { return r.tail.Sync(ctx) },
 	})
 	if err != nil {
 		return err

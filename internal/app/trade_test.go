@@ -226,7 +226,7 @@ func TestTrade_AnAlertTellsWhatTheChartShows(t *testing.T) {
 		found := 0
 		for range 240 {
 			time.Sleep(time.Until(time.Now().Truncate(time.Minute).Add(time.Minute + 4100*time.Millisecond)))
-			batch, err := tr.inbox.Drain(t.Context(), local(), 0, notify.Bound{})
+			batch, err := tr.inbox.Poll(t.Context(), local(), 0, notify.Bound{})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -2,19 +2,21 @@ package notify
 
 import (
 	"encoding/json"
+
+	"candela/internal/alerting/notify/records"
 )
 
 // apply notes a record that a replica has written, this one or another.
-func (l *Log) apply(r Record) {
+func (l *Log) apply(r records.Record) {
 	var err error
 	switch r.Kind {
-	case SubKind:
+	case records.SubscriptionKind:
 		err = l.applySub(r)
-	case SeatKind:
+	case records.AttachmentKind:
 		err = l.applySeat(r)
-	case PollKind:
+	case records.QueueKind:
 		err = l.applyPoll(r)
-	case PlaceKind:
+	case records.CursorKind:
 		err = l.applyPlaces(r)
 	}
 	if err != nil {
@@ -23,7 +25,7 @@ func (l *Log) apply(r Record) {
 }
 
 // applySub notes a filter.
-func (l *Log) applySub(r Record) error {
+func (l *Log) applySub(r records.Record) error {
 	form, err := decodeSub(r.Data)
 	if err != nil {
 		return err
@@ -62,8 +64,8 @@ func (l *Log) applySub(r Record) error {
 
 // follow takes a filter over. The place stays: what was delivered is not delivered
 // again because another filter would have wanted it.
-func (s *subscriber) follow(f *subForm) {
-	s.filter, s.since, s.kept, s.expires = f.filter(), f.Since, f.Kept, f.Expires
+func (s *subscriber) follow(f *records.Subscription) {
+	s.filter, s.since, s.kept, s.expires = filterOf(f), f.Since, f.Kept, f.Expires
 	if f.Seen.After(s.seen) {
 		s.seen = f.Seen
 	}
@@ -84,8 +86,8 @@ func (l *Log) introduce(s *subscriber, key string) {
 }
 
 // applySeat notes where the stream of a token is and how far it has come.
-func (l *Log) applySeat(r Record) error {
-	var form seatForm
+func (l *Log) applySeat(r records.Record) error {
+	var form records.Attachment
 	if len(r.Data) > 0 {
 		if err := json.Unmarshal(r.Data, &form); err != nil {
 			return err
@@ -117,19 +119,19 @@ func (l *Log) applySeat(r Record) error {
 
 // sit takes over what was read of the seat. Who writes it names the last revision it
 // knows, so what comes later in order was written by who knew what came before.
-func (s *subscriber) sit(sh *shared, form *seatForm) {
+func (s *subscriber) sit(sh *shared, form *records.Attachment) {
 	defer s.changed()
 	self := sh.Members.Self()
 	cleared := form.Owner == ""
 	asked := form.From == self && !form.Given && !cleared
 	switch {
-	case form.At == self && form.N == s.seat.n && !cleared:
+	case form.Replica == self && form.Epoch == s.seat.n && !cleared:
 		// Our own, which is known better here, but for the place that we wait for.
 		s.claiming = false
 		if form.Given && s.seat.from != "" {
 			s.cursor, s.counted, s.seat.from = form.Cursor, 0, ""
 		}
-	case s.claiming && (!asked || form.N <= s.seat.n):
+	case s.claiming && (!asked || form.Epoch <= s.seat.n):
 		s.reclaim(sh, form)
 	default:
 		s.yield(sh, form)
@@ -143,12 +145,12 @@ func (s *subscriber) sit(sh *shared, form *seatForm) {
 }
 
 // reclaim puts a stream that is not written yet behind what was written meanwhile.
-func (s *subscriber) reclaim(sh *shared, form *seatForm) {
-	s.seat.n = max(s.seat.n, form.N+1)
+func (s *subscriber) reclaim(sh *shared, form *records.Attachment) {
+	s.seat.n = max(s.seat.n, form.Epoch+1)
 	if s.resumed || form.Owner == "" {
 		return
 	}
-	if form.At == sh.Members.Self() {
+	if form.Replica == sh.Members.Self() {
 		if form.Given && s.seat.from != "" {
 			s.cursor, s.counted, s.seat.from = form.Cursor, 0, ""
 		}
@@ -156,7 +158,7 @@ func (s *subscriber) reclaim(sh *shared, form *seatForm) {
 	}
 	s.cursor, s.counted, s.seat.from = form.Cursor, 0, ""
 	if form.Open {
-		s.follows(sh, seat{n: form.N, at: form.At, open: true})
+		s.follows(sh, seat{n: form.Epoch, at: form.Replica, open: true})
 	}
 }
 
@@ -173,8 +175,8 @@ func (s *subscriber) follows(sh *shared, before seat) {
 }
 
 // yield takes over where another replica says that the stream is.
-func (s *subscriber) yield(sh *shared, form *seatForm) {
-	s.seat = seat{n: form.N, at: form.At, open: form.Open, sub: form.Sub}
+func (s *subscriber) yield(sh *shared, form *records.Attachment) {
+	s.seat = seat{n: form.Epoch, at: form.Replica, open: form.Open, sub: form.FilterRev}
 	s.claiming = false
 	if s.stream != nil {
 		s.end(sh)

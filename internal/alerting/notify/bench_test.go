@@ -100,7 +100,7 @@ func BenchmarkReconnect(b *testing.B) {
 		for events = stream.Take(events[:0]); len(events) > 0; events = stream.Take(events[:0]) {
 			got += len(events)
 		}
-		if got != notify.PushCap {
+		if got != notify.MaxBacklog {
 			b.Fatalf("%d came", got)
 		}
 		stream.Close()

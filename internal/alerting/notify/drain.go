@@ -49,12 +49,12 @@ func (b Bound) cut(entries []Entry) int {
 	return len(entries)
 }
 
-// Drain takes what the polling queue of the caller's owner holds, the oldest first, as
+// Poll takes what the polling queue of the caller's owner holds, the oldest first, as
 // far as most allows; the rest stays. With a wait
 // above zero it waits so long for something to come. What it returns must be
 // settled. When ctx ends first nothing is taken; when mcp.Stop does, the wait is
 // over.
-func (l *Log) Drain(ctx context.Context, caller principal.Caller, wait time.Duration, most Bound) (*Batch, error) {
+func (l *Log) Poll(ctx context.Context, caller principal.Caller, wait time.Duration, most Bound) (*Batch, error) {
 	o := l.owner(caller.Subject)
 	timer := time.NewTimer(wait)
 	defer timer.Stop()
@@ -112,7 +112,7 @@ func (l *Log) take(ctx context.Context, o *owner, late bool, most Bound) (*Batch
 func (o *owner) takeAll(now int64, most Bound) ([]Entry, int) {
 	form := o.queue.form()
 	taken, _, left := o.pick(&form, now, most)
-	o.queue.cursor, o.queue.back = form.Cursor, form.Back
+	o.queue.cursor, o.queue.back = form.Cursor, form.Returned
 	return taken, left
 }
 

@@ -18,7 +18,7 @@ import (
 // poll drains without waiting and returns the seqs.
 func (s *scene) poll(key string) (*notify.Batch, []uint64) {
 	s.t.Helper()
-	b, err := s.Drain(s.t.Context(), caller(key), 0, notify.Bound{})
+	b, err := s.Poll(s.t.Context(), caller(key), 0, notify.Bound{})
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -30,7 +30,7 @@ func seqsOf(t *testing.T, b *notify.Batch) []uint64 {
 	seqs := make([]uint64, len(b.Entries))
 	for i, e := range b.Entries {
 		seqs[i] = e.Seq
-		if seqOf(t, e.Data) != e.Seq || e.Owner != "owner" || e.Kind == "" || e.Symbol.IsZero() || e.At.IsZero() {
+		if seqOf(t, e.Data) != e.Seq || e.Owner != "owner" || e.Type == "" || e.Symbol.IsZero() || e.At.IsZero() {
 			t.Fatalf("%+v lost a part", e)
 		}
 	}
@@ -51,7 +51,7 @@ func TestDrain_IsSharedByTheTokensOfAnOwner(t *testing.T) {
 	if _, got := s.poll("two"); !slices.Equal(got, []uint64{3}) {
 		t.Fatalf("drained %v", got)
 	}
-	other, err := s.Drain(t.Context(), callerOf("stranger"), 0, notify.Bound{})
+	other, err := s.Poll(t.Context(), callerOf("stranger"), 0, notify.Bound{})
 	if err != nil || len(other.Entries) > 0 {
 		t.Fatalf("another owner got %+v, %v", other, err)
 	}
@@ -114,12 +114,12 @@ func TestDrain_Waits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newScene(t)
 		began := time.Now()
-		if b, err := s.Drain(t.Context(), caller("one"), time.Minute, notify.Bound{}); err != nil || len(b.Entries) > 0 || time.Since(began) != time.Minute {
+		if b, err := s.Poll(t.Context(), caller("one"), time.Minute, notify.Bound{}); err != nil || len(b.Entries) > 0 || time.Since(began) != time.Minute {
 			t.Fatalf("%+v, %v after %s", b, err, time.Since(began))
 		}
 		time.AfterFunc(10*time.Second, func() { s.fire("AAPL") })
 		began = time.Now()
-		b, err := s.Drain(t.Context(), caller("one"), time.Minute, notify.Bound{})
+		b, err := s.Poll(t.Context(), caller("one"), time.Minute, notify.Bound{})
 		if err != nil || len(b.Entries) != 1 || time.Since(began) != 10*time.Second {
 			t.Fatalf("%+v, %v after %s", b, err, time.Since(began))
 		}
@@ -133,7 +133,7 @@ func TestDrain_StopEndsTheWait(t *testing.T) {
 		stopping, stop := context.WithCancel(t.Context())
 		time.AfterFunc(10*time.Second, stop)
 		began := time.Now()
-		b, err := s.Drain(shutdown.With(t.Context(), stopping), caller("one"), time.Minute, notify.Bound{})
+		b, err := s.Poll(shutdown.With(t.Context(), stopping), caller("one"), time.Minute, notify.Bound{})
 		if err != nil || len(b.Entries) > 0 || time.Since(began) != 10*time.Second {
 			t.Fatalf("%+v, %v after %s", b, err, time.Since(began))
 		}
@@ -155,12 +155,12 @@ func TestDrain_CancelledCallerTakesNothingAndCallsTheNext(t *testing.T) {
 				ctx, cancel := context.WithCancel(t.Context())
 				failed, got := make(chan error, 1), make(chan []uint64, 1)
 				go func() {
-					_, err := s.Drain(ctx, caller("one"), time.Hour, notify.Bound{})
+					_, err := s.Poll(ctx, caller("one"), time.Hour, notify.Bound{})
 					failed <- err
 				}()
 				synctest.Wait()
 				go func() {
-					b, _ := s.Drain(t.Context(), caller("two"), time.Hour, notify.Bound{})
+					b, _ := s.Poll(t.Context(), caller("two"), time.Hour, notify.Bound{})
 					got <- seqsOf(t, b)
 				}()
 				synctest.Wait()
@@ -193,7 +193,7 @@ func TestDrain_EachEntryGoesToOneCaller(t *testing.T) {
 				callers.Go(func() {
 					for ctx.Err() == nil {
 						call, cancel := context.WithTimeout(ctx, time.Duration(1+rng.IntN(50))*time.Millisecond)
-						b, err := s.Drain(call, caller(strconv.Itoa(i)), time.Duration(rng.IntN(60))*time.Millisecond, notify.Bound{Entries: rng.IntN(4)})
+						b, err := s.Poll(call, caller(strconv.Itoa(i)), time.Duration(rng.IntN(60))*time.Millisecond, notify.Bound{Entries: rng.IntN(4)})
 						cancel()
 						if err != nil {
 							continue

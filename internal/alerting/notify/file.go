@@ -77,7 +77,7 @@ func parseFile(data []byte) (file, error) {
 		return f, fmt.Errorf("it has version %d, and this program knows version %d", f.Version, fileVersion)
 	}
 	for key, s := range f.Subscriptions {
-		if key == "" || s.Owner == "" || !ascending(s.Kept) || len(s.Kept) > PushCap {
+		if key == "" || s.Owner == "" || !ascending(s.Kept) || len(s.Kept) > MaxBacklog {
 			return f, fmt.Errorf("subscription %.12q is not whole", key)
 		}
 	}
@@ -109,7 +109,7 @@ func (l *Log) putAside(reason error) error {
 func (l *Log) load(f file) {
 	for key, saved := range f.Subscriptions {
 		saved.Owner = l.now(saved.Owner)
-		filter := Filter{Symbols: saved.Symbols, Kinds: saved.Types, Instruments: saved.Named}
+		filter := Filter{Symbols: saved.Symbols, Types: saved.Types, Instruments: saved.Named}
 		s := &subscriber{
 			owner: l.owner(saved.Owner), id: client{saved.Owner, saved.Client}, key: key,
 			filter: filter, since: saved.Since, kept: saved.Kept, cursor: saved.Cursor,
@@ -176,7 +176,7 @@ func (s *subscriber) appendTo(data []byte) ([]byte, error) {
 	}
 	if s.encoded == "" {
 		fixed, err := json.Marshal(map[string]savedSubscription{s.key: {
-			Owner: s.id.owner, Client: s.id.key, Symbols: s.filter.Symbols, Types: s.filter.Kinds, Named: s.filter.Instruments,
+			Owner: s.id.owner, Client: s.id.key, Symbols: s.filter.Symbols, Types: s.filter.Types, Named: s.filter.Instruments,
 			Since: s.since, Kept: s.kept, Expires: s.expires.UTC(),
 		}})
 		if err != nil {

@@ -315,7 +315,7 @@ func TestOpen_ANameThatNeverPolledHasFetchedNothing(t *testing.T) {
 			}
 			var entries []notify.Entry
 			for i, owner := range c.owners {
-				entries = append(entries, notify.Entry{Seq: uint64(i) + 1, Owner: owner, Symbol: market.Symbol{Name: "BTCUSDT"}, Kind: "price_above", At: time.Now(), Data: []byte("{}")})
+				entries = append(entries, notify.Entry{Seq: uint64(i) + 1, Owner: owner, Symbol: market.Symbol{Name: "BTCUSDT"}, Type: "price_above", At: time.Now(), Data: []byte("{}")})
 			}
 			for range 2 { // the second start finds the file of the first, and entries of one name
 				log, err := notify.Open(notify.Config{Path: path, Formerly: map[string]string{"local": "owner"}, Now: time.Now, Log: slog.New(slog.DiscardHandler)})
@@ -326,7 +326,7 @@ func TestOpen_ANameThatNeverPolledHasFetchedNothing(t *testing.T) {
 				if err := log.Flush(); err != nil {
 					t.Fatal(err)
 				}
-				batch, err := log.Drain(t.Context(), principal.Caller{Subject: "owner"}, 0, notify.Bound{})
+				batch, err := log.Poll(t.Context(), principal.Caller{Subject: "owner"}, 0, notify.Bound{})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -361,13 +361,13 @@ func TestOpen_AnOwnerMayHaveAnotherName(t *testing.T) {
 	}
 	var entries []notify.Entry
 	for seq := uint64(1); seq <= 9; seq++ {
-		entries = append(entries, notify.Entry{Seq: seq, Owner: "owner", Symbol: market.Symbol{Name: "BTCUSDT"}, Kind: "price_above", At: time.Now(), Data: []byte("{}")})
+		entries = append(entries, notify.Entry{Seq: seq, Owner: "owner", Symbol: market.Symbol{Name: "BTCUSDT"}, Type: "price_above", At: time.Now(), Data: []byte("{}")})
 	}
 	log.Restore(9, entries)
 	if got, err := log.Subscription(t.Context(), principal.Caller{Subject: "owner", Key: "local"}); err != nil || !got.Active {
 		t.Errorf("%+v, %v", got, err)
 	}
-	batch, err := log.Drain(t.Context(), principal.Caller{Subject: "owner"}, 0, notify.Bound{})
+	batch, err := log.Poll(t.Context(), principal.Caller{Subject: "owner"}, 0, notify.Bound{})
 	if err != nil || len(batch.Entries) != 5 || batch.Entries[0].Seq != 3 || batch.Entries[1].Seq != 6 {
 		t.Errorf("%+v, %v", batch, err)
 	}

@@ -87,7 +87,7 @@ func disturb(t *testing.T, log *notify.Log) {
 	if got := takeAll(t, stream); len(got) != 1 || got[0] != 9 {
 		t.Fatalf("after the start came %v", got)
 	}
-	if b, err := log.Drain(t.Context(), c, 0, notify.Bound{}); err != nil || len(b.Entries) == 0 || b.Entries[len(b.Entries)-1].Seq != 9 {
+	if b, err := log.Poll(t.Context(), c, 0, notify.Bound{}); err != nil || len(b.Entries) == 0 || b.Entries[len(b.Entries)-1].Seq != 9 {
 		t.Fatalf("%+v, %v", b, err)
 	}
 }

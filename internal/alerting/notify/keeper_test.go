@@ -14,24 +14,25 @@ import (
 	"time"
 
 	"candela/internal/alerting/notify"
-	"candela/internal/alerting/notify/keepertest"
+	"candela/internal/alerting/notify/records"
+	"candela/internal/alerting/notify/recordtest"
 	"candela/internal/kit/fault"
 )
 
 // places gives each place of a suite a memory, the same when it is opened again.
 type places struct {
 	mu    sync.Mutex
-	given map[string]*keepertest.Memory
+	given map[string]*recordtest.Memory
 }
 
-func (p *places) memory(place string) *keepertest.Memory {
+func (p *places) memory(place string) *recordtest.Memory {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.given == nil {
-		p.given = map[string]*keepertest.Memory{}
+		p.given = map[string]*recordtest.Memory{}
 	}
 	if p.given[place] == nil {
-		p.given[place] = keepertest.NewMemory()
+		p.given[place] = recordtest.NewMemory()
 	}
 	return p.given[place]
 }
@@ -39,17 +40,17 @@ func (p *places) memory(place string) *keepertest.Memory {
 func TestKeeper_InMemoryKeepsTheSuite(t *testing.T) {
 	t.Parallel()
 	var all places
-	keepertest.Run(t, 0, func(_ *testing.T, place string) keepertest.Closer { return all.memory(place).Keeper(1, 0) })
+	recordtest.Run(t, 0, func(_ *testing.T, place string) recordtest.Closer { return all.memory(place).Keeper(1, 0) })
 }
 
 // mute is a keeper of which every second answer to a write gets lost.
 type mute struct {
-	*keepertest.Keeper
+	*recordtest.Keeper
 	writes atomic.Int64
 }
 
-func (k *mute) Write(ctx context.Context, records []notify.Record) (uint64, error) {
-	first, err := k.Keeper.Write(ctx, records)
+func (k *mute) Write(ctx context.Context, batch []records.Record) (uint64, error) {
+	first, err := k.Keeper.Write(ctx, batch)
 	if err == nil && k.writes.Add(1)%2 == 1 {
 		return 0, fault.Unreachable(errors.New("the answer got lost"), 0, "try again")
 	}
@@ -59,7 +60,7 @@ func (k *mute) Write(ctx context.Context, records []notify.Record) (uint64, erro
 func TestKeeper_WithoutAnswersKeepsTheSuite(t *testing.T) {
 	t.Parallel()
 	var all places
-	keepertest.Run(t, time.Minute, func(_ *testing.T, place string) keepertest.Closer {
+	recordtest.Run(t, time.Minute, func(_ *testing.T, place string) recordtest.Closer {
 		return &mute{Keeper: all.memory(place).Keeper(1, 0)}
 	})
 }
@@ -67,7 +68,7 @@ func TestKeeper_WithoutAnswersKeepsTheSuite(t *testing.T) {
 func TestKeeper_FileKeepsLogs(t *testing.T) {
 	t.Parallel()
 	var dirs sync.Map
-	keepertest.RunLogs(t, 0, func(t *testing.T, place string, r *keepertest.Replica) (*notify.Log, func()) {
+	recordtest.RunLogs(t, 0, func(t *testing.T, place string, r *recordtest.Replica) (*notify.Log, func()) {
 		t.Helper()
 		kept, _ := dirs.LoadOrStore(place, t.TempDir())
 		dir, _ := kept.(string)
@@ -93,10 +94,10 @@ func TestKeeper_FileKeepsLogs(t *testing.T) {
 }
 
 // overMemory opens logs over the memory of the test.
-func overMemory(lag time.Duration) keepertest.Opener {
+func overMemory(lag time.Duration) recordtest.Opener {
 	var all places
 	var seed atomic.Uint64
-	return func(t *testing.T, place string, r *keepertest.Replica) (*notify.Log, func()) {
+	return func(t *testing.T, place string, r *recordtest.Replica) (*notify.Log, func()) {
 		t.Helper()
 		k := all.memory(place).Keeper(seed.Add(1), lag)
 		log, err := notify.OpenShared(t.Context(), r.Config(), r.Shared(k))
@@ -109,17 +110,17 @@ func overMemory(lag time.Duration) keepertest.Opener {
 
 func TestKeeper_InMemoryKeepsLogs(t *testing.T) {
 	t.Parallel()
-	keepertest.RunLogs(t, 0, overMemory(0))
+	recordtest.RunLogs(t, 0, overMemory(0))
 }
 
 func TestKeeper_InMemoryKeepsReplicas(t *testing.T) {
 	t.Parallel()
-	keepertest.RunReplicas(t, 0, overMemory(0))
+	recordtest.RunReplicas(t, 0, overMemory(0))
 }
 
 func TestKeeper_InMemoryThatLagsKeepsReplicas(t *testing.T) {
 	t.Parallel()
-	keepertest.RunReplicas(t, 0, overMemory(20*time.Millisecond))
+	recordtest.RunReplicas(t, 0, overMemory(20*time.Millisecond))
 }
 
 // TestDrain_TakesAnewWhatALateWriteTook has a polling call whose first write is made
@@ -127,11 +128,11 @@ func TestKeeper_InMemoryThatLagsKeepsReplicas(t *testing.T) {
 // given, once.
 func TestDrain_TakesAnewWhatALateWriteTook(t *testing.T) {
 	t.Parallel()
-	keeper := keepertest.NewMemory().Keeper(1, 0)
+	keeper := recordtest.NewMemory().Keeper(1, 0)
 	t.Cleanup(keeper.Close)
 	log, err := notify.OpenShared(t.Context(), notify.Config{Now: time.Now, Log: slog.New(slog.DiscardHandler)}, notify.Shared{
-		Keeper: keeper, Members: keepertest.NewMembers().Join("r"),
-		Sync: func(context.Context) error { return nil }, Gone: func(context.Context, string) (bool, error) { return false, nil },
+		Store: keeper, Members: recordtest.NewMembers().Join("r"),
+		CatchUp: func(context.Context) error { return nil }, TokenEnded: func(context.Context, string) (bool, error) { return false, nil },
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -147,7 +148,7 @@ func TestDrain_TakesAnewWhatALateWriteTook(t *testing.T) {
 	})
 	var got []uint64
 	for range 2 {
-		b, err := log.Drain(t.Context(), caller("key"), 0, notify.Bound{})
+		b, err := log.Poll(t.Context(), caller("key"), 0, notify.Bound{})
 		if err != nil {
 			t.Fatal(err)
 		}

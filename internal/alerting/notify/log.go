@@ -63,14 +63,14 @@ type owner struct {
 
 // view is an owner's entries as of one moment, ascending by seq.
 type view struct {
-	entries []record
+	entries []logEntry
 	head    uint64 // the highest seq there was, also of an entry that is gone
 	waste   int    // at most so many dropped entries stand before the first in its array
 }
 
 // after returns the entries beyond seq. Most readers are near the end, so the
 // search begins there.
-func (v *view) after(seq uint64) []record {
+func (v *view) after(seq uint64) []logEntry {
 	n := len(v.entries)
 	lo, step := n, 1
 	for lo > 0 && v.entries[lo-1].seq > seq {
@@ -80,7 +80,7 @@ func (v *view) after(seq uint64) []record {
 }
 
 // find returns the entry of a seq, nil when it is not held.
-func (v *view) find(seq uint64) *record {
+func (v *view) find(seq uint64) *logEntry {
 	if seq == 0 {
 		return nil
 	}
@@ -157,7 +157,7 @@ func (l *Log) owner(name string) *owner {
 
 // append publishes a view with the entries and returns their records, and the
 // seqs of those that came too late for an ascending log.
-func (o *owner) append(entries []Entry, now int64) (fresh []record, astray []uint64) {
+func (o *owner) append(entries []Entry, now int64) (fresh []logEntry, astray []uint64) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	v := *o.view.Load()
@@ -165,7 +165,7 @@ func (o *owner) append(entries []Entry, now int64) (fresh []record, astray []uin
 	for _, e := range entries {
 		if e.Seq > v.head {
 			// Readers of older views do not look beyond their length.
-			v.entries = append(v.entries, newRecord(e))
+			v.entries = append(v.entries, newLogEntry(e))
 			v.head = e.Seq
 		} else if v.find(e.Seq) == nil {
 			astray = append(astray, e.Seq)
@@ -187,7 +187,7 @@ func (v *view) prune(now int64) {
 	drop := 0
 	for drop < len(v.entries) {
 		r, left := &v.entries[drop], len(v.entries)-drop
-		if left <= PollCap && r.younger(PollTTL, now) || left <= MaxRecent && r.younger(PushTTL, now) {
+		if left <= MaxPolled && r.younger(PollTTL, now) || left <= MaxRetained && r.younger(PushTTL, now) {
 			break
 		}
 		drop++

@@ -19,7 +19,7 @@ type literal struct {
 }
 
 func matches(f *notify.Filter, e notify.Entry) bool {
-	if f == nil || len(f.Kinds) > 0 && !slices.Contains(f.Kinds, e.Kind) {
+	if f == nil || len(f.Types) > 0 && !slices.Contains(f.Types, e.Type) {
 		return false
 	}
 	for _, s := range f.Symbols {

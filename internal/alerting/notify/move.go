@@ -9,21 +9,23 @@ import (
 	"maps"
 	"os"
 	"slices"
+
+	"candela/internal/alerting/notify/records"
 )
 
-// Places translates numbers of entries from one log to another, where both hold the
+// SeqMapper translates numbers of entries from one log to another, where both hold the
 // same entries under numbers of their own.
-type Places interface {
-	// Place translates up to where a reader has come.
-	Place(seq uint64) uint64
-	// Entry translates the number of an entry, and returns false for one that is gone.
-	Entry(seq uint64) (uint64, bool)
+type SeqMapper interface {
+	// Cursor translates up to where a reader has come.
+	Cursor(seq uint64) uint64
+	// Seq translates the number of an entry, and returns false for one that is gone.
+	Seq(seq uint64) (uint64, bool)
 }
 
 // FileRecords returns what a file of subscriptions holds as the records of a Keeper, with
 // the numbers of another log. Owners with a former name get the present one; entries are
 // those of the store that the file belongs to. There may be no file.
-func FileRecords(path string, to Places, formerly map[string]string, entries []Entry) ([]Record, error) {
+func FileRecords(path string, to SeqMapper, formerly map[string]string, entries []Entry) ([]records.Record, error) {
 	data, err := os.ReadFile(path) //nolint:gosec // G304: in the operator's own directory
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -36,28 +38,28 @@ func FileRecords(path string, to Places, formerly map[string]string, entries []E
 		return nil, fmt.Errorf("subscriptions: %w", err)
 	}
 	f.rename(formerly, entries)
-	var records []Record
+	var list []records.Record
 	for _, key := range slices.Sorted(maps.Keys(f.Subscriptions)) {
 		s := f.Subscriptions[key]
-		records = append(records,
-			Record{Kind: SubKind, Name: key, Data: encodeForm(subForm{
-				Change: rand.Text(), Owner: s.Owner, Client: s.Client, Symbols: s.Symbols, Types: s.Types, Named: s.Named,
-				Since: to.Place(s.Since), Kept: translate(s.Kept, to), Expires: s.Expires, Seen: s.Seen,
+		list = append(list,
+			records.Record{Kind: records.SubscriptionKind, Name: key, Data: records.Encode(records.Subscription{
+				Change: rand.Text(), Owner: s.Owner, Client: s.Client, Symbols: s.Symbols, Types: s.Types, Instruments: s.Named,
+				Since: to.Cursor(s.Since), Kept: translate(s.Kept, to), Expires: s.Expires, Seen: s.Seen,
 			})},
-			Record{Kind: SeatKind, Name: key, Data: encodeForm(seatForm{Owner: s.Owner, Cursor: to.Place(s.Cursor), Seen: s.Seen})})
+			records.Record{Kind: records.AttachmentKind, Name: key, Data: records.Encode(records.Attachment{Owner: s.Owner, Cursor: to.Cursor(s.Cursor), Seen: s.Seen})})
 	}
 	for _, owner := range slices.Sorted(maps.Keys(f.Polling)) {
 		q := f.Polling[owner]
-		records = append(records, Record{Kind: PollKind, Name: owner, Data: encodeForm(pollForm{Cursor: to.Place(q.Cursor), Back: translate(q.Back, to)})})
+		list = append(list, records.Record{Kind: records.QueueKind, Name: owner, Data: records.Encode(records.Queue{Cursor: to.Cursor(q.Cursor), Returned: translate(q.Back, to)})})
 	}
-	return records, nil
+	return list, nil
 }
 
 // translate returns the numbers of those entries that are there.
-func translate(seqs []uint64, to Places) steps {
-	all := make(steps, 0, len(seqs))
+func translate(seqs []uint64, to SeqMapper) records.SeqDeltas {
+	all := make(records.SeqDeltas, 0, len(seqs))
 	for _, seq := range seqs {
-		if there, ok := to.Entry(seq); ok {
+		if there, ok := to.Seq(seq); ok {
 			all = append(all, there)
 		}
 	}
@@ -69,9 +71,9 @@ func translate(seqs []uint64, to Places) steps {
 // a file of subscriptions. What replicas had taken out of a polling queue and not
 // settled is in the queue again. It returns how many subscriptions and queues that
 // are.
-func WriteRecords(path string, records []Record, to Places) (int, error) {
+func WriteRecords(path string, list []records.Record, to SeqMapper) (int, error) {
 	f := file{Version: fileVersion, Subscriptions: map[string]savedSubscription{}, Polling: map[string]savedQueue{}}
-	for _, r := range records {
+	for _, r := range list {
 		if len(r.Data) == 0 {
 			continue
 		}
@@ -89,43 +91,43 @@ func WriteRecords(path string, records []Record, to Places) (int, error) {
 }
 
 // add notes a record.
-func (f *file) add(r Record, to Places) error {
+func (f *file) add(r records.Record, to SeqMapper) error {
 	s := f.Subscriptions[r.Name]
 	switch r.Kind {
-	case SubKind:
+	case records.SubscriptionKind:
 		sub, err := decodeSub(r.Data)
 		if err != nil {
 			return err
 		}
-		s.Owner, s.Client, s.Symbols, s.Types, s.Named, s.Expires = sub.Owner, sub.Client, sub.Symbols, sub.Types, sub.Named, sub.Expires
-		s.Since, s.Kept = to.Place(sub.Since), translate(sub.Kept, to)
+		s.Owner, s.Client, s.Symbols, s.Types, s.Named, s.Expires = sub.Owner, sub.Client, sub.Symbols, sub.Types, sub.Instruments, sub.Expires
+		s.Since, s.Kept = to.Cursor(sub.Since), translate(sub.Kept, to)
 		if s.Seen.Before(sub.Seen) {
 			s.Seen = sub.Seen
 		}
 		f.Subscriptions[r.Name] = s
-	case SeatKind:
-		var seat seatForm
+	case records.AttachmentKind:
+		var seat records.Attachment
 		if err := json.Unmarshal(r.Data, &seat); err != nil {
 			return err
 		}
-		s.Cursor = to.Place(seat.Cursor)
+		s.Cursor = to.Cursor(seat.Cursor)
 		if s.Seen.Before(seat.Seen) {
 			s.Seen = seat.Seen
 		}
 		f.Subscriptions[r.Name] = s
-	case PollKind:
-		var queue pollForm
+	case records.QueueKind:
+		var queue records.Queue
 		if err := json.Unmarshal(r.Data, &queue); err != nil {
 			return err
 		}
-		back := slices.Clone(queue.Back)
-		for _, batches := range queue.Out {
+		back := slices.Clone(queue.Returned)
+		for _, batches := range queue.Leases {
 			for _, out := range batches {
 				back = append(back, out...)
 			}
 		}
-		f.Polling[r.Name] = savedQueue{Cursor: to.Place(queue.Cursor), Back: translate(back, to)}
-	case PlaceKind: // of replicas that have not stopped in order
+		f.Polling[r.Name] = savedQueue{Cursor: to.Cursor(queue.Cursor), Back: translate(back, to)}
+	case records.CursorKind: // of replicas that have not stopped in order
 	}
 	return nil
 }

@@ -57,7 +57,7 @@ func entry(seq uint64, symbol, kind string, at time.Time) notify.Entry {
 	if err != nil {
 		panic(err)
 	}
-	return notify.Entry{Seq: seq, Owner: "owner", Symbol: parsed, Kind: kind, At: at, Data: fmt.Appendf(nil, `{"alert_id":"a-%d"}`, seq)}
+	return notify.Entry{Seq: seq, Owner: "owner", Symbol: parsed, Type: kind, At: at, Data: fmt.Appendf(nil, `{"alert_id":"a-%d"}`, seq)}
 }
 
 // entries returns n entries on AAPL with the next seqs.

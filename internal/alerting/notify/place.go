@@ -5,26 +5,19 @@ import (
 	"encoding/json"
 	"strconv"
 	"strings"
-)
 
-// PlaceTTL is how long the places of a replica's streams need be kept: longer than
-// anything is pushed.
-const PlaceTTL = 2 * PushTTL
+	"candela/internal/alerting/notify/records"
+)
 
 // placesPerRecord is how many places are written as one record, of some 80 KB.
 const placesPerRecord = 1000
-
-// placeForm is how far streams have come: by token the number of the stream and its
-// place. A record of many costs the keeper as much as one of a single stream, which
-// every delivery would change.
-type placeForm map[string][2]uint64
 
 // places is a record of another replica's streams. It is read when someone asks,
 // which is when that replica is gone.
 type places struct {
 	rev  uint64
 	data []byte
-	form placeForm // nil before it is read
+	form records.Cursors // nil before it is read
 }
 
 // writePlaces writes how far the streams here have come, if one has come further.
@@ -38,10 +31,10 @@ func (l *Log) writePlaces(ctx context.Context) error {
 	}
 	defer func() { <-sh.turn }()
 	self := sh.Members.Self()
-	forms := []placeForm{}
+	forms := []records.Cursors{}
 	for i, s := range sh.listening() {
 		if i%placesPerRecord == 0 {
-			forms = append(forms, make(placeForm, placesPerRecord))
+			forms = append(forms, make(records.Cursors, placesPerRecord))
 		}
 		s.mu.Lock()
 		if s.stream != nil && s.seat.at == self {
@@ -49,17 +42,17 @@ func (l *Log) writePlaces(ctx context.Context) error {
 		}
 		s.mu.Unlock()
 	}
-	records := make([]Record, max(len(forms), sh.wrote))
-	for i := range records {
-		records[i] = Record{Kind: PlaceKind, Name: self + "/" + strconv.Itoa(i)}
+	pages := make([]records.Record, max(len(forms), sh.wrote))
+	for i := range pages {
+		pages[i] = records.Record{Kind: records.CursorKind, Name: self + "/" + strconv.Itoa(i)}
 		if i < len(forms) {
-			records[i].Data = encodeForm(forms[i])
+			pages[i].Data = records.Encode(forms[i])
 		}
 	}
-	if len(records) == 0 {
+	if len(pages) == 0 {
 		return nil
 	}
-	if _, err := sh.Keeper.Write(ctx, records); err != nil {
+	if _, err := sh.Store.Write(ctx, pages); err != nil {
 		sh.further.Store(true)
 		return err
 	}
@@ -79,7 +72,7 @@ func (sh *shared) listening() []*subscriber {
 }
 
 // applyPlaces notes the places of another replica's streams.
-func (l *Log) applyPlaces(r Record) error {
+func (l *Log) applyPlaces(r records.Record) error {
 	member, _, _ := strings.Cut(r.Name, "/")
 	sh := l.shared
 	if member == sh.Members.Self() {

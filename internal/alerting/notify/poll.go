@@ -8,6 +8,8 @@ import (
 	"maps"
 	"slices"
 	"time"
+
+	"candela/internal/alerting/notify/records"
 )
 
 // settleTime is how long a call waits that settles a batch. What takes longer is
@@ -22,20 +24,13 @@ const settleTime = 2 * time.Second
 // all replicas, and what a replica had that died is known and goes back.
 type polled struct {
 	rev     uint64
-	held    map[string]map[string]steps // by replica and batch
-	settled []settling                  // not written yet
-}
-
-// settling says what became of a batch.
-type settling struct {
-	id      string
-	seqs    []uint64
-	arrived bool
+	held    map[string]map[string]records.SeqDeltas // by replica and batch
+	settled []records.Settlement                    // not written yet
 }
 
 // applyPoll notes an owner's queue.
-func (l *Log) applyPoll(r Record) error {
-	var form pollForm
+func (l *Log) applyPoll(r records.Record) error {
+	var form records.Queue
 	if len(r.Data) > 0 {
 		if err := json.Unmarshal(r.Data, &form); err != nil {
 			return err
@@ -48,7 +43,7 @@ func (l *Log) applyPoll(r Record) error {
 	if r.Rev <= q.rev {
 		return nil
 	}
-	q.rev, q.cursor, q.back, q.held = r.Rev, form.Cursor, form.Back, form.Out
+	q.rev, q.cursor, q.back, q.held = r.Rev, form.Cursor, form.Returned, form.Leases
 	l.shared.mu.Lock()
 	if len(q.held) > 0 {
 		l.shared.outs[o] = struct{}{}
@@ -62,13 +57,15 @@ func (l *Log) applyPoll(r Record) error {
 	return nil
 }
 
-func (q *queue) form() pollForm { return pollForm{Cursor: q.cursor, Back: q.back, Out: q.held} }
+func (q *queue) form() records.Queue {
+	return records.Queue{Cursor: q.cursor, Returned: q.back, Leases: q.held}
+}
 
 // known returns the queue as a record. Its data is not needed.
-func (o *owner) known() (Record, pollForm) {
+func (o *owner) known() (records.Record, records.Queue) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return Record{Kind: PollKind, Name: o.name, Rev: o.queue.rev}, o.queue.form()
+	return records.Record{Kind: records.QueueKind, Name: o.name, Rev: o.queue.rev}, o.queue.form()
 }
 
 // takeShared takes what there is. When there is nothing it returns a place in the
@@ -80,17 +77,17 @@ func (l *Log) takeShared(ctx context.Context, o *owner, late bool, most Bound) (
 	b := &Batch{log: l, owner: o, id: rand.Text()}
 	b.share = func(arrived bool) { b.settleShared(context.WithoutCancel(ctx), arrived) }
 	self := l.shared.Members.Self()
-	err := l.changePoll(ctx, o, func(form *pollForm) bool {
-		if held, here := form.Out[self][b.id]; here {
+	err := l.changePoll(ctx, o, func(form *records.Queue) bool {
+		if held, here := form.Leases[self][b.id]; here {
 			b.Entries = o.list(held) // ours, and another has changed the queue since
 			return false
 		}
-		var seqs steps
+		var seqs records.SeqDeltas
 		b.Entries, seqs, b.Left = o.pick(form, l.cfg.Now().UnixNano(), most)
 		if len(b.Entries) == 0 {
 			return false
 		}
-		form.put(self, b.id, seqs)
+		form.AddLease(self, b.id, seqs)
 		return true
 	})
 	if err == nil && ctx.Err() != nil {
@@ -117,7 +114,7 @@ func (l *Log) release(o *owner, b *Batch) {
 		return
 	}
 	b.settled = true
-	o.queue.settled = append(o.queue.settled, settling{id: b.id})
+	o.queue.settled = append(o.queue.settled, records.Settlement{Batch: b.id})
 	l.shared.mu.Lock()
 	defer l.shared.mu.Unlock()
 	l.shared.settle[o] = struct{}{}
@@ -147,10 +144,10 @@ func (l *Log) line(ctx context.Context, o *owner, late bool) (turn chan struct{}
 // pick takes out of the queue what there is, the newest PollCap of it as far as most
 // allows, and says how many are left. What was given back and has not come to this
 // replica yet stays.
-func (o *owner) pick(form *pollForm, now int64, most Bound) (taken []Entry, seqs steps, left int) {
+func (o *owner) pick(form *records.Queue, now int64, most Bound) (taken []Entry, seqs records.SeqDeltas, left int) {
 	v := o.view.Load()
-	var stay steps
-	for _, seq := range form.Back {
+	var stay records.SeqDeltas
+	for _, seq := range form.Returned {
 		if seq > v.head {
 			stay = append(stay, seq)
 		} else if r := v.find(seq); r != nil && r.younger(PollTTL, now) {
@@ -158,20 +155,20 @@ func (o *owner) pick(form *pollForm, now int64, most Bound) (taken []Entry, seqs
 		}
 	}
 	rest := v.after(form.Cursor)
-	rest = rest[max(0, len(rest)-PollCap):]
+	rest = rest[max(0, len(rest)-MaxPolled):]
 	for i := range rest {
 		if r := &rest[i]; r.younger(PollTTL, now) {
 			taken = append(taken, r.entry(o.name))
 		}
 	}
-	taken = taken[max(0, len(taken)-PollCap):]
+	taken = taken[max(0, len(taken)-MaxPolled):]
 	n := most.cut(taken)
-	form.Back, form.Cursor = append(steps(seqsOf(taken[n:])), stay...), max(form.Cursor, v.head)
+	form.Returned, form.Cursor = append(records.SeqDeltas(seqsOf(taken[n:])), stay...), max(form.Cursor, v.head)
 	return taken[:n], seqsOf(taken[:n]), len(taken) - n
 }
 
 // list returns entries that are held here.
-func (o *owner) list(seqs steps) []Entry {
+func (o *owner) list(seqs records.SeqDeltas) []Entry {
 	v := o.view.Load()
 	all := make([]Entry, 0, len(seqs))
 	for _, seq := range seqs {
@@ -182,50 +179,14 @@ func (o *owner) list(seqs steps) []Entry {
 	return all
 }
 
-// put notes who has a batch. What was read is not changed.
-func (f *pollForm) put(member, id string, seqs steps) {
-	f.Out = maps.Clone(f.Out)
-	if f.Out == nil {
-		f.Out = map[string]map[string]steps{}
-	}
-	batches := maps.Clone(f.Out[member])
-	if batches == nil {
-		batches = map[string]steps{}
-	}
-	batches[id] = seqs
-	f.Out[member] = batches
-}
-
-// remove takes out the batch of a member and reports whether it was there.
-func (f *pollForm) remove(member, id string) bool {
-	if _, here := f.Out[member][id]; !here {
-		return false
-	}
-	f.Out = maps.Clone(f.Out)
-	batches := maps.Clone(f.Out[member])
-	delete(batches, id)
-	if f.Out[member] = batches; len(batches) == 0 {
-		delete(f.Out, member)
-	}
-	return true
-}
-
-// giveBack puts seqs back into the queue.
-func (f *pollForm) giveBack(seqs []uint64) {
-	back := append(slices.Clone(f.Back), seqs...)
-	slices.Sort(back)
-	f.Back = slices.Compact(back)
-	f.Back = f.Back[max(0, len(f.Back)-MaxRecent):]
-}
-
 // changePoll changes an owner's queue. change is asked again when another replica has
 // changed it meanwhile; it returns false to leave it as it is.
-func (l *Log) changePoll(ctx context.Context, o *owner, change func(*pollForm) bool) error {
+func (l *Log) changePoll(ctx context.Context, o *owner, change func(*records.Queue) bool) error {
 	known, begun := o.known()
-	written, err := l.shared.replace(ctx, known, func(last Record) ([]byte, bool) {
+	written, err := l.shared.replace(ctx, known, func(last records.Record) ([]byte, bool) {
 		form := begun
 		if last.Rev != known.Rev {
-			form = pollForm{}
+			form = records.Queue{}
 			if len(last.Data) > 0 && json.Unmarshal(last.Data, &form) != nil {
 				return nil, false
 			}
@@ -233,7 +194,7 @@ func (l *Log) changePoll(ctx context.Context, o *owner, change func(*pollForm) b
 		if !change(&form) {
 			return nil, false
 		}
-		return encodeForm(form), true
+		return records.Encode(form), true
 	})
 	if err == nil && written.Rev > known.Rev {
 		l.apply(written)
@@ -251,7 +212,7 @@ func (b *Batch) settleShared(ctx context.Context, arrived bool) {
 		return
 	}
 	b.settled = true
-	o.queue.settled = append(o.queue.settled, settling{b.id, b.seqs(), arrived})
+	o.queue.settled = append(o.queue.settled, records.Settlement{Batch: b.id, Seqs: b.seqs(), Delivered: arrived})
 	o.mu.Unlock()
 	l.shared.mu.Lock()
 	l.shared.settle[o] = struct{}{}
@@ -268,9 +229,9 @@ func (l *Log) mend(ctx context.Context, o *owner) error {
 	settled := o.queue.settled
 	o.queue.settled = nil
 	o.mu.Unlock()
-	err := l.changePoll(ctx, o, func(form *pollForm) bool {
-		changed := form.settle(l.shared.Members.Self(), settled)
-		return form.bury(l.shared.Members) || changed
+	err := l.changePoll(ctx, o, func(form *records.Queue) bool {
+		changed := form.Settle(l.shared.Members.Self(), settled)
+		return form.Reclaim(l.shared.live) || changed
 	})
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -287,42 +248,6 @@ func (l *Log) mend(ctx context.Context, o *owner) error {
 	return err
 }
 
-// settle takes out batches of a member.
-func (f *pollForm) settle(member string, all []settling) (changed bool) {
-	for _, one := range all {
-		seqs := f.Out[member][one.id]
-		here := f.remove(member, one.id)
-		switch {
-		case here && !one.arrived:
-			f.giveBack(seqs)
-		case !here && one.arrived:
-			// We were taken for dead, and it was given back. If nobody has taken it
-			// since, nobody has to.
-			kept := slices.DeleteFunc(slices.Clone(f.Back), func(seq uint64) bool { return slices.Contains(one.seqs, seq) })
-			here = len(kept) < len(f.Back)
-			f.Back = kept
-		}
-		changed = changed || here
-	}
-	return changed
-}
-
-// bury gives back what replicas had that are gone.
-func (f *pollForm) bury(members Members) (changed bool) {
-	for member, batches := range f.Out {
-		if member == members.Self() || members.Live(member) {
-			continue
-		}
-		f.Out = maps.Clone(f.Out)
-		delete(f.Out, member)
-		for _, seqs := range batches {
-			f.giveBack(seqs)
-		}
-		changed = true
-	}
-	return changed
-}
-
 // mendOwners mends the queues that need it.
 func (l *Log) mendOwners(ctx context.Context) error {
 	l.shared.mu.Lock()
@@ -331,7 +256,7 @@ func (l *Log) mendOwners(ctx context.Context) error {
 	l.shared.mu.Unlock()
 	for _, o := range outs {
 		_, form := o.known()
-		if form.bury(l.shared.Members) && !slices.Contains(todo, o) {
+		if form.Reclaim(l.shared.live) && !slices.Contains(todo, o) {
 			todo = append(todo, o)
 		}
 	}

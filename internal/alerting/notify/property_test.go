@@ -222,7 +222,7 @@ func (r *trace) filter() notify.Filter {
 		}
 	}
 	if r.rng.IntN(3) == 0 {
-		f.Kinds = []string{[]string{"price_above", "price_below"}[r.rng.IntN(2)]}
+		f.Types = []string{[]string{"price_above", "price_below"}[r.rng.IntN(2)]}
 	}
 	return f
 }
@@ -249,7 +249,7 @@ func (r *trace) commit(n int) []notify.Entry {
 		entries = append(entries, notify.Entry{
 			Seq: r.seq, Owner: "owner-" + strconv.Itoa(r.rng.IntN(5)/4), At: r.now,
 			Symbol: market.Symbol{Venue: []string{"x", "y"}[r.rng.IntN(2)], Name: []string{"A", "B", "C"}[r.rng.IntN(3)]},
-			Kind:   []string{"price_above", "price_below"}[r.rng.IntN(2)],
+			Type:   []string{"price_above", "price_below"}[r.rng.IntN(2)],
 			Data:   fmt.Appendf(nil, `{"alert_id":"a-%d"}`, r.seq),
 		})
 	}

@@ -11,7 +11,7 @@ import (
 // drain compares what a polling call gets with what nobody has.
 func (f *fleet) drain(c *craft, owner string) {
 	time.Sleep(6 * time.Second) // by then a replica that died is known to have
-	b, err := c.Drain(f.t.Context(), principal.Caller{Subject: owner, Key: "poller"}, 0, notify.Bound{})
+	b, err := c.Poll(f.t.Context(), principal.Caller{Subject: owner, Key: "poller"}, 0, notify.Bound{})
 	f.must(err)
 	var got []uint64
 	for _, e := range b.Entries {

@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"candela/internal/alerting/notify"
-	"candela/internal/alerting/notify/keepertest"
+	"candela/internal/alerting/notify/recordtest"
 	"candela/internal/kit/principal"
 )
 
@@ -75,8 +75,8 @@ const (
 type craft struct {
 	*notify.Log
 	fleet  *fleet
-	member *keepertest.Member
-	keeper *keepertest.Keeper
+	member *recordtest.Member
+	keeper *recordtest.Keeper
 	stop   context.CancelFunc
 	done   chan struct{}
 	mu     sync.Mutex
@@ -111,8 +111,8 @@ type fleet struct {
 	t       *testing.T
 	seed    uint64
 	rng     *rand.Rand
-	memory  *keepertest.Memory
-	members *keepertest.Members
+	memory  *recordtest.Memory
+	members *recordtest.Members
 	ended   sync.Map // tokens
 	crafts  []*craft
 	started uint64
@@ -135,7 +135,7 @@ func runFleet(t *testing.T, seed uint64) *fleet {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(seed, 9))
 	f := &fleet{
-		t: t, seed: seed, rng: rng, memory: keepertest.NewMemory(), members: keepertest.NewMembers(),
+		t: t, seed: seed, rng: rng, memory: recordtest.NewMemory(), members: recordtest.NewMembers(),
 		trace: &trace{t: t, seed: seed, rng: rng}, queue: map[string][]uint64{}, lost: map[string][][]uint64{},
 	}
 	for i := range 1 + rng.IntN(3) {
@@ -177,8 +177,8 @@ func (f *fleet) start() {
 	}
 	f.flaky(c)
 	log, err := notify.OpenShared(f.t.Context(), notify.Config{Now: time.Now, Log: slog.New(slog.DiscardHandler)}, notify.Shared{
-		Keeper: c.keeper, Members: c.member, Sync: func(context.Context) error { c.arrive(len(f.trace.all)); return nil },
-		Gone: func(_ context.Context, key string) (bool, error) {
+		Store: c.keeper, Members: c.member, CatchUp: func(context.Context) error { c.arrive(len(f.trace.all)); return nil },
+		TokenEnded: func(_ context.Context, key string) (bool, error) {
 			_, gone := f.ended.Load(key)
 			return gone, nil
 		},

@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"candela/internal/alerting/notify/records"
 	"candela/internal/kit/principal"
 )
 
@@ -24,11 +25,11 @@ type sharing struct {
 	subRev   uint64 // of the filter as it is known
 	seatRev  uint64 // of the last that was read or written of the seat
 	seat     seat
-	claims   uint64    // counts the streams that were opened here
-	claiming bool      // the last of them is not written yet
-	resumed  bool      // its client has said where it begins
-	flying   bool      // the seat is on its way to the keeper
-	met      *seatForm // what came meanwhile
+	claims   uint64              // counts the streams that were opened here
+	claiming bool                // the last of them is not written yet
+	resumed  bool                // its client has said where it begins
+	flying   bool                // the seat is on its way to the keeper
+	met      *records.Attachment // what came meanwhile
 
 	dirty   bool   // the seat has to be written
 	version uint64 // counts how often it had to be
@@ -53,11 +54,11 @@ func (s *subscriber) away(m Members) bool {
 }
 
 // seatRecord returns the seat as this replica has to write it, if it has to.
-func (s *subscriber) seatRecord(self string) (Record, bool) {
+func (s *subscriber) seatRecord(self string) (records.Record, bool) {
 	if s.seat.at != self && !s.seat.given {
-		return Record{}, false
+		return records.Record{}, false
 	}
-	r := Record{Kind: SeatKind, Name: s.key, Rev: s.seatRev, Guarded: true}
+	r := records.Record{Kind: records.AttachmentKind, Name: s.key, Rev: s.seatRev, CompareAndSet: true}
 	if !s.seat.open && s.matcher.Load() == nil {
 		return r, true // nobody needs to know of it
 	}
@@ -65,9 +66,9 @@ func (s *subscriber) seatRecord(self string) (Record, bool) {
 	if s.seat.given {
 		sub = s.seat.sub // theirs
 	}
-	r.Data = encodeForm(seatForm{
-		Owner: s.owner.name, N: s.seat.n, At: s.seat.at, Open: s.seat.open, From: s.seat.from, Given: s.seat.given,
-		Sub: sub, Cursor: s.cursor, Seen: s.seen.UTC(),
+	r.Data = records.Encode(records.Attachment{
+		Owner: s.owner.name, Epoch: s.seat.n, Replica: s.seat.at, Open: s.seat.open, From: s.seat.from, Given: s.seat.given,
+		FilterRev: sub, Cursor: s.cursor, Seen: s.seen.UTC(),
 	})
 	s.noted = s.seen
 	return r, true
@@ -153,7 +154,7 @@ func (l *Log) reach(ctx context.Context, caller principal.Caller, lastEventID st
 	if seq, err := strconv.ParseUint(lastEventID, 10, 64); err != nil || seq <= l.owner(caller.Subject).view.Load().head {
 		return nil //nolint:nilerr // what is no number is no event
 	}
-	if err := l.shared.Sync(ctx); err != nil {
+	if err := l.shared.CatchUp(ctx); err != nil {
 		return unavailable(err)
 	}
 	return nil

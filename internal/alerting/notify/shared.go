@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"candela/internal/alerting/notify/records"
 	"candela/internal/kit/fault"
 )
 
@@ -58,6 +59,9 @@ func newShared(life context.Context, with Shared) *shared {
 	}
 }
 
+// live reports whether a replica, this one included, takes part.
+func (sh *shared) live(id string) bool { return id == sh.Members.Self() || sh.Members.Live(id) }
+
 // touch notes that a reader has come further.
 func (l *Log) touch() {
 	if l.shared == nil {
@@ -104,7 +108,7 @@ func (sh *shared) wake() {
 func (sh *shared) take() []*subscriber {
 	sh.mu.Lock()
 	defer sh.mu.Unlock()
-	n := min(len(sh.dirty), MaxRecords)
+	n := min(len(sh.dirty), records.MaxRecords)
 	taken := sh.dirty[:n:n]
 	if sh.dirty = sh.dirty[n:]; len(sh.dirty) == 0 {
 		sh.dirty = nil // an array that has grown is given back
@@ -145,7 +149,7 @@ func (l *Log) writeSeats(ctx context.Context) (more bool, err error) {
 // flight is a seat on its way to the keeper.
 type flight struct {
 	s       *subscriber
-	record  Record
+	record  records.Record
 	version uint64
 	claim   uint64
 	seat    seat
@@ -169,21 +173,21 @@ func (l *Log) fly(ctx context.Context, all []flight) error {
 	if len(all) == 0 {
 		return nil
 	}
-	records := make([]Record, len(all))
+	batch := make([]records.Record, len(all))
 	for i, f := range all {
-		records[i] = f.record
+		batch[i] = f.record
 	}
-	first, err := l.shared.Keeper.Write(ctx, records)
+	first, err := l.shared.Store.Write(ctx, batch)
 	switch {
 	case err == nil:
 		for i, f := range all {
 			f.land(l.shared, first+uint64(i))
 		}
 		return nil
-	case errors.Is(err, ErrMoved) && len(all) > 1:
+	case errors.Is(err, records.ErrConflict) && len(all) > 1:
 		half := len(all) / 2
 		return errors.Join(l.fly(ctx, all[:half]), l.fly(ctx, all[half:]))
-	case errors.Is(err, ErrMoved):
+	case errors.Is(err, records.ErrConflict):
 		return l.flyAgain(ctx, all[0])
 	}
 	for _, f := range all {
@@ -194,7 +198,7 @@ func (l *Log) fly(ctx context.Context, all []flight) error {
 
 // flyAgain looks up what a seat has become and writes it for that.
 func (l *Log) flyAgain(ctx context.Context, f flight) error {
-	err := ErrMoved
+	err := records.ErrConflict
 	for wait := firstWait; wait < maxWait && err != nil; wait *= 2 {
 		f.abort(l.shared)
 		if err = l.refreshSeat(ctx, f.record.Name); err != nil {
@@ -208,12 +212,12 @@ func (l *Log) flyAgain(ctx context.Context, f flight) error {
 		}
 		f = next
 		var rev uint64
-		if rev, err = l.shared.Keeper.Write(ctx, []Record{f.record}); err == nil {
+		if rev, err = l.shared.Store.Write(ctx, []records.Record{f.record}); err == nil {
 			f.land(l.shared, rev)
 			return nil
 		}
 		// A server refuses as well while a change is under way that then fails.
-		if !errors.Is(err, ErrMoved) || !pause(ctx, wait) {
+		if !errors.Is(err, records.ErrConflict) || !pause(ctx, wait) {
 			break
 		}
 	}
@@ -302,7 +306,7 @@ func unavailable(err error) error {
 // replace changes a record that several may change at once. next is given the last
 // record and returns the data for the next, and false to leave it as it is. What is
 // known of the record, when it is not the last any more, costs a question.
-func (sh *shared) replace(ctx context.Context, known Record, next func(Record) (data []byte, ok bool)) (Record, error) {
+func (sh *shared) replace(ctx context.Context, known records.Record, next func(records.Record) (data []byte, ok bool)) (records.Record, error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	for wait := firstWait; ; wait = min(2*wait, maxWait) {
@@ -310,18 +314,18 @@ func (sh *shared) replace(ctx context.Context, known Record, next func(Record) (
 		if !ok {
 			return known, nil
 		}
-		rev, err := sh.Keeper.Write(ctx, []Record{{Kind: known.Kind, Name: known.Name, Rev: known.Rev, Data: data, Guarded: true}})
+		rev, err := sh.Store.Write(ctx, []records.Record{{Kind: known.Kind, Name: known.Name, Rev: known.Rev, Data: data, CompareAndSet: true}})
 		if err == nil {
-			return Record{Kind: known.Kind, Name: known.Name, Rev: rev, Data: data}, nil
+			return records.Record{Kind: known.Kind, Name: known.Name, Rev: rev, Data: data}, nil
 		}
-		last, lookup := sh.Keeper.Last(ctx, known.Kind, known.Name)
+		last, lookup := sh.Store.Latest(ctx, known.Kind, known.Name)
 		switch {
 		case lookup == nil && last.Rev > known.Rev && string(last.Data) == string(data) && len(data) > 0:
 			return last, nil // ours, and only the answer got lost
 		case lookup == nil:
 			known = last
 		}
-		if errors.Is(err, ErrMoved) && lookup == nil && wait == firstWait {
+		if errors.Is(err, records.ErrConflict) && lookup == nil && wait == firstWait {
 			continue
 		}
 		if !pause(ctx, wait) {

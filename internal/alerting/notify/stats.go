@@ -3,7 +3,7 @@ package notify
 // Stats is how much a log holds.
 type Stats struct {
 	Entries       int // of all owners
-	Waiting       int // of them, those that no polling caller has taken yet
+	Unpolled      int // of them, those that no polling caller has taken yet
 	Subscriptions int
 	Streams       int // connected
 }
@@ -15,7 +15,7 @@ func (l *Log) Stats() Stats {
 		o.mu.Lock()
 		v := o.view.Load()
 		s.Entries += len(v.entries)
-		s.Waiting += min(len(v.after(o.queue.cursor))+len(o.queue.back), PollCap)
+		s.Unpolled += min(len(v.after(o.queue.cursor))+len(o.queue.back), MaxPolled)
 		o.mu.Unlock()
 		o.streamsMu.Lock()
 		s.Streams += len(o.streams)

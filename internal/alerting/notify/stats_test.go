@@ -17,7 +17,7 @@ func TestStats_CountWhatWaits(t *testing.T) {
 		t.Fatal(err)
 	}
 	caller := principal.Caller{Subject: "owner", Key: "key"}
-	entry := notify.Entry{Owner: "owner", Symbol: market.Symbol{Name: "BTCUSDT"}, Kind: "price_above", At: time.Now(), Data: []byte("{}")}
+	entry := notify.Entry{Owner: "owner", Symbol: market.Symbol{Name: "BTCUSDT"}, Type: "price_above", At: time.Now(), Data: []byte("{}")}
 	for entry.Seq = 1; entry.Seq <= 3; entry.Seq++ {
 		l.Append([]notify.Entry{entry})
 	}
@@ -25,11 +25,11 @@ func TestStats_CountWhatWaits(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := l.Stats(); got != (notify.Stats{Entries: 3, Waiting: 3, Streams: 1}) {
+	if got := l.Stats(); got != (notify.Stats{Entries: 3, Unpolled: 3, Streams: 1}) {
 		t.Errorf("%+v", got)
 	}
 	stream.Close()
-	batch, err := l.Drain(t.Context(), caller, 0, notify.Bound{})
+	batch, err := l.Poll(t.Context(), caller, 0, notify.Bound{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -77,7 +77,7 @@ func (s *stream) Take(dst []Event) []Event {
 		return dst
 	}
 	given := 0
-	of.waiting(v, s.log.cfg.Now().UnixNano(), func(r *record) bool {
+	of.waiting(v, s.log.cfg.Now().UnixNano(), func(r *logEntry) bool {
 		dst = append(dst, r.event)
 		s.taken = r.seq
 		given++
@@ -142,7 +142,7 @@ const looks = 8
 // wake signals the streams that want one of the entries. A client that sleeps
 // costs a channel operation, one that has not looked since the last signal next
 // to nothing, so a burst of entries wakes each client once.
-func (o *owner) wake(fresh []record) {
+func (o *owner) wake(fresh []logEntry) {
 	if len(fresh) == 0 {
 		return
 	}
@@ -158,7 +158,7 @@ func (o *owner) wake(fresh []record) {
 	}
 }
 
-func (m *matcher) wantsAny(fresh []record) bool {
+func (m *matcher) wantsAny(fresh []logEntry) bool {
 	if len(fresh) > looks {
 		return true
 	}

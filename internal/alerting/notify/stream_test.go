@@ -35,7 +35,7 @@ func TestStream_GivesWhatTheSubscriptionMatches(t *testing.T) {
 	s.subscribe(caller("k"))
 	s.fire("AAPL")
 	s.wants(stream, 7)
-	if err := s.Subscribe(t.Context(), caller("k"), notify.Filter{Kinds: []string{"price_below"}}); err != nil {
+	if err := s.Subscribe(t.Context(), caller("k"), notify.Filter{Types: []string{"price_below"}}); err != nil {
 		t.Fatal(err)
 	}
 	s.Append([]notify.Entry{s.next("AAPL", "price_above"), s.next("AAPL", "price_below")})
@@ -237,7 +237,7 @@ func TestAppend_PassesOverWhatIsThereAndSaysWhatCameTooLate(t *testing.T) {
 		t.Fatalf("logged %s", out)
 	}
 	log.Append([]notify.Entry{entry(2, "AAPL", "k", at)})
-	if b, _ := log.Drain(t.Context(), caller("k"), 0, notify.Bound{}); len(b.Entries) != 3 || out.String() == "" {
+	if b, _ := log.Poll(t.Context(), caller("k"), 0, notify.Bound{}); len(b.Entries) != 3 || out.String() == "" {
 		t.Fatalf("%d entries, logged %q", len(b.Entries), out)
 	}
 }
@@ -264,7 +264,7 @@ func TestLog_UnderLoad(t *testing.T) {
 	others.Go(func() {
 		for ctx.Err() == nil {
 			_, _ = log.Subscription(ctx, caller("key-3"))
-			_, _ = log.Drain(ctx, caller("key-4"), time.Millisecond, notify.Bound{})
+			_, _ = log.Poll(ctx, caller("key-4"), time.Millisecond, notify.Bound{})
 		}
 	})
 	got := make([][]uint64, clients)

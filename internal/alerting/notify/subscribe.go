@@ -90,7 +90,7 @@ func (l *Log) Subscription(ctx context.Context, caller principal.Caller) (Subscr
 // describe tells what a subscriber has subscribed to.
 func (s *subscriber) describe(now time.Time, connected bool) Subscription {
 	found := Subscription{Active: s.matcher.Load() != nil, Filter: s.filter.clone(), Connected: connected}
-	s.waiting(s.owner.view.Load(), now.UnixNano(), func(*record) bool {
+	s.waiting(s.owner.view.Load(), now.UnixNano(), func(*logEntry) bool {
 		found.Queued++
 		return true
 	})
@@ -198,7 +198,7 @@ func (l *Log) makeRoom(now time.Time) error {
 func (l *Log) dropUnseen(now time.Time) {
 	for _, s := range l.subscribers {
 		s.mu.Lock()
-		if s.stream == nil && now.Sub(s.seen) >= OrphanTTL {
+		if s.stream == nil && now.Sub(s.seen) >= UnseenTTL {
 			l.drop(s)
 			l.saver.touch()
 		}

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"candela/internal/alerting/notify/records"
 	"candela/internal/kit/principal"
 )
 
@@ -19,13 +20,13 @@ func (l *Log) subscribeShared(ctx context.Context, caller principal.Caller, f Fi
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	// The earlier filter wants what was committed before, here or not.
-	if err := sh.Sync(ctx); err != nil {
+	if err := sh.CatchUp(ctx); err != nil {
 		return unavailable(err)
 	}
 	if err := l.adopt(ctx, caller); err != nil {
 		return err
 	}
-	last, err := sh.Keeper.Last(ctx, SubKind, caller.Key)
+	last, err := sh.Store.Latest(ctx, records.SubscriptionKind, caller.Key)
 	if err != nil {
 		return unavailable(err)
 	}
@@ -35,7 +36,7 @@ func (l *Log) subscribeShared(ctx context.Context, caller principal.Caller, f Fi
 		}
 	}
 	name, now := rand.Text(), l.cfg.Now()
-	written, err := sh.replace(ctx, last, func(known Record) ([]byte, bool) {
+	written, err := sh.replace(ctx, last, func(known records.Record) ([]byte, bool) {
 		next := &subscriber{owner: l.owner(caller.Subject)}
 		if form, err := decodeSub(known.Data); err == nil && form != nil && form.Owner == caller.Subject {
 			if next.follow(form); next.filter.equal(f) {
@@ -43,8 +44,8 @@ func (l *Log) subscribeShared(ctx context.Context, caller principal.Caller, f Fi
 			}
 		}
 		next.subscribe(f, now.UnixNano())
-		return encodeForm(subForm{
-			Change: name, Owner: caller.Subject, Client: caller.ClientKey, Symbols: f.Symbols, Types: f.Kinds, Named: f.Instruments,
+		return records.Encode(records.Subscription{
+			Change: name, Owner: caller.Subject, Client: caller.ClientKey, Symbols: f.Symbols, Types: f.Types, Instruments: f.Instruments,
 			Since: next.since, Kept: next.kept, Expires: caller.Expires.UTC(), Seen: now.UTC(),
 		}), true
 	})
@@ -77,11 +78,11 @@ func (l *Log) unsubscribeShared(ctx context.Context, caller principal.Caller) (e
 	if err := l.adopt(ctx, caller); err != nil {
 		return false, err
 	}
-	last, err := sh.Keeper.Last(ctx, SubKind, caller.Key)
+	last, err := sh.Store.Latest(ctx, records.SubscriptionKind, caller.Key)
 	if err != nil {
 		return false, unavailable(err)
 	}
-	written, err := sh.replace(ctx, last, func(known Record) ([]byte, bool) {
+	written, err := sh.replace(ctx, last, func(known records.Record) ([]byte, bool) {
 		form, err := decodeSub(known.Data)
 		here := len(known.Data) > 0 && (err != nil || form.Owner == caller.Subject)
 		existed = existed || here
@@ -99,7 +100,7 @@ func (l *Log) unsubscribeShared(ctx context.Context, caller principal.Caller) (e
 // clearSeat forgets the place of a token that has neither a filter nor a stream. What
 // cannot be cleared is forgotten in time.
 func (l *Log) clearSeat(ctx context.Context, key string) {
-	last, err := l.shared.Keeper.Last(ctx, SeatKind, key)
+	last, err := l.shared.Store.Latest(ctx, records.AttachmentKind, key)
 	if err != nil || len(last.Data) == 0 {
 		return
 	}
@@ -116,9 +117,9 @@ func (l *Log) clearSeat(ctx context.Context, key string) {
 	if !idle {
 		return
 	}
-	rev, err := l.shared.Keeper.Write(ctx, []Record{{Kind: SeatKind, Name: key, Rev: last.Rev, Guarded: true}})
+	rev, err := l.shared.Store.Write(ctx, []records.Record{{Kind: records.AttachmentKind, Name: key, Rev: last.Rev, CompareAndSet: true}})
 	if err == nil {
-		l.apply(Record{Kind: SeatKind, Name: key, Rev: rev})
+		l.apply(records.Record{Kind: records.AttachmentKind, Name: key, Rev: rev})
 	}
 }
 
@@ -150,7 +151,7 @@ func (l *Log) subscriptionShared(ctx context.Context, caller principal.Caller) (
 // refresh reads what is kept of a token: it may have been changed elsewhere a moment
 // ago.
 func (l *Log) refresh(ctx context.Context, key string) error {
-	r, err := l.shared.Keeper.Last(ctx, SubKind, key)
+	r, err := l.shared.Store.Latest(ctx, records.SubscriptionKind, key)
 	if err != nil {
 		return unavailable(err)
 	}
@@ -162,7 +163,7 @@ func (l *Log) refresh(ctx context.Context, key string) error {
 
 // refreshSeat reads the seat of a token.
 func (l *Log) refreshSeat(ctx context.Context, key string) error {
-	r, err := l.shared.Keeper.Last(ctx, SeatKind, key)
+	r, err := l.shared.Store.Latest(ctx, records.AttachmentKind, key)
 	if err != nil {
 		return unavailable(err)
 	}
@@ -235,9 +236,9 @@ func (l *Log) heir(ctx context.Context, caller principal.Caller) (*subscriber, e
 	slices.SortFunc(all, func(a, b candidate) int { return cmp.Or(b.seen.Compare(a.seen), cmp.Compare(a.key, b.key)) })
 	for _, c := range all {
 		gone := c.over
-		if !gone && l.shared.Gone != nil {
+		if !gone && l.shared.TokenEnded != nil {
 			var err error
-			if gone, err = l.shared.Gone(ctx, c.key); err != nil {
+			if gone, err = l.shared.TokenEnded(ctx, c.key); err != nil {
 				return nil, unavailable(err)
 			}
 		}
@@ -253,32 +254,32 @@ func (l *Log) inherit(ctx context.Context, caller principal.Caller, heir *subscr
 	now := l.cfg.Now().UTC()
 	heir.mu.Lock()
 	heir.learn(l.shared)
-	old := Record{Kind: SubKind, Name: heir.key, Rev: heir.subRev, Guarded: true}
-	sub := encodeForm(subForm{
-		Change: rand.Text(), Owner: caller.Subject, Client: caller.ClientKey, Symbols: heir.filter.Symbols, Types: heir.filter.Kinds, Named: heir.filter.Instruments,
+	old := records.Record{Kind: records.SubscriptionKind, Name: heir.key, Rev: heir.subRev, CompareAndSet: true}
+	sub := records.Encode(records.Subscription{
+		Change: rand.Text(), Owner: caller.Subject, Client: caller.ClientKey, Symbols: heir.filter.Symbols, Types: heir.filter.Types, Instruments: heir.filter.Instruments,
 		Since: heir.since, Kept: heir.kept, Expires: caller.Expires.UTC(), Seen: now,
 	})
-	seat := encodeForm(seatForm{Owner: caller.Subject, N: 1, Cursor: heir.cursor, Seen: now})
+	seat := records.Encode(records.Attachment{Owner: caller.Subject, Epoch: 1, Cursor: heir.cursor, Seen: now})
 	ended := heir.matcher.Load() == nil
 	heir.mu.Unlock()
 	if ended {
-		return ErrMoved
+		return records.ErrConflict
 	}
-	return l.write(ctx, []Record{
+	return l.write(ctx, []records.Record{
 		old,
-		{Kind: SeatKind, Name: old.Name},
-		{Kind: SubKind, Name: caller.Key, Data: sub},
-		{Kind: SeatKind, Name: caller.Key, Data: seat},
+		{Kind: records.AttachmentKind, Name: old.Name},
+		{Kind: records.SubscriptionKind, Name: caller.Key, Data: sub},
+		{Kind: records.AttachmentKind, Name: caller.Key, Data: seat},
 	})
 }
 
 // write writes records and notes them at once.
-func (l *Log) write(ctx context.Context, records []Record) error {
-	first, err := l.shared.Keeper.Write(ctx, records)
+func (l *Log) write(ctx context.Context, batch []records.Record) error {
+	first, err := l.shared.Store.Write(ctx, batch)
 	if err != nil {
 		return err
 	}
-	for i, r := range records {
+	for i, r := range batch {
 		r.Rev = first + uint64(i)
 		l.apply(r)
 	}

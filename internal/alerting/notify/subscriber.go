@@ -83,7 +83,7 @@ func (s *subscriber) unsubscribe() {
 func (s *subscriber) matched(v *view, m *matcher, now int64) []uint64 {
 	kept, rest := cutOldest(v, s.kept, v.after(s.since), m, now)
 	var seqs []uint64
-	each(v, kept, rest, m, now, func(r *record) bool {
+	each(v, kept, rest, m, now, func(r *logEntry) bool {
 		seqs = append(seqs, r.seq)
 		return true
 	})
@@ -93,7 +93,7 @@ func (s *subscriber) matched(v *view, m *matcher, now int64) []uint64 {
 // waiting calls yield for what waits, oldest first, until it returns false: the
 // newest PushCap of the matching entries after the cursor that are younger than
 // PushTTL.
-func (s *subscriber) waiting(v *view, now int64, yield func(*record) bool) {
+func (s *subscriber) waiting(v *view, now int64, yield func(*logEntry) bool) {
 	m := s.matcher.Load()
 	if m == nil {
 		return
@@ -103,7 +103,7 @@ func (s *subscriber) waiting(v *view, now int64, yield func(*record) bool) {
 		kept = beyond(s.kept, s.cursor)
 	}
 	rest := v.after(max(s.cursor, s.since))
-	if len(kept)+len(rest) > PushCap && s.counted != v.head {
+	if len(kept)+len(rest) > MaxBacklog && s.counted != v.head {
 		kept, rest = cutOldest(v, kept, rest, m, now)
 		s.pass(kept, rest)
 		s.counted = v.head // until then, what waits only becomes less
@@ -112,7 +112,7 @@ func (s *subscriber) waiting(v *view, now int64, yield func(*record) bool) {
 }
 
 // pass moves the cursor up to what is left of the queue.
-func (s *subscriber) pass(kept []uint64, rest []record) {
+func (s *subscriber) pass(kept []uint64, rest []logEntry) {
 	switch {
 	case len(kept) > 0:
 		s.cursor = max(s.cursor, kept[0]-1)
@@ -123,7 +123,7 @@ func (s *subscriber) pass(kept []uint64, rest []record) {
 
 // each calls yield for the entries that are kept or matched and young enough. It
 // is no iterator because that would be allocated for every client and entry.
-func each(v *view, kept []uint64, rest []record, m *matcher, now int64, yield func(*record) bool) {
+func each(v *view, kept []uint64, rest []logEntry, m *matcher, now int64, yield func(*logEntry) bool) {
 	for _, seq := range kept {
 		if r := v.find(seq); r != nil && r.younger(PushTTL, now) && !yield(r) {
 			return
@@ -138,8 +138,8 @@ func each(v *view, kept []uint64, rest []record, m *matcher, now int64, yield fu
 
 // cutOldest counts from the end and cuts off what is beyond PushCap: when the
 // oldest of the newest PushCap is found, all before it.
-func cutOldest(v *view, kept []uint64, rest []record, m *matcher, now int64) ([]uint64, []record) {
-	room := PushCap
+func cutOldest(v *view, kept []uint64, rest []logEntry, m *matcher, now int64) ([]uint64, []logEntry) {
+	room := MaxBacklog
 	for i := len(rest) - 1; i >= 0; i-- {
 		if r := &rest[i]; r.younger(PushTTL, now) && m.matches(r) {
 			if room--; room == 0 {

@@ -36,7 +36,7 @@ func TestTail_KeepsToWhatIsNewAndYoungEnough(t *testing.T) {
 		var seq uint64
 		if e != nil {
 			seq = e.Seq
-			if seqOf(t, e.Data) != seq || e.Owner != "owner" || e.Kind != "price_above" || e.At.IsZero() {
+			if seqOf(t, e.Data) != seq || e.Owner != "owner" || e.Type != "price_above" || e.At.IsZero() {
 				t.Errorf("%s: %+v lost a part", name, e)
 			}
 		}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"candela/internal/alerting/notify/records"
 	"candela/internal/kit/fault"
 )
 
@@ -16,7 +17,7 @@ func (l *Log) tidyShared(ctx context.Context) {
 	l.mu.Lock()
 	for key, s := range l.subscribers {
 		s.mu.Lock()
-		if l.idle(s) && now.Sub(s.seen) >= OrphanTTL {
+		if l.idle(s) && now.Sub(s.seen) >= UnseenTTL {
 			gone = append(gone, key)
 		}
 		s.mu.Unlock()
@@ -34,12 +35,12 @@ func (l *Log) idle(s *subscriber) bool {
 
 // forget removes what is kept of tokens.
 func (l *Log) forget(ctx context.Context, keys []string) error {
-	for some := range slices.Chunk(keys, MaxRecords/2) {
-		records := make([]Record, 0, 2*len(some))
+	for some := range slices.Chunk(keys, records.MaxRecords/2) {
+		batch := make([]records.Record, 0, 2*len(some))
 		for _, key := range some {
-			records = append(records, Record{Kind: SubKind, Name: key}, Record{Kind: SeatKind, Name: key})
+			batch = append(batch, records.Record{Kind: records.SubscriptionKind, Name: key}, records.Record{Kind: records.AttachmentKind, Name: key})
 		}
-		if err := l.write(ctx, records); err != nil {
+		if err := l.write(ctx, batch); err != nil {
 			return err
 		}
 	}
@@ -52,7 +53,7 @@ func (l *Log) makeRoomShared(ctx context.Context) error {
 	full := func() bool {
 		l.mu.Lock()
 		defer l.mu.Unlock()
-		return len(l.subscribers) >= l.shared.Most
+		return len(l.subscribers) >= l.shared.MaxSubscriptions
 	}
 	if !full() {
 		return nil

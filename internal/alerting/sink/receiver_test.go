@@ -83,7 +83,7 @@ const record = `{"alert_id":"0197-a","symbol":"BTCUSDT","interval":"","condition
 
 func entry(seq uint64, at time.Time) *notify.Entry {
 	return &notify.Entry{
-		Seq: seq, Owner: "owner", Symbol: market.Symbol{Venue: "binance", Name: "BTCUSDT"}, Kind: "price_above", At: at,
+		Seq: seq, Owner: "owner", Symbol: market.Symbol{Venue: "binance", Name: "BTCUSDT"}, Type: "price_above", At: at,
 		Data: []byte(strings.Replace(record, "0197-a", "0197-"+strconv.FormatUint(seq, 10), 1)),
 	}
 }

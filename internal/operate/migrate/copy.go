@@ -14,6 +14,7 @@ import (
 
 	"candela/internal/alerting/alert"
 	"candela/internal/alerting/notify"
+	"candela/internal/alerting/notify/records"
 	"candela/internal/kit/fault"
 	"candela/internal/kit/principal"
 	"candela/internal/trading/order"
@@ -109,8 +110,8 @@ func (n *numbers) next(old uint64) uint64 {
 	return n.new[i]
 }
 
-// Place translates up to where a reader has come. It implements notify.Places.
-func (n *numbers) Place(old uint64) uint64 {
+// Cursor translates up to where a reader has come. It implements notify.Places.
+func (n *numbers) Cursor(old uint64) uint64 {
 	switch i := sort.Search(len(n.old), func(i int) bool { return n.old[i] > old }); {
 	case i == len(n.old):
 		return n.last
@@ -121,8 +122,8 @@ func (n *numbers) Place(old uint64) uint64 {
 	}
 }
 
-// Entry translates the number of a notification. It implements notify.Places.
-func (n *numbers) Entry(old uint64) (uint64, bool) {
+// Seq translates the number of a notification. It implements notify.Places.
+func (n *numbers) Seq(old uint64) (uint64, bool) {
 	i, there := slices.BinarySearch(n.old, old)
 	if !there {
 		return 0, false
@@ -141,8 +142,8 @@ func (m *migration) copySubscriptions(ctx context.Context) error {
 	defer keeper.Close()
 	if m.To == "local" {
 		var mu sync.Mutex
-		last := make(map[string]notify.Record)
-		if err := keeper.Follow(ctx, func(r notify.Record) {
+		last := make(map[string]records.Record)
+		if err := keeper.Watch(ctx, func(r records.Record) {
 			mu.Lock()
 			defer mu.Unlock()
 			last[string(r.Kind)+" "+r.Name] = r
@@ -155,17 +156,17 @@ func (m *migration) copySubscriptions(ctx context.Context) error {
 		d.Found = d.Copied
 		return err
 	}
-	records, err := notify.FileRecords(m.file, &m.numbers, m.formerly, m.entries)
+	list, err := notify.FileRecords(m.file, &m.numbers, m.formerly, m.entries)
 	if err != nil {
 		return err
 	}
-	for step := range slices.Chunk(records, notify.MaxRecords) {
+	for step := range slices.Chunk(list, records.MaxRecords) {
 		if _, err := keeper.Write(ctx, step); err != nil {
 			return fmt.Errorf("write the subscriptions: %w", err)
 		}
 	}
-	for _, r := range records {
-		if r.Kind != notify.SeatKind { // which belongs to a subscription
+	for _, r := range list {
+		if r.Kind != records.AttachmentKind { // which belongs to a subscription
 			d.Found++
 		}
 	}

@@ -94,7 +94,7 @@ func TestMigrate_GivesTheFormerOwnersThingsToTheOwner(t *testing.T) {
 	if s, err := log.Subscription(t.Context(), principal.Caller{Subject: "owner", Key: "local"}); err != nil || !s.Active {
 		t.Errorf("the subscription is %+v, %v", s, err)
 	}
-	batch, err := log.Drain(t.Context(), principal.Caller{Subject: "owner"}, 0, notify.Bound{})
+	batch, err := log.Poll(t.Context(), principal.Caller{Subject: "owner"}, 0, notify.Bound{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -64,7 +64,7 @@ func look(t *testing.T, s side) kept {
 	for e, err := range s.Entries(t.Context(), 0) {
 		must(err)
 		entries = append(entries, e)
-		k.Notifications = append(k.Notifications, fmt.Sprintf("%s %v %s %v %s", e.Owner, e.Symbol, e.Kind, e.At, e.Data))
+		k.Notifications = append(k.Notifications, fmt.Sprintf("%s %v %s %v %s", e.Owner, e.Symbol, e.Type, e.At, e.Data))
 	}
 	cursors, err := s.Cursors(t.Context())
 	must(err)

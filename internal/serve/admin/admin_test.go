@@ -58,7 +58,7 @@ func full() Config {
 					{Venue: "binance", Lines: 1, Connected: 1, Heard: now().Add(-2 * time.Second), Streamed: 8},
 				}}
 			},
-			Notifications: func() notify.Stats { return notify.Stats{Entries: 10, Waiting: 3, Subscriptions: 2} },
+			Notifications: func() notify.Stats { return notify.Stats{Entries: 10, Unpolled: 3, Subscriptions: 2} },
 			Sinks: func() []sink.Status {
 				return []sink.Status{{Name: "webhook", Delivered: 2, Waits: now().Add(-30 * time.Second)}, {Name: "webhook", Delivered: 3}}
 			},

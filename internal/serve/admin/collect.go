@@ -170,7 +170,7 @@ func (s scrape) feed(f *feed.Status, behind bool) {
 func (s scrape) notifications(t *Trading) {
 	n := t.Notifications()
 	s.put("candela_notifications_held", float64(n.Entries))
-	s.put("candela_notifications_waiting", float64(n.Waiting))
+	s.put("candela_notifications_waiting", float64(n.Unpolled))
 	s.put("candela_subscriptions", float64(n.Subscriptions))
 	type sums struct {
 		delivered, refused, dropped, failed uint64

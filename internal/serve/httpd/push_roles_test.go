@@ -306,7 +306,7 @@ func serveOurs(ln net.Listener, clients, slow int) (func(string), error) {
 	seq := uint64(0)
 	return func(symbol string) {
 		seq++
-		log.Append([]notify.Entry{{Seq: seq, Owner: "owner", Symbol: market.Symbol{Name: symbol}, Kind: "price_above", At: time.Now(), Data: record(seq)}})
+		log.Append([]notify.Entry{{Seq: seq, Owner: "owner", Symbol: market.Symbol{Name: symbol}, Type: "price_above", At: time.Now(), Data: record(seq)}})
 	}, nil
 }
 

@@ -69,7 +69,7 @@ func (p *pushed) fire(symbol string, n int) {
 	for range n {
 		p.seq++
 		p.log.Append([]notify.Entry{{
-			Seq: p.seq, Owner: "owner", Symbol: parsed, Kind: "price_above", At: time.Now(), Data: fmt.Appendf(nil, `{"alert_id":"a-%d"}`, p.seq),
+			Seq: p.seq, Owner: "owner", Symbol: parsed, Type: "price_above", At: time.Now(), Data: fmt.Appendf(nil, `{"alert_id":"a-%d"}`, p.seq),
 		}})
 	}
 }

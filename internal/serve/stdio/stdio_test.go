@@ -344,7 +344,7 @@ func pushing(t *testing.T) (*session, *notify.Log) {
 
 func fired(seq uint64) []notify.Entry {
 	return []notify.Entry{{
-		Seq: seq, Owner: "owner", Symbol: market.Symbol{Venue: "binance", Name: "BTCUSDT"}, Kind: "price_above",
+		Seq: seq, Owner: "owner", Symbol: market.Symbol{Venue: "binance", Name: "BTCUSDT"}, Type: "price_above",
 		At: time.Now(), Data: fmt.Appendf(nil, `{"alert_id":"a-%d"}`, seq),
 	}}
 }
@@ -399,7 +399,7 @@ func TestSession_WhatCouldNotBeWrittenIsNotLost(t *testing.T) {
 		t.Fatal("the session outlived its client")
 	}
 	s.cancel()
-	if b, err := log.Drain(t.Context(), principal.Caller{Subject: "owner"}, 0, notify.Bound{}); err != nil || len(b.Entries) != 1 {
+	if b, err := log.Poll(t.Context(), principal.Caller{Subject: "owner"}, 0, notify.Bound{}); err != nil || len(b.Entries) != 1 {
 		t.Fatalf("polled: %+v, %v", b, err)
 	}
 }

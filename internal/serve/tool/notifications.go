@@ -17,9 +17,9 @@ import (
 )
 
 // Notifications is the queue of fired alerts that get_notifications drains. With
-// a wait above zero Drain returns as soon as there is one, or empty after it.
+// a wait above zero Poll returns as soon as there is one, or empty after it.
 type Notifications interface {
-	Drain(ctx context.Context, caller principal.Caller, wait time.Duration, most notify.Bound) (*notify.Batch, error)
+	Poll(ctx context.Context, caller principal.Caller, wait time.Duration, most notify.Bound) (*notify.Batch, error)
 }
 
 // Subscriptions is where push filters live, one for each token.
@@ -62,7 +62,7 @@ func (t *Trading) getNotifications() toolSpec {
 			if err := input.decode(raw); err != nil {
 				return mcp.Result{}, err
 			}
-			fired, err := t.Notifications.Drain(ctx, caller, time.Duration(a.wait)*time.Second, notify.Bound{Entries: a.limit, Bytes: maxBytes})
+			fired, err := t.Notifications.Poll(ctx, caller, time.Duration(a.wait)*time.Second, notify.Bound{Entries: a.limit, Bytes: maxBytes})
 			if err != nil {
 				return mcp.Result{}, err
 			}
@@ -109,7 +109,7 @@ func filterArguments() (*notify.Filter, args) {
 	return f, args{
 		listArg("symbols", &f.Symbols, maxFilterSymbols, &schema{Type: "string"}, "symbols such as BTCUSDT",
 			"Only alerts on these. Left out or empty: all.", market.ParseSymbol),
-		listArg("alert_types", &f.Kinds, len(alert.Types()), &schema{Type: "string", Enum: alert.Types()}, strings.Join(alert.Types(), ", "),
+		listArg("alert_types", &f.Types, len(alert.Types()), &schema{Type: "string", Enum: alert.Types()}, strings.Join(alert.Types(), ", "),
 			"Only alerts of these types. Left out or empty: all.", asType),
 	}
 }
@@ -151,7 +151,7 @@ func (t *Trading) subscribe() toolSpec {
 				Status     string          `json:"status"`
 				Symbols    []market.Symbol `json:"symbols"`
 				AlertTypes []string        `json:"alert_types"`
-			}{"subscribed", orEmpty(f.Symbols), orEmpty(f.Kinds)})
+			}{"subscribed", orEmpty(f.Symbols), orEmpty(f.Types)})
 		},
 	}
 }
@@ -202,7 +202,7 @@ func (t *Trading) listSubscriptions() toolSpec {
 				AlertTypes []string        `json:"alert_types"`
 				Queued     int             `json:"offline_queue_size"`
 				Connected  bool            `json:"connected"`
-			}{true, orEmpty(s.Filter.Symbols), orEmpty(s.Filter.Kinds), s.Queued, s.Connected})
+			}{true, orEmpty(s.Filter.Symbols), orEmpty(s.Filter.Types), s.Queued, s.Connected})
 		}),
 	}
 }

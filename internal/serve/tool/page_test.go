@@ -50,8 +50,8 @@ func (m *many) Positions(context.Context, principal.Caller) ([]order.PricedPosit
 	return slices.Clone(m.positions), nil
 }
 
-func (m *many) Drain(ctx context.Context, caller principal.Caller, wait time.Duration, most notify.Bound) (*notify.Batch, error) {
-	return m.log.Drain(ctx, caller, wait, most)
+func (m *many) Poll(ctx context.Context, caller principal.Caller, wait time.Duration, most notify.Bound) (*notify.Batch, error) {
+	return m.log.Poll(ctx, caller, wait, most)
 }
 
 // newMany has n of everything.
@@ -85,7 +85,7 @@ func (m *many) add(i int, text string) {
 	}}, m.orders...)
 	m.positions = append(m.positions, order.PricedPosition{Position: order.Position{Symbol: symbol, Quantity: one, Cost: one}, Mode: order.Paper})
 	f := alert.Firing{Alert: a, Value: 1, At: at}
-	m.log.Append([]notify.Entry{{Seq: uint64(i) + 1, Owner: caller().Subject, Symbol: symbol, Kind: "price_above", At: time.Now(), Data: f.AppendJSON(nil)}})
+	m.log.Append([]notify.Entry{{Seq: uint64(i) + 1, Owner: caller().Subject, Symbol: symbol, Type: "price_above", At: time.Now(), Data: f.AppendJSON(nil)}})
 }
 
 // follow reads a list to its end and returns what it found, by one of its fields.

@@ -13,6 +13,7 @@ import (
 	"candela/internal/alerting/alert"
 	"candela/internal/alerting/engine"
 	"candela/internal/alerting/notify"
+	"candela/internal/alerting/notify/records"
 	"candela/internal/kit/fault"
 	"candela/internal/kit/principal"
 )
@@ -65,7 +66,7 @@ func (c *Conn) OpenStore(ctx context.Context, now func() time.Time) (*Store, err
 // openStates opens the table of all that is remembered of readers, series and desks.
 func (c *Conn) openStates(ctx context.Context) (*table, error) {
 	return c.openTable(ctx, "STATE", jetstream.FileStorage, cursorKind, seriesKind, stateKind,
-		string(notify.SubKind), string(notify.SeatKind), string(notify.PollKind), string(notify.PlaceKind))
+		string(records.SubscriptionKind), string(records.AttachmentKind), string(records.QueueKind), string(records.CursorKind))
 }
 
 func (s *Store) alertSubject(a *alert.Alert) string {

@@ -51,7 +51,7 @@ func (s *Store) importChange(e *notify.Entry) (change, error) {
 	}
 	r := record{
 		State: fired, Data: e.Data, End: step{Name: "import", At: micro(e.At)},
-		Alert: alertForm{ID: told.ID, Owner: e.Owner, Symbol: e.Symbol, Instrument: e.Symbol, Type: e.Kind},
+		Alert: alertForm{ID: told.ID, Owner: e.Owner, Symbol: e.Symbol, Instrument: e.Symbol, Type: e.Type},
 	}
 	data, err := r.encode()
 	left := max(time.Minute, firedTTL-s.now().Sub(e.At)).Round(time.Second)

@@ -9,7 +9,7 @@ import (
 	"sync"
 
 	"candela/internal/access/oauth"
-	"candela/internal/alerting/notify"
+	"candela/internal/alerting/notify/records"
 )
 
 // Keeper keeps what the replicas share of notifications: filters, places and polling
@@ -22,7 +22,7 @@ type Keeper struct {
 	wg    sync.WaitGroup
 }
 
-var _ notify.Keeper = (*Keeper)(nil)
+var _ records.Store = (*Keeper)(nil)
 
 // OpenKeeper opens the keeper. Close must be called.
 func (c *Conn) OpenKeeper(ctx context.Context, log *slog.Logger) (*Keeper, error) {
@@ -41,10 +41,10 @@ func (k *Keeper) Close() {
 	k.wg.Wait()
 }
 
-// Follow gives apply what there is, and from then on what all replicas write. It must
+// Watch gives apply what there is, and from then on what all replicas write. It must
 // be called once.
-func (k *Keeper) Follow(ctx context.Context, apply func(notify.Record)) error {
-	filters := []string{k.subject(notify.SubKind, "*"), k.subject(notify.SeatKind, "*"), k.subject(notify.PollKind, "*"), k.subject(notify.PlaceKind, "*")}
+func (k *Keeper) Watch(ctx context.Context, apply func(records.Record)) error {
+	filters := []string{k.subject(records.SubscriptionKind, "*"), k.subject(records.AttachmentKind, "*"), k.subject(records.QueueKind, "*"), k.subject(records.CursorKind, "*")}
 	note := func(ctx context.Context, m message) {
 		if m.subject == k.table.mark {
 			return
@@ -72,41 +72,41 @@ func (k *Keeper) Follow(ctx context.Context, apply func(notify.Record)) error {
 }
 
 // subject returns where a record is kept. name is encoded already.
-func (k *Keeper) subject(kind notify.Kind, name string) string {
+func (k *Keeper) subject(kind records.Kind, name string) string {
 	return k.table.subject(string(kind), name)
 }
 
 // record reads a message.
-func (k *Keeper) record(m message) (notify.Record, error) {
+func (k *Keeper) record(m message) (records.Record, error) {
 	kind, token, ok := strings.Cut(strings.TrimPrefix(m.subject, k.table.subject("")), ".")
 	if !ok {
-		return notify.Record{}, errors.New("it has no name")
+		return records.Record{}, errors.New("it has no name")
 	}
 	name, err := decode(token)
-	return notify.Record{Kind: notify.Kind(kind), Name: name, Rev: m.seq, Data: m.data}, err
+	return records.Record{Kind: records.Kind(kind), Name: name, Rev: m.seq, Data: m.data}, err
 }
 
 // Write writes records together.
-func (k *Keeper) Write(ctx context.Context, records []notify.Record) (first uint64, err error) {
-	changes := make([]change, len(records))
-	for i, r := range records {
-		changes[i] = change{subject: k.subject(r.Kind, encode(r.Name)), data: r.Data, guarded: r.Guarded, after: r.Rev}
+func (k *Keeper) Write(ctx context.Context, batch []records.Record) (first uint64, err error) {
+	changes := make([]change, len(batch))
+	for i, r := range batch {
+		changes[i] = change{subject: k.subject(r.Kind, encode(r.Name)), data: r.Data, guarded: r.CompareAndSet, after: r.Rev}
 		switch {
 		case len(r.Data) == 0:
 			changes[i].ttl = endedTTL
-		case r.Kind == notify.PlaceKind:
-			changes[i].ttl = notify.PlaceTTL
+		case r.Kind == records.CursorKind:
+			changes[i].ttl = records.CursorTTL
 		}
 	}
 	first, err = k.table.publish(ctx, k.table.name, changes...)
 	if errors.Is(err, errMoved) {
-		return 0, notify.ErrMoved
+		return 0, records.ErrConflict
 	}
 	return first, failure("write subscriptions", err)
 }
 
-// Last returns a record as the leader has it.
-func (k *Keeper) Last(ctx context.Context, kind notify.Kind, name string) (notify.Record, error) {
+// Latest returns a record as the leader has it.
+func (k *Keeper) Latest(ctx context.Context, kind records.Kind, name string) (records.Record, error) {
 	var m message
 	var ok bool
 	err := k.table.reread(ctx, func(ctx context.Context) (err error) {
@@ -114,12 +114,12 @@ func (k *Keeper) Last(ctx context.Context, kind notify.Kind, name string) (notif
 		return err
 	})
 	if err != nil {
-		return notify.Record{}, failure("read subscriptions", err)
+		return records.Record{}, failure("read subscriptions", err)
 	}
 	if !ok {
-		return notify.Record{Kind: kind, Name: name, Rev: m.seq}, nil
+		return records.Record{Kind: kind, Name: name, Rev: m.seq}, nil
 	}
-	return notify.Record{Kind: kind, Name: name, Rev: m.seq, Data: m.data}, nil
+	return records.Record{Kind: kind, Name: name, Rev: m.seq, Data: m.data}, nil
 }
 
 // Gone reports whether the token that a key stands for has ended for certain: what is

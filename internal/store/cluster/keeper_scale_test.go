@@ -12,7 +12,8 @@ import (
 	"github.com/nats-io/nats.go"
 
 	"candela/internal/alerting/notify"
-	"candela/internal/alerting/notify/keepertest"
+	"candela/internal/alerting/notify/records"
+	"candela/internal/alerting/notify/recordtest"
 	"candela/internal/kit/principal"
 	"candela/internal/store/cluster"
 	"candela/internal/testkit/longtest"
@@ -70,7 +71,7 @@ func TestKeeper_ClientsCostNoConsumer(t *testing.T) {
 func sharedLog(tb testing.TB, c *cluster.Conn) *notify.Log {
 	tb.Helper()
 	log, err := notify.OpenShared(tb.Context(), notify.Config{Now: time.Now, Log: slog.New(slog.DiscardHandler)}, notify.Shared{
-		Keeper: openKeeper(tb, c), Members: keepertest.NewMembers().Join("one"), Sync: func(ctx context.Context) error { return ctx.Err() },
+		Store: openKeeper(tb, c), Members: recordtest.NewMembers().Join("one"), CatchUp: func(ctx context.Context) error { return ctx.Err() },
 	})
 	if err != nil {
 		tb.Fatal(err)
@@ -82,27 +83,27 @@ func sharedLog(tb testing.TB, c *cluster.Conn) *notify.Log {
 // thousand streams, and until they have where a thousand streams are that are opened
 // together.
 func BenchmarkKeeper(b *testing.B) {
-	places := make([]notify.Record, 10)
+	places := make([]records.Record, 10)
 	for i := range places {
 		form := make([]byte, 0, 100_000)
 		for j := range 1000 {
 			form = fmt.Appendf(form, `,"%064d":[1,1234567]`, 1000*i+j)
 		}
 		form[0] = '{'
-		places[i] = notify.Record{Kind: notify.PlaceKind, Name: "member/" + strconv.Itoa(i), Data: append(form, '}')}
+		places[i] = records.Record{Kind: records.CursorKind, Name: "member/" + strconv.Itoa(i), Data: append(form, '}')}
 	}
 	b.Run("10000 places", func(b *testing.B) { benchmarkKeeper(b, places, 10_000) })
-	seats := make([]notify.Record, notify.MaxRecords)
+	seats := make([]records.Record, records.MaxRecords)
 	for i := range seats {
-		seats[i] = notify.Record{
-			Kind: notify.SeatKind, Name: fmt.Sprintf("%064d", i), Guarded: true,
+		seats[i] = records.Record{
+			Kind: records.AttachmentKind, Name: fmt.Sprintf("%064d", i), CompareAndSet: true,
 			Data: []byte(`{"owner":"owner","n":1,"at":"ABCDEFGHIJKLMNOPQRSTUVWXYZ","open":true,"sub":123456,"cursor":1234567,"seen":"2026-01-31T16:00:00Z"}`),
 		}
 	}
 	b.Run("1000 seats", func(b *testing.B) { benchmarkKeeper(b, seats, len(seats)) })
 }
 
-func benchmarkKeeper(b *testing.B, records []notify.Record, streams int) {
+func benchmarkKeeper(b *testing.B, batch []records.Record, streams int) {
 	b.Helper()
 	prefix := newPrefix()
 	var came atomic.Int64
@@ -110,8 +111,8 @@ func benchmarkKeeper(b *testing.B, records []notify.Record, streams int) {
 	var writer *cluster.Keeper
 	for range 3 {
 		k := openKeeper(b, connect(b, servers, prefix))
-		if err := k.Follow(b.Context(), func(notify.Record) {
-			if came.Add(1)%int64(3*len(records)) == 0 {
+		if err := k.Watch(b.Context(), func(records.Record) {
+			if came.Add(1)%int64(3*len(batch)) == 0 {
 				all <- struct{}{}
 			}
 		}); err != nil {
@@ -119,16 +120,16 @@ func benchmarkKeeper(b *testing.B, records []notify.Record, streams int) {
 		}
 		writer = k
 	}
-	for i := range records {
-		records[i].Rev = 0
+	for i := range batch {
+		batch[i].Rev = 0
 	}
 	for b.Loop() {
-		first, err := writer.Write(b.Context(), records)
+		first, err := writer.Write(b.Context(), batch)
 		if err != nil {
 			b.Fatal(err)
 		}
-		for i := range records {
-			records[i].Rev = first + uint64(i)
+		for i := range batch {
+			batch[i].Rev = first + uint64(i)
 		}
 		<-all
 	}

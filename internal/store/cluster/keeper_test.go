@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"candela/internal/alerting/notify"
-	"candela/internal/alerting/notify/keepertest"
+	"candela/internal/alerting/notify/recordtest"
 	"candela/internal/store/cluster"
 	"candela/internal/store/cluster/natstest"
 )
@@ -22,16 +22,16 @@ func openKeeper(tb testing.TB, c *cluster.Conn) *cluster.Keeper {
 func TestKeeper_KeepsTheSuite(t *testing.T) {
 	t.Parallel()
 	dirs := newDirs()
-	keepertest.Run(t, patience, func(t *testing.T, place string) keepertest.Closer {
+	recordtest.Run(t, patience, func(t *testing.T, place string) recordtest.Closer {
 		t.Helper()
 		return openKeeper(t, connect(t, servers, dirs.prefix(place)))
 	})
 }
 
 // overServers opens logs over servers, each on a connection of its own.
-func overServers(on *natstest.Cluster) keepertest.Opener {
+func overServers(on *natstest.Cluster) recordtest.Opener {
 	dirs := newDirs()
-	return func(t *testing.T, place string, r *keepertest.Replica) (*notify.Log, func()) {
+	return func(t *testing.T, place string, r *recordtest.Replica) (*notify.Log, func()) {
 		t.Helper()
 		c := connect(t, on, dirs.prefix(place))
 		k := openKeeper(t, c)
@@ -45,12 +45,12 @@ func overServers(on *natstest.Cluster) keepertest.Opener {
 
 func TestKeeper_KeepsLogs(t *testing.T) {
 	t.Parallel()
-	keepertest.RunLogs(t, patience, overServers(servers))
+	recordtest.RunLogs(t, patience, overServers(servers))
 }
 
 func TestKeeper_KeepsReplicas(t *testing.T) {
 	t.Parallel()
-	keepertest.RunReplicas(t, patience, overServers(servers))
+	recordtest.RunReplicas(t, patience, overServers(servers))
 }
 
 // TestKeeper_OutlivesItsServers stops all servers at once under replicas that live on,
@@ -58,7 +58,7 @@ func TestKeeper_KeepsReplicas(t *testing.T) {
 func TestKeeper_OutlivesItsServers(t *testing.T) {
 	t.Parallel()
 	three := start(t, 3)
-	keepertest.RunOutage(t, patience, overServers(three), func() {
+	recordtest.RunOutage(t, patience, overServers(three), func() {
 		for i := range 3 {
 			three.Kill(i)
 		}

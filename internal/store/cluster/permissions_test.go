@@ -17,6 +17,7 @@ import (
 
 	"candela/internal/access/oauth/oauthtest"
 	"candela/internal/alerting/notify"
+	"candela/internal/alerting/notify/records"
 	"candela/internal/store/cluster"
 	"candela/internal/store/cluster/natstest"
 )
@@ -138,7 +139,7 @@ func TestPermissions_AreEnoughForAReplica(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(keeper.Close)
-	if err := keeper.Follow(t.Context(), func(notify.Record) {}); err != nil {
+	if err := keeper.Watch(t.Context(), func(records.Record) {}); err != nil {
 		t.Error(err)
 	}
 	for range 2 {

@@ -85,7 +85,7 @@ func (f alertForm) alert() (alert.Alert, error) {
 
 // entry returns the notification of an alert that fired with the number seq.
 func (r *record) entry(seq uint64) notify.Entry {
-	return notify.Entry{Seq: seq, Owner: r.Alert.Owner, Symbol: r.Alert.Instrument, Kind: r.Alert.Type, At: r.End.At, Data: r.Data}
+	return notify.Entry{Seq: seq, Owner: r.Alert.Owner, Symbol: r.Alert.Instrument, Type: r.Alert.Type, At: r.End.At, Data: r.Data}
 }
 
 // encode writes the record. Data keeps its bytes: an encoder left to itself would

@@ -104,11 +104,11 @@ func (t *tx) fire(f *alert.Firing) (notify.Entry, bool, error) {
 		return notify.Entry{}, false, err
 	}
 	entry := notify.Entry{
-		Seq: t.head.entry + 1, Owner: f.Owner, Symbol: f.Instrument, Kind: f.Condition.Type.String(),
+		Seq: t.head.entry + 1, Owner: f.Owner, Symbol: f.Instrument, Type: f.Condition.Type.String(),
 		At: micro(t.l.now()), Data: f.AppendJSON(nil),
 	}
 	_, err = t.exec("INSERT INTO entries (seq, owner, symbol, kind, at, data) VALUES (?,?,?,?,?,?)",
-		entry.Seq, entry.Owner, entry.Symbol.String(), entry.Kind, entry.At.UnixMicro(), string(entry.Data))
+		entry.Seq, entry.Owner, entry.Symbol.String(), entry.Type, entry.At.UnixMicro(), string(entry.Data))
 	if err != nil {
 		return notify.Entry{}, false, err
 	}

@@ -29,11 +29,11 @@ func (w *words) scanEntry(scan func(...any) error) (notify.Entry, error) {
 	var e notify.Entry
 	var symbol string
 	var at int64
-	err := scan(&e.Seq, &e.Owner, &symbol, &e.Kind, &at, &e.Data)
+	err := scan(&e.Seq, &e.Owner, &symbol, &e.Type, &at, &e.Data)
 	if err != nil {
 		return notify.Entry{}, err
 	}
-	e.Owner, e.Kind, e.At = w.text(e.Owner), w.text(e.Kind), time.UnixMicro(at).UTC()
+	e.Owner, e.Type, e.At = w.text(e.Owner), w.text(e.Type), time.UnixMicro(at).UTC()
 	if e.Symbol, err = w.symbol(symbol); err != nil {
 		return notify.Entry{}, damaged(fmt.Sprintf("notification %d", e.Seq), err)
 	}

@@ -46,7 +46,7 @@ func (t *tx) addEntry(e *notify.Entry) error {
 	}
 	e.Seq = t.head.entry + 1
 	_, err := t.exec("INSERT INTO entries (seq, owner, symbol, kind, at, data) VALUES (?,?,?,?,?,?)",
-		e.Seq, e.Owner, e.Symbol.String(), e.Kind, e.At.UnixMicro(), string(e.Data))
+		e.Seq, e.Owner, e.Symbol.String(), e.Type, e.At.UnixMicro(), string(e.Data))
 	if err != nil {
 		return err
 	}

@@ -30,7 +30,7 @@ func floors() [][]room {
 		},
 		{{"store", "what survives a restart", []string{"store/cluster store/ledger", "store/statedir"}}},
 		{
-			{"alerting", "which alerts fire and who hears of them", []string{"alerting/engine alerting/sink", "alerting/alert alerting/notify"}},
+			{"alerting", "which alerts fire and who hears of them", []string{"alerting/engine alerting/sink", "alerting/alert alerting/notify", "alerting/notify/records"}},
 			{"access", "who may do what", []string{"access/oauth"}},
 		},
 		{

@@ -170,8 +170,8 @@ func (a Alerts) AlertsOn(_ context.Context, _ principal.Caller, s market.Symbol)
 // Cancel accepts any.
 func (a Alerts) Cancel(context.Context, principal.Caller, string) error { return nil }
 
-// Drain gives one of each kind.
-func (t *Trading) Drain(ctx context.Context, caller principal.Caller, wait time.Duration, most notify.Bound) (*notify.Batch, error) {
+// Poll gives one of each kind.
+func (t *Trading) Poll(ctx context.Context, caller principal.Caller, wait time.Duration, most notify.Bound) (*notify.Batch, error) {
 	price := alert.Firing{Alert: t.alert(), Value: 70001.5, At: moment()}
 	price.Note = ""
 	signal := price
@@ -184,7 +184,7 @@ func (t *Trading) Drain(ctx context.Context, caller principal.Caller, wait time.
 	for i, f := range []alert.Firing{price, signal} {
 		log.Append([]notify.Entry{{Seq: uint64(i) + 1, Owner: caller.Subject, At: moment(), Data: f.AppendJSON(nil)}})
 	}
-	return log.Drain(ctx, caller, wait, most)
+	return log.Poll(ctx, caller, wait, most)
 }
 
 // Subscribe keeps the filter.

@@ -218,7 +218,7 @@ func fireNumbers(t *testing.T, s scene) {
 	}
 	for i, f := range []alert.Firing{firing(b), firing(a), firing(c)} {
 		want := notify.Entry{
-			Seq: got[i].Seq, Owner: f.Owner, Symbol: f.Instrument, Kind: f.Condition.Type.String(),
+			Seq: got[i].Seq, Owner: f.Owner, Symbol: f.Instrument, Type: f.Condition.Type.String(),
 			At: got[i].At, Data: f.AppendJSON(nil),
 		}
 		if diff := cmp.Diff(want, got[i]); diff != "" {

@@ -1,6 +1,6 @@
-// Package keepertest holds keepers of what logs of notifications remember to their
+// Package recordtest holds keepers of what logs of notifications remember to their
 // contract, and has one that keeps it in the memory of a test.
-package keepertest
+package recordtest
 
 import (
 	"context"
@@ -10,26 +10,26 @@ import (
 	"sync"
 	"time"
 
-	"candela/internal/alerting/notify"
+	"candela/internal/alerting/notify/records"
 )
 
 // Memory is what several keepers of one test share. It is safe for concurrent use.
 type Memory struct {
 	mu      sync.Mutex
 	rev     uint64
-	last    map[name]notify.Record
-	written []notify.Record // all of them
-	grown   chan struct{}   // closed when there is more
+	last    map[name]records.Record
+	written []records.Record // all of them
+	grown   chan struct{}    // closed when there is more
 	writes  int
 }
 
 type name struct {
-	kind notify.Kind
+	kind records.Kind
 	name string
 }
 
 // NewMemory returns a memory that holds nothing.
-func NewMemory() *Memory { return &Memory{last: map[name]notify.Record{}, grown: make(chan struct{})} }
+func NewMemory() *Memory { return &Memory{last: map[name]records.Record{}, grown: make(chan struct{})} }
 
 // Writes returns how often something was written.
 func (m *Memory) Writes() int {
@@ -81,10 +81,10 @@ func (k *Keeper) failure() error {
 
 // lookup fails for a polling queue after a write that did: who is told nothing goes on
 // with what it knew.
-func (k *Keeper) lookup(kind notify.Kind) error {
+func (k *Keeper) lookup(kind records.Kind) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if k.failed = k.failed && k.fail != nil; !k.failed || kind != notify.PollKind {
+	if k.failed = k.failed && k.fail != nil; !k.failed || kind != records.QueueKind {
 		return nil
 	}
 	k.failed = false
@@ -99,8 +99,8 @@ func (k *Keeper) Close() {
 
 var errClosed = errors.New("the keeper is closed")
 
-// Follow implements notify.Keeper.
-func (k *Keeper) Follow(_ context.Context, apply func(notify.Record)) error {
+// Watch implements notify.Keeper.
+func (k *Keeper) Watch(_ context.Context, apply func(records.Record)) error {
 	m := k.memory
 	m.mu.Lock()
 	at := len(m.written)
@@ -132,7 +132,7 @@ func (k *Keeper) Follow(_ context.Context, apply func(notify.Record)) error {
 }
 
 // give applies a record after a while.
-func (k *Keeper) give(r notify.Record, apply func(notify.Record)) {
+func (k *Keeper) give(r records.Record, apply func(records.Record)) {
 	if k.lag > 0 && k.rng.IntN(3) == 0 {
 		timer := time.NewTimer(time.Duration(k.rng.Int64N(int64(k.lag))))
 		defer timer.Stop()
@@ -152,30 +152,30 @@ func (k *Keeper) give(r notify.Record, apply func(notify.Record)) {
 }
 
 // Write implements notify.Keeper.
-func (k *Keeper) Write(ctx context.Context, records []notify.Record) (uint64, error) {
+func (k *Keeper) Write(ctx context.Context, batch []records.Record) (uint64, error) {
 	if err := errors.Join(ctx.Err(), k.failure()); err != nil {
 		return 0, err
 	}
 	if k.ctx.Err() != nil {
 		return 0, errClosed
 	}
-	first, err := k.memory.write(records)
+	first, err := k.memory.write(batch)
 	return first, errors.Join(err, k.failure())
 }
 
-func (m *Memory) write(records []notify.Record) (first uint64, err error) {
+func (m *Memory) write(batch []records.Record) (first uint64, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	for _, r := range records {
-		if r.Guarded && m.last[name{r.Kind, r.Name}].Rev != r.Rev {
-			return 0, notify.ErrMoved
+	for _, r := range batch {
+		if r.CompareAndSet && m.last[name{r.Kind, r.Name}].Rev != r.Rev {
+			return 0, records.ErrConflict
 		}
 	}
 	m.writes++
 	first = m.rev + 1
-	for _, r := range records {
+	for _, r := range batch {
 		m.rev++
-		kept := notify.Record{Kind: r.Kind, Name: r.Name, Rev: m.rev, Data: slices.Clone(r.Data)}
+		kept := records.Record{Kind: r.Kind, Name: r.Name, Rev: m.rev, Data: slices.Clone(r.Data)}
 		m.last[name{r.Kind, r.Name}] = kept
 		m.written = append(m.written, kept)
 	}
@@ -184,13 +184,13 @@ func (m *Memory) write(records []notify.Record) (first uint64, err error) {
 	return first, nil
 }
 
-// Last implements notify.Keeper.
-func (k *Keeper) Last(ctx context.Context, kind notify.Kind, of string) (notify.Record, error) {
+// Latest implements notify.Keeper.
+func (k *Keeper) Latest(ctx context.Context, kind records.Kind, of string) (records.Record, error) {
 	if err := errors.Join(ctx.Err(), k.lookup(kind)); err != nil {
-		return notify.Record{}, err
+		return records.Record{}, err
 	}
 	if k.ctx.Err() != nil {
-		return notify.Record{}, errClosed
+		return records.Record{}, errClosed
 	}
 	k.memory.mu.Lock()
 	defer k.memory.mu.Unlock()

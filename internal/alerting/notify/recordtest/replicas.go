@@ -1,4 +1,4 @@
-package keepertest
+package recordtest
 
 import (
 	"fmt"
@@ -216,7 +216,7 @@ func testPollMany(t *testing.T, w *World) {
 	for i := range 6 {
 		wg.Go(func() {
 			for {
-				b, err := all[i%3].Drain(t.Context(), caller("poller"), 20*time.Millisecond, notify.Bound{})
+				b, err := all[i%3].Poll(t.Context(), caller("poller"), 20*time.Millisecond, notify.Bound{})
 				if err != nil {
 					t.Error(err)
 					return
@@ -258,7 +258,7 @@ func testPollDead(t *testing.T, w *World) {
 	}
 	got := make(chan *notify.Batch, 1)
 	go func() {
-		batch, err := b.Drain(t.Context(), caller("poller"), time.Minute, notify.Bound{})
+		batch, err := b.Poll(t.Context(), caller("poller"), time.Minute, notify.Bound{})
 		if err != nil {
 			t.Error(err)
 		}
@@ -277,7 +277,7 @@ func testPollUndead(t *testing.T, w *World) {
 	first, _ := a.poll()
 	a.Member.Die()
 	Eventually(t, func() error {
-		if waiting := b.Stats().Waiting; waiting != 2 {
+		if waiting := b.Stats().Unpolled; waiting != 2 {
 			return fmt.Errorf("%d wait", waiting)
 		}
 		return nil
@@ -303,7 +303,7 @@ func testLagPoll(t *testing.T, w *World) {
 	}
 	batch.Settle(false)
 	Eventually(t, func() error {
-		if waiting := b.Stats().Waiting; waiting != 2 {
+		if waiting := b.Stats().Unpolled; waiting != 2 {
 			return fmt.Errorf("%d wait", waiting)
 		}
 		return nil

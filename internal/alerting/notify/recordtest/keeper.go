@@ -1,4 +1,4 @@
-package keepertest
+package recordtest
 
 import (
 	"bytes"
@@ -13,13 +13,13 @@ import (
 	"testing"
 	"time"
 
-	"candela/internal/alerting/notify"
+	"candela/internal/alerting/notify/records"
 	"candela/internal/kit/fault"
 )
 
 // Closer is a keeper that can be closed.
 type Closer interface {
-	notify.Keeper
+	records.Store
 	Close()
 }
 
@@ -57,20 +57,20 @@ type keeper struct {
 // follower notes what a keeper tells.
 type follower struct {
 	mu   sync.Mutex
-	rows map[name]notify.Record
+	rows map[name]records.Record
 	bad  error
 }
 
-func follow(t *testing.T, k notify.Keeper) *follower {
+func follow(t *testing.T, k records.Store) *follower {
 	t.Helper()
-	f := &follower{rows: map[name]notify.Record{}}
-	if err := k.Follow(t.Context(), f.apply); err != nil {
+	f := &follower{rows: map[name]records.Record{}}
+	if err := k.Watch(t.Context(), f.apply); err != nil {
 		t.Fatal(err)
 	}
 	return f
 }
 
-func (f *follower) apply(r notify.Record) {
+func (f *follower) apply(r records.Record) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	key := name{r.Kind, r.Name}
@@ -80,14 +80,14 @@ func (f *follower) apply(r notify.Record) {
 	f.rows[key] = r
 }
 
-func (f *follower) text(kind notify.Kind, of string) string {
+func (f *follower) text(kind records.Kind, of string) string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return string(f.rows[name{kind, of}].Data)
 }
 
 // wants waits until a record has a text.
-func (f *follower) wants(t *testing.T, kind notify.Kind, of, want string) {
+func (f *follower) wants(t *testing.T, kind records.Kind, of, want string) {
 	t.Helper()
 	Eventually(t, func() error {
 		if got := f.text(kind, of); got != want {
@@ -142,20 +142,20 @@ func insist[T any](t *testing.T, stalls time.Duration, do func() (T, error)) (va
 
 // put writes records that nobody else does. What was not answered may be written: the
 // keeper is asked before it is written again.
-func put(t *testing.T, k keeper, records ...notify.Record) uint64 {
+func put(t *testing.T, k keeper, batch ...records.Record) uint64 {
 	t.Helper()
 	began := time.Now()
 	for tries := 0; ; tries++ {
 		if tries > 0 {
-			if first := insist(t, k.stalls, func() (uint64, error) { return written(t, k, records) }); first > 0 {
+			if first := insist(t, k.stalls, func() (uint64, error) { return written(t, k, batch) }); first > 0 {
 				return first
 			}
 		}
-		first, err := k.Write(t.Context(), records)
+		first, err := k.Write(t.Context(), batch)
 		if err == nil {
 			return first
 		}
-		again := fault.KindOf(err) == fault.Unavailable || errors.Is(err, notify.ErrMoved) && tries > 0 // by the one before
+		again := fault.KindOf(err) == fault.Unavailable || errors.Is(err, records.ErrConflict) && tries > 0 // by the one before
 		if !again || time.Since(began) >= k.stalls {
 			t.Fatal(err)
 		}
@@ -163,10 +163,10 @@ func put(t *testing.T, k keeper, records ...notify.Record) uint64 {
 }
 
 // written returns the first revision of records that are there, 0 if they are not.
-func written(t *testing.T, k keeper, records []notify.Record) (first uint64, err error) {
+func written(t *testing.T, k keeper, batch []records.Record) (first uint64, err error) {
 	t.Helper()
-	for i, r := range records {
-		last, err := k.Last(t.Context(), r.Kind, r.Name)
+	for i, r := range batch {
+		last, err := k.Latest(t.Context(), r.Kind, r.Name)
 		if err != nil {
 			return 0, err
 		}
@@ -183,24 +183,24 @@ func written(t *testing.T, k keeper, records []notify.Record) (first uint64, err
 func testFollow(t *testing.T, open func() keeper) {
 	t.Helper()
 	a, b := open(), open()
-	sub := func(data string) notify.Record {
-		return notify.Record{Kind: notify.SubKind, Name: "k", Data: []byte(data)}
+	sub := func(data string) records.Record {
+		return records.Record{Kind: records.SubscriptionKind, Name: "k", Data: []byte(data)}
 	}
 	put(t, a, sub("old"))
-	put(t, a, sub("1"), notify.Record{Kind: notify.SeatKind, Name: "k", Data: []byte("seat")})
+	put(t, a, sub("1"), records.Record{Kind: records.AttachmentKind, Name: "k", Data: []byte("seat")})
 	f := follow(t, b)
-	if f.text(notify.SubKind, "k") != "1" || f.text(notify.SeatKind, "k") != "seat" {
+	if f.text(records.SubscriptionKind, "k") != "1" || f.text(records.AttachmentKind, "k") != "seat" {
 		t.Fatal("what was acknowledged before is not there when Follow returns")
 	}
 	for i := range 20 {
 		put(t, a, sub(strconv.Itoa(i)))
 	}
-	put(t, b, notify.Record{Kind: notify.PollKind, Name: "k", Data: []byte("own")})
-	f.wants(t, notify.SubKind, "k", "19")
-	f.wants(t, notify.PollKind, "k", "own")
+	put(t, b, records.Record{Kind: records.QueueKind, Name: "k", Data: []byte("own")})
+	f.wants(t, records.SubscriptionKind, "k", "19")
+	f.wants(t, records.QueueKind, "k", "own")
 	b.Close()
-	last, err := a.Last(t.Context(), notify.SubKind, "k")
-	if err != nil || string(last.Data) != "19" || last.Name != "k" || last.Kind != notify.SubKind {
+	last, err := a.Latest(t.Context(), records.SubscriptionKind, "k")
+	if err != nil || string(last.Data) != "19" || last.Name != "k" || last.Kind != records.SubscriptionKind {
 		t.Fatalf("%+v, %v", last, err)
 	}
 }
@@ -208,25 +208,25 @@ func testFollow(t *testing.T, open func() keeper) {
 func testAllOrNone(t *testing.T, open func() keeper) {
 	t.Helper()
 	a, b := open(), open()
-	none, err := a.Last(t.Context(), notify.SubKind, "x")
+	none, err := a.Latest(t.Context(), records.SubscriptionKind, "x")
 	if err != nil || none.Rev != 0 || len(none.Data) > 0 {
 		t.Fatalf("%+v, %v", none, err)
 	}
-	x := notify.Record{Kind: notify.SubKind, Name: "x", Data: []byte("x"), Guarded: true}
-	y := notify.Record{Kind: notify.SubKind, Name: "y", Data: []byte("y")}
+	x := records.Record{Kind: records.SubscriptionKind, Name: "x", Data: []byte("x"), CompareAndSet: true}
+	y := records.Record{Kind: records.SubscriptionKind, Name: "y", Data: []byte("y")}
 	first := put(t, a, x, y)
 	for i, of := range []string{"x", "y"} {
-		if r, err := b.Last(t.Context(), notify.SubKind, of); err != nil || r.Rev != first+uint64(i) || string(r.Data) != of {
+		if r, err := b.Latest(t.Context(), records.SubscriptionKind, of); err != nil || r.Rev != first+uint64(i) || string(r.Data) != of {
 			t.Fatalf("%s: %+v, %v, want revision %d", of, r, err, first+uint64(i))
 		}
 	}
 	y.Data = []byte("other")
-	for _, batch := range [][]notify.Record{{x, y}, {y, x}, {x}} {
-		if _, err := b.Write(t.Context(), batch); !errors.Is(err, notify.ErrMoved) {
+	for _, batch := range [][]records.Record{{x, y}, {y, x}, {x}} {
+		if _, err := b.Write(t.Context(), batch); !errors.Is(err, records.ErrConflict) {
 			t.Fatalf("%v", err)
 		}
 	}
-	if r, _ := a.Last(t.Context(), notify.SubKind, "y"); string(r.Data) != "y" {
+	if r, _ := a.Latest(t.Context(), records.SubscriptionKind, "y"); string(r.Data) != "y" {
 		t.Fatal("half of what was refused is written")
 	}
 	x.Rev, x.Data = first, []byte("next")
@@ -240,8 +240,8 @@ func testNames(t *testing.T, open func() keeper) {
 	a := open()
 	f := follow(t, a)
 	for _, of := range []string{"a.b", "*", ">", "with space", "ünï", "=", strings.Repeat("f", 64)} {
-		put(t, a, notify.Record{Kind: notify.PollKind, Name: of, Data: []byte(of)})
-		f.wants(t, notify.PollKind, of, of)
+		put(t, a, records.Record{Kind: records.QueueKind, Name: of, Data: []byte(of)})
+		f.wants(t, records.QueueKind, of, of)
 	}
 }
 
@@ -251,7 +251,7 @@ func testNames(t *testing.T, open func() keeper) {
 func testReplace(t *testing.T, open func() keeper) {
 	t.Helper()
 	const writers, each = 3, 15
-	counts := func(r notify.Record) (all [writers]int) {
+	counts := func(r records.Record) (all [writers]int) {
 		if len(r.Data) > 0 {
 			if err := json.Unmarshal(r.Data, &all); err != nil {
 				t.Error(err)
@@ -264,7 +264,7 @@ func testReplace(t *testing.T, open func() keeper) {
 		k := open()
 		wg.Go(func() {
 			for told := 0; ; {
-				last, err := k.Last(t.Context(), notify.PollKind, "o")
+				last, err := k.Latest(t.Context(), records.QueueKind, "o")
 				all := counts(last)
 				if err != nil || all[i] >= each || told > each {
 					if err != nil || told > each {
@@ -274,10 +274,10 @@ func testReplace(t *testing.T, open func() keeper) {
 				}
 				all[i]++
 				data, _ := json.Marshal(all)
-				_, err = k.Write(t.Context(), []notify.Record{{Kind: notify.PollKind, Name: "o", Rev: last.Rev, Guarded: true, Data: data}})
+				_, err = k.Write(t.Context(), []records.Record{{Kind: records.QueueKind, Name: "o", Rev: last.Rev, CompareAndSet: true, Data: data}})
 				if err == nil {
 					told++
-				} else if !errors.Is(err, notify.ErrMoved) && fault.KindOf(err) != fault.Unavailable {
+				} else if !errors.Is(err, records.ErrConflict) && fault.KindOf(err) != fault.Unavailable {
 					t.Error(err)
 					return
 				}
@@ -285,7 +285,7 @@ func testReplace(t *testing.T, open func() keeper) {
 		})
 	}
 	wg.Wait()
-	r, err := open().Last(t.Context(), notify.PollKind, "o")
+	r, err := open().Latest(t.Context(), records.QueueKind, "o")
 	if got := counts(r); err != nil || got != [writers]int{each, each, each} {
 		t.Fatalf("%v, %v", got, err)
 	}
@@ -295,35 +295,35 @@ func testForget(t *testing.T, open func() keeper) {
 	t.Helper()
 	a, b := open(), open()
 	f := follow(t, b)
-	first := put(t, a, notify.Record{Kind: notify.SeatKind, Name: "k", Data: []byte("here")})
-	f.wants(t, notify.SeatKind, "k", "here")
-	put(t, a, notify.Record{Kind: notify.SeatKind, Name: "k", Rev: first, Guarded: true})
-	f.wants(t, notify.SeatKind, "k", "")
-	r, err := b.Last(t.Context(), notify.SeatKind, "k")
+	first := put(t, a, records.Record{Kind: records.AttachmentKind, Name: "k", Data: []byte("here")})
+	f.wants(t, records.AttachmentKind, "k", "here")
+	put(t, a, records.Record{Kind: records.AttachmentKind, Name: "k", Rev: first, CompareAndSet: true})
+	f.wants(t, records.AttachmentKind, "k", "")
+	r, err := b.Latest(t.Context(), records.AttachmentKind, "k")
 	if err != nil || len(r.Data) > 0 {
 		t.Fatalf("%+v, %v", r, err)
 	}
-	put(t, b, notify.Record{Kind: notify.SeatKind, Name: "k", Rev: r.Rev, Guarded: true, Data: []byte("again")})
-	f.wants(t, notify.SeatKind, "k", "again")
+	put(t, b, records.Record{Kind: records.AttachmentKind, Name: "k", Rev: r.Rev, CompareAndSet: true, Data: []byte("again")})
+	f.wants(t, records.AttachmentKind, "k", "again")
 }
 
 func testMany(t *testing.T, open func() keeper) {
 	t.Helper()
 	a, b := open(), open()
 	f := follow(t, b)
-	records := make([]notify.Record, notify.MaxRecords)
-	for i := range records {
-		records[i] = notify.Record{Kind: notify.SeatKind, Name: strconv.Itoa(i), Data: slices.Repeat([]byte{'x'}, 200)}
+	batch := make([]records.Record, records.MaxRecords)
+	for i := range batch {
+		batch[i] = records.Record{Kind: records.AttachmentKind, Name: strconv.Itoa(i), Data: slices.Repeat([]byte{'x'}, 200)}
 	}
-	put(t, a, records...) // a busy machine may need longer than a write is given
-	f.wants(t, notify.SeatKind, strconv.Itoa(len(records)-1), strings.Repeat("x", 200))
+	put(t, a, batch...) // a busy machine may need longer than a write is given
+	f.wants(t, records.AttachmentKind, strconv.Itoa(len(batch)-1), strings.Repeat("x", 200))
 	late := follow(t, open())
-	if late.text(notify.SeatKind, "0") == "" || len(late.rows) != len(records) {
+	if late.text(records.AttachmentKind, "0") == "" || len(late.rows) != len(batch) {
 		t.Fatalf("%d records", len(late.rows))
 	}
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := a.Write(ended, records[:1]); err == nil {
+	if _, err := a.Write(ended, batch[:1]); err == nil {
 		t.Fatal("a write after the end of its context")
 	}
 }

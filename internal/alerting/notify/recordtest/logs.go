@@ -1,4 +1,4 @@
-package keepertest
+package recordtest
 
 import (
 	"fmt"

@@ -1,4 +1,4 @@
-package keepertest
+package recordtest
 
 import (
 	"context"
@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"candela/internal/alerting/notify"
+	"candela/internal/alerting/notify/records"
 	"candela/internal/kit/principal"
 	"candela/internal/market"
 )
@@ -64,14 +65,14 @@ func (r *Replica) Config() notify.Config {
 }
 
 // Shared is what a replica's log is opened with when it shares a keeper.
-func (r *Replica) Shared(k notify.Keeper) notify.Shared {
+func (r *Replica) Shared(k records.Store) notify.Shared {
 	return notify.Shared{
-		Keeper: k, Members: r.Member,
+		Store: k, Members: r.Member,
 		// As long as a machine may stand still: a replica that says nothing in time has
 		// another repeat notifications.
 		HandTime: time.Minute,
-		Sync:     func(context.Context) error { r.catchUp(); return nil },
-		Gone: func(_ context.Context, key string) (bool, error) {
+		CatchUp:  func(context.Context) error { r.catchUp(); return nil },
+		TokenEnded: func(_ context.Context, key string) (bool, error) {
 			r.world.mu.Lock()
 			defer r.world.mu.Unlock()
 			return r.world.ended[key], nil
@@ -166,7 +167,7 @@ func (w *World) fire(symbols ...string) {
 	for _, symbol := range symbols {
 		seq := uint64(len(w.entries) + 1)
 		w.entries = append(w.entries, notify.Entry{
-			Seq: seq, Owner: "owner", Symbol: market.Symbol{Name: symbol}, Kind: "price_above", At: time.Now(),
+			Seq: seq, Owner: "owner", Symbol: market.Symbol{Name: symbol}, Type: "price_above", At: time.Now(),
 			Data: fmt.Appendf(nil, `{"alert_id":"a-%d"}`, seq),
 		})
 	}
@@ -223,7 +224,7 @@ func (r *Replica) subscription(key string) notify.Subscription {
 func (r *Replica) poll() (*notify.Batch, []uint64) {
 	r.world.t.Helper()
 	b := insist(r.world.t, r.world.stalls, func() (*notify.Batch, error) {
-		return r.Drain(r.world.t.Context(), caller("poller"), 0, notify.Bound{})
+		return r.Poll(r.world.t.Context(), caller("poller"), 0, notify.Bound{})
 	})
 	return b, seqs(b)
 }

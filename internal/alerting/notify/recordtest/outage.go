@@ -1,4 +1,4 @@
-package keepertest
+package recordtest
 
 import (
 	"context"
@@ -43,7 +43,7 @@ func RunOutage(t *testing.T, stalls time.Duration, open Opener, outage func()) {
 	Eventually(t, func() error {
 		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 		defer cancel()
-		more, err := c.Drain(ctx, caller("poller"), time.Second, notify.Bound{})
+		more, err := c.Poll(ctx, caller("poller"), time.Second, notify.Bound{})
 		if err != nil {
 			return err
 		}
