@@ -56,25 +56,16 @@ func (v live) Bars(ctx context.Context, q provider.BarQuery) (provider.BarPage, 
 	return page, err
 }
 
-func (v live) Stream(ctx context.Context, subs []provider.Sub, out chan<- provider.Event) error {
+func (v live) Stream(ctx context.Context, subs []provider.Sub, emit provider.Emit) error {
 	symbol := subs[0].Symbol // the tests follow one
 	asked := make([]provider.Sub, len(subs))
 	for i, s := range subs {
 		asked[i] = provider.Sub{Interval: s.Interval}
 	}
-	in, done := make(chan provider.Event), make(chan error, 1)
-	go func() {
-		done <- v.Provider.Stream(ctx, asked, in)
-		close(in)
-	}()
-	for e := range in {
+	return v.Provider.Stream(ctx, asked, func(ctx context.Context, e provider.Event) error {
 		e.Symbol = symbol
-		select {
-		case out <- e:
-		case <-ctx.Done():
-		}
-	}
-	return <-done
+		return emit(ctx, e)
+	})
 }
 
 // trade runs the parts of --trade over a venue in virtual time.

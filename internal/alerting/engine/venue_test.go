@@ -186,12 +186,12 @@ func (v *venue) Bars(_ context.Context, q provider.BarQuery) (provider.BarPage, 
 	return page, nil
 }
 
-func (v *venue) Stream(ctx context.Context, subs []provider.Sub, out chan<- provider.Event) error {
-	return v.StreamChanging(ctx, subs, nil, out)
+func (v *venue) Stream(ctx context.Context, subs []provider.Sub, emit provider.Emit) error {
+	return v.StreamChanging(ctx, subs, nil, emit)
 }
 
 // StreamChanging tells every subscription's bar with each tick.
-func (v *venue) StreamChanging(ctx context.Context, subs []provider.Sub, changes <-chan provider.Change, out chan<- provider.Event) error {
+func (v *venue) StreamChanging(ctx context.Context, subs []provider.Sub, changes <-chan provider.Change, emit provider.Emit) error {
 	if err := v.answer(); err != nil {
 		return err
 	}
@@ -219,10 +219,8 @@ func (v *venue) StreamChanging(ctx context.Context, subs []provider.Sub, changes
 		now := time.Now().Unix()
 		for _, sub := range subs {
 			for _, e := range v.events(sub, now) {
-				select {
-				case out <- e:
-				case <-ctx.Done():
-					return ctx.Err()
+				if err := emit(ctx, e); err != nil {
+					return err
 				}
 			}
 		}

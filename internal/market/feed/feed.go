@@ -24,21 +24,21 @@ import (
 )
 
 const (
-	silence    = 60 * time.Second              // without any event a stream counts as dead
-	maxLife    = 23*time.Hour + 30*time.Minute // of a stream; venues end them after 24 h
-	quietStart = 5 * time.Second               // after it a stream that said nothing counts as connected
-	quietSwap  = 30 * time.Second              // the same where another stream still brings events
-	overlap    = 3 * time.Second               // how long a stream stays open after the next has taken over
-	goodLife   = time.Minute                   // a stream that lived so long resets the backoff
-	minBackoff = time.Second                   // between attempts
-	maxBackoff = 30 * time.Second              //
-	changeGap  = 5 * time.Second               // between streams opened for new subscriptions alone
-	tick       = time.Second                   // of the loop: all deadlines are kept to about this
-	workers    = 4                             // reads at a time
-	readLimit  = 30 * time.Second              // of one read
-	inboxSize  = 64                            // batches of events between streams and loop
-	batchSize  = 64                            // events in one
-	maxPending = 64                            // closed bars kept of one subscription behind a gap
+	silence     = 60 * time.Second              // without any event a stream counts as dead
+	maxLife     = 23*time.Hour + 30*time.Minute // of a stream; venues end them after 24 h
+	quietStart  = 5 * time.Second               // after it a stream that said nothing counts as connected
+	quietSwap   = 30 * time.Second              // the same where another stream still brings events
+	overlap     = 3 * time.Second               // how long a stream stays open after the next has taken over
+	goodLife    = time.Minute                   // a stream that lived so long resets the backoff
+	minBackoff  = time.Second                   // between attempts
+	maxBackoff  = 30 * time.Second              //
+	changeGap   = 5 * time.Second               // between streams opened for new subscriptions alone
+	tick        = time.Second                   // of the loop: all deadlines are kept to about this
+	workers     = 4                             // reads at a time
+	readLimit   = 30 * time.Second              // of one read
+	inboxSize   = 64                            // messages between streams and loop
+	maxBuffered = 128                           // events between one stream and the loop
+	maxPending  = 64                            // closed bars kept of one subscription behind a gap
 )
 
 // Event is an event of a subscription.

@@ -76,8 +76,8 @@ func (f fixed) Bars(ctx context.Context, q provider.BarQuery) (provider.BarPage,
 	return f.v.Bars(ctx, q)
 }
 
-func (f fixed) Stream(ctx context.Context, subs []provider.Sub, out chan<- provider.Event) error {
-	return f.v.Stream(ctx, subs, out)
+func (f fixed) Stream(ctx context.Context, subs []provider.Sub, emit provider.Emit) error {
+	return f.v.Stream(ctx, subs, emit)
 }
 
 func TestFeed_SubscriptionsChangeWhileItRuns(t *testing.T) {
@@ -333,22 +333,13 @@ func (h holed) Bars(ctx context.Context, q provider.BarQuery) (provider.BarPage,
 	return page, err
 }
 
-func (h holed) StreamChanging(ctx context.Context, subs []provider.Sub, changes <-chan provider.Change, out chan<- provider.Event) error {
-	in := make(chan provider.Event)
-	done := make(chan error, 1)
-	go func() {
-		done <- h.venue.StreamChanging(ctx, subs, changes, in)
-		close(in)
-	}()
-	for e := range in {
-		if !h.missing[e.Bar.T] {
-			select {
-			case out <- e:
-			case <-ctx.Done():
-			}
+func (h holed) StreamChanging(ctx context.Context, subs []provider.Sub, changes <-chan provider.Change, emit provider.Emit) error {
+	return h.venue.StreamChanging(ctx, subs, changes, func(ctx context.Context, e provider.Event) error {
+		if h.missing[e.Bar.T] {
+			return nil
 		}
-	}
-	return <-done
+		return emit(ctx, e)
+	})
 }
 
 func TestFeed_AHoleIsBelievedWhenTheVenueShowsWhatFollows(t *testing.T) {

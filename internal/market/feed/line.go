@@ -3,6 +3,7 @@ package feed
 import (
 	"context"
 	"slices"
+	"sync"
 	"time"
 
 	"candela/internal/kit/fault"
@@ -29,22 +30,25 @@ type line struct {
 type conn struct {
 	line    *line
 	stop    context.CancelFunc
-	out     chan provider.Event
-	free    chan []provider.Event // batches to use again
-	changes chan provider.Change  // nil when the stream cannot change
+	inbox   chan<- message
+	changes chan provider.Change // nil when the stream cannot change
 	has     map[provider.Sub]bool
 	began   time.Time
 	heard   time.Time // when the last event came
 	live    bool
 	ending  bool  // the venue said so
 	err     error // valid once it has ended
+	spare   []provider.Event
+
+	mu     sync.Mutex
+	events []provider.Event // not received by the loop yet
+	room   chan struct{}    // holds a token after the loop has received
 }
 
-// message is what a stream's goroutine tells the loop.
+// message reports to the loop that a stream has events or has ended.
 type message struct {
-	conn   *conn
-	events []provider.Event
-	ended  bool
+	conn  *conn
+	ended bool
 }
 
 // assign puts a track on a line with room.
@@ -238,11 +242,7 @@ func (l *loop) open(ln *line, now time.Time) {
 	subs := ln.wanted()
 	c := &conn{
 		line: ln, stop: stop, began: now, heard: now,
-		out: make(chan provider.Event, batchSize), free: make(chan []provider.Event, 4),
-		has: make(map[provider.Sub]bool, len(subs)),
-	}
-	for range cap(c.free) - 1 {
-		c.free <- make([]provider.Event, 0, batchSize)
+		inbox: l.inbox, room: make(chan struct{}, 1), has: make(map[provider.Sub]bool, len(subs)),
 	}
 	for _, sub := range subs {
 		c.has[sub] = true
@@ -254,45 +254,60 @@ func (l *loop) open(ln *line, now time.Time) {
 		c.changes = make(chan provider.Change, 1)
 	}
 	l.running.Go(func() {
-		defer close(c.out)
 		defer stop()
 		if ok {
-			c.err = changer.StreamChanging(ctx, subs, c.changes, c.out)
-			return
+			c.err = changer.StreamChanging(ctx, subs, c.changes, c.emit)
+		} else {
+			c.err = l.streamer.Stream(ctx, subs, c.emit)
 		}
-		c.err = l.streamer.Stream(ctx, subs, c.out)
+		select {
+		case l.inbox <- message{conn: c, ended: true}:
+		case <-l.ctx.Done():
+		}
 	})
-	l.running.Go(func() { l.pump(c) })
 }
 
-// pump carries events from a stream to the loop, as many at a time as are there.
-func (l *loop) pump(c *conn) {
-	defer func() {
-		for range c.out {
-			// The stream may still be sending until it has seen its end.
-		}
-	}()
-	for e := range c.out {
-		var batch []provider.Event
-		select {
-		case batch = <-c.free:
-		case <-l.ctx.Done():
-			return
-		}
-		batch = append(batch, e)
-		for len(batch) < batchSize && len(c.out) > 0 {
-			batch = append(batch, <-c.out)
+// emit buffers an event for the loop; the first one in the buffer announces it. While
+// the buffer is full it waits, except with an Alive: the buffered events prove as much.
+func (c *conn) emit(ctx context.Context, e provider.Event) error {
+	c.mu.Lock()
+	for len(c.events) == maxBuffered {
+		c.mu.Unlock()
+		if e.Kind == provider.Alive {
+			return nil
 		}
 		select {
-		case l.inbox <- message{conn: c, events: batch}:
-		case <-l.ctx.Done():
-			return
+		case <-c.room:
+		case <-ctx.Done():
+			return ctx.Err()
 		}
+		c.mu.Lock()
+	}
+	c.events = append(c.events, e)
+	first := len(c.events) == 1
+	c.mu.Unlock()
+	if !first {
+		return nil
 	}
 	select {
-	case l.inbox <- message{conn: c, ended: true}:
-	case <-l.ctx.Done():
+	case c.inbox <- message{conn: c}:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
 	}
+}
+
+// receive returns the buffered events. They are valid until the next call.
+func (c *conn) receive() []provider.Event {
+	c.mu.Lock()
+	events := c.events
+	c.events, c.spare = c.spare[:0], events
+	c.mu.Unlock()
+	select {
+	case c.room <- struct{}{}:
+	default:
+	}
+	return events
 }
 
 // alive notes that a stream has said something.

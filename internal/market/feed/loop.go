@@ -155,16 +155,16 @@ func (l *loop) take(m message) {
 		return // streams end because they were told to
 	}
 	now := time.Now()
+	if events := m.conn.receive(); len(events) > 0 {
+		l.alive(m.conn, now)
+		for i := range events {
+			l.event(&events[i], m.conn, now)
+		}
+		l.flush()
+	}
 	if m.ended {
 		l.lost(m.conn, now)
-		return
 	}
-	l.alive(m.conn, now)
-	for i := range m.events {
-		l.event(&m.events[i], m.conn, now)
-	}
-	m.conn.free <- m.events[:0]
-	l.flush()
 }
 
 // event handles one event of a stream.

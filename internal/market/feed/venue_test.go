@@ -176,15 +176,15 @@ type stream struct {
 	subs  []provider.Sub
 	told  map[provider.Sub]int64 // open of the newest bar told
 	late  []outgoing
-	out   chan<- provider.Event
+	emit  provider.Emit
 	ctx   context.Context
 }
 
-func (v *venue) Stream(ctx context.Context, subs []provider.Sub, out chan<- provider.Event) error {
-	return v.StreamChanging(ctx, subs, nil, out)
+func (v *venue) Stream(ctx context.Context, subs []provider.Sub, emit provider.Emit) error {
+	return v.StreamChanging(ctx, subs, nil, emit)
 }
 
-func (v *venue) StreamChanging(ctx context.Context, subs []provider.Sub, changes <-chan provider.Change, out chan<- provider.Event) error {
+func (v *venue) StreamChanging(ctx context.Context, subs []provider.Sub, changes <-chan provider.Change, emit provider.Emit) error {
 	began := time.Now()
 	v.mu.Lock()
 	v.open++
@@ -201,7 +201,7 @@ func (v *venue) StreamChanging(ctx context.Context, subs []provider.Sub, changes
 			return provider.UnknownSymbol("venue", sub.Symbol)
 		}
 	}
-	s := &stream{v: v, began: began, subs: slices.Clone(subs), told: map[provider.Sub]int64{}, out: out, ctx: ctx}
+	s := &stream{v: v, began: began, subs: slices.Clone(subs), told: map[provider.Sub]int64{}, emit: emit, ctx: ctx}
 	ticker := time.NewTicker(v.every)
 	defer ticker.Stop()
 	warned := false
@@ -248,12 +248,7 @@ func (v *venue) StreamChanging(ctx context.Context, subs []provider.Sub, changes
 }
 
 func (s *stream) send(e provider.Event) error {
-	select {
-	case s.out <- e:
-		return nil
-	case <-s.ctx.Done():
-		return s.ctx.Err()
-	}
+	return s.emit(s.ctx, e)
 }
 
 // tell sends what is new, with the faults.

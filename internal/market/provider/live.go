@@ -39,11 +39,11 @@ type Wire struct {
 const confirmWithin = 30 * time.Second
 
 // Run is Changer.StreamChanging over the dialect.
-func (w Wire) Run(ctx context.Context, d Dialect, subs []Sub, changes <-chan Change, out chan<- Event) error {
+func (w Wire) Run(ctx context.Context, d Dialect, subs []Sub, changes <-chan Change, emit Emit) error {
 	if len(subs) == 0 {
 		return fault.Missing("subscriptions", "at least one symbol and interval")
 	}
-	c := &Conversation{wire: w, dialect: d, out: out, subs: make(map[string]Sub, len(subs)), inForce: make(chan struct{})}
+	c := &Conversation{wire: w, dialect: d, emit: emit, subs: make(map[string]Sub, len(subs)), inForce: make(chan struct{})}
 	keys, err := c.add(ctx, subs)
 	if err != nil {
 		return err
@@ -62,7 +62,7 @@ type Conversation struct {
 	wire    Wire
 	dialect Dialect
 	socket  *upstream.Socket
-	out     chan<- Event
+	emit    Emit
 
 	mu       sync.Mutex
 	ctx      context.Context // of the message that is handled
@@ -86,7 +86,7 @@ func (c *Conversation) Tell(e Event) error {
 	if e.Kind != Ending && !c.ready || !c.sequence.Admit(&e) {
 		return nil
 	}
-	return c.send(c.ctx, e)
+	return c.emit(c.ctx, e)
 }
 
 // Confirm takes note that the venue confirmed a request. When the first ones are
@@ -98,7 +98,7 @@ func (c *Conversation) Confirm() error {
 	}
 	c.ready = true
 	close(c.inForce)
-	return c.send(c.ctx, Event{Kind: Alive, At: c.wire.Now()})
+	return c.emit(c.ctx, Event{Kind: Alive, At: c.wire.Now()})
 }
 
 // Alive tells that the venue is there. It does not wait when nobody listens: the
@@ -107,10 +107,7 @@ func (c *Conversation) Alive() {
 	if !c.ready {
 		return
 	}
-	select {
-	case c.out <- Event{Kind: Alive, At: c.wire.Now()}:
-	default:
-	}
+	_ = c.emit(c.ctx, Event{Kind: Alive, At: c.wire.Now()})
 }
 
 func (c *Conversation) pinged() {
@@ -126,15 +123,6 @@ func (c *Conversation) handle(ctx context.Context, message []byte) error {
 	defer c.mu.Unlock()
 	c.ctx = ctx
 	return c.dialect.Handle(c, message)
-}
-
-func (c *Conversation) send(ctx context.Context, e Event) error {
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case c.out <- e:
-		return nil
-	}
 }
 
 // add notes subscriptions and returns the keys of those that are new.
@@ -203,7 +191,7 @@ func (c *Conversation) write(ctx context.Context, keys []string, changes <-chan 
 		case <-ctx.Done():
 			return ctx.Err()
 		case <-ending:
-			err = c.send(ctx, Event{Kind: Ending, At: c.wire.Now()})
+			err = c.emit(ctx, Event{Kind: Ending, At: c.wire.Now()})
 		case change := <-changes:
 			err = c.change(ctx, change)
 		}

@@ -15,6 +15,7 @@ import (
 	"candela/internal/kit/fault"
 	"candela/internal/market"
 	"candela/internal/market/provider"
+	"candela/internal/market/provider/providertest"
 	"candela/internal/market/upstream"
 	"candela/internal/testkit/fake"
 )
@@ -95,7 +96,7 @@ func over(t *testing.T, reply func(message string) []string, subs []provider.Sub
 			Venue: "there", Caps: provider.Caps{Intervals: []market.Interval{market.Hour1}, MaxSubs: 2}, Hosts: hosts, Now: time.Now,
 			Socket: upstream.SocketConfig{URL: "ws://venue.test/", Idle: time.Hour}, MaxAge: 10 * time.Minute,
 		}
-		go func() { done <- wire.Run(ctx, plain{}, subs, changes, out) }()
+		go func() { done <- wire.Run(ctx, plain{}, subs, changes, providertest.Into(out)) }()
 		heard := func() string {
 			time.Sleep(time.Minute)
 			synctest.Wait()

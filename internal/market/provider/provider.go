@@ -30,12 +30,16 @@ type Provider interface {
 	Bars(ctx context.Context, q BarQuery) (BarPage, error)
 }
 
+// Emit delivers an event of a stream. It waits while the receiver is busy and returns
+// the error of ctx when that ends first. An Alive may be dropped instead of waiting. It
+// is safe for concurrent use.
+type Emit func(ctx context.Context, e Event) error
+
 // Streamer is a Provider that also tells bars as they form.
 type Streamer interface {
-	// Stream sends events for the subscriptions until ctx ends or the source is
+	// Stream emits events for the subscriptions until ctx ends or the source is
 	// lost, and always returns an error saying which; the caller then reads what it
-	// missed with Bars and calls again. It blocks while out is full, never closes
-	// out, and sends nothing after it has returned.
+	// missed with Bars and calls again. It emits nothing after it has returned.
 	//
 	// For each subscription closed bars come strictly ascending, each once, and a
 	// forming bar opens after the last closed one. providertest.CheckEvents holds
@@ -44,7 +48,7 @@ type Streamer interface {
 	// The first event says that the subscriptions are in force; where bars are rare
 	// that is an Alive, and more of them keep a quiet stream from being taken for a
 	// dead one.
-	Stream(ctx context.Context, subs []Sub, out chan<- Event) error
+	Stream(ctx context.Context, subs []Sub, emit Emit) error
 }
 
 // Changer is a Streamer whose subscriptions can change while it streams, so that
@@ -56,7 +60,7 @@ type Changer interface {
 	// subscribed and an addition of what is are no errors. After a drop was taken
 	// no more events of it come. Too many subscriptions at a time are an Invalid
 	// fault, which ends the stream.
-	StreamChanging(ctx context.Context, subs []Sub, changes <-chan Change, out chan<- Event) error
+	StreamChanging(ctx context.Context, subs []Sub, changes <-chan Change, emit Emit) error
 }
 
 // Change alters the subscriptions of a stream: Drop goes first.

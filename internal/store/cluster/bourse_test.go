@@ -125,11 +125,11 @@ func (b *bourse) Bars(_ context.Context, q provider.BarQuery) (provider.BarPage,
 	return page, nil
 }
 
-func (b *bourse) Stream(ctx context.Context, subs []provider.Sub, out chan<- provider.Event) error {
-	return b.StreamChanging(ctx, subs, nil, out)
+func (b *bourse) Stream(ctx context.Context, subs []provider.Sub, emit provider.Emit) error {
+	return b.StreamChanging(ctx, subs, nil, emit)
 }
 
-func (b *bourse) StreamChanging(ctx context.Context, subs []provider.Sub, changes <-chan provider.Change, out chan<- provider.Event) error {
+func (b *bourse) StreamChanging(ctx context.Context, subs []provider.Sub, changes <-chan provider.Change, emit provider.Emit) error {
 	s := &bourseStream{subs: make(map[provider.Sub]bool), wake: make(chan struct{}, 1)}
 	b.mu.Lock()
 	for _, sub := range subs {
@@ -163,10 +163,8 @@ func (b *bourse) StreamChanging(ctx context.Context, subs []provider.Sub, change
 		}
 		now := time.Now()
 		for _, e := range b.events(s, &closed, now) {
-			select {
-			case out <- e:
-			case <-ctx.Done():
-				return ctx.Err()
+			if err := emit(ctx, e); err != nil {
+				return err
 			}
 		}
 	}

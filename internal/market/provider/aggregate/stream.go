@@ -14,14 +14,17 @@ import (
 // build up. A built bar is told when every part of it was seen to close; one
 // that began before the stream did, or lost a part, is told by its prices alone,
 // and its caller reads it with Bars when it has ended.
-func (p *Provider) Stream(ctx context.Context, subs []provider.Sub, out chan<- provider.Event) error {
+func (p *Provider) Stream(ctx context.Context, subs []provider.Sub, emit provider.Emit) error {
 	streamer, ok := p.Provider.(provider.Streamer)
 	if !ok {
 		return &fault.Error{Kind: fault.Unsupported, Code: "not_live", Message: p.Name() + " does not stream"}
 	}
-	return p.follow(ctx, subs, nil, out, func(ctx context.Context, venue []provider.Sub, _ <-chan provider.Change, in chan<- provider.Event) error {
-		return streamer.Stream(ctx, venue, in)
-	})
+	r := newRelay(p, emit)
+	change, err := r.change(ctx, provider.Change{Add: subs})
+	if err != nil {
+		return err
+	}
+	return streamer.Stream(ctx, change.Add, r.pass)
 }
 
 // Changer is a Provider over a venue whose streams can change.
@@ -31,77 +34,96 @@ type Changer struct {
 }
 
 // StreamChanging is Stream, and follows changes.
-func (c *Changer) StreamChanging(ctx context.Context, subs []provider.Sub, changes <-chan provider.Change, out chan<- provider.Event) error {
-	return c.follow(ctx, subs, changes, out, c.changer.StreamChanging)
-}
-
-// venueStream is a stream of the venue, which follows changes if it can.
-type venueStream func(context.Context, []provider.Sub, <-chan provider.Change, chan<- provider.Event) error
-
-// relay carries events from the venue's stream to the caller's. One goroutine
-// only.
-type relay struct {
-	p     *Provider
-	fans  map[provider.Sub][]*builder // by the venue's subscription
-	plain map[provider.Sub]bool       // subscriptions that are the venue's own
-	out   chan<- provider.Event
-}
-
-// follow runs the venue's stream in a goroutine of its own and returns when that
-// has returned.
-func (p *Provider) follow(ctx context.Context, subs []provider.Sub, changes <-chan provider.Change, out chan<- provider.Event, run venueStream) error {
-	r := relay{p: p, fans: map[provider.Sub][]*builder{}, plain: map[provider.Sub]bool{}, out: out}
-	venue, err := r.add(ctx, subs)
+func (c *Changer) StreamChanging(ctx context.Context, subs []provider.Sub, changes <-chan provider.Change, emit provider.Emit) error {
+	r := newRelay(c.Provider, emit)
+	change, err := r.change(ctx, provider.Change{Add: subs})
 	if err != nil {
 		return err
 	}
-	ctx, stop := context.WithCancelCause(ctx)
-	defer stop(nil)
-	in, ended := make(chan provider.Event), make(chan error, 1)
-	passed := make(chan provider.Change)
+	ctx, stop := context.WithCancel(ctx)
+	venueChanges := make(chan provider.Change)
 	var running sync.WaitGroup
-	defer running.Wait()
-	defer stop(nil)
-	running.Go(func() { ended <- run(ctx, venue, passed, in) })
+	var failed error // of a change
+	running.Go(func() {
+		if failed = r.follow(ctx, changes, venueChanges); failed != nil {
+			stop()
+		}
+	})
+	err = c.changer.StreamChanging(ctx, change.Add, venueChanges, r.pass)
+	stop()
+	running.Wait()
+	if failed != nil {
+		return failed
+	}
+	return err
+}
+
+// relay turns events of the venue's stream into those of the subscriptions. lock is
+// held while an event is emitted: after a drop was taken none of it may come. It is a
+// channel because that may take long and ctx must end it.
+type relay struct {
+	p     *Provider
+	emit  provider.Emit
+	lock  chan struct{}
+	fans  map[provider.Sub][]*builder // by the venue's subscription
+	plain map[provider.Sub]bool       // subscriptions that are the venue's own
+}
+
+func newRelay(p *Provider, emit provider.Emit) *relay {
+	return &relay{p: p, emit: emit, lock: make(chan struct{}, 1), fans: map[provider.Sub][]*builder{}, plain: map[provider.Sub]bool{}}
+}
+
+// acquire takes the lock. The caller releases it unless an error is returned.
+func (r *relay) acquire(ctx context.Context) error {
+	select {
+	case r.lock <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (r *relay) release() { <-r.lock }
+
+// follow applies changes and passes the venue's part of each to its stream, until ctx
+// ends or a change fails.
+func (r *relay) follow(ctx context.Context, changes <-chan provider.Change, venue chan<- provider.Change) error {
 	for {
 		select {
-		case err := <-ended:
-			return err
-		case e := <-in:
-			if err := r.pass(ctx, e); err != nil {
-				stop(err)
-				return err
-			}
+		case <-ctx.Done():
+			return nil
 		case c := <-changes:
 			change, err := r.change(ctx, c)
-			if err != nil {
+			switch {
+			case ctx.Err() != nil:
+				return nil
+			case err != nil:
 				return err
+			case len(change.Add)+len(change.Drop) == 0:
+				continue
 			}
-			if err := r.hand(ctx, change, passed, in, ended); err != nil {
-				return err
+			select {
+			case venue <- change:
+			case <-ctx.Done():
+				return nil
 			}
 		}
 	}
 }
 
-// hand gives the venue's stream a change while its events go on.
-func (r *relay) hand(ctx context.Context, c provider.Change, to chan<- provider.Change, in <-chan provider.Event, ended <-chan error) error {
-	for len(c.Add)+len(c.Drop) > 0 {
-		select {
-		case to <- c:
-			return nil
-		case e := <-in:
-			if err := r.pass(ctx, e); err != nil {
-				return err
-			}
-		case err := <-ended:
-			return err
-		}
+// change applies a change and returns the venue's part of it.
+func (r *relay) change(ctx context.Context, c provider.Change) (provider.Change, error) {
+	if err := r.acquire(ctx); err != nil {
+		return provider.Change{}, err
 	}
-	return nil
+	defer r.release()
+	out := provider.Change{Drop: r.drop(c.Drop)}
+	var err error
+	out.Add, err = r.add(ctx, c.Add)
+	return out, err
 }
 
-// add takes subscriptions in and returns what the venue is to be asked for.
+// add adds subscriptions and returns those that the venue must add.
 func (r *relay) add(ctx context.Context, subs []provider.Sub) ([]provider.Sub, error) {
 	var venue []provider.Sub
 	for _, sub := range subs {
@@ -133,10 +155,10 @@ func (r *relay) add(ctx context.Context, subs []provider.Sub) ([]provider.Sub, e
 	return venue, nil
 }
 
-// change applies a change and returns the venue's part of it.
-func (r *relay) change(ctx context.Context, c provider.Change) (provider.Change, error) {
-	var out provider.Change
-	for _, sub := range c.Drop {
+// drop removes subscriptions and returns those that the venue must drop.
+func (r *relay) drop(subs []provider.Sub) []provider.Sub {
+	var venue []provider.Sub
+	for _, sub := range subs {
 		from, _ := r.p.source(sub.Interval)
 		under := provider.Sub{Symbol: sub.Symbol, Interval: from}
 		was := r.plain[under] || len(r.fans[under]) > 0
@@ -148,41 +170,34 @@ func (r *relay) change(ctx context.Context, c provider.Change) (provider.Change,
 		if len(r.fans[under]) == 0 {
 			delete(r.fans, under)
 			if was && !r.plain[under] {
-				out.Drop = append(out.Drop, under)
+				venue = append(venue, under)
 			}
 		}
 	}
-	var err error
-	out.Add, err = r.add(ctx, c.Add)
-	return out, err
+	return venue
 }
 
-// pass sends on what one event of the venue says.
+// pass emits the events that one of the venue's stands for.
 func (r *relay) pass(ctx context.Context, e provider.Event) error {
+	if err := r.acquire(ctx); err != nil {
+		return err
+	}
+	defer r.release()
 	if e.Sub == (provider.Sub{}) || r.plain[e.Sub] {
-		if err := r.send(ctx, e); err != nil {
+		if err := r.emit(ctx, e); err != nil {
 			return err
 		}
 	}
 	for _, b := range r.fans[e.Sub] {
-		told, ok := b.take(e)
+		built, ok := b.take(e)
 		if !ok {
 			continue
 		}
-		if err := r.send(ctx, told); err != nil {
+		if err := r.emit(ctx, built); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-func (r *relay) send(ctx context.Context, e provider.Event) error {
-	select {
-	case r.out <- e:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }
 
 // builder makes one subscription's bars out of shorter ones.

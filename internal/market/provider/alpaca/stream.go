@@ -23,19 +23,19 @@ const (
 )
 
 // Stream tells bars and trades until ctx ends or the connection is lost.
-func (p *Provider) Stream(ctx context.Context, subs []provider.Sub, out chan<- provider.Event) error {
-	return p.StreamChanging(ctx, subs, nil, out)
+func (p *Provider) Stream(ctx context.Context, subs []provider.Sub, emit provider.Emit) error {
+	return p.StreamChanging(ctx, subs, nil, emit)
 }
 
 // StreamChanging is Stream with subscriptions that change. The account may have
 // one connection, so that a second stream waits for the end of the first. Symbols
 // are not looked up: one that does not exist never trades. Trades of more than 30
 // symbols are not told on the iex feed; their bars are.
-func (p *Provider) StreamChanging(ctx context.Context, subs []provider.Sub, changes <-chan provider.Change, out chan<- provider.Event) error {
+func (p *Provider) StreamChanging(ctx context.Context, subs []provider.Sub, changes <-chan provider.Change, emit provider.Emit) error {
 	if p.config.Keys == (Keys{}) {
 		return noKeys()
 	}
-	c := &conversation{p: p, out: out, builders: make(map[provider.Sub]*builder)}
+	c := &conversation{p: p, emit: emit, builders: make(map[provider.Sub]*builder)}
 	if len(subs) == 0 && changes == nil {
 		return fault.Missing("subscriptions", "at least one symbol and interval")
 	}
@@ -67,7 +67,7 @@ func (p *Provider) StreamChanging(ctx context.Context, subs []provider.Sub, chan
 type conversation struct {
 	p      *Provider
 	socket *upstream.Socket
-	out    chan<- provider.Event
+	emit   provider.Emit
 
 	mu       sync.Mutex // events are told in one order, whoever finds them
 	sequence provider.Sequence
@@ -301,10 +301,8 @@ func (c *conversation) tell(ctx context.Context, events []provider.Event) error 
 		if !c.sequence.Admit(&e) {
 			continue
 		}
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case c.out <- e:
+		if err := c.emit(ctx, e); err != nil {
+			return err
 		}
 	}
 	return nil

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"math"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -55,18 +56,15 @@ func sub(name string, i market.Interval) provider.Sub {
 
 // collect runs a stream until ctx ends and returns what came.
 func collect(ctx context.Context, p *alpaca.Provider, subs []provider.Sub, changes <-chan provider.Change) ([]provider.Event, error) {
-	out := make(chan provider.Event)
-	done := make(chan error)
-	go func() { done <- p.StreamChanging(ctx, subs, changes, out) }()
 	var events []provider.Event
-	for {
-		select {
-		case e := <-out:
-			events = append(events, e)
-		case err := <-done:
-			return events, err
-		}
-	}
+	var mu sync.Mutex
+	err := p.StreamChanging(ctx, subs, changes, func(_ context.Context, e provider.Event) error {
+		mu.Lock()
+		defer mu.Unlock()
+		events = append(events, e)
+		return nil
+	})
+	return events, err
 }
 
 func closed(events []provider.Event, s provider.Sub) market.Bars {

@@ -22,18 +22,18 @@ const (
 
 // Stream tells bars built from the trades of the subscriptions. See
 // provider.Streamer.
-func (p *Provider) Stream(ctx context.Context, subs []provider.Sub, out chan<- provider.Event) error {
-	return p.StreamChanging(ctx, subs, nil, out)
+func (p *Provider) Stream(ctx context.Context, subs []provider.Sub, emit provider.Emit) error {
+	return p.StreamChanging(ctx, subs, nil, emit)
 }
 
 // StreamChanging is Stream with subscriptions that change. Bars come from the
 // first one that was seen whole; until then there are prices alone.
-func (p *Provider) StreamChanging(ctx context.Context, subs []provider.Sub, changes <-chan provider.Change, out chan<- provider.Event) error {
+func (p *Provider) StreamChanging(ctx context.Context, subs []provider.Sub, changes <-chan provider.Change, emit provider.Emit) error {
 	wire := provider.Wire{
 		Venue: name, Caps: p.Capabilities(), Hosts: p.hosts, Now: p.config.Now,
 		Socket: upstream.SocketConfig{URL: p.config.StreamURL, Spacing: spacing},
 	}
-	return wire.Run(ctx, &dialect{products: make(map[string]*product)}, subs, changes, out)
+	return wire.Run(ctx, &dialect{products: make(map[string]*product)}, subs, changes, emit)
 }
 
 // dialect is the matches and heartbeat channels. See provider.Dialect.

@@ -27,13 +27,13 @@ const (
 )
 
 // Stream tells the bars of the subscriptions. See provider.Streamer.
-func (p *Provider) Stream(ctx context.Context, subs []provider.Sub, out chan<- provider.Event) error {
-	return p.wire().Run(ctx, p.dialect(), subs, nil, out)
+func (p *Provider) Stream(ctx context.Context, subs []provider.Sub, emit provider.Emit) error {
+	return p.wire().Run(ctx, p.dialect(), subs, nil, emit)
 }
 
 // StreamChanging is Stream with subscriptions that change.
-func (p *Provider) StreamChanging(ctx context.Context, subs []provider.Sub, changes <-chan provider.Change, out chan<- provider.Event) error {
-	return p.wire().Run(ctx, p.dialect(), subs, changes, out)
+func (p *Provider) StreamChanging(ctx context.Context, subs []provider.Sub, changes <-chan provider.Change, emit provider.Emit) error {
+	return p.wire().Run(ctx, p.dialect(), subs, changes, emit)
 }
 
 func (p *Provider) dialect() *dialect { return &dialect{provider: p, bars: make(map[string]*state)} }

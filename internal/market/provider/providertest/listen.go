@@ -2,6 +2,7 @@ package providertest
 
 import (
 	"context"
+	"sync"
 	"sync/atomic"
 	"testing"
 
@@ -25,21 +26,29 @@ func (l *Listening) Seen() int { return int(l.seen.Load()) }
 func Listen(ctx context.Context, p provider.Changer, subs []provider.Sub) *Listening {
 	ctx, cancel := context.WithCancel(ctx)
 	l := &Listening{Changes: make(chan provider.Change), Done: make(chan error, 1), cancel: cancel}
-	out, stopped := make(chan provider.Event), make(chan error, 1)
-	go func() { stopped <- p.StreamChanging(ctx, subs, l.Changes, out) }()
+	var mu sync.Mutex
 	go func() {
-		for {
-			select {
-			case e := <-out:
-				l.Events = append(l.Events, e)
-				l.seen.Add(1)
-			case err := <-stopped:
-				l.Done <- err
-				return
-			}
-		}
+		l.Done <- p.StreamChanging(ctx, subs, l.Changes, func(_ context.Context, e provider.Event) error {
+			mu.Lock()
+			defer mu.Unlock()
+			l.Events = append(l.Events, e)
+			l.seen.Add(1)
+			return nil
+		})
 	}()
 	return l
+}
+
+// Into returns an Emit that sends to a channel.
+func Into(out chan<- provider.Event) provider.Emit {
+	return func(ctx context.Context, e provider.Event) error {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case out <- e:
+			return nil
+		}
+	}
 }
 
 // End stops the stream and returns what it told and how it ended.

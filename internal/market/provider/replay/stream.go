@@ -12,12 +12,12 @@ import (
 
 // Stream tells each bar's open when it opens and the bar when it closes, by the
 // replay's clock. When the source has no more bars the stream goes on without.
-func (p *Provider) Stream(ctx context.Context, subs []provider.Sub, out chan<- provider.Event) error {
+func (p *Provider) Stream(ctx context.Context, subs []provider.Sub, emit provider.Emit) error {
 	reels, err := p.reels(ctx, subs)
 	if err != nil {
 		return err
 	}
-	if err := p.send(ctx, out, provider.Event{Kind: provider.Alive, At: p.at()}); err != nil {
+	if err := emit(ctx, provider.Event{Kind: provider.Alive, At: p.at()}); err != nil {
 		return err
 	}
 	timer := time.NewTimer(0)
@@ -37,12 +37,12 @@ func (p *Provider) Stream(ctx context.Context, subs []provider.Sub, out chan<- p
 		}
 		now := p.clock.Unix(p.now())
 		if first.over || first.next() > now {
-			if err := p.stand(ctx, reels, out); err != nil {
+			if err := p.stand(ctx, reels, emit); err != nil {
 				return err
 			}
 			continue
 		}
-		if err := p.send(ctx, out, first.tell()); err != nil {
+		if err := emit(ctx, first.tell()); err != nil {
 			return err
 		}
 		if err := first.fill(ctx, p); err != nil {
@@ -53,8 +53,8 @@ func (p *Provider) Stream(ctx context.Context, subs []provider.Sub, out chan<- p
 
 // stand tells that nothing has happened: the stream is there, and the price of each
 // bar that runs is still its open.
-func (p *Provider) stand(ctx context.Context, reels []*reel, out chan<- provider.Event) error {
-	if err := p.send(ctx, out, provider.Event{Kind: provider.Alive, At: p.at()}); err != nil {
+func (p *Provider) stand(ctx context.Context, reels []*reel, emit provider.Emit) error {
+	if err := emit(ctx, provider.Event{Kind: provider.Alive, At: p.at()}); err != nil {
 		return err
 	}
 	for _, r := range reels {
@@ -63,7 +63,7 @@ func (p *Provider) stand(ctx context.Context, reels []*reel, out chan<- provider
 		}
 		e := r.forming()
 		e.At = p.at()
-		if err := p.send(ctx, out, e); err != nil {
+		if err := emit(ctx, e); err != nil {
 			return err
 		}
 	}
@@ -72,15 +72,6 @@ func (p *Provider) stand(ctx context.Context, reels []*reel, out chan<- provider
 
 // at is the replay's time now.
 func (p *Provider) at() time.Time { return time.Unix(p.clock.Unix(p.now()), 0).UTC() }
-
-func (p *Provider) send(ctx context.Context, out chan<- provider.Event, e provider.Event) error {
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case out <- e:
-		return nil
-	}
-}
 
 // reel is one subscription: the bars that come next. One goroutine only.
 type reel struct {

@@ -13,7 +13,7 @@ import (
 // Stream tells each subscription's bar every four seconds as it forms, and each
 // bar as it closes. It needs a clock: see Config. After a pause, as when a
 // machine sleeps, every bar that closed meanwhile comes first.
-func (p *Provider) Stream(ctx context.Context, subs []provider.Sub, out chan<- provider.Event) error {
+func (p *Provider) Stream(ctx context.Context, subs []provider.Sub, emit provider.Emit) error {
 	if p.config.Now == nil {
 		return &fault.Error{Kind: fault.Unsupported, Code: "not_live", Message: "sample bars stand still: the provider was made without a clock"}
 	}
@@ -35,7 +35,7 @@ func (p *Provider) Stream(ctx context.Context, subs []provider.Sub, out chan<- p
 		now := p.now()
 		now -= now % seconds(levelStep)
 		for i := range feeds {
-			if err := feeds[i].tell(ctx, now, out); err != nil {
+			if err := feeds[i].tell(ctx, now, emit); err != nil {
 				return err
 			}
 		}
@@ -78,7 +78,7 @@ func (p *Provider) feeds(ctx context.Context, subs []provider.Sub) ([]feed, erro
 }
 
 // tell sends what is new at now: the bars that closed, then the one that forms.
-func (f *feed) tell(ctx context.Context, now int64, out chan<- provider.Event) error {
+func (f *feed) tell(ctx context.Context, now int64, emit provider.Emit) error {
 	if now <= f.told {
 		return nil // the clock stood still or went back; what was told stays told
 	}
@@ -89,7 +89,7 @@ func (f *feed) tell(ctx context.Context, now int64, out chan<- provider.Event) e
 	}
 	closed := f.path.bars(f.sub.Interval, f.since, span.Open)
 	for i := range closed.T {
-		if err := f.send(ctx, provider.Closed, closed.At(i), now, out); err != nil {
+		if err := f.send(ctx, provider.Closed, closed.At(i), now, emit); err != nil {
 			return err
 		}
 	}
@@ -97,15 +97,10 @@ func (f *feed) tell(ctx context.Context, now int64, out chan<- provider.Event) e
 	if now == span.Open {
 		return nil
 	}
-	return f.send(ctx, provider.Forming, f.path.bar(span.Open, f.path.partial(span.Open, now)), now, out)
+	return f.send(ctx, provider.Forming, f.path.bar(span.Open, f.path.partial(span.Open, now)), now, emit)
 }
 
-func (f *feed) send(ctx context.Context, kind provider.EventKind, bar market.Bar, now int64, out chan<- provider.Event) error {
+func (f *feed) send(ctx context.Context, kind provider.EventKind, bar market.Bar, now int64, emit provider.Emit) error {
 	event := provider.Event{Sub: f.sub, Kind: kind, Bar: bar, Price: bar.C, At: time.Unix(now, 0).UTC()}
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case out <- event:
-		return nil
-	}
+	return emit(ctx, event)
 }

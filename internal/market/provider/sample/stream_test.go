@@ -67,21 +67,15 @@ func TestStream_TellsEveryBarOnceAsItWillBeRead(t *testing.T) {
 // collect streams until ctx ends and returns what was told.
 func collect(ctx context.Context, t *testing.T, p *sample.Provider, subs []provider.Sub) []provider.Event {
 	t.Helper()
-	out := make(chan provider.Event)
-	done := make(chan error, 1)
-	go func() { done <- p.Stream(ctx, subs, out) }()
 	var events []provider.Event
-	for {
-		select {
-		case e := <-out:
-			events = append(events, e)
-		case err := <-done:
-			if !errors.Is(err, context.DeadlineExceeded) {
-				t.Fatalf("the stream ends with %v", err)
-			}
-			return events
-		}
+	err := p.Stream(ctx, subs, func(_ context.Context, e provider.Event) error {
+		events = append(events, e)
+		return nil
+	})
+	if !errors.Is(err, context.DeadlineExceeded) {
+		t.Fatalf("the stream ends with %v", err)
 	}
+	return events
 }
 
 func TestStream_AfterAPauseTellsTheBarsThatClosedMeanwhile(t *testing.T) {
@@ -91,7 +85,7 @@ func TestStream_AfterAPauseTellsTheBarsThatClosedMeanwhile(t *testing.T) {
 		p := sample.New(sample.Config{Now: func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }})
 		ctx, cancel := context.WithCancel(t.Context())
 		out, done := make(chan provider.Event, 100), make(chan error, 1)
-		go func() { done <- p.Stream(ctx, []provider.Sub{{Interval: market.Minute1}}, out) }()
+		go func() { done <- p.Stream(ctx, []provider.Sub{{Interval: market.Minute1}}, providertest.Into(out)) }()
 		time.Sleep(9 * time.Second)
 		synctest.Wait()
 		ahead.Store(int64(10 * time.Minute))
@@ -132,7 +126,7 @@ func TestStream_AClockThatGoesBackRepeatsNothing(t *testing.T) {
 		p := sample.New(sample.Config{Now: func() time.Time { return time.Now().Add(-time.Duration(back.Load())) }})
 		ctx, cancel := context.WithCancel(t.Context())
 		out, done := make(chan provider.Event, 1000), make(chan error, 1)
-		go func() { done <- p.Stream(ctx, []provider.Sub{{Interval: market.Minute1}}, out) }()
+		go func() { done <- p.Stream(ctx, []provider.Sub{{Interval: market.Minute1}}, providertest.Into(out)) }()
 		time.Sleep(5 * time.Minute)
 		synctest.Wait()
 		back.Store(int64(3 * time.Minute))
@@ -154,7 +148,7 @@ func TestStream_EndsWhileNobodyListens(t *testing.T) {
 		p := sample.New(sample.Config{Now: time.Now})
 		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
 		defer cancel()
-		err := p.Stream(ctx, []provider.Sub{{Interval: market.Hour1}}, make(chan provider.Event))
+		err := p.Stream(ctx, []provider.Sub{{Interval: market.Hour1}}, providertest.Into(make(chan provider.Event)))
 		if !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("ends with %v", err)
 		}
