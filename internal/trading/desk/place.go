@@ -1,6 +1,7 @@
 package desk
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -31,9 +32,10 @@ func (d *Desk) Place(ctx context.Context, caller principal.Caller, r order.Reque
 	if err != nil {
 		return order.Order{}, err
 	}
-	// Before anything that a venue must answer: a repeat is answered from memory.
-	if o, found, err := d.repeated(ctx, r); found || err != nil {
-		return o, err
+	if r.Key != "" {
+		if o, found, err := d.repeated(ctx, r); found || err != nil {
+			return o, err
+		}
 	}
 	symbol, err := d.cfg.Resolve(ctx, r.Symbol)
 	if err != nil {
@@ -45,8 +47,8 @@ func (d *Desk) Place(ctx context.Context, caller principal.Caller, r order.Reque
 	if err := d.do(ctx, func(w *writer) { t = w.early(caller, r) }); err != nil {
 		return order.Order{}, err
 	}
-	if t.done {
-		return t.order, t.err
+	if t.done || t.wait != nil {
+		return d.placed(ctx, t)
 	}
 	inst, err := d.cfg.Broker.Instrument(ctx, symbol)
 	if err == nil {
@@ -121,29 +123,30 @@ func settled(w *writer, o order.Order) bool {
 	return answered(o) && (o.Status.Final() || !w.flights[o.ID])
 }
 
-// await waits for the venue's answer for a while, and returns the order as it is
+// await waits up to answerWait for the venue's answer and returns the order as it is
 // then.
 func (d *Desk) await(ctx context.Context, t *ticket) order.Order {
 	timer := time.NewTimer(answerWait)
 	defer timer.Stop()
 	select {
 	case <-t.wait.done:
+		return t.wait.answer
 	case <-timer.C:
 	case <-ctx.Done():
 	case <-d.stopped:
 	}
 	o := t.order
-	// The client may have left, and the order still is.
+	// The order exists even if the client has disconnected.
 	err := d.do(context.WithoutCancel(ctx), func(w *writer) {
 		if now, ok := w.book.Order(o.ID); ok {
 			o = now
 		}
 	})
-	if err != nil { // the desk stops
+	if err != nil { // the desk has stopped
 		select {
 		case <-t.wait.done:
 			return t.wait.answer
-		default: // as it was when it was persisted
+		default: // the order as it was recorded
 		}
 	}
 	return o
@@ -177,42 +180,36 @@ func spent(f *fault.Error, key string) *fault.Error {
 	return f
 }
 
-// repeated finds the order of an idempotency key that was used before.
+// repeated returns the order of an idempotency key that was used before. It asks the
+// store, which has every order, and not the venue: a repeat must succeed while the venue
+// is unreachable.
 func (d *Desk) repeated(ctx context.Context, r order.Request) (order.Order, bool, error) {
-	if r.Key == "" {
-		return order.Order{}, false, nil
+	select {
+	case <-d.closed:
+		return order.Order{}, false, errStopped // the store may be closed
+	default:
 	}
-	var known order.Order
-	var t *ticket
-	if err := d.do(ctx, func(w *writer) { known, _ = w.book.ByKey(r.Key) }); err != nil {
-		return order.Order{}, false, err
-	}
-	if known.ID != "" {
-		var err error
-		if r, err = d.respelled(ctx, known, r); err != nil {
-			return order.Order{}, false, err
-		}
-	}
-	if err := d.do(ctx, func(w *writer) { t = w.repeat(r) }); err != nil {
-		return order.Order{}, false, err
-	}
-	if t != nil {
-		o, err := d.placed(ctx, t)
-		return o, true, err
-	}
-	// It may be older than what is kept in memory.
 	o, err := d.cfg.Store.OrderByKey(ctx, d.cfg.Owner, r.Key)
-	switch {
-	case fault.KindOf(err) == fault.NotFound:
+	if fault.KindOf(err) == fault.NotFound {
 		return order.Order{}, false, nil
-	case err != nil:
-		return order.Order{}, false, err
+	}
+	if err != nil { // memory may still have it
+		if stopped := d.do(ctx, func(w *writer) { o, _ = w.book.ByKey(r.Key) }); stopped != nil || o.ID == "" {
+			return order.Order{}, false, cmp.Or(stopped, err)
+		}
 	}
 	if r, err = d.respelled(ctx, o, r); err != nil {
 		return order.Order{}, false, err
 	}
-	t = repeatOf(o, r)
-	return t.order, true, t.err
+	var t *ticket
+	if err := d.do(ctx, func(w *writer) { t = w.repeat(r) }); err != nil {
+		return order.Order{}, false, err
+	}
+	if t == nil { // it is no longer in memory
+		t = repeatOf(o, r)
+	}
+	o, err = d.placed(ctx, t)
+	return o, true, err
 }
 
 // respelled returns the request with its symbol as the venue writes it where that
@@ -278,7 +275,7 @@ func (w *writer) early(caller principal.Caller, r order.Request) *ticket {
 		return &ticket{done: true, err: w.starting()}
 	}
 	g := w.origin(caller, r)
-	facts := w.withTrials(&r, guard.Gather(w.cfg.Policy, w.book, guard.Prices{Now: w.now()}, r.Symbol, g.Mode))
+	facts := w.withTrials(&r, guard.GatherEarly(w.book, w.now(), r.Symbol))
 	if denial := guard.Early(w.cfg.Policy, w.state, intent(g), facts); denial != nil {
 		return w.deny(caller, g, denial, r.DryRun)
 	}

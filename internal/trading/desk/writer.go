@@ -36,8 +36,9 @@ type writer struct {
 	flights               map[string]bool // ids of orders that are being sent or cancelled
 	chases                map[string]*chase
 	waiters               map[string][]*waiter
-	refused               []time.Time    // refusals that were persisted within a minute
-	trials                []guard.Recent // dry runs within a minute
+	wakeLater             map[string]bool // ids of orders whose waiters are notified when no report is queued
+	refused               []time.Time     // refusals that were persisted within a minute
+	trials                []guard.Recent  // dry runs within a minute
 
 	beaten time.Time // when deadlines were kept last
 	stood  time.Time // when the process last went on after it had stood still
@@ -93,7 +94,7 @@ func newWriter(ctx, hard context.Context, d *Desk) *writer {
 	w := &writer{
 		Desk: d, ctx: ctx, hard: hard, drop: drop, over: make(chan struct{}), results: make(chan func()), reports: make(chan order.Report, maxReports),
 		book: order.NewBook(d.cfg.Owner), instruments: make(map[market.Symbol]provider.Instrument),
-		flights: make(map[string]bool), chases: make(map[string]*chase), waiters: make(map[string][]*waiter), retries: make(map[string]*attempts),
+		flights: make(map[string]bool), chases: make(map[string]*chase), waiters: make(map[string][]*waiter), wakeLater: make(map[string]bool), retries: make(map[string]*attempts),
 	}
 	w.sends = lane{w: w, most: maxSends, limit: sendLimit}
 	w.cancels = lane{w: w, most: maxSends, limit: sendLimit}
@@ -140,6 +141,7 @@ func (w *writer) run(ctx context.Context) error {
 			apply()
 		case r := <-w.reports:
 			w.heard(r)
+			w.wakeRest()
 		case <-ticker.C:
 			w.beat()
 		}
@@ -158,6 +160,7 @@ func (w *writer) run(ctx context.Context) error {
 // begun is not begun: it is persisted as sent and asked for at the next start.
 func (w *writer) finish() {
 	w.stopping = true
+	w.wakeRest()
 	for w.fenced == nil && (w.sends.running > 0 || w.cancels.running > 0) {
 		select {
 		case apply := <-w.results:
@@ -240,8 +243,13 @@ func (w *writer) yields(err error) bool {
 	return w.fenced != nil
 }
 
-// wake tells those who wait for an order.
+// wake notifies the waiters of an order, but not while reports are queued: the next
+// one may fill the order that was just accepted.
 func (w *writer) wake(o order.Order) {
+	if len(w.reports) > 0 && !w.stopping && w.waiters[o.ID] != nil {
+		w.wakeLater[o.ID] = true
+		return
+	}
 	left := w.waiters[o.ID][:0]
 	for _, one := range w.waiters[o.ID] {
 		if one.known(w, o) {
@@ -254,6 +262,19 @@ func (w *writer) wake(o order.Order) {
 		delete(w.waiters, o.ID)
 	} else {
 		w.waiters[o.ID] = left
+	}
+}
+
+// wakeRest notifies the waiters that wake left, once no report is queued.
+func (w *writer) wakeRest() {
+	for id := range w.wakeLater {
+		if len(w.reports) > 0 && !w.stopping {
+			return
+		}
+		delete(w.wakeLater, id)
+		if o, ok := w.book.Order(id); ok {
+			w.wake(o)
+		}
 	}
 }
 

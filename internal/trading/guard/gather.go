@@ -39,28 +39,58 @@ func (x Prices) quoteRate(p Policy, s market.Symbol, mode order.Mode) decimal.De
 	return x.rate(p, quote)
 }
 
+// GatherEarly returns the facts that Early needs: the counts of open and recent orders.
+func GatherEarly(b *order.Book, now time.Time, s market.Symbol) Facts {
+	f := Facts{Now: now}
+	for _, o := range b.Open() {
+		f.count(o, s)
+	}
+	f.Recent = recent(b, now)
+	return f
+}
+
+// count adds an open order. New ones are not counted: they are the order that is
+// checked, or queued behind it.
+func (f *Facts) count(o order.Order, s market.Symbol) bool {
+	if o.Status == order.New {
+		return false
+	}
+	f.OpenOrders++
+	if o.Symbol == s {
+		f.SymbolOrders++
+	}
+	return true
+}
+
+// recent returns the orders placed here within a minute, newest first.
+func recent(b *order.Book, now time.Time) []Recent {
+	var all []Recent
+	for _, o := range b.Since(now.Add(-minute)) {
+		if o.Status != order.New && !o.External {
+			all = append(all, Recent{Spec: o.Spec, Token: o.Token, At: o.Created, Rule: o.Denial.Rule})
+		}
+	}
+	return all
+}
+
 // Gather returns the facts for an order in a symbol.
 func Gather(p Policy, b *order.Book, x Prices, s market.Symbol, mode order.Mode) Facts {
 	f := Facts{
 		Now: x.Now, Quote: x.Quotes[s], Instrument: x.Instruments[s], Rate: x.quoteRate(p, s, mode),
-		Held: b.Position(s).Held(x.Instruments[s].Base),
+		Held: b.Position(s).Held(x.Instruments[s].Base), Recent: recent(b, x.Now),
 	}
 	sums := make(map[market.Symbol]*pending)
 	for _, pos := range b.Positions() {
 		sums[pos.Symbol] = &pending{held: pos.Held(x.Instruments[pos.Symbol].Base), cost: pos.Cost}
 	}
 	for _, o := range b.Open() {
-		if o.Status == order.New {
-			continue // the order that is judged, or one before it in the queue
+		if !f.count(o, s) {
+			continue
 		}
-		f.OpenOrders++
 		if sums[o.Symbol] == nil {
 			sums[o.Symbol] = &pending{}
 		}
 		sums[o.Symbol].add(o, x.Quotes[o.Symbol].Last)
-		if o.Symbol == s {
-			f.SymbolOrders++
-		}
 	}
 	for sym, sum := range sums {
 		rate := x.quoteRate(p, sym, mode)
@@ -73,11 +103,6 @@ func Gather(p Policy, b *order.Book, x Prices, s market.Symbol, mode order.Mode)
 	}
 	for sym, worth := range b.Traded(x.Now) {
 		f.Traded = f.Traded.Add(worth.Mul(x.quoteRate(p, sym, mode)))
-	}
-	for _, o := range b.Since(x.Now.Add(-minute)) {
-		if o.Status != order.New && !o.External {
-			f.Recent = append(f.Recent, Recent{Spec: o.Spec, Token: o.Token, At: o.Created, Rule: o.Denial.Rule})
-		}
 	}
 	return f
 }
