@@ -11,7 +11,6 @@ import (
 	"candela/internal/kit/fault"
 	"candela/internal/operate/demo"
 	"candela/internal/operate/install"
-	"candela/internal/operate/setup"
 )
 
 // showDemo shows what candela does, without a network and without an account.
@@ -65,6 +64,6 @@ That took %[1]v, and nothing is left of it but %[2]s. What to try next:
         a server for several clients, or for some elsewhere: docs/clients.md
     %[3]s doctor
         when something does not work
-`, time.Since(began).Round(time.Second), output, setup.CommandName(), strings.Join(install.Names(), ", "))
+`, time.Since(began).Round(time.Second), output, install.CommandName(), strings.Join(install.Names(), ", "))
 	return err
 }

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"candela/internal/kit/fault"
-	"candela/internal/operate/setup"
+	"candela/internal/operate/install"
 )
 
 const installFlags = `
@@ -31,7 +31,7 @@ func uninstallClient(_ context.Context, in invocation) error {
 }
 
 func changeClient(in invocation, command string, remove bool) error {
-	want := setup.Installation{Name: "candela", Remove: remove, Environ: in.environ}
+	want := install.Installation{Name: "candela", Remove: remove, Environ: in.environ}
 	args := in.args
 	if len(args) > 0 && !strings.HasPrefix(args[0], "-") {
 		want.Client, args = args[0], args[1:]
@@ -42,7 +42,7 @@ func changeClient(in invocation, command string, remove bool) error {
 	if want.Remove && (want.URL != "" || len(want.Flags) > 0) {
 		return fault.Field(command, strings.Join(args, " "), "--name, --file and --dry-run to remove a server")
 	}
-	done, err := setup.Install(want)
+	done, err := install.Install(want)
 	if err != nil {
 		return err
 	}
@@ -51,7 +51,7 @@ func changeClient(in invocation, command string, remove bool) error {
 
 // parseInstallFlags takes the flags of the command out of the arguments; the others
 // are what the client starts candela with.
-func parseInstallFlags(args []string, want *setup.Installation) error {
+func parseInstallFlags(args []string, want *install.Installation) error {
 	values := map[string]struct {
 		to      *string
 		allowed string
@@ -86,7 +86,7 @@ func parseInstallFlags(args []string, want *setup.Installation) error {
 }
 
 // tellInstalled says what was done and what is left to do.
-func tellInstalled(w io.Writer, want setup.Installation, done setup.Installed) error {
+func tellInstalled(w io.Writer, want install.Installation, done install.Installed) error {
 	title := done.Client.Title
 	switch {
 	case done.Diff == "" && want.Remove:

@@ -7,29 +7,28 @@ import (
 	"candela/internal/kit/fault"
 )
 
-// Client is a program that speaks MCP, and what its documentation says of the
-// file in which it keeps servers.
+// Client is an MCP client and the format of its configuration file, as documented by its
+// vendor.
 type Client struct {
-	Name  string // as it is given on the command line
-	Title string // as people call it
+	Name  string // on the command line
+	Title string
 
 	format format
-	key    string // the object or table that has the servers
-	stdio  string // the value of "type" for a server that is started, "" for no such key
-	remote string // the same for a server at a URL
-	urlKey string // the key of the URL; "" where the file cannot name a remote server
+	key    string // the object or table of servers
+	stdio  string // the value of "type" for a local server, "" for no such key
+	remote string // the same for a remote server
+	urlKey string // "" when the file cannot have remote servers
 
-	NoURL    string // why there is no --url, and what to do in its place
-	After    string // what to do when the file has been written
-	AfterURL string // the same for a remote server, which wants to know who comes
+	NoURL    string // why --url is not supported, and the alternative
+	After    string // the next step after the file was written
+	AfterURL string // the same for a remote server
 }
 
-// format is how a file is written.
 type format uint8
 
 const (
-	plainJSON     format = iota // the client reads nothing but JSON
-	commentedJSON               // comments and trailing commas are read too
+	plainJSON     format = iota
+	commentedJSON        // with comments and trailing commas
 	tomlFile
 )
 
@@ -39,13 +38,13 @@ func Clients() []Client {
 		{
 			Name: "claude-code", Title: "Claude Code", format: plainJSON,
 			key: "mcpServers", stdio: "stdio", remote: "http", urlKey: "url",
-			After:    "Start Claude Code anew; /mcp lists its servers.",
-			AfterURL: "Start Claude Code anew, call /mcp, choose the server and authenticate.",
+			After:    "Restart Claude Code; /mcp lists its servers.",
+			AfterURL: "Restart Claude Code, run /mcp, choose the server and authenticate.",
 		},
 		{
 			Name: "claude-desktop", Title: "Claude Desktop", format: plainJSON, key: "mcpServers",
-			NoURL: "Claude Desktop connects to no remote server that its file names: add the URL under Settings, Connectors, Add custom connector",
-			After: "Quit Claude Desktop and start it again; closing its window is not enough.",
+			NoURL: "Claude Desktop does not read remote servers from its file. Add the URL under Settings, Connectors, Add custom connector.",
+			After: "Quit and restart Claude Desktop; closing its window is not enough.",
 		},
 		{
 			Name: "cursor", Title: "Cursor", format: commentedJSON, key: "mcpServers", urlKey: "url",
@@ -60,7 +59,7 @@ func Clients() []Client {
 		},
 		{
 			Name: "codex", Title: "Codex", format: tomlFile, key: "mcp_servers", urlKey: "url",
-			After:    "Start Codex anew; /mcp lists its servers.",
+			After:    "Restart Codex; /mcp lists its servers.",
 			AfterURL: "Run codex mcp login with the server's name to sign in.",
 		},
 		{
@@ -71,7 +70,7 @@ func Clients() []Client {
 	}
 }
 
-// Names lists the names of the clients.
+// Names returns the names of the clients.
 func Names() []string {
 	all := Clients()
 	names := make([]string, len(all))
@@ -94,15 +93,27 @@ func Find(name string) (Client, error) {
 	return Client{}, fault.Field("CLIENT", name, strings.Join(names, ", "), fault.Nearest(name, names)...)
 }
 
-// System is what decides where files are.
+// checkName refuses a server name that some client does not accept.
+func checkName(name string) error {
+	const allowed = "letters, digits, - and _, at most 64"
+	other := func(r rune) bool {
+		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && r != '-' && r != '_'
+	}
+	if name == "" || len(name) > 64 || strings.ContainsFunc(name, other) {
+		return fault.Field("--name", name, allowed)
+	}
+	return nil
+}
+
+// System determines the paths of files.
 type System struct {
-	OS   string // as runtime.GOOS names it
+	OS   string // as in runtime.GOOS
 	Home string // the user's home directory
-	// Env returns a variable of the environment, "" when it is not set.
+	// Env returns an environment variable, "" when it is not set.
 	Env func(name string) string
 }
 
-// Path returns where the client keeps the servers that its user has everywhere.
+// Path returns the path of the client's user-wide configuration file.
 func (c Client) Path(s System) string {
 	under := func(base string, rest ...string) string {
 		sep := "/"
@@ -111,7 +122,7 @@ func (c Client) Path(s System) string {
 		}
 		return strings.Join(append([]string{strings.TrimRight(base, sep)}, rest...), sep)
 	}
-	// settings is where the system wants programs to keep what users choose.
+	// settings returns the system's directory for configuration files.
 	settings := func() string {
 		switch s.OS {
 		case "darwin":
@@ -122,7 +133,7 @@ func (c Client) Path(s System) string {
 			}
 			return under(s.Home, "AppData", "Roaming")
 		}
-		if dir := s.Env("XDG_CONFIG_HOME"); strings.HasPrefix(dir, "/") { // a relative one is to be ignored
+		if dir := s.Env("XDG_CONFIG_HOME"); strings.HasPrefix(dir, "/") { // the standard ignores a relative one
 			return dir
 		}
 		return under(s.Home, ".config")
@@ -149,22 +160,21 @@ func (c Client) Path(s System) string {
 	}
 }
 
-// Server is how the client reaches candela: by starting it, or at a URL.
+// Server is a command that the client runs, or a URL.
 type Server struct {
 	Command string
 	Args    []string
-	URL     string // not empty: Command and Args count for nothing
+	URL     string // if set, Command and Args are ignored
 }
 
-// field is one key of a server's entry. The value is a string or a list of them.
+// field is one key of a server's entry.
 type field struct {
 	key  string
 	text string
-	list []string // not nil: the value is this list
+	list []string // if not nil, the value
 }
 
-// fields returns what the client wants to know of the server, in the order in
-// which its documentation shows them.
+// fields returns the server's entry, in the order of the client's documentation.
 func (c Client) fields(s Server) []field {
 	kind, rest := c.stdio, []field{{key: "command", text: s.Command}, {key: "args", list: append([]string{}, s.Args...)}}
 	if s.URL != "" {
@@ -176,37 +186,53 @@ func (c Client) fields(s Server) []field {
 	return append([]field{{key: "type", text: kind}}, rest...)
 }
 
-// owned lists the keys of an entry that say how the server is reached. The others
-// are the user's, whatever they are.
+// owned returns the keys of an entry that define the server. All others are the user's.
 func (c Client) owned() []string {
 	keys := []string{"type", "command", "args", "url"}
 	if c.urlKey != "" && c.urlKey != "url" {
 		keys = append(keys, c.urlKey)
 	}
 	if c.format == tomlFile {
-		keys = slices.DeleteFunc(keys, func(k string) bool { return k == "type" }) // Codex tells by the others
+		keys = slices.DeleteFunc(keys, func(k string) bool { return k == "type" }) // Codex has no such key
 	}
 	return keys
 }
 
-// Set returns text with the server under that name. An entry that is there keeps
-// the keys that say nothing of how the server is reached, such as its
-// environment. The text comes back as it is when nothing has to change.
+// Set returns text with the server under that name. An existing entry keeps the keys that
+// do not say how the server is reached, such as its environment. The text is returned
+// unchanged when nothing has to change.
 func (c Client) Set(text, name string, s Server) (string, error) {
 	if s.URL != "" && c.urlKey == "" {
 		return "", &fault.Error{Kind: fault.Unsupported, Code: "no_remote_servers", Field: "--url", Message: c.NoURL}
 	}
-	if c.format == tomlFile {
-		return c.setTOML(text, name, s)
-	}
-	return c.setJSON(text, name, s)
+	return c.edit(text, func(text string) (string, error) {
+		if c.format == tomlFile {
+			return c.setTOML(text, name, s)
+		}
+		return c.setJSON(text, name, s)
+	})
 }
 
-// Remove returns text without the server of that name. The text comes back as it
-// is when the server is not in it.
+// Remove returns text without the server of that name. The text is returned unchanged when
+// it does not have the server.
 func (c Client) Remove(text, name string) (string, error) {
-	if c.format == tomlFile {
-		return c.removeTOML(text, name)
+	return c.edit(text, func(text string) (string, error) {
+		if c.format == tomlFile {
+			return c.removeTOML(text, name)
+		}
+		return c.removeJSON(text, name)
+	})
+}
+
+// edit applies an edit behind the byte order mark that a file may begin with.
+func (c Client) edit(text string, edit func(string) (string, error)) (string, error) {
+	rest, marked := strings.CutPrefix(text, byteOrderMark)
+	if err := checkUTF8(rest); err != nil {
+		return "", err
 	}
-	return c.removeJSON(text, name)
+	after, err := edit(rest)
+	if err == nil && marked {
+		after = byteOrderMark + after
+	}
+	return after, err
 }

@@ -6,15 +6,15 @@ import (
 	"strings"
 )
 
-// around is how many unchanged lines a diff shows beside a change. There are few:
-// in the neighbourhood may be keys of other servers.
+// around is the number of unchanged lines a diff shows beside a change. It is small because
+// secrets of other servers may be near.
 const around = 1
 
-// maxCells bounds the table of a diff. Past it, everything between the first and
-// the last change is shown as replaced.
+// maxCells bounds the memory of a diff. A larger one shows everything between the first and
+// the last change as replaced.
 const maxCells = 1 << 20
 
-// Diff shows what changes between two texts, in the unified form.
+// Diff returns the differences of two texts in the unified format.
 func Diff(path, before, after string) string {
 	if before == after {
 		return ""
@@ -46,7 +46,6 @@ func Diff(path, before, after string) string {
 	return out.String()
 }
 
-// span is a range of lines as a diff names it.
 func span(from, count int) string {
 	if count > 0 {
 		from++
@@ -54,7 +53,6 @@ func span(from, count int) string {
 	return fmt.Sprintf("%d,%d", from, count)
 }
 
-// lines splits a text after its line breaks.
 func lines(text string) []string {
 	all := strings.SplitAfter(text, "\n")
 	if all[len(all)-1] == "" {
@@ -63,7 +61,7 @@ func lines(text string) []string {
 	return all
 }
 
-// middle writes the lines that differ, by the longest common subsequence.
+// middle writes the differing lines, by the longest common subsequence.
 func middle(a, b []string, write func(mark byte, line string)) {
 	if len(a)*len(b) > maxCells {
 		for _, l := range a {

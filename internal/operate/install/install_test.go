@@ -145,25 +145,24 @@ func TestRemove(t *testing.T) {
 	}
 }
 
-// What cannot be read is refused with its place.
-func TestSet_Refuses(t *testing.T) {
+func TestSet_RefusesUnreadableFilesWithThePlace(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {
 		client, before string
 		line, column   int
 		reason         string
 	}{
-		"a comment where there may be none": {"claude-desktop", "{\n  // x\n}", 2, 3, "without comments"},
-		"a trailing comma, likewise":        {"claude-code", "{\n  \"a\": 1,\n}", 3, 1, "in double quotes"},
-		"half a file":                       {"cursor", "{\n  \"mcpServers\": {", 2, 18, "end of the file"},
-		"two values":                        {"cursor", "{} {}", 1, 4, "should end here"},
-		"servers in a list":                 {"cursor", "{\"mcpServers\": []}", 1, 16, `"mcpServers" should be an object`},
-		"an entry that is none":             {"cursor", "{\"mcpServers\": {\"candela\": 1}}", 1, 28, `"candela" should be an object`},
-		"a list as the file":                {"cursor", "[]", 1, 1, "the file should be an object"},
-		"a key twice":                       {"cursor", "{\"mcpServers\": {},\n\"mcpServers\": {}}", 2, 1, "a second time"},
+		"a comment where there may be none": {"claude-desktop", "{\n  // x\n}", 2, 3, "neither comments"},
+		"a trailing comma, likewise":        {"claude-code", "{\n  \"a\": 1,\n}", 3, 1, "nor trailing commas"},
+		"half a file":                       {"cursor", "{\n  \"mcpServers\": {", 2, 18, "unexpected EOF"},
+		"two values":                        {"cursor", "{} {}", 1, 4, "after top-level value"},
+		"servers in a list":                 {"cursor", "{\"mcpServers\": []}", 1, 16, `"mcpServers" must be an object`},
+		"an entry that is none":             {"cursor", "{\"mcpServers\": {\"candela\": 1}}", 1, 28, `"candela" must be an object`},
+		"a list as the file":                {"cursor", "[]", 1, 1, "the file must be an object"},
+		"a key twice":                       {"cursor", "{\"mcpServers\": {},\n\"mcpServers\": {}}", 2, 1, `"mcpServers" occurs a second time`},
 		"bytes that are no text":            {"cursor", "{\"a\": \"é\xff\"}", 1, 9, "not UTF-8"},
-		"a wrong escape":                    {"cursor", `{"a": "\q"}`, 1, 7, "wrong escape"},
-		"a comment without an end":          {"vscode", "{ /* }", 1, 3, "no end"},
+		"a wrong escape":                    {"cursor", `{"a": "\q"}`, 1, 7, "invalid literal"},
+		"a comment without an end":          {"vscode", "{ /* }", 1, 3, "parsing comment: unexpected EOF"},
 		"codex, a broken line":              {"codex", "a = 1\nb = \n", 2, 0, "expected value"},
 		"codex, an inline table":            {"codex", "a = 1\nmcp_servers = {x = {command = \"x\"}}\n", 2, 1, "table of its own"},
 		"codex, dots":                       {"codex", "[mcp_servers]\ncandela.command = \"x\"\n", 2, 1, "table of its own"},
@@ -238,11 +237,11 @@ func TestPath(t *testing.T) {
 
 func TestCheckName(t *testing.T) {
 	t.Parallel()
-	if err := CheckName("candela_2-x"); err != nil {
+	if err := checkName("candela_2-x"); err != nil {
 		t.Error(err)
 	}
 	for _, bad := range []string{"", "a b", "a.b", "é", strings.Repeat("a", 65)} {
-		if CheckName(bad) == nil {
+		if checkName(bad) == nil {
 			t.Errorf("%q passes", bad)
 		}
 	}

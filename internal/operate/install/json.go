@@ -1,13 +1,19 @@
 package install
 
 import (
+	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"reflect"
+	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/tailscale/hujson"
 )
 
-// SyntaxError is a file that cannot be read or changed, with the place.
+// SyntaxError is a file that cannot be read or edited, with the place.
 type SyntaxError struct {
 	Line, Column int // from 1; the column counts characters
 	Reason       string
@@ -18,272 +24,370 @@ func (e *SyntaxError) Error() string {
 	return fmt.Sprintf("line %d, column %d: %s", e.Line, e.Column, e.Reason)
 }
 
-// at returns a SyntaxError for an offset.
-func at(text string, offset int, format string, args ...any) *SyntaxError {
+// syntaxError returns a SyntaxError for an offset.
+func syntaxError(text string, offset int, format string, args ...any) *SyntaxError {
 	before := text[:max(0, min(offset, len(text)))]
-	line := strings.Count(before, "\n") + 1
 	start := strings.LastIndexByte(before, '\n') + 1
-	return &SyntaxError{line, utf8.RuneCountInString(strings.TrimPrefix(before[start:], byteOrderMark)) + 1, fmt.Sprintf(format, args...)}
+	return &SyntaxError{strings.Count(before, "\n") + 1, utf8.RuneCountInString(before[start:]) + 1, fmt.Sprintf(format, args...)}
 }
 
-// byteOrderMark is what some editors of Windows put first.
-const byteOrderMark = "\uFEFF"
-
-// node is a value of JSON with its place in the text.
-type node struct {
-	kind       byte // the first byte of the value: { [ " and so on
-	start, end int
-	members    []member // of an object
-	again      int      // offset of the first key that stands in it a second time, 0 for none
-}
-
-// member is a member of an object.
-type member struct {
-	key   string
-	start int // of the key
-	value node
-	comma int // offset of the comma after it, -1 where there is none
-}
-
-// get returns the index of a key, -1 where there is none.
-func (n node) get(key string) int {
-	for i := range n.members {
-		if n.members[i].key == key {
-			return i
+// checkUTF8 returns an error for the first byte that is not UTF-8.
+func checkUTF8(text string) error {
+	for i, r := range text {
+		if r == utf8.RuneError && !strings.HasPrefix(text[i:], string(utf8.RuneError)) {
+			return syntaxError(text, i, "the file is not UTF-8 text")
 		}
 	}
-	return -1
+	return nil
 }
 
-// document is a text of JSON, perhaps with comments.
+// document is a parsed JSON file, perhaps with comments.
 type document struct {
-	text     string
-	root     node // kind 0: the text has no value, only space and comments
-	comments []comment
-}
-
-type comment struct {
-	start, end int
-	line       bool // it ends with its line
-}
-
-// maxDepth bounds the recursion.
-const maxDepth = 200
-
-// jsonParser reads a document. One goroutine only.
-type jsonParser struct {
-	document
-	pos    int
+	before string // as it was read
+	text   string // as it is now
+	root   hujson.Value
 	strict bool // neither comments nor trailing commas
+	broken bool // the last line has no line break; the parser needs one after a line comment
 }
 
-// parseJSON reads a whole text.
+// parseJSON parses a whole file. One without a value counts as an empty object after its
+// comments.
 func parseJSON(text string, strict bool) (*document, error) {
-	if i := invalidUTF8(text); i >= 0 {
-		return nil, at(text, i, "this is not UTF-8")
+	d := &document{text: text, strict: strict}
+	if d.broken = !strings.HasSuffix(text, "\n"); d.broken {
+		d.text += newline(text)
 	}
-	p := &jsonParser{document: document{text: text}, strict: strict}
-	p.pos = len(text) - len(strings.TrimPrefix(text, byteOrderMark))
-	if err := p.space(); err != nil {
-		return nil, err
+	if hujson.Extra(d.text).IsValid() { // no value
+		if d.broken = false; strings.TrimSpace(text) == "" {
+			d.text = ""
+		}
+		d.text += "{}" + newline(text)
 	}
-	if p.pos == len(text) {
-		return &p.document, nil
+	if strict {
+		if bad, ok := errors.AsType[*json.SyntaxError](json.Unmarshal([]byte(d.text), new(any))); ok {
+			return nil, syntaxError(text, int(bad.Offset)-1, "%v; this client allows neither comments nor trailing commas", bad)
+		}
 	}
+	d.before = d.text
 	var err error
-	if p.root, err = p.value(0); err != nil {
-		return nil, err
+	if d.root, err = hujson.Parse([]byte(d.text)); err != nil {
+		return nil, placed(text, d.text, err)
 	}
-	if err := p.space(); err != nil {
-		return nil, err
-	}
-	if p.pos < len(text) {
-		return nil, at(text, p.pos, "the file should end here, but goes on with %s", p.seen())
-	}
-	return &p.document, nil
+	return d, nil
 }
 
-// invalidUTF8 returns the offset of the first byte that is not UTF-8, -1 for none.
-func invalidUTF8(text string) int {
-	for i := 0; i < len(text); {
-		r, size := utf8.DecodeRuneInString(text[i:])
-		if r == utf8.RuneError && size == 1 {
-			return i
-		}
-		i += size
+// placed turns an error of hujson, which counts bytes, into a SyntaxError. parsed is the
+// text with the line break that it may lack.
+func placed(text, parsed string, err error) error {
+	var line, column int
+	if _, scan := fmt.Sscanf(err.Error(), "hujson: line %d, column %d:", &line, &column); scan != nil {
+		return err
 	}
-	return -1
+	offset := column - 1
+	for range line - 1 {
+		offset += strings.IndexByte(parsed[offset-column+1:], '\n') + 1
+	}
+	reason := errors.Unwrap(err).Error()
+	if strings.HasPrefix(reason, "invalid literal") {
+		reason = "invalid literal" // its text may be a secret
+	}
+	return syntaxError(text, offset, "%s", reason)
 }
 
-// seen describes what stands at the position.
-func (p *jsonParser) seen() string {
-	if p.pos >= len(p.text) {
-		return "the end of the file"
+// object returns a value as an object. A key that occurs twice is an error, because it is
+// ambiguous which one counts.
+func (d *document) object(v *hujson.Value, name string) (*hujson.Object, error) {
+	o, ok := v.Value.(*hujson.Object)
+	if !ok {
+		return nil, syntaxError(d.text, v.StartOffset, "%s must be an object in braces", name)
 	}
-	r, _ := utf8.DecodeRuneInString(p.text[p.pos:])
-	return fmt.Sprintf("%q", r)
-}
-
-// space moves over blanks and comments.
-func (p *jsonParser) space() error {
-	for p.pos < len(p.text) {
-		switch p.text[p.pos] {
-		case ' ', '\t', '\r', '\n':
-			p.pos++
-		case '/':
-			if err := p.comment(); err != nil {
-				return err
-			}
-		default:
-			return nil
-		}
-	}
-	return nil
-}
-
-func (p *jsonParser) comment() error {
-	rest := p.text[p.pos:]
-	length, line := -1, strings.HasPrefix(rest, "//")
-	switch {
-	case p.strict:
-		return at(p.text, p.pos, "a slash stands outside of quotes; this client reads JSON without comments")
-	case line:
-		length = strings.IndexByte(rest, '\n')
-		if length < 0 {
-			length = len(rest)
-		}
-		length = len(strings.TrimSuffix(rest[:length], "\r"))
-	case strings.HasPrefix(rest, "/*"):
-		if i := strings.Index(rest[2:], "*/"); i >= 0 {
-			length = i + 4
-		}
-	}
-	if length < 0 {
-		return at(p.text, p.pos, "a comment begins here and has no end")
-	}
-	p.comments = append(p.comments, comment{p.pos, p.pos + length, line})
-	p.pos += length
-	return nil
-}
-
-func (p *jsonParser) value(depth int) (node, error) {
-	if p.pos >= len(p.text) || depth > maxDepth {
-		return node{}, at(p.text, p.pos, "a value should stand here, but there is %s", p.seen())
-	}
-	n := node{kind: p.text[p.pos], start: p.pos}
-	var err error
-	switch n.kind {
-	case '{':
-		err = p.object(depth, &n)
-	case '[':
-		err = p.array(depth)
-	case '"':
-		_, err = p.quoted()
-	default:
-		err = p.word()
-	}
-	n.end = p.pos
-	return n, err
-}
-
-// word reads a number, true, false or null.
-func (p *jsonParser) word() error {
-	end := p.pos
-	for end < len(p.text) && strings.IndexByte(" \t\r\n,:{}[]\"/", p.text[end]) < 0 {
-		end++
-	}
-	if !json.Valid([]byte(p.text[p.pos:end])) {
-		return at(p.text, p.pos, "a value should stand here, but there is %s", p.seen())
-	}
-	p.pos = end
-	return nil
-}
-
-// quoted reads a string.
-func (p *jsonParser) quoted() (string, error) {
-	if p.pos >= len(p.text) || p.text[p.pos] != '"' {
-		return "", at(p.text, p.pos, "a name in double quotes should stand here, but there is %s", p.seen())
-	}
-	for end := p.pos + 1; end < len(p.text); end++ {
-		switch c := p.text[end]; {
-		case c == '\\':
-			end++
-		case c < ' ':
-			return "", at(p.text, end, "the text that begins before has no closing quote in its line")
-		case c == '"':
-			var s string
-			if json.Unmarshal([]byte(p.text[p.pos:end+1]), &s) != nil {
-				return "", at(p.text, p.pos, "this text has a wrong escape after a backslash")
-			}
-			p.pos = end + 1
-			return s, nil
-		}
-	}
-	return "", at(p.text, p.pos, "this text has no closing quote")
-}
-
-func (p *jsonParser) object(depth int, n *node) error {
 	seen := make(map[string]bool)
-	return p.list('}', func() error {
-		m := member{start: p.pos, comma: -1}
-		var err error
-		if m.key, err = p.quoted(); err != nil {
-			return err
+	for i := range o.Members {
+		key := keyOf(o, i)
+		if seen[key] {
+			return nil, syntaxError(d.text, o.Members[i].Name.StartOffset, "key %q occurs a second time in %s", key, name)
 		}
-		if seen[m.key] && n.again == 0 {
-			n.again = m.start
-		}
-		seen[m.key] = true
-		if err = p.space(); err != nil {
-			return err
-		}
-		if p.pos >= len(p.text) || p.text[p.pos] != ':' {
-			return at(p.text, p.pos, "a colon should stand here, but there is %s", p.seen())
-		}
-		p.pos++
-		if err = p.space(); err != nil {
-			return err
-		}
-		m.value, err = p.value(depth + 1)
-		n.members = append(n.members, m)
-		return err
-	}, func() { n.members[len(n.members)-1].comma = p.pos })
+		seen[key] = true
+	}
+	return o, nil
 }
 
-func (p *jsonParser) array(depth int) error {
-	return p.list(']', func() error {
-		_, err := p.value(depth + 1)
-		return err
-	}, func() {})
+func keyOf(o *hujson.Object, i int) string {
+	key, _ := o.Members[i].Name.Value.(hujson.Literal)
+	return key.String()
 }
 
-// list reads items between brackets. It calls item at each, and comma at the comma
-// after one.
-func (p *jsonParser) list(closing byte, item func() error, comma func()) error {
-	p.pos++
-	for first := true; ; first = false {
-		if err := p.space(); err != nil {
-			return err
-		}
-		if p.pos < len(p.text) && p.text[p.pos] == closing && (first || !p.strict) {
-			p.pos++
-			return nil
-		}
-		if err := item(); err != nil {
-			return err
-		}
-		if err := p.space(); err != nil {
-			return err
-		}
-		switch {
-		case p.pos < len(p.text) && p.text[p.pos] == ',':
-			comma()
-			p.pos++
-		case p.pos < len(p.text) && p.text[p.pos] == closing:
-			p.pos++
-			return nil
-		default:
-			return at(p.text, p.pos, "a comma or %q should stand here, but there is %s", rune(closing), p.seen())
+// member returns the value of a key, nil when there is none, and its index.
+func member(o *hujson.Object, key string) (*hujson.Value, int) {
+	for i := range o.Members {
+		if keyOf(o, i) == key {
+			return &o.Members[i].Value, i
 		}
 	}
+	return nil, -1
+}
+
+// setJSON is Set for a JSON file.
+func (c Client) setJSON(text, name string, s Server) (string, error) {
+	d, err := parseJSON(text, c.format == plainJSON)
+	if err != nil {
+		return "", err
+	}
+	want := c.fields(s)
+	to, missing := &d.root, []string{c.key, name}
+	for what := "the file"; ; missing = missing[1:] {
+		o, err := d.object(to, what)
+		if err != nil {
+			return "", err
+		}
+		if len(missing) == 0 {
+			d.change(to, o, c.owned(), want)
+			break
+		}
+		next, _ := member(o, missing[0])
+		if next == nil {
+			d.add(to, o, missing[0], func(st style) string { return st.nested(missing[1:], want) })
+			break
+		}
+		to, what = next, fmt.Sprintf("%q", missing[0])
+	}
+	return d.result(c, name, c.meant(want))
+}
+
+// removeJSON is Remove for a JSON file.
+func (c Client) removeJSON(text, name string) (string, error) {
+	d, err := parseJSON(text, c.format == plainJSON)
+	if err != nil {
+		return "", err
+	}
+	root, err := d.object(&d.root, "the file")
+	if err != nil {
+		return "", err
+	}
+	servers, _ := member(root, c.key)
+	if servers == nil {
+		return text, nil
+	}
+	all, err := d.object(servers, fmt.Sprintf("%q", c.key))
+	if err != nil {
+		return "", err
+	}
+	entry, i := member(all, name)
+	if entry == nil {
+		return text, nil
+	}
+	if _, err := d.object(entry, fmt.Sprintf("%q", name)); err != nil {
+		return "", err
+	}
+	remove(all, i)
+	return d.result(c, name, func(map[string]any) map[string]any { return nil })
+}
+
+// result returns the edited text after it was read back and compared with the file before.
+func (d *document) result(c Client, name string, change func(entry map[string]any) map[string]any) (string, error) {
+	text := d.root.String()
+	if d.broken {
+		text = strings.TrimSuffix(text, newline(text))
+	}
+	var root map[string]any
+	if err := decodeJSON(d.before, &root); err != nil {
+		return "", err
+	}
+	after, err := parseJSON(text, d.strict)
+	if err != nil {
+		return "", fmt.Errorf("the edited file would not be readable, so it was not written: %w", err)
+	}
+	var got any
+	if err := decodeJSON(after.text, &got); err != nil {
+		return "", err
+	}
+	apply(root, c.key, name, change)
+	if !reflect.DeepEqual(got, any(root)) {
+		return "", errUnexpectedEdit
+	}
+	return text, nil
+}
+
+// decodeJSON decodes a text with comments, and keeps numbers as they are written.
+func decodeJSON(text string, to any) error {
+	data, err := hujson.Standardize([]byte(text))
+	if err != nil {
+		return err
+	}
+	d := json.NewDecoder(bytes.NewReader(data))
+	d.UseNumber()
+	return d.Decode(to)
+}
+
+// change makes the keys of an entry that candela owns say what is wanted.
+func (d *document) change(v *hujson.Value, o *hujson.Object, owned []string, want []field) {
+	for _, key := range owned {
+		w := slices.IndexFunc(want, func(f field) bool { return f.key == key })
+		switch old, i := member(o, key); {
+		case i < 0 && w >= 0:
+			d.add(v, o, key, func(style) string { return want[w].json() })
+		case i >= 0 && w < 0:
+			remove(o, i)
+		case i >= 0:
+			var got any
+			if decodeJSON(hujson.Value{Value: old.Value}.String(), &got) != nil || !reflect.DeepEqual(got, want[w].plain()) {
+				old.Value = hujson.Literal(want[w].json())
+			}
+		}
+		d.text = d.root.String()
+		d.root.UpdateOffsets()
+	}
+}
+
+// style is the layout of the members of one object.
+type style struct {
+	newline string // "" for an object in one line
+	indent  string // of the members
+	unit    string // one step of indentation
+}
+
+// nested lays out the entry of a server inside objects with the given keys.
+func (s style) nested(keys []string, want []field) string {
+	inner := style{s.newline, s.indent + s.unit, s.unit}
+	if len(keys) > 0 {
+		return s.object(string(hujson.String(keys[0])) + ": " + inner.nested(keys[1:], want))
+	}
+	members := make([]string, len(want))
+	for i, f := range want {
+		members[i] = string(hujson.String(f.key)) + ": " + f.json()
+	}
+	return s.object(members...)
+}
+
+// object lays out an object whose closing brace is at s.indent.
+func (s style) object(members ...string) string {
+	if s.newline == "" {
+		return "{" + strings.Join(members, ", ") + "}"
+	}
+	inner := s.newline + s.indent + s.unit
+	return "{" + inner + strings.Join(members, ","+inner) + s.newline + s.indent + "}"
+}
+
+func newline(text string) string {
+	if strings.Contains(text, "\r\n") {
+		return "\r\n"
+	}
+	return "\n"
+}
+
+// indent returns the blanks at the beginning of the line of an offset.
+func (d *document) indent(offset int) string {
+	line := d.text[strings.LastIndexByte(d.text[:offset], '\n')+1 : offset]
+	return line[:len(line)-len(strings.TrimLeft(line, " \t"))]
+}
+
+// styleOf returns how an object's members are laid out. An empty object follows the file.
+func (d *document) styleOf(v *hujson.Value, o *hujson.Object) style {
+	outer := d.indent(v.StartOffset)
+	s := style{newline: newline(d.text), unit: "  "}
+	root, _ := d.root.Value.(*hujson.Object)
+	if root != nil && len(root.Members) > 0 {
+		if in := d.indent(root.Members[0].Name.StartOffset); in != "" {
+			s.unit = in
+		}
+	}
+	s.indent = outer + s.unit
+	oneLine := d.text[d.root.StartOffset:d.root.EndOffset]
+	if n := len(o.Members); n > 0 {
+		last := o.Members[n-1].Name.StartOffset
+		oneLine = d.text[v.StartOffset:last]
+		s.indent = d.indent(last)
+		if strings.HasPrefix(s.indent, outer) && len(s.indent) > len(outer) {
+			s.unit = s.indent[len(outer):]
+		}
+	}
+	if !strings.Contains(oneLine, "\n") && len(root.Members) > 0 {
+		s.newline = ""
+	}
+	return s
+}
+
+// add adds a member at the end of an object, with a trailing comma where the last one had
+// one. Comments behind the last member stay in its line.
+func (d *document) add(v *hujson.Value, o *hujson.Object, key string, lay func(style) string) {
+	s := d.styleOf(v, o)
+	rest := string(o.AfterExtra)
+	m := hujson.ObjectMember{
+		Name:  hujson.Value{Value: hujson.String(key)},
+		Value: hujson.Value{BeforeExtra: hujson.Extra(" "), Value: hujson.Literal(lay(s))},
+	}
+	head, gap := "", s.newline+s.indent
+	switch n := len(o.Members); {
+	case n > 0:
+		if last := &o.Members[n-1].Value; last.AfterExtra != nil {
+			m.Value.AfterExtra = hujson.Extra{}
+		}
+		if s.newline == "" {
+			gap = " "
+		} else {
+			head, rest = cutRemark(rest)
+		}
+	case strings.TrimSpace(rest) != "": // comments, perhaps to the end of a line
+		if s.newline == "" {
+			s.newline = newline(d.text)
+			gap = s.newline + s.indent
+		}
+		head = strings.TrimRight(rest, " \t\r\n")
+		rest = s.newline + d.indent(v.StartOffset)
+	case s.newline == "":
+		gap, rest = "", ""
+	default:
+		rest = s.newline + d.indent(v.StartOffset)
+	}
+	m.Name.BeforeExtra, o.AfterExtra = hujson.Extra(head+gap), hujson.Extra(rest)
+	o.Members = append(o.Members, m)
+}
+
+// cutRemark cuts the comments that begin in the first line off from what follows them.
+func cutRemark(extra string) (remark, rest string) {
+	end := 0
+	for pos := 0; pos < len(extra); {
+		switch {
+		case strings.HasPrefix(extra[pos:], "//"):
+			end = pos + len(strings.TrimRight(extra[pos:pos+strings.IndexByte(extra[pos:], '\n')], "\r"))
+			return extra[:end], extra[end:]
+		case strings.HasPrefix(extra[pos:], "/*"):
+			pos += 2 + strings.Index(extra[pos+2:], "*/") + 2
+			end = pos
+		case extra[pos] == ' ' || extra[pos] == '\t':
+			pos++
+		default:
+			return extra[:end], extra[end:]
+		}
+	}
+	return extra[:end], extra[end:]
+}
+
+// remove removes a member of an object and the comma it needed. Comments around it stay.
+func remove(o *hujson.Object, i int) {
+	m, last := o.Members[i], i == len(o.Members)-1
+	after := &o.AfterExtra
+	if !last {
+		after = &o.Members[i+1].Name.BeforeExtra
+	}
+	head, rest := strings.TrimRight(string(m.Name.BeforeExtra), " \t\r\n"), string(m.Value.AfterExtra)+string(*after)
+	if !strings.HasPrefix(strings.TrimLeft(rest, " \t\r"), "\n") && !hujson.Extra(head).IsValid() {
+		// It ends with a line comment, which must not swallow what follows.
+		head = string(m.Name.BeforeExtra[:len(head)+bytes.IndexByte(m.Name.BeforeExtra[len(head):], '\n')+1])
+	}
+	if last && i > 0 {
+		before := &o.Members[i-1].Value
+		switch {
+		case m.Value.AfterExtra == nil: // the member before has no comma any more
+			head = string(before.AfterExtra) + head
+			before.AfterExtra = nil
+		case before.AfterExtra == nil:
+			before.AfterExtra = hujson.Extra{}
+		}
+	}
+	if len(o.Members) == 1 && strings.TrimSpace(head+rest) == "" {
+		head, rest = "", ""
+	}
+	*after = hujson.Extra(head + rest)
+	o.Members = slices.Delete(o.Members, i, i+1)
 }

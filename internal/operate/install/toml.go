@@ -2,28 +2,32 @@ package install
 
 import (
 	"errors"
-	"math"
+	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 
 	"github.com/BurntSushi/toml"
 )
 
-// errNotAsMeant means that a change did more or less than it should; nothing is
-// written then.
-var errNotAsMeant = errors.New("the changed file would not say what it should, so it is left alone: edit it by hand")
+// decodeTOML decodes a text. Its keys are in the order of the text.
+func decodeTOML(text string) (map[string]any, []toml.Key, error) {
+	v := make(map[string]any)
+	meta, err := toml.Decode(text, &v)
+	if bad, ok := errors.AsType[toml.ParseError](err); ok {
+		e := syntaxError(text, bad.Position.Start, "%s", bad.Message)
+		e.Line = bad.Position.Line
+		return nil, nil, e
+	}
+	return v, meta.Keys(), err
+}
 
-// statement is a line of TOML that is not blank or a comment, or several where a
-// value goes over lines.
+// statement is a table header or a key with its value.
 type statement struct {
-	table    bool     // a header in brackets; otherwise a key with a value
-	array    bool     // a header in double brackets
-	path     []string // of the table, or of the key with its table's
-	key      []string // the key as it stands
-	start    int      // of its first line
-	valueAt  int
-	valueEnd int
-	end      int // after the line break of its last line
+	path       toml.Key // of the table, or of the key with its table's
+	start, end int      // of its lines
+	table      bool
+	array      bool // a header in double brackets
 }
 
 // under reports whether the statement is about what path names.
@@ -31,188 +35,210 @@ func (s statement) under(path ...string) bool {
 	return len(s.path) >= len(path) && slices.Equal(s.path[:len(path)], path)
 }
 
-// decodeTOML reads a text as TOML.
-func decodeTOML(text string) (map[string]any, error) {
-	if i := invalidUTF8(text); i >= 0 {
-		return nil, at(text, i, "this is not UTF-8")
-	}
-	v := make(map[string]any)
-	if _, err := toml.Decode(text, &v); err != nil {
-		if bad, ok := errors.AsType[toml.ParseError](err); ok {
-			e := at(text, bad.Position.Start, "%s", bad.Message)
-			e.Line = bad.Position.Line
-			return nil, e
-		}
-		return nil, err
-	}
-	return equalable(v).(map[string]any), nil //nolint:errcheck // a map stays one
-}
-
-// equalable puts a text in the place of every NaN, which equals nothing.
-func equalable(v any) any {
-	switch v := v.(type) {
-	case float64:
-		if math.IsNaN(v) {
-			return "not a number"
-		}
-	case []any:
-		for i := range v {
-			v[i] = equalable(v[i])
-		}
-	case []map[string]any:
-		for i := range v {
-			equalable(v[i])
-		}
-	case map[string]any:
-		for k := range v {
-			v[k] = equalable(v[k])
-		}
-	}
-	return v
-}
-
-// tomlScanner splits a text that is TOML into statements. One goroutine only.
-type tomlScanner struct {
-	text string
-	pos  int
-}
-
-// statements returns the statements of a text that has been decoded before: it
-// trusts that the text is TOML, and only finds where things begin and end.
+// statements splits a text that is TOML. A statement ends with the first line at which it
+// is TOML by itself: strings and lists over several lines are not before their end.
 func statements(text string) []statement {
-	s := &tomlScanner{text: text}
-	if strings.HasPrefix(text, byteOrderMark) {
-		s.pos = len(byteOrderMark)
-	}
 	var all []statement
-	var table []string
-	for s.pos < len(text) {
-		start := s.pos
-		s.blanks()
-		if s.pos >= len(text) || strings.IndexByte("#\r\n", text[s.pos]) >= 0 {
-			s.nextLine()
+	var table toml.Key
+	start, end := 0, 0
+	for line := range strings.Lines(text) {
+		end += len(line)
+		_, keys, err := decodeTOML(text[start:end])
+		if err != nil {
 			continue
 		}
-		st := statement{start: start}
-		if text[s.pos] == '[' {
-			st.table = true
-			s.pos++
-			if s.pos < len(text) && text[s.pos] == '[' {
-				st.array = true
-				s.pos++
+		if len(keys) > 0 {
+			s := statement{path: keys[0], start: start, end: end}
+			if head := strings.TrimSpace(text[start:end]); head[0] == '[' {
+				s.table, s.array = true, strings.HasPrefix(head, "[[")
+				table = s.path
+			} else {
+				s.path = slices.Concat(table, keys[0])
 			}
-			st.key = s.dotted()
-			table, st.path = st.key, st.key
-		} else {
-			st.key = s.dotted()
-			st.path = append(slices.Clone(table), st.key...)
-			s.pos = min(s.pos+1, len(text)) // the equals sign
-			s.blanks()
-			st.valueAt = s.pos
-			s.value()
-			st.valueEnd = s.pos
+			all = append(all, s)
 		}
-		s.nextLine()
-		st.end = s.pos
-		all = append(all, st)
+		start = end
 	}
 	return all
 }
 
-func (s *tomlScanner) blanks() {
-	for s.pos < len(s.text) && (s.text[s.pos] == ' ' || s.text[s.pos] == '\t') {
-		s.pos++
+// setTOML is Set for a TOML file.
+func (c Client) setTOML(text, name string, s Server) (string, error) {
+	before, _, err := decodeTOML(text)
+	if err != nil {
+		return "", err
 	}
+	want := c.fields(s)
+	after, err := c.changeTable(text, name, want)
+	if err != nil {
+		return "", err
+	}
+	return after, c.checkTOML(before, after, name, c.meant(want))
 }
 
-func (s *tomlScanner) nextLine() {
-	if i := strings.IndexByte(s.text[s.pos:], '\n'); i >= 0 {
-		s.pos += i + 1
-		return
+// removeTOML is Remove for a TOML file.
+func (c Client) removeTOML(text, name string) (string, error) {
+	before, _, err := decodeTOML(text)
+	if err != nil {
+		return "", err
 	}
-	s.pos = len(s.text)
-}
-
-// dotted reads a key with its dots.
-func (s *tomlScanner) dotted() []string {
-	var parts []string
-	for s.pos < len(s.text) {
-		s.blanks()
-		from := s.pos
-		if from < len(s.text) && (s.text[from] == '"' || s.text[from] == '\'') {
-			s.quoted()
-			parts = append(parts, unquoteTOML(s.text[from:s.pos]))
-		} else {
-			for s.pos < len(s.text) && strings.IndexByte(" \t.=]\r\n", s.text[s.pos]) < 0 {
-				s.pos++
-			}
-			parts = append(parts, s.text[from:s.pos])
+	if servers, ok := before[c.key].(map[string]any); !ok || servers[name] == nil {
+		return text, nil
+	}
+	all := statements(text)
+	if err := c.checkTables(text, all, name); err != nil {
+		return "", err
+	}
+	// The tables of the server go, each up to its last statement: comments after that
+	// belong to what follows.
+	var b strings.Builder
+	pos, inside := 0, false
+	for _, st := range all {
+		if st.table {
+			inside = st.under(c.key, name)
 		}
-		s.blanks()
-		if s.pos >= len(s.text) || s.text[s.pos] != '.' {
-			return parts
+		if !inside {
+			continue
 		}
-		s.pos++
+		if st.table {
+			b.WriteString(withoutBlankLine(text[pos:st.start]))
+		}
+		pos = st.end
 	}
-	return parts
+	b.WriteString(text[pos:])
+	after := b.String()
+	return after, c.checkTOML(before, after, name, func(map[string]any) map[string]any { return nil })
 }
 
-// unquoteTOML decodes a quoted key.
-func unquoteTOML(raw string) string {
-	v := make(map[string]string)
-	if _, err := toml.Decode("k = "+raw, &v); err != nil {
-		return raw
+// withoutBlankLine drops the blank line before a table.
+func withoutBlankLine(s string) string {
+	if nl := newline(s); strings.HasSuffix(s, nl+nl) {
+		return strings.TrimSuffix(s, nl)
 	}
-	return v["k"]
+	return s
 }
 
-// quoted moves over a string of any of the four kinds.
-func (s *tomlScanner) quoted() {
-	quote := s.text[s.pos : s.pos+1]
-	closing := quote
-	if strings.HasPrefix(s.text[s.pos:], quote+quote+quote) {
-		closing = quote + quote + quote
-	}
-	s.pos += len(closing)
-	for s.pos < len(s.text) {
+// checkTables refuses a server that is not written as a table of its own: to edit it would
+// rewrite the user's text.
+func (c Client) checkTables(text string, all []statement, name string) error {
+	own := false // the statement is in a table of the server
+	for _, st := range all {
+		if st.table {
+			own = st.under(c.key, name)
+		}
+		path := strings.Join(st.path, ".")
 		switch {
-		case quote == `"` && s.text[s.pos] == '\\':
-			s.pos = min(s.pos+2, len(s.text))
-		case strings.HasPrefix(s.text[s.pos:], closing):
-			s.pos += len(closing)
-			// Up to two quotes may stand before the three that close.
-			for range 2 {
-				if len(closing) == 3 && strings.HasPrefix(s.text[s.pos:], quote) {
-					s.pos++
-				}
-			}
-			return
-		default:
-			s.pos++
+		case st.array && st.under(c.key):
+			return syntaxError(text, st.start, "%s is a list of tables; use one table for each server", path)
+		case !st.table && !own && (st.under(c.key, name) || slices.Equal(st.path, toml.Key{c.key})):
+			return syntaxError(text, st.start, "%s is inline or has dots; write it as a table of its own, [%s.%s], and try again", path, c.key, name)
 		}
 	}
+	return nil
 }
 
-// value moves over a value.
-func (s *tomlScanner) value() {
-	depth := 0
-	for s.pos < len(s.text) {
-		switch c := s.text[s.pos]; {
-		case c == '"' || c == '\'':
-			s.quoted()
-			continue
-		case c == '[' || c == '{':
-			depth++
-		case c == ']' || c == '}':
-			depth--
-		case c == '#' && depth > 0:
-			s.nextLine()
-			continue
-		case depth <= 0 && (c == '#' || c == '\n'):
-			end := len(strings.TrimRight(s.text[:s.pos], " \t\r"))
-			s.pos = end
-			return
-		}
-		s.pos++
+// changeTable makes the keys of the server's table that candela owns say what is wanted,
+// and adds a table that is missing: before the first table inside it, or at the end.
+func (c Client) changeTable(text, name string, want []field) (string, error) {
+	nl := newline(text)
+	all := statements(text)
+	if err := c.checkTables(text, all, name); err != nil {
+		return "", err
 	}
+	isHeader := func(st statement) bool { return st.table && slices.Equal(st.path, toml.Key{c.key, name}) }
+	if !slices.ContainsFunc(all, isHeader) {
+		header := toml.Key{c.key, name}.String()
+		if i := slices.IndexFunc(all, func(st statement) bool { return st.table && st.under(c.key, name) }); i >= 0 {
+			text = text[:all[i].start] + "[" + header + "]" + nl + text[all[i].start:]
+		} else {
+			if text != "" && !strings.HasSuffix(text, "\n") {
+				text += nl
+			}
+			if text != "" {
+				text += nl
+			}
+			text += "[" + header + "]" + nl
+			for _, f := range want {
+				text += f.key + " = " + f.lay(quoteTOML) + nl
+			}
+		}
+	}
+	for _, key := range c.owned() {
+		all = statements(text)
+		head := all[slices.IndexFunc(all, isHeader)]
+		i := slices.IndexFunc(all, func(st statement) bool { return !st.table && slices.Equal(st.path, toml.Key{c.key, name, key}) })
+		w := slices.IndexFunc(want, func(f field) bool { return f.key == key })
+		switch {
+		case i < 0 && w >= 0:
+			line := key + " = " + want[w].lay(quoteTOML) + nl
+			if !strings.HasSuffix(text[:head.end], "\n") {
+				line = nl + line
+			}
+			text = text[:head.end] + line + text[head.end:]
+		case i >= 0 && w < 0:
+			text = text[:all[i].start] + text[all[i].end:]
+		case i >= 0:
+			text = text[:all[i].start] + replaceValue(text[all[i].start:all[i].end], key, want[w]) + text[all[i].end:]
+		}
+	}
+	return text, nil
+}
+
+// replaceValue puts another value into the statement of a key. The spelling of the key and
+// a comment behind the value stay.
+func replaceValue(line, key string, want field) string {
+	old, _, err := decodeTOML(line)
+	if err != nil || reflect.DeepEqual(old[key], want.plain()) {
+		return line
+	}
+	end := len(strings.TrimRight(line, " \t\r\n"))
+	for i := range line {
+		// A number sign inside a string or a list is not where a statement can end.
+		if line[i] == '#' {
+			if _, _, err := decodeTOML(line[:i]); err == nil {
+				end = len(strings.TrimRight(line[:i], " \t"))
+				break
+			}
+		}
+	}
+	return line[:strings.IndexByte(line, '=')+1] + " " + want.lay(quoteTOML) + line[end:]
+}
+
+// quoteTOML writes a string. One with backslashes becomes a literal string where that is
+// possible, so that Windows paths stay readable.
+func quoteTOML(s string) string {
+	if strings.Contains(s, `\`) && !strings.ContainsFunc(s, func(r rune) bool { return r < ' ' && r != '\t' || r == '\'' || r == 0x7f }) {
+		return "'" + s + "'"
+	}
+	var b strings.Builder
+	b.WriteByte('"')
+	for _, r := range s {
+		switch {
+		case r == '"' || r == '\\':
+			b.WriteByte('\\')
+			b.WriteRune(r)
+		case r < ' ' || r == 0x7f:
+			fmt.Fprintf(&b, `\u%04X`, r)
+		default:
+			b.WriteRune(r)
+		}
+	}
+	b.WriteByte('"')
+	return b.String()
+}
+
+// checkTOML reads the edited text back and compares it with the file before.
+func (c Client) checkTOML(before map[string]any, after, name string, change func(entry map[string]any) map[string]any) error {
+	got, _, err := decodeTOML(after)
+	if err != nil {
+		return fmt.Errorf("the edited file would not be readable, so it was not written: %w", err)
+	}
+	if _, ok := got[c.key]; !ok {
+		got[c.key] = make(map[string]any)
+	}
+	apply(before, c.key, name, change)
+	if fmt.Sprintf("%#v", got) != fmt.Sprintf("%#v", before) { // printed, because a NaN does not equal itself
+		return errUnexpectedEdit
+	}
+	return nil
 }

@@ -26,7 +26,7 @@ func floors() [][]room {
 		{{"app", "builds the program from its configuration; starts and stops it", []string{"app"}}},
 		{
 			{"serve", "how clients reach it", []string{"serve/admin", "serve/httpd serve/stdio", "serve/tool", "serve/mcp", "serve/rpc"}},
-			{"operate", "what an operator runs", []string{"operate/backup operate/control operate/demo operate/doctor operate/migrate operate/setup", "operate/install"}},
+			{"operate", "what an operator runs", []string{"operate/backup operate/control operate/demo operate/doctor operate/install operate/migrate"}},
 		},
 		{{"store", "what survives a restart", []string{"store/cluster store/ledger", "store/statedir"}}},
 		{

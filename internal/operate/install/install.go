@@ -1,8 +1,12 @@
-// Package setup writes candela into the file of an MCP client on this machine, or takes
-// it out: it finds the file and this program, has package install make the new text,
-// and exchanges the file at once, with the old one kept beside it. It starts nothing
-// and speaks to no server.
-package setup
+// Package install adds candela to the configuration file of an MCP client, and removes it.
+// It finds the file and this program, edits the text, and replaces the file atomically with
+// a backup beside it. It starts nothing and connects to no server.
+//
+// The rest of a file stays as it is, byte for byte: comments, order, indentation, line ends
+// and unknown keys. A file that the client could not read is refused with the line and
+// column, and so is one that cannot be edited without rewriting the user's text. Every
+// result is read back and compared with the intended content before it is written.
+package install
 
 import (
 	"cmp"
@@ -21,52 +25,50 @@ import (
 	"candela/internal/config"
 	"candela/internal/kit/disk"
 	"candela/internal/kit/fault"
-	"candela/internal/operate/install"
 )
 
-// Installation says what to write into the file of which client.
+// Installation is a request to add candela to a client's file, or to remove it.
 type Installation struct {
 	Client  string
-	Name    string   // of the server in that file
+	Name    string   // of the server in the file
 	URL     string   // of a remote server; "" for one that the client starts
-	File    string   // "" for the one that the client's documentation names
-	Flags   []string // that the client starts candela with, besides --mcp
-	Remove  bool     // take it out
-	DryRun  bool     // change nothing
+	File    string   // "" for the client's own file
+	Flags   []string // of candela, besides --mcp
+	Remove  bool
+	DryRun  bool // write nothing
 	Environ []string
 }
 
-// Installed is what an installation has done, or would do.
+// Installed is the result of an installation, or of a dry run.
 type Installed struct {
-	Client  install.Client
+	Client  Client
 	Path    string
-	Backup  string // of the file as it was, "" when there was none or nothing is written
+	Backup  string // path of the previous file, "" when there was none or nothing was written
 	Diff    string // "" when nothing changes
-	Command string // how the client starts candela, or the URL
-	// Unseen are the settings in this environment that a client which is not started
-	// from here does not see.
+	Command string // the command that the client runs, or the URL
+	// Unseen lists the settings of this environment that a client started elsewhere does
+	// not have.
 	Unseen []string
 }
 
-// maxClientFile bounds what is read into memory. Claude Code keeps its history in
-// the same file, so it can be large.
+// maxClientFile bounds the memory. Claude Code keeps its history in the same file, so it
+// can be large.
 const maxClientFile = 64 << 20
 
-// Install writes candela into the file of a client, or takes it out of it. A file
-// that cannot be read is left alone, with its place in the error.
+// Install adds candela to a client's file, or removes it.
 func Install(want Installation) (Installed, error) {
-	client, err := install.Find(want.Client)
+	client, err := Find(want.Client)
 	if err != nil {
 		return Installed{}, err
 	}
 	done := Installed{Client: client}
-	if err := install.CheckName(want.Name); err != nil {
+	if err := checkName(want.Name); err != nil {
 		return done, err
 	}
 	if done.Path, err = want.path(client); err != nil {
 		return done, err
 	}
-	var server install.Server
+	var server Server
 	if !want.Remove {
 		if server, err = want.server(); err != nil {
 			return done, err
@@ -90,10 +92,10 @@ func Install(want Installation) (Installed, error) {
 		}
 		return done, &fault.Error{
 			Kind: fault.Conflict, Code: "client_file", Field: "file", Value: done.Path,
-			Message: fmt.Sprintf("%s is left as it is: %s", done.Path, err),
+			Message: fmt.Sprintf("%s was not changed: %s", done.Path, err),
 		}
 	}
-	done.Diff = install.Diff(done.Path, file.text, after)
+	done.Diff = Diff(done.Path, file.text, after)
 	if done.Diff == "" || want.DryRun {
 		return done, nil
 	}
@@ -101,7 +103,7 @@ func Install(want Installation) (Installed, error) {
 	return done, err
 }
 
-// env returns one variable of the environment, "" when it is not set.
+// env returns an environment variable, "" when it is not set.
 func (want Installation) env(name string) string {
 	for _, entry := range slices.Backward(want.Environ) {
 		if key, text, _ := strings.Cut(entry, "="); key == name || runtime.GOOS == "windows" && strings.EqualFold(key, name) {
@@ -111,7 +113,7 @@ func (want Installation) env(name string) string {
 	return ""
 }
 
-func (want Installation) path(client install.Client) (string, error) {
+func (want Installation) path(client Client) (string, error) {
 	if want.File != "" {
 		return filepath.Abs(want.File)
 	}
@@ -120,35 +122,34 @@ func (want Installation) path(client install.Client) (string, error) {
 		home = want.env("USERPROFILE")
 	}
 	if home == "" {
-		return "", fault.Missing("--file", "the client's file, because the user's home directory is not known")
+		return "", fault.Missing("--file", "the client's file, because the home directory is unknown")
 	}
-	return filepath.Abs(client.Path(install.System{OS: runtime.GOOS, Home: home, Env: want.env}))
+	return filepath.Abs(client.Path(System{OS: runtime.GOOS, Home: home, Env: want.env}))
 }
 
-// server returns what the client is to start, or where it is to go.
-func (want Installation) server() (install.Server, error) {
+// server returns the command that the client should run, or the URL.
+func (want Installation) server() (Server, error) {
 	if want.URL != "" {
 		if len(want.Flags) > 0 {
-			return install.Server{}, &fault.Error{
+			return Server{}, &fault.Error{
 				Kind: fault.Invalid, Code: "refused", Field: "--url",
-				Message: fmt.Sprintf("--url and %s exclude each other: the server at the URL has been started with its own flags", want.Flags[0]),
+				Message: fmt.Sprintf("--url and %s exclude each other: the server at the URL has its own flags", want.Flags[0]),
 			}
 		}
 		address, err := remoteAddress(want.URL)
-		return install.Server{URL: address}, err
+		return Server{URL: address}, err
 	}
 	args := append([]string{"--mcp"}, absolutePaths(slices.DeleteFunc(slices.Clone(want.Flags), func(f string) bool { return f == "--mcp" }))...)
-	// What the client will start is checked here: in the client, a refusal is a line
-	// of a log that nobody looks at.
+	// Checked here, because in the client an invalid flag is a line of a log that nobody reads.
 	if _, err := config.Load(config.Input{Args: args, Environ: want.Environ}); err != nil {
-		return install.Server{}, err
+		return Server{}, err
 	}
 	program, err := ownPath()
-	return install.Server{Command: program, Args: args}, err
+	return Server{Command: program, Args: args}, err
 }
 
-// absolutePaths makes the values of flags that name files absolute: a client
-// starts programs in a folder of its own.
+// absolutePaths makes file flags absolute, because a client starts programs in another
+// directory.
 func absolutePaths(flags []string) []string {
 	files := make(map[string]bool)
 	for _, s := range config.Settings() {
@@ -176,8 +177,7 @@ func absolute(path string) string {
 	return abs
 }
 
-// CommandName is what to type to run this program again: its name alone where a shell
-// finds it by that.
+// CommandName returns how a shell runs this program: its name alone if it is in PATH.
 func CommandName() string {
 	own, err := os.Executable()
 	if err != nil {
@@ -194,13 +194,12 @@ func CommandName() string {
 	return own
 }
 
-// ownPath returns where this program is. The name by which a shell finds it comes
-// before the file that it leads to: package managers keep the first and exchange
-// the second.
+// ownPath returns the path of this program. The path found in PATH is preferred to the file
+// it links to: package managers keep the first and replace the second.
 func ownPath() (string, error) {
 	own, err := os.Executable()
 	if err != nil {
-		return "", fmt.Errorf("where this program is: %w", err)
+		return "", fmt.Errorf("find this program: %w", err)
 	}
 	if found, err := exec.LookPath("candela"); err == nil && sameFile(found, own) {
 		own = found
@@ -211,7 +210,7 @@ func ownPath() (string, error) {
 	if strings.Contains(own, string(filepath.Separator)+"go-build") {
 		return "", &fault.Error{
 			Kind: fault.Conflict, Code: "temporary_program", Value: own,
-			Message: own + " goes away when this command ends: build candela or install it, and run that",
+			Message: own + " is deleted when this command ends. Build or install candela, and run that one.",
 		}
 	}
 	return own, nil
@@ -226,7 +225,7 @@ func sameFile(a, b string) bool {
 	return err == nil && os.SameFile(one, other)
 }
 
-// unseen lists the variables that decide something here.
+// unseen lists the environment variables that are settings.
 func (want Installation) unseen() []string {
 	if want.URL != "" {
 		return nil
@@ -241,11 +240,11 @@ func (want Installation) unseen() []string {
 	return names
 }
 
-// clientFile is the file of a client as it was read.
+// clientFile is a client's file as it was read.
 type clientFile struct {
-	path string // what links lead to, so that they stay
+	path string // the target of links, so that they stay
 	text string
-	info fs.FileInfo // nil when there is none
+	info fs.FileInfo // nil when there is no file
 }
 
 func openClientFile(path string) (*clientFile, error) {
@@ -253,7 +252,7 @@ func openClientFile(path string) (*clientFile, error) {
 	target, err := filepath.EvalSymlinks(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		if _, err := os.Lstat(path); err == nil {
-			return nil, fmt.Errorf("%s leads to a file that is not there", path)
+			return nil, fmt.Errorf("%s links to a file that does not exist", path)
 		}
 		return f, nil
 	}
@@ -272,19 +271,19 @@ func openClientFile(path string) (*clientFile, error) {
 }
 
 func readText(path string) (string, error) {
-	in, err := os.Open(path) //nolint:gosec // G304: the file that the user wants changed
+	in, err := os.Open(path) //nolint:gosec // G304: the user's choice
 	if err != nil {
 		return "", err
 	}
 	data, err := io.ReadAll(io.LimitReader(in, maxClientFile+1))
 	if err = errors.Join(err, in.Close()); err == nil && len(data) > maxClientFile {
-		err = fmt.Errorf("%s has more than %d MB", path, maxClientFile>>20)
+		err = fmt.Errorf("%s is larger than %d MB", path, maxClientFile>>20)
 	}
 	return string(data), err
 }
 
-// replace puts a new text in the place of the file, all at once, and keeps the
-// old one beside it. It gives up when somebody else has changed the file meanwhile.
+// replace replaces the file atomically and keeps the old one as a backup. It fails when
+// another program changed the file meanwhile.
 func (f *clientFile) replace(text string, now time.Time) (backup string, err error) {
 	mode := fs.FileMode(0o600)
 	if f.info == nil {
@@ -317,7 +316,7 @@ func (f *clientFile) replace(text string, now time.Time) (backup string, err err
 	if present != f.text {
 		return backup, &fault.Error{
 			Kind: fault.Conflict, Code: "client_file_changed", Value: f.path,
-			Message: f.path + " was changed by another program at this moment and is left as it is: try again",
+			Message: f.path + " was changed by another program at the same time. Nothing was written; try again.",
 		}
 	}
 	if err := disk.Rename(temp, f.path); err != nil {
@@ -326,8 +325,7 @@ func (f *clientFile) replace(text string, now time.Time) (backup string, err err
 	return backup, disk.SyncDir(filepath.Dir(f.path))
 }
 
-// write makes a file with the permissions and the owner of the one that was read,
-// and returns when it is on the disk.
+// write creates a file with the owner of the one that was read, and syncs it to disk.
 func (f *clientFile) write(path, text string, mode fs.FileMode) error {
 	out, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600) //nolint:gosec // G304: beside the client's file
 	if err != nil {

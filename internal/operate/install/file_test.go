@@ -1,4 +1,4 @@
-package setup
+package install
 
 import (
 	"os"
@@ -35,8 +35,7 @@ func TestRemoteAddress(t *testing.T) {
 	}
 }
 
-// change installs into a file of its own and returns the folder, the file and what
-// was done.
+// change installs into a new file.
 func change(t *testing.T, text string, want Installation) (dir, path string, done Installed, err error) {
 	t.Helper()
 	dir = t.TempDir()
@@ -78,11 +77,11 @@ func TestInstall_KeepsPermissionsAndABackup(t *testing.T) {
 		}
 	}
 	if files, _ := os.ReadDir(dir); len(files) != 2 {
-		t.Errorf("left behind: %v", files)
+		t.Errorf("unexpected files: %v", files)
 	}
 }
 
-func TestInstall_FollowsALinkAndLeavesIt(t *testing.T) {
+func TestInstall_FollowsALinkAndKeepsIt(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	target, link := filepath.Join(dir, "real.json"), filepath.Join(dir, "link.json")
@@ -90,29 +89,29 @@ func TestInstall_FollowsALinkAndLeavesIt(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := os.Symlink(target, link); err != nil {
-		t.Skip(err) // Windows lets few users make one
+		t.Skip(err) // few Windows users may create one
 	}
 	if _, err := Install(Installation{Client: "cursor", URL: "https://a.example", File: link, Name: "candela"}); err != nil {
 		t.Fatal(err)
 	}
 	if info, err := os.Lstat(link); err != nil || info.Mode()&os.ModeSymlink == 0 {
-		t.Error("the link is gone")
+		t.Error("the link was replaced")
 	}
 	if !strings.Contains(read(t, target), "a.example") {
-		t.Error("what it leads to is as it was")
+		t.Error("the target was not changed")
 	}
 	if err := os.Remove(target); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Install(Installation{Client: "cursor", URL: "https://a.example", File: link, Name: "candela"}); err == nil || !strings.Contains(err.Error(), "not there") {
+	if _, err := Install(Installation{Client: "cursor", URL: "https://a.example", File: link, Name: "candela"}); err == nil || !strings.Contains(err.Error(), "does not exist") {
 		t.Error(err)
 	}
 }
 
-func TestInstall_LeavesWhatItCannotReadAlone(t *testing.T) {
+func TestInstall_DoesNotChangeAnUnreadableFile(t *testing.T) {
 	t.Parallel()
 	dir, path, _, err := change(t, "{\n  oops\n}", Installation{Client: "cursor", URL: "https://a.example"})
-	if fault.KindOf(err) != fault.Conflict || !strings.Contains(err.Error(), "client.json is left as it is: line 2, column 3") {
+	if fault.KindOf(err) != fault.Conflict || !strings.Contains(err.Error(), "client.json was not changed: line 2, column 3") {
 		t.Error(err)
 	}
 	if files, _ := os.ReadDir(dir); len(files) != 1 || read(t, path) != "{\n  oops\n}" {
@@ -120,8 +119,7 @@ func TestInstall_LeavesWhatItCannotReadAlone(t *testing.T) {
 	}
 }
 
-// A client that writes its file at the same moment loses nothing.
-func TestInstall_SeesAnotherWriter(t *testing.T) {
+func TestInstall_DetectsAnotherWriter(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "client.json")
 	if err := os.WriteFile(path, []byte("{}"), 0o600); err != nil {
@@ -138,7 +136,7 @@ func TestInstall_SeesAnotherWriter(t *testing.T) {
 		t.Error(err)
 	}
 	if read(t, path) != `{"a": 1}` {
-		t.Error("it was written over")
+		t.Error("the other change was overwritten")
 	}
 }
 
@@ -155,7 +153,7 @@ func TestAbsolutePaths(t *testing.T) {
 	}
 }
 
-func TestInstall_OnlyShowsWhatADryRunWouldDo(t *testing.T) {
+func TestInstall_DryRunWritesNothing(t *testing.T) {
 	t.Parallel()
 	dir, path, done, err := change(t, "{}", Installation{Client: "cursor", URL: "https://a.example", DryRun: true})
 	if err != nil || done.Backup != "" || done.Command != "https://a.example/mcp" || !strings.Contains(done.Diff, "a.example") {
@@ -166,8 +164,7 @@ func TestInstall_OnlyShowsWhatADryRunWouldDo(t *testing.T) {
 	}
 }
 
-// What was put in is taken out again, and a second time there is nothing to do.
-func TestInstall_Removes(t *testing.T) {
+func TestInstall_RemovesOnceAndThenChangesNothing(t *testing.T) {
 	t.Parallel()
 	home := t.TempDir()
 	want := Installation{Client: "cursor", Name: "candela", URL: "https://a.example", Environ: []string{"HOME=" + home, "USERPROFILE=" + home}}
@@ -198,13 +195,13 @@ func TestInstall_Refuses(t *testing.T) {
 	}
 }
 
-func TestInstallation_TellsWhatAClientDoesNotSee(t *testing.T) {
+func TestInstallation_ListsSettingsAClientDoesNotHave(t *testing.T) {
 	t.Parallel()
 	want := Installation{Environ: []string{"CANDELA_TRADE=true", "CANDELA_HOME=", "CANDELA_BROKER=paper", "HOME=/x"}}
 	if got := want.unseen(); !slices.Equal(got, []string{"CANDELA_BROKER", "CANDELA_TRADE"}) {
 		t.Error(got)
 	}
 	if want.URL = "https://a.example"; want.unseen() != nil {
-		t.Error("a remote server has its own")
+		t.Error("a remote server has its own environment")
 	}
 }

@@ -1,4 +1,4 @@
-package setup
+package install
 
 import (
 	"net/url"
@@ -8,17 +8,17 @@ import (
 	"candela/internal/kit/loopback"
 )
 
-const urlAllowed = "the https address of a candela server, such as https://charts.example.com; http for this machine alone"
+const urlAllowed = "the https address of a candela server, such as https://charts.example.com; http only on this machine"
 
-// remoteAddress returns the address at which a remote server answers MCP. The address
-// of the server alone gets the path of the endpoint.
+// remoteAddress returns the MCP endpoint of a remote server. An address without a path gets
+// that of the endpoint.
 func remoteAddress(text string) (string, error) {
 	u, err := url.Parse(text)
 	if err != nil || u.Host == "" || u.Opaque != "" {
 		return "", fault.Field("--url", text, urlAllowed)
 	}
 	if u.User != nil || u.RawQuery != "" || u.Fragment != "" {
-		// Not shown: it may hold a password or a key.
+		// Hidden, because it may contain a password or a key.
 		return "", fault.Field("--url", "(hidden)", urlAllowed+"; without a password, a query or a fragment")
 	}
 	if u.Scheme != "https" && (u.Scheme != "http" || !loopback.Host(strings.ToLower(u.Hostname()))) {
