@@ -72,7 +72,14 @@ func (rt Runtime) localSide(t *trading, l *ledger.Ledger) (side, error) {
 				return pruneForever(ctx, hard, rt, l)
 			}},
 		},
-		rest: []Part{{Name: "desk", Run: func(ctx, hard context.Context, ready func()) error {
+		rest: []Part{{Name: "alerts", Run: func(ctx, _ context.Context, ready func()) error {
+			if err := t.engine.Restore(ctx, l); err != nil {
+				return err
+			}
+			ready()
+			<-ctx.Done()
+			return nil
+		}}, {Name: "desk", Run: func(ctx, hard context.Context, ready func()) error {
 			if t.venue.paper != nil {
 				if err := t.venue.paper.Load(ctx); err != nil {
 					return err

@@ -18,12 +18,15 @@ import (
 // MaxPerOwner is how many alerts one owner may have active.
 const MaxPerOwner = 10_000
 
-// Book holds the active alerts of all owners. One goroutine only; the engine's
-// loop. The zero value is of no use; see NewBook.
+// Book holds the alerts of all owners. Active alerts can fire; inactive ones, which
+// another engine evaluates, are only listed. One goroutine uses it: the engine's loop.
+// Use NewBook to create one.
 type Book struct {
 	pages []*page
 	free  uint32 // the first free slot
 	byID  map[[16]byte]uint32
+
+	active int // alerts that can fire and those that have, uncommitted
 
 	owners  table[string, list]
 	symbols table[market.Symbol, struct{}]
@@ -63,8 +66,11 @@ func NewBook() *Book {
 	return b
 }
 
-// Len returns the number of alerts, pending ones included.
+// Len returns the number of alerts, inactive ones included.
 func (b *Book) Len() int { return len(b.byID) }
+
+// Active returns the number of active alerts, pending ones included.
+func (b *Book) Active() int { return b.active }
 
 // Count returns how many of them are the owner's.
 func (b *Book) Count(owner string) int {
@@ -137,21 +143,36 @@ func (b *Book) checkCondition(a *Alert) error {
 	return errors.New("alert of no known type")
 }
 
-// Add puts an alert into the book. It refuses one that is there already, has an
-// id of another form, or a condition that can never come true, and changes
-// nothing then. It does not fire: for an alert that may be true already the
-// engine calls Touch with the present price.
+// Add adds an active alert. It refuses an alert that the book has, one with a malformed
+// ID, and one whose condition can never come true, and changes nothing then. It does not
+// fire: for an alert that may be true already the engine calls Touch with the current
+// price.
 func (b *Book) Add(a Alert) error {
-	id, err := b.check(&a)
-	if err != nil {
-		return err
+	slot, err := b.add(&a)
+	if err == nil {
+		b.activate(slot, &a.Condition)
 	}
-	slot, q := b.slot(), b.queueFor(&a)
+	return err
+}
+
+// AddInactive is Add for an alert that another engine evaluates.
+func (b *Book) AddInactive(a Alert) error {
+	_, err := b.add(&a)
+	return err
+}
+
+func (b *Book) add(a *Alert) (uint32, error) {
+	id, err := b.check(a)
+	if err != nil {
+		return 0, err
+	}
+	slot, q := b.slot(), b.queueFor(a)
 	r := b.record(slot)
-	r.id, r.created, r.since = id, milli(a.Created), sinceOf(&a)
-	r.queue, r.symbol = q.number, b.symbols.hold(a.Symbol)
+	r.id, r.created, r.since = id, milli(a.Created), sinceOf(a)
+	r.queue, r.symbol, r.pos = q.number, b.symbols.hold(a.Symbol), nowhere
 	b.byID[id] = slot
 	b.own(slot, a.Owner)
+	b.keepThreshold(r, slot, &a.Condition)
 	if a.Note != "" {
 		b.notes[slot] = a.Note
 	}
@@ -159,25 +180,94 @@ func (b *Book) Add(a Alert) error {
 		b.expiries.push(float64(milli(a.Expires)), slot)
 	}
 	q.refs++
-	q.push(b.key(r, slot, &a.Condition), slot)
-	return nil
+	return slot, nil
 }
 
-// key returns what the alert's queue is ordered by, and keeps the threshold.
-// Milliseconds are exact in a float64 for 285,000 years.
-func (b *Book) key(r *record, slot uint32, c *Condition) float64 {
+// Activate lets an inactive alert fire. It reports whether the book has the alert and it
+// was inactive.
+func (b *Book) Activate(id string) bool {
+	raw, ok := parseID(id)
+	if !ok {
+		return false
+	}
+	slot, there := b.byID[raw]
+	if !there || b.isActive(slot) {
+		return false
+	}
+	a := b.alert(slot)
+	b.activate(slot, &a.Condition)
+	return true
+}
+
+func (b *Book) activate(slot uint32, c *Condition) {
+	r := b.record(slot)
+	q := b.queues[r.queue]
+	q.push(keyOf(r, c), slot)
+	b.count(q, 1)
+}
+
+// Deactivate keeps the alerts that depend on something for which gone returns true from
+// firing. Firings of theirs that are pending are forgotten.
+func (b *Book) Deactivate(gone func(Need) bool) {
+	for _, slot := range b.byID {
+		r := b.record(slot)
+		q := b.queues[r.queue]
+		if !b.isActive(slot) || !gone(q.watched.need) {
+			continue
+		}
+		if p, fired := b.pending[slot]; fired {
+			delete(b.pending, slot)
+			if !p.expires.IsZero() {
+				b.expiries.push(float64(milli(p.expires)), slot)
+			}
+		} else {
+			q.remove(r.pos)
+		}
+		b.count(q, -1)
+	}
+}
+
+// isActive reports whether the alert in a slot can fire, or has and is pending.
+func (b *Book) isActive(slot uint32) bool {
+	if b.record(slot).pos != nowhere {
+		return true
+	}
+	_, fired := b.pending[slot]
+	return fired
+}
+
+// count adds n to the active alerts of a queue.
+func (b *Book) count(q *queue, n int) {
+	b.active += n
+	q.watched.active += n
+	if q.group != nil {
+		q.group.active += n
+	}
+}
+
+// keepThreshold stores the threshold of a price condition.
+func (b *Book) keepThreshold(r *record, slot uint32, c *Condition) {
 	if c.Type == IndicatorSignal {
-		return float64(r.created)
+		return
 	}
 	var fits bool
 	if r.coef, r.exp, fits = split(c.Threshold); !fits {
 		r.exp = wide
 		b.wide[slot] = c.Threshold
 	}
-	if c.Type == PriceBelow {
+}
+
+// keyOf returns the key by which the alert's queue is ordered. Milliseconds are exact in
+// a float64 for 285,000 years.
+func keyOf(r *record, c *Condition) float64 {
+	switch c.Type {
+	case IndicatorSignal:
+		return float64(r.created)
+	case PriceBelow:
 		return -nearest(c.Threshold)
+	default:
+		return nearest(c.Threshold)
 	}
-	return nearest(c.Threshold)
 }
 
 // own puts the record at the end of its owner's list.
@@ -216,6 +306,9 @@ func (b *Book) disown(slot uint32) {
 func (b *Book) forget(slot uint32) {
 	r := b.record(slot)
 	q := b.queues[r.queue]
+	if b.isActive(slot) {
+		b.count(q, -1)
+	}
 	if r.pos != nowhere {
 		q.remove(r.pos)
 	}
@@ -259,6 +352,17 @@ func (b *Book) Instruments() map[market.Symbol]bool {
 		all[n.Instrument] = true
 	}
 	return all
+}
+
+// ActiveInstruments counts the instruments that active alerts depend on.
+func (b *Book) ActiveInstruments() int {
+	all := make(map[market.Symbol]struct{})
+	for n, w := range b.needs {
+		if w.active > 0 {
+			all[n.Instrument] = struct{}{}
+		}
+	}
+	return len(all)
 }
 
 // Discard takes the alerts out of the book, pending or not, that depend on something

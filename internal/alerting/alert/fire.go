@@ -184,8 +184,8 @@ func (b *Book) Settle(id string) {
 }
 
 // Expire takes the alerts that expired by now out of the book and appends them to
-// dst, the first to expire in front. Pending ones stay: they came true in time. So
-// do those of which wanting says that bars of what they depend on are missing,
+// dst, the first to expire in front. Inactive ones stay, and so do pending ones, which
+// came true in time, and those of which wanting says that bars of what they depend on are missing,
 // since they may have come true before they expired; nil says so of none.
 func (b *Book) Expire(dst []Alert, now time.Time, wanting func(Need) bool) []Alert {
 	limit := float64(milli(now))
@@ -200,7 +200,7 @@ func (b *Book) Expire(dst []Alert, now time.Time, wanting func(Need) bool) []Ale
 			continue
 		}
 		slot := b.expiries.entries[i].slot
-		if wanting == nil || !wanting(b.queues[b.record(slot).queue].watched.need) {
+		if r := b.record(slot); r.pos != nowhere && (wanting == nil || !wanting(b.queues[r.queue].watched.need)) {
 			b.hits = append(b.hits, slot)
 		}
 		b.todo = append(b.todo, 2*i+1, 2*i+2)

@@ -13,8 +13,9 @@ import (
 // model is the book as anyone would write it first: one slice, searched from
 // end to end. It says what the rules are; the book must not differ from it.
 type model struct {
-	alerts  []alert.Alert
-	pending []alert.Firing
+	alerts   []alert.Alert
+	pending  []alert.Firing
+	inactive map[string]bool // by id
 }
 
 func (m *model) isPending(id string) bool {
@@ -27,7 +28,7 @@ func (m *model) fire(kind alert.Type, n alert.Need, at time.Time, key func(*aler
 	var firings []alert.Firing
 	for i := range m.alerts {
 		a := &m.alerts[i]
-		if a.Condition.Type != kind || a.Need() != n || m.isPending(a.ID) || !a.Expires.IsZero() && !at.Before(a.Expires) {
+		if a.Condition.Type != kind || a.Need() != n || m.isPending(a.ID) || m.inactive[a.ID] || !a.Expires.IsZero() && !at.Before(a.Expires) {
 			continue
 		}
 		if value, yes := came(a); yes {
@@ -96,12 +97,13 @@ func (m *model) signal(n alert.Need, indicator, label string, value float64, clo
 func (m *model) remove(id string) {
 	m.alerts = slices.DeleteFunc(m.alerts, func(a alert.Alert) bool { return a.ID == id })
 	m.pending = slices.DeleteFunc(m.pending, func(f alert.Firing) bool { return f.ID == id })
+	delete(m.inactive, id)
 }
 
 func (m *model) expire(now time.Time) []alert.Alert {
 	var gone []alert.Alert
 	for _, a := range slices.Clone(m.alerts) {
-		if !a.Expires.IsZero() && !a.Expires.After(now) && !m.isPending(a.ID) {
+		if !a.Expires.IsZero() && !a.Expires.After(now) && !m.isPending(a.ID) && !m.inactive[a.ID] {
 			gone = append(gone, a)
 			m.remove(a.ID)
 		}
@@ -120,11 +122,32 @@ func (m *model) list(owner string) []alert.Alert {
 	return mine
 }
 
-// needs returns the needs with the indicators of each, sorted.
+// activate lets an alert fire, and reports whether it was inactive.
+func (m *model) activate(id string) bool {
+	was := m.inactive[id]
+	delete(m.inactive, id)
+	return was
+}
+
+func (m *model) deactivate(instrument market.Symbol) {
+	for _, a := range m.alerts {
+		if a.Instrument == instrument {
+			m.inactive[a.ID] = true
+		}
+	}
+	m.pending = slices.DeleteFunc(m.pending, func(f alert.Firing) bool { return f.Instrument == instrument })
+}
+
+func (m *model) active() int { return len(m.alerts) - len(m.inactive) }
+
+// needs returns the needs of active alerts with the indicators of each, sorted.
 func (m *model) needs() map[alert.Need][]string {
 	needs := make(map[alert.Need][]string)
 	for i := range m.alerts {
 		a := &m.alerts[i]
+		if m.inactive[a.ID] {
+			continue
+		}
 		names := needs[a.Need()]
 		if name := a.Condition.Indicator; name != "" && !slices.Contains(names, name) {
 			names = append(names, name)

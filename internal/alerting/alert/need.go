@@ -19,11 +19,11 @@ type Need struct {
 // Need returns what the alert depends on.
 func (a *Alert) Need() Need { return Need{a.Instrument, a.Interval} }
 
-// Needed reports whether some alert depends on n. A pending one still does.
-func (b *Book) Needed(n Need) bool { return b.needs[n] != nil }
+// Needed reports whether an active alert depends on n. A pending one still does.
+func (b *Book) Needed(n Need) bool { return b.needs[n] != nil && b.needs[n].active > 0 }
 
 // Groups yields the indicators to evaluate when a bar of n closes, each once
-// however many alerts wait for it, ordered by key. Key is the selection's. The
+// however many active alerts wait for it, ordered by key. Key is the selection's. The
 // book may change meanwhile only by Signal.
 func (b *Book) Groups(n Need) iter.Seq2[string, *indicator.Selection] {
 	return func(yield func(string, *indicator.Selection) bool) {
@@ -32,7 +32,7 @@ func (b *Book) Groups(n Need) iter.Seq2[string, *indicator.Selection] {
 			return
 		}
 		for _, g := range w.groups {
-			if !yield(g.key, g.selection) {
+			if g.active > 0 && !yield(g.key, g.selection) {
 				return
 			}
 		}
@@ -42,6 +42,7 @@ func (b *Book) Groups(n Need) iter.Seq2[string, *indicator.Selection] {
 // watched is a need with the alerts that have it.
 type watched struct {
 	need         Need
+	active       int
 	above, below *queue   // of a price
 	groups       []*group // of an interval, ordered by key
 }
@@ -50,6 +51,7 @@ type watched struct {
 type group struct {
 	key       string
 	selection *indicator.Selection
+	active    int
 	queues    []*queue // one per signal that somebody waits for; a handful
 }
 
@@ -58,7 +60,7 @@ type group struct {
 type queue struct {
 	heap
 	number  uint32 // in Book.queues
-	refs    int    // alerts in the heap and pending ones
+	refs    int    // alerts in the heap, pending and inactive ones
 	kind    Type
 	watched *watched
 	group   *group // nil for a price

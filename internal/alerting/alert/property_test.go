@@ -54,7 +54,11 @@ func (m *machine) add(t *rapid.T) {
 		}
 		a.Condition.Threshold = decimal.RequireFromString(levels.Draw(t, "threshold"))
 	}
-	if err := m.book.Add(a); err != nil {
+	add := m.book.Add
+	if rapid.IntRange(0, 3).Draw(t, "inactive") == 0 {
+		add, m.model.inactive[a.ID] = m.book.AddInactive, true
+	}
+	if err := add(a); err != nil {
 		t.Fatal(err)
 	}
 	if m.book.Add(a) == nil {
@@ -62,6 +66,22 @@ func (m *machine) add(t *rapid.T) {
 	}
 	m.model.alerts = append(m.model.alerts, a)
 	m.known = append(m.known, a.ID)
+}
+
+func (m *machine) activate(t *rapid.T) {
+	if len(m.known) == 0 {
+		t.Skip("nothing to activate")
+	}
+	target := rapid.SampledFrom(m.known).Draw(t, "id")
+	if got, want := m.book.Activate(target), m.model.activate(target); got != want {
+		t.Fatalf("Activate reports %v, want %v", got, want)
+	}
+}
+
+func (m *machine) deactivate(t *rapid.T) {
+	instrument := symbols.Draw(t, "instrument")
+	m.book.Deactivate(func(n alert.Need) bool { return n.Instrument == instrument })
+	m.model.deactivate(instrument)
 }
 
 func (m *machine) cancel(t *rapid.T) {
@@ -135,6 +155,9 @@ func (m *machine) check(t *rapid.T) {
 	if m.book.Len() != len(m.model.alerts) {
 		t.Fatalf("Len is %d, want %d", m.book.Len(), len(m.model.alerts))
 	}
+	if m.book.Active() != m.model.active() {
+		t.Fatalf("Active is %d, want %d", m.book.Active(), m.model.active())
+	}
 	for _, owner := range []string{"local", "anna", "bert", "nobody"} {
 		want := m.model.list(owner)
 		same(t, want, m.book.List(owner))
@@ -149,8 +172,10 @@ func (m *machine) check(t *rapid.T) {
 		for _, s := range m.book.Groups(n) {
 			names = append(names, s.Def.Name)
 		}
-		if needs[n] = names; !m.book.Needed(n) {
-			t.Fatalf("%v is listed and not needed", n)
+		if m.book.Needed(n) {
+			needs[n] = names
+		} else if len(names) > 0 {
+			t.Fatalf("%v is not needed and has groups %v", n, names)
 		}
 	}
 	same(t, m.model.needs(), needs)
@@ -173,9 +198,9 @@ func same(t *rapid.T, want, got any) {
 func TestBook_EqualsASearchedSlice(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		m := &machine{book: alert.NewBook(), model: &model{}, now: start}
+		m := &machine{book: alert.NewBook(), model: &model{inactive: make(map[string]bool)}, now: start}
 		t.Repeat(map[string]func(*rapid.T){
-			"add": m.add, "add more": m.add, "cancel": m.cancel, "tick": m.tick, "missed bar": m.missedBar, "signal": m.signal,
+			"add": m.add, "add more": m.add, "cancel": m.cancel, "activate": m.activate, "deactivate": m.deactivate, "tick": m.tick, "missed bar": m.missedBar, "signal": m.signal,
 			"commit": m.commit, "wait": m.wait, "expire": m.expire, "": m.check,
 		})
 	})

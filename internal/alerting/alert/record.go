@@ -23,7 +23,7 @@ type record struct {
 	owner   uint32
 	symbol  uint32 // as the client wrote it
 	queue   uint32 // what it waits in
-	pos     uint32 // where in the queue; nowhere while it is pending
+	pos     uint32 // where in the queue; nowhere while it is pending or inactive
 	expiry  uint32 // where among the expiries; nowhere when it has none
 	prev    uint32 // of the same owner, in the order they were added
 	next    uint32 // and the chain of free slots

@@ -2,27 +2,84 @@ package engine
 
 import (
 	"context"
+	"fmt"
+	"iter"
 
 	"candela/internal/alerting/alert"
 	"candela/internal/market"
+	"candela/internal/market/provider"
 )
 
-// Several engines may share a store, each with alerts of its own. What one watches
-// no longer, another takes over, as an engine takes over from its own earlier run.
+// Several engines may share a store. The book of each lists all alerts, and evaluates
+// those that it has adopted. An alert that one engine abandons is adopted by another, as
+// an engine adopts the alerts of its own earlier run.
 
-// Handed is an alert that the store has and that was watched before, by an earlier
-// run or by another engine.
+// Handed is a stored alert that this engine is to evaluate.
 type Handed struct {
 	alert.Alert
 	Mark int64 // the newest bar that was evaluated for it; 0 for none
 }
 
-// Name is how the store knows an alert.
+// Name identifies an alert in the store.
 type Name struct{ Owner, ID string }
 
-// Adopt watches alerts that are in the store, and evaluates what each has missed. One
-// that is watched already stays as it is. It returns when they are in the book; bars
-// are read from then on.
+// Stored is a store as a single engine reads it when it starts.
+type Stored interface {
+	Alerts(ctx context.Context) iter.Seq2[alert.Alert, error]
+	Marks(ctx context.Context) (map[provider.Sub]int64, error)
+}
+
+// Restore adopts all stored alerts, for an engine that shares its store with no other.
+// It waits for no venue.
+func (e *Engine) Restore(ctx context.Context, from Stored) error {
+	var failed error
+	err := e.do(ctx, func(l *loop) { failed = l.restore(ctx, from) })
+	if err == nil {
+		err = failed
+	}
+	if err != nil {
+		return fmt.Errorf("restore alerts: %w", err)
+	}
+	return nil
+}
+
+func (l *loop) restore(ctx context.Context, from Stored) error {
+	marks, err := from.Marks(ctx)
+	if err != nil {
+		return err
+	}
+	for a, err := range from.Alerts(ctx) {
+		if err != nil {
+			return err
+		}
+		l.adopt(&Handed{a, marks[subOf(a.Need())]})
+	}
+	l.loadAll()
+	return nil
+}
+
+// Index lists alerts that another engine evaluates. Alerts that the book has stay as
+// they are.
+func (e *Engine) Index(ctx context.Context, alerts []alert.Alert) error {
+	return e.do(ctx, func(l *loop) {
+		for i := range alerts {
+			if !l.book.Has(alerts[i].ID) {
+				l.added(&alerts[i], l.book.AddInactive(alerts[i]))
+			}
+		}
+	})
+}
+
+// Select returns the listed alerts on the instruments for which take returns true, in
+// no order.
+func (e *Engine) Select(ctx context.Context, take func(market.Symbol) bool) (all []alert.Alert, err error) {
+	err = e.do(ctx, func(l *loop) { all = l.book.Select(func(n alert.Need) bool { return take(n.Instrument) }) })
+	return all, err
+}
+
+// Adopt evaluates stored alerts from now on, and the bars that each has missed. An alert
+// that is evaluated already stays as it is. It returns when they are in the book; bars
+// are read later.
 func (e *Engine) Adopt(ctx context.Context, handed []Handed) error {
 	return e.do(ctx, func(l *loop) {
 		needs := make(map[alert.Need]bool)
@@ -39,30 +96,14 @@ func (e *Engine) Adopt(ctx context.Context, handed []Handed) error {
 	})
 }
 
-// restore adopts all the alerts there are. It waits for no venue.
-func (l *loop) restore() error {
-	marks, err := l.cfg.Store.Marks(l.ctx)
-	if err != nil {
-		return err
-	}
-	for a, err := range l.cfg.Store.Alerts(l.ctx) {
-		if err != nil {
-			return err
-		}
-		l.adopt(&Handed{a, marks[subOf(a.Need())]})
-	}
-	return nil
-}
-
-// adopt puts an alert into the book and notes what must be evaluated for it. Until
-// that is done nothing is marked: a mark would say that it was.
+// adopt activates an alert and records what must be evaluated for it. Nothing is marked
+// until that is done: a mark would claim that it was.
 func (l *loop) adopt(h *Handed) bool {
 	if l.book.Has(h.ID) {
-		return false
-	}
-	if err := l.book.Add(h.Alert); err != nil {
-		// Such as an indicator that this version does not have. The store keeps it.
-		l.cfg.Log.ErrorContext(l.ctx, "an alert cannot be watched", "alert_id", h.ID, "owner", h.Owner, "error", err)
+		if !l.book.Activate(h.ID) {
+			return false
+		}
+	} else if !l.added(&h.Alert, l.book.Add(h.Alert)) {
 		return false
 	}
 	n := h.Need()
@@ -79,10 +120,19 @@ func (l *loop) adopt(h *Handed) bool {
 	return true
 }
 
-// Abandon stops to watch the alerts on all instruments but those to keep, for another
-// engine to adopt them. What was found is committed and how far bars were evaluated is
-// written before. What cannot be committed is found again by whoever evaluates from
-// the marks that are there. Prices that Follow asked for are still followed.
+// added reports whether an alert was added, and logs why not: this version may lack its
+// indicator. The store keeps it.
+func (l *loop) added(a *alert.Alert, err error) bool {
+	if err != nil {
+		l.cfg.Log.ErrorContext(l.ctx, "alert not evaluated: unsupported definition", "alert_id", a.ID, "owner", a.Owner, "error", err)
+	}
+	return err == nil
+}
+
+// Abandon stops evaluating the alerts on all instruments but those to keep, so that
+// another engine can adopt them. It commits firings and saves marks first. A firing that
+// cannot be committed is found again by the engine that continues from the marks. Prices
+// that Follow asked for are still followed.
 func (e *Engine) Abandon(ctx context.Context, keep func(market.Symbol) bool) error {
 	return e.do(ctx, func(l *loop) { l.abandon(keep) })
 }
@@ -93,7 +143,7 @@ func (l *loop) abandon(keep func(market.Symbol) bool) {
 	}
 	l.commit()
 	l.saveMarks()
-	l.book.Discard(func(n alert.Need) bool { return !keep(n.Instrument) })
+	l.book.Deactivate(func(n alert.Need) bool { return !keep(n.Instrument) })
 	for symbol, p := range l.prices {
 		if !keep(symbol) {
 			l.disown(&p.loading, p.need)
@@ -106,8 +156,8 @@ func (l *loop) abandon(keep func(market.Symbol) bool) {
 	}
 }
 
-// disown stops to follow what was needed for alerts that are abandoned. Its mark
-// stays as it was written: the next engine begins there.
+// disown stops following the dependency of abandoned alerts. Its mark stays as saved:
+// the next engine starts there.
 func (l *loop) disown(s *loading, n alert.Need) {
 	s.marked, s.want, s.next = false, want{}, want{}
 	delete(l.marks, subOf(n))
@@ -115,8 +165,7 @@ func (l *loop) disown(s *loading, n alert.Need) {
 	l.drop(n)
 }
 
-// Ended tells that alerts have ended in the store by the hand of another: they are
-// watched no longer.
+// Ended removes alerts that were ended in the store by another process.
 func (e *Engine) Ended(ctx context.Context, names []Name) error {
 	return e.do(ctx, func(l *loop) {
 		for _, name := range names {

@@ -9,8 +9,6 @@ package engine
 import (
 	"context"
 	"errors"
-	"fmt"
-	"iter"
 	"log/slog"
 	"sync"
 	"sync/atomic"
@@ -34,9 +32,7 @@ type Store interface {
 	CancelAlert(ctx context.Context, by principal.Caller, id string) error
 	FireAlerts(ctx context.Context, firings []alert.Firing) ([]notify.Entry, error)
 	ExpireAlerts(ctx context.Context, gone []alert.Alert) error
-	Alerts(ctx context.Context) iter.Seq2[alert.Alert, error]
 	SaveMarks(ctx context.Context, marks map[provider.Sub]int64) error
-	Marks(ctx context.Context) (map[provider.Sub]int64, error)
 }
 
 // Data is where bars that have been come from.
@@ -106,20 +102,15 @@ func New(cfg Config) *Engine {
 	return e
 }
 
-// Run works until ctx ends. It calls ready when the alerts of the store are
-// loaded and commands are answered; what was missed is read and evaluated from
-// then on. Before hard ends it commits what it found. It must be called once.
+// Run works until ctx ends. It calls ready when it accepts commands. It evaluates no
+// alert until Restore or Adopt names it. Before hard ends it commits what it found. It
+// must be called once.
 func (e *Engine) Run(ctx, hard context.Context, ready func()) error {
 	defer close(e.stopped)
 	ctx, stop := context.WithCancel(ctx)
 	l := newLoop(ctx, hard, e)
-	if err := l.restore(); err != nil {
-		stop()
-		return fmt.Errorf("restore the alerts: %w", err)
-	}
 	var following sync.WaitGroup
 	following.Go(func() { _ = e.cfg.Feed.Run(ctx, l.events) }) // ends with ctx and its error
-	l.loadAll()
 	ready()
 	l.run()
 	stop()

@@ -133,6 +133,9 @@ func (s *scene) start() {
 	ready, done := make(chan struct{}), make(chan error, 1)
 	go func() { done <- s.Run(ctx, s.t.Context(), func() { close(ready) }) }()
 	<-ready
+	if err := s.Restore(s.t.Context(), s.store); err != nil {
+		s.t.Error(err)
+	}
 	s.stop = func() {
 		s.t.Helper()
 		cancel()

@@ -78,6 +78,9 @@ func (m *memory) run(t *testing.T, v *venue) (*engine.Engine, func()) {
 	ready, done := make(chan struct{}), make(chan error, 1)
 	go func() { done <- e.Run(ctx, t.Context(), func() { close(ready) }) }()
 	<-ready
+	if err := e.Restore(t.Context(), m); err != nil {
+		t.Fatal(err)
+	}
 	return e, func() {
 		cancel()
 		if err := <-done; err != nil {

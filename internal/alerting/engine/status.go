@@ -14,7 +14,8 @@ const failingFor = 2 * time.Minute
 // grow.
 type Status struct {
 	Running     bool
-	Alerts      int           // active
+	Alerts      int           // that this engine evaluates
+	Instruments int           // that they depend on
 	Prices      int           // instruments whose price is followed
 	Series      int           // windows of bars
 	Loading     int           // of the two, not loaded yet: their alerts wait
@@ -38,7 +39,7 @@ func (e *Engine) Status() Status { return *e.status.Load() }
 // look finds out how things are and publishes it.
 func (l *loop) look(now time.Time) {
 	s := &Status{
-		Running: l.ctx.Err() == nil, Alerts: l.book.Len(), Prices: len(l.prices), Series: len(l.series),
+		Running: l.ctx.Err() == nil, Alerts: l.book.Active(), Instruments: l.book.ActiveInstruments(), Prices: len(l.prices), Series: len(l.series),
 		Feeds: l.cfg.Feed.Status(), Evaluations: l.evaluations, Firings: l.firings, Late: l.late,
 	}
 	for _, p := range l.prices {
