@@ -55,7 +55,7 @@ func (rt Runtime) listen(auth httpd.Authorizer, door *oauth.Server) ([]Part, *tr
 	cfg := rt.Config.HTTP
 	front := httpd.Config{
 		BaseURL: cfg.BaseURL, AllowedOrigins: cfg.AllowedOrigins, OAuth: door,
-		Name: "candela", Version: rt.release(), Tools: toolCount, Trading: rt.Config.Trade, Streams: tools.streams, Log: rt.Log,
+		Name: "candela", Version: rt.release(), Tools: len(tools.registry.Tools()), Trading: rt.Config.Trade, Streams: tools.streams, Log: rt.Log,
 		MaxConnections: cfg.MaxConnections, TrustedProxies: cfg.TrustedProxies, KeepAlive: rt.keepAlive, Reconnect: rt.node.reconnect,
 	}
 	server, err := httpd.New(tools.server, auth, front)
@@ -116,9 +116,6 @@ func (rt Runtime) release() string {
 	name, _, _ := strings.Cut(rt.Version, " ")
 	return name
 }
-
-// toolCount is what GET / says; a test holds it against the registry.
-const toolCount = 15
 
 // toolset is the tools with what stands behind them.
 type toolset struct {

@@ -14,7 +14,6 @@ import (
 	"candela/internal/config"
 	"candela/internal/serve/httpd"
 	"candela/internal/serve/httpd/httpdtest"
-	"candela/internal/serve/tool"
 	"candela/internal/testkit/porttest"
 )
 
@@ -118,13 +117,5 @@ func TestSpeakMCP_SaysSinceWhenItEnds(t *testing.T) {
 	err = runParts(t.Context(), parts, time.Hour, quiet())
 	if since := begun(parts); err != nil || since.Before(began) || !since.Equal(parts[len(parts)-1].Ending()) {
 		t.Errorf("%v; the stop began at %v", err, since)
-	}
-}
-
-func TestToolCount(t *testing.T) {
-	t.Parallel()
-	registry, err := tool.New(tool.Config{Log: slog.New(slog.DiscardHandler)})
-	if err != nil || len(registry.Tools()) != toolCount {
-		t.Fatalf("%d tools, %v", len(registry.Tools()), err)
 	}
 }

@@ -43,7 +43,7 @@ func TestLoad_NATSRefusals(t *testing.T) {
 		"an address of another kind":           {args: with("--nats-url=http://a.example"), env: []string{owner}, want: "nats://host:port or tls://host:port"},
 		"an address without a scheme":          {args: with("--nats-url=a.example:4222"), env: []string{owner}, want: "nats://host:port"},
 		"an address with a path":               {args: with("--nats-url=nats://a.example/x"), env: []string{owner}, want: "nats://host:port"},
-		"a password in the address":            {args: with("--nats-url=nats://me:hunter2@a.example"), env: []string{owner}, want: `"(hidden)" is not allowed`},
+		"a password in the address":            {args: with("--nats-url=nats://me:hunter2@a.example"), env: []string{owner}, want: `invalid value "(hidden)"`},
 		"no address between commas":            {args: with("--nats-url=nats://a.example,,"), env: []string{owner}, want: "separated by commas"},
 		"a prefix that is no word":             {args: with(nats, "--nats-prefix=a.b"), env: []string{owner}, want: "1 to 64 letters, digits, - and _"},
 		"a certificate without its key":        {args: with(nats, "--nats-cert="+openFile(t)), env: []string{owner}, want: "belong together"},

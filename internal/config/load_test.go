@@ -114,10 +114,10 @@ func TestLoad_ReportsEveryProblemAtOnce(t *testing.T) {
 		"unknown environment variable CANDELA_BRAS; did you mean CANDELA_BARS?",
 		`unknown key "colour" in `,
 		`unknown key "table" in `,
-		"bars: \"many\" is not allowed; allowed: an integer, a whole number from 1 to 5000",
-		`CANDELA_LOG_LEVEL: "loud" is not allowed; allowed: debug, info, warn, error`,
-		`--port: "high" is not allowed; allowed: a whole number from 1 to 65535`,
-		`--theme: "drak" is not allowed; allowed: dark, light; did you mean "dark"?`,
+		"bars: invalid value \"many\"; use an integer, a whole number from 1 to 5000",
+		`CANDELA_LOG_LEVEL: invalid value "loud"; use debug, info, warn, error`,
+		`--port: invalid value "high"; use a whole number from 1 to 65535`,
+		`--theme: invalid value "drak"; use dark, light; did you mean "dark"?`,
 		"--mcp (--mcp) and --serve (--serve) exclude each other",
 	}
 	joined := strings.Join(got, "\n")

@@ -36,7 +36,7 @@ func TestLoad_SinkRefusals(t *testing.T) {
 		"a webhook over http":              {args: []string{trade, "--webhook-url=http://a.example/hunter2"}, env: []string{secret}, want: "--webhook-url is http and not on this machine"},
 		"a webhook over http, near":        {args: []string{trade, "--webhook-url=http://nas.example/x", "--allow-private-sinks"}, env: []string{secret}},
 		"a webhook over http, nearer":      {args: []string{trade, "--webhook-url=http://127.0.0.1:8080/x"}, env: []string{secret}},
-		"a webhook with a user":            {args: []string{trade, "--webhook-url=https://me:hunter2@a.example/x"}, env: []string{secret}, want: `"(hidden)" is not allowed; allowed: an absolute https URL`},
+		"a webhook with a user":            {args: []string{trade, "--webhook-url=https://me:hunter2@a.example/x"}, env: []string{secret}, want: `invalid value "(hidden)"; use an absolute https URL`},
 		"a webhook with a slip":            {args: []string{trade, "--webhook-url=htps://a.example/hunter2"}, env: []string{secret}, want: "absolute https URL"},
 		"a webhook without a scheme":       {args: []string{trade, "--webhook-url=a.example/hunter2"}, env: []string{secret}, want: "absolute https URL"},
 		"a webhook with a fragment":        {args: []string{trade, "--webhook-url=https://a.example/#hunter2"}, env: []string{secret}, want: "absolute https URL"},

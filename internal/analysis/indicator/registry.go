@@ -53,7 +53,7 @@ func CheckSignal(d *Def, label string) error {
 	}
 	near := fault.Nearest(label, own)
 	if len(near) == 0 && slices.Contains(labels(), label) {
-		return fault.Field("condition.indicator_signal.signal", label, fmt.Sprintf("%s emits %s", d.Name, strings.Join(own, ", ")))
+		return fault.Field("condition.indicator_signal.signal", label, fmt.Sprintf("a signal of %s: %s", d.Name, strings.Join(own, ", ")))
 	}
 	return fault.Field("condition.indicator_signal.signal", label, strings.Join(own, ", "), near...)
 }

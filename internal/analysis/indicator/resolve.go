@@ -111,7 +111,7 @@ func (d *Def) values(given map[string]json.RawMessage) (Values, error) {
 			return Values{}, d.unknownParam(name)
 		}
 		if set[i] != "" {
-			return Values{}, fault.Field(d.Name+"."+name, string(given[name]), fmt.Sprintf("%s and %s are the same parameter: give one", set[i], name))
+			return Values{}, fault.Field(d.Name+"."+name, string(given[name]), fmt.Sprintf("only one of %s and %s, which are the same parameter", set[i], name))
 		}
 		value, err := d.Params[i].parse(given[name])
 		if err != nil {

@@ -103,7 +103,7 @@ func KindOf(err error) Kind {
 // long value is cut: the client knows what it sent.
 func Field(field, value, allowed string, suggestions ...string) *Error {
 	value = clip(value)
-	message := fmt.Sprintf("%s: %q is not allowed; allowed: %s", field, value, allowed)
+	message := fmt.Sprintf("%s: invalid value %q; use %s", field, value, allowed)
 	if len(suggestions) > 0 {
 		message += fmt.Sprintf("; did you mean %q?", suggestions[0])
 	}
@@ -117,7 +117,7 @@ func Field(field, value, allowed string, suggestions ...string) *Error {
 // quotes, which the value alone would not show. right is how it is written.
 func Quoted(field, text, allowed string, right ...string) *Error {
 	text = clip(text)
-	message := fmt.Sprintf("%s: the text %q is not allowed; allowed: %s, without quotes", field, text, allowed)
+	message := fmt.Sprintf("%s: invalid text %q; use %s, without quotes", field, text, allowed)
 	if len(right) > 0 {
 		message += ": " + right[0]
 	}

@@ -92,12 +92,12 @@ func TestField(t *testing.T) {
 	got := fault.Field("interval", "7m", "1m 3m 5m", "5m", "3m")
 	want := &fault.Error{
 		Kind: fault.Invalid, Code: "invalid_argument", Field: "interval", Value: "7m", Allowed: "1m 3m 5m", Suggestions: []string{"5m", "3m"},
-		Message: `interval: "7m" is not allowed; allowed: 1m 3m 5m; did you mean "5m"?`,
+		Message: `interval: invalid value "7m"; use 1m 3m 5m; did you mean "5m"?`,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
-	if m := fault.Field("a", "b", "c").Message; m != `a: "b" is not allowed; allowed: c` {
+	if m := fault.Field("a", "b", "c").Message; m != `a: invalid value "b"; use c` {
 		t.Errorf("without suggestions the message is %q", m)
 	}
 }

@@ -152,7 +152,7 @@ func TestWire_Ends(t *testing.T) {
 		says   string
 	}{
 		"without subscriptions":            {confirm, nil, nil, fault.Invalid, "subscriptions is required"},
-		"with an interval there is not":    {confirm, []provider.Sub{{Symbol: market.Symbol{Name: "A"}, Interval: market.Day1}}, nil, fault.Invalid, "there has 1h"},
+		"with an interval there is not":    {confirm, []provider.Sub{{Symbol: market.Symbol{Name: "A"}, Interval: market.Day1}}, nil, fault.Invalid, "an interval of there: 1h"},
 		"with too many":                    {confirm, []provider.Sub{sub("A"), sub("B"), sub("C")}, nil, fault.Invalid, "at most 2"},
 		"with too many after a change":     {confirm, []provider.Sub{sub("A")}, &provider.Change{Add: []provider.Sub{sub("B"), sub("C")}}, fault.Invalid, "at most 2"},
 		"when nothing is confirmed":        {func(string) []string { return nil }, []provider.Sub{sub("A")}, nil, fault.Unavailable, "there: the subscriptions were not confirmed within 30s"},

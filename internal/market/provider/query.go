@@ -74,5 +74,5 @@ func UnsupportedInterval(name string, i market.Interval, supported []market.Inte
 	for k, s := range supported {
 		names[k] = s.String()
 	}
-	return fault.Field("interval", i.String(), name+" has "+strings.Join(names, " "))
+	return fault.Field("interval", i.String(), "an interval of "+name+": "+strings.Join(names, " "))
 }

@@ -48,7 +48,7 @@ func TestCaps_Accept(t *testing.T) {
 		}
 	}
 	_, err := caps().Accept("there", provider.BarQuery{Interval: market.Hour4})
-	if got := fault.Of(err).Message; !strings.Contains(got, "there has 1h 1d") || !strings.Contains(got, `"4h"`) {
+	if got := fault.Of(err).Message; !strings.Contains(got, "an interval of there: 1h 1d") || !strings.Contains(got, `"4h"`) {
 		t.Errorf("the refusal reads %q", got)
 	}
 }

@@ -61,7 +61,7 @@ func keyArg(name string, dst *string, most int, doc string) arg {
 			return fault.Field(name, quoteValue(raw), f.allowed)
 		case !fault.Plain(value):
 			e := fault.Field(name, strings.Trim(strconv.QuoteToASCII(truncate(value)), `"`), f.allowed)
-			e.Message = fmt.Sprintf("%s: %s is not allowed; allowed: %s: take other characters out, or choose another key", name, strconv.QuoteToASCII(truncate(value)), f.allowed)
+			e.Message = fmt.Sprintf("%s: invalid value %s; use %s: remove the other characters, or choose another key", name, strconv.QuoteToASCII(truncate(value)), f.allowed)
 			return e
 		}
 		*dst = value
@@ -261,7 +261,7 @@ func noObject(name string, raw json.RawMessage, allowed string) error {
 		return fault.Field(name, quoteValue(raw), allowed)
 	}
 	e := fault.Quoted(name, truncate(value), allowed)
-	e.Message = fmt.Sprintf("%s: a string was given, %s; give the object itself, without quotes around it: %s", name, quote(truncate(value)), allowed)
+	e.Message = fmt.Sprintf("%s: invalid text %s; pass the object itself, without quotes: %s", name, quote(truncate(value)), allowed)
 	if strings.HasPrefix(value, "{") && value == truncate(value) && strictjson.Check([]byte(value)) == nil {
 		e.Suggestions = []string{value}
 	}

@@ -105,7 +105,7 @@ func mistakes() []mistake {
 		m("get_positions", `{"symbol":"BTCUSDT"}`, "limit, cursor", `{}`),
 		{"get_balance", `{}`, "no tool shows cash", "", ""},
 		// alerts and notifications
-		m(set, `{"symbol":"BTCUSDT","condition":"{\"price_above\":5}"}`, "a string was given", `{"symbol":"BTCUSDT","condition":{"price_above":5}}`),
+		m(set, `{"symbol":"BTCUSDT","condition":"{\"price_above\":5}"}`, "pass the object itself", `{"symbol":"BTCUSDT","condition":{"price_above":5}}`),
 		m(set, `{"symbol":"BTCUSDT","condition":{"price_above":5,"price_below":4}}`, "exactly one", `{"symbol":"BTCUSDT","condition":{"price_above":5}}`),
 		m(set, `{"symbol":"BTCUSDT","condition":{"price_over":5}}`, "price_above", `{"symbol":"BTCUSDT","condition":{"price_above":5}}`),
 		m(set, `{"symbol":"BTCUSDT","condition":{"price_below":-5}}`, "above 0", `{"symbol":"BTCUSDT","condition":{"price_below":5}}`),

@@ -93,7 +93,7 @@ func TestWrongCalls_AnswersLetAModelCorrectItself(t *testing.T) {
 		if p.Code == "" || p.Retryable == nil || p.Field != wrong.field || p.Value != wrong.value || !strings.Contains(p.Allowed, wrong.allowed) {
 			t.Errorf("%s: %s", wrong.name, raw)
 		}
-		if strings.HasSuffix(wrong.name, "as text") && !strings.Contains(p.Message, "the text") {
+		if strings.HasSuffix(wrong.name, "as text") && !strings.Contains(p.Message, "invalid text") {
 			t.Errorf("%s: the message does not say that text is what is wrong: %s", wrong.name, p.Message)
 		}
 		for _, part := range []string{wrong.value, wrong.allowed, wrong.nearest} {

@@ -42,7 +42,7 @@ func (p *Provider) SeriesNames() []string {
 func (p *Provider) Series(ctx context.Context, q provider.SeriesQuery) ([]provider.Point, error) {
 	from, ok := sources()[market.SeriesName(q.Name)]
 	if !ok {
-		return nil, fault.Field("series", q.Name, "binance has funding_rate open_interest long_accounts")
+		return nil, fault.Field("series", q.Name, "a series of binance: funding_rate open_interest long_accounts")
 	}
 	spelled, err := Spell(q.Symbol)
 	if err != nil {

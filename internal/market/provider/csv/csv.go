@@ -107,7 +107,7 @@ func (p *Provider) Bars(ctx context.Context, q provider.BarQuery) (provider.BarP
 	from, ok := files.source(q.Interval)
 	if !ok {
 		return provider.BarPage{}, fault.Field("interval", q.Interval.String(),
-			fmt.Sprintf("%s has %s of %s and can build what these divide", name, files, q.Symbol.Name))
+			fmt.Sprintf("an interval that %s builds from the files of %s: %s", name, q.Symbol.Name, files))
 	}
 	c, err := p.calendar(ctx, files)
 	if err != nil {

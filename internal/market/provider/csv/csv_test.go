@@ -309,7 +309,7 @@ func TestProvider_BuildsFromTheLongestThatDivides(t *testing.T) {
 		t.Errorf("a page after the hole reports %+v, %v", part.Holes, err)
 	}
 	_, err = read(t, p, "X", market.Minute1)
-	if f := fault.Of(err); f == nil || f.Kind != fault.Invalid || f.Field != "interval" || !strings.Contains(f.Allowed, "15m 1h of X") {
+	if f := fault.Of(err); f == nil || f.Kind != fault.Invalid || f.Field != "interval" || !strings.Contains(f.Allowed, "the files of X: 15m 1h") {
 		t.Errorf("1m: %v", err)
 	}
 }

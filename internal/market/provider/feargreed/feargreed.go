@@ -54,7 +54,7 @@ func (s *Source) SeriesNames() []string { return []string{string(market.FearGree
 // no symbol.
 func (s *Source) Series(ctx context.Context, q provider.SeriesQuery) ([]provider.Point, error) {
 	if q.Name != string(market.FearGreed) {
-		return nil, fault.Field("series", q.Name, name+" has "+string(market.FearGreed))
+		return nil, fault.Field("series", q.Name, "a series of "+name+": "+string(market.FearGreed))
 	}
 	days := max(0, s.now().Unix()-q.From)/day + 3
 	resp, err := s.client.Do(ctx, upstream.Request{
