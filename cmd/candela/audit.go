@@ -13,6 +13,7 @@ import (
 	"time"
 	"unicode"
 
+	"candela/internal/app"
 	"candela/internal/config"
 	"candela/internal/kit/fault"
 	"candela/internal/store/ledger"
@@ -48,7 +49,7 @@ func readLog(ctx context.Context, in invocation, command func(context.Context, i
 	if err != nil {
 		return err
 	}
-	cfg, err := config.Load(config.Input{Args: rest, Environ: in.environ, Inspect: true})
+	cfg, err := app.LoadConfig(config.Input{Args: rest, Environ: in.environ, Inspect: true})
 	if err != nil {
 		return err
 	}

@@ -69,7 +69,7 @@ func approveClient(ctx context.Context, in invocation) error {
 	if len(in.args) > 0 && !strings.HasPrefix(in.args[0], "-") {
 		return fault.Field("auth approve", in.args[0], "flags alone; which client is let in is seen and decided on the page")
 	}
-	cfg, err := config.Load(config.Input{Args: in.args, Environ: in.environ, Inspect: true})
+	cfg, err := app.LoadConfig(config.Input{Args: in.args, Environ: in.environ, Inspect: true})
 	if err != nil {
 		return err
 	}
@@ -85,7 +85,7 @@ func approveClient(ctx context.Context, in invocation) error {
 }
 
 func listClients(ctx context.Context, in invocation) error {
-	cfg, err := config.Load(config.Input{Args: in.args, Environ: in.environ, Inspect: true})
+	cfg, err := app.LoadConfig(config.Input{Args: in.args, Environ: in.environ, Inspect: true})
 	if err != nil {
 		return err
 	}
@@ -105,7 +105,7 @@ func revokeClient(ctx context.Context, in invocation) error {
 	if len(in.args) == 0 || strings.HasPrefix(in.args[0], "-") {
 		return fault.Missing("ID", "one that candela auth list shows")
 	}
-	cfg, err := config.Load(config.Input{Args: in.args[1:], Environ: in.environ, Inspect: true})
+	cfg, err := app.LoadConfig(config.Input{Args: in.args[1:], Environ: in.environ, Inspect: true})
 	if err != nil {
 		return err
 	}
@@ -121,7 +121,7 @@ func revokeAll(ctx context.Context, in invocation) error {
 	if len(in.args) > 0 && !strings.HasPrefix(in.args[0], "-") {
 		return fault.Field("auth revoke-all", in.args[0], "flags alone; candela auth revoke ID throws one client out")
 	}
-	cfg, err := config.Load(config.Input{Args: in.args, Environ: in.environ, Inspect: true})
+	cfg, err := app.LoadConfig(config.Input{Args: in.args, Environ: in.environ, Inspect: true})
 	if err != nil {
 		return err
 	}

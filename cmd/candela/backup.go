@@ -9,6 +9,7 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"candela/internal/app"
 	"candela/internal/config"
 	"candela/internal/kit/fault"
 	"candela/internal/operate/backup"
@@ -64,7 +65,7 @@ func folderArgument(in invocation, command, allowed string) (string, *config.Con
 	if len(in.args) == 0 || in.args[0] == "" || strings.HasPrefix(in.args[0], "-") {
 		return "", nil, fault.Missing(command+" FOLDER", allowed)
 	}
-	cfg, err := config.Load(config.Input{Args: in.args[1:], Environ: in.environ, Inspect: true})
+	cfg, err := app.LoadConfig(config.Input{Args: in.args[1:], Environ: in.environ, Inspect: true})
 	return in.args[0], cfg, err
 }
 

@@ -99,7 +99,7 @@ func noSuchCommand(of string, args []string, names ...string) error {
 }
 
 func runMode(ctx context.Context, in invocation) error {
-	cfg, err := config.Load(config.Input{Args: in.args, Environ: in.environ})
+	cfg, err := app.LoadConfig(config.Input{Args: in.args, Environ: in.environ})
 	if err != nil {
 		return err
 	}
@@ -109,7 +109,7 @@ func runMode(ctx context.Context, in invocation) error {
 // printConfig also serves as a check: a configuration with a problem ends it
 // with the same messages and exit code as a start.
 func printConfig(_ context.Context, in invocation) error {
-	cfg, err := config.Load(config.Input{Args: in.args, Environ: in.environ, Inspect: true})
+	cfg, err := app.LoadConfig(config.Input{Args: in.args, Environ: in.environ, Inspect: true})
 	if err != nil {
 		return err
 	}
@@ -156,7 +156,7 @@ func printHelp(w io.Writer, name string) error {
 		fmt.Fprintf(w, "  candela %-22s%s\n", c.usage, c.doc)
 	}
 	fmt.Fprint(w, "\nA flag beats its variable, which beats candela.toml in the state directory, which beats the default.\n")
-	if err := config.WriteHelp(w); err != nil {
+	if err := config.WriteHelp(w, app.Parts()); err != nil {
 		return err
 	}
 	_, err := fmt.Fprint(w, "\nExit codes: 0 done, 1 failed, 2 wrong flags, variables or file.\n")

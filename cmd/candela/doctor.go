@@ -16,7 +16,7 @@ func examine(ctx context.Context, in invocation) error {
 	args, asJSON := cutJSON(in.args)
 	all := []doctor.Finding{}
 	clearLine := func() {}
-	visit := app.Visit{Say: func(f doctor.Finding) {
+	options := doctor.Options{Report: func(f doctor.Finding) {
 		clearLine()
 		all = append(all, f)
 		if !asJSON {
@@ -25,11 +25,11 @@ func examine(ctx context.Context, in invocation) error {
 	}}
 	if isTerminal(in.Stderr) {
 		clearLine = func() { fmt.Fprint(in.Stderr, "\r\x1b[K") }
-		visit.Waiting = func(what string) { fmt.Fprintf(in.Stderr, "\r%s", what) }
+		options.Waiting = func(what string) { fmt.Fprintf(in.Stderr, "\r%s", what) }
 	}
-	app.Examine(ctx, config.Input{Args: args, Environ: in.environ}, in.Deps, visit)
+	app.RunDoctor(ctx, config.Input{Args: args, Environ: in.environ}, in.Deps, options)
 	if err := ctx.Err(); err != nil {
-		return fmt.Errorf("the examination was broken off: %w", err)
+		return fmt.Errorf("doctor interrupted: %w", err)
 	}
 	counts := make(map[doctor.Status]int)
 	for _, f := range all {

@@ -19,7 +19,7 @@ func halt(ctx context.Context, in invocation) error {
 	for words < len(in.args) && !strings.HasPrefix(in.args[words], "-") {
 		words++
 	}
-	cfg, err := config.Load(config.Input{Args: in.args[words:], Environ: in.environ, Inspect: true})
+	cfg, err := app.LoadConfig(config.Input{Args: in.args[words:], Environ: in.environ, Inspect: true})
 	if err != nil {
 		return err
 	}
@@ -101,7 +101,7 @@ func resume(ctx context.Context, in invocation) error {
 	if len(in.args) > 0 && !strings.HasPrefix(in.args[0], "-") {
 		return fault.Field("resume", in.args[0], "flags alone")
 	}
-	cfg, err := config.Load(config.Input{Args: in.args, Environ: in.environ, Inspect: true})
+	cfg, err := app.LoadConfig(config.Input{Args: in.args, Environ: in.environ, Inspect: true})
 	if err != nil {
 		return err
 	}

@@ -6,6 +6,7 @@ import (
 	"io"
 	"strings"
 
+	"candela/internal/app"
 	"candela/internal/kit/fault"
 	"candela/internal/operate/install"
 )
@@ -31,7 +32,7 @@ func uninstallClient(_ context.Context, in invocation) error {
 }
 
 func changeClient(in invocation, command string, remove bool) error {
-	want := install.Installation{Name: "candela", Remove: remove, Environ: in.environ}
+	want := install.Installation{Name: "candela", Remove: remove, Environ: in.environ, Parts: app.Parts()}
 	args := in.args
 	if len(args) > 0 && !strings.HasPrefix(args[0], "-") {
 		want.Client, args = args[0], args[1:]

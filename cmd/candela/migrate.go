@@ -7,6 +7,7 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"candela/internal/app"
 	"candela/internal/config"
 	"candela/internal/kit/fault"
 	"candela/internal/operate/migrate"
@@ -18,7 +19,7 @@ func migrateState(ctx context.Context, in invocation) error {
 	if err != nil {
 		return err
 	}
-	cfg, err := config.Load(config.Input{Args: rest, Environ: in.environ, Inspect: true})
+	cfg, err := app.LoadConfig(config.Input{Args: rest, Environ: in.environ, Inspect: true})
 	if err != nil {
 		return err
 	}

@@ -14,7 +14,7 @@ func notify(ctx context.Context, in invocation) error {
 	if len(in.args) == 0 || in.args[0] != "test" {
 		return noSuchCommand("notify", in.args, "test")
 	}
-	cfg, err := config.Load(config.Input{Args: in.args[1:], Environ: in.environ, Inspect: true})
+	cfg, err := app.LoadConfig(config.Input{Args: in.args[1:], Environ: in.environ, Inspect: true})
 	if err != nil {
 		return err
 	}

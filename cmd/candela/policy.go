@@ -32,7 +32,7 @@ func checkPolicy(args []string, in invocation) error {
 	if len(args) > 0 && !strings.HasPrefix(args[0], "-") {
 		named, args = args[0], args[1:]
 	}
-	cfg, err := config.Load(config.Input{Args: args, Environ: in.environ, Inspect: true})
+	cfg, err := app.LoadConfig(config.Input{Args: args, Environ: in.environ, Inspect: true})
 	if err != nil {
 		return err
 	}

@@ -14,7 +14,7 @@ import (
 // status tells how trading stands, and changes nothing of it.
 func status(ctx context.Context, in invocation) error {
 	args, asJSON := cutJSON(in.args)
-	cfg, err := config.Load(config.Input{Args: args, Environ: in.environ, Inspect: true})
+	cfg, err := app.LoadConfig(config.Input{Args: args, Environ: in.environ, Inspect: true})
 	if err != nil {
 		return err
 	}

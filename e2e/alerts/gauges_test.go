@@ -44,7 +44,7 @@ func runWithGauges(address string) int {
 		_ = json.NewEncoder(w).Encode(gauges{m.HeapAlloc, runtime.NumGoroutine(), len(files)})
 	})}
 	go func() { _ = server.ListenAndServe() }()
-	cfg, err := config.Load(config.Input{Args: os.Args[1:]})
+	cfg, err := app.LoadConfig(config.Input{Args: os.Args[1:]})
 	if err == nil {
 		err = app.Run(ctx, cfg, app.Deps{Version: "soak", Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Services: app.Wired()})
 	}

@@ -14,6 +14,7 @@ import (
 	nats "github.com/nats-io/nats-server/v2/server"
 	"go.yaml.in/yaml/v2"
 
+	"candela/internal/app"
 	"candela/internal/config"
 )
 
@@ -130,7 +131,7 @@ func loadReplica(t *testing.T, made string, command []string) *config.Config {
 	for _, arg := range command {
 		args = append(args, files.Replace(host.ReplaceAllString(arg, "charts.example.com")))
 	}
-	cfg, err := config.Load(config.Input{Args: args})
+	cfg, err := app.LoadConfig(config.Input{Args: args})
 	if err != nil {
 		t.Fatal(err)
 	}

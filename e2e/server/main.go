@@ -35,7 +35,7 @@ func run(ctx context.Context, args []string) error {
 		return errors.New("usage: server TOKEN [flags of candela]")
 	}
 	tokens := httpdtest.Tokens{args[0]: principal.Caller{Subject: "owner", Key: "e2e"}}
-	cfg, err := config.Load(config.Input{Args: args[1:], Environ: os.Environ()})
+	cfg, err := app.LoadConfig(config.Input{Args: args[1:], Environ: os.Environ()})
 	if err != nil {
 		return err
 	}

@@ -11,25 +11,28 @@ import (
 	"candela/internal/store/ledger"
 )
 
-// TestAccounts_AreApart holds that no two places where orders can go share books.
-func TestAccounts_AreApart(t *testing.T) {
+// TestAccounts_KeepTheirNames holds the stored names: under another name an account's
+// orders and positions would be lost.
+func TestAccounts_KeepTheirNames(t *testing.T) {
 	t.Parallel()
-	all := accounts()
-	if len(all) != 6 || len(slices.Compact(slices.Sorted(slices.Values(all)))) != len(all) {
-		t.Errorf("the accounts are %q", all)
+	want := []string{"owner", "owner/binance-testnet", "owner/binance-demo", "owner/binance-live", "owner/alpaca-paper", "owner/alpaca-live"}
+	if got := accounts(); !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
 	}
-	at := func(broker, network string, live bool) string {
-		return accountOf(config.Trading{Broker: broker, Live: live, Binance: config.BinanceAccount{Network: network}})
-	}
-	for _, account := range []string{
-		at("paper", "testnet", false), at("binance", "testnet", false), at("binance", "demo", false), at("binance", "live", true),
-		at("alpaca", "testnet", false), at("alpaca", "live", true),
+	for i, args := range [][]string{
+		{"--broker=paper"}, {"--broker=binance"}, {"--broker=binance", "--binance-network=demo"}, {"--broker=binance", "--live"}, {"--broker=alpaca"}, {"--broker=alpaca", "--live"},
 	} {
-		i := slices.Index(all, account)
-		if i < 0 {
-			t.Fatalf("%q is not listed, or is another's", account)
+		cfg, err := LoadConfig(config.Input{
+			Args:    append([]string{"--mcp", "--trade", "--home", t.TempDir()}, args...),
+			Environ: []string{"CANDELA_BINANCE_API_KEY=k", "CANDELA_BINANCE_API_SECRET=s", "CANDELA_ALPACA_KEY_ID=k", "CANDELA_ALPACA_SECRET_KEY=s"},
+		})
+		if err != nil {
+			t.Fatal(err)
 		}
-		all = slices.Delete(all, i, i+1)
+		rt := Runtime{Config: cfg, Deps: Deps{Services: Wired()}}
+		if got := rt.account(); got != want[i] {
+			t.Errorf("%s: account %s, want %s", args, got, want[i])
+		}
 	}
 }
 

@@ -5,13 +5,15 @@ import (
 	"fmt"
 	"io/fs"
 	"net/netip"
+
+	"candela/internal/operate/doctor"
 )
 
 // notListening says why an address cannot be listened on, and which flag chooses
 // another.
 func notListening(a netip.AddrPort, flag string, err error) error {
 	switch {
-	case addressInUse(err):
+	case doctor.AddressInUse(err):
 		return fmt.Errorf("%s is taken by another program, perhaps another candela: stop that one, or choose another %s: %w", a, flag, err)
 	case errors.Is(err, fs.ErrPermission):
 		return fmt.Errorf("this user may not listen on %s: choose a port of 1024 or more with %s: %w", a, flag, err)

@@ -27,7 +27,7 @@ func TestAdmin_OffIsNothing(t *testing.T) {
 func TestAdmin_TellsOfTheWholeProgram(t *testing.T) {
 	t.Parallel()
 	admin := "127.0.0.1:" + porttest.Free(t)
-	cfg, err := config.Load(config.Input{
+	cfg, err := LoadConfig(config.Input{
 		Args: []string{
 			"--serve", "--trade", "--port", porttest.Free(t), "--home", filepath.Join(shortDir(t), "home"), "--admin-listen", admin, "--shutdown-timeout", "5m",
 			"--webhook-url", "https://a.example/hunter2?key=hunter2",

@@ -14,9 +14,9 @@ import (
 	"candela/internal/config"
 	"candela/internal/kit/fault"
 	"candela/internal/market/provider"
-	"candela/internal/market/upstream"
 	"candela/internal/serve/tool"
 	"candela/internal/store/statedir"
+	"candela/internal/trading/broker"
 )
 
 // Deps is what the process gives the program.
@@ -38,23 +38,14 @@ type Services struct {
 	MCP   Service
 	Serve Service
 
-	Sources Sources
-	Series  Series // may be nil
+	Venues  []provider.Descriptor
+	Brokers []broker.Descriptor
 	Draw    tool.Renderer
 }
 
 // Service makes the parts of a mode, in the order in which they start. It opens
 // nothing that needs closing: a part does that when it runs.
 type Service func(Runtime) ([]Part, error)
-
-// Sources makes the providers that a configuration asks for, which share the
-// hosts. The first with real bars answers for symbols that name no venue. The
-// caller closes those that are closers, and the hosts.
-type Sources func(*config.Config, *upstream.Hosts) ([]provider.Provider, error)
-
-// Series makes the sources of values that come with no venue, such as the mood of
-// the market.
-type Series func(*config.Config, *upstream.Hosts) []provider.SeriesSource
 
 // Runtime is what a Service builds its parts from.
 type Runtime struct {

@@ -24,7 +24,7 @@ func TestMain(m *testing.M) { os.Exit(natsServers.Main(m)) }
 
 func configure(t *testing.T, args ...string) *config.Config {
 	t.Helper()
-	cfg, err := config.Load(config.Input{Args: args})
+	cfg, err := LoadConfig(config.Input{Args: args})
 	if err != nil {
 		t.Fatal(err)
 	}

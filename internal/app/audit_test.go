@@ -23,7 +23,7 @@ func TestAudit_HoldsLoginsAndRevocations(t *testing.T) {
 		t.Fatal(err)
 	}
 	port, home := porttest.Free(t), filepath.Join(shortDir(t), "home")
-	cfg, err := config.Load(config.Input{
+	cfg, err := LoadConfig(config.Input{
 		Args: []string{"--serve", "--trade", "--port", port, "--home", home, "--shutdown-timeout", "5m"}, Environ: []string{"CANDELA_OWNER_PASSWORD=" + hash},
 	})
 	if err != nil {

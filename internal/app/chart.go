@@ -17,7 +17,7 @@ import (
 
 // drawOnce draws the one chart that is configured and writes it to its place.
 func (rt Runtime) drawOnce(ctx context.Context) error {
-	if rt.Draw == nil || rt.Sources == nil {
+	if rt.Draw == nil || len(rt.Venues) == 0 {
 		return absent(config.ModeChart)
 	}
 	want := rt.Config.Chart

@@ -13,7 +13,6 @@ import (
 	"candela/internal/kit/fault"
 	"candela/internal/market"
 	"candela/internal/market/provider"
-	"candela/internal/market/upstream"
 	"candela/internal/picture/chart"
 )
 
@@ -72,13 +71,7 @@ func draw(t *testing.T, stdout *bytes.Buffer, shelves []*shelf, args ...string) 
 	t.Helper()
 	var drawn *chart.Spec
 	deps := Deps{Stdout: stdout, Stderr: &bytes.Buffer{}, Services: Services{
-		Sources: func(*config.Config, *upstream.Hosts) ([]provider.Provider, error) {
-			var all []provider.Provider
-			for _, s := range shelves {
-				all = append(all, s)
-			}
-			return all, nil
-		},
+		Venues: venuesOf(shelves...),
 		Draw: renderFunc(func(p *chart.Spec) ([]byte, error) {
 			drawn = p
 			return []byte("png"), nil

@@ -12,7 +12,6 @@ import (
 	"candela/internal/config"
 	"candela/internal/market/provider"
 	"candela/internal/market/provider/sample"
-	"candela/internal/market/upstream"
 	"candela/internal/operate/demo"
 )
 
@@ -28,18 +27,14 @@ func Demo(ctx context.Context, deps Deps, tour demo.Tour) (err error) {
 	defer func() { err = errors.Join(err, os.RemoveAll(room)) }()
 	home := filepath.Join(room, "state")
 	// No variable and no file of the user's decides anything here.
-	cfg, err := config.Load(config.Input{Args: []string{"--mcp", "--trade", "--home", home, "--shutdown-timeout", "30s"}})
+	cfg, err := LoadConfig(config.Input{Args: []string{"--mcp", "--trade", "--home", home, "--shutdown-timeout", "30s"}})
 	if err != nil {
 		return err
 	}
-	deps.Sources, deps.Series, deps.Halts = liveSample, nil, nil
+	// The only source is sample bars that move with the clock.
+	deps.Venues, deps.Halts = []provider.Descriptor{sample.Descriptor(sample.Config{Seed: 7, Now: time.Now})}, nil
 	return tour.Take(ctx, func(ctx context.Context, in io.Reader, out, log io.Writer) error {
 		deps.Stdin, deps.Stdout, deps.Stderr = in, out, log
 		return Run(ctx, cfg, deps)
 	})
-}
-
-// liveSample is the only source of the demonstration: sample bars with a clock.
-func liveSample(*config.Config, *upstream.Hosts) ([]provider.Provider, error) {
-	return []provider.Provider{sample.New(sample.Config{Seed: 7, Now: time.Now})}, nil
 }

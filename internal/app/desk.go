@@ -1,7 +1,6 @@
 package app
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"io/fs"
@@ -14,17 +13,13 @@ import (
 	"time"
 
 	"candela/internal/access/oauth"
-	"candela/internal/config"
 	"candela/internal/kit/fault"
 	"candela/internal/market"
 	"candela/internal/market/provider"
-	stocks "candela/internal/market/provider/alpaca"
 	"candela/internal/operate/control"
 	"candela/internal/serve/tool"
 	"candela/internal/store/statedir"
 	"candela/internal/trading/broker"
-	"candela/internal/trading/broker/alpaca"
-	"candela/internal/trading/broker/binance"
 	"candela/internal/trading/broker/paper"
 	"candela/internal/trading/desk"
 	"candela/internal/trading/guard"
@@ -37,34 +32,6 @@ const accountOwner = oauth.SoleOwner
 // formerOwner is to whom belonged what was set up over stdio, before both transports
 // acted for the same owner.
 const formerOwner = oauth.FormerOwner
-
-// accounts lists the names under which the owner's accounts are kept, one for each
-// place where orders can go.
-func accounts() []string {
-	var all []string
-	for _, network := range binance.Environments() {
-		all = append(all, accountOf(config.Trading{Broker: "binance", Binance: config.BinanceAccount{Network: network}}))
-	}
-	return append(all, accountOf(config.Trading{Broker: "paper"}),
-		accountOf(config.Trading{Broker: "alpaca"}), accountOf(config.Trading{Broker: "alpaca", Live: true}))
-}
-
-// accountOf returns the name of the account that is traded on. Paper, a testnet and
-// money are apart: with what was bought on paper in its books, a live account
-// would sell what it was never told to buy, and an order that is open at one place
-// would be given up because another does not know it.
-func accountOf(cfg config.Trading) string {
-	switch {
-	case cfg.Broker == "binance":
-		return accountOwner + "/binance-" + cfg.Binance.Network
-	case cfg.Broker == "alpaca" && cfg.Live:
-		return accountOwner + "/alpaca-live"
-	case cfg.Broker == "alpaca":
-		return accountOwner + "/alpaca-paper"
-	default:
-		return accountOwner
-	}
-}
 
 // place is where orders go.
 type place struct {
@@ -94,7 +61,7 @@ func (t *trading) prepareDesk(rt Runtime, journal journals) (guard.Policy, error
 // deskConfig is what a desk works with.
 func (t *trading) deskConfig(rt Runtime, policy guard.Policy, venue place, store desk.Store) desk.Config {
 	return desk.Config{
-		Owner: accountOf(rt.Config.Trading), OwnerAliases: []string{accountOwner}, Broker: venue.Broker, Store: store, Market: t.engine, Policy: policy,
+		Owner: rt.account(), OwnerAliases: []string{accountOwner}, Broker: venue.Broker, Store: store, Market: t.engine, Policy: policy,
 		Resolve: t.resolve(), AssetBalances: venue.assets, Simulated: venue.paper != nil, HaltFile: filepath.Join(rt.Config.Home, statedir.HaltName),
 		Log: rt.Log, Now: time.Now, Rand: rand.Float64,
 	}
@@ -131,39 +98,15 @@ func (rt Runtime) policy() (guard.Policy, error) {
 	return policy, err
 }
 
-// newVenue makes the broker that was chosen; the paper one keeps a journal. A new one
-// is a line here.
+// newVenue opens the broker that is configured.
 func (t *trading) newVenue(rt Runtime, journal journals) (place, error) {
-	cfg := rt.Config.Trading
-	switch cfg.Broker {
-	case "binance":
-		v, err := binance.New(t.bars.hosts, binance.Config{
-			Environment: binance.Environment(cfg.Binance.Network), URL: cfg.Binance.URL, StreamURL: cfg.Binance.StreamURL,
-			Key: cfg.Binance.Key, Secret: cfg.Binance.Secret,
-		})
-		return place{Broker: v, assets: true}, err
-	case "alpaca":
-		a := rt.Config.Data.Alpaca
-		v, err := alpaca.New(t.bars.hosts, alpaca.Config{
-			Keys: stocks.NewKeys(a.KeyID.Reveal(), a.SecretKey.Reveal()), Live: cfg.Live, URL: a.URL, DataURL: a.DataURL, Feed: a.Feed, Now: time.Now,
-		})
-		return place{Broker: v}, err
-	default:
-		v := paper.New(paper.Config{
-			Journal: paperJournal{journal}, Market: t.engine, Rates: paper.Usual(), Cash: cfg.Cash, Now: time.Now, Log: rt.Log,
-		})
-		return place{Broker: v, paper: v}, nil
-	}
-}
-
-// alpacaURL is where the assets of an Alpaca account are: keys of a live one are
-// not known where paper accounts are.
-func alpacaURL(cfg *config.Config) string {
-	live := ""
-	if cfg.Trade && cfg.Trading.Live && cfg.Trading.Broker == "alpaca" {
-		live = alpaca.LiveURL
-	}
-	return cmp.Or(cfg.Data.Alpaca.URL, live)
+	d, cfg := rt.broker(), rt.Config
+	v, err := d.Open(broker.Env{
+		Values: cfg.Values, Network: cfg.Trading.Network, Live: cfg.Trading.Live, Hosts: t.bars.hosts, Now: time.Now, Log: rt.Log,
+		Market: t.engine, Journal: paperJournal{journal},
+	})
+	simulated, _ := v.(*paper.Broker)
+	return place{Broker: v, paper: simulated, assets: d.Assets}, err
 }
 
 // journals keeps what accounts that live here have done.

@@ -41,7 +41,7 @@ type session struct {
 // talk starts the program with more flags.
 func talk(t *testing.T, home string, environ []string, args ...string) *session {
 	t.Helper()
-	cfg, err := config.Load(config.Input{Args: append([]string{"--mcp", "--trade", "--home", home, "--shutdown-timeout", "5m"}, args...), Environ: environ})
+	cfg, err := LoadConfig(config.Input{Args: append([]string{"--mcp", "--trade", "--home", home, "--shutdown-timeout", "5m"}, args...), Environ: environ})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -326,7 +326,7 @@ func TestLive_NeedsTheListOfSymbols(t *testing.T) {
 		if err := os.WriteFile(filepath.Join(home, statedir.PolicyName), []byte(policy), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		cfg, err := config.Load(config.Input{Args: []string{"--mcp", "--trade", "--live", "--broker=binance", "--home", home}, Environ: keys})
+		cfg, err := LoadConfig(config.Input{Args: []string{"--mcp", "--trade", "--live", "--broker=binance", "--home", home}, Environ: keys})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -96,7 +96,7 @@ func (p *patient) start() {
 		}
 		environ = append(slices.Clone(environ), "CANDELA_OWNER_PASSWORD="+hash)
 	}
-	cfg, err := config.Load(config.Input{Args: p.args, Environ: environ})
+	cfg, err := LoadConfig(config.Input{Args: p.args, Environ: environ})
 	if err != nil {
 		p.t.Fatal(err)
 	}
@@ -151,8 +151,8 @@ func (p *patient) proxy(buffers bool) string {
 // examine lets the doctor look.
 func (p *patient) examine() []doctor.Finding {
 	var all []doctor.Finding
-	Examine(p.t.Context(), config.Input{Args: p.args, Environ: p.environ}, Deps{Version: "v1", Services: Wired()},
-		Visit{FirstByte: p.first, Say: func(f doctor.Finding) { all = append(all, f) }, Waiting: func(string) {}})
+	RunDoctor(p.t.Context(), config.Input{Args: p.args, Environ: p.environ}, Deps{Version: "v1", Services: Wired()},
+		doctor.Options{FirstByte: p.first, Report: func(f doctor.Finding) { all = append(all, f) }, Waiting: func(string) {}})
 	return all
 }
 
@@ -370,13 +370,4 @@ func files(t *testing.T, dir string) string {
 		fmt.Fprintln(&b, e.Name(), e.Type())
 	}
 	return b.String()
-}
-
-func TestRoom_ADiskThatIsNearlyFullIsTold(t *testing.T) {
-	t.Parallel()
-	for free, want := range map[uint64]doctor.Status{0: doctor.Problem, 15 << 20: doctor.Problem, 16 << 20: doctor.Warning, 300 << 20: doctor.OK} {
-		if f := room("/state", free); f.Status != want || f.Check != "disk" || (f.Status != doctor.OK) != (f.Fix != "") {
-			t.Errorf("%d bytes: %+v", free, f)
-		}
-	}
 }

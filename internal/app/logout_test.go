@@ -39,7 +39,7 @@ func TestRevokeAll_OnOneNode(t *testing.T) {
 		t.Fatal(err)
 	}
 	port, home := porttest.Free(t), filepath.Join(shortDir(t), "home")
-	cfg, err := config.Load(config.Input{Args: []string{"--serve", "--port", port, "--home", home, "--shutdown-timeout", "5m"}, Environ: []string{"CANDELA_OWNER_PASSWORD=" + hash}})
+	cfg, err := LoadConfig(config.Input{Args: []string{"--serve", "--port", port, "--home", home, "--shutdown-timeout", "5m"}, Environ: []string{"CANDELA_OWNER_PASSWORD=" + hash}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -99,7 +99,7 @@ func TestRevokeAll_OverReplicas(t *testing.T) {
 	t.Parallel()
 	c := newCast(t)
 	a, b := c.start(), c.start()
-	elsewhere, err := config.Load(config.Input{
+	elsewhere, err := LoadConfig(config.Input{
 		Args: append([]string{"--home", filepath.Join(t.TempDir(), "elsewhere"), "--nats-url", c.nats, "--cluster-secret-file", natstest.SecretFile(t)}, c.extra[:2]...), Inspect: true,
 	})
 	if err != nil {

@@ -42,7 +42,7 @@ func ask(t *testing.T, method, url, token, body string) (int, string) {
 func TestServeMCP_AnswersToThoseTheAuthorizerKnows(t *testing.T) {
 	t.Parallel()
 	port := porttest.Free(t)
-	cfg, err := config.Load(config.Input{Args: []string{"--serve", "--port", port, "--home", filepath.Join(t.TempDir(), "home"), "--shutdown-timeout", "5m"}})
+	cfg, err := LoadConfig(config.Input{Args: []string{"--serve", "--port", port, "--home", filepath.Join(t.TempDir(), "home"), "--shutdown-timeout", "5m"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -104,7 +104,7 @@ func TestServeMCP_WithoutAnAuthorizerDoesNotStart(t *testing.T) {
 // The stop over stdio counts from the end of the input.
 func TestSpeakMCP_SaysSinceWhenItEnds(t *testing.T) {
 	t.Parallel()
-	cfg, err := config.Load(config.Input{Args: []string{"--mcp", "--home", t.TempDir()}})
+	cfg, err := LoadConfig(config.Input{Args: []string{"--mcp", "--home", t.TempDir()}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -34,7 +34,7 @@ func startTrading(t *testing.T, home, venue, token string) (url string, stop fun
 func startTradingFor(t *testing.T, home, venue string, tokens httpdtest.Tokens) (url string, stop func()) {
 	t.Helper()
 	port := porttest.Free(t)
-	cfg, err := config.Load(config.Input{Args: []string{"--serve", "--trade", "--port", port, "--home", home, "--binance-url", venue, "--shutdown-timeout", "5m"}})
+	cfg, err := LoadConfig(config.Input{Args: []string{"--serve", "--trade", "--port", port, "--home", home, "--binance-url", venue, "--shutdown-timeout", "5m"}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -91,7 +91,7 @@ func (r *replicaNode) join(ctx context.Context, rt Runtime) error {
 	if err != nil {
 		return err
 	}
-	who := cluster.Who{Name: rt.replicaName(), Account: accountOf(rt.Config.Trading)}
+	who := cluster.Who{Name: rt.replicaName(), Account: rt.account()}
 	if who.Policy, err = policySum(policy); err != nil {
 		return err
 	}
@@ -157,7 +157,7 @@ func (r *replicaNode) side(rt Runtime, t *trading) (side, error) {
 		return side{}, err
 	}
 	r.desk = cluster.NewDesk(r.members, cluster.DeskConfig{
-		Account: accountOf(rt.Config.Trading), HaltFile: filepath.Join(rt.Config.Home, statedir.HaltName), Log: rt.Log, Now: time.Now,
+		Account: rt.account(), HaltFile: filepath.Join(rt.Config.Home, statedir.HaltName), Log: rt.Log, Now: time.Now,
 		Open: func(ctx context.Context, orders *cluster.Orders) (*desk.Desk, func(), error) {
 			return r.openDesk(ctx, rt, t, policy, orders)
 		},

@@ -22,7 +22,7 @@ import (
 // elsewhere is the configuration of a command at a machine without a replica.
 func (c cast) elsewhere() *config.Config {
 	c.t.Helper()
-	cfg, err := config.Load(config.Input{
+	cfg, err := LoadConfig(config.Input{
 		Args: append([]string{"--home", filepath.Join(c.t.TempDir(), "elsewhere"), "--nats-url", c.nats, "--cluster-secret-file", natstest.SecretFile(c.t)}, c.extra[:2]...), Inspect: true,
 	})
 	if err != nil {

@@ -68,7 +68,7 @@ func (c cast) start() *replica {
 	t.Helper()
 	r := &replica{home: filepath.Join(shortDir(t), "home")}
 	port := porttest.Free(t)
-	cfg, err := config.Load(config.Input{
+	cfg, err := LoadConfig(config.Input{
 		Args:    append([]string{"--serve", "--port", port, "--base-url", "http://localhost:9315", "--home", r.home, "--nats-url", c.nats, "--cluster-secret-file", natstest.SecretFile(c.t)}, c.extra...),
 		Environ: []string{"CANDELA_OWNER_PASSWORD=" + c.hash, "CANDELA_SHUTDOWN_TIMEOUT=5m"},
 	})
@@ -180,7 +180,7 @@ func TestCluster_OneThatCannotStartInterruptsNobody(t *testing.T) {
 	waitFor(t, func() bool { return strings.Contains(first.Log.String(), "becomes the owner") })
 	_, port, _ := strings.Cut(strings.TrimPrefix(first.url, "http://"), ":")
 	for range longtest.Pick(2, 4) {
-		cfg, err := config.Load(config.Input{
+		cfg, err := LoadConfig(config.Input{
 			Args:    append([]string{"--serve", "--port", port, "--base-url", "http://localhost:9315", "--home", filepath.Join(shortDir(t), "home"), "--nats-url", c.nats, "--cluster-secret-file", natstest.SecretFile(t)}, c.extra...),
 			Environ: []string{"CANDELA_OWNER_PASSWORD=" + c.hash},
 		})
@@ -305,7 +305,7 @@ func TestCluster_OneOnAnotherAccountRefusesToStart(t *testing.T) {
 	t.Cleanup(venue.Close)
 	c := newCast(t, "--trade", "--binance-url", venue.URL)
 	first := c.start()
-	cfg, err := config.Load(config.Input{
+	cfg, err := LoadConfig(config.Input{
 		Args: append([]string{
 			"--serve", "--port", porttest.Free(t), "--base-url", "http://localhost:9315", "--home", filepath.Join(shortDir(t), "home"), "--nats-url", c.nats, "--cluster-secret-file", natstest.SecretFile(t), "--broker", "binance",
 		}, c.extra...),

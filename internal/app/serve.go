@@ -5,6 +5,7 @@ import (
 
 	"candela/internal/access/oauth"
 	"candela/internal/operate/control"
+	"candela/internal/operate/doctor"
 	"candela/internal/serve/httpd"
 )
 
@@ -16,7 +17,7 @@ func serveMCP(rt Runtime) ([]Part, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := enoughFiles(rt.Config.HTTP.MaxConnections); err != nil {
+	if err := doctor.CheckFileLimit(rt.Config.HTTP.MaxConnections); err != nil {
 		return nil, err
 	}
 	parts, side, server, err := rt.listen(door, door)

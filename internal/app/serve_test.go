@@ -42,7 +42,7 @@ func served(t *testing.T, environ ...string) (home string, s *oauthtest.Scene, s
 	t.Helper()
 	port := porttest.Free(t)
 	home = filepath.Join(shortDir(t), "home")
-	cfg, err := config.Load(config.Input{Args: []string{"--serve", "--port", port, "--home", home, "--shutdown-timeout", "5m"}, Environ: environ})
+	cfg, err := LoadConfig(config.Input{Args: []string{"--serve", "--port", port, "--home", home, "--shutdown-timeout", "5m"}, Environ: environ})
 	if err != nil {
 		t.Fatal(err)
 	}

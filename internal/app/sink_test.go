@@ -35,7 +35,7 @@ type console struct {
 // openConsole runs the program as a client over stdio starts it.
 func openConsole(t *testing.T, args ...string) *console {
 	t.Helper()
-	cfg, err := config.Load(config.Input{Args: append([]string{"--mcp", "--trade", "--shutdown-timeout", "5m"}, args...), Environ: []string{"CANDELA_WEBHOOK_SECRET=" + webhookSecret}})
+	cfg, err := LoadConfig(config.Input{Args: append([]string{"--mcp", "--trade", "--shutdown-timeout", "5m"}, args...), Environ: []string{"CANDELA_WEBHOOK_SECRET=" + webhookSecret}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -137,7 +137,7 @@ func TestTestSinks(t *testing.T) {
 	}))
 	defer receiver.Close()
 	load := func(args ...string) *config.Config {
-		cfg, err := config.Load(config.Input{
+		cfg, err := LoadConfig(config.Input{
 			Args: append(args, "--home", t.TempDir(), "--webhook-url", receiver.URL), Environ: []string{"CANDELA_WEBHOOK_SECRET=" + webhookSecret}, Inspect: true,
 		})
 		if err != nil {

@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"io"
+	"slices"
 	"time"
 
 	"candela/internal/alerting/engine"
@@ -25,30 +26,35 @@ type bars struct {
 func (rt Runtime) openBars() (*bars, error) {
 	b := &bars{hosts: upstream.NewHosts(nil)}
 	b.hosts.Skewed = rt.skewed
-	providers, err := rt.Sources(rt.Config, b.hosts)
+	env := provider.Env{Hosts: b.hosts, Now: time.Now}
+	providers, series, err := openVenues(rt.Venues, rt.Config, env)
 	if err != nil {
-		return nil, err // nothing has been asked yet, so nothing is open
+		return nil, err // no request was sent, so nothing is open
 	}
 	b.providers = providers
 	data := rt.Config.Data
 	cfg := marketdata.Config{
-		Providers: providers,
-		Routes:    marketdata.Routes{First: []string{"replay", "csv"}, Crypto: data.CryptoVenue, Other: data.StockVenue},
-		Log:       rt.Log, Now: time.Now,
-	}
-	if rt.Series != nil {
-		cfg.Series = rt.Series(rt.Config, b.hosts)
-	}
-	for _, p := range providers {
-		if s, ok := p.(provider.SeriesSource); ok {
-			cfg.Series = append(cfg.Series, s)
-		}
+		Providers: providers, Series: series,
+		Routes: marketdata.Routes{First: fileSources(rt.Venues), Crypto: data.CryptoVenue, Other: data.StockVenue, Venues: rt.Venues},
+		Log:    rt.Log, Now: time.Now,
 	}
 	if b.Service, err = marketdata.New(cfg); err != nil {
 		b.close()
 		return nil, err
 	}
 	return b, nil
+}
+
+// fileSources lists the sources of the user's own files. A replay is declared after the
+// files that it plays and comes before them.
+func fileSources(venues []provider.Descriptor) []string {
+	var names []string
+	for _, v := range slices.Backward(venues) {
+		if v.Kind == provider.Files {
+			names = append(names, v.Name)
+		}
+	}
+	return names
 }
 
 // skewed tells the owner of a clock that is wrong, most likely our own.
@@ -67,12 +73,17 @@ func (b *bars) close() {
 	if b.Service != nil {
 		b.Close()
 	}
-	for _, p := range b.providers {
+	closeAll(b.providers)
+	_ = b.hosts.Close()
+}
+
+// closeAll closes sources, which are only read from.
+func closeAll(providers []provider.Provider) {
+	for _, p := range providers {
 		if c, ok := p.(io.Closer); ok {
 			_ = c.Close()
 		}
 	}
-	_ = b.hosts.Close()
 }
 
 // followed returns the bars of a series that the engine follows.

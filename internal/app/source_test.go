@@ -21,6 +21,7 @@ import (
 	"candela/internal/config"
 	"candela/internal/kit/fault"
 	"candela/internal/kit/principal"
+	"candela/internal/kit/setting"
 	"candela/internal/market"
 	"candela/internal/market/marketdata"
 	"candela/internal/market/provider"
@@ -65,12 +66,27 @@ func (v *venue) Bars(ctx context.Context, q provider.BarQuery) (provider.BarPage
 	return page, err
 }
 
+// venuesOf declares providers as the table does. Where a venue has the same name, its
+// declaration is kept.
+func venuesOf[P provider.Provider](providers ...P) []provider.Descriptor {
+	var all []provider.Descriptor
+	for _, p := range providers {
+		d := provider.Descriptor{Part: setting.Part{Name: p.Name()}}
+		for _, known := range Venues() {
+			if known.Name == p.Name() {
+				d.Kind, d.Separator = known.Kind, known.Separator
+			}
+		}
+		d.Open = func(provider.Env) (provider.Provider, error) { return p, nil }
+		all = append(all, d)
+	}
+	return all
+}
+
 func open(t *testing.T, providers ...provider.Provider) *bars {
 	t.Helper()
 	rt := Runtime{Config: &config.Config{Data: config.Data{CryptoVenue: "binance", StockVenue: "yahoo"}}, Log: slog.New(slog.DiscardHandler)}
-	rt.Sources = func(*config.Config, *upstream.Hosts) ([]provider.Provider, error) {
-		return append([]provider.Provider{sample.New(sample.Config{})}, providers...), nil
-	}
+	rt.Venues = append(venuesOf(sample.New(sample.Config{})), venuesOf(providers...)...)
 	b, err := rt.openBars()
 	if err != nil {
 		t.Fatal(err)
@@ -240,10 +256,10 @@ func TestBars_CloseEndsTheSharedConnections(t *testing.T) {
 	web.Start()
 	t.Cleanup(web.Close)
 	rt := Runtime{Config: &config.Config{}, Log: slog.New(slog.DiscardHandler)}
-	rt.Sources = func(_ *config.Config, hosts *upstream.Hosts) ([]provider.Provider, error) {
-		_, err := hosts.Client(upstream.Config{Venue: "test", Base: web.URL}).Do(t.Context(), upstream.Request{Path: "/"})
-		return []provider.Provider{sample.New(sample.Config{})}, err
-	}
+	rt.Venues = []provider.Descriptor{{Open: func(env provider.Env) (provider.Provider, error) {
+		_, err := env.Hosts.Client(upstream.Config{Venue: "test", Base: web.URL}).Do(t.Context(), upstream.Request{Path: "/"})
+		return sample.New(sample.Config{}), err
+	}}}
 	b, err := rt.openBars()
 	if err != nil {
 		t.Fatal(err)

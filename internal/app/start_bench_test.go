@@ -18,6 +18,7 @@ import (
 	"candela/internal/kit/principal"
 	"candela/internal/market"
 	"candela/internal/store/ledger"
+	"candela/internal/trading/broker"
 	"candela/internal/trading/broker/paper"
 	"candela/internal/trading/broker/paper/papertest"
 	"candela/internal/trading/desk"
@@ -89,7 +90,7 @@ func newPast(b *testing.B, orders int) *past {
 	return p
 }
 
-func (p *past) broker(j paper.Journal, now func() time.Time) *paper.Broker {
+func (p *past) broker(j broker.Journal, now func() time.Time) *paper.Broker {
 	return paper.New(paper.Config{
 		Journal: j, Market: p.market, Rates: paper.Usual(), Now: now, Log: slog.New(slog.DiscardHandler),
 		Cash: map[string]decimal.Decimal{"USDT": decimal.NewFromInt(1_000_000_000)},

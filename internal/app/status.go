@@ -16,6 +16,7 @@ import (
 	"candela/internal/serve/httpd"
 	"candela/internal/store/ledger"
 	"candela/internal/store/statedir"
+	"candela/internal/trading/broker/paper"
 	"candela/internal/trading/desk"
 	"candela/internal/trading/guard"
 	"candela/internal/trading/order"
@@ -53,7 +54,7 @@ func (t *trading) statusOf(rt Runtime, server func() httpd.Stats) func(context.C
 		if err != nil {
 			return s, err
 		}
-		one := newAccountStatus(accountOf(rt.Config.Trading), now.State)
+		one := newAccountStatus(rt.account(), now.State)
 		one.Open, one.Uncertain = now.Open, now.Uncertain
 		for _, p := range held {
 			one.Positions = append(one.Positions, newPositionStatus(p))
@@ -99,7 +100,7 @@ func loaded(ctx context.Context, status func() desk.Status) (desk.Status, bool) 
 func newAccountStatus(account string, state guard.State) control.AccountStatus {
 	name := strings.TrimPrefix(strings.TrimPrefix(account, accountOwner), "/")
 	if name == "" {
-		name = "paper"
+		name = paper.Name
 	}
 	return control.AccountStatus{Account: name, TradingState: control.StateOf(state), Positions: []control.PositionStatus{}}
 }

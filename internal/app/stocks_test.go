@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"candela/internal/config"
+	"candela/internal/market/provider"
 	"candela/internal/market/upstream"
 	"candela/internal/testkit/fake"
 	fakealpaca "candela/internal/testkit/fake/alpaca"
@@ -38,7 +39,7 @@ const (
 // stockConfig has both venues, with keys.
 func stockConfig(t *testing.T) *config.Config {
 	t.Helper()
-	cfg, err := config.Load(config.Input{
+	cfg, err := LoadConfig(config.Input{
 		Args:    []string{"--mcp", "--home", t.TempDir(), "--yahoo-url", "http://" + yahooAddress, "--alpaca-url", "http://" + alpacaAddress, "--alpaca-data-url", "http://" + alpacaAddress},
 		Environ: []string{"CANDELA_ALPACA_KEY_ID=" + fakealpaca.KeyID, "CANDELA_ALPACA_SECRET_KEY=" + fakealpaca.Secret},
 	})
@@ -58,7 +59,7 @@ func TestTools_StocksEndToEnd(t *testing.T) {
 
 func stocksEndToEnd(t *testing.T) {
 	hosts := stockHosts(t, fakeyahoo.New(fakeyahoo.Config{Now: time.Now, Seed: 5}), fakealpaca.New(fakealpaca.Config{Now: time.Now, Seed: 5}))
-	providers, err := sources(stockConfig(t), hosts)
+	providers, _, err := openVenues(Venues(), stockConfig(t), provider.Env{Hosts: hosts, Now: time.Now})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -140,7 +141,7 @@ func TestTools_AStockThatFailsIsNeverMadeUp(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			quotes := fakeyahoo.New(fakeyahoo.Config{Now: time.Now})
 			quotes.SetFault(f)
-			providers, err := sources(stockConfig(t), stockHosts(t, quotes, http.NotFoundHandler()))
+			providers, _, err := openVenues(Venues(), stockConfig(t), provider.Env{Hosts: stockHosts(t, quotes, http.NotFoundHandler()), Now: time.Now})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -13,8 +13,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/shopspring/decimal"
-
 	"candela/internal/alerting/alert"
 	"candela/internal/alerting/notify"
 	"candela/internal/analysis/indicator"
@@ -24,7 +22,6 @@ import (
 	"candela/internal/market/marketdata"
 	"candela/internal/market/provider"
 	"candela/internal/market/provider/sample"
-	"candela/internal/market/upstream"
 	"candela/internal/picture/payload"
 	"candela/internal/serve/tool"
 	"candela/internal/store/statedir"
@@ -75,10 +72,10 @@ func trade(t *testing.T, home string, v provider.Provider) (*bars, *trading, fun
 		Home: home, Trade: true, Data: config.Data{CryptoVenue: "binance"},
 		Trading: config.Trading{
 			Broker: "paper", Policy: filepath.Join(home, statedir.PolicyName),
-			Cash: map[string]decimal.Decimal{"USD": decimal.NewFromInt(100_000)},
 		},
 	}}
-	rt.Sources = func(*config.Config, *upstream.Hosts) ([]provider.Provider, error) { return []provider.Provider{v}, nil }
+	*rt.Config.Values.TextVar("paper-cash") = "USD=100000"
+	rt.Venues, rt.Brokers = venuesOf(v), Brokers()
 	b, err := rt.openBars()
 	if err != nil {
 		t.Fatal(err)

@@ -55,7 +55,7 @@ func TestTools_EndToEndAgainstEachVenue(t *testing.T) {
 			venue := fakes(&faults)[name]
 			web := httptest.NewServer(venue.handler)
 			t.Cleanup(web.Close)
-			cfg, err := config.Load(config.Input{
+			cfg, err := LoadConfig(config.Input{
 				Args:    append([]string{"--mcp", "--home", t.TempDir()}, venue.flags(web.URL)...),
 				Environ: []string{"CANDELA_ALPACA_KEY_ID=" + fakealpaca.KeyID, "CANDELA_ALPACA_SECRET_KEY=" + fakealpaca.Secret},
 			})
@@ -63,7 +63,7 @@ func TestTools_EndToEndAgainstEachVenue(t *testing.T) {
 				t.Fatal(err)
 			}
 			rt := Runtime{Config: cfg, Log: slog.New(slog.DiscardHandler)}
-			rt.Sources = sources
+			rt.Venues = Venues()
 			b, err := rt.openBars()
 			if err != nil {
 				t.Fatal(err)

@@ -8,6 +8,7 @@ import (
 	"candela/internal/kit/loopback"
 	"candela/internal/kit/seal"
 	"candela/internal/kit/secret"
+	"candela/internal/kit/setting"
 )
 
 // NATS describes the servers that several replicas share what they know through.
@@ -207,7 +208,7 @@ func (v natsURLValue) set(text string) bool {
 	}
 	for _, item := range items {
 		u, err := url.Parse(item)
-		if err != nil || u.Scheme != "nats" && u.Scheme != "tls" || u.Hostname() == "" || !goodPort(u) || u.User != nil ||
+		if err != nil || u.Scheme != "nats" && u.Scheme != "tls" || u.Hostname() == "" || !setting.GoodPort(u) || u.User != nil ||
 			u.Path != "" || u.RawQuery != "" || u.Fragment != "" {
 			return false
 		}
@@ -220,7 +221,7 @@ func (v natsURLValue) String() string { return *v.p }
 func (natsURLValue) allowed() string {
 	return "addresses separated by commas, each nats://host:port or tls://host:port; a name and a password belong in a credentials file"
 }
-func (natsURLValue) shape() shape { return shapeList }
+func (natsURLValue) shape() setting.Shape { return setting.ShapeList }
 
 // tokenValue is a word that may stand in a subject of NATS.
 type tokenValue struct{ p *string }
@@ -235,6 +236,6 @@ func (v tokenValue) set(text string) bool {
 	return true
 }
 
-func (v tokenValue) String() string { return *v.p }
-func (tokenValue) allowed() string  { return "1 to 64 letters, digits, - and _" }
-func (tokenValue) shape() shape     { return shapeString }
+func (v tokenValue) String() string     { return *v.p }
+func (tokenValue) allowed() string      { return "1 to 64 letters, digits, - and _" }
+func (tokenValue) shape() setting.Shape { return setting.ShapeString }

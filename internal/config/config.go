@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"candela/internal/kit/secret"
+	"candela/internal/kit/setting"
 	"candela/internal/market"
 )
 
@@ -20,7 +21,6 @@ type Config struct {
 	Trade bool // run the trading engine
 
 	Chart   Chart
-	CSVDir  string // folder of SYMBOL_INTERVAL.csv files, "" when none is used
 	Data    Data
 	Trading Trading
 	HTTP    HTTP
@@ -28,9 +28,11 @@ type Config struct {
 	Sinks   Sinks
 	NATS    NATS
 	Log     Log
+	Values  setting.Values // settings of venues and brokers
 
 	ShutdownTimeout time.Duration // how long a graceful stop may take
 
+	table    []Setting
 	userHome string            // what "~" stands for in a path
 	origins  map[string]string // by Setting.Name: the flag, variable, file or reason; absent means default
 }
@@ -49,41 +51,10 @@ type Chart struct {
 	Output     string // a path, or "-" for stdout
 }
 
-// Data says which venue answers for a symbol that names none.
+// Data selects the venue of a symbol that names none.
 type Data struct {
 	CryptoVenue string // for pairs in a crypto currency, such as BTCUSDT
 	StockVenue  string // for all others
-
-	Binance, Coinbase, Kraken Venue
-	Yahoo                     Yahoo
-	Alpaca                    Alpaca
-
-	FearGreedURL string // of the sentiment index; empty: the publisher's
-
-	ReplayFrom  time.Time // where the files begin to be played; zero: they are not
-	ReplaySpeed int       // how many times faster than it happened
-}
-
-// Yahoo describes the unofficial source of stocks, indices and currencies.
-type Yahoo struct {
-	On  bool
-	URL string // empty: the public one
-}
-
-// Alpaca describes the source of US stocks that needs an account.
-type Alpaca struct {
-	KeyID, SecretKey        secret.Text // both or neither
-	KeyFile                 string      // where they were read from, "" when they were not
-	Feed, Adjustment        string
-	URL, DataURL, StreamURL string // empty: the public ones
-}
-
-// Venue is where a venue is reached. An empty address is the public one; where
-// only URL is given, the others are on the same host.
-type Venue struct {
-	URL        string
-	StreamURL  string
-	FuturesURL string // Binance alone has one
 }
 
 // HTTP describes the listeners of the server.
@@ -181,6 +152,11 @@ func (c *Config) Mode() Mode {
 	return m
 }
 
+// LiveAt reports whether orders go to a live account at a venue.
+func (c *Config) LiveAt(venue string) bool {
+	return c.Trade && c.Trading.Live && c.Trading.Broker == venue
+}
+
 // Effective is one line of the effective configuration.
 type Effective struct {
 	Name   string // the flag, or the variable where there is no flag
@@ -193,16 +169,14 @@ type Effective struct {
 // Effective returns every setting with its value and where that came from, in
 // the order of the table.
 func (c *Config) Effective() []Effective {
-	table := Settings()
-	lines := make([]Effective, 0, len(table))
-	for _, s := range table {
+	lines := make([]Effective, 0, len(c.table))
+	for _, s := range c.table {
 		bound := s.bind(c)
-		_, boolean := bound.(boolValue)
 		lines = append(lines, Effective{
 			Name:    s.Title(),
 			Value:   bound.String(),
 			Origin:  cmp.Or(c.origins[s.Name], "default"),
-			Boolean: boolean,
+			Boolean: s.isBool(),
 		})
 	}
 	return lines

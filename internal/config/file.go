@@ -1,6 +1,7 @@
 package config
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -15,6 +16,7 @@ import (
 
 	"candela/internal/kit/fault"
 	"candela/internal/kit/secret"
+	"candela/internal/kit/setting"
 )
 
 // maxFileBytes bounds what is read into memory; a real file has a few hundred.
@@ -65,39 +67,42 @@ func readPrivateFile(path string) (secret.Text, error) {
 	return readSecretFile(path)
 }
 
-// readKeyFile returns the two lines of a file: a key's name and its secret. Keys
-// open an account with money in it, so that nobody but the owner may read them.
-func readKeyFile(path string) (id, pair secret.Text, err error) {
-	if err := refuseOpen(path); err != nil {
-		return secret.Text{}, secret.Text{}, err
+// readKeyFile returns the two lines of a file: a key's name and its secret.
+func readKeyFile(path string) (id, half string, err error) {
+	text, err := readOwnFile(path)
+	lines := strings.Fields(text)
+	if err == nil && len(lines) != 2 {
+		err = fmt.Errorf("%s does not hold two lines, the key id and the secret", path)
 	}
-	data, err := readGuarded(path)
 	if err != nil {
-		return secret.Text{}, secret.Text{}, err
+		return "", "", err
 	}
-	lines := strings.Fields(string(data))
-	if len(lines) != 2 || strings.ContainsRune(string(data), 0) {
-		return secret.Text{}, secret.Text{}, fmt.Errorf("%s does not hold two lines, the key id and the secret", path)
-	}
-	return secret.New(lines[0]), secret.New(lines[1]), nil
+	return lines[0], lines[1], nil
 }
 
-// readPairFile returns a key from the first line of a file and what goes with it
-// from the rest: a line, or the lines of a private key.
-func readPairFile(path string) (key, pair secret.Text, err error) {
+// readLongKeyFile returns a key from the first line of a file and its secret from the
+// rest: a line, or the lines of a private key.
+func readLongKeyFile(path string) (id, half string, err error) {
+	text, err := readOwnFile(path)
+	id, half, _ = strings.Cut(text, "\n")
+	id, half = strings.TrimSpace(id), strings.TrimSpace(half)
+	if err == nil && (id == "" || half == "" || strings.ContainsAny(id, " \t")) {
+		err = fmt.Errorf("%s does not hold the key in its first line and the secret after it", path)
+	}
+	return id, half, err
+}
+
+// readOwnFile returns the text of a file that no other user can read: keys open an
+// account with money in it.
+func readOwnFile(path string) (string, error) {
 	if err := refuseOpen(path); err != nil {
-		return secret.Text{}, secret.Text{}, err
+		return "", err
 	}
 	data, err := readGuarded(path)
-	if err != nil {
-		return secret.Text{}, secret.Text{}, err
+	if err == nil && bytes.IndexByte(data, 0) >= 0 {
+		err = fmt.Errorf("%s holds a zero byte", path)
 	}
-	first, rest, _ := strings.Cut(string(data), "\n")
-	first, rest = strings.TrimSpace(first), strings.TrimSpace(rest)
-	if first == "" || rest == "" || strings.ContainsAny(first, " \t") || strings.ContainsRune(string(data), 0) {
-		return secret.Text{}, secret.Text{}, fmt.Errorf("%s does not hold the key in its first line and the secret after it", path)
-	}
-	return secret.New(first), secret.New(rest), nil
+	return string(data), err
 }
 
 // ReadFile reads a file that decides what this program does, such as the policy of
@@ -197,23 +202,23 @@ func (l *loader) fileKeys() []string {
 
 func shapeNames() [4]string {
 	return [...]string{
-		shapeString: "a string",
-		shapeBool:   "a boolean",
-		shapeInt:    "an integer",
-		shapeList:   "an array of strings",
+		setting.ShapeString: "a string",
+		setting.ShapeBool:   "a boolean",
+		setting.ShapeInt:    "an integer",
+		setting.ShapeList:   "an array of strings",
 	}
 }
 
 // tomlText writes a TOML value as a flag would be written, and refuses a value
 // of another type: port = "9315" is a slip, not a port.
-func tomlText(want shape, raw any) (string, bool) {
+func tomlText(want setting.Shape, raw any) (string, bool) {
 	switch v := raw.(type) {
 	case string:
-		return v, want == shapeString
+		return v, want == setting.ShapeString
 	case bool:
-		return strconv.FormatBool(v), want == shapeBool
+		return strconv.FormatBool(v), want == setting.ShapeBool
 	case int64:
-		return strconv.FormatInt(v, 10), want == shapeInt || want == shapeBool
+		return strconv.FormatInt(v, 10), want == setting.ShapeInt || want == setting.ShapeBool
 	case []any:
 		return joinList(v, want)
 	}
@@ -221,7 +226,7 @@ func tomlText(want shape, raw any) (string, bool) {
 }
 
 // joinList refuses an item with a comma, which would become two.
-func joinList(raw []any, want shape) (string, bool) {
+func joinList(raw []any, want setting.Shape) (string, bool) {
 	items := make([]string, 0, len(raw))
 	for _, r := range raw {
 		item, ok := r.(string)
@@ -230,5 +235,5 @@ func joinList(raw []any, want shape) (string, bool) {
 		}
 		items = append(items, item)
 	}
-	return strings.Join(items, ","), want == shapeList
+	return strings.Join(items, ","), want == setting.ShapeList
 }

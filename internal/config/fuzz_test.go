@@ -30,7 +30,7 @@ func checkLoaded(t *testing.T, c *Config, err error) {
 	if strings.HasSuffix(c.HTTP.BaseURL, "/") {
 		t.Fatalf("base URL %q ends with a slash", c.HTTP.BaseURL)
 	}
-	for _, s := range Settings() {
+	for _, s := range Settings(parts()) {
 		// The secret is left out: it is written as a digest.
 		if field := s.bind(c); s.Name != "owner-password" && field.String() != "" && !field.set(field.String()) {
 			t.Fatalf("%s does not read back %q", s.Name, field)
@@ -47,7 +47,7 @@ func FuzzFlags(f *testing.F) {
 	home := f.TempDir()
 	f.Fuzz(func(t *testing.T, line string) {
 		args := append(strings.Split(line, "\x1f"), "--home="+home)
-		c, err := Load(Input{Args: args, Environ: []string{"HOME=" + home}})
+		c, err := Load(Input{Parts: parts(), Args: args, Environ: []string{"HOME=" + home}})
 		checkLoaded(t, c, err)
 	})
 }
@@ -59,7 +59,7 @@ func FuzzEnviron(f *testing.F) {
 	home := f.TempDir()
 	f.Fuzz(func(t *testing.T, lines string) {
 		environ := append(strings.Split(lines, "\x1f"), "CANDELA_HOME="+home, "CANDELA_OWNER_PASSWORD_FILE=")
-		c, err := Load(Input{Environ: environ})
+		c, err := Load(Input{Parts: parts(), Environ: environ})
 		checkLoaded(t, c, err)
 	})
 }
@@ -74,7 +74,7 @@ func FuzzFile(f *testing.F) {
 		if err := os.WriteFile(filepath.Join(home, FileName), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		c, err := Load(Input{Args: []string{"--home=" + home}})
+		c, err := Load(Input{Parts: parts(), Args: []string{"--home=" + home}})
 		checkLoaded(t, c, err)
 	})
 }

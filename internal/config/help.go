@@ -7,9 +7,9 @@ import (
 )
 
 // WriteHelp writes every setting with its flag, variable and default.
-func WriteHelp(w io.Writer) error {
+func WriteHelp(w io.Writer, p Parts) error {
 	group := ""
-	for _, s := range Settings() {
+	for _, s := range Settings(p) {
 		if s.Group != group {
 			group = s.Group
 			if _, err := fmt.Fprintf(w, "\n%s:\n", group); err != nil {

@@ -17,6 +17,7 @@ const FileName = "candela.toml"
 type Input struct {
 	Args    []string // flags, without the program's name and the command
 	Environ []string // as os.Environ returns it
+	Parts   Parts    // the venues and brokers of this build
 
 	// Inspect loads a configuration to look at it: a flag may then belong to
 	// a mode that was not asked for.
@@ -50,6 +51,7 @@ type given struct {
 
 // loader gathers values and problems. One goroutine only.
 type loader struct {
+	parts    Parts
 	table    []Setting
 	config   *Config
 	bad      map[string]bool // settings with a malformed value in some source
@@ -60,11 +62,13 @@ type loader struct {
 // that lists every problem found.
 func Load(in Input) (*Config, error) {
 	l := &loader{
-		table:  Settings(),
+		parts:  in.Parts,
+		table:  Settings(in.Parts),
 		config: &Config{userHome: userHome(in.Environ), origins: make(map[string]string)},
 		bad:    make(map[string]bool),
 	}
 	c := l.config
+	c.table = l.table
 	l.setDefaults()
 	flags := l.parseArgs(in.Args)
 	values := append(l.parseEnviron(in.Environ), flags...)
@@ -79,13 +83,13 @@ func Load(in Input) (*Config, error) {
 	l.loadPassword()
 	l.checkNATS()
 	l.loadClusterSecret(in.Inspect)
-	l.loadAlpacaKeys()
-	l.loadBinanceKeys()
+	l.loadKeys()
 	l.loadPrivate("webhook-secret", c.Sinks.Webhook.SecretFile, &c.Sinks.Webhook.Secret, minSecret)
 	l.loadPrivate("ntfy-token", c.Sinks.Ntfy.TokenFile, &c.Sinks.Ntfy.Token, 1)
 	if len(l.problems) > 0 {
 		return nil, &Error{l.problems}
 	}
+	c.Trading.Network, _ = in.Parts.broker(c.Trading.Broker).Network(c.Values, c.Trading.Live)
 	return c, nil
 }
 
@@ -108,10 +112,11 @@ func (l *loader) refuse(problem error) { l.problems = append(l.problems, problem
 
 func (l *loader) setDefaults() {
 	for _, s := range l.table {
+		field := s.bind(l.config)
 		if s.Default == "" || s.derive != nil {
 			continue
 		}
-		if !s.bind(l.config).set(s.Default) {
+		if !field.set(s.Default) {
 			panic("config: the default of " + s.Name + " is not allowed")
 		}
 	}
@@ -146,8 +151,8 @@ func (l *loader) apply(g given) {
 	}
 	l.bad[g.setting.Name] = true
 	var near []string
-	if c, ok := field.(choiceValue); ok {
-		near = fault.Nearest(g.text, c.from)
+	if t, ok := field.(textValue); ok {
+		near = fault.Nearest(g.text, t.kind.Choices)
 	}
 	l.refuse(fault.Field(g.origin, quote(field, g.text), field.allowed(), near...))
 }
@@ -203,7 +208,7 @@ func modeNames(modes Mode) string {
 }
 
 func (l *loader) checkRules() {
-	for _, r := range rules() {
+	for _, r := range rules(l.parts) {
 		if r.modes&l.config.Mode() == 0 || l.anyBad(r.reads) {
 			continue
 		}
@@ -236,22 +241,6 @@ func (l *loader) loadPassword() {
 	}
 	c.OAuth.OwnerPassword = secret
 	c.origins["owner-password"] = path
-}
-
-// loadAlpacaKeys reads the keys out of their file.
-func (l *loader) loadAlpacaKeys() {
-	c := l.config
-	a := &c.Data.Alpaca
-	if a.KeyFile == "" || !a.KeyID.IsZero() {
-		return
-	}
-	id, secret, err := readKeyFile(a.KeyFile)
-	if err != nil {
-		l.refuse(refused("alpaca-key-file", "%s: %s", c.origins["alpaca-key-file"], err))
-		return
-	}
-	a.KeyID, a.SecretKey = id, secret
-	c.origins["alpaca-key-id"], c.origins["alpaca-secret-key"] = a.KeyFile, a.KeyFile
 }
 
 // loadPrivate reads a secret out of the file that the setting of its name and -file

@@ -22,7 +22,7 @@ func load(t *testing.T, file string, args, environ []string) (*Config, error) {
 			t.Fatal(err)
 		}
 	}
-	return Load(Input{Args: args, Environ: append([]string{"CANDELA_HOME=" + home}, environ...)})
+	return Load(Input{Parts: parts(), Args: args, Environ: append([]string{"CANDELA_HOME=" + home}, environ...)})
 }
 
 func problems(t *testing.T, err error) []string {
@@ -282,7 +282,7 @@ func TestLoad_OneMistakeGivesOneMessage(t *testing.T) {
 
 func TestLoad_HomeUnknown(t *testing.T) {
 	t.Parallel()
-	_, err := Load(Input{})
+	_, err := Load(Input{Parts: parts()})
 	got := problems(t, err)
 	if len(got) != 1 || !strings.Contains(got[0], "home directory is not known") {
 		t.Errorf("problems = %q", got)
@@ -291,7 +291,7 @@ func TestLoad_HomeUnknown(t *testing.T) {
 
 func TestLoad_InspectTakesFlagsOfEveryMode(t *testing.T) {
 	t.Parallel()
-	c, err := Load(Input{Args: []string{"--port=9000", "--bars=3", "--home", t.TempDir()}, Inspect: true})
+	c, err := Load(Input{Parts: parts(), Args: []string{"--port=9000", "--bars=3", "--home", t.TempDir()}, Inspect: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -368,7 +368,7 @@ func TestLoad_FileWritableByAllIsRefused(t *testing.T) {
 	if err := os.Chmod(path, 0o666); err != nil {
 		t.Fatal(err)
 	}
-	_, err := Load(Input{Args: []string{"--home", home}})
+	_, err := Load(Input{Parts: parts(), Args: []string{"--home", home}})
 	if got := problems(t, err); len(got) != 1 || !strings.Contains(got[0], "chmod o-w") {
 		t.Errorf("problems = %q", got)
 	}
@@ -399,8 +399,8 @@ func TestConfig_Effective(t *testing.T) {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
 	}
-	if len(got) != len(Settings()) {
-		t.Errorf("%d lines for %d settings", len(got), len(Settings()))
+	if len(got) != len(Settings(parts())) {
+		t.Errorf("%d lines for %d settings", len(got), len(Settings(parts())))
 	}
 }
 
@@ -423,9 +423,9 @@ func TestLoad_AlpacaKeyFile(t *testing.T) {
 		if err := os.WriteFile(path, []byte(tc.text), tc.mode); err != nil {
 			t.Fatal(err)
 		}
-		cfg, err := Load(Input{Args: []string{"--home", dir, "--alpaca-key-file", path}})
+		cfg, err := Load(Input{Parts: parts(), Args: []string{"--home", dir, "--alpaca-key-file", path}})
 		if tc.want == "" {
-			if err != nil || cfg.Data.Alpaca.KeyID.Reveal() != "PKID" || cfg.Data.Alpaca.SecretKey.Reveal() != "hunter2" {
+			if err != nil || cfg.Values.Secret("alpaca-key-id").Reveal() != "PKID" || cfg.Values.Secret("alpaca-secret-key").Reveal() != "hunter2" {
 				t.Errorf("%s: %v", name, err)
 			}
 			continue
@@ -437,7 +437,7 @@ func TestLoad_AlpacaKeyFile(t *testing.T) {
 			t.Errorf("%s: %v, want %q", name, err, tc.want)
 		}
 	}
-	if _, err := Load(Input{Args: []string{"--home", dir, "--alpaca-key-file", filepath.Join(dir, "none")}}); err == nil {
+	if _, err := Load(Input{Parts: parts(), Args: []string{"--home", dir, "--alpaca-key-file", filepath.Join(dir, "none")}}); err == nil {
 		t.Error("a file that is not there is no problem")
 	}
 }

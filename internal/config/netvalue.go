@@ -3,11 +3,11 @@ package config
 import (
 	"net/netip"
 	"net/url"
-	"strconv"
 	"strings"
 
 	"candela/internal/kit/loopback"
 	"candela/internal/kit/secret"
+	"candela/internal/kit/setting"
 )
 
 // addrValue is an IP address and never a name: whether a listener is public must
@@ -27,7 +27,7 @@ func (v addrValue) String() string { return v.p.String() }
 func (addrValue) allowed() string {
 	return "an IP address such as 127.0.0.1, ::1 or 0.0.0.0"
 }
-func (addrValue) shape() shape { return shapeString }
+func (addrValue) shape() setting.Shape { return setting.ShapeString }
 
 type addrPortValue struct{ p *netip.AddrPort }
 
@@ -54,7 +54,7 @@ func (v addrPortValue) String() string {
 func (addrPortValue) allowed() string {
 	return "an IP address and a port such as 127.0.0.1:9316 or [::1]:9316"
 }
-func (addrPortValue) shape() shape { return shapeString }
+func (addrPortValue) shape() setting.Shape { return setting.ShapeString }
 
 type prefixesValue struct{ p *[]netip.Prefix }
 
@@ -100,7 +100,7 @@ func (v prefixesValue) String() string {
 func (prefixesValue) allowed() string {
 	return "IP addresses or prefixes separated by commas, such as 10.0.0.0/8, but none that covers every address"
 }
-func (prefixesValue) shape() shape { return shapeList }
+func (prefixesValue) shape() setting.Shape { return setting.ShapeList }
 
 // baseURLValue is the address clients use. It is published in documents that
 // clients compare byte for byte, so it is taken only in the one spelling that
@@ -122,36 +122,7 @@ func (baseURLValue) allowed() string {
 	return "an absolute https URL in lower case without path or query, such as https://candela.example.com; " +
 		"http only for localhost and loopback addresses"
 }
-func (baseURLValue) shape() shape { return shapeString }
-
-// venueURLValue is where a venue's API is: a host, with a path where a gateway
-// stands in front. Prices that came unencrypted could be anyone's, so that is for
-// this machine alone.
-type venueURLValue struct {
-	p      *string
-	scheme string // http or ws; with an s at the end it goes anywhere
-}
-
-func (v venueURLValue) set(text string) bool {
-	if text != "" {
-		u, err := url.Parse(text)
-		if err != nil || u.Hostname() == "" || !goodPort(u) || u.User != nil || u.RawQuery != "" || u.Fragment != "" || u.Opaque != "" {
-			return false
-		}
-		if u.Scheme != v.scheme+"s" && (u.Scheme != v.scheme || !loopback.Host(u.Hostname())) {
-			return false
-		}
-	}
-	*v.p = strings.TrimSuffix(text, "/")
-	return true
-}
-
-func (v venueURLValue) String() string { return *v.p }
-func (v venueURLValue) allowed() string {
-	return "an absolute " + v.scheme + "s URL without query, such as " + v.scheme + "s://gateway.example.com/venue; " +
-		v.scheme + " only for localhost and loopback addresses"
-}
-func (venueURLValue) shape() shape { return shapeString }
+func (baseURLValue) shape() setting.Shape { return setting.ShapeString }
 
 // endpointValue is where alerts are sent. Which hosts are allowed is a matter of
 // several settings and of what names resolve to.
@@ -160,7 +131,7 @@ type endpointValue struct{ p *secret.URL }
 func (v endpointValue) set(text string) bool {
 	if text != "" {
 		u, err := url.Parse(text)
-		if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Hostname() == "" || !goodPort(u) || u.User != nil || u.Fragment != "" {
+		if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Hostname() == "" || !setting.GoodPort(u) || u.User != nil || u.Fragment != "" {
 			return false
 		}
 	}
@@ -173,7 +144,7 @@ func (endpointValue) allowed() string {
 	return "an absolute https URL without user and fragment, such as https://hooks.example.com/candela; " +
 		"http for localhost and loopback addresses, and with --allow-private-sinks for private networks"
 }
-func (endpointValue) shape() shape { return shapeString }
+func (endpointValue) shape() setting.Shape { return setting.ShapeString }
 
 // originsValue is a list of browser origins (RFC 6454), compared byte for byte
 // with the Origin header. "*" and "null" are no origins and are refused.
@@ -197,7 +168,7 @@ func (v originsValue) String() string { return strings.Join(*v.p, ",") }
 func (originsValue) allowed() string {
 	return "origins separated by commas, each scheme://host or scheme://host:port in lower case, such as https://app.example.com"
 }
-func (originsValue) shape() shape { return shapeList }
+func (originsValue) shape() setting.Shape { return setting.ShapeList }
 
 // schemesValue is a list of URI schemes (RFC 3986 3.1) that belong to apps. Those
 // that a browser handles itself are refused: the answer to an authorization
@@ -236,7 +207,7 @@ func (v schemesValue) String() string { return strings.Join(*v.p, ",") }
 func (schemesValue) allowed() string {
 	return "schemes of apps in lower case separated by commas, such as myapp; none that a browser handles itself"
 }
-func (schemesValue) shape() shape { return shapeList }
+func (schemesValue) shape() setting.Shape { return setting.ShapeList }
 
 // parseOrigin reads scheme://host[:port] and nothing more.
 func parseOrigin(text string) (*url.URL, bool) {
@@ -244,17 +215,9 @@ func parseOrigin(text string) (*url.URL, bool) {
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" {
 		return nil, false
 	}
-	if !goodPort(u) {
+	if !setting.GoodPort(u) {
 		return nil, false
 	}
 	plain := url.URL{Scheme: u.Scheme, Host: u.Host}
 	return u, plain.String() == text && strings.ToLower(text) == text
-}
-
-func goodPort(u *url.URL) bool {
-	if u.Port() == "" {
-		return !strings.HasSuffix(u.Host, ":")
-	}
-	port, err := strconv.ParseUint(u.Port(), 10, 16)
-	return err == nil && port > 0
 }

@@ -18,18 +18,15 @@ type rule struct {
 	check func(*Config) error
 }
 
-func rules() []rule {
-	return slices.Concat(tradeRules(), natsRules(), []rule{
+func rules(p Parts) []rule {
+	return slices.Concat(tradeRules(p), p.rules(), natsRules(), []rule{
 		{everyMode, []string{"mcp", "serve"}, oneMode},
-		{everyMode, []string{"replay-from", "csv-dir"}, replayNeedsFiles},
 		{ModeServe, []string{"listen", "base-url", "port"}, publicNeedsHTTPS},
 		{ModeServe, []string{"oauth-auto-approve", "listen", "base-url"}, autoApproveStaysLocal},
 		{ModeServe, []string{"oauth-auto-approve", "live"}, autoApproveIsForPaper},
 		{ModeServe, []string{"admin-listen", "listen", "port"}, adminApart},
 		{ModeServe, []string{"admin-listen", "allow-public-admin"}, adminStaysLocal},
 		{ModeServe, []string{"owner-password", "owner-password-file"}, onePassword},
-		{everyMode, []string{"alpaca-key-file", "alpaca-key-id", "alpaca-secret-key"}, oneKeyPair},
-		{everyMode, []string{"stock-venue", "alpaca-key-file", "alpaca-key-id"}, alpacaNeedsKeys},
 		{everyMode, []string{"webhook-url", "webhook-secret", "webhook-secret-file"}, webhookIsSigned},
 		{everyMode, []string{"ntfy-url", "ntfy-token", "ntfy-token-file"}, oneToken},
 		{everyMode, []string{"webhook-url", "allow-private-sinks"}, func(c *Config) error { return plainStaysNear(c, "webhook-url", c.Sinks.Webhook.URL) }},
@@ -52,13 +49,6 @@ func oneMode(c *Config) error {
 	}
 	return refused("mcp", "--mcp (%s) and --serve (%s) exclude each other: stdout carries one protocol, a port another",
 		c.origins["mcp"], c.origins["serve"])
-}
-
-func replayNeedsFiles(c *Config) error {
-	if c.Data.ReplayFrom.IsZero() || c.CSVDir != "" {
-		return nil
-	}
-	return refused("replay-from", "--replay-from plays the files of --csv-dir, which is not given")
 }
 
 // publicNeedsHTTPS refuses a listener that others can reach unless clients come
@@ -123,27 +113,6 @@ func onePassword(c *Config) error {
 	}
 	return refused("owner-password-file", "both CANDELA_OWNER_PASSWORD and --owner-password-file (%s) are set: remove one",
 		c.origins["owner-password-file"])
-}
-
-// oneKeyPair refuses half a pair of keys, and two pairs.
-func oneKeyPair(c *Config) error {
-	a := c.Data.Alpaca
-	switch {
-	case a.KeyID.IsZero() != a.SecretKey.IsZero():
-		return refused("alpaca-key-id", "CANDELA_ALPACA_KEY_ID and CANDELA_ALPACA_SECRET_KEY belong together: set both or neither")
-	case a.KeyFile != "" && !a.KeyID.IsZero():
-		return refused("alpaca-key-file", "both CANDELA_ALPACA_KEY_ID and --alpaca-key-file (%s) are set: remove one", c.origins["alpaca-key-file"])
-	}
-	return nil
-}
-
-// alpacaNeedsKeys refuses to start where every stock would end in an error.
-func alpacaNeedsKeys(c *Config) error {
-	if c.Data.StockVenue != "alpaca" || c.Data.Alpaca.KeyFile != "" || !c.Data.Alpaca.KeyID.IsZero() {
-		return nil
-	}
-	return refused("stock-venue", "--stock-venue alpaca (%s) needs the keys of an account: set CANDELA_ALPACA_KEY_ID and "+
-		"CANDELA_ALPACA_SECRET_KEY, or --alpaca-key-file", c.origins["stock-venue"])
 }
 
 // minSecret is how many characters sign: fewer could be guessed by whoever keeps a

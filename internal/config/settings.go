@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"candela/internal/kit/setting"
 )
 
 // Sources says where a setting may be given.
@@ -36,8 +38,10 @@ type Setting struct {
 func (s Setting) Flag() string { return "--" + s.Name }
 
 // Env returns the environment variable, such as "CANDELA_BASE_URL".
-func (s Setting) Env() string {
-	return envPrefix + strings.ToUpper(strings.ReplaceAll(s.Name, "-", "_"))
+func (s Setting) Env() string { return envName(s.Name) }
+
+func envName(name string) string {
+	return envPrefix + strings.ToUpper(strings.ReplaceAll(name, "-", "_"))
 }
 
 // Key returns the key in candela.toml, such as "base_url".
@@ -71,11 +75,11 @@ const anyService = ModeMCP | ModeServe
 
 // Settings returns the table. The order is the order of --help, and a derived
 // default may use only settings above it.
-func Settings() []Setting {
-	return slices.Concat(mainSettings(), tradeSettings(), sinkSettings(), natsSettings(), runSettings())
+func Settings(p Parts) []Setting {
+	return slices.Concat(mainSettings(), p.venueSettings(), serverSettings(), tradeSettings(p), p.brokerSettings(), sinkSettings(), natsSettings(), runSettings())
 }
 
-// mainSettings are the lines of the table before those about orders.
+// mainSettings are the lines of the table about modes and the one chart.
 func mainSettings() []Setting {
 	return []Setting{
 		{
@@ -127,7 +131,7 @@ func mainSettings() []Setting {
 		{
 			Name: "theme", Group: groupChart, Arg: "THEME", Default: "dark", Modes: ModeChart, Sources: anywhere,
 			Doc:  "dark or light",
-			bind: func(c *Config) value { return choiceValue{&c.Chart.Theme, []string{"dark", "light"}} },
+			bind: func(c *Config) value { return textValue{&c.Chart.Theme, setting.Choice("dark", "light")} },
 		},
 		{
 			Name: "scale", Group: groupChart, Arg: "N", Default: "1", Modes: ModeChart, Sources: anywhere,
@@ -144,127 +148,12 @@ func mainSettings() []Setting {
 			Doc:  "where the PNG goes; - is stdout",
 			bind: func(c *Config) value { return pathValue{&c.Chart.Output, c.userHome, required} },
 		},
+	}
+}
 
-		{
-			Name: "csv-dir", Group: groupData, Arg: "FOLDER", Modes: everyMode, Sources: anywhere,
-			Doc:  "folder of SYMBOL_INTERVAL.csv files to read bars from",
-			bind: func(c *Config) value { return pathValue{&c.CSVDir, c.userHome, optional} },
-		},
-		{
-			Name: "replay-from", Group: groupData, Arg: "TIME", Modes: everyMode, Sources: anywhere,
-			Doc:  "play the files of --csv-dir from this moment on, as the venue replay",
-			bind: func(c *Config) value { return momentValue{&c.Data.ReplayFrom} },
-		},
-		{
-			Name: "replay-speed", Group: groupData, Arg: "N", Default: "60", Modes: everyMode, Sources: anywhere,
-			Doc:  "how many times faster than it happened a replay runs, 1 to 200000",
-			bind: func(c *Config) value { return intValue{&c.Data.ReplaySpeed, 1, 200_000} },
-		},
-		{
-			Name: "crypto-venue", Group: groupData, Arg: "VENUE", Default: "binance", Modes: everyMode, Sources: anywhere,
-			Doc: "who answers for pairs such as BTCUSDT: binance, coinbase or kraken",
-			bind: func(c *Config) value {
-				return choiceValue{&c.Data.CryptoVenue, []string{"binance", "coinbase", "kraken"}}
-			},
-		},
-		{
-			Name: "stock-venue", Group: groupData, Arg: "VENUE", Default: "yahoo", Modes: everyMode, Sources: anywhere,
-			Doc:  "who answers for all other symbols without a venue: yahoo or alpaca",
-			bind: func(c *Config) value { return choiceValue{&c.Data.StockVenue, []string{"yahoo", "alpaca"}} },
-		},
-		{
-			Name: "binance-url", Group: groupData, Arg: "URL", Modes: everyMode, Sources: anywhere,
-			Doc:  "where Binance's REST API is; the public market-data host when not given",
-			bind: func(c *Config) value { return venueURLValue{&c.Data.Binance.URL, "http"} },
-		},
-		{
-			Name: "binance-stream-url", Group: groupData, Arg: "URL", Modes: everyMode, Sources: anywhere,
-			Doc:  "where Binance's streams are; follows --binance-url when not given",
-			bind: func(c *Config) value { return venueURLValue{&c.Data.Binance.StreamURL, "ws"} },
-		},
-		{
-			Name: "binance-futures-url", Group: groupData, Arg: "URL", Modes: everyMode, Sources: anywhere,
-			Doc:  "where Binance's futures API is; follows --binance-url when not given",
-			bind: func(c *Config) value { return venueURLValue{&c.Data.Binance.FuturesURL, "http"} },
-		},
-		{
-			Name: "coinbase-url", Group: groupData, Arg: "URL", Modes: everyMode, Sources: anywhere,
-			Doc:  "where Coinbase Exchange's REST API is; the public host when not given",
-			bind: func(c *Config) value { return venueURLValue{&c.Data.Coinbase.URL, "http"} },
-		},
-		{
-			Name: "coinbase-stream-url", Group: groupData, Arg: "URL", Modes: everyMode, Sources: anywhere,
-			Doc:  "where Coinbase Exchange's streams are; follows --coinbase-url when not given",
-			bind: func(c *Config) value { return venueURLValue{&c.Data.Coinbase.StreamURL, "ws"} },
-		},
-		{
-			Name: "kraken-url", Group: groupData, Arg: "URL", Modes: everyMode, Sources: anywhere,
-			Doc:  "where Kraken's REST API is; the public host when not given",
-			bind: func(c *Config) value { return venueURLValue{&c.Data.Kraken.URL, "http"} },
-		},
-		{
-			Name: "kraken-stream-url", Group: groupData, Arg: "URL", Modes: everyMode, Sources: anywhere,
-			Doc:  "where Kraken's streams are; follows --kraken-url when not given",
-			bind: func(c *Config) value { return venueURLValue{&c.Data.Kraken.StreamURL, "ws"} },
-		},
-		{
-			Name: "yahoo", Group: groupData, Default: "true", Modes: everyMode, Sources: anywhere,
-			Doc:  "read Yahoo, whose chart API is unofficial and for personal use; false turns it off",
-			bind: func(c *Config) value { return boolValue{&c.Data.Yahoo.On} },
-		},
-		{
-			Name: "yahoo-url", Group: groupData, Arg: "URL", Modes: everyMode, Sources: anywhere,
-			Doc:  "where Yahoo's chart API is; the public host when not given",
-			bind: func(c *Config) value { return venueURLValue{&c.Data.Yahoo.URL, "http"} },
-		},
-		{
-			Name: "alpaca-key-file", Group: groupData, Arg: "FILE", Modes: everyMode, Sources: anywhere,
-			Doc:  "file of mode 0600 with the key id and the secret of an Alpaca account, a line each",
-			bind: func(c *Config) value { return pathValue{&c.Data.Alpaca.KeyFile, c.userHome, optional} },
-		},
-		{
-			Name: "alpaca-key-id", Group: groupData, Arg: "TEXT", Modes: everyMode, Sources: FromEnv,
-			Doc:  "the key id itself",
-			bind: func(c *Config) value { return secretValue{&c.Data.Alpaca.KeyID} },
-		},
-		{
-			Name: "alpaca-secret-key", Group: groupData, Arg: "TEXT", Modes: everyMode, Sources: FromEnv,
-			Doc:  "the secret that belongs to the key id",
-			bind: func(c *Config) value { return secretValue{&c.Data.Alpaca.SecretKey} },
-		},
-		{
-			Name: "alpaca-feed", Group: groupData, Arg: "FEED", Default: "iex", Modes: everyMode, Sources: anywhere,
-			Doc:  "iex, sip (needs a subscription) or delayed_sip (15 minutes late)",
-			bind: func(c *Config) value { return choiceValue{&c.Data.Alpaca.Feed, []string{"iex", "sip", "delayed_sip"}} },
-		},
-		{
-			Name: "alpaca-adjustment", Group: groupData, Arg: "KIND", Default: "split", Modes: everyMode, Sources: anywhere,
-			Doc: "for what Alpaca's prices are adjusted: raw, split, dividend or all",
-			bind: func(c *Config) value {
-				return choiceValue{&c.Data.Alpaca.Adjustment, []string{"raw", "split", "dividend", "all"}}
-			},
-		},
-		{
-			Name: "alpaca-url", Group: groupData, Arg: "URL", Modes: everyMode, Sources: anywhere,
-			Doc:  "where Alpaca's trading API is; the host of paper accounts when not given",
-			bind: func(c *Config) value { return venueURLValue{&c.Data.Alpaca.URL, "http"} },
-		},
-		{
-			Name: "alpaca-data-url", Group: groupData, Arg: "URL", Modes: everyMode, Sources: anywhere,
-			Doc:  "where Alpaca's market data API is; the public host when not given",
-			bind: func(c *Config) value { return venueURLValue{&c.Data.Alpaca.DataURL, "http"} },
-		},
-		{
-			Name: "alpaca-stream-url", Group: groupData, Arg: "URL", Modes: everyMode, Sources: anywhere,
-			Doc:  "where Alpaca's market data stream is; follows --alpaca-data-url when not given",
-			bind: func(c *Config) value { return venueURLValue{&c.Data.Alpaca.StreamURL, "ws"} },
-		},
-		{
-			Name: "fear-greed-url", Group: groupData, Arg: "URL", Modes: everyMode, Sources: anywhere,
-			Doc:  "where the fear and greed index is; the publisher's host when not given",
-			bind: func(c *Config) value { return venueURLValue{&c.Data.FearGreedURL, "http"} },
-		},
-
+// serverSettings are the lines of the table about the HTTP server and logins.
+func serverSettings() []Setting {
+	return []Setting{
 		{
 			Name: "port", Group: groupHTTP, Arg: "N", Default: "9315", Modes: ModeServe, Sources: anywhere,
 			Doc:  "port to listen on",
@@ -388,7 +277,7 @@ func runSettings() []Setting {
 		{
 			Name: "log-format", Group: groupRun, Arg: "FORMAT", Default: "text", Modes: everyMode, Sources: anywhere,
 			Doc:  "text or json; the log goes to stderr",
-			bind: func(c *Config) value { return choiceValue{&c.Log.Format, []string{"text", "json"}} },
+			bind: func(c *Config) value { return textValue{&c.Log.Format, setting.Choice("text", "json")} },
 		},
 		{
 			Name: "shutdown-timeout", Group: groupRun, Arg: "DURATION", Default: "10s", Modes: anyService, Sources: anywhere,

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"candela/internal/kit/secret"
+	"candela/internal/kit/setting"
 )
 
 // TestSettings_Sound checks what the table's readers take for granted.
@@ -17,7 +18,7 @@ func TestSettings_Sound(t *testing.T) {
 	t.Parallel()
 	name := regexp.MustCompile(`^[a-z]+(-[a-z]+)*$`)
 	seen := make(map[string]bool)
-	for _, s := range Settings() {
+	for _, s := range Settings(parts()) {
 		c := &Config{userHome: "/home/me"}
 		field := s.bind(c)
 		_, secret := field.(secretValue)
@@ -32,7 +33,7 @@ func TestSettings_Sound(t *testing.T) {
 			t.Errorf("%s has no environment name", s.Name)
 		case secret && s.Sources != FromEnv:
 			t.Errorf("%s is a secret and must come from the environment alone", s.Name)
-		case s.isBool() != (field.shape() == shapeBool):
+		case s.isBool() != (field.shape() == setting.ShapeBool):
 			t.Errorf("%s: only a boolean has no placeholder", s.Name)
 		}
 		seen[s.Name] = true
@@ -43,7 +44,7 @@ func TestSettings_Sound(t *testing.T) {
 			t.Errorf("%s: default %q comes back as %q", s.Name, s.Default, field)
 		}
 	}
-	for _, r := range rules() {
+	for _, r := range rules(parts()) {
 		for _, read := range r.reads {
 			if !seen[read] {
 				t.Errorf("a rule reads %s, which is no setting", read)
@@ -61,7 +62,7 @@ func TestSettings_TextRoundTrips(t *testing.T) {
 		"trusted-proxies": "10.1.2.3/8, ::1", "allowed-origins": "https://a.example,http://b.example:80", "redirect-schemes": "myapp, com.example.app",
 		"log-level": "error", "shutdown-timeout": "90s", "csv-dir": "~/x", "replay-from": "2025-01-31T09:30:00+01:00", "home": "/h", "output": "-",
 	}
-	for _, s := range Settings() {
+	for _, s := range Settings(parts()) {
 		text, ok := samples[s.Name]
 		if !ok {
 			continue
@@ -82,10 +83,10 @@ func TestSettings_TextRoundTrips(t *testing.T) {
 func TestWriteHelp_ShowsEverySetting(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
-	if err := WriteHelp(&out); err != nil {
+	if err := WriteHelp(&out, parts()); err != nil {
 		t.Fatal(err)
 	}
-	for _, s := range Settings() {
+	for _, s := range Settings(parts()) {
 		if !strings.Contains(out.String(), "  "+s.usage()+"\n") || !strings.Contains(out.String(), s.Env()) {
 			t.Errorf("--help does not show %s and %s", s.usage(), s.Env())
 		}

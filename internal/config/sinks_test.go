@@ -72,7 +72,7 @@ func TestLoad_SinkSecretFiles(t *testing.T) {
 			t.Fatal(err)
 		}
 		args := []string{"--home", dir, "--trade", "--webhook-url=https://a.example", "--webhook-secret-file", path}
-		cfg, err := Load(Input{Args: args})
+		cfg, err := Load(Input{Parts: parts(), Args: args})
 		if tc.want == "" {
 			if err != nil || cfg.Sinks.Webhook.Secret.Reveal() != strings.TrimSpace(tc.text) {
 				t.Errorf("%s: %v", name, err)
@@ -90,11 +90,11 @@ func TestLoad_SinkSecretFiles(t *testing.T) {
 	if err := os.WriteFile(token, []byte("tk_1\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	cfg, err := Load(Input{Args: []string{"--home", dir, "--trade", "--ntfy-url=https://a.example/t", "--ntfy-token-file", token}})
+	cfg, err := Load(Input{Parts: parts(), Args: []string{"--home", dir, "--trade", "--ntfy-url=https://a.example/t", "--ntfy-token-file", token}})
 	if err != nil || cfg.Sinks.Ntfy.Token.Reveal() != "tk_1" {
 		t.Errorf("%v", err)
 	}
-	if _, err := Load(Input{Args: []string{"--home", dir, "--trade", "--ntfy-url=https://a.example/t", "--ntfy-token-file", token + "x"}}); err == nil {
+	if _, err := Load(Input{Parts: parts(), Args: []string{"--home", dir, "--trade", "--ntfy-url=https://a.example/t", "--ntfy-token-file", token + "x"}}); err == nil {
 		t.Error("a file that is not there is no problem")
 	}
 }

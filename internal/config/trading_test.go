@@ -23,7 +23,7 @@ func TestLoad_Locks(t *testing.T) {
 		"live with the paper broker":       {args: []string{trade, live, "--broker=paper"}, env: keys, want: "needs --broker binance"},
 		"live without keys":                {args: []string{trade, live, binance}, want: "needs the keys of an account: set CANDELA_BINANCE_API_KEY"},
 		"live with the keys of another":    {args: []string{trade, live, alpaca}, env: keys, want: "needs the keys of an account: set CANDELA_ALPACA_KEY_ID"},
-		"the live exchange without live":   {args: []string{trade, binance, "--binance-network=live"}, env: keys, want: "needs --live: money is at stake"},
+		"the live exchange without live":   {args: []string{trade, binance, "--binance-network=live"}, env: keys, want: "needs --live: it trades with real money"},
 		"live on the testnet":              {args: []string{trade, live, binance, "--binance-network=testnet"}, env: keys, want: "exclude each other"},
 		"live by a word":                   {args: []string{trade, binance, "--live=yes"}, env: keys, want: `--live: invalid value "yes"; use true, false, 1, 0`},
 		"live by a capital word":           {args: []string{trade, binance}, env: append([]string{"CANDELA_LIVE=True"}, keys...), want: `CANDELA_LIVE: invalid value "True"`},
@@ -36,14 +36,8 @@ func TestLoad_Locks(t *testing.T) {
 		"two keys":                         {args: []string{trade, binance, "--binance-key-file=x"}, env: keys, want: "remove one"},
 		"a key as a flag":                  {args: []string{trade, binance, "--binance-api-secret=hunter2"}, env: keys, want: "--binance-api-secret is no flag"},
 		"a key in the file":                {args: []string{trade, binance}, file: `binance_api_key = "hunter2"`, env: keys, want: "cannot stand in the file"},
+		"its setting without trading":      {args: []string{"--serve", "--paper-size=2"}, want: "--paper-size has no effect without --trade"},
 		"another policy without trading":   {args: []string{"--serve", "--policy=x"}, want: "--policy has no effect without --trade"},
-		"cash of nothing":                  {args: []string{trade, "--paper-cash="}, want: "amounts by currency"},
-		"cash without a currency":          {args: []string{trade, "--paper-cash=100000"}, want: "amounts by currency"},
-		"cash with a comma":                {args: []string{trade, "--paper-cash=USD=100,000"}, want: "amounts by currency"},
-		"cash below zero":                  {args: []string{trade, "--paper-cash=USD=-1"}, want: "amounts by currency"},
-		"cash without end":                 {args: []string{trade, "--paper-cash=USD=1e400"}, want: "amounts by currency"},
-		"cash twice":                       {args: []string{trade, "--paper-cash=USD=1,usd=2"}, want: "amounts by currency"},
-		"cash in the file":                 {args: []string{trade}, file: `paper_cash = ["EUR=0.5", "JPY=1000000"]`},
 		"other days are no problem":        {args: []string{"--serve"}, env: []string{"CANDELA_LIVE=1", "CANDELA_BROKER=binance"}},
 		"the keys of a venue for its bars": {args: []string{trade}, env: keys},
 	}
@@ -53,16 +47,16 @@ func TestLoad_Locks(t *testing.T) {
 func TestLoad_TradingDefaults(t *testing.T) {
 	t.Parallel()
 	home := t.TempDir()
-	cfg, err := Load(Input{Args: []string{"--trade", "--home", home}})
+	cfg, err := Load(Input{Parts: parts(), Args: []string{"--trade", "--home", home}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	got := cfg.Trading
-	if got.Broker != "paper" || got.Live || got.Policy != filepath.Join(home, "policy.toml") || got.Cash["USDT"].String() != "100000" || got.Binance.Network != "testnet" {
+	if got.Broker != "paper" || got.Live || got.Policy != filepath.Join(home, "policy.toml") || got.Network != "" || cfg.Values.Text("binance-network") != "testnet" {
 		t.Errorf("%+v", got)
 	}
-	cfg, err = Load(Input{Args: []string{"--trade", "--live", "--broker=binance", "--home", home}, Environ: []string{"CANDELA_BINANCE_API_KEY=k", "CANDELA_BINANCE_API_SECRET=s"}})
-	if err != nil || cfg.Trading.Binance.Network != "live" {
+	cfg, err = Load(Input{Parts: parts(), Args: []string{"--trade", "--live", "--broker=binance", "--home", home}, Environ: []string{"CANDELA_BINANCE_API_KEY=k", "CANDELA_BINANCE_API_SECRET=s"}})
+	if err != nil || cfg.Trading.Network != "live" {
 		t.Errorf("%+v %v", cfg, err)
 	}
 }
@@ -86,9 +80,9 @@ func TestLoad_BinanceKeyFile(t *testing.T) {
 		if err := os.WriteFile(path, []byte(tc.text), tc.mode); err != nil {
 			t.Fatal(err)
 		}
-		cfg, err := Load(Input{Args: []string{"--trade", "--broker=binance", "--home", dir, "--binance-key-file", path}})
+		cfg, err := Load(Input{Parts: parts(), Args: []string{"--trade", "--broker=binance", "--home", dir, "--binance-key-file", path}})
 		if tc.want == "" {
-			if err != nil || cfg.Trading.Binance.Key.Reveal() != "key" || cfg.Trading.Binance.Secret.Reveal() != tc.secret {
+			if err != nil || cfg.Values.Secret("binance-api-key").Reveal() != "key" || cfg.Values.Secret("binance-api-secret").Reveal() != tc.secret {
 				t.Errorf("%s: %v", name, err)
 			}
 			continue

@@ -4,12 +4,12 @@ import (
 	"fmt"
 	"log/slog"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"candela/internal/kit/secret"
+	"candela/internal/kit/setting"
 	"candela/internal/market"
 )
 
@@ -22,7 +22,7 @@ type value interface {
 	// allowed says in words what set accepts.
 	allowed() string
 	// shape is how the value is written in candela.toml.
-	shape() shape
+	shape() setting.Shape
 }
 
 // quote returns a wrong value as a message may show it: a URL with a slip in it may
@@ -36,35 +36,19 @@ func quote(field value, text string) string {
 	}
 }
 
-// shape is a type of TOML.
-type shape uint8
-
-const (
-	shapeString shape = iota
-	shapeBool
-	shapeInt
-	shapeList // an array of strings; in flags and variables, separated by commas
-)
-
 type boolValue struct{ p *bool }
 
 func (v boolValue) set(text string) bool {
-	switch text {
-	case "true", "1":
-		*v.p = true
-	case "false", "0":
-		*v.p = false
-	default:
-		// strconv.ParseBool also takes t, F, True: a typing slip must not turn
-		// into a decision about trading.
-		return false
+	on, ok := setting.ReadBool(text)
+	if ok {
+		*v.p = on
 	}
-	return true
+	return ok
 }
 
-func (v boolValue) String() string { return strconv.FormatBool(*v.p) }
-func (boolValue) allowed() string  { return "true, false, 1, 0" }
-func (boolValue) shape() shape     { return shapeBool }
+func (v boolValue) String() string     { return strconv.FormatBool(*v.p) }
+func (boolValue) allowed() string      { return "true, false, 1, 0" }
+func (boolValue) shape() setting.Shape { return setting.ShapeBool }
 
 type intValue struct {
 	p        *int
@@ -80,26 +64,27 @@ func (v intValue) set(text string) bool {
 	return true
 }
 
-func (v intValue) String() string  { return strconv.Itoa(*v.p) }
-func (v intValue) allowed() string { return fmt.Sprintf("a whole number from %d to %d", v.min, v.max) }
-func (intValue) shape() shape      { return shapeInt }
+func (v intValue) String() string     { return strconv.Itoa(*v.p) }
+func (v intValue) allowed() string    { return fmt.Sprintf("a whole number from %d to %d", v.min, v.max) }
+func (intValue) shape() setting.Shape { return setting.ShapeInt }
 
-type choiceValue struct {
+// textValue is a text of some kind.
+type textValue struct {
 	p    *string
-	from []string
+	kind setting.Kind
 }
 
-func (v choiceValue) set(text string) bool {
-	if !slices.Contains(v.from, text) {
-		return false
+func (v textValue) set(text string) bool {
+	read, ok := v.kind.Read(text)
+	if ok {
+		*v.p = read
 	}
-	*v.p = text
-	return true
+	return ok
 }
 
-func (v choiceValue) String() string  { return *v.p }
-func (v choiceValue) allowed() string { return strings.Join(v.from, ", ") }
-func (choiceValue) shape() shape      { return shapeString }
+func (v textValue) String() string       { return *v.p }
+func (v textValue) allowed() string      { return v.kind.Allowed }
+func (v textValue) shape() setting.Shape { return v.kind.Shape }
 
 type levelValue struct{ p *slog.Level }
 
@@ -114,9 +99,9 @@ func (v levelValue) set(text string) bool {
 	return false
 }
 
-func (v levelValue) String() string { return strings.ToLower(v.p.String()) }
-func (levelValue) allowed() string  { return "debug, info, warn, error" }
-func (levelValue) shape() shape     { return shapeString }
+func (v levelValue) String() string     { return strings.ToLower(v.p.String()) }
+func (levelValue) allowed() string      { return "debug, info, warn, error" }
+func (levelValue) shape() setting.Shape { return setting.ShapeString }
 
 type durationValue struct{ p *time.Duration }
 
@@ -129,34 +114,9 @@ func (v durationValue) set(text string) bool {
 	return true
 }
 
-func (v durationValue) String() string { return v.p.String() }
-func (durationValue) allowed() string  { return "a duration from 1s to 5m, such as 10s or 1m30s" }
-func (durationValue) shape() shape     { return shapeString }
-
-// momentValue is an instant, or none.
-type momentValue struct{ p *time.Time }
-
-func (v momentValue) set(text string) bool {
-	if text == "" {
-		*v.p = time.Time{}
-		return true
-	}
-	at, err := time.Parse(time.RFC3339, text)
-	if err != nil {
-		return false
-	}
-	*v.p = at.UTC()
-	return true
-}
-
-func (v momentValue) String() string {
-	if v.p.IsZero() {
-		return ""
-	}
-	return v.p.Format(time.RFC3339)
-}
-func (momentValue) allowed() string { return "a time in RFC 3339, such as 2025-01-31T09:30:00Z" }
-func (momentValue) shape() shape    { return shapeString }
+func (v durationValue) String() string     { return v.p.String() }
+func (durationValue) allowed() string      { return "a duration from 1s to 5m, such as 10s or 1m30s" }
+func (durationValue) shape() setting.Shape { return setting.ShapeString }
 
 type symbolValue struct{ p *market.Symbol }
 
@@ -177,7 +137,7 @@ func (v symbolValue) String() string { return v.p.String() }
 func (symbolValue) allowed() string {
 	return "a symbol such as BTCUSDT, AAPL, EURUSD=X or csv:BTCUSDT, or nothing for sample data"
 }
-func (symbolValue) shape() shape { return shapeString }
+func (symbolValue) shape() setting.Shape { return setting.ShapeString }
 
 type intervalValue struct{ p *market.Interval }
 
@@ -190,9 +150,9 @@ func (v intervalValue) set(text string) bool {
 	return true
 }
 
-func (v intervalValue) String() string { return v.p.String() }
-func (intervalValue) allowed() string  { return strings.Join(market.IntervalNames(), ", ") }
-func (intervalValue) shape() shape     { return shapeString }
+func (v intervalValue) String() string     { return v.p.String() }
+func (intervalValue) allowed() string      { return strings.Join(market.IntervalNames(), ", ") }
+func (intervalValue) shape() setting.Shape { return setting.ShapeString }
 
 // namesValue is a list of names that some other package knows.
 type namesValue struct{ p *[]string }
@@ -206,9 +166,9 @@ func (v namesValue) set(text string) bool {
 	return true
 }
 
-func (v namesValue) String() string { return strings.Join(*v.p, ",") }
-func (namesValue) allowed() string  { return "names separated by commas, none of them empty" }
-func (namesValue) shape() shape     { return shapeList }
+func (v namesValue) String() string     { return strings.Join(*v.p, ",") }
+func (namesValue) allowed() string      { return "names separated by commas, none of them empty" }
+func (namesValue) shape() setting.Shape { return setting.ShapeList }
 
 // splitList splits at commas and trims blanks. An empty text is an empty list;
 // an empty item is an error, because it is a slip of some kind.
@@ -272,7 +232,7 @@ func (v pathValue) allowed() string {
 	}
 	return "a path"
 }
-func (pathValue) shape() shape { return shapeString }
+func (pathValue) shape() setting.Shape { return setting.ShapeString }
 
 // homeValue is the path of the state directory, kept absolute so that every
 // message about it can be acted on from anywhere.
@@ -299,6 +259,6 @@ func (v secretValue) set(text string) bool {
 	return true
 }
 
-func (v secretValue) String() string { return v.p.String() }
-func (secretValue) allowed() string  { return "any text" }
-func (secretValue) shape() shape     { return shapeString }
+func (v secretValue) String() string     { return v.p.String() }
+func (secretValue) allowed() string      { return "any text" }
+func (secretValue) shape() setting.Shape { return setting.ShapeString }

@@ -21,6 +21,28 @@ type Routes struct {
 	// Crypto answers for symbols that end in a crypto quote currency, such as
 	// BTCUSDT; Other for all others, such as AAPL. Empty: none.
 	Crypto, Other string
+	// Venues describe the providers, for advice on where else to ask.
+	Venues []provider.Descriptor
+}
+
+// described returns the descriptor of a provider, the zero value for one without.
+func (r Routes) described(name string) provider.Descriptor {
+	for _, d := range r.Venues {
+		if d.Name == name {
+			return d
+		}
+	}
+	return provider.Descriptor{}
+}
+
+// spelled returns a symbol as a venue writes it: a pair of crypto currencies with the
+// venue's separator.
+func (r Routes) spelled(venue, name string) string {
+	quote, pair := quoteOf(name)
+	if separator := r.described(venue).Separator; pair && separator != "" {
+		name = strings.TrimRight(strings.TrimSuffix(name, quote), "-/") + separator + quote
+	}
+	return market.Symbol{Venue: venue, Name: name}.String()
 }
 
 // quotes are the currencies by which a symbol without a venue is taken for a
@@ -30,7 +52,17 @@ func quotes() []string { return []string{"USDT", "BUSD", "BTC", "ETH", "BNB", "U
 // Crypto reports whether a symbol's name is a pair in a crypto quote currency. The
 // currency alone is none: BTC is also a fund.
 func Crypto(name string) bool {
-	return slices.ContainsFunc(quotes(), func(q string) bool { return len(name) > len(q) && strings.HasSuffix(name, q) })
+	_, pair := quoteOf(name)
+	return pair
+}
+
+func quoteOf(name string) (quote string, pair bool) {
+	for _, q := range quotes() {
+		if len(name) > len(q) && strings.HasSuffix(name, q) {
+			return q, true
+		}
+	}
+	return "", false
 }
 
 // router chooses providers. It does not change.
@@ -129,9 +161,12 @@ func (r *router) explain(ctx context.Context, name string, q Request, err error)
 	case out.Retryable: // a region or a key that is refused will be refused again
 		tries = append(tries, "try again later")
 	}
-	if others := r.rivals(ctx, name, q.Symbol.Name); len(others) > 0 && !strings.Contains(out.Message, "another venue") {
+	if others := r.rivals(ctx, name, q.Symbol.Name); len(others) > 0 {
 		for i, venue := range others {
-			others[i] = market.Symbol{Venue: venue, Name: q.Symbol.Name}.String()
+			others[i] = r.routes.spelled(venue, q.Symbol.Name)
+		}
+		if !out.Retryable {
+			out.Suggestions = others
 		}
 		tries = append(tries, "name another venue: "+strings.Join(others, ", "))
 	}
@@ -148,20 +183,16 @@ func (r *router) explain(ctx context.Context, name string, q Request, err error)
 // rivals lists the providers that may have what one of them has: no stock is traded
 // where coins are, and the user's own files are looked at, which takes no time.
 func (r *router) rivals(ctx context.Context, name, symbol string) []string {
-	trades := func(venue string) string {
-		switch venue {
-		case "binance", "coinbase", "kraken":
-			return "coins"
-		case "yahoo", "alpaca":
-			return "stocks"
-		}
-		return ""
-	}
+	own := r.routes.described(name).Kind
 	return slices.DeleteFunc(r.real(), func(other string) bool {
-		apart := trades(name) != "" && trades(other) != "" && trades(name) != trades(other)
+		kind := r.routes.described(other).Kind
+		apart := own != kind && trades(own) && trades(kind)
 		return other == name || apart || slices.Contains(r.routes.First, other) && !r.has(ctx, other, symbol)
 	})
 }
+
+// trades reports whether sources of a kind have only symbols of that kind.
+func trades(k provider.Kind) bool { return k == provider.Pairs || k == provider.Stocks }
 
 func (r *router) has(ctx context.Context, venue, symbol string) bool {
 	_, err := r.named(venue).Instrument(ctx, market.Symbol{Venue: venue, Name: symbol})

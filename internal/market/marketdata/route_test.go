@@ -4,6 +4,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -29,6 +30,26 @@ func TestBars_AFailureNamesNoFileThatIsNotThere(t *testing.T) {
 		_, err = s.Bars(t.Context(), marketdata.Request{Symbol: symbol, Interval: market.Hour1, Bars: 5})
 		if f := fault.Of(err); f == nil || !strings.HasSuffix(f.Message, want) {
 			t.Errorf("%s: %v, want %q", name, err, want)
+		}
+	}
+}
+
+// TestBars_ARefusedRegionNamesThePairElsewhere has a venue that serves nobody here: the
+// error names the pair as other venues write it.
+func TestBars_ARefusedRegionNamesThePairElsewhere(t *testing.T) {
+	t.Parallel()
+	refused := &fault.Error{Kind: fault.Unavailable, Code: "region_refused", Message: "no service in this region"}
+	s := service(t, nil, &venue{name: "binance", fail: refused}, &venue{name: "coinbase"}, &venue{name: "kraken"}, &venue{name: "yahoo"})
+	for _, name := range []string{"BTCUSDT", "binance:BTC/USDT"} {
+		symbol, err := market.ParseSymbol(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = s.Bars(t.Context(), marketdata.Request{Symbol: symbol, Interval: market.Hour1, Bars: 5})
+		f := fault.Of(err)
+		if f == nil || f.Code != "region_refused" || !slices.Equal(f.Suggestions, []string{"coinbase:BTC-USDT", "kraken:BTC/USDT"}) ||
+			!strings.HasSuffix(f.Message, "name another venue: coinbase:BTC-USDT, kraken:BTC/USDT") {
+			t.Errorf("%s: %v", name, err)
 		}
 	}
 }

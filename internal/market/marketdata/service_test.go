@@ -418,7 +418,7 @@ func TestBars_AFailureNamesVenuesThatMayHaveTheSymbol(t *testing.T) {
 	down := fault.Unreachable(errors.New("no such host"), 0, "binance BTCUSDT: the venue does not answer")
 	s := service(t, nil, &venue{name: "binance", fail: down}, &venue{name: "kraken"}, &venue{name: "yahoo", fail: down}, &venue{name: "alpaca"})
 	cases := map[string]string{
-		"binance:BTCUSDT": "binance gave no 1h bars of BTCUSDT: the venue does not answer; try again later, or name another venue: kraken:BTCUSDT",
+		"binance:BTCUSDT": "binance gave no 1h bars of BTCUSDT: the venue does not answer; try again later, or name another venue: kraken:BTC/USDT",
 		"yahoo:AAPL":      "yahoo gave no 1h bars of AAPL: binance BTCUSDT: the venue does not answer; try again later, or name another venue: alpaca:AAPL",
 	}
 	for text, want := range cases {

@@ -12,7 +12,12 @@ import (
 	"candela/internal/market"
 	"candela/internal/market/marketdata"
 	"candela/internal/market/provider"
+	"candela/internal/market/provider/alpaca"
+	"candela/internal/market/provider/binance"
+	"candela/internal/market/provider/coinbase"
+	"candela/internal/market/provider/kraken"
 	"candela/internal/market/provider/sample"
+	"candela/internal/market/provider/yahoo"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -119,8 +124,10 @@ func service(tb testing.TB, change func(*marketdata.Config), providers ...provid
 	tb.Helper()
 	cfg := marketdata.Config{
 		Providers: append([]provider.Provider{sample.New(sample.Config{})}, providers...),
-		Routes:    marketdata.Routes{Crypto: "binance", Other: "yahoo"},
-		Log:       slog.New(slog.DiscardHandler), Now: time.Now,
+		Routes: marketdata.Routes{Crypto: "binance", Other: "yahoo", Venues: []provider.Descriptor{
+			binance.Descriptor(), coinbase.Descriptor(), kraken.Descriptor(), yahoo.Descriptor(), alpaca.Descriptor(),
+		}},
+		Log: slog.New(slog.DiscardHandler), Now: time.Now,
 	}
 	if change != nil {
 		change(&cfg)

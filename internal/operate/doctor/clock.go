@@ -2,7 +2,6 @@ package doctor
 
 import (
 	"context"
-	"encoding/json"
 	"io"
 	"net/http"
 	"time"
@@ -12,20 +11,8 @@ import (
 type TimeSource struct {
 	Name string
 	URL  string
-	// Read takes the time out of an answer; false where it is not in it.
+	// Read returns the time in an answer, or false. Where it is nil, the Date header counts.
 	Read func(body []byte) (time.Time, bool)
-}
-
-// MillisIn returns a reader of a JSON field with milliseconds since 1970.
-func MillisIn(field string) func([]byte) (time.Time, bool) {
-	return func(body []byte) (time.Time, bool) {
-		var doc map[string]json.RawMessage
-		var ms int64
-		if json.Unmarshal(body, &doc) != nil || json.Unmarshal(doc[field], &ms) != nil || ms == 0 {
-			return time.Time{}, false
-		}
-		return time.UnixMilli(ms), true
-	}
 }
 
 const (
@@ -46,12 +33,12 @@ func Clock(ctx context.Context, client *http.Client, sources []TimeSource) Findi
 	}
 	switch {
 	case best.from == "":
-		return Doubtful(check, "let this machine reach a venue, and compare the clock by hand: timedatectl, chronyc tracking, w32tm /query /status", "no server told the time, so the clock is not compared")
+		return NewWarning(check, "let this machine reach a venue, and compare the clock by hand: timedatectl, chronyc tracking, w32tm /query /status", "no server told the time, so the clock is not compared")
 	case best.skew.Abs() > maxSkew+best.coarse:
-		return Wrong(check, "synchronize it: timedatectl set-ntp true on Linux, sntp -sS time.apple.com on macOS, w32tm /resync on Windows; in a container, the host's clock counts",
+		return NewProblem(check, "synchronize it: timedatectl set-ntp true on Linux, sntp -sS time.apple.com on macOS, w32tm /resync on Windows; in a container, the host's clock counts",
 			"this machine's clock is %s by %s", best.direction(), best.from)
 	}
-	return Fine(check, "within %v of %s", (max(best.skew.Abs(), time.Millisecond) + best.coarse).Round(time.Millisecond), best.from)
+	return NewOK(check, "within %v of %s", (max(best.skew.Abs(), time.Millisecond) + best.coarse).Round(time.Millisecond), best.from)
 }
 
 // reading is what one server told.
@@ -79,8 +66,10 @@ func (s TimeSource) ask(ctx context.Context, client *http.Client) (reading, bool
 	body, _ := io.ReadAll(io.LimitReader(resp.Body, 64<<10)) // half of it tells no time, and the header still may
 	_ = resp.Body.Close()
 	middle, coarse := began.Add(came.Sub(began)/2), came.Sub(began)/2
-	if at, ok := s.Read(body); ok {
-		return reading{s.Name, at.Sub(middle), coarse}, true
+	if s.Read != nil {
+		if at, ok := s.Read(body); ok {
+			return reading{s.Name, at.Sub(middle), coarse}, true
+		}
 	}
 	at, err := http.ParseTime(resp.Header.Get("Date"))
 	if err != nil {

@@ -144,7 +144,7 @@ func TestClock_Date(t *testing.T) {
 		s := serve(t, func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Date", time.Now().Add(skew).UTC().Format(http.TimeFormat))
 		})
-		return Clock(t.Context(), s.client, []TimeSource{{"x", s.BaseURL, MillisIn("serverTime")}})
+		return Clock(t.Context(), s.client, []TimeSource{{Name: "x", URL: s.BaseURL}})
 	}
 	expect(t, ask(0), OK, "of x (Date)", "")
 	expect(t, ask(-time.Hour), Problem, "ahead by x (Date)", "synchronize")

@@ -35,17 +35,17 @@ type Finding struct {
 	Fix    string `json:"fix,omitempty"` // what to do; never empty unless the status is OK
 }
 
-// Fine is a finding that asks for nothing.
-func Fine(check, format string, args ...any) Finding {
+// NewOK returns a finding that asks for nothing.
+func NewOK(check, format string, args ...any) Finding {
 	return Finding{check, OK, fmt.Sprintf(format, args...), ""}
 }
 
-// Wrong is a finding of a problem.
-func Wrong(check, fix, format string, args ...any) Finding {
+// NewProblem returns a finding of a problem.
+func NewProblem(check, fix, format string, args ...any) Finding {
 	return Finding{check, Problem, fmt.Sprintf(format, args...), fix}
 }
 
-// Doubtful is a finding that somebody should look at.
-func Doubtful(check, fix, format string, args ...any) Finding {
+// NewWarning returns a finding that somebody should look at.
+func NewWarning(check, fix, format string, args ...any) Finding {
 	return Finding{check, Warning, fmt.Sprintf(format, args...), fix}
 }

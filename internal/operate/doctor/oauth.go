@@ -36,9 +36,9 @@ func (s *Server) RoundTrip(ctx context.Context, passphrase string) (Finding, str
 		err = s.call(ctx, token)
 	}
 	if err != nil {
-		return Wrong(check, err.fix, "through %s, %s", s.BaseURL, err.Error()), token
+		return NewProblem(check, err.fix, "through %s, %s", s.BaseURL, err.Error()), token
 	}
-	return Fine(check, "registration, consent, token and a call with it work through %s", s.BaseURL), token
+	return NewOK(check, "registration, consent, token and a call with it work through %s", s.BaseURL), token
 }
 
 const pathsFix = "let the proxy pass every path on as it is, with its query, cookies and body: /.well-known/, /register, /authorize, /consent, /token and /mcp"

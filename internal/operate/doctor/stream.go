@@ -19,16 +19,16 @@ func (s *Server) Stream(ctx context.Context, token string) Finding {
 	first, beat, err := s.listen(ctx, s.BaseURL, token, true)
 	switch {
 	case err == nil:
-		return Fine(check, "the first bytes came through %s after %v, a heartbeat after %v", s.BaseURL, round(first), beat.Round(time.Second))
+		return NewOK(check, "the first bytes came through %s after %v, a heartbeat after %v", s.BaseURL, round(first), beat.Round(time.Second))
 	case first == 0 && s.BaseURL != s.Direct:
 		if direct, _, failed := s.listen(ctx, s.Direct, token, false); failed == nil {
-			return Wrong(check, bufferFix, "no event came through %s in %v, and past the proxy the first came after %v: the proxy holds them back", s.BaseURL, s.FirstByte, round(direct))
+			return NewProblem(check, bufferFix, "no event came through %s in %v, and past the proxy the first came after %v: the proxy holds them back", s.BaseURL, s.FirstByte, round(direct))
 		}
-		return Wrong(check, "look at the server's log; "+bufferFix, "no event came through %s: %s", s.BaseURL, err)
+		return NewProblem(check, "look at the server's log; "+bufferFix, "no event came through %s: %s", s.BaseURL, err)
 	case first == 0:
-		return Wrong(check, "look at the server's log", "no event came from %s: %s", s.BaseURL, err)
+		return NewProblem(check, "look at the server's log", "no event came from %s: %s", s.BaseURL, err)
 	}
-	return Wrong(check, "let the proxy keep quiet connections for a minute or more: proxy_read_timeout 1h in nginx; and "+bufferFix,
+	return NewProblem(check, "let the proxy keep quiet connections for a minute or more: proxy_read_timeout 1h in nginx; and "+bufferFix,
 		"the first bytes came through %s after %v, and then no heartbeat: %s", s.BaseURL, round(first), err)
 }
 

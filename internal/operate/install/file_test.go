@@ -9,7 +9,10 @@ import (
 	"testing"
 	"time"
 
+	"candela/internal/config"
 	"candela/internal/kit/fault"
+	"candela/internal/kit/setting"
+	"candela/internal/market/provider/csv"
 )
 
 func TestRemoteAddress(t *testing.T) {
@@ -146,7 +149,8 @@ func TestAbsolutePaths(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got := absolutePaths([]string{"--trade", "--home", "state", "--csv-dir=bars", "--policy", "~/p.toml", "--crypto-venue", "kraken"})
+	build := Installation{Parts: config.Parts{Venues: []setting.Part{csv.Descriptor().Part}}}
+	got := build.absolutePaths([]string{"--trade", "--home", "state", "--csv-dir=bars", "--policy", "~/p.toml", "--crypto-venue", "kraken"})
 	want := []string{"--trade", "--home", filepath.Join(here, "state"), "--csv-dir=" + filepath.Join(here, "bars"), "--policy", "~/p.toml", "--crypto-venue", "kraken"}
 	if !slices.Equal(got, want) {
 		t.Error(got)

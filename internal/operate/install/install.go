@@ -37,6 +37,7 @@ type Installation struct {
 	Remove  bool
 	DryRun  bool // write nothing
 	Environ []string
+	Parts   config.Parts // the venues and brokers of this build
 }
 
 // Installed is the result of an installation, or of a dry run.
@@ -139,9 +140,9 @@ func (want Installation) server() (Server, error) {
 		address, err := remoteAddress(want.URL)
 		return Server{URL: address}, err
 	}
-	args := append([]string{"--mcp"}, absolutePaths(slices.DeleteFunc(slices.Clone(want.Flags), func(f string) bool { return f == "--mcp" }))...)
+	args := append([]string{"--mcp"}, want.absolutePaths(slices.DeleteFunc(slices.Clone(want.Flags), func(f string) bool { return f == "--mcp" }))...)
 	// Checked here, because in the client an invalid flag is a line of a log that nobody reads.
-	if _, err := config.Load(config.Input{Args: args, Environ: want.Environ}); err != nil {
+	if _, err := config.Load(config.Input{Args: args, Environ: want.Environ, Parts: want.Parts}); err != nil {
 		return Server{}, err
 	}
 	program, err := ownPath()
@@ -150,9 +151,9 @@ func (want Installation) server() (Server, error) {
 
 // absolutePaths makes file flags absolute, because a client starts programs in another
 // directory.
-func absolutePaths(flags []string) []string {
+func (want Installation) absolutePaths(flags []string) []string {
 	files := make(map[string]bool)
-	for _, s := range config.Settings() {
+	for _, s := range config.Settings(want.Parts) {
 		files[s.Flag()] = s.Arg == "FILE" || s.Arg == "FOLDER"
 	}
 	all := slices.Clone(flags)

@@ -12,7 +12,7 @@ import (
 	"candela/internal/store/cluster/natstest"
 	"candela/internal/store/ledger/storetest"
 	"candela/internal/testkit/longtest"
-	"candela/internal/trading/broker/paper"
+	"candela/internal/trading/broker"
 	"candela/internal/trading/broker/paper/papertest"
 )
 
@@ -53,7 +53,7 @@ func runOrders(t *testing.T, to *natstest.Cluster, dirs *dirs, journals [][2]str
 		t.Parallel()
 		prefix := dirs.prefix(t.TempDir())
 		for _, of := range journals {
-			papertest.RunJournal(t, func(tb testing.TB) paper.Journal {
+			papertest.RunJournal(t, func(tb testing.TB) broker.Journal {
 				tb.Helper()
 				return journal{openOrders(tb, to, prefix), of[0], of[1]}
 			})

@@ -12,7 +12,7 @@ import (
 	"candela/internal/market"
 	"candela/internal/store/ledger"
 	"candela/internal/store/ledger/storetest"
-	"candela/internal/trading/broker/paper"
+	"candela/internal/trading/broker"
 	"candela/internal/trading/broker/paper/papertest"
 )
 
@@ -78,7 +78,7 @@ func TestLedger_KeepsJournals(t *testing.T) {
 	dir := t.TempDir()
 	l := open(t, dir)
 	for _, of := range [][2]string{{"ann", "paper"}, {"ann", "other"}, {"bob", "paper"}} {
-		papertest.RunJournal(t, func(testing.TB) paper.Journal { return journal{l, of[0], of[1]} })
+		papertest.RunJournal(t, func(testing.TB) broker.Journal { return journal{l, of[0], of[1]} })
 	}
 	if err := l.Close(); err != nil {
 		t.Fatal(err)

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"candela/internal/app"
 	"candela/internal/config"
 )
 
@@ -100,7 +101,7 @@ type vocabulary struct {
 func knownFlags(t *testing.T) vocabulary {
 	t.Helper()
 	v := vocabulary{flags: []string{"--help", "--version"}}
-	for _, s := range config.Settings() {
+	for _, s := range config.Settings(app.Parts()) {
 		v.flags = append(v.flags, s.Flag())
 	}
 	walk(t, func(name string, data []byte) {

@@ -26,7 +26,7 @@ func floors() [][]room {
 		{{"app", "builds the program from its configuration; starts and stops it", []string{"app"}}},
 		{
 			{"serve", "how clients reach it", []string{"serve/admin", "serve/httpd serve/stdio", "serve/tool", "serve/mcp", "serve/rpc"}},
-			{"operate", "what an operator runs", []string{"operate/backup operate/control operate/demo operate/doctor operate/install operate/migrate"}},
+			{"operate", "what an operator runs", []string{"operate/backup operate/demo operate/doctor operate/install operate/migrate", "operate/control"}},
 		},
 		{{"store", "what survives a restart", []string{"store/cluster store/ledger", "store/statedir"}}},
 		{
@@ -42,7 +42,7 @@ func floors() [][]room {
 			{"config", "settings and their sources", []string{"config"}},
 		},
 		{{"market", "bars, symbols, venues", []string{"market/feed market/marketdata", "market/provider/*", "market/provider", "market market/upstream"}}},
-		{{"kit", "knows nothing about markets", []string{"kit/strictjson", "kit/bucket kit/disk kit/fair kit/fault kit/id kit/lograte kit/loopback kit/meter kit/principal kit/retry kit/seal kit/secret kit/shutdown"}}},
+		{{"kit", "knows nothing about markets", []string{"kit/setting kit/strictjson", "kit/bucket kit/disk kit/fair kit/fault kit/id kit/lograte kit/loopback kit/meter kit/principal kit/retry kit/seal kit/secret kit/shutdown"}}},
 	}
 }
 

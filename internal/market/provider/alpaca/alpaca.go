@@ -43,6 +43,7 @@ const (
 // Where the venue is. Keys of a live account need its own trading host.
 const (
 	DefaultURL       = "https://paper-api.alpaca.markets"
+	LiveURL          = "https://api.alpaca.markets"
 	DefaultDataURL   = "https://data.alpaca.markets"
 	DefaultStreamURL = "wss://stream.data.alpaca.markets"
 )

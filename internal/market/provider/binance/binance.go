@@ -202,23 +202,12 @@ func Explain(err error, s market.Symbol, spelled string) error {
 	case e.Status == http.StatusUnavailableForLegalReasons:
 		return &fault.Error{
 			Kind: fault.Unavailable, Code: "region_refused", Field: "symbol", Value: s.String(),
-			Message: fmt.Sprintf("binance refuses requests for %s from this region (HTTP 451); try another venue, such as %s, or another address with --binance-url",
-				spelled, strings.Join(elsewhere(spelled), " or ")),
-			Suggestions: elsewhere(spelled), Cause: e,
+			Message: fmt.Sprintf("binance refuses requests for %s from this region (HTTP 451); set another address with --binance-url", spelled),
+			Cause:   e,
 		}
 	default:
 		return err
 	}
-}
-
-// elsewhere names the same pair as other venues spell it.
-func elsewhere(spelled string) []string {
-	for _, quote := range []string{"FDUSD", "USDT", "USDC", "BUSD", "BTC", "ETH", "BNB", "EUR", "USD"} {
-		if base, ok := strings.CutSuffix(spelled, quote); ok && base != "" {
-			return []string{"coinbase:" + base + "-" + quote, "kraken:" + base + "/" + quote}
-		}
-	}
-	return []string{"coinbase:BTC-USD", "kraken:BTC/USD"}
 }
 
 // Close lets go of idle connections.

@@ -33,8 +33,8 @@ const name = "alpaca"
 
 // Where the venue is. An account of one host is not known to the other.
 const (
-	PaperURL = "https://paper-api.alpaca.markets"
-	LiveURL  = "https://api.alpaca.markets"
+	PaperURL = stocks.DefaultURL
+	LiveURL  = stocks.LiveURL
 )
 
 const (

@@ -36,9 +36,6 @@ const (
 	Demo    Environment = "demo"
 )
 
-// Environments lists them, the harmless ones first.
-func Environments() []string { return []string{string(Testnet), string(Demo), string(Live)} }
-
 // addresses returns where an environment is: for requests, and for reports.
 func (e Environment) addresses() (rest, stream string, ok bool) {
 	switch e {
@@ -108,7 +105,7 @@ var (
 func New(hosts *upstream.Hosts, c Config) (*Broker, error) {
 	rest, stream, ok := c.Environment.addresses()
 	if !ok {
-		return nil, fmt.Errorf("binance: environment %q is not one of %s", c.Environment, strings.Join(Environments(), ", "))
+		return nil, fmt.Errorf("binance: environment %q is not one of %s, %s, %s", c.Environment, Testnet, Demo, Live)
 	}
 	if c.StreamURL == "" && c.URL != "" {
 		c.StreamURL = upstream.Follow("", strings.TrimSuffix(c.URL, "/"), stream) + "/ws-api/v3"

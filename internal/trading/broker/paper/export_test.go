@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"candela/internal/trading/broker"
 	"candela/internal/trading/order"
 )
 
@@ -35,8 +36,8 @@ func (b *Broker) Tapes() int {
 	return len(b.tapes)
 }
 
-// Again opens the account anew over another journal.
-func (b *Broker) Again(ctx context.Context, j Journal) (*Broker, error) {
+// Again opens the account over another journal.
+func (b *Broker) Again(ctx context.Context, j broker.Journal) (*Broker, error) {
 	cfg := b.cfg
 	cfg.Journal = j
 	again := New(cfg)

@@ -10,25 +10,9 @@ import (
 
 	"github.com/shopspring/decimal"
 
+	"candela/internal/trading/broker"
 	"candela/internal/trading/order"
 )
-
-// Journal keeps what happened, in order. It is the account's alone.
-//
-// The account has a journal of its own rather than reading the desk's events: a
-// venue knows what it did even when the desk died before it heard of it, and only
-// so does the desk recover from paper as it must from a real venue.
-type Journal interface {
-	// Append adds entries, each one JSON object, all or none, and returns when a
-	// power cut does not reach them. An error means that none was added.
-	Append(ctx context.Context, entries ...[]byte) error
-	// Entries yields everything from the beginning. After an error it ends.
-	Entries(ctx context.Context) iter.Seq2[[]byte, error]
-	// SaveSnapshot keeps what all entries so far come to, in place of the last one.
-	SaveSnapshot(ctx context.Context, value []byte) error
-	// Snapshot returns what was kept, nil for nothing, and the entries since.
-	Snapshot(ctx context.Context) ([]byte, iter.Seq2[[]byte, error], error)
-}
 
 // entry is one thing that happened: exactly one of its parts is set.
 type entry struct {
@@ -48,7 +32,7 @@ type taken struct {
 	Step     decimal.Decimal `json:"step"`     // quantities are multiples of it; zero for any
 }
 
-func write(ctx context.Context, j Journal, entries []entry) error {
+func write(ctx context.Context, j broker.Journal, entries []entry) error {
 	lines := make([][]byte, len(entries))
 	for i, e := range entries {
 		line, err := json.Marshal(e)

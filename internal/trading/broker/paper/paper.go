@@ -43,12 +43,6 @@ const Name = "paper"
 // MaxQuoteAge is how old a price may be for an order to be filled at it.
 const MaxQuoteAge = 10 * time.Second
 
-// Market tells what symbols are and what they trade at.
-type Market interface {
-	Quote(ctx context.Context, s market.Symbol) (order.Quote, error)
-	Instrument(ctx context.Context, s market.Symbol) (provider.Instrument, error)
-}
-
 // Rates are parts of a price: 0.001 is ten basis points.
 type Rates struct {
 	Taker    decimal.Decimal // the fee of an order that fills on arrival
@@ -64,8 +58,8 @@ func Usual() Rates {
 
 // Config is what a Broker needs.
 type Config struct {
-	Journal Journal
-	Market  Market
+	Journal broker.Journal
+	Market  broker.Market
 	Rates   Rates
 	Cash    map[string]decimal.Decimal // by currency: what was there before the first order
 	Now     func() time.Time
@@ -197,3 +191,4 @@ func (b *Broker) Holdings(ctx context.Context) ([]order.Holding, error) {
 	}
 	return all, ctx.Err()
 }
+

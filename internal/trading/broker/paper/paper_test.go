@@ -119,7 +119,7 @@ func TestBroker(t *testing.T) {
 func TestJournal(t *testing.T) {
 	t.Parallel()
 	j := &papertest.Journal{}
-	papertest.RunJournal(t, func(testing.TB) paper.Journal { return j })
+	papertest.RunJournal(t, func(testing.TB) broker.Journal { return j })
 }
 
 func spec(side order.Side, kind order.Type, quantity, price string) order.Spec {

@@ -19,7 +19,7 @@ import (
 	"candela/internal/kit/fault"
 	"candela/internal/market"
 	"candela/internal/market/provider"
-	"candela/internal/trading/broker/paper"
+	"candela/internal/trading/broker"
 	"candela/internal/trading/order"
 )
 
@@ -167,11 +167,11 @@ func (j *Journal) Fail(err error) {
 	j.failure = err
 }
 
-// RunJournal checks a journal against what paper.Journal promises. Open returns
+// RunJournal checks a journal against what broker.Journal promises. Open returns
 // the same journal again, as after a restart; it begins empty.
-func RunJournal(t *testing.T, open func(testing.TB) paper.Journal) {
+func RunJournal(t *testing.T, open func(testing.TB) broker.Journal) {
 	t.Helper()
-	read := func(j paper.Journal) (all []string) {
+	read := func(j broker.Journal) (all []string) {
 		for e, err := range j.Entries(t.Context()) {
 			if err != nil {
 				t.Fatal(err)
@@ -212,7 +212,7 @@ func RunJournal(t *testing.T, open func(testing.TB) paper.Journal) {
 }
 
 // runSnapshots checks the snapshots of a journal that holds entries.
-func runSnapshots(t *testing.T, open func(testing.TB) paper.Journal, held []string) {
+func runSnapshots(t *testing.T, open func(testing.TB) broker.Journal, held []string) {
 	t.Helper()
 	wantKept := func(value string, since ...string) {
 		t.Helper()

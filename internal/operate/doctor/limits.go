@@ -1,4 +1,4 @@
-package app
+package doctor
 
 import (
 	"fmt"
@@ -6,21 +6,21 @@ import (
 	"candela/internal/kit/fault"
 )
 
-// otherFiles is what a process has open besides its clients: the store, the log,
-// the streams of venues, receivers of alerts.
+// otherFiles is the number of files a process has open besides its clients: the store,
+// the log, venue streams, receivers of alerts.
 const otherFiles = 128
 
-// enoughFiles refuses to promise more connections than the system allows files:
-// clients would be turned away at the accept, one by one and without a word.
-func enoughFiles(connections int) error {
+// CheckFileLimit refuses more connections than the system allows open files: clients
+// would be rejected at the accept, one by one and without a message.
+func CheckFileLimit(connections int) error {
 	limit, err := fileLimit()
 	if err != nil {
 		return fmt.Errorf("limit of open files: %w", err)
 	}
-	return judgeFiles(connections, limit)
+	return checkFileLimit(connections, limit)
 }
 
-func judgeFiles(connections int, limit uint64) error {
+func checkFileLimit(connections int, limit uint64) error {
 	if need := uint64(connections) + otherFiles; need > limit { //nolint:gosec // G115: the settings bound it
 		return &fault.Error{
 			Kind: fault.Invalid, Code: "refused", Field: "max-connections",

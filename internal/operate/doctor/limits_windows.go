@@ -1,4 +1,4 @@
-package app
+package doctor
 
 import (
 	"errors"
@@ -9,15 +9,14 @@ import (
 // fileLimit is none: Windows bounds handles by memory.
 func fileLimit() (uint64, error) { return math.MaxUint64, nil }
 
-// mayWrite leaves the answer to the first write: the lists of rights are not to be
-// judged from outside.
+// mayWrite returns nil: only a write shows what an access control list allows.
 func mayWrite(string) error { return nil }
 
-// freeBytes is not asked for: a write says when there is no room.
+// freeBytes has no limit: a write reports a full disk.
 func freeBytes(string) (uint64, error) { return math.MaxUint64, nil }
 
-// addressInUse reports whether a port was not to be had because somebody has it.
-func addressInUse(err error) bool {
+// AddressInUse reports whether listening failed because another program uses it.
+func AddressInUse(err error) bool {
 	const inUse, denied = syscall.Errno(10048), syscall.Errno(10013) // WSAEADDRINUSE, WSAEACCES
 	return errors.Is(err, inUse) || errors.Is(err, denied)
 }

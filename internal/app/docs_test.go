@@ -1,4 +1,4 @@
-package config
+package app
 
 import (
 	"bytes"
@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"candela/internal/config"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -22,7 +24,7 @@ An empty variable counts as not set. A leading ` + "`~/`" + ` in a path is the u
 Everything unknown or malformed stops the start, with every problem listed and exit code 2; so does a flag without
 effect in the mode asked for. ` + "`candela config`" + ` prints what is in force and where it comes from.
 
-This page is written from the table in ` + "`internal/config/settings.go`" + `: ` + "`go test ./internal/config -update`" + `.
+This page is generated from ` + "`internal/config/settings.go`" + ` and the descriptors of venues and brokers: ` + "`go test ./internal/app -update`" + `.
 `
 
 // TestDocs_MatchTable holds the page to the table it describes.
@@ -57,7 +59,7 @@ func shown() []string {
 // TestDocs_Readme holds the README's short table to the whole one.
 func TestDocs_Readme(t *testing.T) {
 	t.Parallel()
-	const begin, end = "<!-- settings: go test ./internal/config -update -->\n", "<!-- end of settings -->"
+	const begin, end = "<!-- settings: go test ./internal/app -update -->\n", "<!-- end of settings -->"
 	path := filepath.Join("..", "..", "README.md")
 	page, err := os.ReadFile(path)
 	if err != nil {
@@ -68,8 +70,8 @@ func TestDocs_Readme(t *testing.T) {
 	if !ok || !closed {
 		t.Fatal("the README has no place for the settings")
 	}
-	all := map[string]Setting{}
-	for _, s := range Settings() {
+	all := map[string]config.Setting{}
+	for _, s := range config.Settings(Parts()) {
 		all[s.Name] = s
 	}
 	var want bytes.Buffer
@@ -95,13 +97,13 @@ func TestDocs_Readme(t *testing.T) {
 
 func writeMarkdown(w io.Writer) {
 	group := ""
-	for _, s := range Settings() {
+	for _, s := range config.Settings(Parts()) {
 		if s.Group != group {
 			group = s.Group
 			fmt.Fprintf(w, "\n## %s\n\n| Flag | Variable | Key in the file | Default | |\n|---|---|---|---|---|\n", group)
 		}
-		fmt.Fprintf(w, "| %s | %s | %s | %s | %s |\n", code(s.Sources&FromFlag != 0, s.Flag()),
-			code(true, s.Env()), code(s.Sources&FromFile != 0, s.Key()), code(s.Default != "", s.Default), s.Doc)
+		fmt.Fprintf(w, "| %s | %s | %s | %s | %s |\n", code(s.Sources&config.FromFlag != 0, s.Flag()),
+			code(true, s.Env()), code(s.Sources&config.FromFile != 0, s.Key()), code(s.Default != "", s.Default), s.Doc)
 	}
 }
 

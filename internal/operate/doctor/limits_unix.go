@@ -1,6 +1,6 @@
 //go:build !windows
 
-package app
+package doctor
 
 import (
 	"errors"
@@ -15,13 +15,13 @@ func fileLimit() (uint64, error) {
 	return uint64(limit.Cur), err //nolint:unconvert // signed on some systems
 }
 
-// mayWrite asks the system whether this process may make files in a directory.
+// mayWrite returns why this process may not create files in a directory, or nil.
 func mayWrite(path string) error {
 	const write = 2 // W_OK
 	return syscall.Access(path, write)
 }
 
-// freeBytes returns how much room this user has on the disk of a directory.
+// freeBytes returns the space available to this user on the disk of a directory.
 func freeBytes(path string) (uint64, error) {
 	var disk syscall.Statfs_t
 	if err := syscall.Statfs(path, &disk); err != nil {
@@ -30,5 +30,5 @@ func freeBytes(path string) (uint64, error) {
 	return uint64(disk.Bavail) * uint64(disk.Bsize), nil //nolint:unconvert,gosec // G115: of other types on other systems, never below zero
 }
 
-// addressInUse reports whether a port was not to be had because somebody has it.
-func addressInUse(err error) bool { return errors.Is(err, syscall.EADDRINUSE) }
+// AddressInUse reports whether listening failed because another program uses it.
+func AddressInUse(err error) bool { return errors.Is(err, syscall.EADDRINUSE) }

@@ -1,0 +1,122 @@
+package app
+
+import (
+	"candela/internal/config"
+	"candela/internal/market/provider"
+	"candela/internal/market/provider/alpaca"
+	"candela/internal/market/provider/binance"
+	"candela/internal/market/provider/coinbase"
+	"candela/internal/market/provider/csv"
+	"candela/internal/market/provider/feargreed"
+	"candela/internal/market/provider/kraken"
+	"candela/internal/market/provider/replay"
+	"candela/internal/market/provider/sample"
+	"candela/internal/market/provider/yahoo"
+	"candela/internal/trading/broker"
+	alpacabroker "candela/internal/trading/broker/alpaca"
+	binancebroker "candela/internal/trading/broker/binance"
+	"candela/internal/trading/broker/paper"
+)
+
+// Venues lists the sources of bars and series. A new venue is a line here. The first of
+// a kind is the default for symbols without a venue.
+func Venues() []provider.Descriptor {
+	return []provider.Descriptor{
+		sample.Descriptor(sample.Config{}),
+		binance.Descriptor(),
+		coinbase.Descriptor(),
+		kraken.Descriptor(),
+		yahoo.Descriptor(),
+		alpaca.Descriptor(),
+		csv.Descriptor(),
+		replay.Descriptor(csv.Setting, csv.Open),
+		feargreed.Descriptor(),
+	}
+}
+
+// Brokers lists the brokers, the default first. A new broker is a line here.
+func Brokers() []broker.Descriptor {
+	return []broker.Descriptor{
+		paper.Descriptor(),
+		binancebroker.Descriptor(),
+		alpacabroker.Descriptor(),
+	}
+}
+
+// LoadConfig loads the configuration of this build.
+func LoadConfig(in config.Input) (*config.Config, error) {
+	in.Parts = Parts()
+	return config.Load(in)
+}
+
+// Parts returns the settings of this build's venues and brokers.
+func Parts() config.Parts { return partsOf(Venues(), Brokers()) }
+
+func partsOf(venues []provider.Descriptor, brokers []broker.Descriptor) config.Parts {
+	var p config.Parts
+	for _, v := range venues {
+		p.Venues = append(p.Venues, v.Part)
+		switch v.Kind {
+		case provider.Pairs:
+			p.CryptoVenues = append(p.CryptoVenues, v.Name)
+		case provider.Stocks:
+			p.StockVenues = append(p.StockVenues, v.Name)
+		}
+	}
+	for _, b := range brokers {
+		p.Brokers = append(p.Brokers, b.Part)
+	}
+	return p
+}
+
+// accounts lists the names of the owner's accounts, one for each network of each broker.
+func accounts() []string { return accountsOf(Brokers()) }
+
+func accountsOf(brokers []broker.Descriptor) []string {
+	var all []string
+	for _, b := range brokers {
+		all = append(all, b.Accounts(accountOwner)...)
+	}
+	return all
+}
+
+// broker returns the broker that orders go to.
+func (rt Runtime) broker() broker.Descriptor {
+	for _, b := range rt.Brokers {
+		if b.Name == rt.Config.Trading.Broker {
+			return b
+		}
+	}
+	return broker.Descriptor{}
+}
+
+// account returns the name of the account that orders go to.
+func (rt Runtime) account() string {
+	return rt.broker().Account(accountOwner, rt.Config.Trading.Network)
+}
+
+// openVenues opens the sources that are turned on. The caller closes those that are
+// closers. On an error nothing is open.
+func openVenues(venues []provider.Descriptor, cfg *config.Config, env provider.Env) (bars []provider.Provider, series []provider.SeriesSource, err error) {
+	env.Values = cfg.Values
+	for _, v := range venues {
+		if !v.On(env.Values) {
+			continue
+		}
+		if v.OpenSeries != nil {
+			series = append(series, v.OpenSeries(env))
+			continue
+		}
+		env.Live = cfg.LiveAt(v.Name)
+		p, err := v.Open(env)
+		if err != nil {
+			closeAll(bars)
+			return nil, nil, err
+		}
+		bars = append(bars, p)
+		if s, ok := p.(provider.SeriesSource); ok {
+			series = append(series, s)
+		}
+	}
+	return bars, series, nil
+}

@@ -1,0 +1,143 @@
+// Package setting declares settings as data. A venue or a broker lists its own, and
+// package config turns them into flags, variables, keys of the file and documentation.
+package setting
+
+import (
+	"strconv"
+	"time"
+
+	"candela/internal/kit/secret"
+)
+
+// Part is a part of the program that is selected by name and has settings of its own.
+type Part struct {
+	Name     string // as flags and symbols write it, such as "kraken"
+	Title    string // as texts write it, such as "Kraken"
+	Settings []Spec
+	Keys     Keys
+	Networks []Network // of a broker; its flag NAME-network is added where several are not live
+	// Check reports settings that do not fit together, as a fault. It may be nil.
+	Check func(Values) error
+}
+
+// HasKeys reports whether the part uses keys and values holds them.
+func (p Part) HasKeys(values Values) bool {
+	return p.Keys != Keys{} && !values.Secret(p.Keys.ID).IsZero()
+}
+
+// Network returns the network that orders go to: the one that the setting of the part
+// names, else the first with the given mode. It reports false when there is none.
+func (p Part) Network(values Values, live bool) (string, bool) {
+	if p.ChoosesNetwork() {
+		return values.Text(p.NetworkSetting()), true
+	}
+	for _, n := range p.Networks {
+		if n.Live == live {
+			return n.Name, true
+		}
+	}
+	return "", false
+}
+
+// ChoosesNetwork reports whether a setting selects the network: --live alone decides
+// where one network is live and one is not.
+func (p Part) ChoosesNetwork() bool {
+	test := 0
+	for _, n := range p.Networks {
+		if !n.Live {
+			test++
+		}
+	}
+	return test > 1
+}
+
+// NetworkSetting is the name of the setting that selects the network.
+func (p Part) NetworkSetting() string { return p.Name + "-network" }
+
+// CanTradeLive reports whether real money can be traded with.
+func (p Part) CanTradeLive() bool {
+	for _, n := range p.Networks {
+		if n.Live {
+			return true
+		}
+	}
+	return false
+}
+
+// Network is one of a broker's exchanges or account types.
+type Network struct {
+	Name string
+	Live bool // with real money
+}
+
+// Keys names the settings that hold the keys of an account: a file, or two variables.
+// The zero value means that no keys are needed.
+type Keys struct {
+	File, ID, Secret string
+	// LongSecret lets the secret span several lines of the file, as a private key does.
+	LongSecret bool
+}
+
+// Spec is one setting.
+type Spec struct {
+	Name    string // the flag without its dashes
+	Arg     string // placeholder of the value in --help, "" for a boolean
+	Default string
+	Doc     string // one line
+	Kind    Kind
+	// NeedsTrade makes the flag an error without --trade.
+	NeedsTrade bool
+}
+
+// Values holds the values of settings by name.
+type Values struct {
+	texts   map[string]*string
+	secrets map[string]*secret.Text
+}
+
+// Text returns a value in the form that its kind reads, "" for none.
+func (v Values) Text(name string) string {
+	if p := v.texts[name]; p != nil {
+		return *p
+	}
+	return ""
+}
+
+// Bool returns a boolean.
+func (v Values) Bool(name string) bool { return v.Text(name) == "true" }
+
+// Int returns a whole number, 0 for none.
+func (v Values) Int(name string) int {
+	n, _ := strconv.Atoi(v.Text(name)) // the kind has read it
+	return n
+}
+
+// Time returns an instant, the zero time for none.
+func (v Values) Time(name string) time.Time {
+	at, _ := time.Parse(time.RFC3339, v.Text(name)) // the kind has read it
+	return at
+}
+
+// Secret returns a secret.
+func (v Values) Secret(name string) secret.Text {
+	if p := v.secrets[name]; p != nil {
+		return *p
+	}
+	return secret.Text{}
+}
+
+// TextVar returns where a value is stored.
+func (v *Values) TextVar(name string) *string { return slot(&v.texts, name) }
+
+// SecretVar returns where a secret is stored.
+func (v *Values) SecretVar(name string) *secret.Text { return slot(&v.secrets, name) }
+
+func slot[T any](all *map[string]*T, name string) *T {
+	if *all == nil {
+		*all = make(map[string]*T)
+	}
+	if (*all)[name] == nil {
+		(*all)[name] = new(T)
+	}
+	return (*all)[name]
+}

@@ -1,0 +1,32 @@
+package kraken
+
+import (
+	"cmp"
+
+	"candela/internal/kit/setting"
+	"candela/internal/market/provider"
+)
+
+// Descriptor declares the venue.
+func Descriptor() provider.Descriptor {
+	return provider.Descriptor{
+		Part: setting.Part{
+			Name: name, Title: "Kraken",
+			Settings: []setting.Spec{
+				{
+					Name: "kraken-url", Arg: "URL", Kind: setting.URL(),
+					Doc: "Kraken's REST API; the public host when not given",
+				},
+				{
+					Name: "kraken-stream-url", Arg: "URL", Kind: setting.StreamURL(),
+					Doc: "Kraken's streams; follows --kraken-url when not given",
+				},
+			},
+		},
+		Kind: provider.Pairs, Example: "BTC/USD", Separator: "/",
+		Time: provider.ServerTime{URL: func(v setting.Values) string { return cmp.Or(v.Text("kraken-url"), DefaultURL) + "/0/public/Time" }},
+		Open: func(env provider.Env) (provider.Provider, error) {
+			return New(env.Hosts, Config{URL: env.Values.Text("kraken-url"), StreamURL: env.Values.Text("kraken-stream-url")}), nil
+		},
+	}
+}

@@ -1,0 +1,30 @@
+package yahoo
+
+import (
+	"candela/internal/kit/setting"
+	"candela/internal/market/provider"
+)
+
+// Descriptor declares the venue.
+func Descriptor() provider.Descriptor {
+	return provider.Descriptor{
+		Part: setting.Part{
+			Name: name, Title: "Yahoo",
+			Settings: []setting.Spec{
+				{
+					Name: name, Default: "true", Kind: setting.Bool(),
+					Doc: "read Yahoo, whose chart API is unofficial and for personal use; false turns it off",
+				},
+				{
+					Name: "yahoo-url", Arg: "URL", Kind: setting.URL(),
+					Doc: "Yahoo's chart API; the public host when not given",
+				},
+			},
+		},
+		Kind: provider.Stocks, Example: "AAPL",
+		Enabled: func(v setting.Values) bool { return v.Bool(name) },
+		Open: func(env provider.Env) (provider.Provider, error) {
+			return New(env.Hosts, Config{URL: env.Values.Text("yahoo-url"), Now: env.Now}), nil
+		},
+	}
+}

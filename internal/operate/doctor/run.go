@@ -1,0 +1,135 @@
+package doctor
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"strings"
+	"time"
+
+	"candela/internal/config"
+	"candela/internal/kit/fault"
+	"candela/internal/market/provider"
+	"candela/internal/operate/control"
+	"candela/internal/trading/broker"
+)
+
+// Options says what Run examines and how it reports.
+type Options struct {
+	Load    func() (*config.Config, error) // for inspection
+	Venues  []provider.Descriptor
+	Brokers []broker.Descriptor
+	// Policy reads the order policy and reports whether there is a file.
+	Policy func(*config.Config) (found bool, problems []error)
+	// ConnectNATS connects to the servers that replicas share, and disconnects.
+	ConnectNATS func(context.Context, *config.Config) error
+
+	// FirstByte bounds the wait for the first event, Heartbeat the wait for the next,
+	// which a server sends every 15 seconds. Zero means 5 and 40 seconds.
+	FirstByte, Heartbeat time.Duration
+
+	Report  func(Finding)
+	Waiting func(what string) // called before a slow check; may be nil
+}
+
+// examination is one run.
+type examination struct {
+	Options
+	cfg     *config.Config
+	running bool // a server answers on the control socket of the state directory
+}
+
+// Run checks everything that a configuration needs and reports each finding as it is
+// made. It changes nothing and revokes the token that it obtains from a running server.
+func Run(ctx context.Context, o Options) {
+	o.FirstByte, o.Heartbeat = cmp.Or(o.FirstByte, 5*time.Second), cmp.Or(o.Heartbeat, 40*time.Second)
+	x := &examination{Options: o}
+	var err error
+	if x.cfg, err = o.Load(); err != nil {
+		x.badConfiguration(err)
+		return
+	}
+	if x.cfg.Mode() == config.ModeChart {
+		x.Report(NewOK("configuration", "neither --serve nor --mcp is set, so no server is checked: pass the flags of the server"))
+	} else {
+		x.Report(NewOK("configuration", "mode %s", x.cfg.Mode()))
+	}
+	x.running = control.Answers(ctx, x.cfg.Home)
+	x.home()
+	x.store(ctx)
+	x.policy()
+	if x.cfg.Serve {
+		x.server(ctx)
+		x.nats(ctx)
+	}
+	x.clock(ctx)
+	x.venues(ctx)
+	x.account(ctx)
+}
+
+// badConfiguration reports every problem of a configuration. Nothing else can be
+// checked then.
+func (x *examination) badConfiguration(err error) {
+	problems := []error{err}
+	if all, ok := errors.AsType[*config.Error](err); ok {
+		problems = all.Problems
+	}
+	for _, p := range problems {
+		fix := "correct the flag, variable or line of " + config.FileName + " that is named; docs/configuration.md lists them"
+		if f := fault.Of(p); f != nil && (f.Field == "owner-password-file" || strings.Contains(f.Message, "passphrase")) {
+			fix = "create the passphrase file: candela auth hash-password > FILE, chmod 600 FILE, --owner-password-file FILE"
+		}
+		x.Report(NewProblem("configuration", fix, "%s", p))
+	}
+	x.Report(NewWarning("everything else", "correct the configuration and run candela doctor again", "not checked: it depends on the configuration"))
+}
+
+// policy checks the order policy.
+func (x *examination) policy() {
+	const check = "policy"
+	path := x.cfg.Trading.Policy
+	found, problems := x.Policy(x.cfg)
+	for _, p := range problems {
+		x.Report(NewProblem(check, "correct the line that is named; candela policy check explains every rule", "%s", p))
+	}
+	switch {
+	case len(problems) > 0:
+	case !found:
+		x.Report(NewOK(check, "%s does not exist: the defaults are in force", path))
+	default:
+		x.Report(NewOK(check, "%s is valid", path))
+	}
+}
+
+// nats connects to the servers that replicas share.
+func (x *examination) nats(ctx context.Context) {
+	const check = "NATS"
+	address := x.cfg.NATS.URL
+	if address == "" {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	err := x.ConnectNATS(ctx, x.cfg)
+	if err == nil {
+		x.Report(NewOK(check, "%s answers and is suitable", address))
+		return
+	}
+	fix := "start the servers, let this machine reach them, or correct --nats-url and the credential files"
+	if f := fault.Of(err); f != nil {
+		switch f.Code {
+		case "nats_too_old":
+			fix = "update every NATS server of the cluster to 2.12 or later, one after the other"
+		case "nats_single":
+			fix = "connect to a cluster of three servers, or add --nats-allow-single where losing shared data is acceptable"
+		}
+	}
+	x.Report(NewProblem(check, fix, "%s", err))
+}
+
+// wait announces a slow check.
+func (x *examination) wait(what string) {
+	if x.Waiting != nil {
+		x.Waiting(what)
+	}
+}

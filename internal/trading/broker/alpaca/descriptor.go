@@ -1,0 +1,21 @@
+package alpaca
+
+import (
+	"candela/internal/kit/setting"
+	stocks "candela/internal/market/provider/alpaca"
+	"candela/internal/trading/broker"
+)
+
+// Descriptor declares the broker. Its settings are those of the venue.
+func Descriptor() broker.Descriptor {
+	return broker.Descriptor{
+		Part: setting.Part{
+			Name: name, Title: "Alpaca", Keys: stocks.KeySettings(),
+			Networks: []setting.Network{{Name: "paper"}, {Name: "live", Live: true}},
+		},
+		Open: func(env broker.Env) (broker.Broker, error) {
+			c := stocks.ConfigOf(env.Values)
+			return New(env.Hosts, Config{Keys: c.Keys, Live: env.Live, URL: c.URL, DataURL: c.DataURL, Feed: c.Feed, Now: env.Now})
+		},
+	}
+}

@@ -1,0 +1,79 @@
+package broker
+
+import (
+	"context"
+	"iter"
+	"log/slog"
+	"time"
+
+	"candela/internal/kit/setting"
+	"candela/internal/market"
+	"candela/internal/market/provider"
+	"candela/internal/market/upstream"
+	"candela/internal/trading/order"
+)
+
+// Descriptor declares one broker. Configuration, the doctor and the list of accounts
+// read it, so a new broker is a package with a Descriptor and a line of the table in
+// package app.
+type Descriptor struct {
+	setting.Part
+	Assets bool // the account holds assets, not positions
+	Open   func(Env) (Broker, error)
+}
+
+// Account returns the name under which the owner's account on a network is stored. Each
+// network has its own: with paper purchases in its books, a live account would sell
+// assets that it never bought.
+func (d Descriptor) Account(owner, network string) string {
+	if network == "" {
+		return owner
+	}
+	return owner + "/" + d.Name + "-" + network
+}
+
+// Accounts returns the names of the owner's accounts on all networks.
+func (d Descriptor) Accounts(owner string) []string {
+	all := make([]string, 0, len(d.Networks))
+	for _, n := range d.Networks {
+		all = append(all, d.Account(owner, n.Name))
+	}
+	return all
+}
+
+// Env is what a broker is opened with.
+type Env struct {
+	Values  setting.Values
+	Network string
+	Live    bool // with real money
+	Hosts   *upstream.Hosts
+	Now     func() time.Time
+	Log     *slog.Logger
+
+	// Market and Journal serve a broker that fills orders itself.
+	Market  Market
+	Journal Journal
+}
+
+// Market returns rules and prices of symbols.
+type Market interface {
+	Quote(ctx context.Context, s market.Symbol) (order.Quote, error)
+	Instrument(ctx context.Context, s market.Symbol) (provider.Instrument, error)
+}
+
+// Journal stores the events of one account in order.
+//
+// The account has its own journal and does not read the desk's events: a venue knows
+// what it did even when the desk stopped before the report arrived, so the desk recovers
+// from a simulated account as it does from a real venue.
+type Journal interface {
+	// Append adds entries, each a JSON object, all or none, and returns when they survive
+	// a power cut. An error means that none was added.
+	Append(ctx context.Context, entries ...[]byte) error
+	// Entries yields all entries from the first. It ends after an error.
+	Entries(ctx context.Context) iter.Seq2[[]byte, error]
+	// SaveSnapshot replaces the snapshot by the state after all entries so far.
+	SaveSnapshot(ctx context.Context, value []byte) error
+	// Snapshot returns the snapshot, nil for none, and the entries after it.
+	Snapshot(ctx context.Context) ([]byte, iter.Seq2[[]byte, error], error)
+}
