@@ -2,7 +2,6 @@ package app
 
 import (
 	"bytes"
-	"flag"
 	"fmt"
 	"io"
 	"os"
@@ -13,8 +12,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 )
-
-var update = flag.Bool("update", false, "rewrite docs/configuration.md and a table in the README")
 
 const docsHead = `# Configuration
 

@@ -223,11 +223,11 @@ func TestExamine_BrokenSetUps(t *testing.T) {
 		"missing passphrase": {func(p *patient) {
 			p.environ = nil
 			p.args = append(p.args, "--base-url", "https://charts.example.com")
-		}, "passphrase", "none is set, and https://charts.example.com is for others to reach", "candela auth hash-password > FILE"},
+		}, "passphrase", "none is set, and others can reach https://charts.example.com", "candela auth hash-password > FILE"},
 		"missing passphrase: its file is not there": {func(p *patient) {
 			p.environ = nil
 			p.args = append(p.args, "--owner-password-file", filepath.Join(p.home, "passphrase"))
-		}, "configuration", "no such file", "make the passphrase's file: candela auth hash-password > FILE"},
+		}, "configuration", "no such file", "create the passphrase file: candela auth hash-password > FILE"},
 		"read-only state directory": {func(p *patient) {
 			if err := os.Chmod(p.home, 0o500); err != nil {
 				p.t.Fatal(err)
@@ -247,7 +247,7 @@ func TestExamine_BrokenSetUps(t *testing.T) {
 		}, "clock", "this machine's clock is 1m30s behind by binance", "timedatectl set-ntp true"},
 		"venue 451": {func(p *patient) {
 			p.faults.Always(&fake.Fault{Status: http.StatusUnavailableForLegalReasons, Body: `{"msg":"restricted"}`})
-		}, "venue binance", "from this region (HTTP 451)", "--crypto-venue kraken or coinbase"},
+		}, "venue binance", "from this region (HTTP 451)", "--crypto-venue coinbase or kraken"},
 		"venue 429": {func(p *patient) {
 			p.faults.Always(&fake.Fault{Status: http.StatusTooManyRequests, RetryAfter: 30 * time.Second, Body: `{}`})
 		}, "venue binance", "it asked for a pause; try again in ", "wait as long as it says"},
@@ -270,7 +270,7 @@ func TestExamine_BrokenSetUps(t *testing.T) {
 		}, "NATS", `version "2.11.4"; 2.12 or later is needed`, "update every NATS server of the cluster to 2.12 or later"},
 		"keys of another account": {func(p *patient) {
 			p.trades("CANDELA_BINANCE_API_KEY=nonsense", "CANDELA_BINANCE_API_SECRET=nonsense")
-		}, "account", "binance: ", "check that the keys are those of this account and network"},
+		}, "account", "binance: ", "check that the keys belong to this account and network"},
 		"the clock of the venue that orders go to": {func(p *patient) {
 			p.trades("CANDELA_BINANCE_API_KEY="+fakebinance.Key, "CANDELA_BINANCE_API_SECRET="+fakebinance.Secret)
 			p.binance.SetSkew(3 * time.Second)

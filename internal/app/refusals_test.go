@@ -32,7 +32,7 @@ import (
 	"candela/internal/trading/order"
 )
 
-var updateRefusals = flag.Bool("update", false, "rewrite docs/refusals.md")
+var update = flag.Bool("update", false, "rewrite docs/refusals.md, docs/configuration.md and a table in the README")
 
 // counter is a desk whose venue is in memory, and the tools before it. The policy is
 // the default one, the price 50,000.
@@ -231,7 +231,7 @@ func TestRefusals_NoneReachesTheVenue(t *testing.T) {
 		page.WriteString(lines[r.name])
 	}
 	path := filepath.Join("..", "..", "docs", "refusals.md")
-	if *updateRefusals {
+	if *update {
 		if err := os.WriteFile(path, []byte(page.String()), 0o644); err != nil {
 			t.Fatal(err)
 		}

@@ -121,7 +121,12 @@ func (p Parts) rules() []rule {
 	checked := make(map[string]bool) // a venue and a broker may share keys
 	for _, v := range p.Venues {
 		if v.Check != nil {
-			all = append(all, rule{everyMode, venues, func(c *Config) error { return v.Check(c.Values) }})
+			all = append(all, rule{everyMode, venues, func(c *Config) error {
+				if err := v.Check(c.Values); err != nil {
+					return refused(v.Settings[0].Name, "%s", err)
+				}
+				return nil
+			}})
 		}
 		if v.Keys != (setting.Keys{}) {
 			checked[v.Keys.File] = true

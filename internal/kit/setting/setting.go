@@ -16,7 +16,7 @@ type Part struct {
 	Settings []Spec
 	Keys     Keys
 	Networks []Network // of a broker; its flag NAME-network is added where several are not live
-	// Check reports settings that do not fit together, as a fault. It may be nil.
+	// Check reports settings that exclude or need each other. It may be nil.
 	Check func(Values) error
 }
 

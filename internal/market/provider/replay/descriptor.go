@@ -1,7 +1,8 @@
 package replay
 
 import (
-	"candela/internal/kit/fault"
+	"errors"
+
 	"candela/internal/kit/setting"
 	"candela/internal/market/provider"
 )
@@ -27,10 +28,7 @@ func Descriptor(dir string, open func(provider.Env) (provider.Provider, error)) 
 				if !on(v) || v.Text(dir) != "" {
 					return nil
 				}
-				return &fault.Error{
-					Kind: fault.Invalid, Code: "refused", Field: "replay-from",
-					Message: "--replay-from plays the files of --" + dir + ", which is not given",
-				}
+				return errors.New("--replay-from plays the files of --" + dir + ", which is not given")
 			},
 		},
 		Kind:    provider.Files,

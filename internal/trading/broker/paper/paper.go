@@ -191,4 +191,3 @@ func (b *Broker) Holdings(ctx context.Context) ([]order.Holding, error) {
 	}
 	return all, ctx.Err()
 }
-
