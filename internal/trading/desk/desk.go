@@ -104,38 +104,38 @@ type Config struct {
 }
 
 const (
-	maxCommands = 64               // that wait; who comes then waits in line
-	maxReports  = 256              // of the venue's, between its stream and the writer
-	maxSends    = 4                // orders on their way at a time, and as many cancels
-	maxReads    = 2                // questions to the venue at a time
-	maxQueued   = 64               // orders that wait to be sent; more are refused
-	maxWait     = 10 * time.Second // from the call until an order is sent, by the clock on the wall; then it is not
-	sendLimit   = 30 * time.Second // of one order or cancel
-	readLimit   = time.Minute      // of one question, a comparison being one
-	answerWait  = 10 * time.Second // how long a client waits for the venue's answer
-	startWait   = 8 * time.Second  // how long an order waits for the first comparison, one that looks twice among them
-	listed      = 500              // orders that a client gets at most
+	maxCommands    = 64               // that wait; who comes then waits in line
+	maxReports     = 256              // of the venue's, between its stream and the writer
+	maxSends       = 4                // orders on their way at a time, and as many cancels
+	maxReads       = 2                // questions to the venue at a time
+	maxQueued      = 64               // orders that wait to be sent; more are refused
+	maxSubmitDelay = 10 * time.Second // from the call until an order is sent, by the clock on the wall; then it is not
+	submitTimeout  = 30 * time.Second // of one order or cancel
+	readTimeout    = time.Minute      // of one question, a comparison being one
+	resultTimeout  = 10 * time.Second // how long a client waits for the venue's answer
+	startTimeout   = 8 * time.Second  // how long an order waits for the first comparison, one that looks twice among them
+	maxListed      = 500              // orders that a client gets at most
 )
 
-// errStopped is what commands get when the writer does not run.
-var errStopped = &fault.Error{Kind: fault.Unavailable, Code: CodeStopping, Message: "the trading desk is stopping; nothing was done", Retryable: true}
+// errStopping is what commands get when the writer does not run.
+var errStopping = &fault.Error{Kind: fault.Unavailable, Code: CodeStopping, Message: "the trading desk is stopping; nothing was done", Retryable: true}
 
 // Desk is one account. It is safe for concurrent use.
 type Desk struct {
-	cfg      Config
-	commands chan func(*writer)
-	closed   chan struct{} // closed when the writer takes no more commands
-	stopped  chan struct{} // closed when it has ended
-	compared chan struct{} // closed when the account was first compared with the venue
-	view     atomic.Pointer[view]
-	endings  endings
+	cfg            Config
+	commands       chan func(*loop)
+	commandsClosed chan struct{} // closed when the writer takes no more commands
+	stopped        chan struct{} // closed when it has ended
+	reconciled     chan struct{} // closed when the account was first compared with the venue
+	view           atomic.Pointer[view]
+	revocations    revocations
 
-	snapshotEvery, rememberedSent int // as the constants, but in tests
+	snapshotEvery, maxClosedInMemory int // as the constants, but in tests
 }
 
 // New returns a desk that does nothing until Run.
 func New(cfg Config) *Desk {
-	d := &Desk{cfg: cfg, commands: make(chan func(*writer), maxCommands), closed: make(chan struct{}), stopped: make(chan struct{}), compared: make(chan struct{}), snapshotEvery: snapshotEvery, rememberedSent: rememberedSent}
+	d := &Desk{cfg: cfg, commands: make(chan func(*loop), maxCommands), commandsClosed: make(chan struct{}), stopped: make(chan struct{}), reconciled: make(chan struct{}), snapshotEvery: snapshotEvery, maxClosedInMemory: maxClosedInMemory}
 	d.view.Store(&view{})
 	return d
 }
@@ -145,26 +145,26 @@ func New(cfg Config) *Desk {
 // on their way when ctx ends have until hard ends to be answered. When the store
 // says that the account is no longer this desk's, it ends at once and returns an
 // error that wraps ErrFenced. It must be called once.
-func (d *Desk) Run(ctx, hard context.Context, ready func()) error {
+func (d *Desk) Run(ctx, drainCtx context.Context, ready func()) error {
 	defer close(d.stopped)
-	w := newWriter(ctx, hard, d)
-	defer w.drop()
-	if err := w.restore(); err != nil {
-		close(d.closed)
+	l := newLoop(ctx, drainCtx, d)
+	defer l.cancelInFlight()
+	if err := l.restore(); err != nil {
+		close(d.commandsClosed)
 		return fmt.Errorf("restore the account: %w", err)
 	}
 	ready()
-	return w.run(ctx)
+	return l.run(ctx)
 }
 
 // do has the writer run a command and waits until it is done. An error says that
 // it was not run and never will be: whoever places an order must know.
-func (d *Desk) do(ctx context.Context, run func(*writer)) error {
+func (d *Desk) do(ctx context.Context, run func(*loop)) error {
 	done := make(chan error, 1)
-	command := func(w *writer) {
+	command := func(l *loop) {
 		err := ctx.Err()
 		if err == nil {
-			run(w)
+			run(l)
 		}
 		done <- err
 	}
@@ -172,27 +172,27 @@ func (d *Desk) do(ctx context.Context, run func(*writer)) error {
 	case d.commands <- command:
 	case <-ctx.Done():
 		return ctx.Err()
-	case <-d.closed:
-		return errStopped
+	case <-d.commandsClosed:
+		return errStopping
 	}
 	// Not until ctx ends: the writer may be at it, and it is never slow.
 	select {
 	case err := <-done:
 		return err
-	case <-d.closed:
+	case <-d.commandsClosed:
 	}
 	select {
 	case err := <-done:
 		return err
 	default:
-		return errStopped
+		return errStopping
 	}
 }
 
-// own returns the caller as the owner of the account, and refuses one to whom it
+// authorize returns the caller as the owner of the account, and refuses one to whom it
 // does not belong. There is one account however the owner came in: two books about
 // it would each take the other's orders for a stranger's.
-func (d *Desk) own(caller principal.Caller) (principal.Caller, error) {
+func (d *Desk) authorize(caller principal.Caller) (principal.Caller, error) {
 	if caller.Subject == d.cfg.Owner || slices.Contains(d.cfg.OwnerAliases, caller.Subject) {
 		caller.Subject = d.cfg.Owner
 		return caller, nil
@@ -200,8 +200,8 @@ func (d *Desk) own(caller principal.Caller) (principal.Caller, error) {
 	return caller, &fault.Error{Kind: fault.Unauthorized, Code: "not_your_account", Message: "the trading account belongs to another owner"}
 }
 
-// service is the desk itself as the author of an event.
-func (d *Desk) service() principal.Caller { return principal.Caller{Subject: d.cfg.Owner} }
+// systemCaller is the desk itself as the author of an event.
+func (d *Desk) systemCaller() principal.Caller { return principal.Caller{Subject: d.cfg.Owner} }
 
 // The names of what a desk keeps besides events.
 const (

@@ -116,7 +116,7 @@ func (w *world) start() {
 		Log: slog.New(slog.DiscardHandler), Now: w.now, Rand: rand.Float64,
 	})
 	w.SnapshotEvery(w.every)
-	w.Remember(w.remember)
+	w.SetMaxClosed(w.remember)
 	ctx, cancel := context.WithCancel(w.t.Context())
 	hard, kill := context.WithCancel(context.WithoutCancel(w.t.Context()))
 	ready, done := make(chan struct{}), make(chan error, 1)

@@ -27,13 +27,13 @@ import (
 // the idempotency key stays theirs. All other errors come without an order, nothing
 // was sent, and where they are retryable the same key may be used again.
 func (d *Desk) Place(ctx context.Context, caller principal.Caller, r order.Request) (order.Order, error) {
-	asked := d.cfg.Now()
-	caller, err := d.own(caller)
+	requestedAt := d.cfg.Now()
+	caller, err := d.authorize(caller)
 	if err != nil {
 		return order.Order{}, err
 	}
 	if r.Key != "" {
-		if o, found, err := d.repeated(ctx, r); found || err != nil {
+		if o, found, err := d.findByKey(ctx, r); found || err != nil {
 			return o, err
 		}
 	}
@@ -42,17 +42,17 @@ func (d *Desk) Place(ctx context.Context, caller principal.Caller, r order.Reque
 		return order.Order{}, err
 	}
 	r = r.WithSymbol(symbol)
-	d.awaitStart(ctx)
-	var t *ticket
-	if err := d.do(ctx, func(w *writer) { t = w.early(caller, r) }); err != nil {
+	d.awaitReconciled(ctx)
+	var t *callResult
+	if err := d.do(ctx, func(l *loop) { t = l.checkEarly(caller, r) }); err != nil {
 		return order.Order{}, err
 	}
-	if t.done || t.wait != nil {
-		return d.placed(ctx, t)
+	if t.done || t.waiter != nil {
+		return d.awaitSubmit(ctx, t)
 	}
 	inst, err := d.cfg.Broker.Instrument(ctx, symbol)
 	if err == nil {
-		err = spelling(symbol, inst)
+		err = checkSymbolSpelling(symbol, inst)
 	}
 	if err != nil {
 		return order.Order{}, err
@@ -65,104 +65,106 @@ func (d *Desk) Place(ctx context.Context, caller principal.Caller, r order.Reque
 	if err != nil {
 		d.cfg.Log.WarnContext(ctx, "no price for an order", "symbol", symbol.String(), "error", err)
 	}
-	if err := d.do(ctx, func(w *writer) { t = w.place(caller, r, asked, inst, quote) }); err != nil {
+	if err := d.do(ctx, func(l *loop) { t = l.place(caller, r, requestedAt, inst, quote) }); err != nil {
 		return order.Order{}, err
 	}
-	return d.placed(ctx, t)
+	return d.awaitSubmit(ctx, t)
 }
 
-// spelling refuses a symbol that its venue writes in another way, such as BTC-USDT:
+// checkSymbolSpelling refuses a symbol that its venue writes in another way, such as BTC-USDT:
 // limits, positions and what the venue reports are all by its own name, and under
 // a second one an order would pass them by.
-func spelling(s market.Symbol, inst provider.Instrument) error {
+func checkSymbolSpelling(s market.Symbol, inst provider.Instrument) error {
 	if name := inst.Symbol.Name; name != "" && name != s.Name {
 		return fault.Field("symbol", s.String(), "the venue's own spelling for orders, "+name, name)
 	}
 	return nil
 }
 
-// awaitStart gives the first comparison with the venue, which no order passes
+// awaitReconciled gives the first comparison with the venue, which no order passes
 // before, a moment to be done: clients call as soon as they can.
-func (d *Desk) awaitStart(ctx context.Context) {
+func (d *Desk) awaitReconciled(ctx context.Context) {
 	if d.Status().Reconciled {
 		return
 	}
-	timer := time.NewTimer(startWait)
+	timer := time.NewTimer(startTimeout)
 	defer timer.Stop()
 	select {
-	case <-d.compared:
+	case <-d.reconciled:
 	case <-timer.C:
 	case <-ctx.Done():
 	case <-d.stopped:
 	}
 }
 
-// ticket is how far a request has come.
-type ticket struct {
-	order order.Order
-	err   error
-	done  bool    // there is nothing to wait for
-	wait  *waiter // for the venue's answer
+// callResult is how far a request has come.
+type callResult struct {
+	order  order.Order
+	err    error
+	done   bool    // there is nothing to wait for
+	waiter *waiter // for the venue's answer
 }
 
-// placed waits for the venue's answer about an order that was sent.
-func (d *Desk) placed(ctx context.Context, t *ticket) (order.Order, error) {
+// awaitSubmit waits for the venue's answer about an order that was sent.
+func (d *Desk) awaitSubmit(ctx context.Context, t *callResult) (order.Order, error) {
 	if t.done {
 		return t.order, t.err
 	}
 	o := d.await(ctx, t)
-	return o, outcome(o)
+	return o, orderError(o)
 }
 
-// answered reports whether the venue has said what became of an order.
-func answered(o order.Order) bool { return o.Status != order.Submitted && o.Status != order.Uncertain }
+// venueAnswered reports whether the venue has said what became of an order.
+func venueAnswered(o order.Order) bool {
+	return o.Status != order.Submitted && o.Status != order.Uncertain
+}
 
-// settled reports whether nothing more will come of sending it: the venue's stream
+// submitFinished reports whether nothing more will come of sending it: the venue's stream
 // may be faster than its answer, which tells more.
-func settled(w *writer, o order.Order) bool {
-	return answered(o) && (o.Status.Final() || !w.flights[o.ID])
+func submitFinished(l *loop, o order.Order) bool {
+	return venueAnswered(o) && (o.Status.Final() || !l.inFlight[o.ID])
 }
 
 // await waits up to answerWait for the venue's answer and returns the order as it is
 // then.
-func (d *Desk) await(ctx context.Context, t *ticket) order.Order {
-	timer := time.NewTimer(answerWait)
+func (d *Desk) await(ctx context.Context, t *callResult) order.Order {
+	timer := time.NewTimer(resultTimeout)
 	defer timer.Stop()
 	select {
-	case <-t.wait.done:
-		return t.wait.answer
+	case <-t.waiter.done:
+		return t.waiter.result
 	case <-timer.C:
 	case <-ctx.Done():
 	case <-d.stopped:
 	}
 	o := t.order
 	// The order exists even if the client has disconnected.
-	err := d.do(context.WithoutCancel(ctx), func(w *writer) {
-		if now, ok := w.book.Order(o.ID); ok {
+	err := d.do(context.WithoutCancel(ctx), func(l *loop) {
+		if now, ok := l.book.Order(o.ID); ok {
 			o = now
 		}
 	})
 	if err != nil { // the desk has stopped
 		select {
-		case <-t.wait.done:
-			return t.wait.answer
+		case <-t.waiter.done:
+			return t.waiter.result
 		default: // the order as it was recorded
 		}
 	}
 	return o
 }
 
-// outcome is the fault of an order that was not done.
-func outcome(o order.Order) error {
+// orderError is the fault of an order that was not done.
+func orderError(o order.Order) error {
 	switch o.Status {
 	case order.Denied:
-		return spent(&fault.Error{
+		return withUsedKey(&fault.Error{
 			Kind: fault.Conflict, Code: "order_denied", Value: o.Denial.Value, Allowed: o.Denial.Limit,
 			Message: o.Denial.Rule + ": " + o.Reason,
 		}, o.Key)
 	case order.Rejected:
 		if o.NotSent {
-			return spent(&fault.Error{Kind: fault.Unavailable, Code: "not_sent", Message: "the order is over: " + o.Reason}, o.Key)
+			return withUsedKey(&fault.Error{Kind: fault.Unavailable, Code: "not_sent", Message: "the order is over: " + o.Reason}, o.Key)
 		}
 		return &fault.Error{Kind: fault.Conflict, Code: "order_rejected", Message: fmt.Sprintf("%s did not take the order: %s", o.Broker, o.Reason)}
 	default:
@@ -170,9 +172,9 @@ func outcome(o order.Order) error {
 	}
 }
 
-// spent says of a refusal that was kept that its idempotency key was, too: the same
+// withUsedKey says of a refusal that was kept that its idempotency key was, too: the same
 // call gives the same refusal for ever, even when waiting would help another.
-func spent(f *fault.Error, key string) *fault.Error {
+func withUsedKey(f *fault.Error, key string) *fault.Error {
 	if key != "" {
 		f.Retryable, f.RetryAfter = false, 0
 		f.Message += "; the idempotency_key stays with this refusal: take another for another try"
@@ -180,13 +182,13 @@ func spent(f *fault.Error, key string) *fault.Error {
 	return f
 }
 
-// repeated returns the order of an idempotency key that was used before. It asks the
+// findByKey returns the order of an idempotency key that was used before. It asks the
 // store, which has every order, and not the venue: a repeat must succeed while the venue
 // is unreachable.
-func (d *Desk) repeated(ctx context.Context, r order.Request) (order.Order, bool, error) {
+func (d *Desk) findByKey(ctx context.Context, r order.Request) (order.Order, bool, error) {
 	select {
-	case <-d.closed:
-		return order.Order{}, false, errStopped // the store may be closed
+	case <-d.commandsClosed:
+		return order.Order{}, false, errStopping // the store may be closed
 	default:
 	}
 	o, err := d.cfg.Store.OrderByKey(ctx, d.cfg.Owner, r.Key)
@@ -194,28 +196,28 @@ func (d *Desk) repeated(ctx context.Context, r order.Request) (order.Order, bool
 		return order.Order{}, false, nil
 	}
 	if err != nil { // memory may still have it
-		if stopped := d.do(ctx, func(w *writer) { o, _ = w.book.ByKey(r.Key) }); stopped != nil || o.ID == "" {
+		if stopped := d.do(ctx, func(l *loop) { o, _ = l.book.ByKey(r.Key) }); stopped != nil || o.ID == "" {
 			return order.Order{}, false, cmp.Or(stopped, err)
 		}
 	}
-	if r, err = d.respelled(ctx, o, r); err != nil {
+	if r, err = d.withVenueSpelling(ctx, o, r); err != nil {
 		return order.Order{}, false, err
 	}
-	var t *ticket
-	if err := d.do(ctx, func(w *writer) { t = w.repeat(r) }); err != nil {
+	var t *callResult
+	if err := d.do(ctx, func(l *loop) { t = l.resultForKey(r) }); err != nil {
 		return order.Order{}, false, err
 	}
 	if t == nil { // it is no longer in memory
-		t = repeatOf(o, r)
+		t = keyResult(o, r)
 	}
-	o, err = d.placed(ctx, t)
+	o, err = d.awaitSubmit(ctx, t)
 	return o, true, err
 }
 
-// respelled returns the request with its symbol as the venue writes it where that
+// withVenueSpelling returns the request with its symbol as the venue writes it where that
 // may make it the one that was asked before. An error says that the venue cannot tell:
 // the request may be a repeat, and must not hear that its key is of another order.
-func (d *Desk) respelled(ctx context.Context, o order.Order, r order.Request) (order.Request, error) {
+func (d *Desk) withVenueSpelling(ctx context.Context, o order.Order, r order.Request) (order.Request, error) {
 	same := r
 	same.Symbol = o.Symbol
 	if r.DryRun || r.Matches(o) || !same.Matches(o) {
@@ -229,105 +231,105 @@ func (d *Desk) respelled(ctx context.Context, o order.Order, r order.Request) (o
 	return r, nil
 }
 
-// repeat answers a request whose key has been used; nil when it has not.
-func (w *writer) repeat(r order.Request) *ticket {
+// resultForKey answers a request whose key has been used; nil when it has not.
+func (l *loop) resultForKey(r order.Request) *callResult {
 	if r.Key == "" {
 		return nil
 	}
-	o, ok := w.book.ByKey(r.Key)
+	o, ok := l.book.ByKey(r.Key)
 	if !ok {
 		return nil
 	}
-	t := repeatOf(o, r)
-	if t.err == nil && !settled(w, o) {
-		t.done, t.wait = false, w.wait(o.ID, settled)
+	t := keyResult(o, r)
+	if t.err == nil && !submitFinished(l, o) {
+		t.done, t.waiter = false, l.addWaiter(o.ID, submitFinished)
 	}
 	return t
 }
 
-func repeatOf(o order.Order, r order.Request) *ticket {
+func keyResult(o order.Order, r order.Request) *callResult {
 	if r.DryRun {
 		// The order that has the key is not what this call has done.
-		return &ticket{done: true, err: &fault.Error{
+		return &callResult{done: true, err: &fault.Error{
 			Kind: fault.Conflict, Code: "idempotency_key_used", Field: "idempotency_key", Value: r.Key, Allowed: "a key that was not used before, or none",
 			Message: fmt.Sprintf("idempotency_key: %q is used: it belongs to order %s, which is %v; nothing was checked. Leave the key out of a dry run, or choose another",
 				r.Key, o.ID, o.Status),
 		}}
 	}
 	if r.Matches(o) {
-		return &ticket{order: o, err: outcome(o), done: true}
+		return &callResult{order: o, err: orderError(o), done: true}
 	}
-	return &ticket{done: true, err: &fault.Error{
+	return &callResult{done: true, err: &fault.Error{
 		Kind: fault.Conflict, Code: "idempotency_key_used", Field: "idempotency_key", Value: r.Key, Allowed: "a key that was not used before",
 		Message: fmt.Sprintf("idempotency_key: %q belongs to order %s, which is %v %v %v %v: repeat it exactly, or choose another key for another order",
 			r.Key, o.ID, o.Side, o.Quantity, o.Symbol, o.Type),
 	}}
 }
 
-// early judges a request by what needs no price. A refusal here costs no question
+// checkEarly judges a request by what needs no price. A refusal here costs no question
 // to a venue.
-func (w *writer) early(caller principal.Caller, r order.Request) *ticket {
-	if t := w.repeat(r); t != nil {
+func (l *loop) checkEarly(caller principal.Caller, r order.Request) *callResult {
+	if t := l.resultForKey(r); t != nil {
 		return t
 	}
-	if w.state.AwaitsReconciliation() {
-		w.cfg.Log.InfoContext(w.hard, "an order came before the account was compared with the venue; its client may ask again", "symbol", r.Symbol.String(), "client", caller.Client)
-		return &ticket{done: true, err: w.starting()}
+	if l.state.AwaitsReconciliation() {
+		l.cfg.Log.InfoContext(l.drainCtx, "an order came before the account was compared with the venue; its client may ask again", "symbol", r.Symbol.String(), "client", caller.Client)
+		return &callResult{done: true, err: l.notReconciledError()}
 	}
-	g := w.origin(caller, r)
-	facts := w.withTrials(&r, guard.GatherEarly(w.book, w.now(), r.Symbol))
-	if denial := guard.Early(w.cfg.Policy, w.state, intent(g), facts); denial != nil {
-		return w.deny(caller, g, denial, r.DryRun)
+	g := l.origin(caller, r)
+	facts := l.withDryRuns(&r, guard.GatherEarly(l.book, l.now(), r.Symbol))
+	if denial := guard.Early(l.cfg.Policy, l.state, intent(g), facts); denial != nil {
+		return l.deny(caller, g, denial, r.DryRun)
 	}
-	return &ticket{}
+	return &callResult{}
 }
 
 // place judges a request by everything, persists it and sends it.
-func (w *writer) place(caller principal.Caller, r order.Request, asked time.Time, inst provider.Instrument, quote order.Quote) *ticket {
-	if t := w.repeat(r); t != nil {
+func (l *loop) place(caller principal.Caller, r order.Request, requestedAt time.Time, inst provider.Instrument, quote order.Quote) *callResult {
+	if t := l.resultForKey(r); t != nil {
 		return t // another call with the same key came first
 	}
-	if err := w.expired(asked); err != nil {
-		return &ticket{done: true, err: err}
+	if err := l.checkDelay(requestedAt); err != nil {
+		return &callResult{done: true, err: err}
 	}
-	w.instruments[r.Symbol] = inst
-	g := w.origin(caller, r)
-	prices := w.prices()
+	l.instruments[r.Symbol] = inst
+	g := l.origin(caller, r)
+	prices := l.prices()
 	if known, ok := prices.Quotes[r.Symbol]; !ok || !known.At.After(quote.At) {
 		prices.Quotes[r.Symbol] = quote
 	}
-	facts := w.withTrials(&r, guard.Gather(w.cfg.Policy, w.book, prices, r.Symbol, g.Mode))
-	if denial := guard.Check(w.cfg.Policy, w.state, intent(g), facts); denial != nil {
-		return w.deny(caller, g, denial, r.DryRun)
+	facts := l.withDryRuns(&r, guard.Gather(l.cfg.Policy, l.book, prices, r.Symbol, g.Mode))
+	if denial := guard.Check(l.cfg.Policy, l.state, intent(g), facts); denial != nil {
+		return l.deny(caller, g, denial, r.DryRun)
 	}
-	now := w.now()
+	now := l.now()
 	if r.DryRun {
-		w.tried(g, "")
+		l.recordDryRun(g, "")
 		g.ID = "" // there is no such order
-		return &ticket{done: true, order: order.Order{Origin: g, Status: order.New, Created: now, Updated: now}}
+		return &callResult{done: true, order: order.Order{Origin: g, Status: order.New, Created: now, Updated: now}}
 	}
-	if len(w.sends.queue) >= maxQueued {
-		return &ticket{done: true, err: &fault.Error{
+	if len(l.sends.queue) >= maxQueued {
+		return &callResult{done: true, err: &fault.Error{
 			Kind: fault.Unavailable, Code: "busy", Retryable: true, RetryAfter: time.Second,
 			Message: "too many orders wait to be sent; nothing was done with this one",
 		}}
 	}
-	err := w.commit(caller, order.Event{Kind: order.KindCreated, OrderID: g.ID, At: now, Origin: &g}, order.Event{Kind: order.KindSent, OrderID: g.ID, At: now})
+	err := l.commit(caller, order.Event{Kind: order.KindCreated, OrderID: g.ID, At: now, Origin: &g}, order.Event{Kind: order.KindSent, OrderID: g.ID, At: now})
 	if err != nil {
-		return &ticket{done: true, err: notKept(err)}
+		return &callResult{done: true, err: persistError(err)}
 	}
-	o, _ := w.book.Order(g.ID)
-	w.send(caller, o, asked.Round(0))
-	return &ticket{order: o, wait: w.wait(o.ID, settled)}
+	o, _ := l.book.Order(g.ID)
+	l.queueSubmit(caller, o, requestedAt.Round(0))
+	return &callResult{order: o, waiter: l.addWaiter(o.ID, submitFinished)}
 }
 
-// notKept is what a client hears when nothing could be persisted.
-func notKept(err error) error {
+// persistError is what a client hears when nothing could be persisted.
+func persistError(err error) error {
 	if f := fault.Of(err); f != nil && f.Kind == fault.Conflict {
 		return err
 	}
 	if errors.Is(err, ErrFenced) {
-		return gone(err)
+		return fencedError(err)
 	}
 	return &fault.Error{
 		Kind: fault.Unavailable, Code: "store_failed", Cause: err,
@@ -336,12 +338,12 @@ func notKept(err error) error {
 }
 
 // origin makes an order of a request.
-func (w *writer) origin(caller principal.Caller, r order.Request) order.Origin {
+func (l *loop) origin(caller principal.Caller, r order.Request) order.Origin {
 	return order.Origin{
 		Spec: order.Spec{
-			ID: id.New(w.cfg.Now()), Owner: w.cfg.Owner, Symbol: r.Symbol, Side: r.Side, Type: r.Type, Quantity: r.Quantity, Price: r.Price,
+			ID: id.New(l.cfg.Now()), Owner: l.cfg.Owner, Symbol: r.Symbol, Side: r.Side, Type: r.Type, Quantity: r.Quantity, Price: r.Price,
 		},
-		Broker: w.cfg.Broker.Name(), Mode: w.cfg.Broker.Mode(), Key: r.Key, Token: caller.Key, Client: caller.Client, RequestedSymbol: r.RequestedSymbol,
+		Broker: l.cfg.Broker.Name(), Mode: l.cfg.Broker.Mode(), Key: r.Key, Token: caller.Key, Client: caller.Client, RequestedSymbol: r.RequestedSymbol,
 	}
 }
 
@@ -349,44 +351,44 @@ func intent(g order.Origin) guard.Intent {
 	return guard.Intent{Spec: g.Spec, Mode: g.Mode, Key: g.Key, Token: g.Token}
 }
 
-// maxRefused is how many refusals are persisted within a minute. Whoever calls a
+// maxDenialsPerMinute is how many refusals are persisted within a minute. Whoever calls a
 // thousand times a second must not fill the disk, whichever rule refuses.
-const maxRefused = 100
+const maxDenialsPerMinute = 100
 
 // deny persists an order that the guard refuses.
-func (w *writer) deny(caller principal.Caller, g order.Origin, denial *guard.Denial, dry bool) *ticket {
-	now := w.now()
+func (l *loop) deny(caller principal.Caller, g order.Origin, denial *guard.Denial, dry bool) *callResult {
+	now := l.now()
 	f := denial.Fault()
 	f.Code = "order_denied"
 	o := order.Order{Origin: g, Status: order.Denied, Reason: denial.Text, Denial: *denial.Record(), Created: now, Updated: now}
-	t := &ticket{order: o, err: f, done: true}
+	t := &callResult{order: o, err: f, done: true}
 	if dry {
-		w.tried(g, denial.Rule)
+		l.recordDryRun(g, denial.Rule)
 	}
-	if dry || !w.mayRefuse(now) {
+	if dry || !l.mayRecordDenial(now) {
 		t.order.ID = "" // there is no such order
 		return t
 	}
-	err := w.commit(caller,
+	err := l.commit(caller,
 		order.Event{Kind: order.KindCreated, OrderID: g.ID, At: now, Origin: &g},
 		order.Event{Kind: order.KindDenied, OrderID: g.ID, At: now, Reason: denial.Text, Denial: denial.Record()})
 	if err != nil {
 		t.order.ID = ""
 		return t // it is refused whether or not that can be written down
 	}
-	t.err = spent(f, g.Key)
-	w.cfg.Log.InfoContext(w.hard, "order denied", "order", g.ID, "rule", denial.Rule, "limit", denial.Limit, "value", denial.Value, "client", g.Client)
+	t.err = withUsedKey(f, g.Key)
+	l.cfg.Log.InfoContext(l.drainCtx, "order denied", "order", g.ID, "rule", denial.Rule, "limit", denial.Limit, "value", denial.Value, "client", g.Client)
 	return t
 }
 
-// mayRefuse reports whether one more refusal may be persisted.
-func (w *writer) mayRefuse(now time.Time) bool {
-	for len(w.refused) > 0 && now.Sub(w.refused[0]) >= time.Minute {
-		w.refused = w.refused[1:]
+// mayRecordDenial reports whether one more refusal may be persisted.
+func (l *loop) mayRecordDenial(now time.Time) bool {
+	for len(l.denials) > 0 && now.Sub(l.denials[0]) >= time.Minute {
+		l.denials = l.denials[1:]
 	}
-	if len(w.refused) >= maxRefused {
+	if len(l.denials) >= maxDenialsPerMinute {
 		return false
 	}
-	w.refused = append(w.refused, now)
+	l.denials = append(l.denials, now)
 	return true
 }

@@ -99,7 +99,7 @@ func Early(p Policy, s State, in Intent, f Facts) *Denial {
 }
 
 func check(p Policy, s State, in Intent, f Facts, early bool) *Denial {
-	q := inquiry{policy: p, limits: p.For(in.Symbol), state: s, Intent: in, Facts: f}
+	q := orderCheck{policy: p, limits: p.For(in.Symbol), state: s, Intent: in, Facts: f}
 	for _, r := range rules() {
 		if early && !r.early {
 			continue
@@ -112,8 +112,8 @@ func check(p Policy, s State, in Intent, f Facts, early bool) *Denial {
 	return nil
 }
 
-// inquiry is one order before the rules.
-type inquiry struct {
+// orderCheck is one order before the rules.
+type orderCheck struct {
 	policy Policy
 	limits Limits
 	state  State
@@ -124,7 +124,7 @@ type inquiry struct {
 // reduces reports whether the order can only make the position smaller: together
 // with what open orders of the same side may still trade it does not go beyond
 // zero.
-func (q *inquiry) reduces() bool {
+func (q *orderCheck) reduces() bool {
 	switch q.Side {
 	case order.Buy:
 		return q.Held.IsNegative() && q.OpenBuy.Add(q.Quantity).LessThanOrEqual(q.Held.Neg())
@@ -137,7 +137,7 @@ func (q *inquiry) reduces() bool {
 
 // fresh reports whether there is a price that is young enough to judge by. That of a
 // closed market is as young as can be: whether it takes orders is the venue's to say.
-func (q *inquiry) fresh() bool {
+func (q *orderCheck) fresh() bool {
 	return q.Quote.Last.IsPositive() && (q.Quote.MarketClosed || q.Now.Sub(q.Quote.At) <= q.policy.MaxQuoteAge)
 }
 
@@ -145,7 +145,7 @@ func (q *inquiry) fresh() bool {
 // may plausibly trade. A limit order to buy trades at its limit or below. One to
 // sell trades at its limit or above, so at the last price when that is higher. A
 // market order may find the book thin: the last price and the band.
-func (q *inquiry) worst() decimal.Decimal {
+func (q *orderCheck) worst() decimal.Decimal {
 	last := q.Quote.Last
 	switch {
 	case q.Type == order.Limit && q.Side == order.Buy:
@@ -160,13 +160,13 @@ func (q *inquiry) worst() decimal.Decimal {
 }
 
 // notional returns the value of a quantity in the account's currency.
-func (q *inquiry) notional(quantity decimal.Decimal) decimal.Decimal {
+func (q *orderCheck) notional(quantity decimal.Decimal) decimal.Decimal {
 	return quantity.Mul(q.worst()).Mul(q.Rate)
 }
 
 // exposure returns what of the symbol could be held, before and after the order:
 // the position with everything that open orders of the order's side may add.
-func (q *inquiry) exposure() (before, after decimal.Decimal) {
+func (q *orderCheck) exposure() (before, after decimal.Decimal) {
 	if q.Side == order.Buy {
 		before = q.Held.Add(q.OpenBuy)
 		return before, before.Add(q.Quantity)
@@ -176,7 +176,7 @@ func (q *inquiry) exposure() (before, after decimal.Decimal) {
 }
 
 // grows reports whether the order adds to the exposure.
-func (q *inquiry) grows() bool {
+func (q *orderCheck) grows() bool {
 	before, after := q.exposure()
 	return after.Abs().GreaterThan(before.Abs())
 }

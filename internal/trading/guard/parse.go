@@ -41,7 +41,7 @@ func Parse(data []byte) (Policy, error) {
 	r := &reader{policy: Default()}
 	symbols := doc["symbol"]
 	delete(doc, "symbol")
-	r.table("", doc, &r.policy, func(setting) bool { return true })
+	r.table("", doc, &r.policy, func(policyKey) bool { return true })
 	r.symbols(symbols)
 	if len(r.problems) > 0 {
 		return Policy{}, &Error{r.problems}
@@ -56,9 +56,9 @@ type reader struct {
 }
 
 // table reads the keys of a table that may stand there into a policy.
-func (r *reader) table(label string, doc map[string]any, p *Policy, may func(setting) bool) {
+func (r *reader) table(label string, doc map[string]any, p *Policy, may func(policyKey) bool) {
 	var names []string
-	for _, s := range settings() {
+	for _, s := range policyKeys() {
 		if !may(s) {
 			continue
 		}
@@ -69,7 +69,7 @@ func (r *reader) table(label string, doc map[string]any, p *Policy, may func(set
 		}
 		delete(doc, s.key)
 		if allowed := s.read(p, raw); allowed != "" {
-			r.problems = append(r.problems, wrong(label+s.key, raw, allowed))
+			r.problems = append(r.problems, invalidValue(label+s.key, raw, allowed))
 		}
 	}
 	if label == "" {
@@ -84,7 +84,7 @@ func (r *reader) table(label string, doc map[string]any, p *Policy, may func(set
 func (r *reader) symbols(raw any) {
 	tables, ok := raw.(map[string]any)
 	if raw != nil && !ok {
-		r.problems = append(r.problems, wrong("symbol", raw, `tables such as [symbol."binance:BTCUSDT"]`))
+		r.problems = append(r.problems, invalidValue("symbol", raw, `tables such as [symbol."binance:BTCUSDT"]`))
 	}
 	r.policy.Symbols = make(map[market.Symbol]Limits, len(tables))
 	for _, name := range slices.Sorted(maps.Keys(tables)) {
@@ -93,19 +93,19 @@ func (r *reader) symbols(raw any) {
 		s, err := market.ParseSymbol(name)
 		switch {
 		case !ok:
-			r.problems = append(r.problems, wrong("symbol."+name, tables[name], `a table such as [symbol."binance:BTCUSDT"]`))
+			r.problems = append(r.problems, invalidValue("symbol."+name, tables[name], `a table such as [symbol."binance:BTCUSDT"]`))
 			continue
 		case err != nil:
 			r.problems = append(r.problems, err)
 			continue
 		case !r.policy.Allows(s):
-			r.problems = append(r.problems, wrong("symbol", name, "symbols of allowed_symbols: "+joined(r.policy.AllowedSymbols)))
+			r.problems = append(r.problems, invalidValue("symbol", name, "symbols of allowed_symbols: "+joinSymbols(r.policy.AllowedSymbols)))
 		}
 		if _, twice := r.policy.Symbols[s]; twice {
-			r.problems = append(r.problems, wrong("symbol", name, "one table for each symbol"))
+			r.problems = append(r.problems, invalidValue("symbol", name, "one table for each symbol"))
 		}
 		own := Policy{Limits: r.policy.Limits}
-		r.table(label, doc, &own, func(s setting) bool { return s.own })
+		r.table(label, doc, &own, func(s policyKey) bool { return s.perSymbol })
 		r.policy.Symbols[s] = own.Limits
 	}
 }

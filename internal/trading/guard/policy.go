@@ -111,8 +111,8 @@ func (p Policy) Live() error {
 	return nil
 }
 
-// joined writes symbols as the file has them.
-func joined(symbols []market.Symbol) string {
+// joinSymbols writes symbols as the file has them.
+func joinSymbols(symbols []market.Symbol) string {
 	names := make([]string, 0, len(symbols))
 	for _, s := range symbols {
 		names = append(names, s.String())

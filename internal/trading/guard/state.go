@@ -59,12 +59,12 @@ const (
 
 // RestrictionInfo is one row of the table of causes.
 type RestrictionInfo struct {
-	Kind   RestrictionKind
-	Level  Level
-	Limit  string // by the policy, "" where there is none
-	When   string // when it is raised
-	Lifted string // how
-	owner  bool   // ends by Resume and not by Clear
+	Kind    RestrictionKind
+	Level   Level
+	Limit   string // by the policy, "" where there is none
+	When    string // when it is raised
+	Lifted  string // how
+	byOwner bool   // ends by Resume and not by Clear
 }
 
 // Restrictions explains every kind of cause: what it does, when, and how it ends.
@@ -88,15 +88,15 @@ func Restrictions(p Policy) []RestrictionInfo {
 	}
 }
 
-// row returns the row of a kind. One that this build does not know, from a state
+// info returns the row of a kind. One that this build does not know, from a state
 // that another wrote, halts until the owner resumes.
-func (k RestrictionKind) row() RestrictionInfo {
+func (k RestrictionKind) info() RestrictionInfo {
 	for _, r := range Restrictions(Policy{}) {
 		if r.Kind == k {
 			return r
 		}
 	}
-	return RestrictionInfo{Kind: k, Level: Halted, Lifted: "with `candela resume`", owner: true}
+	return RestrictionInfo{Kind: k, Level: Halted, Lifted: "with `candela resume`", byOwner: true}
 }
 
 // Day is a UTC day's account of profit and loss.
@@ -118,7 +118,7 @@ type State struct {
 func (s State) Level() Level {
 	level := Active
 	for _, c := range s.Restrictions {
-		level = max(level, c.Kind.row().Level)
+		level = max(level, c.Kind.info().Level)
 	}
 	return level
 }
@@ -129,7 +129,7 @@ func (s State) Level() Level {
 func (s State) AwaitsReconciliation() bool {
 	found := false
 	for _, c := range s.Restrictions {
-		if c.Kind.row().Level == Halted && c.Kind != Unreconciled {
+		if c.Kind.info().Level == Halted && c.Kind != Unreconciled {
 			return false
 		}
 		found = found || c.Kind == Unreconciled
@@ -151,7 +151,7 @@ func (s State) Explain() string {
 		if c.Reason != "" {
 			part += ": " + c.Reason
 		}
-		part += "; it ends " + strings.ReplaceAll(c.Kind.row().Lifted, "`", "")
+		part += "; it ends " + strings.ReplaceAll(c.Kind.info().Lifted, "`", "")
 		parts = append(parts, part)
 	}
 	return strings.Join(parts, ". ")
@@ -160,7 +160,7 @@ func (s State) Explain() string {
 // Restrict adds a cause, and reports whether it is new: one of the same kind and
 // subject stays as it was.
 func (s State) Restrict(c Restriction) (State, bool) {
-	at, found := slices.BinarySearchFunc(s.Restrictions, c, compareCauses)
+	at, found := slices.BinarySearchFunc(s.Restrictions, c, compareRestrictions)
 	if found {
 		return s, false
 	}
@@ -168,20 +168,20 @@ func (s State) Restrict(c Restriction) (State, bool) {
 	return s, true
 }
 
-func compareCauses(a, b Restriction) int {
+func compareRestrictions(a, b Restriction) int {
 	return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Subject, b.Subject))
 }
 
 // Lift takes a cause away, and reports whether there was one. One that only the
 // owner can end stays.
 func (s State) Lift(k RestrictionKind, subject string) (State, bool) {
-	if k.row().owner {
+	if k.info().byOwner {
 		return s, false
 	}
-	return s.without(func(c Restriction) bool { return c.Kind == k && c.Subject == subject })
+	return s.removeWhere(func(c Restriction) bool { return c.Kind == k && c.Subject == subject })
 }
 
-func (s State) without(goes func(Restriction) bool) (State, bool) {
+func (s State) removeWhere(goes func(Restriction) bool) (State, bool) {
 	left := slices.DeleteFunc(slices.Clone(s.Restrictions), goes)
 	if len(left) == len(s.Restrictions) {
 		return s, false
@@ -197,14 +197,14 @@ func (s State) Resume() (State, bool) {
 	if slices.ContainsFunc(s.Restrictions, func(c Restriction) bool { return c.Kind == DailyLoss }) {
 		s.Day.Forgiven = s.Day.Loss
 	}
-	return s.without(func(c Restriction) bool { return c.Kind.row().owner })
+	return s.removeWhere(func(c Restriction) bool { return c.Kind.info().byOwner })
 }
 
 // Restart returns the state with which a new process begins: what ends by itself
 // is found again if it is still so, and nothing passes before the account was
 // compared with the venue.
 func (s State) Restart(now time.Time) State {
-	s, _ = s.without(func(c Restriction) bool { return !c.Kind.row().owner })
+	s, _ = s.removeWhere(func(c Restriction) bool { return !c.Kind.info().byOwner })
 	s, _ = s.Restrict(Restriction{Kind: Unreconciled, Since: now, Reason: "the account is being compared with the venue"})
 	return s
 }
@@ -226,7 +226,7 @@ func (s State) CheckLoss(p Policy, total decimal.Decimal, now time.Time) (State,
 	date := now.UTC().Format(time.DateOnly)
 	changed := date != s.Day.Date
 	if changed {
-		s, _ = s.without(func(c Restriction) bool { return c.Kind == DailyLoss })
+		s, _ = s.removeWhere(func(c Restriction) bool { return c.Kind == DailyLoss })
 		s.Day = Day{Date: date, Start: total}
 	}
 	s.Day.Loss = s.Day.Start.Sub(total)

@@ -62,10 +62,10 @@ const minPlaces = 18
 // quotient returns a / b for people to read.
 func quotient(a, b decimal.Decimal) decimal.Decimal { return a.DivRound(b, minPlaces) }
 
-// share returns the part of cost that belongs to part of a whole. It has the
+// proportion returns the part of cost that belongs to part of a whole. It has the
 // decimals of cost or minPlaces, whichever are more, so that cutting again and
 // again does not add decimals.
-func share(cost, part, whole decimal.Decimal) decimal.Decimal {
+func proportion(cost, part, whole decimal.Decimal) decimal.Decimal {
 	return cost.Mul(part).DivRound(whole, max(minPlaces, places(cost)))
 }
 

@@ -25,18 +25,18 @@ var (
 // events give the same book, whether they come one by one or are replayed. It is
 // for one goroutine; what it hands out may be read by any.
 type Book struct {
-	owner     string
-	orders    map[string]Order
-	sequence  []string          // ids in the order in which the orders were created
-	open      map[string]bool   // ids of the orders that have not ended
-	keys      map[string]string // order ids by idempotency key
-	venueIDs  map[venueID]string
-	trades    map[string]string // order ids by Fill.Key
-	positions map[market.Symbol]*track
-	turnover  map[int64]map[market.Symbol]decimal.Decimal // by UTC day
-	newest    int64                                       // the newest day of turnover
-	adjusted  int                                         // adjustments so far, to tell them apart
-	forgot    time.Time                                   // when the last of those ended that have traded and were forgotten
+	owner          string
+	orders         map[string]Order
+	sequence       []string          // ids in the order in which the orders were created
+	open           map[string]bool   // ids of the orders that have not ended
+	keys           map[string]string // order ids by idempotency key
+	venueIDs       map[venueID]string
+	trades         map[string]string // order ids by Fill.Key
+	positions      map[market.Symbol]*track
+	turnover       map[int64]map[market.Symbol]decimal.Decimal // by UTC day
+	newest         int64                                       // the newest day of turnover
+	adjusted       int                                         // adjustments so far, to tell them apart
+	evictedThrough time.Time                                   // when the last of those ended that have traded and were forgotten
 }
 
 // venueID is what a venue calls an order. Some number those of each symbol apart.
@@ -81,7 +81,7 @@ func (b *Book) Apply(e Event) error {
 	case KindAdjusted:
 		return b.adjust(e)
 	case KindVenueReset:
-		b.wipe(e.Survivors)
+		b.reset(e.Survivors)
 		return nil
 	default:
 	}
@@ -93,9 +93,9 @@ func (b *Book) Apply(e Event) error {
 	if !known {
 		b.sequence = append(b.sequence, o.ID)
 	}
-	b.keep(o)
+	b.store(o)
 	if len(o.Fills) > len(was.Fills) {
-		b.trade(*e.Fill)
+		b.addTrade(*e.Fill)
 	}
 	return nil
 }
@@ -121,13 +121,13 @@ func (b *Book) next(e Event) (Order, error) {
 		return Order{}, fmt.Errorf("order %q belongs to %q, not %q: %w", e.OrderID, e.Origin.Owner, b.owner, ErrMalformed)
 	case e.Kind == KindCreated && e.Origin != nil && e.Origin.Key != "" && b.keys[e.Origin.Key] != "":
 		return Order{}, fmt.Errorf("idempotency key %q: %w", e.Origin.Key, ErrDuplicate)
-	case e.Kind == KindFill && e.Fill != nil && e.Fill.TradeID != "" && (b.trades[e.Fill.Key()] != "" || o.knows(*e.Fill)):
+	case e.Kind == KindFill && e.Fill != nil && e.Fill.TradeID != "" && (b.trades[e.Fill.Key()] != "" || o.hasFill(*e.Fill)):
 		return o, nil
 	}
 	return Apply(o, e)
 }
 
-func (b *Book) keep(o Order) {
+func (b *Book) store(o Order) {
 	b.orders[o.ID] = o
 	if o.Status.Final() {
 		delete(b.open, o.ID)
@@ -146,7 +146,7 @@ func (b *Book) keep(o Order) {
 // fills that are told after midnight.
 const turnoverDays = 2
 
-func (b *Book) trade(f Fill) {
+func (b *Book) addTrade(f Fill) {
 	b.trades[f.Key()] = f.OrderID
 	b.track(f.Symbol).add(moveOf(f))
 	day := utcDay(f.At)
@@ -174,19 +174,19 @@ func (b *Book) adjust(e Event) error {
 	return nil
 }
 
-// wipe begins anew with the orders that are kept: of all others neither the venue's
+// reset begins anew with the orders that are kept: of all others neither the venue's
 // numbers nor their trades mean anything any more, and positions are what the kept
 // ones have traded.
-func (b *Book) wipe(kept []string) {
+func (b *Book) reset(survivors []string) {
 	clear(b.venueIDs)
 	clear(b.trades)
 	clear(b.positions)
-	for _, id := range kept {
+	for _, id := range survivors {
 		o, ok := b.orders[id]
 		if !ok {
 			continue
 		}
-		b.keep(o)
+		b.store(o)
 		for _, f := range o.Fills {
 			b.trades[f.Key()] = f.OrderID
 			b.track(f.Symbol).add(moveOf(f))
@@ -314,7 +314,7 @@ func (b *Book) Evict(before time.Time, sent, denied int) {
 			left = &denied
 		}
 		if *left--; *left < 0 || e.at.Before(before) {
-			b.drop(o)
+			b.remove(o)
 		}
 	}
 	b.sequence = slices.DeleteFunc(b.sequence, func(id string) bool { _, kept := b.orders[id]; return !kept })
@@ -322,12 +322,12 @@ func (b *Book) Evict(before time.Time, sent, denied int) {
 
 // EvictedThrough returns up to when trades may be of orders that were forgotten; zero when
 // none are.
-func (b *Book) EvictedThrough() time.Time { return b.forgot }
+func (b *Book) EvictedThrough() time.Time { return b.evictedThrough }
 
-// drop takes an order away, and the names that are still its own.
-func (b *Book) drop(o Order) {
-	if len(o.Fills) > 0 && o.Updated.After(b.forgot) {
-		b.forgot = o.Updated
+// remove takes an order away, and the names that are still its own.
+func (b *Book) remove(o Order) {
+	if len(o.Fills) > 0 && o.Updated.After(b.evictedThrough) {
+		b.evictedThrough = o.Updated
 	}
 	delete(b.orders, o.ID)
 	delete(b.keys, o.Key)

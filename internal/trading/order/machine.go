@@ -69,12 +69,12 @@ func Apply(o Order, e Event) (Order, error) {
 	if e.Kind != KindDoubted && e.VenueAt.After(next.Seen) {
 		next.Seen = e.VenueAt
 	}
-	return settle(next), nil
+	return normalise(next), nil
 }
 
-// settle forgets what later facts have overtaken, so that an order does not
+// normalise forgets what later facts have overtaken, so that an order does not
 // depend on which of them came first.
-func settle(o Order) Order {
+func normalise(o Order) Order {
 	if o.Status.Final() {
 		o.CancelRequested = time.Time{}
 	}
@@ -134,9 +134,9 @@ func step(o Order, e Event) (Order, error) {
 	case KindSent:
 		o.Status = Submitted
 	case KindAccepted:
-		o.Status = standing(o)
+		o.Status = openStatus(o)
 	case KindLost:
-		o.Status = unless(o.Status == Submitted, Uncertain, o.Status)
+		o.Status = choose(o.Status == Submitted, Uncertain, o.Status)
 	case KindFill:
 		return fill(o, e)
 	case KindClaimed:
@@ -156,7 +156,7 @@ func step(o Order, e Event) (Order, error) {
 	case KindCancelFailed:
 		o.CancelRequested = time.Time{}
 		if o.Status == PendingCancel {
-			o.Status = standing(o)
+			o.Status = openStatus(o)
 		}
 	case KindNotSent, KindRejected:
 		o.Status, o.Reason, o.NotSent = Rejected, e.Reason, e.Kind == KindNotSent
@@ -170,7 +170,7 @@ func step(o Order, e Event) (Order, error) {
 	case KindExpired:
 		o.Status, o.Reason = Expired, e.Reason
 	case KindDoubted:
-		o.Status = unless(o.Status == Submitted, Uncertain, o.Status)
+		o.Status = choose(o.Status == Submitted, Uncertain, o.Status)
 		if o.Doubt == "" || e.VenueAt.After(o.Doubted) {
 			o.Doubt, o.Doubted = e.Reason, e.VenueAt
 		}
@@ -181,15 +181,15 @@ func step(o Order, e Event) (Order, error) {
 	return o, nil
 }
 
-func unless(changes bool, to, otherwise Status) Status {
+func choose(changes bool, to, otherwise Status) Status {
 	if changes {
 		return to
 	}
 	return otherwise
 }
 
-// standing is the state of an order that the venue has and that has not ended.
-func standing(o Order) Status {
+// openStatus is the state of an order that the venue has and that has not ended.
+func openStatus(o Order) Status {
 	switch {
 	case !o.CancelRequested.IsZero():
 		return PendingCancel
@@ -200,8 +200,8 @@ func standing(o Order) Status {
 	}
 }
 
-// knows reports whether a trade of the order was told before.
-func (o Order) knows(f Fill) bool {
+// hasFill reports whether a trade of the order was told before.
+func (o Order) hasFill(f Fill) bool {
 	return slices.ContainsFunc(o.Fills, func(known Fill) bool { return known.TradeID == f.TradeID })
 }
 
@@ -217,7 +217,7 @@ func fill(o Order, e Event) (Order, error) {
 	if f.TradeID == "" || f.OrderID != o.ID || f.Symbol != o.Symbol || f.Side != o.Side || !f.Quantity.IsPositive() {
 		return o, fmt.Errorf("order %s: trade %q is %v %v of %v for order %q: %w", o.ID, f.TradeID, f.Side, f.Quantity, f.Symbol, f.OrderID, ErrMalformed)
 	}
-	if o.knows(f) {
+	if o.hasFill(f) {
 		return o, nil
 	}
 	if o.Status == Filled || o.Filled.Add(f.Quantity).GreaterThan(o.Quantity) {
@@ -238,7 +238,7 @@ func fill(o Order, e Event) (Order, error) {
 	case o.Filled.Equal(o.Quantity):
 		o.Status, o.Reason = Filled, ""
 	case !o.Status.Final():
-		o.Status = standing(o)
+		o.Status = openStatus(o)
 	}
 	return o, nil
 }

@@ -74,7 +74,7 @@ func (p Position) Trade(quantity, price decimal.Decimal) Position {
 	case before == 0 || before == quantity.Sign():
 		cost = p.Cost.Add(paid)
 	case after.Sign() == before:
-		cost = share(p.Cost, after, p.Quantity)
+		cost = proportion(p.Cost, after, p.Quantity)
 	default:
 		cost = after.Mul(price)
 	}

@@ -15,13 +15,13 @@ type Quote struct {
 	MarketClosed bool            `json:"Shut"` // the market is closed: there is no newer price until it opens
 }
 
-// hiccup is how long a feed that works may be silent. A price that is older does not
+// maxFeedPause is how long a feed that works may be silent. A price that is older does not
 // become new by waiting a moment.
-const hiccup = time.Minute
+const maxFeedPause = time.Minute
 
 // Stalled reports whether a newer price is not to be expected within a moment: the
 // market is closed, the feed is lost or the file is old.
-func (q Quote) Stalled(now time.Time) bool { return q.MarketClosed || now.Sub(q.At) > hiccup }
+func (q Quote) Stalled(now time.Time) bool { return q.MarketClosed || now.Sub(q.At) > maxFeedPause }
 
 // TakerPrice returns the price at which the market sells to a buyer, or buys from a
 // seller, and false when only the last price is known.

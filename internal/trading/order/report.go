@@ -22,7 +22,7 @@ func FromReport(o Order, r Report) []Event {
 	if o.Status == 0 || o.Status == New || o.Status == Denied {
 		return nil // never sent, so the report speaks of another order
 	}
-	return listen(o, r).events
+	return readReport(o, r).events
 }
 
 // FromAnswer is FromReport for what the venue has just answered to a question
@@ -33,15 +33,15 @@ func FromAnswer(o Order, r Report) []Event {
 	if o.Status == 0 || o.Status == New || o.Status == Denied {
 		return nil
 	}
-	l := listen(o, r)
+	l := readReport(o, r)
 	if l.understood && !l.doubted && l.order.Doubtful() {
 		l.must(Event{Kind: KindConfirmed})
 	}
 	return l.events
 }
 
-func listen(o Order, r Report) listener {
-	l := listener{order: o, report: r, understood: understood(r.Status)}
+func readReport(o Order, r Report) reportReader {
+	l := reportReader{order: o, report: r, understood: understood(r.Status)}
 	if why := contradiction(o, r); why != "" {
 		l.doubt(why)
 		return l
@@ -82,8 +82,8 @@ func contradiction(o Order, r Report) string {
 	return ""
 }
 
-// listener collects the events of one report, applying each to know the next.
-type listener struct {
+// reportReader collects the events of one report, applying each to know the next.
+type reportReader struct {
 	order      Order
 	report     Report
 	understood bool
@@ -92,7 +92,7 @@ type listener struct {
 }
 
 // tell adds an event, and returns why it cannot be.
-func (l *listener) tell(e Event) error {
+func (l *reportReader) tell(e Event) error {
 	e.OrderID, e.VenueID, e.At = l.order.ID, l.report.VenueID, l.report.At
 	if l.understood && e.VenueAt.IsZero() {
 		e.VenueAt = l.report.At
@@ -106,7 +106,7 @@ func (l *listener) tell(e Event) error {
 }
 
 // must is tell where the state was looked at before.
-func (l *listener) must(e Event) {
+func (l *reportReader) must(e Event) {
 	if err := l.tell(e); err != nil {
 		l.doubt(err.Error())
 	}
@@ -114,7 +114,7 @@ func (l *listener) must(e Event) {
 
 // doubt says that the report cannot be believed. A contradiction is as new as
 // anything that is known, whatever the time it bears.
-func (l *listener) doubt(why string) {
+func (l *reportReader) doubt(why string) {
 	l.doubted = true
 	at := l.report.At
 	if at.Before(l.order.Seen) {
@@ -133,7 +133,7 @@ func (l *listener) doubt(why string) {
 
 // fill takes a trade that is not known. The venue may leave out what the order
 // says already.
-func (l *listener) fill(f Fill) {
+func (l *reportReader) fill(f Fill) {
 	f.OrderID = l.order.ID
 	if f.Symbol.IsZero() {
 		f.Symbol = l.order.Symbol
@@ -153,7 +153,7 @@ func (l *listener) fill(f Fill) {
 
 // word takes the state that the venue names, as far as it goes beyond what is
 // known. That an order is filled or in part is told by its fills alone.
-func (l *listener) word() {
+func (l *reportReader) word() {
 	if !l.understood {
 		// An unknown word after the end, or older than one that was understood, says
 		// nothing that matters.
@@ -187,7 +187,7 @@ func (l *listener) word() {
 }
 
 // claim compares what the venue counts with the fills.
-func (l *listener) claim() {
+func (l *reportReader) claim() {
 	counted := l.report.Filled
 	if l.report.Status == Filled && counted.IsZero() {
 		counted = l.order.Quantity
@@ -198,7 +198,7 @@ func (l *listener) claim() {
 }
 
 // overtake ends a doubt that is older than a report without one.
-func (l *listener) overtake() {
+func (l *reportReader) overtake() {
 	if l.understood && !l.doubted && l.order.Doubtful() && l.report.At.After(l.order.Doubted) {
 		l.must(Event{Kind: KindConfirmed})
 	}

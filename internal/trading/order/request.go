@@ -21,22 +21,22 @@ type Request struct {
 // WithSymbol returns the request for a symbol as its venue writes it. With a key it keeps how
 // the client wrote it, so that a repeat is known without the venue.
 func (r Request) WithSymbol(s market.Symbol) Request {
-	if r.Key != "" && !r.names(s) {
+	if r.Key != "" && !r.matchesSymbol(s) {
 		r.RequestedSymbol = r.Symbol
 	}
 	r.Symbol = s
 	return r
 }
 
-// names reports whether the request writes the symbol so, perhaps without the venue.
-func (r Request) names(s market.Symbol) bool {
+// matchesSymbol reports whether the request writes the symbol so, perhaps without the venue.
+func (r Request) matchesSymbol(s market.Symbol) bool {
 	return r.Symbol.Name == s.Name && (r.Symbol.Venue == "" || r.Symbol.Venue == s.Venue)
 }
 
 // Matches reports whether the order is the one that the request asks for. A request
 // may leave the venue open, or write the symbol as the first one did.
 func (r Request) Matches(o Order) bool {
-	return (r.names(o.Symbol) || !o.RequestedSymbol.IsZero() && r.Symbol == o.RequestedSymbol) &&
+	return (r.matchesSymbol(o.Symbol) || !o.RequestedSymbol.IsZero() && r.Symbol == o.RequestedSymbol) &&
 		r.Side == o.Side && r.Type == o.Type && r.Quantity.Equal(o.Quantity) && r.Price.Equal(o.Price)
 }
 

@@ -19,27 +19,27 @@ import (
 // events are.
 const snapshotVersion = 1
 
-// snapshotForm is a Book as it is written. What follows from the orders is left
+// snapshotJSON is a Book as it is written. What follows from the orders is left
 // out, but for what a wipe took from them.
-type snapshotForm struct {
+type snapshotJSON struct {
 	Version  int                      `json:"version"`
 	Owner    string                   `json:"owner"`
 	Orders   []Order                  `json:"orders,omitempty"`   // in the order of Book.sequence
 	Unnamed  []string                 `json:"unnamed,omitempty"`  // ids of those whose venue id is no longer theirs
 	Freed    map[string][]string      `json:"freed,omitempty"`    // by order: keys of fills whose trades are no longer known
-	Tracks   []trackForm              `json:"tracks,omitempty"`   // by symbol
+	Tracks   []trackJSON              `json:"tracks,omitempty"`   // by symbol
 	Turnover map[int64][]symbolAmount `json:"turnover,omitempty"` // by day, then by symbol
 	Newest   int64                    `json:"newest,omitempty"`
 	Adjusted int                      `json:"adjusted,omitempty"`
 	Forgot   time.Time                `json:"forgot,omitzero"`
 }
 
-type trackForm struct {
+type trackJSON struct {
 	Base   Position   `json:"base"`
-	Recent []moveForm `json:"recent,omitempty"`
+	Recent []moveJSON `json:"recent,omitempty"`
 }
 
-type moveForm struct {
+type moveJSON struct {
 	At       time.Time       `json:"at"`
 	Key      string          `json:"key"`
 	Quantity decimal.Decimal `json:"quantity"`
@@ -58,7 +58,7 @@ type symbolAmount struct {
 func (b *Book) Snapshot() ([]byte, error) {
 	var out bytes.Buffer
 	w := gzip.NewWriter(&out) // its sum finds bytes that have changed
-	if err := json.NewEncoder(w).Encode(b.form()); err != nil {
+	if err := json.NewEncoder(w).Encode(b.toJSON()); err != nil {
 		return nil, fmt.Errorf("snapshot: %w", err)
 	}
 	if err := w.Close(); err != nil {
@@ -67,10 +67,10 @@ func (b *Book) Snapshot() ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-func (b *Book) form() snapshotForm {
-	s := snapshotForm{
+func (b *Book) toJSON() snapshotJSON {
+	s := snapshotJSON{
 		Version: snapshotVersion, Owner: b.owner, Orders: make([]Order, 0, len(b.sequence)), Freed: make(map[string][]string),
-		Turnover: make(map[int64][]symbolAmount), Newest: b.newest, Adjusted: b.adjusted, Forgot: b.forgot,
+		Turnover: make(map[int64][]symbolAmount), Newest: b.newest, Adjusted: b.adjusted, Forgot: b.evictedThrough,
 	}
 	for _, id := range b.sequence {
 		o := b.orders[id]
@@ -85,13 +85,13 @@ func (b *Book) form() snapshotForm {
 		}
 	}
 	for _, t := range b.positions {
-		form := trackForm{Base: t.base, Recent: make([]moveForm, len(t.recent))}
+		form := trackJSON{Base: t.base, Recent: make([]moveJSON, len(t.recent))}
 		for i, m := range t.recent {
-			form.Recent[i] = moveForm{m.at, m.key, m.quantity, m.price, m.fee, m.asset}
+			form.Recent[i] = moveJSON{m.at, m.key, m.quantity, m.price, m.fee, m.asset}
 		}
 		s.Tracks = append(s.Tracks, form)
 	}
-	slices.SortFunc(s.Tracks, func(x, y trackForm) int { return bySymbol(x.Base.Symbol, y.Base.Symbol) })
+	slices.SortFunc(s.Tracks, func(x, y trackJSON) int { return bySymbol(x.Base.Symbol, y.Base.Symbol) })
 	for day, sums := range b.turnover {
 		for symbol, amount := range sums {
 			s.Turnover[day] = append(s.Turnover[day], symbolAmount{symbol, amount})
@@ -101,8 +101,8 @@ func (b *Book) form() snapshotForm {
 	return s
 }
 
-// errSnapshot is why a snapshot is not read.
-var errSnapshot = errors.New("it is not a snapshot of this account that this version reads")
+// errSnapshotMismatch is why a snapshot is not read.
+var errSnapshotMismatch = errors.New("it is not a snapshot of this account that this version reads")
 
 // ReadSnapshot returns the book that Snapshot has written.
 func ReadSnapshot(owner string, data []byte) (*Book, error) {
@@ -114,33 +114,33 @@ func ReadSnapshot(owner string, data []byte) (*Book, error) {
 	if err != nil {
 		return nil, fmt.Errorf("snapshot: %w", err)
 	}
-	var s snapshotForm
+	var s snapshotJSON
 	if err := json.Unmarshal(text, &s); err != nil {
 		return nil, fmt.Errorf("snapshot: %w", err)
 	}
 	if s.Version != snapshotVersion || s.Owner != owner {
-		return nil, errSnapshot
+		return nil, errSnapshotMismatch
 	}
 	return s.book()
 }
 
-func (s *snapshotForm) book() (*Book, error) {
+func (s *snapshotJSON) book() (*Book, error) {
 	b := NewBook(s.Owner)
-	b.newest, b.adjusted, b.forgot = s.Newest, s.Adjusted, s.Forgot
+	b.newest, b.adjusted, b.evictedThrough = s.Newest, s.Adjusted, s.Forgot
 	unnamed := make(map[string]bool, len(s.Unnamed))
 	for _, id := range s.Unnamed {
 		unnamed[id] = true
 	}
 	for _, o := range s.Orders {
 		if _, twice := b.orders[o.ID]; twice || o.ID == "" || o.Status == 0 || o.Owner != s.Owner {
-			return nil, errSnapshot
+			return nil, errSnapshotMismatch
 		}
 		b.sequence = append(b.sequence, o.ID)
 		venue := venueID{o.Broker, o.Symbol, o.VenueID}
 		named := b.venueIDs[venue]
-		b.keep(o)
+		b.store(o)
 		if unnamed[o.ID] {
-			b.rename(venue, named)
+			b.setVenueID(venue, named)
 		}
 		freed := s.Freed[o.ID]
 		for _, f := range o.Fills {
@@ -165,8 +165,8 @@ func (s *snapshotForm) book() (*Book, error) {
 	return b, nil
 }
 
-// rename gives a venue's id back to the order that had it, "" for none.
-func (b *Book) rename(id venueID, to string) {
+// setVenueID gives a venue's id back to the order that had it, "" for none.
+func (b *Book) setVenueID(id venueID, to string) {
 	if to == "" {
 		delete(b.venueIDs, id)
 		return

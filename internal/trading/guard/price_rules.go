@@ -11,7 +11,7 @@ import (
 
 // The rules that weigh an order at a price.
 
-func checkQuoteAge(q *inquiry) *Denial {
+func checkQuoteAge(q *orderCheck) *Denial {
 	limit := q.policy.MaxQuoteAge
 	switch {
 	case q.fresh(), q.reduces():
@@ -34,7 +34,7 @@ func checkQuoteAge(q *inquiry) *Denial {
 // checkBand refuses a limit price that is too far above the last price, or below
 // it. Without a fresh price, which only an order that reduces a position gets so
 // far with, there is nothing to hold it against.
-func checkBand(q *inquiry, limit Limit, above bool) *Denial {
+func checkBand(q *orderCheck, limit Limit, above bool) *Denial {
 	if q.Type != order.Limit || limit.Off || !q.fresh() {
 		return nil
 	}
@@ -62,7 +62,7 @@ func checkBand(q *inquiry, limit Limit, above bool) *Denial {
 
 // onTick returns the multiple of the venue's tick next to a price, towards the
 // last price.
-func (q *inquiry) onTick(edge decimal.Decimal, down bool) decimal.Decimal {
+func (q *orderCheck) onTick(edge decimal.Decimal, down bool) decimal.Decimal {
 	tick := q.Instrument.Tick
 	if !tick.IsPositive() {
 		return edge
@@ -74,7 +74,7 @@ func (q *inquiry) onTick(edge decimal.Decimal, down bool) decimal.Decimal {
 	return edge
 }
 
-func checkNotional(q *inquiry) *Denial {
+func checkNotional(q *orderCheck) *Denial {
 	limit, worth := q.limits.MaxOrderNotional, q.notional(q.Quantity)
 	if !limit.exceeded(worth) {
 		return nil
@@ -85,7 +85,7 @@ func checkNotional(q *inquiry) *Denial {
 	}
 }
 
-func checkSymbolExposure(q *inquiry) *Denial {
+func checkSymbolExposure(q *orderCheck) *Denial {
 	_, after := q.exposure()
 	limit, worth := q.limits.MaxSymbolExposure, q.notional(after.Abs())
 	if !limit.exceeded(worth) || !q.grows() {
@@ -97,7 +97,7 @@ func checkSymbolExposure(q *inquiry) *Denial {
 	}
 }
 
-func checkExposure(q *inquiry) *Denial {
+func checkExposure(q *orderCheck) *Denial {
 	_, after := q.exposure()
 	limit, worth := q.policy.MaxExposure, q.notional(after.Abs()).Add(q.Others)
 	if !limit.exceeded(worth) || !q.grows() {
@@ -109,7 +109,7 @@ func checkExposure(q *inquiry) *Denial {
 	}
 }
 
-func checkDailyNotional(q *inquiry) *Denial {
+func checkDailyNotional(q *orderCheck) *Denial {
 	limit, worth := q.policy.MaxDailyNotional, q.Traded.Add(q.notional(q.Quantity))
 	if !limit.exceeded(worth) || q.reduces() {
 		return nil

@@ -15,10 +15,10 @@ import (
 
 // view is the account at one moment, for everyone to read. It does not change.
 type view struct {
-	open      []order.Order
-	positions []order.Position
-	taken     map[market.Symbol]decimal.Decimal // fees in what is held
-	status    Status
+	open       []order.Order
+	positions  []order.Position
+	feesInBase map[market.Symbol]decimal.Decimal // fees in what is held
+	status     Status
 }
 
 // Status is what is known of a desk.
@@ -32,27 +32,27 @@ type Status struct {
 	Reconciled bool        `json:"Compared"`  // with the venue since the start
 }
 
-// priceWait is how long a list of positions waits for prices.
-const priceWait = 5 * time.Second
+// quoteTimeout is how long a list of positions waits for prices.
+const quoteTimeout = 5 * time.Second
 
 // publish lets everyone read the account as it is.
-func (w *writer) publish() {
-	v := &view{open: w.book.Open(), positions: w.book.Positions(), taken: make(map[market.Symbol]decimal.Decimal)}
+func (l *loop) publish() {
+	v := &view{open: l.book.Open(), positions: l.book.Positions(), feesInBase: make(map[market.Symbol]decimal.Decimal)}
 	for _, p := range v.positions {
-		if fee, ok := p.Fees[w.instruments[p.Symbol].Base]; ok && p.Side() != 0 {
-			v.taken[p.Symbol] = fee
+		if fee, ok := p.Fees[l.instruments[p.Symbol].Base]; ok && p.Side() != 0 {
+			v.feesInBase[p.Symbol] = fee
 		}
 	}
 	v.status = Status{
-		Broker: w.cfg.Broker.Name(), Mode: w.cfg.Broker.Mode(), State: w.state, Open: len(v.open),
-		Connected: w.census.flows, Reconciled: w.census.complete,
+		Broker: l.cfg.Broker.Name(), Mode: l.cfg.Broker.Mode(), State: l.state, Open: len(v.open),
+		Connected: l.reconciliation.streamUp, Reconciled: l.reconciliation.succeededOnce,
 	}
 	for _, o := range v.open {
 		if o.Status == order.Uncertain {
 			v.status.Uncertain++
 		}
 	}
-	w.view.Store(v)
+	l.view.Store(v)
 }
 
 // Status returns what is known now.
@@ -70,29 +70,29 @@ func (d *Desk) OpenByStatus() map[order.Status]int {
 // Orders lists the caller's orders, newest first: the open ones, or the newest of
 // all.
 func (d *Desk) Orders(ctx context.Context, caller principal.Caller, openOnly bool) ([]order.Order, error) {
-	if _, err := d.own(caller); err != nil {
+	if _, err := d.authorize(caller); err != nil {
 		return nil, err
 	}
 	if openOnly {
 		return slices.Clone(d.view.Load().open), nil
 	}
 	var all []order.Order
-	err := d.do(ctx, func(w *writer) { all = w.book.Newest(listed) })
+	err := d.do(ctx, func(l *loop) { all = l.book.Newest(maxListed) })
 	return all, err
 }
 
 // Positions lists the caller's open positions with what they trade at. Prices that
 // are not known yet, as after a start, are read, within a few seconds in all.
 func (d *Desk) Positions(ctx context.Context, caller principal.Caller) ([]order.PricedPosition, error) {
-	if _, err := d.own(caller); err != nil {
+	if _, err := d.authorize(caller); err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithTimeout(ctx, priceWait)
+	ctx, cancel := context.WithTimeout(ctx, quoteTimeout)
 	defer cancel()
 	v := d.view.Load()
 	var all []order.PricedPosition
 	for _, p := range v.positions {
-		marked := order.PricedPosition{Position: p, FeesInBase: v.taken[p.Symbol], Mode: v.status.Mode}
+		marked := order.PricedPosition{Position: p, FeesInBase: v.feesInBase[p.Symbol], Mode: v.status.Mode}
 		if marked.NetQuantity().IsZero() {
 			continue // of what fees took nothing is there
 		}
@@ -116,7 +116,7 @@ func (d *Desk) InSymbol(ctx context.Context, caller principal.Caller, s market.S
 	}
 	all = slices.DeleteFunc(all, func(o order.Order) bool { return o.Symbol != s || o.Status.Final() && o.Filled.IsZero() })
 	v := d.view.Load()
-	marked := order.PricedPosition{Position: order.Position{Symbol: s}, FeesInBase: v.taken[s], Mode: v.status.Mode}
+	marked := order.PricedPosition{Position: order.Position{Symbol: s}, FeesInBase: v.feesInBase[s], Mode: v.status.Mode}
 	marked.Quote, _ = d.cfg.Market.LastQuote(s) // zero when it is not known
 	for _, p := range v.positions {
 		if p.Symbol == s {

@@ -7,9 +7,9 @@ import (
 	"candela/internal/kit/principal"
 )
 
-// endings remembers which tokens have ended, for as long as an order may wait to be
+// revocations remembers which tokens have ended, for as long as an order may wait to be
 // sent. It is safe for concurrent use.
-type endings struct {
+type revocations struct {
 	mu     sync.Mutex
 	tokens map[string]time.Time // by key
 	all    time.Time            // when all ended at once
@@ -20,14 +20,14 @@ type endings struct {
 // place orders any more when this is called.
 func (d *Desk) RevokeTokens(keys ...string) {
 	now := d.cfg.Now()
-	e := &d.endings
+	e := &d.revocations
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if len(keys) == 0 {
 		e.all = now
 	}
 	for key, at := range e.tokens {
-		if now.Sub(at) > 2*maxWait {
+		if now.Sub(at) > 2*maxSubmitDelay {
 			delete(e.tokens, key)
 		}
 	}
@@ -39,13 +39,13 @@ func (d *Desk) RevokeTokens(keys ...string) {
 	}
 }
 
-// ended reports whether the token with which an order was asked for has ended since.
-func (e *endings) ended(caller principal.Caller, asked, now time.Time) bool {
+// revoked reports whether the token with which an order was asked for has ended since.
+func (e *revocations) revoked(caller principal.Caller, requestedAt, now time.Time) bool {
 	if !caller.Expires.IsZero() && !now.Before(caller.Expires) {
 		return true
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	_, gone := e.tokens[caller.Key]
-	return gone || !caller.Expires.IsZero() && !e.all.Before(asked)
+	return gone || !caller.Expires.IsZero() && !e.all.Before(requestedAt)
 }

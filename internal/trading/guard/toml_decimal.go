@@ -23,8 +23,8 @@ func quoteFractions(src string) string {
 		case '=':
 			blank := 1 + len(src[i+1:]) - len(strings.TrimLeft(src[i+1:], " \t"))
 			i += copyTo(&b, src[i:], blank)
-			number := fraction.FindString(src[i:])
-			if number != "" && ends(src[i+len(number):]) {
+			number := tomlFloat.FindString(src[i:])
+			if number != "" && endsValue(src[i+len(number):]) {
 				b.WriteString(`"` + strings.TrimPrefix(strings.ReplaceAll(number, "_", ""), "+") + `"`)
 				i += len(number)
 			}
@@ -35,11 +35,11 @@ func quoteFractions(src string) string {
 	return b.String()
 }
 
-// fraction is TOML's float, but for inf and nan.
-var fraction = regexp.MustCompile(`^[+-]?(?:0|[1-9](?:_?[0-9])*)(?:\.[0-9](?:_?[0-9])*(?:[eE][+-]?[0-9](?:_?[0-9])*)?|[eE][+-]?[0-9](?:_?[0-9])*)`)
+// tomlFloat is TOML's float, but for inf and nan.
+var tomlFloat = regexp.MustCompile(`^[+-]?(?:0|[1-9](?:_?[0-9])*)(?:\.[0-9](?:_?[0-9])*(?:[eE][+-]?[0-9](?:_?[0-9])*)?|[eE][+-]?[0-9](?:_?[0-9])*)`)
 
-// ends reports whether a value that stands before rest is complete.
-func ends(rest string) bool { return rest == "" || strings.ContainsAny(rest[:1], " \t\r\n,}#") }
+// endsValue reports whether a value that stands before rest is complete.
+func endsValue(rest string) bool { return rest == "" || strings.ContainsAny(rest[:1], " \t\r\n,}#") }
 
 func copyTo(b *strings.Builder, src string, n int) int {
 	b.WriteString(src[:n])

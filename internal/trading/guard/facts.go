@@ -20,9 +20,9 @@ type Prices struct {
 	Rates       map[string]decimal.Decimal // of an asset in the account's currency
 }
 
-// rate returns what one of an asset is worth in the account's currency; zero when
+// assetRate returns what one of an asset is worth in the account's currency; zero when
 // that is not known.
-func (x Prices) rate(p Policy, asset string) decimal.Decimal {
+func (x Prices) assetRate(p Policy, asset string) decimal.Decimal {
 	if slices.Contains(p.Currencies, asset) {
 		return decimal.NewFromInt(1)
 	}
@@ -36,7 +36,7 @@ func (x Prices) quoteRate(p Policy, s market.Symbol, mode order.Mode) decimal.De
 	if quote == "" && mode != order.Live {
 		return decimal.NewFromInt(1)
 	}
-	return x.rate(p, quote)
+	return x.assetRate(p, quote)
 }
 
 // GatherEarly returns the facts that Early needs: the counts of open and recent orders.
@@ -154,7 +154,7 @@ func Total(p Policy, b *order.Book, x Prices, mode order.Mode) (total decimal.De
 		}
 		total = total.Add(pos.Realised.Add(pos.Unrealised(last)).Mul(rate))
 		for asset, fee := range pos.Fees {
-			worth := x.rate(p, asset)
+			worth := x.assetRate(p, asset)
 			if asset != "" && asset == x.Instruments[pos.Symbol].Base && last.IsPositive() {
 				worth = last.Mul(rate)
 			}

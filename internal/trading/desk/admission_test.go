@@ -158,13 +158,13 @@ func TestPlace_DryRunsCountInTheRateOfOrders(t *testing.T) {
 	})
 }
 
-// late is a venue that takes its time to tell the rules of a symbol.
-type late struct {
+// staleOrderError is a venue that takes its time to tell the rules of a symbol.
+type staleOrderError struct {
 	*brokertest.Memory
 	takes *atomic.Int64
 }
 
-func (l late) Instrument(ctx context.Context, s market.Symbol) (provider.Instrument, error) {
+func (l staleOrderError) Instrument(ctx context.Context, s market.Symbol) (provider.Instrument, error) {
 	time.Sleep(time.Duration(l.takes.Load()))
 	return l.Memory.Instrument(ctx, s)
 }
@@ -175,7 +175,7 @@ func (w *world) slow() *atomic.Int64 {
 	w.t.Helper()
 	w.stop()
 	takes := &atomic.Int64{}
-	w.broker = late{w.venue, takes}
+	w.broker = staleOrderError{w.venue, takes}
 	w.start()
 	time.Sleep(2 * time.Second)
 	return takes

@@ -13,18 +13,18 @@ import (
 	"candela/internal/trading/order"
 )
 
-// setting is one key of the file. read is given the value as TOML has it, fractions
+// policyKey is one key of the file. read is given the value as TOML has it, fractions
 // as text; it returns what would have been allowed when the value is not.
-type setting struct {
-	key  string
-	own  bool // may stand under a symbol too
-	read func(p *Policy, raw any) (allowed string)
+type policyKey struct {
+	key       string
+	perSymbol bool // may stand under a symbol too
+	read      func(p *Policy, raw any) (allowed string)
 }
 
-// settings lists the keys in the order in which they are explained.
-func settings() []setting {
-	limit := func(key string, own bool, read func(any) (Limit, string), at func(*Policy) *Limit) setting {
-		return setting{key, own, func(p *Policy, raw any) string {
+// policyKeys lists the keys in the order in which they are explained.
+func policyKeys() []policyKey {
+	limit := func(key string, own bool, read func(any) (Limit, string), at func(*Policy) *Limit) policyKey {
+		return policyKey{key, own, func(p *Policy, raw any) string {
 			l, allowed := read(raw)
 			if allowed == "" {
 				*at(p) = l
@@ -32,10 +32,10 @@ func settings() []setting {
 			return allowed
 		}}
 	}
-	span := func(key string, least, most time.Duration, at func(*Policy) *time.Duration) setting {
-		return setting{key, false, func(p *Policy, raw any) string { return readSpan(raw, least, most, at(p)) }}
+	span := func(key string, least, most time.Duration, at func(*Policy) *time.Duration) policyKey {
+		return policyKey{key, false, func(p *Policy, raw any) string { return readSpan(raw, least, most, at(p)) }}
 	}
-	return []setting{
+	return []policyKey{
 		{"allowed_symbols", false, readSymbols},
 		{"currencies", false, readCurrencies},
 		limit("max_order_quantity", true, readAmount, func(p *Policy) *Limit { return &p.MaxOrderQuantity }),
@@ -153,7 +153,7 @@ func readCurrencies(p *Policy, raw any) string {
 	return ""
 }
 
-// wrong is a value that is not allowed.
-func wrong(label string, raw any, allowed string) *fault.Error {
+// invalidValue is a value that is not allowed.
+func invalidValue(label string, raw any, allowed string) *fault.Error {
 	return fault.Field(label, fmt.Sprint(raw), allowed)
 }

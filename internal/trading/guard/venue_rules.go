@@ -45,13 +45,13 @@ func venueRules() []rule {
 			"A quantity that is no multiple of the venue's quantity step. It is never rounded; the nearest quantities are named.",
 			checkStep,
 		},
-		{"venue_min_quantity", false, filter, "A quantity below the venue's least.", checkLeast},
-		{"venue_max_quantity", false, filter, "A quantity above the venue's most.", checkMost},
-		{"venue_min_notional", false, filter, "A quantity times price below the venue's least.", checkLeastNotional},
+		{"venue_min_quantity", false, filter, "A quantity below the venue's least.", checkMinQuantity},
+		{"venue_max_quantity", false, filter, "A quantity above the venue's most.", checkMaxQuantity},
+		{"venue_min_notional", false, filter, "A quantity times price below the venue's least.", checkMinNotional},
 	}
 }
 
-func checkReducing(q *inquiry) *Denial {
+func checkReducing(q *orderCheck) *Denial {
 	if q.state.Level() != Reducing || q.reduces() {
 		return nil
 	}
@@ -62,7 +62,7 @@ func checkReducing(q *inquiry) *Denial {
 }
 
 // holding says what there is to reduce.
-func (q *inquiry) holding() string {
+func (q *orderCheck) holding() string {
 	pending := q.OpenSell
 	if q.Held.IsNegative() {
 		pending = q.OpenBuy
@@ -74,7 +74,7 @@ func (q *inquiry) holding() string {
 	return text
 }
 
-func checkShort(q *inquiry) *Denial {
+func checkShort(q *orderCheck) *Denial {
 	if q.limits.AllowShort || q.Side != order.Sell {
 		return nil
 	}
@@ -83,14 +83,14 @@ func checkShort(q *inquiry) *Denial {
 		return nil
 	}
 	return &Denial{
-		Limit: free.String(), Value: q.Quantity.String(), Field: "quantity", Nearest: positive(q.floor(free)),
+		Limit: free.String(), Value: q.Quantity.String(), Field: "quantity", Nearest: ifPositive(q.floor(free)),
 		Text: fmt.Sprintf("quantity: a sell of %v would go short, which the policy does not allow: %s", q.Quantity, q.holding()),
 	}
 }
 
 // checkCurrency also refuses a currency that the venue does not tell, unless
 // nothing is at stake.
-func checkCurrency(q *inquiry) *Denial {
+func checkCurrency(q *orderCheck) *Denial {
 	if q.Rate.IsPositive() {
 		return nil
 	}
@@ -105,20 +105,20 @@ func checkCurrency(q *inquiry) *Denial {
 	}
 }
 
-func checkTick(q *inquiry) *Denial {
+func checkTick(q *orderCheck) *Denial {
 	if q.Type != order.Limit {
 		return nil
 	}
-	return grid("price", q.Price, q.Instrument.Tick, decimal.Zero, decimal.Zero)
+	return checkMultiple("price", q.Price, q.Instrument.Tick, decimal.Zero, decimal.Zero)
 }
 
-func checkStep(q *inquiry) *Denial {
-	return grid("quantity", q.Quantity, q.Instrument.Step, q.Instrument.MinQuantity, q.Instrument.MaxQuantity)
+func checkStep(q *orderCheck) *Denial {
+	return checkMultiple("quantity", q.Quantity, q.Instrument.Step, q.Instrument.MinQuantity, q.Instrument.MaxQuantity)
 }
 
-// grid refuses a value that is no multiple of step, and names the multiples next
+// checkMultiple refuses a value that is no multiple of step, and names the multiples next
 // to it that lie within the bounds; a bound of zero is none.
-func grid(field string, v, step, least, most decimal.Decimal) *Denial {
+func checkMultiple(field string, v, step, least, most decimal.Decimal) *Denial {
 	if !step.IsPositive() {
 		return nil
 	}
@@ -150,7 +150,7 @@ func grid(field string, v, step, least, most decimal.Decimal) *Denial {
 }
 
 // floor returns the largest multiple of the venue's quantity step up to v.
-func (q *inquiry) floor(v decimal.Decimal) decimal.Decimal {
+func (q *orderCheck) floor(v decimal.Decimal) decimal.Decimal {
 	if step := q.Instrument.Step; step.IsPositive() {
 		_, rest := v.QuoRem(step, 0)
 		return v.Sub(rest)
@@ -158,14 +158,14 @@ func (q *inquiry) floor(v decimal.Decimal) decimal.Decimal {
 	return v
 }
 
-func positive(d decimal.Decimal) []string {
+func ifPositive(d decimal.Decimal) []string {
 	if !d.IsPositive() {
 		return nil
 	}
 	return []string{d.String()}
 }
 
-func checkLeast(q *inquiry) *Denial {
+func checkMinQuantity(q *orderCheck) *Denial {
 	least := q.Instrument.MinQuantity
 	if q.Quantity.GreaterThanOrEqual(least) {
 		return nil
@@ -176,7 +176,7 @@ func checkLeast(q *inquiry) *Denial {
 	}
 }
 
-func checkMost(q *inquiry) *Denial {
+func checkMaxQuantity(q *orderCheck) *Denial {
 	most := q.Instrument.MaxQuantity
 	if !most.IsPositive() || q.Quantity.LessThanOrEqual(most) {
 		return nil
@@ -187,9 +187,9 @@ func checkMost(q *inquiry) *Denial {
 	}
 }
 
-// checkLeastNotional values a market order at the last price; without one the
+// checkMinNotional values a market order at the last price; without one the
 // venue is left to judge.
-func checkLeastNotional(q *inquiry) *Denial {
+func checkMinNotional(q *orderCheck) *Denial {
 	price, least := q.Price, q.Instrument.MinNotional
 	if q.Type == order.Market {
 		price = q.Quote.Last

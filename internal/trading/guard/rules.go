@@ -23,11 +23,11 @@ type Rule struct {
 
 // rule is a Rule with its check, which returns a Denial without its Rule.
 type rule struct {
-	name  string
-	early bool // needs no price and no filter of the venue's
-	limit func(Policy) string
-	words string
-	check func(*inquiry) *Denial
+	name   string
+	early  bool // needs no price and no filter of the venue's
+	limit  func(Policy) string
+	denies string
+	check  func(*orderCheck) *Denial
 }
 
 // Rules explains a policy: every rule in the order in which they are asked, with
@@ -35,7 +35,7 @@ type rule struct {
 func Rules(p Policy) []Rule {
 	table := make([]Rule, 0, len(rules()))
 	for _, r := range rules() {
-		table = append(table, Rule{r.name, r.limit(p), r.words})
+		table = append(table, Rule{r.name, r.limit(p), r.denies})
 	}
 	return table
 }
@@ -78,12 +78,12 @@ func rules() []rule {
 		{
 			"price_band_pct", false, func(p Policy) string { return perCent(p.PriceBandPct) },
 			"A limit price that would trade at once further than this from the last price: a buy above it, a sell below.",
-			func(q *inquiry) *Denial { return checkBand(q, q.limits.PriceBandPct, q.Side == order.Buy) },
+			func(q *orderCheck) *Denial { return checkBand(q, q.limits.PriceBandPct, q.Side == order.Buy) },
 		},
 		{
 			"resting_band_pct", false, func(p Policy) string { return perCent(p.RestingBandPct) },
 			"A limit price that would wait further than this from the last price: a buy below it, a sell above.",
-			func(q *inquiry) *Denial { return checkBand(q, q.limits.RestingBandPct, q.Side == order.Sell) },
+			func(q *orderCheck) *Denial { return checkBand(q, q.limits.RestingBandPct, q.Side == order.Sell) },
 		},
 		{
 			"max_order_notional", false, func(p Policy) string { return p.MaxOrderNotional.String() },
@@ -125,7 +125,7 @@ func earlyRules() []rule {
 				if len(p.AllowedSymbols) == 0 {
 					return "every symbol on paper, none live"
 				}
-				return joined(p.AllowedSymbols)
+				return joinSymbols(p.AllowedSymbols)
 			},
 			"A symbol that is not in the list. A name without a venue stands for every venue.",
 			checkAllowed,
@@ -143,14 +143,14 @@ func earlyRules() []rule {
 		{
 			"max_symbol_open_orders", true, func(p Policy) string { return p.MaxSymbolOpenOrders.String() },
 			"An order in a symbol that has this many open orders.",
-			func(q *inquiry) *Denial {
+			func(q *orderCheck) *Denial {
 				return checkOpen(q.limits.MaxSymbolOpenOrders, q.SymbolOrders, " in "+q.Symbol.String())
 			},
 		},
 		{
 			"max_open_orders", true, func(p Policy) string { return p.MaxOpenOrders.String() },
 			"An order when this many are open.",
-			func(q *inquiry) *Denial { return checkOpen(q.policy.MaxOpenOrders, q.OpenOrders, "") },
+			func(q *orderCheck) *Denial { return checkOpen(q.policy.MaxOpenOrders, q.OpenOrders, "") },
 		},
 		{
 			"max_order_quantity", true, func(p Policy) string { return p.MaxOrderQuantity.String() },
@@ -160,42 +160,42 @@ func earlyRules() []rule {
 	}
 }
 
-func checkAmounts(q *inquiry) *Denial {
+func checkAmounts(q *orderCheck) *Denial {
 	const limit = "above 0, at most 24 digits on either side of the point"
 	switch {
 	case !order.Bounded(q.Quantity), !q.Quantity.IsPositive():
-		return &Denial{Limit: limit, Value: shown(q.Quantity), Field: "quantity", Text: "quantity: " + shown(q.Quantity) + " is not " + limit}
+		return &Denial{Limit: limit, Value: formatNumber(q.Quantity), Field: "quantity", Text: "quantity: " + formatNumber(q.Quantity) + " is not " + limit}
 	case !order.Bounded(q.Price), q.Type == order.Limit && !q.Price.IsPositive():
-		return &Denial{Limit: limit, Value: shown(q.Price), Field: "price", Text: "price: " + shown(q.Price) + " is not " + limit}
+		return &Denial{Limit: limit, Value: formatNumber(q.Price), Field: "price", Text: "price: " + formatNumber(q.Price) + " is not " + limit}
 	case q.Type == order.Market && !q.Price.IsZero():
-		return &Denial{Limit: "no price", Value: shown(q.Price), Field: "price", Text: "price: a market order has none"}
+		return &Denial{Limit: "no price", Value: formatNumber(q.Price), Field: "price", Text: "price: a market order has none"}
 	}
 	return nil
 }
 
-// shown writes a number that may be of any size.
-func shown(d decimal.Decimal) string {
+// formatNumber writes a number that may be of any size.
+func formatNumber(d decimal.Decimal) string {
 	if order.Bounded(d) {
 		return d.String()
 	}
 	return fmt.Sprintf("a number of the size 1e%d", int64(d.NumDigits())+int64(d.Exponent())-1)
 }
 
-func checkHalted(q *inquiry) *Denial {
+func checkHalted(q *orderCheck) *Denial {
 	if q.state.Level() != Halted {
 		return nil
 	}
 	return &Denial{Limit: "no orders", Value: q.state.Level().String(), Text: "trading is HALTED: " + q.state.Explain()}
 }
 
-func checkAllowed(q *inquiry) *Denial {
+func checkAllowed(q *orderCheck) *Denial {
 	if q.Mode == order.Live && len(q.policy.AllowedSymbols) == 0 {
 		return &Denial{Limit: "the symbols of allowed_symbols", Value: q.Symbol.String(), Field: "symbol", Text: "symbol: the policy names no symbol that may be traded live"}
 	}
 	if q.policy.Allows(q.Symbol) {
 		return nil
 	}
-	list := joined(q.policy.AllowedSymbols)
+	list := joinSymbols(q.policy.AllowedSymbols)
 	return &Denial{
 		Limit: list, Value: q.Symbol.String(), Field: "symbol",
 		Text: fmt.Sprintf("symbol: the owner's policy does not allow %v; allowed: %s", q.Symbol, list),
@@ -205,7 +205,7 @@ func checkAllowed(q *inquiry) *Denial {
 // minute is the window of the rate.
 const minute = time.Minute
 
-func checkRate(q *inquiry) *Denial {
+func checkRate(q *orderCheck) *Denial {
 	limit := q.policy.MaxOrdersPerMinute
 	count, oldest := 0, q.Now
 	for _, r := range q.Recent {
@@ -227,7 +227,7 @@ func checkRate(q *inquiry) *Denial {
 	}
 }
 
-func checkDuplicate(q *inquiry) *Denial {
+func checkDuplicate(q *orderCheck) *Denial {
 	if q.Key != "" {
 		return nil
 	}
@@ -254,7 +254,7 @@ func checkOpen(limit Limit, open int, where string) *Denial {
 	}
 }
 
-func checkQuantity(q *inquiry) *Denial {
+func checkQuantity(q *orderCheck) *Denial {
 	limit := q.limits.MaxOrderQuantity
 	if !limit.exceeded(q.Quantity) {
 		return nil

@@ -1,0 +1,276 @@
+package desk
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/shopspring/decimal"
+
+	"candela/internal/kit/id"
+	"candela/internal/market"
+	"candela/internal/trading/order"
+)
+
+// mismatch is something in which our books are not the venue's.
+type mismatch struct {
+	subject     string
+	fingerprint string // equal while the difference is the same
+	message     string
+	// Of a position: what to add to ours, so that it is the venue's.
+	symbol     market.Symbol
+	adjustment decimal.Decimal
+}
+
+// mismatches compares orders and holdings with what the venue said.
+func (l *loop) mismatches(a venueState) []mismatch {
+	if len(a.lostCursors) > 0 {
+		return resetMismatches(a) // the rest is of another account
+	}
+	found := l.orderMismatches(a)
+	if l.cfg.AssetBalances {
+		return append(found, l.assetMismatches(a.holdings)...)
+	}
+	return append(found, l.positionMismatches(a.holdings)...)
+}
+
+func (l *loop) orderMismatches(a venueState) []mismatch {
+	var found []mismatch
+	for _, r := range slices.Concat(a.open, slices.Collect(maps.Values(a.orders))) {
+		o, ok := l.findOrder(r.ID, r.Symbol, r.VenueID)
+		if !ok || l.inFlight[o.ID] || o.NeedsQuery() {
+			continue // nobody's, or being asked for
+		}
+		if text := order.Disagreement(o, r); text != "" {
+			found = append(found, mismatch{subject: "order " + o.ID, fingerprint: text, message: text})
+		}
+	}
+	return found
+}
+
+// positionMismatches is for venues that count positions by symbol: they must be
+// the same.
+func (l *loop) positionMismatches(holdings []order.Holding) []mismatch {
+	theirs := make(map[market.Symbol]decimal.Decimal)
+	for _, h := range holdings {
+		if !h.Symbol.IsZero() {
+			theirs[h.Symbol] = theirs[h.Symbol].Add(h.Quantity)
+		}
+	}
+	for _, p := range l.book.Positions() {
+		if _, there := theirs[p.Symbol]; !there {
+			theirs[p.Symbol] = decimal.Zero
+		}
+	}
+	var found []mismatch
+	for s, quantity := range theirs {
+		held := l.book.Position(s).Held(l.instruments[s].Base)
+		if !held.Equal(quantity) {
+			found = append(found, mismatch{
+				subject: s.String(), fingerprint: quantity.Sub(held).String(), symbol: s, adjustment: quantity.Sub(held),
+				message: fmt.Sprintf("the venue holds %s of %s, and the trades that are known make %s", quantity, s, held),
+			})
+		}
+	}
+	slices.SortFunc(found, func(a, b mismatch) int { return cmp.Compare(a.subject, b.subject) })
+	return found
+}
+
+// assetMismatches is for venues that count assets, where there may be more than
+// was traded here, but not less.
+func (l *loop) assetMismatches(holdings []order.Holding) []mismatch {
+	theirs, ours := make(map[string]decimal.Decimal), make(map[string]decimal.Decimal)
+	for _, h := range holdings {
+		theirs[h.Asset] = theirs[h.Asset].Add(h.Quantity)
+	}
+	positions := l.book.Positions()
+	for _, p := range positions {
+		inst := l.instruments[p.Symbol]
+		ours[inst.Base] = ours[inst.Base].Add(p.Quantity)
+		ours[inst.Quote] = ours[inst.Quote].Add(p.Cash())
+		for asset, fee := range p.Fees {
+			ours[asset] = ours[asset].Sub(fee)
+		}
+	}
+	var found []mismatch
+	for _, p := range positions {
+		base := l.instruments[p.Symbol].Base
+		if p.Quantity.IsPositive() && base != "" && theirs[base].LessThan(ours[base]) {
+			found = append(found, mismatch{
+				subject: base, fingerprint: theirs[base].Sub(ours[base]).String(), symbol: p.Symbol, adjustment: decimal.Max(theirs[base].Sub(ours[base]), p.Quantity.Neg()),
+				message: fmt.Sprintf("the venue holds %s %s, and the trades that are known make %s", theirs[base], base, ours[base]),
+			})
+			ours[base] = theirs[base] // told once
+		}
+	}
+	return found
+}
+
+// acceptMismatches writes down the differences of positions that were there before as
+// adjustments, and returns the others.
+func (l *loop) acceptMismatches(found []mismatch) []mismatch {
+	var left []mismatch
+	for _, d := range found {
+		quote, ok := l.cfg.Market.LastQuote(d.symbol)
+		if d.symbol.IsZero() || l.reconciliation.lastMismatches[d.subject] != d.fingerprint || !ok || !l.adjust(d.symbol, d.adjustment, quote.Last) {
+			left = append(left, d)
+		}
+	}
+	return left
+}
+
+// adjust changes a position by what no trade explains.
+func (l *loop) adjust(s market.Symbol, quantity, price decimal.Decimal) bool {
+	now := l.now()
+	err := l.commit(l.systemCaller(), order.Event{Kind: order.KindAdjusted, At: now, Adjustment: &order.Adjustment{Symbol: s, Quantity: quantity, Price: price}})
+	if err != nil {
+		return false
+	}
+	l.cfg.Log.WarnContext(l.drainCtx, "a position was adjusted to the venue's", "symbol", s.String(), "quantity", quantity.String(), "price", price.String())
+	return true
+}
+
+// importHoldings makes positions of what an account holds when it is traded on for the
+// first time, where the venue counts positions.
+func (l *loop) importHoldings(a venueState) {
+	for _, h := range a.holdings {
+		if quote, ok := a.quotes[h.Symbol]; ok && l.adjust(h.Symbol, h.Quantity, quote.Last) {
+			// The trades up to here are in the position as it was found.
+			l.reconciliation.cursors[h.Symbol.String()] = a.newest[h.Symbol]
+			l.saveCursors()
+		}
+	}
+}
+
+// applyFills takes the trades of the account since the cursors, or, anew, all that
+// the venue has. It reports whether that was all of them. Of those that are read anew
+// the old ones may be of orders that are no longer in memory; should one of them not
+// have been counted, positions differ, and the owner has just accepted the venue's.
+func (l *loop) applyFills(all map[market.Symbol][]order.Fill, anew bool) (complete bool) {
+	moved := false
+	complete = true
+	for s, fills := range all {
+		taken := true
+		var strangers []order.Fill
+		for _, f := range fills {
+			switch {
+			case l.hasOrderFor(f):
+				taken = l.applyFill(f) && taken
+			case f.At.Before(l.countFillsFrom(s)): // this account was not traded on here
+			case anew && !f.At.After(l.book.EvictedThrough().Add(clockTolerance)):
+			default:
+				strangers = append(strangers, f)
+			}
+		}
+		taken = l.applyUnmatchedFills(strangers) && taken
+		complete = complete && taken
+		cursor := ""
+		if n := len(fills); n > 0 {
+			cursor = fills[n-1].TradeID
+		}
+		if taken && (len(fills) > 0 || anew) && l.reconciliation.cursors[s.String()] != cursor {
+			l.reconciliation.cursors[s.String()] = cursor
+			moved = true
+		}
+	}
+	if moved {
+		l.saveCursors()
+	}
+	return complete
+}
+
+// countFillsFrom returns from when on the trades in a symbol count: from when its position
+// was taken from the venue, or from its first order.
+func (l *loop) countFillsFrom(s market.Symbol) time.Time {
+	if t, ok := l.reconciliation.countFrom[s.String()]; ok {
+		return t
+	}
+	first := l.book.Position(s).Updated
+	for _, o := range l.book.Orders() {
+		if early := o.Created.Add(-clockTolerance); o.Symbol == s && (first.IsZero() || early.Before(first)) {
+			first = early
+		}
+	}
+	l.reconciliation.countFrom[s.String()] = first
+	return first
+}
+
+// clockTolerance makes up for clocks that differ.
+const clockTolerance = time.Minute
+
+// hasOrderFor reports whether a trade is of an order in the book.
+func (l *loop) hasOrderFor(f order.Fill) bool {
+	_, ok := l.findOrder(f.OrderID, f.Symbol, f.VenueID)
+	return ok
+}
+
+// mayBeOwn reports whether a trade of an order that is not known may be of one of
+// ours, whose own number the venue has not told yet.
+func (l *loop) mayBeOwn(f order.Fill) bool {
+	return slices.ContainsFunc(l.book.Open(), func(o order.Order) bool {
+		return o.VenueID == "" && o.Symbol == f.Symbol && o.Side == f.Side && !o.External
+	})
+}
+
+// applyFill takes one trade of an order that is known. It reports false when that
+// could not be persisted.
+func (l *loop) applyFill(f order.Fill) bool {
+	o, _ := l.findOrder(f.OrderID, f.Symbol, f.VenueID)
+	if slices.ContainsFunc(o.Fills, func(known order.Fill) bool { return known.TradeID == f.TradeID && known.Side == f.Side }) {
+		return true
+	}
+	if o.External && o.Remaining().LessThan(f.Quantity) {
+		return l.recordExternalFills([]order.Fill{f}) // it was made up from trades, and there are more of them
+	}
+	f.OrderID = o.ID
+	e := order.Event{Kind: order.KindFill, OrderID: o.ID, VenueID: f.VenueID, At: l.now(), VenueAt: f.At, Fill: &f}
+	if _, err := order.Apply(o, e); err != nil {
+		l.commitReport(o, l.event(o, order.KindDoubted, err.Error()))
+		return true
+	}
+	return l.commit(l.systemCaller(), e) == nil
+}
+
+// unmatchedGrace is how long the trades of an order that is not known wait for a
+// report that tells what order that is.
+const unmatchedGrace = 10 * time.Second
+
+// applyUnmatchedFills takes the trades of orders that are not known. It reports false
+// when some could not be persisted, or when it cannot be told yet whose they are.
+func (l *loop) applyUnmatchedFills(fills []order.Fill) bool {
+	byOrder := make(map[string][]order.Fill)
+	all := true
+	for _, f := range fills {
+		early := l.reconciliation.streamUp && l.cfg.Now().Sub(f.At) < unmatchedGrace
+		if early || l.mayBeOwn(f) {
+			all = false
+			continue
+		}
+		key := f.VenueID + " " + f.Side.String()
+		byOrder[key] = append(byOrder[key], f)
+	}
+	for _, key := range slices.Sorted(maps.Keys(byOrder)) {
+		all = l.recordExternalFills(byOrder[key]) && all
+	}
+	return all
+}
+
+// recordExternalFills makes an order of trades whose order was placed elsewhere and is not
+// known. It is as large as they are together.
+func (l *loop) recordExternalFills(fills []order.Fill) bool {
+	now, first := l.now(), fills[0]
+	g := order.Origin{
+		Spec:   order.Spec{ID: id.New(l.cfg.Now()), Owner: l.cfg.Owner, Symbol: first.Symbol, Side: first.Side, Type: order.Market},
+		Broker: l.cfg.Broker.Name(), Mode: l.cfg.Broker.Mode(), External: true,
+	}
+	events := make([]order.Event, 0, 1+len(fills))
+	events = append(events, order.Event{Kind: order.KindCreated, OrderID: g.ID, At: now, VenueAt: first.At, VenueID: first.VenueID, Origin: &g})
+	for _, f := range fills {
+		f.OrderID = g.ID
+		g.Quantity = g.Quantity.Add(f.Quantity)
+		events = append(events, order.Event{Kind: order.KindFill, OrderID: g.ID, VenueID: f.VenueID, At: now, VenueAt: f.At, Fill: &f})
+	}
+	return l.commit(l.systemCaller(), events...) == nil
+}

@@ -1,0 +1,454 @@
+package desk
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"candela/internal/kit/fault"
+	"candela/internal/kit/retry"
+	"candela/internal/market"
+	"candela/internal/market/provider"
+	"candela/internal/trading/broker"
+	"candela/internal/trading/guard"
+	"candela/internal/trading/order"
+)
+
+const (
+	reconcileInterval         = time.Minute      // with the venue
+	reconcileIntervalNoStream = 10 * time.Second // the same while its reports do not flow
+	fillLookback              = time.Hour        // for which the trades of an order that has ended are read
+	mismatchRecheck           = 5 * time.Second  // after which a difference must still be there to count
+	minReconcileBackoff       = time.Second      // after a comparison that failed, and then longer
+	maxReconcileBackoff       = 30 * time.Second //
+	maxReconcileAge           = 3 * time.Minute  // without a comparison, after which trading is restricted
+)
+
+// reconciliation is the comparison of the account with the venue, and how far it has come.
+type reconciliation struct {
+	inProgress          bool
+	requested           bool      // something asks for one
+	dueAt               time.Time // when the next is due; zero before the first
+	consecutiveFailures int       // in a row
+	lastError           string    // why the last one failed; "" when it did not
+	streamUp            bool      // the venue's reports do
+	acceptVenue         bool      // the owner accepts the venue's positions
+	venueReset          bool      // the venue has forgotten trades
+
+	lastSuccess    time.Time            // when the last one succeeded
+	lastMismatches map[string]string    // differences that it found, by subject
+	cursors        map[string]string    // by symbol: the trade up to which all are known
+	countFrom      map[string]time.Time // by symbol: from when on trades count
+	succeededOnce  bool                 // one has succeeded
+}
+
+// savedCursors is what of a census survives a restart.
+type savedCursors struct {
+	Cursors map[string]string    `json:"cursors,omitempty"`
+	Since   map[string]time.Time `json:"since,omitempty"`
+}
+
+func (l *loop) loadCursors() error {
+	l.reconciliation.cursors, l.reconciliation.countFrom = make(map[string]string), make(map[string]time.Time)
+	data, err := l.cfg.Store.State(l.ctx, l.cfg.Owner, l.cursorName())
+	if err != nil || data == nil {
+		return err
+	}
+	var k savedCursors
+	if err := json.Unmarshal(data, &k); err != nil {
+		return fmt.Errorf("cursors: %w", err)
+	}
+	maps.Copy(l.reconciliation.cursors, k.Cursors)
+	maps.Copy(l.reconciliation.countFrom, k.Since)
+	return nil
+}
+
+// cursorName is apart for each broker: their trades are counted apart.
+func (l *loop) cursorName() string {
+	return cursorName + " " + l.cfg.Broker.Name() + " " + string(l.cfg.Broker.Mode())
+}
+
+func (l *loop) saveCursors() {
+	data, err := json.Marshal(savedCursors{l.reconciliation.cursors, l.reconciliation.countFrom})
+	if err == nil {
+		err = l.cfg.Store.SaveState(l.drainCtx, l.systemCaller(), l.cursorName(), data)
+	}
+	if err != nil && !l.checkFenced(err) {
+		// Then the same trades are read again, and known ones count once.
+		l.cfg.Log.WarnContext(l.drainCtx, "cursors are not persisted", "error", err)
+	}
+}
+
+// startReconciliation begins a comparison when one is due.
+func (l *loop) startReconciliation(now time.Time) {
+	c := &l.reconciliation
+	if c.inProgress || !c.requested && now.Before(c.dueAt) || c.consecutiveFailures > 0 && now.Before(c.dueAt) {
+		return
+	}
+	c.inProgress, c.requested = true, false
+	q := l.newVenueQuery()
+	l.reads.add(func(ctx context.Context) func() {
+		answer := q.fetch(ctx)
+		return func() {
+			c.inProgress = false
+			l.applyReconciliation(q, answer)
+		}
+	})
+}
+
+// checkReconcileAge restricts trading while what the venue has is not known: the limits
+// would be held against books that may have moved on.
+func (l *loop) checkReconcileAge(now time.Time) {
+	if c := &l.reconciliation; c.succeededOnce && now.Sub(c.lastSuccess) >= maxReconcileAge {
+		l.restrict(l.systemCaller(), guard.Restriction{
+			Kind: guard.VenueSilent, Subject: l.cfg.Broker.Name(),
+			Reason: "the account was last compared with " + l.cfg.Broker.Name() + " at " + c.lastSuccess.Format(time.RFC3339),
+		})
+	}
+}
+
+// venueQuery is what a comparison asks the venue.
+type venueQuery struct {
+	broker      broker.Broker
+	market      Market
+	symbols     []market.Symbol // whose trades are read
+	cursors     map[string]string
+	ownOpen     []order.Order // that are open, as far as we know
+	unknown     []market.Symbol
+	simulated   bool // a venue of prices that is gone holds nothing up
+	firstUse    bool // nothing was ever traded: what is held is taken as found
+	acceptVenue bool // trades are read anew
+	// venueReset says that the owner accepts that the venue begins anew, and placed are
+	// the orders among which those are that it still has, newest first.
+	venueReset bool
+	submitted  []order.Order
+	startedAt  time.Time
+}
+
+// venueState is what it said.
+type venueState struct {
+	err         error
+	open        []order.Report
+	orders      map[string]order.Report // by our id: those that are no longer listed as open
+	notFound    map[string]bool         // ids that the venue does not know
+	fills       map[market.Symbol][]order.Fill
+	lostCursors map[market.Symbol]string // the trade up to which all were known, where the venue does not have it
+	survivors   []string                 // ids of the orders that a venue that was wiped has
+	holdings    []order.Holding
+	newest      map[market.Symbol]string // trade, of what is taken as found
+	quotes      map[market.Symbol]order.Quote
+	instruments map[market.Symbol]provider.Instrument
+	delisted    map[market.Symbol]string // what a simulated account holds of a venue that is gone, and why
+	skew        time.Duration
+	hasSkew     bool
+}
+
+func (l *loop) newVenueQuery() venueQuery {
+	q := venueQuery{broker: l.cfg.Broker, market: l.cfg.Market, cursors: maps.Clone(l.reconciliation.cursors), acceptVenue: l.reconciliation.acceptVenue, simulated: l.cfg.Simulated, startedAt: l.now()}
+	if q.acceptVenue {
+		clear(q.cursors)
+		q.venueReset = l.reconciliation.venueReset
+	}
+	seen := make(map[market.Symbol]bool)
+	for _, o := range l.book.Newest(maxListed) {
+		// What has long ended has told its trades; each symbol costs a request.
+		if o.Status != order.Denied && (!l.reconciliation.succeededOnce || q.acceptVenue || !o.Updated.Before(q.startedAt.Add(-fillLookback))) {
+			seen[o.Symbol] = true
+		}
+		if q.venueReset && !o.External && o.VenueID != "" {
+			q.submitted = append(q.submitted, o)
+		}
+	}
+	for _, o := range l.book.Open() {
+		seen[o.Symbol] = true
+		if !o.External && !l.inFlight[o.ID] && (o.Status == order.Accepted || o.Status == order.PartiallyFilled) {
+			q.ownOpen = append(q.ownOpen, o)
+		}
+	}
+	for _, p := range l.book.Positions() {
+		if p.Side() != 0 {
+			seen[p.Symbol] = true
+		}
+		// What a closed one has brought counts in its currency.
+		if _, known := l.instruments[p.Symbol]; !known && !seen[p.Symbol] {
+			q.unknown = append(q.unknown, p.Symbol)
+		}
+	}
+	q.firstUse = len(seen) == 0 && !l.reconciliation.succeededOnce && len(l.reconciliation.cursors) == 0
+	for s := range seen {
+		q.symbols = append(q.symbols, s)
+		if _, known := l.instruments[s]; !known {
+			q.unknown = append(q.unknown, s)
+		}
+	}
+	slices.SortFunc(q.symbols, func(a, b market.Symbol) int { return cmp.Compare(a.String(), b.String()) })
+	return q
+}
+
+// fetch asks it all. Anything that is not answered makes the whole of it fail: half
+// a comparison would find differences that are none.
+func (q venueQuery) fetch(ctx context.Context) (a venueState) {
+	a.orders, a.notFound = make(map[string]order.Report), make(map[string]bool)
+	a.fills, a.lostCursors = make(map[market.Symbol][]order.Fill), make(map[market.Symbol]string)
+	a.delisted = make(map[market.Symbol]string)
+	a.newest, a.quotes, a.instruments = make(map[market.Symbol]string), make(map[market.Symbol]order.Quote), make(map[market.Symbol]provider.Instrument)
+	if a.open, a.err = q.broker.Open(ctx); a.err != nil {
+		return a
+	}
+	if a.err = q.fetchOrders(ctx, &a); a.err != nil {
+		return a
+	}
+	if a.err = q.fetchFills(ctx, &a); a.err != nil {
+		return a
+	}
+	if q.venueReset {
+		if a.survivors, a.err = q.fetchSurvivors(ctx); a.err != nil {
+			return a
+		}
+	}
+	if a.holdings, a.err = q.broker.Holdings(ctx); a.err != nil {
+		return a
+	}
+	if a.err = q.fetchMarket(ctx, &a); a.err != nil {
+		return a
+	}
+	if clock, ok := q.broker.(broker.Clock); ok {
+		a.skew, a.err = clock.Skew(ctx)
+		a.hasSkew = a.err == nil
+	}
+	return a
+}
+
+// fetchOrders asks for the orders that should be open and are not listed.
+func (q venueQuery) fetchOrders(ctx context.Context, a *venueState) error {
+	for _, o := range q.ownOpen {
+		if slices.ContainsFunc(a.open, func(r order.Report) bool { return r.ID == o.ID }) {
+			continue
+		}
+		r, err := q.broker.Query(ctx, o.Spec)
+		switch {
+		case errors.Is(err, broker.ErrNotFound):
+			a.notFound[o.ID] = true
+		case err != nil:
+			return err
+		default:
+			a.orders[o.ID] = r
+		}
+	}
+	return nil
+}
+
+// fetchFills asks for the trades since the cursors.
+func (q venueQuery) fetchFills(ctx context.Context, a *venueState) error {
+	for _, s := range q.symbols {
+		cursor := q.cursors[s.String()]
+		fills, err := q.broker.Fills(ctx, s, cursor)
+		switch {
+		case errors.Is(err, broker.ErrForgotten):
+			a.lostCursors[s] = cursor
+		case err != nil:
+			return err
+		default:
+			a.fills[s] = fills
+		}
+	}
+	return nil
+}
+
+// fetchMarket asks what must be known of symbols. One that its venue has delisted
+// holds nothing up.
+func (q venueQuery) fetchMarket(ctx context.Context, a *venueState) error {
+	held := slices.Clone(q.unknown)
+	for _, h := range a.holdings {
+		if q.firstUse && !h.Symbol.IsZero() && !h.Quantity.IsZero() {
+			held = append(held, h.Symbol)
+			quote, err := q.market.Quote(ctx, h.Symbol)
+			if err != nil {
+				return err
+			}
+			a.quotes[h.Symbol] = quote
+			fills, err := q.broker.Fills(ctx, h.Symbol, "")
+			if err != nil {
+				return err
+			}
+			if n := len(fills); n > 0 {
+				a.newest[h.Symbol] = fills[n-1].TradeID
+			}
+		}
+	}
+	for _, s := range held {
+		inst, err := q.broker.Instrument(ctx, s)
+		kind := fault.KindOf(err)
+		switch {
+		case err == nil, kind == fault.NotFound && !q.simulated:
+			a.instruments[s] = inst
+		case !q.simulated:
+			return err
+		case kind == fault.NotFound || kind == fault.Invalid:
+			a.delisted[s] = publicReason(err)
+		default: // asked again by the next comparison
+		}
+	}
+	return nil
+}
+
+// applyReconciliation takes what the venue said.
+func (l *loop) applyReconciliation(q venueQuery, a venueState) {
+	c := &l.reconciliation
+	now := l.now()
+	if a.err != nil {
+		c.consecutiveFailures++
+		c.dueAt = now.Add(retry.Backoff{First: minReconcileBackoff, Max: maxReconcileBackoff}.Delay(c.consecutiveFailures, l.cfg.Rand))
+		l.cfg.Log.WarnContext(l.drainCtx, "the account is not compared with the venue", "error", a.err, "attempt", c.consecutiveFailures)
+		l.explainUnreconciled(publicReason(a.err))
+		return
+	}
+	c.consecutiveFailures, c.lastError = 0, ""
+	l.recordDelisted(a.delisted)
+	maps.Copy(l.instruments, a.instruments)
+	if q.venueReset && !l.resetAccount(q, a.survivors) {
+		return
+	}
+	c.venueReset = len(a.lostCursors) > 0
+	for _, r := range a.open {
+		l.handleReport(r)
+		l.cancelStray(r)
+	}
+	for _, o := range q.ownOpen {
+		if r, ok := a.orders[o.ID]; ok {
+			l.applyQuery(o, r, nil)
+		}
+		if now, ok := l.book.Order(o.ID); ok && a.notFound[o.ID] {
+			l.forcePoll(now)
+			l.applyQuery(o, order.Report{}, broker.ErrNotFound)
+		}
+	}
+	complete := l.applyFills(a.fills, q.acceptVenue)
+	l.closeExternalOrders(q, a)
+	if q.firstUse {
+		l.importHoldings(a)
+	}
+	if a.hasSkew {
+		l.checkSkew(a.skew, now)
+	}
+	if !complete {
+		// Books without a trade differ, and that would be no difference.
+		c.dueAt = now.Add(mismatchRecheck)
+		return
+	}
+	found := l.mismatches(a)
+	if q.acceptVenue {
+		found = l.acceptMismatches(found)
+		l.reconciliation.acceptVenue = len(found) > 0
+	}
+	l.applyMismatches(found, now)
+}
+
+// explainUnreconciled has the trading state say why the account was not compared yet.
+func (l *loop) explainUnreconciled(failure string) {
+	if l.reconciliation.succeededOnce || l.reconciliation.lastError == failure {
+		l.reconciliation.lastError = failure
+		return
+	}
+	l.reconciliation.lastError = failure
+	next, there := l.state.Lift(guard.Unreconciled, "")
+	if !there {
+		return
+	}
+	l.state, _ = next.Restrict(guard.Restriction{
+		Kind: guard.Unreconciled, Since: l.now(),
+		Reason: "the account could not be compared with " + l.cfg.Broker.Name() + ": " + failure + ". Orders can be cancelled",
+	})
+	l.publish()
+}
+
+// recordDelisted notes which symbols of a simulated account have no venue any more.
+func (l *loop) recordDelisted(lost map[market.Symbol]string) {
+	for s, reason := range lost {
+		if l.delistedSymbols[s] == "" {
+			l.cfg.Log.WarnContext(l.drainCtx, "a position has no venue any more: it counts at what it cost, and other symbols can be traded", "symbol", s.String(), "reason", reason)
+		}
+	}
+	l.delistedSymbols = lost
+}
+
+// cancelStray cancels an order of ours that the venue has open though it has ended here:
+// it was given up because the venue did not know it, whoever placed it was told so,
+// and a halt would not find it. One that has left memory was taken for one from
+// elsewhere, under which its trades count; the store knows that it is ours.
+func (l *loop) cancelStray(r order.Report) {
+	o, ok := l.book.Order(r.ID)
+	if !ok && r.ID != "" {
+		var err error
+		o, err = l.cfg.Store.Order(l.drainCtx, l.cfg.Owner, r.ID)
+		if ok = err == nil; !ok && fault.KindOf(err) != fault.NotFound {
+			l.cfg.Log.WarnContext(l.drainCtx, "whose order the venue has open is not known; it is looked up again", "order", r.ID, "error", err)
+		}
+	}
+	if !ok || o.External || l.inFlight[o.ID] || o.Status != order.Canceled && o.Status != order.Rejected {
+		return
+	}
+	l.cfg.Log.WarnContext(l.drainCtx, "an order that was given up is open at the venue; it is cancelled", "order", o.ID, "status", o.Status.String())
+	l.queueCancel(o)
+}
+
+// closeExternalOrders ends the orders that were placed elsewhere and are no longer open. Of
+// those the venue is not asked by an id of ours; their trades are read like all.
+// One that is new may be missing in the venue's list because that lags behind.
+func (l *loop) closeExternalOrders(q venueQuery, a venueState) {
+	for _, o := range l.book.Open() {
+		gone := !slices.ContainsFunc(a.open, func(r order.Report) bool { return r.VenueID == o.VenueID && r.Symbol == o.Symbol })
+		if o.External && gone && o.Created.Before(q.startedAt.Add(-unmatchedGrace)) {
+			l.commitReport(o, l.event(o, order.KindGone, "it is no longer open at the venue"))
+		}
+	}
+}
+
+// checkSkew holds the venue's clock against ours.
+func (l *loop) checkSkew(skew time.Duration, now time.Time) {
+	if next, changed := l.state.CheckSkew(l.cfg.Policy, l.cfg.Broker.Name(), skew, now); changed {
+		l.setState(l.systemCaller(), next)
+		l.cfg.Log.WarnContext(l.drainCtx, "the clocks were compared", "skew", skew, "state", next.Level().String())
+	}
+}
+
+// applyMismatches draws the consequences of a comparison. A difference counts when it is
+// still there a moment later: a trade may have come between two answers.
+func (l *loop) applyMismatches(found []mismatch, now time.Time) {
+	c := &l.reconciliation
+	doubts := make(map[string]string, len(found))
+	pending := false
+	for _, d := range found {
+		doubts[d.subject] = d.fingerprint
+		if c.lastMismatches[d.subject] == d.fingerprint {
+			l.restrict(l.systemCaller(), guard.Restriction{Kind: guard.Mismatch, Subject: d.subject, Reason: d.message})
+		} else {
+			pending = true
+		}
+	}
+	for _, cause := range l.state.Restrictions {
+		if _, still := doubts[cause.Subject]; cause.Kind == guard.Mismatch && !still {
+			l.liftRestriction(cause.Kind, cause.Subject)
+		}
+	}
+	c.lastMismatches, c.lastSuccess = doubts, now
+	c.dueAt = now.Add(reconcileInterval)
+	if !c.streamUp {
+		c.dueAt = now.Add(reconcileIntervalNoStream)
+	}
+	if pending {
+		c.dueAt = now.Add(mismatchRecheck)
+		return
+	}
+	if !c.succeededOnce {
+		c.succeededOnce = true
+		close(l.Desk.reconciled)
+	}
+	l.liftRestriction(guard.Unreconciled, "")
+	l.liftRestriction(guard.VenueSilent, l.cfg.Broker.Name())
+}

@@ -1,0 +1,305 @@
+package desk
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/shopspring/decimal"
+
+	"candela/internal/kit/fault"
+	"candela/internal/kit/principal"
+	"candela/internal/kit/retry"
+	"candela/internal/market"
+	"candela/internal/trading/guard"
+	"candela/internal/trading/order"
+)
+
+// restrict adds a cause against trading, persists it and tells it. It reports false when
+// the cause was in force.
+func (l *loop) restrict(by principal.Caller, r guard.Restriction) bool {
+	r.Since = l.now()
+	next, changed := l.state.Restrict(r)
+	if !changed {
+		return false
+	}
+	l.setState(by, next)
+	l.cfg.Log.WarnContext(l.drainCtx, "trading is restricted", "state", next.Level().String(), "cause", string(r.Kind), "subject", r.Subject, "reason", r.Reason, "who", r.By)
+	return true
+}
+
+// liftRestriction takes a cause away.
+func (l *loop) liftRestriction(k guard.RestrictionKind, subject string) {
+	if next, changed := l.state.Lift(k, subject); changed {
+		l.setState(l.systemCaller(), next)
+		l.cfg.Log.InfoContext(l.drainCtx, "a restriction of trading has ended", "state", next.Level().String(), "cause", string(k), "subject", subject)
+	}
+}
+
+// setState puts another trading state in force. It is in force even when it cannot
+// be persisted: then that is tried again.
+func (l *loop) setState(by principal.Caller, next guard.State) {
+	l.state = next
+	l.saveState(by)
+	l.publish()
+}
+
+func (l *loop) saveState(by principal.Caller) {
+	if l.fenced != nil {
+		return
+	}
+	err := saveGuard(l.drainCtx, l.cfg.Store, by, l.state)
+	if err != nil && !l.checkFenced(err) && !l.unsaved {
+		l.cfg.Log.ErrorContext(l.drainCtx, "the trading state is not persisted; it will be tried again", "error", err)
+	}
+	l.unsaved = err != nil
+}
+
+// Halt stops trading and cancels every order that was placed here. who says who
+// did it, for the log and for those whose orders are refused. A halt that cannot be
+// persisted is in force all the same, and the error says that a restart forgets it.
+func (d *Desk) Halt(ctx context.Context, by, reason string) (guard.State, error) {
+	var state guard.State
+	var unsaved error
+	err := d.do(ctx, func(l *loop) {
+		if !l.restrict(l.ownerCaller(by), guard.Restriction{Kind: guard.OwnerHalt, By: by, Reason: reason}) {
+			l.saveState(l.ownerCaller(by)) // a desk that has lost the account may not know that trading was resumed
+		}
+		l.cancelOpenOrders(l.now())
+		state = l.state
+		switch {
+		case l.fenced != nil:
+			unsaved = fencedError(l.fenced)
+		case l.unsaved:
+			unsaved = &fault.Error{
+				Kind: fault.Unavailable, Code: "halt_not_kept",
+				Message: fmt.Sprintf("trading is HALTED and orders are being cancelled, but the store fails and a restart would forget it: put a file at %s to keep it", l.cfg.haltFileName()),
+			}
+		}
+	})
+	return state, errors.Join(err, unsaved)
+}
+
+// fencedError is what a client hears whose wish was not, as far as is known, written down
+// because the account is no longer this desk's.
+func fencedError(err error) error {
+	if f := fault.Of(err); f != nil && f.Code == CodeMoved {
+		return err
+	}
+	return &fault.Error{
+		Kind: fault.Unavailable, Code: "unavailable", Retryable: true, Cause: err,
+		Message: "the shared store does not answer: it is not known whether this was written down, and nothing was sent; ask again in a moment",
+	}
+}
+
+// ownerCaller is who has the owner's word.
+func (l *loop) ownerCaller(by string) principal.Caller {
+	return principal.Caller{Subject: l.cfg.Owner, Client: by}
+}
+
+// Resume takes away what the owner can end. Where positions differ from the
+// venue's, the owner accepts the venue's: what no trade explains is written down
+// as an adjustment by the next comparison. Other causes stay until they end.
+func (d *Desk) Resume(ctx context.Context, by string) (guard.State, error) {
+	var state guard.State
+	var refused error
+	err := d.do(ctx, func(l *loop) {
+		if l.haltFileExists() {
+			refused = &fault.Error{
+				Kind: fault.Conflict, Code: "halt_file", Value: l.cfg.HaltFile,
+				Message: fmt.Sprintf("the file %s halts trading: remove it first", l.cfg.haltFileName()),
+			}
+			return
+		}
+		next, _ := l.state.Resume()
+		l.setState(l.ownerCaller(by), next)
+		if slices.ContainsFunc(next.Restrictions, func(c guard.Restriction) bool { return c.Kind == guard.Mismatch }) {
+			l.reconciliation.acceptVenue, l.reconciliation.requested = true, true
+		}
+		if l.fenced != nil {
+			refused = fencedError(l.fenced)
+			return
+		}
+		l.cfg.Log.InfoContext(l.drainCtx, "the owner resumes trading", "state", next.Level().String(), "who", by)
+		state = l.state
+	})
+	return state, errors.Join(err, refused)
+}
+
+// cancelOpenOrders asks for the cancel of every open order while the owner has halted,
+// and again of those that the venue keeps open, less and less often.
+func (l *loop) cancelOpenOrders(now time.Time) {
+	halt := slices.IndexFunc(l.state.Restrictions, func(c guard.Restriction) bool { return c.Kind == guard.OwnerHalt })
+	if halt < 0 {
+		clear(l.retries)
+		return
+	}
+	by := l.ownerCaller(l.state.Restrictions[halt].By)
+	for _, o := range l.book.Open() {
+		again := l.retries[o.ID]
+		if o.External || !o.CancelRequested.IsZero() || again != nil && now.Before(again.next) {
+			continue
+		}
+		if again == nil {
+			again = &attempts{}
+			l.retries[o.ID] = again
+		}
+		again.failed(now, retry.Backoff{First: time.Second, Max: time.Minute})
+		if t := l.cancel(by, o.ID); t != nil && t.waiter != nil {
+			l.removeWaiter(o.ID, t.waiter)
+		}
+	}
+}
+
+// removeWaiter ends a wait that nobody waits for.
+func (l *loop) removeWaiter(id string, one *waiter) {
+	l.waiters[id] = slices.DeleteFunc(l.waiters[id], func(other *waiter) bool { return other == one })
+	if len(l.waiters[id]) == 0 {
+		delete(l.waiters, id)
+	}
+}
+
+// haltFileName names the halt file, with where it is among several replicas.
+func (c *Config) haltFileName() string { return FileAt(c.HaltFile, c.Replica) }
+
+// FileAt names a file, and the replica beside which it lies where there are several:
+// who reads of it may be at another.
+func FileAt(path, replica string) string {
+	if replica == "" {
+		return path
+	}
+	return path + " at the replica " + replica
+}
+
+func (l *loop) haltFileExists() bool {
+	if l.cfg.HaltFile == "" {
+		return false
+	}
+	_, err := os.Lstat(l.cfg.HaltFile)
+	// A file that cannot be looked for may be there.
+	return !errors.Is(err, fs.ErrNotExist)
+}
+
+func (l *loop) checkHaltFile() {
+	if l.haltFileExists() {
+		l.restrict(l.ownerCaller("halt file"), guard.Restriction{Kind: guard.OwnerHalt, By: "the file " + l.cfg.haltFileName(), Reason: "remove it first"})
+	}
+}
+
+// exposedSymbols returns the symbols with a position or an open order whose prices may come.
+func (l *loop) exposedSymbols() []market.Symbol {
+	var all []market.Symbol
+	for _, p := range l.book.Positions() {
+		if p.Side() != 0 {
+			all = append(all, p.Symbol)
+		}
+	}
+	for _, o := range l.book.Open() {
+		if !slices.Contains(all, o.Symbol) {
+			all = append(all, o.Symbol)
+		}
+	}
+	return slices.DeleteFunc(all, func(s market.Symbol) bool { return l.delistedSymbols[s] != "" })
+}
+
+// checkMarket holds prices against the policy: are they there, and what was lost
+// today.
+func (l *loop) checkMarket(now time.Time) {
+	symbols := l.exposedSymbols()
+	l.cfg.Market.Follow(symbols)
+	lost := l.cfg.Market.LaggingVenues()
+	for _, venue := range lost {
+		if slices.ContainsFunc(symbols, func(s market.Symbol) bool { return s.Venue == venue }) {
+			l.restrict(l.systemCaller(), guard.Restriction{Kind: guard.FeedLost, Subject: venue, Reason: "no prices come from " + venue})
+		}
+	}
+	total, missing := guard.Total(l.cfg.Policy, l.book, l.prices(), l.cfg.Broker.Mode())
+	// A fee whose worth is not known is small; a position is not.
+	missing = slices.DeleteFunc(missing, func(name string) bool { return !strings.Contains(name, ":") })
+	l.checkPriced(missing, now)
+	for _, c := range l.state.Restrictions {
+		held := slices.ContainsFunc(symbols, func(s market.Symbol) bool { return s.Venue == c.Subject })
+		if c.Kind == guard.FeedLost && (!held || !slices.Contains(lost, c.Subject)) && !slices.Contains(missing, c.Subject) {
+			l.liftRestriction(c.Kind, c.Subject)
+		}
+	}
+	if len(missing) > 0 {
+		return // a loss that is not known cannot be held against its limit
+	}
+	next, changed := l.state.CheckLoss(l.cfg.Policy, total, now)
+	if changed {
+		l.setState(l.systemCaller(), next)
+		return
+	}
+	l.state = next
+}
+
+// priceGrace is how long an open position may be without a price, as after a start.
+const priceGrace = 30 * time.Second
+
+// checkPriced restricts trading while the worth of a position is not known: its loss
+// would count against no limit.
+func (l *loop) checkPriced(symbols []string, now time.Time) {
+	if len(symbols) == 0 {
+		l.lastPricedAt = now
+	}
+	if now.Sub(l.lastPricedAt) < priceGrace {
+		return
+	}
+	for _, s := range symbols {
+		l.restrict(l.systemCaller(), guard.Restriction{Kind: guard.FeedLost, Subject: s, Reason: "the worth of the position in " + s + " is not known, nor what was lost today"})
+	}
+}
+
+// prices is what is known of the market now.
+func (l *loop) prices() guard.Prices {
+	x := guard.Prices{Now: l.now(), Quotes: make(map[market.Symbol]order.Quote), Instruments: l.instruments, Rates: make(map[string]decimal.Decimal)}
+	for s := range l.delistedSymbols {
+		if entry, ok := l.book.Position(s).Average(); ok {
+			x.Quotes[s] = order.Quote{Last: entry} // of no time: no order passes at it
+		}
+	}
+	for _, s := range l.exposedSymbols() {
+		q, ok := l.cfg.Market.LastQuote(s)
+		if !ok {
+			continue
+		}
+		x.Quotes[s] = q
+		// What is traded against an accepted currency has a rate itself: fees are
+		// paid in it, and other symbols priced.
+		if inst := l.instruments[s]; inst.Base != "" && slices.Contains(l.cfg.Policy.Currencies, inst.Quote) {
+			x.Rates[inst.Base] = q.Last
+		}
+	}
+	return x
+}
+
+// LoadStored reads an account that no desk runs: its trading state and its orders.
+func LoadStored(ctx context.Context, s Store, owner string) (guard.State, *order.Book, error) {
+	state, err := loadGuard(ctx, s, owner)
+	if err != nil {
+		return state, nil, err
+	}
+	read, err := readBook(ctx, s, owner)
+	return state, read.Book, err
+}
+
+// SetStoredHalt halts trading, or resumes, in the state of an account that no desk runs.
+// The next desk begins with it.
+func SetStoredHalt(ctx context.Context, s Store, owner, by, reason string, halt bool, now time.Time) (guard.State, error) {
+	state, err := loadGuard(ctx, s, owner)
+	if err != nil {
+		return state, err
+	}
+	if halt {
+		state, _ = state.Restrict(guard.Restriction{Kind: guard.OwnerHalt, By: by, Reason: reason, Since: now.UTC()})
+	} else {
+		state, _ = state.Resume()
+	}
+	return state, saveGuard(ctx, s, principal.Caller{Subject: owner, Client: by}, state)
+}
