@@ -15,18 +15,18 @@ import (
 	"candela/internal/serve/tool"
 )
 
-// instructions tell a model where to begin. Clients put them into the system
-// prompt, so they are short.
+// instructions returns the server instructions for the model. Clients add them to the
+// system prompt, so they are short.
 func instructions(trade bool) string {
-	text := "Charts, technical indicators, alerts and orders for crypto, stocks and currencies. " +
+	text := "Charts, indicators, alerts and orders for crypto, stocks and currencies. " +
 		"Call list_indicators once for valid names, parameters and signals. " +
-		"Use get_indicators for numbers, generate_chart with format summary for an overview and png to look at the market. " +
-		"A result with source sample is made-up data. "
+		"Use get_indicators for numbers, and generate_chart with format summary for an overview or png for a picture. " +
+		"Results with source sample are not real data. "
 	if !trade {
-		return text + "Alerts, orders and positions are off here: their tools say why."
+		return text + "Alerts, orders and positions are disabled; their tools return the reason."
 	}
-	return text + "To wait for the market call set_alert, then get_notifications with wait_seconds 50, and again while it answers with an empty list. " +
-		"Trading results say mode paper or live."
+	return text + "To wait for the market, call set_alert, then get_notifications with wait_seconds 50; repeat while the list is empty. " +
+		"Trading results state mode: paper or live."
 }
 
 // Authorizers makes the part that knows which tokens are good.

@@ -15,16 +15,16 @@ import (
 	"candela/internal/trading/order"
 )
 
-// maxTrades is how many trades a picture shows, the newest.
+// maxTrades is the number of trades on a chart; the newest are shown.
 const maxTrades = 200
 
-// loadAccountOverlay puts what the caller has in the symbol into the chart, and returns it as
-// lines and dots of the picture. As with alerts, a chart without it is better than
-// none.
+// loadAccountOverlay adds the caller's orders and position to the chart data and
+// returns them as lines and dots. A failure is logged: a chart without them is better
+// than none.
 func (c *charts) loadAccountOverlay(ctx context.Context, caller principal.Caller, s market.Symbol, shown *payload.Chart) overlay {
 	orders, p, err := c.account.InSymbol(ctx, caller, shown.Instrument)
 	if err != nil {
-		c.log.LogAttrs(ctx, slog.LevelWarn, "orders and positions are not on the chart", slog.String("symbol", s.String()), slog.Any("error", err))
+		c.log.LogAttrs(ctx, slog.LevelWarn, "chart drawn without orders and positions", slog.String("symbol", s.String()), slog.Any("error", err))
 		return overlay{}
 	}
 	shown.Account = payload.Account{Mode: string(p.Mode)}
@@ -54,8 +54,8 @@ func positionFigures(p order.PricedPosition, average decimal.Decimal) *payload.P
 	return figures
 }
 
-// addOrders adds the open orders, nearest to the price first. Those far outside the
-// bars stand at the edge of the picture, which says so.
+// addOrders adds the open orders, nearest to the price first. The renderer marks those
+// outside the price range at the edge.
 func (o *overlay) addOrders(orders []order.Order, shown *payload.Chart) {
 	open := slices.DeleteFunc(slices.Clone(orders), func(o order.Order) bool { return o.Status.Final() })
 	last := decimal.NewFromFloat(shown.Bars.C[shown.Bars.Len()-1])
@@ -77,7 +77,7 @@ func (o *overlay) addOrders(orders []order.Order, shown *payload.Chart) {
 	}
 }
 
-// addFills adds the trades that lie within the bars, newest first.
+// addFills adds the trades within the bars, newest first.
 func (o *overlay) addFills(orders []order.Order, shown *payload.Chart) {
 	bars := shown.Bars
 	var fills []order.Fill
@@ -88,7 +88,7 @@ func (o *overlay) addFills(orders []order.Order, shown *payload.Chart) {
 	for _, f := range fills {
 		x := bars.Search(f.At.Unix()+1) - 1
 		if x < 0 {
-			break // all that follow are older
+			break // the rest are older
 		}
 		shown.Account.Fills = append(shown.Account.Fills, payload.Fill{Side: f.Side.String(), Quantity: f.Quantity.String(), Price: f.Price.String(), At: f.At})
 		if len(o.trades) < maxTrades {

@@ -15,22 +15,22 @@ import (
 )
 
 const (
-	// maxLevels is how many alerts a picture shows, and how many orders: those nearest
-	// to the price.
+	// maxLevels is the number of alerts, and of orders, on a chart: those nearest to
+	// the price.
 	maxLevels = 8
-	// levelMargin is how far beyond the bars an alert may lie to be shown, in heights
-	// of what they span.
+	// levelMargin is how far outside the bars' price range an alert is still shown, as
+	// a fraction of that range.
 	levelMargin = 0.5
 )
 
-// overlay is what a picture shows of the caller's own.
+// overlay holds the caller's own marks on a chart.
 type overlay struct {
 	levels []chart.Level
 	trades []chart.Trade
 }
 
-// loadOverlay puts the caller's alerts, position and orders into the chart, and
-// returns what a picture shows of them.
+// loadOverlay adds the caller's alerts, position and orders to the chart data and
+// returns the marks to draw.
 func (c *charts) loadOverlay(ctx context.Context, caller principal.Caller, s market.Symbol, shown *payload.Chart) overlay {
 	if c.alerts == nil || s.IsZero() || shown.Source == payload.Sample {
 		return overlay{}
@@ -40,13 +40,13 @@ func (c *charts) loadOverlay(ctx context.Context, caller principal.Caller, s mar
 	return o
 }
 
-// priceAlerts returns the caller's alerts on the price of what is shown, nearest
-// first, and puts them into the chart. A chart without them is better than none,
-// so when they cannot be had the log says why.
+// priceAlerts returns the caller's price alerts on the symbol, nearest first, and adds
+// them to the chart data. A failure is logged: a chart without them is better than
+// none.
 func (c *charts) priceAlerts(ctx context.Context, caller principal.Caller, s market.Symbol, shown *payload.Chart) []alert.Alert {
 	all, err := c.alerts.AlertsOn(ctx, caller, shown.Instrument)
 	if err != nil {
-		c.log.LogAttrs(ctx, slog.LevelWarn, "alerts are not on the chart", slog.String("symbol", s.String()), slog.Any("error", err))
+		c.log.LogAttrs(ctx, slog.LevelWarn, "chart drawn without alerts", slog.String("symbol", s.String()), slog.Any("error", err))
 		return nil
 	}
 	all = slices.DeleteFunc(all, func(a alert.Alert) bool { return a.Condition.Type == alert.IndicatorSignal })
@@ -59,8 +59,8 @@ func (c *charts) priceAlerts(ctx context.Context, caller principal.Caller, s mar
 	return all
 }
 
-// alertLevels returns the alerts that lie in or near the range of the bars, as
-// lines of the picture. Several at one price are one line.
+// alertLevels returns a line for each price in or near the range of the bars that has
+// an alert.
 func alertLevels(bars *market.Bars, nearest []alert.Alert) []chart.Level {
 	lo, hi := slices.Min(bars.L), slices.Max(bars.H)
 	margin := (hi - lo) * levelMargin

@@ -15,9 +15,9 @@ import (
 	"candela/internal/serve/mcp"
 )
 
-// Alerts is where alerts live. Set takes what the client asked for: symbol,
-// interval, condition, note and expiry; the alert it returns has the rest. AlertsOn
-// lists those on one symbol, which may lack its venue.
+// Alerts stores alerts. Set reads symbol, interval, condition, note and expiry of want
+// and returns the complete alert. AlertsOn lists the alerts on one symbol, whose venue
+// may be empty.
 type Alerts interface {
 	Set(ctx context.Context, caller principal.Caller, want alert.Alert) (alert.Alert, error)
 	Alerts(ctx context.Context, caller principal.Caller) ([]alert.Alert, error)
@@ -25,7 +25,7 @@ type Alerts interface {
 	Cancel(ctx context.Context, caller principal.Caller, alertID string) error
 }
 
-// conditionJSON is a condition in the one-key form in which clients give it.
+// conditionJSON is a condition as an object with one key.
 type conditionJSON struct {
 	Above  json.Number `json:"price_above,omitempty"`
 	Below  json.Number `json:"price_below,omitempty"`
@@ -49,7 +49,7 @@ func toConditionJSON(c alert.Condition) conditionJSON {
 	}
 }
 
-// alertJSON is an alert on the wire; ID is written in lists only.
+// alertJSON is an alert in a result; only lists have ID.
 type alertJSON struct {
 	ID        string        `json:"id,omitempty"`
 	AlertID   string        `json:"alert_id"`
@@ -89,7 +89,7 @@ func conditionSchema(doc string) *schema {
 	}
 }
 
-// conditionShown describes a condition in an answer.
+// conditionShown is the schema of a condition in a result.
 func conditionShown() *schema {
 	return &schema{
 		Type: "object",
@@ -106,7 +106,7 @@ func conditionArg(dst *alert.Condition) arg {
 	allowed := "an object with exactly one of " + strings.Join(alert.Types(), ", ")
 	return arg{
 		name: "condition", allowed: allowed,
-		schema: conditionSchema(`What to wait for: exactly one key, such as {"price_above":70000} or {"indicator_signal":{"indicator":"wavetrend","signal":"cross_up_os"}}.`),
+		schema: conditionSchema(`The trigger: exactly one key, such as {"price_above":70000} or {"indicator_signal":{"indicator":"wavetrend","signal":"cross_up_os"}}.`),
 		read: func(raw json.RawMessage) error {
 			if raw[0] != '{' {
 				return noObject("condition", raw, allowed)
@@ -143,8 +143,8 @@ func readCondition(key string, value json.RawMessage, dst *alert.Condition) erro
 	return fault.Field("condition", truncate(key), strings.Join(alert.Types(), ", "), fault.Nearest(key, alert.Types())...)
 }
 
-// readSignal checks the pair against the catalogue: an alert on a signal that
-// never comes would wait for ever.
+// readSignal checks that the indicator emits the signal: otherwise the alert would
+// never fire.
 func readSignal(raw json.RawMessage, dst *alert.Condition) error {
 	const at = "condition.indicator_signal"
 	if raw[0] != '{' {
@@ -152,7 +152,7 @@ func readSignal(raw json.RawMessage, dst *alert.Condition) error {
 	}
 	inner := args{
 		stringArg("indicator", &dst.Indicator, 64, "").allowing("a name from list_indicators, such as wavetrend").require(),
-		stringArg("signal", &dst.Signal, 64, ""), // required too, but the error is to list those of the indicator
+		stringArg("signal", &dst.Signal, 64, ""), // required too, but its error lists the signals of the indicator
 	}
 	if err := inner.decode(raw); err != nil {
 		return prefixField(at, err)
@@ -168,7 +168,7 @@ func readSignal(raw json.RawMessage, dst *alert.Condition) error {
 	return indicator.CheckSignal(def, dst.Signal)
 }
 
-// prefixField puts the path of the enclosing field before the field of an error.
+// prefixField adds the path of the enclosing field to an error.
 func prefixField(path string, err error) error {
 	e := fault.Of(err)
 	if e == nil {
@@ -200,9 +200,9 @@ func alertArguments() (*alert.Alert, args) {
 	return r, args{
 		symbolArg(&r.Symbol, "The instrument, such as BTCUSDT.").require(),
 		conditionArg(&r.Condition).require(),
-		intervalArg("interval", &r.Interval, "Length of the bars an indicator condition watches; 4h when left out. Price conditions watch every trade and take none."),
-		noteArg("note", &r.Note, 500, "A text of yours that comes back with the notification."),
-		timeArg("expires_at", &r.Expires, "When to give up waiting, in RFC 3339. Left out: never."),
+		intervalArg("interval", &r.Interval, "Bar length for an indicator condition; default 4h. Not allowed for price conditions, which watch every trade."),
+		noteArg("note", &r.Note, 500, "Your own text, returned with the notification."),
+		timeArg("expires_at", &r.Expires, "Expiry time in RFC 3339. Default: never."),
 	}
 }
 
@@ -210,9 +210,9 @@ func (t *Trading) setAlert() toolSpec {
 	_, input := alertArguments()
 	return toolSpec{
 		name: "set_alert", title: "Set an alert", trading: true,
-		description: "Register a one-shot alert: it fires once when its condition comes true and is then removed. " +
-			"A price condition that is already true fires at once; an indicator condition waits for the next bar that confirms the signal. " +
-			"Then call get_notifications with wait_seconds to wait for it.",
+		description: "Create a one-shot alert on a price or an indicator signal. " +
+			"A price condition that is already true fires immediately; a signal fires when a bar that closes after creation confirms it. " +
+			"To wait for it, call get_notifications with wait_seconds.",
 		input: input, output: alertSchema(false), hints: hints{},
 		run: func(ctx context.Context, caller principal.Caller, raw json.RawMessage) (mcp.Result, error) {
 			r, input := alertArguments()
@@ -231,8 +231,8 @@ func (t *Trading) setAlert() toolSpec {
 	}
 }
 
-// setInterval gives indicator conditions their default and refuses an interval
-// that would mean nothing.
+// setInterval applies the default interval of indicator conditions and rejects an
+// interval for price conditions.
 func setInterval(a *alert.Alert) error {
 	switch {
 	case a.Condition.Type == alert.IndicatorSignal && !a.Interval.Valid():
@@ -247,7 +247,7 @@ func (t *Trading) listAlerts() toolSpec {
 	const name = "list_alerts"
 	return toolSpec{
 		name: name, title: "List alerts", trading: true,
-		description: "List all active alerts, oldest first. Fired and cancelled ones are gone. About 0.3 KB per alert.",
+		description: "List active alerts, oldest first. Fired, cancelled and expired alerts are not listed. About 0.3 KB per alert.",
 		input:       (&paging{limit: maxItems}).fields(name),
 		output:      object("", listProp("alerts", "", alertSchema(true)), moreSchema()), hints: hints{readOnly: true, idempotent: true},
 		run: func(ctx context.Context, caller principal.Caller, raw json.RawMessage) (mcp.Result, error) {
@@ -272,18 +272,18 @@ func (t *Trading) listAlerts() toolSpec {
 	}
 }
 
-// alertKey orders alerts as they are listed: by when they were made.
+// alertKey sorts alerts by creation time.
 func alertKey(a alert.Alert) string { return fmt.Sprintf("%020d %s", a.Created.UnixMilli(), a.ID) }
 
 func (t *Trading) cancelAlert() toolSpec {
 	arguments := func() (*string, args) {
 		id := new(string)
-		return id, args{stringArg("alert_id", id, 64, "The alert_id that set_alert or list_alerts gave.").allowing("the one that set_alert or list_alerts gave").require()}
+		return id, args{stringArg("alert_id", id, 64, "The alert_id from set_alert or list_alerts.").allowing("the alert_id from set_alert or list_alerts").require()}
 	}
 	_, input := arguments()
 	return toolSpec{
 		name: "cancel_alert", title: "Cancel an alert", trading: true,
-		description: "Remove an active alert before it fires. Answers {ok, alert_id}.",
+		description: "Cancel an active alert by alert_id. Returns {ok, alert_id}.",
 		input:       input,
 		output:      object("", prop{"ok", &schema{Type: "boolean", Const: true}}, typedProp("alert_id", "string", "")),
 		hints:       hints{destructive: true, idempotent: true},

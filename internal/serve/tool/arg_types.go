@@ -16,7 +16,7 @@ import (
 	"candela/internal/market"
 )
 
-// stringArg is a string of at most most bytes.
+// stringArg is a string of 1 to most characters.
 func stringArg(name string, dst *string, most int, doc string) arg {
 	allowed := fmt.Sprintf("a text of 1 to %d characters", most)
 	return arg{
@@ -33,8 +33,8 @@ func stringArg(name string, dst *string, most int, doc string) arg {
 	}
 }
 
-// noteArg is a text that is shown to people: what could move a terminal's cursor or turn
-// the direction of a line is taken out of it.
+// noteArg is a text shown to people. Control characters and those that change the text
+// direction are removed.
 func noteArg(name string, dst *string, most int, doc string) arg {
 	f := stringArg(name, dst, most, doc)
 	read := f.read
@@ -43,14 +43,14 @@ func noteArg(name string, dst *string, most int, doc string) arg {
 			return err
 		}
 		if *dst = fault.Clean(*dst, most); *dst == "" {
-			return fault.Field(name, quoteValue(raw), f.allowed+" that can be seen")
+			return fault.Field(name, quoteValue(raw), f.allowed+", of which at least one is visible")
 		}
 		return nil
 	}
 	return f
 }
 
-// keyArg is a name that a client makes up and that must not look like another one.
+// keyArg is a name chosen by the client that must not look like another one.
 func keyArg(name string, dst *string, most int, doc string) arg {
 	f := stringArg(name, dst, most, doc)
 	f.allowed = fmt.Sprintf("1 to %d printable ASCII characters without a space at either end", most)
@@ -70,7 +70,7 @@ func keyArg(name string, dst *string, most int, doc string) arg {
 	return f
 }
 
-// enumArg is one of a few words. Case does not matter: BUY is a common spelling.
+// enumArg is one of a few words. Case is ignored: BUY is a common spelling.
 func enumArg(name string, dst *string, doc string, values ...string) arg {
 	allowed := strings.Join(values, ", ")
 	s := &schema{Type: "string", Description: doc, Enum: values}
@@ -95,7 +95,7 @@ func enumArg(name string, dst *string, doc string, values ...string) arg {
 	}
 }
 
-// intArg is a whole number from lo to hi. Its present value is the default.
+// intArg is a whole number from lo to hi. The initial value of dst is the default.
 func intArg(name string, dst *int, lo, hi int, doc string) arg {
 	allowed := fmt.Sprintf("a whole number from %d to %d", lo, hi)
 	low, high := float64(lo), float64(hi)
@@ -113,7 +113,7 @@ func intArg(name string, dst *int, lo, hi int, doc string) arg {
 	}
 }
 
-// nearestInt suggests the number inside quotes, or the bound that was passed.
+// nearestInt suggests the number inside quotes, or the nearest bound.
 func nearestInt(raw json.RawMessage, lo, hi int) []string {
 	value, err := strconv.ParseFloat(strings.Trim(string(raw), `"`), 64)
 	if err != nil || math.IsNaN(value) {
@@ -131,8 +131,8 @@ func nearestBool(raw json.RawMessage) []string {
 	return []string{value}
 }
 
-// mistyped reports a value that is not allowed where text never is. Text is
-// called so, because in an error all values stand in quotes.
+// mistyped reports an invalid value of an argument that is not a string. The error
+// says so if the value is a string, because all values appear in quotes.
 func mistyped(name string, raw json.RawMessage, allowed string, right ...string) error {
 	if value, ok := strictjson.Text(raw); ok {
 		return fault.Quoted(name, truncate(value), allowed, right...)
@@ -140,7 +140,7 @@ func mistyped(name string, raw json.RawMessage, allowed string, right ...string)
 	return fault.Field(name, quoteValue(raw), allowed, right...)
 }
 
-// boolArg is true or false. Its present value is the default.
+// boolArg is true or false. The initial value of dst is the default.
 func boolArg(name string, dst *bool, doc string) arg {
 	return arg{
 		name: name, allowed: "true or false",
@@ -155,7 +155,7 @@ func boolArg(name string, dst *bool, doc string) arg {
 	}
 }
 
-// symbolArg is the instrument a tool is about.
+// symbolArg is an instrument.
 func symbolArg(dst *market.Symbol, doc string) arg {
 	const name = "symbol"
 	return arg{
@@ -164,7 +164,7 @@ func symbolArg(dst *market.Symbol, doc string) arg {
 		read: func(raw json.RawMessage) error {
 			value, ok := strictjson.Text(raw)
 			if !ok {
-				return fault.Field(name, quoteValue(raw), "a text in quotes such as BTCUSDT")
+				return fault.Field(name, quoteValue(raw), "a string such as BTCUSDT")
 			}
 			parsed, err := market.ParseSymbol(value)
 			if err != nil {
@@ -176,7 +176,7 @@ func symbolArg(dst *market.Symbol, doc string) arg {
 	}
 }
 
-// intervalArg is the length of a bar. Its present value is the default.
+// intervalArg is the length of a bar. The initial value of dst is the default.
 func intervalArg(name string, dst *market.Interval, doc string) arg {
 	names := strings.Join(market.IntervalNames(), " ")
 	s := &schema{Type: "string", Description: doc + " One of " + names + "; spellings such as 15min, 60, 1D and 1wk work too. 1M is a month."}
@@ -200,7 +200,7 @@ func intervalArg(name string, dst *market.Interval, doc string) arg {
 	}
 }
 
-// minutes suggests the interval that a bare number would mean as text.
+// minutes suggests the interval that a bare number stands for.
 func minutes(raw json.RawMessage) []string {
 	if parsed, err := market.ParseInterval(string(raw)); err == nil {
 		return []string{parsed.String()}
@@ -208,16 +208,15 @@ func minutes(raw json.RawMessage) []string {
 	return nil
 }
 
-// Bounds of an exact amount. A literal beyond them is no amount of anything, and
-// an exponent of a billion would be written out digit by digit later.
+// Bounds of an exact amount. A huge exponent would be expanded digit by digit when the
+// amount is formatted.
 const (
 	maxAmountBytes    = 48
 	maxAmountExponent = 24
 )
 
-// amountArg is an exact decimal above zero. It goes from the JSON text to a decimal
-// without a float between, and a number in quotes is refused: whoever sends text
-// may have formatted it for people.
+// amountArg is an exact decimal above zero, parsed without a float in between. A number
+// in quotes is invalid: it may be formatted for people.
 func amountArg(name string, dst *decimal.Decimal, doc string) arg {
 	zero := 0.0
 	const plain, allowed = "a number above 0", "a number above 0, without quotes"
@@ -253,8 +252,8 @@ func priceArg(name string, dst *decimal.Decimal, given *bool, doc string) arg {
 	}
 }
 
-// noObject reports a value that is no object. A string is called so: the object that
-// it may hold has to be given itself.
+// noObject reports a value that is not an object, and suggests the object inside a
+// string.
 func noObject(name string, raw json.RawMessage, allowed string) error {
 	value, ok := strictjson.Text(raw)
 	if !ok {
@@ -268,7 +267,7 @@ func noObject(name string, raw json.RawMessage, allowed string) error {
 	return e
 }
 
-// parseExact reads a JSON number of sane length and size.
+// parseExact parses a JSON number within the bounds of an amount.
 func parseExact(raw json.RawMessage) (decimal.Decimal, bool) {
 	if raw[0] != '-' && (raw[0] < '0' || raw[0] > '9') || len(raw) > maxAmountBytes {
 		return decimal.Decimal{}, false
@@ -280,8 +279,7 @@ func parseExact(raw json.RawMessage) (decimal.Decimal, bool) {
 	return value, true
 }
 
-// wrongNumber says that a value is no number that is allowed. Where one stands in
-// quotes, the message shows it without.
+// wrongNumber reports an invalid number and suggests the number inside quotes.
 func wrongNumber(name string, raw json.RawMessage, allowed string) error {
 	if _, ok := parseExact(raw); !ok && (raw[0] == '-' || '0' <= raw[0] && raw[0] <= '9') {
 		allowed = fmt.Sprintf("%s, of at most %d characters and with an exponent from -%d to %d", allowed, maxAmountBytes, maxAmountExponent, maxAmountExponent)
@@ -315,7 +313,7 @@ func timeArg(name string, dst *time.Time, doc string) arg {
 	}
 }
 
-// listArg is a list whose items check accepts and may rewrite.
+// listArg is a list of strings that check validates and converts.
 func listArg[T any](name string, dst *[]T, most int, item *schema, allowed, doc string, check func(string) (T, error)) arg {
 	return arg{
 		name: name, allowed: "a list of " + allowed,
@@ -344,8 +342,8 @@ func listArg[T any](name string, dst *[]T, most int, item *schema, allowed, doc 
 	}
 }
 
-// noList reports a value that is no list. It suggests the list that stands in
-// quotes, or the words of a text in brackets.
+// noList reports a value that is not a list. It suggests the list inside a string, or a
+// list of the string's words.
 func noList(name string, raw json.RawMessage, allowed string) error {
 	value, ok := strictjson.Text(raw)
 	switch {

@@ -11,42 +11,42 @@ import (
 	"candela/internal/kit/strictjson"
 )
 
-// arg is one argument of a tool: how the schema shows it and how it is read
-// into the place its constructor was given.
+// arg is one argument of a tool: its schema and the function that reads it into the
+// destination given to its constructor.
 type arg struct {
 	name     string
 	aliases  []string
 	required bool
 	schema   *schema
-	allowed  string // in words, for errors
+	allowed  string // described for errors
 	read     func(raw json.RawMessage) error
 }
 
-// args are the arguments of a tool, in the order the schema shows them.
+// args holds the arguments of a tool in schema order.
 type args []arg
 
-// require marks an argument that has to be given.
+// require marks a mandatory argument.
 func (f arg) require() arg {
 	f.required = true
 	return f
 }
 
-// allowing says in words what has to be given, where its kind alone would not help.
+// allowing describes the accepted values in errors, where the type alone would not help.
 func (f arg) allowing(allowed string) arg {
 	f.allowed = allowed
 	return f
 }
 
-// alias adds other names for an argument. One of the names may be used.
+// alias adds other names for an argument. A call may use only one of the names.
 func (f arg) alias(names ...string) arg {
 	f.aliases = names
 	return f
 }
 
-// schema returns the input schema. An alias is a property of its own, so that a
-// client which checks arguments before it sends them lets it through.
+// schema returns the input schema. An alias is a separate property, so that clients
+// that validate arguments accept it.
 func (fs args) schema() *schema {
-	// An empty object of properties is written too: some clients insist on it.
+	// Some clients require properties even if it is empty.
 	s := &schema{Type: "object", Properties: props{}, AdditionalProperties: false}
 	for _, f := range fs {
 		s.Properties = append(s.Properties, prop{f.name, f.schema})
@@ -64,10 +64,9 @@ func (fs args) schema() *schema {
 	return s
 }
 
-// decode reads arguments, which is a checked JSON object. Null counts as not
-// given. The error names the field, what it was and what is allowed.
+// decode reads arguments, a valid JSON object. A null value is treated as absent.
 func (fs args) decode(arguments json.RawMessage) error {
-	given := make([]string, len(fs)) // the name each field was given by
+	given := make([]string, len(fs)) // the name used for each argument
 	for name, raw := range strictjson.Fields(arguments) {
 		i := fs.find(name)
 		if i < 0 {
@@ -77,7 +76,7 @@ func (fs args) decode(arguments json.RawMessage) error {
 			continue
 		}
 		if given[i] != "" {
-			return fault.Field(name, quoteValue(raw), "only one of "+given[i]+" and "+name+": they mean the same")
+			return fault.Field(name, quoteValue(raw), "only one of "+given[i]+" and "+name+", which are the same argument")
 		}
 		given[i] = name
 		if err := fs[i].read(raw); err != nil {
@@ -96,7 +95,7 @@ func (fs args) find(name string) int {
 	return slices.IndexFunc(fs, func(f arg) bool { return f.name == name || slices.Contains(f.aliases, name) })
 }
 
-// unknown reports an argument that the tool does not take.
+// unknown reports an argument that the tool does not have.
 func (fs args) unknown(name string) error {
 	names, all := make([]string, 0, len(fs)), make([]string, 0, len(fs))
 	for _, f := range fs {
@@ -109,19 +108,24 @@ func (fs args) unknown(name string) error {
 	}
 	near := fault.Nearest(name, all)
 	message := "unknown argument " + quote(truncate(name))
-	if advice, instead := fs.advice(name); advice != "" {
-		message, near = message+": "+advice, instead
-	} else if len(near) > 0 {
-		message += ", did you mean " + quote(near[0]) + "?"
+	advice, instead := fs.advice(name)
+	switch {
+	case advice != "":
+		message, near = message+": "+advice+"; use "+allowed, instead
+	case len(near) > 0:
+		message += "; use " + allowed + "; did you mean " + quote(near[0]) + "?"
+	default:
+		message += "; use " + allowed
 	}
 	return &fault.Error{
 		Kind: fault.Invalid, Code: "unknown_argument", Field: truncate(name), Value: truncate(name),
-		Message: message + "; allowed: " + allowed, Allowed: allowed, Suggestions: near,
+		Message: message, Allowed: allowed, Suggestions: near,
 	}
 }
 
-// renameField puts the name the client used into an error about its alias. Of the
-// message only the beginning is the name: list_indicators, too, has it in its own.
+// renameField replaces the argument's name in an error with the alias the client used.
+// The name is at the start of the message; elsewhere the same word may mean another
+// thing, as in list_indicators.
 func renameField(err error, from, to string) error {
 	e := fault.Of(err)
 	if e == nil || from == to || e.Field != from {
@@ -137,8 +141,8 @@ func renameField(err error, from, to string) error {
 
 func quote(text string) string { return string(strictjson.AppendString(nil, text)) }
 
-// quoteValue is a value as an error may repeat it: a string without its quotes, all
-// else as JSON, and never long.
+// quoteValue formats a client's value for an error: a string without its quotes, other
+// values as JSON, truncated.
 func quoteValue(raw json.RawMessage) string {
 	if text, ok := strictjson.Text(raw); ok {
 		return truncate(text)
@@ -146,13 +150,13 @@ func quoteValue(raw json.RawMessage) string {
 	return truncate(string(bytes.TrimSpace(raw)))
 }
 
-// truncate bounds a text that the client chose.
+// truncate bounds a text chosen by the client.
 func truncate(text string) string {
-	const most = 80
-	if len(text) <= most {
+	const maxBytes = 80
+	if len(text) <= maxBytes {
 		return text
 	}
-	end := most
+	end := maxBytes
 	for end > 0 && !utf8.RuneStart(text[end]) {
 		end--
 	}

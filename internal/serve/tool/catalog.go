@@ -9,7 +9,7 @@ import (
 	"candela/internal/serve/mcp"
 )
 
-// catalogItem is one indicator as list_indicators shows it.
+// catalogItem is one indicator in list_indicators.
 type catalogItem struct {
 	Name        string         `json:"name"`
 	Description string         `json:"description"`
@@ -21,11 +21,10 @@ type catalogItem struct {
 	Meanings    signalMeanings `json:"signal_descriptions,omitempty"`
 }
 
-// signalMeanings says when each signal comes. It is written as an object, in the
-// order of the labels.
+// signalMeanings describes each signal; it marshals to an object in label order.
 type signalMeanings []indicator.Trigger
 
-// MarshalJSON writes {label: sentence}.
+// MarshalJSON returns {label: sentence}.
 func (m signalMeanings) MarshalJSON() ([]byte, error) {
 	dst := []byte{'{'}
 	for i, t := range m {
@@ -48,13 +47,12 @@ type catalogParam struct {
 	Description string   `json:"description"`
 }
 
-// listIndicators is the catalogue tool. Its answer never changes, so it is
-// written once.
+// listIndicators marshals its constant result once.
 func (c *charts) listIndicators() toolSpec {
 	written, err := jsonResult(catalog())
 	return toolSpec{
 		name: "list_indicators", title: "List indicators",
-		description: "List every indicator with what it shows, its aliases, its parameters with defaults and bounds, and what its signals mean. " +
+		description: "List all indicators with descriptions, aliases, parameters, defaults, bounds and signals. " +
 			"Call it once before generate_chart, get_indicators or an indicator alert to find valid names, parameters and signal labels. About 31 KB.",
 		output: catalogSchema(), hints: hints{readOnly: true, idempotent: true},
 		run: withoutArgs(func(context.Context, principal.Caller) (mcp.Result, error) { return written, err }),

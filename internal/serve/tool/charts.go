@@ -23,21 +23,21 @@ type BarSource interface {
 	Bars(ctx context.Context, r marketdata.Request) (marketdata.BarSet, error)
 }
 
-// charts is the three tools that need no trading.
+// charts implements the tools that need no trading.
 type charts struct {
 	source   BarSource
 	renderer Renderer
 	alerts   Alerts    // nil without trading
 	account  Positions // nil without trading
 	log      *slog.Logger
-	turns    *fair.Slots // tokens compute and draw in turns
+	turns    *fair.Slots // shares the processors fairly among tokens
 }
 
-// slots is how many computations and pictures are under way at once: enough to keep
-// the processors busy. A picture may take 50 MB.
+// slots limits concurrent computations and pictures: enough to keep the processors busy,
+// and few enough for memory, as a picture may need 50 MB.
 func slots() int { return min(max(2, runtime.GOMAXPROCS(0)), 8) }
 
-// inTurn does work that keeps a processor busy when it is the caller's turn.
+// inTurn runs processor-bound work when the caller gets a slot.
 func (c *charts) inTurn(ctx context.Context, caller principal.Caller, work func() error) error {
 	release, err := c.turns.Take(ctx, caller.Key)
 	if err != nil {
@@ -47,7 +47,7 @@ func (c *charts) inTurn(ctx context.Context, caller principal.Caller, work func(
 	return work()
 }
 
-// compute is Compute, with a turn for everything but reading the bars.
+// compute is Compute with a slot held for all but reading the bars.
 func (c *charts) compute(ctx context.Context, caller principal.Caller, q ChartRequest) (shown *payload.Chart, err error) {
 	set, err := read(ctx, c.source, q)
 	if err != nil {
@@ -64,8 +64,8 @@ func (c *charts) specs() []toolSpec {
 	return []toolSpec{c.generateChart(), c.listIndicators(), c.getIndicators()}
 }
 
-// ChartRequest is what a chart is to show: what generate_chart, get_indicators and the
-// one chart of the command line have in common.
+// ChartRequest describes the content of a chart, for generate_chart, get_indicators and
+// the command line.
 type ChartRequest struct {
 	Symbol     market.Symbol
 	Interval   market.Interval
@@ -73,9 +73,9 @@ type ChartRequest struct {
 	Bars       int // at least 1
 }
 
-// Compute reads the bars and runs the indicators. Each sees the bars shown and
-// the history it needs before them, and is then cut to the bars shown: what a
-// volume profile of the visible range counts does not depend on its neighbours.
+// Compute reads the bars and runs the indicators. Each receives the visible bars and
+// its own warm-up, so that the result of one does not depend on the others, and is then
+// cut to the visible bars.
 func Compute(ctx context.Context, source BarSource, q ChartRequest) (*payload.Chart, error) {
 	set, err := read(ctx, source, q)
 	if err != nil {
@@ -84,7 +84,7 @@ func Compute(ctx context.Context, source BarSource, q ChartRequest) (*payload.Ch
 	return show(ctx, set, q)
 }
 
-// read reads the bars that a question needs.
+// read reads the bars that a request needs.
 func read(ctx context.Context, source BarSource, q ChartRequest) (marketdata.BarSet, error) {
 	env := indicator.Env{Interval: q.Interval}
 	want := marketdata.Request{Symbol: q.Symbol, Interval: q.Interval, Bars: q.Bars}
@@ -114,7 +114,7 @@ func provenance(set *marketdata.BarSet) payload.Provenance {
 	return p
 }
 
-// show runs the indicators over bars that were read.
+// show runs the indicators over set.
 func show(ctx context.Context, set marketdata.BarSet, q ChartRequest) (*payload.Chart, error) {
 	env := indicator.Env{Interval: q.Interval, Calendar: set.Calendar}
 	shown := set.Bars.Tail(q.Bars)
@@ -139,9 +139,8 @@ func show(ctx context.Context, set marketdata.BarSet, q ChartRequest) (*payload.
 	return chart, nil
 }
 
-// holes counts the bars that are missing among those shown: of the bars that they
-// were built from, or of their own interval. Bars that do not stand where the
-// calendar wants them say that it is not theirs, and then nothing can be counted.
+// holes counts the missing bars among those shown: of the interval they were built
+// from, or of their own. It returns 0 if the bars do not match the calendar.
 func holes(set *marketdata.BarSet, shown *market.Bars, i market.Interval) int {
 	if set.BuiltFrom.Valid() {
 		within := slices.DeleteFunc(slices.Clone(set.Holes), func(g market.Gap) bool { return g.To <= shown.T[0] })
@@ -157,14 +156,14 @@ func holes(set *marketdata.BarSet, shown *market.Bars, i market.Interval) int {
 	return set.Calendar.Missed(found.Gaps)
 }
 
-// run computes one indicator over the bars shown and its own warm-up, and says
-// whether the history was long enough.
+// run computes one indicator over the bars shown and its own warm-up, and reports
+// whether the warm-up was complete.
 func run(s *indicator.Selection, env indicator.Env, set *marketdata.BarSet, shown int) (*indicator.Result, bool) {
 	_, stable := s.Warmup(env)
 	sums, ok := s.Instance.(indicator.Summing)
 	sum := ok && sums.Sums()
 	if sum {
-		stable = 0 // it begins at the first bar shown, which the answer names
+		stable = 0 // a sum starts at the first bar shown, which the result names
 	}
 	history := indicator.History{Interval: env.Interval, Shown: shown, Stable: stable}
 	from := history.Begin(&set.Bars, set.Forming)
@@ -182,22 +181,21 @@ func run(s *indicator.Selection, env indicator.Env, set *marketdata.BarSet, show
 	return result, total >= shown+stable
 }
 
-// getIndicators is the computation tool.
 func (c *charts) getIndicators() toolSpec {
 	arguments := func() (*ChartRequest, args) {
 		q := &ChartRequest{Interval: market.Hour4, Bars: defaultBars}
 		return q, args{
 			symbolArg(&q.Symbol, "The instrument, such as BTCUSDT, AAPL or binance:BTCUSDT.").require(),
-			indicatorsArg("indicators", &q.Indicators, "What to compute: names from list_indicators, or objects with a name and parameters.", nil).require(),
+			indicatorsArg("indicators", &q.Indicators, "Indicators to compute: names from list_indicators, or objects with a name and parameters.", nil).require(),
 			intervalArg("interval", &q.Interval, "Length of a bar."),
 		}
 	}
 	_, input := arguments()
 	return toolSpec{
 		name: "get_indicators", title: "Compute indicators",
-		description: "Compute technical indicators for a symbol and return their latest values, newest signals and levels as JSON, without a picture. " +
-			"Use it to answer a question with numbers (is the RSI oversold, did MACD cross). " +
-			"Names and parameters come from list_indicators. Answers in about 0.5 to 2 KB per indicator.",
+		description: "Compute indicators and return the latest values, newest signals and levels as JSON. " +
+			"Use it for questions about numbers, such as whether RSI is oversold or MACD has crossed. " +
+			"Names and parameters come from list_indicators. 0.5 to 2 KB per indicator.",
 		input: input, output: computedSchema(), hints: hints{readOnly: true, idempotent: true, openWorld: true},
 		run: func(ctx context.Context, caller principal.Caller, raw json.RawMessage) (mcp.Result, error) {
 			q, input := arguments()

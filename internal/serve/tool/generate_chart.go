@@ -11,8 +11,8 @@ import (
 	"candela/internal/serve/mcp"
 )
 
-// Renderer draws pictures as PNG. It must be safe for concurrent use. An error
-// names the argument that cannot be drawn.
+// Renderer draws charts as PNG. It must be safe for concurrent use. An error names the
+// invalid argument.
 type Renderer interface {
 	PNG(spec *chart.Spec) ([]byte, error)
 }
@@ -29,17 +29,17 @@ const (
 	defaultBars = 200
 
 	// seriesLimit keeps a result, which holds the series twice, below the
-	// 1,048,576 bytes at which clients cut.
+	// 1,048,576 bytes at which clients truncate.
 	seriesLimit = 480_000
 )
 
-// pictureLevel is the deflate level of pictures: every byte of one crosses a
-// network and a conversation, so size is worth a few milliseconds.
+// pictureLevel is the deflate level of pictures. Their size costs network and model
+// context, which is worth a few milliseconds.
 const pictureLevel = 6
 
 func defaultIndicators() []string { return []string{"ema_stack", "cipher_b", "macd"} }
 
-// chartArguments are the arguments of generate_chart.
+// chartArguments holds the arguments of generate_chart.
 type chartArguments struct {
 	ChartRequest
 	width, height, scale int
@@ -56,29 +56,29 @@ func newChartArguments() *chartArguments {
 
 func (a *chartArguments) fields() args {
 	return args{
-		symbolArg(&a.Symbol, "The instrument, such as BTCUSDT, AAPL, EURUSD=X or binance:BTCUSDT. Leave it out for made-up sample data.").alias("ticker"),
+		symbolArg(&a.Symbol, "The instrument, such as BTCUSDT, AAPL, EURUSD=X or binance:BTCUSDT. Omit it for sample data.").alias("ticker"),
 		intervalArg("interval", &a.Interval, "Length of a bar.").alias("timeframe"),
-		indicatorsArg("indicators", &a.Indicators, "What to draw: names from list_indicators, or objects with a name and parameters. An empty list draws the price alone.", defaultIndicators()).alias("panels"),
-		intArg("bars", &a.Bars, 1, chart.MaxBars, "How many of the newest bars to show."),
+		indicatorsArg("indicators", &a.Indicators, "Indicators to draw: names from list_indicators, or objects with a name and parameters. An empty list draws the price alone.", defaultIndicators()).alias("panels"),
+		intArg("bars", &a.Bars, 1, chart.MaxBars, "Number of newest bars to show."),
 		intArg("width", &a.width, chart.MinSide, chart.MaxSide, "Width of the picture in pixels. Vision models scale down pictures wider than 1568."),
 		intArg("height", &a.height, chart.MinSide, chart.MaxSide, "Height of the picture in pixels."),
-		enumArg("format", &a.format, "What to return: a picture, or JSON.",
+		enumArg("format", &a.format, "Result format: picture or JSON.",
 			formatPNG, formatSummary, formatBoth, formatSeries),
-		enumArg("theme", &a.theme, "Colours of the picture.", "dark", "light"),
+		enumArg("theme", &a.theme, "Colour theme of the picture.", "dark", "light"),
 		intArg("scale", &a.scale, 1, chart.MaxScale, "Device pixels per pixel, for sharp screens."),
 		boolArg("log", &a.log, "Logarithmic price axis."),
 	}
 }
 
-// generateChart is the chart tool. It has no output schema: see docs/adr/0005.
+// generateChart has no output schema: see docs/adr/0005.
 func (c *charts) generateChart() toolSpec {
 	return toolSpec{
 		name: "generate_chart", title: "Draw a chart",
-		description: "Draw a candlestick chart with indicators for a symbol, or return what the chart shows as JSON. " +
-			"Use format png to look at a market (about 80 to 140 KB of base64), summary for the figures behind it (about 2 to 8 KB), " +
-			"both for the two together, and series for every value of every bar (about 90 KB for 200 bars). " +
-			"A signal stands at bar x, time t; the close of bar confirmed_x confirmed it. " +
-			"Without a symbol it draws made-up sample data and says so.",
+		description: "Draw a candlestick chart with indicators, or return its data as JSON. " +
+			"Set format: png to see the chart (80 to 140 KB of base64), summary for the key figures (2 to 8 KB), " +
+			"both, or series for every value of every bar (about 90 KB for 200 bars). Prefer summary when you need numbers only. " +
+			"A signal is at bar x, time t; the close of bar confirmed_x confirmed it. " +
+			"Without a symbol it draws sample data (source: sample); a real symbol never returns sample data.",
 		input: newChartArguments().fields(),
 		hints: hints{readOnly: true, idempotent: true, openWorld: true},
 		meta:  json.RawMessage(`{"anthropic/maxResultSizeChars":500000}`),
@@ -115,8 +115,8 @@ func (c *charts) generate(ctx context.Context, caller principal.Caller, a *chart
 	if err != nil {
 		return mcp.Result{}, err
 	}
-	// No structured content beside a picture: clients are known that would show
-	// it in the picture's place.
+	// No structured content with a picture: some clients show it instead of the
+	// picture.
 	result := mcp.Result{Content: []mcp.Content{{Image: png, MIME: "image/png", Meta: payload.AppendAbout(nil, shown)}}}
 	if a.format == formatBoth {
 		result.Content = append(result.Content, mcp.Content{Text: payload.AppendSummary(nil, shown)})

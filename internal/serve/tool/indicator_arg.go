@@ -10,17 +10,17 @@ import (
 	"candela/internal/kit/strictjson"
 )
 
-// maxIndicators is how many indicators one chart may carry.
+// maxIndicators is the number of indicators in one request.
 const maxIndicators = 24
 
-// NamedIndicator is an indicator as it was asked for: under which name, and what that
-// turned out to be.
+// NamedIndicator is a requested indicator: the name the client used and the selection it
+// resolved to.
 type NamedIndicator struct {
 	Name      string
 	Selection *indicator.Selection
 }
 
-// indicatorsArg is a list of names or of objects with a name and overrides.
+// indicatorsArg is a list of names, or of objects with a name and parameters.
 func indicatorsArg(name string, dst *[]NamedIndicator, doc string, fallback []string) arg {
 	item := &schema{AnyOf: []*schema{
 		{Type: "string", Description: "A name or alias from list_indicators, such as rsi."},
@@ -55,7 +55,7 @@ func indicatorsArg(name string, dst *[]NamedIndicator, doc string, fallback []st
 				*dst = append(*dst, each)
 			}
 			if len(*dst) == 0 && fallback == nil {
-				return fault.Field(name, "[]", "at least one indicator; list_indicators has the names")
+				return fault.Field(name, "[]", "at least one name from list_indicators")
 			}
 			return nil
 		},
@@ -76,11 +76,11 @@ func readIndicator(field string, item json.RawMessage) (NamedIndicator, error) {
 				continue
 			}
 			if request.Name, named = strictjson.Text(value); !named {
-				return NamedIndicator{}, fault.Field(field+"[].name", quoteValue(value), "an indicator's name as list_indicators gives it")
+				return NamedIndicator{}, fault.Field(field+"[].name", quoteValue(value), "a name from list_indicators")
 			}
 		}
 		if !named {
-			return NamedIndicator{}, fault.Missing(field+"[].name", "the indicator's name as list_indicators gives it")
+			return NamedIndicator{}, fault.Missing(field+"[].name", "a name from list_indicators")
 		}
 	default:
 		return NamedIndicator{}, fault.Field(field, quoteValue(item), `a name such as "rsi", or an object such as {"name":"rsi","length":21}`)
@@ -93,19 +93,19 @@ func readIndicator(field string, item json.RawMessage) (NamedIndicator, error) {
 	return NamedIndicator{request.Name, selection}, nil
 }
 
-// withField adds to the error about an unknown name where the names are, and which
-// field it stood in. Errors about parameters have both.
+// withField adds the field and a hint to the error of an unknown indicator. Errors about
+// parameters have both.
 func withField(err error, field string) error {
 	e := fault.Of(err)
 	if e == nil || e.Code != indicator.UnknownCode {
 		return err
 	}
-	told := *e
-	told.Field, told.Message, told.Allowed = field, e.Message+"; list_indicators has the names", "a name or alias from list_indicators"
-	return &told
+	hinted := *e
+	hinted.Field, hinted.Message, hinted.Allowed = field, e.Message+"; list_indicators has the names", "a name or alias from list_indicators"
+	return &hinted
 }
 
-// resolveAll makes the selections of names that are known to be right.
+// resolveAll resolves valid names.
 func resolveAll(names []string) []NamedIndicator {
 	all := make([]NamedIndicator, 0, len(names))
 	for _, name := range names {

@@ -14,7 +14,7 @@ import (
 // Who is told to try again is told that the key is still good, where there is one.
 func TestPlaceOrder_SaysThatAKeyIsStillGood(t *testing.T) {
 	t.Parallel()
-	const good = "safe to try again with the same idempotency_key"
+	const good = "safe to retry with the same idempotency_key"
 	away := fault.Unreachable(errors.New("because"), time.Second, "nobody trades; nothing was done")
 	unknown := &fault.Error{Kind: fault.Unavailable, Code: "outcome_unknown", Retryable: true, Message: "ask again with the same idempotency_key"}
 	for name, c := range map[string]struct {

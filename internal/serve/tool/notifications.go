@@ -22,7 +22,7 @@ type Notifications interface {
 	Poll(ctx context.Context, caller principal.Caller, wait time.Duration, most notify.Bound) (*notify.Batch, error)
 }
 
-// Subscriptions is where push filters live, one for each token.
+// Subscriptions stores one push filter per token.
 type Subscriptions interface {
 	Subscribe(ctx context.Context, caller principal.Caller, f notify.Filter) error
 	Unsubscribe(ctx context.Context, caller principal.Caller) (existed bool, err error)
@@ -33,7 +33,7 @@ func (t *Trading) notificationSpecs() []toolSpec {
 	return []toolSpec{t.getNotifications(), t.subscribe(), t.unsubscribe(), t.listSubscriptions()}
 }
 
-// maxWait is below the five minutes after which clients give a call up.
+// maxWait is below the five minutes after which clients time out.
 const maxWait = 240
 
 func (t *Trading) getNotifications() toolSpec {
@@ -42,8 +42,8 @@ func (t *Trading) getNotifications() toolSpec {
 	arguments := func() (*asked, args) {
 		a := &asked{limit: maxItems}
 		return a, args{
-			intArg("wait_seconds", &a.wait, 0, maxWait, "Wait up to this long for the first one; 0 answers at once. Many clients give up after 60 seconds: use 50, and call again."),
-			intArg("limit", &a.limit, 1, maxItems, "Items at most; the others stay in the queue."),
+			intArg("wait_seconds", &a.wait, 0, maxWait, "Seconds to wait for an alert; 0 returns immediately. Many clients time out after 60 s: use 50 and call again."),
+			intArg("limit", &a.limit, 1, maxItems, "Maximum number of items; the rest stay in the queue."),
 		}
 	}
 	_, input := arguments()
@@ -51,11 +51,11 @@ func (t *Trading) getNotifications() toolSpec {
 		typedProp("alert_id", "string", ""), typedProp("symbol", "string", ""), typedProp("interval", "string", "May be empty."),
 		prop{"condition", object("", enumProp("type", "", alert.Types()...), typedProp("threshold?", "number", ""), typedProp("indicator?", "string", ""), typedProp("signal?", "string", ""))},
 		typedProp("value", "number", "At the time of firing."), typedProp("triggered_at", "string", ""),
-		typedProp("note?", "string", ""), typedProp("late?", "boolean", "Found afterwards, in bars that were missed when they closed."))
+		typedProp("note?", "string", ""), typedProp("late?", "boolean", "Found later, in bars that were missed when they closed."))
 	return toolSpec{
 		name: name, title: "Fetch notifications", trading: true,
-		description: "Take the alerts that have fired out of the queue; each is returned once, to whoever asks first. " +
-			"With wait_seconds it sleeps until one fires. About 0.3 KB per notification.",
+		description: "Fetch fired alerts and remove them from the queue. Each is returned once, to the first client that asks. " +
+			"Set wait_seconds to wait for the next one. About 0.3 KB per notification.",
 		input: input, output: object("", listProp("notifications", "Oldest first.", item), moreSchema()), hints: hints{},
 		run: func(ctx context.Context, caller principal.Caller, raw json.RawMessage) (mcp.Result, error) {
 			a, input := arguments()
@@ -77,8 +77,8 @@ func (t *Trading) getNotifications() toolSpec {
 	}
 }
 
-// batchResult is a result of what was taken out of the queue. What is left stays there:
-// the next call has it, so there is no cursor.
+// batchResult is the result of get_notifications. The rest stays in the queue for the
+// next call, so there is no cursor.
 func batchResult(name string, fired *notify.Batch) (mcp.Result, error) {
 	records := make([]json.RawMessage, len(fired.Entries))
 	for i, entry := range fired.Entries {
@@ -95,7 +95,7 @@ func batchResult(name string, fired *notify.Batch) (mcp.Result, error) {
 	return arrayResult(name, "notifications", array, left, "")
 }
 
-// maxFilterSymbols is how many symbols one subscription may name.
+// maxFilterSymbols is the number of symbols in one subscription.
 const maxFilterSymbols = 200
 
 func filterArguments() (*notify.Filter, args) {
@@ -108,9 +108,9 @@ func filterArguments() (*notify.Filter, args) {
 	}
 	return f, args{
 		listArg("symbols", &f.Symbols, maxFilterSymbols, &schema{Type: "string"}, "symbols such as BTCUSDT",
-			"Only alerts on these. Left out or empty: all.", market.ParseSymbol),
+			"Only alerts on these symbols. Default: all.", market.ParseSymbol),
 		listArg("alert_types", &f.Types, len(alert.Types()), &schema{Type: "string", Enum: alert.Types()}, strings.Join(alert.Types(), ", "),
-			"Only alerts of these types. Left out or empty: all.", asType),
+			"Only alerts of these types. Default: all.", asType),
 	}
 }
 
@@ -132,9 +132,9 @@ func (t *Trading) subscribe() toolSpec {
 	_, input := filterArguments()
 	return toolSpec{
 		name: "subscribe_notifications", title: "Subscribe to notifications", trading: true,
-		description: "Ask for fired alerts to be pushed to this client as notifications/alert_triggered, filtered by symbols and alert types. " +
-			"Few clients show these to a model: to wait yourself use get_notifications. " +
-			"Replaces an earlier subscription. While the client is away they are queued for an hour, at most 1000.",
+		description: "Push fired alerts to this client as notifications/alert_triggered, filtered by symbols and alert types. " +
+			"Most clients do not show pushes to the model; to wait for an alert, call get_notifications. " +
+			"Replaces the previous subscription. While the client is offline, the newest 1000 are queued for one hour.",
 		input: input,
 		output: object("", append([]prop{{"status", &schema{Type: "string", Const: "subscribed"}}},
 			subscribedProps()...)...),
@@ -159,7 +159,7 @@ func (t *Trading) subscribe() toolSpec {
 func (t *Trading) unsubscribe() toolSpec {
 	return toolSpec{
 		name: "unsubscribe_notifications", title: "Unsubscribe from notifications", trading: true,
-		description: "Remove this client's push subscription and what is queued for it. Answers {status}: unsubscribed, or not_found when there was none.",
+		description: "Remove this client's push subscription and its queue. Returns status unsubscribed, or not_found if there was none.",
 		output:      object("", enumProp("status", "", "unsubscribed", "not_found")),
 		hints:       hints{destructive: true, idempotent: true},
 		run: withoutArgs(func(ctx context.Context, caller principal.Caller) (mcp.Result, error) {
@@ -181,10 +181,10 @@ func (t *Trading) unsubscribe() toolSpec {
 func (t *Trading) listSubscriptions() toolSpec {
 	output := object("", typedProp("subscribed", "boolean", ""))
 	output.Properties = append(output.Properties, subscribedProps()...)
-	output.Properties = append(output.Properties, typedProp("offline_queue_size", "integer", ""), typedProp("connected", "boolean", "A stream is open now."))
+	output.Properties = append(output.Properties, typedProp("offline_queue_size", "integer", ""), typedProp("connected", "boolean", "A stream is open."))
 	return toolSpec{
 		name: "list_subscriptions", title: "Show the subscription", trading: true,
-		description: "Show this client's push filters, how many notifications are queued for it and whether its stream is open.",
+		description: "Show this client's push filters, queue length and whether its stream is open.",
 		output:      output, hints: hints{readOnly: true, idempotent: true},
 		run: withoutArgs(func(ctx context.Context, caller principal.Caller) (mcp.Result, error) {
 			s, err := t.Subscriptions.Subscription(ctx, caller)

@@ -9,8 +9,8 @@ import (
 	"candela/internal/trading/order"
 )
 
-// orderJSON is an order on the wire. The keys that clients have long known are
-// JSON numbers; the newer ones are exact decimals in text.
+// orderJSON is an order in a result. The original keys are JSON numbers; newer ones are
+// exact decimals in strings.
 type orderJSON struct {
 	ID            string            `json:"id"`
 	OrderID       string            `json:"order_id"`
@@ -39,7 +39,7 @@ type orderJSON struct {
 	DryRun        bool              `json:"dry_run,omitempty"`
 }
 
-// formatTime is how times are written: ISO 8601 in UTC with milliseconds.
+// formatTime formats a time as ISO 8601 in UTC with milliseconds.
 func formatTime(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z") }
 
 func toOrderJSON(o order.Order) orderJSON {
@@ -60,7 +60,7 @@ func toOrderJSON(o order.Order) orderJSON {
 	return r
 }
 
-// typeOf names the type of an order. Venues have more of them than we place.
+// typeOf names the type of an order. Venues have types that candela does not place.
 func typeOf(o order.Order) string {
 	switch {
 	case o.Type != 0:
@@ -72,8 +72,8 @@ func typeOf(o order.Order) string {
 	}
 }
 
-// feesOf writes fees as one amount and by asset. Amounts of several assets have no
-// sum: the one amount is then that of the first asset by name.
+// feesOf formats fees as one amount and by asset. Amounts of several assets have no
+// sum, so the one amount is that of the first asset by name.
 func feesOf(fees order.Fees) (string, map[string]string) {
 	if len(fees) == 0 {
 		return "0", nil
@@ -91,14 +91,14 @@ func orderSchema() *schema {
 		typedProp("symbol", "string", ""), typedProp("venue", "string", ""), enumProp("side", "", order.Sides()...), enumProp("type", "", order.Types()...),
 		typedProp("quantity", "number", ""), typedProp("price?", "number", "Of a limit order."), typedProp("limit_price?", "string", "The same, exact."),
 		enumProp("state", "", "Pending", "Open", "Filled", "Cancelled", "Rejected"),
-		enumProp("status", "The precise state; uncertain while the venue's answer is not known.", order.Statuses()...),
+		enumProp("status", "The precise state; uncertain while the venue has not confirmed it.", order.Statuses()...),
 		typedProp("filled_quantity", "string", "Exact decimal."),
 		prop{"avg_fill_price", &schema{AnyOf: []*schema{{Type: "string"}, {Type: "null"}}, Description: "Exact decimal; null before the first fill."}},
 		typedProp("fees", "string", "Exact decimal."), feesSchema(),
 		typedProp("reject_reason?", "string", ""), typedProp("reject_rule?", "string", ""),
 		typedProp("broker", "string", ""), enumProp("mode", "", "paper", "live"), typedProp("external?", "boolean", ""),
 		typedProp("created_at", "string", ""), typedProp("updated_at", "string", ""),
-		typedProp("dry_run?", "boolean", "Checked only, nothing was sent."),
+		typedProp("dry_run?", "boolean", "Checked only, not sent."),
 	)
 }
 
@@ -106,8 +106,8 @@ func feesSchema() prop {
 	return prop{"fees_by_asset?", &schema{Type: "object"}}
 }
 
-// positionRecord is a position on the wire.
-type positionRecord struct {
+// positionJSON is a position in a result.
+type positionJSON struct {
 	Symbol        string            `json:"symbol"`
 	Venue         string            `json:"venue"`
 	Side          string            `json:"side"`
@@ -122,9 +122,9 @@ type positionRecord struct {
 	Mode          string            `json:"mode"`
 }
 
-func positionOf(p order.PricedPosition) positionRecord {
+func toPositionJSON(p order.PricedPosition) positionJSON {
 	entry, _ := p.Average()
-	r := positionRecord{
+	r := positionJSON{
 		Symbol: p.Symbol.Name, Venue: p.Symbol.Venue, Side: p.Side().String(), Quantity: number(p.NetQuantity().Abs()), EntryPrice: number(entry),
 		RealizedPnL: p.Realised.String(), Mode: string(p.Mode),
 	}

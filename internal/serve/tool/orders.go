@@ -15,20 +15,20 @@ import (
 	"candela/internal/trading/order"
 )
 
-// Orders is where orders go. Errors are written for the client: which rule, which
-// limit, which value. Place returns the order beside the error when there is one:
-// the guard or the venue has refused it.
+// Orders places and lists orders. Errors are written for the client and name the rule,
+// the limit and the value. If the guard denied or the venue rejected an order, Place
+// returns the order along with the error.
 type Orders interface {
 	Place(ctx context.Context, caller principal.Caller, r order.Request) (order.Order, error)
 	Cancel(ctx context.Context, caller principal.Caller, orderID string) (order.Order, error)
 	Orders(ctx context.Context, caller principal.Caller, openOnly bool) ([]order.Order, error)
 }
 
-// Positions is where open positions are known.
+// Positions lists open positions.
 type Positions interface {
 	Positions(ctx context.Context, caller principal.Caller) ([]order.PricedPosition, error)
-	// InSymbol tells what a caller has in one symbol, which bears its venue: the orders
-	// that are open or have traded, newest first, and the position.
+	// InSymbol returns the caller's position in a symbol, which includes its venue, and
+	// the orders that are open or have fills, newest first.
 	InSymbol(ctx context.Context, caller principal.Caller, s market.Symbol) ([]order.Order, order.PricedPosition, error)
 }
 
@@ -36,7 +36,7 @@ func (t *Trading) orderSpecs() []toolSpec {
 	return []toolSpec{t.placeOrder(), t.cancelOrder(), t.getOrders(), t.getPositions(), getBalance()}
 }
 
-// orderArgs is an order as the arguments tell it.
+// orderArgs holds the arguments of place_order.
 type orderArgs struct {
 	order.Request
 	side, kind string
@@ -48,21 +48,21 @@ func placeArguments() (*orderArgs, args) {
 	return p, args{
 		symbolArg(&p.Symbol, "The instrument, such as BTCUSDT.").require(),
 		enumArg("side", &p.side, "", order.Sides()...).require(),
-		enumArg("type", &p.kind, "market trades at once at the best price there is; limit waits for price or better.", order.Types()...).require(),
-		amountArg("quantity", &p.Quantity, "How many coins of a pair (BTC of BTCUSDT) or shares, not how much money. Never rounded.").require(),
+		enumArg("type", &p.kind, "market executes immediately at the best available price; limit executes at price or better.", order.Types()...).require(),
+		amountArg("quantity", &p.Quantity, "Amount in units: coins (BTC for BTCUSDT) or shares, not money. Never rounded.").require(),
 		priceArg("price", &p.Price, &p.priced, "The limit price. Required for limit orders, not allowed for market orders."),
-		keyArg("idempotency_key", &p.Key, 64, "A name you choose for this order. Sent again, it returns the same order instead of a second one. Use it when you retry."),
-		boolArg("dry_run", &p.DryRun, "Check the order against every rule and send nothing."),
+		keyArg("idempotency_key", &p.Key, 64, "A unique name you choose for this order. Repeating the call with the same key returns the same order instead of a second one. Set it whenever you may retry."),
+		boolArg("dry_run", &p.DryRun, "Check the order against every rule without sending it."),
 	}
 }
 
-// request checks what the fields cannot see alone.
+// request checks rules that involve several arguments.
 func (p *orderArgs) request() (order.Request, error) {
 	switch {
 	case p.kind == order.Limit.String() && !p.priced:
-		return p.Request, fault.Missing("price", "a number, because type is limit")
+		return p.Request, fault.Missing("price", "a number, for a limit order")
 	case p.kind == order.Market.String() && p.priced:
-		return p.Request, fault.Field("price", p.Price.String(), "no price for a market order; use type limit to name one", "limit")
+		return p.Request, fault.Field("price", p.Price.String(), "no price for a market order, or type limit", "limit")
 	}
 	var err error
 	if p.Side, err = order.ParseSide(p.side); err != nil {
@@ -76,8 +76,9 @@ func (t *Trading) placeOrder() toolSpec {
 	_, input := placeArguments()
 	return toolSpec{
 		name: "place_order", title: "Place an order", trading: true,
-		description: "Submit a market or limit order. The answer is the order record with order_id, status and mode (paper or live): check mode before you speak of real money. " +
-			"A refused order is an error that names the rule, the limit and the value; nothing was sent then. Try dry_run first when unsure. About 0.5 KB.",
+		description: "Place a market or limit order. Returns order_id, status and mode: read mode (paper or live) before you mention real money. " +
+			"A denied order is not sent; the error names the rule, the limit and the value. " +
+			"Use dry_run to check an order without sending it, and idempotency_key to retry safely. About 0.5 KB.",
 		input: input, output: orderSchema(), hints: hints{destructive: true, openWorld: true},
 		run: func(ctx context.Context, caller principal.Caller, raw json.RawMessage) (mcp.Result, error) {
 			asked, input := placeArguments()
@@ -102,20 +103,20 @@ func (t *Trading) placeOrder() toolSpec {
 	}
 }
 
-// withRetryHint tells a client that may call again that its key is as good as before. Where
-// the outcome is not known, the error has said what the key does.
+// withRetryHint adds to a retryable error that the key can be reused. An error with an
+// unknown outcome explains the key itself.
 func withRetryHint(err error, key string) error {
 	f := fault.Of(err)
 	if key == "" || f == nil || !f.Retryable || f.Code == "outcome_unknown" {
 		return err
 	}
 	again := *f
-	again.Message = f.Public() + "; it is safe to try again with the same idempotency_key"
+	again.Message = f.Public() + "; it is safe to retry with the same idempotency_key"
 	return &again
 }
 
-// deniedResult is the failure of an order that there is: it cannot be taken for
-// one that was placed, and names what refused it.
+// deniedResult is the error result of an order that the guard denied or the venue
+// rejected. It names the rule and includes the order.
 func deniedResult(ctx context.Context, err error, o order.Order, record orderJSON) mcp.Result {
 	p := newToolError(ctx, err)
 	p.Rule, p.Limit, p.Order = o.Denial.Rule, o.Denial.Limit, &record
@@ -125,12 +126,12 @@ func deniedResult(ctx context.Context, err error, o order.Order, record orderJSO
 func (t *Trading) cancelOrder() toolSpec {
 	arguments := func() (*string, args) {
 		id := new(string)
-		return id, args{stringArg("order_id", id, 64, "The order_id that place_order or get_orders gave.").allowing("the one that place_order or get_orders gave").require()}
+		return id, args{stringArg("order_id", id, 64, "The order_id from place_order or get_orders.").allowing("the order_id from place_order or get_orders").require()}
 	}
 	_, input := arguments()
 	return toolSpec{
 		name: "cancel_order", title: "Cancel an order", trading: true,
-		description: "Cancel an open order by its order_id. Answers {ok, order_id, status, mode}; status says what became of it, because a fill may have come first.",
+		description: "Cancel an open order by order_id. Returns {ok, order_id, status, filled_quantity, mode}. Check status: the order may have filled first, and pending_cancel means the venue has not confirmed yet.",
 		input:       input,
 		output: object("", prop{"ok", &schema{Type: "boolean", Const: true}}, typedProp("order_id", "string", ""), typedProp("status", "string", ""),
 			typedProp("filled_quantity", "string", "Exact decimal."), enumProp("mode", "", "paper", "live")),
@@ -155,7 +156,7 @@ func (t *Trading) cancelOrder() toolSpec {
 	}
 }
 
-// How many orders a list has: each is half a kilobyte of a conversation.
+// defaultOrders is the default number of closed orders in a list; each takes 0.5 KB.
 const defaultOrders = 50
 
 func (t *Trading) getOrders() toolSpec {
@@ -167,15 +168,15 @@ func (t *Trading) getOrders() toolSpec {
 	arguments := func() (*listing, args) {
 		a := &listing{"all", paging{limit: defaultOrders}}
 		return a, args{
-			enumArg("filter", &a.filter, "open: only orders that can still fill, all of them.", "open", "all"),
-			intArg("limit", &a.limit, 1, maxItems, "How many that are over."),
+			enumArg("filter", &a.filter, "open: only orders that can still fill, without a limit.", "open", "all"),
+			intArg("limit", &a.limit, 1, maxItems, "Maximum number of closed orders. Open orders are always listed."),
 			a.cursor(name),
 		}
 	}
 	_, input := arguments()
 	return toolSpec{
 		name: name, title: "List orders", trading: true,
-		description: "List tracked orders, newest first. Those with external true were not placed here. About 0.5 KB per order.",
+		description: "List orders, newest first. external: true marks orders placed outside candela. About 0.5 KB per order.",
 		input:       input, output: object("", listProp("orders", "", orderSchema()), moreSchema(), enumProp("mode", "", "paper", "live")),
 		hints: hints{readOnly: true, idempotent: true, openWorld: true},
 		run: func(ctx context.Context, caller principal.Caller, raw json.RawMessage) (mcp.Result, error) {
@@ -184,7 +185,7 @@ func (t *Trading) getOrders() toolSpec {
 				return mcp.Result{}, err
 			}
 			if a.filter == "open" && a.after != "" {
-				return mcp.Result{}, fault.Field("cursor", "", "none with filter open, which lists all at once")
+				return mcp.Result{}, fault.Field("cursor", "", "no cursor with filter open, which lists all orders")
 			}
 			orders, err := t.Orders.Orders(ctx, caller, true)
 			var left *more
@@ -207,12 +208,12 @@ func (t *Trading) getOrders() toolSpec {
 	}
 }
 
-// orderKey is an order's place in the list.
+// orderKey sorts orders by creation time.
 func orderKey(o order.Order) string { return fmt.Sprintf("%020d %s", o.Created.UnixMicro(), o.ID) }
 
-// appendClosed adds the newest that are over to open orders. None of the open is left
-// out, however old: who does not see it might place it again. A later page has only
-// such that are over.
+// appendClosed adds the newest closed orders to the open ones. The first page has every
+// open order, however old: a client that misses one might place it again. Later pages
+// have closed orders only.
 func (t *Trading) appendClosed(ctx context.Context, caller principal.Caller, open []order.Order, p paging) ([]order.Order, *more, error) {
 	all, err := t.Orders.Orders(ctx, caller, false)
 	if err != nil {
@@ -240,7 +241,7 @@ func (t *Trading) appendClosed(ctx context.Context, caller principal.Caller, ope
 			left.Left++
 		}
 	}
-	for _, o := range open { // from before all of those
+	for _, o := range open { // older than all others
 		if rest[o.ID] && p.after == "" {
 			listed = append(listed, o)
 		}
@@ -248,8 +249,8 @@ func (t *Trading) appendClosed(ctx context.Context, caller principal.Caller, ope
 	return listed, left, nil
 }
 
-// olderThan returns the orders that follow the one with a key, newest first. When that
-// one is gone they begin with the first that is older.
+// olderThan returns the orders after the one with the key. If that order is gone, the
+// rest begins with the first older one.
 func olderThan(all []order.Order, key string) []order.Order {
 	if key == "" {
 		return all
@@ -268,7 +269,7 @@ func (t *Trading) getPositions() toolSpec {
 	const name = "get_positions"
 	return toolSpec{
 		name: name, title: "List positions", trading: true,
-		description: "List open positions with entry price, current price and unrealized profit or loss, which are null while no price is known. About 0.3 KB per position.",
+		description: "List open positions with entry price, current price and unrealized profit or loss, which are null until a price is known. About 0.3 KB per position.",
 		input:       (&paging{limit: maxItems}).fields(name),
 		output:      object("", listProp("positions", "", positionSchema()), moreSchema(), enumProp("mode", "", "paper", "live")),
 		hints:       hints{readOnly: true, idempotent: true, openWorld: true},
@@ -282,7 +283,7 @@ func (t *Trading) getPositions() toolSpec {
 				return mcp.Result{}, err
 			}
 			all := ordered[order.PricedPosition]{items: positions, key: func(m order.PricedPosition) string { return m.Symbol.String() }}
-			array, left, err := page(name, p, all, func(m order.PricedPosition) any { return positionOf(m) })
+			array, left, err := page(name, p, all, func(m order.PricedPosition) any { return toPositionJSON(m) })
 			if err != nil {
 				return mcp.Result{}, err
 			}
@@ -291,21 +292,20 @@ func (t *Trading) getPositions() toolSpec {
 	}
 }
 
-// modeField ends a list of what money may be at stake in: an empty list says so, too.
+// modeField is the last member of a list result, so that an empty list states it too.
 func (t *Trading) modeField() string { return `,"mode":"` + string(t.Mode) + `"` }
 
-// getBalance exists because clients of the interface expect it; it always
-// refuses, with and without --trade.
+// getBalance exists because clients expect it. It always returns an error.
 func getBalance() toolSpec {
 	return toolSpec{
 		name: "get_balance", title: "Balance (not supported)",
-		description: "Always answers with an error: use get_positions instead.",
+		description: "Not supported; always returns an error. Use get_positions instead.",
 		output:      object(""), hints: hints{readOnly: true, idempotent: true},
 		run: withoutArgs(func(context.Context, principal.Caller) (mcp.Result, error) {
-			return mcp.Result{}, &fault.Error{Kind: fault.Unsupported, Code: "not_supported", Message: "get_balance is not supported: use get_positions, which has open positions only; no tool shows cash or equity, at a real venue its own account page does"}
+			return mcp.Result{}, &fault.Error{Kind: fault.Unsupported, Code: "not_supported", Message: "get_balance is not supported: use get_positions for open positions; no tool shows cash or equity, see the venue's account page"}
 		}),
 	}
 }
 
-// number writes a decimal as a JSON number, to the last digit.
+// number formats a decimal as an exact JSON number.
 func number(d decimal.Decimal) json.Number { return json.Number(d.String()) }

@@ -12,33 +12,32 @@ import (
 	"candela/internal/serve/mcp"
 )
 
-// What a list answers with at most at a time: more costs a conversation more than it
-// tells, and clients cut long answers where they like.
+// Limits of one page: clients truncate long results at arbitrary points.
 const (
 	maxItems = 500
 	maxBytes = 256 << 10
 )
 
-// paging is which part of a list a client wants.
+// paging selects a part of a list.
 type paging struct {
 	limit int
-	after string // the key of the last item it has; "" for none
+	after string // key of the last item of the previous page; "" for the first page
 }
 
-// fields are the arguments of a list. The cursor is of the tool that gave it.
+// fields returns the paging arguments. A cursor works only with the tool that issued
+// it.
 func (p *paging) fields(tool string) args {
 	return args{
-		intArg("limit", &p.limit, 1, maxItems, "Items at most."),
+		intArg("limit", &p.limit, 1, maxItems, "Maximum number of items."),
 		p.cursor(tool),
 	}
 }
 
-// cursor reads where an earlier answer ended.
 func (p *paging) cursor(tool string) arg {
-	allowed := "the cursor that the last answer of " + tool + " gave, or none for the first page"
+	allowed := "the cursor from the previous result of " + tool + ", or none for the first page"
 	return arg{
 		name: "cursor", allowed: allowed,
-		schema: &schema{Type: "string", Description: "Of the last answer, to go on."},
+		schema: &schema{Type: "string", Description: "From the previous result, for the next page."},
 		read: func(raw json.RawMessage) error {
 			value, _ := strictjson.Text(raw)
 			data, err := base64.RawURLEncoding.DecodeString(value)
@@ -52,7 +51,7 @@ func (p *paging) cursor(tool string) arg {
 	}
 }
 
-// more says what a list left out. A list that is taken from has no cursor.
+// more describes the rest of a list. A queue has no cursor.
 type more struct {
 	Left   int    `json:"left"`
 	Cursor string `json:"cursor,omitempty"`
@@ -62,23 +61,21 @@ func moreAfter(tool, key string, left int) *more {
 	return &more{Left: left, Cursor: base64.RawURLEncoding.EncodeToString([]byte(tool + " " + key))}
 }
 
-// moreSchema is more in an output schema.
 func moreSchema() prop { return prop{"more?", &schema{Type: "object"}} }
 
-// ordered is a list whose items have ascending keys.
+// ordered is a list sorted by ascending keys.
 type ordered[T any] struct {
 	items []T
 	key   func(T) string
 }
 
-// from returns what follows a key. An item that is gone leaves its place.
+// from returns the items after a key, even if the item with that key is gone.
 func (o ordered[T]) from(key string) []T {
 	i := sort.Search(len(o.items), func(i int) bool { return o.key(o.items[i]) > key })
 	return o.items[i:]
 }
 
-// page writes the part of a list that was asked for. Only what it returns is put into
-// JSON.
+// page marshals the requested part of a list.
 func page[T any](tool string, p paging, o ordered[T], record func(T) any) (array []byte, left *more, err error) {
 	items := o.from(p.after)
 	array = []byte{'['}
@@ -99,9 +96,9 @@ func page[T any](tool string, p paging, o ordered[T], record func(T) any) (array
 	return append(array, ']'), left, nil
 }
 
-// arrayResult is a result whose text is an array. Structured content must be an
-// object, so there the array stands under a name. What was left out is said in a
-// second text and beside the array; rest ends the object.
+// arrayResult is a result whose text is an array. Structured content must be an object,
+// so there the array has a name. The rest of the list is described in a second text and
+// next to the array; rest is appended to the object.
 func arrayResult(tool, name string, array []byte, left *more, rest string) (mcp.Result, error) {
 	object := append([]byte(`{"`+name+`":`), array...)
 	result := mcp.Result{Content: []mcp.Content{{Text: array}}}
@@ -117,11 +114,11 @@ func arrayResult(tool, name string, array []byte, left *more, rest string) (mcp.
 	return result, nil
 }
 
-// leftOut says to a model what was left out and how to get it.
+// leftOut describes the rest of a list to a model.
 func leftOut(tool string, left *more) []byte {
-	message := fmt.Sprintf("%d more were left out; call %s again for the next", left.Left, tool)
+	message := fmt.Sprintf("%d more items; call %s again for the next", left.Left, tool)
 	if left.Cursor != "" {
-		message = fmt.Sprintf("%d more were left out; call %s with this cursor for the next", left.Left, tool)
+		message = fmt.Sprintf("%d more items; call %s with this cursor for the next", left.Left, tool)
 	}
 	text, err := json.Marshal(struct {
 		*more

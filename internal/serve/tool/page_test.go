@@ -182,7 +182,7 @@ func TestLists_AWrongCursorIsRefused(t *testing.T) {
 			}
 			result := call(t, r, name, `{"cursor":`+cursor+`}`)
 			text := string(result.Content[0].Text)
-			if !result.IsError || !strings.Contains(text, `"field":"cursor"`) || !strings.Contains(text, "the last answer of "+name) {
+			if !result.IsError || !strings.Contains(text, `"field":"cursor"`) || !strings.Contains(text, "the previous result of "+name) {
 				t.Errorf("%s %s: %s", name, cursor, text)
 			}
 		}

@@ -18,24 +18,24 @@ import (
 	"candela/internal/trading/order"
 )
 
-// Config is the parts behind the tools. Bars and Painter are required. Without
-// Trading the trading tools are listed and refuse.
+// Config holds the services behind the tools. Bars and Renderer are required. Without
+// Trading the trading tools are listed but return an error.
 type Config struct {
 	Bars     BarSource
 	Renderer Renderer
 	Trading  *Trading // nil without --trade
 	Log      *slog.Logger
 
-	// Near returns the symbols that are likely meant by one that no venue has, best
-	// first, and what to say about it; nil for nothing to say. It asks no venue.
+	// Near suggests symbols for one that no venue has, best first, and a hint. It
+	// queries no venue and may be nil.
 	Near func(market.Symbol) (near []string, why string)
 
-	// TradingDisabled returns what the trading tools answer with where Trading is nil; nil
-	// itself says that --trade was not given.
+	// TradingDisabled returns the error of the trading tools when Trading is nil. If it
+	// is nil too, the error says that --trade is missing.
 	TradingDisabled func() error
 }
 
-// Trading is the parts behind the trading tools. All are required.
+// Trading holds the services behind the trading tools. All are required.
 type Trading struct {
 	Mode          order.Mode // of all orders
 	Orders        Orders
@@ -45,8 +45,8 @@ type Trading struct {
 	Subscriptions Subscriptions
 }
 
-// Registry is the 15 tools in the order they are listed. It is safe for
-// concurrent use.
+// Registry holds the tools in the order they are listed. It is safe for concurrent
+// use.
 type Registry struct {
 	tools []registeredTool
 	names []string
@@ -54,8 +54,8 @@ type Registry struct {
 	near  func(market.Symbol) ([]string, string)
 }
 
-// registeredTool is one tool. run reads the arguments itself, so that each tool has
-// a struct of its own for them; trading tools run only with the parts.
+// registeredTool is a tool that is ready to run. run decodes the arguments itself, so
+// that each tool has its own argument struct.
 type registeredTool struct {
 	tool    mcp.Tool
 	trading bool
@@ -85,7 +85,7 @@ func New(cfg Config) (*Registry, error) {
 	return r, nil
 }
 
-// Tools lists all 15, whether or not they can be used.
+// Tools lists every tool, including disabled ones.
 func (r *Registry) Tools() []mcp.Tool {
 	tools := make([]mcp.Tool, len(r.tools))
 	for i, d := range r.tools {
@@ -94,8 +94,8 @@ func (r *Registry) Tools() []mcp.Tool {
 	return tools
 }
 
-// Call runs a tool. Whatever goes wrong in one is a result that says so; only a
-// name that no tool has is an error.
+// Call runs a tool. A failure of the tool is a Result; only an unknown name is an
+// error.
 func (r *Registry) Call(ctx context.Context, caller principal.Caller, name string, arguments json.RawMessage) (mcp.Result, error) {
 	i := slices.Index(r.names, name)
 	if i < 0 {
@@ -111,8 +111,8 @@ func (r *Registry) Call(ctx context.Context, caller principal.Caller, name strin
 	return errorResult(ctx, r.suggest(err)), nil
 }
 
-// suggest adds to the error that a symbol is unknown which ones may be meant. A venue's
-// own suggestions come after those: it knows its spelling, not what people mean.
+// suggest replaces a venue's suggestions for an unknown symbol with better ones: a
+// venue compares only the spelling.
 func (r *Registry) suggest(err error) error {
 	f := fault.Of(err)
 	if r.near == nil || f == nil || f.Code != "unknown_symbol" {
@@ -126,27 +126,27 @@ func (r *Registry) suggest(err error) error {
 	if len(near) == 0 && why == "" {
 		return err
 	}
-	told := *f
-	told.Message, _, _ = strings.Cut(f.Message, "; did you mean")
+	better := *f
+	better.Message, _, _ = strings.Cut(f.Message, "; did you mean")
 	if why != "" {
-		told.Message += ": " + why
+		better.Message += ": " + why
 	}
 	if len(near) > 0 {
-		told.Message += "; did you mean " + strings.Join(near, " or ") + "?"
-		told.Suggestions = near
+		better.Message += "; did you mean " + strings.Join(near, " or ") + "?"
+		better.Suggestions = near
 	}
-	return &told
+	return &better
 }
 
 func (r *Registry) unknown(name string) *rpc.Error {
-	message := "unknown tool " + quote(truncate(name))
+	message := "unknown tool " + quote(truncate(name)) + "; use " + strings.Join(r.names, ", ")
 	if near := fault.Nearest(name, r.names); len(near) > 0 {
-		message += ", did you mean " + quote(near[0]) + "?"
+		message += "; did you mean " + quote(near[0]) + "?"
 	}
-	return &rpc.Error{Code: rpc.CodeInvalidParams, Message: message + "; tools: " + strings.Join(r.names, ", ")}
+	return &rpc.Error{Code: rpc.CodeInvalidParams, Message: message}
 }
 
-// toolSpec is how a tool is written down.
+// toolSpec declares a tool.
 type toolSpec struct {
 	name        string
 	title       string
@@ -159,7 +159,7 @@ type toolSpec struct {
 	run         func(ctx context.Context, caller principal.Caller, arguments json.RawMessage) (mcp.Result, error)
 }
 
-// hints are a tool's annotations.
+// hints holds a tool's annotations.
 type hints struct{ readOnly, destructive, idempotent, openWorld bool }
 
 func (s toolSpec) build() (registeredTool, error) {
@@ -182,7 +182,7 @@ func (s toolSpec) build() (registeredTool, error) {
 	return d, nil
 }
 
-// withoutArgs is the run of a tool without arguments.
+// withoutArgs adapts a tool that accepts no arguments.
 func withoutArgs(run func(ctx context.Context, caller principal.Caller) (mcp.Result, error)) func(context.Context, principal.Caller, json.RawMessage) (mcp.Result, error) {
 	return func(ctx context.Context, caller principal.Caller, arguments json.RawMessage) (mcp.Result, error) {
 		if err := (args{}).decode(arguments); err != nil {
@@ -192,14 +192,13 @@ func withoutArgs(run func(ctx context.Context, caller principal.Caller) (mcp.Res
 	}
 }
 
-// tradingDisabled is the run of every trading tool that cannot be used, whatever its
-// arguments.
+// tradingDisabled makes a trading tool return reason for any arguments.
 func tradingDisabled(reason func() error) func(context.Context, principal.Caller, json.RawMessage) (mcp.Result, error) {
 	if reason == nil {
 		reason = func() error {
 			return &fault.Error{
 				Kind: fault.Unsupported, Code: "trading_disabled",
-				Message: "trading tools are disabled: start with --trade",
+				Message: "trading tools are disabled: restart candela with --trade",
 			}
 		}
 	}
@@ -208,34 +207,34 @@ func tradingDisabled(reason func() error) func(context.Context, principal.Caller
 	}
 }
 
-// TradingVacantError is what the trading tools of a program answer that takes the trading
-// over unless the process that traded comes back.
+// TradingVacantError is the error of the trading tools while this process waits to
+// take over trading from one that ended.
 func TradingVacantError(home string) error {
 	return &fault.Error{
 		Kind: fault.Unavailable, Code: "trading_elsewhere", Field: "home", Value: home, Retryable: true, RetryAfter: 10 * time.Second,
-		Message: fmt.Sprintf("the candela process that traded with state directory %s has ended and may be starting again; this one takes over within seconds, "+
+		Message: fmt.Sprintf("the candela process that traded in state directory %s has ended and may be restarting; this one takes over within seconds, "+
 			"or a minute after candela --serve has ended. Charts and indicators work here", home),
 	}
 }
 
-// TradingFailedError is what they answer where it could not.
+// TradingFailedError is their error after a failed takeover.
 func TradingFailedError(home string, cause error) *fault.Error {
 	return &fault.Error{
 		Kind: fault.Unavailable, Code: "trading_not_taken_over", Retryable: true, Cause: cause,
-		Message: fmt.Sprintf("nobody trades with state directory %s, and this candela cannot take over: %v. Once that is mended it does within seconds; charts and indicators work here", home, cause),
+		Message: fmt.Sprintf("no process trades in state directory %s, and this one cannot take over: %v. It takes over within seconds after that is fixed. Charts and indicators work here", home, cause),
 	}
 }
 
-// TradingElsewhereError is what the trading tools of a second program on a state directory
-// answer while the process with the number trades there; 0 is one that is not known.
+// TradingElsewhereError is the error of the trading tools while the process with this
+// id trades in the state directory; 0 is an unknown id.
 func TradingElsewhereError(home string, process int) error {
-	who := "another candela process"
+	other := "another candela process"
 	if process > 0 {
-		who += fmt.Sprintf(" (pid %d)", process)
+		other += fmt.Sprintf(" (pid %d)", process)
 	}
 	return &fault.Error{
 		Kind: fault.Conflict, Code: "trading_elsewhere", Field: "home", Value: home,
-		Message: fmt.Sprintf("%s trades with state directory %s, perhaps one that another window or client started; this one takes over when it ends. "+
-			"Use that one, or end it and try again some seconds later; candela --serve --trade serves several clients at once. Charts and indicators work here", who, home),
+		Message: fmt.Sprintf("%s is trading in state directory %s, probably started by another window or client; this one takes over when it ends. "+
+			"Use that one, or stop it and retry after a few seconds. To serve several clients, run candela --serve --trade. Charts and indicators work here", other, home),
 	}
 }

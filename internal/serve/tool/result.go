@@ -11,7 +11,7 @@ import (
 	"candela/internal/serve/mcp"
 )
 
-// jsonResult is a result whose text and structured content are the same object.
+// jsonResult is a result with the same object as text and as structured content.
 func jsonResult(v any) (mcp.Result, error) {
 	data, err := marshalPlain(v)
 	if err != nil {
@@ -24,7 +24,7 @@ func rawResult(object []byte) mcp.Result {
 	return mcp.Result{Content: []mcp.Content{{Text: object}}, Structured: object}
 }
 
-// toolError is what a client reads when a tool fails.
+// toolError is the error object of a failed tool.
 type toolError struct {
 	Code        string   `json:"code"`
 	Message     string   `json:"message"`
@@ -35,7 +35,7 @@ type toolError struct {
 	Allowed     string   `json:"allowed,omitempty"`
 	Suggestions []string `json:"suggestions,omitempty"`
 
-	// Of an order that was refused: by which rule, what that allows, and the order.
+	// Of an order that was denied or rejected.
 	Rule  string     `json:"rule,omitempty"`
 	Limit string     `json:"limit,omitempty"`
 	Order *orderJSON `json:"order,omitempty"`
@@ -43,12 +43,12 @@ type toolError struct {
 	kind fault.Kind
 }
 
-// errorResult is the result of a call that failed.
+// errorResult is the result of a failed call.
 func errorResult(ctx context.Context, err error) mcp.Result { return newToolError(ctx, err).result() }
 
-// newToolError is what a model needs to put a call right, and nothing of our insides.
+// newToolError returns the public part of err.
 func newToolError(ctx context.Context, err error) toolError {
-	p := toolError{Code: "internal", Message: "the tool failed; the server's log has the reason"}
+	p := toolError{Code: "internal", Message: "internal error; see the server's log"}
 	if f := fault.Of(err); f != nil && f.Kind != fault.Internal {
 		p = toolError{
 			Code: f.Code, Message: f.Public(), Retryable: f.Retryable,
@@ -57,13 +57,12 @@ func newToolError(ctx context.Context, err error) toolError {
 			kind: f.Kind,
 		}
 	} else if canceledByCaller(ctx, err) {
-		p = toolError{Code: "cancelled", Message: "the call was cancelled before it was done", Retryable: true}
+		p = toolError{Code: "cancelled", Message: "the call was cancelled", Retryable: true}
 	}
 	return p
 }
 
-// canceledByCaller reports whether a call failed because nobody waits for it any more,
-// which is no failure of ours.
+// canceledByCaller reports whether a call failed because the caller went away.
 func canceledByCaller(ctx context.Context, err error) bool {
 	return ctx.Err() != nil && (errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded))
 }
@@ -71,7 +70,7 @@ func canceledByCaller(ctx context.Context, err error) bool {
 func (p toolError) result() mcp.Result {
 	data, err := json.Marshal(p)
 	if err != nil {
-		data = []byte(`{"code":"internal","message":"the tool failed","retryable":false}`)
+		data = []byte(`{"code":"internal","message":"internal error","retryable":false}`)
 	}
 	return mcp.Result{IsError: true, Kind: p.kind, Content: []mcp.Content{{Text: data}}}
 }

@@ -5,9 +5,8 @@ import (
 	"encoding/json"
 )
 
-// schema is the part of JSON Schema that the tools need. Members are written in
-// this order, properties in the order they were given, so that a schema is the
-// same bytes every time.
+// schema is the part of JSON Schema that the tools need. It marshals deterministically,
+// with properties in the order they were added.
 type schema struct {
 	Type                 string    `json:"type,omitempty"`
 	Description          string    `json:"description,omitempty"`
@@ -32,16 +31,16 @@ type schema struct {
 	AdditionalProperties any       `json:"additionalProperties,omitempty"`
 }
 
-// prop is a named part of an object's schema.
+// prop is a property of an object's schema.
 type prop struct {
 	name   string
 	schema *schema
 }
 
-// props keeps the order in which properties are shown.
+// props is an ordered list of properties.
 type props []prop
 
-// MarshalJSON writes the object in order.
+// MarshalJSON returns an object with the properties in order.
 func (p props) MarshalJSON() ([]byte, error) {
 	b := []byte{'{'}
 	for i, each := range p {
@@ -61,8 +60,7 @@ func (p props) MarshalJSON() ([]byte, error) {
 	return append(b, '}'), nil
 }
 
-// marshalPlain is json.Marshal without escaping <, > and &, which stand in
-// descriptions and are harmless here.
+// marshalPlain is json.Marshal without escaping <, > and &.
 func marshalPlain(v any) ([]byte, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
@@ -73,8 +71,8 @@ func marshalPlain(v any) ([]byte, error) {
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
 }
 
-// object describes an object of exactly these properties, all but the optional
-// ones required.
+// object describes an object with exactly these properties. Those whose name does not
+// end in a question mark are required.
 func object(description string, properties ...prop) *schema {
 	s := &schema{Type: "object", Description: description, AdditionalProperties: false}
 	for _, p := range properties {
@@ -88,8 +86,6 @@ func object(description string, properties ...prop) *schema {
 	return s
 }
 
-// cutOptional reads the mark of an optional property: a question mark behind its
-// name.
 func cutOptional(name string) (string, bool) {
 	if n := len(name) - 1; name[n] == '?' {
 		return name[:n], true

@@ -268,7 +268,7 @@ func TestTools_WithoutTradeRefuseAndStayListed(t *testing.T) {
 			if !result.IsError || !strings.Contains(text, `"not_supported"`) {
 				t.Errorf("%s: %s", each.Name, text)
 			}
-		case !result.IsError || !strings.Contains(text, `"trading_disabled"`) || !strings.Contains(text, "start with --trade"):
+		case !result.IsError || !strings.Contains(text, `"trading_disabled"`) || !strings.Contains(text, "restart candela with --trade"):
 			t.Errorf("%s: %s", each.Name, text)
 		}
 		disabled++
