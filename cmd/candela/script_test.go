@@ -24,7 +24,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"candela/internal/app"
-	"candela/internal/store/cluster/natstest"
+	"candela/internal/store/replica/natstest"
 	"candela/internal/testkit/fake/alpaca"
 	"candela/internal/testkit/fake/binance"
 	"candela/internal/testkit/fake/coinbase"

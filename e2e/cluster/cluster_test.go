@@ -119,30 +119,3 @@ func (p *people) judgeDenials(faults []fault) {
 func subscribed(answer []byte) bool {
 	return bytes.Contains(answer, []byte(`"subscribed":true`))
 }
-
-// TestUnguarded_FiresTwice is the run above with a build that writes without
-// comparing. It must fail, or the other one proves nothing.
-func TestUnguarded_FiresTwice(t *testing.T) {
-	t.Parallel()
-	s := newSite(t, 3, true, options{tags: "unguarded"})
-	p := s.newPeople(60)
-	defer p.leave()
-	defer p.setAlerts(0, setEvery/2)()
-	// A replica that does not know that others took over. It knows of the alerts that
-	// they then fire, because those are set before.
-	until(t, 2*time.Minute, "alerts are set", func() bool { return p.asked.Load() > 60 })
-	kinds := s.net.unaware()
-	twice, happened := 0, 0
-	for deadline := time.Now().Add(12 * time.Minute); twice == 0; happened++ {
-		if fired, _ := p.observer.fired(); time.Now().After(deadline) {
-			t.Fatalf("%d alerts fired, none of them twice, after %d faults", fired, happened)
-		}
-		p.happen(kinds[happened%len(kinds)])
-		// The replica that was away fires alerts that the others have already fired.
-		for end := time.Now().Add(10 * time.Second); twice == 0 && time.Now().Before(end); p.pause(200 * time.Millisecond) {
-			_, twice = p.observer.fired()
-		}
-	}
-	fired, _ := p.observer.fired()
-	t.Logf("without comparing, %d of %d alerts fired twice after %d faults", twice, fired, happened)
-}

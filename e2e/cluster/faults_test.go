@@ -96,15 +96,6 @@ func (n *network) brief() (all [][]kind) {
 	return all
 }
 
-// unaware are the ways in which a replica does not know that others took over.
-func (n *network) unaware() []kind {
-	all := []kind{{stopReplica, (*people).stopReplica}}
-	if n.real() {
-		all = append(all, kind{cutReplica, (*people).cutReplica})
-	}
-	return all
-}
-
 // schedule returns what happens, in order: for no round the brief one, else everything
 // alone in each round, all pairs in every second round, and one of them in the first. Of
 // all that only what has a text in its name, if there is one.

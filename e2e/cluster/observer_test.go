@@ -206,3 +206,43 @@ func (o *observer) fired() (once, more int) {
 	}
 	return once, more
 }
+
+// storedMsg is a message of the alert stream.
+type storedMsg struct {
+	jetstream.Msg
+
+	data []byte
+	seq  uint64
+}
+
+func (m storedMsg) Subject() string { return "p.alert.x.a1" }
+func (m storedMsg) Data() []byte    { return m.data }
+func (m storedMsg) Metadata() (*jetstream.MsgMetadata, error) {
+	return &jetstream.MsgMetadata{Sequence: jetstream.SequencePair{Stream: m.seq}}, nil
+}
+
+// TestObserver_CountsASecondFiring shows that the run above fails if an alert fires twice.
+// A message that is delivered again counts once.
+func TestObserver_CountsASecondFiring(t *testing.T) {
+	t.Parallel()
+	secret, err := seal.ParseSecret(clusterSecret)
+	if err != nil {
+		t.Fatal(err)
+	}
+	box, err := seal.NewBox(secret, "rows")
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := &observer{seen: map[uint64]bool{}, alerts: map[string]*told{}}
+	for _, m := range []struct {
+		seq   uint64
+		state string
+		more  int
+	}{{1, "active", 0}, {2, "fired", 0}, {2, "fired", 0}, {3, "fired", 1}} {
+		data := box.Seal(seal.Place{Name: storedMsg{}.Subject()}, time.Now(), []byte(`{"state":"`+m.state+`","alert":{"id":"a1"}}`))
+		o.take(t, storedMsg{data: data, seq: m.seq})
+		if _, more := o.fired(); more != m.more {
+			t.Errorf("after message %d %d alerts count as fired twice, want %d", m.seq, more, m.more)
+		}
+	}
+}

@@ -28,7 +28,6 @@ type replica struct {
 
 // options say how replicas run.
 type options struct {
-	tags  string   // of the build
 	flags []string // more of them
 	env   []string
 	trade bool // on the account that they have at the venue, not on paper
@@ -55,7 +54,7 @@ func newReplica(tb testing.TB, at *place, dir string, number int, base, venue st
 		}
 	}
 	args = append(args, nats...)
-	r.process = newProcess(tb, name, dir, at, programs.Path(tb, build.Candela, o.tags), append(args, o.flags...)...)
+	r.process = newProcess(tb, name, dir, at, programs.Path(tb, build.Candela, ""), append(args, o.flags...)...)
 	r.env = append([]string{"CANDELA_OWNER_PASSWORD=" + passphrase}, o.env...)
 	r.backend = &backend{
 		http: &http.Transport{

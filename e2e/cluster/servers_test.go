@@ -17,7 +17,7 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
-	"candela/internal/store/cluster/natstest"
+	"candela/internal/store/replica/natstest"
 )
 
 // server is one NATS server.

@@ -14,7 +14,7 @@ import (
 
 	"candela/internal/config"
 	"candela/internal/kit/fault"
-	"candela/internal/store/cluster/natstest"
+	"candela/internal/store/replica/natstest"
 )
 
 // natsServers are those of all tests that want some.

@@ -8,9 +8,9 @@ import (
 	"path/filepath"
 	"testing"
 
-	"candela/internal/config"
-
 	"github.com/google/go-cmp/cmp"
+
+	"candela/internal/config"
 )
 
 const docsHead = `# Configuration

@@ -7,7 +7,7 @@ import (
 
 	"candela/internal/config"
 	"candela/internal/operate/doctor"
-	"candela/internal/store/cluster"
+	"candela/internal/store/replica/conn"
 )
 
 // RunDoctor examines the installation that flags, variables and file describe.
@@ -17,7 +17,7 @@ func RunDoctor(ctx context.Context, in config.Input, deps Deps, o doctor.Options
 	o.Venues, o.Brokers = deps.Venues, deps.Brokers
 	o.Policy = checkPolicy
 	o.ConnectNATS = func(ctx context.Context, cfg *config.Config) error {
-		conn, err := cluster.Connect(ctx, cluster.ConfigOf(cfg.NATS), slog.New(slog.DiscardHandler))
+		conn, err := conn.Connect(ctx, natsConfig(cfg.NATS), slog.New(slog.DiscardHandler))
 		if err == nil {
 			conn.Close()
 		}

@@ -8,6 +8,7 @@ import (
 	"candela/internal/config"
 	"candela/internal/kit/fault"
 	"candela/internal/operate/control"
+	"candela/internal/store/replica/logins"
 )
 
 // RevokeAll ends all logins: by the server of the state directory, else, where
@@ -23,7 +24,7 @@ func RevokeAll(ctx context.Context, cfg *config.Config, log io.Writer) (control.
 		return control.Ended{}, err
 	}
 	defer conn.Close()
-	tokens, err := conn.OpenTokens(ctx, nil, maxTokens, rt.Log)
+	tokens, err := logins.OpenTokens(ctx, conn, nil, maxTokens, rt.Log)
 	if err != nil {
 		return control.Ended{}, err
 	}

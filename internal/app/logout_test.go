@@ -14,7 +14,7 @@ import (
 	"candela/internal/config"
 	"candela/internal/kit/fault"
 	"candela/internal/operate/control"
-	"candela/internal/store/cluster/natstest"
+	"candela/internal/store/replica/natstest"
 	"candela/internal/testkit/porttest"
 )
 

@@ -13,8 +13,16 @@ import (
 
 	"candela/internal/access/oauth"
 	"candela/internal/alerting/notify"
+	"candela/internal/config"
+	"candela/internal/kit/seal"
 	"candela/internal/serve/admin"
-	"candela/internal/store/cluster"
+	"candela/internal/store/replica/alerts"
+	"candela/internal/store/replica/conn"
+	"candela/internal/store/replica/deskproxy"
+	"candela/internal/store/replica/inbox"
+	"candela/internal/store/replica/logins"
+	"candela/internal/store/replica/member"
+	"candela/internal/store/replica/orders"
 	"candela/internal/store/statedir"
 	"candela/internal/trading/desk"
 	"candela/internal/trading/guard"
@@ -32,18 +40,18 @@ const (
 // replicaNode holds a replica's connection to the servers that all replicas share. It is
 // open before any part runs and closed after all have stopped.
 type replicaNode struct {
-	conn     *cluster.Conn
-	tokens   *cluster.Tokens
+	conn     *conn.Conn
+	tokens   *logins.Tokens
 	draining atomic.Bool
 
 	// Under --trade only.
-	members *cluster.Members
-	store   *cluster.Store
-	keeper  *cluster.Keeper
+	members *member.Members
+	store   *alerts.Store
+	keeper  *inbox.Keeper
 	inbox   *notify.Log
-	tail    *cluster.Tail
-	alerts  *cluster.Alerts
-	desk    *cluster.Desk
+	tail    *alerts.Tail
+	alerts  *alerts.Alerts
+	desk    *deskproxy.Desk
 	terms   atomic.Int32 // desks of this process that run or are stopping
 
 	leaving sync.WaitGroup // until the servers acknowledge the drain or the connection closes
@@ -69,7 +77,7 @@ func (rt Runtime) openReplica(ctx context.Context) (_ *node, err error) {
 	if rt.Config.OAuth.AutoApprove {
 		owner = nil // no passphrase is asked for
 	}
-	if r.tokens, err = r.conn.OpenTokens(ctx, owner, maxTokens, rt.Log); err != nil {
+	if r.tokens, err = logins.OpenTokens(ctx, r.conn, owner, maxTokens, rt.Log); err != nil {
 		return nil, err
 	}
 	if rt.Config.Trade {
@@ -91,18 +99,18 @@ func (r *replicaNode) join(ctx context.Context, rt Runtime) error {
 	if err != nil {
 		return err
 	}
-	who := cluster.Who{Name: rt.replicaName(), Account: rt.account()}
+	who := member.Who{Name: rt.replicaName(), Account: rt.account()}
 	if who.Policy, err = policySum(policy); err != nil {
 		return err
 	}
-	if r.members, err = r.conn.Join(ctx, who, rt.Log); err != nil {
+	if r.members, err = member.Join(ctx, r.conn, who, rt.Log); err != nil {
 		return err
 	}
 	r.members.Hold(oauth.NewLeases(r.tokens).Hold)
-	if r.store, err = r.conn.OpenStore(ctx, time.Now); err != nil {
+	if r.store, err = alerts.OpenStore(ctx, r.conn, time.Now); err != nil {
 		return err
 	}
-	if r.keeper, err = r.conn.OpenKeeper(ctx, rt.Log); err != nil {
+	if r.keeper, err = inbox.OpenKeeper(ctx, r.conn, rt.Log); err != nil {
 		return err
 	}
 	r.inbox, err = notify.OpenShared(ctx, notify.Config{Now: time.Now, Log: rt.Log}, notify.Shared{
@@ -111,7 +119,7 @@ func (r *replicaNode) join(ctx context.Context, rt Runtime) error {
 	if err != nil {
 		return err
 	}
-	r.tail, err = r.store.OpenTail(ctx, cluster.TailConfig{Restore: r.inbox.Restore, Publish: r.inbox.Append, Log: rt.Log})
+	r.tail, err = r.store.OpenTail(ctx, alerts.TailConfig{Restore: r.inbox.Restore, Publish: r.inbox.Append, Log: rt.Log})
 	return err
 }
 
@@ -125,8 +133,16 @@ func (rt Runtime) replicaName() string {
 }
 
 // connect connects to the servers and waits a while for servers that are starting.
-func (rt Runtime) connect(ctx context.Context) (*cluster.Conn, error) {
-	return cluster.Await(ctx, cluster.ConfigOf(rt.Config.NATS), rt.Log)
+func (rt Runtime) connect(ctx context.Context) (*conn.Conn, error) {
+	return conn.ConnectWait(ctx, natsConfig(rt.Config.NATS), rt.Log)
+}
+
+// natsConfig returns the connection settings. The configuration has checked the secret.
+func natsConfig(n config.NATS) conn.Config {
+	secret, _ := seal.ParseSecret(n.Secret.Reveal())
+	return conn.Config{
+		URL: n.URL, Credentials: n.Credentials, CA: n.CA, Cert: n.Cert, Key: n.Key, Prefix: n.Prefix, AllowSingle: n.AllowSingle, Secret: secret,
+	}
 }
 
 func (r *replicaNode) close() {
@@ -149,16 +165,16 @@ func (r *replicaNode) close() {
 // side builds the trading side of a replica: its engine evaluates the alerts of the
 // instruments that it owns, and its desk trades while it owns the account.
 func (r *replicaNode) side(rt Runtime, t *trading) (side, error) {
-	r.alerts = cluster.NewAlerts(cluster.AlertsConfig{Members: r.members, Tail: r.tail, Route: t.bars.Route, Now: time.Now, Log: rt.Log})
+	r.alerts = alerts.NewAlerts(alerts.AlertsConfig{Members: r.members, Tail: r.tail, Route: t.bars.Route, Now: time.Now, Log: rt.Log})
 	// The tail publishes firings, at every replica in the same order.
 	t.newEngine(rt, r.alerts.Store(), func([]notify.Entry) {})
 	policy, err := t.prepareDesk(rt, nil)
 	if err != nil {
 		return side{}, err
 	}
-	r.desk = cluster.NewDesk(r.members, cluster.DeskConfig{
+	r.desk = deskproxy.NewDesk(r.members, deskproxy.DeskConfig{
 		Account: rt.account(), HaltFile: filepath.Join(rt.Config.Home, statedir.HaltName), Log: rt.Log, Now: time.Now,
-		Open: func(ctx context.Context, orders *cluster.Orders) (*desk.Desk, func(), error) {
+		Open: func(ctx context.Context, orders *orders.Orders) (*desk.Desk, func(), error) {
 			return r.openDesk(ctx, rt, t, policy, orders)
 		},
 	})
@@ -195,7 +211,7 @@ func (r *replicaNode) side(rt Runtime, t *trading) (side, error) {
 
 // openDesk returns a desk for one term as owner of the account. The paper account is
 // read at the start of each term and closed with it.
-func (r *replicaNode) openDesk(ctx context.Context, rt Runtime, t *trading, policy guard.Policy, orders *cluster.Orders) (*desk.Desk, func(), error) {
+func (r *replicaNode) openDesk(ctx context.Context, rt Runtime, t *trading, policy guard.Policy, orders *orders.Orders) (*desk.Desk, func(), error) {
 	venue, err := t.newVenue(rt, orders)
 	if err != nil {
 		return nil, nil, err

@@ -11,7 +11,10 @@ import (
 	"candela/internal/config"
 	"candela/internal/kit/fault"
 	"candela/internal/operate/control"
-	"candela/internal/store/cluster"
+	"candela/internal/store/replica/conn"
+	"candela/internal/store/replica/deskproxy"
+	"candela/internal/store/replica/member"
+	"candela/internal/store/replica/orders"
 	"candela/internal/store/statedir"
 	"candela/internal/trading/desk"
 	"candela/internal/trading/guard"
@@ -62,7 +65,7 @@ func (w word) send(ctx context.Context, cfg *config.Config, log io.Writer) (cont
 		return control.TradingState{}, err
 	}
 	defer conn.Close()
-	names, err := conn.Replicas(ctx)
+	names, err := member.Replicas(ctx, conn)
 	if err != nil {
 		return control.TradingState{}, err
 	}
@@ -74,8 +77,8 @@ func (w word) send(ctx context.Context, cfg *config.Config, log io.Writer) (cont
 }
 
 // ask tells the replica that trades. On which account that is the owner need not say.
-func (w word) ask(ctx context.Context, conn *cluster.Conn, rt Runtime) (control.TradingState, error) {
-	members, err := conn.Join(ctx, cluster.Who{Name: visitor}, rt.Log)
+func (w word) ask(ctx context.Context, conn *conn.Conn, rt Runtime) (control.TradingState, error) {
+	members, err := member.Join(ctx, conn, member.Who{Name: visitor}, rt.Log)
 	if err != nil {
 		return control.TradingState{}, err
 	}
@@ -87,7 +90,7 @@ func (w word) ask(ctx context.Context, conn *cluster.Conn, rt Runtime) (control.
 	var failed error
 	var asking sync.WaitGroup
 	for _, account := range accounts() {
-		d := cluster.NewDesk(members, cluster.DeskConfig{Account: account, Log: rt.Log, Now: time.Now})
+		d := deskproxy.NewDesk(members, deskproxy.DeskConfig{Account: account, Log: rt.Log, Now: time.Now})
 		asking.Go(func() {
 			s, err := w.tell(ctx, d)
 			mu.Lock()
@@ -96,9 +99,9 @@ func (w word) ask(ctx context.Context, conn *cluster.Conn, rt Runtime) (control.
 			case err == nil:
 				answered = &s
 				done() // replicas trade on one account; nobody answers for the others
-			case !errors.Is(err, cluster.ErrNotOwner) && !errors.Is(err, context.Canceled):
+			case !errors.Is(err, member.ErrNotOwner) && !errors.Is(err, context.Canceled):
 				failed = errors.Join(failed, err)
-				if !errors.Is(err, cluster.ErrUnanswered) {
+				if !errors.Is(err, member.ErrUnanswered) {
 					done() // whoever trades has refused
 				}
 			}
@@ -125,7 +128,7 @@ func (w word) unheard() error {
 	return &fault.Error{Kind: fault.Unavailable, Code: "nobody_trades", Retryable: true, Message: text}
 }
 
-func (w word) tell(ctx context.Context, d *cluster.Desk) (guard.State, error) {
+func (w word) tell(ctx context.Context, d *deskproxy.Desk) (guard.State, error) {
 	if w.halt {
 		return d.Halt(ctx, w.who, w.reason)
 	}
@@ -133,8 +136,8 @@ func (w word) tell(ctx context.Context, d *cluster.Desk) (guard.State, error) {
 }
 
 // store changes the stored state of every account and returns the strictest of them.
-func (w word) store(ctx context.Context, conn *cluster.Conn) (control.TradingState, error) {
-	orders, err := conn.OpenOrders(ctx, time.Now)
+func (w word) store(ctx context.Context, conn *conn.Conn) (control.TradingState, error) {
+	orders, err := orders.OpenOrders(ctx, conn, time.Now)
 	if err != nil {
 		return control.TradingState{}, err
 	}

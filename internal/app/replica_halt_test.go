@@ -13,8 +13,8 @@ import (
 	"candela/internal/config"
 	"candela/internal/kit/fault"
 	"candela/internal/operate/control"
-	"candela/internal/store/cluster"
-	"candela/internal/store/cluster/natstest"
+	"candela/internal/store/replica/member"
+	"candela/internal/store/replica/natstest"
 	"candela/internal/store/statedir"
 	fakebinance "candela/internal/testkit/fake/binance"
 )
@@ -140,7 +140,7 @@ func TestCluster_AWordThatNobodyTakes(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(conn.Close)
-	members, err := conn.Join(t.Context(), cluster.Who{Name: "starts", Account: accountOwner}, cfg.Log.Logger(io.Discard))
+	members, err := member.Join(t.Context(), conn, member.Who{Name: "starts", Account: accountOwner}, cfg.Log.Logger(io.Discard))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -16,8 +16,9 @@ import (
 	"candela/internal/config"
 	"candela/internal/kit/fault"
 	"candela/internal/operate/control"
-	"candela/internal/store/cluster"
-	"candela/internal/store/cluster/natstest"
+	"candela/internal/store/replica/conn"
+	"candela/internal/store/replica/member"
+	"candela/internal/store/replica/natstest"
 	fakebinance "candela/internal/testkit/fake/binance"
 	"candela/internal/testkit/longtest"
 	"candela/internal/testkit/porttest"
@@ -91,14 +92,14 @@ func (c cast) start() *replica {
 func (c cast) seenBy(r *replica) (name string) {
 	t := c.t
 	t.Helper()
-	cfg := cluster.Config{URL: c.nats, Prefix: c.extra[slices.Index(c.extra, "--nats-prefix")+1], Secret: natstest.Secret()}
-	conn, err := cluster.Await(t.Context(), cfg, quiet())
+	cfg := conn.Config{URL: c.nats, Prefix: c.extra[slices.Index(c.extra, "--nats-prefix")+1], Secret: natstest.Secret()}
+	conn, err := conn.ConnectWait(t.Context(), cfg, quiet())
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer conn.Close()
 	name = "sentinel-" + rand.Text()
-	members, err := conn.Join(t.Context(), cluster.Who{Name: name}, quiet())
+	members, err := member.Join(t.Context(), conn, member.Who{Name: name}, quiet())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -17,6 +17,7 @@ import (
 	"candela/internal/alerting/notify/records"
 	"candela/internal/kit/fault"
 	"candela/internal/kit/principal"
+	"candela/internal/store/replica/inbox"
 	"candela/internal/trading/order"
 )
 
@@ -135,7 +136,7 @@ func (n *numbers) Seq(old uint64) (uint64, bool) {
 // Those of tokens that are gone are taken over by the same clients with new ones.
 func (m *migration) copySubscriptions(ctx context.Context) error {
 	d := m.begin("subscriptions and polling queues", 0)
-	keeper, err := m.conn.OpenKeeper(ctx, m.Log)
+	keeper, err := inbox.OpenKeeper(ctx, m.conn, m.Log)
 	if err != nil {
 		return err
 	}

@@ -5,7 +5,7 @@ import (
 	"os"
 	"testing"
 
-	"candela/internal/store/cluster/natstest"
+	"candela/internal/store/replica/natstest"
 )
 
 // shared are the NATS servers of all tests. A test that runs itself again as a child

@@ -21,9 +21,13 @@ import (
 	"candela/internal/config"
 	"candela/internal/kit/fault"
 	"candela/internal/kit/principal"
+	"candela/internal/kit/seal"
 	"candela/internal/market/provider"
-	"candela/internal/store/cluster"
 	"candela/internal/store/ledger"
+	"candela/internal/store/replica/alerts"
+	"candela/internal/store/replica/conn"
+	"candela/internal/store/replica/member"
+	"candela/internal/store/replica/orders"
 	"candela/internal/store/statedir"
 	"candela/internal/trading/order"
 )
@@ -68,7 +72,7 @@ func Run(ctx context.Context, cfg *config.Config, how Plan) ([]Count, error) {
 		return nil, err
 	}
 	defer release()
-	conn, err := cluster.Await(ctx, cluster.ConfigOf(cfg.NATS), how.Log)
+	conn, err := conn.ConnectWait(ctx, natsConfig(cfg.NATS), how.Log)
 	if err != nil {
 		return nil, err
 	}
@@ -90,6 +94,14 @@ func Run(ctx context.Context, cfg *config.Config, how Plan) ([]Count, error) {
 	return m.done, errors.Join(err, local.Close())
 }
 
+// natsConfig returns the connection settings. The configuration has checked the secret.
+func natsConfig(n config.NATS) conn.Config {
+	secret, _ := seal.ParseSecret(n.Secret.Reveal())
+	return conn.Config{
+		URL: n.URL, Credentials: n.Credentials, CA: n.CA, Cert: n.Cert, Key: n.Key, Prefix: n.Prefix, AllowSingle: n.AllowSingle, Secret: secret,
+	}
+}
+
 // quietHome makes sure that nothing runs in the state directory, and keeps it so.
 func quietHome(home, to string) (release func(), err error) {
 	if to == "local" {
@@ -100,8 +112,8 @@ func quietHome(home, to string) (release func(), err error) {
 	return statedir.LockAll(home, "a migration")
 }
 
-func quietReplicas(ctx context.Context, conn *cluster.Conn) error {
-	names, err := conn.Replicas(ctx)
+func quietReplicas(ctx context.Context, conn *conn.Conn) error {
+	names, err := member.Replicas(ctx, conn)
 	if err != nil || len(names) == 0 {
 		return err
 	}
@@ -156,7 +168,7 @@ type migration struct {
 	done     []Count
 	numbers  numbers // of the notifications here and there
 
-	conn *cluster.Conn
+	conn *conn.Conn
 	file string // of subscriptions
 
 	formerly map[string]string // names of owners at the source, and what they are called now
@@ -189,16 +201,16 @@ func (m *migration) tell(d *Count, done int) {
 }
 
 // openBoth opens what is kept at either end.
-func openBoth(ctx context.Context, home string, conn *cluster.Conn) (local, shared side, err error) {
+func openBoth(ctx context.Context, home string, conn *conn.Conn) (local, shared side, err error) {
 	l, err := ledger.Open(ctx, home, time.Now)
 	if err != nil {
 		return nil, nil, err
 	}
-	alerts, err := conn.OpenStore(ctx, time.Now)
+	alerts, err := alerts.OpenStore(ctx, conn, time.Now)
 	if err != nil {
 		return nil, nil, errors.Join(err, l.Close())
 	}
-	orders, err := conn.OpenOrders(ctx, time.Now)
+	orders, err := orders.OpenOrders(ctx, conn, time.Now)
 	if err != nil {
 		return nil, nil, errors.Join(err, l.Close())
 	}

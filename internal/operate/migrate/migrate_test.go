@@ -26,9 +26,12 @@ import (
 	"candela/internal/kit/principal"
 	"candela/internal/market"
 	"candela/internal/market/provider"
-	"candela/internal/store/cluster"
-	"candela/internal/store/cluster/natstest"
 	"candela/internal/store/ledger"
+	"candela/internal/store/replica/alerts"
+	"candela/internal/store/replica/conn"
+	"candela/internal/store/replica/member"
+	"candela/internal/store/replica/natstest"
+	"candela/internal/store/replica/orders"
 	"candela/internal/store/statedir"
 	"candela/internal/testkit/longtest"
 	"candela/internal/trading/order"
@@ -230,16 +233,16 @@ func (m mover) migrate(ctx context.Context, home string, how Plan) (map[string]C
 // shared opens the side at the servers.
 func (m mover) shared() side {
 	m.t.Helper()
-	conn, err := cluster.Await(m.t.Context(), cluster.Config{URL: m.url, Prefix: m.prefix, Secret: natstest.Secret()}, quiet())
+	conn, err := conn.ConnectWait(m.t.Context(), conn.Config{URL: m.url, Prefix: m.prefix, Secret: natstest.Secret()}, quiet())
 	if err != nil {
 		m.t.Fatal(err)
 	}
 	m.t.Cleanup(conn.Close)
-	alerts, err := conn.OpenStore(m.t.Context(), time.Now)
+	alerts, err := alerts.OpenStore(m.t.Context(), conn, time.Now)
 	if err != nil {
 		m.t.Fatal(err)
 	}
-	orders, err := conn.OpenOrders(m.t.Context(), time.Now)
+	orders, err := orders.OpenOrders(m.t.Context(), conn, time.Now)
 	if err != nil {
 		m.t.Fatal(err)
 	}
@@ -449,13 +452,13 @@ func TestMigrate_RefusesBesideWhatRuns(t *testing.T) {
 		t.Errorf("beside an engine: %v", err)
 	}
 	held.Release()
-	conn, err := cluster.Await(t.Context(), cluster.Config{URL: m.url, Prefix: m.prefix, Secret: natstest.Secret()}, quiet())
+	conn, err := conn.ConnectWait(t.Context(), conn.Config{URL: m.url, Prefix: m.prefix, Secret: natstest.Secret()}, quiet())
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer conn.Close()
 	var log bytes.Buffer // read after Close, which writes last
-	members, err := conn.Join(t.Context(), cluster.Who{Name: "the first"}, slog.New(slog.NewTextHandler(&log, nil)))
+	members, err := member.Join(t.Context(), conn, member.Who{Name: "the first"}, slog.New(slog.NewTextHandler(&log, nil)))
 	if err != nil {
 		t.Fatal(err)
 	}

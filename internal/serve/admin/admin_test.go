@@ -21,8 +21,8 @@ import (
 	"candela/internal/market/feed"
 	"candela/internal/serve/httpd"
 	"candela/internal/serve/mcp"
-	"candela/internal/store/cluster"
 	"candela/internal/store/ledger"
+	"candela/internal/store/replica/conn"
 	"candela/internal/trading/desk"
 	"candela/internal/trading/guard"
 	"candela/internal/trading/order"
@@ -66,8 +66,8 @@ func full() Config {
 			Orders: func() map[order.Status]int { return map[order.Status]int{order.Accepted: 2} },
 		},
 		Cluster: &Cluster{
-			Conn: func() cluster.Stats {
-				return cluster.Stats{Connected: true, Reconnects: 2, Refused: 5, Forged: map[string]uint64{"row": 1, "call": 2}, Calls: map[string]uint64{"done": 8, "unanswered": 1}}
+			Conn: func() conn.Stats {
+				return conn.Stats{Connected: true, Reconnects: 2, Conflicts: 5, Forged: map[string]uint64{"row": 1, "call": 2}, Calls: map[string]uint64{"done": 8, "unanswered": 1}}
 			},
 			Now: func() Replica { return Replica{Members: 3, Beat: now().Add(-time.Second), Owned: 7, Lag: 4} },
 		},
@@ -177,7 +177,7 @@ func TestReady_SaysWhyNot(t *testing.T) {
 			c.Trading.Desk = func() (desk.Status, bool) { return desk.Status{Connected: true}, true }
 		}},
 		"servers that are away": {"nats", "no connection to a NATS server", func(c *Config) {
-			c.Cluster.Conn = func() cluster.Stats { return cluster.Stats{} }
+			c.Cluster.Conn = func() conn.Stats { return conn.Stats{} }
 		}},
 		"servers that take nothing": {"nats", "have taken nothing for 12s", func(c *Config) {
 			c.Cluster.Now = func() Replica { return Replica{Beat: now().Add(-12 * time.Second)} }

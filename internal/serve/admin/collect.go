@@ -221,7 +221,7 @@ func (s scrape) cluster(c *Cluster) {
 	conn, now := c.Conn(), c.Now()
 	s.put("candela_cluster_connected", number(conn.Connected))
 	s.count("candela_cluster_reconnects_total", conn.Reconnects)
-	s.count("candela_cluster_refused_writes_total", conn.Refused)
+	s.count("candela_cluster_refused_writes_total", conn.Conflicts)
 	for kind, n := range conn.Forged {
 		s.count("candela_cluster_forged_total", n, kind)
 	}

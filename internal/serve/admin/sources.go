@@ -9,8 +9,8 @@ import (
 	"candela/internal/alerting/sink"
 	"candela/internal/serve/httpd"
 	"candela/internal/serve/mcp"
-	"candela/internal/store/cluster"
 	"candela/internal/store/ledger"
+	"candela/internal/store/replica/conn"
 	"candela/internal/trading/desk"
 	"candela/internal/trading/order"
 )
@@ -42,7 +42,7 @@ type Trading struct {
 
 // Cluster is what there is to tell of a replica among others. All of it is required.
 type Cluster struct {
-	Conn func() cluster.Stats
+	Conn func() conn.Stats
 	Now  func() Replica
 }
 

@@ -28,7 +28,11 @@ func floors() [][]room {
 			{"serve", "how clients reach it", []string{"serve/admin", "serve/httpd serve/stdio", "serve/tool", "serve/mcp", "serve/rpc"}},
 			{"operate", "what an operator runs", []string{"operate/backup operate/demo operate/doctor operate/install operate/migrate", "operate/control"}},
 		},
-		{{"store", "what survives a restart", []string{"store/cluster store/ledger", "store/statedir"}}},
+		{{"store", "what survives a restart", []string{
+			"store/replica/deskproxy",
+			"store/ledger store/replica/alerts store/replica/inbox store/replica/logins store/replica/orders",
+			"store/replica/member", "store/replica/table", "store/replica/conn store/statedir",
+		}}},
 		{
 			{"alerting", "which alerts fire and who hears of them", []string{"alerting/engine alerting/sink", "alerting/alert alerting/notify", "alerting/notify/records"}},
 			{"access", "who may do what", []string{"access/oauth"}},
@@ -59,7 +63,7 @@ func testOnly(name string) bool {
 func goroutineOwners() []string {
 	return []string{
 		"app", "serve/httpd", "serve/stdio", "alerting/engine", "alerting/sink", "trading/desk", "kit/shutdown",
-		"market/marketdata", "market/feed", "store/cluster", "market/provider/*", "trading/broker/*",
+		"market/marketdata", "market/feed", "store/replica/alerts", "store/replica/deskproxy", "store/replica/logins", "store/replica/member", "store/replica/table", "market/provider/*", "trading/broker/*",
 	}
 }
 

@@ -1,0 +1,457 @@
+package alerts_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/shopspring/decimal"
+
+	"candela/internal/alerting/alert"
+	"candela/internal/alerting/engine"
+	"candela/internal/alerting/notify"
+	"candela/internal/kit/fault"
+	"candela/internal/kit/principal"
+	"candela/internal/market"
+	"candela/internal/market/feed"
+	"candela/internal/market/marketdata"
+	"candela/internal/market/provider"
+	"candela/internal/store/replica/alerts"
+	"candela/internal/store/replica/conn"
+	"candela/internal/store/replica/member"
+	"candela/internal/store/replica/natstest"
+	"candela/internal/store/replica/replicatest"
+	"candela/internal/testkit/longtest"
+)
+
+// replica is all that a process has to do with alerts.
+type replica struct {
+	*alerts.Alerts
+	conn    *conn.Conn
+	members *member.Members
+	tail    *alerts.Tail
+	engine  *engine.Engine
+
+	mu   sync.Mutex
+	told []notify.Entry // in the order of telling
+	last uint64         // as restored
+}
+
+func (r *replica) restore(last uint64, entries []notify.Entry) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.last, r.told = last, append(r.told, entries...)
+}
+
+func (r *replica) publish(entries []notify.Entry) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.told = append(r.told, entries...)
+}
+
+// alerts returns of which alerts the replica was told, in order.
+func (r *replica) alerts(tb testing.TB) []string {
+	tb.Helper()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	ids := make([]string, len(r.told))
+	for i, e := range r.told {
+		var told struct {
+			AlertID string `json:"alert_id"`
+		}
+		if err := json.Unmarshal(e.Data, &told); err != nil {
+			tb.Fatal(err)
+		}
+		ids[i] = told.AlertID
+		if i > 0 && e.Seq <= r.told[i-1].Seq {
+			tb.Errorf("notification %d was told after %d", e.Seq, r.told[i-1].Seq)
+		}
+	}
+	return ids
+}
+
+// startReplica runs a replica over a market.
+func startReplica(tb testing.TB, to *natstest.Cluster, prefix string, from provider.Provider) *replica {
+	tb.Helper()
+	conn := replicatest.Connect(tb, to, prefix)
+	conn.RetryFor = replicatest.Usual
+	return startReplicaOn(tb, conn, from, time.Now)
+}
+
+// startReplicaOn is startReplica over a connection. Its store asks now for the time
+// after it has read alerts and before it writes that they fired.
+func startReplicaOn(tb testing.TB, conn *conn.Conn, from provider.Provider, now func() time.Time) *replica {
+	tb.Helper()
+	r := &replica{conn: conn}
+	store, err := alerts.OpenStore(tb.Context(), r.conn, now)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	if r.tail, err = store.OpenTail(tb.Context(), alerts.TailConfig{Restore: r.restore, Publish: r.publish, Log: replicatest.Quiet()}); err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(r.tail.Close)
+	if r.members, err = member.Join(tb.Context(), r.conn, member.Who{Name: "r"}, replicatest.Quiet()); err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(r.members.Close)
+	r.members.Enter(tb.Context())
+	data, err := marketdata.New(marketdata.Config{
+		Providers: []provider.Provider{from}, Routes: marketdata.Routes{Crypto: from.Name(), Other: from.Name()}, Log: replicatest.Quiet(), Now: time.Now,
+	})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(data.Close)
+	r.Alerts = alerts.NewAlerts(alerts.AlertsConfig{Members: r.members, Tail: r.tail, Route: data.Route, Now: time.Now, Log: replicatest.Quiet()})
+	half := func() float64 { return 0.5 }
+	r.engine = engine.New(engine.Config{
+		Store: r.Store(), Data: data, Feed: feed.NewHub(data.Route, feed.Config{Log: replicatest.Quiet(), Rand: half, Now: time.Now}),
+		Publish: func([]notify.Entry) {}, Log: replicatest.Quiet(), Now: time.Now, Rand: half,
+	})
+	ctx, stop := context.WithCancel(context.Background())
+	var running sync.WaitGroup
+	ready := make(chan struct{})
+	running.Go(func() { _ = r.engine.Run(ctx, ctx, func() { close(ready) }) })
+	running.Go(func() { r.Run(ctx, r.engine) })
+	tb.Cleanup(func() { stop(); running.Wait() })
+	<-ready
+	return r
+}
+
+// startReplicas runs three replicas and waits until they know each other.
+func startReplicas(tb testing.TB, to *natstest.Cluster, from provider.Provider) []*replica {
+	tb.Helper()
+	prefix := replicatest.NewPrefix()
+	all := make([]*replica, 3)
+	for i := range all {
+		all[i] = startReplica(tb, to, prefix, from)
+	}
+	acquainted(tb, all)
+	return all
+}
+
+// acquainted waits until replicas know each other.
+func acquainted(tb testing.TB, all []*replica) {
+	tb.Helper()
+	members := make([]*member.Members, len(all))
+	for i, r := range all {
+		members[i] = r.members
+	}
+	replicatest.Agree(tb, members...)
+}
+
+func symbolsOf(n int) []string {
+	names := make([]string, n)
+	for i := range names {
+		names[i] = "S" + strconv.Itoa(i)
+	}
+	return names
+}
+
+// setAll sets alerts above prices on each symbol, each at some replica.
+func setAll(tb testing.TB, at []*replica, symbols []string, prices ...float64) []string {
+	tb.Helper()
+	var wg sync.WaitGroup
+	ids := make([]string, len(symbols)*len(prices))
+	for i, name := range symbols {
+		wg.Go(func() {
+			for k, price := range prices {
+				n := i*len(prices) + k
+				a := alert.Alert{Symbol: market.Symbol{Name: name}, Condition: alert.Condition{Type: alert.PriceAbove, Threshold: decimal.NewFromFloat(price)}}
+				ids[n] = set(tb, at[n%len(at)], a)
+			}
+		})
+	}
+	wg.Wait()
+	return ids
+}
+
+// set sets an alert, and again when nothing was done, as clients do: a price grows old
+// while a machine does other things.
+func set(tb testing.TB, at *replica, a alert.Alert) string {
+	tb.Helper()
+	for began := time.Now(); ; {
+		one, err := at.Set(context.WithoutCancel(tb.Context()), principal.Caller{Subject: "ann", Key: "k"}, a)
+		if err == nil {
+			return one.ID
+		}
+		if f := fault.Of(err); f == nil || !f.Retryable || time.Since(began) > replicatest.Patience {
+			tb.Error(err)
+			return ""
+		}
+	}
+}
+
+// settled waits until a replica was told of n alerts, and holds them against ids.
+func settled(tb testing.TB, r *replica, ids []string) {
+	tb.Helper()
+	replicatest.Eventually(tb, fmt.Sprintf("%d firings are told", len(ids)), func() bool { return len(r.alerts(tb)) >= len(ids) })
+	if err := r.tail.Sync(tb.Context()); err != nil {
+		tb.Fatal(err)
+	}
+	got, want := slices.Sorted(slices.Values(r.alerts(tb))), slices.Sorted(slices.Values(ids))
+	if !slices.Equal(got, want) {
+		tb.Errorf("%d firings were told of %d alerts", len(got), len(want))
+	}
+}
+
+func TestAlerts_FireOnceWhereverTheyWereSet(t *testing.T) {
+	t.Parallel()
+	from := newBourse()
+	all := startReplicas(t, replicatest.Servers(), from)
+	symbols := symbolsOf(12)
+	ids := setAll(t, all, symbols, 110, 120, 500)
+	for _, r := range all {
+		list, err := r.Alerts.Alerts(t.Context(), principal.Caller{Subject: "ann"})
+		if err != nil || len(list) != len(ids) {
+			t.Fatalf("a replica lists %d alerts, %v", len(list), err)
+		}
+		on, err := r.AlertsOn(t.Context(), principal.Caller{Subject: "ann"}, market.Symbol{Name: "S1"})
+		if err != nil || len(on) != 3 {
+			t.Errorf("on one symbol it lists %v, %v", on, err)
+		}
+		if st := r.engine.Status(); st.Alerts == len(ids) {
+			t.Error("one replica watches all alerts")
+		}
+	}
+	for symbol, n := range from.streamed() {
+		if n != 1 {
+			t.Errorf("%s is streamed to %d replicas", symbol, n)
+		}
+	}
+	cancelled := ids[1] // 120 on S0
+	if err := all[0].Cancel(t.Context(), principal.Caller{Subject: "ann"}, cancelled); err != nil {
+		t.Fatal(err)
+	}
+	replicatest.Eventually(t, "the owner knows of the cancel", func() bool {
+		n := 0
+		for _, r := range all {
+			n += r.engine.Status().Alerts
+		}
+		return n == len(ids)-1
+	})
+	from.trade(130, symbols...)
+	due := slices.DeleteFunc(slices.Clone(ids), func(id string) bool { return id == cancelled || slices.Index(ids, id)%3 == 2 })
+	for _, r := range all {
+		settled(t, r, due)
+	}
+	late := startReplica(t, replicatest.Servers(), prefixOf(all[0]), from)
+	settled(t, late, due)
+	if _, err := all[1].Set(t.Context(), principal.Caller{Subject: "ann"}, alert.Alert{Symbol: market.Symbol{Name: "NONE"}, Condition: alert.Condition{Type: alert.PriceAbove, Threshold: decimal.NewFromInt(1)}}); fault.KindOf(err) != fault.NotFound || fault.Of(err).Field != "symbol" {
+		t.Errorf("a symbol that does not exist: %v", err)
+	}
+}
+
+func prefixOf(r *replica) string { return replicatest.PrefixOf(r.conn) }
+
+// TestAlerts_FireOnceWhenAReplicaDies has prices go up and down again while nobody
+// watches them.
+func TestAlerts_FireOnceWhenAReplicaDies(t *testing.T) {
+	t.Parallel()
+	from := newBourse()
+	all := startReplicas(t, replicatest.Servers(), from)
+	symbols := symbolsOf(30)
+	low := setAll(t, all, symbols, 110)
+	high := setAll(t, all, symbols, 150)
+	from.trade(120, symbols...)
+	settled(t, all[0], low)
+	all[2].conn.Close()
+	began := time.Now()
+	from.trade(160, symbols...)
+	from.trade(100, symbols...)
+	for _, r := range all[:2] {
+		settled(t, r, slices.Concat(low, high))
+	}
+	t.Logf("the last alert of a replica that died fired %s after its death", time.Since(began).Round(time.Millisecond))
+	more := setAll(t, all[:2], symbols, 170)
+	from.trade(180, symbols...)
+	for _, r := range all[:2] {
+		settled(t, r, slices.Concat(low, high, more))
+	}
+}
+
+func TestAlerts_FireOnceWhenAReplicaLeaves(t *testing.T) {
+	t.Parallel()
+	from := newBourse()
+	all := startReplicas(t, replicatest.Servers(), from)
+	symbols := symbolsOf(30)
+	ids := setAll(t, all, symbols, 150)
+	began := time.Now()
+	if err := all[2].members.Leave(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	from.trade(160, symbols...)
+	from.trade(100, symbols...)
+	for _, r := range all {
+		settled(t, r, ids)
+	}
+	t.Logf("the last alert of a replica that left fired after %s", time.Since(began).Round(time.Millisecond))
+	replicatest.Eventually(t, "it watches nothing and follows nothing", func() bool {
+		st := all[2].engine.Status()
+		return st.Alerts+st.Prices == 0
+	})
+	// It still takes alerts for the others to watch.
+	more := setAll(t, all[2:], symbols[:5], 170)
+	from.trade(180, symbols...)
+	settled(t, all[2], slices.Concat(ids, more))
+}
+
+// pause is the moment at which a replica stands still that has read that alerts are
+// active and has not written yet that they fired. The others write nothing before it
+// has read.
+type pause struct {
+	on   atomic.Bool
+	read chan struct{} // closed when it has read
+	over chan struct{} // closed when it goes on
+	come sync.Once
+}
+
+func newPause() *pause { return &pause{read: make(chan struct{}), over: make(chan struct{})} }
+
+// now is the time as the replica that stands still is told, or one of the others.
+func (p *pause) now(still bool) time.Time {
+	way := p.read
+	if still {
+		way = p.over
+	}
+	if p.on.Load() {
+		if still {
+			p.come.Do(func() { close(p.read) })
+		}
+		select {
+		case <-way:
+		case <-time.After(replicatest.Patience): // what waits for the firings says so
+		}
+	}
+	return time.Now()
+}
+
+// paused lets one replica go on without being heard, so that two watch the same
+// alerts. It has read of some of them that they are active when they fire elsewhere,
+// and writes afterwards that they fired. paused returns how many firings the others
+// were told of.
+func paused(t *testing.T, unguarded bool, rounds int) (told, due int) {
+	t.Helper()
+	from, prefix, pause := newBourse(), replicatest.NewPrefix(), newPause()
+	all := make([]*replica, 3)
+	for i := range all {
+		conn := replicatest.Connect(t, replicatest.Servers(), prefix)
+		if unguarded {
+			replicatest.DropCompareAndSet(conn)
+		}
+		all[i] = startReplicaOn(t, conn, from, func() time.Time { return pause.now(i == 2) })
+	}
+	acquainted(t, all)
+	symbols := symbolsOf(40)
+	prices := make([]float64, rounds)
+	for i := range prices {
+		prices[i] = 110 + 10*float64(i)
+	}
+	setAll(t, all, symbols, prices...)
+	set, err := all[0].Alerts.Alerts(t.Context(), principal.Caller{Subject: "ann"}) // one whose answer got lost is set twice
+	if err != nil {
+		t.Fatal(err)
+	}
+	release := replicatest.HoldHeartbeats(all[2].members)
+	defer release()
+	replicatest.Eventually(t, "the others have taken over", func() bool {
+		n := 0
+		for _, r := range all[:2] {
+			n += r.engine.Status().Alerts
+		}
+		return n == len(set) && all[0].engine.Status().Loading+all[1].engine.Status().Loading == 0
+	})
+	if all[2].engine.Status().Alerts == 0 {
+		t.Error("the replica that is not heard watches nothing")
+	}
+	pause.on.Store(true)
+	for i, price := range prices {
+		from.trade(price, symbols...)
+		due = 0
+		for _, a := range set {
+			if a.Condition.Threshold.InexactFloat64() <= price {
+				due++
+			}
+		}
+		replicatest.Eventually(t, "all have fired", func() bool { return len(unique(all[0].alerts(t))) >= due })
+		if i == 0 {
+			close(pause.over)
+		}
+	}
+	replicatest.Eventually(t, "the engines have nothing left", func() bool {
+		return all[0].engine.Status().Alerts+all[1].engine.Status().Alerts+all[2].engine.Status().Alerts == 0
+	})
+	if err := all[0].tail.Sync(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	return len(all[0].alerts(t)), due
+}
+
+func unique(ids []string) []string {
+	slices.Sort(ids)
+	return slices.Compact(ids)
+}
+
+func TestAlerts_FireOnceWhenAReplicaIsNotHeard(t *testing.T) {
+	t.Parallel()
+	if told, due := paused(t, false, longtest.Pick(2, 5)); told != due {
+		t.Errorf("%d firings of %d alerts", told, due)
+	}
+}
+
+// TestAlerts_WithoutCompareAndSetFiringsDouble shows that the test above can fail.
+func TestAlerts_WithoutCompareAndSetFiringsDouble(t *testing.T) {
+	t.Parallel()
+	told, due := paused(t, true, 1)
+	if told <= due {
+		t.Errorf("%d firings of %d alerts: the race did not happen", told, due)
+	}
+	t.Logf("%d firings of %d alerts", told, due)
+}
+
+// A mark that was written by an owner which did not know an alert says nothing of it,
+// however new it is.
+func TestAlerts_AMarkHidesNothingFromAnAlertItsWriterDidNotKnow(t *testing.T) {
+	t.Parallel()
+	for name, knew := range map[string]bool{"it knew": true, "it did not": false} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			from, prefix := newBourse(), replicatest.NewPrefix()
+			minute := time.Now().Truncate(time.Minute)
+			from.prices["S0"] = []trade{{minute.Unix() - 150, 200}, {minute.Unix() - 140, 100}}
+			store := replicatest.OpenStore(t, replicatest.Servers(), prefix)
+			a := replicatest.PriceAlert(0)
+			a.Instrument, a.Created = market.Symbol{Venue: "bourse", Name: "S0"}, minute.Add(-200*time.Second)
+			a.Condition.Threshold = decimal.NewFromInt(150)
+			replicatest.Fire(t, store, 1) // so that there are numbers to know
+			told, err := store.LastEntry(t.Context())
+			if err == nil {
+				err = store.PutAlert(t.Context(), principal.Caller{Subject: "ann"}, a)
+			}
+			if knew {
+				told++
+			}
+			if err == nil {
+				err = store.SaveMarksFor(t.Context(), map[provider.Sub]int64{{Symbol: market.Symbol{Venue: "bourse", Name: "S0"}}: minute.Unix() - 60}, told)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			r := startReplica(t, replicatest.Servers(), prefix, from)
+			replicatest.Eventually(t, "the alert is evaluated", func() bool {
+				st := r.engine.Status()
+				return st.Alerts+len(r.alerts(t)) == 2 && st.Prices == 1 && st.Loading == 0
+			})
+			if fired := slices.Contains(r.alerts(t), a.ID); fired == knew {
+				t.Errorf("it fired: %v", fired)
+			}
+		})
+	}
+}

@@ -1,0 +1,226 @@
+package alerts_test
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+	"time"
+
+	"candela/internal/alerting/alert"
+	"candela/internal/alerting/engine"
+	"candela/internal/kit/principal"
+	"candela/internal/market"
+	"candela/internal/market/provider"
+	"candela/internal/store/replica/alerts"
+	"candela/internal/store/replica/member"
+	"candela/internal/store/replica/natstest"
+	"candela/internal/store/replica/replicatest"
+)
+
+// watcher is an engine that only remembers what it was told, and fails now and then.
+type watcher struct {
+	mu      sync.Mutex
+	fails   int  // the next calls
+	half    bool // what is abandoned is, and an error is returned
+	watched map[string]engine.Handed
+}
+
+var _ alerts.Watcher = (*watcher)(nil)
+
+func (w *watcher) call(do func()) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.fails > 0 {
+		w.fails--
+		return errors.New("not now")
+	}
+	do()
+	return nil
+}
+
+func (w *watcher) Set(context.Context, principal.Caller, alert.Alert) (alert.Alert, error) {
+	return alert.Alert{}, errors.ErrUnsupported
+}
+
+func (w *watcher) Adopt(_ context.Context, handed []engine.Handed) error {
+	return w.call(func() {
+		for _, h := range handed {
+			if _, there := w.watched[h.ID]; !there {
+				w.watched[h.ID] = h
+			}
+		}
+	})
+}
+
+func (w *watcher) Abandon(_ context.Context, keep func(market.Symbol) bool) error {
+	half := false
+	err := w.call(func() {
+		for id, h := range w.watched {
+			if !keep(h.Instrument) {
+				delete(w.watched, id)
+			}
+		}
+		half = w.half
+	})
+	if half {
+		return errors.New("half-way")
+	}
+	return err
+}
+
+// setHalf has hand-overs fail half-way from now on, or no longer.
+func (w *watcher) setHalf(half bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.half = half
+}
+
+func (w *watcher) count() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return len(w.watched)
+}
+
+func (w *watcher) Ended(_ context.Context, names []engine.Name) error {
+	return w.call(func() {
+		for _, n := range names {
+			delete(w.watched, n.ID)
+		}
+	})
+}
+
+func (w *watcher) fail(n int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.fails = n
+}
+
+func (w *watcher) has(id string) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	_, there := w.watched[id]
+	return there && w.fails == 0
+}
+
+// startWatcher runs Alerts over a watcher, and returns what an engine would have.
+func startWatcher(t *testing.T, to *natstest.Cluster, prefix string) (*watcher, *alerts.Alerts, *member.Members) {
+	t.Helper()
+	r, _ := openTail(t, to, prefix)
+	var err error
+	if r.members, err = member.Join(t.Context(), r.conn, member.Who{Name: "w"}, replicatest.Quiet()); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(r.members.Close)
+	r.members.Enter(t.Context())
+	w := &watcher{watched: make(map[string]engine.Handed)}
+	r.Alerts = alerts.NewAlerts(alerts.AlertsConfig{Members: r.members, Tail: r.tail, Now: time.Now, Log: replicatest.Quiet()})
+	ctx, stop := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	go func() { defer close(done); r.Run(ctx, w) }()
+	t.Cleanup(func() { stop(); <-done })
+	return w, r.Alerts, r.members
+}
+
+func TestAlerts_TellAgainWhatAnEngineRefused(t *testing.T) {
+	t.Parallel()
+	prefix := replicatest.NewPrefix()
+	store := replicatest.OpenStore(t, replicatest.Servers(), prefix)
+	w, _, _ := startWatcher(t, replicatest.Servers(), prefix)
+	for i := range 3 {
+		a := replicatest.PriceAlert(i)
+		w.fail(2)
+		if err := store.PutAlert(t.Context(), principal.Caller{Subject: "ann"}, a); err != nil {
+			t.Fatal(err)
+		}
+		replicatest.Eventually(t, "the engine watches it", func() bool { return w.has(a.ID) })
+		w.fail(2)
+		if err := store.CancelAlert(t.Context(), principal.Caller{Subject: "ann"}, a.ID); err != nil {
+			t.Fatal(err)
+		}
+		replicatest.Eventually(t, "the engine watches it no longer", func() bool {
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			return w.fails == 0 && len(w.watched) == 0
+		})
+	}
+}
+
+// A member comes and goes while the hand-over to it fails half-way: what was abandoned
+// for it is watched again.
+func TestAlerts_WhatWasAbandonedForNobodyIsAdoptedAgain(t *testing.T) {
+	t.Parallel()
+	prefix := replicatest.NewPrefix()
+	store := replicatest.OpenStore(t, replicatest.Servers(), prefix)
+	w, alerts, a := startWatcher(t, replicatest.Servers(), prefix)
+	names := symbolsOf(30)
+	for i, name := range names {
+		one := replicatest.PriceAlert(i)
+		one.Instrument = market.Symbol{Venue: "bourse", Name: name}
+		if err := store.PutAlert(t.Context(), principal.Caller{Subject: "ann"}, one); err != nil {
+			t.Fatal(err)
+		}
+	}
+	replicatest.Eventually(t, "the engine watches all", func() bool { return w.count() == len(names) })
+	w.setHalf(true)
+	b, _ := replicatest.Join(t, replicatest.Servers(), prefix, "b")
+	replicatest.Eventually(t, "the engine has abandoned some", func() bool { return w.count() < len(names) })
+	b.Close()
+	replicatest.Agree(t, a)
+	w.setHalf(false)
+	replicatest.Eventually(t, "the engine watches all again", func() bool { return w.count() == len(names) && alerts.Settled() })
+}
+
+func TestAlerts_AnEngineMarksOnlyWhatItOwns(t *testing.T) {
+	t.Parallel()
+	prefix := replicatest.NewPrefix()
+	store := replicatest.OpenStore(t, replicatest.Servers(), prefix)
+	_, alerts, a := startWatcher(t, replicatest.Servers(), prefix)
+	_, _, b := startWatcher(t, replicatest.Servers(), prefix)
+	replicatest.Agree(t, a, b)
+	marks := make(map[provider.Sub]int64)
+	for _, name := range symbolsOf(50) {
+		marks[provider.Sub{Symbol: market.Symbol{Venue: "bourse", Name: name}, Interval: market.Hour1}] = 3600
+	}
+	mine := func(s provider.Sub) bool { _, mine := a.Owner("alert/" + s.Symbol.String()); return mine }
+	// The engine is told a moment after the members agree.
+	replicatest.Eventually(t, "an engine's marks are its own", func() bool {
+		if err := alerts.Store().SaveMarks(t.Context(), marks); err != nil {
+			t.Fatal(err)
+		}
+		kept, err := store.Marks(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		astray := make(map[provider.Sub]int64)
+		for sub := range marks {
+			if _, there := kept[sub]; there != mine(sub) {
+				astray[sub] = 0
+			}
+		}
+		if err := store.SaveMarks(t.Context(), astray); err != nil {
+			t.Fatal(err)
+		}
+		return len(astray) == 0 && len(kept) > 0
+	})
+}
+
+// The engine's loop waits for its marks, and tries again in a moment.
+func TestAlerts_MarksDoNotHoldUpAnEngineWhenServersAreAway(t *testing.T) {
+	t.Parallel()
+	one := replicatest.Start(t, 1)
+	_, alerts, _ := startWatcher(t, one, replicatest.NewPrefix())
+	marks := map[provider.Sub]int64{{Symbol: market.Symbol{Venue: "bourse", Name: "S0"}, Interval: market.Hour1}: 3600}
+	replicatest.Eventually(t, "the engine is told what is its own", alerts.Settled)
+	if err := alerts.Store().SaveMarks(t.Context(), marks); err != nil {
+		t.Fatal(err)
+	}
+	one.Kill(0)
+	began := time.Now()
+	if err := alerts.Store().SaveMarks(t.Context(), marks); err == nil {
+		t.Error("marks were written to nobody")
+	}
+	if took := time.Since(began); took > 19*time.Second { // two, and any other write is tried for twenty
+		t.Errorf("it took %s", took)
+	}
+}

@@ -1,0 +1,93 @@
+package alerts
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/shopspring/decimal"
+
+	"candela/internal/alerting/alert"
+	"candela/internal/alerting/notify"
+	"candela/internal/market"
+	"candela/internal/store/replica/conn"
+)
+
+// The states of an alert. All but the first are ends, and nothing follows them.
+const (
+	active    = "active"
+	fired     = "fired"
+	cancelled = "cancelled"
+	expired   = "expired"
+)
+
+// record is what the last message on an alert's subject says: all that happened to
+// the alert, so that no earlier message is needed to understand it.
+type record struct {
+	State string          `json:"state"`
+	Alert alertForm       `json:"alert"`
+	Set   conn.ChangeInfo `json:"set"`
+	End   conn.ChangeInfo `json:"end,omitzero"`
+	// Data is the notification of an alert that fired.
+	Data json.RawMessage `json:"data,omitempty"`
+}
+
+// alertForm is an alert as it is written.
+type alertForm struct {
+	ID         string          `json:"id"`
+	Owner      string          `json:"owner"`
+	Symbol     market.Symbol   `json:"symbol"`
+	Instrument market.Symbol   `json:"instrument"`
+	Interval   market.Interval `json:"interval,omitzero"`
+	Type       string          `json:"type"`
+	Threshold  decimal.Decimal `json:"threshold,omitzero"`
+	Indicator  string          `json:"indicator,omitempty"`
+	Signal     string          `json:"signal,omitempty"`
+	Created    time.Time       `json:"created"`
+	Expires    time.Time       `json:"expires,omitzero"`
+	Since      time.Time       `json:"since,omitzero"`
+	Note       string          `json:"note,omitempty"`
+}
+
+func formOf(a alert.Alert) alertForm {
+	return alertForm{
+		ID: a.ID, Owner: a.Owner, Symbol: a.Symbol, Instrument: a.Instrument, Interval: a.Interval,
+		Type: a.Condition.Type.String(), Threshold: a.Condition.Threshold, Indicator: a.Condition.Indicator, Signal: a.Condition.Signal,
+		Created: conn.StoredTime(a.Created), Expires: conn.StoredTime(a.Expires), Since: conn.StoredTime(a.Since), Note: a.Note,
+	}
+}
+
+func (f alertForm) alert() (alert.Alert, error) {
+	kind, ok := alert.ParseType(f.Type)
+	if !ok {
+		return alert.Alert{}, fmt.Errorf("alert %s: no type is called %q", f.ID, f.Type)
+	}
+	return alert.Alert{
+		ID: f.ID, Owner: f.Owner, Symbol: f.Symbol, Instrument: f.Instrument, Interval: f.Interval,
+		Condition: alert.Condition{Type: kind, Threshold: f.Threshold, Indicator: f.Indicator, Signal: f.Signal},
+		Created:   f.Created, Expires: f.Expires, Since: f.Since, Note: f.Note,
+	}, nil
+}
+
+// entry returns the notification of an alert that fired with the number seq.
+func (r *record) entry(seq uint64) notify.Entry {
+	return notify.Entry{Seq: seq, Owner: r.Alert.Owner, Symbol: r.Alert.Instrument, Type: r.Alert.Type, At: r.End.At, Data: r.Data}
+}
+
+// encode writes the record. Data keeps its bytes: an encoder left to itself would
+// write some of its characters in another way.
+func (r *record) encode() ([]byte, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(r); err != nil {
+		return nil, fmt.Errorf("alert %s: %w", r.Alert.ID, err)
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
+}
+
+func decodeRecord(data []byte) (r record, err error) {
+	err = json.Unmarshal(data, &r)
+	return r, err
+}

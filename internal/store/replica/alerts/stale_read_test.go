@@ -1,0 +1,49 @@
+package alerts_test
+
+import (
+	"testing"
+	"time"
+
+	"candela/internal/alerting/alert"
+	"candela/internal/kit/fault"
+	"candela/internal/kit/principal"
+	"candela/internal/store/replica/alerts"
+	"candela/internal/store/replica/replicatest"
+)
+
+// A server that has not heard yet that another leads answers that there is nothing
+// where something was written a moment ago. Whoever would act on that finds out.
+
+func TestLag_AlertsFireAndEndAllTheSame(t *testing.T) {
+	t.Parallel()
+	ann, conn := principal.Caller{Subject: "ann"}, replicatest.Connect(t, replicatest.Servers(), replicatest.NewPrefix())
+	s, err := alerts.OpenStore(t.Context(), conn, time.Now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	set := make([]alert.Alert, 3)
+	for i := range set {
+		set[i] = replicatest.PriceAlert(i)
+		if err := s.PutAlert(t.Context(), ann, set[i]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	replicatest.StaleReads(conn, 2)
+	fired, err := s.FireAlerts(t.Context(), []alert.Firing{{Alert: set[0], Value: 1, At: time.Now()}, {Alert: set[1], Value: 1, At: time.Now()}})
+	if err != nil || len(fired) != 2 {
+		t.Errorf("%d of 2 fired, %v", len(fired), err)
+	}
+	replicatest.StaleReads(conn, 1)
+	if err := s.CancelAlert(t.Context(), ann, set[2].ID); err != nil {
+		t.Error(err)
+	}
+	// What was never there, or is there no longer, is still told.
+	for _, id := range []string{"none", set[2].ID} {
+		if err := s.CancelAlert(t.Context(), ann, id); fault.KindOf(err) != fault.NotFound {
+			t.Errorf("cancel %s: %v", id, err)
+		}
+	}
+	if fired, err = s.FireAlerts(t.Context(), []alert.Firing{{Alert: replicatest.PriceAlert(3), Value: 1, At: time.Now()}}); err != nil || len(fired) != 0 {
+		t.Errorf("an alert that was never set: %d fired, %v", len(fired), err)
+	}
+}

@@ -1,0 +1,171 @@
+package alerts
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"candela/internal/kit/principal"
+	"candela/internal/market"
+	"candela/internal/market/provider"
+	"candela/internal/store/replica/conn"
+	"candela/internal/store/replica/table"
+)
+
+// SaveCursors sets how far the named readers of an owner have come.
+func (s *Store) SaveCursors(ctx context.Context, owner string, cursors map[string]uint64) error {
+	changes := make([]conn.Change, 0, len(cursors))
+	for reader, seq := range cursors {
+		changes = append(changes, numberChange(s.states.Subject(table.CursorKind, conn.EncodeToken(owner), conn.EncodeToken(reader)), seq))
+	}
+	return s.states.WriteAll(ctx, "save cursors", changes)
+}
+
+// numberChange sets the number of a subject; 0 forgets it. An empty message stands
+// for what is forgotten until the servers have forgotten that, too.
+func numberChange(subject string, n uint64) conn.Change {
+	if n == 0 {
+		return conn.Change{Subject: subject, TTL: table.TombstoneTTL}
+	}
+	return conn.Change{Subject: subject, Data: strconv.AppendUint(nil, n, 10)}
+}
+
+// Cursors returns the cursors of all owners by owner and reader.
+func (s *Store) Cursors(ctx context.Context) (map[string]map[string]uint64, error) {
+	numbers, err := table.ReadAll(ctx, s.states, "read the cursors", s.states.Subject(table.CursorKind, ">"), 0, func(m conn.Message) (number, bool, error) {
+		n, err := s.number(m, table.CursorKind)
+		return n, true, err
+	})
+	all := make(map[string]map[string]uint64)
+	for _, n := range numbers {
+		if all[n.first] == nil {
+			all[n.first] = make(map[string]uint64)
+		}
+		all[n.first][n.second] = n.value
+	}
+	return all, err
+}
+
+// SaveMarks sets up to which bar each series has been evaluated, for all alerts.
+func (s *Store) SaveMarks(ctx context.Context, marks map[provider.Sub]int64) error {
+	return s.saveMarks(ctx, s.states.RetryFor, marks, 0)
+}
+
+// saveMarks sets marks that hold for the alerts with a number up to told.
+func (s *Store) saveMarks(ctx context.Context, patience time.Duration, marks map[provider.Sub]int64, told uint64) error {
+	changes := make([]conn.Change, 0, len(marks))
+	for sub, at := range marks {
+		interval := ""
+		if sub.Interval.Valid() {
+			interval = sub.Interval.String()
+		}
+		ch := numberChange(s.states.Subject(table.SeriesKind, conn.EncodeToken(sub.Symbol.String()), conn.EncodeToken(interval)), uint64(max(0, at)))
+		if len(ch.Data) > 0 && told > 0 {
+			ch.Data = strconv.AppendUint(append(ch.Data, ' '), told, 10)
+		}
+		changes = append(changes, ch)
+	}
+	return s.states.WriteAllFor(ctx, patience, "save marks", changes)
+}
+
+// Marks returns every mark.
+func (s *Store) Marks(ctx context.Context) (map[provider.Sub]int64, error) {
+	marks, err := s.marks(ctx)
+	if err != nil {
+		return nil, err
+	}
+	all := make(map[provider.Sub]int64, len(marks))
+	for sub, m := range marks {
+		all[sub] = m.at
+	}
+	return all, nil
+}
+
+// marks returns every mark, with the alerts that it holds for. One that cannot be read
+// is as good as none: what it was for is evaluated from when it was made.
+func (s *Store) marks(ctx context.Context) (map[provider.Sub]mark, error) {
+	const doing = "read the marks"
+	type marked struct {
+		sub provider.Sub
+		mark
+	}
+	found, err := table.ReadAll(ctx, s.states, doing, s.states.Subject(table.SeriesKind, ">"), 0, table.SkipCorrupt(ctx, s.states, doing, func(m conn.Message) (one marked, _ bool, err error) {
+		n, err := s.number(m, table.SeriesKind)
+		if err != nil {
+			return one, false, err
+		}
+		if err := one.sub.Symbol.UnmarshalText([]byte(n.first)); err != nil {
+			return one, false, err
+		}
+		if n.second != "" {
+			one.sub.Interval, err = market.ParseInterval(n.second)
+		}
+		one.mark = mark{int64(n.value), n.told} //nolint:gosec // G115: it was written from an int64
+		return one, true, err
+	}))
+	if err != nil {
+		return nil, err
+	}
+	all := make(map[provider.Sub]mark, len(found))
+	for _, m := range found {
+		all[m.sub] = m.mark
+	}
+	return all, nil
+}
+
+// number is a number and the two names it is kept under.
+type number struct {
+	first, second string
+	value         uint64
+	told          uint64 // of a mark; 0 for none
+}
+
+// number reads a message of a kind.
+func (s *Store) number(m conn.Message, kind string) (n number, err error) {
+	tokens := strings.Split(strings.TrimPrefix(m.Subject, s.states.Subject(kind, "")), ".")
+	if len(tokens) != 2 {
+		return n, strconv.ErrSyntax
+	}
+	if n.first, err = conn.DecodeToken(tokens[0]); err != nil {
+		return n, err
+	}
+	if n.second, err = conn.DecodeToken(tokens[1]); err != nil {
+		return n, err
+	}
+	value, told, bounded := strings.Cut(string(m.Data), " ")
+	if n.value, err = strconv.ParseUint(value, 10, 64); err == nil && bounded {
+		n.told, err = strconv.ParseUint(told, 10, 64)
+	}
+	return n, err
+}
+
+// savedState is a value and who set it.
+type savedState struct {
+	Set   conn.ChangeInfo `json:"set"`
+	Value json.RawMessage `json:"value"`
+}
+
+// SaveState sets a value of the caller's subject.
+func (s *Store) SaveState(ctx context.Context, by principal.Caller, name string, value []byte) error {
+	data, err := json.Marshal(savedState{Set: conn.NewChangeInfo("", s.now(), by), Value: value})
+	if err != nil {
+		return fmt.Errorf("state %s: %w", name, err)
+	}
+	return s.states.WriteAll(ctx, "save a state", []conn.Change{{Subject: s.states.Subject(table.StateKind, conn.EncodeToken(by.Subject), conn.EncodeToken(name)), Data: data}})
+}
+
+// State returns a value, nil when it was never set.
+func (s *Store) State(ctx context.Context, owner, name string) ([]byte, error) {
+	m, ok, err := s.states.Latest(ctx, s.states.Subject(table.StateKind, conn.EncodeToken(owner), conn.EncodeToken(name)))
+	if err != nil || !ok {
+		return nil, conn.Unavailable("read a state", err)
+	}
+	var saved savedState
+	if err := json.Unmarshal(m.Data, &saved); err != nil {
+		return nil, conn.Corrupted("read a state", err)
+	}
+	return saved.Value, nil
+}

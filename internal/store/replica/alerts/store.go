@@ -1,0 +1,179 @@
+package alerts
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"iter"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"candela/internal/alerting/alert"
+	"candela/internal/alerting/engine"
+	"candela/internal/alerting/notify"
+	"candela/internal/kit/fault"
+	"candela/internal/kit/principal"
+	"candela/internal/store/replica/conn"
+	"candela/internal/store/replica/table"
+)
+
+// How long the servers keep what has ended without being asked to prune it. An end
+// outlives every change that was begun before it.
+const (
+	firedTTL = notify.PollTTL + 24*time.Hour
+)
+
+const alertKind = "alert" // alert.<instrument>.<id>
+
+// Store keeps alerts, notifications, cursors, marks and states. It is safe for
+// concurrent use, by any number of replicas.
+//
+// An alert is one subject, and its last message is all that is known of it. It
+// begins with a message that demands an empty subject, and it ends, fired,
+// cancelled or expired, with one that demands that the beginning is still the last:
+// of all who would end it the servers let one. The number of the message with which
+// it fires is the number of its notification. Numbers ascend, with gaps, because
+// other messages have numbers too.
+type Store struct {
+	alerts *table.Table
+	states *table.Table
+	now    func() time.Time
+}
+
+var _ engine.Store = (*Store)(nil)
+
+// OpenStore opens the store, made if it is not there.
+func OpenStore(ctx context.Context, c *conn.Conn, now func() time.Time) (*Store, error) {
+	alerts, err := table.Open(ctx, c, "ALERTS", jetstream.FileStorage, alertKind)
+	if err != nil {
+		return nil, err
+	}
+	states, err := table.OpenStates(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	return &Store{alerts: alerts, states: states, now: now}, nil
+}
+
+func (s *Store) alertSubject(a *alert.Alert) string {
+	return s.alerts.Subject(alertKind, conn.EncodeToken(a.Instrument.String()), a.ID)
+}
+
+// PutAlert stores an active alert of the caller's subject.
+func (s *Store) PutAlert(ctx context.Context, by principal.Caller, a alert.Alert) error {
+	if a.Owner == "" || a.Owner != by.Subject {
+		return fault.Field("owner", a.Owner, "the caller's own subject, "+by.Subject)
+	}
+	if !conn.IsSubjectToken(a.ID) {
+		return fault.Field("alert_id", a.ID, "1 to 64 letters, digits, - and _")
+	}
+	r := record{State: active, Alert: formOf(a), Set: conn.NewChangeInfo(rand.Text(), s.now(), by)}
+	data, err := r.encode()
+	if err != nil {
+		return err
+	}
+	subject := s.alertSubject(&a)
+	return s.alerts.RetryWrite(ctx, "put an alert", func(ctx context.Context) error {
+		_, err := s.alerts.Write(ctx, conn.Change{Subject: subject, Data: data, CompareAndSet: true})
+		if !errors.Is(err, conn.ErrConflict) {
+			return err
+		}
+		m, ok, err := s.alerts.Latest(ctx, subject)
+		if err != nil || !ok {
+			return errors.Join(conn.ErrConflict, err)
+		}
+		found, err := decodeRecord(m.Data)
+		if err == nil && found.Set.ID == r.Set.ID {
+			return nil // an earlier attempt, whose answer got lost
+		}
+		return &fault.Error{Kind: fault.Conflict, Code: "alert_exists", Message: "an alert of that id exists already", Field: "alert_id", Value: a.ID, Cause: err}
+	})
+}
+
+// CancelAlert removes an active alert of the caller's subject.
+func (s *Store) CancelAlert(ctx context.Context, by principal.Caller, id string) error {
+	missing := &fault.Error{
+		Kind: fault.NotFound, Code: "alert_not_found", Field: "alert_id", Value: id,
+		Message: "no alert of that id is active; list_alerts shows those that are",
+	}
+	if !conn.IsSubjectToken(id) {
+		return missing
+	}
+	ended, err := s.end(ctx, "cancel an alert", []ending{{
+		subject: s.alerts.Subject(alertKind, "*", id), owner: by.Subject, state: cancelled, by: by,
+	}})
+	if err == nil && !ended[0].done {
+		return missing
+	}
+	return err
+}
+
+// ExpireAlerts removes those of the alerts that are still active.
+func (s *Store) ExpireAlerts(ctx context.Context, gone []alert.Alert) error {
+	endings := make([]ending, len(gone))
+	for i := range gone {
+		endings[i] = ending{subject: s.alertSubject(&gone[i]), owner: gone[i].Owner, state: expired}
+	}
+	_, err := s.end(ctx, "expire alerts", endings)
+	return err
+}
+
+// FireAlerts turns alerts into notifications, those that were still active. Over
+// maxBatch they are committed in steps.
+func (s *Store) FireAlerts(ctx context.Context, firings []alert.Firing) ([]notify.Entry, error) {
+	endings := make([]ending, 0, len(firings))
+	known := make(map[string]bool, len(firings))
+	for i := range firings {
+		f := &firings[i]
+		subject := s.alertSubject(&f.Alert)
+		if !known[subject] {
+			endings = append(endings, ending{subject: subject, owner: f.Owner, state: fired, data: f.AppendJSON(nil)})
+		}
+		known[subject] = true
+	}
+	ended, err := s.end(ctx, "fire alerts", endings)
+	if err != nil {
+		return nil, err
+	}
+	entries := make([]notify.Entry, 0, len(ended))
+	for i := range ended {
+		if e := &ended[i]; e.done {
+			entries = append(entries, e.record.entry(e.seq))
+		}
+	}
+	return entries, nil
+}
+
+// Alerts yields every active alert of all owners.
+func (s *Store) Alerts(ctx context.Context) iter.Seq2[alert.Alert, error] {
+	return yieldAll(func() ([]alert.Alert, error) {
+		return table.ReadAll(ctx, s.alerts, "read the alerts", s.alerts.Subject(alertKind, ">"), 0, func(m conn.Message) (alert.Alert, bool, error) {
+			r, err := decodeRecord(m.Data)
+			if err != nil || r.State != active {
+				return alert.Alert{}, false, err
+			}
+			a, err := r.Alert.alert()
+			return a, true, err
+		})
+	})
+}
+
+// yieldAll yields what read returns, or its error.
+func yieldAll[T any](read func() ([]T, error)) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		all, err := read()
+		if err != nil {
+			yield(*new(T), err)
+			return
+		}
+		for _, one := range all {
+			if !yield(one, nil) {
+				return
+			}
+		}
+	}
+}
+
+// Close does nothing: the connection belongs to who opened it.
+func (s *Store) Close() error { return nil }

@@ -1,0 +1,153 @@
+package conn
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"candela/internal/kit/seal"
+)
+
+const (
+	// AttemptTimeout bounds the wait for one answer. One that comes later is found by
+	// the name of its change.
+	AttemptTimeout = 2 * time.Second
+
+	MaxBatch    = 1000 // messages that a server commits together
+	maxParallel = 32   // questions of one call under way at a time
+)
+
+// The headers of an atomic batch.
+const (
+	batchID     = "Nats-Batch-Id"
+	batchSeq    = "Nats-Batch-Sequence"
+	batchCommit = "Nats-Batch-Commit"
+)
+
+// ErrConflict is the server's refusal of a change for a revision that is not the last.
+// It does not mean that another change was made: one that was under way and then
+// failed gives it too. Who gets it reads again.
+var ErrConflict = errors.New("the revision is not the last")
+
+// Change is one message to write.
+type Change struct {
+	Subject       string
+	Data          []byte
+	CompareAndSet bool          // refuse unless the subject's last message has the number after
+	WholeStream   bool          // the same for the stream's last message; only for the first of a batch
+	Revision      uint64        // 0 for a subject, or a stream, without messages
+	TTL           time.Duration // 0 for no end
+}
+
+// message is a change on its way. number is the one that it will have in the stream, 0
+// when that is not known.
+func (c *Conn) message(stream string, ch Change, number uint64) *nats.Msg {
+	m := nats.NewMsg(ch.Subject)
+	m.Data = c.Seals.rows.Seal(seal.Place{Name: ch.Subject, Number: number}, c.Seals.Now(), ch.Data)
+	m.Header.Set(jetstream.ExpectedStreamHeader, stream)
+	if ch.CompareAndSet {
+		header := jetstream.ExpectedLastSubjSeqHeader
+		if ch.WholeStream {
+			header = jetstream.ExpectedLastSeqHeader
+		}
+		m.Header.Set(header, strconv.FormatUint(ch.Revision, 10))
+	}
+	if ch.TTL > 0 {
+		m.Header.Set(jetstream.MsgTTLHeader, ch.TTL.String())
+	}
+	return m
+}
+
+// Publish writes changes to one stream, at most maxBatch, all or none, and returns
+// the number of the first; those of the others follow it. After errMoved nothing
+// was written; after any other error nobody knows.
+func (c *Conn) Publish(ctx context.Context, stream string, changes ...Change) (first uint64, err error) {
+	ctx, cancel := context.WithTimeout(ctx, AttemptTimeout)
+	defer cancel()
+	batch := ""
+	if len(changes) > 1 {
+		batch = rand.Text()
+	}
+	for i, ch := range changes {
+		number := uint64(0)
+		if at := changes[0]; at.CompareAndSet && at.WholeStream {
+			number = at.Revision + 1 + uint64(i)
+		}
+		m := c.message(stream, ch, number)
+		if batch != "" {
+			m.Header.Set(batchID, batch)
+			m.Header.Set(batchSeq, strconv.Itoa(i+1))
+		}
+		if i < len(changes)-1 {
+			if err := c.nc.PublishMsg(m); err != nil {
+				return 0, err
+			}
+			continue
+		}
+		if batch != "" {
+			m.Header.Set(batchCommit, "1")
+		}
+		answer, err := c.nc.RequestMsgWithContext(ctx, m)
+		if err != nil {
+			return 0, err
+		}
+		first, err := readAck(answer.Data, len(changes))
+		if errors.Is(err, ErrConflict) {
+			c.conflicts.Add(1)
+		}
+		return first, err
+	}
+	return 0, nil
+}
+
+// ack is the answer to a write.
+type ack struct {
+	Error *jetstream.APIError `json:"error"`
+	Seq   uint64              `json:"seq"`
+	Count int                 `json:"count"` // of a batch
+}
+
+func readAck(data []byte, changes int) (first uint64, err error) {
+	var a ack
+	if err := json.Unmarshal(data, &a); err != nil {
+		return 0, fmt.Errorf("answer to a write: %w", err)
+	}
+	switch {
+	case a.Error != nil && (a.Error.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequence || a.Error.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequenceConstant):
+		return 0, ErrConflict
+	case a.Error != nil:
+		return 0, a.Error
+	case a.Seq < uint64(changes), changes > 1 && a.Count != changes: //nolint:gosec // G115: a length is not negative
+		return 0, fmt.Errorf("answer to a write of %d has number %d and count %d", changes, a.Seq, a.Count)
+	}
+	return a.Seq - uint64(changes) + 1, nil //nolint:gosec // G115: a length is not negative
+}
+
+// ForEach calls fn for 0 to n-1, some at a time, and returns one of the errors.
+func ForEach(n int, fn func(i int) error) error {
+	var wg sync.WaitGroup
+	turns := make(chan struct{}, maxParallel)
+	errs := make([]error, n)
+	for i := range n {
+		turns <- struct{}{}
+		wg.Go(func() {
+			errs[i] = fn(i)
+			<-turns
+		})
+	}
+	wg.Wait()
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,108 @@
+package deskproxy_test
+
+import (
+	"bytes"
+	"context"
+	"log/slog"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"candela/internal/store/replica/deskproxy"
+	"candela/internal/store/replica/member"
+	"candela/internal/store/replica/replicatest"
+)
+
+// withHaltFiles is two replicas that could trade and do not, the second by its members
+// and the path of its halt file. The first sends no heartbeats, so that
+// the second counts as live for it, however slow the machine.
+func withHaltFiles(t *testing.T, log *slog.Logger) (a *deskproxy.Desk, members [2]*member.Members, halt string) {
+	t.Helper()
+	prefix := replicatest.NewPrefix()
+	var desks [2]*deskproxy.Desk
+	for i, name := range []string{"a", "b"} {
+		m, err := member.Join(t.Context(), replicatest.Connect(t, replicatest.Servers(), prefix), member.Who{Name: name, Account: accountName}, replicatest.Quiet())
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(m.Close)
+		m.Enter(t.Context())
+		halt = t.TempDir() + "/HALT"
+		members[i], desks[i] = m, deskproxy.NewDesk(m, deskproxy.DeskConfig{Account: accountName, HaltFile: halt, Log: log, Now: time.Now})
+	}
+	replicatest.Agree(t, members[:]...)
+	t.Cleanup(replicatest.HoldHeartbeats(members[0]))
+	replicatest.Eventually(t, "the first knows the second", func() bool { return members[0].Live(members[1].Self()) })
+	return desks[0], members, halt
+}
+
+// TestDesk_TradesBesideASilentReplica has one replica not say whether a halt file lies
+// there, as on a disk that hangs: another trades after a while, and says so in its log.
+func TestDesk_TradesBesideASilentReplica(t *testing.T) {
+	t.Parallel()
+	var log bytes.Buffer
+	a, members, _ := withHaltFiles(t, slog.New(slog.NewTextHandler(&log, nil)))
+	hangs := make(chan struct{})
+	defer close(hangs)
+	members[1].Handle("desk.haltfile "+accountName, func(context.Context, []byte) ([]byte, error) {
+		<-hangs
+		return nil, member.ErrNotOwner
+	})
+	if files := a.SoughtHaltFiles(t.Context()); len(files) > 0 {
+		t.Errorf("it found %v", files)
+	}
+	if line := "trading begins although a replica does not say"; !strings.Contains(log.String(), line) {
+		t.Errorf("the log does not say %q: %s", line, log.String())
+	}
+}
+
+// TestDesk_HearsNoHaltFileOfABusyReplica has so many calls under way at a replica that
+// it answers no more: that is no word on whether a halt file lies there.
+func TestDesk_HearsNoHaltFileOfABusyReplica(t *testing.T) {
+	t.Parallel()
+	a, members, halt := withHaltFiles(t, replicatest.Quiet())
+	if err := os.WriteFile(halt, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	occupy(t, members[0], members[1])
+	if silent := a.SilentReplicas(t.Context()); !slices.Equal(silent, []string{"b"}) {
+		t.Errorf("silent are %v", silent)
+	}
+}
+
+// occupy keeps a replica busy with prioritized calls of another until the test ends, as many
+// as it carries out at a time.
+func occupy(t *testing.T, caller, busy *member.Members) {
+	t.Helper()
+	const method = "occupy"
+	over, began := make(chan struct{}), make(chan struct{}, 64)
+	busy.Handle(method, func(context.Context, []byte) ([]byte, error) {
+		began <- struct{}{}
+		<-over
+		return nil, nil
+	})
+	busy.Prioritize(method)
+	var calls sync.WaitGroup
+	t.Cleanup(func() { close(over); calls.Wait() })
+	for n := 0; ; n++ {
+		declined := make(chan struct{})
+		calls.Go(func() {
+			if _, err := caller.CallReplica(context.WithoutCancel(t.Context()), busy.Self(), method, nil); err != nil {
+				close(declined)
+			}
+		})
+		select {
+		case <-began:
+		case <-declined:
+			if n == 0 {
+				t.Fatal("no call was carried out")
+			}
+			return
+		case <-time.After(replicatest.Patience):
+			t.Fatal("a call is neither carried out nor declined")
+		}
+	}
+}

@@ -1,0 +1,123 @@
+package inbox
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"strings"
+	"sync"
+
+	"candela/internal/alerting/notify/records"
+	"candela/internal/store/replica/conn"
+	"candela/internal/store/replica/table"
+)
+
+// Keeper keeps what the replicas share of notifications: filters, places and polling
+// queues, each a subject of the table of states, on disk. It is safe for concurrent
+// use. However many clients there are, it has one consumer.
+type Keeper struct {
+	table *table.Table
+	log   *slog.Logger
+	stop  context.CancelFunc // nil before Follow
+	wg    sync.WaitGroup
+}
+
+var _ records.Store = (*Keeper)(nil)
+
+// OpenKeeper opens the keeper. Close must be called.
+func OpenKeeper(ctx context.Context, c *conn.Conn, log *slog.Logger) (*Keeper, error) {
+	table, err := table.OpenStates(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	return &Keeper{table: table, log: log}, nil
+}
+
+// Close ends what Follow began.
+func (k *Keeper) Close() {
+	if k.stop != nil {
+		k.stop()
+	}
+	k.wg.Wait()
+}
+
+// Watch gives apply what there is, and from then on what all replicas write. It must
+// be called once.
+func (k *Keeper) Watch(ctx context.Context, apply func(records.Record)) error {
+	filters := []string{k.subject(records.SubscriptionKind, "*"), k.subject(records.AttachmentKind, "*"), k.subject(records.QueueKind, "*"), k.subject(records.CursorKind, "*")}
+	note := func(ctx context.Context, m conn.Message) {
+		if k.table.IsBarrier(m) {
+			return
+		}
+		r, err := k.record(m)
+		if err != nil {
+			k.log.ErrorContext(ctx, "what is shared of notifications has a name that cannot be read", "subject", m.Subject, "error", err)
+			return
+		}
+		apply(r)
+	}
+	last := uint64(0)
+	for m, err := range k.table.ReadToBarrier(ctx, 0, filters...) {
+		if err != nil {
+			return conn.Unavailable("read the subscriptions", err)
+		}
+		note(ctx, m)
+		last = m.Seq
+	}
+	following, stop := context.WithCancel(context.WithoutCancel(ctx))
+	k.stop = stop
+	follower := &table.Follower{Table: k.table, Filters: filters, Name: "subscriptions", Log: k.log, Apply: note}
+	k.wg.Go(func() { follower.Run(following, last) })
+	return nil
+}
+
+// subject returns where a record is kept. name is encoded already.
+func (k *Keeper) subject(kind records.Kind, name string) string {
+	return k.table.Subject(string(kind), name)
+}
+
+// record reads a message.
+func (k *Keeper) record(m conn.Message) (records.Record, error) {
+	kind, token, ok := strings.Cut(strings.TrimPrefix(m.Subject, k.table.Subject("")), ".")
+	if !ok {
+		return records.Record{}, errors.New("it has no name")
+	}
+	name, err := conn.DecodeToken(token)
+	return records.Record{Kind: records.Kind(kind), Name: name, Rev: m.Seq, Data: m.Data}, err
+}
+
+// Write writes records together.
+func (k *Keeper) Write(ctx context.Context, batch []records.Record) (first uint64, err error) {
+	changes := make([]conn.Change, len(batch))
+	for i, r := range batch {
+		changes[i] = conn.Change{Subject: k.subject(r.Kind, conn.EncodeToken(r.Name)), Data: r.Data, CompareAndSet: r.CompareAndSet, Revision: r.Rev}
+		switch {
+		case len(r.Data) == 0:
+			changes[i].TTL = table.TombstoneTTL
+		case r.Kind == records.CursorKind:
+			changes[i].TTL = records.CursorTTL
+		}
+	}
+	first, err = k.table.Write(ctx, changes...)
+	if errors.Is(err, conn.ErrConflict) {
+		return 0, records.ErrConflict
+	}
+	return first, conn.Unavailable("write subscriptions", err)
+}
+
+// Latest returns a record as the leader has it.
+func (k *Keeper) Latest(ctx context.Context, kind records.Kind, name string) (records.Record, error) {
+	var m conn.Message
+	var ok bool
+	err := k.table.RetryRead(ctx, func(ctx context.Context) (err error) {
+		m, ok, err = k.table.Latest(ctx, k.subject(kind, conn.EncodeToken(name)))
+		return err
+	})
+	if err != nil {
+		return records.Record{}, conn.Unavailable("read subscriptions", err)
+	}
+	if !ok {
+		return records.Record{Kind: kind, Name: name, Rev: m.Seq}, nil
+	}
+	return records.Record{Kind: kind, Name: name, Rev: m.Seq, Data: m.Data}, nil
+}

@@ -1,0 +1,69 @@
+package inbox_test
+
+import (
+	"testing"
+
+	"candela/internal/alerting/notify"
+	"candela/internal/alerting/notify/recordtest"
+	"candela/internal/store/replica/conn"
+	"candela/internal/store/replica/inbox"
+	"candela/internal/store/replica/natstest"
+	"candela/internal/store/replica/replicatest"
+)
+
+func openKeeper(tb testing.TB, c *conn.Conn) *inbox.Keeper {
+	tb.Helper()
+	k, err := inbox.OpenKeeper(tb.Context(), c, replicatest.Quiet())
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(k.Close)
+	return k
+}
+
+func TestKeeper_KeepsTheSuite(t *testing.T) {
+	t.Parallel()
+	dirs := replicatest.NewDirs()
+	recordtest.Run(t, replicatest.Patience, func(t *testing.T, place string) recordtest.Closer {
+		t.Helper()
+		return openKeeper(t, replicatest.Connect(t, replicatest.Servers(), dirs.Prefix(place)))
+	})
+}
+
+// overServers opens logs over servers, each on a connection of its own.
+func overServers(on *natstest.Cluster) recordtest.Opener {
+	dirs := replicatest.NewDirs()
+	return func(t *testing.T, place string, r *recordtest.Replica) (*notify.Log, func()) {
+		t.Helper()
+		c := replicatest.Connect(t, on, dirs.Prefix(place))
+		k := openKeeper(t, c)
+		log, err := notify.OpenShared(t.Context(), r.Config(), r.Shared(k))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return log, c.Close
+	}
+}
+
+func TestKeeper_KeepsLogs(t *testing.T) {
+	t.Parallel()
+	recordtest.RunLogs(t, replicatest.Patience, overServers(replicatest.Servers()))
+}
+
+func TestKeeper_KeepsReplicas(t *testing.T) {
+	t.Parallel()
+	recordtest.RunReplicas(t, replicatest.Patience, overServers(replicatest.Servers()))
+}
+
+// TestKeeper_OutlivesItsServers stops all servers at once under replicas that live on,
+// with a stream open and a batch not settled.
+func TestKeeper_OutlivesItsServers(t *testing.T) {
+	t.Parallel()
+	three := replicatest.Start(t, 3)
+	recordtest.RunOutage(t, replicatest.Patience, overServers(three), func() {
+		for i := range 3 {
+			three.Kill(i)
+		}
+		replicatest.Restart(t, three, 0, 1, 2)
+	})
+}

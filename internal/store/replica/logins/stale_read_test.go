@@ -1,0 +1,45 @@
+package logins_test
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"candela/internal/access/oauth"
+	"candela/internal/access/oauth/oauthtest"
+	"candela/internal/store/replica/logins"
+	"candela/internal/store/replica/replicatest"
+)
+
+func TestLag_CodesAndTokensAreKnown(t *testing.T) {
+	t.Parallel()
+	conn, now := replicatest.Connect(t, replicatest.Servers(), replicatest.NewPrefix()), time.Now()
+	s, err := logins.OpenTokens(t.Context(), conn, oauthtest.Owner(t), oauth.MaxTokens, replicatest.Quiet())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.Close)
+	code := oauth.Code{Hash: oauth.HashOf("code"), Generation: s.Seal().Generation(), Expires: now.Add(time.Minute)}
+	if err := s.PutCode(t.Context(), code, now); err != nil {
+		t.Fatal(err)
+	}
+	replicatest.StaleReads(conn, 1)
+	if _, err := s.Code(t.Context(), code.Hash, now); err != nil {
+		t.Error(err)
+	}
+	replicatest.StaleReads(conn, 1)
+	tok := oauth.Token{Hash: oauth.HashOf("token"), ID: "token", Grant: oauth.Grant{Subject: "ann"}, Expires: now.Add(time.Hour)}
+	if err := s.Redeem(t.Context(), code.Hash, tok, now); err != nil {
+		t.Error(err)
+	}
+	replicatest.StaleReads(conn, 1)
+	if gone, err := s.Gone(t.Context(), tok.Hash.Hex()); gone || err != nil {
+		t.Errorf("a token that was made a moment ago has ended: %v, %v", gone, err)
+	}
+	if gone, err := s.Gone(t.Context(), oauth.HashOf("other").Hex()); !gone || err != nil {
+		t.Errorf("a token that never was has not ended: %v, %v", gone, err)
+	}
+	if _, err := s.Code(t.Context(), oauth.HashOf("other"), now); !errors.Is(err, oauth.ErrNotFound) {
+		t.Errorf("a code that never was: %v", err)
+	}
+}

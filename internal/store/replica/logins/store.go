@@ -1,0 +1,466 @@
+package logins
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+	"golang.org/x/time/rate"
+
+	"candela/internal/access/oauth"
+	"candela/internal/store/replica/conn"
+	"candela/internal/store/replica/table"
+)
+
+const (
+	codeKind  = "code"  // code.<hash>
+	tokenKind = "token" // token.<hash>
+)
+
+// clearedTTL is how long the servers remember that something was cleared which nobody
+// takes any more, or which had to make room.
+const clearedTTL = time.Hour
+
+// usedCodes is how many used codes are remembered for each token there may be.
+const usedCodes = 2
+
+// How often the leader is asked for a token that is not known here. Tokens that do
+// not exist cost more questions than that, and are refused without one.
+const (
+	lookupsPerSecond = 100
+	lookupsAtOnce    = 200
+)
+
+const (
+	// restoresPerSecond is how often an era is put back that others write over.
+	restoresPerSecond = 10
+	// endingsPerSecond is how often the end of a token or a code is written again that
+	// others have put back.
+	endingsPerSecond = 100
+)
+
+// Tokens keeps codes, tokens and the key of the seals in the memory of the servers:
+// they outlive every replica, and end with the servers or when another passphrase
+// counts. It is safe for concurrent use. A check reads a map that a watcher feeds and
+// asks no server.
+type Tokens struct {
+	table *table.Table
+	most  int
+	log   *slog.Logger
+	stop  context.CancelFunc
+	done  chan struct{} // closed when the watcher has ended
+
+	lookups  *rate.Limiter
+	restores *rate.Limiter // of an era that others have written over
+	endings  *rate.Limiter // of what others have put back
+
+	owner  *oauth.Passphrase // of this replica; nil where nobody logs in
+	judged map[string]bool   // whether hashes are of the owner's passphrase
+	era    atomic.Pointer[present]
+	ended  oauth.Listeners
+
+	mu     sync.RWMutex
+	tokens view[oauth.Token]
+	codes  view[codeForm]
+	gone   map[oauth.Hash]grave // tokens and codes that were cleared
+}
+
+// codeForm is a code as it is written, and what became of it.
+type codeForm struct {
+	Code oauth.Code `json:"code"`
+	// Token is the hash of the token that it became, zero before that.
+	Token oauth.Hash `json:"token,omitzero"`
+	// Ends is when it need not be known any more.
+	Ends time.Time `json:"ends"`
+}
+
+func (c codeForm) used() bool { return c.Token != oauth.Hash{} }
+
+var (
+	_ oauth.Store     = (*Tokens)(nil)
+	_ oauth.OwnerAuth = (*Tokens)(nil)
+)
+
+// OpenTokens opens the store, which holds at most so many tokens, and returns when
+// it knows all there are. Logins that hold under another passphrase than the owner's
+// have ended then; no owner ends none. Close must be called.
+func OpenTokens(ctx context.Context, c *conn.Conn, owner *oauth.Passphrase, most int, log *slog.Logger) (*Tokens, error) {
+	table, err := table.Open(ctx, c, "TOKENS", jetstream.MemoryStorage, codeKind, tokenKind, sealKind)
+	if err != nil {
+		return nil, err
+	}
+	t := &Tokens{
+		table: table, most: most, log: log, done: make(chan struct{}), lookups: rate.NewLimiter(lookupsPerSecond, lookupsAtOnce),
+		owner: owner, judged: make(map[string]bool), tokens: newView[oauth.Token](), codes: newView[codeForm](),
+		gone: make(map[oauth.Hash]grave), restores: rate.NewLimiter(restoresPerSecond, restoresPerSecond),
+		endings: rate.NewLimiter(endingsPerSecond, endingsPerSecond),
+	}
+	if err := t.settle(ctx); err != nil {
+		return nil, err
+	}
+	last := uint64(0)
+	for m, err := range table.ReadToBarrier(ctx, 0, t.subjects()...) {
+		if err != nil {
+			return nil, conn.Unavailable("read the tokens", err)
+		}
+		t.note(ctx, m)
+		last = m.Seq
+	}
+	watching, stop := context.WithCancel(context.WithoutCancel(ctx))
+	t.stop = stop
+	go t.watch(watching, last)
+	return t, nil
+}
+
+// OnRevoke has ended called when tokens end before their time, here or at another replica.
+func (t *Tokens) OnRevoke(ended func(...oauth.Hash)) { t.ended.Add(ended) }
+
+func (t *Tokens) change(kind string, h oauth.Hash, value any, ttl time.Duration) (conn.Change, error) {
+	ch := conn.Change{Subject: t.table.Subject(kind, h.Hex()), TTL: max(time.Second, ttl.Round(time.Second))}
+	if value == nil {
+		return ch, nil
+	}
+	var err error
+	ch.Data, err = json.Marshal(value)
+	return ch, err
+}
+
+// write writes changes together and notes them.
+func (t *Tokens) write(ctx context.Context, changes ...conn.Change) error {
+	first, err := t.table.Write(ctx, changes...)
+	if err != nil {
+		return err
+	}
+	return t.written(first, changes...)
+}
+
+// written notes changes that were written together, the first under that number.
+func (t *Tokens) written(first uint64, changes ...conn.Change) error {
+	for i, ch := range changes {
+		if err := t.apply(conn.Message{Subject: ch.Subject, Data: ch.Data, Seq: first + uint64(i)}, false); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// clear forgets codes or tokens, in steps. A replica that is away for longer than ttl
+// does not hear of it.
+func (t *Tokens) clear(ctx context.Context, kind string, ttl time.Duration, gone ...oauth.Hash) error {
+	for step := range slices.Chunk(gone, conn.MaxBatch) {
+		changes := make([]conn.Change, len(step))
+		for i, h := range step {
+			changes[i], _ = t.change(kind, h, nil, ttl) // nothing is encoded
+		}
+		if err := t.table.RetryWrite(ctx, "clear "+kind+"s", func(ctx context.Context) error { return t.write(ctx, changes...) }); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// PutCode keeps a new code.
+func (t *Tokens) PutCode(ctx context.Context, c oauth.Code, now time.Time) error {
+	if c.Generation != t.era.Load().name {
+		return oauth.ErrRevoked
+	}
+	if err := t.makeRoom(ctx, now); err != nil {
+		return err
+	}
+	// It is kept for as long as its form could come again.
+	ends := c.Expires.Add(oauth.FormTTL)
+	ch, err := t.change(codeKind, c.Hash, codeForm{Code: c, Ends: ends}, ends.Sub(now))
+	if err != nil {
+		return err
+	}
+	ch.CompareAndSet = true
+	var answer error
+	err = t.table.RetryWrite(ctx, "keep a code", func(ctx context.Context) error {
+		answer = nil
+		m, ok, err := t.table.Latest(ctx, ch.Subject)
+		switch {
+		case err != nil:
+			return err
+		case ok && bytes.Equal(m.Data, ch.Data): // by an earlier attempt, whose answer got lost
+			return t.written(m.Seq, ch)
+		case ok:
+			answer = oauth.ErrReplayed
+			return nil
+		}
+		return t.write(ctx, ch)
+	})
+	return cmp.Or(err, answer)
+}
+
+// PutToken keeps a new token that comes of no code.
+func (t *Tokens) PutToken(ctx context.Context, tok oauth.Token, now time.Time) error {
+	if tok.Generation != t.era.Load().name {
+		return oauth.ErrRevoked
+	}
+	if err := t.makeRoom(ctx, now); err != nil {
+		return err
+	}
+	ch, err := t.change(tokenKind, tok.Hash, tok, tok.Expires.Sub(now))
+	if err != nil {
+		return err
+	}
+	return t.table.RetryWrite(ctx, "keep a token", func(ctx context.Context) error { return t.write(ctx, ch) })
+}
+
+// makeRoom clears what has ended and, where there is no room for one more, the
+// oldest.
+func (t *Tokens) makeRoom(ctx context.Context, now time.Time) error {
+	t.mu.RLock()
+	codes := slices.Concat(
+		t.codes.excess(oauth.MaxCodes-1, now, func(c codeForm) (time.Time, bool) { return c.Ends, !c.used() }),
+		t.codes.excess(usedCodes*t.most-1, now, func(c codeForm) (time.Time, bool) { return c.Ends, c.used() }))
+	tokens := t.tokens.excess(t.most-1, now, func(t oauth.Token) (time.Time, bool) { return t.Expires, true })
+	t.mu.RUnlock()
+	return errors.Join(t.clear(ctx, codeKind, clearedTTL, codes...), t.clear(ctx, tokenKind, clearedTTL, tokens...))
+}
+
+// find reads a code from the leader: it may have been made or used elsewhere a
+// moment ago.
+func (t *Tokens) find(ctx context.Context, h oauth.Hash, now time.Time) (codeForm, uint64, error) {
+	m, ok, err := t.table.Latest(ctx, t.table.Subject(codeKind, h.Hex()))
+	if err != nil {
+		return codeForm{}, 0, err
+	}
+	if !ok && t.holds(h, now) {
+		return codeForm{}, 0, conn.ErrConflict // who answered does not know of it yet
+	}
+	if !ok || len(m.Data) == 0 {
+		return codeForm{}, 0, oauth.ErrNotFound
+	}
+	var c codeForm
+	if err := json.Unmarshal(m.Data, &c); err != nil {
+		return codeForm{}, 0, conn.Corrupted("read a code", err)
+	}
+	if c.Code.Generation != t.era.Load().name || !c.used() && !now.Before(c.Code.Expires) || t.buried(h) {
+		return codeForm{}, 0, oauth.ErrNotFound
+	}
+	if !c.used() && t.usedHere(h) {
+		return codeForm{}, 0, conn.ErrConflict // who answered lags behind, or somebody has put it back
+	}
+	return c, m.Seq, nil
+}
+
+// holds reports whether a code is known here that the servers hold for a while yet. A
+// zero time is the present.
+func (t *Tokens) holds(h oauth.Hash, now time.Time) bool {
+	if now.IsZero() {
+		now = time.Now()
+	}
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	row, known := t.codes.rows[h]
+	// What the servers hold ends by the second, and by their clock.
+	return known && !row.cleared && row.value.Ends.Sub(now) > 5*time.Second
+}
+
+// Code returns a live code that was neither redeemed nor dropped.
+func (t *Tokens) Code(ctx context.Context, h oauth.Hash, now time.Time) (oauth.Code, error) {
+	var c codeForm
+	var answer error
+	err := t.table.RetryRead(ctx, func(ctx context.Context) (err error) {
+		if c, _, err = t.find(ctx, h, now); errors.Is(err, oauth.ErrNotFound) {
+			answer = err
+			return nil
+		}
+		return err
+	})
+	switch {
+	case err != nil:
+		return oauth.Code{}, conn.Unavailable("read a code", err)
+	case answer != nil:
+		return oauth.Code{}, answer
+	case c.used():
+		return oauth.Code{}, oauth.ErrReplayed
+	}
+	return c.Code, nil
+}
+
+// Redeem turns a code into a token, once: both messages are written together, and
+// only if the code is as it was read.
+func (t *Tokens) Redeem(ctx context.Context, code oauth.Hash, tok oauth.Token, now time.Time) error {
+	if err := t.makeRoom(ctx, now); err != nil {
+		return err
+	}
+	var answer error
+	err := t.table.RetryWrite(ctx, "redeem a code", func(ctx context.Context) error {
+		c, seq, err := t.find(ctx, code, now)
+		if answer = nil; errors.Is(err, oauth.ErrNotFound) {
+			answer = err
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		done := c.Token == tok.Hash // by an earlier attempt, whose answer got lost
+		if c.used() && !done {
+			answer = oauth.ErrReplayed
+			return nil
+		}
+		c.Token, c.Ends = tok.Hash, tok.Expires
+		tok.Generation = c.Code.Generation
+		used, err := t.change(codeKind, code, c, tok.Expires.Sub(now))
+		if err != nil {
+			return err
+		}
+		fresh, err := t.change(tokenKind, tok.Hash, tok, tok.Expires.Sub(now))
+		if err != nil {
+			return err
+		}
+		if done {
+			return t.written(seq, used, fresh)
+		}
+		used.CompareAndSet, used.Revision, fresh.CompareAndSet = true, seq, true
+		return t.write(ctx, used, fresh)
+	})
+	if errors.Is(answer, oauth.ErrReplayed) {
+		err = t.RevokeReplayed(ctx, code)
+	}
+	return cmp.Or(err, answer)
+}
+
+// RevokeReplayed revokes the token that came of a redeemed code.
+func (t *Tokens) RevokeReplayed(ctx context.Context, code oauth.Hash) error {
+	return t.table.RetryWrite(ctx, "revoke a token", func(ctx context.Context) error {
+		c, _, err := t.find(ctx, code, time.Time{})
+		if errors.Is(err, oauth.ErrNotFound) || err == nil && !c.used() {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		return t.revoke(ctx, c.Token)
+	})
+}
+
+// revoke ends tokens. However long a replica was away, when it is back it hears that
+// they are revoked, or they have ended by themselves.
+func (t *Tokens) revoke(ctx context.Context, gone ...oauth.Hash) error {
+	return t.clear(ctx, tokenKind, oauth.TokenTTL, gone...)
+}
+
+// DropCode burns a code. One that was redeemed stays known as such.
+func (t *Tokens) DropCode(ctx context.Context, code oauth.Hash) error {
+	return t.table.RetryWrite(ctx, "drop a code", func(ctx context.Context) error {
+		c, seq, err := t.find(ctx, code, time.Time{})
+		if errors.Is(err, oauth.ErrNotFound) || err == nil && c.used() {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		ch, err := t.change(codeKind, code, nil, clearedTTL)
+		if err != nil {
+			return err
+		}
+		ch.CompareAndSet, ch.Revision = true, seq
+		return t.write(ctx, ch)
+	})
+}
+
+// Token returns a live token. One that is unknown may have been made on another
+// replica a moment ago; the leader is asked, as often as strangers leave room for.
+func (t *Tokens) Token(ctx context.Context, h oauth.Hash, now time.Time) (oauth.Token, error) {
+	t.mu.RLock()
+	row, known := t.tokens.rows[h]
+	t.mu.RUnlock()
+	switch {
+	case !known && t.lookups.Allow():
+		return t.lookUp(ctx, h, now)
+	case !known || row.cleared || !now.Before(row.value.Expires):
+		return oauth.Token{}, oauth.ErrNotFound
+	}
+	return row.value, nil
+}
+
+// lookUp reads a token from the leader. The watcher will bring it.
+func (t *Tokens) lookUp(ctx context.Context, h oauth.Hash, now time.Time) (oauth.Token, error) {
+	m, ok, err := t.table.Latest(ctx, t.table.Subject(tokenKind, h.Hex()))
+	if err != nil {
+		return oauth.Token{}, conn.Unavailable("read a token", err)
+	}
+	if !ok || len(m.Data) == 0 {
+		return oauth.Token{}, oauth.ErrNotFound
+	}
+	var tok oauth.Token
+	if err := json.Unmarshal(m.Data, &tok); err != nil {
+		return oauth.Token{}, conn.Corrupted("read a token", err)
+	}
+	if !now.Before(tok.Expires) || t.buried(h) {
+		return oauth.Token{}, oauth.ErrNotFound
+	}
+	switch holds, ended, err := t.standing(ctx, tok, t.era.Load()); {
+	case err != nil:
+		return oauth.Token{}, conn.Unavailable("read a token", err)
+	case ended:
+		return oauth.Token{}, oauth.ErrNotFound
+	case !holds:
+		return oauth.Token{}, conn.Unavailable("read a token", conn.ErrConflict)
+	}
+	return tok, nil
+}
+
+// standing finds out whether the era of a token is the present one or has ended. It
+// may be neither: who answers lags behind what is known here, or the watcher behind
+// servers that have begun anew.
+func (t *Tokens) standing(ctx context.Context, tok oauth.Token, known *present) (holds, ended bool, err error) {
+	if tok.Generation == known.name {
+		return true, false, nil
+	}
+	e, seq, ok, err := t.readEra(ctx)
+	if err != nil || !ok || e.Line != known.Line {
+		return false, false, err
+	}
+	same := tok.Generation == e.Key.Generation()
+	if seq < known.seq {
+		return false, same, nil
+	}
+	if e.Number < known.Number {
+		return false, false, nil // it was put back
+	}
+	return same, !same, nil
+}
+
+// Tokens lists the live tokens of an owner, newest first.
+func (t *Tokens) Tokens(_ context.Context, subject string, now time.Time) ([]oauth.Token, error) {
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	var out []oauth.Token
+	for _, row := range t.tokens.rows {
+		if !row.cleared && row.value.Grant.Subject == subject && now.Before(row.value.Expires) {
+			out = append(out, row.value)
+		}
+	}
+	slices.SortFunc(out, func(a, b oauth.Token) int {
+		return cmp.Or(b.Issued.Compare(a.Issued), cmp.Compare(a.ID, b.ID))
+	})
+	return out, nil
+}
+
+// Revoke ends a token by its id.
+func (t *Tokens) Revoke(ctx context.Context, subject, id string) error {
+	t.mu.RLock()
+	var found []oauth.Hash
+	for h, row := range t.tokens.rows {
+		if tok := &row.value; !row.cleared && tok.ID == id && tok.Grant.Subject == subject {
+			found = append(found, h)
+		}
+	}
+	t.mu.RUnlock()
+	if len(found) == 0 {
+		return oauth.ErrNotFound
+	}
+	return t.revoke(ctx, found...)
+}

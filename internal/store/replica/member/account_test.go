@@ -1,0 +1,80 @@
+package member_test
+
+import (
+	"bytes"
+	"log/slog"
+	"strings"
+	"testing"
+
+	"candela/internal/kit/fault"
+	"candela/internal/store/replica/member"
+	"candela/internal/store/replica/replicatest"
+)
+
+// TestJoin_RefusesAnotherAccount begins to change the account of replicas one by
+// one.
+func TestJoin_RefusesAnotherAccount(t *testing.T) {
+	t.Parallel()
+	prefix := replicatest.NewPrefix()
+	paper := member.Who{Name: "a:1", Account: "owner", Policy: "p1"}
+	var log bytes.Buffer
+	m, err := member.Join(t.Context(), replicatest.Connect(t, replicatest.Servers(), prefix), paper, slog.New(slog.NewTextHandler(&log, nil)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(m.Close)
+	changed, conn := m.Changed(), replicatest.Connect(t, replicatest.Servers(), prefix)
+	live := member.Who{Name: "b:1", Account: "owner/binance-live", Policy: "p1"}
+	_, err = member.Join(t.Context(), conn, live, replicatest.Quiet())
+	f := fault.Of(err)
+	if f == nil || f.Code != "another_account" || !strings.Contains(f.Message, "trade on owner/binance-live") || !strings.Contains(f.Message, "replica a:1 trades on owner:") {
+		t.Fatalf("got %v", err)
+	}
+	select {
+	case <-changed:
+		t.Error("it took part before it was refused")
+	default:
+	}
+	m.Close() // nothing is logged any more
+	enter := func() (*member.Members, error) {
+		return replicatest.Insist(t, func() (*member.Members, error) { return member.Join(t.Context(), conn, live, replicatest.Quiet()) })
+	}
+	after, err := enter()
+	if strings.Contains(log.String(), "the servers were not told") { // as they stalled: it is forgotten in time
+		replicatest.Eventually(t, "it joins after the other", func() bool {
+			if f := fault.Of(err); f != nil && f.Code == "another_account" {
+				after, err = enter()
+			}
+			return err == nil
+		})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	after.Close()
+}
+
+func TestJoin_WarnsOfAnotherPolicy(t *testing.T) {
+	t.Parallel()
+	prefix := replicatest.NewPrefix()
+	joined := func(policy string) string {
+		var log bytes.Buffer
+		m, err := member.Join(t.Context(), replicatest.Connect(t, replicatest.Servers(), prefix), member.Who{Name: "a", Account: "owner", Policy: policy}, slog.New(slog.NewTextHandler(&log, nil)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		m.Close() // nothing is logged any more
+		return log.String()
+	}
+	first, err := member.Join(t.Context(), replicatest.Connect(t, replicatest.Servers(), prefix), member.Who{Name: "a", Account: "owner", Policy: "p1"}, replicatest.Quiet())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(first.Close)
+	if log := joined("p1"); strings.Contains(log, "another policy") {
+		t.Errorf("the log is %s", log)
+	}
+	if log := joined("p2"); !strings.Contains(log, "another policy") {
+		t.Errorf("the log is %s", log)
+	}
+}

@@ -1,0 +1,304 @@
+package member_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/nats-io/nats.go"
+
+	"candela/internal/kit/fault"
+	"candela/internal/store/replica/conn"
+	"candela/internal/store/replica/member"
+	"candela/internal/store/replica/replicatest"
+)
+
+// pair is two members that know each other, and a name that b owns.
+func pair(t *testing.T) (a, b *member.Members, conn *conn.Conn, name string) {
+	t.Helper()
+	prefix := replicatest.NewPrefix()
+	a, _ = replicatest.Join(t, replicatest.Servers(), prefix, "a")
+	b, conn = replicatest.Join(t, replicatest.Servers(), prefix, "b")
+	replicatest.Agree(t, a, b)
+	return a, b, conn, replicatest.OwnedShard(t, b)
+}
+
+func TestAsk_TheOwnerAnswers(t *testing.T) {
+	t.Parallel()
+	a, b, _, name := pair(t)
+	a.Handle("who", replicatest.Answering("a "))
+	b.Handle("who", replicatest.Answering("b "))
+	for i, asker := range []*member.Members{a, b} {
+		got, err := asker.Ask(t.Context(), name, "who", []byte("x"))
+		if err != nil || string(got) != "b x" {
+			t.Errorf("asker %d got %q, %v", i, got, err)
+		}
+	}
+	if got, err := b.Ask(t.Context(), replicatest.OwnedShard(t, a), "who", bytes.Repeat([]byte("y"), 100_000)); err != nil || len(got) != 100_002 {
+		t.Errorf("a long call got %d bytes, %v", len(got), err)
+	}
+	if _, err := a.Ask(t.Context(), name, "who", make([]byte, 2<<20)); !errors.Is(err, nats.ErrMaxPayload) || errors.Is(err, member.ErrUnanswered) {
+		t.Errorf("a call that is too long: %v", err)
+	}
+}
+
+func TestAsk_FaultsTravelWhole(t *testing.T) {
+	t.Parallel()
+	a, b, _, name := pair(t)
+	whole := &fault.Error{
+		Kind: fault.Conflict, Code: "some_code", Message: "a sentence", Field: "field", Value: "value <&>", Allowed: "allowed", Suggestions: []string{"one", "two"},
+		Retryable: true, RetryAfter: 1500 * time.Millisecond, Cause: errors.New("the cause"),
+	}
+	sameText := cmp.FilterPath(func(p cmp.Path) bool { return p.Last().String() == ".Cause" }, cmp.Comparer(func(x, y error) bool {
+		return x == nil && y == nil || x != nil && y != nil && x.Error() == y.Error()
+	}))
+	for text, want := range map[string]*fault.Error{
+		"all": whole, "little": {Kind: fault.Invalid}, "no cause": fault.Missing("symbol", "one"), "internal": {Message: "m"},
+	} {
+		b.Handle("fail", func(context.Context, []byte) ([]byte, error) { return nil, fmt.Errorf("wrapped: %w", want) })
+		_, err := a.Ask(t.Context(), name, "fail", nil)
+		if diff := cmp.Diff(want, fault.Of(err), sameText); diff != "" {
+			t.Errorf("%s: %s", text, diff)
+		}
+	}
+	b.Handle("fail", func(context.Context, []byte) ([]byte, error) { return nil, errors.New("a plain error") })
+	if _, err := a.Ask(t.Context(), name, "fail", nil); err == nil || fault.Of(err) != nil || !strings.Contains(err.Error(), "a plain error") {
+		t.Errorf("a plain error became %v", err)
+	}
+	b.Handle("fail", func(context.Context, []byte) ([]byte, error) { panic("oh") })
+	for _, asker := range []*member.Members{a, b} {
+		if _, err := asker.Ask(t.Context(), name, "fail", nil); fault.KindOf(err) != fault.Internal || !strings.Contains(err.Error(), "oh") {
+			t.Errorf("a panic became %v", err)
+		}
+	}
+}
+
+// ask asks who it is, and again when a call that waited for an owner for as long as it
+// does was told that nothing was done: while servers stall, one that died counts as
+// live for longer. A call that is told so earlier has not looked for the next owner.
+func ask(t *testing.T, m *member.Members, name string) (answer []byte, err error) {
+	t.Helper()
+	for began := time.Now(); ; {
+		asked := time.Now()
+		answer, err = m.Ask(t.Context(), name, "who", nil)
+		if !errors.Is(err, member.ErrNotOwner) || time.Since(asked) < member.OwnerTime || time.Since(began) > replicatest.Patience {
+			return answer, err
+		}
+	}
+}
+
+// Nothing was done where nobody was there to do it, so the next owner is asked.
+func TestAsk_GoesOnToTheNextOwner(t *testing.T) {
+	t.Parallel()
+	for how, end := range map[string]func(t *testing.T, a, b *member.Members, conn *conn.Conn){
+		"one that died": func(t *testing.T, a, b *member.Members, conn *conn.Conn) {
+			t.Helper()
+			conn.Close()
+			replicatest.Eventually(t, "the servers know that nobody listens", func() bool { return a.Unheard(b.Self()) })
+		},
+		"one that left": func(t *testing.T, _, b *member.Members, _ *conn.Conn) {
+			t.Helper()
+			if err := b.Leave(t.Context()); err != nil {
+				t.Error(err)
+			}
+		},
+		"one that closed": func(t *testing.T, a, b *member.Members, _ *conn.Conn) {
+			t.Helper()
+			b.Close()
+			replicatest.Eventually(t, "the servers know that nobody listens", func() bool { return a.Unheard(b.Self()) })
+		},
+		"one that cannot yet": func(_ *testing.T, _, b *member.Members, _ *conn.Conn) {
+			tries := 0
+			b.Handle("who", func(context.Context, []byte) ([]byte, error) {
+				if tries++; tries < 5 {
+					return nil, fmt.Errorf("not yet: %w", member.ErrNotOwner)
+				}
+				return []byte("a"), nil
+			})
+		},
+	} {
+		t.Run(how, func(t *testing.T) {
+			t.Parallel()
+			a, b, conn, name := pair(t)
+			a.Handle("who", replicatest.Answering("a"))
+			b.Handle("who", replicatest.Answering("b"))
+			end(t, a, b, conn)
+			if got, err := ask(t, a, name); err != nil || string(got) != "a" {
+				t.Errorf("%q, %v", got, err)
+			}
+		})
+	}
+}
+
+func TestAsk_WaitsForAHandler(t *testing.T) {
+	t.Parallel()
+	a, b, _, name := pair(t)
+	late := time.AfterFunc(200*time.Millisecond, func() { b.Handle("late", replicatest.Answering("b")) })
+	defer late.Stop()
+	if got, err := a.Ask(t.Context(), name, "late", nil); err != nil || string(got) != "b" {
+		t.Errorf("%q, %v", got, err)
+	}
+}
+
+func TestAsk_NothingWasDoneWhenNobodyIsReady(t *testing.T) {
+	t.Parallel()
+	a, b, _, name := pair(t)
+	for _, m := range []*member.Members{a, b} {
+		if err := m.Leave(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	replicatest.Eventually(t, "a knows that nobody is ready", func() bool { id, _ := a.Owner(name); return id == "" })
+	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+	defer cancel()
+	if _, err := a.Ask(ctx, name, "who", nil); !errors.Is(err, context.DeadlineExceeded) || errors.Is(err, member.ErrUnanswered) {
+		t.Errorf("with little time: %v", err)
+	}
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
+		_, err := member.Alone(true, replicatest.Quiet()).Ask(t.Context(), name, "who", nil)
+		if f := fault.Of(err); !errors.Is(err, member.ErrNotOwner) || errors.Is(err, member.ErrUnanswered) || f.Kind != fault.Unavailable || !f.Retryable || !strings.Contains(f.Message, "nothing was done") {
+			t.Errorf("got %v", err)
+		}
+		if waited := time.Since(began); waited != member.OwnerTime {
+			t.Errorf("after %s", waited)
+		}
+	})
+}
+
+// A call that was sent may have been carried out, so nobody else is asked.
+func TestAsk_NobodyKnowsWithoutAnAnswer(t *testing.T) {
+	t.Parallel()
+	for how, c := range map[string]struct {
+		patience time.Duration
+		dies     bool
+	}{
+		"the caller does not wait": {3 * time.Second, false},
+		"the owner dies":           {replicatest.Patience, true},
+	} {
+		t.Run(how, func(t *testing.T) {
+			t.Parallel()
+			a, b, conn, name := pair(t)
+			a.Handle("wait", replicatest.Answering("a"))
+			began, ended := make(chan struct{}), make(chan struct{})
+			b.Handle("wait", func(ctx context.Context, _ []byte) ([]byte, error) {
+				close(began)
+				<-ctx.Done()
+				close(ended)
+				return nil, ctx.Err()
+			})
+			go func() {
+				if <-began; c.dies {
+					conn.Close()
+				}
+			}()
+			ctx, cancel := context.WithTimeout(t.Context(), c.patience)
+			defer cancel()
+			start := time.Now()
+			_, err := a.Ask(ctx, name, "wait", nil)
+			took := time.Since(start)
+			if !errors.Is(err, member.ErrUnanswered) || errors.Is(err, member.ErrNotOwner) || fault.Of(err).Code != "outcome_unknown" {
+				t.Fatalf("after %s: %v", took, err)
+			}
+			if c.dies {
+				if a.Live(b.Self()) {
+					t.Errorf("after %s, while the owner is live: %v", took, err)
+				}
+				return
+			}
+			if took < c.patience {
+				t.Errorf("after %s: %v", took, err)
+			}
+			select {
+			case <-ended: // with the patience of who asked
+			case <-time.After(replicatest.Patience):
+				t.Error("the handler goes on when nobody waits")
+			}
+		})
+	}
+}
+
+// As many calls are under way as may be: a halt gets through all the same.
+func TestAsk_SomeCallsWaitForNoOthers(t *testing.T) {
+	t.Parallel()
+	a, b, _, name := pair(t)
+	began, over := make(chan struct{}), make(chan struct{})
+	b.Handle("slow", func(context.Context, []byte) ([]byte, error) {
+		began <- struct{}{}
+		<-over
+		return nil, nil
+	})
+	b.Handle("other", replicatest.Answering("b"))
+	b.Handle("halt", replicatest.Answering("b"))
+	b.Prioritize("halt")
+	var calls sync.WaitGroup
+	for range 256 {
+		calls.Go(func() {
+			if _, err := a.Ask(t.Context(), name, "slow", nil); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	for range 256 {
+		<-began
+	}
+	if _, err := a.Ask(t.Context(), name, "other", nil); !errors.Is(err, member.ErrNotOwner) {
+		t.Errorf("one call too many: %v", err)
+	}
+	if got, err := a.Ask(t.Context(), name, "halt", nil); err != nil || string(got) != "b" {
+		t.Errorf("a halt: %q, %v", got, err)
+	}
+	close(over)
+	calls.Wait()
+}
+
+// joinOver joins over a line of its own.
+func joinOver(t *testing.T, way *replicatest.Proxy, prefix, name string) *member.Members {
+	t.Helper()
+	m, err := member.Join(t.Context(), replicatest.ConnectAt(t, way.URL, prefix), member.Who{Name: name}, replicatest.Quiet())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(m.Close)
+	m.Enter(t.Context())
+	return m
+}
+
+// What is on its way when a connection breaks is lost, and nobody says so: who waits
+// for it would do so for half a minute.
+func TestAsk_NobodyKnowsAfterABrokenConnection(t *testing.T) {
+	t.Parallel()
+	for how, whose := range map[string]int{"of the caller": 0, "of the owner": 1} {
+		t.Run(how, func(t *testing.T) {
+			t.Parallel()
+			prefix, ways := replicatest.NewPrefix(), []*replicatest.Proxy{replicatest.NewProxy(t, replicatest.Servers()), replicatest.NewProxy(t, replicatest.Servers())}
+			a, b := joinOver(t, ways[0], prefix, "a"), joinOver(t, ways[1], prefix, "b")
+			replicatest.Agree(t, a, b)
+			name := replicatest.OwnedShard(t, b)
+			b.Handle("wait", func(ctx context.Context, _ []byte) ([]byte, error) {
+				ways[whose].CutAtNextReply() // the next heartbeat breaks it
+				<-ctx.Done()                 // as if the call had never come
+				return nil, ctx.Err()
+			})
+			b.Handle("who", replicatest.Answering("b"))
+			start := time.Now()
+			_, err := a.Ask(t.Context(), name, "wait", nil)
+			took := time.Since(start)
+			// It was told so, and did not wait in vain.
+			if !errors.Is(err, member.ErrUnanswered) || errors.Is(err, member.ErrNotOwner) || !errors.Is(err, context.Canceled) || !ways[whose].IsCut() {
+				t.Errorf("after %s: %v", took, err)
+			}
+			t.Logf("noticed after %s", took)
+			if got, err := ask(t, a, name); err != nil || string(got) != "b" {
+				t.Errorf("the next call: %q, %v", got, err)
+			}
+		})
+	}
+}

@@ -1,0 +1,71 @@
+package member
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/nats-io/nats.go"
+
+	"candela/internal/store/replica/conn"
+	"candela/internal/store/replica/table"
+)
+
+// OwnerTime is how long a call waits for someone who does what it asks for.
+const OwnerTime = ownerTime
+
+// Unheard reports whether the server that m is connected to knows that nobody
+// listens to calls of a member.
+func (m *Members) Unheard(id string) bool {
+	_, err := m.table.NATS().Request(m.peerSubject(id), nil, 50*time.Millisecond)
+	return errors.Is(err, nats.ErrNoResponders)
+}
+
+// Alone returns a member that has no connection and knows of no other, and that drains
+// or owns everything.
+func Alone(drains bool, log *slog.Logger) *Members {
+	m := &Members{table: &table.Table{Conn: new(conn.Conn)}, id: "a", log: log, changed: make(chan struct{})}
+	m.candidates.Store(&Candidates{newCandidate(m.id, drains)})
+	return m
+}
+
+// LiveAfter has a member a see heartbeats of members that are named by one letter, and
+// the end of those that are written large, and reports whether b is live then. The
+// servers take one a second, those in brackets all at once, and all after a "<" by a
+// clock that is an hour behind.
+func LiveAfter(beats string) bool {
+	ctx, stop := context.WithCancel(context.Background())
+	defer stop()
+	m := &Members{
+		table: &table.Table{Conn: new(conn.Conn)}, id: "a", log: slog.New(slog.DiscardHandler), ending: ctx,
+		others: make(map[string]*peer), changed: make(chan struct{}), relinked: make(chan struct{}),
+	}
+	m.candidates.Store(&Candidates{newCandidate(m.id, false)})
+	at, every := time.Unix(0, 0), time.Second
+	for _, letter := range beats {
+		switch letter {
+		case '(':
+			at, every = at.Add(every), 0
+			continue
+		case ')':
+			every = time.Second
+			continue
+		case '<':
+			at = at.Add(-time.Hour)
+			continue
+		}
+		at = at.Add(every)
+		one := conn.Message{Subject: m.subject(strings.ToLower(string(letter))), At: at}
+		if unicode.IsLower(letter) {
+			one.Data = []byte("{}")
+		}
+		m.apply(ctx, one)
+	}
+	return m.Live("b")
+}
+
+// Beats returns how many own heartbeats came by.
+func (m *Members) Beats() uint64 { return m.beats.Load() }

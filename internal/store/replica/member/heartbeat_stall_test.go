@@ -1,0 +1,29 @@
+package member_test
+
+import (
+	"testing"
+
+	"candela/internal/store/replica/member"
+)
+
+// TestMembers_NobodyDiesOfAStall lets heartbeats come that the servers held up: all of
+// one member before those of the next. They tell no more than one does.
+func TestMembers_NobodyDiesOfAStall(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		beats string // as cluster.LiveAfter reads them
+		live  bool   // b, in the end
+	}{
+		"a stall":                         {"ba(aaaaaabbbbb)a", true},
+		"ours alone, so far":              {"ba(aaaaaa)", true},
+		"stall after stall":               {"b(aaaa)(aaaa)(aaaa)", true},
+		"one that is silent, in stalls":   {"b(aaaa)(aaaa)(aaaa)(aaaa)", false},
+		"one that is silent since one":    {"b(aaaa)aaa", false},
+		"a clock that is behind":          {"ba<aa", true},
+		"one that is silent, and a clock": {"ba<aaa", false},
+	} {
+		if live := member.LiveAfter(c.beats); live != c.live {
+			t.Errorf("%s (%s): it is live: %v", name, c.beats, live)
+		}
+	}
+}

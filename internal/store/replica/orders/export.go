@@ -1,0 +1,61 @@
+package orders
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"candela/internal/store/replica/conn"
+)
+
+// States returns the values of all owners, by owner and name. Where snapshots are is
+// none of them.
+func (o *Orders) States(context.Context) (map[string]map[string][]byte, error) {
+	o.mu.RLock()
+	defer o.mu.RUnlock()
+	all := make(map[string]map[string][]byte)
+	for subject, value := range o.states {
+		owner, name, err := o.named(deskKind, subject)
+		if err != nil {
+			return nil, err
+		}
+		if all[owner] == nil {
+			all[owner] = make(map[string][]byte)
+		}
+		all[owner][name] = slices.Clone(value)
+	}
+	return all, nil
+}
+
+// Journals returns the names of the journals of all owners, by owner.
+func (o *Orders) Journals(ctx context.Context) (map[string][]string, error) {
+	const doing = "read the journals"
+	info, err := o.stream.Info(ctx, jetstream.WithSubjectFilter(o.Subject(journalKind, ">")))
+	if err != nil {
+		return nil, conn.Unavailable(doing, err)
+	}
+	all := make(map[string][]string)
+	for subject := range info.State.Subjects {
+		owner, name, err := o.named(journalKind, subject)
+		if err != nil {
+			return nil, err
+		}
+		all[owner] = append(all[owner], name)
+	}
+	return all, nil
+}
+
+// named reads the owner and the name out of a subject.
+func (o *Orders) named(kind, subject string) (owner, name string, err error) {
+	first, second, ok := strings.Cut(strings.TrimPrefix(subject, o.Subject(kind, "")), ".")
+	if owner, err = conn.DecodeToken(first); ok && err == nil {
+		name, err = conn.DecodeToken(second)
+	}
+	if !ok || err != nil {
+		return "", "", conn.Corrupted("read a subject", fmt.Errorf("%s: %w", subject, err))
+	}
+	return owner, name, nil
+}

@@ -1,0 +1,375 @@
+package orders
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"iter"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"candela/internal/kit/fault"
+	"candela/internal/store/replica/conn"
+	"candela/internal/trading/order"
+)
+
+// maxPage bounds the items of one message. Servers take a megabyte unless they are
+// told otherwise.
+const maxPage = 256 << 10
+
+// page is a message of the stream of orders: a change, or a part of one.
+type page[T any] struct {
+	Set   conn.ChangeInfo `json:"set"`
+	Items []T             `json:"items,omitempty"`
+}
+
+// pages makes messages of items.
+func (o *Orders) pages(subject string, set conn.ChangeInfo, items []json.RawMessage) ([]conn.Change, error) {
+	most := o.size
+	if given := int(o.NATS().MaxPayload()); given > 0 {
+		most = min(most, given/2) // the headers and what is around the items have room
+	}
+	var changes []conn.Change
+	for len(items) > 0 {
+		n, size := 1, len(items[0])
+		for n < len(items) && size+len(items[n]) <= most {
+			size += len(items[n])
+			n++
+		}
+		var b bytes.Buffer
+		e := json.NewEncoder(&b)
+		e.SetEscapeHTML(false) // so that items keep their bytes
+		if err := e.Encode(page[json.RawMessage]{set, items[:n]}); err != nil {
+			return nil, fmt.Errorf("write to %s: %w", subject, err)
+		}
+		changes = append(changes, conn.Change{Subject: subject, Data: b.Bytes()})
+		items = items[n:]
+		if size > maxPage || len(changes) > conn.MaxBatch {
+			return nil, &fault.Error{Kind: fault.Invalid, Code: "too_large", Message: "that is more than the shared store takes at once"}
+		}
+	}
+	return changes, nil
+}
+
+// fewOwners is up to how many accounts are read one by one, each from its snapshot
+// on. There is one for each place where orders go.
+const fewOwners = 16
+
+// replay reads what there was when this became the writer.
+func (o *Orders) replay(ctx context.Context) error {
+	const doing = "read the orders"
+	owners, err := o.readStates(ctx)
+	if err != nil {
+		return conn.Unavailable(doing, err)
+	}
+	if used, known := o.usedBlobs(); known {
+		o.blobs.sweep(ctx, o.SnapshotTimeout, used, o.still)
+	}
+	after := make(map[string]uint64)
+	for _, owner := range owners {
+		if after[owner], err = o.load(ctx, owner); err != nil {
+			return conn.Unavailable(doing, err)
+		}
+	}
+	if len(owners) > fewOwners {
+		return o.foldLoaded(ctx, owners, ">", after)
+	}
+	for _, owner := range owners {
+		if err := o.foldLoaded(ctx, []string{owner}, conn.EncodeToken(owner), after); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// still returns an error unless this is the writer, as far as the servers know.
+func (o *Orders) still(ctx context.Context) error {
+	name, err := o.readName(ctx, func(ctx context.Context) (*jetstream.RawStreamMsg, error) {
+		return o.stream.GetLastMsgForSubject(ctx, o.writer())
+	})
+	if err == nil && name != o.self {
+		return moved()
+	}
+	return err
+}
+
+// foldLoaded adds to the accounts of owners, whose events are those of a token of
+// subjects, what came since they were loaded. When that does not fit, what was loaded
+// is of no use, and all their events are read.
+func (o *Orders) foldLoaded(ctx context.Context, owners []string, token string, after map[string]uint64) error {
+	from, loaded := after[owners[0]], false
+	for _, owner := range owners {
+		from, loaded = min(from, after[owner]), loaded || after[owner] > 0
+	}
+	err := o.foldAll(ctx, from+1, token, after)
+	if !loaded || !unfit(err) {
+		return err
+	}
+	o.Log.ErrorContext(ctx, "the snapshot of an account does not fit its events; all of them are read", "error", err)
+	for _, owner := range owners {
+		o.unload(owner)
+		delete(after, owner)
+	}
+	return o.foldAll(ctx, 1, token, after)
+}
+
+// unfit reports whether an error is of what was read, and not of reading it.
+func unfit(err error) bool {
+	f := fault.Of(err)
+	return f != nil && (f.Kind != fault.Unavailable || f.Code == "store_damaged")
+}
+
+// readStates reads what desks keep, and where snapshots are, and returns who has
+// events.
+func (o *Orders) readStates(ctx context.Context) (owners []string, err error) {
+	for m, err := range o.lastOf(ctx, o.fence, o.Subject(orderKind, ">"), o.Subject(deskKind, ">")) {
+		ours := true
+		if err == nil && m.Forged != "" {
+			m, ours, err = o.lastOurs(ctx, m.Forged)
+		}
+		if err != nil {
+			return nil, err
+		}
+		if !ours {
+			continue // a subject of somebody else
+		}
+		if token, ok := strings.CutPrefix(m.Subject, o.Subject(orderKind, "")); ok {
+			owner, err := conn.DecodeToken(token)
+			if err != nil {
+				return nil, conn.Corrupted("read a subject", err)
+			}
+			owners = append(owners, owner)
+			continue
+		}
+		if err := o.readState(ctx, m); err != nil {
+			return nil, conn.Corrupted("read the states", fmt.Errorf("message %d of %s: %w", m.Seq, m.Subject, err))
+		}
+	}
+	slices.Sort(owners)
+	return slices.Compact(owners), nil // of a server that lags behind come more than one
+}
+
+// lastOurs returns the last message of a subject that is ours, and false when none is:
+// others have written behind it, and nothing of it may be forgotten for that.
+func (o *Orders) lastOurs(ctx context.Context, subject string) (last conn.Message, ok bool, err error) {
+	for m, err := range o.until(ctx, 1, o.fence, subject) {
+		if err != nil {
+			return conn.Message{}, false, err
+		}
+		last, ok = m, true
+	}
+	return last, ok, nil
+}
+
+// readState reads one of them. The place of a snapshot that cannot be read is as good
+// as none.
+func (o *Orders) readState(ctx context.Context, m conn.Message) error {
+	_, name, err := o.named(deskKind, m.Subject)
+	if err != nil {
+		return err
+	}
+	var p page[json.RawMessage]
+	if err = json.Unmarshal(m.Data, &p); err != nil || len(p.Items) != 1 {
+		err = fmt.Errorf("%d values, %w", len(p.Items), err)
+	}
+	if !isSnapshot(name) {
+		if err == nil {
+			o.states[m.Subject] = p.Items[0]
+		}
+		return err
+	}
+	at := placed{seq: m.Seq}
+	if err == nil {
+		err = json.Unmarshal(p.Items[0], &at.snapshotForm)
+	}
+	if err != nil {
+		o.Log.ErrorContext(ctx, "where a snapshot is cannot be read; all events are", "message", m.Seq, "error", err)
+		at = placed{}
+	}
+	o.placed[m.Subject] = at
+	return nil
+}
+
+// foldAll adds the events of a token of subjects from a message on, but not those of
+// owners up to a number.
+func (o *Orders) foldAll(ctx context.Context, from uint64, token string, after map[string]uint64) error {
+	const doing = "read the orders"
+	for m, err := range o.until(ctx, from, o.fence, o.Subject(orderKind, token)) {
+		if err != nil {
+			return conn.Unavailable(doing, err)
+		}
+		if err := o.fold(ctx, m, after); err != nil {
+			return conn.Corrupted(doing, fmt.Errorf("message %d of %s: %w", m.Seq, m.Subject, err))
+		}
+	}
+	return nil
+}
+
+// fold adds the events of a message.
+func (o *Orders) fold(ctx context.Context, m conn.Message, after map[string]uint64) error {
+	owner, err := conn.DecodeToken(strings.TrimPrefix(m.Subject, o.Subject(orderKind, "")))
+	if err != nil || m.Seq <= after[owner] {
+		return err
+	}
+	var p page[order.Event]
+	if err := json.Unmarshal(m.Data, &p); err != nil {
+		return err
+	}
+	d := o.orders.draft(owner, o.thaw(ctx))
+	if _, err := d.add(p.Items); err != nil {
+		return err
+	}
+	o.orders.merge(d, span{m.Seq, m.Seq})
+	o.replayed[owner] = append(o.replayed[owner], p.Items...)
+	return nil
+}
+
+// until yields the messages of a filter from one number to another, end, which is
+// that of a message of the filter or of a change of writers: when it has come, all
+// before it have, wherever the consumer sits.
+func (o *Orders) until(ctx context.Context, from, end uint64, filter string) iter.Seq2[conn.Message, error] {
+	return func(yield func(conn.Message, error) bool) {
+		for m, err := range o.upTo(ctx, end, jetstream.OrderedConsumerConfig{
+			FilterSubjects: []string{filter, o.writer()}, DeliverPolicy: jetstream.DeliverByStartSequencePolicy, OptStartSeq: from,
+		}) {
+			if m.Forged == "" && !yield(m, err) {
+				return
+			}
+		}
+	}
+}
+
+// lastOf is until for the last message of each subject, and perhaps some before it. It
+// may be one that is not ours.
+func (o *Orders) lastOf(ctx context.Context, end uint64, filters ...string) iter.Seq2[conn.Message, error] {
+	return o.upTo(ctx, end, jetstream.OrderedConsumerConfig{
+		FilterSubjects: append(filters, o.writer()), DeliverPolicy: jetstream.DeliverLastPerSubjectPolicy,
+	})
+}
+
+func (o *Orders) upTo(ctx context.Context, end uint64, cfg jetstream.OrderedConsumerConfig) iter.Seq2[conn.Message, error] {
+	return func(yield func(conn.Message, error) bool) {
+		for m, err := range o.Consume(ctx, o.name, cfg) {
+			if err != nil {
+				yield(conn.Message{}, err)
+				return
+			}
+			m = o.Seals.Unseal(ctx, m, 0)
+			if m.Seq <= end && m.Subject != o.writer() && !yield(m, nil) || m.Seq >= end {
+				return
+			}
+		}
+	}
+}
+
+// items yields the items of a subject from a message on, those that were there when
+// it was called.
+func items[T any](ctx context.Context, o *Orders, doing, subject string, from uint64) iter.Seq2[T, error] {
+	o.mu.RLock()
+	end := max(o.fence, o.wrote[subject])
+	o.mu.RUnlock()
+	return func(yield func(T, error) bool) {
+		if from > end {
+			return // nothing has come since
+		}
+		for m, err := range o.until(ctx, from, end, subject) {
+			var p page[T]
+			if err != nil {
+				err = conn.Unavailable(doing, err)
+			} else if err = json.Unmarshal(m.Data, &p); err != nil {
+				err = conn.Corrupted(doing, fmt.Errorf("message %d: %w", m.Seq, err))
+			}
+			if err != nil {
+				yield(*new(T), err)
+				return
+			}
+			for _, item := range p.Items {
+				if !yield(item, nil) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// OrderEvents yields the events of an owner in the order in which they were
+// persisted.
+func (o *Orders) OrderEvents(ctx context.Context, owner string) iter.Seq2[order.Event, error] {
+	return items[order.Event](ctx, o, "read the events", o.Subject(orderKind, conn.EncodeToken(owner)), 1)
+}
+
+// Journal yields the entries of a journal from the beginning. After an error it
+// ends.
+func (o *Orders) Journal(ctx context.Context, owner, name string) iter.Seq2[[]byte, error] {
+	return o.journal(ctx, owner, name, 1)
+}
+
+func (o *Orders) journal(ctx context.Context, owner, name string, from uint64) iter.Seq2[[]byte, error] {
+	return func(yield func([]byte, error) bool) {
+		for entry, err := range items[json.RawMessage](ctx, o, "read a journal", o.Subject(journalKind, conn.EncodeToken(owner), conn.EncodeToken(name)), from) {
+			if !yield(entry, err) {
+				return
+			}
+		}
+	}
+}
+
+// State returns a value, nil when it was never set.
+func (o *Orders) State(_ context.Context, owner, name string) ([]byte, error) {
+	o.mu.RLock()
+	defer o.mu.RUnlock()
+	return slices.Clone(o.states[o.Subject(deskKind, conn.EncodeToken(owner), conn.EncodeToken(name))]), nil
+}
+
+// OrderOwners returns who has events of orders.
+func (o *Orders) OrderOwners(context.Context) ([]string, error) {
+	o.mu.RLock()
+	defer o.mu.RUnlock()
+	return slices.Sorted(maps.Keys(o.orders.all)), nil
+}
+
+// Order returns an order of an owner.
+func (o *Orders) Order(ctx context.Context, owner, id string) (order.Order, error) {
+	o.mu.RLock()
+	a := o.orders.of(owner)
+	found, ok := a.orders[id]
+	rest := a.cold
+	o.mu.RUnlock()
+	if ok {
+		return found, nil
+	}
+	return o.thawed(ctx, owner, id, rest.named(idName, id), func(one order.Order) bool { return one.ID == id })
+}
+
+// OrderByKey returns the order of an owner's idempotency key.
+func (o *Orders) OrderByKey(ctx context.Context, owner, key string) (order.Order, error) {
+	o.mu.RLock()
+	a := o.orders.of(owner)
+	found, ok := a.orders[a.keys[key]]
+	rest := a.cold
+	o.mu.RUnlock()
+	if ok {
+		return found, nil
+	}
+	return o.thawed(ctx, owner, key, rest.named(keyName, key), func(one order.Order) bool { return one.Key == key })
+}
+
+// thawed returns an order that is no longer in memory.
+func (o *Orders) thawed(ctx context.Context, owner, name string, in []span, match func(order.Order) bool) (order.Order, error) {
+	found, ok, err := o.thaw(ctx)(owner, in, match)
+	if err == nil && !ok {
+		err = orderMissing(name)
+	}
+	return found.Order, err
+}
+
+// Orders returns the newest orders of an owner, newest first, of those in memory.
+func (o *Orders) Orders(_ context.Context, owner string, limit int) ([]order.Order, error) {
+	o.mu.RLock()
+	defer o.mu.RUnlock()
+	return o.orders.newest(owner, limit), nil
+}

@@ -1,0 +1,242 @@
+package replicatest
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+	"github.com/shopspring/decimal"
+
+	"candela/internal/access/oauth"
+	"candela/internal/access/oauth/oauthtest"
+	"candela/internal/alerting/alert"
+	"candela/internal/alerting/notify"
+	"candela/internal/kit/id"
+	"candela/internal/kit/principal"
+	"candela/internal/market"
+	"candela/internal/store/replica/alerts"
+	"candela/internal/store/replica/conn"
+	"candela/internal/store/replica/logins"
+	"candela/internal/store/replica/member"
+	"candela/internal/store/replica/natstest"
+	"candela/internal/store/replica/orders"
+	"candela/internal/trading/order"
+)
+
+// Join makes a member of a prefix on a connection of its own.
+func Join(tb testing.TB, to *natstest.Cluster, prefix, name string) (*member.Members, *conn.Conn) {
+	tb.Helper()
+	conn := Connect(tb, to, prefix)
+	m, err := member.Join(tb.Context(), conn, member.Who{Name: name}, Quiet())
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(m.Close)
+	m.Enter(tb.Context())
+	return m, conn
+}
+
+// Agree waits until the members know each other and nobody else, and who owns.
+func Agree(tb testing.TB, members ...*member.Members) {
+	tb.Helper()
+	Eventually(tb, "the members agree on who they are", func() bool {
+		for _, m := range members {
+			if m.Count() != len(members) {
+				return false
+			}
+			for _, other := range members {
+				if !m.Live(other.Self()) || !m.Candidates().Equal(other.Candidates()) {
+					return false
+				}
+			}
+		}
+		return true
+	})
+}
+
+// OwnedShard returns a name that a member owns.
+func OwnedShard(tb testing.TB, m *member.Members) string {
+	tb.Helper()
+	for i := range 1000 {
+		name := "name/" + strconv.Itoa(i)
+		if _, mine := m.Owner(name); mine {
+			return name
+		}
+	}
+	tb.Fatal("the member owns nothing")
+	return ""
+}
+
+// OpenStore opens the store of a prefix on a connection of its own.
+func OpenStore(tb testing.TB, to *natstest.Cluster, prefix string) *alerts.Store {
+	tb.Helper()
+	s, err := alerts.OpenStore(tb.Context(), Connect(tb, to, prefix), time.Now)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return s
+}
+
+func PriceAlert(i int) alert.Alert {
+	now := time.Now()
+	symbol := market.Symbol{Venue: "binance", Name: "S" + strconv.Itoa(i%7)}
+	return alert.Alert{
+		ID: id.New(now), Owner: "ann", Symbol: symbol, Instrument: symbol, Created: now,
+		Condition: alert.Condition{Type: alert.PriceAbove, Threshold: decimal.NewFromInt(int64(i + 1))},
+	}
+}
+
+// OpenOrders takes over the orders of a prefix on a connection of its own.
+func OpenOrders(tb testing.TB, to *natstest.Cluster, prefix string) *orders.Orders {
+	tb.Helper()
+	o, err := orders.OpenOrders(tb.Context(), Connect(tb, to, prefix), time.Now)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	o.SnapshotTimeout = Patience
+	return o
+}
+
+func Ann() principal.Caller { return principal.Caller{Subject: "ann"} }
+
+// Placed is what a desk writes before it sends an order.
+func Placed(owner, id string) []order.Event {
+	at := time.Now().UTC()
+	return []order.Event{
+		{Kind: order.KindCreated, OrderID: id, At: at, Origin: &order.Origin{
+			Spec: order.Spec{
+				ID: id, Owner: owner, Symbol: market.Symbol{Venue: "binance", Name: "BTCUSDT"}, Side: order.Buy, Type: order.Limit,
+				Quantity: decimal.RequireFromString("1000000.00000001"), Price: decimal.RequireFromString("0.00000000000000000001"),
+			},
+			Broker: "binance", Mode: order.Paper, Key: "key of " + id, Client: "a client",
+		}},
+		{Kind: order.KindSent, OrderID: id, At: at},
+	}
+}
+
+// CloseOrders places orders of ann from one number to another and has them rejected.
+func CloseOrders(tb testing.TB, o *orders.Orders, from, to int) {
+	tb.Helper()
+	for i := from; i < to; i++ {
+		id := "o" + strconv.Itoa(i)
+		events := append(Placed("ann", id), order.Event{Kind: order.KindRejected, OrderID: id, At: time.Now().UTC()})
+		if _, err := o.AppendEvents(tb.Context(), Ann(), events); err != nil {
+			tb.Fatal(err)
+		}
+	}
+}
+
+// BookOf is what all events of ann make.
+func BookOf(tb testing.TB, o *orders.Orders) *order.Book {
+	tb.Helper()
+	b := order.NewBook("ann")
+	for e, err := range o.OrderEvents(tb.Context(), "ann") {
+		if err = errors.Join(err, b.Apply(e)); err != nil {
+			tb.Fatal(err)
+		}
+	}
+	return b
+}
+
+// Journal is one of the shared ones, as the paper account sees it.
+type Journal struct {
+	*orders.Orders
+	Owner, Name string
+}
+
+func (j Journal) Append(ctx context.Context, entries ...[]byte) error {
+	return j.AppendJournal(ctx, j.Owner, j.Name, entries)
+}
+
+func (j Journal) Entries(ctx context.Context) iter.Seq2[[]byte, error] {
+	return j.Journal(ctx, j.Owner, j.Name)
+}
+
+func (j Journal) SaveSnapshot(ctx context.Context, value []byte) error {
+	return j.SaveJournalSnapshot(ctx, j.Owner, j.Name, value)
+}
+
+func (j Journal) Snapshot(ctx context.Context) ([]byte, iter.Seq2[[]byte, error], error) {
+	return j.JournalSnapshot(ctx, j.Owner, j.Name)
+}
+
+func OpenLogins(tb testing.TB, to *natstest.Cluster, prefix string) *logins.Tokens {
+	tb.Helper()
+	return OpenLoginsAs(tb, to, prefix, oauthtest.Owner(tb))
+}
+
+// OpenLoginsAs opens the tokens as a replica with that passphrase does.
+func OpenLoginsAs(tb testing.TB, to *natstest.Cluster, prefix string, owner *oauth.Passphrase) *logins.Tokens {
+	tb.Helper()
+	s, err := logins.OpenTokens(tb.Context(), Connect(tb, to, prefix), owner, oauth.MaxTokens, Quiet())
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(s.Close)
+	return s
+}
+
+// IssueToken makes a token on a replica.
+func IssueToken(tb testing.TB, s oauth.Store, name string, now time.Time) oauth.Token {
+	tb.Helper()
+	code := oauth.Code{Hash: oauth.HashOf("code " + name), Generation: s.Seal().Generation(), Expires: now.Add(time.Minute)}
+	tok := oauth.Token{Hash: oauth.HashOf(name), ID: name, Grant: oauth.Grant{Subject: "ann"}, Expires: now.Add(time.Hour)}
+	if err := s.PutCode(tb.Context(), code, now); err != nil {
+		tb.Fatal(err)
+	}
+	if err := s.Redeem(tb.Context(), code.Hash, tok, now); err != nil {
+		tb.Fatal(err)
+	}
+	return tok
+}
+
+// WaitEnded waits until a replica no longer takes a token.
+func WaitEnded(t *testing.T, s *logins.Tokens, tok oauth.Token, now time.Time) {
+	t.Helper()
+	Eventually(t, "the token is not taken any more", func() bool {
+		_, err := s.Token(t.Context(), tok.Hash, now)
+		return errors.Is(err, oauth.ErrNotFound)
+	})
+}
+
+// LookUp returns a token as a replica knows it, from the servers if need be.
+func LookUp(tb testing.TB, s *logins.Tokens, tok oauth.Token, now time.Time) (oauth.Token, error) {
+	tb.Helper()
+	return Insist(tb, func() (oauth.Token, error) { return s.Token(tb.Context(), tok.Hash, now) })
+}
+
+// WriteSealed writes a message as a replica would, whatever it says.
+func WriteSealed(ctx context.Context, c *conn.Conn, stream, subject string, data []byte) error {
+	_, err := c.Publish(ctx, c.StreamName(stream), conn.Change{Subject: subject, Data: data})
+	return err
+}
+
+// Unseal returns what a stored message says, nil for one that no replica sealed.
+func Unseal(ctx context.Context, c *conn.Conn, m *jetstream.RawStreamMsg) []byte {
+	return c.Seals.Unseal(ctx, conn.Message{Subject: m.Subject, Data: m.Data, Seq: m.Sequence}, 0).Data
+}
+
+// Fire puts an alert and fires it.
+func Fire(tb testing.TB, s *alerts.Store, i int) notify.Entry {
+	tb.Helper()
+	a := PriceAlert(i)
+	ctx := context.WithoutCancel(tb.Context())
+	if err := s.PutAlert(ctx, principal.Caller{Subject: "ann"}, a); err != nil {
+		tb.Fatal(err)
+	}
+	entries, err := s.FireAlerts(ctx, []alert.Firing{{Alert: a, Value: 1, At: time.Now()}})
+	if err != nil || len(entries) != 1 {
+		tb.Fatalf("fired %v, %v", entries, err)
+	}
+	return entries[0]
+}
+
+// Answering handles calls by answering with a text.
+// Answering returns a handler that answers with a text and the call's body.
+func Answering(text string) member.Handler {
+	return func(_ context.Context, body []byte) ([]byte, error) { return append([]byte(text), body...), nil }
+}

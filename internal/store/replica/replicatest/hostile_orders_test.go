@@ -1,0 +1,229 @@
+package replicatest_test
+
+import (
+	"context"
+	"encoding/base64"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"candela/internal/kit/fault"
+	"candela/internal/store/replica/conn"
+	"candela/internal/store/replica/member"
+	"candela/internal/store/replica/orders"
+	"candela/internal/store/replica/replicatest"
+)
+
+// halted is an installation of two replicas on which trading is halted, and who would
+// undo that.
+type halted struct {
+	stranger
+	prefix, guard, order string
+	writer, other        *conn.Conn
+	orders               *orders.Orders
+}
+
+func newHalted(t *testing.T) *halted {
+	t.Helper()
+	h := &halted{stranger: newStranger(t), prefix: replicatest.NewPrefix()}
+	b64 := base64.RawURLEncoding.EncodeToString
+	h.guard = h.prefix + ".desk." + b64([]byte("ann")) + "." + b64([]byte("guard"))
+	h.order = h.prefix + ".order." + b64([]byte("ann"))
+	var a, b *member.Members
+	a, h.writer = replicatest.Join(t, replicatest.Lone(), h.prefix, "a")
+	b, h.other = replicatest.Join(t, replicatest.Lone(), h.prefix, "b")
+	replicatest.Agree(t, a, b)
+	var err error
+	if h.orders, err = orders.OpenOrders(t.Context(), h.writer, time.Now); err != nil {
+		t.Fatal(err)
+	}
+	replicatest.CloseOrders(t, h.orders, 0, 2)
+	h.save(`{"halted":false}`)
+	return h
+}
+
+func (h *halted) save(state string) {
+	h.t.Helper()
+	if err := h.orders.SaveState(h.t.Context(), replicatest.Ann(), "guard", []byte(state)); err != nil {
+		h.t.Fatal(err)
+	}
+}
+
+// heard waits until the other replica knows what the writer does.
+func (h *halted) heard() {
+	h.t.Helper()
+	replicatest.Eventually(h.t, "the other has heard of the orders", func() bool { return knowsOrdersAs(h.other, h.writer) })
+}
+
+func (h *halted) config() jetstream.StreamConfig {
+	h.t.Helper()
+	return replicatest.StreamOf(h.t, replicatest.Lone(), h.prefix+"_ORDERS").CachedInfo().Config
+}
+
+func (h *halted) update(cfg jetstream.StreamConfig) {
+	h.t.Helper()
+	if _, err := h.js.UpdateStream(h.t.Context(), cfg); err != nil {
+		h.t.Fatal(err)
+	}
+}
+
+// refusedBy opens the orders at replicas, which refuse them.
+func (h *halted) refusedBy(replicas ...*conn.Conn) {
+	h.t.Helper()
+	for _, one := range replicas {
+		o, err := orders.OpenOrders(h.t.Context(), one, time.Now)
+		if f := fault.Of(err); f != nil && f.Code == "orders_lost" {
+			continue
+		}
+		if err != nil {
+			h.t.Errorf("the orders are not opened, and not because they are lost: %v", err)
+			continue
+		}
+		state, err := o.State(h.t.Context(), "ann", "guard")
+		h.t.Errorf("the orders are opened, with the state %s, %v", state, err)
+	}
+}
+
+// TestHostileNATS_RemovesNoHaltByLimits lowers the limits of the stream, writes behind
+// the halt, and raises them again.
+func TestHostileNATS_RemovesNoHaltByLimits(t *testing.T) {
+	t.Parallel()
+	h := newHalted(t)
+	h.save(`{"halted":true}`)
+	h.heard()
+	cfg := h.config()
+	cfg.MaxMsgsPerSubject = 1
+	h.update(cfg)
+	h.write(h.guard, []byte("junk"))
+	h.write(h.order, []byte("junk"))
+	cfg.MaxMsgsPerSubject = -1
+	h.update(cfg)
+	h.refusedBy(h.other, h.writer, replicatest.Connect(t, replicatest.Lone(), h.prefix)) // the last one knows nothing of them
+}
+
+// TestHostileNATS_ChangesNoStreamOfOrders has the stream lose later what it holds, or
+// not take what is written.
+func TestHostileNATS_ChangesNoStreamOfOrders(t *testing.T) {
+	t.Parallel()
+
+	for name, change := range map[string]func(*jetstream.StreamConfig){
+		"messages of a subject are limited": func(c *jetstream.StreamConfig) { c.MaxMsgsPerSubject = 1000 },
+		"messages are limited":              func(c *jetstream.StreamConfig) { c.MaxMsgs = 1000 },
+		"bytes are limited":                 func(c *jetstream.StreamConfig) { c.MaxBytes = 1 << 20 },
+		"messages end":                      func(c *jetstream.StreamConfig) { c.MaxAge = time.Hour },
+		"messages may have an end":          func(c *jetstream.StreamConfig) { c.AllowMsgTTL = true },
+		"a subject is missing": func(c *jetstream.StreamConfig) {
+			c.Subjects = c.Subjects[1:]
+		},
+		"it has no id": func(c *jetstream.StreamConfig) {
+			c.Metadata = map[string]string{"candela_schema": c.Metadata["candela_schema"], "candela_seal": c.Metadata["candela_seal"]}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			// Each begins with a stream of its own: some changes cannot be taken back.
+			h := newHalted(t)
+			cfg := h.config()
+			change(&cfg)
+			h.update(cfg)
+			h.refusedBy(replicatest.Connect(t, replicatest.Lone(), h.prefix))
+		})
+	}
+}
+
+// TestHostileNATS_AcknowledgesNoHalt takes the subjects of states out of the stream and
+// acknowledges what is written to them, with the number of junk that is there.
+func TestHostileNATS_AcknowledgesNoHalt(t *testing.T) {
+	t.Parallel()
+	h := newHalted(t)
+	h.orders.RetryFor = 2 * time.Second
+	cfg := h.config()
+	whole := cfg.Subjects
+	cfg.Subjects = []string{h.prefix + ".order.>", h.prefix + ".journal.>", h.prefix + ".writer.orders"}
+	h.update(cfg)
+	if _, err := h.nc.Subscribe(h.prefix+".desk.>", func(m *nats.Msg) {
+		if ack, err := h.js.Publish(context.Background(), h.prefix+".order.x", []byte("junk")); err == nil {
+			_ = m.Respond(fmt.Appendf(nil, `{"stream":%q,"seq":%d}`, h.prefix+"_ORDERS", ack.Sequence))
+		}
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if err := h.nc.Flush(); err != nil {
+		t.Fatal(err)
+	}
+	if err := h.orders.SaveState(t.Context(), replicatest.Ann(), "guard", []byte(`{"halted":true}`)); err == nil {
+		t.Error("a halt that is nowhere is acknowledged")
+	}
+	h.refusedBy(h.other)
+	cfg.Subjects = whole
+	h.update(cfg)
+	if _, err := orders.OpenOrders(t.Context(), h.other, time.Now); err != nil {
+		t.Errorf("what was acknowledged is there: %v", err)
+	}
+}
+
+// TestHostileNATS_PutsNoOlderOrdersBack makes the stream anew from what it had before
+// the halt, under the same id and with as many messages.
+func TestHostileNATS_PutsNoOlderOrdersBack(t *testing.T) {
+	t.Parallel()
+	h := newHalted(t)
+	stream := replicatest.StreamOf(t, replicatest.Lone(), h.prefix+"_ORDERS")
+	before := stream.CachedInfo()
+	h.save(`{"halted":true}`)
+	h.heard()
+	var kept []*jetstream.RawStreamMsg
+	for seq := range before.State.LastSeq {
+		m, err := stream.GetMsg(t.Context(), seq+1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		kept = append(kept, m)
+	}
+	if err := h.js.DeleteStream(t.Context(), h.prefix+"_ORDERS"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := h.js.CreateStream(t.Context(), before.Config); err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range kept {
+		h.write(m.Subject, m.Data)
+	}
+	for range 10 {
+		h.write(h.order, []byte("junk"))
+	}
+	h.refusedBy(h.other, h.writer)
+	_, err := orders.OpenOrders(t.Context(), h.other, time.Now)
+	if f := fault.Of(err); f == nil || !strings.Contains(f.Message, "wait half a minute") {
+		t.Errorf("the way out is %v", err)
+	}
+}
+
+// TestOrders_StreamKeepsItsIdentity opens the stream again and again, by connections
+// that each would make it: to some servers that is another time at which it was made.
+func TestOrders_StreamKeepsItsIdentity(t *testing.T) {
+	t.Parallel()
+	prefix := replicatest.NewPrefix()
+	first := replicatest.Connect(t, replicatest.Lone(), prefix)
+	ids := make(map[string]bool)
+	for range 3 {
+		for _, one := range []*conn.Conn{first, replicatest.Connect(t, replicatest.Lone(), prefix)} {
+			if _, err := orders.OpenOrders(t.Context(), one, time.Now); err != nil {
+				t.Fatal(err)
+			}
+			ids[replicatest.StreamOf(t, replicatest.Lone(), prefix+"_ORDERS").CachedInfo().Config.Metadata["candela_id"]] = true
+		}
+	}
+	if len(ids) != 1 || ids[""] {
+		t.Errorf("the stream was known by %v", ids)
+	}
+}
+
+// knowsOrdersAs reports whether a replica knows as much of the order stream as another.
+func knowsOrdersAs(c, other *conn.Conn) bool {
+	known := c.History.Position()
+	return known.Mark > 0 && known == other.History.Position()
+}

@@ -1,0 +1,90 @@
+package replicatest
+
+import (
+	"context"
+	"io"
+	"net"
+	"strings"
+	"sync"
+	"testing"
+
+	"candela/internal/store/replica/natstest"
+)
+
+// Proxy is the way to the servers, which can be cut at a bad moment.
+type Proxy struct {
+	URL string
+
+	mu    sync.Mutex
+	armed int // how many answers are left until one cuts it; 0 for none
+	over  bool
+}
+
+func NewProxy(t *testing.T, to *natstest.Cluster) *Proxy {
+	t.Helper()
+	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := &Proxy{URL: "nats://" + listener.Addr().String()}
+	server := strings.TrimPrefix(strings.Split(to.URL(), ",")[0], "nats://")
+	t.Cleanup(func() { _ = listener.Close() })
+	go func() {
+		for {
+			client, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			upstream, err := new(net.Dialer).DialContext(context.Background(), "tcp", server)
+			if err != nil {
+				_ = client.Close()
+				return
+			}
+			go func() { _, _ = io.Copy(upstream, client); _ = upstream.Close() }()
+			go l.answer(client, upstream)
+		}
+	}()
+	return l
+}
+
+// answer passes on what the server says.
+func (l *Proxy) answer(client, upstream net.Conn) {
+	defer func() { _, _ = client.Close(), upstream.Close() }()
+	buffer := make([]byte, 64<<10)
+	for {
+		n, err := upstream.Read(buffer)
+		if err != nil || l.cutsAt(buffer[:n]) {
+			return
+		}
+		if _, err := client.Write(buffer[:n]); err != nil {
+			return
+		}
+	}
+}
+
+// cutsAt reports whether an answer to a read or a write cuts the line.
+func (l *Proxy) cutsAt(said []byte) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.armed == 0 || !strings.Contains(string(said), `"seq":`) {
+		return false
+	}
+	l.armed--
+	l.over = l.armed == 0
+	return l.over
+}
+
+func (l *Proxy) CutAtNextReply() { l.CutAtReply(1) }
+
+// CutAtReply has one of the next answers cut the line, counted from 1.
+func (l *Proxy) CutAtReply(answer int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.armed = answer
+}
+
+func (l *Proxy) IsCut() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.over
+}

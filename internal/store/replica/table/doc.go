@@ -1,0 +1,2 @@
+// Package table reads, writes and follows streams that keep one message per subject.
+package table
