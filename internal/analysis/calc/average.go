@@ -9,12 +9,11 @@ func EMA(dst, src []float64, n int) { smooth(dst, src, exponential(n)) }
 // RMA writes Wilder's moving average: an EMA with factor 1/n.
 func RMA(dst, src []float64, n int) { smooth(dst, src, wilder(n)) }
 
-// average is a recursive mean held in registers: the one definition of the seed
-// and of the step that batch kernels and states share.
+// average is a recursive mean. Batch kernels and states share its seed and step.
 type average struct {
 	k, rest float64 // weight of the new value, weight of the old mean
 	need    int     // values in the seed
-	seen    int     // values taken, up to need
+	seen    int     // values added, up to need
 	value   float64 // their sum until the seed is complete, then the mean
 }
 
@@ -32,10 +31,10 @@ func wilder(n int) average {
 
 func (a *average) ready() bool { return a.seen >= a.need }
 
-// take adds x and returns the mean, NaN before the seed is complete. The loops of
-// the batch kernels repeat its last lines to keep the mean in a register. Whether
-// x is missing is for the caller to ask, once per bar.
-func (a *average) take(x float64) float64 {
+// add adds x and returns the mean, NaN before the seed is complete. The batch
+// kernels repeat its last lines to keep the mean in a register. The caller checks
+// whether x is missing.
+func (a *average) add(x float64) float64 {
 	if a.seen < a.need {
 		a.value += x
 		a.seen++
@@ -55,7 +54,7 @@ func smooth(dst, src []float64, a average) {
 	for ; first < len(src) && !a.ready(); first++ {
 		dst[first] = math.NaN()
 		if !missing(src[first]) {
-			dst[first] = a.take(src[first])
+			dst[first] = a.add(src[first])
 		}
 	}
 	src, dst = src[first:], dst[first:]
@@ -73,7 +72,7 @@ func smooth(dst, src []float64, a average) {
 
 // EMAState is the state of an EMA or, with another factor, of an RMA.
 type EMAState struct {
-	place
+	region
 	average // k, rest and need; the changing fields live in the slab
 }
 
@@ -86,7 +85,7 @@ func (s *Slab) EMA(n int) EMAState { return s.average(exponential(n)) }
 func (s *Slab) RMA(n int) EMAState { return s.average(wilder(n)) }
 
 func (s *Slab) average(a average) EMAState {
-	return EMAState{place: s.reserve(averageSize), average: a}
+	return EMAState{region: s.reserve(averageSize), average: a}
 }
 
 // Step takes the bar's value and returns the mean.
@@ -94,12 +93,12 @@ func (e *EMAState) Step(x float64) float64 {
 	if missing(x) {
 		return math.NaN()
 	}
-	return e.take(x)
+	return e.add(x)
 }
 
-func (e *EMAState) take(x float64) float64 {
+func (e *EMAState) add(x float64) float64 {
 	a := e.load()
-	out := a.take(x)
+	out := a.add(x)
 	e.store(a)
 	return out
 }

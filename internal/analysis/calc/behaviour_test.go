@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// nasty returns series no market has, by name.
+// nasty returns extreme series by name.
 func nasty() map[string][]float64 {
 	const size = 400
 	fill := func(f func(i int) float64) []float64 {
@@ -76,9 +76,8 @@ func TestStates_GiveTheBitsOfTheKernelsOnNastySeries(t *testing.T) {
 	}
 }
 
-// What is missing is missing where the definition says, and nowhere else: the
-// leading gap moves the first value, a gap in the middle leaves no trace behind
-// its window.
+// Values are missing exactly where the definition says: a leading gap moves the first
+// value, a gap in the middle has no effect after its window.
 func TestKernels_TreatMissingValuesAsDefined(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"late start", "gaps", "missing", "flat", "zero", "one", "two", "none"} {
@@ -97,8 +96,8 @@ func TestKernels_TreatMissingValuesAsDefined(t *testing.T) {
 	}
 }
 
-// A spike of 1e12 takes no digit from the windows it is not in. With naive
-// running sums the deviation after it is wrong in the first digit.
+// A spike of 1e12 does not affect windows without it. With naive running sums the
+// deviation after it is wrong in the first digit.
 func TestWindowedKernels_ForgetSpikes(t *testing.T) {
 	t.Parallel()
 	b := seriesBars(nasty()["spikes"])
@@ -172,7 +171,7 @@ func TestKernels_KnownFirstIndex(t *testing.T) {
 }
 
 // ATR is the RMA of the true range, MACD the difference of two EMAs: fused kernels
-// give the bits of what they are made of.
+// give the same bits as their parts.
 func TestFusedKernels_EqualTheirParts(t *testing.T) {
 	t.Parallel()
 	b := walkBars(12, 5000, 0.1)
@@ -206,8 +205,8 @@ func TestFusedKernels_EqualTheirParts(t *testing.T) {
 	same("Bollinger middle", out[1], x)
 }
 
-// Recursive kernels forget their seed: after the documented number of bars the
-// bits are those of a longer history.
+// After the documented number of bars, recursive kernels give the same bits as with a
+// longer history.
 func TestRecursiveKernels_Converge(t *testing.T) {
 	t.Parallel()
 	b := walkBars(13, 20_000, 0)

@@ -10,9 +10,8 @@ import (
 // last level holds, as in a long history.
 const benchBars = 1_000_000
 
-// BenchmarkKernels reports the best pass in ns a bar, with copy as the floor: the
-// mean of a pass says more about the neighbours on the machine than about the
-// kernel.
+// BenchmarkKernels reports the best pass in ns per bar, with copy as the floor. The
+// mean would depend on other work of the machine.
 func BenchmarkKernels(b *testing.B) {
 	d := walkBars(42, benchBars, 0)
 	out := make([][]float64, 3)

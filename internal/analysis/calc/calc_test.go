@@ -104,7 +104,7 @@ func TestKernels_MatchPlainDefinitions(t *testing.T) {
 
 // A windowed value depends on the bars in its window only: it must not matter
 // where the history begins.
-func TestWindowedKernels_DoNotRememberTheStart(t *testing.T) {
+func TestWindowedKernels_AreIndependentOfTheStart(t *testing.T) {
 	t.Parallel()
 	for _, k := range kernels() {
 		if k.reach == nil {

@@ -53,14 +53,14 @@ func Cumulative(dst, src []float64) {
 
 // LagState is a delay line.
 type LagState struct {
-	place
+	region
 	n int
 }
 
 // Lag makes a delay of n bars; n may be 0.
 func (s *Slab) Lag(n int) LagState {
 	checkWindow(n + 1)
-	return LagState{place: s.reserve(n + 1), n: n}
+	return LagState{region: s.reserve(n + 1), n: n}
 }
 
 // Step takes the bar's value and returns that of n bars before.
@@ -98,7 +98,7 @@ func (s *Slab) Change(n int) ChangeState { return ChangeState{s.Lag(n)} }
 func (c *ChangeState) Step(x float64) float64 { return x - c.lag.Step(x) }
 
 // CumulativeState is the state of a running total.
-type CumulativeState struct{ place }
+type CumulativeState struct{ region }
 
 // Cumulative makes the state of a running total.
 func (s *Slab) Cumulative() CumulativeState { return CumulativeState{s.reserve(1)} }

@@ -16,7 +16,7 @@ func crossUp(a0, b0, a1, b1 float64) bool { return a1 > b1 && a0 <= b0 }
 
 // CrossState is the state of a crossing: the last two values, and whether there
 // were any.
-type CrossState struct{ place }
+type CrossState struct{ region }
 
 // Cross makes the state of a crossing of two series.
 func (s *Slab) Cross() CrossState { return CrossState{s.reserve(3)} }

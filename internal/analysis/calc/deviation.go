@@ -54,7 +54,7 @@ func bandStrip(upper, mid, lower, src []float64, walk *blocks, width float64) {
 		block, ups, mids, lows := src[a:end], upper[a:end], mid[a:end], lower[a:end]
 		shift, sum, square := src[a], 0.0, 0.0
 		if old := older(src, a, n); full {
-			// What squareTails does, without a call at every block.
+			// squareTails, inlined to save a call per block.
 			ups[len(old)], lows[len(old)] = 0, 0
 			ups, lows := ups[:len(old)], lows[:len(old)]
 			for j := len(old) - 1; j >= 0; j-- {

@@ -46,7 +46,7 @@ func ADX(adx, plus, minus, h, l, c []float64, n int) {
 	s := newDirection(n)
 	first := 0
 	for ; first < len(c) && !s.index.ready(); first++ {
-		adx[first], plus[first], minus[first] = s.take(h[first], l[first], c[first])
+		adx[first], plus[first], minus[first] = s.add(h[first], l[first], c[first])
 	}
 	h, l, c, adx, plus, minus = h[first:], l[first:], c[first:], adx[first:], plus[first:], minus[first:]
 	h, l, adx, plus, minus = h[:len(c)], l[:len(c)], adx[:len(c)], plus[:len(c)], minus[:len(c)]
@@ -97,20 +97,20 @@ func newDirection(n int) direction {
 	return direction{tr: w, plus: w, minus: w, index: w}
 }
 
-// take adds a bar; the loop of ADX repeats it.
-func (d *direction) take(h, l, c float64) (adx, plus, minus float64) {
+// add adds a bar; the loop of ADX repeats it.
+func (d *direction) add(h, l, c float64) (adx, plus, minus float64) {
 	adx, plus, minus = math.NaN(), math.NaN(), math.NaN()
 	if missingBar(h, l, c) {
 		return adx, plus, minus
 	}
 	if d.seen {
 		p, m := movement(h-d.high, d.low-l)
-		tr := d.tr.take(span(h, l, d.close))
-		up, down := d.plus.take(p), d.minus.take(m)
+		tr := d.tr.add(span(h, l, d.close))
+		up, down := d.plus.add(p), d.minus.add(m)
 		if d.tr.ready() && tr != 0 {
 			var dx float64
 			plus, minus, dx = indicators(up, down, tr)
-			adx = d.index.take(dx)
+			adx = d.index.add(dx)
 		}
 	}
 	d.high, d.low, d.close, d.seen = h, l, c, true
@@ -119,7 +119,7 @@ func (d *direction) take(h, l, c float64) (adx, plus, minus float64) {
 
 // DMState is the state of directional movement: the last high and low, and
 // whether there were any.
-type DMState struct{ place }
+type DMState struct{ region }
 
 // DM makes the state of directional movement.
 func (s *Slab) DM() DMState { return DMState{s.reserve(3)} }
@@ -140,13 +140,13 @@ func (d *DMState) Step(h, l float64) (plus, minus float64) {
 
 // ADXState is the state of an average directional index.
 type ADXState struct {
-	place
+	region
 	tr, plus, minus, index EMAState
 }
 
 // ADX makes the state of an average directional index over n bars.
 func (s *Slab) ADX(n int) ADXState {
-	return ADXState{place: s.reserve(4), tr: s.RMA(n), plus: s.RMA(n), minus: s.RMA(n), index: s.RMA(n)}
+	return ADXState{region: s.reserve(4), tr: s.RMA(n), plus: s.RMA(n), minus: s.RMA(n), index: s.RMA(n)}
 }
 
 // Step takes the bar's high, low and close and returns the index and the
@@ -157,7 +157,7 @@ func (a *ADXState) Step(h, l, c float64) (adx, plus, minus float64) {
 		tr: a.tr.load(), plus: a.plus.load(), minus: a.minus.load(), index: a.index.load(),
 		high: m[0], low: m[1], close: m[2], seen: m[3] != 0,
 	}
-	adx, plus, minus = d.take(h, l, c)
+	adx, plus, minus = d.add(h, l, c)
 	a.tr.store(d.tr)
 	a.plus.store(d.plus)
 	a.minus.store(d.minus)

@@ -1,8 +1,8 @@
-// Package calc holds the arithmetic under the indicators: kernels that turn
-// whole series into whole series, and states that do the same one bar at a
-// time. It knows nothing of markets, imports only the standard library, keeps
-// no goroutine and returns no error: a window below one bar is a programmer's
-// mistake and panics, everything else has a defined value.
+// Package calc implements the arithmetic of the indicators: kernels that compute
+// whole series, and states that compute the same one bar at a time. It knows
+// nothing of markets, imports only the standard library, starts no goroutine and
+// returns no error: a window below one bar panics, everything else has a defined
+// value.
 //
 // # Batch kernels
 //
@@ -20,9 +20,9 @@
 //   - Recursive kernels (EMA, RMA, RSI, MACD, true range, ATR, ADX, cumulative
 //     sums): a missing bar is stepped over. Its value is NaN and the memory stays
 //     as it was. So a series that begins at index k seeds at k+n-1. An infinity
-//     counts as missing here: in a recursive mean it would stay for ever.
+//     counts as missing here: in a recursive mean it would stay forever.
 //
-// Both give the composition of indicators its right first index for free.
+// Both give composed indicators the correct first index.
 //
 // # States
 //
@@ -32,18 +32,17 @@
 // code around them. All mutable memory of the states made from one [Slab] lies
 // in that slab, so that a snapshot of a whole indicator is one copy.
 //
-// # Windows that do not remember their history
+// # Windows that do not depend on earlier history
 //
-// A running sum that adds the new value and takes off the old one carries the
-// rounding of everything it ever saw: a value then depends on where the history
-// began, a spike of 1e12 wipes out the digits of all bars after it, and one NaN
-// stays for ever. Here a window is split at an anchor instead: the sum is that
-// of the bars before the anchor, taken backwards, plus that of the bars from the
-// anchor on, taken forwards. Both parts are kept while the window slides, which
-// costs three additions a bar where a running sum costs two. Anchors lie where the
-// bar's slot (its open time in units of the interval) is a multiple of the
-// window, see [Slots]. The value therefore depends on the bars in the window and
-// on nothing else. Means and deviations are taken around the anchor's own value:
-// it lies in the window, hence the shift never exceeds the window's range and
-// the variance does not cancel.
+// A running sum that adds the new value and subtracts the old one keeps the
+// rounding of every earlier value: the result depends on where the history began,
+// a spike of 1e12 destroys the digits of all later bars, and one NaN stays
+// forever. Here a window is split at an anchor instead: the sum of the bars before
+// the anchor, computed backwards, plus the sum of the bars from the anchor on,
+// computed forwards. Both parts are kept while the window slides, which costs three
+// additions per bar instead of two. A bar is an anchor when its slot (its open time
+// in units of the interval) is a multiple of the window, see [Slots]. The value
+// therefore depends only on the bars in the window. Means and deviations are
+// computed relative to the anchor's value: it lies in the window, so the shift never
+// exceeds the window's range and the variance does not cancel.
 package calc

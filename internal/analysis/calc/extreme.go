@@ -11,16 +11,15 @@ func Max(dst, src []float64, n int) { extreme(dst, src, n, highest) }
 // Min writes the lowest of the last n values.
 func Min(dst, src []float64, n int) { extreme(dst, src, n, lowest) }
 
-// The masks that turn ranks so that the greater is the one sought.
+// The masks that order ranks so that the wanted value is the greater one.
 const (
 	highest int64 = 0
 	lowest  int64 = -1
 )
 
 // rank maps numbers to integers in the same order, -0 below 0, or in the opposite
-// one if the mask is lowest. Two integers are compared and chosen between in two
-// cycles; for floats the language asks for NaN and -0 to be told apart, which
-// takes five times as long.
+// one if the mask is lowest. The maximum of two integers takes two cycles; for
+// floats the language distinguishes NaN and -0, which takes five times as long.
 func rank(x float64, mask int64) int64 {
 	bits := toRank(x)
 	return bits ^ (bits >> 63 & math.MaxInt64) ^ mask
@@ -32,8 +31,8 @@ func ranked(r, mask int64) float64 {
 	return fromRank(r ^ (r >> 63 & math.MaxInt64))
 }
 
-// rankNaN is rank with NaN above everything: it then wins in any window it is in.
-// The greatest integer is a NaN again when taken back, with either mask.
+// rankNaN is rank with NaN above everything, so that it wins in any window. The
+// greatest integer converts back to a NaN with either mask.
 func rankNaN(x float64, mask int64) int64 {
 	if x != x {
 		return math.MaxInt64
@@ -59,8 +58,8 @@ func extreme(dst, src []float64, n int, mask int64) {
 }
 
 // extremeBlock writes the extremes of the windows that end in a block of as many
-// bars as the window has. It reports whether a value may be missing: then it was
-// all in vain.
+// bars as the window has. It reports whether a value may be missing; the result is
+// then invalid.
 func extremeBlock(out, block, old []float64, mask int64) bool {
 	tails := out[:len(old)]
 	top := int64(math.MinInt64)
@@ -70,8 +69,7 @@ func extremeBlock(out, block, old []float64, mask int64) bool {
 	}
 	out = out[:len(block)]
 	out[len(out)-1] = fromRank(math.MinInt64)
-	// The differences of numbers from themselves add up to 0, those of a missing
-	// value do not; infinities count as well, to no harm.
+	// x-x is 0 for finite numbers only. Infinities are also reported, which is harmless.
 	top, check := math.MinInt64, 0.0
 	for i, x := range block {
 		check += x - x
@@ -100,7 +98,7 @@ func extremeMissing(out, block, old []float64, n int, mask int64) {
 	}
 }
 
-// fromRank and toRank keep a rank as it is in the memory of a number.
+// fromRank and toRank store the bits of a rank in a float64.
 func fromRank(r int64) float64 { return math.Float64frombits(uint64(r)) } //nolint:gosec // the bits, not the number
 
 func toRank(x float64) int64 { return int64(math.Float64bits(x)) } //nolint:gosec // the bits, not the number

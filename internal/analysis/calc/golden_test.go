@@ -10,8 +10,8 @@ import (
 
 // goldenBits is the hash of every kernel's output over seeded bars. It is the same
 // on every processor and at every GOAMD64: a fused multiply-add anywhere would
-// change it. It changes only with the arithmetic, which means that stored
-// snapshots and charts of the past change in their last bits: say so.
+// change it. A change of it changes stored snapshots and past charts in their last bits
+// and belongs in the changelog.
 const goldenBits = "285b05c6b0ef3087555510e0b6d4842a"
 
 func TestKernels_GiveTheSameBitsEverywhere(t *testing.T) {

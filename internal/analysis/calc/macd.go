@@ -12,9 +12,9 @@ func MACD(line, signal, hist, src []float64, fast, slow, smoothing int) {
 	for ; first < len(src) && (!f.ready() || !s.ready() || !g.ready()); first++ {
 		line[first], signal[first], hist[first] = math.NaN(), math.NaN(), math.NaN()
 		if x := src[first]; !missing(x) {
-			m, v := f.take(x)-s.take(x), math.NaN()
+			m, v := f.add(x)-s.add(x), math.NaN()
 			if m == m {
-				v = g.take(m)
+				v = g.add(m)
 			}
 			line[first], signal[first], hist[first] = m, v, m-v
 		}
@@ -52,9 +52,9 @@ func (m *MACDState) Step(x float64) (line, signal, hist float64) {
 	if missing(x) {
 		return line, signal, line
 	}
-	line = m.fast.take(x) - m.slow.take(x)
+	line = m.fast.add(x) - m.slow.add(x)
 	if line == line {
-		signal = m.signal.take(line)
+		signal = m.signal.add(line)
 	}
 	return line, signal, line - signal
 }

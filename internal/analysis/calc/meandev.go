@@ -16,8 +16,8 @@ func MeanDeviation(mean, dev, src []float64, n int, slots Slots) {
 	warm(dev, n)
 }
 
-// distance sums |x-mean|. Four sums, because one would wait for its own last
-// addition at every value.
+// distance sums |x-mean| in four independent sums, because each addition to a single
+// sum would wait for the previous one.
 func distance(values []float64, mean float64) float64 {
 	var a, b, c, d float64
 	for len(values) >= 4 {
@@ -33,9 +33,9 @@ func distance(values []float64, mean float64) float64 {
 	return (a + b) + (c + d)
 }
 
-// centred is SMA around the anchor's value. It costs a third more than SMA and
-// is exact in a flat window, which matters where means are compared or divided
-// by.
+// centred is SMA relative to the anchor's value. It costs a third more than SMA and
+// is exact in a flat window, which matters where means are compared or used as
+// divisors.
 func centred(dst, src []float64, n int, slots Slots) {
 	if n <= direct {
 		checkWindow(n)
@@ -59,11 +59,11 @@ func centred(dst, src []float64, n int, slots Slots) {
 	warm(dst, n)
 }
 
-// direct is the longest window that centred takes anew at each bar: for a few
-// bars that is less work than to keep two sums.
+// direct is the longest window that centred recomputes at each bar, which for a few
+// bars is less work than keeping two sums.
 const direct = 6
 
-// centredDirect takes each window around its oldest value.
+// centredDirect computes each window relative to its oldest value.
 func centredDirect(dst, src []float64, n int) {
 	part := 1 / float64(n)
 	if n == 3 && len(src) > 2 {
@@ -82,8 +82,7 @@ func centredDirect(dst, src []float64, n int) {
 	warm(dst, n)
 }
 
-// centredThree is the loop of centredDirect for the smoothing that nearly every
-// stochastic has.
+// centredThree is centredDirect for three bars, the usual smoothing of a stochastic.
 func centredThree(dst, first, second, third []float64, part float64) {
 	second, third, dst = second[:len(first)], third[:len(first)], dst[:len(first)]
 	for i, shift := range first {

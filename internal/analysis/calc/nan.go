@@ -13,14 +13,13 @@ func fillNaN(dst []float64) {
 // warm marks the values before the first full window of n bars as missing.
 func warm(dst []float64, n int) { fillNaN(dst[:min(n-1, len(dst))]) }
 
-// checkWindow panics on a window that cannot exist: the caller checks what a
-// user asked for, so that only a programmer can get here.
+// checkWindow panics on an impossible window. Callers validate user input.
 func checkWindow(n int) {
 	if n < 1 {
 		panic("calc: a window needs at least 1 bar")
 	}
 }
 
-// missing reports whether x is no number to go on with. An infinity counts as
-// missing too: one of them in a recursive mean would stay for ever.
+// missing reports whether x is NaN or an infinity, which would stay in a recursive
+// mean forever.
 func missing(x float64) bool { return x-x != 0 }

@@ -16,8 +16,7 @@ func Pivots(tops, bottoms, src []float64, left, right int) {
 	}
 }
 
-// pivot asks the neighbours from the nearest on, since most candidates fail at
-// once.
+// pivot compares the nearest neighbours first, since most candidates fail there.
 func pivot(values []float64, at int) (top, bottom float64) {
 	x := values[at]
 	isTop, isBottom := x == x, x == x
@@ -43,17 +42,16 @@ func checkSides(left, right int) {
 	}
 }
 
-// PivotState is the state of a pivot detector. It keeps the last values in
-// order, so that they are looked at as in the batch kernel.
+// PivotState is the state of a pivot detector. It keeps the last values in order.
 type PivotState struct {
-	place
+	region
 	left, right int
 }
 
 // Pivot makes the state of a detector of pivots with left and right neighbours.
 func (s *Slab) Pivot(left, right int) PivotState {
 	checkSides(left, right)
-	return PivotState{place: s.reserve(1 + left + right + 1), left: left, right: right}
+	return PivotState{region: s.reserve(1 + left + right + 1), left: left, right: right}
 }
 
 // Step takes the bar's value and returns that of the pivot it confirms, right

@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// The plain definitions: every window is taken anew, sums are exact. NaN inside a
-// window makes the value NaN; recursive means step over it.
+// The plain definitions: every window is summed separately, and sums are exact. NaN
+// inside a window makes the value NaN; recursive means skip it.
 
 func over(dst, src []float64, n int, f func([]float64) float64) {
 	for i := range dst {

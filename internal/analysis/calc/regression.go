@@ -16,7 +16,7 @@ func LinReg(slope, intercept, value, src []float64, n int, slots Slots) {
 		slopes, starts, ends = slopes[:len(block)], starts[:len(block)], ends[:len(block)]
 		weightedTails(slopes, starts, older(src, a, n), n, shift)
 		for i, x := range block {
-			run.take(x - shift)
+			run.add(x - shift)
 			slopes[i], starts[i], ends[i] = l.fit(run.total(slopes[i]), starts[i]+run.sum, shift)
 		}
 	}
@@ -25,7 +25,7 @@ func LinReg(slope, intercept, value, src []float64, n int, slots Slots) {
 	warm(value, n)
 }
 
-// line holds what the fit over n bars needs and the values do not change.
+// line holds the constants of a fit over n bars.
 type line struct{ part, middle, scale, reach float64 }
 
 func newLine(n int) line {
@@ -38,8 +38,8 @@ func newLine(n int) line {
 }
 
 // fit takes the sum of the differences from shift, once with the weights 1 to n
-// and once without. Measured from the middle place the weights sum to 0, hence
-// the line passes the mean there.
+// and once without. Relative to the middle the weights sum to 0, so the line passes
+// through the mean there.
 func (l *line) fit(weighted, sum, shift float64) (slope, intercept, value float64) {
 	slope = (weighted - float64(l.middle*sum)) * l.scale
 	mean := shift + float64(sum*l.part)

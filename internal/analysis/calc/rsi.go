@@ -18,7 +18,7 @@ func RSI(dst, src []float64, n int) {
 		}
 		if seen {
 			rise, fall := split(x - previous)
-			dst[first] = strength(up.take(rise), down.take(fall))
+			dst[first] = strength(up.add(rise), down.add(fall))
 		}
 		previous, seen = x, true
 	}
@@ -42,9 +42,8 @@ func RSI(dst, src []float64, n int) {
 	}
 }
 
-// split parts a change into its rise and its fall, one of which is 0. Whether a
-// price rises is a coin toss, so a branch here would be mispredicted every other
-// bar.
+// split separates a change into its rise and its fall, one of which is 0. It has no
+// branch, because the sign of a change is unpredictable.
 func split(change float64) (rise, fall float64) {
 	size := math.Abs(change)
 	return 0.5 * (size + change), 0.5 * (size - change)
@@ -59,13 +58,13 @@ func strength(up, down float64) float64 {
 
 // RSIState is the state of an RSI.
 type RSIState struct {
-	place
+	region
 	up, down EMAState
 }
 
 // RSI makes the state of an RSI of n bars.
 func (s *Slab) RSI(n int) RSIState {
-	return RSIState{place: s.reserve(2), up: s.RMA(n), down: s.RMA(n)}
+	return RSIState{region: s.reserve(2), up: s.RMA(n), down: s.RMA(n)}
 }
 
 // Step takes the bar's value and returns the index.
@@ -80,5 +79,5 @@ func (r *RSIState) Step(x float64) float64 {
 		return math.NaN()
 	}
 	rise, fall := split(x - previous)
-	return strength(r.up.take(rise), r.down.take(fall))
+	return strength(r.up.add(rise), r.down.add(fall))
 }

@@ -2,12 +2,11 @@ package calc
 
 import "fmt"
 
-// Slab is the memory of one stream: every state made from it keeps all that
-// changes in one run of numbers, so that taking, restoring and storing a
-// snapshot is one copy. Make all states first, then step them.
+// Slab is the memory of one stream. All its states keep their mutable values in one
+// slice, so that a snapshot is one copy. Make all states first, then step them.
 //
-// A state holds its place in the slab, not a piece of it, hence the slab may
-// grow while states are being made. The zero value is ready. One goroutine only.
+// A state holds an offset into the slab, so the slab may grow while states are
+// made. The zero value is ready to use. Not safe for concurrent use.
 type Slab struct {
 	mem   []float64
 	spare []float64
@@ -36,42 +35,39 @@ func (s *Slab) Restore(src []float64) error {
 // Reset brings every state back to its beginning.
 func (s *Slab) Reset() { clear(s.mem) }
 
-// Peek runs step and then undoes what it did to the states, so that the value of
-// a bar that is still forming can be read without closing it. Only the first
-// call on a slab allocates. Calls do not nest.
+// Peek runs step and then restores the states, to compute the value of a forming
+// bar. Only the first call on a slab allocates. Calls do not nest.
 func (s *Slab) Peek(step func()) {
 	s.spare = append(s.spare[:0], s.mem...)
 	step()
 	copy(s.mem, s.spare)
 }
 
-// place is where a state's memory begins in its slab.
-type place struct {
+// region is where a state's memory begins in its slab.
+type region struct {
 	slab *Slab
 	at   int
 }
 
-// reserve gives a state size numbers, all zero: a state of zeros is a state that
-// has seen nothing.
-func (s *Slab) reserve(size int) place {
+// reserve allocates size zeros, the state before the first bar.
+func (s *Slab) reserve(size int) region {
 	at := len(s.mem)
 	s.mem = append(s.mem, make([]float64, size)...)
-	return place{slab: s, at: at}
+	return region{slab: s, at: at}
 }
 
 // mem returns the state's memory. It must not be kept across calls: making
 // another state may move it.
-func (p place) mem(size int) []float64 { return p.slab.mem[p.at : p.at+size : p.at+size] }
+func (p region) mem(size int) []float64 { return p.slab.mem[p.at : p.at+size : p.at+size] }
 
-// Cells are numbers of a slab for a state that this package does not offer. They
-// are zero at first.
+// Cells are numbers of a slab for a caller's own state, initially zero.
 type Cells struct {
-	place
+	region
 	n int
 }
 
 // Cells reserves n numbers.
-func (s *Slab) Cells(n int) Cells { return Cells{place: s.reserve(n), n: n} }
+func (s *Slab) Cells(n int) Cells { return Cells{region: s.reserve(n), n: n} }
 
 // Mem returns the numbers. Do not keep it across calls: making another state of
 // the slab may move them.

@@ -57,8 +57,7 @@ func TestStates_AllocateNothing(t *testing.T) {
 	}
 }
 
-// Peek gives what Step would and leaves nothing behind; a snapshot brings the
-// states back whenever it was taken.
+// Peek returns the same as Step and changes nothing; a snapshot restores the states.
 func TestSlab_PeekAndRestoreLeaveNoTrace(t *testing.T) {
 	t.Parallel()
 	all := kernels()

@@ -1,18 +1,16 @@
 package calc
 
 // Slot is the number of a bar on the time axis: its open time divided by the
-// interval. A type of its own, so that Step cannot be called without one or with
-// a price in its place.
+// interval. It is a distinct type so that a price cannot be passed in its place.
 type Slot int64
 
-// Slots tells a windowed kernel where its bars lie in time, so that it anchors
-// its windows to the clock and not to the first bar it was given. T holds the
-// ascending open times, one per bar, no two in one slot, holes allowed; Step is
-// the interval in the unit of T. Months have no fixed length: number them (12*year+month) and use a
-// Step of 1.
+// Slots holds the times of the bars, to which windowed kernels anchor their windows.
+// T holds the ascending open times, one per bar, no two in one slot, holes allowed;
+// Step is the interval in the unit of T. Months have no fixed length: number them
+// (12*year+month) and use a Step of 1.
 //
 // The zero value counts bars from the first. Values are then as exact, but their
-// last bits change with the start of the history.
+// last bits depend on the start of the history.
 type Slots struct {
 	T    []int64
 	Step int64
@@ -26,8 +24,8 @@ func (s Slots) At(i int) Slot {
 	return SlotOf(s.T[i], s.Step)
 }
 
-// SlotOf returns the slot of a bar that opens at t, both in one unit. A step
-// below 1 is a programmer's mistake and panics.
+// SlotOf returns the slot of a bar that opens at t, in the unit of step. It panics if
+// step is below 1.
 func SlotOf(t, step int64) Slot {
 	if step < 1 {
 		panic("calc: a slot needs a step of at least 1")
@@ -55,8 +53,8 @@ type blocks struct {
 	regular  int // blocks are known to have n bars each up to this index
 }
 
-// strip is how many blocks are checked for holes at once: the times would
-// otherwise be read at every block, and that is memory the kernels are short of.
+// strip is the number of blocks checked for holes at once, to save memory bandwidth
+// for reading times.
 const strip = 64
 
 func newBlocks(s Slots, bars, n int) blocks {
@@ -80,9 +78,8 @@ func (b *blocks) next() bool {
 	return b.look()
 }
 
-// strip takes all blocks at once that are known to have n bars each, and reports
-// whether there are any and all their windows are full: kernels have a tight loop
-// for them.
+// strip advances over all blocks known to have n bars each, and reports whether
+// there are any and all their windows are full: kernels have a fast loop for them.
 func (b *blocks) strip() bool {
 	if b.from < b.n-1 || b.regular-b.from < b.n {
 		return false

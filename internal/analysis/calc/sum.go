@@ -24,8 +24,8 @@ func sums(dst, src []float64, n int, part float64, slots Slots) {
 	warm(dst, n)
 }
 
-// sumStrip is sums for a strip of blocks, or for one block. Its loops take two
-// values a turn: half of a turn is counting.
+// sumStrip is sums for a strip of blocks, or for one block. Its loops are unrolled
+// twice, because counting takes half of an iteration.
 func sumStrip(dst, src []float64, walk *blocks, part float64) {
 	n, full := walk.n, walk.strip()
 	for a := walk.from; a < walk.to; a += n {
@@ -33,7 +33,7 @@ func sumStrip(dst, src []float64, walk *blocks, part float64) {
 		block, out := src[a:end], dst[a:end]
 		sum, i := 0.0, 0
 		if old := older(src, a, n); full {
-			// What sumTails does, without a call at every block.
+			// sumTails, inlined to save a call per block.
 			out[len(old)] = 0
 			out := out[:len(old)]
 			j := len(old) - 1

@@ -22,9 +22,9 @@ func TrueRange(dst, h, l, c []float64) {
 }
 
 // span is the true range of a bar after the close previous: the greatest of
-// high-low, |high-previous| and |low-previous| in fewer steps. The choice is made
-// on bits, which the compiler turns into conditional moves; max and min of floats
-// take several steps more, for NaNs that callers have sorted out.
+// high-low, |high-previous| and |low-previous|. It selects bits, which compiles to
+// conditional moves; max and min of floats would also handle NaN, which callers
+// exclude.
 func span(h, l, previous float64) float64 {
 	top, bottom := math.Float64bits(h), math.Float64bits(l)
 	if previous > h {
@@ -36,7 +36,7 @@ func span(h, l, previous float64) float64 {
 	return math.Float64frombits(top) - math.Float64frombits(bottom)
 }
 
-// missingBar reports whether any of the three is missing: the sum is one then.
+// missingBar reports whether any of the three, and so their sum, is missing.
 func missingBar(h, l, c float64) bool { return missing(h + l + c) }
 
 // ATR writes the average true range: the RMA over n bars of the true range, the
@@ -56,7 +56,7 @@ func ATR(dst, h, l, c []float64, n int) {
 		if seen {
 			tr = span(high, low, previous)
 		}
-		dst[first] = mean.take(tr)
+		dst[first] = mean.add(tr)
 		previous, seen = x, true
 	}
 	h, l, c, dst = h[first:], l[first:], c[first:], dst[first:]
@@ -75,7 +75,7 @@ func ATR(dst, h, l, c []float64, n int) {
 
 // TrueRangeState is the state of a true range: the last close and whether there
 // was one.
-type TrueRangeState struct{ place }
+type TrueRangeState struct{ region }
 
 // TrueRange makes the state of a true range.
 func (s *Slab) TrueRange() TrueRangeState { return TrueRangeState{s.reserve(2)} }
@@ -108,5 +108,5 @@ func (a *ATRState) Step(h, l, c float64) float64 {
 	if missingBar(h, l, c) {
 		return math.NaN()
 	}
-	return a.mean.take(a.tr.Step(h, l, c))
+	return a.mean.add(a.tr.Step(h, l, c))
 }

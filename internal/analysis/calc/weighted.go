@@ -18,7 +18,7 @@ func WMA(dst, src []float64, n int, slots Slots) {
 		out = out[:len(block)]
 		weightedTails(out, nil, older(src, a, n), n, shift)
 		for i, x := range block {
-			run.take(x - shift)
+			run.add(x - shift)
 			out[i] = shift + float64(run.total(out[i])*part)
 		}
 	}
@@ -28,15 +28,14 @@ func WMA(dst, src []float64, n int, slots Slots) {
 // weightedPart is 1 over the sum of the weights 1 to n.
 func weightedPart(n int) float64 { return 2 / (float64(n) * (float64(n) + 1)) }
 
-// weights sums the values from the anchor on with their weights. A value's
-// weight in the window is its place after the anchor plus the number of places
-// before it, and the latter is the same for all.
+// weights sums the values from the anchor on with their weights. A value's weight is
+// its position after the anchor plus the number of values before the anchor.
 type weights struct {
-	place, rest   float64 // places from the anchor on, places before it
+	place, rest   float64 // values from the anchor on, values before it
 	sum, weighted float64
 }
 
-func (w *weights) take(d float64) {
+func (w *weights) add(d float64) {
 	w.place++
 	w.rest--
 	w.sum += d
@@ -49,7 +48,8 @@ func (w *weights) total(older float64) float64 {
 }
 
 // weightedTails fills totals with the weighted sums of the newest values of old
-// less shift, and sums with the plain ones unless it is nil. One more value in front raises every weight by one, which adds the plain sum.
+// less shift, and sums with the plain ones unless it is nil. Each further value
+// raises every weight by one, which adds the plain sum.
 func weightedTails(totals, sums, old []float64, n int, shift float64) {
 	sum, total, k := 0.0, 0.0, n-1
 	if k < len(totals) {
@@ -118,7 +118,7 @@ func (w *weightedWindow) step(slot Slot, x float64) (total, sum, shift float64, 
 	place := m[windowCount]
 	run := w.running(m)
 	k := weights{place: place, rest: float64(w.n) - place, weighted: run[0], sum: run[1]}
-	k.take(x - shift)
+	k.add(x - shift)
 	run[0], run[1] = k.weighted, k.sum
 	j := w.push(m, x)
 	if j < 0 {

@@ -1,36 +1,35 @@
 package calc
 
-// window is what the states of windowed kernels share: the last n values, the
-// anchor, and sums over the values before the anchor by their count. Column c of
-// those sums is the slice sums(m, c), of which entry j is over the j newest
-// values before the anchor.
+// window is shared by the states of windowed kernels: the last n values, the anchor,
+// and sums over the values before the anchor. Entry j of sums(m, c), column c, is
+// over the j newest values before the anchor.
 type window struct {
-	place
+	region
 	n, columns int
 }
 
 // The numbers a window keeps besides its values and sums.
 const (
-	windowSeen  = iota // values taken in all
+	windowSeen  = iota // values added in total
 	windowBlock        // block of slots that the anchor opened
 	windowCount        // values from the anchor on
 	windowShift        // the anchor's value
 	windowHead  = iota + 1
 )
 
-// newWindow makes a window with a number of columns of sums; each has a running
-// sum of its own from the anchor on.
+// newWindow makes a window with columns of sums; each has its own running sum from the
+// anchor on.
 func (s *Slab) newWindow(n, columns int) window {
 	checkWindow(n)
 	w := window{n: n, columns: columns}
-	w.place = s.reserve(w.size())
+	w.region = s.reserve(w.size())
 	return w
 }
 
 func (w *window) size() int { return windowHead + w.columns + w.n + w.columns*w.n }
 
-// open begins the bar at slot. If the bar is an anchor it records so and reports
-// true: the caller then fills the sums.
+// open begins the bar at slot and reports whether it is an anchor: the caller then
+// fills the sums.
 func (w *window) open(m []float64, slot Slot, x float64) bool {
 	block := float64(floorDiv(int64(slot), int64(w.n)))
 	count := int(m[windowCount])

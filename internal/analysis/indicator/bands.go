@@ -7,8 +7,7 @@ import (
 )
 
 // The columns of an indicator that draws a channel around the price. The close
-// is kept beside the bands so that a breakout can be told from a row and the one
-// before it.
+// detects breakouts.
 const (
 	bandUpper = iota
 	bandMid
@@ -123,7 +122,7 @@ func keltner() Def {
 	}
 }
 
-// keltnerWidth returns what the bands are measured in.
+// keltnerWidth returns the unit of the band distance.
 func keltnerWidth(m *calc.Slab, style string, n, atr int) func(*Row) float64 {
 	switch style {
 	case "true_range":
@@ -151,7 +150,7 @@ func donchian() Def {
 		},
 		New: func(v Values) Instance {
 			n := v.Int("period")
-			// Beside the bands a row keeps which side of the last channel it closed on.
+			// A row also keeps on which side of the previous channel it closed.
 			const side = bandClose
 			return &series{
 				label: fmt.Sprintf("DC(%d)", n), first: n - 1, stable: n + 1, columns: bandColumns,

@@ -1,7 +1,7 @@
 package indicator
 
-// list is the catalogue in the order clients see it. Adding an indicator is a
-// file with its definition and a line here.
+// list is the catalogue in the order that clients see. A new indicator is a file with
+// its definition and a line here.
 func list() []Def {
 	return []Def{
 		// overlays

@@ -20,7 +20,7 @@ func TestCatalogue_IsComplete(t *testing.T) {
 	}
 }
 
-func TestCatalogue_EveryEntryExplainsItself(t *testing.T) {
+func TestCatalogue_EveryEntryIsDocumented(t *testing.T) {
 	t.Parallel()
 	names := map[string]string{}
 	used := map[string]bool{}
@@ -102,7 +102,7 @@ func TestCatalogue_KnownParameters(t *testing.T) {
 	}
 }
 
-func TestCatalogue_ResultsKeepTheirPromises(t *testing.T) {
+func TestCatalogue_ResultsAreValid(t *testing.T) {
 	t.Parallel()
 	for name, s := range defaults(t) {
 		for _, n := range []int{0, 1, 2, 30, 700} {

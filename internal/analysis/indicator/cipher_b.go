@@ -163,7 +163,7 @@ func (c *cipher) values(r *Row) {
 	x := c.logRSI.Step(logClose)
 	high, low := c.high.Step(x), c.low.Step(x)
 	raw := math.NaN()
-	if span := calc.Difference(high, low); span != 0 { // in a market that stands still the last bits of the RSI go on moving
+	if span := calc.Difference(high, low); span != 0 { // the last bits of the RSI of an unchanged price still move
 		raw = 100 * (x - low) / span
 	}
 	k := c.k.Step(r.Slot, raw)

@@ -23,8 +23,8 @@ func (k Kind) String() string {
 	return [...]string{"overlay", "panel", "external"}[k]
 }
 
-// Def is one entry of the catalogue: all that a client may know of an indicator,
-// and how to make an instance of it. The list in catalogue.go holds one per indicator.
+// Def is one entry of the catalogue: everything a client may know about an indicator,
+// and how to make an instance of it.
 type Def struct {
 	Name    string   // the key clients use, never changed
 	Aliases []string // other spellings that mean the same
@@ -36,8 +36,8 @@ type Def struct {
 	Lines   []string // labels of the lines, in index order
 	Signals []Trigger
 
-	// Switches names the boolean parameters, off by default, without which some of
-	// the signals never come. They are on for alerts.
+	// Switches names the boolean parameters, off by default, that enable some of the
+	// signals. They are on for alerts.
 	Switches []string
 
 	// New makes an instance for values that Resolve has checked, so it cannot fail.
@@ -50,7 +50,7 @@ type Trigger struct {
 	When  string
 }
 
-// Sentence returns the condition as a sentence of its own, without markup.
+// Sentence returns the condition as a sentence without markup.
 func (t Trigger) Sentence() string {
 	when := strings.ReplaceAll(t.When, "`", "")
 	first, size := utf8.DecodeRuneInString(when)
@@ -88,15 +88,15 @@ type Instance interface {
 	Warmup(Env) (first, stable int)
 
 	// Compute runs over a whole history. Every series of the result has one entry
-	// per bar. It does no I/O and never fails: without data it gives no values.
+	// per bar. It does no I/O and never fails: without data there are no values.
 	Compute(Input) *Result
 
 	// Stream returns a fresh stream, or nil when a new bar can change past values,
-	// so that only a recomputation over the whole window is right.
+	// so that the whole window must be recomputed.
 	Stream(Env) *Stream
 }
 
-// Env is what an indicator needs to know of the bars besides their values.
+// Env describes the bars besides their values.
 type Env struct {
 	Interval market.Interval // how far apart the bars are
 	Calendar market.Calendar // when the market is open; the zero value never closes
@@ -107,9 +107,8 @@ type Input struct {
 	Env
 	Bars *market.Bars
 
-	// Series holds what does not come with the bars, joined to them as of each
-	// bar's close: one value per bar, NaN where none was known yet. A missing key
-	// means the series could not be had.
+	// Series holds external values as of each bar's close: one per bar, NaN where none
+	// was known yet. A missing key means that the series is unavailable.
 	Series map[market.SeriesName][]float64
 }
 
@@ -119,8 +118,7 @@ type Needs interface {
 }
 
 // Summing is implemented by instances whose values may be a sum from the first bar
-// on: their level says nothing without that bar, so whoever shows them says which
-// one it is.
+// on. Their level is meaningless without that bar, so results name it.
 type Summing interface {
 	Sums() bool
 }

@@ -22,7 +22,7 @@ func divergenceTriggers(prefix, name, when string) []Trigger {
 }
 
 // withDivergences adds the divergences between column c and the price. They need
-// memory of their own, so the series then runs by steps alone.
+// state, so the series then has no batch kernel.
 func (s *series) withDivergences(prefix string, c int) *series {
 	begin := s.begin
 	s.batch = nil
@@ -63,9 +63,8 @@ func newDivergence(m *calc.Slab, prefix string) *divergence {
 
 func (d *divergence) next(r *Row, osc float64) {
 	low, high := d.low.Step(r.Bar.L), d.high.Step(r.Bar.H)
-	// An unchanged price leaves the oscillator as it was but for its last bits, and
-	// those must not make a pivot out of a plateau: nine decimals are compared, as
-	// on charts that round before they compare.
+	// With an unchanged price only the last bits of the oscillator move, which must not
+	// turn a plateau into a pivot: nine decimals are compared.
 	osc = math.Round(osc*1e9) / 1e9
 	top, bottom := d.osc.Step(osc)
 	m := d.cells.Mem()
@@ -77,7 +76,7 @@ func (d *divergence) next(r *Row, osc float64) {
 	}
 }
 
-// side compares a new pivot with the last of its sort and keeps it.
+// side compares a new pivot with the last of its kind and stores it.
 func (d *divergence) side(r *Row, last []float64, osc, price float64, bull bool) {
 	x := r.Index - pivotSide
 	before := int(last[divX]) - 1

@@ -13,7 +13,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite docs/indicators.md")
 
-// TestDocs_AreCurrent holds docs/indicators.md against the definitions.
+// TestDocs_AreCurrent compares docs/indicators.md with the definitions.
 func TestDocs_AreCurrent(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join("..", "..", "..", "docs", "indicators.md")
@@ -32,25 +32,29 @@ func TestDocs_AreCurrent(t *testing.T) {
 	}
 }
 
-// document writes the catalogue for people.
+// document renders the catalogue as a page.
 func document() string {
 	var b strings.Builder
 	b.WriteString(`# Indicators
 
 <!-- Generated from the definitions in internal/analysis/indicator: go test ./internal/analysis/indicator -run Docs -update -->
 
-Every value is computed from closed bars in float64, has one entry per bar and is empty before the first. First is the index of the
-first value; stable is the number of bars after which the value no longer depends, in any bit, on where the history began: candela
-fetches that many bars before the ones you asked for. Both are given for 4h bars and default parameters. Streams says whether the live
-engine updates the indicator bar by bar; the others are recomputed over the window when read, because a new bar may change what they
-said about old ones.
+Every value is a float64 computed from closed bars, with one entry per bar, empty before the first value.
 
-A cross upwards means: at or below on the bar before, above on this one; downwards is mirrored. A signal is confirmed by the bar whose
-close made it known. Alerts fire on confirmation only.
+| Column | Meaning |
+|---|---|
+| First | index of the first value |
+| Stable | number of bars after which a value no longer depends, in any bit, on the start of the history; candela reads that many bars before the ones you request |
+| Streams | whether the live engine updates the indicator bar by bar; the others are recomputed over the window, because a new bar may change earlier values |
 
-A value within 1e-7 of a level, as 30 is one of the RSI and zero of the CMF, is at the level: on coarse ticks values meet levels on
-paper, and rounding would put them on either side. ROC is compared with zero to the bit, which no rounding can change. Two lines, or
-a line and the price, are compared as they were computed: where they meet on paper, the last bit may decide.
+First and Stable are for 4h bars and default parameters.
+
+A line crosses upwards when it was at or below on the previous bar and is above on this one; downwards is mirrored. A signal is
+confirmed by the bar whose close made it known. Alerts fire only on confirmation.
+
+A value within 1e-7 of a level, such as 30 for the RSI or zero for the CMF, is at the level, because on coarse ticks rounding would
+move it to either side. ROC is compared with zero exactly. Two lines, or a line and the price, are compared as computed; where they
+are equal before rounding, the last bit may decide.
 
 `)
 	for _, k := range []Kind{Overlay, Panel, External} {
@@ -69,7 +73,7 @@ a line and the price, are compared as they were computed: where they meet on pap
 }
 
 func kindTitle(k Kind) string {
-	return [...]string{"Overlays, drawn over the price", "Panels", "External, fed by other series than bars"}[k]
+	return [...]string{"Overlays, drawn over the price", "Panels", "External, computed from other series than bars"}[k]
 }
 
 func docSelection(d Def) (*Selection, Env) {

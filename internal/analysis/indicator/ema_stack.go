@@ -45,8 +45,8 @@ func emaStack() Def {
 	}
 }
 
-// emaStable is after how many bars an EMA of n no longer depends on its start in
-// any bit: measured at about 17n.
+// emaStable is the number of bars after which an EMA of n does not depend on its start
+// in any bit: measured at about 17n.
 func emaStable(n int) int { return 17*n + 10 }
 
 // wilderStable is the same for Wilder's average, measured at about 35n.

@@ -7,8 +7,7 @@ import (
 	"candela/internal/market"
 )
 
-// The indicators of this file read series that do not come with the bars. They
-// are handed in joined as of each bar's close; nothing here fetches anything.
+// The indicators of this file read external series, given as of each bar's close.
 
 func cvd() Def {
 	return Def{
@@ -51,7 +50,7 @@ func cvd() Def {
 	}
 }
 
-// noData ends the label of an indicator whose data the venue does not have.
+// noData ends the label of an indicator without data.
 const noData = " (no data)"
 
 func funding() Def {
@@ -133,9 +132,8 @@ func fearGreed() Def {
 	}
 }
 
-// outside is an instance drawn from outside series. When one of them could not
-// be had, or does not fit the bars, it says so in the label and draws nothing:
-// no value is ever made up.
+// outside is an instance drawn from external series. If one of them is unavailable or
+// does not match the bars, the label says so and nothing is drawn.
 func outside(label string, needs []market.SeriesName, draw func(Input, *Result)) Instance {
 	return &whole{label: label, needs: needs, compute: func(in Input, r *Result) {
 		for _, name := range needs {

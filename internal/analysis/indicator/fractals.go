@@ -19,7 +19,7 @@ type fractalSet struct {
 	cells       calc.Cells
 }
 
-// Where a fractalSet keeps its last top, and then its last bottom.
+// The cells of a fractalSet: its last top, then its last bottom.
 const (
 	fractalX     = iota // index plus one: 0 is none
 	fractalWT           // WT2 there

@@ -20,8 +20,8 @@ func heikinAshi() Def {
 		New: func(Values) Instance {
 			const open, high, low, last = 0, 1, 2, 3
 			return &series{
-				// The open halves its memory with every bar: after 53 bars nothing of the
-				// first is left in a float64, a few more absorb the rounding.
+				// Each bar halves the influence of earlier opens: after 53 bars the first is
+				// below the precision of a float64; a few more absorb the rounding.
 				label: "HA", stable: 70, columns: 4,
 				begin: func(*calc.Slab, Env) step {
 					return func(r *Row) {

@@ -3,29 +3,28 @@ package indicator
 import "candela/internal/market"
 
 const (
-	// maxStable bounds the bars read for values to settle. It covers every default;
-	// an average over thousands of bars is then not settled, and charts say so.
+	// maxStable bounds the warm-up. It covers every default; longer averages are
+	// reported as not warmed up.
 	maxStable = 5000
-	// shownStep is by how many bars the beginning moves with the number of bars shown.
+	// shownStep is the granularity of the start in bars shown.
 	shownStep = 1000
-	// anchorBars is by how many bars the beginning moves with time.
+	// anchorBars is the granularity of the start in time, in bars.
 	anchorBars = 256
 )
 
-// History says from which bar on an indicator is computed. Recursive values settle
-// to within a few units in the last place and may keep that difference for ever,
-// and sums such as OBV never settle: a value is the same to the last bit only where
-// the computation began at the same bar. So it begins at one that depends neither
-// on how many bars up to 1000 are shown nor, for 256 bars in a row, on which bar is
-// the last one. A chart, a stream that steps bar by bar and an alert then agree,
-// and the value of a bar that has closed stays what it was.
+// History determines the bar at which the computation of an indicator starts.
+// Recursive values converge only to within a few units in the last place, and sums
+// such as OBV never do, so values are equal to the last bit only for the same start.
+// The start does not depend on how many bars up to 1000 are shown nor, for 256 bars
+// in a row, on the last bar. A chart, a stream and an alert then agree, and the value
+// of a closed bar does not change.
 type History struct {
 	Interval market.Interval
-	Shown    int // bars whose values are wanted, at least 1
-	Stable   int // as Warmup tells it
+	Shown    int // bars to show, at least 1
+	Stable   int // from Warmup
 }
 
-// Len returns how many bars are needed, the running one included.
+// Len returns how many bars are needed, including the forming one.
 func (h History) Len() int {
 	if h.Stable == 0 {
 		return h.Shown
@@ -33,8 +32,8 @@ func (h History) Len() int {
 	return h.reach() + anchorBars
 }
 
-// reach returns how many closed bars the history has at least. What needs no bars
-// before those shown, such as a volume profile, sees no others.
+// reach returns the minimum number of closed bars of the history. An indicator
+// without warm-up, such as a volume profile, gets only the bars shown.
 func (h History) reach() int {
 	return (h.Shown+shownStep-1)/shownStep*shownStep + min(h.Stable, maxStable)
 }

@@ -7,7 +7,7 @@ import (
 	"candela/internal/market"
 )
 
-func TestHistory_BeginsWhereEveryoneBegins(t *testing.T) {
+func TestHistory_StartIsShared(t *testing.T) {
 	t.Parallel()
 	const step = 14400
 	all := market.MakeBars(9000, false)
@@ -28,7 +28,7 @@ func TestHistory_BeginsWhereEveryoneBegins(t *testing.T) {
 				if n-from < shown+stable || n-from > h.Len() {
 					t.Fatalf("%d bars of history for %d shown and %d to settle, at most %d", n-from, shown, stable, h.Len())
 				}
-				// Whoever read no more than is needed, and the running bar with it, begins there too.
+				// A caller that reads only the needed bars, with the forming one, starts there too.
 				read := all.Slice(0, n+1)
 				read = read.Tail(h.Len())
 				if at := read.T[h.Begin(&read, true)]; at != seen.T[from] {
@@ -50,7 +50,7 @@ func TestHistory_BeginsWhereEveryoneBegins(t *testing.T) {
 	}
 }
 
-func TestHistory_OfWhatNeedsNoneIsTheBarsShown(t *testing.T) {
+func TestHistory_WithoutWarmupIsTheBarsShown(t *testing.T) {
 	t.Parallel()
 	bars := market.MakeBars(10, false)
 	for i := range int64(10) {

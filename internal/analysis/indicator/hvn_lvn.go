@@ -9,7 +9,7 @@ import (
 func hvnLVN() Def {
 	return Def{
 		Name: "hvn_lvn", Aliases: []string{"vp_nodes", "volume_nodes"}, Kind: Overlay,
-		Doc: "High and low volume nodes: prices where trading clustered (often support or resistance) and prices it hurried through.",
+		Doc: "High and low volume nodes: prices where trading clustered (often support or resistance) and prices it moved through quickly.",
 		Formula: "Rows of a volume profile. HVN: a row above all `neighborhood` rows on both sides, by at least `min_prominence` of the heaviest row over the highest of them. " +
 			"LVN: a row below all of them, by at least that much under the highest of them. Sorted by prominence.",
 		Truth: "own definition; second derivation in the tests",
@@ -48,9 +48,8 @@ type node struct {
 	prominence float64
 }
 
-// nodes finds the rows that stand out from k neighbours on each side. Rows
-// without k neighbours on both sides are no nodes: the edge of the range is not
-// a feature of the market.
+// nodes finds the rows that stand out from k neighbours on each side. Rows at the
+// edge of the range, without k neighbours, are not nodes.
 func (p *profile) nodes(k int, least float64) (high, low []node) {
 	heaviest := slices.Max(p.total)
 	for r := k; r < len(p.total)-k; r++ {

@@ -20,7 +20,7 @@ func kalmanVolume() Def {
 		Doc: "Kalman volume filter: signed volume, smoothed and scaled; crosses with its signal line give entries, beyond 0.6 is extreme.",
 		Formula: "v = volume, negative when the close is not above that of two bars before (the first two count as up); " +
 			"z = HMA(v, vzo_length) / HMA(volume, vzo_length), divided by its population standard deviation over 200 bars; KVF moves to z by k of the distance, from 0; " +
-			"Signal = SMA(KVF, sig_length). Volume bars are volume / its deviation over 200 bars / 10, at most 0.8. No value before the 200 bars are there.",
+			"Signal = SMA(KVF, sig_length). Volume bars are volume / its deviation over 200 bars / 10, at most 0.8. No value before 200 bars.",
 		Truth: "own definition after the public one; second derivation in the tests",
 		Params: []Param{
 			Int("vzo_length", 70, 2, 2000, "bars of the Hull averages").As("length", "period"),
@@ -45,7 +45,7 @@ func newKalmanVolume(v Values) Instance {
 	first := hull + kvfWindow - 1
 	return &series{
 		label: fmt.Sprintf("KVF(%d, %s, %d)", n, number(gain), sig), first: first,
-		// The filter forgets (1-k) a bar; 1e-16 of the start is left after 37/k bars.
+		// Each bar multiplies the start by (1-k); 1e-16 of it is left after 37/k bars.
 		stable: first + sig + int(40/gain), columns: columns,
 		begin: func(m *calc.Slab, _ Env) step {
 			f := newVolumeFilter(m, n, gain)

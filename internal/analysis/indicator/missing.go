@@ -5,14 +5,14 @@ import (
 	"strings"
 )
 
-// missing is what to do about a name that others have and this catalogue has not.
+// missing is the advice about a well-known name that the catalogue lacks.
 type missing struct {
-	near   []string // what comes closest, best first
+	near   []string // the closest names, best first
 	advice string
 }
 
-// lacking returns the advice about a well-known name that is not in the catalogue, by
-// its lower case without a length behind it.
+// lacking returns the advice about a well-known name, in lower case and without a
+// trailing length, that is not in the catalogue.
 func lacking(key string) (missing, bool) {
 	const average = "a single moving average is not in the catalogue: the middle line of bbands is the SMA of its period, " +
 		`such as {"name":"bbands","period":200}, and ema_stack has the EMAs of 8, 21, 50 and 200`
@@ -41,8 +41,8 @@ func (d *Def) fixed() string {
 // valueSignal matches signals that name a value, such as below_30.
 var valueSignal = regexp.MustCompile(`^(?i:.*_)?(below|under|lt|less|above|over|gt|greater)(?:_than)?_?\d+(?:\.\d+)?$`)
 
-// zone returns the signals that come nearest to one that names a value: those of
-// entering the zone below or above a level.
+// zone returns the signals closest to one that names a value: entering the zone below
+// or above a level.
 func (d *Def) zone(label string) (near []string, advice string) {
 	match := valueSignal.FindStringSubmatch(strings.ToLower(label))
 	if match == nil {
@@ -61,7 +61,7 @@ func (d *Def) zone(label string) (near []string, advice string) {
 	return near, "; an alert waits for a signal, not for a value of the indicator; values of the price have price_above and price_below"
 }
 
-// meanings says when each of an indicator's signals comes.
+// meanings describes the condition of each of an indicator's signals.
 func (d *Def) meanings() string {
 	all := make([]string, len(d.Signals))
 	for i, t := range d.Signals {

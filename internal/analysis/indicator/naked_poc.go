@@ -10,15 +10,15 @@ import (
 func nakedPOC() Def {
 	return Def{
 		Name: "naked_poc", Aliases: []string{"npoc"}, Kind: Overlay,
-		Doc: "Points of control of past sessions that the price has not come back to: levels it tends to be drawn to.",
+		Doc: "Points of control of past sessions that the price has not revisited; it often returns to them.",
 		Formula: "POC of each session's volume profile. It stays naked until a later bar touches it; a gap through the level is a touch. " +
-			"Drawn from the end of its session; `dPOC` is the developing POC of the session still running.",
+			"Drawn from the end of its session; `dPOC` is the developing POC of the current session.",
 		Truth: "own definition; second derivation in the tests",
 		Params: []Param{
 			Int("bins", 24, 1, 500, "rows each session's range is divided into"),
 			sessionChoice(), barsPerSession(),
 			Int("max_sessions", 20, 1, 500, "how many past sessions to look at, newest first"),
-			Bool("include_current", true, "draw the running session's developing POC"),
+			Bool("include_current", true, "draw the current session's developing POC"),
 			Bool("keep_filled", false, "keep a touched level up to the bar that touched it"),
 		},
 		Lines: []string{"nPOC", "dPOC"},
@@ -63,9 +63,9 @@ func computeNakedPOC(in Input, v Values, r *Result) {
 	}
 }
 
-// firstTouch returns the end of the stretch of bars from "from" on that leaves
-// the level alone, and whether a bar touched it. A bar touches the level when its
-// range, stretched to the close before it, covers it: a gap through counts.
+// firstTouch returns the index of the first bar from "from" on that touches the
+// level, and whether there is one. A bar touches the level when its range, extended
+// to the previous close, contains it: a gap through the level counts.
 func firstTouch(b *market.Bars, from int, level float64) (end int, touched bool) {
 	for i := from; i < b.Len(); i++ {
 		low, high := b.L[i], b.H[i]

@@ -8,8 +8,8 @@ import (
 	"candela/internal/market"
 )
 
-// TestCVD_WithoutTakerVolumeSaysSo computes it over bars of a venue that does not
-// tell the volume of takers.
+// TestCVD_WithoutTakerVolumeSaysSo computes it over bars of a venue without taker
+// volume.
 func TestCVD_WithoutTakerVolumeSaysSo(t *testing.T) {
 	t.Parallel()
 	selection, err := indicator.Resolve(indicator.Request{Name: "cvd"})

@@ -224,9 +224,9 @@ func TestOracleBars(t *testing.T) {
 	}
 }
 
-// TestOracleBars_AreWhatTheirNamesSay keeps a change of the generator from
-// taking the hard cases away.
-func TestOracleBars_AreWhatTheirNamesSay(t *testing.T) {
+// TestOracleBars_MatchTheirNames keeps a change of the generator from
+// removing the hard cases.
+func TestOracleBars_MatchTheirNames(t *testing.T) {
 	t.Parallel()
 	sets := make(map[string]barSet)
 	for _, s := range oracleSets() {

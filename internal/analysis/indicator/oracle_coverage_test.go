@@ -13,16 +13,15 @@ import (
 	"candela/internal/market"
 )
 
-// evidence says what vouches for an indicator's numbers: a number of independent
-// libraries, or tests that derive it a second time.
+// evidence confirms an indicator's numbers: a number of independent libraries, or
+// tests that derive it a second time.
 type evidence struct {
 	oracles int
 	tests   []string
 }
 
-// required says how much is asked for: two libraries for what libraries have, a
-// second derivation for what none has. An indicator that is not listed needs one
-// oracle file, so a new one needs no line here.
+// required is the evidence needed: two libraries for indicators that libraries have, a
+// second derivation for others. An indicator that is not listed needs one oracle file.
 func required() map[string]evidence {
 	two := evidence{oracles: 2}
 	tests := func(names ...string) evidence { return evidence{tests: names} }
@@ -78,7 +77,7 @@ func needs(name string) evidence {
 }
 
 // TestOracles_CoverTheCatalogue fails when an indicator has less evidence than it
-// should, or when one is listed that is not there.
+// should, or when a listed one does not exist.
 func TestOracles_CoverTheCatalogue(t *testing.T) {
 	t.Parallel()
 	by, tests, want := vouched(t), testNames(t), required()
@@ -102,7 +101,7 @@ func TestOracles_CoverTheCatalogue(t *testing.T) {
 	t.Log("independent oracles that share our seeds\n" + strings.Join(rows, "\n"))
 }
 
-// TestOracles_CoverEveryLine fails when a line is drawn that no oracle looks at.
+// TestOracles_CoverEveryLine fails when no oracle checks a drawn line.
 func TestOracles_CoverEveryLine(t *testing.T) {
 	t.Parallel()
 	seen := make(map[string]bool)
@@ -225,9 +224,9 @@ func TestOracles_OutsideSeries(t *testing.T) {
 	}
 }
 
-// TestOracles_SeeWhatIsWrong keeps the comparison itself honest: each fault that
-// it is there for must be reported.
-func TestOracles_SeeWhatIsWrong(t *testing.T) {
+// TestOracles_DetectErrors checks the comparison itself: each kind of error
+// must be reported.
+func TestOracles_DetectErrors(t *testing.T) {
 	t.Parallel()
 	nan := math.NaN()
 	good := []float64{nan, nan, 1, 2, nan, 4}

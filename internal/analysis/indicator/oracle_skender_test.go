@@ -52,7 +52,7 @@ func skenderCases() []skenderCase {
 		{file: "rsi", indicator: "rsi", fields: map[string]string{"rsi": "RSI"}},
 		{file: "stoch", indicator: "stoch", fields: map[string]string{"oscillator": "%K", "signal": "%D"}},
 		{file: "supertrend", indicator: "supertrend", fields: map[string]string{"superTrend": "Supertrend"}, seed: "differs", why: "its ATR leaves out the first true range"},
-		{file: "vwap", indicator: "vwap", params: `{"anchor": "year"}`, fields: map[string]string{"vwap": "VWAP"}, until: 251, why: "begins with the first bar and never anew; bar 251 is the first of 2018"},
+		{file: "vwap", indicator: "vwap", params: `{"anchor": "year"}`, fields: map[string]string{"vwap": "VWAP"}, until: 251, why: "begins with the first bar and never restarts; bar 251 is the first of 2018"},
 		{file: "willr", indicator: "williams_r", fields: map[string]string{"williamsR": "%R"}},
 		// psar is left out: like TA-Lib it limits the stop by the two bars before and
 		// then looks whether the price reached it, TradingView the other way round.

@@ -126,7 +126,7 @@ type worst struct {
 	got, want float64
 }
 
-func (w *worst) take(line string, at int, got, want, err float64) {
+func (w *worst) record(line string, at int, got, want, err float64) {
 	if err > w.err || w.line == "" {
 		*w = worst{err, line, at, got, want}
 	}
@@ -247,7 +247,7 @@ func (c *oracleCase) series(label string, got []float64, want oracleSeries, w *w
 			continue
 		}
 		e := relative(x, y, floor)
-		w.take(label, i, x, y, e)
+		w.record(label, i, x, y, e)
 		if !(e <= tolerance) {
 			return fault("at %d ours is %.15g, theirs %.15g, %.1e apart", i, x, y, e)
 		}

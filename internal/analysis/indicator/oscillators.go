@@ -8,7 +8,7 @@ import (
 	"candela/internal/market"
 )
 
-// The oscillators of this file have one line and tell when it leaves an extreme
+// The oscillators of this file have one line and signal when it leaves an extreme
 // zone or crosses zero.
 
 // single is a series with one line.
@@ -29,8 +29,8 @@ func (s *series) zones(v Values, top, bottom float64, yRange *[2]float64) *serie
 	return s.drawn(yRange, HLine{Y: top, Label: "overbought"}, HLine{Y: bottom, Label: "oversold"})
 }
 
-// zeroed adds the zero line, and the signals of crossing it. Without a range the
-// line has no scale of its own to call a value small by, and zero is zero.
+// zeroed adds the zero line and the signals of crossing it. Without a fixed range
+// there is no scale for a tolerance, so the comparison with zero is exact.
 func (s *series) zeroed(yRange *[2]float64) *series {
 	near := 0.0
 	if yRange != nil {
@@ -160,9 +160,8 @@ func mfi() Def {
 	}
 }
 
-// moneyFlow returns the step of a money flow index over n changes. The same typical
-// price comes from different bars, with different rounding, so that the change is
-// not taken to the last bit.
+// moneyFlow returns the step of a money flow index over n changes. Typical prices are
+// compared with a tolerance, because equal ones may differ in rounding.
 func moneyFlow(m *calc.Slab, n int) func(*Row) float64 {
 	rise, fall, last := m.Sum(n), m.Sum(n), m.Lag(1)
 	return func(r *Row) float64 {

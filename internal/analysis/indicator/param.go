@@ -92,8 +92,7 @@ func (p Param) allowed() string {
 }
 
 // parse reads a JSON value strictly: a number in quotes, a fraction for a whole
-// number or a null for a parameter that has a default is an error, because a
-// guess here is a wrong chart there.
+// number or a null for a parameter with a default is an error.
 func (p Param) parse(raw json.RawMessage) (any, error) {
 	text := strings.TrimSpace(string(raw))
 	wrong := func() error { return p.refuse(text) }
@@ -147,7 +146,7 @@ func isColor(s string) bool {
 	return err == nil
 }
 
-// refuse reports a JSON value that the parameter does not take.
+// refuse reports a JSON value that the parameter does not accept.
 func (p Param) refuse(text string) error {
 	plain := strings.Trim(text, `"`)
 	if p.Kind == TextParam || p.Kind == ColorParam || plain == text {
@@ -173,8 +172,8 @@ type Values struct {
 	values []any
 }
 
-// get panics on a name the definition does not list: that is a mistake in an
-// indicator's own file, found by the first test that builds it.
+// get panics on a name that the definition does not list, a bug in an indicator's own
+// file.
 func (v Values) get(name string) any {
 	for i, p := range v.params {
 		if p.Name == name {
@@ -194,7 +193,7 @@ func (v Values) isSet(name string) bool {
 	return false
 }
 
-// setText returns a text parameter that differs from its default, else nothing.
+// setText returns a text parameter that differs from its default, else "".
 func (v Values) setText(name string) string {
 	if v.isSet(name) {
 		return v.Text(name)

@@ -10,7 +10,7 @@ import (
 func pivot() Def {
 	return Def{
 		Name: "pivot", Aliases: []string{"pivot_points"}, Kind: Overlay,
-		Doc: "Pivot points: support and resistance levels computed from the previous day, week, month or year, that many traders watch.",
+		Doc: "Pivot points: support and resistance levels computed from the previous day, week, month or year, watched by many traders.",
 		Formula: "From the previous period's high h, low l, close c (and open o). Traditional: P = (h+l+c)/3, R1 = 2P-l, S1 = 2P-h, R2 = P+(h-l), S2 = P-(h-l), " +
 			"R3 = 2P+h-2l, S3 = 2P-(2h-l), R4 = 3P+h-3l, S4 = 3P-(3h-l), R5 = 4P+h-4l, S5 = 4P-(4h-l). Classic: R3, R4 = P+2(h-l), P+3(h-l). " +
 			"Fibonacci: P +- 0.382, 0.618, 1 of the range. Woodie: P = (h+l+2 x this period's open)/4. DM: x by close against open, P = x/4. Camarilla: c +- range x 1.1/12, /6, /4, /2. " +
@@ -60,8 +60,8 @@ func pivotUnit(env Env, v Values) string {
 	return "year"
 }
 
-// pivotWarmup says that levels need one whole period before the bar's own, and
-// so depend on at most two of them.
+// pivotWarmup: levels need the whole period before the bar's own, and so depend on at
+// most two periods.
 func pivotWarmup(env Env, unit string) (first, stable int) {
 	return 1, 2*periodBars(env.Interval, unit) + 1
 }
@@ -73,7 +73,7 @@ type pivots struct {
 	cells      calc.Cells
 }
 
-// Where pivots keeps its numbers: the running period, then the finished one.
+// The cells of pivots: the current period, then the previous one.
 const (
 	pivotPeriod = iota
 	pivotOpen

@@ -7,8 +7,8 @@ import (
 	"candela/internal/market"
 )
 
-// profile is volume (or another weight) by price: rows of equal height from low
-// to high. It is the common core of the volume profile family.
+// profile is volume (or another weight) by price: rows of equal height from low to
+// high.
 type profile struct {
 	low, row float64 // bottom of the lowest row; height of a row
 	total    []float64
@@ -16,7 +16,7 @@ type profile struct {
 }
 
 // newProfile spans the prices of bars [from, to) with n rows. Without a price
-// range there is nothing to divide, and it returns false.
+// range it returns false.
 func newProfile(b *market.Bars, from, to, n int) (profile, bool) {
 	low, high := math.Inf(1), math.Inf(-1)
 	for i := from; i < to; i++ {
@@ -36,7 +36,7 @@ func emptyProfile(n int) profile {
 }
 
 // span divides the prices from low to high into the profile's rows, all of them
-// empty. It returns false where there is nothing to divide.
+// empty. It returns false without a price range.
 func (p *profile) span(low, high float64) bool {
 	row := (high - low) / float64(len(p.total))
 	if !(row > 0) || math.IsInf(row, 0) || low+row == low {
@@ -49,16 +49,15 @@ func (p *profile) span(low, high float64) bool {
 	return true
 }
 
-// usable reports whether a bar can take part in a profile: a finite range that is
-// not upside down, and a volume that is neither negative nor unknown.
+// usable reports whether a bar counts in a profile: it has a finite range with high
+// not below low, and a known volume that is not negative.
 func usable(b *market.Bars, i int) bool {
 	width := b.H[i] - b.L[i]
 	return width >= 0 && !math.IsInf(width, 0) && b.V[i] >= 0 && !math.IsInf(b.V[i], 0) && !math.IsNaN(b.C[i])
 }
 
 // profileNoise is the part of a row, and of its weight, below which a difference is
-// rounding. Edges of rows and shares of volume are quotients, so that on coarse ticks
-// prices at an edge and rows of equal weight are off by up to some 1e-12.
+// rounding: edges of rows and shares of volume are quotients, off by up to 1e-12.
 const profileNoise = 1e-9
 
 // rowAt returns the row that holds a price, clamped to the profile. A price on the
@@ -214,8 +213,8 @@ func (p *profile) levels(a valueArea) []HLine {
 	}
 }
 
-// whole is an instance that needs the whole window: a new bar may change what it
-// said about old ones, so there is no stream and a reader recomputes.
+// whole is an instance computed over the whole window, because a new bar may change
+// earlier values.
 type whole struct {
 	label   string
 	history func(Env) int // bars before the first shown that it depends on; nil: none
@@ -226,8 +225,8 @@ type whole struct {
 // Label names the indicator with its parameters.
 func (w *whole) Label() string { return w.label }
 
-// Warmup says that values begin with the first bar, and how much history they
-// depend on. None means that the indicator is about the bars shown and no others.
+// Warmup returns 0, because values begin with the first bar, and the history they
+// depend on: none for an indicator of the bars shown.
 func (w *whole) Warmup(env Env) (first, stable int) {
 	if w.history == nil {
 		return 0, 0

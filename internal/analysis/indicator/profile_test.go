@@ -304,8 +304,8 @@ func TestSessions_BeginBeforeTheBarsShown(t *testing.T) {
 	}
 }
 
-// TestSessionVP_DevelopingIsTheProfileSoFar holds the profile that grows bar by bar
-// to the bits of one made anew from the session's bars up to each of them.
+// TestSessionVP_DevelopingIsTheProfileSoFar compares the profile that grows bar by bar,
+// in every bit, with one of the session's bars up to each of them.
 func TestSessionVP_DevelopingIsTheProfileSoFar(t *testing.T) {
 	t.Parallel()
 	still := market.MakeBars(60, false)
@@ -346,7 +346,7 @@ func TestSessionVP_DevelopingSpreadsABarOnce(t *testing.T) {
 	b.L[0], b.H[0] = 1, 10_000 // all others lie within
 	d := develop(b, 0, 24)
 	d.next()
-	// What is changed after it was taken can be seen only by taking it again.
+	// A changed bar is visible only if the profile is computed again.
 	for end := 1; end < b.Len(); end++ {
 		b.V[end-1] = 1e30
 		d.next()

@@ -88,7 +88,7 @@ func (e *exactRows) price(row, perUnit float64) float64 {
 	return (float64(e.low) + float64(e.height)*row/float64(len(e.weight))) / perUnit
 }
 
-func TestProfile_TiesDoNotHangOnRounding(t *testing.T) {
+func TestProfile_TiesIgnoreRounding(t *testing.T) {
 	t.Parallel()
 	const perSession = 12
 	ties := 0
@@ -124,7 +124,7 @@ func TestProfile_TiesDoNotHangOnRounding(t *testing.T) {
 	}
 }
 
-func TestTPO_EdgesDoNotHangOnRounding(t *testing.T) {
+func TestTPO_EdgesIgnoreRounding(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(20) {
 		ticks := coarse(200, seed)

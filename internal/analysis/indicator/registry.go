@@ -9,9 +9,8 @@ import (
 	"candela/internal/kit/fault"
 )
 
-// labels returns the registry of signal labels: the only ones an indicator may
-// emit and an alert may wait for. Clients hold on to them, so none is ever
-// renamed or removed.
+// labels returns the signal labels that an indicator may emit and an alert may use.
+// Clients store them, so none is ever renamed or removed.
 func labels() []string {
 	return []string{
 		"buy", "sell", "buy_small", "sell_small", "gold_buy",
@@ -33,8 +32,8 @@ var catalogue = sync.OnceValue(list)
 // All returns the catalogue in a fixed order. The slice is shared: do not write to it.
 func All() []Def { return catalogue() }
 
-// CheckSignal reports whether an alert may wait for that signal of that
-// indicator. The error names the labels the indicator does emit.
+// CheckSignal checks that the indicator emits the signal. The error names the labels
+// it does emit.
 func CheckSignal(d *Def, label string) error {
 	if d.Emits(label) {
 		return nil

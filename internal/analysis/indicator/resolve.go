@@ -16,22 +16,21 @@ type Request struct {
 	Params map[string]json.RawMessage
 }
 
-// UnknownCode is the code of the fault that a name is in no catalogue.
+// UnknownCode is the fault code of an unknown indicator.
 const UnknownCode = "unknown_indicator"
 
-// Selection is a request that was understood: a definition, the values in force
-// and an instance made from them.
+// Selection is a resolved request: a definition, its values and an instance.
 type Selection struct {
 	Instance
 	Def    *Def
 	Values Values
 }
 
-// Key is equal for selections that compute the same, whatever name, alias or
-// spelling of defaults they were requested with.
+// Key is equal for selections with the same result, regardless of aliases and
+// explicit defaults.
 func (s *Selection) Key() string { return s.Def.Name + "(" + s.Values.String() + ")" }
 
-// Compute runs the instance and says where its result is drawn.
+// Compute runs the instance and sets where its result is drawn.
 func (s *Selection) Compute(in Input) *Result {
 	r := s.Instance.Compute(in)
 	r.Overlay = s.Def.Kind == Overlay
@@ -39,8 +38,7 @@ func (s *Selection) Compute(in Input) *Result {
 }
 
 // Find returns the definition with that name or alias. Case does not matter.
-// An unknown name is an error, UnknownCode, with the nearest known ones; who tells
-// it adds where the names are to be found.
+// An unknown name is an error, UnknownCode, with the nearest known names.
 func Find(name string) (*Def, error) {
 	key := strings.ToLower(strings.TrimSpace(name))
 	all := All()
@@ -70,8 +68,8 @@ func Find(name string) (*Def, error) {
 	}
 }
 
-// Resolve checks a request against the catalogue and makes the instance. All
-// problems are reported at the first: name, unknown parameter, wrong value.
+// Resolve checks a request against the catalogue and makes the instance. It reports
+// the first problem: name, unknown parameter, wrong value.
 func Resolve(r Request) (*Selection, error) {
 	def, err := Find(r.Name)
 	if err != nil {
@@ -84,8 +82,8 @@ func Resolve(r Request) (*Selection, error) {
 	return &Selection{Instance: def.New(values), Def: def, Values: values}, nil
 }
 
-// ResolveAlert returns the indicator as alerts use it: with its defaults, and with
-// every switch on that one of its signals needs, so that each of them can come.
+// ResolveAlert returns the indicator as alerts use it: with its defaults, and with all
+// switches on, so that every signal can occur.
 func ResolveAlert(name string) (*Selection, error) {
 	def, err := Find(name)
 	if err != nil {
@@ -98,7 +96,7 @@ func ResolveAlert(name string) (*Selection, error) {
 	return Resolve(Request{Name: def.Name, Params: on})
 }
 
-// values fills the defaults and then takes the overrides.
+// values applies the defaults and then the overrides.
 func (d *Def) values(given map[string]json.RawMessage) (Values, error) {
 	v := Values{params: d.Params, values: make([]any, len(d.Params))}
 	for i, p := range d.Params {
@@ -122,8 +120,8 @@ func (d *Def) values(given map[string]json.RawMessage) (Values, error) {
 	return v, d.checkLevels(v)
 }
 
-// checkLevels refuses a lower level that is not below the upper one: with the two
-// exchanged every bar would leave a zone.
+// checkLevels refuses a lower level that is not below the upper one: every bar would
+// otherwise leave a zone.
 func (d *Def) checkLevels(v Values) error {
 	for _, p := range d.Params {
 		upper := strings.Replace(p.Name, "oversold", "overbought", 1)

@@ -44,7 +44,7 @@ func TestResolve_TakesEverySpelling(t *testing.T) {
 	}
 }
 
-func TestResolve_NamesWhatIsWrong(t *testing.T) {
+func TestResolve_NamesTheError(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string][]string{
 		`rsii`:                        {"rsii", `"rsi"`},
@@ -79,7 +79,7 @@ func TestResolve_NamesWhatIsWrong(t *testing.T) {
 	}
 }
 
-func TestCheckSignal_KnowsWhoEmitsWhat(t *testing.T) {
+func TestCheckSignal_MatchesTheCatalogue(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ name, label, want string }{
 		{"cipher_b", "gold_buy", ""},

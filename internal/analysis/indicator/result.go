@@ -1,9 +1,8 @@
 package indicator
 
-// Result is what an indicator says about a run of bars, channel by channel as
-// the interface publishes them. Every Values, Y1 and Y2 has exactly one entry per
-// bar; NaN stands where there is no value. The styles tell a chart how the
-// indicator is meant to look and never reach the wire.
+// Result is the output of an indicator over a run of bars, in the channels that the
+// interface publishes. Every Values, Y1 and Y2 has exactly one entry per bar, NaN for
+// no value. Styles are for charts and are not sent to clients.
 type Result struct {
 	Label    string // with parameters: "RSI(14)"
 	Overlay  bool   // drawn over the price
@@ -15,14 +14,13 @@ type Result struct {
 	Fills    []Fill
 	HBars    []HBar
 	DivLines []DivLine
-	Look     *Look // what the user asked for instead of the theme's colours
+	Look     *Look // the user's colours, instead of the theme's
 
-	// Anchored is the open time of the bar at which a running sum begins, 0 for
-	// values that do not depend on where they began. The caller that chose the bar
-	// sets it.
+	// Anchored is the open time of the bar at which a running sum begins, 0 for values
+	// that do not depend on it. The caller that chose the bar sets it.
 	Anchored int64
-	// Shown is set when the result comes from the bars shown and no others, as that
-	// of a volume profile does. The caller that chose the bars sets it.
+	// Shown is set when the result depends only on the bars shown, like a volume
+	// profile. The caller that chose the bars sets it.
 	Shown bool
 }
 
@@ -40,7 +38,7 @@ type Line struct {
 	Style  LineStyle
 }
 
-// LineStyle says how a line is drawn.
+// LineStyle is how a line is drawn.
 type LineStyle uint8
 
 // The line styles.
@@ -54,10 +52,10 @@ const (
 	CandleHigh
 	CandleLow
 	CandleClose
-	Hidden // on the wire, not in the picture
+	Hidden // sent to clients, not drawn
 )
 
-// Hist is one bar per bar, from a base line.
+// Hist is a histogram with one value per bar, drawn from a base line.
 type Hist struct {
 	Label  string
 	Values []float64
@@ -65,7 +63,7 @@ type Hist struct {
 	Style  HistStyle // what the colour means
 }
 
-// HistStyle says what the colour of a histogram means.
+// HistStyle is the meaning of a histogram's colour.
 type HistStyle uint8
 
 // The histogram styles.
@@ -92,7 +90,7 @@ type HLine struct {
 	Style HLineStyle
 }
 
-// HLineStyle says what a level means.
+// HLineStyle is the meaning of a level.
 type HLineStyle uint8
 
 // The level styles.
@@ -109,7 +107,7 @@ type Fill struct {
 	Style  FillStyle
 }
 
-// FillStyle says how an area is coloured.
+// FillStyle is how an area is coloured.
 type FillStyle uint8
 
 // The fill styles.
@@ -129,7 +127,7 @@ type HBar struct {
 	Style         HBarStyle
 }
 
-// HBarStyle says which part of a profile a bar is.
+// HBarStyle is the part of a profile that a bar belongs to.
 type HBarStyle uint8
 
 // The profile bar styles.

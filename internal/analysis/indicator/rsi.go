@@ -12,7 +12,7 @@ func rsi() Def {
 		Name: "rsi", Kind: Panel,
 		Doc:     "Relative strength index: momentum from 0 to 100; below 30 oversold, above 70 overbought.",
 		Formula: "100 x mean rise / (mean rise + mean fall) of the close, both Wilder averages of `length` changes. Where the price has not fallen, also where it has not moved at all, it is 100.",
-		Truth:   "TradingView ta.rsi, TA-Lib RSI (of a price that has not moved TA-Lib says 0)",
+		Truth:   "TradingView ta.rsi, TA-Lib RSI (TA-Lib gives 0 for an unchanged price)",
 		Params: []Param{
 			Int("length", 14, 1, 5000, "bars in the averages").As("period"),
 			Num("overbought", 70, 0, 100, "upper level"),

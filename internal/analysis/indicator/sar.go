@@ -29,8 +29,8 @@ func sar() Def {
 			return &series{
 				label: fmt.Sprintf("SAR(%s, %s, %s)", number(v.Num("af_start")), number(v.Num("af_step")), number(v.Num("af_max"))),
 				first: 1,
-				// A flip forgets the acceleration but not the extreme; after several flips
-				// two histories run on the same path.
+				// A flip resets the acceleration but not the extreme; after several flips
+				// different histories agree.
 				stable: 500, columns: 1,
 				begin: func(m *calc.Slab, _ Env) step {
 					p := parabola{start: v.Num("af_start"), step: v.Num("af_step"), top: v.Num("af_max"), cells: m.Cells(parabolaCells)}
@@ -48,7 +48,7 @@ type parabola struct {
 	cells            calc.Cells
 }
 
-// Where parabola keeps its numbers.
+// The cells of parabola.
 const (
 	sarStop = iota
 	sarExtreme
@@ -101,7 +101,7 @@ func (p parabola) next(r *Row) {
 	p.remember(r)
 }
 
-// follow takes a new extreme of the trend.
+// follow applies a new extreme of the trend.
 func (p parabola) follow(r *Row) {
 	m := p.cells.Mem()
 	if m[sarRising] == 1 && r.Bar.H > m[sarExtreme] {
@@ -112,7 +112,7 @@ func (p parabola) follow(r *Row) {
 	}
 }
 
-// clear keeps the stop out of the range of the last two bars.
+// clear moves the stop out of the range of the last two bars.
 func (p parabola) clear(stop, seen float64) float64 {
 	m := p.cells.Mem()
 	if m[sarRising] == 1 {
@@ -134,7 +134,7 @@ func (p parabola) remember(r *Row) {
 	m[sarHigh2], m[sarLow2] = m[sarHigh1], m[sarLow1]
 	m[sarHigh1], m[sarLow1], m[sarClose] = b.H, b.L, b.C
 	if math.IsNaN(b.H + b.L + b.C) {
-		// A bar without prices starts the parabola anew: nothing can be said of its trend.
+		// A bar without prices restarts the parabola, because its trend is unknown.
 		m[sarSeen] = 0
 	}
 }

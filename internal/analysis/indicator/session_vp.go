@@ -12,7 +12,7 @@ func sessionVP() Def {
 		Name: "session_vp", Aliases: []string{"svp", "session_volume_profile"}, Kind: Overlay,
 		Doc: "Volume profile of each session: point of control and value area day by day (or week by week), as three stepped lines.",
 		Formula: "A volume profile, with its rules, per session (day or week of the market's own calendar, weeks from Monday; or a fixed number of bars). " +
-			"Each session's final levels are drawn over the whole of it, so those of a session that runs are redrawn with every bar; with `developing` each bar shows what was known at its close.",
+			"Each session's final levels are drawn over the whole of it, so those of the current session change with every bar; with `developing` each bar shows the levels at its close.",
 		Truth: "own definition; second derivation in the tests",
 		Params: []Param{
 			Int("bins", 24, 1, 500, "rows each session's range is divided into"),
@@ -37,7 +37,7 @@ func sessionChoice() Param {
 }
 
 func barsPerSession() Param {
-	return OptionalInt("bars_per_session", 1, 100_000, "sessions of so many bars, counted from the first bar shown, instead of calendar ones")
+	return OptionalInt("bars_per_session", 1, 100_000, "length of a session in bars, counted from the first bar shown, instead of calendar sessions")
 }
 
 func computeSessionVP(in Input, v Values, r *Result) {
@@ -80,22 +80,22 @@ func sessionProfile(b *market.Bars, from, to, bins int) (profile, valueArea, boo
 }
 
 // developing is the profile of a session that grows bar by bar. After each bar it
-// has the bits that sessionProfile gives for the bars so far: rows take the volume
-// of the bars in the same order. Only a bar that widens the session's range, and
-// with it the rows, has all of them spread again.
+// equals sessionProfile of the bars so far in every bit, because rows add volumes in
+// the same order. A bar that widens the session's range changes the rows, so all bars
+// are distributed again.
 type developing struct {
 	profile
 	bars            *market.Bars
-	from, end       int     // the bars taken
+	from, end       int     // the bars added
 	lowest, highest float64 // their range
-	spans           bool    // that there is something to divide into rows
+	spans           bool    // whether the range is not empty
 }
 
 func develop(b *market.Bars, from, bins int) *developing {
 	return &developing{profile: emptyProfile(bins), bars: b, from: from, end: from, lowest: math.Inf(1), highest: math.Inf(-1)}
 }
 
-// next takes one more bar and returns the value area of all so far.
+// next adds a bar and returns the value area of all so far.
 func (d *developing) next() (valueArea, bool) {
 	b, i := d.bars, d.end
 	d.end++
@@ -138,13 +138,13 @@ func sessions(in Input, v Values) []stretch {
 	return out
 }
 
-// sessionUnit is the calendar period that the parameter asks for.
+// sessionUnit is the calendar period of the parameter.
 func sessionUnit(v Values) string {
 	return map[string]string{"hourly": "hour", "daily": "day", "weekly": "week", "monthly": "month"}[v.Text("session")]
 }
 
-// sessionHistory is the length of so many calendar sessions up to and including a
-// bar, without the bar. Sessions of a number of bars have no history.
+// sessionHistory is the number of bars before a bar in the given number of calendar
+// sessions, its own included. Sessions of a fixed number of bars have no history.
 func sessionHistory(v Values, sessions int) func(Env) int {
 	if _, set := v.OptionalInt("bars_per_session"); set {
 		return nil

@@ -7,8 +7,8 @@ import (
 	"candela/internal/market"
 )
 
-// slots tells windowed kernels where the bars lie in time, so that a value does
-// not depend on where the history began.
+// slots returns the times of the bars for windowed kernels, so that a value does not
+// depend on where the history began.
 func (in Input) slots() calc.Slots {
 	if in.Interval != market.Month1 {
 		return calc.Slots{T: in.Bars.T, Step: max(1, in.Interval.Seconds())}

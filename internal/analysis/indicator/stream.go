@@ -7,13 +7,12 @@ import (
 	"candela/internal/market"
 )
 
-// Row is what one bar adds to an indicator: a value per column, the signals it
-// confirmed and the divergences it completed. Charts, the live engine and alerts
-// all read rows, so they cannot disagree.
+// Row is the output of one bar: a value per column, the signals it confirmed and the
+// divergences it completed. Charts, the live engine and alerts all read rows.
 type Row struct {
 	Index    int        // bars since the stream began; the X of this bar
 	Bar      market.Bar // the bar itself
-	Slot     calc.Slot  // its place on the time axis, which windows are anchored to
+	Slot     calc.Slot  // its position in time, to which windows are anchored
 	Values   []float64  // one per column, NaN where there is none
 	Prev     []float64  // the row before, all NaN at first
 	Signals  []Signal
@@ -23,8 +22,8 @@ type Row struct {
 // Signal raises a signal at this bar.
 func (r *Row) Signal(label string, y float64) { r.SignalAt(r.Index, label, y) }
 
-// SignalAt raises a signal that belongs to an earlier bar x and is known now. A
-// signal without a value has no place to be drawn at and is none.
+// SignalAt raises a signal that belongs to an earlier bar x and is confirmed now. A
+// signal without a value is ignored.
 func (r *Row) SignalAt(x int, label string, y float64) {
 	if math.IsNaN(y) {
 		return
@@ -52,15 +51,14 @@ func (r *Row) crosses(a, b int) {
 	}
 }
 
-// levelNoise is how near a value has to be to a level to be at it. On coarse ticks a
-// value often meets a level on paper, and rounding would put it on either side: by
-// some 1e-14 as a rule, by some 1e-8 where all bars lie within a millionth of the
-// price. Values that miss a level on paper miss it by more: %R by 20 over the ticks
-// in its range.
+// levelNoise is the distance within which a value is at a level. On coarse ticks a
+// value often equals a level exactly, and rounding would move it to either side: by
+// about 1e-14, or 1e-8 where all bars lie within a millionth of the price. A value
+// that really misses a level misses it by more.
 const levelNoise = 1e-7
 
-// below and above report on which side of a level a value is. At the level, and
-// where there is no value, it is on neither.
+// below and above report on which side of a level a value is. A value at the level
+// and NaN are on neither.
 func below(x, level float64) bool { return x < level-levelNoise }
 func above(x, level float64) bool { return x > level+levelNoise }
 
@@ -75,26 +73,26 @@ func (r *Row) exits(a int, bottom float64, low string, top float64, high string)
 	}
 }
 
-// step takes one closed bar and fills the row's values.
+// step computes the row's values for one closed bar.
 type step func(row *Row)
 
-// series is an instance whose values follow from the bars up to their own, so it
-// can run bar by bar. It is described once: Compute and Stream both come from it.
+// series is an instance whose values depend only on the bars up to their own, so it
+// can run bar by bar. Compute and Stream use the same description.
 type series struct {
 	label         string
-	sum           bool // the values are a sum from the first bar on and never settle
+	sum           bool // the values are a sum from the first bar on
 	first, stable int
-	warm          func(Env) (first, stable int) // instead of the two, where the interval matters
+	warm          func(Env) (first, stable int) // instead of the two, if they depend on the interval
 
 	// columns is how many values a row has. The first len(lines) of them are drawn
-	// as lines; what the others are for is up to present.
+	// as lines; present uses the others.
 	columns int
 
-	// begin reserves the stream's memory and returns what each bar does to it.
+	// begin reserves the stream's memory and returns its step.
 	begin func(m *calc.Slab, env Env) step
 
-	// detect raises the signals that follow from a row and the one before it. It
-	// keeps no state, so it serves a stream and a batch alike.
+	// detect raises the signals that follow from a row and the one before it. It has no
+	// state, so it works for streams and batches.
 	detect func(row *Row)
 
 	// batch fills the columns with kernels that give the same bits as the steps.
@@ -170,15 +168,14 @@ func (s *series) Stream(env Env) *Stream {
 	return &Stream{slab: m, interval: env.Interval, past: m.Cells(1 + s.columns), step: s.begin(m, env), detect: s.detect, row: newRow(s.columns)}
 }
 
-// Stream computes an indicator bar by bar. One goroutine only. Its whole memory
-// is one slab of numbers: a snapshot is a copy of it, and a forming bar is tried
-// by stepping and putting the copy back.
+// Stream computes an indicator bar by bar. Its whole memory is one slab, so a snapshot
+// is one copy. Not safe for concurrent use.
 type Stream struct {
 	slab     *calc.Slab
 	interval market.Interval
 	step     step
 	detect   func(*Row)
-	past     calc.Cells // how many bars were stepped, then the last row's values
+	past     calc.Cells // number of bars, then the last row's values
 	row      Row
 }
 
@@ -189,7 +186,7 @@ func (s *Stream) Warm(b *market.Bars) {
 	}
 }
 
-// Step takes a closed bar. The row is the stream's own and holds until the next call.
+// Step adds a closed bar. The row is valid until the next call.
 func (s *Stream) Step(bar market.Bar) *Row {
 	r, past := &s.row, s.past.Mem()
 	r.begin(int(past[0]), bar)
@@ -207,8 +204,8 @@ func (s *Stream) Step(bar market.Bar) *Row {
 	return r
 }
 
-// Peek tells what Step would give for a bar that is still forming, and leaves the
-// stream as it was.
+// Peek returns the row that Step would return for a forming bar, and leaves the stream
+// unchanged.
 func (s *Stream) Peek(bar market.Bar) *Row {
 	s.slab.Peek(func() { s.Step(bar) })
 	return &s.row
@@ -217,8 +214,8 @@ func (s *Stream) Peek(bar market.Bar) *Row {
 // Snapshot copies the stream's whole memory into dst, growing it if needed.
 func (s *Stream) Snapshot(dst []float64) []float64 { return s.slab.Snapshot(dst) }
 
-// Restore puts back a snapshot of a stream of the same instance. A snapshot of
-// another length is refused and changes nothing.
+// Restore loads a snapshot of a stream of the same instance. A snapshot of another
+// length is refused and changes nothing.
 func (s *Stream) Restore(snapshot []float64) error { return s.slab.Restore(snapshot) }
 
 func newRow(columns int) Row {
@@ -234,7 +231,7 @@ func (r *Row) begin(index int, bar market.Bar) {
 	setAll(r.Values, math.NaN())
 }
 
-// makeColumns returns k columns of n values without a value.
+// makeColumns returns k columns of n NaNs.
 func makeColumns(k, n int) [][]float64 {
 	cells := make([]float64, k*n)
 	setAll(cells, math.NaN())

@@ -10,9 +10,8 @@ import (
 
 var streamBars = flag.Int("bars", 5_000, "bars that each stream is compared over; the full checks use 1000000")
 
-// TestStream_EqualsBatch drives every stream the hard way, with a peek before
-// each step and a restart from a snapshot now and then, and demands the batch's
-// bits, signals and divergences.
+// TestStream_EqualsBatch runs every stream with a peek before each step and occasional
+// restarts from a snapshot, and requires the batch's bits, signals and divergences.
 func TestStream_EqualsBatch(t *testing.T) {
 	t.Parallel()
 	bars := []*market.Bars{walk(*streamBars, 1), nasty(2_000, 5)}

@@ -27,7 +27,7 @@ func supertrend() Def {
 			n, k := v.Int("period"), v.Num("multiplier")
 			return &series{
 				label: fmt.Sprintf("Supertrend(%d, %s)", n, number(k)), first: n - 1,
-				// The bands ratchet: they forget their start only at a flip.
+				// The bands depend on their start until a flip.
 				stable: wilderStable(n) + 500, columns: 1,
 				begin: func(m *calc.Slab, _ Env) step {
 					t := trendStop{atr: m.ATR(n), k: k, cells: m.Cells(trendCells)}
@@ -46,7 +46,7 @@ type trendStop struct {
 	cells calc.Cells
 }
 
-// Where trendStop keeps its numbers, all of the bar before.
+// The cells of trendStop, all of the previous bar.
 const (
 	trendKnown = iota // 1 once there are bands
 	trendUpper
@@ -74,8 +74,8 @@ func (t *trendStop) next(r *Row) {
 		if upper >= m[trendUpper] && m[trendClose] <= m[trendUpper] {
 			upper = m[trendUpper]
 		}
-		// Which band the line was on is told by its value, as in the public script:
-		// where both bands meet it counts as the upper one.
+		// The line's value shows which band it was on, as in the public script: where both
+		// bands meet it counts as the upper one.
 		if m[trendLine] == m[trendUpper] {
 			rising = b.C > upper
 		} else {

@@ -28,8 +28,8 @@ func walk(n int, seed uint64) *market.Bars {
 	return &b
 }
 
-// nasty makes bars that no market has: flat stretches, spikes, holes in time,
-// missing prices, upside-down ranges, negative volume.
+// nasty makes extreme bars: flat stretches, spikes, holes in time, missing prices,
+// inverted ranges, negative volume.
 func nasty(n int, seed uint64) *market.Bars {
 	r := rand.New(rand.NewPCG(seed, 11))
 	b := walk(n, seed)

@@ -39,8 +39,7 @@ func tpo() Def {
 	}
 }
 
-// addBrackets counts each bracket once per row it touches, however many of its
-// bars did.
+// addBrackets counts each bracket once per row that it touches.
 func (p *profile) addBrackets(in Input, from, to int) {
 	b := in.Bars
 	for i := from; i < to; {

@@ -40,9 +40,9 @@ func volumeProfile() Def {
 	}
 }
 
-// pocRule is what every profile says of its point of control.
-const pocRule = "POC is the heaviest row; of rows that weigh the same the one whose index is nearest the middle, and the lower of two as near. " +
-	"Weights within 1e-9 of each other are the same, and a price within 1e-9 of a row of an edge is on it, in the upper row: rounding decides nothing."
+// pocRule describes the point of control of every profile.
+const pocRule = "POC is the heaviest row; of equal rows the one nearest the middle, and the lower of two equally near. " +
+	"Weights within 1e-9 of each other are equal, and a price within 1e-9 of a row of an edge is in the upper row, so rounding has no effect."
 
 // The parameters that profiles share.
 
@@ -56,7 +56,7 @@ func rangeBars() Param {
 
 func opacity() Param { return Num("opacity", 0.35, 0, 1, "opacity of the bars") }
 
-// profileLook is the look that profiles can be given.
+// profileLook is the user's look of a profile.
 func profileLook(v Values) *Look {
 	if !v.isSet("opacity") {
 		return &Look{}
@@ -69,7 +69,7 @@ func vaStep(def int) Param {
 	return Int("va_step", def, 1, 2, "rows the value area grows by: 1 as volume profiles do, 2 as Market Profile does")
 }
 
-// visibleVolume is the volume profile of the bars and rows that the parameters ask for.
+// visibleVolume is the volume profile of the requested bars and rows.
 func visibleVolume(in Input, v Values) (profile, bool) {
 	from, to := span(in, v)
 	p, ok := newProfile(in.Bars, from, to, v.Int("bins"))

@@ -64,14 +64,14 @@ func vwapBands() Def {
 }
 
 func anchor() Param {
-	return Choice("anchor", "session", []string{"session", "week", "month", "quarter", "year"}, "when the average starts anew")
+	return Choice("anchor", "session", []string{"session", "week", "month", "quarter", "year"}, "period after which the average restarts")
 }
 
-// anchored is a volume-weighted mean that starts anew with every period.
+// anchored is a volume-weighted mean that restarts with every period.
 type anchored struct{ v Values }
 
-// warm says that the mean is known from the first bar and settled once a period
-// has begun inside the history.
+// warm: the mean is known from the first bar, and stable once a period has begun
+// inside the history.
 func (a anchored) warm(env Env) (first, stable int) {
 	return 0, periodBars(env.Interval, a.v.Text("anchor")) + 1
 }

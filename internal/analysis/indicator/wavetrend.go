@@ -82,16 +82,15 @@ func newWave(m *calc.Slab, channel, average, second int) *wave {
 	return &wave{esa: m.EMA(channel), deviation: m.EMA(channel), first: m.EMA(average), second: m.SMA(second)}
 }
 
-// next takes the price and its average for equal when they are within rounding of
-// each other. Where the price stands still the average stops short of it by a few
-// last bits, for ever; the spread shrinks to as much, and their quotient would go to
-// 1/0.015.
+// next treats the price and its average as equal when they differ only by rounding.
+// With an unchanged price the average stays a few last bits away; the spread shrinks
+// to the same size, and their quotient would approach 1/0.015.
 func (w *wave) next(r *Row) (wt1, wt2 float64) {
 	price := hlc3(r.Bar)
 	away := calc.Difference(price, w.esa.Step(price))
 	scale := float64(0.015 * w.deviation.Step(math.Abs(away)))
 	index := away / scale
-	if scale == 0 { // also of a spread that is not 0 yet, thousands of bars after the last move
+	if scale == 0 { // also for a nearly vanished spread, thousands of bars after the last move
 		index = 0
 	}
 	wt1 = w.first.Step(index)

@@ -1,11 +1,11 @@
 package indicator
 
-// zoneSignals is the switch of the signals that tell the two ends of a stay in an
-// extreme zone apart. It is off on charts: older labels mark the exits there already.
+// zoneSignals is the switch for separate entry and exit signals of an extreme zone. It
+// is off on charts, where older labels already mark the exits.
 const zoneSignals = "zone_signals"
 
 func zoneSwitch() Param {
-	return Bool(zoneSignals, false, "give signals also when a zone is entered, and under a second name when it is left")
+	return Bool(zoneSignals, false, "also signal when a zone is entered, and under a second name when it is left")
 }
 
 // enterTriggers describes the entries and exits of both zones.
@@ -19,8 +19,8 @@ func enterTriggers(prefix, name, top, bottom string) []Trigger {
 	}
 }
 
-// zoneDetector raises low and high when column a comes back from a zone and, when
-// the switch is on, the entries and exits under the labels of enterTriggers.
+// zoneDetector raises low and high when column a leaves a zone and, if the switch is
+// on, entries and exits under the labels of enterTriggers.
 func zoneDetector(v Values, a int, bottom float64, low string, top float64, high, prefix string) func(*Row) {
 	if !v.Bool(zoneSignals) {
 		return func(r *Row) { r.exits(a, bottom, low, top, high) }

@@ -2,8 +2,8 @@ package chart
 
 import "math"
 
-// placeAxis finds the width of the value axis, which is that of the widest
-// label on it, and with it the width of the plot.
+// placeAxis sets the width of the value axis, that of its widest label, and with it
+// the width of the plot.
 func (l *layout) placeAxis() {
 	widest := 0.0
 	for i := range l.Panes {
@@ -31,7 +31,7 @@ func (l *layout) placeColumns() {
 
 // placeTimeTicks marks the time axis and draws the grid of every pane.
 func (l *layout) placeTimeTicks() {
-	per, gap := l.Columns.perBar(), float64(timeTickGap*l.s)
+	per, gap := l.Columns.pixelsPerBar(), float64(timeTickGap*l.s)
 	if l.spec.Sample {
 		l.ticks = indexTicks(l.ticks[:0], l.n, per, gap)
 	} else {
@@ -50,8 +50,8 @@ func (l *layout) placeTimeTicks() {
 	}
 }
 
-// labelTimes writes the labels of the time axis. A tick whose label would be cut at
-// an edge is removed: its grid line would say nothing.
+// labelTimes writes the labels of the time axis. A tick whose label would be cut at an
+// edge is removed with its grid line.
 func (l *layout) labelTimes() {
 	kept := l.ticks[:0]
 	for _, t := range l.ticks {

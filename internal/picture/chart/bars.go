@@ -7,7 +7,7 @@ import (
 	"candela/internal/picture/raster"
 )
 
-// hasVolume reports whether any bar traded, as far as the venue tells.
+// hasVolume reports whether any bar has volume.
 func (l *layout) hasVolume() bool {
 	for _, v := range l.spec.Bars.V {
 		if v > 0 && finite(v) {
@@ -48,7 +48,7 @@ func (l *layout) drawVolume() {
 	}
 }
 
-// volumeOf returns the volume of column k; what is not a number counts nothing.
+// volumeOf returns the volume of column k; NaN counts as 0.
 func (l *layout) volumeOf(k int) float64 {
 	from, to := l.Columns.bars(k)
 	sum := 0.0

@@ -18,7 +18,7 @@ const (
 	bodyShare  = 0.78
 	spareBars  = 4    // columns left free at the sides together
 	floorLoss  = 0.14 // share of the width that whole-pixel spacing may cost
-	widestStep = 64   // logical pixels; a single bar is not a wall
+	widestStep = 64   // logical pixels
 )
 
 // newColumns fits n bars into width device pixels at the given scale.
@@ -83,5 +83,5 @@ func (c *Columns) bars(k int) (from, to int) {
 	return k * c.Per, min((k+1)*c.Per, c.Bars)
 }
 
-// perBar returns the device pixels from one bar to the next.
-func (c *Columns) perBar() float64 { return c.Step / float64(c.Per) }
+// pixelsPerBar returns the device pixels from one bar to the next.
+func (c *Columns) pixelsPerBar() float64 { return c.Step / float64(c.Per) }

@@ -58,7 +58,7 @@ func (l *layout) fill(v *shown, f *indicator.Fill) {
 	n := min(len(f.Y1), len(f.Y2), l.n)
 	for k := range l.Columns.N {
 		from, to := l.Columns.bars(k)
-		i := to - 1 // the column's last bar stands for it, as its close does
+		i := to - 1 // the column's last bar represents it
 		if i >= n {
 			break
 		}
@@ -87,7 +87,7 @@ func (l *layout) fillColors(v *shown, f *indicator.Fill) (above, below raster.Co
 	case indicator.Area:
 		return l.theme.up.Alpha(areaFill), l.theme.down.Alpha(areaFill)
 	case indicator.Zone:
-		color := l.theme.up // a region low in the panel invites buying, a high one selling
+		color := l.theme.up // a low region suggests buying, a high one selling
 		if middleOf(f) > (v.value.lo+v.value.hi)/2 {
 			color = l.theme.down
 		}
@@ -122,7 +122,7 @@ func (l *layout) drawProfiles() {
 				continue
 			}
 			half := math.Abs(b.Height) / 2
-			if pitch < 3*half { // the rows follow one another; the gap between them is ours
+			if pitch < 3*half { // adjacent rows: leave a gap
 				half = pitch / 2
 			}
 			top, bottom := a.row(b.Y+half), a.row(b.Y-half)
@@ -179,7 +179,7 @@ func (l *layout) profileColor(style indicator.HBarStyle, look *indicator.Look) r
 	return color.Alpha(alpha)
 }
 
-// asked returns the colour written #rrggbb, or the theme's when none is.
+// asked returns the colour written #rrggbb, or else the theme's.
 func asked(text string, theme raster.Color) raster.Color {
 	rgb, err := strconv.ParseUint(strings.TrimPrefix(text, "#"), 16, 24)
 	if err != nil {
@@ -188,8 +188,7 @@ func asked(text string, theme raster.Color) raster.Color {
 	return raster.Hex(uint32(rgb))
 }
 
-// drawRules places the levels of results. Those that have a name and lie on the
-// price say it.
+// drawRules places the levels of results. Those on the price show their name, if any.
 func (l *layout) drawRules() {
 	for i := range l.shown {
 		v := &l.shown[i]
@@ -217,8 +216,8 @@ func (l *layout) drawRules() {
 	}
 }
 
-// nameRule writes the name of a level above its line, near the right end, unless
-// text is there already.
+// nameRule writes the name of a level above its line, near the right end, if there is
+// room.
 func (l *layout) nameRule(r *Rule, name string) {
 	w := l.measure(name, Small, l.s)
 	x := float64(l.axisX-8*l.s) - w

@@ -68,8 +68,8 @@ func priceNotation(columns ...[]float64) notation {
 	return n
 }
 
-// valueNotation is for the numbers of a panel, whose size says how many decimals
-// mean something. bounded panels such as RSI show two.
+// valueNotation is for the numbers of a panel, whose size determines the decimals.
+// Bounded panels such as RSI show two.
 func valueNotation(r span) notation {
 	largest := max(math.Abs(r.lo), math.Abs(r.hi))
 	if r.empty() || largest == 0 {
@@ -87,8 +87,7 @@ func valueNotation(r span) notation {
 	return notation{decimals: 3 - order}
 }
 
-// with returns n with the decimals of a tick step in place of its own: ticks are
-// round numbers and need no more.
+// with returns n with the decimals of a tick step, because ticks are round numbers.
 func (n notation) with(decimals int) notation {
 	n.round = true
 	if n.style == fixed {

@@ -221,14 +221,14 @@ func TestGallery_IsUpToDate(t *testing.T) {
 		t.Fatal(err)
 	}
 	if string(got) != want {
-		t.Errorf("docs/gallery.md is not what the scenes say; run go test ./internal/picture/chart -update")
+		t.Errorf("docs/gallery.md differs from the scenes; run go test ./internal/picture/chart -update")
 	}
 }
 
 func galleryPage() string {
 	var page strings.Builder
-	page.WriteString("# Gallery\n\nWritten by `go test ./internal/picture/chart -update` from the golden images of the tests.\n" +
-		"The bars are made up by a seeded generator; no picture shows a real market.\n\n## Indicators\n\n" +
+	page.WriteString("# Gallery\n\nEvery indicator and kind of chart, drawn by candela from synthetic bars. `go test ./internal/picture/chart -update` writes this\n" +
+		"page from the golden images of the tests.\n\n## Indicators\n\n" +
 		"Each with its default parameters.\n")
 	image := func(name string) {
 		page.WriteString("\n![" + name + "](../internal/picture/chart/" + goldenDir + "/" + name + ".png)\n")

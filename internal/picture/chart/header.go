@@ -8,7 +8,7 @@ import (
 	"candela/internal/picture/raster"
 )
 
-// What the header gives up when room is short, the smallest first.
+// Items of the header in the order in which they are dropped when room is short.
 const (
 	keepVolume = iota
 	keepRange
@@ -32,7 +32,7 @@ func (h *header) add(keep int, face Face, color raster.Color, gap int, text stri
 	h.item++
 }
 
-// value adds a muted name and its value, which stay together.
+// value adds a muted name and its value as one item.
 func (h *header) value(keep int, name string, muted raster.Color, text string, color raster.Color, gap int) {
 	h.parts = append(h.parts,
 		part{text: name, color: muted, gap: gap, keep: keep, item: h.item},
@@ -93,7 +93,7 @@ func (l *layout) headerBar(h *header) {
 	}
 }
 
-// notes returns what the reader must know to read the picture right.
+// notes returns the warnings that a reader of the picture needs.
 func (l *layout) notes() []string {
 	notes := l.noteRoom[:0]
 	if l.spec.Note != "" {

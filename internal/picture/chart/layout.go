@@ -10,7 +10,7 @@ import (
 // Measure returns the width of text in device pixels at the given scale.
 type Measure func(text string, face Face, scale int) float64
 
-// The measures of the layout, in logical pixels.
+// Sizes of the layout, in logical pixels.
 const (
 	timeAxisHeight = 30
 	axisPadding    = 22 // what the value axis adds to its widest label
@@ -29,16 +29,16 @@ const (
 	timeTickGap    = 62
 	smallestPanel  = 40
 
-	panelShare  = 0.20 // of the plot, for one panel
-	panelsShare = 0.50 // of the plot, for all of them
-	priceTop    = 0.06
-	priceBottom = 0.20
-	volumeShare = 0.16
-	levelReach  = 0.35 // how far outside the range a level still widens it
-	leastUsed   = 0.5  // of a panel's fixed range; a line that uses less, and has no guides, is drawn larger
+	panelShare   = 0.20 // of the plot, for one panel
+	panelsShare  = 0.50 // of the plot, for all of them
+	priceTop     = 0.06
+	priceBottom  = 0.20
+	volumeShare  = 0.16
+	levelReach   = 0.35 // how far outside the range a level still widens it
+	minUsedRange = 0.5  // of a panel's fixed range; a line that uses less, without guides, gets its own range
 )
 
-// layout carries what the steps of one Layout share.
+// layout is the shared state of the steps of one Layout.
 type layout struct {
 	*Scene
 	*scratch
@@ -51,12 +51,12 @@ type layout struct {
 	thinned   int     // signals without room
 	rows      int     // legend rows of the price pane, the header not counted
 	hidden    int     // results whose row did not fit
-	linear    bool    // a logarithm was asked for and is impossible
+	linear    bool    // a requested logarithm is impossible
 	axisX     int     // device x of the value axis' border
 	lastPrice float64 // NaN when no bar has one
 }
 
-// scratch is memory that outlives a Layout only to be used by the next.
+// scratch is memory that the next Layout reuses.
 type scratch struct {
 	shown    []shown
 	xs       []float64
@@ -66,14 +66,14 @@ type scratch struct {
 	parts    []part
 	head     []part
 	noteRoom []string
-	boxes    []Rect // where text or an arrow already stands
+	boxes    []Rect // taken by text or an arrow
 	arrows   []arrow
 	texts    int // marker texts placed
 	kept     []indicator.Signal
 	candles  ohlc // substitute columns, or the bars themselves
 }
 
-// shown is a result that has a place in the picture.
+// shown is a result in the picture.
 type shown struct {
 	*indicator.Result
 	pane  int
@@ -85,8 +85,8 @@ type shown struct {
 // ohlc is the four columns candles are drawn from.
 type ohlc struct{ o, h, l, c []float64 }
 
-// Layout replaces the scene by that of spec. An error names what cannot be drawn
-// and leaves the scene empty.
+// Layout replaces the scene by that of spec. An error names the field that cannot be
+// drawn and leaves the scene empty.
 func (s *Scene) Layout(spec *Spec, measure Measure) error {
 	s.reset()
 	if err := spec.Check(); err != nil {
@@ -134,5 +134,5 @@ func (c *scratch) reset() {
 	c.candles = ohlc{}
 }
 
-// plusN is the row or note that stands for n things left out.
+// plusN is the row or note for n omitted items.
 func plusN(n int, what string) string { return "+" + strconv.Itoa(n) + what }

@@ -216,7 +216,7 @@ func TestLegend_NamesAndValues(t *testing.T) {
 	}
 }
 
-func TestHeader_SaysWhatThePictureCannotShow(t *testing.T) {
+func TestHeader_ShowsWarnings(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string]string{
 		"sample": "SAMPLE", "note": "SAMPLE", "bars_2000": "2 bars per column", "bars_5000": "4 bars per column",
@@ -293,7 +293,7 @@ func TestLayout_SubstituteCandlesReplaceTheBars(t *testing.T) {
 	}
 }
 
-func TestSpec_RefusesWhatCannotBeDrawn(t *testing.T) {
+func TestSpec_RejectsInvalidFields(t *testing.T) {
 	t.Parallel()
 	for field, change := range map[string]func(*Spec){
 		"width":  func(s *Spec) { s.Width = 199 },
@@ -321,8 +321,8 @@ func TestSpec_RefusesWhatCannotBeDrawn(t *testing.T) {
 	}
 }
 
-// TestProfile_TakesTheLookAskedFor reads the colours of a split profile.
-func TestProfile_TakesTheLookAskedFor(t *testing.T) {
+// TestProfile_UsesTheRequestedLook reads the colours of a split profile.
+func TestProfile_UsesTheRequestedLook(t *testing.T) {
 	t.Parallel()
 	half := 0.5
 	spec := scenes()["default"]()

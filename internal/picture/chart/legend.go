@@ -26,7 +26,7 @@ const (
 	gapWord  = 5
 )
 
-// collectLegends writes the rows of every pane as pieces without a place.
+// collectLegends builds the rows of every pane; placeLegends positions them.
 func (l *layout) collectLegends() {
 	row, hidden := 0, l.hidden
 	for i := range l.shown {
@@ -95,8 +95,7 @@ func (l *layout) legendRow(v *shown, row int) {
 	}
 }
 
-// listed reports whether a line has a value in the legend: what is drawn as a
-// line of its own has.
+// listed reports whether a line has a value in the legend.
 func listed(line *indicator.Line) bool {
 	switch line.Style {
 	case indicator.CandleOpen, indicator.CandleHigh, indicator.CandleLow, indicator.CandleClose, indicator.Hidden:
@@ -106,8 +105,8 @@ func listed(line *indicator.Line) bool {
 	}
 }
 
-// namedLines reports whether the values of a result need their names: two are
-// told apart by colour, and a channel by its order.
+// namedLines reports whether the values of a result need their names: colour
+// distinguishes two lines, and order those of a channel.
 func namedLines(r *indicator.Result) bool {
 	all, solid := 0, 0
 	for i := range r.Lines {
@@ -157,8 +156,8 @@ func subLabel(base, label string) string {
 	return strings.TrimPrefix(label, base+" ")
 }
 
-// placeLegends gives the header and the rows their places. A row that is too
-// long for the plot loses its last values.
+// placeLegends positions the header and the rows. A row that is too long for the plot
+// loses its last values.
 func (l *layout) placeLegends() {
 	l.placeHeader()
 	for from := 0; from < len(l.parts); {

@@ -2,8 +2,7 @@ package chart
 
 import "candela/internal/picture/raster"
 
-// canvas is what a painter needs of a medium. It is as wide as the list of
-// things a chart is made of, and both media implement all of it.
+// canvas is the drawing interface that PNG and SVG implement.
 type canvas interface {
 	Clip(x0, y0, x1, y1 int)
 	NoClip()

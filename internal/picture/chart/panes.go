@@ -88,8 +88,8 @@ func (l *layout) scalePrice() {
 	l.markTicks(p)
 }
 
-// whole returns the axis of a pane reaching into its margins, so that ticks do
-// too: the axis would be bare where the volume stands.
+// whole returns the axis of a pane including its margins, so that there are ticks
+// beside the volume too.
 func (p *Pane) whole() axis {
 	a := p.axis
 	a.top, a.bottom = float64(p.Rect.Y0), float64(p.Rect.Y1)
@@ -97,7 +97,7 @@ func (p *Pane) whole() axis {
 	return a
 }
 
-// tail limits the search for decimals to what the eye will compare.
+// tail is the number of bars searched for decimals.
 func tail(column []float64) []float64 { return column[max(0, len(column)-500):] }
 
 // priceRange returns the values the price pane must show, and whether they can
@@ -111,7 +111,7 @@ func (l *layout) priceRange() (span, bool) {
 	l.linear = l.spec.Log && !logarithmic
 	floor := math.Inf(-1)
 	if logarithmic {
-		floor = r.lo / 16 // a band that dives to zero would push everything to the top
+		floor = r.lo / 16 // a band near zero would compress everything at the top
 	}
 	for i := range l.shown {
 		if l.shown[i].pane == 0 {
@@ -175,7 +175,7 @@ func (l *layout) scalePanel(v *shown) {
 		r.add(d.Y2)
 	}
 	p.notation = valueNotation(r)
-	if v.YRange != nil && (r.empty() || len(v.HLines) > 1 || r.hi-r.lo >= float64(leastUsed*(v.YRange[1]-v.YRange[0]))) {
+	if v.YRange != nil && (r.empty() || len(v.HLines) > 1 || r.hi-r.lo >= float64(minUsedRange*(v.YRange[1]-v.YRange[0]))) {
 		r.add(v.YRange[0])
 		r.add(v.YRange[1])
 	}

@@ -9,16 +9,16 @@ import (
 	"candela/internal/picture/raster"
 )
 
-// Ranks of pills: the last price never moves, what a person put there comes
-// next, lines in the order they were asked for after that.
+// Ranks of pills: the last price never moves; then levels of the account and alerts;
+// then lines in the order requested.
 const (
 	rankLast = iota
 	rankLevel
 	rankLine
 )
 
-// collectPills finds the pills of every pane. Their places come later: the
-// width of their text decides the width of the axis they stand on.
+// collectPills finds the pills of every pane. placePills positions them later, because
+// their width decides the width of the axis.
 func (l *layout) collectPills() {
 	l.lastPrice = math.NaN()
 	for i := l.n - 1; i >= 0 && !finite(l.lastPrice); i-- {
@@ -52,8 +52,8 @@ func (l *layout) collectPills() {
 	}
 }
 
-// hasPill reports whether the last value of a line stands on the axis. Levels over
-// the price have none: they are many, and the legend lists them.
+// hasPill reports whether the last value of a line is shown on the axis. Levels over
+// the price are not: they are many, and the legend lists them.
 func hasPill(style indicator.LineStyle, pane int) bool {
 	switch style {
 	case indicator.Solid, indicator.Trend:
@@ -141,9 +141,9 @@ func (l *layout) placePills() {
 	}
 }
 
-// spread moves the pills of a pane, sorted by y, apart and returns those that
-// found room, in the same memory. What a person put there stays at its line as
-// far as possible; the values of lines take what is left.
+// spread separates the pills of a pane, sorted by y, and returns those that fit, in the
+// same memory. Levels stay at their lines as far as possible; values of lines use the
+// remaining room.
 func (l *layout) spread(pills []Pill, p *Pane) []Pill {
 	half := pillHeight * l.s / 2
 	top, bottom := p.Rect.Y0+half, p.Rect.Y1-half
@@ -190,9 +190,9 @@ func order(a, b bool) int {
 	return 1
 }
 
-// chain spreads pills that are equals. The last price, where there is one,
-// stays, and the others are pushed away from it; what finds no room between it
-// and the edge is dropped, the least important first.
+// chain spreads pills of equal rank. The last price, if any, stays, and the others are
+// pushed away from it; those that do not fit between it and the edge are dropped, the
+// least important first.
 func (l *layout) chain(pills []Pill, top, bottom int) []Pill {
 	pitch := pillPitch * l.s
 	pinned := slices.IndexFunc(pills, func(k Pill) bool { return k.rank == rankLast })
@@ -229,9 +229,9 @@ func push(pills []Pill, limit, pitch, direction int) {
 	}
 }
 
-// squeeze finds room for k among the placed pills, away from the last price. A
-// pill that would stand far from its value, or on the wrong side of another, is
-// dropped: the legend has the number.
+// squeeze finds room for k among the placed pills, away from the last price. A pill
+// that would be far from its value, or on the wrong side of another, is dropped: the
+// legend has the number.
 func (l *layout) squeeze(k *Pill, placed []Pill, top, bottom int) bool {
 	pitch, direction := pillPitch*l.s, 1
 	if k.value >= l.lastPrice {

@@ -64,7 +64,7 @@ func (r *Renderer) PNG(spec *Spec) ([]byte, error) {
 	return r.AppendPNG(nil, spec)
 }
 
-// AppendPNG is PNG with memory of the caller's.
+// AppendPNG appends the file to dst.
 func (r *Renderer) AppendPNG(dst []byte, spec *Spec) ([]byte, error) {
 	p, err := r.frame(spec)
 	if err != nil {

@@ -19,7 +19,7 @@ import (
 )
 
 // TestRender_Concurrent draws 200 pictures at once: the same spec must give the
-// same bytes whoever draws beside it, and idle memory must stay bounded.
+// same bytes in concurrent renders, and idle memory must stay bounded.
 func TestRender_Concurrent(t *testing.T) {
 	t.Parallel()
 	r := NewRenderer()

@@ -27,8 +27,8 @@ func newAxis(lo, hi, top, bottom float64, log bool) axis {
 	return s
 }
 
-// soundRange returns a finite range with lo < hi that is wide enough for a
-// float64 to tell its ends apart.
+// soundRange returns a finite range with lo < hi that is wide enough for the
+// precision of a float64.
 func soundRange(lo, hi float64) (float64, float64) {
 	const limit = 1e300 // leaves room for the arithmetic of axes and ticks
 	switch {
@@ -61,7 +61,7 @@ func (s *axis) f(v float64) float64 {
 
 // y returns the device y of v, rounded to 1/64 pixel so that the last bits of a
 // logarithm, which differ between machines, never reach the picture. A value
-// far outside is held near the pane; the painter clips it.
+// far outside is clamped near the pane; the painter clips it.
 func (s *axis) y(v float64) float64 {
 	if s.log && v <= 0 {
 		return s.bottom + 4096

@@ -30,7 +30,7 @@ func TestAxis_MapsBothWays(t *testing.T) {
 	}
 }
 
-func TestAxis_DrawsWhatHasNoRange(t *testing.T) {
+func TestAxis_HandlesAFlatRange(t *testing.T) {
 	t.Parallel()
 	nan, inf := math.NaN(), math.Inf(1)
 	for name, r := range map[string][2]float64{

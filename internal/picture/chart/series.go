@@ -44,7 +44,7 @@ func (l *layout) colorLines() {
 		if v.pane == 0 && hasStyle(v.Result, indicator.Band) {
 			bands++
 		}
-		l.takeCandles(v.Result)
+		l.replaceCandles(v.Result)
 	}
 }
 
@@ -68,9 +68,9 @@ func hasStyle(r *indicator.Result, style indicator.LineStyle) bool {
 	return false
 }
 
-// takeCandles lets a result replace the candles, when it has all four columns
+// replaceCandles lets a result replace the candles, when it has all four columns
 // in full length.
-func (l *layout) takeCandles(r *indicator.Result) {
+func (l *layout) replaceCandles(r *indicator.Result) {
 	var four ohlc
 	for i := range r.Lines {
 		line := &r.Lines[i]
@@ -229,7 +229,7 @@ func (l *layout) dots(values []float64, pane int) {
 // steps adds a level of whole pixels for each run of equal values.
 func (l *layout) steps(values []float64, pane int, color raster.Color) {
 	a := &l.Panes[pane].axis
-	half := l.Columns.perBar() / 2
+	half := l.Columns.pixelsPerBar() / 2
 	for i := 0; i < len(values); {
 		v, from := values[i], i
 		for i++; i < len(values) && values[i] == v; {

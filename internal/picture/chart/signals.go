@@ -12,7 +12,7 @@ const (
 	arrowHeight = 7.5
 	arrowOffset = 7 // from the bar to the tip
 	arrowPitch  = 12
-	maxText     = 400 // marker texts; past this nobody can read them anyway
+	maxText     = 400 // marker texts
 )
 
 // look is how a signal is drawn.
@@ -61,9 +61,9 @@ const (
 	markPitch  = 26
 )
 
-// thinSignals finds the signals to draw. Where several bars share a column those of
-// one kind and direction keep their distance, the newest first; the header counts the
-// others, and the figures beside a picture have them all.
+// thinSignals selects the signals to draw. Where several bars share a column, signals of
+// one kind and direction keep a distance, the newest first; the header counts the
+// others, and JSON results have all.
 func (l *layout) thinSignals() {
 	for i := range l.shown {
 		v := &l.shown[i]
@@ -98,7 +98,7 @@ func kindOf(k look) (kind, pitch int) {
 	kind, pitch = 0, markPitch
 	switch {
 	case k.gold:
-		return 6, pitch // rare, and not to be hidden by an ordinary one
+		return 6, pitch // rare: an ordinary one must not hide it
 	case k.minor:
 		pitch = minorPitch
 	case k.text == "":
@@ -112,9 +112,8 @@ func kindOf(k look) (kind, pitch int) {
 	return kind, pitch
 }
 
-// drawSignals places the markers: dots at their value, arrows under the bar that
-// bought and over the bar that sold. All arrows come before any text, so that no
-// text lies on an arrow.
+// drawSignals places the markers: dots at their value, buy arrows under the bar and
+// sell arrows over it. Arrows are placed before texts, so that no text covers one.
 func (l *layout) drawSignals() {
 	for i := range l.shown {
 		v := &l.shown[i]
@@ -140,8 +139,7 @@ func (l *layout) drawSignals() {
 	l.drawTrades()
 }
 
-// drawTrades places a dot where each trade was made, over everything else at its
-// bar: what happened to money matters more than what might have.
+// drawTrades places a dot at each trade, over everything else at its bar.
 func (l *layout) drawTrades() {
 	for _, t := range l.spec.Trades {
 		if t.X >= 0 && t.X < l.n && finite(t.Price) {

@@ -41,28 +41,27 @@ func ParseTheme(s string) (Theme, error) {
 	return Dark, fault.Field("theme", s, "dark light", fault.Nearest(s, []string{"dark", "light"})...)
 }
 
-// Spec is everything a picture is made from. The chart reads it and keeps
-// nothing of it.
+// Spec describes a picture. The chart keeps no reference to it.
 type Spec struct {
 	Bars     market.Bars
 	Symbol   string // as the title shows it
 	Interval market.Interval
 	Results  []Named
 	Levels   []Level
-	Trades   []Trade // what was bought and sold, as dots over the bars
+	Trades   []Trade // drawn as dots over the bars
 
 	Width, Height int // logical pixels, MinSide to MaxSide; zero is the default
 	Scale         int // device pixels per logical pixel, 1 to MaxScale; zero is 1
 	Theme         Theme
-	Log           bool // logarithmic price; ignored, and said so, when a price is not positive
+	Log           bool // logarithmic price; ignored with a note when a price is not positive
 
 	// Level is the deflate level of the PNG, 1 to 9; zero is raster.DefaultLevel,
 	// the fastest. At 6 a picture is a seventh smaller and takes a few
 	// milliseconds more.
 	Level int
 
-	// Sample marks made-up bars: the picture carries the word SAMPLE and counts
-	// bars instead of showing times that never were.
+	// Sample marks synthetic bars: the picture shows the word SAMPLE and numbers bars
+	// instead of showing times.
 	Sample bool
 	// Forming says that the last bar has not closed.
 	Forming bool
@@ -76,7 +75,7 @@ type Named struct {
 	Result *indicator.Result
 }
 
-// LevelKind says what a level on the price axis stands for.
+// LevelKind is the meaning of a level on the price axis.
 type LevelKind uint8
 
 // The kinds of level.
@@ -101,7 +100,7 @@ type Trade struct {
 	Sell  bool
 }
 
-// Check returns the first thing about the spec that cannot be drawn.
+// Check returns an error for the first field that cannot be drawn.
 func (s *Spec) Check() error {
 	n := s.Bars.Len()
 	for _, column := range [...][]float64{s.Bars.O, s.Bars.H, s.Bars.L, s.Bars.C, s.Bars.V} {

@@ -52,7 +52,7 @@ func TestSVG_HasTheTextsOfTheScene(t *testing.T) {
 	}
 }
 
-func TestSVG_EscapesWhatAUserNamed(t *testing.T) {
+func TestSVG_EscapesUserText(t *testing.T) {
 	t.Parallel()
 	spec := basic(10)
 	spec.Symbol = "<script>\x00&\"'"

@@ -56,8 +56,8 @@ func tickValues(dst []float64, s *axis, gap float64) ([]float64, int) {
 	return dst, decimals
 }
 
-// logTicks walks down from the top. Pixels per unit grow on the way, so the step
-// is computed anew at each tick.
+// logTicks goes down from the top. Pixels per unit grow on the way, so the step is
+// recomputed at each tick.
 func logTicks(dst []float64, s *axis, gap float64) ([]float64, int) {
 	decimals := 0
 	next := s.hi

@@ -89,22 +89,21 @@ func civilOf(t int64) civil {
 	if rest < 0 {
 		days, rest = days-1, rest+daySeconds
 	}
-	// Days outside these bounds are years no market has seen; holding them there
-	// keeps the calendar arithmetic in range.
+	// Clamping the days keeps the calendar arithmetic in range.
 	days = min(max(days, -3_000_000), 3_000_000)
-	// Gregorian date from a day count (era of 400 years beginning on 1 March).
+	// Gregorian date from a day count, in cycles of 400 years from 1 March.
 	z := days + 719468
-	era := z / 146097
+	cycle := z / 146097
 	if z < 0 {
-		era = (z - 146096) / 146097
+		cycle = (z - 146096) / 146097
 	}
-	doe := z - era*146097
+	doe := z - cycle*146097
 	yoe := (doe - doe/1460 + doe/36524 - doe/146096) / 365
 	doy := doe - (365*yoe + yoe/4 - yoe/100)
 	mp := (5*doy + 2) / 153
 	day := doy - (153*mp+2)/5 + 1
 	month := mp + 3
-	year := yoe + era*400
+	year := yoe + cycle*400
 	if month > 12 {
 		month, year = month-12, year+1
 	}

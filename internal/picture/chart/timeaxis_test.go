@@ -79,7 +79,7 @@ func TestTimeTicks_NameTheBoundaryCrossed(t *testing.T) {
 	}
 }
 
-func TestTimeTicks_AreApartWhateverTheSessions(t *testing.T) {
+func TestTimeTicks_KeepTheirDistance(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		at := rapid.Int64Range(0, 4_000_000_000).Draw(t, "from")

@@ -2,39 +2,39 @@ package payload
 
 import "time"
 
-// Account is what somebody has in a symbol. Amounts are exact decimals in digits.
+// Account is the caller's account in one symbol. Amounts are decimal strings.
 type Account struct {
 	Mode     string    // paper or live
 	Position *Position // nil for none
-	Orders   []Order   // that are open, nearest to the price first
+	Orders   []Order   // open orders, nearest to the price first
 	Fills    []Fill    // within the bars, newest first
 }
 
-// Position is what is held.
+// Position is an open position.
 type Position struct {
 	Side, Quantity, Entry string
 	Unrealized            string // "" when no price is known
 }
 
-// Order is an order that is open.
+// Order is an open order.
 type Order struct {
 	ID, Side, Type, Quantity, Filled string
 	Price                            string // "" for a market order
 }
 
-// Fill is one trade.
+// Fill is one execution.
 type Fill struct {
 	Side, Quantity, Price string
 	At                    time.Time
 }
 
-// How many are listed.
+// Limits of the lists.
 const (
-	mostOrders = 12
-	mostFills  = 12
+	maxOrders = 12
+	maxFills  = 12
 )
 
-// account writes what there is. Who has nothing in the symbol gets nothing.
+// account writes the account, or nothing if it is empty.
 func (e *encoder) account(a *Account) {
 	if a.Position == nil && len(a.Orders) == 0 && len(a.Fills) == 0 {
 		return
@@ -59,7 +59,7 @@ func (e *encoder) orders(all []Order) {
 	}
 	e.key("open_orders")
 	e.open('[')
-	for _, o := range all[:min(len(all), mostOrders)] {
+	for _, o := range all[:min(len(all), maxOrders)] {
 		e.open('{')
 		e.text("order_id", o.ID)
 		e.text("side", o.Side)
@@ -70,7 +70,7 @@ func (e *encoder) orders(all []Order) {
 		e.close('}')
 	}
 	e.close(']')
-	if len(all) > mostOrders {
+	if len(all) > maxOrders {
 		e.int("open_orders_count", int64(len(all)))
 	}
 }
@@ -81,7 +81,7 @@ func (e *encoder) fills(all []Fill) {
 	}
 	e.key("fills")
 	e.open('[')
-	for _, f := range all[:min(len(all), mostFills)] {
+	for _, f := range all[:min(len(all), maxFills)] {
 		e.open('{')
 		e.text("date", f.At.UTC().Format(time.RFC3339))
 		e.text("side", f.Side)
@@ -90,12 +90,12 @@ func (e *encoder) fills(all []Fill) {
 		e.close('}')
 	}
 	e.close(']')
-	if len(all) > mostFills {
+	if len(all) > maxFills {
 		e.int("fills_count", int64(len(all)))
 	}
 }
 
-// digits writes a number to its last digit, and nothing for "".
+// digits writes a decimal string as a number, and nothing for "".
 func (e *encoder) digits(name, value string) {
 	if value != "" {
 		e.key(name)

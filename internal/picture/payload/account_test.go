@@ -30,8 +30,8 @@ func TestAccount_IsListedWithinBounds(t *testing.T) {
 		a.Fills = append(a.Fills, Fill{Side: "buy", Quantity: "1", Price: "3", At: time.Unix(0, 0)})
 	}
 	got := written(a)
-	if strings.Count(got, `"order_id"`) != mostOrders || !strings.Contains(got, `"open_orders_count":20`) ||
-		strings.Count(got, `"date":"1970-01-01T00:00:00Z"`) != mostFills || !strings.Contains(got, `"fills_count":20`) || strings.Contains(got, `"price":,`) {
+	if strings.Count(got, `"order_id"`) != maxOrders || !strings.Contains(got, `"open_orders_count":20`) ||
+		strings.Count(got, `"date":"1970-01-01T00:00:00Z"`) != maxFills || !strings.Contains(got, `"fills_count":20`) || strings.Contains(got, `"price":,`) {
 		t.Error(got)
 	}
 }

@@ -1,7 +1,6 @@
-// Package payload writes what the chart tools answer in JSON: the summary, the
-// series and the result of a computation, as the interface lays them out. It
-// computes no indicator and fetches nothing; it cuts, rounds and writes what it
-// is given. NaN and infinities become null.
+// Package payload writes the JSON results of the chart tools: the summary, the series
+// and the result of a computation, as the interface defines them. It computes and
+// fetches nothing. NaN and infinities become null.
 package payload
 
 import (
@@ -12,46 +11,45 @@ import (
 	"candela/internal/market"
 )
 
-// Source says where the bars came from.
+// Source is the origin of the bars.
 type Source string
 
 // The sources.
 const (
-	Sample Source = "sample"       // made up: no symbol was named
-	Cache  Source = "engine_cache" // the running engine's window
+	Sample Source = "sample"       // synthetic: no symbol was named
+	Cache  Source = "engine_cache" // the engine's rolling window
 	Fetch  Source = "fetched"      // read from a provider for this request
 )
 
-// Provenance is what a reader must know to judge the numbers.
+// Provenance describes the origin and quality of the numbers.
 type Provenance struct {
 	Source        Source
 	Provider      string
 	AsOf          time.Time // when the newest bar was read; zero for sample data
 	LastBarClosed bool
-	Stale         bool // the provider did not answer and older bars stand in
+	Stale         bool // older bars, because the provider did not answer
 	WarmupOK      bool // every indicator had the history it needs
-	// BuiltFrom is the interval that the bars were made of where the venue has none
-	// of theirs; Holes is how many bars of it, or else of their own interval, are
-	// missing among those shown.
+	// BuiltFrom is the interval that the bars were built from, if the venue lacks
+	// theirs; Holes counts the missing bars of it, or else of their own interval, among
+	// those shown.
 	BuiltFrom market.Interval
 	Holes     int
 	Calendar  market.Calendar
 }
 
-// Chart is bars and what indicators say about them. Every result has exactly one
-// entry per bar.
+// Chart is bars and indicator results. Every result has exactly one entry per bar.
 type Chart struct {
-	Symbol     string        // as it is shown
-	Instrument market.Symbol // the same as its venue writes it, with the venue; nothing shows it
+	Symbol     string        // as shown
+	Instrument market.Symbol // in the venue's spelling, with the venue; not shown
 	Interval   market.Interval
 	Bars       *market.Bars
 	Indicators []Indicator
-	Alerts     []Alert // of whoever asks, on the price of this symbol
-	Account    Account // of whoever asks, in this symbol
+	Alerts     []Alert // the caller's, on the price of this symbol
+	Account    Account // the caller's, in this symbol
 	Provenance
 }
 
-// Alert is an alert that waits for a price.
+// Alert is an active price alert.
 type Alert struct {
 	ID        string
 	Type      string // price_above or price_below
@@ -65,12 +63,12 @@ type Indicator struct {
 	Result *indicator.Result
 }
 
-// sample reports whether the bars are made up and have no times.
+// sample reports whether the bars are synthetic and have no times.
 func (c *Chart) sample() bool { return c.Source == Sample }
 
-// Keys returns the key for each requested name: the name as it was written, and
-// with a number from the second of the same name on. A number that would clash
-// with another request's name is passed over.
+// Keys returns the key for each requested name: the name as written, with a number
+// from the second of the same name on. Numbers that would clash with another name are
+// skipped.
 func Keys(names []string) []string {
 	keys := make([]string, len(names))
 	taken := make(map[string]bool, 2*len(names))

@@ -11,7 +11,7 @@ import (
 // needs a struct and a slice of pointers for each shape below.
 type encoder struct{ b []byte }
 
-// next puts a comma where one is due.
+// next writes a comma if needed.
 func (e *encoder) next() {
 	if n := len(e.b); n > 0 {
 		switch e.b[n-1] {
@@ -55,8 +55,8 @@ func (e *encoder) null(name string) {
 	e.b = append(e.b, "null"...)
 }
 
-// number writes a value as strictjson.AppendFloat does: whole, and in the same digits in
-// every answer.
+// number writes a value like strictjson.AppendFloat, with the same digits in every
+// result.
 func (e *encoder) number(name string, value float64) {
 	e.key(name)
 	e.b = strictjson.AppendFloat(e.b, value)
@@ -74,7 +74,7 @@ func (e *encoder) values(name string, values []float64) {
 	e.b = append(e.b, ']')
 }
 
-// time writes unix seconds, or null for made-up bars, which have no time.
+// time writes Unix seconds, or null for synthetic bars, which have no time.
 func (e *encoder) time(name string, c *Chart, bar int) {
 	if c.sample() || bar < 0 || bar >= c.Bars.Len() {
 		e.null(name)

@@ -111,7 +111,7 @@ type series struct {
 	}
 }
 
-func TestSeries_AlignsWhateverIsLeftOut(t *testing.T) {
+func TestSeries_StaysAlignedWhenCut(t *testing.T) {
 	t.Parallel()
 	whole := len(payload.AppendSeries(nil, chart(payload.Fetch), 1<<20))
 	for limit := whole; limit > 0; limit -= 37 {
@@ -206,9 +206,9 @@ func between(text, before, after string) string {
 	return found
 }
 
-// TestNumbers_AreTheSameInEveryAnswer holds the digits of prices and values in the
+// TestNumbers_AreTheSameInEveryResult holds the digits of prices and values in the
 // summary, the series and the result of a computation against each other.
-func TestNumbers_AreTheSameInEveryAnswer(t *testing.T) {
+func TestNumbers_AreTheSameInEveryResult(t *testing.T) {
 	t.Parallel()
 	c := chart(payload.Fetch)
 	value := 100 + 1e4/3.
@@ -240,9 +240,9 @@ func TestNumbers_AreTheSameInEveryAnswer(t *testing.T) {
 	}
 }
 
-// TestSignals_TellTheBarThatConfirmsThem looks for both bars of a signal in every
+// TestSignals_NameTheConfirmingBar looks for both bars of a signal in every
 // answer that has signals, and at what is left of a series that was cut.
-func TestSignals_TellTheBarThatConfirmsThem(t *testing.T) {
+func TestSignals_NameTheConfirmingBar(t *testing.T) {
 	t.Parallel()
 	c, sample := chart(payload.Fetch), chart(payload.Sample)
 	const late = `{"x":1,"t":1700003600,"confirmed_x":3,"confirmed_t":1700010800,"y":5,"label":"buy"}`

@@ -16,8 +16,8 @@ func AppendSeries(dst []byte, c *Chart, limit int) []byte {
 			return e.b
 		}
 		dst = e.b
-		// Bytes grow in step with the bars; aim a little low so that one more
-		// try is the rule.
+		// The size is proportional to the bars; aim a little low so that one more try
+		// usually suffices.
 		fit := int(float64(n) * float64(limit) / float64(size) * 0.97)
 		shown = c.last(max(1, min(fit, n-1)))
 	}
@@ -53,8 +53,8 @@ func (e *encoder) series(c *Chart, total int) {
 	e.close('}')
 }
 
-// channels writes every channel that the indicator has. Where bars were left out, a
-// result that comes from all of them says so: its point of control may lie among those.
+// channels writes every channel of the indicator. If bars were left out, a result
+// that covers all of them says so: its point of control may lie among those.
 func (e *encoder) channels(c *Chart, r *indicator.Result, omitted int) {
 	e.open('{')
 	e.about(c, r)

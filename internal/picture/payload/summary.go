@@ -9,14 +9,13 @@ import (
 	"candela/internal/analysis/indicator"
 )
 
-// Bounds of a summary: it is read by a model, and its size must not grow with
-// the market's mood.
+// Bounds of a summary, which a model reads: its size must not depend on the market.
 const (
-	mostSignals     = 16 // newest of each indicator
-	mostDivergences = 8  // newest of each indicator
-	mostLevels      = 24 // of each indicator
-	topHBars        = 5
-	mostAlerts      = 12
+	maxSignals     = 16 // newest of each indicator
+	maxDivergences = 8  // newest of each indicator
+	maxLevels      = 24 // of each indicator
+	topHBars       = 5
+	maxAlerts      = 12
 )
 
 // AppendSummary appends the summary of a chart, which must have a bar.
@@ -42,8 +41,8 @@ func AppendComputed(dst []byte, c *Chart) []byte {
 	return e.b
 }
 
-// AppendAbout appends what a reader of a picture must know to judge it: where the
-// bars are from, how old they are, whether they are made up.
+// AppendAbout appends the provenance of a picture: where the bars are from, how old
+// they are, whether they are synthetic.
 func AppendAbout(dst []byte, c *Chart) []byte {
 	e := encoder{append(dst, '{')}
 	e.head(c)
@@ -113,15 +112,14 @@ func (e *encoder) price(c *Chart) {
 	e.close('}')
 }
 
-// alerts writes the first of the alerts, and how many there are if that is more.
-// Without any it writes nothing.
+// alerts writes the first alerts, and the total if there are more.
 func (e *encoder) alerts(all []Alert) {
 	if len(all) == 0 {
 		return
 	}
 	e.key("alerts")
 	e.open('[')
-	for _, a := range all[:min(len(all), mostAlerts)] {
+	for _, a := range all[:min(len(all), maxAlerts)] {
 		e.open('{')
 		e.text("alert_id", a.ID)
 		e.key(a.Type)
@@ -132,7 +130,7 @@ func (e *encoder) alerts(all []Alert) {
 		e.close('}')
 	}
 	e.close(']')
-	if len(all) > mostAlerts {
+	if len(all) > maxAlerts {
 		e.int("alerts_count", int64(len(all)))
 	}
 }
@@ -147,7 +145,7 @@ func (e *encoder) summaries(c *Chart) {
 	e.close('}')
 }
 
-// about writes what summary and series say alike of an indicator.
+// about writes the fields that summary and series share.
 func (e *encoder) about(c *Chart, r *indicator.Result) {
 	e.text("label", r.Label)
 	e.flag("is_overlay", r.Overlay)
@@ -162,7 +160,7 @@ func (e *encoder) about(c *Chart, r *indicator.Result) {
 	}
 }
 
-// yRange is the panel's own range, or what its values span.
+// yRange is the panel's fixed range, or the range of its values.
 func yRange(r *indicator.Result) (low, high float64, ok bool) {
 	if r.YRange != nil {
 		return r.YRange[0], r.YRange[1], true
@@ -188,9 +186,9 @@ func (e *encoder) summary(c *Chart, r *indicator.Result) {
 	e.open('{')
 	e.about(c, r)
 	e.columns(r, e.lastValue)
-	signals, divergences := newest(r.Signals, mostSignals), newest(r.DivLines, mostDivergences)
+	signals, divergences := newest(r.Signals, maxSignals), newest(r.DivLines, maxDivergences)
 	e.signals(c, signals)
-	e.levels(r.HLines[:min(len(r.HLines), mostLevels)])
+	e.levels(r.HLines[:min(len(r.HLines), maxLevels)])
 	e.divergences("divergences", c, divergences)
 	if len(r.Fills) > 0 {
 		e.int("fills_count", int64(len(r.Fills)))
@@ -199,7 +197,7 @@ func (e *encoder) summary(c *Chart, r *indicator.Result) {
 	if len(signals) < len(r.Signals) {
 		e.int("signals_count", int64(len(r.Signals)))
 	}
-	if len(signals) < len(r.Signals) || len(divergences) < len(r.DivLines) || len(r.HLines) > mostLevels {
+	if len(signals) < len(r.Signals) || len(divergences) < len(r.DivLines) || len(r.HLines) > maxLevels {
 		e.flag("truncated", true)
 	}
 	e.close('}')
@@ -295,7 +293,7 @@ func (e *encoder) divergences(name string, c *Chart, lines []indicator.DivLine) 
 	e.close(']')
 }
 
-// topBars writes the widest bars of a profile, which is where volume sits.
+// topBars writes the widest bars of a profile.
 func (e *encoder) topBars(bars []indicator.HBar) {
 	if len(bars) == 0 {
 		return

@@ -3,9 +3,8 @@ package payload
 import "candela/internal/analysis/indicator"
 
 // Tail returns r, which was computed over total bars, cut to the last n of them:
-// bar indices count from the first bar left. Signals before it are gone, and so
-// are segments that begin before it. Levels and profiles stay. The values alias
-// r's.
+// bar indices count from the first remaining bar. Earlier signals, and segments that
+// begin earlier, are removed. Levels and profiles stay. The values alias r's.
 func Tail(r *indicator.Result, total, n int) *indicator.Result {
 	from := total - n
 	if from <= 0 {

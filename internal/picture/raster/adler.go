@@ -2,10 +2,9 @@ package raster
 
 import "encoding/binary"
 
-// adler32 is the checksum of RFC 1950 8.2. It stands in for hash/adler32,
-// which takes a quarter of the time of encoding a frame: most of a frame is
-// background, index 0, and zeros change the second sum alone, by a multiple of
-// the first, so 32 at a time cost one test.
+// adler32 is the checksum of RFC 1950 8.2. hash/adler32 would take a quarter of the
+// encoding time. Most of a frame is background, index 0, and zeros change only the
+// second sum, by a multiple of the first, so 32 at a time cost one test.
 func adler32(p []byte) uint32 {
 	const (
 		modulus = 65521

@@ -36,9 +36,8 @@ func (f *Frame) TrueColor() bool { return f.bpp == 3 }
 // Colors returns how many palette entries are in use, 0 in true colour.
 func (f *Frame) Colors() int { return f.pal.n }
 
-// Reserve registers opaque colours before anything is drawn, so that none of
-// them can fail for want of room. Translucent ones are ignored; they register
-// by use.
+// Reserve registers opaque colours before anything is drawn, so that there is room
+// for all of them. Translucent ones are ignored; they are registered on use.
 func (f *Frame) Reserve(colors ...Color) {
 	if f.bpp != 1 {
 		return

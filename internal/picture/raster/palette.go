@@ -1,8 +1,8 @@
 package raster
 
 // The palette grows while a frame is drawn. Solid colours are exact, and so are
-// translucent areas while there is room; a pixel on an antialiased edge may take a
-// colour that is merely near, and how near depends on how full the palette is.
+// translucent areas while there is room; a pixel on an antialiased edge may get a
+// near colour, with a tolerance that grows as the palette fills.
 
 const (
 	paletteMax = 256
@@ -98,7 +98,7 @@ func (p *palette) add(slot, rgb uint32, k kind) uint8 {
 }
 
 // exactly returns the index of rgb itself. With no room left it reports
-// overflow, after which the picture is worthless and will be drawn again.
+// overflow, after which the picture must be drawn again.
 func (p *palette) exactly(rgb uint32, k kind) uint8 {
 	slot, i := p.find(rgb)
 	switch {
@@ -173,7 +173,7 @@ func (p *palette) nearest(rgb uint32) (index uint8, least uint32) {
 }
 
 // area returns the index of a translucent area's colour: its own, and in a crowded
-// palette one that no eye tells from it.
+// palette one that is indistinguishable.
 func (p *palette) area(rgb uint32, over kind) uint8 {
 	if p.n < crowded {
 		return p.exactly(rgb, over)
@@ -194,8 +194,8 @@ func lanes3(rgb uint32) uint64 {
 }
 
 // tolerance is the largest error of a channel an edge may have at this fill.
-// Most edges lie on the ground and get the best; where two edges cross, in a
-// few pixels, mixtures are many and nobody looks.
+// Most edges lie on the ground and are the most exact; where two edges cross, in a few
+// pixels, there are many mixtures and errors are not visible.
 func (p *palette) tolerance(over kind) uint32 {
 	switch {
 	case p.n >= crowded:
@@ -249,7 +249,7 @@ func (p *palette) paint(c Color) *paint {
 	p.byKey[slot] = uint16(p.used) //nolint:gosec // used <= paintMax
 	clear(q.table[:])
 	if c.A == 255 {
-		// Full coverage hides whatever was there.
+		// Full coverage hides the old colour.
 		v := ^p.exactly(c.rgb(), solid)
 		row := q.table[full<<8:]
 		for i := range row {

@@ -21,7 +21,7 @@ const (
 	large = 4 << 20
 )
 
-// Stock owns what drawings share: idle frames, compressors and glyph masks.
+// Stock owns the resources that drawings share: idle frames, compressors and glyph masks.
 // One per process is enough. Safe for concurrent use. The zero value is not
 // ready; use NewStock.
 type Stock struct {
@@ -59,7 +59,7 @@ func (s *Stock) Render(w, h int, background Color, draw func(*Frame)) (*Frame, e
 	if size > large {
 		size = frameBytes(w, h, 3) // so that one buffer serves both
 	}
-	f := s.take(size)
+	f := s.idleFrame(size)
 	f.begin(s, w, h, 1, background)
 	draw(f)
 	if !f.Overflowed() {
@@ -67,7 +67,7 @@ func (s *Stock) Render(w, h int, background Color, draw func(*Frame)) (*Frame, e
 	}
 	if size = frameBytes(w, h, 3); cap(f.pix) < size {
 		f.Release()
-		f = s.take(size)
+		f = s.idleFrame(size)
 	}
 	f.begin(s, w, h, 3, background)
 	draw(f)
@@ -78,7 +78,7 @@ func (s *Stock) frame(w, h, bpp int, background Color) (*Frame, error) {
 	if err := checkSides(w, h); err != nil {
 		return nil, err
 	}
-	f := s.take(frameBytes(w, h, bpp))
+	f := s.idleFrame(frameBytes(w, h, bpp))
 	f.begin(s, w, h, bpp, background)
 	return f, nil
 }
@@ -109,9 +109,9 @@ func (f *Frame) begin(s *Stock, w, h, bpp int, background Color) {
 	}
 }
 
-// take returns the smallest idle frame whose buffer holds n bytes without
+// idleFrame returns the smallest idle frame whose buffer holds n bytes without
 // wasting more than half of it, or a new one.
-func (s *Stock) take(n int) *Frame {
+func (s *Stock) idleFrame(n int) *Frame {
 	s.mu.Lock()
 	best := -1
 	for i, f := range s.idle {
@@ -132,7 +132,7 @@ func (s *Stock) take(n int) *Frame {
 	return f
 }
 
-// Release gives the frame back. It must not be used afterwards; a second
+// Release returns the frame to the stock. It must not be used afterwards; a second
 // Release does nothing.
 func (f *Frame) Release() {
 	s := f.stock
@@ -153,7 +153,7 @@ func (f *Frame) Release() {
 		return
 	}
 	for len(s.idle) > 0 && (len(s.idle) == keepFrames || s.bytes+cap(f.pix) > keepBytes) {
-		// The oldest goes, so sizes no longer asked for do not stay forever.
+		// Drop the oldest, so that unused sizes do not stay forever.
 		s.bytes -= cap(s.idle[0].pix)
 		s.idle = slices.Delete(s.idle, 0, 1)
 	}

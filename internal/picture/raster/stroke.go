@@ -134,7 +134,7 @@ func (f *Frame) stroke(p *paint) {
 }
 
 // alone returns the segment that decides every cut from x0 to x1, if one does.
-// Beyond the direct neighbours it takes no chances.
+// It returns none if segments beyond the direct neighbours are near.
 func alone(near []segment, x0, x1 float64) *segment {
 	if len(near) > 3 {
 		return nil

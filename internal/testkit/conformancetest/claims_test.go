@@ -76,7 +76,7 @@ func toolClaims() []claim {
 		{sentence: "png (default); base64-encoded PNG of the chart", tests: []string{"tool.TestGenerateChart_Formats", "httpd.TestSDKClient"}},
 		{sentence: "summary; chart summary payload as JSON", tests: []string{"tool.TestGenerateChart_Formats", "payload.TestGolden"}},
 		{sentence: "both; PNG plus the summary JSON", tests: []string{"tool.TestGenerateChart_Formats", "httpd.TestSDKClient"}},
-		{sentence: "series; series payload as JSON; exclusive: no PNG, a single text content item", tests: []string{"tool.TestGenerateChart_Formats", "payload.TestGolden", "payload.TestSeries_AlignsWhateverIsLeftOut"}},
+		{sentence: "series; series payload as JSON; exclusive: no PNG, a single text content item", tests: []string{"tool.TestGenerateChart_Formats", "payload.TestGolden", "payload.TestSeries_StaysAlignedWhenCut"}},
 		{sentence: "The catalog is meant to be consulted before generate_chart to discover valid indicator names.", tests: []string{"tool.TestListIndicators_IsTheWholeCatalogue"}},
 		{sentence: "place_order; submit a market or limit order; required `symbol`, `side`, `type`, `quantity`; `price` for limits", tests: append([]string{"app.TestDesk_AtBinance", "desk.TestPlace_FillsAndHolds", "desk.TestPlace_Fates"}, wrong...)},
 		{sentence: "cancel_order; cancel an open order; required `order_id`", tests: append([]string{"app.TestDesk_AtBinance", "app.TestDesk_AtAlpaca", "desk.TestPlace_RestsAndIsCancelled"}, trading...)},
