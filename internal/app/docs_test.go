@@ -15,13 +15,15 @@ import (
 
 const docsHead = `# Configuration
 
-A flag beats the environment, which beats ` + "`candela.toml`" + ` in the state directory, which beats the default.
-A boolean is ` + "`true`, `false`, `1` or `0`" + `; in the file, lists are arrays of strings and numbers are bare.
-An empty variable counts as not set. A leading ` + "`~/`" + ` in a path is the user's home directory.
-Everything unknown or malformed stops the start, with every problem listed and exit code 2; so does a flag without
-effect in the mode asked for. ` + "`candela config`" + ` prints what is in force and where it comes from.
+A flag overrides the environment, which overrides ` + "`candela.toml`" + ` in the state directory, which overrides the default.
+` + "`candela config`" + ` prints the values in effect and where they come from.
 
-This page is generated from ` + "`internal/config/settings.go`" + ` and the descriptors of venues and brokers: ` + "`go test ./internal/app -update`" + `.
+- A boolean is ` + "`true`, `false`, `1` or `0`" + `. In the file, lists are arrays of strings and numbers are bare.
+- An empty variable counts as not set. A leading ` + "`~/`" + ` in a path is the user's home directory.
+- Unknown or malformed settings, and flags without effect in the chosen mode, stop the start with exit code 2 and a list of all
+  problems.
+
+` + "`go test ./internal/app -update`" + ` writes this page from ` + "`internal/config/settings.go`" + ` and the descriptors of venues and brokers.
 `
 
 // TestDocs_MatchTable holds the page to the table it describes.

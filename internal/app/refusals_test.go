@@ -196,17 +196,13 @@ func (c *counter) first() {
 
 const refusalsHead = `# Orders that are refused
 
-Calls of place_order that an agent makes by mistake, or that somebody makes it
-make, and what it is told. None of them reaches the venue. The call is a market
-order to buy 0.1 BTCUSDT, with the arguments that the table names changed, under
-the default policy, at a last price of 50,000. A bare NaN or Infinity is no JSON and
-is refused before any tool is asked (-32700).
+Calls of place_order that an agent makes by mistake or because someone tricked it, with the errors it gets. None of them reaches the
+venue. Each call is a market order to buy 0.1 BTCUSDT with the listed arguments changed, under the default policy, at a last price of
+50,000. A bare NaN or Infinity is not JSON and is refused by the protocol (-32700).
 
-Where the arguments are wrong there is no order. What the guard refuses is kept as
-an order with the status ` + "`denied`" + `, and the answer is an error with the code
-` + "`order_denied`" + `, the ` + "`rule`, its `limit`, the `value`" + `, values that would pass
-(` + "`suggestions`" + `) and the ` + "`order`" + ` itself. An order that the venue refuses has the
-code ` + "`order_rejected`" + `. The table is written by ` + "`go test ./internal/app -update`" + `.
+Wrong arguments create no order. An order that the guard denies is stored with the status ` + "`denied`" + `; the error has the code
+` + "`order_denied`" + `, the ` + "`rule`, its `limit`, the `value`" + `, values that would pass (` + "`suggestions`" + `) and the ` + "`order`" + ` itself. An order that the
+venue rejects has the code ` + "`order_rejected`" + `. ` + "`go test ./internal/app -update`" + ` writes this page.
 
 | Call | Arguments | Rule | Answer |
 |---|---|---|---|

@@ -19,27 +19,25 @@ import (
 
 const toolsHead = `# Tools
 
-The tools as clients see them, with examples of calls and answers over made-up bars. Every answer
-is also given as structured content where one is described here. The first three work always; the
-others are listed too, and refuse unless candela was started with ` + "`--trade`" + `.
+The tools as clients see them, with example calls and results over sample bars. Results are also structured content where this page
+describes it. The first three tools always work; the others are listed, but need ` + "`--trade`" + `.
 
-A tool that fails answers with ` + "`isError: true`" + ` and one JSON object; [its codes](#error-codes) are at the
-end of this page, and [errors.md](errors.md) has the mistakes that models make with the messages they get.
+A tool that fails returns ` + "`isError: true`" + ` and one JSON object; its [codes](#error-codes) are at the end of this page, and
+[errors.md](errors.md) lists mistakes that models make with the messages they get.
 
 ## Numbers and signals
 
-- A number is the shortest that reads back as the same float64, in every answer: prices are whole, and the
-  value of a bar has the same digits in a summary, in a series and in the notification of an alert.
-- A signal has two bars. ` + "`x`" + ` and ` + "`t`" + ` are the bar it is drawn at; ` + "`confirmed_x`" + ` and ` + "`confirmed_t`" + ` are the bar
-  whose close made it known, which is later for divergences (two or five bars) and for ` + "`kalman_volume`" + `. Alerts fire at
-  that close. Test a rule on ` + "`confirmed_x`" + `: at ` + "`x`" + ` nobody knew of the signal yet. While ` + "`last_bar_closed`" + ` is false, a
-  signal that the last bar confirms may still go away.
-- ` + "`obv`" + ` and ` + "`ad`" + ` are sums from the first bar shown, which is ` + "`anchored_at`" + `; with other bars they have another level.
-- A series that does not fit is cut at its beginning (` + "`truncated`, `bars_omitted`" + `). Results that come from all bars asked for,
-  such as volume profiles, then have ` + "`covers_omitted_bars`" + `: ask for fewer bars to have them of what is returned.
-- The image of a chart carries in ` + "`_meta`" + ` what the head of a summary says: source, provider, as_of, stale, calendar.
+- A number has the fewest digits that read back as the same float64. The value of a bar has the same digits in a summary, a series
+  and an alert's notification.
+- A signal has two bars. ` + "`x`" + ` and ` + "`t`" + ` are the bar it is drawn at; ` + "`confirmed_x`" + ` and ` + "`confirmed_t`" + ` are the bar whose close confirmed it,
+  which is later for divergences (two or five bars) and for ` + "`kalman_volume`" + `. Alerts fire at that close. Test a strategy on
+  ` + "`confirmed_x`" + `: at ` + "`x`" + ` the signal was not known yet. While ` + "`last_bar_closed`" + ` is false, a signal of the last bar may disappear.
+- ` + "`obv`" + ` and ` + "`ad`" + ` are sums from the first bar shown, ` + "`anchored_at`" + `; their level depends on it.
+- A series that is too large is cut at its beginning (` + "`truncated`, `bars_omitted`" + `). Results over all requested bars, such as volume
+  profiles, then have ` + "`covers_omitted_bars`" + `: request fewer bars to get them for the returned ones.
+- ` + "`_meta`" + ` of a chart's image has the head of a summary: source, provider, as_of, stale, calendar.
 
-This page is written by ` + "`go test ./internal/serve/tool -update`" + `.
+` + "`go test ./internal/serve/tool -update`" + ` writes this page.
 `
 
 // TestDocs_ToolsPage holds docs/tools.md to the registry.

@@ -111,11 +111,10 @@ func TestWrongCalls_AnswersLetAModelCorrectItself(t *testing.T) {
 
 const wrongCallsHead = `# Errors a model can correct itself from
 
-A tool that fails answers with ` + "`isError: true`" + ` and a JSON object:
-` + "`code`, `message`, `retryable`, and where they apply `retry_after_s`, `field`, `value`, `allowed`, `suggestions`" + `.
-The message alone is enough to put the call right: it names the field, the value,
-what is allowed and the nearest right name. These are mistakes that models make,
-with the messages they get. The table is written by a test of ` + "`internal/serve/tool`" + `.
+A tool that fails returns ` + "`isError: true`" + ` and a JSON object with ` + "`code`, `message`, `retryable`" + ` and, where they apply,
+` + "`retry_after_s`, `field`, `value`, `allowed`, `suggestions`" + `. The message alone is enough to correct the call: it names the field, the
+value, what is allowed and the nearest valid name. These are mistakes that models make, with the messages they get.
+` + "`go test ./internal/serve/tool -update`" + ` writes this page.
 
 | Mistake | Call | Message |
 |---|---|---|

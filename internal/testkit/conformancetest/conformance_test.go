@@ -45,13 +45,11 @@ func render() string {
 	}
 	fmt.Fprintf(&b, `# Conformance
 
-Each sentence of nine parts of the interface, with the tests that prove it; a row
-of one of its tables is written with semicolons between the cells. Sentences that
-only say what the interface leaves open are not listed. %d sentences are proven.
+Each sentence of nine parts of the interface, with the tests that prove it. Cells of its tables are separated by semicolons.
+Sentences that only say what the interface leaves open are not listed. %d sentences are proven.
 
-`+"`internal/testkit/conformancetest`"+` writes this page. It fails when the interface has a
-sentence that is not here, when a test named here does not exist, and when the
-page is stale.
+`+"`internal/testkit/conformancetest`"+` writes this page. It fails when a sentence of the interface is missing here, when a named test
+does not exist, and when the page is stale.
 `, proven)
 	for _, s := range sections() {
 		fmt.Fprintf(&b, "\n## %s\n\n| Sentence | Proven by |\n|---|---|\n", s.title)
