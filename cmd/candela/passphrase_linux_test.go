@@ -71,7 +71,7 @@ func TestHashPassword_AtATerminal(t *testing.T) {
 		"twice the same":  {[][2]string{{first, "open sesame, please\n"}, {second, "open sesame, please\n"}}, true, ""},
 		"a slip":          {[][2]string{{first, "open sesame, please\n"}, {second, "open sesam, please\n"}}, false, "typed in two ways; nothing was hashed"},
 		"a letter erased": {[][2]string{{first, "open sesame, pleaso\x7fe\n"}, {second, "open sesame, please\n"}}, true, ""},
-		"too short":       {[][2]string{{first, "sesame\n"}, {second, "sesame\n"}}, false, "a passphrase has at least 12 characters and at most 1024 bytes"},
+		"too short":       {[][2]string{{first, "sesame\n"}, {second, "sesame\n"}}, false, "a passphrase must have at least 12 characters and at most 1024 bytes"},
 		"an end of input": {[][2]string{{first, "\x04"}}, false, "read the passphrase: EOF"},
 		"Ctrl-C":          {[][2]string{{first, "\x03"}}, false, "signal: interrupt"},
 		"Ctrl-C, later":   {[][2]string{{first, "open sesame, please\n"}, {second, "open\x03"}}, false, "signal: interrupt"},

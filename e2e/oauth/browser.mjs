@@ -67,7 +67,7 @@ async function answerOf(act) {
   return searchParams;
 }
 
-const press = (page, text) => Promise.all([page.waitForURL(/\/callback/), page.click(`text=${text}`)]);
+const press = (page, text) => Promise.all([page.waitForURL(/\/callback/), page.click(`:is(button, a):has-text("${text}")`)]);
 
 for (const [name, options] of Object.entries({
   light: { colorScheme: "light" },
@@ -90,7 +90,7 @@ for (const [name, options] of Object.entries({
 {
   const { page, close } = await visitor();
   await page.goto(ask());
-  assert.equal((await answerOf(() => press(page, "Refuse"))).get("error"), "access_denied");
+  assert.equal((await answerOf(() => press(page, "Deny"))).get("error"), "access_denied");
   console.log("browser: deny reaches the client, without a passphrase");
 
   await page.goto(ask());
@@ -106,14 +106,14 @@ for (const [name, options] of Object.entries({
 
   await page.goto(ask());
   assert.equal(await page.locator("#passphrase").count(), 0);
-  assert.ok((await answerOf(() => press(page, "Let it in"))).get("code"));
+  assert.ok((await answerOf(() => press(page, "Approve"))).get("code"));
   console.log("browser: second visit asks for the click alone");
 
   foreignHTML = `<iframe src="${ask()}"></iframe>`;
   await page.goto(`http://127.0.0.1:${foreign.port}/`);
   const framed = page.frames().find((frame) => frame !== page.mainFrame());
   await framed.waitForLoadState();
-  assert.ok(!(await framed.content()).includes("passphrase") && !(await framed.content()).includes("Let it in"), "the page is shown in a frame");
+  assert.ok(!(await framed.content()).includes("passphrase") && !(await framed.content()).includes("Approve"), "the page is shown in a frame");
   console.log("browser: framing refused");
 
   await page.goto(ask());
@@ -140,7 +140,7 @@ for (const [name, options] of Object.entries({
   for (let tries = 0; status === 401 && tries < 8; tries++) {
     await page.fill("#passphrase", `guess ${tries}`);
     // Not the response alone: what is typed before its page is there would be lost.
-    const [response] = await Promise.all([page.waitForNavigation(), page.click("text=Let it in")]);
+    const [response] = await Promise.all([page.waitForNavigation(), page.click('button:has-text("Approve")')]);
     status = response.status();
   }
   assert.equal(status, 429);

@@ -14,14 +14,14 @@ import (
 
 const maxState = 2 << 10
 
-// destination is where the browser takes the answer to an authorization request.
+// destination is where the browser delivers the authorization response.
 type destination struct {
 	redirect string
 	state    string
 }
 
-// request is an authorization request that was found good. It is sealed into the
-// consent form, so that requests which nobody decides use no memory.
+// request is a valid authorization request. It is sealed into the consent form, so that
+// pending requests use no memory.
 type request struct {
 	Client    string `json:"c"` // fingerprint of the client id
 	Name      string `json:"n,omitempty"`
@@ -29,16 +29,16 @@ type request struct {
 	Redirect  string `json:"r"`
 	State     []byte `json:"s,omitempty"`
 	Challenge []byte `json:"p"`
-	Browser   string `json:"b"` // fingerprint of the cookie that must come with the form
-	Nonce     string `json:"x"` // each form has its own
+	Browser   string `json:"b"` // fingerprint of the browser cookie that the form requires
+	Nonce     string `json:"x"` // unique per form
 	Expires   int64  `json:"e"` // unix seconds
 }
 
 func (q request) destination() destination { return destination{q.Redirect, string(q.State)} }
 
-// ServeAuthorize answers GET /authorize with the consent page. The order of the
-// checks is part of the contract: nothing is ever sent to an address before it is
-// known to belong to the client.
+// ServeAuthorize answers GET /authorize with the consent page. The order of the checks is
+// part of the contract: nothing is sent to an address before it is known to belong to
+// the client.
 func (s *Server) ServeAuthorize(w http.ResponseWriter, r *http.Request) {
 	s = s.pinned()
 	q, e := s.readRequest(r)
@@ -63,7 +63,7 @@ func (s *Server) readRequest(r *http.Request) (request, *Error) {
 		return request{}, e
 	}
 	if len(p.get("state")) > maxState {
-		return request{}, invalidRequest("state may have at most 2 KiB")
+		return request{}, invalidRequest("state is longer than 2 KiB")
 	}
 	c, ok := s.findClient(p.get("client_id"))
 	if !ok {
@@ -77,8 +77,8 @@ func (s *Server) readRequest(r *http.Request) (request, *Error) {
 	}
 	challenge, e := s.checkRequest(p)
 	if e != nil {
-		// Anyone may register any address: without the owner at the browser, a redirect
-		// would lead wherever a stranger wants.
+		// Anyone may register any address: without a logged-in owner this would be an open
+		// redirect.
 		if s.loggedIn(r) != "" {
 			e.back = &destination{redirect, p.get("state")}
 		}
@@ -90,8 +90,8 @@ func (s *Server) readRequest(r *http.Request) (request, *Error) {
 	}, nil
 }
 
-// chooseRedirect returns where the answer goes. A wrong address is never
-// answered with a redirect to anywhere. RFC 6749 3.1.2.4.
+// chooseRedirect returns the redirect URI of the response. An invalid one never causes a
+// redirect. RFC 6749 3.1.2.4.
 func chooseRedirect(c client, asked string) (string, *Error) {
 	switch {
 	case asked == "" && len(c.Redirects) == 1:
@@ -104,7 +104,8 @@ func chooseRedirect(c client, asked string) (string, *Error) {
 	return asked, nil
 }
 
-// checkRequest checks what is reported to the client, and returns the challenge.
+// checkRequest checks the parameters whose errors are reported to the client, and
+// returns the challenge.
 func (s *Server) checkRequest(p params) ([]byte, *Error) {
 	switch p.get("response_type") {
 	case "code":
@@ -113,7 +114,7 @@ func (s *Server) checkRequest(p params) ([]byte, *Error) {
 	default:
 		return nil, refuse(http.StatusBadRequest, "unsupported_response_type", "response_type must be code")
 	}
-	// The default of RFC 7636 would be plain, which protects nothing.
+	// The default of RFC 7636 is plain, which protects nothing.
 	if p.get("code_challenge_method") != "S256" {
 		return nil, invalidRequest("code_challenge_method must be S256")
 	}
@@ -129,10 +130,9 @@ func (s *Server) checkRequest(p params) ([]byte, *Error) {
 	return challenge, nil
 }
 
-// healLink returns a way back for a client of a former run of the server, or "".
-// With it the client asks the token endpoint, is told invalid_client, and
-// registers again. The code in it was never issued. Only a loopback address gets
-// such a link: any other could be anyone's.
+// healLink returns a link that makes a client of an earlier run register again, or "".
+// Its code was never issued, so the token endpoint answers invalid_client. Only loopback
+// addresses get such a link: any other could belong to an attacker.
 func (s *Server) healLink(p params) string {
 	redirect := p.get("redirect_uri")
 	if _, ok := withoutLoopbackPort(redirect); !ok {
@@ -141,8 +141,8 @@ func (s *Server) healLink(p params) string {
 	return s.answerURL(destination{redirect, p.get("state")}, "code", "register-again")
 }
 
-// answerURL returns where an answer sends the browser. Every answer says who
-// gives it, RFC 9207, so that a client with several servers cannot mix them up.
+// answerURL returns the URL of a response. It names the issuer, RFC 9207, so that a
+// client with several servers cannot confuse them.
 func (s *Server) answerURL(to destination, pairs ...string) string {
 	values := url.Values{"iss": {s.cfg.BaseURL}}
 	for i := 0; i+1 < len(pairs); i += 2 {
@@ -159,8 +159,8 @@ func (s *Server) answerURL(to destination, pairs ...string) string {
 	return to.redirect + separator + strings.ReplaceAll(values.Encode(), "+", "%20")
 }
 
-// sendBack sends the browser to the client. Always 303: a 307 would post the
-// passphrase on.
+// sendBack redirects the browser to the client. Always 303: a 307 would forward the
+// passphrase.
 func (s *Server) sendBack(w http.ResponseWriter, to destination, pairs ...string) {
 	h := w.Header()
 	h.Set("Location", s.answerURL(to, pairs...))
@@ -169,13 +169,12 @@ func (s *Server) sendBack(w http.ResponseWriter, to destination, pairs ...string
 	w.WriteHeader(http.StatusSeeOther)
 }
 
-// approveUnasked approves a request without asking the owner: of a program on this
-// machine, which the person at the browser has started. A website is none, neither as
-// the client nor as the one that sent the browser here.
+// approveUnasked approves a request of a program on this machine without the owner. It
+// refuses websites, both as the client and as the origin of the navigation.
 func (s *Server) approveUnasked(w http.ResponseWriter, r *http.Request, q request) {
 	u, err := url.Parse(q.Redirect)
 	if err != nil || u.Scheme != "http" || !loopback(u.Hostname()) || r.Header.Get("Sec-Fetch-Site") == "cross-site" {
-		e := refuse(http.StatusForbidden, "access_denied", "automatic approval is for programs on this machine: their redirect_uri is http on localhost, and no website starts them")
+		e := refuse(http.StatusForbidden, "access_denied", "automatic approval is for programs on this machine: redirect_uri must be http on localhost, and no website may start the request")
 		e.page = true
 		s.writeError(w, r, e)
 		return
@@ -188,7 +187,7 @@ func (s *Server) approveUnasked(w http.ResponseWriter, r *http.Request, q reques
 func (s *Server) approve(w http.ResponseWriter, r *http.Request, q request, subject string) {
 	code, err := s.issueCode(r.Context(), q, subject)
 	if errors.Is(err, ErrReplayed) {
-		// A double click sends the form twice, and the browser heeds the second answer.
+		// A double click sends the form twice, and the browser follows the second response.
 		_, err = s.store.Code(r.Context(), HashOf(code), time.Now())
 	}
 	if errors.Is(err, ErrRevoked) || errors.Is(err, ErrReplayed) || errors.Is(err, ErrNotFound) {
@@ -198,11 +197,11 @@ func (s *Server) approve(w http.ResponseWriter, r *http.Request, q request, subj
 		return
 	}
 	if err != nil {
-		s.log.LogAttrs(r.Context(), slog.LevelError, "[OAuth] code could not be kept", slog.Any("error", err))
+		s.log.LogAttrs(r.Context(), slog.LevelError, "[OAuth] code not stored", slog.Any("error", err))
 		s.writeError(w, r, serverError())
 		return
 	}
-	s.log.LogAttrs(r.Context(), slog.LevelInfo, "[OAuth] approved",
+	s.log.LogAttrs(r.Context(), slog.LevelInfo, "[OAuth] client approved",
 		slog.String("client", q.Client), slog.String("client_name", q.Name), slog.String("subject", subject),
 		slog.Bool("automatic", s.cfg.AutoApprove), slog.String("redirect", shownRedirect(q.Redirect)))
 	s.audit.note(r.Context(), Event{Kind: "client_approved", Subject: subject, About: q.Client, Client: q.Name, Address: s.cfg.Address(r).String()})
@@ -212,7 +211,7 @@ func (s *Server) approve(w http.ResponseWriter, r *http.Request, q request, subj
 const codePurpose = "code"
 
 func (s *Server) issueCode(ctx context.Context, q request, subject string) (string, error) {
-	// A form gives one code, however often it is sent.
+	// One form yields one code, however often it is sent.
 	code, now := s.seal.derive(codePurpose, q.Nonce), time.Now()
 	return code, s.store.PutCode(ctx, Code{
 		Hash: HashOf(code), Client: q.Client, Redirect: q.Redirect, Challenge: [sha256.Size]byte(q.Challenge),

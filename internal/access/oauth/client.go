@@ -16,14 +16,13 @@ const (
 	methodPost = "client_secret_post"
 )
 
-// client is a registration. It is sealed into the client id, so the server keeps
-// none.
+// client is a registration. It is sealed into the client id, so the server stores none.
 type client struct {
 	Name      string   `json:"n,omitempty"`
 	Redirects []string `json:"r"`
 	Method    string   `json:"m"`
 	Issued    int64    `json:"t"` // unix seconds
-	Nonce     string   `json:"x"` // two registrations alike still differ
+	Nonce     string   `json:"x"` // makes equal registrations differ
 
 	id string
 }
@@ -37,7 +36,7 @@ func (s *Server) newClient(c client) client {
 	return c
 }
 
-// findClient reads the registration out of a client id.
+// findClient returns the registration sealed into a client id.
 func (s *Server) findClient(id string) (client, bool) {
 	var c client
 	if id == "" || s.seal.open(clientPurpose, id, &c) != nil {
@@ -47,25 +46,23 @@ func (s *Server) findClient(id string) (client, bool) {
 	return c, true
 }
 
-// secretOf is the client's secret, derived from its id.
+// secretOf derives the client's secret from its id.
 func (s *Server) secretOf(c client) string { return s.seal.derive(secretPurpose, c.id) }
 
-// rightSecret compares in constant time, so that a guess costs the same at every
-// byte.
+// rightSecret compares in constant time.
 func (s *Server) rightSecret(c client, secret string) bool {
 	return subtle.ConstantTimeCompare([]byte(s.secretOf(c)), []byte(secret)) == 1
 }
 
-// fingerprint stands for a client id, which is long, in codes and logs.
+// fingerprint is a short form of the client id for codes and logs.
 func (c client) fingerprint() string {
 	sum := sha256.Sum256([]byte(c.id))
 	return hex.EncodeToString(sum[:16])
 }
 
-// key is equal for registrations with the same name and redirect URIs, so that a
-// client that registered again after a restart can be told for the same one. The
-// port of a loopback address does not count: such clients listen where there is
-// room.
+// key is equal for registrations with the same name and redirect URIs, so that a client
+// that registers again after a restart is recognised. The port of a loopback address is
+// ignored, because it changes between runs.
 func (c client) key() string {
 	uris := make([]string, 0, len(c.Redirects))
 	for _, uri := range c.Redirects {
@@ -83,11 +80,11 @@ func (c client) key() string {
 	return hex.EncodeToString(sum[:16])
 }
 
-// maxName is how many bytes of a client's name are kept.
+// maxName bounds a client's name, in bytes.
 const maxName = 80
 
-// cleanName takes out of a name what could make it look like something else:
-// control characters, characters that reorder or hide text, invalid encoding.
+// cleanName removes control characters, characters that reorder or hide text, and
+// invalid encoding.
 func cleanName(name string) string {
 	var b strings.Builder
 	for _, r := range strings.Join(strings.Fields(strings.ToValidUTF8(name, "")), " ") {

@@ -12,8 +12,8 @@ import (
 
 const formPurpose = "form"
 
-// replacedWait is when to try again where the passphrase was replaced: by then
-// another replica may answer.
+// replacedWait is the Retry-After of a replica whose passphrase was replaced: by then
+// another one may answer.
 const replacedWait = 5 * time.Second
 
 // ServeConsent answers POST /consent: the owner's decision.
@@ -27,8 +27,8 @@ func (s *Server) ServeConsent(w http.ResponseWriter, r *http.Request) {
 	}
 	switch p.get("decision") {
 	case "deny":
-		s.limitedLog.LogAttrs(r.Context(), slog.LevelInfo, "[OAuth] denied", slog.String("client", q.Client), slog.String("client_name", q.Name))
-		s.sendBack(w, q.destination(), "error", "access_denied", "error_description", "the owner said no")
+		s.limitedLog.LogAttrs(r.Context(), slog.LevelInfo, "[OAuth] client denied", slog.String("client", q.Client), slog.String("client_name", q.Name))
+		s.sendBack(w, q.destination(), "error", "access_denied", "error_description", "the owner denied the request")
 		return
 	case "approve":
 	default:
@@ -38,7 +38,7 @@ func (s *Server) ServeConsent(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if code := s.seal.derive(codePurpose, q.Nonce); s.issued(r.Context(), code) {
-		// A double click sends the form twice, and the browser heeds the second answer.
+		// A double click sends the form twice, and the browser follows the second response.
 		s.sendBack(w, q.destination(), "code", code)
 		return
 	}
@@ -50,10 +50,10 @@ func (s *Server) ServeConsent(w http.ResponseWriter, r *http.Request) {
 	s.approve(w, r, q, subject)
 }
 
-// decider returns the owner who decides: one who is logged in, where no money is at
-// stake, or one who gives the passphrase and is then logged in. A one-time passphrase
-// decides once and leaves no login. It comes before the limits: it cannot be guessed,
-// and other people's guesses must not lock out an owner who is at the machine.
+// decider returns the owner who approves: one who is logged in, unless trading is live,
+// or one who enters the passphrase and is then logged in. A one-time passphrase creates
+// no login. It is checked before the rate limits: it cannot be guessed, and others'
+// guesses must not lock out an owner at the machine.
 func (s *Server) decider(w http.ResponseWriter, r *http.Request, passphrase string) (string, *Error) {
 	if subject := s.loggedIn(r); subject != "" && s.cfg.Trading != LiveTrading {
 		return subject, nil
@@ -72,21 +72,21 @@ func (s *Server) decider(w http.ResponseWriter, r *http.Request, passphrase stri
 	return subject, s.logIn(w, r, subject)
 }
 
-// issued reports whether a code was issued and not yet used.
+// issued reports whether a code was issued and is still unused.
 func (s *Server) issued(ctx context.Context, code string) bool {
 	_, err := s.store.Code(ctx, HashOf(code), time.Now())
 	return err == nil
 }
 
-// readDecision opens the sealed form. It must come from our page, from the
-// browser that the page was shown in, and in time.
+// readDecision opens the sealed form. It must come from candela's page, from the same
+// browser, and before it expires.
 func (s *Server) readDecision(w http.ResponseWriter, r *http.Request) (request, params, *Error) {
 	var q request
 	if s.origin.Check(r) != nil {
 		return q, params{}, refuse(http.StatusForbidden, "invalid_request", "the form was sent by another site")
 	}
 	if mediaType(r) != "application/x-www-form-urlencoded" {
-		return q, params{}, invalidRequest("the form is not well formed")
+		return q, params{}, invalidRequest("the form must be application/x-www-form-urlencoded")
 	}
 	body, e := readBody(w, r)
 	if e != nil {
@@ -109,8 +109,8 @@ func staleForm() *Error {
 	return invalidRequest("the form has expired or belongs to another browser; start again in the program that sent you here")
 }
 
-// authenticate checks a passphrase. The limits come before the hash, so that
-// guesses cost an attacker time and us nothing.
+// authenticate checks a passphrase. The rate limits come first, so that guesses cost the
+// server nothing.
 func (s *Server) authenticate(r *http.Request, passphrase string) (string, *Error) {
 	address := s.cfg.Address(r)
 	if wait := s.limits.tryGuess(address, time.Now()); wait > 0 {
@@ -125,17 +125,17 @@ func (s *Server) authenticate(r *http.Request, passphrase string) (string, *Erro
 		s.log.LogAttrs(r.Context(), slog.LevelInfo, "[OAuth] owner logged in", slog.String("subject", subject), slog.String("address", address.String()))
 		return subject, nil
 	case errors.Is(err, ErrReplaced):
-		e := refuse(http.StatusServiceUnavailable, "temporarily_unavailable", "The owner's passphrase was changed, and this replica was started with the former one: it takes neither.")
+		e := refuse(http.StatusServiceUnavailable, "temporarily_unavailable", "The owner's passphrase was changed, and this replica was started with the old one. It accepts neither.")
 		e.RetryAfter = replacedWait
 		return "", e
 	case errors.Is(err, ErrWrongPassphrase):
-		return "", refuse(http.StatusUnauthorized, "access_denied", "That passphrase is not right.")
+		return "", refuse(http.StatusUnauthorized, "access_denied", "Wrong passphrase.")
 	}
-	s.log.LogAttrs(r.Context(), slog.LevelError, "[OAuth] passphrase could not be checked", slog.Any("error", err))
+	s.log.LogAttrs(r.Context(), slog.LevelError, "[OAuth] passphrase check failed", slog.Any("error", err))
 	return "", serverError()
 }
 
-// askAgain shows the form once more, with what was wrong.
+// askAgain shows the form again with the error.
 func (s *Server) askAgain(w http.ResponseWriter, r *http.Request, q request, e *Error) {
 	s.limitedLog.LogAttrs(r.Context(), slog.LevelWarn, "[OAuth] login refused", slog.Int("status", e.Status),
 		slog.String("reason", e.Description), slog.String("address", s.cfg.Address(r).String()))

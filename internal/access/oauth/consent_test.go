@@ -54,7 +54,7 @@ func TestConsent_WrongPass401(t *testing.T) {
 	for _, wrong := range []string{"wrong", "", " " + Passphrase, strings.ToUpper(Passphrase)} {
 		r := b.Decide(page, "passphrase", wrong)
 		Documented(t, r)
-		if !strings.Contains(string(r.Body), "not right") || !strings.Contains(string(r.Body), `role="alert"`) {
+		if !strings.Contains(string(r.Body), "Wrong passphrase") || !strings.Contains(string(r.Body), `role="alert"`) {
 			t.Error("the page does not say so")
 		}
 		for _, cookie := range (&http.Response{Header: r.Header}).Cookies() {
@@ -425,8 +425,8 @@ func TestConsent_Says(t *testing.T) {
 		want     []string
 		not      string
 	}{
-		{oauth.NoTrading, "http://localhost:3118/callback", []string{`<p class="target">localhost:3118</p>`, "on the device you are using", "trading is off"}, "orders"},
-		{oauth.PaperTrading, "https://claude.ai/api/mcp/auth_callback", []string{`<p class="target">claude.ai</p>`, "This website", "on paper"}, "trading is off"},
+		{oauth.NoTrading, "http://localhost:3118/callback", []string{`<p class="target">localhost:3118</p>`, "on the device you are using", "trading is disabled"}, "orders"},
+		{oauth.PaperTrading, "https://claude.ai/api/mcp/auth_callback", []string{`<p class="target">claude.ai</p>`, "This website", "on paper"}, "trading is disabled"},
 		{oauth.LiveTrading, "cursor://anysphere.cursor-mcp/oauth/callback", []string{`<p class="target">cursor:</p>`, "An app on your device", "real money"}, "on paper"},
 	} {
 		t.Run(strconv.Itoa(i), func(t *testing.T) {

@@ -8,18 +8,17 @@ import (
 	"time"
 )
 
-// Error is what a client is told when a request is refused. Handlers return it
-// and one writer renders it: as JSON (RFC 6749 5.2), as a page for a person at a
-// browser, or as a redirect to the client.
+// Error is the public error of a refused request. writeError renders it as JSON (RFC
+// 6749 5.2), as a page for a person, or as a redirect to the client.
 type Error struct {
 	Status      int
 	Code        string        // "invalid_request"
 	Description string        // safe to show; names the parameter at fault
-	RetryAfter  time.Duration // how long to wait, zero when that does not help
+	RetryAfter  time.Duration // zero if waiting does not help
 
-	page bool         // a person may be reading
-	back *destination // the client to which the browser takes the error
-	heal string       // a link that lets a client of a former run start anew
+	page bool         // render a page if a browser asks
+	back *destination // redirect the error to the client
+	heal string       // link that makes a client of an earlier run register again
 }
 
 // Error returns code and description, for logs.
@@ -41,16 +40,15 @@ func invalidTarget() *Error {
 	return refuse(http.StatusBadRequest, "invalid_target", "resource is not an address of this server")
 }
 
-// invalidClient makes SDK clients forget their registration and register again,
-// which is what brings them back after a restart.
+// invalidClient makes SDK clients register again, which they must after a restart.
 func invalidClient(status int, description string) *Error {
 	return refuse(status, "invalid_client", description)
 }
 
-const unknownClient = "client_id is not registered here; registrations end when the server restarts: register again"
+const unknownClient = "client_id is not registered; registrations end when the server restarts: register again"
 
 func tooLarge() *Error {
-	return refuse(http.StatusRequestEntityTooLarge, "invalid_request", "the body may have at most 16 KiB")
+	return refuse(http.StatusRequestEntityTooLarge, "invalid_request", "the body is longer than 16 KiB")
 }
 
 func slowDown(wait time.Duration) *Error {
@@ -59,18 +57,18 @@ func slowDown(wait time.Duration) *Error {
 	return e
 }
 
-// serverError hides a failure of ours; the log has it.
+// serverError hides an internal failure; the log has it.
 func serverError() *Error {
-	return refuse(http.StatusInternalServerError, "server_error", "the server could not do it; its log says why")
+	return refuse(http.StatusInternalServerError, "server_error", "internal error; see the server's log")
 }
 
-// writeError is the one writer of refusals.
+// writeError renders and logs an Error.
 func (s *Server) writeError(w http.ResponseWriter, r *http.Request, e *Error) {
 	status := e.Status
 	if e.back != nil {
-		status = http.StatusSeeOther // the client hears of it, by way of the browser
+		status = http.StatusSeeOther // the browser delivers it to the client
 	}
-	s.limitedLog.LogAttrs(r.Context(), slog.LevelInfo, "[OAuth] refused",
+	s.limitedLog.LogAttrs(r.Context(), slog.LevelInfo, "[OAuth] request refused",
 		slog.String("endpoint", r.URL.Path), slog.Int("status", status),
 		slog.String("error", e.Code), slog.String("reason", e.Description))
 	if e.RetryAfter > 0 {
@@ -89,15 +87,15 @@ func (s *Server) writeError(w http.ResponseWriter, r *http.Request, e *Error) {
 	}
 }
 
-// setRetryAfter rounds up: a client that comes back too early is refused again.
+// setRetryAfter rounds up: a client that returns too early is refused again.
 func setRetryAfter(w http.ResponseWriter, wait time.Duration) {
 	w.Header().Set("Retry-After", strconv.Itoa(int((wait+time.Second-1)/time.Second)))
 }
 
-// writeJSON answers with an object that no cache may keep. RFC 6749 5.1.
+// writeJSON writes an uncacheable JSON response. RFC 6749 5.1.
 func writeJSON(w http.ResponseWriter, status int, body any) {
 	raw, err := json.Marshal(body)
-	if err != nil { // only a type that cannot be written, which a test would meet first
+	if err != nil { // only a type that cannot be marshalled
 		status, raw = http.StatusInternalServerError, []byte(`{"error":"server_error"}`)
 	}
 	h := w.Header()
@@ -106,5 +104,5 @@ func writeJSON(w http.ResponseWriter, status int, body any) {
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Content-Length", strconv.Itoa(len(raw)))
 	w.WriteHeader(status)
-	_, _ = w.Write(raw) // a client that went away is nobody's error
+	_, _ = w.Write(raw) // the client may have disconnected
 }

@@ -96,7 +96,7 @@ func TestLog_EveryStepAndNoSecret(t *testing.T) {
 	s.Do(http.MethodGet, "/.well-known/oauth-authorization-server", "", "", nil)
 	log := s.Log.String()
 	for _, step := range []string{
-		"metadata requested", "client registered", "authorization requested", "login refused", "owner logged in", "approved", "denied", "token issued", "code used twice", "refused",
+		"metadata requested", "client registered", "authorization requested", "login refused", "owner logged in", "client approved", "client denied", "token issued", "code replayed", "request refused",
 	} {
 		if !strings.Contains(log, `msg="[OAuth] `+step) {
 			t.Errorf("no line about %q", step)

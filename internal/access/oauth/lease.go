@@ -11,8 +11,8 @@ import (
 	"candela/internal/kit/principal"
 )
 
-// Leases ends contexts when the tokens that they act for end. It is safe for
-// concurrent use, and holds no more than there are calls and streams under way.
+// Leases ends contexts when their tokens end. It is safe for concurrent use and holds
+// one entry per active call or stream.
 type Leases struct {
 	store Store
 	mu    sync.Mutex
@@ -32,11 +32,10 @@ func NewLeases(store Store) *Leases {
 	return l
 }
 
-// Hold returns a context for what is done with the token that a key stands for. It
-// ends with ctx, when release is called, and with the token, then with the cause
-// principal.ErrTokenEnded; principal.TokenOf knows the key. A method of the store that ends a
-// token returns after these contexts have ended. The error is of the kind
-// fault.Unauthorized for a token that is not live.
+// Hold returns a context for work done with the token that key identifies. It ends with
+// ctx, with release, or with the token; then its cause is principal.ErrTokenEnded. A
+// store method that revokes a token returns after these contexts have ended. The error
+// is of kind fault.Unauthorized if the token is not live.
 func (l *Leases) Hold(ctx context.Context, key string) (held context.Context, release func(), err error) {
 	raw, err := hex.DecodeString(key)
 	if err != nil || len(raw) != len(Hash{}) {
@@ -66,7 +65,7 @@ func (l *Leases) hold(ctx context.Context, token Hash) (_ context.Context, relea
 		cancel(nil)
 	}
 	l.add(token, one)
-	// The token may have ended before the lease was there to end with it.
+	// The token may have ended before the lease was added.
 	if _, err := l.store.Token(ctx, token, time.Now()); errors.Is(err, ErrNotFound) {
 		release()
 		return nil, nil, err
@@ -91,8 +90,8 @@ func (l *Leases) remove(token Hash, one *lease) {
 	l.held[token] = rest
 }
 
-// end ends the Leases of tokens that have ended: of those named, or of every era but
-// the present one when none is named.
+// end ends the leases of the given tokens or, without any, of all generations but the
+// current one.
 func (l *Leases) end(tokens ...Hash) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -10,16 +10,15 @@ import (
 	"candela/internal/kit/bucket"
 )
 
-// Limits are how often things may happen. The zero value of each stands for its
-// default.
+// Limits holds rate limits. A zero field means its default.
 type Limits struct {
 	Register  Rate // registrations per address; 60 at once, then one per second
 	Guess     Rate // passphrases per address; 5, then one per 3 minutes
 	GuessAll  Rate // passphrases from everywhere; 30, then one per 2 seconds
-	Addresses int  // how many addresses are remembered; 4096
+	Addresses int  // number of addresses remembered; 4096
 }
 
-// Rate is a bucket: Burst at once, and one more after each Every.
+// Rate is a token bucket: Burst at once, and one more after each Every.
 type Rate = bucket.Rate
 
 // limiter counts registrations and guesses. It is safe for concurrent use.
@@ -28,8 +27,8 @@ type limiter struct {
 	guess    *bucket.Set[netip.Addr]
 	guessAll *rate.Limiter
 
-	mu     sync.Mutex // of guesses
-	latest time.Time  // when the last one came
+	mu     sync.Mutex // guards guesses
+	latest time.Time  // of the last guess
 }
 
 func newLimiter(l Limits) *limiter {
@@ -43,12 +42,12 @@ func newLimiter(l Limits) *limiter {
 	}
 }
 
-// tryGuess takes one guess from both buckets, or none and says how long to wait.
+// tryGuess takes one guess from both buckets, or none and returns the time to wait.
 func (l *limiter) tryGuess(address netip.Addr, now time.Time) (wait time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	// A bucket that is asked about a moment before the last one would fill twice for
-	// the time between, and callers do not come in the order of their clocks.
+	// Time must not go backwards: a bucket would refill twice for the time in between,
+	// and concurrent callers arrive out of order.
 	if now.Before(l.latest) {
 		now = l.latest
 	}

@@ -5,8 +5,8 @@ import (
 	"sync"
 )
 
-// Listeners are the functions that a Store calls when tokens end. The zero value has
-// none. It is safe for concurrent use.
+// Listeners holds the functions that a Store calls when tokens end. The zero value is
+// empty. It is safe for concurrent use.
 type Listeners struct {
 	mu  sync.Mutex
 	all []func(...Hash)

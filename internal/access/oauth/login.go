@@ -11,17 +11,17 @@ import (
 
 const (
 	loginTTL      = 12 * time.Hour
-	loginName     = "browser login"   // as the list of clients calls it
-	browserCookie = "candela_browser" // tells one browser from another, so that a form is good in one only
+	loginName     = "browser login"   // in the list of clients
+	browserCookie = "candela_browser" // identifies the browser, so that a form is valid in one only
 	loginCookie   = "candela_login"
 )
 
-// loginPaths returns the paths that browsers send a login to: the page that asks and
-// the address that its form is sent to.
+// loginPaths returns the paths that receive the login cookie: the consent page and its
+// form action.
 func loginPaths() []string { return []string{"/authorize", "/consent"} }
 
-// cookie returns a cookie as every one of ours is: out of reach of scripts and not
-// sent with another site's posts.
+// cookie returns a cookie that scripts cannot read and that other sites' posts do not
+// carry.
 func (s *Server) cookie(name, path, value string, age time.Duration) *http.Cookie {
 	return &http.Cookie{ //nolint:gosec // G124: Secure follows the base URL, and a browser drops such a cookie over http
 		Name: s.cookieName(name, path), Value: value, Path: path, MaxAge: int(age.Seconds()),
@@ -29,8 +29,8 @@ func (s *Server) cookie(name, path, value string, age time.Duration) *http.Cooki
 	}
 }
 
-// cookieName returns the name with which a browser makes sure, over https, that this
-// very host has set the cookie. Without https it refuses such names.
+// cookieName adds the prefix that, over https, makes a browser verify that this host set
+// the cookie. Without https a browser rejects such names.
 func (s *Server) cookieName(name, path string) string {
 	switch {
 	case !s.secure:
@@ -41,8 +41,8 @@ func (s *Server) cookieName(name, path string) string {
 	return "__Secure-" + name
 }
 
-// loggedIn returns the owner whose login came with the request, or "". A login counts
-// in the browser in which it was made.
+// loggedIn returns the owner of the request's login cookie, or "". A login is valid only
+// in the browser that created it.
 func (s *Server) loggedIn(r *http.Request) string {
 	browser := s.browserValue(r)
 	c, err := r.Cookie(s.cookieName(loginCookie, loginPaths()[0]))
@@ -56,8 +56,8 @@ func (s *Server) loggedIn(r *http.Request) string {
 	return t.Grant.Subject
 }
 
-// logIn logs the owner in at a browser. The login is kept as a token, so that it is
-// listed, can be revoked and ends with all others.
+// logIn starts a browser session of the owner. It is stored as a token, so that it is
+// listed and can be revoked.
 func (s *Server) logIn(w http.ResponseWriter, r *http.Request, subject string) *Error {
 	secret, now := newSecret(), time.Now()
 	t := Token{
@@ -69,7 +69,7 @@ func (s *Server) logIn(w http.ResponseWriter, r *http.Request, subject string) *
 	case errors.Is(err, ErrRevoked):
 		return staleForm()
 	case err != nil:
-		s.log.LogAttrs(r.Context(), slog.LevelError, "[OAuth] login could not be kept", slog.Any("error", err))
+		s.log.LogAttrs(r.Context(), slog.LevelError, "[OAuth] login not stored", slog.Any("error", err))
 		return serverError()
 	}
 	for _, path := range loginPaths() {
@@ -78,8 +78,8 @@ func (s *Server) logIn(w http.ResponseWriter, r *http.Request, subject string) *
 	return nil
 }
 
-// browserCookie returns the fingerprint of the browser's cookie and gives it one
-// if it has none. An old one is kept, so that two tabs work side by side.
+// browserCookie returns the fingerprint of the browser's cookie and sets one if there is
+// none. An existing one is kept, so that two tabs work at the same time.
 func (s *Server) browserCookie(w http.ResponseWriter, r *http.Request) string {
 	value := s.browserValue(r)
 	if value == "" {
@@ -89,7 +89,7 @@ func (s *Server) browserCookie(w http.ResponseWriter, r *http.Request) string {
 	return fingerprint(value)
 }
 
-// browserValue returns the browser's cookie, or "" when it is none of ours.
+// browserValue returns the browser's cookie, or "" if it is missing or malformed.
 func (s *Server) browserValue(r *http.Request) string {
 	c, err := r.Cookie(s.cookieName(browserCookie, "/"))
 	if err != nil || len(c.Value) != 22 {

@@ -8,20 +8,20 @@ import (
 	"time"
 )
 
-// Memory is the Store of one process: safe for concurrent use, and gone with the
-// process. Looking a token up takes a read lock and allocates nothing; what has
-// expired goes when it is asked for or when something new comes.
+// Memory is the in-memory Store of one process. It is safe for concurrent use. A token
+// lookup takes a read lock and allocates nothing; expired entries are dropped on lookup
+// and on insertion.
 type Memory struct {
 	mu        sync.RWMutex
 	codes     map[Hash]keptCode
-	redeemed  map[Hash]redemption // codes that were used, for as long as their tokens could live
+	redeemed  map[Hash]redemption // redeemed codes, until their tokens expire
 	tokens    map[Hash]Token
 	maxTokens int // tokens
 	seal      SealKey
 	ended     Listeners
 }
 
-// keptCode is a code, which is remembered for as long as its form could come again.
+// keptCode is a code that is remembered until its form expires.
 type keptCode struct {
 	Code
 	dropped bool
@@ -29,28 +29,28 @@ type keptCode struct {
 
 func (c keptCode) live(now time.Time) bool { return !c.dropped && now.Before(c.Expires) }
 
-// redemption remembers which token a code became.
+// redemption is the token of a redeemed code.
 type redemption struct {
 	token   Hash
 	expires time.Time
 }
 
-// NewMemory returns an empty store that holds at most so many tokens.
+// NewMemory returns an empty store that holds at most this many tokens.
 func NewMemory(tokens int) *Memory {
 	return &Memory{codes: map[Hash]keptCode{}, redeemed: map[Hash]redemption{}, tokens: map[Hash]Token{}, maxTokens: tokens, seal: NewSealKey()}
 }
 
-// Seal returns the key as of now.
+// Seal returns the current key.
 func (m *Memory) Seal() SealKey {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
 	return m.seal
 }
 
-// OnRevoke has ended called when tokens end before their time.
+// OnRevoke registers a function that is called when tokens end before they expire.
 func (m *Memory) OnRevoke(ended func(...Hash)) { m.ended.Add(ended) }
 
-// RevokeAll ends every code and token and draws another key.
+// RevokeAll revokes every code and token and changes the key.
 func (m *Memory) RevokeAll(_ context.Context, now time.Time) (int, error) {
 	live := m.revokeAll(now)
 	m.ended.Notify()
@@ -73,7 +73,7 @@ func (m *Memory) revokeAll(now time.Time) (live int) {
 	return live
 }
 
-// PutCode keeps a new code.
+// PutCode stores a new code.
 func (m *Memory) PutCode(_ context.Context, c Code, now time.Time) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -93,7 +93,7 @@ func (m *Memory) PutCode(_ context.Context, c Code, now time.Time) error {
 	return nil
 }
 
-// Code returns a live code that was neither redeemed nor dropped.
+// Code returns a live code.
 func (m *Memory) Code(_ context.Context, h Hash, now time.Time) (Code, error) {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
@@ -107,7 +107,7 @@ func (m *Memory) Code(_ context.Context, h Hash, now time.Time) (Code, error) {
 	return c.Code, nil
 }
 
-// Redeem turns a code into a token, once.
+// Redeem exchanges a code for a token, once.
 func (m *Memory) Redeem(_ context.Context, code Hash, t Token, now time.Time) error {
 	gone, err := m.redeem(code, t, now)
 	if len(gone) > 0 {
@@ -116,7 +116,7 @@ func (m *Memory) Redeem(_ context.Context, code Hash, t Token, now time.Time) er
 	return err
 }
 
-// redeem returns which tokens have ended by it.
+// redeem returns the tokens that ended because of it.
 func (m *Memory) redeem(code Hash, t Token, now time.Time) (gone []Hash, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -129,8 +129,7 @@ func (m *Memory) redeem(code Hash, t Token, now time.Time) (gone []Hash, err err
 		return nil, ErrNotFound
 	}
 	gone = m.makeRoom(now)
-	// Used codes are remembered beyond the tokens: one may be revoked while its
-	// code is still worth recognising.
+	// More redeemed codes than tokens: a revoked token's code must still be recognised.
 	for len(m.redeemed) >= 2*m.maxTokens {
 		delete(m.redeemed, oldest(m.redeemed, func(r redemption) time.Time { return r.expires }))
 	}
@@ -140,8 +139,8 @@ func (m *Memory) redeem(code Hash, t Token, now time.Time) (gone []Hash, err err
 	return gone, nil
 }
 
-// makeRoom drops what has expired, and tokens until there is room for one more. It
-// returns those.
+// makeRoom drops expired entries, and the oldest tokens until one more fits. It returns
+// those.
 func (m *Memory) makeRoom(now time.Time) (gone []Hash) {
 	m.evict(now)
 	for len(m.tokens) >= m.maxTokens {
@@ -152,7 +151,7 @@ func (m *Memory) makeRoom(now time.Time) (gone []Hash) {
 	return gone
 }
 
-// PutToken keeps a new token that comes of no code.
+// PutToken stores a new token without a code.
 func (m *Memory) PutToken(_ context.Context, t Token, now time.Time) error {
 	m.mu.Lock()
 	if t.Generation != m.seal.Generation() {
@@ -168,7 +167,7 @@ func (m *Memory) PutToken(_ context.Context, t Token, now time.Time) error {
 	return nil
 }
 
-// RevokeReplayed revokes the token that came of a redeemed code.
+// RevokeReplayed revokes the token of a redeemed code.
 func (m *Memory) RevokeReplayed(_ context.Context, code Hash) error {
 	m.mu.Lock()
 	used, ok := m.redeemed[code]
@@ -180,7 +179,7 @@ func (m *Memory) RevokeReplayed(_ context.Context, code Hash) error {
 	return nil
 }
 
-// DropCode burns a code.
+// DropCode makes a code unusable.
 func (m *Memory) DropCode(_ context.Context, h Hash) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -224,7 +223,7 @@ func (m *Memory) Tokens(_ context.Context, subject string, now time.Time) ([]Tok
 	return out, nil
 }
 
-// Revoke ends a token by its id.
+// Revoke revokes a token by its id.
 func (m *Memory) Revoke(_ context.Context, subject, id string) error {
 	token, ok := m.revoke(subject, id)
 	if !ok {
@@ -246,8 +245,8 @@ func (m *Memory) revoke(subject, id string) (token Hash, ok bool) {
 	return token, false
 }
 
-// evict drops what has expired. The maps are small, and this runs when an owner
-// approves a client, not with every request.
+// evict drops expired entries. The maps are small, and this runs on approval, not on
+// every request.
 func (m *Memory) evict(now time.Time) {
 	for h, c := range m.codes {
 		if !now.Before(c.Expires.Add(FormTTL)) {
@@ -266,7 +265,7 @@ func (m *Memory) evict(now time.Time) {
 	}
 }
 
-// oldest returns the key whose value ends first.
+// oldest returns the key of the value that ends first.
 func oldest[V any](m map[Hash]V, ends func(V) time.Time) (key Hash) {
 	var first time.Time
 	for h, v := range m {

@@ -8,7 +8,7 @@ import (
 
 const resourceMetadataPath = "/.well-known/oauth-protected-resource"
 
-// ServeMetadata answers with the authorization server's metadata. RFC 8414 2.
+// ServeMetadata serves the authorization server's metadata. RFC 8414 2.
 func (s *Server) ServeMetadata(w http.ResponseWriter, r *http.Request) {
 	s.logDiscovery(r)
 	base := s.cfg.BaseURL
@@ -33,8 +33,8 @@ func (s *Server) ServeMetadata(w http.ResponseWriter, r *http.Request) {
 	})
 }
 
-// ServeResource answers with the metadata of the resource that the path names.
-// Clients compare it with the address they were given, so each path has its own.
+// ServeResource serves the metadata of the resource that the path names. Clients compare
+// it with their configured address, so each path has its own.
 func (s *Server) ServeResource(w http.ResponseWriter, r *http.Request) {
 	s.logDiscovery(r)
 	writeJSON(w, http.StatusOK, struct {

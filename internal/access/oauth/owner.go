@@ -16,35 +16,33 @@ import (
 // SoleOwner is the subject of an installation's one owner.
 const SoleOwner = "owner"
 
-// FormerOwner is to whom belonged what was set up over stdio, before both transports
-// acted for SoleOwner.
+// FormerOwner is the subject that stdio used before both transports used SoleOwner.
 const FormerOwner = "local"
 
-// The answers of an OwnerAuth that are not failures.
+// Errors of an OwnerAuth that are not failures.
 var (
-	// ErrWrongPassphrase means that nobody owns the passphrase given.
+	// ErrWrongPassphrase means that no owner has the passphrase.
 	ErrWrongPassphrase = errors.New("wrong passphrase")
-	// ErrReplaced means that the passphrase which is known here was replaced: none
-	// is taken, whichever was given.
+	// ErrReplaced means that this replica's passphrase is outdated, so it accepts none.
 	ErrReplaced = errors.New("the passphrase was replaced")
 )
 
-// OwnerAuth knows the owners: those who may approve clients. Authenticate returns
-// the subject that a passphrase proves, ErrWrongPassphrase or ErrReplaced. It must
-// be safe for concurrent use.
+// OwnerAuth authenticates owners, who may approve clients. Authenticate returns the
+// subject of a passphrase, ErrWrongPassphrase or ErrReplaced. It must be safe for
+// concurrent use.
 type OwnerAuth interface {
 	Authenticate(ctx context.Context, passphrase string) (subject string, err error)
 }
 
-// Cost is what a guess costs, to us and to whoever steals a hash.
+// Cost is the argon2id cost of one guess.
 type Cost struct {
 	Memory  uint32 // KiB
 	Passes  uint32
 	Threads uint8
 }
 
-// DefaultCost is RFC 9106's choice for small machines but for the threads: 64 MiB
-// and three passes, well under a second.
+// DefaultCost is RFC 9106's choice for small machines with one thread: 64 MiB and three
+// passes, well under a second.
 func DefaultCost() Cost { return Cost{Memory: 64 << 10, Passes: 3, Threads: 1} }
 
 const (
@@ -52,8 +50,8 @@ const (
 	hashPrefix          = "$argon2id$"
 )
 
-// HashPassphrase returns an argon2id hash in the usual text form, which takes the
-// place of the passphrase in files and variables.
+// HashPassphrase returns an argon2id hash in the usual text form. Files and variables
+// may contain it instead of the passphrase.
 func HashPassphrase(passphrase string, c Cost) (string, error) {
 	if err := checkPassphrase(passphrase); err != nil {
 		return "", err
@@ -65,8 +63,8 @@ func HashPassphrase(passphrase string, c Cost) (string, error) {
 	return fmt.Sprintf("%sv=%d$m=%d,t=%d,p=%d$%s$%s", hashPrefix, argon2.Version, c.Memory, c.Passes, c.Threads, text(salt), text(key)), nil
 }
 
-// NewPassphrase returns 128 random bits in eight groups of four letters and
-// digits, for a server that was given no passphrase.
+// NewPassphrase returns a random 128-bit passphrase in eight groups of four characters,
+// for a server without a configured one.
 func NewPassphrase() string {
 	var random [16]byte
 	_, _ = rand.Read(random[:]) // documented never to fail
@@ -85,16 +83,15 @@ type Passphrase struct {
 	cost      Cost
 	text      string // the hash
 
-	// given returns the passphrase; nil where only its hash was given. A function is
-	// not printed by accident.
+	// given returns the passphrase; nil if only its hash is known. A function is not
+	// printed by accident.
 	given func() string
 
-	// One hash at a time: it needs the memory of a small machine, and guesses that
-	// wait in line are guesses that are not made.
+	// turn admits one hash at a time, which bounds memory and the rate of guesses.
 	turn chan struct{}
 }
 
-// NewOwner returns the owner of a passphrase, which may be given as its hash.
+// NewOwner returns the owner with a passphrase, which may be an argon2id hash.
 func NewOwner(passphrase string, c Cost) (*Passphrase, error) {
 	if strings.HasPrefix(passphrase, hashPrefix) {
 		return parseHash(passphrase)
@@ -110,20 +107,19 @@ func NewOwner(passphrase string, c Cost) (*Passphrase, error) {
 	return p, err
 }
 
-// Hash returns the argon2id hash: the one that was given, else one with a salt of its
-// own. Nothing else of a passphrase may be kept where others could read it, because
-// whatever is cheaper to compute is cheaper to guess from.
+// Hash returns the argon2id hash. Nothing else derived from the passphrase may be
+// stored: a cheaper hash would be cheaper to guess from.
 func (p *Passphrase) Hash() string { return p.text }
 
-// Is reports whether hash is one of the same passphrase, as far as can be told: a
-// passphrase fits every hash of it, a hash only itself.
+// Is reports whether hash is a hash of the same passphrase. If only the hash of this one
+// is known, other hashes of the same passphrase do not match.
 func (p *Passphrase) Is(ctx context.Context, hash string) (bool, error) {
 	if hash == p.text || p.given == nil {
 		return hash == p.text, nil
 	}
 	other, err := parseHash(hash)
 	if err != nil {
-		return false, nil //nolint:nilerr // what is no hash is not one of this passphrase
+		return false, nil //nolint:nilerr // not a hash, so not one of this passphrase
 	}
 	if _, err = other.Authenticate(ctx, p.given()); errors.Is(err, ErrWrongPassphrase) {
 		return false, nil
@@ -131,11 +127,10 @@ func (p *Passphrase) Is(ctx context.Context, hash string) (bool, error) {
 	return err == nil, err
 }
 
-// parseHash reads what HashPassphrase and other programs write. The bounds keep a
-// hash from asking for more memory or time than a login may cost.
+// parseHash parses an argon2id hash. The bounds limit the memory and time of a login.
 func parseHash(hash string) (*Passphrase, error) {
-	// The text itself stays out of the message: it may be a passphrase after all.
-	wrong := errors.New("the passphrase looks like an argon2id hash and is none: want $argon2id$v=19$m=65536,t=3,p=1$salt$key, m up to 1048576, t up to 16, p up to 16")
+	// The error omits the text: it may be a passphrase.
+	wrong := errors.New("the passphrase starts like an argon2id hash but is invalid: want $argon2id$v=19$m=65536,t=3,p=1$salt$key, m up to 1048576, t up to 16, p up to 16")
 	parts := strings.Split(hash, "$")
 	if len(parts) != 6 || parts[2] != fmt.Sprintf("v=%d", argon2.Version) {
 		return nil, wrong
@@ -157,7 +152,7 @@ func parseHash(hash string) (*Passphrase, error) {
 	return p, nil
 }
 
-// Authenticate hashes the passphrase when its turn comes.
+// Authenticate hashes the passphrase and compares it.
 func (p *Passphrase) Authenticate(ctx context.Context, passphrase string) (string, error) {
 	if len(passphrase) > maxPassphrase {
 		return "", ErrWrongPassphrase

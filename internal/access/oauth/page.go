@@ -20,29 +20,28 @@ var pageHTML string
 //go:embed page.css
 var pageCSS string
 
-// pageData is what the page shows: a decision to take, or a problem.
+// pageData is the content of the page: a request to decide, or a problem.
 type pageData struct {
 	Style   template.CSS
 	Service string
 	Host    string // of this server
 
-	Client   string // as it calls itself
-	Target   string // where the browser goes afterwards: a host, or the scheme of an app
+	Client   string // its own name, unverified
+	Target   string // where the browser goes next: a host, or the scheme of an app
 	Kind     string // of the target: loopback, app or site
 	Trading  string // "", paper or live
 	Days     int
 	Request  string // sealed
 	LoggedIn bool
-	Mistake  string // what was wrong with the passphrase
+	Mistake  string // error of the passphrase
 
 	Problem *Error
-	Heal    template.URL // the way back for a client of a former run
+	Heal    template.URL // link for a client of an earlier run
 }
 
-// parsePage returns the page and its content security policy. The style stands in
-// the page and is allowed by its hash; nothing else may load but our own icon.
-// There is no form-action: Chromium applies it to the redirect that follows, and
-// would stop the answer from reaching the client.
+// parsePage returns the page and its content security policy, which allows the inline
+// style by its hash and the icon. There is no form-action: Chromium applies it to the
+// redirect that follows and would block the response to the client.
 func parsePage() (*template.Template, string, error) {
 	page, err := template.New("page").Parse(pageHTML)
 	if err != nil {
@@ -75,10 +74,9 @@ func (s *Server) consentPage(r *http.Request, q request) pageData {
 	return data
 }
 
-// writePage renders the page with the headers that keep it from being framed,
-// cached or given a script.
+// writePage renders the page with headers that forbid framing, caching and scripts.
 func (s *Server) writePage(w http.ResponseWriter, status int, data pageData) {
-	data.Style = template.CSS(pageCSS) //nolint:gosec // G203: our own file, embedded
+	data.Style = template.CSS(pageCSS) //nolint:gosec // G203: an embedded file
 	data.Service = s.cfg.Name
 	_, data.Host, _ = strings.Cut(s.cfg.BaseURL, "://")
 	if data.Problem != nil {
@@ -93,7 +91,7 @@ func (s *Server) writePage(w http.ResponseWriter, status int, data pageData) {
 	h.Set("Content-Type", "text/html; charset=utf-8")
 	h.Set("Content-Security-Policy", s.csp)
 	h.Set("X-Frame-Options", "DENY")
-	// No opener policy: clients that open this page in a window of its own would lose it.
+	// No opener policy: it would cut off clients that open this page in a popup.
 	h.Set("Cross-Origin-Resource-Policy", "same-origin")
 	if s.secure {
 		h.Set("Strict-Transport-Security", "max-age=31536000")
@@ -104,10 +102,10 @@ func (s *Server) writePage(w http.ResponseWriter, status int, data pageData) {
 	h.Set("Cache-Control", "no-store")
 	h.Set("Content-Length", strconv.Itoa(b.Len()))
 	w.WriteHeader(status)
-	_, _ = w.Write(b.Bytes()) // a browser that went away is nobody's error
+	_, _ = w.Write(b.Bytes()) // the browser may have disconnected
 }
 
-// inWords says how long to wait, rounded up.
+// inWords formats a waiting time, rounded up.
 func inWords(wait time.Duration) string {
 	n, unit := int((wait+time.Second-1)/time.Second), "second"
 	if n > 90 {

@@ -11,12 +11,11 @@ import (
 	"strings"
 )
 
-// maxBody is how much of a request's body is read.
+// maxBody bounds a request's body, in bytes.
 const maxBody = 16 << 10
 
-// params are the parameters of a request, each with one value; resource alone
-// may be repeated (RFC 8707 2). One without a value counts as absent, RFC 6749
-// 3.1.
+// params holds the parameters of a request. Each has one value, except resource (RFC
+// 8707 2). An empty value means absent, RFC 6749 3.1.
 type params struct {
 	values    map[string]string
 	resources []string
@@ -24,7 +23,7 @@ type params struct {
 
 func (p params) get(name string) string { return p.values[name] }
 
-// set keeps a parameter, or reports false when it was there before.
+// set adds a parameter, or reports false if it is a duplicate.
 func (p *params) set(name, value string) bool {
 	if name == "resource" {
 		if value != "" {
@@ -43,7 +42,7 @@ func repeated(name string) *Error {
 	return invalidRequest("the parameter " + shown(name) + " is repeated")
 }
 
-// shown keeps a name that a client chose from filling an answer or a log.
+// shown bounds a name chosen by the client.
 func shown(name string) string {
 	if name = cleanName(name); len(name) > 40 {
 		name = strings.ToValidUTF8(name[:40], "") + "..."
@@ -55,7 +54,7 @@ func shown(name string) string {
 func parseForm(encoded string) (params, *Error) {
 	values, err := url.ParseQuery(encoded)
 	if err != nil {
-		return params{}, invalidRequest("the parameters are not well formed")
+		return params{}, invalidRequest("the parameters are malformed")
 	}
 	p := params{values: make(map[string]string, len(values))}
 	for name, all := range values {
@@ -68,11 +67,10 @@ func parseForm(encoded string) (params, *Error) {
 	return p, nil
 }
 
-// parseObject reads the same parameters from a JSON object, which some clients
-// send to the token endpoint. The decoder of a struct would take the last of two
-// equal names, so the object is read token by token.
+// parseObject reads parameters from a JSON object, which some clients send to the token
+// endpoint. It reads token by token to detect duplicates.
 func parseObject(body []byte) (params, *Error) {
-	wrong := invalidRequest("the body is not a JSON object of texts")
+	wrong := invalidRequest("the body is not a JSON object of strings")
 	d := json.NewDecoder(bytes.NewReader(body))
 	if open, err := d.Token(); err != nil || open != json.Delim('{') {
 		return params{}, wrong
@@ -110,7 +108,7 @@ func parseObject(body []byte) (params, *Error) {
 	return p, nil
 }
 
-// list returns the items of an array, or a value alone.
+// list returns the items of an array, or a single value.
 func list(value any) []any {
 	if items, ok := value.([]any); ok {
 		return items
@@ -143,7 +141,8 @@ func isJSON(kind string) bool {
 	return kind == "application/json" || strings.HasSuffix(kind, "+json")
 }
 
-// wantsHTML reports whether a browser asks: programs do not name text/html.
+// wantsHTML reports whether a browser sent the request: programs do not accept
+// text/html.
 func wantsHTML(r *http.Request) bool {
 	return strings.Contains(strings.ToLower(strings.Join(r.Header["Accept"], ",")), "text/html")
 }

@@ -17,17 +17,17 @@ const (
 	maxRedirectTotal = 2 << 10
 )
 
-// appSchemes are the schemes of desktop clients that carry no dot.
+// appSchemes returns the dotless schemes of known desktop clients.
 func appSchemes() []string {
 	return []string{"cursor", "vscode", "vscode-insiders", "windsurf", "claude", "zed", "jetbrains"}
 }
 
-// checkRedirects returns why a registration's redirect URIs cannot be taken, or
-// nil. extra are schemes the operator added.
+// checkRedirects validates a registration's redirect URIs. extra are schemes the operator
+// added.
 func checkRedirects(uris, extra []string) *Error {
 	wrong := func(why string) *Error { return refuse(http.StatusBadRequest, "invalid_redirect_uri", why) }
 	if len(uris) == 0 || len(uris) > maxRedirects {
-		return wrong("redirect_uris must hold 1 to 10 addresses")
+		return wrong("redirect_uris must contain 1 to 10 addresses")
 	}
 	total := 0
 	for _, u := range uris {
@@ -41,11 +41,11 @@ func checkRedirects(uris, extra []string) *Error {
 	return nil
 }
 
-// checkRedirect returns why one URI cannot be taken, or "".
+// checkRedirect returns why a URI is invalid, or "".
 func checkRedirect(raw string, extra []string) string {
 	for i := range len(raw) {
-		// A backslash is a slash to browsers and none to us; control characters and
-		// spaces split headers; anything beyond ASCII can look like another host.
+		// Browsers treat a backslash as a slash; control characters and spaces split
+		// headers; non-ASCII characters can imitate another host.
 		if c := raw[i]; c <= ' ' || c >= 0x7f || c == '\\' || c == '"' || c == '<' || c == '>' {
 			return "only printable ASCII without spaces, quotes or backslashes"
 		}
@@ -57,31 +57,31 @@ func checkRedirect(raw string, extra []string) string {
 	case strings.Contains(raw, "#"):
 		return "must have no fragment"
 	case u.User != nil:
-		return "must have no user in it"
+		return "must not contain a user name"
 	case carriesAnswer(u):
-		return "must not carry code, state, iss or error: these are the answer's"
+		return "must not contain the response parameters code, state, iss or error"
 	case !validPort(u.Port()):
-		return "must have no port above 65535, nor zeros before it"
+		return "must have a port up to 65535 without leading zeros"
 	}
 	switch {
 	case u.Scheme == "https":
 		if u.Host == "" || u.Hostname() == "" {
-			return "must name a host"
+			return "must have a host"
 		}
 		return ""
 	case u.Scheme == "http":
 		if !loopback(u.Hostname()) {
-			return "http is for localhost, 127.0.0.0/8 and [::1] only; use https"
+			return "http is only for localhost, 127.0.0.0/8 and [::1]; use https"
 		}
 		return ""
 	case strings.Contains(u.Scheme, "."), slices.Contains(appSchemes(), u.Scheme), slices.Contains(extra, u.Scheme):
 		return ""
 	}
-	return "scheme " + u.Scheme + " is not allowed: https, http on loopback, a scheme with a dot or one of a known client"
+	return "scheme " + u.Scheme + " is not allowed: use https, http on loopback, a scheme with a dot or that of a known client"
 }
 
-// carriesAnswer reports whether an address has parameters of its own that the answer
-// sets: a client could take one for the other.
+// carriesAnswer reports whether an address already has parameters that the response
+// sets: a client could confuse the two.
 func carriesAnswer(u *url.URL) bool {
 	for pair := range strings.SplitSeq(u.RawQuery, "&") {
 		name, _, _ := strings.Cut(pair, "=")
@@ -93,13 +93,13 @@ func carriesAnswer(u *url.URL) bool {
 	return false
 }
 
-// validPort reports whether a browser could go to a port; "" is the scheme's own.
+// validPort reports whether a port is valid; "" is the scheme's default.
 func validPort(text string) bool {
 	n, err := strconv.ParseUint(text, 10, 16)
 	return text == "" || err == nil && text == strconv.FormatUint(n, 10)
 }
 
-// loopback reports whether a host without port is this machine by its spelling.
+// loopback reports whether a host name or address without port is a loopback one.
 func loopback(host string) bool {
 	if strings.EqualFold(host, "localhost") {
 		return true
@@ -108,9 +108,8 @@ func loopback(host string) bool {
 	return err == nil && ip.Zone() == "" && ip.IsLoopback() && (ip.Is4() || ip == netip.IPv6Loopback())
 }
 
-// matchRedirect reports whether the address asked for is one that was
-// registered: the same string, except that the port of a loopback address does
-// not count, because a client listens where there is room. RFC 8252 7.3.
+// matchRedirect reports whether the requested address was registered. The strings must be
+// equal, except for the port of a loopback address. RFC 8252 7.3.
 func matchRedirect(registered []string, asked string) bool {
 	if slices.Contains(registered, asked) {
 		return true
@@ -122,8 +121,8 @@ func matchRedirect(registered []string, asked string) bool {
 	})
 }
 
-// withoutLoopbackPort cuts the port out of an http loopback address, and returns
-// false for any other.
+// withoutLoopbackPort removes the port from an http loopback address. It returns false
+// for any other address.
 func withoutLoopbackPort(raw string) (string, bool) {
 	if checkRedirect(raw, nil) != "" || !strings.HasPrefix(raw, "http://") {
 		return "", false
@@ -145,8 +144,7 @@ func withoutLoopbackPort(raw string) (string, bool) {
 	return "http://" + host + rest[end:], true
 }
 
-// shownRedirect returns what of a redirect URI a person or a log needs: the host,
-// or the scheme of an app's address.
+// shownRedirect returns the host of a redirect URI, or the scheme of an app's address.
 func shownRedirect(raw string) string {
 	u, err := url.Parse(raw)
 	switch {

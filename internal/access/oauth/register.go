@@ -10,8 +10,8 @@ import (
 	"candela/internal/kit/bucket"
 )
 
-// registration is what a client may tell about itself. RFC 7591 2. Everything
-// else it says is ignored, and the answer says what is in force.
+// registration holds the supported client metadata. RFC 7591 2. Other metadata is
+// ignored, and the response states the values in force.
 type registration struct {
 	Redirects     []string `json:"redirect_uris"`
 	Name          string   `json:"client_name"`
@@ -20,8 +20,8 @@ type registration struct {
 	ResponseTypes []string `json:"response_types"`
 }
 
-// ServeRegister answers POST /register: dynamic registration, open to all,
-// because a registration allows nothing and costs nothing.
+// ServeRegister answers POST /register: dynamic registration. It is open to all, because
+// a registration grants nothing and uses no memory.
 func (s *Server) ServeRegister(w http.ResponseWriter, r *http.Request) {
 	s = s.pinned()
 	if wait := s.limits.register.Take(bucket.Network(s.cfg.Address(r)), time.Now()); wait > 0 {
@@ -88,16 +88,16 @@ func checkRegistration(asked registration, schemes []string) *Error {
 		return e
 	}
 	if len(asked.GrantTypes) > 0 && !slices.Contains(asked.GrantTypes, "authorization_code") {
-		return invalidMetadata("grant_types must contain authorization_code, the only grant here")
+		return invalidMetadata("grant_types must contain authorization_code, the only supported grant")
 	}
 	if len(asked.ResponseTypes) > 0 && !slices.Contains(asked.ResponseTypes, "code") {
-		return invalidMetadata("response_types must contain code, the only response type here")
+		return invalidMetadata("response_types must contain code, the only supported response type")
 	}
 	return nil
 }
 
-// authMethod returns the method in force. A client that asked for Basic has a
-// secret and may use either way; whatever else it asked for, PKCE protects it.
+// authMethod returns the method in force. A client that requested Basic may use either
+// way to send its secret; PKCE protects all others.
 func authMethod(asked string) string {
 	if asked == methodPost || asked == "client_secret_basic" {
 		return methodPost

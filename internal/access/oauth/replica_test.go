@@ -84,7 +84,7 @@ func TestEndAll_EndsWhatWasSealed(t *testing.T) {
 	if _, err := s.Server.Authorize(t.Context(), s.Token()); err != nil {
 		t.Errorf("nobody is let in any more: %v", err)
 	}
-	if log := both[1].Log.String(); !strings.Contains(log, "all logins ended") {
+	if log := both[1].Log.String(); !strings.Contains(log, "all logins revoked") {
 		t.Errorf("the log says %s", log)
 	}
 }

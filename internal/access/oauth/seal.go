@@ -12,22 +12,21 @@ import (
 	"strings"
 )
 
-// errSeal is what every seal that does not hold is answered with: which part was
-// wrong is nobody's business.
-var errSeal = errors.New("seal does not hold")
+// errSeal is the error of every invalid seal; it does not reveal which part is wrong.
+var errSeal = errors.New("invalid seal")
 
-// SealKey is the secret behind everything that is sealed.
+// SealKey is the secret key of all seals.
 type SealKey [32]byte
 
-// NewSealKey draws a key.
+// NewSealKey returns a random key.
 func NewSealKey() SealKey {
 	var k SealKey
 	_, _ = rand.Read(k[:]) // documented never to fail
 	return k
 }
 
-// Generation names the time in which the key is the present one, and says nothing about the
-// key itself.
+// Generation identifies the login generation of the key without revealing the key. The
+// string "era" is part of the stored format.
 func (k SealKey) Generation() string {
 	s := sealer{func() SealKey { return k }}
 	return hex.EncodeToString(s.mac("era", "")[:8])
@@ -39,18 +38,17 @@ func (SealKey) String() string { return "[secret]" }
 // LogValue hides the key.
 func (SealKey) LogValue() slog.Value { return slog.StringValue("[secret]") }
 
-// sealer writes small records into strings that only who has the key can make. The
-// records are readable by whoever holds the string, so they hold no secret.
+// sealer encodes small records as authenticated strings. The records are readable, so
+// they must contain no secrets.
 type sealer struct{ key func() SealKey }
 
-// pinned returns a sealer that keeps to the present key.
+// pinned returns a sealer that keeps the current key.
 func (s *sealer) pinned() sealer {
 	key := s.key()
 	return sealer{func() SealKey { return key }}
 }
 
-// mac is the authenticator of data for one purpose. The purpose is part of it, so
-// that a form cannot be passed off as a client.
+// mac authenticates data for one purpose, so that a form cannot be used as a client id.
 func (s *sealer) mac(purpose, data string) []byte {
 	key := s.key()
 	h := hmac.New(sha256.New, key[:])
@@ -60,8 +58,7 @@ func (s *sealer) mac(purpose, data string) []byte {
 	return h.Sum(nil)
 }
 
-// seal returns record as "data.authenticator", both base64url. The records are
-// structs of ours that always marshal.
+// seal returns record as "data.mac", both base64url.
 func (s *sealer) seal(purpose string, record any) string {
 	raw, err := json.Marshal(record)
 	if err != nil {
@@ -71,14 +68,14 @@ func (s *sealer) seal(purpose string, record any) string {
 	return data + "." + base64.RawURLEncoding.EncodeToString(s.mac(purpose, data))
 }
 
-// open reads a sealed record, or returns errSeal. The seal is checked before a
-// byte of the record is parsed.
+// open reads a sealed record, or returns errSeal. The record is parsed only after the
+// seal is verified.
 func (s *sealer) open(purpose, sealed string, record any) error {
 	data, tag, ok := strings.Cut(sealed, ".")
 	if !ok {
 		return errSeal
 	}
-	// Strict, so that a sealed text has one spelling.
+	// Strict, so that a sealed record has exactly one encoding.
 	mac, err := base64.RawURLEncoding.Strict().DecodeString(tag)
 	if err != nil || strings.ContainsAny(tag, "\r\n") || !hmac.Equal(mac, s.mac(purpose, data)) {
 		return errSeal
@@ -90,12 +87,12 @@ func (s *sealer) open(purpose, sealed string, record any) error {
 	return nil
 }
 
-// derive returns a secret that belongs to a name and need not be stored.
+// derive returns a secret for a name, which need not be stored.
 func (s *sealer) derive(purpose, name string) string {
 	return base64.RawURLEncoding.EncodeToString(s.mac(purpose, name))
 }
 
-// newSecret returns 256 random bits as text, for codes and tokens.
+// newSecret returns a random 256-bit secret.
 func newSecret() string { return randomText(32) }
 
 func randomText(bytes int) string {
@@ -104,7 +101,7 @@ func randomText(bytes int) string {
 	return base64.RawURLEncoding.EncodeToString(b)
 }
 
-// randomID returns a short name for a token, for people to type.
+// randomID returns a short token id that people can type.
 func randomID() string {
 	var b [5]byte
 	_, _ = rand.Read(b[:]) // documented never to fail

@@ -17,8 +17,7 @@ import (
 	"candela/internal/kit/principal"
 )
 
-// Trading says what an approved client can do with orders, for the owner to read
-// before approving.
+// Trading is what an approved client can do with orders; the consent page shows it.
 type Trading uint8
 
 // The kinds of trading.
@@ -28,21 +27,22 @@ const (
 	LiveTrading
 )
 
-// Config is how the server presents and protects itself.
+// Config configures a Server.
 type Config struct {
-	BaseURL         string   // every published address starts with it; no trailing slash
-	Name            string   // of the service, for people
-	Trading         Trading  // what the consent page warns of
-	AutoApprove     bool     // approve every client; refused unless the base URL is loopback
-	RedirectSchemes []string // of apps, besides those that are known
-	Limits          Limits   // the zero value stands for the defaults
+	BaseURL         string   // prefix of every published address, without a trailing slash
+	Name            string   // of the service, shown to people
+	Trading         Trading  // shown on the consent page
+	AutoApprove     bool     // approve every client; needs a loopback base URL
+	RedirectSchemes []string // app schemes besides the known ones
+	Limits          Limits   // zero fields mean defaults
 	Log             *slog.Logger
 
-	// Pass reports whether a passphrase is one that the owner's machine has given out
-	// for one use. It is hard to guess and checked without a limit. Nil: none is.
+	// Pass redeems a one-time passphrase issued on the owner's machine. It cannot be
+	// guessed, so it is checked without a rate limit. Nil: there is none.
 	Pass func(passphrase string) bool
 
-	// Address returns whom a request counts against. Nil: the peer.
+	// Address returns the address whose rate limit a request counts against. Nil: the
+	// peer.
 	Address func(*http.Request) netip.Addr
 }
 
@@ -53,7 +53,7 @@ type Server struct {
 	owner  OwnerAuth
 	cfg    Config
 	log    *slog.Logger
-	// limitedLog is for lines that anyone can cause; bounded.
+	// limitedLog is rate-limited, for messages that anyone can cause.
 	limitedLog *slog.Logger
 	audit      *audit // shared by copies
 	seal       sealer
@@ -61,18 +61,18 @@ type Server struct {
 	origin     *http.CrossOriginProtection
 	page       *template.Template
 	csp        string
-	secure     bool // cookies travel over https only
+	secure     bool // cookies are sent over https only
 }
 
-// New returns a Server that keeps codes and tokens in store and lets owner's
-// owners approve clients.
+// New returns a Server that stores codes and tokens in store. owner authenticates the
+// owners who approve clients.
 func New(store Store, owner OwnerAuth, cfg Config) (*Server, error) {
 	base, err := url.Parse(cfg.BaseURL)
 	switch {
 	case err != nil || base.Host == "" || base.Path != "" || base.Scheme != "http" && base.Scheme != "https":
-		return nil, fmt.Errorf("base URL %q is not scheme://host", cfg.BaseURL)
+		return nil, fmt.Errorf("base URL %q: want scheme://host", cfg.BaseURL)
 	case cfg.AutoApprove && !loopback(base.Hostname()):
-		return nil, fmt.Errorf("automatic approval is for loopback only, and the base URL is %s", cfg.BaseURL)
+		return nil, fmt.Errorf("automatic approval needs a loopback base URL, not %s", cfg.BaseURL)
 	case store == nil || owner == nil || cfg.Log == nil:
 		return nil, errors.New("oauth needs a store, an owner and a logger")
 	}
@@ -84,7 +84,7 @@ func New(store Store, owner OwnerAuth, cfg Config) (*Server, error) {
 		seal: sealer{store.Seal}, limits: newLimiter(cfg.Limits), secure: base.Scheme == "https",
 		origin: http.NewCrossOriginProtection(),
 	}
-	// A proxy may pass another Host on than the one the browser asked for.
+	// A proxy may change the Host header.
 	if err := s.origin.AddTrustedOrigin(cfg.BaseURL); err != nil {
 		return nil, fmt.Errorf("base URL: %w", err)
 	}
@@ -94,9 +94,9 @@ func New(store Store, owner OwnerAuth, cfg Config) (*Server, error) {
 	return s, nil
 }
 
-// pinned returns the server with the present key for good. A request is answered by
-// one: what it brings and what it gets are then of one era. Would the key change in
-// between, an approval of the era that has ended could be sealed with the new key.
+// pinned returns a copy of the server with the current key. A request uses one
+// generation throughout: otherwise an approval of a revoked generation could be sealed
+// with the new key.
 func (s *Server) pinned() *Server {
 	p := *s
 	p.seal = s.seal.pinned()
@@ -111,13 +111,12 @@ func peerAddress(r *http.Request) netip.Addr {
 	return peer.Addr().Unmap()
 }
 
-// Authorize returns the caller that a bearer token stands for, an error of kind
-// fault.Unauthorized when it stands for none. It runs with every request, so it
-// neither logs nor allocates.
+// Authorize returns the caller of a bearer token, or an error of kind
+// fault.Unauthorized. It runs for every request, so it neither logs nor allocates.
 func (s *Server) Authorize(ctx context.Context, token string) (principal.Caller, error) {
 	t, err := s.store.Token(ctx, HashOf(token), time.Now())
 	if err == nil && t.Grant.Login {
-		err = ErrNotFound // it approves clients, and is none
+		err = ErrNotFound // a browser session is not a client
 	}
 	if err != nil {
 		return principal.Caller{}, unauthorized(err)
@@ -128,22 +127,20 @@ func (s *Server) Authorize(ctx context.Context, token string) (principal.Caller,
 	}, nil
 }
 
-// Hold returns a context for what a caller does, which ends with the caller's token:
-// see Leases.
+// Hold returns a context that ends with the caller's token: see Leases.
 func (s *Server) Hold(ctx context.Context, caller principal.Caller) (held context.Context, release func(), err error) {
 	return s.leases.Hold(ctx, caller.Key)
 }
 
-// unauthorized is the error of a token that was not found.
 func unauthorized(err error) error {
 	if errors.Is(err, ErrNotFound) {
 		return &fault.Error{Kind: fault.Unauthorized, Code: "invalid_token", Message: "the token is unknown or expired"}
 	}
-	return fmt.Errorf("look a token up: %w", err)
+	return fmt.Errorf("look up a token: %w", err)
 }
 
-// OnRevoke has ended called, from now on, whenever tokens have ended before their time:
-// with the keys that stand for them, or with none when all have that were given before.
+// OnRevoke registers a function that is called when tokens end before they expire: with
+// their keys, or without any when all earlier tokens ended.
 func (s *Server) OnRevoke(ended func(keys ...string)) {
 	s.store.OnRevoke(func(tokens ...Hash) {
 		keys := make([]string, len(tokens))
@@ -159,8 +156,7 @@ func (s *Server) Tokens(ctx context.Context, subject string) ([]Token, error) {
 	return s.store.Tokens(ctx, subject, time.Now())
 }
 
-// Revoke ends an owner's token by its id. It returns ErrNotFound for an id that
-// no live token has.
+// Revoke revokes an owner's live token by its id, or returns ErrNotFound.
 func (s *Server) Revoke(ctx context.Context, subject, id string) error {
 	if err := s.store.Revoke(ctx, subject, id); err != nil {
 		return err
@@ -170,20 +166,20 @@ func (s *Server) Revoke(ctx context.Context, subject, id string) error {
 	return nil
 }
 
-// RevokeAll ends all that was let in: tokens, codes, registrations, forms and browsers'
-// logins. It returns how many tokens that were.
+// RevokeAll revokes all tokens, codes, registrations, forms and browser sessions. It
+// returns the number of client tokens revoked.
 func (s *Server) RevokeAll(ctx context.Context) (int, error) {
 	ended, err := s.store.RevokeAll(ctx, time.Now())
 	if err != nil {
 		return 0, err
 	}
-	s.log.LogAttrs(ctx, slog.LevelWarn, "[OAuth] all logins ended", slog.Int("tokens", ended))
+	s.log.LogAttrs(ctx, slog.LevelWarn, "[OAuth] all logins revoked", slog.Int("tokens", ended))
 	s.audit.note(ctx, Event{Kind: "logins_ended", Subject: SoleOwner})
 	return ended, nil
 }
 
-// ours reports whether a resource (RFC 8707) is this server: its base address or
-// one of the MCP paths, with or without a final slash.
+// ours reports whether a resource (RFC 8707) is this server: its base URL or one of the
+// MCP paths, with or without a trailing slash.
 func (s *Server) ours(resource string) bool {
 	path, ok := strings.CutPrefix(resource, s.cfg.BaseURL)
 	if !ok {

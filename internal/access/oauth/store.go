@@ -8,27 +8,26 @@ import (
 	"time"
 )
 
-// Lifetimes and caps. The token's lifetime is the interface's; the caps keep an
-// owner who clicks a thousand times from filling memory.
+// Lifetimes and limits. The limits bound memory however often an owner approves.
 const (
 	CodeTTL   = 5 * time.Minute
 	FormTTL   = 10 * time.Minute // of the consent form
 	TokenTTL  = 7 * 24 * time.Hour
 	MaxCodes  = 256
-	MaxTokens = 1024 // unless a store is told otherwise
+	MaxTokens = 1024 // default of a store
 )
 
-// Hash is the SHA-256 of a code or a token: all that is ever kept of one. Looking
-// a hash up gives no timing away, because a client cannot choose one.
+// Hash is the SHA-256 of a code or token, the only form that is stored. Lookups leak no
+// timing, because a client cannot choose a hash.
 type Hash [sha256.Size]byte
 
 // HashOf returns the hash of a secret.
 func HashOf(secret string) Hash {
-	var room [64]byte // longer than a code or token of ours, and not on the heap
-	return sha256.Sum256(append(room[:0], secret...))
+	var buffer [64]byte // longer than any code or token; stays off the heap
+	return sha256.Sum256(append(buffer[:0], secret...))
 }
 
-// Hex returns the hash as text.
+// Hex returns the hash in hexadecimal.
 func (h Hash) Hex() string { return hex.EncodeToString(h[:]) }
 
 // Grant records an approval: the owner and the client that acts for the owner.
@@ -63,57 +62,53 @@ type Token struct {
 	Expires    time.Time `json:"Expires"`
 }
 
-// The answers of a Store that are not failures.
+// Errors of a Store that are not failures.
 var (
 	ErrNotFound = errors.New("no such code or token")
-	ErrReplayed = errors.New("the code was redeemed before")
-	ErrRevoked  = errors.New("all logins have ended meanwhile")
+	ErrReplayed = errors.New("code already redeemed")
+	ErrRevoked  = errors.New("all logins were revoked meanwhile")
 )
 
-// Store keeps codes, tokens and the key that everything else is sealed with.
-// Implementations are safe for concurrent use, forget what has expired, and hold at
-// most MaxCodes and MaxTokens, or as many as they are told: past that the oldest
-// goes. A restart may empty it. storetest holds them to it.
+// Store keeps codes, tokens and the seal key. Implementations are safe for concurrent
+// use, drop expired entries, and hold at most MaxCodes codes and a configured number of
+// tokens; beyond that the oldest is dropped. A restart may empty the store. storetest
+// checks this contract.
 type Store interface {
-	// Seal returns the key of client ids, forms and logins, as of now. Servers with
-	// the same store know each other's; when the key changes, all that was sealed
-	// has ended.
+	// Seal returns the current seal key, shared by all servers with the same store. A
+	// new key invalidates everything sealed before.
 	Seal() SealKey
 
-	// RevokeAll ends every code and token of every owner and changes the key. It
-	// returns how many tokens of clients that were live have ended.
+	// RevokeAll revokes every code and token of every owner and changes the key. It
+	// returns the number of live client tokens revoked.
 	RevokeAll(ctx context.Context, now time.Time) (int, error)
 
-	// OnRevoke has ended called, from now on, whenever tokens have ended before their
-	// time: with their hashes, or with none when every token of another era than that
-	// of the present key has. A method that ends tokens returns after ended has, so
-	// ended must not wait.
+	// OnRevoke registers a function that is called when tokens end before they expire:
+	// with their hashes, or without any when all tokens of earlier generations ended.
+	// The store calls it synchronously, so it must not block.
 	OnRevoke(ended func(tokens ...Hash))
 
-	// PutCode keeps a new code. It returns ErrEnded for one of another era than that
-	// of the present key: its approval has ended before it was written down. It returns
-	// ErrReplayed for one that was kept before, whatever became of it, as long as the
-	// store remembers.
+	// PutCode stores a new code. It returns ErrRevoked for a code of an earlier
+	// generation, and ErrReplayed for one that was stored before, as long as the store
+	// remembers it.
 	PutCode(ctx context.Context, c Code, now time.Time) error
 
-	// Code returns a live code that was neither redeemed nor dropped. It returns
-	// ErrReplayed for one that was redeemed, and ErrNotFound otherwise.
+	// Code returns a live code. It returns ErrReplayed for a redeemed code, and
+	// ErrNotFound for a dropped, expired or unknown one.
 	Code(ctx context.Context, code Hash, now time.Time) (Code, error)
 
-	// Redeem turns a code into a token, once: of any number of calls for one code
-	// exactly one succeeds. Every later one revokes the token that came of it and
-	// returns ErrReplayed. It returns ErrNotFound for a code that is not live.
+	// Redeem exchanges a code for a token. Of any number of calls for one code exactly
+	// one succeeds; each later one revokes the token and returns ErrReplayed. It returns
+	// ErrNotFound for a code that is not live.
 	Redeem(ctx context.Context, code Hash, t Token, now time.Time) error
 
-	// PutToken keeps a new token that comes of no code. It returns ErrEnded as PutCode
-	// does.
+	// PutToken stores a new token without a code. It returns ErrRevoked as PutCode does.
 	PutToken(ctx context.Context, t Token, now time.Time) error
 
-	// RevokeReplayed revokes the token that came of a redeemed code. For any other code
-	// it does nothing.
+	// RevokeReplayed revokes the token of a redeemed code. For any other code it does
+	// nothing.
 	RevokeReplayed(ctx context.Context, code Hash) error
 
-	// DropCode burns a code.
+	// DropCode makes a code unusable.
 	DropCode(ctx context.Context, code Hash) error
 
 	// Token returns a live token, or ErrNotFound. An expired one is removed.
@@ -122,6 +117,6 @@ type Store interface {
 	// Tokens lists the live tokens of an owner, newest first.
 	Tokens(ctx context.Context, subject string, now time.Time) ([]Token, error)
 
-	// Revoke ends an owner's token by its id, or returns ErrNotFound.
+	// Revoke revokes an owner's token by its id, or returns ErrNotFound.
 	Revoke(ctx context.Context, subject, id string) error
 }

@@ -8,16 +8,15 @@ import (
 	"unicode/utf8"
 )
 
-// The bounds of a passphrase. Strangers with many addresses have 43,000 guesses a day:
-// a shorter one, or one that every list of passwords begins with, does not stand that.
+// The bounds of a passphrase. An attacker with many addresses has 43,000 guesses a day,
+// enough for a shorter or a common one.
 const (
 	minPassphrase = 12   // characters
 	maxPassphrase = 1024 // bytes
 	minDistinct   = 5    // characters
 )
 
-// guessed returns words that guesses begin with. With digits and signs around them they
-// are no better.
+// guessed returns common password words. Digits and signs around them do not help.
 func guessed() []string {
 	return []string{
 		"admin", "administrator", "bitcoin", "candela", "changeme", "default", "iloveyou", "letmein", "master", "monkey",
@@ -25,13 +24,13 @@ func guessed() []string {
 	}
 }
 
-// rows returns the alphabet, the digits and the rows of keyboards.
+// rows returns the alphabet, the digits and keyboard rows.
 func rows() []string {
 	return []string{"abcdefghijklmnopqrstuvwxyz", "qwertyuiopasdfghjklzxcvbnm", "qwertzuiopasdfghjklyxcvbnm", "12345678901234567890", "09876543210987654321"}
 }
 
-// letter returns the letter that a character is, or stands for in lists of guesses
-// ("p4ssw0rd"), and -1 for every other character.
+// letter returns the letter that a character is or replaces ("p4ssw0rd"), and -1 for
+// other characters.
 func letter(r rune) rune {
 	const signs, letters = "0134578@$", "oieastbas"
 	if i := strings.IndexRune(signs, r); i >= 0 {
@@ -43,13 +42,13 @@ func letter(r rune) rune {
 	return -1
 }
 
-var errWeak = errors.New("the passphrase is easy to guess: take several words that do not belong together, or let a password manager make one")
+var errWeak = errors.New("the passphrase is easy to guess: use several unrelated words, or let a password manager create one")
 
-// checkPassphrase returns why a passphrase is too weak to guard money, or nil. The
-// error never holds the passphrase.
+// checkPassphrase returns an error for a weak passphrase. The error never contains the
+// passphrase.
 func checkPassphrase(passphrase string) error {
 	if n := utf8.RuneCountInString(passphrase); n < minPassphrase || len(passphrase) > maxPassphrase {
-		return fmt.Errorf("a passphrase has at least %d characters and at most %d bytes", minPassphrase, maxPassphrase)
+		return fmt.Errorf("a passphrase must have at least %d characters and at most %d bytes", minPassphrase, maxPassphrase)
 	}
 	lower := strings.ToLower(passphrase)
 	distinct := make(map[rune]bool)
@@ -61,7 +60,7 @@ func checkPassphrase(passphrase string) error {
 	}
 	letters := strings.Map(letter, lower)
 	for _, word := range guessed() {
-		// What is left besides the word must be a word of its own.
+		// The rest without the word must be long enough on its own.
 		if rest := strings.ReplaceAll(letters, word, ""); len(rest) < len(letters) && utf8.RuneCountInString(rest) < 6 {
 			return errWeak
 		}
@@ -74,7 +73,7 @@ func checkPassphrase(passphrase string) error {
 	return nil
 }
 
-// repeats reports whether a text is one piece again and again.
+// repeats reports whether a text consists of one repeated piece.
 func repeats(text string) bool {
 	for size := 1; size <= len(text)/2; size++ {
 		if strings.HasPrefix(strings.Repeat(text[:size], len(text)/size+1), text) {

@@ -10,10 +10,9 @@ import (
 	"time"
 )
 
-// ServeToken answers POST /token: a code and its verifier for a token. RFC 6749
-// 4.1.3, RFC 7636 4.5. The order of the checks is part of the contract: a client
-// that is not known or not proven learns nothing about the code and cannot burn
-// it.
+// ServeToken answers POST /token: it exchanges a code and its verifier for a token. RFC
+// 6749 4.1.3, RFC 7636 4.5. The order of the checks is part of the contract: an
+// unauthenticated client learns nothing about the code and cannot invalidate it.
 func (s *Server) ServeToken(w http.ResponseWriter, r *http.Request) {
 	t, secret, e := s.exchange(w, r)
 	if e != nil {
@@ -81,14 +80,14 @@ func readTokenParams(w http.ResponseWriter, r *http.Request) (params, *Error) {
 	return params{}, invalidRequest("send application/x-www-form-urlencoded")
 }
 
-// authenticateClient finds out which client asks. A client without a secret is
-// held by PKCE alone; one that sends a secret must send the right one.
+// authenticateClient identifies the client. PKCE alone protects a client without a
+// secret; a secret that is sent must be correct.
 func (s *Server) authenticateClient(r *http.Request, p params) (client, *Error) {
 	id, secret := p.get("client_id"), p.get("client_secret")
 	if headerID, headerSecret, ok := basicAuth(r); ok {
 		switch {
 		case secret != "":
-			return client{}, invalidRequest("the client secret is in two places")
+			return client{}, invalidRequest("the client secret is both in the header and in the body")
 		case id != "" && id != headerID:
 			return client{}, invalidRequest("client_id differs from the Authorization header")
 		}
@@ -109,8 +108,7 @@ func (s *Server) authenticateClient(r *http.Request, p params) (client, *Error) 
 	return c, nil
 }
 
-// basicAuth reads HTTP Basic credentials, which are form-encoded once more before
-// they are joined. RFC 6749 2.3.1.
+// basicAuth reads HTTP Basic credentials, which are form-encoded. RFC 6749 2.3.1.
 func basicAuth(r *http.Request) (id, secret string, ok bool) {
 	id, secret, ok = r.BasicAuth()
 	if !ok {
@@ -124,7 +122,7 @@ func basicAuth(r *http.Request) (id, secret string, ok bool) {
 	return plainID, plainSecret, true
 }
 
-// redeem turns the code into a token.
+// redeem exchanges the code for a token.
 func (s *Server) redeem(r *http.Request, c client, p params) (Token, string, *Error) {
 	ctx, now, hash := r.Context(), time.Now(), HashOf(p.get("code"))
 	code, err := s.store.Code(ctx, hash, now)
@@ -149,23 +147,23 @@ func (s *Server) redeem(r *http.Request, c client, p params) (Token, string, *Er
 	return t, secret, nil
 }
 
-// refuseCode answers for a code that the store did not give. One that was used
-// before may have been stolen, so what came of it ends. RFC 6749 4.1.2.
+// refuseCode maps a store's error for a code. A replayed code may be stolen, so its
+// token is revoked. RFC 6749 4.1.2.
 func (s *Server) refuseCode(r *http.Request, hash Hash, err error) *Error {
 	switch {
 	case errors.Is(err, ErrNotFound):
 		return invalidGrant("code is unknown or has expired")
 	case errors.Is(err, ErrReplayed):
 		if err = s.store.RevokeReplayed(r.Context(), hash); err == nil {
-			s.log.LogAttrs(r.Context(), slog.LevelWarn, "[OAuth] code used twice, its token is revoked")
-			return invalidGrant("code was used before; the token it gave is revoked")
+			s.log.LogAttrs(r.Context(), slog.LevelWarn, "[OAuth] code replayed, token revoked")
+			return invalidGrant("code was already used; its token is revoked")
 		}
 	}
-	s.log.LogAttrs(r.Context(), slog.LevelError, "[OAuth] code could not be redeemed", slog.Any("error", err))
+	s.log.LogAttrs(r.Context(), slog.LevelError, "[OAuth] code redemption failed", slog.Any("error", err))
 	return serverError()
 }
 
-// codeError is a refusal of a code, and whether the code is burnt by it.
+// codeError refuses a code; burn also makes the code unusable.
 type codeError struct {
 	*Error
 	burn bool
@@ -184,8 +182,7 @@ func checkCode(code Code, c client, p params) *codeError {
 	return nil
 }
 
-// verifies compares in constant time, so that a wrong guess costs the same at
-// every byte. RFC 7636 4.1, 4.6.
+// verifies compares in constant time. RFC 7636 4.1, 4.6.
 func verifies(verifier string, challenge [sha256.Size]byte) bool {
 	sum := sha256.Sum256([]byte(verifier))
 	return subtle.ConstantTimeCompare(sum[:], challenge[:]) == 1 && len(verifier) >= 43 && len(verifier) <= 128
