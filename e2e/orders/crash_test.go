@@ -50,7 +50,7 @@ func placing() []moment {
 		{name: "sent, the venue did nothing", orders: 0, status: "submitted", ends: "canceled", bring: func(s *scene) { s.fails(fake.Fault{Hang: true}, nil) }},
 		{name: "sent, the venue took it", orders: 1, status: "filled", bring: func(s *scene) { s.fails(fake.Fault{Stall: true}, nil); s.done() }},
 		{name: "answered, not persisted", orders: 1, status: "filled", bring: func(s *scene) { s.fails(fake.Fault{}, s.lock); s.done(); settle() }},
-		{name: "answered, and the client told", orders: 1, status: "filled", bring: func(s *scene) { s.begin(); s.answered() }},
+		{name: "answered, and the result returned", orders: 1, status: "filled", bring: func(s *scene) { s.begin(); s.answered() }},
 		{name: "while a fill comes by stream", rests: true, orders: 1, status: "partially_filled", filled: true, bring: func(s *scene) { s.begin(); s.answered(); s.lock(); s.fill(); settle() }},
 	}
 }
@@ -64,7 +64,7 @@ func cancelling() []moment {
 		{name: "sent, the venue did nothing", orders: 1, status: "canceled", bring: func(s *scene) { s.fails(fake.Fault{Hang: true}, nil) }},
 		{name: "sent, the venue took it", orders: 1, status: "canceled", bring: func(s *scene) { s.fails(fake.Fault{Stall: true}, nil); s.done() }},
 		{name: "answered, not persisted", orders: 1, status: "canceled", bring: func(s *scene) { s.fails(fake.Fault{}, s.lock); s.done(); settle() }},
-		{name: "answered, and the client told", orders: 1, status: "canceled", bring: func(s *scene) { s.begin(); s.answered() }},
+		{name: "answered, and the result returned", orders: 1, status: "canceled", bring: func(s *scene) { s.begin(); s.answered() }},
 		{name: "while a fill comes by stream", orders: 1, status: "canceled", filled: true, bring: func(s *scene) { s.fails(fake.Fault{Hang: true}, s.lock); s.fill(); settle() }},
 	}
 }

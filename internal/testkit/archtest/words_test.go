@@ -39,6 +39,8 @@ func wordExceptions() []wordException {
 	return []wordException{
 		{"internal/testkit/archtest/words_test.go", "", "the list itself"},
 		{"CHANGELOG.md", "", "history as it was published"},
+		{"docs/adr/0018-*.md", "seat", "subject of stored records"},
+		{"docs/adr/0020-*.md", "era", "subject of a stored record"},
 	}
 }
 
@@ -50,10 +52,13 @@ type wordException struct {
 
 // wordRooms are the parts of the repository that are checked.
 func wordRooms() []string {
-	return []string{"internal/analysis/", "internal/picture/", "internal/testkit/archtest/words_test.go"}
+	return []string{
+		"internal/analysis/", "internal/picture/", "internal/testkit/archtest/words_test.go",
+		"docs/", "README.md", "AGENTS.md", "CONTRIBUTING.md", "SECURITY.md", "llms.txt",
+	}
 }
 
-// TestWords_ArePlain checks comments, string literals, docs and scripts for words that a
+// TestWords_ArePlain checks comments, strings, names, docs and scripts for words that a
 // reader would have to learn first.
 func TestWords_ArePlain(t *testing.T) {
 	t.Parallel()
@@ -99,8 +104,7 @@ func isProse(name string, data []byte) bool {
 		strings.HasPrefix(string(data), "#!")
 }
 
-// wordsInGo checks the comments and string literals of a file. Identifiers are checked
-// where they are shown: in comments and messages.
+// wordsInGo checks the comments, string literals and identifiers of a file.
 func wordsInGo(fset *token.FileSet, f *ast.File) (found []foundWord) {
 	for _, group := range f.Comments {
 		for _, c := range group.List {
@@ -111,14 +115,25 @@ func wordsInGo(fset *token.FileSet, f *ast.File) (found []foundWord) {
 			}
 		}
 	}
+	seen := map[string]bool{} // an identifier is reported once
 	ast.Inspect(f, func(n ast.Node) bool {
-		if lit, ok := n.(*ast.BasicLit); ok && lit.Kind == token.STRING {
-			found = append(found, wordsIn(lit.Value, fset.Position(lit.Pos()).Line)...)
+		switch n := n.(type) {
+		case *ast.BasicLit:
+			if n.Kind == token.STRING {
+				found = append(found, wordsIn(n.Value, fset.Position(n.Pos()).Line)...)
+			}
+		case *ast.Ident:
+			if !seen[n.Name] {
+				seen[n.Name] = true
+				found = append(found, wordsIn(camelBorder.ReplaceAllString(n.Name, "$1 $2"), fset.Position(n.Pos()).Line)...)
+			}
 		}
 		return true
 	})
 	return found
 }
+
+var camelBorder = regexp.MustCompile(`([a-z0-9])_?([A-Z])`)
 
 // wordsIn checks a text that begins at a line.
 func wordsIn(text string, line int) (found []foundWord) {
@@ -150,14 +165,15 @@ func insteadOf(word string) string {
 	return "another word"
 }
 
-func TestWordsInGo_ReadsCommentsAndLiterals(t *testing.T) {
+func TestWordsInGo_ReadsCommentsLiteralsAndNames(t *testing.T) {
 	t.Parallel()
 	cases := map[string][]string{
 		"// f starts anew.\npackage p\n":                  {"anew"},
 		"package p\n\nconst s = `one\nwhoever asks`\n":    {"whoever"},
 		"package p\n\n// What f returns is an error.\n":   {"What"},
 		"package p\n\n// f returns what it was given.\n":  nil,
-		"package p\n\nfunc tell() {}\n":                   nil,
+		"package p\n\nfunc tellOwner() {}\n":              {"tell"},
+		"package p\n\nfunc satellite() {}\n":              nil,
 		"package p\n\nconst s = \"several eras, Told\"\n": {"eras", "Told"},
 	}
 	for src, want := range cases {
