@@ -19,8 +19,7 @@ import (
 	"candela/internal/store/ledger"
 )
 
-// audit runs the commands about the audit log. They read the store in the state
-// directory, beside a server that runs or without one.
+// audit runs the commands of the audit log. They read the store, whether a server runs or not.
 func audit(ctx context.Context, in invocation) error {
 	name := ""
 	if len(in.args) > 0 {
@@ -35,7 +34,7 @@ func audit(ctx context.Context, in invocation) error {
 	return noSuchCommand("audit", []string{name}, "verify", "list")
 }
 
-// auditFlags are the flags of the commands that are no setting.
+// auditFlags are the commands' own flags.
 type auditFlags struct {
 	json   bool
 	last   int         // list: how many events
@@ -43,7 +42,7 @@ type auditFlags struct {
 	expect ledger.Hash // and its hash
 }
 
-// readLog reads the flags and opens the log for a command.
+// readLog parses the flags and opens the log for a command.
 func readLog(ctx context.Context, in invocation, command func(context.Context, io.Writer, *ledger.Audit, auditFlags) error) error {
 	flags, rest, err := parseAuditFlags(in.args)
 	if err != nil {
@@ -63,14 +62,14 @@ func readLog(ctx context.Context, in invocation, command func(context.Context, i
 	return errors.Join(command(ctx, in.Stdout, log, flags), log.Close())
 }
 
-// auditElsewhere says where to look when what was done is kept by NATS servers, which
-// do not chain it: what a state directory has is another, older log.
+// auditElsewhere is the error when NATS servers keep the events, without a hash chain: the
+// log in the state directory is another, older one.
 func auditElsewhere(cfg *config.Config) error {
 	return &fault.Error{
 		Kind: fault.Unsupported, Code: "audit_elsewhere", Field: "nats-url",
-		Message: fmt.Sprintf("with --nats-url what was done is in the streams %[1]s_ALERTS and %[1]s_ORDERS, each message with time, token and client, and not in a chained log: "+
-			"read it with nats stream view, or stop all replicas, copy it with candela migrate --to local and read that. "+
-			"For the log of state directory %[2]s leave --nats-url and CANDELA_NATS_URL away", cfg.NATS.Prefix, cfg.Home),
+		Message: fmt.Sprintf("with --nats-url, events are in the streams %[1]s_ALERTS and %[1]s_ORDERS, with time, token and client, and not in a hash chain. "+
+			"Read them with nats stream view, or stop all replicas, run candela migrate --to local and read that log. "+
+			"For the log in state directory %[2]s, unset --nats-url and CANDELA_NATS_URL.", cfg.NATS.Prefix, cfg.Home),
 	}
 }
 
@@ -79,8 +78,7 @@ const (
 	expectAllowed = "NUMBER:HASH, as an earlier candela audit verify printed it"
 )
 
-// parseAuditFlags takes the flags of the audit commands out of the arguments and
-// returns the others.
+// parseAuditFlags parses the commands' own flags and returns the other arguments.
 func parseAuditFlags(args []string) (auditFlags, []string, error) {
 	flags := auditFlags{last: 50}
 	var rest []string
@@ -127,7 +125,7 @@ func (f *auditFlags) set(name, value string) error {
 	return nil
 }
 
-// verdict is what verify tells a program.
+// verdict is the JSON output of verify.
 type verdict struct {
 	OK     bool           `json:"ok"`
 	Events uint64         `json:"events"`
@@ -147,7 +145,7 @@ func verifyLog(ctx context.Context, w io.Writer, log *ledger.Audit, flags auditF
 			return err
 		}
 		if !found {
-			report.Breaks = append(report.Breaks, ledger.Break{Seq: flags.seq, What: "is not the one that was expected: the log was rewritten, or an older copy stands in its place"})
+			report.Breaks = append(report.Breaks, ledger.Break{Seq: flags.seq, What: "is not the expected one: the log was rewritten or replaced by an older copy"})
 		}
 	}
 	ok := len(report.Breaks) == 0
@@ -157,7 +155,7 @@ func verifyLog(ctx context.Context, w io.Writer, log *ledger.Audit, flags auditF
 		err = printReport(w, report)
 	}
 	if err == nil && !ok {
-		err = &fault.Error{Kind: fault.Conflict, Code: "audit_broken", Message: "the audit log is not what was written"}
+		err = &fault.Error{Kind: fault.Conflict, Code: "audit_broken", Message: "the audit log was changed"}
 	}
 	return err
 }
@@ -174,11 +172,11 @@ func printReport(w io.Writer, report ledger.Report) error {
 	if report.Events == 0 {
 		return nil
 	}
-	_, err := fmt.Fprintf(w, "%d:%s is the last; note it elsewhere, and --expect shows later that it still stands\n", report.Last, report.Hash)
+	_, err := fmt.Fprintf(w, "Last event: %d:%s. Store it elsewhere and pass it to --expect later to detect a rewritten log.\n", report.Last, report.Hash)
 	return err
 }
 
-// eventLine is an event as list tells it to a program.
+// eventLine is the JSON output of list for one event.
 type eventLine struct {
 	Seq     uint64          `json:"seq"`
 	At      time.Time       `json:"at"`
@@ -214,7 +212,7 @@ func listEvents(ctx context.Context, w io.Writer, log *ledger.Audit, flags audit
 	return table.Flush()
 }
 
-// body returns an event's body as JSON, also one that somebody has broken.
+// body returns an event's body as JSON, even one that is no longer valid JSON.
 func body(text []byte) json.RawMessage {
 	if json.Valid(text) {
 		return text
@@ -223,8 +221,7 @@ func body(text []byte) json.RawMessage {
 	return quoted
 }
 
-// plain writes out what would move the cursor or turn the text around on a
-// terminal: clients choose some of it.
+// plain escapes characters that control a terminal: clients choose some of the text.
 func plain(s string) string {
 	if !strings.ContainsFunc(s, hidden) {
 		return s
@@ -242,5 +239,5 @@ func plain(s string) string {
 
 func hidden(r rune) bool { return !unicode.IsGraphic(r) }
 
-// shortToken is what stands for a token, as far as it is needed to tell tokens apart.
+// shortToken shortens a token's key to what distinguishes tokens.
 func shortToken(key string) string { return key[:min(12, len(key))] }

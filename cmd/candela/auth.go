@@ -14,17 +14,8 @@ import (
 	"candela/internal/operate/control"
 )
 
-const authCommands = `
-Commands:
-  hash-password  read a passphrase on stdin and print what may stand in its place
-  approve        print a passphrase that is good once, for one minute, to type on the page that asks for yours
-  list           list the clients that are let in
-  revoke ID      end one client's access
-  revoke-all     end the access of all clients
-`
-
-// auth runs the commands about the owner's passphrase and clients. All but the first
-// ask the server that runs in the state directory.
+// auth manages the owner's passphrase and clients. All commands but the first need a server
+// that runs in the state directory.
 func auth(ctx context.Context, in invocation) error {
 	name := ""
 	if len(in.args) > 0 {
@@ -45,8 +36,7 @@ func auth(ctx context.Context, in invocation) error {
 	return noSuchCommand("auth", []string{name}, "hash-password", "list", "revoke", "revoke-all", "approve")
 }
 
-// hashPassword reads a passphrase from stdin and writes what may stand in its place in
-// a file or a variable.
+// hashPassword prints the hash of a passphrase, for a file or a variable.
 func hashPassword(ctx context.Context, in invocation) error {
 	if len(in.args) > 0 {
 		return fault.Field("auth hash-password", strings.Join(in.args, " "), "no arguments; the passphrase comes on stdin, because other users can read a command line")
@@ -67,7 +57,7 @@ func hashPassword(ctx context.Context, in invocation) error {
 // socket, so it works also while too many wrong guesses have locked the page.
 func approveClient(ctx context.Context, in invocation) error {
 	if len(in.args) > 0 && !strings.HasPrefix(in.args[0], "-") {
-		return fault.Field("auth approve", in.args[0], "flags alone; which client is let in is seen and decided on the page")
+		return fault.Field("auth approve", in.args[0], "flags only; the client is shown and approved on the page")
 	}
 	cfg, err := app.LoadConfig(config.Input{Args: in.args, Environ: in.environ, Inspect: true})
 	if err != nil {
@@ -80,7 +70,7 @@ func approveClient(ctx context.Context, in invocation) error {
 	if _, err = fmt.Fprintln(in.Stdout, pass); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintln(in.Stderr, "Type this in place of your passphrase on the page that asks for it. It is good once, for one minute, also while the page refuses further attempts.")
+	_, err = fmt.Fprintln(in.Stderr, "Enter this instead of your passphrase on the sign-in page. It is valid once, for one minute, even while the page refuses further attempts.")
 	return err
 }
 
@@ -103,7 +93,7 @@ func listClients(ctx context.Context, in invocation) error {
 
 func revokeClient(ctx context.Context, in invocation) error {
 	if len(in.args) == 0 || strings.HasPrefix(in.args[0], "-") {
-		return fault.Missing("ID", "one that candela auth list shows")
+		return fault.Missing("ID", "an ID that candela auth list shows")
 	}
 	cfg, err := app.LoadConfig(config.Input{Args: in.args[1:], Environ: in.environ, Inspect: true})
 	if err != nil {
@@ -112,14 +102,14 @@ func revokeClient(ctx context.Context, in invocation) error {
 	if err := control.Revoke(ctx, cfg.Home, in.args[0]); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(in.Stdout, "%s is thrown out\n", in.args[0])
+	_, err = fmt.Fprintf(in.Stdout, "Revoked client %s.\n", in.args[0])
 	return err
 }
 
-// revokeAll ends all logins. With replicas it needs none that runs here.
+// revokeAll ends all logins. With replicas, none needs to run here.
 func revokeAll(ctx context.Context, in invocation) error {
 	if len(in.args) > 0 && !strings.HasPrefix(in.args[0], "-") {
-		return fault.Field("auth revoke-all", in.args[0], "flags alone; candela auth revoke ID throws one client out")
+		return fault.Field("auth revoke-all", in.args[0], "flags only; candela auth revoke ID revokes one client")
 	}
 	cfg, err := app.LoadConfig(config.Input{Args: in.args, Environ: in.environ, Inspect: true})
 	if err != nil {
@@ -129,10 +119,6 @@ func revokeAll(ctx context.Context, in invocation) error {
 	if err != nil {
 		return err
 	}
-	noun := "clients are"
-	if ended.Clients == 1 {
-		noun = "client is"
-	}
-	_, err = fmt.Fprintf(in.Stdout, "%d %s thrown out (%s). All registrations and browsers' logins have ended, too.\n", ended.Clients, noun, ended.Where)
+	_, err = fmt.Fprintf(in.Stdout, "Revoked %s (%s). All registrations and browser sessions have ended.\n", count(ended.Clients, "client"), ended.Where)
 	return err
 }

@@ -16,9 +16,8 @@ import (
 	"candela/internal/store/ledger"
 )
 
-// backUp copies the state directory.
 func backUp(ctx context.Context, in invocation) error {
-	folder, cfg, err := folderArgument(in, "backup", "a folder to make, such as candela-2026-01-02")
+	folder, cfg, err := folderArgument(in, "backup", "a new folder, such as candela-2026-01-02")
 	if err != nil {
 		return err
 	}
@@ -26,20 +25,19 @@ func backUp(ctx context.Context, in invocation) error {
 	if err != nil {
 		return err
 	}
-	if err := tellCopied(in.Stdout, done); err != nil {
+	if err := printCopied(in.Stdout, done); err != nil {
 		return err
 	}
 	if _, err = fmt.Fprintf(in.Stdout, "%s is a backup of %s\n", folder, cfg.Home); err != nil || cfg.NATS.URL == "" {
 		return err
 	}
-	_, err = fmt.Fprintf(in.Stdout, "Alerts, notifications, orders and subscriptions are kept by the NATS servers and are not in it: "+
-		"copy their streams %[1]s_ALERTS, %[1]s_STATE and %[1]s_ORDERS with nats stream backup\n", cfg.NATS.Prefix)
+	_, err = fmt.Fprintf(in.Stdout, "It does not contain alerts, notifications, orders and subscriptions, which the NATS servers keep. "+
+		"Back up their streams %[1]s_ALERTS, %[1]s_STATE and %[1]s_ORDERS with nats stream backup.\n", cfg.NATS.Prefix)
 	return err
 }
 
-// restore puts a backup back.
 func restore(ctx context.Context, in invocation) error {
-	folder, cfg, err := folderArgument(in, "restore", "a folder that candela backup has made")
+	folder, cfg, err := folderArgument(in, "restore", "a folder created by candela backup")
 	if err != nil {
 		return err
 	}
@@ -47,20 +45,20 @@ func restore(ctx context.Context, in invocation) error {
 	if err != nil {
 		return err
 	}
-	if err := tellCopied(in.Stdout, done); err != nil {
+	if err := printCopied(in.Stdout, done); err != nil {
 		return err
 	}
 	if done.Beside != "" {
-		fmt.Fprintf(in.Stdout, "what they replace is in %s\n", done.Beside)
+		fmt.Fprintf(in.Stdout, "the replaced files are in %s\n", done.Beside)
 	}
 	if _, err = fmt.Fprintf(in.Stdout, "%s is restored from %s\n", cfg.Home, folder); err != nil || cfg.NATS.URL == "" || done.Store == nil {
 		return err
 	}
-	_, err = fmt.Fprintf(in.Stdout, "Replicas do not read %s: candela migrate --to nats copies what is in it to the NATS servers\n", ledger.FileName)
+	_, err = fmt.Fprintf(in.Stdout, "Replicas do not read %s. Copy it to the NATS servers with candela migrate --to nats.\n", ledger.FileName)
 	return err
 }
 
-// folderArgument takes the folder off the arguments and reads the others as flags.
+// folderArgument reads the folder and the flags.
 func folderArgument(in invocation, command, allowed string) (string, *config.Config, error) {
 	if len(in.args) == 0 || in.args[0] == "" || strings.HasPrefix(in.args[0], "-") {
 		return "", nil, fault.Missing(command+" FOLDER", allowed)
@@ -69,8 +67,7 @@ func folderArgument(in invocation, command, allowed string) (string, *config.Con
 	return in.args[0], cfg, err
 }
 
-// tellCopied lists what was copied.
-func tellCopied(w io.Writer, done backup.Copied) error {
+func printCopied(w io.Writer, done backup.Copied) error {
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	for _, name := range done.Files {
 		fmt.Fprintf(table, "%s\tcopied\n", name)
@@ -82,13 +79,12 @@ func tellCopied(w io.Writer, done backup.Copied) error {
 		}
 		fmt.Fprintln(table)
 	} else {
-		fmt.Fprintf(table, "%s\tthere is none: the first start with --trade makes it\n", ledger.FileName)
+		fmt.Fprintf(table, "%s\tdoes not exist; the first start with --trade creates it\n", ledger.FileName)
 	}
 	return table.Flush()
 }
 
-// progress returns a function that says on a terminal how far a copy is, nil where
-// nobody watches.
+// progress returns a function that shows the progress of a copy, nil without a terminal.
 func progress(w io.Writer) func(done, total int64) {
 	if !isTerminal(w) {
 		return nil
@@ -98,16 +94,15 @@ func progress(w io.Writer) func(done, total int64) {
 			fmt.Fprintf(w, "\rcopying %d MB: %d %%", total>>20, 100*done/total)
 			return
 		}
-		fmt.Fprint(w, clearLine) // the line has served
+		fmt.Fprint(w, clearLine) // finished
 	}
 }
 
-// clearLine empties the line that the cursor is in. Spaces, because not every console
-// of Windows understands an escape sequence.
+// clearLine clears the current line. It uses spaces, because not every Windows console
+// supports escape sequences.
 const clearLine = "\r                                        \r"
 
-// isTerminal reports whether a stream is a device of characters. The null device
-// is one too, to which nothing that is written matters.
+// isTerminal reports whether a stream is a character device. That includes the null device.
 func isTerminal(stream any) bool {
 	file, ok := stream.(*os.File)
 	if !ok {

@@ -13,7 +13,6 @@ import (
 	"candela/internal/app"
 	"candela/internal/config"
 	"candela/internal/kit/fault"
-	"candela/internal/operate/install"
 )
 
 // invocation is one call of a command.
@@ -23,40 +22,40 @@ type invocation struct {
 	app.Deps
 }
 
-// command is what the first argument may name. One without a name runs when
-// there is none.
+// command is a value of the first argument. The one without a name runs when there is none.
 type command struct {
-	name  string
-	usage string
-	doc   string
-	run   func(context.Context, invocation) error
+	group   string // its heading in --help
+	name    string
+	args    string
+	summary string
+	run     func(context.Context, invocation) error
 }
 
-// commands lists them as --help does.
+// commands lists the commands in the order of --help.
 func commands() []command {
 	return []command{
-		{"", "[flags]", "run a mode, or draw one chart", runMode},
-		{"demo", "demo [--output FILE]", "a tour on made-up prices, without network or account: tools, alert, paper order, chart", showDemo},
-		{"install", "install CLIENT ...", "put candela into the configuration of " + strings.Join(install.Names(), ", ") + ", with [--url URL] [--name NAME] [--file FILE] [--dry-run] [--remove]; other flags go to candela", installClient},
-		{"uninstall", "uninstall CLIENT", "take it out again", uninstallClient},
-		{"doctor", "doctor [flags]", "check the configuration, and the server that runs with it as clients see it; what is wrong and what to do, with --json", examine},
-		{"config", "config [flags]", "print the configuration in force and where each value comes from", printConfig},
-		{"auth", "auth COMMAND", "hash-password, list, revoke ID or revoke-all, and approve: the owner's passphrase and clients", auth},
-		{"audit", "audit COMMAND", "verify [--expect N:HASH] or list [--last N], with --json: what was done for whom, and whether that log was touched", audit},
-		{"status", "status [flags]", "how trading stands: state, open orders, positions, alerts, with --json", status},
-		{"halt", "halt [REASON] [flags]", "stop trading and cancel every open order, in the program that runs or for the next one", halt},
-		{"resume", "resume [flags]", "trade again, and accept what differs from the venue", resume},
-		{"backup", "backup FOLDER", "copy the state directory into a new folder, also while a server runs, and check the copy", backUp},
-		{"restore", "restore FOLDER", "put a backup in the place of the state directory's files, which are kept beside", restore},
-		{"migrate", "migrate --to WHERE", "nats or local: copy alerts, notifications, orders and subscriptions to the NATS servers of --nats-url, or back", migrateState},
-		{"policy", "policy check [FILE]", "check the policy of orders and explain its rules", policy},
-		{"notify", "notify test", "send a test message to the webhook and the ntfy topic that alerts go to", notify},
-		{"version", "version", "print the version and how it was built", printVersion},
+		{"Use", "", "", "", runMode},
+		{"Use", "demo", "[--output FILE]", "Take a one-minute tour with sample prices", showDemo},
+		{"Use", "version", "", "Print the version and build details", printVersion},
+		{"Trade", "status", "[flags]", "Show trading state, open orders, positions and alerts", status},
+		{"Trade", "halt", "[REASON] [flags]", "Stop trading and cancel open orders", halt},
+		{"Trade", "resume", "[flags]", "Resume trading and accept the venue's positions", resume},
+		{"Trade", "policy", "check [FILE]", "Check the order policy and explain its rules", policy},
+		{"Operate", "doctor", "[flags]", "Check the installation and suggest fixes", examine},
+		{"Operate", "audit", "COMMAND", "Show and verify the audit log", audit},
+		{"Operate", "backup", "FOLDER", "Back up the state directory; works while the server runs", backUp},
+		{"Operate", "restore", "FOLDER", "Restore the state directory from a backup", restore},
+		{"Operate", "migrate", "--to nats|local", "Copy state to NATS servers or back", migrateState},
+		{"Set up", "install", "CLIENT [flags]", "Add candela to a client", installClient},
+		{"Set up", "uninstall", "CLIENT", "Remove candela from a client", uninstallClient},
+		{"Set up", "config", "[flags]", "Show the effective configuration and the source of each value", printConfig},
+		{"Set up", "auth", "COMMAND", "Manage the owner's passphrase and approved clients", auth},
+		{"Set up", "notify", "test", "Send a test alert to the webhook and ntfy topic", notify},
 	}
 }
 
-// dispatch finds the command and runs it. --help and --version win over
-// everything else on the line, so that they work beside a mistake.
+// dispatch runs the command. --help and --version take precedence over everything else, so
+// that they work beside a mistake.
 func dispatch(ctx context.Context, args, environ []string, deps app.Deps) error {
 	name := ""
 	if len(args) > 0 && args[0] != "" && !strings.HasPrefix(args[0], "-") {
@@ -89,7 +88,7 @@ func unknownCommand(name string) error {
 	return fault.Field("command", name, strings.Join(names, ", "), fault.Nearest(name, names)...)
 }
 
-// noSuchCommand reports what stands where a command should have one of its own.
+// noSuchCommand is the error for a missing or unknown subcommand.
 func noSuchCommand(of string, args []string, names ...string) error {
 	all := strings.Join(names, ", ")
 	if len(args) == 0 || args[0] == "" {
@@ -106,8 +105,6 @@ func runMode(ctx context.Context, in invocation) error {
 	return app.Run(ctx, cfg, in.Deps)
 }
 
-// printConfig also serves as a check: a configuration with a problem ends it
-// with the same messages and exit code as a start.
 func printConfig(_ context.Context, in invocation) error {
 	cfg, err := app.LoadConfig(config.Input{Args: in.args, Environ: in.environ, Inspect: true})
 	if err != nil {
@@ -132,38 +129,7 @@ func printVersion(_ context.Context, in invocation) error {
 	return err
 }
 
-// details explains the flags that a command alone has.
-func details(name string) string {
-	switch name {
-	case "install", "uninstall":
-		return installFlags
-	case "auth":
-		return authCommands
-	}
-	return ""
-}
-
-// printHelp explains one command, or all with every setting.
-func printHelp(w io.Writer, name string) error {
-	for _, c := range commands() {
-		if c.name == name && name != "" {
-			_, err := fmt.Fprintf(w, "Usage:\n  candela %s\n\n%s.\n%s\nFlags that choose what it is about, such as --home, are those of the server; candela --help lists them all.\n", c.usage, c.doc, details(name))
-			return err
-		}
-	}
-	fmt.Fprint(w, "candela gives AI agents charts, indicators, alerts and trading over MCP.\n\nUsage:\n")
-	for _, c := range commands() {
-		fmt.Fprintf(w, "  candela %-22s%s\n", c.usage, c.doc)
-	}
-	fmt.Fprint(w, "\nA flag beats its variable, which beats candela.toml in the state directory, which beats the default.\n")
-	if err := config.WriteHelp(w, app.Parts()); err != nil {
-		return err
-	}
-	_, err := fmt.Fprint(w, "\nExit codes: 0 done, 1 failed, 2 wrong flags, variables or file.\n")
-	return err
-}
-
-// cutJSON takes --json out of arguments, and tells whether it was there.
+// cutJSON removes --json from the arguments and reports whether it was there.
 func cutJSON(args []string) (rest []string, asJSON bool) {
 	i := slices.Index(args, "--json")
 	if i < 0 {
@@ -172,7 +138,7 @@ func cutJSON(args []string) (rest []string, asJSON bool) {
 	return slices.Delete(slices.Clone(args), i, i+1), true
 }
 
-// printJSON writes what a program is to read and a person may.
+// printJSON prints indented JSON.
 func printJSON(w io.Writer, value any) error {
 	out := json.NewEncoder(w)
 	out.SetIndent("", "  ")

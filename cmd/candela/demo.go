@@ -13,7 +13,6 @@ import (
 	"candela/internal/operate/install"
 )
 
-// showDemo shows what candela does, without a network and without an account.
 func showDemo(ctx context.Context, in invocation) error {
 	output := "candela-demo.png"
 	switch args := in.args; {
@@ -44,26 +43,26 @@ func showDemo(ctx context.Context, in invocation) error {
 			fmt.Fprintf(in.Stderr, "\rwaiting for the alert: %d s", int(since.Seconds()))
 		}
 	}
-	fmt.Fprint(in.Stdout, "Everything here happens on this machine: the prices are made up, the money is play money.\n\n")
+	fmt.Fprint(in.Stdout, "Everything happens on this machine, with sample prices and play money.\n\n")
 	err := app.Demo(ctx, in.Deps, tour)
 	clearLine()
 	if errors.Is(err, context.Canceled) {
-		return errors.New("the demonstration was broken off; nothing is left of it")
+		return errors.New("the tour was interrupted; nothing is left of it")
 	}
 	if err != nil {
 		return err
 	}
 	_, err = fmt.Fprintf(in.Stdout, `
-That took %[1]v, and nothing is left of it but %[2]s. What to try next:
+That took %[1]v and left only %[2]s. Next:
 
     %[3]s install claude-code --trade
-        put it into a client: %[4]s
+        add it to a client: %[4]s
     %[3]s --symbol BTCUSDT --interval 1h --output btc.png
-        a chart of a real market
+        draw a chart of a real market
     %[3]s --serve --trade
-        a server for several clients, or for some elsewhere: docs/clients.md
+        run a server for several or remote clients: docs/clients.md
     %[3]s doctor
-        when something does not work
+        find out why something does not work
 `, time.Since(began).Round(time.Second), output, install.CommandName(), strings.Join(install.Names(), ", "))
 	return err
 }

@@ -11,7 +11,7 @@ import (
 	"candela/internal/operate/doctor"
 )
 
-// examine looks at an installation, with the flags that its server has.
+// examine checks an installation, with the flags of its server.
 func examine(ctx context.Context, in invocation) error {
 	args, asJSON := cutJSON(in.args)
 	all := []doctor.Finding{}
@@ -53,8 +53,7 @@ func examine(ctx context.Context, in invocation) error {
 	return nil
 }
 
-// printFinding writes a finding as one line, and what to do as another. Names of
-// strangers may be in it.
+// printFinding prints a finding and its fix. They may contain names that clients chose.
 func printFinding(w io.Writer, f doctor.Finding) {
 	fmt.Fprintf(w, "%-8s %-16s %s\n", f.Status, f.Check, plain(f.What))
 	if f.Fix != "" {

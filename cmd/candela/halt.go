@@ -13,7 +13,7 @@ import (
 	"candela/internal/operate/control"
 )
 
-// halt stops trading. Words before the flags are the reason.
+// halt stops trading. The arguments before the flags are the reason.
 func halt(ctx context.Context, in invocation) error {
 	words := 0
 	for words < len(in.args) && !strings.HasPrefix(in.args[words], "-") {
@@ -26,18 +26,18 @@ func halt(ctx context.Context, in invocation) error {
 	reason := strings.Join(in.args[:words], " ")
 	if cfg.NATS.URL != "" {
 		state, err := app.HaltReplicas(ctx, cfg, reason, in.Stderr)
-		return tellState(in, state, err)
+		return printState(in, state, err)
 	}
 	before := openOrders(ctx, cfg.Home)
 	state, err := app.Halt(ctx, cfg.Home, reason)
-	if err := tellState(in, state, err); err != nil {
+	if err := printState(in, state, err); err != nil {
 		return err
 	}
-	return tellOpen(ctx, in, cfg.Home, before)
+	return printOpen(ctx, in, cfg.Home, before)
 }
 
-// openOrders returns how many orders are open by account, nothing where that is not
-// known: a halt does not wait for it.
+// openOrders returns the number of open orders per account. It is empty when unknown: a halt
+// does not wait for it.
 func openOrders(ctx context.Context, home string) map[string]int {
 	open := make(map[string]int)
 	if s, err := app.ReadStatus(ctx, home); err == nil {
@@ -48,18 +48,17 @@ func openOrders(ctx context.Context, home string) map[string]int {
 	return open
 }
 
-// cancelWait is how long a halt waits for the cancels that it has caused.
+// cancelWait bounds how long a halt waits for its cancels.
 const cancelWait = 3 * time.Second
 
-// tellOpen says how many orders a halt has cancelled and which it has left open, once
-// those are cancelled that can be at once.
-func tellOpen(ctx context.Context, in invocation, home string, before map[string]int) error {
+// printOpen prints how many orders a halt cancelled and how many are still open.
+func printOpen(ctx context.Context, in invocation, home string, before map[string]int) error {
 	began, tick := time.Now(), time.NewTicker(100*time.Millisecond)
 	defer tick.Stop()
 	for {
 		s, err := app.ReadStatus(ctx, home)
 		if err != nil {
-			fmt.Fprintf(in.Stdout, "Which orders are open is not known: %v\n", err)
+			fmt.Fprintf(in.Stdout, "Open orders are unknown: %v\n", err)
 			return nil
 		}
 		open := 0
@@ -78,28 +77,28 @@ func tellOpen(ctx context.Context, in invocation, home string, before map[string
 			if n := before[a.Account] - a.Open; n > 0 {
 				fmt.Fprintf(in.Stdout, "%s: %s cancelled.\n", a.Account, count(n, "order"))
 			}
-			tellLeft(in.Stdout, a, s.Running)
+			printLeft(in.Stdout, a, s.Running)
 		}
 		return nil
 	}
 }
 
-func tellLeft(w io.Writer, a control.AccountStatus, running bool) {
+func printLeft(w io.Writer, a control.AccountStatus, running bool) {
 	switch {
 	case a.Account == app.Untraded:
 	case a.Open == 0:
 		fmt.Fprintf(w, "%s: no order is open.\n", a.Account)
 	case running:
-		fmt.Fprintf(w, "%s: %s still open: the venue has not cancelled them yet, or they were placed elsewhere.\n", a.Account, count(a.Open, "order"))
+		fmt.Fprintf(w, "%s: %s still open: not yet cancelled by the venue, or placed outside candela.\n", a.Account, count(a.Open, "order"))
 	default:
-		fmt.Fprintf(w, "%s: %s still open; the next start with --trade cancels what was placed here.\n", a.Account, count(a.Open, "order"))
+		fmt.Fprintf(w, "%s: %s still open; the next start with --trade cancels the ones candela placed.\n", a.Account, count(a.Open, "order"))
 	}
 }
 
-// resume takes back what holds trading down, as far as the owner can.
+// resume lifts the restrictions that the owner can lift.
 func resume(ctx context.Context, in invocation) error {
 	if len(in.args) > 0 && !strings.HasPrefix(in.args[0], "-") {
-		return fault.Field("resume", in.args[0], "flags alone")
+		return fault.Field("resume", in.args[0], "flags only")
 	}
 	cfg, err := app.LoadConfig(config.Input{Args: in.args, Environ: in.environ, Inspect: true})
 	if err != nil {
@@ -107,13 +106,13 @@ func resume(ctx context.Context, in invocation) error {
 	}
 	if cfg.NATS.URL != "" {
 		state, err := app.ResumeReplicas(ctx, cfg, in.Stderr)
-		return tellState(in, state, err)
+		return printState(in, state, err)
 	}
 	state, err := app.Resume(ctx, cfg.Home)
-	return tellState(in, state, err)
+	return printState(in, state, err)
 }
 
-func tellState(in invocation, s control.TradingState, err error) error {
+func printState(in invocation, s control.TradingState, err error) error {
 	if err != nil {
 		return err
 	}

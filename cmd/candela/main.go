@@ -1,6 +1,5 @@
-// Command candela gives AI agents charts, indicators, alerts and trading over
-// MCP. It parses, calls package app or the package of a command, and turns errors
-// into exit codes; everything else is below it.
+// Command candela gives AI agents charts, indicators, alerts and trading over MCP. It parses
+// arguments, calls package app or the package of a command, and turns errors into exit codes.
 package main
 
 import (
@@ -22,7 +21,7 @@ import (
 const (
 	exitOK      = 0
 	exitFailure = 1
-	exitUsage   = 2 // wrong flags, variables, file or arguments
+	exitUsage   = 2 // invalid arguments, flags, variables or configuration file
 )
 
 func main() { os.Exit(process(app.Wired(), os.Stderr)) }
@@ -35,8 +34,7 @@ func process(services app.Services, stderr io.Writer) int {
 	})
 }
 
-// run is the program without globals: what it is told is in its arguments, what
-// it says is in the streams and the exit code.
+// run is the program without globals.
 func run(ctx context.Context, args, environ []string, deps app.Deps) int {
 	err := dispatch(ctx, args, environ, deps)
 	if err == nil {
@@ -45,7 +43,7 @@ func run(ctx context.Context, args, environ []string, deps app.Deps) int {
 	return report(deps.Stderr, err)
 }
 
-// report writes err for a person and returns the exit code it deserves.
+// report prints err and returns the exit code.
 func report(w io.Writer, err error) int {
 	problems := []error{err}
 	if e, ok := errors.AsType[*config.Error](err); ok {
@@ -54,12 +52,12 @@ func report(w io.Writer, err error) int {
 	if e, ok := errors.AsType[*app.PolicyError](err); ok {
 		problems = e.Problems()
 	}
-	var told []string
+	var printed []string
 	for _, p := range problems {
 		for line := range strings.Lines(strings.TrimSpace(p.Error())) {
-			// Six accounts on one full disk fail in the same words.
-			if line = strings.TrimRight(line, "\n"); !slices.Contains(told, line) {
-				told = append(told, line)
+			// Several accounts on one full disk fail with the same message.
+			if line = strings.TrimRight(line, "\n"); !slices.Contains(printed, line) {
+				printed = append(printed, line)
 				fmt.Fprintf(w, "candela: %s\n", line)
 			}
 		}
@@ -67,6 +65,6 @@ func report(w io.Writer, err error) int {
 	if fault.KindOf(err) != fault.Invalid {
 		return exitFailure
 	}
-	fmt.Fprintln(w, "candela: nothing was started; candela --help lists every flag")
+	fmt.Fprintln(w, "candela: Nothing was started. Run candela --help for all flags.")
 	return exitUsage
 }

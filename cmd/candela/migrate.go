@@ -13,7 +13,7 @@ import (
 	"candela/internal/operate/migrate"
 )
 
-// migrateState copies what the state directory keeps to NATS servers, or back.
+// migrateState copies the state to NATS servers or back.
 func migrateState(ctx context.Context, in invocation) error {
 	how, rest, err := parseMigrateFlags(in.args)
 	if err != nil {
@@ -30,7 +30,7 @@ func migrateState(ctx context.Context, in invocation) error {
 	}
 	table := tabwriter.NewWriter(in.Stdout, 0, 0, 2, ' ', 0)
 	for _, d := range done {
-		fmt.Fprintf(table, "%s\t%d found\t%d copied\t%d were there", d.What, d.Found, d.Copied, d.Found-d.Copied)
+		fmt.Fprintf(table, "%s\t%d found\t%d copied\t%d existed", d.What, d.Found, d.Copied, d.Found-d.Copied)
 		if d.Ended > 0 {
 			fmt.Fprintf(table, "\t%d ended", d.Ended)
 		}
@@ -39,12 +39,11 @@ func migrateState(ctx context.Context, in invocation) error {
 	if err := table.Flush(); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintln(in.Stdout, "Everything is copied. The source is as it was: do not run both.")
+	_, err = fmt.Fprintln(in.Stdout, "Everything was copied and the source was not changed. Do not run both.")
 	return err
 }
 
-// parseMigrateFlags takes the flags of the command out of the arguments and returns
-// the others.
+// parseMigrateFlags parses the command's own flags and returns the other arguments.
 func parseMigrateFlags(args []string) (how migrate.Plan, rest []string, err error) {
 	for len(args) > 0 {
 		name, value, assigned := strings.Cut(args[0], "=")
@@ -66,8 +65,7 @@ func parseMigrateFlags(args []string) (how migrate.Plan, rest []string, err erro
 	return how, rest, nil
 }
 
-// counting returns a function that says on a terminal how far a migration is, nil
-// where nobody watches.
+// counting returns a function that shows the progress of a migration, nil without a terminal.
 func counting(w io.Writer) func(what string, done, total int) {
 	if !isTerminal(w) {
 		return nil
@@ -77,6 +75,6 @@ func counting(w io.Writer) func(what string, done, total int) {
 			fmt.Fprintf(w, clearLine+"%s: %d of %d", what, done, total)
 			return
 		}
-		fmt.Fprint(w, clearLine) // the line has served
+		fmt.Fprint(w, clearLine) // finished
 	}
 }

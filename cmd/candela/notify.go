@@ -9,7 +9,7 @@ import (
 	"candela/internal/config"
 )
 
-// notify runs the one command about those who are told of fired alerts.
+// notify sends a test alert to the receivers of alerts.
 func notify(ctx context.Context, in invocation) error {
 	if len(in.args) == 0 || in.args[0] != "test" {
 		return noSuchCommand("notify", in.args, "test")
@@ -35,7 +35,7 @@ func notify(ctx context.Context, in invocation) error {
 		return err
 	}
 	if failed > 0 {
-		return fmt.Errorf("%d of %d receivers did not take the test", failed, len(answers))
+		return fmt.Errorf("%d of %d receivers did not accept the test message", failed, len(answers))
 	}
 	return nil
 }

@@ -12,8 +12,8 @@ import (
 	"syscall"
 )
 
-// readPassphrase reads a passphrase from stdin: twice from a terminal, which does not
-// show it, and otherwise the first line.
+// readPassphrase reads a passphrase from stdin: twice and hidden from a terminal, otherwise
+// the first line.
 func readPassphrase(ctx context.Context, stdin io.Reader, prompt io.Writer) (string, error) {
 	if file, ok := stdin.(*os.File); ok {
 		show, err := hideInput(file)
@@ -22,7 +22,7 @@ func readPassphrase(ctx context.Context, stdin io.Reader, prompt io.Writer) (str
 			return askTwice(ctx, file, prompt)
 		}
 		if errors.Is(err, errors.ErrUnsupported) && isTerminal(file) {
-			fmt.Fprint(prompt, "The passphrase, then Enter; it shows as you type: ")
+			fmt.Fprint(prompt, "Passphrase (visible): ")
 		}
 	}
 	line, err := bufio.NewReader(io.LimitReader(stdin, 4<<10)).ReadString('\n')
@@ -32,8 +32,8 @@ func readPassphrase(ctx context.Context, stdin io.Reader, prompt io.Writer) (str
 	return strings.TrimRight(line, "\r\n"), nil
 }
 
-// askTwice reads a passphrase twice, since nobody sees what is typed. It returns when
-// ctx ends, or a signal comes that would leave a terminal behind that shows nothing.
+// askTwice reads a hidden passphrase twice. It returns when ctx ends or on a signal that would
+// leave the terminal hiding its input.
 func askTwice(ctx context.Context, terminal io.Reader, prompt io.Writer) (string, error) {
 	ctx, stop := signal.NotifyContext(ctx, syscall.SIGHUP, syscall.SIGQUIT)
 	defer stop()
@@ -44,15 +44,15 @@ func askTwice(ctx context.Context, terminal io.Reader, prompt io.Writer) (string
 	lines := make(chan line, 1)
 	var typed [2]string
 	in := bufio.NewReader(terminal)
-	for i, ask := range []string{"The passphrase, then Enter; it does not show: ", "The same once more: "} {
+	for i, ask := range []string{"Passphrase (hidden): ", "Repeat the passphrase: "} {
 		fmt.Fprint(prompt, ask)
-		go func() { // a read that nothing ends but the process, whose last deed this is
+		go func() { // only the end of the process interrupts this read
 			text, err := in.ReadString('\n')
 			lines <- line{text, err}
 		}()
 		select {
 		case one := <-lines:
-			fmt.Fprintln(prompt) // the one that was typed did not show either
+			fmt.Fprintln(prompt) // the typed line break is hidden, too
 			if one.err != nil {
 				return "", fmt.Errorf("read the passphrase: %w", one.err)
 			}
@@ -63,7 +63,7 @@ func askTwice(ctx context.Context, terminal io.Reader, prompt io.Writer) (string
 		}
 	}
 	if typed[0] != typed[1] {
-		return "", errors.New("the passphrase was typed in two ways; nothing was hashed")
+		return "", errors.New("the two passphrases differ; nothing was hashed")
 	}
 	return typed[0], nil
 }

@@ -62,14 +62,14 @@ func printed(ctx context.Context, person *os.File) error {
 // TestHashPassword_AtATerminal types a passphrase and reads the screen.
 func TestHashPassword_AtATerminal(t *testing.T) {
 	t.Parallel()
-	const first, second = "it does not show: ", "once more: "
+	const first, second = "Passphrase (hidden): ", "Repeat the passphrase: "
 	for name, c := range map[string]struct {
 		typed  [][2]string // what is typed after which words
 		hashes bool
 		says   string
 	}{
 		"twice the same":  {[][2]string{{first, "open sesame, please\n"}, {second, "open sesame, please\n"}}, true, ""},
-		"a slip":          {[][2]string{{first, "open sesame, please\n"}, {second, "open sesam, please\n"}}, false, "typed in two ways; nothing was hashed"},
+		"a slip":          {[][2]string{{first, "open sesame, please\n"}, {second, "open sesam, please\n"}}, false, "passphrases differ; nothing was hashed"},
 		"a letter erased": {[][2]string{{first, "open sesame, pleaso\x7fe\n"}, {second, "open sesame, please\n"}}, true, ""},
 		"too short":       {[][2]string{{first, "sesame\n"}, {second, "sesame\n"}}, false, "a passphrase must have at least 12 characters and at most 1024 bytes"},
 		"an end of input": {[][2]string{{first, "\x04"}}, false, "read the passphrase: EOF"},

@@ -17,7 +17,7 @@ import (
 	"candela/internal/trading/guard"
 )
 
-// policy runs the commands about the policy of orders.
+// policy runs the commands of the order policy.
 func policy(_ context.Context, in invocation) error {
 	if len(in.args) == 0 || in.args[0] != "check" {
 		return noSuchCommand("policy", in.args, "check")
@@ -25,8 +25,7 @@ func policy(_ context.Context, in invocation) error {
 	return checkPolicy(in.args[1:], in)
 }
 
-// checkPolicy reads the policy in a file, or the one that a start would use, and
-// explains it.
+// checkPolicy checks and explains the policy in a file, or the one a start would use.
 func checkPolicy(args []string, in invocation) error {
 	named := ""
 	if len(args) > 0 && !strings.HasPrefix(args[0], "-") {
@@ -45,32 +44,32 @@ func checkPolicy(args []string, in invocation) error {
 		return err
 	}
 	if found {
-		fmt.Fprintf(in.Stdout, "%s is sound.\n", path)
+		fmt.Fprintf(in.Stdout, "%s is valid.\n", path)
 	} else {
-		fmt.Fprintf(in.Stdout, "There is no %s: the defaults are in force.\n", path)
+		fmt.Fprintf(in.Stdout, "%s does not exist; the defaults apply.\n", path)
 	}
 	return explain(in.Stdout, p)
 }
 
-// explain writes a policy as tables.
+// explain prints a policy as tables.
 func explain(w io.Writer, p guard.Policy) error {
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprint(w, "\nRules, in the order in which they are asked. Money is in the account's currency.\n\n")
-	fmt.Fprintln(table, "RULE\tLIMIT\tREFUSES")
+	fmt.Fprint(w, "\nRules, in the order of evaluation. Money is in the account's currency.\n\n")
+	fmt.Fprintln(table, "RULE\tLIMIT\tDENIES")
 	for _, r := range guard.Rules(p) {
 		fmt.Fprintf(table, "%s\t%s\t%s\n", r.Name, r.Limit, r.Denies)
 	}
 	err := table.Flush()
 	if own := guard.Exceptions(p); len(own) > 0 {
-		fmt.Fprint(w, "\nLimits of single symbols.\n\n")
+		fmt.Fprint(w, "\nLimits per symbol.\n\n")
 		fmt.Fprintln(table, "SYMBOL\tRULE\tLIMIT")
 		for _, x := range own {
 			fmt.Fprintf(table, "%v\t%s\t%s\n", x.Symbol, x.Rule, x.Limit)
 		}
 		err = errors.Join(err, table.Flush())
 	}
-	fmt.Fprint(w, "\nWhat holds trading down: HALTED passes nothing, REDUCING only what makes a position smaller.\n\n")
-	fmt.Fprintln(table, "CAUSE\tSTATE\tLIMIT\tWHEN\tENDS")
+	fmt.Fprint(w, "\nTrading restrictions. HALTED denies every order; REDUCING allows only orders that reduce a position.\n\n")
+	fmt.Fprintln(table, "RESTRICTION\tSTATE\tLIMIT\tWHEN\tENDS")
 	for _, c := range guard.Restrictions(p) {
 		fmt.Fprintf(table, "%s\t%v\t%s\t%s\t%s\n", c.Kind, c.Level, c.Limit, unmarked(c.When), unmarked(c.Lifted))
 	}
@@ -83,5 +82,5 @@ func explain(w io.Writer, p guard.Policy) error {
 	return errors.Join(err, last)
 }
 
-// unmarked drops the marks that a web page needs.
+// unmarked drops the code marks of the web page.
 func unmarked(text string) string { return strings.ReplaceAll(text, "`", "") }

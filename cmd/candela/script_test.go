@@ -65,8 +65,8 @@ func (l *readyLog) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// waiting returns a service that marks in its state directory that the program has
-// said it is ready and that it was told to stop, and then does what stop does.
+// waiting returns a service that creates the files ready and stopping in its state directory when
+// the program is ready and when it is stopping, and then calls stop.
 func waiting(said <-chan struct{}, stop func(hard context.Context)) app.Service {
 	return func(rt app.Runtime) ([]app.Part, error) {
 		mark := func(name string) error {
@@ -82,7 +82,7 @@ func waiting(said <-chan struct{}, stop func(hard context.Context)) app.Service 
 				return err
 			}
 			<-ctx.Done()
-			if err := mark("told"); err != nil {
+			if err := mark("stopping"); err != nil {
 				return err
 			}
 			stop(hard)
@@ -116,7 +116,7 @@ func TestScripts(t *testing.T) {
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
 		Setup: func(env *testscript.Env) error {
-			// Scripts see no settings of whoever runs them, and a home of their own.
+			// Scripts have their own home and no settings of the environment.
 			env.Vars = append(append(env.Vars, venues...), "HOME="+filepath.Join(env.WorkDir, "user"), "USERPROFILE="+filepath.Join(env.WorkDir, "user"),
 				"GORACE=atexit_sleep_ms=0", // the race detector would add a second to every call
 				// Calls that run when stdin ends have this long, and a busy machine draws a
@@ -136,7 +136,7 @@ func TestScripts(t *testing.T) {
 	})
 }
 
-// receive takes alerts, except where it is told to refuse them.
+// receive accepts alerts, except under /refuse.
 func receive(w http.ResponseWriter, r *http.Request) {
 	if strings.HasPrefix(r.URL.Path, "/refuse") {
 		w.WriteHeader(http.StatusForbidden)

@@ -11,7 +11,7 @@ import (
 	"candela/internal/operate/control"
 )
 
-// status tells how trading stands, and changes nothing of it.
+// status prints the trading state.
 func status(ctx context.Context, in invocation) error {
 	args, asJSON := cutJSON(in.args)
 	cfg, err := app.LoadConfig(config.Input{Args: args, Environ: in.environ, Inspect: true})
@@ -28,28 +28,28 @@ func status(ctx context.Context, in invocation) error {
 	if asJSON {
 		return printJSON(in.Stdout, s)
 	}
-	return tellStatus(in.Stdout, cfg.Home, s)
+	return printStatus(in.Stdout, cfg.Home, s)
 }
 
-// statusElsewhere says where to look when NATS servers keep the state and no replica
-// runs here: what a state directory has is another, older one.
+// statusElsewhere is the error when NATS servers keep the state and no replica runs here:
+// the state directory has another, older state.
 func statusElsewhere(cfg *config.Config) error {
 	return &fault.Error{
 		Kind: fault.Unavailable, Code: "status_elsewhere", Field: "nats-url",
-		Message: fmt.Sprintf("no replica runs in state directory %s, and with --nats-url the servers keep the state: ask beside a replica, or read candela_trading_state of its /metrics", cfg.Home),
+		Message: fmt.Sprintf("no replica runs in state directory %s, and with --nats-url the NATS servers keep the state. Run this command beside a replica, or read candela_trading_state in its /metrics.", cfg.Home),
 	}
 }
 
-func tellStatus(w io.Writer, home string, s control.Status) error {
+func printStatus(w io.Writer, home string, s control.Status) error {
 	if s.Running {
-		fmt.Fprintf(w, "A program trades in %s.\n", home)
+		fmt.Fprintf(w, "A server is trading in %s.\n", home)
 	} else {
-		fmt.Fprintf(w, "No program trades in %s; this is what it keeps.\n", home)
+		fmt.Fprintf(w, "No server is trading in %s; this is the stored state.\n", home)
 	}
 	switch {
 	case len(s.Accounts) > 0:
 	case s.Running:
-		fmt.Fprintln(w, "It has no account to tell of: it is still starting, or no replica trades.")
+		fmt.Fprintln(w, "It has no account yet: it is starting, or no replica trades.")
 	default:
 		fmt.Fprintln(w, "No account has traded here.")
 	}
@@ -80,7 +80,7 @@ func tellStatus(w io.Writer, home string, s control.Status) error {
 	return err
 }
 
-// count writes a number of things.
+// count formats a number of things.
 func count(n int, thing string) string {
 	if n == 1 {
 		return "1 " + thing

@@ -33,7 +33,7 @@ func Demo(ctx context.Context, deps Deps, tour demo.Tour) (err error) {
 	}
 	// The only source is sample bars that move with the clock.
 	deps.Venues, deps.Halts = []provider.Descriptor{sample.Descriptor(sample.Config{Seed: 7, Now: time.Now})}, nil
-	return tour.Take(ctx, func(ctx context.Context, in io.Reader, out, log io.Writer) error {
+	return tour.Run(ctx, func(ctx context.Context, in io.Reader, out, log io.Writer) error {
 		deps.Stdin, deps.Stdout, deps.Stderr = in, out, log
 		return Run(ctx, cfg, deps)
 	})

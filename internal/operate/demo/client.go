@@ -15,17 +15,17 @@ import (
 	"candela/internal/kit/fault"
 )
 
-// client is an MCP client of a program in the same process. It speaks over
-// the streams that --mcp has, one question after the other.
+// client is an MCP client of a program in the same process. It sends one request at a time
+// over the streams of --mcp.
 type client struct {
 	to      io.Writer
-	answers <-chan wireMessage // ends with the program
+	answers <-chan wireMessage // closed when the program ends
 	events  <-chan json.RawMessage
 	last    int
-	tell    func(method, arguments string) // told each call of a tool; may be nil
+	onCall  func(tool, arguments string) // called before each tool call; may be nil
 }
 
-// wireMessage is what the client needs of a message.
+// wireMessage is the part of a message that the client reads.
 type wireMessage struct {
 	ID     int             `json:"id"`
 	Method string          `json:"method"`
@@ -36,11 +36,11 @@ type wireMessage struct {
 	} `json:"error"`
 }
 
-// Program runs candela on the streams that --mcp has, until ctx or the input ends.
+// Program runs candela on the streams of --mcp until ctx or the input ends.
 type Program func(ctx context.Context, in io.Reader, out, log io.Writer) error
 
-// withClient runs the program and, beside it, what a client does. It returns when
-// both are over; the program stops when the client is done.
+// withClient runs the program and a client of it. It returns when both have ended; the
+// program stops when the client is done.
 func withClient(ctx context.Context, run Program, do func(context.Context, *client) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -52,14 +52,14 @@ func withClient(ctx context.Context, run Program, do func(context.Context, *clie
 	running.Go(func() {
 		stopped = run(ctx, in, out, log)
 		_ = in.Close()
-		_ = out.Close() // after which the reader ends
+		_ = out.Close() // ends the reader
 	})
 	answers, events := make(chan wireMessage), make(chan json.RawMessage, 16)
 	running.Go(func() { readMessages(ctx, from, answers, events) })
 	err := do(ctx, &client{to: to, answers: answers, events: events})
-	_ = to.Close() // the end of a session
+	_ = to.Close() // ends the session
 	cancel()
-	_, _ = io.Copy(io.Discard, from) // whoever still writes must not wait for a reader
+	_, _ = io.Copy(io.Discard, from) // so that no write blocks
 	running.Wait()
 	if err != nil {
 		return errors.Join(err, stopped, log.problems())
@@ -67,7 +67,7 @@ func withClient(ctx context.Context, run Program, do func(context.Context, *clie
 	return stopped
 }
 
-// readMessages hands on what the program writes, until it ends or ctx does.
+// readMessages forwards the program's messages until it ends or ctx does.
 func readMessages(ctx context.Context, from io.Reader, answers chan<- wireMessage, events chan<- json.RawMessage) {
 	defer close(answers)
 	lines := bufio.NewReaderSize(from, 64<<10)
@@ -78,12 +78,12 @@ func readMessages(ctx context.Context, from io.Reader, answers chan<- wireMessag
 		}
 		var m wireMessage
 		if json.Unmarshal(line, &m) != nil {
-			continue // not a message of this protocol
+			continue // not a JSON-RPC message
 		}
 		if m.Method != "" {
 			select {
 			case events <- m.Params:
-			default: // more than anybody waits for
+			default: // nothing waits for more
 			}
 			continue
 		}
@@ -95,14 +95,14 @@ func readMessages(ctx context.Context, from io.Reader, answers chan<- wireMessag
 	}
 }
 
-// notify sends a message that has no answer.
+// notify sends a notification.
 func (c *client) notify(method string) error {
 	_, err := fmt.Fprintf(c.to, `{"jsonrpc":"2.0","method":%q}`+"\n", method)
 	return err
 }
 
-// ask sends a request and waits for its answer.
-func (c *client) ask(ctx context.Context, method, params string) (json.RawMessage, error) {
+// request sends a request and waits for its response.
+func (c *client) request(ctx context.Context, method, params string) (json.RawMessage, error) {
 	c.last++
 	if _, err := fmt.Fprintf(c.to, `{"jsonrpc":"2.0","id":%d,"method":%q,"params":%s}`+"\n", c.last, method, params); err != nil {
 		return nil, fmt.Errorf("%s: %w", method, err)
@@ -115,7 +115,7 @@ func (c *client) ask(ctx context.Context, method, params string) (json.RawMessag
 		case m.Error != nil:
 			return nil, fmt.Errorf("%s: %s", method, m.Error.Message)
 		case m.ID != c.last:
-			return nil, fmt.Errorf("%s: the answer to another question", method)
+			return nil, fmt.Errorf("%s: the response has another ID", method)
 		}
 		return m.Result, nil
 	case <-ctx.Done():
@@ -123,7 +123,7 @@ func (c *client) ask(ctx context.Context, method, params string) (json.RawMessag
 	}
 }
 
-// toolResult is the answer of a tool.
+// toolResult is the result of a tool call.
 type toolResult struct {
 	Content []struct {
 		Type string `json:"type"`
@@ -133,17 +133,17 @@ type toolResult struct {
 	IsError bool `json:"isError"`
 }
 
-// call calls a tool. A refusal is an error.
+// call calls a tool. A result with isError is an error.
 func (c *client) call(ctx context.Context, name string, arguments map[string]any) (toolResult, error) {
 	var r toolResult
 	given, err := json.Marshal(arguments)
 	if err != nil {
 		return r, err
 	}
-	if c.tell != nil {
-		c.tell(name, string(given))
+	if c.onCall != nil {
+		c.onCall(name, string(given))
 	}
-	raw, err := c.ask(ctx, "tools/call", fmt.Sprintf(`{"name":%q,"arguments":%s}`, name, given))
+	raw, err := c.request(ctx, "tools/call", fmt.Sprintf(`{"name":%q,"arguments":%s}`, name, given))
 	if err != nil {
 		return r, err
 	}
@@ -165,7 +165,7 @@ func (r toolResult) text() string {
 	return ""
 }
 
-// image returns the first picture, in base64.
+// image returns the first image, in base64.
 func (r toolResult) image() string {
 	for _, c := range r.Content {
 		if c.Type == "image" {
@@ -178,12 +178,12 @@ func (r toolResult) image() string {
 // decode reads the text as JSON.
 func (r toolResult) decode(into any) error {
 	if err := json.Unmarshal([]byte(r.text()), into); err != nil {
-		return fmt.Errorf("the answer is no JSON: %w", err)
+		return fmt.Errorf("the result is not JSON: %w", err)
 	}
 	return nil
 }
 
-// event waits for a notification, for so long at most.
+// event waits for a notification.
 func (c *client) event(ctx context.Context, longest time.Duration, waiting func(time.Duration)) (json.RawMessage, error) {
 	began := time.Now()
 	deadline := time.NewTimer(longest)
@@ -206,8 +206,8 @@ func (c *client) event(ctx context.Context, longest time.Duration, waiting func(
 	}
 }
 
-// lastLines keeps the lines of a log that tell of trouble, for when there is some.
-// It is safe for concurrent use.
+// lastLines keeps the last warnings and errors of a log, to report with a failure. It is safe
+// for concurrent use.
 type lastLines struct {
 	mu    sync.Mutex
 	lines []string
@@ -215,7 +215,7 @@ type lastLines struct {
 
 const keptLines = 20
 
-// Write takes whole lines, as a log writes them.
+// Write expects whole lines, as a logger writes them.
 func (l *lastLines) Write(p []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -230,7 +230,7 @@ func (l *lastLines) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// problems returns what was kept as an error, nil for nothing.
+// problems returns the kept lines as an error, nil for none.
 func (l *lastLines) problems() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -66,8 +66,8 @@ func actor(texts map[string]string) Program {
 	}
 }
 
-// sound is what a program answers with which nothing is wrong.
-func sound() map[string]string {
+// goodResults returns valid results of all tools.
+func goodResults() map[string]string {
 	return map[string]string{
 		"get_indicators":          `{"source":"sample","bars":50,"indicators":{"rsi":{"lines":[{"last_value":44.44}]}}}`,
 		"generate_chart png":      "a picture",
@@ -79,24 +79,24 @@ func sound() map[string]string {
 	}
 }
 
-func take(t *testing.T, run Program) (said, output string, err error) {
+func runTour(t *testing.T, run Program) (said, output string, err error) {
 	t.Helper()
 	var text strings.Builder
 	output = filepath.Join(t.TempDir(), "demo.png")
 	tour := Tour{Output: output, Wait: time.Minute, Say: func(format string, args ...any) { fmt.Fprintf(&text, format+"\n", args...) }}
-	err = tour.Take(t.Context(), run)
+	err = tour.Run(t.Context(), run)
 	return text.String(), output, err
 }
 
-func TestTour_TellsWhatItSees(t *testing.T) {
+func TestTour_PrintsEachResult(t *testing.T) {
 	t.Parallel()
-	said, output, err := take(t, actor(sound()))
+	said, output, err := runTour(t, actor(goodResults()))
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"3 tools", "Source sample, 50 bars, RSI 44.4", "The last price is 101.0000", "Order filled, 5 filled, mode paper", "bought at 101.0000, unrealized profit 0.50", "price_above 101.5000, the price is 102.0000"} {
+	for _, want := range []string{"3 tools", "Source sample, 50 bars, RSI 44.4", "The last price is 101.0000", "Order filled, 5 filled, mode paper", "bought at 101.0000, unrealized profit 0.50", "price_above 101.5000 at a price of 102.0000"} {
 		if !strings.Contains(said, want) {
-			t.Errorf("%q is not said:\n%s", want, said)
+			t.Errorf("%q is missing:\n%s", want, said)
 		}
 	}
 	if data, err := os.ReadFile(output); err != nil || string(data) != "a picture" {
@@ -104,32 +104,31 @@ func TestTour_TellsWhatItSees(t *testing.T) {
 	}
 }
 
-func TestTour_StopsWhereSomethingIsWrong(t *testing.T) {
+func TestTour_FailsOnAnUnexpectedResult(t *testing.T) {
 	t.Parallel()
 	for tool, tt := range map[string]struct{ text, want string }{
 		"get_indicators":        {"refused", "get_indicators: not today"},
-		"generate_chart png":    {"", "no picture"},
+		"generate_chart png":    {"", "no image"},
 		"generate_chart series": {`{"bars":[]}`, "no bars"},
-		"place_order":           {"oops", "no JSON"},
+		"place_order":           {"oops", "not JSON"},
 	} {
-		texts := sound()
+		texts := goodResults()
 		texts[tool] = tt.text
-		if _, _, err := take(t, actor(texts)); err == nil || !strings.Contains(err.Error(), tt.want) {
+		if _, _, err := runTour(t, actor(texts)); err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%s: %v", tool, err)
 		}
 	}
-	texts := sound()
+	texts := goodResults()
 	texts["get_indicators"] = "refused"
-	if _, _, err := take(t, actor(texts)); fault.Of(err) == nil || fault.Of(err).Code != "tool_refused" {
+	if _, _, err := runTour(t, actor(texts)); fault.Of(err) == nil || fault.Of(err).Code != "tool_refused" {
 		t.Error(err)
 	}
 }
 
-// What the program says of trouble stands beside what the client ran into.
-func TestTour_TheProgramEnds(t *testing.T) {
+func TestTour_ReportsTheProgramsWarningsWithItsError(t *testing.T) {
 	t.Parallel()
 	gone := errors.New("no room on the disk")
-	_, _, err := take(t, func(_ context.Context, in io.Reader, _, log io.Writer) error {
+	_, _, err := runTour(t, func(_ context.Context, in io.Reader, _, log io.Writer) error {
 		_, _ = bufio.NewReader(in).ReadString('\n')
 		fmt.Fprintln(log, "level=INFO msg=starting")
 		fmt.Fprintln(log, `level=WARN msg="the disk is full"`)
@@ -140,12 +139,12 @@ func TestTour_TheProgramEnds(t *testing.T) {
 	}
 }
 
-// The last stop alone, with a client that hears nothing: on a slow machine the prices of
-// the whole tour may have moved before it gets there.
-func TestTour_SaysWhenNothingHappens(t *testing.T) {
+// Only the last step, with a client without notifications: on a slow machine the alert may
+// fire before a whole tour gets there.
+func TestTour_FailsWhenNoAlertFires(t *testing.T) {
 	t.Parallel()
 	tour := Tour{Wait: time.Nanosecond, Say: func(string, ...any) {}}
-	if err := tour.listen(t.Context(), &client{}); err == nil || !strings.Contains(err.Error(), "no alert fired") {
+	if err := tour.awaitAlert(t.Context(), &client{}); err == nil || !strings.Contains(err.Error(), "no alert fired") {
 		t.Error(err)
 	}
 }

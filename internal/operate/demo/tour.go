@@ -1,6 +1,6 @@
-// Package demo takes whoever is curious on a tour through the tools of a program, over
-// MCP as a client would: it looks, draws, sets alerts, buys on paper and waits for what
-// fires. Which program that is, and with what prices, its caller decides.
+// Package demo tours the tools over MCP, as a client would: it reads indicators, draws a
+// chart, sets alerts, places a paper order and waits for an alert. The caller chooses the
+// program and its prices.
 package demo
 
 import (
@@ -14,52 +14,49 @@ import (
 	"time"
 )
 
-// The tour: one symbol, made up.
 const (
 	symbol   = "sample:SAMPLE"
 	quantity = 5
 )
 
-// Tour is where the demonstration goes and what it says.
+// Tour configures a tour.
 type Tour struct {
 	Output string        // where the chart is saved
 	Wait   time.Duration // how long an alert may take to fire
-	// Say is told each step in a line, Call each call that a client makes, and
-	// Waiting, from time to time, for how long nothing has happened; nil where nobody
-	// watches.
+	// Say prints a step, Call prints a tool call, and Waiting, which may be nil, shows how
+	// long the tour has waited.
 	Say     func(format string, args ...any)
 	Call    func(method, arguments string)
 	Waiting func(since time.Duration)
 
-	asked time.Time // when the alerts were set
+	setAt time.Time // of the alerts
 }
 
-// Take runs a program and goes from stop to stop with it.
-func (t *Tour) Take(ctx context.Context, run Program) error {
+// Run runs the program and the tour.
+func (t *Tour) Run(ctx context.Context, run Program) error {
 	return withClient(ctx, run, t.walk)
 }
 
 func (t *Tour) walk(ctx context.Context, c *client) error {
-	c.tell = t.Call
-	for _, stop := range []func(context.Context, *client) error{t.meet, t.look, t.draw, t.watch, t.trade, t.listen} {
-		if err := stop(ctx, c); err != nil {
+	c.onCall = t.Call
+	for _, step := range []func(context.Context, *client) error{t.initialize, t.readIndicators, t.draw, t.setAlerts, t.trade, t.awaitAlert} {
+		if err := step(ctx, c); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// meet introduces the client and lists the tools.
-func (t *Tour) meet(ctx context.Context, c *client) error {
-	t.Say("A client starts candela and asks what it can do.")
+func (t *Tour) initialize(ctx context.Context, c *client) error {
+	t.Say("A client starts candela and lists its tools.")
 	hello := `{"protocolVersion":"2025-03-26","capabilities":{},"clientInfo":{"name":"candela demo","version":"1"}}`
-	if _, err := c.ask(ctx, "initialize", hello); err != nil {
+	if _, err := c.request(ctx, "initialize", hello); err != nil {
 		return err
 	}
 	if err := c.notify("notifications/initialized"); err != nil {
 		return err
 	}
-	raw, err := c.ask(ctx, "tools/list", "{}")
+	raw, err := c.request(ctx, "tools/list", "{}")
 	if err != nil {
 		return err
 	}
@@ -73,8 +70,8 @@ func (t *Tour) meet(ctx context.Context, c *client) error {
 	return nil
 }
 
-// market is what the tour reads of the prices.
-type market struct {
+// priceSeries is the part of a series that the tour reads.
+type priceSeries struct {
 	Bars []struct {
 		High  float64 `json:"h"`
 		Low   float64 `json:"l"`
@@ -82,9 +79,8 @@ type market struct {
 	} `json:"bars"`
 }
 
-// look reads numbers, as an agent does before it draws anything.
-func (t *Tour) look(ctx context.Context, c *client) error {
-	t.Say("It looks at the market: minute bars of %s, which are made up and say so.", symbol)
+func (t *Tour) readIndicators(ctx context.Context, c *client) error {
+	t.Say("It reads indicators of %s, a sample market with made-up minute bars.", symbol)
 	result, err := c.call(ctx, "get_indicators", map[string]any{"symbol": symbol, "interval": "1m", "indicators": []string{"rsi", "macd"}})
 	if err != nil {
 		return err
@@ -107,14 +103,14 @@ func (t *Tour) look(ctx context.Context, c *client) error {
 	return nil
 }
 
-// watch sets an alert a little above the price and one a little below: one of them
-// fires with the next movement.
-func (t *Tour) watch(ctx context.Context, c *client) error {
+// setAlerts sets an alert just above the price and one just below: one of them fires with the
+// next movement.
+func (t *Tour) setAlerts(ctx context.Context, c *client) error {
 	result, err := c.call(ctx, "generate_chart", map[string]any{"symbol": symbol, "interval": "1m", "bars": 30, "format": "series"})
 	if err != nil {
 		return err
 	}
-	var seen market
+	var seen priceSeries
 	if err := result.decode(&seen); err != nil || len(seen.Bars) == 0 {
 		return fmt.Errorf("the series has no bars: %w", err)
 	}
@@ -123,29 +119,27 @@ func (t *Tour) watch(ctx context.Context, c *client) error {
 		reach += (b.High - b.Low) / float64(len(seen.Bars))
 	}
 	last := seen.Bars[len(seen.Bars)-1].Close
-	// So little that a calm minute brings it too, and a move that can be written.
+	// Small enough for a calm minute, large enough for four decimals.
 	move := max(reach/1000, 0.0001)
-	t.Say("The last price is %s. It asks to be told when that moves, and subscribes.", shortPrice(last))
+	t.Say("The last price is %s. It sets alerts just above and below, and subscribes.", shortPrice(last))
 	if _, err := c.call(ctx, "subscribe_notifications", map[string]any{}); err != nil {
 		return err
 	}
-	t.asked = time.Now()
+	t.setAt = time.Now()
 	for _, condition := range []map[string]any{
 		{"price_above": json.Number(shortPrice(last + move))}, {"price_below": json.Number(shortPrice(last - move))},
 	} {
-		if _, err := c.call(ctx, "set_alert", map[string]any{"symbol": symbol, "condition": condition, "note": "the demonstration"}); err != nil {
+		if _, err := c.call(ctx, "set_alert", map[string]any{"symbol": symbol, "condition": condition, "note": "demo"}); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// shortPrice writes a price with what matters of it.
 func shortPrice(v float64) string { return strconv.FormatFloat(v, 'f', 4, 64) }
 
-// trade buys on paper and looks at the position.
 func (t *Tour) trade(ctx context.Context, c *client) error {
-	t.Say("It buys %d on a paper account. The policy of orders has its say first.", quantity)
+	t.Say("It buys %d on a paper account, after the order policy allowed it.", quantity)
 	result, err := c.call(ctx, "place_order", map[string]any{"symbol": symbol, "side": "buy", "type": "market", "quantity": quantity})
 	if err != nil {
 		return err
@@ -175,7 +169,7 @@ func (t *Tour) trade(ctx context.Context, c *client) error {
 	return nil
 }
 
-// draw saves the picture.
+// draw saves a chart.
 func (t *Tour) draw(ctx context.Context, c *client) error {
 	t.Say("It draws a chart with averages, RSI and MACD.")
 	result, err := c.call(ctx, "generate_chart", map[string]any{
@@ -186,18 +180,17 @@ func (t *Tour) draw(ctx context.Context, c *client) error {
 	}
 	png, err := base64.StdEncoding.DecodeString(result.image())
 	if err != nil || len(png) == 0 {
-		return errors.Join(errors.New("the answer has no picture"), err)
+		return errors.Join(errors.New("the result has no image"), err)
 	}
-	if err := os.WriteFile(t.Output, png, 0o644); err != nil { //nolint:gosec // G306: a picture is for whoever the umask admits
+	if err := os.WriteFile(t.Output, png, 0o644); err != nil { //nolint:gosec // G306: the umask decides
 		return err
 	}
 	t.Say("Saved as %s, %d KB.", t.Output, (len(png)+1023)>>10)
 	return nil
 }
 
-// listen waits for the alert.
-func (t *Tour) listen(ctx context.Context, c *client) error {
-	t.Say("Now it waits. New prices come every four seconds.")
+func (t *Tour) awaitAlert(ctx context.Context, c *client) error {
+	t.Say("It waits for an alert. Prices change every four seconds.")
 	params, err := c.event(ctx, t.Wait, t.Waiting)
 	if err != nil {
 		return err
@@ -212,7 +205,7 @@ func (t *Tour) listen(ctx context.Context, c *client) error {
 	if err := json.Unmarshal(params, &fired); err != nil {
 		return err
 	}
-	t.Say("The alert fired %v after it was set, and was pushed to the client: %s %s, the price is %s.",
-		time.Since(t.asked).Round(100*time.Millisecond), fired.Condition.Type, shortPrice(fired.Condition.Threshold), shortPrice(fired.Value))
+	t.Say("The alert fired %v after it was set and was pushed to the client: %s %s at a price of %s.",
+		time.Since(t.setAt).Round(100*time.Millisecond), fired.Condition.Type, shortPrice(fired.Condition.Threshold), shortPrice(fired.Value))
 	return nil
 }

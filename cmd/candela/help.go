@@ -1,0 +1,220 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"candela/internal/app"
+	"candela/internal/config"
+	"candela/internal/operate/install"
+)
+
+const exitCodes = "Exit codes: 0 success, 1 failure, 2 invalid arguments, flags, variables or configuration file.\n"
+
+// printHelp explains one command, or lists all commands and settings.
+func printHelp(w io.Writer, name string) error {
+	for _, c := range commands() {
+		if c.name == name && name != "" {
+			return printCommandHelp(w, c)
+		}
+	}
+	fmt.Fprint(w, "candela gives AI agents charts, indicators, alerts and trading over MCP.\n\nUsage:\n"+
+		"  candela [flags]            Run a server (--mcp or --serve), or draw one chart\n"+
+		"  candela COMMAND [flags]    Run a command; candela COMMAND --help explains it\n")
+	group := ""
+	for _, c := range commands() {
+		if c.group != group {
+			group = c.group
+			fmt.Fprintf(w, "\n%s:\n", group)
+		}
+		if c.name != "" {
+			fmt.Fprintf(w, "  %-10s %s\n", c.name, c.summary)
+		}
+	}
+	fmt.Fprint(w, "\nPrecedence: flag, environment variable, candela.toml in the state directory, default.\n")
+	if err := config.WriteHelp(w, app.Parts()); err != nil {
+		return err
+	}
+	_, err := fmt.Fprint(w, "\n"+exitCodes)
+	return err
+}
+
+func printCommandHelp(w io.Writer, c command) error {
+	fmt.Fprintf(w, "%s.\n\nUsage:\n  candela %s %s\n\n", c.summary, c.name, c.args)
+	if text := strings.TrimSpace(helpOf(c.name)); text != "" {
+		fmt.Fprintf(w, "%s\n\n", text)
+	}
+	_, err := fmt.Fprint(w, exitCodes+"Flags that select the installation, such as --home, are those of the server: candela --help lists them.\n")
+	return err
+}
+
+// helpOf returns what a command's summary does not say: its flags, effects and examples.
+func helpOf(name string) string {
+	switch name {
+	case "demo":
+		return demoHelp
+	case "install", "uninstall":
+		return fmt.Sprintf(installHelp, strings.Join(install.Names(), ", "))
+	case "doctor":
+		return doctorHelp
+	case "config":
+		return configHelp
+	case "auth":
+		return authHelp
+	case "audit":
+		return auditHelp
+	case "status":
+		return statusHelp
+	case "halt":
+		return haltHelp
+	case "resume":
+		return resumeHelp
+	case "backup":
+		return backupHelp
+	case "restore":
+		return restoreHelp
+	case "migrate":
+		return migrateHelp
+	case "policy":
+		return policyHelp
+	case "notify":
+		return notifyHelp
+	}
+	return ""
+}
+
+const (
+	demoHelp = `
+The tour calls the tools, sets an alert, places a paper order and draws a chart. It uses
+sample prices and needs neither a network nor an account.
+
+Flags:
+  --output FILE  where to save the chart; candela-demo.png by default
+
+Example:
+  candela demo --output tour.png
+`
+	installHelp = `
+Clients: %s.
+
+Without --url the client starts candela itself. The rest of the client's file stays as it
+is, and the previous file is kept as a backup.
+
+Flags:
+  --url URL    connect the client to the server at this address
+  --name NAME  name of the server in the client; candela by default
+  --file FILE  edit this file, such as one of a project, instead of the client's own
+  --dry-run    show the changes and write nothing
+  --remove     remove candela from the client, as uninstall does
+All other flags are passed to candela when the client starts it.
+
+Examples:
+  candela install claude-code --trade
+  candela install cursor --url https://charts.example.com
+  candela uninstall cursor
+`
+	doctorHelp = `
+Checks the configuration, and the running server as its clients see it. Each problem comes
+with a suggested fix. Pass the same flags as to the server. Exits with 1 if it finds a problem.
+
+Flags:
+  --json  print the findings as JSON
+
+Example:
+  candela doctor --serve --base-url https://charts.example.com
+`
+	configHelp = `
+An invalid configuration fails with the same messages and exit code as a start.
+
+Example:
+  candela config --home /srv/candela
+`
+	authHelp = `
+Commands:
+  hash-password  read a passphrase from stdin and print its hash
+  approve        print a passphrase that is valid once, for one minute, for the sign-in page
+  list           list the approved clients
+  revoke ID      revoke one client
+  revoke-all     revoke all clients
+
+All but hash-password need a server that runs in the state directory.
+
+Examples:
+  candela auth hash-password < passphrase.txt
+  candela auth revoke 3f9a
+`
+	auditHelp = `
+Commands:
+  list    print the newest events
+  verify  check that no event was changed or removed; exits with 1 if one was
+
+Flags:
+  --last N         list: number of events, 50 by default
+  --expect N:HASH  verify: an event that must exist, as printed by an earlier verify
+  --json           print JSON
+
+Examples:
+  candela audit list --last 10
+  candela audit verify --json
+`
+	statusHelp = `
+Reads the running server, or what it stored when it is not running. Changes nothing.
+
+Flags:
+  --json  print the status as JSON
+
+Example:
+  candela status --json
+`
+	haltHelp = `
+Takes effect at once in a running server, and otherwise at the next start. Trading stays
+halted until candela resume.
+
+Example:
+  candela halt "unexpected news"
+`
+	resumeHelp = `
+Lifts the restrictions that the owner can lift and accepts the differences between the
+records and the venue.
+
+Example:
+  candela resume
+`
+	backupHelp = `
+Creates the folder, copies the state directory into it and checks the copy.
+
+Example:
+  candela backup candela-2026-01-02
+`
+	restoreHelp = `
+Replaces the files of the state directory and keeps the old ones beside it. No server may run.
+
+Example:
+  candela restore candela-2026-01-02
+`
+	migrateHelp = `
+Copies alerts, notifications, orders and subscriptions. The source is not changed; never run
+both afterwards. No server may run during the copy.
+
+Flags:
+  --to nats   copy from the state directory to the NATS servers of --nats-url
+  --to local  copy from the NATS servers to the state directory
+  --replace   replace what the target already has
+
+Example:
+  candela migrate --to nats --nats-url nats://127.0.0.1:4222
+`
+	policyHelp = `
+Without FILE it checks the policy that a start would use.
+
+Example:
+  candela policy check policy.toml
+`
+	notifyHelp = `
+Exits with 1 if a receiver does not accept the message.
+
+Example:
+  candela notify test
+`
+)
