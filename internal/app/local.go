@@ -12,30 +12,39 @@ import (
 	"candela/internal/trading/desk"
 )
 
-// openLocal returns the node of a single machine. Under --trade it opens the ledger,
-// which close closes.
+// openLocal returns the node of a single machine. Under --trade it opens the ledger when the
+// trading side is built, which close closes.
 func (rt Runtime) openLocal(ctx context.Context) (*node, error) {
+	var l *ledger.Ledger
 	n := &node{
 		logins: func() (oauth.Store, oauth.OwnerAuth, error) {
 			owner, err := newOwner(rt)
 			// A client has one stream, so more tokens than connections have no use.
 			return oauth.NewMemory(rt.Config.HTTP.MaxConnections), owner, err
 		},
-		close: func() {},
+		close: func() {
+			if l == nil {
+				return
+			}
+			if err := l.Close(); err != nil {
+				rt.Log.Error("closing the ledger failed", "error", err)
+			}
+		},
 	}
 	if !rt.Config.Trade {
 		return n, nil
 	}
-	l, err := ledger.Open(context.WithoutCancel(ctx), rt.Config.Home, time.Now)
-	if err != nil {
-		return nil, err
-	}
-	n.close = func() {
-		if err := l.Close(); err != nil {
-			rt.Log.Error("closing the ledger failed", "error", err)
+	n.trading = func(t *trading) (_ side, err error) {
+		// Tried without the ledger first: a start that the policy or the broker refuses
+		// leaves no file behind.
+		if _, err := t.prepareDesk(rt, nil); err != nil {
+			return side{}, err
 		}
+		if l, err = ledger.Open(context.WithoutCancel(ctx), rt.Config.Home, time.Now); err != nil {
+			return side{}, err
+		}
+		return rt.localSide(t, l)
 	}
-	n.trading = func(t *trading) (side, error) { return rt.localSide(t, l) }
 	return n, nil
 }
 

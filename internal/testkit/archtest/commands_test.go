@@ -109,7 +109,7 @@ func knownFlags(t *testing.T) vocabulary {
 			v.source += string(data)
 		}
 	})
-	for _, m := range regexp.MustCompile(`(?m)^\t\t\{"([a-z]+)", "`).FindAllStringSubmatch(v.source, -1) {
+	for _, m := range regexp.MustCompile(`(?m)^\t\t\{"[A-Z][a-z ]+", "([a-z]+)", "`).FindAllStringSubmatch(v.source, -1) {
 		v.commands = append(v.commands, m[1])
 	}
 	if !slices.Contains(v.commands, "backup") {
