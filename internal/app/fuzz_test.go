@@ -213,7 +213,7 @@ func sendTo(t *testing.T, server *mcp.Server, body string) string {
 	if failure != nil {
 		return failure.Message
 	}
-	job := server.Receive(t.Context(), mcp.Origin{Caller: local(), RequestID: "r"}, read)
+	job := server.Receive(t.Context(), mcp.Origin{Caller: localCaller(), RequestID: "r"}, read)
 	answer := string(job.Append(nil))
 	job.ReportSent(true)
 	return answer

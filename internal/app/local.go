@@ -7,6 +7,7 @@ import (
 
 	"candela/internal/access/oauth"
 	"candela/internal/alerting/notify"
+	"candela/internal/alerting/notify/local"
 	"candela/internal/store/ledger"
 	"candela/internal/store/statedir"
 	"candela/internal/trading/desk"
@@ -51,7 +52,7 @@ func (rt Runtime) openLocal(ctx context.Context) (*node, error) {
 // localSide builds the trading side on the ledger. One engine evaluates all alerts and
 // one desk trades.
 func (rt Runtime) localSide(t *trading, l *ledger.Ledger) (side, error) {
-	inbox, err := notify.Open(notify.Config{
+	inbox, err := local.Open(local.Config{
 		Path: filepath.Join(rt.Config.Home, statedir.SubscriptionsName), Formerly: map[string]string{formerOwner: accountOwner}, Now: time.Now, Log: rt.Log,
 	})
 	if err != nil {
@@ -100,7 +101,7 @@ func (rt Runtime) localSide(t *trading, l *ledger.Ledger) (side, error) {
 }
 
 // restoreInbox loads the stored notifications into the inbox.
-func restoreInbox(ctx context.Context, inbox *notify.Log, l *ledger.Ledger) error {
+func restoreInbox(ctx context.Context, inbox *local.Inbox, l *ledger.Ledger) error {
 	if err := prune(ctx, l); err != nil {
 		return err
 	}

@@ -45,7 +45,7 @@ func named(t *testing.T, test func(b *bars, call func(name, arguments string) st
 		}
 		test(b, func(name, arguments string) string {
 			t.Helper()
-			result, err := r.Call(t.Context(), local(), name, json.RawMessage(arguments))
+			result, err := r.Call(t.Context(), localCaller(), name, json.RawMessage(arguments))
 			if err != nil || result.IsError {
 				t.Fatalf("%s %s: %v %s", name, arguments, err, result.Content[0].Text)
 			}

@@ -34,7 +34,7 @@ type node struct {
 
 // side is the trading side of a node.
 type side struct {
-	inbox  *notify.Log
+	inbox  notify.Inbox
 	alerts tool.Alerts
 	orders account
 	// running returns the desk that runs in this process, nil while another replica has it.
@@ -73,7 +73,7 @@ func (rt Runtime) openNode(ctx context.Context) (*node, error) {
 }
 
 // inboxPart runs the inbox after prepare has filled it.
-func inboxPart(inbox *notify.Log, prepare func(context.Context) error) Part {
+func inboxPart(inbox notify.Inbox, prepare func(context.Context) error) Part {
 	return Part{Name: "notifications", Run: func(ctx, _ context.Context, ready func()) error {
 		if err := prepare(ctx); err != nil {
 			return err

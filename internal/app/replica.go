@@ -13,6 +13,7 @@ import (
 
 	"candela/internal/access/oauth"
 	"candela/internal/alerting/notify"
+	"candela/internal/alerting/notify/replicated"
 	"candela/internal/config"
 	"candela/internal/kit/seal"
 	"candela/internal/serve/admin"
@@ -48,7 +49,7 @@ type replicaNode struct {
 	members *member.Members
 	store   *alerts.Store
 	keeper  *inbox.Keeper
-	inbox   *notify.Log
+	inbox   notify.Inbox
 	tail    *alerts.Tail
 	alerts  *alerts.Alerts
 	desk    *deskproxy.Desk
@@ -113,8 +114,8 @@ func (r *replicaNode) join(ctx context.Context, rt Runtime) error {
 	if r.keeper, err = inbox.OpenKeeper(ctx, r.conn, rt.Log); err != nil {
 		return err
 	}
-	r.inbox, err = notify.OpenShared(ctx, notify.Config{Now: time.Now, Log: rt.Log}, notify.Shared{
-		Store: r.keeper, Members: r.members, TokenEnded: r.tokens.Gone, CatchUp: func(ctx context.Context) error { return r.tail.Sync(ctx) },
+	r.inbox, err = replicated.Open(ctx, replicated.Config{
+		Now: time.Now, Log: rt.Log, Store: r.keeper, Replicas: r.members, TokenEnded: r.tokens.Gone, CatchUp: func(ctx context.Context) error { return r.tail.Sync(ctx) },
 	})
 	if err != nil {
 		return err

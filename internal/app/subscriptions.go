@@ -16,11 +16,11 @@ const namesWithin = 5 * time.Second
 // subscriptions is the log for clients, whose filters it completes: alerts are kept
 // under the name that the venue writes, and a client may write another.
 type subscriptions struct {
-	*notify.Log
+	notify.Inbox
 	canonical func(context.Context, market.Symbol) (market.Symbol, error)
 }
 
-// Subscribe is notify.Log.Subscribe with the filter's Instruments set. A symbol that
+// Subscribe is notify.Inbox.Subscribe with the filter's Instruments set. A symbol that
 // no venue has, or whose venue does not answer, matches as it is written.
 func (s subscriptions) Subscribe(ctx context.Context, caller principal.Caller, f notify.Filter) error {
 	asking, cancel := context.WithTimeout(ctx, namesWithin)
@@ -31,7 +31,7 @@ func (s subscriptions) Subscribe(ctx context.Context, caller principal.Caller, f
 			f.Instruments = append(f.Instruments, named)
 		}
 	}
-	return s.Log.Subscribe(ctx, caller, f)
+	return s.Inbox.Subscribe(ctx, caller, f)
 }
 
 // canonical returns the instrument that a symbol names: with its venue, and as that

@@ -110,7 +110,7 @@ func trade(t *testing.T, home string, v provider.Provider) (*bars, *trading, fun
 
 var btc = market.Symbol{Name: "BTCUSDT"}
 
-func local() principal.Caller { return principal.Caller{Subject: "owner", Key: "local"} }
+func localCaller() principal.Caller { return principal.Caller{Subject: "owner", Key: "local"} }
 
 func onSignal(i market.Interval, name, label string) alert.Alert {
 	return alert.Alert{Symbol: btc, Interval: i, Condition: alert.Condition{Type: alert.IndicatorSignal, Indicator: name, Signal: label}}
@@ -128,7 +128,7 @@ func TestTrade_TheEnginesBarsAreThoseThatAreRead(t *testing.T) {
 		compared := 0
 		for range 5 {
 			// The one that was set before may have fired.
-			if _, err := tr.engine.Set(t.Context(), local(), onSignal(market.Minute1, "ema_stack", "cross_up")); err != nil {
+			if _, err := tr.engine.Set(t.Context(), localCaller(), onSignal(market.Minute1, "ema_stack", "cross_up")); err != nil {
 				t.Fatal(err)
 			}
 			time.Sleep(51 * time.Second)                                                                // and what it needed is followed for a minute more
@@ -206,7 +206,7 @@ func TestTrade_AnAlertTellsWhatTheChartShows(t *testing.T) {
 		defer stop()
 		for _, def := range indicator.All() {
 			for _, label := range def.Labels() {
-				if _, err := tr.engine.Set(t.Context(), local(), onSignal(market.Minute1, def.Name, label)); err != nil {
+				if _, err := tr.engine.Set(t.Context(), localCaller(), onSignal(market.Minute1, def.Name, label)); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -214,7 +214,7 @@ func TestTrade_AnAlertTellsWhatTheChartShows(t *testing.T) {
 		found := 0
 		for range 240 {
 			time.Sleep(time.Until(time.Now().Truncate(time.Minute).Add(time.Minute + 4100*time.Millisecond)))
-			batch, err := tr.inbox.Poll(t.Context(), local(), 0, notify.Bound{})
+			batch, err := tr.inbox.Poll(t.Context(), localCaller(), 0, notify.Bound{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -283,7 +283,7 @@ func TestTrade_ARestartKeepsWhatWasPromised(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			result, err := r.Call(t.Context(), local(), name, json.RawMessage(arguments))
+			result, err := r.Call(t.Context(), localCaller(), name, json.RawMessage(arguments))
 			if err != nil {
 				t.Fatal(err)
 			}

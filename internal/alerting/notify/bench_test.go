@@ -3,19 +3,17 @@ package notify_test
 import (
 	"fmt"
 	"log/slog"
-	"path/filepath"
-	"runtime"
 	"testing"
 	"time"
 
 	"candela/internal/alerting/notify"
-	"candela/internal/kit/principal"
+	"candela/internal/alerting/notify/local"
 	"candela/internal/market"
 )
 
-func newLog(tb testing.TB, path string) *notify.Log {
+func newLog(tb testing.TB, path string) *local.Inbox {
 	tb.Helper()
-	log, err := notify.Open(notify.Config{Path: path, Now: time.Now, Log: slog.New(slog.DiscardHandler)})
+	log, err := local.Open(local.Config{Path: path, Now: time.Now, Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -23,7 +21,7 @@ func newLog(tb testing.TB, path string) *notify.Log {
 }
 
 // connected is a log with subscribers that have a stream.
-func connected(tb testing.TB, n int) (*notify.Log, []notify.Stream) {
+func connected(tb testing.TB, n int) (*local.Inbox, []notify.Stream) {
 	tb.Helper()
 	log := newLog(tb, "")
 	streams := make([]notify.Stream, n)
@@ -105,39 +103,6 @@ func BenchmarkReconnect(b *testing.B) {
 		}
 		stream.Close()
 	}
-}
-
-// BenchmarkFlush writes the file of ten thousand subscribers, and says how much
-// memory one takes.
-func BenchmarkFlush(b *testing.B) {
-	before := heap()
-	log := newLog(b, "")
-	const n = 10_000
-	for i := range n {
-		c := principal.Caller{Subject: "owner", Key: fmt.Sprintf("%064d", i), ClientKey: fmt.Sprintf("%032d", i), Expires: time.Now()}
-		if err := log.Subscribe(b.Context(), c, notify.Filter{Symbols: []market.Symbol{{Name: "AAPL"}}}); err != nil {
-			b.Fatal(err)
-		}
-	}
-	used := float64(heap()-before) / n
-	notify.SetPath(log, filepath.Join(b.TempDir(), "subscriptions.json"))
-	for b.Loop() {
-		if _, err := log.Open(b.Context(), caller("k"), ""); err != nil { // something changed
-			b.Fatal(err)
-		}
-		if err := log.Flush(); err != nil {
-			b.Fatal(err)
-		}
-	}
-	b.ReportMetric(used, "B/subscriber")
-	runtime.KeepAlive(log)
-}
-
-func heap() int64 {
-	runtime.GC()
-	var m runtime.MemStats
-	runtime.ReadMemStats(&m)
-	return int64(m.HeapAlloc)
 }
 
 // A client costs no allocation: ten thousand of them would make the collector the

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"candela/internal/alerting/notify"
+	"candela/internal/alerting/notify/local"
 	"candela/internal/kit/fault"
 	"candela/internal/kit/principal"
 	"candela/internal/market"
@@ -99,10 +100,10 @@ func (l *logged) String() string {
 	return l.lines.String()
 }
 
-func openLogged(t *testing.T, path string) (*notify.Log, *logged, error) {
+func openLogged(t *testing.T, path string) (*local.Inbox, *logged, error) {
 	t.Helper()
 	out := &logged{}
-	log, err := notify.Open(notify.Config{Path: path, Now: time.Now, Log: slog.New(slog.NewTextHandler(out, nil))})
+	log, err := local.Open(local.Config{Path: path, Now: time.Now, Log: slog.New(slog.NewTextHandler(out, nil))})
 	return log, out, err
 }
 
@@ -223,14 +224,14 @@ func TestRun_SaysOnceThatItCannotWrite(t *testing.T) {
 		done := make(chan error, 1)
 		go func() { done <- log.Run(ctx) }()
 		time.Sleep(10 * time.Second)
-		if got := strings.Count(out.String(), "cannot be saved"); got != 1 {
+		if got := strings.Count(out.String(), "saving subscriptions failed"); got != 1 {
 			t.Fatalf("said %d times:\n%s", got, out)
 		}
 		if err := os.Mkdir(dir, 0o700); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(10 * time.Second)
-		if got := strings.Count(out.String(), "saved again"); got != 1 {
+		if got := strings.Count(out.String(), "saving subscriptions recovered"); got != 1 {
 			t.Fatalf("recovery said %d times:\n%s", got, out)
 		}
 		stop()
@@ -318,7 +319,7 @@ func TestOpen_ANameThatNeverPolledHasFetchedNothing(t *testing.T) {
 				entries = append(entries, notify.Entry{Seq: uint64(i) + 1, Owner: owner, Symbol: market.Symbol{Name: "BTCUSDT"}, Type: "price_above", At: time.Now(), Data: []byte("{}")})
 			}
 			for range 2 { // the second start finds the file of the first, and entries of one name
-				log, err := notify.Open(notify.Config{Path: path, Formerly: map[string]string{"local": "owner"}, Now: time.Now, Log: slog.New(slog.DiscardHandler)})
+				log, err := local.Open(local.Config{Path: path, Formerly: map[string]string{"local": "owner"}, Now: time.Now, Log: slog.New(slog.DiscardHandler)})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -355,7 +356,7 @@ func TestOpen_AnOwnerMayHaveAnotherName(t *testing.T) {
 	if err := os.WriteFile(path, []byte(saved), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	log, err := notify.Open(notify.Config{Path: path, Formerly: map[string]string{"local": "owner"}, Now: time.Now, Log: slog.New(slog.DiscardHandler)})
+	log, err := local.Open(local.Config{Path: path, Formerly: map[string]string{"local": "owner"}, Now: time.Now, Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,8 +14,10 @@ import (
 	"time"
 
 	"candela/internal/alerting/notify"
+	"candela/internal/alerting/notify/local"
 	"candela/internal/alerting/notify/records"
 	"candela/internal/alerting/notify/recordtest"
+	"candela/internal/alerting/notify/replicated"
 	"candela/internal/kit/fault"
 )
 
@@ -68,13 +70,12 @@ func TestKeeper_WithoutAnswersKeepsTheSuite(t *testing.T) {
 func TestKeeper_FileKeepsLogs(t *testing.T) {
 	t.Parallel()
 	var dirs sync.Map
-	recordtest.RunLogs(t, 0, func(t *testing.T, place string, r *recordtest.Replica) (*notify.Log, func()) {
+	recordtest.RunLogs(t, 0, func(t *testing.T, place string, _ *recordtest.Replica) (notify.Inbox, func()) {
 		t.Helper()
 		kept, _ := dirs.LoadOrStore(place, t.TempDir())
 		dir, _ := kept.(string)
-		cfg := r.Config()
-		cfg.Path = filepath.Join(dir, "subscriptions.json")
-		log, err := notify.Open(cfg)
+		cfg := local.Config{Path: filepath.Join(dir, "subscriptions.json"), Now: time.Now, Log: slog.New(slog.DiscardHandler)}
+		log, err := local.Open(cfg)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -97,10 +98,10 @@ func TestKeeper_FileKeepsLogs(t *testing.T) {
 func overMemory(lag time.Duration) recordtest.Opener {
 	var all places
 	var seed atomic.Uint64
-	return func(t *testing.T, place string, r *recordtest.Replica) (*notify.Log, func()) {
+	return func(t *testing.T, place string, r *recordtest.Replica) (notify.Inbox, func()) {
 		t.Helper()
 		k := all.memory(place).Keeper(seed.Add(1), lag)
-		log, err := notify.OpenShared(t.Context(), r.Config(), r.Shared(k))
+		log, err := replicated.Open(t.Context(), r.Config(k))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -130,8 +131,9 @@ func TestDrain_TakesAnewWhatALateWriteTook(t *testing.T) {
 	t.Parallel()
 	keeper := recordtest.NewMemory().Keeper(1, 0)
 	t.Cleanup(keeper.Close)
-	log, err := notify.OpenShared(t.Context(), notify.Config{Now: time.Now, Log: slog.New(slog.DiscardHandler)}, notify.Shared{
-		Store: keeper, Members: recordtest.NewMembers().Join("r"),
+	log, err := replicated.Open(t.Context(), replicated.Config{
+		Now: time.Now, Log: slog.New(slog.DiscardHandler),
+		Store: keeper, Replicas: recordtest.NewMembers().Join("r"),
 		CatchUp: func(context.Context) error { return nil }, TokenEnded: func(context.Context, string) (bool, error) { return false, nil },
 	})
 	if err != nil {

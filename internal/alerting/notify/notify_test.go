@@ -13,6 +13,7 @@ import (
 	"go.uber.org/goleak"
 
 	"candela/internal/alerting/notify"
+	"candela/internal/alerting/notify/local"
 	"candela/internal/kit/principal"
 	"candela/internal/market"
 )
@@ -22,7 +23,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // scene is a log with a clock that a test moves, over a file in a folder of its
 // own.
 type scene struct {
-	*notify.Log
+	*local.Inbox
 	t    *testing.T
 	path string
 	now  time.Time
@@ -39,11 +40,11 @@ func newScene(t *testing.T) *scene {
 // reopen starts over from the file, as a new process would.
 func (s *scene) reopen() {
 	s.t.Helper()
-	log, err := notify.Open(notify.Config{Path: s.path, Now: func() time.Time { return s.now }, Log: slog.New(slog.DiscardHandler)})
+	log, err := local.Open(local.Config{Path: s.path, Now: func() time.Time { return s.now }, Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	s.Log = log
+	s.Inbox = log
 }
 
 // next is an entry with the next seq.

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"candela/internal/alerting/notify"
+	"candela/internal/alerting/notify/local"
 	"candela/internal/kit/principal"
 	"candela/internal/market"
 	"candela/internal/testkit/longtest"
@@ -94,7 +95,7 @@ type trace struct {
 	t    *testing.T
 	seed uint64
 	rng  *rand.Rand
-	log  *notify.Log
+	log  *local.Inbox
 	path string // "" for a trace without restarts: writing a file takes a while
 	now  time.Time
 	all  []notify.Entry
@@ -344,7 +345,7 @@ func (r *trace) restart() {
 }
 
 func (r *trace) start() {
-	log, err := notify.Open(notify.Config{Path: r.path, Now: func() time.Time { return r.now }, Log: slog.New(slog.DiscardHandler)})
+	log, err := local.Open(local.Config{Path: r.path, Now: func() time.Time { return r.now }, Log: slog.New(slog.DiscardHandler)})
 	r.must(err)
 	log.Restore(r.seq, r.all)
 	r.log = log

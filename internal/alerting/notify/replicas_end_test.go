@@ -72,7 +72,7 @@ func (f *fleet) end(c *craft, crash bool) {
 			continue
 		}
 		if s.model.connected = false; crash {
-			s.shaky, s.floor = true, s.deliveredBefore(time.Now().Add(-2*time.Second))
+			s.mayRepeat(time.Now())
 		} else {
 			s.stream.Close()
 		}
@@ -107,6 +107,16 @@ func (f *fleet) settleWrites(c *craft) {
 			f.take(s)
 		}
 	}
+}
+
+// mayRepeat allows the next stream to repeat what was delivered in the last two seconds: one
+// between two writes of cursors, and one more because writes fail.
+func (s *sailor) mayRepeat(now time.Time) {
+	floor := s.deliveredBefore(now.Add(-2 * time.Second))
+	if s.shaky {
+		floor = min(floor, s.floor) // the stream has not caught up since
+	}
+	s.shaky, s.floor = true, floor
 }
 
 func (s *sailor) deliveredBefore(t time.Time) uint64 {

@@ -15,6 +15,7 @@ import (
 
 	"candela/internal/alerting/notify"
 	"candela/internal/alerting/notify/recordtest"
+	"candela/internal/alerting/notify/replicated"
 	"candela/internal/kit/principal"
 )
 
@@ -73,7 +74,7 @@ const (
 
 // craft is a replica of a fleet.
 type craft struct {
-	*notify.Log
+	notify.Inbox
 	fleet  *fleet
 	member *recordtest.Member
 	keeper *recordtest.Keeper
@@ -176,15 +177,16 @@ func (f *fleet) start() {
 		keeper: f.memory.Keeper(f.seed*64+f.started, 40*time.Millisecond),
 	}
 	f.flaky(c)
-	log, err := notify.OpenShared(f.t.Context(), notify.Config{Now: time.Now, Log: slog.New(slog.DiscardHandler)}, notify.Shared{
-		Store: c.keeper, Members: c.member, CatchUp: func(context.Context) error { c.arrive(len(f.trace.all)); return nil },
+	log, err := replicated.Open(f.t.Context(), replicated.Config{
+		Now: time.Now, Log: slog.New(slog.DiscardHandler),
+		Store: c.keeper, Replicas: c.member, CatchUp: func(context.Context) error { c.arrive(len(f.trace.all)); return nil },
 		TokenEnded: func(_ context.Context, key string) (bool, error) {
 			_, gone := f.ended.Load(key)
 			return gone, nil
 		},
 	})
 	f.must(err)
-	c.Log = log
+	c.Inbox = log
 	c.arrive(len(f.trace.all))
 	ctx, stop := context.WithCancel(context.Background())
 	c.stop = stop
@@ -316,8 +318,12 @@ func (f *fleet) fire(n int) {
 func (f *fleet) open(s *sailor, c *craft, last string, known bool) {
 	seq, err := strconv.ParseUint(last, 10, 64)
 	known = known && err == nil
+	moved := s.at != nil && s.at != c
 	stream, err := c.Open(f.t.Context(), s.caller, last)
 	f.must(err)
+	if moved {
+		s.mayRepeat(time.Now())
+	}
 	s.stream, s.at = stream, c
 	s.model.expire(time.Now())
 	if known && slices.ContainsFunc(f.trace.all, func(e notify.Entry) bool { return e.Seq == seq }) {

@@ -6,13 +6,14 @@ import (
 	"time"
 
 	"candela/internal/alerting/notify"
+	"candela/internal/alerting/notify/local"
 	"candela/internal/kit/principal"
 	"candela/internal/market"
 )
 
 func TestStats_CountWhatWaits(t *testing.T) {
 	t.Parallel()
-	l, err := notify.Open(notify.Config{Now: time.Now, Log: slog.New(slog.DiscardHandler)})
+	l, err := local.Open(local.Config{Now: time.Now, Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"candela/internal/alerting/notify"
+	"candela/internal/alerting/notify/local"
 	"candela/internal/kit/principal"
 )
 
@@ -226,7 +227,7 @@ func seqs(from, to uint64) []uint64 {
 func TestAppend_PassesOverWhatIsThereAndSaysWhatCameTooLate(t *testing.T) {
 	t.Parallel()
 	out := &logged{}
-	log, err := notify.Open(notify.Config{Now: time.Now, Log: slog.New(slog.NewTextHandler(out, nil))})
+	log, err := local.Open(local.Config{Now: time.Now, Log: slog.New(slog.NewTextHandler(out, nil))})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -248,7 +249,7 @@ func TestAppend_PassesOverWhatIsThereAndSaysWhatCameTooLate(t *testing.T) {
 func TestLog_UnderLoad(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
-	log, err := notify.Open(notify.Config{Path: s.path, Now: time.Now, Log: slog.New(slog.DiscardHandler)})
+	log, err := local.Open(local.Config{Path: s.path, Now: time.Now, Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -291,7 +292,7 @@ func TestLog_UnderLoad(t *testing.T) {
 
 // listen is a client that sometimes loses its connection before a write and then
 // resumes with the last id it has, or with none.
-func listen(ctx context.Context, t *testing.T, log *notify.Log, c principal.Caller, rng *rand.Rand, last uint64) []uint64 {
+func listen(ctx context.Context, t *testing.T, log *local.Inbox, c principal.Caller, rng *rand.Rand, last uint64) []uint64 {
 	t.Helper()
 	var got []uint64
 	for ctx.Err() == nil {

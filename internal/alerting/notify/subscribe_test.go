@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"candela/internal/alerting/notify"
+	"candela/internal/alerting/notify/local"
 	"candela/internal/kit/fault"
 	"candela/internal/kit/principal"
 )
@@ -106,7 +107,7 @@ func TestSubscribe_TheLongestUnseenMakesRoom(t *testing.T) {
 	s.path = ""
 	s.reopen()
 	first := s.open(caller("key-0"), "")
-	for i := range notify.MaxSubscriptions {
+	for i := range local.MaxSubscriptions {
 		s.now = s.now.Add(time.Millisecond)
 		s.subscribe(caller(fmt.Sprint("key-", i)))
 	}
@@ -124,7 +125,7 @@ func TestSubscribe_RefusesWhenEveryoneIsConnected(t *testing.T) {
 	s := newScene(t)
 	s.path = ""
 	s.reopen()
-	for i := range notify.MaxSubscriptions {
+	for i := range local.MaxSubscriptions {
 		c := caller(fmt.Sprint("key-", i))
 		s.open(c, "")
 		s.subscribe(c)
@@ -149,29 +150,5 @@ func TestSubscription_WithoutAnyIsNothing(t *testing.T) {
 	}
 	if existed, err := s.Unsubscribe(t.Context(), caller("k")); existed || err != nil {
 		t.Fatalf("%v, %v", existed, err)
-	}
-}
-
-// Whoever comes and goes, with or without a subscription, leaves nothing behind.
-func TestLog_ForgetsWhoLeft(t *testing.T) {
-	t.Parallel()
-	s := newScene(t)
-	s.path = ""
-	s.reopen()
-	for i := range 300 {
-		c := s.token(fmt.Sprint("key-", i))
-		first, second := s.open(c, ""), s.open(c, "")
-		if i%2 == 0 {
-			s.subscribe(c)
-			if existed, err := s.Unsubscribe(t.Context(), c); !existed || err != nil {
-				t.Fatalf("%v, %v", existed, err)
-			}
-		}
-		first.Close()
-		second.Close()
-		second.Close()
-	}
-	if subscribers, clients, streams := notify.Sizes(s.Log); subscribers+clients+streams > 0 {
-		t.Errorf("%d subscribers, %d clients and %d streams are left", subscribers, clients, streams)
 	}
 }

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"candela/internal/alerting/notify"
+	"candela/internal/alerting/notify/local"
 )
 
 // shelf is a store in memory.
@@ -67,7 +68,7 @@ type attempt struct {
 type scene struct {
 	t     *testing.T
 	began time.Time
-	log   *notify.Log
+	log   *local.Inbox
 	store *shelf
 	out   *bytes.Buffer // what was logged; read it when no sink runs
 	slog  *slog.Logger
@@ -90,7 +91,7 @@ func newScene(t *testing.T) *scene {
 
 // reopen gives the scene an empty log, as a new process has.
 func (s *scene) reopen() {
-	log, err := notify.Open(notify.Config{Now: time.Now, Log: slog.New(slog.DiscardHandler)})
+	log, err := local.Open(local.Config{Now: time.Now, Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		s.t.Fatal(err)
 	}

@@ -45,10 +45,15 @@ type Store interface {
 	SaveCursors(ctx context.Context, owner string, cursors map[string]uint64) error
 }
 
+// Notifications is the part of notify.Inbox that a sink reads.
+type Notifications interface {
+	Tail(owner string) notify.Tail
+}
+
 // Config is what a sink works with. All of it is required.
 type Config struct {
 	Owner         string // whose notifications are sent
-	Notifications *notify.Log
+	Notifications Notifications
 	Store         Store
 	Log           *slog.Logger
 	Now           func() time.Time
@@ -90,7 +95,7 @@ func (s *Sink) Run(ctx, hard context.Context, ready func()) error {
 // run is a sink at work. One goroutine owns it.
 type run struct {
 	*Sink
-	tail  *notify.Tail
+	tail  notify.Tail
 	done  uint64 // up to here everything was taken, refused or passed over
 	saved uint64 // what the store has of it
 	ahead uint64 // was taken before its turn; see unblock

@@ -15,6 +15,7 @@ import (
 	"candela/internal/alerting/alert"
 	"candela/internal/alerting/notify"
 	"candela/internal/alerting/notify/records"
+	"candela/internal/alerting/notify/transfer"
 	"candela/internal/kit/fault"
 	"candela/internal/kit/principal"
 	"candela/internal/store/replica/inbox"
@@ -111,7 +112,7 @@ func (n *numbers) next(old uint64) uint64 {
 	return n.new[i]
 }
 
-// Cursor translates up to where a reader has come. It implements notify.Places.
+// Cursor translates up to where a reader has come. It implements transfer.SeqMapper.
 func (n *numbers) Cursor(old uint64) uint64 {
 	switch i := sort.Search(len(n.old), func(i int) bool { return n.old[i] > old }); {
 	case i == len(n.old):
@@ -123,7 +124,7 @@ func (n *numbers) Cursor(old uint64) uint64 {
 	}
 }
 
-// Seq translates the number of a notification. It implements notify.Places.
+// Seq translates the number of a notification. It implements transfer.SeqMapper.
 func (n *numbers) Seq(old uint64) (uint64, bool) {
 	i, there := slices.BinarySearch(n.old, old)
 	if !there {
@@ -153,11 +154,11 @@ func (m *migration) copySubscriptions(ctx context.Context) error {
 		}
 		mu.Lock()
 		defer mu.Unlock()
-		d.Copied, err = notify.WriteRecords(m.file, slices.Collect(maps.Values(last)), &m.numbers)
+		d.Copied, err = transfer.ToFile(m.file, slices.Collect(maps.Values(last)), &m.numbers)
 		d.Found = d.Copied
 		return err
 	}
-	list, err := notify.FileRecords(m.file, &m.numbers, m.formerly, m.entries)
+	list, err := transfer.FromFile(m.file, &m.numbers, m.formerly, m.entries)
 	if err != nil {
 		return err
 	}

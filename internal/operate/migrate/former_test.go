@@ -11,6 +11,7 @@ import (
 
 	"candela/internal/alerting/alert"
 	"candela/internal/alerting/notify"
+	"candela/internal/alerting/notify/local"
 	"candela/internal/kit/principal"
 	"candela/internal/market"
 	"candela/internal/store/statedir"
@@ -81,7 +82,7 @@ func TestMigrate_GivesTheFormerOwnersThingsToTheOwner(t *testing.T) {
 	if _, err := m.migrate(t.Context(), back, Plan{To: "local"}); err != nil {
 		t.Fatal(err)
 	}
-	log, err := notify.Open(notify.Config{Path: filepath.Join(back, statedir.SubscriptionsName), Now: time.Now, Log: quiet()})
+	log, err := local.Open(local.Config{Path: filepath.Join(back, statedir.SubscriptionsName), Now: time.Now, Log: quiet()})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -21,6 +21,7 @@ import (
 
 	"candela/internal/access/oauth"
 	"candela/internal/alerting/notify"
+	"candela/internal/alerting/notify/local"
 	"candela/internal/kit/fault"
 	"candela/internal/kit/principal"
 	"candela/internal/market"
@@ -263,7 +264,7 @@ func (h *hashed) Hold(ctx context.Context, _ principal.Caller) (held context.Con
 }
 
 func serveOurs(ln net.Listener, clients, slow int) (func(string), error) {
-	log, err := notify.Open(notify.Config{Path: "subscriptions.json", Now: time.Now, Log: slog.New(slog.DiscardHandler)})
+	log, err := local.Open(local.Config{Path: "subscriptions.json", Now: time.Now, Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		return nil, err
 	}

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"candela/internal/alerting/notify"
+	"candela/internal/alerting/notify/local"
 	"candela/internal/kit/principal"
 	"candela/internal/market"
 	"candela/internal/picture/chart"
@@ -28,7 +29,7 @@ import (
 // pushed is a whole server over a log of notifications that the test appends to.
 type pushed struct {
 	*scene
-	log    *notify.Log
+	log    *local.Inbox
 	seq    uint64
 	tokens *httpdtest.Revocable
 }
@@ -42,7 +43,7 @@ func pushing(t *testing.T, body func(p *pushed)) {
 	tools := func(t *testing.T) mcp.ToolSet {
 		t.Helper()
 		var err error
-		if p.log, err = notify.Open(notify.Config{Now: time.Now, Log: slog.New(slog.DiscardHandler)}); err != nil {
+		if p.log, err = local.Open(local.Config{Now: time.Now, Log: slog.New(slog.DiscardHandler)}); err != nil {
 			t.Fatal(err)
 		}
 		parts := (&tooltest.Trading{}).Parts()

@@ -17,6 +17,7 @@ import (
 	"go.uber.org/goleak"
 
 	"candela/internal/alerting/notify"
+	"candela/internal/alerting/notify/local"
 	"candela/internal/kit/principal"
 	"candela/internal/market"
 	"candela/internal/picture/chart"
@@ -327,9 +328,9 @@ func TestSession_GoesOnWithoutNotifications(t *testing.T) {
 }
 
 // pushing is a session over a log of notifications.
-func pushing(t *testing.T) (*session, *notify.Log) {
+func pushing(t *testing.T) (*session, *local.Inbox) {
 	t.Helper()
-	log, err := notify.Open(notify.Config{Now: time.Now, Log: slog.New(slog.DiscardHandler)})
+	log, err := local.Open(local.Config{Now: time.Now, Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}

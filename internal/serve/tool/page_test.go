@@ -14,6 +14,7 @@ import (
 
 	"candela/internal/alerting/alert"
 	"candela/internal/alerting/notify"
+	"candela/internal/alerting/notify/local"
 	"candela/internal/kit/principal"
 	"candela/internal/market"
 	"candela/internal/picture/chart"
@@ -28,7 +29,7 @@ type many struct {
 	alerts    []alert.Alert
 	orders    []order.Order // newest first
 	positions []order.PricedPosition
-	log       *notify.Log
+	log       *local.Inbox
 }
 
 type otherAlerts = tool.Alerts
@@ -57,7 +58,7 @@ func (m *many) Poll(ctx context.Context, caller principal.Caller, wait time.Dura
 // newMany has n of everything.
 func newMany(t *testing.T, n int, text string) (*many, *tool.Registry) {
 	t.Helper()
-	log, err := notify.Open(notify.Config{Now: time.Now, Log: slog.New(slog.DiscardHandler)})
+	log, err := local.Open(local.Config{Now: time.Now, Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -34,7 +34,7 @@ func floors() [][]room {
 			"store/replica/member", "store/replica/table", "store/replica/conn store/statedir",
 		}}},
 		{
-			{"alerting", "which alerts fire and who hears of them", []string{"alerting/engine alerting/sink", "alerting/alert alerting/notify", "alerting/notify/records"}},
+			{"alerting", "which alerts fire and who hears of them", []string{"alerting/engine alerting/sink", "alerting/notify/transfer", "alerting/notify/local alerting/notify/replicated", "alerting/notify/internal/core", "alerting/notify/records", "alerting/alert alerting/notify"}},
 			{"access", "who may do what", []string{"access/oauth"}},
 		},
 		{

@@ -2,9 +2,11 @@ package records
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
 
+	"candela/internal/alerting/notify"
 	"candela/internal/market"
 )
 
@@ -28,9 +30,7 @@ type Attachment struct {
 	Epoch     uint64    `json:"n,omitempty"`    // counts the token's streams
 	Replica   string    `json:"at,omitempty"`   // that serves or served the last of them
 	Open      bool      `json:"open,omitempty"` // it still does
-	From      string    `json:"from,omitempty"`
-	Given     bool      `json:"given,omitempty"`
-	FilterRev uint64    `json:"sub,omitempty"` // the revision of the filter that Replica applies
+	FilterRev uint64    `json:"sub,omitempty"`  // the revision of the filter that Replica applies
 	Cursor    uint64    `json:"cursor"`
 	Seen      time.Time `json:"seen,omitzero"`
 }
@@ -87,4 +87,19 @@ func Encode(v any) []byte {
 		panic("notify: encode record: " + err.Error())
 	}
 	return data
+}
+
+// DecodeSubscription decodes a SubscriptionKind record. Without data it returns nil.
+func DecodeSubscription(data []byte) (*Subscription, error) {
+	if len(data) == 0 {
+		return nil, nil //nolint:nilnil // a deleted record is not an error
+	}
+	var s Subscription
+	if err := json.Unmarshal(data, &s); err != nil {
+		return nil, err
+	}
+	if s.Owner == "" || len(s.Kept) > notify.MaxBacklog {
+		return nil, errors.New("invalid subscription record")
+	}
+	return &s, nil
 }

@@ -3,10 +3,9 @@ package records
 import (
 	"maps"
 	"slices"
-)
 
-// maxReturned bounds the entries that wait to be polled again. It is notify.MaxRetained.
-const maxReturned = 100_000
+	"candela/internal/alerting/notify"
+)
 
 // A Settlement reports whether a client received a batch.
 type Settlement struct {
@@ -47,7 +46,7 @@ func (q *Queue) returnSeqs(seqs []uint64) {
 	returned := append(slices.Clone(q.Returned), seqs...)
 	slices.Sort(returned)
 	q.Returned = slices.Compact(returned)
-	q.Returned = q.Returned[max(0, len(q.Returned)-maxReturned):]
+	q.Returned = q.Returned[max(0, len(q.Returned)-notify.MaxRetained):]
 }
 
 // Settle removes the leases of settled batches and returns undelivered entries to the

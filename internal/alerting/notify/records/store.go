@@ -5,7 +5,8 @@ package records
 import (
 	"context"
 	"errors"
-	"time"
+
+	"candela/internal/alerting/notify"
 )
 
 // A Store is a key-value store with compare-and-set and watch, shared by all replicas. The
@@ -60,5 +61,5 @@ const (
 // Kinds lists all kinds.
 func Kinds() []Kind { return []Kind{SubscriptionKind, AttachmentKind, QueueKind, CursorKind} }
 
-// CursorTTL is how long a cursor record is kept: longer than notify.PushTTL.
-const CursorTTL = 2 * time.Hour
+// CursorTTL is how long a cursor record is kept: longer than entries are pushed.
+const CursorTTL = 2 * notify.PushTTL

@@ -222,10 +222,10 @@ type Member struct {
 	id  string
 }
 
-// Self implements notify.Members.
+// Self implements replicated.Replicas.
 func (m *Member) Self() string { return m.id }
 
-// Live implements notify.Members.
+// Live implements replicated.Replicas.
 func (m *Member) Live(id string) bool {
 	m.all.mu.Lock()
 	defer m.all.mu.Unlock()

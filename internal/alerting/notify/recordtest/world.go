@@ -14,6 +14,7 @@ import (
 
 	"candela/internal/alerting/notify"
 	"candela/internal/alerting/notify/records"
+	"candela/internal/alerting/notify/replicated"
 	"candela/internal/kit/principal"
 	"candela/internal/market"
 )
@@ -21,11 +22,11 @@ import (
 // Opener opens the log of a replica over a place. Replicas of one place share what
 // they remember. lose ends it as a crash does: from then on it remembers nothing
 // more.
-type Opener func(t *testing.T, place string, r *Replica) (log *notify.Log, lose func())
+type Opener func(t *testing.T, place string, r *Replica) (log notify.Inbox, lose func())
 
 // Replica is one process of a World.
 type Replica struct {
-	*notify.Log
+	notify.Inbox
 	Member *Member
 
 	world *World
@@ -59,19 +60,12 @@ func newWorld(t *testing.T, stalls time.Duration, open Opener) *World {
 	return &World{t: t, stalls: stalls, place: t.Name(), open: open, members: NewMembers(), ended: map[string]bool{}}
 }
 
-// Config is what a replica's log is opened with.
-func (r *Replica) Config() notify.Config {
-	return notify.Config{Now: time.Now, Log: slog.New(slog.DiscardHandler)}
-}
-
-// Shared is what a replica's log is opened with when it shares a keeper.
-func (r *Replica) Shared(k records.Store) notify.Shared {
-	return notify.Shared{
-		Store: k, Members: r.Member,
-		// As long as a machine may stand still: a replica that says nothing in time has
-		// another repeat notifications.
-		HandTime: time.Minute,
-		CatchUp:  func(context.Context) error { r.catchUp(); return nil },
+// Config returns the configuration of the replica's inbox over a store.
+func (r *Replica) Config(store records.Store) replicated.Config {
+	return replicated.Config{
+		Now: time.Now, Log: slog.New(slog.DiscardHandler), Store: store, Replicas: r.Member,
+		FilterTimeout: time.Minute, // the machine of a test may stall
+		CatchUp:       func(context.Context) error { r.catchUp(); return nil },
 		TokenEnded: func(_ context.Context, key string) (bool, error) {
 			r.world.mu.Lock()
 			defer r.world.mu.Unlock()
@@ -88,7 +82,7 @@ func (w *World) start() *Replica {
 	id := "r" + strconv.Itoa(w.started)
 	w.mu.Unlock()
 	r := &Replica{world: w, Member: w.members.Join(id), done: make(chan struct{})}
-	r.Log, r.lose = w.open(w.t, w.place, r)
+	r.Inbox, r.lose = w.open(w.t, w.place, r)
 	w.mu.Lock()
 	last := uint64(len(w.entries))
 	entries := slices.Clone(w.entries)

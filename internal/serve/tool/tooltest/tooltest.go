@@ -12,6 +12,7 @@ import (
 
 	"candela/internal/alerting/alert"
 	"candela/internal/alerting/notify"
+	"candela/internal/alerting/notify/local"
 	"candela/internal/kit/fault"
 	"candela/internal/kit/principal"
 	"candela/internal/market"
@@ -177,7 +178,7 @@ func (t *Trading) Poll(ctx context.Context, caller principal.Caller, wait time.D
 	signal := price
 	signal.Interval, signal.Condition = market.Hour4, alert.Condition{Type: alert.IndicatorSignal, Indicator: "wavetrend", Signal: "cross_up"}
 	signal.Note, signal.Late = "note", true
-	log, err := notify.Open(notify.Config{Now: moment, Log: slog.New(slog.DiscardHandler)})
+	log, err := local.Open(local.Config{Now: moment, Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		return nil, err
 	}

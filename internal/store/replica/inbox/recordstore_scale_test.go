@@ -14,6 +14,7 @@ import (
 	"candela/internal/alerting/notify"
 	"candela/internal/alerting/notify/records"
 	"candela/internal/alerting/notify/recordtest"
+	"candela/internal/alerting/notify/replicated"
 	"candela/internal/kit/principal"
 	"candela/internal/store/replica/conn"
 	"candela/internal/store/replica/inbox"
@@ -70,10 +71,11 @@ func TestKeeper_ClientsCostNoConsumer(t *testing.T) {
 }
 
 // sharedLog is the log of a replica that is alone. Nothing runs it.
-func sharedLog(tb testing.TB, c *conn.Conn) *notify.Log {
+func sharedLog(tb testing.TB, c *conn.Conn) notify.Inbox {
 	tb.Helper()
-	log, err := notify.OpenShared(tb.Context(), notify.Config{Now: time.Now, Log: slog.New(slog.DiscardHandler)}, notify.Shared{
-		Store: openKeeper(tb, c), Members: recordtest.NewMembers().Join("one"), CatchUp: func(ctx context.Context) error { return ctx.Err() },
+	log, err := replicated.Open(tb.Context(), replicated.Config{
+		Now: time.Now, Log: slog.New(slog.DiscardHandler),
+		Store: openKeeper(tb, c), Replicas: recordtest.NewMembers().Join("one"), CatchUp: func(ctx context.Context) error { return ctx.Err() },
 	})
 	if err != nil {
 		tb.Fatal(err)

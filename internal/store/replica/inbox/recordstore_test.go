@@ -5,6 +5,7 @@ import (
 
 	"candela/internal/alerting/notify"
 	"candela/internal/alerting/notify/recordtest"
+	"candela/internal/alerting/notify/replicated"
 	"candela/internal/store/replica/conn"
 	"candela/internal/store/replica/inbox"
 	"candela/internal/store/replica/natstest"
@@ -33,11 +34,11 @@ func TestKeeper_KeepsTheSuite(t *testing.T) {
 // overServers opens logs over servers, each on a connection of its own.
 func overServers(on *natstest.Cluster) recordtest.Opener {
 	dirs := replicatest.NewDirs()
-	return func(t *testing.T, place string, r *recordtest.Replica) (*notify.Log, func()) {
+	return func(t *testing.T, place string, r *recordtest.Replica) (notify.Inbox, func()) {
 		t.Helper()
 		c := replicatest.Connect(t, on, dirs.Prefix(place))
 		k := openKeeper(t, c)
-		log, err := notify.OpenShared(t.Context(), r.Config(), r.Shared(k))
+		log, err := replicated.Open(t.Context(), r.Config(k))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,4 +1,4 @@
-package notify_test
+package local
 
 import (
 	"encoding/json"
@@ -10,10 +10,11 @@ import (
 
 	"candela/internal/alerting/notify"
 	"candela/internal/kit/principal"
+	"candela/internal/market"
 )
 
-// FuzzFile reads whatever may be found where the file should be. What is
-// understood must do no harm to the log, and must be written as it was read.
+// FuzzFile reads arbitrary files. A file that can be decoded must not harm the inbox, and
+// must be written as it was read.
 func FuzzFile(f *testing.F) {
 	for _, seed := range []string{
 		"", "{}", "null", `{"version":1}`,
@@ -32,23 +33,29 @@ func FuzzFile(f *testing.F) {
 		written := write(t, log)
 		again, err := read(written)
 		if err != nil {
-			t.Fatalf("%s was written and cannot be read: %v", written, err)
+			t.Fatalf("%s was written but cannot be read: %v", written, err)
 		}
 		if diff := cmp.Diff(parsed(t, written), parsed(t, write(t, again))); diff != "" {
 			t.Fatal(diff)
 		}
-		disturb(t, again)
+		exercise(t, again)
 	})
 }
 
-func read(data []byte) (*notify.Log, error) {
+func read(data []byte) (*Inbox, error) {
 	now := func() time.Time { return time.Date(2026, 1, 31, 16, 0, 0, 0, time.UTC) }
-	return notify.ReadFile(notify.Config{Now: now, Log: slog.New(slog.DiscardHandler)}, data)
+	f, err := Parse(data)
+	if err != nil {
+		return nil, err
+	}
+	b := newInbox(Config{Now: now, Log: slog.New(slog.DiscardHandler)})
+	b.load(f)
+	return b, nil
 }
 
-func write(t *testing.T, log *notify.Log) []byte {
+func write(t *testing.T, log *Inbox) []byte {
 	t.Helper()
-	data, err := notify.WriteFile(log)
+	data, err := log.encode()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -63,12 +70,15 @@ func parsed(t *testing.T, data []byte) (v any) {
 	return v
 }
 
-// disturb uses the readers of a log as a process would after its start.
-func disturb(t *testing.T, log *notify.Log) {
+// exercise uses the readers of an inbox as a process does after its start.
+func exercise(t *testing.T, log *Inbox) {
 	t.Helper()
 	var entries []notify.Entry
 	for seq := range uint64(9) {
-		entries = append(entries, entry(seq+1, "BTCUSDT", "price_above", time.Date(2026, 1, 31, 15, 30, 0, 0, time.UTC)))
+		entries = append(entries, notify.Entry{
+			Seq: seq + 1, Owner: "owner", Symbol: market.Symbol{Name: "BTCUSDT"}, Type: "price_above",
+			At: time.Date(2026, 1, 31, 15, 30, 0, 0, time.UTC), Data: []byte("{}"),
+		})
 	}
 	log.Restore(8, entries[:8])
 	c := principal.Caller{Subject: "owner", Key: "k", ClientKey: "c"}
@@ -77,17 +87,25 @@ func disturb(t *testing.T, log *notify.Log) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := takeAll(t, stream); len(got) != before.Queued || len(got) > 8 {
-		t.Fatalf("%d waited, %v came", before.Queued, got)
+	if got := takeAll(stream); got != before.Queued || got > 8 {
+		t.Fatalf("backlog of %d, took %d", before.Queued, got)
 	}
 	if err := log.Subscribe(t.Context(), c, notify.Filter{}); err != nil {
 		t.Fatal(err)
 	}
 	log.Append(entries[8:])
-	if got := takeAll(t, stream); len(got) != 1 || got[0] != 9 {
-		t.Fatalf("after the start came %v", got)
+	if got := takeAll(stream); got != 1 {
+		t.Fatalf("took %d entries after the start", got)
 	}
 	if b, err := log.Poll(t.Context(), c, 0, notify.Bound{}); err != nil || len(b.Entries) == 0 || b.Entries[len(b.Entries)-1].Seq != 9 {
 		t.Fatalf("%+v, %v", b, err)
 	}
+}
+
+// takeAll returns how many entries a stream delivers now.
+func takeAll(stream notify.Stream) (n int) {
+	for events := stream.Take(nil); len(events) > 0; events = stream.Take(nil) {
+		n += len(events)
+	}
+	return n
 }

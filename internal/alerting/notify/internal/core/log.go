@@ -1,0 +1,214 @@
+// Package core holds what the implementations of notify.Inbox share: the log of each owner,
+// the matching of filters, backlogs, streams, tails and polling queues.
+package core
+
+import (
+	"log/slog"
+	"slices"
+	"sort"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"candela/internal/alerting/notify"
+	"candela/internal/alerting/notify/records"
+)
+
+// A Log holds the entries of all owners. It is safe for concurrent use.
+//
+// Locks are acquired in this order: that of the inbox, Subscriber.Mu, Owner.Mu, and the
+// streams of an owner. Append and Take, which run for every entry and every client, do not
+// acquire that of the inbox.
+type Log struct {
+	now func() time.Time
+	log *slog.Logger
+
+	mu           sync.RWMutex
+	owners       map[string]*Owner
+	restoredHead uint64 // the head of owners that are added later
+}
+
+// NewLog returns an empty log.
+func NewLog(now func() time.Time, log *slog.Logger) *Log {
+	return &Log{now: now, log: log, owners: map[string]*Owner{}}
+}
+
+// An Owner holds one owner's entries, polling queue and streams.
+type Owner struct {
+	Name string
+	now  func() time.Time
+	view atomic.Pointer[view]
+
+	Mu      sync.Mutex // guards the next view, Queue and waiters
+	Queue   records.Queue
+	waiters []chan struct{} // of Poll
+
+	streamsMu sync.Mutex
+	streams   []*Stream // connected, in no order
+	tails     []*tail   // guarded by streamsMu too
+}
+
+// A view is an immutable list of one owner's entries, ascending by sequence number.
+type view struct {
+	entries       []logEntry
+	head          uint64 // the highest sequence number ever assigned
+	droppedPrefix int    // entries dropped before the first that its array may still hold
+}
+
+// after returns the entries after seq. Most readers are near the end, so the search begins
+// there.
+func (v *view) after(seq uint64) []logEntry {
+	n := len(v.entries)
+	lo, step := n, 1
+	for lo > 0 && v.entries[lo-1].seq > seq {
+		lo, step = max(0, lo-step), step*2
+	}
+	return v.entries[lo+sort.Search(n-lo, func(i int) bool { return v.entries[lo+i].seq > seq }):]
+}
+
+// find returns the entry with a sequence number, nil if it is not held.
+func (v *view) find(seq uint64) *logEntry {
+	if seq == 0 {
+		return nil
+	}
+	rest := v.after(seq - 1)
+	if len(rest) == 0 || rest[0].seq != seq {
+		return nil
+	}
+	return &rest[0]
+}
+
+// Restore appends the stored entries and raises the head of every owner.
+func (l *Log) Restore(head uint64, entries []notify.Entry) {
+	l.Append(entries)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.restoredHead = head
+	for _, o := range l.owners {
+		o.update(func(v *view) { v.head = max(v.head, head) })
+	}
+}
+
+// Append implements notify.Inbox.
+func (l *Log) Append(entries []notify.Entry) {
+	now := l.now().UnixNano()
+	for len(entries) > 0 {
+		n := 1
+		for n < len(entries) && entries[n].Owner == entries[0].Owner {
+			n++
+		}
+		o := l.Owner(entries[0].Owner)
+		added, outOfOrder := o.append(entries[:n], now)
+		for _, seq := range outOfOrder {
+			l.log.Error("notification dropped: out of order", "seq", seq, "owner", o.Name)
+		}
+		o.wakeStreams(added)
+		entries = entries[n:]
+	}
+}
+
+// Owner returns an owner's part of the log.
+func (l *Log) Owner(name string) *Owner {
+	l.mu.RLock()
+	o := l.owners[name]
+	l.mu.RUnlock()
+	if o != nil {
+		return o
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if o = l.owners[name]; o == nil {
+		o = &Owner{Name: name, now: l.now}
+		o.view.Store(&view{head: l.restoredHead})
+		l.owners[name] = o
+	}
+	return o
+}
+
+// Owners returns all owners.
+func (l *Log) Owners() []*Owner {
+	l.mu.RLock()
+	defer l.mu.RUnlock()
+	owners := make([]*Owner, 0, len(l.owners))
+	for _, o := range l.owners {
+		owners = append(owners, o)
+	}
+	return owners
+}
+
+// Prune drops expired entries.
+func (l *Log) Prune() {
+	now := l.now().UnixNano()
+	for _, o := range l.Owners() {
+		o.update(func(v *view) { v.prune(now) })
+	}
+}
+
+// Stats counts everything but subscriptions.
+func (l *Log) Stats() notify.Stats {
+	var s notify.Stats
+	for _, o := range l.Owners() {
+		o.Mu.Lock()
+		v := o.view.Load()
+		s.Entries += len(v.entries)
+		s.Unpolled += min(len(v.after(o.Queue.Cursor))+len(o.Queue.Returned), notify.MaxPolled)
+		o.Mu.Unlock()
+		o.streamsMu.Lock()
+		s.Streams += len(o.streams)
+		o.streamsMu.Unlock()
+	}
+	return s
+}
+
+// Head returns the highest sequence number ever assigned.
+func (o *Owner) Head() uint64 { return o.view.Load().head }
+
+func (o *Owner) update(change func(*view)) {
+	o.Mu.Lock()
+	defer o.Mu.Unlock()
+	v := *o.view.Load()
+	change(&v)
+	o.view.Store(&v)
+}
+
+// append publishes a view with the entries. It returns those that it added, and the
+// sequence numbers of those that came too late for an ascending log.
+func (o *Owner) append(entries []notify.Entry, now int64) (added []logEntry, outOfOrder []uint64) {
+	o.Mu.Lock()
+	defer o.Mu.Unlock()
+	v := *o.view.Load()
+	held := len(v.entries)
+	for _, e := range entries {
+		if e.Seq > v.head {
+			// Readers of older views do not look beyond their length.
+			v.entries = append(v.entries, newLogEntry(e))
+			v.head = e.Seq
+		} else if v.find(e.Seq) == nil {
+			outOfOrder = append(outOfOrder, e.Seq)
+		}
+	}
+	added = v.entries[held:]
+	v.prune(now)
+	o.view.Store(&v)
+	if len(added) > 0 {
+		o.WakeOne()
+	}
+	return added, outOfOrder
+}
+
+// prune drops expired entries from the front. Readers of an older view keep its array, so
+// nothing is overwritten; the array is freed once the remaining entries are copied.
+func (v *view) prune(now int64) {
+	drop := 0
+	for drop < len(v.entries) {
+		e, left := &v.entries[drop], len(v.entries)-drop
+		if left <= notify.MaxPolled && e.youngerThan(notify.PollTTL, now) || left <= notify.MaxRetained && e.youngerThan(notify.PushTTL, now) {
+			break
+		}
+		drop++
+	}
+	v.entries = v.entries[drop:]
+	if v.droppedPrefix += drop; v.droppedPrefix > len(v.entries) {
+		v.entries, v.droppedPrefix = slices.Clone(v.entries), 0
+	}
+}

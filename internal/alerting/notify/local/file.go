@@ -1,0 +1,232 @@
+package local
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"time"
+
+	"candela/internal/alerting/notify"
+	"candela/internal/alerting/notify/internal/core"
+	"candela/internal/kit/disk"
+	"candela/internal/market"
+)
+
+const fileVersion = 1
+
+// A File is the content of subscriptions.json. It holds no tokens: the key of a subscription
+// is the SHA-256 of its token.
+type File struct {
+	Version       int                          `json:"version"`
+	Subscriptions map[string]SavedSubscription `json:"subscriptions"`
+	Polling       map[string]SavedQueue        `json:"polling"` // by owner
+}
+
+// A SavedSubscription is the subscription and cursor of one token.
+type SavedSubscription struct {
+	Owner       string          `json:"owner"`
+	Client      string          `json:"client,omitempty"` // principal.Caller.ClientKey
+	Symbols     []market.Symbol `json:"symbols,omitempty"`
+	Types       []string        `json:"alert_types,omitempty"`
+	Instruments []market.Symbol `json:"instruments,omitempty"`
+	Since       uint64          `json:"since"`          // the filter applies after this entry
+	Kept        []uint64        `json:"kept,omitempty"` // earlier matches
+	Expires     time.Time       `json:"expires,omitzero"`
+	Cursor      uint64          `json:"cursor,omitzero"` // Cursor and Seen change often; appendJSON writes them
+	Seen        time.Time       `json:"seen,omitzero"`
+}
+
+// A SavedQueue is the polling queue of one owner.
+type SavedQueue struct {
+	Cursor uint64   `json:"cursor"`
+	Back   []uint64 `json:"back,omitempty"` // undelivered entries up to the cursor
+}
+
+// Open returns an inbox without entries and with the readers of the file. A file that cannot
+// be decoded is renamed and logged; one that cannot be read or renamed is an error, because
+// writing would destroy it.
+func Open(cfg Config) (*Inbox, error) {
+	b := newInbox(cfg)
+	if cfg.Path == "" {
+		return b, nil
+	}
+	data, err := os.ReadFile(cfg.Path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return b, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read subscriptions file: %w", err)
+	}
+	saved, err := Parse(data)
+	if err != nil {
+		return b, b.quarantine(err)
+	}
+	b.load(saved)
+	return b, nil
+}
+
+// Parse decodes the content of subscriptions.json.
+func Parse(data []byte) (File, error) {
+	var f File
+	if err := json.Unmarshal(data, &f); err != nil {
+		return f, err
+	}
+	if f.Version != fileVersion {
+		return f, fmt.Errorf("unsupported version %d (want %d)", f.Version, fileVersion)
+	}
+	for key, s := range f.Subscriptions {
+		if key == "" || s.Owner == "" || !ascending(s.Kept) || len(s.Kept) > notify.MaxBacklog {
+			return f, fmt.Errorf("invalid subscription %.12q", key)
+		}
+	}
+	for owner, q := range f.Polling {
+		if owner == "" || !ascending(q.Back) {
+			return f, fmt.Errorf("invalid polling queue of owner %q", owner)
+		}
+	}
+	return f, nil
+}
+
+func ascending(seqs []uint64) bool {
+	return slices.IsSorted(seqs) && len(slices.Compact(slices.Clone(seqs))) == len(seqs)
+}
+
+// Write replaces the file at path.
+func (f File) Write(path string) error {
+	f.Version = fileVersion
+	data, err := json.Marshal(f)
+	if err != nil {
+		return fmt.Errorf("encode subscriptions file: %w", err)
+	}
+	return writeFileAtomic(path, data)
+}
+
+// quarantine renames a file that cannot be decoded, for the operator to inspect.
+func (b *Inbox) quarantine(reason error) error {
+	renamed := b.cfg.Path + ".bad-" + b.cfg.Now().UTC().Format("20060102T150405.000Z")
+	if err := disk.Rename(b.cfg.Path, renamed); err != nil {
+		return fmt.Errorf("read subscriptions file: %w; quarantine failed: %w", reason, err)
+	}
+	b.cfg.Log.Error("subscriptions file quarantined; clients must subscribe again and polled notifications may repeat",
+		"path", b.cfg.Path, "moved_to", renamed, "error", reason)
+	return nil
+}
+
+func (b *Inbox) load(f File) {
+	for key, saved := range f.Subscriptions {
+		owner := b.ownerName(saved.Owner)
+		s := &subscriber{
+			Subscriber: core.Subscriber{
+				Owner: b.log.Owner(owner), Client: core.Client{Owner: owner, Key: saved.Client}, Key: key,
+				Cursor: saved.Cursor, LastSeen: saved.Seen, Expires: saved.Expires,
+			},
+			unconfirmed: true,
+		}
+		s.SetFilter(notify.Filter{Symbols: saved.Symbols, Types: saved.Types, Instruments: saved.Instruments}, saved.Since, saved.Kept)
+		b.subs.Add(s)
+	}
+	for name, saved := range f.Polling {
+		if b.ownerName(name) != name {
+			b.formerQueues[name] = saved
+			continue
+		}
+		q := &b.log.Owner(name).Queue
+		q.Cursor, q.Returned = saved.Cursor, saved.Back
+	}
+}
+
+// ownerName returns the present name of an owner.
+func (b *Inbox) ownerName(owner string) string {
+	if name, ok := b.cfg.Formerly[owner]; ok {
+		return name
+	}
+	return owner
+}
+
+// encode returns the content of the file. With ten thousand streams it runs every half
+// second beside their deliveries, so what seldom changes is cached.
+func (b *Inbox) encode() ([]byte, error) {
+	b.mu.Lock()
+	subs := make([]*subscriber, 0, len(b.subs.ByKey))
+	for _, s := range b.subs.ByKey {
+		subs = append(subs, s)
+	}
+	b.mu.Unlock()
+	queues := map[string]SavedQueue{}
+	for _, o := range b.log.Owners() {
+		o.Mu.Lock()
+		if o.Queue.Cursor > 0 {
+			queues[o.Name] = SavedQueue{o.Queue.Cursor, o.Queue.Undelivered()}
+		}
+		o.Mu.Unlock()
+	}
+	polling, err := json.Marshal(queues)
+	if err != nil {
+		return nil, err
+	}
+	data := make([]byte, 0, 256*(len(subs)+1)+len(polling))
+	data = fmt.Appendf(data, `{"version":%d,"polling":%s,"subscriptions":{`, fileVersion, polling)
+	for _, s := range subs {
+		if data, err = s.appendJSON(data); err != nil {
+			return nil, err
+		}
+	}
+	return append(bytes.TrimSuffix(data, []byte(",\n")), "}}\n"...), nil
+}
+
+// appendJSON appends the subscription, if there is one, and a comma.
+func (s *subscriber) appendJSON(data []byte) ([]byte, error) {
+	s.Mu.Lock()
+	defer s.Mu.Unlock()
+	if !s.Subscribed() {
+		return data, nil
+	}
+	if s.cachedJSON == "" {
+		fixed, err := json.Marshal(map[string]SavedSubscription{s.Key: {
+			Owner: s.Client.Owner, Client: s.Client.Key, Symbols: s.Filter.Symbols, Types: s.Filter.Types, Instruments: s.Filter.Instruments,
+			Since: s.FilterFrom, Kept: s.EarlierMatches, Expires: s.Expires.UTC(),
+		}})
+		if err != nil {
+			return nil, err
+		}
+		s.cachedJSON = string(fixed[1 : len(fixed)-2]) // up to the brace that ends the subscription
+	}
+	data = append(append(data, s.cachedJSON...), `,"cursor":`...)
+	data = strconv.AppendUint(data, s.Cursor, 10)
+	data = append(data, `,"seen":"`...)
+	data = s.LastSeen.UTC().AppendFormat(data, time.RFC3339Nano)
+	return append(data, "\"},\n"...), nil
+}
+
+// writeFileAtomic writes a file so that a crash leaves either the old or the new content.
+func writeFileAtomic(path string, data []byte) error {
+	temp := path + ".tmp"
+	if err := os.Remove(temp); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if err := writeSynced(temp, data); err != nil {
+		return errors.Join(err, os.Remove(temp))
+	}
+	if err := disk.Rename(temp, path); err != nil {
+		return err
+	}
+	return disk.SyncDir(filepath.Dir(path))
+}
+
+func writeSynced(path string, data []byte) error {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600) //nolint:gosec // the path is in the state directory
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	if err == nil {
+		err = f.Sync()
+	}
+	return errors.Join(err, f.Close())
+}

@@ -1,0 +1,311 @@
+// Package local implements notify.Inbox for a single process. It keeps subscriptions and
+// cursors in a file.
+package local
+
+import (
+	"context"
+	"log/slog"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"candela/internal/alerting/notify"
+	"candela/internal/alerting/notify/internal/core"
+	"candela/internal/alerting/notify/records"
+	"candela/internal/kit/principal"
+)
+
+// MaxSubscriptions bounds the subscriptions of all owners: twice the streams that one
+// process is made for. Beyond it the one goes whose token was not seen for the longest time.
+const MaxSubscriptions = 20_000
+
+// Config configures an Inbox. Now and Log are required.
+type Config struct {
+	Path string // of subscriptions.json; empty keeps nothing
+	// Formerly maps names of owners that earlier versions used to the present ones.
+	Formerly map[string]string
+	Now      func() time.Time
+	Log      *slog.Logger
+}
+
+// Inbox implements notify.Inbox.
+type Inbox struct {
+	cfg  Config
+	log  *core.Log
+	file fileWriter
+
+	batches atomic.Uint64 // polled so far
+
+	mu   sync.Mutex // guards subs and Subscriber.Key
+	subs core.Index[*subscriber]
+
+	formerQueues map[string]SavedQueue // of the names in Formerly, until Restore
+}
+
+var _ notify.Inbox = (*Inbox)(nil)
+
+type subscriber struct {
+	core.Subscriber
+	unconfirmed bool   // loaded from the file, and the token not seen since
+	cachedJSON  string // for the file: everything but cursor and last seen; empty after a change
+}
+
+func newInbox(cfg Config) *Inbox {
+	return &Inbox{cfg: cfg, log: core.NewLog(cfg.Now, cfg.Log), file: fileWriter{dirty: make(chan struct{}, 1)}, formerQueues: map[string]SavedQueue{}}
+}
+
+// Restore implements notify.Inbox. Cursors beyond the head are rewound: the store is older
+// than they are. Entries of former owners get the present names; a store that renames them
+// itself does so after a Flush.
+func (b *Inbox) Restore(head uint64, entries []notify.Entry) {
+	b.log.Restore(head, b.renamed(entries))
+	b.rewind(head)
+}
+
+// Append implements notify.Inbox.
+func (b *Inbox) Append(entries []notify.Entry) { b.log.Append(entries) }
+
+// Tail implements notify.Inbox.
+func (b *Inbox) Tail(owner string) notify.Tail { return b.log.Tail(owner) }
+
+// Stats implements notify.Inbox.
+func (b *Inbox) Stats() notify.Stats {
+	s := b.log.Stats()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	s.Subscriptions = b.subs.Subscriptions()
+	return s
+}
+
+// Subscribe implements notify.Inbox.
+func (b *Inbox) Subscribe(_ context.Context, caller principal.Caller, f notify.Filter) error {
+	if err := b.subscribe(caller, f); err != nil {
+		return err
+	}
+	return b.persist()
+}
+
+func (b *Inbox) subscribe(caller principal.Caller, f notify.Filter) error {
+	now := b.cfg.Now()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	s, ok := b.subscriberOf(caller, now)
+	if !ok {
+		if err := b.makeRoom(now); err != nil {
+			return err
+		}
+		s = b.add(caller)
+	}
+	s.Mu.Lock()
+	defer s.Mu.Unlock()
+	s.see(caller, now)
+	if s.Subscribe(f, now.UnixNano()) {
+		s.cachedJSON = ""
+	}
+	if s.Stream != nil {
+		s.Stream.Signal() // Append may have matched an entry against the old filter
+	}
+	b.file.markDirty()
+	return nil
+}
+
+// Unsubscribe implements notify.Inbox.
+func (b *Inbox) Unsubscribe(_ context.Context, caller principal.Caller) (existed bool, err error) {
+	b.mu.Lock()
+	s, ok := b.subscriberOf(caller, b.cfg.Now())
+	if ok {
+		s.Mu.Lock()
+		existed = s.Subscribed()
+		s.Unsubscribe()
+		b.removeIdle(s)
+		s.Mu.Unlock()
+	}
+	b.mu.Unlock()
+	if !existed {
+		return false, nil
+	}
+	b.file.markDirty()
+	return true, b.persist()
+}
+
+// Subscription implements notify.Inbox.
+func (b *Inbox) Subscription(_ context.Context, caller principal.Caller) (notify.Subscription, error) {
+	now := b.cfg.Now()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	s, ok := b.subscriberOf(caller, now)
+	if !ok {
+		return notify.Subscription{}, nil
+	}
+	s.Mu.Lock()
+	defer s.Mu.Unlock()
+	s.see(caller, now)
+	return s.Describe(now, s.Stream != nil), nil
+}
+
+// Open implements notify.Inbox.
+func (b *Inbox) Open(_ context.Context, caller principal.Caller, lastEventID string) (notify.Stream, error) {
+	now := b.cfg.Now()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	s, ok := b.subscriberOf(caller, now)
+	if !ok {
+		s = b.add(caller)
+	}
+	s.Mu.Lock()
+	defer s.Mu.Unlock()
+	s.see(caller, now)
+	if seq, ok := s.Held(lastEventID); ok {
+		s.SetCursor(seq)
+	}
+	b.file.markDirty()
+	stream := core.NewStream(&s.Subscriber, b.file.markDirty, func(stream *core.Stream) { b.closeStream(s, stream) })
+	s.Attach(stream)
+	return stream, nil
+}
+
+func (b *Inbox) closeStream(s *subscriber, stream *core.Stream) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	s.Mu.Lock()
+	defer s.Mu.Unlock()
+	if s.Stream != stream {
+		return
+	}
+	s.Detach()
+	s.LastSeen = b.cfg.Now()
+	b.file.markDirty()
+	b.removeIdle(s)
+}
+
+// Poll implements notify.Inbox.
+func (b *Inbox) Poll(ctx context.Context, caller principal.Caller, wait time.Duration, limit notify.Bound) (*notify.Batch, error) {
+	o := b.log.Owner(caller.Subject)
+	return o.Poll(ctx, wait, func() (*notify.Batch, error) {
+		o.Mu.Lock()
+		defer o.Mu.Unlock()
+		entries, left := o.Dequeue(&o.Queue, limit)
+		if len(entries) == 0 {
+			return &notify.Batch{}, nil
+		}
+		id := strconv.FormatUint(b.batches.Add(1), 10)
+		o.Queue.AddLease("", id, core.Seqs(entries))
+		b.file.markDirty()
+		if left > 0 {
+			o.WakeOne()
+		}
+		return notify.NewBatch(entries, left, func(delivered bool) { b.settle(o, id, delivered) }), nil
+	})
+}
+
+func (b *Inbox) settle(o *core.Owner, batch string, delivered bool) {
+	o.Mu.Lock()
+	defer o.Mu.Unlock()
+	o.Queue.Settle("", []records.Settlement{{Batch: batch, Delivered: delivered}})
+	b.file.markDirty()
+	if !delivered {
+		o.WakeOne()
+	}
+}
+
+// see records that a request with the token came in.
+func (s *subscriber) see(caller principal.Caller, now time.Time) {
+	if !s.Expires.Equal(caller.Expires) {
+		s.Expires, s.cachedJSON = caller.Expires, ""
+	}
+	s.LastSeen, s.unconfirmed = now, false
+}
+
+// subscriberOf returns the caller's subscriber, and false if there is none. An abandoned one
+// of the same client becomes the caller's: it has no stream, and its token has expired or
+// was not seen since the last start.
+func (b *Inbox) subscriberOf(caller principal.Caller, now time.Time) (*subscriber, bool) {
+	if s, ok := b.subs.Of(caller); ok {
+		return s, true
+	}
+	var found *subscriber
+	for _, s := range b.subs.SameClient(caller) {
+		s.Mu.Lock()
+		if s.Stream == nil && (s.unconfirmed || s.Expired(now)) && (found == nil || s.LastSeen.After(found.LastSeen)) {
+			found = s
+		}
+		s.Mu.Unlock()
+	}
+	if found == nil {
+		return nil, false
+	}
+	found.Mu.Lock()
+	b.subs.SetKey(found, caller.Key)
+	found.cachedJSON = ""
+	found.see(caller, now)
+	found.Mu.Unlock()
+	b.file.markDirty()
+	return found, true
+}
+
+func (b *Inbox) add(caller principal.Caller) *subscriber {
+	s := &subscriber{Subscriber: core.Subscriber{Owner: b.log.Owner(caller.Subject), Client: core.ClientOf(caller), Key: caller.Key}}
+	b.subs.Add(s)
+	return s
+}
+
+// removeIdle removes a subscriber that has neither a subscription nor a stream.
+func (b *Inbox) removeIdle(s *subscriber) {
+	if !s.Subscribed() && s.Stream == nil {
+		b.subs.Remove(s)
+	}
+}
+
+// makeRoom removes expired subscriptions if there are too many, and if that does not
+// suffice, the oldest.
+func (b *Inbox) makeRoom(now time.Time) error {
+	if len(b.subs.ByKey) < MaxSubscriptions {
+		return nil
+	}
+	oldest, ok := b.removeUnseen(now)
+	if len(b.subs.ByKey) < MaxSubscriptions {
+		return nil
+	}
+	if !ok {
+		return notify.ErrTooManySubscriptions()
+	}
+	b.subs.Remove(oldest)
+	return nil
+}
+
+func (b *Inbox) removeUnseen(now time.Time) (oldest *subscriber, ok bool) {
+	expired, oldest, ok := b.subs.Unseen(now, func(s *subscriber) bool { return s.Stream != nil })
+	for _, s := range expired {
+		b.subs.Remove(s)
+		b.file.markDirty()
+	}
+	return oldest, ok
+}
+
+// rewind moves cursors back that are beyond the head.
+func (b *Inbox) rewind(head uint64) {
+	changed := 0
+	b.mu.Lock()
+	for _, s := range b.subs.ByKey {
+		s.Mu.Lock()
+		if s.Rewind(head) {
+			s.cachedJSON = ""
+			changed++
+		}
+		s.Mu.Unlock()
+	}
+	b.mu.Unlock()
+	for _, o := range b.log.Owners() {
+		o.Mu.Lock()
+		if o.Queue.Cursor > head {
+			o.Queue.Cursor, o.Queue.Returned = head, core.SeqsThrough(o.Queue.Returned, head)
+			changed++
+		}
+		o.Mu.Unlock()
+	}
+	if changed > 0 {
+		b.cfg.Log.Warn("notification cursors rewound: ahead of the store", "readers", changed, "head", head)
+		b.file.markDirty()
+	}
+}

@@ -1,0 +1,289 @@
+package replicated
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strconv"
+	"time"
+
+	"candela/internal/alerting/notify"
+	"candela/internal/alerting/notify/internal/core"
+	"candela/internal/alerting/notify/records"
+	"candela/internal/kit/principal"
+	"candela/internal/kit/retry"
+)
+
+// subscriber is a token that any replica knows. Mu guards it.
+type subscriber struct {
+	core.Subscriber
+	filterRev     uint64 // of the latest subscription record
+	attachmentRev uint64 // of the latest attachment record
+	attachment    attachment
+	opening       int  // Opens in progress
+	dirty         bool // the attachment has to be written
+	seenWritten   time.Time
+	changed       chan struct{} // closed when the attachment or the filter changes; nil without waiters
+}
+
+// attachment names the replica that serves, or last served, a token's stream.
+type attachment struct {
+	epoch     uint64 // counts the token's streams
+	replica   string
+	open      bool
+	filterRev uint64 // of the filter that the replica applies
+}
+
+func (b *Inbox) addSubscriber(client core.Client, key string) *subscriber {
+	s := &subscriber{Subscriber: core.Subscriber{Owner: b.log.Owner(client.Owner), Client: client, Key: key}}
+	b.subs.Add(s)
+	return s
+}
+
+// removeUnused removes a subscriber without a subscription or a stream.
+func (b *Inbox) removeUnused(s *subscriber) {
+	if !s.Subscribed() && s.Stream == nil && !s.attachment.open && !s.dirty && s.opening == 0 {
+		b.subs.Remove(s)
+	}
+}
+
+// connected reports whether any live replica serves the stream.
+func (b *Inbox) connected(s *subscriber) bool { return s.Stream != nil || b.attachedElsewhere(s) }
+
+func (b *Inbox) attachedElsewhere(s *subscriber) bool {
+	return s.attachment.open && s.attachment.replica != b.self && b.cfg.Replicas.Live(s.attachment.replica)
+}
+
+func (s *subscriber) notifyChanged() {
+	if s.changed != nil {
+		close(s.changed)
+		s.changed = nil
+	}
+}
+
+// Open implements notify.Inbox. It returns once the attachment is written.
+func (b *Inbox) Open(ctx context.Context, caller principal.Caller, lastEventID string) (notify.Stream, error) {
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	if err := b.inherit(ctx, caller); err != nil {
+		return nil, err
+	}
+	if err := b.waitForEvent(ctx, caller, lastEventID); err != nil {
+		return nil, err
+	}
+	s := b.beginOpen(caller)
+	defer b.endOpen(s)
+	attach, err := b.attach(ctx, s, lastEventID)
+	if err != nil {
+		return nil, unavailable(err)
+	}
+	s.Mu.Lock()
+	defer s.Mu.Unlock()
+	stream := core.NewStream(&s.Subscriber, b.moveCursors, func(stream *core.Stream) { b.closeStream(s, stream) })
+	if s.attachmentRev > attach.rev && (s.attachment.replica != b.self || s.attachment.epoch != attach.epoch) {
+		stream.End() // another stream was opened meanwhile
+		return stream, nil
+	}
+	b.endStream(s)
+	s.attachmentRev = max(s.attachmentRev, attach.rev)
+	s.attachment = attachment{epoch: attach.epoch, replica: b.self, open: true, filterRev: attach.filterRev}
+	if attach.resumed {
+		s.SetCursor(attach.cursor)
+	}
+	s.Attach(stream)
+	b.stateMu.Lock()
+	b.attached[s] = struct{}{}
+	b.stateMu.Unlock()
+	if s.filterRev > attach.filterRev {
+		b.markDirty(s)
+	}
+	return stream, nil
+}
+
+// waitForEvent waits until the event that a client names is appended here.
+func (b *Inbox) waitForEvent(ctx context.Context, caller principal.Caller, lastEventID string) error {
+	if seq, err := strconv.ParseUint(lastEventID, 10, 64); err != nil || seq <= b.log.Owner(caller.Subject).Head() {
+		return nil //nolint:nilerr // an ID that is not a number names no event
+	}
+	if err := b.cfg.CatchUp(ctx); err != nil {
+		return unavailable(err)
+	}
+	return nil
+}
+
+func (b *Inbox) beginOpen(caller principal.Caller) *subscriber {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	s, ok := b.subs.Of(caller)
+	if !ok {
+		s = b.addSubscriber(core.ClientOf(caller), caller.Key)
+	}
+	s.Mu.Lock()
+	defer s.Mu.Unlock()
+	s.opening++
+	s.LastSeen, s.Expires = b.cfg.Now(), caller.Expires
+	return s
+}
+
+func (b *Inbox) endOpen(s *subscriber) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	s.Mu.Lock()
+	defer s.Mu.Unlock()
+	s.opening--
+	b.closeUnserved(s)
+	b.removeUnused(s)
+}
+
+// closeUnserved closes an attachment to this replica that has no stream, such as one whose
+// Open failed although it was written.
+func (b *Inbox) closeUnserved(s *subscriber) {
+	if s.attachment.open && s.attachment.replica == b.self && s.Stream == nil && s.opening == 0 {
+		s.attachment.open = false
+		b.markDirty(s)
+	}
+}
+
+// attached is the attachment that an Open has written.
+type attached struct {
+	rev, epoch, filterRev, cursor uint64
+	resumed                       bool // the client named the cursor
+}
+
+// attach writes the next attachment of a token.
+func (b *Inbox) attach(ctx context.Context, s *subscriber, lastEventID string) (attached, error) {
+	for wait := minBackoff; ; wait = min(2*wait, maxBackoff) {
+		r, next := b.nextAttachment(s, lastEventID)
+		rev, err := b.writeOpen(ctx, r)
+		if err == nil {
+			next.rev = rev
+			return next, nil
+		}
+		conflict := errors.Is(err, records.ErrConflict)
+		if lookup := b.refreshAttachment(ctx, r.Name); lookup != nil {
+			err = errors.Join(err, lookup)
+		} else if rev, ok := b.written(s, next); ok && !conflict {
+			next.rev = rev // only the acknowledgement was lost
+			return next, nil
+		}
+		if conflict && wait == minBackoff {
+			continue
+		}
+		if retry.Sleep(ctx, wait) != nil {
+			return attached{}, err
+		}
+	}
+}
+
+func (b *Inbox) nextAttachment(s *subscriber, lastEventID string) (records.Record, attached) {
+	s.Mu.Lock()
+	defer s.Mu.Unlock()
+	b.refreshCursor(s)
+	next := attached{epoch: s.attachment.epoch + 1, filterRev: s.filterRev, cursor: s.Cursor}
+	if seq, ok := s.Held(lastEventID); ok {
+		next.cursor, next.resumed = seq, true
+	}
+	return records.Record{
+		Kind: records.AttachmentKind, Name: s.Key, Rev: s.attachmentRev, CompareAndSet: true,
+		Data: records.Encode(records.Attachment{
+			Owner: s.Owner.Name, Epoch: next.epoch, Replica: b.self, Open: true, FilterRev: next.filterRev, Cursor: next.cursor, Seen: s.LastSeen.UTC(),
+		}),
+	}, next
+}
+
+// written reports whether the latest attachment is the one that an Open tried to write.
+func (b *Inbox) written(s *subscriber, next attached) (rev uint64, ok bool) {
+	s.Mu.Lock()
+	defer s.Mu.Unlock()
+	return s.attachmentRev, s.attachment.replica == b.self && s.attachment.epoch == next.epoch
+}
+
+// endStream ends the stream at this replica, if there is one, because another replaces it.
+func (b *Inbox) endStream(s *subscriber) {
+	if stream := s.Detach(); stream != nil {
+		b.removeAttached(s)
+		stream.End()
+	}
+}
+
+func (b *Inbox) removeAttached(s *subscriber) {
+	b.stateMu.Lock()
+	defer b.stateMu.Unlock()
+	delete(b.attached, s)
+}
+
+func (b *Inbox) closeStream(s *subscriber, stream *core.Stream) {
+	s.Mu.Lock()
+	defer s.Mu.Unlock()
+	if s.Stream != stream {
+		return
+	}
+	s.Detach()
+	b.removeAttached(s)
+	s.LastSeen = b.cfg.Now()
+	b.closeUnserved(s)
+}
+
+// handleAttachment applies an attachment. Every write names the revision that it replaces,
+// so a later record was written with knowledge of the earlier ones.
+func (b *Inbox) handleAttachment(r records.Record) error {
+	var data records.Attachment
+	if len(r.Data) > 0 {
+		if err := json.Unmarshal(r.Data, &data); err != nil {
+			return err
+		}
+	}
+	deleted := data.Owner == ""
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	s := b.subs.ByKey[r.Name]
+	if s == nil {
+		if deleted {
+			return nil
+		}
+		s = b.addSubscriber(core.Client{Owner: data.Owner}, r.Name)
+	}
+	s.Mu.Lock()
+	defer s.Mu.Unlock()
+	if r.Rev <= s.attachmentRev {
+		return nil
+	}
+	first := s.attachmentRev == 0
+	s.attachmentRev = r.Rev
+	own := !deleted && data.Replica == b.self
+	if !own || s.attachment.replica != b.self || s.attachment.epoch != data.Epoch {
+		s.attachment = attachment{epoch: data.Epoch, replica: data.Replica, open: data.Open, filterRev: data.FilterRev}
+		b.endStream(s)
+		if !deleted && (!own || first) { // this replica knows the cursor of its own streams
+			s.SetCursor(data.Cursor)
+		}
+		if data.Seen.After(s.LastSeen) {
+			s.LastSeen = data.Seen
+		}
+	}
+	b.closeUnserved(s)
+	s.notifyChanged()
+	b.removeUnused(s)
+	return nil
+}
+
+// refreshAttachment reads the attachment of a token.
+func (b *Inbox) refreshAttachment(ctx context.Context, key string) error {
+	r, err := b.cfg.Store.Latest(ctx, records.AttachmentKind, key)
+	if err != nil {
+		return unavailable(err)
+	}
+	if r.Rev > 0 {
+		b.apply(r)
+		return nil
+	}
+	// The tombstone of a record that was deleted long ago has expired.
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if s := b.subs.ByKey[key]; s != nil {
+		s.Mu.Lock()
+		s.attachmentRev = 0
+		s.Mu.Unlock()
+	}
+	return nil
+}
