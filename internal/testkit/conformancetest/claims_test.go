@@ -30,8 +30,8 @@ func sections() []section {
 		}},
 		{"Limits", []claim{
 			{sentence: "Access token lifetime; 7 days (604800 seconds); all bearer tokens", tests: []string{"oauth.TestFlow_TokenExpires", "oauth.TestToken_Happy"}},
-			{sentence: "Offline notification TTL; 1 hour; queued push notifications", tests: []string{"notify.TestStream_OfflineQueueHoldsTheNewestThousandForAnHour", "notify.TestLog_EqualsALiteralQueuePerSubscriber"}},
-			{sentence: "Offline queue capacity; 1000 entries, oldest evicted first; per subscriber", tests: []string{"httpd.TestPush_ExampleFlow", "notify.TestLog_EqualsALiteralQueuePerSubscriber"}},
+			{sentence: "Offline notification TTL; 1 hour; queued push notifications", tests: []string{"inboxtest.TestStream_OfflineQueueHoldsTheNewestThousandForAnHour", "inboxtest.TestLog_EqualsALiteralQueuePerSubscriber"}},
+			{sentence: "Offline queue capacity; 1000 entries, oldest evicted first; per subscriber", tests: []string{"httpd.TestPush_ExampleFlow", "inboxtest.TestLog_EqualsALiteralQueuePerSubscriber"}},
 			{sentence: "Default interval; 4h; indicator computation tool", tests: []string{"tool.TestGetIndicators_DefaultInterval"}},
 			{sentence: "Tool count; 15, of which 12 need `--trade`; tools", tests: []string{"tool.TestTools_FifteenInAFixedOrder", "tool.TestTools_WithoutTradeRefuseAndStayListed"}},
 		}},
@@ -86,15 +86,15 @@ func toolClaims() []claim {
 		{sentence: "set_alert; register a one-shot alert; required `symbol`, `condition`", tests: append([]string{"tool.TestSetAlert_DefaultsAndForms", "engine.TestSet_ThePriceFiresIt", "engine.TestSignal_FiresWhatAChartShows", "app.TestServe_AnAlertReachesTheStreamAndThePoll"}, wrong...)},
 		{sentence: "list_alerts; list all active alerts; none shown", tests: append([]string{"engine.TestCancel_OnlyTheOwnersOwn", "app.TestTrade_ARestartKeepsWhatWasPromised"}, trading...)},
 		{sentence: "cancel_alert; remove an alert before it fires; required `alert_id`", tests: append([]string{"engine.TestCancel_OnlyTheOwnersOwn"}, trading...)},
-		{sentence: "get_notifications; drain the queue of triggered alerts (polling); none shown", tests: append([]string{"httpd.TestPush_ExampleFlow", "httpd.TestPoll_WaitsAndGivesEachOnce", "notify.TestDrain_EachEntryGoesToOneCaller"}, trading...)},
+		{sentence: "get_notifications; drain the queue of triggered alerts (polling); none shown", tests: append([]string{"httpd.TestPush_ExampleFlow", "httpd.TestPoll_WaitsAndGivesEachOnce", "inboxtest.TestDrain_EachEntryGoesToOneCaller"}, trading...)},
 		{sentence: "subscribe_notifications; register push filters; optional `symbols`, `alert_types`", tests: append([]string{"httpd.TestPush_ExampleFlow", "stdio.TestSession_PushesWhatIsSubscribed"}, wrong...)},
-		{sentence: "unsubscribe_notifications; remove the current subscription; none", tests: append([]string{"httpd.TestPush_ExampleFlow", "notify.TestFile_SubscriptionSurvivesACrash"}, trading...)},
-		{sentence: "list_subscriptions; active filters and offline queue size for the calling token; none", tests: append([]string{"httpd.TestPush_ExampleFlow", "notify.TestLog_EqualsALiteralQueuePerSubscriber"}, trading...)},
+		{sentence: "unsubscribe_notifications; remove the current subscription; none", tests: append([]string{"httpd.TestPush_ExampleFlow", "inboxtest.TestFile_SubscriptionSurvivesACrash"}, trading...)},
+		{sentence: "list_subscriptions; active filters and offline queue size for the calling token; none", tests: append([]string{"httpd.TestPush_ExampleFlow", "inboxtest.TestLog_EqualsALiteralQueuePerSubscriber"}, trading...)},
 		{sentence: "Transport; JSON-RPC response; JSON-RPC notification over SSE", tests: []string{"httpd.TestPush_ExampleFlow"}},
 		{sentence: "Delivery; on request; immediate", tests: []string{"httpd.TestPush_ExampleFlow", "httpd.TestPoll_WaitsAndGivesEachOnce"}},
-		{sentence: "Offline buffer; drained on next call; queued up to 1 hour / 1000 entries", tests: []string{"httpd.TestPush_ExampleFlow", "notify.TestStream_OfflineQueueHoldsTheNewestThousandForAnHour"}},
-		{sentence: "Filters; none; symbols and alert types", tests: []string{"httpd.TestPush_ExampleFlow", "notify.TestStream_GivesWhatTheSubscriptionMatches"}},
-		{sentence: "Consumers; shared queue; per-token subscription", tests: []string{"httpd.TestPush_ExampleFlow", "notify.TestDrain_IsSharedByTheTokensOfAnOwner"}},
+		{sentence: "Offline buffer; drained on next call; queued up to 1 hour / 1000 entries", tests: []string{"httpd.TestPush_ExampleFlow", "inboxtest.TestStream_OfflineQueueHoldsTheNewestThousandForAnHour"}},
+		{sentence: "Filters; none; symbols and alert types", tests: []string{"httpd.TestPush_ExampleFlow", "inboxtest.TestStream_GivesWhatTheSubscriptionMatches"}},
+		{sentence: "Consumers; shared queue; per-token subscription", tests: []string{"httpd.TestPush_ExampleFlow", "inboxtest.TestDrain_IsSharedByTheTokensOfAnOwner"}},
 	}
 }
 
@@ -114,16 +114,16 @@ func stateClaims() []claim {
 		{sentence: "Alert; active; condition becomes true; ; removed (one-shot); notification pushed to matching subscribers or queued; also available to get_notifications", tests: []string{crash, "app.TestPush_FromAlertToStreamAndAcrossARestart"}},
 		{sentence: "Access token; valid; 7 days elapse; ; expired; evicted on next request; authorization flow must be repeated", tests: []string{"oauth.TestFlow_TokenExpires"}},
 		{sentence: "Notification; queued offline; stream reconnects; ; delivered in order", tests: []string{"httpd.TestPush_ExampleFlow", crash}},
-		{sentence: "Notification; queued offline; 1 hour elapses, or queue exceeds 1000 entries; oldest first for capacity; dropped", tests: []string{"notify.TestStream_OfflineQueueHoldsTheNewestThousandForAnHour", "notify.TestLog_EqualsALiteralQueuePerSubscriber"}},
+		{sentence: "Notification; queued offline; 1 hour elapses, or queue exceeds 1000 entries; oldest first for capacity; dropped", tests: []string{"inboxtest.TestStream_OfflineQueueHoldsTheNewestThousandForAnHour", "inboxtest.TestLog_EqualsALiteralQueuePerSubscriber"}},
 	}
 }
 
 func subscriptionClaims() []claim {
 	return []claim{
-		{sentence: "Bound to the access token in use; each connection has its own filters and its own offline queue.", tests: []string{"httpd.TestPush_ExampleFlow", "notify.TestLog_EqualsALiteralQueuePerSubscriber", "notify.TestSubscription_IsTakenOverByTheClientThatComesBack"}},
+		{sentence: "Bound to the access token in use; each connection has its own filters and its own offline queue.", tests: []string{"httpd.TestPush_ExampleFlow", "inboxtest.TestLog_EqualsALiteralQueuePerSubscriber", "inboxtest.TestSubscription_IsTakenOverByTheClientThatComesBack"}},
 		{sentence: "Filters: `symbols` (array of strings), `alert_types` (array, each one of `price_above`, `price_below`, `indicator_signal`).", tests: []string{"httpd.TestPush_ExampleFlow", "tool.TestWrongCalls_AnswersLetAModelCorrectItself", "tool.TestTools_SchemasAreAsRecorded"}},
-		{sentence: "A filter that is omitted matches all values.", tests: []string{"notify.TestStream_GivesWhatTheSubscriptionMatches"}},
-		{sentence: "Persisted in a file `~/.<service>/subscriptions.json` so that it survives a restart.", tests: []string{"app.TestPush_FromAlertToStreamAndAcrossARestart", "notify.TestFile_SubscriptionSurvivesACrash"}},
+		{sentence: "A filter that is omitted matches all values.", tests: []string{"inboxtest.TestStream_GivesWhatTheSubscriptionMatches"}},
+		{sentence: "Persisted in a file `~/.<service>/subscriptions.json` so that it survives a restart.", tests: []string{"app.TestPush_FromAlertToStreamAndAcrossARestart", "inboxtest.TestFile_SubscriptionSurvivesACrash"}},
 	}
 }
 
@@ -143,9 +143,9 @@ func eventClaims() []claim {
 		{sentence: "params.value; number; value at the time of firing", tests: record},
 		{sentence: "params.triggered_at; string; ISO 8601 UTC timestamp with milliseconds", tests: record},
 		{sentence: "Emitted by: an alert firing (set_alert registered it).", tests: whole},
-		{sentence: "A notification is delivered only when the subscription's `symbols` and `alert_types` filters match (an omitted filter matches all).", tests: append([]string{"notify.TestStream_GivesWhatTheSubscriptionMatches"}, whole...)},
+		{sentence: "A notification is delivered only when the subscription's `symbols` and `alert_types` filters match (an omitted filter matches all).", tests: append([]string{"inboxtest.TestStream_GivesWhatTheSubscriptionMatches"}, whole...)},
 		{sentence: "When the stream is disconnected at firing time, the notification is appended to the per-subscriber offline queue; on reconnect the queue is drained in order.", tests: append([]string{"httpd.TestPush_ExampleFlow"}, whole...)},
-		{sentence: "Queue limits: entries older than 1 hour are dropped; when the queue reaches 1000 entries the oldest are evicted.", tests: []string{"notify.TestStream_OfflineQueueHoldsTheNewestThousandForAnHour", "notify.TestLog_EqualsALiteralQueuePerSubscriber"}},
+		{sentence: "Queue limits: entries older than 1 hour are dropped; when the queue reaches 1000 entries the oldest are evicted.", tests: []string{"inboxtest.TestStream_OfflineQueueHoldsTheNewestThousandForAnHour", "inboxtest.TestLog_EqualsALiteralQueuePerSubscriber"}},
 		{sentence: "The same triggered alerts can instead be drained with get_notifications.", tests: append([]string{"httpd.TestPush_ExampleFlow"}, whole...)},
 	}
 }

@@ -98,7 +98,7 @@ func TestEveryClaimIsProven(t *testing.T) {
 // end-to-end tests.
 func packageDir(t *testing.T, pkg string) string {
 	t.Helper()
-	for _, pattern := range []string{"../../../", "../../", "../../*/"} {
+	for _, pattern := range []string{"../../../", "../../", "../../*/", "../../*/*/"} {
 		if dirs, err := filepath.Glob(pattern + pkg); err != nil || len(dirs) > 0 {
 			return dirs[0]
 		}

@@ -123,7 +123,7 @@ func (b *Inbox) load(f File) {
 		owner := b.ownerName(saved.Owner)
 		s := &subscriber{
 			Subscriber: core.Subscriber{
-				Owner: b.log.Owner(owner), Client: core.Client{Owner: owner, Key: saved.Client}, Key: key,
+				Owner: b.Owner(owner), Client: core.Client{Owner: owner, Key: saved.Client}, Key: key,
 				Cursor: saved.Cursor, LastSeen: saved.Seen, Expires: saved.Expires,
 			},
 			unconfirmed: true,
@@ -136,7 +136,7 @@ func (b *Inbox) load(f File) {
 			b.formerQueues[name] = saved
 			continue
 		}
-		q := &b.log.Owner(name).Queue
+		q := &b.Owner(name).Queue
 		q.Cursor, q.Returned = saved.Cursor, saved.Back
 	}
 }
@@ -159,7 +159,7 @@ func (b *Inbox) encode() ([]byte, error) {
 	}
 	b.mu.Unlock()
 	queues := map[string]SavedQueue{}
-	for _, o := range b.log.Owners() {
+	for _, o := range b.Owners() {
 		o.Mu.Lock()
 		if o.Queue.Cursor > 0 {
 			queues[o.Name] = SavedQueue{o.Queue.Cursor, o.Queue.Undelivered()}

@@ -86,7 +86,7 @@ func (b *Inbox) Run(ctx context.Context) error {
 			b.mu.Lock()
 			b.removeUnseen(b.cfg.Now())
 			b.mu.Unlock()
-			b.log.Prune()
+			b.Prune()
 			continue
 		case <-b.file.dirty:
 		}

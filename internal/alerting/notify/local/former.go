@@ -26,7 +26,7 @@ func (b *Inbox) renamed(entries []notify.Entry) []notify.Entry {
 }
 
 func (b *Inbox) mergeQueue(from, to string, entries []notify.Entry) {
-	o := b.log.Owner(to)
+	o := b.Owner(to)
 	o.Mu.Lock()
 	defer o.Mu.Unlock()
 	queues := maps.Clone(b.formerQueues)

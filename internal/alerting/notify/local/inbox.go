@@ -31,8 +31,8 @@ type Config struct {
 
 // Inbox implements notify.Inbox.
 type Inbox struct {
+	*core.Log
 	cfg  Config
-	log  *core.Log
 	file fileWriter
 
 	batches atomic.Uint64 // polled so far
@@ -52,30 +52,22 @@ type subscriber struct {
 }
 
 func newInbox(cfg Config) *Inbox {
-	return &Inbox{cfg: cfg, log: core.NewLog(cfg.Now, cfg.Log), file: fileWriter{dirty: make(chan struct{}, 1)}, formerQueues: map[string]SavedQueue{}}
+	return &Inbox{cfg: cfg, Log: core.NewLog(cfg.Now, cfg.Log), file: fileWriter{dirty: make(chan struct{}, 1)}, formerQueues: map[string]SavedQueue{}}
 }
 
 // Restore implements notify.Inbox. Cursors beyond the head are rewound: the store is older
 // than they are. Entries of former owners get the present names; a store that renames them
 // itself does so after a Flush.
 func (b *Inbox) Restore(head uint64, entries []notify.Entry) {
-	b.log.Restore(head, b.renamed(entries))
+	b.Log.Restore(head, b.renamed(entries))
 	b.rewind(head)
 }
 
-// Append implements notify.Inbox.
-func (b *Inbox) Append(entries []notify.Entry) { b.log.Append(entries) }
-
-// Tail implements notify.Inbox.
-func (b *Inbox) Tail(owner string) notify.Tail { return b.log.Tail(owner) }
-
 // Stats implements notify.Inbox.
 func (b *Inbox) Stats() notify.Stats {
-	s := b.log.Stats()
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	s.Subscriptions = b.subs.Subscriptions()
-	return s
+	return b.Log.Stats(b.subs.Subscriptions())
 }
 
 // Subscribe implements notify.Inbox.
@@ -181,7 +173,7 @@ func (b *Inbox) closeStream(s *subscriber, stream *core.Stream) {
 
 // Poll implements notify.Inbox.
 func (b *Inbox) Poll(ctx context.Context, caller principal.Caller, wait time.Duration, limit notify.Bound) (*notify.Batch, error) {
-	o := b.log.Owner(caller.Subject)
+	o := b.Owner(caller.Subject)
 	return o.Poll(ctx, wait, func() (*notify.Batch, error) {
 		o.Mu.Lock()
 		defer o.Mu.Unlock()
@@ -245,7 +237,7 @@ func (b *Inbox) subscriberOf(caller principal.Caller, now time.Time) (*subscribe
 }
 
 func (b *Inbox) add(caller principal.Caller) *subscriber {
-	s := &subscriber{Subscriber: core.Subscriber{Owner: b.log.Owner(caller.Subject), Client: core.ClientOf(caller), Key: caller.Key}}
+	s := &subscriber{Subscriber: core.Subscriber{Owner: b.Owner(caller.Subject), Client: core.ClientOf(caller), Key: caller.Key}}
 	b.subs.Add(s)
 	return s
 }
@@ -296,7 +288,7 @@ func (b *Inbox) rewind(head uint64) {
 		s.Mu.Unlock()
 	}
 	b.mu.Unlock()
-	for _, o := range b.log.Owners() {
+	for _, o := range b.Owners() {
 		o.Mu.Lock()
 		if o.Queue.Cursor > head {
 			o.Queue.Cursor, o.Queue.Returned = head, core.SeqsThrough(o.Queue.Returned, head)

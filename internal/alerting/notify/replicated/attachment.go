@@ -35,7 +35,7 @@ type attachment struct {
 }
 
 func (b *Inbox) addSubscriber(client core.Client, key string) *subscriber {
-	s := &subscriber{Subscriber: core.Subscriber{Owner: b.log.Owner(client.Owner), Client: client, Key: key}}
+	s := &subscriber{Subscriber: core.Subscriber{Owner: b.Owner(client.Owner), Client: client, Key: key}}
 	b.subs.Add(s)
 	return s
 }
@@ -102,7 +102,7 @@ func (b *Inbox) Open(ctx context.Context, caller principal.Caller, lastEventID s
 
 // waitForEvent waits until the event that a client names is appended here.
 func (b *Inbox) waitForEvent(ctx context.Context, caller principal.Caller, lastEventID string) error {
-	if seq, err := strconv.ParseUint(lastEventID, 10, 64); err != nil || seq <= b.log.Owner(caller.Subject).Head() {
+	if seq, err := strconv.ParseUint(lastEventID, 10, 64); err != nil || seq <= b.Owner(caller.Subject).Head() {
 		return nil //nolint:nilerr // an ID that is not a number names no event
 	}
 	if err := b.cfg.CatchUp(ctx); err != nil {

@@ -75,9 +75,9 @@ type Config struct {
 
 // Inbox implements notify.Inbox.
 type Inbox struct {
-	cfg  Config
-	self string
-	log  *core.Log
+	*core.Log // cursors beyond its head are not rewound: another replica may be ahead
+	cfg       Config
+	self      string
 
 	mu   sync.Mutex // guards subs; acquired before Subscriber.Mu
 	subs core.Index[*subscriber]
@@ -108,7 +108,7 @@ func Open(ctx context.Context, cfg Config) (*Inbox, error) {
 		cfg.FilterTimeout = filterTimeout
 	}
 	b := &Inbox{
-		cfg: cfg, self: cfg.Replicas.Self(), log: core.NewLog(cfg.Now, cfg.Log),
+		cfg: cfg, self: cfg.Replicas.Self(), Log: core.NewLog(cfg.Now, cfg.Log),
 		writeNow: make(chan struct{}, 1), openTurn: make(chan struct{}, 1),
 		attached: map[*subscriber]struct{}{}, remote: map[string]map[string]*cursorPage{},
 		queues: map[string]*queue{}, unsettled: map[*queue]struct{}{}, leased: map[*queue]struct{}{},
@@ -116,23 +116,11 @@ func Open(ctx context.Context, cfg Config) (*Inbox, error) {
 	return b, cfg.Store.Watch(ctx, b.apply)
 }
 
-// Restore implements notify.Inbox. Cursors beyond the head stay: another replica may be
-// ahead.
-func (b *Inbox) Restore(head uint64, entries []notify.Entry) { b.log.Restore(head, entries) }
-
-// Append implements notify.Inbox.
-func (b *Inbox) Append(entries []notify.Entry) { b.log.Append(entries) }
-
-// Tail implements notify.Inbox.
-func (b *Inbox) Tail(owner string) notify.Tail { return b.log.Tail(owner) }
-
 // Stats implements notify.Inbox.
 func (b *Inbox) Stats() notify.Stats {
-	s := b.log.Stats()
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	s.Subscriptions = b.subs.Subscriptions()
-	return s
+	return b.Log.Stats(b.subs.Subscriptions())
 }
 
 func (b *Inbox) live(replica string) bool { return replica == b.self || b.cfg.Replicas.Live(replica) }
@@ -222,7 +210,7 @@ func (b *Inbox) Run(ctx context.Context) error {
 			defer cancel()
 			return b.flush(final)
 		case <-prune.C:
-			b.log.Prune()
+			b.Prune()
 			b.expireSubscriptions(ctx)
 			b.pruneCursors()
 			b.cursorsMoved.Store(true) // before the written records expire

@@ -28,7 +28,7 @@ type queue struct {
 }
 
 func (b *Inbox) queueOf(owner string) *queue {
-	o := b.log.Owner(owner)
+	o := b.Owner(owner)
 	b.stateMu.Lock()
 	defer b.stateMu.Unlock()
 	q := b.queues[owner]

@@ -38,7 +38,7 @@ func (b *Inbox) Subscribe(ctx context.Context, caller principal.Caller, f notify
 	}
 	change, now := rand.Text(), b.cfg.Now()
 	written, err := b.compareAndSet(ctx, latest, func(known records.Record) ([]byte, bool) {
-		next := &core.Subscriber{Owner: b.log.Owner(caller.Subject), Expires: caller.Expires}
+		next := &core.Subscriber{Owner: b.Owner(caller.Subject), Expires: caller.Expires}
 		if data, err := records.DecodeSubscription(known.Data); err == nil && data != nil && data.Owner == caller.Subject {
 			next.SetFilter(filterOf(data), data.Since, data.Kept)
 		}

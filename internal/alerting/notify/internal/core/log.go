@@ -89,7 +89,7 @@ func (l *Log) Restore(head uint64, entries []notify.Entry) {
 	}
 }
 
-// Append implements notify.Inbox.
+// Append adds entries as notify.Inbox says.
 func (l *Log) Append(entries []notify.Entry) {
 	now := l.now().UnixNano()
 	for len(entries) > 0 {
@@ -144,9 +144,9 @@ func (l *Log) Prune() {
 	}
 }
 
-// Stats counts everything but subscriptions.
-func (l *Log) Stats() notify.Stats {
-	var s notify.Stats
+// Stats counts the contents of the log and adds the number of subscriptions.
+func (l *Log) Stats(subscriptions int) notify.Stats {
+	s := notify.Stats{Subscriptions: subscriptions}
 	for _, o := range l.Owners() {
 		o.Mu.Lock()
 		v := o.view.Load()

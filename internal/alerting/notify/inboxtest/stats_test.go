@@ -1,4 +1,4 @@
-package notify_test
+package inboxtest
 
 import (
 	"log/slog"

@@ -1,6 +1,6 @@
 //go:build race
 
-package notify_test
+package inboxtest
 
 // raced is whether the race detector slows everything down.
 const raced = true
