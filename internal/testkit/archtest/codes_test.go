@@ -22,7 +22,7 @@ func TestErrorCodesAreExplained(t *testing.T) {
 	t.Parallel()
 	// The store finds its code and its words in one place, so that it returns both.
 	literal := regexp.MustCompile(`\b(?:Code: +|UnknownCode = )"([a-z_]+)"|\breturn "(store_[a-z_]+)", "`)
-	// What these say reaches an operator or a browser, not a caller of tools.
+	// Their codes reach an operator or a browser, not a caller of tools.
 	others := regexp.MustCompile(`^internal/(app|config|operate|access|testkit|store/statedir|alerting/sink|serve/httpd|serve/admin)/|test/|_test\.go$`)
 	var used []string
 	walk(t, func(name string, data []byte) {

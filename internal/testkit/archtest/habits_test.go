@@ -24,14 +24,14 @@ const (
 	tableLines = 10  // a literal longer than this is a table of data
 )
 
-// file is one that belongs to the repository.
+// file is a file of the repository.
 type file struct {
 	name string // slash-separated, from the root
 	data []byte
 }
 
-// repository reads every file once for all tests. Reading each file here also tells the
-// test cache what this package depends on. One that goes meanwhile did not belong to it.
+// repository reads every file once for all tests, which also makes the test cache
+// depend on each file. A file that disappears meanwhile is skipped.
 var repository = sync.OnceValues(func() (all []file, err error) {
 	skip := []string{".git", ".bin", "dist", "node_modules"}
 	err = filepath.WalkDir(root, func(p string, d fs.DirEntry, err error) error {

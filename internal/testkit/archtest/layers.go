@@ -67,7 +67,7 @@ func goroutineOwners() []string {
 	}
 }
 
-// pkg is what the checks need to know of one package, as go list tells it.
+// pkg is one package in the output of go list.
 type pkg struct {
 	ImportPath   string
 	Dir          string
