@@ -116,7 +116,7 @@ func TestNames_AChartInAnySpellingShowsTheSame(t *testing.T) {
 	named(t, func(b *bars, call func(name, arguments string) string) {
 		call("set_alert", `{"symbol":"BTC-USDT","condition":{"price_above":1e9}}`)
 		call("place_order", `{"symbol":"btc/usdt","side":"buy","type":"market","quantity":1}`)
-		_, before := b.Kept()
+		_, before := b.CacheSize()
 		for _, asked := range spellings() {
 			got := call("generate_chart", fmt.Sprintf(`{"symbol":%q,"interval":"1d","format":"summary","bars":20}`, asked))
 			shown, err := market.ParseSymbol(asked)
@@ -129,7 +129,7 @@ func TestNames_AChartInAnySpellingShowsTheSame(t *testing.T) {
 				}
 			}
 		}
-		if _, after := b.Kept(); after-before != 1 {
+		if _, after := b.CacheSize(); after-before != 1 {
 			t.Errorf("%d series are kept for one instrument", after-before)
 		}
 	})

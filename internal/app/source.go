@@ -25,7 +25,7 @@ type bars struct {
 // closes it.
 func (rt Runtime) openBars() (*bars, error) {
 	b := &bars{hosts: upstream.NewHosts(nil)}
-	b.hosts.Skewed = rt.skewed
+	b.hosts.OnClockSkew = rt.skewed
 	env := provider.Env{Hosts: b.hosts, Now: time.Now}
 	providers, series, err := openVenues(rt.Venues, rt.Config, env)
 	if err != nil {
@@ -35,7 +35,7 @@ func (rt Runtime) openBars() (*bars, error) {
 	data := rt.Config.Data
 	cfg := marketdata.Config{
 		Providers: providers, Series: series,
-		Routes: marketdata.Routes{First: fileSources(rt.Venues), Crypto: data.CryptoVenue, Other: data.StockVenue, Venues: rt.Venues},
+		Routes: marketdata.Routes{Preferred: fileSources(rt.Venues), Crypto: data.CryptoVenue, Other: data.StockVenue, Venues: rt.Venues},
 		Log:    rt.Log, Now: time.Now,
 	}
 	if b.Service, err = marketdata.New(cfg); err != nil {

@@ -83,10 +83,10 @@ type Alert struct {
 	Expires    time.Time // zero for never
 	Note       string
 
-	// Since is when the bar opened that ran when a price alert was made, if the price
+	// BarOpen is when the bar opened that ran when a price alert was made, if the price
 	// had not reached the threshold in it by then; zero otherwise. What that bar
 	// reached in the end, it reached after the alert.
-	Since time.Time
+	BarOpen time.Time
 }
 
 // Firing is an alert whose condition came true.

@@ -29,7 +29,7 @@ const (
 // fill puts n price alerts over the symbols into the book, half of them above
 // 100 and half below. The limit per owner does not bind Add; a hundred owners
 // are what a shared node would have.
-func fill(tb testing.TB, b *alert.Book, symbols []market.Symbol, n int, change func(*alert.Alert)) {
+func fill(tb testing.TB, b *alert.Index, symbols []market.Symbol, n int, change func(*alert.Alert)) {
 	tb.Helper()
 	for i := range n {
 		symbol := symbols[i%len(symbols)]
@@ -64,7 +64,7 @@ func TestTouch_CostOfATick(t *testing.T) { //nolint:paralleltest // it measures
 	if raceDetector {
 		n = tickers // it multiplies the time to fill the book, and what is measured
 	}
-	book, symbols := alert.NewBook(), many(tickers)
+	book, symbols := alert.NewIndex(), many(tickers)
 	fill(t, book, symbols, n, nil)
 	next, best := visits(symbols), time.Hour
 	var buf []alert.Firing
@@ -73,7 +73,7 @@ func TestTouch_CostOfATick(t *testing.T) { //nolint:paralleltest // it measures
 	for round := 0; round < 200 || best > most && !raceDetector && time.Now().Before(end); round++ {
 		began := time.Now()
 		for range tickers {
-			buf = book.Touch(buf, next(), 100, 100, start)
+			buf = book.FirePrice(buf, next(), 100, 100, start)
 		}
 		best = min(best, time.Since(began)/tickers)
 	}
@@ -91,7 +91,7 @@ func TestTouch_CostOfATick(t *testing.T) { //nolint:paralleltest // it measures
 // in a map and does no more. It also reports the heap that an alert takes.
 func BenchmarkBook_TickNothing(b *testing.B) {
 	before := heap()
-	book, symbols := alert.NewBook(), many(tickers)
+	book, symbols := alert.NewIndex(), many(tickers)
 	fill(b, book, symbols, million, nil)
 	perAlert := float64(heap()-before) / million
 	next := visits(symbols)
@@ -99,7 +99,7 @@ func BenchmarkBook_TickNothing(b *testing.B) {
 		b.ReportAllocs()
 		buf := make([]alert.Firing, 0, 1)
 		for b.Loop() {
-			buf = book.Touch(buf[:0], next(), 100, 100, start)
+			buf = book.FirePrice(buf[:0], next(), 100, 100, start)
 		}
 		b.ReportMetric(perAlert, "B/alert")
 		if len(buf) != 0 || book.Len() != million {
@@ -108,12 +108,12 @@ func BenchmarkBook_TickNothing(b *testing.B) {
 	})
 	b.Run("floor-lookup", func(b *testing.B) {
 		b.ReportAllocs()
-		known := make(map[alert.Need]*market.Symbol)
+		known := make(map[alert.Dependency]*market.Symbol)
 		for i := range symbols {
-			known[alert.Need{Instrument: symbols[i]}] = &symbols[i]
+			known[alert.Dependency{Instrument: symbols[i]}] = &symbols[i]
 		}
 		for b.Loop() {
-			if known[alert.Need{Instrument: next()}] == nil {
+			if known[alert.Dependency{Instrument: next()}] == nil {
 				b.Fatal("not found")
 			}
 		}
@@ -139,7 +139,7 @@ func visits(symbols []market.Symbol) func() market.Symbol {
 func BenchmarkBook_TickFires(b *testing.B) {
 	for _, n := range []int{1_000, 10_000, 100_000, million} {
 		b.Run(strconv.Itoa(n), func(b *testing.B) {
-			book := alert.NewBook()
+			book := alert.NewIndex()
 			for i := range n {
 				a := price(alert.PriceAbove, "0")
 				a.Condition.Threshold = decimal.New(int64(i), 0)
@@ -150,11 +150,11 @@ func BenchmarkBook_TickFires(b *testing.B) {
 			b.ReportAllocs()
 			buf, at := make([]alert.Firing, 0, 1), 0
 			for b.Loop() {
-				if buf = book.Touch(buf[:0], btc, math.MaxFloat64, float64(at), start); len(buf) != 1 {
+				if buf = book.FirePrice(buf[:0], btc, math.MaxFloat64, float64(at), start); len(buf) != 1 {
 					b.Fatalf("%d fired", len(buf))
 				}
 				a := buf[0].Alert
-				book.Settle(a.ID)
+				book.RemoveFired(a.ID)
 				a.Condition.Threshold = decimal.New(int64(at+n), 0)
 				if err := book.Add(a); err != nil {
 					b.Fatal(err)
@@ -168,8 +168,8 @@ func BenchmarkBook_TickFires(b *testing.B) {
 // signals is a book with alerts on the 4h bars of one instrument over 50
 // parameter sets of RSI, and a stream for each set, as the engine keeps them.
 type signals struct {
-	book      *alert.Book
-	need      alert.Need
+	book      *alert.Index
+	need      alert.Dependency
 	streams   map[string]*indicator.Stream
 	names     map[string]string // of the parameter set of each alert
 	evaluated int
@@ -177,7 +177,7 @@ type signals struct {
 
 func newSignals(tb testing.TB, n int) *signals {
 	tb.Helper()
-	s := &signals{book: alert.NewBook(), need: alert.Need{Instrument: btc, Interval: market.Hour4}, streams: make(map[string]*indicator.Stream), names: make(map[string]string)}
+	s := &signals{book: alert.NewIndex(), need: alert.Dependency{Instrument: btc, Interval: market.Hour4}, streams: make(map[string]*indicator.Stream), names: make(map[string]string)}
 	for i := range sets {
 		selection, err := indicator.Resolve(indicator.Request{Name: "rsi", Params: map[string]json.RawMessage{"length": json.RawMessage(strconv.Itoa(i + 2))}})
 		if err != nil {
@@ -206,7 +206,7 @@ func (s *signals) close(dst []alert.Firing, bar market.Bar) []alert.Firing {
 		row := s.streams[key].Step(bar)
 		s.evaluated++
 		for _, found := range row.Signals {
-			dst = s.book.Signal(dst, s.need, key, found.Label, found.Y, closed, false)
+			dst = s.book.FireSignal(dst, s.need, key, found.Label, found.Y, closed, false)
 		}
 	}
 	return dst
@@ -241,7 +241,7 @@ func TestSignals_OneEvaluationServesAll(t *testing.T) {
 				t.Fatalf("%s fired twice", f.ID)
 			}
 			fired[f.ID] = true
-			s.book.Settle(f.ID)
+			s.book.RemoveFired(f.ID)
 		}
 		if bars == 0 && groups != sets {
 			t.Fatalf("%d groups, want %d", groups, sets)
@@ -290,7 +290,7 @@ func BenchmarkBook_Signals(b *testing.B) {
 			for i := range buf {
 				a := buf[i].Alert
 				a.Condition.Indicator = s.names[a.ID]
-				s.book.Settle(a.ID)
+				s.book.RemoveFired(a.ID)
 				if err := s.book.Add(a); err != nil {
 					b.Fatal(err)
 				}
@@ -309,7 +309,7 @@ func BenchmarkBook_Memory(b *testing.B) {
 	symbols := many(tickers)
 	for b.Loop() {
 		before := heap()
-		book := alert.NewBook()
+		book := alert.NewIndex()
 		fill(b, book, symbols, n, func(a *alert.Alert) {
 			a.Expires, a.Note = start.Add(time.Hour), "sell half at "+a.Condition.Threshold.String()
 		})

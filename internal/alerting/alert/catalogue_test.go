@@ -39,7 +39,7 @@ func TestCatalogue_EverySignalThatCanBeSetFires(t *testing.T) {
 	set := 0
 	for _, def := range indicator.All() {
 		for _, label := range def.Labels() {
-			book := alert.NewBook()
+			book := alert.NewIndex()
 			a := waiting(def.Name, label)
 			if err := book.Add(a); err != nil {
 				t.Errorf("%s %s is catalogued and refused: %v", def.Name, label, err)
@@ -66,12 +66,12 @@ func waiting(name, label string) alert.Alert {
 
 // replay tells the book what the selections that it watches say of the bars, bar by
 // bar as the engine does, until the alert has fired.
-func replay(t *testing.T, book *alert.Book, a alert.Alert, bars *market.Bars) bool {
+func replay(t *testing.T, book *alert.Index, a alert.Alert, bars *market.Bars) bool {
 	t.Helper()
-	for key, selection := range book.Groups(a.Need()) {
+	for key, selection := range book.Groups(a.Dependency()) {
 		for _, s := range signalsOf(selection, a.Interval, bars) {
 			closed := time.Unix(bars.T[s.Confirmed]+a.Interval.Seconds(), 0)
-			if fired := book.Signal(nil, a.Need(), key, s.Label, s.Y, closed, false); len(fired) == 1 {
+			if fired := book.FireSignal(nil, a.Dependency(), key, s.Label, s.Y, closed, false); len(fired) == 1 {
 				return fired[0].ID == a.ID && fired[0].Condition == a.Condition
 			}
 		}

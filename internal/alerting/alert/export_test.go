@@ -9,23 +9,23 @@ import (
 
 // Define lets alerts name a selection that has other parameters than the
 // catalogue's defaults, which conditions cannot carry yet.
-func (b *Book) Define(name string, s *indicator.Selection) {
+func (b *Index) Define(name string, s *indicator.Selection) {
 	b.selections[name] = selected{s.Key(), s}
 }
 
 // Nearest is what thresholds are compared as.
-var Nearest = nearest
+var Nearest = toFloat
 
 // Held counts what the book holds for its alerts, and the rows it keeps for
 // alerts to come.
-func (b *Book) Held() (held, rows int) {
-	held = len(b.byID) + len(b.owners.index) + len(b.symbols.index) + len(b.notes) + len(b.wide) +
-		len(b.needs) + len(b.expiries.entries) + len(b.pending)
+func (b *Index) Held() (held, rows int) {
+	held = len(b.byID) + len(b.owners.index) + len(b.symbols.index) + len(b.notes) + len(b.bigThresholds) +
+		len(b.dependencies) + len(b.expiries.entries) + len(b.uncommitted)
 	return held, len(b.owners.rows) + len(b.symbols.rows) + len(b.queues) + len(b.pages)*pageSize
 }
 
 // NextExpiry returns when the next alert expires, and false when none will.
-func (b *Book) NextExpiry() (time.Time, bool) {
+func (b *Index) NextExpiry() (time.Time, bool) {
 	if len(b.expiries.entries) == 0 {
 		return time.Time{}, false
 	}
@@ -34,9 +34,9 @@ func (b *Book) NextExpiry() (time.Time, bool) {
 
 // Needs yields what the alerts of the book depend on, each once, in no order.
 // The book must not change meanwhile.
-func (b *Book) Needs() iter.Seq[Need] {
-	return func(yield func(Need) bool) {
-		for n := range b.needs {
+func (b *Index) Needs() iter.Seq[Dependency] {
+	return func(yield func(Dependency) bool) {
+		for n := range b.dependencies {
 			if !yield(n) {
 				return
 			}
@@ -45,7 +45,7 @@ func (b *Book) Needs() iter.Seq[Need] {
 }
 
 // Get returns the owner's alert of that id, and false when the owner has none.
-func (b *Book) Get(owner, id string) (Alert, bool) {
+func (b *Index) Get(owner, id string) (Alert, bool) {
 	slot, there := b.find(owner, id)
 	if !there {
 		return Alert{}, false

@@ -9,30 +9,30 @@ import (
 	"candela/internal/market"
 )
 
-// move is something that may make alerts of a queue come true.
-type move struct {
-	far    float64 // the key that was reached
-	near   float64 // the key that the bar's close alone reached
-	open   int64   // alerts whose bars count from later on, in milliseconds, count near
-	closed int64   // alerts must be made before it
-	firing Firing  // Value of a signal, At and Late
+// trigger is something that may make alerts of a queue come true.
+type trigger struct {
+	extremeKey float64 // the key that was reached
+	closeKey   float64 // the key that the bar's close alone reached
+	open       int64   // alerts whose bars count from later on, in milliseconds, count near
+	closed     int64   // alerts must be made before it
+	firing     Firing  // Value of a signal, At and Late
 }
 
-// whole is a move to a key that counts for every alert.
-func whole(key float64, at time.Time) move {
-	return move{far: key, near: key, open: math.MaxInt64, closed: math.MaxInt64, firing: Firing{At: at}}
+// fullTrigger is a move to a key that counts for every alert.
+func fullTrigger(key float64, at time.Time) trigger {
+	return trigger{extremeKey: key, closeKey: key, open: math.MaxInt64, closed: math.MaxInt64, firing: Firing{At: at}}
 }
 
-// reach returns the key that m reached for an alert.
-func (m *move) reach(r *record) float64 {
-	if r.from() > m.open {
-		return m.near
+// keyFor returns the key that m reached for an alert.
+func (m *trigger) keyFor(r *record) float64 {
+	if r.countsFrom() > m.open {
+		return m.closeKey
 	}
-	return m.far
+	return m.extremeKey
 }
 
-// pending is a firing that was not settled yet, besides its alert.
-type pending struct {
+// uncommitted is a firing that was not settled yet, besides its alert.
+type uncommitted struct {
 	value   float64
 	at      time.Time
 	late    bool
@@ -40,51 +40,51 @@ type pending struct {
 	order   uint64
 }
 
-// Touch fires the alerts on a price that went as low as lo and as high as hi:
+// FirePrice fires the alerts on a price that went as low as lo and as high as hi:
 // price_above with a threshold of at most hi, price_below with one of at least
 // lo. It appends the firings to dst, the thresholds reached first in front; the
 // value is hi or lo. An alert that expired by then does not fire. NaN reaches
 // nothing.
-func (b *Book) Touch(dst []Firing, instrument market.Symbol, lo, hi float64, at time.Time) []Firing {
-	w := b.needs[Need{Instrument: instrument}]
+func (b *Index) FirePrice(dst []Firing, instrument market.Symbol, lo, hi float64, at time.Time) []Firing {
+	w := b.dependencies[Dependency{Instrument: instrument}]
 	if w == nil {
 		return dst
 	}
 	if w.above != nil && w.above.reached(hi) {
-		dst = b.fire(dst, w.above, whole(hi, at))
+		dst = b.fire(dst, w.above, fullTrigger(hi, at))
 	}
 	if w.below != nil && w.below.reached(-lo) {
-		dst = b.fire(dst, w.below, whole(-lo, at))
+		dst = b.fire(dst, w.below, fullTrigger(-lo, at))
 	}
 	return dst
 }
 
-// TouchBar is Touch by a whole bar that closed at the given time, for bars that
+// FireBar is Touch by a whole bar that closed at the given time, for bars that
 // were not seen while they formed. A bar that opened before an alert was made
 // counts for it by its close alone, unless it is that of Since, because its high
 // and low may be older than the alert; one that closed before does not count.
-func (b *Book) TouchBar(dst []Firing, instrument market.Symbol, bar market.Bar, closed time.Time, late bool) []Firing {
-	w := b.needs[Need{Instrument: instrument}]
+func (b *Index) FireBar(dst []Firing, instrument market.Symbol, bar market.Bar, closed time.Time, late bool) []Firing {
+	w := b.dependencies[Dependency{Instrument: instrument}]
 	if w == nil {
 		return dst
 	}
-	m := move{open: bar.T * 1000, closed: milli(closed), firing: Firing{At: closed, Late: late}}
+	m := trigger{open: bar.T * 1000, closed: milli(closed), firing: Firing{At: closed, Late: late}}
 	if w.above != nil && w.above.reached(bar.H) {
-		m.far, m.near = bar.H, bar.C
+		m.extremeKey, m.closeKey = bar.H, bar.C
 		dst = b.fire(dst, w.above, m)
 	}
 	if w.below != nil && w.below.reached(-bar.L) {
-		m.far, m.near = -bar.L, -bar.C
+		m.extremeKey, m.closeKey = -bar.L, -bar.C
 		dst = b.fire(dst, w.below, m)
 	}
 	return dst
 }
 
-// Signal fires the alerts that wait for a signal: one that the bar which closed
+// FireSignal fires the alerts that wait for a signal: one that the bar which closed
 // at the given time has confirmed, of the group with that key. Alerts made at
 // the close or later do not count it. It appends the firings to dst by creation.
-func (b *Book) Signal(dst []Firing, n Need, key, label string, value float64, closed time.Time, late bool) []Firing {
-	w := b.needs[n]
+func (b *Index) FireSignal(dst []Firing, n Dependency, key, label string, value float64, closed time.Time, late bool) []Firing {
+	w := b.dependencies[n]
 	if w == nil {
 		return dst
 	}
@@ -95,7 +95,7 @@ func (b *Book) Signal(dst []Firing, n Need, key, label string, value float64, cl
 	end := float64(milli(closed))
 	for _, q := range w.groups[i].queues {
 		if q.signal == label && q.reached(end) {
-			m := whole(end, closed)
+			m := fullTrigger(end, closed)
 			m.closed, m.firing.Value, m.firing.Late = milli(closed), value, late
 			return b.fire(dst, q, m)
 		}
@@ -104,7 +104,7 @@ func (b *Book) Signal(dst []Firing, n Need, key, label string, value float64, cl
 }
 
 // fire takes the alerts that m makes true out of the queue.
-func (b *Book) fire(dst []Firing, q *queue, m move) []Firing {
+func (b *Index) fire(dst []Firing, q *queue, m trigger) []Firing {
 	b.hits = b.collect(b.hits[:0], q, &m)
 	slices.SortFunc(b.hits, func(x, y uint32) int {
 		r, s := b.record(x), b.record(y)
@@ -116,17 +116,17 @@ func (b *Book) fire(dst []Firing, q *queue, m move) []Firing {
 		f.Alert = b.alert(slot)
 		switch q.kind {
 		case PriceAbove:
-			f.Value = m.reach(r)
+			f.Value = m.keyFor(r)
 		case PriceBelow:
-			f.Value = -m.reach(r)
+			f.Value = -m.keyFor(r)
 		default: // the signal's own
 		}
 		q.remove(r.pos)
-		if r.expiry != nowhere {
+		if r.expiry != noSlot {
 			b.expiries.remove(r.expiry)
 		}
 		b.fired++
-		b.pending[slot] = pending{f.Value, f.At, f.Late, f.Expires, b.fired}
+		b.uncommitted[slot] = uncommitted{f.Value, f.At, f.Late, f.Expires, b.fired}
 		dst = append(dst, f)
 	}
 	return dst
@@ -135,16 +135,16 @@ func (b *Book) fire(dst []Firing, q *queue, m move) []Firing {
 // collect appends the alerts of the queue that m makes true. It walks down the
 // heap and turns back at the first key that was not reached, so it sees those
 // that fire, those that the bar does not count for, and two more each.
-func (b *Book) collect(hits []uint32, q *queue, m *move) []uint32 {
+func (b *Index) collect(hits []uint32, q *queue, m *trigger) []uint32 {
 	b.todo = append(b.todo[:0], 0)
 	for len(b.todo) > 0 {
 		i := b.todo[len(b.todo)-1]
 		b.todo = b.todo[:len(b.todo)-1]
-		if int(i) >= len(q.entries) || !(q.entries[i].key <= m.far) {
+		if int(i) >= len(q.entries) || !(q.entries[i].key <= m.extremeKey) {
 			continue
 		}
 		e := q.entries[i]
-		if r := b.record(e.slot); e.key <= m.reach(r) && r.created < m.closed && !b.expired(r, m.firing.At) {
+		if r := b.record(e.slot); e.key <= m.keyFor(r) && r.created < m.closed && !b.expired(r, m.firing.At) {
 			hits = append(hits, e.slot)
 		}
 		b.todo = append(b.todo, 2*i+1, 2*i+2)
@@ -152,34 +152,34 @@ func (b *Book) collect(hits []uint32, q *queue, m *move) []uint32 {
 	return hits
 }
 
-func (b *Book) expired(r *record, now time.Time) bool {
-	return r.expiry != nowhere && b.expiries.entries[r.expiry].key <= float64(milli(now))
+func (b *Index) expired(r *record, now time.Time) bool {
+	return r.expiry != noSlot && b.expiries.entries[r.expiry].key <= float64(milli(now))
 }
 
-// Pending appends the firings that were not settled, in the order they were
+// Uncommitted appends the firings that were not settled, in the order they were
 // found. After a failed commit the engine tries these again.
-func (b *Book) Pending(dst []Firing) []Firing {
+func (b *Index) Uncommitted(dst []Firing) []Firing {
 	b.hits = b.hits[:0]
-	for slot := range b.pending {
+	for slot := range b.uncommitted {
 		b.hits = append(b.hits, slot)
 	}
-	slices.SortFunc(b.hits, func(x, y uint32) int { return cmp.Compare(b.pending[x].order, b.pending[y].order) })
+	slices.SortFunc(b.hits, func(x, y uint32) int { return cmp.Compare(b.uncommitted[x].order, b.uncommitted[y].order) })
 	for _, slot := range b.hits {
-		p := b.pending[slot]
+		p := b.uncommitted[slot]
 		dst = append(dst, Firing{b.alert(slot), p.value, p.at, p.late})
 	}
 	return dst
 }
 
-// Settle forgets an alert whose firing was committed, or which the store no
+// RemoveFired forgets an alert whose firing was committed, or which the store no
 // longer has. An unknown id is ignored: the alert was removed meanwhile.
-func (b *Book) Settle(id string) {
+func (b *Index) RemoveFired(id string) {
 	raw, ok := parseID(id)
 	if !ok {
 		return
 	}
 	if slot, there := b.byID[raw]; there {
-		b.forget(slot)
+		b.deleteRecord(slot)
 	}
 }
 
@@ -187,7 +187,7 @@ func (b *Book) Settle(id string) {
 // dst, the first to expire in front. Inactive ones stay, and so do pending ones, which
 // came true in time, and those of which wanting says that bars of what they depend on are missing,
 // since they may have come true before they expired; nil says so of none.
-func (b *Book) Expire(dst []Alert, now time.Time, wanting func(Need) bool) []Alert {
+func (b *Index) Expire(dst []Alert, now time.Time, mayStillFire func(Dependency) bool) []Alert {
 	limit := float64(milli(now))
 	if !b.expiries.reached(limit) {
 		return dst
@@ -200,7 +200,7 @@ func (b *Book) Expire(dst []Alert, now time.Time, wanting func(Need) bool) []Ale
 			continue
 		}
 		slot := b.expiries.entries[i].slot
-		if r := b.record(slot); r.pos != nowhere && (wanting == nil || !wanting(b.queues[r.queue].watched.need)) {
+		if r := b.record(slot); r.pos != noSlot && (mayStillFire == nil || !mayStillFire(b.queues[r.queue].dependents.dependency)) {
 			b.hits = append(b.hits, slot)
 		}
 		b.todo = append(b.todo, 2*i+1, 2*i+2)
@@ -211,7 +211,7 @@ func (b *Book) Expire(dst []Alert, now time.Time, wanting func(Need) bool) []Ale
 	})
 	for _, slot := range b.hits {
 		dst = append(dst, b.alert(slot))
-		b.forget(slot)
+		b.deleteRecord(slot)
 	}
 	return dst
 }

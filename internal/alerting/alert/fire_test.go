@@ -48,7 +48,7 @@ func TestTouch_FiresWhatThePriceReached(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			a := price(tc.kind, tc.threshold)
-			got := bookOf(t, a).Touch(nil, btc, tc.lo, tc.hi, after(time.Second))
+			got := bookOf(t, a).FirePrice(nil, btc, tc.lo, tc.hi, after(time.Second))
 			var want []alert.Firing
 			if tc.fires {
 				want = []alert.Firing{{Alert: a, Value: tc.value, At: after(time.Second)}}
@@ -63,10 +63,10 @@ func TestTouch_FiresWhatThePriceReached(t *testing.T) {
 func TestTouch_FiresOnce(t *testing.T) {
 	t.Parallel()
 	b := bookOf(t, price(alert.PriceAbove, "100"))
-	if got := b.Touch(nil, btc, 101, 101, start); len(got) != 1 {
+	if got := b.FirePrice(nil, btc, 101, 101, start); len(got) != 1 {
 		t.Fatalf("fired %d times", len(got))
 	}
-	if got := b.Touch(nil, btc, 101, 101, start); len(got) != 0 {
+	if got := b.FirePrice(nil, btc, 101, 101, start); len(got) != 0 {
 		t.Errorf("fired again: %v", got)
 	}
 }
@@ -74,7 +74,7 @@ func TestTouch_FiresOnce(t *testing.T) {
 func TestTouch_OtherInstrumentsStayQuiet(t *testing.T) {
 	t.Parallel()
 	b := bookOf(t, price(alert.PriceAbove, "100"))
-	if got := b.Touch(nil, eth, 101, 101, start); len(got) != 0 {
+	if got := b.FirePrice(nil, eth, 101, 101, start); len(got) != 0 {
 		t.Errorf("fired %v", got)
 	}
 }
@@ -84,22 +84,22 @@ func TestTouch_FailedCommitIsTriedAgain(t *testing.T) {
 	a := price(alert.PriceAbove, "100")
 	a.Expires = after(time.Minute)
 	b := bookOf(t, a)
-	first := b.Touch(nil, btc, 101, 101, after(time.Second))
+	first := b.FirePrice(nil, btc, 101, 101, after(time.Second))
 	// The commit fails. The price falls back and the alert's time runs out.
-	if got := b.Touch(nil, btc, 90, 90, after(2*time.Second)); len(got) != 0 {
+	if got := b.FirePrice(nil, btc, 90, 90, after(2*time.Second)); len(got) != 0 {
 		t.Errorf("fired again: %v", got)
 	}
 	if got := b.Expire(nil, after(time.Hour), nil); len(got) != 0 {
 		t.Errorf("a firing expired: %v", got)
 	}
-	if diff := cmp.Diff(first, b.Pending(nil)); diff != "" {
+	if diff := cmp.Diff(first, b.Uncommitted(nil)); diff != "" {
 		t.Errorf("what is tried again is not what fired: %s", diff)
 	}
 	if diff := cmp.Diff([]alert.Alert{a}, b.List("local")); diff != "" {
 		t.Errorf("the store has the alert, the list has not: %s", diff)
 	}
-	b.Settle(a.ID)
-	if b.Len() != 0 || len(b.Pending(nil)) != 0 || b.Needed(a.Need()) {
+	b.RemoveFired(a.ID)
+	if b.Len() != 0 || len(b.Uncommitted(nil)) != 0 || b.DependsOn(a.Dependency()) {
 		t.Error("something is left after the commit")
 	}
 }
@@ -109,19 +109,19 @@ func TestSignal_CountsBarsThatCloseAfterCreation(t *testing.T) {
 	a := signal("wavetrend", "cross_up")
 	b := bookOf(t, a)
 	var key string
-	for k, s := range b.Groups(a.Need()) {
+	for k, s := range b.Groups(a.Dependency()) {
 		key = k
 		if s.Def.Name != "wavetrend" || s.Key() != k {
 			t.Errorf("group %s of %s", k, s.Def.Name)
 		}
 	}
-	if got := b.Signal(nil, a.Need(), key, "cross_up", 12.5, start, false); len(got) != 0 {
+	if got := b.FireSignal(nil, a.Dependency(), key, "cross_up", 12.5, start, false); len(got) != 0 {
 		t.Error("a bar that closed when the alert was made fired it")
 	}
-	if got := b.Signal(nil, a.Need(), key, "cross_down", 12.5, after(time.Hour), false); len(got) != 0 {
+	if got := b.FireSignal(nil, a.Dependency(), key, "cross_down", 12.5, after(time.Hour), false); len(got) != 0 {
 		t.Error("another signal fired it")
 	}
-	got := b.Signal(nil, a.Need(), key, "cross_up", 12.5, after(time.Hour), true)
+	got := b.FireSignal(nil, a.Dependency(), key, "cross_up", 12.5, after(time.Hour), true)
 	if diff := cmp.Diff([]alert.Firing{{Alert: a, Value: 12.5, At: after(time.Hour), Late: true}}, got); diff != "" {
 		t.Error(diff)
 	}
@@ -131,7 +131,7 @@ func TestGroups_OnePerIndicator(t *testing.T) {
 	t.Parallel()
 	b := bookOf(t, signal("wavetrend", "cross_up"), signal("wavetrend", "cross_down"), signal("wavetrend", "cross_up"), signal("macd", "cross_up"))
 	var names []string
-	for _, s := range b.Groups(alert.Need{Instrument: btc, Interval: market.Hour4}) {
+	for _, s := range b.Groups(alert.Dependency{Instrument: btc, Interval: market.Hour4}) {
 		names = append(names, s.Def.Name)
 	}
 	if diff := cmp.Diff([]string{"macd", "wavetrend"}, names); diff != "" {
@@ -144,7 +144,7 @@ func TestGroups_OnePerIndicator(t *testing.T) {
 func TestTouch_ManyComeAndGo(t *testing.T) {
 	t.Parallel()
 	const n = 5_000
-	random, b := rand.New(rand.NewPCG(5, 6)), alert.NewBook()
+	random, b := rand.New(rand.NewPCG(5, 6)), alert.NewIndex()
 	waiting, gone := make(map[int][]string), []string(nil) // by threshold; to be removed
 	for range n {
 		threshold := 1 + random.IntN(n/2)
@@ -164,9 +164,9 @@ func TestTouch_ManyComeAndGo(t *testing.T) {
 	}
 	for at := range n/2 + 1 {
 		var got []string
-		for _, f := range b.Touch(nil, btc, float64(at), float64(at), start) {
+		for _, f := range b.FirePrice(nil, btc, float64(at), float64(at), start) {
 			got = append(got, f.ID)
-			b.Settle(f.ID)
+			b.RemoveFired(f.ID)
 		}
 		slices.Sort(got)
 		slices.Sort(waiting[at])
@@ -174,7 +174,7 @@ func TestTouch_ManyComeAndGo(t *testing.T) {
 			t.Fatalf("%d fired %v, want %v", at, got, waiting[at])
 		}
 	}
-	if _, some := b.NextExpiry(); some || b.Len() != 0 || b.Needed(alert.Need{Instrument: btc}) {
+	if _, some := b.NextExpiry(); some || b.Len() != 0 || b.DependsOn(alert.Dependency{Instrument: btc}) {
 		t.Errorf("%d are left", b.Len())
 	}
 }

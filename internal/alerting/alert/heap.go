@@ -6,20 +6,20 @@ type entry struct {
 	slot uint32
 }
 
-// nowhere is the position of an alert that is in no heap, and the end of a list.
-const nowhere = ^uint32(0)
+// noSlot is the position of an alert that is in no heap, and the end of a list.
+const noSlot = ^uint32(0)
 
-// small returns n in the width that slots and positions have.
-func small(n int) uint32 {
+// toUint32 returns n in the width that slots and positions have.
+func toUint32(n int) uint32 {
 	return uint32(n) //nolint:gosec // four billion alerts need more memory than there is
 }
 
 // heap is a binary heap whose entries know their position, so that one from the
 // middle can be taken out. The position of an alert is kept in its record.
 type heap struct {
-	first   float64 // the key of the first entry, so that most ticks need not look there
-	entries []entry
-	cell    func(slot uint32) *uint32 // where the position of an alert is kept
+	first    float64 // the key of the first entry, so that most ticks need not look there
+	entries  []entry
+	position func(slot uint32) *uint32 // where the position of an alert is kept
 }
 
 // reached reports whether an entry has a key of at most limit. None is at most NaN.
@@ -34,7 +34,7 @@ func (h *heap) push(key float64, slot uint32) {
 
 // remove takes out the entry at position i.
 func (h *heap) remove(i uint32) {
-	*h.cell(h.entries[i].slot) = nowhere
+	*h.position(h.entries[i].slot) = noSlot
 	last := len(h.entries) - 1
 	moved := h.entries[last]
 	h.entries = h.entries[:last]
@@ -87,5 +87,5 @@ func (h *heap) set(i int, e entry) {
 	if h.entries[i] = e; i == 0 {
 		h.first = e.key
 	}
-	*h.cell(e.slot) = small(i)
+	*h.position(e.slot) = toUint32(i)
 }

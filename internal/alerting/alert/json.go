@@ -60,7 +60,7 @@ const mostZeros = 20
 // appendDecimal appends d exactly. It does not allocate for numbers of up to 15
 // digits, which thresholds have.
 func appendDecimal(dst []byte, d decimal.Decimal) []byte {
-	coef, exp, fits := split(d)
+	coef, exp, fits := packDecimal(d)
 	if !fits || exp > mostZeros || exp < -mostZeros-17 {
 		return appendDigits(dst, d)
 	}

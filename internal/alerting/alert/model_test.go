@@ -24,11 +24,11 @@ func (m *model) isPending(id string) bool {
 
 // fire makes the alerts of that type pending that came says came true, and
 // returns them ordered by key, creation and id.
-func (m *model) fire(kind alert.Type, n alert.Need, at time.Time, key func(*alert.Alert) float64, came func(*alert.Alert) (float64, bool)) []alert.Firing {
+func (m *model) fire(kind alert.Type, n alert.Dependency, at time.Time, key func(*alert.Alert) float64, came func(*alert.Alert) (float64, bool)) []alert.Firing {
 	var firings []alert.Firing
 	for i := range m.alerts {
 		a := &m.alerts[i]
-		if a.Condition.Type != kind || a.Need() != n || m.isPending(a.ID) || m.inactive[a.ID] || !a.Expires.IsZero() && !at.Before(a.Expires) {
+		if a.Condition.Type != kind || a.Dependency() != n || m.isPending(a.ID) || m.inactive[a.ID] || !a.Expires.IsZero() && !at.Before(a.Expires) {
 			continue
 		}
 		if value, yes := came(a); yes {
@@ -50,7 +50,7 @@ func above(a *alert.Alert) float64 { return a.Condition.Threshold.InexactFloat64
 func below(a *alert.Alert) float64 { return -a.Condition.Threshold.InexactFloat64() }
 
 func (m *model) touch(instrument market.Symbol, lo, hi float64, at time.Time) []alert.Firing {
-	n := alert.Need{Instrument: instrument}
+	n := alert.Dependency{Instrument: instrument}
 	firings := append(
 		m.fire(alert.PriceAbove, n, at, above, func(a *alert.Alert) (float64, bool) { return hi, above(a) <= hi }),
 		m.fire(alert.PriceBelow, n, at, below, func(a *alert.Alert) (float64, bool) { return lo, -below(a) >= lo })...)
@@ -60,9 +60,9 @@ func (m *model) touch(instrument market.Symbol, lo, hi float64, at time.Time) []
 
 // touchBar asks each alert which price of the bar is the furthest that counts for it.
 func (m *model) touchBar(instrument market.Symbol, bar market.Bar, closed time.Time, late bool) []alert.Firing {
-	n, opened := alert.Need{Instrument: instrument}, time.Unix(bar.T, 0)
+	n, opened := alert.Dependency{Instrument: instrument}, time.Unix(bar.T, 0)
 	extreme := func(a *alert.Alert, whole float64) float64 {
-		if opened.Before(a.Created) && (a.Since.IsZero() || opened.Before(a.Since)) {
+		if opened.Before(a.Created) && (a.BarOpen.IsZero() || opened.Before(a.BarOpen)) {
 			return bar.C
 		}
 		return whole
@@ -83,7 +83,7 @@ func (m *model) touchBar(instrument market.Symbol, bar market.Bar, closed time.T
 	return firings
 }
 
-func (m *model) signal(n alert.Need, indicator, label string, value float64, closed time.Time, late bool) []alert.Firing {
+func (m *model) signal(n alert.Dependency, indicator, label string, value float64, closed time.Time, late bool) []alert.Firing {
 	firings := m.fire(alert.IndicatorSignal, n, closed, func(*alert.Alert) float64 { return 0 }, func(a *alert.Alert) (float64, bool) {
 		return value, a.Condition.Indicator == indicator && a.Condition.Signal == label && a.Created.Before(closed)
 	})
@@ -141,19 +141,19 @@ func (m *model) deactivate(instrument market.Symbol) {
 func (m *model) active() int { return len(m.alerts) - len(m.inactive) }
 
 // needs returns the needs of active alerts with the indicators of each, sorted.
-func (m *model) needs() map[alert.Need][]string {
-	needs := make(map[alert.Need][]string)
+func (m *model) needs() map[alert.Dependency][]string {
+	needs := make(map[alert.Dependency][]string)
 	for i := range m.alerts {
 		a := &m.alerts[i]
 		if m.inactive[a.ID] {
 			continue
 		}
-		names := needs[a.Need()]
+		names := needs[a.Dependency()]
 		if name := a.Condition.Indicator; name != "" && !slices.Contains(names, name) {
 			names = append(names, name)
 			slices.Sort(names)
 		}
-		needs[a.Need()] = names
+		needs[a.Dependency()] = names
 	}
 	return needs
 }

@@ -20,7 +20,7 @@ import (
 // machine runs a book and the model side by side. Few symbols, thresholds and
 // moments make ties and boundaries likely.
 type machine struct {
-	book  *alert.Book
+	book  *alert.Index
 	model *model
 	now   time.Time
 	known []string // every id there ever was
@@ -50,7 +50,7 @@ func (m *machine) add(t *rapid.T) {
 		a.Interval, a.Condition.Indicator, a.Condition.Signal = intervals.Draw(t, "interval"), indicators.Draw(t, "indicator"), labels.Draw(t, "label")
 	} else {
 		if rapid.Bool().Draw(t, "since") {
-			a.Since = m.now.Truncate(time.Second).Add(-time.Duration(rapid.IntRange(0, 90).Draw(t, "seconds")) * time.Second)
+			a.BarOpen = m.now.Truncate(time.Second).Add(-time.Duration(rapid.IntRange(0, 90).Draw(t, "seconds")) * time.Second)
 		}
 		a.Condition.Threshold = decimal.RequireFromString(levels.Draw(t, "threshold"))
 	}
@@ -80,7 +80,7 @@ func (m *machine) activate(t *rapid.T) {
 
 func (m *machine) deactivate(t *rapid.T) {
 	instrument := symbols.Draw(t, "instrument")
-	m.book.Deactivate(func(n alert.Need) bool { return n.Instrument == instrument })
+	m.book.Deactivate(func(n alert.Dependency) bool { return n.Instrument == instrument })
 	m.model.deactivate(instrument)
 }
 
@@ -102,7 +102,7 @@ func (m *machine) cancel(t *rapid.T) {
 
 func (m *machine) tick(t *rapid.T) {
 	symbol, x, y := symbols.Draw(t, "symbol"), prices.Draw(t, "price"), prices.Draw(t, "price")
-	same(t, m.model.touch(symbol, min(x, y), max(x, y), m.now), m.book.Touch(nil, symbol, min(x, y), max(x, y), m.now))
+	same(t, m.model.touch(symbol, min(x, y), max(x, y), m.now), m.book.FirePrice(nil, symbol, min(x, y), max(x, y), m.now))
 }
 
 // missedBar is a bar read afterwards; it may have closed before the alerts were made.
@@ -111,11 +111,11 @@ func (m *machine) missedBar(t *rapid.T) {
 	c := prices.Filter(func(c float64) bool { return min(x, y) <= c && c <= max(x, y) }).Draw(t, "close")
 	closed := m.now.Add(-time.Duration(rapid.IntRange(0, 4).Draw(t, "age")) * 30 * time.Second)
 	bar := market.Bar{T: closed.Add(-time.Minute).Unix(), H: max(x, y), L: min(x, y), C: c}
-	same(t, m.model.touchBar(symbol, bar, closed, true), m.book.TouchBar(nil, symbol, bar, closed, true))
+	same(t, m.model.touchBar(symbol, bar, closed, true), m.book.FireBar(nil, symbol, bar, closed, true))
 }
 
 func (m *machine) signal(t *rapid.T) {
-	n := alert.Need{Instrument: symbols.Draw(t, "symbol"), Interval: intervals.Draw(t, "interval")}
+	n := alert.Dependency{Instrument: symbols.Draw(t, "symbol"), Interval: intervals.Draw(t, "interval")}
 	name, label := indicators.Draw(t, "indicator"), labels.Draw(t, "label")
 	closed := m.now.Add(-time.Duration(rapid.IntRange(0, 4).Draw(t, "age")) * 30 * time.Second)
 	selection, err := indicator.ResolveAlert(name)
@@ -123,14 +123,14 @@ func (m *machine) signal(t *rapid.T) {
 		t.Fatal(err)
 	}
 	late := rapid.Bool().Draw(t, "late")
-	same(t, m.model.signal(n, name, label, 1.5, closed, late), m.book.Signal(nil, n, selection.Key(), label, 1.5, closed, late))
+	same(t, m.model.signal(n, name, label, 1.5, closed, late), m.book.FireSignal(nil, n, selection.Key(), label, 1.5, closed, late))
 }
 
 // commit settles a part of what is pending; the rest is a commit that failed.
 func (m *machine) commit(t *rapid.T) {
-	for _, f := range m.book.Pending(nil) {
+	for _, f := range m.book.Uncommitted(nil) {
 		if rapid.Bool().Draw(t, "commits") {
-			m.book.Settle(f.ID)
+			m.book.RemoveFired(f.ID)
 			m.model.remove(f.ID)
 		}
 	}
@@ -165,14 +165,14 @@ func (m *machine) check(t *rapid.T) {
 			t.Fatalf("Count of %s is %d, want %d", owner, m.book.Count(owner), len(want))
 		}
 	}
-	same(t, m.model.pending, m.book.Pending(nil))
-	needs := make(map[alert.Need][]string)
+	same(t, m.model.pending, m.book.Uncommitted(nil))
+	needs := make(map[alert.Dependency][]string)
 	for n := range m.book.Needs() {
 		var names []string
 		for _, s := range m.book.Groups(n) {
 			names = append(names, s.Def.Name)
 		}
-		if m.book.Needed(n) {
+		if m.book.DependsOn(n) {
 			needs[n] = names
 		} else if len(names) > 0 {
 			t.Fatalf("%v is not needed and has groups %v", n, names)
@@ -198,7 +198,7 @@ func same(t *rapid.T, want, got any) {
 func TestBook_EqualsASearchedSlice(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		m := &machine{book: alert.NewBook(), model: &model{inactive: make(map[string]bool)}, now: start}
+		m := &machine{book: alert.NewIndex(), model: &model{inactive: make(map[string]bool)}, now: start}
 		t.Repeat(map[string]func(*rapid.T){
 			"add": m.add, "add more": m.add, "cancel": m.cancel, "activate": m.activate, "deactivate": m.deactivate, "tick": m.tick, "missed bar": m.missedBar, "signal": m.signal,
 			"commit": m.commit, "wait": m.wait, "expire": m.expire, "": m.check,

@@ -19,7 +19,7 @@ type record struct {
 	created int64  // unix milliseconds
 	coef    int64  // the threshold is coef x 10^exp
 	exp     int16  // or wide
-	since   uint16 // seconds from Since to created, and one more; 0 for none
+	barOpen uint16 // seconds from Since to created, and one more; 0 for none
 	owner   uint32
 	symbol  uint32 // as the client wrote it
 	queue   uint32 // what it waits in
@@ -43,17 +43,17 @@ const (
 type page [pageSize]record
 
 // record returns the record in a slot.
-func (b *Book) record(slot uint32) *record {
+func (b *Index) record(slot uint32) *record {
 	return &b.pages[slot>>pageBits][slot%pageSize]
 }
 
-// slot returns a free one, with a zero record in it.
-func (b *Book) slot() uint32 {
-	if b.free == nowhere {
-		first := small(len(b.pages)) << pageBits
+// allocSlot returns a free one, with a zero record in it.
+func (b *Index) allocSlot() uint32 {
+	if b.free == noSlot {
+		first := toUint32(len(b.pages)) << pageBits
 		b.pages = append(b.pages, new(page))
 		for i := range uint32(pageSize) {
-			b.release(first + pageSize - 1 - i)
+			b.freeSlot(first + pageSize - 1 - i)
 		}
 	}
 	slot := b.free
@@ -62,8 +62,8 @@ func (b *Book) slot() uint32 {
 	return slot
 }
 
-// release makes a slot free.
-func (b *Book) release(slot uint32) {
+// freeSlot makes a slot free.
+func (b *Index) freeSlot(slot uint32) {
 	*b.record(slot) = record{next: b.free}
 	b.free = slot
 }
@@ -72,8 +72,8 @@ func (b *Book) release(slot uint32) {
 // holds and stands in Book.wide.
 const wide = math.MaxInt16
 
-// split returns d as coef x 10^exp, and false when the digits of d do not fit.
-func split(d decimal.Decimal) (coef int64, exp int16, fits bool) {
+// packDecimal returns d as coef x 10^exp, and false when the digits of d do not fit.
+func packDecimal(d decimal.Decimal) (coef int64, exp int16, fits bool) {
 	// Not 18, all of which fit: NumDigits may be one short.
 	e := d.Exponent()
 	if d.NumDigits() > 17 || e <= math.MinInt16 || e >= wide {
@@ -86,28 +86,28 @@ func split(d decimal.Decimal) (coef int64, exp int16, fits bool) {
 	return coef, exp, true
 }
 
-// sinceOf returns how long before its creation an alert's bar opened, as a record
+// packBarOpen returns how long before its creation an alert's bar opened, as a record
 // keeps it. An alert whose bar is longer than a record can say has none.
-func sinceOf(a *Alert) uint16 {
-	before := a.Created.Unix() - a.Since.Unix()
-	if a.Since.IsZero() || before < 0 || before >= math.MaxUint16 {
+func packBarOpen(a *Alert) uint16 {
+	before := a.Created.Unix() - a.BarOpen.Unix()
+	if a.BarOpen.IsZero() || before < 0 || before >= math.MaxUint16 {
 		return 0
 	}
 	return uint16(before + 1)
 }
 
-// from returns the time in milliseconds from which the bars of the price count
+// countsFrom returns the time in milliseconds from which the bars of the price count
 // whole.
-func (r *record) from() int64 {
-	if r.since == 0 {
+func (r *record) countsFrom() int64 {
+	if r.barOpen == 0 {
 		return r.created
 	}
-	return r.created - r.created%1000 - int64(r.since-1)*1000
+	return r.created - r.created%1000 - int64(r.barOpen-1)*1000
 }
 
-// nearest returns the float64 nearest to d, which is infinite where d is beyond
+// toFloat returns the float64 nearest to d, which is infinite where d is beyond
 // all of them. It works on digits: 10^exp may be too long to write out.
-func nearest(d decimal.Decimal) float64 {
+func toFloat(d decimal.Decimal) float64 {
 	var buf [32]byte
 	f, _ := strconv.ParseFloat(string(appendDigits(buf[:0], d)), 64) // the only error is a range, and f is infinite then
 	return f
@@ -115,7 +115,7 @@ func nearest(d decimal.Decimal) float64 {
 
 // appendDigits appends d as its coefficient and exponent.
 func appendDigits(dst []byte, d decimal.Decimal) []byte {
-	if coef, exp, fits := split(d); fits {
+	if coef, exp, fits := packDecimal(d); fits {
 		dst = strconv.AppendInt(dst, coef, 10)
 		return strconv.AppendInt(append(dst, 'e'), int64(exp), 10)
 	}

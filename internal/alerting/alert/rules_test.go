@@ -20,7 +20,7 @@ func TestTouch_AlreadyTrueFiresAtOnce(t *testing.T) {
 	t.Parallel()
 	old, fresh := price(alert.PriceAbove, "200"), price(alert.PriceAbove, "100")
 	b := bookOf(t, old, fresh)
-	got := b.Touch(nil, btc, 150, 150, start) // the price when fresh was set
+	got := b.FirePrice(nil, btc, 150, 150, start) // the price when fresh was set
 	if diff := cmp.Diff([]alert.Firing{{Alert: fresh, Value: 150, At: start}}, got); diff != "" {
 		t.Error(diff)
 	}
@@ -30,7 +30,7 @@ func TestTouch_AppendsInTheOrderReached(t *testing.T) {
 	t.Parallel()
 	high, low, under, top := price(alert.PriceAbove, "30"), price(alert.PriceAbove, "10"), price(alert.PriceBelow, "20"), price(alert.PriceBelow, "25")
 	kept := alert.Firing{Value: 1}
-	got := bookOf(t, high, low, under, top).Touch([]alert.Firing{kept}, btc, 5, 40, start)
+	got := bookOf(t, high, low, under, top).FirePrice([]alert.Firing{kept}, btc, 5, 40, start)
 	want := []alert.Firing{kept, {Alert: low, Value: 40, At: start}, {Alert: high, Value: 40, At: start}, {Alert: top, Value: 5, At: start}, {Alert: under, Value: 5, At: start}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
@@ -41,8 +41,8 @@ func TestTouch_CostsNothingWhenNothingFires(t *testing.T) {
 	b := bookOf(t, price(alert.PriceAbove, "100"), price(alert.PriceBelow, "50"), signal("macd", "cross_up"))
 	buf := make([]alert.Firing, 0, 4)
 	if n := testing.AllocsPerRun(100, func() {
-		buf = b.Touch(buf[:0], btc, 60, 90, start)
-		buf = b.Touch(buf[:0], eth, 60, 90, start)
+		buf = b.FirePrice(buf[:0], btc, 60, 90, start)
+		buf = b.FirePrice(buf[:0], eth, 60, 90, start)
 	}); n != 0 || len(buf) != 0 {
 		t.Errorf("%v allocations, %d firings", n, len(buf))
 	}
@@ -78,12 +78,12 @@ func TestTouchBar_CountsWhatHappenedAfterCreation(t *testing.T) {
 			if tc.value != 0 {
 				want = []alert.Firing{{Alert: a, Value: tc.value, At: closed, Late: true}}
 			}
-			if diff := cmp.Diff(want, bookOf(t, a).TouchBar(nil, btc, bar, closed, true)); diff != "" {
+			if diff := cmp.Diff(want, bookOf(t, a).FireBar(nil, btc, bar, closed, true)); diff != "" {
 				t.Error(diff)
 			}
 		})
 	}
-	if got := bookOf(t).TouchBar(nil, eth, bar, start, true); got != nil {
+	if got := bookOf(t).FireBar(nil, eth, bar, start, true); got != nil {
 		t.Errorf("an empty book fired %v", got)
 	}
 }
@@ -95,9 +95,9 @@ func TestTouchBar_CountsTheBarOfSinceWhole(t *testing.T) {
 	bar := market.Bar{T: after(-20 * time.Second).Unix(), O: 95, H: 110, L: 90, C: 100}
 	for since, want := range map[time.Duration]int{-20 * time.Second: 2, -21 * time.Second: 2, -19 * time.Second: 0, -24 * time.Hour: 0} {
 		up, down := price(alert.PriceAbove, "105"), price(alert.PriceBelow, "95")
-		up.Since, down.Since = after(since), after(since)
+		up.BarOpen, down.BarOpen = after(since), after(since)
 		b := bookOf(t, up, down)
-		if got := b.TouchBar(nil, btc, bar, after(time.Minute), true); len(got) != want {
+		if got := b.FireBar(nil, btc, bar, after(time.Minute), true); len(got) != want {
 			t.Errorf("a bar of 20 s before, since %v: %d fired, want %d", since, len(got), want)
 		}
 	}
@@ -110,21 +110,21 @@ func TestSignal_OldOnesNeverFireANewAlert(t *testing.T) {
 	b := bookOf(t, fresh, old)
 	key := keyOf(t, "macd")
 	// The bar closed when fresh was set; it is evaluated a moment later.
-	got := b.Signal(nil, old.Need(), key, "cross_up", 1, after(4*time.Hour), false)
+	got := b.FireSignal(nil, old.Dependency(), key, "cross_up", 1, after(4*time.Hour), false)
 	if diff := cmp.Diff([]alert.Firing{{Alert: old, Value: 1, At: after(4 * time.Hour)}}, got); diff != "" {
 		t.Error(diff)
 	}
-	if got := b.Signal(nil, old.Need(), key, "cross_up", 2, after(8*time.Hour), false); len(got) != 1 || got[0].ID != fresh.ID {
+	if got := b.FireSignal(nil, old.Dependency(), key, "cross_up", 2, after(8*time.Hour), false); len(got) != 1 || got[0].ID != fresh.ID {
 		t.Errorf("the next bar fired %v", got)
 	}
-	for name, n := range map[string]alert.Need{
+	for name, n := range map[string]alert.Dependency{
 		"another interval": {Instrument: btc, Interval: market.Hour1}, "another instrument": {Instrument: eth, Interval: market.Hour4},
 	} {
-		if got := b.Signal(nil, n, key, "cross_up", 1, after(9*time.Hour), false); got != nil {
+		if got := b.FireSignal(nil, n, key, "cross_up", 1, after(9*time.Hour), false); got != nil {
 			t.Errorf("%s fired %v", name, got)
 		}
 	}
-	if got := b.Signal(nil, old.Need(), "rsi()", "cross_up", 1, after(9*time.Hour), false); got != nil {
+	if got := b.FireSignal(nil, old.Dependency(), "rsi()", "cross_up", 1, after(9*time.Hour), false); got != nil {
 		t.Errorf("another indicator fired %v", got)
 	}
 }
@@ -158,13 +158,13 @@ func TestExpire_BarsBeforeItCountBarsAfterItDoNot(t *testing.T) {
 	a := price(alert.PriceAbove, "100")
 	a.Expires = after(10 * time.Minute)
 	bar := market.Bar{T: after(5 * time.Minute).Unix(), H: 101, L: 99, C: 100}
-	if got := bookOf(t, a).TouchBar(nil, btc, bar, after(6*time.Minute), true); len(got) != 1 {
+	if got := bookOf(t, a).FireBar(nil, btc, bar, after(6*time.Minute), true); len(got) != 1 {
 		t.Error("a bar in time did not fire it")
 	}
-	if got := bookOf(t, a).TouchBar(nil, btc, bar, a.Expires, true); len(got) != 0 {
+	if got := bookOf(t, a).FireBar(nil, btc, bar, a.Expires, true); len(got) != 0 {
 		t.Error("a bar that closed at the expiry fired it")
 	}
-	if got := bookOf(t, a).Touch(nil, btc, 101, 101, a.Expires); len(got) != 0 {
+	if got := bookOf(t, a).FirePrice(nil, btc, 101, 101, a.Expires); len(got) != 0 {
 		t.Error("a tick at the expiry fired it")
 	}
 }
@@ -173,12 +173,12 @@ func TestSettle_IgnoresWhatIsGone(t *testing.T) {
 	t.Parallel()
 	a := price(alert.PriceAbove, "100")
 	b := bookOf(t, a)
-	b.Touch(nil, btc, 101, 101, start)
+	b.FirePrice(nil, btc, 101, 101, start)
 	b.Remove("local", a.ID) // cancelled while the commit was under way
-	b.Settle(a.ID)
-	b.Settle("no id at all")
-	if b.Len() != 0 || len(b.Pending(nil)) != 0 {
-		t.Errorf("Len %d, pending %v", b.Len(), b.Pending(nil))
+	b.RemoveFired(a.ID)
+	b.RemoveFired("no id at all")
+	if b.Len() != 0 || len(b.Uncommitted(nil)) != 0 {
+		t.Errorf("Len %d, pending %v", b.Len(), b.Uncommitted(nil))
 	}
 }
 
@@ -187,14 +187,14 @@ func TestNeeds_AreCounted(t *testing.T) {
 	first, second := signal("macd", "cross_up"), signal("wavetrend", "cross_up")
 	onPrice := price(alert.PriceBelow, "1")
 	b := bookOf(t, first, second, onPrice)
-	bars, quote := first.Need(), onPrice.Need()
+	bars, quote := first.Dependency(), onPrice.Dependency()
 	b.Remove("local", first.ID)
-	if !b.Needed(bars) || !b.Needed(quote) {
+	if !b.DependsOn(bars) || !b.DependsOn(quote) {
 		t.Error("a need was dropped too early")
 	}
 	b.Remove("local", second.ID)
 	b.Remove("local", onPrice.ID)
-	if b.Needed(bars) || b.Needed(quote) {
+	if b.DependsOn(bars) || b.DependsOn(quote) {
 		t.Error("a need outlived its alerts")
 	}
 	for n := range b.Needs() {

@@ -75,21 +75,21 @@ const (
 	maxLoads     = 4   // reads of history at a time: the venues have limits
 )
 
-// errStopped is what commands get when the loop does not run.
-var errStopped = &fault.Error{Kind: fault.Unavailable, Code: "stopping", Message: "the engine is stopping; try again in a moment", Retryable: true}
+// errStopping is what commands get when the loop does not run.
+var errStopping = &fault.Error{Kind: fault.Unavailable, Code: "stopping", Message: "the engine is stopping; try again in a moment", Retryable: true}
 
 // Engine watches the market. It is safe for concurrent use.
 type Engine struct {
 	cfg      Config
 	commands chan func(*loop)
 	stopped  chan struct{} // closed when the loop has ended
-	windows  shelf[provider.Sub, view]
-	lasts    shelf[market.Symbol, last]
+	windows  publishedMap[provider.Sub, window]
+	prices   publishedMap[market.Symbol, lastPrice]
 	status   atomic.Pointer[Status]
 
-	mu       sync.Mutex
-	followed map[market.Symbol]bool // as Follow was told last
-	changed  chan struct{}          // holds a token when that has changed
+	mu               sync.Mutex
+	requestedSymbols map[market.Symbol]bool // as Follow was told last
+	changed          chan struct{}          // holds a token when that has changed
 }
 
 // New returns an engine that does nothing until Run.
@@ -134,7 +134,7 @@ func (e *Engine) do(ctx context.Context, run func(*loop)) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	case <-e.stopped:
-		return errStopped
+		return errStopping
 	}
 	select {
 	case <-done:
@@ -142,12 +142,12 @@ func (e *Engine) do(ctx context.Context, run func(*loop)) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	case <-e.stopped:
-		return errStopped
+		return errStopping
 	}
 }
 
-// place is where an instrument trades.
-type place struct {
+// listing is where an instrument trades.
+type listing struct {
 	symbol   market.Symbol // with its venue
 	venue    provider.Provider
 	caps     provider.Caps
@@ -165,14 +165,14 @@ func (e *Engine) canonical(ctx context.Context, s market.Symbol) (market.Symbol,
 	return provider.Canonical(ctx, venue, s)
 }
 
-// locate finds the venue of an instrument and whether it has it. The name stays as it
+// resolveListing finds the venue of an instrument and whether it has it. The name stays as it
 // is: what alerts wait for is kept under it.
-func (e *Engine) locate(ctx context.Context, s market.Symbol) (*place, error) {
+func (e *Engine) resolveListing(ctx context.Context, s market.Symbol) (*listing, error) {
 	venue, err := e.cfg.Data.Route(ctx, s)
 	if err != nil {
 		return nil, err
 	}
-	p := &place{symbol: market.Symbol{Venue: venue.Name(), Name: s.Name}, venue: venue, caps: venue.Capabilities()}
+	p := &listing{symbol: market.Symbol{Venue: venue.Name(), Name: s.Name}, venue: venue, caps: venue.Capabilities()}
 	if c, ok := venue.(provider.Clocked); ok {
 		p.clock = c.Clock()
 	}
@@ -184,37 +184,37 @@ func (e *Engine) locate(ctx context.Context, s market.Symbol) (*place, error) {
 	return p, nil
 }
 
-// closes returns when the bar that opened at t closes, by the clock on the wall.
-func (p *place) closes(i market.Interval, t int64) time.Time {
-	return p.clock.Wall(p.ends(i, t))
+// closeTime returns when the bar that opened at t closes, by the clock on the wall.
+func (p *listing) closeTime(i market.Interval, t int64) time.Time {
+	return p.clock.Wall(p.closeUnix(i, t))
 }
 
-// ends returns when the bar that opened at t closes, by the venue's clock.
-func (p *place) ends(i market.Interval, t int64) int64 {
+// closeUnix returns when the bar that opened at t closes, by the venue's clock.
+func (p *listing) closeUnix(i market.Interval, t int64) int64 {
 	if span, ok := p.calendar.Bucket(i, t); ok {
 		return span.Close
 	}
 	return t + i.Seconds()
 }
 
-// wall returns a time of the venue's by the clock on the wall.
-func (p *place) wall(at time.Time) time.Time {
+// wallTime returns a time of the venue's by the clock on the wall.
+func (p *listing) wallTime(at time.Time) time.Time {
 	if p.clock.Speed == 0 {
 		return at
 	}
 	return p.clock.Wall(at.Unix())
 }
 
-// lacks reports whether a venue has no bars of an interval, though it may have
+// noBarsAtInterval reports whether a venue has no bars of an interval, though it may have
 // some of another: files may be of one interval alone.
-func lacks(err error) bool {
+func noBarsAtInterval(err error) bool {
 	f := fault.Of(err)
 	return f != nil && (f.Code == "no_bars" || f.Kind == fault.Invalid && f.Field == "interval")
 }
 
-// wait is how long to leave something alone that failed: longer each time, and as
+// backoff is how long to leave something alone that failed: longer each time, and as
 // long as it asked for.
-func (e *Engine) wait(fails int, most time.Duration, err error) time.Duration {
+func (e *Engine) backoff(fails int, most time.Duration, err error) time.Duration {
 	d := retry.Backoff{First: time.Second, Max: most}.Delay(fails, e.cfg.Rand)
 	if f := fault.Of(err); f != nil {
 		d = max(d, f.RetryAfter)
@@ -222,5 +222,5 @@ func (e *Engine) wait(fails int, most time.Duration, err error) time.Duration {
 	return d
 }
 
-// isStop reports whether an error says that the loop ends.
-func isStop(err error) bool { return errors.Is(err, context.Canceled) }
+// isShutdown reports whether an error says that the loop ends.
+func isShutdown(err error) bool { return errors.Is(err, context.Canceled) }

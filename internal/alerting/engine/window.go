@@ -10,49 +10,49 @@ import (
 	"candela/internal/market/provider"
 )
 
-// view is a window at one moment. It does not change. Its closed bars share
+// window is a window at one moment. It does not change. Its closed bars share
 // memory with those of later views: they are only ever appended to, by the loop,
 // and each view looks no further than its own end.
-type view struct {
-	closed  market.Bars
-	running market.Bar // the bar after closed, when runs
-	runs    bool
-	asOf    time.Time
-	whole   bool // the venue has nothing before closed
-	built   market.Interval
-	place   *place
+type window struct {
+	closed       market.Bars
+	forming      market.Bar // the bar after closed, when runs
+	hasForming   bool
+	asOf         time.Time
+	reachesStart bool // the venue has nothing before closed
+	builtFrom    market.Interval
+	listing      *listing
 }
 
-// shelf is where the loop puts things for everyone to read.
-type shelf[K comparable, V any] struct {
-	mu sync.RWMutex
-	of map[K]*atomic.Pointer[V]
+// publishedMap is where the loop puts things for everyone to read.
+type publishedMap[K comparable, V any] struct {
+	mu     sync.RWMutex
+	values map[K]*atomic.Pointer[V]
 }
 
 // get returns what lies under a key, nil for nothing.
-func (s *shelf[K, V]) get(key K) *V {
+func (s *publishedMap[K, V]) get(key K) *V {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	if found := s.of[key]; found != nil {
+	if found := s.values[key]; found != nil {
 		return found.Load()
 	}
 	return nil
 }
 
 // put lets others see what a pointer points to, now and later.
-func (s *shelf[K, V]) put(key K, shown *atomic.Pointer[V]) {
+func (s *publishedMap[K, V]) put(key K, shown *atomic.Pointer[V]) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.of == nil {
-		s.of = make(map[K]*atomic.Pointer[V])
+	if s.values == nil {
+		s.values = make(map[K]*atomic.Pointer[V])
 	}
-	s.of[key] = shown
+	s.values[key] = shown
 }
 
-func (s *shelf[K, V]) remove(key K) {
+func (s *publishedMap[K, V]) remove(key K) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	delete(s.of, key)
+	delete(s.values, key)
 }
 
 // Bars answers a request from the window of a series that is followed: the same
@@ -62,14 +62,14 @@ func (s *shelf[K, V]) remove(key K) {
 func (e *Engine) Bars(r marketdata.Request) (marketdata.BarSet, bool) {
 	v := e.windows.get(provider.Sub{Symbol: r.Symbol, Interval: r.Interval})
 	want := r.Bars + r.Warmup
-	if v == nil || !v.runs || v.built.Valid() || len(r.Series) > 0 || e.cfg.Now().Sub(v.asOf) > freshFor {
+	if v == nil || !v.hasForming || v.builtFrom.Valid() || len(r.Series) > 0 || e.cfg.Now().Sub(v.asOf) > maxPriceAge {
 		return marketdata.BarSet{}, false
 	}
-	if v.closed.Len()+1 < want && !v.whole {
+	if v.closed.Len()+1 < want && !v.reachesStart {
 		return marketdata.BarSet{}, false
 	}
-	span, open := v.place.calendar.Bucket(r.Interval, v.running.T)
-	if !open || !span.Holds(v.place.clock.Unix(e.cfg.Now())) {
+	span, open := v.listing.calendar.Bucket(r.Interval, v.forming.T)
+	if !open || !span.Holds(v.listing.clock.Unix(e.cfg.Now())) {
 		return marketdata.BarSet{}, false // the bar is over and was not told to be
 	}
 	past := v.closed.Tail(want - 1)
@@ -77,8 +77,8 @@ func (e *Engine) Bars(r marketdata.Request) (marketdata.BarSet, bool) {
 	for i := range past.Len() {
 		bars.Append(past.At(i))
 	}
-	bars.Append(v.running)
+	bars.Append(v.forming)
 	return marketdata.BarSet{
-		Symbol: r.Symbol, Instrument: r.Symbol, Provider: v.place.symbol.Venue, Bars: bars, Calendar: v.place.calendar, Forming: true, Live: true, AsOf: v.asOf,
+		Symbol: r.Symbol, Instrument: r.Symbol, Provider: v.listing.symbol.Venue, Bars: bars, Calendar: v.listing.calendar, Forming: true, Live: true, AsOf: v.asOf,
 	}, true
 }

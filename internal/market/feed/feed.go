@@ -24,21 +24,21 @@ import (
 )
 
 const (
-	silence     = 60 * time.Second              // without any event a stream counts as dead
-	maxLife     = 23*time.Hour + 30*time.Minute // of a stream; venues end them after 24 h
-	quietStart  = 5 * time.Second               // after it a stream that said nothing counts as connected
-	quietSwap   = 30 * time.Second              // the same where another stream still brings events
-	overlap     = 3 * time.Second               // how long a stream stays open after the next has taken over
-	goodLife    = time.Minute                   // a stream that lived so long resets the backoff
-	minBackoff  = time.Second                   // between attempts
-	maxBackoff  = 30 * time.Second              //
-	changeGap   = 5 * time.Second               // between streams opened for new subscriptions alone
-	tick        = time.Second                   // of the loop: all deadlines are kept to about this
-	workers     = 4                             // reads at a time
-	readLimit   = 30 * time.Second              // of one read
-	inboxSize   = 64                            // messages between streams and loop
-	maxBuffered = 128                           // events between one stream and the loop
-	maxPending  = 64                            // closed bars kept of one subscription behind a gap
+	maxSilence         = 60 * time.Second              // without any event a stream counts as dead
+	maxStreamAge       = 23*time.Hour + 30*time.Minute // of a stream; venues end them after 24 h
+	connectGrace       = 5 * time.Second               // after it a stream that said nothing counts as connected
+	replaceGrace       = 30 * time.Second              // the same where another stream still brings events
+	overlap            = 3 * time.Second               // how long a stream stays open after the next has taken over
+	stableAfter        = time.Minute                   // a stream that lived so long resets the backoff
+	minBackoff         = time.Second                   // between attempts
+	maxBackoff         = 30 * time.Second              //
+	minReplaceInterval = 5 * time.Second               // between streams opened for new subscriptions alone
+	tickInterval       = time.Second                   // of the loop: all deadlines are kept to about this
+	workers            = 4                             // reads at a time
+	readLimit          = 30 * time.Second              // of one read
+	inboxSize          = 64                            // messages between streams and loop
+	maxBuffered        = 128                           // events between one stream and the loop
+	maxPending         = 64                            // closed bars kept of one subscription behind a gap
 )
 
 // Event is an event of a subscription.
@@ -65,17 +65,17 @@ type Feed struct {
 	clock   provider.Clock // the venue's
 	changed chan struct{}  // holds one note that wanted has changed
 
-	mu     sync.Mutex
-	wanted map[provider.Sub]order
-	status Status
+	mu        sync.Mutex
+	requested map[provider.Sub]request
+	status    Status
 }
 
-// order is a subscription as it was asked for.
-type order struct {
-	since    int64
-	calendar market.Calendar
-	known    bool // the calendar is
-	number   uint64
+// request is a subscription as it was asked for.
+type request struct {
+	since       int64
+	calendar    market.Calendar
+	hasCalendar bool // the calendar is
+	id          uint64
 }
 
 // New returns a feed of the venue. Intervals that the venue lacks are built.
@@ -87,7 +87,7 @@ func New(p provider.Provider, cfg Config) *Feed {
 	p = aggregate.Over(p, cfg.Now)
 	return &Feed{
 		cfg: cfg, p: p, caps: p.Capabilities(), clock: clock,
-		changed: make(chan struct{}, 1), wanted: make(map[provider.Sub]order),
+		changed: make(chan struct{}, 1), requested: make(map[provider.Sub]request),
 		status: Status{Venue: p.Name()},
 	}
 }
@@ -96,7 +96,7 @@ func New(p provider.Provider, cfg Config) *Feed {
 // asks for those that close from now on. A subscription that is there is left as
 // it is. It may be called before Run and while it runs.
 func (f *Feed) Subscribe(ctx context.Context, sub provider.Sub, since int64) error {
-	o := order{since: since, known: true}
+	o := request{since: since, hasCalendar: true}
 	if !slices.Contains(f.caps.Intervals, sub.Interval) {
 		return provider.UnsupportedInterval(f.p.Name(), sub.Interval, f.caps.Intervals)
 	}
@@ -106,29 +106,29 @@ func (f *Feed) Subscribe(ctx context.Context, sub provider.Sub, since int64) err
 		case fault.NotFound, fault.Invalid:
 			return err
 		default:
-			o.calendar, o.known = instrument.Calendar, err == nil // the loop asks again
+			o.calendar, o.hasCalendar = instrument.Calendar, err == nil // the loop asks again
 		}
 	}
 	f.mu.Lock()
-	if _, there := f.wanted[sub]; !there {
-		f.status.orders++
-		o.number = f.status.orders
-		f.wanted[sub] = o
+	if _, there := f.requested[sub]; !there {
+		f.status.requests++
+		o.id = f.status.requests
+		f.requested[sub] = o
 	}
 	f.mu.Unlock()
-	f.note()
+	f.notifyChanged()
 	return nil
 }
 
 // Unsubscribe ends a subscription. Events that are on their way may still come.
 func (f *Feed) Unsubscribe(sub provider.Sub) {
 	f.mu.Lock()
-	delete(f.wanted, sub)
+	delete(f.requested, sub)
 	f.mu.Unlock()
-	f.note()
+	f.notifyChanged()
 }
 
-func (f *Feed) note() {
+func (f *Feed) notifyChanged() {
 	select {
 	case f.changed <- struct{}{}:
 	default: // a note is there; whoever takes it will see this change too

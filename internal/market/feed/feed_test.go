@@ -144,8 +144,8 @@ func nextStream(t *testing.T, lag time.Duration) {
 		if len(bars) != 720 || filled != 0 || len(v.asked()) != 0 {
 			t.Errorf("%d bars, %d of them read in %d minutes", len(bars), filled, len(v.asked()))
 		}
-		if all, most, _ := v.seen(); all != 13 || most != 2 || r.Status().Lost != 0 {
-			t.Errorf("%d streams, %d at a time, %d lost", all, most, r.Status().Lost)
+		if all, most, _ := v.seen(); all != 13 || most != 2 || r.Status().StreamsLost != 0 {
+			t.Errorf("%d streams, %d at a time, %d lost", all, most, r.Status().StreamsLost)
 		}
 	})
 }
@@ -178,7 +178,7 @@ func TestFeed_OutageIsTriedNotStormed(t *testing.T) {
 				t.Fatalf("%v: %d bars a minute after the outage", s, len(bars))
 			}
 		}
-		if s := r.Status(); s.Late != 0 || s.Silent != 0 || s.Connected != 1 {
+		if s := r.Status(); s.Overdue != 0 || s.Silent != 0 || s.Connected != 1 {
 			t.Errorf("status %+v", s)
 		}
 	})
@@ -264,7 +264,7 @@ func TestFeed_AnUnknownSymbolDoesNotStopTheOthers(t *testing.T) {
 		if bars, _ := r.closed(a); len(bars) != 10 {
 			t.Errorf("%d bars", len(bars))
 		}
-		if r.Status().Late != 1 {
+		if r.Status().Overdue != 1 {
 			t.Errorf("status %+v", r.Status())
 		}
 	})
@@ -302,7 +302,7 @@ func TestFeed_SilenceIsReported(t *testing.T) {
 			t.Errorf("status %+v", s)
 		}
 		time.Sleep(15*time.Minute + 5*time.Second)
-		if s := f.Status(); s.Silent != 0 || s.Connected != 1 || time.Since(s.Heard) > 20*time.Second {
+		if s := f.Status(); s.Silent != 0 || s.Connected != 1 || time.Since(s.LastEvent) > 20*time.Second {
 			t.Errorf("status %+v", s)
 		}
 		if bars, filled := r.closed(a); len(bars) != 30 || filled < 9 || filled > 12 {

@@ -73,7 +73,7 @@ func TestHub_FollowsEachSymbolAtItsVenue(t *testing.T) {
 		if closed[a] != 6 || closed[b] != 6 {
 			t.Errorf("closed %v", closed)
 		}
-		if s := h.Status(); len(s) != 2 || s[0].Venue != "one" || s[0].Streamed == 0 || s[1].Filled != 6 {
+		if s := h.Status(); len(s) != 2 || s[0].Venue != "one" || s[0].Streamed == 0 || s[1].Backfilled != 6 {
 			t.Errorf("status %+v", s)
 		}
 	})

@@ -25,15 +25,15 @@ type loop struct {
 	running  sync.WaitGroup
 	streamer provider.Streamer // nil for a venue that is read by the clock
 
-	tracks map[provider.Sub]*track
-	order  []*track // as they were asked for
-	lines  []*line
-	queue  []*track
-	held   []*track // with an event that waits for room
+	subscriptions map[provider.Sub]*subscription
+	order         []*subscription // as they were asked for
+	groups        []*streamGroup
+	queue         []*subscription
+	withLatest    []*subscription // with an event that waits for room
 
-	busy   int       // reads under way
-	fails  int       // reads in a row that failed
-	paused time.Time // until when nothing is read
+	reads               int       // reads under way
+	consecutiveFailures int       // reads in a row that failed
+	paused              time.Time // until when nothing is read
 
 	count Status
 }
@@ -41,7 +41,7 @@ type loop struct {
 func newLoop(ctx context.Context, f *Feed, out chan<- Event) *loop {
 	l := &loop{
 		f: f, out: out, inbox: make(chan message, inboxSize), results: make(chan result, workers),
-		tracks: make(map[provider.Sub]*track),
+		subscriptions: make(map[provider.Sub]*subscription),
 	}
 	l.ctx, l.stop = context.WithCancel(ctx)
 	if s, ok := f.p.(provider.Streamer); ok && f.caps.Live {
@@ -52,22 +52,22 @@ func newLoop(ctx context.Context, f *Feed, out chan<- Event) *loop {
 
 // run handles one thing at a time until the context ends.
 func (l *loop) run() error {
-	ticker := time.NewTicker(tick)
+	ticker := time.NewTicker(tickInterval)
 	defer ticker.Stop()
 	defer l.close()
-	l.update()
+	l.syncSubscriptions()
 	for {
 		select {
 		case <-l.ctx.Done():
 			return l.ctx.Err()
 		case m := <-l.inbox:
-			l.take(m)
+			l.handleMessage(m)
 		case r := <-l.results:
-			l.filled(r)
+			l.handleRead(r)
 		case <-l.f.changed:
-			l.update()
+			l.syncSubscriptions()
 		case <-ticker.C:
-			l.tick()
+			l.onTick()
 		}
 	}
 }
@@ -79,18 +79,18 @@ func (l *loop) close() {
 	l.publish(time.Now())
 }
 
-// update brings the tracks in line with what is wanted.
-func (l *loop) update() {
+// syncSubscriptions brings the tracks in line with what is wanted.
+func (l *loop) syncSubscriptions() {
 	l.f.mu.Lock()
-	var added []*track
-	for sub, o := range l.f.wanted {
-		if t, there := l.tracks[sub]; !there || t.order.number != o.number {
-			added = append(added, &track{sub: sub, order: o, clock: l.f.clock})
+	var added []*subscription
+	for sub, o := range l.f.requested {
+		if t, there := l.subscriptions[sub]; !there || t.request.id != o.id {
+			added = append(added, &subscription{sub: sub, request: o, clock: l.f.clock})
 		}
 	}
-	var dropped []*track
+	var dropped []*subscription
 	for _, t := range l.order {
-		if o, there := l.f.wanted[t.sub]; !there || o.number != t.order.number {
+		if o, there := l.f.requested[t.sub]; !there || o.id != t.request.id {
 			dropped = append(dropped, t)
 		}
 	}
@@ -99,119 +99,119 @@ func (l *loop) update() {
 		l.drop(t)
 	}
 	if len(dropped) > 0 {
-		l.order = slices.DeleteFunc(l.order, func(t *track) bool { return t.gone })
-		l.held = slices.DeleteFunc(l.held, func(t *track) bool { return t.gone })
-		l.queue = slices.DeleteFunc(l.queue, func(t *track) bool { return t.gone })
+		l.order = slices.DeleteFunc(l.order, func(t *subscription) bool { return t.gone })
+		l.withLatest = slices.DeleteFunc(l.withLatest, func(t *subscription) bool { return t.gone })
+		l.queue = slices.DeleteFunc(l.queue, func(t *subscription) bool { return t.gone })
 	}
-	slices.SortFunc(added, func(a, b *track) int { return cmp.Compare(a.order.number, b.order.number) })
+	slices.SortFunc(added, func(a, b *subscription) int { return cmp.Compare(a.request.id, b.request.id) })
 	now := time.Now()
 	for _, t := range added {
-		l.tracks[t.sub] = t
+		l.subscriptions[t.sub] = t
 		l.order = append(l.order, t)
-		if t.order.known {
+		if t.request.hasCalendar {
 			l.start(t, now)
 		} else {
 			t.due = now
 		}
 	}
-	l.manage(now)
-	l.collect(now)
+	l.manageStreams(now)
+	l.queueDue(now)
 	l.dispatch(now)
 }
 
 // start lets a track whose calendar is known begin.
-func (l *loop) start(t *track, now time.Time) {
+func (l *loop) start(t *subscription, now time.Time) {
 	t.begin(now)
 	if l.streamer != nil {
 		l.assign(t)
 	}
 	t.schedule(l.f.cfg.Rand())
-	if t.line == nil && t.over(now) {
+	if t.group == nil && t.hasClosed(now) {
 		t.due = now // a streamed one waits until its stream is connected
 	}
 }
 
-func (l *loop) drop(t *track) {
+func (l *loop) drop(t *subscription) {
 	t.gone = true
-	delete(l.tracks, t.sub)
-	if t.line != nil {
-		t.line.remove(t.sub)
+	delete(l.subscriptions, t.sub)
+	if t.group != nil {
+		t.group.remove(t.sub)
 	}
 }
 
-// tick keeps the deadlines.
-func (l *loop) tick() {
+// onTick keeps the deadlines.
+func (l *loop) onTick() {
 	now := time.Now()
-	l.manage(now)
-	l.collect(now)
+	l.manageStreams(now)
+	l.queueDue(now)
 	l.dispatch(now)
 	l.flush()
 	l.publish(now)
 }
 
-// take handles what came over a stream.
-func (l *loop) take(m message) {
+// handleMessage handles what came over a stream.
+func (l *loop) handleMessage(m message) {
 	if l.ctx.Err() != nil {
 		return // streams end because they were told to
 	}
 	now := time.Now()
 	if events := m.conn.receive(); len(events) > 0 {
-		l.alive(m.conn, now)
+		l.markAlive(m.conn, now)
 		for i := range events {
-			l.event(&events[i], m.conn, now)
+			l.handleEvent(&events[i], m.conn, now)
 		}
 		l.flush()
 	}
 	if m.ended {
-		l.lost(m.conn, now)
+		l.handleStreamEnd(m.conn, now)
 	}
 }
 
-// event handles one event of a stream.
-func (l *loop) event(e *provider.Event, c *conn, now time.Time) {
+// handleEvent handles one event of a stream.
+func (l *loop) handleEvent(e *provider.Event, c *conn, now time.Time) {
 	if e.Kind == provider.Ending {
 		c.ending = true
-		l.manage(now)
+		l.manageStreams(now)
 		return
 	}
-	t := l.tracks[e.Sub]
-	if t == nil || !t.order.known {
+	t := l.subscriptions[e.Sub]
+	if t == nil || !t.request.hasCalendar {
 		return // an Alive, or a subscription that has ended
 	}
 	switch e.Kind {
 	case provider.Closed:
-		l.closed(t, e, now)
+		l.handleClosed(t, e, now)
 	case provider.Forming:
-		l.forming(t, e, now)
+		l.handleForming(t, e, now)
 	case provider.Traded:
-		l.offer(t, Event{Event: *e})
+		l.emitLatest(t, Event{Event: *e})
 	default:
 	}
 }
 
-// closed handles a bar that a stream says is final.
-func (l *loop) closed(t *track, e *provider.Event, now time.Time) {
-	switch t.judge(e.Bar) {
-	case repeated:
-		l.count.Repeated++
+// handleClosed handles a bar that a stream says is final.
+func (l *loop) handleClosed(t *subscription, e *provider.Event, now time.Time) {
+	switch t.classify(e.Bar) {
+	case duplicate:
+		l.count.Duplicates++
 	case expected:
 		l.emit(t, Event{Event: *e})
 		l.catchUp(t)
 		t.schedule(l.f.cfg.Rand())
-	case ahead:
+	case afterGap:
 		l.count.Gaps++
-		t.keep(e.Bar)
-		t.soon(now.Add(gapWait))
-		l.offer(t, Event{Event: provider.Event{Sub: t.sub, Kind: provider.Traded, Price: e.Price, At: e.At}})
+		t.bufferAhead(e.Bar)
+		t.readBy(now.Add(gapGrace))
+		l.emitLatest(t, Event{Event: provider.Event{Sub: t.sub, Kind: provider.Traded, Price: e.Price, At: e.At}})
 	case offGrid:
 		l.count.OffGrid++
 	}
 }
 
 // catchUp hands on the bars behind a gap that has closed. They came live.
-func (l *loop) catchUp(t *track) {
+func (l *loop) catchUp(t *subscription) {
 	for {
-		bar, ok := t.ready()
+		bar, ok := t.nextBuffered()
 		if !ok {
 			return
 		}
@@ -220,93 +220,93 @@ func (l *loop) catchUp(t *track) {
 	}
 }
 
-// forming handles a bar that is not final. Two streams may tell it for a while,
+// handleForming handles a bar that is not final. Two streams may tell it for a while,
 // so an older state of it is dropped.
-func (l *loop) forming(t *track, e *provider.Event, now time.Time) {
+func (l *loop) handleForming(t *subscription, e *provider.Event, now time.Time) {
 	switch {
 	case e.Bar.T < t.next.Open || e.Bar.T < t.seenT || e.Bar.T == t.seenT && e.At.Before(t.seenAt):
-		l.count.Repeated++
+		l.count.Duplicates++
 		return
 	case e.Bar.T > t.next.Open:
 		// A bar has closed that was not told. Its price is news, its bar must wait.
-		t.soon(now.Add(gapWait))
-		l.offer(t, Event{Event: provider.Event{Sub: t.sub, Kind: provider.Traded, Price: e.Price, At: e.At}})
+		t.readBy(now.Add(gapGrace))
+		l.emitLatest(t, Event{Event: provider.Event{Sub: t.sub, Kind: provider.Traded, Price: e.Price, At: e.At}})
 		return
 	}
 	t.seenT, t.seenAt = e.Bar.T, e.At
-	l.offer(t, Event{Event: *e})
+	l.emitLatest(t, Event{Event: *e})
 }
 
 // emit hands a closed bar on. It waits for room.
-func (l *loop) emit(t *track, e Event) {
+func (l *loop) emit(t *subscription, e Event) {
 	select {
 	case l.out <- e:
 	case <-l.ctx.Done():
 		return
 	}
-	t.passed(e.Bar)
+	t.advance(e.Bar)
 	if e.Backfilled {
-		l.count.Filled++
+		l.count.Backfilled++
 	} else {
 		l.count.Streamed++
 	}
 }
 
-// offer hands an event on that a newer one replaces. Without room it is held.
-func (l *loop) offer(t *track, e Event) {
-	if !t.waits {
+// emitLatest hands an event on that a newer one replaces. Without room it is held.
+func (l *loop) emitLatest(t *subscription, e Event) {
+	if !t.hasLatest {
 		select {
 		case l.out <- e:
 			return
 		default:
-			l.held = append(l.held, t)
+			l.withLatest = append(l.withLatest, t)
 		}
 	} else {
 		l.count.Replaced++
-		if e.Kind == provider.Traded && t.held.Kind == provider.Forming {
-			t.held.Price, t.held.Bar.C = e.Price, e.Price
-			t.held.Bar.H, t.held.Bar.L = max(t.held.Bar.H, e.Price), min(t.held.Bar.L, e.Price)
-			t.held.At = e.At
+		if e.Kind == provider.Traded && t.latest.Kind == provider.Forming {
+			t.latest.Price, t.latest.Bar.C = e.Price, e.Price
+			t.latest.Bar.H, t.latest.Bar.L = max(t.latest.Bar.H, e.Price), min(t.latest.Bar.L, e.Price)
+			t.latest.At = e.At
 			return
 		}
 	}
-	t.waits, t.held = true, e
+	t.hasLatest, t.latest = true, e
 }
 
 // flush hands on what waits, as far as there is room.
 func (l *loop) flush() {
-	for n, t := range l.held {
-		if t.gone || !t.waits {
+	for n, t := range l.withLatest {
+		if t.gone || !t.hasLatest {
 			continue
 		}
 		select {
-		case l.out <- t.held:
-			t.waits = false
+		case l.out <- t.latest:
+			t.hasLatest = false
 		default:
-			l.held = slices.Delete(l.held, 0, n)
+			l.withLatest = slices.Delete(l.withLatest, 0, n)
 			return
 		}
 	}
-	l.held = l.held[:0]
+	l.withLatest = l.withLatest[:0]
 }
 
 // result is the outcome of a read.
 type result struct {
-	track      *track
+	sub        *subscription
 	page       provider.BarPage
 	instrument provider.Instrument
 	err        error
 }
 
-// collect queues the reads that are due.
-func (l *loop) collect(now time.Time) {
+// queueDue queues the reads that are due.
+func (l *loop) queueDue(now time.Time) {
 	for _, t := range l.order {
 		l.enqueue(t, now)
 	}
 }
 
-func (l *loop) enqueue(t *track, now time.Time) {
-	if !t.queued && !t.filling && !t.gone && !now.Before(t.due) {
+func (l *loop) enqueue(t *subscription, now time.Time) {
+	if !t.queued && !t.reading && !t.gone && !now.Before(t.due) {
 		t.queued = true
 		l.queue = append(l.queue, t)
 	}
@@ -316,25 +316,25 @@ func (l *loop) enqueue(t *track, now time.Time) {
 // due.
 func (l *loop) dispatch(now time.Time) {
 	most := workers
-	if l.fails > 0 {
+	if l.consecutiveFailures > 0 {
 		most = 1 // a venue in trouble is tried, not stormed
 	}
-	for len(l.queue) > 0 && l.busy < most && !now.Before(l.paused) {
+	for len(l.queue) > 0 && l.reads < most && !now.Before(l.paused) {
 		t := l.queue[0]
 		l.queue = l.queue[1:]
 		t.queued = false
 		if now.Before(t.due) {
 			continue // a live bar came meanwhile
 		}
-		t.filling = true
-		l.busy++
+		t.reading = true
+		l.reads++
 		l.read(t, now)
 	}
 }
 
 // read starts one read.
-func (l *loop) read(t *track, now time.Time) {
-	sub, known := t.sub, t.order.known
+func (l *loop) read(t *subscription, now time.Time) {
+	sub, known := t.sub, t.request.hasCalendar
 	q := provider.BarQuery{Symbol: sub.Symbol, Interval: sub.Interval, From: t.next.Open}
 	if known {
 		q.Limit = 3 + t.cal.Count(sub.Interval, market.Span{Open: t.next.Open, Close: t.clock.Unix(now)})
@@ -342,7 +342,7 @@ func (l *loop) read(t *track, now time.Time) {
 	l.running.Go(func() {
 		ctx, cancel := context.WithTimeout(l.ctx, readLimit)
 		defer cancel()
-		r := result{track: t}
+		r := result{sub: t}
 		if known {
 			r.page, r.err = l.f.p.Bars(ctx, q)
 		} else {
@@ -352,52 +352,52 @@ func (l *loop) read(t *track, now time.Time) {
 	})
 }
 
-// filled handles the outcome of a read.
-func (l *loop) filled(r result) {
+// handleRead handles the outcome of a read.
+func (l *loop) handleRead(r result) {
 	now := time.Now()
-	t := r.track
-	l.busy--
-	t.filling = false
+	t := r.sub
+	l.reads--
+	t.reading = false
 	switch {
 	case t.gone || l.ctx.Err() != nil:
 	case r.err != nil:
-		l.failed(t, r.err, now)
-	case !t.order.known:
-		l.fails = 0
-		t.order.known, t.order.calendar = true, r.instrument.Calendar
+		l.readFailed(t, r.err, now)
+	case !t.request.hasCalendar:
+		l.consecutiveFailures = 0
+		t.request.hasCalendar, t.request.calendar = true, r.instrument.Calendar
 		l.start(t, now)
 	default:
-		l.fails = 0
-		l.apply(t, r.page, now)
+		l.consecutiveFailures = 0
+		l.applyPage(t, r.page, now)
 	}
 	l.enqueue(t, now)
 	l.dispatch(now)
 }
 
-// failed puts a read off: as long as the venue asks for, and longer with every
+// readFailed puts a read off: as long as the venue asks for, and longer with every
 // failure. All reads of the venue wait, because the next would fail as well.
-func (l *loop) failed(t *track, err error, now time.Time) {
+func (l *loop) readFailed(t *subscription, err error, now time.Time) {
 	l.count.Failed++
 	f := fault.Of(err)
 	if f != nil && (f.Kind == fault.NotFound || f.Kind == fault.Invalid) {
 		l.f.cfg.Log.WarnContext(l.ctx, "bars refused", "venue", l.f.p.Name(), "symbol", t.sub.Symbol.Name, "interval", t.sub.Interval.String(), "error", err)
-		t.due = now.Add(maxIdle)
+		t.due = now.Add(maxRetryInterval)
 		return
 	}
-	l.fails++
-	wait := retry.Backoff{First: minBackoff, Max: maxBackoff}.Delay(l.fails, l.f.cfg.Rand)
+	l.consecutiveFailures++
+	wait := retry.Backoff{First: minBackoff, Max: maxBackoff}.Delay(l.consecutiveFailures, l.f.cfg.Rand)
 	if f != nil {
 		wait = max(wait, f.RetryAfter)
 	}
 	l.paused = now.Add(wait)
 	t.due = now
-	if l.fails == 1 {
+	if l.consecutiveFailures == 1 {
 		l.f.cfg.Log.WarnContext(l.ctx, "bars not read", "venue", l.f.p.Name(), "symbol", t.sub.Symbol.Name, "error", err)
 	}
 }
 
-// apply hands on the closed bars of a page.
-func (l *loop) apply(t *track, page provider.BarPage, now time.Time) {
+// applyPage hands on the closed bars of a page.
+func (l *loop) applyPage(t *subscription, page provider.BarPage, now time.Time) {
 	n := page.Bars.Len()
 	if page.Running {
 		n--
@@ -405,49 +405,49 @@ func (l *loop) apply(t *track, page provider.BarPage, now time.Time) {
 	before := t.next.Open
 	for i := range n {
 		bar := page.Bars.At(i)
-		switch t.judge(bar) {
-		case repeated:
+		switch t.classify(bar) {
+		case duplicate:
 			continue
 		case offGrid:
 			l.count.OffGrid++
 			continue
-		case ahead:
-			if !t.believe(now) {
-				t.due = now.Add(holeWait)
+		case afterGap:
+			if !t.confirmHole(now) {
+				t.due = now.Add(holeRecheck)
 				return
 			}
 			l.count.Holes++
 			t.next, _ = t.cal.Bucket(t.sub.Interval, bar.T)
 		case expected:
 		}
-		if !t.over(now) {
+		if !t.hasClosed(now) {
 			break
 		}
 		end := time.Unix(t.next.Close, 0).UTC()
 		l.emit(t, Event{Event: provider.Event{Sub: t.sub, Kind: provider.Closed, Bar: bar, Price: bar.C, At: end}, Backfilled: true})
 	}
 	l.catchUp(t)
-	if page.Running && t.line == nil {
+	if page.Running && t.group == nil {
 		bar, at := page.Bars.At(n), now
 		if l.f.caps.Files {
 			at = time.Unix(bar.T, 0).UTC() // the one time that a file tells
 		}
-		l.forming(t, &provider.Event{Sub: t.sub, Kind: provider.Forming, Bar: bar, Price: bar.C, At: at}, now)
+		l.handleForming(t, &provider.Event{Sub: t.sub, Kind: provider.Forming, Bar: bar, Price: bar.C, At: at}, now)
 	}
 	l.reschedule(t, page, before, now)
 }
 
 // reschedule sets when to read next after a page was handed on.
-func (l *loop) reschedule(t *track, page provider.BarPage, before int64, now time.Time) {
+func (l *loop) reschedule(t *subscription, page provider.BarPage, before int64, now time.Time) {
 	switch {
 	case page.More && t.next.Open != before:
 		t.due = now
-	case t.next.Open == before && (t.over(now) || len(t.behind) > 0):
-		t.idle(now, l.f.cfg.Rand) // the venue has no more than we; it may be late
+	case t.next.Open == before && (t.hasClosed(now) || len(t.ahead) > 0):
+		t.retryLater(now, l.f.cfg.Rand) // the venue has no more than we; it may be late
 	default:
 		t.schedule(l.f.cfg.Rand())
-		if len(t.behind) > 0 {
-			t.soon(now.Add(gapWait))
+		if len(t.ahead) > 0 {
+			t.readBy(now.Add(gapGrace))
 		}
 	}
 }

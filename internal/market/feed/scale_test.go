@@ -55,7 +55,7 @@ func TestFeed_ManySymbolsOverFewStreams(t *testing.T) {
 				s := f.Status()
 				minutes := int(tc.span / time.Minute)
 				_, most, _ := v.seen()
-				if most != tc.streams || s.Streamed != uint64(tc.symbols*minutes) || s.Filled != 0 || len(v.asked()) != 0 || l.wrong != 0 {
+				if most != tc.streams || s.Streamed != uint64(tc.symbols*minutes) || s.Backfilled != 0 || len(v.asked()) != 0 || l.wrong != 0 {
 					t.Errorf("%d streams at most, %d bars in %d minutes, %d wrong, status %+v", most, l.closed, minutes, l.wrong, s)
 				}
 			})

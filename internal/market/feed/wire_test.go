@@ -397,7 +397,7 @@ func TestWire_ThousandSymbols(t *testing.T) {
 		open, ever := server.Feed.Connections()
 		stop()
 		s := f.Status()
-		if open > 3 || ever > 3 || s.Streamed != uint64(symbols) || s.Filled != 0 || c.wrong != 0 {
+		if open > 3 || ever > 3 || s.Streamed != uint64(symbols) || s.Backfilled != 0 || c.wrong != 0 {
 			t.Errorf("%d connections, %d ever, %d wrong, status %+v", open, ever, c.wrong, s)
 		}
 		_ = hosts.Close()

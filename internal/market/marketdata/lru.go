@@ -8,7 +8,7 @@ import (
 // lru keeps values up to a total cost and forgets those that were used longest
 // ago. It is safe for concurrent use. The values must not change.
 type lru[K comparable, V any] struct {
-	most int
+	limit int
 
 	mu    sync.Mutex
 	items map[K]*list.Element
@@ -44,12 +44,12 @@ func (c *lru[K, V]) put(key K, value V, cost int) {
 	if e, ok := c.items[key]; ok {
 		c.drop(e)
 	}
-	if cost > c.most {
+	if cost > c.limit {
 		return
 	}
 	c.items[key] = c.order.PushFront(item[K, V]{key, value, cost})
 	c.total += cost
-	for c.total > c.most {
+	for c.total > c.limit {
 		c.drop(c.order.Back())
 	}
 }

@@ -42,7 +42,7 @@ func (r Routes) offered(symbols ...string) []string {
 
 // venue is who answers for a symbol by the rule.
 func (r Routes) venue(name string) string {
-	if Crypto(name) {
+	if IsCryptoPair(name) {
 		return r.Crypto
 	}
 	return r.Other
@@ -55,7 +55,7 @@ func perpetual(name string) (string, bool) {
 		if base = strings.NewReplacer("/", "", "-", "", "_", "").Replace(base); !ok || base == "" {
 			continue
 		}
-		if !Crypto(base) {
+		if !IsCryptoPair(base) {
 			base += "USDT"
 		}
 		return base, true

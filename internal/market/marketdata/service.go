@@ -21,9 +21,9 @@ import (
 )
 
 const (
-	// maxAsked bounds one request: the most bars a chart shows and the longest
+	// maxBarsPerRequest bounds one request: the most bars a chart shows and the longest
 	// warm-up, with room.
-	maxAsked = 20_000
+	maxBarsPerRequest = 20_000
 
 	defaultMaxBars   = 1_000_000
 	defaultMaxPoints = 1_000_000
@@ -31,8 +31,8 @@ const (
 	defaultTimeout   = 30 * time.Second
 )
 
-// errStopped is what calls get after Close.
-var errStopped = &fault.Error{Kind: fault.Unavailable, Code: "stopping", Message: "market data: the service is stopping"}
+// errStopping is what calls get after Close.
+var errStopping = &fault.Error{Kind: fault.Unavailable, Code: "stopping", Message: "market data: the service is stopping"}
 
 // Config says where bars come from. Zero values mean the defaults.
 type Config struct {
@@ -45,9 +45,9 @@ type Config struct {
 	// MaxBars bounds the bars kept over all symbols: 1,000,000 when 0. A bar takes
 	// 56 bytes, with room to grow up to 1.25 times that.
 	MaxBars int
-	// Fresh is how long an answer stands for the next question: 1.5 s when 0. It is
+	// MaxAge is how long an answer stands for the next question: 1.5 s when 0. It is
 	// the age the running bar may have.
-	Fresh time.Duration
+	MaxAge time.Duration
 	// Timeout bounds reading from a venue for one question, all pages: 30 s when 0.
 	Timeout time.Duration
 }
@@ -61,7 +61,7 @@ type Request struct {
 	Series   []market.SeriesName
 }
 
-func (r Request) want() int { return r.Bars + r.Warmup }
+func (r Request) total() int { return r.Bars + r.Warmup }
 
 // BarSet is the answer. The bars are at most those asked for, ascending and
 // read-only; fewer means that the venue has no more.
@@ -91,10 +91,10 @@ type BarSet struct {
 type Service struct {
 	cfg    Config
 	router router
-	bars   lru[seriesKey, *held]
-	points lru[pointsKey, *heldPoints]
-	reads  group[seriesKey, read]
-	joins  group[pointsKey, *heldPoints]
+	bars   lru[seriesKey, *cachedSeries]
+	points lru[pointsKey, *cachedPoints]
+	reads  singleflight[seriesKey, readResult]
+	joins  singleflight[pointsKey, *cachedPoints]
 
 	mu      sync.Mutex // guards the start of a goroutine against Close
 	ctx     context.Context
@@ -113,7 +113,7 @@ func New(cfg Config) (*Service, error) {
 			*dst = value
 		}
 	}
-	set(&cfg.Fresh, defaultFresh)
+	set(&cfg.MaxAge, defaultFresh)
 	set(&cfg.Timeout, defaultTimeout)
 	if cfg.MaxBars == 0 {
 		cfg.MaxBars = defaultMaxBars
@@ -123,7 +123,7 @@ func New(cfg Config) (*Service, error) {
 		s.router.providers = append(s.router.providers, aggregate.Over(p, cfg.Now))
 	}
 	s.router.routes = cfg.Routes
-	s.bars.most, s.points.most = cfg.MaxBars, defaultMaxPoints
+	s.bars.limit, s.points.limit = cfg.MaxBars, defaultMaxPoints
 	s.reads.spawn, s.joins.spawn = s.spawn, s.spawn
 	s.ctx, s.stop = context.WithCancel(context.Background())
 	return s, nil
@@ -158,8 +158,8 @@ func (s *Service) Bars(ctx context.Context, r Request) (BarSet, error) {
 	switch {
 	case r.Bars < 1:
 		return BarSet{}, fault.Field("bars", strconv.Itoa(r.Bars), "1 or more")
-	case r.Warmup < 0 || r.want() > maxAsked:
-		return BarSet{}, fault.Field("bars", strconv.Itoa(r.want()), fmt.Sprintf("at most %d with warm-up", maxAsked))
+	case r.Warmup < 0 || r.total() > maxBarsPerRequest:
+		return BarSet{}, fault.Field("bars", strconv.Itoa(r.total()), fmt.Sprintf("at most %d with warm-up", maxBarsPerRequest))
 	case !r.Interval.Valid():
 		return BarSet{}, fault.Missing("interval", "one of the intervals")
 	}
@@ -169,7 +169,7 @@ func (s *Service) Bars(ctx context.Context, r Request) (BarSet, error) {
 	}
 	var set BarSet
 	for _, p := range sources {
-		set, err = s.from(ctx, p, r)
+		set, err = s.fetch(ctx, p, r)
 		if fault.KindOf(err) != fault.NotFound {
 			break
 		}
@@ -199,8 +199,8 @@ func (s *Service) Route(ctx context.Context, symbol market.Symbol) (provider.Pro
 	return sources[len(sources)-1], nil
 }
 
-// from answers from one provider.
-func (s *Service) from(ctx context.Context, p provider.Provider, r Request) (BarSet, error) {
+// fetch answers from one provider.
+func (s *Service) fetch(ctx context.Context, p provider.Provider, r Request) (BarSet, error) {
 	instrument, err := provider.Canonical(ctx, p, r.Symbol)
 	switch kind := fault.KindOf(err); {
 	case err == nil:
@@ -212,20 +212,20 @@ func (s *Service) from(ctx context.Context, p provider.Provider, r Request) (Bar
 	key := seriesKey{p.Name(), instrument.Name, r.Interval}
 	for {
 		have, _ := s.bars.get(key)
-		if have.answers(r.want(), s.cfg.Now(), s.cfg.Fresh) {
+		if have.isFresh(r.total(), s.cfg.Now(), s.cfg.MaxAge) {
 			return s.answer(ctx, p, have, r, instrument)
 		}
-		got, joined, err := s.reads.do(ctx, key, func(ctx context.Context) (read, error) {
+		got, joined, err := s.reads.do(ctx, key, func(ctx context.Context) (readResult, error) {
 			// Another read may have ended since the look above.
-			if have, _ := s.bars.get(key); have.answers(r.want(), s.cfg.Now(), s.cfg.Fresh) {
-				return read{have, r.want()}, nil
+			if have, _ := s.bars.get(key); have.isFresh(r.total(), s.cfg.Now(), s.cfg.MaxAge) {
+				return readResult{have, r.total()}, nil
 			}
 			return s.read(ctx, p, key, r)
 		})
 		switch {
 		case err != nil:
 			return BarSet{}, err
-		case got.want >= r.want() || !joined:
+		case got.want >= r.total() || !joined:
 			return s.answer(ctx, p, got.held, r, instrument)
 		}
 		// Another call read fewer bars than these; what is missing is read next.
@@ -233,17 +233,17 @@ func (s *Service) from(ctx context.Context, p provider.Provider, r Request) (Bar
 }
 
 // answer cuts what is held to what was asked for.
-func (s *Service) answer(ctx context.Context, p provider.Provider, h *held, r Request, instrument market.Symbol) (BarSet, error) {
-	if err := h.failed; err != nil && !h.stands(r, err) {
-		return BarSet{}, s.router.explain(ctx, p.Name(), r, err)
+func (s *Service) answer(ctx context.Context, p provider.Provider, h *cachedSeries, r Request, instrument market.Symbol) (BarSet, error) {
+	if err := h.failed; err != nil && !h.canServeStale(r, err) {
+		return BarSet{}, s.router.explainFailure(ctx, p.Name(), r, err)
 	}
-	bars, running := h.newest(r.want(), s.cfg.Now())
+	bars, running := h.newest(r.total(), s.cfg.Now())
 	if bars.Len() == 0 {
 		return BarSet{}, noBars(p.Name(), r)
 	}
 	set := BarSet{
 		Symbol: r.Symbol, Instrument: instrument, Provider: p.Name(), Bars: bars, Calendar: h.calendar,
-		Forming: running, AsOf: h.readAt, Stale: h.failed != nil, BuiltFrom: h.built, Synthetic: h.synthetic,
+		Forming: running, AsOf: h.readAt, Stale: h.failed != nil, BuiltFrom: h.builtFrom, Synthetic: h.synthetic,
 	}
 	if h.synthetic {
 		set.Symbol = market.Symbol{Name: h.name}
@@ -263,6 +263,6 @@ func noBars(name string, r Request) error {
 	}
 }
 
-// Kept returns how many bars are kept, counting room and overhead, and of how
+// CacheSize returns how many bars are kept, counting room and overhead, and of how
 // many series.
-func (s *Service) Kept() (bars, series int) { return s.bars.size() }
+func (s *Service) CacheSize() (bars, series int) { return s.bars.size() }

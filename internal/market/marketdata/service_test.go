@@ -58,7 +58,7 @@ func TestBars_WhoComesJustAfterAReadDoesNotReadAgain(t *testing.T) {
 	t.Parallel()
 	for range 100 {
 		v := &venue{name: "binance"}
-		s := service(t, func(c *marketdata.Config) { c.Fresh = time.Hour }, v)
+		s := service(t, func(c *marketdata.Config) { c.MaxAge = time.Hour }, v)
 		var all sync.WaitGroup
 		for range 64 {
 			all.Go(func() {
@@ -369,7 +369,7 @@ func TestBars_ChooseTheProvider(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				s := service(t, func(c *marketdata.Config) { c.Routes.First = []string{"csv", "absent"} },
+				s := service(t, func(c *marketdata.Config) { c.Routes.Preferred = []string{"csv", "absent"} },
 					&venue{name: "binance"}, &venue{name: "yahoo"}, &venue{name: "coinbase"}, &folder{venue: &venue{name: "csv"}})
 				r := marketdata.Request{Interval: market.Hour4, Bars: 3}
 				if tc.symbol != "" {
@@ -489,7 +489,7 @@ func TestService_MemoryIsBounded(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if bars, series := s.Kept(); bars > 3000 || series < 4 || series > 5 {
+		if bars, series := s.CacheSize(); bars > 3000 || series < 4 || series > 5 {
 			t.Errorf("%d bars of %d series are kept", bars, series)
 		}
 		s.Close()

@@ -3,9 +3,9 @@ package upstream
 import "time"
 
 const (
-	breakAfter = 5 // failures in a row
-	firstBreak = 5 * time.Second
-	maxBreak   = time.Minute
+	breakAfter  = 5 // failures in a row
+	minOpenTime = 5 * time.Second
+	maxOpenTime = time.Minute
 )
 
 // breaker keeps requests from a host that does not answer. After breakAfter
@@ -31,14 +31,14 @@ func (b *breaker) wait(now time.Time) time.Duration {
 	}
 }
 
-// enter takes note of a request that goes out and reports whether it is a probe.
-func (b *breaker) enter(time.Time) bool {
+// begin takes note of a request that goes out and reports whether it is a probe.
+func (b *breaker) begin(time.Time) bool {
 	b.probing = b.open
 	return b.probing
 }
 
-// settle takes note of how a request went.
-func (b *breaker) settle(now time.Time, probe, ok bool) {
+// record takes note of how a request went.
+func (b *breaker) record(now time.Time, probe, ok bool) {
 	if probe {
 		b.probing = false
 	}
@@ -46,10 +46,10 @@ func (b *breaker) settle(now time.Time, probe, ok bool) {
 	case ok:
 		*b = breaker{probing: b.probing}
 	case probe:
-		b.trip(now, min(2*b.pause, maxBreak))
+		b.trip(now, min(2*b.pause, maxOpenTime))
 	case !b.open:
 		if b.failures++; b.failures >= breakAfter {
-			b.trip(now, firstBreak)
+			b.trip(now, minOpenTime)
 		}
 	}
 }
@@ -58,8 +58,8 @@ func (b *breaker) trip(now time.Time, pause time.Duration) {
 	b.open, b.pause, b.until = true, pause, now.Add(pause)
 }
 
-// release lets another request probe.
-func (b *breaker) release(probe bool) {
+// cancelProbe lets another request probe.
+func (b *breaker) cancelProbe(probe bool) {
 	if probe {
 		b.probing = false
 	}

@@ -26,15 +26,15 @@ type Config struct {
 	// in the present period, "" when it does not.
 	UsedHeader string
 	Header     http.Header // sent with every request
-	// Refusal reads the venue's own code and words out of an answer that is no
+	// ParseError reads the venue's own code and words out of an answer that is no
 	// success. Both may be empty.
-	Refusal func(body []byte) (code, message string)
-	// Own reports whether a 429 with such a code limits one kind of request alone, so
+	ParseError func(body []byte) (code, message string)
+	// IsEndpointLimit reports whether a 429 with such a code limits one kind of request alone, so
 	// that the host is not left in peace for it. Nil means that none does.
-	Own      func(code string) bool
-	MaxBytes int64         // of one answer; 16 MiB when 0
-	Timeout  time.Duration // of one attempt; 15 s when 0
-	Attempts int           // of a GET; 3 when 0
+	IsEndpointLimit func(code string) bool
+	MaxBytes        int64         // of one answer; 16 MiB when 0
+	Timeout         time.Duration // of one attempt; 15 s when 0
+	Attempts        int           // of a GET; 3 when 0
 }
 
 // Client asks one host. It is safe for concurrent use.
@@ -45,10 +45,10 @@ type Client struct {
 	skewed func(venue string, skew time.Duration)
 }
 
-// Follow returns address when it is given. Otherwise it returns base as an address
+// ResolveURL returns address when it is given. Otherwise it returns base as an address
 // of the same host with the scheme of public, or public when base is not given
 // either: whoever puts one gateway in front of a venue names it once.
-func Follow(address, base, public string) string {
+func ResolveURL(address, base, public string) string {
 	switch {
 	case address != "":
 		return address
@@ -67,13 +67,13 @@ type Request struct {
 	Method string // GET when empty; no other is repeated
 	Path   string
 	Query  url.Values
-	// Late makes the query in place of Query just before an attempt goes out: one
+	// QueryFunc makes the query in place of Query just before an attempt goes out: one
 	// that is signed with the time would age while it waits for its turn.
-	Late    func() string
-	Header  http.Header
-	Body    string
-	Weight  int // 1 when 0
-	Subject string
+	QueryFunc func() string
+	Header    http.Header
+	Body      string
+	Weight    int // 1 when 0
+	Subject   string
 }
 
 // Response is an answer with a status of 200 to 299 and a body that looks like
@@ -101,7 +101,7 @@ func (h *Hosts) Client(c Config) *Client {
 	if c.Attempts == 0 {
 		c.Attempts = 3
 	}
-	return &Client{config: c, base: base, host: h.at(base), skewed: h.Skewed}
+	return &Client{config: c, base: base, host: h.hostFor(base), skewed: h.OnClockSkew}
 }
 
 // Do asks. A GET that gets no answer, or one of status 429 or 5xx, is repeated
@@ -114,7 +114,7 @@ func (c *Client) Do(ctx context.Context, r Request) (*Response, error) {
 	}
 	r.Weight = max(r.Weight, 1)
 	for attempt := 1; ; attempt++ {
-		resp, failure, err := c.once(ctx, r)
+		resp, failure, err := c.attempt(ctx, r)
 		if err != nil {
 			return nil, wrapContext(c.config.Venue, r.Subject, err)
 		}
@@ -138,39 +138,39 @@ func (c *Client) Do(ctx context.Context, r Request) (*Response, error) {
 // inside an answer. 0 means that the venue did not say for how long. It returns the
 // pause that holds, which may have begun before and be longer.
 func (c *Client) Pause(d time.Duration) time.Duration {
-	return c.host.gate.pause(min(d, longestPause))
+	return c.host.limiter.pause(min(d, longestPause))
 }
 
-// once makes one attempt. The error is that of ctx alone.
-func (c *Client) once(ctx context.Context, r Request) (*Response, *Error, error) {
-	p, b, err := c.host.gate.enter(ctx, r.Weight, c.config.Limit)
+// attempt makes one attempt. The error is that of ctx alone.
+func (c *Client) attempt(ctx context.Context, r Request) (*Response, *Error, error) {
+	p, b, err := c.host.limiter.acquire(ctx, r.Weight, c.config.Limit)
 	if err != nil {
-		return nil, nil, unsentError{err}
+		return nil, nil, notSentError{err}
 	}
 	if b != nil {
-		e := c.failure(r, Busy, "not asked, because "+b.why)
-		e.RetryAfter, e.unsent, e.down = b.wait, true, b.down
+		e := c.failure(r, LocalLimit, "not asked, because "+b.why)
+		e.RetryAfter, e.notSent, e.down = b.wait, true, b.down
 		return nil, e, nil
 	}
-	resp, failure := c.ask(ctx, r)
-	v, o := answered, outcome{used: -1}
+	resp, failure := c.send(ctx, r)
+	v, o := answered, responseInfo{used: -1}
 	if resp != nil {
 		o.used, o.at = c.usedWeight(resp.Header), resp.At
 	}
 	switch {
 	case ctx.Err() != nil && failure != nil:
-		p.done(abandoned, o)
-		if failure.unsent {
-			return nil, nil, unsentError{ctx.Err()}
+		p.release(abandoned, o)
+		if failure.notSent {
+			return nil, nil, notSentError{ctx.Err()}
 		}
 		return nil, nil, ctx.Err()
 	case failure == nil:
 	case failure.Reason == Throttled:
 		v, o.pause = throttled, failure.RetryAfter
-	case failure.Reason == NoAnswer || failure.Reason == Malformed || failure.Status >= 500:
+	case failure.Reason == NoResponse || failure.Reason == Malformed || failure.Status >= 500:
 		v = failed
 	}
-	pause := p.done(v, o)
+	pause := p.release(v, o)
 	if v == throttled {
 		failure.RetryAfter = pause
 	}
@@ -180,9 +180,9 @@ func (c *Client) once(ctx context.Context, r Request) (*Response, *Error, error)
 	return resp, nil, nil
 }
 
-// ask sends the request and judges the answer. The response comes back with a
+// send sends the request and judges the answer. The response comes back with a
 // failure too, for its header.
-func (c *Client) ask(ctx context.Context, r Request) (*Response, *Error) {
+func (c *Client) send(ctx context.Context, r Request) (*Response, *Error) {
 	ctx, cancel := context.WithTimeout(ctx, c.config.Timeout)
 	defer cancel()
 	// Only with a connection can a byte have left. When net/http looks for another
@@ -195,8 +195,8 @@ func (c *Client) ask(ctx context.Context, r Request) (*Response, *Error) {
 	u := *c.base
 	u.Path = strings.TrimSuffix(u.Path, "/") + r.Path
 	u.RawQuery = r.Query.Encode()
-	if r.Late != nil {
-		u.RawQuery = r.Late()
+	if r.QueryFunc != nil {
+		u.RawQuery = r.QueryFunc()
 	}
 	var body io.Reader
 	if r.Body != "" {
@@ -204,8 +204,8 @@ func (c *Client) ask(ctx context.Context, r Request) (*Response, *Error) {
 	}
 	req, err := http.NewRequestWithContext(ctx, r.Method, u.String(), body)
 	if err != nil {
-		e := c.failure(r, NoAnswer, "no request can be made of this")
-		e.unsent = true
+		e := c.failure(r, NoResponse, "no request can be made of this")
+		e.notSent = true
 		return nil, e
 	}
 	req.Header.Set("User-Agent", "candela")
@@ -214,13 +214,13 @@ func (c *Client) ask(ctx context.Context, r Request) (*Response, *Error) {
 	}
 	client := c.host.rest
 	if r.Method != http.MethodGet {
-		client = c.host.changes
+		client = c.host.writes
 	}
 	asked := time.Now()
 	got, err := client.Do(req)
 	if err != nil {
 		e := c.noAnswer(r, err)
-		e.unsent = !connected.Load()
+		e.notSent = !connected.Load()
 		return nil, e
 	}
 	defer got.Body.Close() //nolint:errcheck // it was only read
@@ -234,11 +234,11 @@ func (c *Client) ask(ctx context.Context, r Request) (*Response, *Error) {
 		e.Status = got.StatusCode
 		return resp, e
 	}
-	return resp, c.judge(r, resp)
+	return resp, c.checkResponse(r, resp)
 }
 
-// judge returns what is wrong with an answer, or nil.
-func (c *Client) judge(r Request, resp *Response) *Error {
+// checkResponse returns what is wrong with an answer, or nil.
+func (c *Client) checkResponse(r Request, resp *Response) *Error {
 	switch {
 	case int64(len(resp.Body)) > c.config.MaxBytes:
 		e := c.failure(r, TooLarge, "the answer has more than "+strconv.FormatInt(c.config.MaxBytes, 10)+" bytes")
@@ -254,16 +254,16 @@ func (c *Client) judge(r Request, resp *Response) *Error {
 	}
 	e := c.failure(r, Refused, "")
 	e.Status = resp.Status
-	if looksLikeJSON(resp.Body) && c.config.Refusal != nil {
-		code, message := c.config.Refusal(resp.Body)
+	if looksLikeJSON(resp.Body) && c.config.ParseError != nil {
+		code, message := c.config.ParseError(resp.Body)
 		e.Code, e.Message = fault.Clean(code, fault.MaxForeign), fault.Clean(message, fault.MaxForeign)
-		e.Told = e.Code != "" || e.Message != ""
+		e.FromVenue = e.Code != "" || e.Message != ""
 	}
 	if e.Message == "" {
 		e.Message = clip(resp.Body)
 	}
 	e.RetryAfter = retryAfter(resp)
-	if resp.Status == http.StatusTooManyRequests && c.config.Own != nil && c.config.Own(e.Code) {
+	if resp.Status == http.StatusTooManyRequests && c.config.IsEndpointLimit != nil && c.config.IsEndpointLimit(e.Code) {
 		return e
 	}
 	if resp.Status == http.StatusTooManyRequests || resp.Status == http.StatusTeapot {
@@ -277,7 +277,7 @@ func (c *Client) noAnswer(r Request, err error) *Error {
 	if wrapped, ok := errors.AsType[*url.Error](err); ok {
 		err = wrapped.Err
 	}
-	e := c.failure(r, NoAnswer, "no answer")
+	e := c.failure(r, NoResponse, "no answer")
 	e.cause = err.Error() // as text: a deadline of ours must not pass for the caller's
 	return e
 }

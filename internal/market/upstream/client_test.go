@@ -63,7 +63,7 @@ func within(t *testing.T, v *venue, fn func(t *testing.T, h *upstream.Hosts)) {
 func config() upstream.Config {
 	return upstream.Config{
 		Venue: "there", Base: "http://venue.test", UsedHeader: "X-Used",
-		Refusal: func(body []byte) (code, message string) {
+		ParseError: func(body []byte) (code, message string) {
 			j := strictjson.NewReader(body)
 			j.Object(func(key []byte) {
 				switch string(key) {
@@ -171,7 +171,7 @@ func TestDo_KeepsWhatTheVenueSaid(t *testing.T) {
 				t.Fatalf("%s: %v", name, err)
 			}
 			tc.want.Venue, tc.want.Subject, tc.want.Status = "there", "BTCUSDT", tc.status
-			tc.want.Told = tc.want.Code != ""
+			tc.want.FromVenue = tc.want.Code != ""
 			if *got != tc.want {
 				t.Errorf("%s: got %+v, want %+v", name, *got, tc.want)
 			}
@@ -248,7 +248,7 @@ func TestDo_StaysWithinTheWeight(t *testing.T) {
 	within(t, v, func(t *testing.T, h *upstream.Hosts) {
 		t.Helper()
 		c := config()
-		c.Limit = upstream.Limit{Weight: 60, Per: time.Minute, Patience: time.Hour}
+		c.Limit = upstream.Limit{Weight: 60, Per: time.Minute, MaxWait: time.Hour}
 		client := h.Client(c)
 		begin := time.Now()
 		var wg sync.WaitGroup
@@ -283,7 +283,7 @@ func TestDo_BelievesTheVenuesCount(t *testing.T) {
 		// What is over in a moment is not told as over at once.
 		for per, told := range map[time.Duration]string{time.Minute: "1m0s", 400 * time.Millisecond: "1s"} {
 			c := config()
-			c.Limit = upstream.Limit{Weight: 60, Per: per, Patience: per / 12}
+			c.Limit = upstream.Limit{Weight: 60, Per: per, MaxWait: per / 12}
 			client := h.Client(c)
 			for range 2 {
 				if _, err := client.Do(t.Context(), upstream.Request{Weight: 1}); err != nil {
@@ -311,7 +311,7 @@ func TestDo_ACountOfAPeriodThatIsOverDoesNotHoldTheNextOne(t *testing.T) {
 	within(t, v, func(t *testing.T, h *upstream.Hosts) {
 		t.Helper()
 		c := config()
-		c.Limit = upstream.Limit{Weight: 60, Per: time.Minute, Patience: time.Second}
+		c.Limit = upstream.Limit{Weight: 60, Per: time.Minute, MaxWait: time.Second}
 		client := h.Client(c)
 		time.Sleep(59 * time.Second)
 		for range 2 {
@@ -357,7 +357,7 @@ func TestDo_ABrokenHostIsLeftAlone(t *testing.T) {
 	within(t, v, func(t *testing.T, h *upstream.Hosts) {
 		t.Helper()
 		c := config()
-		c.Attempts, c.Limit.Patience = 1, time.Nanosecond
+		c.Attempts, c.Limit.MaxWait = 1, time.Nanosecond
 		client := h.Client(c)
 		tryFor := func(d time.Duration) (asked int) {
 			before, end := v.count(), time.Now().Add(d)
@@ -479,7 +479,7 @@ func TestHosts_Skewed(t *testing.T) {
 	within(t, v, func(t *testing.T, h *upstream.Hosts) {
 		t.Helper()
 		var told []time.Duration
-		h.Skewed = func(_ string, skew time.Duration) { told = append(told, skew.Round(time.Minute)) }
+		h.OnClockSkew = func(_ string, skew time.Duration) { told = append(told, skew.Round(time.Minute)) }
 		c := h.Client(config())
 		for range len(off) + 1 {
 			if _, err := ask(t, c); err != nil {
@@ -503,7 +503,7 @@ func TestFollow(t *testing.T) {
 		{"", "https://gateway.test/x", stream, "wss://gateway.test/x"},
 		{"wss://other.test", "https://gateway.test", stream, "wss://other.test"},
 	} {
-		if got := upstream.Follow(tc.address, tc.base, tc.public); got != tc.want {
+		if got := upstream.ResolveURL(tc.address, tc.base, tc.public); got != tc.want {
 			t.Errorf("%+v: got %s", tc, got)
 		}
 	}

@@ -15,18 +15,18 @@ type Reason uint8
 
 // The reasons.
 const (
-	NoAnswer  Reason = iota + 1 // nothing came, or not all of it
-	Refused                     // an answer that is no success
-	Throttled                   // the host asks for a pause: 429 or 418
-	Busy                        // we did not ask, to spare the host
-	Malformed                   // a success whose content cannot be used
-	TooLarge                    // more than we are ready to read
+	NoResponse Reason = iota + 1 // nothing came, or not all of it
+	Refused                      // an answer that is no success
+	Throttled                    // the host asks for a pause: 429 or 418
+	LocalLimit                   // we did not ask, to spare the host
+	Malformed                    // a success whose content cannot be used
+	TooLarge                     // more than we are ready to read
 )
 
-// ErrUnsent is wrapped by the errors of requests of which nothing left this
+// ErrNotSent is wrapped by the errors of requests of which nothing left this
 // machine, whatever kept them: whatever was asked for was not done. Without it a
 // host that gave no usable answer may have done it.
-var ErrUnsent = errors.New("nothing was sent")
+var ErrNotSent = errors.New("nothing was sent")
 
 // Error is what is known of a failed request. It comes wrapped in a fault; find
 // it with errors.AsType.
@@ -37,17 +37,17 @@ type Error struct {
 	Status     int    // of HTTP, 0 when there was no answer
 	Code       string // the venue's own
 	Message    string // the venue's words, or ours; bounded
-	Told       bool   // Config.Refusal understood the answer: it is the venue's and not that of something between
+	FromVenue  bool   // Config.Refusal understood the answer: it is the venue's and not that of something between
 	RetryAfter time.Duration
 	cause      string
-	unsent     bool
+	notSent    bool
 	down       bool // of Busy: the host did not answer several times
 }
 
 // Unwrap returns ErrUnsent when nothing was sent.
 func (e *Error) Unwrap() error {
-	if e.unsent {
-		return ErrUnsent
+	if e.notSent {
+		return ErrNotSent
 	}
 	return nil
 }
@@ -80,26 +80,26 @@ func (e *Error) about() string {
 
 // transient reports whether the same request may succeed soon.
 func (e *Error) transient() bool {
-	return e.Reason == NoAnswer || e.Reason == Throttled || e.Reason == Refused && e.Status >= 500
+	return e.Reason == NoResponse || e.Reason == Throttled || e.Reason == Refused && e.Status >= 500
 }
 
-// rest is RetryAfter for a sentence: nobody is told to wait for 0s.
-func (e *Error) rest() time.Duration { return max(e.RetryAfter.Round(time.Second), time.Second) }
+// waitTime is RetryAfter for a sentence: nobody is told to wait for 0s.
+func (e *Error) waitTime() time.Duration { return max(e.RetryAfter.Round(time.Second), time.Second) }
 
 // fault gives the error its public face.
 func (e *Error) fault() error {
 	f := &fault.Error{Kind: fault.Unavailable, Code: "unavailable", Retryable: true, RetryAfter: e.RetryAfter, Cause: e}
 	switch {
-	case e.Reason == NoAnswer:
+	case e.Reason == NoResponse:
 		f.Message = e.about() + ": the venue does not answer"
 	case e.Reason == Throttled:
 		f.Code = "rate_limited"
-		f.Message = fmt.Sprintf("%s: the venue asks for a pause of %v (HTTP %d)", e.about(), e.rest(), e.Status)
-	case e.Reason == Busy:
+		f.Message = fmt.Sprintf("%s: the venue asks for a pause of %v (HTTP %d)", e.about(), e.waitTime(), e.Status)
+	case e.Reason == LocalLimit:
 		if !e.down {
 			f.Code = "rate_limited"
 		}
-		f.Message = fmt.Sprintf("%s: %s; try again in %v", e.about(), e.Message, e.rest())
+		f.Message = fmt.Sprintf("%s: %s; try again in %v", e.about(), e.Message, e.waitTime())
 	case e.Reason == Malformed, e.Reason == TooLarge:
 		f.Code = "bad_answer"
 		f.Message = e.about() + ": " + e.Message
@@ -115,16 +115,16 @@ func (e *Error) fault() error {
 	return f
 }
 
-// BadAnswer is the fault of an answer that does not hold what it should.
-func BadAnswer(venue, subject string, err error) error {
+// MalformedResponse is the fault of an answer that does not hold what it should.
+func MalformedResponse(venue, subject string, err error) error {
 	e := &Error{Venue: venue, Subject: subject, Reason: Malformed, Status: http.StatusOK, Message: "the answer cannot be used: " + err.Error()}
 	return e.fault()
 }
 
-// unsentError is the error of a context that ended before anything was sent.
-type unsentError struct{ error }
+// notSentError is the error of a context that ended before anything was sent.
+type notSentError struct{ error }
 
-func (e unsentError) Unwrap() []error { return []error{e.error, ErrUnsent} }
+func (e notSentError) Unwrap() []error { return []error{e.error, ErrNotSent} }
 
 // wrapContext names what was under way when the caller's context ended.
 func wrapContext(venue, subject string, err error) error {

@@ -11,8 +11,8 @@ func Trust(h *Hosts, base string, client *http.Client) {
 	if err != nil {
 		panic(err)
 	}
-	at := h.at(u)
-	for _, one := range []*http.Client{at.rest, at.changes} {
+	at := h.hostFor(u)
+	for _, one := range []*http.Client{at.rest, at.writes} {
 		config := client.Transport.(*http.Transport).TLSClientConfig     //nolint:errcheck // httptest's client has one
 		one.Transport.(*http.Transport).TLSClientConfig = config.Clone() //nolint:errcheck // ours has one
 	}

@@ -12,10 +12,10 @@ import (
 // Hosts holds what callers of the same host share. It is safe for concurrent use;
 // a program has one, and a test as many as it likes.
 type Hosts struct {
-	// Skewed is told when the clock of a venue's host comes to differ from ours by
+	// OnClockSkew is told when the clock of a venue's host comes to differ from ours by
 	// seconds, and with 0 when they agree again; nil for nobody. It is set before a client
 	// is made.
-	Skewed func(venue string, skew time.Duration)
+	OnClockSkew func(venue string, skew time.Duration)
 
 	dial  DialFunc
 	mu    sync.Mutex
@@ -27,10 +27,10 @@ type DialFunc func(ctx context.Context, network, address string) (net.Conn, erro
 
 // host is one address of a venue.
 type host struct {
-	gate    gate
+	limiter limiter
 	clock   clock
 	rest    *http.Client
-	changes *http.Client // for all that is not a GET
+	writes  *http.Client // for all that is not a GET
 	sockets *http.Client
 }
 
@@ -46,14 +46,14 @@ func (h *Hosts) Close() error {
 	defer h.mu.Unlock()
 	for _, one := range h.hosts {
 		one.rest.CloseIdleConnections()
-		one.changes.CloseIdleConnections()
+		one.writes.CloseIdleConnections()
 		one.sockets.CloseIdleConnections()
 	}
 	return nil
 }
 
-// at returns the host that an address names.
-func (h *Hosts) at(base *url.URL) *host {
+// hostFor returns the host that an address names.
+func (h *Hosts) hostFor(base *url.URL) *host {
 	key := base.Scheme + "://" + base.Host
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -61,7 +61,7 @@ func (h *Hosts) at(base *url.URL) *host {
 	if !ok {
 		// Changes go over HTTP/1.1: with HTTP/2, net/http repeats any request whose
 		// stream the host resets as a protocol error, and an order is sent once.
-		one = &host{rest: h.client(maxConnections, true), changes: h.client(maxConnections, false), sockets: h.client(0, false)}
+		one = &host{rest: h.client(maxConnections, true), writes: h.client(maxConnections, false), sockets: h.client(0, false)}
 		h.hosts[key] = one
 	}
 	return one

@@ -29,8 +29,8 @@ func TestDo_ALimitOfOneKindPausesNobody(t *testing.T) {
 	within(t, v, func(t *testing.T, h *upstream.Hosts) {
 		t.Helper()
 		c := config()
-		c.Refusal = func([]byte) (code, message string) { return "7", "" }
-		c.Own = func(code string) bool { return code == "7" }
+		c.ParseError = func([]byte) (code, message string) { return "7", "" }
+		c.IsEndpointLimit = func(code string) bool { return code == "7" }
 		client := h.Client(c)
 		_, err := client.Do(t.Context(), upstream.Request{Method: http.MethodPost, Path: "/orders"})
 		if e, ok := errors.AsType[*upstream.Error](err); !ok || e.RetryAfter != time.Hour || e.Code != "7" {
@@ -135,7 +135,7 @@ func TestDo_AShorterPauseDoesNotEndALongerOne(t *testing.T) {
 		}
 		wg.Wait()
 		_, err := ask(t, h.Client(config()))
-		if e, ok := errors.AsType[*upstream.Error](err); !ok || e.Reason != upstream.Busy || e.RetryAfter != 59*time.Second {
+		if e, ok := errors.AsType[*upstream.Error](err); !ok || e.Reason != upstream.LocalLimit || e.RetryAfter != 59*time.Second {
 			t.Errorf("then: %v", err)
 		}
 	})

@@ -72,8 +72,8 @@ func TestDo_SaysWhetherAnythingWasSent(t *testing.T) {
 				defer cancel()
 			}
 			_, err := h.Client(c).Do(ctx, upstream.Request{Method: http.MethodPost, Path: "/orders", Body: "{}"})
-			if err == nil || errors.Is(err, upstream.ErrUnsent) != tc.unsent {
-				t.Errorf("%s: unsent is %v: %v", name, errors.Is(err, upstream.ErrUnsent), err)
+			if err == nil || errors.Is(err, upstream.ErrNotSent) != tc.unsent {
+				t.Errorf("%s: unsent is %v: %v", name, errors.Is(err, upstream.ErrNotSent), err)
 			}
 			if n := v.count(); tc.unsent != (n == 0) || n > 1 {
 				t.Errorf("%s: the host was asked %d times", name, n)
@@ -117,7 +117,7 @@ func TestDo_DoesNotSendAPostAgainOnAnotherConnection(t *testing.T) {
 				t.Fatal(err)
 			}
 			_, err := c.Do(t.Context(), request)
-			if err == nil || errors.Is(err, upstream.ErrUnsent) || v.count() != 2 || dialed != 1 {
+			if err == nil || errors.Is(err, upstream.ErrNotSent) || v.count() != 2 || dialed != 1 {
 				t.Errorf("%s: asked %d times over %d connections: %v", method, v.count(), dialed, err)
 			}
 		})
@@ -142,7 +142,7 @@ func TestDo_ALateQueryIsMadeForEachAttempt(t *testing.T) {
 		c.Pause(5 * time.Second)
 		start := time.Now()
 		late := func() string { return "z=1&a=" + strconv.Itoa(int(time.Since(start)/time.Second)) }
-		if _, err := c.Do(t.Context(), upstream.Request{Path: "/p", Query: url.Values{"q": {"1"}}, Late: late}); err != nil {
+		if _, err := c.Do(t.Context(), upstream.Request{Path: "/p", Query: url.Values{"q": {"1"}}, QueryFunc: late}); err != nil {
 			t.Fatal(err)
 		}
 		if len(queries) != 2 || queries[0] != "z=1&a=5" || !strings.HasPrefix(queries[1], "z=1&a=") {
@@ -196,7 +196,7 @@ func TestDo_AConnectionThatWasClosedIdleHasCarriedNothing(t *testing.T) {
 			}
 			network.SetDown(true)
 			_, err := c.Do(t.Context(), upstream.Request{Method: http.MethodPost, Path: "/orders"})
-			if !errors.Is(err, upstream.ErrUnsent) {
+			if !errors.Is(err, upstream.ErrNotSent) {
 				t.Fatalf("with the network down: %v", err)
 			}
 		}

@@ -59,9 +59,9 @@ func (h *Hosts) Dial(ctx context.Context, c SocketConfig) (*Socket, error) {
 	if err != nil || u.Host == "" {
 		panic("upstream: " + c.Venue + ": " + c.URL + " is not an absolute URL")
 	}
-	at := h.at(u)
-	if wait := at.gate.paused(); wait > 0 {
-		e := &Error{Venue: c.Venue, Subject: "stream", Reason: Busy, Message: "not called, because it asked for a pause", RetryAfter: wait}
+	at := h.hostFor(u)
+	if wait := at.limiter.paused(); wait > 0 {
+		e := &Error{Venue: c.Venue, Subject: "stream", Reason: LocalLimit, Message: "not called, because it asked for a pause", RetryAfter: wait}
 		return nil, e.fault()
 	}
 	attempt, cancel := context.WithTimeout(ctx, dialTimeout)
@@ -91,14 +91,14 @@ func (s *Socket) pinged(context.Context, []byte) bool {
 
 // refusedDial says why there is no connection, and pauses when the host asks.
 func refusedDial(c SocketConfig, at *host, resp *http.Response, err error) *Error {
-	e := &Error{Venue: c.Venue, Subject: "stream", Reason: NoAnswer, Message: "no connection", cause: err.Error()}
+	e := &Error{Venue: c.Venue, Subject: "stream", Reason: NoResponse, Message: "no connection", cause: err.Error()}
 	if resp == nil {
 		return e
 	}
 	e.Status, e.Reason = resp.StatusCode, Refused
 	e.RetryAfter = retryAfter(&Response{Header: resp.Header, At: dateOf(resp.Header)})
 	if e.Status == http.StatusTooManyRequests || e.Status == http.StatusTeapot {
-		e.Reason, e.RetryAfter = Throttled, at.gate.pause(e.RetryAfter)
+		e.Reason, e.RetryAfter = Throttled, at.limiter.pause(e.RetryAfter)
 	}
 	return e
 }
@@ -140,17 +140,17 @@ func (s *Socket) Send(ctx context.Context, message []byte) error {
 	s.next = time.Now().Add(s.config.Spacing)
 	attempt, cancel := context.WithTimeout(ctx, writeTimeout)
 	defer cancel()
-	return s.outcome(ctx, s.conn.Write(attempt, websocket.MessageText, message))
+	return s.writeError(ctx, s.conn.Write(attempt, websocket.MessageText, message))
 }
 
 // Ping sends a ping and waits for the pong. Someone must be reading meanwhile.
 func (s *Socket) Ping(ctx context.Context) error {
 	attempt, cancel := context.WithTimeout(ctx, writeTimeout)
 	defer cancel()
-	return s.outcome(ctx, s.conn.Ping(attempt))
+	return s.writeError(ctx, s.conn.Ping(attempt))
 }
 
-func (s *Socket) outcome(ctx context.Context, err error) error {
+func (s *Socket) writeError(ctx context.Context, err error) error {
 	switch {
 	case err == nil:
 		return nil

@@ -96,9 +96,9 @@ func (x *examination) venueFix(err error, v provider.Descriptor) string {
 			fix = "choose another venue with --crypto-venue " + strings.Join(others, " or ") + ", or " + fix
 		}
 		return fix
-	case bad.Reason == upstream.Throttled || bad.Reason == upstream.Busy:
+	case bad.Reason == upstream.Throttled || bad.Reason == upstream.LocalLimit:
 		return "wait as long as it says; other programs behind the same address count too"
-	case bad.Reason == upstream.NoAnswer:
+	case bad.Reason == upstream.NoResponse:
 		return "let this machine reach the internet: DNS, firewall, HTTPS_PROXY"
 	case bad.Status == http.StatusUnauthorized || bad.Status == http.StatusForbidden:
 		return "check the keys, and that the address in front of the venue is not blocked"

@@ -55,7 +55,7 @@ func full() Config {
 			},
 			Engine: func() engine.Status {
 				return engine.Status{Running: true, Alerts: 11, Prices: 2, Series: 1, Firings: 6, Late: 1, Feeds: []feed.Status{
-					{Venue: "binance", Lines: 1, Connected: 1, Heard: now().Add(-2 * time.Second), Streamed: 8},
+					{Venue: "binance", StreamGroups: 1, Connected: 1, LastEvent: now().Add(-2 * time.Second), Streamed: 8},
 				}}
 			},
 			Notifications: func() notify.Stats { return notify.Stats{Entries: 10, Unpolled: 3, Subscriptions: 2} },
@@ -172,7 +172,7 @@ func TestReady_SaysWhyNot(t *testing.T) {
 		"an engine that stopped":     {"engine", "does not run", status(func(s *engine.Status) { s.Running = false })},
 		"an engine that loads":       {"engine", "2 of 3 prices and series are not loaded", status(func(s *engine.Status) { s.Loading = 2 })},
 		"firings that do not commit": {"engine", "4 fired alerts are not committed", status(func(s *engine.Status) { s.Failure, s.Uncommitted = "x", 4 })},
-		"a venue without bars":       {"feeds", "bars do not come from kraken", status(func(s *engine.Status) { s.Behind = []string{"kraken"} })},
+		"a venue without bars":       {"feeds", "bars do not come from kraken", status(func(s *engine.Status) { s.LaggingVenues = []string{"kraken"} })},
 		"an account not compared": {"broker", "not compared", func(c *Config) {
 			c.Trading.Desk = func() (desk.Status, bool) { return desk.Status{Connected: true}, true }
 		}},

@@ -140,7 +140,7 @@ func (s scrape) engine(t *Trading) {
 	s.put("candela_engine_followed", float64(e.Series), "series")
 	s.put("candela_engine_loading", float64(e.Loading))
 	behind := map[string]bool{}
-	for _, venue := range e.Behind {
+	for _, venue := range e.LaggingVenues {
 		behind[venue] = true
 	}
 	for i := range e.Feeds {
@@ -151,16 +151,16 @@ func (s scrape) engine(t *Trading) {
 func (s scrape) feed(f *feed.Status, behind bool) {
 	s.put("candela_feed_behind", number(behind), f.Venue)
 	s.put("candela_feed_subscriptions", float64(f.Subscriptions), f.Venue)
-	s.put("candela_feed_streams", float64(f.Lines), f.Venue, "wanted")
+	s.put("candela_feed_streams", float64(f.StreamGroups), f.Venue, "wanted")
 	s.put("candela_feed_streams", float64(f.Connected), f.Venue, "connected")
 	s.put("candela_feed_streams", float64(f.Silent), f.Venue, "silent")
-	s.put("candela_feed_late_series", float64(f.Late), f.Venue)
-	if !f.Heard.IsZero() {
-		s.put("candela_feed_lag_seconds", s.cfg.Now().Sub(f.Heard).Seconds(), f.Venue)
+	s.put("candela_feed_late_series", float64(f.Overdue), f.Venue)
+	if !f.LastEvent.IsZero() {
+		s.put("candela_feed_lag_seconds", s.cfg.Now().Sub(f.LastEvent).Seconds(), f.Venue)
 	}
 	s.count("candela_feed_bars_total", f.Streamed, f.Venue, "streamed")
-	s.count("candela_feed_bars_total", f.Filled, f.Venue, "filled")
-	for what, n := range map[string]uint64{"lost_stream": f.Lost, "failed_read": f.Failed, "gap": f.Gaps, "hole": f.Holes, "off_grid": f.OffGrid} {
+	s.count("candela_feed_bars_total", f.Backfilled, f.Venue, "filled")
+	for what, n := range map[string]uint64{"lost_stream": f.StreamsLost, "failed_read": f.Failed, "gap": f.Gaps, "hole": f.Holes, "off_grid": f.OffGrid} {
 		s.count("candela_feed_faults_total", n, f.Venue, what)
 	}
 }

@@ -60,7 +60,7 @@ func (c *Config) trading(all map[string]Part) {
 	default:
 		all["engine"] = because(e.Loading == 0, fmt.Sprintf("%d of %d prices and series are not loaded: their alerts wait", e.Loading, e.Prices+e.Series))
 	}
-	all["feeds"] = because(len(e.Behind) == 0, "bars do not come from "+strings.Join(e.Behind, ", "))
+	all["feeds"] = because(len(e.LaggingVenues) == 0, "bars do not come from "+strings.Join(e.LaggingVenues, ", "))
 	d, here := t.Desk()
 	switch {
 	case !here: // another replica answers for it

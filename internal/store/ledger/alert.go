@@ -178,8 +178,8 @@ func rowOf(a alert.Alert) alertRow {
 	if !a.Expires.IsZero() {
 		row.Expires = stamp(a.Expires.UnixMicro())
 	}
-	if !a.Since.IsZero() {
-		row.Since = stamp(a.Since.UnixMicro())
+	if !a.BarOpen.IsZero() {
+		row.Since = stamp(a.BarOpen.UnixMicro())
 	}
 	return row
 }
@@ -243,7 +243,7 @@ func (w *words) scanAlert(scan func(...any) error) (alert.Alert, error) {
 		a.Expires = time.UnixMicro(expires).UTC()
 	}
 	if since != 0 {
-		a.Since = time.UnixMicro(since).UTC()
+		a.BarOpen = time.UnixMicro(since).UTC()
 	}
 	return a, nil
 }

@@ -123,9 +123,9 @@ func New(hosts *upstream.Hosts, c Config) *Provider {
 	client := func(base string) *upstream.Client {
 		return hosts.Client(upstream.Config{
 			Venue: name, Base: base,
-			Limit:   upstream.Limit{Weight: 200, Per: time.Minute},
-			Header:  c.Keys.Header(),
-			Refusal: ReadRefusal,
+			Limit:      upstream.Limit{Weight: 200, Per: time.Minute},
+			Header:     c.Keys.Header(),
+			ParseError: ReadRefusal,
 		})
 	}
 	return &Provider{
@@ -204,7 +204,7 @@ func (p *Provider) Instrument(ctx context.Context, s market.Symbol) (provider.In
 		}
 		a, err := readAsset(resp.Body, s.Name)
 		if err != nil {
-			return provider.Instrument{}, upstream.BadAnswer(name, s.Name, err)
+			return provider.Instrument{}, upstream.MalformedResponse(name, s.Name, err)
 		}
 		if a.class != "us_equity" {
 			return provider.Instrument{}, provider.UnknownSymbol(name, s)
@@ -248,7 +248,7 @@ func (p *Provider) lastPrice(ctx context.Context, s market.Symbol) (float64, err
 	}
 	price, err := readLatest(resp.Body, s.Name)
 	if err != nil {
-		return 0, upstream.BadAnswer(name, s.Name, err)
+		return 0, upstream.MalformedResponse(name, s.Name, err)
 	}
 	return price, nil
 }

@@ -46,7 +46,7 @@ func (p *Provider) Bars(ctx context.Context, q provider.BarQuery) (provider.BarP
 	switch {
 	case whole || page.More:
 	case n == 0:
-		return provider.BarPage{}, upstream.BadAnswer(name, q.Symbol.Name, errEndless)
+		return provider.BarPage{}, upstream.MalformedResponse(name, q.Symbol.Name, errEndless)
 	case q.From != 0:
 		page.More, page.Next = true, bars.T[n-1]+1
 	default:
@@ -96,7 +96,7 @@ func (p *Provider) read(ctx context.Context, q provider.BarQuery, from, to int64
 			kept, err = p.keep(kept, rows, q)
 		}
 		if err != nil {
-			return market.Bars{}, false, upstream.BadAnswer(name, q.Symbol.Name, err)
+			return market.Bars{}, false, upstream.MalformedResponse(name, q.Symbol.Name, err)
 		}
 		if next == "" || len(kept) > q.Limit {
 			return columns(kept, q.From == 0), next == "", nil

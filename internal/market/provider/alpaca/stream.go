@@ -126,11 +126,11 @@ func (c *conversation) expect(ctx context.Context, text string) error {
 	messages, err := readMessages(data)
 	switch {
 	case err != nil:
-		return upstream.BadAnswer(name, "stream", err)
+		return upstream.MalformedResponse(name, "stream", err)
 	case len(messages) == 1 && messages[0].kind == "error":
 		return complaint(messages[0].code, messages[0].text, c.p.config.Feed)
 	case len(messages) != 1 || messages[0].kind != "success" || messages[0].text != text:
-		return upstream.BadAnswer(name, "stream", errors.New("it does not say "+text))
+		return upstream.MalformedResponse(name, "stream", errors.New("it does not say "+text))
 	}
 	return nil
 }
@@ -243,7 +243,7 @@ func (w channels) empty() bool { return len(w.Bars)+len(w.Updated)+len(w.Daily)+
 func (c *conversation) receive(ctx context.Context, data []byte) error {
 	messages, err := readMessages(data)
 	if err != nil {
-		return upstream.BadAnswer(name, "stream", err)
+		return upstream.MalformedResponse(name, "stream", err)
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -67,9 +67,9 @@ var (
 
 // New returns a provider that shares what hosts share.
 func New(hosts *upstream.Hosts, c Config) *Provider {
-	c.StreamURL = upstream.Follow(c.StreamURL, c.URL, streamURL)
-	c.FuturesURL = upstream.Follow(c.FuturesURL, c.URL, futuresURL)
-	c.URL = upstream.Follow("", c.URL, DefaultURL)
+	c.StreamURL = upstream.ResolveURL(c.StreamURL, c.URL, streamURL)
+	c.FuturesURL = upstream.ResolveURL(c.FuturesURL, c.URL, futuresURL)
+	c.URL = upstream.ResolveURL("", c.URL, DefaultURL)
 	if c.MaxAge == 0 {
 		c.MaxAge = 24*time.Hour - 10*time.Minute
 	}
@@ -79,12 +79,12 @@ func New(hosts *upstream.Hosts, c Config) *Provider {
 	p := &Provider{
 		config: c, hosts: hosts,
 		spot: hosts.Client(upstream.Config{
-			Venue: name, Base: c.URL, Refusal: Refusal, UsedHeader: "X-Mbx-Used-Weight-1m",
+			Venue: name, Base: c.URL, ParseError: Refusal, UsedHeader: "X-Mbx-Used-Weight-1m",
 			Limit: upstream.Limit{Weight: weightPerMinute, Per: time.Minute},
 		}),
 		// The series have limits of their own, the tightest of 500 in five minutes.
 		futures: hosts.Client(upstream.Config{
-			Venue: name, Base: c.FuturesURL, Refusal: Refusal,
+			Venue: name, Base: c.FuturesURL, ParseError: Refusal,
 			Limit: upstream.Limit{Weight: 400, Per: 5 * time.Minute},
 		}),
 	}
@@ -134,7 +134,7 @@ func (p *Provider) loadInstrument(ctx context.Context, s market.Symbol, spelled 
 	}
 	inst, err := parseInfo(resp.Body, spelled)
 	if err != nil {
-		return provider.Instrument{}, upstream.BadAnswer(name, spelled, err)
+		return provider.Instrument{}, upstream.MalformedResponse(name, spelled, err)
 	}
 	return inst, nil
 }
@@ -158,7 +158,7 @@ func (p *Provider) Bars(ctx context.Context, q provider.BarQuery) (provider.BarP
 	}
 	bars, err := parseKlines(resp.Body, q.Interval)
 	if err != nil {
-		return provider.BarPage{}, upstream.BadAnswer(name, spelled, err)
+		return provider.BarPage{}, upstream.MalformedResponse(name, spelled, err)
 	}
 	got := provider.Stretch{Bars: bars}
 	if n := bars.Len(); n >= q.Limit {

@@ -66,7 +66,7 @@ func (p *Provider) Series(ctx context.Context, q provider.SeriesQuery) ([]provid
 		}
 		points, err := parsePoints(resp.Body, from.timeKey, from.valueKey)
 		if err != nil {
-			return nil, upstream.BadAnswer(name, spelled, err)
+			return nil, upstream.MalformedResponse(name, spelled, err)
 		}
 		for _, one := range points {
 			if len(all) == 0 || one.T > all[len(all)-1].T {

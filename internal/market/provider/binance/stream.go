@@ -70,7 +70,7 @@ func (d *dialect) Requests(keys []string, begin bool) (messages [][]byte, confir
 func (d *dialect) Handle(c *provider.Conversation, data []byte) error {
 	m, err := parseMessage(data)
 	if err != nil {
-		return upstream.BadAnswer(name, "stream "+m.stream, err)
+		return upstream.MalformedResponse(name, "stream "+m.stream, err)
 	}
 	switch {
 	case m.isAnswer:
@@ -85,7 +85,7 @@ func (d *dialect) Handle(c *provider.Conversation, data []byte) error {
 		return nil
 	}
 	if span, ok := (market.Calendar{}).Bucket(sub.Interval, m.kline.bar.T); !ok || span.Open != m.kline.bar.T || m.kline.interval != sub.Interval.String() {
-		return upstream.BadAnswer(name, "stream "+m.stream, fmt.Errorf("a bar of %s that opens at %d", m.kline.interval, m.kline.bar.T))
+		return upstream.MalformedResponse(name, "stream "+m.stream, fmt.Errorf("a bar of %s that opens at %d", m.kline.interval, m.kline.bar.T))
 	}
 	e := provider.Event{Sub: sub, Kind: provider.Forming, Bar: m.kline.bar, Price: m.kline.bar.C, At: m.at}
 	if m.kline.closed {

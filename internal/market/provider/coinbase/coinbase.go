@@ -50,8 +50,8 @@ var (
 
 // New returns a provider that shares what hosts share.
 func New(hosts *upstream.Hosts, c Config) *Provider {
-	c.StreamURL = upstream.Follow(c.StreamURL, c.URL, streamURL)
-	c.URL = upstream.Follow("", c.URL, DefaultURL)
+	c.StreamURL = upstream.ResolveURL(c.StreamURL, c.URL, streamURL)
+	c.URL = upstream.ResolveURL("", c.URL, DefaultURL)
 	if c.Now == nil {
 		c.Now = time.Now
 	}
@@ -60,7 +60,7 @@ func New(hosts *upstream.Hosts, c Config) *Provider {
 	}
 	p := &Provider{
 		config: c, hosts: hosts,
-		rest: hosts.Client(upstream.Config{Venue: name, Base: c.URL, Refusal: refusal, Limit: upstream.Limit{Weight: c.PerSecond, Per: time.Second}}),
+		rest: hosts.Client(upstream.Config{Venue: name, Base: c.URL, ParseError: refusal, Limit: upstream.Limit{Weight: c.PerSecond, Per: time.Second}}),
 	}
 	p.known = provider.NewInstruments(spell, c.Now, p.loadInstrument)
 	return p
@@ -116,7 +116,7 @@ func (p *Provider) loadInstrument(ctx context.Context, s market.Symbol, spelled 
 	}
 	inst, err := parseProduct(resp.Body, spelled)
 	if err != nil {
-		err = upstream.BadAnswer(name, spelled, err)
+		err = upstream.MalformedResponse(name, spelled, err)
 	}
 	return inst, err
 }
@@ -142,7 +142,7 @@ func (p *Provider) Bars(ctx context.Context, q provider.BarQuery) (provider.BarP
 	}
 	all, err := parseCandles(resp.Body, q.Interval)
 	if err != nil {
-		return provider.BarPage{}, upstream.BadAnswer(name, spelled, err)
+		return provider.BarPage{}, upstream.MalformedResponse(name, spelled, err)
 	}
 	// What lies outside the stretch was not asked for.
 	got.Bars = all.Slice(all.Search(got.From), max(all.Search(got.From), all.Search(got.To)))

@@ -90,7 +90,7 @@ func (d *dialect) Requests(keys []string, begin bool) (messages [][]byte, confir
 func (d *dialect) Handle(c *provider.Conversation, data []byte) error {
 	m, err := parseMessage(data)
 	if err != nil {
-		return upstream.BadAnswer(name, "stream "+m.product, err)
+		return upstream.MalformedResponse(name, "stream "+m.product, err)
 	}
 	if m.kind == "subscriptions" {
 		return c.Confirm()

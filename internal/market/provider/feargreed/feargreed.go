@@ -65,7 +65,7 @@ func (s *Source) Series(ctx context.Context, q provider.SeriesQuery) ([]provider
 	}
 	points, err := parse(resp.Body)
 	if err != nil {
-		return nil, upstream.BadAnswer(name, "fear and greed", err)
+		return nil, upstream.MalformedResponse(name, "fear and greed", err)
 	}
 	from := 0
 	for from+1 < len(points) && points[from+1].T <= q.From {

@@ -58,12 +58,12 @@ func New(hosts *upstream.Hosts, c Config) *Provider {
 	if c.Now == nil {
 		c.Now = time.Now
 	}
-	c.StreamURL = upstream.Follow(c.StreamURL, c.URL, streamURL)
-	c.URL = upstream.Follow("", c.URL, DefaultURL)
+	c.StreamURL = upstream.ResolveURL(c.StreamURL, c.URL, streamURL)
+	c.URL = upstream.ResolveURL("", c.URL, DefaultURL)
 	return &Provider{
 		config: c, hosts: hosts,
 		rest: hosts.Client(upstream.Config{
-			Venue: name, Base: c.URL, Limit: upstream.Limit{Spacing: c.Spacing, Patience: 30 * time.Second},
+			Venue: name, Base: c.URL, Limit: upstream.Limit{Spacing: c.Spacing, MaxWait: 30 * time.Second},
 		}),
 		pairs: provider.Memo[directory]{Keep: time.Hour, Most: 1},
 	}
@@ -179,13 +179,13 @@ func answerOf[T any](p *Provider, body []byte, s market.Symbol, read func(*stric
 	})
 	switch err := j.End(); {
 	case err != nil:
-		return none, upstream.BadAnswer(name, s.Name, err)
+		return none, upstream.MalformedResponse(name, s.Name, err)
 	case len(errs) > 0:
 		return none, p.refused(errs, s)
 	case failed != nil:
-		return none, upstream.BadAnswer(name, s.Name, failed)
+		return none, upstream.MalformedResponse(name, s.Name, failed)
 	case !has:
-		return none, upstream.BadAnswer(name, s.Name, errors.New("neither error nor result"))
+		return none, upstream.MalformedResponse(name, s.Name, errors.New("neither error nor result"))
 	}
 	return value, nil
 }

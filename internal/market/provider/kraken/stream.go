@@ -104,7 +104,7 @@ func (d *dialect) Requests(keys []string, begin bool) (messages [][]byte, confir
 func (d *dialect) Handle(c *provider.Conversation, data []byte) error {
 	m, err := parseMessage(data)
 	if err != nil {
-		return upstream.BadAnswer(name, "stream", err)
+		return upstream.MalformedResponse(name, "stream", err)
 	}
 	switch {
 	case m.method == "subscribe" || m.method == "unsubscribe":
@@ -136,7 +136,7 @@ func (d *dialect) take(c *provider.Conversation, one *candle, at time.Time) erro
 		return nil
 	}
 	if span, ok := (market.Calendar{}).Bucket(sub.Interval, one.bar.T); !ok || span.Open != one.bar.T {
-		return upstream.BadAnswer(name, "stream "+one.symbol, fmt.Errorf("a bar of %v that opens at %d", sub.Interval, one.bar.T))
+		return upstream.MalformedResponse(name, "stream "+one.symbol, fmt.Errorf("a bar of %v that opens at %d", sub.Interval, one.bar.T))
 	}
 	s := d.bars[key]
 	if s == nil {

@@ -71,9 +71,9 @@ func New(hosts *upstream.Hosts, c Config) *Provider {
 		rest: hosts.Client(upstream.Config{
 			Venue: name, Base: c.URL,
 			// Nothing is published. Users report bans from about 2000 requests an hour on.
-			Limit:   upstream.Limit{Weight: 1800, Per: time.Hour},
-			Header:  http.Header{"User-Agent": {userAgent}, "Accept": {"application/json"}},
-			Refusal: readRefusal,
+			Limit:      upstream.Limit{Weight: 1800, Per: time.Hour},
+			Header:     http.Header{"User-Agent": {userAgent}, "Accept": {"application/json"}},
+			ParseError: readRefusal,
 		}),
 	}
 }
@@ -125,7 +125,7 @@ func (p *Provider) Bars(ctx context.Context, q provider.BarQuery) (provider.BarP
 	}
 	bars, running := c.bars(in.Calendar, q.Interval, now)
 	if bars.Len() == 0 && len(c.rows) > 1 {
-		return provider.BarPage{}, upstream.BadAnswer(name, q.Symbol.Name, fmt.Errorf("none of %d rows falls in a session", len(c.rows)))
+		return provider.BarPage{}, upstream.MalformedResponse(name, q.Symbol.Name, fmt.Errorf("none of %d rows falls in a session", len(c.rows)))
 	}
 	return w.cut(q, &bars, running), nil
 }
@@ -147,7 +147,7 @@ func (p *Provider) instrument(ctx context.Context, s market.Symbol) (*instrument
 		}
 		cal, err := c.meta.calendar()
 		if err != nil {
-			return nil, upstream.BadAnswer(name, s.Name, err)
+			return nil, upstream.MalformedResponse(name, s.Name, err)
 		}
 		in := &instrument{first: dawn, Instrument: provider.Instrument{
 			Symbol: market.Symbol{Venue: name, Name: s.Name}, Base: c.meta.base(), Quote: c.meta.Currency, Calendar: cal,
@@ -169,7 +169,7 @@ func (p *Provider) ask(ctx context.Context, s market.Symbol, interval string, qu
 	}
 	c, err := parse(resp.Body, s.Name, interval)
 	if err != nil {
-		return nil, upstream.BadAnswer(name, s.Name, err)
+		return nil, upstream.MalformedResponse(name, s.Name, err)
 	}
 	return c, nil
 }

@@ -74,7 +74,7 @@ func caller(owner string) principal.Caller {
 func price(owner, threshold string) alert.Alert {
 	return alert.Alert{
 		ID: id.New(start()), Owner: owner, Symbol: market.Symbol{Name: "BTCUSDT"}, Instrument: market.Symbol{Venue: "binance", Name: "BTCUSDT"},
-		Condition: alert.Condition{Type: alert.PriceAbove, Threshold: decimal.RequireFromString(threshold)}, Created: start(), Since: start().Add(-time.Minute),
+		Condition: alert.Condition{Type: alert.PriceAbove, Threshold: decimal.RequireFromString(threshold)}, Created: start(), BarOpen: start().Add(-time.Minute),
 	}
 }
 

@@ -41,7 +41,7 @@ type Tail struct {
 	syncs syncs
 
 	mu    sync.Mutex
-	index *alert.Book
+	index *alert.Index
 	last  uint64 // all messages up to this number were applied
 	// behind is how many messages were there to follow when the last one was sent.
 	behind uint64
@@ -65,7 +65,7 @@ type news struct {
 // called.
 func (s *Store) OpenTail(ctx context.Context, cfg TailConfig) (*Tail, error) {
 	t := &Tail{
-		store: s, cfg: cfg, done: make(chan struct{}), index: alert.NewBook(),
+		store: s, cfg: cfg, done: make(chan struct{}), index: alert.NewIndex(),
 		news: make(map[string]news), fresh: make(chan struct{}),
 	}
 	if err := t.begin(ctx); err != nil {
@@ -181,10 +181,10 @@ func (t *Tail) reset(ctx context.Context) {
 	t.cfg.Log.ErrorContext(ctx, "the servers have lost alerts and notifications that were acknowledged")
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	for _, a := range t.index.Select(func(alert.Need) bool { return true }) {
+	for _, a := range t.index.Where(func(alert.Dependency) bool { return true }) {
 		t.tell(news{name: engine.Name{Owner: a.Owner, ID: a.ID}, ended: true})
 	}
-	t.index, t.sets, t.last, t.passed = alert.NewBook(), recent{}, 0, 0
+	t.index, t.sets, t.last, t.passed = alert.NewIndex(), recent{}, 0, 0
 }
 
 // List returns the active alerts of an owner, in the order they were made, as far as
@@ -195,7 +195,7 @@ func (t *Tail) List(owner string, on market.Symbol) []alert.Alert {
 	if on.IsZero() {
 		return t.index.List(owner)
 	}
-	return t.index.ListOf(owner, on)
+	return t.index.ListOn(owner, on)
 }
 
 // checkCount tells why an owner may not set one more alert.
@@ -235,7 +235,7 @@ func (t *Tail) hand(take func(market.Symbol) bool, marks func() (map[sub]mark, e
 
 func (t *Tail) selected(take func(market.Symbol) bool, marks map[sub]mark) ([]engine.Handed, error) {
 	t.mu.Lock()
-	all := t.index.Select(func(n alert.Need) bool { return take(n.Instrument) })
+	all := t.index.Where(func(n alert.Dependency) bool { return take(n.Instrument) })
 	covered := t.sets.covered()
 	t.mu.Unlock()
 	handed := make([]engine.Handed, len(all))

@@ -54,7 +54,7 @@ func formOf(a alert.Alert) alertForm {
 	return alertForm{
 		ID: a.ID, Owner: a.Owner, Symbol: a.Symbol, Instrument: a.Instrument, Interval: a.Interval,
 		Type: a.Condition.Type.String(), Threshold: a.Condition.Threshold, Indicator: a.Condition.Indicator, Signal: a.Condition.Signal,
-		Created: conn.StoredTime(a.Created), Expires: conn.StoredTime(a.Expires), Since: conn.StoredTime(a.Since), Note: a.Note,
+		Created: conn.StoredTime(a.Created), Expires: conn.StoredTime(a.Expires), Since: conn.StoredTime(a.BarOpen), Note: a.Note,
 	}
 }
 
@@ -66,7 +66,7 @@ func (f alertForm) alert() (alert.Alert, error) {
 	return alert.Alert{
 		ID: f.ID, Owner: f.Owner, Symbol: f.Symbol, Instrument: f.Instrument, Interval: f.Interval,
 		Condition: alert.Condition{Type: kind, Threshold: f.Threshold, Indicator: f.Indicator, Signal: f.Signal},
-		Created:   f.Created, Expires: f.Expires, Since: f.Since, Note: f.Note,
+		Created:   f.Created, Expires: f.Expires, BarOpen: f.Since, Note: f.Note,
 	}, nil
 }
 

@@ -39,7 +39,7 @@ func (b *Broker) Fills(ctx context.Context, s market.Symbol, after string) ([]or
 	for _, a := range found {
 		f, err := a.fill(s)
 		if err != nil {
-			return nil, upstream.BadAnswer(name, s.Name, err)
+			return nil, upstream.MalformedResponse(name, s.Name, err)
 		}
 		fills = append(fills, f)
 	}
@@ -58,7 +58,7 @@ func (b *Broker) since(ctx context.Context, s market.Symbol, after string) ([]ac
 		}
 		page, err := readActivities(resp.Body)
 		if err != nil {
-			return nil, upstream.BadAnswer(name, s.Name, err)
+			return nil, upstream.MalformedResponse(name, s.Name, err)
 		}
 		for _, a := range page {
 			switch {
@@ -98,14 +98,14 @@ func (b *Broker) Holdings(ctx context.Context) ([]order.Holding, error) {
 	}
 	all, err := readPositions(resp.Body)
 	if err != nil {
-		return nil, upstream.BadAnswer(name, "positions", err)
+		return nil, upstream.MalformedResponse(name, "positions", err)
 	}
 	if resp, err = b.reads.Do(ctx, upstream.Request{Path: "/v2/account", Subject: "account"}); err != nil {
 		return nil, refusal("account", err)
 	}
 	cash, err := readCash(resp.Body)
 	if err != nil {
-		return nil, upstream.BadAnswer(name, "account", err)
+		return nil, upstream.MalformedResponse(name, "account", err)
 	}
 	slices.SortFunc(all, func(x, y order.Holding) int { return strings.Compare(x.Symbol.Name, y.Symbol.Name) })
 	return append(all, cash), nil

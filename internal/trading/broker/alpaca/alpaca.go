@@ -92,8 +92,8 @@ func New(hosts *upstream.Hosts, c Config) (*Broker, error) {
 	}
 	client := func(patience time.Duration) *upstream.Client {
 		return hosts.Client(upstream.Config{
-			Venue: name, Base: c.URL, Header: c.Keys.Header(), Refusal: stocks.ReadRefusal,
-			Limit: upstream.Limit{Weight: 200, Per: time.Minute, Patience: patience},
+			Venue: name, Base: c.URL, Header: c.Keys.Header(), ParseError: stocks.ReadRefusal,
+			Limit: upstream.Limit{Weight: 200, Per: time.Minute, MaxWait: patience},
 		})
 	}
 	return &Broker{
@@ -165,7 +165,7 @@ func (b *Broker) pair(ctx context.Context, s market.Symbol) (provider.Instrument
 			return provider.Instrument{}, provider.UnknownSymbol(name, s)
 		}
 		if err != nil {
-			return provider.Instrument{}, upstream.BadAnswer(name, s.Name, err)
+			return provider.Instrument{}, upstream.MalformedResponse(name, s.Name, err)
 		}
 		return in, nil
 	})
@@ -181,7 +181,7 @@ func (b *Broker) Skew(ctx context.Context) (time.Duration, error) {
 	took := b.config.Now().Sub(sent)
 	at, err := readClock(resp.Body)
 	if err != nil {
-		return 0, upstream.BadAnswer(name, "clock", err)
+		return 0, upstream.MalformedResponse(name, "clock", err)
 	}
 	return at.Sub(sent.Add(took / 2)), nil
 }

@@ -24,7 +24,7 @@ import (
 func fate(subject string, err error) error {
 	e, ok := errors.AsType[*upstream.Error](err)
 	switch {
-	case errors.Is(err, upstream.ErrUnsent):
+	case errors.Is(err, upstream.ErrNotSent):
 		return fmt.Errorf("%w: %w", broker.ErrNotSent, err)
 	case ok && isTaken(e):
 		return unknown(subject, "the venue says that it has an order with this id already", err)
@@ -55,7 +55,7 @@ func isRefusal(e *upstream.Error) bool {
 	if e.Reason != upstream.Refused || e.Status < 400 || e.Status >= 500 || e.Status == http.StatusRequestTimeout {
 		return false
 	}
-	return e.Told || e.Status == http.StatusUnauthorized || e.Status == http.StatusUnavailableForLegalReasons
+	return e.FromVenue || e.Status == http.StatusUnauthorized || e.Status == http.StatusUnavailableForLegalReasons
 }
 
 // isTaken reports whether the venue refused an order because of its id.

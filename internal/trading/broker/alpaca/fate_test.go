@@ -19,7 +19,7 @@ func TestFate_EveryStatus(t *testing.T) {
 	t.Parallel()
 	for status := 100; status < 600; status++ {
 		for _, told := range []bool{true, false} {
-			e := &upstream.Error{Venue: name, Subject: "AAPL", Reason: upstream.Refused, Status: status, Message: "words", Told: told}
+			e := &upstream.Error{Venue: name, Subject: "AAPL", Reason: upstream.Refused, Status: status, Message: "words", FromVenue: told}
 			want := broker.ErrUnknown
 			if status >= 400 && status < 500 && status != 408 && told || status == 401 || status == 451 {
 				want = broker.ErrRefused
@@ -30,7 +30,7 @@ func TestFate_EveryStatus(t *testing.T) {
 			}
 		}
 	}
-	for _, reason := range []upstream.Reason{upstream.NoAnswer, upstream.Malformed, upstream.TooLarge} {
+	for _, reason := range []upstream.Reason{upstream.NoResponse, upstream.Malformed, upstream.TooLarge} {
 		if err := fate("AAPL", &upstream.Error{Reason: reason, Status: 200}); !errors.Is(broker.Fate(err), broker.ErrUnknown) {
 			t.Errorf("%d: %v", reason, err)
 		}
@@ -43,7 +43,7 @@ func TestFate_EveryStatus(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if err := fate("AAPL", upstream.ErrUnsent); !errors.Is(broker.Fate(err), broker.ErrNotSent) {
+	if err := fate("AAPL", upstream.ErrNotSent); !errors.Is(broker.Fate(err), broker.ErrNotSent) {
 		t.Error(err)
 	}
 }

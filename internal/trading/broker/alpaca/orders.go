@@ -87,7 +87,7 @@ func answered(body []byte, o order.Spec) (order.Report, error) {
 		err = t.check(o)
 	}
 	if err != nil {
-		return order.Report{}, upstream.BadAnswer(name, o.Symbol.Name, err)
+		return order.Report{}, upstream.MalformedResponse(name, o.Symbol.Name, err)
 	}
 	r := t.report()
 	r.Owner = o.Owner
@@ -146,7 +146,7 @@ func (b *Broker) Open(ctx context.Context) ([]order.Report, error) {
 		}
 		page, err := readTickets(resp.Body)
 		if err != nil {
-			return nil, upstream.BadAnswer(name, "open orders", err)
+			return nil, upstream.MalformedResponse(name, "open orders", err)
 		}
 		before := len(all)
 		for _, t := range page {
@@ -160,7 +160,7 @@ func (b *Broker) Open(ctx context.Context) ([]order.Report, error) {
 		}
 		last := page[len(page)-1].submitted
 		if len(all) == before || last.IsZero() {
-			return nil, upstream.BadAnswer(name, "open orders", errors.New("there are more than one page can tell apart"))
+			return nil, upstream.MalformedResponse(name, "open orders", errors.New("there are more than one page can tell apart"))
 		}
 		// The bound is exclusive and several orders may have one time, so that each
 		// page begins before the end of the one before.

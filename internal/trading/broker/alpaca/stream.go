@@ -106,7 +106,7 @@ func (l *listener) expect(ctx context.Context, stream string) (message, error) {
 		}
 		m, err := readMessage(data)
 		if err != nil {
-			return message{}, upstream.BadAnswer(name, "stream", err)
+			return message{}, upstream.MalformedResponse(name, "stream", err)
 		}
 		if m.stream == stream {
 			return m, nil
@@ -118,7 +118,7 @@ func (l *listener) expect(ctx context.Context, stream string) (message, error) {
 func (l *listener) receive(ctx context.Context, data []byte) error {
 	m, err := readMessage(data)
 	if err != nil {
-		return upstream.BadAnswer(name, "stream", err)
+		return upstream.MalformedResponse(name, "stream", err)
 	}
 	switch m.stream {
 	case "authorization", "listening":

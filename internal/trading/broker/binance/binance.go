@@ -108,10 +108,10 @@ func New(hosts *upstream.Hosts, c Config) (*Broker, error) {
 		return nil, fmt.Errorf("binance: environment %q is not one of %s, %s, %s", c.Environment, Testnet, Demo, Live)
 	}
 	if c.StreamURL == "" && c.URL != "" {
-		c.StreamURL = upstream.Follow("", strings.TrimSuffix(c.URL, "/"), stream) + "/ws-api/v3"
+		c.StreamURL = upstream.ResolveURL("", strings.TrimSuffix(c.URL, "/"), stream) + "/ws-api/v3"
 	}
-	c.StreamURL = upstream.Follow(c.StreamURL, "", stream)
-	c.URL = upstream.Follow(c.URL, "", rest)
+	c.StreamURL = upstream.ResolveURL(c.StreamURL, "", stream)
+	c.URL = upstream.ResolveURL(c.URL, "", rest)
 	for _, address := range []string{c.URL, c.StreamURL} {
 		if err := c.Environment.checkHost(address); err != nil {
 			return nil, err
@@ -134,14 +134,14 @@ func New(hosts *upstream.Hosts, c Config) (*Broker, error) {
 	client := func(limit upstream.Limit) *upstream.Client {
 		limit.Per = time.Minute
 		return hosts.Client(upstream.Config{
-			Venue: name, Base: c.URL, Refusal: rules.Refusal, UsedHeader: "X-Mbx-Used-Weight-1m", Limit: limit,
-			Header: http.Header{"X-Mbx-Apikey": {c.Key.Reveal()}},
-			Own:    func(code string) bool { return code == codeTooManyOrders },
+			Venue: name, Base: c.URL, ParseError: rules.Refusal, UsedHeader: "X-Mbx-Used-Weight-1m", Limit: limit,
+			Header:          http.Header{"X-Mbx-Apikey": {c.Key.Reveal()}},
+			IsEndpointLimit: func(code string) bool { return code == codeTooManyOrders },
 		})
 	}
-	b.orders = client(upstream.Limit{Weight: weightPerMinute, Patience: patienceOrder})
+	b.orders = client(upstream.Limit{Weight: weightPerMinute, MaxWait: patienceOrder})
 	b.reads = client(upstream.Limit{Weight: readsPerMinute})
-	b.trades = client(upstream.Limit{Weight: readsPerMinute, Patience: patienceTrades})
+	b.trades = client(upstream.Limit{Weight: readsPerMinute, MaxWait: patienceTrades})
 	b.clock = newClock(b.askTime)
 	return b, nil
 }
@@ -187,7 +187,7 @@ func (b *Broker) read(ctx context.Context, c *upstream.Client, path, subject str
 		if err := b.clock.ready(ctx); err != nil {
 			return nil, err
 		}
-		resp, err := c.Do(ctx, upstream.Request{Path: path, Weight: weight, Subject: subject, Late: b.signed(params)})
+		resp, err := c.Do(ctx, upstream.Request{Path: path, Weight: weight, Subject: subject, QueryFunc: b.signed(params)})
 		if codeOf(err) != codeTimestamp {
 			return resp, err
 		}
@@ -206,7 +206,7 @@ func (b *Broker) Open(ctx context.Context) ([]order.Report, error) {
 	}
 	all, err := parseOrders(resp.Body)
 	if err != nil {
-		return nil, upstream.BadAnswer(name, "open orders", err)
+		return nil, upstream.MalformedResponse(name, "open orders", err)
 	}
 	return all, nil
 }
@@ -219,7 +219,7 @@ func (b *Broker) Holdings(ctx context.Context) ([]order.Holding, error) {
 	}
 	all, err := parseAccount(resp.Body)
 	if err != nil {
-		return nil, upstream.BadAnswer(name, "account", err)
+		return nil, upstream.MalformedResponse(name, "account", err)
 	}
 	return all, nil
 }
@@ -274,7 +274,7 @@ func (b *Broker) tradesFrom(ctx context.Context, s market.Symbol, spelled string
 	}
 	page, err := parseTrades(resp.Body, spelled)
 	if err != nil {
-		return nil, upstream.BadAnswer(name, spelled, err)
+		return nil, upstream.MalformedResponse(name, spelled, err)
 	}
 	return page, nil
 }
@@ -284,7 +284,7 @@ func (b *Broker) Skew(ctx context.Context) (time.Duration, error) { return b.clo
 
 // askTime reads the venue's clock, and ours when the question went out.
 func (b *Broker) askTime(ctx context.Context) (venue, sent time.Time, err error) {
-	resp, err := b.reads.Do(ctx, upstream.Request{Path: "/api/v3/time", Subject: "time", Late: func() string {
+	resp, err := b.reads.Do(ctx, upstream.Request{Path: "/api/v3/time", Subject: "time", QueryFunc: func() string {
 		sent = time.Now()
 		return ""
 	}})
@@ -293,7 +293,7 @@ func (b *Broker) askTime(ctx context.Context) (venue, sent time.Time, err error)
 	}
 	venue, err = parseTime(resp.Body)
 	if err != nil {
-		return venue, sent, upstream.BadAnswer(name, "time", err)
+		return venue, sent, upstream.MalformedResponse(name, "time", err)
 	}
 	return venue, sent, nil
 }

@@ -41,7 +41,7 @@ func codeOf(err error) string {
 
 // fateOf returns what is known of an order or a cancel that failed with err.
 func fateOf(err error) error {
-	if errors.Is(err, upstream.ErrUnsent) {
+	if errors.Is(err, upstream.ErrNotSent) {
 		return broker.ErrNotSent
 	}
 	e, ok := errors.AsType[*upstream.Error](err)

@@ -40,7 +40,7 @@ func (b *Broker) Submit(ctx context.Context, o order.Spec) (order.Report, error)
 		b.full.Store(time.Now().Add(e.RetryAfter).UnixNano())
 	}
 	if err == nil && (r.Type != o.Type || !r.Quantity.Equal(o.Quantity) || !r.Price.Equal(o.Price)) {
-		err = upstream.BadAnswer(name, spelled, errors.New("it is not about what was asked for"))
+		err = upstream.MalformedResponse(name, spelled, errors.New("it is not about what was asked for"))
 		return order.Report{}, fmt.Errorf("%w: %w", broker.ErrUnknown, err)
 	}
 	return r, err
@@ -75,7 +75,7 @@ func (b *Broker) change(ctx context.Context, method string, o order.Spec, spelle
 		return order.Report{}, fmt.Errorf("%w: the venue's clock was not read: %w", broker.ErrNotSent, err)
 	}
 	resp, err := b.orders.Do(ctx, upstream.Request{
-		Method: method, Path: "/api/v3/order", Weight: weightOrder, Subject: spelled, Late: b.signed(params),
+		Method: method, Path: "/api/v3/order", Weight: weightOrder, Subject: spelled, QueryFunc: b.signed(params),
 	})
 	if err != nil {
 		if codeOf(err) == codeTimestamp {
@@ -85,7 +85,7 @@ func (b *Broker) change(ctx context.Context, method string, o order.Spec, spelle
 	}
 	r, err := parseReport(resp.Body, o, spelled)
 	if err != nil {
-		return order.Report{}, fmt.Errorf("%w: %w", broker.ErrUnknown, upstream.BadAnswer(name, spelled, err))
+		return order.Report{}, fmt.Errorf("%w: %w", broker.ErrUnknown, upstream.MalformedResponse(name, spelled, err))
 	}
 	return r, nil
 }
@@ -111,7 +111,7 @@ func (b *Broker) Query(ctx context.Context, o order.Spec) (order.Report, error) 
 	}
 	r, err := parseReport(resp.Body, o, spelled)
 	if err != nil {
-		return order.Report{}, upstream.BadAnswer(name, spelled, err)
+		return order.Report{}, upstream.MalformedResponse(name, spelled, err)
 	}
 	return r, nil
 }

@@ -64,7 +64,7 @@ func (b *Broker) stream(ctx context.Context, ready func(), out chan<- order.Repo
 		}
 		m, err := parseMessage(data)
 		if err != nil {
-			return upstream.BadAnswer(name, "stream", err)
+			return upstream.MalformedResponse(name, "stream", err)
 		}
 		switch {
 		case m.answers == subscribing && !flows:

@@ -5,9 +5,9 @@ import (
 	"candela/internal/market"
 )
 
-// stream evaluates an indicator bar by bar. Its values are those of a chart, to
+// evaluator evaluates an indicator bar by bar. Its values are those of a chart, to
 // the last bit, because it begins where a chart begins.
-type stream struct {
+type evaluator struct {
 	selection *indicator.Selection
 	env       indicator.Env
 	history   indicator.History
@@ -16,15 +16,15 @@ type stream struct {
 	at        int64             // the bar that inner has come to
 }
 
-func newStream(s *indicator.Selection, i market.Interval, c market.Calendar) *stream {
+func newEvaluator(s *indicator.Selection, i market.Interval, c market.Calendar) *evaluator {
 	env := indicator.Env{Interval: i, Calendar: c}
 	_, stable := s.Warmup(env)
-	return &stream{selection: s, env: env, history: indicator.History{Interval: i, Shown: 1, Stable: stable}}
+	return &evaluator{selection: s, env: env, history: indicator.History{Interval: i, Shown: 1, Stable: stable}}
 }
 
-// step returns the signals that the last of the bars confirms; they hold until the
+// evaluate returns the signals that the last of the bars confirms; they hold until the
 // next call. The bars before it must be those of the call before.
-func (s *stream) step(bars *market.Bars) []indicator.Signal {
+func (s *evaluator) evaluate(bars *market.Bars) []indicator.Signal {
 	last := bars.Len() - 1
 	from := s.history.Begin(bars, false)
 	if began := bars.T[from]; s.inner == nil || began != s.began || s.at != s.before(bars) {
@@ -40,7 +40,7 @@ func (s *stream) step(bars *market.Bars) []indicator.Signal {
 }
 
 // before returns the bar before the last one.
-func (s *stream) before(bars *market.Bars) int64 {
+func (s *evaluator) before(bars *market.Bars) int64 {
 	if n := bars.Len(); n > 1 {
 		return bars.T[n-2]
 	}
@@ -48,7 +48,7 @@ func (s *stream) before(bars *market.Bars) int64 {
 }
 
 // recompute is step where past values change: everything is computed anew.
-func (s *stream) recompute(bars *market.Bars, from int) []indicator.Signal {
+func (s *evaluator) recompute(bars *market.Bars, from int) []indicator.Signal {
 	seen := bars.Slice(from, bars.Len())
 	var signals []indicator.Signal
 	for _, signal := range s.selection.Compute(indicator.Input{Env: s.env, Bars: &seen}).Signals {

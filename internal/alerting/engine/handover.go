@@ -52,7 +52,7 @@ func (l *loop) restore(ctx context.Context, from Stored) error {
 		if err != nil {
 			return err
 		}
-		l.adopt(&Handed{a, marks[subOf(a.Need())]})
+		l.adopt(&Handed{a, marks[subscriptionFor(a.Dependency())]})
 	}
 	l.loadAll()
 	return nil
@@ -63,8 +63,8 @@ func (l *loop) restore(ctx context.Context, from Stored) error {
 func (e *Engine) Index(ctx context.Context, alerts []alert.Alert) error {
 	return e.do(ctx, func(l *loop) {
 		for i := range alerts {
-			if !l.book.Has(alerts[i].ID) {
-				l.added(&alerts[i], l.book.AddInactive(alerts[i]))
+			if !l.index.Has(alerts[i].ID) {
+				l.added(&alerts[i], l.index.AddInactive(alerts[i]))
 			}
 		}
 	})
@@ -73,7 +73,7 @@ func (e *Engine) Index(ctx context.Context, alerts []alert.Alert) error {
 // Select returns the listed alerts on the instruments for which take returns true, in
 // no order.
 func (e *Engine) Select(ctx context.Context, take func(market.Symbol) bool) (all []alert.Alert, err error) {
-	err = e.do(ctx, func(l *loop) { all = l.book.Select(func(n alert.Need) bool { return take(n.Instrument) }) })
+	err = e.do(ctx, func(l *loop) { all = l.index.Where(func(n alert.Dependency) bool { return take(n.Instrument) }) })
 	return all, err
 }
 
@@ -82,10 +82,10 @@ func (e *Engine) Select(ctx context.Context, take func(market.Symbol) bool) (all
 // are read later.
 func (e *Engine) Adopt(ctx context.Context, handed []Handed) error {
 	return e.do(ctx, func(l *loop) {
-		needs := make(map[alert.Need]bool)
+		needs := make(map[alert.Dependency]bool)
 		for i := range handed {
 			if l.adopt(&handed[i]) {
-				needs[handed[i].Need()] = true
+				needs[handed[i].Dependency()] = true
 			}
 		}
 		for n := range needs {
@@ -99,24 +99,24 @@ func (e *Engine) Adopt(ctx context.Context, handed []Handed) error {
 // adopt activates an alert and records what must be evaluated for it. Nothing is marked
 // until that is done: a mark would claim that it was.
 func (l *loop) adopt(h *Handed) bool {
-	if l.book.Has(h.ID) {
-		if !l.book.Activate(h.ID) {
+	if l.index.Has(h.ID) {
+		if !l.index.Activate(h.ID) {
 			return false
 		}
-	} else if !l.added(&h.Alert, l.book.Add(h.Alert)) {
+	} else if !l.added(&h.Alert, l.index.Add(h.Alert)) {
 		return false
 	}
-	n := h.Need()
+	n := h.Dependency()
 	delete(l.idle, n)
-	delete(l.marks, subOf(n))
+	delete(l.watermarks, subscriptionFor(n))
 	s := l.loadingOf(n)
-	s.marked = s.marked || h.Mark != 0
-	if s.busy {
-		s.next.since(h.Created, h.Mark)
+	s.watermarked = s.watermarked || h.Mark != 0
+	if s.inProgress {
+		s.queued.include(h.Created, h.Mark)
 		return true
 	}
 	s.ready = false
-	s.since(h.Created, h.Mark)
+	s.include(h.Created, h.Mark)
 	return true
 }
 
@@ -138,39 +138,39 @@ func (e *Engine) Abandon(ctx context.Context, keep func(market.Symbol) bool) err
 }
 
 func (l *loop) abandon(keep func(market.Symbol) bool) {
-	if l.fails > 0 {
+	if l.consecutiveFailures > 0 {
 		l.retryAt = l.cfg.Now()
 	}
 	l.commit()
-	l.saveMarks()
-	l.book.Deactivate(func(n alert.Need) bool { return !keep(n.Instrument) })
-	for symbol, p := range l.prices {
+	l.saveWatermarks()
+	l.index.Deactivate(func(n alert.Dependency) bool { return !keep(n.Instrument) })
+	for symbol, p := range l.priceTrackers {
 		if !keep(symbol) {
-			l.disown(&p.loading, p.need)
+			l.stopTracking(&p.tracker, p.need)
 		}
 	}
-	for n, s := range l.series {
+	for n, s := range l.barTrackers {
 		if !keep(n.Instrument) {
-			l.disown(&s.loading, n)
+			l.stopTracking(&s.tracker, n)
 		}
 	}
 }
 
-// disown stops following the dependency of abandoned alerts. Its mark stays as saved:
+// stopTracking stops following the dependency of abandoned alerts. Its mark stays as saved:
 // the next engine starts there.
-func (l *loop) disown(s *loading, n alert.Need) {
-	s.marked, s.want, s.next = false, want{}, want{}
-	delete(l.marks, subOf(n))
+func (l *loop) stopTracking(s *tracker, n alert.Dependency) {
+	s.watermarked, s.backfill, s.queued = false, backfill{}, backfill{}
+	delete(l.watermarks, subscriptionFor(n))
 	delete(l.idle, n)
-	l.drop(n)
+	l.untrack(n)
 }
 
 // Ended removes alerts that were ended in the store by another process.
 func (e *Engine) Ended(ctx context.Context, names []Name) error {
 	return e.do(ctx, func(l *loop) {
 		for _, name := range names {
-			if a, there := l.book.Remove(name.Owner, name.ID); there {
-				l.release(a.Need())
+			if a, there := l.index.Remove(name.Owner, name.ID); there {
+				l.markUnused(a.Dependency())
 			}
 		}
 	})

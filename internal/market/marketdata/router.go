@@ -15,9 +15,9 @@ import (
 
 // Routes say which provider answers for a symbol that names no venue.
 type Routes struct {
-	// First are asked before the rule, in order: the user's own files. The next
+	// Preferred are asked before the rule, in order: the user's own files. The next
 	// one is asked when one does not have the symbol.
-	First []string
+	Preferred []string
 	// Crypto answers for symbols that end in a crypto quote currency, such as
 	// BTCUSDT; Other for all others, such as AAPL. Empty: none.
 	Crypto, Other string
@@ -45,19 +45,19 @@ func (r Routes) spelled(venue, name string) string {
 	return market.Symbol{Venue: venue, Name: name}.String()
 }
 
-// quotes are the currencies by which a symbol without a venue is taken for a
+// cryptoQuotes are the currencies by which a symbol without a venue is taken for a
 // crypto pair.
-func quotes() []string { return []string{"USDT", "BUSD", "BTC", "ETH", "BNB", "USDC", "FDUSD"} }
+func cryptoQuotes() []string { return []string{"USDT", "BUSD", "BTC", "ETH", "BNB", "USDC", "FDUSD"} }
 
-// Crypto reports whether a symbol's name is a pair in a crypto quote currency. The
+// IsCryptoPair reports whether a symbol's name is a pair in a crypto quote currency. The
 // currency alone is none: BTC is also a fund.
-func Crypto(name string) bool {
+func IsCryptoPair(name string) bool {
 	_, pair := quoteOf(name)
 	return pair
 }
 
 func quoteOf(name string) (quote string, pair bool) {
-	for _, q := range quotes() {
+	for _, q := range cryptoQuotes() {
 		if len(name) > len(q) && strings.HasSuffix(name, q) {
 			return q, true
 		}
@@ -80,8 +80,8 @@ func (r *router) named(name string) provider.Provider {
 	return nil
 }
 
-// real lists the providers whose bars are not made up.
-func (r *router) real() []string {
+// realVenues lists the providers whose bars are not made up.
+func (r *router) realVenues() []string {
 	var names []string
 	for _, p := range r.providers {
 		if !p.Capabilities().Synthetic {
@@ -113,7 +113,7 @@ func (r *router) candidates(s market.Symbol) ([]provider.Provider, error) {
 		return nil, fault.Field("symbol", s.String(), "a venue that is set up here: "+strings.Join(names, ", "), fault.Nearest(s.Venue, names)...)
 	}
 	var found []provider.Provider
-	for _, name := range append(slices.Clone(r.routes.First), r.ruled(s.Name)) {
+	for _, name := range append(slices.Clone(r.routes.Preferred), r.defaultVenue(s.Name)) {
 		if p := r.named(name); p != nil && !p.Capabilities().Synthetic {
 			found = append(found, p)
 		}
@@ -124,11 +124,11 @@ func (r *router) candidates(s market.Symbol) ([]provider.Provider, error) {
 	return found, nil
 }
 
-func (r *router) ruled(name string) string { return r.routes.venue(name) }
+func (r *router) defaultVenue(name string) string { return r.routes.venue(name) }
 
 func (r *router) noSource(s market.Symbol) error {
 	message := fmt.Sprintf("there is no source of bars for %s: ", s)
-	if names := r.real(); len(names) > 0 {
+	if names := r.realVenues(); len(names) > 0 {
 		message += fmt.Sprintf("name a venue, such as %s:%s, or ", names[0], s.Name)
 	}
 	return &fault.Error{
@@ -137,11 +137,11 @@ func (r *router) noSource(s market.Symbol) error {
 	}
 }
 
-// explain says that nothing could be had, why, and what to try. What the venue's
+// explainFailure says that nothing could be had, why, and what to try. What the venue's
 // own error says stays in force: its kind, its code, when to come back.
-func (r *router) explain(ctx context.Context, name string, q Request, err error) error {
+func (r *router) explainFailure(ctx context.Context, name string, q Request, err error) error {
 	f := fault.Of(err)
-	if f != nil && (f.Kind == fault.NotFound || f.Kind == fault.Invalid || f.Kind != fault.Internal && slices.Contains(r.routes.First, name)) {
+	if f != nil && (f.Kind == fault.NotFound || f.Kind == fault.Invalid || f.Kind != fault.Internal && slices.Contains(r.routes.Preferred, name)) {
 		return err // of the user's own files, too, the error says all that helps
 	}
 	out := fault.Error{Kind: fault.Unavailable, Code: "unavailable", Message: "no usable answer", Retryable: true}
@@ -161,7 +161,7 @@ func (r *router) explain(ctx context.Context, name string, q Request, err error)
 	case out.Retryable: // a region or a key that is refused will be refused again
 		tries = append(tries, "try again later")
 	}
-	if others := r.rivals(ctx, name, q.Symbol.Name); len(others) > 0 {
+	if others := r.alternatives(ctx, name, q.Symbol.Name); len(others) > 0 {
 		for i, venue := range others {
 			others[i] = r.routes.spelled(venue, q.Symbol.Name)
 		}
@@ -180,14 +180,14 @@ func (r *router) explain(ctx context.Context, name string, q Request, err error)
 	return &out
 }
 
-// rivals lists the providers that may have what one of them has: no stock is traded
+// alternatives lists the providers that may have what one of them has: no stock is traded
 // where coins are, and the user's own files are looked at, which takes no time.
-func (r *router) rivals(ctx context.Context, name, symbol string) []string {
+func (r *router) alternatives(ctx context.Context, name, symbol string) []string {
 	own := r.routes.described(name).Kind
-	return slices.DeleteFunc(r.real(), func(other string) bool {
+	return slices.DeleteFunc(r.realVenues(), func(other string) bool {
 		kind := r.routes.described(other).Kind
 		apart := own != kind && trades(own) && trades(kind)
-		return other == name || apart || slices.Contains(r.routes.First, other) && !r.has(ctx, other, symbol)
+		return other == name || apart || slices.Contains(r.routes.Preferred, other) && !r.has(ctx, other, symbol)
 	})
 }
 

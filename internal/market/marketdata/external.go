@@ -19,8 +19,8 @@ type pointsKey struct {
 	interval             market.Interval
 }
 
-// heldPoints is what is known of an outside series. It does not change.
-type heldPoints struct {
+// cachedPoints is what is known of an outside series. It does not change.
+type cachedPoints struct {
 	points []provider.Point
 	from   int64 // what was asked for begins here
 	readAt time.Time
@@ -46,7 +46,7 @@ func (s *Service) series(ctx context.Context, set *BarSet, r Request) map[market
 			s.cfg.Log.WarnContext(ctx, "series not read", "source", source.Name(), "series", string(name), "symbol", r.Symbol.String(), "error", err)
 			continue
 		}
-		joined[name] = Join(points, &set.Bars, r.Interval, set.Calendar, set.AsOf)
+		joined[name] = AlignToBars(points, &set.Bars, r.Interval, set.Calendar, set.AsOf)
 	}
 	return joined
 }
@@ -81,12 +81,12 @@ func (s *Service) pointsOf(ctx context.Context, source provider.SeriesSource, na
 		if have != nil && have.from <= query.From && s.cfg.Now().Sub(have.readAt) < pointsFresh {
 			return have.points, nil
 		}
-		got, joined, err := s.joins.do(ctx, key, func(ctx context.Context) (*heldPoints, error) {
+		got, joined, err := s.joins.do(ctx, key, func(ctx context.Context) (*cachedPoints, error) {
 			points, err := source.Series(ctx, query)
 			if err != nil {
 				return nil, err
 			}
-			h := &heldPoints{points, query.From, s.cfg.Now()}
+			h := &cachedPoints{points, query.From, s.cfg.Now()}
 			s.points.put(key, h, overhead+len(points))
 			return h, nil
 		})
@@ -99,10 +99,10 @@ func (s *Service) pointsOf(ctx context.Context, source provider.SeriesSource, na
 	}
 }
 
-// Join returns for each bar the last value known at its close, NaN where none was
+// AlignToBars returns for each bar the last value known at its close, NaN where none was
 // known yet. The last bar may still run: it has the last value known at asOf.
 // Points must ascend.
-func Join(points []provider.Point, bars *market.Bars, i market.Interval, c market.Calendar, asOf time.Time) []float64 {
+func AlignToBars(points []provider.Point, bars *market.Bars, i market.Interval, c market.Calendar, asOf time.Time) []float64 {
 	values := make([]float64, bars.Len())
 	next, last := 0, math.NaN()
 	for k, t := range bars.T {

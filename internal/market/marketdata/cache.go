@@ -17,8 +17,8 @@ import (
 const (
 	// keepBars is how many closed bars one series keeps at most, after it has grown
 	// by growth more.
-	keepBars = maxAsked
-	growth   = maxAsked / 4
+	keepBars = maxBarsPerRequest
+	growth   = maxBarsPerRequest / 4
 
 	// overhead is what a series costs besides its bars, so that names without bars
 	// are bounded too.
@@ -35,47 +35,47 @@ type seriesKey struct {
 	interval         market.Interval
 }
 
-// held is what is known of a series. It does not change; a read makes a new one,
+// cachedSeries is what is known of a series. It does not change; a read makes a new one,
 // which may share the memory of the bars: they are only ever appended to, by one
 // read at a time, and each held looks no further than its own end.
-type held struct {
-	closed  market.Bars
-	running market.Bar // the bar after closed, when runs
-	runs    bool
-	joined  *joined
-	whole   bool // the venue has nothing before closed
-	readAt  time.Time
+type cachedSeries struct {
+	closed       market.Bars
+	forming      market.Bar // the bar after closed, when runs
+	hasForming   bool
+	withForming  *withForming
+	reachesStart bool // the venue has nothing before closed
+	readAt       time.Time
 
 	known     bool // the three below were asked for
 	calendar  market.Calendar
 	name      string // the symbol as the provider spells it
 	synthetic bool
 
-	interval market.Interval
-	built    market.Interval
-	holes    []market.Gap // ascending
+	interval  market.Interval
+	builtFrom market.Interval
+	holes     []market.Gap // ascending
 
 	failed error     // why the last read brought nothing
 	retry  time.Time // when to try again after that
 }
 
-// read is the outcome of one read.
-type read struct {
-	held *held
+// readResult is the outcome of one read.
+type readResult struct {
+	held *cachedSeries
 	want int
 }
 
-// answers reports whether there is no need to read.
-func (h *held) answers(want int, now time.Time, fresh time.Duration) bool {
+// isFresh reports whether there is no need to read.
+func (h *cachedSeries) isFresh(want int, now time.Time, fresh time.Duration) bool {
 	switch {
 	case h == nil:
 		return false
 	case h.failed != nil:
 		return now.Before(h.retry)
-	case h.count() < want && !h.whole:
+	case h.count() < want && !h.reachesStart:
 		return false
 	}
-	if !h.runs && !h.calendar.RoundTheClock() {
+	if !h.hasForming && !h.calendar.RoundTheClock() {
 		// Outside the session nothing new can come before the next one opens.
 		if _, open := h.calendar.Bucket(h.interval, now.Unix()); !open {
 			next := time.Unix(h.calendar.Next(h.interval, now.Unix()).Open, 0)
@@ -85,45 +85,45 @@ func (h *held) answers(want int, now time.Time, fresh time.Duration) bool {
 	return now.Sub(h.readAt) < fresh
 }
 
-func (h *held) count() int {
-	if h.runs {
+func (h *cachedSeries) count() int {
+	if h.hasForming {
 		return h.closed.Len() + 1
 	}
 	return h.closed.Len()
 }
 
-// stands reports whether what is held may answer r, marked stale, though reading
+// canServeStale reports whether what is held may answer r, marked stale, though reading
 // failed. A venue that says the symbol does not exist is believed; and fewer bars
 // than are to be shown would be a truncation nobody sees.
-func (h *held) stands(r Request, err error) bool {
+func (h *cachedSeries) canServeStale(r Request, err error) bool {
 	if kind := fault.KindOf(err); kind == fault.NotFound || kind == fault.Invalid {
 		return false
 	}
-	return h.closed.Len() >= r.Bars || h.whole && h.closed.Len() > 0
+	return h.closed.Len() >= r.Bars || h.reachesStart && h.closed.Len() > 0
 }
 
 // newest returns the last want bars with the running one. A running bar that was
 // read before a failure is left out once its time is over: it was never seen to
 // close.
-func (h *held) newest(want int, now time.Time) (bars market.Bars, running bool) {
-	if !h.runs {
+func (h *cachedSeries) newest(want int, now time.Time) (bars market.Bars, running bool) {
+	if !h.hasForming {
 		return h.closed.Tail(want), false
 	}
-	if span, ok := h.calendar.Bucket(h.interval, h.running.T); h.failed != nil && (!ok || now.Unix() >= span.Close) {
+	if span, ok := h.calendar.Bucket(h.interval, h.forming.T); h.failed != nil && (!ok || now.Unix() >= span.Close) {
 		return h.closed.Tail(want), false
 	}
-	return h.joined.tail(h, want), true
+	return h.withForming.tail(h, want), true
 }
 
-// joined is the newest bars with the running one behind them, in memory of their
+// withForming is the newest bars with the running one behind them, in memory of their
 // own: the place behind the closed bars belongs to the next of them. It is made
 // once for all who ask before the next read.
-type joined struct {
+type withForming struct {
 	mu   sync.Mutex
 	bars market.Bars
 }
 
-func (j *joined) tail(h *held, want int) market.Bars {
+func (j *withForming) tail(h *cachedSeries, want int) market.Bars {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if j.bars.Len() < min(want, h.count()) {
@@ -132,7 +132,7 @@ func (j *joined) tail(h *held, want int) market.Bars {
 		for i := range last.Len() {
 			bars.Append(last.At(i))
 		}
-		bars.Append(h.running)
+		bars.Append(h.forming)
 		j.bars = bars
 	}
 	return j.bars.Tail(want)
@@ -140,79 +140,79 @@ func (j *joined) tail(h *held, want int) market.Bars {
 
 // read brings a series up to date. A failure is no error here: it is held, so
 // that those who ask next do not ask the venue again at once.
-func (s *Service) read(ctx context.Context, p provider.Provider, key seriesKey, r Request) (read, error) {
+func (s *Service) read(ctx context.Context, p provider.Provider, key seriesKey, r Request) (readResult, error) {
 	old, _ := s.bars.get(key)
 	if old == nil {
-		old = &held{interval: r.Interval}
+		old = &cachedSeries{interval: r.Interval}
 	}
 	next := *old
-	next.failed, next.joined = nil, new(joined)
+	next.failed, next.withForming = nil, new(withForming)
 	err := s.update(ctx, p, &next, r)
 	if err != nil {
 		if errors.Is(ctx.Err(), context.Canceled) {
-			return read{}, errStopped // or nobody waits any more
+			return readResult{}, errStopping // or nobody waits any more
 		}
 		s.cfg.Log.WarnContext(ctx, "bars not read", "provider", key.provider, "symbol", key.symbol, "interval", key.interval.String(), "error", err)
 		next = *old
 		next.failed, next.retry = err, s.cfg.Now().Add(s.pause(err))
 	}
 	cost := overhead + cap(next.closed.T)
-	if next.runs {
-		cost += min(r.want(), next.closed.Len()) // joined to the running bar
+	if next.hasForming {
+		cost += min(r.total(), next.closed.Len()) // joined to the running bar
 	}
 	s.bars.put(key, &next, cost)
-	return read{&next, r.want()}, nil
+	return readResult{&next, r.total()}, nil
 }
 
 // pause is how long a failure stands: as long as the venue asked for, within
 // reason.
 func (s *Service) pause(err error) time.Duration {
 	if f := fault.Of(err); f != nil {
-		return max(s.cfg.Fresh, min(f.RetryAfter, maxPause))
+		return max(s.cfg.MaxAge, min(f.RetryAfter, maxPause))
 	}
-	return s.cfg.Fresh
+	return s.cfg.MaxAge
 }
 
 // update reads what is new and then what is missing at the beginning.
-func (s *Service) update(ctx context.Context, p provider.Provider, h *held, r Request) error {
-	if err := h.learn(ctx, p, r.Symbol); err != nil {
+func (s *Service) update(ctx context.Context, p provider.Provider, h *cachedSeries, r Request) error {
+	if err := h.loadInstrument(ctx, p, r.Symbol); err != nil {
 		return err
 	}
 	query := provider.BarQuery{Symbol: r.Symbol, Interval: r.Interval}
-	appended, err := s.tail(ctx, p, h, query, r.want())
+	appended, err := s.appendNew(ctx, p, h, query, r.total())
 	if err != nil {
 		return err
 	}
 	if !appended {
 		had := h.count()
-		h.closed, h.runs, h.whole, h.holes = market.Bars{}, false, false, nil
-		page, err := readPages(ctx, p, query, r.want())
+		h.closed, h.hasForming, h.reachesStart, h.holes = market.Bars{}, false, false, nil
+		page, err := readPages(ctx, p, query, r.total())
 		if err != nil {
 			return err
 		}
 		if had > 0 && page.Bars.Len() == 0 {
 			return fault.Unreachable(nil, 0, "%s says there are no bars of %s, of which it had %d", p.Name(), r.Symbol, had)
 		}
-		h.whole = !page.More
+		h.reachesStart = !page.More
 		h.append(page)
 	}
 	h.readAt = s.cfg.Now()
-	if missing := r.want() - h.count(); missing > 0 && !h.whole && h.closed.Len() > 0 {
+	if missing := r.total() - h.count(); missing > 0 && !h.reachesStart && h.closed.Len() > 0 {
 		query.To = h.closed.T[0]
 		page, err := readPages(ctx, p, query, missing)
 		if err != nil {
 			return err
 		}
-		h.whole = !page.More
+		h.reachesStart = !page.More
 		h.prepend(page)
 	}
 	h.trim()
 	return nil
 }
 
-// learn asks once what the instrument is. A venue without sessions is not asked:
+// loadInstrument asks once what the instrument is. A venue without sessions is not asked:
 // there is nothing about bars to learn.
-func (h *held) learn(ctx context.Context, p provider.Provider, s market.Symbol) error {
+func (h *cachedSeries) loadInstrument(ctx context.Context, p provider.Provider, s market.Symbol) error {
 	caps := p.Capabilities()
 	if !h.known && (caps.Sessions || caps.Synthetic) {
 		instrument, err := p.Instrument(ctx, s)
@@ -225,10 +225,10 @@ func (h *held) learn(ctx context.Context, p provider.Provider, s market.Symbol) 
 	return nil
 }
 
-// tail reads from the last bars held on. It reports false when everything is to
+// appendNew reads from the last bars held on. It reports false when everything is to
 // be read anew: because nothing is held, too much happened since, or the venue
 // tells the past differently now, as after a stock split.
-func (s *Service) tail(ctx context.Context, p provider.Provider, h *held, query provider.BarQuery, want int) (bool, error) {
+func (s *Service) appendNew(ctx context.Context, p provider.Provider, h *cachedSeries, query provider.BarQuery, want int) (bool, error) {
 	n := h.closed.Len()
 	if n == 0 {
 		return false, nil
@@ -271,12 +271,12 @@ func readPages(ctx context.Context, p provider.Provider, q provider.BarQuery, wa
 }
 
 // append adds a page after what is held.
-func (h *held) append(page provider.BarPage) {
+func (h *cachedSeries) append(page provider.BarPage) {
 	n := page.Bars.Len()
-	h.runs = page.Running && n > 0
-	if h.runs {
+	h.hasForming = page.Running && n > 0
+	if h.hasForming {
 		n--
-		h.running = page.Bars.At(n)
+		h.forming = page.Bars.At(n)
 	}
 	if h.closed.Len() == 0 {
 		h.closed = page.Bars.Slice(0, n)
@@ -285,12 +285,12 @@ func (h *held) append(page provider.BarPage) {
 			h.closed.Append(page.Bars.At(i))
 		}
 	}
-	h.built = page.Built
+	h.builtFrom = page.Built
 	h.addHoles(page.Holes)
 }
 
 // prepend puts a page before what is held, in memory of its own.
-func (h *held) prepend(page provider.BarPage) {
+func (h *cachedSeries) prepend(page provider.BarPage) {
 	all := market.MakeBars(page.Bars.Len()+h.closed.Len(), h.closed.TakerBuy != nil)
 	for _, part := range []market.Bars{page.Bars, h.closed} {
 		for i := range part.Len() {
@@ -301,7 +301,7 @@ func (h *held) prepend(page provider.BarPage) {
 	h.addHoles(page.Holes)
 }
 
-func (h *held) addHoles(holes []market.Gap) {
+func (h *cachedSeries) addHoles(holes []market.Gap) {
 	if len(holes) == 0 {
 		return
 	}
@@ -311,14 +311,14 @@ func (h *held) addHoles(holes []market.Gap) {
 }
 
 // trim forgets the oldest bars of a series that has grown for long.
-func (h *held) trim() {
+func (h *cachedSeries) trim() {
 	if h.closed.Len() <= keepBars+growth {
 		return
 	}
 	old := h.closed
 	h.closed = market.Bars{}
 	h.prepend(provider.BarPage{Bars: old.Tail(keepBars)})
-	h.whole = false
+	h.reachesStart = false
 	first := h.closed.T[0]
 	h.holes = slices.DeleteFunc(slices.Clone(h.holes), func(g market.Gap) bool { return g.To <= first })
 }

@@ -9,25 +9,27 @@ import (
 	"candela/internal/market"
 )
 
-// Need is what must be followed for some alert to fire: the bars of an interval,
+// Dependency is what must be followed for some alert to fire: the bars of an interval,
 // or the price alone where Interval is zero.
-type Need struct {
+type Dependency struct {
 	Instrument market.Symbol
 	Interval   market.Interval
 }
 
-// Need returns what the alert depends on.
-func (a *Alert) Need() Need { return Need{a.Instrument, a.Interval} }
+// Dependency returns what the alert depends on.
+func (a *Alert) Dependency() Dependency { return Dependency{a.Instrument, a.Interval} }
 
-// Needed reports whether an active alert depends on n. A pending one still does.
-func (b *Book) Needed(n Need) bool { return b.needs[n] != nil && b.needs[n].active > 0 }
+// DependsOn reports whether an active alert depends on n. A pending one still does.
+func (b *Index) DependsOn(n Dependency) bool {
+	return b.dependencies[n] != nil && b.dependencies[n].active > 0
+}
 
 // Groups yields the indicators to evaluate when a bar of n closes, each once
 // however many active alerts wait for it, ordered by key. Key is the selection's. The
 // book may change meanwhile only by Signal.
-func (b *Book) Groups(n Need) iter.Seq2[string, *indicator.Selection] {
+func (b *Index) Groups(n Dependency) iter.Seq2[string, *indicator.Selection] {
 	return func(yield func(string, *indicator.Selection) bool) {
-		w := b.needs[n]
+		w := b.dependencies[n]
 		if w == nil {
 			return
 		}
@@ -39,16 +41,16 @@ func (b *Book) Groups(n Need) iter.Seq2[string, *indicator.Selection] {
 	}
 }
 
-// watched is a need with the alerts that have it.
-type watched struct {
-	need         Need
+// dependents is a need with the alerts that have it.
+type dependents struct {
+	dependency   Dependency
 	active       int
-	above, below *queue   // of a price
-	groups       []*group // of an interval, ordered by key
+	above, below *queue            // of a price
+	groups       []*indicatorGroup // of an interval, ordered by key
 }
 
-// group is an indicator over the bars of an interval.
-type group struct {
+// indicatorGroup is an indicator over the bars of an interval.
+type indicatorGroup struct {
 	key       string
 	selection *indicator.Selection
 	active    int
@@ -59,27 +61,27 @@ type group struct {
 // threshold, a price from above by negated threshold, a signal by creation.
 type queue struct {
 	heap
-	number  uint32 // in Book.queues
-	refs    int    // alerts in the heap, pending and inactive ones
-	kind    Type
-	watched *watched
-	group   *group // nil for a price
-	signal  string
+	number     uint32 // in Book.queues
+	refs       int    // alerts in the heap, pending and inactive ones
+	kind       Type
+	dependents *dependents
+	group      *indicatorGroup // nil for a price
+	signal     string
 }
 
 // queueFor returns the queue for the alerts like a, which was checked.
-func (b *Book) queueFor(a *Alert) *queue {
-	need := a.Need()
-	w := b.needs[need]
+func (b *Index) queueFor(a *Alert) *queue {
+	need := a.Dependency()
+	w := b.dependencies[need]
 	if w == nil {
-		w = &watched{need: need}
-		b.needs[need] = w
+		w = &dependents{dependency: need}
+		b.dependencies[need] = w
 	}
 	switch a.Condition.Type {
 	case PriceAbove:
-		return b.queueAt(&w.above, queue{kind: PriceAbove, watched: w})
+		return b.queueAt(&w.above, queue{kind: PriceAbove, dependents: w})
 	case PriceBelow:
-		return b.queueAt(&w.below, queue{kind: PriceBelow, watched: w})
+		return b.queueAt(&w.below, queue{kind: PriceBelow, dependents: w})
 	default:
 		s, _ := b.selectionOf(a.Condition.Indicator) // found when the alert was checked
 		g := w.group(s)
@@ -90,36 +92,36 @@ func (b *Book) queueFor(a *Alert) *queue {
 		}
 		g.queues = append(g.queues, nil)
 		return b.queueAt(&g.queues[len(g.queues)-1],
-			queue{kind: IndicatorSignal, watched: w, group: g, signal: a.Condition.Signal})
+			queue{kind: IndicatorSignal, dependents: w, group: g, signal: a.Condition.Signal})
 	}
 }
 
 // queueAt returns the queue at place, or puts the one described there.
-func (b *Book) queueAt(place **queue, q queue) *queue {
-	if *place == nil {
-		q.cell = func(slot uint32) *uint32 { return &b.record(slot).pos }
+func (b *Index) queueAt(dst **queue, q queue) *queue {
+	if *dst == nil {
+		q.position = func(slot uint32) *uint32 { return &b.record(slot).pos }
 		if last := len(b.freeQueues) - 1; last >= 0 {
 			q.number = b.freeQueues[last]
 			b.freeQueues = b.freeQueues[:last]
 		} else {
-			q.number = small(len(b.queues))
+			q.number = toUint32(len(b.queues))
 			b.queues = append(b.queues, nil)
 		}
 		b.queues[q.number] = &q
-		*place = &q
+		*dst = &q
 	}
-	return *place
+	return *dst
 }
 
-// leave counts one alert of the queue less, and forgets with the last one what
+// releaseQueue counts one alert of the queue less, and forgets with the last one what
 // only it depended on.
-func (b *Book) leave(q *queue) {
+func (b *Index) releaseQueue(q *queue) {
 	if q.refs--; q.refs > 0 {
 		return
 	}
 	b.queues[q.number] = nil
 	b.freeQueues = append(b.freeQueues, q.number)
-	w := q.watched
+	w := q.dependents
 	switch q.kind {
 	case PriceAbove:
 		w.above = nil
@@ -129,25 +131,25 @@ func (b *Book) leave(q *queue) {
 		g := q.group
 		g.queues = slices.DeleteFunc(g.queues, func(o *queue) bool { return o == q })
 		if len(g.queues) == 0 {
-			w.groups = slices.DeleteFunc(w.groups, func(o *group) bool { return o == g })
+			w.groups = slices.DeleteFunc(w.groups, func(o *indicatorGroup) bool { return o == g })
 		}
 	}
 	if w.above == nil && w.below == nil && len(w.groups) == 0 {
-		delete(b.needs, w.need)
+		delete(b.dependencies, w.dependency)
 	}
 }
 
 // group returns the group of a selection and makes it if it is not there.
-func (w *watched) group(s selected) *group {
+func (w *dependents) group(s selected) *indicatorGroup {
 	i, found := w.find(s.key)
 	if !found {
-		w.groups = slices.Insert(w.groups, i, &group{key: s.key, selection: s.selection})
+		w.groups = slices.Insert(w.groups, i, &indicatorGroup{key: s.key, selection: s.selection})
 	}
 	return w.groups[i]
 }
 
-func (w *watched) find(key string) (int, bool) {
-	return slices.BinarySearchFunc(w.groups, key, func(g *group, key string) int { return strings.Compare(g.key, key) })
+func (w *dependents) find(key string) (int, bool) {
+	return slices.BinarySearchFunc(w.groups, key, func(g *indicatorGroup, key string) int { return strings.Compare(g.key, key) })
 }
 
 // selected is an indicator of the catalogue as alerts use it, with its key.
@@ -158,7 +160,7 @@ type selected struct {
 
 // selectionOf resolves an indicator, once for all alerts that call it by its name.
 // An alias is resolved each time, so that spellings do not fill the map.
-func (b *Book) selectionOf(name string) (selected, error) {
+func (b *Index) selectionOf(name string) (selected, error) {
 	if s, known := b.selections[name]; known {
 		return s, nil
 	}

@@ -38,9 +38,9 @@ func signal(indicator, label string) alert.Alert {
 }
 
 // bookOf returns a book with the alerts in it.
-func bookOf(tb testing.TB, alerts ...alert.Alert) *alert.Book {
+func bookOf(tb testing.TB, alerts ...alert.Alert) *alert.Index {
 	tb.Helper()
-	b := alert.NewBook()
+	b := alert.NewIndex()
 	for _, a := range alerts {
 		if err := b.Add(a); err != nil {
 			tb.Fatal(err)
@@ -90,7 +90,7 @@ func TestBook_AnswersTheOwnerAlone(t *testing.T) {
 func TestBook_ListsByCreation(t *testing.T) {
 	t.Parallel()
 	var want []string
-	b := alert.NewBook()
+	b := alert.NewIndex()
 	for _, n := range []int{3, 0, 4, 1, 2} {
 		a := price(alert.PriceAbove, "5")
 		a.Created = after(time.Duration(n) * time.Second)
@@ -108,7 +108,7 @@ func TestBook_ListsByCreation(t *testing.T) {
 	for _, a := range b.List("local") {
 		got = append(got, a.ID)
 	}
-	for _, a := range b.ListOf("local", eth) {
+	for _, a := range b.ListOn("local", eth) {
 		onETH = append(onETH, a.ID)
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -121,7 +121,7 @@ func TestBook_ListsByCreation(t *testing.T) {
 
 func TestBook_RefusesMoreThanTheLimit(t *testing.T) {
 	t.Parallel()
-	b := alert.NewBook()
+	b := alert.NewIndex()
 	for range alert.MaxPerOwner {
 		if err := b.Add(price(alert.PriceAbove, "5")); err != nil {
 			t.Fatal(err)
@@ -146,7 +146,7 @@ func TestBook_RefusesMoreThanTheLimit(t *testing.T) {
 // come and go in every way they can.
 func TestBook_ForgetsWithTheLastAlert(t *testing.T) {
 	t.Parallel()
-	b := alert.NewBook()
+	b := alert.NewIndex()
 	for i := range 3_000 {
 		a := price(alert.PriceAbove, "1234567890123456789012345")
 		if i%4 == 1 {
@@ -160,10 +160,10 @@ func TestBook_ForgetsWithTheLastAlert(t *testing.T) {
 		}
 		switch i % 4 {
 		case 0:
-			b.Touch(nil, a.Instrument, 1e30, 1e30, start)
-			b.Settle(a.ID)
+			b.FirePrice(nil, a.Instrument, 1e30, 1e30, start)
+			b.RemoveFired(a.ID)
 		case 1:
-			b.Signal(nil, a.Need(), keyOf(t, "macd"), "cross_up", 1, after(time.Minute), false)
+			b.FireSignal(nil, a.Dependency(), keyOf(t, "macd"), "cross_up", 1, after(time.Minute), false)
 			b.Remove(a.Owner, a.ID)
 		case 2:
 			b.Remove(a.Owner, a.ID)
@@ -185,16 +185,16 @@ func TestBook_DiscardTakesASymbolOut(t *testing.T) {
 	other.Instrument = eth
 	fires, waits, onSignal := price(alert.PriceAbove, "1"), price(alert.PriceBelow, "0.5"), signal("wavetrend", "cross_up")
 	b := bookOf(t, fires, waits, onSignal, other)
-	if got := b.Touch(nil, btc, 1, 1, start); len(got) != 1 { // and stays pending
+	if got := b.FirePrice(nil, btc, 1, 1, start); len(got) != 1 { // and stays pending
 		t.Fatalf("fired %v", got)
 	}
-	isBTC := func(n alert.Need) bool { return n.Instrument == btc }
-	if got := b.Select(isBTC); len(got) != 3 || slices.ContainsFunc(got, func(a alert.Alert) bool { return a.Instrument != btc }) {
+	isBTC := func(n alert.Dependency) bool { return n.Instrument == btc }
+	if got := b.Where(isBTC); len(got) != 3 || slices.ContainsFunc(got, func(a alert.Alert) bool { return a.Instrument != btc }) {
 		t.Errorf("selected %v", got)
 	}
-	b.Discard(isBTC)
-	if b.Len() != 1 || len(b.Pending(nil)) != 0 || b.Needed(fires.Need()) || b.Needed(onSignal.Need()) || !b.Needed(other.Need()) {
-		t.Errorf("%d alerts and %v pending are left", b.Len(), b.Pending(nil))
+	b.RemoveWhere(isBTC)
+	if b.Len() != 1 || len(b.Uncommitted(nil)) != 0 || b.DependsOn(fires.Dependency()) || b.DependsOn(onSignal.Dependency()) || !b.DependsOn(other.Dependency()) {
+		t.Errorf("%d alerts and %v pending are left", b.Len(), b.Uncommitted(nil))
 	}
 	for a, want := range map[string]bool{fires.ID: false, onSignal.ID: false, other.ID: true, "none": false} {
 		if b.Has(a) != want {
@@ -206,7 +206,7 @@ func TestBook_DiscardTakesASymbolOut(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if got := b.Touch(nil, btc, 1, 1, start); len(got) != 1 || b.Len() != 4 {
+	if got := b.FirePrice(nil, btc, 1, 1, start); len(got) != 1 || b.Len() != 4 {
 		t.Errorf("fired %v of %d", got, b.Len())
 	}
 }

@@ -27,30 +27,30 @@ func (e *Engine) Set(ctx context.Context, caller principal.Caller, want alert.Al
 	if err != nil {
 		return alert.Alert{}, err
 	}
-	p, err := e.locate(ctx, instrument)
+	p, err := e.resolveListing(ctx, instrument)
 	if err != nil {
 		return alert.Alert{}, err
 	}
 	if p.caps.Synthetic && !p.caps.Live {
 		return alert.Alert{}, fault.Field("symbol", want.Symbol.String(), "a symbol of a real market: sample bars stand still")
 	}
-	if err := e.moves(ctx, p); err != nil {
+	if err := e.checkMoving(ctx, p); err != nil {
 		return alert.Alert{}, err
 	}
 	want.Owner, want.Instrument = caller.Subject, p.symbol
-	if err := e.checkBars(ctx, p, want.Need()); err != nil {
+	if err := e.checkInterval(ctx, p, want.Dependency()); err != nil {
 		return alert.Alert{}, err
 	}
-	set, err := e.put(ctx, caller, want, nil)
-	for range priceReads { // again when it has grown old before its turn came
+	set, err := e.tryCreate(ctx, caller, want, nil)
+	for range maxPriceReads { // again when it has grown old before its turn came
 		if !errors.Is(err, errNoPrice) {
 			return set, err
 		}
-		q, failed := e.quote(ctx, p)
+		q, failed := e.readPrice(ctx, p)
 		if failed != nil {
 			return alert.Alert{}, failed
 		}
-		set, err = e.put(ctx, caller, want, q)
+		set, err = e.tryCreate(ctx, caller, want, q)
 	}
 	if errors.Is(err, errNoPrice) {
 		return alert.Alert{}, fault.Unreachable(err, 0, "the price of %s grew old before the alert could be set; try again in a moment", p.symbol.Name)
@@ -61,17 +61,17 @@ func (e *Engine) Set(ctx context.Context, caller principal.Caller, want alert.Al
 // fileStill is how many bars a file may be behind before nobody seems to write it.
 const fileStill = 3
 
-// moves refuses a symbol of a file that has ended: no bar will come, and the alert
+// checkMoving refuses a symbol of a file that has ended: no bar will come, and the alert
 // would wait for ever. A file that somebody goes on writing has bars of today.
-func (e *Engine) moves(ctx context.Context, p *place) error {
+func (e *Engine) checkMoving(ctx context.Context, p *listing) error {
 	if !p.caps.Files {
 		return nil
 	}
-	q, err := e.quote(ctx, p)
+	q, err := e.readPrice(ctx, p)
 	if err != nil {
 		return err
 	}
-	ended := p.closes(q.sub.Interval, q.bar.T)
+	ended := p.closeTime(q.sub.Interval, q.bar.T)
 	if e.cfg.Now().Sub(ended) <= fileStill*q.sub.Interval.Duration() {
 		return nil
 	}
@@ -79,27 +79,27 @@ func (e *Engine) moves(ctx context.Context, p *place) error {
 		"--replay-from plays a file, and a live venue has prices", ended.UTC().Format(time.RFC3339)))
 }
 
-// priceReads is how often the price of a new alert is read at most. A loop that stands
+// maxPriceReads is how often the price of a new alert is read at most. A loop that stands
 // still for seconds at a time would have it read without end.
-const priceReads = 3
+const maxPriceReads = 3
 
 // errNoPrice means that no price is known that is new enough.
 var errNoPrice = errors.New("no fresh price")
 
-func (e *Engine) put(ctx context.Context, caller principal.Caller, want alert.Alert, q *quote) (alert.Alert, error) {
+func (e *Engine) tryCreate(ctx context.Context, caller principal.Caller, want alert.Alert, q *priceRead) (alert.Alert, error) {
 	var set alert.Alert
 	var refused error
-	if err := e.do(ctx, func(l *loop) { set, refused = l.set(caller, want, q) }); err != nil {
+	if err := e.do(ctx, func(l *loop) { set, refused = l.create(caller, want, q) }); err != nil {
 		return alert.Alert{}, err
 	}
 	return set, refused
 }
 
-// checkBars makes sure that there are bars of an interval to wait for. Whether
+// checkInterval makes sure that there are bars of an interval to wait for. Whether
 // there is a price is seen when it is read.
-func (e *Engine) checkBars(ctx context.Context, p *place, n alert.Need) error {
+func (e *Engine) checkInterval(ctx context.Context, p *listing, n alert.Dependency) error {
 	switch {
-	case n.Interval == 0 || e.windows.get(subOf(n)) != nil:
+	case n.Interval == 0 || e.windows.get(subscriptionFor(n)) != nil:
 		return nil
 	case !slices.Contains(p.caps.Intervals, n.Interval):
 		return provider.UnsupportedInterval(p.symbol.Venue, n.Interval, p.caps.Intervals)
@@ -108,10 +108,10 @@ func (e *Engine) checkBars(ctx context.Context, p *place, n alert.Need) error {
 	return err
 }
 
-// set writes an alert and begins to follow what it depends on.
-func (l *loop) set(caller principal.Caller, a alert.Alert, q *quote) (alert.Alert, error) {
+// create writes an alert and begins to follow what it depends on.
+func (l *loop) create(caller principal.Caller, a alert.Alert, q *priceRead) (alert.Alert, error) {
 	now := l.cfg.Now()
-	if a.Interval == 0 && (q == nil && !l.prices[a.Instrument].fresh(now) || q != nil && !q.fresh(now)) {
+	if a.Interval == 0 && (q == nil && !l.priceTrackers[a.Instrument].isFresh(now) || q != nil && !q.isFresh(now)) {
 		return alert.Alert{}, errNoPrice
 	}
 	a.ID, a.Created = id.New(now), now.Truncate(time.Millisecond).UTC()
@@ -119,55 +119,55 @@ func (l *loop) set(caller principal.Caller, a alert.Alert, q *quote) (alert.Aler
 		a.Expires = a.Expires.Truncate(time.Millisecond).UTC()
 	}
 	if q != nil {
-		l.heard(q, now)
+		l.applyPrice(q, now)
 	}
 	if a.Interval == 0 {
-		a.Since = l.prices[a.Instrument].untouched(&a.Condition, now)
+		a.BarOpen = l.priceTrackers[a.Instrument].unreachedSince(&a.Condition, now)
 	}
-	err := l.book.Check(&a)
+	err := l.index.Check(&a)
 	if err == nil {
-		err = l.cfg.Store.PutAlert(l.hard, caller, a)
+		err = l.cfg.Store.PutAlert(l.drainCtx, caller, a)
 	}
 	if err == nil {
-		err = l.book.Add(a) // nil, since Check was
+		err = l.index.Add(a) // nil, since Check was
 	}
 	if err != nil {
-		l.release(a.Need()) // nobody may need what was read for it
+		l.markUnused(a.Dependency()) // nobody may need what was read for it
 		return alert.Alert{}, err
 	}
-	l.follow(&a, now)
+	l.trackAlert(&a, now)
 	l.commit() // with it what the price that was read has fired
 	return a, nil
 }
 
-// heard takes in a price that was read because none was known.
-func (l *loop) heard(q *quote, now time.Time) {
-	n := alert.Need{Instrument: q.place.symbol}
+// applyPrice takes in a price that was read because none was known.
+func (l *loop) applyPrice(q *priceRead, now time.Time) {
+	n := alert.Dependency{Instrument: q.listing.symbol}
 	l.loadingOf(n)
-	p := l.prices[n.Instrument]
-	p.adopt(l, q)
-	p.hear(l, q, now)
-	if p.isZero() && !p.busy {
+	p := l.priceTrackers[n.Instrument]
+	p.start(l, q)
+	p.applyRead(l, q, now)
+	if p.isZero() && !p.inProgress {
 		p.ready = true // there is no older alert that has missed something
 	}
 }
 
-// follow begins to follow what a new alert depends on, and fires it if its price is
+// trackAlert begins to follow what a new alert depends on, and fires it if its price is
 // reached.
-func (l *loop) follow(a *alert.Alert, now time.Time) {
-	n := a.Need()
+func (l *loop) trackAlert(a *alert.Alert, now time.Time) {
+	n := a.Dependency()
 	delete(l.idle, n)
 	if n.Interval == 0 {
-		price := l.prices[n.Instrument].bar.C
-		l.found = l.book.Touch(l.found, n.Instrument, price, price, now)
+		price := l.priceTrackers[n.Instrument].bar.C
+		l.newFirings = l.index.FirePrice(l.newFirings, n.Instrument, price, price, now)
 		return
 	}
 	s := l.loadingOf(n)
 	if s.ready {
-		l.series[n].check(l)
+		l.barTrackers[n].extendIfShort(l)
 		return
 	}
-	s.since(a.Created, 0)
+	s.include(a.Created, 0)
 	if _, waits := l.retry[n]; !waits {
 		l.load(n)
 	}
@@ -177,11 +177,11 @@ func (l *loop) follow(a *alert.Alert, now time.Time) {
 func (e *Engine) Cancel(ctx context.Context, caller principal.Caller, alertID string) error {
 	var refused error
 	err := e.do(ctx, func(l *loop) {
-		if refused = l.cfg.Store.CancelAlert(l.hard, caller, alertID); refused != nil {
+		if refused = l.cfg.Store.CancelAlert(l.drainCtx, caller, alertID); refused != nil {
 			return
 		}
-		if a, there := l.book.Remove(caller.Subject, alertID); there {
-			l.release(a.Need())
+		if a, there := l.index.Remove(caller.Subject, alertID); there {
+			l.markUnused(a.Dependency())
 		}
 	})
 	if err != nil {
@@ -193,7 +193,7 @@ func (e *Engine) Cancel(ctx context.Context, caller principal.Caller, alertID st
 // Alerts lists the active alerts of the caller's, in the order they were made.
 func (e *Engine) Alerts(ctx context.Context, caller principal.Caller) ([]alert.Alert, error) {
 	var all []alert.Alert
-	err := e.do(ctx, func(l *loop) { all = l.book.List(caller.Subject) })
+	err := e.do(ctx, func(l *loop) { all = l.index.List(caller.Subject) })
 	if err != nil {
 		return nil, err
 	}
@@ -208,7 +208,7 @@ func (e *Engine) AlertsOn(ctx context.Context, caller principal.Caller, s market
 		return nil, err
 	}
 	var all []alert.Alert
-	if err := e.do(ctx, func(l *loop) { all = l.book.ListOf(caller.Subject, s) }); err != nil {
+	if err := e.do(ctx, func(l *loop) { all = l.index.ListOn(caller.Subject, s) }); err != nil {
 		return nil, err
 	}
 	return e.current(all), nil

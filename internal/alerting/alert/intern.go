@@ -14,11 +14,11 @@ type row[K comparable, V any] struct {
 	data V
 }
 
-// hold counts one more user of key and returns its number.
-func (t *table[K, V]) hold(key K) uint32 {
+// acquire counts one more user of key and returns its number.
+func (t *table[K, V]) acquire(key K) uint32 {
 	n, known := t.index[key]
 	if !known {
-		n = t.number()
+		n = t.allocate()
 		t.index[key] = n
 		t.rows[n].key = key
 	}
@@ -26,19 +26,19 @@ func (t *table[K, V]) hold(key K) uint32 {
 	return n
 }
 
-// number returns one that is not in use.
-func (t *table[K, V]) number() uint32 {
+// allocate returns one that is not in use.
+func (t *table[K, V]) allocate() uint32 {
 	if last := len(t.free) - 1; last >= 0 {
 		n := t.free[last]
 		t.free = t.free[:last]
 		return n
 	}
 	t.rows = append(t.rows, row[K, V]{})
-	return small(len(t.rows) - 1)
+	return toUint32(len(t.rows) - 1)
 }
 
-// drop counts one user of number n less.
-func (t *table[K, V]) drop(n uint32) {
+// release counts one user of number n less.
+func (t *table[K, V]) release(n uint32) {
 	r := &t.rows[n]
 	if r.refs--; r.refs > 0 {
 		return

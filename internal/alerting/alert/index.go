@@ -18,29 +18,29 @@ import (
 // MaxPerOwner is how many alerts one owner may have active.
 const MaxPerOwner = 10_000
 
-// Book holds the alerts of all owners. Active alerts can fire; inactive ones, which
+// Index holds the alerts of all owners. Active alerts can fire; inactive ones, which
 // another engine evaluates, are only listed. One goroutine uses it: the engine's loop.
 // Use NewBook to create one.
-type Book struct {
+type Index struct {
 	pages []*page
 	free  uint32 // the first free slot
 	byID  map[[16]byte]uint32
 
 	active int // alerts that can fire and those that have, uncommitted
 
-	owners  table[string, list]
-	symbols table[market.Symbol, struct{}]
-	notes   map[uint32]string
-	wide    map[uint32]decimal.Decimal
+	owners        table[string, list]
+	symbols       table[market.Symbol, struct{}]
+	notes         map[uint32]string
+	bigThresholds map[uint32]decimal.Decimal
 
-	needs      map[Need]*watched
-	queues     []*queue
-	freeQueues []uint32
-	selections map[string]selected // by name; no more than the catalogue has
+	dependencies map[Dependency]*dependents
+	queues       []*queue
+	freeQueues   []uint32
+	selections   map[string]selected // by name; no more than the catalogue has
 
-	expiries heap
-	pending  map[uint32]pending
-	fired    uint64 // counts firings, to keep pending ones in order
+	expiries    heap
+	uncommitted map[uint32]uncommitted
+	fired       uint64 // counts firings, to keep pending ones in order
 
 	hits []uint32 // scratch of fire
 	todo []uint32
@@ -49,31 +49,31 @@ type Book struct {
 // list is the alerts of an owner, chained through their records.
 type list struct{ first, last uint32 }
 
-// NewBook returns an empty book.
-func NewBook() *Book {
-	b := &Book{
-		free:       nowhere,
-		byID:       make(map[[16]byte]uint32),
-		owners:     table[string, list]{index: make(map[string]uint32)},
-		symbols:    table[market.Symbol, struct{}]{index: make(map[market.Symbol]uint32)},
-		notes:      make(map[uint32]string),
-		wide:       make(map[uint32]decimal.Decimal),
-		needs:      make(map[Need]*watched),
-		selections: make(map[string]selected),
-		pending:    make(map[uint32]pending),
+// NewIndex returns an empty book.
+func NewIndex() *Index {
+	b := &Index{
+		free:          noSlot,
+		byID:          make(map[[16]byte]uint32),
+		owners:        table[string, list]{index: make(map[string]uint32)},
+		symbols:       table[market.Symbol, struct{}]{index: make(map[market.Symbol]uint32)},
+		notes:         make(map[uint32]string),
+		bigThresholds: make(map[uint32]decimal.Decimal),
+		dependencies:  make(map[Dependency]*dependents),
+		selections:    make(map[string]selected),
+		uncommitted:   make(map[uint32]uncommitted),
 	}
-	b.expiries.cell = func(slot uint32) *uint32 { return &b.record(slot).expiry }
+	b.expiries.position = func(slot uint32) *uint32 { return &b.record(slot).expiry }
 	return b
 }
 
 // Len returns the number of alerts, inactive ones included.
-func (b *Book) Len() int { return len(b.byID) }
+func (b *Index) Len() int { return len(b.byID) }
 
 // Active returns the number of active alerts, pending ones included.
-func (b *Book) Active() int { return b.active }
+func (b *Index) Active() int { return b.active }
 
 // Count returns how many of them are the owner's.
-func (b *Book) Count(owner string) int {
+func (b *Index) Count(owner string) int {
 	n, known := b.owners.index[owner]
 	if !known {
 		return 0
@@ -84,7 +84,7 @@ func (b *Book) Count(owner string) int {
 // Check tells why an owner may not set the alert: everything that Add refuses,
 // and one more alert than MaxPerOwner. The engine asks before it commits, so that
 // Add cannot fail after.
-func (b *Book) Check(a *Alert) error {
+func (b *Index) Check(a *Alert) error {
 	if err := b.CheckCount(a.Owner); err != nil {
 		return err
 	}
@@ -93,7 +93,7 @@ func (b *Book) Check(a *Alert) error {
 }
 
 // CheckCount tells why an owner may not have one more alert.
-func (b *Book) CheckCount(owner string) error {
+func (b *Index) CheckCount(owner string) error {
 	if n := b.Count(owner); n >= MaxPerOwner {
 		return &fault.Error{
 			Kind: fault.Conflict, Code: "too_many_alerts", Value: strconv.Itoa(n),
@@ -105,7 +105,7 @@ func (b *Book) CheckCount(owner string) error {
 }
 
 // check tells what is wrong with an alert and returns its id in binary.
-func (b *Book) check(a *Alert) ([16]byte, error) {
+func (b *Index) check(a *Alert) ([16]byte, error) {
 	id, ok := parseID(a.ID)
 	if !ok {
 		return id, fmt.Errorf("alert id %q is not of the form that package id makes", a.ID)
@@ -119,14 +119,14 @@ func (b *Book) check(a *Alert) ([16]byte, error) {
 	return id, b.checkCondition(a)
 }
 
-func (b *Book) checkCondition(a *Alert) error {
+func (b *Index) checkCondition(a *Alert) error {
 	c := &a.Condition
 	switch c.Type {
 	case PriceAbove, PriceBelow:
 		if a.Interval != 0 {
 			return fault.Field("interval", a.Interval.String(), "none for a price condition")
 		}
-		if math.IsInf(nearest(c.Threshold), 0) {
+		if math.IsInf(toFloat(c.Threshold), 0) {
 			return fault.Field("condition."+c.Type.String(), string(appendDigits(nil, c.Threshold)), "a number below 1.8e308")
 		}
 		return nil
@@ -147,7 +147,7 @@ func (b *Book) checkCondition(a *Alert) error {
 // ID, and one whose condition can never come true, and changes nothing then. It does not
 // fire: for an alert that may be true already the engine calls Touch with the current
 // price.
-func (b *Book) Add(a Alert) error {
+func (b *Index) Add(a Alert) error {
 	slot, err := b.add(&a)
 	if err == nil {
 		b.activate(slot, &a.Condition)
@@ -156,27 +156,27 @@ func (b *Book) Add(a Alert) error {
 }
 
 // AddInactive is Add for an alert that another engine evaluates.
-func (b *Book) AddInactive(a Alert) error {
+func (b *Index) AddInactive(a Alert) error {
 	_, err := b.add(&a)
 	return err
 }
 
-func (b *Book) add(a *Alert) (uint32, error) {
+func (b *Index) add(a *Alert) (uint32, error) {
 	id, err := b.check(a)
 	if err != nil {
 		return 0, err
 	}
-	slot, q := b.slot(), b.queueFor(a)
+	slot, q := b.allocSlot(), b.queueFor(a)
 	r := b.record(slot)
-	r.id, r.created, r.since = id, milli(a.Created), sinceOf(a)
-	r.queue, r.symbol, r.pos = q.number, b.symbols.hold(a.Symbol), nowhere
+	r.id, r.created, r.barOpen = id, milli(a.Created), packBarOpen(a)
+	r.queue, r.symbol, r.pos = q.number, b.symbols.acquire(a.Symbol), noSlot
 	b.byID[id] = slot
-	b.own(slot, a.Owner)
+	b.linkOwner(slot, a.Owner)
 	b.keepThreshold(r, slot, &a.Condition)
 	if a.Note != "" {
 		b.notes[slot] = a.Note
 	}
-	if r.expiry = nowhere; !a.Expires.IsZero() {
+	if r.expiry = noSlot; !a.Expires.IsZero() {
 		b.expiries.push(float64(milli(a.Expires)), slot)
 	}
 	q.refs++
@@ -185,7 +185,7 @@ func (b *Book) add(a *Alert) (uint32, error) {
 
 // Activate lets an inactive alert fire. It reports whether the book has the alert and it
 // was inactive.
-func (b *Book) Activate(id string) bool {
+func (b *Index) Activate(id string) bool {
 	raw, ok := parseID(id)
 	if !ok {
 		return false
@@ -199,7 +199,7 @@ func (b *Book) Activate(id string) bool {
 	return true
 }
 
-func (b *Book) activate(slot uint32, c *Condition) {
+func (b *Index) activate(slot uint32, c *Condition) {
 	r := b.record(slot)
 	q := b.queues[r.queue]
 	q.push(keyOf(r, c), slot)
@@ -208,15 +208,15 @@ func (b *Book) activate(slot uint32, c *Condition) {
 
 // Deactivate keeps the alerts that depend on something for which gone returns true from
 // firing. Firings of theirs that are pending are forgotten.
-func (b *Book) Deactivate(gone func(Need) bool) {
+func (b *Index) Deactivate(gone func(Dependency) bool) {
 	for _, slot := range b.byID {
 		r := b.record(slot)
 		q := b.queues[r.queue]
-		if !b.isActive(slot) || !gone(q.watched.need) {
+		if !b.isActive(slot) || !gone(q.dependents.dependency) {
 			continue
 		}
-		if p, fired := b.pending[slot]; fired {
-			delete(b.pending, slot)
+		if p, fired := b.uncommitted[slot]; fired {
+			delete(b.uncommitted, slot)
 			if !p.expires.IsZero() {
 				b.expiries.push(float64(milli(p.expires)), slot)
 			}
@@ -228,32 +228,32 @@ func (b *Book) Deactivate(gone func(Need) bool) {
 }
 
 // isActive reports whether the alert in a slot can fire, or has and is pending.
-func (b *Book) isActive(slot uint32) bool {
-	if b.record(slot).pos != nowhere {
+func (b *Index) isActive(slot uint32) bool {
+	if b.record(slot).pos != noSlot {
 		return true
 	}
-	_, fired := b.pending[slot]
+	_, fired := b.uncommitted[slot]
 	return fired
 }
 
 // count adds n to the active alerts of a queue.
-func (b *Book) count(q *queue, n int) {
+func (b *Index) count(q *queue, n int) {
 	b.active += n
-	q.watched.active += n
+	q.dependents.active += n
 	if q.group != nil {
 		q.group.active += n
 	}
 }
 
 // keepThreshold stores the threshold of a price condition.
-func (b *Book) keepThreshold(r *record, slot uint32, c *Condition) {
+func (b *Index) keepThreshold(r *record, slot uint32, c *Condition) {
 	if c.Type == IndicatorSignal {
 		return
 	}
 	var fits bool
-	if r.coef, r.exp, fits = split(c.Threshold); !fits {
+	if r.coef, r.exp, fits = packDecimal(c.Threshold); !fits {
 		r.exp = wide
-		b.wide[slot] = c.Threshold
+		b.bigThresholds[slot] = c.Threshold
 	}
 }
 
@@ -264,18 +264,18 @@ func keyOf(r *record, c *Condition) float64 {
 	case IndicatorSignal:
 		return float64(r.created)
 	case PriceBelow:
-		return -nearest(c.Threshold)
+		return -toFloat(c.Threshold)
 	default:
-		return nearest(c.Threshold)
+		return toFloat(c.Threshold)
 	}
 }
 
-// own puts the record at the end of its owner's list.
-func (b *Book) own(slot uint32, owner string) {
+// linkOwner puts the record at the end of its owner's list.
+func (b *Index) linkOwner(slot uint32, owner string) {
 	r := b.record(slot)
-	r.owner = b.owners.hold(owner)
+	r.owner = b.owners.acquire(owner)
 	row := &b.owners.rows[r.owner]
-	r.prev, r.next = nowhere, nowhere
+	r.prev, r.next = noSlot, noSlot
 	if row.refs == 1 {
 		row.data = list{slot, slot}
 		return
@@ -285,48 +285,48 @@ func (b *Book) own(slot uint32, owner string) {
 	row.data.last = slot
 }
 
-// disown takes the record out of its owner's list.
-func (b *Book) disown(slot uint32) {
+// unlinkOwner takes the record out of its owner's list.
+func (b *Index) unlinkOwner(slot uint32) {
 	r := b.record(slot)
 	alerts := &b.owners.rows[r.owner].data
-	if r.prev == nowhere {
+	if r.prev == noSlot {
 		alerts.first = r.next
 	} else {
 		b.record(r.prev).next = r.next
 	}
-	if r.next == nowhere {
+	if r.next == noSlot {
 		alerts.last = r.prev
 	} else {
 		b.record(r.next).prev = r.prev
 	}
-	b.owners.drop(r.owner)
+	b.owners.release(r.owner)
 }
 
-// forget takes an alert out of the book for good.
-func (b *Book) forget(slot uint32) {
+// deleteRecord takes an alert out of the book for good.
+func (b *Index) deleteRecord(slot uint32) {
 	r := b.record(slot)
 	q := b.queues[r.queue]
 	if b.isActive(slot) {
 		b.count(q, -1)
 	}
-	if r.pos != nowhere {
+	if r.pos != noSlot {
 		q.remove(r.pos)
 	}
-	if r.expiry != nowhere {
+	if r.expiry != noSlot {
 		b.expiries.remove(r.expiry)
 	}
-	b.leave(q)
-	b.disown(slot)
-	b.symbols.drop(r.symbol)
+	b.releaseQueue(q)
+	b.unlinkOwner(slot)
+	b.symbols.release(r.symbol)
 	delete(b.byID, r.id)
 	delete(b.notes, slot)
-	delete(b.wide, slot)
-	delete(b.pending, slot)
-	b.release(slot)
+	delete(b.bigThresholds, slot)
+	delete(b.uncommitted, slot)
+	b.freeSlot(slot)
 }
 
 // find returns the slot of an alert of that owner.
-func (b *Book) find(owner, id string) (uint32, bool) {
+func (b *Index) find(owner, id string) (uint32, bool) {
 	raw, ok := parseID(id)
 	if !ok {
 		return 0, false
@@ -336,7 +336,7 @@ func (b *Book) find(owner, id string) (uint32, bool) {
 }
 
 // Has reports whether an alert of that id is in the book, pending or not.
-func (b *Book) Has(id string) bool {
+func (b *Index) Has(id string) bool {
 	raw, ok := parseID(id)
 	if !ok {
 		return false
@@ -346,18 +346,18 @@ func (b *Book) Has(id string) bool {
 }
 
 // Instruments returns what the alerts are on.
-func (b *Book) Instruments() map[market.Symbol]bool {
+func (b *Index) Instruments() map[market.Symbol]bool {
 	all := make(map[market.Symbol]bool)
-	for n := range b.needs {
+	for n := range b.dependencies {
 		all[n.Instrument] = true
 	}
 	return all
 }
 
 // ActiveInstruments counts the instruments that active alerts depend on.
-func (b *Book) ActiveInstruments() int {
+func (b *Index) ActiveInstruments() int {
 	all := make(map[market.Symbol]struct{})
-	for n, w := range b.needs {
+	for n, w := range b.dependencies {
 		if w.active > 0 {
 			all[n.Instrument] = struct{}{}
 		}
@@ -365,22 +365,22 @@ func (b *Book) ActiveInstruments() int {
 	return len(all)
 }
 
-// Discard takes the alerts out of the book, pending or not, that depend on something
+// RemoveWhere takes the alerts out of the book, pending or not, that depend on something
 // of which gone says so.
-func (b *Book) Discard(gone func(Need) bool) {
+func (b *Index) RemoveWhere(gone func(Dependency) bool) {
 	for _, slot := range b.byID { // an entry may go while the map is walked
-		if gone(b.queues[b.record(slot).queue].watched.need) {
-			b.forget(slot)
+		if gone(b.queues[b.record(slot).queue].dependents.dependency) {
+			b.deleteRecord(slot)
 		}
 	}
 }
 
-// Select returns the alerts, pending ones included, that depend on something of
+// Where returns the alerts, pending ones included, that depend on something of
 // which keep says so, in no order.
-func (b *Book) Select(keep func(Need) bool) []Alert {
+func (b *Index) Where(keep func(Dependency) bool) []Alert {
 	var alerts []Alert
 	for _, slot := range b.byID {
-		if keep(b.queues[b.record(slot).queue].watched.need) {
+		if keep(b.queues[b.record(slot).queue].dependents.dependency) {
 			alerts = append(alerts, b.alert(slot))
 		}
 	}
@@ -389,36 +389,36 @@ func (b *Book) Select(keep func(Need) bool) []Alert {
 
 // Remove takes the owner's alert of that id out of the book, pending or not, and
 // returns it. It returns false when the owner has none.
-func (b *Book) Remove(owner, id string) (Alert, bool) {
+func (b *Index) Remove(owner, id string) (Alert, bool) {
 	slot, there := b.find(owner, id)
 	if !there {
 		return Alert{}, false
 	}
 	a := b.alert(slot)
-	b.forget(slot)
+	b.deleteRecord(slot)
 	return a, true
 }
 
 // List returns the owner's alerts by creation, pending ones included. Those of
 // one millisecond are ordered by id.
-func (b *Book) List(owner string) []Alert {
+func (b *Index) List(owner string) []Alert {
 	return b.list(owner, func(*record) bool { return true })
 }
 
-// ListOf is List of the alerts on one instrument.
-func (b *Book) ListOf(owner string, instrument market.Symbol) []Alert {
+// ListOn is List of the alerts on one instrument.
+func (b *Index) ListOn(owner string, instrument market.Symbol) []Alert {
 	return b.list(owner, func(r *record) bool {
-		return b.queues[r.queue].watched.need.Instrument == instrument
+		return b.queues[r.queue].dependents.dependency.Instrument == instrument
 	})
 }
 
-func (b *Book) list(owner string, keep func(*record) bool) []Alert {
+func (b *Index) list(owner string, keep func(*record) bool) []Alert {
 	n, known := b.owners.index[owner]
 	if !known {
 		return nil
 	}
 	var slots []uint32
-	for slot := b.owners.rows[n].data.first; slot != nowhere; slot = b.record(slot).next {
+	for slot := b.owners.rows[n].data.first; slot != noSlot; slot = b.record(slot).next {
 		if keep(b.record(slot)) {
 			slots = append(slots, slot)
 		}
@@ -432,23 +432,23 @@ func (b *Book) list(owner string, keep func(*record) bool) []Alert {
 }
 
 // alert puts an alert together again.
-func (b *Book) alert(slot uint32) Alert {
+func (b *Index) alert(slot uint32) Alert {
 	r := b.record(slot)
 	q := b.queues[r.queue]
 	a := Alert{
 		ID: formatID(r.id), Owner: b.owners.rows[r.owner].key,
-		Symbol: b.symbols.rows[r.symbol].key, Instrument: q.watched.need.Instrument, Interval: q.watched.need.Interval,
+		Symbol: b.symbols.rows[r.symbol].key, Instrument: q.dependents.dependency.Instrument, Interval: q.dependents.dependency.Interval,
 		Condition: Condition{Type: q.kind, Signal: q.signal},
 		Created:   fromMilli(r.created), Expires: b.expires(slot), Note: b.notes[slot],
 	}
-	if r.since != 0 {
-		a.Since = fromMilli(r.from())
+	if r.barOpen != 0 {
+		a.BarOpen = fromMilli(r.countsFrom())
 	}
 	switch {
 	case q.group != nil:
 		a.Condition.Indicator = q.group.selection.Def.Name
 	case r.exp == wide:
-		a.Condition.Threshold = b.wide[slot]
+		a.Condition.Threshold = b.bigThresholds[slot]
 	default:
 		a.Condition.Threshold = decimal.New(r.coef, int32(r.exp))
 	}
@@ -456,10 +456,10 @@ func (b *Book) alert(slot uint32) Alert {
 }
 
 // expires returns when the alert expires, the zero time for never.
-func (b *Book) expires(slot uint32) time.Time {
+func (b *Index) expires(slot uint32) time.Time {
 	at := b.record(slot).expiry
-	if at == nowhere {
-		return b.pending[slot].expires
+	if at == noSlot {
+		return b.uncommitted[slot].expires
 	}
 	return fromMilli(int64(b.expiries.entries[at].key))
 }

@@ -5,11 +5,11 @@ import (
 	"sync"
 )
 
-// group runs one call per key at a time; whoever asks for the same key meanwhile
+// singleflight runs one call per key at a time; whoever asks for the same key meanwhile
 // gets the same answer. A call belongs to all who wait for it: it goes on when
 // the first of them leaves and is cancelled when the last one does. It is safe
 // for concurrent use.
-type group[K comparable, V any] struct {
+type singleflight[K comparable, V any] struct {
 	mu    sync.Mutex
 	calls map[K]*call[V]
 	// spawn runs a call in a goroutine of the owner, with a context that ends with
@@ -18,23 +18,23 @@ type group[K comparable, V any] struct {
 }
 
 type call[V any] struct {
-	cancel  context.CancelFunc
-	waiters int
-	left    bool // the last waiter has gone; the answer is nobody's
-	done    chan struct{}
-	value   V
-	err     error
+	cancel    context.CancelFunc
+	waiters   int
+	abandoned bool // the last waiter has gone; the answer is nobody's
+	done      chan struct{}
+	value     V
+	err       error
 }
 
 // do returns what run returns, of a call that runs already or of a new one.
 // joined says which.
-func (g *group[K, V]) do(ctx context.Context, key K, run func(context.Context) (V, error)) (value V, joined bool, err error) {
+func (g *singleflight[K, V]) do(ctx context.Context, key K, run func(context.Context) (V, error)) (value V, joined bool, err error) {
 	for {
-		c, joined, ok := g.enter(key, run)
+		c, joined, ok := g.join(key, run)
 		if !ok {
-			return value, false, errStopped
+			return value, false, errStopping
 		}
-		if c.left { // winding down: what it does must end before the same begins again
+		if c.abandoned { // winding down: what it does must end before the same begins again
 			select {
 			case <-c.done:
 				continue
@@ -52,13 +52,13 @@ func (g *group[K, V]) do(ctx context.Context, key K, run func(context.Context) (
 	}
 }
 
-// enter returns the call for key and counts its waiter in.
-func (g *group[K, V]) enter(key K, run func(context.Context) (V, error)) (c *call[V], joined, ok bool) {
+// join returns the call for key and counts its waiter in.
+func (g *singleflight[K, V]) join(key K, run func(context.Context) (V, error)) (c *call[V], joined, ok bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if c := g.calls[key]; c != nil {
-		if c.left {
-			return &call[V]{left: true, done: c.done}, true, true
+		if c.abandoned {
+			return &call[V]{abandoned: true, done: c.done}, true, true
 		}
 		c.waiters++
 		return c, true, true
@@ -69,7 +69,7 @@ func (g *group[K, V]) enter(key K, run func(context.Context) (V, error)) (c *cal
 		defer cancel()
 		g.mu.Lock()
 		c.cancel = cancel
-		if c.left {
+		if c.abandoned {
 			cancel()
 		}
 		g.mu.Unlock()
@@ -89,12 +89,12 @@ func (g *group[K, V]) enter(key K, run func(context.Context) (V, error)) (c *cal
 	return c, false, true
 }
 
-func (g *group[K, V]) leave(c *call[V]) {
+func (g *singleflight[K, V]) leave(c *call[V]) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	c.waiters--
 	if c.waiters == 0 {
-		c.left = true
+		c.abandoned = true
 		if c.cancel != nil {
 			c.cancel()
 		}

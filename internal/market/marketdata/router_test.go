@@ -20,7 +20,7 @@ import (
 func TestBars_AFailureNamesNoFileThatIsNotThere(t *testing.T) {
 	t.Parallel()
 	down := fault.Unreachable(nil, 0, "yahoo: the venue does not answer")
-	s := service(t, func(c *marketdata.Config) { c.Routes.First = []string{"csv"} },
+	s := service(t, func(c *marketdata.Config) { c.Routes.Preferred = []string{"csv"} },
 		&folder{&venue{name: "csv"}}, &venue{name: "yahoo", fail: down}, &venue{name: "alpaca"})
 	for name, want := range map[string]string{"NOPE": "name another venue: alpaca:NOPE", "yahoo:FILED": "name another venue: csv:FILED, alpaca:FILED"} {
 		symbol, err := market.ParseSymbol(name)
@@ -68,7 +68,7 @@ func TestBars_ABadFileIsReportedAsItIs(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = files.Close() })
-	s := service(t, func(c *marketdata.Config) { c.Routes.First, c.Log = []string{"csv"}, slog.New(slog.DiscardHandler) }, files, &venue{name: "yahoo"})
+	s := service(t, func(c *marketdata.Config) { c.Routes.Preferred, c.Log = []string{"csv"}, slog.New(slog.DiscardHandler) }, files, &venue{name: "yahoo"})
 	_, err = s.Bars(t.Context(), marketdata.Request{Symbol: market.Symbol{Name: "AAPL"}, Interval: market.Day1, Bars: 5})
 	const want = `csv: AAPL_1d.csv line 3, column high: "two" is not a finite decimal number; write one such as 1234.5`
 	if f := fault.Of(err); f == nil || f.Code != "bad_file" || f.Retryable || f.Public() != want {

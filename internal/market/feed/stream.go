@@ -11,34 +11,34 @@ import (
 	"candela/internal/market/provider"
 )
 
-// line is a set of subscriptions that share a stream. While one stream replaces
+// streamGroup is a set of subscriptions that share a stream. While one stream replaces
 // another it has both.
-type line struct {
-	subs    map[provider.Sub]bool // true: refused by the venue, so read by the clock
-	refused int                   // of subs
-	dirty   bool                  // subs has more than the stream
-	active  *conn
-	next    *conn // takes over when it is connected
-	fails   int
-	retryAt time.Time
-	changed time.Time // when a stream was last opened for new subscriptions
-	since   time.Time // of the silence
-	silent  bool      // reported
+type streamGroup struct {
+	subs                map[provider.Sub]bool // true: refused by the venue, so read by the clock
+	refused             int                   // of subs
+	subsChanged         bool                  // subs has more than the stream
+	active              *conn
+	next                *conn // takes over when it is connected
+	consecutiveFailures int
+	retryAt             time.Time
+	replacedAt          time.Time // when a stream was last opened for new subscriptions
+	since               time.Time // of the silence
+	silent              bool      // reported
 }
 
 // conn is one stream of the venue.
 type conn struct {
-	line    *line
-	stop    context.CancelFunc
-	inbox   chan<- message
-	changes chan provider.Change // nil when the stream cannot change
-	has     map[provider.Sub]bool
-	began   time.Time
-	heard   time.Time // when the last event came
-	live    bool
-	ending  bool  // the venue said so
-	err     error // valid once it has ended
-	spare   []provider.Event
+	group      *streamGroup
+	stop       context.CancelFunc
+	inbox      chan<- message
+	changes    chan provider.Change // nil when the stream cannot change
+	subscribed map[provider.Sub]bool
+	began      time.Time
+	heard      time.Time // when the last event came
+	live       bool
+	ending     bool  // the venue said so
+	err        error // valid once it has ended
+	spare      []provider.Event
 
 	mu     sync.Mutex
 	events []provider.Event // not received by the loop yet
@@ -52,35 +52,35 @@ type message struct {
 }
 
 // assign puts a track on a line with room.
-func (l *loop) assign(t *track) {
+func (l *loop) assign(t *subscription) {
 	most := l.f.caps.MaxSubs
-	for _, ln := range l.lines {
+	for _, ln := range l.groups {
 		if most == 0 || len(ln.subs) < most {
-			t.line = ln
+			t.group = ln
 			break
 		}
 	}
-	if t.line == nil {
-		t.line = &line{subs: make(map[provider.Sub]bool), since: time.Now()}
-		l.lines = append(l.lines, t.line)
+	if t.group == nil {
+		t.group = &streamGroup{subs: make(map[provider.Sub]bool), since: time.Now()}
+		l.groups = append(l.groups, t.group)
 	}
-	t.line.subs[t.sub] = false
-	t.line.dirty = true
+	t.group.subs[t.sub] = false
+	t.group.subsChanged = true
 }
 
-func (ln *line) remove(sub provider.Sub) {
+func (ln *streamGroup) remove(sub provider.Sub) {
 	if ln.subs[sub] {
 		ln.refused--
 	}
 	delete(ln.subs, sub)
-	ln.dirty = true
+	ln.subsChanged = true
 }
 
 // idle reports whether there is nothing to stream.
-func (ln *line) idle() bool { return len(ln.subs) == ln.refused }
+func (ln *streamGroup) idle() bool { return len(ln.subs) == ln.refused }
 
-// wanted lists what a stream of the line is to carry.
-func (ln *line) wanted() []provider.Sub {
+// streamed lists what a stream of the line is to carry.
+func (ln *streamGroup) streamed() []provider.Sub {
 	subs := make([]provider.Sub, 0, len(ln.subs))
 	for sub, refused := range ln.subs {
 		if !refused {
@@ -90,13 +90,13 @@ func (ln *line) wanted() []provider.Sub {
 	return subs
 }
 
-// manage keeps every line's stream alive.
-func (l *loop) manage(now time.Time) {
-	for _, ln := range l.lines {
+// manageStreams keeps every line's stream alive.
+func (l *loop) manageStreams(now time.Time) {
+	for _, ln := range l.groups {
 		l.promote(ln, now)
-		l.watch(ln, now)
-		if ln.dirty && ln.active != nil && ln.next == nil {
-			l.change(ln, now)
+		l.reportSilence(ln, now)
+		if ln.subsChanged && ln.active != nil && ln.next == nil {
+			l.updateSubscriptions(ln, now)
 		}
 		if ln.next != nil || now.Before(ln.retryAt) || ln.idle() {
 			continue
@@ -104,11 +104,11 @@ func (l *loop) manage(now time.Time) {
 		switch {
 		case ln.active == nil:
 			l.open(ln, now)
-		case l.tired(ln.active, now):
+		case l.shouldReplace(ln.active, now):
 			l.replace(ln, now)
 		}
 	}
-	l.lines = slices.DeleteFunc(l.lines, func(ln *line) bool {
+	l.groups = slices.DeleteFunc(l.groups, func(ln *streamGroup) bool {
 		if len(ln.subs) > 0 {
 			return false
 		}
@@ -121,25 +121,25 @@ func (l *loop) manage(now time.Time) {
 	})
 }
 
-// tired reports whether a stream should be replaced.
-func (l *loop) tired(c *conn, now time.Time) bool {
-	return c.ending || now.Sub(c.began) > maxLife || l.deaf(c, now)
+// shouldReplace reports whether a stream should be replaced.
+func (l *loop) shouldReplace(c *conn, now time.Time) bool {
+	return c.ending || now.Sub(c.began) > maxStreamAge || l.isDead(c, now)
 }
 
-// deaf reports whether nothing came for so long that the stream must be dead. While
+// isDead reports whether nothing came for so long that the stream must be dead. While
 // events wait in the inbox because the loop was delayed, that is not known.
-func (l *loop) deaf(c *conn, now time.Time) bool {
-	return now.Sub(c.heard) > silence && len(l.inbox) == 0 && l.listening(c.line, now)
+func (l *loop) isDead(c *conn, now time.Time) bool {
+	return now.Sub(c.heard) > maxSilence && len(l.inbox) == 0 && l.expectsEvents(c.group, now)
 }
 
-// listening reports whether a line's silence means something: not while every market
+// expectsEvents reports whether a line's silence means something: not while every market
 // on the line is closed, or opened within the last minute.
-func (l *loop) listening(ln *line, now time.Time) bool {
+func (l *loop) expectsEvents(ln *streamGroup, now time.Time) bool {
 	if !l.f.caps.Sessions {
 		return true
 	}
 	for sub, refused := range ln.subs {
-		if t := l.tracks[sub]; t != nil && !refused && now.Sub(t.clock.Wall(t.next.Open)) > silence {
+		if t := l.subscriptions[sub]; t != nil && !refused && now.Sub(t.clock.Wall(t.next.Open)) > maxSilence {
 			return true
 		}
 	}
@@ -149,13 +149,13 @@ func (l *loop) listening(ln *line, now time.Time) bool {
 // promote lets a stream that is connected take over from the one before it. The old
 // stream stays open for the overlap: it may still deliver a bar that closed before the
 // new one was subscribed.
-func (l *loop) promote(ln *line, now time.Time) {
-	patience := quietStart
+func (l *loop) promote(ln *streamGroup, now time.Time) {
+	patience := connectGrace
 	if ln.active != nil {
-		patience = quietSwap
+		patience = replaceGrace
 	}
 	if c := ln.next; c != nil && !c.live && now.Sub(c.began) >= patience {
-		l.connected(c, now)
+		l.markConnected(c, now)
 	}
 	if ln.next != nil && ln.next.live {
 		if ln.active != nil {
@@ -165,8 +165,8 @@ func (l *loop) promote(ln *line, now time.Time) {
 	}
 }
 
-// watch reports a line that has become silent, once, and that it is back.
-func (l *loop) watch(ln *line, now time.Time) {
+// reportSilence reports a line that has become silent, once, and that it is back.
+func (l *loop) reportSilence(ln *streamGroup, now time.Time) {
 	if ln.idle() {
 		ln.since = now
 		return
@@ -174,7 +174,7 @@ func (l *loop) watch(ln *line, now time.Time) {
 	if len(l.inbox) > 0 {
 		return // the waiting events decide whether the line is still silent
 	}
-	switch quiet := now.Sub(ln.since) > silence && l.listening(ln, now); {
+	switch quiet := now.Sub(ln.since) > maxSilence && l.expectsEvents(ln, now); {
 	case quiet && !ln.silent:
 		ln.silent = true
 		l.f.cfg.Log.WarnContext(l.ctx, "feed is silent", "venue", l.f.p.Name(), "since", ln.since.UTC(), "subscriptions", len(ln.subs))
@@ -184,70 +184,70 @@ func (l *loop) watch(ln *line, now time.Time) {
 	}
 }
 
-// change brings the stream's subscriptions in line: on the stream where the venue
+// updateSubscriptions brings the stream's subscriptions in line: on the stream where the venue
 // can, with a new stream otherwise, and then not too often. What is no longer
 // wanted is not worth a new stream.
-func (l *loop) change(ln *line, now time.Time) {
+func (l *loop) updateSubscriptions(ln *streamGroup, now time.Time) {
 	c := ln.active
 	var change provider.Change
 	for sub, refused := range ln.subs {
-		if !refused && !c.has[sub] {
+		if !refused && !c.subscribed[sub] {
 			change.Add = append(change.Add, sub)
 		}
 	}
-	for sub := range c.has {
+	for sub := range c.subscribed {
 		if refused, there := ln.subs[sub]; !there || refused {
 			change.Drop = append(change.Drop, sub)
 		}
 	}
 	switch {
 	case len(change.Add)+len(change.Drop) == 0:
-		ln.dirty = false
+		ln.subsChanged = false
 	case c.changes != nil:
 		select {
 		case c.changes <- change:
 			for _, sub := range change.Drop {
-				delete(c.has, sub)
+				delete(c.subscribed, sub)
 			}
 			for _, sub := range change.Add {
-				c.has[sub] = true
+				c.subscribed[sub] = true
 			}
-			ln.dirty = false
-			l.wake(ln, now)
+			ln.subsChanged = false
+			l.readOverdue(ln, now)
 		default: // the one before is still being sent
 		}
 	case len(change.Add) == 0:
-		ln.dirty = false
-	case now.Sub(ln.changed) >= changeGap && !now.Before(ln.retryAt):
-		ln.changed = now
+		ln.subsChanged = false
+	case now.Sub(ln.replacedAt) >= minReplaceInterval && !now.Before(ln.retryAt):
+		ln.replacedAt = now
 		l.replace(ln, now)
 	}
 }
 
 // replace opens a stream beside the one there is; the old one ends when the new one
 // is connected. A venue that allows only one loses the old one first.
-func (l *loop) replace(ln *line, now time.Time) {
+func (l *loop) replace(ln *streamGroup, now time.Time) {
 	if l.f.caps.OneStream {
 		ln.active.stop() // its end opens the next
 		ln.active.ending = true
-		ln.retryAt = now.Add(tick)
+		ln.retryAt = now.Add(tickInterval)
 		return
 	}
 	l.open(ln, now)
 }
 
 // open starts a stream.
-func (l *loop) open(ln *line, now time.Time) {
+func (l *loop) open(ln *streamGroup, now time.Time) {
 	ctx, stop := context.WithCancel(l.ctx)
-	subs := ln.wanted()
+	subs := ln.streamed()
 	c := &conn{
-		line: ln, stop: stop, began: now, heard: now,
-		inbox: l.inbox, room: make(chan struct{}, 1), has: make(map[provider.Sub]bool, len(subs)),
+		group: ln, stop: stop, began: now, heard: now,
+		inbox: l.inbox, room: make(chan struct{}, 1), subscribed: make(map[provider.Sub]bool, len(subs)),
 	}
 	for _, sub := range subs {
-		c.has[sub] = true
+		c.subscribed[sub] = true
 	}
-	ln.next, ln.dirty = c, false
+	ln.next, ln.subsChanged = c, false
 	l.count.Streams++
 	changer, ok := l.streamer.(provider.Changer)
 	if ok {
@@ -310,36 +310,36 @@ func (c *conn) receive() []provider.Event {
 	return events
 }
 
-// alive notes that a stream has said something.
-func (l *loop) alive(c *conn, now time.Time) {
-	c.heard, c.line.since = now, now
+// markAlive notes that a stream has said something.
+func (l *loop) markAlive(c *conn, now time.Time) {
+	c.heard, c.group.since = now, now
 	if !c.live {
-		l.connected(c, now)
-		l.promote(c.line, now)
+		l.markConnected(c, now)
+		l.promote(c.group, now)
 	}
 }
 
-// connected notes that a stream's subscriptions are in force. From here on nothing
+// markConnected notes that a stream's subscriptions are in force. From here on nothing
 // is missed, so what was missed before can be read.
-func (l *loop) connected(c *conn, now time.Time) {
+func (l *loop) markConnected(c *conn, now time.Time) {
 	c.live = true
-	l.wake(c.line, now)
+	l.readOverdue(c.group, now)
 }
 
-// wake makes the reads of a line due whose next bar is over.
-func (l *loop) wake(ln *line, now time.Time) {
+// readOverdue makes the reads of a line due whose next bar is over.
+func (l *loop) readOverdue(ln *streamGroup, now time.Time) {
 	for sub := range ln.subs {
-		if t := l.tracks[sub]; t != nil && t.over(now) {
-			t.soon(now)
+		if t := l.subscriptions[sub]; t != nil && t.hasClosed(now) {
+			t.readBy(now)
 			l.enqueue(t, now)
 		}
 	}
 	l.dispatch(now)
 }
 
-// lost handles the end of a stream.
-func (l *loop) lost(c *conn, now time.Time) {
-	ln := c.line
+// handleStreamEnd handles the end of a stream.
+func (l *loop) handleStreamEnd(c *conn, now time.Time) {
+	ln := c.group
 	switch c {
 	case ln.active:
 		ln.active = nil
@@ -348,26 +348,26 @@ func (l *loop) lost(c *conn, now time.Time) {
 	default:
 		return // it was replaced
 	}
-	l.refuse(ln, c.err)
-	if now.Sub(c.began) >= goodLife {
-		ln.fails = 0
+	l.excludeRefused(ln, c.err)
+	if now.Sub(c.began) >= stableAfter {
+		ln.consecutiveFailures = 0
 	}
-	ln.fails++
-	if !c.ending || ln.fails > 1 {
-		wait := retry.Backoff{First: minBackoff, Max: maxBackoff}.Delay(ln.fails, l.f.cfg.Rand)
+	ln.consecutiveFailures++
+	if !c.ending || ln.consecutiveFailures > 1 {
+		wait := retry.Backoff{First: minBackoff, Max: maxBackoff}.Delay(ln.consecutiveFailures, l.f.cfg.Rand)
 		if f := fault.Of(c.err); f != nil {
 			wait = max(wait, f.RetryAfter)
 		}
 		ln.retryAt = now.Add(wait)
-		l.count.Lost++
+		l.count.StreamsLost++
 		l.f.cfg.Log.InfoContext(l.ctx, "stream lost", "venue", l.f.p.Name(), "lived", now.Sub(c.began), "retry_in", wait, "error", c.err)
 	}
-	l.manage(now)
+	l.manageStreams(now)
 }
 
-// refuse takes a symbol that the venue does not know off the line, so that the
+// excludeRefused takes a symbol that the venue does not know off the line, so that the
 // others can go on. It is read by the clock, and the log says why.
-func (l *loop) refuse(ln *line, err error) {
+func (l *loop) excludeRefused(ln *streamGroup, err error) {
 	f := fault.Of(err)
 	if f == nil || f.Kind != fault.NotFound && f.Kind != fault.Invalid {
 		return

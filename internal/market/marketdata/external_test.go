@@ -33,7 +33,7 @@ func TestJoin_LastKnownAtTheClose(t *testing.T) {
 			points = append(points, provider.Point{T: t, V: float64(i)})
 		}
 		asOf := bars.T[bars.Len()-1] + rapid.Int64Range(1, 600).Draw(rt, "age")
-		got := marketdata.Join(points, &bars, market.Minute5, market.Calendar{}, time.Unix(asOf, 0))
+		got := marketdata.AlignToBars(points, &bars, market.Minute5, market.Calendar{}, time.Unix(asOf, 0))
 		want := make([]float64, bars.Len())
 		for k, open := range bars.T {
 			want[k] = math.NaN()
