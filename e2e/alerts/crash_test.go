@@ -25,9 +25,9 @@ var kills = flag.Int("kills", longtest.Pick(8, 60), "how often the program is ki
 
 // TestCrash_NoAlertIsLostOrFiresTwice kills the program at any moment, again and
 // again on one state, while clients set alerts on moving prices, cancel some and
-// hear of those that fire. In the end every alert that was acknowledged waits,
-// was cancelled, or fired once and was told; and what fired is what the venue's
-// prices made due.
+// receive those that fire. In the end every acknowledged alert is active, was cancelled,
+// or fired once and was delivered; and the firings are those that the prices of the venue
+// made due.
 func TestCrash_NoAlertIsLostOrFiresTwice(t *testing.T) {
 	t.Parallel()
 	t.Run("stdio", func(t *testing.T) {
@@ -148,7 +148,7 @@ func (s *scene) live(crash bool, number int) {
 }
 
 // awaitMoment waits for a moment to end a life: when the prices move and alerts
-// fire, at any time, right after something was told, or while it starts.
+// fire, at any time, right after a delivery, or while it starts.
 func (s *scene) awaitMoment(number int) {
 	switch number % 8 {
 	case 0, 5:
@@ -219,8 +219,8 @@ func (s *scene) work(over <-chan struct{}, c client, worker uint64) {
 	}
 }
 
-// stops reports whether a client should give up, and notes what should not happen.
-// Who starts too often uses up what the venue allows, and is then told so.
+// stops reports whether a client should give up, and records unexpected errors. Too many
+// starts exceed the limits of the venue, which then rejects requests.
 func (s *scene) stops(err error) bool {
 	if r, ok := errors.AsType[*remote.RefusalError](err); ok && (r.Code == "stopping" || r.Code == "rate_limited") {
 		s.notes.refused.Add(1)
@@ -292,16 +292,15 @@ func (s *scene) end(l *life, crash bool) {
 // final is how things are in the end.
 type final struct {
 	at     time.Time       // everything shown up to here is known
-	fired  map[string]bool // by then: both ways have had the time to tell it
+	fired  map[string]bool // by then: both ways have had time to deliver it
 	active map[string]bool // a moment later
 	charts map[string]series
 	events []event
 }
 
-// awaitTold waits until everything that has fired up to now was told on both ways, or
-// for as long as that may take, and returns it. Prices go on moving: what fires after
-// this was looked at may be told after the last poll.
-func (s *scene) awaitTold(c client) map[string]bool {
+// awaitDelivery waits until all alerts that have fired so far were delivered both ways, or
+// until a timeout, and returns them. Later firings may be delivered after the last poll.
+func (s *scene) awaitDelivery(c client) map[string]bool {
 	s.Helper()
 	fired := map[string]bool{}
 	for id, f := range s.fates(audit(s.T, s.home)) {
@@ -309,18 +308,18 @@ func (s *scene) awaitTold(c client) map[string]bool {
 			fired[id] = true
 		}
 	}
-	for patience := time.Now().Add(3 * time.Minute); !s.notes.told(fired) && time.Now().Before(patience); {
+	for patience := time.Now().Add(3 * time.Minute); !s.notes.delivered(fired) && time.Now().Before(patience); {
 		s.notes.poll(must(s.T, c, "get_notifications", `{"wait_seconds":1}`))
 	}
 	return fired
 }
 
-// settle lets the program catch up in a last life and asks it how things are.
+// settle lets the program catch up in a last run and reads its state.
 func (s *scene) settle() *final {
 	s.Helper()
 	l := s.start()
 	s.mustConnect(l)
-	// A price that moves now is told in this life.
+	// A price that moves now is delivered in this run.
 	f := &final{at: time.Now().Add((step + 1) * time.Second), active: map[string]bool{}, charts: map[string]series{}}
 	// Time to load all that is followed and to hear of every price up to now: longer
 	// where the venue asks for patience, and no longer than that.
@@ -333,7 +332,7 @@ func (s *scene) settle() *final {
 			quiet = 0
 		}
 	}
-	f.fired = s.awaitTold(l.client)
+	f.fired = s.awaitDelivery(l.client)
 	var list struct {
 		Alerts []struct {
 			ID string `json:"alert_id"`

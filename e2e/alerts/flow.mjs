@@ -13,23 +13,23 @@ const [base, candela, venue, home] = process.argv.slice(2);
 const owner = new Owner();
 const provider = new Provider();
 
-// Stream is what a client was told without asking.
+// Stream collects the notifications pushed to a client.
 class Stream {
-  told = [];
+  received = [];
   listen = (client) => {
     client.onerror = (error) => { this.error = error; };
     client.fallbackNotificationHandler = async (notification) => {
       assert.equal(notification.method, "notifications/alert_triggered");
-      this.told.push(notification.params);
+      this.received.push(notification.params);
     };
   };
   // of waits until so many have come.
   async of(count) {
-    for (let tries = 0; this.told.length < count; tries++) {
-      assert.ok(tries < 3000, `${this.told.length} of ${count} notifications came within 60 s; ${this.error ?? "no error"}`);
+    for (let tries = 0; this.received.length < count; tries++) {
+      assert.ok(tries < 3000, `${this.received.length} of ${count} notifications came within 60 s; ${this.error ?? "no error"}`);
       await sleep(20);
     }
-    return this.told;
+    return this.received;
   }
 }
 
@@ -54,7 +54,7 @@ assert.equal(one.alert_id, set.alert_id);
 assert.deepEqual(one.condition, { type: "price_above", threshold: 0.5 });
 assert.match(one.triggered_at, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
 await client.close();
-console.log("alerts: subscribed, and told when one fired");
+console.log("alerts: subscribed, and notified when one fired");
 
 // The stream is gone, the token is not: these calls open no stream.
 const post = async (name, args = {}) => {
@@ -85,9 +85,9 @@ const second = new Stream();
 client = await connect(base, provider, () => assert.fail("the token is good"), second.listen);
 await second.of(1000);
 const live = await call(client, "set_alert", above(2));
-const told = await second.of(1001);
-assert.deepEqual(told.slice(0, 1000), fired.slice(-1000));
-assert.equal(told[1000].alert_id, live.alert_id);
+const received = await second.of(1001);
+assert.deepEqual(received.slice(0, 1000), fired.slice(-1000));
+assert.equal(received[1000].alert_id, live.alert_id);
 assert.equal((await call(client, "list_subscriptions")).offline_queue_size, 0);
 await client.close();
 console.log("alerts: away while 1,500 fired, the newest 1,000 came in order, then a new one");

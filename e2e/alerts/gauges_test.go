@@ -15,8 +15,8 @@ import (
 	"candela/internal/config"
 )
 
-// gaugesVar makes the test binary run the program and tell what it holds at the
-// address in it. The program itself tells nobody.
+// gaugesVar makes the test binary run the program and serve its gauges at the address in
+// it. The program itself does not serve them.
 const gaugesVar = "CANDELA_TEST_GAUGES"
 
 // gauges are what a process holds.

@@ -12,7 +12,7 @@ import (
 	"candela/e2e/tape"
 )
 
-// fate is what the audit log tells of one alert.
+// fate is the history of one alert in the audit log.
 type fate struct {
 	want
 	made                 time.Time
@@ -98,8 +98,7 @@ func (s *scene) overdue(end time.Time) (n int) {
 	return n
 }
 
-// judge holds what the client was told, what the store says and what the prices did
-// against each other.
+// judge compares the notifications of the client, the store and the prices.
 func (s *scene) judge(f *final) {
 	s.Helper()
 	n := s.notes
@@ -130,10 +129,10 @@ func (s *scene) judge(f *final) {
 		}
 		s.judgeCause(id, fate, f, tp, c)
 		c.add(fate, len(n.pushed[id]), len(n.polled[id]))
-		for _, told := range [][]string{n.pushed[id], n.polled[id]} {
-			for _, record := range told {
+		for _, records := range [][]string{n.pushed[id], n.polled[id]} {
+			for _, record := range records {
 				if record != fate.record {
-					s.Errorf("alert %s: told %s, the log has %s", id, record, fate.record)
+					s.Errorf("alert %s: delivered %s, the log has %s", id, record, fate.record)
 				}
 			}
 		}
@@ -149,10 +148,9 @@ func (s *scene) judge(f *final) {
 	}
 }
 
-// faults tells what is wrong with an alert: it has one end at most, and one that fired
-// was told on both ways. One that fired after the last look at the log may be among
-// those that were listed as active, and nobody has asked for it since.
-func (f *final) faults(id string, of *fate, told *notes) []string {
+// faults returns the errors of an alert: it has at most one end, and a firing was delivered
+// both ways. One that fired after the last read of the log may be listed as active.
+func (f *final) faults(id string, of *fate, delivered *notes) []string {
 	var all []string
 	late := of.fires > 0 && !f.fired[id]
 	ends := of.fires + of.cancels
@@ -162,12 +160,12 @@ func (f *final) faults(id string, of *fate, told *notes) []string {
 	if of.sets != 1 || ends != 1 {
 		all = append(all, fmt.Sprintf("alert %s was set %d times, fired %d times, was cancelled %d times, is active: %v", id, of.sets, of.fires, of.cancels, f.active[id]))
 	}
-	pushes, polls := len(told.pushed[id]), len(told.polled[id])
+	pushes, polls := len(delivered.pushed[id]), len(delivered.polled[id])
 	if f.fired[id] && (pushes == 0 || polls == 0) {
 		all = append(all, fmt.Sprintf("LOST: alert %s fired and was pushed %d times, polled %d times: %s", id, pushes, polls, of.record))
 	}
 	if of.fires == 0 && pushes+polls > 0 {
-		all = append(all, fmt.Sprintf("alert %s was told and has not fired", id))
+		all = append(all, fmt.Sprintf("alert %s was delivered and has not fired", id))
 	}
 	return all
 }
@@ -220,7 +218,7 @@ func (s *scene) judgeSignal(id string, f *fate, fired *firing, end *final, c *co
 	}
 }
 
-// eight rounds to the digits that charts tell.
+// eight rounds to the digits of charts.
 func eight(v float64) float64 {
 	rounded, err := strconv.ParseFloat(strconv.FormatFloat(v, 'e', 7, 64), 64)
 	if err != nil {
@@ -243,7 +241,7 @@ func (c *count) add(f *fate, pushes, polls int) {
 }
 
 func (c *count) String() string {
-	return fmt.Sprintf("%d fired (%d late, %d by signals, %d after the last look), each once; %d were due for certain; %d cancelled; told %d times by push, %d by poll",
+	return fmt.Sprintf("%d fired (%d late, %d by signals, %d after the last look), each once; %d were due for certain; %d cancelled; delivered %d times by push, %d by poll",
 		c.fired, c.late, c.signals, c.after, c.due, c.cancelled, c.pushes, c.polls)
 }
 

@@ -15,7 +15,7 @@ type want struct {
 	Indicator, Signal string
 }
 
-// firing is what clients are told of an alert that fired.
+// firing is a fired alert as clients receive it.
 type firing struct {
 	AlertID   string    `json:"alert_id"`
 	Value     float64   `json:"value"`
@@ -23,16 +23,16 @@ type firing struct {
 	Late      bool      `json:"late"`
 }
 
-// notes are what the client was told, over all lives of the program. They are safe
+// notes are the notifications of the client over all runs of the program. They are safe
 // for concurrent use.
 type notes struct {
 	mu        sync.Mutex
 	made      map[string]bool     // acknowledged, by alert
 	open      []string            // of those, what never comes true and may be cancelled
 	cancelled map[string]bool     // acknowledged
-	pushed    map[string][]string // what was told, each time
+	pushed    map[string][]string // every delivery
 	polled    map[string][]string
-	heard     chan struct{} // gets something with each thing told, when there is room
+	heard     chan struct{} // gets a token with each delivery, if there is room
 	errors    map[string]int
 	refused   atomic.Int64
 }
@@ -79,8 +79,8 @@ func (n *notes) poll(result json.RawMessage) int {
 	return len(got.Notifications)
 }
 
-// told reports whether alerts were told on both ways.
-func (n *notes) told(ids map[string]bool) bool {
+// delivered reports whether alerts were delivered both ways.
+func (n *notes) delivered(ids map[string]bool) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	for id := range ids {
@@ -91,7 +91,7 @@ func (n *notes) told(ids map[string]bool) bool {
 	return true
 }
 
-// polledAll reports whether alerts were told to whoever polls.
+// polledAll reports whether alerts were delivered to pollers.
 func (n *notes) polledAll(ids map[string]bool) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()

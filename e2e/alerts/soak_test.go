@@ -60,7 +60,7 @@ func TestSoak_HoldsNoMoreWithTime(t *testing.T) {
 	if s.polled.Load() == 0 || s.pushed.Load() == 0 || s.streams.Load() == 0 {
 		t.Error("too little happened to say anything")
 	}
-	// What is followed at the beginning is little; from a third on it is as always.
+	// The load grows at the beginning and is constant after a third.
 	early, late := highest(readings[soakTurns/3:2*soakTurns/3]), highest(readings[2*soakTurns/3:])
 	if late.Heap > early.Heap*5/4+4e6 || late.Goroutines > early.Goroutines+10 || late.Files > early.Files+10 {
 		t.Errorf("it grows: %v, and later %v", early, late)

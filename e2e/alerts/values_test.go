@@ -58,9 +58,9 @@ func leaveAlerts(t *testing.T, home string, made time.Time) map[string]alert.Con
 }
 
 // TestValues_AlertAndChartAgreeToTheLastBit sets an alert on every signal there is,
-// lets the program find out what it missed, and holds the values that it tells
-// against charts: to the last bit those of the chart's own code over the venue's
-// bars, and to the digits that charts tell, those that the program draws from the
+// lets the program find out what it missed, and compares the values that it reports
+// with charts: to the last bit those of the chart's own code over the venue's
+// bars, and to the digits of charts, those that the program draws from the
 // window of its engine and those that a program without one reads.
 func TestValues_AlertAndChartAgreeToTheLastBit(t *testing.T) {
 	t.Parallel()
@@ -81,7 +81,7 @@ func TestValues_AlertAndChartAgreeToTheLastBit(t *testing.T) {
 			due[id] = true
 		}
 	}
-	// Until all that is due was told, or for as long as a slow machine may take; then
+	// Until all due alerts were delivered, or for as long as a slow machine may take; then
 	// until nothing comes that is not.
 	patience := time.Now().Add(2 * time.Minute)
 	for quiet := 0; quiet < 2; quiet++ {
@@ -94,24 +94,24 @@ func TestValues_AlertAndChartAgreeToTheLastBit(t *testing.T) {
 	compared := 0
 	for id, c := range alerts {
 		closed, value, found := first(c)
-		told := n.polled[id]
-		if len(told) == 0 {
+		records := n.polled[id]
+		if len(records) == 0 {
 			if found {
 				t.Errorf("%s %s did not fire; a chart shows it at %v", c.Indicator, c.Signal, closed)
 			}
 			continue
 		}
 		var f firing
-		if err := json.Unmarshal([]byte(told[0]), &f); err != nil {
+		if err := json.Unmarshal([]byte(records[0]), &f); err != nil {
 			t.Fatal(err)
 		}
 		switch {
 		case !found && !f.Triggered.After(end):
-			t.Errorf("no chart shows %s", told[0])
+			t.Errorf("no chart shows %s", records[0])
 		case found && (!f.Triggered.Equal(closed) || math.Float64bits(f.Value) != math.Float64bits(value)):
-			t.Errorf("%s; a chart shows %v at %v", told[0], value, closed)
-		case found && !strings.Contains(told[0], `"value":`+string(strictjson.AppendFloat(nil, value))+`,`):
-			t.Errorf("%s; a chart writes %s", told[0], strictjson.AppendFloat(nil, value))
+			t.Errorf("%s; a chart shows %v at %v", records[0], value, closed)
+		case found && !strings.Contains(records[0], `"value":`+string(strictjson.AppendFloat(nil, value))+`,`):
+			t.Errorf("%s; a chart writes %s", records[0], strictjson.AppendFloat(nil, value))
 		case found:
 			compared++
 		}
@@ -124,7 +124,7 @@ func TestValues_AlertAndChartAgreeToTheLastBit(t *testing.T) {
 	trading.term(t)
 }
 
-// wire is a chart as the program tells it.
+// wire is a chart as the program returns it.
 type wire struct {
 	Source string `json:"source"`
 	Bars   []struct {

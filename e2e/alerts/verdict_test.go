@@ -10,7 +10,7 @@ import (
 func TestVerdict_OfAnAlert(t *testing.T) {
 	t.Parallel()
 	const id = "a"
-	told := []string{"record"}
+	delivered := []string{"record"}
 	for name, c := range map[string]struct {
 		fate           fate
 		fired, active  bool // at the last look at the log, and in the list after it
@@ -19,19 +19,19 @@ func TestVerdict_OfAnAlert(t *testing.T) {
 	}{
 		"waits":                             {fate: fate{sets: 1}, active: true},
 		"cancelled":                         {fate: fate{sets: 1, cancels: 1}},
-		"fired and told":                    {fate: fate{sets: 1, fires: 1}, fired: true, pushed: told, polled: told},
-		"told twice, after a crash":         {fate: fate{sets: 1, fires: 1}, fired: true, pushed: slices.Repeat(told, 2), polled: slices.Repeat(told, 2)},
-		"fired after the last look, pushed": {fate: fate{sets: 1, fires: 1}, pushed: told},
-		"fired after the last look, told nowhere":  {fate: fate{sets: 1, fires: 1}},
-		"fired after the list":                     {fate: fate{sets: 1, fires: 1}, active: true, pushed: told},
-		"fired before, and never polled":           {fate: fate{sets: 1, fires: 1, record: "r"}, fired: true, pushed: told, want: []string{"LOST: alert a fired and was pushed 1 times, polled 0 times: r"}},
-		"fired before, and never pushed":           {fate: fate{sets: 1, fires: 1, record: "r"}, fired: true, polled: told, want: []string{"LOST: alert a fired and was pushed 0 times, polled 1 times: r"}},
-		"fired before, and still in the list":      {fate: fate{sets: 1, fires: 1}, fired: true, active: true, pushed: told, polled: told, want: []string{"alert a was set 1 times, fired 1 times, was cancelled 0 times, is active: true"}},
-		"fired twice":                              {fate: fate{sets: 1, fires: 2}, fired: true, pushed: told, polled: told, want: []string{"alert a was set 1 times, fired 2 times, was cancelled 0 times, is active: false"}},
-		"fired twice after the last look":          {fate: fate{sets: 1, fires: 2}, want: []string{"alert a was set 1 times, fired 2 times, was cancelled 0 times, is active: false"}},
-		"cancelled and fired":                      {fate: fate{sets: 1, fires: 1, cancels: 1}, want: []string{"alert a was set 1 times, fired 1 times, was cancelled 1 times, is active: false"}},
-		"gone without an end":                      {fate: fate{sets: 1}, want: []string{"alert a was set 1 times, fired 0 times, was cancelled 0 times, is active: false"}},
-		"told though it has not fired, and active": {fate: fate{sets: 1}, active: true, polled: told, want: []string{"alert a was told and has not fired"}},
+		"fired and delivered":               {fate: fate{sets: 1, fires: 1}, fired: true, pushed: delivered, polled: delivered},
+		"delivered twice, after a crash":    {fate: fate{sets: 1, fires: 1}, fired: true, pushed: slices.Repeat(delivered, 2), polled: slices.Repeat(delivered, 2)},
+		"fired after the last look, pushed": {fate: fate{sets: 1, fires: 1}, pushed: delivered},
+		"fired after the last look, delivered nowhere":  {fate: fate{sets: 1, fires: 1}},
+		"fired after the list":                          {fate: fate{sets: 1, fires: 1}, active: true, pushed: delivered},
+		"fired before, and never polled":                {fate: fate{sets: 1, fires: 1, record: "r"}, fired: true, pushed: delivered, want: []string{"LOST: alert a fired and was pushed 1 times, polled 0 times: r"}},
+		"fired before, and never pushed":                {fate: fate{sets: 1, fires: 1, record: "r"}, fired: true, polled: delivered, want: []string{"LOST: alert a fired and was pushed 0 times, polled 1 times: r"}},
+		"fired before, and still in the list":           {fate: fate{sets: 1, fires: 1}, fired: true, active: true, pushed: delivered, polled: delivered, want: []string{"alert a was set 1 times, fired 1 times, was cancelled 0 times, is active: true"}},
+		"fired twice":                                   {fate: fate{sets: 1, fires: 2}, fired: true, pushed: delivered, polled: delivered, want: []string{"alert a was set 1 times, fired 2 times, was cancelled 0 times, is active: false"}},
+		"fired twice after the last look":               {fate: fate{sets: 1, fires: 2}, want: []string{"alert a was set 1 times, fired 2 times, was cancelled 0 times, is active: false"}},
+		"cancelled and fired":                           {fate: fate{sets: 1, fires: 1, cancels: 1}, want: []string{"alert a was set 1 times, fired 1 times, was cancelled 1 times, is active: false"}},
+		"gone without an end":                           {fate: fate{sets: 1}, want: []string{"alert a was set 1 times, fired 0 times, was cancelled 0 times, is active: false"}},
+		"delivered though it has not fired, and active": {fate: fate{sets: 1}, active: true, polled: delivered, want: []string{"alert a was delivered and has not fired"}},
 	} {
 		n := newNotes()
 		n.pushed[id], n.polled[id] = c.pushed, c.polled

@@ -5,7 +5,7 @@ import (
 	"math"
 )
 
-// Aggregated is the outcome of Aggregate.
+// Aggregated is the result of Aggregate.
 type Aggregated struct {
 	Bars    Bars
 	Holes             // of the source, at the source's interval

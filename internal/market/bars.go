@@ -1,5 +1,5 @@
-// Package market holds what every part of candela means by a bar, a symbol, an
-// interval and a trading session. It is pure: no I/O, no clock, no goroutines.
+// Package market defines bars, symbols, intervals and trading sessions. It does no I/O,
+// reads no clock and starts no goroutines.
 package market
 
 import (
@@ -15,14 +15,14 @@ const (
 )
 
 // Bar is one period of trading. T is the period's open in unix seconds UTC.
-// TakerBuy is the part of V bought by takers, NaN where the venue does not tell.
+// TakerBuy is the part of V bought by takers, NaN if the venue does not report it.
 type Bar struct {
 	T                       int64
 	O, H, L, C, V, TakerBuy float64
 }
 
 // Bars is a run of bars in columns, ascending in T, because indicators read one
-// column at a time. TakerBuy is nil when the venue does not tell it; every other
+// column at a time. TakerBuy is nil if the venue does not report it; every other
 // column has the length of T. A Bars handed to another package is read-only.
 type Bars struct {
 	T             []int64
@@ -60,7 +60,7 @@ func (b *Bars) At(i int) Bar {
 }
 
 // Append adds a bar at the end. The taker-buy column stays nil until a bar
-// brings a value, and is NaN for the bars that had none.
+// has a value, and is NaN for bars without one.
 func (b *Bars) Append(bar Bar) {
 	if b.TakerBuy == nil && !math.IsNaN(bar.TakerBuy) {
 		b.TakerBuy = make([]float64, len(b.T), cap(b.T)+1)
@@ -102,8 +102,7 @@ func (b *Bars) Search(t int64) int {
 	return i
 }
 
-// Equal reports whether two bars tell the same, an unknown taker-buy volume
-// being equal to another unknown one.
+// Equal reports whether two bars are equal. Unknown taker-buy volumes are equal.
 func (b Bar) Equal(other Bar) bool {
 	unknown := math.IsNaN(b.TakerBuy) && math.IsNaN(other.TakerBuy)
 	if unknown {

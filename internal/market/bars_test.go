@@ -28,7 +28,7 @@ func barGen(t int64) *rapid.Generator[market.Bar] {
 	})
 }
 
-// equalBars reports whether two runs of bars tell the same.
+// equalBars reports whether two runs of bars are equal.
 func equalBars(a, b market.Bars) bool {
 	if a.Len() != b.Len() {
 		return false
@@ -160,7 +160,7 @@ func TestBars_AppendToASliceLeavesTheOriginalAlone(t *testing.T) {
 	}
 }
 
-func TestBar_EqualTellsEveryFieldApart(t *testing.T) {
+func TestBar_EqualComparesEveryField(t *testing.T) {
 	t.Parallel()
 	a := market.Bar{T: 1, O: 2, H: 3, L: 1, C: 2, V: 4, TakerBuy: math.NaN()}
 	if !a.Equal(a) {

@@ -37,8 +37,8 @@ func UTCWeekdays() Hours { return Hours{Zone: "UTC", Close: 24 * time.Hour} }
 // venues do. Any other is made by NewCalendar: one session a day, by the wall
 // clock of the exchange's zone, so that a session moves with daylight saving time.
 //
-// A Calendar knows neither holidays nor half days; what cannot be told from a
-// holiday is marked so in Gap. It does not describe sessions that run over local midnight.
+// A Calendar knows neither holidays nor half days; Gap marks what may be a holiday. It
+// does not describe sessions that run over local midnight.
 type Calendar struct {
 	zone        *time.Location // nil: round the clock, UTC
 	open, close int            // seconds of wall clock since local midnight
@@ -84,7 +84,7 @@ func NewCalendar(h Hours) (Calendar, error) {
 	return c, nil
 }
 
-// AsGuess returns c marked as a guess: nobody said that the instrument trades so.
+// AsGuess returns c marked as a guess: no source confirms the hours.
 func (c Calendar) AsGuess() Calendar {
 	c.guessed = true
 	return c
@@ -93,7 +93,7 @@ func (c Calendar) AsGuess() Calendar {
 // Guessed reports whether c is a guess.
 func (c Calendar) Guessed() bool { return c.guessed }
 
-// String says when the instrument trades, such as "24/7" or
+// String returns the trading hours, such as "24/7" or
 // "Mon-Fri 09:30-16:00 America/New_York".
 func (c Calendar) String() string {
 	if c.zone == nil {

@@ -6,20 +6,20 @@ import (
 	"slices"
 )
 
-// Report says what Clean found.
+// Report lists what Clean found.
 type Report struct {
 	Duplicates int        // bars equal to another of the same open time, dropped
 	Conflicts  []Conflict // bars that differ from another of the same open time, ascending
 	Disorder   []int64    // open times that came after a later one, in the order found
 }
 
-// Conflict is an open time that was told twice with different values.
+// Conflict is an open time with two different bars.
 type Conflict struct{ Kept, Dropped Bar }
 
-// Clean returns b with one bar per open time, ascending, and what had to be done
-// for that. Of two bars that differ, the one with more volume is kept, because
-// volume only grows while a bar runs and the smaller is then the older reading;
-// at equal volume the one that came later. Missing bars stay missing.
+// Clean returns b with one bar per open time, ascending, and a report of the changes. Of
+// two bars that differ it keeps the one with more volume, because the volume of a forming
+// bar only grows and the smaller is the older reading; at equal volume it keeps the later
+// one. Missing bars stay missing.
 //
 // The result shares b's memory when there was nothing to do.
 func Clean(b *Bars) (Bars, Report) {

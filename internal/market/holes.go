@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Gap is a run of bars that should be there and are not. Nothing fills it.
+// Gap is a run of missing bars. Nothing fills it.
 type Gap struct {
 	From    int64 // open time of the first missing bar
 	To      int64 // open time of the bar after the gap
@@ -16,8 +16,8 @@ type Gap struct {
 	Holiday bool
 }
 
-// mostHolidays is how many sessions in a row a market is closed for holidays as a
-// rule: Easter is two, a golden week more, and then it is told as a gap.
+// mostHolidays is how many consecutive sessions a market usually closes for holidays:
+// Easter has two, a golden week more, and is then reported as a gap.
 const mostHolidays = 3
 
 // Missed returns how many bars the gaps leave out, without those that may be
@@ -31,7 +31,7 @@ func (c Calendar) Missed(gaps []Gap) (bars int) {
 	return bars
 }
 
-// Holes is what keeps a run of bars from being whole.
+// Holes lists what is missing from a run of bars.
 type Holes struct {
 	Gaps    []Gap   // ascending
 	OffGrid []int64 // open times that are no bar's open under the calendar, ascending
@@ -82,8 +82,8 @@ func newGrid(c Calendar, i Interval) grid {
 	return g
 }
 
-// enter takes a bar that is not the one expected: it records the gap before it,
-// or that the bar is off the grid, and reports whether the bar counts.
+// enter handles a bar that is not the expected one: it records the gap before it, or that
+// the bar is off the grid, and reports whether the bar counts.
 func (g *grid) enter(t int64) bool {
 	span, ok := g.cal.Bucket(g.iv, t)
 	if !ok || span.Open != t {

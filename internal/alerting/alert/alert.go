@@ -1,25 +1,21 @@
-// Package alert is the rules of alerts: what one waits for, when it fires and
-// what is said then. It holds them in structures that a tick searches in
-// logarithmic time. It reads no clock, stores nothing and starts nothing; the
-// engine is its caller.
+// Package alert defines alerts, their conditions and an index that finds the ones a price
+// or signal triggers. It does no I/O and reads no clock; the engine calls it.
 //
 // # When a price alert fires
 //
-// A price is a float64: the one nearest to the decimal that the venue sent. A
-// threshold is the decimal that the client wrote, and it is compared as the
-// float64 nearest to it, ties to even. Rounding keeps the order of numbers, so a
-// price that reaches the threshold in decimals reaches it here: 0.1 is reached
-// by 0.1. The other way round, a price below the threshold counts as reaching it
-// only where both round to the same float64, so in the seventeenth digit.
+// A price is a float64: the one nearest to the decimal that the venue sent. A threshold
+// is the decimal that the client wrote, compared as the float64 nearest to it, ties to
+// even. Rounding keeps the order of numbers, so a price that reaches the threshold in
+// decimals reaches it here: 0.1 is reached by 0.1. A price below the threshold counts as
+// reaching it only where both round to the same float64, in the seventeenth digit.
 //
-// # How a firing gets committed
+// # How a firing is committed
 //
-// Touch, TouchBar and Signal take the alerts that came true out of their queues
-// and hand them to the caller, once. Such an alert is pending: it does not fire
-// again and does not expire, but it is still listed and may still be removed,
-// because until the firing is committed the store knows it as active. Settle
-// forgets it after the commit. When the commit fails there is nothing to undo:
-// the firing stays in Pending, with its value and time, until it is committed.
+// FirePrice, FireBar and FireSignal remove triggered alerts from their queues and return
+// each firing once. Such an alert is uncommitted: it neither fires again nor expires, but
+// it is still listed and may still be removed, because the store has it as active.
+// RemoveFired deletes it after the commit. After a failed commit Uncommitted returns the
+// firing again, with its value and time.
 package alert
 
 import (
@@ -30,20 +26,20 @@ import (
 	"candela/internal/market"
 )
 
-// Type is what kind of condition an alert waits for.
+// Type is the type of a condition.
 type Type uint8
 
-// The types, as clients name them: price_above, price_below, indicator_signal.
+// The types. Clients name them price_above, price_below and indicator_signal.
 const (
 	PriceAbove Type = iota + 1
 	PriceBelow
 	IndicatorSignal
 )
 
-// Types lists the names of the types.
+// Types returns the names of the types.
 func Types() []string { return []string{"price_above", "price_below", "indicator_signal"} }
 
-// String returns the name that clients use, "" for none of the types.
+// String returns the name that clients use, or "".
 func (t Type) String() string {
 	if t < PriceAbove || t > IndicatorSignal {
 		return ""
@@ -51,7 +47,7 @@ func (t Type) String() string {
 	return Types()[t-1]
 }
 
-// ParseType returns the type of that name, and false when there is none.
+// ParseType returns the type with a name, and false if there is none.
 func ParseType(name string) (Type, bool) {
 	for t := PriceAbove; t <= IndicatorSignal; t++ {
 		if t.String() == name {
@@ -61,31 +57,30 @@ func ParseType(name string) (Type, bool) {
 	return 0, false
 }
 
-// Condition is what an alert waits for.
+// Condition is the condition of an alert.
 type Condition struct {
 	Type      Type
-	Threshold decimal.Decimal // of the price types, exact as the client wrote it
-	Indicator string          // of IndicatorSignal, as the catalogue names it
+	Threshold decimal.Decimal // of price types; exact, as the client wrote it
+	Indicator string          // of IndicatorSignal; its name in the catalogue
 	Signal    string
 }
 
-// Alert is an active alert. It fires once. Its times count to the millisecond,
-// as clients see them.
+// Alert is an active alert. It fires once. Its times have millisecond precision.
 type Alert struct {
-	ID    string // as id.New makes it, unique over all owners
-	Owner string // to whom it belongs; no question is answered without one
+	ID    string // from id.New, unique over all owners
+	Owner string // every query names one
 
-	Symbol     market.Symbol   // as the client wrote it, and as it is shown
-	Instrument market.Symbol   // the same with its venue, chosen when the alert was set
+	Symbol     market.Symbol   // as the client wrote it
+	Instrument market.Symbol   // with its venue, chosen when the alert was created
 	Interval   market.Interval // of IndicatorSignal, zero otherwise
 	Condition  Condition
 	Created    time.Time
 	Expires    time.Time // zero for never
 	Note       string
 
-	// BarOpen is when the bar opened that ran when a price alert was made, if the price
-	// had not reached the threshold in it by then; zero otherwise. What that bar
-	// reached in the end, it reached after the alert.
+	// BarOpen is the open of the bar that was forming when a price alert was created, if
+	// the price had not reached the threshold in it by then; otherwise zero. The high and
+	// low of that bar then count for the alert.
 	BarOpen time.Time
 }
 
@@ -93,6 +88,6 @@ type Alert struct {
 type Firing struct {
 	Alert
 	Value float64   // the price that reached the threshold, or the signal's value
-	At    time.Time // when it came true
-	Late  bool      // found afterwards, in bars that were missed when they closed
+	At    time.Time // when the condition came true
+	Late  bool      // found in bars that were missed when they closed
 }

@@ -26,7 +26,7 @@ const (
 	onSignal = 100_000
 )
 
-// fill puts n price alerts over the symbols into the book, half of them above
+// fill puts n price alerts over the symbols into the index, half of them above
 // 100 and half below. The limit per owner does not bind Add; a hundred owners
 // are what a shared node would have.
 func fill(tb testing.TB, b *alert.Index, symbols []market.Symbol, n int, change func(*alert.Alert)) {
@@ -57,15 +57,15 @@ func many(n int) []market.Symbol {
 	return symbols
 }
 
-// TestTouch_CostOfATick takes the best of many rounds, because other work on the
+// TestFirePrice_CostOfATick takes the best of many rounds, because other work on the
 // machine can only add to it. Where there is much of that, it takes more rounds.
-func TestTouch_CostOfATick(t *testing.T) { //nolint:paralleltest // it measures
+func TestFirePrice_CostOfATick(t *testing.T) { //nolint:paralleltest // it measures
 	n := million
 	if raceDetector {
-		n = tickers // it multiplies the time to fill the book, and what is measured
+		n = tickers // it multiplies the time to fill the index, and what is measured
 	}
-	book, symbols := alert.NewIndex(), many(tickers)
-	fill(t, book, symbols, n, nil)
+	index, symbols := alert.NewIndex(), many(tickers)
+	fill(t, index, symbols, n, nil)
 	next, best := visits(symbols), time.Hour
 	var buf []alert.Firing
 	const most = 300 * time.Nanosecond
@@ -73,7 +73,7 @@ func TestTouch_CostOfATick(t *testing.T) { //nolint:paralleltest // it measures
 	for round := 0; round < 200 || best > most && !raceDetector && time.Now().Before(end); round++ {
 		began := time.Now()
 		for range tickers {
-			buf = book.FirePrice(buf, next(), 100, 100, start)
+			buf = index.FirePrice(buf, next(), 100, 100, start)
 		}
 		best = min(best, time.Since(began)/tickers)
 	}
@@ -86,23 +86,23 @@ func TestTouch_CostOfATick(t *testing.T) { //nolint:paralleltest // it measures
 	}
 }
 
-// BenchmarkBook_TickNothing is a tick that fires none of a million alerts over a
+// BenchmarkIndex_TickNothing is a tick that fires none of a million alerts over a
 // thousand symbols, which come in random order. The floor finds the same symbols
 // in a map and does no more. It also reports the heap that an alert takes.
-func BenchmarkBook_TickNothing(b *testing.B) {
+func BenchmarkIndex_TickNothing(b *testing.B) {
 	before := heap()
-	book, symbols := alert.NewIndex(), many(tickers)
-	fill(b, book, symbols, million, nil)
+	index, symbols := alert.NewIndex(), many(tickers)
+	fill(b, index, symbols, million, nil)
 	perAlert := float64(heap()-before) / million
 	next := visits(symbols)
 	b.Run("tick", func(b *testing.B) {
 		b.ReportAllocs()
 		buf := make([]alert.Firing, 0, 1)
 		for b.Loop() {
-			buf = book.FirePrice(buf[:0], next(), 100, 100, start)
+			buf = index.FirePrice(buf[:0], next(), 100, 100, start)
 		}
 		b.ReportMetric(perAlert, "B/alert")
-		if len(buf) != 0 || book.Len() != million {
+		if len(buf) != 0 || index.Len() != million {
 			b.Fatal("something fired")
 		}
 	})
@@ -133,30 +133,30 @@ func visits(symbols []market.Symbol) func() market.Symbol {
 	}
 }
 
-// BenchmarkBook_TickFires is a tick that fires one alert of n on one symbol, with
+// BenchmarkIndex_TickFires is a tick that fires one alert of n on one symbol, with
 // settling it and setting it again a little higher, so that n stays. What grows
 // with n is logarithmic.
-func BenchmarkBook_TickFires(b *testing.B) {
+func BenchmarkIndex_TickFires(b *testing.B) {
 	for _, n := range []int{1_000, 10_000, 100_000, million} {
 		b.Run(strconv.Itoa(n), func(b *testing.B) {
-			book := alert.NewIndex()
+			index := alert.NewIndex()
 			for i := range n {
 				a := price(alert.PriceAbove, "0")
 				a.Condition.Threshold = decimal.New(int64(i), 0)
-				if err := book.Add(a); err != nil {
+				if err := index.Add(a); err != nil {
 					b.Fatal(err)
 				}
 			}
 			b.ReportAllocs()
 			buf, at := make([]alert.Firing, 0, 1), 0
 			for b.Loop() {
-				if buf = book.FirePrice(buf[:0], btc, math.MaxFloat64, float64(at), start); len(buf) != 1 {
+				if buf = index.FirePrice(buf[:0], btc, math.MaxFloat64, float64(at), start); len(buf) != 1 {
 					b.Fatalf("%d fired", len(buf))
 				}
 				a := buf[0].Alert
-				book.RemoveFired(a.ID)
+				index.RemoveFired(a.ID)
 				a.Condition.Threshold = decimal.New(int64(at+n), 0)
-				if err := book.Add(a); err != nil {
+				if err := index.Add(a); err != nil {
 					b.Fatal(err)
 				}
 				at++
@@ -165,10 +165,10 @@ func BenchmarkBook_TickFires(b *testing.B) {
 	}
 }
 
-// signals is a book with alerts on the 4h bars of one instrument over 50
+// signals is an index with alerts on the 4h bars of one instrument over 50
 // parameter sets of RSI, and a stream for each set, as the engine keeps them.
 type signals struct {
-	book      *alert.Index
+	index     *alert.Index
 	need      alert.Dependency
 	streams   map[string]*indicator.Stream
 	names     map[string]string // of the parameter set of each alert
@@ -177,20 +177,20 @@ type signals struct {
 
 func newSignals(tb testing.TB, n int) *signals {
 	tb.Helper()
-	s := &signals{book: alert.NewIndex(), need: alert.Dependency{Instrument: btc, Interval: market.Hour4}, streams: make(map[string]*indicator.Stream), names: make(map[string]string)}
+	s := &signals{index: alert.NewIndex(), need: alert.Dependency{Instrument: btc, Interval: market.Hour4}, streams: make(map[string]*indicator.Stream), names: make(map[string]string)}
 	for i := range sets {
 		selection, err := indicator.Resolve(indicator.Request{Name: "rsi", Params: map[string]json.RawMessage{"length": json.RawMessage(strconv.Itoa(i + 2))}})
 		if err != nil {
 			tb.Fatal(err)
 		}
-		s.book.Define("rsi-"+strconv.Itoa(i), selection)
+		s.index.Define("rsi-"+strconv.Itoa(i), selection)
 		s.streams[selection.Key()] = selection.Stream(indicator.Env{Interval: market.Hour4})
 	}
 	for i := range n {
 		a := signal("rsi-"+strconv.Itoa(i%sets), rsiSignals()[i/sets%2])
 		a.Owner = "owner-" + strconv.Itoa(i%100)
 		s.names[a.ID] = a.Condition.Indicator
-		if err := s.book.Add(a); err != nil {
+		if err := s.index.Add(a); err != nil {
 			tb.Fatal(err)
 		}
 	}
@@ -202,11 +202,11 @@ func rsiSignals() []string { return []string{"rsi_oversold", "rsi_overbought"} }
 // close is what the engine does when a bar closes.
 func (s *signals) close(dst []alert.Firing, bar market.Bar) []alert.Firing {
 	closed := time.Unix(bar.T+market.Hour4.Seconds(), 0)
-	for key := range s.book.Groups(s.need) {
+	for key := range s.index.Groups(s.need) {
 		row := s.streams[key].Step(bar)
 		s.evaluated++
 		for _, found := range row.Signals {
-			dst = s.book.FireSignal(dst, s.need, key, found.Label, found.Y, closed, false)
+			dst = s.index.FireSignal(dst, s.need, key, found.Label, found.Y, closed, false)
 		}
 	}
 	return dst
@@ -230,9 +230,9 @@ func TestSignals_OneEvaluationServesAll(t *testing.T) {
 	s := newSignals(t, many)
 	next, bars := walk(true), 0
 	fired := make(map[string]bool)
-	for ; s.book.Len() > many/2 && bars < 10_000; bars++ {
+	for ; s.index.Len() > many/2 && bars < 10_000; bars++ {
 		groups := 0
-		for range s.book.Groups(s.need) {
+		for range s.index.Groups(s.need) {
 			groups++
 		}
 		before := s.evaluated
@@ -241,7 +241,7 @@ func TestSignals_OneEvaluationServesAll(t *testing.T) {
 				t.Fatalf("%s fired twice", f.ID)
 			}
 			fired[f.ID] = true
-			s.book.RemoveFired(f.ID)
+			s.index.RemoveFired(f.ID)
 		}
 		if bars == 0 && groups != sets {
 			t.Fatalf("%d groups, want %d", groups, sets)
@@ -250,16 +250,16 @@ func TestSignals_OneEvaluationServesAll(t *testing.T) {
 			t.Fatalf("bar %d cost %d evaluations of %d groups", bars, got, groups)
 		}
 	}
-	if len(fired) < many/2 || len(fired)+s.book.Len() != many {
-		t.Errorf("%d fired and %d wait after %d bars", len(fired), s.book.Len(), bars)
+	if len(fired) < many/2 || len(fired)+s.index.Len() != many {
+		t.Errorf("%d fired and %d wait after %d bars", len(fired), s.index.Len(), bars)
 	}
 }
 
-// BenchmarkBook_Signals is a closed bar of an instrument that 100,000 alerts over
+// BenchmarkIndex_Signals is a closed bar of an instrument that 100,000 alerts over
 // 50 parameter sets wait on. Quiet bars confirm nothing and cost the evaluations
-// alone, which the floor does without a book. On the others what fires is settled
+// alone, which the floor does without an index. On the others what fires is settled
 // and set again.
-func BenchmarkBook_Signals(b *testing.B) {
+func BenchmarkIndex_Signals(b *testing.B) {
 	b.Run("quiet", func(b *testing.B) {
 		s, next := newSignals(b, onSignal), walk(false)
 		b.ReportAllocs()
@@ -290,8 +290,8 @@ func BenchmarkBook_Signals(b *testing.B) {
 			for i := range buf {
 				a := buf[i].Alert
 				a.Condition.Indicator = s.names[a.ID]
-				s.book.RemoveFired(a.ID)
-				if err := s.book.Add(a); err != nil {
+				s.index.RemoveFired(a.ID)
+				if err := s.index.Add(a); err != nil {
 					b.Fatal(err)
 				}
 			}
@@ -302,19 +302,19 @@ func BenchmarkBook_Signals(b *testing.B) {
 	})
 }
 
-// BenchmarkBook_Memory reports the heap that an alert takes which has all that
+// BenchmarkIndex_Memory reports the heap that an alert takes which has all that
 // one can have: a moment to expire at, and a note whose text is its own.
-func BenchmarkBook_Memory(b *testing.B) {
+func BenchmarkIndex_Memory(b *testing.B) {
 	const n = million / 4
 	symbols := many(tickers)
 	for b.Loop() {
 		before := heap()
-		book := alert.NewIndex()
-		fill(b, book, symbols, n, func(a *alert.Alert) {
+		index := alert.NewIndex()
+		fill(b, index, symbols, n, func(a *alert.Alert) {
 			a.Expires, a.Note = start.Add(time.Hour), "sell half at "+a.Condition.Threshold.String()
 		})
 		b.ReportMetric(float64(heap()-before)/n, "B/alert")
-		runtime.KeepAlive(book)
+		runtime.KeepAlive(index)
 	}
 }
 

@@ -39,14 +39,14 @@ func TestCatalogue_EverySignalThatCanBeSetFires(t *testing.T) {
 	set := 0
 	for _, def := range indicator.All() {
 		for _, label := range def.Labels() {
-			book := alert.NewIndex()
+			index := alert.NewIndex()
 			a := waiting(def.Name, label)
-			if err := book.Add(a); err != nil {
+			if err := index.Add(a); err != nil {
 				t.Errorf("%s %s is catalogued and refused: %v", def.Name, label, err)
 				continue
 			}
 			set++
-			if !replay(t, book, a, bars) {
+			if !replay(t, index, a, bars) {
 				t.Errorf("%s %s can be set and never fires", def.Name, label)
 			}
 		}
@@ -64,14 +64,14 @@ func waiting(name, label string) alert.Alert {
 	}
 }
 
-// replay tells the book what the selections that it watches say of the bars, bar by
+// replay fires the signals of the selections that the index depends on, bar by
 // bar as the engine does, until the alert has fired.
-func replay(t *testing.T, book *alert.Index, a alert.Alert, bars *market.Bars) bool {
+func replay(t *testing.T, index *alert.Index, a alert.Alert, bars *market.Bars) bool {
 	t.Helper()
-	for key, selection := range book.Groups(a.Dependency()) {
+	for key, selection := range index.Groups(a.Dependency()) {
 		for _, s := range signalsOf(selection, a.Interval, bars) {
 			closed := time.Unix(bars.T[s.Confirmed]+a.Interval.Seconds(), 0)
-			if fired := book.FireSignal(nil, a.Dependency(), key, s.Label, s.Y, closed, false); len(fired) == 1 {
+			if fired := index.FireSignal(nil, a.Dependency(), key, s.Label, s.Y, closed, false); len(fired) == 1 {
 				return fired[0].ID == a.ID && fired[0].Condition == a.Condition
 			}
 		}

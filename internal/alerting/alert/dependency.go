@@ -9,24 +9,24 @@ import (
 	"candela/internal/market"
 )
 
-// Dependency is what must be followed for some alert to fire: the bars of an interval,
-// or the price alone where Interval is zero.
+// Dependency is what an alert needs: the bars of an interval, or only the price if
+// Interval is zero.
 type Dependency struct {
 	Instrument market.Symbol
 	Interval   market.Interval
 }
 
-// Dependency returns what the alert depends on.
+// Dependency returns the dependency of the alert.
 func (a *Alert) Dependency() Dependency { return Dependency{a.Instrument, a.Interval} }
 
-// DependsOn reports whether an active alert depends on n. A pending one still does.
+// DependsOn reports whether an active alert, uncommitted or not, depends on n.
 func (b *Index) DependsOn(n Dependency) bool {
 	return b.dependencies[n] != nil && b.dependencies[n].active > 0
 }
 
-// Groups yields the indicators to evaluate when a bar of n closes, each once
-// however many active alerts wait for it, ordered by key. Key is the selection's. The
-// book may change meanwhile only by Signal.
+// Groups yields the indicators to evaluate when a bar of n closes, ordered by the key of
+// their selection. Each is yielded once, however many active alerts depend on it. During
+// the iteration the index may be changed by FireSignal only.
 func (b *Index) Groups(n Dependency) iter.Seq2[string, *indicator.Selection] {
 	return func(yield func(string, *indicator.Selection) bool) {
 		w := b.dependencies[n]
@@ -41,7 +41,7 @@ func (b *Index) Groups(n Dependency) iter.Seq2[string, *indicator.Selection] {
 	}
 }
 
-// dependents is a need with the alerts that have it.
+// dependents holds the alerts of one dependency.
 type dependents struct {
 	dependency   Dependency
 	active       int
@@ -54,22 +54,22 @@ type indicatorGroup struct {
 	key       string
 	selection *indicator.Selection
 	active    int
-	queues    []*queue // one per signal that somebody waits for; a handful
+	queues    []*queue // one per signal with alerts; a handful
 }
 
-// queue holds the alerts that wait for the same: a price from below by
-// threshold, a price from above by negated threshold, a signal by creation.
+// queue holds the alerts on the same event: price_above ordered by threshold, price_below
+// by negated threshold, a signal by creation.
 type queue struct {
 	heap
-	number     uint32 // in Book.queues
-	refs       int    // alerts in the heap, pending and inactive ones
+	number     uint32 // index in Index.queues
+	refs       int    // alerts in the heap, uncommitted and inactive ones
 	kind       Type
 	dependents *dependents
 	group      *indicatorGroup // nil for a price
 	signal     string
 }
 
-// queueFor returns the queue for the alerts like a, which was checked.
+// queueFor returns the queue of a valid alert and creates it if it is missing.
 func (b *Index) queueFor(a *Alert) *queue {
 	need := a.Dependency()
 	w := b.dependencies[need]
@@ -83,7 +83,7 @@ func (b *Index) queueFor(a *Alert) *queue {
 	case PriceBelow:
 		return b.queueAt(&w.below, queue{kind: PriceBelow, dependents: w})
 	default:
-		s, _ := b.selectionOf(a.Condition.Indicator) // found when the alert was checked
+		s, _ := b.selectionOf(a.Condition.Indicator) // it was found by check
 		g := w.group(s)
 		for _, q := range g.queues {
 			if q.signal == a.Condition.Signal {
@@ -96,7 +96,7 @@ func (b *Index) queueFor(a *Alert) *queue {
 	}
 }
 
-// queueAt returns the queue at place, or puts the one described there.
+// queueAt returns the queue at dst, or stores q there.
 func (b *Index) queueAt(dst **queue, q queue) *queue {
 	if *dst == nil {
 		q.position = func(slot uint32) *uint32 { return &b.record(slot).pos }
@@ -113,8 +113,8 @@ func (b *Index) queueAt(dst **queue, q queue) *queue {
 	return *dst
 }
 
-// releaseQueue counts one alert of the queue less, and forgets with the last one what
-// only it depended on.
+// releaseQueue releases one reference to the queue; with the last one it deletes the queue
+// and whatever only the queue used.
 func (b *Index) releaseQueue(q *queue) {
 	if q.refs--; q.refs > 0 {
 		return
@@ -139,7 +139,7 @@ func (b *Index) releaseQueue(q *queue) {
 	}
 }
 
-// group returns the group of a selection and makes it if it is not there.
+// group returns the group of a selection and creates it if it is missing.
 func (w *dependents) group(s selected) *indicatorGroup {
 	i, found := w.find(s.key)
 	if !found {
@@ -152,14 +152,14 @@ func (w *dependents) find(key string) (int, bool) {
 	return slices.BinarySearchFunc(w.groups, key, func(g *indicatorGroup, key string) int { return strings.Compare(g.key, key) })
 }
 
-// selected is an indicator of the catalogue as alerts use it, with its key.
+// selected is an indicator of the catalogue with the key of its selection.
 type selected struct {
 	key       string
 	selection *indicator.Selection
 }
 
-// selectionOf resolves an indicator, once for all alerts that call it by its name.
-// An alias is resolved each time, so that spellings do not fill the map.
+// selectionOf resolves an indicator and caches it by its name. An alias is not cached, so
+// that spellings do not fill the map.
 func (b *Index) selectionOf(name string) (selected, error) {
 	if s, known := b.selections[name]; known {
 		return s, nil

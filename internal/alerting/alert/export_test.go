@@ -16,7 +16,7 @@ func (b *Index) Define(name string, s *indicator.Selection) {
 // Nearest is what thresholds are compared as.
 var Nearest = toFloat
 
-// Held counts what the book holds for its alerts, and the rows it keeps for
+// Held counts what the index holds for its alerts, and the rows it keeps for
 // alerts to come.
 func (b *Index) Held() (held, rows int) {
 	held = len(b.byID) + len(b.owners.index) + len(b.symbols.index) + len(b.notes) + len(b.bigThresholds) +
@@ -32,8 +32,8 @@ func (b *Index) NextExpiry() (time.Time, bool) {
 	return fromMilli(int64(b.expiries.entries[0].key)), true
 }
 
-// Needs yields what the alerts of the book depend on, each once, in no order.
-// The book must not change meanwhile.
+// Needs yields what the alerts of the index depend on, each once, in no order.
+// The index must not change meanwhile.
 func (b *Index) Needs() iter.Seq[Dependency] {
 	return func(yield func(Dependency) bool) {
 		for n := range b.dependencies {

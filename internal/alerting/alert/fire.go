@@ -9,21 +9,21 @@ import (
 	"candela/internal/market"
 )
 
-// trigger is something that may make alerts of a queue come true.
+// trigger is a price move or a signal that may fire alerts of a queue.
 type trigger struct {
 	extremeKey float64 // the key that was reached
-	closeKey   float64 // the key that the bar's close alone reached
-	open       int64   // alerts whose bars count from later on, in milliseconds, count near
-	closed     int64   // alerts must be made before it
+	closeKey   float64 // the key that the close of the bar reached
+	open       int64   // alerts that count bars from later on, in milliseconds, use closeKey
+	closed     int64   // alerts must be created before it
 	firing     Firing  // Value of a signal, At and Late
 }
 
-// fullTrigger is a move to a key that counts for every alert.
+// fullTrigger is a trigger that reaches its key for every alert.
 func fullTrigger(key float64, at time.Time) trigger {
 	return trigger{extremeKey: key, closeKey: key, open: math.MaxInt64, closed: math.MaxInt64, firing: Firing{At: at}}
 }
 
-// keyFor returns the key that m reached for an alert.
+// keyFor returns the key that the trigger reached for an alert.
 func (m *trigger) keyFor(r *record) float64 {
 	if r.countsFrom() > m.open {
 		return m.closeKey
@@ -31,20 +31,19 @@ func (m *trigger) keyFor(r *record) float64 {
 	return m.extremeKey
 }
 
-// uncommitted is a firing that was not settled yet, besides its alert.
+// uncommitted is the part of an uncommitted firing that its record does not hold.
 type uncommitted struct {
 	value   float64
 	at      time.Time
 	late    bool
-	expires time.Time // of the alert, which is no longer among the expiries
+	expires time.Time // of the alert, which is not in expiries
 	order   uint64
 }
 
-// FirePrice fires the alerts on a price that went as low as lo and as high as hi:
-// price_above with a threshold of at most hi, price_below with one of at least
-// lo. It appends the firings to dst, the thresholds reached first in front; the
-// value is hi or lo. An alert that expired by then does not fire. NaN reaches
-// nothing.
+// FirePrice fires the alerts on a price that moved between lo and hi: price_above with a
+// threshold of at most hi, price_below with one of at least lo. It appends the firings to
+// dst in the order in which the thresholds were reached; the value is hi or lo. Expired
+// alerts do not fire. NaN reaches no threshold.
 func (b *Index) FirePrice(dst []Firing, instrument market.Symbol, lo, hi float64, at time.Time) []Firing {
 	w := b.dependencies[Dependency{Instrument: instrument}]
 	if w == nil {
@@ -59,10 +58,10 @@ func (b *Index) FirePrice(dst []Firing, instrument market.Symbol, lo, hi float64
 	return dst
 }
 
-// FireBar is Touch by a whole bar that closed at the given time, for bars that
-// were not seen while they formed. A bar that opened before an alert was made
-// counts for it by its close alone, unless it is that of Since, because its high
-// and low may be older than the alert; one that closed before does not count.
+// FireBar is FirePrice for a closed bar that was not received while it formed. For an
+// alert created during the bar only the close counts, because the high and low may be
+// older than the alert, unless the bar opened at BarOpen. For an alert created after the
+// close the bar does not count.
 func (b *Index) FireBar(dst []Firing, instrument market.Symbol, bar market.Bar, closed time.Time, late bool) []Firing {
 	w := b.dependencies[Dependency{Instrument: instrument}]
 	if w == nil {
@@ -80,9 +79,9 @@ func (b *Index) FireBar(dst []Firing, instrument market.Symbol, bar market.Bar, 
 	return dst
 }
 
-// FireSignal fires the alerts that wait for a signal: one that the bar which closed
-// at the given time has confirmed, of the group with that key. Alerts made at
-// the close or later do not count it. It appends the firings to dst by creation.
+// FireSignal fires the alerts on a signal of the indicator with a key, confirmed by the
+// bar that closed at the given time. Alerts created at the close or later do not fire. It
+// appends the firings to dst in the order of creation.
 func (b *Index) FireSignal(dst []Firing, n Dependency, key, label string, value float64, closed time.Time, late bool) []Firing {
 	w := b.dependencies[n]
 	if w == nil {
@@ -103,7 +102,7 @@ func (b *Index) FireSignal(dst []Firing, n Dependency, key, label string, value 
 	return dst
 }
 
-// fire takes the alerts that m makes true out of the queue.
+// fire removes the alerts that m triggers from the queue.
 func (b *Index) fire(dst []Firing, q *queue, m trigger) []Firing {
 	b.hits = b.collect(b.hits[:0], q, &m)
 	slices.SortFunc(b.hits, func(x, y uint32) int {
@@ -119,7 +118,7 @@ func (b *Index) fire(dst []Firing, q *queue, m trigger) []Firing {
 			f.Value = m.keyFor(r)
 		case PriceBelow:
 			f.Value = -m.keyFor(r)
-		default: // the signal's own
+		default: // the value of the signal
 		}
 		q.remove(r.pos)
 		if r.expiry != noSlot {
@@ -132,9 +131,9 @@ func (b *Index) fire(dst []Firing, q *queue, m trigger) []Firing {
 	return dst
 }
 
-// collect appends the alerts of the queue that m makes true. It walks down the
-// heap and turns back at the first key that was not reached, so it sees those
-// that fire, those that the bar does not count for, and two more each.
+// collect appends the alerts of the queue that m triggers. It walks down the heap and
+// stops at keys that were not reached, so it visits the alerts that fire, those for which
+// the bar does not count, and at most two children of each.
 func (b *Index) collect(hits []uint32, q *queue, m *trigger) []uint32 {
 	b.todo = append(b.todo[:0], 0)
 	for len(b.todo) > 0 {
@@ -156,8 +155,8 @@ func (b *Index) expired(r *record, now time.Time) bool {
 	return r.expiry != noSlot && b.expiries.entries[r.expiry].key <= float64(milli(now))
 }
 
-// Uncommitted appends the firings that were not settled, in the order they were
-// found. After a failed commit the engine tries these again.
+// Uncommitted appends the uncommitted firings in the order in which they fired. The engine
+// retries them after a failed commit.
 func (b *Index) Uncommitted(dst []Firing) []Firing {
 	b.hits = b.hits[:0]
 	for slot := range b.uncommitted {
@@ -171,8 +170,8 @@ func (b *Index) Uncommitted(dst []Firing) []Firing {
 	return dst
 }
 
-// RemoveFired forgets an alert whose firing was committed, or which the store no
-// longer has. An unknown id is ignored: the alert was removed meanwhile.
+// RemoveFired deletes an alert whose firing was committed, or that the store no longer
+// has. An unknown ID is ignored: the alert was removed meanwhile.
 func (b *Index) RemoveFired(id string) {
 	raw, ok := parseID(id)
 	if !ok {
@@ -183,10 +182,9 @@ func (b *Index) RemoveFired(id string) {
 	}
 }
 
-// Expire takes the alerts that expired by now out of the book and appends them to
-// dst, the first to expire in front. Inactive ones stay, and so do pending ones, which
-// came true in time, and those of which wanting says that bars of what they depend on are missing,
-// since they may have come true before they expired; nil says so of none.
+// Expire removes expired alerts and appends them to dst, earliest first. It keeps inactive
+// and uncommitted ones, and those whose dependency mayStillFire selects: they may have
+// come true in a bar that is still missing. A nil mayStillFire selects none.
 func (b *Index) Expire(dst []Alert, now time.Time, mayStillFire func(Dependency) bool) []Alert {
 	limit := float64(milli(now))
 	if !b.expiries.reached(limit) {

@@ -14,7 +14,7 @@ import (
 	"candela/internal/market"
 )
 
-func TestTouch_FiresWhatThePriceReached(t *testing.T) {
+func TestFirePrice_FiresWhatThePriceReached(t *testing.T) {
 	t.Parallel()
 	cases := map[string]struct {
 		kind      alert.Type
@@ -48,7 +48,7 @@ func TestTouch_FiresWhatThePriceReached(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			a := price(tc.kind, tc.threshold)
-			got := bookOf(t, a).FirePrice(nil, btc, tc.lo, tc.hi, after(time.Second))
+			got := indexOf(t, a).FirePrice(nil, btc, tc.lo, tc.hi, after(time.Second))
 			var want []alert.Firing
 			if tc.fires {
 				want = []alert.Firing{{Alert: a, Value: tc.value, At: after(time.Second)}}
@@ -60,9 +60,9 @@ func TestTouch_FiresWhatThePriceReached(t *testing.T) {
 	}
 }
 
-func TestTouch_FiresOnce(t *testing.T) {
+func TestFirePrice_FiresOnce(t *testing.T) {
 	t.Parallel()
-	b := bookOf(t, price(alert.PriceAbove, "100"))
+	b := indexOf(t, price(alert.PriceAbove, "100"))
 	if got := b.FirePrice(nil, btc, 101, 101, start); len(got) != 1 {
 		t.Fatalf("fired %d times", len(got))
 	}
@@ -71,19 +71,19 @@ func TestTouch_FiresOnce(t *testing.T) {
 	}
 }
 
-func TestTouch_OtherInstrumentsStayQuiet(t *testing.T) {
+func TestFirePrice_OtherInstrumentsStayQuiet(t *testing.T) {
 	t.Parallel()
-	b := bookOf(t, price(alert.PriceAbove, "100"))
+	b := indexOf(t, price(alert.PriceAbove, "100"))
 	if got := b.FirePrice(nil, eth, 101, 101, start); len(got) != 0 {
 		t.Errorf("fired %v", got)
 	}
 }
 
-func TestTouch_FailedCommitIsTriedAgain(t *testing.T) {
+func TestFirePrice_FailedCommitIsTriedAgain(t *testing.T) {
 	t.Parallel()
 	a := price(alert.PriceAbove, "100")
 	a.Expires = after(time.Minute)
-	b := bookOf(t, a)
+	b := indexOf(t, a)
 	first := b.FirePrice(nil, btc, 101, 101, after(time.Second))
 	// The commit fails. The price falls back and the alert's time runs out.
 	if got := b.FirePrice(nil, btc, 90, 90, after(2*time.Second)); len(got) != 0 {
@@ -107,7 +107,7 @@ func TestTouch_FailedCommitIsTriedAgain(t *testing.T) {
 func TestSignal_CountsBarsThatCloseAfterCreation(t *testing.T) {
 	t.Parallel()
 	a := signal("wavetrend", "cross_up")
-	b := bookOf(t, a)
+	b := indexOf(t, a)
 	var key string
 	for k, s := range b.Groups(a.Dependency()) {
 		key = k
@@ -129,7 +129,7 @@ func TestSignal_CountsBarsThatCloseAfterCreation(t *testing.T) {
 
 func TestGroups_OnePerIndicator(t *testing.T) {
 	t.Parallel()
-	b := bookOf(t, signal("wavetrend", "cross_up"), signal("wavetrend", "cross_down"), signal("wavetrend", "cross_up"), signal("macd", "cross_up"))
+	b := indexOf(t, signal("wavetrend", "cross_up"), signal("wavetrend", "cross_down"), signal("wavetrend", "cross_up"), signal("macd", "cross_up"))
 	var names []string
 	for _, s := range b.Groups(alert.Dependency{Instrument: btc, Interval: market.Hour4}) {
 		names = append(names, s.Def.Name)
@@ -139,9 +139,9 @@ func TestGroups_OnePerIndicator(t *testing.T) {
 	}
 }
 
-// TestTouch_ManyComeAndGo lets a heap grow and shrink far beyond what the
+// TestFirePrice_ManyComeAndGo lets a heap grow and shrink far beyond what the
 // property test draws.
-func TestTouch_ManyComeAndGo(t *testing.T) {
+func TestFirePrice_ManyComeAndGo(t *testing.T) {
 	t.Parallel()
 	const n = 5_000
 	random, b := rand.New(rand.NewPCG(5, 6)), alert.NewIndex()

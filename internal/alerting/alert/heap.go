@@ -1,28 +1,28 @@
 package alert
 
-// entry is an alert in a heap: the smallest key comes first.
+// entry is an alert in a heap, which is ordered by ascending key.
 type entry struct {
 	key  float64
 	slot uint32
 }
 
-// noSlot is the position of an alert that is in no heap, and the end of a list.
+// noSlot is the position of an alert outside a heap, and the end of a list.
 const noSlot = ^uint32(0)
 
-// toUint32 returns n in the width that slots and positions have.
+// toUint32 converts n to the width of slots and positions.
 func toUint32(n int) uint32 {
 	return uint32(n) //nolint:gosec // four billion alerts need more memory than there is
 }
 
-// heap is a binary heap whose entries know their position, so that one from the
-// middle can be taken out. The position of an alert is kept in its record.
+// heap is a binary heap that stores the position of each entry in its record, so that any
+// entry can be removed.
 type heap struct {
-	first    float64 // the key of the first entry, so that most ticks need not look there
+	first    float64 // the key of the first entry: most ticks compare nothing else
 	entries  []entry
-	position func(slot uint32) *uint32 // where the position of an alert is kept
+	position func(slot uint32) *uint32 // the stored position of an alert
 }
 
-// reached reports whether an entry has a key of at most limit. None is at most NaN.
+// reached reports whether an entry has a key of at most limit; for NaN it is false.
 func (h *heap) reached(limit float64) bool {
 	return h.first <= limit && len(h.entries) > 0
 }
@@ -32,7 +32,7 @@ func (h *heap) push(key float64, slot uint32) {
 	h.up(len(h.entries)-1, entry{key, slot})
 }
 
-// remove takes out the entry at position i.
+// remove removes the entry at position i.
 func (h *heap) remove(i uint32) {
 	*h.position(h.entries[i].slot) = noSlot
 	last := len(h.entries) - 1
@@ -45,13 +45,13 @@ func (h *heap) remove(i uint32) {
 	default:
 		h.down(at, moved)
 	}
-	// Half of what a burst needed is given back once three quarters are free.
+	// Release half of the memory once three quarters are free.
 	if c := cap(h.entries); c > 64 && last < c/4 {
 		h.entries = append(make([]entry, 0, c/2), h.entries...)
 	}
 }
 
-// up puts e at the hole i or above it.
+// up places e at position i or above.
 func (h *heap) up(i int, e entry) {
 	for i > 0 {
 		parent := (i - 1) / 2
@@ -64,7 +64,7 @@ func (h *heap) up(i int, e entry) {
 	h.set(i, e)
 }
 
-// down puts e at the hole i or below it.
+// down places e at position i or below.
 func (h *heap) down(i int, e entry) {
 	for {
 		child := 2*i + 1

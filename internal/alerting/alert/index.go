@@ -15,18 +15,18 @@ import (
 	"candela/internal/market"
 )
 
-// MaxPerOwner is how many alerts one owner may have active.
+// MaxPerOwner bounds the active alerts of one owner.
 const MaxPerOwner = 10_000
 
 // Index holds the alerts of all owners. Active alerts can fire; inactive ones, which
 // another engine evaluates, are only listed. One goroutine uses it: the engine's loop.
-// Use NewBook to create one.
+// Use NewIndex to create one.
 type Index struct {
 	pages []*page
 	free  uint32 // the first free slot
 	byID  map[[16]byte]uint32
 
-	active int // alerts that can fire and those that have, uncommitted
+	active int // alerts that can fire, and uncommitted ones
 
 	owners        table[string, list]
 	symbols       table[market.Symbol, struct{}]
@@ -36,20 +36,20 @@ type Index struct {
 	dependencies map[Dependency]*dependents
 	queues       []*queue
 	freeQueues   []uint32
-	selections   map[string]selected // by name; no more than the catalogue has
+	selections   map[string]selected // by name; bounded by the catalogue
 
 	expiries    heap
 	uncommitted map[uint32]uncommitted
-	fired       uint64 // counts firings, to keep pending ones in order
+	fired       uint64 // number of firings, which orders uncommitted ones
 
-	hits []uint32 // scratch of fire
+	hits []uint32 // scratch space of fire
 	todo []uint32
 }
 
-// list is the alerts of an owner, chained through their records.
+// list holds the alerts of an owner, linked through their records.
 type list struct{ first, last uint32 }
 
-// NewIndex returns an empty book.
+// NewIndex returns an empty index.
 func NewIndex() *Index {
 	b := &Index{
 		free:          noSlot,
@@ -69,10 +69,10 @@ func NewIndex() *Index {
 // Len returns the number of alerts, inactive ones included.
 func (b *Index) Len() int { return len(b.byID) }
 
-// Active returns the number of active alerts, pending ones included.
+// Active returns the number of active alerts, uncommitted ones included.
 func (b *Index) Active() int { return b.active }
 
-// Count returns how many of them are the owner's.
+// Count returns the number of alerts of an owner.
 func (b *Index) Count(owner string) int {
 	n, known := b.owners.index[owner]
 	if !known {
@@ -81,9 +81,9 @@ func (b *Index) Count(owner string) int {
 	return b.owners.rows[n].refs
 }
 
-// Check tells why an owner may not set the alert: everything that Add refuses,
-// and one more alert than MaxPerOwner. The engine asks before it commits, so that
-// Add cannot fail after.
+// Check returns the reason why an owner may not create the alert: an error of Add, or
+// more than MaxPerOwner alerts. The engine calls it before it stores the alert, so that
+// Add cannot fail afterwards.
 func (b *Index) Check(a *Alert) error {
 	if err := b.CheckCount(a.Owner); err != nil {
 		return err
@@ -92,7 +92,7 @@ func (b *Index) Check(a *Alert) error {
 	return err
 }
 
-// CheckCount tells why an owner may not have one more alert.
+// CheckCount returns an error if an owner may not have one more alert.
 func (b *Index) CheckCount(owner string) error {
 	if n := b.Count(owner); n >= MaxPerOwner {
 		return &fault.Error{
@@ -104,14 +104,14 @@ func (b *Index) CheckCount(owner string) error {
 	return nil
 }
 
-// check tells what is wrong with an alert and returns its id in binary.
+// check validates an alert and returns its ID in binary.
 func (b *Index) check(a *Alert) ([16]byte, error) {
 	id, ok := parseID(a.ID)
 	if !ok {
 		return id, fmt.Errorf("alert id %q is not of the form that package id makes", a.ID)
 	}
 	if _, there := b.byID[id]; there {
-		return id, fmt.Errorf("alert %s is in the book already", a.ID)
+		return id, fmt.Errorf("alert %s is in the index already", a.ID)
 	}
 	if a.Owner == "" || a.Symbol.IsZero() || a.Instrument.IsZero() {
 		return id, fmt.Errorf("alert %s lacks owner, symbol or instrument", a.ID)
@@ -143,9 +143,9 @@ func (b *Index) checkCondition(a *Alert) error {
 	return errors.New("alert of no known type")
 }
 
-// Add adds an active alert. It refuses an alert that the book has, one with a malformed
+// Add adds an active alert. It rejects an alert that the index has, one with a malformed
 // ID, and one whose condition can never come true, and changes nothing then. It does not
-// fire: for an alert that may be true already the engine calls Touch with the current
+// fire: for an alert that may be true already the engine calls FirePrice with the current
 // price.
 func (b *Index) Add(a Alert) error {
 	slot, err := b.add(&a)
@@ -183,7 +183,7 @@ func (b *Index) add(a *Alert) (uint32, error) {
 	return slot, nil
 }
 
-// Activate lets an inactive alert fire. It reports whether the book has the alert and it
+// Activate lets an inactive alert fire. It reports whether the index has the alert and it
 // was inactive.
 func (b *Index) Activate(id string) bool {
 	raw, ok := parseID(id)
@@ -207,7 +207,7 @@ func (b *Index) activate(slot uint32, c *Condition) {
 }
 
 // Deactivate keeps the alerts that depend on something for which gone returns true from
-// firing. Firings of theirs that are pending are forgotten.
+// firing. Their uncommitted firings are dropped.
 func (b *Index) Deactivate(gone func(Dependency) bool) {
 	for _, slot := range b.byID {
 		r := b.record(slot)
@@ -227,7 +227,7 @@ func (b *Index) Deactivate(gone func(Dependency) bool) {
 	}
 }
 
-// isActive reports whether the alert in a slot can fire, or has and is pending.
+// isActive reports whether the alert in a slot can fire or is uncommitted.
 func (b *Index) isActive(slot uint32) bool {
 	if b.record(slot).pos != noSlot {
 		return true
@@ -270,7 +270,7 @@ func keyOf(r *record, c *Condition) float64 {
 	}
 }
 
-// linkOwner puts the record at the end of its owner's list.
+// linkOwner appends the record to the list of its owner.
 func (b *Index) linkOwner(slot uint32, owner string) {
 	r := b.record(slot)
 	r.owner = b.owners.acquire(owner)
@@ -285,7 +285,7 @@ func (b *Index) linkOwner(slot uint32, owner string) {
 	row.data.last = slot
 }
 
-// unlinkOwner takes the record out of its owner's list.
+// unlinkOwner removes the record from the list of its owner.
 func (b *Index) unlinkOwner(slot uint32) {
 	r := b.record(slot)
 	alerts := &b.owners.rows[r.owner].data
@@ -302,7 +302,7 @@ func (b *Index) unlinkOwner(slot uint32) {
 	b.owners.release(r.owner)
 }
 
-// deleteRecord takes an alert out of the book for good.
+// deleteRecord deletes an alert.
 func (b *Index) deleteRecord(slot uint32) {
 	r := b.record(slot)
 	q := b.queues[r.queue]
@@ -325,7 +325,7 @@ func (b *Index) deleteRecord(slot uint32) {
 	b.freeSlot(slot)
 }
 
-// find returns the slot of an alert of that owner.
+// find returns the slot of an alert of an owner.
 func (b *Index) find(owner, id string) (uint32, bool) {
 	raw, ok := parseID(id)
 	if !ok {
@@ -335,7 +335,7 @@ func (b *Index) find(owner, id string) (uint32, bool) {
 	return slot, there && b.owners.rows[b.record(slot).owner].key == owner
 }
 
-// Has reports whether an alert of that id is in the book, pending or not.
+// Has reports whether the index has an alert with the ID.
 func (b *Index) Has(id string) bool {
 	raw, ok := parseID(id)
 	if !ok {
@@ -345,7 +345,7 @@ func (b *Index) Has(id string) bool {
 	return there
 }
 
-// Instruments returns what the alerts are on.
+// Instruments returns the instruments of all alerts.
 func (b *Index) Instruments() map[market.Symbol]bool {
 	all := make(map[market.Symbol]bool)
 	for n := range b.dependencies {
@@ -365,18 +365,17 @@ func (b *Index) ActiveInstruments() int {
 	return len(all)
 }
 
-// RemoveWhere takes the alerts out of the book, pending or not, that depend on something
-// of which gone says so.
+// RemoveWhere removes the alerts whose dependency gone selects, uncommitted ones included.
 func (b *Index) RemoveWhere(gone func(Dependency) bool) {
-	for _, slot := range b.byID { // an entry may go while the map is walked
+	for _, slot := range b.byID { // deleting during iteration is safe
 		if gone(b.queues[b.record(slot).queue].dependents.dependency) {
 			b.deleteRecord(slot)
 		}
 	}
 }
 
-// Where returns the alerts, pending ones included, that depend on something of
-// which keep says so, in no order.
+// Where returns the alerts whose dependency keep selects, uncommitted ones included, in no
+// order.
 func (b *Index) Where(keep func(Dependency) bool) []Alert {
 	var alerts []Alert
 	for _, slot := range b.byID {
@@ -387,8 +386,8 @@ func (b *Index) Where(keep func(Dependency) bool) []Alert {
 	return alerts
 }
 
-// Remove takes the owner's alert of that id out of the book, pending or not, and
-// returns it. It returns false when the owner has none.
+// Remove removes and returns an alert of an owner, uncommitted or not. It returns false if
+// the owner has no such alert.
 func (b *Index) Remove(owner, id string) (Alert, bool) {
 	slot, there := b.find(owner, id)
 	if !there {
@@ -399,13 +398,13 @@ func (b *Index) Remove(owner, id string) (Alert, bool) {
 	return a, true
 }
 
-// List returns the owner's alerts by creation, pending ones included. Those of
-// one millisecond are ordered by id.
+// List returns the alerts of an owner ordered by creation and then ID, uncommitted ones
+// included.
 func (b *Index) List(owner string) []Alert {
 	return b.list(owner, func(*record) bool { return true })
 }
 
-// ListOn is List of the alerts on one instrument.
+// ListOn returns the alerts of an owner on one instrument, ordered as by List.
 func (b *Index) ListOn(owner string, instrument market.Symbol) []Alert {
 	return b.list(owner, func(r *record) bool {
 		return b.queues[r.queue].dependents.dependency.Instrument == instrument
@@ -431,7 +430,7 @@ func (b *Index) list(owner string, keep func(*record) bool) []Alert {
 	return alerts
 }
 
-// alert puts an alert together again.
+// alert rebuilds the alert in a slot.
 func (b *Index) alert(slot uint32) Alert {
 	r := b.record(slot)
 	q := b.queues[r.queue]
@@ -455,7 +454,7 @@ func (b *Index) alert(slot uint32) Alert {
 	return a
 }
 
-// expires returns when the alert expires, the zero time for never.
+// expires returns the expiry of the alert, the zero time for never.
 func (b *Index) expires(slot uint32) time.Time {
 	at := b.record(slot).expiry
 	if at == noSlot {

@@ -37,8 +37,8 @@ func signal(indicator, label string) alert.Alert {
 	return a
 }
 
-// bookOf returns a book with the alerts in it.
-func bookOf(tb testing.TB, alerts ...alert.Alert) *alert.Index {
+// indexOf returns an index with the alerts in it.
+func indexOf(tb testing.TB, alerts ...alert.Alert) *alert.Index {
 	tb.Helper()
 	b := alert.NewIndex()
 	for _, a := range alerts {
@@ -51,13 +51,13 @@ func bookOf(tb testing.TB, alerts ...alert.Alert) *alert.Index {
 
 func after(d time.Duration) time.Time { return start.Add(d) }
 
-func TestBook_GivesBackWhatWasAdded(t *testing.T) {
+func TestIndex_ReturnsTheAddedAlerts(t *testing.T) {
 	t.Parallel()
 	full := price(alert.PriceAbove, "70000.00")
 	full.Expires, full.Note = after(time.Hour), "take profit"
 	long := price(alert.PriceBelow, "-123456789012345678901234567890.123456789")
 	onSignal := signal("wavetrend", "cross_up")
-	b := bookOf(t, full, long, onSignal)
+	b := indexOf(t, full, long, onSignal)
 	for _, want := range []alert.Alert{full, long, onSignal} {
 		got, there := b.Get("local", want.ID)
 		if diff := cmp.Diff(want, got); !there || diff != "" {
@@ -69,10 +69,10 @@ func TestBook_GivesBackWhatWasAdded(t *testing.T) {
 	}
 }
 
-func TestBook_AnswersTheOwnerAlone(t *testing.T) {
+func TestIndex_AnswersTheOwnerAlone(t *testing.T) {
 	t.Parallel()
 	mine := price(alert.PriceAbove, "1")
-	b := bookOf(t, mine)
+	b := indexOf(t, mine)
 	if _, there := b.Get("other", mine.ID); there {
 		t.Error("Get shows another owner's alert")
 	}
@@ -87,7 +87,7 @@ func TestBook_AnswersTheOwnerAlone(t *testing.T) {
 	}
 }
 
-func TestBook_ListsByCreation(t *testing.T) {
+func TestIndex_ListsByCreation(t *testing.T) {
 	t.Parallel()
 	var want []string
 	b := alert.NewIndex()
@@ -119,7 +119,7 @@ func TestBook_ListsByCreation(t *testing.T) {
 	}
 }
 
-func TestBook_RefusesMoreThanTheLimit(t *testing.T) {
+func TestIndex_RejectsMoreThanTheLimit(t *testing.T) {
 	t.Parallel()
 	b := alert.NewIndex()
 	for range alert.MaxPerOwner {
@@ -132,7 +132,7 @@ func TestBook_RefusesMoreThanTheLimit(t *testing.T) {
 	if err == nil || err.Code != "too_many_alerts" || err.Value != "10000" || err.Allowed != "at most 10000 active alerts" {
 		t.Errorf("Check: %+v", err)
 	}
-	// What the store holds is taken, whatever the limit was when it was set.
+	// Add accepts a stored alert whatever the limit was when it was created.
 	if err := b.Add(more); err != nil {
 		t.Error(err)
 	}
@@ -142,9 +142,9 @@ func TestBook_RefusesMoreThanTheLimit(t *testing.T) {
 	}
 }
 
-// TestBook_ForgetsWithTheLastAlert lets alerts of ever new owners and symbols
+// TestIndex_FreesMemoryWithTheLastAlert lets alerts of ever new owners and symbols
 // come and go in every way they can.
-func TestBook_ForgetsWithTheLastAlert(t *testing.T) {
+func TestIndex_FreesMemoryWithTheLastAlert(t *testing.T) {
 	t.Parallel()
 	b := alert.NewIndex()
 	for i := range 3_000 {
@@ -179,12 +179,12 @@ func TestBook_ForgetsWithTheLastAlert(t *testing.T) {
 	}
 }
 
-func TestBook_DiscardTakesASymbolOut(t *testing.T) {
+func TestIndex_RemovesTheAlertsOfASymbol(t *testing.T) {
 	t.Parallel()
 	other := price(alert.PriceAbove, "5")
 	other.Instrument = eth
 	fires, waits, onSignal := price(alert.PriceAbove, "1"), price(alert.PriceBelow, "0.5"), signal("wavetrend", "cross_up")
-	b := bookOf(t, fires, waits, onSignal, other)
+	b := indexOf(t, fires, waits, onSignal, other)
 	if got := b.FirePrice(nil, btc, 1, 1, start); len(got) != 1 { // and stays pending
 		t.Fatalf("fired %v", got)
 	}
@@ -198,7 +198,7 @@ func TestBook_DiscardTakesASymbolOut(t *testing.T) {
 	}
 	for a, want := range map[string]bool{fires.ID: false, onSignal.ID: false, other.ID: true, "none": false} {
 		if b.Has(a) != want {
-			t.Errorf("the book has %s: %v", a, !want)
+			t.Errorf("the index has %s: %v", a, !want)
 		}
 	}
 	for _, a := range []alert.Alert{fires, waits, onSignal} {

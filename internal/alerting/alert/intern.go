@@ -1,7 +1,7 @@
 package alert
 
-// table gives values that many alerts share a small number, and forgets a value
-// with its last user.
+// table assigns numbers to values that many alerts share, and deletes a value with its last
+// user.
 type table[K comparable, V any] struct {
 	index map[K]uint32
 	rows  []row[K, V]
@@ -14,7 +14,7 @@ type row[K comparable, V any] struct {
 	data V
 }
 
-// acquire counts one more user of key and returns its number.
+// acquire adds a user of key and returns its number.
 func (t *table[K, V]) acquire(key K) uint32 {
 	n, known := t.index[key]
 	if !known {
@@ -26,7 +26,7 @@ func (t *table[K, V]) acquire(key K) uint32 {
 	return n
 }
 
-// allocate returns one that is not in use.
+// allocate returns an unused number.
 func (t *table[K, V]) allocate() uint32 {
 	if last := len(t.free) - 1; last >= 0 {
 		n := t.free[last]
@@ -37,7 +37,7 @@ func (t *table[K, V]) allocate() uint32 {
 	return toUint32(len(t.rows) - 1)
 }
 
-// release counts one user of number n less.
+// release removes a user of number n.
 func (t *table[K, V]) release(n uint32) {
 	r := &t.rows[n]
 	if r.refs--; r.refs > 0 {

@@ -8,11 +8,11 @@ import (
 	"github.com/shopspring/decimal"
 )
 
-// AppendJSON appends the record of the firing that clients get: the params of
-// notifications/alert_triggered, an item of get_notifications, the body of a
-// webhook. It is one object without line breaks. The value is written as charts
-// write it and reads back as the same float64; one that is no number, which JSON
-// cannot say, is null. Bytes of the note that are not UTF-8 become U+FFFD.
+// AppendJSON appends the firing as clients receive it: the params of
+// notifications/alert_triggered, an item of get_notifications, the body of a webhook. It
+// is one object without line breaks. The value is formatted as in charts and parses back
+// to the same float64; NaN and infinity are null. Bytes of the note that are not UTF-8
+// become U+FFFD.
 func (f *Firing) AppendJSON(dst []byte) []byte {
 	dst = append(dst, `{"alert_id":`...)
 	dst = strictjson.AppendString(dst, f.ID)
@@ -20,7 +20,7 @@ func (f *Firing) AppendJSON(dst []byte) []byte {
 	if f.Symbol.Venue != "" {
 		dst = append(append(dst, f.Symbol.Venue...), ':')
 	}
-	dst = append(dst, f.Symbol.Name...) // a symbol needs no escapes
+	dst = append(dst, f.Symbol.Name...) // a symbol needs no escaping
 	dst = append(dst, `","interval":"`...)
 	if f.Interval != 0 {
 		dst = append(dst, f.Interval.String()...)
@@ -41,7 +41,7 @@ func (f *Firing) AppendJSON(dst []byte) []byte {
 	return append(dst, '}')
 }
 
-// appendJSON appends the condition as events tell it, its type beside its values.
+// appendJSON appends the condition with its type next to its values.
 func (c *Condition) appendJSON(dst []byte) []byte {
 	dst = append(dst, `{"type":"`...)
 	dst = append(dst, c.Type.String()...)
@@ -54,11 +54,10 @@ func (c *Condition) appendJSON(dst []byte) []byte {
 	return append(dst, '}')
 }
 
-// mostZeros is how many a number may be written out with that are none of its digits.
+// mostZeros bounds the zeros that pad a number that is written out.
 const mostZeros = 20
 
-// appendDecimal appends d exactly. It does not allocate for numbers of up to 15
-// digits, which thresholds have.
+// appendDecimal appends d exactly. It does not allocate for numbers of up to 15 digits.
 func appendDecimal(dst []byte, d decimal.Decimal) []byte {
 	coef, exp, fits := packDecimal(d)
 	if !fits || exp > mostZeros || exp < -mostZeros-17 {

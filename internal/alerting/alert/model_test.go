@@ -10,8 +10,8 @@ import (
 	"candela/internal/market"
 )
 
-// model is the book as anyone would write it first: one slice, searched from
-// end to end. It says what the rules are; the book must not differ from it.
+// model is the index as anyone would write it first: one slice, searched from
+// end to end. It says what the rules are; the index must not differ from it.
 type model struct {
 	alerts   []alert.Alert
 	pending  []alert.Firing

@@ -17,10 +17,10 @@ import (
 	"candela/internal/market"
 )
 
-// machine runs a book and the model side by side. Few symbols, thresholds and
+// machine runs an index and the model side by side. Few symbols, thresholds and
 // moments make ties and boundaries likely.
 type machine struct {
-	book  *alert.Index
+	index *alert.Index
 	model *model
 	now   time.Time
 	known []string // every id there ever was
@@ -54,14 +54,14 @@ func (m *machine) add(t *rapid.T) {
 		}
 		a.Condition.Threshold = decimal.RequireFromString(levels.Draw(t, "threshold"))
 	}
-	add := m.book.Add
+	add := m.index.Add
 	if rapid.IntRange(0, 3).Draw(t, "inactive") == 0 {
-		add, m.model.inactive[a.ID] = m.book.AddInactive, true
+		add, m.model.inactive[a.ID] = m.index.AddInactive, true
 	}
 	if err := add(a); err != nil {
 		t.Fatal(err)
 	}
-	if m.book.Add(a) == nil {
+	if m.index.Add(a) == nil {
 		t.Fatal("the same alert was added twice")
 	}
 	m.model.alerts = append(m.model.alerts, a)
@@ -73,14 +73,14 @@ func (m *machine) activate(t *rapid.T) {
 		t.Skip("nothing to activate")
 	}
 	target := rapid.SampledFrom(m.known).Draw(t, "id")
-	if got, want := m.book.Activate(target), m.model.activate(target); got != want {
+	if got, want := m.index.Activate(target), m.model.activate(target); got != want {
 		t.Fatalf("Activate reports %v, want %v", got, want)
 	}
 }
 
 func (m *machine) deactivate(t *rapid.T) {
 	instrument := symbols.Draw(t, "instrument")
-	m.book.Deactivate(func(n alert.Dependency) bool { return n.Instrument == instrument })
+	m.index.Deactivate(func(n alert.Dependency) bool { return n.Instrument == instrument })
 	m.model.deactivate(instrument)
 }
 
@@ -90,7 +90,7 @@ func (m *machine) cancel(t *rapid.T) {
 	}
 	target, owner := rapid.SampledFrom(m.known).Draw(t, "id"), owners.Draw(t, "owner")
 	i := slices.IndexFunc(m.model.alerts, func(a alert.Alert) bool { return a.ID == target && a.Owner == owner })
-	got, there := m.book.Remove(owner, target)
+	got, there := m.index.Remove(owner, target)
 	if there != (i >= 0) {
 		t.Fatalf("Remove says %v", there)
 	}
@@ -102,7 +102,7 @@ func (m *machine) cancel(t *rapid.T) {
 
 func (m *machine) tick(t *rapid.T) {
 	symbol, x, y := symbols.Draw(t, "symbol"), prices.Draw(t, "price"), prices.Draw(t, "price")
-	same(t, m.model.touch(symbol, min(x, y), max(x, y), m.now), m.book.FirePrice(nil, symbol, min(x, y), max(x, y), m.now))
+	same(t, m.model.touch(symbol, min(x, y), max(x, y), m.now), m.index.FirePrice(nil, symbol, min(x, y), max(x, y), m.now))
 }
 
 // missedBar is a bar read afterwards; it may have closed before the alerts were made.
@@ -111,7 +111,7 @@ func (m *machine) missedBar(t *rapid.T) {
 	c := prices.Filter(func(c float64) bool { return min(x, y) <= c && c <= max(x, y) }).Draw(t, "close")
 	closed := m.now.Add(-time.Duration(rapid.IntRange(0, 4).Draw(t, "age")) * 30 * time.Second)
 	bar := market.Bar{T: closed.Add(-time.Minute).Unix(), H: max(x, y), L: min(x, y), C: c}
-	same(t, m.model.touchBar(symbol, bar, closed, true), m.book.FireBar(nil, symbol, bar, closed, true))
+	same(t, m.model.touchBar(symbol, bar, closed, true), m.index.FireBar(nil, symbol, bar, closed, true))
 }
 
 func (m *machine) signal(t *rapid.T) {
@@ -123,14 +123,14 @@ func (m *machine) signal(t *rapid.T) {
 		t.Fatal(err)
 	}
 	late := rapid.Bool().Draw(t, "late")
-	same(t, m.model.signal(n, name, label, 1.5, closed, late), m.book.FireSignal(nil, n, selection.Key(), label, 1.5, closed, late))
+	same(t, m.model.signal(n, name, label, 1.5, closed, late), m.index.FireSignal(nil, n, selection.Key(), label, 1.5, closed, late))
 }
 
 // commit settles a part of what is pending; the rest is a commit that failed.
 func (m *machine) commit(t *rapid.T) {
-	for _, f := range m.book.Uncommitted(nil) {
+	for _, f := range m.index.Uncommitted(nil) {
 		if rapid.Bool().Draw(t, "commits") {
-			m.book.RemoveFired(f.ID)
+			m.index.RemoveFired(f.ID)
 			m.model.remove(f.ID)
 		}
 	}
@@ -141,7 +141,7 @@ func (m *machine) wait(t *rapid.T) {
 }
 
 func (m *machine) expire(t *rapid.T) {
-	want, got := m.model.expire(m.now), m.book.Expire(nil, m.now, nil)
+	want, got := m.model.expire(m.now), m.index.Expire(nil, m.now, nil)
 	if !slices.IsSortedFunc(got, func(x, y alert.Alert) int { return x.Expires.Compare(y.Expires) }) {
 		t.Fatal("not in the order they expired in")
 	}
@@ -152,34 +152,34 @@ func (m *machine) expire(t *rapid.T) {
 
 // check compares everything that can be asked.
 func (m *machine) check(t *rapid.T) {
-	if m.book.Len() != len(m.model.alerts) {
-		t.Fatalf("Len is %d, want %d", m.book.Len(), len(m.model.alerts))
+	if m.index.Len() != len(m.model.alerts) {
+		t.Fatalf("Len is %d, want %d", m.index.Len(), len(m.model.alerts))
 	}
-	if m.book.Active() != m.model.active() {
-		t.Fatalf("Active is %d, want %d", m.book.Active(), m.model.active())
+	if m.index.Active() != m.model.active() {
+		t.Fatalf("Active is %d, want %d", m.index.Active(), m.model.active())
 	}
 	for _, owner := range []string{"local", "anna", "bert", "nobody"} {
 		want := m.model.list(owner)
-		same(t, want, m.book.List(owner))
-		if m.book.Count(owner) != len(want) {
-			t.Fatalf("Count of %s is %d, want %d", owner, m.book.Count(owner), len(want))
+		same(t, want, m.index.List(owner))
+		if m.index.Count(owner) != len(want) {
+			t.Fatalf("Count of %s is %d, want %d", owner, m.index.Count(owner), len(want))
 		}
 	}
-	same(t, m.model.pending, m.book.Uncommitted(nil))
+	same(t, m.model.pending, m.index.Uncommitted(nil))
 	needs := make(map[alert.Dependency][]string)
-	for n := range m.book.Needs() {
+	for n := range m.index.Needs() {
 		var names []string
-		for _, s := range m.book.Groups(n) {
+		for _, s := range m.index.Groups(n) {
 			names = append(names, s.Def.Name)
 		}
-		if m.book.DependsOn(n) {
+		if m.index.DependsOn(n) {
 			needs[n] = names
 		} else if len(names) > 0 {
 			t.Fatalf("%v is not needed and has groups %v", n, names)
 		}
 	}
 	same(t, m.model.needs(), needs)
-	next, some := m.book.NextExpiry()
+	next, some := m.index.NextExpiry()
 	if wantNext, wantSome := m.model.nextExpiry(); some != wantSome || !next.Equal(wantNext) {
 		t.Fatalf("NextExpiry is %v %v, want %v %v", next, some, wantNext, wantSome)
 	}
@@ -191,14 +191,14 @@ func same(t *rapid.T, want, got any) {
 		return // nearly always, and much faster than a difference
 	}
 	if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
-		t.Fatalf("the model says -, the book +:\n%s", diff)
+		t.Fatalf("the model says -, the index +:\n%s", diff)
 	}
 }
 
-func TestBook_EqualsASearchedSlice(t *testing.T) {
+func TestIndex_EqualsASearchedSlice(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		m := &machine{book: alert.NewIndex(), model: &model{inactive: make(map[string]bool)}, now: start}
+		m := &machine{index: alert.NewIndex(), model: &model{inactive: make(map[string]bool)}, now: start}
 		t.Repeat(map[string]func(*rapid.T){
 			"add": m.add, "add more": m.add, "cancel": m.cancel, "activate": m.activate, "deactivate": m.deactivate, "tick": m.tick, "missed bar": m.missedBar, "signal": m.signal,
 			"commit": m.commit, "wait": m.wait, "expire": m.expire, "": m.check,
@@ -206,9 +206,9 @@ func TestBook_EqualsASearchedSlice(t *testing.T) {
 	})
 }
 
-// TestNearest_IsMonotonic holds what makes "reaches" exact: a price that is at
+// TestToFloat_IsMonotonic holds what makes "reaches" exact: a price that is at
 // or above the threshold in decimals is so in floats.
-func TestNearest_IsMonotonic(t *testing.T) {
+func TestToFloat_IsMonotonic(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		draw := rapid.Custom(func(t *rapid.T) decimal.Decimal {

@@ -11,30 +11,30 @@ import (
 	"github.com/shopspring/decimal"
 )
 
-// record is an alert in the book: one cache line, and no pointer in it, so that
-// the collector does not walk a million of them. What many alerts share stands
-// in tables, what few have (a note) in maps of the book.
+// record is an alert in the index: one cache line without pointers, so that the garbage
+// collector does not scan a million of them. Shared values are in tables, rare ones (a
+// note) in maps of the index.
 type record struct {
 	id      [16]byte
 	created int64  // unix milliseconds
 	coef    int64  // the threshold is coef x 10^exp
 	exp     int16  // or wide
-	barOpen uint16 // seconds from Since to created, and one more; 0 for none
+	barOpen uint16 // seconds from BarOpen to created, plus one; 0 for none
 	owner   uint32
 	symbol  uint32 // as the client wrote it
-	queue   uint32 // what it waits in
-	pos     uint32 // where in the queue; nowhere while it is pending or inactive
-	expiry  uint32 // where among the expiries; nowhere when it has none
-	prev    uint32 // of the same owner, in the order they were added
-	next    uint32 // and the chain of free slots
+	queue   uint32 // its queue
+	pos     uint32 // position in the queue; noSlot while it is uncommitted or inactive
+	expiry  uint32 // position in expiries; noSlot if it does not expire
+	prev    uint32 // of the same owner, in the order of addition
+	next    uint32 // also links the free slots
 }
 
-// compare orders alerts by creation, whatever order they were added in.
+// compare orders alerts by creation, independent of the order of addition.
 func (r *record) compare(o *record) int {
 	return cmp.Or(cmp.Compare(r.created, o.created), bytes.Compare(r.id[:], o.id[:]))
 }
 
-// Records stand in pages that never move: growing copies nothing.
+// Records are stored in pages that never move: growing copies nothing.
 const (
 	pageBits = 9
 	pageSize = 1 << pageBits
@@ -47,7 +47,7 @@ func (b *Index) record(slot uint32) *record {
 	return &b.pages[slot>>pageBits][slot%pageSize]
 }
 
-// allocSlot returns a free one, with a zero record in it.
+// allocSlot returns a free slot with a zero record.
 func (b *Index) allocSlot() uint32 {
 	if b.free == noSlot {
 		first := toUint32(len(b.pages)) << pageBits
@@ -62,19 +62,19 @@ func (b *Index) allocSlot() uint32 {
 	return slot
 }
 
-// freeSlot makes a slot free.
+// freeSlot frees a slot.
 func (b *Index) freeSlot(slot uint32) {
 	*b.record(slot) = record{next: b.free}
 	b.free = slot
 }
 
-// wide is the exponent of a record whose threshold has more digits than coef
-// holds and stands in Book.wide.
+// wide is the exponent of a record whose threshold has more digits than coef holds and is
+// in Index.bigThresholds.
 const wide = math.MaxInt16
 
-// packDecimal returns d as coef x 10^exp, and false when the digits of d do not fit.
+// packDecimal returns d as coef x 10^exp, and false if its digits do not fit.
 func packDecimal(d decimal.Decimal) (coef int64, exp int16, fits bool) {
-	// Not 18, all of which fit: NumDigits may be one short.
+	// Not 18, which would fit: NumDigits may be one too low.
 	e := d.Exponent()
 	if d.NumDigits() > 17 || e <= math.MinInt16 || e >= wide {
 		return 0, 0, false
@@ -86,8 +86,8 @@ func packDecimal(d decimal.Decimal) (coef int64, exp int16, fits bool) {
 	return coef, exp, true
 }
 
-// packBarOpen returns how long before its creation an alert's bar opened, as a record
-// keeps it. An alert whose bar is longer than a record can say has none.
+// packBarOpen returns BarOpen as a record stores it, or 0 if the bar is longer than a
+// record can store.
 func packBarOpen(a *Alert) uint16 {
 	before := a.Created.Unix() - a.BarOpen.Unix()
 	if a.BarOpen.IsZero() || before < 0 || before >= math.MaxUint16 {
@@ -96,8 +96,8 @@ func packBarOpen(a *Alert) uint16 {
 	return uint16(before + 1)
 }
 
-// countsFrom returns the time in milliseconds from which the bars of the price count
-// whole.
+// countsFrom returns the open time in milliseconds from which the high and low of a bar
+// count.
 func (r *record) countsFrom() int64 {
 	if r.barOpen == 0 {
 		return r.created
@@ -105,11 +105,11 @@ func (r *record) countsFrom() int64 {
 	return r.created - r.created%1000 - int64(r.barOpen-1)*1000
 }
 
-// toFloat returns the float64 nearest to d, which is infinite where d is beyond
-// all of them. It works on digits: 10^exp may be too long to write out.
+// toFloat returns the float64 nearest to d, infinite beyond the range. It works on digits:
+// 10^exp may be too long to write out.
 func toFloat(d decimal.Decimal) float64 {
 	var buf [32]byte
-	f, _ := strconv.ParseFloat(string(appendDigits(buf[:0], d)), 64) // the only error is a range, and f is infinite then
+	f, _ := strconv.ParseFloat(string(appendDigits(buf[:0], d)), 64) // on the only error, a range error, f is infinite
 	return f
 }
 
@@ -123,7 +123,7 @@ func appendDigits(dst []byte, d decimal.Decimal) []byte {
 	return strconv.AppendInt(append(dst, 'e'), int64(d.Exponent()), 10)
 }
 
-// parseID reads an id as id.New writes it, and nothing else.
+// parseID parses an ID of id.New.
 func parseID(text string) (id [16]byte, ok bool) {
 	if len(text) != 36 {
 		return id, false
@@ -168,7 +168,7 @@ func formatID(id [16]byte) string {
 	return string(text[:])
 }
 
-// milli is a time as records keep it.
+// milli returns a time as records store it.
 func milli(t time.Time) int64 { return t.UnixMilli() }
 
 func fromMilli(ms int64) time.Time { return time.UnixMilli(ms).UTC() }

@@ -16,29 +16,29 @@ import (
 	"candela/internal/market"
 )
 
-func TestTouch_AlreadyTrueFiresAtOnce(t *testing.T) {
+func TestFirePrice_AlreadyTrueFiresAtOnce(t *testing.T) {
 	t.Parallel()
 	old, fresh := price(alert.PriceAbove, "200"), price(alert.PriceAbove, "100")
-	b := bookOf(t, old, fresh)
+	b := indexOf(t, old, fresh)
 	got := b.FirePrice(nil, btc, 150, 150, start) // the price when fresh was set
 	if diff := cmp.Diff([]alert.Firing{{Alert: fresh, Value: 150, At: start}}, got); diff != "" {
 		t.Error(diff)
 	}
 }
 
-func TestTouch_AppendsInTheOrderReached(t *testing.T) {
+func TestFirePrice_AppendsInTheOrderReached(t *testing.T) {
 	t.Parallel()
 	high, low, under, top := price(alert.PriceAbove, "30"), price(alert.PriceAbove, "10"), price(alert.PriceBelow, "20"), price(alert.PriceBelow, "25")
 	kept := alert.Firing{Value: 1}
-	got := bookOf(t, high, low, under, top).FirePrice([]alert.Firing{kept}, btc, 5, 40, start)
+	got := indexOf(t, high, low, under, top).FirePrice([]alert.Firing{kept}, btc, 5, 40, start)
 	want := []alert.Firing{kept, {Alert: low, Value: 40, At: start}, {Alert: high, Value: 40, At: start}, {Alert: top, Value: 5, At: start}, {Alert: under, Value: 5, At: start}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
 }
 
-func TestTouch_CostsNothingWhenNothingFires(t *testing.T) {
-	b := bookOf(t, price(alert.PriceAbove, "100"), price(alert.PriceBelow, "50"), signal("macd", "cross_up"))
+func TestFirePrice_CostsNothingWhenNothingFires(t *testing.T) {
+	b := indexOf(t, price(alert.PriceAbove, "100"), price(alert.PriceBelow, "50"), signal("macd", "cross_up"))
 	buf := make([]alert.Firing, 0, 4)
 	if n := testing.AllocsPerRun(100, func() {
 		buf = b.FirePrice(buf[:0], btc, 60, 90, start)
@@ -48,7 +48,7 @@ func TestTouch_CostsNothingWhenNothingFires(t *testing.T) {
 	}
 }
 
-func TestTouchBar_CountsWhatHappenedAfterCreation(t *testing.T) {
+func TestFireBar_CountsWhatHappenedAfterCreation(t *testing.T) {
 	t.Parallel()
 	bar := market.Bar{O: 95, H: 110, L: 90, C: 100}
 	cases := map[string]struct {
@@ -78,25 +78,25 @@ func TestTouchBar_CountsWhatHappenedAfterCreation(t *testing.T) {
 			if tc.value != 0 {
 				want = []alert.Firing{{Alert: a, Value: tc.value, At: closed, Late: true}}
 			}
-			if diff := cmp.Diff(want, bookOf(t, a).FireBar(nil, btc, bar, closed, true)); diff != "" {
+			if diff := cmp.Diff(want, indexOf(t, a).FireBar(nil, btc, bar, closed, true)); diff != "" {
 				t.Error(diff)
 			}
 		})
 	}
-	if got := bookOf(t).FireBar(nil, eth, bar, start, true); got != nil {
-		t.Errorf("an empty book fired %v", got)
+	if got := indexOf(t).FireBar(nil, eth, bar, start, true); got != nil {
+		t.Errorf("an empty index fired %v", got)
 	}
 }
 
 // Of the bar that had not reached the threshold when the alert was made, the high
 // and low are news.
-func TestTouchBar_CountsTheBarOfSinceWhole(t *testing.T) {
+func TestFireBar_CountsTheWholeBarOfBarOpen(t *testing.T) {
 	t.Parallel()
 	bar := market.Bar{T: after(-20 * time.Second).Unix(), O: 95, H: 110, L: 90, C: 100}
 	for since, want := range map[time.Duration]int{-20 * time.Second: 2, -21 * time.Second: 2, -19 * time.Second: 0, -24 * time.Hour: 0} {
 		up, down := price(alert.PriceAbove, "105"), price(alert.PriceBelow, "95")
 		up.BarOpen, down.BarOpen = after(since), after(since)
-		b := bookOf(t, up, down)
+		b := indexOf(t, up, down)
 		if got := b.FireBar(nil, btc, bar, after(time.Minute), true); len(got) != want {
 			t.Errorf("a bar of 20 s before, since %v: %d fired, want %d", since, len(got), want)
 		}
@@ -107,7 +107,7 @@ func TestSignal_OldOnesNeverFireANewAlert(t *testing.T) {
 	t.Parallel()
 	old, fresh := signal("macd", "cross_up"), signal("macd", "cross_up")
 	fresh.Created = after(4 * time.Hour)
-	b := bookOf(t, fresh, old)
+	b := indexOf(t, fresh, old)
 	key := keyOf(t, "macd")
 	// The bar closed when fresh was set; it is evaluated a moment later.
 	got := b.FireSignal(nil, old.Dependency(), key, "cross_up", 1, after(4*time.Hour), false)
@@ -129,11 +129,11 @@ func TestSignal_OldOnesNeverFireANewAlert(t *testing.T) {
 	}
 }
 
-func TestExpire_TakesOutWhatIsOver(t *testing.T) {
+func TestExpire_RemovesExpiredAlerts(t *testing.T) {
 	t.Parallel()
 	never, second, first := price(alert.PriceAbove, "100"), price(alert.PriceBelow, "50"), signal("macd", "cross_up")
 	second.Expires, first.Expires = after(2*time.Minute), after(time.Minute)
-	b := bookOf(t, never, second, first)
+	b := indexOf(t, never, second, first)
 	if next, some := b.NextExpiry(); !some || !next.Equal(first.Expires) {
 		t.Errorf("NextExpiry is %v %v", next, some)
 	}
@@ -158,21 +158,21 @@ func TestExpire_BarsBeforeItCountBarsAfterItDoNot(t *testing.T) {
 	a := price(alert.PriceAbove, "100")
 	a.Expires = after(10 * time.Minute)
 	bar := market.Bar{T: after(5 * time.Minute).Unix(), H: 101, L: 99, C: 100}
-	if got := bookOf(t, a).FireBar(nil, btc, bar, after(6*time.Minute), true); len(got) != 1 {
+	if got := indexOf(t, a).FireBar(nil, btc, bar, after(6*time.Minute), true); len(got) != 1 {
 		t.Error("a bar in time did not fire it")
 	}
-	if got := bookOf(t, a).FireBar(nil, btc, bar, a.Expires, true); len(got) != 0 {
+	if got := indexOf(t, a).FireBar(nil, btc, bar, a.Expires, true); len(got) != 0 {
 		t.Error("a bar that closed at the expiry fired it")
 	}
-	if got := bookOf(t, a).FirePrice(nil, btc, 101, 101, a.Expires); len(got) != 0 {
+	if got := indexOf(t, a).FirePrice(nil, btc, 101, 101, a.Expires); len(got) != 0 {
 		t.Error("a tick at the expiry fired it")
 	}
 }
 
-func TestSettle_IgnoresWhatIsGone(t *testing.T) {
+func TestRemoveFired_IgnoresAnUnknownAlert(t *testing.T) {
 	t.Parallel()
 	a := price(alert.PriceAbove, "100")
-	b := bookOf(t, a)
+	b := indexOf(t, a)
 	b.FirePrice(nil, btc, 101, 101, start)
 	b.Remove("local", a.ID) // cancelled while the commit was under way
 	b.RemoveFired(a.ID)
@@ -182,11 +182,11 @@ func TestSettle_IgnoresWhatIsGone(t *testing.T) {
 	}
 }
 
-func TestNeeds_AreCounted(t *testing.T) {
+func TestDependencies_AreCounted(t *testing.T) {
 	t.Parallel()
 	first, second := signal("macd", "cross_up"), signal("wavetrend", "cross_up")
 	onPrice := price(alert.PriceBelow, "1")
-	b := bookOf(t, first, second, onPrice)
+	b := indexOf(t, first, second, onPrice)
 	bars, quote := first.Dependency(), onPrice.Dependency()
 	b.Remove("local", first.ID)
 	if !b.DependsOn(bars) || !b.DependsOn(quote) {
@@ -205,13 +205,13 @@ func TestNeeds_AreCounted(t *testing.T) {
 func TestCheck_Refuses(t *testing.T) {
 	t.Parallel()
 	there := price(alert.PriceAbove, "1")
-	b := bookOf(t, there)
+	b := indexOf(t, there)
 	with := func(a alert.Alert, change func(*alert.Alert)) alert.Alert { change(&a); return a }
 	cases := map[string]struct {
 		alert alert.Alert
 		want  string
 	}{
-		"the same alert again":     {there, "in the book already"},
+		"the same alert again":     {there, "in the index already"},
 		"an id of another form":    {with(there, func(a *alert.Alert) { a.ID = "alert-1" }), "not of the form"},
 		"an id in capitals":        {with(there, func(a *alert.Alert) { a.ID = strings.ToUpper(id.New(start)) }), "not of the form"},
 		"an id without dashes":     {with(there, func(a *alert.Alert) { a.ID = strings.Repeat("0", 36) }), "not of the form"},
@@ -233,7 +233,7 @@ func TestCheck_Refuses(t *testing.T) {
 		}
 	}
 	if b.Len() != 1 || b.Count("local") != 1 {
-		t.Errorf("a refused alert is in the book: %d", b.Len())
+		t.Errorf("a refused alert is in the index: %d", b.Len())
 	}
 	var wrong *fault.Error
 	big := price(alert.PriceBelow, "-1e4000000")
@@ -244,13 +244,13 @@ func TestCheck_Refuses(t *testing.T) {
 
 func TestAdd_KeepsTheNameOfTheCatalogue(t *testing.T) {
 	t.Parallel()
-	b := bookOf(t, signal("WT", "cross_up"))
+	b := indexOf(t, signal("WT", "cross_up"))
 	if got := b.List("local")[0].Condition.Indicator; got != "wavetrend" {
 		t.Errorf("the alert waits for %q", got)
 	}
 }
 
-func TestNearest_Extremes(t *testing.T) {
+func TestToFloat_Extremes(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]float64{
 		"0": 0, "1e-400": 0, "5e-324": 5e-324, "1.7976931348623157e308": math.MaxFloat64, "1e400": math.Inf(1),

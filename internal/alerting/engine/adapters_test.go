@@ -139,7 +139,7 @@ func (s *scene) throughTheDay(network *fake.Network, of market.Symbol, span time
 	t.Logf("%d of %d alerts fired, %+v", len(told), len(alerts), s.Status().Feeds)
 }
 
-// sides tells whether an alert must have fired, by bars that opened after it, and
+// sides reports whether an alert must have fired, by bars that opened after it, and
 // whether it may have, by the bar in which it was made too.
 func sides(bars *market.Bars, a alert.Alert, end time.Time) (must, may bool) {
 	threshold := a.Condition.Threshold.InexactFloat64()

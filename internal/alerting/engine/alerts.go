@@ -16,9 +16,12 @@ import (
 	"candela/internal/market/provider"
 )
 
-// Set makes an alert of what a client asked for. It returns when the alert is
-// written; one whose price is reached already has fired by then. A symbol that its
-// venue does not know is an error: nothing would ever come of the alert.
+// maxPriceReads bounds the reads of the price for a new alert: the price may grow old
+// again while the loop is stalled.
+const maxPriceReads = 3
+
+// Set creates an alert. It returns when the alert is stored; an alert whose threshold is
+// reached already has fired by then. A symbol that its venue does not know is an error.
 func (e *Engine) Set(ctx context.Context, caller principal.Caller, want alert.Alert) (alert.Alert, error) {
 	if !want.Expires.IsZero() && !want.Expires.After(e.cfg.Now()) {
 		return alert.Alert{}, fault.Field("expires_at", want.Expires.UTC().Format(time.RFC3339), "a time in the future")
@@ -42,7 +45,7 @@ func (e *Engine) Set(ctx context.Context, caller principal.Caller, want alert.Al
 		return alert.Alert{}, err
 	}
 	set, err := e.tryCreate(ctx, caller, want, nil)
-	for range maxPriceReads { // again when it has grown old before its turn came
+	for range maxPriceReads {
 		if !errors.Is(err, errNoPrice) {
 			return set, err
 		}
@@ -53,16 +56,16 @@ func (e *Engine) Set(ctx context.Context, caller principal.Caller, want alert.Al
 		set, err = e.tryCreate(ctx, caller, want, q)
 	}
 	if errors.Is(err, errNoPrice) {
-		return alert.Alert{}, fault.Unreachable(err, 0, "the price of %s grew old before the alert could be set; try again in a moment", p.symbol.Name)
+		return alert.Alert{}, fault.Unreachable(err, 0, "the price of %s was outdated before the alert could be set; try again in a moment", p.symbol.Name)
 	}
 	return set, err
 }
 
-// fileStill is how many bars a file may be behind before nobody seems to write it.
-const fileStill = 3
+// maxFileLag is how many bars a file may lag before it counts as ended.
+const maxFileLag = 3
 
-// checkMoving refuses a symbol of a file that has ended: no bar will come, and the alert
-// would wait for ever. A file that somebody goes on writing has bars of today.
+// checkMoving rejects a symbol of a file that has ended: its alert would never fire. A
+// file that is still written has current bars.
 func (e *Engine) checkMoving(ctx context.Context, p *listing) error {
 	if !p.caps.Files {
 		return nil
@@ -72,18 +75,14 @@ func (e *Engine) checkMoving(ctx context.Context, p *listing) error {
 		return err
 	}
 	ended := p.closeTime(q.sub.Interval, q.bar.T)
-	if e.cfg.Now().Sub(ended) <= fileStill*q.sub.Interval.Duration() {
+	if e.cfg.Now().Sub(ended) <= maxFileLag*q.sub.Interval.Duration() {
 		return nil
 	}
 	return fault.Field("symbol", p.symbol.String(), fmt.Sprintf("a symbol whose price moves: the file ends at %s, so the alert would never fire; "+
 		"--replay-from plays a file, and a live venue has prices", ended.UTC().Format(time.RFC3339)))
 }
 
-// maxPriceReads is how often the price of a new alert is read at most. A loop that stands
-// still for seconds at a time would have it read without end.
-const maxPriceReads = 3
-
-// errNoPrice means that no price is known that is new enough.
+// errNoPrice means that no price is known, or that it is too old.
 var errNoPrice = errors.New("no fresh price")
 
 func (e *Engine) tryCreate(ctx context.Context, caller principal.Caller, want alert.Alert, q *priceRead) (alert.Alert, error) {
@@ -95,20 +94,20 @@ func (e *Engine) tryCreate(ctx context.Context, caller principal.Caller, want al
 	return set, refused
 }
 
-// checkInterval makes sure that there are bars of an interval to wait for. Whether
-// there is a price is seen when it is read.
-func (e *Engine) checkInterval(ctx context.Context, p *listing, n alert.Dependency) error {
+// checkInterval checks that the venue has bars at the interval. A price is checked when
+// it is read.
+func (e *Engine) checkInterval(ctx context.Context, p *listing, d alert.Dependency) error {
 	switch {
-	case n.Interval == 0 || e.windows.get(subscriptionFor(n)) != nil:
+	case d.Interval == 0 || e.windows.get(subscriptionFor(d)) != nil:
 		return nil
-	case !slices.Contains(p.caps.Intervals, n.Interval):
-		return provider.UnsupportedInterval(p.symbol.Venue, n.Interval, p.caps.Intervals)
+	case !slices.Contains(p.caps.Intervals, d.Interval):
+		return provider.UnsupportedInterval(p.symbol.Venue, d.Interval, p.caps.Intervals)
 	}
-	_, err := e.cfg.Data.Bars(ctx, marketdata.Request{Symbol: p.symbol, Interval: n.Interval, Bars: 1})
+	_, err := e.cfg.Data.Bars(ctx, marketdata.Request{Symbol: p.symbol, Interval: d.Interval, Bars: 1})
 	return err
 }
 
-// create writes an alert and begins to follow what it depends on.
+// create stores an alert and tracks its dependency.
 func (l *loop) create(caller principal.Caller, a alert.Alert, q *priceRead) (alert.Alert, error) {
 	now := l.cfg.Now()
 	if a.Interval == 0 && (q == nil && !l.priceTrackers[a.Instrument].isFresh(now) || q != nil && !q.isFresh(now)) {
@@ -129,58 +128,54 @@ func (l *loop) create(caller principal.Caller, a alert.Alert, q *priceRead) (ale
 		err = l.cfg.Store.PutAlert(l.drainCtx, caller, a)
 	}
 	if err == nil {
-		err = l.index.Add(a) // nil, since Check was
+		err = l.index.Add(a) // nil, because Check returned nil
 	}
 	if err != nil {
-		l.markUnused(a.Dependency()) // nobody may need what was read for it
+		l.markUnused(a.Dependency()) // a tracker may have been created for it
 		return alert.Alert{}, err
 	}
 	l.trackAlert(&a, now)
-	l.commit() // with it what the price that was read has fired
+	l.commit() // includes what the price read above has fired
 	return a, nil
 }
 
-// applyPrice takes in a price that was read because none was known.
+// applyPrice applies a price that was read for a new alert.
 func (l *loop) applyPrice(q *priceRead, now time.Time) {
-	n := alert.Dependency{Instrument: q.listing.symbol}
-	l.loadingOf(n)
-	p := l.priceTrackers[n.Instrument]
+	d := alert.Dependency{Instrument: q.listing.symbol}
+	l.track(d)
+	p := l.priceTrackers[d.Instrument]
 	p.start(l, q)
 	p.applyRead(l, q, now)
 	if p.isZero() && !p.inProgress {
-		p.ready = true // there is no older alert that has missed something
+		p.ready = true // no older alert has missed anything
 	}
 }
 
-// trackAlert begins to follow what a new alert depends on, and fires it if its price is
+// trackAlert tracks the dependency of a new alert, and fires it if its threshold is
 // reached.
 func (l *loop) trackAlert(a *alert.Alert, now time.Time) {
-	n := a.Dependency()
-	delete(l.idle, n)
-	if n.Interval == 0 {
-		price := l.priceTrackers[n.Instrument].bar.C
-		l.newFirings = l.index.FirePrice(l.newFirings, n.Instrument, price, price, now)
-		return
-	}
-	s := l.loadingOf(n)
-	if s.ready {
-		l.barTrackers[n].extendIfShort(l)
-		return
-	}
-	s.include(a.Created, 0)
-	if _, waits := l.retry[n]; !waits {
-		l.load(n)
+	t := l.track(a.Dependency())
+	t.unusedSince = time.Time{}
+	switch {
+	case a.Interval == 0:
+		price := l.priceTrackers[a.Instrument].bar.C
+		l.newFirings = l.index.FirePrice(l.newFirings, a.Instrument, price, price, now)
+	case t.ready:
+		l.barTrackers[t.dependency].extendIfShort(l)
+	default:
+		t.include(a.Created, 0)
+		l.load(t)
 	}
 }
 
-// Cancel removes an alert of the caller's.
+// Cancel removes an alert of the caller.
 func (e *Engine) Cancel(ctx context.Context, caller principal.Caller, alertID string) error {
 	var refused error
 	err := e.do(ctx, func(l *loop) {
 		if refused = l.cfg.Store.CancelAlert(l.drainCtx, caller, alertID); refused != nil {
 			return
 		}
-		if a, there := l.index.Remove(caller.Subject, alertID); there {
+		if a, ok := l.index.Remove(caller.Subject, alertID); ok {
 			l.markUnused(a.Dependency())
 		}
 	})
@@ -190,18 +185,18 @@ func (e *Engine) Cancel(ctx context.Context, caller principal.Caller, alertID st
 	return refused
 }
 
-// Alerts lists the active alerts of the caller's, in the order they were made.
+// Alerts lists the active alerts of the caller in the order of their creation.
 func (e *Engine) Alerts(ctx context.Context, caller principal.Caller) ([]alert.Alert, error) {
 	var all []alert.Alert
 	err := e.do(ctx, func(l *loop) { all = l.index.List(caller.Subject) })
 	if err != nil {
 		return nil, err
 	}
-	return e.current(all), nil
+	return e.unexpired(all), nil
 }
 
-// AlertsOn lists the active alerts of the caller's on one instrument, which is
-// named with or without its venue.
+// AlertsOn lists the active alerts of the caller on one instrument, named with or
+// without its venue.
 func (e *Engine) AlertsOn(ctx context.Context, caller principal.Caller, s market.Symbol) ([]alert.Alert, error) {
 	s, err := e.canonical(ctx, s)
 	if err != nil {
@@ -211,11 +206,11 @@ func (e *Engine) AlertsOn(ctx context.Context, caller principal.Caller, s market
 	if err := e.do(ctx, func(l *loop) { all = l.index.ListOn(caller.Subject, s) }); err != nil {
 		return nil, err
 	}
-	return e.current(all), nil
+	return e.unexpired(all), nil
 }
 
-// current leaves out what has expired and was not removed yet.
-func (e *Engine) current(all []alert.Alert) []alert.Alert {
+// unexpired leaves out alerts that have expired and are not removed yet.
+func (e *Engine) unexpired(all []alert.Alert) []alert.Alert {
 	now := e.cfg.Now()
 	return slices.DeleteFunc(all, func(a alert.Alert) bool { return !a.Expires.IsZero() && !a.Expires.After(now) })
 }

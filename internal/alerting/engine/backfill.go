@@ -11,39 +11,38 @@ import (
 	"candela/internal/market/provider"
 )
 
-// maxMissed is how many bars are read of one interval to find out what a price did
-// while nobody looked. What lies further back is read in longer bars: they go as
-// high and as low.
+// maxMissed bounds the bars of one interval that are read to backfill a price. Older
+// times are read in longer bars, which have the same highs and lows.
 const maxMissed = 1500
 
-// missedBar is a bar that closed while nobody looked.
+// missedBar is a bar that closed while the price was not tracked.
 type missedBar struct {
 	bar    market.Bar
-	closed time.Time // by the clock on the wall
+	closed time.Time // wall time
 }
 
-// evaluatedThrough returns the venue's time up to which nothing needs to be evaluated:
-// neither what was before, by the mark, nor what was before the oldest alert.
-func (p *listing) evaluatedThrough(now time.Time, i market.Interval, w backfill) int64 {
+// evaluatedThrough returns the venue's time up to which no alert of the backfill needs
+// bars: the watermark, or the creation of the oldest alert.
+func (p *listing) evaluatedThrough(now time.Time, i market.Interval, b backfill) int64 {
 	present := p.clock.Unix(now)
 	from := present
-	if !w.resumeSince.IsZero() {
-		from = min(from, p.clock.Unix(w.resumeSince))
-		if w.watermark < present { // one from the future is of another replay
-			from = max(from, p.closeUnix(i, w.watermark))
+	if !b.resumeSince.IsZero() {
+		from = min(from, p.clock.Unix(b.resumeSince))
+		if b.watermark < present { // a later one belongs to another replay
+			from = max(from, p.closeUnix(i, b.watermark))
 		}
 	}
-	if !w.newSince.IsZero() {
-		from = min(from, p.clock.Unix(w.newSince))
+	if !b.newSince.IsZero() {
+		from = min(from, p.clock.Unix(b.newSince))
 	}
 	return from
 }
 
-// readMissed reads the bars of a price that are to be evaluated, oldest first. They may
-// overlap: a price that is told twice fires nothing twice.
-func (e *Engine) readMissed(ctx context.Context, q *priceRead, w backfill) ([]missedBar, error) {
-	from := q.listing.evaluatedThrough(e.cfg.Now(), q.sub.Interval, w)
-	to := q.bar.T // a running bar is told by the quote
+// readMissed reads the bars of a price to backfill, oldest first. They may overlap: a
+// price that is evaluated twice fires nothing twice.
+func (e *Engine) readMissed(ctx context.Context, q *priceRead, b backfill) ([]missedBar, error) {
+	from := q.listing.evaluatedThrough(e.cfg.Now(), q.sub.Interval, b)
+	to := q.bar.T // the forming bar is in q
 	if q.closed == q.bar.T {
 		to = q.bar.T + 1
 	}
@@ -67,17 +66,17 @@ func (e *Engine) readMissed(ctx context.Context, q *priceRead, w backfill) ([]mi
 		to = min(to, begin)
 	}
 	if coarse != 0 {
-		head, err := e.readFirstBucket(ctx, q, coarse, from)
+		first, err := e.readFirstBucket(ctx, q, coarse, from)
 		if err != nil {
 			return nil, err
 		}
-		parts = append(parts, head)
+		parts = append(parts, first)
 	}
 	slices.Reverse(parts)
 	return slices.Concat(parts...), nil
 }
 
-// backfillIntervals lists the intervals to look back by, shortest first.
+// backfillIntervals returns the intervals to read, shortest first.
 func backfillIntervals(q *priceRead) []market.Interval {
 	all := []market.Interval{q.sub.Interval}
 	for _, i := range []market.Interval{market.Hour1, market.Day1} {
@@ -89,10 +88,10 @@ func backfillIntervals(q *priceRead) []market.Interval {
 }
 
 // readBefore reads the newest bars that opened before to and closed after from, and
-// returns also where they begin.
+// returns the open of the first.
 func (e *Engine) readBefore(ctx context.Context, q *priceRead, i market.Interval, from, to int64) ([]missedBar, int64, error) {
-	want := min(1+q.listing.calendar.Count(i, market.Span{Open: from, Close: to}), maxMissed)
-	page, err := provider.Read(ctx, q.listing.venue, provider.BarQuery{Symbol: q.listing.symbol, Interval: i, To: to}, want)
+	limit := min(1+q.listing.calendar.Count(i, market.Span{Open: from, Close: to}), maxMissed)
+	page, err := provider.Read(ctx, q.listing.venue, provider.BarQuery{Symbol: q.listing.symbol, Interval: i, To: to}, limit)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -106,8 +105,8 @@ func (e *Engine) readBefore(ctx context.Context, q *priceRead, i market.Interval
 	return bars, page.Bars.T[0], nil
 }
 
-// readFirstBucket reads the short bars at the beginning, within the long one that holds it:
-// an alert that was made in that one counts it by its close alone.
+// readFirstBucket reads short bars for the first long one. An alert created inside a long
+// bar would otherwise see only its close.
 func (e *Engine) readFirstBucket(ctx context.Context, q *priceRead, coarse market.Interval, from int64) ([]missedBar, error) {
 	span, ok := q.listing.calendar.Bucket(coarse, from)
 	if !ok {
@@ -127,7 +126,7 @@ func (e *Engine) readFirstBucket(ctx context.Context, q *priceRead, coarse marke
 	return e.closedAfter(q.listing, q.sub.Interval, &page, from), nil
 }
 
-// closedAfter returns the closed bars of a page that closed after from.
+// closedAfter returns the bars of a page that closed after from.
 func (e *Engine) closedAfter(p *listing, i market.Interval, page *provider.BarPage, from int64) []missedBar {
 	n := page.Bars.Len()
 	if page.Running {
@@ -143,8 +142,8 @@ func (e *Engine) closedAfter(p *listing, i market.Interval, page *provider.BarPa
 	return bars
 }
 
-// loadedBars is the bars of a series as they were read, and what they told. One
-// goroutine at a time.
+// loadedBars holds the bars of one load and the signals they confirmed. One goroutine
+// uses it at a time.
 type loadedBars struct {
 	listing        *listing
 	interval       market.Interval
@@ -153,22 +152,21 @@ type loadedBars struct {
 	hasForming     bool
 	reachesStart   bool
 	builtFrom      market.Interval
-	firstEvaluated int   // of the bars that were evaluated
-	skippedBefore  int64 // the bars from then on were evaluated, though older ones were missed too; 0 for all
+	firstEvaluated int   // index of the first evaluated bar
+	skippedBefore  int64 // missed bars before this time were not evaluated; 0 if all were
 	evaluators     map[string]*evaluator
 	signals        []confirmedSignal
 }
 
-// confirmedSignal is a signal that a bar has confirmed.
 type confirmedSignal struct {
 	key, label string
 	value      float64
-	closed     time.Time
+	closed     time.Time // of the bar that confirmed it
 }
 
-// newLoadedBars takes a set of which want bars were asked for.
-func newLoadedBars(p *listing, i market.Interval, set *marketdata.BarSet, want int) *loadedBars {
-	h := &loadedBars{listing: p, interval: i, reachesStart: set.Bars.Len() < want, builtFrom: set.BuiltFrom, evaluators: make(map[string]*evaluator)}
+// newLoadedBars splits a set for which requested bars were requested.
+func newLoadedBars(p *listing, i market.Interval, set *marketdata.BarSet, requested int) *loadedBars {
+	h := &loadedBars{listing: p, interval: i, reachesStart: set.Bars.Len() < requested, builtFrom: set.BuiltFrom, evaluators: make(map[string]*evaluator)}
 	n := set.Bars.Len()
 	if set.Forming {
 		n--
@@ -179,38 +177,38 @@ func newLoadedBars(p *listing, i market.Interval, set *marketdata.BarSet, want i
 	return h
 }
 
-// evaluate steps the selections through the bars that closed after from. A bar
-// without all those before it that a selection's values need is passed over.
+// evaluate evaluates the indicators over the bars that closed after from. It skips bars
+// without the history that an indicator needs.
 func (h *loadedBars) evaluate(all []watchedIndicator, from int64) {
-	for h.firstEvaluated = h.closed.Len(); h.firstEvaluated > 0 && h.ends(h.firstEvaluated-1) > from; {
+	for h.firstEvaluated = h.closed.Len(); h.firstEvaluated > 0 && h.closeUnix(h.firstEvaluated-1) > from; {
 		h.firstEvaluated--
 	}
 	for _, w := range all {
-		st := newEvaluator(w.selection, h.interval, h.listing.calendar)
-		h.evaluators[w.key] = st
-		for i := h.firstToEvaluate(st, from); i < h.closed.Len(); i++ {
+		ev := newEvaluator(w.selection, h.interval, h.listing.calendar)
+		h.evaluators[w.key] = ev
+		for i := h.firstToEvaluate(ev, from); i < h.closed.Len(); i++ {
 			seen := h.closed.Slice(0, i+1)
-			for _, signal := range st.evaluate(&seen) {
-				h.signals = append(h.signals, confirmedSignal{w.key, signal.Label, signal.Y, h.listing.clock.Wall(h.ends(i))})
+			for _, signal := range ev.evaluate(&seen) {
+				h.signals = append(h.signals, confirmedSignal{w.key, signal.Label, signal.Y, h.listing.clock.Wall(h.closeUnix(i))})
 			}
 		}
 	}
 	slices.SortStableFunc(h.signals, func(a, b confirmedSignal) int { return a.closed.Compare(b.closed) })
 }
 
-// firstToEvaluate returns the first bar to evaluate by a stream.
-func (h *loadedBars) firstToEvaluate(st *evaluator, from int64) int {
+// firstToEvaluate returns the first bar that ev can evaluate.
+func (h *loadedBars) firstToEvaluate(ev *evaluator, from int64) int {
 	if h.reachesStart {
 		return h.firstEvaluated
 	}
-	first := max(h.firstEvaluated, st.history.Len()-1)
+	first := max(h.firstEvaluated, ev.history.Len()-1)
 	if first < h.closed.Len() && (first > h.firstEvaluated || h.firstEvaluated == 0 && h.closed.T[0] > from) {
 		h.skippedBefore = max(h.skippedBefore, h.closed.T[first])
 	}
 	return first
 }
 
-// ends returns the venue's time at which a bar closed.
-func (h *loadedBars) ends(i int) int64 {
+// closeUnix returns the venue's time at which a bar closed.
+func (h *loadedBars) closeUnix(i int) int64 {
 	return h.listing.closeUnix(h.interval, h.closed.T[i])
 }

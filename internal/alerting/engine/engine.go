@@ -1,9 +1,8 @@
-// Package engine follows the market for those who wait for it: it keeps the bars
-// of every symbol that an alert depends on, evaluates alerts as prices move and
-// bars close, commits what fired, and only then tells it. One goroutine, the loop,
-// owns all of that; everyone else sends it commands, or reads windows that it
-// publishes. What was missed while it did not run, it evaluates bar by bar when it
-// runs again. It draws nothing, sends no order and speaks no protocol.
+// Package engine evaluates alerts against live prices and bars. It commits a firing to
+// the store before it publishes it, and after a restart it evaluates the bars it missed.
+//
+// One goroutine, the loop, owns all state. Callers send it commands or read the rolling
+// windows and prices that it publishes. The engine draws nothing and sends no orders.
 package engine
 
 import (
@@ -25,8 +24,8 @@ import (
 	"candela/internal/market/provider"
 )
 
-// Store is where alerts live. Its promises are those of ledger/storetest: what
-// returned nil has been written, what returned an error has changed nothing.
+// Store records changes of alerts. ledger/storetest is its contract: after nil the change
+// is durable, after an error nothing has changed.
 type Store interface {
 	PutAlert(ctx context.Context, by principal.Caller, a alert.Alert) error
 	CancelAlert(ctx context.Context, by principal.Caller, id string) error
@@ -35,13 +34,13 @@ type Store interface {
 	SaveMarks(ctx context.Context, marks map[provider.Sub]int64) error
 }
 
-// Data is where bars that have been come from.
+// Data reads past bars.
 type Data interface {
 	Bars(ctx context.Context, r marketdata.Request) (marketdata.BarSet, error)
 	Route(ctx context.Context, s market.Symbol) (provider.Provider, error)
 }
 
-// Feed is where bars come from as they form.
+// Feed delivers live bars.
 type Feed interface {
 	Subscribe(ctx context.Context, sub provider.Sub, since int64) (provider.Sub, error)
 	Unsubscribe(sub provider.Sub)
@@ -49,50 +48,49 @@ type Feed interface {
 	Status() []feed.Status
 }
 
-// Config is what an engine works with. All but Observe and Depth is required.
+// Config holds the dependencies of an engine. All but Observe and Depth are required.
 type Config struct {
 	Store Store
 	Data  Data
 	Feed  Feed
-	// Publish takes what was committed, in order. The loop waits for it.
+	// Publish receives committed entries in order. The loop waits for it.
 	Publish func([]notify.Entry)
-	// Observe takes the events of every price that is followed; nil for nobody. The
-	// loop waits for it.
+	// Observe receives the events of every tracked price; it may be nil. The loop
+	// waits for it.
 	Observe func(provider.Event)
 	Log     *slog.Logger
 	Now     func() time.Time
-	// Rand returns numbers from 0 to below 1, by which retries are spread.
+	// Rand returns numbers from 0 to below 1 for the jitter of retries.
 	Rand func() float64
-	// Depth is how many bars are kept at least where an indicator is watched: 1500
-	// when 0.
+	// Depth is the least number of bars in a rolling window; 1500 when 0.
 	Depth int
 }
 
 const (
 	defaultDepth = 1500
-	maxCommands  = 64  // commands that wait; who comes then waits in line
+	maxCommands  = 64  // queued commands; further callers wait
 	maxEvents    = 256 // events between feed and loop, and in one commit
-	maxLoads     = 4   // reads of history at a time: the venues have limits
+	maxLoads     = 4   // concurrent loads: the venues have limits
 )
 
-// errStopping is what commands get when the loop does not run.
-var errStopping = &fault.Error{Kind: fault.Unavailable, Code: "stopping", Message: "the engine is stopping; try again in a moment", Retryable: true}
+// errStopping is returned to commands while the loop does not run.
+var errStopping = &fault.Error{Kind: fault.Unavailable, Code: "stopping", Message: "candela is shutting down; try again in a moment", Retryable: true}
 
-// Engine watches the market. It is safe for concurrent use.
+// Engine evaluates alerts. It is safe for concurrent use.
 type Engine struct {
 	cfg      Config
 	commands chan func(*loop)
-	stopped  chan struct{} // closed when the loop has ended
+	stopped  chan struct{} // closed after the loop has ended
 	windows  publishedMap[provider.Sub, window]
 	prices   publishedMap[market.Symbol, lastPrice]
 	status   atomic.Pointer[Status]
 
 	mu               sync.Mutex
-	requestedSymbols map[market.Symbol]bool // as Follow was told last
-	changed          chan struct{}          // holds a token when that has changed
+	requestedSymbols map[market.Symbol]bool // of the last call of Follow
+	changed          chan struct{}          // holds a token after requestedSymbols changed
 }
 
-// New returns an engine that does nothing until Run.
+// New returns an engine. It does nothing until Run.
 func New(cfg Config) *Engine {
 	if cfg.Depth == 0 {
 		cfg.Depth = defaultDepth
@@ -102,25 +100,25 @@ func New(cfg Config) *Engine {
 	return e
 }
 
-// Run works until ctx ends. It calls ready when it accepts commands. It evaluates no
-// alert until Restore or Adopt names it. Before hard ends it commits what it found. It
-// must be called once.
-func (e *Engine) Run(ctx, hard context.Context, ready func()) error {
+// Run runs the engine until ctx ends. It calls ready once commands are accepted. It
+// evaluates no alert until Restore or Adopt names it. Before drainCtx ends it commits the
+// last firings. It must be called once.
+func (e *Engine) Run(ctx, drainCtx context.Context, ready func()) error {
 	defer close(e.stopped)
 	ctx, stop := context.WithCancel(ctx)
-	l := newLoop(ctx, hard, e)
-	var following sync.WaitGroup
-	following.Go(func() { _ = e.cfg.Feed.Run(ctx, l.events) }) // ends with ctx and its error
+	l := newLoop(ctx, drainCtx, e)
+	var feeding sync.WaitGroup
+	feeding.Go(func() { _ = e.cfg.Feed.Run(ctx, l.events) }) // it returns the error of ctx
 	ready()
 	l.run()
 	stop()
-	following.Wait()
+	feeding.Wait()
 	l.running.Wait()
 	return l.close()
 }
 
-// do has the loop run a command and waits until it is done. When ctx ends first
-// the command may still be run, unless its turn had not come.
+// do runs a command in the loop and waits for it. If ctx ends first, the command may
+// still run, unless its turn had not come.
 func (e *Engine) do(ctx context.Context, run func(*loop)) error {
 	done := make(chan struct{})
 	command := func(l *loop) {
@@ -146,7 +144,7 @@ func (e *Engine) do(ctx context.Context, run func(*loop)) error {
 	}
 }
 
-// listing is where an instrument trades.
+// A listing is an instrument at a venue, with the venue's clock and calendar.
 type listing struct {
 	symbol   market.Symbol // with its venue
 	venue    provider.Provider
@@ -155,8 +153,8 @@ type listing struct {
 	calendar market.Calendar
 }
 
-// canonical returns the instrument that a client's symbol names: with its venue, and
-// as that writes it.
+// canonical returns the instrument of a client's symbol: with its venue, as the venue
+// spells it.
 func (e *Engine) canonical(ctx context.Context, s market.Symbol) (market.Symbol, error) {
 	venue, err := e.cfg.Data.Route(ctx, s)
 	if err != nil {
@@ -165,8 +163,8 @@ func (e *Engine) canonical(ctx context.Context, s market.Symbol) (market.Symbol,
 	return provider.Canonical(ctx, venue, s)
 }
 
-// resolveListing finds the venue of an instrument and whether it has it. The name stays as it
-// is: what alerts wait for is kept under it.
+// resolveListing looks an instrument up at its venue. The name is not changed: alerts
+// are indexed by it.
 func (e *Engine) resolveListing(ctx context.Context, s market.Symbol) (*listing, error) {
 	venue, err := e.cfg.Data.Route(ctx, s)
 	if err != nil {
@@ -184,12 +182,12 @@ func (e *Engine) resolveListing(ctx context.Context, s market.Symbol) (*listing,
 	return p, nil
 }
 
-// closeTime returns when the bar that opened at t closes, by the clock on the wall.
+// closeTime returns the wall time at which the bar that opened at t closes.
 func (p *listing) closeTime(i market.Interval, t int64) time.Time {
 	return p.clock.Wall(p.closeUnix(i, t))
 }
 
-// closeUnix returns when the bar that opened at t closes, by the venue's clock.
+// closeUnix returns the venue's time at which the bar that opened at t closes.
 func (p *listing) closeUnix(i market.Interval, t int64) int64 {
 	if span, ok := p.calendar.Bucket(i, t); ok {
 		return span.Close
@@ -197,7 +195,7 @@ func (p *listing) closeUnix(i market.Interval, t int64) int64 {
 	return t + i.Seconds()
 }
 
-// wallTime returns a time of the venue's by the clock on the wall.
+// wallTime converts a time of the venue's clock to wall time.
 func (p *listing) wallTime(at time.Time) time.Time {
 	if p.clock.Speed == 0 {
 		return at
@@ -205,22 +203,21 @@ func (p *listing) wallTime(at time.Time) time.Time {
 	return p.clock.Wall(at.Unix())
 }
 
-// noBarsAtInterval reports whether a venue has no bars of an interval, though it may have
-// some of another: files may be of one interval alone.
+// noBarsAtInterval reports whether the venue has no bars at the interval. It may have
+// some at another: a file may hold one interval only.
 func noBarsAtInterval(err error) bool {
 	f := fault.Of(err)
 	return f != nil && (f.Code == "no_bars" || f.Kind == fault.Invalid && f.Field == "interval")
 }
 
-// backoff is how long to leave something alone that failed: longer each time, and as
-// long as it asked for.
-func (e *Engine) backoff(fails int, most time.Duration, err error) time.Duration {
-	d := retry.Backoff{First: time.Second, Max: most}.Delay(fails, e.cfg.Rand)
+// backoff returns the delay before the next attempt, at least what the error asks for.
+func (e *Engine) backoff(failures int, limit time.Duration, err error) time.Duration {
+	d := retry.Backoff{First: time.Second, Max: limit}.Delay(failures, e.cfg.Rand)
 	if f := fault.Of(err); f != nil {
 		d = max(d, f.RetryAfter)
 	}
 	return d
 }
 
-// isShutdown reports whether an error says that the loop ends.
+// isShutdown reports whether work failed because the loop stops.
 func isShutdown(err error) bool { return errors.Is(err, context.Canceled) }

@@ -167,7 +167,7 @@ func (s *scene) publish(entries []notify.Entry) {
 	}
 }
 
-// fired returns what was told since it was asked last.
+// fired returns the notifications since the last call.
 func (s *scene) fired() []firing {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -429,7 +429,7 @@ func TestEngine_ACommitThatFailsIsTriedAgain(t *testing.T) {
 		s.store.refuse(fault.Unreachable(nil, 0, "the disk is full"))
 		time.Sleep(3 * time.Minute)
 		if told := s.fired(); len(told) != 0 {
-			t.Errorf("told before it was committed: %+v", told)
+			t.Errorf("published before it was committed: %+v", told)
 		}
 		if st := s.Status(); st.Ready() || st.Uncommitted != 1 || !strings.Contains(st.Failure, "disk is full") {
 			t.Errorf("status %+v", st)
@@ -440,12 +440,12 @@ func TestEngine_ACommitThatFailsIsTriedAgain(t *testing.T) {
 		s.store.refuse(nil)
 		time.Sleep(time.Minute)
 		if told := s.fired(); len(told) != 1 || told[0].AlertID != a.ID || told[0].Value != 200 {
-			t.Errorf("told %+v", told)
+			t.Errorf("published %+v", told)
 		}
 		if st := s.Status(); !st.Ready() || st.Uncommitted != 0 {
 			t.Errorf("status %+v", st)
 		}
-		if s.logged("not committed") < 3 || s.logged("committed again") != 1 {
+		if s.logged("alert commit failed") < 3 || s.logged("alert commit recovered") != 1 {
 			t.Error(s.log.String())
 		}
 	})

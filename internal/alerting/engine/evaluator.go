@@ -5,15 +5,15 @@ import (
 	"candela/internal/market"
 )
 
-// evaluator evaluates an indicator bar by bar. Its values are those of a chart, to
-// the last bit, because it begins where a chart begins.
+// evaluator computes an indicator bar by bar. Its values equal those of a chart to the
+// last bit, because it starts where a chart starts.
 type evaluator struct {
 	selection *indicator.Selection
 	env       indicator.Env
 	history   indicator.History
-	inner     *indicator.Stream // nil before the first bar, and where a new bar can change past values
-	began     int64             // the bar that inner began at
-	at        int64             // the bar that inner has come to
+	inner     *indicator.Stream // nil before the first bar, and for indicators that revise past values
+	began     int64             // the first bar of inner
+	at        int64             // the last bar of inner
 }
 
 func newEvaluator(s *indicator.Selection, i market.Interval, c market.Calendar) *evaluator {
@@ -22,8 +22,8 @@ func newEvaluator(s *indicator.Selection, i market.Interval, c market.Calendar) 
 	return &evaluator{selection: s, env: env, history: indicator.History{Interval: i, Shown: 1, Stable: stable}}
 }
 
-// evaluate returns the signals that the last of the bars confirms; they hold until the
-// next call. The bars before it must be those of the call before.
+// evaluate returns the signals that the last bar confirms; they are valid until the next
+// call. The bars before it must be those of the previous call.
 func (s *evaluator) evaluate(bars *market.Bars) []indicator.Signal {
 	last := bars.Len() - 1
 	from := s.history.Begin(bars, false)
@@ -47,7 +47,7 @@ func (s *evaluator) before(bars *market.Bars) int64 {
 	return 0
 }
 
-// recompute is step where past values change: everything is computed anew.
+// recompute evaluates an indicator that revises past values: it computes all bars again.
 func (s *evaluator) recompute(bars *market.Bars, from int) []indicator.Signal {
 	seen := bars.Slice(from, bars.Len())
 	var signals []indicator.Signal

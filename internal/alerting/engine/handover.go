@@ -4,15 +4,16 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"time"
 
 	"candela/internal/alerting/alert"
 	"candela/internal/market"
 	"candela/internal/market/provider"
 )
 
-// Several engines may share a store. The book of each lists all alerts, and evaluates
-// those that it has adopted. An alert that one engine abandons is adopted by another, as
-// an engine adopts the alerts of its own earlier run.
+// Several engines may share a store. The index of each lists all alerts; an engine
+// evaluates those that it has adopted. An alert that one engine abandons is adopted by
+// another, as an engine adopts the alerts of its own earlier run.
 
 // Handed is a stored alert that this engine is to evaluate.
 type Handed struct {
@@ -30,7 +31,7 @@ type Stored interface {
 }
 
 // Restore adopts all stored alerts, for an engine that shares its store with no other.
-// It waits for no venue.
+// It does not wait for venues.
 func (e *Engine) Restore(ctx context.Context, from Stored) error {
 	var failed error
 	err := e.do(ctx, func(l *loop) { failed = l.restore(ctx, from) })
@@ -44,7 +45,7 @@ func (e *Engine) Restore(ctx context.Context, from Stored) error {
 }
 
 func (l *loop) restore(ctx context.Context, from Stored) error {
-	marks, err := from.Marks(ctx)
+	watermarks, err := from.Marks(ctx)
 	if err != nil {
 		return err
 	}
@@ -52,14 +53,16 @@ func (l *loop) restore(ctx context.Context, from Stored) error {
 		if err != nil {
 			return err
 		}
-		l.adopt(&Handed{a, marks[subscriptionFor(a.Dependency())]})
+		l.adopt(&Handed{a, watermarks[subscriptionFor(a.Dependency())]})
 	}
-	l.loadAll()
+	for t := range l.trackers() {
+		l.load(t)
+	}
 	return nil
 }
 
-// Index lists alerts that another engine evaluates. Alerts that the book has stay as
-// they are.
+// Index lists alerts that another engine evaluates. Alerts that the index has are not
+// changed.
 func (e *Engine) Index(ctx context.Context, alerts []alert.Alert) error {
 	return e.do(ctx, func(l *loop) {
 		for i := range alerts {
@@ -70,34 +73,33 @@ func (e *Engine) Index(ctx context.Context, alerts []alert.Alert) error {
 	})
 }
 
-// Select returns the listed alerts on the instruments for which take returns true, in
+// Select returns the listed alerts on the instruments for which match returns true, in
 // no order.
-func (e *Engine) Select(ctx context.Context, take func(market.Symbol) bool) (all []alert.Alert, err error) {
-	err = e.do(ctx, func(l *loop) { all = l.index.Where(func(n alert.Dependency) bool { return take(n.Instrument) }) })
+func (e *Engine) Select(ctx context.Context, match func(market.Symbol) bool) (all []alert.Alert, err error) {
+	err = e.do(ctx, func(l *loop) { all = l.index.Where(func(d alert.Dependency) bool { return match(d.Instrument) }) })
 	return all, err
 }
 
-// Adopt evaluates stored alerts from now on, and the bars that each has missed. An alert
-// that is evaluated already stays as it is. It returns when they are in the book; bars
+// Adopt evaluates stored alerts from now on, and the bars that each has missed. Alerts
+// that are evaluated already are not changed. It returns when they are in the index; bars
 // are read later.
 func (e *Engine) Adopt(ctx context.Context, handed []Handed) error {
 	return e.do(ctx, func(l *loop) {
-		needs := make(map[alert.Dependency]bool)
+		added := make(map[alert.Dependency]bool)
 		for i := range handed {
 			if l.adopt(&handed[i]) {
-				needs[handed[i].Dependency()] = true
+				added[handed[i].Dependency()] = true
 			}
 		}
-		for n := range needs {
-			if _, waits := l.retry[n]; !waits {
-				l.load(n)
-			}
+		for d := range added {
+			l.load(l.track(d))
 		}
 	})
 }
 
-// adopt activates an alert and records what must be evaluated for it. Nothing is marked
-// until that is done: a mark would claim that it was.
+// adopt activates an alert and adds the bars it has missed to the backfill of its
+// tracker. The unsaved watermark is dropped: it would cover bars that this alert has not
+// seen.
 func (l *loop) adopt(h *Handed) bool {
 	if l.index.Has(h.ID) {
 		if !l.index.Activate(h.ID) {
@@ -106,17 +108,16 @@ func (l *loop) adopt(h *Handed) bool {
 	} else if !l.added(&h.Alert, l.index.Add(h.Alert)) {
 		return false
 	}
-	n := h.Dependency()
-	delete(l.idle, n)
-	delete(l.watermarks, subscriptionFor(n))
-	s := l.loadingOf(n)
-	s.watermarked = s.watermarked || h.Mark != 0
-	if s.inProgress {
-		s.queued.include(h.Created, h.Mark)
+	t := l.track(h.Dependency())
+	t.unusedSince = time.Time{}
+	delete(l.watermarks, subscriptionFor(t.dependency))
+	t.watermarked = t.watermarked || h.Mark != 0
+	if t.inProgress {
+		t.queued.include(h.Created, h.Mark)
 		return true
 	}
-	s.ready = false
-	s.include(h.Created, h.Mark)
+	t.ready = false
+	t.include(h.Created, h.Mark)
 	return true
 }
 
@@ -129,10 +130,10 @@ func (l *loop) added(a *alert.Alert, err error) bool {
 	return err == nil
 }
 
-// Abandon stops evaluating the alerts on all instruments but those to keep, so that
-// another engine can adopt them. It commits firings and saves marks first. A firing that
-// cannot be committed is found again by the engine that continues from the marks. Prices
-// that Follow asked for are still followed.
+// Abandon stops evaluating the alerts on all instruments except those keep selects, so
+// that another engine can adopt them. It commits firings and saves watermarks first. A
+// firing that cannot be committed is found again by the engine that resumes from the
+// watermark. Prices requested by Follow stay tracked.
 func (e *Engine) Abandon(ctx context.Context, keep func(market.Symbol) bool) error {
 	return e.do(ctx, func(l *loop) { l.abandon(keep) })
 }
@@ -143,33 +144,27 @@ func (l *loop) abandon(keep func(market.Symbol) bool) {
 	}
 	l.commit()
 	l.saveWatermarks()
-	l.index.Deactivate(func(n alert.Dependency) bool { return !keep(n.Instrument) })
-	for symbol, p := range l.priceTrackers {
-		if !keep(symbol) {
-			l.stopTracking(&p.tracker, p.need)
-		}
-	}
-	for n, s := range l.barTrackers {
-		if !keep(n.Instrument) {
-			l.stopTracking(&s.tracker, n)
+	l.index.Deactivate(func(d alert.Dependency) bool { return !keep(d.Instrument) })
+	for t := range l.trackers() {
+		if !keep(t.dependency.Instrument) {
+			l.stopTracking(t)
 		}
 	}
 }
 
-// stopTracking stops following the dependency of abandoned alerts. Its mark stays as saved:
-// the next engine starts there.
-func (l *loop) stopTracking(s *tracker, n alert.Dependency) {
-	s.watermarked, s.backfill, s.queued = false, backfill{}, backfill{}
-	delete(l.watermarks, subscriptionFor(n))
-	delete(l.idle, n)
-	l.untrack(n)
+// stopTracking removes a tracker but not its saved watermark: the next engine resumes
+// from it.
+func (l *loop) stopTracking(t *tracker) {
+	t.watermarked, t.backfill, t.queued, t.unusedSince = false, backfill{}, backfill{}, time.Time{}
+	delete(l.watermarks, subscriptionFor(t.dependency))
+	l.untrack(t)
 }
 
 // Ended removes alerts that were ended in the store by another process.
 func (e *Engine) Ended(ctx context.Context, names []Name) error {
 	return e.do(ctx, func(l *loop) {
 		for _, name := range names {
-			if a, there := l.index.Remove(name.Owner, name.ID); there {
+			if a, ok := l.index.Remove(name.Owner, name.ID); ok {
 				l.markUnused(a.Dependency())
 			}
 		}

@@ -228,7 +228,7 @@ func TestAbandon_WhatIsFollowedForOthersStaysFollowedAndUnmarked(t *testing.T) {
 	})
 }
 
-func TestFollow_ClearsNoMarkOfAnotherEngine(t *testing.T) {
+func TestFollow_ClearsNoWatermarkOfAnotherEngine(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := newScene(t, steps(nil))
@@ -305,8 +305,8 @@ func TestAdopt_WhileHistoryIsRead(t *testing.T) {
 	})
 }
 
-// A mark would tell the next engine that the alert was evaluated up to there.
-func TestAdopt_NothingIsMarkedBeforeItIsEvaluated(t *testing.T) {
+// A watermark would claim that the alert was evaluated up to there.
+func TestAdopt_SetsNoWatermarkBeforeTheEvaluation(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := newScene(t, steps(nil))

@@ -15,36 +15,24 @@ import (
 
 const (
 	maxRetry  = 5 * time.Minute // between attempts to load
-	maxLoaded = 20_000          // bars in one load, which is what market data gives at most
-	spareBars = 64              // read besides those that the calendar counts: a venue may have some that it does not know of
+	maxLoaded = 20_000          // bars in one load; marketdata returns no more
+	spareBars = 64              // read in addition to the bars of the calendar: a venue may have more
 )
 
-// loadAll begins to load everything that is needed, prices first: they need least.
-func (l *loop) loadAll() {
-	for symbol := range l.priceTrackers {
-		l.load(alert.Dependency{Instrument: symbol})
-	}
-	for need := range l.barTrackers {
-		l.load(need)
-	}
-}
-
-// load reads what is needed and was missed, in the background.
-func (l *loop) load(n alert.Dependency) {
-	if n.Interval == 0 {
-		if p := l.priceTrackers[n.Instrument]; p != nil && !p.inProgress {
-			l.loadPrices(p)
-		}
-		return
-	}
-	if s := l.barTrackers[n]; s != nil && !s.inProgress {
-		l.loadSeries(s)
+// load starts a load, unless one is in progress or a retry is scheduled.
+func (l *loop) load(t *tracker) {
+	switch {
+	case t.inProgress || !t.retryAt.IsZero():
+	case t.dependency.Interval == 0:
+		l.loadPrice(l.priceTrackers[t.dependency.Instrument])
+	default:
+		l.loadBars(l.barTrackers[t.dependency])
 	}
 }
 
-// startLoad runs a read of history when there is a slot for it.
-func (l *loop) startLoad(s *tracker, n alert.Dependency, work func(ctx context.Context) (apply func(), err error)) {
-	s.inProgress = true
+// startLoad runs work once a slot is free, and applies its result in the loop.
+func (l *loop) startLoad(t *tracker, work func(ctx context.Context) (apply func(), err error)) {
+	t.inProgress = true
 	l.async(func(ctx context.Context) func() {
 		select {
 		case l.slots <- struct{}{}:
@@ -54,64 +42,56 @@ func (l *loop) startLoad(s *tracker, n alert.Dependency, work func(ctx context.C
 		apply, err := work(ctx)
 		<-l.slots
 		return func() {
-			s.inProgress = false
-			switch {
-			case l.priceTrackers[n.Instrument].is(s) || l.barTrackers[n].is(s):
-			default:
-				return // dropped meanwhile
+			t.inProgress = false
+			if l.tracker(t.dependency) != t {
+				return // untracked meanwhile
 			}
 			if err != nil {
-				l.loadFailed(s, n, err)
+				l.loadFailed(t, err)
 			} else {
-				s.consecutiveFailures, s.notFound = 0, false
+				t.consecutiveFailures, t.notFound = 0, false
 				apply()
 			}
-			l.reloadIfQueued(s, n)
+			l.reloadIfQueued(t)
 		}
 	})
 }
 
-// reloadIfQueued loads once more for the alerts that came while it was being loaded: it was
-// not evaluated for them.
-func (l *loop) reloadIfQueued(s *tracker, n alert.Dependency) {
-	if s.queued.isZero() || s.inProgress {
+// reloadIfQueued loads again for alerts that were added during the load.
+func (l *loop) reloadIfQueued(t *tracker) {
+	if t.queued.isZero() || t.inProgress {
 		return
 	}
-	s.ready = false
-	s.merge(s.queued)
-	s.queued = backfill{}
-	if _, waits := l.retry[n]; !waits {
-		l.load(n)
-	}
+	t.ready = false
+	t.merge(t.queued)
+	t.queued = backfill{}
+	l.load(t)
 }
 
-func (p *priceTracker) is(s *tracker) bool { return p != nil && &p.tracker == s }
-func (s *barTracker) is(o *tracker) bool   { return s != nil && &s.tracker == o }
-
-// loadFailed tries again later. The alerts wait.
-func (l *loop) loadFailed(s *tracker, n alert.Dependency, err error) {
+// loadFailed schedules a retry. The alerts wait.
+func (l *loop) loadFailed(t *tracker, err error) {
 	if isShutdown(err) {
 		return
 	}
-	s.consecutiveFailures++
-	s.notFound = fault.KindOf(err) == fault.NotFound
-	wait := l.backoff(s.consecutiveFailures, maxRetry, err)
-	l.retry[n] = l.cfg.Now().Add(wait)
-	if bits.OnesCount(uint(s.consecutiveFailures)) > 1 {
-		return // a symbol that is gone is reported less and less often
+	t.consecutiveFailures++
+	t.notFound = fault.KindOf(err) == fault.NotFound
+	wait := l.backoff(t.consecutiveFailures, maxRetry, err)
+	t.retryAt = l.cfg.Now().Add(wait)
+	if bits.OnesCount(uint(t.consecutiveFailures)) > 1 {
+		return // a symbol that is gone is logged less and less often
 	}
-	l.cfg.Log.WarnContext(l.ctx, "history not read; its alerts wait", "symbol", n.Instrument.String(), "interval", intervalOf(n), "error", err, "retry_in", wait)
+	l.cfg.Log.WarnContext(l.ctx, "history load failed", "symbol", t.dependency.Instrument.String(), "interval", intervalName(t.dependency), "error", err, "retry_in", wait)
 }
 
-// intervalOf names the interval of a need in the log.
-func intervalOf(n alert.Dependency) string {
-	if n.Interval == 0 {
+// intervalName returns the interval of a dependency for the log.
+func intervalName(d alert.Dependency) string {
+	if d.Interval == 0 {
 		return "price"
 	}
-	return n.Interval.String()
+	return d.Interval.String()
 }
 
-// readPrice reads the newest bar at the shortest interval of which there are any.
+// readPrice reads the newest bar at the shortest interval that has bars.
 func (e *Engine) readPrice(ctx context.Context, p *listing) (*priceRead, error) {
 	var err error
 	for _, i := range p.caps.Intervals {
@@ -132,19 +112,19 @@ func (e *Engine) readPrice(ctx context.Context, p *listing) (*priceRead, error) 
 	return nil, err
 }
 
-// loadPrices reads the bars since the last one that was evaluated.
-func (l *loop) loadPrices(p *priceTracker) {
-	w := p.backfill
-	l.startLoad(&p.tracker, p.need, func(ctx context.Context) (func(), error) {
-		place, err := l.resolveListing(ctx, p.need.Instrument)
+// loadPrice reads the price and the bars since the watermark.
+func (l *loop) loadPrice(p *priceTracker) {
+	fill := p.backfill
+	l.startLoad(&p.tracker, func(ctx context.Context) (func(), error) {
+		listing, err := l.resolveListing(ctx, p.dependency.Instrument)
 		if err != nil {
 			return nil, err
 		}
-		q, err := l.readPrice(ctx, place)
+		q, err := l.readPrice(ctx, listing)
 		if err != nil {
 			return nil, err
 		}
-		missed, err := l.readMissed(ctx, q, w)
+		missed, err := l.readMissed(ctx, q, fill)
 		if err != nil {
 			return nil, err
 		}
@@ -152,164 +132,165 @@ func (l *loop) loadPrices(p *priceTracker) {
 	})
 }
 
-// loaded evaluates what was missed and goes on from there.
+// loaded evaluates the missed bars and tracks the price from there on.
 func (p *priceTracker) loaded(l *loop, q *priceRead, missed []missedBar) {
 	now := l.cfg.Now()
 	p.start(l, q)
 	for i := range missed {
 		m := &missed[i]
-		l.newFirings = l.index.FireBar(l.newFirings, p.need.Instrument, p.wallBar(m.bar), m.closed, now.Sub(m.closed) > lateAfter)
+		l.newFirings = l.index.FireBar(l.newFirings, p.dependency.Instrument, p.wallBar(m.bar), m.closed, now.Sub(m.closed) > lateAfter)
 	}
-	if p.hasBar { // what the price did in this bar was seen, but not for alerts that have come since
-		l.newFirings = l.index.FireBar(l.newFirings, p.need.Instrument, p.wallBar(q.bar), now, false)
+	if p.hasBar { // alerts added since have not seen what the price did in this bar
+		l.newFirings = l.index.FireBar(l.newFirings, p.dependency.Instrument, p.wallBar(q.bar), now, false)
 	}
 	p.applyRead(l, q, now)
 	p.ready, p.backfill = true, backfill{}
-	l.setWatermark(&p.tracker, p.need, p.lastClosed)
-	l.reportMissed(p.need, len(missed))
+	l.setWatermark(&p.tracker, p.lastClosed)
+	l.logMissed(p.dependency, len(missed))
 }
 
-func (l *loop) reportMissed(n alert.Dependency, bars int) {
+func (l *loop) logMissed(d alert.Dependency, bars int) {
 	if bars > 0 {
-		l.cfg.Log.InfoContext(l.ctx, "missed bars evaluated", "symbol", n.Instrument.String(), "interval", intervalOf(n), "bars", bars)
+		l.cfg.Log.InfoContext(l.ctx, "missed bars evaluated", "symbol", d.Instrument.String(), "interval", intervalName(d), "bars", bars)
 	}
 }
 
-// watchedIndicator is a selection that alerts wait for.
+// watchedIndicator is an indicator that alerts depend on.
 type watchedIndicator struct {
 	key       string
 	selection *indicator.Selection
 }
 
-// depthFor returns how many bars a series needs for its selections.
-func (l *loop) depthFor(s *barTracker) (depth int, all []watchedIndicator) {
+// depthFor returns how many bars the indicators of a tracker need.
+func (l *loop) depthFor(b *barTracker) (depth int, all []watchedIndicator) {
 	depth = l.cfg.Depth
-	for key, selection := range l.index.Groups(s.need) {
-		st := newEvaluator(selection, s.need.Interval, market.Calendar{})
-		depth = max(depth, st.history.Len())
+	for key, selection := range l.index.Groups(b.dependency) {
+		ev := newEvaluator(selection, b.dependency.Interval, market.Calendar{})
+		depth = max(depth, ev.history.Len())
 		all = append(all, watchedIndicator{key, selection})
 	}
 	return depth, all
 }
 
-// loadSeries reads the window, and the bars since the last one that was evaluated.
-// A window that is there already is deepened.
-func (l *loop) loadSeries(s *barTracker) {
-	depth, all := l.depthFor(s)
-	w := s.backfill
-	if !s.ready {
-		s.pending, s.mustReach = nil, 0
-		if line := l.subscriptions[subscriptionFor(s.need)]; line != nil {
-			s.mustReach = line.closed
+// loadBars reads the rolling window and the bars since the watermark. A window that is
+// loaded already is extended back.
+func (l *loop) loadBars(b *barTracker) {
+	depth, all := l.depthFor(b)
+	fill, interval := b.backfill, b.dependency.Interval
+	if !b.ready {
+		b.pending, b.mustReach = nil, 0
+		if sub := l.subscriptions[subscriptionFor(b.dependency)]; sub != nil {
+			b.mustReach = sub.closed
 		}
 	}
-	l.startLoad(&s.tracker, s.need, func(ctx context.Context) (func(), error) {
-		place, err := l.resolveListing(ctx, s.need.Instrument)
+	l.startLoad(&b.tracker, func(ctx context.Context) (func(), error) {
+		listing, err := l.resolveListing(ctx, b.dependency.Instrument)
 		if err != nil {
 			return nil, err
 		}
-		from := place.evaluatedThrough(l.cfg.Now(), s.need.Interval, w)
-		missing := place.calendar.Count(s.need.Interval, market.Span{Open: from, Close: place.clock.Unix(l.cfg.Now())})
-		want := min(depth+missing+spareBars, maxLoaded)
-		set, err := l.cfg.Data.Bars(ctx, marketdata.Request{Symbol: place.symbol, Interval: s.need.Interval, Bars: want})
+		from := listing.evaluatedThrough(l.cfg.Now(), interval, fill)
+		missing := listing.calendar.Count(interval, market.Span{Open: from, Close: listing.clock.Unix(l.cfg.Now())})
+		total := min(depth+missing+spareBars, maxLoaded)
+		set, err := l.cfg.Data.Bars(ctx, marketdata.Request{Symbol: listing.symbol, Interval: interval, Bars: total})
 		if err == nil && set.Stale {
 			err = fault.Unreachable(nil, 0, "%s does not answer", set.Provider)
 		}
 		if err != nil {
 			return nil, err
 		}
-		got := newLoadedBars(place, s.need.Interval, &set, want)
+		got := newLoadedBars(listing, interval, &set, total)
 		if got.closed.Len() == 0 {
-			return nil, fault.Unreachable(nil, 0, "%s has no %s bar of %s that has closed", set.Provider, s.need.Interval, place.symbol.Name)
+			return nil, fault.Unreachable(nil, 0, "%s has no closed %s bar of %s", set.Provider, interval, listing.symbol.Name)
 		}
 		got.evaluate(all, from)
 		return func() {
-			if left := depth + missing + 1 - want; left > 0 {
-				l.cfg.Log.WarnContext(l.ctx, "more bars were missed than are evaluated", "symbol", place.symbol.String(), "interval", s.need.Interval.String(), "left_out", left)
+			if skipped := depth + missing + 1 - total; skipped > 0 {
+				l.cfg.Log.WarnContext(l.ctx, "missed bars skipped: too many", "symbol", listing.symbol.String(), "interval", interval.String(), "bars", skipped)
 			}
-			s.loaded(l, got, depth, from)
+			b.loaded(l, got, depth, from)
 		}, nil
 	})
 }
 
-// loaded takes the window over.
-func (s *barTracker) loaded(l *loop, got *loadedBars, depth int, from int64) {
-	if s.ready {
-		s.extendBack(l, got, depth, from)
+// loaded takes the loaded bars as the rolling window and fires their signals.
+func (b *barTracker) loaded(l *loop, got *loadedBars, depth int, from int64) {
+	if b.ready {
+		b.extendBack(l, got, depth, from)
 		return
 	}
 	n := got.closed.Len()
 	last := got.closed.T[n-1]
-	if last < s.mustReach {
-		// The feed has told a bar that is missing here: the venue was slower to write it.
-		l.retry[s.need] = l.cfg.Now().Add(tickInterval)
+	if last < b.mustReach {
+		// The feed has delivered a newer bar, which the venue's REST API does not have yet.
+		b.retryAt = l.cfg.Now().Add(tickInterval)
 		return
 	}
-	l.ensureSubscription(subscriptionFor(s.need), last)
-	s.place, s.reachesStart, s.builtFrom, s.depth = got.listing, got.reachesStart && n <= depth, got.builtFrom, depth
-	s.bars = copyOf(got.closed.Tail(depth), depth/2)
-	s.evaluators = got.evaluators
-	s.ready, s.backfill = true, backfill{}
+	l.ensureSubscription(subscriptionFor(b.dependency), last)
+	b.listing, b.reachesStart, b.builtFrom, b.depth = got.listing, got.reachesStart && n <= depth, got.builtFrom, depth
+	b.bars = copyOf(got.closed.Tail(depth), depth/2)
+	b.evaluators = got.evaluators
+	b.ready, b.backfill = true, backfill{}
 	now := l.cfg.Now()
-	for _, f := range got.signals {
-		l.newFirings = l.index.FireSignal(l.newFirings, s.need, f.key, f.label, f.value, f.closed, now.Sub(f.closed) > lateAfter)
-	}
-	l.windows.put(subscriptionFor(s.need), &s.window)
-	s.publish(got.forming, got.hasForming, now)
-	l.setWatermark(&s.tracker, s.need, s.bars.T[s.bars.Len()-1])
-	pending := s.pending
-	s.pending = nil
+	b.fireSignals(l, got.signals, now)
+	l.windows.put(subscriptionFor(b.dependency), &b.window)
+	b.publish(got.forming, got.hasForming, now)
+	l.setWatermark(&b.tracker, b.bars.T[b.bars.Len()-1])
+	pending := b.pending
+	b.pending = nil
 	for _, bar := range pending {
-		s.close(l, bar, s.place.closeTime(s.need.Interval, bar.T), false)
+		b.close(l, bar, b.listing.closeTime(b.dependency.Interval, bar.T), false)
 	}
-	l.reportMissed(s.need, n-got.firstEvaluated)
+	l.logMissed(b.dependency, n-got.firstEvaluated)
 	if got.skippedBefore != 0 {
-		l.cfg.Log.WarnContext(l.ctx, "bars were missed that lie too far back; alerts did not see them", "symbol", s.need.Instrument.String(), "interval", intervalOf(s.need),
-			"from", s.place.clock.Wall(from).UTC(), "to", s.place.clock.Wall(got.skippedBefore).UTC())
+		l.cfg.Log.WarnContext(l.ctx, "missed bars skipped: no history for the indicator", "symbol", b.dependency.Instrument.String(), "interval", intervalName(b.dependency),
+			"from", b.listing.clock.Wall(from).UTC(), "to", b.listing.clock.Wall(got.skippedBefore).UTC())
 	}
-	s.extendIfShort(l)
+	b.extendIfShort(l)
 }
 
-// extendIfShort deepens a window that a selection finds too short.
-func (s *barTracker) extendIfShort(l *loop) {
-	if !s.ready || s.inProgress || s.reachesStart {
+func (b *barTracker) fireSignals(l *loop, signals []confirmedSignal, now time.Time) {
+	for _, s := range signals {
+		l.newFirings = l.index.FireSignal(l.newFirings, b.dependency, s.key, s.label, s.value, s.closed, now.Sub(s.closed) > lateAfter)
+	}
+}
+
+// extendIfShort loads older bars if the window is too short for an indicator.
+func (b *barTracker) extendIfShort(l *loop) {
+	if !b.ready || b.inProgress || b.reachesStart {
 		return
 	}
-	if depth, _ := l.depthFor(s); depth > s.bars.Len() && s.bars.Len() < maxLoaded-1 {
-		s.include(l.cfg.Now(), 0)
-		l.loadSeries(s)
+	if depth, _ := l.depthFor(b); depth > b.bars.Len() && b.bars.Len() < maxLoaded-1 {
+		b.include(l.cfg.Now(), 0)
+		l.loadBars(b)
 	}
 }
 
-// extendBack puts older bars before those that are there, and evaluates the newest for
-// the selections that had to wait.
-func (s *barTracker) extendBack(l *loop, got *loadedBars, depth int, from int64) {
-	older := got.closed.Slice(0, got.closed.Search(s.bars.T[0]))
-	all := copyOf(older, s.bars.Len()+depth/2)
-	for i := range s.bars.Len() {
-		all.Append(s.bars.At(i))
+// extendBack puts older bars before the window and evaluates the newest bars for the
+// indicators that had too few.
+func (b *barTracker) extendBack(l *loop, got *loadedBars, depth int, from int64) {
+	older := got.closed.Slice(0, got.closed.Search(b.bars.T[0]))
+	all := copyOf(older, b.bars.Len()+depth/2)
+	for i := range b.bars.Len() {
+		all.Append(b.bars.At(i))
 	}
 	waited := make(map[string]bool)
-	for key, st := range s.evaluators {
-		waited[key] = s.isTooShort(st)
+	for key, ev := range b.evaluators {
+		waited[key] = b.isTooShort(ev)
 	}
-	s.bars, s.reachesStart, s.depth = all, got.reachesStart, max(s.depth, depth)
-	merged := &loadedBars{listing: s.place, interval: s.need.Interval, closed: s.bars, reachesStart: s.reachesStart, evaluators: make(map[string]*evaluator)}
-	var groups []watchedIndicator
-	for key, selection := range l.index.Groups(s.need) {
-		if st := s.evaluators[key]; st == nil || waited[key] {
-			groups = append(groups, watchedIndicator{key, selection})
+	b.bars, b.reachesStart, b.depth = all, got.reachesStart, max(b.depth, depth)
+	merged := &loadedBars{listing: b.listing, interval: b.dependency.Interval, closed: b.bars, reachesStart: b.reachesStart, evaluators: make(map[string]*evaluator)}
+	var indicators []watchedIndicator
+	for key, selection := range l.index.Groups(b.dependency) {
+		if ev := b.evaluators[key]; ev == nil || waited[key] {
+			indicators = append(indicators, watchedIndicator{key, selection})
 		}
 	}
-	merged.evaluate(groups, from)
-	maps.Copy(s.evaluators, merged.evaluators)
-	now := l.cfg.Now()
-	for _, f := range merged.signals {
-		l.newFirings = l.index.FireSignal(l.newFirings, s.need, f.key, f.label, f.value, f.closed, now.Sub(f.closed) > lateAfter)
-	}
-	s.backfill = backfill{}
-	l.setWatermark(&s.tracker, s.need, s.bars.T[s.bars.Len()-1])
-	if v := s.window.Load(); v != nil {
-		s.publish(v.forming, v.hasForming, v.asOf)
+	merged.evaluate(indicators, from)
+	maps.Copy(b.evaluators, merged.evaluators)
+	b.fireSignals(l, merged.signals, l.cfg.Now())
+	b.backfill = backfill{}
+	l.setWatermark(&b.tracker, b.bars.T[b.bars.Len()-1])
+	if w := b.window.Load(); w != nil {
+		b.publish(w.forming, w.hasForming, w.asOf)
 	}
 }

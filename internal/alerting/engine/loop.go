@@ -13,14 +13,14 @@ import (
 )
 
 const (
-	tickInterval      = time.Second      // of the loop: expiry, retries and marks keep to it
-	watermarkInterval = 5 * time.Second  // between writes of how far bars were evaluated
-	idleTTL           = time.Minute      // what nothing needs is followed for so long: the next alert often comes soon
-	lateAfter         = 30 * time.Second // a bar that was read later than this after its close was missed
-	expiryGrace       = time.Minute      // bars that come late may still fire an alert that expired after they closed
+	tickInterval      = time.Second      // of expiry, retries and watermarks
+	watermarkInterval = 5 * time.Second  // between writes of watermarks
+	idleTTL           = time.Minute      // how long an unneeded tracker is kept: the next alert often follows soon
+	lateAfter         = 30 * time.Second // a bar read later than this after its close makes a late firing
+	expiryGrace       = time.Minute      // delayed bars may still fire an alert that expired after they closed
 	maxStall          = 10 * time.Second // without a tick: the process was stopped, or the machine slept
 	commitBatch       = 1000             // firings in one commit
-	maxCommitBackoff  = 30 * time.Second // between attempts to commit
+	maxCommitBackoff  = 30 * time.Second
 )
 
 // loop is a running engine. One goroutine owns it.
@@ -29,45 +29,42 @@ type loop struct {
 	ctx, drainCtx context.Context
 	index         *alert.Index
 	events        chan feed.Event
-	results       chan func() // of what runs in the background
+	results       chan func() // of async work
 	slots         chan struct{}
 	running       sync.WaitGroup
 
 	priceTrackers map[market.Symbol]*priceTracker
 	barTrackers   map[alert.Dependency]*barTracker
 	subscriptions map[provider.Sub]*feedSubscription
-	idle          map[alert.Dependency]time.Time // what nothing needs, and since when
-	retry         map[alert.Dependency]time.Time // what could not be loaded, and when to try again
-	extraSymbols  map[market.Symbol]bool         // whose price is followed for others than alerts
+	extraSymbols  map[market.Symbol]bool // requested by Follow
 
 	newFirings          []alert.Firing // since the last commit
 	expired             []alert.Alert  // not removed from the store yet
-	consecutiveFailures int            // commits in a row that failed
+	consecutiveFailures int            // of commits
 	commitErr           error          // of the last commit
-	retryAt             time.Time      // when to try to commit again
+	retryAt             time.Time      // of the next commit after a failure
 
-	watermarks      map[provider.Sub]int64 // not written yet
+	watermarks      map[provider.Sub]int64 // not saved yet
 	watermarksSaved time.Time
 	health          map[string]*venueHealth
-	lastTick        time.Time // when the deadlines were kept last
-	resumedAt       time.Time // when the loop last went on after it had stood still
+	lastTick        time.Time
+	resumedAt       time.Time // when the loop last resumed after a stall
 
-	evaluations uint64 // of indicators, each of one bar
+	evaluations uint64 // indicator values computed, one per bar
 	firings     uint64 // committed
-	late        uint64 // of them, found afterwards
+	late        uint64 // committed late firings
 }
 
-func newLoop(ctx, hard context.Context, e *Engine) *loop {
+func newLoop(ctx, drainCtx context.Context, e *Engine) *loop {
 	return &loop{
-		Engine: e, ctx: ctx, drainCtx: hard, index: alert.NewIndex(),
+		Engine: e, ctx: ctx, drainCtx: drainCtx, index: alert.NewIndex(),
 		events: make(chan feed.Event, maxEvents), results: make(chan func(), maxLoads), slots: make(chan struct{}, maxLoads),
-		priceTrackers: make(map[market.Symbol]*priceTracker), barTrackers: make(map[alert.Dependency]*barTracker), subscriptions: make(map[provider.Sub]*feedSubscription),
-		idle: make(map[alert.Dependency]time.Time), retry: make(map[alert.Dependency]time.Time),
-		watermarks: make(map[provider.Sub]int64), health: make(map[string]*venueHealth),
+		priceTrackers: make(map[market.Symbol]*priceTracker), barTrackers: make(map[alert.Dependency]*barTracker),
+		subscriptions: make(map[provider.Sub]*feedSubscription), watermarks: make(map[provider.Sub]int64), health: make(map[string]*venueHealth),
 	}
 }
 
-// run handles one thing at a time until the context ends.
+// run handles commands, results and events one at a time until the context ends.
 func (l *loop) run() {
 	ticker := time.NewTicker(tickInterval)
 	defer ticker.Stop()
@@ -93,7 +90,7 @@ func (l *loop) run() {
 	}
 }
 
-// handleQueued handles the events that are there already, so that one commit serves all.
+// handleQueued handles the events that are queued already, so that one commit serves all.
 func (l *loop) handleQueued() {
 	for range maxEvents {
 		select {
@@ -105,28 +102,27 @@ func (l *loop) handleQueued() {
 	}
 }
 
-// handleEvent hands an event to those who follow its bars.
 func (l *loop) handleEvent(e *feed.Event) {
-	line := l.subscriptions[e.Sub]
-	if line == nil {
-		return // on its way when it was dropped
+	s := l.subscriptions[e.Sub]
+	if s == nil {
+		return // sent before the unsubscribe
 	}
 	if e.Kind == provider.Closed {
-		line.closed = max(line.closed, e.Bar.T)
+		s.closed = max(s.closed, e.Bar.T)
 	}
-	if line.prices != nil {
-		line.prices.handleEvent(l, e)
+	if s.prices != nil {
+		s.prices.handleEvent(l, e)
 		if l.cfg.Observe != nil {
 			l.cfg.Observe(e.Event)
 		}
 	}
-	if line.bars != nil {
-		line.bars.handleEvent(l, e)
+	if s.bars != nil {
+		s.bars.handleEvent(l, e)
 	}
 }
 
-// commit makes what was found last, and then tells it. When that fails nothing is
-// told; the firings stay pending in the book and are tried again.
+// commit stores new firings and then publishes them. If storing fails, nothing is
+// published and the firings are retried; the index keeps them as uncommitted.
 func (l *loop) commit() {
 	if len(l.newFirings) == 0 && l.consecutiveFailures == 0 || l.consecutiveFailures > 0 && l.cfg.Now().Before(l.retryAt) {
 		return
@@ -135,16 +131,16 @@ func (l *loop) commit() {
 	if l.consecutiveFailures > 0 {
 		firings = l.index.Uncommitted(nil)
 	}
-	for part := range slices.Chunk(firings, commitBatch) {
-		entries, err := l.cfg.Store.FireAlerts(l.drainCtx, part)
+	for batch := range slices.Chunk(firings, commitBatch) {
+		entries, err := l.cfg.Store.FireAlerts(l.drainCtx, batch)
 		if err != nil {
 			l.commitFailed(err)
 			return
 		}
-		for i := range part {
-			l.index.RemoveFired(part[i].ID)
-			l.markUnused(part[i].Dependency())
-			if part[i].Late {
+		for i := range batch {
+			l.index.RemoveFired(batch[i].ID)
+			l.markUnused(batch[i].Dependency())
+			if batch[i].Late {
 				l.late++
 			}
 		}
@@ -153,59 +149,54 @@ func (l *loop) commit() {
 	}
 	l.newFirings = l.newFirings[:0]
 	if l.consecutiveFailures > 0 {
-		l.cfg.Log.InfoContext(l.ctx, "fired alerts are committed again", "firings", len(firings), "after_failures", l.consecutiveFailures)
+		l.cfg.Log.InfoContext(l.ctx, "alert commit recovered", "firings", len(firings), "after_failures", l.consecutiveFailures)
 		l.consecutiveFailures, l.commitErr = 0, nil
 	}
 }
 
 func (l *loop) commitFailed(err error) {
-	l.newFirings = l.newFirings[:0] // the book has them
+	l.newFirings = l.newFirings[:0] // the index has them
 	l.consecutiveFailures++
 	l.commitErr = err
 	wait := l.backoff(l.consecutiveFailures, maxCommitBackoff, err)
 	l.retryAt = l.cfg.Now().Add(wait)
-	l.cfg.Log.ErrorContext(l.ctx, "fired alerts are not committed and wait", "error", err, "attempt", l.consecutiveFailures, "retry_in", wait)
+	l.cfg.Log.ErrorContext(l.ctx, "alert commit failed", "error", err, "attempt", l.consecutiveFailures, "retry_in", wait)
 }
 
-// onTick keeps the deadlines.
 func (l *loop) onTick() {
 	now := l.cfg.Now()
-	for need, at := range l.retry {
-		if !now.Before(at) {
-			delete(l.retry, need)
-			l.load(need)
+	for t := range l.trackers() {
+		if !t.retryAt.IsZero() && !now.Before(t.retryAt) {
+			t.retryAt = time.Time{}
+			l.load(t)
 		}
-	}
-	for need, since := range l.idle {
-		if now.Sub(since) >= idleTTL {
-			delete(l.idle, need)
-			l.untrack(need)
+		if !t.unusedSince.IsZero() && now.Sub(t.unusedSince) >= idleTTL {
+			t.unusedSince = time.Time{}
+			l.untrack(t)
 		}
 	}
 	l.resubscribe(now)
 	l.publishStatus(now)
 	if now.Sub(l.lastTick) > maxStall {
-		l.resumedAt = now // what happened meanwhile is still to come
+		l.resumedAt = now // the events of the stall are still to come
 	}
 	if l.lastTick = now; now.Sub(l.resumedAt) >= expiryGrace {
 		l.expired = l.index.Expire(l.expired, now.Add(-expiryGrace), l.mayStillFire)
 	}
-	l.expire()
+	l.removeExpired()
 	if now.Sub(l.watermarksSaved) >= watermarkInterval {
 		l.watermarksSaved = now
 		l.saveWatermarks()
 	}
 }
 
-// expire removes the alerts that waited in vain from the store. They left the book
-// a while after their time, and not while bars of theirs were missing in which they
-// may have come true.
-func (l *loop) expire() {
+// removeExpired removes expired alerts from the store.
+func (l *loop) removeExpired() {
 	if len(l.expired) == 0 {
 		return
 	}
 	if err := l.cfg.Store.ExpireAlerts(l.drainCtx, l.expired); err != nil {
-		l.cfg.Log.ErrorContext(l.ctx, "expired alerts are not removed and wait", "error", err, "alerts", len(l.expired))
+		l.cfg.Log.ErrorContext(l.ctx, "alert expiry failed", "error", err, "alerts", len(l.expired))
 		return
 	}
 	for i := range l.expired {
@@ -214,37 +205,20 @@ func (l *loop) expire() {
 	l.expired = nil
 }
 
-// setWatermark notes that bars up to t have been evaluated. What no alert needs is not
-// marked: if there are any, another engine watches them and knows how far it is.
-func (l *loop) setWatermark(s *tracker, n alert.Dependency, t int64) {
-	if l.index.DependsOn(n) {
-		l.watermarks[subscriptionFor(n)] = t
-		s.watermarked = true
-	}
-}
-
-// clearWatermark has a mark forgotten that was made here.
-func (l *loop) clearWatermark(s *tracker, n alert.Dependency) {
-	delete(l.watermarks, subscriptionFor(n))
-	if s.watermarked {
-		l.watermarks[subscriptionFor(n)] = 0
-	}
-}
-
-// saveWatermarks writes how far bars were evaluated. It must not run ahead of what they
-// fired: after a crash everything from the mark on is evaluated again.
+// saveWatermarks stores the watermarks. A watermark must not pass an uncommitted firing:
+// after a crash, evaluation resumes from it.
 func (l *loop) saveWatermarks() {
 	if len(l.watermarks) == 0 || l.consecutiveFailures > 0 || len(l.newFirings) > 0 {
 		return
 	}
 	if err := l.cfg.Store.SaveMarks(l.drainCtx, l.watermarks); err != nil {
-		l.cfg.Log.WarnContext(l.ctx, "marks are not written", "error", err) // the next attempt is soon
+		l.cfg.Log.WarnContext(l.ctx, "watermark save failed", "error", err) // the next attempt follows soon
 		return
 	}
 	clear(l.watermarks)
 }
 
-// close commits what was found last.
+// close commits the last firings.
 func (l *loop) close() error {
 	l.retryAt = time.Time{}
 	l.commit()
@@ -253,7 +227,7 @@ func (l *loop) close() error {
 	return l.commitErr
 }
 
-// async runs work beside the loop, and what it returns in the loop.
+// async runs work in a goroutine and the function it returns in the loop.
 func (l *loop) async(work func(ctx context.Context) (apply func())) {
 	l.running.Go(func() {
 		apply := work(l.ctx)

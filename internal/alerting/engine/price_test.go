@@ -160,7 +160,7 @@ func throughTrouble(t *testing.T, seed uint64) {
 			s.venue.setDown(false)
 		}
 	}
-	// Whatever the seed, this outage makes an alert late: in five hours the price moves
+	// For every seed, this outage makes an alert late: in five hours the price moves
 	// by more than 3.
 	time.Sleep(time.Minute)
 	price := s.venue.wave(symbol("BTC"), time.Now().Unix()/tickEvery*tickEvery)
@@ -205,13 +205,13 @@ func throughTrouble(t *testing.T, seed uint64) {
 		}
 	}
 	late := slices.DeleteFunc(told, func(f firing) bool { return !f.Late })
-	t.Logf("%d alerts, %d fired, %d of them late, %d could not be told", len(prices)+len(signals), fired, len(late), unknowable)
+	t.Logf("%d alerts, %d fired, %d of them late, %d ambiguous", len(prices)+len(signals), fired, len(late), unknowable)
 	if fired < turns/6 || len(late) == 0 || unknowable > 5 {
 		t.Errorf("%d fired, %d late, %d unknowable: the trouble does not test much", fired, len(late), unknowable)
 	}
 }
 
-// ambiguous reports whether a bar alone cannot tell that an alert was reached: only
+// ambiguous reports whether a bar alone does not show that an alert was reached: only
 // in the minute it was made in, which had been there before.
 func (v *venue) ambiguous(a alert.Alert, tick int64) bool {
 	minute := a.Created.Unix() / 60 * 60
@@ -262,7 +262,7 @@ func TestEngine_DaysAwayAreReadInLongerBars(t *testing.T) {
 				// In the day before the start the minute is known, before that the hour, and
 				// in the hour in which the alert was made the minute again.
 				if off := f.Triggered.Unix() - tick; off <= 0 || off > 3600 {
-					t.Errorf("%+v: reached at %v, told %v", a.Condition, time.Unix(tick, 0).UTC(), f.Triggered)
+					t.Errorf("%+v: reached at %v, fired at %v", a.Condition, time.Unix(tick, 0).UTC(), f.Triggered)
 				}
 			}
 		}
@@ -323,7 +323,7 @@ func TestSet_GivesUpOnAPriceThatIsAlwaysOld(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
 		_, err := s.Set(ctx, ann(), above("BTC", 500))
-		if fault.KindOf(err) != fault.Unavailable || !strings.Contains(err.Error(), "grew old") {
+		if fault.KindOf(err) != fault.Unavailable || !strings.Contains(err.Error(), "outdated") {
 			t.Errorf("%v", err)
 		}
 		if active := s.active(); len(active) > 0 {

@@ -12,52 +12,50 @@ import (
 	"candela/internal/market/provider"
 )
 
-// maxPriceAge is how old the newest price may be when an alert is set. What the price
-// did in that time before the alert may still fire it.
+// maxPriceAge is the greatest age of the price when an alert is created. Price moves of
+// that time before the creation may fire the alert.
 const maxPriceAge = 3 * time.Second
 
-// afterAllAlerts opens after every alert was made, so a bar of it counts whole.
+// afterAllAlerts is an open time after the creation of every alert, so that the high and
+// low of the bar count.
 const afterAllAlerts = 1 << 50
 
-// priceTracker follows the price of an instrument, by the bars of the shortest interval
-// there is: they tell how far the price went between two events.
+// priceTracker tracks the price of an instrument by the bars of the shortest interval:
+// their highs and lows show how far the price went between two events.
 type priceTracker struct {
 	tracker
-	need       alert.Dependency
-	place      *listing // nil before anything was read
 	sub        provider.Sub
-	bar        market.Bar // the newest one, as far as it is known
-	hasBar     bool       // bar is
-	updatedAt  time.Time  // when a bar was last told
-	lastClosed int64      // the newest bar that closed and was evaluated
+	bar        market.Bar // the newest one; valid if hasBar
+	hasBar     bool
+	updatedAt  time.Time // of bar
+	lastClosed int64     // the newest closed bar that was evaluated
 	published  atomic.Pointer[lastPrice]
 }
 
-// lastPrice is a price for everyone to read.
+// lastPrice is the published price.
 type lastPrice struct {
 	price        float64
-	at           time.Time // the venue's, by our clock
-	marketClosed bool      // the market is closed
+	at           time.Time // the venue's time, as wall time
+	marketClosed bool
 }
 
-// priceRead is the newest bar of an instrument, as it was read.
+// priceRead is the newest bar of an instrument, read over REST.
 type priceRead struct {
 	listing      *listing
 	sub          provider.Sub
 	bar          market.Bar
-	closed       int64     // the newest bar that has closed
-	asOf         time.Time // the venue's time of its close, by our clock
+	closed       int64     // the newest closed bar
+	asOf         time.Time // the venue's time of the price, as wall time
 	readAt       time.Time
-	marketClosed bool // the market is closed
+	marketClosed bool
 }
 
-// newPriceRead takes the newest bars of a set.
 func newPriceRead(p *listing, i market.Interval, set *marketdata.BarSet) priceRead {
 	n := set.Bars.Len()
-	q := priceRead{listing: p, sub: provider.Sub{Symbol: p.symbol, Interval: i}, bar: set.Bars.At(n - 1), asOf: set.AsOf}
+	q := priceRead{listing: p, sub: provider.Sub{Symbol: p.symbol, Interval: i}, bar: set.Bars.At(n - 1)}
 	_, open := p.calendar.Bucket(i, p.clock.Unix(set.AsOf))
 	q.marketClosed = !open && p.closeTime(i, q.bar.T).Before(set.AsOf)
-	q.asOf = p.dated(i, q.bar.T, set.AsOf)
+	q.asOf = p.priceTime(i, q.bar.T, set.AsOf)
 	switch {
 	case !set.Forming:
 		q.closed = q.bar.T
@@ -69,102 +67,99 @@ func newPriceRead(p *listing, i market.Interval, set *marketdata.BarSet) priceRe
 	return q
 }
 
-// dated returns the venue's time of the last price of a bar that was told or read at
-// a time. While a bar runs, the venue says what the price is at that time. A bar that
-// has ended tells none that is newer than its end, however often it is read, and of a
-// bar in a file only the open has a time.
-func (p *listing) dated(i market.Interval, open int64, told time.Time) time.Time {
-	ended := p.closeTime(i, open)
+// priceTime returns the wall time of the last price of a bar received at a time. The
+// price of a forming bar is current; that of a closed bar is no newer than its close,
+// however often it is read. In a file only the open of a bar has a time.
+func (p *listing) priceTime(i market.Interval, open int64, received time.Time) time.Time {
+	closed := p.closeTime(i, open)
 	switch {
-	case !told.Before(ended):
-		return ended
+	case !received.Before(closed):
+		return closed
 	case p.caps.Files:
 		return p.clock.Wall(open)
 	default:
-		return told
+		return received
 	}
 }
 
-// isFresh reports whether the price is known well enough to set an alert.
+// isFresh reports whether the price is new enough to create an alert.
 func (p *priceTracker) isFresh(now time.Time) bool {
 	return p != nil && p.hasBar && now.Sub(p.updatedAt) <= maxPriceAge
 }
 
-// isFresh is the same of a quote: a loop that stood still may come to it late.
+// isFresh reports the same of a read: a stalled loop may handle it late.
 func (q *priceRead) isFresh(now time.Time) bool { return now.Sub(q.readAt) <= maxPriceAge }
 
-// unreachedSince returns when the bar that runs opened, if the price has not reached the
-// threshold in it; the zero time otherwise. After a restart that bar tells what
-// happened to an alert that was made in it.
+// unreachedSince returns the open of the forming bar if the price has not reached the
+// threshold in it, otherwise the zero time. After a restart the high and low of that bar
+// then count for an alert created in it.
 func (p *priceTracker) unreachedSince(c *alert.Condition, now time.Time) time.Time {
-	span, open := p.place.calendar.Bucket(p.sub.Interval, p.place.clock.Unix(now))
+	span, open := p.listing.calendar.Bucket(p.sub.Interval, p.listing.clock.Unix(now))
 	threshold := c.Threshold.InexactFloat64()
 	switch {
 	case !open || p.bar.T > span.Open:
 		return time.Time{}
-	case p.bar.T < span.Open: // nothing was traded in it yet
+	case p.bar.T < span.Open: // no trade in it yet
 	case c.Type == alert.PriceAbove && threshold <= p.bar.H, c.Type == alert.PriceBelow && threshold >= p.bar.L:
 		return time.Time{}
 	}
-	return p.place.clock.Wall(span.Open).UTC().Truncate(time.Second)
+	return p.listing.clock.Wall(span.Open).UTC().Truncate(time.Second)
 }
 
-// start begins to follow by a quote, unless that is done already.
+// start subscribes to live bars after the first read.
 func (p *priceTracker) start(l *loop, q *priceRead) {
-	if p.place == nil {
-		p.place, p.sub, p.lastClosed = q.listing, q.sub, q.closed
+	if p.listing == nil {
+		p.listing, p.sub, p.lastClosed = q.listing, q.sub, q.closed
 		l.ensureSubscription(q.sub, q.closed).prices = p
 	}
 }
 
-// handleEvent handles an event of the feed.
 func (p *priceTracker) handleEvent(l *loop, e *feed.Event) {
-	at, now := p.place.wallTime(e.At), l.cfg.Now()
-	told := at
-	if told.After(now) {
-		told = now // the venue's clock is ahead of ours
+	at, now := p.listing.wallTime(e.At), l.cfg.Now()
+	received := at
+	if received.After(now) {
+		received = now // the venue's clock is ahead of ours
 	}
 	switch e.Kind {
 	case provider.Traded:
 		l.fireRange(p, e.Price, e.Price, e.Price, at, false)
-		p.published.Store(&lastPrice{price: e.Price, at: told})
-		if span, ok := p.place.calendar.Bucket(p.sub.Interval, e.At.Unix()); ok && span.Open == p.bar.T {
+		p.published.Store(&lastPrice{price: e.Price, at: received})
+		if span, ok := p.listing.calendar.Bucket(p.sub.Interval, e.At.Unix()); ok && span.Open == p.bar.T {
 			p.bar.H, p.bar.L, p.bar.C = max(p.bar.H, e.Price), min(p.bar.L, e.Price), e.Price
 		}
 	case provider.Forming:
-		p.applyBar(l, e.Bar, told, at, false)
+		p.applyBar(l, e.Bar, received, at, false)
 	case provider.Closed:
-		closed := p.place.closeTime(p.sub.Interval, e.Bar.T)
+		closed := p.listing.closeTime(p.sub.Interval, e.Bar.T)
 		late := e.Backfilled && now.Sub(closed) > lateAfter
 		if e.Backfilled {
 			at = closed
 		}
-		p.close(l, e.Bar, told, at, closed, late)
+		p.close(l, e.Bar, received, at, closed, late)
 	default:
 	}
 }
 
-// close handles a bar that is final.
-func (p *priceTracker) close(l *loop, bar market.Bar, told, at, closed time.Time, late bool) {
+// close applies a closed bar.
+func (p *priceTracker) close(l *loop, bar market.Bar, received, at, closed time.Time, late bool) {
 	if bar.T <= p.lastClosed {
 		return
 	}
 	if bar.T < p.bar.T {
-		// A newer bar was read meanwhile, and alerts may have been made since.
-		l.newFirings = l.index.FireBar(l.newFirings, p.need.Instrument, p.wallBar(bar), closed, late)
+		// A newer bar was read meanwhile, and alerts may have been created since.
+		l.newFirings = l.index.FireBar(l.newFirings, p.dependency.Instrument, p.wallBar(bar), closed, late)
 	} else {
-		p.applyBar(l, bar, told, at, late)
+		p.applyBar(l, bar, received, at, late)
 	}
 	p.lastClosed = bar.T
-	if p.ready { // else older bars are still to be evaluated
-		l.setWatermark(&p.tracker, p.need, p.lastClosed)
+	if p.ready { // otherwise older bars are still to be evaluated
+		l.setWatermark(&p.tracker, p.lastClosed)
 	}
 }
 
-// applyBar handles what a bar has become, as the venue told at a time. What counts is
-// where the price went since the last time: its close, its high and low where they
-// went further than they were known to, and the whole of a bar that is new.
-func (p *priceTracker) applyBar(l *loop, bar market.Bar, told, at time.Time, late bool) {
+// applyBar fires the alerts in the range of prices since the last update: the close, a
+// high or low beyond the known ones, and the whole range of a new bar.
+func (p *priceTracker) applyBar(l *loop, bar market.Bar, received, at time.Time, late bool) {
 	if p.hasBar && bar.T < p.bar.T {
 		return
 	}
@@ -179,47 +174,47 @@ func (p *priceTracker) applyBar(l *loop, bar market.Bar, told, at time.Time, lat
 	if same {
 		bar.H, bar.L = max(bar.H, p.bar.H), min(bar.L, p.bar.L)
 	}
-	p.setLatest(l, bar, lastPrice{price: bar.C, at: p.place.dated(p.sub.Interval, bar.T, told)}, l.cfg.Now())
+	p.setLatest(l, bar, lastPrice{price: bar.C, at: p.listing.priceTime(p.sub.Interval, bar.T, received)}, l.cfg.Now())
 	l.fireRange(p, lo, hi, bar.C, at, late)
 }
 
-// applyRead handles a bar that was read. The first one may have begun before alerts of an
-// earlier run were made: what it reached before them does not count.
+// applyRead applies a bar that was read. The first one may have opened before alerts of
+// an earlier run were created; FireBar ignores what it reached before them.
 func (p *priceTracker) applyRead(l *loop, q *priceRead, now time.Time) {
-	shown := lastPrice{q.bar.C, q.asOf, q.marketClosed}
+	price := lastPrice{q.bar.C, q.asOf, q.marketClosed}
 	if !p.hasBar {
-		p.setLatest(l, q.bar, shown, now)
-		l.newFirings = l.index.FireBar(l.newFirings, p.need.Instrument, p.wallBar(q.bar), now, false)
+		p.setLatest(l, q.bar, price, now)
+		l.newFirings = l.index.FireBar(l.newFirings, p.dependency.Instrument, p.wallBar(q.bar), now, false)
 		return
 	}
 	p.applyBar(l, q.bar, q.asOf, now, false)
 	if p.bar.T == q.bar.T && p.bar.C == q.bar.C {
-		p.published.Store(&shown) // it also tells whether the market is closed
+		p.published.Store(&price) // with marketClosed, which events do not carry
 	}
 }
 
-// setLatest remembers the newest bar, and shows its price.
-func (p *priceTracker) setLatest(l *loop, bar market.Bar, shown lastPrice, now time.Time) {
+// setLatest sets the newest bar and publishes its price.
+func (p *priceTracker) setLatest(l *loop, bar market.Bar, price lastPrice, now time.Time) {
 	if !p.hasBar {
-		l.prices.put(p.need.Instrument, &p.published)
+		l.prices.put(p.dependency.Instrument, &p.published)
 	}
 	p.bar, p.hasBar, p.updatedAt = bar, true, now
-	p.published.Store(&shown)
+	p.published.Store(&price)
 }
 
 // fireRange fires the alerts between lo and hi.
 func (l *loop) fireRange(p *priceTracker, lo, hi, price float64, at time.Time, late bool) {
 	if late {
-		l.newFirings = l.index.FireBar(l.newFirings, p.need.Instrument, market.Bar{T: afterAllAlerts, H: hi, L: lo, C: price}, at, true)
+		l.newFirings = l.index.FireBar(l.newFirings, p.dependency.Instrument, market.Bar{T: afterAllAlerts, H: hi, L: lo, C: price}, at, true)
 		return
 	}
-	l.newFirings = l.index.FirePrice(l.newFirings, p.need.Instrument, lo, hi, at)
+	l.newFirings = l.index.FirePrice(l.newFirings, p.dependency.Instrument, lo, hi, at)
 }
 
-// wallBar returns a bar with its open by the clock on the wall.
+// wallBar returns a bar whose open is wall time.
 func (p *priceTracker) wallBar(bar market.Bar) market.Bar {
-	if p.place.clock.Speed != 0 {
-		bar.T = int64(math.Ceil(float64(p.place.clock.Wall(bar.T).UnixMilli()) / 1000))
+	if p.listing.clock.Speed != 0 {
+		bar.T = int64(math.Ceil(float64(p.listing.clock.Wall(bar.T).UnixMilli()) / 1000))
 	}
 	return bar
 }

@@ -54,7 +54,7 @@ func TestQuote_IsNewOrAskedFor(t *testing.T) {
 		}
 		s.venue.setDown(false)
 		time.Sleep(3 * time.Minute)
-		if lost := s.LaggingVenues(); len(lost) != 0 || s.logged("prices do not come") != 1 || s.logged("prices come again") != 1 {
+		if lost := s.LaggingVenues(); len(lost) != 0 || s.logged("venue prices stalled") != 1 || s.logged("venue prices resumed") != 1 {
 			t.Errorf("lost %v: %s", lost, s.log.String())
 		}
 		s.Follow(nil)
@@ -197,7 +197,7 @@ func TestQuote_IsNoNewerForBeingFollowed(t *testing.T) {
 }
 
 // TestQuote_OfBarsReadByTheClock holds that a venue without a stream is dated by its
-// bars: one that has ended by its end, one that runs by when the venue told it.
+// bars: one that has ended by its end, a forming one by the time of the venue.
 func TestQuote_OfBarsReadByTheClock(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -220,7 +220,7 @@ func TestQuote_OfBarsReadByTheClock(t *testing.T) {
 	})
 }
 
-// TestQuote_OfAFileIsDatedByTheFile holds that a file tells one time of a bar that
+// TestQuote_OfAFileIsDatedByTheFile holds that a file has one time of a bar that
 // runs, its open: reading it again makes its price no newer.
 func TestQuote_OfAFileIsDatedByTheFile(t *testing.T) {
 	t.Parallel()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/shopspring/decimal"
 
@@ -14,12 +15,12 @@ import (
 	"candela/internal/trading/order"
 )
 
-// What whoever trades needs to know of prices. Symbols bear their venue.
+// Quotes for trading. Symbols carry their venue.
 
-// Quote returns a price that is at most some seconds old, and asks the venue if
-// none is known.
+// Quote returns a price that is at most a few seconds old. It reads one from the venue if
+// the tracked price is older.
 func (e *Engine) Quote(ctx context.Context, s market.Symbol) (order.Quote, error) {
-	if q, known := e.LastQuote(s); known && e.cfg.Now().Sub(q.At) <= maxPriceAge {
+	if q, ok := e.LastQuote(s); ok && e.cfg.Now().Sub(q.At) <= maxPriceAge {
 		return q, nil
 	}
 	p, err := e.resolveListing(ctx, s)
@@ -31,22 +32,21 @@ func (e *Engine) Quote(ctx context.Context, s market.Symbol) (order.Quote, error
 		return order.Quote{}, err
 	}
 	if q.bar.C <= 0 {
-		return order.Quote{}, fault.Unreachable(nil, 0, "%s tells %v as the price of %s, at which nothing can be traded", s.Venue, q.bar.C, s.Name)
+		return order.Quote{}, fault.Unreachable(nil, 0, "%s reports a price of %v for %s, which cannot be traded", s.Venue, q.bar.C, s.Name)
 	}
 	return order.Quote{Last: decimal.NewFromFloat(q.bar.C), At: q.asOf, MarketClosed: q.marketClosed}, nil
 }
 
-// LastQuote returns the newest price that is known, without waiting for anything, and
-// false when none is.
+// LastQuote returns the newest tracked price without waiting, and false if there is none.
 func (e *Engine) LastQuote(s market.Symbol) (order.Quote, bool) {
-	known := e.prices.get(s)
-	if known == nil || known.price <= 0 {
+	p := e.prices.get(s)
+	if p == nil || p.price <= 0 {
 		return order.Quote{}, false
 	}
-	return order.Quote{Last: decimal.NewFromFloat(known.price), At: known.at, MarketClosed: known.marketClosed}, true
+	return order.Quote{Last: decimal.NewFromFloat(p.price), At: p.at, MarketClosed: p.marketClosed}, true
 }
 
-// Instrument tells what is known of a symbol.
+// Instrument returns the venue's description of a symbol.
 func (e *Engine) Instrument(ctx context.Context, s market.Symbol) (provider.Instrument, error) {
 	venue, err := e.cfg.Data.Route(ctx, s)
 	if err != nil {
@@ -56,42 +56,42 @@ func (e *Engine) Instrument(ctx context.Context, s market.Symbol) (provider.Inst
 	return venue.Instrument(ctx, s)
 }
 
-// LaggingVenues returns the venues whose prices do not come.
+// LaggingVenues returns the venues whose prices are overdue.
 func (e *Engine) LaggingVenues() []string { return e.status.Load().LaggingVenues }
 
-// Follow names all the symbols whose prices are needed from now on, besides those
-// of alerts. It waits for nothing.
+// Follow sets the symbols whose prices are tracked in addition to those of alerts. It
+// does not wait.
 func (e *Engine) Follow(symbols []market.Symbol) {
-	wanted := make(map[market.Symbol]bool, len(symbols))
+	requested := make(map[market.Symbol]bool, len(symbols))
 	for _, s := range symbols {
-		wanted[s] = true
+		requested[s] = true
 	}
 	e.mu.Lock()
-	same := maps.Equal(wanted, e.requestedSymbols)
-	e.requestedSymbols = wanted
+	same := maps.Equal(requested, e.requestedSymbols)
+	e.requestedSymbols = requested
 	e.mu.Unlock()
 	if same {
 		return
 	}
 	select {
 	case e.changed <- struct{}{}:
-	default: // the loop will see this change with the one before
+	default: // the loop sees this change with the previous one
 	}
 }
 
-// applyFollowed follows what Follow was told last.
+// applyFollowed applies the last call of Follow.
 func (l *loop) applyFollowed() {
 	l.mu.Lock()
-	wanted := l.requestedSymbols
+	requested := l.requestedSymbols
 	l.mu.Unlock()
 	gone := slices.Collect(maps.Keys(l.extraSymbols))
-	l.extraSymbols = wanted
-	for s := range wanted {
-		n := alert.Dependency{Instrument: s}
-		delete(l.idle, n)
-		if p := l.priceTrackers[s]; p == nil {
-			l.loadingOf(n)
-			l.load(n)
+	l.extraSymbols = requested
+	for s := range requested {
+		d := alert.Dependency{Instrument: s}
+		if t := l.tracker(d); t != nil {
+			t.unusedSince = time.Time{}
+		} else {
+			l.load(l.track(d))
 		}
 	}
 	for _, s := range gone {

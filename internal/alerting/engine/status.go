@@ -7,48 +7,40 @@ import (
 	"candela/internal/market/feed"
 )
 
-// failingFor is how long after a read that failed a venue counts as failing.
+// failingFor is how long a venue counts as failing after a failed read.
 const failingFor = 2 * time.Minute
 
-// Status is what is known of the engine, at most a second old. The counters only
-// grow.
+// Status describes the engine; it is at most a second old. The counters only grow.
 type Status struct {
 	Running       bool
-	Alerts        int           // that this engine evaluates
-	Instruments   int           // that they depend on
-	Prices        int           // instruments whose price is followed
-	Series        int           // windows of bars
-	Loading       int           // of the two, not loaded yet: their alerts wait
-	Uncommitted   int           // firings that the store did not take yet
-	Failure       string        // why it did not
-	LaggingVenues []string      // venues whose bars do not come
+	Alerts        int           // evaluated by this engine
+	Instruments   int           // of these alerts
+	Prices        int           // tracked prices
+	Series        int           // rolling windows
+	Loading       int           // prices and windows that are not loaded; their alerts wait
+	Uncommitted   int           // firings that the store has not accepted
+	Failure       string        // the error of the last commit
+	LaggingVenues []string      // venues whose bars are overdue
 	Feeds         []feed.Status // by venue
 
-	Evaluations uint64 // of indicators, each of one bar
+	Evaluations uint64 // indicator values computed, one per bar
 	Firings     uint64 // committed
-	Late        uint64 // of them, those found afterwards
+	Late        uint64 // committed late firings
 }
 
-// Ready reports whether alerts fire when they should: the store takes them and no
-// feed is behind.
+// Ready reports whether alerts fire in time: the store accepts firings and no venue lags.
 func (s *Status) Ready() bool { return s.Running && s.Failure == "" && len(s.LaggingVenues) == 0 }
 
-// Status returns what is known now.
+// Status returns the present status.
 func (e *Engine) Status() Status { return *e.status.Load() }
 
-// publishStatus finds out how things are and publishes it.
 func (l *loop) publishStatus(now time.Time) {
 	s := &Status{
 		Running: l.ctx.Err() == nil, Alerts: l.index.Active(), Instruments: l.index.ActiveInstruments(), Prices: len(l.priceTrackers), Series: len(l.barTrackers),
 		Feeds: l.cfg.Feed.Status(), Evaluations: l.evaluations, Firings: l.firings, Late: l.late,
 	}
-	for _, p := range l.priceTrackers {
-		if !p.ready {
-			s.Loading++
-		}
-	}
-	for _, each := range l.barTrackers {
-		if !each.ready {
+	for t := range l.trackers() {
+		if !t.ready {
 			s.Loading++
 		}
 	}
@@ -65,32 +57,30 @@ func (l *loop) publishStatus(now time.Time) {
 	l.status.Store(s)
 }
 
-// venueHealth is what is remembered of a venue.
 type venueHealth struct {
-	failed uint64    // reads, when it was looked at last
-	since  time.Time // when one failed last
-	behind bool      // and reported
+	failedReads uint64    // at the last check
+	failedAt    time.Time // of the last failed read
+	lagging     bool      // and logged
 }
 
-// checkVenue reports whether the bars of a venue do not come, and raises a notice when
-// that begins and when it ends: alerts on its symbols wait meanwhile. A bar that is
-// late where nothing fails is one of a symbol that nobody trades.
+// checkVenue reports whether a venue lags, and logs when that begins and ends. An
+// overdue bar without a failed read belongs to a symbol without trades.
 func (l *loop) checkVenue(s *feed.Status, now time.Time) bool {
-	w := l.health[s.Venue]
-	if w == nil {
-		w = &venueHealth{failed: s.Failed}
-		l.health[s.Venue] = w
+	h := l.health[s.Venue]
+	if h == nil {
+		h = &venueHealth{failedReads: s.Failed}
+		l.health[s.Venue] = h
 	}
-	if s.Failed > w.failed {
-		w.failed, w.since = s.Failed, now
+	if s.Failed > h.failedReads {
+		h.failedReads, h.failedAt = s.Failed, now
 	}
-	behind := s.Silent > 0 || s.Overdue > 0 && now.Sub(w.since) < failingFor
+	lagging := s.Silent > 0 || s.Overdue > 0 && now.Sub(h.failedAt) < failingFor
 	switch {
-	case behind && !w.behind:
-		l.cfg.Log.WarnContext(l.ctx, "prices do not come; alerts wait", "venue", s.Venue, "silent_streams", s.Silent, "late_series", s.Overdue, "heard", s.LastEvent.UTC())
-	case !behind && w.behind:
-		l.cfg.Log.InfoContext(l.ctx, "prices come again", "venue", s.Venue)
+	case lagging && !h.lagging:
+		l.cfg.Log.WarnContext(l.ctx, "venue prices stalled", "venue", s.Venue, "silent_streams", s.Silent, "late_series", s.Overdue, "last_event", s.LastEvent.UTC())
+	case !lagging && h.lagging:
+		l.cfg.Log.InfoContext(l.ctx, "venue prices resumed", "venue", s.Venue)
 	}
-	w.behind = behind
-	return behind
+	h.lagging = lagging
+	return lagging
 }

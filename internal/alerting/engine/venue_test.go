@@ -190,7 +190,7 @@ func (v *venue) Stream(ctx context.Context, subs []provider.Sub, emit provider.E
 	return v.StreamChanging(ctx, subs, nil, emit)
 }
 
-// StreamChanging tells every subscription's bar with each tick.
+// StreamChanging emits the bar of every subscription with each tick.
 func (v *venue) StreamChanging(ctx context.Context, subs []provider.Sub, changes <-chan provider.Change, emit provider.Emit) error {
 	if err := v.answer(); err != nil {
 		return err

@@ -12,7 +12,7 @@ import (
 // An alert whose indicator needs more bars than the window has waits until they are
 // read. Bars that close meanwhile are still to be evaluated for it, also by the next
 // run of the program.
-func TestEngine_BarsThatALongerIndicatorWaitsForAreNotMarked(t *testing.T) {
+func TestEngine_BarsThatALongerIndicatorWaitsForSetNoWatermark(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := newScene(t, waves)
@@ -43,8 +43,8 @@ func TestEngine_BarsThatALongerIndicatorWaitsForAreNotMarked(t *testing.T) {
 	})
 }
 
-// What lies further back than bars are read is not evaluated, and the log says so:
-// an indicator without the bars before it would tell something else than a chart.
+// Missed bars without enough history are not evaluated, and the log reports it:
+// an indicator without the bars before it would differ from a chart.
 func TestEngine_MissedBarsWithoutThoseBeforeThemFireNothing(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -62,7 +62,7 @@ func TestEngine_MissedBarsWithoutThoseBeforeThemFireNothing(t *testing.T) {
 		if len(told) != 1 || told[0].Triggered.Before(earliest) || told[0].Triggered.After(earliest.Add(6*time.Hour)) {
 			t.Errorf("fired %+v, want one soon after %v", told, earliest)
 		}
-		if s.logged("bars were missed that lie too far back") != 1 {
+		if s.logged("missed bars skipped: no history") != 1 {
 			t.Error("the log does not say that bars were left out")
 		}
 	})

@@ -10,26 +10,25 @@ import (
 	"candela/internal/market/provider"
 )
 
-// window is a window at one moment. It does not change. Its closed bars share
-// memory with those of later views: they are only ever appended to, by the loop,
-// and each view looks no further than its own end.
+// window is an immutable snapshot of a rolling window. Its closed bars share memory with
+// later snapshots: the loop only appends, beyond the length of every older one.
 type window struct {
 	closed       market.Bars
-	forming      market.Bar // the bar after closed, when runs
+	forming      market.Bar // valid if hasForming
 	hasForming   bool
 	asOf         time.Time
-	reachesStart bool // the venue has nothing before closed
+	reachesStart bool // the venue has no older bars
 	builtFrom    market.Interval
 	listing      *listing
 }
 
-// publishedMap is where the loop puts things for everyone to read.
+// publishedMap holds values that the loop writes and others read.
 type publishedMap[K comparable, V any] struct {
 	mu     sync.RWMutex
 	values map[K]*atomic.Pointer[V]
 }
 
-// get returns what lies under a key, nil for nothing.
+// get returns the present value, nil if there is none.
 func (s *publishedMap[K, V]) get(key K) *V {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -39,14 +38,14 @@ func (s *publishedMap[K, V]) get(key K) *V {
 	return nil
 }
 
-// put lets others see what a pointer points to, now and later.
-func (s *publishedMap[K, V]) put(key K, shown *atomic.Pointer[V]) {
+// put publishes the present and later values of a pointer.
+func (s *publishedMap[K, V]) put(key K, value *atomic.Pointer[V]) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.values == nil {
 		s.values = make(map[K]*atomic.Pointer[V])
 	}
-	s.values[key] = shown
+	s.values[key] = value
 }
 
 func (s *publishedMap[K, V]) remove(key K) {
@@ -55,30 +54,29 @@ func (s *publishedMap[K, V]) remove(key K) {
 	delete(s.values, key)
 }
 
-// Bars answers a request from the window of a series that is followed: the same
-// bars that reading them would give. It reports false when they must be read:
-// nobody follows the series, the window is too short, the newest price is not new,
-// or the bars are not the venue's own.
+// Bars returns the requested bars from the rolling window, equal to those that would be
+// read. It reports false if they must be fetched instead: they are not tracked, too few,
+// too old, or built from shorter ones.
 func (e *Engine) Bars(r marketdata.Request) (marketdata.BarSet, bool) {
-	v := e.windows.get(provider.Sub{Symbol: r.Symbol, Interval: r.Interval})
-	want := r.Bars + r.Warmup
-	if v == nil || !v.hasForming || v.builtFrom.Valid() || len(r.Series) > 0 || e.cfg.Now().Sub(v.asOf) > maxPriceAge {
+	w := e.windows.get(provider.Sub{Symbol: r.Symbol, Interval: r.Interval})
+	total := r.Bars + r.Warmup
+	if w == nil || !w.hasForming || w.builtFrom.Valid() || len(r.Series) > 0 || e.cfg.Now().Sub(w.asOf) > maxPriceAge {
 		return marketdata.BarSet{}, false
 	}
-	if v.closed.Len()+1 < want && !v.reachesStart {
+	if w.closed.Len()+1 < total && !w.reachesStart {
 		return marketdata.BarSet{}, false
 	}
-	span, open := v.listing.calendar.Bucket(r.Interval, v.forming.T)
-	if !open || !span.Holds(v.listing.clock.Unix(e.cfg.Now())) {
-		return marketdata.BarSet{}, false // the bar is over and was not told to be
+	span, open := w.listing.calendar.Bucket(r.Interval, w.forming.T)
+	if !open || !span.Holds(w.listing.clock.Unix(e.cfg.Now())) {
+		return marketdata.BarSet{}, false // the bar has ended, and its close was not received yet
 	}
-	past := v.closed.Tail(want - 1)
+	past := w.closed.Tail(total - 1)
 	bars := market.MakeBars(past.Len()+1, past.TakerBuy != nil)
 	for i := range past.Len() {
 		bars.Append(past.At(i))
 	}
-	bars.Append(v.forming)
+	bars.Append(w.forming)
 	return marketdata.BarSet{
-		Symbol: r.Symbol, Instrument: r.Symbol, Provider: v.listing.symbol.Venue, Bars: bars, Calendar: v.listing.calendar, Forming: true, Live: true, AsOf: v.asOf,
+		Symbol: r.Symbol, Instrument: r.Symbol, Provider: w.listing.symbol.Venue, Bars: bars, Calendar: w.listing.calendar, Forming: true, Live: true, AsOf: w.asOf,
 	}, true
 }

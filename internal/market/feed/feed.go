@@ -1,13 +1,10 @@
-// Package feed follows the bars of many symbols of one venue as they form. It
-// keeps the venue's streams open, reads over REST what they missed, and hands
-// every closed bar on exactly once, in order, without a gap. The engine is its
-// caller; it knows nothing of indicators, alerts or orders.
+// Package feed delivers live bars from one venue. It keeps the venue's streams open,
+// backfills gaps over REST, and delivers each closed bar exactly once and in order.
 //
-// A stream is connected before anything is read, so that no bar falls between
-// the two. From then on each subscription knows which bar must come next. One
-// that does come is handed on at once; one that skips it, or does not come in
-// time, makes the feed read what lies between. A hole is believed when the venue
-// itself shows a later bar. Venues without streams are read by the bar clock.
+// A stream is connected before anything is read, so that no bar is lost between the two.
+// Each subscription knows its next bar. A closed bar that is not the next one, or a next
+// bar that is overdue, makes the feed read the missing bars. A hole is confirmed when the
+// venue has a later bar. Venues without streams are polled when a bar closes.
 package feed
 
 import (
@@ -24,61 +21,62 @@ import (
 )
 
 const (
-	maxSilence         = 60 * time.Second              // without any event a stream counts as dead
-	maxStreamAge       = 23*time.Hour + 30*time.Minute // of a stream; venues end them after 24 h
-	connectGrace       = 5 * time.Second               // after it a stream that said nothing counts as connected
-	replaceGrace       = 30 * time.Second              // the same where another stream still brings events
-	overlap            = 3 * time.Second               // how long a stream stays open after the next has taken over
-	stableAfter        = time.Minute                   // a stream that lived so long resets the backoff
+	maxSilence         = 60 * time.Second              // a stream without any event for so long is dead
+	maxStreamAge       = 23*time.Hour + 30*time.Minute // venues end streams after 24 h
+	connectGrace       = 5 * time.Second               // a stream without events counts as connected after it
+	replaceGrace       = 30 * time.Second              // the same while an older stream still delivers
+	overlap            = 3 * time.Second               // how long a replaced stream stays open
+	stableAfter        = time.Minute                   // a stream that lasted so long resets the backoff
 	minBackoff         = time.Second                   // between attempts
 	maxBackoff         = 30 * time.Second              //
-	minReplaceInterval = 5 * time.Second               // between streams opened for new subscriptions alone
-	tickInterval       = time.Second                   // of the loop: all deadlines are kept to about this
-	workers            = 4                             // reads at a time
+	minReplaceInterval = 5 * time.Second               // between replacements for new subscriptions
+	tickInterval       = time.Second                   // precision of all deadlines
+	workers            = 4                             // concurrent reads
 	readLimit          = 30 * time.Second              // of one read
 	inboxSize          = 64                            // messages between streams and loop
 	maxBuffered        = 128                           // events between one stream and the loop
-	maxPending         = 64                            // closed bars kept of one subscription behind a gap
+	maxPending         = 64                            // closed bars of one subscription buffered after a gap
 )
 
 // Event is an event of a subscription.
 type Event struct {
 	provider.Event
-	Backfilled bool // read over REST, so it may be late
+	Backfilled bool // read over REST, perhaps late
 }
 
-// Config is what a feed needs besides its venue.
+// Config holds the dependencies of a feed besides its venue.
 type Config struct {
 	Log *slog.Logger
-	// Rand returns numbers from 0 to below 1. They spread retries and polls.
+	// Rand returns numbers from 0 to below 1 for the jitter of retries and polls.
 	Rand func() float64
-	// Now tells whether a built bar has ended; see provider/aggregate.
+	// Now decides whether a built bar has ended; see provider/aggregate.
 	Now func() time.Time
 }
 
-// Feed follows one venue. Its methods are safe for concurrent use.
+// Feed delivers the bars of one venue. Its methods are safe for concurrent use.
 type Feed struct {
 	cfg  Config
 	p    provider.Provider
 	caps provider.Caps
 
-	clock   provider.Clock // the venue's
-	changed chan struct{}  // holds one note that wanted has changed
+	clock   provider.Clock // of the venue
+	changed chan struct{}  // holds a token after requested has changed
 
 	mu        sync.Mutex
 	requested map[provider.Sub]request
 	status    Status
 }
 
-// request is a subscription as it was asked for.
+// request is a subscription as the caller requested it.
 type request struct {
 	since       int64
 	calendar    market.Calendar
-	hasCalendar bool // the calendar is
+	hasCalendar bool // calendar is valid
 	id          uint64
 }
 
-// New returns a feed of the venue. Intervals that the venue lacks are built.
+// New returns a feed of the venue. Intervals that the venue lacks are built from shorter
+// ones.
 func New(p provider.Provider, cfg Config) *Feed {
 	var clock provider.Clock
 	if c, ok := p.(provider.Clocked); ok {
@@ -92,9 +90,9 @@ func New(p provider.Provider, cfg Config) *Feed {
 	}
 }
 
-// Subscribe asks for the bars of sub that follow the one that opened at since; 0
-// asks for those that close from now on. A subscription that is there is left as
-// it is. It may be called before Run and while it runs.
+// Subscribe requests the bars of sub after the one that opened at since, or those that
+// close from now on if since is 0. An existing subscription is not changed. It may be
+// called before and during Run.
 func (f *Feed) Subscribe(ctx context.Context, sub provider.Sub, since int64) error {
 	o := request{since: since, hasCalendar: true}
 	if !slices.Contains(f.caps.Intervals, sub.Interval) {
@@ -106,7 +104,7 @@ func (f *Feed) Subscribe(ctx context.Context, sub provider.Sub, since int64) err
 		case fault.NotFound, fault.Invalid:
 			return err
 		default:
-			o.calendar, o.hasCalendar = instrument.Calendar, err == nil // the loop asks again
+			o.calendar, o.hasCalendar = instrument.Calendar, err == nil // the loop reads it again
 		}
 	}
 	f.mu.Lock()
@@ -120,7 +118,7 @@ func (f *Feed) Subscribe(ctx context.Context, sub provider.Sub, since int64) err
 	return nil
 }
 
-// Unsubscribe ends a subscription. Events that are on their way may still come.
+// Unsubscribe ends a subscription. Queued events may still be delivered.
 func (f *Feed) Unsubscribe(sub provider.Sub) {
 	f.mu.Lock()
 	delete(f.requested, sub)
@@ -131,16 +129,16 @@ func (f *Feed) Unsubscribe(sub provider.Sub) {
 func (f *Feed) notifyChanged() {
 	select {
 	case f.changed <- struct{}{}:
-	default: // a note is there; whoever takes it will see this change too
+	default: // the pending token covers this change
 	}
 }
 
-// Run follows the subscriptions until ctx ends, and returns its error when
-// everything it started has stopped. It must be called once.
+// Run delivers events to out until ctx ends, and returns the error of ctx after all its
+// goroutines have stopped. It must be called once.
 //
-// Closed bars wait for room in out, and with them the streams; nothing is lost,
-// as the venue is then asked again. Of the other events only the newest of a
-// subscription waits: it holds the high and low of those it replaces.
+// A closed bar waits for room in out, and the streams wait with it; missed bars are read
+// later. Of other events only the newest per subscription is kept: it includes the high
+// and low of those it replaces.
 func (f *Feed) Run(ctx context.Context, out chan<- Event) error {
 	return newLoop(ctx, f, out).run() //nolint:contextcheck // the loop keeps ctx; everything it starts ends with it
 }

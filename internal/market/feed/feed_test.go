@@ -150,7 +150,7 @@ func nextStream(t *testing.T, lag time.Duration) {
 	})
 }
 
-func TestFeed_OutageIsTriedNotStormed(t *testing.T) {
+func TestFeed_AnOutageIsRetriedOneReadAtATime(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		v := newVenue(1)
@@ -309,7 +309,7 @@ func TestFeed_SilenceIsReported(t *testing.T) {
 			t.Errorf("%d bars, %d of them read", len(bars), filled)
 		}
 		r.stop()
-		if n := strings.Count(log.String(), "feed is silent"); n != 1 || strings.Count(log.String(), "feed is back") != 1 {
+		if n := strings.Count(log.String(), "stream silent"); n != 1 || strings.Count(log.String(), "stream recovered") != 1 {
 			t.Errorf("reported %d times: %s", n, &log)
 		}
 	})
@@ -342,7 +342,7 @@ func (h holed) StreamChanging(ctx context.Context, subs []provider.Sub, changes 
 	})
 }
 
-func TestFeed_AHoleIsBelievedWhenTheVenueShowsWhatFollows(t *testing.T) {
+func TestFeed_AHoleIsConfirmedByALaterBar(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		start := time.Now().Unix()

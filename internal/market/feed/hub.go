@@ -10,26 +10,25 @@ import (
 	"candela/internal/market/provider"
 )
 
-// Hub follows the symbols of many venues, with a Feed for each that is started by
-// its first subscription. It is safe for concurrent use.
+// Hub delivers the bars of many venues. It starts the Feed of a venue with its first
+// subscription. It is safe for concurrent use.
 type Hub struct {
 	route func(context.Context, market.Symbol) (provider.Provider, error)
 	cfg   Config
 
 	mu    sync.Mutex
 	feeds map[string]*Feed // by venue
-	start func(*Feed)      // nil while Run does not run
+	start func(*Feed)      // nil unless Run runs
 }
 
-// NewHub returns a hub that asks route which venue a symbol is of. The numbers of
-// cfg.Rand are drawn by several goroutines at once.
+// NewHub returns a hub that uses route to find the venue of a symbol. cfg.Rand must be
+// safe for concurrent use.
 func NewHub(route func(context.Context, market.Symbol) (provider.Provider, error), cfg Config) *Hub {
 	return &Hub{route: route, cfg: cfg, feeds: make(map[string]*Feed)}
 }
 
-// Subscribe is Feed.Subscribe at the venue of the symbol. It returns the
-// subscription as events will bear it: with the venue named, so that one symbol
-// has one name however it was asked for.
+// Subscribe calls Feed.Subscribe at the venue of the symbol. It returns the subscription
+// as events carry it: with the venue, so that a symbol has one name.
 func (h *Hub) Subscribe(ctx context.Context, sub provider.Sub, since int64) (provider.Sub, error) {
 	p, err := h.route(ctx, sub.Symbol)
 	if err != nil {
@@ -39,7 +38,7 @@ func (h *Hub) Subscribe(ctx context.Context, sub provider.Sub, since int64) (pro
 	return sub, h.feed(p).Subscribe(ctx, sub, since)
 }
 
-// feed returns the feed of a venue, a new one if there is none.
+// feed returns the feed of a venue and creates it if it is missing.
 func (h *Hub) feed(p provider.Provider) *Feed {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -54,7 +53,7 @@ func (h *Hub) feed(p provider.Provider) *Feed {
 	return f
 }
 
-// Unsubscribe ends a subscription that Subscribe has returned.
+// Unsubscribe ends a subscription that Subscribe returned.
 func (h *Hub) Unsubscribe(sub provider.Sub) {
 	h.mu.Lock()
 	f := h.feeds[sub.Symbol.Venue]
@@ -64,15 +63,14 @@ func (h *Hub) Unsubscribe(sub provider.Sub) {
 	}
 }
 
-// Run runs the feeds, those that come later too, until ctx ends, and returns its
-// error when all have stopped. It must be called once. What Feed.Run says of out
-// holds for each venue: one that is quiet does not wait for a busy one, but all
-// wait for a reader that is slow.
+// Run runs the feeds, including those created later, until ctx ends, and returns the
+// error of ctx after all have stopped. It must be called once. All venues wait for a
+// slow reader of out; see Feed.Run.
 func (h *Hub) Run(ctx context.Context, out chan<- Event) error {
 	var running sync.WaitGroup
 	h.mu.Lock()
 	h.start = func(f *Feed) {
-		running.Go(func() { _ = f.Run(ctx, out) }) // that of ctx, which Run returns
+		running.Go(func() { _ = f.Run(ctx, out) }) // the error of ctx, which Run returns
 	}
 	for _, f := range h.feeds {
 		h.start(f)
@@ -86,7 +84,7 @@ func (h *Hub) Run(ctx context.Context, out chan<- Event) error {
 	return ctx.Err()
 }
 
-// Status returns that of every venue, in the order of their names.
+// Status returns the status of every venue, ordered by name.
 func (h *Hub) Status() []Status {
 	h.mu.Lock()
 	defer h.mu.Unlock()

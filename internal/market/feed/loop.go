@@ -13,8 +13,7 @@ import (
 	"candela/internal/market/provider"
 )
 
-// loop is a running feed. One goroutine owns it; the others send to inbox and
-// results.
+// loop is a running feed. One goroutine owns it; others send to inbox and results.
 type loop struct {
 	f        *Feed
 	ctx      context.Context
@@ -23,17 +22,17 @@ type loop struct {
 	inbox    chan message
 	results  chan result
 	running  sync.WaitGroup
-	streamer provider.Streamer // nil for a venue that is read by the clock
+	streamer provider.Streamer // nil for a venue without streams
 
 	subscriptions map[provider.Sub]*subscription
-	order         []*subscription // as they were asked for
+	order         []*subscription // in the order of their requests
 	groups        []*streamGroup
 	queue         []*subscription
-	withLatest    []*subscription // with an event that waits for room
+	withLatest    []*subscription // whose latest event waits for room
 
-	reads               int       // reads under way
-	consecutiveFailures int       // reads in a row that failed
-	paused              time.Time // until when nothing is read
+	reads               int       // in progress
+	consecutiveFailures int       // of reads
+	paused              time.Time // no reads before
 
 	count Status
 }
@@ -50,7 +49,7 @@ func newLoop(ctx context.Context, f *Feed, out chan<- Event) *loop {
 	return l
 }
 
-// run handles one thing at a time until the context ends.
+// run handles messages, results and changes one at a time until the context ends.
 func (l *loop) run() error {
 	ticker := time.NewTicker(tickInterval)
 	defer ticker.Stop()
@@ -72,14 +71,14 @@ func (l *loop) run() error {
 	}
 }
 
-// close stops what was started and waits for it.
+// close stops all goroutines and waits for them.
 func (l *loop) close() {
 	l.stop()
 	l.running.Wait()
 	l.publish(time.Now())
 }
 
-// syncSubscriptions brings the tracks in line with what is wanted.
+// syncSubscriptions adds and drops subscriptions as requested.
 func (l *loop) syncSubscriptions() {
 	l.f.mu.Lock()
 	var added []*subscription
@@ -119,7 +118,7 @@ func (l *loop) syncSubscriptions() {
 	l.dispatch(now)
 }
 
-// start lets a track whose calendar is known begin.
+// start starts a subscription whose calendar is known.
 func (l *loop) start(t *subscription, now time.Time) {
 	t.begin(now)
 	if l.streamer != nil {
@@ -127,7 +126,7 @@ func (l *loop) start(t *subscription, now time.Time) {
 	}
 	t.schedule(l.f.cfg.Rand())
 	if t.group == nil && t.hasClosed(now) {
-		t.due = now // a streamed one waits until its stream is connected
+		t.due = now // with a stream, after it is connected
 	}
 }
 
@@ -139,7 +138,6 @@ func (l *loop) drop(t *subscription) {
 	}
 }
 
-// onTick keeps the deadlines.
 func (l *loop) onTick() {
 	now := time.Now()
 	l.manageStreams(now)
@@ -149,10 +147,10 @@ func (l *loop) onTick() {
 	l.publish(now)
 }
 
-// handleMessage handles what came over a stream.
+// handleMessage handles the buffered events or the end of a stream.
 func (l *loop) handleMessage(m message) {
 	if l.ctx.Err() != nil {
-		return // streams end because they were told to
+		return // the feed stops
 	}
 	now := time.Now()
 	if events := m.conn.receive(); len(events) > 0 {
@@ -167,7 +165,6 @@ func (l *loop) handleMessage(m message) {
 	}
 }
 
-// handleEvent handles one event of a stream.
 func (l *loop) handleEvent(e *provider.Event, c *conn, now time.Time) {
 	if e.Kind == provider.Ending {
 		c.ending = true
@@ -176,7 +173,7 @@ func (l *loop) handleEvent(e *provider.Event, c *conn, now time.Time) {
 	}
 	t := l.subscriptions[e.Sub]
 	if t == nil || !t.request.hasCalendar {
-		return // an Alive, or a subscription that has ended
+		return // an Alive, or a dropped subscription
 	}
 	switch e.Kind {
 	case provider.Closed:
@@ -189,7 +186,6 @@ func (l *loop) handleEvent(e *provider.Event, c *conn, now time.Time) {
 	}
 }
 
-// handleClosed handles a bar that a stream says is final.
 func (l *loop) handleClosed(t *subscription, e *provider.Event, now time.Time) {
 	switch t.classify(e.Bar) {
 	case duplicate:
@@ -208,7 +204,7 @@ func (l *loop) handleClosed(t *subscription, e *provider.Event, now time.Time) {
 	}
 }
 
-// catchUp hands on the bars behind a gap that has closed. They came live.
+// catchUp delivers the buffered bars after a gap that is closed. They were received live.
 func (l *loop) catchUp(t *subscription) {
 	for {
 		bar, ok := t.nextBuffered()
@@ -220,15 +216,15 @@ func (l *loop) catchUp(t *subscription) {
 	}
 }
 
-// handleForming handles a bar that is not final. Two streams may tell it for a while,
-// so an older state of it is dropped.
+// handleForming drops an older state of the forming bar: two streams may deliver it
+// during a replacement.
 func (l *loop) handleForming(t *subscription, e *provider.Event, now time.Time) {
 	switch {
 	case e.Bar.T < t.next.Open || e.Bar.T < t.seenT || e.Bar.T == t.seenT && e.At.Before(t.seenAt):
 		l.count.Duplicates++
 		return
 	case e.Bar.T > t.next.Open:
-		// A bar has closed that was not told. Its price is news, its bar must wait.
+		// The close of the previous bar was missed. The price counts, the bar must wait.
 		t.readBy(now.Add(gapGrace))
 		l.emitLatest(t, Event{Event: provider.Event{Sub: t.sub, Kind: provider.Traded, Price: e.Price, At: e.At}})
 		return
@@ -237,7 +233,7 @@ func (l *loop) handleForming(t *subscription, e *provider.Event, now time.Time) 
 	l.emitLatest(t, Event{Event: *e})
 }
 
-// emit hands a closed bar on. It waits for room.
+// emit delivers a closed bar. It waits for room.
 func (l *loop) emit(t *subscription, e Event) {
 	select {
 	case l.out <- e:
@@ -252,7 +248,7 @@ func (l *loop) emit(t *subscription, e Event) {
 	}
 }
 
-// emitLatest hands an event on that a newer one replaces. Without room it is held.
+// emitLatest delivers an event, or keeps it until there is room or a newer one replaces it.
 func (l *loop) emitLatest(t *subscription, e Event) {
 	if !t.hasLatest {
 		select {
@@ -273,7 +269,7 @@ func (l *loop) emitLatest(t *subscription, e Event) {
 	t.hasLatest, t.latest = true, e
 }
 
-// flush hands on what waits, as far as there is room.
+// flush delivers the kept events while there is room.
 func (l *loop) flush() {
 	for n, t := range l.withLatest {
 		if t.gone || !t.hasLatest {
@@ -290,7 +286,7 @@ func (l *loop) flush() {
 	l.withLatest = l.withLatest[:0]
 }
 
-// result is the outcome of a read.
+// result is the result of a read.
 type result struct {
 	sub        *subscription
 	page       provider.BarPage
@@ -298,7 +294,6 @@ type result struct {
 	err        error
 }
 
-// queueDue queues the reads that are due.
 func (l *loop) queueDue(now time.Time) {
 	for _, t := range l.order {
 		l.enqueue(t, now)
@@ -312,19 +307,18 @@ func (l *loop) enqueue(t *subscription, now time.Time) {
 	}
 }
 
-// dispatch starts the reads that are queued, in the order in which they became
-// due.
+// dispatch starts the queued reads in the order in which they became due.
 func (l *loop) dispatch(now time.Time) {
 	most := workers
 	if l.consecutiveFailures > 0 {
-		most = 1 // a venue in trouble is tried, not stormed
+		most = 1 // a failing venue gets one read at a time
 	}
 	for len(l.queue) > 0 && l.reads < most && !now.Before(l.paused) {
 		t := l.queue[0]
 		l.queue = l.queue[1:]
 		t.queued = false
 		if now.Before(t.due) {
-			continue // a live bar came meanwhile
+			continue // a live bar arrived meanwhile
 		}
 		t.reading = true
 		l.reads++
@@ -332,7 +326,6 @@ func (l *loop) dispatch(now time.Time) {
 	}
 }
 
-// read starts one read.
 func (l *loop) read(t *subscription, now time.Time) {
 	sub, known := t.sub, t.request.hasCalendar
 	q := provider.BarQuery{Symbol: sub.Symbol, Interval: sub.Interval, From: t.next.Open}
@@ -352,7 +345,6 @@ func (l *loop) read(t *subscription, now time.Time) {
 	})
 }
 
-// handleRead handles the outcome of a read.
 func (l *loop) handleRead(r result) {
 	now := time.Now()
 	t := r.sub
@@ -374,13 +366,13 @@ func (l *loop) handleRead(r result) {
 	l.dispatch(now)
 }
 
-// readFailed puts a read off: as long as the venue asks for, and longer with every
-// failure. All reads of the venue wait, because the next would fail as well.
+// readFailed delays all reads of the venue, at least as long as the venue asks for: the
+// next one would fail as well.
 func (l *loop) readFailed(t *subscription, err error, now time.Time) {
 	l.count.Failed++
 	f := fault.Of(err)
 	if f != nil && (f.Kind == fault.NotFound || f.Kind == fault.Invalid) {
-		l.f.cfg.Log.WarnContext(l.ctx, "bars refused", "venue", l.f.p.Name(), "symbol", t.sub.Symbol.Name, "interval", t.sub.Interval.String(), "error", err)
+		l.f.cfg.Log.WarnContext(l.ctx, "bars rejected", "venue", l.f.p.Name(), "symbol", t.sub.Symbol.Name, "interval", t.sub.Interval.String(), "error", err)
 		t.due = now.Add(maxRetryInterval)
 		return
 	}
@@ -392,11 +384,11 @@ func (l *loop) readFailed(t *subscription, err error, now time.Time) {
 	l.paused = now.Add(wait)
 	t.due = now
 	if l.consecutiveFailures == 1 {
-		l.f.cfg.Log.WarnContext(l.ctx, "bars not read", "venue", l.f.p.Name(), "symbol", t.sub.Symbol.Name, "error", err)
+		l.f.cfg.Log.WarnContext(l.ctx, "bar read failed", "venue", l.f.p.Name(), "symbol", t.sub.Symbol.Name, "error", err)
 	}
 }
 
-// applyPage hands on the closed bars of a page.
+// applyPage delivers the closed bars of a page.
 func (l *loop) applyPage(t *subscription, page provider.BarPage, now time.Time) {
 	n := page.Bars.Len()
 	if page.Running {
@@ -430,20 +422,20 @@ func (l *loop) applyPage(t *subscription, page provider.BarPage, now time.Time) 
 	if page.Running && t.group == nil {
 		bar, at := page.Bars.At(n), now
 		if l.f.caps.Files {
-			at = time.Unix(bar.T, 0).UTC() // the one time that a file tells
+			at = time.Unix(bar.T, 0).UTC() // in a file only the open has a time
 		}
 		l.handleForming(t, &provider.Event{Sub: t.sub, Kind: provider.Forming, Bar: bar, Price: bar.C, At: at}, now)
 	}
 	l.reschedule(t, page, before, now)
 }
 
-// reschedule sets when to read next after a page was handed on.
+// reschedule schedules the next read after a page.
 func (l *loop) reschedule(t *subscription, page provider.BarPage, before int64, now time.Time) {
 	switch {
 	case page.More && t.next.Open != before:
 		t.due = now
 	case t.next.Open == before && (t.hasClosed(now) || len(t.ahead) > 0):
-		t.retryLater(now, l.f.cfg.Rand) // the venue has no more than we; it may be late
+		t.retryLater(now, l.f.cfg.Rand) // the venue has nothing new yet
 	default:
 		t.schedule(l.f.cfg.Rand())
 		if len(t.ahead) > 0 {

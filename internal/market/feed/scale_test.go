@@ -20,7 +20,7 @@ type size struct {
 }
 
 // TestFeed_ManySymbolsOverFewStreams follows 1,000 and 10,000 symbols at three
-// intervals, each told every two seconds, and says what that takes. The figures in
+// intervals, each updated every two seconds, and logs the cost. The figures in
 // docs/performance.md come from its log; they include the fake that makes the
 // events.
 func TestFeed_ManySymbolsOverFewStreams(t *testing.T) {

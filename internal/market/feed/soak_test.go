@@ -123,8 +123,8 @@ func TestSoak_EveryBarOnceInOrderWithoutAGap(t *testing.T) {
 		intervals []market.Interval
 		live      bool
 	}{
-		"streams that change, told of their end": {func(v *venue) { v.polite, v.life = true, atMost(24*time.Hour) }, []market.Interval{market.Minute1, market.Minute15}, true},
-		"streams that end after a day untold":    {func(v *venue) { v.life = atMost(24*time.Hour + time.Minute) }, []market.Interval{market.Minute1, market.Hour1}, true},
+		"streams that change, with an announced end": {func(v *venue) { v.polite, v.life = true, atMost(24*time.Hour) }, []market.Interval{market.Minute1, market.Minute15}, true},
+		"streams that end after a day untold":        {func(v *venue) { v.life = atMost(24*time.Hour + time.Minute) }, []market.Interval{market.Minute1, market.Hour1}, true},
 		"one stream at a time, with sessions": {func(v *venue) {
 			v.calendar, v.caps.Sessions, v.caps.OneStream, v.life = newYork, true, true, atMost(20*time.Hour)
 		}, []market.Interval{market.Minute1, market.Hour1}, true},

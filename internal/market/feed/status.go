@@ -2,31 +2,31 @@ package feed
 
 import "time"
 
-// Status is what is known of a feed. The counters only grow.
+// Status describes a feed. The counters only grow.
 type Status struct {
 	Venue         string
 	Subscriptions int
-	Connected     int       // lines whose stream is up
-	StreamGroups  int       // streams that there should be; 0 for a venue that is read by the clock
-	Silent        int       // lines without any event for a minute
+	Connected     int       // stream groups with a connected stream
+	StreamGroups  int       // 0 for a venue without streams
+	Silent        int       // stream groups without any event for a minute
 	Overdue       int       // subscriptions whose next bar is overdue
-	LastEvent     time.Time // when the last event came over a stream
+	LastEvent     time.Time // of all streams
 
-	Streamed    uint64 // closed bars that came over a stream
-	Backfilled  uint64 // closed bars that were read
-	Duplicates  uint64 // events that told nothing new
-	Gaps        uint64 // closed bars that came before one that was missing
-	Holes       uint64 // times the venue had no bar where one should be
-	OffGrid     uint64 // bars that are none of their interval
-	Replaced    uint64 // prices that a newer one overtook before there was room
+	Streamed    uint64 // closed bars received from a stream
+	Backfilled  uint64 // closed bars read over REST
+	Duplicates  uint64 // events without new information
+	Gaps        uint64 // closed bars received before a missing one
+	Holes       uint64 // bars that the venue does not have
+	OffGrid     uint64 // bars whose time does not fit their interval
+	Replaced    uint64 // prices replaced by a newer one before there was room
 	Streams     uint64 // streams opened
-	StreamsLost uint64 // streams that ended unasked
-	Failed      uint64 // reads that failed
+	StreamsLost uint64 // streams that ended unexpectedly
+	Failed      uint64 // failed reads
 
 	requests uint64
 }
 
-// Status returns what is known now, at most a second old.
+// Status returns the present status, at most a second old.
 func (f *Feed) Status() Status {
 	f.mu.Lock()
 	defer f.mu.Unlock()

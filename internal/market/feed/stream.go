@@ -11,33 +11,33 @@ import (
 	"candela/internal/market/provider"
 )
 
-// streamGroup is a set of subscriptions that share a stream. While one stream replaces
-// another it has both.
+// streamGroup is a set of subscriptions that share one stream. During a replacement it has
+// two.
 type streamGroup struct {
-	subs                map[provider.Sub]bool // true: refused by the venue, so read by the clock
+	subs                map[provider.Sub]bool // true: refused by the venue, so polled
 	refused             int                   // of subs
-	subsChanged         bool                  // subs has more than the stream
+	subsChanged         bool                  // subs differs from the subscriptions of the stream
 	active              *conn
-	next                *conn // takes over when it is connected
+	next                *conn // replaces active when it is connected
 	consecutiveFailures int
 	retryAt             time.Time
-	replacedAt          time.Time // when a stream was last opened for new subscriptions
-	since               time.Time // of the silence
+	replacedAt          time.Time // of the last replacement for new subscriptions
+	since               time.Time // of the last event
 	silent              bool      // reported
 }
 
-// conn is one stream of the venue.
+// conn is one stream.
 type conn struct {
 	group      *streamGroup
 	stop       context.CancelFunc
 	inbox      chan<- message
-	changes    chan provider.Change // nil when the stream cannot change
+	changes    chan provider.Change // nil if the venue cannot change a stream
 	subscribed map[provider.Sub]bool
 	began      time.Time
-	heard      time.Time // when the last event came
+	heard      time.Time // time of the last event
 	live       bool
-	ending     bool  // the venue said so
-	err        error // valid once it has ended
+	ending     bool  // the venue announced it
+	err        error // valid after it has ended
 	spare      []provider.Event
 
 	mu     sync.Mutex
@@ -51,7 +51,7 @@ type message struct {
 	ended bool
 }
 
-// assign puts a track on a line with room.
+// assign adds a subscription to a group with room.
 func (l *loop) assign(t *subscription) {
 	most := l.f.caps.MaxSubs
 	for _, ln := range l.groups {
@@ -76,10 +76,10 @@ func (ln *streamGroup) remove(sub provider.Sub) {
 	ln.subsChanged = true
 }
 
-// idle reports whether there is nothing to stream.
+// idle reports whether the group has nothing to stream.
 func (ln *streamGroup) idle() bool { return len(ln.subs) == ln.refused }
 
-// streamed lists what a stream of the line is to carry.
+// streamed returns the subscriptions of a new stream.
 func (ln *streamGroup) streamed() []provider.Sub {
 	subs := make([]provider.Sub, 0, len(ln.subs))
 	for sub, refused := range ln.subs {
@@ -90,7 +90,7 @@ func (ln *streamGroup) streamed() []provider.Sub {
 	return subs
 }
 
-// manageStreams keeps every line's stream alive.
+// manageStreams opens, replaces and closes the streams of all groups.
 func (l *loop) manageStreams(now time.Time) {
 	for _, ln := range l.groups {
 		l.promote(ln, now)
@@ -121,19 +121,18 @@ func (l *loop) manageStreams(now time.Time) {
 	})
 }
 
-// shouldReplace reports whether a stream should be replaced.
 func (l *loop) shouldReplace(c *conn, now time.Time) bool {
 	return c.ending || now.Sub(c.began) > maxStreamAge || l.isDead(c, now)
 }
 
-// isDead reports whether nothing came for so long that the stream must be dead. While
-// events wait in the inbox because the loop was delayed, that is not known.
+// isDead reports whether a stream has been silent for too long. While events are queued,
+// because the loop was delayed, that is unknown.
 func (l *loop) isDead(c *conn, now time.Time) bool {
 	return now.Sub(c.heard) > maxSilence && len(l.inbox) == 0 && l.expectsEvents(c.group, now)
 }
 
-// expectsEvents reports whether a line's silence means something: not while every market
-// on the line is closed, or opened within the last minute.
+// expectsEvents reports whether silence means a dead stream. It does not while every
+// market in the group is closed or opened within the last minute.
 func (l *loop) expectsEvents(ln *streamGroup, now time.Time) bool {
 	if !l.f.caps.Sessions {
 		return true
@@ -146,9 +145,9 @@ func (l *loop) expectsEvents(ln *streamGroup, now time.Time) bool {
 	return false
 }
 
-// promote lets a stream that is connected take over from the one before it. The old
-// stream stays open for the overlap: it may still deliver a bar that closed before the
-// new one was subscribed.
+// promote replaces the active stream with a connected new one. The old stream stays open
+// for the overlap: it may still deliver a bar that closed before the new one was
+// subscribed.
 func (l *loop) promote(ln *streamGroup, now time.Time) {
 	patience := connectGrace
 	if ln.active != nil {
@@ -165,28 +164,28 @@ func (l *loop) promote(ln *streamGroup, now time.Time) {
 	}
 }
 
-// reportSilence reports a line that has become silent, once, and that it is back.
+// reportSilence logs once when a group becomes silent and once when it recovers.
 func (l *loop) reportSilence(ln *streamGroup, now time.Time) {
 	if ln.idle() {
 		ln.since = now
 		return
 	}
 	if len(l.inbox) > 0 {
-		return // the waiting events decide whether the line is still silent
+		return // the queued events decide
 	}
 	switch quiet := now.Sub(ln.since) > maxSilence && l.expectsEvents(ln, now); {
 	case quiet && !ln.silent:
 		ln.silent = true
-		l.f.cfg.Log.WarnContext(l.ctx, "feed is silent", "venue", l.f.p.Name(), "since", ln.since.UTC(), "subscriptions", len(ln.subs))
+		l.f.cfg.Log.WarnContext(l.ctx, "stream silent", "venue", l.f.p.Name(), "since", ln.since.UTC(), "subscriptions", len(ln.subs))
 	case !quiet && ln.silent:
 		ln.silent = false
-		l.f.cfg.Log.InfoContext(l.ctx, "feed is back", "venue", l.f.p.Name(), "subscriptions", len(ln.subs))
+		l.f.cfg.Log.InfoContext(l.ctx, "stream recovered", "venue", l.f.p.Name(), "subscriptions", len(ln.subs))
 	}
 }
 
-// updateSubscriptions brings the stream's subscriptions in line: on the stream where the venue
-// can, with a new stream otherwise, and then not too often. What is no longer
-// wanted is not worth a new stream.
+// updateSubscriptions changes the subscriptions of the stream where the venue can, and
+// otherwise replaces the stream, but not too often. Dropped subscriptions alone are not
+// worth a new stream.
 func (l *loop) updateSubscriptions(ln *streamGroup, now time.Time) {
 	c := ln.active
 	var change provider.Change
@@ -214,7 +213,7 @@ func (l *loop) updateSubscriptions(ln *streamGroup, now time.Time) {
 			}
 			ln.subsChanged = false
 			l.readOverdue(ln, now)
-		default: // the one before is still being sent
+		default: // the previous change is still being sent
 		}
 	case len(change.Add) == 0:
 		ln.subsChanged = false
@@ -224,11 +223,11 @@ func (l *loop) updateSubscriptions(ln *streamGroup, now time.Time) {
 	}
 }
 
-// replace opens a stream beside the one there is; the old one ends when the new one
-// is connected. A venue that allows only one loses the old one first.
+// replace opens a new stream; the old one ends when the new one is connected. At a venue
+// that allows one stream the old one ends first.
 func (l *loop) replace(ln *streamGroup, now time.Time) {
 	if l.f.caps.OneStream {
-		ln.active.stop() // its end opens the next
+		ln.active.stop() // its end opens the new one
 		ln.active.ending = true
 		ln.retryAt = now.Add(tickInterval)
 		return
@@ -236,7 +235,6 @@ func (l *loop) replace(ln *streamGroup, now time.Time) {
 	l.open(ln, now)
 }
 
-// open starts a stream.
 func (l *loop) open(ln *streamGroup, now time.Time) {
 	ctx, stop := context.WithCancel(l.ctx)
 	subs := ln.streamed()
@@ -310,7 +308,7 @@ func (c *conn) receive() []provider.Event {
 	return events
 }
 
-// markAlive notes that a stream has said something.
+// markAlive records an event of a stream.
 func (l *loop) markAlive(c *conn, now time.Time) {
 	c.heard, c.group.since = now, now
 	if !c.live {
@@ -319,14 +317,14 @@ func (l *loop) markAlive(c *conn, now time.Time) {
 	}
 }
 
-// markConnected notes that a stream's subscriptions are in force. From here on nothing
-// is missed, so what was missed before can be read.
+// markConnected records that the subscriptions of a stream are in force. It misses nothing
+// from now on, so earlier bars can be read.
 func (l *loop) markConnected(c *conn, now time.Time) {
 	c.live = true
 	l.readOverdue(c.group, now)
 }
 
-// readOverdue makes the reads of a line due whose next bar is over.
+// readOverdue reads the subscriptions of a group whose next bar has ended.
 func (l *loop) readOverdue(ln *streamGroup, now time.Time) {
 	for sub := range ln.subs {
 		if t := l.subscriptions[sub]; t != nil && t.hasClosed(now) {
@@ -337,7 +335,6 @@ func (l *loop) readOverdue(ln *streamGroup, now time.Time) {
 	l.dispatch(now)
 }
 
-// handleStreamEnd handles the end of a stream.
 func (l *loop) handleStreamEnd(c *conn, now time.Time) {
 	ln := c.group
 	switch c {
@@ -346,7 +343,7 @@ func (l *loop) handleStreamEnd(c *conn, now time.Time) {
 	case ln.next:
 		ln.next = nil
 	default:
-		return // it was replaced
+		return // replaced before
 	}
 	l.excludeRefused(ln, c.err)
 	if now.Sub(c.began) >= stableAfter {
@@ -365,8 +362,8 @@ func (l *loop) handleStreamEnd(c *conn, now time.Time) {
 	l.manageStreams(now)
 }
 
-// excludeRefused takes a symbol that the venue does not know off the line, so that the
-// others can go on. It is read by the clock, and the log says why.
+// excludeRefused excludes a symbol that the venue rejects from the stream, so that the
+// others continue. It is polled.
 func (l *loop) excludeRefused(ln *streamGroup, err error) {
 	f := fault.Of(err)
 	if f == nil || f.Kind != fault.NotFound && f.Kind != fault.Invalid {
@@ -376,7 +373,7 @@ func (l *loop) excludeRefused(ln *streamGroup, err error) {
 		if v := f.Value; !ln.subs[sub] && v != "" && (v == sub.Symbol.Name || v == sub.Symbol.String()) {
 			ln.subs[sub] = true
 			ln.refused++
-			l.f.cfg.Log.WarnContext(l.ctx, "symbol refused by the stream", "venue", l.f.p.Name(), "symbol", sub.Symbol.Name, "error", err)
+			l.f.cfg.Log.WarnContext(l.ctx, "symbol rejected by the stream", "venue", l.f.p.Name(), "symbol", sub.Symbol.Name, "error", err)
 		}
 	}
 }

@@ -10,49 +10,48 @@ import (
 )
 
 const (
-	// streamGrace is how long after its end a streamed bar may take before it is read.
+	// streamGrace is how long after its end a bar may arrive by stream before it is read.
 	streamGrace = 10 * time.Second
-	// finalDelay is how long after its end a bar that was read counts as final: venues
-	// take a moment to add the last trades.
+	// finalDelay is how long after its end a bar read over REST is final: venues add
+	// the last trades with a delay.
 	finalDelay = 2 * time.Second
-	// gapGrace is how long a gap may close by itself, as when messages overtake each
-	// other, before it is read.
+	// gapGrace is how long a gap may close by itself, because messages can arrive out of
+	// order, before it is read.
 	gapGrace = time.Second
-	// holeRecheck is how long a hole that the venue shows must stay one to be believed,
-	// when it is younger than holeOld.
+	// holeRecheck is the time between two reads that confirm a hole younger than holeAge.
 	holeRecheck = 5 * time.Second
 	holeAge     = 2 * time.Minute
-	// maxRetryInterval bounds the time between reads that bring nothing.
+	// maxRetryInterval bounds the time between reads without new bars.
 	maxRetryInterval = 5 * time.Minute
 )
 
-// subscription is one subscription: what was handed on and what must come next. It does
-// no I/O; the loop owns it.
+// subscription is the state of one subscription: its next bar, the bars after a gap and
+// the next read. It does no I/O; the loop owns it.
 type subscription struct {
 	sub     provider.Sub
 	request request
 	cal     market.Calendar
 	clock   provider.Clock
-	next    market.Span  // the bar that must come next
+	next    market.Span  // the next bar to deliver
 	group   *streamGroup // nil for a venue without streams
-	ahead   []market.Bar // closed bars beyond a gap, ascending
+	ahead   []market.Bar // closed bars after a gap, ascending
 
-	due        time.Time // when to read what is missing
-	emptyReads int       // reads since the last one that brought something
+	due        time.Time // of the next read
+	emptyReads int       // consecutive reads without new bars
 	queued     bool
 	reading    bool
 	gone       bool // unsubscribed
 
-	hole     int64 // open of the bar that a read did not show though it showed later ones
+	hole     int64 // open of a bar that a read lacked although it had later ones
 	holeSeen time.Time
 
-	hasLatest bool // held has not found room yet
+	hasLatest bool // latest waits for room
 	latest    Event
-	seenAt    time.Time // the venue's time of the newest forming bar
+	seenAt    time.Time // time of the newest forming bar, by the venue
 	seenT     int64
 }
 
-// begin sets what must come next at the start.
+// begin sets the first bar to deliver.
 func (t *subscription) begin(now time.Time) {
 	t.cal = t.request.calendar
 	switch span, trading := t.cal.Bucket(t.sub.Interval, t.clock.Unix(now)); {
@@ -65,20 +64,19 @@ func (t *subscription) begin(now time.Time) {
 	}
 }
 
-// ends returns when the bar that must come next is over, by the clock on the wall.
+// ends returns the wall time at which the next bar closes.
 func (t *subscription) ends() time.Time { return t.clock.Wall(t.next.Close) }
 
-// barPosition says what to do with a closed bar of a stream.
+// barPosition relates a closed bar to the next one.
 type barPosition uint8
 
 const (
-	duplicate barPosition = iota + 1 // it was handed on before
+	duplicate barPosition = iota + 1 // it was delivered before
 	expected                         // it is the next one
 	afterGap                         // bars before it are missing
-	offGrid                          // it is no bar of this interval
+	offGrid                          // its time does not fit the interval
 )
 
-// classify places a closed bar.
 func (t *subscription) classify(bar market.Bar) barPosition {
 	switch {
 	case bar.T < t.next.Open:
@@ -92,8 +90,8 @@ func (t *subscription) classify(bar market.Bar) barPosition {
 	return afterGap
 }
 
-// bufferAhead puts a bar behind the gap. When there is no room it is left out: the read
-// that closes the gap brings it.
+// bufferAhead buffers a bar after the gap. When the buffer is full the bar is dropped: the
+// read that closes the gap returns it.
 func (t *subscription) bufferAhead(bar market.Bar) {
 	i, there := slices.BinarySearchFunc(t.ahead, bar.T, func(b market.Bar, at int64) int { return int(b.T - at) })
 	if !there && len(t.ahead) < maxPending {
@@ -101,7 +99,7 @@ func (t *subscription) bufferAhead(bar market.Bar) {
 	}
 }
 
-// advance moves on behind a bar that was handed on.
+// advance moves on after a bar was delivered.
 func (t *subscription) advance(bar market.Bar) {
 	t.next = t.cal.Next(t.sub.Interval, bar.T)
 	t.emptyReads = 0
@@ -118,7 +116,7 @@ func (t *subscription) advance(bar market.Bar) {
 	}
 }
 
-// nextBuffered returns the bar behind the gap that has become the next one.
+// nextBuffered returns the buffered bar that has become the next one.
 func (t *subscription) nextBuffered() (market.Bar, bool) {
 	if len(t.ahead) == 0 || t.ahead[0].T != t.next.Open {
 		return market.Bar{}, false
@@ -126,8 +124,8 @@ func (t *subscription) nextBuffered() (market.Bar, bool) {
 	return t.ahead[0], true
 }
 
-// confirmHole reports whether a hole at the next bar, which a read has just shown,
-// is one. A young hole must show twice: the venue may still be writing.
+// confirmHole reports whether the missing bar is a real hole. A recent one must be seen
+// twice, because the venue may still be writing it.
 func (t *subscription) confirmHole(now time.Time) bool {
 	if now.Sub(t.ends()) > holeAge {
 		return true
@@ -139,21 +137,20 @@ func (t *subscription) confirmHole(now time.Time) bool {
 	return now.Sub(t.holeSeen) >= holeRecheck
 }
 
-// hasClosed reports whether the next bar has ended and settled.
+// hasClosed reports whether the next bar has ended and is final.
 func (t *subscription) hasClosed(now time.Time) bool {
 	return !now.Before(t.ends().Add(finalDelay))
 }
 
-// readBy makes the read due no later than at.
+// readBy makes the next read due no later than at.
 func (t *subscription) readBy(at time.Time) {
 	if at.Before(t.due) {
 		t.due = at
 	}
 }
 
-// schedule sets when the next bar is missed: a while after its end for a stream,
-// shortly after it for a venue that is read by the clock, spread by a number from
-// 0 to 1 so that not all symbols are read at once.
+// schedule sets when the next bar is read: well after its end for a stream, shortly after
+// it for a polled venue. spread, from 0 to 1, distributes the reads of many symbols.
 func (t *subscription) schedule(spread float64) {
 	end := t.ends()
 	if t.group != nil {
@@ -164,7 +161,7 @@ func (t *subscription) schedule(spread float64) {
 	t.due = end.Add(finalDelay + time.Duration(spread*float64(window)))
 }
 
-// retryLater sets when to read again after a read that brought nothing.
+// retryLater schedules the next read after one without new bars.
 func (t *subscription) retryLater(now time.Time, random func() float64) {
 	t.emptyReads++
 	t.due = now.Add(retry.Backoff{First: 2 * time.Second, Max: maxRetryInterval}.Delay(t.emptyReads, random))

@@ -40,7 +40,7 @@ type venue struct {
 	every    time.Duration // between events of a stream
 	faults   faults
 	seed     uint64
-	life     time.Duration // of a stream, 0 for ever; it is told a minute before when polite
+	life     time.Duration // of a stream, 0 for ever; its end is announced a minute before if polite
 	polite   bool
 	lag      time.Duration // between the notice of its end and what a stream sends next
 
@@ -145,7 +145,7 @@ func (v *venue) Bars(ctx context.Context, q provider.BarQuery) (provider.BarPage
 	if q.From == 0 {
 		return page, errors.New("the fake is asked forward only")
 	}
-	// What REST tells is up to three seconds behind.
+	// REST is up to three seconds behind.
 	seen := time.Now().Add(-time.Duration(v.chance("behind", q, now) * float64(3*time.Second))).Unix()
 	for span := v.calendar.Next(q.Interval, q.From-1); span.Open <= seen; span = v.calendar.Next(q.Interval, span.Open) {
 		if all.Len() == q.Limit {
@@ -174,7 +174,7 @@ type stream struct {
 	v     *venue
 	began time.Time
 	subs  []provider.Sub
-	told  map[provider.Sub]int64 // open of the newest bar told
+	sent  map[provider.Sub]int64 // open of the newest bar sent
 	late  []outgoing
 	emit  provider.Emit
 	ctx   context.Context
@@ -201,7 +201,7 @@ func (v *venue) StreamChanging(ctx context.Context, subs []provider.Sub, changes
 			return provider.UnknownSymbol("venue", sub.Symbol)
 		}
 	}
-	s := &stream{v: v, began: began, subs: slices.Clone(subs), told: map[provider.Sub]int64{}, emit: emit, ctx: ctx}
+	s := &stream{v: v, began: began, subs: slices.Clone(subs), sent: map[provider.Sub]int64{}, emit: emit, ctx: ctx}
 	ticker := time.NewTicker(v.every)
 	defer ticker.Stop()
 	warned := false
@@ -241,7 +241,7 @@ func (v *venue) StreamChanging(ctx context.Context, subs []provider.Sub, changes
 				return err
 			}
 		}
-		if err := s.tell(now); err != nil {
+		if err := s.sendNew(now); err != nil {
 			return err
 		}
 	}
@@ -251,8 +251,8 @@ func (s *stream) send(e provider.Event) error {
 	return s.emit(s.ctx, e)
 }
 
-// tell sends what is new, with the faults.
-func (s *stream) tell(now time.Time) error {
+// sendNew sends the new events, with the faults.
+func (s *stream) sendNew(now time.Time) error {
 	for _, sub := range s.subs {
 		span, trading := s.v.calendar.Bucket(sub.Interval, now.Unix())
 		open := span.Open
@@ -260,12 +260,12 @@ func (s *stream) tell(now time.Time) error {
 			open = s.v.calendar.Next(sub.Interval, now.Unix()).Open
 		}
 		last := s.v.calendar.Prev(sub.Interval, open).Open
-		if told, seen := s.told[sub]; seen && told < last {
+		if told, seen := s.sent[sub]; seen && told < last {
 			if err := s.close(sub, truth(sub.Symbol, sub.Interval, last), now); err != nil {
 				return err
 			}
 		}
-		s.told[sub] = last
+		s.sent[sub] = last
 		if !trading {
 			continue
 		}
@@ -284,7 +284,7 @@ func (s *stream) tell(now time.Time) error {
 	return nil
 }
 
-// close tells a closed bar, once as a rule.
+// close sends a closed bar, usually once.
 func (s *stream) close(sub provider.Sub, bar market.Bar, now time.Time) error {
 	e := provider.Event{Sub: sub, Kind: provider.Closed, Bar: bar, Price: bar.C, At: now}
 	hold := func(d time.Duration) {

@@ -76,7 +76,7 @@ func wireKraken(n *fake.Network, h *upstream.Hosts) wired {
 			}
 		},
 		// Nothing is lost or late here: the venue does not say that a bar has closed, so
-		// one whose last message was lost could not be told from a right one.
+		// one whose last message was lost could not be distinguished from a right one.
 		faulty: func(on bool) {
 			s.Feed.Set(fake.StreamFaults{})
 			if on {
@@ -191,7 +191,7 @@ func chaos(ctx context.Context, n *fake.Network, w wired, span time.Duration) []
 			w.notice()
 			time.Sleep(30 * time.Second)
 			w.cut()
-			continue // told in time, so nothing must be lost
+			continue // announced in time, so nothing may be lost
 		}
 		out = append(out, window{from, time.Now()})
 	}

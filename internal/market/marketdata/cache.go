@@ -15,18 +15,17 @@ import (
 )
 
 const (
-	// keepBars is how many closed bars one series keeps at most, after it has grown
+	// keepBars is the number of closed bars to which a series is cut after it has grown
 	// by growth more.
 	keepBars = maxBarsPerRequest
 	growth   = maxBarsPerRequest / 4
 
-	// overhead is what a series costs besides its bars, so that names without bars
-	// are bounded too.
+	// overhead is the cost of a series without bars, so that their number is bounded.
 	overhead = 64
 
-	// idleFresh is how long an answer stands while the market is closed.
+	// idleFresh is how long cached bars are fresh while the market is closed.
 	idleFresh = time.Minute
-	// maxPause bounds how long a venue's failure is taken for granted.
+	// maxPause bounds the time before a failed read is repeated.
 	maxPause = time.Minute
 )
 
@@ -35,18 +34,18 @@ type seriesKey struct {
 	interval         market.Interval
 }
 
-// cachedSeries is what is known of a series. It does not change; a read makes a new one,
-// which may share the memory of the bars: they are only ever appended to, by one
-// read at a time, and each held looks no further than its own end.
+// cachedSeries holds the bars of a series. It is immutable; a read creates a new one, which
+// may share the memory of the bars: one read at a time appends, beyond the length of every
+// older cachedSeries.
 type cachedSeries struct {
 	closed       market.Bars
-	forming      market.Bar // the bar after closed, when runs
+	forming      market.Bar // the bar after closed; valid if hasForming
 	hasForming   bool
 	withForming  *withForming
-	reachesStart bool // the venue has nothing before closed
+	reachesStart bool // the venue has no older bars
 	readAt       time.Time
 
-	known     bool // the three below were asked for
+	known     bool // the three fields below are valid
 	calendar  market.Calendar
 	name      string // the symbol as the provider spells it
 	synthetic bool
@@ -55,17 +54,17 @@ type cachedSeries struct {
 	builtFrom market.Interval
 	holes     []market.Gap // ascending
 
-	failed error     // why the last read brought nothing
-	retry  time.Time // when to try again after that
+	failed error     // of the last read
+	retry  time.Time // time of the next attempt after a failure
 }
 
-// readResult is the outcome of one read.
+// readResult is the result of one read.
 type readResult struct {
 	held *cachedSeries
 	want int
 }
 
-// isFresh reports whether there is no need to read.
+// isFresh reports whether the cached bars serve a request without a read.
 func (h *cachedSeries) isFresh(want int, now time.Time, fresh time.Duration) bool {
 	switch {
 	case h == nil:
@@ -76,7 +75,7 @@ func (h *cachedSeries) isFresh(want int, now time.Time, fresh time.Duration) boo
 		return false
 	}
 	if !h.hasForming && !h.calendar.RoundTheClock() {
-		// Outside the session nothing new can come before the next one opens.
+		// Outside the session there is nothing new before the next one opens.
 		if _, open := h.calendar.Bucket(h.interval, now.Unix()); !open {
 			next := time.Unix(h.calendar.Next(h.interval, now.Unix()).Open, 0)
 			fresh = max(fresh, min(idleFresh, next.Sub(h.readAt)))
@@ -92,9 +91,8 @@ func (h *cachedSeries) count() int {
 	return h.closed.Len()
 }
 
-// canServeStale reports whether what is held may answer r, marked stale, though reading
-// failed. A venue that says the symbol does not exist is believed; and fewer bars
-// than are to be shown would be a truncation nobody sees.
+// canServeStale reports whether cached bars may answer after a failed read. "Symbol not
+// found" is final, and fewer bars than requested would truncate the chart.
 func (h *cachedSeries) canServeStale(r Request, err error) bool {
 	if kind := fault.KindOf(err); kind == fault.NotFound || kind == fault.Invalid {
 		return false
@@ -102,9 +100,8 @@ func (h *cachedSeries) canServeStale(r Request, err error) bool {
 	return h.closed.Len() >= r.Bars || h.reachesStart && h.closed.Len() > 0
 }
 
-// newest returns the last want bars with the running one. A running bar that was
-// read before a failure is left out once its time is over: it was never seen to
-// close.
+// newest returns the last want bars with the forming one. After a failure, a forming bar
+// that has ended is left out: its close was not read.
 func (h *cachedSeries) newest(want int, now time.Time) (bars market.Bars, running bool) {
 	if !h.hasForming {
 		return h.closed.Tail(want), false
@@ -115,9 +112,8 @@ func (h *cachedSeries) newest(want int, now time.Time) (bars market.Bars, runnin
 	return h.withForming.tail(h, want), true
 }
 
-// withForming is the newest bars with the running one behind them, in memory of their
-// own: the place behind the closed bars belongs to the next of them. It is made
-// once for all who ask before the next read.
+// withForming holds a copy of the newest bars with the forming one appended: the memory
+// after the closed bars belongs to the next closed one. It is built once per read.
 type withForming struct {
 	mu   sync.Mutex
 	bars market.Bars
@@ -138,8 +134,8 @@ func (j *withForming) tail(h *cachedSeries, want int) market.Bars {
 	return j.bars.Tail(want)
 }
 
-// read brings a series up to date. A failure is no error here: it is held, so
-// that those who ask next do not ask the venue again at once.
+// read updates a series. A failure is cached and not returned, so that the next requests
+// do not query the venue at once.
 func (s *Service) read(ctx context.Context, p provider.Provider, key seriesKey, r Request) (readResult, error) {
 	old, _ := s.bars.get(key)
 	if old == nil {
@@ -150,22 +146,22 @@ func (s *Service) read(ctx context.Context, p provider.Provider, key seriesKey, 
 	err := s.update(ctx, p, &next, r)
 	if err != nil {
 		if errors.Is(ctx.Err(), context.Canceled) {
-			return readResult{}, errStopping // or nobody waits any more
+			return readResult{}, errStopping // or no caller waits any more
 		}
-		s.cfg.Log.WarnContext(ctx, "bars not read", "provider", key.provider, "symbol", key.symbol, "interval", key.interval.String(), "error", err)
+		s.cfg.Log.WarnContext(ctx, "bar read failed", "provider", key.provider, "symbol", key.symbol, "interval", key.interval.String(), "error", err)
 		next = *old
 		next.failed, next.retry = err, s.cfg.Now().Add(s.pause(err))
 	}
 	cost := overhead + cap(next.closed.T)
 	if next.hasForming {
-		cost += min(r.total(), next.closed.Len()) // joined to the running bar
+		cost += min(r.total(), next.closed.Len()) // of withForming
 	}
 	s.bars.put(key, &next, cost)
 	return readResult{&next, r.total()}, nil
 }
 
-// pause is how long a failure stands: as long as the venue asked for, within
-// reason.
+// pause returns the time until a failed read is repeated: what the venue asked for, within
+// bounds.
 func (s *Service) pause(err error) time.Duration {
 	if f := fault.Of(err); f != nil {
 		return max(s.cfg.MaxAge, min(f.RetryAfter, maxPause))
@@ -173,7 +169,7 @@ func (s *Service) pause(err error) time.Duration {
 	return s.cfg.MaxAge
 }
 
-// update reads what is new and then what is missing at the beginning.
+// update reads the new bars and then the missing older ones.
 func (s *Service) update(ctx context.Context, p provider.Provider, h *cachedSeries, r Request) error {
 	if err := h.loadInstrument(ctx, p, r.Symbol); err != nil {
 		return err
@@ -210,8 +206,8 @@ func (s *Service) update(ctx context.Context, p provider.Provider, h *cachedSeri
 	return nil
 }
 
-// loadInstrument asks once what the instrument is. A venue without sessions is not asked:
-// there is nothing about bars to learn.
+// loadInstrument reads the instrument once. A venue without sessions has nothing to
+// report about bars.
 func (h *cachedSeries) loadInstrument(ctx context.Context, p provider.Provider, s market.Symbol) error {
 	caps := p.Capabilities()
 	if !h.known && (caps.Sessions || caps.Synthetic) {
@@ -225,9 +221,9 @@ func (h *cachedSeries) loadInstrument(ctx context.Context, p provider.Provider, 
 	return nil
 }
 
-// appendNew reads from the last bars held on. It reports false when everything is to
-// be read anew: because nothing is held, too much happened since, or the venue
-// tells the past differently now, as after a stock split.
+// appendNew reads from the last cached bars on. It reports false if all bars must be read
+// again: nothing is cached, too many bars are missing, or the venue has revised the past,
+// as after a stock split.
 func (s *Service) appendNew(ctx context.Context, p provider.Provider, h *cachedSeries, query provider.BarQuery, want int) (bool, error) {
 	n := h.closed.Len()
 	if n == 0 {
@@ -254,8 +250,7 @@ func (s *Service) appendNew(ctx context.Context, p provider.Provider, h *cachedS
 	return true, nil
 }
 
-// readPages reads and checks: what is wrong with a venue's bars is an error, not
-// something to draw.
+// readPages reads and validates bars.
 func readPages(ctx context.Context, p provider.Provider, q provider.BarQuery, want int) (provider.BarPage, error) {
 	page, err := provider.Read(ctx, p, q, want)
 	if err != nil {
@@ -270,7 +265,7 @@ func readPages(ctx context.Context, p provider.Provider, q provider.BarQuery, wa
 	return page, nil
 }
 
-// append adds a page after what is held.
+// append appends a page.
 func (h *cachedSeries) append(page provider.BarPage) {
 	n := page.Bars.Len()
 	h.hasForming = page.Running && n > 0
@@ -289,7 +284,7 @@ func (h *cachedSeries) append(page provider.BarPage) {
 	h.addHoles(page.Holes)
 }
 
-// prepend puts a page before what is held, in memory of its own.
+// prepend inserts a page before the bars, in new memory.
 func (h *cachedSeries) prepend(page provider.BarPage) {
 	all := market.MakeBars(page.Bars.Len()+h.closed.Len(), h.closed.TakerBuy != nil)
 	for _, part := range []market.Bars{page.Bars, h.closed} {
@@ -310,7 +305,7 @@ func (h *cachedSeries) addHoles(holes []market.Gap) {
 	h.holes = slices.CompactFunc(all, func(a, b market.Gap) bool { return a.From == b.From })
 }
 
-// trim forgets the oldest bars of a series that has grown for long.
+// trim drops the oldest bars of a series that has grown too long.
 func (h *cachedSeries) trim() {
 	if h.closed.Len() <= keepBars+growth {
 		return

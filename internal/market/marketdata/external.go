@@ -10,8 +10,7 @@ import (
 	"candela/internal/market/provider"
 )
 
-// pointsFresh is how long a series from outside stands: they come by the minute
-// at best, most by the hour or day.
+// pointsFresh is how long an external series is fresh: most change by the hour or day.
 const pointsFresh = time.Minute
 
 type pointsKey struct {
@@ -19,19 +18,19 @@ type pointsKey struct {
 	interval             market.Interval
 }
 
-// cachedPoints is what is known of an outside series. It does not change.
+// cachedPoints is an external series. It is immutable.
 type cachedPoints struct {
 	points []provider.Point
-	from   int64 // what was asked for begins here
+	from   int64 // start of the requested range
 	readAt time.Time
 }
 
-// seriesPatience bounds how long the bars of a request wait for all of its outside
-// series: a chart without one of them is better than a chart that comes late.
+// seriesPatience bounds how long a request waits for its external series: a chart without
+// one is better than a late chart.
 const seriesPatience = 3 * time.Second
 
-// series reads the outside series of a request and joins them to its bars. One
-// that cannot be had in time is missing in the answer, and the log says why.
+// series reads the external series of a request and aligns them to its bars. A series that
+// cannot be read in time is missing in the result and logged.
 func (s *Service) series(ctx context.Context, set *BarSet, r Request) map[market.SeriesName][]float64 {
 	ctx, cancel := context.WithTimeout(ctx, seriesPatience)
 	defer cancel()
@@ -43,7 +42,7 @@ func (s *Service) series(ctx context.Context, set *BarSet, r Request) map[market
 		}
 		points, err := s.pointsOf(ctx, source, name, set, r)
 		if err != nil {
-			s.cfg.Log.WarnContext(ctx, "series not read", "source", source.Name(), "series", string(name), "symbol", r.Symbol.String(), "error", err)
+			s.cfg.Log.WarnContext(ctx, "series read failed", "source", source.Name(), "series", string(name), "symbol", r.Symbol.String(), "error", err)
 			continue
 		}
 		joined[name] = AlignToBars(points, &set.Bars, r.Interval, set.Calendar, set.AsOf)
@@ -51,12 +50,12 @@ func (s *Service) series(ctx context.Context, set *BarSet, r Request) map[market
 	return joined
 }
 
-// wholeMarket reports whether a series is of no symbol.
+// wholeMarket reports whether a series has no symbol.
 func wholeMarket(name market.SeriesName) bool { return name == market.FearGreed }
 
-// sourceOf finds who tells a series about the bars: their own venue, or anyone
-// when it is of the whole market. Made-up bars have no series: real values beside
-// them would be a lie.
+// sourceOf returns the source of a series: the venue of the bars, or any source if the
+// series is of the whole market. Sample bars have no series: real values next to them
+// would mislead.
 func (s *Service) sourceOf(name market.SeriesName, set *BarSet) provider.SeriesSource {
 	if set.Synthetic {
 		return nil
@@ -69,7 +68,7 @@ func (s *Service) sourceOf(name market.SeriesName, set *BarSet) provider.SeriesS
 	return nil
 }
 
-// pointsOf returns the points that matter for the bars of a set.
+// pointsOf returns the points of a series for the bars of a set.
 func (s *Service) pointsOf(ctx context.Context, source provider.SeriesSource, name market.SeriesName, set *BarSet, r Request) ([]provider.Point, error) {
 	key := pointsKey{source.Name(), string(name), set.Instrument.Name, r.Interval}
 	query := provider.SeriesQuery{Name: string(name), Symbol: r.Symbol, Interval: r.Interval, From: set.Bars.T[0], To: s.cfg.Now().Unix()}
@@ -99,9 +98,9 @@ func (s *Service) pointsOf(ctx context.Context, source provider.SeriesSource, na
 	}
 }
 
-// AlignToBars returns for each bar the last value known at its close, NaN where none was
-// known yet. The last bar may still run: it has the last value known at asOf.
-// Points must ascend.
+// AlignToBars returns for each bar the last value known at its close, NaN before the first
+// one. The last bar may be forming: it has the last value known at asOf. Points must
+// ascend.
 func AlignToBars(points []provider.Point, bars *market.Bars, i market.Interval, c market.Calendar, asOf time.Time) []float64 {
 	values := make([]float64, bars.Len())
 	next, last := 0, math.NaN()

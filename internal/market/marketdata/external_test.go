@@ -17,8 +17,8 @@ import (
 	"candela/internal/market/provider"
 )
 
-// TestJoin_LastKnownAtTheClose holds the join against a search for each bar.
-func TestJoin_LastKnownAtTheClose(t *testing.T) {
+// TestAlignToBars_LastKnownAtTheClose holds the join against a search for each bar.
+func TestAlignToBars_LastKnownAtTheClose(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
 		bars := market.MakeBars(20, false)
@@ -49,7 +49,7 @@ func TestJoin_LastKnownAtTheClose(t *testing.T) {
 	})
 }
 
-// publisher tells a rising value each hour.
+// publisher returns a rising value each hour.
 type publisher struct {
 	name, series string
 	err          error

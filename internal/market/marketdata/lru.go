@@ -5,8 +5,8 @@ import (
 	"sync"
 )
 
-// lru keeps values up to a total cost and forgets those that were used longest
-// ago. It is safe for concurrent use. The values must not change.
+// lru caches immutable values up to a total cost and evicts the least recently used. It is
+// safe for concurrent use.
 type lru[K comparable, V any] struct {
 	limit int
 
@@ -33,8 +33,7 @@ func (c *lru[K, V]) get(key K) (value V, ok bool) {
 	return e.Value.(item[K, V]).value, true //nolint:errcheck,forcetypeassert // only items are put in
 }
 
-// put stores a value in place of the one there was. One that costs more than
-// everything may is not kept.
+// put stores a value. One that costs more than the limit is not kept.
 func (c *lru[K, V]) put(key K, value V, cost int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -60,7 +59,7 @@ func (c *lru[K, V]) drop(e *list.Element) {
 	c.total -= it.cost
 }
 
-// size returns the total cost and how many values are kept.
+// size returns the total cost and the number of values.
 func (c *lru[K, V]) size() (total, count int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -8,9 +8,8 @@ import (
 	"candela/internal/market"
 )
 
-// Near returns the symbols that are likely meant by one that no venue has, best first,
-// and what to say about it. It asks no venue: it knows well-known names, and how
-// venues write pairs and currencies.
+// Near returns likely symbols for one that no venue has, best first, and an explanation. It
+// queries no venue: it knows well-known names and the spelling of pairs and currencies.
 func (s *Service) Near(symbol market.Symbol) (near []string, why string) {
 	return s.router.routes.near(symbol.Name)
 }
@@ -35,12 +34,12 @@ func (r Routes) near(name string) ([]string, string) {
 	return r.offered(fault.Nearest(joined, slices.Compact(all))...), ""
 }
 
-// offered leaves out the symbols for which there is no venue here.
+// offered leaves out symbols without a configured venue.
 func (r Routes) offered(symbols ...string) []string {
 	return slices.DeleteFunc(symbols, func(s string) bool { return r.venue(s) == "" })
 }
 
-// venue is who answers for a symbol by the rule.
+// venue returns the default venue of a symbol.
 func (r Routes) venue(name string) string {
 	if IsCryptoPair(name) {
 		return r.Crypto
@@ -67,7 +66,7 @@ func currency(code string) bool {
 	return slices.Contains([]string{"USD", "EUR", "GBP", "JPY", "CHF", "AUD", "CAD", "NZD", "SEK", "NOK", "DKK", "CNY", "INR", "MXN", "ZAR", "TRY", "SGD", "HKD", "PLN"}, code)
 }
 
-// wellKnown returns symbols by the names that people use for what they stand for.
+// wellKnown returns symbols by common names.
 func wellKnown() map[string][]string {
 	names := map[string][]string{
 		"APPLE": {"AAPL"}, "MICROSOFT": {"MSFT"}, "GOOGLE": {"GOOGL"}, "ALPHABET": {"GOOGL"}, "AMAZON": {"AMZN"}, "TESLA": {"TSLA"},

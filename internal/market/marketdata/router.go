@@ -13,10 +13,9 @@ import (
 	"candela/internal/market/provider"
 )
 
-// Routes say which provider answers for a symbol that names no venue.
+// Routes select the provider of a symbol without a venue.
 type Routes struct {
-	// Preferred are asked before the rule, in order: the user's own files. The next
-	// one is asked when one does not have the symbol.
+	// Preferred are tried first, in order: the user's own files.
 	Preferred []string
 	// Crypto answers for symbols that end in a crypto quote currency, such as
 	// BTCUSDT; Other for all others, such as AAPL. Empty: none.
@@ -65,7 +64,7 @@ func quoteOf(name string) (quote string, pair bool) {
 	return "", false
 }
 
-// router chooses providers. It does not change.
+// router selects providers. It is immutable.
 type router struct {
 	providers []provider.Provider
 	routes    Routes
@@ -80,7 +79,7 @@ func (r *router) named(name string) provider.Provider {
 	return nil
 }
 
-// realVenues lists the providers whose bars are not made up.
+// realVenues returns the providers without synthetic bars.
 func (r *router) realVenues() []string {
 	var names []string
 	for _, p := range r.providers {
@@ -91,8 +90,8 @@ func (r *router) realVenues() []string {
 	return names
 }
 
-// candidates returns the providers to ask for a symbol, in order. Made-up bars are
-// given only where no symbol was named, or by their own venue's name.
+// candidates returns the providers to try for a symbol, in order. Sample bars are served
+// only without a symbol, or by the name of their venue.
 func (r *router) candidates(s market.Symbol) ([]provider.Provider, error) {
 	if s.IsZero() {
 		for _, p := range r.providers {
@@ -137,12 +136,12 @@ func (r *router) noSource(s market.Symbol) error {
 	}
 }
 
-// explainFailure says that nothing could be had, why, and what to try. What the venue's
-// own error says stays in force: its kind, its code, when to come back.
+// explainFailure adds the reason and what to try to the error of a failed read. Kind, code
+// and retry time of the venue's error are kept.
 func (r *router) explainFailure(ctx context.Context, name string, q Request, err error) error {
 	f := fault.Of(err)
 	if f != nil && (f.Kind == fault.NotFound || f.Kind == fault.Invalid || f.Kind != fault.Internal && slices.Contains(r.routes.Preferred, name)) {
-		return err // of the user's own files, too, the error says all that helps
+		return err // an error of the user's own files needs no advice
 	}
 	out := fault.Error{Kind: fault.Unavailable, Code: "unavailable", Message: "no usable answer", Retryable: true}
 	if errors.Is(err, context.DeadlineExceeded) {
@@ -155,10 +154,10 @@ func (r *router) explainFailure(ctx context.Context, name string, q Request, err
 	out.Message = fmt.Sprintf("%s gave no %s bars of %s: %s", name, q.Interval, q.Symbol.Name, reason)
 	var tries []string
 	switch {
-	case strings.Contains(out.Message, "try again"): // the venue's part says it
+	case strings.Contains(out.Message, "try again"): // the error says it
 	case out.RetryAfter > 0:
 		tries = append(tries, fmt.Sprintf("try again in %v", max(out.RetryAfter.Round(time.Second), time.Second)))
-	case out.Retryable: // a region or a key that is refused will be refused again
+	case out.Retryable: // a rejected region or key is rejected again
 		tries = append(tries, "try again later")
 	}
 	if others := r.alternatives(ctx, name, q.Symbol.Name); len(others) > 0 {
@@ -175,7 +174,7 @@ func (r *router) explainFailure(ctx context.Context, name string, q Request, err
 	}
 	out.Field, out.Value = "symbol", q.Symbol.String()
 	if f == nil || f.Cause == nil || f.Kind == fault.Internal {
-		out.Cause = err // else its cause is there, and what it says itself has been said
+		out.Cause = err // otherwise the cause is set, and the message has the rest
 	}
 	return &out
 }

@@ -1,8 +1,7 @@
-// Package marketdata is where tools and the engine get bars: it chooses the
-// provider for a symbol, keeps closed bars, which never change, reads only what is
-// new, and asks a venue once however many callers wait. It tells where bars came
-// from and how old they are. When a venue fails it gives what it has, marked
-// stale, or an error; it never gives sample bars for a real symbol.
+// Package marketdata serves bars to charts and the engine. It routes a symbol to a
+// provider, caches closed bars and merges concurrent requests. When a venue fails it
+// returns cached bars marked stale, or an error; it never returns sample bars for a real
+// symbol.
 package marketdata
 
 import (
@@ -21,8 +20,7 @@ import (
 )
 
 const (
-	// maxBarsPerRequest bounds one request: the most bars a chart shows and the longest
-	// warm-up, with room.
+	// maxBarsPerRequest exceeds the most bars of a chart with the longest warm-up.
 	maxBarsPerRequest = 20_000
 
 	defaultMaxBars   = 1_000_000
@@ -31,10 +29,10 @@ const (
 	defaultTimeout   = 30 * time.Second
 )
 
-// errStopping is what calls get after Close.
+// errStopping is returned after Close.
 var errStopping = &fault.Error{Kind: fault.Unavailable, Code: "stopping", Message: "market data: the service is stopping"}
 
-// Config says where bars come from. Zero values mean the defaults.
+// Config holds the dependencies of a Service. Zero values mean the defaults.
 type Config struct {
 	Providers []provider.Provider // the caller closes them, after Close
 	Series    []provider.SeriesSource
@@ -42,52 +40,52 @@ type Config struct {
 	Log       *slog.Logger
 	Now       func() time.Time
 
-	// MaxBars bounds the bars kept over all symbols: 1,000,000 when 0. A bar takes
-	// 56 bytes, with room to grow up to 1.25 times that.
+	// MaxBars bounds the cached bars of all symbols: 1,000,000 when 0. A bar takes 56
+	// bytes, and up to 1.25 times that with room to grow.
 	MaxBars int
-	// MaxAge is how long an answer stands for the next question: 1.5 s when 0. It is
-	// the age the running bar may have.
+	// MaxAge is how long cached bars are fresh, and so the greatest age of the forming
+	// bar: 1.5 s when 0.
 	MaxAge time.Duration
-	// Timeout bounds reading from a venue for one question, all pages: 30 s when 0.
+	// Timeout bounds the reads of one request, all pages: 30 s when 0.
 	Timeout time.Duration
 }
 
-// Request asks for the newest bars of a symbol. No symbol asks for sample data.
+// Request requests the newest bars of a symbol, or sample data without a symbol.
 type Request struct {
 	Symbol   market.Symbol
 	Interval market.Interval
 	Bars     int // to show; at least 1
-	Warmup   int // wanted before them
+	Warmup   int // before them, so that recursive values are stable
 	Series   []market.SeriesName
 }
 
 func (r Request) total() int { return r.Bars + r.Warmup }
 
-// BarSet is the answer. The bars are at most those asked for, ascending and
-// read-only; fewer means that the venue has no more.
+// BarSet is the result of a Request. The bars are ascending and read-only; fewer than
+// requested means that the venue has no more.
 type BarSet struct {
-	Symbol     market.Symbol // as it was asked for
-	Instrument market.Symbol // the same as its venue writes it, with the venue
+	Symbol     market.Symbol // as requested
+	Instrument market.Symbol // as the venue spells it, with the venue
 	Provider   string
 	Bars       market.Bars
 	Calendar   market.Calendar
 	Forming    bool      // the last bar has not closed
 	AsOf       time.Time // when the newest bar was read
-	// Stale says that the venue did not answer: these are the bars of AsOf, and
-	// there may be fewer than asked for before the bars to show.
+	// Stale means that the venue does not respond: the bars are those of AsOf, perhaps
+	// with fewer warm-up bars than requested.
 	Stale bool
-	// BuiltFrom is the interval these bars were made of, zero for the venue's own;
-	// Holes are the bars of it that are missing.
+	// BuiltFrom is the interval from which the bars were built, zero for the venue's own;
+	// Holes are its missing bars.
 	BuiltFrom market.Interval
 	Holes     []market.Gap
 	Synthetic bool
 	Live      bool // from the rolling window of the engine, not read for this request
-	// Series holds one value per bar, as of its close. A name that is missing
-	// could not be had.
+	// Series holds one value per bar, as of its close. A series that could not be read is
+	// missing.
 	Series map[market.SeriesName][]float64
 }
 
-// Service answers requests for bars. It is safe for concurrent use.
+// Service serves bars. It is safe for concurrent use.
 type Service struct {
 	cfg    Config
 	router router
@@ -102,11 +100,11 @@ type Service struct {
 	running sync.WaitGroup
 }
 
-// New returns a service over the providers. Intervals that one lacks are built
-// from those it has. Close must be called when it is no longer needed.
+// New returns a service over the providers. Intervals that a provider lacks are built from
+// shorter ones. The caller must call Close.
 func New(cfg Config) (*Service, error) {
 	if cfg.Now == nil || cfg.Log == nil {
-		return nil, errors.New("marketdata: a clock and a log are needed")
+		return nil, errors.New("marketdata: Now and Log are required")
 	}
 	set := func(dst *time.Duration, value time.Duration) {
 		if *dst == 0 {
@@ -129,7 +127,7 @@ func New(cfg Config) (*Service, error) {
 	return s, nil
 }
 
-// Close ends what is being read and waits for it. Calls after it fail.
+// Close cancels all reads and waits for them. Later calls fail.
 func (s *Service) Close() {
 	s.mu.Lock()
 	s.stop()
@@ -152,8 +150,8 @@ func (s *Service) spawn(run func(context.Context)) bool {
 	return true
 }
 
-// Bars returns the newest bars of a symbol. An error is one that a client may
-// read: it names the provider, the symbol and what to try.
+// Bars returns the newest bars of a symbol. Its errors are for clients: they name the
+// provider, the symbol and what to try.
 func (s *Service) Bars(ctx context.Context, r Request) (BarSet, error) {
 	switch {
 	case r.Bars < 1:
@@ -183,9 +181,8 @@ func (s *Service) Bars(ctx context.Context, r Request) (BarSet, error) {
 	return set, nil
 }
 
-// Route returns the provider that answers for a symbol, with every interval that
-// can be built: the engine follows live bars where charts are read. Where several
-// come into question they are asked whether they have the symbol.
+// Route returns the provider of a symbol, with every interval that can be built. If there
+// are several candidates, it queries which of them has the symbol.
 func (s *Service) Route(ctx context.Context, symbol market.Symbol) (provider.Provider, error) {
 	sources, err := s.router.candidates(symbol)
 	if err != nil {
@@ -199,14 +196,14 @@ func (s *Service) Route(ctx context.Context, symbol market.Symbol) (provider.Pro
 	return sources[len(sources)-1], nil
 }
 
-// fetch answers from one provider.
+// fetch serves a request from one provider.
 func (s *Service) fetch(ctx context.Context, p provider.Provider, r Request) (BarSet, error) {
 	instrument, err := provider.Canonical(ctx, p, r.Symbol)
 	switch kind := fault.KindOf(err); {
 	case err == nil:
 	case kind == fault.NotFound || kind == fault.Invalid:
 		return BarSet{}, err
-	default: // the venue cannot be asked now; there may be bars to give all the same
+	default: // the venue does not respond; cached bars may serve
 		instrument = market.Symbol{Venue: p.Name(), Name: r.Symbol.Name}
 	}
 	key := seriesKey{p.Name(), instrument.Name, r.Interval}
@@ -216,7 +213,7 @@ func (s *Service) fetch(ctx context.Context, p provider.Provider, r Request) (Ba
 			return s.answer(ctx, p, have, r, instrument)
 		}
 		got, joined, err := s.reads.do(ctx, key, func(ctx context.Context) (readResult, error) {
-			// Another read may have ended since the look above.
+			// Another read may have ended since the check above.
 			if have, _ := s.bars.get(key); have.isFresh(r.total(), s.cfg.Now(), s.cfg.MaxAge) {
 				return readResult{have, r.total()}, nil
 			}
@@ -228,11 +225,11 @@ func (s *Service) fetch(ctx context.Context, p provider.Provider, r Request) (Ba
 		case got.want >= r.total() || !joined:
 			return s.answer(ctx, p, got.held, r, instrument)
 		}
-		// Another call read fewer bars than these; what is missing is read next.
+		// Another call has read fewer bars; the missing ones are read next.
 	}
 }
 
-// answer cuts what is held to what was asked for.
+// answer cuts the cached bars to the request.
 func (s *Service) answer(ctx context.Context, p provider.Provider, h *cachedSeries, r Request, instrument market.Symbol) (BarSet, error) {
 	if err := h.failed; err != nil && !h.canServeStale(r, err) {
 		return BarSet{}, s.router.explainFailure(ctx, p.Name(), r, err)
@@ -263,6 +260,5 @@ func noBars(name string, r Request) error {
 	}
 }
 
-// CacheSize returns how many bars are kept, counting room and overhead, and of how
-// many series.
+// CacheSize returns the number of cached bars, with room and overhead, and of series.
 func (s *Service) CacheSize() (bars, series int) { return s.bars.size() }

@@ -54,7 +54,7 @@ func TestBars_ManyCallersMakeOneRequest(t *testing.T) {
 }
 
 // A caller that looked before a read was over and comes after it must not read again.
-func TestBars_WhoComesJustAfterAReadDoesNotReadAgain(t *testing.T) {
+func TestBars_ACallJustAfterAReadDoesNotReadAgain(t *testing.T) {
 	t.Parallel()
 	for range 100 {
 		v := &venue{name: "binance"}
@@ -310,7 +310,7 @@ func TestBars_StaleWithAMark(t *testing.T) {
 	}
 }
 
-func TestBars_ARewrittenPastIsReadAnew(t *testing.T) {
+func TestBars_ARevisedPastIsReadAgain(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		v := &venue{name: "binance"}

@@ -5,36 +5,34 @@ import (
 	"sync"
 )
 
-// singleflight runs one call per key at a time; whoever asks for the same key meanwhile
-// gets the same answer. A call belongs to all who wait for it: it goes on when
-// the first of them leaves and is cancelled when the last one does. It is safe
-// for concurrent use.
+// singleflight runs one call per key at a time; concurrent callers with the same key share
+// its result. The call is cancelled when its last waiter leaves. It is safe for concurrent
+// use.
 type singleflight[K comparable, V any] struct {
 	mu    sync.Mutex
 	calls map[K]*call[V]
-	// spawn runs a call in a goroutine of the owner, with a context that ends with
-	// the owner. It returns false when the owner has stopped.
+	// spawn runs a call in a goroutine with a context of the owner. It returns false after
+	// the owner has stopped.
 	spawn func(run func(context.Context)) bool
 }
 
 type call[V any] struct {
 	cancel    context.CancelFunc
 	waiters   int
-	abandoned bool // the last waiter has gone; the answer is nobody's
+	abandoned bool // the last waiter has left
 	done      chan struct{}
 	value     V
 	err       error
 }
 
-// do returns what run returns, of a call that runs already or of a new one.
-// joined says which.
+// do returns the result of run, from a running call (joined) or a new one.
 func (g *singleflight[K, V]) do(ctx context.Context, key K, run func(context.Context) (V, error)) (value V, joined bool, err error) {
 	for {
 		c, joined, ok := g.join(key, run)
 		if !ok {
 			return value, false, errStopping
 		}
-		if c.abandoned { // winding down: what it does must end before the same begins again
+		if c.abandoned { // cancelled: it must end before the next call begins
 			select {
 			case <-c.done:
 				continue
@@ -52,7 +50,7 @@ func (g *singleflight[K, V]) do(ctx context.Context, key K, run func(context.Con
 	}
 }
 
-// join returns the call for key and counts its waiter in.
+// join returns the call for key and adds a waiter.
 func (g *singleflight[K, V]) join(key K, run func(context.Context) (V, error)) (c *call[V], joined, ok bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

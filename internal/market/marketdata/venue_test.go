@@ -23,7 +23,7 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // venue is a provider for tests: the moving bars of sample data under another
-// name, told as real, with whatever fault a test wants.
+// name, presented as real, with the faults of a test.
 type venue struct {
 	name  string
 	caps  func(*provider.Caps)
@@ -106,7 +106,7 @@ func (v *venue) calls() []provider.BarQuery {
 	return append([]provider.BarQuery(nil), v.queries...)
 }
 
-// truth is what a venue tells when it is asked for everything at once.
+// truth is the result of one request for all bars.
 func (v *venue) truth(tb testing.TB, i market.Interval, n int) provider.BarPage {
 	tb.Helper()
 	page, err := provider.Read(context.Background(), v.bars(), provider.BarQuery{Interval: i}, n)

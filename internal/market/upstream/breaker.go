@@ -8,18 +8,18 @@ const (
 	maxOpenTime = time.Minute
 )
 
-// breaker keeps requests from a host that does not answer. After breakAfter
-// failures in a row it opens; when the break is over one request goes through as
-// a probe, and its fate decides. The gate's lock guards it.
+// breaker is a circuit breaker. It opens after breakAfter consecutive failures; after the
+// open time one request is sent as a probe, and its result decides. The lock of the
+// limiter guards it.
 type breaker struct {
 	failures int
 	open     bool
 	until    time.Time
-	pause    time.Duration // of the break that runs or ran last
+	pause    time.Duration // the present or last open time
 	probing  bool
 }
 
-// wait returns how long no request may go out, 0 when one may.
+// wait returns how long no request may be sent, 0 if one may.
 func (b *breaker) wait(now time.Time) time.Duration {
 	switch {
 	case !b.open:
@@ -31,13 +31,13 @@ func (b *breaker) wait(now time.Time) time.Duration {
 	}
 }
 
-// begin takes note of a request that goes out and reports whether it is a probe.
+// begin records a sent request and reports whether it is a probe.
 func (b *breaker) begin(time.Time) bool {
 	b.probing = b.open
 	return b.probing
 }
 
-// record takes note of how a request went.
+// record records the result of a request.
 func (b *breaker) record(now time.Time, probe, ok bool) {
 	if probe {
 		b.probing = false
@@ -58,7 +58,7 @@ func (b *breaker) trip(now time.Time, pause time.Duration) {
 	b.open, b.pause, b.until = true, pause, now.Add(pause)
 }
 
-// cancelProbe lets another request probe.
+// cancelProbe lets another request be the probe.
 func (b *breaker) cancelProbe(probe bool) {
 	if probe {
 		b.probing = false

@@ -19,25 +19,25 @@ import (
 
 // Config describes one host of a venue.
 type Config struct {
-	Venue string // names it in errors, such as "binance"
+	Venue string // its name in errors, such as "binance"
 	Base  string // scheme and host, with a path where the API has one
 	Limit Limit
-	// UsedHeader is the response header in which the venue tells the weight used
-	// in the present period, "" when it does not.
+	// UsedHeader is the response header with the weight used in the present period, ""
+	// if the venue sends none.
 	UsedHeader string
 	Header     http.Header // sent with every request
-	// ParseError reads the venue's own code and words out of an answer that is no
-	// success. Both may be empty.
+	// ParseError reads the venue's code and message from an error response. Both may be
+	// empty.
 	ParseError func(body []byte) (code, message string)
-	// IsEndpointLimit reports whether a 429 with such a code limits one kind of request alone, so
-	// that the host is not left in peace for it. Nil means that none does.
+	// IsEndpointLimit reports whether a 429 with a code limits one endpoint only, so that
+	// the host is not paused. Nil means never.
 	IsEndpointLimit func(code string) bool
-	MaxBytes        int64         // of one answer; 16 MiB when 0
+	MaxBytes        int64         // of one response; 16 MiB when 0
 	Timeout         time.Duration // of one attempt; 15 s when 0
 	Attempts        int           // of a GET; 3 when 0
 }
 
-// Client asks one host. It is safe for concurrent use.
+// Client sends requests to one host. It is safe for concurrent use.
 type Client struct {
 	config Config
 	base   *url.URL
@@ -45,9 +45,9 @@ type Client struct {
 	skewed func(venue string, skew time.Duration)
 }
 
-// ResolveURL returns address when it is given. Otherwise it returns base as an address
-// of the same host with the scheme of public, or public when base is not given
-// either: whoever puts one gateway in front of a venue names it once.
+// ResolveURL returns address if it is set. Otherwise it returns base with the scheme of
+// public, or public if base is not set either: a gateway in front of a venue is configured
+// once.
 func ResolveURL(address, base, public string) string {
 	switch {
 	case address != "":
@@ -61,14 +61,13 @@ func ResolveURL(address, base, public string) string {
 	}
 }
 
-// Request is one question. Subject is what it is about, usually a symbol, for
-// errors.
+// Request is one request. Subject names it in errors, usually a symbol.
 type Request struct {
-	Method string // GET when empty; no other is repeated
+	Method string // GET when empty; only GET is retried
 	Path   string
 	Query  url.Values
-	// QueryFunc makes the query in place of Query just before an attempt goes out: one
-	// that is signed with the time would age while it waits for its turn.
+	// QueryFunc returns the query, in place of Query, just before an attempt is sent: a
+	// signed time would be outdated after waiting for a permit.
 	QueryFunc func() string
 	Header    http.Header
 	Body      string
@@ -76,17 +75,16 @@ type Request struct {
 	Subject   string
 }
 
-// Response is an answer with a status of 200 to 299 and a body that looks like
-// JSON, or is empty.
+// Response is a response with a status of 200 to 299 and a JSON or empty body.
 type Response struct {
 	Status int
 	Header http.Header
 	Body   []byte
-	At     time.Time // when it was made, by the host's clock where it tells
+	At     time.Time // by the clock of the host if it sends a date
 }
 
-// Client returns a client of the host in c.Base. It panics on a base that is no
-// absolute http or https URL: the configuration has checked it.
+// Client returns a client of the host in c.Base. It panics if the base is not an absolute
+// http or https URL: the configuration has checked it.
 func (h *Hosts) Client(c Config) *Client {
 	base, err := url.Parse(c.Base)
 	if err != nil || base.Host == "" || base.Scheme != "http" && base.Scheme != "https" {
@@ -104,10 +102,10 @@ func (h *Hosts) Client(c Config) *Client {
 	return &Client{config: c, base: base, host: h.hostFor(base), skewed: h.OnClockSkew}
 }
 
-// Do asks. A GET that gets no answer, or one of status 429 or 5xx, is repeated
-// after a while; nothing else is, as the host may have done what it was asked.
-// The error is a fault that wraps an *Error, or wraps that of ctx; either wraps
-// ErrUnsent when the last attempt sent nothing.
+// Do sends a request. A GET without a response, or with status 429 or 5xx, is retried;
+// other methods are not, because the host may have executed them. The error is a fault
+// that wraps an *Error, or wraps the error of ctx; either wraps ErrNotSent if the last
+// attempt sent nothing.
 func (c *Client) Do(ctx context.Context, r Request) (*Response, error) {
 	if r.Method == "" {
 		r.Method = http.MethodGet
@@ -124,7 +122,7 @@ func (c *Client) Do(ctx context.Context, r Request) (*Response, error) {
 		if attempt >= c.config.Attempts || r.Method != http.MethodGet || !failure.transient() {
 			return nil, failure.fault()
 		}
-		// The gate holds the next attempt back as long as the venue asked for.
+		// The limiter delays the next attempt as long as the venue asked for.
 		if failure.Reason != Throttled {
 			wait := retry.Backoff{First: 500 * time.Millisecond, Max: 8 * time.Second}.Delay(attempt, nil)
 			if err := retry.Sleep(ctx, wait); err != nil {
@@ -134,14 +132,13 @@ func (c *Client) Do(ctx context.Context, r Request) (*Response, error) {
 	}
 }
 
-// Pause keeps every request from the host for a while, for venues that ask for it
-// inside an answer. 0 means that the venue did not say for how long. It returns the
-// pause that holds, which may have begun before and be longer.
+// Pause pauses the host, for venues that ask for it in a response body. 0 means that the
+// venue named no time. It returns the time left, which may be longer.
 func (c *Client) Pause(d time.Duration) time.Duration {
 	return c.host.limiter.pause(min(d, longestPause))
 }
 
-// attempt makes one attempt. The error is that of ctx alone.
+// attempt makes one attempt. The error is the error of ctx only.
 func (c *Client) attempt(ctx context.Context, r Request) (*Response, *Error, error) {
 	p, b, err := c.host.limiter.acquire(ctx, r.Weight, c.config.Limit)
 	if err != nil {
@@ -180,13 +177,13 @@ func (c *Client) attempt(ctx context.Context, r Request) (*Response, *Error, err
 	return resp, nil, nil
 }
 
-// send sends the request and judges the answer. The response comes back with a
-// failure too, for its header.
+// send sends the request and checks the response. A failure comes with the response too,
+// for its header.
 func (c *Client) send(ctx context.Context, r Request) (*Response, *Error) {
 	ctx, cancel := context.WithTimeout(ctx, c.config.Timeout)
 	defer cancel()
-	// Only with a connection can a byte have left. When net/http looks for another
-	// one, it has written nothing to the first: it had been closed while it was idle.
+	// Without a connection nothing was sent. When net/http gets another one, it has
+	// written nothing to the first, which was closed while idle.
 	var connected atomic.Bool
 	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
 		GetConn: func(string) { connected.Store(false) },
@@ -237,7 +234,7 @@ func (c *Client) send(ctx context.Context, r Request) (*Response, *Error) {
 	return resp, c.checkResponse(r, resp)
 }
 
-// checkResponse returns what is wrong with an answer, or nil.
+// checkResponse returns an error unless the response is a success.
 func (c *Client) checkResponse(r Request, resp *Response) *Error {
 	switch {
 	case int64(len(resp.Body)) > c.config.MaxBytes:
@@ -267,18 +264,18 @@ func (c *Client) checkResponse(r Request, resp *Response) *Error {
 		return e
 	}
 	if resp.Status == http.StatusTooManyRequests || resp.Status == http.StatusTeapot {
-		e.Reason = Throttled // Binance answers 418 to those who go on after 429
+		e.Reason = Throttled // Binance answers 418 to requests that continue after a 429
 	}
 	return e
 }
 
-// noAnswer drops the address from the error: its query may carry a key.
+// noAnswer drops the address from the error: its query may contain a key.
 func (c *Client) noAnswer(r Request, err error) *Error {
 	if wrapped, ok := errors.AsType[*url.Error](err); ok {
 		err = wrapped.Err
 	}
 	e := c.failure(r, NoResponse, "no answer")
-	e.cause = err.Error() // as text: a deadline of ours must not pass for the caller's
+	e.cause = err.Error() // as text: our deadline must not look like the caller's
 	return e
 }
 
@@ -297,7 +294,7 @@ func (c *Client) usedWeight(h http.Header) int {
 	return used
 }
 
-// dateOf returns the time in an answer's Date header, or ours.
+// dateOf returns the time of the Date header, or our time.
 func dateOf(h http.Header) time.Time {
 	if at, err := http.ParseTime(h.Get("Date")); err == nil {
 		return at
@@ -317,6 +314,5 @@ func retryAfter(resp *Response) time.Duration {
 	return 0
 }
 
-// longestPause is the longest ban that a venue documents, and a bound on what a
-// broken header can do.
+// longestPause is the longest ban that a venue documents. It bounds a broken header.
 const longestPause = 72 * time.Hour

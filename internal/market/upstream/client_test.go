@@ -280,7 +280,7 @@ func TestDo_BelievesTheVenuesCount(t *testing.T) {
 	}}
 	within(t, v, func(t *testing.T, h *upstream.Hosts) {
 		t.Helper()
-		// What is over in a moment is not told as over at once.
+		// A pause of less than a second is rounded up.
 		for per, told := range map[time.Duration]string{time.Minute: "1m0s", 400 * time.Millisecond: "1s"} {
 			c := config()
 			c.Limit = upstream.Limit{Weight: 60, Per: per, MaxWait: per / 12}
@@ -414,7 +414,7 @@ func TestDo_ACallerThatLeavesIsNoFault(t *testing.T) {
 	})
 }
 
-func TestHosts_OneGatePerHost(t *testing.T) {
+func TestHosts_OneLimiterPerHost(t *testing.T) {
 	t.Parallel()
 	v := &venue{reply: func(_ int, w http.ResponseWriter, r *http.Request) {
 		if strings.HasPrefix(r.URL.Path, "/slow") {
@@ -463,9 +463,9 @@ func TestResponse_At(t *testing.T) {
 	})
 }
 
-// TestHosts_Skewed has a venue whose clock is wrong for a while: that is told once,
+// TestHosts_ReportClockSkew has a venue whose clock is wrong for a while: that is reported once,
 // and so is its end.
-func TestHosts_Skewed(t *testing.T) {
+func TestHosts_ReportClockSkew(t *testing.T) {
 	t.Parallel()
 	off := []time.Duration{0, 5 * time.Second, time.Minute, 2 * time.Minute, 0, -time.Hour, -time.Second}
 	v := &venue{reply: func(n int, w http.ResponseWriter, _ *http.Request) {
@@ -487,12 +487,12 @@ func TestHosts_Skewed(t *testing.T) {
 			}
 		}
 		if want := []time.Duration{time.Minute, 0, -time.Hour, 0}; !slices.Equal(told, want) {
-			t.Errorf("told %v, want %v", told, want)
+			t.Errorf("reported %v, want %v", told, want)
 		}
 	})
 }
 
-func TestFollow(t *testing.T) {
+func TestResolveURL(t *testing.T) {
 	t.Parallel()
 	const rest, stream = "https://public.test", "wss://stream.test"
 	for _, tc := range []struct{ address, base, public, want string }{

@@ -6,22 +6,21 @@ import (
 	"time"
 )
 
-// maxSkew is how far our clock may be from a host's. Bars close by the venue's, and
-// what waits for them was asked for by ours.
+// maxSkew bounds the difference between our clock and that of a host. Bars close by the
+// venue's clock, alerts are created by ours.
 const maxSkew = 5 * time.Second
 
 // clock compares a host's clock with ours. It is safe for concurrent use.
 type clock struct{ off atomic.Bool }
 
-// compare takes an answer's header and when it was asked for and came. It reports
-// whether the host's clock has come to differ by more than maxSkew, or to agree
-// again, which is a skew of 0. What a cache has kept says when it was made, and not what time it is.
+// compare reports whether the skew has passed maxSkew since the last call, in either
+// direction; agreement is a skew of 0. A cached response, with an Age, is ignored.
 func (c *clock) compare(h http.Header, asked, came time.Time) (skew time.Duration, changed bool) {
 	date, err := http.ParseTime(h.Get("Date"))
 	if err != nil || h.Get("Age") != "" {
 		return 0, false
 	}
-	// It was made between the two, and Date leaves out parts of a second.
+	// The response was created between asked and came; Date has whole seconds.
 	earliest, latest := date.Sub(came), date.Add(time.Second).Sub(asked)
 	off := earliest > maxSkew || latest < -maxSkew
 	if off {

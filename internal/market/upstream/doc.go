@@ -1,14 +1,11 @@
-// Package upstream is how candela talks to a venue: one HTTP client per host with
-// a limit on request weight, a breaker, retries and a pause that a venue may
-// impose; WebSocket connections with a read deadline; a strict reader of JSON;
-// and errors that keep what the venue said. It knows nothing of markets. Venues
-// and brokers call it; it keeps no goroutine of its own.
+// Package upstream provides the HTTP and WebSocket clients for venues. Per host it limits
+// request weight, honours pauses, retries safe requests and opens a circuit breaker. Its
+// errors keep the venue's code and message. It knows nothing about markets.
 //
-// Everything that is limited is limited per host, for the whole process: whoever
-// shares a Hosts shares the venue's patience, as the venue counts by address and
-// not by caller.
+// All limits hold per host for the whole process, because venues count by address: callers
+// that share a Hosts share the limits.
 //
-// The breaker is our own. github.com/sony/gobreaker, the usual choice, does not
-// say when it will let the next request through, which is what a caller must be
-// told, and counts a request whose caller went away as a failure of the host.
+// The circuit breaker is not github.com/sony/gobreaker, which does not report when it will
+// let the next request through, and counts a request that its caller cancelled as a
+// failure of the host.
 package upstream

@@ -10,41 +10,39 @@ import (
 	"candela/internal/kit/fault"
 )
 
-// Reason says in which way a host failed.
+// Reason classifies the failure of a request.
 type Reason uint8
 
 // The reasons.
 const (
-	NoResponse Reason = iota + 1 // nothing came, or not all of it
-	Refused                      // an answer that is no success
+	NoResponse Reason = iota + 1 // no response, or an incomplete one
+	Refused                      // an error response
 	Throttled                    // the host asks for a pause: 429 or 418
-	LocalLimit                   // we did not ask, to spare the host
+	LocalLimit                   // not sent, to spare the host
 	Malformed                    // a success whose content cannot be used
-	TooLarge                     // more than we are ready to read
+	TooLarge                     // more than MaxBytes
 )
 
-// ErrNotSent is wrapped by the errors of requests of which nothing left this
-// machine, whatever kept them: whatever was asked for was not done. Without it a
-// host that gave no usable answer may have done it.
+// ErrNotSent is wrapped by the errors of requests that were not sent at all and so not
+// executed. Without it a request may have been executed.
 var ErrNotSent = errors.New("nothing was sent")
 
-// Error is what is known of a failed request. It comes wrapped in a fault; find
-// it with errors.AsType.
+// Error describes a failed request. It is wrapped in a fault; find it with errors.AsType.
 type Error struct {
 	Venue      string
-	Subject    string // what was asked for, usually a symbol
+	Subject    string // usually a symbol
 	Reason     Reason
-	Status     int    // of HTTP, 0 when there was no answer
-	Code       string // the venue's own
-	Message    string // the venue's words, or ours; bounded
-	FromVenue  bool   // Config.Refusal understood the answer: it is the venue's and not that of something between
+	Status     int    // HTTP status, 0 without a response
+	Code       string // of the venue
+	Message    string // of the venue or ours; bounded
+	FromVenue  bool   // Config.ParseError understood the response: it is from the venue, not from a proxy
 	RetryAfter time.Duration
 	cause      string
 	notSent    bool
-	down       bool // of Busy: the host did not answer several times
+	down       bool // of LocalLimit: the circuit breaker is open
 }
 
-// Unwrap returns ErrUnsent when nothing was sent.
+// Unwrap returns ErrNotSent if nothing was sent.
 func (e *Error) Unwrap() error {
 	if e.notSent {
 		return ErrNotSent
@@ -52,7 +50,7 @@ func (e *Error) Unwrap() error {
 	return nil
 }
 
-// Error returns everything on one line.
+// Error returns all details on one line.
 func (e *Error) Error() string {
 	var b strings.Builder
 	b.WriteString(e.about())
@@ -83,10 +81,10 @@ func (e *Error) transient() bool {
 	return e.Reason == NoResponse || e.Reason == Throttled || e.Reason == Refused && e.Status >= 500
 }
 
-// waitTime is RetryAfter for a sentence: nobody is told to wait for 0s.
+// waitTime returns RetryAfter for messages, at least 1 s.
 func (e *Error) waitTime() time.Duration { return max(e.RetryAfter.Round(time.Second), time.Second) }
 
-// fault gives the error its public face.
+// fault returns the error as clients see it.
 func (e *Error) fault() error {
 	f := &fault.Error{Kind: fault.Unavailable, Code: "unavailable", Retryable: true, RetryAfter: e.RetryAfter, Cause: e}
 	switch {
@@ -115,7 +113,7 @@ func (e *Error) fault() error {
 	return f
 }
 
-// MalformedResponse is the fault of an answer that does not hold what it should.
+// MalformedResponse returns the fault of a response with unusable content.
 func MalformedResponse(venue, subject string, err error) error {
 	e := &Error{Venue: venue, Subject: subject, Reason: Malformed, Status: http.StatusOK, Message: "the answer cannot be used: " + err.Error()}
 	return e.fault()
@@ -126,21 +124,21 @@ type notSentError struct{ error }
 
 func (e notSentError) Unwrap() []error { return []error{e.error, ErrNotSent} }
 
-// wrapContext names what was under way when the caller's context ended.
+// wrapContext adds the request to the error of the caller's context.
 func wrapContext(venue, subject string, err error) error {
 	return fmt.Errorf("%s: %w", (&Error{Venue: venue, Subject: subject}).about(), err)
 }
 
-// maxWords bounds how much of a venue's answer is quoted, in characters.
+// maxWords bounds the quoted part of a response, in characters.
 const maxWords = 200
 
-// clip returns the beginning of an answer on one line.
+// clip returns the beginning of a response on one line.
 func clip(body []byte) string {
 	return fault.Clean(string(body[:min(len(body), 4*maxWords)]), maxWords)
 }
 
-// looksLikeJSON tells JSON from the pages that proxies and walls send with
-// status 200. An empty body is an empty answer.
+// looksLikeJSON distinguishes JSON from the HTML pages that proxies send with status 200.
+// An empty body passes.
 func looksLikeJSON(body []byte) bool {
 	for _, c := range body {
 		switch c {

@@ -8,7 +8,7 @@ import (
 	"candela/internal/market/upstream"
 )
 
-func TestBadAnswer(t *testing.T) {
+func TestMalformedResponse(t *testing.T) {
 	t.Parallel()
 	f := fault.Of(upstream.MalformedResponse("there", "ETH", errors.New("byte 3: want a number")))
 	if f.Kind != fault.Unavailable || f.Code != "bad_answer" || f.Message != "there ETH: the answer cannot be used: byte 3: want a number" {

@@ -9,17 +9,16 @@ import (
 	"time"
 )
 
-// Hosts holds what callers of the same host share. It is safe for concurrent use;
-// a program has one, and a test as many as it likes.
+// Hosts holds the limits and connections that callers of a host share. It is safe for
+// concurrent use. A program has one.
 type Hosts struct {
-	// OnClockSkew is told when the clock of a venue's host comes to differ from ours by
-	// seconds, and with 0 when they agree again; nil for nobody. It is set before a client
-	// is made.
+	// OnClockSkew is called when the clock of a host begins to differ from ours by seconds,
+	// and with 0 when they agree again. It may be nil and is set before the first client.
 	OnClockSkew func(venue string, skew time.Duration)
 
 	dial  DialFunc
 	mu    sync.Mutex
-	hosts map[string]*host // by scheme and authority: bounded by the configuration
+	hosts map[string]*host // by scheme and authority; bounded by the configuration
 }
 
 // DialFunc opens a network connection, as net.Dialer.DialContext does.
@@ -30,7 +29,7 @@ type host struct {
 	limiter limiter
 	clock   clock
 	rest    *http.Client
-	writes  *http.Client // for all that is not a GET
+	writes  *http.Client // for all methods but GET
 	sockets *http.Client
 }
 
@@ -40,7 +39,7 @@ func NewHosts(dial DialFunc) *Hosts {
 	return &Hosts{dial: dial, hosts: make(map[string]*host)}
 }
 
-// Close closes the connections that are idle. Calls under way are not disturbed.
+// Close closes idle connections. It does not affect requests in flight.
 func (h *Hosts) Close() error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -52,15 +51,15 @@ func (h *Hosts) Close() error {
 	return nil
 }
 
-// hostFor returns the host that an address names.
+// hostFor returns the host of an address.
 func (h *Hosts) hostFor(base *url.URL) *host {
 	key := base.Scheme + "://" + base.Host
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	one, ok := h.hosts[key]
 	if !ok {
-		// Changes go over HTTP/1.1: with HTTP/2, net/http repeats any request whose
-		// stream the host resets as a protocol error, and an order is sent once.
+		// Writes use HTTP/1.1: with HTTP/2, net/http repeats a request whose stream the
+		// host resets, and an order must be sent once.
 		one = &host{rest: h.client(maxConnections, true), writes: h.client(maxConnections, false), sockets: h.client(0, false)}
 		h.hosts[key] = one
 	}
@@ -88,8 +87,8 @@ func (h *Hosts) client(connections int, http2 bool) *http.Client {
 			IdleConnTimeout:     idleTimeout,
 			TLSHandshakeTimeout: dialTimeout,
 		},
-		// A venue's API does not move. A redirect is a login page or a block, and
-		// following it would carry a signature to a host nobody named.
+		// A redirect of an API is a login page or a block. Following it would send a
+		// signature to an unknown host.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
 }

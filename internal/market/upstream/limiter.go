@@ -8,41 +8,41 @@ import (
 	"candela/internal/kit/retry"
 )
 
-// Limit is how much a host may be asked.
+// Limit bounds the requests to a host.
 type Limit struct {
-	// Weight is the most that requests may weigh in each period of Per, counted
-	// from whole multiples of Per as venues count. 0 means no limit.
+	// Weight is the greatest total weight of requests in each period of Per. Periods
+	// begin at whole multiples of Per, as venues count. 0 means no limit.
 	Weight int
 	Per    time.Duration
-	// Spacing is the least time between two requests. 0 means none.
+	// Spacing is the least time between two requests; 0 for none.
 	Spacing time.Duration
-	// MaxWait is how long a request waits for its turn before it is refused with
-	// the time to come back; 10 s when it is 0.
+	// MaxWait is how long a request waits for its turn before it fails with the time
+	// to retry; 10 s when 0.
 	MaxWait time.Duration
 }
 
 const defaultMaxWait = 10 * time.Second
 
-// limiter decides when a host may be asked. It is safe for concurrent use.
+// limiter decides when a request may be sent to a host. It is safe for concurrent use.
 type limiter struct {
 	mu          sync.Mutex
-	period      int64 // the number of the period that told belongs to
-	used        int   // weight used in it, as the venue says or as we count
-	inFlight    int   // weight of requests that are not answered yet
+	period      int64 // number of the period of used
+	used        int   // weight used in the period, reported by the venue or counted
+	inFlight    int   // weight of unanswered requests
 	next        time.Time
-	until       time.Time // the venue wants no request before
-	pausesInRow int       // how often in a row it said so
+	until       time.Time // of the pause
+	pausesInRow int       // consecutive pauses
 	breaker     breaker
 }
 
-// blocked says that a request was not made.
+// blocked is the reason why a request was not sent.
 type blocked struct {
 	why  string
 	wait time.Duration
-	down bool // the host did not answer; otherwise a limit keeps the request
+	down bool // the circuit breaker is open; otherwise a limit is reached
 }
 
-// permit is the right to make one request. done must be called with how it went.
+// permit allows one request. release must be called with its result.
 type permit struct {
 	limiter *limiter
 	weight  int
@@ -50,8 +50,8 @@ type permit struct {
 	probe   bool
 }
 
-// acquire waits for the right to ask. It returns what keeps it, when that would
-// take longer than the caller's patience, or the error of ctx.
+// acquire waits for a permit. It returns the reason if that would take longer than
+// limit.MaxWait, or the error of ctx.
 func (g *limiter) acquire(ctx context.Context, weight int, limit Limit) (*permit, *blocked, error) {
 	patience := limit.MaxWait
 	if patience == 0 {
@@ -75,7 +75,7 @@ func (g *limiter) acquire(ctx context.Context, weight int, limit Limit) (*permit
 	}
 }
 
-// tryAcquire returns a pass, or what stands in the way at now.
+// tryAcquire returns a permit, or the reason why there is none at now.
 func (g *limiter) tryAcquire(weight int, limit Limit, now time.Time) (*permit, *blocked) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -89,7 +89,7 @@ func (g *limiter) tryAcquire(weight int, limit Limit, now time.Time) (*permit, *
 		if period := now.UnixNano() / int64(limit.Per); period != g.period {
 			g.period, g.used = period, 0
 		}
-		// A request that alone is over the limit goes out when nothing else does.
+		// A request that alone exceeds the limit is sent when no other is in flight.
 		if used := g.used + g.inFlight; used > 0 && used+weight > limit.Weight {
 			return nil, &blocked{why: "its limit is used up", wait: limit.Per - time.Duration(now.UnixNano()%int64(limit.Per))}
 		}
@@ -102,31 +102,30 @@ func (g *limiter) tryAcquire(weight int, limit Limit, now time.Time) (*permit, *
 	return &permit{limiter: g, weight: weight, per: limit.Per, probe: g.breaker.begin(now)}, nil
 }
 
-// requestResult is how a request went, as far as the gate cares.
+// requestResult is the result of a request for the limiter.
 type requestResult uint8
 
 const (
-	answered  requestResult = iota // the host works, whatever it said
-	failed                         // no answer, or none a working host would give
-	throttled                      // the host wants a pause
-	abandoned                      // the caller went away; the host is not to blame
+	answered  requestResult = iota // the host works, whatever the status
+	failed                         // no response, or one that a working host does not send
+	throttled                      // the host asks for a pause
+	abandoned                      // the caller cancelled
 )
 
-// responseInfo is what an answer says besides what was asked for.
+// responseInfo is the limit information of a response.
 type responseInfo struct {
-	used  int           // weight used in the period of at, negative when it is not told
-	at    time.Time     // when the answer was made
-	pause time.Duration // how long no requests are wanted, for throttled; 0 when that is not told
+	used  int           // weight used in the period of at; negative if not reported
+	at    time.Time     // time of the response
+	pause time.Duration // of throttled; 0 if not reported
 }
 
-// release gives the pass back. It returns how long the host wants no requests, for
-// throttled.
+// release returns the permit. For throttled it returns the length of the pause.
 func (p *permit) release(v requestResult, o responseInfo) (pause time.Duration) {
 	g, now := p.limiter, time.Now()
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.inFlight -= p.weight
-	// What was told of a period that is over says nothing about the present one.
+	// A report about an earlier period does not apply to the present one.
 	if o.used >= 0 && p.per > 0 && o.at.UnixNano()/int64(p.per) >= g.period {
 		g.used = max(g.used, o.used)
 	} else {
@@ -147,11 +146,9 @@ func (p *permit) release(v requestResult, o responseInfo) (pause time.Duration) 
 	return pause
 }
 
-// extendPause lets no request out for as long as a host that refuses says. When it does not
-// say, that is ten seconds, doubled each time in a row up to five minutes. Requests
-// that were under way when a pause began, as those that waited for the end of the
-// one before, are refused together, and that counts once. It returns the pause that
-// holds then, which is no shorter than one that held before.
+// extendPause pauses the host for the time it asked for, or for 10 s doubling up to 5 min.
+// It never shortens a pause, and returns the time left. Requests in flight when a pause
+// begins are throttled together and count once.
 func (g *limiter) extendPause(now time.Time, pause time.Duration) time.Duration {
 	left := g.until.Sub(now)
 	switch {
@@ -168,14 +165,14 @@ func (g *limiter) extendPause(now time.Time, pause time.Duration) time.Duration 
 	return pause
 }
 
-// pause lets no request out for a while, and returns for how long.
+// pause pauses the host and returns the time left.
 func (g *limiter) pause(d time.Duration) time.Duration {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.extendPause(time.Now(), d)
 }
 
-// paused returns how long the host still wants to be left alone.
+// paused returns the time left of a pause.
 func (g *limiter) paused() time.Duration {
 	g.mu.Lock()
 	defer g.mu.Unlock()

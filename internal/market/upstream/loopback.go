@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Loopback reports whether a host, as it stands in an address, is this machine.
+// Loopback reports whether the host of an address is this machine.
 func Loopback(host string) bool {
 	host = strings.TrimSuffix(strings.ToLower(host), ".")
 	if host == "localhost" || strings.HasSuffix(host, ".localhost") { // RFC 6761 6.3

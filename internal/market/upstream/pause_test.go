@@ -43,7 +43,7 @@ func TestDo_ALimitOfOneKindPausesNobody(t *testing.T) {
 	})
 }
 
-// TestDo_APauseHoldsForTheWholeProcess has one client of a host told to wait,
+// TestDo_APauseHoldsForTheWholeProcess pauses one client of a host,
 // and every other client of it wait too.
 func TestDo_APauseHoldsForTheWholeProcess(t *testing.T) {
 	t.Parallel()
@@ -110,7 +110,7 @@ func TestDo_RequestsRefusedTogetherAreOneRefusal(t *testing.T) {
 
 // TestDo_AShorterPauseDoesNotEndALongerOne has a host refuse two requests that are
 // under way together: for 60 s, and a second later for 5 s. Who is refused last
-// is told how long the first pause still lasts.
+// gets the time left of the first pause.
 func TestDo_AShorterPauseDoesNotEndALongerOne(t *testing.T) {
 	t.Parallel()
 	v := &venue{reply: func(_ int, w http.ResponseWriter, r *http.Request) {
@@ -141,7 +141,7 @@ func TestDo_AShorterPauseDoesNotEndALongerOne(t *testing.T) {
 	})
 }
 
-func TestDo_ALongBanIsToldAtOnce(t *testing.T) {
+func TestDo_ALongBanIsReportedAtOnce(t *testing.T) {
 	t.Parallel()
 	v := &venue{reply: func(_ int, w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Retry-After", "120")

@@ -18,21 +18,19 @@ import (
 type SocketConfig struct {
 	Venue string
 	URL   string // ws or wss
-	// Idle is how long the connection may bring nothing, not even a ping, before it
-	// counts as lost; 60 s when 0.
+	// Idle is how long the connection may receive nothing, not even a ping, before it is
+	// lost; 60 s when 0.
 	Idle time.Duration
-	// Quiet is how long it may bring no message: a feed that stands still behind a
-	// live connection. 0 means forever.
+	// Quiet is how long it may receive no message, although it is alive. 0 means forever.
 	Quiet time.Duration
-	// OnPing is called from Read when the other side pings, which is answered.
+	// OnPing is called from Read after a ping, which is answered.
 	OnPing   func()
-	Spacing  time.Duration // the least time between two messages that we send
+	Spacing  time.Duration // the least time between two sent messages
 	MaxBytes int64         // of one message; 1 MiB when 0
 	Header   map[string][]string
 }
 
-// writeTimeout bounds one message or ping of ours. A venue that does not read is
-// lost.
+// writeTimeout bounds the sending of one message or ping.
 const writeTimeout = 10 * time.Second
 
 // Socket is an open connection. Read is for one goroutine, the rest is safe for
@@ -46,8 +44,7 @@ type Socket struct {
 	next time.Time
 }
 
-// Dial opens a connection. The caller closes it. It takes part in the pauses of
-// the host that it names: one that has banned us is not called.
+// Dial opens a connection. The caller closes it. It fails while the host is paused.
 func (h *Hosts) Dial(ctx context.Context, c SocketConfig) (*Socket, error) {
 	if c.Idle == 0 {
 		c.Idle = time.Minute
@@ -80,7 +77,7 @@ func (h *Hosts) Dial(ctx context.Context, c SocketConfig) (*Socket, error) {
 	return s, nil
 }
 
-// pinged runs within Read, as everything that arrives does.
+// pinged is called within Read.
 func (s *Socket) pinged(context.Context, []byte) bool {
 	s.idle.Reset(s.config.Idle)
 	if s.config.OnPing != nil {
@@ -89,7 +86,7 @@ func (s *Socket) pinged(context.Context, []byte) bool {
 	return true
 }
 
-// refusedDial says why there is no connection, and pauses when the host asks.
+// refusedDial returns the error of a failed dial, and pauses the host if it asks for it.
 func refusedDial(c SocketConfig, at *host, resp *http.Response, err error) *Error {
 	e := &Error{Venue: c.Venue, Subject: "stream", Reason: NoResponse, Message: "no connection", cause: err.Error()}
 	if resp == nil {
@@ -128,7 +125,7 @@ func (s *Socket) Read(ctx context.Context) ([]byte, error) {
 	}
 }
 
-// Send sends a text message, when the spacing allows. An error is final.
+// Send sends a text message after the spacing. An error is final.
 func (s *Socket) Send(ctx context.Context, message []byte) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -143,7 +140,7 @@ func (s *Socket) Send(ctx context.Context, message []byte) error {
 	return s.writeError(ctx, s.conn.Write(attempt, websocket.MessageText, message))
 }
 
-// Ping sends a ping and waits for the pong. Someone must be reading meanwhile.
+// Ping sends a ping and waits for the pong, which a concurrent Read receives.
 func (s *Socket) Ping(ctx context.Context) error {
 	attempt, cancel := context.WithTimeout(ctx, writeTimeout)
 	defer cancel()
@@ -157,14 +154,13 @@ func (s *Socket) writeError(ctx context.Context, err error) error {
 	case ctx.Err() != nil:
 		return wrapContext(s.config.Venue, "stream", ctx.Err())
 	default:
-		return fault.Unreachable(errors.New(err.Error()), 0, "%s: the stream does not take what is sent", s.config.Venue)
+		return fault.Unreachable(errors.New(err.Error()), 0, "%s: the stream does not accept messages", s.config.Venue)
 	}
 }
 
-// Serve calls handle with each message, in one goroutine, while write runs in
-// another. Both get a context that ends with the other. It goes on until ctx ends, the connection is lost or one of them
-// returns an error, and returns that error when both have come back. A write
-// that returns nil is done and stops nothing.
+// Serve calls handle with each message while write runs in another goroutine. It ends when
+// ctx ends, the connection is lost or one of them returns an error, and returns that error
+// after both have returned. A write that returns nil stops nothing.
 func (s *Socket) Serve(ctx context.Context, handle func(context.Context, []byte) error, write func(context.Context) error) error {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
@@ -195,5 +191,5 @@ func (s *Socket) readAll(ctx context.Context, handle func(context.Context, []byt
 	}
 }
 
-// Close ends the connection without waiting for the other side to agree.
+// Close closes the connection without a closing handshake.
 func (s *Socket) Close() { _ = s.conn.CloseNow() }

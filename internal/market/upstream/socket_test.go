@@ -93,7 +93,7 @@ func TestSocket_ASilentStreamIsLost(t *testing.T) {
 		})
 	}
 	if pings < 10 {
-		t.Errorf("%d pings were told", pings)
+		t.Errorf("%d pings were reported", pings)
 	}
 }
 

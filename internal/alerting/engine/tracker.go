@@ -1,0 +1,181 @@
+package engine
+
+import (
+	"iter"
+	"slices"
+	"time"
+
+	"candela/internal/alerting/alert"
+	"candela/internal/market/provider"
+)
+
+// tracker is the common part of a priceTracker and a barTracker: the dependency it
+// tracks, the past bars it must still evaluate and the state of loading them.
+type tracker struct {
+	dependency alert.Dependency
+	listing    *listing // nil before the first load
+
+	backfill
+	queued              backfill // for alerts that were added while a load was in progress
+	ready               bool     // loaded, and evaluated for all its alerts
+	inProgress          bool     // a load runs
+	consecutiveFailures int
+	notFound            bool      // the venue does not have it
+	retryAt             time.Time // when to load again after a failure; zero for no retry
+	unusedSince         time.Time // when the last alert was removed; zero while it is needed
+	watermarked         bool      // the store has a watermark that this engine may clear
+}
+
+// backfill describes the past bars that must be evaluated for alerts that have not seen
+// them.
+type backfill struct {
+	resumeSince time.Time // creation of the oldest alert evaluated up to watermark; zero for none
+	watermark   int64
+	newSince    time.Time // creation of the oldest alert that was never evaluated; zero for none
+}
+
+// include extends the backfill to an alert evaluated up to watermark, or never if that
+// is 0.
+func (b *backfill) include(created time.Time, watermark int64) {
+	if watermark == 0 {
+		b.newSince = earlier(b.newSince, created)
+		return
+	}
+	if b.resumeSince.IsZero() || watermark < b.watermark {
+		b.watermark = watermark
+	}
+	b.resumeSince = earlier(b.resumeSince, created)
+}
+
+// merge extends the backfill to all of o.
+func (b *backfill) merge(o backfill) {
+	if !o.resumeSince.IsZero() {
+		b.include(o.resumeSince, o.watermark)
+	}
+	if !o.newSince.IsZero() {
+		b.include(o.newSince, 0)
+	}
+}
+
+func (b *backfill) isZero() bool { return b.resumeSince.IsZero() && b.newSince.IsZero() }
+
+// earlier returns the earlier time; a may be zero.
+func earlier(a, b time.Time) time.Time {
+	if a.IsZero() || b.Before(a) {
+		return b
+	}
+	return a
+}
+
+// subscriptionFor returns the key of a dependency in the feed, and of its watermark. The
+// watermark of a price has no interval.
+func subscriptionFor(d alert.Dependency) provider.Sub {
+	return provider.Sub{Symbol: d.Instrument, Interval: d.Interval}
+}
+
+// trackers yields the common part of all trackers, prices first: they load fastest.
+func (l *loop) trackers() iter.Seq[*tracker] {
+	return func(yield func(*tracker) bool) {
+		for _, p := range l.priceTrackers {
+			if !yield(&p.tracker) {
+				return
+			}
+		}
+		for _, b := range l.barTrackers {
+			if !yield(&b.tracker) {
+				return
+			}
+		}
+	}
+}
+
+// tracker returns the tracker of a dependency, nil if it is not tracked.
+func (l *loop) tracker(d alert.Dependency) *tracker {
+	if d.Interval == 0 {
+		if p := l.priceTrackers[d.Instrument]; p != nil {
+			return &p.tracker
+		}
+	} else if b := l.barTrackers[d]; b != nil {
+		return &b.tracker
+	}
+	return nil
+}
+
+// track returns the tracker of a dependency and creates it if it is missing.
+func (l *loop) track(d alert.Dependency) *tracker {
+	if t := l.tracker(d); t != nil {
+		return t
+	}
+	if d.Interval == 0 {
+		p := &priceTracker{tracker: tracker{dependency: d}}
+		l.priceTrackers[d.Instrument] = p
+		return &p.tracker
+	}
+	b := &barTracker{tracker: tracker{dependency: d}, evaluators: make(map[string]*evaluator)}
+	l.barTrackers[d] = b
+	if sub := l.subscriptions[subscriptionFor(d)]; sub != nil {
+		sub.bars = b
+	}
+	return &b.tracker
+}
+
+// needed reports whether an alert or Follow needs d.
+func (l *loop) needed(d alert.Dependency) bool {
+	return l.index.DependsOn(d) || d.Interval == 0 && l.extraSymbols[d.Instrument]
+}
+
+// mayStillFire reports whether bars may still arrive in which an alert came true.
+func (l *loop) mayStillFire(d alert.Dependency) bool {
+	t := l.track(d)
+	return !t.ready && !t.notFound || slices.Contains(l.status.Load().LaggingVenues, d.Instrument.Venue)
+}
+
+// markUnused starts the idle time of a dependency that nothing needs any more.
+func (l *loop) markUnused(d alert.Dependency) {
+	if t := l.tracker(d); t != nil && !l.needed(d) {
+		t.unusedSince = l.cfg.Now()
+	}
+}
+
+// untrack removes a tracker that nothing needs.
+func (l *loop) untrack(t *tracker) {
+	d := t.dependency
+	if l.needed(d) {
+		return
+	}
+	l.clearWatermark(t)
+	if d.Interval == 0 {
+		p := l.priceTrackers[d.Instrument]
+		delete(l.priceTrackers, d.Instrument)
+		l.prices.remove(d.Instrument)
+		if sub := l.subscriptions[p.sub]; sub != nil && sub.prices == p {
+			sub.prices = nil
+			l.unsubscribeIfUnused(sub)
+		}
+		return
+	}
+	b := l.barTrackers[d]
+	delete(l.barTrackers, d)
+	l.windows.remove(subscriptionFor(d))
+	if sub := l.subscriptions[subscriptionFor(d)]; sub != nil && sub.bars == b {
+		sub.bars = nil
+		l.unsubscribeIfUnused(sub)
+	}
+}
+
+// setWatermark records that bars up to t have been evaluated. Without alerts it records
+// nothing: another engine may watch the dependency and keep the watermark.
+func (l *loop) setWatermark(t *tracker, at int64) {
+	if l.index.DependsOn(t.dependency) {
+		l.watermarks[subscriptionFor(t.dependency)] = at
+		t.watermarked = true
+	}
+}
+
+// clearWatermark removes a watermark that this engine has set.
+func (l *loop) clearWatermark(t *tracker) {
+	delete(l.watermarks, subscriptionFor(t.dependency))
+	if t.watermarked {
+		l.watermarks[subscriptionFor(t.dependency)] = 0
+	}
+}
