@@ -103,9 +103,10 @@ type foundWord struct {
 	word, instead string
 }
 
-// isProse reports whether a file is read by people as a whole: a page or a script.
+// isProse reports whether a file is read by people as a whole: a page or a script. The
+// notices are licences of others.
 func isProse(name string, data []byte) bool {
-	if strings.Contains(name, "testdata/") {
+	if strings.Contains(name, "testdata/") || name == "THIRD_PARTY_NOTICES.txt" {
 		return false
 	}
 	return slices.Contains([]string{".md", ".txt", ".sh", ".mjs", ".js", ".yml", ".toml", ".service"}, path.Ext(name)) ||
