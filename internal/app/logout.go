@@ -24,7 +24,7 @@ func RevokeAll(ctx context.Context, cfg *config.Config, log io.Writer) (control.
 		return control.Ended{}, err
 	}
 	defer conn.Close()
-	tokens, err := logins.OpenTokens(ctx, conn, nil, maxTokens, rt.Log)
+	tokens, err := logins.Open(ctx, conn, nil, maxTokens, rt.Log)
 	if err != nil {
 		return control.Ended{}, err
 	}

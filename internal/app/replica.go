@@ -42,16 +42,16 @@ const (
 // open before any part runs and closed after all have stopped.
 type replicaNode struct {
 	conn     *conn.Conn
-	tokens   *logins.Tokens
+	tokens   *logins.Store
 	draining atomic.Bool
 
 	// Under --trade only.
-	members *member.Members
+	members *member.Group
 	store   *alerts.Store
-	keeper  *inbox.Keeper
+	keeper  *inbox.RecordStore
 	inbox   notify.Inbox
-	tail    *alerts.Tail
-	alerts  *alerts.Alerts
+	tail    *alerts.ChangeFeed
+	alerts  *alerts.Coordinator
 	desk    *deskproxy.Desk
 	terms   atomic.Int32 // desks of this process that run or are stopping
 
@@ -78,7 +78,7 @@ func (rt Runtime) openReplica(ctx context.Context) (_ *node, err error) {
 	if rt.Config.OAuth.AutoApprove {
 		owner = nil // no passphrase is asked for
 	}
-	if r.tokens, err = logins.OpenTokens(ctx, r.conn, owner, maxTokens, rt.Log); err != nil {
+	if r.tokens, err = logins.Open(ctx, r.conn, owner, maxTokens, rt.Log); err != nil {
 		return nil, err
 	}
 	if rt.Config.Trade {
@@ -100,7 +100,7 @@ func (r *replicaNode) join(ctx context.Context, rt Runtime) error {
 	if err != nil {
 		return err
 	}
-	who := member.Who{Name: rt.replicaName(), Account: rt.account()}
+	who := member.Info{Name: rt.replicaName(), Account: rt.account()}
 	if who.Policy, err = policySum(policy); err != nil {
 		return err
 	}
@@ -108,19 +108,19 @@ func (r *replicaNode) join(ctx context.Context, rt Runtime) error {
 		return err
 	}
 	r.members.Hold(oauth.NewLeases(r.tokens).Hold)
-	if r.store, err = alerts.OpenStore(ctx, r.conn, time.Now); err != nil {
+	if r.store, err = alerts.Open(ctx, r.conn, time.Now); err != nil {
 		return err
 	}
-	if r.keeper, err = inbox.OpenKeeper(ctx, r.conn, rt.Log); err != nil {
+	if r.keeper, err = inbox.Open(ctx, r.conn, rt.Log); err != nil {
 		return err
 	}
 	r.inbox, err = replicated.Open(ctx, replicated.Config{
-		Now: time.Now, Log: rt.Log, Store: r.keeper, Replicas: r.members, TokenEnded: r.tokens.Gone, CatchUp: func(ctx context.Context) error { return r.tail.Sync(ctx) },
+		Now: time.Now, Log: rt.Log, Store: r.keeper, Replicas: r.members, TokenEnded: r.tokens.Ended, CatchUp: func(ctx context.Context) error { return r.tail.CatchUp(ctx) },
 	})
 	if err != nil {
 		return err
 	}
-	r.tail, err = r.store.OpenTail(ctx, alerts.TailConfig{Restore: r.inbox.Restore, Publish: r.inbox.Append, Log: rt.Log})
+	r.tail, err = r.store.OpenChangeFeed(ctx, alerts.ChangeFeedConfig{Restore: r.inbox.Restore, Publish: r.inbox.Append, Log: rt.Log})
 	return err
 }
 
@@ -166,16 +166,16 @@ func (r *replicaNode) close() {
 // side builds the trading side of a replica: its engine evaluates the alerts of the
 // instruments that it owns, and its desk trades while it owns the account.
 func (r *replicaNode) side(rt Runtime, t *trading) (side, error) {
-	r.alerts = alerts.NewAlerts(alerts.AlertsConfig{Members: r.members, Tail: r.tail, Route: t.bars.Route, Now: time.Now, Log: rt.Log})
+	r.alerts = alerts.NewCoordinator(alerts.CoordinatorConfig{Group: r.members, ChangeFeed: r.tail, Route: t.bars.Route, Now: time.Now, Log: rt.Log})
 	// The tail publishes firings, at every replica in the same order.
 	t.newEngine(rt, r.alerts.Store(), func([]notify.Entry) {})
 	policy, err := t.prepareDesk(rt, nil)
 	if err != nil {
 		return side{}, err
 	}
-	r.desk = deskproxy.NewDesk(r.members, deskproxy.DeskConfig{
+	r.desk = deskproxy.New(r.members, deskproxy.Config{
 		Account: rt.account(), HaltFile: filepath.Join(rt.Config.Home, statedir.HaltName), Log: rt.Log, Now: time.Now,
-		Open: func(ctx context.Context, orders *orders.Orders) (*desk.Desk, func(), error) {
+		Open: func(ctx context.Context, orders *orders.Store) (*desk.Desk, func(), error) {
 			return r.openDesk(ctx, rt, t, policy, orders)
 		},
 	})
@@ -212,7 +212,7 @@ func (r *replicaNode) side(rt Runtime, t *trading) (side, error) {
 
 // openDesk returns a desk for one term as owner of the account. The paper account is
 // read at the start of each term and closed with it.
-func (r *replicaNode) openDesk(ctx context.Context, rt Runtime, t *trading, policy guard.Policy, orders *orders.Orders) (*desk.Desk, func(), error) {
+func (r *replicaNode) openDesk(ctx context.Context, rt Runtime, t *trading, policy guard.Policy, orders *orders.Store) (*desk.Desk, func(), error) {
 	venue, err := t.newVenue(rt, orders)
 	if err != nil {
 		return nil, nil, err
@@ -237,8 +237,8 @@ func (r *replicaNode) openDesk(ctx context.Context, rt Runtime, t *trading, poli
 func (r *replicaNode) exclusive(name string, run work) work {
 	return func(ctx, hard context.Context, ready func()) error {
 		ready()
-		return r.members.While(ctx, name, func(term context.Context) error {
-			if err := r.tail.Sync(term); err != nil {
+		return r.members.RunWhileOwner(ctx, name, func(term context.Context) error {
+			if err := r.tail.CatchUp(term); err != nil {
 				return err
 			}
 			return run(term, hard, func() {})
@@ -251,7 +251,7 @@ func (r *replicaNode) exclusive(name string, run work) work {
 // while it still answers.
 func (r *replicaNode) drain(ctx, hard context.Context, rt Runtime, ready func()) error {
 	if r.members != nil {
-		r.members.Enter(ctx)
+		r.members.Activate(ctx)
 	}
 	ready()
 	<-ctx.Done()
@@ -271,7 +271,7 @@ func (r *replicaNode) drain(ctx, hard context.Context, rt Runtime, ready func())
 func (r *replicaNode) handOver(ctx context.Context) error {
 	// A server that does not answer would block for longer than a stop may take.
 	left := make(chan error, 1)
-	r.leaving.Go(func() { left <- r.members.Leave(ctx) })
+	r.leaving.Go(func() { left <- r.members.Drain(ctx) })
 	select {
 	case err := <-left:
 		if err != nil {
@@ -282,7 +282,7 @@ func (r *replicaNode) handOver(ctx context.Context) error {
 	}
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
-	for !r.alerts.Settled() || r.terms.Load() > 0 {
+	for !r.alerts.Balanced() || r.terms.Load() > 0 {
 		select {
 		case <-tick.C:
 		case <-ctx.Done():
@@ -296,7 +296,7 @@ func (r *replicaNode) handOver(ctx context.Context) error {
 func (r *replicaNode) now() admin.Replica {
 	s := admin.Replica{Members: 1, Draining: r.draining.Load()}
 	if r.members != nil {
-		s.Members, s.Beat, s.Owned = r.members.Count(), r.members.Beat(), r.alerts.Owned()
+		s.Members, s.Beat, s.Owned = r.members.Count(), r.members.LastHeartbeat(), r.alerts.OwnedInstruments()
 		s.Late, s.Lag = r.members.Late(), r.tail.Stats().Behind
 	}
 	return s

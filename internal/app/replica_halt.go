@@ -65,7 +65,7 @@ func (w word) send(ctx context.Context, cfg *config.Config, log io.Writer) (cont
 		return control.TradingState{}, err
 	}
 	defer conn.Close()
-	names, err := member.Replicas(ctx, conn)
+	names, err := member.Names(ctx, conn)
 	if err != nil {
 		return control.TradingState{}, err
 	}
@@ -78,7 +78,7 @@ func (w word) send(ctx context.Context, cfg *config.Config, log io.Writer) (cont
 
 // ask tells the replica that trades. On which account that is the owner need not say.
 func (w word) ask(ctx context.Context, conn *conn.Conn, rt Runtime) (control.TradingState, error) {
-	members, err := member.Join(ctx, conn, member.Who{Name: visitor}, rt.Log)
+	members, err := member.Join(ctx, conn, member.Info{Name: visitor}, rt.Log)
 	if err != nil {
 		return control.TradingState{}, err
 	}
@@ -90,7 +90,7 @@ func (w word) ask(ctx context.Context, conn *conn.Conn, rt Runtime) (control.Tra
 	var failed error
 	var asking sync.WaitGroup
 	for _, account := range accounts() {
-		d := deskproxy.NewDesk(members, deskproxy.DeskConfig{Account: account, Log: rt.Log, Now: time.Now})
+		d := deskproxy.New(members, deskproxy.Config{Account: account, Log: rt.Log, Now: time.Now})
 		asking.Go(func() {
 			s, err := w.tell(ctx, d)
 			mu.Lock()
@@ -99,9 +99,9 @@ func (w word) ask(ctx context.Context, conn *conn.Conn, rt Runtime) (control.Tra
 			case err == nil:
 				answered = &s
 				done() // replicas trade on one account; nobody answers for the others
-			case !errors.Is(err, member.ErrNotOwner) && !errors.Is(err, context.Canceled):
+			case !errors.Is(err, member.ErrNotShardOwner) && !errors.Is(err, context.Canceled):
 				failed = errors.Join(failed, err)
-				if !errors.Is(err, member.ErrUnanswered) {
+				if !errors.Is(err, member.ErrOutcomeUnknown) {
 					done() // whoever trades has refused
 				}
 			}
@@ -137,7 +137,7 @@ func (w word) tell(ctx context.Context, d *deskproxy.Desk) (guard.State, error) 
 
 // store changes the stored state of every account and returns the strictest of them.
 func (w word) store(ctx context.Context, conn *conn.Conn) (control.TradingState, error) {
-	orders, err := orders.OpenOrders(ctx, conn, time.Now)
+	orders, err := orders.Open(ctx, conn, time.Now)
 	if err != nil {
 		return control.TradingState{}, err
 	}

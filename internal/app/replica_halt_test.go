@@ -140,7 +140,7 @@ func TestCluster_AWordThatNobodyTakes(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(conn.Close)
-	members, err := member.Join(t.Context(), conn, member.Who{Name: "starts", Account: accountOwner}, cfg.Log.Logger(io.Discard))
+	members, err := member.Join(t.Context(), conn, member.Info{Name: "starts", Account: accountOwner}, cfg.Log.Logger(io.Discard))
 	if err != nil {
 		t.Fatal(err)
 	}

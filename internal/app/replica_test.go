@@ -99,7 +99,7 @@ func (c cast) seenBy(r *replica) (name string) {
 	}
 	defer conn.Close()
 	name = "sentinel-" + rand.Text()
-	members, err := member.Join(t.Context(), conn, member.Who{Name: name}, quiet())
+	members, err := member.Join(t.Context(), conn, member.Info{Name: name}, quiet())
 	if err != nil {
 		t.Fatal(err)
 	}

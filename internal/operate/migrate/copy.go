@@ -137,7 +137,7 @@ func (n *numbers) Seq(old uint64) (uint64, bool) {
 // Those of tokens that are gone are taken over by the same clients with new ones.
 func (m *migration) copySubscriptions(ctx context.Context) error {
 	d := m.begin("subscriptions and polling queues", 0)
-	keeper, err := inbox.OpenKeeper(ctx, m.conn, m.Log)
+	keeper, err := inbox.Open(ctx, m.conn, m.Log)
 	if err != nil {
 		return err
 	}

@@ -113,7 +113,7 @@ func quietHome(home, to string) (release func(), err error) {
 }
 
 func quietReplicas(ctx context.Context, conn *conn.Conn) error {
-	names, err := member.Replicas(ctx, conn)
+	names, err := member.Names(ctx, conn)
 	if err != nil || len(names) == 0 {
 		return err
 	}
@@ -206,11 +206,11 @@ func openBoth(ctx context.Context, home string, conn *conn.Conn) (local, shared 
 	if err != nil {
 		return nil, nil, err
 	}
-	alerts, err := alerts.OpenStore(ctx, conn, time.Now)
+	alerts, err := alerts.Open(ctx, conn, time.Now)
 	if err != nil {
 		return nil, nil, errors.Join(err, l.Close())
 	}
-	orders, err := orders.OpenOrders(ctx, conn, time.Now)
+	orders, err := orders.Open(ctx, conn, time.Now)
 	if err != nil {
 		return nil, nil, errors.Join(err, l.Close())
 	}

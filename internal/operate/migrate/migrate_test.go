@@ -238,11 +238,11 @@ func (m mover) shared() side {
 		m.t.Fatal(err)
 	}
 	m.t.Cleanup(conn.Close)
-	alerts, err := alerts.OpenStore(m.t.Context(), conn, time.Now)
+	alerts, err := alerts.Open(m.t.Context(), conn, time.Now)
 	if err != nil {
 		m.t.Fatal(err)
 	}
-	orders, err := orders.OpenOrders(m.t.Context(), conn, time.Now)
+	orders, err := orders.Open(m.t.Context(), conn, time.Now)
 	if err != nil {
 		m.t.Fatal(err)
 	}
@@ -458,7 +458,7 @@ func TestMigrate_RefusesBesideWhatRuns(t *testing.T) {
 	}
 	defer conn.Close()
 	var log bytes.Buffer // read after Close, which writes last
-	members, err := member.Join(t.Context(), conn, member.Who{Name: "the first"}, slog.New(slog.NewTextHandler(&log, nil)))
+	members, err := member.Join(t.Context(), conn, member.Info{Name: "the first"}, slog.New(slog.NewTextHandler(&log, nil)))
 	if err != nil {
 		t.Fatal(err)
 	}

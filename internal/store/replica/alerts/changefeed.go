@@ -18,8 +18,8 @@ import (
 	"candela/internal/store/replica/table"
 )
 
-// TailConfig is where a tail hands on what it reads. Everything is required.
-type TailConfig struct {
+// ChangeFeedConfig is where a tail hands on what it reads. Everything is required.
+type ChangeFeedConfig struct {
 	// Restore takes the notifications that were there when the tail began, ascending,
 	// and a number that no later one is below.
 	Restore func(last uint64, entries []notify.Entry)
@@ -29,46 +29,46 @@ type TailConfig struct {
 	Log     *slog.Logger
 }
 
-// Tail follows all that happens to alerts, on every replica, with one consumer. It
+// ChangeFeed follows all that happens to alerts, on every replica, with one consumer. It
 // knows the active alerts of everyone, hands notifications on in the order in which
 // all replicas see them, and collects what an engine must be told. It is safe for
 // concurrent use.
-type Tail struct {
-	store *Store
-	cfg   TailConfig
-	stop  context.CancelFunc
-	done  chan struct{} // closed when the follower has ended
-	syncs syncs
+type ChangeFeed struct {
+	store        *Store
+	cfg          ChangeFeedConfig
+	stop         context.CancelFunc
+	done         chan struct{} // closed when the follower has ended
+	barrierWaits barrierWaits
 
 	mu    sync.Mutex
 	index *alert.Index
 	last  uint64 // all messages up to this number were applied
-	// behind is how many messages were there to follow when the last one was sent.
-	behind uint64
-	moved  chan struct{} // closed when last moves; nil while nobody waits
-	sets   recent
+	// lag is how many messages were there to follow when the last one was sent.
+	lag      uint64
+	advanced chan struct{} // closed when last moves; nil while nobody waits
+	recent   recentAlerts
 
-	news   map[string]news // by the alert's id, since they were taken last
-	fresh  chan struct{}   // closed when there is something in news
-	taken  bool            // news were taken and not confirmed yet
-	passed uint64          // the last number of what was confirmed
+	pending          map[string]alertChange // by the alert's id, since they were taken last
+	available        chan struct{}          // closed when there is something in news
+	delivering       bool                   // news were taken and not confirmed yet
+	deliveredThrough uint64                 // the last number of what was confirmed
 }
 
-// news is what last happened to an alert.
-type news struct {
+// alertChange is what last happened to an alert.
+type alertChange struct {
 	name  engine.Name
 	ended bool
 	alert alert.Alert // one that did not end
 }
 
-// OpenTail reads everything that is there and follows from then on. Close must be
+// OpenChangeFeed reads everything that is there and follows from then on. Close must be
 // called.
-func (s *Store) OpenTail(ctx context.Context, cfg TailConfig) (*Tail, error) {
-	t := &Tail{
+func (s *Store) OpenChangeFeed(ctx context.Context, cfg ChangeFeedConfig) (*ChangeFeed, error) {
+	t := &ChangeFeed{
 		store: s, cfg: cfg, done: make(chan struct{}), index: alert.NewIndex(),
-		news: make(map[string]news), fresh: make(chan struct{}),
+		pending: make(map[string]alertChange), available: make(chan struct{}),
 	}
-	if err := t.begin(ctx); err != nil {
+	if err := t.loadInitial(ctx); err != nil {
 		return nil, err
 	}
 	following, stop := context.WithCancel(context.WithoutCancel(ctx))
@@ -90,11 +90,11 @@ func (s *Store) OpenTail(ctx context.Context, cfg TailConfig) (*Tail, error) {
 	return t, nil
 }
 
-func (t *Tail) filter() string { return t.store.alerts.Subject(alertKind, ">") }
+func (t *ChangeFeed) filter() string { return t.store.alerts.Subject(alertKind, ">") }
 
-// begin reads what is there. Nothing is handed on before all is read: a server that
+// loadInitial reads what is there. Nothing is handed on before all is read: a server that
 // lags behind first sends what has long been replaced.
-func (t *Tail) begin(ctx context.Context) error {
+func (t *ChangeFeed) loadInitial(ctx context.Context) error {
 	entries := make(map[string]notify.Entry)
 	for m, err := range t.store.alerts.ReadToBarrier(ctx, 0, t.filter()) {
 		if err != nil {
@@ -102,41 +102,41 @@ func (t *Tail) begin(ctx context.Context) error {
 		}
 		delete(entries, m.Subject)
 		t.last = m.Seq
-		if entry, ok := t.note(ctx, m); ok {
+		if entry, ok := t.applyMessage(ctx, m); ok {
 			entries[m.Subject] = entry
 		}
 	}
 	t.cfg.Restore(t.last, slices.SortedFunc(maps.Values(entries), func(a, b notify.Entry) int { return cmp.Compare(a.Seq, b.Seq) }))
-	clear(t.news) // whoever comes first asks for all there are
-	t.passed = t.last
+	clear(t.pending) // whoever comes first asks for all there are
+	t.deliveredThrough = t.last
 	return nil
 }
 
 // Close ends the following.
-func (t *Tail) Close() {
+func (t *ChangeFeed) Close() {
 	t.stop()
 	<-t.done
 }
 
 // apply takes a message of the stream and hands on what it tells.
-func (t *Tail) apply(ctx context.Context, m conn.Message) {
-	entry, fired := t.note(ctx, m)
+func (t *ChangeFeed) apply(ctx context.Context, m conn.Message) {
+	entry, fired := t.applyMessage(ctx, m)
 	if fired {
 		t.cfg.Publish([]notify.Entry{entry})
 	}
 	// Who has waited for this message finds its notification in the log as well.
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.last, t.behind = m.Seq, m.Pending
-	if t.moved != nil {
-		close(t.moved)
-		t.moved = nil
+	t.last, t.lag = m.Seq, m.Pending
+	if t.advanced != nil {
+		close(t.advanced)
+		t.advanced = nil
 	}
 }
 
-// note changes the index by a message. It returns the notification of an alert that
+// applyMessage changes the index by a message. It returns the notification of an alert that
 // fired.
-func (t *Tail) note(ctx context.Context, m conn.Message) (entry notify.Entry, fires bool) {
+func (t *ChangeFeed) applyMessage(ctx context.Context, m conn.Message) (entry notify.Entry, fires bool) {
 	if t.store.alerts.IsBarrier(m) || len(m.Data) == 0 {
 		return notify.Entry{}, false // what is cleared had ended
 	}
@@ -151,45 +151,45 @@ func (t *Tail) note(ctx context.Context, m conn.Message) (entry notify.Entry, fi
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	n := news{name: engine.Name{Owner: a.Owner, ID: a.ID}, ended: r.State != active}
+	n := alertChange{name: engine.Name{Owner: a.Owner, ID: a.ID}, ended: r.State != active}
 	if n.ended {
 		t.index.Remove(a.Owner, a.ID)
 	} else {
 		n.alert = a
-		t.sets.add(m.Seq, a.ID)
+		t.recent.add(m.Seq, a.ID)
 		if err := t.index.Add(a); err != nil && !t.index.Has(a.ID) {
 			// Such as an indicator that this version does not have.
 			t.cfg.Log.ErrorContext(ctx, "an alert cannot be listed", "alert_id", a.ID, "owner", a.Owner, "error", err)
 		}
 	}
-	t.tell(n)
+	t.enqueue(n)
 	return r.entry(m.Seq), r.State == fired
 }
 
-// tell adds news. The caller has locked.
-func (t *Tail) tell(n news) {
-	if len(t.news) == 0 {
-		close(t.fresh)
-		t.fresh = make(chan struct{})
+// enqueue adds news. The caller has locked.
+func (t *ChangeFeed) enqueue(n alertChange) {
+	if len(t.pending) == 0 {
+		close(t.available)
+		t.available = make(chan struct{})
 	}
-	t.news[n.name.ID] = n
+	t.pending[n.name.ID] = n
 }
 
 // reset forgets everything: the servers have lost what they held, and it will be read
 // from the beginning.
-func (t *Tail) reset(ctx context.Context) {
+func (t *ChangeFeed) reset(ctx context.Context) {
 	t.cfg.Log.ErrorContext(ctx, "the servers have lost alerts and notifications that were acknowledged")
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for _, a := range t.index.Where(func(alert.Dependency) bool { return true }) {
-		t.tell(news{name: engine.Name{Owner: a.Owner, ID: a.ID}, ended: true})
+		t.enqueue(alertChange{name: engine.Name{Owner: a.Owner, ID: a.ID}, ended: true})
 	}
-	t.index, t.sets, t.last, t.passed = alert.NewIndex(), recent{}, 0, 0
+	t.index, t.recent, t.last, t.deliveredThrough = alert.NewIndex(), recentAlerts{}, 0, 0
 }
 
 // List returns the active alerts of an owner, in the order they were made, as far as
 // they are known here. A symbol that is not zero leaves out those on others.
-func (t *Tail) List(owner string, on market.Symbol) []alert.Alert {
+func (t *ChangeFeed) List(owner string, on market.Symbol) []alert.Alert {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if on.IsZero() {
@@ -199,30 +199,30 @@ func (t *Tail) List(owner string, on market.Symbol) []alert.Alert {
 }
 
 // checkCount tells why an owner may not set one more alert.
-func (t *Tail) checkCount(owner string) error {
+func (t *ChangeFeed) checkCount(owner string) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.index.CheckCount(owner)
 }
 
-// TailStats tells how a tail stands.
-type TailStats struct {
+// ChangeFeedStats tells how a tail stands.
+type ChangeFeedStats struct {
 	Alerts int    // active, of all owners
 	Last   uint64 // the number of the last message that was read
 	Behind uint64 // messages that were there and were not read yet, when the last one came
 }
 
 // Stats returns how the tail stands.
-func (t *Tail) Stats() TailStats {
+func (t *ChangeFeed) Stats() ChangeFeedStats {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return TailStats{t.index.Len(), t.last, t.behind}
+	return ChangeFeedStats{t.index.Len(), t.last, t.lag}
 }
 
-// hand returns the alerts on the symbols to take, those on one instrument together,
+// alertsToAdopt returns the alerts on the symbols to take, those on one instrument together,
 // each with the mark up to which it was evaluated.
-func (t *Tail) hand(take func(market.Symbol) bool, marks func() (map[sub]mark, error)) ([]engine.Handed, error) {
-	known, err := t.selected(take, nil)
+func (t *ChangeFeed) alertsToAdopt(take func(market.Symbol) bool, marks func() (map[seriesKey]watermark, error)) ([]engine.Handed, error) {
+	known, err := t.selectAlerts(take, nil)
 	if err != nil || len(known) == 0 {
 		return nil, err
 	}
@@ -230,18 +230,18 @@ func (t *Tail) hand(take func(market.Symbol) bool, marks func() (map[sub]mark, e
 	if err != nil {
 		return nil, fmt.Errorf("read the marks: %w", err)
 	}
-	return t.selected(take, evaluated)
+	return t.selectAlerts(take, evaluated)
 }
 
-func (t *Tail) selected(take func(market.Symbol) bool, marks map[sub]mark) ([]engine.Handed, error) {
+func (t *ChangeFeed) selectAlerts(take func(market.Symbol) bool, marks map[seriesKey]watermark) ([]engine.Handed, error) {
 	t.mu.Lock()
 	all := t.index.Where(func(n alert.Dependency) bool { return take(n.Instrument) })
-	covered := t.sets.covered()
+	covered := t.recent.coverage()
 	t.mu.Unlock()
 	handed := make([]engine.Handed, len(all))
 	for i, a := range all {
 		handed[i].Alert = a
-		if m := marks[sub{Symbol: a.Instrument, Interval: a.Interval}]; covered(a.ID, m) {
+		if m := marks[seriesKey{Symbol: a.Instrument, Interval: a.Interval}]; covered(a.ID, m) {
 			handed[i].Mark = m.at
 		}
 	}
@@ -251,53 +251,53 @@ func (t *Tail) selected(take func(market.Symbol) bool, marks map[sub]mark) ([]en
 	return handed, nil
 }
 
-// take returns the news since they were taken last. Until they are confirmed, or given
+// takePending returns the news since they were taken last. Until they are confirmed, or given
 // back, told stays where it was.
-func (t *Tail) take() (all map[string]news, upTo uint64) {
+func (t *ChangeFeed) takePending() (all map[string]alertChange, upTo uint64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	all, t.news = t.news, make(map[string]news)
-	t.taken = true
+	all, t.pending = t.pending, make(map[string]alertChange)
+	t.delivering = true
 	return all, t.last
 }
 
-// confirm notes that an engine was told of all news up to a number.
-func (t *Tail) confirm(upTo uint64) {
+// confirmDelivered notes that an engine was told of all news up to a number.
+func (t *ChangeFeed) confirmDelivered(upTo uint64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.taken, t.passed = false, upTo
+	t.delivering, t.deliveredThrough = false, upTo
 }
 
-// giveBack takes back news that nobody was told of. What has come since is newer.
-func (t *Tail) giveBack(all map[string]news) {
+// requeue takes back news that nobody was told of. What has come since is newer.
+func (t *ChangeFeed) requeue(all map[string]alertChange) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for id, n := range all {
-		if _, newer := t.news[id]; !newer {
-			t.tell(n)
+		if _, newer := t.pending[id]; !newer {
+			t.enqueue(n)
 		}
 	}
-	t.taken = false
+	t.delivering = false
 }
 
-// told returns the number up to which an engine has been told of everything.
-func (t *Tail) told() uint64 {
+// knownThrough returns the number up to which an engine has been told of everything.
+func (t *ChangeFeed) knownThrough() uint64 {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if len(t.news) == 0 && !t.taken {
+	if len(t.pending) == 0 && !t.delivering {
 		return t.last
 	}
-	return t.passed
+	return t.deliveredThrough
 }
 
-// waiting returns a channel that is closed when there are news, which may be now.
-func (t *Tail) waiting() <-chan struct{} {
+// pendingReady returns a channel that is closed when there are news, which may be now.
+func (t *ChangeFeed) pendingReady() <-chan struct{} {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if len(t.news) > 0 {
+	if len(t.pending) > 0 {
 		closed := make(chan struct{})
 		close(closed)
 		return closed
 	}
-	return t.fresh
+	return t.available
 }

@@ -20,11 +20,11 @@ import (
 func openTail(tb testing.TB, to *natstest.Cluster, prefix string) (*replica, *alerts.Store) {
 	tb.Helper()
 	r := &replica{conn: replicatest.Connect(tb, to, prefix)}
-	store, err := alerts.OpenStore(tb.Context(), r.conn, time.Now)
+	store, err := alerts.Open(tb.Context(), r.conn, time.Now)
 	if err != nil {
 		tb.Fatal(err)
 	}
-	if r.tail, err = store.OpenTail(tb.Context(), alerts.TailConfig{Restore: r.restore, Publish: r.publish, Log: replicatest.Quiet()}); err != nil {
+	if r.tail, err = store.OpenChangeFeed(tb.Context(), alerts.ChangeFeedConfig{Restore: r.restore, Publish: r.publish, Log: replicatest.Quiet()}); err != nil {
 		tb.Fatal(err)
 	}
 	tb.Cleanup(r.tail.Close)
@@ -52,7 +52,7 @@ func TestTail_ShowsWhatWasAcknowledgedElsewhere(t *testing.T) {
 		if err := other.PutAlert(t.Context(), principal.Caller{Subject: "ann"}, a); err != nil {
 			t.Fatal(err)
 		}
-		if err := r.tail.Sync(t.Context()); err != nil {
+		if err := r.tail.CatchUp(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		if list := r.tail.List("ann", market.Symbol{}); len(list) != 1 || list[0].ID != a.ID {
@@ -61,7 +61,7 @@ func TestTail_ShowsWhatWasAcknowledgedElsewhere(t *testing.T) {
 		if err := other.CancelAlert(t.Context(), principal.Caller{Subject: "ann"}, a.ID); err != nil {
 			t.Fatal(err)
 		}
-		if err := r.tail.Sync(t.Context()); err != nil {
+		if err := r.tail.CatchUp(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		if list := r.tail.List("ann", market.Symbol{}); len(list) != 0 {
@@ -69,7 +69,7 @@ func TestTail_ShowsWhatWasAcknowledgedElsewhere(t *testing.T) {
 		}
 	}
 	entry := replicatest.Fire(t, other, 1)
-	if err := r.tail.Sync(t.Context()); err != nil || !slices.Equal(r.seqs(), []uint64{entry.Seq}) {
+	if err := r.tail.CatchUp(t.Context()); err != nil || !slices.Equal(r.seqs(), []uint64{entry.Seq}) {
 		t.Errorf("told %v, %v", r.seqs(), err)
 	}
 }
@@ -84,7 +84,7 @@ func TestTail_OneMarkServesAllWhoAsk(t *testing.T) {
 	var wg sync.WaitGroup
 	for range 500 {
 		wg.Go(func() {
-			if err := r.tail.Sync(t.Context()); err != nil {
+			if err := r.tail.CatchUp(t.Context()); err != nil {
 				t.Error(err)
 			}
 		})
@@ -95,7 +95,7 @@ func TestTail_OneMarkServesAllWhoAsk(t *testing.T) {
 	}
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := r.tail.Sync(ended); err == nil {
+	if err := r.tail.CatchUp(ended); err == nil {
 		t.Error("one who does not wait was told that all is there")
 	}
 }
@@ -137,7 +137,7 @@ func TestTail_TellsEachOnceWhenServersGo(t *testing.T) {
 	replicatest.Restart(t, three, 0, 1, 2)
 	fires(5)
 	replicatest.Eventually(t, "all are told", func() bool { return len(r.seqs()) >= len(want) })
-	if err := r.tail.Sync(t.Context()); err != nil || !slices.Equal(r.seqs(), want) {
+	if err := r.tail.CatchUp(t.Context()); err != nil || !slices.Equal(r.seqs(), want) {
 		t.Errorf("told %v of %v, %v", r.seqs(), want, err)
 	}
 	later, _ := openTail(t, three, prefix)

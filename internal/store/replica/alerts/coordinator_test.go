@@ -32,10 +32,10 @@ import (
 
 // replica is all that a process has to do with alerts.
 type replica struct {
-	*alerts.Alerts
+	*alerts.Coordinator
 	conn    *conn.Conn
-	members *member.Members
-	tail    *alerts.Tail
+	members *member.Group
+	tail    *alerts.ChangeFeed
 	engine  *engine.Engine
 
 	mu   sync.Mutex
@@ -89,19 +89,19 @@ func startReplica(tb testing.TB, to *natstest.Cluster, prefix string, from provi
 func startReplicaOn(tb testing.TB, conn *conn.Conn, from provider.Provider, now func() time.Time) *replica {
 	tb.Helper()
 	r := &replica{conn: conn}
-	store, err := alerts.OpenStore(tb.Context(), r.conn, now)
+	store, err := alerts.Open(tb.Context(), r.conn, now)
 	if err != nil {
 		tb.Fatal(err)
 	}
-	if r.tail, err = store.OpenTail(tb.Context(), alerts.TailConfig{Restore: r.restore, Publish: r.publish, Log: replicatest.Quiet()}); err != nil {
+	if r.tail, err = store.OpenChangeFeed(tb.Context(), alerts.ChangeFeedConfig{Restore: r.restore, Publish: r.publish, Log: replicatest.Quiet()}); err != nil {
 		tb.Fatal(err)
 	}
 	tb.Cleanup(r.tail.Close)
-	if r.members, err = member.Join(tb.Context(), r.conn, member.Who{Name: "r"}, replicatest.Quiet()); err != nil {
+	if r.members, err = member.Join(tb.Context(), r.conn, member.Info{Name: "r"}, replicatest.Quiet()); err != nil {
 		tb.Fatal(err)
 	}
 	tb.Cleanup(r.members.Close)
-	r.members.Enter(tb.Context())
+	r.members.Activate(tb.Context())
 	data, err := marketdata.New(marketdata.Config{
 		Providers: []provider.Provider{from}, Routes: marketdata.Routes{Crypto: from.Name(), Other: from.Name()}, Log: replicatest.Quiet(), Now: time.Now,
 	})
@@ -109,7 +109,7 @@ func startReplicaOn(tb testing.TB, conn *conn.Conn, from provider.Provider, now 
 		tb.Fatal(err)
 	}
 	tb.Cleanup(data.Close)
-	r.Alerts = alerts.NewAlerts(alerts.AlertsConfig{Members: r.members, Tail: r.tail, Route: data.Route, Now: time.Now, Log: replicatest.Quiet()})
+	r.Coordinator = alerts.NewCoordinator(alerts.CoordinatorConfig{Group: r.members, ChangeFeed: r.tail, Route: data.Route, Now: time.Now, Log: replicatest.Quiet()})
 	half := func() float64 { return 0.5 }
 	r.engine = engine.New(engine.Config{
 		Store: r.Store(), Data: data, Feed: feed.NewHub(data.Route, feed.Config{Log: replicatest.Quiet(), Rand: half, Now: time.Now}),
@@ -140,7 +140,7 @@ func startReplicas(tb testing.TB, to *natstest.Cluster, from provider.Provider) 
 // acquainted waits until replicas know each other.
 func acquainted(tb testing.TB, all []*replica) {
 	tb.Helper()
-	members := make([]*member.Members, len(all))
+	members := make([]*member.Group, len(all))
 	for i, r := range all {
 		members[i] = r.members
 	}
@@ -193,7 +193,7 @@ func set(tb testing.TB, at *replica, a alert.Alert) string {
 func settled(tb testing.TB, r *replica, ids []string) {
 	tb.Helper()
 	replicatest.Eventually(tb, fmt.Sprintf("%d firings are told", len(ids)), func() bool { return len(r.alerts(tb)) >= len(ids) })
-	if err := r.tail.Sync(tb.Context()); err != nil {
+	if err := r.tail.CatchUp(tb.Context()); err != nil {
 		tb.Fatal(err)
 	}
 	got, want := slices.Sorted(slices.Values(r.alerts(tb))), slices.Sorted(slices.Values(ids))
@@ -204,12 +204,12 @@ func settled(tb testing.TB, r *replica, ids []string) {
 
 func TestAlerts_FireOnceWhereverTheyWereSet(t *testing.T) {
 	t.Parallel()
-	from := newBourse()
+	from := newFakeMarket()
 	all := startReplicas(t, replicatest.Servers(), from)
 	symbols := symbolsOf(12)
 	ids := setAll(t, all, symbols, 110, 120, 500)
 	for _, r := range all {
-		list, err := r.Alerts.Alerts(t.Context(), principal.Caller{Subject: "ann"})
+		list, err := r.Coordinator.Alerts(t.Context(), principal.Caller{Subject: "ann"})
 		if err != nil || len(list) != len(ids) {
 			t.Fatalf("a replica lists %d alerts, %v", len(list), err)
 		}
@@ -255,7 +255,7 @@ func prefixOf(r *replica) string { return replicatest.PrefixOf(r.conn) }
 // watches them.
 func TestAlerts_FireOnceWhenAReplicaDies(t *testing.T) {
 	t.Parallel()
-	from := newBourse()
+	from := newFakeMarket()
 	all := startReplicas(t, replicatest.Servers(), from)
 	symbols := symbolsOf(30)
 	low := setAll(t, all, symbols, 110)
@@ -279,12 +279,12 @@ func TestAlerts_FireOnceWhenAReplicaDies(t *testing.T) {
 
 func TestAlerts_FireOnceWhenAReplicaLeaves(t *testing.T) {
 	t.Parallel()
-	from := newBourse()
+	from := newFakeMarket()
 	all := startReplicas(t, replicatest.Servers(), from)
 	symbols := symbolsOf(30)
 	ids := setAll(t, all, symbols, 150)
 	began := time.Now()
-	if err := all[2].members.Leave(t.Context()); err != nil {
+	if err := all[2].members.Drain(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	from.trade(160, symbols...)
@@ -339,7 +339,7 @@ func (p *pause) now(still bool) time.Time {
 // were told of.
 func paused(t *testing.T, unguarded bool, rounds int) (told, due int) {
 	t.Helper()
-	from, prefix, pause := newBourse(), replicatest.NewPrefix(), newPause()
+	from, prefix, pause := newFakeMarket(), replicatest.NewPrefix(), newPause()
 	all := make([]*replica, 3)
 	for i := range all {
 		conn := replicatest.Connect(t, replicatest.Servers(), prefix)
@@ -355,7 +355,7 @@ func paused(t *testing.T, unguarded bool, rounds int) (told, due int) {
 		prices[i] = 110 + 10*float64(i)
 	}
 	setAll(t, all, symbols, prices...)
-	set, err := all[0].Alerts.Alerts(t.Context(), principal.Caller{Subject: "ann"}) // one whose answer got lost is set twice
+	set, err := all[0].Coordinator.Alerts(t.Context(), principal.Caller{Subject: "ann"}) // one whose answer got lost is set twice
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -388,7 +388,7 @@ func paused(t *testing.T, unguarded bool, rounds int) (told, due int) {
 	replicatest.Eventually(t, "the engines have nothing left", func() bool {
 		return all[0].engine.Status().Alerts+all[1].engine.Status().Alerts+all[2].engine.Status().Alerts == 0
 	})
-	if err := all[0].tail.Sync(t.Context()); err != nil {
+	if err := all[0].tail.CatchUp(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	return len(all[0].alerts(t)), due
@@ -423,7 +423,7 @@ func TestAlerts_AMarkHidesNothingFromAnAlertItsWriterDidNotKnow(t *testing.T) {
 	for name, knew := range map[string]bool{"it knew": true, "it did not": false} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			from, prefix := newBourse(), replicatest.NewPrefix()
+			from, prefix := newFakeMarket(), replicatest.NewPrefix()
 			minute := time.Now().Truncate(time.Minute)
 			from.prices["S0"] = []trade{{minute.Unix() - 150, 200}, {minute.Unix() - 140, 100}}
 			store := replicatest.OpenStore(t, replicatest.Servers(), prefix)

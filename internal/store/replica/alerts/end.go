@@ -10,8 +10,8 @@ import (
 	"candela/internal/store/replica/table"
 )
 
-// ending asks for the end of an alert and tells what came of it.
-type ending struct {
+// endRequest asks for the end of an alert and tells what came of it.
+type endRequest struct {
 	subject string // a star may stand for the instrument
 	owner   string // whose alert it must be
 	state   string // fired, cancelled or expired
@@ -19,21 +19,21 @@ type ending struct {
 	data    []byte // the notification of one that fires
 
 	// What came of it.
-	done   bool   // this call ended it
-	record record // as it was written
-	seq    uint64 // under which number
+	ended  bool        // this call ended it
+	record alertRecord // as it was written
+	seq    uint64      // under which number
 
 	pending bool   // it is active, and the last message has the number after
 	after   uint64 // valid while pending
 }
 
-// end ends alerts that are active, in steps of maxBatch, each step whole or not at
+// endAlerts ends alerts that are active, in steps of maxBatch, each step whole or not at
 // all. It returns the endings with what came of each.
-func (s *Store) end(ctx context.Context, doing string, endings []ending) ([]ending, error) {
+func (s *Store) endAlerts(ctx context.Context, doing string, endings []endRequest) ([]endRequest, error) {
 	for rest := endings; len(rest) > 0; {
 		n := min(len(rest), conn.MaxBatch)
 		name := rand.Text()
-		err := s.alerts.RetryWrite(ctx, doing, func(ctx context.Context) error { return s.tryEnd(ctx, name, rest[:n]) })
+		err := s.alerts.RetryWrite(ctx, doing, func(ctx context.Context) error { return s.tryEndAlerts(ctx, name, rest[:n]) })
 		if err != nil {
 			return nil, err
 		}
@@ -42,14 +42,14 @@ func (s *Store) end(ctx context.Context, doing string, endings []ending) ([]endi
 	return endings, nil
 }
 
-// tryEnd reads what is there and ends what is active, once. Called again after an
+// tryEndAlerts reads what is there and ends what is active, once. Called again after an
 // error it finds what an earlier attempt has done by the name of the step.
-func (s *Store) tryEnd(ctx context.Context, name string, endings []ending) error {
-	if err := conn.ForEach(len(endings), func(i int) error { return s.look(ctx, name, &endings[i]) }); err != nil {
+func (s *Store) tryEndAlerts(ctx context.Context, name string, endings []endRequest) error {
+	if err := conn.ForEach(len(endings), func(i int) error { return s.loadAlert(ctx, name, &endings[i]) }); err != nil {
 		return err
 	}
 	var changes []conn.Change
-	var changed []*ending
+	var changed []*endRequest
 	for i := range endings {
 		e := &endings[i]
 		if !e.pending {
@@ -75,21 +75,21 @@ func (s *Store) tryEnd(ctx context.Context, name string, endings []ending) error
 		return err
 	}
 	for i, e := range changed {
-		e.done, e.pending, e.seq = true, false, first+uint64(i)
+		e.ended, e.pending, e.seq = true, false, first+uint64(i)
 	}
 	return nil
 }
 
-// look reads an alert from the leader and notes whether it can be ended, or has
+// loadAlert reads an alert from the leader and notes whether it can be ended, or has
 // been by an earlier attempt of the same step.
-func (s *Store) look(ctx context.Context, name string, e *ending) error {
+func (s *Store) loadAlert(ctx context.Context, name string, e *endRequest) error {
 	m, ok, err := s.alerts.Latest(ctx, e.subject)
 	if err != nil {
 		return err
 	}
-	e.pending, e.done = false, false
+	e.pending, e.ended = false, false
 	if !ok {
-		return s.missing(ctx, e.subject)
+		return s.confirmMissing(ctx, e.subject)
 	}
 	if len(m.Data) == 0 {
 		return nil // it has long ended
@@ -102,14 +102,14 @@ func (s *Store) look(ctx context.Context, name string, e *ending) error {
 		return nil
 	}
 	e.record, e.subject, e.after, e.seq = r, m.Subject, m.Seq, m.Seq
-	e.done = r.End.ID == name
+	e.ended = r.End.ID == name
 	e.pending = r.State == active
 	return nil
 }
 
-// missing returns nil when there is no alert at a subject for certain, and errMoved
+// confirmMissing returns nil when there is no alert at a subject for certain, and errMoved
 // when there is one after all: whoever would end an alert lets it go when it is gone.
-func (s *Store) missing(ctx context.Context, subject string) error {
+func (s *Store) confirmMissing(ctx context.Context, subject string) error {
 	if !strings.Contains(subject, "*") {
 		gone, err := s.alerts.ConfirmAbsent(ctx, subject)
 		if err == nil && !gone {

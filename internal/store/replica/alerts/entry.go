@@ -31,9 +31,9 @@ func (s *Store) LastEntry(ctx context.Context) (uint64, error) {
 // of each owner the oldest over keep.
 func (s *Store) PruneEntries(ctx context.Context, before time.Time, keep, limit int) (int, error) {
 	const doing = "prune the notifications"
-	all, err := table.ReadAll(ctx, s.alerts, doing, s.alerts.Subject(alertKind, ">"), 0, table.SkipCorrupt(ctx, s.alerts, doing, func(m conn.Message) (dated, bool, error) {
+	all, err := table.ReadAll(ctx, s.alerts, doing, s.alerts.Subject(alertKind, ">"), 0, table.SkipCorrupt(ctx, s.alerts, doing, func(m conn.Message) (prunable, bool, error) {
 		r, err := decodeRecord(m.Data)
-		return dated{m.Subject, r.Alert.Owner, r.End.At}, r.State == fired, err
+		return prunable{m.Subject, r.Alert.Owner, r.End.At}, r.State == fired, err
 	}))
 	if err != nil {
 		return 0, err
@@ -52,8 +52,8 @@ func (s *Store) PruneEntries(ctx context.Context, before time.Time, keep, limit 
 	return len(gone), s.alerts.WriteAll(ctx, doing, gone)
 }
 
-// dated is what pruning needs to know of a notification.
-type dated struct {
+// prunable is what pruning needs to know of a notification.
+type prunable struct {
 	subject, owner string
 	at             time.Time
 }

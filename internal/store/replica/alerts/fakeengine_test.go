@@ -18,17 +18,17 @@ import (
 	"candela/internal/store/replica/replicatest"
 )
 
-// watcher is an engine that only remembers what it was told, and fails now and then.
-type watcher struct {
+// fakeEngine is an engine that only remembers what it was told, and fails now and then.
+type fakeEngine struct {
 	mu      sync.Mutex
 	fails   int  // the next calls
 	half    bool // what is abandoned is, and an error is returned
 	watched map[string]engine.Handed
 }
 
-var _ alerts.Watcher = (*watcher)(nil)
+var _ alerts.Engine = (*fakeEngine)(nil)
 
-func (w *watcher) call(do func()) error {
+func (w *fakeEngine) call(do func()) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.fails > 0 {
@@ -39,11 +39,11 @@ func (w *watcher) call(do func()) error {
 	return nil
 }
 
-func (w *watcher) Set(context.Context, principal.Caller, alert.Alert) (alert.Alert, error) {
+func (w *fakeEngine) Set(context.Context, principal.Caller, alert.Alert) (alert.Alert, error) {
 	return alert.Alert{}, errors.ErrUnsupported
 }
 
-func (w *watcher) Adopt(_ context.Context, handed []engine.Handed) error {
+func (w *fakeEngine) Adopt(_ context.Context, handed []engine.Handed) error {
 	return w.call(func() {
 		for _, h := range handed {
 			if _, there := w.watched[h.ID]; !there {
@@ -53,7 +53,7 @@ func (w *watcher) Adopt(_ context.Context, handed []engine.Handed) error {
 	})
 }
 
-func (w *watcher) Abandon(_ context.Context, keep func(market.Symbol) bool) error {
+func (w *fakeEngine) Abandon(_ context.Context, keep func(market.Symbol) bool) error {
 	half := false
 	err := w.call(func() {
 		for id, h := range w.watched {
@@ -70,19 +70,19 @@ func (w *watcher) Abandon(_ context.Context, keep func(market.Symbol) bool) erro
 }
 
 // setHalf has hand-overs fail half-way from now on, or no longer.
-func (w *watcher) setHalf(half bool) {
+func (w *fakeEngine) setHalf(half bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.half = half
 }
 
-func (w *watcher) count() int {
+func (w *fakeEngine) count() int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return len(w.watched)
 }
 
-func (w *watcher) Ended(_ context.Context, names []engine.Name) error {
+func (w *fakeEngine) Ended(_ context.Context, names []engine.Name) error {
 	return w.call(func() {
 		for _, n := range names {
 			delete(w.watched, n.ID)
@@ -90,43 +90,43 @@ func (w *watcher) Ended(_ context.Context, names []engine.Name) error {
 	})
 }
 
-func (w *watcher) fail(n int) {
+func (w *fakeEngine) fail(n int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.fails = n
 }
 
-func (w *watcher) has(id string) bool {
+func (w *fakeEngine) has(id string) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	_, there := w.watched[id]
 	return there && w.fails == 0
 }
 
-// startWatcher runs Alerts over a watcher, and returns what an engine would have.
-func startWatcher(t *testing.T, to *natstest.Cluster, prefix string) (*watcher, *alerts.Alerts, *member.Members) {
+// startFakeEngine runs Alerts over a watcher, and returns what an engine would have.
+func startFakeEngine(t *testing.T, to *natstest.Cluster, prefix string) (*fakeEngine, *alerts.Coordinator, *member.Group) {
 	t.Helper()
 	r, _ := openTail(t, to, prefix)
 	var err error
-	if r.members, err = member.Join(t.Context(), r.conn, member.Who{Name: "w"}, replicatest.Quiet()); err != nil {
+	if r.members, err = member.Join(t.Context(), r.conn, member.Info{Name: "w"}, replicatest.Quiet()); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(r.members.Close)
-	r.members.Enter(t.Context())
-	w := &watcher{watched: make(map[string]engine.Handed)}
-	r.Alerts = alerts.NewAlerts(alerts.AlertsConfig{Members: r.members, Tail: r.tail, Now: time.Now, Log: replicatest.Quiet()})
+	r.members.Activate(t.Context())
+	w := &fakeEngine{watched: make(map[string]engine.Handed)}
+	r.Coordinator = alerts.NewCoordinator(alerts.CoordinatorConfig{Group: r.members, ChangeFeed: r.tail, Now: time.Now, Log: replicatest.Quiet()})
 	ctx, stop := context.WithCancel(context.Background())
 	done := make(chan struct{})
 	go func() { defer close(done); r.Run(ctx, w) }()
 	t.Cleanup(func() { stop(); <-done })
-	return w, r.Alerts, r.members
+	return w, r.Coordinator, r.members
 }
 
 func TestAlerts_TellAgainWhatAnEngineRefused(t *testing.T) {
 	t.Parallel()
 	prefix := replicatest.NewPrefix()
 	store := replicatest.OpenStore(t, replicatest.Servers(), prefix)
-	w, _, _ := startWatcher(t, replicatest.Servers(), prefix)
+	w, _, _ := startFakeEngine(t, replicatest.Servers(), prefix)
 	for i := range 3 {
 		a := replicatest.PriceAlert(i)
 		w.fail(2)
@@ -152,7 +152,7 @@ func TestAlerts_WhatWasAbandonedForNobodyIsAdoptedAgain(t *testing.T) {
 	t.Parallel()
 	prefix := replicatest.NewPrefix()
 	store := replicatest.OpenStore(t, replicatest.Servers(), prefix)
-	w, alerts, a := startWatcher(t, replicatest.Servers(), prefix)
+	w, alerts, a := startFakeEngine(t, replicatest.Servers(), prefix)
 	names := symbolsOf(30)
 	for i, name := range names {
 		one := replicatest.PriceAlert(i)
@@ -168,21 +168,21 @@ func TestAlerts_WhatWasAbandonedForNobodyIsAdoptedAgain(t *testing.T) {
 	b.Close()
 	replicatest.Agree(t, a)
 	w.setHalf(false)
-	replicatest.Eventually(t, "the engine watches all again", func() bool { return w.count() == len(names) && alerts.Settled() })
+	replicatest.Eventually(t, "the engine watches all again", func() bool { return w.count() == len(names) && alerts.Balanced() })
 }
 
 func TestAlerts_AnEngineMarksOnlyWhatItOwns(t *testing.T) {
 	t.Parallel()
 	prefix := replicatest.NewPrefix()
 	store := replicatest.OpenStore(t, replicatest.Servers(), prefix)
-	_, alerts, a := startWatcher(t, replicatest.Servers(), prefix)
-	_, _, b := startWatcher(t, replicatest.Servers(), prefix)
+	_, alerts, a := startFakeEngine(t, replicatest.Servers(), prefix)
+	_, _, b := startFakeEngine(t, replicatest.Servers(), prefix)
 	replicatest.Agree(t, a, b)
 	marks := make(map[provider.Sub]int64)
 	for _, name := range symbolsOf(50) {
 		marks[provider.Sub{Symbol: market.Symbol{Venue: "bourse", Name: name}, Interval: market.Hour1}] = 3600
 	}
-	mine := func(s provider.Sub) bool { _, mine := a.Owner("alert/" + s.Symbol.String()); return mine }
+	mine := func(s provider.Sub) bool { _, mine := a.ShardOwner("alert/" + s.Symbol.String()); return mine }
 	// The engine is told a moment after the members agree.
 	replicatest.Eventually(t, "an engine's marks are its own", func() bool {
 		if err := alerts.Store().SaveMarks(t.Context(), marks); err != nil {
@@ -209,9 +209,9 @@ func TestAlerts_AnEngineMarksOnlyWhatItOwns(t *testing.T) {
 func TestAlerts_MarksDoNotHoldUpAnEngineWhenServersAreAway(t *testing.T) {
 	t.Parallel()
 	one := replicatest.Start(t, 1)
-	_, alerts, _ := startWatcher(t, one, replicatest.NewPrefix())
+	_, alerts, _ := startFakeEngine(t, one, replicatest.NewPrefix())
 	marks := map[provider.Sub]int64{{Symbol: market.Symbol{Venue: "bourse", Name: "S0"}, Interval: market.Hour1}: 3600}
-	replicatest.Eventually(t, "the engine is told what is its own", alerts.Settled)
+	replicatest.Eventually(t, "the engine is told what is its own", alerts.Balanced)
 	if err := alerts.Store().SaveMarks(t.Context(), marks); err != nil {
 		t.Fatal(err)
 	}

@@ -11,12 +11,12 @@ import (
 	"candela/internal/market/provider"
 )
 
-// bourse is a market in real time whose prices the test sets. Bars remember where
+// fakeMarket is a market in real time whose prices the test sets. Bars remember where
 // they went.
-type bourse struct {
+type fakeMarket struct {
 	mu      sync.Mutex
 	prices  map[string][]trade // by symbol, ascending
-	streams map[*bourseStream]bool
+	streams map[*fakeStream]bool
 }
 
 type trade struct {
@@ -24,19 +24,19 @@ type trade struct {
 	price float64
 }
 
-type bourseStream struct {
+type fakeStream struct {
 	subs map[provider.Sub]bool
 	wake chan struct{}
 }
 
 const calm = 100.0 // the price before anything happens
 
-func newBourse() *bourse {
-	return &bourse{prices: make(map[string][]trade), streams: make(map[*bourseStream]bool)}
+func newFakeMarket() *fakeMarket {
+	return &fakeMarket{prices: make(map[string][]trade), streams: make(map[*fakeStream]bool)}
 }
 
 // trade has symbols traded at a price.
-func (b *bourse) trade(price float64, symbols ...string) {
+func (b *fakeMarket) trade(price float64, symbols ...string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for _, s := range symbols {
@@ -51,7 +51,7 @@ func (b *bourse) trade(price float64, symbols ...string) {
 }
 
 // streamed returns how many streams there are of each symbol.
-func (b *bourse) streamed() map[string]int {
+func (b *fakeMarket) streamed() map[string]int {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	all := make(map[string]int)
@@ -63,12 +63,12 @@ func (b *bourse) streamed() map[string]int {
 	return all
 }
 
-func (b *bourse) Name() string { return "bourse" }
-func (b *bourse) Capabilities() provider.Caps {
+func (b *fakeMarket) Name() string { return "bourse" }
+func (b *fakeMarket) Capabilities() provider.Caps {
 	return provider.Caps{Intervals: []market.Interval{market.Minute1}, PageSize: 1000, Live: true}
 }
 
-func (b *bourse) Instrument(_ context.Context, s market.Symbol) (provider.Instrument, error) {
+func (b *fakeMarket) Instrument(_ context.Context, s market.Symbol) (provider.Instrument, error) {
 	if s.Name == "NONE" {
 		return provider.Instrument{}, provider.UnknownSymbol("bourse", s, "S1")
 	}
@@ -76,7 +76,7 @@ func (b *bourse) Instrument(_ context.Context, s market.Symbol) (provider.Instru
 }
 
 // bar returns the bar that opened at t. The caller has locked.
-func (b *bourse) bar(symbol string, t int64) market.Bar {
+func (b *fakeMarket) bar(symbol string, t int64) market.Bar {
 	open := calm
 	bar := market.Bar{T: t, V: 1}
 	first := true
@@ -97,7 +97,7 @@ func (b *bourse) bar(symbol string, t int64) market.Bar {
 	return bar
 }
 
-func (b *bourse) Bars(_ context.Context, q provider.BarQuery) (provider.BarPage, error) {
+func (b *fakeMarket) Bars(_ context.Context, q provider.BarQuery) (provider.BarPage, error) {
 	q, err := b.Capabilities().Accept("bourse", q)
 	if err != nil {
 		return provider.BarPage{}, err
@@ -125,12 +125,12 @@ func (b *bourse) Bars(_ context.Context, q provider.BarQuery) (provider.BarPage,
 	return page, nil
 }
 
-func (b *bourse) Stream(ctx context.Context, subs []provider.Sub, emit provider.Emit) error {
+func (b *fakeMarket) Stream(ctx context.Context, subs []provider.Sub, emit provider.Emit) error {
 	return b.StreamChanging(ctx, subs, nil, emit)
 }
 
-func (b *bourse) StreamChanging(ctx context.Context, subs []provider.Sub, changes <-chan provider.Change, emit provider.Emit) error {
-	s := &bourseStream{subs: make(map[provider.Sub]bool), wake: make(chan struct{}, 1)}
+func (b *fakeMarket) StreamChanging(ctx context.Context, subs []provider.Sub, changes <-chan provider.Change, emit provider.Emit) error {
+	s := &fakeStream{subs: make(map[provider.Sub]bool), wake: make(chan struct{}, 1)}
 	b.mu.Lock()
 	for _, sub := range subs {
 		s.subs[sub] = true
@@ -172,7 +172,7 @@ func (b *bourse) StreamChanging(ctx context.Context, subs []provider.Sub, change
 
 // events tells the bar of each subscription, and when a minute has passed that it
 // closed.
-func (b *bourse) events(s *bourseStream, closed *int64, now time.Time) []provider.Event {
+func (b *fakeMarket) events(s *fakeStream, closed *int64, now time.Time) []provider.Event {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	open := now.Unix() / 60 * 60

@@ -47,9 +47,9 @@ func (s *Store) importChange(e *notify.Entry) (conn.Change, error) {
 	if err := json.Unmarshal(e.Data, &told); err != nil || !conn.IsSubjectToken(told.ID) {
 		return conn.Change{}, fmt.Errorf("notification %d has the alert %q: %w", e.Seq, told.ID, err)
 	}
-	r := record{
+	r := alertRecord{
 		State: fired, Data: e.Data, End: conn.ChangeInfo{ID: "import", At: conn.StoredTime(e.At)},
-		Alert: alertForm{ID: told.ID, Owner: e.Owner, Symbol: e.Symbol, Instrument: e.Symbol, Type: e.Type},
+		Alert: alertData{ID: told.ID, Owner: e.Owner, Symbol: e.Symbol, Instrument: e.Symbol, Type: e.Type},
 	}
 	data, err := r.encode()
 	left := max(time.Minute, firedTTL-s.now().Sub(e.At)).Round(time.Second)

@@ -67,7 +67,7 @@ func race(t *testing.T, unguarded, together bool, count int) int64 {
 			replicatest.DropCompareAndSet(c)
 		}
 		var err error
-		stores[who], err = alerts.OpenStore(t.Context(), c, func() time.Time {
+		stores[who], err = alerts.Open(t.Context(), c, func() time.Time {
 			if round := at[who].Load(); together && round > 0 {
 				meeting.come(int(round), who)
 			}

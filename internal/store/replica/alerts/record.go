@@ -22,19 +22,19 @@ const (
 	expired   = "expired"
 )
 
-// record is what the last message on an alert's subject says: all that happened to
+// alertRecord is what the last message on an alert's subject says: all that happened to
 // the alert, so that no earlier message is needed to understand it.
-type record struct {
+type alertRecord struct {
 	State string          `json:"state"`
-	Alert alertForm       `json:"alert"`
+	Alert alertData       `json:"alert"`
 	Set   conn.ChangeInfo `json:"set"`
 	End   conn.ChangeInfo `json:"end,omitzero"`
 	// Data is the notification of an alert that fired.
 	Data json.RawMessage `json:"data,omitempty"`
 }
 
-// alertForm is an alert as it is written.
-type alertForm struct {
+// alertData is an alert as it is written.
+type alertData struct {
 	ID         string          `json:"id"`
 	Owner      string          `json:"owner"`
 	Symbol     market.Symbol   `json:"symbol"`
@@ -50,15 +50,15 @@ type alertForm struct {
 	Note       string          `json:"note,omitempty"`
 }
 
-func formOf(a alert.Alert) alertForm {
-	return alertForm{
+func newAlertData(a alert.Alert) alertData {
+	return alertData{
 		ID: a.ID, Owner: a.Owner, Symbol: a.Symbol, Instrument: a.Instrument, Interval: a.Interval,
 		Type: a.Condition.Type.String(), Threshold: a.Condition.Threshold, Indicator: a.Condition.Indicator, Signal: a.Condition.Signal,
 		Created: conn.StoredTime(a.Created), Expires: conn.StoredTime(a.Expires), Since: conn.StoredTime(a.BarOpen), Note: a.Note,
 	}
 }
 
-func (f alertForm) alert() (alert.Alert, error) {
+func (f alertData) alert() (alert.Alert, error) {
 	kind, ok := alert.ParseType(f.Type)
 	if !ok {
 		return alert.Alert{}, fmt.Errorf("alert %s: no type is called %q", f.ID, f.Type)
@@ -71,13 +71,13 @@ func (f alertForm) alert() (alert.Alert, error) {
 }
 
 // entry returns the notification of an alert that fired with the number seq.
-func (r *record) entry(seq uint64) notify.Entry {
+func (r *alertRecord) entry(seq uint64) notify.Entry {
 	return notify.Entry{Seq: seq, Owner: r.Alert.Owner, Symbol: r.Alert.Instrument, Type: r.Alert.Type, At: r.End.At, Data: r.Data}
 }
 
 // encode writes the record. Data keeps its bytes: an encoder left to itself would
 // write some of its characters in another way.
-func (r *record) encode() ([]byte, error) {
+func (r *alertRecord) encode() ([]byte, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
@@ -87,7 +87,7 @@ func (r *record) encode() ([]byte, error) {
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
 }
 
-func decodeRecord(data []byte) (r record, err error) {
+func decodeRecord(data []byte) (r alertRecord, err error) {
 	err = json.Unmarshal(data, &r)
 	return r, err
 }

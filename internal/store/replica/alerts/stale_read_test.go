@@ -17,7 +17,7 @@ import (
 func TestLag_AlertsFireAndEndAllTheSame(t *testing.T) {
 	t.Parallel()
 	ann, conn := principal.Caller{Subject: "ann"}, replicatest.Connect(t, replicatest.Servers(), replicatest.NewPrefix())
-	s, err := alerts.OpenStore(t.Context(), conn, time.Now)
+	s, err := alerts.Open(t.Context(), conn, time.Now)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -55,7 +55,7 @@ func (s *Store) SaveMarks(ctx context.Context, marks map[provider.Sub]int64) err
 }
 
 // saveMarks sets marks that hold for the alerts with a number up to told.
-func (s *Store) saveMarks(ctx context.Context, patience time.Duration, marks map[provider.Sub]int64, told uint64) error {
+func (s *Store) saveMarks(ctx context.Context, patience time.Duration, marks map[provider.Sub]int64, knownThrough uint64) error {
 	changes := make([]conn.Change, 0, len(marks))
 	for sub, at := range marks {
 		interval := ""
@@ -63,8 +63,8 @@ func (s *Store) saveMarks(ctx context.Context, patience time.Duration, marks map
 			interval = sub.Interval.String()
 		}
 		ch := numberChange(s.states.Subject(table.SeriesKind, conn.EncodeToken(sub.Symbol.String()), conn.EncodeToken(interval)), uint64(max(0, at)))
-		if len(ch.Data) > 0 && told > 0 {
-			ch.Data = strconv.AppendUint(append(ch.Data, ' '), told, 10)
+		if len(ch.Data) > 0 && knownThrough > 0 {
+			ch.Data = strconv.AppendUint(append(ch.Data, ' '), knownThrough, 10)
 		}
 		changes = append(changes, ch)
 	}
@@ -86,11 +86,11 @@ func (s *Store) Marks(ctx context.Context) (map[provider.Sub]int64, error) {
 
 // marks returns every mark, with the alerts that it holds for. One that cannot be read
 // is as good as none: what it was for is evaluated from when it was made.
-func (s *Store) marks(ctx context.Context) (map[provider.Sub]mark, error) {
+func (s *Store) marks(ctx context.Context) (map[provider.Sub]watermark, error) {
 	const doing = "read the marks"
 	type marked struct {
 		sub provider.Sub
-		mark
+		watermark
 	}
 	found, err := table.ReadAll(ctx, s.states, doing, s.states.Subject(table.SeriesKind, ">"), 0, table.SkipCorrupt(ctx, s.states, doing, func(m conn.Message) (one marked, _ bool, err error) {
 		n, err := s.number(m, table.SeriesKind)
@@ -103,15 +103,15 @@ func (s *Store) marks(ctx context.Context) (map[provider.Sub]mark, error) {
 		if n.second != "" {
 			one.sub.Interval, err = market.ParseInterval(n.second)
 		}
-		one.mark = mark{int64(n.value), n.told} //nolint:gosec // G115: it was written from an int64
+		one.watermark = watermark{int64(n.value), n.knownThrough} //nolint:gosec // G115: it was written from an int64
 		return one, true, err
 	}))
 	if err != nil {
 		return nil, err
 	}
-	all := make(map[provider.Sub]mark, len(found))
+	all := make(map[provider.Sub]watermark, len(found))
 	for _, m := range found {
-		all[m.sub] = m.mark
+		all[m.sub] = m.watermark
 	}
 	return all, nil
 }
@@ -120,7 +120,7 @@ func (s *Store) marks(ctx context.Context) (map[provider.Sub]mark, error) {
 type number struct {
 	first, second string
 	value         uint64
-	told          uint64 // of a mark; 0 for none
+	knownThrough  uint64 // of a mark; 0 for none
 }
 
 // number reads a message of a kind.
@@ -137,7 +137,7 @@ func (s *Store) number(m conn.Message, kind string) (n number, err error) {
 	}
 	value, told, bounded := strings.Cut(string(m.Data), " ")
 	if n.value, err = strconv.ParseUint(value, 10, 64); err == nil && bounded {
-		n.told, err = strconv.ParseUint(told, 10, 64)
+		n.knownThrough, err = strconv.ParseUint(told, 10, 64)
 	}
 	return n, err
 }

@@ -43,8 +43,8 @@ type Store struct {
 
 var _ engine.Store = (*Store)(nil)
 
-// OpenStore opens the store, made if it is not there.
-func OpenStore(ctx context.Context, c *conn.Conn, now func() time.Time) (*Store, error) {
+// Open opens the store, made if it is not there.
+func Open(ctx context.Context, c *conn.Conn, now func() time.Time) (*Store, error) {
 	alerts, err := table.Open(ctx, c, "ALERTS", jetstream.FileStorage, alertKind)
 	if err != nil {
 		return nil, err
@@ -68,7 +68,7 @@ func (s *Store) PutAlert(ctx context.Context, by principal.Caller, a alert.Alert
 	if !conn.IsSubjectToken(a.ID) {
 		return fault.Field("alert_id", a.ID, "1 to 64 letters, digits, - and _")
 	}
-	r := record{State: active, Alert: formOf(a), Set: conn.NewChangeInfo(rand.Text(), s.now(), by)}
+	r := alertRecord{State: active, Alert: newAlertData(a), Set: conn.NewChangeInfo(rand.Text(), s.now(), by)}
 	data, err := r.encode()
 	if err != nil {
 		return err
@@ -100,10 +100,10 @@ func (s *Store) CancelAlert(ctx context.Context, by principal.Caller, id string)
 	if !conn.IsSubjectToken(id) {
 		return missing
 	}
-	ended, err := s.end(ctx, "cancel an alert", []ending{{
+	ended, err := s.endAlerts(ctx, "cancel an alert", []endRequest{{
 		subject: s.alerts.Subject(alertKind, "*", id), owner: by.Subject, state: cancelled, by: by,
 	}})
-	if err == nil && !ended[0].done {
+	if err == nil && !ended[0].ended {
 		return missing
 	}
 	return err
@@ -111,34 +111,34 @@ func (s *Store) CancelAlert(ctx context.Context, by principal.Caller, id string)
 
 // ExpireAlerts removes those of the alerts that are still active.
 func (s *Store) ExpireAlerts(ctx context.Context, gone []alert.Alert) error {
-	endings := make([]ending, len(gone))
+	endings := make([]endRequest, len(gone))
 	for i := range gone {
-		endings[i] = ending{subject: s.alertSubject(&gone[i]), owner: gone[i].Owner, state: expired}
+		endings[i] = endRequest{subject: s.alertSubject(&gone[i]), owner: gone[i].Owner, state: expired}
 	}
-	_, err := s.end(ctx, "expire alerts", endings)
+	_, err := s.endAlerts(ctx, "expire alerts", endings)
 	return err
 }
 
 // FireAlerts turns alerts into notifications, those that were still active. Over
 // maxBatch they are committed in steps.
 func (s *Store) FireAlerts(ctx context.Context, firings []alert.Firing) ([]notify.Entry, error) {
-	endings := make([]ending, 0, len(firings))
+	endings := make([]endRequest, 0, len(firings))
 	known := make(map[string]bool, len(firings))
 	for i := range firings {
 		f := &firings[i]
 		subject := s.alertSubject(&f.Alert)
 		if !known[subject] {
-			endings = append(endings, ending{subject: subject, owner: f.Owner, state: fired, data: f.AppendJSON(nil)})
+			endings = append(endings, endRequest{subject: subject, owner: f.Owner, state: fired, data: f.AppendJSON(nil)})
 		}
 		known[subject] = true
 	}
-	ended, err := s.end(ctx, "fire alerts", endings)
+	ended, err := s.endAlerts(ctx, "fire alerts", endings)
 	if err != nil {
 		return nil, err
 	}
 	entries := make([]notify.Entry, 0, len(ended))
 	for i := range ended {
-		if e := &ended[i]; e.done {
+		if e := &ended[i]; e.ended {
 			entries = append(entries, e.record.entry(e.seq))
 		}
 	}

@@ -34,29 +34,29 @@ type (
 		Caller   principal.Caller
 		OpenOnly bool
 	}
-	onCall struct {
+	symbolCall struct {
 		Caller principal.Caller
 		Symbol market.Symbol
 	}
-	wordCall struct{ Who, Reason string }
+	controlCall struct{ Who, Reason string }
 
-	orderAnswer struct {
+	orderReply struct {
 		Order   order.Order
 		Failure *member.WireError `json:",omitempty"`
 	}
-	onAnswer struct {
+	symbolReply struct {
 		Orders   []order.Order
 		Position order.PricedPosition
 	}
-	stateAnswer struct {
+	stateReply struct {
 		State   guard.State
 		Failure *member.WireError `json:",omitempty"`
 	}
 )
 
-func (a orderAnswer) result() (order.Order, error) { return a.Order, failed(a.Failure) }
+func (a orderReply) result() (order.Order, error) { return a.Order, failed(a.Failure) }
 
-func (a stateAnswer) result() (guard.State, error) { return a.State, failed(a.Failure) }
+func (a stateReply) result() (guard.State, error) { return a.State, failed(a.Failure) }
 
 func failed(form *member.WireError) error {
 	if form == nil {
@@ -65,55 +65,55 @@ func failed(form *member.WireError) error {
 	return form.Err()
 }
 
-// beside returns an error as it travels with an answer. What was not done is no
+// encodeFault returns an error as it travels with an answer. What was not done is no
 // answer, nor is what the desk failed to say.
-func beside(err error) (*member.WireError, error) {
+func encodeFault(err error) (*member.WireError, error) {
 	if err == nil {
 		return nil, nil //nolint:nilnil // there is no failure
 	}
-	if undone(err) || fault.Of(err) == nil {
+	if notExecuted(err) || fault.Of(err) == nil {
 		return nil, err
 	}
 	form := member.ToWire(err)
 	return &form, nil
 }
 
-func onOf(orders []order.Order, position order.PricedPosition, err error) (onAnswer, error) {
-	return onAnswer{orders, position}, err
+func newSymbolReply(orders []order.Order, position order.PricedPosition, err error) (symbolReply, error) {
+	return symbolReply{orders, position}, err
 }
 
-// answerCalls answers what other replicas ask of the desk that runs here.
-func (d *Desk) answerCalls() {
-	answer(d, methodPlace, func(ctx context.Context, running *desk.Desk, c placeCall) (a orderAnswer, err error) {
+// handleCalls answers what other replicas ask of the desk that runs here.
+func (d *Desk) handleCalls() {
+	handleCall(d, methodPlace, func(ctx context.Context, running *desk.Desk, c placeCall) (a orderReply, err error) {
 		a.Order, err = running.Place(ctx, c.Caller, c.Request)
-		a.Failure, err = beside(err)
+		a.Failure, err = encodeFault(err)
 		return a, err
 	})
-	answer(d, methodCancel, func(ctx context.Context, running *desk.Desk, c cancelCall) (a orderAnswer, err error) {
+	handleCall(d, methodCancel, func(ctx context.Context, running *desk.Desk, c cancelCall) (a orderReply, err error) {
 		a.Order, err = running.Cancel(ctx, c.Caller, c.ID)
-		a.Failure, err = beside(err)
+		a.Failure, err = encodeFault(err)
 		return a, err
 	})
-	answer(d, methodOrders, func(ctx context.Context, running *desk.Desk, c ordersCall) ([]order.Order, error) {
+	handleCall(d, methodOrders, func(ctx context.Context, running *desk.Desk, c ordersCall) ([]order.Order, error) {
 		return running.Orders(ctx, c.Caller, c.OpenOnly)
 	})
-	answer(d, methodPositions, func(ctx context.Context, running *desk.Desk, caller principal.Caller) ([]order.PricedPosition, error) {
+	handleCall(d, methodPositions, func(ctx context.Context, running *desk.Desk, caller principal.Caller) ([]order.PricedPosition, error) {
 		return running.Positions(ctx, caller)
 	})
-	answer(d, methodOn, func(ctx context.Context, running *desk.Desk, c onCall) (onAnswer, error) {
-		return onOf(running.InSymbol(ctx, c.Caller, c.Symbol))
+	handleCall(d, methodOn, func(ctx context.Context, running *desk.Desk, c symbolCall) (symbolReply, error) {
+		return newSymbolReply(running.InSymbol(ctx, c.Caller, c.Symbol))
 	})
-	answer(d, methodHalt, func(ctx context.Context, running *desk.Desk, c wordCall) (a stateAnswer, err error) {
+	handleCall(d, methodHalt, func(ctx context.Context, running *desk.Desk, c controlCall) (a stateReply, err error) {
 		a.State, err = running.Halt(ctx, c.Who, c.Reason)
-		a.Failure, err = beside(err)
+		a.Failure, err = encodeFault(err)
 		return a, err
 	})
-	answer(d, methodResume, func(ctx context.Context, running *desk.Desk, c wordCall) (a stateAnswer, err error) {
+	handleCall(d, methodResume, func(ctx context.Context, running *desk.Desk, c controlCall) (a stateReply, err error) {
 		a.State, err = d.resume(ctx, running, c.Who)
-		a.Failure, err = beside(err)
+		a.Failure, err = encodeFault(err)
 		return a, err
 	})
-	answer(d, methodStatus, func(_ context.Context, running *desk.Desk, _ struct{}) (desk.Status, error) {
+	handleCall(d, methodStatus, func(_ context.Context, running *desk.Desk, _ struct{}) (desk.Status, error) {
 		return running.Status(), nil
 	})
 	d.members.Handle(d.method(methodHaltFile), func(context.Context, []byte) ([]byte, error) { return json.Marshal(d.haltFile()) })
@@ -123,69 +123,69 @@ func (d *Desk) answerCalls() {
 	}
 }
 
-// here has the desk that runs here do something. Where none does, or its term is
+// onLocal has the desk that runs here do something. Where none does, or its term is
 // over and nothing was done, that is ErrNotOwner.
-func here[T any](d *Desk, do func(*desk.Desk) (T, error)) (T, error) {
-	running := d.running.Load()
+func onLocal[T any](d *Desk, do func(*desk.Desk) (T, error)) (T, error) {
+	running := d.local.Load()
 	if running == nil {
-		return *new(T), member.ErrNotOwner
+		return *new(T), member.ErrNotShardOwner
 	}
 	value, err := do(running)
-	if undone(err) {
-		return *new(T), member.ErrNotOwner
+	if notExecuted(err) {
+		return *new(T), member.ErrNotShardOwner
 	}
 	return value, err
 }
 
-// answer answers calls of a method by the desk that runs here.
-func answer[C, A any](d *Desk, method string, do func(ctx context.Context, running *desk.Desk, call C) (A, error)) {
+// handleCall answers calls of a method by the desk that runs here.
+func handleCall[C, A any](d *Desk, method string, do func(ctx context.Context, running *desk.Desk, call C) (A, error)) {
 	d.members.Handle(d.method(method), func(ctx context.Context, body []byte) ([]byte, error) {
 		var call C
-		if err := unpack(body, &call); err != nil {
+		if err := decodeReply(body, &call); err != nil {
 			return nil, fmt.Errorf("%s: %w", method, err)
 		}
-		a, err := here(d, func(running *desk.Desk) (A, error) { return do(ctx, running, call) })
+		a, err := onLocal(d, func(running *desk.Desk) (A, error) { return do(ctx, running, call) })
 		if err != nil {
 			return nil, err
 		}
-		return pack(a, int(d.members.Conn().NATS().MaxPayload())-smallAnswer) // which is room for headers
+		return encodeReply(a, int(d.members.Conn().NATS().MaxPayload())-smallAnswer) // which is room for headers
 	})
 }
 
 // method names a method of this account.
 func (d *Desk) method(name string) string { return name + " " + d.cfg.Account }
 
-// ask calls a method at the replica that has the account.
-func ask[A any](ctx context.Context, d *Desk, method string, call any) (A, error) {
+// call calls a method at the replica that has the account.
+func call[A any](ctx context.Context, d *Desk, method string, request any) (A, error) {
 	var a A
-	body, err := json.Marshal(call)
+	body, err := json.Marshal(request)
 	if err != nil {
 		return a, fmt.Errorf("%s: %w", method, err)
 	}
-	data, err := d.members.Ask(ctx, deskName, d.method(method), body)
+	data, err := d.members.Call(ctx, tradingShard, d.method(method), body)
 	if err != nil {
 		return a, err
 	}
-	if err := unpack(data, &a); err != nil {
+	if err := decodeReply(data, &a); err != nil {
 		return a, member.OutcomeUnknown(fmt.Errorf("%s: %w", method, err))
 	}
 	return a, nil
 }
 
-// read is ask for what changes nothing: a replica that does not answer is asked once
+// callRead is ask for what changes nothing: a replica that does not answer is asked once
 // more, or the one that took over from it.
-func read[A any](ctx context.Context, d *Desk, method string, call any) (A, error) {
-	a, err := ask[A](ctx, d, method, call)
-	if errors.Is(err, member.ErrUnanswered) && ctx.Err() == nil {
-		a, err = ask[A](ctx, d, method, call)
+func callRead[A any](ctx context.Context, d *Desk, method string, request any) (A, error) {
+	a, err := call[A](ctx, d, method, request)
+	if errors.Is(err, member.ErrOutcomeUnknown) && ctx.Err() == nil {
+		a, err = call[A](ctx, d, method, request)
 	}
 	return a, err
 }
 
-// unknown says what a client can do about a call that was not answered. Other errors
+// withRemedy says what a client can do about a call that was not answered. Other errors
 // pass.
-func unknown(err error, retryable bool, message string) error {
-	if !errors.Is(err, member.ErrUnanswered) {
+func withRemedy(err error, retryable bool, message string) error {
+	if !errors.Is(err, member.ErrOutcomeUnknown) {
 		return err
 	}
 	f := *fault.Of(err)
@@ -193,27 +193,27 @@ func unknown(err error, retryable bool, message string) error {
 	return &f
 }
 
-// deflated begins an answer that is compressed. No JSON does.
-const deflated = 0x01
+// compressedPrefix begins an answer that is compressed. No JSON does.
+const compressedPrefix = 0x01
 
 const (
 	smallAnswer = 8 << 10  // which is sent as it is
 	largeAnswer = 64 << 20 // which is not read
 )
 
-// pack writes an answer of at most so many bytes. Orders that would be longer go
+// encodeReply writes an answer of at most so many bytes. Orders that would be longer go
 // without their single trades, whose sums they have.
-func pack(answer any, most int) ([]byte, error) {
-	data, err := deflate(answer)
+func encodeReply(answer any, most int) ([]byte, error) {
+	data, err := compress(answer)
 	if err == nil && len(data) > most {
 		switch a := answer.(type) {
 		case []order.Order:
-			data, err = deflate(withoutFills(a))
-		case onAnswer:
-			data, err = deflate(onAnswer{withoutFills(a.Orders), a.Position})
-		case orderAnswer: // of what was done, whatever becomes of the answer
+			data, err = compress(withoutFills(a))
+		case symbolReply:
+			data, err = compress(symbolReply{withoutFills(a.Orders), a.Position})
+		case orderReply: // of what was done, whatever becomes of the answer
 			a.Order.Fills = nil
-			data, err = deflate(a)
+			data, err = compress(a)
 		}
 	}
 	if err == nil && len(data) > most {
@@ -230,14 +230,14 @@ func withoutFills(orders []order.Order) []order.Order {
 	return orders
 }
 
-// deflate writes a value, compressed when that is worth it.
-func deflate(value any) ([]byte, error) {
+// compress writes a value, compressed when that is worth it.
+func compress(value any) ([]byte, error) {
 	data, err := json.Marshal(value)
 	if err != nil || len(data) <= smallAnswer {
 		return data, err
 	}
 	var b bytes.Buffer
-	b.WriteByte(deflated)
+	b.WriteByte(compressedPrefix)
 	w, err := flate.NewWriter(&b, flate.BestSpeed)
 	if err != nil {
 		return nil, err
@@ -251,9 +251,9 @@ func deflate(value any) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// unpack reads what pack wrote.
-func unpack(data []byte, value any) error {
-	if len(data) > 0 && data[0] == deflated {
+// decodeReply reads what pack wrote.
+func decodeReply(data []byte, value any) error {
+	if len(data) > 0 && data[0] == compressedPrefix {
 		var err error
 		if data, err = io.ReadAll(io.LimitReader(flate.NewReader(bytes.NewReader(data[1:])), largeAnswer)); err != nil {
 			return err

@@ -32,17 +32,17 @@ const (
 	methodHaltFile  = "desk.haltfile" // of every replica, not of the one that trades alone
 )
 
-// deskName is what the replica that trades owns. There is one whatever the account
+// tradingShard is what the replica that trades owns. There is one whatever the account
 // is, since the orders of all accounts have one writer.
-const deskName = "desk"
+const tradingShard = "desk"
 
-// DeskConfig is what a Desk works with. All but HaltFile is required.
-type DeskConfig struct {
+// Config is what a Desk works with. All but HaltFile is required.
+type Config struct {
 	Account string // as desk.Config.Owner
 	// Open makes the desk of one term over the orders of that term, and whatever
 	// belongs to it, such as a paper broker. end is called when the term is over and
 	// the desk has ended.
-	Open func(ctx context.Context, orders *orders.Orders) (d *desk.Desk, end func(), err error)
+	Open func(ctx context.Context, orders *orders.Store) (d *desk.Desk, end func(), err error)
 	// HaltFile is a path on this machine; trading halts while a file is there,
 	// whichever replica trades. "" for none.
 	HaltFile string
@@ -58,15 +58,15 @@ type DeskConfig struct {
 // nothing was done. When a replica was asked and did not answer the error says that
 // it is not known what was done.
 type Desk struct {
-	members *member.Members
-	cfg     DeskConfig
-	running atomic.Pointer[desk.Desk]
+	members *member.Group
+	cfg     Config
+	local   atomic.Pointer[desk.Desk]
 }
 
-// NewDesk returns the account for this replica. Nothing is traded here before Run.
-func NewDesk(m *member.Members, cfg DeskConfig) *Desk {
+// New returns the account for this replica. Nothing is traded here before Run.
+func New(m *member.Group, cfg Config) *Desk {
 	d := &Desk{members: m, cfg: cfg}
-	d.answerCalls()
+	d.handleCalls()
 	return d
 }
 
@@ -82,7 +82,7 @@ func (d *Desk) Run(ctx, hard context.Context, ready func()) error {
 		d.watchHaltFile(watching)
 	}()
 	ready()
-	err := d.members.While(ctx, deskName, func(ctx context.Context) error { return d.term(ctx, hard) })
+	err := d.members.RunWhileOwner(ctx, tradingShard, func(ctx context.Context) error { return d.runTerm(ctx, hard) })
 	stop()
 	<-watched
 	if errors.Is(err, ctx.Err()) {
@@ -91,13 +91,13 @@ func (d *Desk) Run(ctx, hard context.Context, ready func()) error {
 	return err
 }
 
-// handTime is how long what is on its way to the venue may take when the account is
+// inFlightGrace is how long what is on its way to the venue may take when the account is
 // found to be another's: nobody else sends it.
-const handTime = 5 * time.Second
+const inFlightGrace = 5 * time.Second
 
-// term trades until ctx ends or the account is another's.
-func (d *Desk) term(ctx, hard context.Context) error {
-	orders, err := orders.OpenOrders(ctx, d.members.Conn(), d.cfg.Now)
+// runTerm trades until ctx ends or the account is another's.
+func (d *Desk) runTerm(ctx, hard context.Context) error {
+	orders, err := orders.Open(ctx, d.members.Conn(), d.cfg.Now)
 	if err != nil {
 		return err
 	}
@@ -108,11 +108,11 @@ func (d *Desk) term(ctx, hard context.Context) error {
 		defer close(watched)
 		if err := orders.WatchFence(ctx); err != nil {
 			end(err)
-			_ = retry.Sleep(hard, handTime)
+			_ = retry.Sleep(hard, inFlightGrace)
 			drop()
 		}
 	}()
-	err = d.trade(ctx, hard, orders)
+	err = d.runDesk(ctx, hard, orders)
 	end(nil)
 	drop()
 	<-watched
@@ -122,30 +122,30 @@ func (d *Desk) term(ctx, hard context.Context) error {
 	return err
 }
 
-// trade runs a desk over the orders of a term.
-func (d *Desk) trade(ctx, hard context.Context, orders *orders.Orders) error {
+// runDesk runs a desk over the orders of a term.
+func (d *Desk) runDesk(ctx, hard context.Context, orders *orders.Store) error {
 	running, end, err := d.cfg.Open(ctx, orders)
 	if err != nil {
 		return err
 	}
 	defer end()
 	// Whoever calls from the end of ctx on is better served elsewhere.
-	leave := context.AfterFunc(ctx, func() { d.running.CompareAndSwap(running, nil) })
+	leave := context.AfterFunc(ctx, func() { d.local.CompareAndSwap(running, nil) })
 	defer func() {
 		leave()
-		d.running.CompareAndSwap(running, nil)
+		d.local.CompareAndSwap(running, nil)
 	}()
 	begin := func() {
 		if ctx.Err() == nil {
-			d.running.Store(running)
+			d.local.Store(running)
 		}
 	}
 	// Beside other replicas a file may have been put while nobody traded.
-	files := d.foundHaltFiles(ctx)
+	files := d.waitHaltFiles(ctx)
 	var halting sync.WaitGroup
 	defer halting.Wait()
 	return running.Run(ctx, hard, func() {
-		if len(files) == 0 || ownerHalts(running.Status()) {
+		if len(files) == 0 || haltedByOwner(running.Status()) {
 			begin()
 			return
 		}
@@ -161,29 +161,29 @@ func (d *Desk) trade(ctx, hard context.Context, orders *orders.Orders) error {
 
 // Running returns the desk that runs here, nil when another replica has the account
 // or nobody has.
-func (d *Desk) Running() *desk.Desk { return d.running.Load() }
+func (d *Desk) Running() *desk.Desk { return d.local.Load() }
 
-// undone reports whether a desk did nothing because its term is over.
-func undone(err error) bool {
+// notExecuted reports whether a desk did nothing because its term is over.
+func notExecuted(err error) bool {
 	f := fault.Of(err)
 	return f != nil && (f.Code == desk.CodeMoved || f.Code == desk.CodeStopping)
 }
 
 // Place does what a client asks for and returns the order, as desk.Desk does.
 func (d *Desk) Place(ctx context.Context, caller principal.Caller, r order.Request) (order.Order, error) {
-	o, err := here(d, func(running *desk.Desk) (order.Order, error) { return running.Place(ctx, caller, r) })
-	if !errors.Is(err, member.ErrNotOwner) {
+	o, err := onLocal(d, func(running *desk.Desk) (order.Order, error) { return running.Place(ctx, caller, r) })
+	if !errors.Is(err, member.ErrNotShardOwner) {
 		return o, err
 	}
-	answer, err := ask[orderAnswer](ctx, d, methodPlace, placeCall{caller, r})
+	answer, err := call[orderReply](ctx, d, methodPlace, placeCall{caller, r})
 	switch {
 	case err == nil:
 		return answer.result()
 	case r.Key != "":
-		err = unknown(err, true, "the replica that trades was asked to place the order and did not answer: it is not known whether it was placed; "+
+		err = withRemedy(err, true, "the replica that trades was asked to place the order and did not answer: it is not known whether it was placed; "+
 			"ask again with the same idempotency_key, which gives the order if there is one")
 	default:
-		err = unknown(err, r.DryRun, "the replica that trades was asked to place the order and did not answer: it is not known whether it was placed; "+
+		err = withRemedy(err, r.DryRun, "the replica that trades was asked to place the order and did not answer: it is not known whether it was placed; "+
 			"look at get_orders before you ask again, and use an idempotency_key")
 	}
 	return order.Order{}, err
@@ -191,13 +191,13 @@ func (d *Desk) Place(ctx context.Context, caller principal.Caller, r order.Reque
 
 // Cancel asks the venue to cancel an order and returns it, as desk.Desk does.
 func (d *Desk) Cancel(ctx context.Context, caller principal.Caller, orderID string) (order.Order, error) {
-	o, err := here(d, func(running *desk.Desk) (order.Order, error) { return running.Cancel(ctx, caller, orderID) })
-	if !errors.Is(err, member.ErrNotOwner) {
+	o, err := onLocal(d, func(running *desk.Desk) (order.Order, error) { return running.Cancel(ctx, caller, orderID) })
+	if !errors.Is(err, member.ErrNotShardOwner) {
 		return o, err
 	}
-	answer, err := ask[orderAnswer](ctx, d, methodCancel, cancelCall{caller, orderID})
+	answer, err := call[orderReply](ctx, d, methodCancel, cancelCall{caller, orderID})
 	if err != nil {
-		return order.Order{}, unknown(err, true, "the replica that trades was asked to cancel the order and did not answer: it is not known whether it did; "+
+		return order.Order{}, withRemedy(err, true, "the replica that trades was asked to cancel the order and did not answer: it is not known whether it did; "+
 			"ask again, which does no harm")
 	}
 	return answer.result()
@@ -206,28 +206,28 @@ func (d *Desk) Cancel(ctx context.Context, caller principal.Caller, orderID stri
 // Orders lists the caller's orders, newest first: the open ones, or the newest of
 // all.
 func (d *Desk) Orders(ctx context.Context, caller principal.Caller, openOnly bool) ([]order.Order, error) {
-	all, err := here(d, func(running *desk.Desk) ([]order.Order, error) { return running.Orders(ctx, caller, openOnly) })
-	if !errors.Is(err, member.ErrNotOwner) {
+	all, err := onLocal(d, func(running *desk.Desk) ([]order.Order, error) { return running.Orders(ctx, caller, openOnly) })
+	if !errors.Is(err, member.ErrNotShardOwner) {
 		return all, err
 	}
-	return read[[]order.Order](ctx, d, methodOrders, ordersCall{caller, openOnly})
+	return callRead[[]order.Order](ctx, d, methodOrders, ordersCall{caller, openOnly})
 }
 
 // Positions lists the caller's open positions with what they trade at.
 func (d *Desk) Positions(ctx context.Context, caller principal.Caller) ([]order.PricedPosition, error) {
-	all, err := here(d, func(running *desk.Desk) ([]order.PricedPosition, error) { return running.Positions(ctx, caller) })
-	if !errors.Is(err, member.ErrNotOwner) {
+	all, err := onLocal(d, func(running *desk.Desk) ([]order.PricedPosition, error) { return running.Positions(ctx, caller) })
+	if !errors.Is(err, member.ErrNotShardOwner) {
 		return all, err
 	}
-	return read[[]order.PricedPosition](ctx, d, methodPositions, caller)
+	return callRead[[]order.PricedPosition](ctx, d, methodPositions, caller)
 }
 
 // InSymbol lists the orders of the caller's in one symbol that are open or have traded,
 // newest first, and the position in it.
 func (d *Desk) InSymbol(ctx context.Context, caller principal.Caller, s market.Symbol) ([]order.Order, order.PricedPosition, error) {
-	on, err := here(d, func(running *desk.Desk) (onAnswer, error) { return onOf(running.InSymbol(ctx, caller, s)) })
-	if errors.Is(err, member.ErrNotOwner) {
-		on, err = read[onAnswer](ctx, d, methodOn, onCall{caller, s})
+	on, err := onLocal(d, func(running *desk.Desk) (symbolReply, error) { return newSymbolReply(running.InSymbol(ctx, caller, s)) })
+	if errors.Is(err, member.ErrNotShardOwner) {
+		on, err = callRead[symbolReply](ctx, d, methodOn, symbolCall{caller, s})
 	}
 	return on.Orders, on.Position, err
 }
@@ -235,13 +235,13 @@ func (d *Desk) InSymbol(ctx context.Context, caller principal.Caller, s market.S
 // Halt stops trading, wherever it is done, and cancels every order that was placed
 // there.
 func (d *Desk) Halt(ctx context.Context, who, reason string) (guard.State, error) {
-	s, err := here(d, func(running *desk.Desk) (guard.State, error) { return running.Halt(ctx, who, reason) })
-	if !errors.Is(err, member.ErrNotOwner) {
+	s, err := onLocal(d, func(running *desk.Desk) (guard.State, error) { return running.Halt(ctx, who, reason) })
+	if !errors.Is(err, member.ErrNotShardOwner) {
 		return s, err
 	}
-	answer, err := ask[stateAnswer](ctx, d, methodHalt, wordCall{who, reason})
+	answer, err := call[stateReply](ctx, d, methodHalt, controlCall{who, reason})
 	if err != nil {
-		return guard.State{}, unknown(err, true, "the replica that trades was told to halt and did not answer: it is not known whether it did; halt again")
+		return guard.State{}, withRemedy(err, true, "the replica that trades was told to halt and did not answer: it is not known whether it did; halt again")
 	}
 	return answer.result()
 }
@@ -250,26 +250,26 @@ func (d *Desk) Halt(ctx context.Context, who, reason string) (guard.State, error
 // it is refused, with the name of that replica.
 func (d *Desk) Resume(ctx context.Context, who string) (guard.State, error) {
 	if d.haltFile() != "" { // whether anyone trades or not
-		if err := d.unhindered(ctx); err != nil {
+		if err := d.checkNoHaltFile(ctx); err != nil {
 			return guard.State{}, err
 		}
 	}
-	s, err := here(d, func(running *desk.Desk) (guard.State, error) { return d.resume(ctx, running, who) })
-	if !errors.Is(err, member.ErrNotOwner) {
+	s, err := onLocal(d, func(running *desk.Desk) (guard.State, error) { return d.resume(ctx, running, who) })
+	if !errors.Is(err, member.ErrNotShardOwner) {
 		return s, err
 	}
-	answer, err := ask[stateAnswer](ctx, d, methodResume, wordCall{who, ""})
+	answer, err := call[stateReply](ctx, d, methodResume, controlCall{who, ""})
 	if err != nil {
-		return guard.State{}, unknown(err, true, "the replica that trades was told to resume and did not answer: it is not known whether it did; resume again")
+		return guard.State{}, withRemedy(err, true, "the replica that trades was told to resume and did not answer: it is not known whether it did; resume again")
 	}
 	return answer.result()
 }
 
 // Status returns what is known of the account now.
 func (d *Desk) Status(ctx context.Context) (desk.Status, error) {
-	s, err := here(d, func(running *desk.Desk) (desk.Status, error) { return running.Status(), nil })
-	if !errors.Is(err, member.ErrNotOwner) {
+	s, err := onLocal(d, func(running *desk.Desk) (desk.Status, error) { return running.Status(), nil })
+	if !errors.Is(err, member.ErrNotShardOwner) {
 		return s, err
 	}
-	return read[desk.Status](ctx, d, methodStatus, struct{}{})
+	return callRead[desk.Status](ctx, d, methodStatus, struct{}{})
 }

@@ -20,7 +20,7 @@ import (
 
 func TestDesk_AnswersAtEveryReplica(t *testing.T) {
 	t.Parallel()
-	f := newFloor(t, replicatest.Servers(), 0)
+	f := newTradeCluster(t, replicatest.Servers(), 0)
 	trader := f.steady()
 	for i, r := range f.replicas {
 		if o := f.filled(r, fmt.Sprintf("k%d", i)); o.Token != "token-1" || o.Client != "a client" {
@@ -48,7 +48,7 @@ func TestDesk_AnswersAtEveryReplica(t *testing.T) {
 }
 
 // refuses compares what two replicas say to what they refuse.
-func (f *floor) refuses(a, b *trader) {
+func (f *tradeCluster) refuses(a, b *trader) {
 	f.t.Helper()
 	stranger := owner()
 	stranger.Subject = "somebody else"
@@ -83,7 +83,7 @@ func elsewhere() order.Request {
 }
 
 // halts halts at a replica that does not trade, and resumes.
-func (f *floor) halts(a, trader *trader) {
+func (f *tradeCluster) halts(a, trader *trader) {
 	f.t.Helper()
 	s, err := a.Halt(f.t.Context(), "candela halt", "lunch")
 	if err != nil || s.Level() != guard.Halted || trader.Running().Status().State.Level() != guard.Halted {
@@ -101,16 +101,16 @@ func TestDesk_OutlivesItsReplica(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		sent bool // the venue has the order that is on its way
-		blow func(f *floor, r *trader) (undo func())
+		blow func(f *tradeCluster, r *trader) (undo func())
 	}{
-		"killed": {sent: true, blow: func(_ *floor, r *trader) func() {
+		"killed": {sent: true, blow: func(_ *tradeCluster, r *trader) func() {
 			r.conn.Close() // first, so that it tells nobody
 			return func() {}
 		}},
-		"paused":                               {blow: func(_ *floor, r *trader) func() { return replicatest.HoldHeartbeats(r.members) }},
-		"paused after the venue has the order": {sent: true, blow: func(_ *floor, r *trader) func() { return replicatest.HoldHeartbeats(r.members) }},
-		"released": {sent: true, blow: func(f *floor, r *trader) func() {
-			if err := r.members.Leave(f.t.Context()); err != nil {
+		"paused":                               {blow: func(_ *tradeCluster, r *trader) func() { return replicatest.HoldHeartbeats(r.members) }},
+		"paused after the venue has the order": {sent: true, blow: func(_ *tradeCluster, r *trader) func() { return replicatest.HoldHeartbeats(r.members) }},
+		"released": {sent: true, blow: func(f *tradeCluster, r *trader) func() {
+			if err := r.members.Drain(f.t.Context()); err != nil {
 				f.t.Error(err)
 			}
 			return func() {}
@@ -118,7 +118,7 @@ func TestDesk_OutlivesItsReplica(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			f := newFloor(t, replicatest.Servers(), 0)
+			f := newTradeCluster(t, replicatest.Servers(), 0)
 			former := f.steady()
 			others := f.others(former)
 			stop := f.trade(others...)
@@ -149,7 +149,7 @@ func TestDesk_OutlivesItsReplica(t *testing.T) {
 // is asked for nothing: its desk ends all the same, and the next one begins.
 func TestDesk_FindsOutThatAnotherWrites(t *testing.T) {
 	t.Parallel()
-	f := newFloor(t, replicatest.Servers(), 0)
+	f := newTradeCluster(t, replicatest.Servers(), 0)
 	trader := f.steady()
 	was := trader.Running()
 	replicatest.OpenOrders(t, replicatest.Servers(), f.prefix)
@@ -170,7 +170,7 @@ func TestDesk_FindsOutThatAnotherWrites(t *testing.T) {
 func TestDesk_OutlivesTheServers(t *testing.T) {
 	t.Parallel()
 	three := replicatest.Start(t, 3)
-	f := newFloor(t, three, time.Second)
+	f := newTradeCluster(t, three, time.Second)
 	first := f.steady()
 	f.place(first, "before")
 	three.Kill(0)

@@ -19,14 +19,14 @@ import (
 )
 
 const (
-	// fileTime is how long another replica has to say whether a halt file lies beside it.
-	fileTime = 2 * time.Second
-	// silentTime is how long who is about to trade waits for one that does not say so. A
+	// haltFileTimeout is how long another replica has to say whether a halt file lies beside it.
+	haltFileTimeout = 2 * time.Second
+	// haltFileMaxWait is how long who is about to trade waits for one that does not say so. A
 	// dead one is found out by then, and of the ten seconds that a halt waits for someone
 	// who trades enough is left to begin.
-	silentTime = member.DeadAfter + 2*time.Second
-	// askAgainEvery is how long it waits between two questions.
-	askAgainEvery = 250 * time.Millisecond
+	haltFileMaxWait = member.DeadAfter + 2*time.Second
+	// haltFileRetryEvery is how long it waits between two questions.
+	haltFileRetryEvery = 250 * time.Millisecond
 )
 
 // haltFile returns the name of the halt file that lies here, "" for none. One that
@@ -44,14 +44,14 @@ func (d *Desk) haltFile() string {
 // resume has the desk that runs here resume, unless a halt file lies beside a replica:
 // that would halt again at once, and the owner would not know why.
 func (d *Desk) resume(ctx context.Context, running *desk.Desk, who string) (guard.State, error) {
-	if err := d.unhindered(ctx); err != nil {
+	if err := d.checkNoHaltFile(ctx); err != nil {
 		return guard.State{}, err
 	}
 	return running.Resume(ctx, who)
 }
 
-// unhindered refuses while a halt file lies beside a replica, and names all of them.
-func (d *Desk) unhindered(ctx context.Context) error {
+// checkNoHaltFile refuses while a halt file lies beside a replica, and names all of them.
+func (d *Desk) checkNoHaltFile(ctx context.Context) error {
 	files, silent := d.haltFiles(ctx)
 	names := strings.Join(files, " and ")
 	switch {
@@ -81,34 +81,34 @@ func (d *Desk) HaltFiles(ctx context.Context) []string {
 // the file. A replica that has just been started may not know yet; it halts when it
 // does.
 func (d *Desk) haltFiles(ctx context.Context) (files, silent []string) {
-	ctx, cancel := context.WithTimeout(ctx, fileTime)
+	ctx, cancel := context.WithTimeout(ctx, haltFileTimeout)
 	defer cancel()
-	var others []other
+	var others []peerHaltFile
 	for _, p := range d.members.Peers() {
 		if p.Account != "" {
-			others = append(others, other{Peer: p})
+			others = append(others, peerHaltFile{Peer: p})
 		}
 	}
 	_ = conn.ForEach(len(others), func(i int) (err error) {
 		others[i].file, err = d.haltFileAt(ctx, others[i].ID)
-		others[i].silent = err != nil && d.members.Live(others[i].ID)
+		others[i].unresponsive = err != nil && d.members.Live(others[i].ID)
 		return nil
 	})
-	for _, one := range append(others, other{file: d.haltFile()}) {
+	for _, one := range append(others, peerHaltFile{file: d.haltFile()}) {
 		if one.file != "" {
 			files = append(files, one.file)
 		}
-		if one.silent {
+		if one.unresponsive {
 			silent = append(silent, one.Name)
 		}
 	}
 	return files, silent
 }
 
-// foundHaltFiles is haltFiles for who is about to trade: a replica that does not
+// waitHaltFiles is haltFiles for who is about to trade: a replica that does not
 // answer is asked until it does or counts as dead, for a while.
-func (d *Desk) foundHaltFiles(ctx context.Context) []string {
-	asking, cancel := context.WithTimeout(ctx, silentTime)
+func (d *Desk) waitHaltFiles(ctx context.Context) []string {
+	asking, cancel := context.WithTimeout(ctx, haltFileMaxWait)
 	defer cancel()
 	for told := false; ; told = true {
 		files, silent := d.haltFiles(asking)
@@ -116,9 +116,9 @@ func (d *Desk) foundHaltFiles(ctx context.Context) []string {
 			return files
 		}
 		if !told {
-			d.cfg.Log.WarnContext(ctx, "trading waits for a replica to say whether a halt file lies there, or to count as dead", "replicas", silent, "at_most", silentTime)
+			d.cfg.Log.WarnContext(ctx, "trading waits for a replica to say whether a halt file lies there, or to count as dead", "replicas", silent, "at_most", haltFileMaxWait)
 		}
-		if retry.Sleep(asking, askAgainEvery) != nil {
+		if retry.Sleep(asking, haltFileRetryEvery) != nil {
 			d.cfg.Log.WarnContext(ctx, "trading begins although a replica does not say whether a halt file lies there; a file there halts trading when that replica sees it",
 				"replicas", silent)
 			return nil
@@ -138,22 +138,22 @@ func (d *Desk) haltFileAt(ctx context.Context, id string) (file string, err erro
 	return file, json.Unmarshal(data, &file)
 }
 
-// other is another replica that could trade.
-type other struct {
+// peerHaltFile is another replica that could trade.
+type peerHaltFile struct {
 	member.Peer
-	file   string // its halt file
-	silent bool   // it was asked and did not answer
+	file         string // its halt file
+	unresponsive bool   // it was asked and did not answer
 }
 
 // halted reports whether the owner's halt is in force. It is asked before a halt that
 // is repeated every second: each of those is written down.
 func (d *Desk) halted(ctx context.Context) bool {
 	s, err := d.Status(ctx)
-	return err == nil && ownerHalts(s)
+	return err == nil && haltedByOwner(s)
 }
 
-// ownerHalts reports whether the owner's halt is in force by what a desk says.
-func ownerHalts(s desk.Status) bool {
+// haltedByOwner reports whether the owner's halt is in force by what a desk says.
+func haltedByOwner(s desk.Status) bool {
 	return slices.ContainsFunc(s.State.Restrictions, func(c guard.Restriction) bool { return c.Kind == guard.OwnerHalt })
 }
 
@@ -170,7 +170,7 @@ func (d *Desk) watchHaltFile(ctx context.Context) {
 		case <-tick.C:
 		}
 		file := d.haltFile()
-		if d.running.Load() != nil || file == "" || d.halted(ctx) {
+		if d.local.Load() != nil || file == "" || d.halted(ctx) {
 			continue
 		}
 		_, err := d.Halt(ctx, "the file "+file, "it is there")

@@ -12,14 +12,14 @@ import (
 )
 
 // putHalt puts a halt file beside a replica.
-func (f *floor) putHalt(at *trader) {
+func (f *tradeCluster) putHalt(at *trader) {
 	f.t.Helper()
 	if err := os.WriteFile(at.halt, nil, 0o600); err != nil {
 		f.t.Fatal(err)
 	}
 }
 
-func (f *floor) removeHalt(at *trader) {
+func (f *tradeCluster) removeHalt(at *trader) {
 	f.t.Helper()
 	if err := os.Remove(at.halt); err != nil {
 		f.t.Fatal(err)
@@ -29,7 +29,7 @@ func (f *floor) removeHalt(at *trader) {
 // hindered demands that a resumption is refused and the files beside some replicas
 // are named, and no others. Of a replica that does not say in time whether a file is
 // there none is named, and then nobody resumes either.
-func (f *floor) hindered(at *trader, by ...*trader) {
+func (f *tradeCluster) hindered(at *trader, by ...*trader) {
 	f.t.Helper()
 	replicatest.Eventually(f.t, "a resumption names the files", func() bool {
 		_, err := at.Resume(f.t.Context(), "candela resume")
@@ -45,7 +45,7 @@ func (f *floor) hindered(at *trader, by ...*trader) {
 }
 
 // resume resumes, and again while replicas do not say in time whether a file is there.
-func (f *floor) resume(at *trader) {
+func (f *tradeCluster) resume(at *trader) {
 	f.t.Helper()
 	s, err := replicatest.Insist(f.t, func() (guard.State, error) { return at.Resume(f.t.Context(), "candela resume") })
 	if err != nil || s.Level() != guard.Active {
@@ -62,7 +62,7 @@ func levelAt(r *trader) guard.Level {
 }
 
 // heeds puts a halt file beside a replica that does not trade.
-func (f *floor) heeds(a, b, trader *trader) {
+func (f *tradeCluster) heeds(a, b, trader *trader) {
 	f.t.Helper()
 	f.putHalt(a)
 	replicatest.Eventually(f.t, "the halt file halts", func() bool { return levelAt(trader) == guard.Halted })
@@ -90,7 +90,7 @@ func (f *floor) heeds(a, b, trader *trader) {
 // resumes while it is not known whether a file is there.
 func TestDesk_HaltFilesOutliveReplicas(t *testing.T) {
 	t.Parallel()
-	f := newFloor(t, replicatest.Servers(), 0)
+	f := newTradeCluster(t, replicatest.Servers(), 0)
 	first := f.steady()
 	others := f.others(first)
 	f.putHalt(others[0])
@@ -130,10 +130,10 @@ func TestDesk_HaltFilesOutliveReplicas(t *testing.T) {
 // cannot trade, while nobody does: no order passes when another begins.
 func TestDesk_HeedsAHaltFileOfWhenNobodyTraded(t *testing.T) {
 	t.Parallel()
-	f := newFloor(t, replicatest.Servers(), 0)
+	f := newTradeCluster(t, replicatest.Servers(), 0)
 	first := f.steady()
 	drains, next := f.others(first)[0], f.others(first)[1]
-	if err := drains.members.Leave(t.Context()); err != nil {
+	if err := drains.members.Drain(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	first.conn.Close()

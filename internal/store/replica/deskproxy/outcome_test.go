@@ -32,7 +32,7 @@ func TestDesk_SaysWhatIsNotKnown(t *testing.T) {
 	prefix := replicatest.NewPrefix()
 	mute, _ := replicatest.Join(t, replicatest.Servers(), prefix, "mute")
 	conn := replicatest.Connect(t, replicatest.Servers(), prefix)
-	asks, err := member.Join(t.Context(), conn, member.Who{Name: "asks"}, replicatest.Quiet()) // which owns nothing
+	asks, err := member.Join(t.Context(), conn, member.Info{Name: "asks"}, replicatest.Quiet()) // which owns nothing
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -67,9 +67,9 @@ func TestDesk_SaysWhatIsNotKnown(t *testing.T) {
 				<-over
 				return nil, nil
 			})
-			err := c.call(ctx, deskproxy.NewDesk(asks, deskproxy.DeskConfig{Account: name, Log: replicatest.Quiet(), Now: time.Now}))
+			err := c.call(ctx, deskproxy.New(asks, deskproxy.Config{Account: name, Log: replicatest.Quiet(), Now: time.Now}))
 			f := fault.Of(err)
-			if !errors.Is(err, member.ErrUnanswered) || f.Kind != fault.Unavailable || f.Retryable != c.retryable || !strings.Contains(f.Message, "not known") || !strings.Contains(f.Message, c.says) {
+			if !errors.Is(err, member.ErrOutcomeUnknown) || f.Kind != fault.Unavailable || f.Retryable != c.retryable || !strings.Contains(f.Message, "not known") || !strings.Contains(f.Message, c.says) {
 				t.Errorf("got %+v", f)
 			}
 		})
@@ -80,11 +80,11 @@ func TestDesk_SaysWhatIsNotKnown(t *testing.T) {
 func TestDesk_WaitsForOneWhoTrades(t *testing.T) {
 	t.Parallel()
 	members, _ := replicatest.Join(t, replicatest.Lone(), replicatest.NewPrefix(), "a")
-	d := deskproxy.NewDesk(members, deskproxy.DeskConfig{Account: "ann", Log: replicatest.Quiet(), Now: time.Now})
+	d := deskproxy.New(members, deskproxy.Config{Account: "ann", Log: replicatest.Quiet(), Now: time.Now})
 	began := time.Now()
 	_, err := d.Place(t.Context(), owner(), bid("k"))
 	f := fault.Of(err)
-	if !errors.Is(err, member.ErrNotOwner) || !f.Retryable || !strings.Contains(f.Message, "nothing was done") {
+	if !errors.Is(err, member.ErrNotShardOwner) || !f.Retryable || !strings.Contains(f.Message, "nothing was done") {
 		t.Errorf("got %+v", f)
 	}
 	if waited := time.Since(began); waited < 10*time.Second {
@@ -96,10 +96,10 @@ func TestDesk_WaitsForOneWhoTrades(t *testing.T) {
 // taken over could not compare the account, and again with the same keys.
 func TestDesk_AKeyOutlivesATakeOver(t *testing.T) {
 	t.Parallel()
-	f := newFloor(t, replicatest.Servers(), 0)
+	f := newTradeCluster(t, replicatest.Servers(), 0)
 	was := f.steady()
 	f.deafen(true)
-	if err := was.members.Leave(t.Context()); err != nil {
+	if err := was.members.Drain(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	replicatest.Eventually(t, "another trades", func() bool {
@@ -128,7 +128,7 @@ func TestDesk_AKeyOutlivesATakeOver(t *testing.T) {
 
 // absent reports whether no replica that trades has answered a call.
 func absent(err error) bool {
-	return errors.Is(err, member.ErrNotOwner) || errors.Is(err, member.ErrUnanswered)
+	return errors.Is(err, member.ErrNotShardOwner) || errors.Is(err, member.ErrOutcomeUnknown)
 }
 
 // TestDesk_KeepsThePaperAccount moves an account that lives nowhere but in its
@@ -139,10 +139,10 @@ func TestDesk_KeepsThePaperAccount(t *testing.T) {
 	prices.Set(papertest.BTCUSDT().Symbol, order.Quote{Last: decimal.NewFromInt(50_000)})
 	ann := principal.Caller{Subject: "ann"}
 	var desks []*deskproxy.Desk
-	var members []*member.Members
+	var members []*member.Group
 	for _, name := range []string{"a", "b"} {
 		m, _ := replicatest.Join(t, replicatest.Servers(), prefix, name)
-		d := deskproxy.NewDesk(m, deskproxy.DeskConfig{Account: "ann", Log: replicatest.Quiet(), Now: time.Now, Open: func(ctx context.Context, orders *orders.Orders) (*desk.Desk, func(), error) {
+		d := deskproxy.New(m, deskproxy.Config{Account: "ann", Log: replicatest.Quiet(), Now: time.Now, Open: func(ctx context.Context, orders *orders.Store) (*desk.Desk, func(), error) {
 			return openPaper(ctx, orders, prices)
 		}})
 		ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
@@ -171,7 +171,7 @@ func TestDesk_KeepsThePaperAccount(t *testing.T) {
 	}
 	trades := func(i int) bool {
 		running := desks[i].Running()
-		_, owns := members[i].Owner("desk")
+		_, owns := members[i].ShardOwner("desk")
 		return owns && running != nil && running.Status().Reconciled
 	}
 	from := 0
@@ -182,7 +182,7 @@ func TestDesk_KeepsThePaperAccount(t *testing.T) {
 		return trades(from)
 	})
 	first := buy(desks[0], "k1")
-	if err := members[from].Leave(t.Context()); err != nil {
+	if err := members[from].Drain(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	replicatest.Eventually(t, "the other trades", func() bool { return trades(1 - from) })
@@ -202,9 +202,9 @@ func TestDesk_KeepsThePaperAccount(t *testing.T) {
 	}
 }
 
-func openPaper(ctx context.Context, orders *orders.Orders, prices *papertest.Market) (*desk.Desk, func(), error) {
+func openPaper(ctx context.Context, orders *orders.Store, prices *papertest.Market) (*desk.Desk, func(), error) {
 	venue := paper.New(paper.Config{
-		Journal: replicatest.Journal{Orders: orders, Owner: "ann", Name: paper.Name}, Market: prices, Rates: paper.Usual(), Now: time.Now, Log: slog.New(slog.DiscardHandler),
+		Journal: replicatest.Journal{Store: orders, Owner: "ann", Name: paper.Name}, Market: prices, Rates: paper.Usual(), Now: time.Now, Log: slog.New(slog.DiscardHandler),
 		Cash: map[string]decimal.Decimal{"USDT": decimal.NewFromInt(1_000_000)},
 	})
 	if err := venue.Load(ctx); err != nil {

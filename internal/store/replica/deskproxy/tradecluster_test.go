@@ -39,8 +39,8 @@ func owner() principal.Caller {
 	return principal.Caller{Subject: accountName, Key: "token-1", Client: "a client"}
 }
 
-// floor is a fake Binance with replicas that trade on one account there.
-type floor struct {
+// tradeCluster is a fake Binance with replicas that trade on one account there.
+type tradeCluster struct {
 	*fakebinance.Server
 	t        *testing.T
 	to       *natstest.Cluster
@@ -58,7 +58,7 @@ type floor struct {
 type trader struct {
 	*deskproxy.Desk
 	name    string
-	members *member.Members
+	members *member.Group
 	conn    *conn.Conn
 	gate    *gate
 	halt    string // the path of the halt file
@@ -87,7 +87,7 @@ func (g *gate) Open(ctx context.Context) ([]order.Report, error) {
 }
 
 // deafen has comparisons fail at every replica, or not any more.
-func (f *floor) deafen(deaf bool) {
+func (f *tradeCluster) deafen(deaf bool) {
 	for _, r := range f.replicas {
 		r.gate.mu.Lock()
 		r.gate.deaf = deaf
@@ -126,9 +126,9 @@ func (g *gate) hold(sent bool) (held <-chan struct{}, release func()) {
 	return g.held, sync.OnceFunc(func() { close(way) })
 }
 
-func newFloor(t *testing.T, to *natstest.Cluster, patience time.Duration) *floor {
+func newTradeCluster(t *testing.T, to *natstest.Cluster, patience time.Duration) *tradeCluster {
 	t.Helper()
-	f := &floor{Server: fakebinance.New(fakebinance.Config{Seed: 1}), t: t, to: to, patience: patience, network: fake.NewNetwork(), prefix: replicatest.NewPrefix(), acked: make(map[string]order.Order)}
+	f := &tradeCluster{Server: fakebinance.New(fakebinance.Config{Seed: 1}), t: t, to: to, patience: patience, network: fake.NewNetwork(), prefix: replicatest.NewPrefix(), acked: make(map[string]order.Order)}
 	t.Cleanup(f.network.Serve("binance.test:80", f.Server))
 	for _, name := range []string{"a", "b", "c"} {
 		f.join(name)
@@ -136,15 +136,15 @@ func newFloor(t *testing.T, to *natstest.Cluster, patience time.Duration) *floor
 	return f
 }
 
-func (*floor) Follow([]market.Symbol)  {}
-func (*floor) LaggingVenues() []string { return nil }
+func (*tradeCluster) Follow([]market.Symbol)  {}
+func (*tradeCluster) LaggingVenues() []string { return nil }
 
-func (f *floor) Quote(_ context.Context, s market.Symbol) (order.Quote, error) {
+func (f *tradeCluster) Quote(_ context.Context, s market.Symbol) (order.Quote, error) {
 	q, _ := f.LastQuote(s)
 	return q, nil
 }
 
-func (f *floor) LastQuote(s market.Symbol) (order.Quote, bool) {
+func (f *tradeCluster) LastQuote(s market.Symbol) (order.Quote, bool) {
 	return order.Quote{Last: f.Price(s.Name), At: time.Now()}, true
 }
 
@@ -160,16 +160,16 @@ func unlimited() guard.Policy {
 }
 
 // join adds a replica.
-func (f *floor) join(name string) {
+func (f *tradeCluster) join(name string) {
 	f.t.Helper()
 	conn := replicatest.Connect(f.t, f.to, f.prefix)
 	conn.RetryFor = replicatest.Usual
-	members, err := member.Join(f.t.Context(), conn, member.Who{Name: name, Account: accountName}, replicatest.Quiet())
+	members, err := member.Join(f.t.Context(), conn, member.Info{Name: name, Account: accountName}, replicatest.Quiet())
 	if err != nil {
 		f.t.Fatal(err)
 	}
 	f.t.Cleanup(members.Close)
-	members.Enter(f.t.Context())
+	members.Activate(f.t.Context())
 	hosts := upstream.NewHosts(f.network.Dial)
 	venue, err := binance.New(hosts, binance.Config{
 		Environment: binance.Testnet, URL: "http://binance.test", Key: secret.New(fakebinance.Key), Secret: secret.New(fakebinance.Secret),
@@ -178,9 +178,9 @@ func (f *floor) join(name string) {
 		f.t.Fatal(err)
 	}
 	r := &trader{name: name, members: members, conn: conn, gate: &gate{Broker: venue}, halt: f.t.TempDir() + "/HALT"}
-	r.Desk = deskproxy.NewDesk(members, deskproxy.DeskConfig{
+	r.Desk = deskproxy.New(members, deskproxy.Config{
 		Account: accountName, HaltFile: r.halt, Log: replicatest.Quiet(), Now: time.Now,
-		Open: func(_ context.Context, orders *orders.Orders) (*desk.Desk, func(), error) {
+		Open: func(_ context.Context, orders *orders.Store) (*desk.Desk, func(), error) {
 			if f.patience > 0 {
 				orders.RetryFor = f.patience
 			}
@@ -212,7 +212,7 @@ func (f *floor) join(name string) {
 
 // trading waits until a replica other than some trades and has compared its account,
 // and returns it.
-func (f *floor) trading(but ...*trader) *trader {
+func (f *tradeCluster) trading(but ...*trader) *trader {
 	f.t.Helper()
 	var found *trader
 	took := replicatest.Eventually(f.t, "a replica trades", func() bool {
@@ -230,21 +230,21 @@ func (f *floor) trading(but ...*trader) *trader {
 
 // steady waits until the replicas know each other and the one that owns the account
 // trades: until then it may move.
-func (f *floor) steady() *trader {
+func (f *tradeCluster) steady() *trader {
 	f.t.Helper()
-	all := make([]*member.Members, len(f.replicas))
+	all := make([]*member.Group, len(f.replicas))
 	for i, r := range f.replicas {
 		all[i] = r.members
 	}
 	replicatest.Agree(f.t, all...)
 	return f.trading(slices.DeleteFunc(slices.Clone(f.replicas), func(r *trader) bool {
-		_, owns := r.members.Owner("desk")
+		_, owns := r.members.ShardOwner("desk")
 		return owns
 	})...)
 }
 
 // others returns the replicas but one.
-func (f *floor) others(but *trader) []*trader {
+func (f *tradeCluster) others(but *trader) []*trader {
 	return slices.DeleteFunc(slices.Clone(f.replicas), func(r *trader) bool { return r == but })
 }
 
@@ -255,7 +255,7 @@ func bid(key string) order.Request {
 }
 
 // place places an order at a replica and repeats it with its key until it is known.
-func (f *floor) place(r *trader, key string) order.Order {
+func (f *tradeCluster) place(r *trader, key string) order.Order {
 	deadline := time.Now().Add(replicatest.Patience)
 	for time.Now().Before(deadline) {
 		o, err := r.Place(f.t.Context(), owner(), bid(key))
@@ -273,7 +273,7 @@ func (f *floor) place(r *trader, key string) order.Order {
 		case fe == nil || !fe.Retryable:
 			f.t.Errorf("at %s: %v", r.name, err)
 			return order.Order{}
-		case errors.Is(err, member.ErrUnanswered):
+		case errors.Is(err, member.ErrOutcomeUnknown):
 			f.mu.Lock()
 			f.lost++
 			f.mu.Unlock()
@@ -286,7 +286,7 @@ func (f *floor) place(r *trader, key string) order.Order {
 // filled places an order at a replica and repeats it with its key until the venue's
 // answer is known, and demands that it is filled. An answer that takes longer than a
 // client waits, or comes while the desk ends, leaves the order submitted.
-func (f *floor) filled(r *trader, key string) (o order.Order) {
+func (f *tradeCluster) filled(r *trader, key string) (o order.Order) {
 	f.t.Helper()
 	replicatest.Eventually(f.t, "the venue's answer is known", func() bool {
 		o = f.place(r, key)
@@ -299,7 +299,7 @@ func (f *floor) filled(r *trader, key string) (o order.Order) {
 }
 
 // trade places orders at replicas until stop is called.
-func (f *floor) trade(at ...*trader) (stop func()) {
+func (f *tradeCluster) trade(at ...*trader) (stop func()) {
 	over := make(chan struct{})
 	var wg sync.WaitGroup
 	for _, r := range at {
@@ -321,7 +321,7 @@ func (f *floor) trade(at ...*trader) (stop func()) {
 
 // settled demands that the account, asked at a replica, becomes what the venue has:
 // each order that was acknowledged, once, and nothing else.
-func (f *floor) settled(at *trader) {
+func (f *tradeCluster) settled(at *trader) {
 	f.t.Helper()
 	var wrong string
 	defer func() {
@@ -339,7 +339,7 @@ func (f *floor) settled(at *trader) {
 }
 
 // unlike says where the account and the venue differ.
-func (f *floor) unlike(at *trader) string {
+func (f *tradeCluster) unlike(at *trader) string {
 	ctx, cancel := context.WithTimeout(f.t.Context(), 20*time.Second)
 	defer cancel()
 	orders, err := at.Orders(ctx, owner(), false)
@@ -389,7 +389,7 @@ func (f *floor) unlike(at *trader) string {
 }
 
 // same demands that a key gives the same order at every replica.
-func (f *floor) same(key string, at ...*trader) {
+func (f *tradeCluster) same(key string, at ...*trader) {
 	f.t.Helper()
 	for _, r := range at {
 		f.place(r, key)

@@ -19,19 +19,19 @@ import (
 // withHaltFiles is two replicas that could trade and do not, the second by its members
 // and the path of its halt file. The first sends no heartbeats, so that
 // the second counts as live for it, however slow the machine.
-func withHaltFiles(t *testing.T, log *slog.Logger) (a *deskproxy.Desk, members [2]*member.Members, halt string) {
+func withHaltFiles(t *testing.T, log *slog.Logger) (a *deskproxy.Desk, members [2]*member.Group, halt string) {
 	t.Helper()
 	prefix := replicatest.NewPrefix()
 	var desks [2]*deskproxy.Desk
 	for i, name := range []string{"a", "b"} {
-		m, err := member.Join(t.Context(), replicatest.Connect(t, replicatest.Servers(), prefix), member.Who{Name: name, Account: accountName}, replicatest.Quiet())
+		m, err := member.Join(t.Context(), replicatest.Connect(t, replicatest.Servers(), prefix), member.Info{Name: name, Account: accountName}, replicatest.Quiet())
 		if err != nil {
 			t.Fatal(err)
 		}
 		t.Cleanup(m.Close)
-		m.Enter(t.Context())
+		m.Activate(t.Context())
 		halt = t.TempDir() + "/HALT"
-		members[i], desks[i] = m, deskproxy.NewDesk(m, deskproxy.DeskConfig{Account: accountName, HaltFile: halt, Log: log, Now: time.Now})
+		members[i], desks[i] = m, deskproxy.New(m, deskproxy.Config{Account: accountName, HaltFile: halt, Log: log, Now: time.Now})
 	}
 	replicatest.Agree(t, members[:]...)
 	t.Cleanup(replicatest.HoldHeartbeats(members[0]))
@@ -49,7 +49,7 @@ func TestDesk_TradesBesideASilentReplica(t *testing.T) {
 	defer close(hangs)
 	members[1].Handle("desk.haltfile "+accountName, func(context.Context, []byte) ([]byte, error) {
 		<-hangs
-		return nil, member.ErrNotOwner
+		return nil, member.ErrNotShardOwner
 	})
 	if files := a.SoughtHaltFiles(t.Context()); len(files) > 0 {
 		t.Errorf("it found %v", files)
@@ -75,7 +75,7 @@ func TestDesk_HearsNoHaltFileOfABusyReplica(t *testing.T) {
 
 // occupy keeps a replica busy with prioritized calls of another until the test ends, as many
 // as it carries out at a time.
-func occupy(t *testing.T, caller, busy *member.Members) {
+func occupy(t *testing.T, caller, busy *member.Group) {
 	t.Helper()
 	const method = "occupy"
 	over, began := make(chan struct{}), make(chan struct{}, 64)

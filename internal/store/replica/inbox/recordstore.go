@@ -12,29 +12,29 @@ import (
 	"candela/internal/store/replica/table"
 )
 
-// Keeper keeps what the replicas share of notifications: filters, places and polling
+// RecordStore keeps what the replicas share of notifications: filters, places and polling
 // queues, each a subject of the table of states, on disk. It is safe for concurrent
 // use. However many clients there are, it has one consumer.
-type Keeper struct {
+type RecordStore struct {
 	table *table.Table
 	log   *slog.Logger
 	stop  context.CancelFunc // nil before Follow
 	wg    sync.WaitGroup
 }
 
-var _ records.Store = (*Keeper)(nil)
+var _ records.Store = (*RecordStore)(nil)
 
-// OpenKeeper opens the keeper. Close must be called.
-func OpenKeeper(ctx context.Context, c *conn.Conn, log *slog.Logger) (*Keeper, error) {
+// Open opens the keeper. Close must be called.
+func Open(ctx context.Context, c *conn.Conn, log *slog.Logger) (*RecordStore, error) {
 	table, err := table.OpenStates(ctx, c)
 	if err != nil {
 		return nil, err
 	}
-	return &Keeper{table: table, log: log}, nil
+	return &RecordStore{table: table, log: log}, nil
 }
 
 // Close ends what Follow began.
-func (k *Keeper) Close() {
+func (k *RecordStore) Close() {
 	if k.stop != nil {
 		k.stop()
 	}
@@ -43,7 +43,7 @@ func (k *Keeper) Close() {
 
 // Watch gives apply what there is, and from then on what all replicas write. It must
 // be called once.
-func (k *Keeper) Watch(ctx context.Context, apply func(records.Record)) error {
+func (k *RecordStore) Watch(ctx context.Context, apply func(records.Record)) error {
 	filters := []string{k.subject(records.SubscriptionKind, "*"), k.subject(records.AttachmentKind, "*"), k.subject(records.QueueKind, "*"), k.subject(records.CursorKind, "*")}
 	note := func(ctx context.Context, m conn.Message) {
 		if k.table.IsBarrier(m) {
@@ -72,12 +72,12 @@ func (k *Keeper) Watch(ctx context.Context, apply func(records.Record)) error {
 }
 
 // subject returns where a record is kept. name is encoded already.
-func (k *Keeper) subject(kind records.Kind, name string) string {
+func (k *RecordStore) subject(kind records.Kind, name string) string {
 	return k.table.Subject(string(kind), name)
 }
 
 // record reads a message.
-func (k *Keeper) record(m conn.Message) (records.Record, error) {
+func (k *RecordStore) record(m conn.Message) (records.Record, error) {
 	kind, token, ok := strings.Cut(strings.TrimPrefix(m.Subject, k.table.Subject("")), ".")
 	if !ok {
 		return records.Record{}, errors.New("it has no name")
@@ -87,7 +87,7 @@ func (k *Keeper) record(m conn.Message) (records.Record, error) {
 }
 
 // Write writes records together.
-func (k *Keeper) Write(ctx context.Context, batch []records.Record) (first uint64, err error) {
+func (k *RecordStore) Write(ctx context.Context, batch []records.Record) (first uint64, err error) {
 	changes := make([]conn.Change, len(batch))
 	for i, r := range batch {
 		changes[i] = conn.Change{Subject: k.subject(r.Kind, conn.EncodeToken(r.Name)), Data: r.Data, CompareAndSet: r.CompareAndSet, Revision: r.Rev}
@@ -106,7 +106,7 @@ func (k *Keeper) Write(ctx context.Context, batch []records.Record) (first uint6
 }
 
 // Latest returns a record as the leader has it.
-func (k *Keeper) Latest(ctx context.Context, kind records.Kind, name string) (records.Record, error) {
+func (k *RecordStore) Latest(ctx context.Context, kind records.Kind, name string) (records.Record, error) {
 	var m conn.Message
 	var ok bool
 	err := k.table.RetryRead(ctx, func(ctx context.Context) (err error) {

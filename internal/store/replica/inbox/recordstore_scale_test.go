@@ -112,7 +112,7 @@ func benchmarkKeeper(b *testing.B, batch []records.Record, streams int) {
 	prefix := replicatest.NewPrefix()
 	var came atomic.Int64
 	all := make(chan struct{}, 1)
-	var writer *inbox.Keeper
+	var writer *inbox.RecordStore
 	for range 3 {
 		k := openKeeper(b, replicatest.Connect(b, replicatest.Servers(), prefix))
 		if err := k.Watch(b.Context(), func(records.Record) {

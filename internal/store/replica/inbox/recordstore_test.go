@@ -12,9 +12,9 @@ import (
 	"candela/internal/store/replica/replicatest"
 )
 
-func openKeeper(tb testing.TB, c *conn.Conn) *inbox.Keeper {
+func openKeeper(tb testing.TB, c *conn.Conn) *inbox.RecordStore {
 	tb.Helper()
-	k, err := inbox.OpenKeeper(tb.Context(), c, replicatest.Quiet())
+	k, err := inbox.Open(tb.Context(), c, replicatest.Quiet())
 	if err != nil {
 		tb.Fatal(err)
 	}

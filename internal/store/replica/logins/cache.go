@@ -6,25 +6,25 @@ import (
 	"candela/internal/access/oauth"
 )
 
-// view is what a replica knows of the subjects of one kind. It is told of its own
+// cache is what a replica knows of the subjects of one kind. It is told of its own
 // writes at once and of all writes, in order, by its watcher. The caller locks.
-type view[V any] struct {
-	rows map[oauth.Hash]viewed[V]
+type cache[V any] struct {
+	rows map[oauth.Hash]cacheRow[V]
 }
 
-// viewed is the last message that is known of a subject.
-type viewed[V any] struct {
+// cacheRow is the last message that is known of a subject.
+type cacheRow[V any] struct {
 	seq     uint64
 	cleared bool
 	value   V
 }
 
-func newView[V any]() view[V] { return view[V]{rows: make(map[oauth.Hash]viewed[V])} }
+func newCache[V any]() cache[V] { return cache[V]{rows: make(map[oauth.Hash]cacheRow[V])} }
 
 // set notes a message, unless a later one is known. A subject that is cleared is
 // remembered until the watcher has come to that message: what it is told of the
 // subject before then is older.
-func (v *view[V]) set(h oauth.Hash, row viewed[V], watched bool) {
+func (v *cache[V]) set(h oauth.Hash, row cacheRow[V], watched bool) {
 	old, known := v.rows[h]
 	if known && old.seq > row.seq {
 		return
@@ -36,8 +36,8 @@ func (v *view[V]) set(h oauth.Hash, row viewed[V], watched bool) {
 	v.rows[h] = row
 }
 
-// keep forgets values that are not wanted. What was cleared stays.
-func (v *view[V]) keep(wanted func(V) bool) {
+// retain forgets values that are not wanted. What was cleared stays.
+func (v *cache[V]) retain(wanted func(V) bool) {
 	for h, row := range v.rows {
 		if !row.cleared && !wanted(row.value) {
 			delete(v.rows, h)
@@ -45,10 +45,10 @@ func (v *view[V]) keep(wanted func(V) bool) {
 	}
 }
 
-// excess returns subjects to clear, of those that count: which have ended and, if
+// evictable returns subjects to clear, of those that count: which have ended and, if
 // more than so many are left, the first to end, of several the first written. One goes for each that comes, so
 // that is enough.
-func (v *view[V]) excess(most int, now time.Time, counts func(V) (ends time.Time, ok bool)) []oauth.Hash {
+func (v *cache[V]) evictable(most int, now time.Time, counts func(V) (ends time.Time, ok bool)) []oauth.Hash {
 	var gone []oauth.Hash
 	var first oauth.Hash
 	var at time.Time

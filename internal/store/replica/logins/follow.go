@@ -16,25 +16,25 @@ import (
 )
 
 // Close ends the watcher.
-func (t *Tokens) Close() {
+func (t *Store) Close() {
 	t.stop()
 	<-t.done
 }
 
-// watch follows what all replicas write until ctx ends.
-func (t *Tokens) watch(ctx context.Context, last uint64) {
+// follow follows what all replicas write until ctx ends.
+func (t *Store) follow(ctx context.Context, last uint64) {
 	defer close(t.done)
 	follower := &table.Follower{
 		Table: t.table, Filters: t.subjects(), Name: "tokens", Log: t.log,
-		Apply: t.note, LostData: t.begun,
+		Apply: t.applyMessage, LostData: t.detectReset,
 	}
 	follower.Run(ctx, last)
 }
 
-// note notes a message of the table. One that cannot be read changes nothing.
-func (t *Tokens) note(ctx context.Context, m conn.Message) {
-	if m.Forged == t.eraSubject() {
-		t.hearLate(ctx, m)
+// applyMessage notes a message of the table. One that cannot be read changes nothing.
+func (t *Store) applyMessage(ctx context.Context, m conn.Message) {
+	if m.Forged == t.generationSubject() {
+		t.onLateGeneration(ctx, m)
 		return
 	}
 	if m.Forged != "" {
@@ -42,16 +42,16 @@ func (t *Tokens) note(ctx context.Context, m conn.Message) {
 		return
 	}
 	err := t.apply(m, true)
-	if m.Subject == t.eraSubject() {
-		var e era
+	if m.Subject == t.generationSubject() {
+		var e loginGeneration
 		if err = json.Unmarshal(m.Data, &e); err == nil {
-			t.hear(ctx, e, m.Seq)
+			t.onGeneration(ctx, e, m.Seq)
 		}
 	}
 	switch {
-	case errors.Is(err, errPutBack):
+	case errors.Is(err, errReplayed):
 		t.table.Seals.Refuse(ctx, conn.ReplayedRow, m.Subject, err)
-		t.endAgain(ctx, m)
+		t.rewriteEnd(ctx, m)
 	case err != nil:
 		t.log.ErrorContext(ctx, "a token cannot be read", "error", err)
 	}
@@ -60,8 +60,8 @@ func (t *Tokens) note(ctx context.Context, m conn.Message) {
 // overwritten ends a token or a code that is known and on whose subject somebody else has
 // written: the row that was there may have been its end. Of others nothing is noted, so
 // that strangers cannot fill the memory of what has ended.
-func (t *Tokens) overwritten(m conn.Message) {
-	kind, hash, ok := t.name(m.Forged)
+func (t *Store) overwritten(m conn.Message) {
+	kind, hash, ok := t.parseSubject(m.Forged)
 	if !ok {
 		return
 	}
@@ -74,21 +74,21 @@ func (t *Tokens) overwritten(m conn.Message) {
 	}
 }
 
-// endAgain writes what became of a token or a code over a message that tells what was
+// rewriteEnd writes what became of a token or a code over a message that tells what was
 // before, unless something else has come since: replicas that start do not know better.
-func (t *Tokens) endAgain(ctx context.Context, m conn.Message) {
-	kind, hash, ok := t.name(m.Subject)
-	if !ok || !t.endings.Allow() {
+func (t *Store) rewriteEnd(ctx context.Context, m conn.Message) {
+	kind, hash, ok := t.parseSubject(m.Subject)
+	if !ok || !t.rewrites.Allow() {
 		return
 	}
 	t.mu.RLock()
 	code := t.codes.rows[hash].value
-	_, gone := t.gone[hash]
+	_, gone := t.endedLogins[hash]
 	t.mu.RUnlock()
 	var value any // none: it was cleared
 	ttl := oauth.TokenTTL
 	if kind == codeKind && !gone {
-		value, ttl = code, time.Until(code.Ends)
+		value, ttl = code, time.Until(code.ForgetAt)
 	}
 	ch, err := t.change(kind, hash, value, ttl)
 	if err == nil {
@@ -102,8 +102,8 @@ func (t *Tokens) endAgain(ctx context.Context, m conn.Message) {
 
 // apply notes a message about a code or a token. One of another era is as good as
 // cleared: the watcher comes to an era before anything of it.
-func (t *Tokens) apply(m conn.Message, watched bool) error {
-	kind, hash, ok := t.name(m.Subject)
+func (t *Store) apply(m conn.Message, watched bool) error {
+	kind, hash, ok := t.parseSubject(m.Subject)
 	if !ok {
 		return nil // a mark, or an era
 	}
@@ -116,76 +116,76 @@ func (t *Tokens) apply(m conn.Message, watched bool) error {
 
 // set puts a message into the view of its kind and reports whether it clears its
 // subject.
-func (t *Tokens) set(kind string, hash oauth.Hash, m conn.Message, watched bool) (cleared bool, err error) {
+func (t *Store) set(kind string, hash oauth.Hash, m conn.Message, watched bool) (cleared bool, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	now := t.era.Load().name
+	now := t.generation.Load().name
 	switch {
 	case len(m.Data) == 0:
-		t.bury(hash, m.Seq, time.Now())
-	case t.putBack(hash, kind, m):
-		return false, errPutBack
+		t.recordEnded(hash, m.Seq, time.Now())
+	case t.isReplayed(hash, kind, m):
+		return false, errReplayed
 	}
 	if kind == tokenKind {
-		return applyTo(&t.tokens, hash, m, watched, func(tok oauth.Token) bool { return tok.Generation == now })
+		return applyRow(&t.tokens, hash, m, watched, func(tok oauth.Token) bool { return tok.Generation == now })
 	}
-	return applyTo(&t.codes, hash, m, watched, func(c codeForm) bool { return c.Code.Generation == now })
+	return applyRow(&t.codes, hash, m, watched, func(c codeRecord) bool { return c.Code.Generation == now })
 }
 
-// grave is what is known of a token or a code that was cleared.
-type grave struct {
+// endedLogin is what is known of a token or a code that was cleared.
+type endedLogin struct {
 	seq  uint64    // of the message that cleared it
 	ends time.Time // when it would have ended by itself
 }
 
-// bury notes that a token or a code was cleared: whatever comes of it later is old. The
+// recordEnded notes that a token or a code was cleared: whatever comes of it later is old. The
 // caller has locked.
-func (t *Tokens) bury(h oauth.Hash, seq uint64, now time.Time) {
-	most := (usedCodes+1)*t.most + oauth.MaxCodes
-	if len(t.gone) >= most {
-		maps.DeleteFunc(t.gone, func(_ oauth.Hash, g grave) bool { return !now.Before(g.ends) })
+func (t *Store) recordEnded(h oauth.Hash, seq uint64, now time.Time) {
+	most := (usedCodesPerToken+1)*t.maxTokens + oauth.MaxCodes
+	if len(t.endedLogins) >= most {
+		maps.DeleteFunc(t.endedLogins, func(_ oauth.Hash, g endedLogin) bool { return !now.Before(g.ends) })
 	}
-	for one := range t.gone { // any of them: there is room for all that end in their time
-		if len(t.gone) < most {
+	for one := range t.endedLogins { // any of them: there is room for all that end in their time
+		if len(t.endedLogins) < most {
 			break
 		}
-		delete(t.gone, one)
+		delete(t.endedLogins, one)
 	}
-	t.gone[h] = grave{seq, now.Add(oauth.TokenTTL)}
+	t.endedLogins[h] = endedLogin{seq, now.Add(oauth.TokenTTL)}
 }
 
-// putBack reports whether a message of a token or a code tells what was before one that
+// isReplayed reports whether a message of a token or a code tells what was before one that
 // is known and has a lower number: it was cleared, or the code was used. The caller has
 // locked.
-func (t *Tokens) putBack(h oauth.Hash, kind string, m conn.Message) bool {
-	if g, gone := t.gone[h]; gone {
+func (t *Store) isReplayed(h oauth.Hash, kind string, m conn.Message) bool {
+	if g, gone := t.endedLogins[h]; gone {
 		return m.Seq > g.seq
 	}
 	row := t.codes.rows[h]
 	if kind != codeKind || !row.value.used() || m.Seq <= row.seq {
 		return false
 	}
-	var c codeForm
+	var c codeRecord
 	return json.Unmarshal(m.Data, &c) == nil && !c.used()
 }
 
-// buried reports whether a token or a code is known to have been cleared.
-func (t *Tokens) buried(h oauth.Hash) bool {
+// knownEnded reports whether a token or a code is known to have been cleared.
+func (t *Store) knownEnded(h oauth.Hash) bool {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
-	_, gone := t.gone[h]
+	_, gone := t.endedLogins[h]
 	return gone
 }
 
-// usedHere reports whether a code is known here to have been used.
-func (t *Tokens) usedHere(h oauth.Hash) bool {
+// knownUsed reports whether a code is known here to have been used.
+func (t *Store) knownUsed(h oauth.Hash) bool {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
 	return t.codes.rows[h].value.used()
 }
 
-func applyTo[V any](v *view[V], h oauth.Hash, m conn.Message, watched bool, holds func(V) bool) (cleared bool, err error) {
-	row := viewed[V]{seq: m.Seq, cleared: len(m.Data) == 0}
+func applyRow[V any](v *cache[V], h oauth.Hash, m conn.Message, watched bool, holds func(V) bool) (cleared bool, err error) {
+	row := cacheRow[V]{seq: m.Seq, cleared: len(m.Data) == 0}
 	if !row.cleared {
 		if err := json.Unmarshal(m.Data, &row.value); err != nil {
 			return false, fmt.Errorf("message %d: %w", m.Seq, err)
@@ -197,12 +197,12 @@ func applyTo[V any](v *view[V], h oauth.Hash, m conn.Message, watched bool, hold
 }
 
 // subjects matches all that is kept.
-func (t *Tokens) subjects() []string {
-	return []string{t.table.Subject(codeKind, "*"), t.table.Subject(tokenKind, "*"), t.eraSubject()}
+func (t *Store) subjects() []string {
+	return []string{t.table.Subject(codeKind, "*"), t.table.Subject(tokenKind, "*"), t.generationSubject()}
 }
 
-// name reads a subject.
-func (t *Tokens) name(subject string) (kind string, h oauth.Hash, ok bool) {
+// parseSubject reads a subject.
+func (t *Store) parseSubject(subject string) (kind string, h oauth.Hash, ok bool) {
 	rest, ok := strings.CutPrefix(subject, t.table.Subject(""))
 	kind, text, dot := strings.Cut(rest, ".")
 	if !ok || !dot || kind != codeKind && kind != tokenKind || hex.DecodedLen(len(text)) != len(h) {
@@ -212,11 +212,11 @@ func (t *Tokens) name(subject string) (kind string, h oauth.Hash, ok bool) {
 	return kind, h, err == nil
 }
 
-// Gone reports whether the token that a key stands for has ended for certain: what is
+// Ended reports whether the token that a key stands for has ended for certain: what is
 // known here may be a moment old.
-func (t *Tokens) Gone(ctx context.Context, key string) (bool, error) {
+func (t *Store) Ended(ctx context.Context, key string) (bool, error) {
 	const doing = "read a token"
-	known, subject := t.era.Load(), t.table.Subject(tokenKind, key)
+	known, subject := t.generation.Load(), t.table.Subject(tokenKind, key)
 	m, ok, err := t.table.Latest(ctx, subject)
 	if err == nil && !ok {
 		ok, err = t.table.ConfirmAbsent(ctx, subject)
@@ -229,7 +229,7 @@ func (t *Tokens) Gone(ctx context.Context, key string) (bool, error) {
 	if err := json.Unmarshal(m.Data, &tok); err != nil {
 		return false, conn.Corrupted(doing, err)
 	}
-	_, ended, err := t.standing(ctx, tok, known)
+	_, ended, err := t.generationState(ctx, tok, known)
 	// One that was written since may be of an era that is not known here yet.
 	return ended && m.Seq < known.seq, conn.Unavailable(doing, err)
 }

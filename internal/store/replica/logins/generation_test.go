@@ -158,7 +158,7 @@ func TestEras_WhatALateReplicaWritesIsVoid(t *testing.T) {
 	first := replicatest.OpenLoginsAs(t, replicatest.Servers(), prefix, ownerOf(t, another))
 	secret := door(t, deaf).Token() // which works there
 	tok := replicatest.IssueToken(t, deaf, "late", now)
-	for name, s := range map[string]*logins.Tokens{"the new replica": first, "one that comes later": replicatest.OpenLoginsAs(t, replicatest.Servers(), prefix, ownerOf(t, another))} {
+	for name, s := range map[string]*logins.Store{"the new replica": first, "one that comes later": replicatest.OpenLoginsAs(t, replicatest.Servers(), prefix, ownerOf(t, another))} {
 		if _, err := replicatest.Insist(t, func() (principal.Caller, error) { return door(t, s).Server.Authorize(t.Context(), secret) }); fault.KindOf(err) != fault.Unauthorized {
 			t.Errorf("%s takes it: %v", name, err)
 		}
@@ -207,7 +207,7 @@ func TestEras_EndAllAtOneIsHeardByAll(t *testing.T) {
 		replicatest.WaitEnded(t, a, tok, now)
 	}
 	later := replicatest.OpenLogins(t, replicatest.Servers(), prefix)
-	for name, s := range map[string]*logins.Tokens{"a": a, "b": b, "later": later} {
+	for name, s := range map[string]*logins.Store{"a": a, "b": b, "later": later} {
 		if s.Seal() != b.Seal() {
 			t.Errorf("%s has another key", name)
 		}
@@ -248,7 +248,7 @@ func TestEras_ALateReplicaCountsWhatItEnds(t *testing.T) {
 func TestEras_ReplicasThatEndTogetherAgree(t *testing.T) {
 	t.Parallel()
 	prefix, now := replicatest.NewPrefix(), time.Now()
-	all := []*logins.Tokens{replicatest.OpenLogins(t, replicatest.Servers(), prefix), replicatest.OpenLogins(t, replicatest.Servers(), prefix), replicatest.OpenLogins(t, replicatest.Servers(), prefix)}
+	all := []*logins.Store{replicatest.OpenLogins(t, replicatest.Servers(), prefix), replicatest.OpenLogins(t, replicatest.Servers(), prefix), replicatest.OpenLogins(t, replicatest.Servers(), prefix)}
 	tok := replicatest.IssueToken(t, all[0], "token", now)
 	var wg sync.WaitGroup
 	for _, s := range all {
@@ -332,7 +332,7 @@ func TestEras_KeepNothingThatIsCheaperToGuessFrom(t *testing.T) {
 func TestEras_OnlySoManyFormerPassphrasesAreKept(t *testing.T) {
 	t.Parallel()
 	prefix := replicatest.NewPrefix()
-	var last *logins.Tokens
+	var last *logins.Store
 	for i := range 12 {
 		last = replicatest.OpenLoginsAs(t, replicatest.Servers(), prefix, ownerOf(t, "mint anvil heron "+strconv.Itoa(i)))
 	}

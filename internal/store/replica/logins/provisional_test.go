@@ -39,7 +39,7 @@ func firstCases() map[string]firstCase {
 func TestEras_WhoComesFirstToEmptyServersDoesNotDecide(t *testing.T) {
 	t.Parallel()
 	three, now := replicatest.Start(t, 3), time.Now()
-	prefixes, stays := make(map[string]string), make(map[string]*logins.Tokens)
+	prefixes, stays := make(map[string]string), make(map[string]*logins.Store)
 	for name, c := range firstCases() {
 		prefixes[name] = replicatest.NewPrefix()
 		for _, passphrase := range c.counted {
@@ -56,7 +56,7 @@ func TestEras_WhoComesFirstToEmptyServersDoesNotDecide(t *testing.T) {
 			t.Parallel()
 			stays, prefix := stays[name], prefixes[name]
 			former := stays.Seal()
-			var last *logins.Tokens
+			var last *logins.Store
 			var tok oauth.Token
 			for _, passphrase := range c.first {
 				if passphrase == "" {
@@ -72,7 +72,7 @@ func TestEras_WhoComesFirstToEmptyServersDoesNotDecide(t *testing.T) {
 			if _, err := stays.Token(t.Context(), tok.Hash, now); err == nil {
 				t.Error("a replica that does not know yet who was first takes what they let in")
 			}
-			stays.WatchAgain()
+			stays.FollowAgain()
 			replicatest.Eventually(t, "it draws another key, or takes the one that is there", func() bool { return stays.Seal() != former })
 			replicatest.Eventually(t, "its passphrase counts", func() bool {
 				_, err := stays.Authenticate(t.Context(), another)
@@ -105,7 +105,7 @@ func TestEras_NoneIsMissedThatComesWhileAnotherIsEntered(t *testing.T) {
 	if heard := s.Overtake(t.Context()); s.Seal() != heard {
 		t.Error("the later era is not known")
 	}
-	s.OvertakeJudge(t.Context())
+	s.OvertakePassphraseCheck(t.Context())
 	if _, err := s.Authenticate(t.Context(), oauthtest.Passphrase); err != nil {
 		t.Errorf("the passphrase that counts: %v", err)
 	}
@@ -118,7 +118,7 @@ func TestEras_AServerThatLagsBringsNoTokenBack(t *testing.T) {
 	prefix, now := replicatest.NewPrefix(), time.Now()
 	s := replicatest.OpenLogins(t, replicatest.Servers(), prefix)
 	tok := replicatest.IssueToken(t, s, "token", now)
-	if gone, err := s.Gone(t.Context(), tok.Hash.Hex()); gone || err != nil {
+	if gone, err := s.Ended(t.Context(), tok.Hash.Hex()); gone || err != nil {
 		t.Errorf("a good token is gone: %v, %v", gone, err)
 	}
 	s.Close()
@@ -126,7 +126,7 @@ func TestEras_AServerThatLagsBringsNoTokenBack(t *testing.T) {
 	if _, err := replicatest.LookUp(t, s, tok, now); !errors.Is(err, oauth.ErrNotFound) {
 		t.Errorf("the token: %v", err)
 	}
-	if gone, err := s.Gone(t.Context(), tok.Hash.Hex()); !gone || err != nil {
+	if gone, err := s.Ended(t.Context(), tok.Hash.Hex()); !gone || err != nil {
 		t.Errorf("a token whose era has ended is not gone: %v, %v", gone, err)
 	}
 }

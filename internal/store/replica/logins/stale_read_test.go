@@ -14,7 +14,7 @@ import (
 func TestLag_CodesAndTokensAreKnown(t *testing.T) {
 	t.Parallel()
 	conn, now := replicatest.Connect(t, replicatest.Servers(), replicatest.NewPrefix()), time.Now()
-	s, err := logins.OpenTokens(t.Context(), conn, oauthtest.Owner(t), oauth.MaxTokens, replicatest.Quiet())
+	s, err := logins.Open(t.Context(), conn, oauthtest.Owner(t), oauth.MaxTokens, replicatest.Quiet())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -33,10 +33,10 @@ func TestLag_CodesAndTokensAreKnown(t *testing.T) {
 		t.Error(err)
 	}
 	replicatest.StaleReads(conn, 1)
-	if gone, err := s.Gone(t.Context(), tok.Hash.Hex()); gone || err != nil {
+	if gone, err := s.Ended(t.Context(), tok.Hash.Hex()); gone || err != nil {
 		t.Errorf("a token that was made a moment ago has ended: %v, %v", gone, err)
 	}
-	if gone, err := s.Gone(t.Context(), oauth.HashOf("other").Hex()); !gone || err != nil {
+	if gone, err := s.Ended(t.Context(), oauth.HashOf("other").Hex()); !gone || err != nil {
 		t.Errorf("a token that never was has not ended: %v, %v", gone, err)
 	}
 	if _, err := s.Code(t.Context(), oauth.HashOf("other"), now); !errors.Is(err, oauth.ErrNotFound) {

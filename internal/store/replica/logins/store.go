@@ -25,85 +25,85 @@ const (
 	tokenKind = "token" // token.<hash>
 )
 
-// clearedTTL is how long the servers remember that something was cleared which nobody
+// tokenTombstoneTTL is how long the servers remember that something was cleared which nobody
 // takes any more, or which had to make room.
-const clearedTTL = time.Hour
+const tokenTombstoneTTL = time.Hour
 
-// usedCodes is how many used codes are remembered for each token there may be.
-const usedCodes = 2
+// usedCodesPerToken is how many used codes are remembered for each token there may be.
+const usedCodesPerToken = 2
 
 // How often the leader is asked for a token that is not known here. Tokens that do
 // not exist cost more questions than that, and are refused without one.
 const (
 	lookupsPerSecond = 100
-	lookupsAtOnce    = 200
+	lookupBurst      = 200
 )
 
 const (
 	// restoresPerSecond is how often an era is put back that others write over.
 	restoresPerSecond = 10
-	// endingsPerSecond is how often the end of a token or a code is written again that
+	// rewritesPerSecond is how often the end of a token or a code is written again that
 	// others have put back.
-	endingsPerSecond = 100
+	rewritesPerSecond = 100
 )
 
-// Tokens keeps codes, tokens and the key of the seals in the memory of the servers:
+// Store keeps codes, tokens and the key of the seals in the memory of the servers:
 // they outlive every replica, and end with the servers or when another passphrase
 // counts. It is safe for concurrent use. A check reads a map that a watcher feeds and
 // asks no server.
-type Tokens struct {
-	table *table.Table
-	most  int
-	log   *slog.Logger
-	stop  context.CancelFunc
-	done  chan struct{} // closed when the watcher has ended
+type Store struct {
+	table     *table.Table
+	maxTokens int
+	log       *slog.Logger
+	stop      context.CancelFunc
+	done      chan struct{} // closed when the watcher has ended
 
 	lookups  *rate.Limiter
 	restores *rate.Limiter // of an era that others have written over
-	endings  *rate.Limiter // of what others have put back
+	rewrites *rate.Limiter // of what others have put back
 
-	owner  *oauth.Passphrase // of this replica; nil where nobody logs in
-	judged map[string]bool   // whether hashes are of the owner's passphrase
-	era    atomic.Pointer[present]
-	ended  oauth.Listeners
+	owner      *oauth.Passphrase // of this replica; nil where nobody logs in
+	matchCache map[string]bool   // whether hashes are of the owner's passphrase
+	generation atomic.Pointer[currentGeneration]
+	ended      oauth.Listeners
 
-	mu     sync.RWMutex
-	tokens view[oauth.Token]
-	codes  view[codeForm]
-	gone   map[oauth.Hash]grave // tokens and codes that were cleared
+	mu          sync.RWMutex
+	tokens      cache[oauth.Token]
+	codes       cache[codeRecord]
+	endedLogins map[oauth.Hash]endedLogin // tokens and codes that were cleared
 }
 
-// codeForm is a code as it is written, and what became of it.
-type codeForm struct {
+// codeRecord is a code as it is written, and what became of it.
+type codeRecord struct {
 	Code oauth.Code `json:"code"`
 	// Token is the hash of the token that it became, zero before that.
 	Token oauth.Hash `json:"token,omitzero"`
-	// Ends is when it need not be known any more.
-	Ends time.Time `json:"ends"`
+	// ForgetAt is when it need not be known any more.
+	ForgetAt time.Time `json:"ends"`
 }
 
-func (c codeForm) used() bool { return c.Token != oauth.Hash{} }
+func (c codeRecord) used() bool { return c.Token != oauth.Hash{} }
 
 var (
-	_ oauth.Store     = (*Tokens)(nil)
-	_ oauth.OwnerAuth = (*Tokens)(nil)
+	_ oauth.Store     = (*Store)(nil)
+	_ oauth.OwnerAuth = (*Store)(nil)
 )
 
-// OpenTokens opens the store, which holds at most so many tokens, and returns when
+// Open opens the store, which holds at most so many tokens, and returns when
 // it knows all there are. Logins that hold under another passphrase than the owner's
 // have ended then; no owner ends none. Close must be called.
-func OpenTokens(ctx context.Context, c *conn.Conn, owner *oauth.Passphrase, most int, log *slog.Logger) (*Tokens, error) {
+func Open(ctx context.Context, c *conn.Conn, owner *oauth.Passphrase, most int, log *slog.Logger) (*Store, error) {
 	table, err := table.Open(ctx, c, "TOKENS", jetstream.MemoryStorage, codeKind, tokenKind, sealKind)
 	if err != nil {
 		return nil, err
 	}
-	t := &Tokens{
-		table: table, most: most, log: log, done: make(chan struct{}), lookups: rate.NewLimiter(lookupsPerSecond, lookupsAtOnce),
-		owner: owner, judged: make(map[string]bool), tokens: newView[oauth.Token](), codes: newView[codeForm](),
-		gone: make(map[oauth.Hash]grave), restores: rate.NewLimiter(restoresPerSecond, restoresPerSecond),
-		endings: rate.NewLimiter(endingsPerSecond, endingsPerSecond),
+	t := &Store{
+		table: table, maxTokens: most, log: log, done: make(chan struct{}), lookups: rate.NewLimiter(lookupsPerSecond, lookupBurst),
+		owner: owner, matchCache: make(map[string]bool), tokens: newCache[oauth.Token](), codes: newCache[codeRecord](),
+		endedLogins: make(map[oauth.Hash]endedLogin), restores: rate.NewLimiter(restoresPerSecond, restoresPerSecond),
+		rewrites: rate.NewLimiter(rewritesPerSecond, rewritesPerSecond),
 	}
-	if err := t.settle(ctx); err != nil {
+	if err := t.initGeneration(ctx); err != nil {
 		return nil, err
 	}
 	last := uint64(0)
@@ -111,19 +111,19 @@ func OpenTokens(ctx context.Context, c *conn.Conn, owner *oauth.Passphrase, most
 		if err != nil {
 			return nil, conn.Unavailable("read the tokens", err)
 		}
-		t.note(ctx, m)
+		t.applyMessage(ctx, m)
 		last = m.Seq
 	}
 	watching, stop := context.WithCancel(context.WithoutCancel(ctx))
 	t.stop = stop
-	go t.watch(watching, last)
+	go t.follow(watching, last)
 	return t, nil
 }
 
 // OnRevoke has ended called when tokens end before their time, here or at another replica.
-func (t *Tokens) OnRevoke(ended func(...oauth.Hash)) { t.ended.Add(ended) }
+func (t *Store) OnRevoke(ended func(...oauth.Hash)) { t.ended.Add(ended) }
 
-func (t *Tokens) change(kind string, h oauth.Hash, value any, ttl time.Duration) (conn.Change, error) {
+func (t *Store) change(kind string, h oauth.Hash, value any, ttl time.Duration) (conn.Change, error) {
 	ch := conn.Change{Subject: t.table.Subject(kind, h.Hex()), TTL: max(time.Second, ttl.Round(time.Second))}
 	if value == nil {
 		return ch, nil
@@ -134,7 +134,7 @@ func (t *Tokens) change(kind string, h oauth.Hash, value any, ttl time.Duration)
 }
 
 // write writes changes together and notes them.
-func (t *Tokens) write(ctx context.Context, changes ...conn.Change) error {
+func (t *Store) write(ctx context.Context, changes ...conn.Change) error {
 	first, err := t.table.Write(ctx, changes...)
 	if err != nil {
 		return err
@@ -143,7 +143,7 @@ func (t *Tokens) write(ctx context.Context, changes ...conn.Change) error {
 }
 
 // written notes changes that were written together, the first under that number.
-func (t *Tokens) written(first uint64, changes ...conn.Change) error {
+func (t *Store) written(first uint64, changes ...conn.Change) error {
 	for i, ch := range changes {
 		if err := t.apply(conn.Message{Subject: ch.Subject, Data: ch.Data, Seq: first + uint64(i)}, false); err != nil {
 			return err
@@ -152,9 +152,9 @@ func (t *Tokens) written(first uint64, changes ...conn.Change) error {
 	return nil
 }
 
-// clear forgets codes or tokens, in steps. A replica that is away for longer than ttl
+// writeTombstones forgets codes or tokens, in steps. A replica that is away for longer than ttl
 // does not hear of it.
-func (t *Tokens) clear(ctx context.Context, kind string, ttl time.Duration, gone ...oauth.Hash) error {
+func (t *Store) writeTombstones(ctx context.Context, kind string, ttl time.Duration, gone ...oauth.Hash) error {
 	for step := range slices.Chunk(gone, conn.MaxBatch) {
 		changes := make([]conn.Change, len(step))
 		for i, h := range step {
@@ -168,8 +168,8 @@ func (t *Tokens) clear(ctx context.Context, kind string, ttl time.Duration, gone
 }
 
 // PutCode keeps a new code.
-func (t *Tokens) PutCode(ctx context.Context, c oauth.Code, now time.Time) error {
-	if c.Generation != t.era.Load().name {
+func (t *Store) PutCode(ctx context.Context, c oauth.Code, now time.Time) error {
+	if c.Generation != t.generation.Load().name {
 		return oauth.ErrRevoked
 	}
 	if err := t.makeRoom(ctx, now); err != nil {
@@ -177,7 +177,7 @@ func (t *Tokens) PutCode(ctx context.Context, c oauth.Code, now time.Time) error
 	}
 	// It is kept for as long as its form could come again.
 	ends := c.Expires.Add(oauth.FormTTL)
-	ch, err := t.change(codeKind, c.Hash, codeForm{Code: c, Ends: ends}, ends.Sub(now))
+	ch, err := t.change(codeKind, c.Hash, codeRecord{Code: c, ForgetAt: ends}, ends.Sub(now))
 	if err != nil {
 		return err
 	}
@@ -201,8 +201,8 @@ func (t *Tokens) PutCode(ctx context.Context, c oauth.Code, now time.Time) error
 }
 
 // PutToken keeps a new token that comes of no code.
-func (t *Tokens) PutToken(ctx context.Context, tok oauth.Token, now time.Time) error {
-	if tok.Generation != t.era.Load().name {
+func (t *Store) PutToken(ctx context.Context, tok oauth.Token, now time.Time) error {
+	if tok.Generation != t.generation.Load().name {
 		return oauth.ErrRevoked
 	}
 	if err := t.makeRoom(ctx, now); err != nil {
@@ -217,45 +217,45 @@ func (t *Tokens) PutToken(ctx context.Context, tok oauth.Token, now time.Time) e
 
 // makeRoom clears what has ended and, where there is no room for one more, the
 // oldest.
-func (t *Tokens) makeRoom(ctx context.Context, now time.Time) error {
+func (t *Store) makeRoom(ctx context.Context, now time.Time) error {
 	t.mu.RLock()
 	codes := slices.Concat(
-		t.codes.excess(oauth.MaxCodes-1, now, func(c codeForm) (time.Time, bool) { return c.Ends, !c.used() }),
-		t.codes.excess(usedCodes*t.most-1, now, func(c codeForm) (time.Time, bool) { return c.Ends, c.used() }))
-	tokens := t.tokens.excess(t.most-1, now, func(t oauth.Token) (time.Time, bool) { return t.Expires, true })
+		t.codes.evictable(oauth.MaxCodes-1, now, func(c codeRecord) (time.Time, bool) { return c.ForgetAt, !c.used() }),
+		t.codes.evictable(usedCodesPerToken*t.maxTokens-1, now, func(c codeRecord) (time.Time, bool) { return c.ForgetAt, c.used() }))
+	tokens := t.tokens.evictable(t.maxTokens-1, now, func(t oauth.Token) (time.Time, bool) { return t.Expires, true })
 	t.mu.RUnlock()
-	return errors.Join(t.clear(ctx, codeKind, clearedTTL, codes...), t.clear(ctx, tokenKind, clearedTTL, tokens...))
+	return errors.Join(t.writeTombstones(ctx, codeKind, tokenTombstoneTTL, codes...), t.writeTombstones(ctx, tokenKind, tokenTombstoneTTL, tokens...))
 }
 
-// find reads a code from the leader: it may have been made or used elsewhere a
+// loadCode reads a code from the leader: it may have been made or used elsewhere a
 // moment ago.
-func (t *Tokens) find(ctx context.Context, h oauth.Hash, now time.Time) (codeForm, uint64, error) {
+func (t *Store) loadCode(ctx context.Context, h oauth.Hash, now time.Time) (codeRecord, uint64, error) {
 	m, ok, err := t.table.Latest(ctx, t.table.Subject(codeKind, h.Hex()))
 	if err != nil {
-		return codeForm{}, 0, err
+		return codeRecord{}, 0, err
 	}
-	if !ok && t.holds(h, now) {
-		return codeForm{}, 0, conn.ErrConflict // who answered does not know of it yet
+	if !ok && t.knownLive(h, now) {
+		return codeRecord{}, 0, conn.ErrConflict // who answered does not know of it yet
 	}
 	if !ok || len(m.Data) == 0 {
-		return codeForm{}, 0, oauth.ErrNotFound
+		return codeRecord{}, 0, oauth.ErrNotFound
 	}
-	var c codeForm
+	var c codeRecord
 	if err := json.Unmarshal(m.Data, &c); err != nil {
-		return codeForm{}, 0, conn.Corrupted("read a code", err)
+		return codeRecord{}, 0, conn.Corrupted("read a code", err)
 	}
-	if c.Code.Generation != t.era.Load().name || !c.used() && !now.Before(c.Code.Expires) || t.buried(h) {
-		return codeForm{}, 0, oauth.ErrNotFound
+	if c.Code.Generation != t.generation.Load().name || !c.used() && !now.Before(c.Code.Expires) || t.knownEnded(h) {
+		return codeRecord{}, 0, oauth.ErrNotFound
 	}
-	if !c.used() && t.usedHere(h) {
-		return codeForm{}, 0, conn.ErrConflict // who answered lags behind, or somebody has put it back
+	if !c.used() && t.knownUsed(h) {
+		return codeRecord{}, 0, conn.ErrConflict // who answered lags behind, or somebody has put it back
 	}
 	return c, m.Seq, nil
 }
 
-// holds reports whether a code is known here that the servers hold for a while yet. A
+// knownLive reports whether a code is known here that the servers hold for a while yet. A
 // zero time is the present.
-func (t *Tokens) holds(h oauth.Hash, now time.Time) bool {
+func (t *Store) knownLive(h oauth.Hash, now time.Time) bool {
 	if now.IsZero() {
 		now = time.Now()
 	}
@@ -263,15 +263,15 @@ func (t *Tokens) holds(h oauth.Hash, now time.Time) bool {
 	defer t.mu.RUnlock()
 	row, known := t.codes.rows[h]
 	// What the servers hold ends by the second, and by their clock.
-	return known && !row.cleared && row.value.Ends.Sub(now) > 5*time.Second
+	return known && !row.cleared && row.value.ForgetAt.Sub(now) > 5*time.Second
 }
 
 // Code returns a live code that was neither redeemed nor dropped.
-func (t *Tokens) Code(ctx context.Context, h oauth.Hash, now time.Time) (oauth.Code, error) {
-	var c codeForm
+func (t *Store) Code(ctx context.Context, h oauth.Hash, now time.Time) (oauth.Code, error) {
+	var c codeRecord
 	var answer error
 	err := t.table.RetryRead(ctx, func(ctx context.Context) (err error) {
-		if c, _, err = t.find(ctx, h, now); errors.Is(err, oauth.ErrNotFound) {
+		if c, _, err = t.loadCode(ctx, h, now); errors.Is(err, oauth.ErrNotFound) {
 			answer = err
 			return nil
 		}
@@ -290,13 +290,13 @@ func (t *Tokens) Code(ctx context.Context, h oauth.Hash, now time.Time) (oauth.C
 
 // Redeem turns a code into a token, once: both messages are written together, and
 // only if the code is as it was read.
-func (t *Tokens) Redeem(ctx context.Context, code oauth.Hash, tok oauth.Token, now time.Time) error {
+func (t *Store) Redeem(ctx context.Context, code oauth.Hash, tok oauth.Token, now time.Time) error {
 	if err := t.makeRoom(ctx, now); err != nil {
 		return err
 	}
 	var answer error
 	err := t.table.RetryWrite(ctx, "redeem a code", func(ctx context.Context) error {
-		c, seq, err := t.find(ctx, code, now)
+		c, seq, err := t.loadCode(ctx, code, now)
 		if answer = nil; errors.Is(err, oauth.ErrNotFound) {
 			answer = err
 			return nil
@@ -309,7 +309,7 @@ func (t *Tokens) Redeem(ctx context.Context, code oauth.Hash, tok oauth.Token, n
 			answer = oauth.ErrReplayed
 			return nil
 		}
-		c.Token, c.Ends = tok.Hash, tok.Expires
+		c.Token, c.ForgetAt = tok.Hash, tok.Expires
 		tok.Generation = c.Code.Generation
 		used, err := t.change(codeKind, code, c, tok.Expires.Sub(now))
 		if err != nil {
@@ -332,9 +332,9 @@ func (t *Tokens) Redeem(ctx context.Context, code oauth.Hash, tok oauth.Token, n
 }
 
 // RevokeReplayed revokes the token that came of a redeemed code.
-func (t *Tokens) RevokeReplayed(ctx context.Context, code oauth.Hash) error {
+func (t *Store) RevokeReplayed(ctx context.Context, code oauth.Hash) error {
 	return t.table.RetryWrite(ctx, "revoke a token", func(ctx context.Context) error {
-		c, _, err := t.find(ctx, code, time.Time{})
+		c, _, err := t.loadCode(ctx, code, time.Time{})
 		if errors.Is(err, oauth.ErrNotFound) || err == nil && !c.used() {
 			return nil
 		}
@@ -347,21 +347,21 @@ func (t *Tokens) RevokeReplayed(ctx context.Context, code oauth.Hash) error {
 
 // revoke ends tokens. However long a replica was away, when it is back it hears that
 // they are revoked, or they have ended by themselves.
-func (t *Tokens) revoke(ctx context.Context, gone ...oauth.Hash) error {
-	return t.clear(ctx, tokenKind, oauth.TokenTTL, gone...)
+func (t *Store) revoke(ctx context.Context, gone ...oauth.Hash) error {
+	return t.writeTombstones(ctx, tokenKind, oauth.TokenTTL, gone...)
 }
 
 // DropCode burns a code. One that was redeemed stays known as such.
-func (t *Tokens) DropCode(ctx context.Context, code oauth.Hash) error {
+func (t *Store) DropCode(ctx context.Context, code oauth.Hash) error {
 	return t.table.RetryWrite(ctx, "drop a code", func(ctx context.Context) error {
-		c, seq, err := t.find(ctx, code, time.Time{})
+		c, seq, err := t.loadCode(ctx, code, time.Time{})
 		if errors.Is(err, oauth.ErrNotFound) || err == nil && c.used() {
 			return nil
 		}
 		if err != nil {
 			return err
 		}
-		ch, err := t.change(codeKind, code, nil, clearedTTL)
+		ch, err := t.change(codeKind, code, nil, tokenTombstoneTTL)
 		if err != nil {
 			return err
 		}
@@ -372,21 +372,21 @@ func (t *Tokens) DropCode(ctx context.Context, code oauth.Hash) error {
 
 // Token returns a live token. One that is unknown may have been made on another
 // replica a moment ago; the leader is asked, as often as strangers leave room for.
-func (t *Tokens) Token(ctx context.Context, h oauth.Hash, now time.Time) (oauth.Token, error) {
+func (t *Store) Token(ctx context.Context, h oauth.Hash, now time.Time) (oauth.Token, error) {
 	t.mu.RLock()
 	row, known := t.tokens.rows[h]
 	t.mu.RUnlock()
 	switch {
 	case !known && t.lookups.Allow():
-		return t.lookUp(ctx, h, now)
+		return t.fetchToken(ctx, h, now)
 	case !known || row.cleared || !now.Before(row.value.Expires):
 		return oauth.Token{}, oauth.ErrNotFound
 	}
 	return row.value, nil
 }
 
-// lookUp reads a token from the leader. The watcher will bring it.
-func (t *Tokens) lookUp(ctx context.Context, h oauth.Hash, now time.Time) (oauth.Token, error) {
+// fetchToken reads a token from the leader. The watcher will bring it.
+func (t *Store) fetchToken(ctx context.Context, h oauth.Hash, now time.Time) (oauth.Token, error) {
 	m, ok, err := t.table.Latest(ctx, t.table.Subject(tokenKind, h.Hex()))
 	if err != nil {
 		return oauth.Token{}, conn.Unavailable("read a token", err)
@@ -398,10 +398,10 @@ func (t *Tokens) lookUp(ctx context.Context, h oauth.Hash, now time.Time) (oauth
 	if err := json.Unmarshal(m.Data, &tok); err != nil {
 		return oauth.Token{}, conn.Corrupted("read a token", err)
 	}
-	if !now.Before(tok.Expires) || t.buried(h) {
+	if !now.Before(tok.Expires) || t.knownEnded(h) {
 		return oauth.Token{}, oauth.ErrNotFound
 	}
-	switch holds, ended, err := t.standing(ctx, tok, t.era.Load()); {
+	switch holds, ended, err := t.generationState(ctx, tok, t.generation.Load()); {
 	case err != nil:
 		return oauth.Token{}, conn.Unavailable("read a token", err)
 	case ended:
@@ -412,15 +412,15 @@ func (t *Tokens) lookUp(ctx context.Context, h oauth.Hash, now time.Time) (oauth
 	return tok, nil
 }
 
-// standing finds out whether the era of a token is the present one or has ended. It
+// generationState finds out whether the era of a token is the present one or has ended. It
 // may be neither: who answers lags behind what is known here, or the watcher behind
 // servers that have begun anew.
-func (t *Tokens) standing(ctx context.Context, tok oauth.Token, known *present) (holds, ended bool, err error) {
+func (t *Store) generationState(ctx context.Context, tok oauth.Token, known *currentGeneration) (holds, ended bool, err error) {
 	if tok.Generation == known.name {
 		return true, false, nil
 	}
-	e, seq, ok, err := t.readEra(ctx)
-	if err != nil || !ok || e.Line != known.Line {
+	e, seq, ok, err := t.readGeneration(ctx)
+	if err != nil || !ok || e.Lineage != known.Lineage {
 		return false, false, err
 	}
 	same := tok.Generation == e.Key.Generation()
@@ -434,7 +434,7 @@ func (t *Tokens) standing(ctx context.Context, tok oauth.Token, known *present) 
 }
 
 // Tokens lists the live tokens of an owner, newest first.
-func (t *Tokens) Tokens(_ context.Context, subject string, now time.Time) ([]oauth.Token, error) {
+func (t *Store) Tokens(_ context.Context, subject string, now time.Time) ([]oauth.Token, error) {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
 	var out []oauth.Token
@@ -450,7 +450,7 @@ func (t *Tokens) Tokens(_ context.Context, subject string, now time.Time) ([]oau
 }
 
 // Revoke ends a token by its id.
-func (t *Tokens) Revoke(ctx context.Context, subject, id string) error {
+func (t *Store) Revoke(ctx context.Context, subject, id string) error {
 	t.mu.RLock()
 	var found []oauth.Hash
 	for h, row := range t.tokens.rows {

@@ -22,7 +22,7 @@ func TestTokens_KeepsTheSuite(t *testing.T) {
 	const most = 64 // what a node holds would take three servers minutes
 	storetest.Run(t, most, func(t *testing.T) oauth.Store {
 		t.Helper()
-		s, err := logins.OpenTokens(t.Context(), replicatest.Connect(t, replicatest.Servers(), replicatest.NewPrefix()), oauthtest.Owner(t), most, replicatest.Quiet())
+		s, err := logins.Open(t.Context(), replicatest.Connect(t, replicatest.Servers(), replicatest.NewPrefix()), oauthtest.Owner(t), most, replicatest.Quiet())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -58,7 +58,7 @@ func TestTokens_OneReplicasTokenWorksOnAll(t *testing.T) {
 func TestTokens_OneWhoseAnswerGotLostIsKnown(t *testing.T) {
 	t.Parallel()
 	now, line := time.Now(), replicatest.NewProxy(t, replicatest.Servers())
-	s, err := logins.OpenTokens(t.Context(), replicatest.ConnectAt(t, line.URL, replicatest.NewPrefix()), oauthtest.Owner(t), oauth.MaxTokens, replicatest.Quiet())
+	s, err := logins.Open(t.Context(), replicatest.ConnectAt(t, line.URL, replicatest.NewPrefix()), oauthtest.Owner(t), oauth.MaxTokens, replicatest.Quiet())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -135,7 +135,7 @@ func TestTokens_OutliveAServerAndEndWithAll(t *testing.T) {
 	}
 	replicatest.WaitEnded(t, s, tok, now)
 	// Each has a hash of the passphrase with a salt of its own.
-	for name, s := range map[string]*logins.Tokens{"the replica that lived on": s, "the one that came": later} {
+	for name, s := range map[string]*logins.Store{"the replica that lived on": s, "the one that came": later} {
 		replicatest.Eventually(t, name+" takes the passphrase", func() bool {
 			_, err := s.Authenticate(t.Context(), oauthtest.Passphrase)
 			return err == nil
@@ -154,7 +154,7 @@ func TestTokens_OutliveAServerAndEndWithAll(t *testing.T) {
 }
 
 // door returns an authorization server over the tokens.
-func door(tb testing.TB, s *logins.Tokens) *oauthtest.Scene {
+func door(tb testing.TB, s *logins.Store) *oauthtest.Scene {
 	tb.Helper()
 	return oauthtest.NewWith(tb, s, s, nil)
 }
@@ -164,13 +164,13 @@ func door(tb testing.TB, s *logins.Tokens) *oauthtest.Scene {
 func TestTokens_ReplicasSealWithOneKey(t *testing.T) {
 	t.Parallel()
 	prefix := replicatest.NewPrefix()
-	all := make([]*logins.Tokens, 4)
+	all := make([]*logins.Store, 4)
 	var wg sync.WaitGroup
 	for i := range all {
 		c := replicatest.Connect(t, replicatest.Servers(), prefix)
 		wg.Go(func() {
 			var err error
-			if all[i], err = logins.OpenTokens(t.Context(), c, oauthtest.Owner(t), oauth.MaxTokens, replicatest.Quiet()); err != nil {
+			if all[i], err = logins.Open(t.Context(), c, oauthtest.Owner(t), oauth.MaxTokens, replicatest.Quiet()); err != nil {
 				t.Error(err)
 			}
 		})

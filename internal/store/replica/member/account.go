@@ -14,54 +14,54 @@ import (
 	"candela/internal/store/replica/table"
 )
 
-// admit refuses a replica that would trade on another account than those that take
+// checkAccount refuses a replica that would trade on another account than those that take
 // part.
-func admit(ctx context.Context, c *conn.Conn, who Who) error {
+func checkAccount(ctx context.Context, c *conn.Conn, who Info) error {
 	if who.Account == "" {
 		return nil
 	}
-	beats, err := lastBeats(ctx, c)
+	beats, err := recentHeartbeats(ctx, c)
 	if err != nil {
 		return err
 	}
 	for _, beat := range beats {
-		if err := who.clash(beat); err != nil {
+		if err := who.accountConflict(beat); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// lastBeats returns the last heartbeats of those that take part, or did half a minute
+// recentHeartbeats returns the last heartbeats of those that take part, or did half a minute
 // ago. One that cannot be read is passed over: it must not keep everybody out.
-func lastBeats(ctx context.Context, c *conn.Conn) ([]beatForm, error) {
+func recentHeartbeats(ctx context.Context, c *conn.Conn) ([]heartbeat, error) {
 	members, err := table.Open(ctx, c, "MEMBERS", jetstream.MemoryStorage, memberKind)
 	if err != nil {
 		return nil, err
 	}
 	const doing = "read the members"
-	return table.ReadAll(ctx, members, doing, members.Subject(memberKind, "*"), 0, table.SkipCorrupt(ctx, members, doing, func(m conn.Message) (form beatForm, ok bool, err error) {
+	return table.ReadAll(ctx, members, doing, members.Subject(memberKind, "*"), 0, table.SkipCorrupt(ctx, members, doing, func(m conn.Message) (form heartbeat, ok bool, err error) {
 		err = json.Unmarshal(m.Data, &form)
 		form.Name = cmp.Or(form.Name, strings.TrimPrefix(m.Subject, members.Subject(memberKind, "")))
 		return form, true, err
 	}))
 }
 
-// agrees is admit for those that are known.
-func (m *Members) agrees() error {
+// checkPeers is admit for those that are known.
+func (m *Group) checkPeers() error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	for _, p := range m.others {
-		if err := m.form.clash(p.beatForm); err != nil {
+	for _, p := range m.peers {
+		if err := m.self.accountConflict(p.heartbeat); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// clash refuses a member that trades on another account, or will: one that drains
+// accountConflict refuses a member that trades on another account, or will: one that drains
 // cannot be told from one that is not up yet.
-func (w Who) clash(other beatForm) error {
+func (w Info) accountConflict(other heartbeat) error {
 	if w.Account == "" || other.Account == "" || other.Account == w.Account {
 		return nil
 	}
@@ -72,10 +72,10 @@ func (w Who) clash(other beatForm) error {
 	}
 }
 
-// Replicas returns the names of the replicas that take part, or did half a minute
+// Names returns the names of the replicas that take part, or did half a minute
 // ago: one that was killed is forgotten after that.
-func Replicas(ctx context.Context, c *conn.Conn) ([]string, error) {
-	beats, err := lastBeats(ctx, c)
+func Names(ctx context.Context, c *conn.Conn) ([]string, error) {
+	beats, err := recentHeartbeats(ctx, c)
 	if err != nil {
 		return nil, err
 	}

@@ -16,7 +16,7 @@ import (
 func TestJoin_RefusesAnotherAccount(t *testing.T) {
 	t.Parallel()
 	prefix := replicatest.NewPrefix()
-	paper := member.Who{Name: "a:1", Account: "owner", Policy: "p1"}
+	paper := member.Info{Name: "a:1", Account: "owner", Policy: "p1"}
 	var log bytes.Buffer
 	m, err := member.Join(t.Context(), replicatest.Connect(t, replicatest.Servers(), prefix), paper, slog.New(slog.NewTextHandler(&log, nil)))
 	if err != nil {
@@ -24,7 +24,7 @@ func TestJoin_RefusesAnotherAccount(t *testing.T) {
 	}
 	t.Cleanup(m.Close)
 	changed, conn := m.Changed(), replicatest.Connect(t, replicatest.Servers(), prefix)
-	live := member.Who{Name: "b:1", Account: "owner/binance-live", Policy: "p1"}
+	live := member.Info{Name: "b:1", Account: "owner/binance-live", Policy: "p1"}
 	_, err = member.Join(t.Context(), conn, live, replicatest.Quiet())
 	f := fault.Of(err)
 	if f == nil || f.Code != "another_account" || !strings.Contains(f.Message, "trade on owner/binance-live") || !strings.Contains(f.Message, "replica a:1 trades on owner:") {
@@ -36,8 +36,8 @@ func TestJoin_RefusesAnotherAccount(t *testing.T) {
 	default:
 	}
 	m.Close() // nothing is logged any more
-	enter := func() (*member.Members, error) {
-		return replicatest.Insist(t, func() (*member.Members, error) { return member.Join(t.Context(), conn, live, replicatest.Quiet()) })
+	enter := func() (*member.Group, error) {
+		return replicatest.Insist(t, func() (*member.Group, error) { return member.Join(t.Context(), conn, live, replicatest.Quiet()) })
 	}
 	after, err := enter()
 	if strings.Contains(log.String(), "the servers were not told") { // as they stalled: it is forgotten in time
@@ -59,14 +59,14 @@ func TestJoin_WarnsOfAnotherPolicy(t *testing.T) {
 	prefix := replicatest.NewPrefix()
 	joined := func(policy string) string {
 		var log bytes.Buffer
-		m, err := member.Join(t.Context(), replicatest.Connect(t, replicatest.Servers(), prefix), member.Who{Name: "a", Account: "owner", Policy: policy}, slog.New(slog.NewTextHandler(&log, nil)))
+		m, err := member.Join(t.Context(), replicatest.Connect(t, replicatest.Servers(), prefix), member.Info{Name: "a", Account: "owner", Policy: policy}, slog.New(slog.NewTextHandler(&log, nil)))
 		if err != nil {
 			t.Fatal(err)
 		}
 		m.Close() // nothing is logged any more
 		return log.String()
 	}
-	first, err := member.Join(t.Context(), replicatest.Connect(t, replicatest.Servers(), prefix), member.Who{Name: "a", Account: "owner", Policy: "p1"}, replicatest.Quiet())
+	first, err := member.Join(t.Context(), replicatest.Connect(t, replicatest.Servers(), prefix), member.Info{Name: "a", Account: "owner", Policy: "p1"}, replicatest.Quiet())
 	if err != nil {
 		t.Fatal(err)
 	}

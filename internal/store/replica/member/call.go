@@ -18,40 +18,40 @@ import (
 )
 
 const (
-	// ownerTime is how long a call waits for someone who does what it asks for. A dead
+	// ownerTimeout is how long a call waits for someone who does what it asks for. A dead
 	// owner is found out after five seconds, a new leader of the servers takes up to
 	// eight.
-	ownerTime = 10 * time.Second
-	// answerTime bounds the wait for an answer. It is above writeTime: a call that
+	ownerTimeout = 10 * time.Second
+	// replyTimeout bounds the wait for an answer. It is above writeTime: a call that
 	// writes has its own answer by then.
-	answerTime = 30 * time.Second
-	// lastWords is how long an answer may be on its way when its sender is gone.
-	lastWords = 250 * time.Millisecond
+	replyTimeout = 30 * time.Second
+	// replyGrace is how long an answer may be on its way when its sender is gone.
+	replyGrace = 250 * time.Millisecond
 	// maxCalls is how many calls of others are under way here. One more is told to
 	// try again.
 	maxCalls = 256
-	// maxPressing is the same for calls that must get through while there are that many.
-	maxPressing = 16
+	// maxPriorityCalls is the same for calls that must get through while there are that many.
+	maxPriorityCalls = 16
 )
 
 // The kinds of answer.
 const (
-	answerDone    = "done"
-	answerFailed  = "failed"
-	answerRefused = "refused" // nothing was done; the caller tries again
-	whyBusy       = "busy"
+	replyDone    = "done"
+	replyFailed  = "failed"
+	replyRefused = "refused" // nothing was done; the caller tries again
+	whyBusy      = "busy"
 )
 
 var (
-	// ErrNotOwner is what a handler returns that did nothing because it cannot yet, or
+	// ErrNotShardOwner is what a handler returns that did nothing because it cannot yet, or
 	// no longer, do what an owner does. The call is tried again for a while. When that
 	// does not help, Ask returns a fault that wraps it.
-	ErrNotOwner = errors.New("not the owner")
-	// ErrUnanswered is wrapped by the fault that Ask returns when the call was sent and
+	ErrNotShardOwner = errors.New("not the owner")
+	// ErrOutcomeUnknown is wrapped by the fault that Ask returns when the call was sent and
 	// no answer came: it may have been carried out.
-	ErrUnanswered = errors.New("the owner did not answer")
+	ErrOutcomeUnknown = errors.New("the owner did not answer")
 	// errBusy is an ErrNotOwner of one that has too many calls under way to say more.
-	errBusy = fmt.Errorf("%w: it is busy", ErrNotOwner)
+	errBusy = fmt.Errorf("%w: it is busy", ErrNotShardOwner)
 )
 
 // backoff is between two attempts of a call that was not executed.
@@ -61,27 +61,27 @@ var backoff = retry.Backoff{First: 5 * time.Millisecond, Max: 250 * time.Millise
 // text.
 type Handler = func(ctx context.Context, body []byte) ([]byte, error)
 
-func (m *Members) peerSubject(id string) string { return m.table.Subject("peer", id) }
+func (m *Group) peerSubject(id string) string { return m.table.Subject("peer", id) }
 
 // Handle answers calls of a method. Until it is called, callers wait as if there was
 // no owner.
-func (m *Members) Handle(method string, h Handler) { m.handlers.Store(method, h) }
+func (m *Group) Handle(method string, h Handler) { m.handlers.Store(method, h) }
 
 // Hold has calls of others end with the tokens that they act for: hold returns a
 // context that does, as oauth.Leases.Hold.
-func (m *Members) Hold(hold func(ctx context.Context, key string) (held context.Context, release func(), err error)) {
+func (m *Group) Hold(hold func(ctx context.Context, key string) (held context.Context, release func(), err error)) {
 	m.hold.Store(&hold)
 }
 
 // Prioritize gives calls of a method turns of their own: none of the others holds them up.
-func (m *Members) Prioritize(method string) { m.pressed.Store(method, true) }
+func (m *Group) Prioritize(method string) { m.priorityMethods.Store(method, true) }
 
-// Ask calls a method at the owner of a name, which may be this replica. What is known
+// Call calls a method at the owner of a name, which may be this replica. What is known
 // not to have been carried out is tried again for up to ten seconds. Errors are the
 // handler's own, a fault that wraps ErrNotOwner when nothing was done, or one that
 // wraps ErrUnanswered when nobody knows.
-func (m *Members) Ask(ctx context.Context, name, method string, body []byte) ([]byte, error) {
-	answer, err := m.ask(ctx, name, method, body)
+func (m *Group) Call(ctx context.Context, name, method string, body []byte) ([]byte, error) {
+	answer, err := m.callWithRetry(ctx, name, method, body)
 	m.table.CountCall(outcome(err))
 	return answer, err
 }
@@ -91,17 +91,17 @@ func outcome(err error) string {
 	switch {
 	case err == nil:
 		return conn.CallDone
-	case errors.Is(err, ErrUnanswered):
+	case errors.Is(err, ErrOutcomeUnknown):
 		return conn.CallUnanswered
-	case errors.Is(err, ErrNotOwner) && fault.KindOf(err) == fault.Unavailable:
+	case errors.Is(err, ErrNotShardOwner) && fault.KindOf(err) == fault.Unavailable:
 		return conn.CallRefused
 	default:
 		return conn.CallFailed
 	}
 }
 
-func (m *Members) ask(ctx context.Context, name, method string, body []byte) ([]byte, error) {
-	deadline := time.NewTimer(ownerTime)
+func (m *Group) callWithRetry(ctx context.Context, name, method string, body []byte) ([]byte, error) {
+	deadline := time.NewTimer(ownerTimeout)
 	defer deadline.Stop()
 	// All attempts have one id: whoever carried one out takes no other, also when this
 	// replica was made to believe that nobody got it.
@@ -112,7 +112,7 @@ func (m *Members) ask(ctx context.Context, name, method string, body []byte) ([]
 		}
 		changed := m.Changed()
 		try.Number++
-		answer, err := m.askOwner(ctx, try, name, method, body)
+		answer, err := m.callOwner(ctx, try, name, method, body)
 		if !NotExecuted(err) {
 			return answer, err
 		}
@@ -126,33 +126,33 @@ func (m *Members) ask(ctx context.Context, name, method string, body []byte) ([]
 			return nil, ctx.Err()
 		case <-deadline.C:
 			timer.Stop()
-			return nil, fault.Unreachable(err, beatEvery, "no replica is ready to do this; nothing was done; try again in a moment")
+			return nil, fault.Unreachable(err, heartbeatEvery, "no replica is ready to do this; nothing was done; try again in a moment")
 		}
 	}
 }
 
 // NotExecuted reports whether nothing was done and the call may go to someone else. A
 // fault is an answer, even one that was made of a refusal further on.
-func NotExecuted(err error) bool { return errors.Is(err, ErrNotOwner) && fault.Of(err) == nil }
+func NotExecuted(err error) bool { return errors.Is(err, ErrNotShardOwner) && fault.Of(err) == nil }
 
-// askOwner asks who is the owner at this moment, once.
-func (m *Members) askOwner(ctx context.Context, try seal.Try, name, method string, body []byte) ([]byte, error) {
-	id, mine := m.Owner(name)
+// callOwner asks who is the owner at this moment, once.
+func (m *Group) callOwner(ctx context.Context, try seal.Try, name, method string, body []byte) ([]byte, error) {
+	id, mine := m.ShardOwner(name)
 	switch {
 	case id == "":
-		return nil, ErrNotOwner
+		return nil, ErrNotShardOwner
 	case !mine:
-		return m.askMember(ctx, try, id, name, method, body)
+		return m.callReplica(ctx, try, id, name, method, body)
 	}
-	ctx, cancel := context.WithTimeout(ctx, answerTime)
+	ctx, cancel := context.WithTimeout(ctx, replyTimeout)
 	defer cancel()
-	return m.handle(ctx, name, method, body)
+	return m.dispatch(ctx, name, method, body)
 }
 
-// askMember asks another member, once. It answers if it owns the name, or if that is
+// callReplica asks another member, once. It answers if it owns the name, or if that is
 // "".
-func (m *Members) askMember(ctx context.Context, try seal.Try, id, name, method string, body []byte) ([]byte, error) {
-	ctx, cancel := context.WithTimeout(ctx, answerTime)
+func (m *Group) callReplica(ctx context.Context, try seal.Try, id, name, method string, body []byte) ([]byte, error) {
+	ctx, cancel := context.WithTimeout(ctx, replyTimeout)
 	defer cancel()
 	end, _ := ctx.Deadline()
 	head := callHead{Try: try, Name: name, Method: method, Wait: time.Until(end).Milliseconds(), Token: principal.TokenOf(ctx)}
@@ -161,11 +161,11 @@ func (m *Members) askMember(ctx context.Context, try seal.Try, id, name, method 
 		return nil, fmt.Errorf("call %s: %w", method, err)
 	}
 	ended := make(chan struct{})
-	way := m.lineTo(id)
+	way := m.linkTo(id)
 	go func() {
 		defer close(ended)
-		way.awaitEnd(ctx)
-		_ = retry.Sleep(ctx, lastWords)
+		way.waitBroken(ctx)
+		_ = retry.Sleep(ctx, replyGrace)
 		cancel()
 	}()
 	answer, err := m.table.NATS().RequestMsgWithContext(ctx, call)
@@ -173,18 +173,18 @@ func (m *Members) askMember(ctx context.Context, try seal.Try, id, name, method 
 	<-ended
 	switch {
 	case undelivered(err):
-		return nil, fmt.Errorf("%w: %w", ErrNotOwner, err)
+		return nil, fmt.Errorf("%w: %w", ErrNotShardOwner, err)
 	case errors.Is(err, nats.ErrMaxPayload):
 		return nil, fmt.Errorf("call %s: %w", method, err)
 	case err != nil:
 		return nil, OutcomeUnknown(err)
 	}
-	return m.readAnswer(ctx, head.ID, answer)
+	return m.readReply(ctx, head.ID, answer)
 }
 
 // CallReplica calls a method at another replica once, whichever shards that one owns.
-func (m *Members) CallReplica(ctx context.Context, id, method string, body []byte) ([]byte, error) {
-	return m.askMember(ctx, seal.Try{ID: seal.NewID()}, id, "", method, body)
+func (m *Group) CallReplica(ctx context.Context, id, method string, body []byte) ([]byte, error) {
+	return m.callReplica(ctx, seal.Try{ID: seal.NewID()}, id, "", method, body)
 }
 
 // Declined reports whether a replica answered that it does not handle a call, now or at
@@ -202,28 +202,28 @@ func OutcomeUnknown(err error) error {
 	return &fault.Error{
 		Kind: fault.Unavailable, Code: "outcome_unknown", Retryable: true,
 		Message: "another replica was asked and did not answer; it is not known whether this was done",
-		Cause:   fmt.Errorf("%w: %w", ErrUnanswered, err),
+		Cause:   fmt.Errorf("%w: %w", ErrOutcomeUnknown, err),
 	}
 }
 
-// called takes a call of another replica.
-func (m *Members) called(msg *nats.Msg) {
+// onCall takes a call of another replica.
+func (m *Group) onCall(msg *nats.Msg) {
 	call, ours, err := m.admitCall(msg)
 	if !ours {
 		return
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock() // Close waits for all calls that began before it
-	if err == nil && m.ending.Err() != nil {
-		err = ErrNotOwner
+	if err == nil && m.ctx.Err() != nil {
+		err = ErrNotShardOwner
 	}
 	if err != nil {
-		m.answer(call, nil, err)
+		m.reply(call, nil, err)
 		return
 	}
-	turns := m.turns
-	if _, pressing := m.pressed.Load(call.Method); pressing {
-		turns = m.first
+	turns := m.callSlots
+	if _, pressing := m.priorityMethods.Load(call.Method); pressing {
+		turns = m.prioritySlots
 	}
 	select {
 	case turns <- struct{}{}:
@@ -232,27 +232,27 @@ func (m *Members) called(msg *nats.Msg) {
 			<-turns
 		})
 	default:
-		m.answer(call, nil, errBusy)
+		m.reply(call, nil, errBusy)
 	}
 }
 
 // serve carries a call out and answers it.
-func (m *Members) serve(call incoming) {
+func (m *Group) serve(call incoming) {
 	wait := time.Duration(call.Wait) * time.Millisecond
-	if wait <= 0 || wait > answerTime {
-		wait = answerTime
+	if wait <= 0 || wait > replyTimeout {
+		wait = replyTimeout
 	}
-	ctx, cancel := context.WithTimeout(m.ending, wait)
+	ctx, cancel := context.WithTimeout(m.ctx, wait)
 	defer cancel()
-	body, err := m.handleFor(ctx, call)
-	if errors.Is(err, ErrUnanswered) {
+	body, err := m.dispatchFor(ctx, call)
+	if errors.Is(err, ErrOutcomeUnknown) {
 		return // nobody knows, and nobody waits
 	}
-	m.answer(call, body, err)
+	m.reply(call, body, err)
 }
 
-// handleFor carries a call out as long as the token is live that it acts for.
-func (m *Members) handleFor(ctx context.Context, call incoming) ([]byte, error) {
+// dispatchFor carries a call out as long as the token is live that it acts for.
+func (m *Group) dispatchFor(ctx context.Context, call incoming) ([]byte, error) {
 	hold := m.hold.Load()
 	if call.Token != "" && hold != nil {
 		held, release, err := (*hold)(ctx, call.Token)
@@ -262,17 +262,17 @@ func (m *Members) handleFor(ctx context.Context, call incoming) ([]byte, error) 
 		defer release()
 		ctx = held
 	}
-	return m.handle(ctx, call.Name, call.Method, call.body)
+	return m.dispatch(ctx, call.Name, call.Method, call.body)
 }
 
-// handle carries a call out if the name is owned here, or if there is none.
-func (m *Members) handle(ctx context.Context, name, method string, body []byte) (answer []byte, err error) {
-	if _, mine := m.Owner(name); !mine && name != "" {
-		return nil, ErrNotOwner
+// dispatch carries a call out if the name is owned here, or if there is none.
+func (m *Group) dispatch(ctx context.Context, name, method string, body []byte) (answer []byte, err error) {
+	if _, mine := m.ShardOwner(name); !mine && name != "" {
+		return nil, ErrNotShardOwner
 	}
 	h, ok := m.handlers.Load(method)
 	if !ok {
-		return nil, fmt.Errorf("%w: %s is not handled yet", ErrNotOwner, method)
+		return nil, fmt.Errorf("%w: %s is not handled yet", ErrNotShardOwner, method)
 	}
 	handler, ok := h.(Handler)
 	if !ok {
@@ -292,46 +292,46 @@ func (m *Members) handle(ctx context.Context, name, method string, body []byte) 
 	return answer, err
 }
 
-// answer answers a call. An answer that cannot be sent is one that does not come.
-func (m *Members) answer(call incoming, body []byte, failed error) {
+// reply answers a call. An answer that cannot be sent is one that does not come.
+func (m *Group) reply(call incoming, body []byte, failed error) {
 	if call.reply == "" {
 		return
 	}
-	head := answerHead{Kind: answerDone}
+	head := answerHead{Kind: replyDone}
 	switch {
 	case NotExecuted(failed):
 		m.replays.Refuse(call.Try)
-		head.Kind = answerRefused
+		head.Kind = replyRefused
 		if errors.Is(failed, errBusy) {
 			head.Why = whyBusy
 		}
 	case failed != nil:
-		head.Kind, body = answerFailed, encodeFailure(failed)
+		head.Kind, body = replyFailed, encodeFailure(failed)
 	}
 	answer, err := m.sealAnswer(call, head, body)
 	if err == nil {
 		err = m.table.NATS().PublishMsg(answer)
 	}
-	if err != nil && m.ending.Err() == nil {
-		m.log.WarnContext(m.ending, "an answer to another replica cannot be sent", "method", call.Method, "error", err)
+	if err != nil && m.ctx.Err() == nil {
+		m.log.WarnContext(m.ctx, "an answer to another replica cannot be sent", "method", call.Method, "error", err)
 	}
 }
 
-func (m *Members) readAnswer(ctx context.Context, id seal.ID, answer *nats.Msg) ([]byte, error) {
+func (m *Group) readReply(ctx context.Context, id seal.ID, answer *nats.Msg) ([]byte, error) {
 	head, body, err := m.openAnswer(id, answer)
 	if err != nil {
 		m.table.Seals.Refuse(ctx, conn.ForgedAnswer, answer.Subject, err)
 		return nil, OutcomeUnknown(err)
 	}
 	switch head.Kind {
-	case answerDone:
+	case replyDone:
 		return body, nil
-	case answerRefused:
+	case replyRefused:
 		if head.Why == whyBusy {
 			return nil, errBusy
 		}
-		return nil, ErrNotOwner
-	case answerFailed:
+		return nil, ErrNotShardOwner
+	case replyFailed:
 	default:
 		return nil, OutcomeUnknown(fmt.Errorf("an answer of the kind %q", head.Kind))
 	}

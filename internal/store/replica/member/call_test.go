@@ -21,7 +21,7 @@ import (
 )
 
 // pair is two members that know each other, and a name that b owns.
-func pair(t *testing.T) (a, b *member.Members, conn *conn.Conn, name string) {
+func pair(t *testing.T) (a, b *member.Group, conn *conn.Conn, name string) {
 	t.Helper()
 	prefix := replicatest.NewPrefix()
 	a, _ = replicatest.Join(t, replicatest.Servers(), prefix, "a")
@@ -35,16 +35,16 @@ func TestAsk_TheOwnerAnswers(t *testing.T) {
 	a, b, _, name := pair(t)
 	a.Handle("who", replicatest.Answering("a "))
 	b.Handle("who", replicatest.Answering("b "))
-	for i, asker := range []*member.Members{a, b} {
-		got, err := asker.Ask(t.Context(), name, "who", []byte("x"))
+	for i, asker := range []*member.Group{a, b} {
+		got, err := asker.Call(t.Context(), name, "who", []byte("x"))
 		if err != nil || string(got) != "b x" {
 			t.Errorf("asker %d got %q, %v", i, got, err)
 		}
 	}
-	if got, err := b.Ask(t.Context(), replicatest.OwnedShard(t, a), "who", bytes.Repeat([]byte("y"), 100_000)); err != nil || len(got) != 100_002 {
+	if got, err := b.Call(t.Context(), replicatest.OwnedShard(t, a), "who", bytes.Repeat([]byte("y"), 100_000)); err != nil || len(got) != 100_002 {
 		t.Errorf("a long call got %d bytes, %v", len(got), err)
 	}
-	if _, err := a.Ask(t.Context(), name, "who", make([]byte, 2<<20)); !errors.Is(err, nats.ErrMaxPayload) || errors.Is(err, member.ErrUnanswered) {
+	if _, err := a.Call(t.Context(), name, "who", make([]byte, 2<<20)); !errors.Is(err, nats.ErrMaxPayload) || errors.Is(err, member.ErrOutcomeUnknown) {
 		t.Errorf("a call that is too long: %v", err)
 	}
 }
@@ -63,18 +63,18 @@ func TestAsk_FaultsTravelWhole(t *testing.T) {
 		"all": whole, "little": {Kind: fault.Invalid}, "no cause": fault.Missing("symbol", "one"), "internal": {Message: "m"},
 	} {
 		b.Handle("fail", func(context.Context, []byte) ([]byte, error) { return nil, fmt.Errorf("wrapped: %w", want) })
-		_, err := a.Ask(t.Context(), name, "fail", nil)
+		_, err := a.Call(t.Context(), name, "fail", nil)
 		if diff := cmp.Diff(want, fault.Of(err), sameText); diff != "" {
 			t.Errorf("%s: %s", text, diff)
 		}
 	}
 	b.Handle("fail", func(context.Context, []byte) ([]byte, error) { return nil, errors.New("a plain error") })
-	if _, err := a.Ask(t.Context(), name, "fail", nil); err == nil || fault.Of(err) != nil || !strings.Contains(err.Error(), "a plain error") {
+	if _, err := a.Call(t.Context(), name, "fail", nil); err == nil || fault.Of(err) != nil || !strings.Contains(err.Error(), "a plain error") {
 		t.Errorf("a plain error became %v", err)
 	}
 	b.Handle("fail", func(context.Context, []byte) ([]byte, error) { panic("oh") })
-	for _, asker := range []*member.Members{a, b} {
-		if _, err := asker.Ask(t.Context(), name, "fail", nil); fault.KindOf(err) != fault.Internal || !strings.Contains(err.Error(), "oh") {
+	for _, asker := range []*member.Group{a, b} {
+		if _, err := asker.Call(t.Context(), name, "fail", nil); fault.KindOf(err) != fault.Internal || !strings.Contains(err.Error(), "oh") {
 			t.Errorf("a panic became %v", err)
 		}
 	}
@@ -83,12 +83,12 @@ func TestAsk_FaultsTravelWhole(t *testing.T) {
 // ask asks who it is, and again when a call that waited for an owner for as long as it
 // does was told that nothing was done: while servers stall, one that died counts as
 // live for longer. A call that is told so earlier has not looked for the next owner.
-func ask(t *testing.T, m *member.Members, name string) (answer []byte, err error) {
+func ask(t *testing.T, m *member.Group, name string) (answer []byte, err error) {
 	t.Helper()
 	for began := time.Now(); ; {
 		asked := time.Now()
-		answer, err = m.Ask(t.Context(), name, "who", nil)
-		if !errors.Is(err, member.ErrNotOwner) || time.Since(asked) < member.OwnerTime || time.Since(began) > replicatest.Patience {
+		answer, err = m.Call(t.Context(), name, "who", nil)
+		if !errors.Is(err, member.ErrNotShardOwner) || time.Since(asked) < member.OwnerTime || time.Since(began) > replicatest.Patience {
 			return answer, err
 		}
 	}
@@ -97,28 +97,28 @@ func ask(t *testing.T, m *member.Members, name string) (answer []byte, err error
 // Nothing was done where nobody was there to do it, so the next owner is asked.
 func TestAsk_GoesOnToTheNextOwner(t *testing.T) {
 	t.Parallel()
-	for how, end := range map[string]func(t *testing.T, a, b *member.Members, conn *conn.Conn){
-		"one that died": func(t *testing.T, a, b *member.Members, conn *conn.Conn) {
+	for how, end := range map[string]func(t *testing.T, a, b *member.Group, conn *conn.Conn){
+		"one that died": func(t *testing.T, a, b *member.Group, conn *conn.Conn) {
 			t.Helper()
 			conn.Close()
 			replicatest.Eventually(t, "the servers know that nobody listens", func() bool { return a.Unheard(b.Self()) })
 		},
-		"one that left": func(t *testing.T, _, b *member.Members, _ *conn.Conn) {
+		"one that left": func(t *testing.T, _, b *member.Group, _ *conn.Conn) {
 			t.Helper()
-			if err := b.Leave(t.Context()); err != nil {
+			if err := b.Drain(t.Context()); err != nil {
 				t.Error(err)
 			}
 		},
-		"one that closed": func(t *testing.T, a, b *member.Members, _ *conn.Conn) {
+		"one that closed": func(t *testing.T, a, b *member.Group, _ *conn.Conn) {
 			t.Helper()
 			b.Close()
 			replicatest.Eventually(t, "the servers know that nobody listens", func() bool { return a.Unheard(b.Self()) })
 		},
-		"one that cannot yet": func(_ *testing.T, _, b *member.Members, _ *conn.Conn) {
+		"one that cannot yet": func(_ *testing.T, _, b *member.Group, _ *conn.Conn) {
 			tries := 0
 			b.Handle("who", func(context.Context, []byte) ([]byte, error) {
 				if tries++; tries < 5 {
-					return nil, fmt.Errorf("not yet: %w", member.ErrNotOwner)
+					return nil, fmt.Errorf("not yet: %w", member.ErrNotShardOwner)
 				}
 				return []byte("a"), nil
 			})
@@ -142,7 +142,7 @@ func TestAsk_WaitsForAHandler(t *testing.T) {
 	a, b, _, name := pair(t)
 	late := time.AfterFunc(200*time.Millisecond, func() { b.Handle("late", replicatest.Answering("b")) })
 	defer late.Stop()
-	if got, err := a.Ask(t.Context(), name, "late", nil); err != nil || string(got) != "b" {
+	if got, err := a.Call(t.Context(), name, "late", nil); err != nil || string(got) != "b" {
 		t.Errorf("%q, %v", got, err)
 	}
 }
@@ -150,21 +150,21 @@ func TestAsk_WaitsForAHandler(t *testing.T) {
 func TestAsk_NothingWasDoneWhenNobodyIsReady(t *testing.T) {
 	t.Parallel()
 	a, b, _, name := pair(t)
-	for _, m := range []*member.Members{a, b} {
-		if err := m.Leave(t.Context()); err != nil {
+	for _, m := range []*member.Group{a, b} {
+		if err := m.Drain(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 	}
-	replicatest.Eventually(t, "a knows that nobody is ready", func() bool { id, _ := a.Owner(name); return id == "" })
+	replicatest.Eventually(t, "a knows that nobody is ready", func() bool { id, _ := a.ShardOwner(name); return id == "" })
 	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 	defer cancel()
-	if _, err := a.Ask(ctx, name, "who", nil); !errors.Is(err, context.DeadlineExceeded) || errors.Is(err, member.ErrUnanswered) {
+	if _, err := a.Call(ctx, name, "who", nil); !errors.Is(err, context.DeadlineExceeded) || errors.Is(err, member.ErrOutcomeUnknown) {
 		t.Errorf("with little time: %v", err)
 	}
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
-		_, err := member.Alone(true, replicatest.Quiet()).Ask(t.Context(), name, "who", nil)
-		if f := fault.Of(err); !errors.Is(err, member.ErrNotOwner) || errors.Is(err, member.ErrUnanswered) || f.Kind != fault.Unavailable || !f.Retryable || !strings.Contains(f.Message, "nothing was done") {
+		_, err := member.Alone(true, replicatest.Quiet()).Call(t.Context(), name, "who", nil)
+		if f := fault.Of(err); !errors.Is(err, member.ErrNotShardOwner) || errors.Is(err, member.ErrOutcomeUnknown) || f.Kind != fault.Unavailable || !f.Retryable || !strings.Contains(f.Message, "nothing was done") {
 			t.Errorf("got %v", err)
 		}
 		if waited := time.Since(began); waited != member.OwnerTime {
@@ -202,9 +202,9 @@ func TestAsk_NobodyKnowsWithoutAnAnswer(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), c.patience)
 			defer cancel()
 			start := time.Now()
-			_, err := a.Ask(ctx, name, "wait", nil)
+			_, err := a.Call(ctx, name, "wait", nil)
 			took := time.Since(start)
-			if !errors.Is(err, member.ErrUnanswered) || errors.Is(err, member.ErrNotOwner) || fault.Of(err).Code != "outcome_unknown" {
+			if !errors.Is(err, member.ErrOutcomeUnknown) || errors.Is(err, member.ErrNotShardOwner) || fault.Of(err).Code != "outcome_unknown" {
 				t.Fatalf("after %s: %v", took, err)
 			}
 			if c.dies {
@@ -241,7 +241,7 @@ func TestAsk_SomeCallsWaitForNoOthers(t *testing.T) {
 	var calls sync.WaitGroup
 	for range 256 {
 		calls.Go(func() {
-			if _, err := a.Ask(t.Context(), name, "slow", nil); err != nil {
+			if _, err := a.Call(t.Context(), name, "slow", nil); err != nil {
 				t.Error(err)
 			}
 		})
@@ -249,10 +249,10 @@ func TestAsk_SomeCallsWaitForNoOthers(t *testing.T) {
 	for range 256 {
 		<-began
 	}
-	if _, err := a.Ask(t.Context(), name, "other", nil); !errors.Is(err, member.ErrNotOwner) {
+	if _, err := a.Call(t.Context(), name, "other", nil); !errors.Is(err, member.ErrNotShardOwner) {
 		t.Errorf("one call too many: %v", err)
 	}
-	if got, err := a.Ask(t.Context(), name, "halt", nil); err != nil || string(got) != "b" {
+	if got, err := a.Call(t.Context(), name, "halt", nil); err != nil || string(got) != "b" {
 		t.Errorf("a halt: %q, %v", got, err)
 	}
 	close(over)
@@ -260,14 +260,14 @@ func TestAsk_SomeCallsWaitForNoOthers(t *testing.T) {
 }
 
 // joinOver joins over a line of its own.
-func joinOver(t *testing.T, way *replicatest.Proxy, prefix, name string) *member.Members {
+func joinOver(t *testing.T, way *replicatest.Proxy, prefix, name string) *member.Group {
 	t.Helper()
-	m, err := member.Join(t.Context(), replicatest.ConnectAt(t, way.URL, prefix), member.Who{Name: name}, replicatest.Quiet())
+	m, err := member.Join(t.Context(), replicatest.ConnectAt(t, way.URL, prefix), member.Info{Name: name}, replicatest.Quiet())
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(m.Close)
-	m.Enter(t.Context())
+	m.Activate(t.Context())
 	return m
 }
 
@@ -289,10 +289,10 @@ func TestAsk_NobodyKnowsAfterABrokenConnection(t *testing.T) {
 			})
 			b.Handle("who", replicatest.Answering("b"))
 			start := time.Now()
-			_, err := a.Ask(t.Context(), name, "wait", nil)
+			_, err := a.Call(t.Context(), name, "wait", nil)
 			took := time.Since(start)
 			// It was told so, and did not wait in vain.
-			if !errors.Is(err, member.ErrUnanswered) || errors.Is(err, member.ErrNotOwner) || !errors.Is(err, context.Canceled) || !ways[whose].IsCut() {
+			if !errors.Is(err, member.ErrOutcomeUnknown) || errors.Is(err, member.ErrNotShardOwner) || !errors.Is(err, context.Canceled) || !ways[whose].IsCut() {
 				t.Errorf("after %s: %v", took, err)
 			}
 			t.Logf("noticed after %s", took)

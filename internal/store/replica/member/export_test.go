@@ -15,19 +15,19 @@ import (
 )
 
 // OwnerTime is how long a call waits for someone who does what it asks for.
-const OwnerTime = ownerTime
+const OwnerTime = ownerTimeout
 
 // Unheard reports whether the server that m is connected to knows that nobody
 // listens to calls of a member.
-func (m *Members) Unheard(id string) bool {
+func (m *Group) Unheard(id string) bool {
 	_, err := m.table.NATS().Request(m.peerSubject(id), nil, 50*time.Millisecond)
 	return errors.Is(err, nats.ErrNoResponders)
 }
 
 // Alone returns a member that has no connection and knows of no other, and that drains
 // or owns everything.
-func Alone(drains bool, log *slog.Logger) *Members {
-	m := &Members{table: &table.Table{Conn: new(conn.Conn)}, id: "a", log: log, changed: make(chan struct{})}
+func Alone(drains bool, log *slog.Logger) *Group {
+	m := &Group{table: &table.Table{Conn: new(conn.Conn)}, id: "a", log: log, changed: make(chan struct{})}
 	m.candidates.Store(&Candidates{newCandidate(m.id, drains)})
 	return m
 }
@@ -39,9 +39,9 @@ func Alone(drains bool, log *slog.Logger) *Members {
 func LiveAfter(beats string) bool {
 	ctx, stop := context.WithCancel(context.Background())
 	defer stop()
-	m := &Members{
-		table: &table.Table{Conn: new(conn.Conn)}, id: "a", log: slog.New(slog.DiscardHandler), ending: ctx,
-		others: make(map[string]*peer), changed: make(chan struct{}), relinked: make(chan struct{}),
+	m := &Group{
+		table: &table.Table{Conn: new(conn.Conn)}, id: "a", log: slog.New(slog.DiscardHandler), ctx: ctx,
+		peers: make(map[string]*peer), changed: make(chan struct{}), reconnected: make(chan struct{}),
 	}
 	m.candidates.Store(&Candidates{newCandidate(m.id, false)})
 	at, every := time.Unix(0, 0), time.Second
@@ -68,4 +68,4 @@ func LiveAfter(beats string) bool {
 }
 
 // Beats returns how many own heartbeats came by.
-func (m *Members) Beats() uint64 { return m.beats.Load() }
+func (m *Group) Beats() uint64 { return m.ownSeen.Load() }

@@ -70,7 +70,7 @@ func unframe(data []byte, head any) (body []byte, err error) {
 }
 
 // sealCall makes the message of a call.
-func (m *Members) sealCall(subject string, head callHead, body []byte) (*nats.Msg, error) {
+func (m *Group) sealCall(subject string, head callHead, body []byte) (*nats.Msg, error) {
 	data, err := frame(head, body)
 	if err != nil {
 		return nil, err
@@ -81,7 +81,7 @@ func (m *Members) sealCall(subject string, head callHead, body []byte) (*nats.Ms
 }
 
 // openCall reads a call and when it was made. It may have come before.
-func (m *Members) openCall(msg *nats.Msg) (call incoming, at time.Time, err error) {
+func (m *Group) openCall(msg *nats.Msg) (call incoming, at time.Time, err error) {
 	data, at, err := m.table.Seals.Calls.Open(seal.Place{Name: msg.Subject}, msg.Data)
 	if err != nil {
 		return call, at, err
@@ -94,7 +94,7 @@ func (m *Members) openCall(msg *nats.Msg) (call incoming, at time.Time, err erro
 func answerPlace(id seal.ID) seal.Place { return seal.Place{Name: hex.EncodeToString(id[:])} }
 
 // sealAnswer makes the message of an answer.
-func (m *Members) sealAnswer(call incoming, head answerHead, body []byte) (*nats.Msg, error) {
+func (m *Group) sealAnswer(call incoming, head answerHead, body []byte) (*nats.Msg, error) {
 	data, err := frame(head, body)
 	if err != nil {
 		return nil, err
@@ -105,7 +105,7 @@ func (m *Members) sealAnswer(call incoming, head answerHead, body []byte) (*nats
 }
 
 // openAnswer reads the answer to a call.
-func (m *Members) openAnswer(id seal.ID, msg *nats.Msg) (head answerHead, body []byte, err error) {
+func (m *Group) openAnswer(id seal.ID, msg *nats.Msg) (head answerHead, body []byte, err error) {
 	data, _, err := m.table.Seals.Answers.Open(answerPlace(id), msg.Data)
 	if err != nil {
 		return head, nil, err
@@ -117,7 +117,7 @@ func (m *Members) openAnswer(id seal.ID, msg *nats.Msg) (head answerHead, body [
 // admitCall reads a call and refuses one that is not ours or has come before: ok is
 // false, and nobody is told. The error goes back to the
 // replica that made a valid call which cannot be carried out now.
-func (m *Members) admitCall(msg *nats.Msg) (call incoming, ok bool, err error) {
+func (m *Group) admitCall(msg *nats.Msg) (call incoming, ok bool, err error) {
 	t := m.table.Seals
 	call, at, err := m.openCall(msg)
 	if err == nil {
@@ -129,7 +129,7 @@ func (m *Members) admitCall(msg *nats.Msg) (call incoming, ok bool, err error) {
 	case errors.Is(err, seal.ErrFull):
 		return call, true, errBusy
 	}
-	t.Refuse(m.ending, conn.ForgedCall, msg.Subject, err)
+	t.Refuse(m.ctx, conn.ForgedCall, msg.Subject, err)
 	if !errors.Is(err, seal.ErrStale) {
 		return call, false, nil
 	}

@@ -30,9 +30,9 @@ func TestMembers_EachNameHasOneOwner(t *testing.T) {
 	before, held := make(map[string]string), make(map[string]int)
 	for i := range 3000 {
 		name := "alert/binance:S" + strconv.Itoa(i)
-		id, mine := a.Owner(name)
-		for _, m := range []*member.Members{b, c} {
-			if other, _ := m.Owner(name); other != id {
+		id, mine := a.ShardOwner(name)
+		for _, m := range []*member.Group{b, c} {
+			if other, _ := m.ShardOwner(name); other != id {
 				t.Fatalf("%s belongs to %s and to %s", name, id, other)
 			}
 		}
@@ -47,16 +47,16 @@ func TestMembers_EachNameHasOneOwner(t *testing.T) {
 			t.Errorf("%s owns %d of 3000 names", id, n)
 		}
 	}
-	if err := b.Leave(t.Context()); err != nil {
+	if err := b.Drain(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	replicatest.Eventually(t, "the others see that b leaves", func() bool {
-		id, _ := a.Owner(firstOf(before, b.Self()))
-		other, _ := c.Owner(firstOf(before, b.Self()))
+		id, _ := a.ShardOwner(firstOf(before, b.Self()))
+		other, _ := c.ShardOwner(firstOf(before, b.Self()))
 		return id != b.Self() && other == id
 	})
 	for name, was := range before {
-		if id, _ := a.Owner(name); was != b.Self() && id != was || id == b.Self() {
+		if id, _ := a.ShardOwner(name); was != b.Self() && id != was || id == b.Self() {
 			t.Fatalf("%s of %s went to %s when %s left", name, was, id, b.Self())
 		}
 	}
@@ -80,7 +80,7 @@ func TestMembers_OneThatJoinsOwnsNothingBeforeItEnters(t *testing.T) {
 	t.Parallel()
 	prefix := replicatest.NewPrefix()
 	a, _ := replicatest.Join(t, replicatest.Servers(), prefix, "a")
-	b, err := member.Join(t.Context(), replicatest.Connect(t, replicatest.Servers(), prefix), member.Who{Name: "b"}, replicatest.Quiet())
+	b, err := member.Join(t.Context(), replicatest.Connect(t, replicatest.Servers(), prefix), member.Info{Name: "b"}, replicatest.Quiet())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -88,15 +88,15 @@ func TestMembers_OneThatJoinsOwnsNothingBeforeItEnters(t *testing.T) {
 	replicatest.Agree(t, a, b)
 	for i := range 100 {
 		name := "name/" + strconv.Itoa(i)
-		here, _ := a.Owner(name)
-		there, mine := b.Owner(name)
+		here, _ := a.ShardOwner(name)
+		there, mine := b.ShardOwner(name)
 		if here != a.Self() || there != a.Self() || mine {
 			t.Fatalf("%s belongs to %s at a, and to %s at b", name, here, there)
 		}
 	}
-	b.Enter(t.Context())
+	b.Activate(t.Context())
 	name := replicatest.OwnedShard(t, b)
-	replicatest.Eventually(t, "the other sees it", func() bool { id, _ := a.Owner(name); return id == b.Self() })
+	replicatest.Eventually(t, "the other sees it", func() bool { id, _ := a.ShardOwner(name); return id == b.Self() })
 }
 
 func TestMembers_OneThatIsKilledIsReplaced(t *testing.T) {
@@ -108,7 +108,7 @@ func TestMembers_OneThatIsKilledIsReplaced(t *testing.T) {
 	name := replicatest.OwnedShard(t, b)
 	changed := a.Changed()
 	conn.Close()
-	took := replicatest.Eventually(t, "the name has a new owner", func() bool { _, mine := a.Owner(name); return mine })
+	took := replicatest.Eventually(t, "the name has a new owner", func() bool { _, mine := a.ShardOwner(name); return mine })
 	<-changed
 	t.Logf("a killed member was replaced after %s", took.Round(time.Millisecond))
 }
@@ -147,9 +147,9 @@ func TestMembers_OneThatWasPausedComesBack(t *testing.T) {
 	replicatest.Agree(t, a, b)
 	name := replicatest.OwnedShard(t, b)
 	release := replicatest.HoldHeartbeats(b)
-	replicatest.Eventually(t, "the name has a new owner", func() bool { _, mine := a.Owner(name); return mine })
+	replicatest.Eventually(t, "the name has a new owner", func() bool { _, mine := a.ShardOwner(name); return mine })
 	release()
-	replicatest.Eventually(t, "the name is back", func() bool { id, _ := a.Owner(name); return id == b.Self() })
+	replicatest.Eventually(t, "the name is back", func() bool { id, _ := a.ShardOwner(name); return id == b.Self() })
 	replicatest.Agree(t, a, b)
 }
 
@@ -205,14 +205,14 @@ func TestMembers_WhileRunsAtTheOwnerAlone(t *testing.T) {
 	defer release()
 	short, end := context.WithTimeout(t.Context(), 100*time.Millisecond)
 	defer end()
-	if err := a.While(short, name, func(context.Context) error { t.Error("a runs what b owns"); return nil }); !errors.Is(err, context.DeadlineExceeded) {
+	if err := a.RunWhileOwner(short, name, func(context.Context) error { t.Error("a runs what b owns"); return nil }); !errors.Is(err, context.DeadlineExceeded) {
 		t.Error(err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	terms, ends := make(chan string, 10), make(chan error, 2)
-	run := func(m *member.Members, id string) {
-		ends <- m.While(ctx, name, func(ctx context.Context) error {
+	run := func(m *member.Group, id string) {
+		ends <- m.RunWhileOwner(ctx, name, func(ctx context.Context) error {
 			terms <- id + " begins"
 			<-ctx.Done()
 			terms <- id + " ends"
@@ -242,7 +242,7 @@ func TestMembers_WhileRunsAtTheOwnerAlone(t *testing.T) {
 		t.Fatalf("%s before b leaves", got)
 	default:
 	}
-	if err := b.Leave(t.Context()); err != nil {
+	if err := b.Drain(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	expect("b ends", "a begins") // for a moment both may think that it is theirs
@@ -275,7 +275,7 @@ func TestMembers_WhileBeginsAgainWhatFails(t *testing.T) {
 			m := member.Alone(false, slog.New(slog.NewTextHandler(&log, nil)))
 			ctx, cancel := context.WithCancel(t.Context())
 			runs, began := 0, time.Now()
-			err := m.While(ctx, "name", func(context.Context) error {
+			err := m.RunWhileOwner(ctx, "name", func(context.Context) error {
 				if runs++; runs == 4 {
 					cancel()
 				}

@@ -2,64 +2,62 @@ package member
 
 import "context"
 
-// replicatest_Proxy is the way from this replica to another while a call is under way. What the
-// servers carry between two connections is lost when one of them breaks: the call, or
-// its answer. Nobody says so, and both sides go on over new connections.
-type replicatest_Proxy struct {
-	m           *Members
-	id          string // of the other
-	here, there uint64 // how often the connections had been made anew
+// A link is the pair of connections that a call travels over. If either reconnects, the call
+// or its reply may be lost without an error.
+type link struct {
+	m                                 *Group
+	id                                string // of the other replica
+	localReconnects, remoteReconnects uint64
 }
 
-// lineTo returns the way to a member as it is.
-func (m *Members) lineTo(id string) replicatest_Proxy {
-	here := m.reconnects() // before locking: the client holds its own lock while it dials
+// linkTo returns the present link to a replica.
+func (m *Group) linkTo(id string) link {
+	local := m.reconnects() // before locking: the client holds its own lock while it dials
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return replicatest_Proxy{m, id, here, m.linkOf(id)}
+	return link{m, id, local, m.reconnectsOf(id)}
 }
 
-// reconnects is how often the connection of this replica was made anew.
-func (m *Members) reconnects() uint64 { return m.table.NATS().Stats().Reconnects }
+// reconnects counts the reconnects of this replica.
+func (m *Group) reconnects() uint64 { return m.table.NATS().Stats().Reconnects }
 
-// linkOf is the same for another, as it last told. The caller has locked.
-func (m *Members) linkOf(id string) uint64 {
-	if p := m.others[id]; p != nil {
+// reconnectsOf returns the same of another replica, by its last heartbeat. The caller holds mu.
+func (m *Group) reconnectsOf(id string) uint64 {
+	if p := m.peers[id]; p != nil {
 		return p.Link
 	}
 	return 0
 }
 
-// holds reports whether what was sent may still be answered: the other is live and
-// both have the connection that they had.
-func (l replicatest_Proxy) holds() bool { return l.m.Live(l.id) && l.m.lineTo(l.id) == l }
+// intact reports whether a call may still be answered: the other replica is live and neither
+// connection was replaced.
+func (l link) intact() bool { return l.m.Live(l.id) && l.m.linkTo(l.id) == l }
 
-// awaitEnd returns when ctx ends or the way no longer holds.
-func (l replicatest_Proxy) awaitEnd(ctx context.Context) {
+// waitBroken returns when ctx ends or the link is no longer intact.
+func (l link) waitBroken(ctx context.Context) {
 	for {
-		changed, relinked := l.m.Changed(), l.m.relinks()
-		if !l.holds() {
+		changed, reconnected := l.m.Changed(), l.m.reconnectEvents()
+		if !l.intact() {
 			return
 		}
 		select {
 		case <-changed:
-		case <-relinked:
+		case <-reconnected:
 		case <-ctx.Done():
 			return
 		}
 	}
 }
 
-// relinks returns a channel that is closed when a member, or this one, next tells
-// that its connection was made anew.
-func (m *Members) relinks() <-chan struct{} {
+// reconnectEvents returns a channel that is closed when a heartbeat next reports a reconnect.
+func (m *Group) reconnectEvents() <-chan struct{} {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return m.relinked
+	return m.reconnected
 }
 
-// relink tells who waits for an answer. The caller has locked.
-func (m *Members) relink() {
-	close(m.relinked)
-	m.relinked = make(chan struct{})
+// notifyReconnected wakes callers that wait for a reply. The caller holds mu.
+func (m *Group) notifyReconnected() {
+	close(m.reconnected)
+	m.reconnected = make(chan struct{})
 }

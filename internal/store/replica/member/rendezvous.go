@@ -39,9 +39,9 @@ func (s candidate) score(name string) uint64 {
 	return h ^ h>>33
 }
 
-// Owner returns who owns a name, as far as is known here, and whether that is this
+// ShardOwner returns who owns a name, as far as is known here, and whether that is this
 // replica. It is "" when every member drains.
-func (m *Members) Owner(name string) (id string, mine bool) {
+func (m *Group) ShardOwner(name string) (id string, mine bool) {
 	id = m.candidates.Load().Owner(name)
 	return id, id == m.id
 }
@@ -53,9 +53,9 @@ type Candidates []candidate
 func (all Candidates) Equal(other Candidates) bool { return slices.Equal(all, other) }
 
 // Owner returns who draws the highest number for a name, "" when everyone drains.
-func (all Candidates) Owner(name string) (id string) {
+func (list Candidates) Owner(name string) (id string) {
 	var best uint64
-	for _, s := range all {
+	for _, s := range list {
 		if s.draining {
 			continue
 		}
@@ -67,4 +67,4 @@ func (all Candidates) Owner(name string) (id string) {
 }
 
 // Candidates returns the live replicas as they are known now.
-func (m *Members) Candidates() Candidates { return *m.candidates.Load() }
+func (m *Group) Candidates() Candidates { return *m.candidates.Load() }

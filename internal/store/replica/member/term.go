@@ -10,20 +10,20 @@ import (
 	"candela/internal/trading/desk"
 )
 
-// longestPause is how long work that ends early again and again waits at most, and
+// maxRestartDelay is how long work that ends early again and again waits at most, and
 // how long it must last to count as steady.
-const longestPause = time.Minute
+const maxRestartDelay = time.Minute
 
-// While runs work each time this replica owns a name, ends its context when it does
+// RunWhileOwner runs work each time this replica owns a name, ends its context when it does
 // no longer, and returns when ctx ends, with ctx's error, and work has returned. Work
 // that returns earlier begins again after a moment, and after a longer one each time
 // that it does so again: what it does at its beginning may last, such as a write.
-func (m *Members) While(ctx context.Context, name string, work func(ctx context.Context) error) error {
-	wait := beatEvery
+func (m *Group) RunWhileOwner(ctx context.Context, name string, work func(ctx context.Context) error) error {
+	wait := heartbeatEvery
 	for {
 		changed := m.Changed()
-		if _, mine := m.Owner(name); mine {
-			wait = m.term(ctx, name, wait, work)
+		if _, mine := m.ShardOwner(name); mine {
+			wait = m.runTerm(ctx, name, wait, work)
 		} else {
 			select {
 			case <-changed:
@@ -36,9 +36,9 @@ func (m *Members) While(ctx context.Context, name string, work func(ctx context.
 	}
 }
 
-// term runs work until it returns, and after an early return waits, for as long as
+// runTerm runs work until it returns, and after an early return waits, for as long as
 // the name is owned. It returns how long to wait the next time.
-func (m *Members) term(ctx context.Context, name string, wait time.Duration, work func(ctx context.Context) error) time.Duration {
+func (m *Group) runTerm(ctx context.Context, name string, wait time.Duration, work func(ctx context.Context) error) time.Duration {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	watched := make(chan struct{})
@@ -47,7 +47,7 @@ func (m *Members) term(ctx context.Context, name string, wait time.Duration, wor
 		defer cancel()
 		for {
 			changed := m.Changed()
-			if _, mine := m.Owner(name); !mine {
+			if _, mine := m.ShardOwner(name); !mine {
 				return
 			}
 			select {
@@ -61,8 +61,8 @@ func (m *Members) term(ctx context.Context, name string, wait time.Duration, wor
 	m.log.InfoContext(ctx, "this replica becomes the owner", "name", name)
 	began := time.Now()
 	err := work(ctx)
-	if time.Since(began) >= longestPause {
-		wait = beatEvery
+	if time.Since(began) >= maxRestartDelay {
+		wait = heartbeatEvery
 	}
 	if ctx.Err() != nil {
 		m.log.InfoContext(ctx, "this replica is the owner no longer", "name", name)
@@ -70,14 +70,14 @@ func (m *Members) term(ctx context.Context, name string, wait time.Duration, wor
 	}
 	m.log.WarnContext(ctx, "what an owner does has ended early; it begins again", "name", name, "after", wait, "error", err)
 	_ = retry.Sleep(ctx, wait)
-	if unserved(err) {
+	if serversUnavailable(err) {
 		return wait
 	}
-	return min(2*wait, longestPause)
+	return min(2*wait, maxRestartDelay)
 }
 
-// unserved reports whether work ended because the servers do not answer. It waited
+// serversUnavailable reports whether work ended because the servers do not answer. It waited
 // for them long enough, and nothing lasts of it; when they are back it is wanted soon.
-func unserved(err error) bool {
+func serversUnavailable(err error) bool {
 	return fault.KindOf(err) == fault.Unavailable && !errors.Is(err, desk.ErrFenced)
 }

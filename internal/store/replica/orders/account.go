@@ -11,47 +11,47 @@ import (
 	"candela/internal/trading/order"
 )
 
-// accounts is what the events of all owners have made of their orders. A key or an
+// accountSet is what the events of all owners have made of their orders. A key or an
 // id that was used once is never free again: those of orders that are no longer in
 // memory are found in the stream.
-type accounts struct {
+type accountSet struct {
 	owners map[string]string // by the id of an order in memory
-	all    map[string]*account
+	all    map[string]*accountState
 }
 
-// account is what is known of one owner's orders.
-type account struct {
-	orders map[string]order.Order // in memory
-	spans  map[string]span        // of those, by id
-	keys   map[string]string      // of those: ids by idempotency key
-	trades map[string]string      // of those: ids by order.Fill.Key
-	cold   cold                   // all others
+// accountState is what is known of one owner's orders.
+type accountState struct {
+	orders  map[string]order.Order // in memory
+	spans   map[string]seqRange    // of those, by id
+	keys    map[string]string      // of those: ids by idempotency key
+	trades  map[string]string      // of those: ids by order.Fill.Key
+	archive archive                // all others
 }
 
-// thaw reads an order of an owner that is in one of the spans and matches, the
+// archiveReader reads an order of an owner that is in one of the spans and matches, the
 // first that does.
-type thaw func(owner string, in []span, match func(order.Order) bool) (frozen, bool, error)
+type archiveReader func(owner string, in []seqRange, match func(order.Order) bool) (archivedOrder, bool, error)
 
-// frozen is an order as it was read, and where.
-type frozen struct {
+// archivedOrder is an order as it was read, and where.
+type archivedOrder struct {
 	order.Order
-	span span
+	span seqRange
 }
 
-func newAccounts() accounts {
-	return accounts{owners: make(map[string]string), all: make(map[string]*account)}
+func newAccounts() accountSet {
+	return accountSet{owners: make(map[string]string), all: make(map[string]*accountState)}
 }
 
-func newAccount() *account {
-	return &account{
-		orders: make(map[string]order.Order), spans: make(map[string]span), keys: make(map[string]string), trades: make(map[string]string),
+func emptyAccount() *accountState {
+	return &accountState{
+		orders: make(map[string]order.Order), spans: make(map[string]seqRange), keys: make(map[string]string), trades: make(map[string]string),
 	}
 }
 
-// accountOf returns the account with the orders of a book in memory.
-func accountOf(b *order.Book, spans map[string]span, rest cold) (*account, error) {
-	a := newAccount()
-	a.cold = rest
+// newAccountState returns the account with the orders of a book in memory.
+func newAccountState(b *order.Book, spans map[string]seqRange, rest archive) (*accountState, error) {
+	a := emptyAccount()
+	a.archive = rest
 	for _, o := range b.Orders() {
 		at, ok := spans[o.ID]
 		if !ok {
@@ -71,15 +71,15 @@ func accountOf(b *order.Book, spans map[string]span, rest cold) (*account, error
 }
 
 // of returns the account of an owner, empty when there is none.
-func (a *accounts) of(owner string) *account {
+func (a *accountSet) of(owner string) *accountState {
 	if found := a.all[owner]; found != nil {
 		return found
 	}
-	return newAccount()
+	return emptyAccount()
 }
 
 // set replaces the account of an owner.
-func (a *accounts) set(owner string, with *account) {
+func (a *accountSet) set(owner string, with *accountState) {
 	maps.DeleteFunc(a.owners, func(_, of string) bool { return of == owner })
 	for id := range with.orders {
 		a.owners[id] = owner
@@ -88,31 +88,31 @@ func (a *accounts) set(owner string, with *account) {
 }
 
 // newest returns orders of an owner that are in memory, newest first, at most limit.
-func (a *accounts) newest(owner string, limit int) []order.Order {
+func (a *accountSet) newest(owner string, limit int) []order.Order {
 	sorted := slices.SortedFunc(maps.Values(a.of(owner).orders), func(x, y order.Order) int {
 		return cmp.Or(y.Created.Compare(x.Created), cmp.Compare(y.ID, x.ID))
 	})
 	return sorted[:min(max(0, limit), len(sorted))]
 }
 
-// errBook is why a book is not kept.
-var errBook = errors.New("it is not what the events have made")
+// errBookMismatch is why a book is not kept.
+var errBookMismatch = errors.New("it is not what the events have made")
 
-// within returns the account with the orders of a book in memory and all others out
+// compactTo returns the account with the orders of a book in memory and all others out
 // of it. A book that has other orders than the events made is refused.
-func (a *account) within(b *order.Book) (*account, error) {
-	var leavers []leaver
+func (a *accountState) compactTo(b *order.Book) (*accountState, error) {
+	var leavers []evictedOrder
 	for id, o := range a.orders {
 		if mine, ok := b.Order(id); ok {
 			if mine.Status != o.Status || !mine.Filled.Equal(o.Filled) || !mine.Updated.Equal(o.Updated) {
-				return nil, fmt.Errorf("order %s: %w", id, errBook)
+				return nil, fmt.Errorf("order %s: %w", id, errBookMismatch)
 			}
 			continue
 		}
 		if !o.Status.Final() {
-			return nil, fmt.Errorf("order %s is open: %w", id, errBook)
+			return nil, fmt.Errorf("order %s is open: %w", id, errBookMismatch)
 		}
-		l := leaver{id: id, key: o.Key, span: a.spans[id]}
+		l := evictedOrder{id: id, key: o.Key, span: a.spans[id]}
 		for _, f := range o.Fills {
 			if key := f.Key(); a.trades[key] == id {
 				l.trades = append(l.trades, key)
@@ -122,19 +122,19 @@ func (a *account) within(b *order.Book) (*account, error) {
 	}
 	spans := maps.Clone(a.spans)
 	for _, o := range b.Orders() {
-		if found := a.cold.named(idName, o.ID); spans[o.ID].First == 0 && len(found) > 0 {
-			spans[o.ID] = around(found) // a book of all events has what had left memory
+		if found := a.archive.lookup(idName, o.ID); spans[o.ID].First == 0 && len(found) > 0 {
+			spans[o.ID] = enclosing(found) // a book of all events has what had left memory
 		}
 	}
-	maps.DeleteFunc(spans, func(id string, _ span) bool { _, ok := b.Order(id); return !ok })
-	return accountOf(b, spans, a.cold.with(leavers, segmentSize))
+	maps.DeleteFunc(spans, func(id string, _ seqRange) bool { _, ok := b.Order(id); return !ok })
+	return newAccountState(b, spans, a.archive.with(leavers, segmentSize))
 }
 
-// around returns the span that has all others in it.
-func around(all []span) span {
+// enclosing returns the span that has all others in it.
+func enclosing(all []seqRange) seqRange {
 	in := all[0]
 	for _, one := range all {
-		in = span{min(in.First, one.First), max(in.Last, one.Last)}
+		in = seqRange{min(in.First, one.First), max(in.Last, one.Last)}
 	}
 	return in
 }
@@ -142,22 +142,22 @@ func around(all []span) span {
 // draft is what events would make of an account. It changes nothing until it is
 // merged, so that a batch is taken whole or not at all.
 type draft struct {
-	owner string
-	all   *accounts // as they are
-	base  *account  // as it is
-	next  *account  // what would be different
-	wiped bool      // the trades of base are forgotten
-	thaw  thaw
+	owner        string
+	all          *accountSet   // as they are
+	base         *accountState // as it is
+	next         *accountState // what would be different
+	tradesReset  bool          // the trades of base are forgotten
+	readArchived archiveReader
 }
 
-func (a *accounts) draft(owner string, read thaw) *draft {
-	return &draft{owner: owner, all: a, base: a.of(owner), next: newAccount(), thaw: read}
+func (a *accountSet) draft(owner string, read archiveReader) *draft {
+	return &draft{owner: owner, all: a, base: a.of(owner), next: emptyAccount(), readArchived: read}
 }
 
 // merge makes of a draft what is. Its events are in the messages of a span.
-func (a *accounts) merge(d *draft, in span) {
+func (a *accountSet) merge(d *draft, in seqRange) {
 	if a.all[d.owner] == nil {
-		a.all[d.owner] = newAccount()
+		a.all[d.owner] = emptyAccount()
 	}
 	now := a.all[d.owner]
 	for id, o := range d.next.orders {
@@ -170,12 +170,12 @@ func (a *accounts) merge(d *draft, in span) {
 		if at.First == 0 {
 			at = in
 		}
-		now.spans[id] = span{at.First, in.Last}
+		now.spans[id] = seqRange{at.First, in.Last}
 	}
 	maps.Copy(now.keys, d.next.keys)
-	if d.wiped {
+	if d.tradesReset {
 		clear(now.trades)
-		now.cold = now.cold.untraded()
+		now.archive = now.archive.withoutTrades()
 	}
 	maps.Copy(now.trades, d.next.trades)
 }
@@ -185,7 +185,7 @@ func (a *accounts) merge(d *draft, in span) {
 func (d *draft) add(events []order.Event) ([]order.Event, error) {
 	kept := make([]order.Event, 0, len(events))
 	for _, e := range events {
-		isNew, err := d.take(e)
+		isNew, err := d.apply(e)
 		if err != nil {
 			return nil, err
 		}
@@ -196,15 +196,15 @@ func (d *draft) add(events []order.Event) ([]order.Event, error) {
 	return kept, nil
 }
 
-// take adds one event and reports false for a fill that is known.
-func (d *draft) take(e order.Event) (bool, error) {
+// apply adds one event and reports false for a fill that is known.
+func (d *draft) apply(e order.Event) (bool, error) {
 	switch e.Kind {
 	case order.KindCreated:
 		return true, d.create(e)
 	case order.KindAdjusted:
 		return true, refusedEvent(order.NewBook(d.owner).Check(e)) // positions are not kept here
 	case order.KindVenueReset:
-		return true, d.wipe(e.Survivors)
+		return true, d.resetTrades(e.Survivors)
 	default:
 	}
 	o, ok, err := d.order(e.OrderID)
@@ -215,7 +215,7 @@ func (d *draft) take(e order.Event) (bool, error) {
 		return false, orderMissing(e.OrderID)
 	}
 	if e.Kind == order.KindFill && e.Fill != nil {
-		if known, err := d.knows(o, *e.Fill); known || err != nil {
+		if known, err := d.tradeSeen(o, *e.Fill); known || err != nil {
 			return false, err
 		}
 	}
@@ -238,7 +238,7 @@ func (d *draft) create(e order.Event) error {
 	if o.Owner != d.owner {
 		return fault.Field("owner", o.Owner, "the caller's own subject, "+d.owner)
 	}
-	switch id, err := d.keyed(o.Key); {
+	switch id, err := d.orderByKey(o.Key); {
 	case err != nil:
 		return err
 	case id != "" && id != o.ID:
@@ -247,7 +247,7 @@ func (d *draft) create(e order.Event) error {
 			Message: "an order with that idempotency key exists: " + id,
 		}
 	}
-	switch taken, err := d.taken(o.ID); {
+	switch taken, err := d.idInUse(o.ID); {
 	case err != nil:
 		return err
 	case taken:
@@ -260,25 +260,25 @@ func (d *draft) create(e order.Event) error {
 	return nil
 }
 
-// keyed returns the id of the order that has a key, "" when none has.
-func (d *draft) keyed(key string) (string, error) {
+// orderByKey returns the id of the order that has a key, "" when none has.
+func (d *draft) orderByKey(key string) (string, error) {
 	if key == "" {
 		return "", nil
 	}
 	if id := cmp.Or(d.next.keys[key], d.base.keys[key]); id != "" {
 		return id, nil
 	}
-	found, _, err := d.thaw(d.owner, d.base.cold.named(keyName, key), func(o order.Order) bool { return o.Key == key })
+	found, _, err := d.readArchived(d.owner, d.base.archive.lookup(keyName, key), func(o order.Order) bool { return o.Key == key })
 	return found.ID, err
 }
 
-// taken reports whether an order of anybody's has an id.
-func (d *draft) taken(id string) (bool, error) {
+// idInUse reports whether an order of anybody's has an id.
+func (d *draft) idInUse(id string) (bool, error) {
 	if _, drafted := d.next.orders[id]; drafted || d.all.owners[id] != "" {
 		return true, nil
 	}
 	for owner, a := range d.all.all {
-		_, found, err := d.thaw(owner, a.cold.named(idName, id), func(o order.Order) bool { return o.ID == id })
+		_, found, err := d.readArchived(owner, a.archive.lookup(idName, id), func(o order.Order) bool { return o.ID == id })
 		if found || err != nil {
 			return found, err
 		}
@@ -295,7 +295,7 @@ func (d *draft) order(id string) (order.Order, bool, error) {
 	if o, ok := d.base.orders[id]; ok {
 		return o, true, nil
 	}
-	found, ok, err := d.thaw(d.owner, d.base.cold.named(idName, id), func(o order.Order) bool { return o.ID == id })
+	found, ok, err := d.readArchived(d.owner, d.base.archive.lookup(idName, id), func(o order.Order) bool { return o.ID == id })
 	if !ok || err != nil {
 		return order.Order{}, false, err
 	}
@@ -306,31 +306,31 @@ func (d *draft) order(id string) (order.Order, bool, error) {
 	return found.Order, true, nil
 }
 
-// knows reports whether a trade was told before: of any order of the account, or of
+// tradeSeen reports whether a trade was told before: of any order of the account, or of
 // this one before a wipe.
-func (d *draft) knows(o order.Order, f order.Fill) (bool, error) {
+func (d *draft) tradeSeen(o order.Order, f order.Fill) (bool, error) {
 	if f.TradeID == "" {
 		return false, nil // which order.Apply refuses
 	}
 	key := f.Key()
 	_, drafted := d.next.trades[key]
 	_, known := d.base.trades[key]
-	if drafted || known && !d.wiped || slices.ContainsFunc(o.Fills, func(one order.Fill) bool { return one.TradeID == f.TradeID }) {
+	if drafted || known && !d.tradesReset || slices.ContainsFunc(o.Fills, func(one order.Fill) bool { return one.TradeID == f.TradeID }) {
 		return true, nil
 	}
-	if d.wiped {
+	if d.tradesReset {
 		return false, nil
 	}
-	_, found, err := d.thaw(d.owner, d.base.cold.traded(key), func(o order.Order) bool {
+	_, found, err := d.readArchived(d.owner, d.base.archive.lookupTrade(key), func(o order.Order) bool {
 		return slices.ContainsFunc(o.Fills, func(one order.Fill) bool { return one.Key() == key })
 	})
 	return found, err
 }
 
-// wipe frees the names of all trades but those of the kept orders, because the
+// resetTrades frees the names of all trades but those of the kept orders, because the
 // venue gives them out anew.
-func (d *draft) wipe(kept []string) error {
-	d.wiped = true
+func (d *draft) resetTrades(kept []string) error {
+	d.tradesReset = true
 	clear(d.next.trades)
 	for _, id := range kept {
 		o, _, err := d.order(id)

@@ -11,12 +11,12 @@ import (
 // segmentSize is how many orders a segment of an account has at most.
 const segmentSize = 1 << 16
 
-// span is the messages that tell of an order: from the first to the last, with those
+// seqRange is the messages that tell of an order: from the first to the last, with those
 // of others in between.
-type span struct{ First, Last uint64 }
+type seqRange struct{ First, Last uint64 }
 
-// ref is a name, as a hash, and the place of what it names.
-type ref struct {
+// hashRef is a name, as a hash, and the place of what it names.
+type hashRef struct {
 	hash uint64
 	at   uint32 // in segment.spans
 }
@@ -26,10 +26,10 @@ type ref struct {
 // not there is of no order; one that is there may be of another, so the order is read
 // and looked at.
 type segment struct {
-	spans  []span
-	names  []ref // of ids and keys, by hash
-	trades []ref // of trades that are known, by hash
-	kept   blob  // where it is stored; zero for nowhere
+	spans  []seqRange
+	names  []hashRef // of ids and keys, by hash
+	trades []hashRef // of trades that are known, by hash
+	stored blobRef   // where it is stored; zero for nowhere
 }
 
 // The kinds of name. An id and a key may be the same text.
@@ -44,15 +44,15 @@ func hashName(kind, text string) uint64 {
 	return binary.BigEndian.Uint64(sum[:])
 }
 
-// leaver is an order that leaves memory.
-type leaver struct {
+// evictedOrder is an order that leaves memory.
+type evictedOrder struct {
 	id, key string
 	trades  []string
-	span    span
+	span    seqRange
 }
 
 // with returns a segment that has orders besides those of s, which may be nil.
-func (s *segment) with(leavers []leaver) *segment {
+func (s *segment) with(leavers []evictedOrder) *segment {
 	next := &segment{}
 	if s != nil {
 		next.spans, next.names, next.trades = slices.Clone(s.spans), slices.Clone(s.names), slices.Clone(s.trades)
@@ -60,15 +60,15 @@ func (s *segment) with(leavers []leaver) *segment {
 	for _, l := range leavers {
 		at := uint32(len(next.spans)) //nolint:gosec // G115: a segment is small
 		next.spans = append(next.spans, l.span)
-		next.names = append(next.names, ref{hashName(idName, l.id), at})
+		next.names = append(next.names, hashRef{hashName(idName, l.id), at})
 		if l.key != "" {
-			next.names = append(next.names, ref{hashName(keyName, l.key), at})
+			next.names = append(next.names, hashRef{hashName(keyName, l.key), at})
 		}
 		for _, t := range l.trades {
-			next.trades = append(next.trades, ref{hashName(tradeName, t), at})
+			next.trades = append(next.trades, hashRef{hashName(tradeName, t), at})
 		}
 	}
-	byHash := func(a, b ref) int { return cmp.Or(cmp.Compare(a.hash, b.hash), cmp.Compare(a.at, b.at)) }
+	byHash := func(a, b hashRef) int { return cmp.Or(cmp.Compare(a.hash, b.hash), cmp.Compare(a.at, b.at)) }
 	slices.SortFunc(next.names, byHash)
 	slices.SortFunc(next.trades, byHash)
 	return next
@@ -91,28 +91,28 @@ func (s *segment) encode() []byte {
 	return data
 }
 
-var errSegment = errors.New("it is no index of orders")
+var errCorruptSegment = errors.New("it is no index of orders")
 
 // decodeSegment reads what encode wrote.
 func decodeSegment(data []byte) (*segment, error) {
 	if len(data) < 12 {
-		return nil, errSegment
+		return nil, errCorruptSegment
 	}
 	spans, names, trades := int(binary.BigEndian.Uint32(data)), int(binary.BigEndian.Uint32(data[4:])), int(binary.BigEndian.Uint32(data[8:]))
 	data = data[12:]
 	if len(data) != 16*spans+12*(names+trades) {
-		return nil, errSegment
+		return nil, errCorruptSegment
 	}
-	s := &segment{spans: make([]span, spans), names: make([]ref, names), trades: make([]ref, trades)}
+	s := &segment{spans: make([]seqRange, spans), names: make([]hashRef, names), trades: make([]hashRef, trades)}
 	for i := range s.spans {
-		s.spans[i] = span{binary.BigEndian.Uint64(data), binary.BigEndian.Uint64(data[8:])}
+		s.spans[i] = seqRange{binary.BigEndian.Uint64(data), binary.BigEndian.Uint64(data[8:])}
 		data = data[16:]
 	}
-	for _, refs := range [][]ref{s.names, s.trades} {
+	for _, refs := range [][]hashRef{s.names, s.trades} {
 		for i := range refs {
-			refs[i] = ref{binary.BigEndian.Uint64(data), binary.BigEndian.Uint32(data[8:])}
+			refs[i] = hashRef{binary.BigEndian.Uint64(data), binary.BigEndian.Uint32(data[8:])}
 			if int(refs[i].at) >= spans {
-				return nil, errSegment
+				return nil, errCorruptSegment
 			}
 			data = data[12:]
 		}
@@ -120,24 +120,24 @@ func decodeSegment(data []byte) (*segment, error) {
 	return s, nil
 }
 
-// cold is the orders of an account that are no longer in memory.
-type cold []*segment
+// archive is the orders of an account that are no longer in memory.
+type archive []*segment
 
-// named returns where an order of a name may be, the newest first.
-func (c cold) named(kind, text string) []span {
-	return c.find(hashName(kind, text), func(s *segment) []ref { return s.names })
+// lookup returns where an order of a name may be, the newest first.
+func (c archive) lookup(kind, text string) []seqRange {
+	return c.find(hashName(kind, text), func(s *segment) []hashRef { return s.names })
 }
 
-// traded is named for the trades that are known.
-func (c cold) traded(key string) []span {
-	return c.find(hashName(tradeName, key), func(s *segment) []ref { return s.trades })
+// lookupTrade is named for the trades that are known.
+func (c archive) lookupTrade(key string) []seqRange {
+	return c.find(hashName(tradeName, key), func(s *segment) []hashRef { return s.trades })
 }
 
-func (c cold) find(hash uint64, in func(*segment) []ref) []span {
-	var found []span
+func (c archive) find(hash uint64, in func(*segment) []hashRef) []seqRange {
+	var found []seqRange
 	for _, s := range c {
 		refs := in(s)
-		from, _ := slices.BinarySearchFunc(refs, hash, func(r ref, h uint64) int { return cmp.Compare(r.hash, h) })
+		from, _ := slices.BinarySearchFunc(refs, hash, func(r hashRef, h uint64) int { return cmp.Compare(r.hash, h) })
 		for _, r := range refs[from:] {
 			if r.hash != hash {
 				break
@@ -146,12 +146,12 @@ func (c cold) find(hash uint64, in func(*segment) []ref) []span {
 		}
 	}
 	// An order that was in memory again since has more than one; the newest tells all.
-	slices.SortFunc(found, func(a, b span) int { return cmp.Compare(b.Last, a.Last) })
+	slices.SortFunc(found, func(a, b seqRange) int { return cmp.Compare(b.Last, a.Last) })
 	return found
 }
 
 // with returns cold with more orders, size of them at most in a segment.
-func (c cold) with(leavers []leaver, size int) cold {
+func (c archive) with(leavers []evictedOrder, size int) archive {
 	next := slices.Clone(c)
 	for len(leavers) > 0 {
 		n := len(next)
@@ -169,9 +169,9 @@ func (c cold) with(leavers []leaver, size int) cold {
 	return next
 }
 
-// untraded returns cold without the names of trades, which a wipe sets free.
-func (c cold) untraded() cold {
-	next := make(cold, len(c))
+// withoutTrades returns cold without the names of trades, which a wipe sets free.
+func (c archive) withoutTrades() archive {
+	next := make(archive, len(c))
 	for i, s := range c {
 		next[i] = s
 		if len(s.trades) > 0 {

@@ -63,12 +63,12 @@ func BenchmarkTakeOver(b *testing.B) {
 	take := func(b *testing.B) {
 		b.Helper()
 		c := replicatest.Connect(b, replicatest.Servers(), prefix)
-		var o *orders.Orders
+		var o *orders.Store
 		var book *order.Book
 		before := heap()
 		for b.Loop() {
 			var err error
-			if o, err = orders.OpenOrders(b.Context(), c, time.Now); err != nil {
+			if o, err = orders.Open(b.Context(), c, time.Now); err != nil {
 				b.Fatal(err)
 			}
 			book, _ = begin(b, o)

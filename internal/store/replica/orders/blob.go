@@ -20,21 +20,21 @@ import (
 // blobKind is the kind of subject of the stream of blobs: blob.<name>.<page>.
 const blobKind = "blob"
 
-// blob is where a value lies that is too large for one message. Its name is used
+// blobRef is where a value lies that is too large for one message. Its name is used
 // once, so that nobody finds half of one value and half of another.
-type blob struct {
+type blobRef struct {
 	Name  string `json:"name"`
 	Pages int    `json:"pages"`
 	Hash  string `json:"sha256"`
 }
 
-// errBlob is why a blob is not what was written.
-var errBlob = errors.New("a part of it is missing, or another than was written")
+// errCorruptBlob is why a blob is not what was written.
+var errCorruptBlob = errors.New("a part of it is missing, or another than was written")
 
-// blobs is the stream that holds them. It is apart from the stream of orders, whose
+// blobStore is the stream that holds them. It is apart from the stream of orders, whose
 // messages stay for ever: what a blob says follows from those, and only the newest
 // is of use.
-type blobs struct {
+type blobStore struct {
 	*conn.Conn
 	name string // of the stream
 
@@ -42,12 +42,12 @@ type blobs struct {
 	opened jetstream.Stream
 }
 
-func newBlobs(c *conn.Conn) *blobs {
-	return &blobs{Conn: c, name: c.StreamName("BOOKS")}
+func newBlobs(c *conn.Conn) *blobStore {
+	return &blobStore{Conn: c, name: c.StreamName("BOOKS")}
 }
 
 // stream returns the stream, made if it is not there: small accounts need none.
-func (b *blobs) stream(ctx context.Context) (jetstream.Stream, error) {
+func (b *blobStore) stream(ctx context.Context) (jetstream.Stream, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.opened != nil {
@@ -64,30 +64,30 @@ func (b *blobs) stream(ctx context.Context) (jetstream.Stream, error) {
 	return b.opened, err
 }
 
-// failed has the stream be opened anew, and made if somebody has removed it.
-func (b *blobs) failed() {
+// reopen has the stream be opened anew, and made if somebody has removed it.
+func (b *blobStore) reopen() {
 	b.mu.Lock()
 	b.opened = nil
 	b.mu.Unlock()
 }
 
-func (b *blobs) pageSubject(name string, n int) string {
+func (b *blobStore) pageSubject(name string, n int) string {
 	return b.Subject(blobKind, name, strconv.Itoa(n))
 }
 
 // put writes a value. Nobody finds it before its place is written down elsewhere.
-func (b *blobs) put(ctx context.Context, timeout time.Duration, value []byte) (blob, error) {
+func (b *blobStore) put(ctx context.Context, timeout time.Duration, value []byte) (blobRef, error) {
 	opening, cancel := context.WithTimeout(ctx, max(conn.CreateTimeout, timeout))
 	defer cancel()
 	if _, err := b.stream(opening); err != nil {
-		return blob{}, err
+		return blobRef{}, err
 	}
 	size := maxPage
 	if given := int(b.NATS().MaxPayload()); given > 0 {
 		size = min(size, given/2)
 	}
 	hash := sha256.Sum256(value)
-	put := blob{Name: rand.Text(), Pages: max(1, (len(value)+size-1)/size), Hash: hex.EncodeToString(hash[:])}
+	put := blobRef{Name: rand.Text(), Pages: max(1, (len(value)+size-1)/size), Hash: hex.EncodeToString(hash[:])}
 	err := conn.ForEach(put.Pages, func(i int) error {
 		page := value[min(i*size, len(value)):min((i+1)*size, len(value))]
 		return conn.RetryWriteFor(ctx, timeout, "keep a snapshot", func(ctx context.Context) error {
@@ -96,8 +96,8 @@ func (b *blobs) put(ctx context.Context, timeout time.Duration, value []byte) (b
 		})
 	})
 	if err != nil {
-		b.failed()
-		return blob{}, err
+		b.reopen()
+		return blobRef{}, err
 	}
 	return put, nil
 }
@@ -106,9 +106,9 @@ func (b *blobs) put(ctx context.Context, timeout time.Duration, value []byte) (b
 const maxPages = 1 << 16
 
 // get returns a value that was put.
-func (b *blobs) get(ctx context.Context, from blob) ([]byte, error) {
+func (b *blobStore) get(ctx context.Context, from blobRef) ([]byte, error) {
 	if from.Pages < 1 || from.Pages > maxPages {
-		return nil, errBlob
+		return nil, errCorruptBlob
 	}
 	stream, err := b.stream(ctx)
 	if err != nil {
@@ -120,32 +120,32 @@ func (b *blobs) get(ctx context.Context, from blob) ([]byte, error) {
 		defer cancel()
 		m, err := stream.GetLastMsgForSubject(ctx, b.pageSubject(from.Name, i))
 		if errors.Is(err, jetstream.ErrMsgNotFound) {
-			return errBlob
+			return errCorruptBlob
 		}
 		if err != nil {
 			return err
 		}
 		page := b.Seals.Unseal(ctx, conn.Message{Subject: b.pageSubject(from.Name, i), Data: m.Data, Seq: m.Sequence}, 0)
 		if page.Forged != "" {
-			return errBlob
+			return errCorruptBlob
 		}
 		pages[i] = page.Data
 		return nil
 	})
 	if err != nil {
-		b.failed()
+		b.reopen()
 		return nil, err
 	}
 	value := bytes.Join(pages, nil)
 	if hash := sha256.Sum256(value); hex.EncodeToString(hash[:]) != from.Hash {
-		return nil, errBlob
+		return nil, errCorruptBlob
 	}
 	return value, nil
 }
 
 // remove takes blobs away that nothing names any more, as far as the servers do it:
 // the next sweep takes the rest.
-func (b *blobs) remove(ctx context.Context, timeout time.Duration, names []string, options ...jetstream.StreamPurgeOpt) {
+func (b *blobStore) remove(ctx context.Context, timeout time.Duration, names []string, options ...jetstream.StreamPurgeOpt) {
 	stream, err := b.stream(ctx)
 	for _, name := range names {
 		if err == nil {
@@ -154,20 +154,20 @@ func (b *blobs) remove(ctx context.Context, timeout time.Duration, names []strin
 			cancel()
 		}
 		if err != nil {
-			b.failed()
+			b.reopen()
 			b.Log.WarnContext(ctx, "an old snapshot is not removed; it is tried at the next take-over", "error", err)
 			return
 		}
 	}
 }
 
-// sweep takes away what writers have left that ended halfway. used has the names
+// deleteOrphans takes away what writers have left that ended halfway. used has the names
 // that are written down. It is for who has just become the writer: whatever is there
 // is of those before, who can write down nothing more; what comes later is spared,
 // because it may be of who is the writer then. still says whether the caller is the
 // writer when what is there has been listed: one that was replaced by then would take
 // its successor's away.
-func (b *blobs) sweep(ctx context.Context, timeout time.Duration, used map[string]bool, still func(context.Context) error) {
+func (b *blobStore) deleteOrphans(ctx context.Context, timeout time.Duration, used map[string]bool, still func(context.Context) error) {
 	if len(used) == 0 {
 		return // there may be no stream
 	}
@@ -180,7 +180,7 @@ func (b *blobs) sweep(ctx context.Context, timeout time.Duration, used map[strin
 		err = still(ctx)
 	}
 	if err != nil {
-		b.failed()
+		b.reopen()
 		b.Log.WarnContext(ctx, "old snapshots are not looked for", "error", err)
 		return
 	}

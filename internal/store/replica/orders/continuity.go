@@ -11,35 +11,35 @@ import (
 	"candela/internal/store/replica/conn"
 )
 
-// goesOn refuses the stream of orders unless it goes on where the one was that was known
+// checkContinues refuses the stream of orders unless it goes on where the one was that was known
 // before this became the writer, and has all that was ever written to it. Otherwise
 // orders were taken away, and with them perhaps that trading is halted.
-func (o *Orders) goesOn(ctx context.Context, known conn.OrderPosition) error {
+func (o *Store) checkContinues(ctx context.Context, known conn.OrderPosition) error {
 	id := o.stream.CachedInfo().Config.Metadata[conn.StreamIDKey]
-	if known.Stream != "" && (known.Stream != id || o.fence <= known.Last) {
-		return lostOrders()
+	if known.Stream != "" && (known.Stream != id || o.fencingToken <= known.Last) {
+		return ordersLost()
 	}
 	if known.Mark > 0 {
-		switch name, err := o.nameOf(ctx, known.Mark); {
+		switch name, err := o.changeIDAt(ctx, known.Mark); {
 		case err != nil && !errors.Is(err, errForged):
 			return conn.Unavailable("look for the last order that is known", err)
 		case name != known.Name:
-			return lostOrders()
+			return ordersLost()
 		}
 	}
-	if err := o.whole(ctx); err != nil {
+	if err := o.checkComplete(ctx); err != nil {
 		return err
 	}
-	o.History.Learn(conn.OrderPosition{Stream: id, Last: o.fence})
+	o.History.Learn(conn.OrderPosition{Stream: id, Last: o.fencingToken})
 	return nil
 }
 
-// whole refuses a stream of which a message is missing, or that could lose one: nothing
+// checkComplete refuses a stream of which a message is missing, or that could lose one: nothing
 // is ever removed from it by us.
-func (o *Orders) whole(ctx context.Context) error {
+func (o *Store) checkComplete(ctx context.Context) error {
 	var info *jetstream.StreamInfo
 	err := o.RetryRead(ctx, func(ctx context.Context) (err error) {
-		if info, err = o.stream.Info(ctx); err == nil && info.State.LastSeq < o.fence {
+		if info, err = o.stream.Info(ctx); err == nil && info.State.LastSeq < o.fencingToken {
 			err = conn.ErrConflict // who answered lags behind
 		}
 		return err
@@ -54,7 +54,7 @@ func (o *Orders) whole(ctx context.Context) error {
 				"at the venue, and put the stream back from a backup of the servers, or remove it to begin without orders",
 		}
 	}
-	if !keepsAll(info.Config, o.asked) {
+	if !keepsAll(info.Config, o.wantConfig) {
 		return &fault.Error{
 			Kind: fault.Unavailable, Code: "orders_lost", Field: "stream", Value: o.name,
 			Message: "somebody has changed the stream " + o.name + " at the NATS servers so that it can lose orders, or does not take them: nothing is traded. " +
@@ -73,7 +73,7 @@ func keepsAll(c, asked jetstream.StreamConfig) bool {
 	return c.Metadata[conn.StreamIDKey] != "" && unlimited && kept && alone && slices.Equal(slices.Sorted(slices.Values(c.Subjects)), slices.Sorted(slices.Values(asked.Subjects)))
 }
 
-func lostOrders() error {
+func ordersLost() error {
 	return &fault.Error{
 		Kind: fault.Unavailable, Code: "orders_lost",
 		Message: "the NATS servers have lost orders that replicas knew, or somebody has put an older state back: nothing is traded. " +

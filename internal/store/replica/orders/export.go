@@ -13,12 +13,12 @@ import (
 
 // States returns the values of all owners, by owner and name. Where snapshots are is
 // none of them.
-func (o *Orders) States(context.Context) (map[string]map[string][]byte, error) {
+func (o *Store) States(context.Context) (map[string]map[string][]byte, error) {
 	o.mu.RLock()
 	defer o.mu.RUnlock()
 	all := make(map[string]map[string][]byte)
 	for subject, value := range o.states {
-		owner, name, err := o.named(deskKind, subject)
+		owner, name, err := o.parseSubject(deskKind, subject)
 		if err != nil {
 			return nil, err
 		}
@@ -31,7 +31,7 @@ func (o *Orders) States(context.Context) (map[string]map[string][]byte, error) {
 }
 
 // Journals returns the names of the journals of all owners, by owner.
-func (o *Orders) Journals(ctx context.Context) (map[string][]string, error) {
+func (o *Store) Journals(ctx context.Context) (map[string][]string, error) {
 	const doing = "read the journals"
 	info, err := o.stream.Info(ctx, jetstream.WithSubjectFilter(o.Subject(journalKind, ">")))
 	if err != nil {
@@ -39,7 +39,7 @@ func (o *Orders) Journals(ctx context.Context) (map[string][]string, error) {
 	}
 	all := make(map[string][]string)
 	for subject := range info.State.Subjects {
-		owner, name, err := o.named(journalKind, subject)
+		owner, name, err := o.parseSubject(journalKind, subject)
 		if err != nil {
 			return nil, err
 		}
@@ -48,8 +48,8 @@ func (o *Orders) Journals(ctx context.Context) (map[string][]string, error) {
 	return all, nil
 }
 
-// named reads the owner and the name out of a subject.
-func (o *Orders) named(kind, subject string) (owner, name string, err error) {
+// parseSubject reads the owner and the name out of a subject.
+func (o *Store) parseSubject(kind, subject string) (owner, name string, err error) {
 	first, second, ok := strings.Cut(strings.TrimPrefix(subject, o.Subject(kind, "")), ".")
 	if owner, err = conn.DecodeToken(first); ok && err == nil {
 		name, err = conn.DecodeToken(second)

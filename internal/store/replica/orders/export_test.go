@@ -13,32 +13,32 @@ import (
 const SegmentSize = segmentSize
 
 // SetSize sets how large the items of one message are at most. One is always sent.
-func (o *Orders) SetSize(n int) { o.size = n }
+func (o *Store) SetSize(n int) { o.size = n }
 
-// TakeLate writes once more that this is the writer, as a message does that was on
+// AcquireLate writes once more that this is the writer, as a message does that was on
 // its way for long.
-func (o *Orders) TakeLate(ctx context.Context) error {
-	last := o.last
-	defer func() { o.last = last }()
-	return o.take(ctx)
+func (o *Store) AcquireLate(ctx context.Context) error {
+	last := o.lastSeq
+	defer func() { o.lastSeq = last }()
+	return o.acquire(ctx)
 }
 
 // PutBlob writes a blob that nothing names, as a writer does that ends halfway.
-func (o *Orders) PutBlob(ctx context.Context, value []byte) error {
+func (o *Store) PutBlob(ctx context.Context, value []byte) error {
 	_, err := o.blobs.put(ctx, o.SnapshotTimeout, value)
 	return err
 }
 
-// FindCold has orders leave memory in steps, into segments of a size, writes and reads
+// FindArchived has orders leave memory in steps, into segments of a size, writes and reads
 // the segments, and returns how many orders are found by each of their names in the
 // right place, how many by names that none has, and how many segments there are.
-func FindCold(orders, steps, size int) (found, missed, segments int) {
-	var c cold
+func FindArchived(orders, steps, size int) (found, missed, segments int) {
+	var c archive
 	for step := range steps {
-		var leavers []leaver
+		var leavers []evictedOrder
 		for i := step * orders / steps; i < (step+1)*orders/steps; i++ {
 			n := strconv.Itoa(i)
-			leavers = append(leavers, leaver{id: n, key: "k" + n, trades: []string{"t" + n}, span: span{uint64(i), uint64(i) + 2}})
+			leavers = append(leavers, evictedOrder{id: n, key: "k" + n, trades: []string{"t" + n}, span: seqRange{uint64(i), uint64(i) + 2}})
 		}
 		c = c.with(leavers, size)
 	}
@@ -48,19 +48,19 @@ func FindCold(orders, steps, size int) (found, missed, segments int) {
 			return 0, 0, 0
 		}
 	}
-	untraded := c.untraded()
+	untraded := c.withoutTrades()
 	for i := range orders {
-		n, want := strconv.Itoa(i), []span{{uint64(i), uint64(i) + 2}}
-		if slices.Equal(c.named(idName, n), want) && slices.Equal(c.named(keyName, "k"+n), want) && slices.Equal(c.traded("t"+n), want) {
+		n, want := strconv.Itoa(i), []seqRange{{uint64(i), uint64(i) + 2}}
+		if slices.Equal(c.lookup(idName, n), want) && slices.Equal(c.lookup(keyName, "k"+n), want) && slices.Equal(c.lookupTrade("t"+n), want) {
 			found++
 		}
-		missed += len(c.named(idName, "k"+n)) + len(c.named(keyName, n)) + len(untraded.traded("t"+n))
+		missed += len(c.lookup(idName, "k"+n)) + len(c.lookup(keyName, n)) + len(untraded.lookupTrade("t"+n))
 	}
 	return found, missed, len(c)
 }
 
 // Bytes returns how large the stream of orders is.
-func (o *Orders) Bytes(ctx context.Context) (int, error) {
+func (o *Store) Bytes(ctx context.Context) (int, error) {
 	info, err := o.stream.Info(ctx)
 	if err != nil {
 		return 0, err
@@ -68,32 +68,32 @@ func (o *Orders) Bytes(ctx context.Context) (int, error) {
 	return int(info.State.Bytes), nil
 }
 
-// PlaceSnapshot keeps a book as what all events have made, whatever it is.
-func (o *Orders) PlaceSnapshot(ctx context.Context, by principal.Caller, b *order.Book) error {
+// CommitSnapshot keeps a book as what all events have made, whatever it is.
+func (o *Store) CommitSnapshot(ctx context.Context, by principal.Caller, b *order.Book) error {
 	value, err := b.Snapshot()
 	if err != nil {
 		return err
 	}
-	end, err := o.begin(ctx)
+	end, err := o.beginWrite(ctx)
 	if err != nil {
 		return err
 	}
 	defer end()
-	var form snapshotForm
+	var form snapshotRef
 	if form.Value, err = o.blobs.put(ctx, o.SnapshotTimeout, value); err != nil {
 		return err
 	}
 	if form.Spans, err = o.blobs.put(ctx, o.SnapshotTimeout, []byte("{}")); err != nil {
 		return err
 	}
-	return o.place(ctx, by, o.snapshotSubject(by.Subject), form)
+	return o.commitSnapshot(ctx, by, o.snapshotSubject(by.Subject), form)
 }
 
 // SnapshotSubject is where the place of the snapshot of a book is written.
-func (o *Orders) SnapshotSubject(owner string) string { return o.snapshotSubject(owner) }
+func (o *Store) SnapshotSubject(owner string) string { return o.snapshotSubject(owner) }
 
-// Sweep takes blobs away as who has just taken over does.
-func (o *Orders) Sweep(ctx context.Context) {
-	used, _ := o.usedBlobs()
-	o.blobs.sweep(ctx, o.SnapshotTimeout, used, o.still)
+// DeleteOrphans takes blobs away as who has just taken over does.
+func (o *Store) DeleteOrphans(ctx context.Context) {
+	used, _ := o.referencedBlobs()
+	o.blobs.deleteOrphans(ctx, o.SnapshotTimeout, used, o.verifyWriter)
 }

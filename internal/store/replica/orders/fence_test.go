@@ -106,13 +106,13 @@ func publishRaw(t *testing.T, nc *nats.Conn, stream string, expect []string) (je
 	return 0, 0
 }
 
-func place(ctx context.Context, o *orders.Orders, id string) error {
+func place(ctx context.Context, o *orders.Store, id string) error {
 	_, err := o.AppendEvents(ctx, principal.Caller{Subject: "ann"}, replicatest.Placed("ann", id))
 	return err
 }
 
 // ids lists the orders of ann, as a replay gives them.
-func ids(t *testing.T, o *orders.Orders) map[string]bool {
+func ids(t *testing.T, o *orders.Store) map[string]bool {
 	t.Helper()
 	all := make(map[string]bool)
 	for e, err := range o.OrderEvents(t.Context(), "ann") {
@@ -166,10 +166,10 @@ func TestOrders_RefuseTheWriterBefore(t *testing.T) {
 func TestOrders_RefuseTheWriterBeforeWithoutCompareAndSet(t *testing.T) {
 	t.Parallel()
 	prefix := replicatest.NewPrefix()
-	open := func() *orders.Orders {
+	open := func() *orders.Store {
 		c := replicatest.Connect(t, replicatest.Servers(), prefix)
 		replicatest.DropCompareAndSet(c)
-		o, err := orders.OpenOrders(t.Context(), c, time.Now)
+		o, err := orders.Open(t.Context(), c, time.Now)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -192,7 +192,7 @@ func TestOrders_LoseNothingBetweenWriters(t *testing.T) {
 	prefix, acknowledged := replicatest.NewPrefix(), make(map[string]bool)
 	var mu sync.Mutex
 	var wg sync.WaitGroup
-	work := func(n int, o *orders.Orders, first chan<- struct{}) {
+	work := func(n int, o *orders.Store, first chan<- struct{}) {
 		for i := 0; ; i++ {
 			id := fmt.Sprintf("%d-%d", n, i)
 			err := place(context.WithoutCancel(t.Context()), o, id)
@@ -227,7 +227,7 @@ func TestOrders_KnowTheirOwnMark(t *testing.T) {
 	t.Parallel()
 	o := replicatest.OpenOrders(t, replicatest.Servers(), replicatest.NewPrefix())
 	for _, id := range []string{"o1", "o2"} {
-		if err := errors.Join(o.TakeLate(t.Context()), o.TakeLate(t.Context()), place(t.Context(), o, id)); err != nil {
+		if err := errors.Join(o.AcquireLate(t.Context()), o.AcquireLate(t.Context()), place(t.Context(), o, id)); err != nil {
 			t.Error(err)
 		}
 	}
@@ -238,14 +238,14 @@ func TestOrders_KnowTheirOwnMark(t *testing.T) {
 
 func TestOrders_OfManyWhoOpenAtOnceOneWrites(t *testing.T) {
 	t.Parallel()
-	prefix, all := replicatest.NewPrefix(), make([]*orders.Orders, 6)
+	prefix, all := replicatest.NewPrefix(), make([]*orders.Store, 6)
 	replicatest.OpenOrders(t, replicatest.Servers(), prefix)
 	var wg sync.WaitGroup
 	for i := range all {
 		c := replicatest.Connect(t, replicatest.Servers(), prefix)
 		wg.Go(func() {
 			var err error
-			if all[i], err = orders.OpenOrders(t.Context(), c, time.Now); err != nil {
+			if all[i], err = orders.Open(t.Context(), c, time.Now); err != nil {
 				t.Error(err)
 			}
 		})
@@ -273,7 +273,7 @@ func TestOrders_LookUpWhatGotLost(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			line := replicatest.NewProxy(t, replicatest.Servers())
-			o, err := orders.OpenOrders(t.Context(), replicatest.ConnectAt(t, line.URL, replicatest.NewPrefix()), time.Now)
+			o, err := orders.Open(t.Context(), replicatest.ConnectAt(t, line.URL, replicatest.NewPrefix()), time.Now)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -353,7 +353,7 @@ func TestOrders_TakeManyEventsAtOnce(t *testing.T) {
 		t.Errorf("they are %d messages", n)
 	}
 	next := replicatest.OpenOrders(t, replicatest.Servers(), prefix)
-	for name, store := range map[string]*orders.Orders{"its writer": o, "the next": next, "the next again": next} {
+	for name, store := range map[string]*orders.Store{"its writer": o, "the next": next, "the next again": next} {
 		var got []order.Event
 		for e, err := range store.OrderEvents(t.Context(), "ann") {
 			if err != nil {

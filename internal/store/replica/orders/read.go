@@ -28,7 +28,7 @@ type page[T any] struct {
 }
 
 // pages makes messages of items.
-func (o *Orders) pages(subject string, set conn.ChangeInfo, items []json.RawMessage) ([]conn.Change, error) {
+func (o *Store) pages(subject string, set conn.ChangeInfo, items []json.RawMessage) ([]conn.Change, error) {
 	most := o.size
 	if given := int(o.NATS().MaxPayload()); given > 0 {
 		most = min(most, given/2) // the headers and what is around the items have room
@@ -55,81 +55,81 @@ func (o *Orders) pages(subject string, set conn.ChangeInfo, items []json.RawMess
 	return changes, nil
 }
 
-// fewOwners is up to how many accounts are read one by one, each from its snapshot
+// maxSeparateReplays is up to how many accounts are read one by one, each from its snapshot
 // on. There is one for each place where orders go.
-const fewOwners = 16
+const maxSeparateReplays = 16
 
 // replay reads what there was when this became the writer.
-func (o *Orders) replay(ctx context.Context) error {
+func (o *Store) replay(ctx context.Context) error {
 	const doing = "read the orders"
 	owners, err := o.readStates(ctx)
 	if err != nil {
 		return conn.Unavailable(doing, err)
 	}
-	if used, known := o.usedBlobs(); known {
-		o.blobs.sweep(ctx, o.SnapshotTimeout, used, o.still)
+	if used, known := o.referencedBlobs(); known {
+		o.blobs.deleteOrphans(ctx, o.SnapshotTimeout, used, o.verifyWriter)
 	}
 	after := make(map[string]uint64)
 	for _, owner := range owners {
-		if after[owner], err = o.load(ctx, owner); err != nil {
+		if after[owner], err = o.loadSnapshot(ctx, owner); err != nil {
 			return conn.Unavailable(doing, err)
 		}
 	}
-	if len(owners) > fewOwners {
-		return o.foldLoaded(ctx, owners, ">", after)
+	if len(owners) > maxSeparateReplays {
+		return o.replayAfterSnapshot(ctx, owners, ">", after)
 	}
 	for _, owner := range owners {
-		if err := o.foldLoaded(ctx, []string{owner}, conn.EncodeToken(owner), after); err != nil {
+		if err := o.replayAfterSnapshot(ctx, []string{owner}, conn.EncodeToken(owner), after); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// still returns an error unless this is the writer, as far as the servers know.
-func (o *Orders) still(ctx context.Context) error {
-	name, err := o.readName(ctx, func(ctx context.Context) (*jetstream.RawStreamMsg, error) {
+// verifyWriter returns an error unless this is the writer, as far as the servers know.
+func (o *Store) verifyWriter(ctx context.Context) error {
+	name, err := o.readChangeID(ctx, func(ctx context.Context) (*jetstream.RawStreamMsg, error) {
 		return o.stream.GetLastMsgForSubject(ctx, o.writer())
 	})
-	if err == nil && name != o.self {
-		return moved()
+	if err == nil && name != o.writerID {
+		return fencedError()
 	}
 	return err
 }
 
-// foldLoaded adds to the accounts of owners, whose events are those of a token of
+// replayAfterSnapshot adds to the accounts of owners, whose events are those of a token of
 // subjects, what came since they were loaded. When that does not fit, what was loaded
 // is of no use, and all their events are read.
-func (o *Orders) foldLoaded(ctx context.Context, owners []string, token string, after map[string]uint64) error {
+func (o *Store) replayAfterSnapshot(ctx context.Context, owners []string, token string, after map[string]uint64) error {
 	from, loaded := after[owners[0]], false
 	for _, owner := range owners {
 		from, loaded = min(from, after[owner]), loaded || after[owner] > 0
 	}
-	err := o.foldAll(ctx, from+1, token, after)
-	if !loaded || !unfit(err) {
+	err := o.replayEvents(ctx, from+1, token, after)
+	if !loaded || !isDataError(err) {
 		return err
 	}
 	o.Log.ErrorContext(ctx, "the snapshot of an account does not fit its events; all of them are read", "error", err)
 	for _, owner := range owners {
-		o.unload(owner)
+		o.discardSnapshot(owner)
 		delete(after, owner)
 	}
-	return o.foldAll(ctx, 1, token, after)
+	return o.replayEvents(ctx, 1, token, after)
 }
 
-// unfit reports whether an error is of what was read, and not of reading it.
-func unfit(err error) bool {
+// isDataError reports whether an error is of what was read, and not of reading it.
+func isDataError(err error) bool {
 	f := fault.Of(err)
 	return f != nil && (f.Kind != fault.Unavailable || f.Code == "store_damaged")
 }
 
 // readStates reads what desks keep, and where snapshots are, and returns who has
 // events.
-func (o *Orders) readStates(ctx context.Context) (owners []string, err error) {
-	for m, err := range o.lastOf(ctx, o.fence, o.Subject(orderKind, ">"), o.Subject(deskKind, ">")) {
+func (o *Store) readStates(ctx context.Context) (owners []string, err error) {
+	for m, err := range o.readLatest(ctx, o.fencingToken, o.Subject(orderKind, ">"), o.Subject(deskKind, ">")) {
 		ours := true
 		if err == nil && m.Forged != "" {
-			m, ours, err = o.lastOurs(ctx, m.Forged)
+			m, ours, err = o.lastSealed(ctx, m.Forged)
 		}
 		if err != nil {
 			return nil, err
@@ -153,10 +153,10 @@ func (o *Orders) readStates(ctx context.Context) (owners []string, err error) {
 	return slices.Compact(owners), nil // of a server that lags behind come more than one
 }
 
-// lastOurs returns the last message of a subject that is ours, and false when none is:
+// lastSealed returns the last message of a subject that is ours, and false when none is:
 // others have written behind it, and nothing of it may be forgotten for that.
-func (o *Orders) lastOurs(ctx context.Context, subject string) (last conn.Message, ok bool, err error) {
-	for m, err := range o.until(ctx, 1, o.fence, subject) {
+func (o *Store) lastSealed(ctx context.Context, subject string) (last conn.Message, ok bool, err error) {
+	for m, err := range o.readRange(ctx, 1, o.fencingToken, subject) {
 		if err != nil {
 			return conn.Message{}, false, err
 		}
@@ -167,8 +167,8 @@ func (o *Orders) lastOurs(ctx context.Context, subject string) (last conn.Messag
 
 // readState reads one of them. The place of a snapshot that cannot be read is as good
 // as none.
-func (o *Orders) readState(ctx context.Context, m conn.Message) error {
-	_, name, err := o.named(deskKind, m.Subject)
+func (o *Store) readState(ctx context.Context, m conn.Message) error {
+	_, name, err := o.parseSubject(deskKind, m.Subject)
 	if err != nil {
 		return err
 	}
@@ -182,35 +182,35 @@ func (o *Orders) readState(ctx context.Context, m conn.Message) error {
 		}
 		return err
 	}
-	at := placed{seq: m.Seq}
+	at := committedSnapshot{seq: m.Seq}
 	if err == nil {
-		err = json.Unmarshal(p.Items[0], &at.snapshotForm)
+		err = json.Unmarshal(p.Items[0], &at.snapshotRef)
 	}
 	if err != nil {
 		o.Log.ErrorContext(ctx, "where a snapshot is cannot be read; all events are", "message", m.Seq, "error", err)
-		at = placed{}
+		at = committedSnapshot{}
 	}
-	o.placed[m.Subject] = at
+	o.snapshots[m.Subject] = at
 	return nil
 }
 
-// foldAll adds the events of a token of subjects from a message on, but not those of
+// replayEvents adds the events of a token of subjects from a message on, but not those of
 // owners up to a number.
-func (o *Orders) foldAll(ctx context.Context, from uint64, token string, after map[string]uint64) error {
+func (o *Store) replayEvents(ctx context.Context, from uint64, token string, after map[string]uint64) error {
 	const doing = "read the orders"
-	for m, err := range o.until(ctx, from, o.fence, o.Subject(orderKind, token)) {
+	for m, err := range o.readRange(ctx, from, o.fencingToken, o.Subject(orderKind, token)) {
 		if err != nil {
 			return conn.Unavailable(doing, err)
 		}
-		if err := o.fold(ctx, m, after); err != nil {
+		if err := o.applyMessage(ctx, m, after); err != nil {
 			return conn.Corrupted(doing, fmt.Errorf("message %d of %s: %w", m.Seq, m.Subject, err))
 		}
 	}
 	return nil
 }
 
-// fold adds the events of a message.
-func (o *Orders) fold(ctx context.Context, m conn.Message, after map[string]uint64) error {
+// applyMessage adds the events of a message.
+func (o *Store) applyMessage(ctx context.Context, m conn.Message, after map[string]uint64) error {
 	owner, err := conn.DecodeToken(strings.TrimPrefix(m.Subject, o.Subject(orderKind, "")))
 	if err != nil || m.Seq <= after[owner] {
 		return err
@@ -219,21 +219,21 @@ func (o *Orders) fold(ctx context.Context, m conn.Message, after map[string]uint
 	if err := json.Unmarshal(m.Data, &p); err != nil {
 		return err
 	}
-	d := o.orders.draft(owner, o.thaw(ctx))
+	d := o.orders.draft(owner, o.archiveReader(ctx))
 	if _, err := d.add(p.Items); err != nil {
 		return err
 	}
-	o.orders.merge(d, span{m.Seq, m.Seq})
-	o.replayed[owner] = append(o.replayed[owner], p.Items...)
+	o.orders.merge(d, seqRange{m.Seq, m.Seq})
+	o.loadedEvents[owner] = append(o.loadedEvents[owner], p.Items...)
 	return nil
 }
 
-// until yields the messages of a filter from one number to another, end, which is
+// readRange yields the messages of a filter from one number to another, end, which is
 // that of a message of the filter or of a change of writers: when it has come, all
 // before it have, wherever the consumer sits.
-func (o *Orders) until(ctx context.Context, from, end uint64, filter string) iter.Seq2[conn.Message, error] {
+func (o *Store) readRange(ctx context.Context, from, end uint64, filter string) iter.Seq2[conn.Message, error] {
 	return func(yield func(conn.Message, error) bool) {
-		for m, err := range o.upTo(ctx, end, jetstream.OrderedConsumerConfig{
+		for m, err := range o.readUntil(ctx, end, jetstream.OrderedConsumerConfig{
 			FilterSubjects: []string{filter, o.writer()}, DeliverPolicy: jetstream.DeliverByStartSequencePolicy, OptStartSeq: from,
 		}) {
 			if m.Forged == "" && !yield(m, err) {
@@ -243,15 +243,15 @@ func (o *Orders) until(ctx context.Context, from, end uint64, filter string) ite
 	}
 }
 
-// lastOf is until for the last message of each subject, and perhaps some before it. It
+// readLatest is until for the last message of each subject, and perhaps some before it. It
 // may be one that is not ours.
-func (o *Orders) lastOf(ctx context.Context, end uint64, filters ...string) iter.Seq2[conn.Message, error] {
-	return o.upTo(ctx, end, jetstream.OrderedConsumerConfig{
+func (o *Store) readLatest(ctx context.Context, end uint64, filters ...string) iter.Seq2[conn.Message, error] {
+	return o.readUntil(ctx, end, jetstream.OrderedConsumerConfig{
 		FilterSubjects: append(filters, o.writer()), DeliverPolicy: jetstream.DeliverLastPerSubjectPolicy,
 	})
 }
 
-func (o *Orders) upTo(ctx context.Context, end uint64, cfg jetstream.OrderedConsumerConfig) iter.Seq2[conn.Message, error] {
+func (o *Store) readUntil(ctx context.Context, end uint64, cfg jetstream.OrderedConsumerConfig) iter.Seq2[conn.Message, error] {
 	return func(yield func(conn.Message, error) bool) {
 		for m, err := range o.Consume(ctx, o.name, cfg) {
 			if err != nil {
@@ -268,15 +268,15 @@ func (o *Orders) upTo(ctx context.Context, end uint64, cfg jetstream.OrderedCons
 
 // items yields the items of a subject from a message on, those that were there when
 // it was called.
-func items[T any](ctx context.Context, o *Orders, doing, subject string, from uint64) iter.Seq2[T, error] {
+func items[T any](ctx context.Context, o *Store, doing, subject string, from uint64) iter.Seq2[T, error] {
 	o.mu.RLock()
-	end := max(o.fence, o.wrote[subject])
+	end := max(o.fencingToken, o.lastWritten[subject])
 	o.mu.RUnlock()
 	return func(yield func(T, error) bool) {
 		if from > end {
 			return // nothing has come since
 		}
-		for m, err := range o.until(ctx, from, end, subject) {
+		for m, err := range o.readRange(ctx, from, end, subject) {
 			var p page[T]
 			if err != nil {
 				err = conn.Unavailable(doing, err)
@@ -298,17 +298,17 @@ func items[T any](ctx context.Context, o *Orders, doing, subject string, from ui
 
 // OrderEvents yields the events of an owner in the order in which they were
 // persisted.
-func (o *Orders) OrderEvents(ctx context.Context, owner string) iter.Seq2[order.Event, error] {
+func (o *Store) OrderEvents(ctx context.Context, owner string) iter.Seq2[order.Event, error] {
 	return items[order.Event](ctx, o, "read the events", o.Subject(orderKind, conn.EncodeToken(owner)), 1)
 }
 
 // Journal yields the entries of a journal from the beginning. After an error it
 // ends.
-func (o *Orders) Journal(ctx context.Context, owner, name string) iter.Seq2[[]byte, error] {
+func (o *Store) Journal(ctx context.Context, owner, name string) iter.Seq2[[]byte, error] {
 	return o.journal(ctx, owner, name, 1)
 }
 
-func (o *Orders) journal(ctx context.Context, owner, name string, from uint64) iter.Seq2[[]byte, error] {
+func (o *Store) journal(ctx context.Context, owner, name string, from uint64) iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
 		for entry, err := range items[json.RawMessage](ctx, o, "read a journal", o.Subject(journalKind, conn.EncodeToken(owner), conn.EncodeToken(name)), from) {
 			if !yield(entry, err) {
@@ -319,48 +319,48 @@ func (o *Orders) journal(ctx context.Context, owner, name string, from uint64) i
 }
 
 // State returns a value, nil when it was never set.
-func (o *Orders) State(_ context.Context, owner, name string) ([]byte, error) {
+func (o *Store) State(_ context.Context, owner, name string) ([]byte, error) {
 	o.mu.RLock()
 	defer o.mu.RUnlock()
 	return slices.Clone(o.states[o.Subject(deskKind, conn.EncodeToken(owner), conn.EncodeToken(name))]), nil
 }
 
 // OrderOwners returns who has events of orders.
-func (o *Orders) OrderOwners(context.Context) ([]string, error) {
+func (o *Store) OrderOwners(context.Context) ([]string, error) {
 	o.mu.RLock()
 	defer o.mu.RUnlock()
 	return slices.Sorted(maps.Keys(o.orders.all)), nil
 }
 
 // Order returns an order of an owner.
-func (o *Orders) Order(ctx context.Context, owner, id string) (order.Order, error) {
+func (o *Store) Order(ctx context.Context, owner, id string) (order.Order, error) {
 	o.mu.RLock()
 	a := o.orders.of(owner)
 	found, ok := a.orders[id]
-	rest := a.cold
+	rest := a.archive
 	o.mu.RUnlock()
 	if ok {
 		return found, nil
 	}
-	return o.thawed(ctx, owner, id, rest.named(idName, id), func(one order.Order) bool { return one.ID == id })
+	return o.readArchived(ctx, owner, id, rest.lookup(idName, id), func(one order.Order) bool { return one.ID == id })
 }
 
 // OrderByKey returns the order of an owner's idempotency key.
-func (o *Orders) OrderByKey(ctx context.Context, owner, key string) (order.Order, error) {
+func (o *Store) OrderByKey(ctx context.Context, owner, key string) (order.Order, error) {
 	o.mu.RLock()
 	a := o.orders.of(owner)
 	found, ok := a.orders[a.keys[key]]
-	rest := a.cold
+	rest := a.archive
 	o.mu.RUnlock()
 	if ok {
 		return found, nil
 	}
-	return o.thawed(ctx, owner, key, rest.named(keyName, key), func(one order.Order) bool { return one.Key == key })
+	return o.readArchived(ctx, owner, key, rest.lookup(keyName, key), func(one order.Order) bool { return one.Key == key })
 }
 
-// thawed returns an order that is no longer in memory.
-func (o *Orders) thawed(ctx context.Context, owner, name string, in []span, match func(order.Order) bool) (order.Order, error) {
-	found, ok, err := o.thaw(ctx)(owner, in, match)
+// readArchived returns an order that is no longer in memory.
+func (o *Store) readArchived(ctx context.Context, owner, name string, in []seqRange, match func(order.Order) bool) (order.Order, error) {
+	found, ok, err := o.archiveReader(ctx)(owner, in, match)
 	if err == nil && !ok {
 		err = orderMissing(name)
 	}
@@ -368,7 +368,7 @@ func (o *Orders) thawed(ctx context.Context, owner, name string, in []span, matc
 }
 
 // Orders returns the newest orders of an owner, newest first, of those in memory.
-func (o *Orders) Orders(_ context.Context, owner string, limit int) ([]order.Order, error) {
+func (o *Store) Orders(_ context.Context, owner string, limit int) ([]order.Order, error) {
 	o.mu.RLock()
 	defer o.mu.RUnlock()
 	return o.orders.newest(owner, limit), nil

@@ -27,21 +27,21 @@ import (
 // snapshot of its book stands; that of a journal's has its name behind it.
 const snapshotName = "snapshot"
 
-// snapshotForm is where a snapshot is.
-type snapshotForm struct {
-	Value blob   `json:"value"`
-	Spans blob   `json:"spans,omitzero"` // of a book: where its orders are, by id
-	Cold  []blob `json:"cold,omitempty"` // of a book: the segments with all other orders
+// snapshotRef is where a snapshot is.
+type snapshotRef struct {
+	Value blobRef   `json:"value"`
+	Spans blobRef   `json:"spans,omitzero"` // of a book: where its orders are, by id
+	Cold  []blobRef `json:"cold,omitempty"` // of a book: the segments with all other orders
 }
 
-// placed is a snapshot that counts.
-type placed struct {
-	snapshotForm
+// committedSnapshot is a snapshot that counts.
+type committedSnapshot struct {
+	snapshotRef
 	seq uint64 // everything before it is in the snapshot; 0 when its place cannot be read
 }
 
 // blobNames lists the names of the blobs of a snapshot.
-func (f snapshotForm) blobNames() []string {
+func (f snapshotRef) blobNames() []string {
 	names := []string{f.Value.Name}
 	if f.Spans.Name != "" {
 		names = append(names, f.Spans.Name)
@@ -52,7 +52,7 @@ func (f snapshotForm) blobNames() []string {
 	return names
 }
 
-func (o *Orders) snapshotSubject(owner string, journal ...string) string {
+func (o *Store) snapshotSubject(owner string, journal ...string) string {
 	return o.Subject(deskKind, conn.EncodeToken(owner), conn.EncodeToken(strings.Join(append([]string{snapshotName}, journal...), " ")))
 }
 
@@ -63,17 +63,17 @@ func isSnapshot(name string) bool {
 
 // SaveSnapshot keeps a book of the caller's subject that has all its events, and what
 // it has forgotten leaves memory here, too.
-func (o *Orders) SaveSnapshot(ctx context.Context, by principal.Caller, b *order.Book) error {
+func (o *Store) SaveSnapshot(ctx context.Context, by principal.Caller, b *order.Book) error {
 	value, err := b.Snapshot()
 	if err != nil {
 		return err
 	}
-	end, err := o.begin(ctx)
+	end, err := o.beginWrite(ctx)
 	if err != nil {
 		return err
 	}
 	defer end()
-	next, err := o.orders.of(by.Subject).within(b)
+	next, err := o.orders.of(by.Subject).compactTo(b)
 	if err != nil {
 		return fmt.Errorf("snapshot: %w", err)
 	}
@@ -81,24 +81,24 @@ func (o *Orders) SaveSnapshot(ctx context.Context, by principal.Caller, b *order
 	if err != nil {
 		return fmt.Errorf("snapshot: %w", err)
 	}
-	var form snapshotForm
+	var form snapshotRef
 	if form.Value, err = o.blobs.put(ctx, o.SnapshotTimeout, value); err != nil {
 		return err
 	}
 	if form.Spans, err = o.blobs.put(ctx, o.SnapshotTimeout, spans); err != nil {
 		return err
 	}
-	for _, s := range next.cold {
-		if s.kept.Name == "" {
+	for _, s := range next.archive {
+		if s.stored.Name == "" {
 			kept, err := o.blobs.put(ctx, o.SnapshotTimeout, s.encode())
 			if err != nil {
 				return err
 			}
-			s.kept = kept
+			s.stored = kept
 		}
-		form.Cold = append(form.Cold, s.kept)
+		form.Cold = append(form.Cold, s.stored)
 	}
-	if err := o.place(ctx, by, o.snapshotSubject(by.Subject), form); err != nil {
+	if err := o.commitSnapshot(ctx, by, o.snapshotSubject(by.Subject), form); err != nil {
 		return err
 	}
 	o.mu.Lock()
@@ -108,31 +108,31 @@ func (o *Orders) SaveSnapshot(ctx context.Context, by principal.Caller, b *order
 }
 
 // SaveJournalSnapshot keeps what all the entries of a journal come to.
-func (o *Orders) SaveJournalSnapshot(ctx context.Context, owner, name string, value []byte) error {
-	end, err := o.begin(ctx)
+func (o *Store) SaveJournalSnapshot(ctx context.Context, owner, name string, value []byte) error {
+	end, err := o.beginWrite(ctx)
 	if err != nil {
 		return err
 	}
 	defer end()
-	var form snapshotForm
+	var form snapshotRef
 	if form.Value, err = o.blobs.put(ctx, o.SnapshotTimeout, value); err != nil {
 		return err
 	}
-	return o.place(ctx, principal.Caller{Subject: owner}, o.snapshotSubject(owner, name), form)
+	return o.commitSnapshot(ctx, principal.Caller{Subject: owner}, o.snapshotSubject(owner, name), form)
 }
 
-// place makes a snapshot count. The caller has the turn.
-func (o *Orders) place(ctx context.Context, by principal.Caller, subject string, form snapshotForm) error {
+// commitSnapshot makes a snapshot count. The caller has the turn.
+func (o *Store) commitSnapshot(ctx context.Context, by principal.Caller, subject string, form snapshotRef) error {
 	item, err := json.Marshal(form)
 	if err != nil {
 		return fmt.Errorf("snapshot: %w", err)
 	}
-	if _, err := o.put(ctx, "keep a snapshot", subject, by, []json.RawMessage{item}); err != nil {
+	if _, err := o.appendItems(ctx, "keep a snapshot", subject, by, []json.RawMessage{item}); err != nil {
 		return err
 	}
 	o.mu.Lock()
-	before := o.placed[subject]
-	o.placed[subject] = placed{form, o.last}
+	before := o.snapshots[subject]
+	o.snapshots[subject] = committedSnapshot{form, o.lastSeq}
 	o.mu.Unlock()
 	used := form.blobNames()
 	o.blobs.remove(ctx, o.SnapshotTimeout, slices.DeleteFunc(before.blobNames(), func(name string) bool { return name == "" || slices.Contains(used, name) }))
@@ -141,14 +141,14 @@ func (o *Orders) place(ctx context.Context, by principal.Caller, subject string,
 
 // Snapshot returns what was saved last of an owner's book, nil for nothing, and the
 // events since.
-func (o *Orders) Snapshot(ctx context.Context, owner string) ([]byte, iter.Seq2[order.Event, error], error) {
+func (o *Store) Snapshot(ctx context.Context, owner string) ([]byte, iter.Seq2[order.Event, error], error) {
 	subject, events := o.snapshotSubject(owner), o.Subject(orderKind, conn.EncodeToken(owner))
 	o.mu.Lock()
-	from := o.placed[subject]
-	value, replayed := o.values[owner], o.replayed[owner]
-	delete(o.values, owner)
-	delete(o.replayed, owner)
-	fresh := o.wrote[events] == 0 && o.wrote[subject] == 0
+	from := o.snapshots[subject]
+	value, replayed := o.loadedValues[owner], o.loadedEvents[owner]
+	delete(o.loadedValues, owner)
+	delete(o.loadedEvents, owner)
+	fresh := o.lastWritten[events] == 0 && o.lastWritten[subject] == 0
 	o.mu.Unlock()
 	if fresh && replayed != nil && (value != nil || from.seq == 0) {
 		return value, func(yield func(order.Event, error) bool) {
@@ -159,7 +159,7 @@ func (o *Orders) Snapshot(ctx context.Context, owner string) ([]byte, iter.Seq2[
 			}
 		}, nil
 	}
-	value, err := o.read(ctx, from)
+	value, err := o.readSnapshot(ctx, from)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -171,11 +171,11 @@ func (o *Orders) Snapshot(ctx context.Context, owner string) ([]byte, iter.Seq2[
 
 // JournalSnapshot returns what was saved last of a journal, nil for nothing, and the
 // entries since.
-func (o *Orders) JournalSnapshot(ctx context.Context, owner, name string) ([]byte, iter.Seq2[[]byte, error], error) {
+func (o *Store) JournalSnapshot(ctx context.Context, owner, name string) ([]byte, iter.Seq2[[]byte, error], error) {
 	o.mu.RLock()
-	from := o.placed[o.snapshotSubject(owner, name)]
+	from := o.snapshots[o.snapshotSubject(owner, name)]
 	o.mu.RUnlock()
-	value, err := o.read(ctx, from)
+	value, err := o.readSnapshot(ctx, from)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -185,9 +185,9 @@ func (o *Orders) JournalSnapshot(ctx context.Context, owner, name string) ([]byt
 	return value, o.journal(ctx, owner, name, from.seq+1), nil
 }
 
-// read returns the value of a snapshot, nil when there is none or it cannot be had:
+// readSnapshot returns the value of a snapshot, nil when there is none or it cannot be had:
 // everything is read then.
-func (o *Orders) read(ctx context.Context, from placed) ([]byte, error) {
+func (o *Store) readSnapshot(ctx context.Context, from committedSnapshot) ([]byte, error) {
 	if from.seq == 0 {
 		return nil, nil
 	}
@@ -199,18 +199,18 @@ func (o *Orders) read(ctx context.Context, from placed) ([]byte, error) {
 	return nil, nil
 }
 
-// unload takes away what was loaded of an owner, and folded on top of it.
-func (o *Orders) unload(owner string) {
+// discardSnapshot takes away what was loaded of an owner, and folded on top of it.
+func (o *Store) discardSnapshot(owner string) {
 	maps.DeleteFunc(o.orders.owners, func(_, of string) bool { return of == owner })
 	delete(o.orders.all, owner)
-	delete(o.values, owner)
-	delete(o.replayed, owner)
-	delete(o.placed, o.snapshotSubject(owner))
+	delete(o.loadedValues, owner)
+	delete(o.loadedEvents, owner)
+	delete(o.snapshots, o.snapshotSubject(owner))
 }
 
-// load makes accounts of the snapshots. What cannot be read is left to the events.
-func (o *Orders) load(ctx context.Context, owner string) (after uint64, err error) {
-	from := o.placed[o.snapshotSubject(owner)]
+// loadSnapshot makes accounts of the snapshots. What cannot be read is left to the events.
+func (o *Store) loadSnapshot(ctx context.Context, owner string) (after uint64, err error) {
+	from := o.snapshots[o.snapshotSubject(owner)]
 	if from.seq == 0 {
 		return 0, nil
 	}
@@ -220,15 +220,15 @@ func (o *Orders) load(ctx context.Context, owner string) (after uint64, err erro
 			return 0, ctx.Err()
 		}
 		o.Log.ErrorContext(ctx, "the snapshot of an account cannot be used; all its events are read", "error", err)
-		delete(o.placed, o.snapshotSubject(owner))
+		delete(o.snapshots, o.snapshotSubject(owner))
 		return 0, nil
 	}
 	o.orders.set(owner, a)
-	o.values[owner], o.replayed[owner] = value, []order.Event{}
+	o.loadedValues[owner], o.loadedEvents[owner] = value, []order.Event{}
 	return from.seq, nil
 }
 
-func (o *Orders) loadAccount(ctx context.Context, owner string, from placed) (*account, []byte, error) {
+func (o *Store) loadAccount(ctx context.Context, owner string, from committedSnapshot) (*accountState, []byte, error) {
 	value, err := o.blobs.get(ctx, from.Value)
 	if err != nil {
 		return nil, nil, err
@@ -241,11 +241,11 @@ func (o *Orders) loadAccount(ctx context.Context, owner string, from placed) (*a
 	if err != nil {
 		return nil, nil, err
 	}
-	var spans map[string]span
+	var spans map[string]seqRange
 	if err := json.Unmarshal(data, &spans); err != nil {
 		return nil, nil, err
 	}
-	var rest cold
+	var rest archive
 	for _, at := range from.Cold {
 		data, err := o.blobs.get(ctx, at)
 		if err != nil {
@@ -255,18 +255,18 @@ func (o *Orders) loadAccount(ctx context.Context, owner string, from placed) (*a
 		if err != nil {
 			return nil, nil, err
 		}
-		s.kept = at
+		s.stored = at
 		rest = append(rest, s)
 	}
-	a, err := accountOf(book, spans, rest)
+	a, err := newAccountState(book, spans, rest)
 	return a, value, err
 }
 
-// usedBlobs lists the names of all blobs that count. known is false when that of one
+// referencedBlobs lists the names of all blobs that count. known is false when that of one
 // cannot be read: another version may have written it.
-func (o *Orders) usedBlobs() (used map[string]bool, known bool) {
+func (o *Store) referencedBlobs() (used map[string]bool, known bool) {
 	used = make(map[string]bool)
-	for one := range maps.Values(o.placed) {
+	for one := range maps.Values(o.snapshots) {
 		if one.seq == 0 {
 			return nil, false
 		}
@@ -277,27 +277,27 @@ func (o *Orders) usedBlobs() (used map[string]bool, known bool) {
 	return used, true
 }
 
-// thaw reads orders that are no longer in memory.
-func (o *Orders) thaw(ctx context.Context) thaw {
-	return func(owner string, in []span, match func(order.Order) bool) (frozen, bool, error) {
+// archiveReader reads orders that are no longer in memory.
+func (o *Store) archiveReader(ctx context.Context) archiveReader {
+	return func(owner string, in []seqRange, match func(order.Order) bool) (archivedOrder, bool, error) {
 		const doing = "read an order"
 		for _, at := range in {
 			orders := make(map[string]order.Order)
-			for m, err := range o.until(ctx, at.First, at.Last, o.Subject(orderKind, conn.EncodeToken(owner))) {
+			for m, err := range o.readRange(ctx, at.First, at.Last, o.Subject(orderKind, conn.EncodeToken(owner))) {
 				if err != nil {
-					return frozen{}, false, conn.Unavailable(doing, err)
+					return archivedOrder{}, false, conn.Unavailable(doing, err)
 				}
 				if err := foldOrders(orders, m.Data); err != nil {
-					return frozen{}, false, conn.Corrupted(doing, fmt.Errorf("message %d: %w", m.Seq, err))
+					return archivedOrder{}, false, conn.Corrupted(doing, fmt.Errorf("message %d: %w", m.Seq, err))
 				}
 			}
 			for _, found := range orders {
 				if match(found) {
-					return frozen{found, at}, true, nil
+					return archivedOrder{found, at}, true, nil
 				}
 			}
 		}
-		return frozen{}, false, nil
+		return archivedOrder{}, false, nil
 	}
 }
 

@@ -22,22 +22,22 @@ import (
 )
 
 // forgetful is bookOf without orders that have ended.
-func forgetful(tb testing.TB, o *orders.Orders) *order.Book {
+func forgetful(tb testing.TB, o *orders.Store) *order.Book {
 	tb.Helper()
 	b := replicatest.BookOf(tb, o)
 	b.Evict(time.Now().Add(time.Hour), 0, 0)
 	return b
 }
 
-// blobs counts the messages of the stream of blobs.
-func blobs(t *testing.T, to *natstest.Cluster, prefix string) uint64 {
+// blobStore counts the messages of the stream of blobs.
+func blobStore(t *testing.T, to *natstest.Cluster, prefix string) uint64 {
 	t.Helper()
 	return replicatest.StreamOf(t, to, prefix+"_BOOKS").CachedInfo().State.Msgs
 }
 
 // begin returns the book that a desk would begin with, and how many events it takes
 // besides the snapshot.
-func begin(tb testing.TB, o *orders.Orders) (*order.Book, int) {
+func begin(tb testing.TB, o *orders.Store) (*order.Book, int) {
 	tb.Helper()
 	data, since, err := o.Snapshot(tb.Context(), "ann")
 	if err != nil {
@@ -79,19 +79,19 @@ func TestSnapshot_OfTheWriterBefore(t *testing.T) {
 		t.Fatal(err)
 	}
 	stale := forgetful(t, former)
-	counted := blobs(t, replicatest.Servers(), prefix)
+	counted := blobStore(t, replicatest.Servers(), prefix)
 
 	other := replicatest.OpenOrders(t, replicatest.Servers(), prefix)
 	replicatest.CloseOrders(t, other, 20, 25)
 	wantFenced(t, former.SaveSnapshot(t.Context(), replicatest.Ann(), stale))
 	wantFenced(t, former.SaveSnapshot(t.Context(), replicatest.Ann(), stale))
 	wantFenced(t, former.SaveJournalSnapshot(t.Context(), "ann", "paper", []byte("stale")))
-	if n := blobs(t, replicatest.Servers(), prefix); n <= counted {
+	if n := blobStore(t, replicatest.Servers(), prefix); n <= counted {
 		t.Fatalf("%d messages: the former has not begun to write a snapshot", n)
 	}
 
 	third := replicatest.OpenOrders(t, replicatest.Servers(), prefix)
-	if n := blobs(t, replicatest.Servers(), prefix); n != counted {
+	if n := blobStore(t, replicatest.Servers(), prefix); n != counted {
 		t.Errorf("%d messages are left, want %d", n, counted)
 	}
 	b, n := begin(t, third)
@@ -130,12 +130,12 @@ func TestSnapshot_Halfway(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	counted := blobs(t, replicatest.Lone(), prefix)
+	counted := blobStore(t, replicatest.Lone(), prefix)
 	o = replicatest.OpenOrders(t, replicatest.Lone(), prefix)
 	if b, n := begin(t, o); n != 9 || len(b.Orders()) != 3 {
 		t.Errorf("it begins with %d events and %d orders", n, len(b.Orders()))
 	}
-	if n := blobs(t, replicatest.Lone(), prefix); n != counted-9 {
+	if n := blobStore(t, replicatest.Lone(), prefix); n != counted-9 {
 		t.Errorf("%d messages are left of %d", n, counted)
 	}
 	for i := range 12 {
@@ -245,7 +245,7 @@ func TestSnapshot_ManySegments(t *testing.T) {
 	t.Parallel()
 	size := longtest.Pick(1<<10, orders.SegmentSize)
 	count := 2*size + size/4
-	found, missed, segments := orders.FindCold(count, 7, size)
+	found, missed, segments := orders.FindArchived(count, 7, size)
 	if found != count || missed != 0 || segments != 3 {
 		t.Errorf("%d of %d are found, %d that were never there, in %d segments", found, count, missed, segments)
 	}
@@ -265,12 +265,12 @@ func TestSnapshot_BoundsMemory(t *testing.T) {
 		if all, err := o.Orders(t.Context(), "ann", 1000); err != nil || len(all) != 0 {
 			t.Errorf("%d orders are in memory, %v", len(all), err)
 		}
-		if n := blobs(t, replicatest.Lone(), prefix); n != 3 {
+		if n := blobStore(t, replicatest.Lone(), prefix); n != 3 {
 			t.Errorf("%d messages", n)
 		}
 	}
 	want := replicatest.BookOf(t, o)
-	for _, from := range []*orders.Orders{o, replicatest.OpenOrders(t, replicatest.Lone(), prefix)} {
+	for _, from := range []*orders.Store{o, replicatest.OpenOrders(t, replicatest.Lone(), prefix)} {
 		for i := range 50 {
 			id := fmt.Sprintf("o%d", i)
 			have, err := from.OrderByKey(t.Context(), "ann", "key of "+id)

@@ -30,7 +30,7 @@ func TestSnapshot_DoesNotFit(t *testing.T) {
 			if err := place(t.Context(), o, "open"); err != nil {
 				t.Fatal(err)
 			}
-			if err := o.PlaceSnapshot(t.Context(), replicatest.Ann(), order.NewBook("ann")); err != nil {
+			if err := o.CommitSnapshot(t.Context(), replicatest.Ann(), order.NewBook("ann")); err != nil {
 				t.Fatal(err)
 			}
 			if _, err := o.AppendEvents(t.Context(), replicatest.Ann(), []order.Event{{Kind: order.KindAccepted, OrderID: "open", At: time.Now().UTC()}}); err != nil {
@@ -72,7 +72,7 @@ func TestSnapshot_PlaceOfNoUse(t *testing.T) {
 			if err := o.SaveSnapshot(t.Context(), replicatest.Ann(), forgetful(t, o)); err != nil {
 				t.Fatal(err)
 			}
-			counted := blobs(t, replicatest.Lone(), prefix)
+			counted := blobStore(t, replicatest.Lone(), prefix)
 			if err := replicatest.WriteSealed(t.Context(), o.Conn, "ORDERS", o.SnapshotSubject("ann"), []byte(text)); err != nil {
 				t.Fatal(err)
 			}
@@ -80,7 +80,7 @@ func TestSnapshot_PlaceOfNoUse(t *testing.T) {
 			if b, n := begin(t, again); n != 9 || len(b.Orders()) != 3 {
 				t.Errorf("it begins with %d events and %d orders", n, len(b.Orders()))
 			}
-			if n := blobs(t, replicatest.Lone(), prefix); n != counted && name != "with pages that cannot be" {
+			if n := blobStore(t, replicatest.Lone(), prefix); n != counted && name != "with pages that cannot be" {
 				t.Errorf("%d messages are left of %d", n, counted)
 			}
 			if err := again.SaveSnapshot(t.Context(), replicatest.Ann(), forgetful(t, again)); err != nil {
@@ -164,9 +164,9 @@ func TestSnapshot_SweepOfAFormerWriter(t *testing.T) {
 	if err := other.SaveSnapshot(t.Context(), replicatest.Ann(), forgetful(t, other)); err != nil {
 		t.Fatal(err)
 	}
-	counted := blobs(t, replicatest.Servers(), prefix)
-	former.Sweep(t.Context())
-	if n := blobs(t, replicatest.Servers(), prefix); n != counted {
+	counted := blobStore(t, replicatest.Servers(), prefix)
+	former.DeleteOrphans(t.Context())
+	if n := blobStore(t, replicatest.Servers(), prefix); n != counted {
 		t.Errorf("%d messages are left of %d", n, counted)
 	}
 	if _, n := begin(t, replicatest.OpenOrders(t, replicatest.Servers(), prefix)); n != 0 {

@@ -44,7 +44,7 @@ func runOrders(t *testing.T, to *natstest.Cluster, dirs *replicatest.Dirs, journ
 		for _, of := range journals {
 			papertest.RunJournal(t, func(tb testing.TB) broker.Journal {
 				tb.Helper()
-				return replicatest.Journal{Orders: replicatest.OpenOrders(tb, to, prefix), Owner: of[0], Name: of[1]}
+				return replicatest.Journal{Store: replicatest.OpenOrders(tb, to, prefix), Owner: of[0], Name: of[1]}
 			})
 		}
 	})
@@ -71,12 +71,12 @@ func TestTwoServersOfThree_KeepThePromises(t *testing.T) {
 	for range 16 {
 		c := replicatest.Connect(t, three, replicatest.NewPrefix())
 		orderDirs.Ready = append(orderDirs.Ready, replicatest.PrefixOf(c))
-		makers = append(makers, func() error { _, err := orders.OpenOrders(t.Context(), c, time.Now); return err })
+		makers = append(makers, func() error { _, err := orders.Open(t.Context(), c, time.Now); return err })
 	}
 	for range 24 {
 		c := replicatest.Connect(t, three, replicatest.NewPrefix())
 		alertDirs.Ready = append(alertDirs.Ready, replicatest.PrefixOf(c))
-		makers = append(makers, func() error { _, err := alerts.OpenStore(t.Context(), c, time.Now); return err })
+		makers = append(makers, func() error { _, err := alerts.Open(t.Context(), c, time.Now); return err })
 	}
 	for some := range slices.Chunk(makers, len(makers)/4) {
 		made.Go(func() {

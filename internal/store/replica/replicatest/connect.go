@@ -78,7 +78,7 @@ func StaleReads(c *conn.Conn, reads int) {
 }
 
 // HoldHeartbeats keeps a replica's heartbeats from the servers until release is called.
-func HoldHeartbeats(m *member.Members) (release func()) {
+func HoldHeartbeats(m *member.Group) (release func()) {
 	c := m.Conn()
 	return controlOf(c).Replace(c.Subject("member."), c.Subject("nobody."), -1)
 }

@@ -56,10 +56,10 @@ func unreadable(t *testing.T, sealed bool) {
 	if list, err := replicatest.OpenLogins(t, replicatest.Servers(), prefix).Tokens(t.Context(), "ann", now); err != nil || len(list) != 1 || list[0].ID != tok.ID {
 		t.Errorf("the tokens are %v, %v", list, err)
 	}
-	if names, err := member.Replicas(t.Context(), conn); err != nil || !slices.Equal(names, []string{"a"}) {
+	if names, err := member.Names(t.Context(), conn); err != nil || !slices.Equal(names, []string{"a"}) {
 		t.Errorf("the replicas are %v, %v", names, err)
 	}
-	b, err := member.Join(t.Context(), conn, member.Who{Name: "b", Account: "owner"}, replicatest.Quiet())
+	b, err := member.Join(t.Context(), conn, member.Info{Name: "b", Account: "owner"}, replicatest.Quiet())
 	if err != nil {
 		t.Fatalf("join: %v", err)
 	}

@@ -28,20 +28,20 @@ import (
 )
 
 // Join makes a member of a prefix on a connection of its own.
-func Join(tb testing.TB, to *natstest.Cluster, prefix, name string) (*member.Members, *conn.Conn) {
+func Join(tb testing.TB, to *natstest.Cluster, prefix, name string) (*member.Group, *conn.Conn) {
 	tb.Helper()
 	conn := Connect(tb, to, prefix)
-	m, err := member.Join(tb.Context(), conn, member.Who{Name: name}, Quiet())
+	m, err := member.Join(tb.Context(), conn, member.Info{Name: name}, Quiet())
 	if err != nil {
 		tb.Fatal(err)
 	}
 	tb.Cleanup(m.Close)
-	m.Enter(tb.Context())
+	m.Activate(tb.Context())
 	return m, conn
 }
 
 // Agree waits until the members know each other and nobody else, and who owns.
-func Agree(tb testing.TB, members ...*member.Members) {
+func Agree(tb testing.TB, members ...*member.Group) {
 	tb.Helper()
 	Eventually(tb, "the members agree on who they are", func() bool {
 		for _, m := range members {
@@ -59,11 +59,11 @@ func Agree(tb testing.TB, members ...*member.Members) {
 }
 
 // OwnedShard returns a name that a member owns.
-func OwnedShard(tb testing.TB, m *member.Members) string {
+func OwnedShard(tb testing.TB, m *member.Group) string {
 	tb.Helper()
 	for i := range 1000 {
 		name := "name/" + strconv.Itoa(i)
-		if _, mine := m.Owner(name); mine {
+		if _, mine := m.ShardOwner(name); mine {
 			return name
 		}
 	}
@@ -74,7 +74,7 @@ func OwnedShard(tb testing.TB, m *member.Members) string {
 // OpenStore opens the store of a prefix on a connection of its own.
 func OpenStore(tb testing.TB, to *natstest.Cluster, prefix string) *alerts.Store {
 	tb.Helper()
-	s, err := alerts.OpenStore(tb.Context(), Connect(tb, to, prefix), time.Now)
+	s, err := alerts.Open(tb.Context(), Connect(tb, to, prefix), time.Now)
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -91,9 +91,9 @@ func PriceAlert(i int) alert.Alert {
 }
 
 // OpenOrders takes over the orders of a prefix on a connection of its own.
-func OpenOrders(tb testing.TB, to *natstest.Cluster, prefix string) *orders.Orders {
+func OpenOrders(tb testing.TB, to *natstest.Cluster, prefix string) *orders.Store {
 	tb.Helper()
-	o, err := orders.OpenOrders(tb.Context(), Connect(tb, to, prefix), time.Now)
+	o, err := orders.Open(tb.Context(), Connect(tb, to, prefix), time.Now)
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -119,7 +119,7 @@ func Placed(owner, id string) []order.Event {
 }
 
 // CloseOrders places orders of ann from one number to another and has them rejected.
-func CloseOrders(tb testing.TB, o *orders.Orders, from, to int) {
+func CloseOrders(tb testing.TB, o *orders.Store, from, to int) {
 	tb.Helper()
 	for i := from; i < to; i++ {
 		id := "o" + strconv.Itoa(i)
@@ -131,7 +131,7 @@ func CloseOrders(tb testing.TB, o *orders.Orders, from, to int) {
 }
 
 // BookOf is what all events of ann make.
-func BookOf(tb testing.TB, o *orders.Orders) *order.Book {
+func BookOf(tb testing.TB, o *orders.Store) *order.Book {
 	tb.Helper()
 	b := order.NewBook("ann")
 	for e, err := range o.OrderEvents(tb.Context(), "ann") {
@@ -144,7 +144,7 @@ func BookOf(tb testing.TB, o *orders.Orders) *order.Book {
 
 // Journal is one of the shared ones, as the paper account sees it.
 type Journal struct {
-	*orders.Orders
+	*orders.Store
 	Owner, Name string
 }
 
@@ -164,15 +164,15 @@ func (j Journal) Snapshot(ctx context.Context) ([]byte, iter.Seq2[[]byte, error]
 	return j.JournalSnapshot(ctx, j.Owner, j.Name)
 }
 
-func OpenLogins(tb testing.TB, to *natstest.Cluster, prefix string) *logins.Tokens {
+func OpenLogins(tb testing.TB, to *natstest.Cluster, prefix string) *logins.Store {
 	tb.Helper()
 	return OpenLoginsAs(tb, to, prefix, oauthtest.Owner(tb))
 }
 
 // OpenLoginsAs opens the tokens as a replica with that passphrase does.
-func OpenLoginsAs(tb testing.TB, to *natstest.Cluster, prefix string, owner *oauth.Passphrase) *logins.Tokens {
+func OpenLoginsAs(tb testing.TB, to *natstest.Cluster, prefix string, owner *oauth.Passphrase) *logins.Store {
 	tb.Helper()
-	s, err := logins.OpenTokens(tb.Context(), Connect(tb, to, prefix), owner, oauth.MaxTokens, Quiet())
+	s, err := logins.Open(tb.Context(), Connect(tb, to, prefix), owner, oauth.MaxTokens, Quiet())
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -195,7 +195,7 @@ func IssueToken(tb testing.TB, s oauth.Store, name string, now time.Time) oauth.
 }
 
 // WaitEnded waits until a replica no longer takes a token.
-func WaitEnded(t *testing.T, s *logins.Tokens, tok oauth.Token, now time.Time) {
+func WaitEnded(t *testing.T, s *logins.Store, tok oauth.Token, now time.Time) {
 	t.Helper()
 	Eventually(t, "the token is not taken any more", func() bool {
 		_, err := s.Token(t.Context(), tok.Hash, now)
@@ -204,7 +204,7 @@ func WaitEnded(t *testing.T, s *logins.Tokens, tok oauth.Token, now time.Time) {
 }
 
 // LookUp returns a token as a replica knows it, from the servers if need be.
-func LookUp(tb testing.TB, s *logins.Tokens, tok oauth.Token, now time.Time) (oauth.Token, error) {
+func LookUp(tb testing.TB, s *logins.Store, tok oauth.Token, now time.Time) (oauth.Token, error) {
 	tb.Helper()
 	return Insist(tb, func() (oauth.Token, error) { return s.Token(tb.Context(), tok.Hash, now) })
 }

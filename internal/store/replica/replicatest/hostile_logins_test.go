@@ -15,7 +15,7 @@ import (
 )
 
 // known waits until a replica knows a token.
-func known(t *testing.T, s *logins.Tokens, tok oauth.Token, now time.Time) {
+func known(t *testing.T, s *logins.Store, tok oauth.Token, now time.Time) {
 	t.Helper()
 	replicatest.Eventually(t, "the replica knows the token", func() bool {
 		all, err := s.Tokens(t.Context(), tok.Grant.Subject, now)
@@ -29,7 +29,7 @@ func known(t *testing.T, s *logins.Tokens, tok oauth.Token, now time.Time) {
 }
 
 // ended waits until a replica refuses a token.
-func ended(t *testing.T, s *logins.Tokens, tok oauth.Token, now time.Time) {
+func ended(t *testing.T, s *logins.Store, tok oauth.Token, now time.Time) {
 	t.Helper()
 	replicatest.Eventually(t, "the token has ended", func() bool {
 		_, err := s.Token(t.Context(), tok.Hash, now)
@@ -164,7 +164,7 @@ func TestHostileNATS_SaysOfNoCallThatNothingWasDone(t *testing.T) {
 	}
 	got := make(chan error, 1)
 	go func() {
-		_, err := a.Ask(t.Context(), replicatest.OwnedShard(t, b), "desk.place", nil)
+		_, err := a.Call(t.Context(), replicatest.OwnedShard(t, b), "desk.place", nil)
 		got <- err
 	}()
 	<-begun

@@ -24,7 +24,7 @@ type halted struct {
 	stranger
 	prefix, guard, order string
 	writer, other        *conn.Conn
-	orders               *orders.Orders
+	orders               *orders.Store
 }
 
 func newHalted(t *testing.T) *halted {
@@ -33,12 +33,12 @@ func newHalted(t *testing.T) *halted {
 	b64 := base64.RawURLEncoding.EncodeToString
 	h.guard = h.prefix + ".desk." + b64([]byte("ann")) + "." + b64([]byte("guard"))
 	h.order = h.prefix + ".order." + b64([]byte("ann"))
-	var a, b *member.Members
+	var a, b *member.Group
 	a, h.writer = replicatest.Join(t, replicatest.Lone(), h.prefix, "a")
 	b, h.other = replicatest.Join(t, replicatest.Lone(), h.prefix, "b")
 	replicatest.Agree(t, a, b)
 	var err error
-	if h.orders, err = orders.OpenOrders(t.Context(), h.writer, time.Now); err != nil {
+	if h.orders, err = orders.Open(t.Context(), h.writer, time.Now); err != nil {
 		t.Fatal(err)
 	}
 	replicatest.CloseOrders(t, h.orders, 0, 2)
@@ -75,7 +75,7 @@ func (h *halted) update(cfg jetstream.StreamConfig) {
 func (h *halted) refusedBy(replicas ...*conn.Conn) {
 	h.t.Helper()
 	for _, one := range replicas {
-		o, err := orders.OpenOrders(h.t.Context(), one, time.Now)
+		o, err := orders.Open(h.t.Context(), one, time.Now)
 		if f := fault.Of(err); f != nil && f.Code == "orders_lost" {
 			continue
 		}
@@ -161,7 +161,7 @@ func TestHostileNATS_AcknowledgesNoHalt(t *testing.T) {
 	h.refusedBy(h.other)
 	cfg.Subjects = whole
 	h.update(cfg)
-	if _, err := orders.OpenOrders(t.Context(), h.other, time.Now); err != nil {
+	if _, err := orders.Open(t.Context(), h.other, time.Now); err != nil {
 		t.Errorf("what was acknowledged is there: %v", err)
 	}
 }
@@ -196,7 +196,7 @@ func TestHostileNATS_PutsNoOlderOrdersBack(t *testing.T) {
 		h.write(h.order, []byte("junk"))
 	}
 	h.refusedBy(h.other, h.writer)
-	_, err := orders.OpenOrders(t.Context(), h.other, time.Now)
+	_, err := orders.Open(t.Context(), h.other, time.Now)
 	if f := fault.Of(err); f == nil || !strings.Contains(f.Message, "wait half a minute") {
 		t.Errorf("the way out is %v", err)
 	}
@@ -211,7 +211,7 @@ func TestOrders_StreamKeepsItsIdentity(t *testing.T) {
 	ids := make(map[string]bool)
 	for range 3 {
 		for _, one := range []*conn.Conn{first, replicatest.Connect(t, replicatest.Lone(), prefix)} {
-			if _, err := orders.OpenOrders(t.Context(), one, time.Now); err != nil {
+			if _, err := orders.Open(t.Context(), one, time.Now); err != nil {
 				t.Fatal(err)
 			}
 			ids[replicatest.StreamOf(t, replicatest.Lone(), prefix+"_ORDERS").CachedInfo().Config.Metadata["candela_id"]] = true

@@ -63,10 +63,10 @@ func NotExecuted(t *testing.T, by *conn.Conn, kind string) {
 }
 
 // tokensOn opens the tokens on a connection of their own, which it returns, too.
-func tokensOn(t *testing.T, prefix string) (*logins.Tokens, *conn.Conn) {
+func tokensOn(t *testing.T, prefix string) (*logins.Store, *conn.Conn) {
 	t.Helper()
 	conn := replicatest.Connect(t, replicatest.Lone(), prefix)
-	s, err := logins.OpenTokens(t.Context(), conn, nil, 100, replicatest.Quiet())
+	s, err := logins.Open(t.Context(), conn, nil, 100, replicatest.Quiet())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -91,7 +91,7 @@ func TestHostileNATS_MakesNoToken(t *testing.T) {
 	by.write(subject+moved.Hash.Hex(), by.row(prefix+"_TOKENS", subject+tok.Hash.Hex()))
 	NotExecuted(t, conn, "row")
 	fresh, _ := tokensOn(t, prefix)
-	for name, at := range map[string]*logins.Tokens{"running": s, "started since": fresh} {
+	for name, at := range map[string]*logins.Store{"running": s, "started since": fresh} {
 		for _, one := range []oauth.Token{mine, moved} {
 			if got, err := replicatest.LookUp(t, at, one, now); !errors.Is(err, oauth.ErrNotFound) {
 				t.Errorf("%s: a token of a stranger is %+v, %v", name, got, err)
@@ -196,7 +196,7 @@ func TestHostileNATS_LearnsNoKey(t *testing.T) {
 	b, _ := replicatest.Join(t, replicatest.Lone(), prefix, "b")
 	replicatest.Agree(t, a, b)
 	b.Handle("keep", replicatest.Answering("a secret answer "))
-	if _, err := a.Ask(t.Context(), replicatest.OwnedShard(t, b), "keep", []byte("a secret question")); err != nil {
+	if _, err := a.Call(t.Context(), replicatest.OwnedShard(t, b), "keep", []byte("a secret question")); err != nil {
 		t.Fatal(err)
 	}
 	if err := by.nc.Flush(); err != nil {
@@ -246,7 +246,7 @@ func TestHostileNATS_CallsNobody(t *testing.T) {
 	if err := by.nc.Flush(); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := a.Ask(t.Context(), replicatest.OwnedShard(t, b), "desk.resume", []byte("{}")); err != nil {
+	if _, err := a.Call(t.Context(), replicatest.OwnedShard(t, b), "desk.resume", []byte("{}")); err != nil {
 		t.Fatal(err)
 	}
 	call, err := calls.NextMsg(replicatest.Patience)
@@ -294,9 +294,9 @@ func TestHostileNATS_AnswersNoCall(t *testing.T) {
 	if err := by.nc.Flush(); err != nil {
 		t.Fatal(err)
 	}
-	got, err := a.Ask(t.Context(), replicatest.OwnedShard(t, b), "who", nil)
+	got, err := a.Call(t.Context(), replicatest.OwnedShard(t, b), "who", nil)
 	close(held)
-	if !errors.Is(err, member.ErrUnanswered) {
+	if !errors.Is(err, member.ErrOutcomeUnknown) {
 		t.Errorf("got %q, %v", got, err)
 	}
 	NotExecuted(t, conn, "answer")
@@ -333,7 +333,7 @@ func TestHostileNATS_NoCallIsCarriedOutTwice(t *testing.T) {
 	asked := make(chan struct{})
 	go func() {
 		defer close(asked)
-		_, _ = a.Ask(ctx, replicatest.OwnedShard(t, b), "desk.place", nil)
+		_, _ = a.Call(ctx, replicatest.OwnedShard(t, b), "desk.place", nil)
 	}()
 	NotExecuted(t, conn, "call") // the second attempt
 	stop()
@@ -350,7 +350,7 @@ func TestHostileNATS_UndoesNoHalt(t *testing.T) {
 	t.Parallel()
 	prefix := replicatest.NewPrefix()
 	conn := replicatest.Connect(t, replicatest.Lone(), prefix)
-	o, err := orders.OpenOrders(t.Context(), conn, time.Now)
+	o, err := orders.Open(t.Context(), conn, time.Now)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -374,7 +374,7 @@ func TestHostileNATS_UndoesNoHalt(t *testing.T) {
 	by.write(orderSubject, []byte(`{"items":[{"kind":"created"}]}`))
 	by.write(prefix+".order.stranger", []byte(`{}`))
 	replicatest.CloseOrders(t, o, 2, 3) // the writer goes on
-	for name, at := range map[string]*orders.Orders{"the writer": o, "who takes over": replicatest.OpenOrders(t, replicatest.Lone(), prefix)} {
+	for name, at := range map[string]*orders.Store{"the writer": o, "who takes over": replicatest.OpenOrders(t, replicatest.Lone(), prefix)} {
 		state, err := at.State(t.Context(), "ann", "guard")
 		if err != nil || string(state) != `{"halted":true}` {
 			t.Errorf("%s: the state is %s, %v", name, state, err)
@@ -394,7 +394,7 @@ func TestHostileNATS_DeletedOrdersEndTrading(t *testing.T) {
 	a, first := replicatest.Join(t, replicatest.Lone(), prefix, "a")
 	b, other := replicatest.Join(t, replicatest.Lone(), prefix, "b")
 	replicatest.Agree(t, a, b)
-	o, err := orders.OpenOrders(t.Context(), first, time.Now)
+	o, err := orders.Open(t.Context(), first, time.Now)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -404,7 +404,7 @@ func TestHostileNATS_DeletedOrdersEndTrading(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, one := range []*conn.Conn{first, first, other} {
-		_, err = orders.OpenOrders(t.Context(), one, time.Now)
+		_, err = orders.Open(t.Context(), one, time.Now)
 		if f := fault.Of(err); f == nil || f.Code != "orders_lost" {
 			t.Errorf("the orders are opened: %v", err)
 		}
@@ -432,7 +432,7 @@ func TestToken_RevokedAtOneReplicaEndsACallAtAnother(t *testing.T) {
 	})
 	asked := make(chan error, 1)
 	go func() {
-		_, err := a.Ask(principal.WithToken(t.Context(), tok.Hash.Hex()), replicatest.OwnedShard(t, b), "wait", nil)
+		_, err := a.Call(principal.WithToken(t.Context(), tok.Hash.Hex()), replicatest.OwnedShard(t, b), "wait", nil)
 		asked <- err
 	}()
 	<-begun

@@ -99,7 +99,7 @@ func TestPermissions_AreEnoughForAReplica(t *testing.T) {
 		CA: filepath.Join(dir, "ca.pem"), Cert: filepath.Join(dir, "candela.pem"), Key: filepath.Join(dir, "candela-key.pem"),
 	}
 	var conns [2]*conn.Conn
-	var members [2]*member.Members
+	var members [2]*member.Group
 	for i := range conns {
 		conn, err := conn.Connect(t.Context(), cfg, logger)
 		if err != nil {
@@ -107,18 +107,18 @@ func TestPermissions_AreEnoughForAReplica(t *testing.T) {
 		}
 		t.Cleanup(conn.Close)
 		conns[i] = conn
-		if members[i], err = member.Join(t.Context(), conn, member.Who{Name: "one"}, logger); err != nil {
+		if members[i], err = member.Join(t.Context(), conn, member.Info{Name: "one"}, logger); err != nil {
 			t.Fatal(err)
 		}
 		t.Cleanup(members[i].Close)
-		members[i].Enter(t.Context())
+		members[i].Activate(t.Context())
 	}
 	replicatest.Agree(t, members[:]...)
 	members[1].Handle("who", replicatest.Answering("b "))
-	if got, err := members[0].Ask(t.Context(), replicatest.OwnedShard(t, members[1]), "who", []byte("x")); err != nil || string(got) != "b x" {
+	if got, err := members[0].Call(t.Context(), replicatest.OwnedShard(t, members[1]), "who", []byte("x")); err != nil || string(got) != "b x" {
 		t.Errorf("the other replica answers %q, %v", got, err)
 	}
-	tokens, err := logins.OpenTokens(t.Context(), conns[0], oauthtest.Owner(t), 100, logger)
+	tokens, err := logins.Open(t.Context(), conns[0], oauthtest.Owner(t), 100, logger)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -127,7 +127,7 @@ func TestPermissions_AreEnoughForAReplica(t *testing.T) {
 	if n, err := tokens.RevokeAll(t.Context(), time.Now()); err != nil || n != 1 {
 		t.Errorf("%d logins ended, %v", n, err)
 	}
-	store, err := alerts.OpenStore(t.Context(), conns[0], time.Now)
+	store, err := alerts.Open(t.Context(), conns[0], time.Now)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -135,12 +135,12 @@ func TestPermissions_AreEnoughForAReplica(t *testing.T) {
 	if _, err := store.PruneEntries(t.Context(), time.Now().Add(time.Hour), 10, 10); err != nil {
 		t.Error(err)
 	}
-	tail, err := store.OpenTail(t.Context(), alerts.TailConfig{Restore: func(uint64, []notify.Entry) {}, Publish: func([]notify.Entry) {}, Log: logger})
+	tail, err := store.OpenChangeFeed(t.Context(), alerts.ChangeFeedConfig{Restore: func(uint64, []notify.Entry) {}, Publish: func([]notify.Entry) {}, Log: logger})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(tail.Close)
-	keeper, err := inbox.OpenKeeper(t.Context(), conns[0], logger)
+	keeper, err := inbox.Open(t.Context(), conns[0], logger)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -149,7 +149,7 @@ func TestPermissions_AreEnoughForAReplica(t *testing.T) {
 		t.Error(err)
 	}
 	for range 2 {
-		orders, err := orders.OpenOrders(t.Context(), conns[0], time.Now)
+		orders, err := orders.Open(t.Context(), conns[0], time.Now)
 		if err != nil {
 			t.Fatal(err)
 		}

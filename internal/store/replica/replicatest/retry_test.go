@@ -21,15 +21,15 @@ func TestOpen_WaitsForServersThatStart(t *testing.T) {
 	three.Kill(1)
 	ends := make(chan error, 3)
 	go func() {
-		_, err := alerts.OpenStore(t.Context(), conns[0], time.Now)
+		_, err := alerts.Open(t.Context(), conns[0], time.Now)
 		ends <- err
 	}()
 	go func() {
-		_, err := orders.OpenOrders(t.Context(), conns[1], time.Now)
+		_, err := orders.Open(t.Context(), conns[1], time.Now)
 		ends <- err
 	}()
 	go func() {
-		m, err := member.Join(t.Context(), conns[2], member.Who{Name: "c"}, replicatest.Quiet())
+		m, err := member.Join(t.Context(), conns[2], member.Info{Name: "c"}, replicatest.Quiet())
 		if err == nil {
 			m.Close()
 		}

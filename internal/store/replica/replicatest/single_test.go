@@ -22,7 +22,7 @@ func TestAlone_TheServerBeginsAnew(t *testing.T) {
 	one.Kill(0)
 	replicatest.Restart(t, one, 0)
 	beat := time.Now()
-	replicatest.Eventually(t, "heartbeats are taken again", func() bool { return a.Beat().After(beat) && b.Beat().After(beat) })
+	replicatest.Eventually(t, "heartbeats are taken again", func() bool { return a.LastHeartbeat().After(beat) && b.LastHeartbeat().After(beat) })
 	replicatest.Agree(t, a, b)
 	replicatest.WaitEnded(t, s, tok, now)
 	replicatest.WaitEnded(t, other, tok, now)

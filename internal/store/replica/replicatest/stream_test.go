@@ -38,7 +38,7 @@ func TestOpenStore_RefusesAnotherSchema(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			_, err = alerts.OpenStore(t.Context(), replicatest.Connect(t, replicatest.Servers(), prefix), time.Now)
+			_, err = alerts.Open(t.Context(), replicatest.Connect(t, replicatest.Servers(), prefix), time.Now)
 			if fault.KindOf(err) != fault.Unsupported {
 				t.Errorf("got %v", err)
 			}
@@ -58,7 +58,7 @@ func TestOpenStore_SaysThatTheSecretIsAnother(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer conn.Close()
-	_, err = alerts.OpenStore(t.Context(), conn, time.Now)
+	_, err = alerts.Open(t.Context(), conn, time.Now)
 	if f := fault.Of(err); f == nil || f.Code != "cluster_secret" || !strings.Contains(f.Message, "--cluster-secret-file") {
 		t.Errorf("got %v", err)
 	}
