@@ -146,7 +146,7 @@ func (t *ChangeFeed) applyMessage(ctx context.Context, m conn.Message) (entry no
 		a, err = r.Alert.alert()
 	}
 	if err != nil {
-		t.cfg.Log.ErrorContext(ctx, "a message about an alert cannot be read", "subject", m.Subject, "number", m.Seq, "error", err)
+		t.cfg.Log.ErrorContext(ctx, "alert change skipped: cannot decode", "subject", m.Subject, "number", m.Seq, "error", err)
 		return notify.Entry{}, false
 	}
 	t.mu.Lock()
@@ -159,7 +159,7 @@ func (t *ChangeFeed) applyMessage(ctx context.Context, m conn.Message) (entry no
 		t.recent.add(m.Seq, a.ID)
 		if err := t.index.Add(a); err != nil && !t.index.Has(a.ID) {
 			// Such as an indicator that this version does not have.
-			t.cfg.Log.ErrorContext(ctx, "an alert cannot be listed", "alert_id", a.ID, "owner", a.Owner, "error", err)
+			t.cfg.Log.ErrorContext(ctx, "alert not indexed: unsupported definition", "alert_id", a.ID, "owner", a.Owner, "error", err)
 		}
 	}
 	t.enqueue(n)
@@ -178,7 +178,7 @@ func (t *ChangeFeed) enqueue(n alertChange) {
 // reset forgets everything: the servers have lost what they held, and it will be read
 // from the beginning.
 func (t *ChangeFeed) reset(ctx context.Context) {
-	t.cfg.Log.ErrorContext(ctx, "the servers have lost alerts and notifications that were acknowledged")
+	t.cfg.Log.ErrorContext(ctx, "acknowledged alerts and notifications lost by the NATS servers")
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for _, a := range t.index.Where(func(alert.Dependency) bool { return true }) {

@@ -98,7 +98,7 @@ func (a *Coordinator) Run(ctx context.Context, e Engine) {
 		var again <-chan time.Time
 		news := a.cfg.ChangeFeed.pendingReady()
 		if err != nil {
-			a.cfg.Log.WarnContext(ctx, "alerts are not taken over yet", "error", err)
+			a.cfg.Log.WarnContext(ctx, "alert takeover failed; retrying", "error", err)
 			again, news = time.After(table.RestartDelay), nil
 		}
 		select {

@@ -161,16 +161,16 @@ func dial(ctx context.Context, cfg Config, log *slog.Logger) (*nats.Conn, error)
 			if nc.IsClosed() {
 				return // by us
 			}
-			log.WarnContext(ctx, "the connection to NATS is lost", "error", err)
+			log.WarnContext(ctx, "NATS connection lost", "error", err)
 		}),
 		nats.ReconnectHandler(func(nc *nats.Conn) {
-			log.InfoContext(ctx, "connected to NATS again", "server", nc.ConnectedServerName())
+			log.InfoContext(ctx, "NATS reconnected", "server", nc.ConnectedServerName())
 			if err := checkVersion(nc.ConnectedServerVersion()); err != nil {
-				log.ErrorContext(ctx, "a NATS server of the cluster is too old", "server", nc.ConnectedServerName(), "error", err)
+				log.ErrorContext(ctx, "unsupported NATS server version", "server", nc.ConnectedServerName(), "error", err)
 			}
 		}),
 		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) {
-			log.WarnContext(ctx, "NATS reports an error", "error", err)
+			log.WarnContext(ctx, "NATS client error", "error", err)
 		}),
 	}
 	options = append(options, nats.CustomInboxPrefix(cfg.inbox()))

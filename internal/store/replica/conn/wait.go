@@ -23,7 +23,7 @@ func ConnectWait(ctx context.Context, cfg Config, log *slog.Logger) (*Conn, erro
 		if err == nil || fault.KindOf(err) != fault.Unavailable || time.Since(began) > maxConnectWait {
 			return conn, err
 		}
-		log.WarnContext(ctx, "no NATS server answers yet", "error", err)
+		log.WarnContext(ctx, "waiting for NATS", "error", err)
 		if err := retry.Sleep(ctx, connectRetryEvery); err != nil {
 			return nil, err
 		}

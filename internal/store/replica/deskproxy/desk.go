@@ -152,7 +152,7 @@ func (d *Desk) runDesk(ctx, hard context.Context, orders *orders.Store) error {
 		halting.Go(func() {
 			// One that fails leaves it to the replicas beside which the files are.
 			if _, err := running.Halt(ctx, "the file "+files[0], "it is there"); err != nil {
-				d.cfg.Log.ErrorContext(ctx, "a halt file is there and trading could not be halted; it is tried again", "file", files[0], "error", err)
+				d.cfg.Log.ErrorContext(ctx, "halt file found but halting failed; retrying", "file", files[0], "error", err)
 			}
 			begin()
 		})

@@ -116,10 +116,10 @@ func (d *Desk) waitHaltFiles(ctx context.Context) []string {
 			return files
 		}
 		if !told {
-			d.cfg.Log.WarnContext(ctx, "trading waits for a replica to say whether a halt file lies there, or to count as dead", "replicas", silent, "at_most", haltFileMaxWait)
+			d.cfg.Log.WarnContext(ctx, "trading start delayed: waiting for halt-file status", "replicas", silent, "at_most", haltFileMaxWait)
 		}
 		if retry.Sleep(asking, haltFileRetryEvery) != nil {
-			d.cfg.Log.WarnContext(ctx, "trading begins although a replica does not say whether a halt file lies there; a file there halts trading when that replica sees it",
+			d.cfg.Log.WarnContext(ctx, "trading started without halt-file status of unresponsive replicas; a halt file there takes effect once that replica reports it",
 				"replicas", silent)
 			return nil
 		}
@@ -175,7 +175,7 @@ func (d *Desk) watchHaltFile(ctx context.Context) {
 		}
 		_, err := d.Halt(ctx, "the file "+file, "it is there")
 		if err != nil && told && ctx.Err() == nil {
-			d.cfg.Log.ErrorContext(ctx, "the halt file is here and trading could not be halted; it is tried again", "error", err)
+			d.cfg.Log.ErrorContext(ctx, "halt file found but halting failed; retrying", "error", err)
 		}
 		told = err == nil
 	}

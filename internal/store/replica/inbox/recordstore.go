@@ -51,7 +51,7 @@ func (k *RecordStore) Watch(ctx context.Context, apply func(records.Record)) err
 		}
 		r, err := k.record(m)
 		if err != nil {
-			k.log.ErrorContext(ctx, "what is shared of notifications has a name that cannot be read", "subject", m.Subject, "error", err)
+			k.log.ErrorContext(ctx, "shared record skipped: invalid subject", "subject", m.Subject, "error", err)
 			return
 		}
 		apply(r)

@@ -53,7 +53,7 @@ func (t *Store) applyMessage(ctx context.Context, m conn.Message) {
 		t.table.Seals.Refuse(ctx, conn.ReplayedRow, m.Subject, err)
 		t.rewriteEnd(ctx, m)
 	case err != nil:
-		t.log.ErrorContext(ctx, "a token cannot be read", "error", err)
+		t.log.ErrorContext(ctx, "login record skipped: cannot decode", "error", err)
 	}
 }
 

@@ -24,7 +24,7 @@ const maxFormer = 8
 const (
 	reasonPassphrase = "the owner's passphrase was changed"
 	reasonOwner      = "the owner has ended them"
-	reasonServers    = "the NATS servers have begun anew"
+	reasonServers    = "NATS servers restarted"
 )
 
 // loginGeneration is a time in which logins hold. Every code and token names the one that it was
@@ -247,7 +247,7 @@ func (t *Store) matchesPassphrase(ctx context.Context, hash string) (bool, error
 
 func (t *Store) warnReplaced(ctx context.Context) {
 	if t.owner != nil && !t.generation.Load().passphraseMatches {
-		t.log.ErrorContext(ctx, "the owner's passphrase was replaced by that of another replica: this one takes none until it is started with the new one, or with one that never counted")
+		t.log.ErrorContext(ctx, "passphrase outdated; sign-in disabled on this replica until it is restarted with the current passphrase or a new one")
 	}
 }
 
@@ -311,7 +311,7 @@ func (t *Store) countStored(ctx context.Context, known int, counts func(oauth.To
 	})
 	kept, err := table.ReadAll(ctx, t.table, doing, t.table.Subject(tokenKind, "*"), 0, read)
 	if err != nil {
-		t.log.WarnContext(ctx, "the tokens that have ended were not counted; it is told how many were known here", "error", err)
+		t.log.WarnContext(ctx, "revoked tokens not counted; reporting those known to this replica", "error", err)
 		return known
 	}
 	return len(kept)
@@ -374,7 +374,7 @@ func (t *Store) checkPassphrase(ctx context.Context) {
 		}
 		ours, err := t.matchesPassphrase(ctx, p.Owner)
 		if err != nil {
-			t.log.ErrorContext(ctx, "whether the passphrase counts is not known", "error", err)
+			t.log.ErrorContext(ctx, "passphrase check failed; sign-in disabled on this replica", "error", err)
 			return
 		}
 		if !ours || t.switchTo(newCurrentGeneration(p.loginGeneration, p.seq, true), p) {
@@ -448,7 +448,7 @@ func (t *Store) supersedes(ctx context.Context, before *currentGeneration, e log
 func (t *Store) purgeRevoked(ctx context.Context, seq uint64) {
 	for _, kind := range []string{codeKind, tokenKind} {
 		if err := t.table.Purge(context.WithoutCancel(ctx), t.table.Subject(kind, "*"), seq); err != nil {
-			t.log.WarnContext(ctx, "what has ended stays in the servers' memory until its time is over", "what", kind, "error", err)
+			t.log.WarnContext(ctx, "purging revoked logins failed; they expire on their own", "what", kind, "error", err)
 		}
 	}
 }

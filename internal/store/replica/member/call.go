@@ -281,7 +281,7 @@ func (m *Group) dispatch(ctx context.Context, name, method string, body []byte) 
 	// A call that breaks one replica must not go on to break the next.
 	defer func() {
 		if p := recover(); p != nil {
-			m.log.ErrorContext(ctx, "a call of another replica panics", "method", method, "panic", p, "stack", string(debug.Stack()))
+			m.log.ErrorContext(ctx, "call handler panicked", "method", method, "panic", p, "stack", string(debug.Stack()))
 			err = fmt.Errorf("%s panics: %v", method, p)
 		}
 	}()
@@ -313,7 +313,7 @@ func (m *Group) reply(call incoming, body []byte, failed error) {
 		err = m.table.NATS().PublishMsg(answer)
 	}
 	if err != nil && m.ctx.Err() == nil {
-		m.log.WarnContext(m.ctx, "an answer to another replica cannot be sent", "method", call.Method, "error", err)
+		m.log.WarnContext(m.ctx, "sending a reply failed", "method", call.Method, "error", err)
 	}
 }
 

@@ -250,7 +250,7 @@ func (m *Group) heartbeatOnce() {
 	}
 	if err != nil {
 		if !m.heartbeatFailing.Swap(true) { // once, not every second
-			m.log.WarnContext(m.ctx, "the servers do not take the heartbeat", "error", err)
+			m.log.WarnContext(m.ctx, "heartbeat failed", "error", err)
 		}
 		return
 	}
@@ -276,7 +276,7 @@ func (m *Group) apply(ctx context.Context, one conn.Message) {
 	var form heartbeat
 	if len(one.Data) > 0 {
 		if err := json.Unmarshal(one.Data, &form); err != nil {
-			m.log.ErrorContext(ctx, "a heartbeat cannot be read", "member", id, "error", err)
+			m.log.ErrorContext(ctx, "heartbeat skipped: cannot decode", "member", id, "error", err)
 			return
 		}
 	}
@@ -295,14 +295,14 @@ func (m *Group) apply(ctx context.Context, one conn.Message) {
 		}
 	case len(one.Data) == 0:
 		if p := m.peers[id]; p != nil {
-			m.log.InfoContext(ctx, "a member has left", "member", id, "name", p.Name)
+			m.log.InfoContext(ctx, "replica left", "member", id, "name", p.Name)
 			delete(m.peers, id)
 		}
 	case m.peers[id] == nil:
 		m.log.InfoContext(ctx, "a member has come", "member", id, "name", form.Name)
 		m.peers[id] = &peer{heartbeat: form}
 		if form.Account != "" && form.Account == m.self.Account && form.Policy != m.self.Policy {
-			m.log.WarnContext(ctx, "a member trades by another policy: which one counts changes with who trades", "member", id, "name", form.Name)
+			m.log.WarnContext(ctx, "trading policies differ between replicas; the trading replica's policy applies", "member", id, "name", form.Name)
 		}
 	default:
 		if form.Link != m.peers[id].Link {
@@ -323,7 +323,7 @@ func (m *Group) countMissed(ctx context.Context, at time.Time) {
 	m.lastCounted = at
 	for id, p := range m.peers {
 		if p.missed++; p.missed >= deadAfterBeats {
-			m.log.WarnContext(ctx, "a member is silent and counts as dead", "member", id, "name", p.Name)
+			m.log.WarnContext(ctx, "replica declared dead: heartbeats missed", "member", id, "name", p.Name)
 			delete(m.peers, id)
 		}
 	}
@@ -372,7 +372,7 @@ func (m *Group) Changed() <-chan struct{} {
 func (m *Group) Activate(ctx context.Context) {
 	m.setInactive(false)
 	if err := m.announce(ctx); err != nil {
-		m.log.WarnContext(ctx, "the other replicas hear with the next heartbeat that this one is ready", "error", err)
+		m.log.WarnContext(ctx, "announcing readiness failed; sent with the next heartbeat", "error", err)
 	}
 }
 
@@ -403,7 +403,7 @@ func (m *Group) Close() {
 		return
 	}
 	if err := m.calls.Unsubscribe(); err != nil && !errors.Is(err, nats.ErrConnectionClosed) {
-		m.log.WarnContext(m.ctx, "listening to other replicas does not end", "error", err)
+		m.log.WarnContext(m.ctx, "closing the call subscription failed", "error", err)
 	}
 	m.wg.Wait()
 	ctx := context.WithoutCancel(m.ctx)

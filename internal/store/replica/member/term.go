@@ -58,17 +58,17 @@ func (m *Group) runTerm(ctx context.Context, name string, wait time.Duration, wo
 		}
 	}()
 	defer func() { cancel(); <-watched }()
-	m.log.InfoContext(ctx, "this replica becomes the owner", "name", name)
+	m.log.InfoContext(ctx, "shard acquired", "name", name)
 	began := time.Now()
 	err := work(ctx)
 	if time.Since(began) >= maxRestartDelay {
 		wait = heartbeatEvery
 	}
 	if ctx.Err() != nil {
-		m.log.InfoContext(ctx, "this replica is the owner no longer", "name", name)
+		m.log.InfoContext(ctx, "shard released", "name", name)
 		return wait
 	}
-	m.log.WarnContext(ctx, "what an owner does has ended early; it begins again", "name", name, "after", wait, "error", err)
+	m.log.WarnContext(ctx, "shard work failed; restarting", "name", name, "after", wait, "error", err)
 	_ = retry.Sleep(ctx, wait)
 	if serversUnavailable(err) {
 		return wait

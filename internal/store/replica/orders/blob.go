@@ -155,7 +155,7 @@ func (b *blobStore) remove(ctx context.Context, timeout time.Duration, names []s
 		}
 		if err != nil {
 			b.reopen()
-			b.Log.WarnContext(ctx, "an old snapshot is not removed; it is tried at the next take-over", "error", err)
+			b.Log.WarnContext(ctx, "old snapshot not deleted; retried at the next takeover", "error", err)
 			return
 		}
 	}
@@ -181,7 +181,7 @@ func (b *blobStore) deleteOrphans(ctx context.Context, timeout time.Duration, us
 	}
 	if err != nil {
 		b.reopen()
-		b.Log.WarnContext(ctx, "old snapshots are not looked for", "error", err)
+		b.Log.WarnContext(ctx, "orphaned snapshots not checked", "error", err)
 		return
 	}
 	left := make(map[string]bool)

@@ -77,6 +77,6 @@ func ordersLost() error {
 	return &fault.Error{
 		Kind: fault.Unavailable, Code: "orders_lost",
 		Message: "the NATS servers have lost orders that replicas knew, or somebody has put an older state back: nothing is traded. " +
-			"Compare the account at the venue, stop all replicas, wait half a minute after the last one has stopped, and start them anew",
+			"Compare the account at the venue, stop all replicas, wait half a minute after the last one has stopped, and start them again",
 	}
 }

@@ -109,7 +109,7 @@ func (o *Store) replayAfterSnapshot(ctx context.Context, owners []string, token 
 	if !loaded || !isDataError(err) {
 		return err
 	}
-	o.Log.ErrorContext(ctx, "the snapshot of an account does not fit its events; all of them are read", "error", err)
+	o.Log.ErrorContext(ctx, "account snapshot inconsistent; replaying all events", "error", err)
 	for _, owner := range owners {
 		o.discardSnapshot(owner)
 		delete(after, owner)
@@ -187,7 +187,7 @@ func (o *Store) readState(ctx context.Context, m conn.Message) error {
 		err = json.Unmarshal(p.Items[0], &at.snapshotRef)
 	}
 	if err != nil {
-		o.Log.ErrorContext(ctx, "where a snapshot is cannot be read; all events are", "message", m.Seq, "error", err)
+		o.Log.ErrorContext(ctx, "snapshot reference unreadable; replaying all events", "message", m.Seq, "error", err)
 		at = committedSnapshot{}
 	}
 	o.snapshots[m.Subject] = at

@@ -195,7 +195,7 @@ func (o *Store) readSnapshot(ctx context.Context, from committedSnapshot) ([]byt
 	if err == nil || ctx.Err() != nil {
 		return value, ctx.Err()
 	}
-	o.Log.ErrorContext(ctx, "a snapshot cannot be used; everything is read", "error", err)
+	o.Log.ErrorContext(ctx, "snapshot unusable; replaying all events", "error", err)
 	return nil, nil
 }
 
@@ -219,7 +219,7 @@ func (o *Store) loadSnapshot(ctx context.Context, owner string) (after uint64, e
 		if ctx.Err() != nil {
 			return 0, ctx.Err()
 		}
-		o.Log.ErrorContext(ctx, "the snapshot of an account cannot be used; all its events are read", "error", err)
+		o.Log.ErrorContext(ctx, "account snapshot unusable; replaying all events", "error", err)
 		delete(o.snapshots, o.snapshotSubject(owner))
 		return 0, nil
 	}

@@ -53,7 +53,7 @@ func (f *Follower) Run(ctx context.Context, last uint64) {
 		if ctx.Err() != nil {
 			return
 		}
-		f.Log.WarnContext(ctx, "following is interrupted", "what", f.Name, "error", err)
+		f.Log.WarnContext(ctx, "stream follower interrupted; restarting", "what", f.Name, "error", err)
 		if retry.Sleep(ctx, RestartDelay) != nil {
 			return
 		}

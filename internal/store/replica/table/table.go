@@ -60,7 +60,7 @@ func (t *Table) recreate(ctx context.Context, lost error) error {
 	if t.cfg.Storage != jetstream.MemoryStorage || !errors.Is(lost, jetstream.ErrStreamNotFound) {
 		return lost
 	}
-	t.Log.WarnContext(ctx, "the servers have begun anew and what they held in memory is gone", "stream", t.Name)
+	t.Log.WarnContext(ctx, "in-memory stream lost: NATS servers restarted; recreating", "stream", t.Name)
 	_, err := t.Conn.OpenStream(ctx, t.cfg)
 	return err
 }
@@ -193,7 +193,7 @@ func SkipCorrupt[T any](ctx context.Context, t *Table, doing string, read func(c
 	return func(m conn.Message) (T, bool, error) {
 		value, ok, err := read(m)
 		if err != nil {
-			t.Log.ErrorContext(ctx, "a message cannot be read and is passed over", "doing", doing, "subject", m.Subject, "number", m.Seq, "error", err)
+			t.Log.ErrorContext(ctx, "message skipped: cannot decode", "doing", doing, "subject", m.Subject, "number", m.Seq, "error", err)
 		}
 		return value, ok && err == nil, nil
 	}
