@@ -161,7 +161,7 @@ func TestCluster_AChangedPassphraseEndsAllLogins(t *testing.T) {
 		browser := r.Browser()
 		return browser.Decide(browser.Open(oauthtest.Query(r.Known())), "passphrase", passphrase).Status
 	}
-	waitFor(t, func() bool { return strings.Contains(a.Log.String(), "this one takes none") })
+	waitFor(t, func() bool { return strings.Contains(a.Log.String(), "sign-in disabled on this replica") })
 	for _, passphrase := range []string{c.passphrase, changed.passphrase} {
 		if got := decide(a, passphrase); got != http.StatusServiceUnavailable {
 			t.Errorf("the replica with the former passphrase: %d", got)

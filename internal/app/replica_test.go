@@ -178,7 +178,7 @@ func TestCluster_OneThatCannotStartInterruptsNobody(t *testing.T) {
 	t.Cleanup(venue.Close)
 	c := newCast(t, "--trade", "--binance-url", venue.URL)
 	first := c.start()
-	waitFor(t, func() bool { return strings.Contains(first.Log.String(), "becomes the owner") })
+	waitFor(t, func() bool { return strings.Contains(first.Log.String(), "shard acquired") })
 	_, port, _ := strings.Cut(strings.TrimPrefix(first.url, "http://"), ":")
 	for range longtest.Pick(2, 4) {
 		cfg, err := LoadConfig(config.Input{
@@ -198,7 +198,7 @@ func TestCluster_OneThatCannotStartInterruptsNobody(t *testing.T) {
 		}
 	}
 	c.seenBy(first) // and with it everyone who came before
-	if strings.Contains(first.Log.String(), "owner no longer") {
+	if strings.Contains(first.Log.String(), "shard released") {
 		t.Error("a replica that never started took something over")
 	}
 }
@@ -372,7 +372,7 @@ func TestCluster_AStopHandsOverAndTellsClients(t *testing.T) {
 	if ended < 0 || !strings.Contains(log[ended:], `reason="server stops"`) {
 		t.Fatalf("the stream did not end with the server: %s", log)
 	}
-	if strings.Contains(log[ended:], "the owner no longer") || strings.Contains(log, "drain incomplete") {
+	if strings.Contains(log[ended:], "shard released") || strings.Contains(log, "drain incomplete") {
 		t.Errorf("something was handed over after the stream had ended: %s", log)
 	}
 	use(t, b.url, token, "set_alert", `{"symbol":"BTCUSDT","condition":{"price_above":3.5},"note":"second"}`)

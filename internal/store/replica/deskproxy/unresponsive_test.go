@@ -54,7 +54,7 @@ func TestDesk_TradesBesideASilentReplica(t *testing.T) {
 	if files := a.SoughtHaltFiles(t.Context()); len(files) > 0 {
 		t.Errorf("it found %v", files)
 	}
-	if line := "trading begins although a replica does not say"; !strings.Contains(log.String(), line) {
+	if line := "trading started without halt-file status"; !strings.Contains(log.String(), line) {
 		t.Errorf("the log does not say %q: %s", line, log.String())
 	}
 }

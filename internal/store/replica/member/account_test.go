@@ -71,10 +71,10 @@ func TestJoin_WarnsOfAnotherPolicy(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(first.Close)
-	if log := joined("p1"); strings.Contains(log, "another policy") {
+	if log := joined("p1"); strings.Contains(log, "trading policies differ") {
 		t.Errorf("the log is %s", log)
 	}
-	if log := joined("p2"); !strings.Contains(log, "another policy") {
+	if log := joined("p2"); !strings.Contains(log, "trading policies differ") {
 		t.Errorf("the log is %s", log)
 	}
 }

@@ -162,7 +162,7 @@ func TestPermissions_AreEnoughForAReplica(t *testing.T) {
 			}
 		}
 	}
-	if text := strings.ToLower(log.String()); strings.Contains(text, "permission") || strings.Contains(text, "not removed") {
+	if text := strings.ToLower(log.String()); strings.Contains(text, "permission") || strings.Contains(text, "not deleted") {
 		t.Errorf("a permission is missing: %s", text)
 	}
 }
