@@ -8,21 +8,19 @@ import (
 	"candela/internal/kit/strictjson"
 )
 
-// AlertTriggered is the method of the one notification that clients are sent.
+// AlertTriggered is the method of the only notification that clients receive.
 const AlertTriggered = "notifications/alert_triggered"
 
-// Event is a notification on its way to clients. It is encoded once, in the form
-// that a server-sent event has, and shared by all who get it: a client costs no
-// encoding. What its methods return is read-only.
+// An Event is an encoded notification. It is encoded once, as a server-sent event, and
+// shared by all its receivers. Its byte slices are read-only.
 type Event struct {
 	frame  []byte
-	data   int // where the message begins in frame
-	params int // where its params begin
+	data   int // offset of the message in frame
+	params int // offset of its params
 }
 
-// NewEvent returns the notification of a method with the given params, which must
-// be one JSON object without line breaks. A client that lost its connection names
-// the id to go on after it.
+// NewEvent encodes a notification. params must be one JSON object without line breaks. A
+// client that lost its connection resumes after id.
 func NewEvent(id uint64, method string, params []byte) Event {
 	frame := make([]byte, 0, len(params)+len(method)+96)
 	frame = append(frame, "event: message\nid: "...)
@@ -39,37 +37,36 @@ func NewEvent(id uint64, method string, params []byte) Event {
 	return e
 }
 
-// Frame is the event as a stream over HTTP carries it, with the empty line that
-// ends it.
+// Frame returns the server-sent event, including the empty line that ends it.
 func (e Event) Frame() []byte { return e.frame }
 
-// Line is the message alone and the line feed that ends it, as stdio carries it.
+// Line returns the message and its line feed, as stdio carries it.
 func (e Event) Line() []byte { return e.frame[e.data : len(e.frame)-1] }
 
-// Params is what the message tells.
+// Params returns the params of the message.
 func (e Event) Params() []byte { return e.frame[e.params : len(e.frame)-len("}\n\n")] }
 
-// Streams is where notifications come from. It must be safe for concurrent use.
+// Streams opens streams of notifications. It is safe for concurrent use.
 type Streams interface {
-	// Open begins the caller's stream after the event with the id lastEventID. An
-	// empty id, or one that is not known, goes on where the last stream ended. A
-	// caller has one stream: an earlier one gives nothing from here on.
+	// Open starts the caller's stream after lastEventID, or at the stored cursor if that
+	// ID is empty or unknown. A token has one stream: the previous one delivers nothing
+	// more.
 	Open(ctx context.Context, caller principal.Caller, lastEventID string) (Stream, error)
 }
 
-// Stream is one client's way through its notifications. It is pulled: a client
-// that reads slowly falls behind and holds nobody up. One goroutine uses it.
+// A Stream reads one client's notifications. A slow client delays nobody else. One goroutine
+// uses it.
 type Stream interface {
-	// Ready delivers when Take may have something, at first always. It is closed
-	// when another stream of the caller has taken over somewhere else.
+	// Ready receives when Take may return events, and once at the start. It is closed when
+	// another stream of the caller has taken over at another replica.
 	Ready() <-chan struct{}
 
-	// Take appends to dst what comes next, oldest first and not more than fits
-	// one write, and nothing when nothing waits. What it gave before counts as
-	// delivered from now on, so it is called again after each successful write.
+	// Take appends the next events to dst, oldest first and no more than fit one write. The
+	// events of the previous call count as delivered, so call it after each successful
+	// write.
 	Take(dst []Event) []Event
 
-	// Close ends the stream. What Take gave last is not delivered and will be
-	// given to the next stream.
+	// Close ends the stream. The events of the last Take count as undelivered and go to the
+	// next stream.
 	Close()
 }

@@ -11,18 +11,16 @@ import (
 	"candela/internal/kit/fault"
 )
 
-// guard decides which addresses a receiver may have. An operator who mistypes a
-// URL, or a name whose owner points it at the operator's own network, must not turn
-// this program into a way into that network. The rule is asked about the address
-// that is about to be connected to, after it was resolved, so that a name cannot
-// mean one thing when it is checked and another when it is used.
+// guard decides which addresses a receiver may have, so that a mistyped URL or a hostile DNS
+// name does not open a way into the operator's network. It checks the resolved address just
+// before the connection, so that a name cannot change between check and use.
 type guard struct {
-	local   bool // the URL names this machine, and means nothing else
+	local   bool // the URL names this machine
 	plain   bool // the URL is http
-	private bool // the operator allows networks of their own
+	private bool // the operator allows private networks
 }
 
-// newGuard returns the rule for a URL, or what is wrong with the URL itself.
+// newGuard returns the guard of a URL, or an error if the URL is not allowed.
 func newGuard(u *url.URL, private bool) (guard, error) {
 	literal, err := netip.ParseAddr(u.Hostname())
 	g := guard{
@@ -40,7 +38,7 @@ func newGuard(u *url.URL, private bool) (guard, error) {
 	return g, nil
 }
 
-// control is asked by the dialer about each address before it connects.
+// control is called by the dialer with each address before it connects.
 func (g guard) control(_ context.Context, _, address string, _ syscall.RawConn) error {
 	to, err := netip.ParseAddrPort(address)
 	if err != nil {
@@ -68,23 +66,23 @@ func (g guard) check(addr netip.Addr) error {
 	return nil
 }
 
-// refusal says why nothing was sent.
+// refusal is the reason why nothing was sent.
 func refusal(format string, args ...any) error {
 	return &fault.Error{Kind: fault.Invalid, Code: "address_refused", Message: fmt.Sprintf(format, args...)}
 }
 
-// kind is what an address is good for.
+// kind classifies an address.
 type kind uint8
 
 const (
 	public   kind = iota // reachable from anywhere
 	loopback             // this machine
-	private              // a network of the operator's
-	special              // nobody whom anyone would send an alert to
+	private              // a network of the operator
+	special              // never a receiver
 )
 
-// kindOf sorts an address by the registries of special addresses (RFC 6890 and
-// those that update it). An IPv4 address inside an IPv6 one counts as itself.
+// kindOf classifies an address by the registries of special addresses (RFC 6890 and its
+// updates). An IPv4 address embedded in an IPv6 address counts as IPv4.
 func kindOf(addr netip.Addr) kind {
 	addr = inner(addr)
 	for _, row := range addresses() {
@@ -98,9 +96,8 @@ func kindOf(addr netip.Addr) kind {
 	return special
 }
 
-// inner returns the IPv4 address that an IPv6 address stands for, mapped or behind
-// a translator (RFC 6052), without which a network of IPv6 alone reaches no IPv4
-// host. A zone, which only addresses of one link have, is dropped.
+// inner returns the IPv4 address that an IPv6 address embeds, mapped or translated (RFC 6052).
+// A zone, which only link-local addresses have, is dropped.
 func inner(addr netip.Addr) netip.Addr {
 	addr = addr.Unmap().WithZone("")
 	if netip.MustParsePrefix("64:ff9b::/96").Contains(addr) {
@@ -110,7 +107,7 @@ func inner(addr netip.Addr) netip.Addr {
 	return addr
 }
 
-// globalUnicast is what has been given out of IPv6 so far.
+// globalUnicast is the assigned part of IPv6.
 func globalUnicast() netip.Prefix { return netip.MustParsePrefix("2000::/3") }
 
 type addressRow struct {
@@ -118,13 +115,13 @@ type addressRow struct {
 	kind   kind
 }
 
-// addresses lists the exceptions; the first row that fits decides.
+// addresses lists the exceptions; the first matching row decides.
 func addresses() []addressRow {
 	rows := []struct {
 		prefix string
 		kind   kind
 	}{
-		// Where clouds keep the credentials of a machine, in whatever range.
+		// Metadata services of clouds, which hold credentials.
 		{"169.254.169.254/32", special},
 		{"169.254.170.2/32", special},
 		{"100.100.100.200/32", special},
@@ -138,7 +135,7 @@ func addresses() []addressRow {
 		{"10.0.0.0/8", private},
 		{"172.16.0.0/12", private},
 		{"192.168.0.0/16", private}, // RFC 1918
-		{"100.64.0.0/10", private},  // RFC 6598: behind a carrier's translator, and many a private overlay
+		{"100.64.0.0/10", private},  // RFC 6598: carrier-grade NAT and private overlays
 		{"fc00::/7", private},       // RFC 4193
 
 		{"0.0.0.0/8", special},
@@ -165,7 +162,7 @@ func addresses() []addressRow {
 	return out
 }
 
-// dialer connects where the guard allows it. resolver is nil for the system's.
+// dialer connects to addresses that the guard allows. A nil resolver is the system's.
 func (g guard) dialer(resolver *net.Resolver) *net.Dialer {
 	return &net.Dialer{Timeout: dialTimeout, Resolver: resolver, ControlContext: g.control}
 }

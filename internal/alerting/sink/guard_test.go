@@ -108,7 +108,7 @@ func TestNewReceiver_RefusalsDoNotQuoteTheURL(t *testing.T) {
 	}
 }
 
-// zone is what a name server tells of a name. It is safe for concurrent use.
+// zone holds the addresses of a DNS name. It is safe for concurrent use.
 type zone struct {
 	mu    sync.Mutex
 	addrs []netip.Addr
@@ -140,11 +140,10 @@ func (z *zone) questions() int {
 	return z.asked
 }
 
-// resolver answers each question for an IPv4 address with what it is told to, as a
-// name server does that wants to be believed once.
+// resolver returns scripted answers to IPv4 lookups, as a hostile name server would.
 func resolver(t *testing.T) (*net.Resolver, *zone) {
 	t.Helper()
-	told := new(zone)
+	records := new(zone)
 	serve := func(conn net.PacketConn) {
 		buf := make([]byte, 512)
 		for {
@@ -161,7 +160,7 @@ func resolver(t *testing.T) (*net.Resolver, *zone) {
 			if q := m.Questions[0]; q.Type == dnsmessage.TypeA {
 				m.Answers = []dnsmessage.Resource{{
 					Header: dnsmessage.ResourceHeader{Name: q.Name, Class: q.Class},
-					Body:   &dnsmessage.AResource{A: told.answer().As4()},
+					Body:   &dnsmessage.AResource{A: records.answer().As4()},
 				}}
 			}
 			packed, err := m.Pack()
@@ -188,16 +187,16 @@ func resolver(t *testing.T) (*net.Resolver, *zone) {
 	return &net.Resolver{PreferGo: true, Dial: func(ctx context.Context, _, _ string) (net.Conn, error) {
 		var d net.Dialer
 		return d.DialContext(ctx, "udp", conn.LocalAddr().String())
-	}}, told
+	}}, records
 }
 
 // receiver returns a webhook whose host name is what a zone says, at the port of a
 // server on this machine. Nothing leaves it: a connection that is allowed to another
 // address fails.
-func receiver(t *testing.T, private bool) (_ *Receiver, told *zone, reached <-chan got) {
+func receiver(t *testing.T, private bool) (_ *Receiver, records *zone, reached <-chan got) {
 	t.Helper()
 	address, arrived := listen(t, nil)
-	names, told := resolver(t)
+	names, records := resolver(t)
 	r, err := NewWebhook("https://hooks.example"+address[strings.LastIndex(address, ":"):]+"/x", secret.New("secret"), private)
 	if err != nil {
 		t.Fatal(err)
@@ -218,7 +217,7 @@ func receiver(t *testing.T, private bool) (_ *Receiver, told *zone, reached <-ch
 	transport := newTransport(dialer)
 	transport.DisableKeepAlives = true // every request asks for the name
 	r.transport = transport
-	return r, told, arrived
+	return r, records, arrived
 }
 
 // TestReceiver_ChecksTheAddressItConnectsTo lets a name turn from one address into
@@ -235,10 +234,10 @@ func TestReceiver_ChecksTheAddressItConnectsTo(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r, told, reached := receiver(t, tc.private)
+			r, records, reached := receiver(t, tc.private)
 			delivered := 0
 			for i, want := range tc.want {
-				told.set(tc.answers[i])
+				records.set(tc.answers[i])
 				_, err := r.Test(t.Context(), time.Now())
 				if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
 					t.Errorf("request %d: %v, want %q", i, err, want)
@@ -246,7 +245,7 @@ func TestReceiver_ChecksTheAddressItConnectsTo(t *testing.T) {
 				if want == "" {
 					delivered++
 				}
-				if told.questions() == 0 {
+				if records.questions() == 0 {
 					t.Errorf("request %d does not ask for the name", i)
 				}
 			}
@@ -261,13 +260,13 @@ func TestReceiver_ChecksTheAddressItConnectsTo(t *testing.T) {
 // two questions of one request.
 func TestReceiver_ConnectsToTheAddressItChecked(t *testing.T) {
 	t.Parallel()
-	r, told, reached := receiver(t, false)
+	r, records, reached := receiver(t, false)
 	for range 3 {
-		told.set("1.1.1.1", "127.0.0.1")
+		records.set("1.1.1.1", "127.0.0.1")
 		if _, err := r.Test(t.Context(), time.Now()); err == nil {
 			t.Error("a request succeeds")
 		}
-		if told.questions() == 0 {
+		if records.questions() == 0 {
 			t.Error("a request does not ask for the name")
 		}
 	}

@@ -17,9 +17,8 @@ import (
 // maxText bounds a message in bytes: ntfy makes an attachment of one over 4,096.
 const maxText = 4000
 
-// NewNtfy returns a receiver that is sent a line of text for each firing, for
-// people: a topic of an ntfy server, or anything that takes a plain POST. token may
-// be empty.
+// NewNtfy returns a receiver that gets a line of text for each firing: a topic of an ntfy
+// server, or anything that accepts a plain POST. token may be empty.
 func NewNtfy(address string, token secret.Text, allowPrivate bool) (*Receiver, error) {
 	r, err := newReceiver("ntfy", address, allowPrivate)
 	if err != nil {
@@ -42,7 +41,7 @@ func NewNtfy(address string, token secret.Text, allowPrivate bool) (*Receiver, e
 		m := text(e.Symbol.Name+" alert", f.tags(), f.priority(), f.text(at))
 		m.header.Set(headerSeq, strconv.FormatUint(e.Seq, 10))
 		if isSequence(f.ID) {
-			m.header.Set("X-Sequence-ID", f.ID) // a repetition takes the place of the first
+			m.header.Set("X-Sequence-ID", f.ID) // a repetition replaces the first
 		}
 		return m
 	}
@@ -52,7 +51,7 @@ func NewNtfy(address string, token secret.Text, allowPrivate bool) (*Receiver, e
 	return r, nil
 }
 
-// isSequence reports whether ntfy takes an id, as it takes those of alerts.
+// isSequence reports whether ntfy accepts an ID. It accepts those of alerts.
 func isSequence(id string) bool {
 	for _, c := range id {
 		if c != '-' && c != '_' && (c < '0' || c > '9') && (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') {
@@ -62,7 +61,7 @@ func isSequence(id string) bool {
 	return id != "" && len(id) <= 64
 }
 
-// firing is what the text needs of the record that alert.Firing.AppendJSON writes.
+// firing is the part of a record of alert.Firing.AppendJSON that the text needs.
 type firing struct {
 	ID        string `json:"alert_id"`
 	Symbol    string `json:"symbol"`
@@ -73,12 +72,12 @@ type firing struct {
 		Indicator string      `json:"indicator"`
 		Signal    string      `json:"signal"`
 	} `json:"condition"`
-	Value *float64  `json:"value"` // null for what is no number
+	Value *float64  `json:"value"` // null if it is not a number
 	At    time.Time `json:"triggered_at"`
 	Note  string    `json:"note"`
 	Late  bool      `json:"late"`
 
-	raw string // all there is of a record that is no firing
+	raw string // of a record that is not a firing
 }
 
 func parseFiring(e *notify.Entry) firing {
@@ -89,8 +88,8 @@ func parseFiring(e *notify.Entry) firing {
 	return f
 }
 
-// text is the firing as a person reads it: "BTCUSDT above 65,000: 65,012.4 at
-// 14:03:22 UTC". now is the day on which a time needs no date.
+// text returns the firing for people: "BTCUSDT above 65,000: 65,012.4 at 14:03:22 UTC". A
+// time on the day of now has no date.
 func (f *firing) text(now time.Time) string {
 	if f.raw != "" {
 		return cut(f.raw)
@@ -122,7 +121,7 @@ func (f *firing) text(now time.Time) string {
 	return cut(b.String())
 }
 
-// tags are names of pictures that ntfy shows.
+// tags returns the emoji names that ntfy shows.
 func (f *firing) tags() string {
 	switch f.Condition.Type {
 	case "price_above":
@@ -133,7 +132,7 @@ func (f *firing) tags() string {
 	return "bell"
 }
 
-// priority is high for what has just happened.
+// priority is high for a recent firing.
 func (f *firing) priority() string {
 	if f.Late {
 		return "default"
@@ -141,7 +140,7 @@ func (f *firing) priority() string {
 	return "high"
 }
 
-// cut shortens a text to what fits, at the end of a character.
+// cut shortens a text to the limit, at a character boundary.
 func cut(text string) string {
 	if len(text) <= maxText {
 		return text
@@ -153,8 +152,8 @@ func cut(text string) string {
 	return text[:end] + "..."
 }
 
-// readable writes a value with ten significant digits and without an exponent where
-// that stays short.
+// readable formats a value with ten significant digits, without an exponent where that stays
+// short.
 func readable(v float64) string {
 	d := decimal.NewFromFloat(v)
 	magnitude := d.NumDigits() + int(d.Exponent()) // digits before the point
@@ -164,8 +163,7 @@ func readable(v float64) string {
 	return group(d.Round(int32(max(0, 10-magnitude))).String())
 }
 
-// group puts commas between the thousands of a number. One with an exponent stays
-// as it is.
+// group adds thousands separators to a number without an exponent.
 func group(number string) string {
 	sign := ""
 	if strings.HasPrefix(number, "-") {

@@ -75,7 +75,7 @@ func TestSink_GoesOnAfterARefusal(t *testing.T) {
 		if got := s.sink.Status(); got != (Status{Name: "webhook", Delivered: 1, Refused: 1}) {
 			t.Errorf("%+v", got)
 		}
-		if !strings.Contains(s.out.String(), `level=ERROR msg="alert refused; it will not be sent again" sink=webhook host=a.example seq=1 reason="403 Forbidden"`) {
+		if !strings.Contains(s.out.String(), `level=ERROR msg="alert refused; not retried" sink=webhook host=a.example seq=1 reason="403 Forbidden"`) {
 			t.Errorf("%s", s.out)
 		}
 	})
@@ -108,7 +108,7 @@ func TestSink_HangingReceiver(t *testing.T) {
 	})
 }
 
-// What is under way when the program stops is not sent again by the next one.
+// The request in progress at shutdown is not repeated by the next process.
 func TestSink_StopWaitsForTheRequestUnderWay(t *testing.T) {
 	t.Parallel()
 	bubble(t, func(s *scene) {

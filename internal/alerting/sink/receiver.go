@@ -19,35 +19,35 @@ import (
 
 // The bounds of one request.
 const (
-	timeout     = 10 * time.Second // of all of it
-	dialTimeout = 5 * time.Second  // of the connection, and of the handshake
-	maxAnswer   = 4 << 10          // bytes of an answer that are read: a status is all that counts
+	timeout     = 10 * time.Second // of the whole request
+	dialTimeout = 5 * time.Second  // of the connection and the handshake
+	maxAnswer   = 4 << 10          // bytes of a response that are read; only the status counts
 	maxHeader   = 64 << 10
-	maxReason   = 200 // characters of a failure that are told
+	maxReason   = 200 // characters of a failure reason
 	longestWait = time.Hour
 )
 
-// Receiver is where notifications are sent. It is safe for concurrent use.
+// A Receiver is the destination of notifications. It is safe for concurrent use.
 type Receiver struct {
 	name      string
 	url       *url.URL
 	transport http.RoundTripper
 	compose   func(e *notify.Entry, at time.Time) message
 	sample    func(at time.Time) message
-	hidden    string // appears in no text, whatever a receiver answers
+	hidden    string // a secret, removed from every reason
 }
 
-// message is what one notification looks like to a receiver.
+// message is the request for one notification.
 type message struct {
 	header http.Header
 	body   []byte
 }
 
-// newReceiver returns a receiver that composes nothing yet.
+// newReceiver returns a receiver without compose.
 func newReceiver(name, address string, allowPrivate bool) (*Receiver, error) {
 	u, err := url.Parse(address)
 	if err != nil {
-		return nil, badURL(name, refusal("it cannot be read")) // the error of url.Parse quotes the URL
+		return nil, badURL(name, refusal("it is not a valid URL")) // the error of url.Parse quotes the URL
 	}
 	g, err := newGuard(u, allowPrivate)
 	if err != nil {
@@ -56,8 +56,8 @@ func newReceiver(name, address string, allowPrivate bool) (*Receiver, error) {
 	return &Receiver{name: name, url: u, transport: newTransport(g.dialer(nil))}, nil
 }
 
-// newTransport uses no proxy, also none that the environment names: it would
-// connect on our behalf, and nobody would check where to.
+// newTransport ignores proxy settings: a proxy would connect to addresses that the guard does
+// not check.
 func newTransport(d *net.Dialer) *http.Transport {
 	return &http.Transport{
 		DialContext: d.DialContext, TLSHandshakeTimeout: dialTimeout,
@@ -73,21 +73,21 @@ func badURL(name string, reason error) error {
 	}
 }
 
-// Name is what the receiver is called in the log and in the store.
+// Name identifies the receiver in logs and in the store.
 func (r *Receiver) Name() string { return r.name }
 
-// Host is the part of the URL that may be shown. The rest may be a key.
+// Host is the part of the URL that may be shown; the rest may hold a key.
 func (r *Receiver) Host() string { return r.url.Host }
 
-// Close lets go of connections that are not in use.
+// Close closes idle connections.
 func (r *Receiver) Close() {
 	if t, ok := r.transport.(*http.Transport); ok {
 		t.CloseIdleConnections()
 	}
 }
 
-// Test sends a message that says that it is a test, once, and returns the answer's
-// status, such as "200 OK". An error says why the message did not arrive.
+// Test sends one message marked as a test and returns the response status, such as "200 OK",
+// or the reason why it did not arrive.
 func (r *Receiver) Test(ctx context.Context, now time.Time) (string, error) {
 	a := r.post(ctx, r.sample(now))
 	if a.delivered() {
@@ -96,22 +96,22 @@ func (r *Receiver) Test(ctx context.Context, now time.Time) (string, error) {
 	return "", errors.New(a.reason())
 }
 
-// answer is what became of one attempt.
+// answer is the outcome of one attempt.
 type answer struct {
-	status int // 0 when none came
+	status int // 0 without a response
 	err    string
-	wait   time.Duration // that the receiver asks for
+	wait   time.Duration // requested by the receiver
 }
 
 func (a answer) delivered() bool { return a.status/100 == 2 }
 
-// final reports whether the same message would get the same answer. Nothing is
-// known when none came; 429 and 5xx are about the moment.
+// final reports whether a retry would get the same response. No response, 429 and 5xx are
+// temporary.
 func (a answer) final() bool {
 	return a.status != 0 && a.status < 500 && a.status != http.StatusTooManyRequests
 }
 
-// reason says in words why the message did not arrive.
+// reason describes why the message did not arrive.
 func (a answer) reason() string {
 	switch {
 	case a.status == 0:
@@ -126,14 +126,14 @@ func statusText(status int) string {
 	return strings.TrimSpace(strconv.Itoa(status) + " " + http.StatusText(status))
 }
 
-// post sends a message and reads the status. It uses the transport itself: a client
+// post sends a message and reads the status. It uses the transport directly: an http.Client
 // would follow redirects and put the URL into its errors.
 func (r *Receiver) post(ctx context.Context, m message) answer {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, r.url.String(), bytes.NewReader(m.body))
 	if err != nil {
-		return answer{err: "no request can be made of the URL"}
+		return answer{err: "invalid URL"}
 	}
 	req.Header = m.header
 	req.Header.Set("User-Agent", "candela")
@@ -141,17 +141,16 @@ func (r *Receiver) post(ctx context.Context, m message) answer {
 	if err != nil {
 		return answer{err: r.clip(err)}
 	}
-	// What is read of a short answer lets the connection serve again.
+	// Reading a short body to its end lets the connection be reused.
 	_, _ = io.CopyN(io.Discard, resp.Body, maxAnswer)
 	_ = resp.Body.Close()
 	return answer{status: resp.StatusCode, wait: retryAfter(resp.Header)}
 }
 
-// clip returns an error as a short line. An error of the transport may quote what
-// the other side sent.
+// clip returns an error as a short line. A transport error may quote data of the receiver.
 func (r *Receiver) clip(err error) string {
 	if errors.Is(err, context.DeadlineExceeded) {
-		return fmt.Sprintf("no answer within %v", timeout)
+		return fmt.Sprintf("no response within %v", timeout)
 	}
 	if refused := fault.Of(err); refused != nil {
 		return refused.Message

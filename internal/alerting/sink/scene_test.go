@@ -63,8 +63,7 @@ type attempt struct {
 	after time.Duration // since the scene began
 }
 
-// scene is a log, a store and a receiver that does what it is told. It lives inside
-// a bubble, whose time it uses.
+// scene is an inbox, a store and a scripted receiver. It runs inside a synctest bubble.
 type scene struct {
 	t     *testing.T
 	began time.Time

@@ -1,14 +1,10 @@
-// Package sink carries notifications to people and to programs that are no clients
-// of MCP: a signed webhook, and a plain line of text for an ntfy topic. Each sink is
-// a reader of the log of notifications with a place of its own, which the store
-// remembers, and one goroutine, which its caller gives it. A receiver that is slow
-// or gone holds up nobody but itself.
+// Package sink sends notifications to receivers that are not MCP clients: a signed webhook,
+// and a line of text for an ntfy topic. Each sink reads the log with its own stored cursor
+// and runs in its caller's goroutine. A slow or absent receiver delays nobody else.
 //
-// What a sink promises: of the notifications that are younger than MaxAge and among
-// the newest MaxWaiting, each is sent until the receiver takes it or refuses it for
-// good, in their order; one may be sent more than once, and then has the same seq
-// and alert_id. It makes no notification, filters none, and takes no setting from
-// anyone but the operator.
+// A sink sends each notification that is younger than MaxAge and among the newest
+// MaxWaiting, in order, until the receiver accepts it or refuses it permanently. A
+// notification may be sent more than once, with the same seq and alert_id.
 package sink
 
 import (
@@ -23,23 +19,21 @@ import (
 )
 
 const (
-	// MaxAge is how long a notification is tried. An alert of yesterday is worth a
-	// message after a night without network; an older one is history, and can
-	// still be fetched with get_notifications.
+	// MaxAge is how long a notification is retried: long enough for a night without
+	// network. Older ones can still be polled with get_notifications.
 	MaxAge = 24 * time.Hour
 
-	// MaxWaiting is how many notifications wait for a receiver, the newest: what
-	// it missed must not bury what happens now.
+	// MaxWaiting bounds the notifications that wait for a receiver. The newest are kept.
 	MaxWaiting = 1000
 
 	firstRetry = time.Second
 	maxRetry   = 5 * time.Minute
 	patience   = 8               // failures of one notification, some minutes, before the next is tried
-	saveEvery  = time.Second     // between writes of the place
-	lastMoment = 2 * time.Second // for the request that is under way when the program stops
+	saveEvery  = time.Second     // between writes of the cursor
+	lastMoment = 2 * time.Second // for the request in progress at shutdown
 )
 
-// Store remembers how far readers of the log have come.
+// Store keeps the cursors of sinks.
 type Store interface {
 	Cursors(ctx context.Context) (map[string]map[string]uint64, error)
 	SaveCursors(ctx context.Context, owner string, cursors map[string]uint64) error
@@ -50,14 +44,14 @@ type Notifications interface {
 	Tail(owner string) notify.Tail
 }
 
-// Config is what a sink works with. All of it is required.
+// Config configures a sink. All fields are required.
 type Config struct {
 	Owner         string // whose notifications are sent
 	Notifications Notifications
 	Store         Store
 	Log           *slog.Logger
 	Now           func() time.Time
-	Rand          func() float64 // numbers from 0 to below 1, by which retries are spread
+	Rand          func() float64 // from 0 to below 1, for the jitter of retries
 }
 
 // Sink sends the notifications of one owner to one receiver.
@@ -67,15 +61,15 @@ type Sink struct {
 	tally tally
 }
 
-// New returns a sink that does nothing until Run.
+// New returns a sink. It sends nothing before Run.
 func New(to *Receiver, cfg Config) *Sink {
 	cfg.Log = cfg.Log.With("sink", to.Name(), "host", to.Host())
 	return &Sink{to: to, cfg: cfg}
 }
 
-// Run sends until ctx ends. It calls ready when the store has its place: whatever
-// is appended to the log from then on will be sent, also after a crash. A request
-// under way at the end has a moment, and hard bounds all. It must be called once.
+// Run sends until ctx ends. It calls ready once the cursor is stored: entries appended later
+// are sent even after a crash. The request in progress at the end gets lastMoment, and hard
+// bounds everything. Run must be called once.
 func (s *Sink) Run(ctx, hard context.Context, ready func()) error {
 	defer s.to.Close()
 	tail := s.cfg.Notifications.Tail(s.cfg.Owner)
@@ -92,26 +86,25 @@ func (s *Sink) Run(ctx, hard context.Context, ready func()) error {
 	return r.write(hard)
 }
 
-// run is a sink at work. One goroutine owns it.
+// run is the state of Run. One goroutine owns it.
 type run struct {
 	*Sink
 	tail  notify.Tail
-	done  uint64 // up to here everything was taken, refused or passed over
-	saved uint64 // what the store has of it
-	ahead uint64 // was taken before its turn; see unblock
-	fails int    // attempts in a row that failed
+	done  uint64 // everything up to here was accepted, refused or skipped
+	saved uint64 // the stored value of done
+	ahead uint64 // accepted out of order; see unblock
+	fails int    // consecutive failures
 
-	wrote time.Time // when the place was last written, or could not be
-	stale bool      // it could not be
+	wrote time.Time // of the last attempt to store the cursor
+	stale bool      // that attempt failed
 }
 
-// restore finds the place in the log. A sink that the store does not know begins at
-// the end: who sets one up wants no flood of what happened before. The store has
-// the number of the first notification that is not done, as 0 stands for none.
+// restore loads the cursor. A new sink begins at the head, so that its receiver is not
+// flooded. The stored number is that of the first unfinished notification; 0 means none.
 func (r *run) restore(ctx context.Context) error {
 	all, err := r.cfg.Store.Cursors(ctx)
 	if err != nil {
-		return fmt.Errorf("read the place of %s: %w", r.to.Name(), err)
+		return fmt.Errorf("read cursor of %s: %w", r.to.Name(), err)
 	}
 	head := r.tail.Head()
 	next := all[r.cfg.Owner][r.cursor()]
@@ -120,7 +113,7 @@ func (r *run) restore(ctx context.Context) error {
 		r.done = head
 		return r.write(ctx)
 	case next > head+1:
-		r.cfg.Log.WarnContext(ctx, "the sink was ahead of the store and is set back", "last", head)
+		r.cfg.Log.WarnContext(ctx, "sink cursor rewound: ahead of the store", "head", head)
 		r.done = head
 		return r.write(ctx)
 	}
@@ -128,23 +121,23 @@ func (r *run) restore(ctx context.Context) error {
 	return nil
 }
 
-// cursor is the name of the place in the store.
+// cursor is the name of the stored cursor.
 func (r *run) cursor() string { return "sink:" + r.to.Name() }
 
-// write makes the place durable.
+// write stores the cursor.
 func (r *run) write(ctx context.Context) error {
 	if r.saved == r.done+1 {
 		return nil
 	}
 	if err := r.cfg.Store.SaveCursors(ctx, r.cfg.Owner, map[string]uint64{r.cursor(): r.done + 1}); err != nil {
-		return fmt.Errorf("write the place of %s: %w", r.to.Name(), err)
+		return fmt.Errorf("write cursor of %s: %w", r.to.Name(), err)
 	}
 	r.saved = r.done + 1
 	return nil
 }
 
-// save writes the place behind the deliveries. While that fails it goes on: after a
-// crash something would be sent twice, and nothing would be lost.
+// save stores the cursor from time to time. While that fails, sending continues: a crash
+// would repeat notifications but lose none.
 func (r *run) save(ctx context.Context) {
 	err := r.write(ctx)
 	r.wrote = r.cfg.Now()
@@ -153,14 +146,13 @@ func (r *run) save(ctx context.Context) {
 	}
 	r.stale = err != nil
 	if r.stale {
-		r.cfg.Log.ErrorContext(ctx, "a restart would send alerts again", "error", err)
+		r.cfg.Log.ErrorContext(ctx, "saving the sink cursor failed; a restart would repeat alerts", "error", err)
 		return
 	}
-	r.cfg.Log.InfoContext(ctx, "a restart would send no alert again")
+	r.cfg.Log.InfoContext(ctx, "saving the sink cursor recovered")
 }
 
-// pause waits for the next notification, or where there are more for a time. It
-// writes the place when that is due.
+// pause waits for the next notification, or for a retry. It stores the cursor when due.
 func (r *run) pause(ctx context.Context, wait time.Duration, more bool) {
 	ready := r.tail.Ready()
 	var over, due <-chan time.Time
@@ -184,14 +176,14 @@ func (r *run) pause(ctx context.Context, wait time.Duration, more bool) {
 	}
 }
 
-// step tries the next notification. It returns how long to wait before another
-// step, and false when there is nothing to do.
+// step tries the next notification. It returns the delay before the next step, and false if
+// none is waiting.
 func (r *run) step(ctx, hard context.Context) (wait time.Duration, more bool) {
 	e, passed, count := r.tail.Next(r.done, MaxAge, MaxWaiting)
 	if count > 0 {
 		r.done = passed
 		r.tally.dropped.Add(uint64(count))
-		r.cfg.Log.WarnContext(ctx, "alerts were not sent: they are too old, or too many came after them", "count", count, "last_seq", passed)
+		r.cfg.Log.WarnContext(ctx, "alerts dropped: too old or too many", "count", count, "last_seq", passed)
 	}
 	if e == nil {
 		return 0, false
@@ -212,20 +204,20 @@ func (r *run) step(ctx, hard context.Context) (wait time.Duration, more bool) {
 			return 0, true
 		}
 		wait = max(retry.Backoff{First: firstRetry, Max: maxRetry}.Delay(r.fails, r.cfg.Rand), a.wait)
-		r.cfg.Log.WarnContext(ctx, "alert not sent yet", "seq", e.Seq, "reason", a.reason(), "attempt", r.fails, "retry_in", wait)
+		r.cfg.Log.WarnContext(ctx, "sending alert failed; retrying", "seq", e.Seq, "reason", a.reason(), "attempt", r.fails, "retry_in", wait)
 		return wait, true
 	}
 	r.settle(ctx, e, a)
 	return 0, true
 }
 
-// settle goes on to the next notification.
+// settle finishes a notification.
 func (r *run) settle(ctx context.Context, e *notify.Entry, a answer) {
 	r.done = e.Seq
 	r.tally.settle(a.delivered())
 	switch {
 	case !a.delivered():
-		r.cfg.Log.ErrorContext(ctx, "alert refused; it will not be sent again", "seq", e.Seq, "reason", a.reason())
+		r.cfg.Log.ErrorContext(ctx, "alert refused; not retried", "seq", e.Seq, "reason", a.reason())
 	case r.fails > 0:
 		r.cfg.Log.InfoContext(ctx, "alert sent", "seq", e.Seq, "attempt", r.fails+1)
 	default:
@@ -234,9 +226,9 @@ func (r *run) settle(ctx context.Context, e *notify.Entry, a answer) {
 	r.fails = 0
 }
 
-// unblock finds out whether a receiver that has failed for long fails at this one
-// notification, which must not keep all others back. It tries the next: when that
-// is taken the receiver works, and this one gets a last attempt.
+// unblock checks whether a receiver fails because of this one notification, which must not
+// block the others. It tries the next: if that is accepted, the receiver works and this one
+// gets a last attempt.
 func (r *run) unblock(ctx, hard context.Context, e *notify.Entry) bool {
 	next, _, _ := r.tail.Next(max(e.Seq, r.ahead), MaxAge, MaxWaiting)
 	if next == nil || !r.send(ctx, hard, next).delivered() {
@@ -245,13 +237,13 @@ func (r *run) unblock(ctx, hard context.Context, e *notify.Entry) bool {
 	r.ahead = next.Seq
 	a := r.send(ctx, hard, e)
 	if a.status == 0 || a.status == http.StatusTooManyRequests {
-		return false // which says nothing about the notification
+		return false // not the fault of the notification
 	}
 	r.settle(ctx, e, a)
 	return true
 }
 
-// send makes one attempt. When ctx ends it has a moment left.
+// send makes one attempt. After ctx ends it gets lastMoment.
 func (r *run) send(ctx, hard context.Context, e *notify.Entry) answer {
 	call, cancel := context.WithCancel(hard)
 	defer cancel()

@@ -65,7 +65,7 @@ func TestSink_CrashRepeatsAndLosesNothing(t *testing.T) {
 		if err := stop(); err == nil || !strings.Contains(err.Error(), "power cut") && !strings.Contains(err.Error(), "disk is full") {
 			t.Errorf("the last write: %v", err)
 		}
-		if logged := s.out.String(); strings.Count(logged, "a restart would send alerts again") != 1 {
+		if logged := s.out.String(); strings.Count(logged, "saving the sink cursor failed") != 1 {
 			t.Errorf("%s", logged)
 		}
 		s.store.fail(nil)
@@ -96,7 +96,7 @@ func TestSink_AnOlderStoreSetsItBack(t *testing.T) {
 		s.fire(1)
 		s.wants(4)
 		must(t, stop())
-		if !strings.Contains(s.out.String(), "set back") {
+		if !strings.Contains(s.out.String(), "rewound") {
 			t.Errorf("%s", s.out)
 		}
 	})

@@ -5,10 +5,10 @@ import (
 	"time"
 )
 
-// tally counts what became of notifications.
+// tally counts the outcomes of notifications.
 type tally struct {
 	delivered, refused, failed, dropped atomic.Uint64
-	waits                               atomic.Int64 // when the one came that is being tried, unix nanoseconds; 0 for none
+	waits                               atomic.Int64 // commit time of the notification being tried, unix nanoseconds; 0 for none
 }
 
 func (t *tally) settle(delivered bool) {
@@ -20,17 +20,17 @@ func (t *tally) settle(delivered bool) {
 	}
 }
 
-// Status is what is known of a sink. The counters only grow.
+// Status describes a sink. The counters only grow.
 type Status struct {
 	Name      string
 	Delivered uint64
-	Refused   uint64    // by the receiver, for good
-	Failed    uint64    // attempts, each of which is made again
-	Dropped   uint64    // too old, or too many came after them
-	Waits     time.Time // when the notification came that is being tried; zero for none
+	Refused   uint64    // permanently, by the receiver
+	Failed    uint64    // attempts that are retried
+	Dropped   uint64    // too old or too many
+	Waits     time.Time // commit time of the notification being tried; zero for none
 }
 
-// Status returns what is known now.
+// Status returns the current status.
 func (s *Sink) Status() Status {
 	status := Status{
 		Name: s.to.Name(), Delivered: s.tally.delivered.Load(), Refused: s.tally.refused.Load(),

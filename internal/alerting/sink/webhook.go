@@ -15,13 +15,12 @@ import (
 // The headers of a webhook.
 const (
 	headerEvent     = "Candela-Event"     // alert_triggered, or test
-	headerSeq       = "Candela-Seq"       // the notification's place in the log
+	headerSeq       = "Candela-Seq"       // the notification's sequence number
 	headerTimestamp = "Candela-Timestamp" // unix seconds at which the request was signed
 	headerSignature = "Candela-Signature" // v1= and the signature in hexadecimal digits
 )
 
-// NewWebhook returns a receiver that is sent the record of each firing as JSON,
-// signed with a secret that it shares.
+// NewWebhook returns a receiver that gets each firing as JSON, signed with a shared secret.
 func NewWebhook(address string, secret secret.Text, allowPrivate bool) (*Receiver, error) {
 	r, err := newReceiver("webhook", address, allowPrivate)
 	if err != nil {
@@ -43,9 +42,8 @@ func NewWebhook(address string, secret secret.Text, allowPrivate bool) (*Receive
 	return r, nil
 }
 
-// signed returns a JSON message with its signature: HMAC-SHA256 over the timestamp
-// as it stands in its header, a full stop, and the body. With the time signed, a
-// request that someone kept is of no use later.
+// signed returns a JSON message with its signature: HMAC-SHA256 over the timestamp header, a
+// full stop and the body. The signed time makes a replayed request detectable.
 func signed(key, body []byte, at time.Time) message {
 	timestamp := strconv.FormatInt(at.Unix(), 10)
 	mac := hmac.New(sha256.New, key)

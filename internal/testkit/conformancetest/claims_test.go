@@ -86,7 +86,7 @@ func toolClaims() []claim {
 		{sentence: "set_alert; register a one-shot alert; required `symbol`, `condition`", tests: append([]string{"tool.TestSetAlert_DefaultsAndForms", "engine.TestSet_ThePriceFiresIt", "engine.TestSignal_FiresWhatAChartShows", "app.TestServe_AnAlertReachesTheStreamAndThePoll"}, wrong...)},
 		{sentence: "list_alerts; list all active alerts; none shown", tests: append([]string{"engine.TestCancel_OnlyTheOwnersOwn", "app.TestTrade_ARestartKeepsWhatWasPromised"}, trading...)},
 		{sentence: "cancel_alert; remove an alert before it fires; required `alert_id`", tests: append([]string{"engine.TestCancel_OnlyTheOwnersOwn"}, trading...)},
-		{sentence: "get_notifications; drain the queue of triggered alerts (polling); none shown", tests: append([]string{"httpd.TestPush_ExampleFlow", "httpd.TestPoll_WaitsAndGivesEachOnce", "inboxtest.TestDrain_EachEntryGoesToOneCaller"}, trading...)},
+		{sentence: "get_notifications; drain the queue of triggered alerts (polling); none shown", tests: append([]string{"httpd.TestPush_ExampleFlow", "httpd.TestPoll_WaitsAndGivesEachOnce", "inboxtest.TestPoll_EachEntryGoesToOneCaller"}, trading...)},
 		{sentence: "subscribe_notifications; register push filters; optional `symbols`, `alert_types`", tests: append([]string{"httpd.TestPush_ExampleFlow", "stdio.TestSession_PushesWhatIsSubscribed"}, wrong...)},
 		{sentence: "unsubscribe_notifications; remove the current subscription; none", tests: append([]string{"httpd.TestPush_ExampleFlow", "inboxtest.TestFile_SubscriptionSurvivesACrash"}, trading...)},
 		{sentence: "list_subscriptions; active filters and offline queue size for the calling token; none", tests: append([]string{"httpd.TestPush_ExampleFlow", "inboxtest.TestLog_EqualsALiteralQueuePerSubscriber"}, trading...)},
@@ -94,7 +94,7 @@ func toolClaims() []claim {
 		{sentence: "Delivery; on request; immediate", tests: []string{"httpd.TestPush_ExampleFlow", "httpd.TestPoll_WaitsAndGivesEachOnce"}},
 		{sentence: "Offline buffer; drained on next call; queued up to 1 hour / 1000 entries", tests: []string{"httpd.TestPush_ExampleFlow", "inboxtest.TestStream_OfflineQueueHoldsTheNewestThousandForAnHour"}},
 		{sentence: "Filters; none; symbols and alert types", tests: []string{"httpd.TestPush_ExampleFlow", "inboxtest.TestStream_GivesWhatTheSubscriptionMatches"}},
-		{sentence: "Consumers; shared queue; per-token subscription", tests: []string{"httpd.TestPush_ExampleFlow", "inboxtest.TestDrain_IsSharedByTheTokensOfAnOwner"}},
+		{sentence: "Consumers; shared queue; per-token subscription", tests: []string{"httpd.TestPush_ExampleFlow", "inboxtest.TestPoll_IsSharedByTheTokensOfAnOwner"}},
 	}
 }
 

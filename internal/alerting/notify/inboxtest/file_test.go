@@ -47,7 +47,7 @@ func TestFile_SubscriptionSurvivesACrash(t *testing.T) {
 func TestFile_FormAndPermissions(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
-	// What a process that was killed while writing left behind is in the way.
+	// A process that was killed while writing left a temporary file.
 	if err := os.WriteFile(s.path+".tmp", []byte("half"), 0o644); err != nil {
 		t.Fatal(err)
 	}

@@ -37,7 +37,7 @@ func seqsOf(t *testing.T, b *notify.Batch) []uint64 {
 	return seqs
 }
 
-func TestDrain_IsSharedByTheTokensOfAnOwner(t *testing.T) {
+func TestPoll_IsSharedByTheTokensOfAnOwner(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
 	s.fire("BTCUSDT", "AAPL")
@@ -57,7 +57,7 @@ func TestDrain_IsSharedByTheTokensOfAnOwner(t *testing.T) {
 	}
 }
 
-func TestDrain_WhatDidNotArriveComesFirstNextTime(t *testing.T) {
+func TestPoll_WhatDidNotArriveComesFirstNextTime(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
 	s.fire("AAPL", "AAPL")
@@ -73,7 +73,7 @@ func TestDrain_WhatDidNotArriveComesFirstNextTime(t *testing.T) {
 	}
 }
 
-func TestDrain_CrashRepeatsWhatIsNotKnownToHaveArrived(t *testing.T) {
+func TestPoll_CrashRepeatsWhatIsNotKnownToHaveArrived(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
 	all := s.entries(4)
@@ -93,7 +93,7 @@ func TestDrain_CrashRepeatsWhatIsNotKnownToHaveArrived(t *testing.T) {
 	}
 }
 
-func TestDrain_KeepsTheNewestTenThousandForAWeek(t *testing.T) {
+func TestPoll_KeepsTheNewestTenThousandForAWeek(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
 	s.Append(s.entries(1))
@@ -109,7 +109,7 @@ func TestDrain_KeepsTheNewestTenThousandForAWeek(t *testing.T) {
 	}
 }
 
-func TestDrain_Waits(t *testing.T) {
+func TestPoll_Waits(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := newScene(t)
@@ -126,7 +126,7 @@ func TestDrain_Waits(t *testing.T) {
 	})
 }
 
-func TestDrain_StopEndsTheWait(t *testing.T) {
+func TestPoll_StopEndsTheWait(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := newScene(t)
@@ -141,7 +141,7 @@ func TestDrain_StopEndsTheWait(t *testing.T) {
 }
 
 // The first in line is called and cancelled in the same moment, in either order.
-func TestDrain_CancelledCallerTakesNothingAndCallsTheNext(t *testing.T) {
+func TestPoll_CancelledCallerTakesNothingAndCallsTheNext(t *testing.T) {
 	t.Parallel()
 	for name, both := range map[string]func(fire, cancel func()){
 		"called, then cancelled": func(fire, cancel func()) { fire(); cancel() },
@@ -176,9 +176,9 @@ func TestDrain_CancelledCallerTakesNothingAndCallsTheNext(t *testing.T) {
 	}
 }
 
-// TestDrain_EachEntryGoesToOneCaller lets callers of all kinds pull at one queue:
+// TestPoll_EachEntryGoesToOneCaller lets callers of all kinds pull at one queue:
 // patient ones, hasty ones, ones that leave, and ones whose answers are lost.
-func TestDrain_EachEntryGoesToOneCaller(t *testing.T) {
+func TestPoll_EachEntryGoesToOneCaller(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(5) {
 		synctest.Test(t, func(t *testing.T) {

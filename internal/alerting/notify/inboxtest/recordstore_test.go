@@ -21,7 +21,7 @@ import (
 	"candela/internal/kit/fault"
 )
 
-// places gives each place of a suite a memory, the same when it is opened again.
+// places holds a memory for each store of a suite.
 type places struct {
 	mu    sync.Mutex
 	given map[string]*recordtest.Memory
@@ -39,38 +39,38 @@ func (p *places) memory(place string) *recordtest.Memory {
 	return p.given[place]
 }
 
-func TestKeeper_InMemoryKeepsTheSuite(t *testing.T) {
+func TestRecordStore_InMemoryPassesTheSuite(t *testing.T) {
 	t.Parallel()
 	var all places
-	recordtest.Run(t, 0, func(_ *testing.T, place string) recordtest.Closer { return all.memory(place).Keeper(1, 0) })
+	recordtest.Run(t, 0, func(_ *testing.T, place string) recordtest.Closer { return all.memory(place).Store(1, 0) })
 }
 
-// mute is a keeper of which every second answer to a write gets lost.
+// mute is a store that loses every second acknowledgement.
 type mute struct {
-	*recordtest.Keeper
+	*recordtest.Store
 	writes atomic.Int64
 }
 
 func (k *mute) Write(ctx context.Context, batch []records.Record) (uint64, error) {
-	first, err := k.Keeper.Write(ctx, batch)
+	first, err := k.Store.Write(ctx, batch)
 	if err == nil && k.writes.Add(1)%2 == 1 {
 		return 0, fault.Unreachable(errors.New("the answer got lost"), 0, "try again")
 	}
 	return first, err
 }
 
-func TestKeeper_WithoutAnswersKeepsTheSuite(t *testing.T) {
+func TestRecordStore_WithLostAcknowledgementsPassesTheSuite(t *testing.T) {
 	t.Parallel()
 	var all places
 	recordtest.Run(t, time.Minute, func(_ *testing.T, place string) recordtest.Closer {
-		return &mute{Keeper: all.memory(place).Keeper(1, 0)}
+		return &mute{Store: all.memory(place).Store(1, 0)}
 	})
 }
 
-func TestKeeper_FileKeepsLogs(t *testing.T) {
+func TestInbox_LocalPassesTheSuite(t *testing.T) {
 	t.Parallel()
 	var dirs sync.Map
-	recordtest.RunLogs(t, 0, func(t *testing.T, place string, _ *recordtest.Replica) (notify.Inbox, func()) {
+	recordtest.RunInbox(t, 0, func(t *testing.T, place string, _ *recordtest.Replica) (notify.Inbox, func()) {
 		t.Helper()
 		kept, _ := dirs.LoadOrStore(place, t.TempDir())
 		dir, _ := kept.(string)
@@ -79,7 +79,7 @@ func TestKeeper_FileKeepsLogs(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		// What is written after a crash was not written: the next process has a copy.
+		// Writes after a crash do not count: the next process gets a copy.
 		return log, func() {
 			data, err := os.ReadFile(cfg.Path)
 			if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -94,13 +94,13 @@ func TestKeeper_FileKeepsLogs(t *testing.T) {
 	})
 }
 
-// overMemory opens logs over the memory of the test.
+// overMemory opens inboxes over the memory of the test.
 func overMemory(lag time.Duration) recordtest.Opener {
 	var all places
 	var seed atomic.Uint64
 	return func(t *testing.T, place string, r *recordtest.Replica) (notify.Inbox, func()) {
 		t.Helper()
-		k := all.memory(place).Keeper(seed.Add(1), lag)
+		k := all.memory(place).Store(seed.Add(1), lag)
 		log, err := replicated.Open(t.Context(), r.Config(k))
 		if err != nil {
 			t.Fatal(err)
@@ -109,27 +109,26 @@ func overMemory(lag time.Duration) recordtest.Opener {
 	}
 }
 
-func TestKeeper_InMemoryKeepsLogs(t *testing.T) {
+func TestInbox_ReplicatedPassesTheSuite(t *testing.T) {
 	t.Parallel()
-	recordtest.RunLogs(t, 0, overMemory(0))
+	recordtest.RunInbox(t, 0, overMemory(0))
 }
 
-func TestKeeper_InMemoryKeepsReplicas(t *testing.T) {
+func TestInbox_ReplicatedPassesTheSuiteOfReplicas(t *testing.T) {
 	t.Parallel()
 	recordtest.RunReplicas(t, 0, overMemory(0))
 }
 
-func TestKeeper_InMemoryThatLagsKeepsReplicas(t *testing.T) {
+func TestInbox_ReplicatedWithDelaysPassesTheSuiteOfReplicas(t *testing.T) {
 	t.Parallel()
 	recordtest.RunReplicas(t, 0, overMemory(20*time.Millisecond))
 }
 
-// TestDrain_TakesAnewWhatALateWriteTook has a polling call whose first write is made
-// without an answer, and an alert fire before it is tried again: both entries are
-// given, once.
-func TestDrain_TakesAnewWhatALateWriteTook(t *testing.T) {
+// TestPoll_FindsTheLeaseOfAnUnacknowledgedWrite loses the acknowledgement of a poll's first
+// write and appends an entry before the retry: both entries are delivered once.
+func TestPoll_FindsTheLeaseOfAnUnacknowledgedWrite(t *testing.T) {
 	t.Parallel()
-	keeper := recordtest.NewMemory().Keeper(1, 0)
+	keeper := recordtest.NewMemory().Store(1, 0)
 	t.Cleanup(keeper.Close)
 	log, err := replicated.Open(t.Context(), replicated.Config{
 		Now: time.Now, Log: slog.New(slog.DiscardHandler),

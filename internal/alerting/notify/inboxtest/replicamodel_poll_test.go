@@ -65,7 +65,7 @@ func (f *fleet) end(c *craft, crash bool) {
 	if crash {
 		f.settleWrites(c)
 		f.crashed = time.Now()
-		c.keeper.Close()
+		c.store.Close()
 	}
 	for _, s := range f.subs {
 		if s.at != c {
@@ -79,7 +79,7 @@ func (f *fleet) end(c *craft, crash bool) {
 		s.stream, s.at = nil, nil
 	}
 	if !crash {
-		c.keeper.Fail(nil)
+		c.store.Fail(nil)
 	}
 	c.halt()
 	for _, h := range f.hauls {
@@ -99,7 +99,7 @@ func (f *fleet) end(c *craft, crash bool) {
 // settleWrites lets settled batches be written before a crash: one that is not would
 // be polled again, which is right and hard to foretell.
 func (f *fleet) settleWrites(c *craft) {
-	c.keeper.Fail(nil)
+	c.store.Fail(nil)
 	time.Sleep(1100 * time.Millisecond)
 	for _, s := range f.subs { // and something is delivered after that
 		if s.at == c {

@@ -19,15 +19,13 @@ import (
 	"candela/internal/kit/principal"
 )
 
-// TestReplicas_EqualALiteralQueuePerSubscriber holds the logs of several replicas that
-// share a keeper against queues into which every entry is copied when it is committed,
-// over random traces: entries that come to each replica when they like, subscribers
-// that move between them, filters that change anywhere, tokens that end, writes that
-// fail or whose answer gets lost, replicas that stop and that die. What a stream gives
-// is what its queue holds and the replica has, in order. Only after a crash it may
-// repeat, and only what was delivered in the two seconds before. A failure prints the
-// seed that repeats it.
-func TestReplicas_EqualALiteralQueuePerSubscriber(t *testing.T) {
+// TestReplicas_EqualAQueuePerSubscriber compares the inboxes of several replicas with a model
+// that copies every entry into a queue per subscriber, over random histories: entries arrive
+// at each replica at different times, streams move, filters change, tokens end, writes fail
+// or lose their acknowledgement, replicas stop and crash. A stream delivers what its queue
+// and its replica hold, in order. Only after a move or a crash it may repeat what was
+// delivered in the two seconds before. A failure prints the seed that repeats it.
+func TestReplicas_EqualAQueuePerSubscriber(t *testing.T) {
 	t.Parallel()
 	if *traceSeed > 0 {
 		synctest.Test(t, func(t *testing.T) { runFleet(t, *traceSeed) })
@@ -77,7 +75,7 @@ type craft struct {
 	notify.Inbox
 	fleet  *fleet
 	member *recordtest.Member
-	keeper *recordtest.Keeper
+	store  *recordtest.Store
 	stop   context.CancelFunc
 	done   chan struct{}
 	mu     sync.Mutex
@@ -174,12 +172,12 @@ func (f *fleet) start() {
 	f.started++
 	c := &craft{
 		fleet: f, member: f.members.Join(fmt.Sprint("r", f.started)), done: make(chan struct{}),
-		keeper: f.memory.Keeper(f.seed*64+f.started, 40*time.Millisecond),
+		store: f.memory.Store(f.seed*64+f.started, 40*time.Millisecond),
 	}
 	f.flaky(c)
 	log, err := replicated.Open(f.t.Context(), replicated.Config{
 		Now: time.Now, Log: slog.New(slog.DiscardHandler),
-		Store: c.keeper, Replicas: c.member, CatchUp: func(context.Context) error { c.arrive(len(f.trace.all)); return nil },
+		Store: c.store, Replicas: c.member, CatchUp: func(context.Context) error { c.arrive(len(f.trace.all)); return nil },
 		TokenEnded: func(_ context.Context, key string) (bool, error) {
 			_, gone := f.ended.Load(key)
 			return gone, nil
@@ -202,13 +200,13 @@ func (f *fleet) start() {
 func (c *craft) halt() {
 	c.stop()
 	<-c.done
-	c.keeper.Close()
+	c.store.Close()
 }
 
 // flaky lets some of a replica's writes fail, before they are made or after.
 func (f *fleet) flaky(c *craft) {
 	rng := rand.New(rand.NewPCG(f.seed, 1000+f.started))
-	c.keeper.Fail(func() error {
+	c.store.Fail(func() error {
 		if rng.IntN(20) == 0 {
 			return errors.New("no answer")
 		}

@@ -1,5 +1,5 @@
-// Package recordtest holds keepers of what logs of notifications remember to their
-// contract, and has one that keeps it in the memory of a test.
+// Package recordtest holds the contract suites of records.Store and notify.Inbox, and an
+// in-memory store with delays and failures.
 package recordtest
 
 import (
@@ -13,7 +13,7 @@ import (
 	"candela/internal/alerting/notify/records"
 )
 
-// Memory is what several keepers of one test share. It is safe for concurrent use.
+// Memory holds the records that the stores of one test share. It is safe for concurrent use.
 type Memory struct {
 	mu      sync.Mutex
 	rev     uint64
@@ -28,7 +28,7 @@ type name struct {
 	name string
 }
 
-// NewMemory returns a memory that holds nothing.
+// NewMemory returns an empty memory.
 func NewMemory() *Memory { return &Memory{last: map[name]records.Record{}, grown: make(chan struct{})} }
 
 // Writes returns how often something was written.
@@ -38,15 +38,15 @@ func (m *Memory) Writes() int {
 	return m.writes
 }
 
-// Keeper returns the keeper of one replica. What others write comes to it up to lag
-// later, and records that were replaced meanwhile often not at all.
-func (m *Memory) Keeper(seed uint64, lag time.Duration) *Keeper {
+// Store returns the store of one replica. Records of other replicas arrive up to lag
+// later; replaced ones are often skipped.
+func (m *Memory) Store(seed uint64, lag time.Duration) *Store {
 	ctx, stop := context.WithCancel(context.Background())
-	return &Keeper{memory: m, rng: rand.New(rand.NewPCG(seed, 17)), lag: lag, ctx: ctx, stop: stop} //nolint:gosec // G404: a test
+	return &Store{memory: m, rng: rand.New(rand.NewPCG(seed, 17)), lag: lag, ctx: ctx, stop: stop} //nolint:gosec // G404: a test
 }
 
-// Keeper is a notify.Keeper over a Memory.
-type Keeper struct {
+// Store is a records.Store over a Memory.
+type Store struct {
 	memory *Memory
 	rng    *rand.Rand // of the follower alone
 	lag    time.Duration
@@ -56,19 +56,18 @@ type Keeper struct {
 
 	mu   sync.Mutex
 	fail func() error // asked before each write, and again after it
-	// failed says that a write did, and that the next question will.
+	// failed is set after a failed write: the next lookup fails too.
 	failed bool
 }
 
-// Fail sets what writes fail with: before is what is returned and nothing is written,
-// after what is returned though it is.
-func (k *Keeper) Fail(fail func() error) {
+// Fail sets a function that may fail a write. It is called before the write and after it.
+func (k *Store) Fail(fail func() error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.fail = fail
 }
 
-func (k *Keeper) failure() error {
+func (k *Store) failure() error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.fail == nil {
@@ -79,28 +78,28 @@ func (k *Keeper) failure() error {
 	return err
 }
 
-// lookup fails for a polling queue after a write that did: who is told nothing goes on
+// lookup fails once for a polling queue after a failed write, so that the caller continues
 // with what it knew.
-func (k *Keeper) lookup(kind records.Kind) error {
+func (k *Store) lookup(kind records.Kind) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.failed = k.failed && k.fail != nil; !k.failed || kind != records.QueueKind {
 		return nil
 	}
 	k.failed = false
-	return errors.New("no answer to a question")
+	return errors.New("simulated lookup failure")
 }
 
-// Close ends the keeper. What it is asked from then on fails.
-func (k *Keeper) Close() {
+// Close closes the store. Later calls fail.
+func (k *Store) Close() {
 	k.stop()
 	k.wg.Wait()
 }
 
-var errClosed = errors.New("the keeper is closed")
+var errClosed = errors.New("record store closed")
 
-// Watch implements notify.Keeper.
-func (k *Keeper) Watch(_ context.Context, apply func(records.Record)) error {
+// Watch implements records.Store.
+func (k *Store) Watch(_ context.Context, apply func(records.Record)) error {
 	m := k.memory
 	m.mu.Lock()
 	at := len(m.written)
@@ -117,7 +116,7 @@ func (k *Keeper) Watch(_ context.Context, apply func(records.Record)) error {
 			grown := m.grown
 			m.mu.Unlock()
 			for _, r := range more {
-				k.give(r, apply)
+				k.deliver(r, apply)
 			}
 			if at += len(more); len(more) > 0 {
 				continue
@@ -131,8 +130,8 @@ func (k *Keeper) Watch(_ context.Context, apply func(records.Record)) error {
 	return nil
 }
 
-// give applies a record after a while.
-func (k *Keeper) give(r records.Record, apply func(records.Record)) {
+// deliver applies a record after a delay.
+func (k *Store) deliver(r records.Record, apply func(records.Record)) {
 	if k.lag > 0 && k.rng.IntN(3) == 0 {
 		timer := time.NewTimer(time.Duration(k.rng.Int64N(int64(k.lag))))
 		defer timer.Stop()
@@ -151,8 +150,8 @@ func (k *Keeper) give(r records.Record, apply func(records.Record)) {
 	apply(r)
 }
 
-// Write implements notify.Keeper.
-func (k *Keeper) Write(ctx context.Context, batch []records.Record) (uint64, error) {
+// Write implements records.Store.
+func (k *Store) Write(ctx context.Context, batch []records.Record) (uint64, error) {
 	if err := errors.Join(ctx.Err(), k.failure()); err != nil {
 		return 0, err
 	}
@@ -184,8 +183,8 @@ func (m *Memory) write(batch []records.Record) (first uint64, err error) {
 	return first, nil
 }
 
-// Latest implements notify.Keeper.
-func (k *Keeper) Latest(ctx context.Context, kind records.Kind, of string) (records.Record, error) {
+// Latest implements records.Store.
+func (k *Store) Latest(ctx context.Context, kind records.Kind, of string) (records.Record, error) {
 	if err := errors.Join(ctx.Err(), k.lookup(kind)); err != nil {
 		return records.Record{}, err
 	}
@@ -199,16 +198,16 @@ func (k *Keeper) Latest(ctx context.Context, kind records.Kind, of string) (reco
 	return r, nil
 }
 
-// Members is a set of replicas of a test. It is safe for concurrent use.
+// Members is the set of live replicas of a test. It is safe for concurrent use.
 type Members struct {
 	mu   sync.Mutex
 	live map[string]bool
 }
 
-// NewMembers returns a set without members.
+// NewMembers returns an empty set.
 func NewMembers() *Members { return &Members{live: map[string]bool{}} }
 
-// Join adds a member.
+// Join adds a replica.
 func (m *Members) Join(id string) *Member {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -216,7 +215,7 @@ func (m *Members) Join(id string) *Member {
 	return &Member{m, id}
 }
 
-// Member is one of Members, as it sees them.
+// A Member is one replica.
 type Member struct {
 	all *Members
 	id  string
@@ -232,7 +231,7 @@ func (m *Member) Live(id string) bool {
 	return m.all.live[id]
 }
 
-// Die takes the member out.
+// Die removes the replica.
 func (m *Member) Die() {
 	m.all.mu.Lock()
 	defer m.all.mu.Unlock()

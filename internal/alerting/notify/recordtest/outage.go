@@ -10,24 +10,24 @@ import (
 	"candela/internal/alerting/notify"
 )
 
-// RunOutage holds logs that share a keeper to their promises while it is away: outage
-// takes everything that keeps records down and brings it back. stalls is as of RunLogs.
-func RunOutage(t *testing.T, stalls time.Duration, open Opener, outage func()) {
+// RunOutage tests inboxes during an outage of their store, which outage causes and ends.
+// maxOutage is as of RunInbox.
+func RunOutage(t *testing.T, maxOutage time.Duration, open Opener, outage func()) {
 	t.Helper()
-	w := newWorld(t, stalls, open)
+	w := newInstallation(t, maxOutage, open)
 	a, b := w.start(), w.start()
 	a.subscribe("k", "A")
 	b.subscribe("away", "A")
 	s := a.stream("k", "")
 	w.fire("A", "A")
-	wants(t, s, 1, 2)
+	wantEvents(t, s, 1, 2)
 	batch, got := b.poll()
 	if !slices.Equal(got, []uint64{1, 2}) {
 		t.Fatalf("%v", got)
 	}
 	outage()
 	w.fire("A")
-	wants(t, s, 3) // what is there goes on
+	wantEvents(t, s, 3) // open streams continue
 	late := append([]uint64{}, got...)
 	batch.Settle(false)
 	c := w.start()
@@ -54,12 +54,12 @@ func RunOutage(t *testing.T, stalls time.Duration, open Opener, outage func()) {
 		return nil
 	})
 	moved := reopen(t, c, "k")
-	ended(t, s)
+	waitClosed(t, s)
 	w.fire("A")
-	wants(t, moved, 4)
+	wantEvents(t, moved, 4)
 }
 
-// reopen opens a stream as a client does that comes again until it is let in.
+// reopen opens a stream, retrying as a client does.
 func reopen(t *testing.T, r *Replica, key string) (s notify.Stream) {
 	t.Helper()
 	Eventually(t, func() (err error) {

@@ -17,44 +17,43 @@ import (
 	"candela/internal/kit/fault"
 )
 
-// Closer is a keeper that can be closed.
+// Closer is a store that can be closed.
 type Closer interface {
 	records.Store
 	Close()
 }
 
-// Run holds keepers to the contract of notify.Keeper. open returns a keeper of a
-// place; all of one place share what they keep. stalls is for how long whoever keeps
-// it may not answer, 0 for what always does.
-func Run(t *testing.T, stalls time.Duration, open func(t *testing.T, place string) Closer) {
+// Run tests the contract of records.Store. open returns a store; stores with the same name
+// share their records. maxOutage is how long a store may be unavailable.
+func Run(t *testing.T, maxOutage time.Duration, open func(t *testing.T, place string) Closer) {
 	t.Helper()
-	for name, test := range map[string]func(*testing.T, func() keeper){
-		"follows what is there and what comes": testFollow,
-		"writes all or none":                   testAllOrNone,
-		"names may have any characters":        testNames,
-		"one of many replaces a record":        testReplace,
-		"forgets":                              testForget,
-		"as many as may be":                    testMany,
+	for name, test := range map[string]func(*testing.T, func() store){
+		"watches present and later records":  testFollow,
+		"writes all or none":                 testAllOrNone,
+		"names may have any characters":      testNames,
+		"compare-and-set admits one of many": testReplace,
+		"deletes":                            testDelete,
+		"writes MaxRecords":                  testMany,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			place := t.Name()
-			test(t, func() keeper {
+			test(t, func() store {
 				k := open(t, place)
 				t.Cleanup(k.Close)
-				return keeper{k, stalls}
+				return store{k, maxOutage}
 			})
 		})
 	}
 }
 
-// keeper is one that may not answer for a while.
-type keeper struct {
+// store is a store that may be unavailable for a while.
+type store struct {
 	Closer
-	stalls time.Duration
+	maxOutage time.Duration
 }
 
-// follower notes what a keeper tells.
+// follower holds the records that a store delivered.
 type follower struct {
 	mu   sync.Mutex
 	rows map[name]records.Record
@@ -75,7 +74,7 @@ func (f *follower) apply(r records.Record) {
 	defer f.mu.Unlock()
 	key := name{r.Kind, r.Name}
 	if r.Rev <= f.rows[key].Rev {
-		f.bad = fmt.Errorf("%v came with revision %d after %d", key, r.Rev, f.rows[key].Rev)
+		f.bad = fmt.Errorf("%v: revision %d after %d", key, r.Rev, f.rows[key].Rev)
 	}
 	f.rows[key] = r
 }
@@ -86,7 +85,7 @@ func (f *follower) text(kind records.Kind, of string) string {
 	return string(f.rows[name{kind, of}].Data)
 }
 
-// wants waits until a record has a text.
+// wants waits until a record has the given data.
 func (f *follower) wants(t *testing.T, kind records.Kind, of, want string) {
 	t.Helper()
 	Eventually(t, func() error {
@@ -102,16 +101,16 @@ func (f *follower) wants(t *testing.T, kind records.Kind, of, want string) {
 	}
 }
 
-// patience bounds what waits for servers on a loaded machine.
-const patience = 2 * time.Minute
+// waitLimit bounds waits for servers on a loaded machine.
+const waitLimit = 2 * time.Minute
 
-// Eventually asks until there is no error, for as long as that.
+// Eventually calls ask until it returns no error, for up to two minutes.
 func Eventually(t *testing.T, ask func() error) {
 	t.Helper()
-	within(t, patience, ask)
+	within(t, waitLimit, ask)
 }
 
-// within asks until there is no error, once at least.
+// within calls ask until it returns no error, at least once.
 func within(t *testing.T, limit time.Duration, ask func() error) {
 	t.Helper()
 	tick := time.NewTicker(2 * time.Millisecond)
@@ -127,11 +126,10 @@ func within(t *testing.T, limit time.Duration, ask func() error) {
 	}
 }
 
-// insist does something again while whoever keeps the records does not answer, as a
-// client does, and demands that it succeeds.
-func insist[T any](t *testing.T, stalls time.Duration, do func() (T, error)) (value T) {
+// retryUnavailable retries do while the store is unavailable, as a client does.
+func retryUnavailable[T any](t *testing.T, maxOutage time.Duration, do func() (T, error)) (value T) {
 	t.Helper()
-	within(t, stalls, func() (err error) {
+	within(t, maxOutage, func() (err error) {
 		if value, err = do(); err != nil && fault.KindOf(err) != fault.Unavailable {
 			t.Fatal(err)
 		}
@@ -140,14 +138,14 @@ func insist[T any](t *testing.T, stalls time.Duration, do func() (T, error)) (va
 	return value
 }
 
-// put writes records that nobody else does. What was not answered may be written: the
-// keeper is asked before it is written again.
-func put(t *testing.T, k keeper, batch ...records.Record) uint64 {
+// put writes records that have no other writer. A write without an acknowledgement may have
+// succeeded, so it is looked up before it is repeated.
+func put(t *testing.T, k store, batch ...records.Record) uint64 {
 	t.Helper()
 	began := time.Now()
 	for tries := 0; ; tries++ {
 		if tries > 0 {
-			if first := insist(t, k.stalls, func() (uint64, error) { return written(t, k, batch) }); first > 0 {
+			if first := retryUnavailable(t, k.maxOutage, func() (uint64, error) { return written(t, k, batch) }); first > 0 {
 				return first
 			}
 		}
@@ -155,15 +153,15 @@ func put(t *testing.T, k keeper, batch ...records.Record) uint64 {
 		if err == nil {
 			return first
 		}
-		again := fault.KindOf(err) == fault.Unavailable || errors.Is(err, records.ErrConflict) && tries > 0 // by the one before
-		if !again || time.Since(began) >= k.stalls {
+		again := fault.KindOf(err) == fault.Unavailable || errors.Is(err, records.ErrConflict) && tries > 0 // with the previous attempt
+		if !again || time.Since(began) >= k.maxOutage {
 			t.Fatal(err)
 		}
 	}
 }
 
-// written returns the first revision of records that are there, 0 if they are not.
-func written(t *testing.T, k keeper, batch []records.Record) (first uint64, err error) {
+// written returns the first revision of records that are stored, 0 if they are not.
+func written(t *testing.T, k store, batch []records.Record) (first uint64, err error) {
 	t.Helper()
 	for i, r := range batch {
 		last, err := k.Latest(t.Context(), r.Kind, r.Name)
@@ -180,17 +178,17 @@ func written(t *testing.T, k keeper, batch []records.Record) (first uint64, err 
 	return first, nil
 }
 
-func testFollow(t *testing.T, open func() keeper) {
+func testFollow(t *testing.T, open func() store) {
 	t.Helper()
 	a, b := open(), open()
 	sub := func(data string) records.Record {
 		return records.Record{Kind: records.SubscriptionKind, Name: "k", Data: []byte(data)}
 	}
 	put(t, a, sub("old"))
-	put(t, a, sub("1"), records.Record{Kind: records.AttachmentKind, Name: "k", Data: []byte("seat")})
+	put(t, a, sub("1"), records.Record{Kind: records.AttachmentKind, Name: "k", Data: []byte("attached")})
 	f := follow(t, b)
-	if f.text(records.SubscriptionKind, "k") != "1" || f.text(records.AttachmentKind, "k") != "seat" {
-		t.Fatal("what was acknowledged before is not there when Follow returns")
+	if f.text(records.SubscriptionKind, "k") != "1" || f.text(records.AttachmentKind, "k") != "attached" {
+		t.Fatal("Watch returned before all acknowledged records")
 	}
 	for i := range 20 {
 		put(t, a, sub(strconv.Itoa(i)))
@@ -205,7 +203,7 @@ func testFollow(t *testing.T, open func() keeper) {
 	}
 }
 
-func testAllOrNone(t *testing.T, open func() keeper) {
+func testAllOrNone(t *testing.T, open func() store) {
 	t.Helper()
 	a, b := open(), open()
 	none, err := a.Latest(t.Context(), records.SubscriptionKind, "x")
@@ -227,7 +225,7 @@ func testAllOrNone(t *testing.T, open func() keeper) {
 		}
 	}
 	if r, _ := a.Latest(t.Context(), records.SubscriptionKind, "y"); string(r.Data) != "y" {
-		t.Fatal("half of what was refused is written")
+		t.Fatal("refused batch partly written")
 	}
 	x.Rev, x.Data = first, []byte("next")
 	if next := put(t, b, x); next <= first+1 {
@@ -235,7 +233,7 @@ func testAllOrNone(t *testing.T, open func() keeper) {
 	}
 }
 
-func testNames(t *testing.T, open func() keeper) {
+func testNames(t *testing.T, open func() store) {
 	t.Helper()
 	a := open()
 	f := follow(t, a)
@@ -245,10 +243,10 @@ func testNames(t *testing.T, open func() keeper) {
 	}
 }
 
-// testReplace lets several count in one record, each for itself. One whose answer got
-// lost reads how far it came. Who overwrote another would have it count again, and be
-// told more often that it has.
-func testReplace(t *testing.T, open func() keeper) {
+// testReplace lets several writers count in one record, each in a field of its own. A writer
+// that overwrote another would make it count again, with more acknowledged writes than
+// counts.
+func testReplace(t *testing.T, open func() store) {
 	t.Helper()
 	const writers, each = 3, 15
 	counts := func(r records.Record) (all [writers]int) {
@@ -263,12 +261,12 @@ func testReplace(t *testing.T, open func() keeper) {
 	for i := range writers {
 		k := open()
 		wg.Go(func() {
-			for told := 0; ; {
+			for acknowledged := 0; ; {
 				last, err := k.Latest(t.Context(), records.QueueKind, "o")
 				all := counts(last)
-				if err != nil || all[i] >= each || told > each {
-					if err != nil || told > each {
-						t.Errorf("%d writes were taken for %d, %v", told, all[i], err)
+				if err != nil || all[i] >= each || acknowledged > each {
+					if err != nil || acknowledged > each {
+						t.Errorf("%d successful writes counted as %d, %v", acknowledged, all[i], err)
 					}
 					return
 				}
@@ -276,7 +274,7 @@ func testReplace(t *testing.T, open func() keeper) {
 				data, _ := json.Marshal(all)
 				_, err = k.Write(t.Context(), []records.Record{{Kind: records.QueueKind, Name: "o", Rev: last.Rev, CompareAndSet: true, Data: data}})
 				if err == nil {
-					told++
+					acknowledged++
 				} else if !errors.Is(err, records.ErrConflict) && fault.KindOf(err) != fault.Unavailable {
 					t.Error(err)
 					return
@@ -291,7 +289,7 @@ func testReplace(t *testing.T, open func() keeper) {
 	}
 }
 
-func testForget(t *testing.T, open func() keeper) {
+func testDelete(t *testing.T, open func() store) {
 	t.Helper()
 	a, b := open(), open()
 	f := follow(t, b)
@@ -307,7 +305,7 @@ func testForget(t *testing.T, open func() keeper) {
 	f.wants(t, records.AttachmentKind, "k", "again")
 }
 
-func testMany(t *testing.T, open func() keeper) {
+func testMany(t *testing.T, open func() store) {
 	t.Helper()
 	a, b := open(), open()
 	f := follow(t, b)
@@ -315,7 +313,7 @@ func testMany(t *testing.T, open func() keeper) {
 	for i := range batch {
 		batch[i] = records.Record{Kind: records.AttachmentKind, Name: strconv.Itoa(i), Data: slices.Repeat([]byte{'x'}, 200)}
 	}
-	put(t, a, batch...) // a busy machine may need longer than a write is given
+	put(t, a, batch...) // a loaded machine may need longer than one attempt
 	f.wants(t, records.AttachmentKind, strconv.Itoa(len(batch)-1), strings.Repeat("x", 200))
 	late := follow(t, open())
 	if late.text(records.AttachmentKind, "0") == "" || len(late.rows) != len(batch) {
@@ -324,6 +322,6 @@ func testMany(t *testing.T, open func() keeper) {
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, err := a.Write(ended, batch[:1]); err == nil {
-		t.Fatal("a write after the end of its context")
+		t.Fatal("write succeeded after its context ended")
 	}
 }

@@ -10,36 +10,36 @@ import (
 	"candela/internal/alerting/notify"
 )
 
-// RunReplicas holds logs that share a keeper to their promises. stalls is as of
-// RunLogs.
-func RunReplicas(t *testing.T, stalls time.Duration, open Opener) {
+// RunReplicas tests inboxes of several replicas that share a store. maxOutage is as of
+// RunInbox.
+func RunReplicas(t *testing.T, maxOutage time.Duration, open Opener) {
 	t.Helper()
-	run(t, stalls, open, map[string]func(*testing.T, *World){
-		"a stream opened elsewhere ends the one here":     testMoves,
-		"a stream moves back and forth":                   testMovesOften,
-		"a stream without a subscription moves, too":      testMovesBare,
-		"a filter counts everywhere when it is confirmed": testFilter,
-		"each replica tells of a stream at another":       testTells,
-		"the token of another replica is taken over":      testTakeover,
-		"two who come back do not share what was left":    testTakeoverRace,
-		"of all callers one gets an entry":                testPollMany,
-		"a waiter gets what a dead replica had":           testPollDead,
-		"a replica that was taken for dead":               testPollUndead,
-		"a replica that lags behind loses nothing":        testLagPoll,
-		"an event that is not here yet is waited for":     testLagResume,
-		"a place ahead of the log stays":                  testLagCursor,
-		"an earlier filter keeps what comes late":         testLagFilter,
-		"all replicas may stop":                           testAllStop,
+	run(t, maxOutage, open, map[string]func(*testing.T, *Installation){
+		"a stream opened elsewhere ends the former":      testMoves,
+		"a stream moves back and forth":                  testMovesOften,
+		"a stream without a subscription moves":          testMovesBare,
+		"a confirmed filter applies everywhere":          testFilter,
+		"each replica describes a remote stream":         testDescribes,
+		"a subscription of another replica is inherited": testTakeover,
+		"one of several returning clients inherits":      testTakeoverRace,
+		"an entry goes to one caller":                    testPollMany,
+		"a waiter gets the leases of a dead replica":     testPollDead,
+		"a replica declared dead settles its batch":      testPollDeclaredDead,
+		"a lagging replica loses nothing":                testLagPoll,
+		"a resumed event is waited for":                  testLagResume,
+		"a cursor ahead of the log stays":                testLagCursor,
+		"an earlier filter applies to late entries":      testLagFilter,
+		"all replicas may stop":                          testAllStop,
 	})
 }
 
-func testMoves(t *testing.T, w *World) {
+func testMoves(t *testing.T, w *Installation) {
 	t.Helper()
 	a, b := w.start(), w.start()
 	a.subscribe("k")
 	s := a.stream("k", "")
 	w.fire("A", "B", "C")
-	wants(t, s, 1, 2, 3)
+	wantEvents(t, s, 1, 2, 3)
 	Eventually(t, func() error { // the cursor is written
 		if got := b.subscription("k"); got.Queued > 0 {
 			return fmt.Errorf("%+v", got)
@@ -47,13 +47,13 @@ func testMoves(t *testing.T, w *World) {
 		return nil
 	})
 	moved := b.stream("k", "")
-	ended(t, s)
+	waitClosed(t, s)
 	w.fire("D")
-	wants(t, moved, 4)
-	wants(t, s)
-	s.Close() // says nothing any more
+	wantEvents(t, moved, 4)
+	wantEvents(t, s)
+	s.Close() // no effect
 	w.fire("E")
-	wants(t, moved, 5)
+	wantEvents(t, moved, 5)
 	if got := a.subscription("k"); !got.Connected {
 		t.Fatalf("%+v", got)
 	}
@@ -61,7 +61,7 @@ func testMoves(t *testing.T, w *World) {
 
 // testMovesOften moves a stream faster than cursors are written: it may repeat entries but
 // loses none.
-func testMovesOften(t *testing.T, w *World) {
+func testMovesOften(t *testing.T, w *Installation) {
 	t.Helper()
 	all := []*Replica{w.start(), w.start(), w.start()}
 	all[0].subscribe("k")
@@ -91,18 +91,18 @@ func testMovesOften(t *testing.T, w *World) {
 	}
 }
 
-func testMovesBare(t *testing.T, w *World) {
+func testMovesBare(t *testing.T, w *Installation) {
 	t.Helper()
 	a, b := w.start(), w.start()
 	s := a.stream("k", "")
 	moved := b.stream("k", "")
-	ended(t, s)
+	waitClosed(t, s)
 	if got := a.subscription("k"); got.Active || !got.Connected {
 		t.Fatalf("%+v", got)
 	}
 	a.subscribe("k", "A")
 	w.fire("A")
-	wants(t, moved, 1)
+	wantEvents(t, moved, 1)
 	moved.Close()
 	Eventually(t, func() error {
 		if got := a.subscription("k"); got.Connected {
@@ -112,33 +112,33 @@ func testMovesBare(t *testing.T, w *World) {
 	})
 }
 
-func testFilter(t *testing.T, w *World) {
+func testFilter(t *testing.T, w *Installation) {
 	t.Helper()
 	a, b := w.start(), w.start()
 	a.subscribe("k", "A")
 	s := a.stream("k", "")
 	w.fire("B")
-	wants(t, s)
+	wantEvents(t, s)
 	for i := range 5 {
 		at := uint64(1 + 4*i)
 		b.subscribe("k", "B")
 		w.fire("A", "B")
-		wants(t, s, at+2)
+		wantEvents(t, s, at+2)
 		b.subscribe("k", "A")
 		w.fire("A", "B")
-		wants(t, s, at+3)
+		wantEvents(t, s, at+3)
 	}
 	if existed, err := b.Unsubscribe(t.Context(), caller("k")); err != nil || !existed {
 		t.Fatalf("%v, %v", existed, err)
 	}
 	w.fire("A")
-	wants(t, s)
+	wantEvents(t, s)
 	if got := a.subscription("k"); got.Active || !got.Connected {
 		t.Fatalf("%+v", got)
 	}
 }
 
-func testTells(t *testing.T, w *World) {
+func testDescribes(t *testing.T, w *Installation) {
 	t.Helper()
 	a, b := w.start(), w.start()
 	a.subscribe("k", "A")
@@ -153,7 +153,7 @@ func testTells(t *testing.T, w *World) {
 	if got := b.subscription("k"); !got.Connected || got.Queued != 2 {
 		t.Fatalf("%+v", got)
 	}
-	wants(t, s, 1, 2)
+	wantEvents(t, s, 1, 2)
 	Eventually(t, func() error {
 		if got := b.subscription("k"); !got.Connected || got.Queued != 0 {
 			return fmt.Errorf("%+v", got)
@@ -166,35 +166,35 @@ func testTells(t *testing.T, w *World) {
 	}
 }
 
-func testTakeover(t *testing.T, w *World) {
+func testTakeover(t *testing.T, w *Installation) {
 	t.Helper()
 	a, b := w.start(), w.start()
 	a.subscribe("first", "A")
 	s := a.stream("first", "")
 	w.fire("A")
-	wants(t, s, 1)
+	wantEvents(t, s, 1)
 	s.Close()
 	w.fire("A")
 	if got := b.subscription("second"); got.Active {
-		t.Fatalf("taken from a token that lives: %+v", got)
+		t.Fatalf("subscription inherited from a live token: %+v", got)
 	}
-	Eventually(t, func() error { // the close is written
+	Eventually(t, func() error { // until the close is written
 		if got := b.subscription("first"); got.Connected {
 			return fmt.Errorf("%+v", got)
 		}
 		return nil
 	})
 	w.end("first")
-	wants(t, b.stream("second", ""), 2)
+	wantEvents(t, b.stream("second", ""), 2)
 	if got := a.subscription("second"); !got.Active || !got.Connected {
 		t.Fatalf("%+v", got)
 	}
 	if got := a.subscription("first"); got.Active {
-		t.Fatalf("in two hands: %+v", got)
+		t.Fatalf("subscription held by two tokens: %+v", got)
 	}
 }
 
-func testTakeoverRace(t *testing.T, w *World) {
+func testTakeoverRace(t *testing.T, w *Installation) {
 	t.Helper()
 	all := []*Replica{w.start(), w.start(), w.start()}
 	all[0].subscribe("old", "A")
@@ -217,11 +217,11 @@ func testTakeoverRace(t *testing.T, w *World) {
 	}
 	wg.Wait()
 	if heirs != 1 {
-		t.Fatalf("%d have it", heirs)
+		t.Fatalf("%d callers inherited it, want 1", heirs)
 	}
 }
 
-func testPollMany(t *testing.T, w *World) {
+func testPollMany(t *testing.T, w *Installation) {
 	t.Helper()
 	const total = 120
 	all := []*Replica{w.start(), w.start(), w.start()}
@@ -237,7 +237,7 @@ func testPollMany(t *testing.T, w *World) {
 					return
 				}
 				mu.Lock()
-				ok := sum%5 != 4 // some answers get lost
+				ok := sum%5 != 4 // some replies are lost
 				sum++
 				if ok {
 					for _, seq := range seqs(b) {
@@ -264,7 +264,7 @@ func testPollMany(t *testing.T, w *World) {
 	}
 }
 
-func testPollDead(t *testing.T, w *World) {
+func testPollDead(t *testing.T, w *Installation) {
 	t.Helper()
 	a, b := w.start(), w.start()
 	w.fire("A", "B")
@@ -285,7 +285,7 @@ func testPollDead(t *testing.T, w *World) {
 	}
 }
 
-func testPollUndead(t *testing.T, w *World) {
+func testPollDeclaredDead(t *testing.T, w *Installation) {
 	t.Helper()
 	a, b := w.start(), w.start()
 	w.fire("A", "B")
@@ -293,17 +293,17 @@ func testPollUndead(t *testing.T, w *World) {
 	a.Member.Die()
 	Eventually(t, func() error {
 		if waiting := b.Stats().Unpolled; waiting != 2 {
-			return fmt.Errorf("%d wait", waiting)
+			return fmt.Errorf("%d unpolled", waiting)
 		}
 		return nil
 	})
 	first.Settle(true)
 	if _, got := a.poll(); len(got) > 0 {
-		t.Fatalf("what arrived goes out again: %v", got)
+		t.Fatalf("settled entries delivered again: %v", got)
 	}
 }
 
-func testLagPoll(t *testing.T, w *World) {
+func testLagPoll(t *testing.T, w *Installation) {
 	t.Helper()
 	a, b := w.start(), w.start()
 	b.lag(true)
@@ -319,7 +319,7 @@ func testLagPoll(t *testing.T, w *World) {
 	batch.Settle(false)
 	Eventually(t, func() error {
 		if waiting := b.Stats().Unpolled; waiting != 2 {
-			return fmt.Errorf("%d wait", waiting)
+			return fmt.Errorf("%d unpolled", waiting)
 		}
 		return nil
 	})
@@ -335,19 +335,19 @@ func testLagPoll(t *testing.T, w *World) {
 	}
 }
 
-func testLagResume(t *testing.T, w *World) {
+func testLagResume(t *testing.T, w *Installation) {
 	t.Helper()
 	a, b := w.start(), w.start()
 	a.subscribe("k")
 	b.lag(true)
 	w.fire("A", "B", "C")
 	s := a.stream("k", "")
-	wants(t, s, 1, 2, 3)
-	wants(t, b.stream("k", "2"), 3)
-	wants(t, b.stream("k", "99")) // nobody has it
+	wantEvents(t, s, 1, 2, 3)
+	wantEvents(t, b.stream("k", "2"), 3)
+	wantEvents(t, b.stream("k", "99")) // unknown
 }
 
-func testLagCursor(t *testing.T, w *World) {
+func testLagCursor(t *testing.T, w *Installation) {
 	t.Helper()
 	a, b := w.start(), w.start()
 	disconnected := func(r *Replica) {
@@ -362,54 +362,54 @@ func testLagCursor(t *testing.T, w *World) {
 	b.lag(true)
 	w.fire("A", "B", "C")
 	s := a.stream("k", "")
-	wants(t, s, 1, 2, 3)
+	wantEvents(t, s, 1, 2, 3)
 	s.Close()
 	disconnected(b)
 	moved := b.stream("k", "")
-	wants(t, moved)
+	wantEvents(t, moved)
 	b.Restore(0, nil)
 	w.fire("D")
 	b.lag(false)
-	wants(t, moved, 4)
+	wantEvents(t, moved, 4)
 	moved.Close()
 	disconnected(a)
-	wants(t, a.stream("k", ""))
+	wantEvents(t, a.stream("k", ""))
 }
 
-func testLagFilter(t *testing.T, w *World) {
+func testLagFilter(t *testing.T, w *Installation) {
 	t.Helper()
 	a, b := w.start(), w.start()
 	a.subscribe("k", "A")
 	s := a.stream("k", "")
 	a.lag(true)
 	w.fire("A", "B")
-	b.subscribe("k", "B") // the one who has the stream has seen neither
+	b.subscribe("k", "B") // the attached replica has neither
 	w.fire("A", "B")
-	wants(t, s)
+	wantEvents(t, s)
 	<-s.Ready()
 	a.lag(false)
 	<-s.Ready()
-	wants(t, s, 1, 4)
+	wantEvents(t, s, 1, 4)
 	b.lag(true)
 	w.fire("B")
 	b.subscribe("k", "A")
-	wants(t, s, 5)
+	wantEvents(t, s, 5)
 }
 
-func testAllStop(t *testing.T, w *World) {
+func testAllStop(t *testing.T, w *Installation) {
 	t.Helper()
 	a, b := w.start(), w.start()
 	a.subscribe("k", "A")
 	s := b.stream("k", "")
 	w.fire("A", "A")
-	wants(t, s, 1, 2)
-	a.halt()
+	wantEvents(t, s, 1, 2)
+	a.shutdown()
 	s.Close()
-	b.halt()
+	b.shutdown()
 	w.fire("A")
 	c := w.start()
 	if got := c.subscription("k"); !got.Active || got.Connected || got.Queued != 1 {
 		t.Fatalf("%+v", got)
 	}
-	wants(t, c.stream("k", ""), 3)
+	wantEvents(t, c.stream("k", ""), 3)
 }

@@ -48,7 +48,7 @@ func overServers(on *natstest.Cluster) recordtest.Opener {
 
 func TestKeeper_KeepsLogs(t *testing.T) {
 	t.Parallel()
-	recordtest.RunLogs(t, replicatest.Patience, overServers(replicatest.Servers()))
+	recordtest.RunInbox(t, replicatest.Patience, overServers(replicatest.Servers()))
 }
 
 func TestKeeper_KeepsReplicas(t *testing.T) {

@@ -51,7 +51,7 @@ func (s *Subscriber) Detach() *Stream {
 	return stream
 }
 
-// End tells the client that another stream has taken over. The stream is not attached.
+// End closes Ready because another stream has taken over. The stream is detached already.
 func (s *Stream) End() { close(s.ready) }
 
 // Ready implements notify.Stream.

@@ -19,34 +19,32 @@ import (
 	"candela/internal/market"
 )
 
-// Opener opens the log of a replica over a place. Replicas of one place share what
-// they remember. lose ends it as a crash does: from then on it remembers nothing
-// more.
-type Opener func(t *testing.T, place string, r *Replica) (log notify.Inbox, lose func())
+// Opener opens the inbox of a replica. Replicas of one store share their records. crash ends
+// it: nothing is stored afterwards.
+type Opener func(t *testing.T, store string, r *Replica) (inbox notify.Inbox, crash func())
 
-// Replica is one process of a World.
+// A Replica is one process of an Installation.
 type Replica struct {
 	notify.Inbox
 	Member *Member
 
-	world *World
-	lose  func()
-	stop  context.CancelFunc
-	done  chan struct{}
+	installation *Installation
+	crash        func()
+	stop         context.CancelFunc
+	done         chan struct{}
 
-	mu   sync.Mutex
-	came int  // how many of the world's entries have come here
-	lags bool // entries do not come by themselves
+	mu       sync.Mutex
+	appended int  // entries of the installation that are appended here
+	lags     bool // entries are appended on CatchUp only
 }
 
-// World is an installation: what was committed, who takes part, and which tokens are
-// good.
-type World struct {
-	t       *testing.T
-	stalls  time.Duration // for how long who keeps what replicas remember may not answer
-	place   string
-	open    Opener
-	members *Members
+// An Installation holds the committed entries, the replicas and the ended tokens.
+type Installation struct {
+	t         *testing.T
+	maxOutage time.Duration // how long the store may be unavailable
+	place     string
+	open      Opener
+	members   *Members
 
 	mu       sync.Mutex
 	entries  []notify.Entry
@@ -55,9 +53,9 @@ type World struct {
 	started  int
 }
 
-func newWorld(t *testing.T, stalls time.Duration, open Opener) *World {
+func newInstallation(t *testing.T, maxOutage time.Duration, open Opener) *Installation {
 	t.Helper()
-	return &World{t: t, stalls: stalls, place: t.Name(), open: open, members: NewMembers(), ended: map[string]bool{}}
+	return &Installation{t: t, maxOutage: maxOutage, place: t.Name(), open: open, members: NewMembers(), ended: map[string]bool{}}
 }
 
 // Config returns the configuration of the replica's inbox over a store.
@@ -67,22 +65,22 @@ func (r *Replica) Config(store records.Store) replicated.Config {
 		FilterTimeout: time.Minute, // the machine of a test may stall
 		CatchUp:       func(context.Context) error { r.catchUp(); return nil },
 		TokenEnded: func(_ context.Context, key string) (bool, error) {
-			r.world.mu.Lock()
-			defer r.world.mu.Unlock()
-			return r.world.ended[key], nil
+			r.installation.mu.Lock()
+			defer r.installation.mu.Unlock()
+			return r.installation.ended[key], nil
 		},
 	}
 }
 
-// start begins a replica.
-func (w *World) start() *Replica {
+// start starts a replica.
+func (w *Installation) start() *Replica {
 	w.t.Helper()
 	w.mu.Lock()
 	w.started++
 	id := "r" + strconv.Itoa(w.started)
 	w.mu.Unlock()
-	r := &Replica{world: w, Member: w.members.Join(id), done: make(chan struct{})}
-	r.Inbox, r.lose = w.open(w.t, w.place, r)
+	r := &Replica{installation: w, Member: w.members.Join(id), done: make(chan struct{})}
+	r.Inbox, r.crash = w.open(w.t, w.place, r)
 	w.mu.Lock()
 	last := uint64(len(w.entries))
 	entries := slices.Clone(w.entries)
@@ -90,7 +88,7 @@ func (w *World) start() *Replica {
 	w.mu.Unlock()
 	r.Restore(last, entries)
 	r.mu.Lock()
-	r.came = len(entries)
+	r.appended = len(entries)
 	r.mu.Unlock()
 	ctx, stop := context.WithCancel(context.WithoutCancel(w.t.Context()))
 	r.stop = stop
@@ -102,8 +100,8 @@ func (w *World) start() *Replica {
 	return r
 }
 
-// leave takes a replica out of the world.
-func (w *World) leave(r *Replica) bool {
+// leave removes a replica.
+func (w *Installation) leave(r *Replica) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	i := slices.Index(w.replicas, r)
@@ -114,27 +112,27 @@ func (w *World) leave(r *Replica) bool {
 	return true
 }
 
-// halt ends a replica in order.
-func (r *Replica) halt() {
-	if r.world.leave(r) {
+// shutdown stops a replica gracefully.
+func (r *Replica) shutdown() {
+	if r.installation.leave(r) {
 		r.stop()
 		<-r.done
 		r.Member.Die()
-		r.lose()
+		r.crash()
 	}
 }
 
-// kill ends a replica as a crash does.
+// kill ends a replica by a crash.
 func (r *Replica) kill() {
-	if r.world.leave(r) {
-		r.lose()
+	if r.installation.leave(r) {
+		r.crash()
 		r.stop()
 		<-r.done
 		r.Member.Die()
 	}
 }
 
-// lag holds entries back until something asks for them.
+// lag delays entries until CatchUp.
 func (r *Replica) lag(lags bool) {
 	r.mu.Lock()
 	r.lags = lags
@@ -144,19 +142,19 @@ func (r *Replica) lag(lags bool) {
 	}
 }
 
-// catchUp appends what was committed.
+// catchUp appends the committed entries.
 func (r *Replica) catchUp() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.world.mu.Lock()
-	fresh := slices.Clone(r.world.entries[r.came:])
-	r.world.mu.Unlock()
+	r.installation.mu.Lock()
+	fresh := slices.Clone(r.installation.entries[r.appended:])
+	r.installation.mu.Unlock()
 	r.Append(fresh)
-	r.came += len(fresh)
+	r.appended += len(fresh)
 }
 
 // fire commits an entry for each symbol.
-func (w *World) fire(symbols ...string) {
+func (w *Installation) fire(symbols ...string) {
 	w.mu.Lock()
 	for _, symbol := range symbols {
 		seq := uint64(len(w.entries) + 1)
@@ -178,7 +176,7 @@ func (w *World) fire(symbols ...string) {
 }
 
 // end ends a token.
-func (w *World) end(key string) {
+func (w *Installation) end(key string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.ended[key] = true
@@ -197,28 +195,28 @@ func filter(symbols ...string) notify.Filter {
 }
 
 func (r *Replica) subscribe(key string, symbols ...string) {
-	r.world.t.Helper()
-	insist(r.world.t, r.world.stalls, func() (none struct{}, err error) {
-		return none, r.Subscribe(r.world.t.Context(), caller(key), filter(symbols...))
+	r.installation.t.Helper()
+	retryUnavailable(r.installation.t, r.installation.maxOutage, func() (none struct{}, err error) {
+		return none, r.Subscribe(r.installation.t.Context(), caller(key), filter(symbols...))
 	})
 }
 
 func (r *Replica) stream(key, last string) notify.Stream {
-	r.world.t.Helper()
-	return insist(r.world.t, r.world.stalls, func() (notify.Stream, error) { return r.Open(r.world.t.Context(), caller(key), last) })
+	r.installation.t.Helper()
+	return retryUnavailable(r.installation.t, r.installation.maxOutage, func() (notify.Stream, error) { return r.Open(r.installation.t.Context(), caller(key), last) })
 }
 
 func (r *Replica) subscription(key string) notify.Subscription {
-	r.world.t.Helper()
-	return insist(r.world.t, r.world.stalls, func() (notify.Subscription, error) {
-		return r.Subscription(r.world.t.Context(), caller(key))
+	r.installation.t.Helper()
+	return retryUnavailable(r.installation.t, r.installation.maxOutage, func() (notify.Subscription, error) {
+		return r.Subscription(r.installation.t.Context(), caller(key))
 	})
 }
 
 func (r *Replica) poll() (*notify.Batch, []uint64) {
-	r.world.t.Helper()
-	b := insist(r.world.t, r.world.stalls, func() (*notify.Batch, error) {
-		return r.Poll(r.world.t.Context(), caller("poller"), 0, notify.Bound{})
+	r.installation.t.Helper()
+	b := retryUnavailable(r.installation.t, r.installation.maxOutage, func() (*notify.Batch, error) {
+		return r.Poll(r.installation.t.Context(), caller("poller"), 0, notify.Bound{})
 	})
 	return b, seqs(b)
 }
@@ -231,7 +229,7 @@ func seqs(b *notify.Batch) []uint64 {
 	return all
 }
 
-// taken is what a stream gives now.
+// taken returns what a stream delivers now.
 func taken(s notify.Stream) []uint64 {
 	var all []uint64
 	for events := s.Take(nil); len(events) > 0; events = s.Take(nil) {
@@ -244,16 +242,16 @@ func taken(s notify.Stream) []uint64 {
 	return all
 }
 
-// wants demands what a stream gives now.
-func wants(t *testing.T, s notify.Stream, want ...uint64) {
+// wantEvents checks what a stream delivers now.
+func wantEvents(t *testing.T, s notify.Stream, want ...uint64) {
 	t.Helper()
 	if got := taken(s); !slices.Equal(got, want) {
-		t.Fatalf("the stream gave %v, want %v", got, want)
+		t.Fatalf("stream delivered %v, want %v", got, want)
 	}
 }
 
-// ended waits until a stream is over.
-func ended(t *testing.T, s notify.Stream) {
+// waitClosed waits until a stream has ended.
+func waitClosed(t *testing.T, s notify.Stream) {
 	t.Helper()
 	Eventually(t, func() error {
 		select {
@@ -263,6 +261,6 @@ func ended(t *testing.T, s notify.Stream) {
 			}
 		default:
 		}
-		return errors.New("the stream is not over")
+		return errors.New("stream still open")
 	})
 }

@@ -7,35 +7,34 @@ import (
 	"time"
 )
 
-// RunLogs holds what a log remembers to its promises, over any kind of place: one
-// process at a time has it. stalls is for how long the place may not answer, 0 for one
-// that always does.
-func RunLogs(t *testing.T, stalls time.Duration, open Opener) {
+// RunInbox tests the contract of notify.Inbox with one process at a time. maxOutage is how
+// long the store may be unavailable, 0 for never.
+func RunInbox(t *testing.T, maxOutage time.Duration, open Opener) {
 	t.Helper()
-	run(t, stalls, open, map[string]func(*testing.T, *World){
-		"a subscription outlives its process":          testOutlives,
-		"the end of a subscription outlives it":        testEndOutlives,
-		"a stop forgets no delivery":                   testStop,
-		"a crash loses nothing":                        testCrash,
-		"a client that comes back takes its queue":     testComesBack,
-		"another client takes nothing":                 testStranger,
-		"what was polled is not polled again":          testPolled,
-		"what did not arrive is polled first":          testNotArrived,
-		"a crash gives back what may not have arrived": testPolledCrash,
+	run(t, maxOutage, open, map[string]func(*testing.T, *Installation){
+		"a subscription survives a restart":       testOutlives,
+		"an unsubscription survives a restart":    testEndOutlives,
+		"a shutdown loses no cursor":              testStop,
+		"a crash loses nothing":                   testCrash,
+		"a returning client inherits its backlog": testComesBack,
+		"another client inherits nothing":         testStranger,
+		"settled entries are not polled again":    testPolled,
+		"undelivered entries are polled first":    testNotArrived,
+		"a crash returns unsettled entries":       testPolledCrash,
 	})
 }
 
-func run(t *testing.T, stalls time.Duration, open Opener, tests map[string]func(*testing.T, *World)) {
+func run(t *testing.T, maxOutage time.Duration, open Opener, tests map[string]func(*testing.T, *Installation)) {
 	t.Helper()
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			test(t, newWorld(t, stalls, open))
+			test(t, newInstallation(t, maxOutage, open))
 		})
 	}
 }
 
-func testOutlives(t *testing.T, w *World) {
+func testOutlives(t *testing.T, w *Installation) {
 	t.Helper()
 	r := w.start()
 	r.subscribe("k", "A", "B")
@@ -46,10 +45,10 @@ func testOutlives(t *testing.T, w *World) {
 	if !got.Active || got.Connected || got.Queued != 1 || len(got.Filter.Symbols) != 2 {
 		t.Fatalf("%+v", got)
 	}
-	wants(t, r.stream("k", ""), 1)
+	wantEvents(t, r.stream("k", ""), 1)
 }
 
-func testEndOutlives(t *testing.T, w *World) {
+func testEndOutlives(t *testing.T, w *Installation) {
 	t.Helper()
 	r := w.start()
 	r.subscribe("k", "A")
@@ -66,67 +65,67 @@ func testEndOutlives(t *testing.T, w *World) {
 		t.Fatalf("%+v", got)
 	}
 	r.subscribe("k", "A")
-	wants(t, r.stream("k", ""))
+	wantEvents(t, r.stream("k", ""))
 }
 
-func testStop(t *testing.T, w *World) {
+func testStop(t *testing.T, w *Installation) {
 	t.Helper()
 	r := w.start()
 	r.subscribe("k")
 	s := r.stream("k", "")
 	w.fire("A", "B")
-	wants(t, s, 1, 2)
+	wantEvents(t, s, 1, 2)
 	s.Close()
 	w.fire("C")
-	r.halt()
+	r.shutdown()
 	r = w.start()
 	if got := r.subscription("k"); got.Queued != 1 || got.Connected {
 		t.Fatalf("%+v", got)
 	}
-	wants(t, r.stream("k", ""), 3)
+	wantEvents(t, r.stream("k", ""), 3)
 }
 
-func testCrash(t *testing.T, w *World) {
+func testCrash(t *testing.T, w *Installation) {
 	t.Helper()
 	r := w.start()
 	r.subscribe("k")
 	s := r.stream("k", "")
 	w.fire("A", "B")
-	wants(t, s, 1, 2)
+	wantEvents(t, s, 1, 2)
 	w.fire("C")
 	r.kill()
 	w.fire("D")
 	r = w.start()
 	all := []uint64{1, 2, 3, 4}
 	if got := taken(r.stream("k", "")); len(got) < 2 || !slices.Equal(got, all[4-len(got):]) {
-		t.Fatalf("after a crash came %v", got)
+		t.Fatalf("got %v after a crash", got)
 	}
-	wants(t, r.stream("k", "2"), 3, 4)
+	wantEvents(t, r.stream("k", "2"), 3, 4)
 }
 
-func testComesBack(t *testing.T, w *World) {
+func testComesBack(t *testing.T, w *Installation) {
 	t.Helper()
 	r := w.start()
 	r.subscribe("first", "A")
 	w.fire("A")
-	r.halt()
+	r.shutdown()
 	w.end("first")
 	r = w.start()
 	w.fire("A")
 	if got := r.subscription("second"); !got.Active || got.Queued != 2 {
 		t.Fatalf("%+v", got)
 	}
-	wants(t, r.stream("second", ""), 1, 2)
+	wantEvents(t, r.stream("second", ""), 1, 2)
 	if got := r.subscription("third"); got.Active {
-		t.Fatalf("what one token has, another got: %+v", got)
+		t.Fatalf("subscription leaked to another token: %+v", got)
 	}
 }
 
-func testStranger(t *testing.T, w *World) {
+func testStranger(t *testing.T, w *Installation) {
 	t.Helper()
 	r := w.start()
 	r.subscribe("first", "A")
-	r.halt()
+	r.shutdown()
 	w.end("first")
 	r = w.start()
 	for i, change := range []func(client, owner *string){
@@ -142,7 +141,7 @@ func testStranger(t *testing.T, w *World) {
 	}
 }
 
-func testPolled(t *testing.T, w *World) {
+func testPolled(t *testing.T, w *Installation) {
 	t.Helper()
 	r := w.start()
 	w.fire("A", "B")
@@ -152,14 +151,14 @@ func testPolled(t *testing.T, w *World) {
 	}
 	b.Settle(true)
 	w.fire("C")
-	r.halt()
+	r.shutdown()
 	r = w.start()
 	if _, got := r.poll(); !slices.Equal(got, []uint64{3}) {
 		t.Fatalf("%v", got)
 	}
 }
 
-func testNotArrived(t *testing.T, w *World) {
+func testNotArrived(t *testing.T, w *Installation) {
 	t.Helper()
 	r := w.start()
 	w.fire("A", "B")
@@ -171,20 +170,20 @@ func testNotArrived(t *testing.T, w *World) {
 	}
 	second.Settle(false)
 	first.Settle(false)
-	first.Settle(true) // the first word counts
+	first.Settle(true) // ignored
 	w.fire("D")
 	if _, got := r.poll(); !slices.Equal(got, []uint64{1, 2, 3, 4}) {
 		t.Fatalf("%v", got)
 	}
 }
 
-func testPolledCrash(t *testing.T, w *World) {
+func testPolledCrash(t *testing.T, w *Installation) {
 	t.Helper()
 	r := w.start()
 	w.fire("A")
 	arrived, _ := r.poll()
 	w.fire("B")
-	_, _ = r.poll() // on its way when the process dies
+	_, _ = r.poll() // unsettled when the process dies
 	arrived.Settle(true)
 	if file, ok := r.Inbox.(interface{ Flush() error }); ok {
 		if err := file.Flush(); err != nil {
