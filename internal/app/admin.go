@@ -19,10 +19,10 @@ import (
 	"candela/internal/trading/order"
 )
 
-// maxAdmin is how many connections an operator may have.
+// maxAdmin limits the connections of the admin listener.
 const maxAdmin = 32
 
-// watched is what the admin listener reads.
+// watched holds the sources of the admin listener.
 type watched struct {
 	listening atomic.Bool
 	messages  *mcp.Server
@@ -30,8 +30,8 @@ type watched struct {
 	trading   *trading // nil without --trade
 }
 
-// admin returns the part that answers an operator, none where none is asked for. It
-// starts before all others, so that a start that hangs can be looked at.
+// admin returns the admin listener, if one is configured. It starts first, so that a start
+// that hangs can be inspected.
 func (rt Runtime) admin(w *watched) []Part {
 	address := rt.Config.HTTP.AdminListen
 	if !address.IsValid() {
@@ -54,7 +54,7 @@ func (rt Runtime) admin(w *watched) []Part {
 		rt.Log.InfoContext(ctx, "admin listener", "address", ln.Addr().String())
 		server := &http.Server{
 			Handler: handler, ReadTimeout: admin.ReadTimeout, WriteTimeout: admin.WriteTimeout, MaxHeaderBytes: 32 << 10,
-			BaseContext: func(net.Listener) context.Context { return ctx }, // a profile does not hold up a stop
+			BaseContext: func(net.Listener) context.Context { return ctx }, // a profile does not delay a stop
 			ErrorLog:    slog.NewLogLogger(rt.Log.Handler(), slog.LevelWarn),
 		}
 		return shutdown.Serve(ctx, hard, server, netutil.LimitListener(ln, maxAdmin), ready)

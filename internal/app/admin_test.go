@@ -64,7 +64,7 @@ func TestAdmin_TellsOfTheWholeProgram(t *testing.T) {
 			t.Fatal(err)
 		}
 		if strings.Contains(string(data), "hunter2") {
-			t.Errorf("%s tells a secret", path)
+			t.Errorf("%s shows a secret", path)
 		}
 		return answer.StatusCode, string(data)
 	}

@@ -1,7 +1,6 @@
-// Package app puts the program together: it turns a configuration into parts
-// that know nothing of each other, starts them in order and stops them in
-// reverse. It is the only package that sees both sides of a seam. It decides
-// nothing about markets, protocols or money, and main is its only caller.
+// Package app builds the program from its configuration, starts its components in order
+// and stops them in reverse. It is the only package that knows both sides of each
+// interface, and it contains no market, protocol or trading logic.
 package app
 
 import (
@@ -19,21 +18,20 @@ import (
 	"candela/internal/trading/broker"
 )
 
-// Deps is what the process gives the program.
+// Deps holds what the process provides.
 type Deps struct {
-	Version string // what this build calls itself
+	Version string // of this build
 	Stdin   io.Reader
-	Stdout  io.Writer // the protocol under --mcp, otherwise only what was asked for
+	Stdout  io.Writer // the protocol under --mcp, otherwise requested output only
 	Stderr  io.Writer // the log
-	// Halts brings the signals that halt trading; nil where there are none.
+	// Halts delivers the signals that halt trading; nil where there are none.
 	Halts <-chan os.Signal
 	Services
 
 	keepAlive time.Duration // as httpd.Config has it; only tests set it
 }
 
-// Services are what a build can do. A nil one is not in this build, and asking
-// for it is an error.
+// Services lists what a build can do. Requesting a nil one is an error.
 type Services struct {
 	MCP   Service
 	Serve Service
@@ -43,8 +41,8 @@ type Services struct {
 	Draw    tool.Renderer
 }
 
-// Service makes the parts of a mode, in the order in which they start. It opens
-// nothing that needs closing: a part does that when it runs.
+// Service builds the parts of a mode, in the order in which they start. It opens nothing
+// that needs closing: parts do when they run.
 type Service func(Runtime) ([]Part, error)
 
 // Runtime is what a Service builds its parts from.
@@ -55,13 +53,12 @@ type Runtime struct {
 
 	node *node // opened before any part is made
 
-	noTrading func() error // why trading tools refuse though --trade was given; else nil
-	waiting   *waiting     // of a process that waits to take the trading over; else nil
+	noTrading func() error // why trading tools are unavailable in spite of --trade; else nil
+	waiting   *waiting     // of a process that waits to take over trading; else nil
 }
 
-// Run does what cfg asks for and returns when it is done: at once after a chart,
-// otherwise when ctx ends or a part fails. A stop through ctx is no error for a
-// service.
+// Run runs the configured mode. It returns after a chart is written, or when ctx ends or a
+// part of a service fails. Stopping a service through ctx is not an error.
 func Run(ctx context.Context, cfg *config.Config, deps Deps) error {
 	rt := Runtime{Deps: deps, Config: cfg, Log: cfg.Log.Logger(deps.Stderr)}
 	switch mode := cfg.Mode(); mode {
@@ -99,10 +96,9 @@ func (rt Runtime) serve(ctx context.Context, mode config.Mode, service Service) 
 	return runParts(ctx, parts, rt.Config.ShutdownTimeout, rt.Log)
 }
 
-// lockEngine takes the lock of the state directory where an engine is to run. A
-// client starts a program for each of its windows, and one without charts would be of
-// no use in the second: over stdio the program then runs without an engine until the
-// lock is free, and its trading tools say why.
+// lockEngine acquires the engine lock of the state directory. A client starts a program
+// for each of its windows: on stdio, if another process has the lock, the program serves
+// charts without an engine until the lock is free, and its trading tools say why.
 func (rt Runtime) lockEngine(ctx context.Context, mode config.Mode) (Runtime, func(), error) {
 	none := func() {}
 	if !rt.Config.Trade {
@@ -122,7 +118,7 @@ func (rt Runtime) lockEngine(ctx context.Context, mode config.Mode) (Runtime, fu
 	rt.waiting = &waiting{config: rt.Config}
 	rt.noTrading = rt.waiting.refusal
 	process, _ := statedir.EngineProcess(rt.Config.Home)
-	rt.Log.WarnContext(ctx, "another candela trades in this state directory: alerts and orders are refused here until it ends", "home", rt.Config.Home, "pid", process)
+	rt.Log.WarnContext(ctx, "trading unavailable until the other candela of this state directory ends", "home", rt.Config.Home, "pid", process)
 	withoutEngine := *rt.Config
 	withoutEngine.Trade = false
 	rt.Config = &withoutEngine

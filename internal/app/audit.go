@@ -9,11 +9,11 @@ import (
 )
 
 // auditLogins records logins and revocations in the audit log, where the node has one.
-func (t *trading) auditLogins(rt Runtime, door *oauth.Server) {
+func (t *trading) auditLogins(rt Runtime, logins *oauth.Server) {
 	if t.audit == nil {
 		return
 	}
-	door.OnEvent(func(ctx context.Context, e oauth.Event) {
+	logins.OnEvent(func(ctx context.Context, e oauth.Event) {
 		body, err := json.Marshal(struct {
 			Client  string `json:"client,omitempty"`
 			Address string `json:"address,omitempty"`

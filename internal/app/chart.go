@@ -15,7 +15,7 @@ import (
 	"candela/internal/serve/tool"
 )
 
-// drawOnce draws the one chart that is configured and writes it to its place.
+// drawOnce draws the configured chart and writes it to its output.
 func (rt Runtime) drawOnce(ctx context.Context) error {
 	if rt.Draw == nil || len(rt.Venues) == 0 {
 		return absent(config.ModeChart)
@@ -51,14 +51,14 @@ func (rt Runtime) drawOnce(ctx context.Context) error {
 		return err
 	}
 	if shown.Source == payload.Sample {
-		rt.Log.WarnContext(ctx, "the bars are made up, because no symbol was given: --symbol BTCUSDT draws a market, --help tells what else there is")
+		rt.Log.WarnContext(ctx, "sample bars drawn because no symbol was given; draw a market with --symbol BTCUSDT, and see --help")
 	}
 	rt.Log.InfoContext(ctx, "chart written", "output", want.Output, "bytes", len(png),
 		"source", shown.Provider, "bars", spec.Bars.Len(), "interval", want.Interval.String())
 	return nil
 }
 
-// resolve looks every name up and reports all that are wrong.
+// resolve looks up every name and reports all unknown ones.
 func resolve(names []string) ([]tool.NamedIndicator, error) {
 	selections := make([]tool.NamedIndicator, 0, len(names))
 	var problems []error
@@ -76,8 +76,8 @@ func resolve(names []string) ([]tool.NamedIndicator, error) {
 	return selections, nil
 }
 
-// withNames adds to the error about an unknown name which there are: a command line
-// has no tool to ask.
+// withNames adds the known names to the error about an unknown one: a command line has
+// no list_indicators.
 func withNames(err error) error {
 	e := fault.Of(err)
 	if e == nil || e.Code != indicator.UnknownCode {
@@ -88,18 +88,18 @@ func withNames(err error) error {
 	for i := range all {
 		names[i] = all[i].Name
 	}
-	told := *e
-	told.Allowed = strings.Join(names, ", ")
-	told.Message = e.Message + "; the names are " + told.Allowed
-	return &told
+	listed := *e
+	listed.Allowed = strings.Join(names, ", ")
+	listed.Message = e.Message + "; known names: " + listed.Allowed
+	return &listed
 }
 
-// deliver writes the picture where it was asked for. It writes in place: renaming
-// a finished file over its target would replace a device such as /dev/null.
+// deliver writes the picture to output, in place: renaming a finished file over its
+// target would replace a device such as /dev/null.
 func (rt Runtime) deliver(output string, png []byte) error {
 	if output == "-" {
 		_, err := rt.Stdout.Write(png)
 		return err
 	}
-	return os.WriteFile(output, png, 0o644) //nolint:gosec // G306: a picture is for whoever the umask admits
+	return os.WriteFile(output, png, 0o644) //nolint:gosec // G306: the umask decides who may read a picture
 }

@@ -15,10 +15,9 @@ import (
 	"candela/internal/operate/demo"
 )
 
-// Demo runs candela as a client on this machine would start it, with paper trading
-// and with prices that are made up as time goes by, and takes the tour through its
-// tools over MCP. It needs no network, and keeps its state in a folder that it
-// removes.
+// Demo runs candela as a local client would start it, with paper trading and live sample
+// prices, and takes the tour of its tools over MCP. It needs no network and keeps its
+// state in a folder that it removes.
 func Demo(ctx context.Context, deps Deps, tour demo.Tour) (err error) {
 	room, err := os.MkdirTemp("", "candela-demo-")
 	if err != nil {

@@ -56,7 +56,7 @@ func TestDemo(t *testing.T) {
 	}
 }
 
-// Whoever breaks it off gets no folder of leftovers for it.
+// An interrupted demo leaves no folder behind.
 func TestDemo_BrokenOff(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()

@@ -169,15 +169,15 @@ func (t *trading) observe(e provider.Event) {
 	}
 }
 
-// heedSignals halts trading when a signal comes, for as long as run runs.
-func (t *trading) heedSignals(ctx context.Context, rt Runtime, run func() error) error {
+// haltOnSignals halts trading when a signal comes, for as long as run runs.
+func (t *trading) haltOnSignals(ctx context.Context, rt Runtime, run func() error) error {
 	watched, stop := context.WithCancel(ctx)
 	var watching sync.WaitGroup
 	watching.Go(func() {
 		for {
 			select {
 			case s := <-rt.Halts:
-				t.haltBy(watched, s, rt.Log)
+				t.haltForSignal(watched, s, rt.Log)
 			case <-watched.Done():
 				return
 			}
@@ -189,20 +189,20 @@ func (t *trading) heedSignals(ctx context.Context, rt Runtime, run func() error)
 	return err
 }
 
-// haltAgain is how long after a halt that failed it is tried again.
-const haltAgain = time.Second
+// haltRetryInterval is how long after a halt that failed it is tried again.
+const haltRetryInterval = time.Second
 
-// haltBy halts trading because of a signal. Nobody hears whether that went well, so
+// haltForSignal halts trading because of a signal. Nobody hears whether that went well, so
 // it is tried until it does: among replicas nobody may trade for half a minute.
-func (t *trading) haltBy(ctx context.Context, s os.Signal, log *slog.Logger) {
-	tick := time.NewTicker(haltAgain)
+func (t *trading) haltForSignal(ctx context.Context, s os.Signal, log *slog.Logger) {
+	tick := time.NewTicker(haltRetryInterval)
 	defer tick.Stop()
-	for told := false; ; told = true {
+	for logged := false; ; logged = true {
 		_, err := t.orders.Halt(ctx, "the signal "+s.String(), "")
 		if err == nil {
 			return
 		}
-		if !told && ctx.Err() == nil {
+		if !logged && ctx.Err() == nil {
 			log.ErrorContext(ctx, "a signal came and trading could not be halted; it is tried again", "signal", s.String(), "error", err)
 		}
 		select {

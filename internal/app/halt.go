@@ -16,12 +16,11 @@ import (
 	"candela/internal/trading/guard"
 )
 
-// The commands by which the owner stops and resumes trading, from outside. They
-// work beside a program that trades and without one.
+// The commands candela halt and candela resume. They work with and without a running
+// program.
 
-// Halt stops trading in a state directory: in the program that runs there, in its
-// stored state when none does, and by the halt file when one runs that cannot be
-// reached.
+// Halt stops trading in a state directory: in the running program, in the stored state
+// if none runs, or by the halt file if the program does not respond.
 func Halt(ctx context.Context, home, reason string) (control.TradingState, error) {
 	s, reached, err := control.Halt(ctx, home, reason)
 	if reached || err != nil {
@@ -35,10 +34,10 @@ func Halt(ctx context.Context, home, reason string) (control.TradingState, error
 	if err := os.WriteFile(path, []byte(control.ByHalt+"\n"), 0o600); err != nil {
 		return s, fmt.Errorf("halt file: %w", err)
 	}
-	return control.TradingState{Level: guard.Halted.String(), Where: "by the file " + path + ", which the program sees within a second"}, nil
+	return control.TradingState{Level: guard.Halted.String(), Where: "by the file " + path + ", which the program reads within a second"}, nil
 }
 
-// Resume takes back what Halt did, and what else the owner can end.
+// Resume lifts the halt and every other restriction that the owner can lift.
 func Resume(ctx context.Context, home string) (control.TradingState, error) {
 	if err := removeOwnHalt(home); err != nil {
 		return control.TradingState{}, err
@@ -54,14 +53,14 @@ func Resume(ctx context.Context, home string) (control.TradingState, error) {
 	if statedir.IsLocked(err) {
 		return s, &fault.Error{
 			Kind: fault.Conflict, Code: statedir.LockedCode, Field: "home", Value: home,
-			Message: fmt.Sprintf("the program that trades in state directory %s cannot be reached: stop it, resume, and start it again", home),
+			Message: fmt.Sprintf("the program that trades in state directory %s does not respond. Stop it, run candela resume, and start it again.", home),
 		}
 	}
 	return s, err
 }
 
-// withoutHalt refuses a state directory in which the halt file is: a program that
-// starts there would halt again.
+// withoutHalt returns an error if the halt file exists: a program that starts there would
+// halt again.
 func withoutHalt(home string) error {
 	path := filepath.Join(home, statedir.HaltName)
 	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
@@ -70,10 +69,10 @@ func withoutHalt(home string) error {
 	return &fault.Error{Kind: fault.Conflict, Code: "halt_file", Message: fmt.Sprintf("the file %s halts trading: remove it first", path)}
 }
 
-// removeOwnHalt removes the halt file if Halt wrote it. One of somebody else's stays.
+// removeOwnHalt removes the halt file if Halt wrote it. Any other stays.
 func removeOwnHalt(home string) error {
 	path := filepath.Join(home, statedir.HaltName)
-	data, err := os.ReadFile(path) //nolint:gosec // G304: in the state directory, by a name of ours
+	data, err := os.ReadFile(path) //nolint:gosec // G304: a fixed name in the state directory
 	if errors.Is(err, fs.ErrNotExist) || err == nil && string(data) != control.ByHalt+"\n" {
 		return nil
 	}
@@ -86,8 +85,8 @@ func removeOwnHalt(home string) error {
 	return nil
 }
 
-// setHalt changes the stored state of every account, unless a program trades on
-// one, and returns the strictest of them.
+// setHalt changes the stored state of every account and returns the strictest. It fails if
+// a program is trading.
 func setHalt(ctx context.Context, home, who, reason string, halt bool) (control.TradingState, error) {
 	if err := statedir.Open(home); err != nil {
 		return control.TradingState{}, err
@@ -101,10 +100,10 @@ func setHalt(ctx context.Context, home, who, reason string, halt bool) (control.
 	if err != nil {
 		return control.TradingState{}, err
 	}
-	state, err := word{who, reason, halt}.storeIn(ctx, l)
+	state, err := command{who, reason, halt}.storeTo(ctx, l)
 	if err = errors.Join(err, l.Close()); err != nil {
 		return control.TradingState{}, err
 	}
-	state.Where = "in the stored state; no program trades there"
+	state.Where = "in the stored state; no program is running"
 	return state, nil
 }

@@ -95,7 +95,7 @@ func (rt Runtime) localSide(t *trading, l *ledger.Ledger) (side, error) {
 					return err
 				}
 			}
-			return t.heedSignals(ctx, rt, func() error { return d.Run(ctx, hard, ready) })
+			return t.haltOnSignals(ctx, rt, func() error { return d.Run(ctx, hard, ready) })
 		}}},
 	}, nil
 }

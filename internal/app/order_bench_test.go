@@ -35,7 +35,7 @@ import (
 	"candela/internal/trading/order"
 )
 
-// clocked tells how long the parts of an order take that are not the program's own:
+// clocked measures how long the parts of an order take that are not the program's own:
 // the commits, which wait for the disk, and the venue's answer.
 type clocked struct {
 	*ledger.Ledger
@@ -101,7 +101,7 @@ func wire(b *testing.B, symbol market.Symbol, connect func(hosts *upstream.Hosts
 
 // BenchmarkPlaceOrder calls place_order, from the arguments to the answer: checked,
 // judged, committed to the disk, sent to a fake venue over loopback, answered, and
-// committed again. It tells which part of the time are the commits and the venue.
+// committed again. It reports the share of commits and of the venue.
 func BenchmarkPlaceOrder(b *testing.B) {
 	for name, tc := range map[string]struct {
 		symbol market.Symbol

@@ -27,7 +27,7 @@ func TestOwners_SeeNothingOfEachOther(t *testing.T) {
 	t.Cleanup(venue.Close)
 	expires := time.Now().Add(time.Hour)
 	url, stop := startTradingFor(t, filepath.Join(t.TempDir(), "home"), venue.URL, httpdtest.Tokens{
-		// The same client, as far as anyone can tell.
+		// The same client by name and redirect URIs.
 		"ann": {Subject: oauth.SoleOwner, Key: "ann's", ClientKey: "client", Expires: expires},
 		"bob": {Subject: "bob", Key: "bob's", ClientKey: "client", Expires: expires},
 	})

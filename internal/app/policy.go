@@ -16,16 +16,16 @@ import (
 	"candela/internal/trading/guard"
 )
 
-// PolicyError is a policy that cannot be used, with the file it stands in.
+// PolicyError is an unusable policy, with its file.
 type PolicyError struct {
 	Path  string
 	Cause error // a *guard.Error, or why the file cannot be read
 }
 
-// Error names the file before what is wrong with it.
+// Error returns the file name and the cause.
 func (e *PolicyError) Error() string { return e.Path + ": " + e.Cause.Error() }
 
-// Problems returns everything that is wrong, each with the file's name.
+// Problems returns all problems, each with the file's name.
 func (e *PolicyError) Problems() []error {
 	bad, ok := errors.AsType[*guard.Error](e.Cause)
 	if !ok {
@@ -38,13 +38,13 @@ func (e *PolicyError) Problems() []error {
 	return problems
 }
 
-// ReadPolicy returns the policy in a file, and whether there is one: without a
-// file the defaults are in force. Every error is a *PolicyError.
+// ReadPolicy returns the policy in a file, or the defaults and false if there is no file.
+// Every error is a *PolicyError.
 func ReadPolicy(path string) (policy guard.Policy, found bool, err error) {
 	data, err := config.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		if _, there := os.Lstat(path); there == nil {
-			return guard.Policy{}, true, &PolicyError{path, errors.New("it is a link to a file that is not there: restore that file, or remove the link to trade by the defaults")}
+			return guard.Policy{}, true, &PolicyError{path, errors.New("broken link: restore the file it points to, or remove the link to use the default policy")}
 		}
 		return guard.Default(), false, nil
 	}

@@ -204,7 +204,7 @@ func (r *replicaNode) side(rt Runtime, t *trading) (side, error) {
 				return ctx.Err()
 			}},
 			{Name: "desk", Run: func(ctx, hard context.Context, ready func()) error {
-				return t.heedSignals(ctx, rt, func() error { return r.desk.Run(ctx, hard, ready) })
+				return t.haltOnSignals(ctx, rt, func() error { return r.desk.Run(ctx, hard, ready) })
 			}},
 		},
 	}, nil

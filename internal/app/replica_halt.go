@@ -20,20 +20,20 @@ import (
 	"candela/internal/trading/guard"
 )
 
-// The owner's word where replicas trade: it goes to the replica of this state
-// directory, else over the NATS servers to whichever trades, and into what they keep
-// when none does.
+// The owner's halt and resume with replicas. They go to the replica of this state
+// directory, else over NATS to the replica that trades. If no replica runs, they change
+// the stored trading state.
 
-// HaltReplicas stops trading, whichever replica trades.
+// HaltReplicas stops trading on all replicas.
 func HaltReplicas(ctx context.Context, cfg *config.Config, reason string, log io.Writer) (control.TradingState, error) {
 	s, reached, err := control.Halt(ctx, cfg.Home, reason)
 	if reached || err != nil {
 		return s, err
 	}
-	return word{control.ByHalt, reason, true}.send(ctx, cfg, log)
+	return command{control.ByHalt, reason, true}.send(ctx, cfg, log)
 }
 
-// ResumeReplicas takes back what HaltReplicas did, and what else the owner can end.
+// ResumeReplicas lifts the halt and every other restriction that the owner can lift.
 func ResumeReplicas(ctx context.Context, cfg *config.Config, log io.Writer) (control.TradingState, error) {
 	if err := removeOwnHalt(cfg.Home); err != nil {
 		return control.TradingState{}, err
@@ -45,20 +45,20 @@ func ResumeReplicas(ctx context.Context, cfg *config.Config, log io.Writer) (con
 	if err := withoutHalt(cfg.Home); err != nil {
 		return s, err
 	}
-	return word{control.ByResume, "", false}.send(ctx, cfg, log)
+	return command{control.ByResume, "", false}.send(ctx, cfg, log)
 }
 
-// word is what the owner says.
-type word struct {
-	who, reason string
-	halt        bool
+// command is a halt or a resume of the owner's.
+type command struct {
+	by, reason string
+	halt       bool
 }
 
-// visitor is what the replicas' logs call a command.
-const visitor = "a command of the owner"
+// commandReplica is the name of a command among the replicas, as their logs show it.
+const commandReplica = "a command of the owner"
 
-// send tells whoever trades, or changes what is stored where nobody does.
-func (w word) send(ctx context.Context, cfg *config.Config, log io.Writer) (control.TradingState, error) {
+// send calls the replica that trades, or changes the stored state if none runs.
+func (w command) send(ctx context.Context, cfg *config.Config, log io.Writer) (control.TradingState, error) {
 	rt := Runtime{Config: cfg, Log: cfg.Log.CommandLogger(log)}
 	conn, err := rt.connect(ctx)
 	if err != nil {
@@ -69,20 +69,20 @@ func (w word) send(ctx context.Context, cfg *config.Config, log io.Writer) (cont
 	if err != nil {
 		return control.TradingState{}, err
 	}
-	names = slices.DeleteFunc(names, func(name string) bool { return name == visitor })
+	names = slices.DeleteFunc(names, func(name string) bool { return name == commandReplica })
 	if len(names) == 0 {
 		return w.store(ctx, conn)
 	}
-	return w.ask(ctx, conn, rt)
+	return w.call(ctx, conn, rt)
 }
 
-// ask tells the replica that trades. On which account that is the owner need not say.
-func (w word) ask(ctx context.Context, conn *conn.Conn, rt Runtime) (control.TradingState, error) {
-	members, err := member.Join(ctx, conn, member.Info{Name: visitor}, rt.Log)
+// call sends the command to the replica that trades, whichever account that is.
+func (w command) call(ctx context.Context, conn *conn.Conn, rt Runtime) (control.TradingState, error) {
+	members, err := member.Join(ctx, conn, member.Info{Name: commandReplica}, rt.Log)
 	if err != nil {
 		return control.TradingState{}, err
 	}
-	defer members.Close() //nolint:contextcheck // the end is told even when ctx has ended
+	defer members.Close() //nolint:contextcheck // the group is informed even when ctx has ended
 	ctx, done := context.WithCancel(ctx)
 	defer done()
 	var mu sync.Mutex
@@ -92,17 +92,17 @@ func (w word) ask(ctx context.Context, conn *conn.Conn, rt Runtime) (control.Tra
 	for _, account := range accounts() {
 		d := deskproxy.New(members, deskproxy.Config{Account: account, Log: rt.Log, Now: time.Now})
 		asking.Go(func() {
-			s, err := w.tell(ctx, d)
+			s, err := w.apply(ctx, d)
 			mu.Lock()
 			defer mu.Unlock()
 			switch {
 			case err == nil:
 				answered = &s
-				done() // replicas trade on one account; nobody answers for the others
+				done() // replicas trade on one account; the other calls get no answer
 			case !errors.Is(err, member.ErrNotShardOwner) && !errors.Is(err, context.Canceled):
 				failed = errors.Join(failed, err)
 				if !errors.Is(err, member.ErrOutcomeUnknown) {
-					done() // whoever trades has refused
+					done() // the trading replica has refused
 				}
 			}
 		})
@@ -116,42 +116,42 @@ func (w word) ask(ctx context.Context, conn *conn.Conn, rt Runtime) (control.Tra
 	case failed != nil:
 		return control.TradingState{}, failed
 	}
-	return control.TradingState{}, w.unheard()
+	return control.TradingState{}, w.notReceived()
 }
 
-// unheard says what the owner can do where nobody takes the word.
-func (w word) unheard() error {
-	text := "replicas run, and none of them was ready to trade within ten seconds: nothing was done. Try again"
+// notReceived explains what to do when no replica accepts the command.
+func (w command) notReceived() error {
+	text := "replicas are running, but none was ready to trade within 10 s; nothing was done. Try again"
 	if w.halt {
-		text += ", or write a file " + statedir.HaltName + " into the state directory of one of them"
+		text += ", or create the file " + statedir.HaltName + " in the state directory of one of them"
 	}
 	return &fault.Error{Kind: fault.Unavailable, Code: "nobody_trades", Retryable: true, Message: text}
 }
 
-func (w word) tell(ctx context.Context, d *deskproxy.Desk) (guard.State, error) {
+func (w command) apply(ctx context.Context, d *deskproxy.Desk) (guard.State, error) {
 	if w.halt {
-		return d.Halt(ctx, w.who, w.reason)
+		return d.Halt(ctx, w.by, w.reason)
 	}
-	return d.Resume(ctx, w.who)
+	return d.Resume(ctx, w.by)
 }
 
 // store changes the stored state of every account and returns the strictest of them.
-func (w word) store(ctx context.Context, conn *conn.Conn) (control.TradingState, error) {
+func (w command) store(ctx context.Context, conn *conn.Conn) (control.TradingState, error) {
 	orders, err := orders.Open(ctx, conn, time.Now)
 	if err != nil {
 		return control.TradingState{}, err
 	}
-	s, err := w.storeIn(ctx, orders)
-	s.Where = "in the state that the NATS servers keep; no replica trades"
+	s, err := w.storeTo(ctx, orders)
+	s.Where = "in the state stored at NATS; no replica is running"
 	return s, err
 }
 
-// storeIn is store where the orders are open.
-func (w word) storeIn(ctx context.Context, in desk.Store) (control.TradingState, error) {
+// storeTo changes the state of every account in an open store.
+func (w command) storeTo(ctx context.Context, in desk.Store) (control.TradingState, error) {
 	var strictest guard.State
 	var err error
 	for _, account := range accounts() {
-		s, failed := desk.SetStoredHalt(ctx, in, account, w.who, w.reason, w.halt, time.Now())
+		s, failed := desk.SetStoredHalt(ctx, in, account, w.by, w.reason, w.halt, time.Now())
 		err = errors.Join(err, failed)
 		if s.Level() > strictest.Level() {
 			strictest = s

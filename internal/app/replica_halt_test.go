@@ -38,7 +38,7 @@ func orderPasses(t *testing.T, r *replica, token string) bool {
 	return !strings.Contains(text, `"isError":true`)
 }
 
-// resumeReplicas resumes, for as long as it is told to do so again: a replica that does not
+// resumeReplicas resumes, and retries while it is asked to: a replica that does not
 // answer within two seconds is enough for that.
 func resumeReplicas(t *testing.T, cfg *config.Config) (state control.TradingState, err error) {
 	t.Helper()

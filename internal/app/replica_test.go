@@ -399,7 +399,7 @@ func TestCluster_AStopDoesNotWaitForServersThatAreGone(t *testing.T) {
 	defer leave()
 	servers.Kill(0)
 	if err := r.end(); err != nil {
-		t.Logf("the stop tells: %v", err) // such as what could not be written
+		t.Logf("the stop reports: %v", err) // for example a write that failed
 		if strings.Contains(err.Error(), "not stopped within") {
 			t.Error("the second half of the time was not enough for everything else")
 		}

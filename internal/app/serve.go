@@ -9,32 +9,32 @@ import (
 	"candela/internal/serve/httpd"
 )
 
-// serveMCP is the service behind --serve: the tools over HTTP, for clients that
-// the owner let in, and the socket by which the owner throws them out.
+// serveMCP is the service of --serve: the tools over HTTP for clients that the owner
+// approved, and the control socket of the owner's commands.
 func serveMCP(rt Runtime) ([]Part, error) {
 	pass := &control.Pass{}
-	door, err := newDoor(rt, pass)
+	logins, err := newLogins(rt, pass)
 	if err != nil {
 		return nil, err
 	}
 	if err := doctor.CheckFileLimit(rt.Config.HTTP.MaxConnections); err != nil {
 		return nil, err
 	}
-	parts, side, server, err := rt.listen(door, door)
+	parts, side, server, err := rt.listen(logins, logins)
 	if err != nil {
 		return nil, err
 	}
 	if side != nil {
-		door.OnRevoke(side.endTokens)
-		side.auditLogins(rt, door)
+		logins.OnRevoke(side.endTokens)
+		side.auditLogins(rt, logins)
 	}
-	socket := control.Server{Home: rt.Config.Home, Door: door, Pass: pass, Trader: side.trader(), Status: side.statusOf(rt, server.Stats), Log: rt.Log}
+	socket := control.Server{Home: rt.Config.Home, Door: logins, Pass: pass, Trader: side.trader(), Status: side.statusOf(rt, server.Stats), Log: rt.Log}
 	return append([]Part{{Name: "control", Run: socket.Run}}, parts...), nil
 }
 
-// newDoor returns the authorization server. Besides the owner's passphrase it takes
-// what pass has handed out.
-func newDoor(rt Runtime, pass *control.Pass) (*oauth.Server, error) {
+// newLogins returns the authorization server. It accepts the owner's passphrase and
+// one-time passphrases from pass.
+func newLogins(rt Runtime, pass *control.Pass) (*oauth.Server, error) {
 	cfg := rt.Config
 	trading := oauth.NoTrading
 	switch {
@@ -48,15 +48,15 @@ func newDoor(rt Runtime, pass *control.Pass) (*oauth.Server, error) {
 		AutoApprove: cfg.OAuth.AutoApprove, RedirectSchemes: cfg.OAuth.RedirectSchemes,
 		Address: httpd.ClientAddress(cfg.HTTP.TrustedProxies), Pass: pass.Take, Log: rt.Log,
 	}
-	logins, owner, err := rt.node.logins()
+	store, owner, err := rt.node.logins()
 	if err != nil {
 		return nil, err
 	}
-	return oauth.New(logins, owner, front)
+	return oauth.New(store, owner, front)
 }
 
-// newOwner returns the owner of the passphrase that was given, or makes one up
-// and shows it once, on stderr and not in the log.
+// newOwner returns the owner with the configured passphrase. Without one it generates a
+// passphrase and prints it once, on stderr and not in the log.
 func newOwner(rt Runtime) (*oauth.Passphrase, error) {
 	given := rt.Config.OAuth.OwnerPassword
 	if !given.IsZero() {
@@ -66,10 +66,10 @@ func newOwner(rt Runtime) (*oauth.Passphrase, error) {
 		}
 		return owner, nil
 	}
-	// Nobody guesses 128 random bits, so their hash may be cheap.
+	// A cheap hash is enough: 128 random bits cannot be guessed.
 	passphrase := oauth.NewPassphrase()
 	if !rt.Config.OAuth.AutoApprove {
-		fmt.Fprintf(rt.Stderr, "candela: no owner passphrase is set; until the server stops it is\n\n    %s\n\nAdd %s/mcp in a client: it opens a browser, where you type that once.\n\n", passphrase, rt.Config.HTTP.BaseURL)
+		fmt.Fprintf(rt.Stderr, "candela: no owner passphrase is set. Using this one until the server stops:\n\n    %s\n\nAdd %s/mcp in your client and enter the passphrase in the browser window that opens.\n\n", passphrase, rt.Config.HTTP.BaseURL)
 	}
 	return oauth.NewOwner(passphrase, oauth.Cost{Memory: 8, Passes: 1, Threads: 1})
 }

@@ -59,7 +59,7 @@ func served(t *testing.T, environ ...string) (home string, s *oauthtest.Scene, s
 const beat = time.Second
 
 // inFront runs the program and returns a scene in front of its port, and what ends it
-// and tells how it ended.
+// and returns how it ended.
 func inFront(t *testing.T, cfg *config.Config, port, version string) (s *oauthtest.Scene, end func() error) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -110,7 +110,7 @@ func TestServe_TheOwnerLetsAClientInAndThrowsItOut(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := list(); got != http.StatusUnauthorized {
-		t.Errorf("after it was thrown out: %d", got)
+		t.Errorf("after its revocation: %d", got)
 	}
 	if err := control.Revoke(t.Context(), home, clients[0].ID); fault.KindOf(err) != fault.NotFound {
 		t.Errorf("twice: %v", err)
@@ -138,7 +138,7 @@ func TestServe_AutoApproveShowsNoPassphrase(t *testing.T) {
 }
 
 // Anyone may ask for the version. Which toolchain and commit it was built from
-// would tell them where to look for holes.
+// would show them where to look for vulnerabilities.
 func TestServe_StrangersLearnTheVersionAlone(t *testing.T) {
 	t.Parallel()
 	_, s, stop := served(t, "CANDELA_OAUTH_AUTO_APPROVE=true")

@@ -14,7 +14,7 @@ import (
 	"candela/internal/trading/guard"
 )
 
-// reluctant is an account that halts only when it was told so often.
+// reluctant is an account whose halt fails a number of times.
 type reluctant struct {
 	account
 	left   int
@@ -40,16 +40,16 @@ func TestHeedSignals_UntilTradingIsHalted(t *testing.T) {
 		r := &reluctant{left: 30, halted: make(chan struct{})}
 		rt := Runtime{Log: config.Log{}.Logger(&log), Deps: Deps{Halts: halts}}
 		s := &trading{side: side{orders: r}}
-		if err := s.heedSignals(t.Context(), rt, func() error { <-r.halted; return nil }); err != nil {
+		if err := s.haltOnSignals(t.Context(), rt, func() error { <-r.halted; return nil }); err != nil {
 			t.Error(err)
 		}
 		if n := strings.Count(log.String(), "could not be halted"); n != 1 {
 			t.Errorf("%d lines: %s", n, log.String())
 		}
-		// What runs may end while the halt still fails.
+		// The work may end while the halt still fails.
 		halts <- syscall.SIGTERM
 		s.orders = &reluctant{left: 1_000_000}
-		if err := s.heedSignals(t.Context(), rt, func() error { synctest.Wait(); return nil }); err != nil {
+		if err := s.haltOnSignals(t.Context(), rt, func() error { synctest.Wait(); return nil }); err != nil {
 			t.Error(err)
 		}
 	})

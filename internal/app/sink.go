@@ -10,7 +10,7 @@ import (
 	"candela/internal/kit/fault"
 )
 
-// receivers returns who is told of fired alerts besides the clients.
+// receivers returns the configured webhook and ntfy receivers.
 func receivers(cfg *config.Config) ([]*sink.Receiver, error) {
 	var all []*sink.Receiver
 	s := cfg.Sinks
@@ -44,15 +44,14 @@ func (t *trading) sinks(rt Runtime) []Part {
 	return parts
 }
 
-// SinkAnswer is what a receiver said to a test.
+// SinkAnswer is a receiver's answer to a test.
 type SinkAnswer struct {
 	Name, Host string
 	Status     string // of HTTP, such as "200 OK"
-	Err        error  // why the message did not arrive
+	Err        error  // why delivery failed
 }
 
-// TestSinks sends one message, marked as a test, to each receiver that is
-// configured.
+// TestSinks sends a message marked as a test to each configured receiver.
 func TestSinks(ctx context.Context, cfg *config.Config) ([]SinkAnswer, error) {
 	all, err := receivers(cfg)
 	if err != nil {

@@ -151,7 +151,7 @@ func (p *past) forget(b *testing.B) {
 
 // BenchmarkStart starts a paper account with many orders behind it, up to the first
 // order that is filled: from all events and the whole journal, and from snapshots. It
-// tells how much memory is taken then. CANDELA_BENCH_ORDERS sets how many orders.
+// reports the memory in use then. CANDELA_BENCH_ORDERS sets how many orders.
 func BenchmarkStart(b *testing.B) {
 	orders := 5000
 	if n, err := strconv.Atoi(os.Getenv("CANDELA_BENCH_ORDERS")); err == nil {

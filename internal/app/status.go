@@ -22,12 +22,11 @@ import (
 	"candela/internal/trading/order"
 )
 
-// statusWait is how long prices may take to come, within the time that the control
-// socket has for an answer.
+// statusWait limits the wait for prices. It is shorter than the control socket's timeout.
 const statusWait = 3 * time.Second
 
-// statusOf returns what tells the status of a program that trades, nil for one that
-// does not. server is nil where nothing is answered over HTTP.
+// statusOf returns the status function of the control socket, nil without a trading side.
+// server is nil without HTTP.
 func (t *trading) statusOf(rt Runtime, server func() httpd.Stats) func(context.Context) (control.Status, error) {
 	if t == nil {
 		return nil
@@ -65,8 +64,8 @@ func (t *trading) statusOf(rt Runtime, server func() httpd.Stats) func(context.C
 	}
 }
 
-// withHaltFiles adds the halt files that the reason of a state does not name: it has
-// one, and the owner has to remove them all.
+// withHaltFiles adds the halt files that the reason does not name: a reason names one, and
+// the owner has to remove them all.
 func withHaltFiles(why string, files []string) string {
 	for _, file := range files {
 		if strings.Contains(why, file) {
@@ -75,7 +74,7 @@ func withHaltFiles(why string, files []string) string {
 		if why != "" {
 			why += ". "
 		}
-		why += "The file " + file + " is there; remove it, then candela resume"
+		why += "The file " + file + " halts trading; remove it, then run candela resume"
 	}
 	return why
 }
@@ -114,9 +113,8 @@ func newPositionStatus(p order.PricedPosition) control.PositionStatus {
 	return one
 }
 
-// ReadStatus asks the program that trades in a state directory, or reads what is
-// stored where none does. It changes nothing but the schema of a store that an
-// earlier version wrote, which is brought to this one's to be read.
+// ReadStatus asks the program that trades in a state directory, or reads the store if
+// none does. It changes nothing but the schema of a store that an earlier version wrote.
 func ReadStatus(ctx context.Context, home string) (control.Status, error) {
 	s, reached, err := control.ReadStatus(ctx, home)
 	if reached || err != nil {
@@ -125,17 +123,17 @@ func ReadStatus(ctx context.Context, home string) (control.Status, error) {
 	return storedStatus(ctx, home)
 }
 
-// storedStatus reads the store of a state directory in which no program trades.
+// storedStatus reads the store of a state directory in which no program is trading.
 func storedStatus(ctx context.Context, home string) (control.Status, error) {
 	s := control.Status{Accounts: []control.AccountStatus{}}
 	if _, err := os.Stat(filepath.Join(home, ledger.FileName)); errors.Is(err, fs.ErrNotExist) {
-		return s, nil // nothing was ever traded there
+		return s, nil // nothing was ever traded here
 	}
 	held, err := statedir.LockEngine(home)
 	if statedir.IsLocked(err) {
 		return s, &fault.Error{
 			Kind: fault.Unavailable, Code: statedir.LockedCode, Field: "home", Value: home,
-			Message: fmt.Sprintf("a program trades in state directory %s and does not answer: its log says why", home),
+			Message: fmt.Sprintf("a program trades in state directory %s and does not respond. See its log.", home),
 		}
 	}
 	if err != nil {
@@ -150,7 +148,7 @@ func storedStatus(ctx context.Context, home string) (control.Status, error) {
 	return s, errors.Join(err, l.Close())
 }
 
-// readStore adds what a store has to s.
+// readStore adds the contents of a store to s.
 func readStore(ctx context.Context, l *ledger.Ledger, haltFile string, s *control.Status) error {
 	for _, err := range l.Alerts(ctx) {
 		if err != nil {
@@ -166,11 +164,11 @@ func readStore(ctx context.Context, l *ledger.Ledger, haltFile string, s *contro
 			return err
 		}
 		if len(state.Restrictions) == 0 && len(book.Orders()) == 0 && len(book.Positions()) == 0 {
-			continue // nothing ever happened there
+			continue // never used
 		}
 		one := newAccountStatus(account, state)
 		if statErr == nil {
-			one.TradingState = control.TradingState{Level: guard.Halted.String(), Why: "the file " + haltFile + " is there; remove it, then candela resume"}
+			one.TradingState = control.TradingState{Level: guard.Halted.String(), Why: "the file " + haltFile + " halts trading; remove it, then run candela resume"}
 		}
 		if len(book.Orders()) == 0 && len(book.Positions()) == 0 {
 			untraded = append(untraded, one)
@@ -189,8 +187,8 @@ func readStore(ctx context.Context, l *ledger.Ledger, haltFile string, s *contro
 		}
 		s.Accounts = append(s.Accounts, one)
 	}
-	// A halt without a program is kept for every account that there may be. To name them
-	// would say that they are there.
+	// A halt without a running program is stored for every possible account. Naming them
+	// would suggest that they exist.
 	if len(untraded) > 1 {
 		untraded[0].Account = Untraded
 		untraded = untraded[:1]
@@ -199,5 +197,5 @@ func readStore(ctx context.Context, l *ledger.Ledger, haltFile string, s *contro
 	return nil
 }
 
-// Untraded is what the accounts are called together on which nothing was traded yet.
+// Untraded stands for all accounts on which nothing was traded yet.
 const Untraded = "accounts without orders"

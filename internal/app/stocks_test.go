@@ -50,7 +50,7 @@ func stockConfig(t *testing.T) *config.Config {
 }
 
 // TestTools_StocksEndToEnd asks the tools for stocks over the program's own
-// sources and the fake venues: where the bars come from is told, and the last
+// sources and the fake venues: the source of the bars is reported, and the last
 // value does not depend on the range.
 func TestTools_StocksEndToEnd(t *testing.T) {
 	t.Parallel()

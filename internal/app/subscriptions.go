@@ -10,11 +10,11 @@ import (
 	"candela/internal/market/provider"
 )
 
-// namesWithin is how long finding the names of a filter may take.
+// namesWithin limits the time to resolve the symbols of a filter.
 const namesWithin = 5 * time.Second
 
-// subscriptions is the log for clients, whose filters it completes: alerts are kept
-// under the name that the venue writes, and a client may write another.
+// subscriptions completes the filters of clients: alerts are stored under the venue's
+// spelling of a symbol, and clients may use another.
 type subscriptions struct {
 	notify.Inbox
 	canonical func(context.Context, market.Symbol) (market.Symbol, error)
@@ -34,8 +34,7 @@ func (s subscriptions) Subscribe(ctx context.Context, caller principal.Caller, f
 	return s.Inbox.Subscribe(ctx, caller, f)
 }
 
-// canonical returns the instrument that a symbol names: with its venue, and as that
-// writes it.
+// canonical returns the instrument of a symbol: with its venue, in the venue's spelling.
 func (b *bars) canonical(ctx context.Context, s market.Symbol) (market.Symbol, error) {
 	venue, err := b.Route(ctx, s)
 	if err != nil {

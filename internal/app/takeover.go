@@ -15,13 +15,13 @@ import (
 	"candela/internal/store/statedir"
 )
 
-// successor is the tools of a window whose state directory another process trades in.
-// It has charts, and takes the trading over when that process ends. It is safe for
-// concurrent use.
+// successor holds the tools of a window while another process trades in its state
+// directory. It serves charts, and takes over trading when that process ends. It is safe
+// for concurrent use.
 type successor struct {
 	charts  *toolset
 	trading atomic.Pointer[toolset] // nil while another process trades
-	wake    chan struct{}           // holds a token when that has changed
+	wake    chan struct{}           // receives once when trading is set
 }
 
 func newSuccessor(charts *toolset) *successor {
@@ -31,7 +31,7 @@ func newSuccessor(charts *toolset) *successor {
 // Tools lists the tools, which are the same before and after.
 func (s *successor) Tools() []mcp.Tool { return s.charts.registry.Tools() }
 
-// Call calls a tool of the window as it is now.
+// Call calls a tool, with trading once it was taken over.
 func (s *successor) Call(ctx context.Context, caller principal.Caller, name string, arguments json.RawMessage) (mcp.Result, error) {
 	if t := s.trading.Load(); t != nil {
 		return t.registry.Call(ctx, caller, name, arguments)
@@ -39,19 +39,19 @@ func (s *successor) Call(ctx context.Context, caller principal.Caller, name stri
 	return s.charts.registry.Call(ctx, caller, name, arguments)
 }
 
-// Open begins a stream that has nothing until this process trades.
+// Open returns a stream that is empty until this process trades.
 func (s *successor) Open(ctx context.Context, caller principal.Caller, lastEventID string) (notify.Stream, error) {
 	return &lateStream{from: s, open: func(t *toolset) (notify.Stream, error) { return t.streams.Open(ctx, caller, lastEventID) }}, nil
 }
 
-// waiting is what a process knows that waits to take the trading over. It is safe for
+// waiting is the state of a process that waits to take over trading. It is safe for
 // concurrent use.
 type waiting struct {
-	config *config.Config // with what it trades then
+	config *config.Config // to trade with
 	failed atomic.Pointer[fault.Error]
 }
 
-// refusal is why trading tools refuse until then.
+// refusal returns why trading tools are unavailable until then.
 func (w *waiting) refusal() error {
 	home := w.config.Home
 	process, ended := statedir.EngineProcess(home)
@@ -64,16 +64,16 @@ func (w *waiting) refusal() error {
 	return tool.TradingElsewhereError(home, process)
 }
 
-// fail notes why the trading was not taken over, as a start would say it: who asks over
-// stdio has started this program. It reports whether that is news.
+// fail records why trading could not be taken over and reports whether the reason is new.
+// The message is complete, as at a start: a client on stdio has started this program.
 func (w *waiting) fail(err error) bool {
 	next := tool.TradingFailedError(w.config.Home, err)
 	last := w.failed.Swap(next)
 	return last == nil || last.Message != next.Message
 }
 
-// run waits until nobody else trades in the state directory, and then trades. Where
-// that fails it gives the lock back, for others to try, and waits again.
+// run waits until no other process trades in the state directory, and then trades. If that
+// fails it releases the lock, so that others can try, and waits again.
 func (s *successor) run(ctx context.Context, rt Runtime, ready func()) error {
 	ready()
 	rt.Config, rt.noTrading = rt.waiting.config, nil
@@ -88,12 +88,12 @@ func (s *successor) run(ctx context.Context, rt Runtime, ready func()) error {
 			return err
 		}
 		if rt.waiting.fail(err) {
-			rt.Log.ErrorContext(ctx, "trading is not taken over and will be tried again; charts work", "error", err)
+			rt.Log.ErrorContext(ctx, "trading takeover failed; retrying", "error", err)
 		}
 	}
 }
 
-// trade runs what trades, until ctx ends or a part fails.
+// trade runs the trading side until ctx ends or a part fails.
 func (s *successor) trade(ctx context.Context, rt Runtime) error {
 	home := rt.Config.Home
 	var err error
@@ -105,35 +105,34 @@ func (s *successor) trade(ctx context.Context, rt Runtime) error {
 	if err != nil {
 		return err
 	}
-	rt.Log.InfoContext(ctx, "the process that traded with this state directory has ended; this one takes over", "home", home)
+	rt.Log.InfoContext(ctx, "trading takeover started: the other process has ended", "home", home)
 	return runParts(ctx, append(append(set.parts, set.control(rt)), Part{Name: "takeover", Run: func(ctx, _ context.Context, ready func()) error {
 		s.trading.Store(set)
 		s.wake <- struct{}{}
-		rt.Log.InfoContext(ctx, "alerts and orders work in this window from now on", "home", home)
+		rt.Log.InfoContext(ctx, "trading taken over", "home", home)
 		ready()
 		<-ctx.Done()
 		return nil
 	}}), rt.Config.ShutdownTimeout, rt.Log)
 }
 
-// charting goes on without trading.
+// charting continues without trading.
 func (*successor) charting(ctx context.Context, rt Runtime, err error) error {
 	if ctx.Err() == nil {
-		rt.Log.ErrorContext(ctx, "trading is not taken over; charts work", "error", err)
+		rt.Log.ErrorContext(ctx, "trading takeover failed", "error", err)
 	}
 	<-ctx.Done()
 	return nil
 }
 
-// lateStream is a stream of notifications of a log that is not open yet. One goroutine
-// uses it.
+// lateStream is a stream of an inbox that opens later. One goroutine uses it.
 type lateStream struct {
 	from *successor
 	open func(*toolset) (notify.Stream, error)
-	now  notify.Stream // nil before there is one
+	now  notify.Stream // nil until the inbox is open
 }
 
-// Ready delivers when there is a log, and from then on what its stream does.
+// Ready signals when the inbox is open, and from then on as its stream does.
 func (l *lateStream) Ready() <-chan struct{} {
 	if l.now == nil {
 		return l.from.wake
@@ -141,10 +140,10 @@ func (l *lateStream) Ready() <-chan struct{} {
 	return l.now.Ready()
 }
 
-// Take takes from the stream, which it opens when there is a log.
+// Take reads from the stream, which it opens once the inbox is open.
 func (l *lateStream) Take(dst []notify.Event) []notify.Event {
 	if t := l.from.trading.Load(); l.now == nil && t != nil {
-		l.now, _ = l.open(t) // an error is that of a client that has left
+		l.now, _ = l.open(t) // it fails only for a client that has disconnected
 	}
 	if l.now == nil {
 		return dst

@@ -27,7 +27,7 @@ import (
 	"candela/internal/store/statedir"
 )
 
-// live is sample bars as a venue tells them, over REST and as they form.
+// live serves sample bars as a venue does, over REST and as they form.
 type live struct{ *sample.Provider }
 
 func (live) Name() string { return "binance" }
@@ -165,7 +165,7 @@ func TestTrade_TheEnginesBarsAreThoseThatAreRead(t *testing.T) {
 	})
 }
 
-// bitsOf writes everything that a chart tells, numbers by their bits.
+// bitsOf writes everything that a chart shows, numbers by their bits.
 func bitsOf(c *payload.Chart) string {
 	var b strings.Builder
 	var write func(v reflect.Value)

@@ -77,7 +77,7 @@ func TestTools_EndToEndAgainstEachVenue(t *testing.T) {
 			if name == "coinbase" {
 				text, _ := call(t, r, "get_indicators", map[string]any{"symbol": venue.symbol, "interval": "4h", "indicators": []string{"rsi"}})
 				if !strings.Contains(text, `"warmup_ok":true,"built_from":"1h","holes":0,`) {
-					t.Errorf("a built interval is not told: %s", text)
+					t.Errorf("a built interval is not reported: %s", text)
 				}
 			}
 			page := fake.Page()

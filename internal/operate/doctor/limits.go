@@ -24,8 +24,8 @@ func checkFileLimit(connections int, limit uint64) error {
 	if need := uint64(connections) + otherFiles; need > limit { //nolint:gosec // G115: the settings bound it
 		return &fault.Error{
 			Kind: fault.Invalid, Code: "refused", Field: "max-connections",
-			Message: fmt.Sprintf("--max-connections %d needs %d open files, and this process may have %d: "+
-				"raise the limit (LimitNOFILE of a systemd unit, ulimit -n), or allow fewer", connections, need, limit),
+			Message: fmt.Sprintf("--max-connections %d needs %d open files, but the limit of this process is %d. "+
+				"Raise the limit (LimitNOFILE of a systemd unit, ulimit -n) or lower --max-connections.", connections, need, limit),
 		}
 	}
 	return nil

@@ -11,7 +11,7 @@ func TestCheckFileLimit_CountsConnections(t *testing.T) {
 		t.Error(err)
 	}
 	err := checkFileLimit(10_000, 1024)
-	if err == nil || !strings.Contains(err.Error(), "--max-connections 10000 needs 10128 open files, and this process may have 1024") {
+	if err == nil || !strings.Contains(err.Error(), "--max-connections 10000 needs 10128 open files, but the limit of this process is 1024") {
 		t.Error(err)
 	}
 	if err := CheckFileLimit(1); err != nil {

@@ -12,8 +12,8 @@ import (
 	"candela/internal/market/upstream"
 )
 
-// bars answers the tools from the market data service. It owns the providers
-// under it and the connections that they share.
+// bars serves the tools from the market data service. It owns the providers and the
+// connections they share.
 type bars struct {
 	*marketdata.Service
 	hosts     *upstream.Hosts
@@ -21,8 +21,7 @@ type bars struct {
 	engine    *engine.Engine // nil without --trade
 }
 
-// openBars makes the service over the sources that are configured. The caller
-// closes it.
+// openBars builds the service over the configured sources. The caller closes it.
 func (rt Runtime) openBars() (*bars, error) {
 	b := &bars{hosts: upstream.NewHosts(nil)}
 	b.hosts.OnClockSkew = rt.skewed
@@ -60,15 +59,15 @@ func fileSources(venues []provider.Descriptor) []string {
 // skewed tells the owner of a clock that is wrong, most likely our own.
 func (rt Runtime) skewed(venue string, skew time.Duration) {
 	if skew == 0 {
-		rt.Log.Info("the clock agrees with the venue's again", "venue", venue)
+		rt.Log.Info("clock skew ended", "venue", venue)
 		return
 	}
-	rt.Log.Warn("the clock of this machine differs from the venue's: alerts on bars may fire late or on bars from before they were set; set the clock",
+	rt.Log.Warn("clock skew detected: set the clock of this machine; alerts on bars may fire late, or on bars from before they were set",
 		"venue", venue, "venue_ahead_by", skew.Round(100*time.Millisecond))
 }
 
-// close ends what is being read and lets go of what the sources hold open. They
-// are only read from, so an error here loses nothing.
+// close cancels reads and closes the sources. They are only read from, so an error here
+// loses nothing.
 func (b *bars) close() {
 	if b.Service != nil {
 		b.Close()
@@ -86,14 +85,14 @@ func closeAll(providers []provider.Provider) {
 	}
 }
 
-// followed returns the bars of a series that the engine follows.
+// followed returns bars from the engine's rolling window, if it follows the series.
 func (b *bars) followed(ctx context.Context, r marketdata.Request) (marketdata.BarSet, bool) {
 	if b.engine == nil || r.Symbol.IsZero() {
 		return marketdata.BarSet{}, false
 	}
 	instrument, err := b.canonical(ctx, r.Symbol)
 	if err != nil {
-		return marketdata.BarSet{}, false // reading will say what is wrong
+		return marketdata.BarSet{}, false // the read reports the error
 	}
 	shown := r.Symbol
 	r.Symbol = instrument

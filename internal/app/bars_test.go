@@ -32,7 +32,7 @@ import (
 	"candela/internal/testkit/longtest"
 )
 
-// venue is sample bars under the name of a venue, told as real ones.
+// venue serves sample bars under the name of a venue, as real ones.
 type venue struct {
 	*sample.Provider
 	fail error

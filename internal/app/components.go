@@ -15,22 +15,21 @@ import (
 type Part struct {
 	Name string
 
-	// Run does the part's work in a goroutine of its own. It calls ready
-	// when the next part may start, and returns soon after ctx ends. What it must
-	// still finish then, such as requests in flight, it finishes before hard ends.
-	// To return nil earlier means that the work is done, and to return an error
-	// that the program cannot go on; either stops all other parts.
+	// Run does the part's work in its own goroutine. It calls ready when the next part
+	// may start, and returns soon after ctx ends. Requests in flight may finish until
+	// hard ends. Returning nil earlier means that the work is done; returning an error
+	// means that the program cannot continue. Either stops all other parts.
 	Run func(ctx, hard context.Context, ready func()) error
 
-	// Ending returns since when the part has been finishing its work without having
-	// been told to stop, zero for not at all. That time is part of the stop. nil: the
-	// part returns as soon as its work is done.
+	// Ending returns when the part began to finish on its own, or zero if it has not.
+	// The grace of the stop counts from then. nil: the part returns as soon as its work
+	// is done.
 	Ending func() time.Time
 }
 
-// lastMoment is how long parts have to return once the time for a graceful stop
-// is over and everything they hold is cancelled.
-const lastMoment = 500 * time.Millisecond
+// killTimeout is how long parts may take to return after the grace of a stop is over and
+// their contexts are cancelled.
+const killTimeout = 500 * time.Millisecond
 
 // running is a part with its goroutine.
 type running struct {
@@ -41,10 +40,9 @@ type running struct {
 	err   error         // valid once done is closed
 }
 
-// runParts starts the parts in order, each when the one before is ready, waits
-// until ctx ends or one of them returns, and stops them in reverse. The stop
-// takes at most grace and a last moment, with the time that a part has taken to end by
-// itself. The error says which part failed or would not stop.
+// runParts starts the parts in order, each when the one before is ready, waits until ctx
+// ends or a part returns, and stops them in reverse. The stop takes at most grace plus
+// killTimeout. The error names the part that failed or did not stop.
 func runParts(ctx context.Context, parts []Part, grace time.Duration, log *slog.Logger) error {
 	hard, kill := context.WithCancel(context.WithoutCancel(ctx))
 	defer kill()
@@ -59,7 +57,7 @@ func runParts(ctx context.Context, parts []Part, grace time.Duration, log *slog.
 	return stopAll(started, begun(parts), grace, kill)
 }
 
-// begun returns when the stop began that is under way now.
+// begun returns when the current stop began.
 func begun(parts []Part) time.Time {
 	first := time.Now()
 	for _, p := range parts {
@@ -88,8 +86,8 @@ func startAll(work, hard context.Context, parts []Part, over context.CancelCause
 	return started
 }
 
-// start runs the part under a context that only stopAll ends, so that the end of
-// the program's context does not stop all parts at the same time.
+// start runs the part under a context that only stopAll cancels, so that the end of the
+// program's context does not stop all parts at the same time.
 func start(hard context.Context, p Part, over context.CancelCauseFunc) *running {
 	ctx, stop := context.WithCancel(hard)
 	r := &running{name: p.Name, stop: stop, ready: make(chan struct{}), done: make(chan struct{})}
@@ -114,14 +112,14 @@ func stopAll(started []*running, begun time.Time, grace time.Duration, kill cont
 		case <-deadline.C:
 			late := overdue(started, grace)
 			kill()
-			lastCall(started)
+			awaitKilled(started)
 			return errors.Join(late, failures(started))
 		}
 	}
 	return failures(started)
 }
 
-// overdue names the parts that are still at work.
+// overdue names the parts that still run.
 func overdue(started []*running, grace time.Duration) error {
 	var late []string
 	for _, r := range started {
@@ -132,14 +130,14 @@ func overdue(started []*running, grace time.Duration) error {
 	return fmt.Errorf("not stopped within %v: %s", grace, strings.Join(late, ", "))
 }
 
-// lastCall waits for every part to return, one last moment for all together.
-func lastCall(started []*running) {
-	moment, cancel := context.WithTimeout(context.Background(), lastMoment)
+// awaitKilled waits for the parts to return, killTimeout for all together.
+func awaitKilled(started []*running) {
+	limited, cancel := context.WithTimeout(context.Background(), killTimeout)
 	defer cancel()
 	for _, r := range started {
 		select {
 		case <-r.done:
-		case <-moment.Done():
+		case <-limited.Done():
 		}
 	}
 }
@@ -153,8 +151,7 @@ func (r *running) returned() bool {
 	}
 }
 
-// failures joins what the returned parts report. That a part was cancelled is
-// what was asked of it.
+// failures joins the errors of the returned parts, except for cancellation.
 func failures(started []*running) error {
 	var errs []error
 	for _, r := range started {

@@ -29,11 +29,11 @@ func instructions(trade bool) string {
 		"Trading results state mode: paper or live."
 }
 
-// Authorizers makes the part that knows which tokens are good.
+// Authorizers returns the part that validates tokens.
 type Authorizers func(Runtime) (httpd.Authorizer, error)
 
-// ServeMCP returns a service for callers that the authorizer knows and that got
-// their tokens elsewhere. There is no way to have it without one.
+// ServeMCP returns a service for callers with tokens from elsewhere, which the authorizer
+// validates.
 func ServeMCP(authorizers Authorizers) Service {
 	return func(rt Runtime) ([]Part, error) {
 		auth, err := authorizers(rt)
@@ -45,16 +45,16 @@ func ServeMCP(authorizers Authorizers) Service {
 	}
 }
 
-// listen returns the parts that answer over HTTP, and the trading side under
-// --trade. A door that is not nil hands out the tokens.
-func (rt Runtime) listen(auth httpd.Authorizer, door *oauth.Server) ([]Part, *trading, *httpd.Server, error) {
+// listen returns the parts that serve HTTP, and the trading side under --trade. logins
+// issues tokens; it is nil where they come from elsewhere.
+func (rt Runtime) listen(auth httpd.Authorizer, logins *oauth.Server) ([]Part, *trading, *httpd.Server, error) {
 	tools, err := rt.tools()
 	if err != nil {
 		return nil, nil, nil, err
 	}
 	cfg := rt.Config.HTTP
 	front := httpd.Config{
-		BaseURL: cfg.BaseURL, AllowedOrigins: cfg.AllowedOrigins, OAuth: door,
+		BaseURL: cfg.BaseURL, AllowedOrigins: cfg.AllowedOrigins, OAuth: logins,
 		Name: "candela", Version: rt.release(), Tools: len(tools.registry.Tools()), Trading: rt.Config.Trade, Streams: tools.streams, Log: rt.Log,
 		MaxConnections: cfg.MaxConnections, TrustedProxies: cfg.TrustedProxies, KeepAlive: rt.keepAlive, Reconnect: rt.node.reconnect,
 	}
@@ -84,7 +84,7 @@ func speakMCP(rt Runtime) ([]Part, error) {
 	if err != nil {
 		return nil, err
 	}
-	// A quarter of the time for the stop is left to the parts that stop after this one.
+	// A quarter of the shutdown time is left to the parts that stop after this one.
 	drain := rt.Config.ShutdownTimeout - rt.Config.ShutdownTimeout/4
 	switch {
 	case tools.trading != nil:
@@ -104,14 +104,14 @@ func speakMCP(rt Runtime) ([]Part, error) {
 	}, Ending: session.Ending}), nil
 }
 
-// control answers the owner's commands, where no server does.
+// control serves the owner's commands on the control socket.
 func (t *toolset) control(rt Runtime) Part {
 	socket := control.Server{Home: rt.Config.Home, Trader: t.trading.trader(), Status: t.trading.statusOf(rt, nil), Log: rt.Log}
 	return Part{Name: "control", Run: socket.Attempt}
 }
 
-// release is the version that is published: without the commit and the toolchain,
-// which strangers need not know. The log and "candela version" have them.
+// release is the version shown to clients, without the commit and the toolchain. The log
+// and "candela version" show those.
 func (rt Runtime) release() string {
 	name, _, _ := strings.Cut(rt.Version, " ")
 	return name
@@ -121,13 +121,13 @@ func (rt Runtime) release() string {
 type toolset struct {
 	server   *mcp.Server
 	registry *tool.Registry
-	streams  notify.Streams // nil where nothing is pushed
+	streams  notify.Streams // nil without push notifications
 	trading  *trading       // nil without --trade
 	parts    []Part         // must start before anything calls a tool
 }
 
-// tools puts the tools together over the sources of bars, and with --trade over
-// the engine and the desk.
+// tools builds the tools on the sources of bars, and under --trade on the engine and the
+// desk.
 func (rt Runtime) tools() (_ *toolset, err error) {
 	bars, err := rt.openBars()
 	if err != nil {
@@ -163,7 +163,7 @@ func (rt Runtime) tools() (_ *toolset, err error) {
 	return t, nil
 }
 
-// server speaks the protocol over tools.
+// server returns the protocol server of the tools.
 func (rt Runtime) server(tools mcp.ToolSet, trade bool) (*mcp.Server, error) {
 	return mcp.NewServer(tools, mcp.Config{Name: "candela", Title: "Candela", Version: rt.release(), Instructions: instructions(trade), Log: rt.Log})
 }

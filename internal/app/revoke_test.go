@@ -107,7 +107,7 @@ func TestRevokeAll_OverReplicas(t *testing.T) {
 	}
 	at := *elsewhere
 	at.Home = b.home
-	for where, cfg := range map[string]*config.Config{"by the server": &at, "by what the NATS servers keep": elsewhere} {
+	for where, cfg := range map[string]*config.Config{"by the server": &at, "at all replicas": elsewhere} {
 		token, client := a.Token(), a.Known()
 		_, leave := follow(t, a.url, token)
 		ended, err := RevokeAll(t.Context(), cfg, io.Discard)
@@ -116,7 +116,7 @@ func TestRevokeAll_OverReplicas(t *testing.T) {
 		}
 		for _, r := range []*replica{a, b} {
 			waitFor(t, func() bool { return !pings(t, r.url, token) })
-			// What b never knew of the token it asks for. Its own key tells that it has heard.
+			// Replica b reads the token from the store. Its own key shows that it has.
 			waitFor(t, func() bool { return r.Browser().Open(oauthtest.Query(client)).Status == http.StatusBadRequest })
 		}
 		leave()

@@ -154,7 +154,7 @@ func TestRunParts_DeadlineCutsTheStopShort(t *testing.T) {
 // when its work is over: of the ten for the stop two are left to the others.
 func TestRunParts_AnEndOfItselfIsPartOfTheStop(t *testing.T) {
 	t.Parallel()
-	for name, interrupted := range map[string]bool{"it ends": false, "it is told to stop while it does": true} {
+	for name, interrupted := range map[string]bool{"it ends": false, "it is stopped while it ends": true} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
@@ -203,7 +203,7 @@ func TestRunParts_StuckPartDoesNotHoldTheProgram(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), "a, b") {
 			t.Errorf("error is %v", err)
 		}
-		if took, want := time.Since(begin), 11*time.Second+lastMoment; took != want {
+		if took, want := time.Since(begin), 11*time.Second+killTimeout; took != want {
 			t.Errorf("took %v, want %v", took, want)
 		}
 		close(release)

@@ -11,8 +11,8 @@ import (
 	"candela/internal/store/replica/logins"
 )
 
-// RevokeAll ends all logins: by the server of the state directory, else, where
-// replicas share NATS servers, in what those keep.
+// RevokeAll revokes all logins: through the server of the state directory, or in the
+// store that replicas share.
 func RevokeAll(ctx context.Context, cfg *config.Config, log io.Writer) (control.Ended, error) {
 	ended, err := control.RevokeAll(ctx, cfg.Home)
 	if kind := fault.KindOf(err); cfg.NATS.URL == "" || err == nil || kind != fault.Unavailable && kind != fault.NotFound {
@@ -30,5 +30,5 @@ func RevokeAll(ctx context.Context, cfg *config.Config, log io.Writer) (control.
 	}
 	defer tokens.Close()
 	n, err := tokens.RevokeAll(ctx, time.Now())
-	return control.Ended{Clients: n, Where: "at all replicas, by what the NATS servers keep"}, err
+	return control.Ended{Clients: n, Where: "at all replicas"}, err
 }
