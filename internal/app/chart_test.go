@@ -215,7 +215,7 @@ func TestDrawOnce_NothingToDraw(t *testing.T) {
 		t.Errorf("error is %v", err)
 	}
 	_, err = draw(t, new(bytes.Buffer), []*shelf{newShelf("csv", false, 500, 5)}, "--symbol=BTCUSDT", "--interval=1h")
-	if fault.KindOf(err) != fault.Invalid || !strings.Contains(err.Error(), "csv has 4h") {
+	if fault.KindOf(err) != fault.Invalid || !strings.Contains(err.Error(), "use an interval of csv: 4h") {
 		t.Errorf("error is %v", err)
 	}
 	err = Run(t.Context(), configure(t, "--home", t.TempDir()), Deps{Stderr: &bytes.Buffer{}})

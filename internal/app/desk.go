@@ -40,14 +40,8 @@ type place struct {
 	assets bool          // it counts assets, not positions
 }
 
-// prepareDesk makes what a desk needs and reads the policy. The locks before trading
-// with money that are not the configuration's are here: the policy must name the
-// symbols.
-func (t *trading) prepareDesk(rt Runtime, journal journals) (guard.Policy, error) {
-	policy, err := rt.policy()
-	if err != nil {
-		return policy, err
-	}
+// prepareDesk opens the broker and collects the clocks of the venues.
+func (t *trading) prepareDesk(rt Runtime, journal journals) (err error) {
 	t.clocks = make(map[string]provider.Clock)
 	for _, p := range t.bars.providers {
 		if c, ok := p.(provider.Clocked); ok {
@@ -55,26 +49,26 @@ func (t *trading) prepareDesk(rt Runtime, journal journals) (guard.Policy, error
 		}
 	}
 	t.venue, err = t.newVenue(rt, journal)
-	return policy, err
+	return err
 }
 
-// deskConfig is what a desk works with.
-func (t *trading) deskConfig(rt Runtime, policy guard.Policy, venue place, store desk.Store) desk.Config {
+// deskConfig returns the configuration of a desk.
+func (t *trading) deskConfig(rt Runtime, venue place, store desk.Store) desk.Config {
 	return desk.Config{
-		Owner: rt.account(), OwnerAliases: []string{accountOwner}, Broker: venue.Broker, Store: store, Market: t.engine, Policy: policy,
+		Owner: rt.account(), OwnerAliases: []string{accountOwner}, Broker: venue.Broker, Store: store, Market: t.engine, Policy: t.policy,
 		Resolve: t.resolve(), AssetBalances: venue.assets, Simulated: venue.paper != nil, HaltFile: filepath.Join(rt.Config.Home, statedir.HaltName),
 		Log: rt.Log, Now: time.Now, Rand: rand.Float64,
 	}
 }
 
-// account is what the tools and the owner trade on.
+// account is the trading account of the tools and of the owner.
 type account interface {
 	tool.Orders
 	tool.Positions
 	control.Trader
 }
 
-// trader returns what the owner stops and resumes, nil for no trading side.
+// trader returns the account for halt and resume, nil without a trading side.
 func (t *trading) trader() control.Trader {
 	if t == nil {
 		return nil
@@ -82,8 +76,8 @@ func (t *trading) trader() control.Trader {
 	return t.orders
 }
 
-// policy reads what orders must obey. A file that was named must be there, and a
-// policy for money must name what may be traded.
+// policy reads the order policy. A configured file must exist, and a policy for live
+// trading must list the allowed symbols.
 func (rt Runtime) policy() (guard.Policy, error) {
 	path := rt.Config.Trading.Policy
 	policy, found, err := ReadPolicy(path)

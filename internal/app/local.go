@@ -2,56 +2,70 @@ package app
 
 import (
 	"context"
+	"errors"
 	"path/filepath"
+	"sync/atomic"
 	"time"
 
 	"candela/internal/access/oauth"
 	"candela/internal/alerting/notify"
 	"candela/internal/alerting/notify/local"
+	"candela/internal/kit/principal"
 	"candela/internal/store/ledger"
 	"candela/internal/store/statedir"
 	"candela/internal/trading/desk"
 )
 
-// openLocal returns the node of a single machine. Under --trade it opens the ledger when the
-// trading side is built, which close closes.
-func (rt Runtime) openLocal(ctx context.Context) (*node, error) {
-	var l *ledger.Ledger
-	n := &node{
+// openLocal returns the node of a single machine.
+func (rt Runtime) openLocal() *node {
+	return &node{
 		logins: func() (oauth.Store, oauth.OwnerAuth, error) {
 			owner, err := newOwner(rt)
 			// A client has one stream, so more tokens than connections have no use.
 			return oauth.NewMemory(rt.Config.HTTP.MaxConnections), owner, err
 		},
-		close: func() {
-			if l == nil {
-				return
-			}
-			if err := l.Close(); err != nil {
-				rt.Log.Error("closing the ledger failed", "error", err)
-			}
-		},
+		trading: rt.localSide,
+		close:   func() {},
 	}
-	if !rt.Config.Trade {
-		return n, nil
+}
+
+// localStore is the ledger, from when its part is ready until that part stops. Nothing is
+// written to disk before all parts are built.
+type localStore struct {
+	*ledger.Ledger
+	open atomic.Pointer[ledger.Ledger] // for the admin listener, which starts earlier; nil while closed
+}
+
+// run opens the ledger, prunes it while ctx lasts, and closes it.
+func (s *localStore) run(ctx, hard context.Context, rt Runtime, ready func()) (err error) {
+	if s.Ledger, err = ledger.Open(ctx, rt.Config.Home, time.Now); err != nil {
+		return err
 	}
-	n.trading = func(t *trading) (_ side, err error) {
-		// Tried without the ledger first: a start that the policy or the broker refuses
-		// leaves no file behind.
-		if _, err := t.prepareDesk(rt, nil); err != nil {
-			return side{}, err
-		}
-		if l, err = ledger.Open(context.WithoutCancel(ctx), rt.Config.Home, time.Now); err != nil {
-			return side{}, err
-		}
-		return rt.localSide(t, l)
+	s.open.Store(s.Ledger)
+	defer func() {
+		s.open.Store(nil)
+		err = errors.Join(err, s.Close())
+	}()
+	if err := prune(ctx, s); err != nil {
+		return err
 	}
-	return n, nil
+	ready()
+	return pruneForever(ctx, hard, rt, s)
+}
+
+// stats returns the ledger's counters, and false while it is not open.
+func (s *localStore) stats() (ledger.Stats, bool) {
+	l := s.open.Load()
+	if l == nil {
+		return ledger.Stats{}, false
+	}
+	return l.Stats(), true
 }
 
 // localSide builds the trading side on the ledger. One engine evaluates all alerts and
 // one desk trades.
-func (rt Runtime) localSide(t *trading, l *ledger.Ledger) (side, error) {
+func (rt Runtime) localSide(t *trading) (side, error) {
+	l := &localStore{}
 	inbox, err := local.Open(local.Config{
 		Path: filepath.Join(rt.Config.Home, statedir.SubscriptionsName), Formerly: map[string]string{formerOwner: accountOwner}, Now: time.Now, Log: rt.Log,
 	})
@@ -59,12 +73,11 @@ func (rt Runtime) localSide(t *trading, l *ledger.Ledger) (side, error) {
 		return side{}, err
 	}
 	t.newEngine(rt, l, inbox.Append)
-	policy, err := t.prepareDesk(rt, l)
-	if err != nil {
+	if err := t.prepareDesk(rt, l); err != nil {
 		return side{}, err
 	}
 	t.paper.Store(t.venue.paper)
-	d := desk.New(t.deskConfig(rt, policy, t.venue, l))
+	d := desk.New(t.deskConfig(rt, t.venue, l))
 	return side{
 		inbox: inbox, alerts: t.engine, orders: d,
 		running: func() *desk.Desk { return d },
@@ -72,15 +85,14 @@ func (rt Runtime) localSide(t *trading, l *ledger.Ledger) (side, error) {
 			now, known := loaded(ctx, d.Status)
 			return now, nil, known
 		},
-		cursors: l, audit: l.Note,
+		cursors: l, stats: l.stats,
+		audit: func(ctx context.Context, by principal.Caller, kind, about string, body []byte) error {
+			return l.Note(ctx, by, kind, about, body)
+		},
 		exclusive: func(_ string, run work) work { return run },
-		stats:     func() (ledger.Stats, bool) { return l.Stats(), true },
 		first: []Part{
+			{Name: "store", Run: func(ctx, hard context.Context, ready func()) error { return l.run(ctx, hard, rt, ready) }},
 			inboxPart(inbox, func(ctx context.Context) error { return restoreInbox(ctx, inbox, l) }),
-			{Name: "pruning", Run: func(ctx, hard context.Context, ready func()) error {
-				ready()
-				return pruneForever(ctx, hard, rt, l)
-			}},
 		},
 		rest: []Part{{Name: "alerts", Run: func(ctx, _ context.Context, ready func()) error {
 			if err := t.engine.Restore(ctx, l); err != nil {
@@ -101,10 +113,7 @@ func (rt Runtime) localSide(t *trading, l *ledger.Ledger) (side, error) {
 }
 
 // restoreInbox loads the stored notifications into the inbox.
-func restoreInbox(ctx context.Context, inbox *local.Inbox, l *ledger.Ledger) error {
-	if err := prune(ctx, l); err != nil {
-		return err
-	}
+func restoreInbox(ctx context.Context, inbox *local.Inbox, l *localStore) error {
 	last, err := l.LastEntry(ctx)
 	if err != nil {
 		return err

@@ -64,12 +64,12 @@ type entryStore interface {
 	PruneEntries(ctx context.Context, before time.Time, keep, limit int) (int, error)
 }
 
-// openNode opens the local store or connects to the servers that replicas share.
+// openNode returns a local node, or a replica connected to the servers that all share.
 func (rt Runtime) openNode(ctx context.Context) (*node, error) {
 	if rt.Config.Mode() == config.ModeServe && rt.Config.NATS.URL != "" {
 		return rt.openReplica(ctx)
 	}
-	return rt.openLocal(ctx)
+	return rt.openLocal(), nil
 }
 
 // inboxPart runs the inbox after prepare has filled it.

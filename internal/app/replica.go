@@ -26,7 +26,6 @@ import (
 	"candela/internal/store/replica/orders"
 	"candela/internal/store/statedir"
 	"candela/internal/trading/desk"
-	"candela/internal/trading/guard"
 )
 
 const (
@@ -169,14 +168,13 @@ func (r *replicaNode) side(rt Runtime, t *trading) (side, error) {
 	r.alerts = alerts.NewCoordinator(alerts.CoordinatorConfig{Group: r.members, ChangeFeed: r.tail, Route: t.bars.Route, Now: time.Now, Log: rt.Log})
 	// The tail publishes firings, at every replica in the same order.
 	t.newEngine(rt, r.alerts.Store(), func([]notify.Entry) {})
-	policy, err := t.prepareDesk(rt, nil)
-	if err != nil {
+	if err := t.prepareDesk(rt, nil); err != nil {
 		return side{}, err
 	}
 	r.desk = deskproxy.New(r.members, deskproxy.Config{
 		Account: rt.account(), HaltFile: filepath.Join(rt.Config.Home, statedir.HaltName), Log: rt.Log, Now: time.Now,
 		Open: func(ctx context.Context, orders *orders.Store) (*desk.Desk, func(), error) {
-			return r.openDesk(ctx, rt, t, policy, orders)
+			return r.openDesk(ctx, rt, t, orders)
 		},
 	})
 	return side{
@@ -212,7 +210,7 @@ func (r *replicaNode) side(rt Runtime, t *trading) (side, error) {
 
 // openDesk returns a desk for one term as owner of the account. The paper account is
 // read at the start of each term and closed with it.
-func (r *replicaNode) openDesk(ctx context.Context, rt Runtime, t *trading, policy guard.Policy, orders *orders.Store) (*desk.Desk, func(), error) {
+func (r *replicaNode) openDesk(ctx context.Context, rt Runtime, t *trading, orders *orders.Store) (*desk.Desk, func(), error) {
 	venue, err := t.newVenue(rt, orders)
 	if err != nil {
 		return nil, nil, err
@@ -223,7 +221,7 @@ func (r *replicaNode) openDesk(ctx context.Context, rt Runtime, t *trading, poli
 		}
 		t.paper.Store(venue.paper)
 	}
-	cfg := t.deskConfig(rt, policy, venue, orders)
+	cfg := t.deskConfig(rt, venue, orders)
 	cfg.Replica = rt.replicaName()
 	r.terms.Add(1)
 	return desk.New(cfg), func() {

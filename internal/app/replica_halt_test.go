@@ -146,8 +146,8 @@ func TestCluster_AWordThatNobodyTakes(t *testing.T) {
 	}
 	t.Cleanup(members.Close)
 	for name, say := range map[string]func() (control.TradingState, error){
-		"Try again, or write a file HALT": func() (control.TradingState, error) { return HaltReplicas(t.Context(), cfg, "", io.Discard) },
-		"nothing was done. Try again":     func() (control.TradingState, error) { return ResumeReplicas(t.Context(), cfg, io.Discard) },
+		"Try again, or create the file HALT": func() (control.TradingState, error) { return HaltReplicas(t.Context(), cfg, "", io.Discard) },
+		"nothing was done. Try again":        func() (control.TradingState, error) { return ResumeReplicas(t.Context(), cfg, io.Discard) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

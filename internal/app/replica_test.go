@@ -292,7 +292,7 @@ func TestCluster_TheOwnerHaltsWhoeverTrades(t *testing.T) {
 	a.stop()
 	b.stop()
 	state, err = HaltReplicas(t.Context(), elsewhere, "", io.Discard)
-	want(state, err, "HALTED", "no replica trades")
+	want(state, err, "HALTED", "no replica is running")
 	if d := c.start(); passes(d) {
 		t.Error("an order passes though trading was halted before the start")
 	}

@@ -96,11 +96,7 @@ func (s *successor) run(ctx context.Context, rt Runtime, ready func()) error {
 // trade runs the trading side until ctx ends or a part fails.
 func (s *successor) trade(ctx context.Context, rt Runtime) error {
 	home := rt.Config.Home
-	var err error
-	if rt.node, err = rt.openLocal(ctx); err != nil {
-		return err
-	}
-	defer rt.node.close()
+	rt.node = rt.openLocal()
 	set, err := rt.tools()
 	if err != nil {
 		return err

@@ -13,6 +13,7 @@ import (
 	"candela/internal/market/provider"
 	"candela/internal/serve/tool"
 	"candela/internal/trading/broker/paper"
+	"candela/internal/trading/guard"
 )
 
 const (
@@ -26,6 +27,7 @@ type trading struct {
 	side
 
 	bars   *bars
+	policy guard.Policy
 	engine *engine.Engine
 	venue  place
 	paper  atomic.Pointer[paper.Broker] // the paper account that prices fill; nil when there is none
@@ -40,6 +42,9 @@ func (rt Runtime) newTrading(b *bars) (*trading, error) {
 	t := &trading{bars: b}
 	var err error
 	if t.receivers, err = receivers(rt.Config); err != nil {
+		return nil, err
+	}
+	if t.policy, err = rt.policy(); err != nil {
 		return nil, err
 	}
 	t.side, err = rt.node.trading(t)

@@ -80,9 +80,7 @@ func trade(t *testing.T, home string, v provider.Provider) (*bars, *trading, fun
 	if err != nil {
 		t.Fatal(err)
 	}
-	if rt.node, err = rt.openLocal(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	rt.node = rt.openLocal()
 	tr, err := rt.newTrading(b)
 	if err != nil {
 		t.Fatal(err)
@@ -103,7 +101,6 @@ func trade(t *testing.T, home string, v provider.Provider) (*bars, *trading, fun
 		if err := <-done; err != nil {
 			t.Error(err)
 		}
-		rt.node.close()
 		b.close()
 	}
 }
