@@ -136,7 +136,7 @@ func TestTakeover_OneThatFailsGivesTheLockBack(t *testing.T) {
 	}
 	first.close()
 	line := second.until("list_alerts", "trading_not_taken_over")
-	for _, want := range []string{policy, `\"retryable\":true`, "charts and indicators work"} {
+	for _, want := range []string{policy, `\"retryable\":true`, "Charts and indicators work"} {
 		if !strings.Contains(line, want) {
 			t.Errorf("the window says %s, without %q", line, want)
 		}
