@@ -38,12 +38,12 @@ func mistakes(v *venue) []mistake {
 		{"a side that does not exist", symbol + `,"side":"long","type":"market","quantity":1`, "", "buy, sell"},
 		{"an unknown symbol", `"symbol":"NOSUCHUSDT","side":"buy","type":"market","quantity":1`, "", "NOSUCHUSDT"},
 		{"a symbol of another venue", `"symbol":"kraken:BTC/USD","side":"buy","type":"market","quantity":1`, "", "symbols of " + v.name + ", where orders go"},
-		{"a price off the grid", limit + off, "venue_tick", "no multiple of the venue's step"},
-		{"a quantity off the grid", market + grid, "venue_step", "no multiple of the venue's step"},
+		{"a price off the grid", limit + off, "venue_tick", "not a multiple of the venue's step"},
+		{"a quantity off the grid", market + grid, "venue_step", "not a multiple of the venue's step"},
 		{"a price 50 % too high", limit + near("1.5"), "price_band_pct", "above the last price"},
 		{"a price 50 % too low", limit + near("0.5"), "resting_band_pct", "below the last price"},
-		{"a quantity with three digits too many", market + `"quantity":2000`, "max_order_notional", "the limit of one order is 10000"},
-		{"a sale of what is not held", symbol + `,"side":"sell","type":"market","quantity":1`, "allow_short", "would go short"},
+		{"a quantity with three digits too many", market + `"quantity":2000`, "max_order_notional", "the limit per order is 10000"},
+		{"a sale of what is not held", symbol + `,"side":"sell","type":"market","quantity":1`, "allow_short", "would open a short position"},
 	}
 }
 
@@ -127,7 +127,7 @@ func repeated(t *testing.T, p *program, v *venue) {
 	if r := p.must("place_order", "{"+v.fills+"}"); r.isError {
 		t.Errorf("a good order: %s", r.text)
 	}
-	refuse(t, p, v, mistake{"the same call again", v.fills, "duplicate_window", "the same order was placed"})
+	refuse(t, p, v, mistake{"the same call again", v.fills, "duplicate_window", "Duplicate of order"})
 	keyed := `,"idempotency_key":"k"`
 	if r := p.must("place_order", "{"+v.fills+keyed+"}"); r.isError {
 		t.Errorf("with a key of its own: %s", r.text)
@@ -136,7 +136,7 @@ func repeated(t *testing.T, p *program, v *venue) {
 	if r := p.must("place_order", "{"+v.fills+keyed+"}"); r.isError || v.asked.Load() != before {
 		t.Errorf("the same key again: %s", r.text)
 	}
-	refuse(t, p, v, mistake{"the key for another order", v.rests + keyed, "", "belongs to order"})
+	refuse(t, p, v, mistake{"the key for another order", v.rests + keyed, "", "was used for order"})
 }
 
 // flood makes a hundred calls without a pause: those beyond the limit reach nothing.

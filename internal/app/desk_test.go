@@ -246,7 +246,7 @@ func TestHalt_BesideTheProgram(t *testing.T) {
 	if err != nil || state.Level != "HALTED" || !strings.Contains(state.Why, "a reason & more") || !strings.Contains(state.Where, "runs there") {
 		t.Fatalf("%+v %v", state, err)
 	}
-	if text := s.call("place_order", fmt.Sprintf(market, "2")); !strings.Contains(text, "halted: trading is HALTED") {
+	if text := s.call("place_order", fmt.Sprintf(market, "2")); !strings.Contains(text, "halted: Trading is halted") {
 		t.Error(text)
 	}
 	resume()
@@ -301,7 +301,7 @@ func TestHalt_WithoutASocket(t *testing.T) {
 		t.Fatalf("%+v %v", state, err)
 	}
 	// More than the policy lets pass, so that none is filled before the file is seen.
-	s.await("place_order", `{"symbol":"BTCUSDT","side":"buy","type":"market","quantity":1}`, "trading is HALTED")
+	s.await("place_order", `{"symbol":"BTCUSDT","side":"buy","type":"market","quantity":1}`, "Trading is halted")
 	if _, err := Resume(t.Context(), home); !statedir.IsLocked(err) {
 		t.Errorf("%v", err)
 	}

@@ -143,16 +143,16 @@ func refusals() []refusal {
 		{name: "a limit order without one", arguments: `{"type":"limit"}`, says: "price is required"},
 		{name: "a price off the grid", arguments: `{"type":"limit","price":49999.999}`, rule: "venue_tick", says: "50000 and 49999.99"},
 		{name: "a quantity off the grid", arguments: `{"quantity":0.123456789}`, rule: "venue_step", says: "0.12346 and 0.12345"},
-		{name: "a quantity too small for the venue", arguments: `{"quantity":0.00001}`, rule: "venue_min_notional", says: "the venue's least is 5"},
+		{name: "a quantity too small for the venue", arguments: `{"quantity":0.00001}`, rule: "venue_min_notional", says: "the venue's minimum is 5"},
 		{name: "a price 50 % too high", arguments: `{"type":"limit","price":75000}`, rule: "price_band_pct", says: "50 % above the last price 50000"},
 		{name: "a price 50 % too low", arguments: `{"type":"limit","price":25000}`, rule: "resting_band_pct", says: "50 % below the last price 50000"},
-		{name: "a price with a digit too many", arguments: `{"type":"limit","price":500000}`, rule: "price_band_pct", says: "the nearest allowed is 52500"},
-		{name: "a quantity with a digit too many", arguments: `{"quantity":1}`, rule: "max_order_notional", says: "the limit of one order is 10000"},
-		{name: "a sale of what is not held", arguments: `{"side":"sell"}`, rule: "allow_short", says: "would go short"},
+		{name: "a price with a digit too many", arguments: `{"type":"limit","price":500000}`, rule: "price_band_pct", says: "The nearest allowed price is 52500"},
+		{name: "a quantity with a digit too many", arguments: `{"quantity":1}`, rule: "max_order_notional", says: "the limit per order is 10000"},
+		{name: "a sale of what is not held", arguments: `{"side":"sell"}`, rule: "allow_short", says: "would open a short position"},
 		{name: "the same call twice", arguments: good, before: func(t *testing.T, c *counter) {
 			t.Helper()
 			c.first()
-		}, rule: "duplicate_window", says: "the same order was placed"},
+		}, rule: "duplicate_window", says: "Duplicate of order"},
 		{name: "the same key for another order", arguments: `{"quantity":0.2,"idempotency_key":"k"}`, before: func(t *testing.T, c *counter) {
 			t.Helper()
 			if text, isError := c.place(buying(`{"idempotency_key":"k"}`)); isError {
@@ -178,11 +178,11 @@ func refusals() []refusal {
 			time.Sleep(5 * time.Second)
 			c.market.SetLagging("memory")
 			time.Sleep(2 * time.Second)
-		}, rule: "reducing", says: "no prices come from memory"},
+		}, rule: "reducing", says: "no prices from memory"},
 		{name: "an order at an old price", arguments: good, before: func(_ *testing.T, c *counter) {
 			c.market.Set(brokertest.MemorySymbol(), order.Quote{Last: decimal.NewFromInt(50000), At: time.Now().Add(-11 * time.Second)})
-		}, rule: "max_quote_age", says: "11s old and the limit is 10s"},
-		{name: "live without a list of symbols", arguments: good, live: true, rule: "allowed_symbols", says: "names no symbol that may be traded live"},
+		}, rule: "max_quote_age", says: "11s old; the limit is 10s"},
+		{name: "live without a list of symbols", arguments: good, live: true, rule: "allowed_symbols", says: "allows no symbol for live trading"},
 	}
 }
 

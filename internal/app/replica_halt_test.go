@@ -104,7 +104,7 @@ func TestCluster_HaltFilesAreNamed(t *testing.T) {
 		t.Fatal(err)
 	}
 	path, remove := putHaltFile(t, a.home) // which is not why trading is halted
-	wantStatus(t, b.home, "by candela halt: enough; it ends with candela resume. The file "+path+" at the replica ")
+	wantStatus(t, b.home, "by candela halt: enough; lifted with candela resume. The file "+path+" at the replica ")
 	remove()
 	_, remove = putHaltFile(t, elsewhere.Home) // of a replica that does not run
 	if err := resume(elsewhere.Home); fault.Of(err) == nil || fault.Of(err).Code != "halt_file" {

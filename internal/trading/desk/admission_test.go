@@ -211,7 +211,7 @@ func TestPlace_AfterAStandstillIsAskedForAgain(t *testing.T) {
 		w.ahead.Store(int64(14 * time.Second)) // the clock on the wall went on without us
 		r := buy("0.5")
 		r.Key = "k"
-		if _, err := w.Place(w.t.Context(), caller(), r); fault.Of(err) == nil || fault.Of(err).Code != "too_late" || !strings.Contains(fault.Of(err).Message, "stood still") {
+		if _, err := w.Place(w.t.Context(), caller(), r); fault.Of(err) == nil || fault.Of(err).Code != "too_late" || !strings.Contains(fault.Of(err).Message, "suspended") {
 			w.t.Errorf("after a standstill: %v", err)
 		}
 		if n := len(w.venue.Orders()); n != 0 {

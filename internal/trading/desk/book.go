@@ -11,27 +11,27 @@ import (
 )
 
 const (
-	// retention is how long an order that has ended stays in memory, and the others
-	// are how many do. The store finds those that are older.
+	// Closed orders stay in memory for retention, up to a maximum number. Older ones are
+	// read from the store.
 	retention         = 30 * 24 * time.Hour
 	maxClosedInMemory = 20_000
-	maxDeniedInMemory = 1000 // more than are listed
+	maxDeniedInMemory = 1000 // more than maxListed
 	evictInterval     = time.Hour
 
-	// snapshotEvery is how many events a start reads at most, beside a snapshot of the
-	// book: about half a second's worth.
+	// snapshotEvery limits the events a start reads after the snapshot to about half a
+	// second.
 	snapshotEvery = 10_000
 
-	// The shortest pause between snapshots, and the longest after some that were not
-	// kept: each attempt may hold the desk up until the store gives up.
+	// Pauses between snapshots: a failing attempt may block the loop until the store
+	// gives up.
 	minSnapshotPause, maxSnapshotPause = time.Minute, time.Hour
 )
 
-// loadBook makes the book of what is in the store.
+// loadBook loads the book from the store.
 func (l *loop) loadBook() error {
 	read, err := readBook(l.ctx, l.cfg.Store, l.cfg.Owner)
 	if read.snapshotErr != nil {
-		l.cfg.Log.ErrorContext(l.ctx, "the snapshot of the account cannot be used; all its events are read", "error", read.snapshotErr)
+		l.cfg.Log.ErrorContext(l.ctx, "account snapshot unusable, reading all events", "error", read.snapshotErr)
 	}
 	if err != nil {
 		return err
@@ -44,15 +44,14 @@ func (l *loop) loadBook() error {
 	return nil
 }
 
-// loadedBook is a book that was read.
 type loadedBook struct {
 	*order.Book
-	events      int   // that are not in its snapshot
-	snapshotErr error // why its snapshot is of no use, if there is one
+	events      int   // not in the snapshot
+	snapshotErr error // why the snapshot was not used
 }
 
-// readBook reads the book of an account. A snapshot is there to save time: when it is
-// of no use, all events are read.
+// readBook reads the book of an account. If the snapshot cannot be used, it reads all
+// events.
 func readBook(ctx context.Context, s Store, owner string) (loadedBook, error) {
 	data, since, err := s.Snapshot(ctx, owner)
 	if err != nil {
@@ -72,14 +71,14 @@ func readBook(ctx context.Context, s Store, owner string) (loadedBook, error) {
 	return r, r.add(s.OrderEvents(ctx, owner))
 }
 
-// applyError is an event that a book does not take.
+// applyError is an event that the book rejects.
 type applyError struct{ error }
 
-// Unwrap returns why.
+// Unwrap returns the cause.
 func (r applyError) Unwrap() error { return r.error }
 
-// add adds events. One that is refused is a refusal, and everything else could not be
-// read.
+// add applies events. It returns an applyError if the book rejects one, other errors if
+// reading fails.
 func (r *loadedBook) add(events iter.Seq2[order.Event, error]) error {
 	for e, err := range events {
 		if err != nil {
@@ -93,7 +92,6 @@ func (r *loadedBook) add(events iter.Seq2[order.Event, error]) error {
 	return nil
 }
 
-// evictOnSchedule forgets orders now and then.
 func (l *loop) evictOnSchedule(now time.Time) {
 	if now.Sub(l.lastEviction) >= evictInterval {
 		l.evictClosed(now)
@@ -105,9 +103,8 @@ func (l *loop) evictClosed(now time.Time) {
 	l.book.Evict(now.Add(-retention), l.maxClosedInMemory, maxDeniedInMemory)
 }
 
-// saveSnapshot has the store keep the book when many events have come since it last did.
-// The desk stands still for it, a fraction of a second. A book that is not what is in
-// the store is not kept.
+// saveSnapshot saves a snapshot after snapshotEvery events. It blocks the loop for a
+// fraction of a second. A book that lacks events is not saved.
 func (l *loop) saveSnapshot(now time.Time) {
 	if l.eventsSinceSnapshot < l.snapshotEvery || now.Before(l.snapshot.next) || l.fenced != nil || l.reload != nil {
 		return
@@ -120,12 +117,12 @@ func (l *loop) saveSnapshot(now time.Time) {
 	}
 	wait := l.snapshot.failed(l.now(), retry.Backoff{First: minSnapshotPause, Max: maxSnapshotPause})
 	if !l.checkFenced(err) && l.drainCtx.Err() == nil {
-		l.cfg.Log.WarnContext(l.drainCtx, "no snapshot of the account is kept; it is tried again", "error", err, "retry_in", wait)
+		l.cfg.Log.WarnContext(l.drainCtx, "account snapshot failed", "error", err, "retry_in", wait)
 	}
 }
 
-// reloadBook reads the book anew when it is not what is in the store and could not be
-// read at once, less and less often while that fails.
+// reloadBook reads the book again after an event could not be applied, with backoff
+// while that fails.
 func (l *loop) reloadBook(now time.Time) {
 	again := l.reload
 	if again == nil || now.Before(again.next) || l.fenced != nil {

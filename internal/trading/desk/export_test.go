@@ -6,13 +6,13 @@ import (
 	"candela/internal/trading/order"
 )
 
-// Submit sends an order as the writer does when its turn has come.
+// Submit sends an order as the loop does.
 func (d *Desk) Submit(ctx context.Context, o order.Order) (order.Report, error) {
 	return newLoop(ctx, ctx, d).submit(ctx, o, o.Created)
 }
 
-// SnapshotEvery sets after how many events the book is kept.
+// SnapshotEvery sets the number of events between snapshots.
 func (d *Desk) SnapshotEvery(events int) { d.snapshotEvery = events }
 
-// SetMaxClosed sets how many orders that have ended stay in memory.
+// SetMaxClosed sets how many closed orders stay in memory.
 func (d *Desk) SetMaxClosed(orders int) { d.maxClosedInMemory = orders }

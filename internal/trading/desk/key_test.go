@@ -127,7 +127,7 @@ func TestKey_StaysWithWhatWasJudged(t *testing.T) {
 func (w *world) refusedForGood(o order.Order, err error) {
 	w.t.Helper()
 	f := fault.Of(err)
-	if f == nil || f.Code != "order_denied" || f.Retryable || f.RetryAfter != 0 || !strings.Contains(f.Message, "max_orders_per_minute") || !strings.Contains(f.Message, "take another") {
+	if f == nil || f.Code != "order_denied" || f.Retryable || f.RetryAfter != 0 || !strings.Contains(f.Message, "max_orders_per_minute") || !strings.Contains(f.Message, "used up") {
 		w.t.Errorf("got %+v", f)
 	}
 	w.wants(w.order(o.ID), order.Denied)

@@ -15,50 +15,50 @@ import (
 	"candela/internal/trading/order"
 )
 
-const tickInterval = time.Second // all deadlines are kept to about this
+const tickInterval = time.Second // resolution of all deadlines
 
-// loop is a running desk. One goroutine owns it.
+// loop is the state of a running desk. Only its goroutine accesses it.
 type loop struct {
 	*Desk
 	ctx, drainCtx context.Context
-	loopDone      chan struct{} // closed when the writer takes no more results
-	results       chan func()   // of what runs beside it
+	loopDone      chan struct{} // closed when no more results are accepted
+	results       chan func()   // of async
 	reports       chan order.Report
 	running       sync.WaitGroup
 
 	book        *order.Book
 	state       guard.State
-	unsaved     bool // state could not be persisted
+	unsaved     bool // state could not be saved
 	instruments map[market.Symbol]provider.Instrument
 
-	// Cancels have a lane of their own: orders that hang must not hold up a halt.
+	// Cancels have their own queue, so that submissions that hang do not delay a halt.
 	sends, cancels, reads taskQueue
-	inFlight              map[string]bool // ids of orders that are being sent or cancelled
+	inFlight              map[string]bool // IDs of orders that are being submitted or cancelled
 	polls                 map[string]*orderPoll
 	waiters               map[string][]*waiter
-	deferredWakes         map[string]bool // ids of orders whose waiters are notified when no report is queued
-	denials               []time.Time     // refusals that were persisted within a minute
-	dryRuns               []guard.Recent  // dry runs within a minute
+	deferredWakes         map[string]bool // IDs of orders whose waiters are notified when no report is queued
+	denials               []time.Time     // times of the denials recorded within the last minute
+	dryRuns               []guard.Recent  // within the last minute
 
-	lastTick  time.Time // when deadlines were kept last
-	resumedAt time.Time // when the process last went on after it had stood still
+	lastTick  time.Time
+	resumedAt time.Time // when the process last continued after a standstill
 
-	// delistedSymbols are the symbols of a simulated account whose venue is gone, and why.
+	// delistedSymbols maps the symbols of a simulated account that no venue trades any
+	// more to the reason.
 	delistedSymbols map[market.Symbol]string
 
-	retries             map[string]*attempts // of cancels while the owner has halted
-	lastEviction        time.Time            // when orders were last forgotten
-	eventsSinceSnapshot int                  // events that are not in the snapshot of the book
-	snapshot            attempts             // of the book: when the next may be kept
-	lastPricedAt        time.Time            // when the worth of every position was last known
+	retries             map[string]*attempts // of cancels during an owner's halt
+	lastEviction        time.Time
+	eventsSinceSnapshot int
+	snapshot            attempts  // backoff of snapshots
+	lastPricedAt        time.Time // when every position last had a price
 
-	// reload is when to read the book anew that lacks what the store took; nil
-	// while it has all.
+	// reload is set while the book lacks events that the store has.
 	reload *attempts
 
-	stopping       bool               // nothing new is begun
-	fenced         error              // why the account is no longer ours, once that is known
-	cancelInFlight context.CancelFunc // ends what is on its way to the venue
+	stopping       bool  // no new task is started
+	fenced         error // set when the store has fenced this desk
+	cancelInFlight context.CancelFunc
 	reconciliation reconciliation
 }
 
@@ -76,14 +76,13 @@ func (a *attempts) failed(now time.Time, backoff retry.Backoff) time.Duration {
 	return wait
 }
 
-// waiter waits for the venue's answer about an order.
+// waiter waits for the result of a submission or cancel.
 type waiter struct {
-	isDone func(*loop, order.Order) bool // whether it has come
-	done   chan struct{}                 // closed then
-	result order.Order                   // as it is known; of who reads it after done
+	isDone func(*loop, order.Order) bool
+	done   chan struct{} // closed when result is set
+	result order.Order   // read-only after done
 }
 
-// deliver gives a waiter the order that it waits for.
 func (one *waiter) deliver(o order.Order) {
 	one.result = o
 	close(one.done)
@@ -102,11 +101,10 @@ func newLoop(ctx, drainCtx context.Context, d *Desk) *loop {
 	return l
 }
 
-// now is the time as events bear it.
+// now returns the time in the precision of stored events.
 func (l *loop) now() time.Time { return l.cfg.Now().UTC().Truncate(time.Microsecond) }
 
-// restore reads the account. Orders that were on their way when the last writer
-// ended are asked for.
+// restore loads the account.
 func (l *loop) restore() error {
 	if err := l.loadBook(); err != nil {
 		return err
@@ -123,8 +121,7 @@ func (l *loop) restore() error {
 	return nil
 }
 
-// run handles one thing at a time until the context ends, and then waits for what
-// is on its way.
+// run handles one message at a time until ctx ends, and then drains the calls in flight.
 func (l *loop) run(ctx context.Context) error {
 	listening, stop := context.WithCancel(ctx)
 	l.running.Go(func() { l.streamReports(listening) })
@@ -149,15 +146,16 @@ func (l *loop) run(ctx context.Context) error {
 	close(l.commandsClosed)
 	stop()
 	l.drain()
-	l.cancelInFlight() // questions change nothing, so nobody waits for a venue that does not answer them
+	l.cancelInFlight() // queries change nothing and need no drain
 	close(l.loopDone)
 	l.running.Wait()
-	l.cfg.Market.Follow(nil) // whoever trades next has another
+	l.cfg.Market.Follow(nil)
 	return l.fenced
 }
 
-// drain takes the answers of what is on its way until the hard end. What has not
-// begun is not begun: it is persisted as sent and asked for at the next start.
+// drain applies the results of submissions and cancels in flight until drainCtx ends.
+// Queued ones are not started; they are recorded as sent and are queried after the next
+// start.
 func (l *loop) drain() {
 	l.stopping = true
 	l.notifyDeferred()
@@ -173,8 +171,7 @@ func (l *loop) drain() {
 	}
 }
 
-// commit persists events and then lets them count. The store refuses what cannot
-// be, and then nothing has changed.
+// commit stores events and then applies them to the book. On error nothing changes.
 func (l *loop) commit(by principal.Caller, events ...order.Event) error {
 	if len(events) == 0 {
 		return nil
@@ -188,8 +185,9 @@ func (l *loop) commit(by principal.Caller, events ...order.Event) error {
 	touched := make(map[string]bool, 1)
 	for _, e := range kept {
 		if err := l.book.Apply(e); err != nil {
-			// What the store took, the book must take: they follow one rule.
-			l.cfg.Log.ErrorContext(l.drainCtx, "the book refuses what the store took; it is read anew", "event", e.Kind.String(), "order", e.OrderID, "error", err)
+			// The store and the book apply the same rules, so this is a bug or a
+			// concurrent writer.
+			l.cfg.Log.ErrorContext(l.drainCtx, "event rejected by the book, reloading it from the store", "event", e.Kind.String(), "order", e.OrderID, "error", err)
 			if l.reload == nil {
 				l.reload = &attempts{}
 			}
@@ -210,11 +208,11 @@ func (l *loop) commit(by principal.Caller, events ...order.Event) error {
 	return nil
 }
 
-// storeFailed halts trading when the store does not work. A refusal is none of
-// that.
+// storeFailed halts trading if the store failed. An event that the store rejected is not
+// a failure.
 func (l *loop) storeFailed(err error) {
 	if l.checkFenced(err) || l.drainCtx.Err() != nil {
-		return // the program ends at once, and with it every write
+		return // the process is ending
 	}
 	switch fault.KindOf(err) {
 	case fault.Conflict, fault.NotFound, fault.Invalid:
@@ -223,28 +221,27 @@ func (l *loop) storeFailed(err error) {
 		}
 	default:
 	}
-	l.restrict(l.systemCaller(), guard.Restriction{Kind: guard.StoreFailure, Reason: "what happens cannot be written down; the log has the reason"})
-	l.cfg.Log.ErrorContext(l.drainCtx, "trading halts: the store fails", "error", err)
+	l.restrict(l.systemCaller(), guard.Restriction{Kind: guard.StoreFailure, Reason: "events cannot be stored; see the log"})
+	l.cfg.Log.ErrorContext(l.drainCtx, "trading halted: store failed", "error", err)
 }
 
-// fencedDrain is how long what is on its way to the venue may take when the account is
-// another desk's: nobody else sends it.
+// fencedDrain is how long calls to the venue may finish after the desk is fenced. No
+// other desk repeats them.
 const fencedDrain = 5 * time.Second
 
-// checkFenced reports whether a store's error says that the account is another desk's,
-// and ends this one: what it would write is refused, and it begins nothing.
+// checkFenced reports whether the store has fenced this desk and, if so, stops it.
 func (l *loop) checkFenced(err error) bool {
 	if l.fenced == nil && errors.Is(err, ErrFenced) {
 		l.fenced, l.stopping = err, true
 		timer := time.AfterFunc(fencedDrain, l.cancelInFlight)
 		context.AfterFunc(l.drainCtx, func() { timer.Stop() })
-		l.cfg.Log.WarnContext(l.drainCtx, "the account is no longer this desk's to write", "error", err)
+		l.cfg.Log.WarnContext(l.drainCtx, "account fenced: another process owns it, or a write has an unknown result", "error", err)
 	}
 	return l.fenced != nil
 }
 
-// notifyWaiters notifies the waiters of an order, but not while reports are queued: the next
-// one may fill the order that was just accepted.
+// notifyWaiters delivers an order to its waiters. While reports are queued it defers
+// that: the next report may fill the order that was just accepted.
 func (l *loop) notifyWaiters(o order.Order) {
 	if len(l.reports) > 0 && !l.stopping && l.waiters[o.ID] != nil {
 		l.deferredWakes[o.ID] = true
@@ -265,7 +262,7 @@ func (l *loop) notifyWaiters(o order.Order) {
 	}
 }
 
-// notifyDeferred notifies the waiters that wake left, once no report is queued.
+// notifyDeferred delivers to the deferred waiters once no report is queued.
 func (l *loop) notifyDeferred() {
 	for id := range l.deferredWakes {
 		if len(l.reports) > 0 && !l.stopping {
@@ -278,8 +275,7 @@ func (l *loop) notifyDeferred() {
 	}
 }
 
-// addWaiter adds somebody who waits for an order until known says that the answer has
-// come.
+// addWaiter registers a waiter for an order. It is notified when isDone returns true.
 func (l *loop) addWaiter(id string, isDone func(*loop, order.Order) bool) *waiter {
 	one := &waiter{isDone: isDone, done: make(chan struct{})}
 	if o, ok := l.book.Order(id); ok && isDone(l, o) {
@@ -290,7 +286,7 @@ func (l *loop) addWaiter(id string, isDone func(*loop, order.Order) bool) *waite
 	return one
 }
 
-// onTick keeps the deadlines.
+// onTick runs the periodic work.
 func (l *loop) onTick() {
 	now := l.now()
 	l.watchClock(now)

@@ -14,20 +14,20 @@ import (
 	"candela/internal/trading/order"
 )
 
-// mismatch is something in which our books are not the venue's.
+// mismatch is a difference between the account's records and the venue's.
 type mismatch struct {
 	subject     string
-	fingerprint string // equal while the difference is the same
+	fingerprint string // equal while the mismatch is the same
 	message     string
-	// Of a position: what to add to ours, so that it is the venue's.
+	// For positions: adding adjustment makes ours equal to the venue's.
 	symbol     market.Symbol
 	adjustment decimal.Decimal
 }
 
-// mismatches compares orders and holdings with what the venue said.
+// mismatches compares orders and holdings with the venue state.
 func (l *loop) mismatches(a venueState) []mismatch {
 	if len(a.lostCursors) > 0 {
-		return resetMismatches(a) // the rest is of another account
+		return resetMismatches(a) // after a reset nothing else is comparable
 	}
 	found := l.orderMismatches(a)
 	if l.cfg.AssetBalances {
@@ -41,7 +41,7 @@ func (l *loop) orderMismatches(a venueState) []mismatch {
 	for _, r := range slices.Concat(a.open, slices.Collect(maps.Values(a.orders))) {
 		o, ok := l.findOrder(r.ID, r.Symbol, r.VenueID)
 		if !ok || l.inFlight[o.ID] || o.NeedsQuery() {
-			continue // nobody's, or being asked for
+			continue // not in the book, or being queried
 		}
 		if text := order.Disagreement(o, r); text != "" {
 			found = append(found, mismatch{subject: "order " + o.ID, fingerprint: text, message: text})
@@ -50,8 +50,7 @@ func (l *loop) orderMismatches(a venueState) []mismatch {
 	return found
 }
 
-// positionMismatches is for venues that count positions by symbol: they must be
-// the same.
+// positionMismatches is for venues that report positions by symbol, which must be equal.
 func (l *loop) positionMismatches(holdings []order.Holding) []mismatch {
 	theirs := make(map[market.Symbol]decimal.Decimal)
 	for _, h := range holdings {
@@ -70,7 +69,7 @@ func (l *loop) positionMismatches(holdings []order.Holding) []mismatch {
 		if !held.Equal(quantity) {
 			found = append(found, mismatch{
 				subject: s.String(), fingerprint: quantity.Sub(held).String(), symbol: s, adjustment: quantity.Sub(held),
-				message: fmt.Sprintf("the venue holds %s of %s, and the trades that are known make %s", quantity, s, held),
+				message: fmt.Sprintf("the venue holds %s of %s, the known trades sum to %s", quantity, s, held),
 			})
 		}
 	}
@@ -78,8 +77,8 @@ func (l *loop) positionMismatches(holdings []order.Holding) []mismatch {
 	return found
 }
 
-// assetMismatches is for venues that count assets, where there may be more than
-// was traded here, but not less.
+// assetMismatches is for venues that report asset balances, which may be more than was
+// traded here but not less.
 func (l *loop) assetMismatches(holdings []order.Holding) []mismatch {
 	theirs, ours := make(map[string]decimal.Decimal), make(map[string]decimal.Decimal)
 	for _, h := range holdings {
@@ -100,16 +99,16 @@ func (l *loop) assetMismatches(holdings []order.Holding) []mismatch {
 		if p.Quantity.IsPositive() && base != "" && theirs[base].LessThan(ours[base]) {
 			found = append(found, mismatch{
 				subject: base, fingerprint: theirs[base].Sub(ours[base]).String(), symbol: p.Symbol, adjustment: decimal.Max(theirs[base].Sub(ours[base]), p.Quantity.Neg()),
-				message: fmt.Sprintf("the venue holds %s %s, and the trades that are known make %s", theirs[base], base, ours[base]),
+				message: fmt.Sprintf("the venue holds %s %s, the known trades sum to %s", theirs[base], base, ours[base]),
 			})
-			ours[base] = theirs[base] // told once
+			ours[base] = theirs[base] // reported once
 		}
 	}
 	return found
 }
 
-// acceptMismatches writes down the differences of positions that were there before as
-// adjustments, and returns the others.
+// acceptMismatches records position mismatches that were found before as adjustments and
+// returns the others.
 func (l *loop) acceptMismatches(found []mismatch) []mismatch {
 	var left []mismatch
 	for _, d := range found {
@@ -121,33 +120,33 @@ func (l *loop) acceptMismatches(found []mismatch) []mismatch {
 	return left
 }
 
-// adjust changes a position by what no trade explains.
+// adjust records a change of a position that no trade explains.
 func (l *loop) adjust(s market.Symbol, quantity, price decimal.Decimal) bool {
 	now := l.now()
 	err := l.commit(l.systemCaller(), order.Event{Kind: order.KindAdjusted, At: now, Adjustment: &order.Adjustment{Symbol: s, Quantity: quantity, Price: price}})
 	if err != nil {
 		return false
 	}
-	l.cfg.Log.WarnContext(l.drainCtx, "a position was adjusted to the venue's", "symbol", s.String(), "quantity", quantity.String(), "price", price.String())
+	l.cfg.Log.WarnContext(l.drainCtx, "position adjusted", "symbol", s.String(), "quantity", quantity.String(), "price", price.String())
 	return true
 }
 
-// importHoldings makes positions of what an account holds when it is traded on for the
-// first time, where the venue counts positions.
+// importHoldings creates positions from existing holdings when an account is used for
+// the first time.
 func (l *loop) importHoldings(a venueState) {
 	for _, h := range a.holdings {
 		if quote, ok := a.quotes[h.Symbol]; ok && l.adjust(h.Symbol, h.Quantity, quote.Last) {
-			// The trades up to here are in the position as it was found.
+			// The imported position includes the trades up to here.
 			l.reconciliation.cursors[h.Symbol.String()] = a.newest[h.Symbol]
 			l.saveCursors()
 		}
 	}
 }
 
-// applyFills takes the trades of the account since the cursors, or, anew, all that
-// the venue has. It reports whether that was all of them. Of those that are read anew
-// the old ones may be of orders that are no longer in memory; should one of them not
-// have been counted, positions differ, and the owner has just accepted the venue's.
+// applyFills applies the trades after the cursors, or with all set every trade that the
+// venue has. It reports whether it applied all of them. When all are read, old ones may
+// belong to orders that are no longer in memory. If one of those was never counted,
+// positions differ and the owner has just accepted the venue's.
 func (l *loop) applyFills(all map[market.Symbol][]order.Fill, anew bool) (complete bool) {
 	moved := false
 	complete = true
@@ -158,7 +157,7 @@ func (l *loop) applyFills(all map[market.Symbol][]order.Fill, anew bool) (comple
 			switch {
 			case l.hasOrderFor(f):
 				taken = l.applyFill(f) && taken
-			case f.At.Before(l.countFillsFrom(s)): // this account was not traded on here
+			case f.At.Before(l.countFillsFrom(s)): // before the account was used here
 			case anew && !f.At.After(l.book.EvictedThrough().Add(clockTolerance)):
 			default:
 				strangers = append(strangers, f)
@@ -181,8 +180,8 @@ func (l *loop) applyFills(all map[market.Symbol][]order.Fill, anew bool) (comple
 	return complete
 }
 
-// countFillsFrom returns from when on the trades in a symbol count: from when its position
-// was taken from the venue, or from its first order.
+// countFillsFrom returns the time from which trades in a symbol count: when its position
+// was imported, or its first order.
 func (l *loop) countFillsFrom(s market.Symbol) time.Time {
 	if t, ok := l.reconciliation.countFrom[s.String()]; ok {
 		return t
@@ -197,32 +196,32 @@ func (l *loop) countFillsFrom(s market.Symbol) time.Time {
 	return first
 }
 
-// clockTolerance makes up for clocks that differ.
+// clockTolerance allows for clock differences.
 const clockTolerance = time.Minute
 
-// hasOrderFor reports whether a trade is of an order in the book.
+// hasOrderFor reports whether the book has the order of a trade.
 func (l *loop) hasOrderFor(f order.Fill) bool {
 	_, ok := l.findOrder(f.OrderID, f.Symbol, f.VenueID)
 	return ok
 }
 
-// mayBeOwn reports whether a trade of an order that is not known may be of one of
-// ours, whose own number the venue has not told yet.
+// mayBeOwn reports whether a trade may belong to an own order whose venue ID is still
+// unknown.
 func (l *loop) mayBeOwn(f order.Fill) bool {
 	return slices.ContainsFunc(l.book.Open(), func(o order.Order) bool {
 		return o.VenueID == "" && o.Symbol == f.Symbol && o.Side == f.Side && !o.External
 	})
 }
 
-// applyFill takes one trade of an order that is known. It reports false when that
-// could not be persisted.
+// applyFill applies a trade of a known order. It reports false if it could not be
+// stored.
 func (l *loop) applyFill(f order.Fill) bool {
 	o, _ := l.findOrder(f.OrderID, f.Symbol, f.VenueID)
 	if slices.ContainsFunc(o.Fills, func(known order.Fill) bool { return known.TradeID == f.TradeID && known.Side == f.Side }) {
 		return true
 	}
 	if o.External && o.Remaining().LessThan(f.Quantity) {
-		return l.recordExternalFills([]order.Fill{f}) // it was made up from trades, and there are more of them
+		return l.recordExternalFills([]order.Fill{f}) // the order was built from trades, and this is another one
 	}
 	f.OrderID = o.ID
 	e := order.Event{Kind: order.KindFill, OrderID: o.ID, VenueID: f.VenueID, At: l.now(), VenueAt: f.At, Fill: &f}
@@ -233,12 +232,11 @@ func (l *loop) applyFill(f order.Fill) bool {
 	return l.commit(l.systemCaller(), e) == nil
 }
 
-// unmatchedGrace is how long the trades of an order that is not known wait for a
-// report that tells what order that is.
+// unmatchedGrace is how long a trade waits for the report of its order.
 const unmatchedGrace = 10 * time.Second
 
-// applyUnmatchedFills takes the trades of orders that are not known. It reports false
-// when some could not be persisted, or when it cannot be told yet whose they are.
+// applyUnmatchedFills applies the trades of unknown orders. It reports false if some
+// could not be stored or may still be matched.
 func (l *loop) applyUnmatchedFills(fills []order.Fill) bool {
 	byOrder := make(map[string][]order.Fill)
 	all := true
@@ -257,8 +255,8 @@ func (l *loop) applyUnmatchedFills(fills []order.Fill) bool {
 	return all
 }
 
-// recordExternalFills makes an order of trades whose order was placed elsewhere and is not
-// known. It is as large as they are together.
+// recordExternalFills records an external order for trades of an unknown order. Its
+// quantity is their sum.
 func (l *loop) recordExternalFills(fills []order.Fill) bool {
 	now, first := l.now(), fills[0]
 	g := order.Origin{

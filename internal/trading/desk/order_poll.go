@@ -11,27 +11,27 @@ import (
 )
 
 const (
-	minPollInterval = 500 * time.Millisecond // until an order is first asked for
-	maxPollInterval = 30 * time.Second       // between questions, at most
-	// notFoundGrace is how long after an order was sent, and after it was first not found,
-	// the venue's word that it does not know it counts: requests may be on their way.
+	minPollInterval = 500 * time.Millisecond
+	maxPollInterval = 30 * time.Second
+	// notFoundGrace is how long after the submission, and after the first "not found",
+	// an order may still appear at the venue.
 	notFoundGrace = time.Minute
-	// maxCancelRetries is how often a cancel is sent for an order that stays open. To
-	// cancel twice does no harm.
+	// maxCancelRetries is how often a cancel is repeated for an order that stays open.
+	// Canceling twice is harmless.
 	maxCancelRetries = 3
 )
 
-// orderPoll is the pursuit of what became of an order.
+// orderPoll tracks the queries for an order whose outcome is unknown.
 type orderPoll struct {
 	next    time.Time
-	polls   int       // queries sent, and the delay before the first
-	busy    bool      // a question is on its way
-	missing time.Time // since when the venue does not know it; zero when it does
-	cancels int       // sent again
+	polls   int       // queries sent, counting the delay before the first
+	busy    bool      // a query is in flight
+	missing time.Time // first "not found" in a row; zero if the venue knows the order
+	cancels int       // repeated
 }
 
-// trackOrder begins to chase an order of which the venue must be asked, and ends it when
-// it need not.
+// trackOrder starts or stops polling an order, depending on whether its outcome is
+// known.
 func (l *loop) trackOrder(o order.Order) {
 	if !o.NeedsQuery() {
 		delete(l.polls, o.ID)
@@ -42,7 +42,7 @@ func (l *loop) trackOrder(o order.Order) {
 	}
 }
 
-// forcePoll asks for an order at the next occasion, whatever its state.
+// forcePoll polls an order once in any state.
 func (l *loop) forcePoll(o order.Order) {
 	l.trackOrder(o)
 	if l.polls[o.ID] == nil {
@@ -50,7 +50,7 @@ func (l *loop) forcePoll(o order.Order) {
 	}
 }
 
-// pollOrders asks for the orders whose time has come.
+// pollOrders queries the orders that are due.
 func (l *loop) pollOrders(now time.Time) {
 	for id, c := range l.polls {
 		o, ok := l.book.Order(id)
@@ -58,14 +58,14 @@ func (l *loop) pollOrders(now time.Time) {
 		case !ok:
 			delete(l.polls, id)
 		case c.busy || l.inFlight[id] || o.External || now.Before(c.next):
-			// External orders are not ours to ask for; comparing finds their end.
+			// External orders have no ID of ours; reconciliation closes them.
 		default:
 			l.queryOrder(o, c)
 		}
 	}
 }
 
-// queryOrder asks the venue for an order by our id.
+// queryOrder queries an order by our ID.
 func (l *loop) queryOrder(o order.Order, c *orderPoll) {
 	c.busy = true
 	l.reads.add(func(ctx context.Context) func() {
@@ -77,8 +77,7 @@ func (l *loop) queryOrder(o order.Order, c *orderPoll) {
 	})
 }
 
-// applyQuery takes the venue's answer to a question about an order, which was as given
-// when the question was asked.
+// applyQuery applies the result of a query. before is the order when the query was sent.
 func (l *loop) applyQuery(before order.Order, r order.Report, err error) {
 	id := before.ID
 	o, ok := l.book.Order(id)
@@ -91,7 +90,7 @@ func (l *loop) applyQuery(before order.Order, r order.Report, err error) {
 		if o.Doubt == before.Doubt && o.Doubted.Equal(before.Doubted) {
 			l.commitReport(o, l.stampEvents(order.FromAnswer(o, r)))
 		} else {
-			l.commitReport(o, l.reportEvents(o, r)) // a doubt came in between
+			l.commitReport(o, l.reportEvents(o, r)) // a contradicting report came in between
 		}
 		l.retryCancel(id, r)
 		if l.missingFills(id) {
@@ -100,7 +99,7 @@ func (l *loop) applyQuery(before order.Order, r order.Report, err error) {
 	case errors.Is(err, broker.ErrNotFound):
 		l.handleNotFound(o, c)
 	default:
-		l.cfg.Log.WarnContext(l.drainCtx, "order asked for in vain", "order", id, "error", err)
+		l.cfg.Log.WarnContext(l.drainCtx, "order query failed", "order", id, "error", err)
 	}
 	if c := l.polls[id]; c != nil {
 		c.polls++
@@ -114,8 +113,7 @@ func (l *loop) applyQuery(before order.Order, r order.Report, err error) {
 	}
 }
 
-// retryCancel handles an order that is open at the venue though a cancel was sent: it is
-// sent again, and after a few times it has failed.
+// retryCancel repeats a cancel of an order that is still open, up to maxCancelRetries.
 func (l *loop) retryCancel(id string, r order.Report) {
 	o, ok := l.book.Order(id)
 	if !ok || o.CancelRequested.IsZero() || o.Status.Final() || r.Status != order.Accepted && r.Status != order.PartiallyFilled {
@@ -129,11 +127,11 @@ func (l *loop) retryCancel(id string, r order.Report) {
 		l.queueCancel(o)
 		return
 	}
-	l.commitReport(o, l.event(o, order.KindCancelFailed, "the venue keeps it open"))
+	l.commitReport(o, l.event(o, order.KindCancelFailed, "the venue keeps the order open"))
 }
 
-// handleNotFound counts the venue's word that it does not know an order once it had time
-// to learn of it, and twice.
+// handleNotFound closes an order that the venue does not know, after the grace period
+// and a second query.
 func (l *loop) handleNotFound(o order.Order, p *orderPoll) {
 	now := l.now()
 	if p == nil {
@@ -143,14 +141,14 @@ func (l *loop) handleNotFound(o order.Order, p *orderPoll) {
 		p.missing = now
 		return
 	}
-	// Updated, not Created: it may have waited to be sent, and been lost just now.
+	// Updated, not Created: the order may have been queued before it was sent.
 	if now.Sub(o.Updated) < notFoundGrace || now.Sub(p.missing) < minPollInterval {
 		return
 	}
-	l.commitReport(o, l.event(o, order.KindGone, "the venue does not know it"))
+	l.commitReport(o, l.event(o, order.KindGone, "the venue does not know the order"))
 }
 
-// missingFills reports whether fills of an order are missing.
+// missingFills reports whether the venue counts more fills than are known.
 func (l *loop) missingFills(id string) bool {
 	o, ok := l.book.Order(id)
 	return ok && o.MissingFills()

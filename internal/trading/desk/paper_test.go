@@ -146,7 +146,7 @@ func TestPaper_Mismatch(t *testing.T) {
 		p.open()
 		time.Sleep(20 * time.Second)
 		p.level(guard.Reducing)
-		if why := p.Status().State.Explain(); !strings.Contains(why, "the venue holds 0 of binance:BTCUSDT, and the trades that are known make 0.5") {
+		if why := p.Status().State.Explain(); !strings.Contains(why, "the venue holds 0 of binance:BTCUSDT, the known trades sum to 0.5") {
 			t.Error(why)
 		}
 		if _, err := p.Resume(t.Context(), "owner"); err != nil {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"candela/internal/kit/fault"
@@ -16,16 +17,14 @@ import (
 	"candela/internal/trading/order"
 )
 
-// Place does what a client asks for and returns the order. It waits for the
-// venue's answer for a while and then returns the order as it is: submitted or
-// uncertain says that the answer is not known. Whoever leaves before that has
-// placed the order all the same.
+// Place checks, records and submits an order, and waits up to 10 s for the venue. The
+// status submitted or uncertain means that the venue has not answered. If the client
+// disconnects, the order is still placed.
 //
-// An order that the guard refuses is returned with the refusal as a fault of the
-// code order_denied, one that the venue refuses with order_rejected, one that was
-// written down and then could not be sent with not_sent. All are kept, and
-// the idempotency key stays theirs. All other errors come without an order, nothing
-// was sent, and where they are retryable the same key may be used again.
+// A denied order is returned with the fault order_denied, one that the venue rejected
+// with order_rejected, and one that was recorded but could not be sent with not_sent.
+// All three are recorded and use up their idempotency key. Other errors come without an
+// order: nothing was sent, and if they are retryable the same key can be used again.
 func (d *Desk) Place(ctx context.Context, caller principal.Caller, r order.Request) (order.Order, error) {
 	requestedAt := d.cfg.Now()
 	caller, err := d.authorize(caller)
@@ -63,7 +62,7 @@ func (d *Desk) Place(ctx context.Context, caller principal.Caller, r order.Reque
 		return order.Order{}, ctx.Err()
 	}
 	if err != nil {
-		d.cfg.Log.WarnContext(ctx, "no price for an order", "symbol", symbol.String(), "error", err)
+		d.cfg.Log.WarnContext(ctx, "quote failed", "symbol", symbol.String(), "error", err)
 	}
 	if err := d.do(ctx, func(l *loop) { t = l.place(caller, r, requestedAt, inst, quote) }); err != nil {
 		return order.Order{}, err
@@ -71,18 +70,18 @@ func (d *Desk) Place(ctx context.Context, caller principal.Caller, r order.Reque
 	return d.awaitSubmit(ctx, t)
 }
 
-// checkSymbolSpelling refuses a symbol that its venue writes in another way, such as BTC-USDT:
-// limits, positions and what the venue reports are all by its own name, and under
-// a second one an order would pass them by.
+// checkSymbolSpelling rejects a symbol that the venue spells differently, such as
+// BTC-USDT. Limits, positions and reports use the venue's spelling, so another one would
+// bypass them.
 func checkSymbolSpelling(s market.Symbol, inst provider.Instrument) error {
 	if name := inst.Symbol.Name; name != "" && name != s.Name {
-		return fault.Field("symbol", s.String(), "the venue's own spelling for orders, "+name, name)
+		return fault.Field("symbol", s.String(), "the venue's spelling, "+name, name)
 	}
 	return nil
 }
 
-// awaitReconciled gives the first comparison with the venue, which no order passes
-// before, a moment to be done: clients call as soon as they can.
+// awaitReconciled waits for the first reconciliation, because clients call right after
+// the start.
 func (d *Desk) awaitReconciled(ctx context.Context) {
 	if d.Status().Reconciled {
 		return
@@ -97,15 +96,15 @@ func (d *Desk) awaitReconciled(ctx context.Context) {
 	}
 }
 
-// callResult is how far a request has come.
+// callResult is the result of a command, or the waiter that delivers it.
 type callResult struct {
 	order  order.Order
 	err    error
-	done   bool    // there is nothing to wait for
-	waiter *waiter // for the venue's answer
+	done   bool
+	waiter *waiter // nil if there is nothing to wait for
 }
 
-// awaitSubmit waits for the venue's answer about an order that was sent.
+// awaitSubmit waits for the result of a submission.
 func (d *Desk) awaitSubmit(ctx context.Context, t *callResult) (order.Order, error) {
 	if t.done {
 		return t.order, t.err
@@ -114,19 +113,18 @@ func (d *Desk) awaitSubmit(ctx context.Context, t *callResult) (order.Order, err
 	return o, orderError(o)
 }
 
-// venueAnswered reports whether the venue has said what became of an order.
+// venueAnswered reports whether the venue has accepted or ended the order.
 func venueAnswered(o order.Order) bool {
 	return o.Status != order.Submitted && o.Status != order.Uncertain
 }
 
-// submitFinished reports whether nothing more will come of sending it: the venue's stream
-// may be faster than its answer, which tells more.
+// submitFinished reports whether the submission has its final result. An open order in
+// flight does not: the stream may be faster than the response, which says more.
 func submitFinished(l *loop, o order.Order) bool {
 	return venueAnswered(o) && (o.Status.Final() || !l.inFlight[o.ID])
 }
 
-// await waits up to answerWait for the venue's answer and returns the order as it is
-// then.
+// await waits up to resultTimeout for the venue's answer and returns the current order.
 func (d *Desk) await(ctx context.Context, t *callResult) order.Order {
 	timer := time.NewTimer(resultTimeout)
 	defer timer.Stop()
@@ -154,7 +152,7 @@ func (d *Desk) await(ctx context.Context, t *callResult) order.Order {
 	return o
 }
 
-// orderError is the fault of an order that was not done.
+// orderError returns the fault of an order that was denied, rejected or not sent.
 func orderError(o order.Order) error {
 	switch o.Status {
 	case order.Denied:
@@ -164,27 +162,27 @@ func orderError(o order.Order) error {
 		}, o.Key)
 	case order.Rejected:
 		if o.NotSent {
-			return withUsedKey(&fault.Error{Kind: fault.Unavailable, Code: "not_sent", Message: "the order is over: " + o.Reason}, o.Key)
+			return withUsedKey(&fault.Error{Kind: fault.Unavailable, Code: "not_sent", Message: "Order closed: " + o.Reason}, o.Key)
 		}
-		return &fault.Error{Kind: fault.Conflict, Code: "order_rejected", Message: fmt.Sprintf("%s did not take the order: %s", o.Broker, o.Reason)}
+		return &fault.Error{Kind: fault.Conflict, Code: "order_rejected", Message: fmt.Sprintf("%s rejected the order: %s", o.Broker, o.Reason)}
 	default:
 		return nil
 	}
 }
 
-// withUsedKey says of a refusal that was kept that its idempotency key was, too: the same
-// call gives the same refusal for ever, even when waiting would help another.
+// withUsedKey adds that the idempotency key is used up: repeating the call returns the
+// same denial.
 func withUsedKey(f *fault.Error, key string) *fault.Error {
 	if key != "" {
 		f.Retryable, f.RetryAfter = false, 0
-		f.Message += "; the idempotency_key stays with this refusal: take another for another try"
+		f.Message = strings.TrimSuffix(f.Message, ".") + ". This idempotency_key is used up; use a new one to try again."
 	}
 	return f
 }
 
-// findByKey returns the order of an idempotency key that was used before. It asks the
-// store, which has every order, and not the venue: a repeat must succeed while the venue
-// is unreachable.
+// findByKey returns the order of an idempotency key that was used before. It reads the
+// store, which has every order, and does not call the venue: a repeat must work while
+// the venue is unreachable.
 func (d *Desk) findByKey(ctx context.Context, r order.Request) (order.Order, bool, error) {
 	select {
 	case <-d.commandsClosed:
@@ -195,7 +193,7 @@ func (d *Desk) findByKey(ctx context.Context, r order.Request) (order.Order, boo
 	if fault.KindOf(err) == fault.NotFound {
 		return order.Order{}, false, nil
 	}
-	if err != nil { // memory may still have it
+	if err != nil { // the order may be in memory
 		if stopped := d.do(ctx, func(l *loop) { o, _ = l.book.ByKey(r.Key) }); stopped != nil || o.ID == "" {
 			return order.Order{}, false, cmp.Or(stopped, err)
 		}
@@ -207,21 +205,21 @@ func (d *Desk) findByKey(ctx context.Context, r order.Request) (order.Order, boo
 	if err := d.do(ctx, func(l *loop) { t = l.resultForKey(r) }); err != nil {
 		return order.Order{}, false, err
 	}
-	if t == nil { // it is no longer in memory
+	if t == nil { // the order is no longer in memory
 		t = keyResult(o, r)
 	}
 	o, err = d.awaitSubmit(ctx, t)
 	return o, true, err
 }
 
-// withVenueSpelling returns the request with its symbol as the venue writes it where that
-// may make it the one that was asked before. An error says that the venue cannot tell:
-// the request may be a repeat, and must not hear that its key is of another order.
+// withVenueSpelling resolves the symbol if that decides whether the request repeats the
+// order. If the venue cannot resolve it, the error is returned: a repeat must not be
+// rejected as another order.
 func (d *Desk) withVenueSpelling(ctx context.Context, o order.Order, r order.Request) (order.Request, error) {
 	same := r
 	same.Symbol = o.Symbol
 	if r.DryRun || r.Matches(o) || !same.Matches(o) {
-		return r, nil // the symbol is not what decides
+		return r, nil // the symbol makes no difference
 	}
 	symbol, err := d.cfg.Resolve(ctx, r.Symbol)
 	if err != nil {
@@ -231,7 +229,7 @@ func (d *Desk) withVenueSpelling(ctx context.Context, o order.Order, r order.Req
 	return r, nil
 }
 
-// resultForKey answers a request whose key has been used; nil when it has not.
+// resultForKey returns the result for a key that is in use, or nil.
 func (l *loop) resultForKey(r order.Request) *callResult {
 	if r.Key == "" {
 		return nil
@@ -249,10 +247,10 @@ func (l *loop) resultForKey(r order.Request) *callResult {
 
 func keyResult(o order.Order, r order.Request) *callResult {
 	if r.DryRun {
-		// The order that has the key is not what this call has done.
+		// A dry run does not return the existing order.
 		return &callResult{done: true, err: &fault.Error{
 			Kind: fault.Conflict, Code: "idempotency_key_used", Field: "idempotency_key", Value: r.Key, Allowed: "a key that was not used before, or none",
-			Message: fmt.Sprintf("idempotency_key: %q is used: it belongs to order %s, which is %v; nothing was checked. Leave the key out of a dry run, or choose another",
+			Message: fmt.Sprintf("idempotency_key %q was used for order %s (%v); nothing was checked. Omit the key in a dry run, or use a new one.",
 				r.Key, o.ID, o.Status),
 		}}
 	}
@@ -261,19 +259,19 @@ func keyResult(o order.Order, r order.Request) *callResult {
 	}
 	return &callResult{done: true, err: &fault.Error{
 		Kind: fault.Conflict, Code: "idempotency_key_used", Field: "idempotency_key", Value: r.Key, Allowed: "a key that was not used before",
-		Message: fmt.Sprintf("idempotency_key: %q belongs to order %s, which is %v %v %v %v: repeat it exactly, or choose another key for another order",
+		Message: fmt.Sprintf("idempotency_key %q was used for order %s (%v %v %v %v). Repeat that order exactly, or use a new key.",
 			r.Key, o.ID, o.Side, o.Quantity, o.Symbol, o.Type),
 	}}
 }
 
-// checkEarly judges a request by what needs no price. A refusal here costs no question
-// to a venue.
+// checkEarly checks a request without prices, so that a denial costs no request to the
+// venue.
 func (l *loop) checkEarly(caller principal.Caller, r order.Request) *callResult {
 	if t := l.resultForKey(r); t != nil {
 		return t
 	}
 	if l.state.AwaitsReconciliation() {
-		l.cfg.Log.InfoContext(l.drainCtx, "an order came before the account was compared with the venue; its client may ask again", "symbol", r.Symbol.String(), "client", caller.Client)
+		l.cfg.Log.InfoContext(l.drainCtx, "order received before the first reconciliation", "symbol", r.Symbol.String(), "client", caller.Client)
 		return &callResult{done: true, err: l.notReconciledError()}
 	}
 	g := l.origin(caller, r)
@@ -284,10 +282,10 @@ func (l *loop) checkEarly(caller principal.Caller, r order.Request) *callResult 
 	return &callResult{}
 }
 
-// place judges a request by everything, persists it and sends it.
+// place checks, records and submits a request.
 func (l *loop) place(caller principal.Caller, r order.Request, requestedAt time.Time, inst provider.Instrument, quote order.Quote) *callResult {
 	if t := l.resultForKey(r); t != nil {
-		return t // another call with the same key came first
+		return t // a concurrent call with the same key was first
 	}
 	if err := l.checkDelay(requestedAt); err != nil {
 		return &callResult{done: true, err: err}
@@ -305,13 +303,13 @@ func (l *loop) place(caller principal.Caller, r order.Request, requestedAt time.
 	now := l.now()
 	if r.DryRun {
 		l.recordDryRun(g, "")
-		g.ID = "" // there is no such order
+		g.ID = "" // no order was recorded
 		return &callResult{done: true, order: order.Order{Origin: g, Status: order.New, Created: now, Updated: now}}
 	}
 	if len(l.sends.queue) >= maxQueued {
 		return &callResult{done: true, err: &fault.Error{
 			Kind: fault.Unavailable, Code: "busy", Retryable: true, RetryAfter: time.Second,
-			Message: "too many orders wait to be sent; nothing was done with this one",
+			Message: "Too many orders are waiting to be sent; this one was not placed. Retry in 1 s.",
 		}}
 	}
 	err := l.commit(caller, order.Event{Kind: order.KindCreated, OrderID: g.ID, At: now, Origin: &g}, order.Event{Kind: order.KindSent, OrderID: g.ID, At: now})
@@ -323,7 +321,7 @@ func (l *loop) place(caller principal.Caller, r order.Request, requestedAt time.
 	return &callResult{order: o, waiter: l.addWaiter(o.ID, submitFinished)}
 }
 
-// persistError is what a client hears when nothing could be persisted.
+// persistError is the fault of an order that could not be stored.
 func persistError(err error) error {
 	if f := fault.Of(err); f != nil && f.Kind == fault.Conflict {
 		return err
@@ -333,11 +331,11 @@ func persistError(err error) error {
 	}
 	return &fault.Error{
 		Kind: fault.Unavailable, Code: "store_failed", Cause: err,
-		Message: "the order could not be written down, so it was not sent; trading is halted until the owner has looked at it",
+		Message: "The order could not be saved and was not sent. Trading is halted until the owner runs candela resume.",
 	}
 }
 
-// origin makes an order of a request.
+// origin builds the order of a request.
 func (l *loop) origin(caller principal.Caller, r order.Request) order.Origin {
 	return order.Origin{
 		Spec: order.Spec{
@@ -351,11 +349,11 @@ func intent(g order.Origin) guard.Intent {
 	return guard.Intent{Spec: g.Spec, Mode: g.Mode, Key: g.Key, Token: g.Token}
 }
 
-// maxDenialsPerMinute is how many refusals are persisted within a minute. Whoever calls a
-// thousand times a second must not fill the disk, whichever rule refuses.
+// maxDenialsPerMinute limits how many denials are recorded, so that a client in a loop
+// cannot fill the disk.
 const maxDenialsPerMinute = 100
 
-// deny persists an order that the guard refuses.
+// deny records an order that the guard denied.
 func (l *loop) deny(caller principal.Caller, g order.Origin, denial *guard.Denial, dry bool) *callResult {
 	now := l.now()
 	f := denial.Fault()
@@ -366,7 +364,7 @@ func (l *loop) deny(caller principal.Caller, g order.Origin, denial *guard.Denia
 		l.recordDryRun(g, denial.Rule)
 	}
 	if dry || !l.mayRecordDenial(now) {
-		t.order.ID = "" // there is no such order
+		t.order.ID = "" // no order was recorded
 		return t
 	}
 	err := l.commit(caller,
@@ -374,14 +372,14 @@ func (l *loop) deny(caller principal.Caller, g order.Origin, denial *guard.Denia
 		order.Event{Kind: order.KindDenied, OrderID: g.ID, At: now, Reason: denial.Text, Denial: denial.Record()})
 	if err != nil {
 		t.order.ID = ""
-		return t // it is refused whether or not that can be written down
+		return t // denied even if it cannot be recorded
 	}
 	t.err = withUsedKey(f, g.Key)
 	l.cfg.Log.InfoContext(l.drainCtx, "order denied", "order", g.ID, "rule", denial.Rule, "limit", denial.Limit, "value", denial.Value, "client", g.Client)
 	return t
 }
 
-// mayRecordDenial reports whether one more refusal may be persisted.
+// mayRecordDenial reports whether one more denial may be recorded.
 func (l *loop) mayRecordDenial(now time.Time) bool {
 	for len(l.denials) > 0 && now.Sub(l.denials[0]) >= time.Minute {
 		l.denials = l.denials[1:]

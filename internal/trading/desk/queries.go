@@ -13,29 +13,29 @@ import (
 	"candela/internal/trading/order"
 )
 
-// view is the account at one moment, for everyone to read. It does not change.
+// view is an immutable snapshot of the account for concurrent readers.
 type view struct {
 	open       []order.Order
 	positions  []order.Position
-	feesInBase map[market.Symbol]decimal.Decimal // fees in what is held
+	feesInBase map[market.Symbol]decimal.Decimal // fees taken in the held asset
 	status     Status
 }
 
-// Status is what is known of a desk.
+// Status describes a running desk.
 type Status struct {
 	Broker     string      `json:"Broker"`
 	Mode       order.Mode  `json:"Mode"`
 	State      guard.State `json:"State"`
-	Open       int         `json:"Open"`      // orders
-	Uncertain  int         `json:"Uncertain"` // of them, those whose fate is being found out
-	Connected  bool        `json:"Connected"` // the venue's reports flow
-	Reconciled bool        `json:"Compared"`  // with the venue since the start
+	Open       int         `json:"Open"`      // open orders
+	Uncertain  int         `json:"Uncertain"` // open orders with an unknown outcome
+	Connected  bool        `json:"Connected"` // the report stream is connected
+	Reconciled bool        `json:"Compared"`  // since the start
 }
 
-// quoteTimeout is how long a list of positions waits for prices.
+// quoteTimeout limits how long Positions waits for prices.
 const quoteTimeout = 5 * time.Second
 
-// publish lets everyone read the account as it is.
+// publish replaces the view.
 func (l *loop) publish() {
 	v := &view{open: l.book.Open(), positions: l.book.Positions(), feesInBase: make(map[market.Symbol]decimal.Decimal)}
 	for _, p := range v.positions {
@@ -55,10 +55,10 @@ func (l *loop) publish() {
 	l.view.Store(v)
 }
 
-// Status returns what is known now.
+// Status returns the current status.
 func (d *Desk) Status() Status { return d.view.Load().status }
 
-// OpenByStatus counts the open orders.
+// OpenByStatus counts the open orders by status.
 func (d *Desk) OpenByStatus() map[order.Status]int {
 	count := make(map[order.Status]int)
 	for _, o := range d.view.Load().open {
@@ -67,8 +67,7 @@ func (d *Desk) OpenByStatus() map[order.Status]int {
 	return count
 }
 
-// Orders lists the caller's orders, newest first: the open ones, or the newest of
-// all.
+// Orders lists the caller's orders, newest first: the open ones, or the newest of all.
 func (d *Desk) Orders(ctx context.Context, caller principal.Caller, openOnly bool) ([]order.Order, error) {
 	if _, err := d.authorize(caller); err != nil {
 		return nil, err
@@ -81,8 +80,8 @@ func (d *Desk) Orders(ctx context.Context, caller principal.Caller, openOnly boo
 	return all, err
 }
 
-// Positions lists the caller's open positions with what they trade at. Prices that
-// are not known yet, as after a start, are read, within a few seconds in all.
+// Positions lists the caller's open positions with their prices. Unknown prices, as
+// after a start, are read within quoteTimeout.
 func (d *Desk) Positions(ctx context.Context, caller principal.Caller) ([]order.PricedPosition, error) {
 	if _, err := d.authorize(caller); err != nil {
 		return nil, err
@@ -94,11 +93,11 @@ func (d *Desk) Positions(ctx context.Context, caller principal.Caller) ([]order.
 	for _, p := range v.positions {
 		marked := order.PricedPosition{Position: p, FeesInBase: v.feesInBase[p.Symbol], Mode: v.status.Mode}
 		if marked.NetQuantity().IsZero() {
-			continue // of what fees took nothing is there
+			continue // fees used up the position
 		}
 		quote, known := d.cfg.Market.LastQuote(p.Symbol)
 		if !known {
-			quote, _ = d.cfg.Market.Quote(ctx, p.Symbol) // without a price the position still is
+			quote, _ = d.cfg.Market.Quote(ctx, p.Symbol) // a position without a price is listed too
 		}
 		marked.Quote = quote
 		all = append(all, marked)
@@ -106,9 +105,8 @@ func (d *Desk) Positions(ctx context.Context, caller principal.Caller) ([]order.
 	return all, nil
 }
 
-// InSymbol lists the orders of the caller's in one symbol that are open or have traded,
-// newest first, and the position in it, with the price as far as it is known. It is
-// for charts.
+// InSymbol lists the caller's orders in one symbol that are open or have fills, newest
+// first, and the position in it with the last price.
 func (d *Desk) InSymbol(ctx context.Context, caller principal.Caller, s market.Symbol) ([]order.Order, order.PricedPosition, error) {
 	all, err := d.Orders(ctx, caller, false)
 	if err != nil {
@@ -117,7 +115,7 @@ func (d *Desk) InSymbol(ctx context.Context, caller principal.Caller, s market.S
 	all = slices.DeleteFunc(all, func(o order.Order) bool { return o.Symbol != s || o.Status.Final() && o.Filled.IsZero() })
 	v := d.view.Load()
 	marked := order.PricedPosition{Position: order.Position{Symbol: s}, FeesInBase: v.feesInBase[s], Mode: v.status.Mode}
-	marked.Quote, _ = d.cfg.Market.LastQuote(s) // zero when it is not known
+	marked.Quote, _ = d.cfg.Market.LastQuote(s) // zero if unknown
 	for _, p := range v.positions {
 		if p.Symbol == s {
 			marked.Position = p

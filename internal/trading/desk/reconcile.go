@@ -20,34 +20,34 @@ import (
 )
 
 const (
-	reconcileInterval         = time.Minute      // with the venue
-	reconcileIntervalNoStream = 10 * time.Second // the same while its reports do not flow
-	fillLookback              = time.Hour        // for which the trades of an order that has ended are read
-	mismatchRecheck           = 5 * time.Second  // after which a difference must still be there to count
-	minReconcileBackoff       = time.Second      // after a comparison that failed, and then longer
-	maxReconcileBackoff       = 30 * time.Second //
-	maxReconcileAge           = 3 * time.Minute  // without a comparison, after which trading is restricted
+	reconcileInterval         = time.Minute
+	reconcileIntervalNoStream = 10 * time.Second // while the report stream is down
+	fillLookback              = time.Hour        // fills of orders closed within this time are still read
+	mismatchRecheck           = 5 * time.Second  // a mismatch must persist this long to count
+	minReconcileBackoff       = time.Second
+	maxReconcileBackoff       = 30 * time.Second
+	maxReconcileAge           = 3 * time.Minute // trading is restricted after this time without a reconciliation
 )
 
-// reconciliation is the comparison of the account with the venue, and how far it has come.
+// reconciliation compares the account with the venue and tracks its progress.
 type reconciliation struct {
 	inProgress          bool
-	requested           bool      // something asks for one
-	dueAt               time.Time // when the next is due; zero before the first
-	consecutiveFailures int       // in a row
-	lastError           string    // why the last one failed; "" when it did not
-	streamUp            bool      // the venue's reports do
-	acceptVenue         bool      // the owner accepts the venue's positions
-	venueReset          bool      // the venue has forgotten trades
+	requested           bool      // run one as soon as possible
+	dueAt               time.Time // zero before the first
+	consecutiveFailures int
+	lastError           string // "" after a success
+	streamUp            bool   // the report stream is connected
+	acceptVenue         bool   // the owner accepts the venue's positions
+	venueReset          bool   // the venue has lost known trades
 
-	lastSuccess    time.Time            // when the last one succeeded
-	lastMismatches map[string]string    // differences that it found, by subject
-	cursors        map[string]string    // by symbol: the trade up to which all are known
-	countFrom      map[string]time.Time // by symbol: from when on trades count
-	succeededOnce  bool                 // one has succeeded
+	lastSuccess    time.Time
+	lastMismatches map[string]string    // fingerprint by subject
+	cursors        map[string]string    // by symbol: the last trade read
+	countFrom      map[string]time.Time // by symbol: earlier trades do not count
+	succeededOnce  bool
 }
 
-// savedCursors is what of a census survives a restart.
+// savedCursors is the stored part of a reconciliation.
 type savedCursors struct {
 	Cursors map[string]string    `json:"cursors,omitempty"`
 	Since   map[string]time.Time `json:"since,omitempty"`
@@ -68,7 +68,7 @@ func (l *loop) loadCursors() error {
 	return nil
 }
 
-// cursorName is apart for each broker: their trades are counted apart.
+// cursorName returns the name of the broker's stored cursors.
 func (l *loop) cursorName() string {
 	return cursorName + " " + l.cfg.Broker.Name() + " " + string(l.cfg.Broker.Mode())
 }
@@ -79,12 +79,12 @@ func (l *loop) saveCursors() {
 		err = l.cfg.Store.SaveState(l.drainCtx, l.systemCaller(), l.cursorName(), data)
 	}
 	if err != nil && !l.checkFenced(err) {
-		// Then the same trades are read again, and known ones count once.
-		l.cfg.Log.WarnContext(l.drainCtx, "cursors are not persisted", "error", err)
+		// The trades are read again; duplicates are ignored.
+		l.cfg.Log.WarnContext(l.drainCtx, "cursor save failed", "error", err)
 	}
 }
 
-// startReconciliation begins a comparison when one is due.
+// startReconciliation starts a reconciliation if one is due.
 func (l *loop) startReconciliation(now time.Time) {
 	c := &l.reconciliation
 	if c.inProgress || !c.requested && now.Before(c.dueAt) || c.consecutiveFailures > 0 && now.Before(c.dueAt) {
@@ -101,49 +101,49 @@ func (l *loop) startReconciliation(now time.Time) {
 	})
 }
 
-// checkReconcileAge restricts trading while what the venue has is not known: the limits
-// would be held against books that may have moved on.
+// checkReconcileAge restricts trading when the last reconciliation is too old: limits
+// would be checked against outdated positions.
 func (l *loop) checkReconcileAge(now time.Time) {
 	if c := &l.reconciliation; c.succeededOnce && now.Sub(c.lastSuccess) >= maxReconcileAge {
 		l.restrict(l.systemCaller(), guard.Restriction{
 			Kind: guard.VenueSilent, Subject: l.cfg.Broker.Name(),
-			Reason: "the account was last compared with " + l.cfg.Broker.Name() + " at " + c.lastSuccess.Format(time.RFC3339),
+			Reason: "the last reconciliation with " + l.cfg.Broker.Name() + " was at " + c.lastSuccess.Format(time.RFC3339),
 		})
 	}
 }
 
-// venueQuery is what a comparison asks the venue.
+// venueQuery describes what a reconciliation reads from the venue.
 type venueQuery struct {
 	broker      broker.Broker
 	market      Market
 	symbols     []market.Symbol // whose trades are read
 	cursors     map[string]string
-	ownOpen     []order.Order // that are open, as far as we know
+	ownOpen     []order.Order // own orders that should be open
 	unknown     []market.Symbol
-	simulated   bool // a venue of prices that is gone holds nothing up
-	firstUse    bool // nothing was ever traded: what is held is taken as found
-	acceptVenue bool // trades are read anew
-	// venueReset says that the owner accepts that the venue begins anew, and placed are
-	// the orders among which those are that it still has, newest first.
+	simulated   bool // an unavailable price venue is no error
+	firstUse    bool // nothing was ever traded: holdings are imported
+	acceptVenue bool // all trades are read again
+	// venueReset means that the owner accepts a reset. submitted are the orders that may
+	// have survived it, newest first.
 	venueReset bool
 	submitted  []order.Order
 	startedAt  time.Time
 }
 
-// venueState is what it said.
+// venueState is what the venue returned.
 type venueState struct {
 	err         error
 	open        []order.Report
-	orders      map[string]order.Report // by our id: those that are no longer listed as open
-	notFound    map[string]bool         // ids that the venue does not know
+	orders      map[string]order.Report // by order ID: those no longer listed as open
+	notFound    map[string]bool         // IDs that the venue does not know
 	fills       map[market.Symbol][]order.Fill
-	lostCursors map[market.Symbol]string // the trade up to which all were known, where the venue does not have it
-	survivors   []string                 // ids of the orders that a venue that was wiped has
+	lostCursors map[market.Symbol]string // the last trade read, where the venue no longer has it
+	survivors   []string                 // IDs of the orders that survived a reset
 	holdings    []order.Holding
-	newest      map[market.Symbol]string // trade, of what is taken as found
+	newest      map[market.Symbol]string // last trade of each imported holding
 	quotes      map[market.Symbol]order.Quote
 	instruments map[market.Symbol]provider.Instrument
-	delisted    map[market.Symbol]string // what a simulated account holds of a venue that is gone, and why
+	delisted    map[market.Symbol]string // held symbols of a simulated account that no venue trades, with the reason
 	skew        time.Duration
 	hasSkew     bool
 }
@@ -156,7 +156,8 @@ func (l *loop) newVenueQuery() venueQuery {
 	}
 	seen := make(map[market.Symbol]bool)
 	for _, o := range l.book.Newest(maxListed) {
-		// What has long ended has told its trades; each symbol costs a request.
+		// The fills of orders closed long ago are known, and each symbol costs a
+		// request.
 		if o.Status != order.Denied && (!l.reconciliation.succeededOnce || q.acceptVenue || !o.Updated.Before(q.startedAt.Add(-fillLookback))) {
 			seen[o.Symbol] = true
 		}
@@ -174,7 +175,7 @@ func (l *loop) newVenueQuery() venueQuery {
 		if p.Side() != 0 {
 			seen[p.Symbol] = true
 		}
-		// What a closed one has brought counts in its currency.
+		// The profit of a closed position counts in its quote currency.
 		if _, known := l.instruments[p.Symbol]; !known && !seen[p.Symbol] {
 			q.unknown = append(q.unknown, p.Symbol)
 		}
@@ -190,8 +191,8 @@ func (l *loop) newVenueQuery() venueQuery {
 	return q
 }
 
-// fetch asks it all. Anything that is not answered makes the whole of it fail: half
-// a comparison would find differences that are none.
+// fetch reads the complete venue state. It fails as a whole, because a partial state
+// would produce false mismatches.
 func (q venueQuery) fetch(ctx context.Context) (a venueState) {
 	a.orders, a.notFound = make(map[string]order.Report), make(map[string]bool)
 	a.fills, a.lostCursors = make(map[market.Symbol][]order.Fill), make(map[market.Symbol]string)
@@ -224,7 +225,7 @@ func (q venueQuery) fetch(ctx context.Context) (a venueState) {
 	return a
 }
 
-// fetchOrders asks for the orders that should be open and are not listed.
+// fetchOrders queries the orders that should be open but are not listed.
 func (q venueQuery) fetchOrders(ctx context.Context, a *venueState) error {
 	for _, o := range q.ownOpen {
 		if slices.ContainsFunc(a.open, func(r order.Report) bool { return r.ID == o.ID }) {
@@ -243,7 +244,7 @@ func (q venueQuery) fetchOrders(ctx context.Context, a *venueState) error {
 	return nil
 }
 
-// fetchFills asks for the trades since the cursors.
+// fetchFills reads the trades after the cursors.
 func (q venueQuery) fetchFills(ctx context.Context, a *venueState) error {
 	for _, s := range q.symbols {
 		cursor := q.cursors[s.String()]
@@ -260,8 +261,8 @@ func (q venueQuery) fetchFills(ctx context.Context, a *venueState) error {
 	return nil
 }
 
-// fetchMarket asks what must be known of symbols. One that its venue has delisted
-// holds nothing up.
+// fetchMarket reads instruments, and the prices of imported holdings. A delisted symbol
+// is no error.
 func (q venueQuery) fetchMarket(ctx context.Context, a *venueState) error {
 	held := slices.Clone(q.unknown)
 	for _, h := range a.holdings {
@@ -291,20 +292,20 @@ func (q venueQuery) fetchMarket(ctx context.Context, a *venueState) error {
 			return err
 		case kind == fault.NotFound || kind == fault.Invalid:
 			a.delisted[s] = publicReason(err)
-		default: // asked again by the next comparison
+		default: // the next reconciliation retries
 		}
 	}
 	return nil
 }
 
-// applyReconciliation takes what the venue said.
+// applyReconciliation applies the venue state.
 func (l *loop) applyReconciliation(q venueQuery, a venueState) {
 	c := &l.reconciliation
 	now := l.now()
 	if a.err != nil {
 		c.consecutiveFailures++
 		c.dueAt = now.Add(retry.Backoff{First: minReconcileBackoff, Max: maxReconcileBackoff}.Delay(c.consecutiveFailures, l.cfg.Rand))
-		l.cfg.Log.WarnContext(l.drainCtx, "the account is not compared with the venue", "error", a.err, "attempt", c.consecutiveFailures)
+		l.cfg.Log.WarnContext(l.drainCtx, "reconciliation failed", "error", a.err, "attempt", c.consecutiveFailures)
 		l.explainUnreconciled(publicReason(a.err))
 		return
 	}
@@ -337,7 +338,7 @@ func (l *loop) applyReconciliation(q venueQuery, a venueState) {
 		l.checkSkew(a.skew, now)
 	}
 	if !complete {
-		// Books without a trade differ, and that would be no difference.
+		// Without all fills, mismatches would be false.
 		c.dueAt = now.Add(mismatchRecheck)
 		return
 	}
@@ -349,7 +350,8 @@ func (l *loop) applyReconciliation(q venueQuery, a venueState) {
 	l.applyMismatches(found, now)
 }
 
-// explainUnreconciled has the trading state say why the account was not compared yet.
+// explainUnreconciled puts the reason of a failed first reconciliation into the trading
+// state.
 func (l *loop) explainUnreconciled(failure string) {
 	if l.reconciliation.succeededOnce || l.reconciliation.lastError == failure {
 		l.reconciliation.lastError = failure
@@ -362,63 +364,62 @@ func (l *loop) explainUnreconciled(failure string) {
 	}
 	l.state, _ = next.Restrict(guard.Restriction{
 		Kind: guard.Unreconciled, Since: l.now(),
-		Reason: "the account could not be compared with " + l.cfg.Broker.Name() + ": " + failure + ". Orders can be cancelled",
+		Reason: "reconciliation with " + l.cfg.Broker.Name() + " failed: " + failure + ". Open orders can be cancelled",
 	})
 	l.publish()
 }
 
-// recordDelisted notes which symbols of a simulated account have no venue any more.
+// recordDelisted records the symbols of a simulated account that no venue trades any
+// more.
 func (l *loop) recordDelisted(lost map[market.Symbol]string) {
 	for s, reason := range lost {
 		if l.delistedSymbols[s] == "" {
-			l.cfg.Log.WarnContext(l.drainCtx, "a position has no venue any more: it counts at what it cost, and other symbols can be traded", "symbol", s.String(), "reason", reason)
+			l.cfg.Log.WarnContext(l.drainCtx, "position delisted, valued at cost", "symbol", s.String(), "reason", reason)
 		}
 	}
 	l.delistedSymbols = lost
 }
 
-// cancelStray cancels an order of ours that the venue has open though it has ended here:
-// it was given up because the venue did not know it, whoever placed it was told so,
-// and a halt would not find it. One that has left memory was taken for one from
-// elsewhere, under which its trades count; the store knows that it is ours.
+// cancelStray cancels an order that is closed here but open at the venue. Its client
+// knows it as closed, and a halt would miss it. An order that is no longer in memory was
+// recorded as external; the store knows that it is ours.
 func (l *loop) cancelStray(r order.Report) {
 	o, ok := l.book.Order(r.ID)
 	if !ok && r.ID != "" {
 		var err error
 		o, err = l.cfg.Store.Order(l.drainCtx, l.cfg.Owner, r.ID)
 		if ok = err == nil; !ok && fault.KindOf(err) != fault.NotFound {
-			l.cfg.Log.WarnContext(l.drainCtx, "whose order the venue has open is not known; it is looked up again", "order", r.ID, "error", err)
+			l.cfg.Log.WarnContext(l.drainCtx, "order lookup failed", "order", r.ID, "error", err)
 		}
 	}
 	if !ok || o.External || l.inFlight[o.ID] || o.Status != order.Canceled && o.Status != order.Rejected {
 		return
 	}
-	l.cfg.Log.WarnContext(l.drainCtx, "an order that was given up is open at the venue; it is cancelled", "order", o.ID, "status", o.Status.String())
+	l.cfg.Log.WarnContext(l.drainCtx, "closed order found open at the venue, canceling it", "order", o.ID, "status", o.Status.String())
 	l.queueCancel(o)
 }
 
-// closeExternalOrders ends the orders that were placed elsewhere and are no longer open. Of
-// those the venue is not asked by an id of ours; their trades are read like all.
-// One that is new may be missing in the venue's list because that lags behind.
+// closeExternalOrders closes external orders that are no longer open at the venue. A new
+// one may be missing because the venue's list lags behind.
 func (l *loop) closeExternalOrders(q venueQuery, a venueState) {
 	for _, o := range l.book.Open() {
 		gone := !slices.ContainsFunc(a.open, func(r order.Report) bool { return r.VenueID == o.VenueID && r.Symbol == o.Symbol })
 		if o.External && gone && o.Created.Before(q.startedAt.Add(-unmatchedGrace)) {
-			l.commitReport(o, l.event(o, order.KindGone, "it is no longer open at the venue"))
+			l.commitReport(o, l.event(o, order.KindGone, "no longer open at the venue"))
 		}
 	}
 }
 
-// checkSkew holds the venue's clock against ours.
+// checkSkew compares the venue's clock with the local one.
 func (l *loop) checkSkew(skew time.Duration, now time.Time) {
 	if next, changed := l.state.CheckSkew(l.cfg.Policy, l.cfg.Broker.Name(), skew, now); changed {
 		l.setState(l.systemCaller(), next)
-		l.cfg.Log.WarnContext(l.drainCtx, "the clocks were compared", "skew", skew, "state", next.Level().String())
+		l.cfg.Log.WarnContext(l.drainCtx, "clock skew changed", "skew", skew, "state", next.Level().String())
 	}
 }
 
-// applyMismatches draws the consequences of a comparison. A difference counts when it is
-// still there a moment later: a trade may have come between two answers.
+// applyMismatches restricts trading for each mismatch that two reconciliations in a row
+// found. A single one may be a fill that arrived between two reads.
 func (l *loop) applyMismatches(found []mismatch, now time.Time) {
 	c := &l.reconciliation
 	doubts := make(map[string]string, len(found))

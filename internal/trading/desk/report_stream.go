@@ -11,13 +11,13 @@ import (
 )
 
 const (
-	minStreamBackoff = time.Second      // between attempts to listen
-	maxStreamBackoff = 30 * time.Second //
-	stableAfter      = time.Minute      // a stream that lived so long resets the wait
+	minStreamBackoff = time.Second
+	maxStreamBackoff = 30 * time.Second
+	stableAfter      = time.Minute // a stream that lasted this long resets the backoff
 )
 
-// streamReports keeps the venue's stream of reports open until ctx ends. When reports
-// flow, what happened before is read by a comparison.
+// streamReports keeps the venue's report stream open until ctx ends. A reconciliation
+// then reads what happened before.
 func (l *loop) streamReports(ctx context.Context) {
 	fails := 0
 	for ctx.Err() == nil {
@@ -32,18 +32,18 @@ func (l *loop) streamReports(ctx context.Context) {
 		}
 		fails++
 		pause := retry.Backoff{First: minStreamBackoff, Max: maxStreamBackoff}.Delay(fails, l.cfg.Rand)
-		l.cfg.Log.WarnContext(ctx, "the venue's reports were lost", "error", err, "retry_in", pause)
+		l.cfg.Log.WarnContext(ctx, "report stream lost", "error", err, "retry_in", pause)
 		_ = retry.Sleep(ctx, pause) // the loop ends with ctx
 	}
 }
 
-// setStreamUp has the writer know whether reports flow.
+// setStreamUp sets on the loop whether the report stream is connected.
 func (l *loop) setStreamUp(ctx context.Context, flows bool) {
 	select {
 	case l.results <- func() {
 		l.reconciliation.streamUp = flows
 		if flows {
-			l.reconciliation.requested, l.reconciliation.consecutiveFailures = true, 0 // the venue is there
+			l.reconciliation.requested, l.reconciliation.consecutiveFailures = true, 0 // the venue is reachable again
 		}
 		l.publish()
 	}:
@@ -51,7 +51,7 @@ func (l *loop) setStreamUp(ctx context.Context, flows bool) {
 	}
 }
 
-// handleReport takes a report that the venue gave, on its stream or in a list.
+// handleReport applies a report from the venue's stream or from a list.
 func (l *loop) handleReport(r order.Report) {
 	o, ok := l.findOrder(r.ID, r.Symbol, r.VenueID)
 	if !ok {
@@ -60,7 +60,7 @@ func (l *loop) handleReport(r order.Report) {
 		}
 	}
 	if o.External && !r.Quantity.Equal(o.Quantity) {
-		return // it was made up from trades, which tell all there is to know
+		return // the order was built from trades, which are complete
 	}
 	l.commitReport(o, l.reportEvents(o, r))
 	l.advanceOrder(o.ID)
@@ -69,7 +69,7 @@ func (l *loop) handleReport(r order.Report) {
 	}
 }
 
-// findOrder finds the order that a report or a trade is about.
+// findOrder returns the order of a report or trade.
 func (l *loop) findOrder(id string, s market.Symbol, venueID string) (order.Order, bool) {
 	if id != "" {
 		if o, ok := l.book.Order(id); ok {
@@ -79,8 +79,8 @@ func (l *loop) findOrder(id string, s market.Symbol, venueID string) (order.Orde
 	return l.book.ByVenueID(l.cfg.Broker.Name(), s, venueID)
 }
 
-// recordExternalOrder makes an order of one that was placed elsewhere. What is over and
-// traded nothing is of no interest.
+// recordExternalOrder records an order that was placed elsewhere. A closed order without
+// fills is ignored.
 func (l *loop) recordExternalOrder(r order.Report) (order.Order, bool) {
 	if r.VenueID == "" || !r.Quantity.IsPositive() || r.Status.Final() && r.Filled.IsZero() && len(r.Fills) == 0 {
 		return order.Order{}, false
@@ -88,9 +88,9 @@ func (l *loop) recordExternalOrder(r order.Report) (order.Order, bool) {
 	now := l.now()
 	g := order.Origin{Spec: order.Spec{ID: id.New(l.cfg.Now()), Owner: l.cfg.Owner}, Broker: l.cfg.Broker.Name(), Mode: l.cfg.Broker.Mode()}
 	if err := l.commit(l.systemCaller(), order.NewExternal(g, r, now)); err != nil {
-		l.cfg.Log.ErrorContext(l.drainCtx, "an order that was placed elsewhere is not persisted", "venue_id", r.VenueID, "error", err)
+		l.cfg.Log.ErrorContext(l.drainCtx, "external order save failed", "venue_id", r.VenueID, "error", err)
 		return order.Order{}, false
 	}
-	l.cfg.Log.InfoContext(l.drainCtx, "an order was placed elsewhere", "order", g.ID, "venue_id", r.VenueID, "symbol", r.Symbol.String())
+	l.cfg.Log.InfoContext(l.drainCtx, "external order recorded", "order", g.ID, "venue_id", r.VenueID, "symbol", r.Symbol.String())
 	return l.book.Order(g.ID)
 }

@@ -43,7 +43,7 @@ func TestStart_ComparesFirst(t *testing.T) {
 			r := buy("0.5")
 			r.DryRun = dry
 			o, err := w.Place(t.Context(), caller(), r)
-			if f := fault.Of(err); f == nil || f.Code != "not_compared" || !strings.Contains(f.Message, "compared") || o.Status != 0 || len(w.venue.Orders()) != 0 {
+			if f := fault.Of(err); f == nil || f.Code != "not_compared" || !strings.Contains(f.Message, "reconciled") || o.Status != 0 || len(w.venue.Orders()) != 0 {
 				t.Errorf("before: %v", err)
 			}
 		}
@@ -299,7 +299,7 @@ func TestMismatch_Reduces(t *testing.T) {
 		time.Sleep(70 * time.Second)
 		w.level(guard.Reducing)
 		_, err := w.Place(w.t.Context(), caller(), buy("0.5"))
-		if f := fault.Of(err); f == nil || !strings.Contains(f.Message, "REDUCING") || !strings.Contains(f.Message, "0.6 BTC") {
+		if f := fault.Of(err); f == nil || !strings.Contains(f.Message, "reduce a position") || !strings.Contains(f.Message, "0.6 BTC") {
 			w.t.Errorf("%v", err)
 		}
 		sell := buy("0.1")

@@ -20,8 +20,7 @@ import (
 	"candela/internal/trading/order"
 )
 
-// restrict adds a cause against trading, persists it and tells it. It reports false when
-// the cause was in force.
+// restrict adds and saves a restriction. It reports false if the same one was in force.
 func (l *loop) restrict(by principal.Caller, r guard.Restriction) bool {
 	r.Since = l.now()
 	next, changed := l.state.Restrict(r)
@@ -29,20 +28,19 @@ func (l *loop) restrict(by principal.Caller, r guard.Restriction) bool {
 		return false
 	}
 	l.setState(by, next)
-	l.cfg.Log.WarnContext(l.drainCtx, "trading is restricted", "state", next.Level().String(), "cause", string(r.Kind), "subject", r.Subject, "reason", r.Reason, "who", r.By)
+	l.cfg.Log.WarnContext(l.drainCtx, "trading restricted", "state", next.Level().String(), "cause", string(r.Kind), "subject", r.Subject, "reason", r.Reason, "by", r.By)
 	return true
 }
 
-// liftRestriction takes a cause away.
 func (l *loop) liftRestriction(k guard.RestrictionKind, subject string) {
 	if next, changed := l.state.Lift(k, subject); changed {
 		l.setState(l.systemCaller(), next)
-		l.cfg.Log.InfoContext(l.drainCtx, "a restriction of trading has ended", "state", next.Level().String(), "cause", string(k), "subject", subject)
+		l.cfg.Log.InfoContext(l.drainCtx, "trading restriction lifted", "state", next.Level().String(), "cause", string(k), "subject", subject)
 	}
 }
 
-// setState puts another trading state in force. It is in force even when it cannot
-// be persisted: then that is tried again.
+// setState sets and saves the trading state. It is in force even if saving fails; then
+// onTick retries.
 func (l *loop) setState(by principal.Caller, next guard.State) {
 	l.state = next
 	l.saveState(by)
@@ -55,20 +53,20 @@ func (l *loop) saveState(by principal.Caller) {
 	}
 	err := saveGuard(l.drainCtx, l.cfg.Store, by, l.state)
 	if err != nil && !l.checkFenced(err) && !l.unsaved {
-		l.cfg.Log.ErrorContext(l.drainCtx, "the trading state is not persisted; it will be tried again", "error", err)
+		l.cfg.Log.ErrorContext(l.drainCtx, "trading state save failed", "error", err)
 	}
 	l.unsaved = err != nil
 }
 
-// Halt stops trading and cancels every order that was placed here. who says who
-// did it, for the log and for those whose orders are refused. A halt that cannot be
-// persisted is in force all the same, and the error says that a restart forgets it.
+// Halt stops trading and cancels all own orders. by names the author in the log and in
+// denials. A halt that cannot be saved is in force, and the error says that a restart
+// would lose it.
 func (d *Desk) Halt(ctx context.Context, by, reason string) (guard.State, error) {
 	var state guard.State
 	var unsaved error
 	err := d.do(ctx, func(l *loop) {
 		if !l.restrict(l.ownerCaller(by), guard.Restriction{Kind: guard.OwnerHalt, By: by, Reason: reason}) {
-			l.saveState(l.ownerCaller(by)) // a desk that has lost the account may not know that trading was resumed
+			l.saveState(l.ownerCaller(by)) // a fenced desk may not know that trading was resumed
 		}
 		l.cancelOpenOrders(l.now())
 		state = l.state
@@ -78,33 +76,32 @@ func (d *Desk) Halt(ctx context.Context, by, reason string) (guard.State, error)
 		case l.unsaved:
 			unsaved = &fault.Error{
 				Kind: fault.Unavailable, Code: "halt_not_kept",
-				Message: fmt.Sprintf("trading is HALTED and orders are being cancelled, but the store fails and a restart would forget it: put a file at %s to keep it", l.cfg.haltFileName()),
+				Message: fmt.Sprintf("Trading is halted and orders are being cancelled, but the halt could not be saved and would be lost on restart. Create the file %s to keep it.", l.cfg.haltFileName()),
 			}
 		}
 	})
 	return state, errors.Join(err, unsaved)
 }
 
-// fencedError is what a client hears whose wish was not, as far as is known, written down
-// because the account is no longer this desk's.
+// fencedError is returned for a request that may or may not have been recorded before
+// the desk was fenced.
 func fencedError(err error) error {
 	if f := fault.Of(err); f != nil && f.Code == CodeMoved {
 		return err
 	}
 	return &fault.Error{
 		Kind: fault.Unavailable, Code: "unavailable", Retryable: true, Cause: err,
-		Message: "the shared store does not answer: it is not known whether this was written down, and nothing was sent; ask again in a moment",
+		Message: "The shared store does not respond. Nothing was sent; whether the request was recorded is unknown. Ask again in a moment.",
 	}
 }
 
-// ownerCaller is who has the owner's word.
 func (l *loop) ownerCaller(by string) principal.Caller {
 	return principal.Caller{Subject: l.cfg.Owner, Client: by}
 }
 
-// Resume takes away what the owner can end. Where positions differ from the
-// venue's, the owner accepts the venue's: what no trade explains is written down
-// as an adjustment by the next comparison. Other causes stay until they end.
+// Resume lifts the restrictions that the owner can lift. Where positions differ from the
+// venue's, the owner accepts the venue's, and the next reconciliation records
+// adjustments. Other restrictions stay.
 func (d *Desk) Resume(ctx context.Context, by string) (guard.State, error) {
 	var state guard.State
 	var refused error
@@ -125,14 +122,14 @@ func (d *Desk) Resume(ctx context.Context, by string) (guard.State, error) {
 			refused = fencedError(l.fenced)
 			return
 		}
-		l.cfg.Log.InfoContext(l.drainCtx, "the owner resumes trading", "state", next.Level().String(), "who", by)
+		l.cfg.Log.InfoContext(l.drainCtx, "trading resumed", "state", next.Level().String(), "by", by)
 		state = l.state
 	})
 	return state, errors.Join(err, refused)
 }
 
-// cancelOpenOrders asks for the cancel of every open order while the owner has halted,
-// and again of those that the venue keeps open, less and less often.
+// cancelOpenOrders cancels all open orders during an owner's halt, and again with
+// backoff those that stay open.
 func (l *loop) cancelOpenOrders(now time.Time) {
 	halt := slices.IndexFunc(l.state.Restrictions, func(c guard.Restriction) bool { return c.Kind == guard.OwnerHalt })
 	if halt < 0 {
@@ -156,7 +153,7 @@ func (l *loop) cancelOpenOrders(now time.Time) {
 	}
 }
 
-// removeWaiter ends a wait that nobody waits for.
+// removeWaiter removes a waiter that nothing reads.
 func (l *loop) removeWaiter(id string, one *waiter) {
 	l.waiters[id] = slices.DeleteFunc(l.waiters[id], func(other *waiter) bool { return other == one })
 	if len(l.waiters[id]) == 0 {
@@ -164,11 +161,9 @@ func (l *loop) removeWaiter(id string, one *waiter) {
 	}
 }
 
-// haltFileName names the halt file, with where it is among several replicas.
 func (c *Config) haltFileName() string { return FileAt(c.HaltFile, c.Replica) }
 
-// FileAt names a file, and the replica beside which it lies where there are several:
-// who reads of it may be at another.
+// FileAt names a file and, if there are several, the replica that has it.
 func FileAt(path, replica string) string {
 	if replica == "" {
 		return path
@@ -181,7 +176,7 @@ func (l *loop) haltFileExists() bool {
 		return false
 	}
 	_, err := os.Lstat(l.cfg.HaltFile)
-	// A file that cannot be looked for may be there.
+	// If the file cannot be checked, assume it exists.
 	return !errors.Is(err, fs.ErrNotExist)
 }
 
@@ -191,7 +186,8 @@ func (l *loop) checkHaltFile() {
 	}
 }
 
-// exposedSymbols returns the symbols with a position or an open order whose prices may come.
+// exposedSymbols returns the symbols with a position or an open order, without delisted
+// ones.
 func (l *loop) exposedSymbols() []market.Symbol {
 	var all []market.Symbol
 	for _, p := range l.book.Positions() {
@@ -207,19 +203,18 @@ func (l *loop) exposedSymbols() []market.Symbol {
 	return slices.DeleteFunc(all, func(s market.Symbol) bool { return l.delistedSymbols[s] != "" })
 }
 
-// checkMarket holds prices against the policy: are they there, and what was lost
-// today.
+// checkMarket checks prices and the daily loss against the policy.
 func (l *loop) checkMarket(now time.Time) {
 	symbols := l.exposedSymbols()
 	l.cfg.Market.Follow(symbols)
 	lost := l.cfg.Market.LaggingVenues()
 	for _, venue := range lost {
 		if slices.ContainsFunc(symbols, func(s market.Symbol) bool { return s.Venue == venue }) {
-			l.restrict(l.systemCaller(), guard.Restriction{Kind: guard.FeedLost, Subject: venue, Reason: "no prices come from " + venue})
+			l.restrict(l.systemCaller(), guard.Restriction{Kind: guard.FeedLost, Subject: venue, Reason: "no prices from " + venue})
 		}
 	}
 	total, missing := guard.Total(l.cfg.Policy, l.book, l.prices(), l.cfg.Broker.Mode())
-	// A fee whose worth is not known is small; a position is not.
+	// A fee without a price is small; a position is not.
 	missing = slices.DeleteFunc(missing, func(name string) bool { return !strings.Contains(name, ":") })
 	l.checkPriced(missing, now)
 	for _, c := range l.state.Restrictions {
@@ -229,7 +224,7 @@ func (l *loop) checkMarket(now time.Time) {
 		}
 	}
 	if len(missing) > 0 {
-		return // a loss that is not known cannot be held against its limit
+		return // an unknown loss cannot be compared with its limit
 	}
 	next, changed := l.state.CheckLoss(l.cfg.Policy, total, now)
 	if changed {
@@ -239,11 +234,11 @@ func (l *loop) checkMarket(now time.Time) {
 	l.state = next
 }
 
-// priceGrace is how long an open position may be without a price, as after a start.
+// priceGrace is how long an open position may lack a price, as after a start.
 const priceGrace = 30 * time.Second
 
-// checkPriced restricts trading while the worth of a position is not known: its loss
-// would count against no limit.
+// checkPriced restricts trading while a position has no price: its loss would not count
+// against the daily limit.
 func (l *loop) checkPriced(symbols []string, now time.Time) {
 	if len(symbols) == 0 {
 		l.lastPricedAt = now
@@ -252,16 +247,16 @@ func (l *loop) checkPriced(symbols []string, now time.Time) {
 		return
 	}
 	for _, s := range symbols {
-		l.restrict(l.systemCaller(), guard.Restriction{Kind: guard.FeedLost, Subject: s, Reason: "the worth of the position in " + s + " is not known, nor what was lost today"})
+		l.restrict(l.systemCaller(), guard.Restriction{Kind: guard.FeedLost, Subject: s, Reason: "the position in " + s + " has no price, so today's loss is unknown"})
 	}
 }
 
-// prices is what is known of the market now.
+// prices returns the known prices.
 func (l *loop) prices() guard.Prices {
 	x := guard.Prices{Now: l.now(), Quotes: make(map[market.Symbol]order.Quote), Instruments: l.instruments, Rates: make(map[string]decimal.Decimal)}
 	for s := range l.delistedSymbols {
 		if entry, ok := l.book.Position(s).Average(); ok {
-			x.Quotes[s] = order.Quote{Last: entry} // of no time: no order passes at it
+			x.Quotes[s] = order.Quote{Last: entry} // without a time, so that no order passes at this price
 		}
 	}
 	for _, s := range l.exposedSymbols() {
@@ -270,8 +265,8 @@ func (l *loop) prices() guard.Prices {
 			continue
 		}
 		x.Quotes[s] = q
-		// What is traded against an accepted currency has a rate itself: fees are
-		// paid in it, and other symbols priced.
+		// A base asset quoted in an accepted currency has a rate itself, for fees and
+		// for symbols quoted in it.
 		if inst := l.instruments[s]; inst.Base != "" && slices.Contains(l.cfg.Policy.Currencies, inst.Quote) {
 			x.Rates[inst.Base] = q.Last
 		}
@@ -279,7 +274,7 @@ func (l *loop) prices() guard.Prices {
 	return x
 }
 
-// LoadStored reads an account that no desk runs: its trading state and its orders.
+// LoadStored reads the trading state and the orders of an account that no desk runs.
 func LoadStored(ctx context.Context, s Store, owner string) (guard.State, *order.Book, error) {
 	state, err := loadGuard(ctx, s, owner)
 	if err != nil {
@@ -289,8 +284,8 @@ func LoadStored(ctx context.Context, s Store, owner string) (guard.State, *order
 	return state, read.Book, err
 }
 
-// SetStoredHalt halts trading, or resumes, in the state of an account that no desk runs.
-// The next desk begins with it.
+// SetStoredHalt halts or resumes an account that no desk runs. The next desk starts with
+// that state.
 func SetStoredHalt(ctx context.Context, s Store, owner, by, reason string, halt bool, now time.Time) (guard.State, error) {
 	state, err := loadGuard(ctx, s, owner)
 	if err != nil {

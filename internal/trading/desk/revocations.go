@@ -7,17 +7,17 @@ import (
 	"candela/internal/kit/principal"
 )
 
-// revocations remembers which tokens have ended, for as long as an order may wait to be
-// sent. It is safe for concurrent use.
+// revocations records revoked tokens for as long as an order may wait to be sent. It is
+// safe for concurrent use.
 type revocations struct {
 	mu     sync.Mutex
-	tokens map[string]time.Time // by key
-	all    time.Time            // when all ended at once
+	tokens map[string]time.Time // revocation time by token key
+	all    time.Time            // when all tokens were revoked
 }
 
-// RevokeTokens has no order sent any more that waits to be and was placed with one of
-// the tokens that the keys stand for; with no key, with any token. A token cannot
-// place orders any more when this is called.
+// RevokeTokens stops the submission of queued orders that were placed with these tokens,
+// or with any token if no key is given. Call it after the tokens can no longer place
+// orders.
 func (d *Desk) RevokeTokens(keys ...string) {
 	now := d.cfg.Now()
 	e := &d.revocations
@@ -39,7 +39,8 @@ func (d *Desk) RevokeTokens(keys ...string) {
 	}
 }
 
-// revoked reports whether the token with which an order was asked for has ended since.
+// revoked reports whether the caller's token expired or was revoked since the order was
+// requested.
 func (e *revocations) revoked(caller principal.Caller, requestedAt, now time.Time) bool {
 	if !caller.Expires.IsZero() && !now.Before(caller.Expires) {
 		return true

@@ -129,7 +129,7 @@ func TestPlace_WhatTookTooLongToWriteDownIsNotSent(t *testing.T) {
 		again, errAgain := w.Place(w.t.Context(), caller(), r)
 		for _, err := range []error{err, errAgain} {
 			f := fault.Of(err)
-			if f == nil || f.Code != "not_sent" || f.Retryable || !strings.Contains(f.Message, "written down") || strings.Contains(f.Message, "venue") || !strings.Contains(f.Message, "take another") {
+			if f == nil || f.Code != "not_sent" || f.Retryable || !strings.Contains(f.Message, "waited") || strings.Contains(f.Message, "venue") || !strings.Contains(f.Message, "used up") {
 				w.t.Errorf("got %+v", f)
 			}
 		}

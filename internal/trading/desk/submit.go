@@ -14,8 +14,7 @@ import (
 	"candela/internal/trading/order"
 )
 
-// queueSubmit has an order sent that is persisted as sent, while its caller may and not too
-// long after it was asked for.
+// queueSubmit queues the submission of a recorded order.
 func (l *loop) queueSubmit(caller principal.Caller, o order.Order, requestedAt time.Time) {
 	l.inFlight[o.ID] = true
 	l.sends.addIf(func(ctx context.Context) func() {
@@ -27,8 +26,8 @@ func (l *loop) queueSubmit(caller principal.Caller, o order.Order, requestedAt t
 	}, func() bool { return l.shouldSend(caller, o.ID, requestedAt) })
 }
 
-// submit sends an order, unless the process stood still since it was to be sent: by
-// then whoever trades on the account may have given it up.
+// submit sends an order, unless the process stood still since it was queued: another
+// process may have taken over the account.
 func (l *loop) submit(ctx context.Context, o order.Order, requestedAt time.Time) (order.Report, error) {
 	if waited := l.now().Sub(requestedAt); waited > maxSubmitDelay {
 		return order.Report{}, staleOrderError(waited)
@@ -36,17 +35,17 @@ func (l *loop) submit(ctx context.Context, o order.Order, requestedAt time.Time)
 	return l.cfg.Broker.Submit(ctx, o.Spec)
 }
 
-// staleOrderError says that an order waited too long to be sent.
+// staleOrderError is the error of an order that waited too long.
 func staleOrderError(waited time.Duration) error {
-	return notSent(fmt.Sprintf("it waited %v to be written down and sent, and its price is of then", waited.Round(time.Second)))
+	return notSent(fmt.Sprintf("the order waited %v before it could be sent, so its price check is out of date", waited.Round(time.Second)))
 }
 
 func notSent(reason string) error {
 	return &fault.Error{Kind: fault.Unavailable, Code: "not_sent", Message: reason, Cause: broker.ErrNotSent}
 }
 
-// shouldSend reports whether an order that waited is still to be sent. What was judged
-// before a halt, a cancel, the end of its token or at a price of long ago is not.
+// shouldSend reports whether a queued order may still be sent. It may not after a halt,
+// a cancel, the revocation of its token or a wait longer than maxSubmitDelay.
 func (l *loop) shouldSend(caller principal.Caller, id string, requestedAt time.Time) bool {
 	o, _ := l.book.Order(id)
 	waited := l.now().Sub(requestedAt)
@@ -54,13 +53,13 @@ func (l *loop) shouldSend(caller principal.Caller, id string, requestedAt time.T
 	switch {
 	case !o.CancelRequested.IsZero():
 		delete(l.inFlight, id)
-		l.commitReport(o, l.event(o, order.KindCanceled, "it was cancelled before it was sent"))
+		l.commitReport(o, l.event(o, order.KindCanceled, "canceled before it was sent"))
 		l.advanceOrder(id)
 		return false
 	case l.state.Level() == guard.Halted:
-		err = notSent("trading was halted before it was sent")
+		err = notSent("trading was halted before the order was sent")
 	case l.revocations.revoked(caller, requestedAt, l.now()):
-		err = notSent("the login with which it was placed ended before it was sent")
+		err = notSent("the login that placed the order was revoked before it was sent")
 	case waited > maxSubmitDelay:
 		err = staleOrderError(waited)
 	default:
@@ -71,7 +70,7 @@ func (l *loop) shouldSend(caller principal.Caller, id string, requestedAt time.T
 	return false
 }
 
-// handleSubmitResult takes the venue's answer to an order.
+// handleSubmitResult applies the venue's response to a submission.
 func (l *loop) handleSubmitResult(id string, r order.Report, err error) {
 	o, ok := l.book.Order(id)
 	if !ok {
@@ -82,25 +81,24 @@ func (l *loop) handleSubmitResult(id string, r order.Report, err error) {
 	case fate == nil:
 		events = l.reportEvents(o, r)
 	case o.Status != order.Submitted:
-		// The venue's stream was faster, and what it said is not what this says: the
-		// venue is asked.
+		// The stream was faster and contradicts this result, so the order is queried.
 		events = l.event(o, order.KindLost, publicReason(err))
 		defer l.forcePoll(o)
 	case errors.Is(fate, broker.ErrNotSent):
-		events = l.event(o, order.KindNotSent, "it was not sent: "+publicReason(err))
+		events = l.event(o, order.KindNotSent, "not sent: "+publicReason(err))
 	case errors.Is(fate, broker.ErrRefused):
 		events = l.event(o, order.KindRejected, publicReason(err))
 	default:
 		events = l.event(o, order.KindLost, publicReason(err))
 	}
 	if err != nil {
-		l.cfg.Log.WarnContext(l.drainCtx, "order not answered as hoped", "order", id, "error", err)
+		l.cfg.Log.WarnContext(l.drainCtx, "order submission failed", "order", id, "error", err)
 	}
 	l.commitReport(o, events)
 	l.advanceOrder(id)
 }
 
-// event makes the one event that says what we know of an order.
+// event returns a single event of an order.
 func (l *loop) event(o order.Order, kind order.Kind, reason string) []order.Event {
 	now := l.now()
 	e := order.Event{Kind: kind, OrderID: o.ID, At: now, Reason: reason}
@@ -110,12 +108,12 @@ func (l *loop) event(o order.Order, kind order.Kind, reason string) []order.Even
 	return []order.Event{e}
 }
 
-// reportEvents makes events of what the venue says of an order.
+// reportEvents converts a venue's report to events.
 func (l *loop) reportEvents(o order.Order, r order.Report) []order.Event {
 	return l.stampEvents(order.FromReport(o, r))
 }
 
-// stampEvents gives events the time by our clock.
+// stampEvents sets the local time of events.
 func (l *loop) stampEvents(events []order.Event) []order.Event {
 	now := l.now()
 	for i := range events {
@@ -124,16 +122,16 @@ func (l *loop) stampEvents(events []order.Event) []order.Event {
 	return events
 }
 
-// commitReport commits what the venue said. What cannot be persisted is asked for again:
-// the order stays as it was.
+// commitReport commits events of a venue's report. If that fails, the order is queried
+// again.
 func (l *loop) commitReport(o order.Order, events []order.Event) {
 	if err := l.commit(l.systemCaller(), events...); err != nil {
-		l.cfg.Log.ErrorContext(l.drainCtx, "what the venue said of an order is not persisted; it will be asked again", "order", o.ID, "error", err)
+		l.cfg.Log.ErrorContext(l.drainCtx, "report save failed, querying the order again", "order", o.ID, "error", err)
 		l.forcePoll(o)
 	}
 }
 
-// publicReason is what a client may read of an error.
+// publicReason returns the part of an error that clients may see.
 func publicReason(err error) string {
 	if f := fault.Of(err); f != nil {
 		return f.Public()
@@ -141,7 +139,8 @@ func publicReason(err error) string {
 	return broker.Fate(err).Error()
 }
 
-// advanceOrder does what an order needs next: a cancel that waited for it, or a question.
+// advanceOrder notifies waiters and sends a cancel that was requested before the venue
+// accepted the order.
 func (l *loop) advanceOrder(id string) {
 	o, ok := l.book.Order(id)
 	if !ok || l.inFlight[id] {
@@ -153,9 +152,9 @@ func (l *loop) advanceOrder(id string) {
 	}
 }
 
-// Cancel asks the venue to cancel an order and returns it. It waits for the answer
-// for a while; pending_cancel says that it is not known. An order that has ended
-// is returned as it ended, with the fault order_closed when it was not cancelled.
+// Cancel cancels an order and waits up to 10 s for the venue; the status pending_cancel
+// means that it has not answered. A closed order is returned unchanged, with the fault
+// order_closed unless it is canceled or expired.
 func (d *Desk) Cancel(ctx context.Context, caller principal.Caller, orderID string) (order.Order, error) {
 	caller, err := d.authorize(caller)
 	if err != nil {
@@ -175,38 +174,37 @@ func (d *Desk) Cancel(ctx context.Context, caller principal.Caller, orderID stri
 	if !o.Status.Final() && o.CancelRequested.IsZero() {
 		return o, &fault.Error{
 			Kind: fault.Unavailable, Code: "cancel_failed", Field: "order_id", Value: o.ID, Retryable: true, RetryAfter: time.Second,
-			Message: fmt.Sprintf("order %s is still open: %s did not cancel it; try again", o.ID, o.Broker),
+			Message: fmt.Sprintf("Order %s is still open: %s did not confirm the cancel. Try again.", o.ID, o.Broker),
 		}
 	}
 	return o, closed(o)
 }
 
-// closed is the fault of a cancel that found nothing to take away. A second cancel,
-// and one of an order that expired, has what it asked for.
+// closed returns the fault of a cancel that came too late. Canceling a canceled or
+// expired order succeeds.
 func closed(o order.Order) error {
 	if !o.Status.Final() || o.Status == order.Canceled || o.Status == order.Expired {
 		return nil
 	}
 	return &fault.Error{
 		Kind: fault.Conflict, Code: "order_closed", Field: "order_id", Value: o.ID, Allowed: "an order that is open",
-		Message: fmt.Sprintf("order_id: %s is %v and can no longer be cancelled; get_orders with filter open lists those that can", o.ID, o.Status),
+		Message: fmt.Sprintf("Order %s is %v and can no longer be cancelled. Use get_orders with filter open to list open orders.", o.ID, o.Status),
 	}
 }
 
-// storedOrder finds an order that ended long ago.
+// storedOrder reads an order that is no longer in memory.
 func (d *Desk) storedOrder(ctx context.Context, orderID string) (order.Order, error) {
 	o, err := d.cfg.Store.Order(ctx, d.cfg.Owner, orderID)
 	if fault.KindOf(err) == fault.NotFound {
 		return o, &fault.Error{
 			Kind: fault.NotFound, Code: "unknown_order", Field: "order_id", Value: orderID,
-			Message: fmt.Sprintf("there is no order %q; get_orders lists those there are", orderID),
+			Message: fmt.Sprintf("No order %q. Use get_orders to list orders.", orderID),
 		}
 	}
 	return o, cmp.Or(err, closed(o))
 }
 
-// cancel persists that an order shall be cancelled, and sends that. It returns nil
-// for an order that is not in memory.
+// cancel records and queues a cancel. It returns nil if the order is not in memory.
 func (l *loop) cancel(by principal.Caller, id string) *callResult {
 	o, ok := l.book.Order(id)
 	switch {
@@ -217,7 +215,7 @@ func (l *loop) cancel(by principal.Caller, id string) *callResult {
 	case o.External:
 		return &callResult{order: o, done: true, err: &fault.Error{
 			Kind: fault.Unsupported, Code: "external_order", Field: "order_id", Value: id,
-			Message: fmt.Sprintf("order %s was not placed here: cancel it where it was placed, at %s", id, o.Broker),
+			Message: fmt.Sprintf("Order %s was placed outside candela. Cancel it at %s.", id, o.Broker),
 		}}
 	}
 	if o.CancelRequested.IsZero() {
@@ -230,8 +228,8 @@ func (l *loop) cancel(by principal.Caller, id string) *callResult {
 	return &callResult{order: o, waiter: l.addWaiter(id, func(_ *loop, o order.Order) bool { return o.Status.Final() || o.CancelRequested.IsZero() })}
 }
 
-// cancelUnsaved sends a cancel that could not be persisted: to take an order away
-// twice does no harm, and a store that fails must not keep it at the venue.
+// cancelUnsaved sends a cancel that could not be recorded: canceling twice is harmless,
+// and a failing store must not keep an order open.
 func (l *loop) cancelUnsaved(o order.Order, err error) *callResult {
 	if f := fault.Of(err); f != nil && f.Kind == fault.Conflict {
 		return &callResult{done: true, err: err}
@@ -239,9 +237,9 @@ func (l *loop) cancelUnsaved(o order.Order, err error) *callResult {
 	if l.fenced != nil {
 		return &callResult{done: true, err: fencedError(err)}
 	}
-	text := "the cancel could not be written down, and the venue has not answered about the order yet: try again"
+	text := "The cancel could not be saved, and the venue has not confirmed the order yet. Try again."
 	if venueAnswered(o) {
-		text = "the cancel could not be written down; it is sent all the same: look at get_orders"
+		text = "The cancel could not be saved but is being sent. Check get_orders."
 		if !l.inFlight[o.ID] {
 			l.queueCancel(o)
 		}
@@ -249,7 +247,7 @@ func (l *loop) cancelUnsaved(o order.Order, err error) *callResult {
 	return &callResult{done: true, err: &fault.Error{Kind: fault.Unavailable, Code: "store_failed", Message: text, Cause: err}}
 }
 
-// queueCancel has a cancel sent that is persisted. It waits for no order.
+// queueCancel queues a cancel.
 func (l *loop) queueCancel(o order.Order) {
 	l.inFlight[o.ID] = true
 	l.cancels.add(func(ctx context.Context) func() {
@@ -261,15 +259,15 @@ func (l *loop) queueCancel(o order.Order) {
 	})
 }
 
-// handleCancelResult takes the venue's answer to a cancel. One that was lost is found out by
-// asking for the order.
+// handleCancelResult applies the venue's response to a cancel. If the outcome is
+// unknown, the order is queried.
 func (l *loop) handleCancelResult(id string, r order.Report, err error) {
 	if err != nil {
-		l.cfg.Log.WarnContext(l.drainCtx, "cancel not answered as hoped", "order", id, "error", err)
+		l.cfg.Log.WarnContext(l.drainCtx, "order cancel failed", "order", id, "error", err)
 	}
 	o, ok := l.book.Order(id)
 	if !ok {
-		return // it has left memory; the next comparison tells whether it is still open
+		return // the next reconciliation finds it if it is still open
 	}
 	switch fate := broker.Fate(err); {
 	case fate == nil:

@@ -6,29 +6,27 @@ import (
 	"time"
 )
 
-// taskQueue runs what the venue is asked, a few at a time, in the order in which it was
-// asked for. The writer owns it.
+// taskQueue runs venue calls in order, with limited concurrency. The loop owns it.
 type taskQueue struct {
 	loop       *loop
-	maxRunning int // at a time
+	maxRunning int
 	timeout    time.Duration
 	running    int
 	queue      []queuedTask
 }
 
-// queuedTask is a task that waits for room.
 type queuedTask struct {
 	task        task
-	stillWanted func() bool // asked when its turn has come; nil for always
+	stillWanted func() bool // checked before it starts; nil for always
 }
 
-// task asks the venue and returns what the writer does with the answer.
+// task calls the venue and returns a function that applies the result on the loop.
 type task func(ctx context.Context) (apply func())
 
-// add runs a task as soon as there is room for it.
+// add queues a task.
 func (q *taskQueue) add(t task) { q.addIf(t, nil) }
 
-// addIf is add for a task that may no longer be wanted by then.
+// addIf queues a task that is dropped if stillWanted returns false when its turn comes.
 func (q *taskQueue) addIf(t task, wanted func() bool) {
 	q.queue = append(q.queue, queuedTask{t, wanted})
 	q.dispatch()
@@ -59,9 +57,8 @@ func (q *taskQueue) run(ctx context.Context, t task) (apply func()) {
 	return t(ctx)
 }
 
-// async runs work in a goroutine of its own, and what it returns in the writer.
-// Its context is not the one that ends when the desk stops: what is on its way
-// then may still be answered.
+// async runs work in a new goroutine and applies its result on the loop. Its context
+// outlives a stop, so work in flight can finish.
 func (l *loop) async(work func(ctx context.Context) (apply func())) {
 	l.running.Go(func() {
 		apply := work(l.drainCtx)

@@ -12,30 +12,29 @@ import (
 	"candela/internal/trading/order"
 )
 
-// A venue may forget everything of an account, as testnets do about once a month.
-// It then numbers orders and trades anew, so that numbers which are known mean
-// something else. That is found by the trade up to which all were known, which is
-// no longer there, and restricts trading until the owner accepts it with Resume.
-// Then the books begin anew with the orders that the venue has.
+// A venue may reset an account, as testnets do about once a month, and reuse order and
+// trade numbers. The reset is detected when the last known trade is missing. Trading
+// stays restricted until the owner accepts the reset with Resume. The book then
+// continues with the orders that the venue still has.
 
-// resetMismatches makes differences of trades that the venue no longer has.
+// resetMismatches returns a mismatch for each cursor that the venue no longer has.
 func resetMismatches(a venueState) []mismatch {
 	found := make([]mismatch, 0, len(a.lostCursors))
 	for s, trade := range a.lostCursors {
 		found = append(found, mismatch{
-			subject: s.String(), fingerprint: "trade " + trade + " is forgotten",
-			message: fmt.Sprintf("the venue no longer has trade %s in %s: it was wiped, as testnets are; candela resume begins anew there", trade, s),
+			subject: s.String(), fingerprint: "trade " + trade + " lost",
+			message: fmt.Sprintf("the venue no longer has trade %s in %s: it was reset, as testnets are. candela resume accepts the reset", trade, s),
 		})
 	}
 	slices.SortFunc(found, func(a, b mismatch) int { return strings.Compare(a.subject, b.subject) })
 	return found
 }
 
-// errTooRecent is why a comparison that shall begin anew waits.
-var errTooRecent = errors.New("the venue does not know an order that is too new to tell by it when it was wiped")
+// errTooRecent delays the acceptance of a reset.
+var errTooRecent = errors.New("a recent order is missing; the time of the venue reset is not yet known")
 
-// fetchSurvivors returns the ids of the orders that the venue has. Whatever was placed
-// before one that it had and no longer knows is gone, too.
+// fetchSurvivors returns the IDs of the orders that survived a reset. Orders placed
+// before a missing one are gone, too.
 func (q venueQuery) fetchSurvivors(ctx context.Context) ([]string, error) {
 	var kept []string
 	for _, o := range q.submitted {
@@ -46,7 +45,7 @@ func (q venueQuery) fetchSurvivors(ctx context.Context) ([]string, error) {
 		case !errors.Is(err, broker.ErrNotFound):
 			return nil, err
 		case q.startedAt.Sub(o.Created) < notFoundGrace:
-			return nil, errTooRecent // reads may lag behind reports
+			return nil, errTooRecent // the venue's reads may lag behind its reports
 		default:
 			return kept, nil
 		}
@@ -54,10 +53,10 @@ func (q venueQuery) fetchSurvivors(ctx context.Context) ([]string, error) {
 	return kept, nil
 }
 
-// resetAccount ends all orders that a venue that was wiped does not have, and begins
-// the books with the others. It reports false when that could not be persisted.
+// resetAccount closes all orders that did not survive a reset and starts the book with
+// the others. It reports false if that could not be stored.
 func (l *loop) resetAccount(q venueQuery, kept []string) bool {
-	const reason = "the venue has forgotten it: it was wiped"
+	const reason = "lost in a venue reset"
 	has := make(map[string]bool, len(kept))
 	for _, id := range kept {
 		has[id] = true
@@ -68,16 +67,16 @@ func (l *loop) resetAccount(q venueQuery, kept []string) bool {
 		switch {
 		case has[o.ID]:
 		case o.VenueID == "" && !o.Status.Final(), !o.External && !o.Created.Before(q.startedAt):
-			kept = append(kept, o.ID) // what became of it is being found out
+			kept = append(kept, o.ID) // its outcome is being queried
 		case !o.Status.Final() || o.NeedsQuery():
 			events = append(events, l.event(o, order.KindGone, reason)...)
 		}
 	}
-	events = append(events, order.Event{Kind: order.KindVenueReset, At: now, Survivors: kept, Reason: "the owner accepts that the venue was wiped"})
+	events = append(events, order.Event{Kind: order.KindVenueReset, At: now, Survivors: kept, Reason: "the owner accepted the venue reset"})
 	if err := l.commit(l.systemCaller(), events...); err != nil {
 		return false
 	}
-	l.cfg.Log.WarnContext(l.drainCtx, "the venue was wiped; the books begin anew", "orders", len(kept))
+	l.cfg.Log.WarnContext(l.drainCtx, "venue reset accepted", "orders", len(kept))
 	clear(l.reconciliation.cursors)
 	l.saveCursors()
 	next := l.state

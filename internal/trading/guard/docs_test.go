@@ -26,11 +26,11 @@ func TestDocs_MatchTables(t *testing.T) {
 	}
 	p := guard.Default()
 	var rules, causes strings.Builder
-	rules.WriteString("| Rule, and key in the file | Default | Refuses |\n|---|---|---|\n")
+	rules.WriteString("| Rule, and key in the file | Default | Denies |\n|---|---|---|\n")
 	for _, r := range guard.Rules(p) {
 		fmt.Fprintf(&rules, "| `%s` | %s | %s |\n", r.Name, r.Limit, r.Denies)
 	}
-	causes.WriteString("| Cause | State | Default limit | When | Ends |\n|---|---|---|---|---|\n")
+	causes.WriteString("| Restriction | State | Default limit | When | Lifted |\n|---|---|---|---|---|\n")
 	for _, c := range guard.Restrictions(p) {
 		fmt.Fprintf(&causes, "| `%s` | %v | %s | %s | %s |\n", c.Kind, c.Level, c.Limit, c.When, c.Lifted)
 	}

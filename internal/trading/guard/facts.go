@@ -11,8 +11,7 @@ import (
 	"candela/internal/trading/order"
 )
 
-// Prices is what is known of the market when an order is judged. Symbols that are
-// missing are valued by what is known of them otherwise.
+// Prices are the known prices when an order is checked.
 type Prices struct {
 	Now         time.Time
 	Quotes      map[market.Symbol]order.Quote
@@ -20,8 +19,8 @@ type Prices struct {
 	Rates       map[string]decimal.Decimal // of an asset in the account's currency
 }
 
-// assetRate returns what one of an asset is worth in the account's currency; zero when
-// that is not known.
+// assetRate returns the value of one unit of an asset in the account's currency, zero if
+// unknown.
 func (x Prices) assetRate(p Policy, asset string) decimal.Decimal {
 	if slices.Contains(p.Currencies, asset) {
 		return decimal.NewFromInt(1)
@@ -29,8 +28,8 @@ func (x Prices) assetRate(p Policy, asset string) decimal.Decimal {
 	return x.Rates[asset]
 }
 
-// quoteRate is rate for what a symbol is priced in. A symbol whose currency nobody
-// tells is taken for the account's on paper, where nothing can be lost.
+// quoteRate is assetRate for a symbol's quote currency. On paper an unknown currency
+// counts as the account's.
 func (x Prices) quoteRate(p Policy, s market.Symbol, mode order.Mode) decimal.Decimal {
 	quote := x.Instruments[s].Quote
 	if quote == "" && mode != order.Live {
@@ -49,8 +48,8 @@ func GatherEarly(b *order.Book, now time.Time, s market.Symbol) Facts {
 	return f
 }
 
-// count adds an open order. New ones are not counted: they are the order that is
-// checked, or queued behind it.
+// count counts an open order. New ones are skipped: they are the order being checked, or
+// queued after it.
 func (f *Facts) count(o order.Order, s market.Symbol) bool {
 	if o.Status == order.New {
 		return false
@@ -62,7 +61,7 @@ func (f *Facts) count(o order.Order, s market.Symbol) bool {
 	return true
 }
 
-// recent returns the orders placed here within a minute, newest first.
+// recent returns the own orders of the last minute, newest first.
 func recent(b *order.Book, now time.Time) []Recent {
 	var all []Recent
 	for _, o := range b.Since(now.Add(-minute)) {
@@ -107,11 +106,11 @@ func Gather(p Policy, b *order.Book, x Prices, s market.Symbol, mode order.Mode)
 	return f
 }
 
-// pending is what is held of a symbol and what open orders may do to it.
+// pending sums the position and the open orders in a symbol.
 type pending struct {
 	held, cost decimal.Decimal
 	buy, sell  decimal.Decimal
-	worth      decimal.Decimal // of what the open orders may still trade
+	worth      decimal.Decimal // of what open orders may still trade
 }
 
 func (n *pending) add(o order.Order, last decimal.Decimal) {
@@ -128,8 +127,8 @@ func (n *pending) add(o order.Order, last decimal.Decimal) {
 	n.worth = n.worth.Add(left.Mul(price))
 }
 
-// exposure returns the most that could be held, long or short, at a price. Without
-// a price, what is held counts at its cost and the orders at theirs.
+// exposure returns the largest possible position, long or short, at a price. Without a
+// price the position counts at cost and the orders at their own prices.
 func (n *pending) exposure(last decimal.Decimal) decimal.Decimal {
 	if !last.IsPositive() {
 		return n.cost.Abs().Add(n.worth)
@@ -137,9 +136,9 @@ func (n *pending) exposure(last decimal.Decimal) decimal.Decimal {
 	return decimal.Max(n.held.Add(n.buy).Abs(), n.held.Sub(n.sell).Abs()).Mul(last)
 }
 
-// Total returns what all trading has brought in the account's currency, realised
-// and not, after fees, and which symbols and assets it leaves out because no price
-// of theirs is known.
+// Total returns the realised and unrealised profit of all trading in the account's
+// currency, after fees, and the symbols and assets without a known price, which it
+// leaves out.
 func Total(p Policy, b *order.Book, x Prices, mode order.Mode) (total decimal.Decimal, missing []string) {
 	for _, pos := range b.Positions() {
 		last, rate := x.Quotes[pos.Symbol].Last, x.quoteRate(p, pos.Symbol, mode)
@@ -147,8 +146,8 @@ func Total(p Policy, b *order.Book, x Prices, mode order.Mode) (total decimal.De
 		if !closed && (rate.IsZero() || !last.IsPositive()) {
 			missing = append(missing, pos.Symbol.String())
 		}
-		// What a closed position has brought stays as it is. One whose symbol its venue
-		// has delisted must not keep the loss of the others from being known.
+		// The profit of a closed position is fixed, so a delisted symbol does not hide
+		// the loss of the others.
 		if rate.IsZero() || !closed && !last.IsPositive() {
 			continue
 		}

@@ -1,11 +1,8 @@
-// Package guard stands between whoever asks for an order and the money: a policy
-// that the owner writes into a file and no tool can change, rules that an order
-// must pass, and a trading state that takes orders away when something is wrong.
+// Package guard decides whether an order may be sent. It applies the owner's policy and
+// the current trading state, and returns the first rule that denies the order.
 //
-// It is pure. The desk gathers the facts and asks Check; what comes back is nil or
-// the one rule that refuses, with its limit and the value. It stores nothing,
-// reads no clock and no file; Parse takes the bytes of a policy and State goes to
-// the store as JSON.
+// It is pure: it stores nothing and reads no clock and no file. The desk gathers the
+// facts and calls Check; Parse reads the bytes of a policy, and State is stored as JSON.
 package guard
 
 import (
@@ -19,60 +16,60 @@ import (
 	"candela/internal/trading/order"
 )
 
-// Intent is an order that somebody wants.
+// Intent is an order before it is checked.
 type Intent struct {
 	order.Spec
 	Mode  order.Mode
-	Key   string // the idempotency key, "" for none
-	Token string // stands for the token that asks
+	Key   string // idempotency key, "" for none
+	Token string // identifies the caller's token
 }
 
-// Facts is what the rules must know, at one moment. Gather makes it. Quantities
-// are in units of the symbol, money is in the account's currency.
+// Facts are the inputs of the rules at one moment. Quantities are in units of the
+// symbol, money is in the account's currency.
 type Facts struct {
 	Now        time.Time
-	Quote      order.Quote         // zero when there is none
-	Instrument provider.Instrument // the venue's rules; a zero part is not checked
-	Rate       decimal.Decimal     // of the symbol's currency in the account's; zero when not known
+	Quote      order.Quote         // zero if unknown
+	Instrument provider.Instrument // the venue's filters; zero ones are not checked
+	Rate       decimal.Decimal     // of the symbol's quote currency in the account's; zero if unknown
 
-	Held     decimal.Decimal // of the symbol, below zero when short
+	Held     decimal.Decimal // of the symbol, negative when short
 	OpenBuy  decimal.Decimal // what open orders in the symbol may still buy
 	OpenSell decimal.Decimal // what they may still sell
 
 	SymbolOrders int             // open orders in the symbol
-	OpenOrders   int             // in all
+	OpenOrders   int             // open orders in total
 	Others       decimal.Decimal // exposure in all other symbols
-	Traded       decimal.Decimal // quantity times price traded since midnight UTC, and what open orders may still trade
-	Recent       []Recent        // the orders of the last minute, newest first
+	Traded       decimal.Decimal // notional traded since midnight UTC, plus what open orders may still trade
+	Recent       []Recent        // orders of the last minute, newest first
 }
 
-// Recent is an order that was asked for a moment ago.
+// Recent is an order of the last minute.
 type Recent struct {
 	order.Spec
 	Token string
 	At    time.Time
-	Rule  string // that refused it, "" when none did
+	Rule  string // that denied it, "" for none
 }
 
-// Denial is a refusal. It names the rule, what the rule allows and what the order
-// would have needed; Text says the same in a sentence that a model can act on.
+// Denial is the result of a rule that denies an order: the rule, its limit, the order's
+// value, and a sentence that a model can act on.
 type Denial struct {
 	Rule  string
 	Limit string
 	Value string
 	Text  string
 
-	Field      string        // the argument to change, "" when no argument helps
+	Field      string        // argument to change, "" for none
 	Nearest    []string      // values of Field that the rule allows, nearest first
-	RetryAfter time.Duration // when the same order may pass; 0 when waiting does not help
+	RetryAfter time.Duration // when the same order may pass; 0 if waiting does not help
 }
 
-// Record is the denial as an order remembers it, beside Text as its reason.
+// Record returns the denial as it is stored with the order, without Text.
 func (d *Denial) Record() *order.Denial {
 	return &order.Denial{Rule: d.Rule, Limit: d.Limit, Value: d.Value}
 }
 
-// Fault is the denial as a client sees it.
+// Fault returns the denial as clients see it.
 func (d *Denial) Fault() *fault.Error {
 	kind := fault.Conflict
 	if d.Field != "" {
@@ -84,16 +81,14 @@ func (d *Denial) Fault() *fault.Error {
 	}
 }
 
-// Check returns the first rule that refuses the order, or nil. The rules are
-// asked in the order of Rules: first those that need neither a price nor the
-// venue's filters, so that whoever repeats himself or hammers is told so.
+// Check returns the denial of the first rule that denies the order, or nil. It applies
+// the rules in the order of Rules.
 func Check(p Policy, s State, in Intent, f Facts) *Denial {
 	return check(p, s, in, f, false)
 }
 
-// Early is Check with only the rules that need no Quote, no Instrument and nothing
-// that is computed from a price. It is for before those are fetched: a refusal
-// here costs no request to a venue.
+// Early is Check with only the rules that need no price and no instrument. A denial
+// before those are fetched costs no request to the venue.
 func Early(p Policy, s State, in Intent, f Facts) *Denial {
 	return check(p, s, in, f, true)
 }
@@ -112,7 +107,7 @@ func check(p Policy, s State, in Intent, f Facts, early bool) *Denial {
 	return nil
 }
 
-// orderCheck is one order before the rules.
+// orderCheck is the input of a rule.
 type orderCheck struct {
 	policy Policy
 	limits Limits
@@ -121,9 +116,8 @@ type orderCheck struct {
 	Facts
 }
 
-// reduces reports whether the order can only make the position smaller: together
-// with what open orders of the same side may still trade it does not go beyond
-// zero.
+// reduces reports whether the order can only reduce the position: together with the open
+// orders on its side it does not go beyond zero.
 func (q *orderCheck) reduces() bool {
 	switch q.Side {
 	case order.Buy:
@@ -135,16 +129,16 @@ func (q *orderCheck) reduces() bool {
 	}
 }
 
-// fresh reports whether there is a price that is young enough to judge by. That of a
-// closed market is as young as can be: whether it takes orders is the venue's to say.
+// fresh reports whether the price is recent enough. The last price of a closed market
+// is: the venue decides whether it accepts orders.
 func (q *orderCheck) fresh() bool {
 	return q.Quote.Last.IsPositive() && (q.Quote.MarketClosed || q.Now.Sub(q.Quote.At) <= q.policy.MaxQuoteAge)
 }
 
-// worst returns the price at which the order is valued: the highest at which it
-// may plausibly trade. A limit order to buy trades at its limit or below. One to
-// sell trades at its limit or above, so at the last price when that is higher. A
-// market order may find the book thin: the last price and the band.
+// worst returns the highest price at which the order may plausibly trade. A buy limit
+// trades at its price or below. A sell limit trades at its price or above, so at the
+// last price if that is higher. A market order may trade beyond the last price by the
+// price band.
 func (q *orderCheck) worst() decimal.Decimal {
 	last := q.Quote.Last
 	switch {
@@ -164,8 +158,8 @@ func (q *orderCheck) notional(quantity decimal.Decimal) decimal.Decimal {
 	return quantity.Mul(q.worst()).Mul(q.Rate)
 }
 
-// exposure returns what of the symbol could be held, before and after the order:
-// the position with everything that open orders of the order's side may add.
+// exposure returns the possible position before and after the order: the position plus
+// all open orders on the order's side.
 func (q *orderCheck) exposure() (before, after decimal.Decimal) {
 	if q.Side == order.Buy {
 		before = q.Held.Add(q.OpenBuy)
@@ -175,17 +169,16 @@ func (q *orderCheck) exposure() (before, after decimal.Decimal) {
 	return before, before.Sub(q.Quantity)
 }
 
-// grows reports whether the order adds to the exposure.
+// grows reports whether the order increases the exposure.
 func (q *orderCheck) grows() bool {
 	before, after := q.exposure()
 	return after.Abs().GreaterThan(before.Abs())
 }
 
-// percent returns pct per cent of d, exactly.
+// percent returns pct percent of d, exactly.
 func percent(d, pct decimal.Decimal) decimal.Decimal { return d.Mul(pct).Shift(-2) }
 
-// money writes an amount of the account's currency for people: two decimals, or
-// all of them below one.
+// money formats an amount with two decimals, or with all of them below one.
 func money(d decimal.Decimal) string {
 	if d.Abs().LessThan(decimal.NewFromInt(1)) {
 		return d.String()

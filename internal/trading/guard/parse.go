@@ -11,9 +11,9 @@ import (
 	"candela/internal/market"
 )
 
-// Error is everything that is wrong with a policy.
+// Error lists all problems of a policy.
 type Error struct {
-	Problems []error // at least one, in the order in which they are explained
+	Problems []error // at least one, in the order of the keys
 }
 
 // Error joins the problems, one per line.
@@ -25,12 +25,12 @@ func (e *Error) Error() string {
 	return strings.Join(texts, "\n")
 }
 
-// Parse reads a policy. Keys that are absent have the values of Default; one that
-// is unknown, or has a value that is not allowed, refuses the whole file, with an
-// *Error that has every problem. Numbers are read to the last digit.
+// Parse reads a policy. Absent keys have the values of Default. An unknown key or an
+// invalid value rejects the whole file, with an *Error that lists every problem. Numbers
+// are exact.
 //
-// The keys are flat. A table [symbol."binance:BTCUSDT"], or [symbol.BTCUSDT] for
-// the name at every venue, has limits of that symbol's own.
+// The keys are flat. A table [symbol."binance:BTCUSDT"], or [symbol.BTCUSDT] for that
+// name at every venue, overrides limits for a symbol.
 func Parse(data []byte) (Policy, error) {
 	var doc map[string]any
 	if _, err := toml.Decode(quoteFractions(string(data)), &doc); err != nil {
@@ -49,13 +49,13 @@ func Parse(data []byte) (Policy, error) {
 	return r.policy, nil
 }
 
-// reader collects a policy and what is wrong with it.
+// reader collects a policy and its problems.
 type reader struct {
 	policy   Policy
 	problems []error
 }
 
-// table reads the keys of a table that may stand there into a policy.
+// table reads the allowed keys of a table into a policy.
 func (r *reader) table(label string, doc map[string]any, p *Policy, may func(policyKey) bool) {
 	var names []string
 	for _, s := range policyKeys() {
@@ -80,7 +80,7 @@ func (r *reader) table(label string, doc map[string]any, p *Policy, may func(pol
 	}
 }
 
-// symbols reads the tables of single symbols. Each begins with the limits of all.
+// symbols reads the tables of single symbols. They inherit the limits of all symbols.
 func (r *reader) symbols(raw any) {
 	tables, ok := raw.(map[string]any)
 	if raw != nil && !ok {

@@ -11,16 +11,16 @@ import (
 	"candela/internal/market"
 )
 
-// Limit is a number that must not be exceeded, or none.
+// Limit is an upper bound, or none.
 type Limit struct {
 	Value decimal.Decimal
-	Off   bool // written "none": nothing is refused
+	Off   bool // written "none"
 }
 
 // exceeded reports whether a value is above the limit.
 func (l Limit) exceeded(v decimal.Decimal) bool { return !l.Off && v.GreaterThan(l.Value) }
 
-// String returns the limit as the file has it.
+// String returns the limit as it is written in the file.
 func (l Limit) String() string {
 	if l.Off {
 		return none
@@ -28,14 +28,14 @@ func (l Limit) String() string {
 	return l.Value.String()
 }
 
-// none is how a limit is turned off, in words, so that no slip does it.
+// none turns a limit off. It is a word, so that no typing error does it.
 const none = "none"
 
-// Limits is what may differ from symbol to symbol.
+// Limits are the limits that can be set per symbol.
 type Limits struct {
 	MaxOrderQuantity    Limit // in units of the symbol
 	MaxOrderNotional    Limit
-	PriceBandPct        Limit // how far a limit price may be beyond the last price, where it trades at once
+	PriceBandPct        Limit // how far a limit price may be beyond the last price, where it trades immediately
 	RestingBandPct      Limit // how far it may be on the other side, where it rests
 	MaxSymbolExposure   Limit
 	MaxSymbolOpenOrders Limit
@@ -44,10 +44,10 @@ type Limits struct {
 
 // Policy is what the owner allows. Money is in the account's currency.
 type Policy struct {
-	Limits                                      // of every symbol that has none of its own
+	Limits                                      // of symbols without limits of their own
 	Symbols            map[market.Symbol]Limits // of single symbols; read-only
-	AllowedSymbols     []market.Symbol          // empty: every one on paper, none live
-	Currencies         []string                 // that count one for one as the account's
+	AllowedSymbols     []market.Symbol          // empty: all on paper, none live
+	Currencies         []string                 // counted one for one as the account's
 	MaxExposure        Limit
 	MaxOpenOrders      Limit
 	MaxOrdersPerMinute Limit // per token
@@ -58,8 +58,7 @@ type Policy struct {
 	MaxClockSkew       time.Duration
 }
 
-// Default is the policy where there is no file. It is meant for small sums: an
-// owner who trades more says so.
+// Default is the policy without a file. It is meant for small sums.
 func Default() Policy {
 	limit := func(n int64) Limit { return Limit{Value: decimal.NewFromInt(n)} }
 	return Policy{
@@ -83,8 +82,8 @@ func Default() Policy {
 	}
 }
 
-// For returns the limits of a symbol: its own under its full name, else its own
-// under its name at every venue, else those of all.
+// For returns the limits of a symbol: those of its full name, else those of its name at
+// every venue, else the general ones.
 func (p Policy) For(s market.Symbol) Limits {
 	if l, ok := p.Symbols[s]; ok {
 		return l
@@ -95,15 +94,15 @@ func (p Policy) For(s market.Symbol) Limits {
 	return p.Limits
 }
 
-// Allows reports whether the list of symbols has this one. A symbol in the list
-// without a venue stands for the name at every venue. An empty list has all.
+// Allows reports whether a symbol is allowed. A listed symbol without a venue allows the
+// name at every venue; an empty list allows all.
 func (p Policy) Allows(s market.Symbol) bool {
 	return len(p.AllowedSymbols) == 0 || slices.Contains(p.AllowedSymbols, s) ||
 		slices.Contains(p.AllowedSymbols, market.Symbol{Name: s.Name})
 }
 
-// Live returns why the policy is not enough for trading with money, or nil: the
-// symbols must be named. It is one of the locks of a live start.
+// Live returns an error if the policy does not permit live trading: allowed_symbols must
+// be set.
 func (p Policy) Live() error {
 	if len(p.AllowedSymbols) == 0 {
 		return fault.Missing("allowed_symbols", `live trading needs the list of symbols that may be traded, such as allowed_symbols = ["BTCUSDT"], in policy.toml`)
@@ -111,7 +110,7 @@ func (p Policy) Live() error {
 	return nil
 }
 
-// joinSymbols writes symbols as the file has them.
+// joinSymbols formats symbols as they are written in the file.
 func joinSymbols(symbols []market.Symbol) string {
 	names := make([]string, 0, len(symbols))
 	for _, s := range symbols {

@@ -13,15 +13,15 @@ import (
 	"candela/internal/trading/order"
 )
 
-// policyKey is one key of the file. read is given the value as TOML has it, fractions
-// as text; it returns what would have been allowed when the value is not.
+// policyKey is one key of the file. read gets the TOML value, with fractions as text,
+// and returns the allowed values if it is invalid.
 type policyKey struct {
 	key       string
-	perSymbol bool // may stand under a symbol too
+	perSymbol bool // also allowed in the table of a symbol
 	read      func(p *Policy, raw any) (allowed string)
 }
 
-// policyKeys lists the keys in the order in which they are explained.
+// policyKeys lists the keys in the order of the documentation.
 func policyKeys() []policyKey {
 	limit := func(key string, own bool, read func(any) (Limit, string), at func(*Policy) *Limit) policyKey {
 		return policyKey{key, own, func(p *Policy, raw any) string {
@@ -56,7 +56,7 @@ func policyKeys() []policyKey {
 	}
 }
 
-// number reads a decimal that stands in the file bare or in quotes.
+// number reads a decimal with or without quotes.
 func number(raw any) (decimal.Decimal, bool) {
 	switch v := raw.(type) {
 	case int64:
@@ -132,7 +132,7 @@ func readSymbols(p *Policy, raw any) string {
 	return ""
 }
 
-// currencyPattern is how venues name what they price in.
+// currencyPattern matches the venues' names of currencies.
 var currencyPattern = regexp.MustCompile(`^[A-Z0-9]{2,12}$`)
 
 func readCurrencies(p *Policy, raw any) string {
@@ -153,7 +153,7 @@ func readCurrencies(p *Policy, raw any) string {
 	return ""
 }
 
-// invalidValue is a value that is not allowed.
+// invalidValue returns the fault of an invalid value.
 func invalidValue(label string, raw any, allowed string) *fault.Error {
 	return fault.Field(label, fmt.Sprint(raw), allowed)
 }

@@ -9,7 +9,7 @@ import (
 	"candela/internal/trading/order"
 )
 
-// The rules that weigh an order at a price.
+// The rules that need a price.
 
 func checkQuoteAge(q *orderCheck) *Denial {
 	limit := q.policy.MaxQuoteAge
@@ -17,23 +17,22 @@ func checkQuoteAge(q *orderCheck) *Denial {
 	case q.fresh(), q.reduces():
 		return nil
 	case !q.Quote.Last.IsPositive():
-		return &Denial{Limit: limit.String(), Value: "no price", RetryAfter: time.Second, Text: fmt.Sprintf("there is no price of %v to judge the order by", q.Symbol)}
+		return &Denial{Limit: limit.String(), Value: "no price", RetryAfter: time.Second, Text: fmt.Sprintf("No current price for %v. Retry in 1 s.", q.Symbol)}
 	}
 	age := q.Now.Sub(q.Quote.At).Round(time.Millisecond)
 	d := &Denial{
 		Limit: limit.String(), Value: age.String(), RetryAfter: time.Second,
-		Text: fmt.Sprintf("the last price of %v, %v, is %v old and the limit is %v", q.Symbol, q.Quote.Last, age, limit),
+		Text: fmt.Sprintf("The last price of %v, %v, is %v old; the limit is %v.", q.Symbol, q.Quote.Last, age, limit),
 	}
 	if q.Quote.Stalled(q.Now) {
 		d.RetryAfter = 0
-		d.Text += "; its market may be closed, its feed lost or its file old, so trying again soon does not help"
+		d.Text += " Its market may be closed, its feed lost or its file old, so a retry soon does not help."
 	}
 	return d
 }
 
-// checkBand refuses a limit price that is too far above the last price, or below
-// it. Without a fresh price, which only an order that reduces a position gets so
-// far with, there is nothing to hold it against.
+// checkBand denies a limit price that is too far above or below the last price. Without
+// a fresh price only an order that reduces a position gets here, and it passes.
 func checkBand(q *orderCheck, limit Limit, above bool) *Denial {
 	if q.Type != order.Limit || limit.Off || !q.fresh() {
 		return nil
@@ -47,21 +46,20 @@ func checkBand(q *orderCheck, limit Limit, above bool) *Denial {
 	if !beyond {
 		return nil
 	}
-	off := q.Price.Sub(last).Abs().Shift(2).DivRound(last, 2) // for people
+	off := q.Price.Sub(last).Abs().Shift(2).DivRound(last, 2) // rounded for display
 	nearest := q.onTick(edge, above)
 	d := &Denial{
 		Limit: perCent(limit), Value: off.String() + " %", Field: "price",
-		Text: fmt.Sprintf("price: %v is %v %% %s the last price %v and the limit is %v", q.Price, off, word, last, perCent(limit)),
+		Text: fmt.Sprintf("price %v is %v %% %s the last price %v; the limit is %v.", q.Price, off, word, last, perCent(limit)),
 	}
 	if nearest.IsPositive() {
 		d.Nearest = []string{nearest.String()}
-		d.Text += "; the nearest allowed is " + nearest.String()
+		d.Text += " The nearest allowed price is " + nearest.String() + "."
 	}
 	return d
 }
 
-// onTick returns the multiple of the venue's tick next to a price, towards the
-// last price.
+// onTick rounds a price to the venue's tick, towards the last price.
 func (q *orderCheck) onTick(edge decimal.Decimal, down bool) decimal.Decimal {
 	tick := q.Instrument.Tick
 	if !tick.IsPositive() {
@@ -81,7 +79,7 @@ func checkNotional(q *orderCheck) *Denial {
 	}
 	return &Denial{
 		Limit: limit.String(), Value: worth.String(), Field: "quantity",
-		Text: fmt.Sprintf("quantity: %v at up to %v is worth %s and the limit of one order is %v", q.Quantity, q.worst(), money(worth), limit),
+		Text: fmt.Sprintf("quantity %v at up to %v is worth %s; the limit per order is %v.", q.Quantity, q.worst(), money(worth), limit),
 	}
 }
 
@@ -93,7 +91,7 @@ func checkSymbolExposure(q *orderCheck) *Denial {
 	}
 	return &Denial{
 		Limit: limit.String(), Value: worth.String(), Field: "quantity",
-		Text: fmt.Sprintf("with this order, the position and the open orders, up to %v of %v could be held, worth %s, and the limit of a symbol is %v", after.Abs(), q.Symbol, money(worth), limit),
+		Text: fmt.Sprintf("Exposure in %[2]v could reach %[1]v, worth %[3]s; the limit per symbol is %[4]v.", after.Abs(), q.Symbol, money(worth), limit),
 	}
 }
 
@@ -105,7 +103,7 @@ func checkExposure(q *orderCheck) *Denial {
 	}
 	return &Denial{
 		Limit: limit.String(), Value: worth.String(), Field: "quantity",
-		Text: fmt.Sprintf("with this order all positions and open orders could be worth %s and the limit is %v", money(worth), limit),
+		Text: fmt.Sprintf("Total exposure could reach %s; the limit is %v.", money(worth), limit),
 	}
 }
 
@@ -116,11 +114,11 @@ func checkDailyNotional(q *orderCheck) *Denial {
 	}
 	return &Denial{
 		Limit: limit.String(), Value: worth.String(), RetryAfter: untilMidnight(q.Now),
-		Text: fmt.Sprintf("with this order %s could be traded since midnight UTC and the limit of a day is %v", money(worth), limit),
+		Text: fmt.Sprintf("The notional traded since midnight UTC could reach %s; the limit per day is %v.", money(worth), limit),
 	}
 }
 
-// untilMidnight returns how long the UTC day still lasts.
+// untilMidnight returns the rest of the UTC day.
 func untilMidnight(now time.Time) time.Duration {
 	return 24*time.Hour - now.Sub(now.Truncate(24*time.Hour))
 }

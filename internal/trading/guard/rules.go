@@ -14,24 +14,23 @@ import (
 	"candela/internal/trading/order"
 )
 
-// Rule is one row of the guard's table.
+// Rule documents one rule.
 type Rule struct {
-	Name   string // as refusals, orders and, where there is one, the key in the file name it
-	Limit  string // by the policy
-	Denies string // what is refused
+	Name   string // also the key in the file, if there is one
+	Limit  string // under the policy
+	Denies string
 }
 
-// rule is a Rule with its check, which returns a Denial without its Rule.
+// rule is a Rule with its check, which returns a Denial without the rule's name.
 type rule struct {
 	name   string
-	early  bool // needs no price and no filter of the venue's
+	early  bool // needs no price and no filter of the venue
 	limit  func(Policy) string
 	denies string
 	check  func(*orderCheck) *Denial
 }
 
-// Rules explains a policy: every rule in the order in which they are asked, with
-// its limit.
+// Rules returns every rule with its limit, in the order in which Check applies them.
 func Rules(p Policy) []Rule {
 	table := make([]Rule, 0, len(rules()))
 	for _, r := range rules() {
@@ -40,14 +39,14 @@ func Rules(p Policy) []Rule {
 	return table
 }
 
-// Exception is a limit that a symbol has of its own.
+// Exception is a limit that a symbol overrides.
 type Exception struct {
 	Symbol market.Symbol
 	Rule   string
 	Limit  string
 }
 
-// Exceptions explains what differs from Rules for single symbols, by symbol.
+// Exceptions returns the limits that differ from Rules, by symbol.
 func Exceptions(p Policy) []Exception {
 	var table []Exception
 	symbols := slices.SortedFunc(maps.Keys(p.Symbols), func(a, b market.Symbol) int { return cmp.Compare(a.String(), b.String()) })
@@ -63,26 +62,24 @@ func Exceptions(p Policy) []Exception {
 	return table
 }
 
-// rules lists every rule in the order in which they are asked. The first ones
-// need nothing but the order and what is known of the account, and they tell an
-// agent that repeats itself. Then comes whether the order may be at all, then
-// whether the venue would take it, and the sums come last, since they depend on
-// prices.
+// rules lists every rule in the order in which Check applies them: first those that need
+// only the order and the account, so that an agent that repeats itself learns of it;
+// then those of the venue; last those that depend on prices.
 func rules() []rule {
 	return slices.Concat(earlyRules(), venueRules(), []rule{
 		{
 			"max_quote_age", false, func(p Policy) string { return p.MaxQuoteAge.String() },
-			"An order when there is no price, or the last one is older than this though the market is open. An order that only reduces a position passes: the way out stays open when a feed is lost.",
+			"An order without a price, or with a last price older than this while the market is open. An order that only reduces a position passes, so that a lost feed does not block the exit.",
 			checkQuoteAge,
 		},
 		{
 			"price_band_pct", false, func(p Policy) string { return perCent(p.PriceBandPct) },
-			"A limit price that would trade at once further than this from the last price: a buy above it, a sell below.",
+			"A limit price that would trade immediately and is further than this from the last price: a buy above it, a sell below.",
 			func(q *orderCheck) *Denial { return checkBand(q, q.limits.PriceBandPct, q.Side == order.Buy) },
 		},
 		{
 			"resting_band_pct", false, func(p Policy) string { return perCent(p.RestingBandPct) },
-			"A limit price that would wait further than this from the last price: a buy below it, a sell above.",
+			"A limit price that would rest further than this from the last price: a buy below it, a sell above.",
 			func(q *orderCheck) *Denial { return checkBand(q, q.limits.RestingBandPct, q.Side == order.Sell) },
 		},
 		{
@@ -92,17 +89,17 @@ func rules() []rule {
 		},
 		{
 			"max_symbol_exposure", false, func(p Policy) string { return p.MaxSymbolExposure.String() },
-			"An order after which the position in the symbol, with all that open orders may add to it, could be worth more than this. One that makes it smaller passes.",
+			"An order after which the position in the symbol, with all that open orders may add to it, could be worth more than this. An order that reduces it passes.",
 			checkSymbolExposure,
 		},
 		{
 			"max_exposure", false, func(p Policy) string { return p.MaxExposure.String() },
-			"The same over all symbols together, long and short added up.",
+			"The same over all symbols, with long and short positions added.",
 			checkExposure,
 		},
 		{
 			"max_daily_notional", false, func(p Policy) string { return p.MaxDailyNotional.String() },
-			"An order that could bring what is traded since midnight UTC above this. One that only reduces a position passes.",
+			"An order that could raise the notional traded since midnight UTC above this. An order that only reduces a position passes.",
 			checkDailyNotional,
 		},
 	})
@@ -112,7 +109,7 @@ func earlyRules() []rule {
 	return []rule{
 		{
 			"amounts", true, func(Policy) string { return "above 0" },
-			"A quantity or limit price that is not above zero or has more than 24 digits on a side of the point, and a price on a market order.",
+			"A quantity or limit price that is not greater than zero or has more than 24 digits on a side of the point, and a price on a market order.",
 			checkAmounts,
 		},
 		{
@@ -132,12 +129,12 @@ func earlyRules() []rule {
 		},
 		{
 			"max_orders_per_minute", true, func(p Policy) string { return p.MaxOrdersPerMinute.String() },
-			"More orders than this within 60 seconds from one token, those counted that another rule refused.",
+			"More orders than this within 60 seconds from one token, including orders that other rules denied.",
 			checkRate,
 		},
 		{
 			"duplicate_window", true, func(p Policy) string { return p.DuplicateWindow.String() },
-			"An order without an idempotency key that equals one of the last moments in symbol, side, type, quantity and price.",
+			"An order without an idempotency key that equals a recent one in symbol, side, type, quantity and price.",
 			checkDuplicate,
 		},
 		{
@@ -161,19 +158,19 @@ func earlyRules() []rule {
 }
 
 func checkAmounts(q *orderCheck) *Denial {
-	const limit = "above 0, at most 24 digits on either side of the point"
+	const limit = "greater than 0 with at most 24 digits on each side of the point"
 	switch {
 	case !order.Bounded(q.Quantity), !q.Quantity.IsPositive():
-		return &Denial{Limit: limit, Value: formatNumber(q.Quantity), Field: "quantity", Text: "quantity: " + formatNumber(q.Quantity) + " is not " + limit}
+		return &Denial{Limit: limit, Value: formatNumber(q.Quantity), Field: "quantity", Text: "quantity must be " + limit + " (got " + formatNumber(q.Quantity) + ")."}
 	case !order.Bounded(q.Price), q.Type == order.Limit && !q.Price.IsPositive():
-		return &Denial{Limit: limit, Value: formatNumber(q.Price), Field: "price", Text: "price: " + formatNumber(q.Price) + " is not " + limit}
+		return &Denial{Limit: limit, Value: formatNumber(q.Price), Field: "price", Text: "price must be " + limit + " (got " + formatNumber(q.Price) + ")."}
 	case q.Type == order.Market && !q.Price.IsZero():
-		return &Denial{Limit: "no price", Value: formatNumber(q.Price), Field: "price", Text: "price: a market order has none"}
+		return &Denial{Limit: "no price", Value: formatNumber(q.Price), Field: "price", Text: "A market order has no price. Omit price."}
 	}
 	return nil
 }
 
-// formatNumber writes a number that may be of any size.
+// formatNumber formats a number of any size.
 func formatNumber(d decimal.Decimal) string {
 	if order.Bounded(d) {
 		return d.String()
@@ -185,12 +182,12 @@ func checkHalted(q *orderCheck) *Denial {
 	if q.state.Level() != Halted {
 		return nil
 	}
-	return &Denial{Limit: "no orders", Value: q.state.Level().String(), Text: "trading is HALTED: " + q.state.Explain()}
+	return &Denial{Limit: "no orders", Value: q.state.Level().String(), Text: "Trading is halted: " + q.state.Explain()}
 }
 
 func checkAllowed(q *orderCheck) *Denial {
 	if q.Mode == order.Live && len(q.policy.AllowedSymbols) == 0 {
-		return &Denial{Limit: "the symbols of allowed_symbols", Value: q.Symbol.String(), Field: "symbol", Text: "symbol: the policy names no symbol that may be traded live"}
+		return &Denial{Limit: "the symbols of allowed_symbols", Value: q.Symbol.String(), Field: "symbol", Text: "The policy allows no symbol for live trading. The owner must set allowed_symbols."}
 	}
 	if q.policy.Allows(q.Symbol) {
 		return nil
@@ -198,19 +195,19 @@ func checkAllowed(q *orderCheck) *Denial {
 	list := joinSymbols(q.policy.AllowedSymbols)
 	return &Denial{
 		Limit: list, Value: q.Symbol.String(), Field: "symbol",
-		Text: fmt.Sprintf("symbol: the owner's policy does not allow %v; allowed: %s", q.Symbol, list),
+		Text: fmt.Sprintf("symbol %v is not allowed by the policy. Allowed: %s.", q.Symbol, list),
 	}
 }
 
-// minute is the window of the rate.
+// minute is the window of max_orders_per_minute.
 const minute = time.Minute
 
 func checkRate(q *orderCheck) *Denial {
 	limit := q.policy.MaxOrdersPerMinute
 	count, oldest := 0, q.Now
 	for _, r := range q.Recent {
-		// Refusals of this rule do not count, or a client that waits as it is told
-		// would be refused again.
+		// Denials of this rule do not count, or a client that waits as advised would be
+		// denied again.
 		if r.Token == q.Token && q.Now.Sub(r.At) < minute && r.Rule != "max_orders_per_minute" {
 			count++
 			if r.At.Before(oldest) {
@@ -223,7 +220,7 @@ func checkRate(q *orderCheck) *Denial {
 	}
 	return &Denial{
 		Limit: limit.String() + " per minute", Value: strconv.Itoa(count + 1), RetryAfter: max(minute-q.Now.Sub(oldest), time.Second),
-		Text: fmt.Sprintf("this token has asked for %d orders within a minute and the limit is %v: wait, and look at get_orders first", count, limit),
+		Text: fmt.Sprintf("%d orders in the last minute; the limit is %v. Wait, and check get_orders first.", count, limit),
 	}
 }
 
@@ -237,7 +234,7 @@ func checkDuplicate(q *orderCheck) *Denial {
 		if r.Rule == "" && age < window && r.Symbol == q.Symbol && r.Side == q.Side && r.Type == q.Type && r.Quantity.Equal(q.Quantity) && r.Price.Equal(q.Price) {
 			return &Denial{
 				Limit: fmt.Sprintf("one within %v without an idempotency_key", window), Value: r.ID, Field: "idempotency_key", RetryAfter: max(window-age, 0),
-				Text: fmt.Sprintf("the same order was placed %v ago as %s: look at get_orders; if a second one is meant, give each an idempotency_key of its own", age.Round(time.Millisecond), r.ID),
+				Text: fmt.Sprintf("Duplicate of order %[2]s, placed %[1]v ago. If you want a second order, give each one its own idempotency_key.", age.Round(time.Millisecond), r.ID),
 			}
 		}
 	}
@@ -250,7 +247,7 @@ func checkOpen(limit Limit, open int, where string) *Denial {
 	}
 	return &Denial{
 		Limit: limit.String(), Value: strconv.Itoa(open + 1),
-		Text: fmt.Sprintf("%d orders are open%s and the limit is %v: cancel one first", open, where, limit),
+		Text: fmt.Sprintf("%d orders are open%s; the limit is %v. Cancel one first.", open, where, limit),
 	}
 }
 
@@ -261,11 +258,11 @@ func checkQuantity(q *orderCheck) *Denial {
 	}
 	return &Denial{
 		Limit: limit.String(), Value: q.Quantity.String(), Field: "quantity",
-		Text: fmt.Sprintf("quantity: %v is above the limit %v of one order", q.Quantity, limit),
+		Text: fmt.Sprintf("quantity %v is above the limit of %v per order.", q.Quantity, limit),
 	}
 }
 
-// perCent writes a limit in per cent.
+// perCent formats a limit in percent.
 func perCent(l Limit) string {
 	if l.Off {
 		return l.String()

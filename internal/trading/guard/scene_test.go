@@ -82,35 +82,35 @@ func refusals() map[string]struct {
 		change                   func(*scene)
 	}{
 		"a quantity of nothing": {
-			"amounts", "above 0, at most 24 digits on either side of the point", "0", "quantity: 0 is not above 0", "quantity", "",
+			"amounts", "greater than 0 with at most 24 digits on each side of the point", "0", "quantity must be greater than 0 with at most 24 digits on each side of the point (got 0).", "quantity", "",
 			func(s *scene) { s.Quantity = dec("0") },
 		},
 		"a negative quantity": {
-			"amounts", "above 0, at most 24 digits on either side of the point", "-1", "quantity: -1 is not above 0", "quantity", "",
+			"amounts", "greater than 0 with at most 24 digits on each side of the point", "-1", "quantity must be greater than 0 with at most 24 digits on each side of the point (got -1).", "quantity", "",
 			func(s *scene) { s.Quantity = dec("-1") },
 		},
 		"an absurd quantity": {
-			"amounts", "above 0, at most 24 digits on either side of the point", "a number of the size 1e400", "quantity: a number of the size 1e400", "quantity", "",
+			"amounts", "greater than 0 with at most 24 digits on each side of the point", "a number of the size 1e400", "quantity must be greater than 0 with at most 24 digits on each side of the point (got a number of the size 1e400).", "quantity", "",
 			func(s *scene) { s.Quantity = dec("1e400") },
 		},
 		"a limit order without a price": {
-			"amounts", "above 0, at most 24 digits on either side of the point", "0", "price: 0 is not above 0", "price", "",
+			"amounts", "greater than 0 with at most 24 digits on each side of the point", "0", "price must be greater than 0 with at most 24 digits on each side of the point (got 0).", "price", "",
 			func(s *scene) { s.Price = dec("0") },
 		},
 		"an absurd price": {
-			"amounts", "above 0, at most 24 digits on either side of the point", "a number of the size 1e-400", "price: a number", "price", "",
+			"amounts", "greater than 0 with at most 24 digits on each side of the point", "a number of the size 1e-400", "price must be greater than 0 with at most 24 digits on each side of the point (got a number of the size 1e-400).", "price", "",
 			func(s *scene) { s.Price = dec("1e-400") },
 		},
 		"a market order with a price": {
-			"amounts", "no price", "60000", "a market order has none", "price", "",
+			"amounts", "no price", "60000", "A market order has no price. Omit price.", "price", "",
 			func(s *scene) { s.Type = order.Market },
 		},
 		"an order while the owner has halted": {
-			"halted", "no orders", "HALTED", "trading is HALTED: owner_halt by me: because; it ends with candela resume", "", "",
+			"halted", "no orders", "HALTED", "Trading is halted: owner_halt by me: because; lifted with candela resume", "", "",
 			func(s *scene) { s.raise(guard.OwnerHalt) },
 		},
 		"an order that reduces while the owner has halted": {
-			"halted", "no orders", "HALTED", "trading is HALTED: ", "", "",
+			"halted", "no orders", "HALTED", "Trading is halted: owner_halt by me: because; lifted with candela resume", "", "",
 			func(s *scene) { s.raise(guard.OwnerHalt); s.sell("0.1") },
 		},
 		"an order when the store fails": {
@@ -126,36 +126,36 @@ func refusals() map[string]struct {
 			func(s *scene) { s.raise("meteor") },
 		},
 		"a symbol that is not in the list": {
-			"allowed_symbols", "AAPL, kraken:BTCUSDT", "binance:BTCUSDT", "does not allow binance:BTCUSDT; allowed: AAPL, kraken:BTCUSDT", "symbol", "",
+			"allowed_symbols", "AAPL, kraken:BTCUSDT", "binance:BTCUSDT", "symbol binance:BTCUSDT is not allowed by the policy. Allowed: AAPL, kraken:BTCUSDT.", "symbol", "",
 			func(s *scene) {
 				s.AllowedSymbols = []market.Symbol{{Name: "AAPL"}, {Venue: "kraken", Name: "BTCUSDT"}}
 			},
 		},
 		"live without a list": {
-			"allowed_symbols", "the symbols of allowed_symbols", "binance:BTCUSDT", "names no symbol that may be traded live", "symbol", "",
+			"allowed_symbols", "the symbols of allowed_symbols", "binance:BTCUSDT", "The policy allows no symbol for live trading. The owner must set allowed_symbols.", "symbol", "",
 			func(s *scene) { s.Mode = order.Live },
 		},
 		"too many orders of one token": {
-			"max_orders_per_minute", "20 per minute", "21", "20 orders within a minute and the limit is 20", "", "",
+			"max_orders_per_minute", "20 per minute", "21", "20 orders in the last minute; the limit is 20. Wait, and check get_orders first.", "", "",
 			func(s *scene) { s.recent(20, 30*time.Second) },
 		},
 		"the same order again": {
-			"duplicate_window", "one within 2s without an idempotency_key", "o0", "was placed 1.5s ago as o0", "idempotency_key", "",
+			"duplicate_window", "one within 2s without an idempotency_key", "o0", "Duplicate of order o0, placed 1.5s ago. If you want a second order, give each one its own idempotency_key.", "idempotency_key", "",
 			func(s *scene) {
 				s.recent(1, 1500*time.Millisecond)
 				s.Recent[0].Quantity = dec("0.010")
 			},
 		},
 		"too many open orders in the symbol": {
-			"max_symbol_open_orders", "10", "11", "10 orders are open in binance:BTCUSDT and the limit is 10: cancel one first", "", "",
+			"max_symbol_open_orders", "10", "11", "10 orders are open in binance:BTCUSDT; the limit is 10. Cancel one first.", "", "",
 			func(s *scene) { s.SymbolOrders = 10 },
 		},
 		"too many open orders": {
-			"max_open_orders", "20", "21", "20 orders are open and the limit is 20", "", "",
+			"max_open_orders", "20", "21", "20 orders are open; the limit is 20. Cancel one first.", "", "",
 			func(s *scene) { s.OpenOrders = 20 },
 		},
 		"too large a quantity": {
-			"max_order_quantity", "0.005", "0.01", "quantity: 0.01 is above the limit 0.005 of one order", "quantity", "",
+			"max_order_quantity", "0.005", "0.01", "quantity 0.01 is above the limit of 0.005 per order.", "quantity", "",
 			func(s *scene) { s.MaxOrderQuantity = limit("0.005") },
 		},
 		"too large a quantity by the symbol's own limit": {
@@ -167,7 +167,7 @@ func refusals() map[string]struct {
 			},
 		},
 		"a buy while the feed is lost": {
-			"reducing", "orders that only reduce a position", "buy 0.01 with 0.1 held", "trading is REDUCING, so that only orders that make a position smaller pass, and 0.1 of binance:BTCUSDT is held: feed_lost", "", "",
+			"reducing", "orders that only reduce a position", "buy 0.01 with 0.1 held", "Only orders that reduce a position are allowed now; 0.1 of binance:BTCUSDT is held. Reason: feed_lost by me: because; lifted by itself, when prices arrive again", "", "",
 			func(s *scene) { s.raise(guard.FeedLost) },
 		},
 		"a sell beyond the position while clocks differ": {
@@ -175,7 +175,7 @@ func refusals() map[string]struct {
 			func(s *scene) { s.raise(guard.ClockSkew); s.sell("0.2") },
 		},
 		"a sell of what is being sold while the books differ": {
-			"reducing", "orders that only reduce a position", "sell 0.05 with 0.1 held", "for which orders over 0.06 are open: reconcile_mismatch", "", "",
+			"reducing", "orders that only reduce a position", "sell 0.05 with 0.1 held", "Only orders that reduce a position are allowed now; 0.1 of binance:BTCUSDT is held, with open orders for 0.06 against it. Reason: reconcile_mismatch by me: because; lifted by itself, when a reconciliation finds no mismatch", "", "",
 			func(s *scene) { s.raise(guard.Mismatch); s.sell("0.05"); s.OpenSell = dec("0.06") },
 		},
 		"a buy after too large a loss": {
@@ -186,22 +186,22 @@ func refusals() map[string]struct {
 			},
 		},
 		"a sell to cover nothing while reducing, short": {
-			"reducing", "orders that only reduce a position", "buy 0.2 with -0.1 held", "orders over 0.05 are open", "", "",
+			"reducing", "orders that only reduce a position", "buy 0.2 with -0.1 held", "Only orders that reduce a position are allowed now; -0.1 of binance:BTCUSDT is held, with open orders for 0.05 against it. Reason: feed_lost by me: because; lifted by itself, when prices arrive again", "", "",
 			func(s *scene) {
 				s.raise(guard.FeedLost)
 				s.Held, s.OpenBuy, s.Quantity = dec("-0.1"), dec("0.05"), dec("0.2")
 			},
 		},
 		"a sell of what is not held": {
-			"allow_short", "0", "0.01", "would go short, which the policy does not allow: 0 of binance:BTCUSDT is held", "quantity", "",
+			"allow_short", "0", "0.01", "Selling 0.01 would open a short position, which the policy does not allow; 0 of binance:BTCUSDT is held.", "quantity", "",
 			func(s *scene) { s.sell("0.01"); s.Held = dec("0") },
 		},
 		"a sell of more than is free": {
-			"allow_short", "0.049995", "0.06", "0.099995 of binance:BTCUSDT is held, for which orders over 0.05 are open", "quantity", "0.04999",
+			"allow_short", "0.049995", "0.06", "Selling 0.06 would open a short position, which the policy does not allow; 0.099995 of binance:BTCUSDT is held, with open orders for 0.05 against it.", "quantity", "0.04999",
 			func(s *scene) { s.sell("0.06"); s.Held, s.OpenSell = dec("0.099995"), dec("0.05") },
 		},
 		"a sell of more than is free where quantities have no step": {
-			"allow_short", "0.1", "0.12", "would go short", "quantity", "0.1",
+			"allow_short", "0.1", "0.12", "Selling 0.12 would open a short position, which the policy does not allow; 0.1 of binance:BTCUSDT is held.", "quantity", "0.1",
 			func(s *scene) { s.sell("0.12"); s.Instrument.Step = dec("0") },
 		},
 		"a very small loss": {
@@ -213,19 +213,19 @@ func refusals() map[string]struct {
 			},
 		},
 		"a currency that nobody can convert": {
-			"currencies", "USD, USDT, USDC, FDUSD, TUSD, DAI", "BTC", "priced in BTC, and no rate", "symbol", "",
+			"currencies", "USD, USDT, USDC, FDUSD, TUSD, DAI", "BTC", "symbol binance:BTCUSDT is priced in BTC, which has no known rate to the account's currency. Accepted currencies: USD, USDT, USDC, FDUSD, TUSD, DAI.", "symbol", "",
 			func(s *scene) { s.Instrument.Quote, s.Rate = "BTC", dec("0") },
 		},
-		"a currency that the venue does not tell": {
-			"currencies", "USD, USDT, USDC, FDUSD, TUSD, DAI", "a currency that the venue does not tell", "does not tell", "symbol", "",
+		"an unknown currency": {
+			"currencies", "USD, USDT, USDC, FDUSD, TUSD, DAI", "an unknown currency", "symbol binance:BTCUSDT is priced in an unknown currency, which has no known rate to the account's currency. Accepted currencies: USD, USDT, USDC, FDUSD, TUSD, DAI.", "symbol", "",
 			func(s *scene) { s.Instrument.Quote, s.Rate = "", dec("0") },
 		},
 		"a price between two ticks": {
-			"venue_tick", "multiples of 0.01", "60000.007", "price: 60000.007 is no multiple of the venue's step 0.01; the nearest are 60000.01 and 60000", "price", "60000.01 60000",
+			"venue_tick", "multiples of 0.01", "60000.007", "price 60000.007 is not a multiple of the venue's step 0.01. The nearest are 60000.01 and 60000.", "price", "60000.01 60000",
 			func(s *scene) { s.Price = dec("60000.007") },
 		},
 		"a quantity between two steps": {
-			"venue_step", "multiples of 0.00001", "0.010002", "quantity: 0.010002 is no multiple of the venue's step 0.00001; the nearest are 0.01 and 0.01001", "quantity", "0.01 0.01001",
+			"venue_step", "multiples of 0.00001", "0.010002", "quantity 0.010002 is not a multiple of the venue's step 0.00001. The nearest are 0.01 and 0.01001.", "quantity", "0.01 0.01001",
 			func(s *scene) { s.Quantity = dec("0.010002") },
 		},
 		"a quantity below the first step": {
@@ -233,19 +233,19 @@ func refusals() map[string]struct {
 			func(s *scene) { s.Quantity = dec("0.000001") },
 		},
 		"a quantity beyond the last step": {
-			"venue_step", "multiples of 0.00001", "9000.000001", "the nearest are 9000", "quantity", "9000",
+			"venue_step", "multiples of 0.00001", "9000.000001", "quantity 9000.000001 is not a multiple of the venue's step 0.00001. The nearest are 9000.", "quantity", "9000",
 			func(s *scene) { s.Quantity = dec("9000.000001") },
 		},
 		"too little for the venue": {
-			"venue_min_quantity", "0.0001", "0.00009", "quantity: 0.00009 is below the venue's least, 0.0001", "quantity", "0.0001",
+			"venue_min_quantity", "0.0001", "0.00009", "quantity 0.00009 is below the venue's minimum of 0.0001.", "quantity", "0.0001",
 			func(s *scene) { s.Quantity = dec("0.00009") },
 		},
 		"too much for the venue": {
-			"venue_max_quantity", "9000", "9001", "quantity: 9001 is above the venue's most, 9000", "quantity", "9000",
+			"venue_max_quantity", "9000", "9001", "quantity 9001 is above the venue's maximum of 9000.", "quantity", "9000",
 			func(s *scene) { s.Quantity = dec("9001") },
 		},
 		"worth too little for the venue": {
-			"venue_min_notional", "7", "6", "quantity: 0.0001 at 60000 is worth 6, and the venue's least is 7 USDT; the least quantity is 0.00012", "quantity", "0.00012",
+			"venue_min_notional", "7", "6", "quantity 0.0001 at 60000 is worth 6; the venue's minimum is 7 USDT. The minimum quantity is 0.00012.", "quantity", "0.00012",
 			func(s *scene) { s.Quantity, s.Instrument.MinNotional = dec("0.0001"), dec("7") },
 		},
 		"a market order worth too little for the venue": {
@@ -253,57 +253,57 @@ func refusals() map[string]struct {
 			func(s *scene) { s.market(); s.Quantity, s.Instrument.MinNotional = dec("0.0001"), dec("7") },
 		},
 		"worth too little, where quantities have no step": {
-			"venue_min_notional", "7", "6", "the venue's least is 7 USDT", "quantity", "",
+			"venue_min_notional", "7", "6", "quantity 0.0001 at 60000 is worth 6; the venue's minimum is 7 USDT.", "quantity", "",
 			func(s *scene) {
 				s.Quantity, s.Instrument.MinNotional, s.Instrument.Step = dec("0.0001"), dec("7"), dec("0")
 			},
 		},
 		"an old price": {
-			"max_quote_age", "10s", "10.001s", "the last price of binance:BTCUSDT, 60000, is 10.001s old and the limit is 10s", "", "",
+			"max_quote_age", "10s", "10.001s", "The last price of binance:BTCUSDT, 60000, is 10.001s old; the limit is 10s.", "", "",
 			func(s *scene) { s.Quote.At = noon.Add(-10001 * time.Millisecond) },
 		},
 		"a price of the day before yesterday": {
-			"max_quote_age", "10s", "43h0m0s", "is 43h0m0s old and the limit is 10s; its market may be closed", "", "",
+			"max_quote_age", "10s", "43h0m0s", "The last price of binance:BTCUSDT, 60000, is 43h0m0s old; the limit is 10s. Its market may be closed, its feed lost or its file old, so a retry soon does not help.", "", "",
 			func(s *scene) { s.Quote.At = noon.Add(-43 * time.Hour) },
 		},
 		"no price": {
-			"max_quote_age", "10s", "no price", "there is no price of binance:BTCUSDT", "", "",
+			"max_quote_age", "10s", "no price", "No current price for binance:BTCUSDT. Retry in 1 s.", "", "",
 			func(s *scene) { s.Quote = order.Quote{} },
 		},
 		"a buy far above the last price": {
-			"price_band_pct", "5 %", "50 %", "price: 90000 is 50 % above the last price 60000 and the limit is 5 %; the nearest allowed is 63000", "price", "63000",
+			"price_band_pct", "5 %", "50 %", "price 90000 is 50 % above the last price 60000; the limit is 5 %. The nearest allowed price is 63000.", "price", "63000",
 			func(s *scene) { s.Price = dec("90000") },
 		},
 		"a sell far below the last price": {
-			"price_band_pct", "5 %", "50 %", "price: 30000 is 50 % below the last price 60000 and the limit is 5 %; the nearest allowed is 57000", "price", "57000",
+			"price_band_pct", "5 %", "50 %", "price 30000 is 50 % below the last price 60000; the limit is 5 %. The nearest allowed price is 57000.", "price", "57000",
 			func(s *scene) { s.sell("0.01"); s.Price = dec("30000") },
 		},
 		"a buy far below the last price": {
-			"resting_band_pct", "5 %", "50 %", "price: 30000 is 50 % below the last price 60000 and the limit is 5 %; the nearest allowed is 57000", "price", "57000",
+			"resting_band_pct", "5 %", "50 %", "price 30000 is 50 % below the last price 60000; the limit is 5 %. The nearest allowed price is 57000.", "price", "57000",
 			func(s *scene) { s.Price = dec("30000") },
 		},
 		"a sell far above the last price, off the ticks": {
-			"resting_band_pct", "5 %", "5.01 %", "the nearest allowed is 63000", "price", "63000",
+			"resting_band_pct", "5 %", "5.01 %", "price 63003.01 is 5.01 % above the last price 60000.001; the limit is 5 %. The nearest allowed price is 63000.", "price", "63000",
 			func(s *scene) { s.sell("0.01"); s.Price, s.Quote.Last = dec("63003.01"), dec("60000.001") },
 		},
 		"a buy far below, off the ticks": {
-			"resting_band_pct", "5 %", "50 %", "the nearest allowed is 57000.01", "price", "57000.01",
+			"resting_band_pct", "5 %", "50 %", "price 30000 is 50 % below the last price 60000.001; the limit is 5 %. The nearest allowed price is 57000.01.", "price", "57000.01",
 			func(s *scene) { s.Price, s.Quote.Last = dec("30000"), dec("60000.001") },
 		},
 		"a price far off where there are no ticks": {
-			"price_band_pct", "5 %", "50 %", "the nearest allowed is 63000", "price", "63000",
+			"price_band_pct", "5 %", "50 %", "price 90000 is 50 % above the last price 60000; the limit is 5 %. The nearest allowed price is 63000.", "price", "63000",
 			func(s *scene) { s.Price, s.Instrument.Tick = dec("90000"), dec("0") },
 		},
 		"a resting sell by a band of its own": {
-			"resting_band_pct", "49 %", "50 %", "price: 90000 is 50 % above", "price", "89400",
+			"resting_band_pct", "49 %", "50 %", "price 90000 is 50 % above the last price 60000; the limit is 49 %. The nearest allowed price is 89400.", "price", "89400",
 			func(s *scene) { s.sell("0.01"); s.RestingBandPct, s.Price = limit("49"), dec("90000") },
 		},
 		"an order that is worth too much": {
-			"max_order_notional", "10000", "10200", "quantity: 0.17 at up to 60000 is worth 10200 and the limit of one order is 10000", "quantity", "",
+			"max_order_notional", "10000", "10200", "quantity 0.17 at up to 60000 is worth 10200; the limit per order is 10000.", "quantity", "",
 			func(s *scene) { s.Quantity = dec("0.17") },
 		},
 		"a market order that is worth too much at its worst": {
-			"max_order_notional", "10000", "10080", "quantity: 0.16 at up to 63000 is worth 10080", "quantity", "",
+			"max_order_notional", "10000", "10080", "quantity 0.16 at up to 63000 is worth 10080; the limit per order is 10000.", "quantity", "",
 			func(s *scene) { s.market(); s.Quantity = dec("0.16") },
 		},
 		"a sell that is worth too much at the last price": {
@@ -318,7 +318,7 @@ func refusals() map[string]struct {
 			},
 		},
 		"a position that would be too large": {
-			"max_symbol_exposure", "25000", "25200", "up to 0.42 of binance:BTCUSDT could be held, worth 25200", "quantity", "",
+			"max_symbol_exposure", "25000", "25200", "Exposure in binance:BTCUSDT could reach 0.42, worth 25200; the limit per symbol is 25000.", "quantity", "",
 			func(s *scene) { s.Held, s.OpenBuy = dec("0.2"), dec("0.21") },
 		},
 		"a short position that would be too large": {
@@ -329,11 +329,11 @@ func refusals() map[string]struct {
 			},
 		},
 		"too much in all": {
-			"max_exposure", "50000", "50600", "all positions and open orders could be worth 50600 and the limit is 50000", "quantity", "",
+			"max_exposure", "50000", "50600", "Total exposure could reach 50600; the limit is 50000.", "quantity", "",
 			func(s *scene) { s.Others = dec("44000") },
 		},
 		"too much in a day": {
-			"max_daily_notional", "100000", "100000.01", "100000.01 could be traded since midnight UTC and the limit of a day is 100000", "", "",
+			"max_daily_notional", "100000", "100000.01", "The notional traded since midnight UTC could reach 100000.01; the limit per day is 100000.", "", "",
 			func(s *scene) { s.Traded = dec("99400.01") },
 		},
 	}

@@ -10,14 +10,14 @@ import (
 	"github.com/shopspring/decimal"
 )
 
-// Level is what orders pass.
+// Level says which orders are allowed.
 type Level uint8
 
-// The levels, each stricter than the one before.
+// The levels, from least to most strict.
 const (
-	Active   Level = iota // what the rules allow
-	Reducing              // only what makes a position smaller
-	Halted                // nothing
+	Active   Level = iota // all that the rules allow
+	Reducing              // only those that reduce a position
+	Halted                // none
 )
 
 // String returns ACTIVE, REDUCING or HALTED.
@@ -32,64 +32,64 @@ func (l Level) String() string {
 	}
 }
 
-// Restriction is why trading is not ACTIVE. There may be several at once, and each goes
-// by itself.
+// Restriction is one reason why trading is not ACTIVE. Several may be in force at once,
+// and each is lifted by itself.
 type Restriction struct {
 	Kind    RestrictionKind `json:"kind"`
-	Subject string          `json:"subject,omitempty"` // which of several, such as the venue whose feed is lost
-	Reason  string          `json:"reason,omitempty"`  // in words
-	By      string          `json:"who,omitempty"`     // who did it, where somebody did
+	Subject string          `json:"subject,omitempty"` // for example the venue whose feed is lost
+	Reason  string          `json:"reason,omitempty"`
+	By      string          `json:"who,omitempty"` // author of a halt
 	Since   time.Time       `json:"since"`
 }
 
-// RestrictionKind is a kind of cause.
+// RestrictionKind is a kind of restriction.
 type RestrictionKind string
 
 // The kinds.
 const (
-	OwnerHalt    RestrictionKind = "owner_halt"         // candela halt, the file, the signal
-	StoreFailure RestrictionKind = "store_failure"      // what happens cannot be persisted
-	Unreconciled RestrictionKind = "unreconciled"       // not compared with the venue since the start
+	OwnerHalt    RestrictionKind = "owner_halt"         // candela halt, the halt file or the signal
+	StoreFailure RestrictionKind = "store_failure"      // events cannot be stored
+	Unreconciled RestrictionKind = "unreconciled"       // not reconciled since the start
 	DailyLoss    RestrictionKind = "daily_loss"         // max_daily_loss
 	FeedLost     RestrictionKind = "feed_lost"          // no prices
 	ClockSkew    RestrictionKind = "clock_skew"         // max_clock_skew
-	Mismatch     RestrictionKind = "reconcile_mismatch" // the venue's books are not ours
-	VenueSilent  RestrictionKind = "venue_silent"       // not compared with the venue for a while
+	Mismatch     RestrictionKind = "reconcile_mismatch" // the account differs from the venue's
+	VenueSilent  RestrictionKind = "venue_silent"       // not reconciled for three minutes
 )
 
-// RestrictionInfo is one row of the table of causes.
+// RestrictionInfo documents one kind of restriction.
 type RestrictionInfo struct {
 	Kind    RestrictionKind
 	Level   Level
-	Limit   string // by the policy, "" where there is none
-	When    string // when it is raised
-	Lifted  string // how
-	byOwner bool   // ends by Resume and not by Clear
+	Limit   string // under the policy, "" for none
+	When    string
+	Lifted  string
+	byOwner bool // lifted by Resume, not by Lift
 }
 
-// Restrictions explains every kind of cause: what it does, when, and how it ends.
+// Restrictions documents every kind: its level, when it is added and how it is lifted.
 func Restrictions(p Policy) []RestrictionInfo {
 	const resume = "with `candela resume`"
 	return []RestrictionInfo{
 		{OwnerHalt, Halted, "", "The owner stops trading: `candela halt`, the halt file or SIGUSR1.", resume, true},
-		{StoreFailure, Halted, "", "What happens cannot be persisted.", resume, true},
-		{Unreconciled, Halted, "", "The account was not yet compared with the venue since the start.", "by itself, after the first comparison", false},
+		{StoreFailure, Halted, "", "Events cannot be stored.", resume, true},
+		{Unreconciled, Halted, "", "The account was not reconciled with the venue since the start.", "by itself, after the first reconciliation", false},
 		{
-			DailyLoss, Reducing, p.MaxDailyLoss.String(), "More than `max_daily_loss` is lost since midnight UTC.",
+			DailyLoss, Reducing, p.MaxDailyLoss.String(), "More than `max_daily_loss` was lost since midnight UTC.",
 			"at midnight UTC, or " + resume + ", which allows the same loss once more", true,
 		},
-		{FeedLost, Reducing, "", "The feed of prices is lost, or the worth of an open position is not known.", "by itself, when prices come again", false},
+		{FeedLost, Reducing, "", "The price feed is lost, or an open position has no price.", "by itself, when prices arrive again", false},
 		{
 			ClockSkew, Reducing, p.MaxClockSkew.String(), "The clock differs from the venue's by more than `max_clock_skew`.",
 			"by itself, when the clocks agree", false,
 		},
-		{VenueSilent, Reducing, "", "The account could not be compared with the venue for three minutes.", "by itself, after the next comparison", false},
-		{Mismatch, Reducing, "", "Orders or positions differ from the venue's.", "by itself, when a comparison finds no difference", false},
+		{VenueSilent, Reducing, "", "The account could not be reconciled with the venue for three minutes.", "by itself, after the next reconciliation", false},
+		{Mismatch, Reducing, "", "Orders or positions differ from the venue's.", "by itself, when a reconciliation finds no mismatch", false},
 	}
 }
 
-// info returns the row of a kind. One that this build does not know, from a state
-// that another wrote, halts until the owner resumes.
+// info returns the row of a kind. An unknown kind, stored by another version, halts
+// trading until the owner resumes.
 func (k RestrictionKind) info() RestrictionInfo {
 	for _, r := range Restrictions(Policy{}) {
 		if r.Kind == k {
@@ -99,22 +99,22 @@ func (k RestrictionKind) info() RestrictionInfo {
 	return RestrictionInfo{Kind: k, Level: Halted, Lifted: "with `candela resume`", byOwner: true}
 }
 
-// Day is a UTC day's account of profit and loss.
+// Day is the profit and loss of a UTC day.
 type Day struct {
 	Date     string          `json:"date,omitempty"`    // such as 2026-01-31
-	Start    decimal.Decimal `json:"start,omitzero"`    // Total when the day began
-	Forgiven decimal.Decimal `json:"forgiven,omitzero"` // loss that the owner has accepted with Resume
-	Loss     decimal.Decimal `json:"loss,omitzero"`     // since Start, below zero for a profit
+	Start    decimal.Decimal `json:"start,omitzero"`    // Total at the start of the day
+	Forgiven decimal.Decimal `json:"forgiven,omitzero"` // loss that the owner accepted with Resume
+	Loss     decimal.Decimal `json:"loss,omitzero"`     // since Start, negative for a profit
 }
 
-// State is the trading state. It is a value: what changes it returns another, for
-// the caller to persist as JSON.
+// State is the trading state. It is a value: methods return the changed state, and the
+// caller stores it as JSON.
 type State struct {
 	Restrictions []Restriction `json:"causes,omitempty"` // by kind and subject; read-only
 	Day          Day           `json:"day,omitzero"`
 }
 
-// Level returns the strictest level of the causes.
+// Level returns the strictest level of the restrictions.
 func (s State) Level() Level {
 	level := Active
 	for _, c := range s.Restrictions {
@@ -123,9 +123,8 @@ func (s State) Level() Level {
 	return level
 }
 
-// AwaitsReconciliation reports whether nothing passes for no other reason than that the account
-// was not compared with the venue yet. That says nothing about an order: it is too
-// early to judge one.
+// AwaitsReconciliation reports whether the first reconciliation is the only reason for a
+// halt. An order is then rejected without a record, because it may pass a moment later.
 func (s State) AwaitsReconciliation() bool {
 	found := false
 	for _, c := range s.Restrictions {
@@ -137,7 +136,7 @@ func (s State) AwaitsReconciliation() bool {
 	return found
 }
 
-// Explain says what the causes are and how each ends; "" when there is none.
+// Explain describes the restrictions and how each is lifted; "" if there is none.
 func (s State) Explain() string {
 	parts := make([]string, 0, len(s.Restrictions))
 	for _, c := range s.Restrictions {
@@ -151,14 +150,14 @@ func (s State) Explain() string {
 		if c.Reason != "" {
 			part += ": " + c.Reason
 		}
-		part += "; it ends " + strings.ReplaceAll(c.Kind.info().Lifted, "`", "")
+		part += "; lifted " + strings.ReplaceAll(c.Kind.info().Lifted, "`", "")
 		parts = append(parts, part)
 	}
 	return strings.Join(parts, ". ")
 }
 
-// Restrict adds a cause, and reports whether it is new: one of the same kind and
-// subject stays as it was.
+// Restrict adds a restriction. It reports false if one of the same kind and subject is
+// in force.
 func (s State) Restrict(c Restriction) (State, bool) {
 	at, found := slices.BinarySearchFunc(s.Restrictions, c, compareRestrictions)
 	if found {
@@ -172,8 +171,8 @@ func compareRestrictions(a, b Restriction) int {
 	return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Subject, b.Subject))
 }
 
-// Lift takes a cause away, and reports whether there was one. One that only the
-// owner can end stays.
+// Lift removes a restriction and reports whether there was one. Restrictions that only
+// the owner can lift stay.
 func (s State) Lift(k RestrictionKind, subject string) (State, bool) {
 	if k.info().byOwner {
 		return s, false
@@ -190,9 +189,8 @@ func (s State) removeWhere(goes func(Restriction) bool) (State, bool) {
 	return s, true
 }
 
-// Resume takes away what the owner can end, and reports whether there was any.
-// A loss of the day beyond its limit is accepted: as much again may be lost. Other
-// causes stay until they end by themselves.
+// Resume lifts the restrictions that the owner can lift, and reports whether there was
+// any. It accepts the loss of the day, so that the same loss is allowed once more.
 func (s State) Resume() (State, bool) {
 	if slices.ContainsFunc(s.Restrictions, func(c Restriction) bool { return c.Kind == DailyLoss }) {
 		s.Day.Forgiven = s.Day.Loss
@@ -200,28 +198,26 @@ func (s State) Resume() (State, bool) {
 	return s.removeWhere(func(c Restriction) bool { return c.Kind.info().byOwner })
 }
 
-// Restart returns the state with which a new process begins: what ends by itself
-// is found again if it is still so, and nothing passes before the account was
-// compared with the venue.
+// Restart returns the state of a new process: halted until the first reconciliation, and
+// without the restrictions that the desk finds again by itself.
 func (s State) Restart(now time.Time) State {
 	s, _ = s.removeWhere(func(c Restriction) bool { return !c.Kind.info().byOwner })
-	s, _ = s.Restrict(Restriction{Kind: Unreconciled, Since: now, Reason: "the account is being compared with the venue"})
+	s, _ = s.Restrict(Restriction{Kind: Unreconciled, Since: now, Reason: "synchronising with the venue"})
 	return s
 }
 
-// CheckSkew takes note of how far a venue's clock is from ours, and reports whether
-// that changed the causes.
+// CheckSkew adds or lifts ClockSkew and reports whether the state changed.
 func (s State) CheckSkew(p Policy, venue string, skew time.Duration, now time.Time) (State, bool) {
 	if skew.Abs() <= p.MaxClockSkew {
 		return s.Lift(ClockSkew, venue)
 	}
-	reason := fmt.Sprintf("the clocks differ by %v and the limit is %v", skew.Abs().Round(time.Millisecond), p.MaxClockSkew)
+	reason := fmt.Sprintf("the clocks differ by %v; the limit is %v", skew.Abs().Round(time.Millisecond), p.MaxClockSkew)
 	return s.Restrict(Restriction{Kind: ClockSkew, Subject: venue, Reason: reason, Since: now})
 }
 
-// CheckLoss takes note of Total, and reports whether the state must be persisted: a
-// day began, or the loss of the day crossed max_daily_loss. A cause of that kind
-// stays for the rest of the day, also when prices recover.
+// CheckLoss records Total and reports whether the state must be stored: a new day began,
+// or the loss exceeded max_daily_loss. That restriction stays for the rest of the day,
+// even if prices recover.
 func (s State) CheckLoss(p Policy, total decimal.Decimal, now time.Time) (State, bool) {
 	date := now.UTC().Format(time.DateOnly)
 	changed := date != s.Day.Date
@@ -232,7 +228,7 @@ func (s State) CheckLoss(p Policy, total decimal.Decimal, now time.Time) (State,
 	s.Day.Loss = s.Day.Start.Sub(total)
 	if lost := s.Day.Loss.Sub(s.Day.Forgiven); p.MaxDailyLoss.exceeded(lost) {
 		var raised bool
-		reason := fmt.Sprintf("%s was lost since midnight UTC and the limit is %v", money(lost), p.MaxDailyLoss)
+		reason := fmt.Sprintf("%s was lost since midnight UTC; the limit is %v", money(lost), p.MaxDailyLoss)
 		s, raised = s.Restrict(Restriction{Kind: DailyLoss, Reason: reason, Since: now})
 		changed = changed || raised
 	}

@@ -79,7 +79,7 @@ func TestCauses_Table(t *testing.T) {
 		if s.Level() != w.level || row.Level != w.level || cleared != w.self || resumed == w.self {
 			t.Errorf("%v: %v, cleared %v, resumed %v", row.Kind, s.Level(), cleared, resumed)
 		}
-		if row.When == "" || !strings.Contains(s.Explain(), string(row.Kind)) || !strings.Contains(s.Explain(), "it ends ") {
+		if row.When == "" || !strings.Contains(s.Explain(), string(row.Kind)) || !strings.Contains(s.Explain(), "; lifted ") {
 			t.Errorf("%v: %q", row.Kind, s.Explain())
 		}
 	}
@@ -94,8 +94,8 @@ func TestState_Why(t *testing.T) {
 	t.Parallel()
 	s, _ := guard.State{}.Restrict(guard.Restriction{Kind: guard.OwnerHalt, By: "candela halt", Reason: "going on holiday", Since: noon})
 	s = raise(s, guard.FeedLost, "binance")
-	want := "feed_lost (binance); it ends by itself, when prices come again. " +
-		"owner_halt by candela halt: going on holiday; it ends with candela resume"
+	want := "feed_lost (binance); lifted by itself, when prices arrive again. " +
+		"owner_halt by candela halt: going on holiday; lifted with candela resume"
 	if s.Explain() != want {
 		t.Error(s.Explain())
 	}
@@ -121,7 +121,7 @@ func TestState_Skew(t *testing.T) {
 		}
 	}
 	s, _ = s.CheckSkew(p, "binance", time.Hour, noon)
-	if why := s.Explain(); !strings.Contains(why, "the clocks differ by 1h0m0s and the limit is 1s") {
+	if why := s.Explain(); !strings.Contains(why, "the clocks differ by 1h0m0s; the limit is 1s") {
 		t.Error(why)
 	}
 }

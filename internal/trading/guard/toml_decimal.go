@@ -6,12 +6,11 @@ import (
 )
 
 // quoteFractions puts the bare fractions of a TOML document in quotes, because the
-// decoder would make binary floating point of them and 0.1 is no such number.
-// Everything else stays as it is, byte for byte, also what is no TOML: to refuse
-// that is the decoder's part.
+// decoder would read them as binary floating point, which cannot represent 0.1. All
+// other bytes stay the same; the decoder reports invalid TOML.
 //
-// A value begins after an equals sign outside strings and comments; in a list no
-// number is of use to a policy.
+// A value begins after an equals sign outside strings and comments. Lists are skipped:
+// no key of a policy is a list of numbers.
 func quoteFractions(src string) string {
 	var b strings.Builder
 	for i := 0; i < len(src); {
@@ -35,10 +34,10 @@ func quoteFractions(src string) string {
 	return b.String()
 }
 
-// tomlFloat is TOML's float, but for inf and nan.
+// tomlFloat matches a TOML float other than inf and nan.
 var tomlFloat = regexp.MustCompile(`^[+-]?(?:0|[1-9](?:_?[0-9])*)(?:\.[0-9](?:_?[0-9])*(?:[eE][+-]?[0-9](?:_?[0-9])*)?|[eE][+-]?[0-9](?:_?[0-9])*)`)
 
-// endsValue reports whether a value that stands before rest is complete.
+// endsValue reports whether a value before rest is complete.
 func endsValue(rest string) bool { return rest == "" || strings.ContainsAny(rest[:1], " \t\r\n,}#") }
 
 func copyTo(b *strings.Builder, src string, n int) int {
@@ -53,8 +52,8 @@ func lineEnd(src string) int {
 	return len(src)
 }
 
-// stringEnd returns where a string ends that begins src: at its closing quotes,
-// or for want of them at the end of the line or, of three, of the document.
+// stringEnd returns the end of the string at the start of src: after its closing quotes
+// or, if they are missing, at the end of the line or document.
 func stringEnd(src string) int {
 	quote := src[:1]
 	if long := strings.Repeat(quote, 3); strings.HasPrefix(src, long) {
@@ -67,7 +66,7 @@ func stringEnd(src string) int {
 			i++
 		case strings.HasPrefix(src[i:], quote):
 			i += len(quote)
-			// Up to two quotes may stand before the three that close.
+			// Up to two quotes may precede the closing three.
 			for len(quote) == 3 && i < len(src) && src[i] == quote[0] {
 				i++
 			}

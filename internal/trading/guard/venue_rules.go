@@ -10,14 +10,14 @@ import (
 	"candela/internal/trading/order"
 )
 
-// venueRules are about the position, which needs the venue's name of what is
-// traded, and about what the venue takes.
+// venueRules are the rules about the position and the venue's filters. They need the
+// instrument.
 func venueRules() []rule {
 	filter := func(Policy) string { return "the venue's" }
 	return []rule{
 		{
 			"reducing", false, func(Policy) string { return "trading state" },
-			"While the trading state is REDUCING, every order that does not only make a position smaller.",
+			"While the trading state is REDUCING, every order that does not only reduce a position.",
 			checkReducing,
 		},
 		{
@@ -32,22 +32,22 @@ func venueRules() []rule {
 		},
 		{
 			"currencies", false, func(p Policy) string { return strings.Join(p.Currencies, ", ") },
-			"A symbol that is priced in a currency that is neither in the list nor has a known rate: its worth could not be held against any limit.",
+			"A symbol priced in a currency that is not in the list and has no known rate, because no limit could be checked.",
 			checkCurrency,
 		},
 		{
 			"venue_tick", false, filter,
-			"A limit price that is no multiple of the venue's price step. It is never rounded; the nearest prices are named.",
+			"A limit price that is not a multiple of the venue's price step. It is never rounded; the denial names the nearest prices.",
 			checkTick,
 		},
 		{
 			"venue_step", false, filter,
-			"A quantity that is no multiple of the venue's quantity step. It is never rounded; the nearest quantities are named.",
+			"A quantity that is not a multiple of the venue's quantity step. It is never rounded; the denial names the nearest quantities.",
 			checkStep,
 		},
-		{"venue_min_quantity", false, filter, "A quantity below the venue's least.", checkMinQuantity},
-		{"venue_max_quantity", false, filter, "A quantity above the venue's most.", checkMaxQuantity},
-		{"venue_min_notional", false, filter, "A quantity times price below the venue's least.", checkMinNotional},
+		{"venue_min_quantity", false, filter, "A quantity below the venue's minimum.", checkMinQuantity},
+		{"venue_max_quantity", false, filter, "A quantity above the venue's maximum.", checkMaxQuantity},
+		{"venue_min_notional", false, filter, "A notional below the venue's minimum.", checkMinNotional},
 	}
 }
 
@@ -57,11 +57,11 @@ func checkReducing(q *orderCheck) *Denial {
 	}
 	return &Denial{
 		Limit: "orders that only reduce a position", Value: fmt.Sprintf("%v %v with %v held", q.Side, q.Quantity, q.Held),
-		Text: fmt.Sprintf("trading is REDUCING, so that only orders that make a position smaller pass, and %s: %s", q.holding(), q.state.Explain()),
+		Text: fmt.Sprintf("Only orders that reduce a position are allowed now; %s. Reason: %s", q.holding(), q.state.Explain()),
 	}
 }
 
-// holding says what there is to reduce.
+// holding describes the position and the open orders against it.
 func (q *orderCheck) holding() string {
 	pending := q.OpenSell
 	if q.Held.IsNegative() {
@@ -69,7 +69,7 @@ func (q *orderCheck) holding() string {
 	}
 	text := fmt.Sprintf("%v of %v is held", q.Held, q.Symbol)
 	if pending.IsPositive() {
-		text += fmt.Sprintf(", for which orders over %v are open", pending)
+		text += fmt.Sprintf(", with open orders for %v against it", pending)
 	}
 	return text
 }
@@ -84,12 +84,11 @@ func checkShort(q *orderCheck) *Denial {
 	}
 	return &Denial{
 		Limit: free.String(), Value: q.Quantity.String(), Field: "quantity", Nearest: ifPositive(q.floor(free)),
-		Text: fmt.Sprintf("quantity: a sell of %v would go short, which the policy does not allow: %s", q.Quantity, q.holding()),
+		Text: fmt.Sprintf("Selling %v would open a short position, which the policy does not allow; %s.", q.Quantity, q.holding()),
 	}
 }
 
-// checkCurrency also refuses a currency that the venue does not tell, unless
-// nothing is at stake.
+// checkCurrency also denies an unknown currency in live trading.
 func checkCurrency(q *orderCheck) *Denial {
 	if q.Rate.IsPositive() {
 		return nil
@@ -97,11 +96,11 @@ func checkCurrency(q *orderCheck) *Denial {
 	list := strings.Join(q.policy.Currencies, ", ")
 	quote := q.Instrument.Quote
 	if quote == "" {
-		quote = "a currency that the venue does not tell"
+		quote = "an unknown currency"
 	}
 	return &Denial{
 		Limit: list, Value: quote, Field: "symbol",
-		Text: fmt.Sprintf("symbol: %v is priced in %s, and no rate to the account's currency is known; currencies that count as it: %s", q.Symbol, quote, list),
+		Text: fmt.Sprintf("symbol %v is priced in %s, which has no known rate to the account's currency. Accepted currencies: %s.", q.Symbol, quote, list),
 	}
 }
 
@@ -116,8 +115,8 @@ func checkStep(q *orderCheck) *Denial {
 	return checkMultiple("quantity", q.Quantity, q.Instrument.Step, q.Instrument.MinQuantity, q.Instrument.MaxQuantity)
 }
 
-// checkMultiple refuses a value that is no multiple of step, and names the multiples next
-// to it that lie within the bounds; a bound of zero is none.
+// checkMultiple denies a value that is not a multiple of step and suggests the nearest
+// multiples within the bounds. A zero bound is none.
 func checkMultiple(field string, v, step, least, most decimal.Decimal) *Denial {
 	if !step.IsPositive() {
 		return nil
@@ -141,15 +140,15 @@ func checkMultiple(field string, v, step, least, most decimal.Decimal) *Denial {
 	}
 	d := &Denial{
 		Limit: "multiples of " + step.String(), Value: v.String(), Field: field, Nearest: names,
-		Text: fmt.Sprintf("%s: %v is no multiple of the venue's step %v", field, v, step),
+		Text: fmt.Sprintf("%s %v is not a multiple of the venue's step %v.", field, v, step),
 	}
 	if len(names) > 0 {
-		d.Text += "; the nearest are " + strings.Join(names, " and ")
+		d.Text += " The nearest are " + strings.Join(names, " and ") + "."
 	}
 	return d
 }
 
-// floor returns the largest multiple of the venue's quantity step up to v.
+// floor rounds down to the venue's quantity step.
 func (q *orderCheck) floor(v decimal.Decimal) decimal.Decimal {
 	if step := q.Instrument.Step; step.IsPositive() {
 		_, rest := v.QuoRem(step, 0)
@@ -172,7 +171,7 @@ func checkMinQuantity(q *orderCheck) *Denial {
 	}
 	return &Denial{
 		Limit: least.String(), Value: q.Quantity.String(), Field: "quantity", Nearest: []string{least.String()},
-		Text: fmt.Sprintf("quantity: %v is below the venue's least, %v", q.Quantity, least),
+		Text: fmt.Sprintf("quantity %v is below the venue's minimum of %v.", q.Quantity, least),
 	}
 }
 
@@ -183,12 +182,12 @@ func checkMaxQuantity(q *orderCheck) *Denial {
 	}
 	return &Denial{
 		Limit: most.String(), Value: q.Quantity.String(), Field: "quantity", Nearest: []string{most.String()},
-		Text: fmt.Sprintf("quantity: %v is above the venue's most, %v", q.Quantity, most),
+		Text: fmt.Sprintf("quantity %v is above the venue's maximum of %v.", q.Quantity, most),
 	}
 }
 
-// checkMinNotional values a market order at the last price; without one the
-// venue is left to judge.
+// checkMinNotional values a market order at the last price; without one the venue
+// decides.
 func checkMinNotional(q *orderCheck) *Denial {
 	price, least := q.Price, q.Instrument.MinNotional
 	if q.Type == order.Market {
@@ -200,7 +199,7 @@ func checkMinNotional(q *orderCheck) *Denial {
 	}
 	d := &Denial{
 		Limit: least.String(), Value: worth.String(), Field: "quantity",
-		Text: fmt.Sprintf("quantity: %v at %v is worth %v, and the venue's least is %v %s", q.Quantity, price, worth, least, q.Instrument.Quote),
+		Text: fmt.Sprintf("quantity %v at %v is worth %v; the venue's minimum is %s.", q.Quantity, price, worth, strings.TrimSpace(least.String()+" "+q.Instrument.Quote)),
 	}
 	if enough, rest := least.QuoRem(price, 12); q.Instrument.Step.IsPositive() {
 		if rest.IsPositive() {
@@ -210,7 +209,7 @@ func checkMinNotional(q *orderCheck) *Denial {
 			enough = up.Add(q.Instrument.Step)
 		}
 		d.Nearest = []string{enough.String()}
-		d.Text += "; the least quantity is " + enough.String()
+		d.Text += " The minimum quantity is " + enough.String() + "."
 	}
 	d.Text = strings.TrimSpace(d.Text)
 	return d

@@ -13,33 +13,34 @@ import (
 	"candela/internal/market"
 )
 
-// Why a Book refuses an event, besides the reasons of Apply.
+// Reasons why a Book rejects an event, besides those of Apply.
 var (
-	// ErrUnknownOrder means that no order has the id.
+	// ErrUnknownOrder means that no order has the ID.
 	ErrUnknownOrder = errors.New("no such order")
-	// ErrDuplicate means that an order with this id or idempotency key exists.
+	// ErrDuplicate means that an order with this ID or idempotency key exists.
 	ErrDuplicate = errors.New("the id or idempotency key is taken")
 )
 
-// Book is the orders and positions of one owner, folded from events. The same
-// events give the same book, whether they come one by one or are replayed. It is
-// for one goroutine; what it hands out may be read by any.
+// Book holds the orders and positions of one owner, folded from events. The same events
+// always give the same book. It is not safe for concurrent use; the values it returns
+// are.
 type Book struct {
 	owner          string
 	orders         map[string]Order
-	sequence       []string          // ids in the order in which the orders were created
-	open           map[string]bool   // ids of the orders that have not ended
-	keys           map[string]string // order ids by idempotency key
+	sequence       []string          // IDs by creation
+	open           map[string]bool   // IDs of the orders that are not final
+	keys           map[string]string // order IDs by idempotency key
 	venueIDs       map[venueID]string
-	trades         map[string]string // order ids by Fill.Key
+	trades         map[string]string // order IDs by Fill.Key
 	positions      map[market.Symbol]*track
 	turnover       map[int64]map[market.Symbol]decimal.Decimal // by UTC day
-	newest         int64                                       // the newest day of turnover
-	adjusted       int                                         // adjustments so far, to tell them apart
-	evictedThrough time.Time                                   // when the last of those ended that have traded and were forgotten
+	newest         int64                                       // newest day of turnover
+	adjusted       int                                         // number of adjustments, which makes their keys unique
+	evictedThrough time.Time                                   // when the last evicted order with fills ended
 }
 
-// venueID is what a venue calls an order. Some number those of each symbol apart.
+// venueID is a venue's ID of an order. Some venues number the orders of each symbol
+// separately.
 type venueID struct {
 	broker string
 	symbol market.Symbol
@@ -55,8 +56,7 @@ func NewBook(owner string) *Book {
 	}
 }
 
-// Replay returns the book that the events make, in the order in which they were
-// persisted.
+// Replay returns the book of stored events, in their stored order.
 func Replay(owner string, events []Event) (*Book, error) {
 	b := NewBook(owner)
 	for i, e := range events {
@@ -67,15 +67,15 @@ func Replay(owner string, events []Event) (*Book, error) {
 	return b, nil
 }
 
-// Check returns the error that Apply would return, and changes nothing. It is for
-// whoever persists an event before applying it.
+// Check returns the error that Apply would return and changes nothing. It is used before
+// an event is stored.
 func (b *Book) Check(e Event) error {
 	_, err := b.next(e)
 	return err
 }
 
-// Apply adds an event. One that is refused changes nothing. A trade that is known,
-// of this order or another, is no error and changes nothing.
+// Apply adds an event. A rejected event changes nothing, nor does a trade that is
+// already known, which is no error.
 func (b *Book) Apply(e Event) error {
 	switch e.Kind {
 	case KindAdjusted:
@@ -100,14 +100,14 @@ func (b *Book) Apply(e Event) error {
 	return nil
 }
 
-// next returns the order as the event leaves it.
+// next returns the order after the event.
 func (b *Book) next(e Event) (Order, error) {
 	if e.Kind == KindVenueReset {
 		return Order{}, nil
 	}
 	if e.Kind == KindAdjusted {
 		if a := e.Adjustment; a == nil || a.Symbol.IsZero() || !within(maxFactDigits, a.Quantity, a.Price) {
-			return Order{}, fmt.Errorf("an adjustment without its symbol, or out of all bounds: %w", ErrMalformed)
+			return Order{}, fmt.Errorf("adjustment without a symbol or out of bounds: %w", ErrMalformed)
 		}
 		return Order{}, nil
 	}
@@ -142,8 +142,8 @@ func (b *Book) store(o Order) {
 	}
 }
 
-// turnoverDays is how many days of turnover are kept: today, and yesterday for
-// fills that are told after midnight.
+// turnoverDays is how many days of turnover are kept: today, and yesterday for late
+// fills.
 const turnoverDays = 2
 
 func (b *Book) addTrade(f Fill) {
@@ -174,9 +174,8 @@ func (b *Book) adjust(e Event) error {
 	return nil
 }
 
-// reset begins anew with the orders that are kept: of all others neither the venue's
-// numbers nor their trades mean anything any more, and positions are what the kept
-// ones have traded.
+// reset keeps only the venue IDs, trades and positions of the survivors of a venue
+// reset.
 func (b *Book) reset(survivors []string) {
 	clear(b.venueIDs)
 	clear(b.trades)
@@ -201,10 +200,10 @@ func (b *Book) track(s market.Symbol) *track {
 	return b.positions[s]
 }
 
-// Owner returns whose book it is.
+// Owner returns the owner.
 func (b *Book) Owner() string { return b.owner }
 
-// Order returns the order with an id of ours.
+// Order returns the order with one of our IDs.
 func (b *Book) Order(id string) (Order, bool) {
 	o, ok := b.orders[id]
 	return o, ok
@@ -213,7 +212,7 @@ func (b *Book) Order(id string) (Order, bool) {
 // ByKey returns the order with an idempotency key.
 func (b *Book) ByKey(key string) (Order, bool) { return b.Order(b.keys[key]) }
 
-// ByVenueID returns the order in a symbol with a venue's id at a broker.
+// ByVenueID returns the order with a venue's ID.
 func (b *Book) ByVenueID(broker string, s market.Symbol, id string) (Order, bool) {
 	return b.Order(b.venueIDs[venueID{broker, s, id}])
 }
@@ -223,7 +222,7 @@ func (b *Book) Orders() []Order {
 	return slices.SortedFunc(maps.Values(b.orders), newestFirst)
 }
 
-// Open returns the orders that have not ended, newest first.
+// Open returns the orders that are not final, newest first.
 func (b *Book) Open() []Order {
 	open := make([]Order, 0, len(b.open))
 	for id := range b.open {
@@ -233,7 +232,7 @@ func (b *Book) Open() []Order {
 	return open
 }
 
-// Since returns the orders that were created at a moment or later, newest first.
+// Since returns the orders created at or after t, newest first.
 func (b *Book) Since(t time.Time) []Order {
 	var since []Order
 	for _, id := range slices.Backward(b.sequence) {
@@ -246,7 +245,7 @@ func (b *Book) Since(t time.Time) []Order {
 	return since
 }
 
-// Newest returns the orders that were created last, newest first, at most n.
+// Newest returns the n newest orders, newest first.
 func (b *Book) Newest(n int) []Order {
 	newest := make([]Order, 0, min(n, len(b.sequence)))
 	for _, id := range slices.Backward(b.sequence) {
@@ -262,8 +261,7 @@ func newestFirst(a, b Order) int {
 	return cmp.Or(b.Created.Compare(a.Created), cmp.Compare(b.ID, a.ID))
 }
 
-// Position returns the position in a symbol; its quantity is zero when there is
-// none.
+// Position returns the position in a symbol, with quantity zero if there is none.
 func (b *Book) Position(s market.Symbol) Position {
 	if t := b.positions[s]; t != nil {
 		return t.position()
@@ -271,8 +269,8 @@ func (b *Book) Position(s market.Symbol) Position {
 	return Position{Symbol: s}
 }
 
-// Positions returns the positions of every symbol ever traded, closed ones with a
-// quantity of zero, by symbol.
+// Positions returns the positions in every symbol ever traded, including closed ones, by
+// symbol.
 func (b *Book) Positions() []Position {
 	all := make([]Position, 0, len(b.positions))
 	for _, t := range b.positions {
@@ -284,18 +282,17 @@ func (b *Book) Positions() []Position {
 
 func bySymbol(a, b market.Symbol) int { return cmp.Compare(a.String(), b.String()) }
 
-// Traded returns the sum of quantity times price that was traded in each symbol
-// on the UTC day of a moment, today or yesterday. It is a copy.
+// Traded returns the notional traded in each symbol on a UTC day, today or yesterday. It
+// is a copy.
 func (b *Book) Traded(day time.Time) map[market.Symbol]decimal.Decimal {
 	return maps.Clone(b.turnover[utcDay(day)])
 }
 
-// Evict drops orders that have ended, so that memory does not grow with every
-// order ever made: those that ended before a moment, and of the others all but those
-// that ended last, sent of those that were sent and denied of those that the guard
-// refused. An order may rest while many newer ones end, and the venue may have more
-// to say of it when it has just ended. Positions keep what they came to. A fill that
-// comes for a forgotten order is ErrUnknownOrder, and for the store to recognise.
+// Evict removes final orders, which bounds memory: those that ended before a time, and
+// all but the given numbers of sent and denied orders that ended last. Orders are
+// evicted by their end, because the venue may still report on one that just ended.
+// Positions do not change. A fill of an evicted order is ErrUnknownOrder; the store
+// recognises it.
 func (b *Book) Evict(before time.Time, sent, denied int) {
 	type end struct {
 		id string
@@ -320,11 +317,11 @@ func (b *Book) Evict(before time.Time, sent, denied int) {
 	b.sequence = slices.DeleteFunc(b.sequence, func(id string) bool { _, kept := b.orders[id]; return !kept })
 }
 
-// EvictedThrough returns up to when trades may be of orders that were forgotten; zero when
-// none are.
+// EvictedThrough returns the time up to which trades may belong to evicted orders; zero
+// if there are none.
 func (b *Book) EvictedThrough() time.Time { return b.evictedThrough }
 
-// remove takes an order away, and the names that are still its own.
+// remove deletes an order and the index entries that are still its own.
 func (b *Book) remove(o Order) {
 	if len(o.Fills) > 0 && o.Updated.After(b.evictedThrough) {
 		b.evictedThrough = o.Updated

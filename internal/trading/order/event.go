@@ -8,40 +8,39 @@ import (
 	"candela/internal/market"
 )
 
-// Kind is what an event tells.
+// Kind is the kind of an event.
 type Kind uint8
 
-// The kinds. The first two and Sent, CancelAsked, CancelFailed, Unsent, Lost and
-// Gone are ours to tell; the others are the venue's, through FromReport.
+// The kinds. Accepted, Fill, Claimed, Canceled, Expired, Rejected, Doubted and Confirmed
+// come from the venue through FromReport, the others from the desk.
 const (
-	KindCreated         Kind = iota + 1 // the order is known: Origin
-	KindDenied                          // the guard refused it: Reason, Refusal
-	KindSent                            // about to be sent; persisted before it is
-	KindNotSent                         // nothing left this machine: Reason
-	KindLost                            // no answer, or none that says what became of it: Reason
-	KindGone                            // the venue does not know it, after the grace period: Reason
-	KindAccepted                        // the venue has it
-	KindFill                            // a trade: Fill
-	KindClaimed                         // the venue counts more than the fills we know: Filled
-	KindCancelRequested                 // a cancel is about to be sent, or the venue says that one is pending
-	KindCancelFailed                    // the order is still open after a cancel: Reason
-	KindCanceled                        //
-	KindExpired                         //
-	KindRejected                        // the venue refused it: Reason
-	KindDoubted                         // the venue said what we cannot understand or believe: Reason
-	KindConfirmed                       // the venue said afterwards what we do understand
-	KindAdjusted                        // a position changed without an order: Adjustment
-	KindVenueReset                      // the venue has forgotten the account and begins to number anew: Kept
+	KindCreated Kind = iota + 1 // Origin
+	KindDenied                  // the guard denied it: Reason, Denial
+	KindSent                    // stored before the order is sent
+	KindNotSent                 // nothing left this machine: Reason
+	KindLost                    // no answer, or an inconclusive one: Reason
+	KindGone                    // the venue does not know it after the grace period: Reason
+	KindAccepted
+	KindFill            // Fill
+	KindClaimed         // the venue counts more than the known fills: Filled
+	KindCancelRequested // a cancel is about to be sent, or is pending at the venue
+	KindCancelFailed    // the order is still open after a cancel: Reason
+	KindCanceled
+	KindExpired
+	KindRejected   // by the venue: Reason
+	KindDoubted    // the venue reported something unknown or contradictory: Reason
+	KindConfirmed  // a later report resolved the doubt
+	KindAdjusted   // a position changed without an order: Adjustment
+	KindVenueReset // the venue deleted the account's history: Survivors
 )
 
-// Event is one thing that happened. Events are append-only: whoever persists
-// them never changes one, and folding them in the order in which they were
-// persisted gives the same orders and positions every time.
+// Event is one change of an order or position. Stored events never change, and folding
+// them in stored order always gives the same book.
 type Event struct {
 	Kind       Kind            `json:"kind"`
-	OrderID    string          `json:"order_id,omitempty"` // "" for KindAdjusted and KindWiped
-	At         time.Time       `json:"at"`                 // by our clock; FromReport puts the venue's time there
-	VenueAt    time.Time       `json:"venue_at,omitzero"`  // by the venue's clock, for what the venue told
+	OrderID    string          `json:"order_id,omitempty"` // "" for KindAdjusted and KindVenueReset
+	At         time.Time       `json:"at"`                 // local time; FromReport sets the venue's time
+	VenueAt    time.Time       `json:"venue_at,omitzero"`  // venue's time, of its reports
 	VenueID    string          `json:"venue_id,omitempty"`
 	Reason     string          `json:"reason,omitempty"`
 	Filled     decimal.Decimal `json:"filled,omitzero"`
@@ -49,12 +48,12 @@ type Event struct {
 	Fill       *Fill           `json:"fill,omitempty"`
 	Denial     *Denial         `json:"refusal,omitempty"`
 	Adjustment *Adjustment     `json:"adjustment,omitempty"`
-	Survivors  []string        `json:"kept,omitempty"` // ids of the orders that the venue still has
+	Survivors  []string        `json:"kept,omitempty"` // IDs of the orders that the venue still has
 }
 
-// Adjustment changes a position by what no order explains: a deposit, a
-// withdrawal, a testnet that was wiped. It counts as a trade at Price, so that
-// it makes neither profit nor loss at that price.
+// Adjustment changes a position by something no order explains, such as a deposit, a
+// withdrawal or a venue reset. It counts as a trade at Price, so it makes no profit or
+// loss at that price.
 type Adjustment struct {
 	Symbol   market.Symbol   `json:"symbol"`
 	Quantity decimal.Decimal `json:"quantity"` // signed

@@ -8,44 +8,42 @@ import (
 	"time"
 )
 
-// Why Apply refuses an event.
+// Reasons why Apply rejects an event.
 var (
-	// ErrTransition means that the event cannot happen to an order in that state.
+	// ErrTransition means that the event is not possible in the order's status.
 	ErrTransition = errors.New("not possible in this state")
 	// ErrOverfill means that the fill would exceed the order's quantity.
 	ErrOverfill = errors.New("more filled than ordered")
-	// ErrMalformed means that the event is not about this order, or lacks what its
-	// kind needs.
+	// ErrMalformed means that the event is about another order or incomplete.
 	ErrMalformed = errors.New("malformed event")
 )
 
-// Apply returns the order after an event; the zero Order takes KindCreated. An
-// event that is refused leaves the order as it was. What repeats (a fill that is
-// known, a second cancel) is no error and changes nothing, or only the time of
-// Updated.
+// Apply returns the order after an event; the zero Order accepts KindCreated. A rejected
+// event leaves the order unchanged. A repeated event, such as a known fill or a second
+// cancel, is no error and changes at most Updated.
 //
-// The state follows from facts that only ever grow: sent, known to the venue,
-// filled so far, cancel asked for, ended. So the same facts in another order give
-// the same state; only a cancel that failed is taken back.
+// The status follows from facts that only grow: sent, known to the venue, filled so far,
+// cancel requested, closed. The same facts in another order give the same status; only a
+// failed cancel is reverted.
 //
 //	new              denied, sent
-//	submitted        accepted, unsent, fill, cancel asked or failed, and the ends:
+//	submitted        accepted, unsent, fill, cancel requested or failed, and the ends:
 //	                 gone, canceled, expired, rejected
-//	uncertain        the same but unsent
+//	uncertain        the same without unsent
 //	accepted,
-//	partially_filled fill, cancel asked, the ends
-//	pending_cancel   fill, cancel asked or failed, the ends
+//	partially_filled fill, cancel requested, the ends
+//	pending_cancel   fill, cancel requested or failed, the ends
 //	canceled,
-//	expired          fill: one that came late; all of the quantity makes it filled
+//	expired          late fill; the full quantity makes it filled
 //	denied, filled,
 //	rejected         nothing
 //
-// Gone may come after the end, too: what the venue has forgotten, it will not tell,
-// so that missing fills are no longer waited for.
+// Gone is also legal after the end: a venue that no longer knows the order will not report
+// its missing fills.
 //
-// Lost, claimed, doubted and confirmed may come whenever the order was sent: lost
-// and doubted turn submitted into uncertain, and no other state changes. A cancel
-// that is asked for before the venue's answer is remembered until it has come.
+// Lost, claimed, doubted and confirmed are legal once the order was sent. Lost and doubted
+// turn submitted into uncertain; no other status changes. A cancel requested before the
+// venue's answer is kept until the answer comes.
 func Apply(o Order, e Event) (Order, error) {
 	if e.Kind == KindCreated {
 		return create(o, e)
@@ -72,8 +70,8 @@ func Apply(o Order, e Event) (Order, error) {
 	return normalise(next), nil
 }
 
-// normalise forgets what later facts have overtaken, so that an order does not
-// depend on which of them came first.
+// normalise drops what later facts made obsolete, so that the order of events does not
+// matter.
 func normalise(o Order) Order {
 	if o.Status.Final() {
 		o.CancelRequested = time.Time{}
@@ -89,10 +87,10 @@ func create(o Order, e Event) (Order, error) {
 	case o.Status != 0:
 		return o, fmt.Errorf("order %s is created twice: %w", o.ID, ErrTransition)
 	case g == nil || g.ID == "" || g.ID != e.OrderID || g.Symbol.IsZero() || g.Side.String() == "" || !g.Quantity.IsPositive(),
-		g.Type.String() == "" && !g.External, // at a venue there are more types than ours
+		g.Type.String() == "" && !g.External, // venues have more types
 		!within(maxFactDigits, g.Quantity, g.Price):
 		return o, fmt.Errorf("created without id, symbol, side, type or quantity: %w", ErrMalformed)
-	case g.External: // it is at the venue already
+	case g.External: // the venue has it already
 		return Order{Origin: *g, Status: Submitted, VenueID: e.VenueID, Created: e.At, Updated: e.At}, nil
 	default:
 		return Order{Origin: *g, Status: New, Created: e.At, Updated: e.At}, nil
@@ -113,8 +111,7 @@ func legal(s Status, k Kind) bool {
 	case KindCancelRequested, KindCanceled, KindExpired, KindRejected:
 		return s != New && !s.Final()
 	case KindFill:
-		// A fill that is known may come again whatever became of the order; step
-		// refuses a new one.
+		// A known fill may be repeated in any status; step rejects a new one.
 		return s != New && s != Denied
 	case KindLost, KindClaimed, KindDoubted, KindConfirmed, KindGone:
 		return s != New && s != Denied
@@ -123,7 +120,7 @@ func legal(s Status, k Kind) bool {
 	return false
 }
 
-// step does what the kind says to an order that allows it.
+// step applies a legal event.
 func step(o Order, e Event) (Order, error) {
 	switch e.Kind {
 	case KindDenied:
@@ -176,7 +173,7 @@ func step(o Order, e Event) (Order, error) {
 		}
 	case KindConfirmed:
 		o.Doubt, o.Doubted = "", time.Time{}
-	case KindCreated, KindAdjusted, KindVenueReset: // legal lets none of them pass
+	case KindCreated, KindAdjusted, KindVenueReset: // never legal
 	}
 	return o, nil
 }
@@ -188,7 +185,7 @@ func choose(changes bool, to, otherwise Status) Status {
 	return otherwise
 }
 
-// openStatus is the state of an order that the venue has and that has not ended.
+// openStatus returns the status of an open order that the venue has accepted.
 func openStatus(o Order) Status {
 	switch {
 	case !o.CancelRequested.IsZero():
@@ -200,19 +197,19 @@ func openStatus(o Order) Status {
 	}
 }
 
-// hasFill reports whether a trade of the order was told before.
+// hasFill reports whether a trade is known.
 func (o Order) hasFill(f Fill) bool {
 	return slices.ContainsFunc(o.Fills, func(known Fill) bool { return known.TradeID == f.TradeID })
 }
 
-// fill adds a trade that is not known.
+// fill adds a new trade.
 func fill(o Order, e Event) (Order, error) {
 	if e.Fill == nil {
-		return o, fmt.Errorf("order %s: a fill without its trade: %w", o.ID, ErrMalformed)
+		return o, fmt.Errorf("order %s: fill without a trade: %w", o.ID, ErrMalformed)
 	}
 	f := *e.Fill
 	if !within(maxFactDigits, f.Quantity, f.Price, f.Fee) {
-		return o, fmt.Errorf("order %s: a number of trade %q is out of all bounds: %w", o.ID, f.TradeID, ErrMalformed)
+		return o, fmt.Errorf("order %s: a number of trade %q is out of bounds: %w", o.ID, f.TradeID, ErrMalformed)
 	}
 	if f.TradeID == "" || f.OrderID != o.ID || f.Symbol != o.Symbol || f.Side != o.Side || !f.Quantity.IsPositive() {
 		return o, fmt.Errorf("order %s: trade %q is %v %v of %v for order %q: %w", o.ID, f.TradeID, f.Side, f.Quantity, f.Symbol, f.OrderID, ErrMalformed)
@@ -243,7 +240,7 @@ func fill(o Order, e Event) (Order, error) {
 	return o, nil
 }
 
-// earlier orders fills by time, and those of one moment by their ids.
+// earlier orders fills by time, then by key.
 func earlier(a, b Fill) int {
 	return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.Key(), b.Key()))
 }

@@ -8,25 +8,23 @@ import (
 	"candela/internal/market"
 )
 
-// Position is what trades in one symbol have come to, fees apart. For every mark
-// and after every trade, exactly and without rounding,
+// Position is the result of the trades in one symbol, without fees. For every mark and
+// after every trade, exactly and without rounding,
 //
 //	Realised + Unrealised(mark) = Cash + Quantity x mark
 //
-// because Realised is kept as Cash + Cost. Cash, the sum of what trades brought
-// in and cost, needs no division, and what Unrealised sets against the mark is
-// the same Cost.
+// because Realised is kept as Cash + Cost. Cash, the sum of proceeds and payments, needs
+// no division, and Unrealised uses the same Cost.
 //
-// A trade that cuts a position in part takes the same part of Cost with it, which
-// is the one division here. Where the quotient does not end, what stays is rounded
-// to 18 decimals or more, and the remainder goes with what left: to Realised. So
-// a remainder is never lost, and a position that is closed has a Cost of exactly
-// zero and a Realised of exactly Cash.
+// A trade that reduces a position takes the same part of Cost with it, which is the only
+// division. The remaining Cost is rounded to at least 18 decimals and the remainder goes
+// to Realised, so nothing is lost: a closed position has a Cost of exactly zero and a
+// Realised of exactly Cash.
 type Position struct {
 	Symbol   market.Symbol   `json:"symbol"`
-	Quantity decimal.Decimal `json:"quantity"` // below zero when short
-	Cost     decimal.Decimal `json:"cost"`     // of Quantity, with its sign: what was paid for it, or less than zero, received
-	Realised decimal.Decimal `json:"realised"` // in the currency of the price
+	Quantity decimal.Decimal `json:"quantity"` // negative when short
+	Cost     decimal.Decimal `json:"cost"`     // signed cost of Quantity: paid, or negative, received
+	Realised decimal.Decimal `json:"realised"` // in the quote currency
 	Fees     Fees            `json:"fees,omitempty"`
 	Updated  time.Time       `json:"updated,omitzero"` // of the newest trade
 }
@@ -43,8 +41,8 @@ func (p Position) Side() Side {
 	}
 }
 
-// Average returns the price at which the position stands, and false when there is
-// none. It is for people: the division may round, and nothing is computed from it.
+// Average returns the average entry price, and false without a position. It may be
+// rounded and is for display only.
 func (p Position) Average() (decimal.Decimal, bool) {
 	if p.Quantity.IsZero() {
 		return decimal.Decimal{}, false
@@ -52,7 +50,7 @@ func (p Position) Average() (decimal.Decimal, bool) {
 	return quotient(p.Cost, p.Quantity), true
 }
 
-// Cash returns what the trades brought in, less what they cost.
+// Cash returns the proceeds of the trades less their cost.
 func (p Position) Cash() decimal.Decimal { return p.Realised.Sub(p.Cost) }
 
 // Unrealised returns what closing the position at mark would add to Realised.
@@ -60,12 +58,11 @@ func (p Position) Unrealised(mark decimal.Decimal) decimal.Decimal {
 	return p.Quantity.Mul(mark).Sub(p.Cost)
 }
 
-// Held returns what should be in the account of the asset base: a venue that
-// takes its fee in what was bought delivers less than the trade says.
+// Held returns the balance of the base asset: a fee taken in that asset reduces it.
 func (p Position) Held(base string) decimal.Decimal { return p.Quantity.Sub(p.Fees[base]) }
 
-// Trade returns the position after a trade of a signed quantity. A trade beyond
-// zero closes all of the position and opens one on the other side.
+// Trade returns the position after a trade of a signed quantity. A trade beyond zero
+// closes the position and opens one on the other side.
 func (p Position) Trade(quantity, price decimal.Decimal) Position {
 	paid := quantity.Mul(price)
 	after := p.Quantity.Add(quantity)

@@ -8,27 +8,24 @@ import (
 	"candela/internal/kit/fault"
 )
 
-// FromReport returns the events that a venue's report adds to what is known of an
-// order, each of which Apply takes in turn. A report that was seen before, or that
-// is older than what is known, adds nothing; reports in any order end in the same
-// state. A report never takes anything back: that a cancel failed, or that the
-// venue no longer knows an order, is for whoever asked to tell.
+// FromReport returns the events that a venue's report adds to an order; Apply accepts
+// each of them in turn. A repeated or older report adds nothing, and reports in any
+// order end in the same state. A report never reverts anything: the desk decides that a
+// cancel failed or that the venue no longer knows an order.
 //
-// Fills are taken one by one. The cumulative quantity is compared and never
-// becomes a fill: where the venue counts more, the order is Behind. What cannot be
-// understood or contradicts what is known makes the order Doubtful. Both mean that
-// the venue must be asked again.
+// Only fills change the filled quantity. If the venue's cumulative quantity is larger,
+// the order has MissingFills. An unknown or contradictory report makes the order
+// Doubtful. Both mean that the venue must be queried.
 func FromReport(o Order, r Report) []Event {
 	if o.Status == 0 || o.Status == New || o.Status == Denied {
-		return nil // never sent, so the report speaks of another order
+		return nil // never sent, so the report is about another order
 	}
 	return readReport(o, r).events
 }
 
-// FromAnswer is FromReport for what the venue has just answered to a question
-// about the order that was asked after all that is known of it. Such an answer is
-// newer than any doubt, whatever the time it bears: what the venue says last
-// changed may lie long before.
+// FromAnswer is FromReport for the answer to a query that was sent after everything
+// known of the order. It resolves any doubt, even if the time of its last change is
+// older.
 func FromAnswer(o Order, r Report) []Event {
 	if o.Status == 0 || o.Status == New || o.Status == Denied {
 		return nil
@@ -55,7 +52,7 @@ func readReport(o Order, r Report) reportReader {
 	return l
 }
 
-// understood reports whether the word is one that a venue may say of an order.
+// understood reports whether this version knows the status.
 func understood(s Status) bool {
 	switch s {
 	case Accepted, PartiallyFilled, Filled, PendingCancel, Canceled, Expired, Rejected:
@@ -65,7 +62,7 @@ func understood(s Status) bool {
 	}
 }
 
-// contradiction tells in which point the report cannot be about the order.
+// contradiction returns why the report cannot be about the order, or "".
 func contradiction(o Order, r Report) string {
 	switch {
 	case !within(maxFactDigits, r.Quantity, r.Filled):
@@ -82,7 +79,7 @@ func contradiction(o Order, r Report) string {
 	return ""
 }
 
-// reportReader collects the events of one report, applying each to know the next.
+// reportReader collects the events of a report and applies each to get the next.
 type reportReader struct {
 	order      Order
 	report     Report
@@ -91,7 +88,7 @@ type reportReader struct {
 	events     []Event
 }
 
-// tell adds an event, and returns why it cannot be.
+// tell adds an event, or returns why it is not possible.
 func (l *reportReader) tell(e Event) error {
 	e.OrderID, e.VenueID, e.At = l.order.ID, l.report.VenueID, l.report.At
 	if l.understood && e.VenueAt.IsZero() {
@@ -105,15 +102,15 @@ func (l *reportReader) tell(e Event) error {
 	return nil
 }
 
-// must is tell where the state was looked at before.
+// must is tell for an event that was checked before.
 func (l *reportReader) must(e Event) {
 	if err := l.tell(e); err != nil {
 		l.doubt(err.Error())
 	}
 }
 
-// doubt says that the report cannot be believed. A contradiction is as new as
-// anything that is known, whatever the time it bears.
+// doubt records that the report is not plausible. A contradiction counts as new,
+// whatever its time.
 func (l *reportReader) doubt(why string) {
 	l.doubted = true
 	at := l.report.At
@@ -131,8 +128,7 @@ func (l *reportReader) doubt(why string) {
 	}
 }
 
-// fill takes a trade that is not known. The venue may leave out what the order
-// says already.
+// fill adds a trade. The venue may leave out fields that the order has.
 func (l *reportReader) fill(f Fill) {
 	f.OrderID = l.order.ID
 	if f.Symbol.IsZero() {
@@ -151,14 +147,13 @@ func (l *reportReader) fill(f Fill) {
 	}
 }
 
-// word takes the state that the venue names, as far as it goes beyond what is
-// known. That an order is filled or in part is told by its fills alone.
+// word applies the reported status as far as it is newer. Filled and PartiallyFilled
+// follow from the fills alone.
 func (l *reportReader) word() {
 	if !l.understood {
-		// An unknown word after the end, or older than one that was understood, says
-		// nothing that matters.
+		// An unknown status after the end, or older than a known one, does not matter.
 		if s := l.order.Status; s == Submitted || !s.Final() && !l.report.At.Before(l.order.Seen) {
-			l.doubt(fmt.Sprintf("the venue says %q of it, a word that is not known here", fault.Clean(l.report.Reason, fault.MaxForeign)))
+			l.doubt(fmt.Sprintf("the venue reports the unknown status %q", fault.Clean(l.report.Reason, fault.MaxForeign)))
 		}
 		return
 	}
@@ -186,7 +181,7 @@ func (l *reportReader) word() {
 	}
 }
 
-// claim compares what the venue counts with the fills.
+// claim compares the reported quantity with the fills.
 func (l *reportReader) claim() {
 	counted := l.report.Filled
 	if l.report.Status == Filled && counted.IsZero() {
@@ -197,39 +192,37 @@ func (l *reportReader) claim() {
 	}
 }
 
-// overtake ends a doubt that is older than a report without one.
+// overtake resolves a doubt that is older than a plausible report.
 func (l *reportReader) overtake() {
 	if l.understood && !l.doubted && l.order.Doubtful() && l.report.At.After(l.order.Doubted) {
 		l.must(Event{Kind: KindConfirmed})
 	}
 }
 
-// NewExternal returns the event that makes an order of ours out of one that was found
-// at the venue, under an id that the caller gives it. FromReport then adds what
-// the report tells.
+// NewExternal returns the event that records an order found at the venue under a new ID.
+// FromReport then adds the rest of the report.
 func NewExternal(g Origin, r Report, at time.Time) Event {
 	g.External = true
 	g.Symbol, g.Side, g.Type, g.Quantity, g.Price = r.Symbol, r.Side, r.Type, r.Quantity, r.Price
 	return Event{Kind: KindCreated, OrderID: g.ID, At: at, VenueAt: r.At, VenueID: r.VenueID, Origin: &g}
 }
 
-// Disagreement compares an order with an answer that the venue has just given to
-// a question about it. It returns "" when the two agree after FromReport has
-// added its events, and otherwise in what they do not, for a person. FromReport
-// cannot see this: a report that is merely old looks the same.
+// Disagreement compares an order with the answer to a query, after FromReport. It
+// returns "" if they agree, and otherwise a description for people. FromReport cannot
+// see this: an old report looks the same.
 func Disagreement(o Order, fresh Report) string {
 	open := understood(fresh.Status) && !fresh.Status.Final()
 	switch {
 	case o.Doubtful():
 		return o.Doubt
 	case o.MissingFills():
-		return fmt.Sprintf("the venue counts %v filled, the fills that are known sum to %v", o.Claimed, o.Filled)
+		return fmt.Sprintf("the venue counts %v filled, the known fills sum to %v", o.Claimed, o.Filled)
 	case fresh.Filled.LessThan(o.Filled):
-		return fmt.Sprintf("the venue counts %v filled, the fills that are known sum to %v", fresh.Filled, o.Filled)
+		return fmt.Sprintf("the venue counts %v filled, the known fills sum to %v", fresh.Filled, o.Filled)
 	case o.Status.Final() && open:
-		return fmt.Sprintf("it is %v here and %v at the venue", o.Status, fresh.Status)
+		return fmt.Sprintf("the order is %v here and %v at the venue", o.Status, fresh.Status)
 	case !o.Status.Final() && !open:
-		return fmt.Sprintf("it is %v here and %v at the venue", o.Status, fresh.Status)
+		return fmt.Sprintf("the order is %v here and %v at the venue", o.Status, fresh.Status)
 	}
 	return ""
 }

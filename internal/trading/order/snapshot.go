@@ -15,17 +15,17 @@ import (
 	"candela/internal/market"
 )
 
-// snapshotVersion is that of the form below. Another one is not read: then the
+// snapshotVersion is the version of snapshotJSON. Other versions are not read; the
 // events are.
 const snapshotVersion = 1
 
-// snapshotJSON is a Book as it is written. What follows from the orders is left
-// out, but for what a wipe took from them.
+// snapshotJSON is the stored form of a Book. It omits what follows from the orders,
+// except for the effects of a venue reset.
 type snapshotJSON struct {
 	Version  int                      `json:"version"`
 	Owner    string                   `json:"owner"`
 	Orders   []Order                  `json:"orders,omitempty"`   // in the order of Book.sequence
-	Unnamed  []string                 `json:"unnamed,omitempty"`  // ids of those whose venue id is no longer theirs
+	Unnamed  []string                 `json:"unnamed,omitempty"`  // IDs of orders that lost their venue ID
 	Freed    map[string][]string      `json:"freed,omitempty"`    // by order: keys of fills whose trades are no longer known
 	Tracks   []trackJSON              `json:"tracks,omitempty"`   // by symbol
 	Turnover map[int64][]symbolAmount `json:"turnover,omitempty"` // by day, then by symbol
@@ -53,11 +53,10 @@ type symbolAmount struct {
 	Amount decimal.Decimal `json:"amount"`
 }
 
-// Snapshot writes the book so that ReadSnapshot makes the same one of it: events
-// that follow do to both the same. Equal books give equal bytes.
+// Snapshot encodes the book for ReadSnapshot. Equal books give equal bytes.
 func (b *Book) Snapshot() ([]byte, error) {
 	var out bytes.Buffer
-	w := gzip.NewWriter(&out) // its sum finds bytes that have changed
+	w := gzip.NewWriter(&out) // its checksum detects changed bytes
 	if err := json.NewEncoder(w).Encode(b.toJSON()); err != nil {
 		return nil, fmt.Errorf("snapshot: %w", err)
 	}
@@ -101,10 +100,10 @@ func (b *Book) toJSON() snapshotJSON {
 	return s
 }
 
-// errSnapshotMismatch is why a snapshot is not read.
-var errSnapshotMismatch = errors.New("it is not a snapshot of this account that this version reads")
+// errSnapshotMismatch means that the snapshot is of another owner or version.
+var errSnapshotMismatch = errors.New("not a snapshot of this account and version")
 
-// ReadSnapshot returns the book that Snapshot has written.
+// ReadSnapshot decodes a book.
 func ReadSnapshot(owner string, data []byte) (*Book, error) {
 	r, err := gzip.NewReader(bytes.NewReader(data))
 	if err != nil {
@@ -165,7 +164,7 @@ func (s *snapshotJSON) book() (*Book, error) {
 	return b, nil
 }
 
-// setVenueID gives a venue's id back to the order that had it, "" for none.
+// setVenueID returns a venue's ID to the order that had it, "" for none.
 func (b *Book) setVenueID(id venueID, to string) {
 	if to == "" {
 		delete(b.venueIDs, id)
@@ -174,6 +173,5 @@ func (b *Book) setVenueID(id venueID, to string) {
 	b.venueIDs[id] = to
 }
 
-// OrderOfTrade returns the id of the order that a trade is known of, "" when it is known
-// of none.
+// OrderOfTrade returns the ID of the order of a known trade, or "".
 func (b *Book) OrderOfTrade(f Fill) string { return b.trades[f.Key()] }

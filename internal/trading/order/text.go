@@ -53,7 +53,7 @@ func ParseKind(s string) (Kind, error) {
 	return Kind(n), err
 }
 
-// parse returns the place of a name in its list, counted from 1.
+// parse returns the index of a name, counted from 1.
 func parse(field, s string, names []string) (uint8, error) {
 	i := slices.Index(names, strings.ToLower(s))
 	if i < 0 {
@@ -62,7 +62,7 @@ func parse(field, s string, names []string) (uint8, error) {
 	return uint8(i + 1), nil //nolint:gosec // G115: the lists are short
 }
 
-// name is the opposite of parse; what is in no list has no name.
+// name is the inverse of parse; "" for an unknown number.
 func name(n uint8, names []string) string {
 	if n == 0 || int(n) > len(names) {
 		return ""
@@ -76,10 +76,10 @@ func (s Side) String() string { return name(uint8(s), Sides()) }
 // String returns "market" or "limit", "" for neither.
 func (t Type) String() string { return name(uint8(t), Types()) }
 
-// String returns the state as clients see it, "" for none.
+// String returns the status as clients see it, "" for none.
 func (s Status) String() string { return name(uint8(s), Statuses()) }
 
-// String returns the kind as it is persisted, "" for none.
+// String returns the kind as it is stored, "" for none.
 func (k Kind) String() string { return name(uint8(k), Kinds()) }
 
 // MarshalText writes what String returns.
@@ -119,10 +119,10 @@ func unmarshal[T ~uint8](dst *T, text []byte, parse func(string) (T, error)) err
 	return nil
 }
 
-// State is the coarse state that older clients know.
+// State is the coarse status that older clients know.
 type State string
 
-// The states that a Status folds to.
+// The states that a Status maps to.
 const (
 	StatePending   State = "Pending"
 	StateOpen      State = "Open"
@@ -131,7 +131,7 @@ const (
 	StateRejected  State = "Rejected"
 )
 
-// State folds the precise state into the five of older clients.
+// State maps the status to the five states of older clients.
 func (s Status) State() State {
 	switch s {
 	case Accepted, PartiallyFilled, PendingCancel:

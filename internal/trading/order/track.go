@@ -8,33 +8,32 @@ import (
 	"github.com/shopspring/decimal"
 )
 
-// move is what changes a position.
+// move is a change of a position.
 type move struct {
 	at       time.Time
-	key      string // orders moves of one moment
+	key      string // orders moves at the same time
 	quantity decimal.Decimal
 	price    decimal.Decimal
 	fee      decimal.Decimal
 	asset    string
 }
 
-// moveOf is what a fill does to a position.
+// moveOf returns the move of a fill.
 func moveOf(f Fill) move {
 	return move{at: f.At, key: f.Key(), quantity: f.Quantity.Mul(decimal.NewFromInt(f.Side.Sign())), price: f.Price, fee: f.Fee, asset: f.FeeAsset}
 }
 
-// trackMoves is how many of the newest moves a position can put in order again. A
-// trade that is told later than that counts as if it came just before them.
+// trackMoves is how many of the newest moves can be reordered. A later trade counts as
+// if it came just before them.
 const trackMoves = 512
 
-// track is a position with its newest moves. What part of a profit is realised
-// depends on the order of the trades, and fills may be told in any; so they are
-// counted in the order in which they happened, not in which they were told.
+// track is a position with its newest moves. Realised profit depends on the order of the
+// trades, and fills may be reported in any order, so moves are applied by time.
 type track struct {
 	base   Position // without recent
 	recent []move   // by time and key
-	now    Position // base and the first count of recent
-	count  int      // 0 again after a move that came late; the rest is counted when somebody looks
+	now    Position // base and the first count moves of recent
+	count  int      // 0 after a late move; position applies the rest
 }
 
 func (t *track) add(m move) {
@@ -45,7 +44,7 @@ func (t *track) add(m move) {
 	if at < t.count {
 		t.now, t.count = t.base, 0
 	}
-	// Half are dropped at once, so that dropping is rare.
+	// Half are folded at once, so that folding is rare.
 	if len(t.recent) >= 2*trackMoves {
 		t.position()
 		t.base = fold(t.base, t.recent[:trackMoves])
@@ -54,7 +53,7 @@ func (t *track) add(m move) {
 	}
 }
 
-// position returns what all moves come to.
+// position returns the position after all moves.
 func (t *track) position() Position {
 	t.now, t.count = fold(t.now, t.recent[t.count:]), len(t.recent)
 	return t.now

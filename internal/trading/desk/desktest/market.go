@@ -11,8 +11,7 @@ import (
 	"candela/internal/trading/order"
 )
 
-// Market is what symbols trade at, as the test has it. It is safe for concurrent
-// use.
+// Market provides prices that a test sets. It is safe for concurrent use.
 type Market struct {
 	mu       sync.Mutex
 	quotes   map[market.Symbol]order.Quote
@@ -20,8 +19,7 @@ type Market struct {
 	lost     []string
 }
 
-// Set sets what a symbol trades at from now on. A zero At keeps the price as new
-// as the question.
+// Set sets the price of a symbol. With a zero At the price is always current.
 func (m *Market) Set(s market.Symbol, q order.Quote) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -31,14 +29,14 @@ func (m *Market) Set(s market.Symbol, q order.Quote) {
 	m.quotes[s] = q
 }
 
-// SetLagging says of which venues no prices come.
+// SetLagging sets the venues whose prices are overdue.
 func (m *Market) SetLagging(venues ...string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.lost = venues
 }
 
-// Quote tells what was set.
+// Quote returns the price that Set set.
 func (m *Market) Quote(ctx context.Context, s market.Symbol) (order.Quote, error) {
 	if err := ctx.Err(); err != nil {
 		return order.Quote{}, err
@@ -50,7 +48,7 @@ func (m *Market) Quote(ctx context.Context, s market.Symbol) (order.Quote, error
 	return q, nil
 }
 
-// LastQuote tells the same.
+// LastQuote returns the price that Set set.
 func (m *Market) LastQuote(s market.Symbol) (order.Quote, bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -61,28 +59,28 @@ func (m *Market) LastQuote(s market.Symbol) (order.Quote, bool) {
 	return q, ok
 }
 
-// Follow keeps the list.
+// Follow records the symbols.
 func (m *Market) Follow(symbols []market.Symbol) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.followed = slices.Clone(symbols)
 }
 
-// Followed returns the list.
+// Followed returns the symbols of the last Follow.
 func (m *Market) Followed() []market.Symbol {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return slices.Clone(m.followed)
 }
 
-// LaggingVenues tells what Lose was given.
+// LaggingVenues returns the venues that SetLagging set.
 func (m *Market) LaggingVenues() []string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return slices.Clone(m.lost)
 }
 
-// Forget has no price of a symbol known any more.
+// Forget removes the price of a symbol.
 func (m *Market) Forget(s market.Symbol) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -1,5 +1,5 @@
-// Package desktest has what a desk stands on, made for tests: a store in memory
-// that outlives the desk, and a market whose prices the test sets.
+// Package desktest provides a store in memory that outlives the desk, and a market whose
+// prices a test sets.
 package desktest
 
 import (
@@ -14,19 +14,19 @@ import (
 	"candela/internal/trading/order"
 )
 
-// Store keeps accounts in memory as the ledger does on disk. It is safe for
-// concurrent use.
+// Store keeps accounts in memory as the ledger does on disk. It is safe for concurrent
+// use.
 type Store struct {
 	mu      sync.Mutex
 	owners  map[string]*account
 	failure error
-	amnesia bool // no snapshot is kept
+	amnesia bool // SaveSnapshot fails
 	replays int  // how often all events were read
 	commits int
 	audit   []Entry
 }
 
-// Entry is one line of the audit log.
+// Entry is one entry of the audit log.
 type Entry struct {
 	By    principal.Caller
 	Event order.Event // zero for a state
@@ -36,7 +36,7 @@ type Entry struct {
 type account struct {
 	events   []order.Event
 	snapshot []byte
-	snapped  int // how many events are in it
+	snapped  int // events in the snapshot
 	book     *order.Book
 	states   map[string][]byte
 }
@@ -51,28 +51,28 @@ func (s *Store) of(owner string) *account {
 	return s.owners[owner]
 }
 
-// Fail lets every write fail, until it is given nil.
+// Fail makes every write fail with err, until it is nil.
 func (s *Store) Fail(err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.failure = err
 }
 
-// Audit returns who did what so far.
+// Audit returns the entries so far.
 func (s *Store) Audit() []Entry {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.audit)
 }
 
-// Commits returns how many batches of events were persisted.
+// Commits returns how many batches of events were stored.
 func (s *Store) Commits() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.commits
 }
 
-// AppendEvents persists events, all or none.
+// AppendEvents stores events, all or none.
 func (s *Store) AppendEvents(ctx context.Context, by principal.Caller, events []order.Event) ([]order.Event, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -85,7 +85,7 @@ func (s *Store) AppendEvents(ctx context.Context, by principal.Caller, events []
 		before, _ := a.book.Order(e.OrderID)
 		if err := s.apply(a, by.Subject, e); err != nil {
 			book := a.book
-			a.book, _ = order.Replay(by.Subject, a.events) // they were taken before
+			a.book, _ = order.Replay(by.Subject, a.events) // valid before, so valid now
 			return nil, refusal(err, e, book)
 		}
 		if after, _ := a.book.Order(e.OrderID); e.Kind == order.KindFill && len(after.Fills) == len(before.Fills) {
@@ -101,7 +101,7 @@ func (s *Store) AppendEvents(ctx context.Context, by principal.Caller, events []
 	return kept, nil
 }
 
-// apply adds an event to a book, unless the order's id is another owner's.
+// apply applies an event to a book, unless another owner has the order's ID.
 func (s *Store) apply(a *account, owner string, e order.Event) error {
 	if e.Kind == order.KindCreated && e.Origin != nil && e.Origin.Owner != owner {
 		return fault.Field("owner", e.Origin.Owner, owner)
@@ -132,7 +132,7 @@ func refusal(err error, e order.Event, b *order.Book) error {
 	return f
 }
 
-// OrderEvents yields what was persisted before the call.
+// OrderEvents yields the events stored before the call.
 func (s *Store) OrderEvents(_ context.Context, owner string) iter.Seq2[order.Event, error] {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -140,7 +140,7 @@ func (s *Store) OrderEvents(_ context.Context, owner string) iter.Seq2[order.Eve
 	return each(slices.Clone(s.of(owner).events))
 }
 
-// SaveSnapshot keeps what a book of the caller's comes to.
+// SaveSnapshot saves the caller's book.
 func (s *Store) SaveSnapshot(ctx context.Context, by principal.Caller, b *order.Book) error {
 	data, err := b.Snapshot()
 	s.mu.Lock()
@@ -156,7 +156,7 @@ func (s *Store) SaveSnapshot(ctx context.Context, by principal.Caller, b *order.
 	return nil
 }
 
-// Snapshot returns what was kept last, and the events since.
+// Snapshot returns the last snapshot and the events after it.
 func (s *Store) Snapshot(_ context.Context, owner string) ([]byte, iter.Seq2[order.Event, error], error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -174,7 +174,7 @@ func (s *Store) Replays() int {
 	return s.replays
 }
 
-// FailSnapshots lets no snapshot be kept.
+// FailSnapshots makes SaveSnapshot fail.
 func (s *Store) FailSnapshots(fail bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -198,7 +198,7 @@ func each(events []order.Event) iter.Seq2[order.Event, error] {
 	}
 }
 
-// OrderOwners lists who has events.
+// OrderOwners lists the owners with events.
 func (s *Store) OrderOwners(context.Context) ([]string, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -228,7 +228,7 @@ func (s *Store) Order(_ context.Context, owner, id string) (order.Order, error) 
 	return found(o, ok)
 }
 
-// OrderByKey returns the order of a key.
+// OrderByKey returns the order of an idempotency key.
 func (s *Store) OrderByKey(_ context.Context, owner, key string) (order.Order, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -243,7 +243,7 @@ func found(o order.Order, ok bool) (order.Order, error) {
 	return o, nil
 }
 
-// Book returns what the events of an owner make.
+// Book returns the book that an owner's events make.
 func (s *Store) Book(owner string) *order.Book {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -266,7 +266,7 @@ func (s *Store) SaveState(ctx context.Context, by principal.Caller, name string,
 	return nil
 }
 
-// State returns a value, nil when it was never set.
+// State returns a value, nil if it was never set.
 func (s *Store) State(_ context.Context, owner, name string) ([]byte, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
