@@ -23,7 +23,7 @@ var (
 	update  = flag.Bool("update", false, "rewrite the table in docs/trading.md")
 )
 
-// patience ends a wait in vain. Nothing is measured by it: a machine may be slow.
+// patience is the timeout of a wait, long enough for a slow machine.
 const patience = time.Minute
 
 // moment is when the program is killed.
@@ -33,7 +33,7 @@ type moment struct {
 	bring func(*scene)
 	late  bool // what was sent arrives at the venue after the next start
 	rests bool // the order waits at the venue
-	// What must be so after the next start.
+	// Expected after the next start.
 	orders int    // at the venue
 	status string // of the order; "" for none
 	filled bool   // half of it is
@@ -175,7 +175,7 @@ func (s *scene) await(what string, done func() bool) {
 	s.Helper()
 	for deadline := time.Now().Add(patience); !done(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(deadline) {
-			s.Fatalf("in vain: %s", what)
+			s.Fatalf("timed out waiting for %s", what)
 		}
 	}
 }
@@ -291,7 +291,7 @@ func (s *scene) judge(m moment) string {
 		s.becomes(m.status, m)
 	}
 	found := fmt.Sprintf("%d | %s", s.count(), strings.TrimSpace(m.status+s.shown(m)))
-	// Whoever got no answer calls again with the same key.
+	// A client without an answer retries with the same key.
 	again := s.program.must("place_order", s.order(key))
 	var r record
 	if err := json.Unmarshal([]byte(again.text), &r); err != nil {

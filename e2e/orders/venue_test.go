@@ -32,7 +32,7 @@ type venue struct {
 	fills   string          // the arguments of an order that fills at once
 	rests   string          // and of one that waits
 	half    decimal.Decimal // of its quantity
-	last    decimal.Decimal // the price that the bars tell, or close to it
+	last    decimal.Decimal // the price of the bars, approximately
 
 	fail   func(f fake.Fault, arrived func()) // of the next order or cancel
 	trade  func(id string, q decimal.Decimal) // fills some of an order
@@ -45,7 +45,7 @@ func dec(s string) decimal.Decimal { return decimal.RequireFromString(s) }
 // count is how many orders there are, and how many of them are open.
 type count struct{ n, open int }
 
-// on makes a fault of the next request that is such a one, and tells that it came.
+// on injects a fault into the next matching request and reports its arrival.
 func on(f fake.Fault, such func(*http.Request) bool, arrived func()) fake.Fault {
 	f.On = func(r *http.Request) bool {
 		if !such(r) {
@@ -185,7 +185,7 @@ type heldConn struct {
 	read  chan struct{} // closed when nobody takes in more
 }
 
-// Read waits for whoever takes in, so that no byte is missing.
+// Read waits for the reader, so that no byte is missing.
 func (c *heldConn) Read(p []byte) (int, error) {
 	<-c.read
 	if c.taken.Len() > 0 {

@@ -77,7 +77,7 @@ func TestPaper_AVenueThatIsGoneLocksNothing(t *testing.T) {
 	})
 }
 
-// unaccounted is a venue that takes cancels and does not tell its holdings.
+// unaccounted is a venue that accepts cancels and does not report its holdings.
 type unaccounted struct{ broker.Broker }
 
 func (m unaccounted) Holdings(context.Context) ([]order.Holding, error) {
@@ -158,24 +158,24 @@ func TestPlace_DryRunsCountInTheRateOfOrders(t *testing.T) {
 	})
 }
 
-// staleOrderError is a venue that takes its time to tell the rules of a symbol.
-type staleOrderError struct {
+// slowInstruments is a venue that is slow to return instruments.
+type slowInstruments struct {
 	*brokertest.Memory
 	takes *atomic.Int64
 }
 
-func (l staleOrderError) Instrument(ctx context.Context, s market.Symbol) (provider.Instrument, error) {
+func (l slowInstruments) Instrument(ctx context.Context, s market.Symbol) (provider.Instrument, error) {
 	time.Sleep(time.Duration(l.takes.Load()))
 	return l.Memory.Instrument(ctx, s)
 }
 
-// slow starts the desk again with a venue that takes as long to tell the rules as is
+// slow starts the desk again with a venue that is as slow to return instruments as
 // stored in what it returns.
 func (w *world) slow() *atomic.Int64 {
 	w.t.Helper()
 	w.stop()
 	takes := &atomic.Int64{}
-	w.broker = staleOrderError{w.venue, takes}
+	w.broker = slowInstruments{w.venue, takes}
 	w.start()
 	time.Sleep(2 * time.Second)
 	return takes

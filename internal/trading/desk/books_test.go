@@ -67,14 +67,14 @@ func (d *day) equalOrders(all []order.Order) {
 			d.t.Errorf("the desk does not know %+v, or it is there twice", r)
 		case have.Status != r.Status || !have.Filled.Equal(r.Filled) || have.Doubtful() || have.MissingFills():
 			d.t.Errorf("order %s is %v with %s here, and %v with %s at the venue (%s)", have.ID, have.Status, have.Filled, r.Status, r.Filled, have.Doubt)
-			d.tell(have.ID)
+			d.record(have.ID)
 		}
 		delete(ours, r.ID)
 	}
 	for _, o := range ours {
 		if !o.Status.Final() || !o.Filled.IsZero() {
 			d.t.Errorf("order %s is %v with %s, and the venue never took it", o.ID, o.Status, o.Filled)
-			d.tell(o.ID)
+			d.record(o.ID)
 		}
 	}
 	for name, filled := range theirs {
@@ -84,8 +84,8 @@ func (d *day) equalOrders(all []order.Order) {
 	}
 }
 
-// tell writes down what became of an order.
-func (d *day) tell(id string) {
+// record records the outcome of an order.
+func (d *day) record(id string) {
 	d.t.Helper()
 	for e, err := range d.store.OrderEvents(d.t.Context(), owner) {
 		if err == nil && e.OrderID == id {

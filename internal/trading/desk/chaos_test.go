@@ -43,7 +43,7 @@ type chaos struct {
 	*world
 	die   *rand.Rand
 	price int64
-	said  []string // what happened, for whoever must find out why
+	said  []string // history for debugging
 }
 
 func (c *chaos) note(format string, args ...any) {

@@ -340,7 +340,7 @@ func (d *day) accept() {
 		}
 		time.Sleep(30 * time.Second)
 	}
-	d.t.Fatalf("the wipe is not told: %+v", d.Status())
+	d.t.Fatalf("the reset is not reported: %+v", d.Status())
 }
 
 // isForeign reports whether an id is one of elsewhere's.

@@ -325,7 +325,7 @@ func TestPlace_LeavingDoesNotUndo(t *testing.T) {
 		if err != nil || o.ID == "" {
 			t.Fatalf("%+v %v", o, err)
 		}
-		w.wants(o, order.Accepted) // the venue's stream told
+		w.wants(o, order.Accepted) // the venue's stream reported it
 		time.Sleep(time.Minute)
 		if n := w.taken(o.ID); n != 1 {
 			t.Errorf("the venue has it %d times", n)

@@ -115,7 +115,7 @@ func TestFence_OfAHaltThatIsInForce(t *testing.T) {
 	})
 }
 
-// TestFence_WhatTheVenueSays has the venue tell of a trade that can no longer be
+// TestFence_WhatTheVenueSays has the venue report a trade that can no longer be
 // written: the next desk hears of it.
 func TestFence_WhatTheVenueSays(t *testing.T) {
 	t.Parallel()

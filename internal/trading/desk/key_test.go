@@ -56,7 +56,7 @@ func passings() map[string]passing {
 	}
 }
 
-// TestKey_OutlivesWhatPasses places an order while none can be, is told to try again,
+// TestKey_OutlivesWhatPasses places an order while none can be, gets a retryable error,
 // and does so with the same key.
 func TestKey_OutlivesWhatPasses(t *testing.T) {
 	t.Parallel()
@@ -94,7 +94,7 @@ func TestKey_OutlivesWhatPasses(t *testing.T) {
 }
 
 // TestKey_StaysWithWhatWasJudged has the guard refuse an order that would pass later:
-// the same call gives the same refusal, and nobody is told to repeat it.
+// the same call gives the same refusal, and no error is retryable.
 func TestKey_StaysWithWhatWasJudged(t *testing.T) {
 	t.Parallel()
 	inWorld(t, func(w *world) {

@@ -26,7 +26,7 @@ type onPaper struct {
 	*world
 	journal *papertest.Journal
 	paper   *paper.Broker
-	minutes int64 // told
+	minutes int64 // fed
 }
 
 // paperMarket has the prices of the desk's market, and the rules of BTCUSDT.
@@ -63,8 +63,8 @@ func (p *onPaper) open() {
 	p.start()
 }
 
-// tell has the feed tell a bar that begins later than everything before.
-func (p *onPaper) tell(low string, volume float64) {
+// feed sends a bar that begins after all earlier ones.
+func (p *onPaper) feed(low string, volume float64) {
 	l, _ := dec(low).Float64()
 	p.minutes++
 	p.paper.Observe(provider.Event{
@@ -82,11 +82,11 @@ func TestPaper_EndToEnd(t *testing.T) {
 		p.wants(p.place(buy("0.5")), order.Filled)
 		o := p.place(limit("0.5", "49000"))
 		p.wants(o, order.Accepted)
-		p.tell("48000", 0.2)
+		p.feed("48000", 0.2)
 		synctest.Wait()
 		p.wants(p.order(o.ID), order.PartiallyFilled)
 		p.stop()
-		p.tell("48000", 0.1) // the venue lives on without a desk
+		p.feed("48000", 0.1) // the venue lives on without a desk
 		p.open()
 		time.Sleep(5 * time.Second)
 		if got := p.order(o.ID); !got.Filled.Equal(dec("0.3")) || len(got.Fills) != 2 {
@@ -197,7 +197,7 @@ func TestForeign_TradesCount(t *testing.T) {
 		w.venue.Place(rests)
 		w.venue.Trade("e2", dec("0.1"))
 		w.start()
-		time.Sleep(2 * time.Minute) // what its stream may still tell is waited for
+		time.Sleep(2 * time.Minute) // wait for late reports
 		held := func(want string) {
 			w.t.Helper()
 			p, err := w.Positions(w.t.Context(), caller())
@@ -211,7 +211,7 @@ func TestForeign_TradesCount(t *testing.T) {
 		if _, err := w.venue.Cancel(w.t.Context(), rests); err != nil {
 			w.t.Fatal(err)
 		}
-		time.Sleep(2 * time.Minute) // what its stream may still tell is waited for
+		time.Sleep(2 * time.Minute) // wait for late reports
 		held("0.95")
 		w.level(guard.Active)
 		open, err := w.Orders(w.t.Context(), caller(), true)
@@ -220,7 +220,7 @@ func TestForeign_TradesCount(t *testing.T) {
 		}
 		w.stop()
 		w.start()
-		time.Sleep(2 * time.Minute) // what its stream may still tell is waited for
+		time.Sleep(2 * time.Minute) // wait for late reports
 		held("0.95")                // nothing counts twice
 	})
 }

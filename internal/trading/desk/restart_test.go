@@ -204,7 +204,7 @@ func TestCancel_BeforeTheAnswer(t *testing.T) {
 	inWorld(t, func(w *world) {
 		w.venue.Deaf(errors.New("down"))
 		w.venue.Drop()
-		synctest.Wait() // or the lost stream tells of the order
+		synctest.Wait() // or the lost stream reports the order
 		w.venue.Fail(brokertest.Fault{Hang: true, Done: true})
 		o, err := w.Place(w.t.Context(), caller(), limit("0.5", "49000"))
 		if err != nil {
@@ -231,7 +231,7 @@ func (h held) Submit(ctx context.Context, s order.Spec) (order.Report, error) {
 }
 
 // TestStop_TellsTheAnswerThatComesMeanwhile has the venue answer while the desk ends:
-// who waits for it is told what the desk has persisted, not what it knew before.
+// its waiters get the stored order, not the one before.
 func TestStop_TellsTheAnswerThatComesMeanwhile(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

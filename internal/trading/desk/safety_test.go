@@ -194,7 +194,7 @@ func TestPlace_GraceBeginsWithTheLoss(t *testing.T) {
 	})
 }
 
-// TestPositions_FeesInWhatWasBought holds that what a fee took is not told as held,
+// TestPositions_FeesInWhatWasBought checks that a fee taken in the asset is not reported as held,
 // and that a position of which the rest was sold is none.
 func TestPositions_FeesInWhatWasBought(t *testing.T) {
 	t.Parallel()
@@ -247,7 +247,7 @@ func TestDailyLoss_WithoutAPriceReduces(t *testing.T) {
 }
 
 // TestCompare_RecallsWhatWasGivenUp has an order appear at the venue after it was
-// given up and told as canceled.
+// given up and reported as canceled.
 func TestCompare_RecallsWhatWasGivenUp(t *testing.T) {
 	t.Parallel()
 	inWorld(t, func(w *world) {

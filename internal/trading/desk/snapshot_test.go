@@ -150,7 +150,7 @@ func TestSnapshot_IsTriedLessAndLess(t *testing.T) {
 }
 
 // TestCommit_BookBehindTheStore has the book refuse what the store took while it cannot
-// be read anew: no snapshot is made of it, and it is read as soon as it can be.
+// be reloaded: no snapshot is made of it, and it is read as soon as it can be.
 func TestCommit_BookBehindTheStore(t *testing.T) {
 	t.Parallel()
 	inWorld(t, func(w *world) {
@@ -180,7 +180,7 @@ func TestCommit_BookBehindTheStore(t *testing.T) {
 }
 
 // TestResume_KnowsTradesOfForgottenOrders has the owner accept the venue's positions
-// when most orders are no longer in memory: their trades are read anew, and are not
+// when most orders are no longer in memory: their trades are read again, and are not
 // taken for those of orders that were placed elsewhere.
 func TestResume_KnowsTradesOfForgottenOrders(t *testing.T) {
 	t.Parallel()

@@ -101,7 +101,7 @@ func TestGather(t *testing.T) {
 	check("the newest order's rule", f.Recent[0].Rule, "venue_step")
 	check("the newest order's token", f.Recent[0].Token, "k2")
 
-	// A symbol whose currency nobody tells.
+	// A symbol with an unknown currency.
 	stranger := market.Symbol{Venue: "csv", Name: "X"}
 	check("a rate on paper", guard.Gather(guard.Default(), a.book, prices, stranger, order.Paper).Rate, "1")
 	check("a rate live", guard.Gather(guard.Default(), a.book, prices, stranger, order.Live).Rate, "0")

@@ -153,7 +153,7 @@ func TestCheck_NeverShortBySide(t *testing.T) {
 }
 
 // TestRules_Order holds the order in which the rules are asked, which decides what
-// an order that breaks several is told.
+// an order that breaks several gets.
 func TestRules_Order(t *testing.T) {
 	t.Parallel()
 	want := []string{
@@ -168,7 +168,7 @@ func TestRules_Order(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
-	// Each rule is asked before the ones after it: an order that breaks two is told
+	// Rules apply in order: an order that breaks two gets
 	// of the first.
 	byRule := make(map[string]func(*scene))
 	for _, tc := range refusals() {

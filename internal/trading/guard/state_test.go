@@ -145,7 +145,7 @@ func TestState_DailyLoss(t *testing.T) {
 	if _, changed := s.Lift(guard.DailyLoss, ""); changed {
 		t.Error("a loss clears by itself")
 	}
-	step("the next day begins anew", "-6500", 12*time.Hour, true, guard.Active)
+	step("a new day starts from zero", "-6500", 12*time.Hour, true, guard.Active)
 	step("and has a limit of its own", "-7500.5", 13*time.Hour, true, guard.Reducing)
 	var resumed bool
 	if s, resumed = s.Resume(); !resumed || s.Level() != guard.Active {
@@ -179,7 +179,7 @@ func TestState_Restart(t *testing.T) {
 	}
 }
 
-// TestState_Starting tells an order that came too early from one that is refused.
+// TestState_Starting distinguishes an order before the first reconciliation from a denied one.
 func TestState_Starting(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

@@ -146,7 +146,7 @@ func TestBook_Adjusts(t *testing.T) {
 	}
 }
 
-// TestBook_Wiped begins anew with the orders that the venue still has: numbers that
+// TestBook_Wiped continues with the orders that the venue still has: numbers that
 // it gives out again are of new orders and new trades.
 func TestBook_Wiped(t *testing.T) {
 	t.Parallel()

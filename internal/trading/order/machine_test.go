@@ -9,7 +9,7 @@ import (
 	"candela/internal/trading/order"
 )
 
-// TestApply_Table tells for every state and kind of event what becomes of the
+// TestApply_Table lists for every state and kind of event the resulting
 // order. What is not listed is refused.
 func TestApply_Table(t *testing.T) {
 	t.Parallel()
@@ -189,11 +189,11 @@ func TestApply_RemembersACancelBeforeTheAnswer(t *testing.T) {
 	t.Parallel()
 	g := origin("o1", order.Buy, "3")
 	for name, between := range map[string][]order.Event{
-		"while it is on its way":           nil,
-		"while its fate is not known":      {event("o1", order.KindLost)},
-		"also when a fill tells its fate":  {event("o1", order.KindLost), filled(trade(g, 5, "1", "100"))},
-		"also when the answer was a fill":  {filled(trade(g, 5, "1", "100"))},
-		"and no answer to the cancel came": {event("o1", order.KindAccepted), event("o1", order.KindLost)},
+		"while it is on its way":             nil,
+		"while its fate is not known":        {event("o1", order.KindLost)},
+		"also when a fill shows its outcome": {event("o1", order.KindLost), filled(trade(g, 5, "1", "100"))},
+		"also when the answer was a fill":    {filled(trade(g, 5, "1", "100"))},
+		"and no answer to the cancel came":   {event("o1", order.KindAccepted), event("o1", order.KindLost)},
 	} {
 		o := fold(sent(g), event("o1", order.KindCancelRequested))
 		if o.Status != order.Submitted || o.CancelRequested.IsZero() {

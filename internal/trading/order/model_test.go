@@ -10,7 +10,7 @@ import (
 	"candela/internal/trading/order"
 )
 
-// model is an order as a few facts, from which the state is read off anew each
+// model is an order as a few facts, from which the state is derived each
 // time. It shares no code with the state machine.
 type model struct {
 	denied, sent, known, lost, cancel bool

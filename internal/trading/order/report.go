@@ -88,8 +88,8 @@ type reportReader struct {
 	events     []Event
 }
 
-// tell adds an event, or returns why it is not possible.
-func (l *reportReader) tell(e Event) error {
+// add adds an event, or returns why it is not possible.
+func (l *reportReader) add(e Event) error {
 	e.OrderID, e.VenueID, e.At = l.order.ID, l.report.VenueID, l.report.At
 	if l.understood && e.VenueAt.IsZero() {
 		e.VenueAt = l.report.At
@@ -102,9 +102,9 @@ func (l *reportReader) tell(e Event) error {
 	return nil
 }
 
-// must is tell for an event that was checked before.
+// must is add for an event that was checked before.
 func (l *reportReader) must(e Event) {
-	if err := l.tell(e); err != nil {
+	if err := l.add(e); err != nil {
 		l.doubt(err.Error())
 	}
 }

@@ -312,7 +312,7 @@ func TestFromReport_NeverMakesUpAFill(t *testing.T) {
 			sum = sum.Add(q)
 		}
 		if !o.Filled.Equal(sum) || o.Filled.GreaterThan(o.Quantity) || (o.Status == order.Filled) != o.Filled.Equal(o.Quantity) {
-			t.Fatalf("%v filled of %v, told %v, %v", o.Filled, o.Quantity, sum, o.Status)
+			t.Fatalf("%v filled of %v, reported %v, %v", o.Filled, o.Quantity, sum, o.Status)
 		}
 	})
 }

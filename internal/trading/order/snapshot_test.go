@@ -270,7 +270,7 @@ func TestReadSnapshot_Refusals(t *testing.T) {
 }
 
 // TestBook_ForgetsByNumber keeps so many of each kind, and names that were given out
-// anew after a wipe.
+// again after a venue reset.
 func TestBook_ForgetsByNumber(t *testing.T) {
 	t.Parallel()
 	b := order.NewBook("me")
@@ -292,7 +292,7 @@ func TestBook_ForgetsByNumber(t *testing.T) {
 	}
 	end("old", "1")
 	apply(order.Event{Kind: order.KindVenueReset})
-	end("new", "1") // the venue begins to number anew
+	end("new", "1") // the venue reuses numbers
 	for _, id := range []string{"d1", "d2", "d3"} {
 		apply(created(origin(id, order.Buy, "1")), event(id, order.KindDenied))
 	}
@@ -307,10 +307,10 @@ func TestBook_ForgetsByNumber(t *testing.T) {
 		t.Error(diff)
 	}
 	if o, ok := b.ByVenueID("paper", market.Symbol{Venue: "paper", Name: "BTCUSDT"}, "v1"); !ok || o.ID != "new" {
-		t.Errorf("the number that was given out anew is of %q", o.ID)
+		t.Errorf("the reused number belongs to %q", o.ID)
 	}
 	if o, _ := b.Order("new"); b.OrderOfTrade(o.Fills[0]) != "new" {
-		t.Error("the trade that was numbered anew is forgotten")
+		t.Error("the trade with the reused number is missing")
 	}
 }
 
