@@ -16,7 +16,7 @@ import (
 
 // TestDocs_TablesNameEveryTest compares the tables of docs/oauth.md with the tests
 // of this package and of httpd, both ways: a row without a test would promise
-// what nobody checks, a test without a row would check what nobody was told. That
+// what nobody checks, a test without a row would check an undocumented rule. That
 // the answers agree is checked by each test itself.
 func TestDocs_TablesNameEveryTest(t *testing.T) {
 	t.Parallel()

@@ -133,7 +133,7 @@ func TestMetadata(t *testing.T) {
 }
 
 // TestClientKey_SurvivesRegistration finds a client that registered again, on
-// another port and in another order, and tells others apart.
+// another port and in another order, and distinguishes others.
 func TestClientKey_SurvivesRegistration(t *testing.T) {
 	t.Parallel()
 	key := func(metadata string) string {

@@ -90,7 +90,7 @@ func TestLeases_RefuseWhatIsNoKey(t *testing.T) {
 	}
 }
 
-// Whatever a token is revoked during, no context of it is live afterwards.
+// After a revocation no context of the token is live, whatever ran at the same time.
 func TestLeases_RevocationWinsEveryRace(t *testing.T) {
 	t.Parallel()
 	store := oauth.NewMemory(1024)

@@ -65,7 +65,7 @@ func program(t *testing.T, s *Scene, query url.Values) Response {
 	return r
 }
 
-// A store that is told to holds more tokens than most, and no more than that.
+// A store holds the configured number of tokens and no more.
 func TestMemory_HoldsWhatItIsTold(t *testing.T) {
 	t.Parallel()
 	most := longtest.Pick(oauth.MaxTokens+50, 3000)

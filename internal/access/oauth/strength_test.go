@@ -17,7 +17,7 @@ func TestPassphrase_HasAFloor(t *testing.T) {
 		if _, err := oauth.HashPassphrase(weak, Cost()); err == nil {
 			t.Errorf("%q is taken", weak)
 		} else if weak != "" && strings.Contains(err.Error(), weak) {
-			t.Errorf("the error tells the passphrase: %v", err)
+			t.Errorf("the error contains the passphrase: %v", err)
 		}
 	}
 	for _, good := range []string{

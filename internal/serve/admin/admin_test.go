@@ -164,31 +164,31 @@ func TestReady_SaysWhyNot(t *testing.T) {
 		part, reason string
 		breaks       func(*Config)
 	}{
-		"a server that starts":   {"server", "clients are not answered", func(c *Config) { c.Listening = func() bool { return false } }},
+		"a server that starts":   {"server", "not serving clients", func(c *Config) { c.Listening = func() bool { return false } }},
 		"a store that is closed": {"store", "not open", func(c *Config) { c.Trading.Store = func() (ledger.Stats, bool) { return ledger.Stats{}, false } }},
 		"a full disk": {"store", "store_full", func(c *Config) {
 			c.Trading.Store = func() (ledger.Stats, bool) { return ledger.Stats{Failing: "store_full"}, true }
 		}},
-		"an engine that stopped":     {"engine", "does not run", status(func(s *engine.Status) { s.Running = false })},
+		"an engine that stopped":     {"engine", "not running", status(func(s *engine.Status) { s.Running = false })},
 		"an engine that loads":       {"engine", "2 of 3 prices and series are not loaded", status(func(s *engine.Status) { s.Loading = 2 })},
 		"firings that do not commit": {"engine", "4 fired alerts are not committed", status(func(s *engine.Status) { s.Failure, s.Uncommitted = "x", 4 })},
-		"a venue without bars":       {"feeds", "bars do not come from kraken", status(func(s *engine.Status) { s.LaggingVenues = []string{"kraken"} })},
-		"an account not compared": {"broker", "not compared", func(c *Config) {
+		"a venue without bars":       {"feeds", "no bars from kraken", status(func(s *engine.Status) { s.LaggingVenues = []string{"kraken"} })},
+		"an unreconciled account": {"broker", "not reconciled", func(c *Config) {
 			c.Trading.Desk = func() (desk.Status, bool) { return desk.Status{Connected: true}, true }
 		}},
 		"servers that are away": {"nats", "no connection to a NATS server", func(c *Config) {
 			c.Cluster.Conn = func() conn.Stats { return conn.Stats{} }
 		}},
-		"servers that take nothing": {"nats", "have taken nothing for 12s", func(c *Config) {
+		"servers that take nothing": {"nats", "have accepted no write for 12s", func(c *Config) {
 			c.Cluster.Now = func() Replica { return Replica{Beat: now().Add(-12 * time.Second)} }
 		}},
 		"a clock that is wrong": {"nats", "differ by more than a minute", func(c *Config) {
 			c.Cluster.Now = func() Replica { return Replica{Beat: now(), Late: true} }
 		}},
-		"a replica that stops": {"replica", "hands over", func(c *Config) {
+		"a replica that stops": {"replica", "draining", func(c *Config) {
 			c.Cluster.Now = func() Replica { return Replica{Beat: now(), Draining: true} }
 		}},
-		"a venue that is silent": {"broker", "reports do not flow", func(c *Config) {
+		"a venue that is silent": {"broker", "report stream is down", func(c *Config) {
 			c.Trading.Desk = func() (desk.Status, bool) { return desk.Status{Reconciled: true}, true }
 		}},
 	}

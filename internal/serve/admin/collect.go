@@ -14,8 +14,7 @@ import (
 	"candela/internal/trading/order"
 )
 
-// collect reads everything and writes it for Prometheus. It is safe for concurrent
-// use.
+// collect returns all metrics in the Prometheus format. It is safe for concurrent use.
 func (c *Config) collect(began time.Time) []byte {
 	var reported []metric
 	for _, m := range table() {
@@ -33,7 +32,6 @@ func (c *Config) collect(began time.Time) []byte {
 	return s.text.bytes()
 }
 
-// read reads the parts.
 func (s scrape) read() {
 	c := s.cfg
 	s.put("candela_build_info", 1, c.Version)
@@ -53,15 +51,15 @@ func (s scrape) read() {
 	}
 }
 
-// scrape is one reading of everything. A name that the table does not have is not
-// written, and a label that it does not name is not either: tests look for both.
+// scrape is one collection. Names and labels that are not in the table are omitted; tests
+// check for both.
 type scrape struct {
 	cfg    *Config
 	text   *text
 	labels map[string][]string // by metric
 }
 
-// put reports a number.
+// put adds a sample.
 func (s scrape) put(name string, value float64, values ...string) {
 	s.text.add(name, sample{labels: labels(s.labels[name], values), value: value})
 }
@@ -70,10 +68,10 @@ func (s scrape) count(name string, value uint64, values ...string) {
 	s.put(name, float64(value), values...)
 }
 
-// took reports a histogram.
+// took adds a histogram.
 func (s scrape) took(name string, r meter.Reading, values ...string) {
 	plain, names := labels(s.labels[name], values), slices.Concat(s.labels[name], []string{"le"})
-	group := cmp.Or(plain, "{}") // that of one without labels must not be empty
+	group := cmp.Or(plain, "{}") // must not be empty
 	bucket := func(order int, le string, n uint64) {
 		s.text.add(name, sample{"_bucket", labels(names, append(slices.Clone(values), le)), group, order, float64(n)})
 	}
@@ -165,8 +163,7 @@ func (s scrape) feed(f *feed.Status, behind bool) {
 	}
 }
 
-// notifications reports the sinks by what they send to: there is one for each owner
-// that an installation can have.
+// notifications sums the sinks by name: there is one per owner.
 func (s scrape) notifications(t *Trading) {
 	n := t.Notifications()
 	s.put("candela_notifications_held", float64(n.Entries))

@@ -160,7 +160,7 @@ func TestRules_PromtoolTakesThem(t *testing.T) {
 			t.Errorf("%v: %v\n%s", args, err, out)
 		}
 	}
-	// What we answer must be to the taste of Prometheus too.
+	// Prometheus must accept the output.
 	_, text := ask(t, full(), "/metrics")
 	cmd := exec.CommandContext(t.Context(), tool, "check", "metrics")
 	cmd.Stdin = strings.NewReader(text)

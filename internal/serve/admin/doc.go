@@ -1,6 +1,5 @@
-// Package admin answers an operator: is it alive, is it ready, what does it count,
-// where does its time go. It reads what the parts publish when somebody asks, so
-// nobody pays while nobody does, and it is the only package that knows the format of
-// Prometheus. It changes nothing, shows no secret, and has no label that a client,
-// a symbol or an order could make more of.
+// Package admin serves health, readiness, metrics and profiles to an operator. It reads
+// the state of components only on request, and it is the only package that knows the
+// Prometheus format. It changes nothing, shows no secrets, and has no label whose values
+// a client, a symbol or an order could multiply.
 package admin

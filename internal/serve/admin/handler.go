@@ -9,14 +9,13 @@ import (
 	"time"
 )
 
-// Times of a request. A profile is written when it has been taken, so an answer may
-// take long.
+// Timeouts of a request. A profile is sent after it was taken, so a response may be slow.
 const (
 	ReadTimeout  = 10 * time.Second
 	WriteTimeout = 3 * time.Minute
 )
 
-// maxReadings is how many may read the metrics at a time.
+// maxReadings is the number of concurrent readers of the metrics.
 const maxReadings = 4
 
 // Handler returns every path of the admin listener.
@@ -28,18 +27,18 @@ func Handler(cfg Config) http.Handler {
 		case turns <- struct{}{}:
 			defer func() { <-turns }()
 		default:
-			write(w, http.StatusServiceUnavailable, map[string]string{"error": "enough others read the metrics"})
+			write(w, http.StatusServiceUnavailable, map[string]string{"error": "too many concurrent readers of the metrics"})
 			return
 		}
 		w.Header().Set("Content-Type", textType)
-		_, _ = w.Write(cfg.collect(began)) // whoever asked went away
+		_, _ = w.Write(cfg.collect(began)) // the client may have disconnected
 	})
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
 		write(w, http.StatusOK, map[string]string{"status": "ok", "version": cfg.Version})
 	})
 	mux.HandleFunc("GET /readyz", cfg.ready)
-	// Not pprof.Index, which would also show the command line, and a webhook's
-	// address there may have a key in it.
+	// Not pprof.Index: it would also show the command line, which may contain a webhook
+	// address with a key.
 	for _, name := range []string{"allocs", "block", "goroutine", "heap", "mutex", "threadcreate"} {
 		mux.Handle("GET /debug/pprof/"+name, pprof.Handler(name))
 	}
@@ -52,7 +51,7 @@ func Handler(cfg Config) http.Handler {
 	return mux
 }
 
-// ready answers 200 when every part is ready and 503 when one is not.
+// ready responds with 200 if every part is ready and with 503 otherwise.
 func (c *Config) ready(w http.ResponseWriter, _ *http.Request) {
 	answer := struct {
 		Ready bool            `json:"ready"`
@@ -72,11 +71,11 @@ func write(w http.ResponseWriter, status int, v any) {
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Cache-Control", "no-store")
 	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(v) // whoever asked went away
+	_ = json.NewEncoder(w).Encode(v) // the client may have disconnected
 }
 
-// local turns away requests that do not name this machine: a page in the owner's
-// browser could otherwise read the listener under a name of its own that leads here.
+// local refuses requests whose Host is not loopback: otherwise a web page could read the
+// listener by DNS rebinding.
 func local(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		host, _, err := net.SplitHostPort(r.Host)

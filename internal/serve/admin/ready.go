@@ -6,17 +6,17 @@ import (
 	"time"
 )
 
-// Part is the state of one part of the program.
+// Part is the readiness of one part of the program.
 type Part struct {
 	Ready  bool   `json:"ready"`
-	Reason string `json:"reason,omitempty"` // why it is not
+	Reason string `json:"reason,omitempty"` // if not ready
 }
 
-// parts says of each part whether it does what it should.
+// parts returns the readiness of each part.
 func (c *Config) parts() map[string]Part {
-	all := map[string]Part{"server": because(c.Listening(), "clients are not answered: the program starts or stops")}
+	all := map[string]Part{"server": because(c.Listening(), "not serving clients: the program is starting or stopping")}
 	if c.Cluster != nil {
-		all["nats"], all["replica"] = c.nats(), because(!c.Cluster.Now().Draining, "the replica hands over what it owns and stops")
+		all["nats"], all["replica"] = c.nats(), because(!c.Cluster.Now().Draining, "the replica is draining")
 	}
 	if c.Trading != nil {
 		c.trading(all)
@@ -24,21 +24,21 @@ func (c *Config) parts() map[string]Part {
 	return all
 }
 
-// deaf is how long the servers may take no heartbeat. A new leader of theirs needs up
-// to eight seconds, and a balancer could do nothing about that.
+// deaf is how long the NATS servers may accept no heartbeat. The election of a new leader
+// takes up to eight seconds.
 const deaf = 10 * time.Second
 
-// nats is ready while the servers answer and take writes.
+// nats is ready while the servers respond and accept writes.
 func (c *Config) nats() Part {
 	now := c.Cluster.Now()
 	if !c.Cluster.Conn().Connected {
-		return because(false, "there is no connection to a NATS server")
+		return because(false, "no connection to a NATS server")
 	}
 	if now.Late {
-		return because(false, "the clock of this machine and those of the NATS servers differ by more than a minute: set them by NTP")
+		return because(false, "the clocks of this machine and the NATS servers differ by more than a minute: synchronise them with NTP")
 	}
 	silent := c.Now().Sub(now.Beat)
-	return because(now.Beat.IsZero() || silent < deaf, fmt.Sprintf("the NATS servers have taken nothing for %v", silent.Round(time.Second)))
+	return because(now.Beat.IsZero() || silent < deaf, fmt.Sprintf("the NATS servers have accepted no write for %v", silent.Round(time.Second)))
 }
 
 func (c *Config) trading(all map[string]Part) {
@@ -54,20 +54,20 @@ func (c *Config) trading(all map[string]Part) {
 	e := t.Engine()
 	switch {
 	case !e.Running:
-		all["engine"] = because(false, "the engine does not run")
+		all["engine"] = because(false, "the engine is not running")
 	case e.Failure != "":
 		all["engine"] = because(false, fmt.Sprintf("%d fired alerts are not committed", e.Uncommitted))
 	default:
-		all["engine"] = because(e.Loading == 0, fmt.Sprintf("%d of %d prices and series are not loaded: their alerts wait", e.Loading, e.Prices+e.Series))
+		all["engine"] = because(e.Loading == 0, fmt.Sprintf("%d of %d prices and series are not loaded; their alerts are not evaluated", e.Loading, e.Prices+e.Series))
 	}
-	all["feeds"] = because(len(e.LaggingVenues) == 0, "bars do not come from "+strings.Join(e.LaggingVenues, ", "))
+	all["feeds"] = because(len(e.LaggingVenues) == 0, "no bars from "+strings.Join(e.LaggingVenues, ", "))
 	d, here := t.Desk()
 	switch {
-	case !here: // another replica answers for it
+	case !here: // another replica reports it
 	case !d.Reconciled:
-		all["broker"] = because(false, "the account was not compared with the venue since the start: no order passes")
+		all["broker"] = because(false, "the account is not reconciled with the venue since the start; orders are denied")
 	default:
-		all["broker"] = because(d.Connected, "the venue's reports do not flow")
+		all["broker"] = because(d.Connected, "the venue's report stream is down")
 	}
 }
 

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// runtimeTable lists what is told of the Go runtime and the process, under the names
-// that everyone's dashboards know. It is not in docs/operations.md, which has ours.
+// runtimeTable lists the metrics of the Go runtime and the process under their usual
+// names. docs/operations.md lists only candela's own.
 func runtimeTable() []metric {
 	return []metric{
 		{"go_info", gauge, []string{"version"}, "Always 1; the version of Go.", always},
@@ -56,7 +56,7 @@ func runtimeSources() map[string][]string {
 	}
 }
 
-// readRuntime tells of the Go runtime. It stops nothing.
+// readRuntime reads the metrics of the Go runtime without stopping it.
 func readRuntime(t *text) {
 	sources := runtimeSources()
 	at := make(map[string]int)
@@ -85,17 +85,16 @@ func readRuntime(t *text) {
 	t.add("go_info", sample{labels: labels([]string{"version"}, []string{runtime.Version()}), value: 1})
 }
 
-// ticks is how many a second of processor time has in Linux's files, whatever the
-// kernel counts in.
+// ticks is the number of clock ticks per second in Linux's /proc files.
 const ticks = 100
 
-// readProcess tells of the process, where the system has files that do: in Linux.
+// readProcess reads the metrics of the process from /proc, on Linux only.
 func readProcess(t *text, began time.Time) {
 	t.add("process_start_time_seconds", sample{value: float64(began.UnixMilli()) / 1000})
 	if stat, err := os.ReadFile("/proc/self/stat"); err == nil {
-		// The name of the program, in brackets, may hold blanks.
+		// The program name, in parentheses, may contain spaces.
 		fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
-		number := func(i int) float64 { // as proc(5) counts them
+		number := func(i int) float64 { // field numbers of proc(5)
 			if i-3 >= len(fields) {
 				return 0
 			}
@@ -108,7 +107,7 @@ func readProcess(t *text, began time.Time) {
 		t.add("process_resident_memory_bytes", sample{value: number(24) * float64(os.Getpagesize())})
 	}
 	if files, err := os.ReadDir("/proc/self/fd"); err == nil {
-		t.add("process_open_fds", sample{value: float64(len(files) - 1)}) // one reads the folder
+		t.add("process_open_fds", sample{value: float64(len(files) - 1)}) // without the one that reads the folder
 	}
 	if limits, err := os.ReadFile("/proc/self/limits"); err == nil {
 		for line := range strings.Lines(string(limits)) {

@@ -15,38 +15,38 @@ import (
 	"candela/internal/trading/order"
 )
 
-// Config is what is told, and to whom. Every function must be safe for concurrent
-// use and return at once, also before the part it reads has started.
+// Config holds the sources of the admin pages. Every function must be safe for concurrent
+// use and return immediately, even before its component has started.
 type Config struct {
 	Version   string
 	Log       *slog.Logger
 	Now       func() time.Time
-	LocalOnly bool // requests must name this machine: see local
+	LocalOnly bool // require a loopback Host: see local
 
-	Listening func() bool // clients are answered
+	Listening func() bool // serving clients
 	Messages  func() mcp.Stats
 	HTTP      func() httpd.Stats
 	Trading   *Trading // nil without --trade
 	Cluster   *Cluster // nil without --nats-url
 }
 
-// Trading is what there is to tell under --trade. All but Store is required.
+// Trading holds the sources with --trade. All but Store are required.
 type Trading struct {
-	Store         func() (stats ledger.Stats, open bool) // nil where the NATS servers are the store
+	Store         func() (stats ledger.Stats, open bool) // nil if NATS is the store
 	Engine        func() engine.Status
 	Notifications func() notify.Stats
 	Sinks         func() []sink.Status
-	Desk          func() (s desk.Status, here bool) // here is false where another replica trades
-	Orders        func() map[order.Status]int       // that are open
+	Desk          func() (s desk.Status, here bool) // here is false if another replica trades
+	Orders        func() map[order.Status]int       // open ones
 }
 
-// Cluster is what there is to tell of a replica among others. All of it is required.
+// Cluster holds the sources with --nats-url. All are required.
 type Cluster struct {
 	Conn func() conn.Stats
 	Now  func() Replica
 }
 
-// Replica is how a replica stands.
+// Replica is the state of a replica.
 type Replica struct {
 	Members  int       // replicas that take part, as this one sees it
 	Late     bool      // the clock here and those of the servers differ by more than a minute

@@ -1,6 +1,6 @@
 package admin
 
-// kind is how a metric behaves.
+// kind is the type of a metric.
 type kind uint8
 
 const (
@@ -20,7 +20,7 @@ func (k kind) String() string {
 	}
 }
 
-// metric is one row of the table.
+// metric describes one metric.
 type metric struct {
 	name   string
 	kind   kind
@@ -29,7 +29,7 @@ type metric struct {
 	only   scope
 }
 
-// scope is where a metric is reported.
+// scope is the mode in which a metric is reported.
 type scope uint8
 
 const (
@@ -38,7 +38,7 @@ const (
 	many          // with --nats-url
 )
 
-// String is how the page says it.
+// String returns the note in docs/operations.md.
 func (s scope) String() string {
 	switch s {
 	case trading:
@@ -50,9 +50,9 @@ func (s scope) String() string {
 	}
 }
 
-// table lists every metric of ours. The collector, docs/operations.md, the dashboard
-// and the alert rules are held against it. Values of labels are fixed in the code:
-// methods, tools, paths, venues, codes.
+// table lists every metric of candela. Tests compare the collector, docs/operations.md,
+// the dashboard and the alert rules with it. Label values are fixed in the code: methods,
+// tools, paths, venues, codes.
 func table() []metric {
 	outcome := []string{"method", "outcome"}
 	venue := []string{"venue"}

@@ -8,8 +8,7 @@ import (
 	"strings"
 )
 
-// textType is the content type of what is written here, version 0.0.4 of the text
-// format of Prometheus.
+// textType is the content type of the Prometheus text format, version 0.0.4.
 const textType = "text/plain; version=0.0.4; charset=utf-8"
 
 // sample is one line of a metric.
@@ -17,12 +16,12 @@ type sample struct {
 	suffix string // such as "_bucket"
 	labels string // in braces, "" for none
 	group  string // of a histogram: the labels of all its lines
-	order  int    // and the place in it
+	order  int    // position within the group
 	value  float64
 }
 
-// text gathers samples and writes them by metric, as the format wants it. One
-// goroutine only.
+// text collects samples and writes them grouped by metric. It is not safe for concurrent
+// use.
 type text struct {
 	metrics []metric // in the order of writing
 	samples map[string][]sample
@@ -34,8 +33,8 @@ func newText(metrics []metric) *text {
 
 func (t *text) add(name string, s sample) { t.samples[name] = append(t.samples[name], s) }
 
-// labels writes names and values in braces. A value that has no name is left out: the
-// tests hold every call against the table.
+// labels formats names and values in braces. A value without a name is omitted; tests
+// compare every call with the table.
 func labels(names, values []string) string {
 	var b strings.Builder
 	for i, name := range names[:min(len(names), len(values))] {
@@ -51,7 +50,7 @@ func labels(names, values []string) string {
 	return b.String()
 }
 
-// writeEscaped writes what may stand on one line, and between quotes in a label.
+// writeEscaped escapes a text for one line and, if quoted, for a label value.
 func writeEscaped(b *strings.Builder, text string, quoted bool) {
 	for _, r := range text {
 		switch {

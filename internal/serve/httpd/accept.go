@@ -5,15 +5,15 @@ import (
 	"strings"
 )
 
-// accepts reports whether an Accept header allows kind/sub. RFC 9110 12.5.1: the
-// most specific range that matches decides, q=0 excludes, and a missing header
-// allows everything. A range that cannot be read is passed over.
+// accepts reports whether an Accept header allows kind/sub. RFC 9110 12.5.1: the most
+// specific matching range decides, q=0 excludes, and a missing header allows everything.
+// An invalid range is ignored.
 func accepts(headers []string, kind, sub string) bool {
 	switch {
 	case len(headers) == 0:
 		return true
 	case len(headers) == 1 && headers[0] == "application/json, text/event-stream":
-		return true // what the SDKs send with every request
+		return true // the header of the SDKs
 	}
 	best, allowed, ranges := 0, false, 0
 	for _, header := range headers {
@@ -27,7 +27,7 @@ func accepts(headers []string, kind, sub string) bool {
 			rank := matchRange(strings.TrimSpace(media), kind, sub)
 			weight, plain := quality(params)
 			if plain && rank > 0 {
-				rank++ // a bare range is no less specific than one with parameters we ignore
+				rank++ // a bare range is as specific as one with ignored parameters
 			}
 			switch {
 			case rank == 0 || rank < best:
@@ -59,8 +59,8 @@ func matchRange(media, kind, sub string) int {
 	return 0
 }
 
-// quality returns the weight of a range's parameters, 1 when none is given or it
-// cannot be read, and whether there were no parameters but the weight.
+// quality returns the weight of a range, 1 if it is absent or invalid, and whether there
+// are no other parameters.
 func quality(params string) (weight float64, plain bool) {
 	weight, plain = 1, true
 	for param := range strings.SplitSeq(params, ";") {

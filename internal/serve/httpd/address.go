@@ -7,11 +7,10 @@ import (
 	"strings"
 )
 
-// ClientAddress returns a function that says whom a request counts against in a
-// rate limit: the peer, or, when the peer is a trusted proxy, the nearest address
-// in X-Forwarded-For that is not one. What stands further left in that header was
-// written by whoever sent the request, and counts for nothing. The address is for
-// limits only: nothing that is published or allowed depends on it.
+// ClientAddress returns a function that returns the address whose rate limit a request
+// counts against: the peer or, if the peer is a trusted proxy, the nearest address in
+// X-Forwarded-For that is not one. Entries further left are unverified and ignored. The
+// address is used for limits only.
 func ClientAddress(trusted []netip.Prefix) func(*http.Request) netip.Addr {
 	return func(r *http.Request) netip.Addr {
 		address := peerAddress(r.RemoteAddr)
@@ -30,8 +29,7 @@ func ClientAddress(trusted []netip.Prefix) func(*http.Request) netip.Addr {
 	}
 }
 
-// peerAddress returns the address of a peer without its port, the zero value for a
-// peer without one.
+// peerAddress returns the address of a peer without its port, or the zero value.
 func peerAddress(peer string) netip.Addr {
 	parsed, err := netip.ParseAddrPort(peer)
 	if err != nil {
@@ -40,12 +38,12 @@ func peerAddress(peer string) netip.Addr {
 	return parsed.Addr().Unmap().WithZone("")
 }
 
-// within reports whether one of the prefixes has an address.
+// within reports whether one of the prefixes contains an address.
 func within(prefixes []netip.Prefix, address netip.Addr) bool {
 	return slices.ContainsFunc(prefixes, func(p netip.Prefix) bool { return p.Contains(address) })
 }
 
-// parseHop reads an address of X-Forwarded-For; some proxies add the port.
+// parseHop parses an address in X-Forwarded-For; some proxies add the port.
 func parseHop(hop string) (netip.Addr, bool) {
 	hop = strings.TrimSpace(hop)
 	if withPort, err := netip.ParseAddrPort(hop); err == nil {

@@ -10,13 +10,12 @@ import (
 	"candela/internal/serve/rpc"
 )
 
-// maxToken is longer than any token we issue; more is not worth a look.
+// maxToken is longer than any issued token.
 const maxToken = 512
 
-// authorize returns the caller of the request's bearer token, nil without an
-// Authorization header. A header that holds no good token is refused even where
-// none is needed: the client believes that it is known, and should learn that it
-// is not. A token anywhere but in the header is ignored.
+// authorize returns the caller of the request's bearer token, or nil without an
+// Authorization header. An invalid token is refused even if none is needed: the client
+// should learn that it is not logged in. A token outside the header is ignored.
 func (s *Server) authorize(r *http.Request) (*principal.Caller, *httpRefusal) {
 	caller, refusal := s.authenticate(r)
 	if caller == nil {
@@ -43,7 +42,7 @@ func (s *Server) authenticate(r *http.Request) (*principal.Caller, *httpRefusal)
 	return &caller, nil
 }
 
-// hold returns a context for the request that ends with the caller's token too.
+// hold returns a context that also ends with the caller's token.
 func (s *Server) hold(ctx context.Context, r *http.Request, caller principal.Caller) (_ context.Context, release func(), _ *httpRefusal) {
 	ctx, release, err := s.auth.Hold(ctx, caller)
 	if err != nil {
@@ -52,17 +51,17 @@ func (s *Server) hold(ctx context.Context, r *http.Request, caller principal.Cal
 	return ctx, release, nil
 }
 
-// refuseToken refuses a token that was not found to be good.
+// refuseToken refuses a token that could not be verified.
 func (s *Server) refuseToken(r *http.Request, err error) *httpRefusal {
 	if fault.KindOf(err) == fault.Unauthorized {
 		return s.unauthorized(r, true)
 	}
-	refusal := refuse(http.StatusServiceUnavailable, "the token could not be checked; try again")
+	refusal := refuse(http.StatusServiceUnavailable, "the token could not be checked; retry")
 	refusal.cause = err
 	return refusal
 }
 
-// known returns the caller of a request that must have one.
+// known returns the caller of a request that requires a token.
 func (s *Server) known(r *http.Request) (*principal.Caller, *httpRefusal) {
 	caller, refusal := s.authorize(r)
 	if refusal == nil && caller == nil {
@@ -71,8 +70,8 @@ func (s *Server) known(r *http.Request) (*principal.Caller, *httpRefusal) {
 	return caller, refusal
 }
 
-// bearer returns the token of exactly one "Bearer" header. RFC 6750 2.1; the
-// scheme's case does not matter, RFC 9110 11.1.
+// bearer returns the token of exactly one "Bearer" header. RFC 6750 2.1; the scheme is
+// case-insensitive, RFC 9110 11.1.
 func bearer(headers []string) (string, bool) {
 	if len(headers) != 1 {
 		return "", false
@@ -82,8 +81,8 @@ func bearer(headers []string) (string, bool) {
 	return token, ok && strings.EqualFold(scheme, "bearer") && token != "" && len(token) <= maxToken && !strings.Contains(token, " ")
 }
 
-// unauthorized is the 401 that starts the OAuth flow of a client: RFC 9728 5.1
-// names the metadata, RFC 6750 3.1 wants an error only where a token was sent.
+// unauthorized is the 401 that starts a client's OAuth flow. It names the metadata (RFC
+// 9728 5.1), and an error only if a token was sent (RFC 6750 3.1).
 func (s *Server) unauthorized(r *http.Request, presented bool) *httpRefusal {
 	path := r.URL.Path
 	if path == "/" {

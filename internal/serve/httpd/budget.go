@@ -11,15 +11,15 @@ import (
 	"candela/internal/kit/bucket"
 )
 
-// Limits are how much clients may use of the server. docs/limits.md lists them. The
-// zero value of each stands for its default.
+// Limits bounds what clients may use; docs/limits.md lists them. A zero field means its
+// default.
 type Limits struct {
-	Calls     int         // requests of a token under way, until their answers are sent; 16
-	Held      int64       // bytes that a token's requests and answers hold before it gets no more; 16 MiB
+	Calls     int         // concurrent requests of a token, until the response is sent; 16
+	Held      int64       // bytes that a token's requests and responses may hold; 16 MiB
 	HeldAll   int64       // the same for all tokens together; 128 MiB
 	HeldOpen  int64       // the same for all clients without a token together; 16 MiB
 	Requests  bucket.Rate // requests of a token; 2,000 at once, then 500 a second
-	Strangers bucket.Rate // requests of an address without a good token; 200 at once, then 50 a second
+	Strangers bucket.Rate // requests of an address without a valid token; 200 at once, then 50 a second
 	Address   int         // connections of an address; half of all
 }
 
@@ -43,11 +43,11 @@ func (l *Limits) setDefaults(connections int) {
 	}
 }
 
-// remembered is how many tokens and addresses have their rate remembered.
+// remembered is the number of tokens and addresses whose rate is tracked.
 const remembered = 4096
 
-// budgets counts what tokens and addresses use. It is safe for concurrent use and
-// holds an entry for each token with a request under way.
+// budgets tracks the usage of tokens and addresses. It is safe for concurrent use and has
+// an entry for each token with an active request.
 type budgets struct {
 	limits    Limits
 	requests  *bucket.Set[string]
@@ -61,7 +61,7 @@ type budgets struct {
 	open   int64 // bytes, of clients without a token
 }
 
-// usage is what one token uses.
+// usage is the usage of one token.
 type usage struct {
 	calls int
 	held  int64
@@ -74,17 +74,17 @@ func newBudgets(l Limits) *budgets {
 	}
 }
 
-// begin counts a request of a token, or refuses it before anything is done for it. end
-// must be called when its answer is sent.
+// begin counts a request of a token, or refuses it. end must be called when the response
+// is sent.
 func (b *budgets) begin(key string) *httpRefusal {
 	if wait := b.requests.Take(key, time.Now()); wait > 0 {
 		b.refused.requests.Add(1)
-		return busy("too many requests: this token may send %.0f a second; wait before the next", perSecond(b.limits.Requests))
+		return busy("too many requests: the limit is %.0f per second per token; wait before the next", perSecond(b.limits.Requests))
 	}
 	return b.enter(key)
 }
 
-// enter is begin without the rate, for a request that is still to arrive.
+// enter is begin without the rate, for a request that is still arriving.
 func (b *budgets) enter(key string) *httpRefusal {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -93,10 +93,10 @@ func (b *budgets) enter(key string) *httpRefusal {
 	switch {
 	case u.calls >= b.limits.Calls:
 		b.refused.calls.Add(1)
-		return busy("too many requests: %d of this token are under way; wait for the answer to one", b.limits.Calls)
+		return busy("too many requests: %d requests of this token are active; wait for a response", b.limits.Calls)
 	case u.held >= b.limits.Held:
 		b.refused.held.Add(1)
-		return busy("too much unread: answers of %d bytes wait for this token's client; read them before you ask for more", u.held)
+		return busy("too much unread: %d bytes of responses wait for this token's client; read them first", u.held)
 	case b.held >= b.limits.HeldAll:
 		b.refused.heldAll.Add(1)
 		return overfull()
@@ -112,20 +112,20 @@ func (b *budgets) end(key string) {
 	b.forget(key)
 }
 
-// stranger counts a request of an address that brings no good token, or refuses it.
+// stranger counts a request of an address without a valid token, or refuses it.
 func (b *budgets) stranger(address netip.Addr) *httpRefusal {
-	if !address.IsValid() || address.IsLoopback() { // everyone on this machine, and a proxy that is not declared
+	if !address.IsValid() || address.IsLoopback() { // this machine, or an undeclared proxy
 		return nil
 	}
 	if wait := b.strangers.Take(bucket.Network(address), time.Now()); wait > 0 {
 		b.refused.strangers.Add(1)
-		return busy("too many requests without a token from this address: %.0f a second are answered", perSecond(b.limits.Strangers))
+		return busy("too many requests without a token from this address: the limit is %.0f per second", perSecond(b.limits.Strangers))
 	}
 	return nil
 }
 
-// beginOpen refuses a request of a client without a token while such clients do not
-// read what they asked for. What tokens may hold is not touched by them.
+// beginOpen refuses a request without a token while such clients hold too many unread
+// responses. Their budget is separate from that of tokens.
 func (b *budgets) beginOpen() *httpRefusal {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -137,13 +137,12 @@ func (b *budgets) beginOpen() *httpRefusal {
 }
 
 func overfull() *httpRefusal {
-	refusal := busy("the server holds too many answers that their clients do not read; try again in a moment")
+	refusal := busy("the server holds too many unread responses; retry in a moment")
 	refusal.status = http.StatusServiceUnavailable
 	return refusal
 }
 
-// hold counts bytes that the request or the answer of a token, "" for none, holds
-// until release.
+// hold counts bytes held by a request or response of a token, "" for none, until release.
 func (b *budgets) hold(key string, bytes int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -167,7 +166,7 @@ func (b *budgets) release(key string, bytes int) {
 	b.forget(key)
 }
 
-// of returns what a token uses.
+// of returns the usage of a token.
 func (b *budgets) of(key string) *usage {
 	u := b.tokens[key]
 	if u == nil {
@@ -177,19 +176,19 @@ func (b *budgets) of(key string) *usage {
 	return u
 }
 
-// forget removes a token that uses nothing.
+// forget removes a token without usage.
 func (b *budgets) forget(key string) {
 	if u := b.tokens[key]; u != nil && *u == (usage{}) {
 		delete(b.tokens, key)
 	}
 }
 
-// Budget is one limit, what is used of it and how often it was reached.
+// Budget is one limit, its usage and how often it was exceeded.
 type Budget struct {
-	Name    string  // as docs/limits.md has it
+	Name    string  // as in docs/limits.md
 	Scope   string  // token, address, strangers or all
 	Limit   float64 // requests a second for a rate
-	Used    float64 // by the one that uses most of it; of a rate it is not known
+	Used    float64 // by the heaviest user; 0 for a rate
 	Refused uint64  // requests or connections since the start
 }
 

@@ -52,7 +52,7 @@ func TestBudget_CallsUnderWay(t *testing.T) {
 			return httpResponse{r.status, r.header, string(text)}
 		}
 		const echo = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"echo"}}`
-		if r := ask("good", echo); r.status != http.StatusTooManyRequests || r.header.Get("Retry-After") != "1" || !strings.Contains(r.body, "4 of this token are under way") {
+		if r := ask("good", echo); r.status != http.StatusTooManyRequests || r.header.Get("Retry-After") != "1" || !strings.Contains(r.body, "4 requests of this token are active") {
 			t.Errorf("a fifth call: %+v", r)
 		}
 		if r := ask("other", echo); r.status != http.StatusOK {

@@ -13,16 +13,16 @@ import (
 	"candela/internal/kit/bucket"
 )
 
-// slowAfter is how long a client may take to send a request or to read an answer,
-// before its connection may be closed to make room for another.
+// slowAfter is how long a client may send a request or read a response before its
+// connection may be closed to make room for another.
 const slowAfter = time.Second
 
-// connections holds at most so many connections open, and fewer from one address. When
-// there are as many as there may be, a new one takes the place of the one that has been
-// sending its request or reading its answer for longest, if that is longer than
-// slowAfter. Connections that wait for an answer, that carry a stream or that are idle
-// between requests are not closed for it; where there are no others, a new one waits.
-// One too many from its address is closed at once. It is safe for concurrent use.
+// connections limits the open connections, in total and per address. At the limit a new
+// one replaces the one that has been sending its request or reading its response for
+// longest, if that is longer than slowAfter. Connections that wait for a response, carry
+// a stream or are idle are not closed; if there are no others, the new one waits. A
+// connection beyond the limit of its address is closed immediately. It is safe for
+// concurrent use.
 type connections struct {
 	most, perAddress int
 	proxies          []netip.Prefix
@@ -30,16 +30,16 @@ type connections struct {
 	mu        sync.Mutex
 	open      map[net.Conn]*connection
 	addresses map[netip.Addr]int
-	freed     chan struct{} // gets a value when there is room; holds one
-	cut       uint64        // connections that made room
-	refused   uint64        // connections, because their address had as many as it may
+	freed     chan struct{} // signals room; capacity 1
+	cut       uint64        // connections closed to make room
+	refused   uint64        // connections beyond the limit of their address
 }
 
-// connection is one of them.
+// connection is the state of one connection.
 type connection struct {
 	all     *connections
-	address netip.Addr // zero where it does not count
-	// since is when the client began to send a request or to read an answer, or when
+	address netip.Addr // zero if not limited
+	// since is when the client started to send a request or to read a response, or when
 	// the connection was opened; zero while it does neither.
 	since time.Time
 }
@@ -51,8 +51,8 @@ func newConnections(most, perAddress int, proxies []netip.Prefix) *connections {
 	}
 }
 
-// countsFor returns the address that a connection counts against: none for this
-// machine and for proxies, behind which there are many clients.
+// countsFor returns the address whose limit a connection counts against: none for this
+// machine and for proxies, which serve many clients.
 func (c *connections) countsFor(conn net.Conn) netip.Addr {
 	address := peerAddress(conn.RemoteAddr().String())
 	if !address.IsValid() || address.IsLoopback() || within(c.proxies, address) {
@@ -61,7 +61,7 @@ func (c *connections) countsFor(conn net.Conn) netip.Addr {
 	return bucket.Network(address)
 }
 
-// listen returns ln with the bound.
+// listen returns ln with the limits.
 func (c *connections) listen(ln net.Listener) net.Listener {
 	return &boundListener{Listener: ln, all: c, closed: make(chan struct{})}
 }
@@ -73,7 +73,7 @@ type boundListener struct {
 	once   sync.Once
 }
 
-// Accept waits for a connection that its address may have, and then for room for it.
+// Accept waits for a connection within the limit of its address, and then for room.
 func (l *boundListener) Accept() (net.Conn, error) {
 	conn, err := l.Listener.Accept()
 	for err == nil && l.all.tooMany(conn) {
@@ -84,7 +84,7 @@ func (l *boundListener) Accept() (net.Conn, error) {
 		return nil, err
 	}
 	for !l.all.add(conn) {
-		// Some request may become slow before anything is closed.
+		// A connection may become slow before any is closed.
 		timer := time.NewTimer(slowAfter / 4)
 		select {
 		case <-l.all.freed:
@@ -104,7 +104,7 @@ func (l *boundListener) Close() error {
 	return l.Listener.Close()
 }
 
-// tooMany reports whether an address has as many connections as it may.
+// tooMany reports whether the address of a connection has reached its limit.
 func (c *connections) tooMany(conn net.Conn) bool {
 	address := c.countsFor(conn)
 	c.mu.Lock()
@@ -116,7 +116,7 @@ func (c *connections) tooMany(conn net.Conn) bool {
 	return true
 }
 
-// add takes a new connection in, if there is or can be made room.
+// add adds a connection if there is room or a slow one can be closed.
 func (c *connections) add(conn net.Conn) bool {
 	now, address := time.Now(), c.countsFor(conn)
 	c.mu.Lock()
@@ -138,7 +138,7 @@ func (c *connections) cutSlowest() {
 	c.close(c.slowest(time.Now()))
 }
 
-// close closes a connection to make room and reports whether there is one.
+// close closes conn, if not nil, to make room and reports whether it did.
 func (c *connections) close(conn net.Conn) bool {
 	if conn == nil {
 		return false
@@ -149,7 +149,7 @@ func (c *connections) close(conn net.Conn) bool {
 	return true
 }
 
-// forget removes a connection that is open.
+// forget removes an open connection.
 func (c *connections) forget(conn net.Conn) {
 	address := c.open[conn].address
 	delete(c.open, conn)
@@ -158,8 +158,8 @@ func (c *connections) forget(conn net.Conn) {
 	}
 }
 
-// slowest returns the connection that has been sending or reading for longest, nil
-// where none is slow.
+// slowest returns the connection that has been sending or reading for longest, or nil if
+// none is slow.
 func (c *connections) slowest(now time.Time) net.Conn {
 	var found net.Conn
 	oldest := now.Add(-slowAfter)
@@ -171,7 +171,7 @@ func (c *connections) slowest(now time.Time) net.Conn {
 	return found
 }
 
-// changed is the server's hook for connections.
+// changed is the server's ConnState hook.
 func (c *connections) changed(conn net.Conn, state http.ConnState) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -197,23 +197,22 @@ func (c *connections) changed(conn net.Conn, state http.ConnState) {
 
 type connectionKey struct{}
 
-// withConnection is the server's hook for the contexts of requests.
+// withConnection is the server's ConnContext hook.
 func (c *connections) withConnection(ctx context.Context, conn net.Conn) context.Context {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return context.WithValue(ctx, connectionKey{}, c.open[conn])
 }
 
-// follow tells connections apart by whether their request has arrived. While few are
-// left it closes each after its answer: idle ones are for the comfort of whoever holds
-// them, and must not keep others out.
+// follow records when the request of a connection has arrived. While few connections are
+// left it closes each after its response, so that idle ones do not keep others out.
 func (c *connections) follow(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Body == nil || r.Body == http.NoBody {
 			setUnfinished(r.Context(), time.Time{})
 		} else {
-			// A copy, because the server looks at the body of its own request to see whether
-			// some of it is left: then it lets the client read the answer before it closes.
+			// A copy, because net/http checks the body of its own request for unread data,
+			// so that the client can read the response before the connection closes.
 			body := arriving{r.Body, r.Context()}
 			r = r.WithContext(r.Context())
 			r.Body = body
@@ -232,7 +231,7 @@ func (c *connections) crowded() bool {
 	return len(c.open) > c.most*3/4
 }
 
-// arriving is a body that notes when it has arrived.
+// arriving is a body that records when it has arrived.
 type arriving struct {
 	io.ReadCloser
 	ctx context.Context //nolint:containedctx // of the request, which the body is part of
@@ -246,8 +245,8 @@ func (a arriving) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// setUnfinished notes since when a request has been coming or an answer has been read,
-// or with the zero time that it is done.
+// setUnfinished records when the client started to send a request or to read a response;
+// the zero time means that it is done.
 func setUnfinished(ctx context.Context, since time.Time) {
 	one, _ := ctx.Value(connectionKey{}).(*connection)
 	if one == nil {
@@ -258,8 +257,8 @@ func setUnfinished(ctx context.Context, since time.Time) {
 	one.since = since
 }
 
-// count returns how many connections are open, how many were closed to make room, and
-// the budgets of connections.
+// count returns the number of open connections, of those closed to make room, and the
+// connection budgets.
 func (c *connections) count() (open int, cut uint64, budgets []Budget) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

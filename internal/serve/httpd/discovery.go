@@ -13,7 +13,7 @@ import (
 //go:embed favicon.svg
 var favicon []byte
 
-// describe marshals what GET / says, which never changes while the server runs.
+// describe marshals the constant response to GET /.
 func (s *Server) describe() ([]byte, error) {
 	data, err := json.Marshal(struct {
 		Name                string `json:"name"`

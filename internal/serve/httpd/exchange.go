@@ -10,13 +10,13 @@ import (
 	"candela/internal/serve/rpc"
 )
 
-// exchange is one request on an MCP path and its answer.
+// exchange is one request on an MCP path and its response.
 type exchange struct {
 	s             *Server
 	w             http.ResponseWriter
 	r             *http.Request
 	id            string
-	authorization bool // the header is there, whatever it holds
+	authorization bool // the request has an Authorization header
 }
 
 func (s *Server) begin(w http.ResponseWriter, r *http.Request) *exchange {
@@ -25,22 +25,22 @@ func (s *Server) begin(w http.ResponseWriter, r *http.Request) *exchange {
 	return x
 }
 
-// httpRefusal is a request turned away before the dispatcher saw it.
+// httpRefusal is the response to a request refused before the dispatcher.
 type httpRefusal struct {
 	status    int
 	err       *rpc.Error
 	challenge string        // WWW-Authenticate
 	cause     error         // for the log
-	retry     time.Duration // when to try again, zero for nothing said
-	reply     []byte        // the body of the answer; nil for the error
+	retry     time.Duration // Retry-After; zero for none
+	reply     []byte        // body; nil for err
 }
 
 func refuse(status int, message string) *httpRefusal {
 	return &httpRefusal{status: status, err: &rpc.Error{Code: rpc.CodeRefused, Message: message}}
 }
 
-// refuse answers with the refusal under the ids of the requests in body, null
-// when none is known, and logs it.
+// refuse sends and logs the refusal. It uses the ids of the requests in body, or null if
+// none is known.
 func (x *exchange) refuse(ctx context.Context, body *rpc.Body, refusal *httpRefusal) {
 	if refusal.challenge != "" {
 		x.w.Header().Set("WWW-Authenticate", refusal.challenge)
@@ -57,9 +57,9 @@ func (x *exchange) refuse(ctx context.Context, body *rpc.Body, refusal *httpRefu
 	if refusal.cause != nil {
 		attrs = append(attrs, slog.Any("error", refusal.cause))
 	}
-	x.s.strangers.LogAttrs(ctx, slog.LevelInfo, "[MCP] refused", attrs...)
+	x.s.strangers.LogAttrs(ctx, slog.LevelInfo, "[MCP] request refused", attrs...)
 	if refusal.status == http.StatusRequestTimeout || refusal.status == http.StatusRequestEntityTooLarge {
-		x.w.Header().Set("Connection", "close") // the rest of the body is not wanted
+		x.w.Header().Set("Connection", "close") // the rest of the body is not read
 	}
 	reply := refusal.reply
 	if len(reply) == 0 && body != nil {
@@ -68,7 +68,7 @@ func (x *exchange) refuse(ctx context.Context, body *rpc.Body, refusal *httpRefu
 	if len(reply) == 0 {
 		reply = rpc.AppendError(nil, nil, refusal.err)
 	}
-	_ = x.write(refusal.status, reply) // a client that went away is not ours to report
+	_ = x.write(refusal.status, reply) // the client may have disconnected
 }
 
 func (x *exchange) write(status int, body []byte) error {
@@ -83,7 +83,7 @@ func (x *exchange) write(status int, body []byte) error {
 	return err
 }
 
-// writeJSON answers a request outside MCP.
+// writeJSON writes a response outside MCP.
 func writeJSON(w http.ResponseWriter, status int, body string) {
 	h := w.Header()
 	h.Set("Content-Type", "application/json")

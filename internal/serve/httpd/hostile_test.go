@@ -49,7 +49,7 @@ func (m oneMarket) Bars(context.Context, marketdata.Request) (marketdata.BarSet,
 	return m.set, nil
 }
 
-// panics is a log that many goroutines write. It counts the lines that tell of a panic
+// panics is a log that many goroutines write. It counts the lines that report a panic
 // and keeps none: the heap is measured.
 type panics struct{ atomic.Int64 }
 
@@ -241,7 +241,7 @@ func TestHostile_Requests(t *testing.T) {
 	transport.CloseIdleConnections()
 	stop()
 	if n := log.Load(); n > 0 {
-		t.Errorf("the log tells of %d panics", n)
+		t.Errorf("the log reports %d panics", n)
 	}
 	total := 0
 	for _, n := range statuses {

@@ -16,16 +16,16 @@ import (
 	"candela/internal/serve/rpc"
 )
 
-// What a request without a good token may hold. The open methods need no more,
-// and a thousand strangers at once must not fill the memory.
+// Limits of a request without a valid token: a thousand of them must not fill the
+// memory.
 const (
 	openBody  = 64 << 10 // bytes
-	openBatch = 4        // messages; each may be answered with the list of tools
+	openBatch = 4        // messages; the response to each may be the list of tools
 )
 
-// message answers POST /mcp and its aliases. The order of the checks is part of
-// the contract: what a request may not do at all comes before who asks, and
-// nothing runs before the token is known to be good.
+// message answers POST /mcp and its aliases. The order of the checks is part of the
+// contract: general checks come before the token, and nothing runs before the token is
+// verified.
 func (s *Server) message(w http.ResponseWriter, r *http.Request) {
 	began := time.Now()
 	x := s.begin(w, r)
@@ -37,7 +37,7 @@ func (s *Server) message(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if !accepts(r.Header["Accept"], "application", "json") {
-		x.refuse(r.Context(), nil, refuse(http.StatusNotAcceptable, "not acceptable: the answer is application/json, which the Accept header excludes"))
+		x.refuse(r.Context(), nil, refuse(http.StatusNotAcceptable, "not acceptable: the response is application/json, which the Accept header excludes"))
 		return
 	}
 	if kind := r.Header.Get("Content-Type"); kind != "" && !jsonType(kind) {
@@ -52,8 +52,7 @@ func (s *Server) message(w http.ResponseWriter, r *http.Request) {
 	s.answer(r.Context(), x, data, began)
 }
 
-// answer reads the body, checks the token against what it asks for and lets the
-// dispatcher answer.
+// answer parses the body, checks the token and replies.
 func (s *Server) answer(ctx context.Context, x *exchange, data []byte, began time.Time) {
 	body, failure := rpc.Read(data)
 	caller, refusal := s.authorize(x.r)
@@ -96,7 +95,7 @@ func (s *Server) answer(ctx context.Context, x *exchange, data []byte, began tim
 	s.reply(held, x, body, from, began)
 }
 
-// reply lets the dispatcher answer and sends the answer.
+// reply dispatches the body and sends the response.
 func (s *Server) reply(ctx context.Context, x *exchange, body rpc.Body, from mcp.Origin, began time.Time) {
 	job := s.mcp.Receive(ctx, from, body)
 	reply := job.Append(make([]byte, 0, 1<<10))
@@ -109,7 +108,7 @@ func (s *Server) reply(ctx context.Context, x *exchange, body rpc.Body, from mcp
 		if job.NeedsSentReport() {
 			job.ReportSent(false)
 		} else {
-			refusal.reply = reply // which says whether the call was carried out
+			refusal.reply = reply // states whether the call was executed
 		}
 		x.refuse(ctx, &body, refusal)
 		return
@@ -119,19 +118,19 @@ func (s *Server) reply(ctx context.Context, x *exchange, body rpc.Body, from mcp
 	setUnfinished(ctx, time.Now())
 	err := x.write(statusOf(body, reply), reply)
 	if job.NeedsSentReport() {
-		// A short answer would lie in a buffer until the handler has returned.
+		// Without Flush a short response stays in the buffer until the handler returns.
 		job.ReportSent(err == nil && http.NewResponseController(x.w).Flush() == nil)
 	}
 }
 
-// counts reports whether a body counts against what its token may have under way. A
-// ping does not, and a message that cancels a call must always get through.
+// counts reports whether a body counts against the token's concurrent requests. A ping
+// does not, nor does a notification: a cancellation must always be accepted.
 func counts(body rpc.Body) bool {
 	return len(body.Calls) > 1 || body.Calls[0].Kind == rpc.Request && body.Calls[0].Method != "ping"
 }
 
-// relieve disconnects the slowest client where a request is refused because clients
-// that do not read hold all the memory there is for answers.
+// relieve disconnects the slowest client if a request is refused because unread responses
+// use up the memory budget.
 func (s *Server) relieve(refusal *httpRefusal) *httpRefusal {
 	if refusal != nil && refusal.status == http.StatusServiceUnavailable {
 		s.connections.cutSlowest()
@@ -139,8 +138,8 @@ func (s *Server) relieve(refusal *httpRefusal) *httpRefusal {
 	return refusal
 }
 
-// statusOf is 202 when there is nothing to say, 400 for a single message that is
-// no request at all, and 200 otherwise: an error about a request is an answer.
+// statusOf returns 202 for an empty response, 400 for a single invalid message, and 200
+// otherwise, also for an error response.
 func statusOf(body rpc.Body, reply []byte) int {
 	switch {
 	case len(reply) == 0:
@@ -151,8 +150,8 @@ func statusOf(body rpc.Body, reply []byte) int {
 	return http.StatusOK
 }
 
-// needsToken reports whether a body asks for more than the open methods, or for
-// too much of them. A message so broken that it names no method asks for nothing.
+// needsToken reports whether a body calls a method that needs a token, or has too many
+// messages. An invalid message without a method needs none.
 func needsToken(body rpc.Body) bool {
 	if len(body.Calls) > openBatch {
 		return true
@@ -168,8 +167,8 @@ func needsToken(body rpc.Body) bool {
 	return false
 }
 
-// readBody reads at most the limit, and more than openBody only for a good token.
-// The buffer grows with what arrives, not with what Content-Length promises.
+// readBody reads at most MaxBody bytes, and more than openBody only with a valid token.
+// The buffer grows with the data received, not with Content-Length.
 func (s *Server) readBody(w http.ResponseWriter, r *http.Request) ([]byte, *httpRefusal) {
 	if r.ContentLength > s.cfg.MaxBody {
 		return nil, s.tooLarge()
@@ -186,7 +185,7 @@ func (s *Server) readBody(w http.ResponseWriter, r *http.Request) ([]byte, *http
 			if refusal != nil {
 				return nil, refusal
 			}
-			// Until it has arrived it counts as what it may become.
+			// Until the body has arrived it counts with its maximum size.
 			defer s.budgets.end(caller.Key)
 			s.budgets.hold(caller.Key, int(s.cfg.MaxBody))
 			defer s.budgets.release(caller.Key, int(s.cfg.MaxBody))
@@ -195,8 +194,7 @@ func (s *Server) readBody(w http.ResponseWriter, r *http.Request) ([]byte, *http
 		data = data[:len(data)+n]
 		switch {
 		case err == io.EOF:
-			// ReadTimeout has done its work; left in place it would cancel a call
-			// that waits longer, such as get_notifications.
+			// ReadTimeout must not cancel a long call such as get_notifications.
 			_ = http.NewResponseController(w).SetReadDeadline(time.Time{})
 			return data, nil
 		case err != nil:

@@ -9,10 +9,8 @@ import (
 	"strings"
 )
 
-// admit refuses requests that a web page made a browser send. A page may read
-// what any origin may (CORS), but on the MCP paths a foreign Origin is turned
-// away, and a server on loopback also wants a loopback Host, which a rebound DNS
-// name does not have.
+// admit refuses requests that a web page made a browser send: those with a foreign Origin
+// and, on a loopback server, those whose Host is not loopback, as after DNS rebinding.
 func (s *Server) admit(r *http.Request) *httpRefusal {
 	for _, origin := range r.Header["Origin"] {
 		if origin != "" && !s.knownOrigin(origin) {
@@ -25,7 +23,7 @@ func (s *Server) admit(r *http.Request) *httpRefusal {
 	return nil
 }
 
-// rebound reports whether a server on loopback is called by a name that is none.
+// rebound reports whether a loopback server is addressed by another name.
 func (s *Server) rebound(r *http.Request) bool {
 	return loopbackHost(s.base.Hostname()) && !loopbackHost(hostname(r.Host))
 }
@@ -33,7 +31,7 @@ func (s *Server) rebound(r *http.Request) bool {
 func (s *Server) knownOrigin(origin string) bool {
 	u, err := url.Parse(origin)
 	if err != nil || u.Host == "" {
-		return false // "null" among them
+		return false // includes "null"
 	}
 	if loopbackHost(u.Hostname()) || slices.Contains(s.cfg.AllowedOrigins, origin) {
 		return true
@@ -43,7 +41,7 @@ func (s *Server) knownOrigin(origin string) bool {
 
 func hostname(hostport string) string {
 	if !strings.Contains(hostport, ":") {
-		return hostport // SplitHostPort would make an error of it
+		return hostport // SplitHostPort would fail
 	}
 	if host, _, err := net.SplitHostPort(hostport); err == nil {
 		return host
@@ -59,8 +57,8 @@ func loopbackHost(host string) bool {
 	return err == nil && addr.Unmap().IsLoopback()
 }
 
-// setCORS lets a page of any origin read the answer. There are no cookies on
-// these paths, so nothing is gained by naming the origin.
+// setCORS lets a page of any origin read the response. These paths use no cookies, so the
+// origin need not be named.
 func setCORS(h http.Header, r *http.Request) {
 	if len(r.Header["Origin"]) == 0 {
 		return

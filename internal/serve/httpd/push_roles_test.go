@@ -32,7 +32,7 @@ import (
 // The processes of the push measurement: a server, ours or the bare hub, and its
 // clients. Ten thousand connections take ten thousand file descriptors on either
 // side, more than one process may have. A process is this test binary with a role
-// in its environment; it is told what to do by lines on its standard input and
+// in its environment; it reads its commands from lines on its standard input and
 // answers by lines on its standard output.
 const roleVariable = "CANDELA_TEST_PUSH_ROLE"
 

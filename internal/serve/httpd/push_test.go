@@ -292,7 +292,7 @@ func TestPoll_RevokedTokenGetsNothingMore(t *testing.T) {
 	})
 }
 
-// Whoever asks next gets what a client that left did not. Each leave returns what
+// The next client gets the notifications that one that left did not. Each leave returns what
 // the client got before.
 func TestPoll_AnswerThatIsLostGoesBack(t *testing.T) {
 	t.Parallel()

@@ -30,7 +30,7 @@ func TestStream_RevokedTokenStopsListening(t *testing.T) {
 	})
 }
 
-// What happens after the owner threw a client out is not the client's to know.
+// A revoked client learns nothing of later events.
 func TestStream_RevokedTokenGetsNoMoreEvents(t *testing.T) {
 	t.Parallel()
 	tokens, streams := httpdtest.NewRevocable(httpdtest.One()), &later{}
@@ -67,8 +67,8 @@ func TestMessage_RevokedTokenEndsItsBatch(t *testing.T) {
 		response := readHead(t, conn)
 		body, err := io.ReadAll(response.body)
 		want := `[{"jsonrpc":"2.0","id":1,"result":{}},` +
-			`{"jsonrpc":"2.0","id":5,"error":{"code":-32000,"message":"unauthorized: the bearer token ended during this call; it may have been carried out"}},` +
-			`{"jsonrpc":"2.0","id":2,"error":{"code":-32000,"message":"unauthorized: the bearer token has ended; this call was not carried out"}}]`
+			`{"jsonrpc":"2.0","id":5,"error":{"code":-32000,"message":"unauthorized: the bearer token ended during this call; it may have been executed"}},` +
+			`{"jsonrpc":"2.0","id":2,"error":{"code":-32000,"message":"unauthorized: the bearer token has ended; this call was not executed"}}]`
 		if err != nil || response.status != http.StatusOK || string(body) != want || time.Since(began) != 0 {
 			t.Errorf("%d %s, %v after %s\nwant %s", response.status, body, err, time.Since(began), want)
 		}
@@ -87,7 +87,7 @@ func TestMessage_RevokedTokenEndsItsCall(t *testing.T) {
 		response := readHead(t, conn)
 		text, _ := io.ReadAll(response.body)
 		if response.status != http.StatusUnauthorized || time.Since(began) != 0 || response.header.Get("WWW-Authenticate") == "" ||
-			!strings.Contains(string(text), "it may have been carried out") {
+			!strings.Contains(string(text), "it may have been executed") {
 			t.Errorf("status %d after %s: %s", response.status, time.Since(began), text)
 		}
 		_ = conn.Close()

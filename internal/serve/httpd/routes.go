@@ -6,15 +6,15 @@ import (
 	"strings"
 )
 
-// route is one path: what answers each method, and whether a page of another
-// origin may read the answer.
+// route is one path: its handler for each method, and whether pages of other origins may
+// read the response.
 type route struct {
 	path    string
 	methods map[string]http.HandlerFunc
 	cors    bool
 }
 
-// routes is every path the server answers. All else is a 404 in JSON.
+// routes returns every path. Any other path is a 404 in JSON.
 func (s *Server) routes() []route {
 	return append(s.authorization(),
 		route{"/mcp", map[string]http.HandlerFunc{"POST": s.message, "GET": s.stream}, true},
@@ -25,8 +25,8 @@ func (s *Server) routes() []route {
 	)
 }
 
-// authorization is the paths of the authorization server, if there is one. The
-// two that a person's browser opens may not be read by other origins.
+// authorization returns the paths of the authorization server, if there is one. Other
+// origins must not read the two that a person's browser opens.
 func (s *Server) authorization() []route {
 	oauth := s.cfg.OAuth
 	if oauth == nil {
@@ -46,14 +46,14 @@ func (s *Server) authorization() []route {
 		{"/consent", only("POST", oauth.ServeConsent), false},
 		{"/token", only("POST", oauth.ServeToken), true},
 	}
-	// One per MCP path: clients compare it with the address they were given.
+	// One per MCP path: clients compare it with their configured address.
 	for _, path := range []string{"", "/mcp", "/sse", "/message"} {
 		routes = append(routes, route{"/.well-known/oauth-protected-resource" + path, get(oauth.ServeResource), true})
 	}
 	return routes
 }
 
-// local turns away a rebound DNS name, as admit does on the MCP paths.
+// local refuses a rebound DNS name, as admit does on the MCP paths.
 func (s *Server) local(serve http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if s.rebound(r) {
@@ -64,9 +64,9 @@ func (s *Server) local(serve http.HandlerFunc) http.HandlerFunc {
 	}
 }
 
-// handler looks the path up as it is written. http.ServeMux would redirect an
-// unclean path, and a redirected POST loses its body or its method; its "GET"
-// patterns would also take HEAD and open a stream that nobody reads.
+// handler matches the path exactly. http.ServeMux would redirect an unclean path, and a
+// redirected POST loses its body or method; its "GET" patterns would also match HEAD and
+// open a stream that is never read.
 func (s *Server) handler() http.Handler {
 	table := map[string]http.HandlerFunc{}
 	for _, r := range s.routes() {

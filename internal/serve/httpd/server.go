@@ -24,19 +24,18 @@ import (
 	"candela/internal/serve/mcp"
 )
 
-// Authorizer knows which bearer tokens are good. An error of kind
-// fault.Unauthorized means that this one is not; any other error means that the
-// question could not be answered. It must be safe for concurrent use.
+// Authorizer verifies bearer tokens. An error of kind fault.Unauthorized means that the
+// token is invalid; any other error means that it could not be checked. It must be safe
+// for concurrent use.
 type Authorizer interface {
 	Authorize(ctx context.Context, token string) (principal.Caller, error)
 
-	// Hold returns a context that ends with ctx, when release is called, and with the
-	// caller's token, then with the cause principal.ErrTokenEnded.
+	// Hold returns a context that ends with ctx, with release, or with the caller's token;
+	// then its cause is principal.ErrTokenEnded.
 	Hold(ctx context.Context, caller principal.Caller) (held context.Context, release func(), err error)
 }
 
-// Config is how the server presents and protects itself. The zero value of each
-// limit stands for its default.
+// Config configures a Server. A zero limit means its default.
 type Config struct {
 	BaseURL        string   // published in every address, without a trailing slash
 	AllowedOrigins []string // besides the base URL and loopback, "https://host[:port]"
@@ -45,20 +44,20 @@ type Config struct {
 	Trading        bool
 	Log            *slog.Logger
 	Streams        notify.Streams // nil: streams carry keep-alives only
-	OAuth          *oauth.Server  // nil: tokens come from elsewhere, and no path hands any out
+	OAuth          *oauth.Server  // nil: tokens come from elsewhere
 
 	MaxBody        int64         // bytes of a POST; 1 MiB
 	MaxConnections int           // open at once; 1024
 	ReadTimeout    time.Duration // of a whole request; 30 s
-	WriteTimeout   time.Duration // of an answer, and of each stream frame; 60 s
-	KeepAlive      time.Duration // between comments on a silent stream; 15 s
+	WriteTimeout   time.Duration // of a response, and of each stream frame; 60 s
+	KeepAlive      time.Duration // between comments on an idle stream; 15 s
 
 	Limits         Limits
-	TrustedProxies []netip.Prefix // whose X-Forwarded-For is believed
+	TrustedProxies []netip.Prefix // whose X-Forwarded-For is trusted
 
-	// Reconnect is after about what time clients are told to come back whose streams
-	// end with the server: where others answer under the same address, they need not
-	// wait for this one. Zero leaves it to them.
+	// Reconnect is the approximate delay sent to clients whose streams end because the
+	// server stops. It is short if other replicas answer at the same address. Zero sends
+	// none.
 	Reconnect time.Duration
 }
 
@@ -86,15 +85,15 @@ type Server struct {
 	auth      Authorizer
 	cfg       Config
 	log       *slog.Logger
-	strangers *slog.Logger // for lines that anyone can cause; bounded
+	strangers *slog.Logger // rate-limited, for messages that anyone can cause
 	base      *url.URL
 	landing   []byte // the discovery document
 	takeovers takeovers
 	rooms     sync.Pool // of *room
 
-	noStore, jsonType []string // header values, shared by all answers and never written
+	noStore, jsonType []string // header values, shared and never modified
 
-	address     func(*http.Request) netip.Addr // that a request without a token counts against
+	address     func(*http.Request) netip.Addr // whose limit a request without a token counts against
 	connections *connections
 	budgets     *budgets
 	tallies     tallies
@@ -103,7 +102,7 @@ type Server struct {
 	idCount  atomic.Uint64
 }
 
-// New returns a Server that answers MCP through m for callers that auth knows.
+// New returns a Server that serves m to callers that auth accepts.
 func New(m *mcp.Server, auth Authorizer, cfg Config) (*Server, error) {
 	cfg.setDefaults()
 	base, err := url.Parse(cfg.BaseURL)
@@ -130,14 +129,14 @@ func New(m *mcp.Server, auth Authorizer, cfg Config) (*Server, error) {
 	return s, nil
 }
 
-// Handler returns every route behind the checks, for Serve and for tests.
+// Handler returns the handler of all routes.
 func (s *Server) Handler() http.Handler { return s.handler() }
 
-// Serve answers on ln until ctx ends, then closes the streams, lets running
-// requests finish until hard ends, and returns nil. It closes ln.
+// Serve serves ln until ctx ends, then closes the streams, lets running requests finish
+// until hard ends, and returns nil. It closes ln.
 func (s *Server) Serve(ctx, hard context.Context, ln net.Listener) error {
-	// Requests outlive ctx; streams and calls that only wait must not, or a stop
-	// would wait for them.
+	// Requests outlive ctx; streams and waiting calls must not, or they would delay a
+	// stop.
 	requests, abort := context.WithCancel(shutdown.With(hard, ctx))
 	defer abort()
 	server := &http.Server{
@@ -170,7 +169,7 @@ func (s *Server) Serve(ctx, hard context.Context, ln net.Listener) error {
 	return nil
 }
 
-// requestID names a request in the log; a client may quote it.
+// requestID returns a new request id for the log and the response header.
 func (s *Server) requestID() string {
 	return string(strconv.AppendUint(append(make([]byte, 0, 24), s.idPrefix...), s.idCount.Add(1), 36))
 }

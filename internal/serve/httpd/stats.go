@@ -10,16 +10,16 @@ import (
 
 const otherPath = "other"
 
-// tallies counts by names that are known beforehand, so that no client can make
-// them more. The maps are never changed.
+// tallies holds the counters. The maps are fixed by prepare, so that a client cannot make
+// them grow.
 type tallies struct {
 	paths   map[string]*atomic.Uint64
-	refused map[int]*atomic.Uint64 // by status; 0 for one that is not listed
+	refused map[int]*atomic.Uint64 // by status; 0 for others
 	streams atomic.Int64           // open
 	ended   map[error]*atomic.Uint64
 }
 
-// prepare makes room for everything that can be counted.
+// prepare creates all counters.
 func (t *tallies) prepare(routes []route) {
 	t.paths, t.refused, t.ended = map[string]*atomic.Uint64{otherPath: {}}, map[int]*atomic.Uint64{0: {}}, map[error]*atomic.Uint64{}
 	for _, r := range routes {
@@ -44,7 +44,7 @@ func (t *tallies) refuse(status int) {
 	count.Add(1)
 }
 
-// end counts the end of a stream, whose reason is one of ours.
+// end counts the end of a stream.
 func (t *tallies) end(reason error) {
 	t.streams.Add(-1)
 	count := t.ended[reason]
@@ -54,18 +54,18 @@ func (t *tallies) end(reason error) {
 	count.Add(1)
 }
 
-// Stats is what is known of the server. The counters only grow.
+// Stats holds the counters and gauges of the server.
 type Stats struct {
 	Connections int64
-	Cut         uint64 // connections that made room for others
+	Cut         uint64 // connections closed to make room
 	Streams     int64  // open
 	Budgets     []Budget
-	Ended       map[string]uint64 // streams, by why they ended
-	Requests    map[string]uint64 // by path, "other" for those that nothing answers
-	Refused     map[string]uint64 // on the paths of MCP, by status
+	Ended       map[string]uint64 // streams, by reason
+	Requests    map[string]uint64 // by path, "other" for unknown paths
+	Refused     map[string]uint64 // on the MCP paths, by status
 }
 
-// Stats returns what was counted so far.
+// Stats returns the current statistics.
 func (s *Server) Stats() Stats {
 	t := &s.tallies
 	open, cut, budgets := s.connections.count()

@@ -24,7 +24,7 @@ func (c *counting) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// What a caller without a token may make the server hold is small: a thousand
+// A caller without a token can make the server hold little: a thousand
 // connections with a body of a megabyte each came to 2 GB.
 func TestMessage_StrangersBodyIsSmall(t *testing.T) {
 	t.Parallel()
@@ -33,7 +33,7 @@ func TestMessage_StrangersBodyIsSmall(t *testing.T) {
 	large := list + strings.Repeat(" ", 1<<20-len(list))
 	for name, c := range map[string]struct {
 		body, token string
-		length      int64 // -1: not told
+		length      int64 // -1: unknown
 		status      int
 		most        int // bytes read
 	}{

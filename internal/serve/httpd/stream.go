@@ -13,7 +13,8 @@ import (
 	"candela/internal/kit/principal"
 )
 
-// Why a stream is over. Those that end its context are the context's cause.
+// Reasons for the end of a stream, also used as metric labels. Those that end its context
+// are the context's cause.
 var (
 	errClientLeft = errors.New("client left")
 	errTakenOver  = errors.New("taken over")
@@ -21,12 +22,12 @@ var (
 )
 
 // stream answers GET /mcp and GET /sse with server-sent events until the client
-// leaves, the token ends, another stream takes over or the server stops.
+// disconnects, the token ends, another stream replaces it or the server stops.
 func (s *Server) stream(w http.ResponseWriter, r *http.Request) {
 	x := s.begin(w, r)
 	refusal := s.admit(r)
 	if refusal == nil && !accepts(r.Header["Accept"], "text", "event-stream") {
-		refusal = refuse(http.StatusNotAcceptable, "not acceptable: the answer is text/event-stream, which the Accept header excludes")
+		refusal = refuse(http.StatusNotAcceptable, "not acceptable: the response is text/event-stream, which the Accept header excludes")
 	}
 	var caller *principal.Caller
 	if refusal == nil {
@@ -46,7 +47,7 @@ func (s *Server) stream(w http.ResponseWriter, r *http.Request) {
 	defer leave()
 	events, err := s.open(ctx, *caller, r.Header.Get("Last-Event-ID"))
 	if err != nil {
-		refusal := refuse(http.StatusServiceUnavailable, "the stream could not be opened; try again")
+		refusal := refuse(http.StatusServiceUnavailable, "the stream could not be opened; retry")
 		refusal.cause = err
 		x.refuse(r.Context(), nil, refusal)
 		return
@@ -69,28 +70,26 @@ func (s *Server) open(ctx context.Context, caller principal.Caller, last string)
 	return s.cfg.Streams.Open(ctx, caller, last)
 }
 
-// silence is a stream of nothing.
+// silence is a stream without events.
 type silence struct{}
 
 func (silence) Ready() <-chan struct{}                 { return nil }
 func (silence) Take(dst []notify.Event) []notify.Event { return dst }
 func (silence) Close()                                 {}
 
-// pump writes events and keep-alives until something ends the stream, and returns
-// what did.
+// pump writes events and keep-alives until the stream ends, and returns the reason.
 func (s *Server) pump(ctx context.Context, w http.ResponseWriter, events notify.Stream) error {
 	h := w.Header()
 	h.Set("Content-Type", "text/event-stream")
 	h.Set("Cache-Control", "no-cache, no-transform")
-	h.Set("X-Accel-Buffering", "no") // nginx would hold the frames back
+	h.Set("X-Accel-Buffering", "no") // nginx would buffer the frames
 	out := &frameWriter{w: w, control: http.NewResponseController(w), timeout: s.cfg.WriteTimeout}
-	// ReadTimeout would end the request's context while the client listens.
+	// ReadTimeout would end the request's context during the stream.
 	_ = out.control.SetReadDeadline(time.Time{})
 	err := out.write([]byte(": connected\n\n"))
 	quiet := time.NewTicker(s.cfg.KeepAlive)
 	defer quiet.Stop()
-	// Ten thousand streams wait here, so every case counts: whatever else ends a
-	// stream ends its context.
+	// Ten thousand streams wait here, so there are few cases: all other ends cancel ctx.
 	for err == nil {
 		select {
 		case <-ctx.Done():
@@ -104,14 +103,14 @@ func (s *Server) pump(ctx context.Context, w http.ResponseWriter, events notify.
 		}
 	}
 	if errors.Is(err, errStopping) && s.cfg.Reconnect > 0 {
-		// Spread, so that the others do not get all of them in one moment.
-		wait := s.cfg.Reconnect/2 + rand.N(s.cfg.Reconnect)                   //nolint:gosec // G404: it guards nothing
-		_ = out.write(fmt.Appendf(nil, "retry: %d\n\n", wait.Milliseconds())) // the stream is over either way
+		// Randomised, so that the clients do not reconnect all at once.
+		wait := s.cfg.Reconnect/2 + rand.N(s.cfg.Reconnect)                   //nolint:gosec // G404: not a secret
+		_ = out.write(fmt.Appendf(nil, "retry: %d\n\n", wait.Milliseconds())) // the stream ends either way
 	}
 	return err
 }
 
-// ended is what ended a stream's context, nil while nothing did.
+// ended returns why a stream's context ended, or nil.
 func ended(ctx context.Context) error {
 	if ctx.Err() == nil {
 		return nil
@@ -122,7 +121,7 @@ func ended(ctx context.Context) error {
 	return errClientLeft
 }
 
-// deliver writes what waits, many events at a time.
+// deliver writes the queued events in batches.
 func (s *Server) deliver(ctx context.Context, events notify.Stream, out *frameWriter) error {
 	room, _ := s.rooms.Get().(*room)
 	if room == nil {
@@ -140,8 +139,7 @@ func (s *Server) deliver(ctx context.Context, events notify.Stream, out *frameWr
 	}
 }
 
-// room is what a stream needs while it writes. It is lent for that time only: ten
-// thousand streams that wait hold none.
+// room holds the buffers of a write. It is pooled, so that waiting streams hold none.
 type room struct {
 	events []notify.Event
 	frames []byte
@@ -149,7 +147,7 @@ type room struct {
 
 func newRoom() *room { return &room{events: make([]notify.Event, 0, 64)} }
 
-// join returns the frames of all events as one. A single one is as it is shared.
+// join concatenates the frames of all events. A single frame is not copied.
 func (r *room) join() []byte {
 	if len(r.events) == 1 {
 		return r.events[0].Frame()
@@ -161,8 +159,8 @@ func (r *room) join() []byte {
 	return r.frames
 }
 
-// frameWriter writes whole frames under a deadline: a peer that stopped reading
-// must not hold a goroutine for ever.
+// frameWriter writes whole frames with a deadline, so that a client that stops reading
+// does not block a goroutine forever.
 type frameWriter struct {
 	w       http.ResponseWriter
 	control *http.ResponseController
@@ -171,8 +169,8 @@ type frameWriter struct {
 }
 
 func (f *frameWriter) write(frames []byte) error {
-	// A deadline costs as much as all else that is ours, and a write may take a
-	// little less than the timeout.
+	// Setting a deadline is expensive, so it is renewed only after an eighth of the
+	// timeout.
 	if now := time.Now(); now.Sub(f.renewed) >= f.timeout/8 {
 		f.renewed = now
 		if err := f.control.SetWriteDeadline(now.Add(f.timeout)); err != nil && !errors.Is(err, http.ErrNotSupported) {

@@ -8,9 +8,8 @@ import (
 	"candela/internal/kit/shutdown"
 )
 
-// takeovers keeps one stream per token: the newest, because the client that
-// reconnects is alive and the connection it left may take minutes to die. Its
-// size is bounded by the open connections.
+// takeovers keeps one stream per token, the newest: a client that reconnects is alive,
+// and its old connection may take minutes to fail.
 type takeovers struct {
 	mu      sync.Mutex
 	streams map[string]*streamSlot
@@ -18,9 +17,8 @@ type takeovers struct {
 
 type streamSlot struct{ cancel context.CancelCauseFunc }
 
-// claim ends the stream of the caller's token, if there is one, and holds its
-// place until release. The context it returns ends with the one that it is given, when
-// the server is told to stop and when another stream takes over.
+// claim replaces the stream of the caller's token until release. The returned context
+// ends with ctx, when the server stops, and when another stream replaces this one.
 func (t *takeovers) claim(ctx context.Context, caller principal.Caller) (_ context.Context, release func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	slot := &streamSlot{cancel}

@@ -13,26 +13,25 @@ import (
 // errCancelled is the cause of a context that notifications/cancelled ended.
 var errCancelled = errors.New("cancelled by the client")
 
-// activeCalls are the tool calls under way, so that notifications/cancelled can find
-// them. An entry lives as long as its call, so the map is bounded by what the
-// transports let run at once.
+// activeCalls indexes the running tool calls for notifications/cancelled. The transports
+// bound their number.
 type activeCalls struct {
 	mu    sync.Mutex
 	calls map[activeCallKey][]*activeCall
 }
 
-// activeCallKey names a call by the token that made it and the id the client gave
-// it: a client can only cancel what the same token asked for.
+// activeCallKey identifies a call by token and request id: a client can cancel only calls
+// of its own token.
 type activeCallKey struct{ caller, id string }
 
-// activeCall is one call that was received and is not answered yet.
+// activeCall is a call that was received and not yet answered.
 type activeCall struct {
 	key    activeCallKey
 	ctx    context.Context
 	cancel context.CancelCauseFunc
 }
 
-// add registers a call; end must be called when it is over.
+// add registers a call; remove must be called when it is done.
 func (f *activeCalls) add(ctx context.Context, caller string, id json.RawMessage) *activeCall {
 	ctx, cancel := context.WithCancelCause(ctx)
 	fl := &activeCall{activeCallKey{caller, string(id)}, ctx, cancel}
@@ -53,10 +52,9 @@ func (f *activeCalls) remove(fl *activeCall) {
 	}
 }
 
-// cancel ends the call that params name. Two clients of one token may count
-// their ids alike; nobody can then tell which call is meant, and the
-// notification is dropped, as the protocol allows: ending the other client's
-// order would be worse.
+// cancel ends the call that params name. If two clients of one token use the same id, the
+// call is ambiguous and the notification is ignored, as the protocol allows: cancelling
+// the other client's order would be worse.
 func (f *activeCalls) cancel(caller string, params json.RawMessage) {
 	for name, id := range strictjson.Fields(params) {
 		if name != "requestId" {

@@ -55,7 +55,7 @@ func TestBatch_AnswersAreBounded(t *testing.T) {
 		t.Errorf("%d calls were made, %d bytes", tools.calls, len(reply))
 	}
 	for i, a := range answers {
-		if done := a.Error == nil; a.ID != i || done != (i < 4) || !done && !strings.Contains(a.Error.Message, "was not carried out") {
+		if done := a.Error == nil; a.ID != i || done != (i < 4) || !done && !strings.Contains(a.Error.Message, "was not executed") {
 			t.Errorf("answer %d: %+v", i, a)
 		}
 	}

@@ -1,12 +1,9 @@
-// Package mcp is the Model Context Protocol, revision 2025-03-26, without a
-// transport: the methods a server answers, the shapes of tools and results, and
-// which methods need a token. HTTP and stdio hand their messages to one Server,
-// so a client finds the same service behind either. It keeps no session: all
-// that a call depends on is in the call.
+// Package mcp implements the Model Context Protocol (revision 2025-03-26) without a
+// transport. HTTP and stdio pass message bodies to one Server. It keeps no sessions.
 package mcp
 
-// ProtocolVersion is the revision that initialize answers whatever the client
-// asks for; a client that cannot speak it disconnects, as the protocol says.
+// ProtocolVersion is the revision that initialize returns for any requested one. A client
+// that does not support it disconnects, as the protocol says.
 const ProtocolVersion = "2025-03-26"
 
 const (
@@ -15,8 +12,8 @@ const (
 	methodCallTool   = "tools/call"
 )
 
-// AllowsAnonymous reports whether a method is answered without a bearer token, so that a
-// connector can list the tools before anyone has approved it.
+// AllowsAnonymous reports whether a method needs no bearer token, so that a client can
+// list the tools before it is approved.
 func AllowsAnonymous(method string) bool {
 	return method == methodInitialize || method == methodListTools
 }

@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 )
 
-// logRecord is what the log says about a message beyond its origin.
+// logRecord holds the log attributes of a message.
 type logRecord struct {
 	method, tool, client string
 	code                 int // of a JSON-RPC error
@@ -17,8 +17,8 @@ type logRecord struct {
 	outcome              outcome // of a call that reached a tool
 }
 
-// logMessage writes one line per message. Everything that a client chose is cut to
-// a bound, and neither arguments nor results appear.
+// logMessage logs one message. Values chosen by the client are shortened, and neither
+// arguments nor results are logged.
 func (s *Server) logMessage(ctx context.Context, from Origin, e logRecord, took time.Duration) {
 	if !s.log.Enabled(ctx, slog.LevelInfo) {
 		return
@@ -51,13 +51,13 @@ func (s *Server) logMessage(ctx context.Context, from Origin, e logRecord, took 
 	log.LogAttrs(ctx, slog.LevelInfo, "[MCP] request", attrs...)
 }
 
-// shorten bounds a text that a client chose before it is logged or echoed.
+// shorten bounds a text chosen by the client before it is logged or echoed.
 func shorten(text string) string {
-	const most = 64
-	if len(text) <= most {
+	const maxBytes = 64
+	if len(text) <= maxBytes {
 		return text
 	}
-	cut := most
+	cut := maxBytes
 	for cut > 0 && !utf8.RuneStart(text[cut]) {
 		cut--
 	}

@@ -16,12 +16,12 @@ import (
 	"candela/internal/serve/rpc"
 )
 
-// Config describes the server to clients and to the log.
+// Config describes the server to clients.
 type Config struct {
 	Name         string
 	Title        string
 	Version      string
-	Instructions string // for the model: what the tools are for and where to begin
+	Instructions string // for the model: the purpose of the tools and where to start
 	Log          *slog.Logger
 }
 
@@ -29,22 +29,21 @@ type Config struct {
 type Server struct {
 	tools      ToolSet
 	log        *slog.Logger
-	limitedLog *slog.Logger // for lines that anyone can cause; bounded
+	limitedLog *slog.Logger // rate-limited, for messages that anyone can cause
 	initialize json.RawMessage
 	list       json.RawMessage
 	active     activeCalls
 	counters   counters
 }
 
-// Origin is what the transport knows about a message.
+// Origin describes where a message came from.
 type Origin struct {
 	Caller        principal.Caller
-	RequestID     string // names the HTTP request in the log and in internal errors
-	Authorization bool   // an Authorization header came with it
+	RequestID     string // of the HTTP request, for the log and internal errors
+	Authorization bool   // the request had an Authorization header
 }
 
-// NewServer returns a Server over tools. It fails only if the tools cannot be
-// written as JSON.
+// NewServer returns a Server over tools. It fails only if they cannot be marshalled.
 func NewServer(tools ToolSet, cfg Config) (*Server, error) {
 	offered := tools.Tools()
 	list, err := listTools(offered)
@@ -63,7 +62,7 @@ func NewServer(tools ToolSet, cfg Config) (*Server, error) {
 		Instructions    string          `json:"instructions,omitempty"`
 	}{ProtocolVersion, json.RawMessage(`{"tools":{}}`), info{cfg.Name, cfg.Title, cfg.Version}, cfg.Instructions})
 	if err != nil {
-		return nil, fmt.Errorf("marshal the initialize answer: %w", err)
+		return nil, fmt.Errorf("marshal the initialize result: %w", err)
 	}
 	return &Server{
 		tools: tools, log: cfg.Log, limitedLog: lograte.New(cfg.Log), initialize: hello, list: list,
@@ -71,7 +70,7 @@ func NewServer(tools ToolSet, cfg Config) (*Server, error) {
 	}, nil
 }
 
-// Job is a body that was received and waits to be answered.
+// Job is a received body that is not yet answered.
 type Job struct {
 	server *Server
 	ctx    context.Context // of the request; a job lives no longer
@@ -82,9 +81,9 @@ type Job struct {
 	onSent []func(sent bool)
 }
 
-// Receive takes a body in. From here on its tool calls can be cancelled, so a
-// transport that answers elsewhere must receive bodies in the order of arrival.
-// Append must be called once.
+// Receive registers the tool calls of a body, which can be cancelled from then on. So a
+// transport must receive bodies in the order of arrival, even if it answers them
+// concurrently. Append must be called once.
 func (s *Server) Receive(ctx context.Context, from Origin, body rpc.Body) *Job {
 	job := &Job{server: s, ctx: ctx, from: from, body: body}
 	for _, call := range body.Calls {
@@ -95,37 +94,36 @@ func (s *Server) Receive(ctx context.Context, from Origin, body rpc.Body) *Job {
 	return job
 }
 
-// ReportSent tells the tools that ask for it whether their answers were sent. A
-// transport calls it after Append when Settles says so.
+// ReportSent reports to the tools whether their results were sent. A transport calls it
+// after Append if NeedsSentReport returns true.
 func (j *Job) ReportSent(sent bool) {
-	for _, settle := range j.onSent {
-		settle(sent)
+	for _, report := range j.onSent {
+		report(sent)
 	}
 	j.onSent = nil
 }
 
-// NeedsSentReport reports whether a tool waits to hear what became of its answer.
+// NeedsSentReport reports whether a tool waits for ReportSent.
 func (j *Job) NeedsSentReport() bool { return len(j.onSent) > 0 }
 
-// CallsTool reports whether the job runs a tool and may take its time.
+// CallsTool reports whether the job runs a tool and may be slow.
 func (j *Job) CallsTool() bool { return len(j.active) > 0 }
 
 func isToolCall(call rpc.Call) bool {
 	return call.Err == nil && call.Kind == rpc.Request && call.Method == methodCallTool
 }
 
-// maxBatchReply is how many bytes the answers of a batch may have before no further
-// call is made: a request of a few kilobytes must not fill the memory.
+// maxBatchReply is the size of a batch response after which no further call is executed:
+// a small request must not fill the memory.
 const maxBatchReply = 4 << 20
 
 var errBatchFull = &rpc.Error{
 	Code:    rpc.CodeRefused,
-	Message: "the answers to this batch have reached 4 MiB; this call was not carried out: send it in another request",
+	Message: "the response to this batch has reached 4 MiB; this call was not executed: send it in another request",
 }
 
-// Append answers every message of the body in order and appends what is to be
-// sent, which is nothing for notifications. A batch is answered by one array, whose
-// length is bounded.
+// Append executes the messages of the body in order and appends the response, which is
+// empty for notifications. The response to a batch is one array.
 func (j *Job) Append(dst []byte) []byte {
 	if !j.body.Batch {
 		return j.appendCall(dst, j.body.Calls[0])
@@ -150,7 +148,7 @@ func (j *Job) Append(dst []byte) []byte {
 	return append(dst, ']')
 }
 
-// appendCall answers one message and logs it in one line.
+// appendCall answers and logs one message.
 func (j *Job) appendCall(dst []byte, call rpc.Call) []byte {
 	began, s := time.Now(), j.server
 	line := logRecord{method: call.Method}
@@ -170,9 +168,8 @@ func (j *Job) appendCall(dst []byte, call rpc.Call) []byte {
 	case call.Kind == rpc.Notification && call.Method == "notifications/cancelled":
 		s.active.cancel(j.from.Caller.Key, call.Params)
 	default:
-		// Other notifications and answers to requests never sent need nothing.
-		// A request method without an id is one of them: nothing runs whose
-		// outcome the client could not learn.
+		// Other notifications and responses need nothing. A request method without an id
+		// is a notification and does not run: the client could not learn its result.
 	}
 	took := time.Since(began)
 	s.counters.add(&line, took)
@@ -226,7 +223,7 @@ func (j *Job) appendToolCall(ctx context.Context, dst []byte, m rpc.Message, lin
 		if result.OnSent != nil {
 			result.OnSent(false)
 		}
-		return dst, nil // the protocol wants no answer to a cancelled request
+		return dst, nil // a cancelled request gets no response
 	}
 	if principal.TokenEnded(ctx) {
 		if result.OnSent != nil {
@@ -244,7 +241,7 @@ func (j *Job) appendToolCall(ctx context.Context, dst []byte, m rpc.Message, lin
 	if line.toolError = result.IsError; result.IsError {
 		line.outcome = failedAs + outcome(result.Kind)
 		if ctx.Err() != nil {
-			line.outcome = cancelled // whoever asked is gone
+			line.outcome = cancelled // the client disconnected
 		}
 	}
 	if result.OnSent != nil {
@@ -255,8 +252,8 @@ func (j *Job) appendToolCall(ctx context.Context, dst []byte, m rpc.Message, lin
 	return append(dst, '}'), nil
 }
 
-// call runs the tool and turns its panic into an error: one defective tool must
-// not end the service, which may be holding orders for someone.
+// call runs the tool and converts a panic into an error: one defective tool must not end
+// a server that may have open orders.
 func (s *Server) call(ctx context.Context, from Origin, name string, arguments json.RawMessage) (result Result, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -274,8 +271,8 @@ func internalError(requestID string) *rpc.Error {
 	return &rpc.Error{Code: rpc.CodeInternal, Message: message}
 }
 
-// callParams reads the params of tools/call. Absent and null arguments are the
-// empty object.
+// callParams reads the params of tools/call. Absent or null arguments mean an empty
+// object.
 func callParams(params json.RawMessage) (name string, arguments json.RawMessage, failure *rpc.Error) {
 	arguments = json.RawMessage("{}")
 	named := false
@@ -302,11 +299,11 @@ func callParams(params json.RawMessage) (name string, arguments json.RawMessage,
 	return name, arguments, nil
 }
 
-// checkCursor refuses a page that was never handed out: the list has one page.
+// checkCursor rejects any cursor, because the list has one page.
 func checkCursor(params json.RawMessage) *rpc.Error {
 	for key, value := range strictjson.Fields(params) {
 		if key == "cursor" && value[0] != 'n' {
-			return invalidParams("cursor: the tool list has one page and gives out no cursor")
+			return invalidParams("cursor: the tool list has only one page")
 		}
 	}
 	return nil
@@ -318,9 +315,8 @@ func invalidParams(reason string) *rpc.Error {
 
 const metaVersion = "io.modelcontextprotocol/protocolVersion"
 
-// unsupportedVersion refuses requests of revisions that have no initialize: they
-// name their revision in each request, and the code tells such a client to fall
-// back to initialize.
+// unsupportedVersion rejects requests of revisions without initialize, which name their
+// revision in each request. The error code makes such a client fall back to initialize.
 func unsupportedVersion(m rpc.Message) *rpc.Error {
 	requested := ""
 	switch {
@@ -333,7 +329,7 @@ func unsupportedVersion(m rpc.Message) *rpc.Error {
 		return nil
 	}
 	data := append([]byte(`{"supported":["`+ProtocolVersion+`"],"requested":`), strictjson.AppendString(nil, shorten(requested))...)
-	return &rpc.Error{Code: rpc.CodeUnsupportedVersion, Message: "unsupported protocol version: this server speaks " + ProtocolVersion + " and begins with initialize", Data: append(data, '}')}
+	return &rpc.Error{Code: rpc.CodeUnsupportedVersion, Message: "unsupported protocol version: this server speaks " + ProtocolVersion + " and starts with initialize", Data: append(data, '}')}
 }
 
 func metaText(params json.RawMessage, name string) string {
@@ -351,8 +347,8 @@ func metaText(params json.RawMessage, name string) string {
 	return ""
 }
 
-// ClientName returns what a client calls itself in a body that begins a session,
-// shortened, and "" for every other body. Nobody has verified it.
+// ClientName returns the client's unverified name in an initialize request, shortened,
+// and "" for any other body.
 func ClientName(body rpc.Body) string {
 	for _, call := range body.Calls {
 		if call.Err == nil && call.Kind == rpc.Request && call.Method == methodInitialize {

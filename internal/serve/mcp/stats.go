@@ -8,14 +8,14 @@ import (
 	"candela/internal/kit/meter"
 )
 
-// outcome is what became of a message.
+// outcome is the result of a message.
 type outcome uint8
 
-// The outcomes; those of a tool that failed follow, one for each kind of fault.
+// The outcomes. From failedAs on there is one for each kind of fault of a tool.
 const (
 	succeeded outcome = iota
 	cancelled
-	rejected // an error of the protocol
+	rejected // protocol error
 	failedAs
 )
 
@@ -40,8 +40,8 @@ type counter struct {
 	took  meter.Histogram
 }
 
-// counters counts messages by names that are known beforehand, so that no client can
-// make them more. The maps are never changed.
+// counters counts messages by method and tool. The maps are fixed at construction, so
+// that a client cannot make them grow.
 type counters struct {
 	methods, tools map[string]*counter
 }
@@ -83,20 +83,19 @@ func (t *counter) add(o outcome, took time.Duration) {
 	t.took.Observe(took)
 }
 
-// Stats is how many messages were answered since the start, by method and, of
-// those, the calls of tools by tool.
+// Stats counts the messages answered since the start, by method and by tool.
 type Stats struct {
 	Methods, Tools map[string]Counts
 }
 
-// Counts is how many messages of one name had which outcome, and how long they took.
-// The outcomes are ok, cancelled, rejected by the protocol, and the kinds of faults.
+// Counts holds the outcomes and durations of one method or tool. The outcomes are ok,
+// cancelled, rejected by the protocol, and the kinds of faults.
 type Counts struct {
 	Outcomes map[string]uint64
 	Took     meter.Reading
 }
 
-// Stats returns what was counted so far.
+// Stats returns the current counts.
 func (s *Server) Stats() Stats {
 	return Stats{Methods: readAll(s.counters.methods), Tools: readAll(s.counters.tools)}
 }

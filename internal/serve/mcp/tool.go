@@ -11,7 +11,7 @@ import (
 	"candela/internal/kit/strictjson"
 )
 
-// Tool is how a tool presents itself to a client.
+// Tool describes a tool to clients.
 type Tool struct {
 	Name         string          `json:"name"`
 	Title        string          `json:"title"`
@@ -22,8 +22,8 @@ type Tool struct {
 	Meta         json.RawMessage `json:"_meta,omitempty"`
 }
 
-// Annotations tell a client what a tool may do. All are always written: an
-// absent hint means "destructive, open world" to a careful client.
+// Annotations holds the hints of a tool. All are always written: clients treat an absent
+// hint as "destructive, open world".
 type Annotations struct {
 	Title       string `json:"title"`
 	ReadOnly    bool   `json:"readOnlyHint"`
@@ -32,7 +32,7 @@ type Annotations struct {
 	OpenWorld   bool   `json:"openWorldHint"`
 }
 
-// Content is one item of a result: a text, or an image when MIME is set.
+// Content is one item of a result: a text, or an image if MIME is set.
 type Content struct {
 	Text  []byte
 	Image []byte
@@ -40,10 +40,9 @@ type Content struct {
 	Meta  json.RawMessage // nil or a JSON object about the item, its _meta
 }
 
-// Result is what a tool gives back. Structured is nil or a JSON object. Kind says
-// of what kind an error is, for those who count them and not for clients. Settle is
-// nil or is called once, with whether the answer was sent: a tool that hands out
-// each thing once must know.
+// Result is the result of a tool. Structured is nil or a JSON object. Kind is the kind of
+// an error, for statistics only. OnSent, if not nil, is called once and reports whether
+// the response was sent, for tools that deliver each item once.
 type Result struct {
 	Content    []Content
 	Structured json.RawMessage
@@ -52,16 +51,15 @@ type Result struct {
 	OnSent     func(sent bool)
 }
 
-// ToolSet is the set of tools behind a Server. It must be safe for concurrent
-// use. Call may keep neither arguments nor a slice of it after it returns. Call
-// reports every failure of a tool inside the Result; its error is an *rpc.Error
-// for a call that reaches no tool.
+// ToolSet is the set of tools behind a Server. It must be safe for concurrent use. Call
+// must not retain arguments. It reports the failure of a tool in the Result; its error is
+// an *rpc.Error for a call that reaches no tool.
 type ToolSet interface {
 	Tools() []Tool
 	Call(ctx context.Context, caller principal.Caller, name string, arguments json.RawMessage) (Result, error)
 }
 
-// appendResult appends r as the object that answers tools/call.
+// appendResult appends r as the result of tools/call.
 func appendResult(dst []byte, r *Result) []byte {
 	dst = append(dst, `{"content":[`...)
 	for i, c := range r.Content {
@@ -93,7 +91,7 @@ func appendResult(dst []byte, r *Result) []byte {
 	return append(dst, '}')
 }
 
-// listTools marshals the answer to tools/list once, at construction.
+// listTools marshals the result of tools/list.
 func listTools(tools []Tool) (json.RawMessage, error) {
 	data, err := json.Marshal(struct {
 		Tools []Tool `json:"tools"`

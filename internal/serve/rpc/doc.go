@@ -1,9 +1,6 @@
-// Package rpc reads and writes JSON-RPC 2.0 as MCP uses it. It knows no method
-// and does no I/O: the transports hand it bytes and the dispatcher hands it
-// results.
+// Package rpc reads and writes JSON-RPC 2.0 messages. It does no I/O.
 //
-// Reading is strict on purpose. A body that two decoders can read differently
-// (a key given twice, keys that differ in case, bytes after the end, invalid
-// UTF-8) is refused, because the token check and the dispatcher must never
-// disagree about what a request says.
+// It rejects any body that two decoders could read differently (duplicate keys, keys
+// that differ in case, trailing bytes, invalid UTF-8), because the token check and the
+// dispatcher must agree about a request.
 package rpc

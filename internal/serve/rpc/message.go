@@ -10,47 +10,46 @@ import (
 	"candela/internal/kit/strictjson"
 )
 
-// Limits on what one body may hold.
+// Limits of one body.
 const (
-	MaxBatch  = 64  // calls in a batch: more only multiplies answers
+	MaxBatch  = 64  // messages in a batch
 	maxID     = 256 // bytes of an id, which is echoed
 	maxMethod = 128 // bytes of a method name, which is echoed and logged
 )
 
-// Kind says what a message is.
+// Kind is the kind of a message.
 type Kind uint8
 
 // The kinds of message.
 const (
-	Request      Kind = iota + 1 // has an id and wants an answer
-	Notification                 // has no id and gets none
-	Response                     // answers a request of the server, which sends none
+	Request      Kind = iota + 1 // has an id and expects a response
+	Notification                 // has no id and gets no response
+	Response                     // to a request of the server, which sends none
 )
 
-// Message is one JSON-RPC message. ID and Params alias the body it was read
-// from: they live as long as the body does.
+// Message is one JSON-RPC message. ID and Params alias the body it was read from.
 type Message struct {
 	Kind   Kind
-	ID     json.RawMessage // byte for byte as the client wrote it; nil without one
+	ID     json.RawMessage // the client's exact bytes; nil if absent
 	Method string
 	Params json.RawMessage // an object, or nil when absent or null
 }
 
-// Call is a message or the reason why it is none. When Err is set, Message.ID
-// still carries the id if that much could be read.
+// Call is a message, or Err if it is invalid. Message.ID is then still set if it could be
+// read.
 type Call struct {
 	Message
 	Err *Error
 }
 
-// Body is what one HTTP body or one line of stdio holds.
+// Body is the content of one HTTP body or one line of stdio.
 type Body struct {
 	Batch bool
 	Calls []Call
 }
 
-// Read reads one message or a batch. An error is about the body as a whole and
-// is answered once, with a null id; a wrong member of a batch is in its Call.
+// Read reads one message or a batch. An error concerns the whole body and is answered
+// once, with a null id; an invalid member of a batch is reported in its Call.
 func Read(data []byte) (Body, *Error) {
 	if err := strictjson.Check(data); err != nil {
 		return Body{}, parseError(err)
@@ -62,7 +61,7 @@ func Read(data []byte) (Body, *Error) {
 	body := Body{Batch: true}
 	for item := range strictjson.Items(data) {
 		if len(body.Calls) == MaxBatch {
-			return Body{}, &Error{Code: CodeInvalidRequest, Message: fmt.Sprintf("invalid request: a batch may hold at most %d messages", MaxBatch)}
+			return Body{}, &Error{Code: CodeInvalidRequest, Message: fmt.Sprintf("invalid request: a batch may contain at most %d messages", MaxBatch)}
 		}
 		body.Calls = append(body.Calls, readCall(item))
 	}
@@ -79,7 +78,7 @@ func parseError(err error) *Error {
 	return &Error{Code: CodeParse, Message: "parse error"}
 }
 
-// envelope is the raw members of a message.
+// envelope holds the raw members of a message.
 type envelope struct {
 	version, id, method, params json.RawMessage
 	answer                      bool // has result or error
@@ -146,8 +145,8 @@ func readEnvelope(data json.RawMessage) (e envelope, wrong string) {
 		case "result", "error":
 			e.answer = true
 		default:
-			// A decoder that ignores case would take these for the real ones, and
-			// such decoders fold as Unicode does: U+017F is an s to them.
+			// A case-insensitive decoder would accept these keys. It folds as Unicode
+			// does: U+017F equals s.
 			for _, right := range []string{"jsonrpc", "id", "method", "params", "result", "error"} {
 				if strings.EqualFold(key, right) {
 					return e, fmt.Sprintf("key %q must be written %q", key, right)
@@ -165,7 +164,7 @@ func validID(id json.RawMessage) bool {
 	return id[0] == '"' || id[0] == '-' || id[0] >= '0' && id[0] <= '9'
 }
 
-// invalid is a message that breaks JSON-RPC itself.
+// invalid returns a message that violates JSON-RPC.
 func invalid(id json.RawMessage, reason string) Call {
 	return Call{
 		Message: Message{Kind: Request, ID: id},

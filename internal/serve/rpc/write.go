@@ -16,7 +16,7 @@ const (
 	CodeInternal           = -32603
 	CodeUnauthorized       = -32000 // no valid bearer token
 	CodeRefused            = -32001 // refused before it was read: size, type, host, load
-	CodeUnsupportedVersion = -32022 // a protocol revision that is not offered
+	CodeUnsupportedVersion = -32022 // unsupported protocol revision
 )
 
 // Error is a JSON-RPC error object.
@@ -29,24 +29,23 @@ type Error struct {
 // Error returns the message.
 func (e *Error) Error() string { return e.Message }
 
-// AppendResult appends the response that answers id with a result, which must be
-// JSON already.
+// AppendResult appends the response to id with a result, which must be valid JSON.
 func AppendResult(dst []byte, id, result json.RawMessage) []byte {
 	dst = AppendResultOpen(dst, id)
 	dst = append(dst, result...)
 	return append(dst, '}')
 }
 
-// AppendResultOpen appends a response up to where its result begins. The caller
-// appends the result and a closing brace: a large result is then written once.
+// AppendResultOpen appends a response up to its result. The caller appends the result and
+// a closing brace, so that a large result is not copied.
 func AppendResultOpen(dst []byte, id json.RawMessage) []byte {
 	dst = append(dst, `{"jsonrpc":"2.0","id":`...)
 	dst = appendID(dst, id)
 	return append(dst, `,"result":`...)
 }
 
-// AppendError appends the response that answers id with an error. A nil id is
-// written as null, for requests whose id could not be read.
+// AppendError appends the error response to id. A nil id is written as null, for requests
+// whose id could not be read.
 func AppendError(dst []byte, id json.RawMessage, e *Error) []byte {
 	dst = append(dst, `{"jsonrpc":"2.0","id":`...)
 	dst = appendID(dst, id)
@@ -61,9 +60,8 @@ func AppendError(dst []byte, id json.RawMessage, e *Error) []byte {
 	return append(dst, "}}"...)
 }
 
-// AppendRefusal appends what answers every request of the body with the same error,
-// a batch by one array. It appends nothing when there is no request, or none whose
-// id could be read.
+// AppendRefusal appends the same error response to every request of the body. It appends
+// nothing if there is no request with a readable id.
 func (b *Body) AppendRefusal(dst []byte, e *Error) []byte {
 	start := len(dst)
 	for i := range b.Calls {

@@ -18,7 +18,7 @@ import (
 	"candela/internal/serve/stdio"
 )
 
-// firing is a toolbox whose every call makes something to be pushed, and tells
+// firing is a toolbox whose every call causes a push, and reports
 // who called.
 type firing struct {
 	mcptest.Toolbox
@@ -34,7 +34,7 @@ func (f firing) Call(ctx context.Context, caller principal.Caller, name string, 
 	return f.Toolbox.Call(ctx, caller, name, arguments)
 }
 
-// The answer tells of the firing, so its push must not be lost to the end of the
+// The response reports the firing, so its push must not be lost to the end of the
 // input that follows the call.
 func TestSession_EndOfInputPushesWhatIsThere(t *testing.T) {
 	t.Parallel()

@@ -8,8 +8,8 @@ import (
 	"candela/internal/alerting/notify"
 )
 
-// notifier carries notifications to the client once it has said that it is ready
-// for them, or has called a tool, which says the same.
+// notifier forwards notifications to the client after it has sent
+// notifications/initialized or called a tool.
 type notifier struct {
 	session *Session
 	once    sync.Once
@@ -25,7 +25,7 @@ func (n *notifier) start(ctx context.Context) {
 	n.once.Do(func() {
 		events, err := s.cfg.Streams.Open(ctx, s.caller(), "")
 		if err != nil {
-			s.cfg.Log.LogAttrs(ctx, slog.LevelError, "[MCP] notifications are not available", slog.Any("error", err))
+			s.cfg.Log.LogAttrs(ctx, slog.LevelError, "[MCP] notifications unavailable", slog.Any("error", err))
 			return
 		}
 		n.group.Go(func() {
@@ -35,9 +35,9 @@ func (n *notifier) start(ctx context.Context) {
 	})
 }
 
-// carry writes what comes until the session ends, and then what is there already:
-// a client that has an answer which tells of an event must not miss the event
-// itself. It ends at once when ctx does or a write fails.
+// carry writes notifications until the session ends, and then those already queued: a
+// client whose call caused an event must receive the event. It stops when ctx ends or a
+// write fails.
 func (n *notifier) carry(ctx context.Context, events notify.Stream) {
 	var batch []notify.Event
 	for last := false; !last; {
@@ -59,7 +59,7 @@ func (n *notifier) carry(ctx context.Context, events notify.Stream) {
 	}
 }
 
-// finish has what is left written and waits for that.
+// finish waits until the queued notifications are written.
 func (n *notifier) finish() {
 	close(n.last)
 	n.group.Wait()

@@ -1,6 +1,6 @@
-// Package stdio is MCP over standard input and output: one message a line. It
-// serves exactly one client, the process that started us, and outlives whatever
-// that client gets wrong: a malformed line is answered and the session goes on.
+// Package stdio serves MCP over standard input and output, one message per line. It
+// serves one client, the parent process. A malformed line gets an error response, and
+// the session continues.
 package stdio
 
 import (
@@ -23,25 +23,24 @@ import (
 	"candela/internal/serve/rpc"
 )
 
-// Owner is to whom everything belongs that the client sets up: the one owner of an
-// installation, as over HTTP.
+// Owner is the subject of the client: the sole owner of an installation, as over HTTP.
 const Owner = "owner"
 
 // Limits of a session.
 const (
 	maxLine    = 1 << 20 // bytes of a message, as over HTTP
-	maxRunning = 16      // tool calls at once; further ones wait their turn
-	maxWaiting = 256     // calls that run or wait; further ones are refused
+	maxRunning = 16      // concurrent tool calls; further ones are queued
+	maxWaiting = 256     // running and queued calls; further ones are refused
 )
 
-// Config is what a session may be given.
+// Config configures a session.
 type Config struct {
 	Log        *slog.Logger
 	Streams    notify.Streams // nil: no notifications
-	DrainGrace time.Duration  // for calls that run when the input ends; 10 s
+	DrainGrace time.Duration  // for calls running when the input ends; 10 s
 }
 
-// Session is one client on one pair of streams. Run it once.
+// Session serves one client on one pair of streams. Run it once.
 type Session struct {
 	mcp *mcp.Server
 	cfg Config
@@ -54,12 +53,11 @@ type Session struct {
 	calls   sync.WaitGroup
 	running chan struct{}
 	waiting chan struct{}
-	client  string // as it calls itself; of the goroutine that receives
+	client  string // its own name; owned by the receiving goroutine
 	ending  atomic.Pointer[time.Time]
 }
 
-// New returns a session that reads messages from in and writes to out nothing
-// but messages.
+// New returns a session that reads messages from in and writes only messages to out.
 func New(m *mcp.Server, in io.Reader, out io.Writer, cfg Config) *Session {
 	if cfg.DrainGrace == 0 {
 		cfg.DrainGrace = 10 * time.Second
@@ -70,15 +68,14 @@ func New(m *mcp.Server, in io.Reader, out io.Writer, cfg Config) *Session {
 	}
 }
 
-// caller is the one client of a session.
+// caller returns the client of the session.
 func (s *Session) caller() principal.Caller {
 	return principal.Caller{Subject: Owner, Key: "local", Client: s.client}
 }
 
-// Run serves until the input ends or ctx does. Calls that run then may finish and
-// are answered, and what was there to be pushed is written: until hard ends, and
-// for the grace period at most. When ctx ends first, Run closes the input if it can
-// be closed, so that the read returns.
+// Run serves until the input or ctx ends. Running calls may then finish and queued
+// notifications are written, until hard ends and for at most the grace period. If ctx
+// ends first, Run closes the input if possible, so that the read returns.
 func (s *Session) Run(ctx, hard context.Context) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
@@ -106,8 +103,8 @@ func (s *Session) Run(ctx, hard context.Context) error {
 	return err
 }
 
-// Ending returns since when the session takes no more messages and only finishes what
-// it has, zero while it takes them.
+// Ending returns when the session stopped accepting messages, or zero while it accepts
+// them.
 func (s *Session) Ending() time.Time {
 	if since := s.ending.Load(); since != nil {
 		return *since
@@ -128,8 +125,8 @@ func (s *Session) serve(ctx, calls context.Context, lines <-chan line, ended <-c
 	}
 }
 
-// receive answers one line. Tool calls run beside the reader, so that a slow one
-// can be cancelled; the rest is answered at once and in order.
+// receive answers one line. Tool calls run in their own goroutines, so that a slow one can
+// be cancelled; other messages are answered immediately and in order.
 func (s *Session) receive(ctx, calls context.Context, l line, push *notifier) {
 	if l.tooLong {
 		s.write(rpc.AppendError(nil, nil, &rpc.Error{Code: rpc.CodeRefused, Message: "request too large: a message may have at most " + strconv.Itoa(maxLine) + " bytes"}))
@@ -137,7 +134,7 @@ func (s *Session) receive(ctx, calls context.Context, l line, push *notifier) {
 	}
 	body, failure := rpc.Read(l.data)
 	if failure != nil {
-		s.cfg.Log.LogAttrs(ctx, slog.LevelInfo, "[MCP] refused", slog.String("reason", failure.Message), slog.Bool("authorization", false))
+		s.cfg.Log.LogAttrs(ctx, slog.LevelInfo, "[MCP] request refused", slog.String("reason", failure.Message), slog.Bool("authorization", false))
 		s.write(rpc.AppendError(nil, nil, failure))
 		return
 	}
@@ -166,8 +163,8 @@ func (s *Session) receive(ctx, calls context.Context, l line, push *notifier) {
 	})
 }
 
-// drain waits for the calls that run and for what they gave rise to, and cancels
-// both after the grace period.
+// drain waits for running calls and their notifications, and cancels both after the grace
+// period.
 func (s *Session) drain(abort context.CancelFunc, push *notifier) {
 	timer := time.AfterFunc(s.cfg.DrainGrace, abort)
 	defer timer.Stop()
@@ -175,12 +172,12 @@ func (s *Session) drain(abort context.CancelFunc, push *notifier) {
 	push.finish()
 }
 
-// write sends one message, if there is one, and reports whether it was sent.
+// write sends a message, unless it is empty, and reports success.
 func (s *Session) write(message []byte) bool {
 	return len(message) == 0 || s.send(append(message, '\n'))
 }
 
-// send writes a line. After a failed write the session ends: nobody reads.
+// send writes a line. A failed write ends the session.
 func (s *Session) send(line []byte) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -194,13 +191,13 @@ func (s *Session) send(line []byte) bool {
 	return s.failed == nil
 }
 
-// line is one line of input, or the note that it was too long to keep.
+// line is one line of input; data is empty if it was too long.
 type line struct {
 	data    []byte
 	tooLong bool
 }
 
-// readLines sends every non-empty line until the input ends, which is no error.
+// readLines sends every non-empty line until the input ends, which is not an error.
 func readLines(ctx context.Context, in io.Reader, lines chan<- line) error {
 	reader := bufio.NewReaderSize(in, 64<<10)
 	for {
@@ -218,7 +215,7 @@ func readLines(ctx context.Context, in io.Reader, lines chan<- line) error {
 	}
 }
 
-// inputEnd says whether the input ended as it may.
+// inputEnd returns an error if the input ended unexpectedly.
 func inputEnd(ctx context.Context, err error) error {
 	expected := errors.Is(err, io.EOF) || ctx.Err() != nil
 	if !expected {
@@ -227,8 +224,8 @@ func inputEnd(ctx context.Context, err error) error {
 	return nil
 }
 
-// readLine reads to the next line feed and trims white space. A line beyond the
-// limit is skipped to its end without being kept.
+// readLine reads to the next line feed and trims trailing white space. The content of a
+// line beyond the limit is discarded.
 func readLine(reader *bufio.Reader) (l line, err error) {
 	for {
 		part, err := reader.ReadSlice('\n')

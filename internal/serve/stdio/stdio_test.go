@@ -117,7 +117,7 @@ func TestTranscripts(t *testing.T) {
 	}
 }
 
-// answered tells whether a body wants an answer: a request, or something broken.
+// answered reports whether a body expects a response: a request, or something broken.
 func answered(body []byte) bool {
 	var messages []struct{ ID, Method, Result, Error any }
 	if err := json.Unmarshal(body, &messages); err != nil {
@@ -376,7 +376,7 @@ func TestSession_PushesWhatIsSubscribed(t *testing.T) {
 	}
 }
 
-// What a client that has gone did not read waits for the next one.
+// Notifications that a disconnected client did not read wait for the next one.
 func TestSession_WhatCouldNotBeWrittenIsNotLost(t *testing.T) {
 	t.Parallel()
 	s, log := pushing(t)

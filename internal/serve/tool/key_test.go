@@ -11,7 +11,7 @@ import (
 	"candela/internal/serve/tool/tooltest"
 )
 
-// Who is told to try again is told that the key is still good, where there is one.
+// A retryable error with a key says that the key can be reused.
 func TestPlaceOrder_SaysThatAKeyIsStillGood(t *testing.T) {
 	t.Parallel()
 	const good = "safe to retry with the same idempotency_key"

@@ -147,7 +147,7 @@ func TestLists_PagesHaveEverythingOnce(t *testing.T) {
 	}
 }
 
-// What comes or goes while a client reads moves no page.
+// Items added or removed between pages do not shift later pages.
 func TestLists_PagesStayWhereTheyAreWhenItemsComeAndGo(t *testing.T) {
 	t.Parallel()
 	for name, field := range map[string]string{"list_alerts": "alert_id", "get_orders": "order_id", "get_positions": "symbol"} {

@@ -22,7 +22,7 @@ import (
 	"candela/internal/access/oauth"
 )
 
-// What the scenes use.
+// Values of the scenes.
 const (
 	Base       = "http://localhost:9315"
 	Passphrase = "correct horse battery staple"

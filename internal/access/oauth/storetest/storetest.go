@@ -34,9 +34,9 @@ func Run(t *testing.T, tokens int, open func(*testing.T) oauth.Store) {
 		"the oldest token makes room":                        func(t *testing.T, s oauth.Store) { t.Helper(); capTokens(t, s, tokens) },
 		"used codes do not pile up":                          func(t *testing.T, s oauth.Store) { t.Helper(); capRedeemed(t, s, tokens) },
 		"all that was let in ends together":                  endAll,
-		"a code of an era that has ended is not kept":        endedCode,
+		"a code of an earlier generation is not stored":      endedCode,
 		"what ends meanwhile has ended":                      endRace,
-		"it tells which tokens have ended":                   tellsEnded,
+		"it reports which tokens have ended":                 reportsEnded,
 		"many use it at once":                                useAtOnce,
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -72,7 +72,7 @@ func issue(t *testing.T, s oauth.Store, name, subject string, at time.Time) oaut
 	return tok
 }
 
-// put keeps a code of the present era.
+// put stores a code of the current generation.
 func put(t *testing.T, s oauth.Store, c oauth.Code, at time.Time) oauth.Code {
 	t.Helper()
 	c.Generation = s.Seal().Generation()
@@ -315,7 +315,7 @@ func endedCode(t *testing.T, s oauth.Store) {
 	want(t, s.Redeem(t.Context(), c.Hash, token("a", "owner", start()), start()), oauth.ErrNotFound)
 }
 
-// endRace lets clients in while all logins end: a token is of the last era or of
+// endRace lets clients in while all logins end: a token is of the last generation or of
 // none.
 func endRace(t *testing.T, s oauth.Store) {
 	t.Helper()
@@ -347,7 +347,7 @@ func endRace(t *testing.T, s oauth.Store) {
 	all.Wait()
 	for i, h := range hashes {
 		if _, err := s.Token(ctx, h, start()); err == nil && eras[i] != s.Seal().Generation() {
-			t.Errorf("token %d of an era that has ended is taken", i)
+			t.Errorf("token %d of an earlier generation is accepted", i)
 		}
 	}
 }
@@ -402,8 +402,8 @@ func useAtOnce(t *testing.T, s oauth.Store) {
 	all.Wait()
 }
 
-// tellsEnded holds a store to its word about tokens that end before their time.
-func tellsEnded(t *testing.T, s oauth.Store) {
+// reportsEnded holds a store to its word about tokens that end before their time.
+func reportsEnded(t *testing.T, s oauth.Store) {
 	t.Helper()
 	var mu sync.Mutex
 	ended, all := map[oauth.Hash]bool{}, 0
@@ -431,6 +431,6 @@ func tellsEnded(t *testing.T, s oauth.Store) {
 	mu.Lock()
 	defer mu.Unlock()
 	if all == 0 && !ended[kept.Hash] {
-		t.Error("the end of all tokens was not told")
+		t.Error("the end of all tokens was not reported")
 	}
 }
