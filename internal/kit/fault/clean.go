@@ -5,14 +5,12 @@ import (
 	"unicode"
 )
 
-// MaxForeign is how many characters of a text that somebody else wrote, such as a
-// venue's message, may stand in an error.
+// MaxForeign bounds external text in an error, such as a venue's message, in characters.
 const MaxForeign = 300
 
-// Clean returns a text that somebody else wrote as it may stand among ours: on one
-// line, in valid UTF-8, without control characters and without those that turn the
-// direction of what follows, and of at most most characters. Line breaks and tabs
-// become a space; what is longer ends in three dots.
+// Clean makes external text safe to show: one line of valid UTF-8, without control and
+// bidirectional characters, and of at most most characters. White space becomes a single
+// space; a longer text ends in three dots.
 func Clean(text string, most int) string {
 	var b strings.Builder
 	left, space := most, false
@@ -31,14 +29,14 @@ func Clean(text string, most int) string {
 		if space = false; left <= 0 {
 			return strings.TrimRight(b.String(), " ") + "..."
 		}
-		b.WriteRune(r) // U+FFFD for what is no UTF-8
+		b.WriteRune(r) // U+FFFD for invalid UTF-8
 		left--
 	}
 	return b.String()
 }
 
-// Plain reports whether text is printable ASCII without spaces at its ends: it looks
-// like no other text that differs from it.
+// Plain reports whether text is printable ASCII without leading or trailing spaces, so
+// that no different text looks the same.
 func Plain(text string) bool {
 	for i := range len(text) {
 		if text[i] < ' ' || text[i] > '~' {

@@ -1,7 +1,6 @@
-// Package fault gives every error that may reach a client a kind, a machine
-// code and a text that is safe to show. Packages mark an error where its cause
-// is known; each transport maps the kind once, in one table. An error that was
-// never marked is internal: the client sees a short text, the log has the chain.
+// Package fault defines errors with a kind, a machine-readable code and a public text. An
+// error without a fault in its chain is internal: the client sees a short text, and the
+// log has the chain.
 package fault
 
 import (
@@ -12,18 +11,18 @@ import (
 	"unicode/utf8"
 )
 
-// Kind says what a caller can do about an error.
+// Kind classifies an error by what the caller can do about it.
 type Kind uint8
 
 // The kinds. Internal is the zero value, so an unmarked error is internal.
 const (
-	Internal     Kind = iota // a defect or a broken part of ours
-	Invalid                  // the request is wrong; changing it helps
-	NotFound                 // the thing named does not exist
-	Unauthorized             // the caller is not known, or may not do this
-	Conflict                 // the request clashes with the present state
-	Unavailable              // a part we depend on does not answer now
-	Unsupported              // the service does not offer this
+	Internal     Kind = iota // a defect or internal failure
+	Invalid                  // the request is invalid; changing it helps
+	NotFound                 // the named thing does not exist
+	Unauthorized             // the caller is unknown or not allowed
+	Conflict                 // the request conflicts with the current state
+	Unavailable              // a dependency does not respond
+	Unsupported              // not supported
 )
 
 // String returns the kind as it appears in logs.
@@ -47,8 +46,7 @@ func (k Kind) String() string {
 	return fmt.Sprintf("kind(%d)", uint8(k))
 }
 
-// Error is an error with a public face. Everything but Cause may be shown to
-// the client; Cause is for the log alone.
+// Error is an error with a public part. Everything but Cause may be shown to the client.
 type Error struct {
 	Kind        Kind
 	Code        string        // stable, snake case: "invalid_argument", "trading_disabled"
@@ -98,9 +96,8 @@ func KindOf(err error) Kind {
 	return Internal
 }
 
-// Field reports a wrong argument: its name, the value given and what is allowed.
-// The message is built from the three so that no caller forgets one of them. A
-// long value is cut: the client knows what it sent.
+// Field reports an invalid argument: its name, the value and the allowed values, which
+// must read well after "use". A long value is truncated.
 func Field(field, value, allowed string, suggestions ...string) *Error {
 	value = clip(value)
 	message := fmt.Sprintf("%s: invalid value %q; use %s", field, value, allowed)
@@ -113,8 +110,8 @@ func Field(field, value, allowed string, suggestions ...string) *Error {
 	}
 }
 
-// Quoted reports an argument that was given as text and must stand without
-// quotes, which the value alone would not show. right is how it is written.
+// Quoted reports an argument that is a string but must not be one. right is the correct
+// spelling.
 func Quoted(field, text, allowed string, right ...string) *Error {
 	text = clip(text)
 	message := fmt.Sprintf("%s: invalid text %q; use %s, without quotes", field, text, allowed)
@@ -136,8 +133,8 @@ func Missing(field, allowed string) *Error {
 	}
 }
 
-// Unreachable reports a dependency that does not answer now. The request may be
-// repeated, after retryAfter when that is not zero.
+// Unreachable reports a dependency that does not respond. The request may be retried,
+// after retryAfter if that is not zero.
 func Unreachable(cause error, retryAfter time.Duration, format string, args ...any) *Error {
 	return &Error{
 		Kind: Unavailable, Code: "unavailable", Message: fmt.Sprintf(format, args...),
@@ -145,8 +142,7 @@ func Unreachable(cause error, retryAfter time.Duration, format string, args ...a
 	}
 }
 
-// maxValueBytes bounds how much of a client's own value comes back to it and
-// into the log.
+// maxValueBytes bounds a client's value in errors and logs.
 const maxValueBytes = 120
 
 // clip returns s as valid UTF-8 of bounded length.

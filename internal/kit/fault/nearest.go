@@ -6,13 +6,11 @@ import (
 	"strings"
 )
 
-// Nearest returns up to three of the known names that look like name, best
-// first, for "did you mean". It returns none when nothing is near enough: a
-// far-fetched suggestion misleads a model more than silence does.
+// Nearest returns up to three known names similar to name, best first, for "did you
+// mean". It returns none if nothing is near enough: a wrong suggestion misleads a model.
 //
-// Near is a name within one edit per three letters, or one that continues what
-// was typed, or ends with it, or that is at least the first half of it. Case and the separators
-// space, dash and underscore do not count.
+// A name is near if it is within one edit per three letters, starts or ends with name, or
+// is at least the first half of it. Case, spaces, dashes and underscores are ignored.
 func Nearest(name string, known []string) []string {
 	type scored struct {
 		name             string
@@ -47,15 +45,14 @@ func Nearest(name string, known []string) []string {
 	return names
 }
 
-// plain returns a name without what people write differently. A name beyond 64
-// bytes is cut, because a longer one is no near miss.
+// plain normalises a name and truncates it to 64 bytes.
 func plain(name string) string {
 	name = strings.ToLower(name[:min(len(name), 64)])
 	return strings.NewReplacer(" ", "", "-", "", "_", "").Replace(name)
 }
 
-// editDistance counts the insertions, deletions, substitutions and swaps of
-// neighbours that turn a into b. Names are short, so the plain table is enough.
+// editDistance counts the insertions, deletions, substitutions and swaps of neighbours
+// that turn a into b.
 func editDistance(a, b string) int {
 	before, prev, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
 	for j := range prev {
