@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+
+	"candela/internal/testkit/fake/fakes"
 )
 
 // ask runs the command and makes one request.
@@ -16,7 +18,7 @@ func ask(t *testing.T, path string, args ...string) (status int, body string) {
 	defer cancel()
 	address, done := make(chan string, 1), make(chan error, 1)
 	go func() {
-		done <- run(ctx, append([]string{"-listen", "127.0.0.1:0"}, args...), io.Discard, func(a string) { address <- a })
+		done <- run(ctx, fakes.All(), append([]string{"-listen", "127.0.0.1:0"}, args...), io.Discard, func(a string) { address <- a })
 	}()
 	select {
 	case err := <-done:
@@ -66,8 +68,18 @@ func TestRun(t *testing.T) {
 func TestRun_Refuses(t *testing.T) {
 	t.Parallel()
 	for _, args := range [][]string{{}, {"nasdaq"}, {"binance", "kraken"}, {"-fault", "nosuch", "binance"}, {"-nosuch"}, {"-listen", "nowhere:x", "binance"}} {
-		if err := run(t.Context(), args, &bytes.Buffer{}, nil); err == nil {
+		if err := run(t.Context(), fakes.All(), args, &bytes.Buffer{}, nil); err == nil {
 			t.Errorf("%q is taken", args)
 		}
+	}
+}
+
+// TestRun_ServesANewFake adds a fake with a line of the table.
+func TestRun_ServesANewFake(t *testing.T) {
+	t.Parallel()
+	toy := fakes.Fake{Name: "toy", New: func(fakes.Options) http.Handler { return http.NotFoundHandler() }}
+	ctx, cancel := context.WithCancel(t.Context())
+	if err := run(ctx, append(fakes.All(), toy), []string{"-listen", "127.0.0.1:0", "toy"}, io.Discard, func(string) { cancel() }); err != nil {
+		t.Error(err)
 	}
 }

@@ -21,8 +21,8 @@ import (
 	fakeyahoo "candela/internal/testkit/fake/yahoo"
 )
 
-// fakes are the venues as the product reaches them: over HTTP, by configuration.
-func fakes(seen *fake.Faults) map[string]struct {
+// fakeVenues are the venues as the product reaches them: over HTTP, by configuration.
+func fakeVenues(seen *fake.Faults) map[string]struct {
 	handler http.Handler
 	symbol  string
 	flags   func(url string) []string
@@ -52,7 +52,7 @@ func TestTools_EndToEndAgainstEachVenue(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var faults fake.Faults
-			venue := fakes(&faults)[name]
+			venue := fakeVenues(&faults)[name]
 			web := httptest.NewServer(venue.handler)
 			t.Cleanup(web.Close)
 			cfg, err := LoadConfig(config.Input{
