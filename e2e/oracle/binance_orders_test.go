@@ -121,7 +121,7 @@ func TestBinance_OurOrders(t *testing.T) {
 		found.ExecutedQuantity != "0.00500000" || found.Status != client.OrderStatusTypePartiallyFilled || found.Type != client.OrderTypeLimit {
 		t.Errorf("%+v, %v", found, err)
 	}
-	if _, err := ours.Submit(ctx, o); broker.Fate(err) != broker.ErrUnknown { //nolint:errorlint // one of the values
+	if _, err := ours.Submit(ctx, o); broker.Outcome(err) != broker.ErrUnknown { //nolint:errorlint // one of the values
 		t.Errorf("the same id again: %v", err)
 	}
 	if r, err := ours.Cancel(ctx, o); err != nil || r.Status != order.Canceled || !r.Filled.Equal(decimal.RequireFromString("0.005")) {

@@ -57,7 +57,7 @@ func (v *venue) Bars(ctx context.Context, q provider.BarQuery) (provider.BarPage
 		return provider.BarPage{}, v.fail
 	}
 	q.Symbol = market.Symbol{}
-	q, err := v.Capabilities().Accept("binance", q)
+	q, err := v.Capabilities().Normalize("binance", q)
 	if err != nil {
 		return provider.BarPage{}, err
 	}

@@ -52,11 +52,11 @@ func (s *shelf) Instrument(_ context.Context, symbol market.Symbol) (provider.In
 
 func (s *shelf) Bars(ctx context.Context, q provider.BarQuery) (provider.BarPage, error) {
 	s.calls++
-	q, err := s.Capabilities().Accept(s.name, q)
+	q, err := s.Capabilities().Normalize(s.name, q)
 	if err != nil {
 		return provider.BarPage{}, err
 	}
-	page := q.Cut(&s.bars, true)
+	page := q.PageFromAll(&s.bars, true)
 	page.Synthetic = s.synthetic
 	return page, ctx.Err()
 }

@@ -22,7 +22,7 @@ import (
 type spelled struct{ live }
 
 func (spelled) Canonical(_ context.Context, s market.Symbol) (market.Symbol, error) {
-	return provider.Speller(binance.Spell).Canonical("binance", s)
+	return provider.SymbolMapper(binance.Spell).Canonical("binance", s)
 }
 
 func (v spelled) Instrument(ctx context.Context, s market.Symbol) (provider.Instrument, error) {

@@ -44,7 +44,7 @@ func (v live) Instrument(_ context.Context, s market.Symbol) (provider.Instrumen
 
 func (v live) Bars(ctx context.Context, q provider.BarQuery) (provider.BarPage, error) {
 	q.Symbol = market.Symbol{}
-	q, err := v.Capabilities().Accept("binance", q)
+	q, err := v.Capabilities().Normalize("binance", q)
 	if err != nil {
 		return provider.BarPage{}, err
 	}

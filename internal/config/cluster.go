@@ -88,7 +88,7 @@ func natsRules() []rule {
 	return all
 }
 
-// natsNeedsServe refuses what a variable or the file asks for in vain: the alerts of
+// natsNeedsServe refuses settings of a variable or the file that have no effect: the alerts of
 // a client on stdio would be expected at the servers, and be in a file.
 func natsNeedsServe(c *Config) error {
 	if c.NATS.URL == "" || c.Serve || !c.Trade || c.origins["nats-url"] == "--nats-url" {
@@ -108,7 +108,7 @@ func natsNeedsOwner(c *Config) error {
 		"set --owner-password-file or CANDELA_OWNER_PASSWORD", c.origins["nats-url"])
 }
 
-// natsNeedsSecret refuses to trust whoever can speak to the servers.
+// natsNeedsSecret refuses to trust every client of the servers.
 func natsNeedsSecret(c *Config) error {
 	if c.NATS.URL == "" || c.NATS.SecretFile != "" {
 		return nil

@@ -11,8 +11,8 @@ import (
 	"candela/internal/market"
 )
 
-// Config is the checked configuration. Only Load makes one; whoever receives it
-// may rely on every rule of this package and must not change it.
+// Config is the checked configuration. Only Load makes one; it
+// satisfies every rule of this package and must not be changed.
 type Config struct {
 	Home string // the state directory, absolute
 

@@ -119,7 +119,7 @@ func refuseOpen(path string) error {
 }
 
 // readGuarded reads a small regular file, and refuses one that every user of the
-// machine can write: whoever can, decides what this program does. Reading by
+// machine can write: any of them could decide what this program does. Reading by
 // others is not refused, because container secrets are mounted that way.
 func readGuarded(path string) ([]byte, error) {
 	info, err := os.Stat(path) // before opening, which would hang on a named pipe

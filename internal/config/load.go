@@ -182,7 +182,7 @@ func (l *loader) implyServe() {
 	}
 }
 
-// refuseIdle refuses flags without effect in this mode: whoever typed one
+// refuseIdle refuses flags without effect in this mode: a user who typed one
 // expects something of it, such as --port without --serve. Variables and the
 // file may hold settings of several modes.
 func (l *loader) refuseIdle(flags []given) {

@@ -142,7 +142,7 @@ type start struct {
 // starts are configurations by what they are.
 type starts map[string]start
 
-// check loads each, and demands that a refusal is one problem and tells no secret.
+// check loads each, and demands that a refusal is one problem and shows no secret.
 func (cases starts) check(t *testing.T) {
 	t.Helper()
 	for name, tc := range cases {
@@ -212,7 +212,7 @@ func TestLoad_Refusals(t *testing.T) {
 		"listener by name":               {args: []string{"--serve", "--listen=localhost"}, want: "an IP address"},
 		"admin on the server's port":     {args: []string{"--serve", "--admin-listen=0.0.0.0:9315"}, want: "choose another port"},
 		"admin for everyone":             {args: []string{"--serve", "--admin-listen=0.0.0.0:9316"}, want: "add --allow-public-admin"},
-		"admin for everyone, as told":    {args: []string{"--serve", "--admin-listen=0.0.0.0:9316", "--allow-public-admin"}},
+		"admin for everyone, allowed":    {args: []string{"--serve", "--admin-listen=0.0.0.0:9316", "--allow-public-admin"}},
 		"admin on another address":       {args: []string{"--serve", "--admin-listen=127.0.0.2:9315"}},
 		"every proxy trusted":            {args: []string{"--serve", "--trusted-proxies=10.0.0.0/8,0.0.0.0/0"}, want: "none that covers every address"},
 		"a scheme that runs in the page": {args: []string{"--serve", "--redirect-schemes=myapp,javascript"}, want: "none that a browser handles itself"},

@@ -115,7 +115,7 @@ func onePassword(c *Config) error {
 		c.origins["owner-password-file"])
 }
 
-// minSecret is how many characters sign: fewer could be guessed by whoever keeps a
+// minSecret is how many characters sign: fewer could be guessed by a holder of a
 // signed request.
 const minSecret = 16
 

@@ -148,7 +148,7 @@ func (v *venue) Bars(_ context.Context, q provider.BarQuery) (provider.BarPage, 
 	v.mu.Lock()
 	v.read = time.Now()
 	v.mu.Unlock()
-	q, err := v.caps.Accept("venue", q)
+	q, err := v.caps.Normalize("venue", q)
 	if err == nil {
 		err = v.answer()
 	}

@@ -247,7 +247,7 @@ func (l *loop) open(ln *streamGroup, now time.Time) {
 	}
 	ln.next, ln.subsChanged = c, false
 	l.count.Streams++
-	changer, ok := l.streamer.(provider.Changer)
+	changer, ok := l.streamer.(provider.DynamicStreamer)
 	if ok {
 		c.changes = make(chan provider.Change, 1)
 	}

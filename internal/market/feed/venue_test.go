@@ -118,7 +118,7 @@ func forming(s market.Symbol, i market.Interval, t int64) market.Bar {
 }
 
 func (v *venue) Bars(ctx context.Context, q provider.BarQuery) (provider.BarPage, error) {
-	q, err := v.caps.Accept("venue", q)
+	q, err := v.caps.Normalize("venue", q)
 	if err != nil {
 		return provider.BarPage{}, err
 	}

@@ -75,7 +75,7 @@ func (v *venue) Bars(ctx context.Context, q provider.BarQuery) (provider.BarPage
 	if q.Symbol.Name == "NONE" {
 		return provider.BarPage{}, provider.UnknownSymbol(v.name, q.Symbol)
 	}
-	q, err := v.Capabilities().Accept(v.name, q)
+	q, err := v.Capabilities().Normalize(v.name, q)
 	if err != nil {
 		return provider.BarPage{}, err
 	}

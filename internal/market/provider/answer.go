@@ -7,26 +7,26 @@ import (
 	"candela/internal/market"
 )
 
-// Stretch is what a venue was asked for at once: all the bars that open from From,
+// BarRange is what a venue was asked for at once: all the bars that open from From,
 // inclusive, to To, exclusive. A time of 0 says that there are none beyond.
-type Stretch struct {
+type BarRange struct {
 	Bars     market.Bars
 	From, To int64
 }
 
-// settle is how long after its end a bar still counts as running, when nothing
+// finalDelay is how long after its end a bar still counts as running, when nothing
 // newer has come: an answer may have been put together just before the end and
 // stamped just after it, and a closed bar never changes again.
-const settle = time.Second
+const finalDelay = time.Second
 
-// Answer returns the page that answers q, which Accept has returned, out of a
+// PageFromRange returns the page that answers q, which Normalize has returned, out of a
 // stretch that begins, or without q.From ends, where q does. The time now is the
 // venue's.
-func (q BarQuery) Answer(s Stretch, now time.Time) BarPage {
-	page := q.Cut(&s.Bars, false)
+func (q BarQuery) PageFromRange(s BarRange, now time.Time) BarPage {
+	page := q.PageFromAll(&s.Bars, false)
 	if n := page.Bars.Len(); n > 0 {
 		span, _ := market.Calendar{}.Bucket(q.Interval, page.Bars.T[n-1])
-		page.Running = span.Close > now.Add(-settle).Unix()
+		page.Running = span.Close > now.Add(-finalDelay).Unix()
 	}
 	switch {
 	case page.More:
@@ -42,10 +42,10 @@ func (q BarQuery) Answer(s Stretch, now time.Time) BarPage {
 // venue had opened. Such a query needs no request.
 func (q BarQuery) Empty() bool { return q.To != 0 && (q.To <= q.From || q.To <= 0) }
 
-// CheckGrid returns what is wrong with the bars of a market that never closes: the
+// CheckAligned returns what is wrong with the bars of a market that never closes: the
 // first unsound one, disorder, or one that does not open where a bar of the
 // interval does.
-func CheckGrid(b *market.Bars, i market.Interval) error {
+func CheckAligned(b *market.Bars, i market.Interval) error {
 	if err := b.Check(); err != nil {
 		return err
 	}

@@ -25,23 +25,23 @@ func TestBarQuery_Answer(t *testing.T) {
 	}
 	for name, tc := range map[string]struct {
 		q    provider.BarQuery
-		s    provider.Stretch
+		s    provider.BarRange
 		now  float64 // hours
 		want want
 	}{
-		"the newest, one of them running":      {provider.BarQuery{Limit: 9}, provider.Stretch{Bars: hours(1, 2, 3)}, 3.5, want{3, true, false, 0}},
-		"the newest, all closed":               {provider.BarQuery{Limit: 9}, provider.Stretch{Bars: hours(1, 2, 3)}, 4.5, want{3, false, false, 0}},
-		"a bar that has just ended":            {provider.BarQuery{Limit: 9}, provider.Stretch{Bars: hours(1, 2, 3)}, 4, want{3, true, false, 0}},
-		"older ones beyond":                    {provider.BarQuery{Limit: 3}, provider.Stretch{Bars: hours(1, 2, 3), From: 3600}, 9, want{3, false, true, 3600}},
-		"more than asked for":                  {provider.BarQuery{Limit: 2}, provider.Stretch{Bars: hours(1, 2, 3), From: 3600}, 9, want{2, false, true, 7200}},
-		"nothing at all before":                {provider.BarQuery{Limit: 2}, provider.Stretch{From: 3600}, 9, want{0, false, false, 0}},
-		"forward to a stretch's end":           {provider.BarQuery{From: 3600, Limit: 9}, provider.Stretch{Bars: hours(1, 2), To: 3 * 3600}, 9, want{2, false, true, 3 * 3600}},
-		"forward over a stretch without bars":  {provider.BarQuery{From: 3600, Limit: 9}, provider.Stretch{To: 3 * 3600}, 9, want{0, false, true, 3 * 3600}},
-		"forward to the end of what was asked": {provider.BarQuery{From: 3600, To: 3 * 3600, Limit: 9}, provider.Stretch{Bars: hours(1, 2), To: 3 * 3600}, 9, want{2, false, false, 0}},
-		"forward to the present":               {provider.BarQuery{From: 3600, Limit: 9}, provider.Stretch{Bars: hours(1, 2), To: 3 * 3600}, 2.5, want{2, true, false, 0}},
+		"the newest, one of them running":      {provider.BarQuery{Limit: 9}, provider.BarRange{Bars: hours(1, 2, 3)}, 3.5, want{3, true, false, 0}},
+		"the newest, all closed":               {provider.BarQuery{Limit: 9}, provider.BarRange{Bars: hours(1, 2, 3)}, 4.5, want{3, false, false, 0}},
+		"a bar that has just ended":            {provider.BarQuery{Limit: 9}, provider.BarRange{Bars: hours(1, 2, 3)}, 4, want{3, true, false, 0}},
+		"older ones beyond":                    {provider.BarQuery{Limit: 3}, provider.BarRange{Bars: hours(1, 2, 3), From: 3600}, 9, want{3, false, true, 3600}},
+		"more than asked for":                  {provider.BarQuery{Limit: 2}, provider.BarRange{Bars: hours(1, 2, 3), From: 3600}, 9, want{2, false, true, 7200}},
+		"nothing at all before":                {provider.BarQuery{Limit: 2}, provider.BarRange{From: 3600}, 9, want{0, false, false, 0}},
+		"forward to a stretch's end":           {provider.BarQuery{From: 3600, Limit: 9}, provider.BarRange{Bars: hours(1, 2), To: 3 * 3600}, 9, want{2, false, true, 3 * 3600}},
+		"forward over a stretch without bars":  {provider.BarQuery{From: 3600, Limit: 9}, provider.BarRange{To: 3 * 3600}, 9, want{0, false, true, 3 * 3600}},
+		"forward to the end of what was asked": {provider.BarQuery{From: 3600, To: 3 * 3600, Limit: 9}, provider.BarRange{Bars: hours(1, 2), To: 3 * 3600}, 9, want{2, false, false, 0}},
+		"forward to the present":               {provider.BarQuery{From: 3600, Limit: 9}, provider.BarRange{Bars: hours(1, 2), To: 3 * 3600}, 2.5, want{2, true, false, 0}},
 	} {
 		tc.q.Interval = market.Hour1
-		p := tc.q.Answer(tc.s, time.Unix(int64(tc.now*3600), 0))
+		p := tc.q.PageFromRange(tc.s, time.Unix(int64(tc.now*3600), 0))
 		if got := (want{p.Bars.Len(), p.Running, p.More, p.Next}); got != tc.want {
 			t.Errorf("%s: got %+v, want %+v", name, got, tc.want)
 		}
@@ -62,10 +62,10 @@ func TestBarQuery_Empty(t *testing.T) {
 func TestCheckGrid(t *testing.T) {
 	t.Parallel()
 	good, back := hours(1, 2, 5), hours(2, 1)
-	if err := provider.CheckGrid(&good, market.Hour1); err != nil {
+	if err := provider.CheckAligned(&good, market.Hour1); err != nil {
 		t.Error(err)
 	}
-	if provider.CheckGrid(&back, market.Hour1) == nil || provider.CheckGrid(&good, market.Hour4) == nil {
+	if provider.CheckAligned(&back, market.Hour1) == nil || provider.CheckAligned(&good, market.Hour4) == nil {
 		t.Error("disorder or bars off the grid are not noticed")
 	}
 }

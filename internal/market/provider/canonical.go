@@ -27,7 +27,7 @@ func Canonical(ctx context.Context, p Provider, s market.Symbol) (market.Symbol,
 }
 
 // Canonical returns a symbol as the venue called name writes it.
-func (spell Speller) Canonical(name string, s market.Symbol) (market.Symbol, error) {
+func (spell SymbolMapper) Canonical(name string, s market.Symbol) (market.Symbol, error) {
 	spelled, err := spell(s)
 	if err != nil {
 		return s, err

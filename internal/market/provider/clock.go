@@ -2,7 +2,7 @@ package provider
 
 import "time"
 
-// Clock tells what time it is at a source whose time is not ours, such as a
+// Clock is the time at a source whose time is not ours, such as a
 // replay. The zero value is the clock on the wall.
 type Clock struct {
 	Start int64     // the source's time, in unix seconds, at Began

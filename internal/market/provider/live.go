@@ -12,25 +12,25 @@ import (
 	"candela/internal/market/upstream"
 )
 
-// Dialect is how a venue speaks over a WebSocket. A Wire uses one for each
+// StreamProtocol is how a venue speaks over a WebSocket. A StreamRunner uses one for each
 // connection and calls one method of it at a time.
-type Dialect interface {
+type StreamProtocol interface {
 	// Key names the stream that carries a subscription.
 	Key(ctx context.Context, sub Sub) (string, error)
 	// Requests returns the messages that begin or end the streams with these keys,
 	// and how many confirmations they bring.
 	Requests(keys []string, begin bool) (messages [][]byte, confirmations int)
-	// Handle takes a message of the venue's. What it tells goes to c.
-	Handle(c *Conversation, message []byte) error
+	// Handle processes a message of the venue and passes its events to c.
+	Handle(c *StreamConn, message []byte) error
 }
 
-// Wire runs the streams of a venue that speaks over WebSockets.
-type Wire struct {
+// StreamRunner runs the streams of a venue that speaks over WebSockets.
+type StreamRunner struct {
 	Venue  string
 	Caps   Caps
 	Hosts  *upstream.Hosts
 	Socket upstream.SocketConfig
-	MaxAge time.Duration // when the stream tells that it will end; 0 means never
+	MaxAge time.Duration // when the stream announces its end; 0 means never
 	Now    func() time.Time
 }
 
@@ -38,12 +38,12 @@ type Wire struct {
 // time that asking for them takes.
 const confirmWithin = 30 * time.Second
 
-// Run is Changer.StreamChanging over the dialect.
-func (w Wire) Run(ctx context.Context, d Dialect, subs []Sub, changes <-chan Change, emit Emit) error {
+// Run is DynamicStreamer.StreamChanging over a protocol.
+func (w StreamRunner) Run(ctx context.Context, d StreamProtocol, subs []Sub, changes <-chan Change, emit Emit) error {
 	if len(subs) == 0 {
 		return fault.Missing("subscriptions", "at least one symbol and interval")
 	}
-	c := &Conversation{wire: w, dialect: d, emit: emit, subs: make(map[string]Sub, len(subs)), inForce: make(chan struct{})}
+	c := &StreamConn{wire: w, dialect: d, emit: emit, subs: make(map[string]Sub, len(subs)), inForce: make(chan struct{})}
 	keys, err := c.add(ctx, subs)
 	if err != nil {
 		return err
@@ -56,18 +56,18 @@ func (w Wire) Run(ctx context.Context, d Dialect, subs []Sub, changes <-chan Cha
 	return c.socket.Serve(ctx, c.handle, func(ctx context.Context) error { return c.write(ctx, keys, changes) })
 }
 
-// Conversation is one connection. Its exported methods are for the dialect, while
+// StreamConn is one connection. Its exported methods are for the dialect, while
 // it handles a message.
-type Conversation struct {
-	wire    Wire
-	dialect Dialect
+type StreamConn struct {
+	wire    StreamRunner
+	dialect StreamProtocol
 	socket  *upstream.Socket
 	emit    Emit
 
 	mu       sync.Mutex
 	ctx      context.Context // of the message that is handled
 	subs     map[string]Sub  // by key
-	sequence Sequence
+	sequence EventFilter
 	waiting  int           // confirmations that have not come
 	inForce  chan struct{} // closed when the first subscriptions are confirmed
 	ready    bool
@@ -75,15 +75,15 @@ type Conversation struct {
 
 // Sub returns the subscription with a key, and false when there is none, as just
 // after a drop.
-func (c *Conversation) Sub(key string) (Sub, bool) {
+func (c *StreamConn) Sub(key string) (Sub, bool) {
 	sub, ok := c.subs[key]
 	return sub, ok
 }
 
-// Tell sends an event on, unless it is a repeat, too late, or of a time when not
+// Emit sends an event, unless it is a repeat, too late, or of a time when not
 // all subscriptions were in force: what came before will be read.
-func (c *Conversation) Tell(e Event) error {
-	if e.Kind != Ending && !c.ready || !c.sequence.Admit(&e) {
+func (c *StreamConn) Emit(e Event) error {
+	if e.Kind != Ending && !c.ready || !c.sequence.Allow(&e) {
 		return nil
 	}
 	return c.emit(c.ctx, e)
@@ -91,7 +91,7 @@ func (c *Conversation) Tell(e Event) error {
 
 // Confirm takes note that the venue confirmed a request. When the first ones are
 // in force it says so.
-func (c *Conversation) Confirm() error {
+func (c *StreamConn) Confirm() error {
 	c.waiting--
 	if c.ready || c.waiting > 0 {
 		return nil
@@ -101,16 +101,16 @@ func (c *Conversation) Confirm() error {
 	return c.emit(c.ctx, Event{Kind: Alive, At: c.wire.Now()})
 }
 
-// Alive tells that the venue is there. It does not wait when nobody listens: the
+// Alive reports that the venue is there. It does not wait when nobody listens: the
 // next sign of life comes soon.
-func (c *Conversation) Alive() {
+func (c *StreamConn) Alive() {
 	if !c.ready {
 		return
 	}
 	_ = c.emit(c.ctx, Event{Kind: Alive, At: c.wire.Now()})
 }
 
-func (c *Conversation) pinged() {
+func (c *StreamConn) pinged() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.Alive()
@@ -118,7 +118,7 @@ func (c *Conversation) pinged() {
 
 // handle holds the lock until the message is dealt with, so that after a drop was
 // taken no event of it comes.
-func (c *Conversation) handle(ctx context.Context, message []byte) error {
+func (c *StreamConn) handle(ctx context.Context, message []byte) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.ctx = ctx
@@ -126,7 +126,7 @@ func (c *Conversation) handle(ctx context.Context, message []byte) error {
 }
 
 // add notes subscriptions and returns the keys of those that are new.
-func (c *Conversation) add(ctx context.Context, subs []Sub) ([]string, error) {
+func (c *StreamConn) add(ctx context.Context, subs []Sub) ([]string, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	var keys []string
@@ -150,7 +150,7 @@ func (c *Conversation) add(ctx context.Context, subs []Sub) ([]string, error) {
 }
 
 // drop forgets subscriptions and returns the keys of those there were.
-func (c *Conversation) drop(subs []Sub) []string {
+func (c *StreamConn) drop(subs []Sub) []string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	var keys []string
@@ -166,7 +166,7 @@ func (c *Conversation) drop(subs []Sub) []string {
 }
 
 // write subscribes, and then follows the changes and the age of the connection.
-func (c *Conversation) write(ctx context.Context, keys []string, changes <-chan Change) error {
+func (c *StreamConn) write(ctx context.Context, keys []string, changes <-chan Change) error {
 	if err := c.request(ctx, keys, true); err != nil {
 		return err
 	}
@@ -201,7 +201,7 @@ func (c *Conversation) write(ctx context.Context, keys []string, changes <-chan 
 	}
 }
 
-func (c *Conversation) change(ctx context.Context, change Change) error {
+func (c *StreamConn) change(ctx context.Context, change Change) error {
 	if err := c.request(ctx, c.drop(change.Drop), false); err != nil {
 		return err
 	}
@@ -215,7 +215,7 @@ func (c *Conversation) change(ctx context.Context, change Change) error {
 // request begins or ends streams. What is awaited is noted before the first
 // message is sent: an answer must not find that nothing is awaited while more is
 // to come.
-func (c *Conversation) request(ctx context.Context, keys []string, begin bool) error {
+func (c *StreamConn) request(ctx context.Context, keys []string, begin bool) error {
 	if len(keys) == 0 {
 		return nil
 	}

@@ -23,7 +23,7 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // plain is a dialect of words: "+A" and "-A" begin and end, "ok" confirms, a name
-// tells that bar at the time of the message.
+// sends that bar at the time of the message.
 type plain struct{}
 
 func (plain) Key(_ context.Context, sub provider.Sub) (string, error) { return sub.Symbol.Name, nil }
@@ -41,7 +41,7 @@ func (plain) Requests(keys []string, begin bool) (messages [][]byte, confirmatio
 
 var errBroken = errors.New("broken")
 
-func (plain) Handle(c *provider.Conversation, message []byte) error {
+func (plain) Handle(c *provider.StreamConn, message []byte) error {
 	switch text := string(message); text {
 	case "ok":
 		return c.Confirm()
@@ -49,7 +49,7 @@ func (plain) Handle(c *provider.Conversation, message []byte) error {
 		c.Alive()
 		return nil
 	case "ending":
-		return c.Tell(provider.Event{Kind: provider.Ending, At: time.Now()})
+		return c.Emit(provider.Event{Kind: provider.Ending, At: time.Now()})
 	case "broken":
 		return errBroken
 	default:
@@ -58,7 +58,7 @@ func (plain) Handle(c *provider.Conversation, message []byte) error {
 			return nil
 		}
 		at := time.Now()
-		return c.Tell(provider.Event{Sub: sub, Kind: provider.Traded, Price: 1, At: at})
+		return c.Emit(provider.Event{Sub: sub, Kind: provider.Traded, Price: 1, At: at})
 	}
 }
 
@@ -92,7 +92,7 @@ func over(t *testing.T, reply func(message string) []string, subs []provider.Sub
 		defer hosts.Close() //nolint:errcheck // it has nothing to report
 		ctx, cancel := context.WithCancel(t.Context())
 		changes, out, done := make(chan provider.Change), make(chan provider.Event, 1000), make(chan error, 1)
-		wire := provider.Wire{
+		wire := provider.StreamRunner{
 			Venue: "there", Caps: provider.Caps{Intervals: []market.Interval{market.Hour1}, MaxSubs: 2}, Hosts: hosts, Now: time.Now,
 			Socket: upstream.SocketConfig{URL: "ws://venue.test/", Idle: time.Hour}, MaxAge: 10 * time.Minute,
 		}
@@ -119,7 +119,7 @@ func over(t *testing.T, reply func(message string) []string, subs []provider.Sub
 
 func TestWire_TellsOnlyWhatIsInForce(t *testing.T) {
 	t.Parallel()
-	// Bars that come before the last confirmation are not told.
+	// Bars that come before the last confirmation are not sent.
 	answers := map[string][]string{"+A": {"A", "ok", "A"}, "+B": {"B", "ok", "A", "B", "alive"}, "-A": {"ok", "A", "B"}, "+C": {"ok", "C"}}
 	err := over(t, func(m string) []string { return answers[m] }, []provider.Sub{sub("A"), sub("B"), sub("A")},
 		func(changes chan<- provider.Change, heard func() string) error {

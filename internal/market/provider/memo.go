@@ -7,10 +7,10 @@ import (
 	"time"
 )
 
-// Memo keeps what a venue tells about a symbol and rarely changes, and asks for
+// Cache caches facts of a symbol that rarely change, and asks for
 // one symbol once at a time however many want it. Failures are not kept. Keep
 // and Most must be set; it is safe for concurrent use and not copied.
-type Memo[T any] struct {
+type Cache[T any] struct {
 	Keep time.Duration
 	Most int // when full, everything kept is forgotten: the bound matters, not the order
 
@@ -31,7 +31,7 @@ var errUnfinished = errors.New("the caller that asked did not come back")
 // Get returns what is kept under key, or what load returns. While one caller
 // loads, others wait for it, each as long as its own ctx lasts; when the
 // loading caller's ctx ends, one of them loads instead.
-func (m *Memo[T]) Get(ctx context.Context, now time.Time, key string, load func(context.Context) (T, error)) (T, error) {
+func (m *Cache[T]) Get(ctx context.Context, now time.Time, key string, load func(context.Context) (T, error)) (T, error) {
 	for {
 		entry, mine := m.enter(now, key)
 		if mine {
@@ -52,7 +52,7 @@ func (m *Memo[T]) Get(ctx context.Context, now time.Time, key string, load func(
 }
 
 // enter returns the entry of a key, and whether the caller has to fill it.
-func (m *Memo[T]) enter(now time.Time, key string) (*memory[T], bool) {
+func (m *Cache[T]) enter(now time.Time, key string) (*memory[T], bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if entry, ok := m.kept[key]; ok && (entry.until.IsZero() || now.Before(entry.until)) {
@@ -66,7 +66,7 @@ func (m *Memo[T]) enter(now time.Time, key string) (*memory[T], bool) {
 	return entry, true
 }
 
-func (m *Memo[T]) fill(ctx context.Context, now time.Time, key string, entry *memory[T], load func(context.Context) (T, error)) {
+func (m *Cache[T]) fill(ctx context.Context, now time.Time, key string, entry *memory[T], load func(context.Context) (T, error)) {
 	// Deferred, so that a load that panics leaves nobody waiting.
 	defer func() {
 		m.mu.Lock()

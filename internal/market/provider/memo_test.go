@@ -15,7 +15,7 @@ import (
 func TestMemo_AsksOnceForMany(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		m := provider.Memo[int]{Keep: time.Hour, Most: 3}
+		m := provider.Cache[int]{Keep: time.Hour, Most: 3}
 		var asked atomic.Int32
 		load := func(ctx context.Context) (int, error) {
 			asked.Add(1)
@@ -54,7 +54,7 @@ func TestMemo_AsksOnceForMany(t *testing.T) {
 func TestMemo_ACallerWhoLeavesTakesNobodyAlong(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		m := provider.Memo[int]{Keep: time.Hour, Most: 3}
+		m := provider.Cache[int]{Keep: time.Hour, Most: 3}
 		load := func(ctx context.Context) (int, error) {
 			select {
 			case <-ctx.Done():
@@ -87,7 +87,7 @@ func TestMemo_ACallerWhoLeavesTakesNobodyAlong(t *testing.T) {
 
 func TestMemo_KeepsNoFailureAndNoMoreThanItMay(t *testing.T) {
 	t.Parallel()
-	m := provider.Memo[int]{Keep: time.Hour, Most: 3}
+	m := provider.Cache[int]{Keep: time.Hour, Most: 3}
 	wrong := errors.New("wrong")
 	now := time.Unix(0, 0)
 	asked := 0

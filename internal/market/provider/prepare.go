@@ -7,18 +7,18 @@ import (
 	"candela/internal/market"
 )
 
-// Speller returns a symbol as a venue writes it, or the fault that it has none
+// SymbolMapper returns a symbol as a venue writes it, or the fault that it has none
 // such.
-type Speller func(market.Symbol) (string, error)
+type SymbolMapper func(market.Symbol) (string, error)
 
 // Prepare returns q as the venue called name must answer it, and how it spells the
 // symbol. There is nothing to ask for when ask is false: q is wrong, its range is
 // empty, or ctx has ended.
-func (c Caps) Prepare(ctx context.Context, name string, q BarQuery, spell Speller) (accepted BarQuery, spelled string, ask bool, err error) {
+func (c Caps) Prepare(ctx context.Context, name string, q BarQuery, spell SymbolMapper) (accepted BarQuery, spelled string, ask bool, err error) {
 	if spelled, err = spell(q.Symbol); err != nil {
 		return q, "", false, err
 	}
-	if q, err = c.Accept(name, q); err != nil {
+	if q, err = c.Normalize(name, q); err != nil {
 		return q, spelled, false, err
 	}
 	err = ctx.Err()
@@ -28,21 +28,21 @@ func (c Caps) Prepare(ctx context.Context, name string, q BarQuery, spell Spelle
 // Instruments keeps the instruments of a venue for an hour. It is safe for
 // concurrent use and not copied.
 type Instruments struct {
-	spell Speller
+	spell SymbolMapper
 	now   func() time.Time
 	load  Loader
-	memo  Memo[Instrument]
+	memo  Cache[Instrument]
 }
 
 // Loader asks a venue about a symbol, given as it was named and as it is spelled.
 type Loader func(ctx context.Context, s market.Symbol, spelled string) (Instrument, error)
 
 // NewInstruments returns an Instruments that is empty.
-func NewInstruments(spell Speller, now func() time.Time, load Loader) *Instruments {
-	return &Instruments{spell: spell, now: now, load: load, memo: Memo[Instrument]{Keep: time.Hour, Most: 20_000}}
+func NewInstruments(spell SymbolMapper, now func() time.Time, load Loader) *Instruments {
+	return &Instruments{spell: spell, now: now, load: load, memo: Cache[Instrument]{Keep: time.Hour, Most: 20_000}}
 }
 
-// Get returns what the venue tells of a symbol.
+// Get returns the instrument of a symbol.
 func (i *Instruments) Get(ctx context.Context, s market.Symbol) (Instrument, error) {
 	spelled, err := i.spell(s)
 	if err == nil {

@@ -24,7 +24,7 @@ type Provider interface {
 	Name() string
 	// Capabilities does not change while the provider lives.
 	Capabilities() Caps
-	// Instrument tells what is known of a symbol.
+	// Instrument returns what is known of a symbol.
 	Instrument(ctx context.Context, s market.Symbol) (Instrument, error)
 	// Bars returns one page of bars.
 	Bars(ctx context.Context, q BarQuery) (BarPage, error)
@@ -35,7 +35,7 @@ type Provider interface {
 // is safe for concurrent use.
 type Emit func(ctx context.Context, e Event) error
 
-// Streamer is a Provider that also tells bars as they form.
+// Streamer is a Provider that also sends bars as they form.
 type Streamer interface {
 	// Stream emits events for the subscriptions until ctx ends or the source is
 	// lost, and always returns an error saying which; the caller then reads what it
@@ -51,9 +51,9 @@ type Streamer interface {
 	Stream(ctx context.Context, subs []Sub, emit Emit) error
 }
 
-// Changer is a Streamer whose subscriptions can change while it streams, so that
+// DynamicStreamer is a Streamer whose subscriptions can change while it streams, so that
 // one more symbol does not cost a connection.
-type Changer interface {
+type DynamicStreamer interface {
 	Streamer
 	// StreamChanging is Stream, and also follows changes until it returns. It takes
 	// one as soon as the one before was sent to the venue; a drop of what is not
@@ -82,10 +82,10 @@ type Caps struct {
 // Instrument is what a venue says about a symbol. The amounts are exact
 // decimals, because an order is checked against them to the last digit and 0.1
 // has no binary fraction. Zero means that the venue sets no such rule or does
-// not tell.
+// not say.
 type Instrument struct {
 	Symbol      market.Symbol // as the provider spells it, with its name as the venue
-	Base, Quote string        // what is traded, and the currency of the price; empty when not told
+	Base, Quote string        // what is traded, and the currency of the price; empty when unknown
 	Calendar    market.Calendar
 
 	Tick        decimal.Decimal // prices are multiples of it
@@ -151,7 +151,7 @@ type Sub struct {
 	Interval market.Interval
 }
 
-// EventKind says what an Event tells.
+// EventKind is the type of an Event.
 type EventKind uint8
 
 // The kinds of event.
@@ -160,7 +160,7 @@ const (
 	Closed                       // Bar is final
 	Traded                       // Price alone
 	// Ending says that the venue is about to end the stream, by its own rules or as
-	// it told: another one should be started before this one is lost. The event
+	// it said so: another one should be started before this one is lost. The event
 	// belongs to no subscription and carries only At.
 	Ending
 	// Alive says that the venue is there though nothing trades. It, too, belongs to

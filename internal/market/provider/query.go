@@ -10,9 +10,9 @@ import (
 	"candela/internal/market"
 )
 
-// Accept returns q as the provider called name must answer it, with a Limit
+// Normalize returns q as the provider called name must answer it, with a Limit
 // between 1 and the page size, or an Invalid fault naming what is wrong with it.
-func (c Caps) Accept(name string, q BarQuery) (BarQuery, error) {
+func (c Caps) Normalize(name string, q BarQuery) (BarQuery, error) {
 	switch {
 	case !slices.Contains(c.Intervals, q.Interval):
 		return q, UnsupportedInterval(name, q.Interval, c.Intervals)
@@ -27,10 +27,10 @@ func (c Caps) Accept(name string, q BarQuery) (BarQuery, error) {
 	return q, nil
 }
 
-// Cut returns the page that answers q, which Accept has returned, out of all
+// PageFromAll returns the page that answers q, which Normalize has returned, out of all
 // the bars there are. It suits a provider that holds its bars in memory; running
 // says whether the last of them is still forming.
-func (q BarQuery) Cut(all *market.Bars, running bool) BarPage {
+func (q BarQuery) PageFromAll(all *market.Bars, running bool) BarPage {
 	from, to := 0, all.Len()
 	if q.From != 0 {
 		from = all.Search(q.From)

@@ -39,7 +39,7 @@ func TestCaps_Accept(t *testing.T) {
 	for name, tc := range cases {
 		q := good
 		tc.change(&q)
-		got, err := caps().Accept("there", q)
+		got, err := caps().Normalize("there", q)
 		if tc.field == "" && (err != nil || got.Limit != tc.limit) {
 			t.Errorf("%s: limit %d, %v", name, got.Limit, err)
 		}
@@ -47,7 +47,7 @@ func TestCaps_Accept(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	_, err := caps().Accept("there", provider.BarQuery{Interval: market.Hour4})
+	_, err := caps().Normalize("there", provider.BarQuery{Interval: market.Hour4})
 	if got := fault.Of(err).Message; !strings.Contains(got, "an interval of there: 1h 1d") || !strings.Contains(got, `"4h"`) {
 		t.Errorf("the refusal reads %q", got)
 	}
@@ -81,7 +81,7 @@ func TestBarQuery_PagesJoinToTheWhole(t *testing.T) {
 		}
 		q := provider.BarQuery{From: rapid.Int64Range(-3600, 3600).Draw(rt, "from"), To: rapid.Int64Range(-3600, 3600).Draw(rt, "to"), Interval: market.Hour1}
 		q.Limit = rapid.IntRange(1, 9).Draw(rt, "limit")
-		q, err := caps().Accept("there", q)
+		q, err := caps().Normalize("there", q)
 		if err != nil {
 			rt.Skip()
 		}
@@ -94,7 +94,7 @@ func TestBarQuery_PagesJoinToTheWhole(t *testing.T) {
 		var got []int64
 		forward := q.From != 0
 		for page := 0; ; page++ {
-			p := q.Cut(&all, true)
+			p := q.PageFromAll(&all, true)
 			if p.Bars.Len() > q.Limit || page > len(times) {
 				rt.Fatalf("page %d has %d bars for a limit of %d", page, p.Bars.Len(), q.Limit)
 			}

@@ -2,22 +2,22 @@ package provider
 
 import "time"
 
-// Sequence turns what a venue sends, which may repeat itself, arrive late or out
+// EventFilter turns what a venue sends, which may repeat itself, arrive late or out
 // of order, into what a Streamer promises. It drops; it never holds back. The
 // zero value is ready; one goroutine only.
-type Sequence struct{ last map[Sub]told }
+type EventFilter struct{ last map[Sub]lastSent }
 
-// told is what was last let through of a subscription.
-type told struct {
+// lastSent is the last event let through of a subscription.
+type lastSent struct {
 	at              time.Time
 	closed, forming int64 // open times
 	hasClosed       bool
 	hasForming      bool
 }
 
-// Admit reports whether the event may be sent after those admitted before. An
+// Allow reports whether the event may be sent after those admitted before. An
 // event that is admitted gets a time no earlier than theirs.
-func (s *Sequence) Admit(e *Event) bool {
+func (s *EventFilter) Allow(e *Event) bool {
 	if e.Kind == Ending || e.Kind == Alive {
 		return true
 	}
@@ -33,7 +33,7 @@ func (s *Sequence) Admit(e *Event) bool {
 			return false
 		}
 		if t.hasForming && e.Bar.T == t.forming && e.At.Before(t.at) {
-			return false // an older state of the bar than the one told
+			return false // an older state of the bar than the one sent
 		}
 		t.forming, t.hasForming = e.Bar.T, true
 	default:
@@ -43,11 +43,11 @@ func (s *Sequence) Admit(e *Event) bool {
 	}
 	t.at = e.At
 	if s.last == nil {
-		s.last = make(map[Sub]told)
+		s.last = make(map[Sub]lastSent)
 	}
 	s.last[e.Sub] = t
 	return true
 }
 
-// Forget lets a subscription begin anew.
-func (s *Sequence) Forget(sub Sub) { delete(s.last, sub) }
+// Forget lets a subscription start again.
+func (s *EventFilter) Forget(sub Sub) { delete(s.last, sub) }

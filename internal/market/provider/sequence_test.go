@@ -19,7 +19,7 @@ func TestSequence_WhateverComesTheContractHolds(t *testing.T) {
 	subs := []provider.Sub{{Symbol: market.Symbol{Name: "A"}, Interval: market.Minute1}, {Symbol: market.Symbol{Name: "B"}, Interval: market.Hour1}}
 	kinds := []provider.EventKind{provider.Forming, provider.Closed, provider.Traded, provider.Ending}
 	rapid.Check(t, func(rt *rapid.T) {
-		var s provider.Sequence
+		var s provider.EventFilter
 		var through []provider.Event
 		closed := map[provider.Sub]int64{}
 		for range rapid.IntRange(1, 60).Draw(rt, "events") {
@@ -33,7 +33,7 @@ func TestSequence_WhateverComesTheContractHolds(t *testing.T) {
 				e.Sub = provider.Sub{}
 			}
 			last, seen := closed[e.Sub]
-			admitted := s.Admit(&e)
+			admitted := s.Allow(&e)
 			if e.Kind == provider.Closed {
 				if newer := !seen || e.Bar.T > last; newer != admitted {
 					rt.Fatalf("the bar at %d after %d: admitted %v", e.Bar.T, last, admitted)
@@ -52,12 +52,12 @@ func TestSequence_WhateverComesTheContractHolds(t *testing.T) {
 
 func TestSequence_Forget(t *testing.T) {
 	t.Parallel()
-	var s provider.Sequence
+	var s provider.EventFilter
 	e := provider.Event{Kind: provider.Closed, At: time.Unix(1, 0)}
-	if !s.Admit(&e) || s.Admit(&e) {
+	if !s.Allow(&e) || s.Allow(&e) {
 		t.Error("a bar closes other than once")
 	}
-	if s.Forget(e.Sub); !s.Admit(&e) {
-		t.Error("what was forgotten does not begin anew")
+	if s.Forget(e.Sub); !s.Allow(&e) {
+		t.Error("a forgotten subscription does not start again")
 	}
 }

@@ -6,7 +6,7 @@ import (
 	"candela/internal/market"
 )
 
-// SeriesSource tells values that do not come with bars, such as the funding rate
+// SeriesSource returns values that do not come with bars, such as the funding rate
 // of a future. A Provider may be one; so may a source that has nothing else. It
 // is safe for concurrent use and leaves no goroutine behind when a call returns.
 type SeriesSource interface {

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// TimeSource is a server that tells the time.
+// TimeSource is a server that publishes the time.
 type TimeSource struct {
 	Name string
 	URL  string
@@ -16,7 +16,7 @@ type TimeSource struct {
 }
 
 const (
-	// maxSkew is what the policy of orders allows unless it is told otherwise.
+	// maxSkew is the default of the order policy.
 	maxSkew  = time.Second
 	askClock = 5 * time.Second
 )
@@ -33,7 +33,7 @@ func Clock(ctx context.Context, client *http.Client, sources []TimeSource) Findi
 	}
 	switch {
 	case best.from == "":
-		return NewWarning(check, "let this machine reach a venue, and compare the clock by hand: timedatectl, chronyc tracking, w32tm /query /status", "no server told the time, so the clock is not compared")
+		return NewWarning(check, "let this machine reach a venue, and compare the clock by hand: timedatectl, chronyc tracking, w32tm /query /status", "no venue returned the time, so the clock is not compared")
 	case best.skew.Abs() > maxSkew+best.coarse:
 		return NewProblem(check, "synchronize it: timedatectl set-ntp true on Linux, sntp -sS time.apple.com on macOS, w32tm /resync on Windows; in a container, the host's clock counts",
 			"this machine's clock is %s by %s", best.direction(), best.from)
@@ -41,7 +41,7 @@ func Clock(ctx context.Context, client *http.Client, sources []TimeSource) Findi
 	return NewOK(check, "within %v of %s", (max(best.skew.Abs(), time.Millisecond) + best.coarse).Round(time.Millisecond), best.from)
 }
 
-// reading is what one server told.
+// reading is one server's time.
 type reading struct {
 	from   string
 	skew   time.Duration // its time less ours
@@ -63,7 +63,7 @@ func (s TimeSource) ask(ctx context.Context, client *http.Client) (reading, bool
 		return reading{}, false
 	}
 	came := time.Now()
-	body, _ := io.ReadAll(io.LimitReader(resp.Body, 64<<10)) // half of it tells no time, and the header still may
+	body, _ := io.ReadAll(io.LimitReader(resp.Body, 64<<10)) // half of it has no time, and the header still may
 	_ = resp.Body.Close()
 	middle, coarse := began.Add(came.Sub(began)/2), came.Sub(began)/2
 	if s.Read != nil {
@@ -78,7 +78,7 @@ func (s TimeSource) ask(ctx context.Context, client *http.Client) (reading, bool
 	return reading{s.Name + " (Date)", at.Add(500 * time.Millisecond).Sub(middle), coarse + 500*time.Millisecond}, true
 }
 
-// direction tells how far off the clock is, no more exactly than was measured.
+// direction says how far off the clock is, no more exactly than was measured.
 func (r reading) direction() string {
 	unit := 100 * time.Millisecond
 	for r.coarse >= unit/2 && r.skew.Abs() >= 50*unit {

@@ -120,7 +120,7 @@ func TestRoundTrip_SaysWhereItEnds(t *testing.T) {
 }
 
 // A slow answer leaves open when the time in it was true, and digits that nobody
-// measured are not told.
+// measured are not shown.
 func TestReading_TellsWhatWasMeasured(t *testing.T) {
 	t.Parallel()
 	for want, r := range map[string]reading{
@@ -131,12 +131,12 @@ func TestReading_TellsWhatWasMeasured(t *testing.T) {
 		"1h0m0s ahead": {skew: -time.Hour - 400*time.Millisecond, coarse: 500 * time.Millisecond},
 	} {
 		if got := r.direction(); got != want {
-			t.Errorf("%v give or take %v is told as %s, want %s", r.skew, r.coarse, got, want)
+			t.Errorf("%v give or take %v is written as %s, want %s", r.skew, r.coarse, got, want)
 		}
 	}
 }
 
-// Where a server tells no time of its own, the Date of HTTP counts, which is exact
+// Where a server publishes no time of its own, the Date of HTTP counts, which is exact
 // to a second.
 func TestClock_Date(t *testing.T) {
 	t.Parallel()
@@ -149,5 +149,5 @@ func TestClock_Date(t *testing.T) {
 	expect(t, ask(0), OK, "of x (Date)", "")
 	expect(t, ask(-time.Hour), Problem, "ahead by x (Date)", "synchronize")
 	expect(t, ask(time.Hour), Problem, "behind by x (Date)", "synchronize")
-	expect(t, Clock(t.Context(), &http.Client{}, nil), Warning, "no server told the time", "timedatectl")
+	expect(t, Clock(t.Context(), &http.Client{}, nil), Warning, "no venue returned the time", "timedatectl")
 }

@@ -13,7 +13,7 @@ const bufferFix = "turn buffering off for /mcp in the proxy: proxy_buffering off
 
 // Stream listens through the public address as clients do: the first bytes must come
 // at once, and a heartbeat in its time. Where they do not, it listens past the
-// proxy, to tell who holds them back.
+// proxy, to find which of the two delays them.
 func (s *Server) Stream(ctx context.Context, token string) Finding {
 	const check = "events"
 	first, beat, err := s.listen(ctx, s.BaseURL, token, true)

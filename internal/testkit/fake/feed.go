@@ -19,7 +19,7 @@ type Session interface {
 	Tick() [][]byte
 }
 
-// waker is a Session that has something to tell between two ticks.
+// waker is a Session that sends events between two ticks.
 type waker interface{ Wake() <-chan struct{} }
 
 // StreamFaults say how a stream misbehaves. The shares are of the data messages,

@@ -22,9 +22,9 @@ type Prices struct {
 	variety int      // how many symbols differ
 	names   sync.Map // the sample symbol of each name
 
-	mu   sync.Mutex
-	step int64 // the answers below are of this step of the clock
-	told map[advanced]answer
+	mu      sync.Mutex
+	step    int64 // the answers below are of this step of the clock
+	answers map[advanced]answer
 }
 
 // advanced is a question of Advance: many clients ask the same one.
@@ -48,7 +48,7 @@ func NewPrices(seed uint64, variety int, now func() time.Time) *Prices {
 	}
 	return &Prices{
 		seed: seed, source: sample.New(sample.Config{Seed: seed, Now: now}), now: now, variety: variety,
-		told: make(map[advanced]answer),
+		answers: make(map[advanced]answer),
 	}
 }
 
@@ -78,7 +78,7 @@ func (p *Prices) At(symbol string, at time.Time) (price, volume float64) {
 type Track struct {
 	Symbol   string
 	Interval market.Interval
-	since    int64 // the open of the oldest bar not told closed
+	since    int64 // the open of the oldest bar not sent as closed
 }
 
 // Follow returns a track that begins with the bar that runs now.
@@ -94,14 +94,14 @@ func (p *Prices) Advance(t *Track) (bars market.Bars, running bool) {
 	p.mu.Lock()
 	if key.step != p.step {
 		p.step = key.step
-		clear(p.told)
+		clear(p.answers)
 	}
-	answer, ok := p.told[key]
+	answer, ok := p.answers[key]
 	p.mu.Unlock()
 	if !ok {
 		answer.bars, answer.running = p.Bars(t.Symbol, provider.BarQuery{Interval: t.Interval, From: t.since})
 		p.mu.Lock()
-		p.told[key] = answer
+		p.answers[key] = answer
 		p.mu.Unlock()
 	}
 	if n := answer.bars.Len(); n > 0 {

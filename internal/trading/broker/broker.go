@@ -1,6 +1,5 @@
-// Package broker is the contract between candela and a place to trade: what it
-// may be told, what comes back, and which errors say what is known of an order's
-// fate. It holds no broker; each has a package of its own below this one and
+// Package broker defines the interface of an account at a venue, and the errors that say
+// what is known of an order's outcome. Each broker has its own package below this one and
 // passes the suite in brokertest.
 package broker
 
@@ -14,15 +13,15 @@ import (
 	"candela/internal/trading/order"
 )
 
-// The fates of a request. Every error of Submit and Cancel wraps exactly one of
+// The outcomes of a request. Every error of Submit and Cancel wraps exactly one of
 // them; an error that wraps none is a defect and treated as ErrUnknown. A failed
 // read says nothing about an order: it wraps ErrNotFound, when it is a Query's, or
 // none of them.
 var (
 	// ErrNotSent means that nothing left this machine.
 	ErrNotSent = errors.New("not sent")
-	// ErrRefused means that the venue answered and did not do it.
-	ErrRefused = errors.New("refused by the venue")
+	// ErrRejected means that the venue answered and did not do it.
+	ErrRejected = errors.New("refused by the venue")
 	// ErrUnknown means that the venue may or may not have done it: a timeout, a 5xx,
 	// an answer that cannot be read, an id that it says it has already. The same
 	// order is never sent again; it is asked for by its id.
@@ -32,28 +31,28 @@ var (
 	ErrNotFound = errors.New("no such order at the venue")
 )
 
-// ErrForgotten is the answer of Fills for a cursor that the venue does not have: it
-// was wiped, as testnets are about once a month, and numbers its trades anew. It
+// ErrCursorLost is the answer of Fills for a cursor that the venue does not have: it
+// was reset, as testnets are about once a month, and numbers its trades from 1. It
 // counts only after a grace period, since reads may lag behind reports.
-var ErrForgotten = errors.New("the venue does not have the trade")
+var ErrCursorLost = errors.New("the venue does not have the trade")
 
-// Fate returns the one of the four that err wraps, and nil for nil. An error that
-// wraps none or several of them has the fate ErrUnknown.
-func Fate(err error) error {
+// Outcome returns the one of the four that err wraps, and nil for nil. An error that
+// wraps none or several of them is ErrUnknown.
+func Outcome(err error) error {
 	if err == nil {
 		return nil
 	}
-	fate, found := ErrUnknown, 0
-	for _, one := range []error{ErrNotSent, ErrRefused, ErrUnknown, ErrNotFound} {
+	outcome, found := ErrUnknown, 0
+	for _, one := range []error{ErrNotSent, ErrRejected, ErrUnknown, ErrNotFound} {
 		if errors.Is(err, one) {
-			fate = one
+			outcome = one
 			found++
 		}
 	}
 	if found != 1 {
 		return ErrUnknown
 	}
-	return fate
+	return outcome
 }
 
 // Broker trades on one account at one venue. It is safe for concurrent use, keeps
@@ -64,7 +63,7 @@ type Broker interface {
 	// alone trades the symbols of other venues.
 	Name() string
 	Mode() order.Mode
-	// Instrument tells the venue's rules for orders in a symbol.
+	// Instrument returns the venue's rules for orders in a symbol.
 	Instrument(ctx context.Context, s market.Symbol) (provider.Instrument, error)
 	// Submit sends an order once. The id must be new: where the venue says that it
 	// has it already, the error is ErrUnknown, because an order of that id is there.
@@ -77,8 +76,8 @@ type Broker interface {
 	Open(ctx context.Context) ([]order.Report, error)
 	// Fills lists the account's trades in a symbol after the one with trade id
 	// after, oldest first; "" for as far back as the venue goes. OrderID is empty
-	// also where the venue tells only its own id of the order. A cursor that the
-	// venue does not have is ErrForgotten.
+	// also where the venue returns only its own id of the order. A cursor that the
+	// venue does not have is ErrCursorLost.
 	Fills(ctx context.Context, s market.Symbol, after string) ([]order.Fill, error)
 	Holdings(ctx context.Context) ([]order.Holding, error)
 	// Stream sends what happens to the account's orders until ctx ends or the
@@ -89,7 +88,7 @@ type Broker interface {
 	Stream(ctx context.Context, ready func(), out chan<- order.Report) error
 }
 
-// Clock is a Broker whose venue tells the time.
+// Clock is a Broker whose venue publishes the time.
 type Clock interface {
 	// Skew measures how far the venue's clock is ahead of ours, to half the time
 	// that the answer took.

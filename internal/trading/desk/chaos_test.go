@@ -143,7 +143,7 @@ func (c *chaos) fate() {
 		{},
 		{},
 		{Fate: broker.ErrNotSent},
-		{Fate: broker.ErrRefused},
+		{Fate: broker.ErrRejected},
 		{Fate: broker.ErrUnknown},
 		{Fate: broker.ErrUnknown, Done: true},
 		{Hang: true},

@@ -263,8 +263,8 @@ func TestPlace_Fates(t *testing.T) {
 		afterward time.Duration
 	}{
 		"nothing was sent":     {fault: brokertest.Fault{Fate: broker.ErrNotSent}, first: order.Rejected, later: order.Rejected, code: "not_sent"},
-		"the venue refuses":    {fault: brokertest.Fault{Fate: broker.ErrRefused}, first: order.Rejected, later: order.Rejected, code: "order_rejected"},
-		"refused in our words": {fault: brokertest.Fault{Fate: &fault.Error{Message: "it was not sent: no", Cause: broker.ErrRefused}}, first: order.Rejected, later: order.Rejected, code: "order_rejected"},
+		"the venue refuses":    {fault: brokertest.Fault{Fate: broker.ErrRejected}, first: order.Rejected, later: order.Rejected, code: "order_rejected"},
+		"refused in our words": {fault: brokertest.Fault{Fate: &fault.Error{Message: "it was not sent: no", Cause: broker.ErrRejected}}, first: order.Rejected, later: order.Rejected, code: "order_rejected"},
 		"the answer was lost":  {fault: brokertest.Fault{Fate: broker.ErrUnknown, Done: true}, first: order.Filled, later: order.Filled, taken: 1},
 		"the order was lost":   {fault: brokertest.Fault{Fate: broker.ErrUnknown}, first: order.Uncertain, later: order.Canceled, afterward: 2 * time.Minute},
 		"silence, it is done":  {fault: brokertest.Fault{Hang: true, Done: true}, first: order.Filled, later: order.Filled, taken: 1},

@@ -250,7 +250,7 @@ func (q venueQuery) fetchFills(ctx context.Context, a *venueState) error {
 		cursor := q.cursors[s.String()]
 		fills, err := q.broker.Fills(ctx, s, cursor)
 		switch {
-		case errors.Is(err, broker.ErrForgotten):
+		case errors.Is(err, broker.ErrCursorLost):
 			a.lostCursors[s] = cursor
 		case err != nil:
 			return err

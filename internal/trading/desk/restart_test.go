@@ -175,7 +175,7 @@ func TestCancel_Fates(t *testing.T) {
 		code  string
 	}{
 		"nothing was sent":     {brokertest.Fault{Fate: broker.ErrNotSent}, order.Accepted, order.Accepted, "cancel_failed"},
-		"the venue refuses":    {brokertest.Fault{Fate: broker.ErrRefused}, order.Accepted, order.Accepted, "cancel_failed"},
+		"the venue refuses":    {brokertest.Fault{Fate: broker.ErrRejected}, order.Accepted, order.Accepted, "cancel_failed"},
 		"the answer was lost":  {brokertest.Fault{Fate: broker.ErrUnknown, Done: true}, order.Canceled, order.Canceled, ""},
 		"the cancel was lost":  {brokertest.Fault{Fate: broker.ErrUnknown}, order.Canceled, order.Canceled, ""},
 		"silence, and nothing": {brokertest.Fault{Hang: true}, order.PendingCancel, order.Canceled, ""},

@@ -307,7 +307,7 @@ type strict struct{ *brokertest.Memory }
 func (v strict) Fills(ctx context.Context, s market.Symbol, after string) ([]order.Fill, error) {
 	all, err := v.Memory.Fills(ctx, s, "")
 	if err == nil && after != "" && !slices.ContainsFunc(all, func(f order.Fill) bool { return f.TradeID == after }) {
-		return nil, broker.ErrForgotten
+		return nil, broker.ErrCursorLost
 	}
 	return v.Memory.Fills(ctx, s, after)
 }

@@ -77,7 +77,7 @@ func (l *loop) handleSubmitResult(id string, r order.Report, err error) {
 		return
 	}
 	var events []order.Event
-	switch fate := broker.Fate(err); {
+	switch fate := broker.Outcome(err); {
 	case fate == nil:
 		events = l.reportEvents(o, r)
 	case o.Status != order.Submitted:
@@ -86,7 +86,7 @@ func (l *loop) handleSubmitResult(id string, r order.Report, err error) {
 		defer l.forcePoll(o)
 	case errors.Is(fate, broker.ErrNotSent):
 		events = l.event(o, order.KindNotSent, "not sent: "+publicReason(err))
-	case errors.Is(fate, broker.ErrRefused):
+	case errors.Is(fate, broker.ErrRejected):
 		events = l.event(o, order.KindRejected, publicReason(err))
 	default:
 		events = l.event(o, order.KindLost, publicReason(err))
@@ -136,7 +136,7 @@ func publicReason(err error) string {
 	if f := fault.Of(err); f != nil {
 		return f.Public()
 	}
-	return broker.Fate(err).Error()
+	return broker.Outcome(err).Error()
 }
 
 // advanceOrder notifies waiters and sends a cancel that was requested before the venue
@@ -269,11 +269,11 @@ func (l *loop) handleCancelResult(id string, r order.Report, err error) {
 	if !ok {
 		return // the next reconciliation finds it if it is still open
 	}
-	switch fate := broker.Fate(err); {
+	switch fate := broker.Outcome(err); {
 	case fate == nil:
 		l.commitReport(o, l.reportEvents(o, r))
 	case o.Status.Final():
-	case errors.Is(fate, broker.ErrNotSent), errors.Is(fate, broker.ErrRefused):
+	case errors.Is(fate, broker.ErrNotSent), errors.Is(fate, broker.ErrRejected):
 		l.commitReport(o, l.event(o, order.KindCancelFailed, publicReason(err)))
 	default:
 		l.forcePoll(o)

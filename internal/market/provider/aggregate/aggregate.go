@@ -1,7 +1,7 @@
 // Package aggregate gives a provider the intervals its venue lacks, built from
 // the longest one that divides them: Coinbase has no 4h bars, but four of 1h make
 // one. What the venue has is passed through untouched. Holes stay holes and are
-// told in the page; a bar is never filled up.
+// listed in the page; a bar is never filled up.
 package aggregate
 
 import (
@@ -18,7 +18,7 @@ import (
 // concurrent use.
 type Provider struct {
 	provider.Provider
-	caps provider.Caps // as told to others
+	caps provider.Caps // as Capabilities returns them
 	have []market.Interval
 	now  func() time.Time
 }
@@ -38,7 +38,7 @@ func Over(p provider.Provider, now func() time.Time) provider.Provider {
 	if len(a.caps.Intervals) == len(caps.Intervals) {
 		return p
 	}
-	if c, ok := p.(provider.Changer); ok {
+	if c, ok := p.(provider.DynamicStreamer); ok {
 		return &Changer{Provider: a, changer: c}
 	}
 	return a
@@ -75,7 +75,7 @@ func (p *Provider) source(i market.Interval) (market.Interval, bool) {
 
 // Bars returns a page of bars, the venue's own or built.
 func (p *Provider) Bars(ctx context.Context, q provider.BarQuery) (provider.BarPage, error) {
-	q, err := p.caps.Accept(p.Name(), q)
+	q, err := p.caps.Normalize(p.Name(), q)
 	if err != nil {
 		return provider.BarPage{}, err
 	}

@@ -38,7 +38,7 @@ func (n narrow) Capabilities() provider.Caps {
 }
 
 func (n narrow) Bars(ctx context.Context, q provider.BarQuery) (provider.BarPage, error) {
-	q, err := n.Capabilities().Accept("narrow", q)
+	q, err := n.Capabilities().Normalize("narrow", q)
 	if err != nil {
 		return provider.BarPage{}, err
 	}

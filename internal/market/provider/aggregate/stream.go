@@ -10,9 +10,9 @@ import (
 	"candela/internal/market/provider"
 )
 
-// Stream tells the venue's events, and bars of the intervals it lacks as they
-// build up. A built bar is told when every part of it was seen to close; one
-// that began before the stream did, or lost a part, is told by its prices alone,
+// Stream sends the venue's events, and bars of the intervals it lacks as they
+// build up. A built bar is sent when every part of it was seen to close; one
+// that began before the stream did, or lost a part, is sent as prices alone,
 // and its caller reads it with Bars when it has ended.
 func (p *Provider) Stream(ctx context.Context, subs []provider.Sub, emit provider.Emit) error {
 	streamer, ok := p.Provider.(provider.Streamer)
@@ -27,10 +27,10 @@ func (p *Provider) Stream(ctx context.Context, subs []provider.Sub, emit provide
 	return streamer.Stream(ctx, change.Add, r.pass)
 }
 
-// Changer is a Provider over a venue whose streams can change.
+// DynamicStreamer is a Provider over a venue whose streams can change.
 type Changer struct {
 	*Provider
-	changer provider.Changer
+	changer provider.DynamicStreamer
 }
 
 // StreamChanging is Stream, and follows changes.
@@ -212,15 +212,15 @@ type builder struct {
 }
 
 // take returns what an event of the shorter bars means for the longer one. Where
-// that bar cannot be told, the price can.
+// that bar cannot be sent, the price can.
 func (b *builder) take(e provider.Event) (provider.Event, bool) {
-	told := provider.Event{Sub: b.sub, Kind: provider.Traded, Price: e.Price, At: e.At}
+	event := provider.Event{Sub: b.sub, Kind: provider.Traded, Price: e.Price, At: e.At}
 	if e.Kind != provider.Forming && e.Kind != provider.Closed {
-		return told, e.Kind == provider.Traded
+		return event, e.Kind == provider.Traded
 	}
 	span, ok := b.cal.Bucket(b.sub.Interval, e.Bar.T)
 	if !ok {
-		return told, true
+		return event, true
 	}
 	// A forming part may overtake the close of the one before it, so only a closed
 	// one ends what builds up.
@@ -229,39 +229,39 @@ func (b *builder) take(e provider.Event) (provider.Event, bool) {
 	}
 	switch {
 	case e.Bar.T < b.want:
-		return told, false // an older state of something told
+		return event, false // an older state of a bar that was sent
 	case span != b.span:
-		return told, true
+		return event, true
 	case e.Bar.T > b.want:
 		if e.Kind == provider.Closed {
 			b.ahead = append(b.ahead, e.Bar)
 		}
-		return told, true
+		return event, true
 	}
 	if e.Kind == provider.Forming {
-		told.Bar, ok = b.with(e.Bar)
+		event.Bar, ok = b.with(e.Bar)
 		if ok {
-			told.Kind, told.Price = provider.Forming, told.Bar.C
+			event.Kind, event.Price = provider.Forming, event.Bar.C
 		}
-		return told, true
+		return event, true
 	}
 	b.parts.Append(e.Bar)
 	b.follow(e.Bar.T)
-	return b.closed(told), true
+	return b.closed(event), true
 }
 
 // closed returns the bar as it is after a part of it has closed.
-func (b *builder) closed(told provider.Event) provider.Event {
+func (b *builder) closed(event provider.Event) provider.Event {
 	bar, ok := b.with()
 	if !ok {
-		return told
+		return event
 	}
-	told.Bar, told.Kind, told.Price = bar, provider.Forming, bar.C
+	event.Bar, event.Kind, event.Price = bar, provider.Forming, bar.C
 	if b.want >= b.span.Close {
-		told.Kind = provider.Closed
+		event.Kind = provider.Closed
 		b.reset(b.cal.Next(b.sub.Interval, b.span.Open))
 	}
-	return told
+	return event
 }
 
 func (b *builder) reset(span market.Span) {

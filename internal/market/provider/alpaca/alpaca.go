@@ -4,7 +4,7 @@
 // The feed decides what the bars hold: iex is one exchange, some hundredths of
 // the volume, in real time and free; sip is all exchanges and needs a
 // subscription; delayed_sip is all exchanges 15 minutes late. Bars cover the
-// regular hours of New York: what the venue tells of the time before and after
+// regular hours of New York: the venue's bars of the time before and after
 // is left out, and so are its hourly bars, which count from the full hour. Longer
 // intraday bars can be built from half hours.
 package alpaca
@@ -61,7 +61,7 @@ type Keys struct{ id, secret string }
 // NewKeys returns the keys of an account.
 func NewKeys(id, secret string) Keys { return Keys{id, secret} }
 
-// String tells whether there are keys, and nothing of them.
+// String says whether keys are set and shows no part of them.
 func (k Keys) String() string {
 	if k == (Keys{}) {
 		return "no keys"
@@ -98,13 +98,13 @@ type Provider struct {
 	data    *upstream.Client
 	trading *upstream.Client
 	hours   market.Calendar
-	known   provider.Memo[provider.Instrument]
+	known   provider.Cache[provider.Instrument]
 	one     chan struct{} // holds the account's one stream
 }
 
 var (
-	_ provider.Provider = (*Provider)(nil)
-	_ provider.Changer  = (*Provider)(nil)
+	_ provider.Provider        = (*Provider)(nil)
+	_ provider.DynamicStreamer = (*Provider)(nil)
 )
 
 // New returns a provider that shares the connections and limits of hosts. Without
@@ -130,7 +130,7 @@ func New(hosts *upstream.Hosts, c Config) *Provider {
 	}
 	return &Provider{
 		config: c, hosts: hosts, hours: hours, data: client(c.DataURL), trading: client(c.URL),
-		known: provider.Memo[provider.Instrument]{Keep: keepInstrument, Most: mostInstruments},
+		known: provider.Cache[provider.Instrument]{Keep: keepInstrument, Most: mostInstruments},
 		one:   make(chan struct{}, 1),
 	}
 }
@@ -138,7 +138,7 @@ func New(hosts *upstream.Hosts, c Config) *Provider {
 // Name returns "alpaca".
 func (p *Provider) Name() string { return name }
 
-// Capabilities tells what the venue has.
+// Capabilities returns what the venue has.
 func (p *Provider) Capabilities() provider.Caps {
 	all := frames()
 	intervals := make([]market.Interval, 0, len(all))
@@ -175,7 +175,7 @@ func frameOf(i market.Interval) string {
 	return ""
 }
 
-// delay is how much later than its time the feed tells a trade.
+// delay is how much later than its time the feed sends a trade.
 func (p *Provider) delay() int64 {
 	if p.config.Feed == DelayedSIP {
 		return 15 * 60
@@ -183,10 +183,10 @@ func (p *Provider) delay() int64 {
 	return 0
 }
 
-// now is the time up to which the feed tells.
+// now is the time up to which the feed has data.
 func (p *Provider) now() int64 { return p.config.Now().Unix() - p.delay() }
 
-// Instrument tells calendar, tick and step of a stock.
+// Instrument returns calendar, tick and step of a stock.
 func (p *Provider) Instrument(ctx context.Context, s market.Symbol) (provider.Instrument, error) {
 	if err := ctx.Err(); err != nil {
 		return provider.Instrument{}, err

@@ -206,7 +206,7 @@ func TestKeys(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 		if strings.Contains(fmt.Sprint(err), "hunter2") {
-			t.Errorf("%s: the secret is told: %v", name, err)
+			t.Errorf("%s: the secret is shown: %v", name, err)
 		}
 		if err := p.Close(); err != nil {
 			t.Error(err)
@@ -244,7 +244,7 @@ func TestThrottled(t *testing.T) {
 			}
 		}
 		if answered < 190 || busy == 0 {
-			t.Errorf("%d answered, %d told to wait", answered, busy)
+			t.Errorf("%d answered, %d asked to wait", answered, busy)
 		}
 		venue.SetFault(fakealpaca.Throttled)
 		time.Sleep(time.Minute)

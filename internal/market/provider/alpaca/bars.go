@@ -26,7 +26,7 @@ var errEndless = errors.New("its pages do not end")
 
 // Bars returns one page, following the venue's pages until it is full.
 func (p *Provider) Bars(ctx context.Context, q provider.BarQuery) (provider.BarPage, error) {
-	q, err := p.Capabilities().Accept(name, q)
+	q, err := p.Capabilities().Normalize(name, q)
 	if err != nil {
 		return provider.BarPage{}, err
 	}
@@ -41,7 +41,7 @@ func (p *Provider) Bars(ctx context.Context, q provider.BarQuery) (provider.BarP
 	if err != nil {
 		return provider.BarPage{}, err
 	}
-	page := q.Cut(&bars, p.runs(&bars, q.Interval))
+	page := q.PageFromAll(&bars, p.runs(&bars, q.Interval))
 	n := bars.Len()
 	switch {
 	case whole || page.More:
@@ -70,13 +70,13 @@ func (p *Provider) bounds(q provider.BarQuery) (from, to int64) {
 	return from, to
 }
 
-// read collects bars until there is one more than the page takes, which tells
-// that there are more, and reports whether the venue has told all.
+// read collects bars until there is one more than the page takes, which shows
+// that there are more, and reports whether the venue has no more.
 func (p *Provider) read(ctx context.Context, q provider.BarQuery, from, to int64) (market.Bars, bool, error) {
 	ask := url.Values{
 		"symbols": {q.Symbol.Name}, "timeframe": {frameOf(q.Interval)}, "adjustment": {p.config.Adjustment}, "feed": {p.historyFeed()},
 		"start": {time.Unix(from, 0).UTC().Format(time.RFC3339)},
-		// The venue's end is inclusive. It is always told: left out, an account
+		// The venue's end is inclusive. It is always sent: without it, an account
 		// without a subscription would get bars that end 15 minutes ago as if they were whole.
 		"end":  {time.Unix(to-1, 0).UTC().Format(time.RFC3339)},
 		"sort": {"asc"},
@@ -106,7 +106,7 @@ func (p *Provider) read(ctx context.Context, q provider.BarQuery, from, to int64
 	return columns(kept, q.From == 0), false, nil
 }
 
-// rows returns how many rows to ask for. Of the time that the venue tells, less
+// rows returns how many rows to ask for. Of the time that the venue covers, less
 // than half is within regular hours.
 func (p *Provider) rows(q provider.BarQuery, have int) int {
 	want := q.Limit + 1 - have

@@ -18,13 +18,13 @@ const (
 	dayGrace = 45
 )
 
-// builder makes the bars of one subscription out of what the stream tells:
+// builder makes the bars of one subscription out of the stream's messages:
 // minutes for intraday bars, the venue's own day for days. One goroutine at a
 // time.
 type builder struct {
 	sub  provider.Sub
 	cal  market.Calendar
-	from int64 // the open of the first bar that is told whole
+	from int64 // the open of the first bar that is sent whole
 
 	span    market.Span  // of the bar being built; zero when none is
 	minutes []market.Bar // of it, ascending; for a day, the day so far
@@ -33,19 +33,19 @@ type builder struct {
 }
 
 // newBuilder starts at the time from which on minutes come. A bar that began
-// before is left to whoever reads history: its first minutes are missing here.
+// before is left to the reader of history: its first minutes are missing here.
 func newBuilder(sub provider.Sub, cal market.Calendar, at int64) *builder {
 	from := at - at%minute
 	if sub.Interval < market.Day1 {
 		from = cal.Next(sub.Interval, from-1).Open
 	} else {
-		from = cal.Midnight(sub.Interval, at) // the venue tells the whole of today
+		from = cal.Midnight(sub.Interval, at) // the venue sends the whole of today
 	}
 	return &builder{sub: sub, cal: cal, from: from}
 }
 
 // take adds a minute or a correction of one, or a state of the day, and returns
-// what there is to tell.
+// the events to send.
 func (b *builder) take(kind string, bar market.Bar) []provider.Event {
 	daily := b.sub.Interval == market.Day1
 	if daily != (kind == "d") {

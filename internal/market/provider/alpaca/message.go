@@ -111,7 +111,7 @@ func (m *message) readTrade(j *strictjson.Reader) {
 	}
 }
 
-// oddCondition tells the sale conditions of the consolidated tapes under which a
+// oddCondition lists the sale conditions of the consolidated tapes under which a
 // price is not that of the market at the time: late and out of order reports,
 // averages, prices agreed before, official opens and closes that repeat a trade.
 func oddCondition(c string) bool {

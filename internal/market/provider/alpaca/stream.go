@@ -18,11 +18,11 @@ import (
 const (
 	handshake = 10 * time.Second
 	pingEvery = 15 * time.Second
-	// freeTrades is how many symbols the iex feed tells the trades of.
+	// freeTrades is how many symbols the iex feed sends the trades of.
 	freeTrades = 30
 )
 
-// Stream tells bars and trades until ctx ends or the connection is lost.
+// Stream sends bars and trades until ctx ends or the connection is lost.
 func (p *Provider) Stream(ctx context.Context, subs []provider.Sub, emit provider.Emit) error {
 	return p.StreamChanging(ctx, subs, nil, emit)
 }
@@ -30,7 +30,7 @@ func (p *Provider) Stream(ctx context.Context, subs []provider.Sub, emit provide
 // StreamChanging is Stream with subscriptions that change. The account may have
 // one connection, so that a second stream waits for the end of the first. Symbols
 // are not looked up: one that does not exist never trades. Trades of more than 30
-// symbols are not told on the iex feed; their bars are.
+// symbols are not sent on the iex feed; their bars are.
 func (p *Provider) StreamChanging(ctx context.Context, subs []provider.Sub, changes <-chan provider.Change, emit provider.Emit) error {
 	if p.config.Keys == (Keys{}) {
 		return noKeys()
@@ -69,8 +69,8 @@ type conversation struct {
 	socket *upstream.Socket
 	emit   provider.Emit
 
-	mu       sync.Mutex // events are told in one order, whoever finds them
-	sequence provider.Sequence
+	mu       sync.Mutex // events are sent in one order by both goroutines
+	sequence provider.EventFilter
 	builders map[provider.Sub]*builder
 	asked    channels
 	pending  int // subscriptions sent and not yet confirmed
@@ -143,7 +143,7 @@ func (c *conversation) send(ctx context.Context, message any) error {
 	return c.socket.Send(ctx, data)
 }
 
-// change alters the builders and tells the venue the difference.
+// change alters the builders and sends the venue the difference.
 func (c *conversation) change(ctx context.Context, change provider.Change) error {
 	if err := c.check(change.Add); err != nil {
 		return err
@@ -183,7 +183,7 @@ func (c *conversation) change(ctx context.Context, change provider.Change) error
 }
 
 // want returns the channels that the builders need. Which symbols have their
-// trades told does not change while they are subscribed.
+// trades sent does not change while they are subscribed.
 func (c *conversation) want() channels {
 	var w channels
 	for sub := range c.builders {
@@ -263,7 +263,7 @@ func (c *conversation) receive(ctx context.Context, data []byte) error {
 		case "t":
 			events = c.traded(m)
 		}
-		if err := c.tell(ctx, events); err != nil {
+		if err := c.emitAll(ctx, events); err != nil {
 			return err
 		}
 	}
@@ -283,7 +283,7 @@ func (c *conversation) of(symbol string) []*builder {
 	return found
 }
 
-// traded tells the price of a trade in regular hours.
+// traded sends the price of a trade in regular hours.
 func (c *conversation) traded(m message) []provider.Event {
 	if _, open := c.p.hours.Bucket(market.Minute1, m.at.Unix()); m.odd || !open {
 		return nil
@@ -295,10 +295,10 @@ func (c *conversation) traded(m message) []provider.Event {
 	return events
 }
 
-// tell sends what keeps the contract.
-func (c *conversation) tell(ctx context.Context, events []provider.Event) error {
+// emit sends what keeps the contract.
+func (c *conversation) emitAll(ctx context.Context, events []provider.Event) error {
 	for _, e := range events {
-		if !c.sequence.Admit(&e) {
+		if !c.sequence.Allow(&e) {
 			continue
 		}
 		if err := c.emit(ctx, e); err != nil {
@@ -341,14 +341,14 @@ func (c *conversation) closeLate(ctx context.Context) error {
 	defer c.mu.Unlock()
 	now := c.p.now()
 	for _, b := range c.builders {
-		if err := c.tell(ctx, b.late(now)); err != nil {
+		if err := c.emitAll(ctx, b.late(now)); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// ping asks the venue for a sign of life, unless the reader waits for whoever
+// ping asks the venue for a sign of life, unless the reader waits for the receiver that
 // takes the events and could not see the answer.
 func (c *conversation) ping(ctx context.Context) error {
 	if !c.mu.TryLock() {
@@ -360,5 +360,5 @@ func (c *conversation) ping(ctx context.Context) error {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.tell(ctx, []provider.Event{{Kind: provider.Alive, At: c.p.config.Now()}})
+	return c.emitAll(ctx, []provider.Event{{Kind: provider.Alive, At: c.p.config.Now()}})
 }

@@ -77,7 +77,7 @@ func closed(events []provider.Event, s provider.Sub) market.Bars {
 	return bars
 }
 
-// openOf returns the open of the first bar from a time on that a stream tells:
+// openOf returns the open of the first bar from a time on that a stream sends:
 // of days, the one under way.
 func openOf(i market.Interval, from int64) int64 {
 	if i == market.Day1 {
@@ -145,7 +145,7 @@ func TestStream_ADay(t *testing.T) {
 				for _, e := range events {
 					count[e.Kind]++
 					if e.Kind == provider.Traded && e.Price > 1.9*high[e.Symbol.Name] {
-						t.Fatalf("a report out of order was told as a price: %+v", e)
+						t.Fatalf("a report out of order was sent as a price: %+v", e)
 					}
 				}
 				if count[provider.Forming] < 60 || count[provider.Traded] < 1000 || count[provider.Alive] < 200 {
@@ -157,7 +157,7 @@ func TestStream_ADay(t *testing.T) {
 }
 
 // TestStream_JoinsInTheMiddle starts within bars: those it cannot know whole are
-// not told.
+// not sent.
 func TestStream_JoinsInTheMiddle(t *testing.T) {
 	t.Parallel()
 	bubble(t, nil, func(b bed) {
@@ -206,7 +206,7 @@ func TestStream_Changes(t *testing.T) {
 	})
 }
 
-// TestStream_ManySymbols subscribes to more symbols than the free feed tells the
+// TestStream_ManySymbols subscribes to more symbols than the free feed sends the
 // trades of.
 func TestStream_ManySymbols(t *testing.T) {
 	t.Parallel()

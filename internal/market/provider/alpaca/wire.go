@@ -159,7 +159,7 @@ func readLatest(body []byte, symbol string) (float64, error) {
 	return price, nil
 }
 
-// asset is what the trading API tells of an instrument.
+// asset is an instrument of the trading API.
 type asset struct {
 	class        string
 	fractionable bool

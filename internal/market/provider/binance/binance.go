@@ -44,7 +44,7 @@ const (
 // alone the others are on the same host.
 type Config struct {
 	URL, StreamURL, FuturesURL string
-	// MaxAge is when a stream tells that it will end; 23 h 50 min when 0, as the
+	// MaxAge is when a stream announces its end; 23 h 50 min when 0, as the
 	// venue cuts it at 24 hours.
 	MaxAge time.Duration
 	Now    func() time.Time // time.Now when nil
@@ -60,9 +60,9 @@ type Provider struct {
 }
 
 var (
-	_ provider.Provider     = (*Provider)(nil)
-	_ provider.Changer      = (*Provider)(nil)
-	_ provider.SeriesSource = (*Provider)(nil)
+	_ provider.Provider        = (*Provider)(nil)
+	_ provider.DynamicStreamer = (*Provider)(nil)
+	_ provider.SeriesSource    = (*Provider)(nil)
 )
 
 // New returns a provider that shares what hosts share.
@@ -95,7 +95,7 @@ func New(hosts *upstream.Hosts, c Config) *Provider {
 // Name returns "binance".
 func (p *Provider) Name() string { return name }
 
-// Capabilities tells what the venue offers. Its bars of three days do not begin
+// Capabilities returns what the venue offers. Its bars of three days do not begin
 // where ours do, so they are built from days.
 func (p *Provider) Capabilities() provider.Caps {
 	native := slices.DeleteFunc(market.Intervals(), func(i market.Interval) bool { return i == market.Day3 })
@@ -117,10 +117,10 @@ func Spell(s market.Symbol) (string, error) {
 
 // Canonical returns the symbol as Spell does.
 func (p *Provider) Canonical(_ context.Context, s market.Symbol) (market.Symbol, error) {
-	return provider.Speller(Spell).Canonical(name, s)
+	return provider.SymbolMapper(Spell).Canonical(name, s)
 }
 
-// Instrument tells the rules of a symbol, at most an hour old.
+// Instrument returns the rules of a symbol, at most an hour old.
 func (p *Provider) Instrument(ctx context.Context, s market.Symbol) (provider.Instrument, error) {
 	return p.known.Get(ctx, s)
 }
@@ -160,11 +160,11 @@ func (p *Provider) Bars(ctx context.Context, q provider.BarQuery) (provider.BarP
 	if err != nil {
 		return provider.BarPage{}, upstream.MalformedResponse(name, spelled, err)
 	}
-	got := provider.Stretch{Bars: bars}
+	got := provider.BarRange{Bars: bars}
 	if n := bars.Len(); n >= q.Limit {
 		got.From, got.To = bars.T[0], market.Calendar{}.Next(q.Interval, bars.T[n-1]).Open
 	}
-	return q.Answer(got, resp.At), nil
+	return q.PageFromRange(got, resp.At), nil
 }
 
 // Refusal reads the venue's error object. Half of one says nothing.

@@ -20,7 +20,7 @@ func FuzzParseKlines(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if err := provider.CheckGrid(&bars, market.Week1); err != nil {
+		if err := provider.CheckAligned(&bars, market.Week1); err != nil {
 			t.Fatalf("%q becomes bars: %v", data, err)
 		}
 	})

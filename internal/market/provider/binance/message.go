@@ -29,7 +29,7 @@ type kline struct {
 // klineFields is how many fields of a kline must be there.
 const klineFields = 10
 
-// parseMessage reads a message of the combined stream. Every key is told apart by
+// parseMessage reads a message of the combined stream. Every key is distinguished by
 // case: t and T, v and V mean different things.
 func parseMessage(data []byte) (message, error) {
 	var m message

@@ -58,7 +58,7 @@ func parseKlines(data []byte, i market.Interval) (market.Bars, error) {
 	if err := j.End(); err != nil {
 		return market.Bars{}, err
 	}
-	return bars, provider.CheckGrid(&bars, i)
+	return bars, provider.CheckAligned(&bars, i)
 }
 
 // seconds returns milliseconds as seconds, and fails when they are not whole.

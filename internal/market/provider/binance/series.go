@@ -49,11 +49,11 @@ func (p *Provider) Series(ctx context.Context, q provider.SeriesQuery) ([]provid
 		return nil, err
 	}
 	query := url.Values{"symbol": {spelled}, "limit": {strconv.Itoa(from.page)}}
-	start := q.From - fundingPeriod // the value in force at From was told before
+	start := q.From - fundingPeriod // the value in force at From is older
 	if from.statistic {
 		period := periodOf(q.Interval)
 		query.Set("period", period.String())
-		// What is asked for beyond the thirty days is refused, so a little less is.
+		// The venue refuses more than thirty days, so a little less is requested.
 		start = max(q.From-period.Seconds(), p.config.Now().Unix()-dataKept+period.Seconds())
 	}
 	query.Set("endTime", strconv.FormatInt(q.To*1000+999, 10))

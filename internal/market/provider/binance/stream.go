@@ -22,7 +22,7 @@ const (
 	quiet = 3 * time.Minute
 )
 
-// Stream tells the klines of the subscriptions. See provider.Streamer.
+// Stream sends the klines of the subscriptions. See provider.Streamer.
 func (p *Provider) Stream(ctx context.Context, subs []provider.Sub, emit provider.Emit) error {
 	return p.StreamChanging(ctx, subs, nil, emit)
 }
@@ -30,7 +30,7 @@ func (p *Provider) Stream(ctx context.Context, subs []provider.Sub, emit provide
 // StreamChanging is Stream with subscriptions that change. The venue takes the
 // name of any symbol and is silent about one that it does not have.
 func (p *Provider) StreamChanging(ctx context.Context, subs []provider.Sub, changes <-chan provider.Change, emit provider.Emit) error {
-	wire := provider.Wire{
+	wire := provider.StreamRunner{
 		Venue: name, Caps: p.Capabilities(), Hosts: p.hosts, MaxAge: p.config.MaxAge, Now: p.config.Now,
 		Socket: upstream.SocketConfig{URL: strings.TrimSuffix(p.config.StreamURL, "/") + "/stream", Spacing: spacing, Quiet: quiet},
 	}
@@ -41,7 +41,7 @@ func (p *Provider) StreamChanging(ctx context.Context, subs []provider.Sub, chan
 	return Explain(err, subs[0].Symbol, subs[0].Symbol.Name)
 }
 
-// dialect is the venue's combined stream. See provider.Dialect.
+// dialect is the venue's combined stream. See provider.StreamProtocol.
 type dialect struct{ lastID int64 }
 
 // Key returns the name of a stream, such as btcusdt@kline_1m.
@@ -67,7 +67,7 @@ func (d *dialect) Requests(keys []string, begin bool) (messages [][]byte, confir
 }
 
 // Handle takes a message.
-func (d *dialect) Handle(c *provider.Conversation, data []byte) error {
+func (d *dialect) Handle(c *provider.StreamConn, data []byte) error {
 	m, err := parseMessage(data)
 	if err != nil {
 		return upstream.MalformedResponse(name, "stream "+m.stream, err)
@@ -76,7 +76,7 @@ func (d *dialect) Handle(c *provider.Conversation, data []byte) error {
 	case m.isAnswer:
 		return c.Confirm()
 	case m.event == "serverShutdown":
-		return c.Tell(provider.Event{Kind: provider.Ending, At: m.at})
+		return c.Emit(provider.Event{Kind: provider.Ending, At: m.at})
 	case m.event != "kline":
 		return nil
 	}
@@ -91,5 +91,5 @@ func (d *dialect) Handle(c *provider.Conversation, data []byte) error {
 	if m.kline.closed {
 		e.Kind = provider.Closed
 	}
-	return c.Tell(e)
+	return c.Emit(e)
 }

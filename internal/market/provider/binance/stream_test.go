@@ -137,7 +137,7 @@ func TestStream_TellsItsEnd(t *testing.T) {
 		}
 		at := ending(l.Events)
 		if len(at) != 2 || at[0].Sub(begin).Round(time.Minute) != time.Hour || at[1].Sub(begin).Round(time.Minute) != 24*time.Hour-10*time.Minute {
-			t.Errorf("the end was told at %v, begun at %v", at, begin)
+			t.Errorf("the end was announced at %v, begun at %v", at, begin)
 		}
 	})
 }

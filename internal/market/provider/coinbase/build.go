@@ -18,8 +18,8 @@ const patience = 3 * time.Second
 // maxHeld bounds the trades that wait.
 const maxHeld = 1000
 
-// told is an event for the subscription with a key.
-type told struct {
+// keyed is an event for the subscription with a key.
+type keyedEvent struct {
 	provider.Event
 	key string
 }
@@ -68,13 +68,13 @@ func (p *product) see(at time.Time) {
 }
 
 // match takes a trade.
-func (p *product) match(m message) []told {
+func (p *product) match(m message) []keyedEvent {
 	p.see(m.at)
 	switch {
 	case p.last == 0:
 		p.last, p.whole = m.id-1, m.at
 	case m.id <= p.last:
-		return nil // told already
+		return nil // sent already
 	}
 	k, have := slices.BinarySearchFunc(p.held, m, func(a, b message) int { return int(min(1, max(-1, a.id-b.id))) })
 	if !have {
@@ -85,8 +85,8 @@ func (p *product) match(m message) []told {
 
 // release takes the held trades that are in order, and gives up on missing ones
 // that do not come.
-func (p *product) release() []told {
-	var out []told
+func (p *product) release() []keyedEvent {
+	var out []keyedEvent
 	for len(p.held) > 0 {
 		next := p.held[0]
 		if next.id != p.last+1 {
@@ -115,7 +115,7 @@ func (p *product) lose(at time.Time) {
 
 // beat takes a heartbeat. When it knows of no trade that we do not have, bars
 // whose time is over close.
-func (p *product) beat(m message) []told {
+func (p *product) beat(m message) []keyedEvent {
 	p.see(m.at)
 	if p.last == 0 {
 		p.last, p.whole = m.id, m.at
@@ -134,8 +134,8 @@ func (p *product) beat(m message) []told {
 }
 
 // trade adds a trade to the bar it belongs to.
-func (b *builder) trade(m message, whole time.Time) []told {
-	var out []told
+func (b *builder) trade(m message, whole time.Time) []keyedEvent {
+	var out []keyedEvent
 	if b.has && !b.span.Holds(m.at.Unix()) {
 		out = append(out, b.close(m.at))
 	}
@@ -143,7 +143,7 @@ func (b *builder) trade(m message, whole time.Time) []told {
 		b.span, _ = market.Calendar{}.Bucket(b.interval, m.at.Unix())
 		open := time.Unix(b.span.Open, 0)
 		if !open.After(whole) || !open.After(b.from) {
-			return append(out, told{key: b.key, Event: provider.Event{Kind: provider.Traded, Price: m.price, At: m.at}})
+			return append(out, keyedEvent{key: b.key, Event: provider.Event{Kind: provider.Traded, Price: m.price, At: m.at}})
 		}
 		b.has, b.volume = true, decimal.Decimal{}
 		b.bar = market.Bar{T: b.span.Open, O: m.price, H: m.price, L: m.price, TakerBuy: math.NaN()}
@@ -151,10 +151,10 @@ func (b *builder) trade(m message, whole time.Time) []told {
 	b.bar.H, b.bar.L, b.bar.C = max(b.bar.H, m.price), min(b.bar.L, m.price), m.price
 	b.volume = b.volume.Add(m.size)
 	b.bar.V, _ = b.volume.Float64()
-	return append(out, told{key: b.key, Event: provider.Event{Kind: provider.Forming, Bar: b.bar, Price: m.price, At: m.at}})
+	return append(out, keyedEvent{key: b.key, Event: provider.Event{Kind: provider.Forming, Bar: b.bar, Price: m.price, At: m.at}})
 }
 
-func (b *builder) close(at time.Time) told {
+func (b *builder) close(at time.Time) keyedEvent {
 	b.has = false
-	return told{key: b.key, Event: provider.Event{Kind: provider.Closed, Bar: b.bar, Price: b.bar.C, At: at}}
+	return keyedEvent{key: b.key, Event: provider.Event{Kind: provider.Closed, Bar: b.bar, Price: b.bar.C, At: at}}
 }

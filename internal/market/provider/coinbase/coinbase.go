@@ -44,8 +44,8 @@ type Provider struct {
 }
 
 var (
-	_ provider.Provider = (*Provider)(nil)
-	_ provider.Changer  = (*Provider)(nil)
+	_ provider.Provider        = (*Provider)(nil)
+	_ provider.DynamicStreamer = (*Provider)(nil)
 )
 
 // New returns a provider that shares what hosts share.
@@ -69,7 +69,7 @@ func New(hosts *upstream.Hosts, c Config) *Provider {
 // Name returns "coinbase".
 func (p *Provider) Name() string { return name }
 
-// Capabilities tells what the venue offers.
+// Capabilities returns what the venue offers.
 func (p *Provider) Capabilities() provider.Caps {
 	return provider.Caps{
 		Intervals: []market.Interval{market.Minute1, market.Minute5, market.Minute15, market.Hour1, market.Hour6, market.Day1},
@@ -101,10 +101,10 @@ func spell(s market.Symbol) (string, error) {
 
 // Canonical returns the symbol as the venue writes it.
 func (p *Provider) Canonical(_ context.Context, s market.Symbol) (market.Symbol, error) {
-	return provider.Speller(spell).Canonical(name, s)
+	return provider.SymbolMapper(spell).Canonical(name, s)
 }
 
-// Instrument tells the rules of a product, at most an hour old.
+// Instrument returns the rules of a product, at most an hour old.
 func (p *Provider) Instrument(ctx context.Context, s market.Symbol) (provider.Instrument, error) {
 	return p.known.Get(ctx, s)
 }
@@ -144,13 +144,13 @@ func (p *Provider) Bars(ctx context.Context, q provider.BarQuery) (provider.BarP
 	if err != nil {
 		return provider.BarPage{}, upstream.MalformedResponse(name, spelled, err)
 	}
-	// What lies outside the stretch was not asked for.
+	// Rows outside the range were not requested.
 	got.Bars = all.Slice(all.Search(got.From), max(all.Search(got.From), all.Search(got.To)))
-	return q.Answer(got, resp.At), nil
+	return q.PageFromRange(got, resp.At), nil
 }
 
 // stretch returns the bounds of a request for q: at most 300 buckets.
-func (p *Provider) stretch(q provider.BarQuery) provider.Stretch {
+func (p *Provider) stretch(q provider.BarQuery) provider.BarRange {
 	var clock market.Calendar
 	step := q.Interval.Seconds()
 	if q.From != 0 {
@@ -159,13 +159,13 @@ func (p *Provider) stretch(q provider.BarQuery) provider.Stretch {
 		if q.To != 0 {
 			to = max(from+step, min(to, clock.Next(q.Interval, q.To-1).Open))
 		}
-		return provider.Stretch{From: from, To: to}
+		return provider.BarRange{From: from, To: to}
 	}
 	to := clock.Next(q.Interval, p.config.Now().Unix()).Close // a bucket more, should the venue's clock be ahead
 	if q.To != 0 {
 		to = clock.Next(q.Interval, q.To-1).Open
 	}
-	return provider.Stretch{From: to - pageSize*step, To: to}
+	return provider.BarRange{From: to - pageSize*step, To: to}
 }
 
 // refusal reads the venue's error object.

@@ -39,7 +39,7 @@ func parseCandles(data []byte, i market.Interval) (market.Bars, error) {
 	for _, b := range slices.Backward(rows) {
 		bars.Append(b)
 	}
-	return bars, provider.CheckGrid(&bars, i)
+	return bars, provider.CheckAligned(&bars, i)
 }
 
 // parseProduct reads the rules of a product, which must be the one asked for.

@@ -20,7 +20,7 @@ const (
 	beats = 20
 )
 
-// Stream tells bars built from the trades of the subscriptions. See
+// Stream sends bars built from the trades of the subscriptions. See
 // provider.Streamer.
 func (p *Provider) Stream(ctx context.Context, subs []provider.Sub, emit provider.Emit) error {
 	return p.StreamChanging(ctx, subs, nil, emit)
@@ -29,14 +29,14 @@ func (p *Provider) Stream(ctx context.Context, subs []provider.Sub, emit provide
 // StreamChanging is Stream with subscriptions that change. Bars come from the
 // first one that was seen whole; until then there are prices alone.
 func (p *Provider) StreamChanging(ctx context.Context, subs []provider.Sub, changes <-chan provider.Change, emit provider.Emit) error {
-	wire := provider.Wire{
+	wire := provider.StreamRunner{
 		Venue: name, Caps: p.Capabilities(), Hosts: p.hosts, Now: p.config.Now,
 		Socket: upstream.SocketConfig{URL: p.config.StreamURL, Spacing: spacing},
 	}
 	return wire.Run(ctx, &dialect{products: make(map[string]*product)}, subs, changes, emit)
 }
 
-// dialect is the matches and heartbeat channels. See provider.Dialect.
+// dialect is the matches and heartbeat channels. See provider.StreamProtocol.
 type dialect struct {
 	products map[string]*product
 	beats    int
@@ -87,7 +87,7 @@ func (d *dialect) Requests(keys []string, begin bool) (messages [][]byte, confir
 }
 
 // Handle takes a message.
-func (d *dialect) Handle(c *provider.Conversation, data []byte) error {
+func (d *dialect) Handle(c *provider.StreamConn, data []byte) error {
 	m, err := parseMessage(data)
 	if err != nil {
 		return upstream.MalformedResponse(name, "stream "+m.product, err)
@@ -99,7 +99,7 @@ func (d *dialect) Handle(c *provider.Conversation, data []byte) error {
 	if p == nil {
 		return nil
 	}
-	var events []told
+	var events []keyedEvent
 	switch m.kind {
 	case "last_match":
 		p.begin(m)
@@ -117,7 +117,7 @@ func (d *dialect) Handle(c *provider.Conversation, data []byte) error {
 			continue
 		}
 		e.Sub = sub
-		if err := c.Tell(e.Event); err != nil {
+		if err := c.Emit(e.Event); err != nil {
 			return err
 		}
 	}

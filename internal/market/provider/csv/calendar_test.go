@@ -22,7 +22,7 @@ func rows(times []time.Time, layout string) string {
 }
 
 // span lists the times from a date on for some days, without those on weekends if
-// told so.
+// marked so.
 func span(from time.Time, days int, each time.Duration, weekends bool, open, end time.Duration) []time.Time {
 	var all []time.Time
 	for d := range days {

@@ -39,7 +39,7 @@ const (
 type Config struct {
 	Dir      string
 	Calendar market.Calendar // of every file; for the zero value it is guessed, symbol by symbol
-	// Now tells the time, by which the last bar of a file may still be running.
+	// Now returns the time, by which the last bar of a file may still be running.
 	// Without it every bar in a file counts as closed.
 	Now func() time.Time
 }
@@ -75,7 +75,7 @@ func (p *Provider) Capabilities() provider.Caps {
 	return provider.Caps{Intervals: market.Intervals(), PageSize: pageSize, Sessions: true, Files: true}
 }
 
-// Instrument tells the calendar; files say nothing about orders.
+// Instrument returns the calendar; files say nothing about orders.
 func (p *Provider) Instrument(ctx context.Context, s market.Symbol) (provider.Instrument, error) {
 	spelled, files, err := p.files(ctx, s)
 	if err != nil {
@@ -96,7 +96,7 @@ func (p *Provider) Canonical(ctx context.Context, s market.Symbol) (market.Symbo
 
 // Bars returns a page of a file's bars.
 func (p *Provider) Bars(ctx context.Context, q provider.BarQuery) (provider.BarPage, error) {
-	q, err := p.Capabilities().Accept(name, q)
+	q, err := p.Capabilities().Normalize(name, q)
 	if err != nil {
 		return provider.BarPage{}, err
 	}
@@ -117,7 +117,7 @@ func (p *Provider) Bars(ctx context.Context, q provider.BarQuery) (provider.BarP
 	if err != nil {
 		return provider.BarPage{}, err
 	}
-	page := q.Cut(&series.bars, series.unfinished || p.runs(c, &series.bars, q.Interval))
+	page := q.PageFromAll(&series.bars, series.unfinished || p.runs(c, &series.bars, q.Interval))
 	if from != q.Interval {
 		page.Built = from
 		page.Holes = holesWithin(c, series.gaps, &page.Bars, q.Interval)

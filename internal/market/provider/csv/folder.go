@@ -119,7 +119,7 @@ func (f *folder) list(root *os.Root) (symbols, error) {
 	return found, nil
 }
 
-// settled reports whether a file's time is old enough to tell a later change by:
+// settled reports whether a file's time is old enough to detect a later change by:
 // two changes within one tick of the file system's clock have the same time.
 func settled(info fs.FileInfo) bool { return time.Since(info.ModTime()) > 2*time.Second }
 

@@ -26,7 +26,7 @@ func (p *Provider) calendar(ctx context.Context, of files) (market.Calendar, err
 			return p.guess(ctx, file, i)
 		}
 	}
-	return market.Calendar{}.AsGuess(), nil // weeks and months alone tell nothing
+	return market.Calendar{}.AsGuess(), nil // weeks and months alone show nothing
 }
 
 func (p *Provider) guess(ctx context.Context, file string, i market.Interval) (market.Calendar, error) {

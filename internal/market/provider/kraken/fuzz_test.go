@@ -23,7 +23,7 @@ func FuzzParseOHLC(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if err := provider.CheckGrid(&bars, market.Minute1); err != nil {
+		if err := provider.CheckAligned(&bars, market.Minute1); err != nil {
 			t.Fatalf("%q becomes bars: %v", data, err)
 		}
 	})

@@ -42,12 +42,12 @@ type Provider struct {
 	config Config
 	hosts  *upstream.Hosts
 	rest   *upstream.Client
-	pairs  provider.Memo[directory]
+	pairs  provider.Cache[directory]
 }
 
 var _ interface {
 	provider.Provider
-	provider.Changer
+	provider.DynamicStreamer
 } = (*Provider)(nil)
 
 // New returns a provider that shares what hosts share.
@@ -65,7 +65,7 @@ func New(hosts *upstream.Hosts, c Config) *Provider {
 		rest: hosts.Client(upstream.Config{
 			Venue: name, Base: c.URL, Limit: upstream.Limit{Spacing: c.Spacing, MaxWait: 30 * time.Second},
 		}),
-		pairs: provider.Memo[directory]{Keep: time.Hour, Most: 1},
+		pairs: provider.Cache[directory]{Keep: time.Hour, Most: 1},
 	}
 }
 
@@ -81,7 +81,7 @@ func minutes() map[market.Interval]int {
 	}
 }
 
-// Capabilities tells what the venue offers.
+// Capabilities returns what the venue offers.
 func (p *Provider) Capabilities() provider.Caps {
 	native := slices.DeleteFunc(market.Intervals(), func(i market.Interval) bool { return minutes()[i] == 0 })
 	return provider.Caps{Intervals: native, PageSize: pageSize, Live: true}
@@ -125,7 +125,7 @@ func (p *Provider) Canonical(ctx context.Context, s market.Symbol) (market.Symbo
 	return found.instrument.Symbol, nil
 }
 
-// Instrument tells the rules of a pair, at most an hour old.
+// Instrument returns the rules of a pair, at most an hour old.
 func (p *Provider) Instrument(ctx context.Context, s market.Symbol) (provider.Instrument, error) {
 	found, err := p.find(ctx, s)
 	if err != nil {
@@ -137,7 +137,7 @@ func (p *Provider) Instrument(ctx context.Context, s market.Symbol) (provider.In
 // Bars returns a page of bars. Those before the newest 720 cannot be had: a page
 // says that there are none.
 func (p *Provider) Bars(ctx context.Context, q provider.BarQuery) (provider.BarPage, error) {
-	q, err := p.Capabilities().Accept(name, q)
+	q, err := p.Capabilities().Normalize(name, q)
 	if err != nil {
 		return provider.BarPage{}, err
 	}
@@ -157,7 +157,7 @@ func (p *Provider) Bars(ctx context.Context, q provider.BarQuery) (provider.BarP
 	if err != nil {
 		return provider.BarPage{}, err
 	}
-	return q.Answer(provider.Stretch{Bars: bars}, resp.At), nil
+	return q.PageFromRange(provider.BarRange{Bars: bars}, resp.At), nil
 }
 
 // answerOf opens the venue's envelope: errors come with status 200. The result is

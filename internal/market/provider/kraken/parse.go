@@ -14,7 +14,7 @@ import (
 	"candela/internal/market/provider"
 )
 
-// pair is what the venue tells of a pair.
+// pair is a pair as the venue describes it.
 type pair struct {
 	id         string // the code under which it answers, such as XXBTZUSD
 	symbol     string // the name in streams, such as BTC/USD
@@ -111,7 +111,7 @@ func parseOHLC(j *strictjson.Reader, id string, i market.Interval) (market.Bars,
 	if !found {
 		return market.Bars{}, errors.New("there are no bars in it")
 	}
-	return bars, provider.CheckGrid(&bars, i)
+	return bars, provider.CheckAligned(&bars, i)
 }
 
 // parseRow reads time, open, high, low, close, average price, volume and count.

@@ -26,7 +26,7 @@ const (
 	beats = 20
 )
 
-// Stream tells the bars of the subscriptions. See provider.Streamer.
+// Stream sends the bars of the subscriptions. See provider.Streamer.
 func (p *Provider) Stream(ctx context.Context, subs []provider.Sub, emit provider.Emit) error {
 	return p.wire().Run(ctx, p.dialect(), subs, nil, emit)
 }
@@ -38,15 +38,15 @@ func (p *Provider) StreamChanging(ctx context.Context, subs []provider.Sub, chan
 
 func (p *Provider) dialect() *dialect { return &dialect{provider: p, bars: make(map[string]*state)} }
 
-func (p *Provider) wire() provider.Wire {
-	return provider.Wire{
+func (p *Provider) wire() provider.StreamRunner {
+	return provider.StreamRunner{
 		Venue: name, Caps: p.Capabilities(), Hosts: p.hosts, Now: p.config.Now,
 		Socket: upstream.SocketConfig{URL: strings.TrimSuffix(p.config.StreamURL, "/") + "/v2", Spacing: spacing},
 	}
 }
 
 // dialect is the ohlc channel of the second version of the API. See
-// provider.Dialect.
+// provider.StreamProtocol.
 type dialect struct {
 	provider *Provider
 	bars     map[string]*state
@@ -56,7 +56,7 @@ type dialect struct {
 	lastID   int64
 }
 
-// state is the bars of one subscription that are not told closed, oldest first,
+// state is the bars of one subscription that were not sent as closed, oldest first,
 // each with the time of its latest state.
 type state struct {
 	bars []market.Bar
@@ -101,7 +101,7 @@ func (d *dialect) Requests(keys []string, begin bool) (messages [][]byte, confir
 }
 
 // Handle takes a message.
-func (d *dialect) Handle(c *provider.Conversation, data []byte) error {
+func (d *dialect) Handle(c *provider.StreamConn, data []byte) error {
 	m, err := parseMessage(data)
 	if err != nil {
 		return upstream.MalformedResponse(name, "stream", err)
@@ -128,8 +128,8 @@ func (d *dialect) Handle(c *provider.Conversation, data []byte) error {
 	return d.closeAll(c)
 }
 
-// take notes the state of a bar and tells it.
-func (d *dialect) take(c *provider.Conversation, one *candle, at time.Time) error {
+// take records the state of a bar and sends it.
+func (d *dialect) take(c *provider.StreamConn, one *candle, at time.Time) error {
 	key := keyOf(one.symbol, one.minutes)
 	sub, ok := c.Sub(key)
 	if !ok {
@@ -147,7 +147,7 @@ func (d *dialect) take(c *provider.Conversation, one *candle, at time.Time) erro
 	if due := closing(sub.Interval, one.bar); d.due.IsZero() || due.Before(d.due) {
 		d.due = due
 	}
-	return c.Tell(provider.Event{Sub: sub, Kind: provider.Forming, Bar: one.bar, Price: one.bar.C, At: at})
+	return c.Emit(provider.Event{Sub: sub, Kind: provider.Forming, Bar: one.bar, Price: one.bar.C, At: at})
 }
 
 // put keeps the latest state of each bar, in the order of their opens.
@@ -167,9 +167,9 @@ func closing(i market.Interval, b market.Bar) time.Time {
 	return time.Unix(span.Close, 0).Add(grace)
 }
 
-// closeAll tells the bars whose grace is over. The last state that came of each
+// closeAll sends the bars whose grace is over. The last state that came of each
 // is the final one: the venue sends every change, in order, on one connection.
-func (d *dialect) closeAll(c *provider.Conversation) error {
+func (d *dialect) closeAll(c *provider.StreamConn) error {
 	if d.now.Before(d.due) {
 		return nil
 	}
@@ -183,7 +183,7 @@ func (d *dialect) closeAll(c *provider.Conversation) error {
 		for len(s.bars) > 0 && !d.now.Before(closing(sub.Interval, s.bars[0])) {
 			b := s.bars[0]
 			s.bars, s.at = s.bars[1:], s.at[1:]
-			if err := c.Tell(provider.Event{Sub: sub, Kind: provider.Closed, Bar: b, Price: b.C, At: d.now}); err != nil {
+			if err := c.Emit(provider.Event{Sub: sub, Kind: provider.Closed, Bar: b, Price: b.C, At: d.now}); err != nil {
 				return err
 			}
 		}

@@ -39,7 +39,7 @@ func CheckEvents(subs []provider.Sub, events []provider.Event) error {
 		case e.Price != e.Bar.C:
 			return fmt.Errorf("event %d has price %v and close %v", i, e.Price, e.Bar.C)
 		case hasClosed && e.Bar.T <= closedAt:
-			return fmt.Errorf("event %d tells the bar at %d after that at %d has closed", i, e.Bar.T, closedAt)
+			return fmt.Errorf("event %d has the bar at %d after that at %d has closed", i, e.Bar.T, closedAt)
 		case e.Kind == provider.Forming && seen && before.Kind == provider.Forming && e.Bar.T < before.Bar.T:
 			return fmt.Errorf("event %d goes back from the bar at %d to that at %d", i, before.Bar.T, e.Bar.T)
 		}

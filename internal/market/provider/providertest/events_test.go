@@ -30,7 +30,7 @@ func TestCheckEvents(t *testing.T) {
 		ok   bool
 	}{
 		"the next bar":                 {event(provider.Forming, 180, 190), true},
-		"the end told":                 {provider.Event{Kind: provider.Ending, At: time.Unix(190, 0)}, true},
+		"the end announced":            {provider.Event{Kind: provider.Ending, At: time.Unix(190, 0)}, true},
 		"a sign of life":               {provider.Event{Kind: provider.Alive, At: time.Unix(190, 0)}, true},
 		"the end of one subscription":  {provider.Event{Sub: sub, Kind: provider.Ending, At: time.Unix(190, 0)}, false},
 		"the end at no time":           {provider.Event{Kind: provider.Ending}, false},

@@ -23,7 +23,7 @@ type Listening struct {
 func (l *Listening) Seen() int { return int(l.seen.Load()) }
 
 // Listen starts a stream. It ends with ctx, by itself, or by End.
-func Listen(ctx context.Context, p provider.Changer, subs []provider.Sub) *Listening {
+func Listen(ctx context.Context, p provider.DynamicStreamer, subs []provider.Sub) *Listening {
 	ctx, cancel := context.WithCancel(ctx)
 	l := &Listening{Changes: make(chan provider.Change), Done: make(chan error, 1), cancel: cancel}
 	var mu sync.Mutex
@@ -51,7 +51,7 @@ func Into(out chan<- provider.Event) provider.Emit {
 	}
 }
 
-// End stops the stream and returns what it told and how it ended.
+// End stops the stream and returns its events and how it ended.
 func (l *Listening) End() ([]provider.Event, error) {
 	l.cancel()
 	err := <-l.Done // the events are whole only now
@@ -84,7 +84,7 @@ func SameAsRead(t *testing.T, p provider.Provider, sub provider.Sub, closed *mar
 	for i := range closed.T {
 		k := all.Search(closed.T[i])
 		if k == all.Len() || !all.At(k).Equal(closed.At(i)) {
-			t.Errorf("%v: the stream told %+v, which is not what is read", sub, closed.At(i))
+			t.Errorf("%v: the stream sent %+v, which is not what is read", sub, closed.At(i))
 		}
 	}
 }

@@ -14,7 +14,7 @@ import (
 	"candela/internal/market/provider"
 )
 
-// Target tells the suite what to ask a provider.
+// Target says what the suite asks a provider.
 type Target struct {
 	// New returns the provider. When it is an io.Closer the suite closes it.
 	New func(tb testing.TB) provider.Provider
@@ -87,7 +87,7 @@ func checks() []check {
 		{"wrong queries are refused", wrongQueries},
 		{"an unknown symbol is not found", unknownSymbol},
 		{"an interval it lacks is refused with the list", unsupportedInterval},
-		{"an instrument is told", instrument},
+		{"an instrument is returned", instrument},
 		{"a context that ended ends the call", cancelled},
 		{"many may ask at once", concurrent},
 	}

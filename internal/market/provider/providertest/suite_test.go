@@ -70,11 +70,11 @@ func (m *memory) Bars(ctx context.Context, q provider.BarQuery) (provider.BarPag
 	if m.query != nil {
 		q = m.query(q)
 	}
-	q, err := m.caps.Accept("memory", q)
+	q, err := m.caps.Normalize("memory", q)
 	if err != nil {
 		return provider.BarPage{}, m.failed(err)
 	}
-	p := q.Cut(&m.bars, false)
+	p := q.PageFromAll(&m.bars, false)
 	if m.page != nil {
 		m.page(q, &p)
 	}
@@ -134,7 +134,7 @@ func TestChecks_CatchEveryBrokenPromise(t *testing.T) {
 		"deaf to its context":         func(m *memory) { m.deaf = true },
 		"an instrument of no venue":   func(m *memory) { m.inst = func(i *provider.Instrument) { i.Symbol.Venue = "" } },
 		"a negative tick":             func(m *memory) { m.inst = func(i *provider.Instrument) { i.Tick = decimal.NewFromInt(-1) } },
-		"sessions not told":           func(m *memory) { m.inst = func(i *provider.Instrument) { i.Calendar = newYork() } },
+		"sessions not declared":       func(m *memory) { m.inst = func(i *provider.Instrument) { i.Calendar = newYork() } },
 		"negative limits are taken": func(m *memory) {
 			m.query = func(q provider.BarQuery) provider.BarQuery { q.Limit = max(q.Limit, 0); return q }
 		},

@@ -1,7 +1,7 @@
 // Package replay plays the bars of another provider, a folder of files as a rule,
 // as if they happened now: from a moment in the past on, at a chosen speed. It
 // serves demonstrations, tests, and trying alerts against what has been. The bars
-// are the source's own. Of a bar that runs only its open is told, because a file
+// are the source's own. Of a forming bar only its open is sent, because a file
 // does not say how the price got from there to the close.
 package replay
 
@@ -119,7 +119,7 @@ func (p *Provider) played(s market.Symbol) (market.Symbol, error) {
 
 // Bars returns a page of the bars that have closed by the replay's clock.
 func (p *Provider) Bars(ctx context.Context, q provider.BarQuery) (provider.BarPage, error) {
-	q, err := p.Capabilities().Accept(name, q)
+	q, err := p.Capabilities().Normalize(name, q)
 	if err != nil {
 		return provider.BarPage{}, err
 	}

@@ -141,7 +141,7 @@ func TestNew_RefusesASpeedThatIsNone(t *testing.T) {
 	}
 }
 
-// While a bar runs, its open is told again, with the replay's time: it is the price
+// While a bar forms, its open is sent again, with the replay's time: it is the price
 // there is.
 func TestStream_ThePriceOfARunningBarStands(t *testing.T) {
 	t.Parallel()

@@ -10,7 +10,7 @@ import (
 	"candela/internal/market/provider"
 )
 
-// Stream tells each bar's open when it opens and the bar when it closes, by the
+// Stream sends each bar's open when it opens and the bar when it closes, by the
 // replay's clock. When the source has no more bars the stream goes on without.
 func (p *Provider) Stream(ctx context.Context, subs []provider.Sub, emit provider.Emit) error {
 	reels, err := p.reels(ctx, subs)
@@ -25,7 +25,7 @@ func (p *Provider) Stream(ctx context.Context, subs []provider.Sub, emit provide
 	<-timer.C
 	for {
 		wait := alive
-		first := slices.MinFunc(reels, func(a, b *reel) int { return int(a.next() - b.next()) })
+		first := slices.MinFunc(reels, func(a, b *playback) int { return int(a.next() - b.next()) })
 		if !first.over {
 			wait = min(wait, p.clock.Wall(first.next()).Sub(p.now()))
 		}
@@ -42,7 +42,7 @@ func (p *Provider) Stream(ctx context.Context, subs []provider.Sub, emit provide
 			}
 			continue
 		}
-		if err := emit(ctx, first.tell()); err != nil {
+		if err := emit(ctx, first.nextEvent()); err != nil {
 			return err
 		}
 		if err := first.fill(ctx, p); err != nil {
@@ -51,9 +51,9 @@ func (p *Provider) Stream(ctx context.Context, subs []provider.Sub, emit provide
 	}
 }
 
-// stand tells that nothing has happened: the stream is there, and the price of each
+// stand reports that nothing has happened: the stream is there, and the price of each
 // bar that runs is still its open.
-func (p *Provider) stand(ctx context.Context, reels []*reel, emit provider.Emit) error {
+func (p *Provider) stand(ctx context.Context, reels []*playback, emit provider.Emit) error {
 	if err := emit(ctx, provider.Event{Kind: provider.Alive, At: p.at()}); err != nil {
 		return err
 	}
@@ -73,23 +73,23 @@ func (p *Provider) stand(ctx context.Context, reels []*reel, emit provider.Emit)
 // at is the replay's time now.
 func (p *Provider) at() time.Time { return time.Unix(p.clock.Unix(p.now()), 0).UTC() }
 
-// reel is one subscription: the bars that come next. One goroutine only.
-type reel struct {
+// playback is one subscription: the bars that come next. One goroutine only.
+type playback struct {
 	sub    provider.Sub
 	cal    market.Calendar
 	bars   market.Bars
 	i      int
-	opened bool  // the open of bar i was told
+	opened bool  // the open of bar i was sent
 	from   int64 // where the bars after these begin
 	over   bool  // there are no more
 }
 
-func (p *Provider) reels(ctx context.Context, subs []provider.Sub) ([]*reel, error) {
+func (p *Provider) reels(ctx context.Context, subs []provider.Sub) ([]*playback, error) {
 	if len(subs) == 0 {
 		return nil, fault.Missing("subscriptions", "at least one symbol and interval")
 	}
 	now := p.clock.Unix(p.now())
-	reels := make([]*reel, 0, len(subs))
+	reels := make([]*playback, 0, len(subs))
 	for _, sub := range subs {
 		if !slices.Contains(p.Capabilities().Intervals, sub.Interval) {
 			return nil, provider.UnsupportedInterval(name, sub.Interval, p.Capabilities().Intervals)
@@ -98,7 +98,7 @@ func (p *Provider) reels(ctx context.Context, subs []provider.Sub) ([]*reel, err
 		if err != nil {
 			return nil, err
 		}
-		r := &reel{sub: sub, cal: instrument.Calendar, from: over(instrument.Calendar, sub.Interval, now)}
+		r := &playback{sub: sub, cal: instrument.Calendar, from: over(instrument.Calendar, sub.Interval, now)}
 		if err := r.fill(ctx, p); err != nil {
 			return nil, err
 		}
@@ -107,8 +107,8 @@ func (p *Provider) reels(ctx context.Context, subs []provider.Sub) ([]*reel, err
 	return reels, nil
 }
 
-// fill reads the next bars when those there were are told.
-func (r *reel) fill(ctx context.Context, p *Provider) error {
+// fill reads the next bars when all earlier ones were sent.
+func (r *playback) fill(ctx context.Context, p *Provider) error {
 	if r.i < r.bars.Len() || r.over {
 		return nil
 	}
@@ -128,12 +128,12 @@ func (r *reel) fill(ctx context.Context, p *Provider) error {
 	return nil
 }
 
-// span returns the time of the bar that is being told.
-func (r *reel) span() market.Span { return r.cal.Next(r.sub.Interval, r.bars.T[r.i]-1) }
+// span returns the time of the current bar.
+func (r *playback) span() market.Span { return r.cal.Next(r.sub.Interval, r.bars.T[r.i]-1) }
 
-// next returns when something is to be told, by the replay's clock. A reel that is
+// next returns when the next event is due, by the replay's clock. A reel that is
 // over comes after all others.
-func (r *reel) next() int64 {
+func (r *playback) next() int64 {
 	switch {
 	case r.over:
 		return 1 << 40
@@ -144,8 +144,8 @@ func (r *reel) next() int64 {
 	}
 }
 
-// tell returns what happens next: a bar opens, or closes.
-func (r *reel) tell() provider.Event {
+// nextEvent returns what happens next: a bar opens, or closes.
+func (r *playback) nextEvent() provider.Event {
 	if !r.opened {
 		r.opened = true
 		return r.forming()
@@ -157,8 +157,8 @@ func (r *reel) tell() provider.Event {
 	return e
 }
 
-// forming returns the bar that is being told as it opens.
-func (r *reel) forming() provider.Event {
+// forming returns the current bar as it opens.
+func (r *playback) forming() provider.Event {
 	bar := r.bars.At(r.i)
 	return provider.Event{
 		Sub: r.sub, Kind: provider.Forming, Price: bar.O, At: time.Unix(bar.T, 0).UTC(),

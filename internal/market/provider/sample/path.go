@@ -94,5 +94,5 @@ func (p *path) day(d int64) node {
 }
 
 // growth stands for the exponential of a log return that is small and not
-// negative: the first terms of its series, which a wick need not tell apart.
+// negative: the first terms of its series, which suffice for a wick.
 func growth(x float64) float64 { return 1 + x*(1+x/2*(1+x/3*(1+x/4))) }

@@ -36,7 +36,7 @@ const (
 // Config says which bars to make.
 type Config struct {
 	Seed uint64
-	// Now tells the time for live bars. Without it the provider stands still at a
+	// Now returns the time for live bars. Without it the provider stands still at a
 	// fixed instant, so that the same question always has the same answer, and
 	// does not stream.
 	Now func() time.Time
@@ -56,7 +56,7 @@ func New(c Config) *Provider { return &Provider{config: c} }
 // Name returns "sample".
 func (p *Provider) Name() string { return name }
 
-// Capabilities tells what sample bars offer.
+// Capabilities returns what sample bars offer.
 func (p *Provider) Capabilities() provider.Caps {
 	return provider.Caps{
 		Intervals: market.Intervals(), PageSize: pageSize,
@@ -82,7 +82,7 @@ func (p *Provider) Bars(ctx context.Context, q provider.BarQuery) (provider.BarP
 	if err != nil {
 		return provider.BarPage{}, err
 	}
-	q, err = p.Capabilities().Accept(name, q)
+	q, err = p.Capabilities().Normalize(name, q)
 	if err != nil {
 		return provider.BarPage{}, err
 	}

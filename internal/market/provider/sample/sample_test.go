@@ -205,7 +205,7 @@ func TestProvider_IsPlausible(t *testing.T) {
 }
 
 // TestProvider_TheLastReturnDoesNotTellTheNext takes many symbols together: one
-// page of fat-tailed returns tells a correlation only to within a tenth. Traded
+// page of fat-tailed returns shows a correlation only to within a tenth. Traded
 // minutes bounce a little between bid and ask, and so may these.
 func TestProvider_TheLastReturnDoesNotTellTheNext(t *testing.T) {
 	t.Parallel()

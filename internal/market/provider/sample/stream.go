@@ -10,7 +10,7 @@ import (
 	"candela/internal/market/provider"
 )
 
-// Stream tells each subscription's bar every four seconds as it forms, and each
+// Stream sends each subscription's bar every four seconds as it forms, and each
 // bar as it closes. It needs a clock: see Config. After a pause, as when a
 // machine sleeps, every bar that closed meanwhile comes first.
 func (p *Provider) Stream(ctx context.Context, subs []provider.Sub, emit provider.Emit) error {
@@ -35,7 +35,7 @@ func (p *Provider) Stream(ctx context.Context, subs []provider.Sub, emit provide
 		now := p.now()
 		now -= now % seconds(levelStep)
 		for i := range feeds {
-			if err := feeds[i].tell(ctx, now, emit); err != nil {
+			if err := feeds[i].advance(ctx, now, emit); err != nil {
 				return err
 			}
 		}
@@ -49,12 +49,12 @@ func (p *Provider) untilStep(step time.Duration) time.Duration {
 	return step - over
 }
 
-// feed is one subscription. since is the open of the oldest bar not told closed.
+// feed is one subscription. since is the open of the oldest bar not sent as closed.
 type feed struct {
-	sub   provider.Sub
-	path  *path
-	since int64
-	told  int64 // the time up to which everything was told
+	sub      provider.Sub
+	path     *path
+	since    int64
+	sentUpTo int64 // the time up to which everything was sent
 }
 
 func (p *Provider) feeds(ctx context.Context, subs []provider.Sub) ([]feed, error) {
@@ -77,12 +77,12 @@ func (p *Provider) feeds(ctx context.Context, subs []provider.Sub) ([]feed, erro
 	return feeds, nil
 }
 
-// tell sends what is new at now: the bars that closed, then the one that forms.
-func (f *feed) tell(ctx context.Context, now int64, emit provider.Emit) error {
-	if now <= f.told {
-		return nil // the clock stood still or went back; what was told stays told
+// advance sends what is new at now: the bars that closed, then the one that forms.
+func (f *feed) advance(ctx context.Context, now int64, emit provider.Emit) error {
+	if now <= f.sentUpTo {
+		return nil // the clock stood still or went back
 	}
-	f.told = now
+	f.sentUpTo = now
 	span, ok := market.Calendar{}.Bucket(f.sub.Interval, now)
 	if !ok {
 		return nil

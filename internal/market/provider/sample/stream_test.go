@@ -51,7 +51,7 @@ func TestStream_TellsEveryBarOnceAsItWillBeRead(t *testing.T) {
 			want := page.Bars.Slice(0, closed.Len())
 			for i := range want.T {
 				if !closed.At(i).Equal(want.At(i)) {
-					t.Errorf("%v: the stream told %+v, the page has %+v", sub, closed.At(i), want.At(i))
+					t.Errorf("%v: the stream sent %+v, the page has %+v", sub, closed.At(i), want.At(i))
 				}
 			}
 			if n := int(31 * 60 / sub.Interval.Seconds()); closed.Len() != n {
@@ -64,7 +64,7 @@ func TestStream_TellsEveryBarOnceAsItWillBeRead(t *testing.T) {
 	})
 }
 
-// collect streams until ctx ends and returns what was told.
+// collect streams until ctx ends and returns its events.
 func collect(ctx context.Context, t *testing.T, p *sample.Provider, subs []provider.Sub) []provider.Event {
 	t.Helper()
 	var events []provider.Event
@@ -101,7 +101,7 @@ func TestStream_AfterAPauseTellsTheBarsThatClosedMeanwhile(t *testing.T) {
 	})
 }
 
-// drain holds what was told against the contract and returns the open times of
+// drain checks the events against the contract and returns the open times of
 // the bars that closed.
 func drain(t *testing.T, out <-chan provider.Event) []int64 {
 	t.Helper()

@@ -1,6 +1,6 @@
 // Package venuetest is what the tests of venues share that are reached over a
 // network: a fake of the venue in virtual time, answers that must never become
-// bars, and streams that must tell what is read.
+// bars, and streams that must match what is read.
 package venuetest
 
 import (
@@ -80,23 +80,23 @@ func Faults(own map[string]Fault) map[string]Fault {
 func (f Fault) Check(t *testing.T, name string, p provider.Provider, symbol market.Symbol) {
 	t.Helper()
 	page, err := p.Bars(t.Context(), provider.BarQuery{Symbol: symbol, Interval: market.Minute1, Limit: 3})
-	told := fault.Of(err)
-	if told == nil || told.Kind != f.Kind || told.Code != f.Code || page.Bars.Len() != 0 {
+	got := fault.Of(err)
+	if got == nil || got.Kind != f.Kind || got.Code != f.Code || page.Bars.Len() != 0 {
 		t.Fatalf("%s: %d bars, %v", name, page.Bars.Len(), err)
 	}
-	if !strings.Contains(told.Message, p.Name()) || !strings.Contains(told.Message, symbol.Name) {
-		t.Errorf("%s: %q names not both venue and symbol", name, told.Message)
+	if !strings.Contains(got.Message, p.Name()) || !strings.Contains(got.Message, symbol.Name) {
+		t.Errorf("%s: %q names not both venue and symbol", name, got.Message)
 	}
 }
 
 // Streaming is a provider whose streams can be changed.
 type Streaming interface {
 	provider.Provider
-	provider.Changer
+	provider.DynamicStreamer
 }
 
 // TellsWhatIsRead follows subscriptions for half an hour: the stream must keep the
-// contract and tell at least that share of the bars, and as they are read.
+// contract and send at least that share of the bars, and as they are read.
 func TellsWhatIsRead(t *testing.T, name string, p Streaming, subs []provider.Sub, share float64) {
 	t.Helper()
 	l := providertest.Listen(t.Context(), p, subs)

@@ -17,7 +17,7 @@ type chart struct {
 	rows []market.Bar // not descending in T, as the venue labels them, without holes
 }
 
-// meta is what the venue tells of an instrument with every chart.
+// meta describes the instrument in every chart.
 type meta struct {
 	Symbol             string          `json:"symbol"`
 	Currency           string          `json:"currency"`
@@ -147,7 +147,7 @@ func readTradingPeriods(raw json.RawMessage) ([]period, error) {
 }
 
 // readRows puts the columns together. A row with a hole in it is left out, and
-// so is the odd row that contradicts itself: both are missing bars to whoever
+// so is the odd row that contradicts itself: both are missing bars to a caller that
 // reads them. When more than one row in twenty contradicts itself the answer as
 // a whole is not believed.
 func readRows(times []*int64, q quote, round func(float64) float64) ([]market.Bar, error) {

@@ -132,7 +132,7 @@ func TestParse_Holes(t *testing.T) {
 	}
 	split := strings.Replace(none, `"dataGranularity"`, `"tradingPeriods":{"pre":[],"regular":[[{"start":5,"end":9}]]},"dataGranularity"`, 1)
 	if c, err := parse([]byte(split), "NVDA", "1h"); err != nil || !cmp.Equal(c.meta.tradingPeriodsRead, []period{{5, 9}}) {
-		t.Errorf("periods told apart: %+v, %v", c, err)
+		t.Errorf("separate periods: %+v, %v", c, err)
 	}
 }
 
@@ -184,7 +184,7 @@ func TestBars_Labels(t *testing.T) {
 			[]market.Bar{bar(at(11, 3, 10, 0, 0), 1, 2, 1, 2, 9), bar(at(11, 3, 10, 5, 0), 2, 3, 2, 3, 4)},
 			true,
 		},
-		"a bar that ended, told with a delay": {
+		"a bar that ended, sent with a delay": {
 			market.Minute5,
 			[]market.Bar{bar(at(11, 3, 10, 0, 0), 1, 2, 1, 2, 9)},
 			at(11, 3, 10, 6, 0), at(11, 3, 9, 51, 0),
@@ -205,7 +205,7 @@ func TestBars_Labels(t *testing.T) {
 			[]market.Bar{bar(at(11, 3, 15, 55, 0), 1, 2, 1, 2, 9), bar(open(11, 4), 2, 2, 2, 2, 1)},
 			false,
 		},
-		"hours counted anew after lunch": {
+		"hours counted from zero after lunch": {
 			market.Hour1,
 			[]market.Bar{bar(at(11, 3, 11, 30, 0), 1, 2, 1, 2, 9), bar(at(11, 3, 13, 0, 0), 2, 3, 2, 2, 9)},
 			at(11, 3, 13, 40, 0), 0,
@@ -226,7 +226,7 @@ func TestBars_Labels(t *testing.T) {
 			[]market.Bar{bar(open(11, 3), 1, 2, 1, 2, 9), bar(open(11, 4), 2, 3, 2, 3, 4)},
 			false,
 		},
-		"today told twice": {
+		"today listed twice": {
 			market.Day1,
 			[]market.Bar{bar(open(11, 4), 2, 3, 2, 2, 4), bar(at(11, 4, 15, 0, 1), 2, 4, 2, 4, 5)},
 			at(11, 4, 15, 0, 1), 0,
@@ -325,7 +325,7 @@ func TestMeta_Calendar(t *testing.T) {
 			hours(market.Hours{Zone: "Europe/London", Close: 24 * time.Hour, Days: sunToFri, PerYear: 260}),
 		},
 		"a coin": {"CRYPTOCURRENCY", "UTC", []period{session("UTC", 11, 3, 0, 1439)}, market.Calendar{}},
-		"a coin told in another zone": {
+		"a coin listed in another zone": {
 			"CRYPTOCURRENCY", "Europe/London",
 			[]period{session("Europe/London", 11, 3, 0, 1439)},
 			hours(market.Hours{Zone: "Europe/London", Close: 24 * time.Hour, Days: append([]time.Weekday{6}, sunToFri...), PerYear: 365}),

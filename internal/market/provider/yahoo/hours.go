@@ -16,23 +16,23 @@ const (
 	typeCrypto = "CRYPTOCURRENCY"
 )
 
-// calendar makes the trading hours out of the sessions that the venue tells: by
+// calendar makes the trading hours out of the venue's sessions: by
 // the wall clock of the exchange, from the earliest open to the latest close of
-// the days told, so that a half day among them does not shorten all others.
+// the days received, so that a half day among them does not shorten all others.
 func (m *meta) calendar() (market.Calendar, error) {
 	zone, err := time.LoadLocation(m.Zone)
 	if err != nil || m.Zone == "" || m.Zone == "Local" {
 		return market.Calendar{}, errors.New("exchangeTimezoneName " + m.Zone + " is no time zone")
 	}
-	told := slices.Clone(m.tradingPeriodsRead)
+	periods := slices.Clone(m.tradingPeriodsRead)
 	if m.CurrentPeriod.Regular != nil {
-		told = append(told, *m.CurrentPeriod.Regular)
+		periods = append(periods, *m.CurrentPeriod.Regular)
 	}
 	h := market.Hours{
 		Zone: m.Zone, Open: 24 * time.Hour,
 		Days: []time.Weekday{time.Monday, time.Tuesday, time.Wednesday, time.Thursday, time.Friday},
 	}
-	for _, p := range told {
+	for _, p := range periods {
 		open, length := time.Unix(p.Start, 0).In(zone), p.End-p.Start
 		if length <= 0 {
 			continue
@@ -40,7 +40,7 @@ func (m *meta) calendar() (market.Calendar, error) {
 		from := sinceMidnight(open)
 		to := sinceMidnight(time.Unix(p.End, 0).In(zone))
 		if length >= nearlyDay || to <= from {
-			from, to = 0, 24*time.Hour // round the clock, or over midnight, which a calendar cannot tell
+			from, to = 0, 24*time.Hour // round the clock, or over midnight, which a calendar cannot express
 		}
 		h.Open, h.Close = min(h.Open, from), max(h.Close, to)
 		if !slices.Contains(h.Days, open.Weekday()) {
@@ -49,7 +49,7 @@ func (m *meta) calendar() (market.Calendar, error) {
 	}
 	switch whole := h.Open == 0 && h.Close == 24*time.Hour; {
 	case h.Close == 0:
-		return market.Calendar{}, errors.New("no trading period is told")
+		return market.Calendar{}, errors.New("no trading period is given")
 	case whole && m.Type == typeCrypto && m.Zone == "UTC":
 		return market.Calendar{}, nil
 	case whole && m.Type == typeCrypto:

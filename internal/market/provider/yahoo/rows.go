@@ -41,8 +41,8 @@ func (c *chart) bars(cal market.Calendar, i market.Interval, now int64) (market.
 	return out, now < span.Close || !proven
 }
 
-// place returns the span of the bar that a row tells, and false for a row that
-// tells none.
+// place returns the span of the bar of a row, and false for a row that
+// has none.
 func place(cal market.Calendar, i market.Interval, row market.Bar, last bool) (market.Span, bool) {
 	if i >= market.Day1 {
 		// The venue labels a day by its session's open or by midnight, weeks and
@@ -59,14 +59,14 @@ func place(cal market.Calendar, i market.Interval, row market.Bar, last bool) (m
 	case last && (row.V == 0 || isFlat(row)):
 		return span, false
 	}
-	// After a lunch break the venue counts anew, as in Tokyo: such a bar keeps
+	// After a lunch break the venue counts from zero, as in Tokyo: such a bar keeps
 	// its own open, because it lies in two bars of our grid.
 	return market.Span{Open: row.T, Close: row.T + i.Seconds()}, true
 }
 
 func isFlat(row market.Bar) bool { return row.H == row.L }
 
-// merge adds a row that the venue tells apart from the bar it belongs to. For a
+// merge adds a row that the venue lists apart from the bar it belongs to. For a
 // day the later row is the whole day once more; for a week or month it is today,
 // which the row before leaves out.
 func merge(out *market.Bars, k int, i market.Interval, row market.Bar) {

@@ -102,7 +102,7 @@ func (w window) cut(q provider.BarQuery, bars *market.Bars, running bool) provid
 	if forward {
 		q.From = dawn
 	}
-	page := q.Cut(&within, running && to == bars.Len())
+	page := q.PageFromAll(&within, running && to == bars.Len())
 	switch {
 	case page.More:
 	case forward && w.to < w.end:

@@ -1,7 +1,7 @@
 // Package yahoo reads bars from Yahoo's chart API: stocks, funds, indices,
 // currencies such as EURUSD=X, crypto such as BTC-USD. The API is unofficial,
 // meant for personal use, without a key and without a promise; a setting turns
-// the venue off. It has no stream: whoever wants live bars polls.
+// the venue off. It has no stream: live bars are polled.
 //
 // Prices are adjusted for splits and not for dividends. Times are the venue's
 // rows under our labels: intraday bars count from the session's open, days,
@@ -49,15 +49,15 @@ type Config struct {
 type Provider struct {
 	now   func() time.Time
 	rest  *upstream.Client
-	known provider.Memo[*instrument]
+	known provider.Cache[*instrument]
 }
 
 var _ provider.Provider = (*Provider)(nil)
 
-// instrument is what the venue told of a symbol.
+// instrument is a symbol as the venue describes it.
 type instrument struct {
 	provider.Instrument
-	first int64 // time of the first trade, dawn when not told
+	first int64 // time of the first trade, dawn when unknown
 }
 
 // New returns a provider that shares the connections and limits of hosts.
@@ -67,7 +67,7 @@ func New(hosts *upstream.Hosts, c Config) *Provider {
 	}
 	return &Provider{
 		now:   c.Now,
-		known: provider.Memo[*instrument]{Keep: keepInstrument, Most: mostInstruments},
+		known: provider.Cache[*instrument]{Keep: keepInstrument, Most: mostInstruments},
 		rest: hosts.Client(upstream.Config{
 			Venue: name, Base: c.URL,
 			// Nothing is published. Users report bans from about 2000 requests an hour on.
@@ -81,7 +81,7 @@ func New(hosts *upstream.Hosts, c Config) *Provider {
 // Name returns "yahoo".
 func (p *Provider) Name() string { return name }
 
-// Capabilities tells what the venue has.
+// Capabilities returns what the venue has.
 func (p *Provider) Capabilities() provider.Caps {
 	all := forms()
 	intervals := make([]market.Interval, 0, len(all))
@@ -91,7 +91,7 @@ func (p *Provider) Capabilities() provider.Caps {
 	return provider.Caps{Intervals: intervals, PageSize: pageSize, Sessions: true}
 }
 
-// Instrument tells calendar and currency. The venue says nothing about orders.
+// Instrument returns calendar and currency. The venue says nothing about orders.
 func (p *Provider) Instrument(ctx context.Context, s market.Symbol) (provider.Instrument, error) {
 	in, err := p.instrument(ctx, s)
 	if err != nil {
@@ -103,7 +103,7 @@ func (p *Provider) Instrument(ctx context.Context, s market.Symbol) (provider.In
 // Bars returns one page, which is one request. Where the venue keeps no bars,
 // such as minutes of last year, the page is as empty as before a listing.
 func (p *Provider) Bars(ctx context.Context, q provider.BarQuery) (provider.BarPage, error) {
-	q, err := p.Capabilities().Accept(name, q)
+	q, err := p.Capabilities().Normalize(name, q)
 	if err != nil {
 		return provider.BarPage{}, err
 	}
@@ -140,7 +140,7 @@ func (p *Provider) instrument(ctx context.Context, s market.Symbol) (*instrument
 		return nil, provider.UnknownSymbol(name, s, guesses(s.Name)...)
 	}
 	return p.known.Get(ctx, p.now(), s.Name, func(ctx context.Context) (*instrument, error) {
-		// Five days of hours tell the sessions of five days.
+		// Five days of hours show the sessions of five days.
 		c, err := p.ask(ctx, s, "1h", url.Values{"range": {"5d"}})
 		if err != nil {
 			return nil, err
@@ -200,7 +200,7 @@ func (p *Provider) refused(s market.Symbol, interval string, err error) (*chart,
 	return nil, err
 }
 
-// base returns what is traded, where the symbol tells.
+// base returns what is traded, where the symbol shows it.
 func (m *meta) base() string {
 	switch m.Type {
 	case "CURRENCY":

@@ -359,6 +359,6 @@ func TestRangeRefused(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, err := p.Instrument(ctx, sym("AAPL")); !errors.Is(err, context.Canceled) {
-		t.Errorf("what is known is told to a caller who left: %v", err)
+		t.Errorf("a known instrument is returned to a caller who left: %v", err)
 	}
 }

@@ -98,7 +98,7 @@ func (b *fakeMarket) bar(symbol string, t int64) market.Bar {
 }
 
 func (b *fakeMarket) Bars(_ context.Context, q provider.BarQuery) (provider.BarPage, error) {
-	q, err := b.Capabilities().Accept("bourse", q)
+	q, err := b.Capabilities().Normalize("bourse", q)
 	if err != nil {
 		return provider.BarPage{}, err
 	}

@@ -45,7 +45,7 @@ const (
 	OffGrid           // bars that begin between two
 	Broken            // 500
 	SlowClient        // error 407 instead of the next minute
-	Busy              // error 406 to whoever proves itself
+	Busy              // error 406 to every authenticated client
 	Garbage           // a frame that is no JSON
 	Mute              // no greeting
 	Silent            // nothing but pongs

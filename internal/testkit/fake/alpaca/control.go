@@ -17,7 +17,7 @@ func moods() map[string]Fault {
 	}
 }
 
-// control serves what no venue offers, for whoever has the fake in another
+// control serves functions that no venue has, for a test with the fake in another
 // process:
 //
 //	GET  /fake/truth                      orders, fills, positions and cash

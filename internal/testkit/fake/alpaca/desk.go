@@ -87,7 +87,7 @@ type ticket struct {
 	replaces           string
 	created, submitted time.Time
 	updated            time.Time
-	ended              map[string]time.Time // by the field that tells it, such as filled_at
+	ended              map[string]time.Time // by the field that holds it, such as filled_at
 	until              int64                // the end of its session, 0 for none
 	cancelAt           time.Time            // when a cancel that is slow is done
 }
@@ -112,7 +112,7 @@ func newDesk(s *Server) *desk {
 	return d
 }
 
-// open begins the accounts anew.
+// open resets the accounts.
 func (d *desk) open() {
 	for _, key := range []string{KeyID, PaidKeyID} {
 		d.accounts[key] = &account{id: d.uuid(), cash: decimal.NewFromInt(startCash), held: make(map[string]*position), wake: make(map[*listener]struct{})}
@@ -270,7 +270,7 @@ func (d *desk) execute(a *account, t *ticket, size, price decimal.Decimal) {
 		t.ended["filled_at"] = e.at
 	}
 	t.status, t.updated = status, e.at
-	d.tell(a, t, e.kind, &e)
+	d.publish(a, t, e.kind, &e)
 }
 
 // hold changes a position.
@@ -290,10 +290,10 @@ func (a *account) hold(symbol string, signed, price decimal.Decimal) {
 	}
 }
 
-// change moves an order on and tells of it.
+// change moves an order on and reports it.
 func (d *desk) change(a *account, t *ticket, status, event string) {
 	t.status, t.updated = status, d.now()
-	d.tell(a, t, event, nil)
+	d.publish(a, t, event, nil)
 }
 
 // end ends an order without a trade.
@@ -316,7 +316,7 @@ func (d *desk) cancel(a *account, t *ticket) *refusal {
 	case CancelLoses:
 		d.change(a, t, "pending_cancel", "pending_cancel")
 		d.execute(a, t, t.left(), d.fair(t))
-		d.tell(a, t, "order_cancel_rejected", nil)
+		d.publish(a, t, "order_cancel_rejected", nil)
 	case CancelSlow:
 		t.cancelAt = d.now().Add(2 * time.Second)
 		d.change(a, t, "pending_cancel", "pending_cancel")

@@ -51,14 +51,14 @@ func assetID(symbol string) string {
 	return string(id)
 }
 
-// event is one update of an order, as it is told.
+// event is one update of an order, as it is sent.
 type event struct {
 	at   time.Time
 	data json.RawMessage
 }
 
-// tell writes an event down and wakes those who listen.
-func (d *desk) tell(a *account, t *ticket, name string, e *execution) {
+// publish records an event and wakes the listeners.
+func (d *desk) publish(a *account, t *ticket, name string, e *execution) {
 	out := map[string]any{"event": name, "event_id": d.uuid(), "at": clock(d.now()), "timestamp": clock(t.updated), "order": d.show(t)}
 	if e != nil {
 		held := decimal.Decimal{}

@@ -23,7 +23,7 @@ type client struct {
 	mu      sync.Mutex
 	key     string
 	subs    map[string][]string // symbols by channel
-	told    int64               // the minute up to which bars were told
+	told    int64               // the minute up to which bars were sent
 	updated map[string]market.Bar
 	trades  int
 }
@@ -166,7 +166,7 @@ func (c *client) auth(ctx context.Context, o *command) error {
 	return c.send(ctx, map[string]any{"T": "success", "msg": "authenticated"})
 }
 
-// speak tells what happens, every other second.
+// speak sends what happened, every other second.
 func (c *client) speak(ctx context.Context) {
 	tick := time.NewTicker(2 * time.Second)
 	defer tick.Stop()
@@ -259,7 +259,7 @@ func (c *client) news() []map[string]any {
 	return out
 }
 
-// corrections tells the minutes that late trades have changed.
+// corrections sends the minutes that late trades have changed.
 func (c *client) corrections() []map[string]any {
 	out := make([]map[string]any, 0, len(c.updated))
 	for symbol, b := range c.updated {
@@ -269,7 +269,7 @@ func (c *client) corrections() []map[string]any {
 	return out
 }
 
-// days tells the days so far, once a minute.
+// days sends the days so far, once a minute.
 func (c *client) days(now int64, due bool) []map[string]any {
 	var out []map[string]any
 	if !due {

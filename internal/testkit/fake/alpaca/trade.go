@@ -109,7 +109,7 @@ func (d *desk) replace(a *account, id string, r *http.Request) (any, *refusal) {
 	if bad := decode(r, &in); bad != nil {
 		return nil, bad
 	}
-	// What is not given, or null, stays as it is.
+	// A field that is missing or null stays as it is.
 	in.Symbol, in.Side, in.Type, in.Extended = t.symbol, t.side, t.kind, t.extended
 	in.TimeInForce = cmp.Or(in.TimeInForce, t.force)
 	if in.Quantity == nil {
@@ -224,7 +224,7 @@ func (d *desk) activities(a *account, q url.Values, fills bool) (any, *refusal) 
 	return out, nil
 }
 
-// showClock tells the time and the hours of stocks.
+// showClock returns the time and the hours of stocks.
 func (d *desk) showClock() any {
 	now, zone := d.now(), d.server.hours.Zone()
 	stock := &ticket{symbol: "AAPL"}

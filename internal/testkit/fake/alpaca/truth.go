@@ -12,7 +12,7 @@ import (
 	"candela/internal/trading/order"
 )
 
-// Truth is what the venue knows of an account, told apart from its API.
+// Truth is what the venue knows of an account, read apart from its API.
 type Truth struct {
 	Cash      decimal.Decimal            `json:"cash"`
 	Orders    []order.Report             `json:"orders"`    // every one ever taken, oldest first

@@ -28,7 +28,7 @@ type listener struct {
 	next      int // of the account's events
 }
 
-// Wake tells that an event waits.
+// Wake reports that an event waits.
 func (l *listener) Wake() <-chan struct{} { return l.wake }
 
 // serveUpdates serves /stream.
@@ -70,7 +70,7 @@ func (l *listener) Receive(message []byte) [][]byte {
 	case in.Action == "authenticate" || l.account == nil:
 		return say("authorization", map[string]any{"status": "unauthorized", "action": in.Action})
 	case in.Action == "listen":
-		d.advance() // what happened before is not told
+		d.advance() // earlier events are not sent
 		l.listening, l.next = slices.Contains(in.Data.Streams, "trade_updates"), len(l.account.events)
 		streams := []string{}
 		if l.listening {

@@ -9,7 +9,7 @@ import (
 	"github.com/shopspring/decimal"
 )
 
-// control serves what no venue offers, for whoever has the fake in another
+// control serves functions that no venue has, for a test with the fake in another
 // process:
 //
 //	GET  /fake/truth                      orders, trades and balances

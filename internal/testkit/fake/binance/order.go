@@ -97,7 +97,7 @@ func (c call) symbol() (string, *refusal) {
 	return name, nil
 }
 
-// What the venue takes for a number and for an id.
+// The venue's patterns of a number and of an id.
 var (
 	legalAmount = regexp.MustCompile(`^([0-9]{1,20})(\.[0-9]{1,20})?$`)
 	legalID     = regexp.MustCompile(`^[a-zA-Z0-9-_]{1,36}$`)

@@ -253,7 +253,7 @@ func TestControl(t *testing.T) {
 }
 
 // TestExchange_TakesAnIDAgainWhenItsOrderIsClosed is why ids must be kept unique by
-// whoever gives them out.
+// the issuer of them.
 func TestExchange_TakesAnIDAgainWhenItsOrderIsClosed(t *testing.T) {
 	t.Parallel()
 	d := newDesk()

@@ -30,7 +30,7 @@ func standard() rules {
 	}
 }
 
-// filters tells the rules as exchangeInfo does.
+// filters returns the rules as exchangeInfo does.
 func (r rules) filters() []map[string]any {
 	type m = map[string]any
 	return []m{

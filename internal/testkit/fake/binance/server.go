@@ -36,7 +36,7 @@ type Config struct {
 	// nil. Its keys are Key and Secret, or Key and a private key to Ed25519.
 	Funds   map[string]decimal.Decimal
 	Ed25519 ed25519.PublicKey
-	// Depth is how much each of the five levels of a book holds, anew every four
+	// Depth is how much each of the five levels of a book holds, refilled every four
 	// seconds; what is traded in that time when 0.
 	Depth decimal.Decimal
 }

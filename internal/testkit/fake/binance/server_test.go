@@ -45,7 +45,7 @@ func TestServer_CountsWeightRefusesAndBans(t *testing.T) {
 	}
 }
 
-// TestServer_CountsEachAddress has clients in three places, of which each is told of
+// TestServer_CountsEachAddress has clients in three places, of which each is notified of
 // its own share.
 func TestServer_CountsEachAddress(t *testing.T) {
 	t.Parallel()

@@ -102,7 +102,7 @@ func (c *session) Receive(message []byte) [][]byte {
 	return [][]byte{[]byte(`{"result":` + result + `,"id":` + string(in.ID) + `}`)}
 }
 
-// Tick tells the bars of all streams.
+// Tick sends the bars of all streams.
 func (c *session) Tick() [][]byte {
 	now := c.server.config.Now()
 	var out [][]byte

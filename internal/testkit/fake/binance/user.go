@@ -27,7 +27,7 @@ func (s *Server) userStream(w http.ResponseWriter, r *http.Request) {
 	s.User.Serve(w, r, c)
 }
 
-// Wake tells that an event waits.
+// Wake reports that an event waits.
 func (c *userSession) Wake() <-chan struct{} { return c.wake }
 
 // Receive answers a request.
@@ -86,7 +86,7 @@ func (c *userSession) subscribe() (any, *refusal) {
 	if c.subscribed {
 		return nil, &refusal{400, -2035, "User Data Stream subscription already active."}
 	}
-	e.advance(c.server.config.Now()) // what happened before is not told
+	e.advance(c.server.config.Now()) // earlier events are not sent
 	c.subscribed = true
 	c.last++
 	e.sessions[c] = struct{}{}
@@ -125,8 +125,8 @@ func reply(id json.RawMessage, result any, no *refusal) []byte {
 	return marshal(out)
 }
 
-// tell queues an event for every subscription.
-func (e *exchange) tell(event any) {
+// publish queues an event for every subscription.
+func (e *exchange) publish(event any) {
 	for c := range e.sessions {
 		data := marshal(map[string]any{"subscriptionId": c.last, "event": event})
 		if len(c.queue) < maxQueue {
@@ -141,7 +141,7 @@ func (e *exchange) tell(event any) {
 
 // terminate ends the subscriptions as the venue does, with a word of farewell.
 func (e *exchange) terminate(now time.Time) {
-	e.tell(map[string]any{"e": "eventStreamTerminated", "E": now.UnixMilli()})
+	e.publish(map[string]any{"e": "eventStreamTerminated", "E": now.UnixMilli()})
 	for c := range e.sessions {
 		c.subscribed = false
 	}
@@ -186,7 +186,7 @@ type executionReport struct {
 	Prevention string  `json:"V"`
 }
 
-// report tells what became of an order, and of the balances. by is the id of the
+// report sends the state of an order, and of the balances. by is the id of the
 // cancel that did it: the venue puts it where the order's own id was.
 func (e *exchange) report(o *Order, execution, by string, t *Trade, at time.Time) {
 	e.executed++
@@ -205,12 +205,12 @@ func (e *exchange) report(o *Order, execution, by string, t *Trade, at time.Time
 		r.LastQty, r.LastPrice, r.LastQuote = amount(t.Quantity), amount(t.Price), amount(t.Quantity.Mul(t.Price))
 		r.Fee, r.FeeAsset, r.TradeID, r.Maker = amount(t.Fee), &t.FeeAsset, t.ID, t.Maker
 	}
-	e.tell(r)
+	e.publish(r)
 	base, quote := split(o.Symbol)
 	balances := make([]map[string]string, 0, 2)
 	for _, asset := range []string{base, quote} {
 		b := e.balance(asset)
 		balances = append(balances, map[string]string{"a": asset, "f": amount(b.Free), "l": amount(b.Locked)})
 	}
-	e.tell(map[string]any{"e": "outboundAccountPosition", "E": at.UnixMilli(), "u": at.UnixMilli(), "B": balances})
+	e.publish(map[string]any{"e": "outboundAccountPosition", "E": at.UnixMilli(), "u": at.UnixMilli(), "B": balances})
 }

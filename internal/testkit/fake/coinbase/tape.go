@@ -145,7 +145,7 @@ func match(kind, product string, t trade) []byte {
 		kind, t.id, decimal(t.size), decimal(t.price), product, t.id*2, t.at.UTC().Format("2006-01-02T15:04:05.000000Z"))
 }
 
-// Tick tells the new trades of each product and a heartbeat.
+// Tick sends the new trades of each product and a heartbeat.
 func (c *session) Tick() [][]byte {
 	now := c.server.config.Now().UTC().Format("2006-01-02T15:04:05.000000Z")
 	var out [][]byte

@@ -70,7 +70,7 @@ func New(c Config) *Server {
 // ServeHTTP answers requests and, under /v2, streams.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.URL.Path == "/v2" {
-		s.Feed.Serve(w, r, &session{server: s, tracks: make(map[key]*told)})
+		s.Feed.Serve(w, r, &session{server: s, tracks: make(map[key]*sentTrack)})
 		return
 	}
 	s.Wrap(s.mux).ServeHTTP(w, r)
@@ -211,8 +211,8 @@ type key struct {
 	minutes int
 }
 
-// told is a track with the bar that was sent last.
-type told struct {
+// sent is a track with the bar that was sent last.
+type sentTrack struct {
 	*fake.Track
 	last market.Bar
 }
@@ -221,7 +221,7 @@ type told struct {
 type session struct {
 	server *Server
 	keys   []key
-	tracks map[key]*told
+	tracks map[key]*sentTrack
 }
 
 // Receive answers subscribe, unsubscribe and ping.
@@ -257,12 +257,12 @@ func (c *session) subscribe(method string, k key, id int64) []byte {
 	delete(c.tracks, k)
 	if method == "subscribe" {
 		c.keys = append(c.keys, k)
-		c.tracks[k] = &told{Track: c.server.prices.Follow(k.pair, i)}
+		c.tracks[k] = &sentTrack{Track: c.server.prices.Follow(k.pair, i)}
 	}
 	return fmt.Appendf(nil, `{"method":%q,"req_id":%d,"result":{"channel":"ohlc","interval":%d,"snapshot":false,"symbol":%q},"success":true,"time_in":"2023-10-04T16:26:27.000000Z","time_out":"2023-10-04T16:26:27.000001Z"}`, method, id, k.minutes, k.pair)
 }
 
-// Tick tells the bars that changed, or that the venue is there.
+// Tick sends the bars that changed, or that the venue is there.
 func (c *session) Tick() [][]byte {
 	out := [][]byte{[]byte(`{"channel":"heartbeat"}`)}
 	stamp := c.server.config.Now().UTC().Format(time.RFC3339Nano)

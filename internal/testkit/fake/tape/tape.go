@@ -174,7 +174,7 @@ func (t *Tape) over(i market.Interval, day market.Span) market.Bars {
 	return bars
 }
 
-// read appends what the path tells of a span within a session.
+// read appends the path's bars of a span within a session.
 func (t *Tape) read(out *market.Bars, i market.Interval, in market.Span, now int64) {
 	source := sample.New(sample.Config{Seed: t.Seed, Now: func() time.Time { return time.Unix(now, 0) }})
 	sum := fnv.New32a()

@@ -97,7 +97,7 @@ func (l listing) rows(q question) market.Bars {
 		case !running || cal.RoundTheClock():
 			add(cal.Midnight(q.interval, bar.T), bar)
 		default:
-			// The venue tells today apart from the days before it.
+			// The venue lists today apart from the days before it.
 			if before := l.tape.Bars(market.Day1, bar.T, today.Open, q.now); before.Len() > 0 {
 				add(cal.Midnight(q.interval, bar.T), sum(before))
 			}

@@ -212,7 +212,7 @@ func TestSkew(t *testing.T) {
 			}
 			var c broker.Clock = b
 			if skew, err := c.Skew(t.Context()); err != nil || skew != off {
-				t.Errorf("the venue is %v ahead, told %v, %v", off, skew, err)
+				t.Errorf("the venue is %v ahead, got %v, %v", off, skew, err)
 			}
 		}
 		s.Next(fake.Fault{Body: `{"timestamp":"now"}`}, fake.Fault{Body: `{}`}, fake.Fault{Status: 403, Body: `{"message":"forbidden."}`})

@@ -67,7 +67,7 @@ type Broker struct {
 	reads  *upstream.Client
 	orders *upstream.Client
 	stocks *stocks.Provider
-	pairs  provider.Memo[provider.Instrument]
+	pairs  provider.Cache[provider.Instrument]
 }
 
 var (
@@ -99,7 +99,7 @@ func New(hosts *upstream.Hosts, c Config) (*Broker, error) {
 	return &Broker{
 		config: c, hosts: hosts, reads: client(readPatience), orders: client(orderPatience),
 		stocks: stocks.New(hosts, stocks.Config{Keys: c.Keys, URL: c.URL, DataURL: c.DataURL, Feed: c.Feed, Now: c.Now}),
-		pairs:  provider.Memo[provider.Instrument]{Keep: keepPair, Most: mostPairs},
+		pairs:  provider.Cache[provider.Instrument]{Keep: keepPair, Most: mostPairs},
 	}, nil
 }
 
@@ -127,7 +127,7 @@ func (b *Broker) Name() string { return name }
 // Mode says whether the account is of real money.
 func (b *Broker) Mode() order.Mode { return b.config.mode() }
 
-// Instrument tells the venue's rules for a stock, such as AAPL, or a pair, such as
+// Instrument returns the venue's rules for a stock, such as AAPL, or a pair, such as
 // BTC/USD, which may be written BTCUSD. The tick of a stock follows its last
 // price; the venue judges each limit by itself: two decimals from one dollar on,
 // four below.
@@ -148,7 +148,7 @@ func (b *Broker) Instrument(ctx context.Context, s market.Symbol) (provider.Inst
 	return in, err
 }
 
-// pair tells the rules of a crypto pair, which trades around the clock.
+// pair returns the rules of a crypto pair, which trades around the clock.
 func (b *Broker) pair(ctx context.Context, s market.Symbol) (provider.Instrument, error) {
 	joined := joinPair(s.Name)
 	return b.pairs.Get(ctx, b.config.Now(), joined, func(ctx context.Context) (provider.Instrument, error) {

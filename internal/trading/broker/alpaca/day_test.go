@@ -24,7 +24,7 @@ type books struct {
 	t      *testing.T
 	orders map[string]order.Order
 	trades map[string]order.Fill // by name, from wherever they came
-	stream int                   // how many the stream told
+	stream int                   // how many the stream sent
 }
 
 func (b *books) apply(o order.Order, events ...order.Event) {
@@ -60,10 +60,10 @@ func (b *books) submit(o order.Spec) {
 		order.Event{Kind: order.KindCreated, OrderID: o.ID, At: now, Origin: &order.Origin{Spec: o, Broker: "alpaca", Mode: order.Paper}},
 		order.Event{Kind: order.KindSent, OrderID: o.ID, At: now})
 	r, err := b.broker.Submit(b.t.Context(), o)
-	switch fate := broker.Fate(err); {
+	switch fate := broker.Outcome(err); {
 	case err == nil:
 		b.hear(r)
-	case errors.Is(fate, broker.ErrRefused):
+	case errors.Is(fate, broker.ErrRejected):
 		b.apply(b.orders[o.ID], order.Event{Kind: order.KindRejected, OrderID: o.ID, At: now, Reason: err.Error()})
 	case errors.Is(fate, broker.ErrNotSent):
 		b.apply(b.orders[o.ID], order.Event{Kind: order.KindNotSent, OrderID: o.ID, At: now, Reason: err.Error()})
@@ -109,7 +109,7 @@ func (b *books) reconcile() {
 			}
 		}
 		b.hear(r)
-		// A fresh answer that knows of no cancel: it was refused, and nobody told.
+		// A fresh answer that knows of no cancel: it was refused, and no report came.
 		if o = b.orders[id]; o.Status == order.PendingCancel && (r.Status == order.Accepted || r.Status == order.PartiallyFilled) {
 			b.apply(o, order.Event{Kind: order.KindCancelFailed, OrderID: id, At: b.now(), Reason: "still open"})
 		}
@@ -130,7 +130,7 @@ func (b *books) trouble(random *rand.Rand) {
 // TestDay trades for hours over a bad line: answers are lost, updates come
 // twice, late, swapped or not at all, streams are cut, cancels race fills. What a
 // desk would have in its books at the end is what the venue has: each order once,
-// in its state, each trade once, whoever told it.
+// in its state, each trade once, from stream or read.
 func TestDay(t *testing.T) {
 	t.Parallel()
 	for n := range longtest.Pick[uint64](2, 4) {
@@ -182,7 +182,7 @@ func TestDay(t *testing.T) {
 	}
 }
 
-// drain takes what the stream has told so far.
+// drain reads the events of the stream so far.
 func (b *books) drain(l *brokertest.Listening) {
 	b.t.Helper()
 	for len(l.Reports) > 0 {
@@ -226,7 +226,7 @@ func (b *books) compare() {
 		t.Errorf("%d trades of %d, %s held of %s", len(b.trades), len(truth.Fills), held, truth.Positions["AAPL"])
 	}
 	if len(truth.Orders) < 60 || len(truth.Fills) < 40 || lost == 0 || b.stream == 0 {
-		t.Errorf("an idle day: %d orders, %d trades, %d never taken, %d trades told by the stream", len(truth.Orders), len(truth.Fills), lost, b.stream)
+		t.Errorf("an idle day: %d orders, %d trades, %d never taken, %d trades sent by the stream", len(truth.Orders), len(truth.Fills), lost, b.stream)
 	}
-	t.Logf("%d orders taken, %d not, %d trades, of which the stream told %d, some twice", len(truth.Orders), lost, len(truth.Fills), b.stream)
+	t.Logf("%d orders taken, %d not, %d trades, of which the stream sent %d, some twice", len(truth.Orders), lost, len(truth.Fills), b.stream)
 }

@@ -29,7 +29,7 @@ func fate(subject string, err error) error {
 	case ok && isTaken(e):
 		return unknown(subject, "the venue says that it has an order with this id already", err)
 	case ok && e.Reason == upstream.Throttled, ok && isRefusal(e):
-		return fmt.Errorf("%w: %w", broker.ErrRefused, refusal(subject, err))
+		return fmt.Errorf("%w: %w", broker.ErrRejected, refusal(subject, err))
 	case ok:
 		return unknown(subject, strings.TrimPrefix(e.Error(), name+" "+subject+": "), err)
 	default:
@@ -68,7 +68,7 @@ func isTaken(e *upstream.Error) bool {
 // 404 of something between says nothing about an order.
 func isMissing(e *upstream.Error) bool { return e.Status == http.StatusNotFound && isRefusal(e) }
 
-// refusal gives an error of a request its meaning for whoever asked.
+// refusal converts an error of a request for the caller.
 func refusal(subject string, err error) error {
 	e, ok := errors.AsType[*upstream.Error](err)
 	if !ok || !isRefusal(e) {

@@ -22,28 +22,28 @@ func TestFate_EveryStatus(t *testing.T) {
 			e := &upstream.Error{Venue: name, Subject: "AAPL", Reason: upstream.Refused, Status: status, Message: "words", FromVenue: told}
 			want := broker.ErrUnknown
 			if status >= 400 && status < 500 && status != 408 && told || status == 401 || status == 451 {
-				want = broker.ErrRefused
+				want = broker.ErrRejected
 			}
 			err := fate("AAPL", e)
-			if !errors.Is(broker.Fate(err), want) || fault.Of(err) == nil && errors.Is(want, broker.ErrUnknown) {
-				t.Errorf("%d, told %v: %v", status, told, err)
+			if !errors.Is(broker.Outcome(err), want) || fault.Of(err) == nil && errors.Is(want, broker.ErrUnknown) {
+				t.Errorf("%d, reported %v: %v", status, told, err)
 			}
 		}
 	}
 	for _, reason := range []upstream.Reason{upstream.NoResponse, upstream.Malformed, upstream.TooLarge} {
-		if err := fate("AAPL", &upstream.Error{Reason: reason, Status: 200}); !errors.Is(broker.Fate(err), broker.ErrUnknown) {
+		if err := fate("AAPL", &upstream.Error{Reason: reason, Status: 200}); !errors.Is(broker.Outcome(err), broker.ErrUnknown) {
 			t.Errorf("%d: %v", reason, err)
 		}
 	}
-	if err := fate("AAPL", &upstream.Error{Reason: upstream.Throttled, Status: 429}); !errors.Is(broker.Fate(err), broker.ErrRefused) {
+	if err := fate("AAPL", &upstream.Error{Reason: upstream.Throttled, Status: 429}); !errors.Is(broker.Outcome(err), broker.ErrRejected) {
 		t.Error(err)
 	}
 	for _, ended := range []error{context.Canceled, context.DeadlineExceeded} {
-		if err := fate("AAPL", ended); !errors.Is(broker.Fate(err), broker.ErrUnknown) || !errors.Is(err, ended) {
+		if err := fate("AAPL", ended); !errors.Is(broker.Outcome(err), broker.ErrUnknown) || !errors.Is(err, ended) {
 			t.Error(err)
 		}
 	}
-	if err := fate("AAPL", upstream.ErrNotSent); !errors.Is(broker.Fate(err), broker.ErrNotSent) {
+	if err := fate("AAPL", upstream.ErrNotSent); !errors.Is(broker.Outcome(err), broker.ErrNotSent) {
 		t.Error(err)
 	}
 }

@@ -160,7 +160,7 @@ func (b *Broker) Open(ctx context.Context) ([]order.Report, error) {
 		}
 		last := page[len(page)-1].submitted
 		if len(all) == before || last.IsZero() {
-			return nil, upstream.MalformedResponse(name, "open orders", errors.New("there are more than one page can tell apart"))
+			return nil, upstream.MalformedResponse(name, "open orders", errors.New("there are more than one page can distinguish"))
 		}
 		// The bound is exclusive and several orders may have one time, so that each
 		// page begins before the end of the one before.

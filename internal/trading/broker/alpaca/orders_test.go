@@ -42,7 +42,7 @@ func TestSubmit_TheVenuesWordsComeBack(t *testing.T) {
 		} {
 			_, err := s.broker.Submit(t.Context(), tc.order)
 			f := fault.Of(err)
-			if !errors.Is(broker.Fate(err), broker.ErrRefused) || f == nil || f.Kind != tc.kind || f.Code != tc.code || !strings.Contains(f.Message, tc.words) ||
+			if !errors.Is(broker.Outcome(err), broker.ErrRejected) || f == nil || f.Kind != tc.kind || f.Code != tc.code || !strings.Contains(f.Message, tc.words) ||
 				!strings.Contains(f.Message, "alpaca") || f.Retryable {
 				t.Errorf("%s: %v", name, err)
 			}
@@ -62,7 +62,7 @@ func TestSubmit_TheVenuesWordsComeBack(t *testing.T) {
 			"no side": {ID: "x", Symbol: apple(), Type: order.Market, Quantity: num("1")}, "no type": {ID: "x", Symbol: apple(), Side: order.Buy, Quantity: num("1")},
 		} {
 			asked := s.Requests()
-			if _, err := s.broker.Submit(t.Context(), o); !errors.Is(broker.Fate(err), broker.ErrNotSent) || fault.KindOf(err) != fault.Invalid || s.Requests() != asked {
+			if _, err := s.broker.Submit(t.Context(), o); !errors.Is(broker.Outcome(err), broker.ErrNotSent) || fault.KindOf(err) != fault.Invalid || s.Requests() != asked {
 				t.Errorf("%s: %v", name, err)
 			}
 		}
@@ -109,12 +109,12 @@ func TestSubmit_AnUnknownOutcomeIsNotForRepeating(t *testing.T) {
 			}
 			_, err := s.broker.Submit(t.Context(), tc.order)
 			f := fault.Of(err)
-			if !errors.Is(broker.Fate(err), broker.ErrUnknown) || f == nil || f.Code != "outcome_unknown" || f.Retryable || !strings.Contains(f.Message, tc.words) ||
+			if !errors.Is(broker.Outcome(err), broker.ErrUnknown) || f == nil || f.Code != "outcome_unknown" || f.Retryable || !strings.Contains(f.Message, tc.words) ||
 				!strings.Contains(f.Message, "look at the order before sending another") {
 				t.Errorf("%s: %v", name, err)
 			}
 			if strings.Contains(err.Error(), fakealpaca.Secret) || strings.Contains(err.Error(), fakealpaca.KeyID) {
-				t.Errorf("%s: the error tells the keys", name)
+				t.Errorf("%s: the error shows the keys", name)
 			}
 			// Each of them is there, once.
 			if n := len(slices.DeleteFunc(s.Truth().Orders, func(r order.Report) bool { return r.ID != tc.order.ID })); n != 1 {
@@ -176,13 +176,13 @@ func TestCancel_RacesAreTold(t *testing.T) {
 			t.Errorf("%+v, %v", r, err)
 		}
 	})
-	// What the venue will not cancel and is not over is refused.
+	// A cancel that the venue refuses for an open order is refused.
 	play(t, noon(), fakealpaca.Config{}, func(t *testing.T, s *scene) {
 		t.Helper()
 		o := buy("AAPL", "3", "50")
 		s.must(t, o)
 		s.Next(fake.Fault{On: fakealpaca.Changes, Skip: true, Status: 422, Body: `{"code":42210000,"message":"order pending replace"}`})
-		if _, err := s.broker.Cancel(t.Context(), o); !errors.Is(broker.Fate(err), broker.ErrRefused) || !strings.Contains(err.Error(), "order pending replace") {
+		if _, err := s.broker.Cancel(t.Context(), o); !errors.Is(broker.Outcome(err), broker.ErrRejected) || !strings.Contains(err.Error(), "order pending replace") {
 			t.Error(err)
 		}
 	})
@@ -202,7 +202,7 @@ func TestQuery_A404OfSomethingBetweenIsNoAnswer(t *testing.T) {
 				t.Errorf("%q: %v", body, err)
 			}
 			s.Next(fake.Fault{Status: http.StatusNotFound, Body: body})
-			if _, err := s.broker.Cancel(t.Context(), o); !errors.Is(broker.Fate(err), broker.ErrNotSent) {
+			if _, err := s.broker.Cancel(t.Context(), o); !errors.Is(broker.Outcome(err), broker.ErrNotSent) {
 				t.Errorf("%q: %v", body, err)
 			}
 		}
@@ -220,7 +220,7 @@ func TestQuery_AVenueMayNotKnowYet(t *testing.T) {
 		s.must(t, o)
 		_, query := s.broker.Query(t.Context(), o)
 		_, cancel := s.broker.Cancel(t.Context(), o)
-		if !errors.Is(broker.Fate(query), broker.ErrNotFound) || !errors.Is(broker.Fate(cancel), broker.ErrNotFound) {
+		if !errors.Is(broker.Outcome(query), broker.ErrNotFound) || !errors.Is(broker.Outcome(cancel), broker.ErrNotFound) {
 			t.Errorf("at once: %v, %v", query, cancel)
 		}
 		time.Sleep(3 * time.Second)

@@ -14,9 +14,9 @@ import (
 	"candela/internal/trading/order"
 )
 
-// activity is a trade as the venue's history tells it.
+// activity is a trade of the venue's history.
 type activity struct {
-	id       string // time, "::", and the id of the execution that the stream tells too
+	id       string // time, "::", and the id of the execution, as in the stream
 	orderID  string
 	kind     string
 	symbol   string // of a pair with or without its slash

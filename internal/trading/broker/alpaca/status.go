@@ -30,7 +30,7 @@ import (
 //	expired                                                            expired
 //	rejected              after it was taken: by an exchange           rejected
 //
-// What is accepted counts as partially filled when a part of it is.
+// An accepted order counts as partially filled when a part of it is.
 func statusOf(t ticket) (status order.Status, note string) {
 	open := order.Accepted
 	if t.filled.IsPositive() {
@@ -72,7 +72,7 @@ func statusOf(t ticket) (status order.Status, note string) {
 	return order.Uncertain, t.status
 }
 
-// report says what the venue tells of an order.
+// report returns the state of an order.
 func (t ticket) report() order.Report {
 	r := order.Report{
 		Spec: order.Spec{

@@ -25,9 +25,9 @@ const (
 
 // Stream sends what happens to the account's orders until ctx ends or the
 // connection is lost. A message that cannot be read ends it, and so does an event
-// that is not known, such as a trade that is taken back: whoever calls then reads
+// that is not known, such as a trade that is taken back: the caller then reads
 // everything. A venue that is there and says nothing looks like an account on
-// which nothing happens: only a reconciliation tells them apart.
+// which nothing happens: only a reconciliation shows the difference.
 func (b *Broker) Stream(ctx context.Context, ready func(), out chan<- order.Report) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -78,7 +78,7 @@ func (l *listener) open(ctx context.Context, b *Broker) error {
 		return err
 	}
 	if !m.listening {
-		return fault.Unreachable(nil, 0, "alpaca stream: the venue does not tell of orders now")
+		return fault.Unreachable(nil, 0, "alpaca stream: the venue does not report orders now")
 	}
 	return nil
 }
@@ -123,7 +123,7 @@ func (l *listener) receive(ctx context.Context, data []byte) error {
 	switch m.stream {
 	case "authorization", "listening":
 		if m.status == "unauthorized" || !m.listening && m.stream == "listening" {
-			return fault.Unreachable(nil, 0, "alpaca stream: the venue tells no more")
+			return fault.Unreachable(nil, 0, "alpaca stream: the venue ended the reports")
 		}
 		return nil
 	case updates:
@@ -138,7 +138,7 @@ func (l *listener) receive(ctx context.Context, data []byte) error {
 	case l.out <- m.report:
 	}
 	if m.strange != "" {
-		return fault.Unreachable(nil, 0, "alpaca stream: the venue tells of %q, which is not known here", m.strange)
+		return fault.Unreachable(nil, 0, "alpaca stream: unknown event %q", m.strange)
 	}
 	return nil
 }
@@ -154,7 +154,7 @@ func (l *listener) tend(ctx context.Context) error {
 		case <-ping.C:
 		}
 		if !l.busy.TryLock() {
-			continue // whoever takes the reports is slow, and the answer would not be seen
+			continue // the receiver of reports is slow, and the answer would not be seen
 		}
 		l.busy.Unlock()
 		if err := l.socket.Ping(ctx); err != nil {
@@ -217,7 +217,7 @@ func readMessage(frame []byte) (message, error) {
 }
 
 // updateAt reads what happened to an order, and the event when it is not known. The
-// order in it tells its state; the event only what changed it.
+// order in it has its state; the event only what changed it.
 func updateAt(j *strictjson.Reader) (r order.Report, strange string) {
 	var t ticket
 	var event, execution string

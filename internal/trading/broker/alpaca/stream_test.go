@@ -30,7 +30,7 @@ func (s *scene) listen(t *testing.T) *brokertest.Listening {
 	return l
 }
 
-// told returns what has come of an order so far, and ends nothing.
+// reported returns the reports of an order so far.
 func told(l *brokertest.Listening, o order.Spec) []order.Report {
 	synctest.Wait()
 	var all []order.Report
@@ -70,10 +70,10 @@ func TestStream_TellsWhatHappens(t *testing.T) {
 			s.Trade(o.ID, num("1"))
 			s.Trade(o.ID, num("3"))
 		}, "accepted 0, partially_filled 1 +1, filled 4 +3"},
-		"a cancel":         {0, nil, "accepted 0, canceled 0"},
-		"a slow cancel":    {fakealpaca.CancelSlow, nil, "accepted 0, pending_cancel 0, canceled 0"},
-		"a cancel in vain": {fakealpaca.CancelRefused, nil, "accepted 0, pending_cancel 0, accepted 0 (the venue refused the cancel)"},
-		"a fill is faster": {fakealpaca.CancelLoses, nil, "accepted 0, pending_cancel 0, filled 4 +4, filled 4 (the venue refused the cancel)"},
+		"a cancel":            {0, nil, "accepted 0, canceled 0"},
+		"a slow cancel":       {fakealpaca.CancelSlow, nil, "accepted 0, pending_cancel 0, canceled 0"},
+		"a cancel that fails": {fakealpaca.CancelRefused, nil, "accepted 0, pending_cancel 0, accepted 0 (the venue refused the cancel)"},
+		"a fill is faster":    {fakealpaca.CancelLoses, nil, "accepted 0, pending_cancel 0, filled 4 +4, filled 4 (the venue refused the cancel)"},
 		"a fill of a part": {fakealpaca.CancelLoses, func(t *testing.T, s *scene, o order.Spec) {
 			t.Helper()
 			s.Trade(o.ID, num("1"))
@@ -198,7 +198,7 @@ func TestStream_EndsWithWhatItCannotRead(t *testing.T) {
 		"an update of nothing": `{"stream":"trade_updates","data":{}}`, "no order": `{"stream":"trade_updates","data":{"event":"fill"}}`,
 		"an order of nothing": `{"stream":"trade_updates","data":{"event":"fill","order":{}}}`,
 		"we are not known":    `{"stream":"authorization","data":{"status":"unauthorized","action":"listen"}}`,
-		"it tells no more":    `{"stream":"listening","data":{"streams":[]}}`,
+		"it ends the reports": `{"stream":"listening","data":{"streams":[]}}`,
 	} {
 		play(t, noon(), fakealpaca.Config{}, func(t *testing.T, s *scene) {
 			t.Helper()
@@ -257,8 +257,8 @@ func TestStream_ADeadLineIsFound(t *testing.T) {
 	})
 }
 
-// TestStream_ASilentVenueLosesNothing lets the venue answer pings and tell nothing:
-// the stream cannot know, and what it did not tell can be read.
+// TestStream_ASilentVenueLosesNothing lets the venue answer pings and send nothing:
+// the stream cannot know, and missed reports can be read.
 func TestStream_ASilentVenueLosesNothing(t *testing.T) {
 	t.Parallel()
 	play(t, noon(), fakealpaca.Config{}, func(t *testing.T, s *scene) {
@@ -269,7 +269,7 @@ func TestStream_ASilentVenueLosesNothing(t *testing.T) {
 		s.must(t, o)
 		time.Sleep(time.Hour)
 		if got := line(told(l, o)); got != "" || len(l.Done) != 0 {
-			t.Errorf("told %s, ended %v", got, len(l.Done) != 0)
+			t.Errorf("got %s, ended %v", got, len(l.Done) != 0)
 		}
 		fills, err := s.broker.Fills(t.Context(), apple(), "")
 		if r := s.state(t, o); err != nil || r.Status != order.Filled || len(fills) != 1 || fills[0].VenueID != r.VenueID {

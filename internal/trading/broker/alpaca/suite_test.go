@@ -70,7 +70,7 @@ func (s *scene) failures() []brokertest.Failure {
 	for _, name := range slices.Sorted(maps.Keys(faults)) {
 		f := brokertest.Failure{Name: name, Want: broker.ErrUnknown, Done: strings.HasSuffix(name, ", done"), Hang: strings.HasPrefix(name, "hang")}
 		if slices.Contains(refused, name) {
-			f.Want = broker.ErrRefused
+			f.Want = broker.ErrRejected
 		}
 		f.Arm = func() func() {
 			s.Next(faults[name])

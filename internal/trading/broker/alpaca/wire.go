@@ -12,7 +12,7 @@ import (
 	"candela/internal/trading/order"
 )
 
-// ticket is an order as the venue tells it.
+// ticket is an order as the venue describes it.
 type ticket struct {
 	id, clientID string
 	symbol       market.Symbol // zero for an order of several legs
@@ -105,7 +105,7 @@ func sideOf(word string) order.Side {
 	switch word {
 	case "buy":
 		return order.Buy
-	case "sell", "sell_short": // a fill of a short sale is told so
+	case "sell", "sell_short": // a fill of a short sale is marked so
 		return order.Sell
 	}
 	return 0
@@ -166,7 +166,7 @@ func text(j *strictjson.Reader) string {
 
 // amount reads an exact number, and null as zero. The bounds are far beyond any
 // money: a number of a billion digits in few bytes would exhaust the memory of
-// whoever adds it up.
+// the caller that adds it up.
 func amount(j *strictjson.Reader) decimal.Decimal {
 	const mostDigits, mostExponent = 60, 30
 	if j.Null() {

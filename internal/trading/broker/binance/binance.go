@@ -1,6 +1,6 @@
 // Package binance trades on Binance's spot market: the exchange itself, its
 // testnet or its demo mode. Orders go over REST and are never sent twice; what
-// becomes of them is told by the WebSocket API and read when that was lost. The
+// becomes of them is reported by the WebSocket API and read when that was lost. The
 // wire formats are those of the venue's public documentation.
 package binance
 
@@ -175,7 +175,7 @@ func (b *Broker) Canonical(ctx context.Context, s market.Symbol) (market.Symbol,
 	return b.rules.Canonical(ctx, s)
 }
 
-// Instrument tells the rules of a symbol, at most an hour old.
+// Instrument returns the rules of a symbol, at most an hour old.
 func (b *Broker) Instrument(ctx context.Context, s market.Symbol) (provider.Instrument, error) {
 	return b.rules.Instrument(ctx, s)
 }
@@ -211,7 +211,7 @@ func (b *Broker) Open(ctx context.Context) ([]order.Report, error) {
 	return all, nil
 }
 
-// Holdings tells what the account has of each asset.
+// Holdings returns the balance of each asset.
 func (b *Broker) Holdings(ctx context.Context) ([]order.Holding, error) {
 	resp, err := b.read(ctx, b.reads, "/api/v3/account", "account", weightAccount, url.Values{"omitZeroBalances": {"true"}})
 	if err != nil {
@@ -224,7 +224,7 @@ func (b *Broker) Holdings(ctx context.Context) ([]order.Holding, error) {
 	return all, nil
 }
 
-// Fills lists the account's trades in a symbol. The venue tells only its own ids of
+// Fills lists the account's trades in a symbol. The venue lists only its own ids of
 // the orders.
 func (b *Broker) Fills(ctx context.Context, s market.Symbol, after string) ([]order.Fill, error) {
 	spelled, err := rules.Spell(s)
@@ -254,7 +254,7 @@ func (b *Broker) Fills(ctx context.Context, s market.Symbol, after string) ([]or
 		if len(all) == 0 && after != "" {
 			// The cursor's own trade must be there: if not, ids mean something else now.
 			if len(page) == 0 || page[0].TradeID != after {
-				return nil, fmt.Errorf("binance %s: trade %s: %w", spelled, after, broker.ErrForgotten)
+				return nil, fmt.Errorf("binance %s: trade %s: %w", spelled, after, broker.ErrCursorLost)
 			}
 			page, after = page[1:], ""
 		}

@@ -78,7 +78,7 @@ func failures(network *fake.Network, server *venue.Server) []brokertest.Failure 
 	for _, name := range slices.Sorted(maps.Keys(faults)) {
 		f := brokertest.Failure{Name: name, Want: broker.ErrUnknown, Done: strings.HasSuffix(name, ", done"), Hang: strings.HasPrefix(name, "hang")}
 		if slices.Contains(refusals, name) {
-			f.Want = broker.ErrRefused
+			f.Want = broker.ErrRejected
 		}
 		f.Arm = func() func() {
 			server.Next(faults[name])

@@ -21,11 +21,11 @@ const (
 	clockTrip = time.Second
 )
 
-// clock tells the venue's time from what was measured. It is safe for concurrent
+// clock computes the venue's time from measurements. It is safe for concurrent
 // use.
 type clock struct {
 	ask  func(context.Context) (venue, sent time.Time, err error)
-	memo provider.Memo[*reading]
+	memo provider.Cache[*reading]
 	last atomic.Pointer[reading]
 	age  atomic.Int64 // how many measurements were doubted
 }
@@ -39,10 +39,10 @@ type reading struct {
 }
 
 func newClock(ask func(context.Context) (venue, sent time.Time, err error)) *clock {
-	return &clock{ask: ask, memo: provider.Memo[*reading]{Keep: clockAge, Most: 1}}
+	return &clock{ask: ask, memo: provider.Cache[*reading]{Keep: clockAge, Most: 1}}
 }
 
-// ready makes sure that now can be told. A measurement that fails does no harm
+// ready makes sure that now is known. A measurement that fails does no harm
 // when there is an older one that nothing speaks against.
 func (c *clock) ready(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
@@ -60,7 +60,7 @@ func (c *clock) ready(ctx context.Context) error {
 	return nil
 }
 
-// doubt lets the next request measure anew.
+// doubt lets the next request measure again.
 func (c *clock) doubt() { c.age.Add(1) }
 
 // jumped reports whether the wall clock went another way than time did.

@@ -50,7 +50,7 @@ func fateOf(err error) error {
 	}
 	switch e.Status {
 	case http.StatusTooManyRequests, http.StatusTeapot, http.StatusForbidden, http.StatusUnavailableForLegalReasons:
-		return broker.ErrRefused // turned away at the door, with or without words
+		return broker.ErrRejected // turned away at the door, with or without words
 	}
 	if e.Status < 400 || e.Status >= 500 || !refuses(e.Code) {
 		return broker.ErrUnknown
@@ -58,12 +58,12 @@ func fateOf(err error) error {
 	if e.Code == codeRejected && strings.Contains(e.Message, wordsDuplicate) {
 		return broker.ErrUnknown // an order of this id is there
 	}
-	return broker.ErrRefused
+	return broker.ErrRejected
 }
 
 // refuses reports whether a code says that nothing was done. A code that is not
 // known to say so may say anything: the order is then asked for. Left out are
-// -1000, -1001, -1006, -1007, -1008 and -1016, by which the venue tells that it
+// -1000, -1001, -1006, -1007, -1008 and -1016, by which the venue says that it
 // does not know itself, or failed inside.
 func refuses(code string) bool {
 	switch code {
@@ -89,7 +89,7 @@ func failed(err error, s market.Symbol, spelled string) error {
 func explain(err error, s market.Symbol, spelled string) error {
 	e, ok := errors.AsType[*upstream.Error](err)
 	if !ok || e.Reason != upstream.Refused || e.Status >= 500 || e.Status == http.StatusUnavailableForLegalReasons {
-		return err // whoever trades here cannot trade elsewhere instead
+		return err // an account here cannot trade elsewhere instead
 	}
 	f := &fault.Error{Cause: err, Code: "venue_refused", Kind: fault.Invalid}
 	switch code := e.Code; {

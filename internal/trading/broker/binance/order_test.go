@@ -33,7 +33,7 @@ func TestSubmit_Fates(t *testing.T) {
 		want   error
 		faults []fake.Fault
 	}{
-		"refused": {broker.ErrRefused, []fake.Fault{
+		"refused": {broker.ErrRejected, []fake.Fault{
 			coded(400, -1013), coded(400, -1014), coded(400, -1015), coded(400, -1020), coded(400, -1021), coded(400, -1022), coded(400, -1100),
 			coded(400, -1102), coded(400, -1111), coded(400, -1121), coded(400, -1131), coded(400, -1225), coded(400, -2010), coded(401, -2014),
 			coded(401, -2015), coded(401, -1002), coded(429, -1003), coded(429, -1015), coded(418, -1003),
@@ -72,7 +72,7 @@ func TestSubmit_Fates(t *testing.T) {
 				s.Next(f)
 				asked := s.Asked()
 				_, err := b.Submit(t.Context(), spec(order.Buy, "0.01", ""))
-				if !errors.Is(err, tc.want) || broker.Fate(err) != tc.want { //nolint:errorlint // the fate is one of the values
+				if !errors.Is(err, tc.want) || broker.Outcome(err) != tc.want { //nolint:errorlint // the fate is one of the values
 					t.Errorf("%s %d (%d %s): %v", name, i, f.Status, f.Body, err)
 				}
 				if n := s.Asked() - asked; n > 2 { // the clock and the order
@@ -127,7 +127,7 @@ func TestSubmit_SaysWhatToDo(t *testing.T) {
 			if f == nil || f.Kind != tc.kind || f.Code != tc.code || f.Field != tc.field || f.Message == "" {
 				t.Errorf("%s: %#v, %v", name, f, err)
 			}
-			if fate := broker.Fate(err); !errors.Is(fate, broker.ErrRefused) && !errors.Is(fate, broker.ErrNotSent) {
+			if fate := broker.Outcome(err); !errors.Is(fate, broker.ErrRejected) && !errors.Is(fate, broker.ErrNotSent) {
 				t.Errorf("%s: %v", name, err)
 			}
 			if name == "over the limit" && (f.RetryAfter != 7*time.Second || !f.Retryable) {
@@ -153,7 +153,7 @@ func TestSubmit_APauseKeepsOrdersHere(t *testing.T) {
 		}
 		s.Next(venue.TooMany(http.StatusTeapot, 2*time.Minute))
 		_, err := b.Submit(t.Context(), spec(order.Buy, "0.01", ""))
-		if !errors.Is(err, broker.ErrRefused) {
+		if !errors.Is(err, broker.ErrRejected) {
 			t.Error(err)
 		}
 		asked := s.Asked()
@@ -183,7 +183,7 @@ func TestSubmit_TooManyOrdersHoldOrdersAlone(t *testing.T) {
 			rests = append(rests, o)
 		}
 		_, err := b.Submit(t.Context(), spec(order.Buy, "0.001", "40000"))
-		if f := fault.Of(err); !errors.Is(err, broker.ErrRefused) || f == nil || f.Code != "rate_limited" || f.RetryAfter == 0 {
+		if f := fault.Of(err); !errors.Is(err, broker.ErrRejected) || f == nil || f.Code != "rate_limited" || f.RetryAfter == 0 {
 			t.Errorf("one too many: %v", err)
 		}
 		asked := s.Asked()
@@ -203,7 +203,7 @@ func TestSubmit_TooManyOrdersHoldOrdersAlone(t *testing.T) {
 	})
 }
 
-// TestCancel_WhatTheVenueDoesNotKnow tells the cases apart that it answers with one
+// TestCancel_WhatTheVenueDoesNotKnow distinguishes the cases that it answers with one
 // code.
 func TestCancel_WhatTheVenueDoesNotKnow(t *testing.T) {
 	t.Parallel()
@@ -216,17 +216,17 @@ func TestCancel_WhatTheVenueDoesNotKnow(t *testing.T) {
 		unknown := venue.Coded(400, -2011, "Unknown order sent.")
 		unknown.On, unknown.Skip = venue.Changes, true
 		s.Next(unknown)
-		if _, err := b.Cancel(t.Context(), o); broker.Fate(err) != broker.ErrUnknown || !errors.Is(err, broker.ErrUnknown) { //nolint:errorlint // one of the values
+		if _, err := b.Cancel(t.Context(), o); broker.Outcome(err) != broker.ErrUnknown || !errors.Is(err, broker.ErrUnknown) { //nolint:errorlint // one of the values
 			t.Errorf("an order that the venue lists nevertheless: %v", err)
 		}
 		restricted := venue.Coded(400, -2011, "Order was not canceled due to cancel restrictions.")
 		restricted.On, restricted.Skip = venue.Changes, true
 		s.Next(restricted)
-		if _, err := b.Cancel(t.Context(), o); !errors.Is(err, broker.ErrRefused) {
+		if _, err := b.Cancel(t.Context(), o); !errors.Is(err, broker.ErrRejected) {
 			t.Errorf("a cancel that is refused: %v", err)
 		}
 		s.Next(unknown, fake.Fault{Status: 503, On: isQuery}, fake.Fault{Status: 503, On: isQuery}, fake.Fault{Status: 503, On: isQuery})
-		if _, err := b.Cancel(t.Context(), o); broker.Fate(err) != broker.ErrUnknown { //nolint:errorlint // one of the values
+		if _, err := b.Cancel(t.Context(), o); broker.Outcome(err) != broker.ErrUnknown { //nolint:errorlint // one of the values
 			t.Errorf("when nothing can be read: %v", err)
 		}
 		s.Expire(o.ID)
@@ -307,11 +307,11 @@ func TestFills_OverPages(t *testing.T) {
 				t.Errorf("%q: %v", cursor, err)
 			}
 		}
-		if _, err := b.Fills(t.Context(), btc(), "2301"); !errors.Is(err, broker.ErrForgotten) {
+		if _, err := b.Fills(t.Context(), btc(), "2301"); !errors.Is(err, broker.ErrCursorLost) {
 			t.Errorf("a cursor that is not there: %v", err)
 		}
 		s.Wipe()
-		if _, err := b.Fills(t.Context(), btc(), "2300"); !errors.Is(err, broker.ErrForgotten) {
+		if _, err := b.Fills(t.Context(), btc(), "2300"); !errors.Is(err, broker.ErrCursorLost) {
 			t.Errorf("after a wipe: %v", err)
 		}
 		if _, err := b.Fills(t.Context(), market.Symbol{Venue: "binance", Name: "NOSUCH"}, ""); fault.KindOf(err) != fault.NotFound {

@@ -25,7 +25,7 @@ const recvWindow = "5000"
 // signer returns the signature of a payload.
 type signer func(payload string) string
 
-// newSigner tells by the secret's form which algorithm goes with it. The error does
+// newSigner selects the algorithm by the secret's form. The error does
 // not hold the secret.
 func newSigner(secret secret.Text) (signer, error) {
 	text := strings.TrimSpace(secret.Reveal())

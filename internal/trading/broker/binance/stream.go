@@ -24,7 +24,7 @@ const (
 	subscribing = "reports"
 )
 
-// Stream tells the account's execution reports. See broker.Broker.
+// Stream sends the account's execution reports. See broker.Broker.
 func (b *Broker) Stream(ctx context.Context, ready func(), out chan<- order.Report) error {
 	if err := b.clock.ready(ctx); err != nil {
 		return fmt.Errorf("binance stream: %w", err)
@@ -34,7 +34,7 @@ func (b *Broker) Stream(ctx context.Context, ready func(), out chan<- order.Repo
 	after := func(d time.Duration, format string) *time.Timer {
 		return time.AfterFunc(d, func() { stop(fault.Unreachable(nil, 0, format, d)) })
 	}
-	defer after(b.config.MaxAge, "binance: the stream has run for %v and begins anew").Stop()
+	defer after(b.config.MaxAge, "binance: the stream has run for %v and starts again").Stop()
 	waiting := after(answerWait, "binance: the subscription was not answered for %v")
 	defer waiting.Stop()
 	err := b.stream(limited, func() {
@@ -112,7 +112,7 @@ type message struct {
 	report      order.Report
 }
 
-// parseMessage reads a message. Every key is told apart by case: c and C, t and T
+// parseMessage reads a message. Every key is distinguished by case: c and C, t and T
 // mean different things.
 func parseMessage(data []byte) (message, error) {
 	var m message
@@ -239,7 +239,7 @@ func (x *execution) field(j *strictjson.Reader, key string) {
 	}
 }
 
-// trade reads one field of the trade that an execution report may tell.
+// trade reads one field of the trade that an execution report may have.
 func (x *execution) trade(j *strictjson.Reader, key string) {
 	f := &x.fill
 	switch key {

@@ -37,7 +37,7 @@ func TestStream_SaysWhyItEnds(t *testing.T) {
 		"the subscription ends":  {func(s *venue.Server) { s.Terminate() }, 0, "has ended the stream"},
 		"the connection is cut":  {func(s *venue.Server) { s.User.Drop() }, 0, "the stream was lost"},
 		"the venue is wiped":     {func(s *venue.Server) { s.Wipe() }, 0, "the stream was lost"},
-		"a day is over":          {func(*venue.Server) {}, 24*time.Hour - 10*time.Minute, "begins anew"},
+		"a day is over":          {func(*venue.Server) {}, 24*time.Hour - 10*time.Minute, "starts again"},
 		"nonsense comes":         {func(s *venue.Server) { s.User.Announce(`{"event":{"e":"executionReport","E":1}}`) }, 0, "cannot be used"},
 		"half a message comes":   {func(s *venue.Server) { s.User.Announce(`{"event":`) }, 0, "cannot be used"},
 	} {
@@ -164,7 +164,7 @@ func TestStream_TellsWhatBecameOfOrders(t *testing.T) {
 }
 
 // books is what a caller knows who does as the contract says: fills counted once,
-// unknown outcomes asked for, what a lost stream did not tell read.
+// unknown outcomes queried, reports that a lost stream missed read.
 type books struct {
 	fills  map[string]order.Fill
 	cursor string
@@ -226,7 +226,7 @@ func dayOfFaults(t *testing.T, s *venue.Server, b *binance.Broker, random *rand.
 	start := time.Now()
 	for time.Since(start) < 30*time.Minute || !enough() && time.Since(start) < 24*time.Hour {
 		time.Sleep(time.Duration(random.IntN(5000)) * time.Millisecond)
-		synctest.Wait() // for what the stream tells, and for its end
+		synctest.Wait() // for the stream's reports, and for its end
 		if random.IntN(3) == 0 {
 			s.Next(faults[random.IntN(len(faults))])
 		}
@@ -253,11 +253,11 @@ func dayOfFaults(t *testing.T, s *venue.Server, b *binance.Broker, random *rand.
 			unknown++
 			time.Sleep(5 * time.Second) // the grace
 			if r, err = b.Query(t.Context(), o); errors.Is(err, broker.ErrNotFound) {
-				err = broker.ErrRefused
+				err = broker.ErrRejected
 			}
 		}
 		switch {
-		case errors.Is(err, broker.ErrRefused), errors.Is(err, broker.ErrNotSent):
+		case errors.Is(err, broker.ErrRejected), errors.Is(err, broker.ErrNotSent):
 			k.status[o.ID] = order.Rejected
 		case err != nil:
 			t.Fatal(err)

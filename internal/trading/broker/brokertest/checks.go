@@ -29,7 +29,7 @@ func orNone(err error) error {
 // want holds that err has exactly one fate, the one given.
 func want(err, fate error) error {
 	found := 0
-	for _, one := range []error{broker.ErrNotSent, broker.ErrRefused, broker.ErrUnknown, broker.ErrNotFound} {
+	for _, one := range []error{broker.ErrNotSent, broker.ErrRejected, broker.ErrUnknown, broker.ErrNotFound} {
 		if errors.Is(err, one) {
 			found++
 		}
@@ -379,11 +379,11 @@ func tooMuch(ctx context.Context, v *Venue) error {
 	o := v.limit(order.Buy)
 	o.Quantity = o.Quantity.Mul(decimal.NewFromInt(10_000))
 	_, err := v.Broker.Submit(ctx, o)
-	if err := want(err, broker.ErrRefused); err != nil {
+	if err := want(err, broker.ErrRejected); err != nil {
 		return err
 	}
 	if f := fault.Of(err); f == nil || f.Message == "" {
-		return fmt.Errorf("no fault tells why: %w", err)
+		return fmt.Errorf("no fault says why: %w", err)
 	}
 	if n := v.taken(o.ID); n != 0 {
 		return fmt.Errorf("the venue took it %d times", n)
@@ -395,7 +395,7 @@ func unknownSymbol(ctx context.Context, v *Venue) error {
 	o := v.limit(order.Buy)
 	o.Symbol = v.Unknown
 	_, err := v.Broker.Submit(ctx, o)
-	if fate := broker.Fate(err); !errors.Is(fate, broker.ErrNotSent) && !errors.Is(fate, broker.ErrRefused) {
+	if fate := broker.Outcome(err); !errors.Is(fate, broker.ErrNotSent) && !errors.Is(fate, broker.ErrRejected) {
 		return orNone(err)
 	}
 	return nil
@@ -413,7 +413,7 @@ func cancelled(ctx context.Context, v *Venue) error {
 	_, cancelErr := v.Broker.Cancel(over, o)
 	for _, err := range []error{submitErr, cancelErr} {
 		if !errors.Is(err, context.Canceled) {
-			return fmt.Errorf("the error does not tell that the context ended: %w", orNone(err))
+			return fmt.Errorf("the error does not say that the context ended: %w", orNone(err))
 		}
 		if err := want(err, broker.ErrNotSent); err != nil {
 			return err

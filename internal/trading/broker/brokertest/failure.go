@@ -10,7 +10,7 @@ import (
 	"candela/internal/trading/order"
 )
 
-// rest is after how long a venue that failed is asked again: whoever keeps off it
+// rest is after how long a venue that failed is asked again: a client that keeps off it
 // for a while has come back by then.
 const rest = 5 * time.Minute
 
@@ -24,7 +24,7 @@ func (f Failure) judge(ctx context.Context, err error, disarm func()) error {
 }
 
 // fate holds that the venue took an order once, or not at all, and that a query
-// tells so.
+// says so.
 func (f Failure) fate(ctx context.Context, v *Venue, o order.Spec, status order.Status) error {
 	n, wanted := v.taken(o.ID), 0
 	if f.Done {
@@ -92,7 +92,7 @@ func failedAbandoned(ctx context.Context, v *Venue, f Failure) error {
 	defer cancel()
 	_, err := v.Broker.Submit(short, o)
 	if !errors.Is(err, context.DeadlineExceeded) {
-		return fmt.Errorf("the error does not tell that the context ended: %w", orNone(err))
+		return fmt.Errorf("the error does not say that the context ended: %w", orNone(err))
 	}
 	if err := f.judge(ctx, err, disarm); err != nil {
 		return err

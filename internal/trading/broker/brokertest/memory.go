@@ -21,7 +21,7 @@ import (
 
 // Fault is what becomes of a Submit or Cancel. The zero value lets it through.
 type Fault struct {
-	Fate error // one of broker.ErrNotSent, ErrRefused and ErrUnknown
+	Fate error // one of broker.ErrNotSent, ErrRejected and ErrUnknown
 	Done bool  // it is done all the same
 	Hang bool  // nothing comes until the context ends
 }
@@ -137,11 +137,11 @@ func (m *Memory) Orders() []order.Report {
 	return all
 }
 
-// Tell sends a report to the streams, whatever it says.
-func (m *Memory) Tell(r order.Report) {
+// Publish sends a report to the streams, whatever it says.
+func (m *Memory) Publish(r order.Report) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.tell(r)
+	m.publish(r)
 }
 
 // Drop ends the streams.
@@ -154,7 +154,7 @@ func (m *Memory) Drop() {
 	}
 }
 
-func (m *Memory) tell(r order.Report) {
+func (m *Memory) publish(r order.Report) {
 	for q := range m.streams {
 		q.reports = append(q.reports, r)
 		q.signal()
@@ -199,7 +199,7 @@ func (m *Memory) take(o order.Spec) *order.Report {
 	r := &order.Report{Spec: o, VenueID: m.id(), Status: order.Accepted, At: time.Now()}
 	r.Owner = ""
 	m.orders = append(m.orders, r)
-	m.tell(*r)
+	m.publish(*r)
 	if m.reached(o) {
 		m.fill(r, o.Quantity, m.price)
 	}
@@ -224,7 +224,7 @@ func (m *Memory) fill(r *order.Report, quantity, price decimal.Decimal) {
 	}
 	report := *r
 	report.Fills = []order.Fill{f}
-	m.tell(report)
+	m.publish(report)
 }
 
 // Name returns "memory".
@@ -233,7 +233,7 @@ func (m *Memory) Name() string { return "memory" }
 // Mode returns paper.
 func (m *Memory) Mode() order.Mode { return order.Paper }
 
-// Instrument tells the rules of BTCUSDT.
+// Instrument returns the rules of BTCUSDT.
 func (m *Memory) Instrument(_ context.Context, s market.Symbol) (provider.Instrument, error) {
 	if s != MemorySymbol() {
 		return provider.Instrument{}, provider.UnknownSymbol("memory", s)
@@ -278,7 +278,7 @@ func (m *Memory) change(ctx context.Context, do func() (order.Report, error)) (o
 func (m *Memory) Submit(ctx context.Context, o order.Spec) (order.Report, error) {
 	return m.change(ctx, func() (order.Report, error) {
 		if o.Symbol != MemorySymbol() {
-			return order.Report{}, fmt.Errorf("%w: %w", broker.ErrRefused, provider.UnknownSymbol("memory", o.Symbol))
+			return order.Report{}, fmt.Errorf("%w: %w", broker.ErrRejected, provider.UnknownSymbol("memory", o.Symbol))
 		}
 		if m.find(o.ID) != nil {
 			return order.Report{}, fmt.Errorf("memory: %w: the id %s is taken", broker.ErrUnknown, o.ID)
@@ -292,7 +292,7 @@ func (m *Memory) Submit(ctx context.Context, o order.Spec) (order.Report, error)
 			asset, need = "BTC", o.Quantity
 		}
 		if need.GreaterThan(m.available(asset)) {
-			return order.Report{}, fmt.Errorf("memory: %w: %w", broker.ErrRefused, fault.Field("quantity", o.Quantity.String(), "what the account has"))
+			return order.Report{}, fmt.Errorf("memory: %w: %w", broker.ErrRejected, fault.Field("quantity", o.Quantity.String(), "what the account has"))
 		}
 		r := *m.take(o)
 		for _, f := range m.trades {
@@ -304,7 +304,7 @@ func (m *Memory) Submit(ctx context.Context, o order.Spec) (order.Report, error)
 	})
 }
 
-// Cancel cancels, or tells how the order ended.
+// Cancel cancels, or returns how the order ended.
 func (m *Memory) Cancel(ctx context.Context, o order.Spec) (order.Report, error) {
 	return m.change(ctx, func() (order.Report, error) {
 		r := m.find(o.ID)
@@ -313,13 +313,13 @@ func (m *Memory) Cancel(ctx context.Context, o order.Spec) (order.Report, error)
 		}
 		if open(r.Status) {
 			r.Status, r.At = order.Canceled, time.Now()
-			m.tell(*r)
+			m.publish(*r)
 		}
 		return *r, nil
 	})
 }
 
-// Query tells what is known of an order.
+// Query returns the state of an order.
 func (m *Memory) Query(ctx context.Context, o order.Spec) (order.Report, error) {
 	if err := m.reads(ctx); err != nil {
 		return order.Report{}, err
@@ -372,7 +372,7 @@ func (m *Memory) available(asset string) decimal.Decimal {
 	return free
 }
 
-// Holdings tells both assets.
+// Holdings returns both assets.
 func (m *Memory) Holdings(ctx context.Context) ([]order.Holding, error) {
 	if err := m.reads(ctx); err != nil {
 		return nil, err

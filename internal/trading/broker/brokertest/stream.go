@@ -120,7 +120,7 @@ func streamReports(ctx context.Context, v *Venue) error {
 		sum = sum.Add(f.Quantity)
 	}
 	if !sum.Equal(fills.Quantity) || !r.Filled.Equal(fills.Quantity) {
-		return fmt.Errorf("the stream told fills of %s and %s in all, of %s", sum, r.Filled, fills.Quantity)
+		return fmt.Errorf("the stream sent fills of %s and %s in all, of %s", sum, r.Filled, fills.Quantity)
 	}
 	if _, err := v.Broker.Cancel(ctx, cancels); err != nil {
 		return err

@@ -33,7 +33,7 @@ type Harness struct {
 	Certain bool
 }
 
-// Venue is a broker, what to tell it, and the venue's own truth about it.
+// Venue is a broker, the orders to send it, and the venue's own truth about it.
 type Venue struct {
 	Broker  broker.Broker
 	Symbol  market.Symbol // trades now, as the broker spells it
@@ -63,7 +63,7 @@ type Failure struct {
 	// Arm makes the next Submit or Cancel fail, and returns what ends that. Reads
 	// work, unless nothing can be reached at all.
 	Arm  func() (disarm func())
-	Want error // broker.ErrNotSent, ErrRefused or ErrUnknown
+	Want error // broker.ErrNotSent, ErrRejected or ErrUnknown
 	Done bool  // the venue does what it was asked nevertheless
 	Hang bool  // no answer comes
 	// Orders says that it befalls orders alone: a cancel is done all the same.
@@ -137,7 +137,7 @@ func enough(failures []Failure, certain bool) error {
 		want string
 		done bool
 	}
-	need := map[fate]bool{{broker.ErrNotSent.Error(), false}: true, {broker.ErrRefused.Error(), false}: true}
+	need := map[fate]bool{{broker.ErrNotSent.Error(), false}: true, {broker.ErrRejected.Error(), false}: true}
 	if !certain {
 		need[fate{broker.ErrUnknown.Error(), false}] = true
 		need[fate{broker.ErrUnknown.Error(), true}] = true
@@ -166,7 +166,7 @@ type check struct {
 func checks() []check {
 	return []check{
 		{"it says what it is", identity},
-		{"an instrument is told", instrument},
+		{"an instrument is returned", instrument},
 		{"a market order is filled", marketOrder},
 		{"a limit order rests until it is cancelled", limitOrder},
 		{"a part is filled and the rest cancelled", partialFill},

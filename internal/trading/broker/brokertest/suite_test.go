@@ -39,7 +39,7 @@ func harness(around func(*Memory) broker.Broker) Harness {
 			},
 			Failures: []Failure{
 				{Name: "no network", Arm: fail(Fault{Fate: broker.ErrNotSent}), Want: broker.ErrNotSent},
-				{Name: "a refusal", Arm: fail(Fault{Fate: broker.ErrRefused}), Want: broker.ErrRefused},
+				{Name: "a refusal", Arm: fail(Fault{Fate: broker.ErrRejected}), Want: broker.ErrRejected},
 				{Name: "a lost request", Arm: fail(Fault{Fate: broker.ErrUnknown}), Want: broker.ErrUnknown},
 				{Name: "a lost answer", Arm: fail(Fault{Fate: broker.ErrUnknown, Done: true}), Want: broker.ErrUnknown, Done: true},
 				{Name: "silence", Arm: fail(Fault{Hang: true, Done: true}), Want: broker.ErrUnknown, Done: true, Hang: true},
@@ -82,7 +82,7 @@ func (b eager) Submit(ctx context.Context, o order.Spec) (order.Report, error) {
 
 func (b lenient) Submit(ctx context.Context, o order.Spec) (order.Report, error) {
 	if _, err := b.Query(ctx, o); err == nil {
-		return order.Report{}, broker.ErrRefused
+		return order.Report{}, broker.ErrRejected
 	}
 	return b.Memory.Submit(ctx, o)
 }

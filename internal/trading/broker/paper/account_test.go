@@ -45,7 +45,7 @@ func TestSubmit_Refuses(t *testing.T) {
 			t.Parallel()
 			v := open(t, &papertest.Journal{})
 			_, err := v.Submit(t.Context(), tc.order)
-			if !errors.Is(broker.Fate(err), broker.ErrRefused) || fault.Of(err) == nil || !strings.Contains(fault.Of(err).Public(), tc.want) {
+			if !errors.Is(broker.Outcome(err), broker.ErrRejected) || fault.Of(err) == nil || !strings.Contains(fault.Of(err).Public(), tc.want) {
 				t.Errorf("%v, want %q", err, tc.want)
 			}
 			if n := len(v.Taken()); n != 0 {
@@ -77,7 +77,7 @@ func TestHoldings_ReserveWhatRests(t *testing.T) {
 	if h := v.cash(t, "USDT"); !h.Quantity.Equal(dec("100000")) || !h.Available.Equal(dec("59960")) {
 		t.Errorf("with an order over 40,000: %+v", h)
 	}
-	if _, err := v.Submit(t.Context(), spec(order.Buy, order.Limit, "1.5", "40000")); !errors.Is(err, broker.ErrRefused) {
+	if _, err := v.Submit(t.Context(), spec(order.Buy, order.Limit, "1.5", "40000")); !errors.Is(err, broker.ErrRejected) {
 		t.Errorf("the cash was promised twice: %v", err)
 	}
 	v.submit(t, spec(order.Buy, order.Market, "1", ""))
@@ -85,7 +85,7 @@ func TestHoldings_ReserveWhatRests(t *testing.T) {
 	if h := v.cash(t, "BTC"); !h.Quantity.Equal(dec("1")) || !h.Available.Equal(dec("0.25")) || h.Symbol != btc() {
 		t.Errorf("with an order over 0.75: %+v", h)
 	}
-	if _, err := v.Submit(t.Context(), spec(order.Sell, order.Market, "0.3", "")); !errors.Is(err, broker.ErrRefused) {
+	if _, err := v.Submit(t.Context(), spec(order.Sell, order.Market, "0.3", "")); !errors.Is(err, broker.ErrRejected) {
 		t.Errorf("the coins were promised twice: %v", err)
 	}
 }
@@ -183,7 +183,7 @@ func TestAccount_Conserves(t *testing.T) {
 				}
 				o.ID = fmt.Sprintf("id-%d", len(asked))
 				asked = append(asked, o)
-				if _, err := v.Submit(rt.Context(), o); err != nil && !errors.Is(broker.Fate(err), broker.ErrRefused) {
+				if _, err := v.Submit(rt.Context(), o); err != nil && !errors.Is(broker.Outcome(err), broker.ErrRejected) {
 					rt.Fatal(err)
 				}
 			case "price", "bar":
@@ -242,7 +242,7 @@ func conserved(t *rapid.T, v *venue, asked []order.Spec) {
 		}
 	}
 	if len(s.Holdings) == 2 && !held.IsZero() {
-		t.Fatalf("%s are held and not told", held)
+		t.Fatalf("%s are held and not reported", held)
 	}
 }
 
@@ -278,7 +278,7 @@ func TestBroker_IsDeterministic(t *testing.T) {
 }
 
 // TestBroker_DiesBeforeItTells has a fill in the journal of which nobody heard:
-// the process died in between. The next one tells it, once.
+// the process died in between. The next one reports it, once.
 func TestBroker_DiesBeforeItTells(t *testing.T) {
 	t.Parallel()
 	j := &papertest.Journal{}

@@ -40,7 +40,7 @@ type ticket struct {
 	at     time.Time // of the last change
 	fills  []order.Fill
 
-	// What follows is for matching and lives as long as the process.
+	// The fields below are for matching and live as long as the process.
 	since time.Time // prices from before it do not count
 	seen  bool      // the tape has moved since
 }
@@ -183,12 +183,12 @@ func (b *book) cost(quantity, price, fee decimal.Decimal) decimal.Decimal {
 
 func (t *ticket) left() decimal.Decimal { return t.spec.Quantity.Sub(t.filled) }
 
-// report tells the order's state without its fills.
+// report returns the order's state without its fills.
 func (t *ticket) report() order.Report {
 	return order.Report{Spec: t.spec, VenueID: t.venueID, Status: t.status, Filled: t.filled, At: t.at}
 }
 
-// full tells the order's state with all its fills.
+// full returns the order's state with all its fills.
 func (t *ticket) full() order.Report {
 	r := t.report()
 	r.Fills = slices.Clone(t.fills)

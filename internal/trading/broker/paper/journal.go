@@ -23,7 +23,7 @@ type entry struct {
 }
 
 // taken is an order that was accepted, with what must be known of its symbol when
-// the venue that told it does not answer.
+// the venue does not answer.
 type taken struct {
 	order.Spec
 	VenueID  string          `json:"venue_id"`

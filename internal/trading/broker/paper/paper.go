@@ -14,7 +14,7 @@
 //
 // Nothing here is random: the same orders and the same prices at the same times
 // give the same fills, ids included. What happened is in a journal before anybody
-// is told of it, and the state is the journal folded, so that a process that dies
+// is notified, and the state is the journal folded, so that a process that dies
 // between the two loses nothing and does nothing twice. While it does not run, its
 // market is closed.
 package paper
@@ -111,7 +111,7 @@ func (b *Broker) Name() string { return Name }
 // Mode returns paper.
 func (b *Broker) Mode() order.Mode { return order.Paper }
 
-// Instrument tells the rules of the venue whose prices these are.
+// Instrument returns the rules of the venue whose prices these are.
 func (b *Broker) Instrument(ctx context.Context, s market.Symbol) (provider.Instrument, error) {
 	return b.cfg.Market.Instrument(ctx, s)
 }
@@ -128,14 +128,14 @@ func (b *Broker) commit(ctx context.Context, entries ...entry) error {
 		if e.Fill != nil {
 			r.Fills = []order.Fill{*e.Fill}
 		}
-		b.tell(r)
+		b.publish(r)
 	}
 	b.unsnapped += len(entries)
 	b.keep(ctx)
 	return nil
 }
 
-// Query tells what is known of an order.
+// Query returns the state of an order.
 func (b *Broker) Query(ctx context.Context, o order.Spec) (order.Report, error) {
 	if err := ctx.Err(); err != nil {
 		return order.Report{}, err

@@ -56,7 +56,7 @@ func open(tb testing.TB, j *papertest.Journal) *venue {
 	return &venue{Broker: b, market: m, journal: j, bar: market.Bar{T: time.Now().Unix() / 60 * 60, O: 50000, H: 50000, L: 50000, C: 50000, V: 1}}
 }
 
-// forming tells the bar as it is.
+// forming sends the bar as it is.
 func (v *venue) forming() {
 	v.Observe(provider.Event{
 		Sub: provider.Sub{Symbol: btc(), Interval: market.Minute1}, Kind: provider.Forming, Bar: v.bar, Price: v.bar.C, At: time.Now().Add(time.Millisecond),
@@ -107,7 +107,7 @@ func TestBroker(t *testing.T) {
 					v.market.Fail(errors.New("no route"))
 					return func() { v.market.Fail(nil) }
 				}},
-				{Name: "an old price", Want: broker.ErrRefused, Orders: true, Arm: func() func() {
+				{Name: "an old price", Want: broker.ErrRejected, Orders: true, Arm: func() func() {
 					v.market.Set(btc(), order.Quote{Last: dec("50000"), At: time.Now().Add(-11 * time.Second)})
 					return func() { v.market.Set(btc(), order.Quote{Last: dec("50000")}) }
 				}},
@@ -237,7 +237,7 @@ func TestObserve_FillsAtTheLimit(t *testing.T) {
 		"steps of the venue are kept":         {buy, []step{{volume: 1, filled: "0"}, {low: 48000, volume: 1.0000177, filled: "0.00001"}}},
 		"a step less fills nothing":           {buy, []step{{volume: 1, filled: "0"}, {low: 48000, volume: 1.000009, filled: "0"}}},
 		"an older bar is nothing new":         {buy, []step{{minute: 2, volume: 1, filled: "0"}, {minute: 1, low: 48000, volume: 9, filled: "0"}}},
-		"a market that tells no volume":       {buy, []step{{volume: 0, filled: "0"}, {low: 48000, volume: 0, filled: "1"}}},
+		"a market that reports no volume":     {buy, []step{{volume: 0, filled: "0"}, {low: 48000, volume: 0, filled: "1"}}},
 		"no trade in a bar without volume":    {buy, []step{{minute: 1, high: 48000, low: 48000, close: 48000, filled: "0"}}},
 	}
 	for name, tc := range cases {
@@ -265,7 +265,7 @@ func TestObserve_FillsAtTheLimit(t *testing.T) {
 	}
 }
 
-// observe tells the step's bar. What it leaves out is 50,000.
+// observe sends the step's bar. A price that is left out is 50,000.
 func (v *venue) observe(s step, start int64) {
 	def := func(x float64) float64 { return cmp.Or(x, 50000) }
 	bar := market.Bar{T: start + 120*s.minute, O: 50000, H: def(s.high), L: def(s.low), C: def(s.close), V: s.volume}

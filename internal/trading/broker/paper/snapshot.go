@@ -20,7 +20,7 @@ import (
 
 const (
 	// rememberedMost is how many orders that have ended, and their trades, can be asked
-	// for: whoever trades has long heard of those that ended before. Time alone says
+	// for: the desk has long processed those that ended before. Time alone says
 	// nothing of that: while nobody trades, nobody hears.
 	rememberedMost = 20_000
 

@@ -27,8 +27,8 @@ func (q *queue) signal() {
 	}
 }
 
-// tell hands a report to the streams. The caller holds the lock.
-func (b *Broker) tell(r order.Report) {
+// publish sends a report to the streams. The caller holds the lock.
+func (b *Broker) publish(r order.Report) {
 	for q := range b.streams {
 		if len(q.reports) == queueRoom {
 			q.reports, q.lost = nil, errBehind

@@ -46,7 +46,7 @@ func (b *Broker) Submit(ctx context.Context, o order.Spec) (order.Report, error)
 }
 
 func notSent(err error) error { return fmt.Errorf("paper: %w: %w", broker.ErrNotSent, err) }
-func refused(err error) error { return fmt.Errorf("paper: %w: %w", broker.ErrRefused, err) }
+func refused(err error) error { return fmt.Errorf("paper: %w: %w", broker.ErrRejected, err) }
 
 // vacant returns an error for an id that an order has.
 func (b *Broker) vacant(id string) error {
@@ -182,7 +182,7 @@ func (b *Broker) trade(o order.Spec, venueID, tradeID string, quantity, price de
 	}
 }
 
-// currency is what a symbol is paid in. Files do not tell: then it is the one of
+// currency is what a symbol is paid in. Files do not say: then it is the one of
 // the account's that the symbol ends in, or dollars.
 func (b *Broker) currency(inst provider.Instrument) string {
 	if inst.Quote != "" {
@@ -204,7 +204,7 @@ func asset(inst provider.Instrument) string {
 	return inst.Symbol.Name
 }
 
-// Cancel ends a resting order, or tells how it ended.
+// Cancel ends a resting order, or returns how it ended.
 func (b *Broker) Cancel(ctx context.Context, o order.Spec) (order.Report, error) {
 	if err := ctx.Err(); err != nil {
 		return order.Report{}, notSent(err)

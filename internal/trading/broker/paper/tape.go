@@ -11,16 +11,16 @@ import (
 	"candela/internal/trading/order"
 )
 
-// tape is how far the prices of a symbol are known: the bar as it was when last
-// told. It exists while an order rests in the symbol.
+// tape is how far the prices of a symbol are known: the bar as it was last
+// reported. It exists while an order rests in the symbol.
 type tape struct {
 	interval market.Interval
 	bar      market.Bar
 }
 
-// Observe takes what the feed tells of a symbol and fills the resting orders that
+// Observe processes an event of a symbol and fills the resting orders that
 // it reaches. The engine calls it for every event; what no order waits for costs
-// a look into a map. Only bars count: they tell how much was traded, and they hold
+// a look into a map. Only bars count: they say how much was traded, and they hold
 // the prices that come alone. clock is the venue's: a replay has its own.
 func (b *Broker) Observe(e provider.Event, clock provider.Clock) {
 	if e.Kind != provider.Forming && e.Kind != provider.Closed || e.Bar.Check() != nil || e.Bar.L <= 0 {
@@ -33,7 +33,7 @@ func (b *Broker) Observe(e provider.Event, clock provider.Clock) {
 		return
 	}
 	if t.interval != e.Interval {
-		b.restart(e) // of two series of one symbol the finer tells more; volume counts once
+		b.restart(e) // of two series of one symbol the finer has more detail; volume counts once
 		t.interval, t.bar = e.Interval, market.Bar{}
 	}
 	turns, volume := t.since(e.Bar)
@@ -64,7 +64,7 @@ func (b *Broker) restart(e provider.Event) {
 	}
 }
 
-// since returns the prices at which the market turned since the tape was told
+// since returns the prices at which the market turned since the tape was sent
 // last, in the order in which it may have, and how much was traded. Of a bar that
 // has grown those are the extremes that went beyond the known ones, and the last.
 func (t *tape) since(bar market.Bar) (turns []float64, volume pool) {
@@ -91,11 +91,11 @@ func walk(open, high, low, last float64) []float64 {
 // pool is how much was traded and not yet taken by an order.
 type pool struct {
 	left    decimal.Decimal
-	endless bool // the venue tells no volume, so that nothing caps a fill
+	endless bool // the venue reports no volume, so that nothing caps a fill
 }
 
 // newPool makes a pool of the volume that came to a bar. Prices that move in a bar
-// without any are those of a venue that tells none, as for currencies.
+// without any are those of a venue that reports none, as for currencies.
 func newPool(before, after float64, moved bool) pool {
 	traded := decimal.NewFromFloat(after).Sub(decimal.NewFromFloat(before))
 	if !traded.IsPositive() {
@@ -104,7 +104,7 @@ func newPool(before, after float64, moved bool) pool {
 	return pool{left: traded}
 }
 
-// anyStep is the step of quantities where the venue tells none.
+// anyStep is the step of quantities where the venue has none.
 const anyStep = 8
 
 // draw takes at most want out of the pool, in whole steps.

@@ -56,7 +56,7 @@ func (m *Market) Fail(err error) {
 	m.failure = err
 }
 
-// Quote tells what was set.
+// Quote returns the quote that was set.
 func (m *Market) Quote(ctx context.Context, s market.Symbol) (order.Quote, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -73,7 +73,7 @@ func (m *Market) Quote(ctx context.Context, s market.Symbol) (order.Quote, error
 	return q, nil
 }
 
-// Instrument tells what NewMarket was given.
+// Instrument returns what NewMarket was given.
 func (m *Market) Instrument(_ context.Context, s market.Symbol) (provider.Instrument, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
