@@ -1,9 +1,8 @@
-# What the scripts of this folder share. They set node.
+# Functions of the scripts in this folder. They set node.
 # shellcheck shell=bash disable=SC2154
 
-# port prints a port that nobody listens on now. It is below those that the system gives
-# to whoever asks for any: one of them could be another's before it is used. Scripts that
-# run at the same time note in the folder E2E_PORTS which they were given.
+# port prints a free port below the system's ephemeral range, from which another program
+# could get it first. Scripts that run at the same time reserve theirs in the folder E2E_PORTS.
 port() {
 	"$node" -e '
 const net = require("net"), fs = require("fs"), path = require("path"), notes = process.env.E2E_PORTS;

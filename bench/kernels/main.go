@@ -139,8 +139,8 @@ func run(w io.Writer, args []string) error {
 	return table(w, all, best, floor, *n, *passes)
 }
 
-// pass returns the processor time of one run in nanoseconds. A run before it puts
-// the same memory into the caches for everyone, whoever ran last.
+// pass returns the processor time of one run in nanoseconds. A warm-up run before it
+// puts the same memory into the caches for every kernel.
 func pass(f func()) float64 {
 	f()
 	start := cpuNS()

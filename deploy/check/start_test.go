@@ -159,10 +159,9 @@ func firstPage(t *testing.T, server *exec.Cmd, port string) {
 	}
 }
 
-// freePort finds a port that nobody listens on, below those that the system gives to
-// whoever asks for any: one of them could be another's before the program listens. It is
-// held against other tests until this one has ended, as candela/internal/testkit/porttest holds
-// its own: by the UDP port of the same number.
+// freePort returns a free port below the system's ephemeral range, from which another program
+// could get it first. The UDP port of the same number reserves it against other tests until
+// this one ends, as in candela/internal/testkit/porttest.
 func freePort(t *testing.T) string {
 	t.Helper()
 	const lowest = 1024
@@ -194,7 +193,7 @@ func freePort(t *testing.T) string {
 	return ""
 }
 
-// resident returns the memory of a process as the kernel tells it.
+// resident returns the resident memory of a process.
 func resident(pid int) string {
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {

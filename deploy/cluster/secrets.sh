@@ -1,7 +1,7 @@
 #!/bin/sh
-# Makes what NATS servers and replicas know each other by, in the folder given: the
+# Creates the credentials of NATS servers and replicas in the given folder: the
 # cluster secret, an authority, a certificate for the servers and one for the replicas.
-# It makes nothing anew that is there. Certificates end after 825 days, the authority after
+# It replaces no existing file. Certificates expire after 825 days, the authority after
 # ten years. To renew them, remove server.pem and candela.pem, run this again with the same
 # names, and restart the servers and then the replicas, one after the other.
 #

@@ -55,7 +55,7 @@ func run(ctx context.Context, root string, check bool) error {
 	return nil
 }
 
-// module is a module as go list tells it, and the folders of its linked packages.
+// module is a module of go list and the folders of its linked packages.
 type module struct {
 	Path, Version, Dir string
 	Main               bool

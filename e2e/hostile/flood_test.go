@@ -18,7 +18,7 @@ import (
 	"candela/internal/testkit/longtest"
 )
 
-// What must hold while one client attacks.
+// The limits while one client attacks.
 const (
 	memoryLimit = 512 << 20 // of the program's data, by the system
 	mostMemory  = 400 << 20 // that it may come to use of it

@@ -14,7 +14,7 @@ import (
 	"candela/e2e/remote"
 )
 
-// What one request may cost.
+// The maximum cost of one request.
 const (
 	mostProcessor = 2 * time.Second
 	mostGrowth    = 64 << 20 // bytes

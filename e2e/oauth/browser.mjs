@@ -102,7 +102,7 @@ for (const [name, options] of Object.entries({
   if (folder) await page.screenshot({ path: `${folder}/consent-wrong.png` });
   await page.fill("#passphrase", passphrase);
   assert.ok((await answerOf(() => Promise.all([page.waitForURL(/\/callback/), page.keyboard.press("Enter")]))).get("code"));
-  console.log("browser: wrong passphrase is told, the right one approves");
+  console.log("browser: a wrong passphrase is reported, the right one approves");
 
   await page.goto(ask());
   assert.equal(await page.locator("#passphrase").count(), 0);

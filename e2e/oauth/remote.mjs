@@ -29,8 +29,8 @@ async function session() {
   let text = "";
   transport.stderr.on("data", async (chunk) => {
     text += chunk;
-    // After a restart of the server this version registers anew, takes its own
-    // second request for a double, and waits for an answer to the first.
+    // After a restart of the server this version registers again, treats its own
+    // second request as a duplicate, and waits for a response to the first.
     if (/not starting another.*Waiting for authorization/s.test(text)) stuck();
     const url = /.*visiting:\s+(http:\/\/\S+\/authorize\?\S+)\s.*open a browser automatically/s.exec(text)?.[1];
     if (!url || seen.has(url)) return;
@@ -71,5 +71,5 @@ if (third.error?.includes("cannot come")) {
 }
 assert.equal(third.error, undefined, third.text);
 assert.deepEqual(third, { approved: 1, healed: 0 });
-console.log(`mcp-remote oauth: back after a restart, registered anew, ${starts} start(s) and one click`);
+console.log(`mcp-remote oauth: back after a restart, registered again, ${starts} start(s) and one click`);
 secretsUnder(process.env.HOME + "/.mcp-auth");

@@ -28,4 +28,4 @@ const again = await connect(base, provider, async (url) => {
 });
 await again.close();
 assert.equal(provider.registrations, 2);
-console.log(`sdk oauth: back after a restart, registered anew, ${pages} page(s) opened`);
+console.log(`sdk oauth: back after a restart, registered again, ${pages} page(s) opened`);

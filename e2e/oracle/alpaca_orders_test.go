@@ -232,7 +232,7 @@ func TestAlpaca_Updates(t *testing.T) {
 		}
 	}
 	if !slices.Equal(events, []string{"new", "partial_fill", "canceled"}) || !slices.Equal(statuses, []string{"accepted", "partially_filled", "canceled"}) {
-		t.Errorf("told %v, ours %v", events, statuses)
+		t.Errorf("events %v, our statuses %v", events, statuses)
 	}
 	cancel()
 	<-done

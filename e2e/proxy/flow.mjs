@@ -158,7 +158,7 @@ async function restarts() {
   const took = Date.now() - down;
   again.close();
   await call("cancel_alert", { alert_id: waits.alert_id });
-  say(`candela restarted behind it: ${answers} meanwhile, then 401, let in anew, the alerts still there, an alert pushed ${(took / 1000).toFixed(1)} s after the stop`);
+  say(`candela restarted behind it: ${answers} meanwhile, then 401, approved again, the alerts still there, an alert pushed ${(took / 1000).toFixed(1)} s after the stop`);
 }
 
 const modes = {

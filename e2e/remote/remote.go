@@ -131,10 +131,10 @@ type Event struct {
 	Params json.RawMessage
 }
 
-// Listen reads the stream until it ends, and tells why it did. After last it
-// begins where that notification was. heard gets every line, also those that keep
-// the connection alive; told every notification.
-func (c *Client) Listen(ctx context.Context, last string, heard func(), told func(Event)) error {
+// Listen reads the stream until it ends and returns why. It resumes after the notification
+// last, if any. heard is called for every line, including keep-alives; received for every
+// notification.
+func (c *Client) Listen(ctx context.Context, last string, heard func(), received func(Event)) error {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, c.Base+"/mcp", http.NoBody)
 	if err != nil {
 		return err
@@ -154,11 +154,11 @@ func (c *Client) Listen(ctx context.Context, last string, heard func(), told fun
 		return &StatusError{"GET /mcp", response.StatusCode, string(answer)}
 	}
 	heard()
-	return read(response.Body, heard, told)
+	return read(response.Body, heard, received)
 }
 
 // read reads server-sent events.
-func read(body io.Reader, heard func(), told func(Event)) error {
+func read(body io.Reader, heard func(), received func(Event)) error {
 	var e Event
 	for lines := bufio.NewReader(body); ; {
 		line, err := lines.ReadBytes('\n')
@@ -174,7 +174,7 @@ func read(body io.Reader, heard func(), told func(Event)) error {
 			e.Params = m.Params
 		}
 		if len(bytes.TrimSpace(line)) == 0 && e.Params != nil { // a frame ends with an empty line
-			told(e)
+			received(e)
 			e.Params = nil
 		}
 	}

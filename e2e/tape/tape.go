@@ -69,8 +69,8 @@ func (t *Tape) Minutes(symbol string, at time.Time, limit int) market.Bars {
 	return bars
 }
 
-// reached reports whether what is shown at a step tells that the price has reached
-// the threshold since the step before. A price that went as far as it had before in
+// reached reports whether the prices shown at a step imply that the price reached the
+// threshold since the step before. A price that went as far as it had before in
 // the same minute does not show.
 func (t *Tape) reached(w *Want, at int64) bool {
 	before, bar := t.At(w.Symbol, at-Step), t.At(w.Symbol, at)

@@ -4,6 +4,6 @@ package disk
 
 import "os"
 
-// Rename moves a file or directory to a name, over a file that has it. Whoever has
-// that file open keeps what it was.
+// Rename moves a file or directory and replaces an existing file. Processes that have the
+// old file open keep it.
 func Rename(from, to string) error { return os.Rename(from, to) }

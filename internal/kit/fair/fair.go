@@ -1,6 +1,6 @@
-// Package fair shares a few slots between many parties: whoever has waited with the
-// fewest turns taken comes first, so that one party with a thousand requests makes
-// another wait for one turn and not for a thousand.
+// Package fair shares a few slots between many parties. The party with the fewest turns
+// comes first, so that one with a thousand requests makes another wait for one turn, not a
+// thousand.
 package fair
 
 import (

@@ -62,7 +62,7 @@ func TestSlots_WhoLeavesTakesNone(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		if _, err := slots.Take(ctx, "b"); !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("waited in vain: %v", err)
+			t.Errorf("waiting failed: %v", err)
 		}
 		if n := slots.Waiting(); n != 0 {
 			t.Errorf("%d wait", n)

@@ -9,7 +9,7 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// The bound: a burst tells what happens, and a line now and then that it goes on.
+// The limits: a burst shows the problem, and a line now and then that it continues.
 const (
 	perSecond = 5
 	atOnce    = 50

@@ -1,6 +1,5 @@
-// Package meter counts how long things take, for whoever watches. It knows no
-// format of monitoring and no clock: the parts that are watched observe, and whoever
-// reports reads.
+// Package meter counts durations for monitoring. It knows neither a monitoring format nor a
+// clock.
 package meter
 
 import (

@@ -35,8 +35,7 @@ func TestHistogram_CountsEachOnce(t *testing.T) {
 	}
 }
 
-// What is watched must not pay for it.
-func TestHistogram_NeedsNoMemory(t *testing.T) {
+func TestHistogram_DoesNotAllocate(t *testing.T) {
 	var h meter.Histogram
 	if n := testing.AllocsPerRun(100, func() { h.Observe(time.Millisecond) }); n != 0 {
 		t.Errorf("%v allocations", n)

@@ -1,10 +1,9 @@
-// Package seal closes messages that pass through servers which need not be trusted:
-// who does not have the secret can neither read one, nor make one, nor change one, nor
-// move one to another place. It derives a key for each purpose from one secret and
-// knows nothing of networks. The cluster uses it for everything that it hands to NATS.
+// Package seal encrypts messages that pass through untrusted servers: without the secret
+// nobody can read, create, change or relocate one. It derives a key for each purpose from one
+// secret and knows nothing about networks. Replicas seal everything they send to NATS.
 //
-// What is sealed can still be withheld, and shown again at the place that it was made
-// for. Replays is for the second; nothing here helps against the first.
+// A server can still withhold a sealed message or replay it in its place. Replays detects the
+// second; nothing here prevents the first.
 package seal
 
 import (
@@ -112,7 +111,7 @@ func NewBox(secret []byte, purpose string) (*Box, error) {
 	return &Box{aead}, nil
 }
 
-// Fingerprint tells secrets apart and says nothing of them.
+// Fingerprint identifies a secret without revealing it.
 func Fingerprint(secret []byte) (string, error) {
 	sum, err := derive(secret, "fingerprint", 8)
 	return hex.EncodeToString(sum), err

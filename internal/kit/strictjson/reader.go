@@ -11,12 +11,10 @@ import (
 	"candela/internal/kit/fault"
 )
 
-// Reader reads one document from front to back. It differs from encoding/json in
-// what matters for prices: keys are told apart by case (Binance sends the open
-// time as t and the close time as T, and encoding/json takes either for the
-// other), a value of the wrong type is an error and never zero, numbers must be
-// finite, and bytes after the end are refused. It allocates nothing for numbers
-// and keys.
+// Reader reads one document from front to back. Unlike encoding/json, keys are case-sensitive
+// (Binance sends the open time as t and the close time as T), a value of the wrong type is an
+// error, numbers must be finite, and bytes after the end are refused. It does not allocate for
+// numbers and keys.
 //
 // The first error stays: after it every method returns zero and reads nothing,
 // so that a caller checks once, with End. One goroutine only.

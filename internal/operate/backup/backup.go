@@ -1,7 +1,5 @@
-// Package backup copies the state of an installation out of its state directory and
-// back into it, and checks every copy. It knows which files belong to the state; what
-// is in them is the business of the packages that write them, and a server that runs
-// is read beside and never asked.
+// Package backup copies the state directory to a backup and back, and checks every copy. It
+// knows which files belong to the state, but not their content, and works while a server runs.
 package backup
 
 import (
@@ -24,16 +22,14 @@ import (
 	"candela/internal/store/statedir"
 )
 
-// keptFiles are the files beside the store that a backup has, where they are
-// there. The place of each reader is copied before the store: one that is behind
-// hears something twice, one that is ahead would miss something. Locks and the
-// socket belong to a process, and what the settings name outside the state
-// directory, such as a file with a key, is not in it.
+// keptFiles lists the files that a backup has besides the store. The cursors of readers are
+// copied before the store: an older cursor repeats notifications, a newer one would miss some.
+// Locks, the socket and files outside the state directory are not copied.
 func keptFiles() []string {
 	return []string{statedir.HaltName, config.FileName, statedir.PolicyName, statedir.SubscriptionsName}
 }
 
-// Copied is what a backup or a restore has done.
+// Copied is the result of a backup or a restore.
 type Copied struct {
 	Files  []string       // names, without the store's
 	Store  *ledger.Report // of the copy; nil where there is no store
@@ -41,9 +37,8 @@ type Copied struct {
 	Beside string         // restore: the folder with what was there before, "" when nothing was
 }
 
-// Make copies the state directory into a new folder, beside a server that runs
-// or without one, and checks the copy. The folder appears when it is whole. Where
-// progress is not nil it is told from time to time how much of the store is copied.
+// Make copies the state directory into a new folder and checks the copy. The folder appears
+// when it is complete. progress, which may be nil, is called from time to time.
 func Make(ctx context.Context, home, to string, progress func(done, total int64)) (c Copied, err error) {
 	to, err = filepath.Abs(to)
 	if err != nil {
@@ -72,7 +67,7 @@ func Make(ctx context.Context, home, to string, progress func(done, total int64)
 	return c, disk.SyncDir(filepath.Dir(to))
 }
 
-// fill copies what one folder has to keep into another and checks it.
+// fill copies the state files of one folder into another and checks them.
 func (c *Copied) fill(ctx context.Context, from, to string, progress func(done, total int64)) error {
 	for _, name := range keptFiles() {
 		err := copyFile(filepath.Join(from, name), filepath.Join(to, name))
@@ -101,7 +96,7 @@ func (c *Copied) fill(ctx context.Context, from, to string, progress func(done, 
 	return disk.SyncDir(to)
 }
 
-// copyStore copies the store and tells how far it is.
+// copyStore copies the store and reports progress.
 func copyStore(ctx context.Context, store *ledger.Audit, to string, progress func(done, total int64)) error {
 	if progress == nil {
 		return store.CopyTo(ctx, to)
@@ -129,7 +124,7 @@ func copyStore(ctx context.Context, store *ledger.Audit, to string, progress fun
 	}
 }
 
-// verify reads the whole copy of the store.
+// verify checks the whole copy of the store.
 func (c *Copied) verify(ctx context.Context, dir string) error {
 	store, err := ledger.OpenAudit(ctx, dir)
 	if err != nil {
@@ -142,7 +137,7 @@ func (c *Copied) verify(ctx context.Context, dir string) error {
 	if len(report.Breaks) > 0 {
 		return &fault.Error{
 			Kind: fault.Conflict, Code: "audit_broken",
-			Message: fmt.Sprintf("nothing is kept of this copy, because its audit log is not what was written: %s. candela audit verify tells whether that is so in the store too", report.Breaks[0]),
+			Message: fmt.Sprintf("the copy was discarded, because its audit log was changed: %s. Run candela audit verify to check the store", report.Breaks[0]),
 		}
 	}
 	info, err := os.Stat(filepath.Join(dir, ledger.FileName))
@@ -153,9 +148,8 @@ func (c *Copied) verify(ctx context.Context, dir string) error {
 	return nil
 }
 
-// Restore puts a backup in the place of what a state directory has. No server may
-// run there. What it replaces is kept in a folder beside; what the backup does not
-// have stays.
+// Restore replaces the files of a state directory with those of a backup. No server may run
+// there. The replaced files are kept in a folder beside it; other files stay.
 func Restore(ctx context.Context, from, home string, now time.Time, progress func(done, total int64)) (c Copied, err error) {
 	if err := statedir.Open(home); err != nil {
 		return c, err
@@ -179,8 +173,8 @@ func Restore(ctx context.Context, from, home string, now time.Time, progress fun
 	return c, c.exchange(room, home, now)
 }
 
-// exchange moves what was there aside and what was restored in. The log of an old
-// store goes with it: beside another one it would destroy that.
+// exchange moves the old files aside and the restored ones in. The write-ahead log of the old
+// store goes with it: it would corrupt another store.
 func (c *Copied) exchange(room, home string, now time.Time) error {
 	replaced, restored := slices.Clone(c.Files), slices.Clone(c.Files)
 	if c.Store != nil {
@@ -217,8 +211,7 @@ func nothingIn(path, what string) error {
 	}
 }
 
-// copyFile copies a regular file for its owner alone to read, and returns when it
-// is on the disk.
+// copyFile copies a regular file, readable only by its owner, and syncs it to disk.
 func copyFile(from, to string) error {
 	info, err := os.Stat(from)
 	if err != nil {

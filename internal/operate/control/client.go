@@ -17,7 +17,7 @@ import (
 	"candela/internal/kit/fault"
 )
 
-// Client is a token as the owner sees it.
+// Client is an approved client.
 type Client struct {
 	ID       string    `json:"id"`
 	Token    string    `json:"token"` // what stands for it in the audit log
@@ -26,7 +26,7 @@ type Client struct {
 	Expires  time.Time `json:"expires"`
 }
 
-// Clients lists what the server of a state directory has let in, newest first.
+// Clients returns the approved clients of the server, newest first.
 func Clients(ctx context.Context, home string) ([]Client, error) {
 	answer, err := command(ctx, home, http.MethodGet, "/tokens")
 	if err != nil {
@@ -40,7 +40,7 @@ func Clients(ctx context.Context, home string) ([]Client, error) {
 	return clients, nil
 }
 
-// Revoke throws a client out.
+// Revoke revokes a client.
 func Revoke(ctx context.Context, home, id string) error {
 	answer, err := command(ctx, home, http.MethodDelete, "/tokens/"+id)
 	if err != nil {
@@ -49,15 +49,15 @@ func Revoke(ctx context.Context, home, id string) error {
 	return answer.Body.Close()
 }
 
-// Ended is what it was to end all logins.
+// Ended is the result of RevokeAll.
 type Ended struct {
 	Clients int    `json:"clients"` // tokens that were live
 	Where   string `json:"-"`       // where the command was carried out
 }
 
-// RevokeAll ends all logins at the server of a state directory.
+// RevokeAll ends all logins of the server.
 func RevokeAll(ctx context.Context, home string) (Ended, error) {
-	answer, err := knock(ctx, home, http.MethodDelete, "/tokens")
+	answer, err := send(ctx, home, http.MethodDelete, "/tokens")
 	if err != nil {
 		return Ended{}, err
 	}
@@ -77,9 +77,9 @@ func RevokeAll(ctx context.Context, home string) (Ended, error) {
 	return ended, nil
 }
 
-// Answers reports whether a server that lets clients in answers in a state directory.
+// Answers reports whether a server with logins runs in a state directory.
 func Answers(ctx context.Context, home string) bool {
-	answer, err := knock(ctx, home, http.MethodGet, "/tokens")
+	answer, err := send(ctx, home, http.MethodGet, "/tokens")
 	if err != nil {
 		return false
 	}
@@ -87,7 +87,7 @@ func Answers(ctx context.Context, home string) bool {
 	return answer.StatusCode == http.StatusOK
 }
 
-// NewPass asks the server for a passphrase that is good once.
+// NewPass requests a one-time passphrase from the server.
 func NewPass(ctx context.Context, home string) (string, error) {
 	answer, err := command(ctx, home, http.MethodPost, "/pass")
 	if err != nil {
@@ -98,9 +98,9 @@ func NewPass(ctx context.Context, home string) (string, error) {
 	return string(text), err
 }
 
-// command asks the server of a state directory.
+// command sends a command to the server of a state directory.
 func command(ctx context.Context, home, method, path string) (*http.Response, error) {
-	answer, err := knock(ctx, home, method, path)
+	answer, err := send(ctx, home, method, path)
 	if err != nil || answer.StatusCode < http.StatusBadRequest {
 		return answer, err
 	}
@@ -111,8 +111,8 @@ func command(ctx context.Context, home, method, path string) (*http.Response, er
 	return nil, fmt.Errorf("control socket: the server answered %s; its log says why", answer.Status)
 }
 
-// knock sends a request to the server of a state directory, whatever it answers.
-func knock(ctx context.Context, home, method, path string) (*http.Response, error) {
+// send sends a request to the server of a state directory.
+func send(ctx context.Context, home, method, path string) (*http.Response, error) {
 	dial := func(ctx context.Context, _, _ string) (net.Conn, error) {
 		var d net.Dialer
 		return d.DialContext(ctx, "unix", filepath.Join(home, socketName))
@@ -129,10 +129,10 @@ func knock(ctx context.Context, home, method, path string) (*http.Response, erro
 	answer, err := client.Do(request)
 	if err != nil {
 		if asked, ok := errors.AsType[*url.Error](err); ok && !asked.Timeout() {
-			err = asked.Err // what was asked for means nothing to whoever typed a command
+			err = asked.Err // the URL means nothing to the user
 		}
 		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ECONNREFUSED) {
-			err = nil // it does not run, and the words of the system say no more
+			err = nil // it does not run; the system's message adds nothing
 		}
 		return nil, &fault.Error{
 			Kind: fault.Unavailable, Code: "no_server", Field: "home", Value: home, Cause: err,

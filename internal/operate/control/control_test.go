@@ -19,7 +19,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// shortDir returns a folder whose path leaves room for a socket in it.
+// shortDir returns a folder whose path is short enough for a socket.
 func shortDir(t *testing.T) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "c") //nolint:usetesting // t.TempDir has the test's name in it, which is too long
@@ -50,24 +50,23 @@ func answer(t *testing.T, s Server) {
 	})
 }
 
-// trader remembers what it was told and answers with what it is given.
+// trader records commands and returns a given error.
 type trader struct {
-	told []string
-	err  error
+	commands []string
+	err      error
 }
 
 func (d *trader) Halt(_ context.Context, who, reason string) (guard.State, error) {
-	d.told = append(d.told, who+": "+reason)
+	d.commands = append(d.commands, who+": "+reason)
 	return guard.State{}, d.err
 }
 
 func (d *trader) Resume(_ context.Context, who string) (guard.State, error) {
-	d.told = append(d.told, who)
+	d.commands = append(d.commands, who)
 	return guard.State{}, d.err
 }
 
-// What the owner commands reaches who trades, and the answer comes back.
-func TestServer_CarriesTheOwnersWord(t *testing.T) {
+func TestServer_PassesCommandsToTheTrader(t *testing.T) {
 	t.Parallel()
 	home, desk := shortDir(t), &trader{}
 	answer(t, Server{Home: home, Trader: desk})
@@ -78,8 +77,8 @@ func TestServer_CarriesTheOwnersWord(t *testing.T) {
 	if _, reached, err := Resume(t.Context(), home); err != nil || !reached {
 		t.Errorf("%v, %v", reached, err)
 	}
-	if want := "candela halt: a reason & more|candela resume"; strings.Join(desk.told, "|") != want {
-		t.Errorf("told %q", desk.told)
+	if want := "candela halt: a reason & more|candela resume"; strings.Join(desk.commands, "|") != want {
+		t.Errorf("commands %q", desk.commands)
 	}
 	desk.err = &fault.Error{Kind: fault.Conflict, Message: "the account differs"}
 	if _, reached, err := Resume(t.Context(), home); !reached || fault.KindOf(err) != fault.Conflict || !strings.Contains(err.Error(), "the account differs") {
@@ -104,7 +103,7 @@ func (slowTrader) Halt(ctx context.Context, _, _ string) (guard.State, error) {
 	return guard.State{}, ctx.Err()
 }
 
-// A word of the owner's that takes long is answered, and not taken for lost.
+// A slow command gets its response and is not treated as lost.
 func TestServer_WaitsForTheOwnersWord(t *testing.T) {
 	t.Parallel()
 	home := shortDir(t)
@@ -144,7 +143,6 @@ func TestServer_HandsOutAPass(t *testing.T) {
 	}
 }
 
-// What a program does not do it is not asked for: whoever asks goes elsewhere.
 func TestServer_WithNothingToAsk(t *testing.T) {
 	t.Parallel()
 	home := shortDir(t)
@@ -185,8 +183,7 @@ func TestControl_NobodyThere(t *testing.T) {
 	}
 }
 
-// TestAttempt_WithoutTheSocket has another server answer in the state directory: the
-// program goes on without.
+// Another server has the socket: the program works without it.
 func TestAttempt_WithoutTheSocket(t *testing.T) {
 	t.Parallel()
 	home := shortDir(t)

@@ -1,9 +1,6 @@
-// Package control is the socket in the state directory by which a command of the
-// owner reaches the program that runs there, with both of its ends: the Server that
-// answers, and a function for everything that it can be asked.
+// Package control is the Unix socket through which the owner's commands reach a running
+// candela. It holds the server and one client function per command.
 //
-// Who may open the socket is a matter of the file system: the directory is 0700 and
-// the socket 0600. On Windows the access list of the directory keeps others out.
-//
-// It decides nothing. What a command does where no program answers is its caller's.
+// File permissions decide who may connect: the directory is 0700 and the socket 0600. On
+// Windows the access list of the directory keeps others out.
 package control

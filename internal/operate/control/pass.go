@@ -10,20 +10,19 @@ import (
 	"candela/internal/access/oauth"
 )
 
-// passLife is how long a passphrase that is good once stays good.
+// passLife is the lifetime of a one-time passphrase.
 const passLife = time.Minute
 
-// Pass hands out a passphrase that is good once, for a minute. Only the control
-// socket gives it away, and who may open that is the owner: candela doctor lets
-// itself in with it, as a client would be let in, without knowing the owner's own.
-// It is safe for concurrent use; the zero value has none.
+// Pass issues a passphrase that is valid once, for a minute. Only the control socket issues
+// one, so only the owner gets it; candela doctor signs in with it as a client would. It is
+// safe for concurrent use; the zero value has none.
 type Pass struct {
 	mu    sync.Mutex
 	text  string // "" for none
 	until time.Time
 }
 
-// issue makes a new one. The one before is no longer good.
+// issue creates a new one and invalidates the previous one.
 func (p *Pass) issue(now time.Time) string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -31,7 +30,7 @@ func (p *Pass) issue(now time.Time) string {
 	return p.text
 }
 
-// take reports whether text is the one, and ends it.
+// take reports whether text is the current one, and invalidates it.
 func (p *Pass) take(text string, now time.Time) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -42,7 +41,7 @@ func (p *Pass) take(text string, now time.Time) bool {
 	return now.Before(p.until)
 }
 
-// Take reports whether a passphrase is the one that was given out, and ends it.
+// Take reports whether a passphrase is the current one, and invalidates it.
 func (p *Pass) Take(passphrase string) bool { return p.take(passphrase, time.Now()) }
 
 func (s Server) handlePass(mux *http.ServeMux) {

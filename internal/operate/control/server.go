@@ -24,16 +24,16 @@ const (
 	// socketName is the file that commands connect to.
 	socketName = "control.sock"
 
-	// commandTime is how long a command waits for its answer. Among replicas the owner's
-	// word is said again for ten seconds while nobody trades.
+	// commandTime bounds a command. Among replicas it is retried for ten seconds while none
+	// is ready to trade.
 	commandTime = 15 * time.Second
-	// endTime is how long one waits that ends logins. NATS servers between leaders take up
-	// to twenty seconds for it, twenty-five more to count them and four to clear up. Who gave
-	// up before would end them again, and be told that there were none.
+	// endTime bounds a command that ends logins. NATS servers between leaders take up to
+	// twenty seconds for it, twenty-five more to count them and four to clean up. After an
+	// earlier timeout a second command would report that there were none.
 	endTime = 50 * time.Second
 )
 
-// Server answers the owner's commands. What is nil cannot be asked for.
+// Server serves the owner's commands. Commands of nil fields are not served.
 type Server struct {
 	Home   string
 	Door   *oauth.Server                         // nil where nobody is let in
@@ -43,14 +43,14 @@ type Server struct {
 	Log    *slog.Logger
 }
 
-// Trader is what the owner stops and resumes.
+// Trader halts and resumes trading.
 type Trader interface {
 	Halt(ctx context.Context, who, reason string) (guard.State, error)
 	Resume(ctx context.Context, who string) (guard.State, error)
 }
 
-// Run answers until ctx ends, and what is being asked then has until hard. Another
-// server in the state directory is an error.
+// Run serves until ctx ends; commands in progress may finish until hard ends. Another server in
+// the state directory is an error.
 func (s Server) Run(ctx, hard context.Context, ready func()) error {
 	lock, err := statedir.LockServer(s.Home)
 	if err != nil {
@@ -72,8 +72,8 @@ func (s Server) Run(ctx, hard context.Context, ready func()) error {
 	return shutdown.Serve(ctx, hard, server, ln, ready)
 }
 
-// listen opens the socket. One that a killed server left behind is in the way and
-// belongs to nobody, because this process holds the lock.
+// listen opens the socket. It removes one that a killed server left behind, because this
+// process holds the lock.
 func (s Server) listen(ctx context.Context) (net.Listener, error) {
 	path := filepath.Join(s.Home, socketName)
 	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -92,8 +92,8 @@ func (s Server) listen(ctx context.Context) (net.Listener, error) {
 	return ln, nil
 }
 
-// Attempt is Run for a program that can do without it: where another one answers in
-// the state directory already.
+// Attempt is Run for a program that works without the socket, which another server in the
+// state directory may have.
 func (s Server) Attempt(ctx, hard context.Context, ready func()) error {
 	err := s.Run(ctx, hard, ready)
 	if ctx.Err() != nil {
@@ -102,8 +102,8 @@ func (s Server) Attempt(ctx, hard context.Context, ready func()) error {
 	return s.without(ctx, ready, err)
 }
 
-// without waits for the end where there is no socket: candela auth does not work, and
-// a restart is what throws a client out.
+// without waits for the end without a socket: candela auth does not work, and only a restart
+// revokes clients.
 func (s Server) without(ctx context.Context, ready func(), reason error) error {
 	s.Log.WarnContext(ctx, "no control socket: candela halt goes by the halt file", "error", reason)
 	ready()

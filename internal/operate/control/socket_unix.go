@@ -4,5 +4,5 @@ package control
 
 import "syscall"
 
-// errNoFamily is what the system says of a kind of socket that it does not have.
+// errNoFamily is the system's error for an unsupported kind of socket.
 const errNoFamily = syscall.EAFNOSUPPORT

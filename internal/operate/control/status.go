@@ -9,7 +9,7 @@ import (
 	"candela/internal/kit/fault"
 )
 
-// Status is how a state directory stands, for its owner to read.
+// Status is the trading status of a state directory.
 type Status struct {
 	Running  bool            `json:"running"` // a program trades there; else this is what is stored
 	Alerts   int             `json:"alerts"`  // that wait
@@ -45,7 +45,7 @@ type PositionStatus struct {
 	Unrealized string `json:"unrealized_pnl,omitempty"`
 }
 
-// handleStatus answers in the program that trades.
+// handleStatus serves the status of the program that trades.
 func (s Server) handleStatus(mux *http.ServeMux) {
 	mux.HandleFunc("GET /status", func(w http.ResponseWriter, r *http.Request) {
 		now, err := s.Status(r.Context())
@@ -58,10 +58,10 @@ func (s Server) handleStatus(mux *http.ServeMux) {
 	})
 }
 
-// ReadStatus asks the program that trades in a state directory. It reports false when
-// there is none that can be reached.
+// ReadStatus reads the status of the program that trades in a state directory. It reports
+// false when none can be reached.
 func ReadStatus(ctx context.Context, home string) (s Status, reached bool, err error) {
-	answer, err := knock(ctx, home, http.MethodGet, "/status")
+	answer, err := send(ctx, home, http.MethodGet, "/status")
 	if fault.KindOf(err) == fault.Unavailable {
 		return s, false, nil // nobody answers there
 	}

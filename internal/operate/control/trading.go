@@ -12,25 +12,25 @@ import (
 	"candela/internal/trading/guard"
 )
 
-// Who has the owner's word, as the log and refused orders name it.
+// The names of the owner's commands in the log and in denied orders.
 const (
 	ByHalt   = "candela halt"
 	ByResume = "candela resume"
 )
 
-// TradingState is how trading stands.
+// TradingState is the state of trading after a command.
 type TradingState struct {
 	Level string `json:"state"`         // ACTIVE, REDUCING or HALTED
-	Why   string `json:"why,omitempty"` // what holds it down, and how that ends
-	Where string `json:"-"`             // where the command was carried out
+	Why   string `json:"why,omitempty"` // the restrictions, and how they are lifted
+	Where string `json:"-"`             // where the command took effect
 }
 
-// StateOf is how trading stands by a state of the desk.
+// StateOf converts the state of a desk.
 func StateOf(s guard.State) TradingState {
 	return TradingState{Level: s.Level().String(), Why: s.Explain()}
 }
 
-// handleTrading answers the commands in the program that trades.
+// handleTrading serves the commands in the program that trades.
 func (s Server) handleTrading(mux *http.ServeMux) {
 	answer := func(w http.ResponseWriter, r *http.Request, state guard.State, err error) {
 		w.Header().Set("Content-Type", "application/json")
@@ -55,24 +55,24 @@ func (s Server) handleTrading(mux *http.ServeMux) {
 	})
 }
 
-// Halt has the program that trades in a state directory stop. It reports false when
-// there is none that can be reached.
+// Halt halts the program that trades in a state directory. It reports false when none can be
+// reached.
 func Halt(ctx context.Context, home, reason string) (s TradingState, reached bool, err error) {
-	return tell(ctx, home, "/halt?"+url.Values{"reason": {reason}}.Encode())
+	return tradingCommand(ctx, home, "/halt?"+url.Values{"reason": {reason}}.Encode())
 }
 
-// Resume has the program that trades in a state directory trade again. It reports
-// false when there is none that can be reached.
+// Resume resumes the program that trades in a state directory. It reports false when none can
+// be reached.
 func Resume(ctx context.Context, home string) (s TradingState, reached bool, err error) {
-	return tell(ctx, home, "/resume")
+	return tradingCommand(ctx, home, "/resume")
 }
 
-// tell asks the program that trades in a state directory. It reports false when
-// there is none that can be reached.
-func tell(ctx context.Context, home, path string) (s TradingState, reached bool, err error) {
-	answer, err := knock(ctx, home, http.MethodPost, path)
+// tradingCommand sends a command to the program that trades in a state directory. It reports false
+// when none can be reached.
+func tradingCommand(ctx context.Context, home, path string) (s TradingState, reached bool, err error) {
+	answer, err := send(ctx, home, http.MethodPost, path)
 	if fault.KindOf(err) == fault.Unavailable {
-		return s, false, nil // nobody answers there
+		return s, false, nil // no server there
 	}
 	if err != nil {
 		return s, false, err

@@ -21,8 +21,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// actor returns a program that answers each tool with a text, or a picture under
-// generate_chart png, and says that an alert has fired once somebody has two.
+// actor returns a program that returns a text for each tool, or an image for generate_chart
+// png, and pushes a fired alert after the second set_alert.
 func actor(texts map[string]string) Program {
 	return func(_ context.Context, in io.Reader, out, _ io.Writer) error {
 		alerts := 0

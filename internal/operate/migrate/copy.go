@@ -34,7 +34,7 @@ func collect[T any](seq iter.Seq2[T, error]) ([]T, error) {
 	return all, nil
 }
 
-// alertOf returns the id of the alert that a notification tells of.
+// alertOf returns the ID of a notification's alert.
 func alertOf(e *notify.Entry) (string, error) {
 	var record struct {
 		ID string `json:"alert_id"`
@@ -133,8 +133,8 @@ func (n *numbers) Seq(old uint64) (uint64, bool) {
 	return n.new[i], true
 }
 
-// copySubscriptions copies who has subscribed to what, and how far each has come.
-// Those of tokens that are gone are taken over by the same clients with new ones.
+// copySubscriptions copies the subscriptions and their cursors. A client with a new token
+// takes over those of its old one.
 func (m *migration) copySubscriptions(ctx context.Context) error {
 	d := m.begin("subscriptions and polling queues", 0)
 	keeper, err := inbox.Open(ctx, m.conn, m.Log)
@@ -198,7 +198,7 @@ func (m *migration) copyCursors(ctx context.Context) error {
 	return nil
 }
 
-// owner is what an owner of the source is called now.
+// owner returns the present name of an owner of the source.
 func (m *migration) owner(name string) string {
 	if now, ok := m.formerly[name]; ok {
 		return now
@@ -206,8 +206,8 @@ func (m *migration) owner(name string) string {
 	return name
 }
 
-// mergeCursors gives the places of sinks of one owner to another. A sink goes on at the
-// first notification that is not done, of either owner.
+// mergeCursors moves the cursors of one owner's sinks to another. A sink resumes at the first
+// notification that is not delivered, of either owner.
 func (m *migration) mergeCursors(all map[string]map[string]uint64, from, to string) {
 	old, ok := all[from]
 	if !ok {
@@ -240,8 +240,8 @@ func (m *migration) copyMarks(ctx context.Context) error {
 	return m.to.SaveMarks(ctx, marks)
 }
 
-// copyOrders copies what happened to orders and positions. What the destination has
-// must be the beginning of it: two histories cannot be made one.
+// copyOrders copies the events of orders and positions. The destination's events must be a
+// prefix of them: two histories cannot be merged.
 func (m *migration) copyOrders(ctx context.Context) error {
 	owners, err := m.from.OrderOwners(ctx)
 	if err != nil {
@@ -348,8 +348,8 @@ func (m *migration) copyStates(ctx context.Context) error {
 	return nil
 }
 
-// copyAlerts copies the active alerts. One that the destination alone has ended at
-// the source meanwhile, or is somebody else's: that the owner must say.
+// copyAlerts copies the active alerts. An alert that only the destination has either ended at
+// the source or is foreign; the owner decides.
 func (m *migration) copyAlerts(ctx context.Context) error {
 	found, err := collect(m.from.Alerts(ctx))
 	if err != nil {

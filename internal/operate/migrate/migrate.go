@@ -1,7 +1,7 @@
-// Package migrate copies what an installation keeps between its state directory and
-// the NATS servers that replicas share: alerts, notifications, subscriptions, orders
-// and how accounts stand. It copies while nothing runs on either side, leaves the
-// source as it is, and refuses to make one history of two.
+// Package migrate copies the state between the state directory and the NATS servers that
+// replicas share: alerts, notifications, subscriptions, orders and trading states. It copies
+// while nothing runs on either side, does not change the source, and refuses to merge two
+// histories.
 package migrate
 
 import (
@@ -37,18 +37,18 @@ const (
 	atOnce     = 64  // writes of one thing under way
 )
 
-// Plan says what to copy where.
+// Plan configures a migration.
 type Plan struct {
 	To      string // nats or local
 	Replace bool   // end alerts of the destination that the source does not have
-	// Progress is told how many of a kind of thing are copied; nil for nobody.
+	// Progress is called with the number of copied things of a kind; it may be nil.
 	Progress func(what string, done, total int)
 	Log      *slog.Logger
 
 	inOneWrite, atOnce int // as the constants, but in tests
 }
 
-// Count is a kind of thing with what a migration found and did.
+// Count counts the things of one kind in a migration.
 type Count struct {
 	What   string
 	Found  int // at the source
@@ -56,9 +56,8 @@ type Count struct {
 	Ended  int // at the destination, because the source does not have them
 }
 
-// Run copies what the state directory keeps to the NATS servers, or back. Nothing
-// may run on either side. The source stays as it is. What was copied before is not
-// copied again, so that a migration that was interrupted is run again.
+// Run copies the state to the NATS servers or back. Nothing may run on either side. An
+// interrupted migration can be run again: it skips what was copied before.
 func Run(ctx context.Context, cfg *config.Config, how Plan) ([]Count, error) {
 	if how.To != "nats" && how.To != "local" {
 		return nil, fault.Field("--to", how.To, "nats, local")
@@ -130,7 +129,7 @@ type side interface {
 	Close() error
 }
 
-// alertSide keeps alerts, what they told, and how far its readers have come.
+// alertSide keeps alerts, notifications and the cursors of their readers.
 type alertSide interface {
 	Alerts(ctx context.Context) iter.Seq2[alert.Alert, error]
 	PutAlert(ctx context.Context, by principal.Caller, a alert.Alert) error
@@ -146,7 +145,7 @@ type alertSide interface {
 	SaveMarks(ctx context.Context, marks map[provider.Sub]int64) error
 }
 
-// orderSide keeps orders, how accounts stand, and what the paper account did.
+// orderSide keeps orders, trading states and the journal of the paper account.
 type orderSide interface {
 	OrderOwners(ctx context.Context) ([]string, error)
 	OrderEvents(ctx context.Context, owner string) iter.Seq2[order.Event, error]
@@ -175,8 +174,7 @@ type migration struct {
 	entries  []notify.Entry    // of the source, with the names and numbers they have there
 }
 
-// run copies everything. Alerts come last: whoever starts on what an interrupted run
-// has left finds none that could fire.
+// run copies everything. Alerts come last, so that none can fire after an interrupted run.
 func (m *migration) run(ctx context.Context) error {
 	for _, step := range []func(context.Context) error{
 		m.copyEntries, m.copyCursors, m.copySubscriptions, m.copyMarks, m.copyOrders, m.copyJournals, m.copyStates, m.copyAlerts,
@@ -188,7 +186,6 @@ func (m *migration) run(ctx context.Context) error {
 	return nil
 }
 
-// begin begins to count a kind of thing.
 func (m *migration) begin(what string, found int) *Count {
 	m.done = append(m.done, Count{What: what, Found: found})
 	return &m.done[len(m.done)-1]
@@ -200,7 +197,7 @@ func (m *migration) tell(d *Count, done int) {
 	}
 }
 
-// openBoth opens what is kept at either end.
+// openBoth opens both sides.
 func openBoth(ctx context.Context, home string, conn *conn.Conn) (local, shared side, err error) {
 	l, err := ledger.Open(ctx, home, time.Now)
 	if err != nil {
@@ -217,11 +214,11 @@ func openBoth(ctx context.Context, home string, conn *conn.Conn) (local, shared 
 	return l, sharedSide{alerts, orders}, nil
 }
 
-// sharedSide is the end at the NATS servers.
+// sharedSide is the side at the NATS servers.
 type sharedSide struct {
 	alertSide
 	orderSide
 }
 
-// Close does nothing: the connection belongs to who opened it.
+// Close does nothing: the caller owns the connection.
 func (sharedSide) Close() error { return nil }

@@ -1,9 +1,7 @@
-// Package porttest hands out ports of the loopback to tests whose program is told
-// its port and cannot choose one. To listen at port 0, close and use the number is
-// not enough: it is one of those that the system gives to every listener at port 0
-// and every outgoing connection, so another test may have it a moment later. These
-// ports are outside of that range, and are held against other tests, also those of other
-// packages that run at the same time.
+// Package porttest reserves loopback ports for tests whose program needs a fixed port. To
+// listen on port 0 and reuse the number is not enough: the system may assign it to another
+// listener or an outgoing connection. These ports are outside the ephemeral range and are
+// reserved against other tests, including those of packages that run at the same time.
 package porttest
 
 import (
@@ -16,8 +14,7 @@ import (
 	"testing"
 )
 
-// Where systems look for a port of their own choice is above, unless they are told
-// otherwise: from 32768 on Linux, from 49152 elsewhere.
+// The default ephemeral ranges are above: from 32768 on Linux, from 49152 elsewhere.
 const (
 	lowest  = 20_000
 	highest = 32_000

@@ -26,8 +26,7 @@ func TestReserve_HoldsUntilReleased(t *testing.T) {
 	}
 }
 
-// systems reports whether a port is one of those that the system gives to whoever asks
-// for any.
+// systems reports whether a port is in the ephemeral range.
 func systems(port int) bool {
 	low, high := 32768, 65535
 	if own, err := os.ReadFile("/proc/sys/net/ipv4/ip_local_port_range"); err == nil {
