@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"candela/internal/access/oauth"
+	"candela/internal/alerting/engine"
 	"candela/internal/alerting/notify"
 	"candela/internal/alerting/notify/replicated"
 	"candela/internal/config"
@@ -47,11 +48,12 @@ type replicaNode struct {
 	// Under --trade only.
 	members *member.Group
 	store   *alerts.Store
-	keeper  *inbox.RecordStore
+	records *inbox.RecordStore
 	inbox   notify.Inbox
 	tail    *alerts.ChangeFeed
 	alerts  *alerts.Coordinator
 	desk    *deskproxy.Desk
+	engine  *engine.Engine
 	terms   atomic.Int32 // desks of this process that run or are stopping
 
 	leaving sync.WaitGroup // until the servers acknowledge the drain or the connection closes
@@ -110,11 +112,11 @@ func (r *replicaNode) join(ctx context.Context, rt Runtime) error {
 	if r.store, err = alerts.Open(ctx, r.conn, time.Now); err != nil {
 		return err
 	}
-	if r.keeper, err = inbox.Open(ctx, r.conn, rt.Log); err != nil {
+	if r.records, err = inbox.Open(ctx, r.conn, rt.Log); err != nil {
 		return err
 	}
 	r.inbox, err = replicated.Open(ctx, replicated.Config{
-		Now: time.Now, Log: rt.Log, Store: r.keeper, Replicas: r.members, TokenEnded: r.tokens.Ended, CatchUp: func(ctx context.Context) error { return r.tail.CatchUp(ctx) },
+		Now: time.Now, Log: rt.Log, Store: r.records, Replicas: r.members, TokenEnded: r.tokens.Ended, CatchUp: func(ctx context.Context) error { return r.tail.CatchUp(ctx) },
 	})
 	if err != nil {
 		return err
@@ -149,8 +151,8 @@ func (r *replicaNode) close() {
 	if r.tail != nil {
 		r.tail.Close()
 	}
-	if r.keeper != nil {
-		r.keeper.Close()
+	if r.records != nil {
+		r.records.Close()
 	}
 	if r.members != nil {
 		r.members.Close()
@@ -165,9 +167,10 @@ func (r *replicaNode) close() {
 // side builds the trading side of a replica: its engine evaluates the alerts of the
 // instruments that it owns, and its desk trades while it owns the account.
 func (r *replicaNode) side(rt Runtime, t *trading) (side, error) {
-	r.alerts = alerts.NewCoordinator(alerts.CoordinatorConfig{Group: r.members, ChangeFeed: r.tail, Route: t.bars.Route, Now: time.Now, Log: rt.Log})
+	r.alerts = alerts.NewCoordinator(alerts.CoordinatorConfig{Group: r.members, ChangeFeed: r.tail, Route: t.bars.Route, Log: rt.Log})
 	// The tail publishes firings, at every replica in the same order.
 	t.newEngine(rt, r.alerts.Store(), func([]notify.Entry) {})
+	r.engine = t.engine
 	if err := t.prepareDesk(rt, nil); err != nil {
 		return side{}, err
 	}
@@ -294,7 +297,7 @@ func (r *replicaNode) handOver(ctx context.Context) error {
 func (r *replicaNode) now() admin.Replica {
 	s := admin.Replica{Members: 1, Draining: r.draining.Load()}
 	if r.members != nil {
-		s.Members, s.Beat, s.Owned = r.members.Count(), r.members.LastHeartbeat(), r.alerts.OwnedInstruments()
+		s.Members, s.Beat, s.Owned = r.members.Count(), r.members.LastHeartbeat(), r.engine.Status().Instruments
 		s.Late, s.Lag = r.members.Late(), r.tail.Stats().Behind
 	}
 	return s

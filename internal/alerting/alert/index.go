@@ -345,15 +345,6 @@ func (b *Index) Has(id string) bool {
 	return there
 }
 
-// Instruments returns the instruments of all alerts.
-func (b *Index) Instruments() map[market.Symbol]bool {
-	all := make(map[market.Symbol]bool)
-	for n := range b.dependencies {
-		all[n.Instrument] = true
-	}
-	return all
-}
-
 // ActiveInstruments counts the instruments that active alerts depend on.
 func (b *Index) ActiveInstruments() int {
 	all := make(map[market.Symbol]struct{})

@@ -170,3 +170,14 @@ func (e *Engine) Ended(ctx context.Context, names []Name) error {
 		}
 	})
 }
+
+// Clear removes all alerts, after the store has lost them.
+func (e *Engine) Clear(ctx context.Context) error {
+	return e.do(ctx, func(l *loop) {
+		l.index.RemoveWhere(func(alert.Dependency) bool { return true })
+		l.newFirings = l.newFirings[:0]
+		for t := range l.trackers() {
+			l.stopTracking(t)
+		}
+	})
+}

@@ -8,15 +8,14 @@ import (
 	"candela/internal/store/replica/conn"
 )
 
-// errClosed is what those get who wait for a tail that has ended.
-var errClosed = errors.New("the tail is closed")
+var errClosed = errors.New("change feed closed")
 
-// barrierWaits is who waits for the tail to come by a mark. One mark serves all who asked
-// before it was written.
+// barrierWaits holds the callers that wait for the feed to reach a barrier. One barrier
+// serves all that asked before it was written.
 type barrierWaits struct {
 	mu   sync.Mutex
-	next *barrierWait // the next one; nil when nobody waits for it
-	turn sync.Mutex   // one mark at a time
+	next *barrierWait // the next one; nil without waiters
+	turn sync.Mutex   // one barrier at a time
 }
 
 type barrierWait struct {
@@ -24,8 +23,8 @@ type barrierWait struct {
 	err  error
 }
 
-// CatchUp returns when the tail has come by everything that was acknowledged, on any
-// replica, before the call.
+// CatchUp returns when the feed has applied everything that any replica had acknowledged
+// before the call.
 func (t *ChangeFeed) CatchUp(ctx context.Context) error {
 	t.barrierWaits.mu.Lock()
 	r := t.barrierWaits.next
@@ -43,38 +42,46 @@ func (t *ChangeFeed) CatchUp(ctx context.Context) error {
 	}
 }
 
-// runBarrier writes a mark and waits for it.
+// runBarrier writes a barrier and waits for it.
 func (t *ChangeFeed) runBarrier(ctx context.Context, r *barrierWait) {
 	defer close(r.done)
 	t.barrierWaits.turn.Lock()
 	defer t.barrierWaits.turn.Unlock()
 	t.barrierWaits.mu.Lock()
-	t.barrierWaits.next = nil // who comes now needs a later mark
+	t.barrierWaits.next = nil // later callers need a later barrier
 	t.barrierWaits.mu.Unlock()
 	ctx, cancel := context.WithTimeout(ctx, t.store.alerts.RetryFor)
 	defer cancel()
 	seq, err := t.store.alerts.WriteBarrier(ctx)
 	if err == nil {
-		err = t.waitFor(ctx, seq)
+		err = t.waitFor(ctx, func() bool { return t.last >= seq })
 	}
-	r.err = conn.Unavailable("wait for what other replicas have written", err)
+	r.err = conn.Unavailable("wait for barrier", err)
 }
 
-// waitFor returns when the tail has come by a number.
-func (t *ChangeFeed) waitFor(ctx context.Context, seq uint64) error {
+// awaitDelivered returns when the engine has all changes that the feed has read.
+func (t *ChangeFeed) awaitDelivered(ctx context.Context) error {
+	seq := t.Stats().Last
+	ctx, cancel := context.WithTimeout(ctx, t.store.alerts.RetryFor)
+	defer cancel()
+	return conn.Unavailable("wait for the engine", t.waitFor(ctx, func() bool { return t.known() >= seq }))
+}
+
+// waitFor returns when reached, called with the lock held, returns true.
+func (t *ChangeFeed) waitFor(ctx context.Context, reached func() bool) error {
 	for {
 		t.mu.Lock()
-		if t.last >= seq {
+		if reached() {
 			t.mu.Unlock()
 			return nil
 		}
 		if t.advanced == nil {
 			t.advanced = make(chan struct{})
 		}
-		moved := t.advanced
+		advanced := t.advanced
 		t.mu.Unlock()
 		select {
-		case <-moved:
+		case <-advanced:
 		case <-t.done:
 			return errClosed
 		case <-ctx.Done():

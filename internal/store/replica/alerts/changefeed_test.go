@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"candela/internal/alerting/alert"
 	"candela/internal/kit/principal"
-	"candela/internal/market"
 	"candela/internal/store/replica/alerts"
 	"candela/internal/store/replica/natstest"
 	"candela/internal/store/replica/replicatest"
@@ -42,35 +42,42 @@ func (r *replica) seqs() []uint64 {
 	return all
 }
 
-func TestTail_ShowsWhatWasAcknowledgedElsewhere(t *testing.T) {
+func TestCoordinator_ListsAlertsAcknowledgedElsewhere(t *testing.T) {
+	t.Parallel()
+	prefix, ann := replicatest.NewPrefix(), principal.Caller{Subject: "ann"}
+	other := replicatest.OpenStore(t, replicatest.Servers(), prefix)
+	before := replicatest.PriceAlert(99)
+	if err := other.PutAlert(t.Context(), ann, before); err != nil {
+		t.Fatal(err)
+	}
+	_, c, _ := startFakeEngine(t, replicatest.Servers(), prefix)
+	replicatest.Eventually(t, "the engine has its alerts", c.Balanced)
+	for i := range 30 {
+		a := replicatest.PriceAlert(i)
+		if err := other.PutAlert(t.Context(), ann, a); err != nil {
+			t.Fatal(err)
+		}
+		list, err := c.Alerts(t.Context(), ann)
+		if err != nil || len(list) != 2 || !slices.ContainsFunc(list, func(l alert.Alert) bool { return l.ID == a.ID }) {
+			t.Fatalf("after %d: %v, %v", i, list, err)
+		}
+		if err := other.CancelAlert(t.Context(), ann, a.ID); err != nil {
+			t.Fatal(err)
+		}
+		if list, err := c.Alerts(t.Context(), ann); err != nil || len(list) != 1 || list[0].ID != before.ID {
+			t.Fatalf("after the cancel of %d: %v, %v", i, list, err)
+		}
+	}
+}
+
+func TestChangeFeed_PublishesWhatFiredElsewhere(t *testing.T) {
 	t.Parallel()
 	prefix := replicatest.NewPrefix()
 	r, _ := openTail(t, replicatest.Servers(), prefix)
 	other := replicatest.OpenStore(t, replicatest.Servers(), prefix)
-	for i := range 30 {
-		a := replicatest.PriceAlert(i)
-		if err := other.PutAlert(t.Context(), principal.Caller{Subject: "ann"}, a); err != nil {
-			t.Fatal(err)
-		}
-		if err := r.tail.CatchUp(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		if list := r.tail.List("ann", market.Symbol{}); len(list) != 1 || list[0].ID != a.ID {
-			t.Fatalf("after %d: %v", i, list)
-		}
-		if err := other.CancelAlert(t.Context(), principal.Caller{Subject: "ann"}, a.ID); err != nil {
-			t.Fatal(err)
-		}
-		if err := r.tail.CatchUp(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		if list := r.tail.List("ann", market.Symbol{}); len(list) != 0 {
-			t.Fatalf("after the cancel of %d: %v", i, list)
-		}
-	}
 	entry := replicatest.Fire(t, other, 1)
 	if err := r.tail.CatchUp(t.Context()); err != nil || !slices.Equal(r.seqs(), []uint64{entry.Seq}) {
-		t.Errorf("told %v, %v", r.seqs(), err)
+		t.Errorf("published %v, %v", r.seqs(), err)
 	}
 }
 

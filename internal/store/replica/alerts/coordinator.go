@@ -1,14 +1,15 @@
 package alerts
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"iter"
 	"log/slog"
 	"maps"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -22,62 +23,68 @@ import (
 	"candela/internal/store/replica/table"
 )
 
-// adoptBatch is how many alerts an engine takes over in one step, about: those on one
-// instrument stay together, and prices are taken in between.
+// adoptBatch is about how many alerts an engine adopts in one step. Alerts on one
+// instrument stay together, and prices are evaluated between steps.
 const adoptBatch = 5000
 
-// watermarkTimeout is how long an engine waits for its marks to be written: it evaluates nothing
-// meanwhile, and tries again in a moment.
+// watermarkTimeout limits how long an engine waits for its watermarks to be saved. It
+// evaluates nothing meanwhile and retries soon.
 const watermarkTimeout = 2 * time.Second
 
 // setMethod is the call that sets an alert.
 const setMethod = "alert.set"
 
-// Engine is an engine, as far as alerts are handed over to it.
+// Engine is this replica's engine. Its index lists the alerts of all replicas.
 type Engine interface {
 	Set(ctx context.Context, caller principal.Caller, want alert.Alert) (alert.Alert, error)
+	Alerts(ctx context.Context, caller principal.Caller) ([]alert.Alert, error)
+	AlertsOn(ctx context.Context, caller principal.Caller, s market.Symbol) ([]alert.Alert, error)
+	Select(ctx context.Context, match func(market.Symbol) bool) ([]alert.Alert, error)
+
+	Index(ctx context.Context, alerts []alert.Alert) error
 	Adopt(ctx context.Context, handed []engine.Handed) error
 	Abandon(ctx context.Context, keep func(market.Symbol) bool) error
 	Ended(ctx context.Context, names []engine.Name) error
+	Clear(ctx context.Context) error
 }
 
-// CoordinatorConfig is what Alerts works with. Everything is required.
+// CoordinatorConfig configures a Coordinator. All fields are required.
 type CoordinatorConfig struct {
 	Group      *member.Group
 	ChangeFeed *ChangeFeed
 	// Route finds the venue of a symbol.
 	Route func(ctx context.Context, s market.Symbol) (provider.Provider, error)
-	Now   func() time.Time
 	Log   *slog.Logger
 }
 
-// Coordinator sets and lists alerts on any replica. An alert is watched by the owner of its
-// instrument; Run tells this replica's engine which are its own. It is safe for
-// concurrent use.
+// Coordinator sets and lists alerts on any replica. The shard owner of an instrument
+// evaluates its alerts; Run keeps this replica's engine informed of all alerts and of
+// those it owns. It is safe for concurrent use.
 type Coordinator struct {
-	cfg CoordinatorConfig
-	// appliedCandidates is who the members were when the engine was last told what is its own; empty
-	// until it was, and while it is.
+	cfg    CoordinatorConfig
+	engine atomic.Pointer[Engine] // nil until Run has indexed all alerts
+	// appliedCandidates is the group by which the engine last adopted alerts; empty before
+	// that and while it adopts.
 	appliedCandidates atomic.Pointer[member.Candidates]
 }
 
-// NewCoordinator returns alerts that wait for an engine, which Run is given.
+// NewCoordinator returns a coordinator without an engine, which Run adds.
 func NewCoordinator(cfg CoordinatorConfig) *Coordinator {
 	a := &Coordinator{cfg: cfg}
 	a.appliedCandidates.Store(&member.Candidates{})
 	return a
 }
 
-// alertShard is the name under which an instrument has an owner.
+// alertShard returns the shard of an instrument.
 func alertShard(s market.Symbol) string { return "alert/" + s.String() }
 
-// ownedBy returns a function that reports whether a member owns a symbol, when the
-// members are those. One goroutine only.
+// ownedBy returns a function that reports whether a replica owns an instrument among the
+// candidates. One goroutine uses it.
 func ownedBy(id string, all member.Candidates) func(market.Symbol) bool {
 	known := make(map[market.Symbol]bool)
 	return func(s market.Symbol) bool {
-		mine, asked := known[s]
-		if !asked {
+		mine, cached := known[s]
+		if !cached {
 			mine = all.Owner(alertShard(s)) == id
 			known[s] = mine
 		}
@@ -85,8 +92,8 @@ func ownedBy(id string, all member.Candidates) func(market.Symbol) bool {
 	}
 }
 
-// Run tells an engine which alerts are its own until ctx ends: at the start, when
-// members come and go, and when alerts begin or end elsewhere.
+// Run keeps an engine informed until ctx ends: at the start, when replicas come and go,
+// and when alerts begin or end elsewhere.
 func (a *Coordinator) Run(ctx context.Context, e Engine) {
 	a.cfg.Group.Handle(setMethod, func(ctx context.Context, body []byte) ([]byte, error) { return a.handleSet(ctx, e, body) })
 	for {
@@ -96,71 +103,85 @@ func (a *Coordinator) Run(ctx context.Context, e Engine) {
 			return
 		}
 		var again <-chan time.Time
-		news := a.cfg.ChangeFeed.pendingReady()
+		pending := a.cfg.ChangeFeed.pendingReady()
 		if err != nil {
 			a.cfg.Log.WarnContext(ctx, "alert takeover failed; retrying", "error", err)
-			again, news = time.After(table.RestartDelay), nil
+			again, pending = time.After(table.RestartDelay), nil
 		}
 		select {
 		case <-ctx.Done():
 			return
 		case <-changed:
-		case <-news:
+		case <-pending:
 		case <-again:
 		}
 	}
 }
 
-// Balanced reports whether the engine was told who the members are: it then watches
-// what is its own and nothing else.
+// Balanced reports whether the engine has adopted the alerts that it owns in the present
+// group, and no others.
 func (a *Coordinator) Balanced() bool {
 	return a.cfg.Group.Candidates().Equal(*a.appliedCandidates.Load())
 }
 
-// OwnedInstruments returns how many instruments with alerts are this replica's own.
-func (a *Coordinator) OwnedInstruments() int {
-	a.cfg.ChangeFeed.mu.Lock()
-	all := a.cfg.ChangeFeed.index.Instruments()
-	a.cfg.ChangeFeed.mu.Unlock()
-	mine, n := ownedBy(a.cfg.Group.Self(), *a.appliedCandidates.Load()), 0
-	for s := range all {
-		if mine(s) {
-			n++
-		}
-	}
-	return n
-}
-
-// reconcile tells the engine what has changed since the pass before. One that failed is
-// made up for by the next.
+// reconcile brings the engine up to date. A failed pass is completed by the next.
 func (a *Coordinator) reconcile(ctx context.Context, e Engine) error {
+	if a.engine.Load() == nil {
+		if err := a.indexAll(ctx, e); err != nil {
+			return err
+		}
+		a.engine.Store(&e)
+	}
 	if now := a.cfg.Group.Candidates(); !now.Equal(*a.appliedCandidates.Load()) {
 		if err := a.rebalance(ctx, e, now); err != nil {
 			return err
 		}
 		a.appliedCandidates.Store(&now)
 	}
-	return a.deliverChanges(ctx, e)
+	return a.deliverChanges(ctx, e, ownedBy(a.cfg.Group.Self(), *a.appliedCandidates.Load()))
 }
 
-// rebalance has the engine abandon what went to others and adopt what came from them.
+// indexAll lists the stored alerts in the engine's index. Changes since the feed was
+// opened are delivered after it.
+func (a *Coordinator) indexAll(ctx context.Context, e Engine) error {
+	batch := make([]alert.Alert, 0, adoptBatch)
+	flush := func() error {
+		err := e.Index(ctx, batch)
+		batch = batch[:0]
+		return err
+	}
+	for one, err := range a.cfg.ChangeFeed.store.Alerts(ctx) {
+		if err != nil {
+			return err
+		}
+		if batch = append(batch, one); len(batch) == adoptBatch {
+			if err := flush(); err != nil {
+				return err
+			}
+		}
+	}
+	return flush()
+}
+
+// rebalance makes the engine abandon the alerts that other replicas own now and adopt
+// those that it owns.
 func (a *Coordinator) rebalance(ctx context.Context, e Engine, all member.Candidates) error {
 	self := a.cfg.Group.Self()
 	had, has := ownedBy(self, *a.appliedCandidates.Load()), ownedBy(self, all)
 	err := e.Abandon(ctx, has)
-	// What the engine still has is known again when all of this is done. If it fails
-	// half-way, the next pass hands over everything, wherever the members are by then.
+	// If a later step fails, the next pass adopts everything that this replica owns then.
 	a.appliedCandidates.Store(&member.Candidates{})
 	if err != nil {
 		return fmt.Errorf("abandon: %w", err)
 	}
-	has = ownedBy(self, all) // the other one may still be in use when ctx has ended
+	has = ownedBy(self, all) // the engine may still use the other one when ctx has ended
 	if err := a.cfg.ChangeFeed.CatchUp(ctx); err != nil {
 		return err
 	}
-	handed, err := a.cfg.ChangeFeed.alertsToAdopt(
-		func(s market.Symbol) bool { return has(s) && !had(s) },
-		func() (map[seriesKey]watermark, error) { return a.cfg.ChangeFeed.store.marks(ctx) })
+	if err := a.deliverChanges(ctx, e, func(s market.Symbol) bool { return has(s) && had(s) }); err != nil {
+		return err
+	}
+	handed, err := a.alertsToAdopt(ctx, e, ownedBy(self, all), had)
 	if err != nil {
 		return err
 	}
@@ -177,37 +198,70 @@ func (a *Coordinator) rebalance(ctx context.Context, e Engine, all member.Candid
 	return nil
 }
 
-// deliverChanges tells the engine of its own alerts that began or ended elsewhere. It knows of
-// those that it set or ended itself, and passes over them.
-func (a *Coordinator) deliverChanges(ctx context.Context, e Engine) error {
-	all, upTo := a.cfg.ChangeFeed.takePending()
-	mine := ownedBy(a.cfg.Group.Self(), *a.appliedCandidates.Load())
+// alertsToAdopt returns the alerts that the engine owns and did not own before, ordered by
+// instrument, each with the watermark up to which it was evaluated.
+func (a *Coordinator) alertsToAdopt(ctx context.Context, e Engine, has, had func(market.Symbol) bool) ([]engine.Handed, error) {
+	all, err := e.Select(ctx, func(s market.Symbol) bool { return has(s) && !had(s) })
+	if err != nil || len(all) == 0 {
+		return nil, err
+	}
+	marks, err := a.cfg.ChangeFeed.store.marks(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("read watermarks: %w", err)
+	}
+	covered := a.cfg.ChangeFeed.coverage()
+	handed := make([]engine.Handed, len(all))
+	for i, one := range all {
+		handed[i].Alert = one
+		if m := marks[seriesKey{Symbol: one.Instrument, Interval: one.Interval}]; covered(one.ID, m) {
+			handed[i].Mark = m.at
+		}
+	}
+	slices.SortFunc(handed, func(a, b engine.Handed) int {
+		return cmp.Or(strings.Compare(a.Instrument.String(), b.Instrument.String()), strings.Compare(a.ID, b.ID))
+	})
+	return handed, nil
+}
+
+// deliverChanges delivers the pending changes: the engine adopts new alerts on its own
+// instruments, and lists the others. It ignores alerts that it set or ended itself.
+func (a *Coordinator) deliverChanges(ctx context.Context, e Engine, mine func(market.Symbol) bool) error {
+	c := a.cfg.ChangeFeed.takePending()
 	var ended []engine.Name
 	var begun []engine.Handed
-	for n := range maps.Values(all) {
+	var others []alert.Alert
+	for one := range maps.Values(c.byID) {
 		switch {
-		case n.ended:
-			ended = append(ended, n.name)
-		case mine(n.alert.Instrument):
-			begun = append(begun, engine.Handed{Alert: n.alert})
+		case one.ended:
+			ended = append(ended, one.name)
+		case mine(one.alert.Instrument):
+			begun = append(begun, engine.Handed{Alert: one.alert})
+		default:
+			others = append(others, one.alert)
 		}
 	}
 	var err error
-	if len(ended) > 0 {
+	if c.lost {
+		err = e.Clear(ctx)
+	}
+	if err == nil && len(ended) > 0 {
 		err = e.Ended(ctx, ended)
 	}
 	if err == nil && len(begun) > 0 {
 		err = e.Adopt(ctx, begun)
 	}
-	if err != nil {
-		a.cfg.ChangeFeed.requeue(all)
-		return fmt.Errorf("tell of alerts: %w", err)
+	if err == nil && len(others) > 0 {
+		err = e.Index(ctx, others)
 	}
-	a.cfg.ChangeFeed.confirmDelivered(upTo)
+	if err != nil {
+		a.cfg.ChangeFeed.requeue(c)
+		return fmt.Errorf("deliver alert changes: %w", err)
+	}
+	a.cfg.ChangeFeed.confirmDelivered(c.through)
 	return nil
 }
 
-// setRequest is a call that sets an alert.
+// setRequest is the body of an alert.set call.
 type setRequest struct {
 	Caller principal.Caller `json:"caller"`
 	Alert  alertData        `json:"alert"`
@@ -216,7 +270,7 @@ type setRequest struct {
 func (a *Coordinator) handleSet(ctx context.Context, e Engine, body []byte) ([]byte, error) {
 	var form setRequest
 	if err := json.Unmarshal(body, &form); err != nil {
-		return nil, fmt.Errorf("a call that sets an alert: %w", err)
+		return nil, fmt.Errorf("alert.set call: %w", err)
 	}
 	want, err := form.Alert.alert()
 	if err != nil {
@@ -229,7 +283,7 @@ func (a *Coordinator) handleSet(ctx context.Context, e Engine, body []byte) ([]b
 	return json.Marshal(newAlertData(set))
 }
 
-// Set makes an alert at the owner of its instrument. See engine.Engine.Set.
+// Set sets an alert at the shard owner of its instrument. See engine.Engine.Set.
 func (a *Coordinator) Set(ctx context.Context, caller principal.Caller, want alert.Alert) (alert.Alert, error) {
 	venue, err := a.cfg.Route(ctx, want.Symbol)
 	if err != nil {
@@ -239,19 +293,15 @@ func (a *Coordinator) Set(ctx context.Context, caller principal.Caller, want ale
 	if want.Instrument, err = provider.Canonical(ctx, venue, want.Symbol); err != nil {
 		return alert.Alert{}, err
 	}
-	// The owner of the instrument knows the alerts on its own ones alone.
-	if err := a.cfg.ChangeFeed.checkCount(caller.Subject); err != nil {
-		return alert.Alert{}, err
-	}
 	body, err := json.Marshal(setRequest{caller, newAlertData(want)})
 	if err != nil {
-		return alert.Alert{}, fmt.Errorf("a call that sets an alert: %w", err)
+		return alert.Alert{}, fmt.Errorf("alert.set call: %w", err)
 	}
 	answer, err := a.cfg.Group.Call(ctx, alertShard(want.Instrument), setMethod, body)
 	if errors.Is(err, member.ErrOutcomeUnknown) {
 		return alert.Alert{}, &fault.Error{
 			Kind: fault.Unavailable, Code: "outcome_unknown", Cause: err,
-			Message: "it is not known whether the alert was set; list_alerts shows it if it was",
+			Message: "The alert may have been set. Check list_alerts before you retry.",
 		}
 	}
 	if err != nil {
@@ -259,64 +309,60 @@ func (a *Coordinator) Set(ctx context.Context, caller principal.Caller, want ale
 	}
 	var set alertData
 	if err := json.Unmarshal(answer, &set); err != nil {
-		return alert.Alert{}, fmt.Errorf("answer to a call that sets an alert: %w", err)
+		return alert.Alert{}, fmt.Errorf("decode alert.set reply: %w", err)
 	}
 	return set.alert()
 }
 
-// Cancel removes an alert of the caller's, whoever watches it.
+// Cancel removes an alert of the caller's, whichever replica evaluates it.
 func (a *Coordinator) Cancel(ctx context.Context, caller principal.Caller, alertID string) error {
 	return a.cfg.ChangeFeed.store.CancelAlert(ctx, caller, alertID)
 }
 
-// Alerts lists the active alerts of the caller's, in the order they were made: all
-// that any replica has acknowledged.
+// Alerts lists the active alerts of the caller's in the order they were set: all that any
+// replica has acknowledged.
 func (a *Coordinator) Alerts(ctx context.Context, caller principal.Caller) ([]alert.Alert, error) {
 	if err := a.cfg.ChangeFeed.CatchUp(ctx); err != nil {
 		return nil, err
 	}
-	return a.unexpired(a.cfg.ChangeFeed.List(caller.Subject, market.Symbol{})), nil
-}
-
-// AlertsOn lists the active alerts of the caller's on one instrument, as far as they
-// are known here. Charts show them, and a chart does not wait for other replicas.
-func (a *Coordinator) AlertsOn(ctx context.Context, caller principal.Caller, s market.Symbol) ([]alert.Alert, error) {
-	venue, err := a.cfg.Route(ctx, s)
+	if err := a.cfg.ChangeFeed.awaitDelivered(ctx); err != nil {
+		return nil, err
+	}
+	e, err := a.running()
 	if err != nil {
 		return nil, err
 	}
-	if s, err = provider.Canonical(ctx, venue, s); err != nil {
+	return e.Alerts(ctx, caller)
+}
+
+// AlertsOn lists the active alerts of the caller's on one instrument, as far as this
+// replica knows them. Charts show them and do not wait for other replicas.
+func (a *Coordinator) AlertsOn(ctx context.Context, caller principal.Caller, s market.Symbol) ([]alert.Alert, error) {
+	e, err := a.running()
+	if err != nil {
 		return nil, err
 	}
-	return a.unexpired(a.cfg.ChangeFeed.List(caller.Subject, s)), nil
+	return e.AlertsOn(ctx, caller, s)
 }
 
-// unexpired leaves out what has expired and was not removed yet.
-func (a *Coordinator) unexpired(all []alert.Alert) []alert.Alert {
-	now := a.cfg.Now()
-	return slices.DeleteFunc(all, func(a alert.Alert) bool { return !a.Expires.IsZero() && !a.Expires.After(now) })
+func (a *Coordinator) running() (Engine, error) {
+	if e := a.engine.Load(); e != nil {
+		return *e, nil
+	}
+	return nil, &fault.Error{Kind: fault.Unavailable, Code: "starting", Retryable: true, Message: "This replica is still reading the alerts. Retry in a moment."}
 }
 
-// Store returns the store for this replica's engine. It begins with no alerts: Run
-// hands them to it.
+// Store returns the store of this replica's engine.
 func (a *Coordinator) Store() engine.Store { return &engineStore{a.cfg.ChangeFeed.store, a} }
 
-// engineStore is the store of one engine among others.
+// engineStore is the shared store as one engine writes to it.
 type engineStore struct {
 	*Store
 	alerts *Coordinator
 }
 
-func (s *engineStore) Alerts(context.Context) iter.Seq2[alert.Alert, error] {
-	return func(func(alert.Alert, error) bool) {}
-}
-
-func (s *engineStore) Marks(context.Context) (map[provider.Sub]int64, error) {
-	return map[provider.Sub]int64{}, nil
-}
-
-// SaveMarks writes marks, and for which alerts they hold: those that the engine was
-// told of. It leaves out those of symbols whose alerts it was not given yet.
+// SaveMarks saves watermarks of the instruments that the engine owns, with the sequence
+// number of the newest alert they cover.
 func (s *engineStore) SaveMarks(ctx context.Context, marks map[provider.Sub]int64) error {
 	knownThrough := s.alerts.cfg.ChangeFeed.knownThrough()
 	mine := ownedBy(s.alerts.cfg.Group.Self(), *s.alerts.appliedCandidates.Load())

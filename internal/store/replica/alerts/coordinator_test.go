@@ -109,7 +109,7 @@ func startReplicaOn(tb testing.TB, conn *conn.Conn, from provider.Provider, now 
 		tb.Fatal(err)
 	}
 	tb.Cleanup(data.Close)
-	r.Coordinator = alerts.NewCoordinator(alerts.CoordinatorConfig{Group: r.members, ChangeFeed: r.tail, Route: data.Route, Now: time.Now, Log: replicatest.Quiet()})
+	r.Coordinator = alerts.NewCoordinator(alerts.CoordinatorConfig{Group: r.members, ChangeFeed: r.tail, Route: data.Route, Log: replicatest.Quiet()})
 	half := func() float64 { return 0.5 }
 	r.engine = engine.New(engine.Config{
 		Store: r.Store(), Data: data, Feed: feed.NewHub(data.Route, feed.Config{Log: replicatest.Quiet(), Rand: half, Now: time.Now}),

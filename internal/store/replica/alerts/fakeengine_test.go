@@ -18,12 +18,13 @@ import (
 	"candela/internal/store/replica/replicatest"
 )
 
-// fakeEngine is an engine that only remembers what it was told, and fails now and then.
+// fakeEngine is an engine that records its alerts and fails on request.
 type fakeEngine struct {
 	mu      sync.Mutex
-	fails   int  // the next calls
-	half    bool // what is abandoned is, and an error is returned
-	watched map[string]engine.Handed
+	fails   int                      // the next calls
+	half    bool                     // Abandon works and returns an error
+	listed  map[string]alert.Alert   // all alerts
+	watched map[string]engine.Handed // adopted ones
 }
 
 var _ alerts.Engine = (*fakeEngine)(nil)
@@ -46,6 +47,7 @@ func (w *fakeEngine) Set(context.Context, principal.Caller, alert.Alert) (alert.
 func (w *fakeEngine) Adopt(_ context.Context, handed []engine.Handed) error {
 	return w.call(func() {
 		for _, h := range handed {
+			w.listed[h.ID] = h.Alert
 			if _, there := w.watched[h.ID]; !there {
 				w.watched[h.ID] = h
 			}
@@ -86,8 +88,50 @@ func (w *fakeEngine) Ended(_ context.Context, names []engine.Name) error {
 	return w.call(func() {
 		for _, n := range names {
 			delete(w.watched, n.ID)
+			delete(w.listed, n.ID)
 		}
 	})
+}
+
+func (w *fakeEngine) Index(_ context.Context, all []alert.Alert) error {
+	return w.call(func() {
+		for _, a := range all {
+			w.listed[a.ID] = a
+		}
+	})
+}
+
+func (w *fakeEngine) Clear(context.Context) error {
+	return w.call(func() {
+		clear(w.listed)
+		clear(w.watched)
+	})
+}
+
+func (w *fakeEngine) Select(_ context.Context, match func(market.Symbol) bool) (all []alert.Alert, err error) {
+	err = w.call(func() {
+		for _, a := range w.listed {
+			if match(a.Instrument) {
+				all = append(all, a)
+			}
+		}
+	})
+	return all, err
+}
+
+func (w *fakeEngine) Alerts(_ context.Context, caller principal.Caller) (all []alert.Alert, err error) {
+	err = w.call(func() {
+		for _, a := range w.listed {
+			if a.Owner == caller.Subject {
+				all = append(all, a)
+			}
+		}
+	})
+	return all, err
+}
+
+func (w *fakeEngine) AlertsOn(context.Context, principal.Caller, market.Symbol) ([]alert.Alert, error) {
+	return nil, errors.ErrUnsupported
 }
 
 func (w *fakeEngine) fail(n int) {
@@ -113,8 +157,8 @@ func startFakeEngine(t *testing.T, to *natstest.Cluster, prefix string) (*fakeEn
 	}
 	t.Cleanup(r.members.Close)
 	r.members.Activate(t.Context())
-	w := &fakeEngine{watched: make(map[string]engine.Handed)}
-	r.Coordinator = alerts.NewCoordinator(alerts.CoordinatorConfig{Group: r.members, ChangeFeed: r.tail, Now: time.Now, Log: replicatest.Quiet()})
+	w := &fakeEngine{listed: make(map[string]alert.Alert), watched: make(map[string]engine.Handed)}
+	r.Coordinator = alerts.NewCoordinator(alerts.CoordinatorConfig{Group: r.members, ChangeFeed: r.tail, Log: replicatest.Quiet()})
 	ctx, stop := context.WithCancel(context.Background())
 	done := make(chan struct{})
 	go func() { defer close(done); r.Run(ctx, w) }()
