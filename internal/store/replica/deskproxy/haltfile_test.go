@@ -116,7 +116,7 @@ func TestDesk_HaltFilesOutliveReplicas(t *testing.T) {
 		if next.members.Live(rest.members.Self()) {
 			t.Errorf("resumed while %s is silent", rest.name)
 		}
-	case told == nil || told.Kind != fault.Unavailable || !told.Retryable || !strings.Contains(told.Message, "the replica "+rest.name+" does not answer"):
+	case told == nil || told.Kind != fault.Unavailable || !told.Retryable || !strings.Contains(told.Message, "replica "+rest.name+" does not answer"):
 		t.Errorf("while %s is silent: %v", rest.name, err)
 	case levelAt(next) != guard.Halted:
 		t.Errorf("while %s is silent it is %v", rest.name, levelAt(next))

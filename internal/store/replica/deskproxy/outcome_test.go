@@ -53,10 +53,10 @@ func TestDesk_SaysWhatIsNotKnown(t *testing.T) {
 		"an order without a key": {"place", func(ctx context.Context, d *deskproxy.Desk) error {
 			_, err := d.Place(ctx, owner(), bid(""))
 			return err
-		}, "get_orders before you ask again", false},
-		"a cancel":     {"cancel", func(ctx context.Context, d *deskproxy.Desk) error { _, err := d.Cancel(ctx, owner(), "o1"); return err }, "ask again, which does no harm", true},
-		"a halt":       {"halt", func(ctx context.Context, d *deskproxy.Desk) error { _, err := d.Halt(ctx, "me", ""); return err }, "halt again", true},
-		"a resumption": {"resume", func(ctx context.Context, d *deskproxy.Desk) error { _, err := d.Resume(ctx, "me"); return err }, "resume again", true},
+		}, "get_orders before you retry", false},
+		"a cancel":     {"cancel", func(ctx context.Context, d *deskproxy.Desk) error { _, err := d.Cancel(ctx, owner(), "o1"); return err }, "cancelling twice is safe", true},
+		"a halt":       {"halt", func(ctx context.Context, d *deskproxy.Desk) error { _, err := d.Halt(ctx, "me", ""); return err }, "may not have been halted", true},
+		"a resumption": {"resume", func(ctx context.Context, d *deskproxy.Desk) error { _, err := d.Resume(ctx, "me"); return err }, "may not have been resumed", true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -69,7 +69,7 @@ func TestDesk_SaysWhatIsNotKnown(t *testing.T) {
 			})
 			err := c.call(ctx, deskproxy.New(asks, deskproxy.Config{Account: name, Log: replicatest.Quiet(), Now: time.Now}))
 			f := fault.Of(err)
-			if !errors.Is(err, member.ErrOutcomeUnknown) || f.Kind != fault.Unavailable || f.Retryable != c.retryable || !strings.Contains(f.Message, "not known") || !strings.Contains(f.Message, c.says) {
+			if !errors.Is(err, member.ErrOutcomeUnknown) || f.Kind != fault.Unavailable || f.Retryable != c.retryable || !strings.Contains(f.Message, "may ") || !strings.Contains(f.Message, c.says) {
 				t.Errorf("got %+v", f)
 			}
 		})
@@ -84,7 +84,7 @@ func TestDesk_WaitsForOneWhoTrades(t *testing.T) {
 	began := time.Now()
 	_, err := d.Place(t.Context(), owner(), bid("k"))
 	f := fault.Of(err)
-	if !errors.Is(err, member.ErrNotShardOwner) || !f.Retryable || !strings.Contains(f.Message, "nothing was done") {
+	if !errors.Is(err, member.ErrNotShardOwner) || !f.Retryable || !strings.Contains(f.Message, "nothing was executed") {
 		t.Errorf("got %+v", f)
 	}
 	if waited := time.Since(began); waited < 10*time.Second {

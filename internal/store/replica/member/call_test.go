@@ -164,7 +164,7 @@ func TestAsk_NothingWasDoneWhenNobodyIsReady(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
 		_, err := member.Alone(true, replicatest.Quiet()).Call(t.Context(), name, "who", nil)
-		if f := fault.Of(err); !errors.Is(err, member.ErrNotShardOwner) || errors.Is(err, member.ErrOutcomeUnknown) || f.Kind != fault.Unavailable || !f.Retryable || !strings.Contains(f.Message, "nothing was done") {
+		if f := fault.Of(err); !errors.Is(err, member.ErrNotShardOwner) || errors.Is(err, member.ErrOutcomeUnknown) || f.Kind != fault.Unavailable || !f.Retryable || !strings.Contains(f.Message, "nothing was executed") {
 			t.Errorf("got %v", err)
 		}
 		if waited := time.Since(began); waited != member.OwnerTime {

@@ -197,7 +197,7 @@ func TestHostileNATS_PutsNoOlderOrdersBack(t *testing.T) {
 	}
 	h.refusedBy(h.other, h.writer)
 	_, err := orders.Open(t.Context(), h.other, time.Now)
-	if f := fault.Of(err); f == nil || !strings.Contains(f.Message, "wait half a minute") {
+	if f := fault.Of(err); f == nil || !strings.Contains(f.Message, "wait 30 s") {
 		t.Errorf("the way out is %v", err)
 	}
 }
