@@ -70,7 +70,7 @@ func TestCoordinator_ListsAlertsAcknowledgedElsewhere(t *testing.T) {
 	}
 }
 
-func TestChangeFeed_PublishesWhatFiredElsewhere(t *testing.T) {
+func TestChangeFeed_PublishesAlertsFiredElsewhere(t *testing.T) {
 	t.Parallel()
 	prefix := replicatest.NewPrefix()
 	r, _ := openTail(t, replicatest.Servers(), prefix)
@@ -81,7 +81,7 @@ func TestChangeFeed_PublishesWhatFiredElsewhere(t *testing.T) {
 	}
 }
 
-func TestTail_OneMarkServesAllWhoAsk(t *testing.T) {
+func TestCatchUp_SharesOneBarrier(t *testing.T) {
 	t.Parallel()
 	r, store := openTail(t, replicatest.Servers(), replicatest.NewPrefix())
 	before, err := store.LastEntry(t.Context())
@@ -107,9 +107,9 @@ func TestTail_OneMarkServesAllWhoAsk(t *testing.T) {
 	}
 }
 
-// TestTail_TellsEachOnceWhenServersGo stops the server that a tail reads from, the one
+// TestChangeFeed_PublishesEachOnceWhenServersStop stops the server that a tail reads from, the one
 // that leads the stream, and then all of them, while alerts fire.
-func TestTail_TellsEachOnceWhenServersGo(t *testing.T) {
+func TestChangeFeed_PublishesEachOnceWhenServersStop(t *testing.T) {
 	t.Parallel()
 	three, prefix := replicatest.Start(t, 3), replicatest.NewPrefix()
 	r, _ := openTail(t, three, prefix)
@@ -153,7 +153,7 @@ func TestTail_TellsEachOnceWhenServersGo(t *testing.T) {
 	}
 }
 
-func TestTail_AMarkHoldsForTheAlertsItsWriterKnew(t *testing.T) {
+func TestWatermark_CoversTheAlertsItsWriterKnew(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		id    int

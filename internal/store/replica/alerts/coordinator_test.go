@@ -399,7 +399,7 @@ func unique(ids []string) []string {
 	return slices.Compact(ids)
 }
 
-func TestAlerts_FireOnceWhenAReplicaIsNotHeard(t *testing.T) {
+func TestAlerts_FireOnceWhenAReplicaSendsNoHeartbeats(t *testing.T) {
 	t.Parallel()
 	if told, due := paused(t, false, longtest.Pick(2, 5)); told != due {
 		t.Errorf("%d firings of %d alerts", told, due)
@@ -418,7 +418,7 @@ func TestAlerts_WithoutCompareAndSetFiringsDouble(t *testing.T) {
 
 // A mark that was written by an owner which did not know an alert says nothing of it,
 // however new it is.
-func TestAlerts_AMarkHidesNothingFromAnAlertItsWriterDidNotKnow(t *testing.T) {
+func TestWatermark_HidesNoBarsFromAnUnknownAlert(t *testing.T) {
 	t.Parallel()
 	for name, knew := range map[string]bool{"it knew": true, "it did not": false} {
 		t.Run(name, func(t *testing.T) {

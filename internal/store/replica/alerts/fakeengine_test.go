@@ -166,7 +166,7 @@ func startFakeEngine(t *testing.T, to *natstest.Cluster, prefix string) (*fakeEn
 	return w, r.Coordinator, r.members
 }
 
-func TestAlerts_TellAgainWhatAnEngineRefused(t *testing.T) {
+func TestCoordinator_RedeliversChangesAnEngineRefused(t *testing.T) {
 	t.Parallel()
 	prefix := replicatest.NewPrefix()
 	store := replicatest.OpenStore(t, replicatest.Servers(), prefix)
@@ -192,7 +192,7 @@ func TestAlerts_TellAgainWhatAnEngineRefused(t *testing.T) {
 
 // A member comes and goes while the hand-over to it fails half-way: what was abandoned
 // for it is watched again.
-func TestAlerts_WhatWasAbandonedForNobodyIsAdoptedAgain(t *testing.T) {
+func TestCoordinator_AdoptsAgainAfterAFailedHandover(t *testing.T) {
 	t.Parallel()
 	prefix := replicatest.NewPrefix()
 	store := replicatest.OpenStore(t, replicatest.Servers(), prefix)
@@ -215,7 +215,7 @@ func TestAlerts_WhatWasAbandonedForNobodyIsAdoptedAgain(t *testing.T) {
 	replicatest.Eventually(t, "the engine watches all again", func() bool { return w.count() == len(names) && alerts.Balanced() })
 }
 
-func TestAlerts_AnEngineMarksOnlyWhatItOwns(t *testing.T) {
+func TestSaveMarks_SavesOnlyOwnedShards(t *testing.T) {
 	t.Parallel()
 	prefix := replicatest.NewPrefix()
 	store := replicatest.OpenStore(t, replicatest.Servers(), prefix)
@@ -250,7 +250,7 @@ func TestAlerts_AnEngineMarksOnlyWhatItOwns(t *testing.T) {
 }
 
 // The engine's loop waits for its marks, and tries again in a moment.
-func TestAlerts_MarksDoNotHoldUpAnEngineWhenServersAreAway(t *testing.T) {
+func TestSaveMarks_ReturnsSoonWithoutServers(t *testing.T) {
 	t.Parallel()
 	one := replicatest.Start(t, 1)
 	_, alerts, _ := startFakeEngine(t, one, replicatest.NewPrefix())

@@ -14,7 +14,7 @@ import (
 // A server that has not heard yet that another leads answers that there is nothing
 // where something was written a moment ago. Whoever would act on that finds out.
 
-func TestLag_AlertsFireAndEndAllTheSame(t *testing.T) {
+func TestStaleRead_AlertsStillFireAndEnd(t *testing.T) {
 	t.Parallel()
 	ann, conn := principal.Caller{Subject: "ann"}, replicatest.Connect(t, replicatest.Servers(), replicatest.NewPrefix())
 	s, err := alerts.Open(t.Context(), conn, time.Now)

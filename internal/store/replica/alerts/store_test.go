@@ -15,7 +15,7 @@ import (
 	"candela/internal/testkit/longtest"
 )
 
-func TestStore_KeepsAlerts(t *testing.T) {
+func TestStore_PassesTheAlertSuite(t *testing.T) {
 	t.Parallel()
 	dirs := replicatest.NewDirs()
 	storetest.RunAlerts(t, func(t *testing.T, dir string) storetest.AlertStore {
@@ -24,7 +24,7 @@ func TestStore_KeepsAlerts(t *testing.T) {
 	})
 }
 
-func TestStore_KeepsStates(t *testing.T) {
+func TestStore_PassesTheStateSuite(t *testing.T) {
 	t.Parallel()
 	dirs := replicatest.NewDirs()
 	storetest.RunStates(t, func(t *testing.T, dir string) storetest.StateStore {
@@ -33,7 +33,7 @@ func TestStore_KeepsStates(t *testing.T) {
 	})
 }
 
-func TestStore_KeepsAlertsOnOneServer(t *testing.T) {
+func TestStore_PassesTheAlertSuiteOnOneServer(t *testing.T) {
 	t.Parallel()
 	dirs := replicatest.NewDirs()
 	storetest.RunAlerts(t, func(t *testing.T, dir string) storetest.AlertStore {
@@ -42,9 +42,9 @@ func TestStore_KeepsAlertsOnOneServer(t *testing.T) {
 	})
 }
 
-// TestStore_LosesNothingWithItsLeader fires alerts from two replicas while the
+// TestStore_LosesNothingWhenTheLeaderStops fires alerts from two replicas while the
 // server that leads their stream goes and comes back.
-func TestStore_LosesNothingWithItsLeader(t *testing.T) {
+func TestStore_LosesNothingWhenTheLeaderStops(t *testing.T) {
 	t.Parallel()
 	count := longtest.Pick(60, 200)
 	three, prefix := replicatest.Start(t, 3), replicatest.NewPrefix()

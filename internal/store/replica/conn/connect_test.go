@@ -13,7 +13,7 @@ import (
 	"candela/internal/store/replica/replicatest"
 )
 
-func TestConnect_RefusesWhatItCannotRelyOn(t *testing.T) {
+func TestConnect_RefusesUnsafeConfigurations(t *testing.T) {
 	t.Parallel()
 	one := replicatest.Lone()
 	for name, c := range map[string]struct {
@@ -84,9 +84,9 @@ func oldServer(t *testing.T, version string) string {
 	return "nats://" + l.Addr().String()
 }
 
-// TestConnect_InTheClearStaysOnThisMachine connects to a server that tells of one
+// TestConnect_WithoutTLSIgnoresDiscoveredServers connects to a server that tells of one
 // elsewhere.
-func TestConnect_InTheClearStaysOnThisMachine(t *testing.T) {
+func TestConnect_WithoutTLSIgnoresDiscoveredServers(t *testing.T) {
 	t.Parallel()
 	conn, err := conn.Connect(t.Context(), conn.Config{URL: oldServer(t, "2.15.0"), Prefix: "p", AllowSingle: true, Secret: natstest.Secret()}, replicatest.Quiet())
 	if err != nil {

@@ -108,7 +108,7 @@ func drawMarked(rt *rapid.T) order.PricedPosition {
 	}
 }
 
-func TestDesk_EverythingTravelsExactly(t *testing.T) {
+func TestCall_EncodesExactly(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
 		s := drawSpec(rt)
@@ -140,8 +140,8 @@ func TestDesk_EverythingTravelsExactly(t *testing.T) {
 	})
 }
 
-// TestDesk_LongListsTravel sends as many orders as a desk lists, of many trades each.
-func TestDesk_LongListsTravel(t *testing.T) {
+// TestCall_EncodesLongLists sends as many orders as a desk lists, of many trades each.
+func TestCall_EncodesLongLists(t *testing.T) {
 	t.Parallel()
 	list := func(fills int) []order.Order {
 		all := make([]order.Order, 500)

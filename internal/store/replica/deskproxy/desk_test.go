@@ -95,9 +95,9 @@ func (f *tradeCluster) halts(a, trader *trader) {
 	f.resume(a)
 }
 
-// TestDesk_OutlivesItsReplica takes the account from the replica that trades while
+// TestDesk_SurvivesItsReplica takes the account from the replica that trades while
 // orders are placed at the others and one is on its way.
-func TestDesk_OutlivesItsReplica(t *testing.T) {
+func TestDesk_SurvivesItsReplica(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		sent bool // the venue has the order that is on its way
@@ -145,9 +145,9 @@ func TestDesk_OutlivesItsReplica(t *testing.T) {
 	}
 }
 
-// TestDesk_FindsOutThatAnotherWrites takes the orders from a replica that trades and
+// TestDesk_NoticesAnotherWriter takes the orders from a replica that trades and
 // is asked for nothing: its desk ends all the same, and the next one begins.
-func TestDesk_FindsOutThatAnotherWrites(t *testing.T) {
+func TestDesk_NoticesAnotherWriter(t *testing.T) {
 	t.Parallel()
 	f := newTradeCluster(t, replicatest.Servers(), 0)
 	trader := f.steady()
@@ -165,9 +165,9 @@ func TestDesk_FindsOutThatAnotherWrites(t *testing.T) {
 	f.place(f.trading(), "after")
 }
 
-// TestDesk_OutlivesTheServers takes the majority of the servers away for longer than
+// TestDesk_SurvivesAServerOutage takes the majority of the servers away for longer than
 // a write is tried. Nothing passes then, and all goes on by itself when they are back.
-func TestDesk_OutlivesTheServers(t *testing.T) {
+func TestDesk_SurvivesAServerOutage(t *testing.T) {
 	t.Parallel()
 	three := replicatest.Start(t, 3)
 	f := newTradeCluster(t, three, time.Second)

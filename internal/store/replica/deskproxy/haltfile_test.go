@@ -85,10 +85,10 @@ func (f *tradeCluster) heeds(a, b, trader *trader) {
 	f.resume(b)
 }
 
-// TestDesk_HaltFilesOutliveReplicas kills the replica that trades, and then one beside
+// TestDesk_HaltFilesSurviveReplicas kills the replica that trades, and then one beside
 // which a halt file lies: trading is halted until the owner resumes, and nobody
 // resumes while it is not known whether a file is there.
-func TestDesk_HaltFilesOutliveReplicas(t *testing.T) {
+func TestDesk_HaltFilesSurviveReplicas(t *testing.T) {
 	t.Parallel()
 	f := newTradeCluster(t, replicatest.Servers(), 0)
 	first := f.steady()
@@ -126,9 +126,9 @@ func TestDesk_HaltFilesOutliveReplicas(t *testing.T) {
 	f.resume(next)
 }
 
-// TestDesk_HeedsAHaltFileOfWhenNobodyTraded puts a halt file beside a replica that
+// TestDesk_StartsHaltedByAnEarlierHaltFile puts a halt file beside a replica that
 // cannot trade, while nobody does: no order passes when another begins.
-func TestDesk_HeedsAHaltFileOfWhenNobodyTraded(t *testing.T) {
+func TestDesk_StartsHaltedByAnEarlierHaltFile(t *testing.T) {
 	t.Parallel()
 	f := newTradeCluster(t, replicatest.Servers(), 0)
 	first := f.steady()

@@ -26,8 +26,8 @@ import (
 	"candela/internal/trading/order"
 )
 
-// TestDesk_SaysWhatIsNotKnown asks a replica that takes calls and answers none.
-func TestDesk_SaysWhatIsNotKnown(t *testing.T) {
+// TestDesk_ReportsUnknownOutcomes asks a replica that takes calls and answers none.
+func TestDesk_ReportsUnknownOutcomes(t *testing.T) {
 	t.Parallel()
 	prefix := replicatest.NewPrefix()
 	mute, _ := replicatest.Join(t, replicatest.Servers(), prefix, "mute")
@@ -76,8 +76,8 @@ func TestDesk_SaysWhatIsNotKnown(t *testing.T) {
 	}
 }
 
-// TestDesk_WaitsForOneWhoTrades asks where the owner of the account does not trade.
-func TestDesk_WaitsForOneWhoTrades(t *testing.T) {
+// TestDesk_WaitsForATradingReplica asks where the owner of the account does not trade.
+func TestDesk_WaitsForATradingReplica(t *testing.T) {
 	t.Parallel()
 	members, _ := replicatest.Join(t, replicatest.Lone(), replicatest.NewPrefix(), "a")
 	d := deskproxy.New(members, deskproxy.Config{Account: "ann", Log: replicatest.Quiet(), Now: time.Now})
@@ -92,9 +92,9 @@ func TestDesk_WaitsForOneWhoTrades(t *testing.T) {
 	}
 }
 
-// TestDesk_AKeyOutlivesATakeOver places orders at every replica while the one that has
+// TestDesk_IdempotencyKeySurvivesATakeover places orders at every replica while the one that has
 // taken over could not compare the account, and again with the same keys.
-func TestDesk_AKeyOutlivesATakeOver(t *testing.T) {
+func TestDesk_IdempotencyKeySurvivesATakeover(t *testing.T) {
 	t.Parallel()
 	f := newTradeCluster(t, replicatest.Servers(), 0)
 	was := f.steady()

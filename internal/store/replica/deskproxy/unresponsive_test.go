@@ -39,9 +39,9 @@ func withHaltFiles(t *testing.T, log *slog.Logger) (a *deskproxy.Desk, members [
 	return desks[0], members, halt
 }
 
-// TestDesk_TradesBesideASilentReplica has one replica not say whether a halt file lies
+// TestDesk_TradesBesideAnUnresponsiveReplica has one replica not say whether a halt file lies
 // there, as on a disk that hangs: another trades after a while, and says so in its log.
-func TestDesk_TradesBesideASilentReplica(t *testing.T) {
+func TestDesk_TradesBesideAnUnresponsiveReplica(t *testing.T) {
 	t.Parallel()
 	var log bytes.Buffer
 	a, members, _ := withHaltFiles(t, slog.New(slog.NewTextHandler(&log, nil)))
@@ -59,9 +59,9 @@ func TestDesk_TradesBesideASilentReplica(t *testing.T) {
 	}
 }
 
-// TestDesk_HearsNoHaltFileOfABusyReplica has so many calls under way at a replica that
+// TestDesk_BusyReplicaHasNoHaltFileStatus has so many calls under way at a replica that
 // it answers no more: that is no word on whether a halt file lies there.
-func TestDesk_HearsNoHaltFileOfABusyReplica(t *testing.T) {
+func TestDesk_BusyReplicaHasNoHaltFileStatus(t *testing.T) {
 	t.Parallel()
 	a, members, halt := withHaltFiles(t, replicatest.Quiet())
 	if err := os.WriteFile(halt, nil, 0o600); err != nil {

@@ -22,10 +22,10 @@ import (
 	"candela/internal/testkit/longtest"
 )
 
-// TestKeeper_ClientsCostNoConsumer counts what the servers hold for a replica with one
+// TestRecordStore_UsesOneConsumerForAllClients counts what the servers hold for a replica with one
 // stream and with many, and what they made meanwhile: a reader per client might
 // be gone by the end.
-func TestKeeper_ClientsCostNoConsumer(t *testing.T) {
+func TestRecordStore_UsesOneConsumerForAllClients(t *testing.T) {
 	t.Parallel()
 	prefix := replicatest.NewPrefix()
 	var made atomic.Int64
@@ -75,7 +75,7 @@ func sharedLog(tb testing.TB, c *conn.Conn) notify.Inbox {
 	tb.Helper()
 	log, err := replicated.Open(tb.Context(), replicated.Config{
 		Now: time.Now, Log: slog.New(slog.DiscardHandler),
-		Store: openKeeper(tb, c), Replicas: recordtest.NewMembers().Join("one"), CatchUp: func(ctx context.Context) error { return ctx.Err() },
+		Store: openRecordStore(tb, c), Replicas: recordtest.NewMembers().Join("one"), CatchUp: func(ctx context.Context) error { return ctx.Err() },
 	})
 	if err != nil {
 		tb.Fatal(err)
@@ -83,10 +83,10 @@ func sharedLog(tb testing.TB, c *conn.Conn) notify.Inbox {
 	return log
 }
 
-// BenchmarkKeeper is what it costs until three replicas have the places of ten
+// BenchmarkRecordStore is what it costs until three replicas have the places of ten
 // thousand streams, and until they have where a thousand streams are that are opened
 // together.
-func BenchmarkKeeper(b *testing.B) {
+func BenchmarkRecordStore(b *testing.B) {
 	places := make([]records.Record, 10)
 	for i := range places {
 		form := make([]byte, 0, 100_000)
@@ -96,7 +96,7 @@ func BenchmarkKeeper(b *testing.B) {
 		form[0] = '{'
 		places[i] = records.Record{Kind: records.CursorKind, Name: "member/" + strconv.Itoa(i), Data: append(form, '}')}
 	}
-	b.Run("10000 places", func(b *testing.B) { benchmarkKeeper(b, places, 10_000) })
+	b.Run("10000 places", func(b *testing.B) { benchmarkRecordStore(b, places, 10_000) })
 	seats := make([]records.Record, records.MaxRecords)
 	for i := range seats {
 		seats[i] = records.Record{
@@ -104,17 +104,17 @@ func BenchmarkKeeper(b *testing.B) {
 			Data: []byte(`{"owner":"owner","n":1,"at":"ABCDEFGHIJKLMNOPQRSTUVWXYZ","open":true,"sub":123456,"cursor":1234567,"seen":"2026-01-31T16:00:00Z"}`),
 		}
 	}
-	b.Run("1000 seats", func(b *testing.B) { benchmarkKeeper(b, seats, len(seats)) })
+	b.Run("1000 seats", func(b *testing.B) { benchmarkRecordStore(b, seats, len(seats)) })
 }
 
-func benchmarkKeeper(b *testing.B, batch []records.Record, streams int) {
+func benchmarkRecordStore(b *testing.B, batch []records.Record, streams int) {
 	b.Helper()
 	prefix := replicatest.NewPrefix()
 	var came atomic.Int64
 	all := make(chan struct{}, 1)
 	var writer *inbox.RecordStore
 	for range 3 {
-		k := openKeeper(b, replicatest.Connect(b, replicatest.Servers(), prefix))
+		k := openRecordStore(b, replicatest.Connect(b, replicatest.Servers(), prefix))
 		if err := k.Watch(b.Context(), func(records.Record) {
 			if came.Add(1)%int64(3*len(batch)) == 0 {
 				all <- struct{}{}

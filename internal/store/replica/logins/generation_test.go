@@ -38,9 +38,9 @@ func decide(at *oauthtest.Scene, passphrase string) int {
 	return b.Decide(b.Open(oauthtest.Query(at.Known())), "passphrase", passphrase).Status
 }
 
-// TestEras_AnotherPassphraseEndsAllLogins changes the passphrase as a rolling restart
+// TestGeneration_NewPassphraseRevokesAllLogins changes the passphrase as a rolling restart
 // does, step by step, with somebody in who has the former one.
-func TestEras_AnotherPassphraseEndsAllLogins(t *testing.T) {
+func TestGeneration_NewPassphraseRevokesAllLogins(t *testing.T) {
 	t.Parallel()
 	prefix := replicatest.NewPrefix()
 	old := replicatest.OpenLogins(t, replicatest.Servers(), prefix)
@@ -113,9 +113,9 @@ func TestEras_AnotherPassphraseEndsAllLogins(t *testing.T) {
 	}
 }
 
-// TestEras_TheSamePassphraseEndsNothing starts replicas that are given the passphrase
+// TestGeneration_SamePassphraseRevokesNothing starts replicas that are given the passphrase
 // in other ways.
-func TestEras_TheSamePassphraseEndsNothing(t *testing.T) {
+func TestGeneration_SamePassphraseRevokesNothing(t *testing.T) {
 	t.Parallel()
 	hash := oauthtest.Owner(t).Hash()
 	for name, c := range map[string]struct {
@@ -148,9 +148,9 @@ func TestEras_TheSamePassphraseEndsNothing(t *testing.T) {
 	}
 }
 
-// TestEras_WhatALateReplicaWritesIsVoid lets a replica that does not hear of the
+// TestGeneration_IgnoresWritesOfALateReplica lets a replica that does not hear of the
 // change approve a client under the former passphrase, and redeem its code.
-func TestEras_WhatALateReplicaWritesIsVoid(t *testing.T) {
+func TestGeneration_IgnoresWritesOfALateReplica(t *testing.T) {
 	t.Parallel()
 	prefix, now := replicatest.NewPrefix(), time.Now()
 	deaf := replicatest.OpenLogins(t, replicatest.Servers(), prefix)
@@ -171,9 +171,9 @@ func TestEras_WhatALateReplicaWritesIsVoid(t *testing.T) {
 	}
 }
 
-// TestEras_ALateReplicaTakesATokenOfTheNext asks a replica that has not heard of an
+// TestGeneration_LateReplicaAcceptsATokenOfTheNext asks a replica that has not heard of an
 // era about a token of it.
-func TestEras_ALateReplicaTakesATokenOfTheNext(t *testing.T) {
+func TestGeneration_LateReplicaAcceptsATokenOfTheNext(t *testing.T) {
 	t.Parallel()
 	prefix, now := replicatest.NewPrefix(), time.Now()
 	deaf := replicatest.OpenLogins(t, replicatest.Servers(), prefix)
@@ -184,9 +184,9 @@ func TestEras_ALateReplicaTakesATokenOfTheNext(t *testing.T) {
 	}
 }
 
-// TestEras_EndAllAtOneIsHeardByAll ends all logins at one replica; the passphrase goes
+// TestRevokeAll_ReachesAllReplicas ends all logins at one replica; the passphrase goes
 // on counting at all.
-func TestEras_EndAllAtOneIsHeardByAll(t *testing.T) {
+func TestRevokeAll_ReachesAllReplicas(t *testing.T) {
 	t.Parallel()
 	prefix, now := replicatest.NewPrefix(), time.Now()
 	a, b := replicatest.OpenLogins(t, replicatest.Servers(), prefix), replicatest.OpenLogins(t, replicatest.Servers(), prefix)
@@ -225,9 +225,9 @@ func TestEras_EndAllAtOneIsHeardByAll(t *testing.T) {
 	})
 }
 
-// TestEras_ALateReplicaCountsWhatItEnds ends all logins at a replica that has not heard
+// TestRevokeAll_LateReplicaCountsRevokedTokens ends all logins at a replica that has not heard
 // of the era they were made in.
-func TestEras_ALateReplicaCountsWhatItEnds(t *testing.T) {
+func TestRevokeAll_LateReplicaCountsRevokedTokens(t *testing.T) {
 	t.Parallel()
 	prefix, now := replicatest.NewPrefix(), time.Now()
 	a, deaf := replicatest.OpenLogins(t, replicatest.Servers(), prefix), replicatest.OpenLogins(t, replicatest.Servers(), prefix)
@@ -243,9 +243,9 @@ func TestEras_ALateReplicaCountsWhatItEnds(t *testing.T) {
 	replicatest.WaitEnded(t, a, tok, now)
 }
 
-// TestEras_ReplicasThatEndTogetherAgree ends all logins at all replicas at the same
+// TestRevokeAll_ConcurrentReplicasAgree ends all logins at all replicas at the same
 // time.
-func TestEras_ReplicasThatEndTogetherAgree(t *testing.T) {
+func TestRevokeAll_ConcurrentReplicasAgree(t *testing.T) {
 	t.Parallel()
 	prefix, now := replicatest.NewPrefix(), time.Now()
 	all := []*logins.Store{replicatest.OpenLogins(t, replicatest.Servers(), prefix), replicatest.OpenLogins(t, replicatest.Servers(), prefix), replicatest.OpenLogins(t, replicatest.Servers(), prefix)}
@@ -268,10 +268,10 @@ func TestEras_ReplicasThatEndTogetherAgree(t *testing.T) {
 	}
 }
 
-// TestEras_ServersThatBeginAnewKeepThePassphrase takes the servers away after a
+// TestGeneration_PassphraseSurvivesServerRestarts takes the servers away after a
 // change. Whichever replica comes first afterwards, the former passphrase stays
 // replaced.
-func TestEras_ServersThatBeginAnewKeepThePassphrase(t *testing.T) {
+func TestGeneration_PassphraseSurvivesServerRestarts(t *testing.T) {
 	t.Parallel()
 	one, prefix := replicatest.Start(t, 3), replicatest.NewPrefix()
 	old := replicatest.OpenLogins(t, one, prefix)
@@ -298,8 +298,8 @@ func TestEras_ServersThatBeginAnewKeepThePassphrase(t *testing.T) {
 	}
 }
 
-// TestEras_KeepNothingThatIsCheaperToGuessFrom reads what the servers keep.
-func TestEras_KeepNothingThatIsCheaperToGuessFrom(t *testing.T) {
+// TestGeneration_StoresOnlySlowHashes reads what the servers keep.
+func TestGeneration_StoresOnlySlowHashes(t *testing.T) {
 	t.Parallel()
 	prefix := replicatest.NewPrefix()
 	given := ownerOf(t, another).Hash()
@@ -328,8 +328,8 @@ func TestEras_KeepNothingThatIsCheaperToGuessFrom(t *testing.T) {
 	}
 }
 
-// TestEras_OnlySoManyFormerPassphrasesAreKept changes the passphrase often.
-func TestEras_OnlySoManyFormerPassphrasesAreKept(t *testing.T) {
+// TestGeneration_BoundsFormerPassphrases changes the passphrase often.
+func TestGeneration_BoundsFormerPassphrases(t *testing.T) {
 	t.Parallel()
 	prefix := replicatest.NewPrefix()
 	var last *logins.Store
@@ -347,9 +347,9 @@ func TestEras_OnlySoManyFormerPassphrasesAreKept(t *testing.T) {
 	}
 }
 
-// TestEras_NobodyWhoLogsInEndsNothing opens the store as a replica that approves by
+// TestGeneration_WithoutOwnerRevokesNothing opens the store as a replica that approves by
 // itself does, and as a command of the owner.
-func TestEras_NobodyWhoLogsInEndsNothing(t *testing.T) {
+func TestGeneration_WithoutOwnerRevokesNothing(t *testing.T) {
 	t.Parallel()
 	prefix, now := replicatest.NewPrefix(), time.Now()
 	a := replicatest.OpenLogins(t, replicatest.Servers(), prefix)

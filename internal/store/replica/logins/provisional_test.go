@@ -34,9 +34,9 @@ func firstCases() map[string]firstCase {
 	}
 }
 
-// TestEras_WhoComesFirstToEmptyServersDoesNotDecide takes all servers away, and has
+// TestGeneration_FirstReplicaOnEmptyServersDoesNotDecide takes all servers away, and has
 // others than the replica that lives on come back first.
-func TestEras_WhoComesFirstToEmptyServersDoesNotDecide(t *testing.T) {
+func TestGeneration_FirstReplicaOnEmptyServersDoesNotDecide(t *testing.T) {
 	t.Parallel()
 	three, now := replicatest.Start(t, 3), time.Now()
 	prefixes, stays := make(map[string]string), make(map[string]*logins.Store)
@@ -96,9 +96,9 @@ func TestEras_WhoComesFirstToEmptyServersDoesNotDecide(t *testing.T) {
 	}
 }
 
-// TestEras_NoneIsMissedThatComesWhileAnotherIsEntered has EndAll enter an era between
+// TestGeneration_MissesNoneDuringASwitch has EndAll enter an era between
 // the look at what is known and the note of what was heard.
-func TestEras_NoneIsMissedThatComesWhileAnotherIsEntered(t *testing.T) {
+func TestGeneration_MissesNoneDuringASwitch(t *testing.T) {
 	t.Parallel()
 	s := replicatest.OpenLogins(t, replicatest.Servers(), replicatest.NewPrefix())
 	s.Close()
@@ -111,9 +111,9 @@ func TestEras_NoneIsMissedThatComesWhileAnotherIsEntered(t *testing.T) {
 	}
 }
 
-// TestEras_AServerThatLagsBringsNoTokenBack asks servers that know neither the end of
+// TestGeneration_LaggingServerRestoresNoToken asks servers that know neither the end of
 // a token nor of its era.
-func TestEras_AServerThatLagsBringsNoTokenBack(t *testing.T) {
+func TestGeneration_LaggingServerRestoresNoToken(t *testing.T) {
 	t.Parallel()
 	prefix, now := replicatest.NewPrefix(), time.Now()
 	s := replicatest.OpenLogins(t, replicatest.Servers(), prefix)
@@ -131,9 +131,9 @@ func TestEras_AServerThatLagsBringsNoTokenBack(t *testing.T) {
 	}
 }
 
-// TestEras_EndAllPassesOverWhatCannotBeRead ends logins with a message among them that
+// TestRevokeAll_SkipsUnreadableMessages ends logins with a message among them that
 // is none.
-func TestEras_EndAllPassesOverWhatCannotBeRead(t *testing.T) {
+func TestRevokeAll_SkipsUnreadableMessages(t *testing.T) {
 	t.Parallel()
 	prefix, now := replicatest.NewPrefix(), time.Now()
 	s := replicatest.OpenLogins(t, replicatest.Servers(), prefix)

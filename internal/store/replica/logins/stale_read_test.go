@@ -11,7 +11,7 @@ import (
 	"candela/internal/store/replica/replicatest"
 )
 
-func TestLag_CodesAndTokensAreKnown(t *testing.T) {
+func TestStaleRead_CodesAndTokensAreStillFound(t *testing.T) {
 	t.Parallel()
 	conn, now := replicatest.Connect(t, replicatest.Servers(), replicatest.NewPrefix()), time.Now()
 	s, err := logins.Open(t.Context(), conn, oauthtest.Owner(t), oauth.MaxTokens, replicatest.Quiet())

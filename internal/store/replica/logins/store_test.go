@@ -17,7 +17,7 @@ import (
 	"candela/internal/store/replica/replicatest"
 )
 
-func TestTokens_KeepsTheSuite(t *testing.T) {
+func TestStore_PassesTheSuite(t *testing.T) {
 	t.Parallel()
 	const most = 64 // what a node holds would take three servers minutes
 	storetest.Run(t, most, func(t *testing.T) oauth.Store {
@@ -31,7 +31,7 @@ func TestTokens_KeepsTheSuite(t *testing.T) {
 	})
 }
 
-func TestTokens_OneReplicasTokenWorksOnAll(t *testing.T) {
+func TestStore_TokenWorksOnAllReplicas(t *testing.T) {
 	t.Parallel()
 	prefix, now := replicatest.NewPrefix(), time.Now()
 	a, b := replicatest.OpenLogins(t, replicatest.Servers(), prefix), replicatest.OpenLogins(t, replicatest.Servers(), prefix)
@@ -52,10 +52,10 @@ func TestTokens_OneReplicasTokenWorksOnAll(t *testing.T) {
 	replicatest.WaitEnded(t, later, oauth.Token{Hash: oauth.HashOf("7")}, now)
 }
 
-// TestTokens_OneWhoseAnswerGotLostIsKnown cuts the connection after a token was written
+// TestStore_KnowsATokenWithoutAcknowledgement cuts the connection after a token was written
 // and before the answer has come: the replica that made it lists and revokes it, before
 // its watcher has told it of it.
-func TestTokens_OneWhoseAnswerGotLostIsKnown(t *testing.T) {
+func TestStore_KnowsATokenWithoutAcknowledgement(t *testing.T) {
 	t.Parallel()
 	now, line := time.Now(), replicatest.NewProxy(t, replicatest.Servers())
 	s, err := logins.Open(t.Context(), replicatest.ConnectAt(t, line.URL, replicatest.NewPrefix()), oauthtest.Owner(t), oauth.MaxTokens, replicatest.Quiet())
@@ -84,7 +84,7 @@ func TestTokens_OneWhoseAnswerGotLostIsKnown(t *testing.T) {
 }
 
 // A replica that was away hears of a revoked token for as long as it would take it.
-func TestTokens_ARevokedTokenIsRememberedForItsLife(t *testing.T) {
+func TestStore_RemembersARevokedTokenForItsLifetime(t *testing.T) {
 	t.Parallel()
 	prefix, now := replicatest.NewPrefix(), time.Now()
 	s := replicatest.OpenLogins(t, replicatest.Servers(), prefix)
@@ -104,9 +104,9 @@ func TestTokens_ARevokedTokenIsRememberedForItsLife(t *testing.T) {
 	}
 }
 
-// TestTokens_OutliveAServerAndEndWithAll stops the servers one after the other,
+// TestStore_TokensSurviveOneServerAndEndWithAll stops the servers one after the other,
 // and then together.
-func TestTokens_OutliveAServerAndEndWithAll(t *testing.T) {
+func TestStore_TokensSurviveOneServerAndEndWithAll(t *testing.T) {
 	t.Parallel()
 	three, prefix, now := replicatest.Start(t, 3), replicatest.NewPrefix(), time.Now()
 	s := replicatest.OpenLogins(t, three, prefix)
@@ -159,9 +159,9 @@ func door(tb testing.TB, s *logins.Store) *oauthtest.Scene {
 	return oauthtest.NewWith(tb, s, s, nil)
 }
 
-// TestTokens_ReplicasSealWithOneKey lets replicas begin together, and takes a client
+// TestStore_ReplicasShareOneSealKey lets replicas begin together, and takes a client
 // through the flow at one after the other.
-func TestTokens_ReplicasSealWithOneKey(t *testing.T) {
+func TestStore_ReplicasShareOneSealKey(t *testing.T) {
 	t.Parallel()
 	prefix := replicatest.NewPrefix()
 	all := make([]*logins.Store, 4)

@@ -30,7 +30,7 @@ func pair(t *testing.T) (a, b *member.Group, conn *conn.Conn, name string) {
 	return a, b, conn, replicatest.OwnedShard(t, b)
 }
 
-func TestAsk_TheOwnerAnswers(t *testing.T) {
+func TestCall_ReachesTheShardOwner(t *testing.T) {
 	t.Parallel()
 	a, b, _, name := pair(t)
 	a.Handle("who", replicatest.Answering("a "))
@@ -49,7 +49,7 @@ func TestAsk_TheOwnerAnswers(t *testing.T) {
 	}
 }
 
-func TestAsk_FaultsTravelWhole(t *testing.T) {
+func TestCall_ReturnsFaultsUnchanged(t *testing.T) {
 	t.Parallel()
 	a, b, _, name := pair(t)
 	whole := &fault.Error{
@@ -95,7 +95,7 @@ func ask(t *testing.T, m *member.Group, name string) (answer []byte, err error) 
 }
 
 // Nothing was done where nobody was there to do it, so the next owner is asked.
-func TestAsk_GoesOnToTheNextOwner(t *testing.T) {
+func TestCall_RetriesAtTheNextOwner(t *testing.T) {
 	t.Parallel()
 	for how, end := range map[string]func(t *testing.T, a, b *member.Group, conn *conn.Conn){
 		"one that died": func(t *testing.T, a, b *member.Group, conn *conn.Conn) {
@@ -137,7 +137,7 @@ func TestAsk_GoesOnToTheNextOwner(t *testing.T) {
 	}
 }
 
-func TestAsk_WaitsForAHandler(t *testing.T) {
+func TestCall_WaitsForAHandler(t *testing.T) {
 	t.Parallel()
 	a, b, _, name := pair(t)
 	late := time.AfterFunc(200*time.Millisecond, func() { b.Handle("late", replicatest.Answering("b")) })
@@ -147,7 +147,7 @@ func TestAsk_WaitsForAHandler(t *testing.T) {
 	}
 }
 
-func TestAsk_NothingWasDoneWhenNobodyIsReady(t *testing.T) {
+func TestCall_FailsUnexecutedWhenNoReplicaIsReady(t *testing.T) {
 	t.Parallel()
 	a, b, _, name := pair(t)
 	for _, m := range []*member.Group{a, b} {
@@ -174,7 +174,7 @@ func TestAsk_NothingWasDoneWhenNobodyIsReady(t *testing.T) {
 }
 
 // A call that was sent may have been carried out, so nobody else is asked.
-func TestAsk_NobodyKnowsWithoutAnAnswer(t *testing.T) {
+func TestCall_OutcomeIsUnknownWithoutAReply(t *testing.T) {
 	t.Parallel()
 	for how, c := range map[string]struct {
 		patience time.Duration
@@ -226,7 +226,7 @@ func TestAsk_NobodyKnowsWithoutAnAnswer(t *testing.T) {
 }
 
 // As many calls are under way as may be: a halt gets through all the same.
-func TestAsk_SomeCallsWaitForNoOthers(t *testing.T) {
+func TestPrioritize_CallsPassAFullReplica(t *testing.T) {
 	t.Parallel()
 	a, b, _, name := pair(t)
 	began, over := make(chan struct{}), make(chan struct{})
@@ -273,7 +273,7 @@ func joinOver(t *testing.T, way *replicatest.Proxy, prefix, name string) *member
 
 // What is on its way when a connection breaks is lost, and nobody says so: who waits
 // for it would do so for half a minute.
-func TestAsk_NobodyKnowsAfterABrokenConnection(t *testing.T) {
+func TestCall_OutcomeIsUnknownAfterAReconnect(t *testing.T) {
 	t.Parallel()
 	for how, whose := range map[string]int{"of the caller": 0, "of the owner": 1} {
 		t.Run(how, func(t *testing.T) {

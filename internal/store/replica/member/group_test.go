@@ -20,7 +20,7 @@ import (
 	"candela/internal/trading/desk"
 )
 
-func TestMembers_EachNameHasOneOwner(t *testing.T) {
+func TestGroup_EachShardHasOneOwner(t *testing.T) {
 	t.Parallel()
 	prefix := replicatest.NewPrefix()
 	a, _ := replicatest.Join(t, replicatest.Servers(), prefix, "a")
@@ -76,7 +76,7 @@ func firstOf(owners map[string]string, id string) string {
 	return ""
 }
 
-func TestMembers_OneThatJoinsOwnsNothingBeforeItEnters(t *testing.T) {
+func TestGroup_OwnsNothingBeforeActivate(t *testing.T) {
 	t.Parallel()
 	prefix := replicatest.NewPrefix()
 	a, _ := replicatest.Join(t, replicatest.Servers(), prefix, "a")
@@ -99,7 +99,7 @@ func TestMembers_OneThatJoinsOwnsNothingBeforeItEnters(t *testing.T) {
 	replicatest.Eventually(t, "the other sees it", func() bool { id, _ := a.ShardOwner(name); return id == b.Self() })
 }
 
-func TestMembers_OneThatIsKilledIsReplaced(t *testing.T) {
+func TestGroup_ReplacesAKilledReplica(t *testing.T) {
 	t.Parallel()
 	prefix := replicatest.NewPrefix()
 	a, _ := replicatest.Join(t, replicatest.Servers(), prefix, "a")
@@ -113,10 +113,10 @@ func TestMembers_OneThatIsKilledIsReplaced(t *testing.T) {
 	t.Logf("a killed member was replaced after %s", took.Round(time.Millisecond))
 }
 
-// TestMembers_DieByHeartbeatsOfOthers counts how many of its own heartbeats a member
+// TestGroup_DeclaresDeadByMissedHeartbeats counts how many of its own heartbeats a member
 // sees after the last of another one before it gives that one up, with and without
 // others between them.
-func TestMembers_DieByHeartbeatsOfOthers(t *testing.T) {
+func TestGroup_DeclaresDeadByMissedHeartbeats(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		beats string // in the order in which a sees them
@@ -139,7 +139,7 @@ func TestMembers_DieByHeartbeatsOfOthers(t *testing.T) {
 	}
 }
 
-func TestMembers_OneThatWasPausedComesBack(t *testing.T) {
+func TestGroup_TakesBackAPausedReplica(t *testing.T) {
 	t.Parallel()
 	prefix := replicatest.NewPrefix()
 	a, _ := replicatest.Join(t, replicatest.Servers(), prefix, "a")
@@ -153,7 +153,7 @@ func TestMembers_OneThatWasPausedComesBack(t *testing.T) {
 	replicatest.Agree(t, a, b)
 }
 
-func TestMembers_NobodyDiesWithALeader(t *testing.T) {
+func TestGroup_DeclaresNobodyDeadWhenALeaderStops(t *testing.T) {
 	t.Parallel()
 	three, prefix := replicatest.Start(t, 3), replicatest.NewPrefix()
 	a, _ := replicatest.Join(t, three, prefix, "a")
@@ -178,7 +178,7 @@ func TestMembers_NobodyDiesWithALeader(t *testing.T) {
 	replicatest.Agree(t, a, b, c)
 }
 
-func TestMembers_GoOnWhenAllServersBeginAnew(t *testing.T) {
+func TestGroup_ContinuesAfterAllServersRestart(t *testing.T) {
 	t.Parallel()
 	three, prefix := replicatest.Start(t, 3), replicatest.NewPrefix()
 	a, _ := replicatest.Join(t, three, prefix, "a")
@@ -194,7 +194,7 @@ func TestMembers_GoOnWhenAllServersBeginAnew(t *testing.T) {
 	replicatest.Agree(t, a, c)
 }
 
-func TestMembers_WhileRunsAtTheOwnerAlone(t *testing.T) {
+func TestRunWhileOwner_RunsOnlyAtTheOwner(t *testing.T) {
 	t.Parallel()
 	prefix := replicatest.NewPrefix()
 	a, _ := replicatest.Join(t, replicatest.Servers(), prefix, "a")
@@ -255,9 +255,9 @@ func TestMembers_WhileRunsAtTheOwnerAlone(t *testing.T) {
 	}
 }
 
-// TestMembers_WhileBeginsAgainWhatFails lets work fail again and again: the pauses
+// TestRunWhileOwner_RestartsFailedWork lets work fail again and again: the pauses
 // grow, but for work that waited for the servers.
-func TestMembers_WhileBeginsAgainWhatFails(t *testing.T) {
+func TestRunWhileOwner_RestartsFailedWork(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		err    error

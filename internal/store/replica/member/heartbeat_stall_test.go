@@ -6,9 +6,9 @@ import (
 	"candela/internal/store/replica/member"
 )
 
-// TestMembers_NobodyDiesOfAStall lets heartbeats come that the servers held up: all of
+// TestGroup_DeclaresNobodyDeadAfterAStall lets heartbeats come that the servers held up: all of
 // one member before those of the next. They tell no more than one does.
-func TestMembers_NobodyDiesOfAStall(t *testing.T) {
+func TestGroup_DeclaresNobodyDeadAfterAStall(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		beats string // as cluster.LiveAfter reads them

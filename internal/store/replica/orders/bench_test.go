@@ -50,10 +50,10 @@ func writeHistory(b *testing.B, prefix string, orders int) {
 	b.Logf("%d orders take %d bytes each at each server", orders, size/orders)
 }
 
-// BenchmarkTakeOver takes over an account of many orders, as a replica does whose
+// BenchmarkTakeover takes over an account of many orders, as a replica does whose
 // desk begins: from all events, and from a snapshot. It tells how much memory that
 // leaves taken. CANDELA_BENCH_ORDERS sets how many orders.
-func BenchmarkTakeOver(b *testing.B) {
+func BenchmarkTakeover(b *testing.B) {
 	count := 5000
 	if n, err := strconv.Atoi(os.Getenv("CANDELA_BENCH_ORDERS")); err == nil {
 		count = n

@@ -26,10 +26,10 @@ import (
 	"candela/internal/trading/order"
 )
 
-// TestServers_RefuseAnotherLastNumber holds what the fence stands on: a server takes
+// TestServers_RefuseAnotherRevision holds what the fence stands on: a server takes
 // a write that names the stream's last message only while it is the last, alone and
 // as the first of a batch, with copies and without.
-func TestServers_RefuseAnotherLastNumber(t *testing.T) {
+func TestServers_RefuseAnotherRevision(t *testing.T) {
 	t.Parallel()
 	for name, to := range map[string]*natstest.Cluster{"three servers": replicatest.Servers(), "one server": replicatest.Lone()} {
 		t.Run(name, func(t *testing.T) {
@@ -131,7 +131,7 @@ func wantFenced(t *testing.T, err error) {
 	}
 }
 
-func TestOrders_RefuseTheWriterBefore(t *testing.T) {
+func TestOrders_RefuseAFencedWriter(t *testing.T) {
 	t.Parallel()
 	prefix, ctx := replicatest.NewPrefix(), t.Context()
 	former := replicatest.OpenOrders(t, replicatest.Servers(), prefix)
@@ -160,10 +160,10 @@ func TestOrders_RefuseTheWriterBefore(t *testing.T) {
 	}
 }
 
-// TestOrders_RefuseTheWriterBeforeWithoutCompareAndSet has servers that ignore the expected
+// TestOrders_RefuseAFencedWriterWithoutCompareAndSet has servers that ignore the expected
 // sequence number. They store what the former writer writes, but it is sealed for another
 // number, so nobody reads it, and the writer learns that it was replaced.
-func TestOrders_RefuseTheWriterBeforeWithoutCompareAndSet(t *testing.T) {
+func TestOrders_RefuseAFencedWriterWithoutCompareAndSet(t *testing.T) {
 	t.Parallel()
 	prefix := replicatest.NewPrefix()
 	open := func() *orders.Store {

@@ -59,7 +59,7 @@ func begin(tb testing.TB, o *orders.Store) (*order.Book, int) {
 	return b, n
 }
 
-func TestSnapshot_KeepsTheLedgersPromises(t *testing.T) {
+func TestSnapshot_PassesTheSuite(t *testing.T) {
 	t.Parallel()
 	dirs := replicatest.NewDirs()
 	storetest.RunSnapshots(t, func(t *testing.T, dir string) storetest.SnapshotStore {
@@ -68,9 +68,9 @@ func TestSnapshot_KeepsTheLedgersPromises(t *testing.T) {
 	})
 }
 
-// TestSnapshot_OfTheWriterBefore has a writer that was replaced keep a snapshot: it is
+// TestSnapshot_RefusesAFencedWriter has a writer that was replaced keep a snapshot: it is
 // refused, and the one that counts stays, whatever the former has written of its own.
-func TestSnapshot_OfTheWriterBefore(t *testing.T) {
+func TestSnapshot_RefusesAFencedWriter(t *testing.T) {
 	t.Parallel()
 	prefix := replicatest.NewPrefix()
 	former := replicatest.OpenOrders(t, replicatest.Servers(), prefix)
@@ -110,9 +110,9 @@ func TestSnapshot_OfTheWriterBefore(t *testing.T) {
 	}
 }
 
-// TestSnapshot_Halfway ends a writer after it wrote the parts of a snapshot and
+// TestSnapshot_SurvivesACrashHalfway ends a writer after it wrote the parts of a snapshot and
 // before it said that they count, and right after that.
-func TestSnapshot_Halfway(t *testing.T) {
+func TestSnapshot_SurvivesACrashHalfway(t *testing.T) {
 	t.Parallel()
 	prefix := replicatest.NewPrefix()
 	o := replicatest.OpenOrders(t, replicatest.Lone(), prefix)
@@ -145,9 +145,9 @@ func TestSnapshot_Halfway(t *testing.T) {
 	}
 }
 
-// TestSnapshot_Damaged takes parts of a snapshot away, and changes one: then
+// TestSnapshot_DamagedIsIgnored takes parts of a snapshot away, and changes one: then
 // everything is read, and nothing is missing.
-func TestSnapshot_Damaged(t *testing.T) {
+func TestSnapshot_DamagedIsIgnored(t *testing.T) {
 	t.Parallel()
 	for name, harm := range map[string]func(t *testing.T, s jetstream.Stream, subject string){
 		"all parts are gone": func(t *testing.T, s jetstream.Stream, _ string) {

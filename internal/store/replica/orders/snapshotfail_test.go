@@ -11,9 +11,9 @@ import (
 	"candela/internal/trading/order"
 )
 
-// TestSnapshot_DoesNotFit takes accounts over of which one has a snapshot that the
+// TestSnapshot_InconsistentIsIgnored takes accounts over of which one has a snapshot that the
 // events after it do not fit: all events are read.
-func TestSnapshot_DoesNotFit(t *testing.T) {
+func TestSnapshot_InconsistentIsIgnored(t *testing.T) {
 	t.Parallel()
 	for name, others := range map[string]int{"one of few accounts": 2, "one of many": 20} {
 		t.Run(name, func(t *testing.T) {
@@ -56,9 +56,9 @@ func TestSnapshot_DoesNotFit(t *testing.T) {
 	}
 }
 
-// TestSnapshot_PlaceOfNoUse has what says where the snapshot is be no such thing: all
+// TestSnapshot_UnreadableReferenceIsIgnored has what says where the snapshot is be no such thing: all
 // events are read, and no blob is taken away, since it may be one that counts.
-func TestSnapshot_PlaceOfNoUse(t *testing.T) {
+func TestSnapshot_UnreadableReferenceIsIgnored(t *testing.T) {
 	t.Parallel()
 	for name, text := range map[string]string{
 		"no object": `x`, "of another form": `{"items":[["x"]]}`, "without a value": `{"items":[]}`,
@@ -93,9 +93,9 @@ func TestSnapshot_PlaceOfNoUse(t *testing.T) {
 	}
 }
 
-// TestSnapshot_WithoutTheirStream removes the stream of snapshots under a writer: it
+// TestSnapshot_WithoutItsStream removes the stream of snapshots under a writer: it
 // trades on, is not held up for long, and makes the stream again.
-func TestSnapshot_WithoutTheirStream(t *testing.T) {
+func TestSnapshot_WithoutItsStream(t *testing.T) {
 	t.Parallel()
 	prefix := replicatest.NewPrefix()
 	o := replicatest.OpenOrders(t, replicatest.Lone(), prefix)
@@ -149,9 +149,9 @@ func TestSnapshot_WithoutTheirStream(t *testing.T) {
 	}
 }
 
-// TestSnapshot_SweepOfAFormerWriter has a writer that was replaced look for what those
+// TestDeleteOrphans_SparesTheSuccessorsBlobs has a writer that was replaced look for what those
 // before it have left: what it finds is its successor's.
-func TestSnapshot_SweepOfAFormerWriter(t *testing.T) {
+func TestDeleteOrphans_SparesTheSuccessorsBlobs(t *testing.T) {
 	t.Parallel()
 	prefix := replicatest.NewPrefix()
 	former := replicatest.OpenOrders(t, replicatest.Servers(), prefix)
@@ -174,7 +174,7 @@ func TestSnapshot_SweepOfAFormerWriter(t *testing.T) {
 	}
 }
 
-func TestSaveState_NotAsASnapshot(t *testing.T) {
+func TestSaveState_RefusesSnapshotNames(t *testing.T) {
 	t.Parallel()
 	o := replicatest.OpenOrders(t, replicatest.Lone(), replicatest.NewPrefix())
 	for _, name := range []string{"snapshot", "snapshot paper"} {

@@ -50,19 +50,19 @@ func runOrders(t *testing.T, to *natstest.Cluster, dirs *replicatest.Dirs, journ
 	})
 }
 
-func TestOrders_KeepTheLedgersPromises(t *testing.T) {
+func TestOrders_PassTheSuites(t *testing.T) {
 	t.Parallel()
 	runOrders(t, replicatest.Servers(), replicatest.NewDirs(), journals())
 }
 
-func TestOrders_KeepThemOnOneServer(t *testing.T) {
+func TestOrders_PassTheSuitesOnOneServer(t *testing.T) {
 	t.Parallel()
 	runOrders(t, replicatest.Lone(), replicatest.NewDirs(), journals()[:longtest.Pick(1, 3)])
 }
 
-// TestTwoServersOfThree_KeepThePromises runs the suites of orders and of alerts while a
+// TestTwoServersOfThree_PassTheSuites runs the suites of orders and of alerts while a
 // server is away.
-func TestTwoServersOfThree_KeepThePromises(t *testing.T) {
+func TestTwoServersOfThree_PassTheSuites(t *testing.T) {
 	t.Parallel()
 	three, orderDirs, alertDirs := replicatest.Start(t, 3), replicatest.NewDirs(), replicatest.NewDirs()
 	// Three copies can be made only while three servers are there.

@@ -13,7 +13,7 @@ import (
 )
 
 // A message that cannot be read is passed over where the others are of use without it.
-func TestUnreadable_OneMessageStopsNothingButItself(t *testing.T) {
+func TestUnreadable_MessageIsSkipped(t *testing.T) {
 	t.Parallel()
 	for name, sealed := range map[string]bool{"of a replica": true, "of others": false} {
 		t.Run(name, func(t *testing.T) {

@@ -37,9 +37,9 @@ func ended(t *testing.T, s *logins.Store, tok oauth.Token, now time.Time) {
 	})
 }
 
-// TestTokens_AReplicaWithAWrongClockEndsThem revokes a token, and then all, at a replica
+// TestRevoke_WorksAtAReplicaWithAWrongClock revokes a token, and then all, at a replica
 // whose clock differs by more than rows may be late.
-func TestTokens_AReplicaWithAWrongClockEndsThem(t *testing.T) {
+func TestRevoke_WorksAtAReplicaWithAWrongClock(t *testing.T) {
 	t.Parallel()
 	for name, off := range map[string]time.Duration{"behind": -65 * time.Second, "ahead": 65 * time.Second} {
 		t.Run(name, func(t *testing.T) {
@@ -70,7 +70,7 @@ func TestTokens_AReplicaWithAWrongClockEndsThem(t *testing.T) {
 	}
 }
 
-func TestMembers_SayThatTheClockIsWrong(t *testing.T) {
+func TestGroup_ReportsAWrongClock(t *testing.T) {
 	t.Parallel()
 	m, conn := replicatest.Join(t, replicatest.Lone(), replicatest.NewPrefix(), "a")
 	if m.Late() {
@@ -112,9 +112,9 @@ func TestHostileNATS_HidesNoRevocation(t *testing.T) {
 	}
 }
 
-// TestHostileNATS_BringsNoRevokedTokenBackForNewReplicas puts a token back that was
+// TestHostileNATS_RestoresNoRevokedTokenForNewReplicas puts a token back that was
 // revoked, and starts a replica, which does not know that it was.
-func TestHostileNATS_BringsNoRevokedTokenBackForNewReplicas(t *testing.T) {
+func TestHostileNATS_RestoresNoRevokedTokenForNewReplicas(t *testing.T) {
 	t.Parallel()
 	prefix, now := replicatest.NewPrefix(), time.Now()
 	s, conn := tokensOn(t, prefix)
@@ -133,16 +133,16 @@ func TestHostileNATS_BringsNoRevokedTokenBackForNewReplicas(t *testing.T) {
 	})
 }
 
-// TestHostileNATS_RowsOfTheFutureAreNotTaken: what was sealed by a clock that is ahead
+// TestHostileNATS_FutureRowsAreRefused: what was sealed by a clock that is ahead
 // could be put back for that much longer.
-func TestHostileNATS_RowsOfTheFutureAreNotTaken(t *testing.T) {
+func TestHostileNATS_FutureRowsAreRefused(t *testing.T) {
 	t.Parallel()
 	sealedAt(t, 24*time.Hour)
 }
 
-// TestHostileNATS_SaysOfNoCallThatNothingWasDone sends a call again that is carried out,
+// TestHostileNATS_ReportsNoReplayedCallAsUnexecuted sends a call again that is carried out,
 // when it has become too old.
-func TestHostileNATS_SaysOfNoCallThatNothingWasDone(t *testing.T) {
+func TestHostileNATS_ReportsNoReplayedCallAsUnexecuted(t *testing.T) {
 	t.Parallel()
 	prefix := replicatest.NewPrefix()
 	a, _ := replicatest.Join(t, replicatest.Lone(), prefix, "a")

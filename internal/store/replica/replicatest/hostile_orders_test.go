@@ -166,9 +166,9 @@ func TestHostileNATS_AcknowledgesNoHalt(t *testing.T) {
 	}
 }
 
-// TestHostileNATS_PutsNoOlderOrdersBack makes the stream anew from what it had before
+// TestHostileNATS_RestoresNoOlderOrders makes the stream anew from what it had before
 // the halt, under the same id and with as many messages.
-func TestHostileNATS_PutsNoOlderOrdersBack(t *testing.T) {
+func TestHostileNATS_RestoresNoOlderOrders(t *testing.T) {
 	t.Parallel()
 	h := newHalted(t)
 	stream := replicatest.StreamOf(t, replicatest.Lone(), h.prefix+"_ORDERS")

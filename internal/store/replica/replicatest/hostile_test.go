@@ -147,7 +147,7 @@ func sealedAt(t *testing.T, shift time.Duration) {
 	NotExecuted(t, its, "replay")
 }
 
-func TestHostileNATS_BringsNoEraBack(t *testing.T) {
+func TestHostileNATS_RestoresNoGeneration(t *testing.T) {
 	t.Parallel()
 	prefix, now := replicatest.NewPrefix(), time.Now()
 	s, conn := tokensOn(t, prefix)
@@ -226,8 +226,8 @@ func TestHostileNATS_LearnsNoKey(t *testing.T) {
 	}
 }
 
-// TestHostileNATS_CallsNobody sends calls, and those of others again.
-func TestHostileNATS_CallsNobody(t *testing.T) {
+// TestHostileNATS_ForgedCallsAreRefused sends calls, and those of others again.
+func TestHostileNATS_ForgedCallsAreRefused(t *testing.T) {
 	t.Parallel()
 	prefix := replicatest.NewPrefix()
 	a, _ := replicatest.Join(t, replicatest.Lone(), prefix, "a")
@@ -270,8 +270,8 @@ func TestHostileNATS_CallsNobody(t *testing.T) {
 	}
 }
 
-// TestHostileNATS_AnswersNoCall answers the calls of replicas before they do.
-func TestHostileNATS_AnswersNoCall(t *testing.T) {
+// TestHostileNATS_ForgedRepliesAreRefused answers the calls of replicas before they do.
+func TestHostileNATS_ForgedRepliesAreRefused(t *testing.T) {
 	t.Parallel()
 	prefix := replicatest.NewPrefix()
 	a, conn := replicatest.Join(t, replicatest.Lone(), prefix, "a")
@@ -302,9 +302,9 @@ func TestHostileNATS_AnswersNoCall(t *testing.T) {
 	NotExecuted(t, conn, "answer")
 }
 
-// TestHostileNATS_NoCallIsCarriedOutTwice tells the caller, in the name of the servers,
+// TestHostileNATS_ExecutesNoCallTwice tells the caller, in the name of the servers,
 // that nobody got its call.
-func TestHostileNATS_NoCallIsCarriedOutTwice(t *testing.T) {
+func TestHostileNATS_ExecutesNoCallTwice(t *testing.T) {
 	t.Parallel()
 	prefix := replicatest.NewPrefix()
 	a, _ := replicatest.Join(t, replicatest.Lone(), prefix, "a")

@@ -7,9 +7,9 @@ import (
 	"candela/internal/store/replica/replicatest"
 )
 
-// TestAlone_TheServerBeginsAnew restarts a server that has no others: it knows nothing
+// TestSingleServer_RecoversAfterARestart restarts a server that has no others: it knows nothing
 // of what it held in memory, and who was there before makes it again.
-func TestAlone_TheServerBeginsAnew(t *testing.T) {
+func TestSingleServer_RecoversAfterARestart(t *testing.T) {
 	t.Parallel()
 	one, prefix, now := replicatest.Start(t, 1), replicatest.NewPrefix(), time.Now()
 	a, _ := replicatest.Join(t, one, prefix, "a")
