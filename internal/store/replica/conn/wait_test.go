@@ -21,7 +21,7 @@ func (f onWrite) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// TestConnectWait_ConnectsToServersThatStartLater starts the server when it is known to be missed.
+// TestConnectWait_ConnectsToServersThatStartLater starts the server after the first failed attempt.
 func TestConnectWait_ConnectsToServersThatStartLater(t *testing.T) {
 	t.Parallel()
 	one := replicatest.Start(t, 1)

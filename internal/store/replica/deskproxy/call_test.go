@@ -23,8 +23,8 @@ import (
 	"candela/internal/trading/order"
 )
 
-// travels demands that a value comes back as it was: amounts to the last digit,
-// times to the nanosecond.
+// travels demands that a value is decoded unchanged: amounts to the last digit, times to the
+// nanosecond.
 func travels[T any](rt *rapid.T, what string, value T) {
 	data, err := deskproxy.Pack(value, 1<<20)
 	if err != nil {
@@ -140,7 +140,7 @@ func TestCall_EncodesExactly(t *testing.T) {
 	})
 }
 
-// TestCall_EncodesLongLists sends as many orders as a desk lists, of many trades each.
+// TestCall_EncodesLongLists encodes the longest list of orders, with many trades each.
 func TestCall_EncodesLongLists(t *testing.T) {
 	t.Parallel()
 	list := func(fills int) []order.Order {

@@ -26,13 +26,13 @@ import (
 	"candela/internal/trading/order"
 )
 
-// TestDesk_ReportsUnknownOutcomes asks a replica that takes calls and answers none.
+// TestDesk_ReportsUnknownOutcomes calls a replica that receives calls and does not reply.
 func TestDesk_ReportsUnknownOutcomes(t *testing.T) {
 	t.Parallel()
 	prefix := replicatest.NewPrefix()
 	mute, _ := replicatest.Join(t, replicatest.Servers(), prefix, "mute")
 	conn := replicatest.Connect(t, replicatest.Servers(), prefix)
-	asks, err := member.Join(t.Context(), conn, member.Info{Name: "asks"}, replicatest.Quiet()) // which owns nothing
+	asks, err := member.Join(t.Context(), conn, member.Info{Name: "asks"}, replicatest.Quiet()) // owns nothing
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -63,7 +63,7 @@ func TestDesk_ReportsUnknownOutcomes(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
 			mute.Handle("desk."+c.method+" "+name, func(context.Context, []byte) ([]byte, error) {
-				cancel() // nobody waits any more
+				cancel() // the caller gives up
 				<-over
 				return nil, nil
 			})
@@ -76,7 +76,7 @@ func TestDesk_ReportsUnknownOutcomes(t *testing.T) {
 	}
 }
 
-// TestDesk_WaitsForATradingReplica asks where the owner of the account does not trade.
+// TestDesk_WaitsForATradingReplica calls while the shard owner does not trade.
 func TestDesk_WaitsForATradingReplica(t *testing.T) {
 	t.Parallel()
 	members, _ := replicatest.Join(t, replicatest.Lone(), replicatest.NewPrefix(), "a")
@@ -92,8 +92,8 @@ func TestDesk_WaitsForATradingReplica(t *testing.T) {
 	}
 }
 
-// TestDesk_IdempotencyKeySurvivesATakeover places orders at every replica while the one that has
-// taken over could not compare the account, and again with the same keys.
+// TestDesk_IdempotencyKeySurvivesATakeover places orders at every replica while the new trading
+// replica cannot reconcile, and again with the same keys.
 func TestDesk_IdempotencyKeySurvivesATakeover(t *testing.T) {
 	t.Parallel()
 	f := newTradeCluster(t, replicatest.Servers(), 0)
@@ -102,13 +102,13 @@ func TestDesk_IdempotencyKeySurvivesATakeover(t *testing.T) {
 	if err := was.members.Drain(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	replicatest.Eventually(t, "another trades", func() bool {
+	replicatest.Eventually(t, "another replica trades", func() bool {
 		return slices.ContainsFunc(f.others(was), func(r *trader) bool { return r.Running() != nil })
 	})
 	var asked sync.WaitGroup
 	for _, r := range f.replicas {
 		asked.Go(func() {
-			// One that finds nobody who trades, or is not answered, asks again.
+			// A call without a trading replica or a reply is retried.
 			o, err := r.Place(t.Context(), owner(), bid(r.name))
 			for began := time.Now(); absent(err) && time.Since(began) < replicatest.Patience; {
 				o, err = r.Place(t.Context(), owner(), bid(r.name))
@@ -126,13 +126,12 @@ func TestDesk_IdempotencyKeySurvivesATakeover(t *testing.T) {
 	f.settled(was)
 }
 
-// absent reports whether no replica that trades has answered a call.
+// absent reports whether no trading replica has replied.
 func absent(err error) bool {
 	return errors.Is(err, member.ErrNotShardOwner) || errors.Is(err, member.ErrOutcomeUnknown)
 }
 
-// TestDesk_KeepsThePaperAccount moves an account that lives nowhere but in its
-// journal.
+// TestDesk_KeepsThePaperAccount moves an account that exists only in its journal.
 func TestDesk_KeepsThePaperAccount(t *testing.T) {
 	t.Parallel()
 	prefix, prices := replicatest.NewPrefix(), papertest.NewMarket(papertest.BTCUSDT())
@@ -175,7 +174,7 @@ func TestDesk_KeepsThePaperAccount(t *testing.T) {
 		return owns && running != nil && running.Status().Reconciled
 	}
 	from := 0
-	replicatest.Eventually(t, "one trades and has compared the account", func() bool {
+	replicatest.Eventually(t, "one replica trades and has reconciled the account", func() bool {
 		if from = 0; trades(1) {
 			from = 1
 		}
@@ -187,10 +186,10 @@ func TestDesk_KeepsThePaperAccount(t *testing.T) {
 	}
 	replicatest.Eventually(t, "the other trades", func() bool { return trades(1 - from) })
 	if again := buy(desks[from], "k1"); again.ID != first.ID {
-		t.Errorf("the key gives %s and then %s", first.ID, again.ID)
+		t.Errorf("the key returns %s and then %s", first.ID, again.ID)
 	}
 	if second := buy(desks[from], "k2"); second.VenueID == first.VenueID || second.Fills[0].TradeID == first.Fills[0].TradeID {
-		t.Errorf("the account counts anew: %+v", second)
+		t.Errorf("the account was reset: %+v", second)
 	}
 	positions, err := desks[from].Positions(t.Context(), ann)
 	if err != nil || len(positions) != 1 || !positions[0].Quantity.Equal(decimal.New(2, -3)) {
@@ -216,7 +215,7 @@ func openPaper(ctx context.Context, orders *orders.Store, prices *papertest.Mark
 	}), func() {}, nil
 }
 
-// paperMarket is a market as a desk wants it.
+// paperMarket is the market of a paper desk.
 type paperMarket struct{ *papertest.Market }
 
 func (m paperMarket) LastQuote(s market.Symbol) (order.Quote, bool) {

@@ -31,7 +31,7 @@ func TestRecordStore_PassesTheSuite(t *testing.T) {
 	})
 }
 
-// overServers opens logs over servers, each on a connection of its own.
+// overServers opens inboxes over servers, each on its own connection.
 func overServers(on *natstest.Cluster) recordtest.Opener {
 	dirs := replicatest.NewDirs()
 	return func(t *testing.T, place string, r *recordtest.Replica) (notify.Inbox, func()) {
@@ -56,8 +56,8 @@ func TestRecordStore_PassesTheReplicaSuite(t *testing.T) {
 	recordtest.RunReplicas(t, replicatest.Patience, overServers(replicatest.Servers()))
 }
 
-// TestRecordStore_SurvivesServerRestarts stops all servers at once under replicas that live on,
-// with a stream open and a batch not settled.
+// TestRecordStore_SurvivesServerRestarts stops all servers under running replicas, with an open
+// stream and an unsettled batch.
 func TestRecordStore_SurvivesServerRestarts(t *testing.T) {
 	t.Parallel()
 	three := replicatest.Start(t, 3)
