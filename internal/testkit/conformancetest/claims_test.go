@@ -93,7 +93,7 @@ func toolClaims() []claim {
 		{sentence: "Transport; JSON-RPC response; JSON-RPC notification over SSE", tests: []string{"httpd.TestPush_ExampleFlow"}},
 		{sentence: "Delivery; on request; immediate", tests: []string{"httpd.TestPush_ExampleFlow", "httpd.TestPoll_WaitsAndGivesEachOnce"}},
 		{sentence: "Offline buffer; drained on next call; queued up to 1 hour / 1000 entries", tests: []string{"httpd.TestPush_ExampleFlow", "inboxtest.TestStream_OfflineQueueHoldsTheNewestThousandForAnHour"}},
-		{sentence: "Filters; none; symbols and alert types", tests: []string{"httpd.TestPush_ExampleFlow", "inboxtest.TestStream_GivesWhatTheSubscriptionMatches"}},
+		{sentence: "Filters; none; symbols and alert types", tests: []string{"httpd.TestPush_ExampleFlow", "inboxtest.TestStream_DeliversMatchingEntries"}},
 		{sentence: "Consumers; shared queue; per-token subscription", tests: []string{"httpd.TestPush_ExampleFlow", "inboxtest.TestPoll_IsSharedByTheTokensOfAnOwner"}},
 	}
 }
@@ -120,9 +120,9 @@ func stateClaims() []claim {
 
 func subscriptionClaims() []claim {
 	return []claim{
-		{sentence: "Bound to the access token in use; each connection has its own filters and its own offline queue.", tests: []string{"httpd.TestPush_ExampleFlow", "inboxtest.TestLog_EqualsALiteralQueuePerSubscriber", "inboxtest.TestSubscription_IsTakenOverByTheClientThatComesBack"}},
+		{sentence: "Bound to the access token in use; each connection has its own filters and its own offline queue.", tests: []string{"httpd.TestPush_ExampleFlow", "inboxtest.TestLog_EqualsALiteralQueuePerSubscriber", "inboxtest.TestSubscription_IsInheritedByTheReturningClient"}},
 		{sentence: "Filters: `symbols` (array of strings), `alert_types` (array, each one of `price_above`, `price_below`, `indicator_signal`).", tests: []string{"httpd.TestPush_ExampleFlow", "tool.TestWrongCalls_AnswersLetAModelCorrectItself", "tool.TestTools_SchemasAreAsRecorded"}},
-		{sentence: "A filter that is omitted matches all values.", tests: []string{"inboxtest.TestStream_GivesWhatTheSubscriptionMatches"}},
+		{sentence: "A filter that is omitted matches all values.", tests: []string{"inboxtest.TestStream_DeliversMatchingEntries"}},
 		{sentence: "Persisted in a file `~/.<service>/subscriptions.json` so that it survives a restart.", tests: []string{"app.TestPush_FromAlertToStreamAndAcrossARestart", "inboxtest.TestFile_SubscriptionSurvivesACrash"}},
 	}
 }
@@ -143,7 +143,7 @@ func eventClaims() []claim {
 		{sentence: "params.value; number; value at the time of firing", tests: record},
 		{sentence: "params.triggered_at; string; ISO 8601 UTC timestamp with milliseconds", tests: record},
 		{sentence: "Emitted by: an alert firing (set_alert registered it).", tests: whole},
-		{sentence: "A notification is delivered only when the subscription's `symbols` and `alert_types` filters match (an omitted filter matches all).", tests: append([]string{"inboxtest.TestStream_GivesWhatTheSubscriptionMatches"}, whole...)},
+		{sentence: "A notification is delivered only when the subscription's `symbols` and `alert_types` filters match (an omitted filter matches all).", tests: append([]string{"inboxtest.TestStream_DeliversMatchingEntries"}, whole...)},
 		{sentence: "When the stream is disconnected at firing time, the notification is appended to the per-subscriber offline queue; on reconnect the queue is drained in order.", tests: append([]string{"httpd.TestPush_ExampleFlow"}, whole...)},
 		{sentence: "Queue limits: entries older than 1 hour are dropped; when the queue reaches 1000 entries the oldest are evicted.", tests: []string{"inboxtest.TestStream_OfflineQueueHoldsTheNewestThousandForAnHour", "inboxtest.TestLog_EqualsALiteralQueuePerSubscriber"}},
 		{sentence: "The same triggered alerts can instead be drained with get_notifications.", tests: append([]string{"httpd.TestPush_ExampleFlow"}, whole...)},

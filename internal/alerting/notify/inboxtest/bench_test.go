@@ -20,7 +20,7 @@ func newLog(tb testing.TB, path string) *local.Inbox {
 	return log
 }
 
-// connected is a log with subscribers that have a stream.
+// connected returns an inbox with n subscribers that have streams.
 func connected(tb testing.TB, n int) (*local.Inbox, []notify.Stream) {
 	tb.Helper()
 	log := newLog(tb, "")
@@ -57,7 +57,7 @@ func BenchmarkAppend(b *testing.B) {
 	}
 }
 
-// BenchmarkTake is what one entry costs each stream: to take it, and to ask again.
+// BenchmarkTake measures one entry per stream: taking it, and asking for more.
 func BenchmarkTake(b *testing.B) {
 	log, streams := connected(b, 1)
 	var events []notify.Event
@@ -73,8 +73,8 @@ func BenchmarkTake(b *testing.B) {
 	}
 }
 
-// BenchmarkReconnect is a stream that comes back after 100,000 entries, of which
-// it wanted a tenth, and takes the newest thousand of them.
+// BenchmarkReconnect measures a stream that reconnects after 100,000 entries, a tenth of which
+// match, and takes the newest thousand of them.
 func BenchmarkReconnect(b *testing.B) {
 	log := newLog(b, "")
 	c := caller("k")
@@ -88,7 +88,7 @@ func BenchmarkReconnect(b *testing.B) {
 	log.Append(entries)
 	b.ReportAllocs()
 	for b.Loop() {
-		stream, err := log.Open(b.Context(), c, "1") // the first of all, so every time from the start
+		stream, err := log.Open(b.Context(), c, "1") // resumes from the start every time
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -104,8 +104,7 @@ func BenchmarkReconnect(b *testing.B) {
 	}
 }
 
-// A client costs no allocation: ten thousand of them would make the collector the
-// slowest reader.
+// Take must not allocate: with ten thousand clients the garbage collector would be the bottleneck.
 func TestTake_DoesNotAllocate(t *testing.T) {
 	log, streams := connected(t, 1)
 	events := make([]notify.Event, 0, 8)

@@ -28,7 +28,7 @@ func TestFile_SubscriptionSurvivesACrash(t *testing.T) {
 	s := newScene(t)
 	s.subscribe(caller("local"), "BTCUSDT")
 	all := []notify.Entry{s.next("binance:BTCUSDT", "price_above"), s.next("AAPL", "price_above")}
-	s.reopen() // nothing was stopped or flushed
+	s.reopen() // without a stop or a flush
 	s.Restore(2, all)
 	got, err := s.Subscription(t.Context(), caller("local"))
 	if err != nil || !got.Active || got.Queued != 1 || got.Connected || !slices.Equal(got.Filter.Symbols, []market.Symbol{{Name: "BTCUSDT"}}) {
@@ -40,14 +40,14 @@ func TestFile_SubscriptionSurvivesACrash(t *testing.T) {
 	}
 	s.reopen()
 	if got, _ := s.Subscription(t.Context(), caller("local")); got.Active {
-		t.Fatalf("the end of a subscription did not survive: %+v", got)
+		t.Fatalf("the unsubscription was lost: %+v", got)
 	}
 }
 
 func TestFile_FormAndPermissions(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
-	// A process that was killed while writing left a temporary file.
+	// A killed process left a temporary file.
 	if err := os.WriteFile(s.path+".tmp", []byte("half"), 0o644); err != nil {
 		t.Fatal(err)
 	}
@@ -75,14 +75,14 @@ func TestFile_FormAndPermissions(t *testing.T) {
 		t.Fatal(err)
 	}
 	if runtime.GOOS != "windows" && info.Mode().Perm() != 0o600 {
-		t.Errorf("others may read it: %v", info.Mode())
+		t.Errorf("readable by others: %v", info.Mode())
 	}
 	if left, _ := filepath.Glob(filepath.Join(filepath.Dir(s.path), "*")); len(left) != 1 {
-		t.Errorf("more than the file is left: %v", left)
+		t.Errorf("other files are left: %v", left)
 	}
 }
 
-// logged is a logger for tests that keeps its lines.
+// logged is a log that can be read while it is written.
 type logged struct {
 	mu    sync.Mutex
 	lines bytes.Buffer
@@ -107,7 +107,7 @@ func openLogged(t *testing.T, path string) (*local.Inbox, *logged, error) {
 	return log, out, err
 }
 
-func TestFile_WhatCannotBeUnderstoodIsPutAside(t *testing.T) {
+func TestFile_QuarantinesUnreadableFiles(t *testing.T) {
 	t.Parallel()
 	for name, content := range map[string]string{
 		"empty":                           "",
@@ -137,10 +137,10 @@ func TestFile_WhatCannotBeUnderstoodIsPutAside(t *testing.T) {
 			}
 			aside, _ := filepath.Glob(path + ".bad-*")
 			if len(aside) != 1 || !strings.Contains(out.String(), "level=ERROR") || !strings.Contains(out.String(), aside[0]) {
-				t.Fatalf("put aside as %q, logged %q", aside, out)
+				t.Fatalf("quarantined as %q, logged %q", aside, out)
 			}
 			if kept, err := os.ReadFile(aside[0]); err != nil || string(kept) != content {
-				t.Fatalf("kept %q, %v", kept, err)
+				t.Fatalf("quarantined content %q, %v", kept, err)
 			}
 			if err := log.Subscribe(t.Context(), caller("k"), notify.Filter{}); err != nil {
 				t.Fatal(err)
@@ -195,7 +195,7 @@ func TestRun_WritesBehindWithinASecondAndWhenItStops(t *testing.T) {
 		time.Sleep(time.Second)
 		synctest.Wait()
 		if got := cursorIn(t, s.path, "k"); got != 1 {
-			t.Fatalf("the file says %d after a second", got)
+			t.Fatalf("the file has cursor %d after a second", got)
 		}
 		s.fire("AAPL")
 		s.wants(stream, 2)
@@ -204,12 +204,12 @@ func TestRun_WritesBehindWithinASecondAndWhenItStops(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got := cursorIn(t, s.path, "k"); got != 2 {
-			t.Fatalf("the file says %d after the stop", got)
+			t.Fatalf("the file has cursor %d after the stop", got)
 		}
 	})
 }
 
-func TestRun_SaysOnceThatItCannotWrite(t *testing.T) {
+func TestRun_LogsAFailedWriteOnce(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		dir := filepath.Join(t.TempDir(), "home")
@@ -218,21 +218,21 @@ func TestRun_SaysOnceThatItCannotWrite(t *testing.T) {
 			t.Fatal(err)
 		}
 		if err := log.Subscribe(t.Context(), caller("k"), notify.Filter{}); fault.KindOf(err) != fault.Unavailable || !fault.Of(err).Retryable {
-			t.Fatalf("a subscription that is not saved: %v", err)
+			t.Fatalf("an unsaved subscription: %v", err)
 		}
 		ctx, stop := context.WithCancel(t.Context())
 		done := make(chan error, 1)
 		go func() { done <- log.Run(ctx) }()
 		time.Sleep(10 * time.Second)
 		if got := strings.Count(out.String(), "saving subscriptions failed"); got != 1 {
-			t.Fatalf("said %d times:\n%s", got, out)
+			t.Fatalf("logged %d times:\n%s", got, out)
 		}
 		if err := os.Mkdir(dir, 0o700); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(10 * time.Second)
 		if got := strings.Count(out.String(), "saving subscriptions recovered"); got != 1 {
-			t.Fatalf("recovery said %d times:\n%s", got, out)
+			t.Fatalf("recovery logged %d times:\n%s", got, out)
 		}
 		stop()
 		if err := <-done; err != nil {
@@ -241,7 +241,7 @@ func TestRun_SaysOnceThatItCannotWrite(t *testing.T) {
 	})
 }
 
-func TestRun_DropsWhatIsTooOld(t *testing.T) {
+func TestRun_DropsExpiredSubscriptions(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "subscriptions.json")
@@ -270,8 +270,8 @@ func TestRun_DropsWhatIsTooOld(t *testing.T) {
 	})
 }
 
-// TestSubscribe_ManyAtOnceShareAWrite is about a storm of clients that come back:
-// each waits until the file has its subscription, and all of them for few writes.
+// TestSubscribe_ManyAtOnceShareAWrite reconnects many clients at once: each waits until the file has
+// its subscription, and few writes serve all.
 func TestSubscribe_ManyAtOnceShareAWrite(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
@@ -290,14 +290,13 @@ func TestSubscribe_ManyAtOnceShareAWrite(t *testing.T) {
 	group.Wait()
 }
 
-// TestOpen_ANameThatNeverPolledHasFetchedNothing gives an owner what it had under a
-// former name: nothing is lost of the name that never polled, and where the store still
-// knows whose an entry is, nothing comes twice.
-func TestOpen_ANameThatNeverPolledHasFetchedNothing(t *testing.T) {
+// TestOpen_AliasThatNeverPolledHasNoCursor merges an owner's former name: entries of a name that
+// never polled are not lost, and none is repeated if the store still knows its owner.
+func TestOpen_AliasThatNeverPolledHasNoCursor(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		polling string
-		owners  []string // of the entries from 1 on
+		owners  []string // of entries 1 and following
 		want    []uint64
 	}{
 		"the new one, merged in the store":  {`{"local":{"cursor":7}}`, []string{"owner", "owner", "owner"}, []uint64{1, 2, 3}},
@@ -318,7 +317,7 @@ func TestOpen_ANameThatNeverPolledHasFetchedNothing(t *testing.T) {
 			for i, owner := range c.owners {
 				entries = append(entries, notify.Entry{Seq: uint64(i) + 1, Owner: owner, Symbol: market.Symbol{Name: "BTCUSDT"}, Type: "price_above", At: time.Now(), Data: []byte("{}")})
 			}
-			for range 2 { // the second start finds the file of the first, and entries of one name
+			for range 2 { // the second start reads the file of the first, with one owner name
 				log, err := local.Open(local.Config{Path: path, Formerly: map[string]string{"local": "owner"}, Now: time.Now, Log: slog.New(slog.DiscardHandler)})
 				if err != nil {
 					t.Fatal(err)
@@ -346,9 +345,9 @@ func TestOpen_ANameThatNeverPolledHasFetchedNothing(t *testing.T) {
 	}
 }
 
-// TestOpen_AnOwnerMayHaveAnotherName holds that what an owner had under a former name
-// is there under the new one: its subscription, and what it has not polled.
-func TestOpen_AnOwnerMayHaveAnotherName(t *testing.T) {
+// TestOpen_RenamesAnOwner demands that an owner keeps its subscription and unpolled entries under a
+// new name.
+func TestOpen_RenamesAnOwner(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "subscriptions.json")
 	const saved = `{"version":1,"polling":{"local":{"cursor":7,"back":[3]},"owner":{"cursor":5}},` +

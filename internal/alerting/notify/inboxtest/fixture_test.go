@@ -20,8 +20,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// scene is a log with a clock that a test moves, over a file in a folder of its
-// own.
+// scene is an inbox with a clock that the test moves, and a file in its own folder.
 type scene struct {
 	*local.Inbox
 	t    *testing.T
@@ -37,7 +36,7 @@ func newScene(t *testing.T) *scene {
 	return s
 }
 
-// reopen starts over from the file, as a new process would.
+// reopen restarts from the file, like a new process.
 func (s *scene) reopen() {
 	s.t.Helper()
 	log, err := local.Open(local.Config{Path: s.path, Now: func() time.Time { return s.now }, Log: slog.New(slog.DiscardHandler)})
@@ -47,7 +46,7 @@ func (s *scene) reopen() {
 	s.Inbox = log
 }
 
-// next is an entry with the next seq.
+// next returns an entry with the next sequence number.
 func (s *scene) next(symbol, kind string) notify.Entry {
 	s.seq++
 	return entry(s.seq, symbol, kind, s.now)
@@ -61,7 +60,7 @@ func entry(seq uint64, symbol, kind string, at time.Time) notify.Entry {
 	return notify.Entry{Seq: seq, Owner: "owner", Symbol: parsed, Type: kind, At: at, Data: fmt.Appendf(nil, `{"alert_id":"a-%d"}`, seq)}
 }
 
-// entries returns n entries on AAPL with the next seqs.
+// entries returns the next n entries, on AAPL.
 func (s *scene) entries(n int) []notify.Entry {
 	all := make([]notify.Entry, n)
 	for i := range all {
@@ -70,7 +69,7 @@ func (s *scene) entries(n int) []notify.Entry {
 	return all
 }
 
-// fire appends entries, each its own commit.
+// fire appends entries, one commit each.
 func (s *scene) fire(symbols ...string) {
 	for _, symbol := range symbols {
 		s.Append([]notify.Entry{s.next(symbol, "price_above")})
@@ -103,7 +102,7 @@ func (s *scene) open(c principal.Caller, last string) notify.Stream {
 	return stream
 }
 
-// seqOf reads the seq out of a record.
+// seqOf decodes the sequence number of a record.
 func seqOf(t *testing.T, data []byte) uint64 {
 	t.Helper()
 	text := strings.TrimSuffix(strings.TrimPrefix(string(data), `{"alert_id":"a-`), `"}`)
@@ -114,7 +113,7 @@ func seqOf(t *testing.T, data []byte) uint64 {
 	return seq
 }
 
-// ids reads the seqs out of events.
+// ids decodes the sequence numbers of events.
 func ids(t *testing.T, events []notify.Event) []uint64 {
 	t.Helper()
 	var out []uint64
@@ -139,6 +138,6 @@ func takeAll(t *testing.T, stream notify.Stream) []uint64 {
 func (s *scene) wants(stream notify.Stream, want ...uint64) {
 	s.t.Helper()
 	if got := takeAll(s.t, stream); !slices.Equal(got, want) {
-		s.t.Fatalf("the stream gave %v, want %v", got, want)
+		s.t.Fatalf("stream delivered %v, want %v", got, want)
 	}
 }

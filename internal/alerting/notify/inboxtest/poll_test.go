@@ -15,7 +15,7 @@ import (
 	"candela/internal/kit/shutdown"
 )
 
-// poll drains without waiting and returns the seqs.
+// poll polls without waiting and returns the sequence numbers.
 func (s *scene) poll(key string) (*notify.Batch, []uint64) {
 	s.t.Helper()
 	b, err := s.Poll(s.t.Context(), caller(key), 0, notify.Bound{})
@@ -42,14 +42,14 @@ func TestPoll_IsSharedByTheTokensOfAnOwner(t *testing.T) {
 	s := newScene(t)
 	s.fire("BTCUSDT", "AAPL")
 	if _, got := s.poll("one"); !slices.Equal(got, []uint64{1, 2}) {
-		t.Fatalf("drained %v", got)
+		t.Fatalf("polled %v", got)
 	}
 	if _, got := s.poll("two"); len(got) > 0 {
-		t.Fatalf("%v went out twice", got)
+		t.Fatalf("%v was delivered twice", got)
 	}
 	s.fire("BTCUSDT")
 	if _, got := s.poll("two"); !slices.Equal(got, []uint64{3}) {
-		t.Fatalf("drained %v", got)
+		t.Fatalf("polled %v", got)
 	}
 	other, err := s.Poll(t.Context(), callerOf("stranger"), 0, notify.Bound{})
 	if err != nil || len(other.Entries) > 0 {
@@ -57,7 +57,7 @@ func TestPoll_IsSharedByTheTokensOfAnOwner(t *testing.T) {
 	}
 }
 
-func TestPoll_WhatDidNotArriveComesFirstNextTime(t *testing.T) {
+func TestPoll_ReturnsUndeliveredEntriesFirst(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
 	s.fire("AAPL", "AAPL")
@@ -67,20 +67,20 @@ func TestPoll_WhatDidNotArriveComesFirstNextTime(t *testing.T) {
 	s.fire("AAPL")
 	second.Settle(false)
 	first.Settle(false)
-	first.Settle(true) // once is what counts
+	first.Settle(true) // later calls are ignored
 	if _, got := s.poll("one"); !slices.Equal(got, []uint64{1, 2, 3, 4}) {
-		t.Fatalf("drained %v", got)
+		t.Fatalf("polled %v", got)
 	}
 }
 
-func TestPoll_CrashRepeatsWhatIsNotKnownToHaveArrived(t *testing.T) {
+func TestPoll_CrashRepeatsUnsettledEntries(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
 	all := s.entries(4)
 	s.Append(all[:1])
 	arrived, _ := s.poll("one")
 	s.Append(all[1:2])
-	_, _ = s.poll("one") // its answer is on the way when the process dies
+	_, _ = s.poll("one") // unsettled when the process dies
 	arrived.Settle(true)
 	s.Append(all[2:])
 	if err := s.Flush(); err != nil {
@@ -89,7 +89,7 @@ func TestPoll_CrashRepeatsWhatIsNotKnownToHaveArrived(t *testing.T) {
 	s.reopen()
 	s.Restore(4, all)
 	if _, got := s.poll("one"); !slices.Equal(got, []uint64{2, 3, 4}) {
-		t.Fatalf("drained %v", got)
+		t.Fatalf("polled %v", got)
 	}
 }
 
@@ -101,11 +101,11 @@ func TestPoll_KeepsTheNewestTenThousandForAWeek(t *testing.T) {
 	s.Append(s.entries(1))
 	s.now = s.now.Add(7*24*time.Hour - time.Hour)
 	if _, got := s.poll("one"); !slices.Equal(got, []uint64{2}) {
-		t.Fatalf("drained %v, want what is younger than a week", got)
+		t.Fatalf("polled %v, want entries of the past week", got)
 	}
 	s.Append(s.entries(10_500))
 	if _, got := s.poll("one"); len(got) != 10_000 || got[0] != 503 {
-		t.Fatalf("drained %d from %d on, want 10000 from 503 on", len(got), got[0])
+		t.Fatalf("polled %d from %d on, want 10000 from 503 on", len(got), got[0])
 	}
 }
 
@@ -140,8 +140,8 @@ func TestPoll_StopEndsTheWait(t *testing.T) {
 	})
 }
 
-// The first in line is called and cancelled in the same moment, in either order.
-func TestPoll_CancelledCallerTakesNothingAndCallsTheNext(t *testing.T) {
+// The first waiter is woken and cancelled at the same moment, in either order.
+func TestPoll_CancelledCallerTakesNothingAndWakesTheNext(t *testing.T) {
 	t.Parallel()
 	for name, both := range map[string]func(fire, cancel func()){
 		"called, then cancelled": func(fire, cancel func()) { fire(); cancel() },
@@ -176,8 +176,8 @@ func TestPoll_CancelledCallerTakesNothingAndCallsTheNext(t *testing.T) {
 	}
 }
 
-// TestPoll_EachEntryGoesToOneCaller lets callers of all kinds pull at one queue:
-// patient ones, hasty ones, ones that leave, and ones whose answers are lost.
+// TestPoll_EachEntryGoesToOneCaller polls one queue with different callers: with long and short
+// waits, cancelled ones, and ones that do not receive the reply.
 func TestPoll_EachEntryGoesToOneCaller(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(5) {
@@ -220,7 +220,7 @@ func TestPoll_EachEntryGoesToOneCaller(t *testing.T) {
 			callers.Wait()
 			for seq := range uint64(total) {
 				if arrived[seq+1] != 1 {
-					t.Errorf("entry %d arrived %d times", seq+1, arrived[seq+1])
+					t.Errorf("entry %d was delivered %d times", seq+1, arrived[seq+1])
 				}
 			}
 		})

@@ -34,11 +34,10 @@ func traces() int {
 	}
 }
 
-// TestLog_EqualsALiteralQueuePerSubscriber holds the log and its cursors against
-// queues into which every entry is copied, over random traces of firings alone
-// and in bursts, filters that change, time that passes, streams that come, go,
-// break and resume, and processes that stop and crash. A failure prints the seed
-// that repeats it.
+// TestLog_EqualsALiteralQueuePerSubscriber compares the inbox with a model that copies every entry
+// into a queue per subscriber, over random histories: single entries and bursts, changing filters,
+// passing time, streams that open, close, break and resume, stops and crashes. A failure prints
+// the seed that repeats it.
 func TestLog_EqualsALiteralQueuePerSubscriber(t *testing.T) {
 	t.Parallel()
 	if *traceSeed > 0 {
@@ -55,14 +54,14 @@ func TestLog_EqualsALiteralQueuePerSubscriber(t *testing.T) {
 		full, given = full+r.full, given+r.given
 		return !slices.Contains(did[:], 0) && full > 0
 	})
-	t.Logf("%d traces, operations %v, %d events given, %d looks at a full queue", ran, did, given, full)
+	t.Logf("%d traces, operations %v, %d events delivered, %d full queues", ran, did, given, full)
 	if slices.Contains(did[:], 0) || full == 0 {
 		t.Errorf("some operation never ran: %v, full %d", did, full)
 	}
 }
 
-// runUntil runs so many traces, each with a seed of its own, and then more until they
-// say that enough has happened, up to ten times as many. It returns how many it ran.
+// runUntil runs the given number of traces, each with its own seed, and up to ten times as many until
+// run reports enough. It returns the number of runs.
 func runUntil(traces int, run func(seed uint64) (enough bool)) int {
 	enough := false
 	ran := 0
@@ -90,13 +89,13 @@ const (
 	opCount
 )
 
-// trace is one random history, played to the log and to the model.
+// trace is one random history, applied to the inbox and to the model.
 type trace struct {
 	t    *testing.T
 	seed uint64
 	rng  *rand.Rand
 	log  *local.Inbox
-	path string // "" for a trace without restarts: writing a file takes a while
+	path string // "" for a trace without restarts, which is faster
 	now  time.Time
 	all  []notify.Entry
 	seq  uint64
@@ -106,12 +105,12 @@ type trace struct {
 	full, given int
 }
 
-// traced is a subscriber, its stream and the queue it must equal.
+// traced is a subscriber, its stream and its model.
 type traced struct {
 	caller principal.Caller
 	stream notify.Stream
 	model  literal
-	got    []uint64 // by the client, since it was made
+	got    []uint64 // received by the client
 }
 
 func runTrace(t *testing.T, seed uint64) *trace {
@@ -241,7 +240,7 @@ func (r *trace) fire(n int) {
 	}
 }
 
-// commit makes entries of both owners. Seqs may leave gaps.
+// commit creates entries of both owners. Sequence numbers may have gaps.
 func (r *trace) commit(n int) []notify.Entry {
 	var entries []notify.Entry
 	for range n {
@@ -258,12 +257,12 @@ func (r *trace) commit(n int) []notify.Entry {
 	return entries
 }
 
-// garbage is an event id that means nothing to the log.
+// garbage returns an invalid event ID.
 func (r *trace) garbage() string {
 	return []string{"", "0", "-1", "x", "1.5", "18446744073709551616", strconv.FormatUint(r.seq+1+uint64(r.rng.IntN(5)), 10)}[r.rng.IntN(7)]
 }
 
-// position is an id that the client has really seen, mostly a late one.
+// position returns an event ID that the client has seen, mostly a late one.
 func (r *trace) position(s *traced) string {
 	if len(s.got) == 0 {
 		return ""
@@ -321,15 +320,14 @@ func (r *trace) look(s *traced) {
 	}
 }
 
-// save is what the model knows of a written file.
+// save records the model's cursors when the file is written.
 func (r *trace) save() {
 	for _, s := range r.subs {
 		s.model.save()
 	}
 }
 
-// restart begins again with the file as it is and all entries. Half of the
-// clients come back with a new token.
+// restart restarts with the file and all entries. Half of the clients return with a new token.
 func (r *trace) restart() {
 	for _, s := range r.subs {
 		s.stream = nil

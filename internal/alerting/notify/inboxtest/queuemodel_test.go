@@ -7,15 +7,14 @@ import (
 	"candela/internal/alerting/notify"
 )
 
-// literal is what a subscriber of the log must be equal to: a queue of its own
-// into which every matching entry is copied when it happens.
+// literal is the model of a subscriber: its own queue with a copy of every matching entry.
 type literal struct {
 	filter    *notify.Filter // nil without a subscription
-	queue     []notify.Entry // what Take gave last is still in front
-	sent      []notify.Entry // delivered, for a client that asks for it again
+	queue     []notify.Entry // including entries taken last
+	sent      []notify.Entry // delivered, for a client that resumes
 	connected bool
-	taken     uint64 // up to here Take has given
-	saved     uint64 // what counted as delivered when the file was written
+	taken     uint64 // last entry taken
+	saved     uint64 // cursor when the file was written
 }
 
 func matches(f *notify.Filter, e notify.Entry) bool {
@@ -53,14 +52,14 @@ func (q *literal) subscribe(f notify.Filter) { q.filter = &f }
 
 func (q *literal) unsubscribe() { q.filter, q.queue, q.sent = nil, nil, nil }
 
-// deliver moves what was taken out of the queue.
+// deliver removes taken entries from the queue.
 func (q *literal) deliver(upTo uint64) {
 	for len(q.queue) > 0 && q.queue[0].Seq <= upTo {
 		q.sent, q.queue = append(q.sent, q.queue[0]), q.queue[1:]
 	}
 }
 
-// resume goes on after a seq: what was delivered beyond it comes back.
+// resume continues after a sequence number: entries delivered beyond it return.
 func (q *literal) resume(after uint64) {
 	at := len(q.sent)
 	for at > 0 && q.sent[at-1].Seq > after {
@@ -84,7 +83,7 @@ func (q *literal) take(now time.Time, most int) []notify.Entry {
 	return given
 }
 
-// save notes what the file says is delivered.
+// save records the cursor that the file stores.
 func (q *literal) save() {
 	q.saved = 0
 	if len(q.sent) > 0 {
@@ -92,7 +91,7 @@ func (q *literal) save() {
 	}
 }
 
-// crash forgets what was delivered since the file was written.
+// crash restores the cursor of the file.
 func (q *literal) crash() {
 	q.connected = false
 	q.resume(q.saved)

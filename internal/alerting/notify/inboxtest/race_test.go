@@ -2,5 +2,5 @@
 
 package inboxtest
 
-// raced is whether the race detector slows everything down.
+// raced reports whether the race detector is on.
 const raced = true

@@ -21,7 +21,7 @@ import (
 	"candela/internal/kit/fault"
 )
 
-// places holds a memory for each store of a suite.
+// places holds an in-memory store for each name of a suite.
 type places struct {
 	mu    sync.Mutex
 	given map[string]*recordtest.Memory
@@ -79,7 +79,7 @@ func TestInbox_LocalPassesTheSuite(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		// Writes after a crash do not count: the next process gets a copy.
+		// Writes after a crash are lost: the next process gets a copy.
 		return log, func() {
 			data, err := os.ReadFile(cfg.Path)
 			if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -94,7 +94,7 @@ func TestInbox_LocalPassesTheSuite(t *testing.T) {
 	})
 }
 
-// overMemory opens inboxes over the memory of the test.
+// overMemory opens inboxes over a shared in-memory store.
 func overMemory(lag time.Duration) recordtest.Opener {
 	var all places
 	var seed atomic.Uint64
@@ -141,7 +141,7 @@ func TestPoll_FindsTheLeaseOfAnUnacknowledgedWrite(t *testing.T) {
 	log.Append([]notify.Entry{entry(1, "BTCUSDT", "price_above", time.Now())})
 	calls := 0
 	keeper.Fail(func() error {
-		if calls++; calls != 2 { // the first is before the write, the second after it
+		if calls++; calls != 2 { // the first precedes the write, the second follows it
 			return nil
 		}
 		log.Append([]notify.Entry{entry(2, "ETHUSDT", "price_above", time.Now())})

@@ -8,9 +8,9 @@ import (
 	"candela/internal/kit/principal"
 )
 
-// drain compares what a polling call gets with what nobody has.
-func (f *fleet) drain(c *craft, owner string) {
-	time.Sleep(6 * time.Second) // by then a replica that died is known to have
+// drain compares a poll with the unpolled entries of the model.
+func (f *cluster) drain(c *replica, owner string) {
+	time.Sleep(6 * time.Second) // by then a dead replica is detected
 	b, err := c.Poll(f.t.Context(), principal.Caller{Subject: owner, Key: "poller"}, 0, notify.Bound{})
 	f.must(err)
 	var got []uint64
@@ -35,19 +35,19 @@ func (f *fleet) drain(c *craft, owner string) {
 	}
 	f.queue[owner] = rest
 	if len(got) > 0 {
-		f.hauls = append(f.hauls, &haul{b, got, c})
+		f.unsettled = append(f.unsettled, &unsettledBatch{b, got, c})
 	}
 	f.polled += len(got)
 }
 
-// settle says of a batch that it arrived or did not.
-func (f *fleet) settle() {
-	if len(f.hauls) == 0 {
+// settle settles a batch as delivered or not.
+func (f *cluster) settle() {
+	if len(f.unsettled) == 0 {
 		return
 	}
-	i := f.rng.IntN(len(f.hauls))
-	h := f.hauls[i]
-	f.hauls = slices.Delete(f.hauls, i, i+1)
+	i := f.rng.IntN(len(f.unsettled))
+	h := f.unsettled[i]
+	f.unsettled = slices.Delete(f.unsettled, i, i+1)
 	arrived := f.rng.IntN(2) == 0
 	owner := h.batch.Entries[0].Owner
 	h.batch.Settle(arrived)
@@ -56,12 +56,12 @@ func (f *fleet) settle() {
 	}
 }
 
-// end ends a replica, in order or not.
-func (f *fleet) end(c *craft, crash bool) {
-	if len(f.crafts) == 1 {
+// end stops a replica or lets it crash.
+func (f *cluster) end(c *replica, crash bool) {
+	if len(f.replicas) == 1 {
 		return
 	}
-	f.crafts = slices.DeleteFunc(f.crafts, func(other *craft) bool { return other == c })
+	f.replicas = slices.DeleteFunc(f.replicas, func(other *replica) bool { return other == c })
 	if crash {
 		f.settleWrites(c)
 		f.crashed = time.Now()
@@ -82,23 +82,23 @@ func (f *fleet) end(c *craft, crash bool) {
 		c.store.Fail(nil)
 	}
 	c.halt()
-	for _, h := range f.hauls {
+	for _, h := range f.unsettled {
 		if h.at == c {
 			owner := h.batch.Entries[0].Owner
 			f.lost[owner] = append(f.lost[owner], h.seqs)
 		}
 	}
-	f.hauls = slices.DeleteFunc(f.hauls, func(h *haul) bool { return h.at == c })
+	f.unsettled = slices.DeleteFunc(f.unsettled, func(h *unsettledBatch) bool { return h.at == c })
 	if crash && f.rng.IntN(2) == 0 {
-		time.AfterFunc(4*time.Second, c.member.Die) // the others take a while to find out
+		time.AfterFunc(4*time.Second, c.member.Die) // the others detect it later
 	} else {
 		c.member.Die()
 	}
 }
 
-// settleWrites lets settled batches be written before a crash: one that is not would
-// be polled again, which is right and hard to foretell.
-func (f *fleet) settleWrites(c *craft) {
+// settleWrites lets settled batches be written before a crash: unwritten ones would be polled again,
+// which is correct but hard to model.
+func (f *cluster) settleWrites(c *replica) {
 	c.store.Fail(nil)
 	time.Sleep(1100 * time.Millisecond)
 	for _, s := range f.subs { // and something is delivered after that
@@ -109,9 +109,9 @@ func (f *fleet) settleWrites(c *craft) {
 	}
 }
 
-// mayRepeat allows the next stream to repeat what was delivered in the last two seconds: one
-// between two writes of cursors, and one more because writes fail.
-func (s *sailor) mayRepeat(now time.Time) {
+// mayRepeat allows the next stream to repeat entries delivered in the last two seconds: one between
+// two writes of cursors, and one more because writes fail.
+func (s *modelSubscriber) mayRepeat(now time.Time) {
 	floor := s.deliveredBefore(now.Add(-2 * time.Second))
 	if s.shaky {
 		floor = min(floor, s.floor) // the stream has not caught up since
@@ -119,7 +119,7 @@ func (s *sailor) mayRepeat(now time.Time) {
 	s.shaky, s.floor = true, floor
 }
 
-func (s *sailor) deliveredBefore(t time.Time) uint64 {
+func (s *modelSubscriber) deliveredBefore(t time.Time) uint64 {
 	for _, one := range slices.Backward(s.times) {
 		if !one.at.After(t) {
 			return one.seq

@@ -28,14 +28,14 @@ import (
 func TestReplicas_EqualAQueuePerSubscriber(t *testing.T) {
 	t.Parallel()
 	if *traceSeed > 0 {
-		synctest.Test(t, func(t *testing.T) { runFleet(t, *traceSeed) })
+		synctest.Test(t, func(t *testing.T) { runCluster(t, *traceSeed) })
 		return
 	}
 	var did [fleetOps]int
 	given, polled, repeated := 0, 0, 0
-	fleets := runUntil(max(30, traces()/10), func(seed uint64) (enough bool) {
+	clusters := runUntil(max(30, traces()/10), func(seed uint64) (enough bool) {
 		synctest.Test(t, func(t *testing.T) {
-			f := runFleet(t, seed)
+			f := runCluster(t, seed)
 			for op, n := range f.did {
 				did[op] += n
 			}
@@ -43,7 +43,7 @@ func TestReplicas_EqualAQueuePerSubscriber(t *testing.T) {
 		})
 		return !slices.Contains(did[:], 0) && repeated > 0 && polled > 0
 	})
-	t.Logf("%d traces, operations %v, %d events given, %d of them again after a crash, %d polled", fleets, did, given, repeated, polled)
+	t.Logf("%d traces, operations %v, %d events delivered, %d of them repeated after a crash, %d polled", clusters, did, given, repeated, polled)
 	if slices.Contains(did[:], 0) || repeated == 0 || polled == 0 {
 		t.Errorf("some operation never ran: %v, %d repeated, %d polled", did, repeated, polled)
 	}
@@ -70,28 +70,28 @@ const (
 	fleetOps
 )
 
-// craft is a replica of a fleet.
-type craft struct {
+// replica is a replica.
+type replica struct {
 	notify.Inbox
-	fleet  *fleet
-	member *recordtest.Member
-	store  *recordtest.Store
-	stop   context.CancelFunc
-	done   chan struct{}
-	mu     sync.Mutex
-	came   int // of the fleet's entries
+	cluster *cluster
+	member  *recordtest.Member
+	store   *recordtest.Store
+	stop    context.CancelFunc
+	done    chan struct{}
+	mu      sync.Mutex
+	came    int // number of entries received
 }
 
-// sailor is a subscriber, where its stream is and the queue it must equal.
-type sailor struct {
+// modelSubscriber is a subscriber, the replica of its stream and its model.
+type modelSubscriber struct {
 	caller principal.Caller
 	stream notify.Stream
-	at     *craft // that has the stream
+	at     *replica // serves the stream
 	model  literal
 	got    []uint64
-	times  []timed // what counted as delivered, and when
-	shaky  bool    // a crash may make the next stream repeat
-	floor  uint64  // but nothing up to here
+	times  []timed // cursors and their times
+	shaky  bool    // the next stream may repeat entries after a crash
+	floor  uint64  // entries up to here must not be repeated
 }
 
 type timed struct {
@@ -99,47 +99,47 @@ type timed struct {
 	at  time.Time
 }
 
-// haul is a batch that is not settled.
-type haul struct {
+// unsettledBatch is an unsettled batch.
+type unsettledBatch struct {
 	batch *notify.Batch
 	seqs  []uint64
-	at    *craft
+	at    *replica
 }
 
-type fleet struct {
-	t       *testing.T
-	seed    uint64
-	rng     *rand.Rand
-	memory  *recordtest.Memory
-	members *recordtest.Members
-	ended   sync.Map // tokens
-	crafts  []*craft
-	started uint64
-	trace   *trace // makes entries and filters
-	subs    []*sailor
+type cluster struct {
+	t        *testing.T
+	seed     uint64
+	rng      *rand.Rand
+	memory   *recordtest.Memory
+	members  *recordtest.Members
+	ended    sync.Map // tokens
+	replicas []*replica
+	started  uint64
+	trace    *trace // generates entries and filters
+	subs     []*modelSubscriber
 
-	queue   map[string][]uint64 // by owner: what nobody has polled
-	hauls   []*haul
-	lost    map[string][][]uint64 // batches of replicas that died, which go back
-	crashed time.Time
-	fleetTally
+	queue     map[string][]uint64 // unpolled entries by owner
+	unsettled []*unsettledBatch
+	lost      map[string][][]uint64 // batches of dead replicas, to be reclaimed
+	crashed   time.Time
+	clusterTally
 }
 
-type fleetTally struct {
+type clusterTally struct {
 	did                     [fleetOps]int
 	given, polled, repeated int
 }
 
-func runFleet(t *testing.T, seed uint64) *fleet {
+func runCluster(t *testing.T, seed uint64) *cluster {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(seed, 9))
-	f := &fleet{
+	f := &cluster{
 		t: t, seed: seed, rng: rng, memory: recordtest.NewMemory(), members: recordtest.NewMembers(),
 		trace: &trace{t: t, seed: seed, rng: rng}, queue: map[string][]uint64{}, lost: map[string][][]uint64{},
 	}
 	for i := range 1 + rng.IntN(3) {
 		owner := "owner-" + strconv.Itoa(rng.IntN(2))
-		f.subs = append(f.subs, &sailor{caller: principal.Caller{Subject: owner, Key: fmt.Sprint("key-", i), ClientKey: fmt.Sprint("client-", i)}})
+		f.subs = append(f.subs, &modelSubscriber{caller: principal.Caller{Subject: owner, Key: fmt.Sprint("key-", i), ClientKey: fmt.Sprint("client-", i)}})
 	}
 	for range 2 + rng.IntN(2) {
 		f.start()
@@ -155,23 +155,23 @@ func runFleet(t *testing.T, seed uint64) *fleet {
 	return f
 }
 
-func (f *fleet) fail(format string, args ...any) {
+func (f *cluster) fail(format string, args ...any) {
 	f.t.Helper()
 	f.t.Fatalf("%s; repeat with -trace-seed %d", fmt.Sprintf(format, args...), f.seed)
 }
 
-func (f *fleet) must(err error) {
+func (f *cluster) must(err error) {
 	f.t.Helper()
 	if err != nil {
 		f.fail("%v", err)
 	}
 }
 
-// start begins a replica.
-func (f *fleet) start() {
+// start starts a replica.
+func (f *cluster) start() {
 	f.started++
-	c := &craft{
-		fleet: f, member: f.members.Join(fmt.Sprint("r", f.started)), done: make(chan struct{}),
+	c := &replica{
+		cluster: f, member: f.members.Join(fmt.Sprint("r", f.started)), done: make(chan struct{}),
 		store: f.memory.Store(f.seed*64+f.started, 40*time.Millisecond),
 	}
 	f.flaky(c)
@@ -192,19 +192,19 @@ func (f *fleet) start() {
 		defer close(c.done)
 		_ = c.Run(ctx)
 	}()
-	f.crafts = append(f.crafts, c)
+	f.replicas = append(f.replicas, c)
 	f.t.Cleanup(c.halt)
 }
 
-// halt ends what runs.
-func (c *craft) halt() {
+// halt stops its goroutines.
+func (c *replica) halt() {
 	c.stop()
 	<-c.done
 	c.store.Close()
 }
 
-// flaky lets some of a replica's writes fail, before they are made or after.
-func (f *fleet) flaky(c *craft) {
+// flaky makes some of a replica's writes fail, before or after they are stored.
+func (f *cluster) flaky(c *replica) {
 	rng := rand.New(rand.NewPCG(f.seed, 1000+f.started))
 	c.store.Fail(func() error {
 		if rng.IntN(20) == 0 {
@@ -214,26 +214,26 @@ func (f *fleet) flaky(c *craft) {
 	})
 }
 
-// arrive appends what was committed, up to n entries in all.
-func (c *craft) arrive(n int) {
+// arrive appends committed entries, up to n in total.
+func (c *replica) arrive(n int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if n > c.came {
-		c.Append(c.fleet.trace.all[c.came:n])
+		c.Append(c.cluster.trace.all[c.came:n])
 		c.came = n
 	}
 }
 
-// has reports whether an entry has come to the replica.
-func (c *craft) has(seq uint64) bool {
+// has reports whether a replica has received an entry.
+func (c *replica) has(seq uint64) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.came > 0 && c.fleet.trace.all[c.came-1].Seq >= seq
+	return c.came > 0 && c.cluster.trace.all[c.came-1].Seq >= seq
 }
 
-func (f *fleet) any() *craft { return f.crafts[f.rng.IntN(len(f.crafts))] }
+func (f *cluster) any() *replica { return f.replicas[f.rng.IntN(len(f.replicas))] }
 
-func (f *fleet) step(op int) {
+func (f *cluster) step(op int) {
 	s, c := f.subs[f.rng.IntN(len(f.subs))], f.any()
 	f.did[op]++
 	if *traceSeed > 0 {
@@ -282,14 +282,14 @@ func (f *fleet) step(op int) {
 	case fleetStop:
 		f.end(c, false)
 	case fleetStart:
-		if len(f.crafts) < 4 {
+		if len(f.replicas) < 4 {
 			f.start()
 		}
 	}
 }
 
-// pass lets time go by, mostly a little.
-func (f *fleet) pass() {
+// pass lets time pass, mostly a little.
+func (f *cluster) pass() {
 	d := time.Duration(f.rng.IntN(int(3 * time.Second)))
 	if f.rng.IntN(20) == 0 {
 		d = time.Duration(f.rng.IntN(int(30 * time.Minute)))
@@ -297,8 +297,8 @@ func (f *fleet) pass() {
 	time.Sleep(d)
 }
 
-// fire commits entries. They come to no replica yet.
-func (f *fleet) fire(n int) {
+// fire commits entries. No replica receives them yet.
+func (f *cluster) fire(n int) {
 	before := len(f.trace.all)
 	f.trace.now = time.Now()
 	f.trace.commit(n)
@@ -313,7 +313,7 @@ func (f *fleet) fire(n int) {
 	}
 }
 
-func (f *fleet) open(s *sailor, c *craft, last string, known bool) {
+func (f *cluster) open(s *modelSubscriber, c *replica, last string, known bool) {
 	seq, err := strconv.ParseUint(last, 10, 64)
 	known = known && err == nil
 	moved := s.at != nil && s.at != c
@@ -332,8 +332,8 @@ func (f *fleet) open(s *sailor, c *craft, last string, known bool) {
 	s.model.open()
 }
 
-// take compares what a stream gives with what the queue holds and the replica has.
-func (f *fleet) take(s *sailor) int {
+// take compares a stream with the entries that its model and its replica have.
+func (f *cluster) take(s *modelSubscriber) int {
 	if s.stream == nil {
 		return 0
 	}
@@ -363,8 +363,8 @@ func (f *fleet) take(s *sailor) int {
 	return len(got)
 }
 
-// repeat goes back to where a stream begins after a crash, if it may.
-func (f *fleet) repeat(s *sailor, first uint64) {
+// repeat rewinds the model to the first repeated entry after a crash, if that is allowed.
+func (f *cluster) repeat(s *modelSubscriber, first uint64) {
 	s.shaky = false
 	s.model.expire(time.Now())
 	at := slices.IndexFunc(s.model.sent, func(e notify.Entry) bool { return e.Seq == first })
@@ -372,7 +372,7 @@ func (f *fleet) repeat(s *sailor, first uint64) {
 		return
 	}
 	if first <= s.floor {
-		f.fail("%s: %d was delivered long before the crash, up to %d, and comes again", s.caller.Key, first, s.floor)
+		f.fail("%s: %d was repeated, but was delivered long before the crash, up to %d", s.caller.Key, first, s.floor)
 	}
 	f.repeated += len(s.model.sent) - at
 	s.times = slices.DeleteFunc(s.times, func(one timed) bool { return one.seq >= first })
@@ -380,7 +380,7 @@ func (f *fleet) repeat(s *sailor, first uint64) {
 	s.model.sent = s.model.sent[:at]
 }
 
-func (f *fleet) close(s *sailor) {
+func (f *cluster) close(s *modelSubscriber) {
 	if s.stream != nil {
 		s.stream.Close()
 		s.stream, s.at = nil, nil
@@ -389,15 +389,15 @@ func (f *fleet) close(s *sailor) {
 	f.settleDown()
 }
 
-// settleDown lets every replica hear of what was written.
-func (f *fleet) settleDown() { time.Sleep(3 * time.Second) }
+// settleDown lets every replica receive all writes.
+func (f *cluster) settleDown() { time.Sleep(3 * time.Second) }
 
-func (f *fleet) look(s *sailor, c *craft) {
+func (f *cluster) look(s *modelSubscriber, c *replica) {
 	f.settleDown()
 	got, err := c.Subscription(f.t.Context(), s.caller)
 	f.must(err)
 	s.model.expire(time.Now())
-	dying := time.Since(f.crashed) < 5*time.Second // the others may not know it
+	dying := time.Since(f.crashed) < 5*time.Second // the others may not have detected it
 	if got.Active != (s.model.filter != nil) || got.Connected != s.model.connected && !dying {
 		f.fail("%s at %s: %+v, connected %v", s.caller.Key, c.member.Self(), got, s.model.connected)
 	}
@@ -407,22 +407,22 @@ func (f *fleet) look(s *sailor, c *craft) {
 			want++
 		}
 	}
-	// After a crash nobody knows how far it came before it repeats.
+	// After a crash the cursor is unknown until the stream repeats.
 	if got.Queued != want && !s.shaky {
 		f.fail("%s at %s: %d queued, want %d", s.caller.Key, c.member.Self(), got.Queued, want)
 	}
 }
 
-// token ends a token. The client comes back with another.
-func (f *fleet) token(s *sailor) {
+// token ends a token. The client returns with another.
+func (f *cluster) token(s *modelSubscriber) {
 	f.close(s)
 	f.ended.Store(s.caller.Key, true)
 	s.caller.Key += "'"
 }
 
-// finish lets everything come everywhere and takes what is left.
-func (f *fleet) finish() {
-	for _, c := range f.crafts {
+// finish lets every replica receive everything and takes the rest.
+func (f *cluster) finish() {
+	for _, c := range f.replicas {
 		c.arrive(len(f.trace.all))
 	}
 	for _, s := range f.subs {

@@ -11,7 +11,7 @@ import (
 	"candela/internal/market"
 )
 
-func TestStats_CountWhatWaits(t *testing.T) {
+func TestStats_CountEntriesAndStreams(t *testing.T) {
 	t.Parallel()
 	l, err := local.Open(local.Config{Now: time.Now, Log: slog.New(slog.DiscardHandler)})
 	if err != nil {

@@ -24,7 +24,7 @@ func woken(stream notify.Stream) bool {
 	}
 }
 
-func TestStream_GivesWhatTheSubscriptionMatches(t *testing.T) {
+func TestStream_DeliversMatchingEntries(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
 	stream := s.open(caller("k"), "")
@@ -43,12 +43,12 @@ func TestStream_GivesWhatTheSubscriptionMatches(t *testing.T) {
 	s.wants(stream, 9)
 }
 
-func TestStream_IsWokenForWhatItWantsAlone(t *testing.T) {
+func TestStream_WakesForMatchingEntriesOnly(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
 	stream := s.open(caller("k"), "")
 	if !woken(stream) || woken(stream) {
-		t.Fatal("a new stream must look once")
+		t.Fatal("a new stream must be woken once")
 	}
 	s.fire("AAPL")
 	if woken(stream) {
@@ -60,7 +60,7 @@ func TestStream_IsWokenForWhatItWantsAlone(t *testing.T) {
 	}
 	s.fire("MSFT")
 	if woken(stream) {
-		t.Fatal("woken for what it does not want")
+		t.Fatal("woken for an entry that does not match")
 	}
 	s.fire("AAPL", "AAPL", "MSFT", "AAPL")
 	if !woken(stream) || woken(stream) {
@@ -69,7 +69,7 @@ func TestStream_IsWokenForWhatItWantsAlone(t *testing.T) {
 	s.wants(stream, 3, 4, 6)
 }
 
-func TestStream_WhatWasNotWrittenIsGivenAgain(t *testing.T) {
+func TestStream_RepeatsUnwrittenEntries(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
 	s.subscribe(caller("k"))
@@ -104,12 +104,12 @@ func TestStream_SecondTakesOver(t *testing.T) {
 	}
 }
 
-func TestStream_ResumesAfterTheIDTheClientNames(t *testing.T) {
+func TestStream_ResumesAfterTheLastEventID(t *testing.T) {
 	t.Parallel()
 	for last, want := range map[string][]uint64{
 		"":                     {5, 6},
 		"4":                    {5, 6},
-		"5":                    {6}, // the file was behind what the client had
+		"5":                    {6}, // the file was behind the client
 		"2":                    {3, 4, 5, 6},
 		"6":                    nil,
 		"7":                    {5, 6}, // another owner's
@@ -126,7 +126,7 @@ func TestStream_ResumesAfterTheIDTheClientNames(t *testing.T) {
 			s.fire("AAPL", "AAPL")
 			stream := s.open(caller("k"), "")
 			s.wants(stream, 1, 2)
-			s.subscribe(caller("k"), "MSFT") // what was sent before may be asked for again
+			s.subscribe(caller("k"), "MSFT") // earlier entries may be requested again
 			s.fire("MSFT", "MSFT")
 			s.wants(stream, 3, 4)
 			stream.Close()
@@ -145,11 +145,11 @@ func TestStream_OfflineQueueHoldsTheNewestThousandForAnHour(t *testing.T) {
 	s.subscribe(caller("k"))
 	s.Append(s.entries(1500))
 	if got, _ := s.Subscription(t.Context(), caller("k")); got.Queued != 1000 {
-		t.Fatalf("%d wait, want 1000", got.Queued)
+		t.Fatalf("%d queued, want 1000", got.Queued)
 	}
 	stream := s.open(caller("k"), "")
 	if got := takeAll(t, stream); len(got) != 1000 || got[0] != 501 || got[999] != 1500 || !slices.IsSorted(got) {
-		t.Fatalf("%d came, from %d to %d", len(got), got[0], got[len(got)-1])
+		t.Fatalf("%d delivered, from %d to %d", len(got), got[0], got[len(got)-1])
 	}
 	stream.Close()
 	s.Append(s.entries(1))
@@ -159,9 +159,8 @@ func TestStream_OfflineQueueHoldsTheNewestThousandForAnHour(t *testing.T) {
 	s.wants(s.open(caller("k"), ""), 1502)
 }
 
-// An entry that a narrow filter wants is not pushed out of the log by ten thousand
-// others within the hour.
-func TestStream_NarrowFilterIsOwedItsHour(t *testing.T) {
+// An entry that matches a narrow filter is not evicted by ten thousand others within the hour.
+func TestStream_NarrowFilterKeepsAnHour(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
 	s.subscribe(caller("k"), "MSFT")
@@ -171,11 +170,11 @@ func TestStream_NarrowFilterIsOwedItsHour(t *testing.T) {
 	s.now = s.now.Add(time.Hour)
 	s.Append(s.entries(1))
 	if _, got := s.poll("k"); len(got) != 10_000 {
-		t.Fatalf("%d of the hour before are kept", len(got))
+		t.Fatalf("%d expired entries are kept", len(got))
 	}
 }
 
-func TestRestore_SetsReadersBackThatAreAheadOfTheStore(t *testing.T) {
+func TestRestore_RewindsCursorsAheadOfTheStore(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
 	s.subscribe(caller("k"), "AAPL")
@@ -189,7 +188,7 @@ func TestRestore_SetsReadersBackThatAreAheadOfTheStore(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.reopen()
-	s.Restore(10, all[:10]) // a copy of the store from before
+	s.Restore(10, all[:10]) // an earlier backup of the store
 	stream := s.open(caller("k"), "")
 	s.wants(stream)
 	s.seq = 10
@@ -200,7 +199,7 @@ func TestRestore_SetsReadersBackThatAreAheadOfTheStore(t *testing.T) {
 	}
 }
 
-// Seqs go on where the store left off, also when it holds no entry any more.
+// Sequence numbers continue where the store ended, even if it holds no entry.
 func TestRestore_KnowsTheLastSeqOfAnEmptyStore(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
@@ -224,7 +223,7 @@ func seqs(from, to uint64) []uint64 {
 	return all
 }
 
-func TestAppend_PassesOverWhatIsThereAndSaysWhatCameTooLate(t *testing.T) {
+func TestAppend_IgnoresKnownAndLogsLateEntries(t *testing.T) {
 	t.Parallel()
 	out := &logged{}
 	log, err := local.Open(local.Config{Now: time.Now, Log: slog.New(slog.NewTextHandler(out, nil))})
@@ -243,9 +242,8 @@ func TestAppend_PassesOverWhatIsThereAndSaysWhatCameTooLate(t *testing.T) {
 	}
 }
 
-// TestLog_UnderLoad lets everything happen at once, mainly for the race detector,
-// and then holds every stream to what it must have got: all of it, in order, once
-// for each time it resumed where it was.
+// TestLog_UnderLoad runs everything concurrently, mainly for the race detector, and demands that
+// every stream got all entries, in order, once for each time it resumed.
 func TestLog_UnderLoad(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
@@ -253,8 +251,8 @@ func TestLog_UnderLoad(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const clients, total = 40, 900                               // below what waits at most, so that nobody misses anything
-	ctx, stop := context.WithTimeout(t.Context(), 5*time.Minute) // for what takes one second
+	const clients, total = 40, 900                               // below the queue limit, so that nothing is evicted
+	ctx, stop := context.WithTimeout(t.Context(), 5*time.Minute) // it takes one second
 	defer stop()
 	var others, listeners sync.WaitGroup
 	others.Go(func() {
@@ -290,8 +288,8 @@ func TestLog_UnderLoad(t *testing.T) {
 	}
 }
 
-// listen is a client that sometimes loses its connection before a write and then
-// resumes with the last id it has, or with none.
+// listen is a client that sometimes loses its connection before a write, and resumes with its last
+// event ID or with none.
 func listen(ctx context.Context, t *testing.T, log *local.Inbox, c principal.Caller, rng *rand.Rand, last uint64) []uint64 {
 	t.Helper()
 	var got []uint64

@@ -11,7 +11,7 @@ import (
 	"candela/internal/kit/principal"
 )
 
-// token is one of the client c that lives for an hour.
+// token returns a token of client c that is valid for an hour.
 func (s *scene) token(key string) principal.Caller {
 	return principal.Caller{Subject: "owner", Key: key, ClientKey: "c", Expires: s.now.Add(time.Hour)}
 }
@@ -25,7 +25,7 @@ func (s *scene) active(c principal.Caller) bool {
 	return got.Active
 }
 
-func TestSubscription_IsTakenOverByTheClientThatComesBack(t *testing.T) {
+func TestSubscription_IsInheritedByTheReturningClient(t *testing.T) {
 	t.Parallel()
 	const week = 7 * 24 * time.Hour
 	for name, c := range map[string]struct {
@@ -60,19 +60,19 @@ func TestSubscription_IsTakenOverByTheClientThatComesBack(t *testing.T) {
 			}
 			s.now = s.now.Add(c.wait)
 			if got := s.active(c.second); got != c.want {
-				t.Fatalf("taken over: %v, want %v", got, c.want)
+				t.Fatalf("inherited: %v, want %v", got, c.want)
 			}
 			if c.want && c.wait == 0 {
 				s.wants(s.open(c.second, ""), 1, 2, 3)
 			}
 			if s.active(c.first) == c.want {
-				t.Fatal("the first token's subscription is in two hands, or gone")
+				t.Fatal("the first token's subscription is held by two tokens, or lost")
 			}
 		})
 	}
 }
 
-func TestSubscription_OfTwoLeftBehindTheLastSeenGoesFirst(t *testing.T) {
+func TestSubscription_LastSeenIsInheritedFirst(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
 	s.subscribe(s.token("old"), "AAPL")
@@ -87,8 +87,8 @@ func TestSubscription_OfTwoLeftBehindTheLastSeenGoesFirst(t *testing.T) {
 	}
 }
 
-// A subscription that is taken over by a call to subscribe keeps what waits.
-func TestSubscribe_TakesTheQueueOver(t *testing.T) {
+// A subscription inherited by Subscribe keeps its backlog.
+func TestSubscribe_InheritsTheBacklog(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
 	s.subscribe(s.token("first"), "AAPL")
@@ -101,7 +101,7 @@ func TestSubscribe_TakesTheQueueOver(t *testing.T) {
 	s.wants(s.open(s.token("second"), ""), 1, 2, 4)
 }
 
-func TestSubscribe_TheLongestUnseenMakesRoom(t *testing.T) {
+func TestSubscribe_EvictsTheLongestUnseen(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
 	s.path = ""
@@ -114,7 +114,7 @@ func TestSubscribe_TheLongestUnseenMakesRoom(t *testing.T) {
 	s.subscribe(caller("one more"))
 	for key, want := range map[string]bool{"key-0": true, "key-1": false, "key-2": true, "one more": true} {
 		if s.active(caller(key)) != want {
-			t.Errorf("%s is there: %v", key, !want)
+			t.Errorf("%s is subscribed: %v", key, !want)
 		}
 	}
 	first.Close()
@@ -134,10 +134,10 @@ func TestSubscribe_RefusesWhenEveryoneIsConnected(t *testing.T) {
 	if f := fault.Of(err); f == nil || f.Kind != fault.Unavailable || !f.Retryable {
 		t.Fatalf("%v", err)
 	}
-	s.subscribe(caller("key-7"), "AAPL") // a change needs no room
+	s.subscribe(caller("key-7"), "AAPL") // a change needs no free slot
 }
 
-func TestSubscription_WithoutAnyIsNothing(t *testing.T) {
+func TestSubscription_MissingIsEmpty(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
 	stream := s.open(caller("k"), "")

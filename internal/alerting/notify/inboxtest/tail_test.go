@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-func TestTail_KeepsToWhatIsNewAndYoungEnough(t *testing.T) {
+func TestTail_SkipsKnownAndExpiredEntries(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
 	s.Append(s.entries(3))
@@ -41,7 +41,7 @@ func TestTail_KeepsToWhatIsNewAndYoungEnough(t *testing.T) {
 			}
 		}
 		if seq != tc.want || passed != tc.passed || count != tc.count {
-			t.Errorf("%s: entry %d, passed over %d up to %d; want %d, %d, %d", name, seq, count, passed, tc.want, tc.count, tc.passed)
+			t.Errorf("%s: entry %d, skipped %d up to %d; want %d, %d, %d", name, seq, count, passed, tc.want, tc.count, tc.passed)
 		}
 	}
 	if e, _, _ := stranger.Next(0, time.Hour, 10); e != nil || stranger.Head() != 0 || tail.Head() != 7 {
@@ -49,7 +49,7 @@ func TestTail_KeepsToWhatIsNewAndYoungEnough(t *testing.T) {
 	}
 }
 
-func TestTail_IsWokenUntilItCloses(t *testing.T) {
+func TestTail_WakesUntilItCloses(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
 	tail, other := s.Tail("owner"), s.Tail("owner")
@@ -63,7 +63,7 @@ func TestTail_IsWokenUntilItCloses(t *testing.T) {
 		}
 	}
 	if woken() {
-		t.Error("woken before anything came")
+		t.Error("woken without an entry")
 	}
 	s.fire("AAPL", "AAPL")
 	if !woken() || woken() {
@@ -75,6 +75,6 @@ func TestTail_IsWokenUntilItCloses(t *testing.T) {
 		t.Error("woken after it was closed")
 	}
 	if len(other.Ready()) != 1 {
-		t.Error("the other tail is gone too")
+		t.Error("the other tail was closed too")
 	}
 }
