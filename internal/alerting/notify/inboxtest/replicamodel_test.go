@@ -31,7 +31,7 @@ func TestReplicas_EqualAQueuePerSubscriber(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) { runCluster(t, *traceSeed) })
 		return
 	}
-	var did [fleetOps]int
+	var did [clusterOps]int
 	given, polled, repeated := 0, 0, 0
 	clusters := runUntil(max(30, traces()/10), func(seed uint64) (enough bool) {
 		synctest.Test(t, func(t *testing.T) {
@@ -51,23 +51,23 @@ func TestReplicas_EqualAQueuePerSubscriber(t *testing.T) {
 
 // The operations of a trace over replicas.
 const (
-	fleetFire = iota
-	fleetArrive
-	fleetPass
-	fleetSubscribe
-	fleetUnsubscribe
-	fleetOpen
-	fleetResume
-	fleetTake
-	fleetClose
-	fleetLook
-	fleetToken
-	fleetDrain
-	fleetSettle
-	fleetKill
-	fleetStop
-	fleetStart
-	fleetOps
+	clusterFire = iota
+	clusterArrive
+	clusterPass
+	clusterSubscribe
+	clusterUnsubscribe
+	clusterOpen
+	clusterResume
+	clusterTake
+	clusterClose
+	clusterLook
+	clusterToken
+	clusterDrain
+	clusterSettle
+	clusterKill
+	clusterStop
+	clusterStart
+	clusterOps
 )
 
 // replica is a replica.
@@ -126,7 +126,7 @@ type cluster struct {
 }
 
 type clusterTally struct {
-	did                     [fleetOps]int
+	did                     [clusterOps]int
 	given, polled, repeated int
 }
 
@@ -144,9 +144,9 @@ func runCluster(t *testing.T, seed uint64) *cluster {
 	for range 2 + rng.IntN(2) {
 		f.start()
 	}
-	weights := [fleetOps]int{
-		fleetFire: 20, fleetArrive: 16, fleetPass: 6, fleetSubscribe: 6, fleetUnsubscribe: 1, fleetOpen: 8, fleetResume: 3, fleetTake: 20, fleetClose: 4,
-		fleetLook: 4, fleetToken: 1, fleetDrain: 5, fleetSettle: 5, fleetKill: 1, fleetStop: 1, fleetStart: 2,
+	weights := [clusterOps]int{
+		clusterFire: 20, clusterArrive: 16, clusterPass: 6, clusterSubscribe: 6, clusterUnsubscribe: 1, clusterOpen: 8, clusterResume: 3, clusterTake: 20, clusterClose: 4,
+		clusterLook: 4, clusterToken: 1, clusterDrain: 5, clusterSettle: 5, clusterKill: 1, clusterStop: 1, clusterStart: 2,
 	}
 	for range 120 {
 		f.step(pick(rng, weights[:]))
@@ -244,44 +244,44 @@ func (f *cluster) step(op int) {
 		f.t.Logf("op %d, %s whose stream is at %s, at %s; queue %d, taken %d", op, s.caller.Key, at, c.member.Self(), len(s.model.queue), s.model.taken)
 	}
 	switch op {
-	case fleetFire:
+	case clusterFire:
 		f.fire(1 + f.rng.IntN(3))
-	case fleetArrive:
+	case clusterArrive:
 		c.arrive(c.came + f.rng.IntN(len(f.trace.all)-c.came+1))
-	case fleetPass:
+	case clusterPass:
 		f.pass()
-	case fleetSubscribe:
+	case clusterSubscribe:
 		filter := f.trace.filter()
 		f.must(c.Subscribe(f.t.Context(), s.caller, filter))
 		s.model.subscribe(filter)
-	case fleetUnsubscribe:
+	case clusterUnsubscribe:
 		existed, err := c.Unsubscribe(f.t.Context(), s.caller)
 		f.must(err)
 		if existed != (s.model.filter != nil) {
 			f.fail("unsubscribed: %v", existed)
 		}
 		s.model.unsubscribe()
-	case fleetOpen:
+	case clusterOpen:
 		f.open(s, c, "", false)
-	case fleetResume:
+	case clusterResume:
 		f.open(s, c, f.trace.position(&traced{got: s.got}), true)
-	case fleetTake:
+	case clusterTake:
 		f.take(s)
-	case fleetClose:
+	case clusterClose:
 		f.close(s)
-	case fleetLook:
+	case clusterLook:
 		f.look(s, c)
-	case fleetToken:
+	case clusterToken:
 		f.token(s)
-	case fleetDrain:
+	case clusterDrain:
 		f.drain(c, "owner-"+strconv.Itoa(f.rng.IntN(2)))
-	case fleetSettle:
+	case clusterSettle:
 		f.settle()
-	case fleetKill:
+	case clusterKill:
 		f.end(c, true)
-	case fleetStop:
+	case clusterStop:
 		f.end(c, false)
-	case fleetStart:
+	case clusterStart:
 		if len(f.replicas) < 4 {
 			f.start()
 		}
