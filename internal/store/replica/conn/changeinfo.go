@@ -15,6 +15,7 @@ type ChangeInfo struct {
 	Client string    `json:"client,omitempty"`
 }
 
+// NewChangeInfo returns the description of a change that a caller makes now.
 func NewChangeInfo(name string, now time.Time, by principal.Caller) ChangeInfo {
 	return ChangeInfo{ID: name, At: StoredTime(now), Actor: by.Key, Client: by.Client}
 }

@@ -21,8 +21,10 @@ const (
 	// the name of its change.
 	AttemptTimeout = 2 * time.Second
 
-	MaxBatch    = 1000 // messages that a server commits together
-	maxParallel = 32   // questions of one call under way at a time
+	// MaxBatch is how many messages a server commits together.
+	MaxBatch = 1000
+
+	maxParallel = 32 // requests of one call under way at a time
 )
 
 // The headers of an atomic batch.

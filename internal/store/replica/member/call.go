@@ -54,8 +54,10 @@ var (
 	errBusy = fmt.Errorf("%w: it is busy", ErrNotShardOwner)
 )
 
-// backoff is between two attempts of a call that was not executed.
-var backoff = retry.Backoff{First: 5 * time.Millisecond, Max: 250 * time.Millisecond}
+// backoff returns the delay between two attempts of a call that was not executed.
+func backoff() retry.Backoff {
+	return retry.Backoff{First: 5 * time.Millisecond, Max: 250 * time.Millisecond}
+}
 
 // Handler answers a call. Faults reach the caller whole; of other errors it gets the
 // text.
@@ -116,7 +118,7 @@ func (m *Group) callWithRetry(ctx context.Context, name, method string, body []b
 		if !NotExecuted(err) {
 			return answer, err
 		}
-		timer := time.NewTimer(backoff.Bound(int(try.Number)))
+		timer := time.NewTimer(backoff().Bound(int(try.Number)))
 		select {
 		case <-timer.C:
 		case <-changed:
@@ -198,6 +200,7 @@ func undelivered(err error) bool {
 	return errors.Is(err, nats.ErrNoResponders) || errors.Is(err, nats.ErrReconnectBufExceeded)
 }
 
+// OutcomeUnknown returns the fault of a call that another replica may have executed.
 func OutcomeUnknown(err error) error {
 	return &fault.Error{
 		Kind: fault.Unavailable, Code: "outcome_unknown", Retryable: true,

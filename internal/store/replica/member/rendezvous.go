@@ -53,9 +53,9 @@ type Candidates []candidate
 func (all Candidates) Equal(other Candidates) bool { return slices.Equal(all, other) }
 
 // Owner returns who draws the highest number for a name, "" when everyone drains.
-func (list Candidates) Owner(name string) (id string) {
+func (all Candidates) Owner(name string) (id string) {
 	var best uint64
-	for _, s := range list {
+	for _, s := range all {
 		if s.draining {
 			continue
 		}
