@@ -44,10 +44,10 @@ type scene struct {
 	log   journal
 	now   func() time.Time // the engine's clock; nil for time.Now
 
-	mu       sync.Mutex
-	told     []firing
-	observed []provider.Event
-	stop     func()
+	mu        sync.Mutex
+	published []firing
+	observed  []provider.Event
+	stop      func()
 }
 
 // firing is a notification as clients get it.
@@ -163,7 +163,7 @@ func (s *scene) publish(entries []notify.Entry) {
 		if err := json.Unmarshal(e.Data, &f); err != nil {
 			s.t.Error(err)
 		}
-		s.told = append(s.told, f)
+		s.published = append(s.published, f)
 	}
 }
 
@@ -171,9 +171,9 @@ func (s *scene) publish(entries []notify.Entry) {
 func (s *scene) fired() []firing {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	told := s.told
-	s.told = nil
-	return told
+	published := s.published
+	s.published = nil
+	return published
 }
 
 func (s *scene) logged(text string) int { return strings.Count(s.log.String(), text) }
