@@ -36,7 +36,7 @@ func deployed(t *testing.T) (url, dir string) {
 	if err := natstest.Certificates(dir, []string{"127.0.0.1"}, "candela", "somebody"); err != nil {
 		t.Fatal(err)
 	}
-	permissions, err := os.ReadFile("../../../deploy/cluster/permissions.conf")
+	permissions, err := os.ReadFile("../../../../deploy/cluster/permissions.conf")
 	if err != nil {
 		t.Fatal(err)
 	}
