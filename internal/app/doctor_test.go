@@ -267,7 +267,7 @@ func TestExamine_BrokenSetUps(t *testing.T) {
 		}, "store", "it cannot be", "candela restore FOLDER"},
 		"old NATS": {func(p *patient) {
 			p.args = append(p.args, "--nats-url", oldNATS(p.t), "--cluster-secret-file", natstest.SecretFile(p.t))
-		}, "NATS", `version "2.11.4"; 2.12 or later is needed`, "update every NATS server of the cluster to 2.12 or later"},
+		}, "NATS", `version "2.11.4" is not supported. Use 2.12 or later.`, "update every NATS server of the cluster to 2.12 or later"},
 		"keys of another account": {func(p *patient) {
 			p.trades("CANDELA_BINANCE_API_KEY=nonsense", "CANDELA_BINANCE_API_SECRET=nonsense")
 		}, "account", "binance: ", "check that the keys belong to this account and network"},
@@ -277,7 +277,7 @@ func TestExamine_BrokenSetUps(t *testing.T) {
 		}, "clock", "differs by 3s from that of binance, where orders go", "synchronize it"},
 		"no NATS": {func(p *patient) {
 			p.args = append(p.args, "--nats-url", "nats://127.0.0.1:1", "--cluster-secret-file", natstest.SecretFile(p.t))
-		}, "NATS", "no NATS server answers", "start the servers"},
+		}, "NATS", "Cannot connect to NATS", "start the servers"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -193,7 +193,7 @@ func TestCluster_OneThatCannotStartInterruptsNobody(t *testing.T) {
 			t.Fatal("two replicas listen at one port")
 		}
 		// By its own log: the first one may see so short a visit only when it is over.
-		if !strings.Contains(log.String(), "a member has come") {
+		if !strings.Contains(log.String(), "replica joined") {
 			t.Errorf("the replica did not get so far as to take part:\n%s", log.String())
 		}
 	}
@@ -317,12 +317,12 @@ func TestCluster_OneOnAnotherAccountRefusesToStart(t *testing.T) {
 	}
 	err = Run(t.Context(), cfg, Deps{Version: "test", Stderr: io.Discard, Services: Wired()})
 	f := fault.Of(err)
-	if f == nil || f.Code != "another_account" || !strings.Contains(f.Message, "would trade on owner/binance-testnet") || !strings.Contains(f.Message, "trades on owner:") {
+	if f == nil || f.Code != "another_account" || !strings.Contains(f.Message, "configured for account owner/binance-testnet") || !strings.Contains(f.Message, "trades on owner.") {
 		t.Errorf("it ends with %v", err)
 	}
 	seen := c.seenBy(first)
 	for line := range strings.Lines(first.Log.String()) {
-		if strings.Contains(line, "a member has come") && !strings.Contains(line, seen) {
+		if strings.Contains(line, "replica joined") && !strings.Contains(line, seen) {
 			t.Errorf("it took part before it was refused: %s", line)
 		}
 	}

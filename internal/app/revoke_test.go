@@ -153,7 +153,7 @@ func TestCluster_AChangedPassphraseEndsAllLogins(t *testing.T) {
 	if pings(t, first.url, stolen) {
 		t.Error("the token is good at the replica with the new passphrase")
 	}
-	if log := first.Log.String(); !strings.Contains(log, "all logins have ended") || !strings.Contains(log, "passphrase was changed") {
+	if log := first.Log.String(); !strings.Contains(log, "all logins revoked") || !strings.Contains(log, "passphrase changed") {
 		t.Errorf("the log does not say so: %s", log)
 	}
 	waitFor(t, func() bool { return !pings(t, a.url, stolen) })

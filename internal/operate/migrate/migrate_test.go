@@ -469,7 +469,7 @@ func TestMigrate_RefusesBesideWhatRuns(t *testing.T) {
 	}
 	members.Close()
 	// One whose word of its end did not come through counts as killed, for half a minute.
-	untold := strings.Contains(log.String(), "the servers were not told that this replica ends")
+	untold := strings.Contains(log.String(), "announcing departure failed")
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
 	for end := time.Now().Add(2 * time.Minute); ; <-tick.C {

@@ -146,7 +146,7 @@ func (t *ChangeFeed) applyMessage(ctx context.Context, m conn.Message) (entry no
 		a, err = r.Alert.alert()
 	}
 	if err != nil {
-		t.cfg.Log.ErrorContext(ctx, "alert change skipped: cannot decode", "subject", m.Subject, "number", m.Seq, "error", err)
+		t.cfg.Log.ErrorContext(ctx, "alert change skipped: cannot decode", "subject", m.Subject, "seq", m.Seq, "error", err)
 		return notify.Entry{}, false
 	}
 	t.mu.Lock()

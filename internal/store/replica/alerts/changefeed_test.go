@@ -16,27 +16,27 @@ import (
 	"candela/internal/store/replica/replicatest"
 )
 
-// openTail opens a tail on a connection of its own, with its store.
-func openTail(tb testing.TB, to *natstest.Cluster, prefix string) (*replica, *alerts.Store) {
+// openFeed opens a store and its change feed on a connection of their own.
+func openFeed(tb testing.TB, to *natstest.Cluster, prefix string) (*replica, *alerts.Store) {
 	tb.Helper()
 	r := &replica{conn: replicatest.Connect(tb, to, prefix)}
 	store, err := alerts.Open(tb.Context(), r.conn, time.Now)
 	if err != nil {
 		tb.Fatal(err)
 	}
-	if r.tail, err = store.OpenChangeFeed(tb.Context(), alerts.ChangeFeedConfig{Restore: r.restore, Publish: r.publish, Log: replicatest.Quiet()}); err != nil {
+	if r.feed, err = store.OpenChangeFeed(tb.Context(), alerts.ChangeFeedConfig{Restore: r.restore, Publish: r.publish, Log: replicatest.Quiet()}); err != nil {
 		tb.Fatal(err)
 	}
-	tb.Cleanup(r.tail.Close)
+	tb.Cleanup(r.feed.Close)
 	return r, store
 }
 
-// seqs returns the numbers that were told, in order.
+// seqs returns the published sequence numbers in order.
 func (r *replica) seqs() []uint64 {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	all := make([]uint64, len(r.told))
-	for i, e := range r.told {
+	all := make([]uint64, len(r.published))
+	for i, e := range r.published {
 		all[i] = e.Seq
 	}
 	return all
@@ -70,20 +70,20 @@ func TestCoordinator_ListsAlertsAcknowledgedElsewhere(t *testing.T) {
 	}
 }
 
-func TestChangeFeed_PublishesWhatFiredElsewhere(t *testing.T) {
+func TestChangeFeed_PublishesAlertsFiredElsewhere(t *testing.T) {
 	t.Parallel()
 	prefix := replicatest.NewPrefix()
-	r, _ := openTail(t, replicatest.Servers(), prefix)
+	r, _ := openFeed(t, replicatest.Servers(), prefix)
 	other := replicatest.OpenStore(t, replicatest.Servers(), prefix)
 	entry := replicatest.Fire(t, other, 1)
-	if err := r.tail.CatchUp(t.Context()); err != nil || !slices.Equal(r.seqs(), []uint64{entry.Seq}) {
+	if err := r.feed.CatchUp(t.Context()); err != nil || !slices.Equal(r.seqs(), []uint64{entry.Seq}) {
 		t.Errorf("published %v, %v", r.seqs(), err)
 	}
 }
 
-func TestTail_OneMarkServesAllWhoAsk(t *testing.T) {
+func TestCatchUp_SharesOneBarrier(t *testing.T) {
 	t.Parallel()
-	r, store := openTail(t, replicatest.Servers(), replicatest.NewPrefix())
+	r, store := openFeed(t, replicatest.Servers(), replicatest.NewPrefix())
 	before, err := store.LastEntry(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -91,28 +91,28 @@ func TestTail_OneMarkServesAllWhoAsk(t *testing.T) {
 	var wg sync.WaitGroup
 	for range 500 {
 		wg.Go(func() {
-			if err := r.tail.CatchUp(t.Context()); err != nil {
+			if err := r.feed.CatchUp(t.Context()); err != nil {
 				t.Error(err)
 			}
 		})
 	}
 	wg.Wait()
 	if after, err := store.LastEntry(t.Context()); err != nil || after-before > 100 {
-		t.Errorf("%d marks for 500 who asked, %v", after-before, err)
+		t.Errorf("%d barriers for 500 callers, %v", after-before, err)
 	}
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := r.tail.CatchUp(ended); err == nil {
-		t.Error("one who does not wait was told that all is there")
+	if err := r.feed.CatchUp(ended); err == nil {
+		t.Error("a cancelled caller got no error")
 	}
 }
 
-// TestTail_TellsEachOnceWhenServersGo stops the server that a tail reads from, the one
-// that leads the stream, and then all of them, while alerts fire.
-func TestTail_TellsEachOnceWhenServersGo(t *testing.T) {
+// TestChangeFeed_PublishesEachOnceWhenServersStop stops the server a feed reads from, the leader of
+// the stream, and then all servers, while alerts fire.
+func TestChangeFeed_PublishesEachOnceWhenServersStop(t *testing.T) {
 	t.Parallel()
 	three, prefix := replicatest.Start(t, 3), replicatest.NewPrefix()
-	r, _ := openTail(t, three, prefix)
+	r, _ := openFeed(t, three, prefix)
 	other := replicatest.OpenStore(t, three, prefix)
 	var want []uint64
 	fires := func(n int) {
@@ -123,7 +123,7 @@ func TestTail_TellsEachOnceWhenServersGo(t *testing.T) {
 	fires(5)
 	for _, server := range []func() int{
 		func() (n int) {
-			replicatest.Eventually(t, "the tail is connected", func() bool {
+			replicatest.Eventually(t, "the feed is connected", func() bool {
 				_, err := fmt.Sscanf(r.conn.Stats().Server, "n%d", &n)
 				return err == nil
 			})
@@ -143,34 +143,34 @@ func TestTail_TellsEachOnceWhenServersGo(t *testing.T) {
 	}
 	replicatest.Restart(t, three, 0, 1, 2)
 	fires(5)
-	replicatest.Eventually(t, "all are told", func() bool { return len(r.seqs()) >= len(want) })
-	if err := r.tail.CatchUp(t.Context()); err != nil || !slices.Equal(r.seqs(), want) {
-		t.Errorf("told %v of %v, %v", r.seqs(), want, err)
+	replicatest.Eventually(t, "all are published", func() bool { return len(r.seqs()) >= len(want) })
+	if err := r.feed.CatchUp(t.Context()); err != nil || !slices.Equal(r.seqs(), want) {
+		t.Errorf("published %v of %v, %v", r.seqs(), want, err)
 	}
-	later, _ := openTail(t, three, prefix)
+	later, _ := openFeed(t, three, prefix)
 	if !slices.Equal(later.seqs(), want) || later.last < want[len(want)-1] {
-		t.Errorf("one that comes later was told %v up to %d", later.seqs(), later.last)
+		t.Errorf("a later feed restored %v up to %d", later.seqs(), later.last)
 	}
 }
 
-func TestTail_AMarkHoldsForTheAlertsItsWriterKnew(t *testing.T) {
+func TestWatermark_CoversTheAlertsItsWriterKnew(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		id    int
-		told  uint64
-		holds bool
+		id           int
+		knownThrough uint64
+		holds        bool
 	}{
-		"one that it knew":                         {29_000, 29_000, true},
-		"one that came later":                      {29_001, 29_000, false},
-		"one of long ago":                          {1, 29_000, true},
-		"one of long ago for an old mark":          {1, 2, false}, // nobody remembers which was first
-		"one that came later for an old mark":      {29_000, 2, false},
-		"a mark that holds for all there are":      {30_000, 0, true},
-		"a mark that holds for all there were ago": {1, 0, true},
+		"a known alert":                            {29_000, 29_000, true},
+		"a later alert":                            {29_001, 29_000, false},
+		"an old alert":                             {1, 29_000, true},
+		"an old alert, an old watermark":           {1, 2, false}, // their order is unknown
+		"a later alert, an old watermark":          {29_000, 2, false},
+		"a watermark for all alerts":               {30_000, 0, true},
+		"a watermark for all alerts, an old alert": {1, 0, true},
 	} {
-		holds, kept := alerts.Covers(30_000, strconv.Itoa(c.id), c.told)
+		holds, kept := alerts.Covers(30_000, strconv.Itoa(c.id), c.knownThrough)
 		if holds != c.holds || kept > 20_000 {
-			t.Errorf("%s: it holds: %v, and %d are remembered", name, holds, kept)
+			t.Errorf("%s: covered %v, %d remembered", name, holds, kept)
 		}
 	}
 }

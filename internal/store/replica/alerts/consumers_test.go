@@ -13,8 +13,8 @@ import (
 	"candela/internal/store/replica/replicatest"
 )
 
-// assets counts the consumers of each stream, and the subscriptions of each replica. It
-// is "" when the servers do not tell.
+// assets counts the consumers of each stream and the subscriptions of each replica. It is "" if the
+// servers do not answer.
 func assets(t *testing.T, js jetstream.JetStream, all []*replica) string {
 	t.Helper()
 	once, end := replicatest.Question(t)
@@ -40,16 +40,15 @@ func assets(t *testing.T, js jetstream.JetStream, all []*replica) string {
 	return b.String()
 }
 
-// TestReplicas_HaveAConstantNumberOfConsumers uses three replicas as many clients
-// would.
+// TestReplicas_HaveAConstantNumberOfConsumers uses three replicas like many clients.
 func TestReplicas_HaveAConstantNumberOfConsumers(t *testing.T) {
 	t.Parallel()
 	one, from := replicatest.Start(t, 1), newFakeMarket()
 	all := startReplicas(t, one, from)
 	js := replicatest.Admin(t, one)
 	setAll(t, all, symbolsOf(3), 500)
-	// Besides those of the two a connection has a subscription for answers and one for
-	// calls of others. What was read once is gone in a moment.
+	// A connection has two more subscriptions, for replies and for calls. Consumers of single
+	// reads are deleted soon.
 	const want = "ALERTS 3, MEMBERS 3, STATE 0, 4 4 4 "
 	replicatest.Eventually(t, "each replica follows two streams", func() bool { return assets(t, js, all) == want })
 	setAll(t, all, symbolsOf(40), 510, 520, 530)
@@ -67,5 +66,5 @@ func TestReplicas_HaveAConstantNumberOfConsumers(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	replicatest.Eventually(t, "there is what there was before", func() bool { return assets(t, js, all) == want })
+	replicatest.Eventually(t, "the consumers are those from before", func() bool { return assets(t, js, all) == want })
 }

@@ -173,7 +173,7 @@ func (a *Coordinator) rebalance(ctx context.Context, e Engine, all member.Candid
 	// If a later step fails, the next pass adopts everything that this replica owns then.
 	a.appliedCandidates.Store(&member.Candidates{})
 	if err != nil {
-		return fmt.Errorf("abandon: %w", err)
+		return fmt.Errorf("release alerts: %w", err)
 	}
 	has = ownedBy(self, all) // the engine may still use the other one when ctx has ended
 	if err := a.cfg.ChangeFeed.CatchUp(ctx); err != nil {
@@ -192,7 +192,7 @@ func (a *Coordinator) rebalance(ctx context.Context, e Engine, all member.Candid
 			n++
 		}
 		if err := e.Adopt(ctx, handed[:n]); err != nil {
-			return fmt.Errorf("adopt: %w", err)
+			return fmt.Errorf("adopt alerts: %w", err)
 		}
 		handed = handed[n:]
 	}
@@ -271,7 +271,7 @@ type setRequest struct {
 func (a *Coordinator) handleSet(ctx context.Context, e Engine, body []byte) ([]byte, error) {
 	var form setRequest
 	if err := json.Unmarshal(body, &form); err != nil {
-		return nil, fmt.Errorf("alert.set call: %w", err)
+		return nil, fmt.Errorf("decode alert.set call: %w", err)
 	}
 	want, err := form.Alert.alert()
 	if err != nil {
@@ -296,7 +296,7 @@ func (a *Coordinator) Set(ctx context.Context, caller principal.Caller, want ale
 	}
 	body, err := json.Marshal(setRequest{caller, newAlertData(want)})
 	if err != nil {
-		return alert.Alert{}, fmt.Errorf("alert.set call: %w", err)
+		return alert.Alert{}, fmt.Errorf("encode alert.set call: %w", err)
 	}
 	answer, err := a.cfg.Group.Call(ctx, alertShard(want.Instrument), setMethod, body)
 	if errors.Is(err, member.ErrOutcomeUnknown) {

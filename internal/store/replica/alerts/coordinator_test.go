@@ -30,53 +30,53 @@ import (
 	"candela/internal/testkit/longtest"
 )
 
-// replica is all that a process has to do with alerts.
+// replica is the alerting part of a process.
 type replica struct {
 	*alerts.Coordinator
 	conn    *conn.Conn
 	members *member.Group
-	tail    *alerts.ChangeFeed
+	feed    *alerts.ChangeFeed
 	engine  *engine.Engine
 
-	mu   sync.Mutex
-	told []notify.Entry // in the order of telling
-	last uint64         // as restored
+	mu        sync.Mutex
+	published []notify.Entry // in order
+	last      uint64         // from Restore
 }
 
 func (r *replica) restore(last uint64, entries []notify.Entry) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.last, r.told = last, append(r.told, entries...)
+	r.last, r.published = last, append(r.published, entries...)
 }
 
 func (r *replica) publish(entries []notify.Entry) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.told = append(r.told, entries...)
+	r.published = append(r.published, entries...)
 }
 
-// alerts returns of which alerts the replica was told, in order.
+// alerts returns the alerts of the published notifications, in order.
 func (r *replica) alerts(tb testing.TB) []string {
 	tb.Helper()
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	ids := make([]string, len(r.told))
-	for i, e := range r.told {
-		var told struct {
+	ids := make([]string, len(r.published))
+	for i, e := range r.published {
+		var fields struct {
 			AlertID string `json:"alert_id"`
 		}
-		if err := json.Unmarshal(e.Data, &told); err != nil {
+		if err := json.Unmarshal(e.Data, &fields); err != nil {
 			tb.Fatal(err)
 		}
-		ids[i] = told.AlertID
-		if i > 0 && e.Seq <= r.told[i-1].Seq {
-			tb.Errorf("notification %d was told after %d", e.Seq, r.told[i-1].Seq)
+		ids[i] = fields.AlertID
+		if i > 0 && e.Seq <= r.published[i-1].Seq {
+			tb.Errorf("notification %d was published after %d", e.Seq, r.published[i-1].Seq)
 		}
 	}
 	return ids
 }
 
-// startReplica runs a replica over a market.
+// startReplica runs a replica with a market.
 func startReplica(tb testing.TB, to *natstest.Cluster, prefix string, from provider.Provider) *replica {
 	tb.Helper()
 	conn := replicatest.Connect(tb, to, prefix)
@@ -84,8 +84,8 @@ func startReplica(tb testing.TB, to *natstest.Cluster, prefix string, from provi
 	return startReplicaOn(tb, conn, from, time.Now)
 }
 
-// startReplicaOn is startReplica over a connection. Its store asks now for the time
-// after it has read alerts and before it writes that they fired.
+// startReplicaOn is startReplica on a connection. Its store calls now after it has read alerts and
+// before it writes that they fired.
 func startReplicaOn(tb testing.TB, conn *conn.Conn, from provider.Provider, now func() time.Time) *replica {
 	tb.Helper()
 	r := &replica{conn: conn}
@@ -93,10 +93,10 @@ func startReplicaOn(tb testing.TB, conn *conn.Conn, from provider.Provider, now 
 	if err != nil {
 		tb.Fatal(err)
 	}
-	if r.tail, err = store.OpenChangeFeed(tb.Context(), alerts.ChangeFeedConfig{Restore: r.restore, Publish: r.publish, Log: replicatest.Quiet()}); err != nil {
+	if r.feed, err = store.OpenChangeFeed(tb.Context(), alerts.ChangeFeedConfig{Restore: r.restore, Publish: r.publish, Log: replicatest.Quiet()}); err != nil {
 		tb.Fatal(err)
 	}
-	tb.Cleanup(r.tail.Close)
+	tb.Cleanup(r.feed.Close)
 	if r.members, err = member.Join(tb.Context(), r.conn, member.Info{Name: "r"}, replicatest.Quiet()); err != nil {
 		tb.Fatal(err)
 	}
@@ -109,7 +109,7 @@ func startReplicaOn(tb testing.TB, conn *conn.Conn, from provider.Provider, now 
 		tb.Fatal(err)
 	}
 	tb.Cleanup(data.Close)
-	r.Coordinator = alerts.NewCoordinator(alerts.CoordinatorConfig{Group: r.members, ChangeFeed: r.tail, Route: data.Route, Log: replicatest.Quiet()})
+	r.Coordinator = alerts.NewCoordinator(alerts.CoordinatorConfig{Group: r.members, ChangeFeed: r.feed, Route: data.Route, Log: replicatest.Quiet()})
 	half := func() float64 { return 0.5 }
 	r.engine = engine.New(engine.Config{
 		Store: r.Store(), Data: data, Feed: feed.NewHub(data.Route, feed.Config{Log: replicatest.Quiet(), Rand: half, Now: time.Now}),
@@ -137,7 +137,7 @@ func startReplicas(tb testing.TB, to *natstest.Cluster, from provider.Provider) 
 	return all
 }
 
-// acquainted waits until replicas know each other.
+// acquainted waits until the replicas know each other.
 func acquainted(tb testing.TB, all []*replica) {
 	tb.Helper()
 	members := make([]*member.Group, len(all))
@@ -155,7 +155,7 @@ func symbolsOf(n int) []string {
 	return names
 }
 
-// setAll sets alerts above prices on each symbol, each at some replica.
+// setAll sets alerts above prices on each symbol, at changing replicas.
 func setAll(tb testing.TB, at []*replica, symbols []string, prices ...float64) []string {
 	tb.Helper()
 	var wg sync.WaitGroup
@@ -173,8 +173,8 @@ func setAll(tb testing.TB, at []*replica, symbols []string, prices ...float64) [
 	return ids
 }
 
-// set sets an alert, and again when nothing was done, as clients do: a price grows old
-// while a machine does other things.
+// set sets an alert and retries if nothing was executed, as clients do: on a loaded machine a price
+// may be too old.
 func set(tb testing.TB, at *replica, a alert.Alert) string {
 	tb.Helper()
 	for began := time.Now(); ; {
@@ -189,16 +189,16 @@ func set(tb testing.TB, at *replica, a alert.Alert) string {
 	}
 }
 
-// settled waits until a replica was told of n alerts, and holds them against ids.
+// settled waits until a replica has published as many alerts as ids, and compares them.
 func settled(tb testing.TB, r *replica, ids []string) {
 	tb.Helper()
-	replicatest.Eventually(tb, fmt.Sprintf("%d firings are told", len(ids)), func() bool { return len(r.alerts(tb)) >= len(ids) })
-	if err := r.tail.CatchUp(tb.Context()); err != nil {
+	replicatest.Eventually(tb, fmt.Sprintf("%d firings are published", len(ids)), func() bool { return len(r.alerts(tb)) >= len(ids) })
+	if err := r.feed.CatchUp(tb.Context()); err != nil {
 		tb.Fatal(err)
 	}
 	got, want := slices.Sorted(slices.Values(r.alerts(tb))), slices.Sorted(slices.Values(ids))
 	if !slices.Equal(got, want) {
-		tb.Errorf("%d firings were told of %d alerts", len(got), len(want))
+		tb.Errorf("%d firings were published of %d alerts", len(got), len(want))
 	}
 }
 
@@ -218,7 +218,7 @@ func TestAlerts_FireOnceWhereverTheyWereSet(t *testing.T) {
 			t.Errorf("on one symbol it lists %v, %v", on, err)
 		}
 		if st := r.engine.Status(); st.Alerts == len(ids) {
-			t.Error("one replica watches all alerts")
+			t.Error("one replica evaluates all alerts")
 		}
 	}
 	for symbol, n := range from.streamed() {
@@ -230,7 +230,7 @@ func TestAlerts_FireOnceWhereverTheyWereSet(t *testing.T) {
 	if err := all[0].Cancel(t.Context(), principal.Caller{Subject: "ann"}, cancelled); err != nil {
 		t.Fatal(err)
 	}
-	replicatest.Eventually(t, "the owner knows of the cancel", func() bool {
+	replicatest.Eventually(t, "the shard owner knows of the cancellation", func() bool {
 		n := 0
 		for _, r := range all {
 			n += r.engine.Status().Alerts
@@ -251,8 +251,7 @@ func TestAlerts_FireOnceWhereverTheyWereSet(t *testing.T) {
 
 func prefixOf(r *replica) string { return replicatest.PrefixOf(r.conn) }
 
-// TestAlerts_FireOnceWhenAReplicaDies has prices go up and down again while nobody
-// watches them.
+// TestAlerts_FireOnceWhenAReplicaDies moves prices up and down again while no replica watches them.
 func TestAlerts_FireOnceWhenAReplicaDies(t *testing.T) {
 	t.Parallel()
 	from := newFakeMarket()
@@ -269,7 +268,7 @@ func TestAlerts_FireOnceWhenAReplicaDies(t *testing.T) {
 	for _, r := range all[:2] {
 		settled(t, r, slices.Concat(low, high))
 	}
-	t.Logf("the last alert of a replica that died fired %s after its death", time.Since(began).Round(time.Millisecond))
+	t.Logf("the last alert of a dead replica fired %s after its death", time.Since(began).Round(time.Millisecond))
 	more := setAll(t, all[:2], symbols, 170)
 	from.trade(180, symbols...)
 	for _, r := range all[:2] {
@@ -292,30 +291,29 @@ func TestAlerts_FireOnceWhenAReplicaLeaves(t *testing.T) {
 	for _, r := range all {
 		settled(t, r, ids)
 	}
-	t.Logf("the last alert of a replica that left fired after %s", time.Since(began).Round(time.Millisecond))
-	replicatest.Eventually(t, "it watches nothing and follows nothing", func() bool {
+	t.Logf("the last alert of a drained replica fired after %s", time.Since(began).Round(time.Millisecond))
+	replicatest.Eventually(t, "it evaluates and streams nothing", func() bool {
 		st := all[2].engine.Status()
 		return st.Alerts+st.Prices == 0
 	})
-	// It still takes alerts for the others to watch.
+	// It still sets alerts, which others evaluate.
 	more := setAll(t, all[2:], symbols[:5], 170)
 	from.trade(180, symbols...)
 	settled(t, all[2], slices.Concat(ids, more))
 }
 
-// pause is the moment at which a replica stands still that has read that alerts are
-// active and has not written yet that they fired. The others write nothing before it
-// has read.
+// pause holds a replica that has read active alerts and not yet written that they fired. The others
+// write nothing before it has read.
 type pause struct {
 	on   atomic.Bool
 	read chan struct{} // closed when it has read
-	over chan struct{} // closed when it goes on
+	over chan struct{} // closed when it continues
 	come sync.Once
 }
 
 func newPause() *pause { return &pause{read: make(chan struct{}), over: make(chan struct{})} }
 
-// now is the time as the replica that stands still is told, or one of the others.
+// now is the clock of the paused replica, or of one of the others.
 func (p *pause) now(still bool) time.Time {
 	way := p.read
 	if still {
@@ -327,17 +325,16 @@ func (p *pause) now(still bool) time.Time {
 		}
 		select {
 		case <-way:
-		case <-time.After(replicatest.Patience): // what waits for the firings says so
+		case <-time.After(replicatest.Patience): // the test fails while waiting for the firings
 		}
 	}
 	return time.Now()
 }
 
-// paused lets one replica go on without being heard, so that two watch the same
-// alerts. It has read of some of them that they are active when they fire elsewhere,
-// and writes afterwards that they fired. paused returns how many firings the others
-// were told of.
-func paused(t *testing.T, unguarded bool, rounds int) (told, due int) {
+// paused withholds one replica's heartbeats, so that two replicas evaluate the same alerts. It has
+// read some as active when they fire elsewhere, and writes afterwards that they fired. paused
+// returns how many firings the others published.
+func paused(t *testing.T, unguarded bool, rounds int) (published, due int) {
 	t.Helper()
 	from, prefix, pause := newFakeMarket(), replicatest.NewPrefix(), newPause()
 	all := make([]*replica, 3)
@@ -369,7 +366,7 @@ func paused(t *testing.T, unguarded bool, rounds int) (told, due int) {
 		return n == len(set) && all[0].engine.Status().Loading+all[1].engine.Status().Loading == 0
 	})
 	if all[2].engine.Status().Alerts == 0 {
-		t.Error("the replica that is not heard watches nothing")
+		t.Error("the replica without heartbeats evaluates nothing")
 	}
 	pause.on.Store(true)
 	for i, price := range prices {
@@ -388,7 +385,7 @@ func paused(t *testing.T, unguarded bool, rounds int) (told, due int) {
 	replicatest.Eventually(t, "the engines have nothing left", func() bool {
 		return all[0].engine.Status().Alerts+all[1].engine.Status().Alerts+all[2].engine.Status().Alerts == 0
 	})
-	if err := all[0].tail.CatchUp(t.Context()); err != nil {
+	if err := all[0].feed.CatchUp(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	return len(all[0].alerts(t)), due
@@ -399,26 +396,25 @@ func unique(ids []string) []string {
 	return slices.Compact(ids)
 }
 
-func TestAlerts_FireOnceWhenAReplicaIsNotHeard(t *testing.T) {
+func TestAlerts_FireOnceWhenAReplicaSendsNoHeartbeats(t *testing.T) {
 	t.Parallel()
-	if told, due := paused(t, false, longtest.Pick(2, 5)); told != due {
-		t.Errorf("%d firings of %d alerts", told, due)
+	if published, due := paused(t, false, longtest.Pick(2, 5)); published != due {
+		t.Errorf("%d firings of %d alerts", published, due)
 	}
 }
 
 // TestAlerts_WithoutCompareAndSetFiringsDouble shows that the test above can fail.
 func TestAlerts_WithoutCompareAndSetFiringsDouble(t *testing.T) {
 	t.Parallel()
-	told, due := paused(t, true, 1)
-	if told <= due {
-		t.Errorf("%d firings of %d alerts: the race did not happen", told, due)
+	published, due := paused(t, true, 1)
+	if published <= due {
+		t.Errorf("%d firings of %d alerts: the race did not happen", published, due)
 	}
-	t.Logf("%d firings of %d alerts", told, due)
+	t.Logf("%d firings of %d alerts", published, due)
 }
 
-// A mark that was written by an owner which did not know an alert says nothing of it,
-// however new it is.
-func TestAlerts_AMarkHidesNothingFromAnAlertItsWriterDidNotKnow(t *testing.T) {
+// A watermark by a shard owner that did not know an alert does not cover it, however new it is.
+func TestWatermark_HidesNoBarsFromAnUnknownAlert(t *testing.T) {
 	t.Parallel()
 	for name, knew := range map[string]bool{"it knew": true, "it did not": false} {
 		t.Run(name, func(t *testing.T) {
@@ -428,18 +424,18 @@ func TestAlerts_AMarkHidesNothingFromAnAlertItsWriterDidNotKnow(t *testing.T) {
 			from.prices["S0"] = []trade{{minute.Unix() - 150, 200}, {minute.Unix() - 140, 100}}
 			store := replicatest.OpenStore(t, replicatest.Servers(), prefix)
 			a := replicatest.PriceAlert(0)
-			a.Instrument, a.Created = market.Symbol{Venue: "bourse", Name: "S0"}, minute.Add(-200*time.Second)
+			a.Instrument, a.Created = market.Symbol{Venue: "market", Name: "S0"}, minute.Add(-200*time.Second)
 			a.Condition.Threshold = decimal.NewFromInt(150)
-			replicatest.Fire(t, store, 1) // so that there are numbers to know
-			told, err := store.LastEntry(t.Context())
+			replicatest.Fire(t, store, 1) // so that there are sequence numbers
+			knownThrough, err := store.LastEntry(t.Context())
 			if err == nil {
 				err = store.PutAlert(t.Context(), principal.Caller{Subject: "ann"}, a)
 			}
 			if knew {
-				told++
+				knownThrough++
 			}
 			if err == nil {
-				err = store.SaveMarksFor(t.Context(), map[provider.Sub]int64{{Symbol: market.Symbol{Venue: "bourse", Name: "S0"}}: minute.Unix() - 60}, told)
+				err = store.SaveMarksFor(t.Context(), map[provider.Sub]int64{{Symbol: market.Symbol{Venue: "market", Name: "S0"}}: minute.Unix() - 60}, knownThrough)
 			}
 			if err != nil {
 				t.Fatal(err)

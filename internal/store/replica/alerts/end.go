@@ -10,30 +10,30 @@ import (
 	"candela/internal/store/replica/table"
 )
 
-// endRequest asks for the end of an alert and tells what came of it.
+// endRequest asks for the end of an alert and holds the result.
 type endRequest struct {
-	subject string // a star may stand for the instrument
+	subject string // the instrument may be a wildcard
 	owner   string // whose alert it must be
 	state   string // fired, cancelled or expired
 	by      principal.Caller
 	data    []byte // the notification of one that fires
 
-	// What came of it.
+	// Results.
 	ended  bool        // this call ended it
 	record alertRecord // as it was written
-	seq    uint64      // under which number
+	seq    uint64      // its sequence number
 
-	pending bool   // it is active, and the last message has the number after
+	pending bool   // it is active at revision after
 	after   uint64 // valid while pending
 }
 
-// endAlerts ends alerts that are active, in steps of maxBatch, each step whole or not at
-// all. It returns the endings with what came of each.
-func (s *Store) endAlerts(ctx context.Context, doing string, endings []endRequest) ([]endRequest, error) {
+// endAlerts ends those alerts that are active, in atomic batches of conn.MaxBatch, and returns
+// the requests with their results.
+func (s *Store) endAlerts(ctx context.Context, op string, endings []endRequest) ([]endRequest, error) {
 	for rest := endings; len(rest) > 0; {
 		n := min(len(rest), conn.MaxBatch)
-		name := rand.Text()
-		err := s.alerts.RetryWrite(ctx, doing, func(ctx context.Context) error { return s.tryEndAlerts(ctx, name, rest[:n]) })
+		changeID := rand.Text()
+		err := s.alerts.RetryWrite(ctx, op, func(ctx context.Context) error { return s.tryEndAlerts(ctx, changeID, rest[:n]) })
 		if err != nil {
 			return nil, err
 		}
@@ -42,10 +42,10 @@ func (s *Store) endAlerts(ctx context.Context, doing string, endings []endReques
 	return endings, nil
 }
 
-// tryEndAlerts reads what is there and ends what is active, once. Called again after an
-// error it finds what an earlier attempt has done by the name of the step.
-func (s *Store) tryEndAlerts(ctx context.Context, name string, endings []endRequest) error {
-	if err := conn.ForEach(len(endings), func(i int) error { return s.loadAlert(ctx, name, &endings[i]) }); err != nil {
+// tryEndAlerts reads the alerts and ends the active ones. A retry finds the result of an earlier
+// attempt by the change ID.
+func (s *Store) tryEndAlerts(ctx context.Context, changeID string, endings []endRequest) error {
+	if err := conn.ForEach(len(endings), func(i int) error { return s.loadAlert(ctx, changeID, &endings[i]) }); err != nil {
 		return err
 	}
 	var changes []conn.Change
@@ -55,7 +55,7 @@ func (s *Store) tryEndAlerts(ctx context.Context, name string, endings []endRequ
 		if !e.pending {
 			continue
 		}
-		e.record.State, e.record.End, e.record.Data = e.state, conn.NewChangeInfo(name, s.now(), e.by), e.data
+		e.record.State, e.record.End, e.record.Data = e.state, conn.NewChangeInfo(changeID, s.now(), e.by), e.data
 		data, err := e.record.encode()
 		if err != nil {
 			return err
@@ -80,9 +80,9 @@ func (s *Store) tryEndAlerts(ctx context.Context, name string, endings []endRequ
 	return nil
 }
 
-// loadAlert reads an alert from the leader and notes whether it can be ended, or has
-// been by an earlier attempt of the same step.
-func (s *Store) loadAlert(ctx context.Context, name string, e *endRequest) error {
+// loadAlert reads an alert from the leader and records whether it can be ended, or was ended by
+// an earlier attempt with the same change ID.
+func (s *Store) loadAlert(ctx context.Context, changeID string, e *endRequest) error {
 	m, ok, err := s.alerts.Latest(ctx, e.subject)
 	if err != nil {
 		return err
@@ -92,23 +92,23 @@ func (s *Store) loadAlert(ctx context.Context, name string, e *endRequest) error
 		return s.confirmMissing(ctx, e.subject)
 	}
 	if len(m.Data) == 0 {
-		return nil // it has long ended
+		return nil // a tombstone
 	}
 	r, err := decodeRecord(m.Data)
 	if err != nil {
-		return conn.Corrupted("read an alert", err)
+		return conn.Corrupted("read alert", err)
 	}
 	if r.Alert.Owner != e.owner {
 		return nil
 	}
 	e.record, e.subject, e.after, e.seq = r, m.Subject, m.Seq, m.Seq
-	e.ended = r.End.ID == name
+	e.ended = r.End.ID == changeID
 	e.pending = r.State == active
 	return nil
 }
 
-// confirmMissing returns nil when there is no alert at a subject for certain, and errMoved
-// when there is one after all: whoever would end an alert lets it go when it is gone.
+// confirmMissing returns nil if a subject certainly has no alert, and conn.ErrConflict if it has
+// one after all. Callers drop an alert that is missing.
 func (s *Store) confirmMissing(ctx context.Context, subject string) error {
 	if !strings.Contains(subject, "*") {
 		gone, err := s.alerts.ConfirmAbsent(ctx, subject)

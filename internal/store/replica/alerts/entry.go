@@ -10,28 +10,28 @@ import (
 	"candela/internal/store/replica/table"
 )
 
-// Entries yields the notifications of all owners after a number, ascending.
+// Entries yields the notifications of all owners after a sequence number, ascending.
 func (s *Store) Entries(ctx context.Context, after uint64) iter.Seq2[notify.Entry, error] {
 	return yieldAll(func() ([]notify.Entry, error) {
-		return table.ReadAll(ctx, s.alerts, "read the notifications", s.alerts.Subject(alertKind, ">"), after, func(m conn.Message) (notify.Entry, bool, error) {
+		return table.ReadAll(ctx, s.alerts, "read notifications", s.alerts.Subject(alertKind, ">"), after, func(m conn.Message) (notify.Entry, bool, error) {
 			r, err := decodeRecord(m.Data)
 			return r.entry(m.Seq), r.State == fired, err
 		})
 	})
 }
 
-// LastEntry returns a number that is not below any that was given to a notification,
-// and below all that will be.
+// LastEntry returns a sequence number that is at least that of every notification so far and
+// below that of every later one.
 func (s *Store) LastEntry(ctx context.Context) (uint64, error) {
 	last, err := s.alerts.Head(ctx)
-	return last, conn.Unavailable("read the last number", err)
+	return last, conn.Unavailable("read stream head", err)
 }
 
-// PruneEntries removes at most limit notifications: those from before a time, and
-// of each owner the oldest over keep.
+// PruneEntries removes at most limit notifications: those before a time, and each owner's oldest
+// beyond keep.
 func (s *Store) PruneEntries(ctx context.Context, before time.Time, keep, limit int) (int, error) {
-	const doing = "prune the notifications"
-	all, err := table.ReadAll(ctx, s.alerts, doing, s.alerts.Subject(alertKind, ">"), 0, table.SkipCorrupt(ctx, s.alerts, doing, func(m conn.Message) (prunable, bool, error) {
+	const op = "prune notifications"
+	all, err := table.ReadAll(ctx, s.alerts, op, s.alerts.Subject(alertKind, ">"), 0, table.SkipCorrupt(ctx, s.alerts, op, func(m conn.Message) (prunable, bool, error) {
 		r, err := decodeRecord(m.Data)
 		return prunable{m.Subject, r.Alert.Owner, r.End.At}, r.State == fired, err
 	}))
@@ -49,10 +49,10 @@ func (s *Store) PruneEntries(ctx context.Context, before time.Time, keep, limit 
 			held[e.owner]--
 		}
 	}
-	return len(gone), s.alerts.WriteAll(ctx, doing, gone)
+	return len(gone), s.alerts.WriteAll(ctx, op, gone)
 }
 
-// prunable is what pruning needs to know of a notification.
+// prunable is the part of a notification that pruning needs.
 type prunable struct {
 	subject, owner string
 	at             time.Time

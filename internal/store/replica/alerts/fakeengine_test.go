@@ -21,7 +21,7 @@ import (
 // fakeEngine is an engine that records its alerts and fails on request.
 type fakeEngine struct {
 	mu      sync.Mutex
-	fails   int                      // the next calls
+	fails   int                      // number of next calls that fail
 	half    bool                     // Abandon works and returns an error
 	listed  map[string]alert.Alert   // all alerts
 	watched map[string]engine.Handed // adopted ones
@@ -71,7 +71,7 @@ func (w *fakeEngine) Abandon(_ context.Context, keep func(market.Symbol) bool) e
 	return err
 }
 
-// setHalf has hand-overs fail half-way from now on, or no longer.
+// setHalf makes Abandon fail half-way, or not.
 func (w *fakeEngine) setHalf(half bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -147,10 +147,10 @@ func (w *fakeEngine) has(id string) bool {
 	return there && w.fails == 0
 }
 
-// startFakeEngine runs Alerts over a watcher, and returns what an engine would have.
+// startFakeEngine runs a coordinator with a fake engine.
 func startFakeEngine(t *testing.T, to *natstest.Cluster, prefix string) (*fakeEngine, *alerts.Coordinator, *member.Group) {
 	t.Helper()
-	r, _ := openTail(t, to, prefix)
+	r, _ := openFeed(t, to, prefix)
 	var err error
 	if r.members, err = member.Join(t.Context(), r.conn, member.Info{Name: "w"}, replicatest.Quiet()); err != nil {
 		t.Fatal(err)
@@ -158,7 +158,7 @@ func startFakeEngine(t *testing.T, to *natstest.Cluster, prefix string) (*fakeEn
 	t.Cleanup(r.members.Close)
 	r.members.Activate(t.Context())
 	w := &fakeEngine{listed: make(map[string]alert.Alert), watched: make(map[string]engine.Handed)}
-	r.Coordinator = alerts.NewCoordinator(alerts.CoordinatorConfig{Group: r.members, ChangeFeed: r.tail, Log: replicatest.Quiet()})
+	r.Coordinator = alerts.NewCoordinator(alerts.CoordinatorConfig{Group: r.members, ChangeFeed: r.feed, Log: replicatest.Quiet()})
 	ctx, stop := context.WithCancel(context.Background())
 	done := make(chan struct{})
 	go func() { defer close(done); r.Run(ctx, w) }()
@@ -166,7 +166,7 @@ func startFakeEngine(t *testing.T, to *natstest.Cluster, prefix string) (*fakeEn
 	return w, r.Coordinator, r.members
 }
 
-func TestAlerts_TellAgainWhatAnEngineRefused(t *testing.T) {
+func TestCoordinator_RedeliversChangesAnEngineRefused(t *testing.T) {
 	t.Parallel()
 	prefix := replicatest.NewPrefix()
 	store := replicatest.OpenStore(t, replicatest.Servers(), prefix)
@@ -177,12 +177,12 @@ func TestAlerts_TellAgainWhatAnEngineRefused(t *testing.T) {
 		if err := store.PutAlert(t.Context(), principal.Caller{Subject: "ann"}, a); err != nil {
 			t.Fatal(err)
 		}
-		replicatest.Eventually(t, "the engine watches it", func() bool { return w.has(a.ID) })
+		replicatest.Eventually(t, "the engine has it", func() bool { return w.has(a.ID) })
 		w.fail(2)
 		if err := store.CancelAlert(t.Context(), principal.Caller{Subject: "ann"}, a.ID); err != nil {
 			t.Fatal(err)
 		}
-		replicatest.Eventually(t, "the engine watches it no longer", func() bool {
+		replicatest.Eventually(t, "the engine no longer has it", func() bool {
 			w.mu.Lock()
 			defer w.mu.Unlock()
 			return w.fails == 0 && len(w.watched) == 0
@@ -190,9 +190,9 @@ func TestAlerts_TellAgainWhatAnEngineRefused(t *testing.T) {
 	}
 }
 
-// A member comes and goes while the hand-over to it fails half-way: what was abandoned
-// for it is watched again.
-func TestAlerts_WhatWasAbandonedForNobodyIsAdoptedAgain(t *testing.T) {
+// A replica joins and leaves while the handover to it fails half-way: the engine adopts the
+// abandoned alerts again.
+func TestCoordinator_AdoptsAgainAfterAFailedHandover(t *testing.T) {
 	t.Parallel()
 	prefix := replicatest.NewPrefix()
 	store := replicatest.OpenStore(t, replicatest.Servers(), prefix)
@@ -200,22 +200,22 @@ func TestAlerts_WhatWasAbandonedForNobodyIsAdoptedAgain(t *testing.T) {
 	names := symbolsOf(30)
 	for i, name := range names {
 		one := replicatest.PriceAlert(i)
-		one.Instrument = market.Symbol{Venue: "bourse", Name: name}
+		one.Instrument = market.Symbol{Venue: "market", Name: name}
 		if err := store.PutAlert(t.Context(), principal.Caller{Subject: "ann"}, one); err != nil {
 			t.Fatal(err)
 		}
 	}
-	replicatest.Eventually(t, "the engine watches all", func() bool { return w.count() == len(names) })
+	replicatest.Eventually(t, "the engine has all", func() bool { return w.count() == len(names) })
 	w.setHalf(true)
 	b, _ := replicatest.Join(t, replicatest.Servers(), prefix, "b")
 	replicatest.Eventually(t, "the engine has abandoned some", func() bool { return w.count() < len(names) })
 	b.Close()
 	replicatest.Agree(t, a)
 	w.setHalf(false)
-	replicatest.Eventually(t, "the engine watches all again", func() bool { return w.count() == len(names) && alerts.Balanced() })
+	replicatest.Eventually(t, "the engine has all again", func() bool { return w.count() == len(names) && alerts.Balanced() })
 }
 
-func TestAlerts_AnEngineMarksOnlyWhatItOwns(t *testing.T) {
+func TestSaveMarks_SavesOnlyOwnedShards(t *testing.T) {
 	t.Parallel()
 	prefix := replicatest.NewPrefix()
 	store := replicatest.OpenStore(t, replicatest.Servers(), prefix)
@@ -224,11 +224,11 @@ func TestAlerts_AnEngineMarksOnlyWhatItOwns(t *testing.T) {
 	replicatest.Agree(t, a, b)
 	marks := make(map[provider.Sub]int64)
 	for _, name := range symbolsOf(50) {
-		marks[provider.Sub{Symbol: market.Symbol{Venue: "bourse", Name: name}, Interval: market.Hour1}] = 3600
+		marks[provider.Sub{Symbol: market.Symbol{Venue: "market", Name: name}, Interval: market.Hour1}] = 3600
 	}
 	mine := func(s provider.Sub) bool { _, mine := a.ShardOwner("alert/" + s.Symbol.String()); return mine }
-	// The engine is told a moment after the members agree.
-	replicatest.Eventually(t, "an engine's marks are its own", func() bool {
+	// The engine adopts alerts a moment after the replicas agree.
+	replicatest.Eventually(t, "an engine saves only its own watermarks", func() bool {
 		if err := alerts.Store().SaveMarks(t.Context(), marks); err != nil {
 			t.Fatal(err)
 		}
@@ -249,22 +249,22 @@ func TestAlerts_AnEngineMarksOnlyWhatItOwns(t *testing.T) {
 	})
 }
 
-// The engine's loop waits for its marks, and tries again in a moment.
-func TestAlerts_MarksDoNotHoldUpAnEngineWhenServersAreAway(t *testing.T) {
+// The engine's loop waits for its watermarks and retries soon.
+func TestSaveMarks_ReturnsSoonWithoutServers(t *testing.T) {
 	t.Parallel()
 	one := replicatest.Start(t, 1)
 	_, alerts, _ := startFakeEngine(t, one, replicatest.NewPrefix())
-	marks := map[provider.Sub]int64{{Symbol: market.Symbol{Venue: "bourse", Name: "S0"}, Interval: market.Hour1}: 3600}
-	replicatest.Eventually(t, "the engine is told what is its own", alerts.Balanced)
+	marks := map[provider.Sub]int64{{Symbol: market.Symbol{Venue: "market", Name: "S0"}, Interval: market.Hour1}: 3600}
+	replicatest.Eventually(t, "the engine has adopted its alerts", alerts.Balanced)
 	if err := alerts.Store().SaveMarks(t.Context(), marks); err != nil {
 		t.Fatal(err)
 	}
 	one.Kill(0)
 	began := time.Now()
 	if err := alerts.Store().SaveMarks(t.Context(), marks); err == nil {
-		t.Error("marks were written to nobody")
+		t.Error("watermarks were saved without servers")
 	}
-	if took := time.Since(began); took > 19*time.Second { // two, and any other write is tried for twenty
+	if took := time.Since(began); took > 19*time.Second { // the limit is two; other writes are retried for twenty
 		t.Errorf("it took %s", took)
 	}
 }

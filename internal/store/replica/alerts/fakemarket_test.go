@@ -11,8 +11,7 @@ import (
 	"candela/internal/market/provider"
 )
 
-// fakeMarket is a market in real time whose prices the test sets. Bars remember where
-// they went.
+// fakeMarket is a real-time market whose prices the test sets. Bars include all earlier prices.
 type fakeMarket struct {
 	mu      sync.Mutex
 	prices  map[string][]trade // by symbol, ascending
@@ -35,7 +34,7 @@ func newFakeMarket() *fakeMarket {
 	return &fakeMarket{prices: make(map[string][]trade), streams: make(map[*fakeStream]bool)}
 }
 
-// trade has symbols traded at a price.
+// trade sets the price of symbols.
 func (b *fakeMarket) trade(price float64, symbols ...string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -50,7 +49,7 @@ func (b *fakeMarket) trade(price float64, symbols ...string) {
 	}
 }
 
-// streamed returns how many streams there are of each symbol.
+// streamed returns the number of streams of each symbol.
 func (b *fakeMarket) streamed() map[string]int {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -63,19 +62,19 @@ func (b *fakeMarket) streamed() map[string]int {
 	return all
 }
 
-func (b *fakeMarket) Name() string { return "bourse" }
+func (b *fakeMarket) Name() string { return "market" }
 func (b *fakeMarket) Capabilities() provider.Caps {
 	return provider.Caps{Intervals: []market.Interval{market.Minute1}, PageSize: 1000, Live: true}
 }
 
 func (b *fakeMarket) Instrument(_ context.Context, s market.Symbol) (provider.Instrument, error) {
 	if s.Name == "NONE" {
-		return provider.Instrument{}, provider.UnknownSymbol("bourse", s, "S1")
+		return provider.Instrument{}, provider.UnknownSymbol("market", s, "S1")
 	}
 	return provider.Instrument{Symbol: s}, nil
 }
 
-// bar returns the bar that opened at t. The caller has locked.
+// bar returns the bar that opened at t. The caller holds the lock.
 func (b *fakeMarket) bar(symbol string, t int64) market.Bar {
 	open := calm
 	bar := market.Bar{T: t, V: 1}
@@ -98,7 +97,7 @@ func (b *fakeMarket) bar(symbol string, t int64) market.Bar {
 }
 
 func (b *fakeMarket) Bars(_ context.Context, q provider.BarQuery) (provider.BarPage, error) {
-	q, err := b.Capabilities().Normalize("bourse", q)
+	q, err := b.Capabilities().Normalize("market", q)
 	if err != nil {
 		return provider.BarPage{}, err
 	}
@@ -170,8 +169,7 @@ func (b *fakeMarket) StreamChanging(ctx context.Context, subs []provider.Sub, ch
 	}
 }
 
-// events tells the bar of each subscription, and when a minute has passed that it
-// closed.
+// events returns the current bar of each subscription and, after a minute, the closed one.
 func (b *fakeMarket) events(s *fakeStream, closed *int64, now time.Time) []provider.Event {
 	b.mu.Lock()
 	defer b.mu.Unlock()

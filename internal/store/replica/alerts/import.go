@@ -11,9 +11,9 @@ import (
 	"candela/internal/store/replica/conn"
 )
 
-// AddEntries stores notifications that another store had, in their order and in steps
-// of maxBatch, and returns them with the numbers that they have here. Their alerts are
-// not active any more. Nobody else may write meanwhile.
+// AddEntries imports notifications of another store in order, in batches of conn.MaxBatch, and
+// returns them with their new sequence numbers. Their alerts have ended. No other replica may
+// write meanwhile.
 func (s *Store) AddEntries(ctx context.Context, entries []notify.Entry) ([]notify.Entry, error) {
 	added := slices.Clone(entries)
 	for step := range slices.Chunk(added, conn.MaxBatch) {
@@ -24,8 +24,8 @@ func (s *Store) AddEntries(ctx context.Context, entries []notify.Entry) ([]notif
 				return nil, err
 			}
 		}
-		// A step whose answer got lost is written again, and what was there is replaced.
-		err := s.alerts.RetryWrite(ctx, "add notifications", func(ctx context.Context) error {
+		// An unacknowledged batch is written again and replaces the first attempt.
+		err := s.alerts.RetryWrite(ctx, "import notifications", func(ctx context.Context) error {
 			first, err := s.alerts.Write(ctx, changes...)
 			for i := range step {
 				step[i].Seq = first + uint64(i)
@@ -39,19 +39,19 @@ func (s *Store) AddEntries(ctx context.Context, entries []notify.Entry) ([]notif
 	return added, nil
 }
 
-// importChange is the message of an alert that has fired elsewhere.
+// importChange returns the message of an alert that fired elsewhere.
 func (s *Store) importChange(e *notify.Entry) (conn.Change, error) {
-	var told struct {
+	var fields struct {
 		ID string `json:"alert_id"`
 	}
-	if err := json.Unmarshal(e.Data, &told); err != nil || !conn.IsSubjectToken(told.ID) {
-		return conn.Change{}, fmt.Errorf("notification %d has the alert %q: %w", e.Seq, told.ID, err)
+	if err := json.Unmarshal(e.Data, &fields); err != nil || !conn.IsSubjectToken(fields.ID) {
+		return conn.Change{}, fmt.Errorf("notification %d: invalid alert ID %q: %w", e.Seq, fields.ID, err)
 	}
 	r := alertRecord{
 		State: fired, Data: e.Data, End: conn.ChangeInfo{ID: "import", At: conn.StoredTime(e.At)},
-		Alert: alertData{ID: told.ID, Owner: e.Owner, Symbol: e.Symbol, Instrument: e.Symbol, Type: e.Type},
+		Alert: alertData{ID: fields.ID, Owner: e.Owner, Symbol: e.Symbol, Instrument: e.Symbol, Type: e.Type},
 	}
 	data, err := r.encode()
 	left := max(time.Minute, firedTTL-s.now().Sub(e.At)).Round(time.Second)
-	return conn.Change{Subject: s.alerts.Subject(alertKind, conn.EncodeToken(e.Symbol.String()), told.ID), Data: data, TTL: left}, err
+	return conn.Change{Subject: s.alerts.Subject(alertKind, conn.EncodeToken(e.Symbol.String()), fields.ID), Data: data, TTL: left}, err
 }

@@ -14,8 +14,8 @@ import (
 	"candela/internal/testkit/longtest"
 )
 
-// meeting holds those who are about to write what they have read until all have read:
-// each comes once to every round, and goes on when the last of them has come.
+// meeting holds writers until all have read: each replica comes once to every round, and all
+// continue when the last has come.
 type meeting struct {
 	mu     sync.Mutex
 	size   int
@@ -23,23 +23,23 @@ type meeting struct {
 }
 
 type gathering struct {
-	came map[int]bool // by who came
+	came map[int]bool // by replica
 	full chan struct{}
 }
 
 func newMeeting(size int) *meeting { return &meeting{size: size, rounds: make(map[int]*gathering)} }
 
-// come waits for the others of a round. A second call of the same replica does not wait:
-// it repeats a write that was refused or not answered.
-func (m *meeting) come(round, who int) {
+// come waits for the others of a round. A second call of the same replica does not wait: it repeats
+// a write that was refused or not acknowledged.
+func (m *meeting) come(round, id int) {
 	m.mu.Lock()
 	g := m.rounds[round]
 	if g == nil {
 		g = &gathering{came: make(map[int]bool), full: make(chan struct{})}
 		m.rounds[round] = g
 	}
-	first := !g.came[who]
-	if g.came[who] = true; first && len(g.came) == m.size {
+	first := !g.came[id]
+	if g.came[id] = true; first && len(g.came) == m.size {
 		close(g.full)
 	}
 	m.mu.Unlock()
@@ -48,28 +48,27 @@ func (m *meeting) come(round, who int) {
 	}
 	select {
 	case <-g.full:
-	case <-time.After(replicatest.Patience): // somebody could not read, and says so
+	case <-time.After(replicatest.Patience): // a replica could not read; its own check fails
 	}
 }
 
-// race lets three replicas fire the same alerts at the same time, and returns how many
-// firings they were told to announce. A store asks for the time after it has read an
-// alert and before it writes its end: together they have all read before one writes.
+// race lets three replicas fire the same alerts at the same time and returns the number of
+// firings. With together, the stores' clock makes all replicas read before one writes.
 func race(t *testing.T, unguarded, together bool, count int) int64 {
 	t.Helper()
 	const replicas = 3
 	prefix, meeting := replicatest.NewPrefix(), newMeeting(replicas)
 	var at [replicas]atomic.Int64 // the alert that each fires; 0 for none
 	var stores [replicas]*alerts.Store
-	for who := range stores {
+	for id := range stores {
 		c := replicatest.Connect(t, replicatest.Servers(), prefix)
 		if unguarded {
 			replicatest.DropCompareAndSet(c)
 		}
 		var err error
-		stores[who], err = alerts.Open(t.Context(), c, func() time.Time {
-			if round := at[who].Load(); together && round > 0 {
-				meeting.come(int(round), who)
+		stores[id], err = alerts.Open(t.Context(), c, func() time.Time {
+			if round := at[id].Load(); together && round > 0 {
+				meeting.come(int(round), id)
 			}
 			return time.Now()
 		})
@@ -86,10 +85,10 @@ func race(t *testing.T, unguarded, together bool, count int) int64 {
 	}
 	var won atomic.Int64
 	var wg sync.WaitGroup
-	for who, s := range stores {
+	for id, s := range stores {
 		wg.Go(func() {
 			for i := range firings {
-				at[who].Store(int64(i + 1))
+				at[id].Store(int64(i + 1))
 				entries, err := s.FireAlerts(context.WithoutCancel(t.Context()), firings[i:i+1])
 				if err != nil {
 					t.Error(err)
@@ -104,7 +103,7 @@ func race(t *testing.T, unguarded, together bool, count int) int64 {
 
 func TestStore_ReplicasThatRaceFireOnce(t *testing.T) {
 	t.Parallel()
-	for name, together := range map[string]bool{"as they come": false, "all have read before one writes": true} {
+	for name, together := range map[string]bool{"unsynchronised": false, "all have read before one writes": true} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			alerts := longtest.Pick(25, 200)
@@ -115,8 +114,8 @@ func TestStore_ReplicasThatRaceFireOnce(t *testing.T) {
 	}
 }
 
-// TestStore_WithoutCompareAndSetFiringsDouble shows that the test above can fail: each
-// replica fires each alert, but for those of which an answer gets lost.
+// TestStore_WithoutCompareAndSetFiringsDouble shows that the test above can fail: each replica fires
+// each alert, except for lost acknowledgements.
 func TestStore_WithoutCompareAndSetFiringsDouble(t *testing.T) {
 	t.Parallel()
 	const alerts = 10

@@ -14,7 +14,7 @@ import (
 	"candela/internal/store/replica/conn"
 )
 
-// The states of an alert. All but the first are ends, and nothing follows them.
+// The states of an alert. All but active are final.
 const (
 	active    = "active"
 	fired     = "fired"
@@ -22,8 +22,8 @@ const (
 	expired   = "expired"
 )
 
-// alertRecord is what the last message on an alert's subject says: all that happened to
-// the alert, so that no earlier message is needed to understand it.
+// alertRecord is the last message of an alert's subject. It contains everything known about the
+// alert, so no earlier message is needed.
 type alertRecord struct {
 	State string          `json:"state"`
 	Alert alertData       `json:"alert"`
@@ -33,7 +33,7 @@ type alertRecord struct {
 	Data json.RawMessage `json:"data,omitempty"`
 }
 
-// alertData is an alert as it is written.
+// alertData is the stored form of an alert.
 type alertData struct {
 	ID         string          `json:"id"`
 	Owner      string          `json:"owner"`
@@ -61,7 +61,7 @@ func newAlertData(a alert.Alert) alertData {
 func (f alertData) alert() (alert.Alert, error) {
 	kind, ok := alert.ParseType(f.Type)
 	if !ok {
-		return alert.Alert{}, fmt.Errorf("alert %s: no type is called %q", f.ID, f.Type)
+		return alert.Alert{}, fmt.Errorf("alert %s: unknown type %q", f.ID, f.Type)
 	}
 	return alert.Alert{
 		ID: f.ID, Owner: f.Owner, Symbol: f.Symbol, Instrument: f.Instrument, Interval: f.Interval,
@@ -70,19 +70,18 @@ func (f alertData) alert() (alert.Alert, error) {
 	}, nil
 }
 
-// entry returns the notification of an alert that fired with the number seq.
+// entry returns the notification of a fired alert.
 func (r *alertRecord) entry(seq uint64) notify.Entry {
 	return notify.Entry{Seq: seq, Owner: r.Alert.Owner, Symbol: r.Alert.Instrument, Type: r.Alert.Type, At: r.End.At, Data: r.Data}
 }
 
-// encode writes the record. Data keeps its bytes: an encoder left to itself would
-// write some of its characters in another way.
+// encode encodes the record. HTML escaping is off, so that Data keeps its bytes.
 func (r *alertRecord) encode() ([]byte, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
 	if err := e.Encode(r); err != nil {
-		return nil, fmt.Errorf("alert %s: %w", r.Alert.ID, err)
+		return nil, fmt.Errorf("encode alert %s: %w", r.Alert.ID, err)
 	}
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
 }

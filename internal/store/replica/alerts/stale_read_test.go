@@ -11,10 +11,9 @@ import (
 	"candela/internal/store/replica/replicatest"
 )
 
-// A server that has not heard yet that another leads answers that there is nothing
-// where something was written a moment ago. Whoever would act on that finds out.
+// A former leader may not know a message that was just written. Callers must not act on that.
 
-func TestLag_AlertsFireAndEndAllTheSame(t *testing.T) {
+func TestStaleRead_AlertsStillFireAndEnd(t *testing.T) {
 	t.Parallel()
 	ann, conn := principal.Caller{Subject: "ann"}, replicatest.Connect(t, replicatest.Servers(), replicatest.NewPrefix())
 	s, err := alerts.Open(t.Context(), conn, time.Now)
@@ -37,7 +36,7 @@ func TestLag_AlertsFireAndEndAllTheSame(t *testing.T) {
 	if err := s.CancelAlert(t.Context(), ann, set[2].ID); err != nil {
 		t.Error(err)
 	}
-	// What was never there, or is there no longer, is still told.
+	// Missing and ended alerts are still reported.
 	for _, id := range []string{"none", set[2].ID} {
 		if err := s.CancelAlert(t.Context(), ann, id); fault.KindOf(err) != fault.NotFound {
 			t.Errorf("cancel %s: %v", id, err)

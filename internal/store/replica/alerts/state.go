@@ -15,7 +15,7 @@ import (
 	"candela/internal/store/replica/table"
 )
 
-// SaveCursors sets how far the named readers of an owner have come.
+// SaveCursors saves cursors of an owner by reader.
 func (s *Store) SaveCursors(ctx context.Context, owner string, cursors map[string]uint64) error {
 	changes := make([]conn.Change, 0, len(cursors))
 	for reader, seq := range cursors {
@@ -24,8 +24,7 @@ func (s *Store) SaveCursors(ctx context.Context, owner string, cursors map[strin
 	return s.states.WriteAll(ctx, "save cursors", changes)
 }
 
-// numberChange sets the number of a subject; 0 forgets it. An empty message stands
-// for what is forgotten until the servers have forgotten that, too.
+// numberChange stores a number under a subject. 0 writes a tombstone.
 func numberChange(subject string, n uint64) conn.Change {
 	if n == 0 {
 		return conn.Change{Subject: subject, TTL: table.TombstoneTTL}
@@ -35,7 +34,7 @@ func numberChange(subject string, n uint64) conn.Change {
 
 // Cursors returns the cursors of all owners by owner and reader.
 func (s *Store) Cursors(ctx context.Context) (map[string]map[string]uint64, error) {
-	numbers, err := table.ReadAll(ctx, s.states, "read the cursors", s.states.Subject(table.CursorKind, ">"), 0, func(m conn.Message) (number, bool, error) {
+	numbers, err := table.ReadAll(ctx, s.states, "read cursors", s.states.Subject(table.CursorKind, ">"), 0, func(m conn.Message) (number, bool, error) {
 		n, err := s.number(m, table.CursorKind)
 		return n, true, err
 	})
@@ -49,13 +48,13 @@ func (s *Store) Cursors(ctx context.Context) (map[string]map[string]uint64, erro
 	return all, err
 }
 
-// SaveMarks sets up to which bar each series has been evaluated, for all alerts.
+// SaveMarks saves watermarks that cover all alerts.
 func (s *Store) SaveMarks(ctx context.Context, marks map[provider.Sub]int64) error {
 	return s.saveMarks(ctx, s.states.RetryFor, marks, 0)
 }
 
-// saveMarks sets marks that hold for the alerts with a number up to told.
-func (s *Store) saveMarks(ctx context.Context, patience time.Duration, marks map[provider.Sub]int64, knownThrough uint64) error {
+// saveMarks saves watermarks that cover the alerts with a sequence number up to knownThrough.
+func (s *Store) saveMarks(ctx context.Context, limit time.Duration, marks map[provider.Sub]int64, knownThrough uint64) error {
 	changes := make([]conn.Change, 0, len(marks))
 	for sub, at := range marks {
 		interval := ""
@@ -68,10 +67,10 @@ func (s *Store) saveMarks(ctx context.Context, patience time.Duration, marks map
 		}
 		changes = append(changes, ch)
 	}
-	return s.states.WriteAllFor(ctx, patience, "save marks", changes)
+	return s.states.WriteAllFor(ctx, limit, "save watermarks", changes)
 }
 
-// Marks returns every mark.
+// Marks returns all watermarks.
 func (s *Store) Marks(ctx context.Context) (map[provider.Sub]int64, error) {
 	marks, err := s.marks(ctx)
 	if err != nil {
@@ -84,15 +83,15 @@ func (s *Store) Marks(ctx context.Context) (map[provider.Sub]int64, error) {
 	return all, nil
 }
 
-// marks returns every mark, with the alerts that it holds for. One that cannot be read
-// is as good as none: what it was for is evaluated from when it was made.
+// marks returns all watermarks with the alerts they cover. It skips those that cannot be decoded;
+// their alerts are evaluated from their creation on.
 func (s *Store) marks(ctx context.Context) (map[provider.Sub]watermark, error) {
-	const doing = "read the marks"
+	const op = "read watermarks"
 	type marked struct {
 		sub provider.Sub
 		watermark
 	}
-	found, err := table.ReadAll(ctx, s.states, doing, s.states.Subject(table.SeriesKind, ">"), 0, table.SkipCorrupt(ctx, s.states, doing, func(m conn.Message) (one marked, _ bool, err error) {
+	found, err := table.ReadAll(ctx, s.states, op, s.states.Subject(table.SeriesKind, ">"), 0, table.SkipCorrupt(ctx, s.states, op, func(m conn.Message) (one marked, _ bool, err error) {
 		n, err := s.number(m, table.SeriesKind)
 		if err != nil {
 			return one, false, err
@@ -116,14 +115,14 @@ func (s *Store) marks(ctx context.Context) (map[provider.Sub]watermark, error) {
 	return all, nil
 }
 
-// number is a number and the two names it is kept under.
+// number is a stored number and the two names of its subject.
 type number struct {
 	first, second string
 	value         uint64
-	knownThrough  uint64 // of a mark; 0 for none
+	knownThrough  uint64 // of a watermark; 0 for no limit
 }
 
-// number reads a message of a kind.
+// number decodes a message.
 func (s *Store) number(m conn.Message, kind string) (n number, err error) {
 	tokens := strings.Split(strings.TrimPrefix(m.Subject, s.states.Subject(kind, "")), ".")
 	if len(tokens) != 2 {
@@ -135,14 +134,14 @@ func (s *Store) number(m conn.Message, kind string) (n number, err error) {
 	if n.second, err = conn.DecodeToken(tokens[1]); err != nil {
 		return n, err
 	}
-	value, told, bounded := strings.Cut(string(m.Data), " ")
+	value, through, bounded := strings.Cut(string(m.Data), " ")
 	if n.value, err = strconv.ParseUint(value, 10, 64); err == nil && bounded {
-		n.knownThrough, err = strconv.ParseUint(told, 10, 64)
+		n.knownThrough, err = strconv.ParseUint(through, 10, 64)
 	}
 	return n, err
 }
 
-// savedState is a value and who set it.
+// savedState is a stored value and its change.
 type savedState struct {
 	Set   conn.ChangeInfo `json:"set"`
 	Value json.RawMessage `json:"value"`
@@ -152,20 +151,20 @@ type savedState struct {
 func (s *Store) SaveState(ctx context.Context, by principal.Caller, name string, value []byte) error {
 	data, err := json.Marshal(savedState{Set: conn.NewChangeInfo("", s.now(), by), Value: value})
 	if err != nil {
-		return fmt.Errorf("state %s: %w", name, err)
+		return fmt.Errorf("encode state %s: %w", name, err)
 	}
-	return s.states.WriteAll(ctx, "save a state", []conn.Change{{Subject: s.states.Subject(table.StateKind, conn.EncodeToken(by.Subject), conn.EncodeToken(name)), Data: data}})
+	return s.states.WriteAll(ctx, "save state", []conn.Change{{Subject: s.states.Subject(table.StateKind, conn.EncodeToken(by.Subject), conn.EncodeToken(name)), Data: data}})
 }
 
 // State returns a value, nil when it was never set.
 func (s *Store) State(ctx context.Context, owner, name string) ([]byte, error) {
 	m, ok, err := s.states.Latest(ctx, s.states.Subject(table.StateKind, conn.EncodeToken(owner), conn.EncodeToken(name)))
 	if err != nil || !ok {
-		return nil, conn.Unavailable("read a state", err)
+		return nil, conn.Unavailable("read state", err)
 	}
 	var saved savedState
 	if err := json.Unmarshal(m.Data, &saved); err != nil {
-		return nil, conn.Corrupted("read a state", err)
+		return nil, conn.Corrupted("read state", err)
 	}
 	return saved.Value, nil
 }

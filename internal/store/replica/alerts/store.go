@@ -18,23 +18,20 @@ import (
 	"candela/internal/store/replica/table"
 )
 
-// How long the servers keep what has ended without being asked to prune it. An end
-// outlives every change that was begun before it.
+// firedTTL is how long the servers keep a notification that is not pruned.
 const (
 	firedTTL = notify.PollTTL + 24*time.Hour
 )
 
 const alertKind = "alert" // alert.<instrument>.<id>
 
-// Store keeps alerts, notifications, cursors, marks and states. It is safe for
-// concurrent use, by any number of replicas.
+// Store stores alerts, notifications, cursors, watermarks and states. It is safe for concurrent
+// use by any number of replicas.
 //
-// An alert is one subject, and its last message is all that is known of it. It
-// begins with a message that demands an empty subject, and it ends, fired,
-// cancelled or expired, with one that demands that the beginning is still the last:
-// of all who would end it the servers let one. The number of the message with which
-// it fires is the number of its notification. Numbers ascend, with gaps, because
-// other messages have numbers too.
+// An alert is one subject, and its last message is its whole state. The first message requires an
+// empty subject. The message that ends it (fired, cancelled or expired) requires the first to be
+// the latest, so the servers accept only one end. The sequence number of the message that fires
+// an alert is that of its notification. Sequence numbers ascend, with gaps.
 type Store struct {
 	alerts *table.Table
 	states *table.Table
@@ -43,7 +40,7 @@ type Store struct {
 
 var _ engine.Store = (*Store)(nil)
 
-// Open opens the store, made if it is not there.
+// Open opens the store and creates its streams if they do not exist.
 func Open(ctx context.Context, c *conn.Conn, now func() time.Time) (*Store, error) {
 	alerts, err := table.Open(ctx, c, "ALERTS", jetstream.FileStorage, alertKind)
 	if err != nil {
@@ -63,7 +60,7 @@ func (s *Store) alertSubject(a *alert.Alert) string {
 // PutAlert stores an active alert of the caller's subject.
 func (s *Store) PutAlert(ctx context.Context, by principal.Caller, a alert.Alert) error {
 	if a.Owner == "" || a.Owner != by.Subject {
-		return fault.Field("owner", a.Owner, "the caller's own subject, "+by.Subject)
+		return fault.Field("owner", a.Owner, "the caller's subject, "+by.Subject)
 	}
 	if !conn.IsSubjectToken(a.ID) {
 		return fault.Field("alert_id", a.ID, "1 to 64 letters, digits, - and _")
@@ -74,7 +71,7 @@ func (s *Store) PutAlert(ctx context.Context, by principal.Caller, a alert.Alert
 		return err
 	}
 	subject := s.alertSubject(&a)
-	return s.alerts.RetryWrite(ctx, "put an alert", func(ctx context.Context) error {
+	return s.alerts.RetryWrite(ctx, "create alert", func(ctx context.Context) error {
 		_, err := s.alerts.Write(ctx, conn.Change{Subject: subject, Data: data, CompareAndSet: true})
 		if !errors.Is(err, conn.ErrConflict) {
 			return err
@@ -85,9 +82,9 @@ func (s *Store) PutAlert(ctx context.Context, by principal.Caller, a alert.Alert
 		}
 		found, err := decodeRecord(m.Data)
 		if err == nil && found.Set.ID == r.Set.ID {
-			return nil // an earlier attempt, whose answer got lost
+			return nil // an earlier attempt that was not acknowledged
 		}
-		return &fault.Error{Kind: fault.Conflict, Code: "alert_exists", Message: "an alert of that id exists already", Field: "alert_id", Value: a.ID, Cause: err}
+		return &fault.Error{Kind: fault.Conflict, Code: "alert_exists", Message: "Alert " + a.ID + " already exists.", Field: "alert_id", Value: a.ID, Cause: err}
 	})
 }
 
@@ -95,12 +92,12 @@ func (s *Store) PutAlert(ctx context.Context, by principal.Caller, a alert.Alert
 func (s *Store) CancelAlert(ctx context.Context, by principal.Caller, id string) error {
 	missing := &fault.Error{
 		Kind: fault.NotFound, Code: "alert_not_found", Field: "alert_id", Value: id,
-		Message: "no alert of that id is active; list_alerts shows those that are",
+		Message: "No active alert " + id + ". Use list_alerts to list active alerts.",
 	}
 	if !conn.IsSubjectToken(id) {
 		return missing
 	}
-	ended, err := s.endAlerts(ctx, "cancel an alert", []endRequest{{
+	ended, err := s.endAlerts(ctx, "cancel alert", []endRequest{{
 		subject: s.alerts.Subject(alertKind, "*", id), owner: by.Subject, state: cancelled, by: by,
 	}})
 	if err == nil && !ended[0].ended {
@@ -109,7 +106,7 @@ func (s *Store) CancelAlert(ctx context.Context, by principal.Caller, id string)
 	return err
 }
 
-// ExpireAlerts removes those of the alerts that are still active.
+// ExpireAlerts ends the given alerts that are still active.
 func (s *Store) ExpireAlerts(ctx context.Context, gone []alert.Alert) error {
 	endings := make([]endRequest, len(gone))
 	for i := range gone {
@@ -119,8 +116,8 @@ func (s *Store) ExpireAlerts(ctx context.Context, gone []alert.Alert) error {
 	return err
 }
 
-// FireAlerts turns alerts into notifications, those that were still active. Over
-// maxBatch they are committed in steps.
+// FireAlerts ends the given alerts that are still active and returns their notifications. More
+// than conn.MaxBatch are committed in several batches.
 func (s *Store) FireAlerts(ctx context.Context, firings []alert.Firing) ([]notify.Entry, error) {
 	endings := make([]endRequest, 0, len(firings))
 	known := make(map[string]bool, len(firings))
@@ -148,7 +145,7 @@ func (s *Store) FireAlerts(ctx context.Context, firings []alert.Firing) ([]notif
 // Alerts yields every active alert of all owners.
 func (s *Store) Alerts(ctx context.Context) iter.Seq2[alert.Alert, error] {
 	return yieldAll(func() ([]alert.Alert, error) {
-		return table.ReadAll(ctx, s.alerts, "read the alerts", s.alerts.Subject(alertKind, ">"), 0, func(m conn.Message) (alert.Alert, bool, error) {
+		return table.ReadAll(ctx, s.alerts, "read alerts", s.alerts.Subject(alertKind, ">"), 0, func(m conn.Message) (alert.Alert, bool, error) {
 			r, err := decodeRecord(m.Data)
 			if err != nil || r.State != active {
 				return alert.Alert{}, false, err
@@ -159,7 +156,7 @@ func (s *Store) Alerts(ctx context.Context) iter.Seq2[alert.Alert, error] {
 	})
 }
 
-// yieldAll yields what read returns, or its error.
+// yieldAll yields the result of read, or its error.
 func yieldAll[T any](read func() ([]T, error)) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		all, err := read()
@@ -175,5 +172,5 @@ func yieldAll[T any](read func() ([]T, error)) iter.Seq2[T, error] {
 	}
 }
 
-// Close does nothing: the connection belongs to who opened it.
+// Close does nothing: the caller of Open owns the connection.
 func (s *Store) Close() error { return nil }

@@ -15,7 +15,7 @@ import (
 	"candela/internal/testkit/longtest"
 )
 
-func TestStore_KeepsAlerts(t *testing.T) {
+func TestStore_PassesTheAlertSuite(t *testing.T) {
 	t.Parallel()
 	dirs := replicatest.NewDirs()
 	storetest.RunAlerts(t, func(t *testing.T, dir string) storetest.AlertStore {
@@ -24,7 +24,7 @@ func TestStore_KeepsAlerts(t *testing.T) {
 	})
 }
 
-func TestStore_KeepsStates(t *testing.T) {
+func TestStore_PassesTheStateSuite(t *testing.T) {
 	t.Parallel()
 	dirs := replicatest.NewDirs()
 	storetest.RunStates(t, func(t *testing.T, dir string) storetest.StateStore {
@@ -33,7 +33,7 @@ func TestStore_KeepsStates(t *testing.T) {
 	})
 }
 
-func TestStore_KeepsAlertsOnOneServer(t *testing.T) {
+func TestStore_PassesTheAlertSuiteOnOneServer(t *testing.T) {
 	t.Parallel()
 	dirs := replicatest.NewDirs()
 	storetest.RunAlerts(t, func(t *testing.T, dir string) storetest.AlertStore {
@@ -42,9 +42,9 @@ func TestStore_KeepsAlertsOnOneServer(t *testing.T) {
 	})
 }
 
-// TestStore_LosesNothingWithItsLeader fires alerts from two replicas while the
-// server that leads their stream goes and comes back.
-func TestStore_LosesNothingWithItsLeader(t *testing.T) {
+// TestStore_LosesNothingWhenTheLeaderStops fires alerts from two replicas while the stream's leader
+// restarts.
+func TestStore_LosesNothingWhenTheLeaderStops(t *testing.T) {
 	t.Parallel()
 	count := longtest.Pick(60, 200)
 	three, prefix := replicatest.Start(t, 3), replicatest.NewPrefix()
@@ -58,7 +58,7 @@ func TestStore_LosesNothingWithItsLeader(t *testing.T) {
 	}
 	floor, half := replicatest.Measure(t, three), make(chan struct{})
 	var mu sync.Mutex
-	told := make(map[uint64]int)
+	published := make(map[uint64]int)
 	stall := time.Duration(0)
 	var wg sync.WaitGroup
 	for _, s := range replicas {
@@ -72,9 +72,9 @@ func TestStore_LosesNothingWithItsLeader(t *testing.T) {
 				mu.Lock()
 				stall = max(stall, time.Since(began))
 				for _, e := range entries {
-					told[e.Seq]++
+					published[e.Seq]++
 				}
-				if len(told) == count/2 && len(entries) > 0 {
+				if len(published) == count/2 && len(entries) > 0 {
 					close(half)
 				}
 				mu.Unlock()
@@ -84,12 +84,12 @@ func TestStore_LosesNothingWithItsLeader(t *testing.T) {
 	<-half
 	elected := replicatest.ReplaceLeader(t, three, prefix+"_ALERTS")
 	wg.Wait()
-	checkTold(t, replicatest.OpenStore(t, three, prefix), told, count)
+	checkPublished(t, replicatest.OpenStore(t, three, prefix), published, count)
 	replicatest.CheckLongestWrite(t, stall, max(elected(), floor()))
 }
 
-// checkTold demands that each notification of the log was announced once.
-func checkTold(t *testing.T, s *alerts.Store, told map[uint64]int, alerts int) {
+// checkPublished demands that each stored notification was published once.
+func checkPublished(t *testing.T, s *alerts.Store, published map[uint64]int, alerts int) {
 	t.Helper()
 	var kept []notify.Entry
 	for e, err := range s.Entries(t.Context(), 0) {
@@ -97,11 +97,11 @@ func checkTold(t *testing.T, s *alerts.Store, told map[uint64]int, alerts int) {
 			t.Fatal(err)
 		}
 		kept = append(kept, e)
-		if told[e.Seq] != 1 {
-			t.Errorf("notification %d was announced %d times", e.Seq, told[e.Seq])
+		if published[e.Seq] != 1 {
+			t.Errorf("notification %d was published %d times", e.Seq, published[e.Seq])
 		}
 	}
-	if len(kept) != alerts || len(told) != alerts {
-		t.Errorf("%d notifications are kept and %d were announced, of %d alerts", len(kept), len(told), alerts)
+	if len(kept) != alerts || len(published) != alerts {
+		t.Errorf("%d notifications stored and %d published, of %d alerts", len(kept), len(published), alerts)
 	}
 }

@@ -2,25 +2,23 @@ package alerts
 
 import "candela/internal/market/provider"
 
-// maxRecent is how many of the alerts that were set last are known by their number.
+// maxRecent is how many of the newest alerts are known by sequence number.
 const maxRecent = 8192
 
 type seriesKey = provider.Sub
 
-// watermark is up to which bar a series was evaluated, and for which alerts: whoever wrote
-// it knew of those with a number up to told. That makes it true whoever wrote it, an
-// owner that was stopped for a minute or one that thinks for a moment longer that it
-// is one.
+// A watermark is the newest evaluated bar of a series. It covers only alerts with a sequence number
+// up to knownThrough, those its writer knew, so a stale writer cannot hide bars from newer alerts.
 type watermark struct {
 	at           int64
-	knownThrough uint64 // 0 for all there are
+	knownThrough uint64 // 0 for all alerts
 }
 
-// recentAlerts is the numbers of the alerts that were set last. Of older ones only that
-// they are older is known, which keeps it small however many alerts there are.
+// recentAlerts holds the sequence numbers of the newest alerts. Of others it only knows that they
+// are older, which bounds its size.
 type recentAlerts struct {
 	sets  []alertSeq // ascending
-	floor uint64     // all that are not in sets have a number up to it
+	floor uint64     // alerts not in sets have a sequence number up to it
 }
 
 type alertSeq struct {
@@ -38,7 +36,7 @@ func (r *recentAlerts) add(seq uint64, id string) {
 	r.sets = append(r.sets, alertSeq{seq, id})
 }
 
-// coverage returns a function that reports whether a mark holds for an alert.
+// coverage returns a function that reports whether a watermark covers an alert.
 func (r *recentAlerts) coverage() func(id string, m watermark) bool {
 	numbers := make(map[string]uint64, len(r.sets))
 	for _, s := range r.sets {

@@ -6,8 +6,8 @@ import (
 	"candela/internal/kit/principal"
 )
 
-// ChangeInfo is one change: when, asked for by whom, and its own name, by which its
-// maker finds it again after an answer that got lost.
+// ChangeInfo is the time, author and ID of a change. The writer finds the change again by its
+// ID after a lost acknowledgement.
 type ChangeInfo struct {
 	ID     string    `json:"name"`
 	At     time.Time `json:"at"`
@@ -20,5 +20,5 @@ func NewChangeInfo(name string, now time.Time, by principal.Caller) ChangeInfo {
 	return ChangeInfo{ID: name, At: StoredTime(now), Actor: by.Key, Client: by.Client}
 }
 
-// StoredTime drops what no store keeps of a time.
+// StoredTime rounds a time to the precision of the stores.
 func StoredTime(t time.Time) time.Time { return t.Truncate(time.Microsecond).UTC() }

@@ -18,7 +18,7 @@ import (
 	"candela/internal/kit/seal"
 )
 
-// The oldest server that will do: the first with atomic batches.
+// minMajor.minMinor is the oldest supported server: the first with atomic batches.
 const (
 	minMajor = 2
 	minMinor = 12
@@ -27,23 +27,23 @@ const (
 const (
 	connectTimeout = 5 * time.Second
 	reconnectWait  = 250 * time.Millisecond
-	// A server that is stopped but not dead keeps its connections open. Two pings
-	// without an answer end one after six seconds.
+	// A stopped server keeps its connections open. Two unanswered pings close one after
+	// six seconds.
 	pingInterval = 2 * time.Second
 	maxPings     = 2
 )
 
-// Config says where the servers are and how to speak to them.
+// Config configures a connection.
 type Config struct {
-	URL         string            // nats:// or tls://, several with commas; it holds no password
+	URL         string            // comma-separated nats:// or tls:// addresses, without a password
 	Credentials string            // path of a credentials file, "" for none
 	CA          string            // path of the authorities that sign the servers' certificates, "" for the system's
-	Cert, Key   string            // paths of our own certificate and its key, "" for none
-	Prefix      string            // of all subjects and streams, so that several installations share servers
-	AllowSingle bool              // work with one server, without copies
+	Cert, Key   string            // paths of the client certificate and its key, "" for none
+	Prefix      string            // of all subjects and streams, so that installations can share servers
+	AllowSingle bool              // accept one server without replication
 	Dialer      nats.CustomDialer // opens connections to servers; nil for a net.Dialer
-	Now         func() time.Time  // the clock that messages are sealed by; nil for time.Now
-	Secret      []byte            // all replicas have it and the servers never see it; see seal.ParseSecret
+	Now         func() time.Time  // the clock for sealing messages; nil for time.Now
+	Secret      []byte            // shared by all replicas, unknown to the servers; see seal.ParseSecret
 }
 
 // Conn is a connection to the servers. It is safe for concurrent use.
@@ -56,91 +56,88 @@ type Conn struct {
 	calls     counters // by outcome
 	Seals     *Seals
 	History   OrderHistory  // of orders
-	RetryFor  time.Duration // how long what servers between leaders do not do is tried
+	RetryFor  time.Duration // how long a request is retried while the servers elect a leader
 	Log       *slog.Logger
 }
 
-// Connect connects and refuses what would not keep what it is given: servers that
-// are too old and, unless the configuration allows it, a server that is alone.
-// Close must be called.
+// Connect connects to the servers. It refuses servers older than 2.12 and, unless
+// cfg.AllowSingle is set, a server without a cluster. The caller must call Close.
 func Connect(ctx context.Context, cfg Config, log *slog.Logger) (*Conn, error) {
 	if err := cfg.validate(); err != nil {
 		return nil, err
 	}
-	trust, err := newSeals(cfg, log)
+	seals, err := newSeals(cfg, log)
 	if err != nil {
 		return nil, err
 	}
 	nc, err := dial(ctx, cfg, log)
 	if err != nil {
-		return nil, fault.Unreachable(err, 0, "no NATS server answers at %s", cfg.URL)
+		return nil, fault.Unreachable(err, 0, "Cannot connect to NATS at %s.", cfg.URL)
 	}
-	c := &Conn{nc: nc, prefix: cfg.Prefix, replicas: 3, RetryFor: writeTimeout, Log: log, Seals: trust, calls: newCounters(CallDone, CallFailed, CallRefused, CallUnanswered)}
+	c := &Conn{nc: nc, prefix: cfg.Prefix, replicas: 3, RetryFor: writeTimeout, Log: log, Seals: seals, calls: newCounters(CallDone, CallFailed, CallRefused, CallUnanswered)}
 	if err := c.checkServer(cfg); err != nil {
 		nc.Close()
 		return nil, err
 	}
 	if c.js, err = jetstream.New(nc); err != nil {
 		nc.Close()
-		return nil, fmt.Errorf("jetstream: %w", err)
+		return nil, fmt.Errorf("open JetStream: %w", err)
 	}
 	return c, nil
 }
 
-// validate reports what is wrong with a configuration.
+// validate checks the configuration.
 func (cfg Config) validate() error {
 	if cfg.URL == "" {
-		return fault.Missing("nats-url", "nats:// or tls:// addresses, with commas between them")
+		return fault.Missing("nats-url", "comma-separated nats:// or tls:// addresses")
 	}
-	for one := range strings.SplitSeq(cfg.URL, ",") {
-		u, err := url.Parse(strings.TrimSpace(one))
+	for address := range strings.SplitSeq(cfg.URL, ",") {
+		u, err := url.Parse(strings.TrimSpace(address))
 		if err != nil || u.Host == "" || u.Scheme != "nats" && u.Scheme != "tls" {
-			return &fault.Error{Kind: fault.Invalid, Code: "invalid_argument", Field: "nats-url", Message: "nats-url: each address is nats://host:port or tls://host:port"}
+			return &fault.Error{Kind: fault.Invalid, Code: "invalid_argument", Field: "nats-url", Message: "Invalid nats-url. Use nats://host:port or tls://host:port, separated by commas."}
 		}
-		if u.User != nil { // the value stays out of the message: it has a password
-			return &fault.Error{Kind: fault.Invalid, Code: "invalid_argument", Field: "nats-url", Message: "nats-url: a name or password does not belong in an address; use a credentials file"}
+		if u.User != nil { // the message omits the value, which contains a password
+			return &fault.Error{Kind: fault.Invalid, Code: "invalid_argument", Field: "nats-url", Message: "nats-url must not contain a user name or password. Use --nats-credentials-file."}
 		}
 	}
 	if !IsSubjectToken(cfg.Prefix) {
 		return fault.Field("nats-prefix", cfg.Prefix, "1 to 64 letters, digits, - and _")
 	}
 	if (cfg.Cert == "") != (cfg.Key == "") {
-		return fault.Missing("nats-cert and nats-key", "both or neither")
+		return &fault.Error{Kind: fault.Invalid, Code: "missing_argument", Field: "nats-cert and nats-key", Allowed: "both or neither", Message: "Set both nats-cert and nats-key, or neither."}
 	}
 	if len(cfg.Secret) < seal.MinSecret {
-		return fault.Missing("cluster-secret-file", "a file of mode 0600 that all replicas have, made with openssl rand -hex 32")
+		return fault.Missing("cluster-secret-file", "a file of mode 0600 shared by all replicas; create it with openssl rand -hex 32")
 	}
 	return cfg.checkRemote()
 }
 
-// checkRemote refuses to cross a network in the clear, or to servers that take
-// everyone.
+// checkRemote requires TLS and a login for servers on other machines.
 func (cfg Config) checkRemote() error {
-	for one := range strings.SplitSeq(cfg.URL, ",") {
-		u, err := url.Parse(strings.TrimSpace(one))
+	for address := range strings.SplitSeq(cfg.URL, ",") {
+		u, err := url.Parse(strings.TrimSpace(address))
 		if err != nil || loopback.Host(u.Hostname()) {
 			continue
 		}
 		if u.Scheme != "tls" && cfg.CA == "" || cfg.Credentials == "" && cfg.Cert == "" {
 			return &fault.Error{
-				Kind: fault.Invalid, Code: "nats_open", Field: "nats-url", Value: one,
-				Message: fmt.Sprintf("nats-url: %s is not on this machine: it needs TLS (tls:// or --nats-ca) and a login "+
-					"(--nats-credentials-file, or --nats-cert and --nats-key)", one),
+				Kind: fault.Invalid, Code: "nats_open", Field: "nats-url", Value: address,
+				Message: fmt.Sprintf("nats-url %s is on another machine, which requires TLS (tls:// or --nats-ca) and a login "+
+					"(--nats-credentials-file, or --nats-cert and --nats-key).", address),
 			}
 		}
 	}
 	return nil
 }
 
-// secure reports whether every connection is to be by TLS, also to servers that others
-// tell of.
+// secure reports whether every connection must use TLS, also to discovered servers.
 func (cfg Config) secure() bool { return cfg.CA != "" || strings.Contains(cfg.URL, "tls://") }
 
-// inbox is where answers come. It has the name of the installation, so that users of
-// the servers can be kept out of each other's.
+// inbox is the prefix of reply subjects. It contains the installation's prefix, so that server
+// permissions can separate installations.
 func (cfg Config) inbox() string { return "_INBOX_" + cfg.Prefix }
 
-// IsSubjectToken reports whether text may stand in a subject and in a stream's name.
+// IsSubjectToken reports whether text may be part of a subject and of a stream name.
 func IsSubjectToken(text string) bool {
 	if text == "" || len(text) > 64 {
 		return false
@@ -154,12 +151,12 @@ func dial(ctx context.Context, cfg Config, log *slog.Logger) (*nats.Conn, error)
 	options := []nats.Option{
 		nats.Name("candela"), nats.Timeout(connectTimeout), nats.MaxReconnects(-1), nats.ReconnectWait(reconnectWait),
 		nats.PingInterval(pingInterval), nats.MaxPingsOutstanding(maxPings),
-		// Without a buffer a write fails at once while there is no server, and is
-		// known not to have been sent.
+		// Without a buffer, a write while disconnected fails at once and was certainly
+		// not sent.
 		nats.ReconnectBufSize(-1),
 		nats.DisconnectErrHandler(func(nc *nats.Conn, err error) {
 			if nc.IsClosed() {
-				return // by us
+				return // by Close
 			}
 			log.WarnContext(ctx, "NATS connection lost", "error", err)
 		}),
@@ -177,8 +174,8 @@ func dial(ctx context.Context, cfg Config, log *slog.Logger) (*nats.Conn, error)
 	if cfg.secure() {
 		options = append(options, nats.Secure())
 	} else {
-		// All are on this machine. Servers elsewhere that these tell of would be spoken to
-		// in the clear.
+		// All servers are on this machine. Discovered servers elsewhere would be contacted
+		// without TLS.
 		options = append(options, nats.IgnoreDiscoveredServers())
 	}
 	if cfg.Dialer != nil {
@@ -196,7 +193,7 @@ func dial(ctx context.Context, cfg Config, log *slog.Logger) (*nats.Conn, error)
 	return nats.Connect(cfg.URL, options...)
 }
 
-// checkServer refuses servers that are too old or alone.
+// checkServer refuses old and unclustered servers.
 func (c *Conn) checkServer(cfg Config) error {
 	if err := checkVersion(c.nc.ConnectedServerVersion()); err != nil {
 		return err
@@ -207,7 +204,7 @@ func (c *Conn) checkServer(cfg Config) error {
 	if !cfg.AllowSingle {
 		return &fault.Error{
 			Kind: fault.Unsupported, Code: "nats_single",
-			Message: "the NATS server is alone: what it loses is lost; connect to a cluster of three or allow it with --nats-allow-single",
+			Message: "The NATS server is not part of a cluster, so a disk failure loses data. Connect to a three-server cluster, or accept the risk with --nats-allow-single.",
 		}
 	}
 	c.replicas = 1
@@ -222,13 +219,13 @@ func checkVersion(version string) error {
 	if errA != nil || errB != nil || a < minMajor || a == minMajor && b < minMinor {
 		return &fault.Error{
 			Kind: fault.Unsupported, Code: "nats_too_old", Field: "nats-url", Value: version,
-			Message: fmt.Sprintf("the NATS server has version %q; %d.%d or later is needed", version, minMajor, minMinor),
+			Message: fmt.Sprintf("NATS server version %q is not supported. Use %d.%d or later.", version, minMajor, minMinor),
 		}
 	}
 	return nil
 }
 
-// Close ends the connection. Stores that use it fail from then on.
+// Close closes the connection. Stores that use it fail afterwards.
 func (c *Conn) Close() { c.nc.Close() }
 
 // NATS returns the client's connection.

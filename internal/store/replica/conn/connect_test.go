@@ -13,7 +13,7 @@ import (
 	"candela/internal/store/replica/replicatest"
 )
 
-func TestConnect_RefusesWhatItCannotRelyOn(t *testing.T) {
+func TestConnect_RefusesUnsafeConfigurations(t *testing.T) {
 	t.Parallel()
 	one := replicatest.Lone()
 	for name, c := range map[string]struct {
@@ -21,20 +21,20 @@ func TestConnect_RefusesWhatItCannotRelyOn(t *testing.T) {
 		kind fault.Kind
 		says string
 	}{
-		"no address":                       {conn.Config{Prefix: "p"}, fault.Invalid, "nats-url is required"},
-		"an address of another kind":       {conn.Config{URL: "http://127.0.0.1", Prefix: "p"}, fault.Invalid, "nats-url"},
-		"a password in the address":        {conn.Config{URL: "nats://me:hunter2@127.0.0.1:4222", Prefix: "p"}, fault.Invalid, "credentials file"},
-		"a prefix that is no token":        {conn.Config{URL: one.URL(), Prefix: "a.b"}, fault.Invalid, "nats-prefix"},
-		"a certificate without its key":    {conn.Config{URL: one.URL(), Prefix: "p", Cert: "cert.pem"}, fault.Invalid, "nats-key"},
-		"a credentials file that is gone":  {conn.Config{URL: one.URL(), Prefix: "p", Credentials: "gone.creds"}, fault.Unavailable, "no NATS server answers"},
-		"authorities that are gone":        {conn.Config{URL: one.URL(), Prefix: "p", CA: "gone.pem"}, fault.Unavailable, "no NATS server answers"},
-		"nobody there":                     {conn.Config{URL: "nats://127.0.0.1:1", Prefix: "p"}, fault.Unavailable, "no NATS server answers"},
-		"a server that is alone":           {conn.Config{URL: one.URL(), Prefix: "p"}, fault.Unsupported, "--nats-allow-single"},
-		"a server of the year before last": {conn.Config{URL: oldServer(t, "2.11.9"), Prefix: "p", AllowSingle: true}, fault.Unsupported, `version "2.11.9"; 2.12 or later`},
-		"servers elsewhere in the clear":   {conn.Config{URL: "nats://127.0.0.1:1,nats://192.0.2.1:4222", Prefix: "p", Credentials: "x.creds"}, fault.Invalid, "nats://192.0.2.1:4222 is not on this machine: it needs TLS"},
-		"servers elsewhere for everybody":  {conn.Config{URL: "tls://192.0.2.1:4222", Prefix: "p"}, fault.Invalid, "and a login"},
-		"a secret that is short":           {conn.Config{URL: one.URL(), Prefix: "p", Secret: make([]byte, 31)}, fault.Invalid, "openssl rand -hex 32"},
-		"a server without a version":       {conn.Config{URL: oldServer(t, ""), Prefix: "p", AllowSingle: true}, fault.Unsupported, "2.12 or later"},
+		"no address":                      {conn.Config{Prefix: "p"}, fault.Invalid, "nats-url is required"},
+		"an address of another kind":      {conn.Config{URL: "http://127.0.0.1", Prefix: "p"}, fault.Invalid, "nats-url"},
+		"a password in the address":       {conn.Config{URL: "nats://me:hunter2@127.0.0.1:4222", Prefix: "p"}, fault.Invalid, "--nats-credentials-file"},
+		"a prefix that is no token":       {conn.Config{URL: one.URL(), Prefix: "a.b"}, fault.Invalid, "nats-prefix"},
+		"a certificate without its key":   {conn.Config{URL: one.URL(), Prefix: "p", Cert: "cert.pem"}, fault.Invalid, "nats-key"},
+		"a credentials file that is gone": {conn.Config{URL: one.URL(), Prefix: "p", Credentials: "gone.creds"}, fault.Unavailable, "Cannot connect to NATS"},
+		"authorities that are gone":       {conn.Config{URL: one.URL(), Prefix: "p", CA: "gone.pem"}, fault.Unavailable, "Cannot connect to NATS"},
+		"no server":                       {conn.Config{URL: "nats://127.0.0.1:1", Prefix: "p"}, fault.Unavailable, "Cannot connect to NATS"},
+		"an unclustered server":           {conn.Config{URL: one.URL(), Prefix: "p"}, fault.Unsupported, "--nats-allow-single"},
+		"an old server":                   {conn.Config{URL: oldServer(t, "2.11.9"), Prefix: "p", AllowSingle: true}, fault.Unsupported, `version "2.11.9" is not supported. Use 2.12 or later.`},
+		"servers elsewhere in the clear":  {conn.Config{URL: "nats://127.0.0.1:1,nats://192.0.2.1:4222", Prefix: "p", Credentials: "x.creds"}, fault.Invalid, "nats://192.0.2.1:4222 is on another machine, which requires TLS"},
+		"servers elsewhere for everybody": {conn.Config{URL: "tls://192.0.2.1:4222", Prefix: "p"}, fault.Invalid, "and a login"},
+		"a secret that is short":          {conn.Config{URL: one.URL(), Prefix: "p", Secret: make([]byte, 31)}, fault.Invalid, "openssl rand -hex 32"},
+		"a server without a version":      {conn.Config{URL: oldServer(t, ""), Prefix: "p", AllowSingle: true}, fault.Unsupported, "2.12 or later"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -50,14 +50,13 @@ func TestConnect_RefusesWhatItCannotRelyOn(t *testing.T) {
 				t.Errorf("got %v, want %v with %q", err, c.kind, c.says)
 			}
 			if strings.Contains(err.Error(), "hunter2") {
-				t.Errorf("%v tells the password", err)
+				t.Errorf("%v contains the password", err)
 			}
 		})
 	}
 }
 
-// oldServer greets like a NATS server of some version, tells of one elsewhere and answers
-// pings.
+// oldServer greets like a NATS server of a version, announces another server and answers pings.
 func oldServer(t *testing.T, version string) string {
 	t.Helper()
 	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
@@ -84,9 +83,8 @@ func oldServer(t *testing.T, version string) string {
 	return "nats://" + l.Addr().String()
 }
 
-// TestConnect_InTheClearStaysOnThisMachine connects to a server that tells of one
-// elsewhere.
-func TestConnect_InTheClearStaysOnThisMachine(t *testing.T) {
+// TestConnect_WithoutTLSIgnoresDiscoveredServers connects to a server that announces another one.
+func TestConnect_WithoutTLSIgnoresDiscoveredServers(t *testing.T) {
 	t.Parallel()
 	conn, err := conn.Connect(t.Context(), conn.Config{URL: oldServer(t, "2.15.0"), Prefix: "p", AllowSingle: true, Secret: natstest.Secret()}, replicatest.Quiet())
 	if err != nil {

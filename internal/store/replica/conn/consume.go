@@ -11,13 +11,11 @@ import (
 const (
 	// consumerIdleTTL is how long a server keeps a consumer whose reader is gone.
 	consumerIdleTTL = 30 * time.Second
-	// maxResets is how often a consumer that got lost is made anew before its reader is
-	// told. Meanwhile the client does not look whether the reader still wants it; the
-	// default is without end.
+	// maxResets limits how often the client recreates a lost consumer before it returns an
+	// error. Meanwhile it does not check the reader's context; the default is unlimited.
 	maxResets = 3
-	// pullExpiry is how long a request for messages stands. One to a consumer that was
-	// made a moment ago can get lost between servers; it is missed when half of this
-	// has passed twice without a sign of life.
+	// pullExpiry is the lifetime of a pull request. One to a new consumer can be lost
+	// between servers, which the client notices after one expiry without a heartbeat.
 	pullExpiry = time.Second
 )
 
@@ -26,20 +24,19 @@ type Message struct {
 	Subject string
 	Data    []byte
 	Seq     uint64
-	// Of one that a consumer sent: how many were there to follow, and when the servers
-	// took it, by the clock of the one that led.
+	// Pending is the number of messages after this one, and At the leader's time when it was
+	// stored. Both are set by consumers only.
 	Pending uint64
 	At      time.Time
-	// Forged is the subject of one that is not ours. It has no data, and that it is
-	// there says nothing of what was.
+	// Forged is the subject of a message that no replica sealed. Such a message has no data.
 	Forged string
-	// Late is what one says that is sealed by us for its place, and is forged because of
-	// when it was stored.
+	// Late is the body of a message that a replica sealed for this subject, but that was
+	// stored too long before or after. Forged is set, too.
 	Late []byte
 }
 
-// Consume yields messages of a stream as they come, in order, until ctx ends, which
-// is an error too. They are as the servers have them.
+// Consume yields the messages of a stream in order, still sealed, until ctx ends, which is an
+// error too.
 func (c *Conn) Consume(ctx context.Context, stream string, cfg jetstream.OrderedConsumerConfig) iter.Seq2[Message, error] {
 	cfg.InactiveThreshold, cfg.MaxResetAttempts = consumerIdleTTL, maxResets
 	return func(yield func(Message, error) bool) {
@@ -77,8 +74,8 @@ func (c *Conn) Consume(ctx context.Context, stream string, cfg jetstream.Ordered
 	}
 }
 
-// deleteConsumer has the servers forget a consumer whose reader is gone. Nobody waits for it:
-// a consumer that is not forgotten by this is after scanIdle.
+// deleteConsumer asks the servers to delete a consumer, without waiting. If the request is
+// lost, consumerIdleTTL removes it.
 func (c *Conn) deleteConsumer(stream string, consumer jetstream.Consumer) {
 	if info := consumer.CachedInfo(); info != nil {
 		_ = c.nc.PublishRequest("$JS.API.CONSUMER.DELETE."+stream+"."+info.Name, c.nc.NewInbox(), nil)

@@ -2,31 +2,32 @@ package conn
 
 import "sync"
 
-// OrderHistory is the stream of orders as a replica has known it, by its own writes or by
-// the heartbeats of others. It is safe for concurrent use.
+// OrderHistory is what a replica knows of the order stream, from its own writes and from other
+// replicas' heartbeats. It is safe for concurrent use.
 type OrderHistory struct {
 	mu    sync.Mutex
 	known OrderPosition
 }
 
-// OrderPosition is what members tell each other of it.
+// OrderPosition is the part of it that heartbeats carry.
 type OrderPosition struct {
-	Stream string `json:"stream,omitempty"` // the id of the stream, "" for not known
-	Last   uint64 `json:"last,omitempty"`   // the highest number that is known
-	// Mark is the number of the last change that was sealed for its number, 0 for none,
-	// and Name the name of that change. Only the message itself opens there.
+	Stream string `json:"stream,omitempty"` // the ID of the stream, "" if unknown
+	Last   uint64 `json:"last,omitempty"`   // the highest known sequence number
+	// Mark is the sequence number of the last change sealed for its number, 0 for none,
+	// and Name its change ID. No other message opens at that number.
 	Mark uint64 `json:"mark,omitempty"`
 	Name string `json:"name,omitempty"`
 }
 
-// Position returns what is known.
+// Position returns the known position.
 func (h *OrderHistory) Position() OrderPosition {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.known
 }
 
-// Learn notes what another member knows. The first stream that is known stays the one.
+// Learn merges another replica's position. Positions of a stream other than the first known one
+// are ignored.
 func (h *OrderHistory) Learn(other OrderPosition) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -38,14 +39,14 @@ func (h *OrderHistory) Learn(other OrderPosition) {
 	}
 }
 
-// Wrote notes a change of the stream that is known: its name and its last number.
-func (h *OrderHistory) Wrote(name string, last uint64) {
+// Wrote records a change by its ID and last sequence number.
+func (h *OrderHistory) Wrote(id string, last uint64) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.add(OrderPosition{Last: last, Mark: last, Name: name})
+	h.add(OrderPosition{Last: last, Mark: last, Name: id})
 }
 
-// add notes what is known of the same stream. The caller has locked.
+// add merges a position of the same stream. The caller holds mu.
 func (h *OrderHistory) add(other OrderPosition) {
 	h.known.Last = max(h.known.Last, other.Last)
 	if other.Mark > h.known.Mark {

@@ -17,8 +17,8 @@ import (
 )
 
 const (
-	// AttemptTimeout bounds the wait for one answer. One that comes later is found by
-	// the name of its change.
+	// AttemptTimeout bounds the wait for one acknowledgement. A write that is acknowledged
+	// later is found by its change ID.
 	AttemptTimeout = 2 * time.Second
 
 	// MaxBatch is how many messages a server commits together.
@@ -34,26 +34,24 @@ const (
 	batchCommit = "Nats-Batch-Commit"
 )
 
-// ErrConflict is the server's refusal of a change for a revision that is not the last.
-// It does not mean that another change was made: one that was under way and then
-// failed gives it too. Who gets it reads again.
-var ErrConflict = errors.New("the revision is not the last")
+// ErrConflict means the revision is not the latest. Another write may have been in progress and
+// then failed, so read again before concluding anything.
+var ErrConflict = errors.New("revision conflict")
 
 // Change is one message to write.
 type Change struct {
 	Subject       string
 	Data          []byte
-	CompareAndSet bool          // refuse unless the subject's last message has the number after
-	WholeStream   bool          // the same for the stream's last message; only for the first of a batch
+	CompareAndSet bool          // refuse unless the subject's last message has sequence number Revision
+	WholeStream   bool          // compare with the stream's last message instead; only for the first of a batch
 	Revision      uint64        // 0 for a subject, or a stream, without messages
-	TTL           time.Duration // 0 for no end
+	TTL           time.Duration // 0 for no expiry
 }
 
-// message is a change on its way. number is the one that it will have in the stream, 0
-// when that is not known.
-func (c *Conn) message(stream string, ch Change, number uint64) *nats.Msg {
+// message seals a change. seq is its sequence number in the stream, 0 if unknown.
+func (c *Conn) message(stream string, ch Change, seq uint64) *nats.Msg {
 	m := nats.NewMsg(ch.Subject)
-	m.Data = c.Seals.rows.Seal(seal.Place{Name: ch.Subject, Number: number}, c.Seals.Now(), ch.Data)
+	m.Data = c.Seals.rows.Seal(seal.Place{Name: ch.Subject, Number: seq}, c.Seals.Now(), ch.Data)
 	m.Header.Set(jetstream.ExpectedStreamHeader, stream)
 	if ch.CompareAndSet {
 		header := jetstream.ExpectedLastSubjSeqHeader
@@ -68,9 +66,9 @@ func (c *Conn) message(stream string, ch Change, number uint64) *nats.Msg {
 	return m
 }
 
-// Publish writes changes to one stream, at most maxBatch, all or none, and returns
-// the number of the first; those of the others follow it. After errMoved nothing
-// was written; after any other error nobody knows.
+// Publish writes at most MaxBatch changes to one stream atomically and returns the sequence
+// number of the first; the others follow it. After ErrConflict nothing was written; after any
+// other error the outcome is unknown.
 func (c *Conn) Publish(ctx context.Context, stream string, changes ...Change) (first uint64, err error) {
 	ctx, cancel := context.WithTimeout(ctx, AttemptTimeout)
 	defer cancel()
@@ -79,11 +77,11 @@ func (c *Conn) Publish(ctx context.Context, stream string, changes ...Change) (f
 		batch = rand.Text()
 	}
 	for i, ch := range changes {
-		number := uint64(0)
+		seq := uint64(0)
 		if at := changes[0]; at.CompareAndSet && at.WholeStream {
-			number = at.Revision + 1 + uint64(i)
+			seq = at.Revision + 1 + uint64(i)
 		}
-		m := c.message(stream, ch, number)
+		m := c.message(stream, ch, seq)
 		if batch != "" {
 			m.Header.Set(batchID, batch)
 			m.Header.Set(batchSeq, strconv.Itoa(i+1))
@@ -110,7 +108,7 @@ func (c *Conn) Publish(ctx context.Context, stream string, changes ...Change) (f
 	return 0, nil
 }
 
-// ack is the answer to a write.
+// ack is the acknowledgement of a write.
 type ack struct {
 	Error *jetstream.APIError `json:"error"`
 	Seq   uint64              `json:"seq"`
@@ -120,7 +118,7 @@ type ack struct {
 func readAck(data []byte, changes int) (first uint64, err error) {
 	var a ack
 	if err := json.Unmarshal(data, &a); err != nil {
-		return 0, fmt.Errorf("answer to a write: %w", err)
+		return 0, fmt.Errorf("decode publish acknowledgement: %w", err)
 	}
 	switch {
 	case a.Error != nil && (a.Error.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequence || a.Error.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequenceConstant):
@@ -128,12 +126,12 @@ func readAck(data []byte, changes int) (first uint64, err error) {
 	case a.Error != nil:
 		return 0, a.Error
 	case a.Seq < uint64(changes), changes > 1 && a.Count != changes: //nolint:gosec // G115: a length is not negative
-		return 0, fmt.Errorf("answer to a write of %d has number %d and count %d", changes, a.Seq, a.Count)
+		return 0, fmt.Errorf("unexpected acknowledgement of %d messages: seq %d, count %d", changes, a.Seq, a.Count)
 	}
 	return a.Seq - uint64(changes) + 1, nil //nolint:gosec // G115: a length is not negative
 }
 
-// ForEach calls fn for 0 to n-1, some at a time, and returns one of the errors.
+// ForEach calls fn for 0 to n-1, up to maxParallel at a time, and returns the first error by index.
 func ForEach(n int, fn func(i int) error) error {
 	var wg sync.WaitGroup
 	turns := make(chan struct{}, maxParallel)

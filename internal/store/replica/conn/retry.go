@@ -15,34 +15,30 @@ import (
 )
 
 const (
-	// writeTimeout is the patience of a connection: it bounds a write with all its
-	// attempts. A new leader takes 4 to 8 s.
+	// writeTimeout bounds a write with all its attempts. Electing a leader takes 4 to 8 s.
 	writeTimeout = 20 * time.Second
-	// CreateTimeout bounds one attempt to have the servers make a stream or a consumer,
-	// which they must agree on.
+	// CreateTimeout bounds one attempt to create a stream or a consumer.
 	CreateTimeout = 5 * time.Second
 )
 
-// RetryWrite calls try until it returns nil or a fault, which is an answer; anything
-// else is tried again with the patience of the connection. A context that has ended
-// before begins nothing; one that ends later does not stop what has begun.
-func (c *Conn) RetryWrite(ctx context.Context, doing string, try func(context.Context) error) error {
-	return RetryWriteFor(ctx, c.RetryFor, doing, try)
+// RetryWrite calls try until it succeeds, returns a fault or RetryFor has passed. It starts
+// nothing if ctx has ended; a context that ends later does not stop it.
+func (c *Conn) RetryWrite(ctx context.Context, op string, try func(context.Context) error) error {
+	return RetryWriteFor(ctx, c.RetryFor, op, try)
 }
 
-// RetryWriteFor is write with another patience.
-func RetryWriteFor(ctx context.Context, patience time.Duration, doing string, try func(context.Context) error) error {
+// RetryWriteFor is RetryWrite with another time limit.
+func RetryWriteFor(ctx context.Context, limit time.Duration, op string, try func(context.Context) error) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), limit)
 	defer cancel()
-	return Unavailable(doing, retryUntil(ctx, isFinal, try))
+	return Unavailable(op, retryUntil(ctx, isFinal, try))
 }
 
-// retryCreate has the servers make something, and tries again, with the patience of the
-// connection, while they cannot agree: between leaders, or while one of them still
-// starts.
+// retryCreate retries a request to create something while the servers cannot agree: between
+// leaders, or while one of them starts.
 func (c *Conn) retryCreate(ctx context.Context, try func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(ctx, c.RetryFor)
 	defer cancel()
@@ -53,7 +49,7 @@ func (c *Conn) retryCreate(ctx context.Context, try func(context.Context) error)
 	})
 }
 
-// RetryRead is open for what is only read.
+// RetryRead calls try until it succeeds, returns a fault or RetryFor has passed.
 func (c *Conn) RetryRead(ctx context.Context, try func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(ctx, c.RetryFor)
 	defer cancel()
@@ -65,8 +61,8 @@ func backoff() retry.Backoff {
 	return retry.Backoff{First: 5 * time.Millisecond, Max: 250 * time.Millisecond}
 }
 
-// retryUntil calls try until it returns nil or an error that is final, or ctx ends. It
-// returns what try did last.
+// retryUntil calls try until it returns nil or a final error, or ctx ends. It returns the last
+// error of try.
 func retryUntil(ctx context.Context, final func(error) bool, try func(context.Context) error) error {
 	for failures := 1; ; failures++ {
 		err := try(ctx)
@@ -76,17 +72,16 @@ func retryUntil(ctx context.Context, final func(error) bool, try func(context.Co
 	}
 }
 
-// isFinal reports whether an error is an answer, or our own connection was closed for
-// good.
+// isFinal reports whether an error is a fault, or the connection was closed.
 func isFinal(err error) bool {
 	return fault.Of(err) != nil || errors.Is(err, nats.ErrConnectionClosed)
 }
 
-// noPeers is what the servers' leader says while it does not know enough of them yet.
-// By its status it would be the fault of who asks.
+// noPeers is the error of a leader that does not know enough servers yet. Its status looks like
+// a client error.
 const noPeers jetstream.ErrorCode = 10005
 
-// isPermanent reports whether the servers will never make what they were asked for.
+// isPermanent reports whether the servers will never accept a request.
 func isPermanent(err error) bool {
 	var answer *jetstream.APIError
 	if !errors.As(err, &answer) || answer.ErrorCode == noPeers {
@@ -95,22 +90,22 @@ func isPermanent(err error) bool {
 	return answer.Code == http.StatusBadRequest || answer.Code == http.StatusUnauthorized || answer.Code == http.StatusForbidden
 }
 
-// Unavailable marks an error of the servers as Unavailable. The end of the caller's own
-// context passes unchanged.
-func Unavailable(doing string, err error) error {
+// Unavailable turns an error of the servers into a fault. A cancelled context is returned
+// unchanged.
+func Unavailable(op string, err error) error {
 	if err == nil || fault.Of(err) != nil || errors.Is(err, context.Canceled) {
 		return err
 	}
-	return fault.Unreachable(fmt.Errorf("%s: %w", doing, err), 0, "the shared store does not answer; try again in a moment")
+	return fault.Unreachable(fmt.Errorf("%s: %w", op, err), 0, "The shared store is unavailable. Retry in a moment.")
 }
 
-// Corrupted marks what cannot be read as Unavailable: it was not written by us.
-func Corrupted(doing string, err error) error {
+// Corrupted turns a decoding error of stored data into a fault.
+func Corrupted(op string, err error) error {
 	if err == nil || fault.Of(err) != nil || errors.Is(err, context.Canceled) {
 		return err
 	}
 	return &fault.Error{
-		Kind: fault.Unavailable, Code: "store_damaged", Message: "the shared store holds something that is not ours",
-		Cause: fmt.Errorf("%s: %w", doing, err),
+		Kind: fault.Unavailable, Code: "store_damaged", Message: "The shared store contains data candela cannot read. The log has details.",
+		Cause: fmt.Errorf("%s: %w", op, err),
 	}
 }

@@ -10,36 +10,33 @@ import (
 	"candela/internal/kit/seal"
 )
 
-// The servers are not trusted. Everything that is handed to them is sealed with keys
-// of a secret that they never see, for the subject that it is written to; in the
-// stream of orders also for its number. What does not open is passed over as if it was
-// not there, counted and told to the log.
+// The servers are not trusted. Every message is sealed for its subject, and in the order stream
+// also for its sequence number, with a secret that the servers do not know. Messages that do
+// not open are ignored, counted and logged.
 //
-// Rows can still be taken away, which ends logins and loses alerts, and rows that were
-// ours can be shown again. Against the second there are numbers (orders, eras), the
-// memory of what has ended (tokens, codes), and maxDelay.
+// Servers can still remove messages, which ends logins and loses alerts, or replay old ones.
+// Sequence numbers (orders, login generations), remembered ends (tokens, codes) and MaxDelay
+// protect against replays.
 
-// MaxDelay is how long after it was sealed a row of tokens or members may be stored, and
-// how long before it by a clock that is ahead. It does not count for rows without a body:
-// they can only end something, which a wrong clock must not hinder.
-// An attempt to write lasts attemptTime and each is sealed anew. The rest is for
-// clocks that differ, which are to agree to a second.
+// MaxDelay limits the time between sealing and storing a message about tokens or replicas, in
+// either direction. It covers AttemptTimeout and differing clocks. Messages without a body are
+// exempt: they only end something, which a wrong clock must not prevent.
 const MaxDelay = time.Minute
 
-// Why something of others is passed over, as the counter calls it.
+// Reasons for ignoring a message, as the counter labels them.
 const (
 	ForgedRow    = "row"    // a message of a stream
-	ReplayedRow  = "replay" // one of ours that was written again, or an older state
+	ReplayedRow  = "replay" // a message of a replica that was stored again, or an older state
 	ForgedCall   = "call"   // a call of another replica, forged or replayed
 	ForgedAnswer = "answer" // an answer to one
 )
 
-// Seals is what a connection knows of its own messages. It is safe for concurrent use.
+// Seals seals and opens the messages of a connection. It is safe for concurrent use.
 type Seals struct {
 	rows, Calls, Answers *seal.Box
-	fingerprint          string           // the fingerprint of the secret
-	Now                  func() time.Time // the clock that messages are sealed by
-	log                  *slog.Logger     // for what strangers cause
+	fingerprint          string           // of the secret
+	Now                  func() time.Time // the clock for sealing messages
+	log                  *slog.Logger     // rate-limited: strangers can cause entries
 	refusals             counters
 }
 
@@ -57,21 +54,20 @@ func newSeals(cfg Config, log *slog.Logger) (*Seals, error) {
 	return t, errors.Join(err[:]...)
 }
 
-// Refuse counts something that is not ours and tells the log.
+// Refuse counts and logs an ignored message.
 func (t *Seals) Refuse(ctx context.Context, kind, subject string, err error) {
 	t.refusals[kind].Add(1)
-	t.log.WarnContext(ctx, "ignored a message that no replica sent, or that is too old", "kind", kind, "subject", subject, "error", err)
+	t.log.WarnContext(ctx, "message ignored: not from a replica, or too old", "kind", kind, "subject", subject, "error", err)
 }
 
-var errDelayed = errors.New("it was stored long after or before it was sealed: it was written again by somebody else, or the clocks of servers and replicas differ by more than a minute")
+var errDelayed = errors.New("stored long before or after it was sealed: replayed, or the clocks of servers and replicas differ by more than a minute")
 
-// Unseal returns the message that a server has stored, with forged set to its subject
-// when it is not ours. delay is how far from the time at which it was sealed it may have
-// been stored, 0 for any time.
-func (t *Seals) Unseal(ctx context.Context, m Message, delay time.Duration) Message {
+// Unseal opens a stored message and sets Forged if no replica sealed it. maxDelay limits the time
+// between sealing and storing, 0 for no limit.
+func (t *Seals) Unseal(ctx context.Context, m Message, maxDelay time.Duration) Message {
 	body, sealed, err := t.rows.Open(seal.Place{Name: m.Subject, Number: m.Seq}, m.Data)
 	kind := ForgedRow
-	if err == nil && delay > 0 && len(body) > 0 && m.At.Sub(sealed).Abs() > delay {
+	if err == nil && maxDelay > 0 && len(body) > 0 && m.At.Sub(sealed).Abs() > maxDelay {
 		kind, err, m.Late = ReplayedRow, errDelayed, body
 	}
 	if m.Data = body; err != nil {

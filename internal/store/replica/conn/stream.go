@@ -14,13 +14,13 @@ import (
 	"candela/internal/kit/fault"
 )
 
-// schema is the version of what the streams hold. A change that an older replica
-// would misread raises it.
+// schema is the version of the stored data. A change that an older replica would misread raises
+// it.
 const (
-	schema      = 2 // everything is sealed
+	schema      = 2 // with sealed messages
 	schemaKey   = "candela_schema"
 	sealKey     = "candela_seal" // the fingerprint of the secret
-	StreamIDKey = "candela_id"   // drawn for each stream: when it was made, servers do not tell for certain
+	StreamIDKey = "candela_id"   // random for each stream; servers do not report reliably when they created it
 )
 
 // StreamName returns the name of a stream.
@@ -29,8 +29,8 @@ func (c *Conn) StreamName(stream string) string { return c.prefix + "_" + stream
 // Subject returns a subject below the prefix. Its tokens must be encoded already.
 func (c *Conn) Subject(tokens ...string) string { return c.prefix + "." + strings.Join(tokens, ".") }
 
-// EncodeToken turns any text into one token of a subject. A symbol may have dots,
-// stars and spaces, which have a meaning there.
+// EncodeToken encodes any text as one token of a subject. A symbol may contain dots, stars and
+// spaces, which are special there.
 func EncodeToken(text string) string {
 	if text == "" {
 		return "=" // base64url without padding never gives it
@@ -38,7 +38,7 @@ func EncodeToken(text string) string {
 	return base64.RawURLEncoding.EncodeToString([]byte(text))
 }
 
-// DecodeToken reads what encode wrote.
+// DecodeToken decodes a token of EncodeToken.
 func DecodeToken(token string) (string, error) {
 	if token == "=" {
 		return "", nil
@@ -47,8 +47,8 @@ func DecodeToken(token string) (string, error) {
 	return string(text), err
 }
 
-// OpenStream returns a stream, made if it is not there. Replicas that start together
-// make it once. One that a later version has written is refused.
+// OpenStream returns a stream and creates it if it does not exist. Replicas that start together
+// create it once. Streams of another schema or secret are refused.
 func (c *Conn) OpenStream(ctx context.Context, cfg jetstream.StreamConfig) (jetstream.Stream, error) {
 	cfg.Name = c.StreamName(cfg.Name)
 	cfg.Replicas = c.replicas
@@ -59,12 +59,12 @@ func (c *Conn) OpenStream(ctx context.Context, cfg jetstream.StreamConfig) (jets
 			return err
 		}
 		if s, err = c.js.CreateStream(ctx, cfg); errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) {
-			s, err = c.js.Stream(ctx, cfg.Name) // another was first
+			s, err = c.js.Stream(ctx, cfg.Name) // created by another replica
 		}
 		return err
 	})
 	if err != nil {
-		return nil, fault.Unreachable(err, 0, "the stream %s cannot be opened; the log says why", cfg.Name)
+		return nil, fault.Unreachable(err, 0, "Cannot open stream %s. The log has details.", cfg.Name)
 	}
 	found := s.CachedInfo().Config.Metadata
 	if err := checkSchema(cfg.Name, found[schemaKey]); err != nil {
@@ -73,16 +73,15 @@ func (c *Conn) OpenStream(ctx context.Context, cfg jetstream.StreamConfig) (jets
 	return s, c.checkSecret(cfg.Name, found[sealKey])
 }
 
-// checkSecret says so at once when this replica has another secret than the others:
-// it could read nothing of theirs.
+// checkSecret refuses a stream sealed with another secret, of which nothing could be read.
 func (c *Conn) checkSecret(name, found string) error {
 	if found == c.Seals.fingerprint {
 		return nil
 	}
 	return &fault.Error{
 		Kind: fault.Unsupported, Code: "cluster_secret", Field: "cluster-secret-file", Value: name,
-		Message: fmt.Sprintf("the stream %s was made with another cluster secret (fingerprint %q, ours is %q): "+
-			"give every replica the same --cluster-secret-file, or this installation another --nats-prefix", name, found, c.Seals.fingerprint),
+		Message: fmt.Sprintf("Stream %s was created with another cluster secret (fingerprint %q, configured %q). "+
+			"Use the same --cluster-secret-file on every replica, or another --nats-prefix for this installation.", name, found, c.Seals.fingerprint),
 	}
 }
 
@@ -93,6 +92,6 @@ func checkSchema(name, found string) error {
 	}
 	return &fault.Error{
 		Kind: fault.Unsupported, Code: "nats_schema", Field: "stream", Value: name,
-		Message: fmt.Sprintf("the stream %s has schema %q and this candela reads %d", name, found, schema),
+		Message: fmt.Sprintf("Stream %s has schema version %q; this version of candela supports %d.", name, found, schema),
 	}
 }

@@ -10,13 +10,12 @@ import (
 )
 
 const (
-	// maxConnectWait is how long Await waits for servers that do not answer: they may
-	// have been started with whoever calls it.
+	// maxConnectWait bounds the wait for servers that start at the same time as candela.
 	maxConnectWait    = 30 * time.Second
 	connectRetryEvery = time.Second
 )
 
-// ConnectWait is Connect for who can wait a while for servers that are not there yet.
+// ConnectWait is Connect with retries while no server answers.
 func ConnectWait(ctx context.Context, cfg Config, log *slog.Logger) (*Conn, error) {
 	for began := time.Now(); ; {
 		conn, err := Connect(ctx, cfg, log)

@@ -21,8 +21,8 @@ func (f onWrite) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// TestAwait_ServersThatComeLater starts the server when it is known to be missed.
-func TestAwait_ServersThatComeLater(t *testing.T) {
+// TestConnectWait_ConnectsToServersThatStartLater starts the server after the first failed attempt.
+func TestConnectWait_ConnectsToServersThatStartLater(t *testing.T) {
 	t.Parallel()
 	one := replicatest.Start(t, 1)
 	cfg := conn.Config{URL: one.URL(), Prefix: replicatest.NewPrefix(), AllowSingle: true, Secret: natstest.Secret()}
@@ -39,7 +39,7 @@ func TestAwait_ServersThatComeLater(t *testing.T) {
 	conn.Close()
 }
 
-func TestAwait_EndsWithItsContextAndOnWhatWaitingDoesNotMend(t *testing.T) {
+func TestConnectWait_EndsWithItsContextAndOnPermanentErrors(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
 	log := slog.New(slog.NewTextHandler(onWrite(cancel), nil))

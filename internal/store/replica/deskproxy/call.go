@@ -19,8 +19,8 @@ import (
 	"candela/internal/trading/order"
 )
 
-// The calls of a desk on their way between replicas, and the answers. An answer has
-// a place for an error of its own where something comes beside it.
+// The calls to a desk and their replies. A reply with a Failure field can return a value and an
+// error together.
 type (
 	placeCall struct {
 		Caller  principal.Caller
@@ -65,11 +65,11 @@ func failed(form *member.WireError) error {
 	return form.Err()
 }
 
-// encodeFault returns an error as it travels with an answer. What was not done is no
-// answer, nor is what the desk failed to say.
+// encodeFault encodes an error for the reply. Errors that mean "not executed", and errors that
+// are not faults, are returned instead.
 func encodeFault(err error) (*member.WireError, error) {
 	if err == nil {
-		return nil, nil //nolint:nilnil // there is no failure
+		return nil, nil //nolint:nilnil // no failure
 	}
 	if notExecuted(err) || fault.Of(err) == nil {
 		return nil, err
@@ -82,7 +82,7 @@ func newSymbolReply(orders []order.Order, position order.PricedPosition, err err
 	return symbolReply{orders, position}, err
 }
 
-// handleCalls answers what other replicas ask of the desk that runs here.
+// handleCalls registers the handlers for calls to the local desk.
 func (d *Desk) handleCalls() {
 	handleCall(d, methodPlace, func(ctx context.Context, running *desk.Desk, c placeCall) (a orderReply, err error) {
 		a.Order, err = running.Place(ctx, c.Caller, c.Request)
@@ -117,14 +117,14 @@ func (d *Desk) handleCalls() {
 		return running.Status(), nil
 	})
 	d.members.Handle(d.method(methodHaltFile), func(context.Context, []byte) ([]byte, error) { return json.Marshal(d.haltFile()) })
-	// A halt, and what is asked before one, waits for no orders and no charts.
+	// A halt, and the calls before one, must not wait for other calls.
 	for _, method := range []string{methodHalt, methodStatus, methodHaltFile} {
 		d.members.Prioritize(d.method(method))
 	}
 }
 
-// onLocal has the desk that runs here do something. Where none does, or its term is
-// over and nothing was done, that is ErrNotOwner.
+// onLocal calls do with the local desk. It returns member.ErrNotShardOwner if there is none, or
+// if its term ended and nothing was executed.
 func onLocal[T any](d *Desk, do func(*desk.Desk) (T, error)) (T, error) {
 	running := d.local.Load()
 	if running == nil {
@@ -137,43 +137,42 @@ func onLocal[T any](d *Desk, do func(*desk.Desk) (T, error)) (T, error) {
 	return value, err
 }
 
-// handleCall answers calls of a method by the desk that runs here.
+// handleCall registers a handler that uses the local desk.
 func handleCall[C, A any](d *Desk, method string, do func(ctx context.Context, running *desk.Desk, call C) (A, error)) {
 	d.members.Handle(d.method(method), func(ctx context.Context, body []byte) ([]byte, error) {
 		var call C
 		if err := decodeReply(body, &call); err != nil {
-			return nil, fmt.Errorf("%s: %w", method, err)
+			return nil, fmt.Errorf("decode call %s: %w", method, err)
 		}
 		a, err := onLocal(d, func(running *desk.Desk) (A, error) { return do(ctx, running, call) })
 		if err != nil {
 			return nil, err
 		}
-		return encodeReply(a, int(d.members.Conn().NATS().MaxPayload())-smallAnswer) // which is room for headers
+		return encodeReply(a, int(d.members.Conn().NATS().MaxPayload())-smallAnswer) // leaves room for headers
 	})
 }
 
-// method names a method of this account.
+// method returns the name of a method for this account.
 func (d *Desk) method(name string) string { return name + " " + d.cfg.Account }
 
-// call calls a method at the replica that has the account.
+// call calls a method at the trading replica.
 func call[A any](ctx context.Context, d *Desk, method string, request any) (A, error) {
 	var a A
 	body, err := json.Marshal(request)
 	if err != nil {
-		return a, fmt.Errorf("%s: %w", method, err)
+		return a, fmt.Errorf("encode call %s: %w", method, err)
 	}
 	data, err := d.members.Call(ctx, tradingShard, d.method(method), body)
 	if err != nil {
 		return a, err
 	}
 	if err := decodeReply(data, &a); err != nil {
-		return a, member.OutcomeUnknown(fmt.Errorf("%s: %w", method, err))
+		return a, member.OutcomeUnknown(fmt.Errorf("decode reply to %s: %w", method, err))
 	}
 	return a, nil
 }
 
-// callRead is ask for what changes nothing: a replica that does not answer is asked once
-// more, or the one that took over from it.
+// callRead is call for requests without effect: an unanswered one is sent once more.
 func callRead[A any](ctx context.Context, d *Desk, method string, request any) (A, error) {
 	a, err := call[A](ctx, d, method, request)
 	if errors.Is(err, member.ErrOutcomeUnknown) && ctx.Err() == nil {
@@ -182,8 +181,8 @@ func callRead[A any](ctx context.Context, d *Desk, method string, request any) (
 	return a, err
 }
 
-// withRemedy says what a client can do about a call that was not answered. Other errors
-// pass.
+// withRemedy adds advice for the client to an error with unknown outcome. Other errors are
+// returned unchanged.
 func withRemedy(err error, retryable bool, message string) error {
 	if !errors.Is(err, member.ErrOutcomeUnknown) {
 		return err
@@ -193,31 +192,31 @@ func withRemedy(err error, retryable bool, message string) error {
 	return &f
 }
 
-// compressedPrefix begins an answer that is compressed. No JSON does.
+// compressedPrefix marks a compressed reply. No JSON starts with it.
 const compressedPrefix = 0x01
 
 const (
-	smallAnswer = 8 << 10  // which is sent as it is
-	largeAnswer = 64 << 20 // which is not read
+	smallAnswer = 8 << 10  // sent uncompressed
+	largeAnswer = 64 << 20 // not decoded
 )
 
-// encodeReply writes an answer of at most so many bytes. Orders that would be longer go
-// without their single trades, whose sums they have.
-func encodeReply(answer any, most int) ([]byte, error) {
+// encodeReply encodes a reply of at most limit bytes. Orders in a longer one lose their
+// fills, but keep their sums.
+func encodeReply(answer any, limit int) ([]byte, error) {
 	data, err := compress(answer)
-	if err == nil && len(data) > most {
+	if err == nil && len(data) > limit {
 		switch a := answer.(type) {
 		case []order.Order:
 			data, err = compress(withoutFills(a))
 		case symbolReply:
 			data, err = compress(symbolReply{withoutFills(a.Orders), a.Position})
-		case orderReply: // of what was done, whatever becomes of the answer
+		case orderReply: // it was executed, so it must be answered
 			a.Order.Fills = nil
 			data, err = compress(a)
 		}
 	}
-	if err == nil && len(data) > most {
-		err = &fault.Error{Kind: fault.Unsupported, Code: "too_large", Message: "the answer is too large to travel between replicas"}
+	if err == nil && len(data) > limit {
+		err = &fault.Error{Kind: fault.Unsupported, Code: "too_large", Message: "The reply exceeds the message limit between replicas."}
 	}
 	return data, err
 }
@@ -230,7 +229,7 @@ func withoutFills(orders []order.Order) []order.Order {
 	return orders
 }
 
-// compress writes a value, compressed when that is worth it.
+// compress encodes a value and compresses it if it is large.
 func compress(value any) ([]byte, error) {
 	data, err := json.Marshal(value)
 	if err != nil || len(data) <= smallAnswer {
@@ -251,7 +250,7 @@ func compress(value any) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// decodeReply reads what pack wrote.
+// decodeReply decodes the result of encodeReply or plain JSON.
 func decodeReply(data []byte, value any) error {
 	if len(data) > 0 && data[0] == compressedPrefix {
 		var err error

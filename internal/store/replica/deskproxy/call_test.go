@@ -23,8 +23,8 @@ import (
 	"candela/internal/trading/order"
 )
 
-// travels demands that a value comes back as it was: amounts to the last digit,
-// times to the nanosecond.
+// travels demands that a value is decoded unchanged: amounts to the last digit, times to the
+// nanosecond.
 func travels[T any](rt *rapid.T, what string, value T) {
 	data, err := deskproxy.Pack(value, 1<<20)
 	if err != nil {
@@ -108,7 +108,7 @@ func drawMarked(rt *rapid.T) order.PricedPosition {
 	}
 }
 
-func TestDesk_EverythingTravelsExactly(t *testing.T) {
+func TestCall_EncodesExactly(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
 		s := drawSpec(rt)
@@ -140,8 +140,8 @@ func TestDesk_EverythingTravelsExactly(t *testing.T) {
 	})
 }
 
-// TestDesk_LongListsTravel sends as many orders as a desk lists, of many trades each.
-func TestDesk_LongListsTravel(t *testing.T) {
+// TestCall_EncodesLongLists encodes the longest list of orders, with many trades each.
+func TestCall_EncodesLongLists(t *testing.T) {
 	t.Parallel()
 	list := func(fills int) []order.Order {
 		all := make([]order.Order, 500)

@@ -19,7 +19,7 @@ import (
 	"candela/internal/trading/order"
 )
 
-// The methods of a desk, as other replicas call them.
+// The methods of a desk.
 const (
 	methodPlace     = "desk.place"
 	methodCancel    = "desk.cancel"
@@ -29,51 +29,47 @@ const (
 	methodHalt      = "desk.halt"
 	methodResume    = "desk.resume"
 	methodStatus    = "desk.status"
-	methodHaltFile  = "desk.haltfile" // of every replica, not of the one that trades alone
+	methodHaltFile  = "desk.haltfile" // answered by every replica
 )
 
-// tradingShard is what the replica that trades owns. There is one whatever the account
-// is, since the orders of all accounts have one writer.
+// tradingShard is the shard of the trading replica. It does not depend on the account, because
+// all accounts share one order writer.
 const tradingShard = "desk"
 
-// Config is what a Desk works with. All but HaltFile is required.
+// Config configures a Desk. All fields but HaltFile are required.
 type Config struct {
 	Account string // as desk.Config.Owner
-	// Open makes the desk of one term over the orders of that term, and whatever
-	// belongs to it, such as a paper broker. end is called when the term is over and
-	// the desk has ended.
+	// Open creates the desk of one term and what belongs to it, such as a paper broker. end
+	// is called after the desk has stopped.
 	Open func(ctx context.Context, orders *orders.Store) (d *desk.Desk, end func(), err error)
-	// HaltFile is a path on this machine; trading halts while a file is there,
-	// whichever replica trades. "" for none.
+	// HaltFile is a local path. Trading is halted while the file exists, whichever replica
+	// trades. "" for none.
 	HaltFile string
 	Log      *slog.Logger
 	Now      func() time.Time
 }
 
-// Desk is an account on which one of several replicas trades at a time. It answers
-// at every replica: from the desk that runs here, or by asking the replica that has
-// it. It is safe for concurrent use.
+// Desk is a trading account served by every replica: by the local desk, or by calling the replica
+// that trades. It is safe for concurrent use.
 //
-// A call waits up to ten seconds for a replica that trades; the error says then that
-// nothing was done. When a replica was asked and did not answer the error says that
-// it is not known what was done.
+// A call waits up to ten seconds for a trading replica; after that the error says that nothing
+// was executed. If a replica was called and did not reply, the error says that the outcome is
+// unknown.
 type Desk struct {
 	members *member.Group
 	cfg     Config
 	local   atomic.Pointer[desk.Desk]
 }
 
-// New returns the account for this replica. Nothing is traded here before Run.
+// New returns the account. This replica does not trade before Run.
 func New(m *member.Group, cfg Config) *Desk {
 	d := &Desk{members: m, cfg: cfg}
 	d.handleCalls()
 	return d
 }
 
-// Run trades whenever this replica owns the account, until ctx ends: each time with
-// a new desk that reads what the one before has left. Orders that are on their way
-// when a term ends have until hard ends to be answered, or until another replica has
-// taken over.
+// Run trades while this replica owns the account, until ctx ends, each term with a new desk.
+// Orders in flight at the end of a term have until hard ends, or another replica takes over.
 func (d *Desk) Run(ctx, hard context.Context, ready func()) error {
 	watching, stop := context.WithCancel(ctx)
 	watched := make(chan struct{})
@@ -91,30 +87,30 @@ func (d *Desk) Run(ctx, hard context.Context, ready func()) error {
 	return err
 }
 
-// inFlightGrace is how long what is on its way to the venue may take when the account is
-// found to be another's: nobody else sends it.
+// inFlightGrace is the time for requests to the venue to finish after another replica has taken
+// over: no other replica sends them.
 const inFlightGrace = 5 * time.Second
 
-// runTerm trades until ctx ends or the account is another's.
+// runTerm trades until ctx ends or another replica takes over.
 func (d *Desk) runTerm(ctx, hard context.Context) error {
 	orders, err := orders.Open(ctx, d.members.Conn(), d.cfg.Now)
 	if err != nil {
 		return err
 	}
 	ctx, end := context.WithCancelCause(ctx)
-	hard, drop := context.WithCancel(hard)
+	hard, abort := context.WithCancel(hard)
 	watched := make(chan struct{})
 	go func() {
 		defer close(watched)
 		if err := orders.WatchFence(ctx); err != nil {
 			end(err)
 			_ = retry.Sleep(hard, inFlightGrace)
-			drop()
+			abort()
 		}
 	}()
 	err = d.runDesk(ctx, hard, orders)
 	end(nil)
-	drop()
+	abort()
 	<-watched
 	if cause := context.Cause(ctx); err == nil && errors.Is(cause, desk.ErrFenced) {
 		err = cause
@@ -122,14 +118,14 @@ func (d *Desk) runTerm(ctx, hard context.Context) error {
 	return err
 }
 
-// runDesk runs a desk over the orders of a term.
+// runDesk runs a desk for one term.
 func (d *Desk) runDesk(ctx, hard context.Context, orders *orders.Store) error {
 	running, end, err := d.cfg.Open(ctx, orders)
 	if err != nil {
 		return err
 	}
 	defer end()
-	// Whoever calls from the end of ctx on is better served elsewhere.
+	// After the end of ctx, another replica serves calls better.
 	leave := context.AfterFunc(ctx, func() { d.local.CompareAndSwap(running, nil) })
 	defer func() {
 		leave()
@@ -140,7 +136,7 @@ func (d *Desk) runDesk(ctx, hard context.Context, orders *orders.Store) error {
 			d.local.Store(running)
 		}
 	}
-	// Beside other replicas a file may have been put while nobody traded.
+	// A halt file may have been created while no replica traded.
 	files := d.waitHaltFiles(ctx)
 	var halting sync.WaitGroup
 	defer halting.Wait()
@@ -150,8 +146,8 @@ func (d *Desk) runDesk(ctx, hard context.Context, orders *orders.Store) error {
 			return
 		}
 		halting.Go(func() {
-			// One that fails leaves it to the replicas beside which the files are.
-			if _, err := running.Halt(ctx, "the file "+files[0], "it is there"); err != nil {
+			// If it fails, the replicas with the files retry.
+			if _, err := running.Halt(ctx, "the file "+files[0], "remove it first"); err != nil {
 				d.cfg.Log.ErrorContext(ctx, "halt file found but halting failed; retrying", "file", files[0], "error", err)
 			}
 			begin()
@@ -159,17 +155,16 @@ func (d *Desk) runDesk(ctx, hard context.Context, orders *orders.Store) error {
 	})
 }
 
-// Running returns the desk that runs here, nil when another replica has the account
-// or nobody has.
+// Running returns the local desk, nil if this replica does not trade.
 func (d *Desk) Running() *desk.Desk { return d.local.Load() }
 
-// notExecuted reports whether a desk did nothing because its term is over.
+// notExecuted reports whether a desk did nothing because its term ended.
 func notExecuted(err error) bool {
 	f := fault.Of(err)
 	return f != nil && (f.Code == desk.CodeMoved || f.Code == desk.CodeStopping)
 }
 
-// Place does what a client asks for and returns the order, as desk.Desk does.
+// Place places an order, as desk.Desk does.
 func (d *Desk) Place(ctx context.Context, caller principal.Caller, r order.Request) (order.Order, error) {
 	o, err := onLocal(d, func(running *desk.Desk) (order.Order, error) { return running.Place(ctx, caller, r) })
 	if !errors.Is(err, member.ErrNotShardOwner) {
@@ -180,16 +175,16 @@ func (d *Desk) Place(ctx context.Context, caller principal.Caller, r order.Reque
 	case err == nil:
 		return answer.result()
 	case r.Key != "":
-		err = withRemedy(err, true, "the replica that trades was asked to place the order and did not answer: it is not known whether it was placed; "+
-			"ask again with the same idempotency_key, which gives the order if there is one")
+		err = withRemedy(err, true, "The trading replica did not reply, so the order may have been placed. "+
+			"Retry with the same idempotency_key to get it.")
 	default:
-		err = withRemedy(err, r.DryRun, "the replica that trades was asked to place the order and did not answer: it is not known whether it was placed; "+
-			"look at get_orders before you ask again, and use an idempotency_key")
+		err = withRemedy(err, r.DryRun, "The trading replica did not reply, so the order may have been placed. "+
+			"Check get_orders before you retry, and use an idempotency_key.")
 	}
 	return order.Order{}, err
 }
 
-// Cancel asks the venue to cancel an order and returns it, as desk.Desk does.
+// Cancel cancels an order at the venue and returns it, as desk.Desk does.
 func (d *Desk) Cancel(ctx context.Context, caller principal.Caller, orderID string) (order.Order, error) {
 	o, err := onLocal(d, func(running *desk.Desk) (order.Order, error) { return running.Cancel(ctx, caller, orderID) })
 	if !errors.Is(err, member.ErrNotShardOwner) {
@@ -197,14 +192,13 @@ func (d *Desk) Cancel(ctx context.Context, caller principal.Caller, orderID stri
 	}
 	answer, err := call[orderReply](ctx, d, methodCancel, cancelCall{caller, orderID})
 	if err != nil {
-		return order.Order{}, withRemedy(err, true, "the replica that trades was asked to cancel the order and did not answer: it is not known whether it did; "+
-			"ask again, which does no harm")
+		return order.Order{}, withRemedy(err, true, "The trading replica did not reply, so the order may not have been cancelled. "+
+			"Retry; cancelling twice is safe.")
 	}
 	return answer.result()
 }
 
-// Orders lists the caller's orders, newest first: the open ones, or the newest of
-// all.
+// Orders lists the caller's orders, newest first: the open ones, or the newest of all.
 func (d *Desk) Orders(ctx context.Context, caller principal.Caller, openOnly bool) ([]order.Order, error) {
 	all, err := onLocal(d, func(running *desk.Desk) ([]order.Order, error) { return running.Orders(ctx, caller, openOnly) })
 	if !errors.Is(err, member.ErrNotShardOwner) {
@@ -213,7 +207,7 @@ func (d *Desk) Orders(ctx context.Context, caller principal.Caller, openOnly boo
 	return callRead[[]order.Order](ctx, d, methodOrders, ordersCall{caller, openOnly})
 }
 
-// Positions lists the caller's open positions with what they trade at.
+// Positions lists the caller's open positions with their prices.
 func (d *Desk) Positions(ctx context.Context, caller principal.Caller) ([]order.PricedPosition, error) {
 	all, err := onLocal(d, func(running *desk.Desk) ([]order.PricedPosition, error) { return running.Positions(ctx, caller) })
 	if !errors.Is(err, member.ErrNotShardOwner) {
@@ -222,8 +216,8 @@ func (d *Desk) Positions(ctx context.Context, caller principal.Caller) ([]order.
 	return callRead[[]order.PricedPosition](ctx, d, methodPositions, caller)
 }
 
-// InSymbol lists the orders of the caller's in one symbol that are open or have traded,
-// newest first, and the position in it.
+// InSymbol lists the caller's orders in one symbol that are open or have fills, newest first, and
+// the position in it.
 func (d *Desk) InSymbol(ctx context.Context, caller principal.Caller, s market.Symbol) ([]order.Order, order.PricedPosition, error) {
 	on, err := onLocal(d, func(running *desk.Desk) (symbolReply, error) { return newSymbolReply(running.InSymbol(ctx, caller, s)) })
 	if errors.Is(err, member.ErrNotShardOwner) {
@@ -232,8 +226,7 @@ func (d *Desk) InSymbol(ctx context.Context, caller principal.Caller, s market.S
 	return on.Orders, on.Position, err
 }
 
-// Halt stops trading, wherever it is done, and cancels every order that was placed
-// there.
+// Halt stops trading on the trading replica and cancels its open orders.
 func (d *Desk) Halt(ctx context.Context, who, reason string) (guard.State, error) {
 	s, err := onLocal(d, func(running *desk.Desk) (guard.State, error) { return running.Halt(ctx, who, reason) })
 	if !errors.Is(err, member.ErrNotShardOwner) {
@@ -241,15 +234,15 @@ func (d *Desk) Halt(ctx context.Context, who, reason string) (guard.State, error
 	}
 	answer, err := call[stateReply](ctx, d, methodHalt, controlCall{who, reason})
 	if err != nil {
-		return guard.State{}, withRemedy(err, true, "the replica that trades was told to halt and did not answer: it is not known whether it did; halt again")
+		return guard.State{}, withRemedy(err, true, "The trading replica did not reply, so trading may not have been halted. Retry.")
 	}
 	return answer.result()
 }
 
-// Resume takes away what the owner can end. While a halt file lies beside a replica
-// it is refused, with the name of that replica.
+// Resume lifts the owner's restrictions. It is refused, with the file's name, while a replica has
+// a halt file.
 func (d *Desk) Resume(ctx context.Context, who string) (guard.State, error) {
-	if d.haltFile() != "" { // whether anyone trades or not
+	if d.haltFile() != "" { // even if no replica trades
 		if err := d.checkNoHaltFile(ctx); err != nil {
 			return guard.State{}, err
 		}
@@ -260,12 +253,12 @@ func (d *Desk) Resume(ctx context.Context, who string) (guard.State, error) {
 	}
 	answer, err := call[stateReply](ctx, d, methodResume, controlCall{who, ""})
 	if err != nil {
-		return guard.State{}, withRemedy(err, true, "the replica that trades was told to resume and did not answer: it is not known whether it did; resume again")
+		return guard.State{}, withRemedy(err, true, "The trading replica did not reply, so trading may not have been resumed. Retry.")
 	}
 	return answer.result()
 }
 
-// Status returns what is known of the account now.
+// Status returns the state of the account.
 func (d *Desk) Status(ctx context.Context) (desk.Status, error) {
 	s, err := onLocal(d, func(running *desk.Desk) (desk.Status, error) { return running.Status(), nil })
 	if !errors.Is(err, member.ErrNotShardOwner) {

@@ -27,14 +27,14 @@ func TestDesk_AnswersAtEveryReplica(t *testing.T) {
 			t.Errorf("at %s the order is %+v", r.name, o)
 		}
 		f.same("k0", r)
-		replicatest.Eventually(t, "the desk has compared its account", func() bool { // the next desk, if it has moved
+		replicatest.Eventually(t, "the desk has reconciled its account", func() bool { // the next desk, after a takeover
 			s, err := r.Status(t.Context())
 			if err != nil || s.Broker != "binance" {
 				t.Fatalf("at %s the status is %+v, %v", r.name, s, err)
 			}
 			return s.Reconciled
 		})
-		for _, other := range f.replicas { // what one has answered all have
+		for _, other := range f.replicas { // all replicas have what one has acknowledged
 			orders, position, err := other.InSymbol(t.Context(), owner(), market.Symbol{Venue: "binance", Name: "BTCUSDT"})
 			if err != nil || len(orders) != i+1 || !position.Quantity.Equal(decimal.New(int64(i+1), -3)) || position.Quote.Last.IsZero() {
 				t.Errorf("at %s after an order at %s: %d orders, %s, %v", other.name, r.name, len(orders), position.Quantity, err)
@@ -47,7 +47,7 @@ func TestDesk_AnswersAtEveryReplica(t *testing.T) {
 	f.heeds(f.others(trader)[0], f.others(trader)[1], trader)
 }
 
-// refuses compares what two replicas say to what they refuse.
+// refuses compares the errors of two replicas.
 func (f *tradeCluster) refuses(a, b *trader) {
 	f.t.Helper()
 	stranger := owner()
@@ -95,16 +95,16 @@ func (f *tradeCluster) halts(a, trader *trader) {
 	f.resume(a)
 }
 
-// TestDesk_OutlivesItsReplica takes the account from the replica that trades while
-// orders are placed at the others and one is on its way.
-func TestDesk_OutlivesItsReplica(t *testing.T) {
+// TestDesk_SurvivesItsReplica takes the account from the trading replica while orders are placed at
+// the others and one is in flight.
+func TestDesk_SurvivesItsReplica(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		sent bool // the venue has the order that is on its way
+		sent bool // the venue has the order in flight
 		blow func(f *tradeCluster, r *trader) (undo func())
 	}{
 		"killed": {sent: true, blow: func(_ *tradeCluster, r *trader) func() {
-			r.conn.Close() // first, so that it tells nobody
+			r.conn.Close() // first, so that it cannot announce its departure
 			return func() {}
 		}},
 		"paused":                               {blow: func(_ *tradeCluster, r *trader) func() { return replicatest.HoldHeartbeats(r.members) }},
@@ -129,7 +129,7 @@ func TestDesk_OutlivesItsReplica(t *testing.T) {
 			undo := c.blow(f, former)
 			next := f.trading(former)
 			t.Logf("taken over after %s", time.Since(began))
-			release() // it goes on and does not know what happened
+			release() // it continues without knowing of the takeover
 			f.same("b-0", next)
 			undo()
 			if name == "killed" {
@@ -139,21 +139,21 @@ func TestDesk_OutlivesItsReplica(t *testing.T) {
 			f.settled(others[0])
 			f.settled(others[1])
 			if name == "killed" && f.lost == 0 {
-				t.Error("the call that was under way was answered")
+				t.Error("the call in progress was answered")
 			}
 		})
 	}
 }
 
-// TestDesk_FindsOutThatAnotherWrites takes the orders from a replica that trades and
-// is asked for nothing: its desk ends all the same, and the next one begins.
-func TestDesk_FindsOutThatAnotherWrites(t *testing.T) {
+// TestDesk_NoticesAnotherWriter takes over the orders of an idle trading replica: its desk ends, and
+// the next one starts.
+func TestDesk_NoticesAnotherWriter(t *testing.T) {
 	t.Parallel()
 	f := newTradeCluster(t, replicatest.Servers(), 0)
 	trader := f.steady()
 	was := trader.Running()
 	replicatest.OpenOrders(t, replicatest.Servers(), f.prefix)
-	// A heartbeat is a second where the servers answer, and longer where they do not.
+	// A heartbeat takes a second, and longer if the servers are slow.
 	var beats atomic.Int64
 	if _, err := replicatest.ConnectRaw(t, replicatest.Servers()).Subscribe(f.prefix+".member."+trader.members.Self(), func(*nats.Msg) { beats.Add(1) }); err != nil {
 		t.Fatal(err)
@@ -165,9 +165,9 @@ func TestDesk_FindsOutThatAnotherWrites(t *testing.T) {
 	f.place(f.trading(), "after")
 }
 
-// TestDesk_OutlivesTheServers takes the majority of the servers away for longer than
-// a write is tried. Nothing passes then, and all goes on by itself when they are back.
-func TestDesk_OutlivesTheServers(t *testing.T) {
+// TestDesk_SurvivesAServerOutage stops most servers for longer than a write is retried. Nothing is
+// executed then, and trading continues by itself when they are back.
+func TestDesk_SurvivesAServerOutage(t *testing.T) {
 	t.Parallel()
 	three := replicatest.Start(t, 3)
 	f := newTradeCluster(t, three, time.Second)
@@ -189,6 +189,6 @@ func TestDesk_OutlivesTheServers(t *testing.T) {
 	f.settled(first)
 	s, err := first.Status(t.Context())
 	if err != nil || s.State.Explain() != "" {
-		t.Errorf("trading goes on with %q, %v", s.State.Explain(), err)
+		t.Errorf("trading continues with %q, %v", s.State.Explain(), err)
 	}
 }

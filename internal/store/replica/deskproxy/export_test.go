@@ -6,18 +6,18 @@ import (
 	"candela/internal/trading/order"
 )
 
-// Pack writes an answer to another replica, and Unpack reads it.
-func Pack(value any, most int) ([]byte, error) { return encodeReply(value, most) }
+// Pack encodes a reply to another replica.
+func Pack(value any, limit int) ([]byte, error) { return encodeReply(value, limit) }
 
-// PackOrder writes the answer to a call about one order.
-func PackOrder(o order.Order, most int) ([]byte, error) {
-	return encodeReply(orderReply{Order: o}, most)
+// PackOrder encodes the reply to a call about one order.
+func PackOrder(o order.Order, limit int) ([]byte, error) {
+	return encodeReply(orderReply{Order: o}, limit)
 }
 
-// Unpack reads what Pack wrote.
+// Unpack decodes the result of Pack.
 func Unpack(data []byte, value any) error { return decodeReply(data, value) }
 
-// Travel returns an error as it is after its way from another replica.
+// Travel returns an error as the calling replica decodes it.
 func Travel(err error) error {
 	form, _ := encodeFault(err)
 	data, _ := encodeReply(orderReply{Failure: form}, 1<<20)
@@ -29,12 +29,10 @@ func Travel(err error) error {
 	return err
 }
 
-// SoughtHaltFiles is what the desk does before it trades: it asks the other replicas for
-// their halt files until they have answered, or for a while.
+// SoughtHaltFiles asks the other replicas for their halt files, as before the start of trading.
 func (d *Desk) SoughtHaltFiles(ctx context.Context) []string { return d.waitHaltFiles(ctx) }
 
-// SilentReplicas returns the names of those that do not say whether a halt file lies
-// beside them.
+// SilentReplicas returns the replicas that do not report their halt-file status.
 func (d *Desk) SilentReplicas(ctx context.Context) []string {
 	_, silent := d.haltFiles(ctx)
 	return silent

@@ -19,18 +19,17 @@ import (
 )
 
 const (
-	// haltFileTimeout is how long another replica has to say whether a halt file lies beside it.
+	// haltFileTimeout bounds the wait for another replica's halt-file status.
 	haltFileTimeout = 2 * time.Second
-	// haltFileMaxWait is how long who is about to trade waits for one that does not say so. A
-	// dead one is found out by then, and of the ten seconds that a halt waits for someone
-	// who trades enough is left to begin.
+	// haltFileMaxWait bounds how long trading waits for that status at its start. It is
+	// enough to detect a dead replica, and short enough for a halt, which waits ten seconds.
 	haltFileMaxWait = member.DeadAfter + 2*time.Second
-	// haltFileRetryEvery is how long it waits between two questions.
+	// haltFileRetryEvery is the pause between two requests.
 	haltFileRetryEvery = 250 * time.Millisecond
 )
 
-// haltFile returns the name of the halt file that lies here, "" for none. One that
-// cannot be looked for may be there.
+// haltFile returns the name of the local halt file, "" for none. An error other than "not found"
+// counts as a file.
 func (d *Desk) haltFile() string {
 	if d.cfg.HaltFile == "" {
 		return ""
@@ -41,8 +40,8 @@ func (d *Desk) haltFile() string {
 	return desk.FileAt(d.cfg.HaltFile, d.members.Name())
 }
 
-// resume has the desk that runs here resume, unless a halt file lies beside a replica:
-// that would halt again at once, and the owner would not know why.
+// resume resumes the local desk unless a replica has a halt file, which would halt it again at
+// once.
 func (d *Desk) resume(ctx context.Context, running *desk.Desk, who string) (guard.State, error) {
 	if err := d.checkNoHaltFile(ctx); err != nil {
 		return guard.State{}, err
@@ -50,7 +49,7 @@ func (d *Desk) resume(ctx context.Context, running *desk.Desk, who string) (guar
 	return running.Resume(ctx, who)
 }
 
-// checkNoHaltFile refuses while a halt file lies beside a replica, and names all of them.
+// checkNoHaltFile returns an error that names the halt files of all replicas.
 func (d *Desk) checkNoHaltFile(ctx context.Context) error {
 	files, silent := d.haltFiles(ctx)
 	names := strings.Join(files, " and ")
@@ -62,24 +61,21 @@ func (d *Desk) checkNoHaltFile(ctx context.Context) error {
 	case len(silent) > 0:
 		return &fault.Error{
 			Kind: fault.Unavailable, Code: "unavailable", Value: strings.Join(silent, ", "), Retryable: true, RetryAfter: member.DeadAfter,
-			Message: "nothing was done: the replica " + strings.Join(silent, " and ") + " does not answer, and a halt file may lie there; " +
-				"resume again in a few seconds, when it does or counts as dead",
+			Message: "Trading was not resumed: replica " + strings.Join(silent, " and ") + " does not answer and may have a halt file. " +
+				"Retry in a few seconds.",
 		}
 	}
 	return nil
 }
 
-// HaltFiles names the halt files that lie beside replicas, as far as those answer
-// within two seconds.
+// HaltFiles names the halt files of all replicas that reply within two seconds.
 func (d *Desk) HaltFiles(ctx context.Context) []string {
 	files, _ := d.haltFiles(ctx)
 	return files
 }
 
-// haltFiles asks every replica whether a halt file lies beside it. A heartbeat would
-// tell as much and be a second old, which is long for an owner who has just removed
-// the file. A replica that has just been started may not know yet; it halts when it
-// does.
+// haltFiles asks every replica for its halt file. A heartbeat could be a second old, which is too
+// late for an owner who has just removed the file.
 func (d *Desk) haltFiles(ctx context.Context) (files, silent []string) {
 	ctx, cancel := context.WithTimeout(ctx, haltFileTimeout)
 	defer cancel()
@@ -105,18 +101,18 @@ func (d *Desk) haltFiles(ctx context.Context) (files, silent []string) {
 	return files, silent
 }
 
-// waitHaltFiles is haltFiles for who is about to trade: a replica that does not
-// answer is asked until it does or counts as dead, for a while.
+// waitHaltFiles is haltFiles before trading starts: it repeats the request to replicas that do
+// not reply, for up to haltFileMaxWait.
 func (d *Desk) waitHaltFiles(ctx context.Context) []string {
 	asking, cancel := context.WithTimeout(ctx, haltFileMaxWait)
 	defer cancel()
-	for told := false; ; told = true {
+	for logged := false; ; logged = true {
 		files, silent := d.haltFiles(asking)
 		if len(files) > 0 || len(silent) == 0 || ctx.Err() != nil {
 			return files
 		}
-		if !told {
-			d.cfg.Log.WarnContext(ctx, "trading start delayed: waiting for halt-file status", "replicas", silent, "at_most", haltFileMaxWait)
+		if !logged {
+			d.cfg.Log.WarnContext(ctx, "trading start delayed: waiting for halt-file status", "replicas", silent, "max_wait", haltFileMaxWait)
 		}
 		if retry.Sleep(asking, haltFileRetryEvery) != nil {
 			d.cfg.Log.WarnContext(ctx, "trading started without halt-file status of unresponsive replicas; a halt file there takes effect once that replica reports it",
@@ -126,43 +122,43 @@ func (d *Desk) waitHaltFiles(ctx context.Context) []string {
 	}
 }
 
-// haltFileAt asks another replica for the name of its halt file.
+// haltFileAt asks another replica for its halt file.
 func (d *Desk) haltFileAt(ctx context.Context, id string) (file string, err error) {
 	data, err := d.members.CallReplica(ctx, id, d.method(methodHaltFile), nil)
 	switch {
 	case member.Declined(err):
-		return "", nil // it is about to start, or ends
+		return "", nil // it is starting or stopping
 	case err != nil:
 		return "", err
 	}
 	return file, json.Unmarshal(data, &file)
 }
 
-// peerHaltFile is another replica that could trade.
+// peerHaltFile is the halt-file status of another replica.
 type peerHaltFile struct {
 	member.Peer
 	file         string // its halt file
-	unresponsive bool   // it was asked and did not answer
+	unresponsive bool   // it did not reply
 }
 
-// halted reports whether the owner's halt is in force. It is asked before a halt that
-// is repeated every second: each of those is written down.
+// halted reports whether the owner's halt is in force. Checked before each repeated halt, because
+// every halt is recorded.
 func (d *Desk) halted(ctx context.Context) bool {
 	s, err := d.Status(ctx)
 	return err == nil && haltedByOwner(s)
 }
 
-// haltedByOwner reports whether the owner's halt is in force by what a desk says.
+// haltedByOwner reports whether a status includes the owner's halt.
 func haltedByOwner(s desk.Status) bool {
 	return slices.ContainsFunc(s.State.Restrictions, func(c guard.Restriction) bool { return c.Kind == guard.OwnerHalt })
 }
 
-// watchHaltFile has trading halted, wherever it is done, while the halt file is
-// here. The desk that runs here looks at it itself.
+// watchHaltFile halts trading while the local halt file exists and another replica trades. The
+// local desk watches the file itself.
 func (d *Desk) watchHaltFile(ctx context.Context) {
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
-	told := true
+	halted := true
 	for {
 		select {
 		case <-ctx.Done():
@@ -173,10 +169,10 @@ func (d *Desk) watchHaltFile(ctx context.Context) {
 		if d.local.Load() != nil || file == "" || d.halted(ctx) {
 			continue
 		}
-		_, err := d.Halt(ctx, "the file "+file, "it is there")
-		if err != nil && told && ctx.Err() == nil {
-			d.cfg.Log.ErrorContext(ctx, "halt file found but halting failed; retrying", "error", err)
+		_, err := d.Halt(ctx, "the file "+file, "remove it first")
+		if err != nil && halted && ctx.Err() == nil {
+			d.cfg.Log.ErrorContext(ctx, "halt file found but halting failed; retrying", "file", file, "error", err)
 		}
-		told = err == nil
+		halted = err == nil
 	}
 }

@@ -11,7 +11,7 @@ import (
 	"candela/internal/trading/guard"
 )
 
-// putHalt puts a halt file beside a replica.
+// putHalt creates a replica's halt file.
 func (f *tradeCluster) putHalt(at *trader) {
 	f.t.Helper()
 	if err := os.WriteFile(at.halt, nil, 0o600); err != nil {
@@ -26,25 +26,24 @@ func (f *tradeCluster) removeHalt(at *trader) {
 	}
 }
 
-// hindered demands that a resumption is refused and the files beside some replicas
-// are named, and no others. Of a replica that does not say in time whether a file is
-// there none is named, and then nobody resumes either.
+// hindered demands that resuming is refused with the halt files of the given replicas and no others.
+// While a replica does not report its status, resuming is refused without its file.
 func (f *tradeCluster) hindered(at *trader, by ...*trader) {
 	f.t.Helper()
-	replicatest.Eventually(f.t, "a resumption names the files", func() bool {
+	replicatest.Eventually(f.t, "resuming names the files", func() bool {
 		_, err := at.Resume(f.t.Context(), "candela resume")
-		told := fault.Of(err)
-		if told != nil && told.Kind == fault.Unavailable && told.Retryable {
+		fe := fault.Of(err)
+		if fe != nil && fe.Kind == fault.Unavailable && fe.Retryable {
 			return false
 		}
-		if told == nil || told.Code != "halt_file" || told.Kind != fault.Conflict || told.Retryable || strings.Count(told.Message, "HALT") > len(by) {
+		if fe == nil || fe.Code != "halt_file" || fe.Kind != fault.Conflict || fe.Retryable || strings.Count(fe.Message, "HALT") > len(by) {
 			f.t.Fatalf("resumed at %s: %v", at.name, err)
 		}
-		return !slices.ContainsFunc(by, func(r *trader) bool { return !strings.Contains(told.Message, r.halt+" at the replica "+r.name) })
+		return !slices.ContainsFunc(by, func(r *trader) bool { return !strings.Contains(fe.Message, r.halt+" at the replica "+r.name) })
 	})
 }
 
-// resume resumes, and again while replicas do not say in time whether a file is there.
+// resume resumes, and retries while replicas do not report their halt-file status.
 func (f *tradeCluster) resume(at *trader) {
 	f.t.Helper()
 	s, err := replicatest.Insist(f.t, func() (guard.State, error) { return at.Resume(f.t.Context(), "candela resume") })
@@ -53,7 +52,7 @@ func (f *tradeCluster) resume(at *trader) {
 	}
 }
 
-// levelAt returns the state of trading at a replica, ACTIVE where it does not trade.
+// levelAt returns the trading level at a replica, ACTIVE if it does not trade.
 func levelAt(r *trader) guard.Level {
 	if running := r.Running(); running != nil {
 		return running.Status().State.Level()
@@ -61,18 +60,18 @@ func levelAt(r *trader) guard.Level {
 	return guard.Active
 }
 
-// heeds puts a halt file beside a replica that does not trade.
+// heeds creates the halt file of a replica that does not trade.
 func (f *tradeCluster) heeds(a, b, trader *trader) {
 	f.t.Helper()
 	f.putHalt(a)
 	replicatest.Eventually(f.t, "the halt file halts", func() bool { return levelAt(trader) == guard.Halted })
 	if why := trader.Running().Status().State.Explain(); !strings.Contains(why, "by the file "+a.halt+" at the replica "+a.name) {
-		f.t.Errorf("it is halted because of %s", why)
+		f.t.Errorf("halted by %s", why)
 	}
 	for _, r := range f.replicas {
 		f.hindered(r, a)
 	}
-	// Whoever resumes without a look at the others, as a replica of an older version.
+	// The desk resumes without asking other replicas, like an older version.
 	if _, err := trader.Running().Resume(f.t.Context(), "candela resume"); err != nil {
 		f.t.Error(err)
 	}
@@ -85,10 +84,9 @@ func (f *tradeCluster) heeds(a, b, trader *trader) {
 	f.resume(b)
 }
 
-// TestDesk_HaltFilesOutliveReplicas kills the replica that trades, and then one beside
-// which a halt file lies: trading is halted until the owner resumes, and nobody
-// resumes while it is not known whether a file is there.
-func TestDesk_HaltFilesOutliveReplicas(t *testing.T) {
+// TestDesk_HaltFilesSurviveReplicas kills the trading replica, and then one with a halt file: trading
+// stays halted until the owner resumes, which is refused while a halt-file status is unknown.
+func TestDesk_HaltFilesSurviveReplicas(t *testing.T) {
 	t.Parallel()
 	f := newTradeCluster(t, replicatest.Servers(), 0)
 	first := f.steady()
@@ -96,7 +94,7 @@ func TestDesk_HaltFilesOutliveReplicas(t *testing.T) {
 	f.putHalt(others[0])
 	f.putHalt(others[1])
 	replicatest.Eventually(t, "the halt files halt", func() bool { return levelAt(first) == guard.Halted })
-	first.conn.Close() // first, so that it tells nobody
+	first.conn.Close() // first, so that it cannot announce its departure
 	next := f.trading(first)
 	first.kill()
 	if levelAt(next) != guard.Halted {
@@ -111,24 +109,24 @@ func TestDesk_HaltFilesOutliveReplicas(t *testing.T) {
 	f.hindered(rest, rest)
 	rest.conn.Close()
 	_, err := next.Resume(t.Context(), "candela resume")
-	switch told := fault.Of(err); {
+	switch fe := fault.Of(err); {
 	case err == nil:
 		if next.members.Live(rest.members.Self()) {
 			t.Errorf("resumed while %s is silent", rest.name)
 		}
-	case told == nil || told.Kind != fault.Unavailable || !told.Retryable || !strings.Contains(told.Message, "the replica "+rest.name+" does not answer"):
+	case fe == nil || fe.Kind != fault.Unavailable || !fe.Retryable || !strings.Contains(fe.Message, "replica "+rest.name+" does not answer"):
 		t.Errorf("while %s is silent: %v", rest.name, err)
 	case levelAt(next) != guard.Halted:
 		t.Errorf("while %s is silent it is %v", rest.name, levelAt(next))
 	}
 	rest.kill()
-	replicatest.Eventually(t, "the other counts as dead", func() bool { return !next.members.Live(rest.members.Self()) })
+	replicatest.Eventually(t, "the other is declared dead", func() bool { return !next.members.Live(rest.members.Self()) })
 	f.resume(next)
 }
 
-// TestDesk_HeedsAHaltFileOfWhenNobodyTraded puts a halt file beside a replica that
-// cannot trade, while nobody does: no order passes when another begins.
-func TestDesk_HeedsAHaltFileOfWhenNobodyTraded(t *testing.T) {
+// TestDesk_StartsHaltedByAnEarlierHaltFile creates the halt file of a draining replica while none
+// trades: the next desk accepts no order.
+func TestDesk_StartsHaltedByAnEarlierHaltFile(t *testing.T) {
 	t.Parallel()
 	f := newTradeCluster(t, replicatest.Servers(), 0)
 	first := f.steady()
@@ -141,7 +139,7 @@ func TestDesk_HeedsAHaltFileOfWhenNobodyTraded(t *testing.T) {
 	replicatest.Eventually(t, "the other trades", func() bool { return next.Running() != nil })
 	s := next.Running().Status()
 	if why := s.State.Explain(); !strings.Contains(why, "owner_halt by the file "+drains.halt+" at the replica "+drains.name) {
-		t.Errorf("it begins with %q", why)
+		t.Errorf("it starts with %q", why)
 	}
 	first.kill()
 }

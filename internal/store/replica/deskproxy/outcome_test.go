@@ -26,13 +26,13 @@ import (
 	"candela/internal/trading/order"
 )
 
-// TestDesk_SaysWhatIsNotKnown asks a replica that takes calls and answers none.
-func TestDesk_SaysWhatIsNotKnown(t *testing.T) {
+// TestDesk_ReportsUnknownOutcomes calls a replica that receives calls and does not reply.
+func TestDesk_ReportsUnknownOutcomes(t *testing.T) {
 	t.Parallel()
 	prefix := replicatest.NewPrefix()
 	mute, _ := replicatest.Join(t, replicatest.Servers(), prefix, "mute")
 	conn := replicatest.Connect(t, replicatest.Servers(), prefix)
-	asks, err := member.Join(t.Context(), conn, member.Info{Name: "asks"}, replicatest.Quiet()) // which owns nothing
+	asks, err := member.Join(t.Context(), conn, member.Info{Name: "asks"}, replicatest.Quiet()) // owns nothing
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -53,38 +53,38 @@ func TestDesk_SaysWhatIsNotKnown(t *testing.T) {
 		"an order without a key": {"place", func(ctx context.Context, d *deskproxy.Desk) error {
 			_, err := d.Place(ctx, owner(), bid(""))
 			return err
-		}, "get_orders before you ask again", false},
-		"a cancel":     {"cancel", func(ctx context.Context, d *deskproxy.Desk) error { _, err := d.Cancel(ctx, owner(), "o1"); return err }, "ask again, which does no harm", true},
-		"a halt":       {"halt", func(ctx context.Context, d *deskproxy.Desk) error { _, err := d.Halt(ctx, "me", ""); return err }, "halt again", true},
-		"a resumption": {"resume", func(ctx context.Context, d *deskproxy.Desk) error { _, err := d.Resume(ctx, "me"); return err }, "resume again", true},
+		}, "get_orders before you retry", false},
+		"a cancel":     {"cancel", func(ctx context.Context, d *deskproxy.Desk) error { _, err := d.Cancel(ctx, owner(), "o1"); return err }, "cancelling twice is safe", true},
+		"a halt":       {"halt", func(ctx context.Context, d *deskproxy.Desk) error { _, err := d.Halt(ctx, "me", ""); return err }, "may not have been halted", true},
+		"a resumption": {"resume", func(ctx context.Context, d *deskproxy.Desk) error { _, err := d.Resume(ctx, "me"); return err }, "may not have been resumed", true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
 			mute.Handle("desk."+c.method+" "+name, func(context.Context, []byte) ([]byte, error) {
-				cancel() // nobody waits any more
+				cancel() // the caller gives up
 				<-over
 				return nil, nil
 			})
 			err := c.call(ctx, deskproxy.New(asks, deskproxy.Config{Account: name, Log: replicatest.Quiet(), Now: time.Now}))
 			f := fault.Of(err)
-			if !errors.Is(err, member.ErrOutcomeUnknown) || f.Kind != fault.Unavailable || f.Retryable != c.retryable || !strings.Contains(f.Message, "not known") || !strings.Contains(f.Message, c.says) {
+			if !errors.Is(err, member.ErrOutcomeUnknown) || f.Kind != fault.Unavailable || f.Retryable != c.retryable || !strings.Contains(f.Message, "may ") || !strings.Contains(f.Message, c.says) {
 				t.Errorf("got %+v", f)
 			}
 		})
 	}
 }
 
-// TestDesk_WaitsForOneWhoTrades asks where the owner of the account does not trade.
-func TestDesk_WaitsForOneWhoTrades(t *testing.T) {
+// TestDesk_WaitsForATradingReplica calls while the shard owner does not trade.
+func TestDesk_WaitsForATradingReplica(t *testing.T) {
 	t.Parallel()
 	members, _ := replicatest.Join(t, replicatest.Lone(), replicatest.NewPrefix(), "a")
 	d := deskproxy.New(members, deskproxy.Config{Account: "ann", Log: replicatest.Quiet(), Now: time.Now})
 	began := time.Now()
 	_, err := d.Place(t.Context(), owner(), bid("k"))
 	f := fault.Of(err)
-	if !errors.Is(err, member.ErrNotShardOwner) || !f.Retryable || !strings.Contains(f.Message, "nothing was done") {
+	if !errors.Is(err, member.ErrNotShardOwner) || !f.Retryable || !strings.Contains(f.Message, "nothing was executed") {
 		t.Errorf("got %+v", f)
 	}
 	if waited := time.Since(began); waited < 10*time.Second {
@@ -92,9 +92,9 @@ func TestDesk_WaitsForOneWhoTrades(t *testing.T) {
 	}
 }
 
-// TestDesk_AKeyOutlivesATakeOver places orders at every replica while the one that has
-// taken over could not compare the account, and again with the same keys.
-func TestDesk_AKeyOutlivesATakeOver(t *testing.T) {
+// TestDesk_IdempotencyKeySurvivesATakeover places orders at every replica while the new trading
+// replica cannot reconcile, and again with the same keys.
+func TestDesk_IdempotencyKeySurvivesATakeover(t *testing.T) {
 	t.Parallel()
 	f := newTradeCluster(t, replicatest.Servers(), 0)
 	was := f.steady()
@@ -102,13 +102,13 @@ func TestDesk_AKeyOutlivesATakeOver(t *testing.T) {
 	if err := was.members.Drain(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	replicatest.Eventually(t, "another trades", func() bool {
+	replicatest.Eventually(t, "another replica trades", func() bool {
 		return slices.ContainsFunc(f.others(was), func(r *trader) bool { return r.Running() != nil })
 	})
 	var asked sync.WaitGroup
 	for _, r := range f.replicas {
 		asked.Go(func() {
-			// One that finds nobody who trades, or is not answered, asks again.
+			// A call without a trading replica or a reply is retried.
 			o, err := r.Place(t.Context(), owner(), bid(r.name))
 			for began := time.Now(); absent(err) && time.Since(began) < replicatest.Patience; {
 				o, err = r.Place(t.Context(), owner(), bid(r.name))
@@ -126,13 +126,12 @@ func TestDesk_AKeyOutlivesATakeOver(t *testing.T) {
 	f.settled(was)
 }
 
-// absent reports whether no replica that trades has answered a call.
+// absent reports whether no trading replica has replied.
 func absent(err error) bool {
 	return errors.Is(err, member.ErrNotShardOwner) || errors.Is(err, member.ErrOutcomeUnknown)
 }
 
-// TestDesk_KeepsThePaperAccount moves an account that lives nowhere but in its
-// journal.
+// TestDesk_KeepsThePaperAccount moves an account that exists only in its journal.
 func TestDesk_KeepsThePaperAccount(t *testing.T) {
 	t.Parallel()
 	prefix, prices := replicatest.NewPrefix(), papertest.NewMarket(papertest.BTCUSDT())
@@ -175,7 +174,7 @@ func TestDesk_KeepsThePaperAccount(t *testing.T) {
 		return owns && running != nil && running.Status().Reconciled
 	}
 	from := 0
-	replicatest.Eventually(t, "one trades and has compared the account", func() bool {
+	replicatest.Eventually(t, "one replica trades and has reconciled the account", func() bool {
 		if from = 0; trades(1) {
 			from = 1
 		}
@@ -187,10 +186,10 @@ func TestDesk_KeepsThePaperAccount(t *testing.T) {
 	}
 	replicatest.Eventually(t, "the other trades", func() bool { return trades(1 - from) })
 	if again := buy(desks[from], "k1"); again.ID != first.ID {
-		t.Errorf("the key gives %s and then %s", first.ID, again.ID)
+		t.Errorf("the key returns %s and then %s", first.ID, again.ID)
 	}
 	if second := buy(desks[from], "k2"); second.VenueID == first.VenueID || second.Fills[0].TradeID == first.Fills[0].TradeID {
-		t.Errorf("the account counts anew: %+v", second)
+		t.Errorf("the account was reset: %+v", second)
 	}
 	positions, err := desks[from].Positions(t.Context(), ann)
 	if err != nil || len(positions) != 1 || !positions[0].Quantity.Equal(decimal.New(2, -3)) {
@@ -216,7 +215,7 @@ func openPaper(ctx context.Context, orders *orders.Store, prices *papertest.Mark
 	}), func() {}, nil
 }
 
-// paperMarket is a market as a desk wants it.
+// paperMarket is the market of a paper desk.
 type paperMarket struct{ *papertest.Market }
 
 func (m paperMarket) LastQuote(s market.Symbol) (order.Quote, bool) {

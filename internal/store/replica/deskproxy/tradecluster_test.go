@@ -39,7 +39,7 @@ func owner() principal.Caller {
 	return principal.Caller{Subject: accountName, Key: "token-1", Client: "a client"}
 }
 
-// tradeCluster is a fake Binance with replicas that trade on one account there.
+// tradeCluster is a fake Binance with replicas that trade on one account.
 type tradeCluster struct {
 	*fakebinance.Server
 	t        *testing.T
@@ -47,11 +47,11 @@ type tradeCluster struct {
 	network  *fake.Network
 	prefix   string
 	replicas []*trader
-	patience time.Duration // of a write; 0 for the usual
+	patience time.Duration // retry limit of a write; 0 for the default
 
 	mu    sync.Mutex
-	acked map[string]order.Order // by idempotency key, as they were answered
-	lost  int                    // calls that were not answered
+	acked map[string]order.Order // by idempotency key, as acknowledged
+	lost  int                    // calls without a reply
 }
 
 // trader is one of the replicas.
@@ -62,20 +62,20 @@ type trader struct {
 	conn    *conn.Conn
 	gate    *gate
 	halt    string // the path of the halt file
-	kill    func() // ends it without a word to anyone
+	kill    func() // ends it without notice
 }
 
-// gate is the way to the venue, on which an order can be held.
+// gate is the connection to the venue, which can hold an order.
 type gate struct {
 	broker.Broker
 	mu     sync.Mutex
 	before chan struct{} // an order waits for it before it is sent; nil for none
 	after  chan struct{} // an answer waits for it
 	held   chan struct{} // closed when one waits
-	deaf   bool          // the account cannot be compared
+	deaf   bool          // the account cannot be reconciled
 }
 
-// Open fails while the gate is deaf, and with it every comparison.
+// Open fails while the gate is deaf, and with it every reconciliation.
 func (g *gate) Open(ctx context.Context) ([]order.Report, error) {
 	g.mu.Lock()
 	deaf := g.deaf
@@ -86,7 +86,7 @@ func (g *gate) Open(ctx context.Context) ([]order.Report, error) {
 	return g.Broker.Open(ctx)
 }
 
-// deafen has comparisons fail at every replica, or not any more.
+// deafen makes reconciliation fail at every replica, or not.
 func (f *tradeCluster) deafen(deaf bool) {
 	for _, r := range f.replicas {
 		r.gate.mu.Lock()
@@ -98,11 +98,11 @@ func (f *tradeCluster) deafen(deaf bool) {
 func (g *gate) Submit(ctx context.Context, o order.Spec) (order.Report, error) {
 	g.mu.Lock()
 	before, after, held := g.before, g.after, g.held
-	g.before, g.after, g.held = nil, nil, nil // of one order
+	g.before, g.after, g.held = nil, nil, nil // for one order
 	g.mu.Unlock()
 	if before != nil {
 		close(held)
-		<-before // however long, as a process that is stopped
+		<-before // regardless of ctx, like a stopped process
 	}
 	r, err := g.Broker.Submit(context.WithoutCancel(ctx), o)
 	if after != nil {
@@ -210,8 +210,7 @@ func (f *tradeCluster) join(name string) {
 	f.replicas = append(f.replicas, r)
 }
 
-// trading waits until a replica other than some trades and has compared its account,
-// and returns it.
+// trading waits until a replica, except some, trades and has reconciled its account, and returns it.
 func (f *tradeCluster) trading(but ...*trader) *trader {
 	f.t.Helper()
 	var found *trader
@@ -228,8 +227,8 @@ func (f *tradeCluster) trading(but ...*trader) *trader {
 	return found
 }
 
-// steady waits until the replicas know each other and the one that owns the account
-// trades: until then it may move.
+// steady waits until the replicas know each other and the shard owner trades: before that the
+// account may move.
 func (f *tradeCluster) steady() *trader {
 	f.t.Helper()
 	all := make([]*member.Group, len(f.replicas))
@@ -243,7 +242,7 @@ func (f *tradeCluster) steady() *trader {
 	})...)
 }
 
-// others returns the replicas but one.
+// others returns the replicas except one.
 func (f *tradeCluster) others(but *trader) []*trader {
 	return slices.DeleteFunc(slices.Clone(f.replicas), func(r *trader) bool { return r == but })
 }
@@ -254,7 +253,7 @@ func bid(key string) order.Request {
 	}
 }
 
-// place places an order at a replica and repeats it with its key until it is known.
+// place places an order at a replica and retries with its key until the result is known.
 func (f *tradeCluster) place(r *trader, key string) order.Order {
 	deadline := time.Now().Add(replicatest.Patience)
 	for time.Now().Before(deadline) {
@@ -264,7 +263,7 @@ func (f *tradeCluster) place(r *trader, key string) order.Order {
 			f.mu.Lock()
 			defer f.mu.Unlock()
 			if known := f.acked[key].ID; known != "" && known != o.ID {
-				f.t.Errorf("the key %s is of %s and of %s", key, known, o.ID)
+				f.t.Errorf("key %s returns %s and %s", key, known, o.ID)
 			}
 			f.acked[key] = o
 			return o
@@ -283,12 +282,11 @@ func (f *tradeCluster) place(r *trader, key string) order.Order {
 	return order.Order{}
 }
 
-// filled places an order at a replica and repeats it with its key until the venue's
-// answer is known, and demands that it is filled. An answer that takes longer than a
-// client waits, or comes while the desk ends, leaves the order submitted.
+// filled places an order and retries with its key until the venue's reply is known, and demands that
+// it is filled. A late reply, or one while the desk ends, leaves the order submitted.
 func (f *tradeCluster) filled(r *trader, key string) (o order.Order) {
 	f.t.Helper()
-	replicatest.Eventually(f.t, "the venue's answer is known", func() bool {
+	replicatest.Eventually(f.t, "the venue's reply is known", func() bool {
 		o = f.place(r, key)
 		return o.Status != order.Submitted && o.Status != order.Uncertain
 	})
@@ -319,8 +317,8 @@ func (f *tradeCluster) trade(at ...*trader) (stop func()) {
 	return func() { close(over); wg.Wait() }
 }
 
-// settled demands that the account, asked at a replica, becomes what the venue has:
-// each order that was acknowledged, once, and nothing else.
+// settled demands that the account, read at a replica, comes to match the venue: each acknowledged
+// order once, and nothing else.
 func (f *tradeCluster) settled(at *trader) {
 	f.t.Helper()
 	var wrong string
@@ -329,7 +327,7 @@ func (f *tradeCluster) settled(at *trader) {
 			f.t.Log(wrong)
 		}
 	}()
-	replicatest.Eventually(f.t, "the books are the venue's", func() bool {
+	replicatest.Eventually(f.t, "the books match the venue", func() bool {
 		wrong = f.unlike(at)
 		return wrong == ""
 	})
@@ -338,7 +336,7 @@ func (f *tradeCluster) settled(at *trader) {
 	f.t.Logf("%d orders, each once at the venue", len(f.acked))
 }
 
-// unlike says where the account and the venue differ.
+// unlike describes the differences between the account and the venue.
 func (f *tradeCluster) unlike(at *trader) string {
 	ctx, cancel := context.WithTimeout(f.t.Context(), 20*time.Second)
 	defer cancel()
@@ -367,8 +365,8 @@ func (f *tradeCluster) unlike(at *trader) string {
 	defer f.mu.Unlock()
 	for key, o := range f.acked {
 		now, ok := known[o.ID]
-		// One of which the answer said that its fate is not known may have been
-		// written down and never sent, and then nobody sends it.
+		// An order whose outcome was reported as unknown may have been recorded and never
+		// sent.
 		unsent := o.Status == order.Submitted && there[o.ID] == 0 && (now.Status == order.Submitted || now.Status == order.Uncertain || now.Status == order.Rejected)
 		if !ok || there[o.ID] != 1 && !unsent {
 			fmt.Fprintf(&text, "the order %s of %s is %d times at the venue, was %v and is %v. ", o.ID, key, there[o.ID], o.Status, now.Status)
@@ -376,7 +374,7 @@ func (f *tradeCluster) unlike(at *trader) string {
 		delete(there, o.ID)
 	}
 	if len(there) > 0 {
-		fmt.Fprintf(&text, "the venue has %v, which nobody knows. ", there)
+		fmt.Fprintf(&text, "the venue has unknown orders %v. ", there)
 	}
 	held := decimal.Zero
 	for _, p := range positions {
@@ -388,7 +386,7 @@ func (f *tradeCluster) unlike(at *trader) string {
 	return text.String()
 }
 
-// same demands that a key gives the same order at every replica.
+// same demands that a key returns the same order at every replica.
 func (f *tradeCluster) same(key string, at ...*trader) {
 	f.t.Helper()
 	for _, r := range at {

@@ -16,9 +16,8 @@ import (
 	"candela/internal/store/replica/replicatest"
 )
 
-// withHaltFiles is two replicas that could trade and do not, the second by its members
-// and the path of its halt file. The first sends no heartbeats, so that
-// the second counts as live for it, however slow the machine.
+// withHaltFiles returns two replicas that could trade and do not, and the path of the second's halt
+// file. The first sends no heartbeats, so that it never declares the second dead.
 func withHaltFiles(t *testing.T, log *slog.Logger) (a *deskproxy.Desk, members [2]*member.Group, halt string) {
 	t.Helper()
 	prefix := replicatest.NewPrefix()
@@ -39,9 +38,9 @@ func withHaltFiles(t *testing.T, log *slog.Logger) (a *deskproxy.Desk, members [
 	return desks[0], members, halt
 }
 
-// TestDesk_TradesBesideASilentReplica has one replica not say whether a halt file lies
-// there, as on a disk that hangs: another trades after a while, and says so in its log.
-func TestDesk_TradesBesideASilentReplica(t *testing.T) {
+// TestDesk_TradesBesideAnUnresponsiveReplica has one replica not report its halt-file status, like on
+// a hanging disk: another trades after a while and logs it.
+func TestDesk_TradesBesideAnUnresponsiveReplica(t *testing.T) {
 	t.Parallel()
 	var log bytes.Buffer
 	a, members, _ := withHaltFiles(t, slog.New(slog.NewTextHandler(&log, nil)))
@@ -55,13 +54,13 @@ func TestDesk_TradesBesideASilentReplica(t *testing.T) {
 		t.Errorf("it found %v", files)
 	}
 	if line := "trading started without halt-file status"; !strings.Contains(log.String(), line) {
-		t.Errorf("the log does not say %q: %s", line, log.String())
+		t.Errorf("the log does not contain %q: %s", line, log.String())
 	}
 }
 
-// TestDesk_HearsNoHaltFileOfABusyReplica has so many calls under way at a replica that
-// it answers no more: that is no word on whether a halt file lies there.
-func TestDesk_HearsNoHaltFileOfABusyReplica(t *testing.T) {
+// TestDesk_BusyReplicaHasNoHaltFileStatus fills a replica with calls: its refusal says nothing about
+// a halt file.
+func TestDesk_BusyReplicaHasNoHaltFileStatus(t *testing.T) {
 	t.Parallel()
 	a, members, halt := withHaltFiles(t, replicatest.Quiet())
 	if err := os.WriteFile(halt, nil, 0o600); err != nil {
@@ -73,8 +72,7 @@ func TestDesk_HearsNoHaltFileOfABusyReplica(t *testing.T) {
 	}
 }
 
-// occupy keeps a replica busy with prioritized calls of another until the test ends, as many
-// as it carries out at a time.
+// occupy fills a replica with the maximum of prioritized calls until the test ends.
 func occupy(t *testing.T, caller, busy *member.Group) {
 	t.Helper()
 	const method = "occupy"
@@ -98,11 +96,11 @@ func occupy(t *testing.T, caller, busy *member.Group) {
 		case <-began:
 		case <-declined:
 			if n == 0 {
-				t.Fatal("no call was carried out")
+				t.Fatal("no call was executed")
 			}
 			return
 		case <-time.After(replicatest.Patience):
-			t.Fatal("a call is neither carried out nor declined")
+			t.Fatal("a call is neither executed nor declined")
 		}
 	}
 }

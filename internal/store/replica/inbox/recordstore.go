@@ -12,19 +12,18 @@ import (
 	"candela/internal/store/replica/table"
 )
 
-// RecordStore keeps what the replicas share of notifications: filters, places and polling
-// queues, each a subject of the table of states, on disk. It is safe for concurrent
-// use. However many clients there are, it has one consumer.
+// RecordStore stores records as subjects of the STATE stream, on disk. It has one consumer,
+// however many clients there are, and is safe for concurrent use.
 type RecordStore struct {
 	table *table.Table
 	log   *slog.Logger
-	stop  context.CancelFunc // nil before Follow
+	stop  context.CancelFunc // nil before Watch
 	wg    sync.WaitGroup
 }
 
 var _ records.Store = (*RecordStore)(nil)
 
-// Open opens the keeper. Close must be called.
+// Open opens the store. Close must be called.
 func Open(ctx context.Context, c *conn.Conn, log *slog.Logger) (*RecordStore, error) {
 	table, err := table.OpenStates(ctx, c)
 	if err != nil {
@@ -33,7 +32,7 @@ func Open(ctx context.Context, c *conn.Conn, log *slog.Logger) (*RecordStore, er
 	return &RecordStore{table: table, log: log}, nil
 }
 
-// Close ends what Follow began.
+// Close stops Watch.
 func (k *RecordStore) Close() {
 	if k.stop != nil {
 		k.stop()
@@ -41,8 +40,8 @@ func (k *RecordStore) Close() {
 	k.wg.Wait()
 }
 
-// Watch gives apply what there is, and from then on what all replicas write. It must
-// be called once.
+// Watch calls apply with the stored records and then with every change by any replica. It must be
+// called once.
 func (k *RecordStore) Watch(ctx context.Context, apply func(records.Record)) error {
 	filters := []string{k.subject(records.SubscriptionKind, "*"), k.subject(records.AttachmentKind, "*"), k.subject(records.QueueKind, "*"), k.subject(records.CursorKind, "*")}
 	note := func(ctx context.Context, m conn.Message) {
@@ -59,7 +58,7 @@ func (k *RecordStore) Watch(ctx context.Context, apply func(records.Record)) err
 	last := uint64(0)
 	for m, err := range k.table.ReadToBarrier(ctx, 0, filters...) {
 		if err != nil {
-			return conn.Unavailable("read the subscriptions", err)
+			return conn.Unavailable("read subscriptions", err)
 		}
 		note(ctx, m)
 		last = m.Seq
@@ -71,22 +70,22 @@ func (k *RecordStore) Watch(ctx context.Context, apply func(records.Record)) err
 	return nil
 }
 
-// subject returns where a record is kept. name is encoded already.
+// subject returns the subject of a record. name is encoded.
 func (k *RecordStore) subject(kind records.Kind, name string) string {
 	return k.table.Subject(string(kind), name)
 }
 
-// record reads a message.
+// record decodes a message.
 func (k *RecordStore) record(m conn.Message) (records.Record, error) {
 	kind, token, ok := strings.Cut(strings.TrimPrefix(m.Subject, k.table.Subject("")), ".")
 	if !ok {
-		return records.Record{}, errors.New("it has no name")
+		return records.Record{}, errors.New("subject has no record name")
 	}
 	name, err := conn.DecodeToken(token)
 	return records.Record{Kind: records.Kind(kind), Name: name, Rev: m.Seq, Data: m.Data}, err
 }
 
-// Write writes records together.
+// Write writes records atomically.
 func (k *RecordStore) Write(ctx context.Context, batch []records.Record) (first uint64, err error) {
 	changes := make([]conn.Change, len(batch))
 	for i, r := range batch {
@@ -105,7 +104,7 @@ func (k *RecordStore) Write(ctx context.Context, batch []records.Record) (first 
 	return first, conn.Unavailable("write subscriptions", err)
 }
 
-// Latest returns a record as the leader has it.
+// Latest returns a record from the leader.
 func (k *RecordStore) Latest(ctx context.Context, kind records.Kind, name string) (records.Record, error) {
 	var m conn.Message
 	var ok bool

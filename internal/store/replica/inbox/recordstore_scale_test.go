@@ -22,10 +22,9 @@ import (
 	"candela/internal/testkit/longtest"
 )
 
-// TestKeeper_ClientsCostNoConsumer counts what the servers hold for a replica with one
-// stream and with many, and what they made meanwhile: a reader per client might
-// be gone by the end.
-func TestKeeper_ClientsCostNoConsumer(t *testing.T) {
+// TestRecordStore_UsesOneConsumerForAllClients counts the consumers of a replica with one stream
+// and with many, including those created and deleted meanwhile.
+func TestRecordStore_UsesOneConsumerForAllClients(t *testing.T) {
 	t.Parallel()
 	prefix := replicatest.NewPrefix()
 	var made atomic.Int64
@@ -39,7 +38,7 @@ func TestKeeper_ClientsCostNoConsumer(t *testing.T) {
 	}
 	log := sharedLog(t, replicatest.Connect(t, replicatest.Servers(), prefix))
 	states := replicatest.StreamOf(t, replicatest.Servers(), prefix+"_STATE")
-	follows := func() bool { // one, and nobody else
+	follows := func() bool { // exactly one consumer
 		once, end := replicatest.Question(t)
 		defer end()
 		info, err := states.Info(once)
@@ -56,26 +55,26 @@ func TestKeeper_ClientsCostNoConsumer(t *testing.T) {
 		}
 	}
 	open(0)
-	replicatest.Eventually(t, "the one that read the beginning is gone", follows)
-	replicatest.Eventually(t, "the servers tell what they make", func() bool { return made.Load() > 0 })
+	replicatest.Eventually(t, "the initial reader is gone", follows)
+	replicatest.Eventually(t, "the servers report created consumers", func() bool { return made.Load() > 0 })
 	before := made.Load()
 	streams := longtest.Pick(80, 200)
 	for i := range streams {
 		open(i)
 	}
-	replicatest.Eventually(t, "one follows for all streams", follows)
-	// One that servers which stall have lost is made anew, whoever comes.
+	replicatest.Eventually(t, "one consumer serves all streams", follows)
+	// A consumer that stalled servers have lost is created again, whatever the clients do.
 	if more := made.Load() - before; more > int64(streams/2) {
-		t.Errorf("%d consumers were made for %d streams", more, streams)
+		t.Errorf("%d consumers were created for %d streams", more, streams)
 	}
 }
 
-// sharedLog is the log of a replica that is alone. Nothing runs it.
+// sharedLog is the inbox of a single replica, without its background work.
 func sharedLog(tb testing.TB, c *conn.Conn) notify.Inbox {
 	tb.Helper()
 	log, err := replicated.Open(tb.Context(), replicated.Config{
 		Now: time.Now, Log: slog.New(slog.DiscardHandler),
-		Store: openKeeper(tb, c), Replicas: recordtest.NewMembers().Join("one"), CatchUp: func(ctx context.Context) error { return ctx.Err() },
+		Store: openRecordStore(tb, c), Replicas: recordtest.NewMembers().Join("one"), CatchUp: func(ctx context.Context) error { return ctx.Err() },
 	})
 	if err != nil {
 		tb.Fatal(err)
@@ -83,38 +82,37 @@ func sharedLog(tb testing.TB, c *conn.Conn) notify.Inbox {
 	return log
 }
 
-// BenchmarkKeeper is what it costs until three replicas have the places of ten
-// thousand streams, and until they have where a thousand streams are that are opened
-// together.
-func BenchmarkKeeper(b *testing.B) {
-	places := make([]records.Record, 10)
-	for i := range places {
+// BenchmarkRecordStore measures the time until three replicas have the cursors of ten thousand
+// streams, or the attachments of a thousand streams that open together.
+func BenchmarkRecordStore(b *testing.B) {
+	cursors := make([]records.Record, 10)
+	for i := range cursors {
 		form := make([]byte, 0, 100_000)
 		for j := range 1000 {
 			form = fmt.Appendf(form, `,"%064d":[1,1234567]`, 1000*i+j)
 		}
 		form[0] = '{'
-		places[i] = records.Record{Kind: records.CursorKind, Name: "member/" + strconv.Itoa(i), Data: append(form, '}')}
+		cursors[i] = records.Record{Kind: records.CursorKind, Name: "member/" + strconv.Itoa(i), Data: append(form, '}')}
 	}
-	b.Run("10000 places", func(b *testing.B) { benchmarkKeeper(b, places, 10_000) })
-	seats := make([]records.Record, records.MaxRecords)
-	for i := range seats {
-		seats[i] = records.Record{
+	b.Run("10000 cursors", func(b *testing.B) { benchmarkRecordStore(b, cursors, 10_000) })
+	attachments := make([]records.Record, records.MaxRecords)
+	for i := range attachments {
+		attachments[i] = records.Record{
 			Kind: records.AttachmentKind, Name: fmt.Sprintf("%064d", i), CompareAndSet: true,
 			Data: []byte(`{"owner":"owner","n":1,"at":"ABCDEFGHIJKLMNOPQRSTUVWXYZ","open":true,"sub":123456,"cursor":1234567,"seen":"2026-01-31T16:00:00Z"}`),
 		}
 	}
-	b.Run("1000 seats", func(b *testing.B) { benchmarkKeeper(b, seats, len(seats)) })
+	b.Run("1000 attachments", func(b *testing.B) { benchmarkRecordStore(b, attachments, len(attachments)) })
 }
 
-func benchmarkKeeper(b *testing.B, batch []records.Record, streams int) {
+func benchmarkRecordStore(b *testing.B, batch []records.Record, streams int) {
 	b.Helper()
 	prefix := replicatest.NewPrefix()
 	var came atomic.Int64
 	all := make(chan struct{}, 1)
 	var writer *inbox.RecordStore
 	for range 3 {
-		k := openKeeper(b, replicatest.Connect(b, replicatest.Servers(), prefix))
+		k := openRecordStore(b, replicatest.Connect(b, replicatest.Servers(), prefix))
 		if err := k.Watch(b.Context(), func(records.Record) {
 			if came.Add(1)%int64(3*len(batch)) == 0 {
 				all <- struct{}{}

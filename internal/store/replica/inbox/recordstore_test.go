@@ -12,7 +12,7 @@ import (
 	"candela/internal/store/replica/replicatest"
 )
 
-func openKeeper(tb testing.TB, c *conn.Conn) *inbox.RecordStore {
+func openRecordStore(tb testing.TB, c *conn.Conn) *inbox.RecordStore {
 	tb.Helper()
 	k, err := inbox.Open(tb.Context(), c, replicatest.Quiet())
 	if err != nil {
@@ -22,22 +22,22 @@ func openKeeper(tb testing.TB, c *conn.Conn) *inbox.RecordStore {
 	return k
 }
 
-func TestKeeper_KeepsTheSuite(t *testing.T) {
+func TestRecordStore_PassesTheSuite(t *testing.T) {
 	t.Parallel()
 	dirs := replicatest.NewDirs()
 	recordtest.Run(t, replicatest.Patience, func(t *testing.T, place string) recordtest.Closer {
 		t.Helper()
-		return openKeeper(t, replicatest.Connect(t, replicatest.Servers(), dirs.Prefix(place)))
+		return openRecordStore(t, replicatest.Connect(t, replicatest.Servers(), dirs.Prefix(place)))
 	})
 }
 
-// overServers opens logs over servers, each on a connection of its own.
+// overServers opens inboxes over servers, each on its own connection.
 func overServers(on *natstest.Cluster) recordtest.Opener {
 	dirs := replicatest.NewDirs()
 	return func(t *testing.T, place string, r *recordtest.Replica) (notify.Inbox, func()) {
 		t.Helper()
 		c := replicatest.Connect(t, on, dirs.Prefix(place))
-		k := openKeeper(t, c)
+		k := openRecordStore(t, c)
 		log, err := replicated.Open(t.Context(), r.Config(k))
 		if err != nil {
 			t.Fatal(err)
@@ -46,19 +46,19 @@ func overServers(on *natstest.Cluster) recordtest.Opener {
 	}
 }
 
-func TestKeeper_KeepsLogs(t *testing.T) {
+func TestRecordStore_PassesTheInboxSuite(t *testing.T) {
 	t.Parallel()
 	recordtest.RunInbox(t, replicatest.Patience, overServers(replicatest.Servers()))
 }
 
-func TestKeeper_KeepsReplicas(t *testing.T) {
+func TestRecordStore_PassesTheReplicaSuite(t *testing.T) {
 	t.Parallel()
 	recordtest.RunReplicas(t, replicatest.Patience, overServers(replicatest.Servers()))
 }
 
-// TestKeeper_OutlivesItsServers stops all servers at once under replicas that live on,
-// with a stream open and a batch not settled.
-func TestKeeper_OutlivesItsServers(t *testing.T) {
+// TestRecordStore_SurvivesServerRestarts stops all servers under running replicas, with an open
+// stream and an unsettled batch.
+func TestRecordStore_SurvivesServerRestarts(t *testing.T) {
 	t.Parallel()
 	three := replicatest.Start(t, 3)
 	recordtest.RunOutage(t, replicatest.Patience, overServers(three), func() {

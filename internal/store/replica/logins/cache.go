@@ -6,13 +6,13 @@ import (
 	"candela/internal/access/oauth"
 )
 
-// cache is what a replica knows of the subjects of one kind. It is told of its own
-// writes at once and of all writes, in order, by its watcher. The caller locks.
+// cache holds the latest known message of each subject of one kind: this replica's writes at
+// once, and all writes, in order, through the follower. The caller locks.
 type cache[V any] struct {
 	rows map[oauth.Hash]cacheRow[V]
 }
 
-// cacheRow is the last message that is known of a subject.
+// cacheRow is the latest known message of a subject.
 type cacheRow[V any] struct {
 	seq     uint64
 	cleared bool
@@ -21,22 +21,21 @@ type cacheRow[V any] struct {
 
 func newCache[V any]() cache[V] { return cache[V]{rows: make(map[oauth.Hash]cacheRow[V])} }
 
-// set notes a message, unless a later one is known. A subject that is cleared is
-// remembered until the watcher has come to that message: what it is told of the
-// subject before then is older.
-func (v *cache[V]) set(h oauth.Hash, row cacheRow[V], watched bool) {
+// set stores a message unless a later one is known. A tombstone stays until the follower reaches
+// it, because messages that the follower delivers before it are older.
+func (v *cache[V]) set(h oauth.Hash, row cacheRow[V], followed bool) {
 	old, known := v.rows[h]
 	if known && old.seq > row.seq {
 		return
 	}
-	if row.cleared && watched {
+	if row.cleared && followed {
 		delete(v.rows, h)
 		return
 	}
 	v.rows[h] = row
 }
 
-// retain forgets values that are not wanted. What was cleared stays.
+// retain drops unwanted values. Tombstones stay.
 func (v *cache[V]) retain(wanted func(V) bool) {
 	for h, row := range v.rows {
 		if !row.cleared && !wanted(row.value) {
@@ -45,10 +44,9 @@ func (v *cache[V]) retain(wanted func(V) bool) {
 	}
 }
 
-// evictable returns subjects to clear, of those that count: which have ended and, if
-// more than so many are left, the first to end, of several the first written. One goes for each that comes, so
-// that is enough.
-func (v *cache[V]) evictable(most int, now time.Time, counts func(V) (ends time.Time, ok bool)) []oauth.Hash {
+// evictable returns the subjects of counted values to clear: expired ones and, if more than limit
+// remain, the first to expire. One per new value is enough.
+func (v *cache[V]) evictable(limit int, now time.Time, counts func(V) (ends time.Time, ok bool)) []oauth.Hash {
 	var gone []oauth.Hash
 	var first oauth.Hash
 	var at time.Time
@@ -68,7 +66,7 @@ func (v *cache[V]) evictable(most int, now time.Time, counts func(V) (ends time.
 			first, at, seq = h, end, row.seq
 		}
 	}
-	if left > most {
+	if left > limit {
 		gone = append(gone, first)
 	}
 	return gone

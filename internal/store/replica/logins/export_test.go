@@ -7,9 +7,9 @@ import (
 	"candela/internal/access/oauth"
 )
 
-// Overtake has a replica, whose watcher has ended, hear of an era and, after it has
-// looked which one it knows, enter the one between as EndAll does. It returns the key
-// that was heard of.
+// Overtake lets a replica with a stopped follower receive a generation and, after it has compared
+// that with the known one, switch to another in between, as RevokeAll does. It returns the key of
+// the received one.
 func (t *Store) Overtake(ctx context.Context) oauth.SealKey {
 	known := t.generation.Load()
 	between := newCurrentGeneration(known.next(oauth.NewSealKey(), reasonOwner), known.seq+1, known.passphraseMatches)
@@ -18,15 +18,15 @@ func (t *Store) Overtake(ctx context.Context) oauth.SealKey {
 	return heard.Key
 }
 
-// OvertakePassphraseCheck has a replica, whose watcher has ended, find out whether its passphrase
-// counts while another era begins.
+// OvertakePassphraseCheck lets a replica with a stopped follower check its passphrase while another
+// generation starts.
 func (t *Store) OvertakePassphraseCheck(ctx context.Context) {
 	known := t.generation.Load()
 	t.generation.Store(newCurrentGeneration(known.loginGeneration, known.seq, false))
 	t.overtake(newCurrentGeneration(known.next(oauth.NewSealKey(), reasonOwner), known.seq+1, false), func() { t.checkPassphrase(ctx) })
 }
 
-// overtake lets an era begin when act is about to enter another.
+// overtake switches to a generation when act is about to switch to another.
 func (t *Store) overtake(between *currentGeneration, act func()) {
 	t.mu.RLock()
 	done := make(chan struct{})
@@ -40,14 +40,13 @@ func (t *Store) overtake(between *currentGeneration, act func()) {
 	<-done
 }
 
-// Ahead has a replica, whose watcher has ended, know an era that the servers which
-// answer it do not.
+// Ahead lets a replica with a stopped follower know a generation that the answering servers do not.
 func (t *Store) Ahead() {
 	known := t.generation.Load()
 	t.switchTo(newCurrentGeneration(known.next(oauth.NewSealKey(), reasonOwner), known.seq+1000, known.passphraseMatches), known)
 }
 
-// FollowAgain goes on after Close, as a replica does whose connection is back.
+// FollowAgain restarts the follower after Close, like a reconnected replica.
 func (t *Store) FollowAgain() {
 	watching, stop := context.WithCancel(context.Background())
 	t.stop, t.done = stop, make(chan struct{})

@@ -15,13 +15,13 @@ import (
 	"candela/internal/store/replica/table"
 )
 
-// Close ends the watcher.
+// Close stops the follower.
 func (t *Store) Close() {
 	t.stop()
 	<-t.done
 }
 
-// follow follows what all replicas write until ctx ends.
+// follow applies the writes of all replicas until ctx ends.
 func (t *Store) follow(ctx context.Context, last uint64) {
 	defer close(t.done)
 	follower := &table.Follower{
@@ -31,7 +31,7 @@ func (t *Store) follow(ctx context.Context, last uint64) {
 	follower.Run(ctx, last)
 }
 
-// applyMessage notes a message of the table. One that cannot be read changes nothing.
+// applyMessage applies a message of the table. Messages that cannot be decoded are skipped.
 func (t *Store) applyMessage(ctx context.Context, m conn.Message) {
 	if m.Forged == t.generationSubject() {
 		t.onLateGeneration(ctx, m)
@@ -57,9 +57,9 @@ func (t *Store) applyMessage(ctx context.Context, m conn.Message) {
 	}
 }
 
-// overwritten ends a token or a code that is known and on whose subject somebody else has
-// written: the row that was there may have been its end. Of others nothing is noted, so
-// that strangers cannot fill the memory of what has ended.
+// overwritten ends a known token or code whose subject a stranger has overwritten: the lost
+// message may have been its tombstone. Unknown ones are not recorded, so that strangers cannot
+// fill the memory.
 func (t *Store) overwritten(m conn.Message) {
 	kind, hash, ok := t.parseSubject(m.Forged)
 	if !ok {
@@ -74,8 +74,8 @@ func (t *Store) overwritten(m conn.Message) {
 	}
 }
 
-// rewriteEnd writes what became of a token or a code over a message that tells what was
-// before, unless something else has come since: replicas that start do not know better.
+// rewriteEnd writes the end of a token or code over a replayed message, unless a later message
+// followed: replicas that start would accept it.
 func (t *Store) rewriteEnd(ctx context.Context, m conn.Message) {
 	kind, hash, ok := t.parseSubject(m.Subject)
 	if !ok || !t.rewrites.Allow() {
@@ -85,7 +85,7 @@ func (t *Store) rewriteEnd(ctx context.Context, m conn.Message) {
 	code := t.codes.rows[hash].value
 	_, gone := t.endedLogins[hash]
 	t.mu.RUnlock()
-	var value any // none: it was cleared
+	var value any // nil writes a tombstone
 	ttl := oauth.TokenTTL
 	if kind == codeKind && !gone {
 		value, ttl = code, time.Until(code.ForgetAt)
@@ -96,27 +96,26 @@ func (t *Store) rewriteEnd(ctx context.Context, m conn.Message) {
 		err = t.write(ctx, ch)
 	}
 	if err != nil && !errors.Is(err, conn.ErrConflict) {
-		t.log.WarnContext(ctx, "the end of a token or a code that somebody has put back is not written again", "subject", m.Subject, "error", err)
+		t.log.WarnContext(ctx, "rewriting the end of a replayed login failed", "subject", m.Subject, "error", err)
 	}
 }
 
-// apply notes a message about a code or a token. One of another era is as good as
-// cleared: the watcher comes to an era before anything of it.
-func (t *Store) apply(m conn.Message, watched bool) error {
+// apply applies a message about a code or token. One of another generation counts as ended: the
+// follower reaches a generation before its codes and tokens.
+func (t *Store) apply(m conn.Message, followed bool) error {
 	kind, hash, ok := t.parseSubject(m.Subject)
 	if !ok {
-		return nil // a mark, or an era
+		return nil // a barrier or a generation
 	}
-	cleared, err := t.set(kind, hash, m, watched)
+	cleared, err := t.set(kind, hash, m, followed)
 	if cleared && kind == tokenKind {
 		t.ended.Notify(hash)
 	}
 	return err
 }
 
-// set puts a message into the view of its kind and reports whether it clears its
-// subject.
-func (t *Store) set(kind string, hash oauth.Hash, m conn.Message, watched bool) (cleared bool, err error) {
+// set stores a message in the cache of its kind and reports whether it ends the code or token.
+func (t *Store) set(kind string, hash oauth.Hash, m conn.Message, followed bool) (cleared bool, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	now := t.generation.Load().name
@@ -127,25 +126,25 @@ func (t *Store) set(kind string, hash oauth.Hash, m conn.Message, watched bool) 
 		return false, errReplayed
 	}
 	if kind == tokenKind {
-		return applyRow(&t.tokens, hash, m, watched, func(tok oauth.Token) bool { return tok.Generation == now })
+		return applyRow(&t.tokens, hash, m, followed, func(tok oauth.Token) bool { return tok.Generation == now })
 	}
-	return applyRow(&t.codes, hash, m, watched, func(c codeRecord) bool { return c.Code.Generation == now })
+	return applyRow(&t.codes, hash, m, followed, func(c codeRecord) bool { return c.Code.Generation == now })
 }
 
-// endedLogin is what is known of a token or a code that was cleared.
+// endedLogin records that a token or code has ended.
 type endedLogin struct {
-	seq  uint64    // of the message that cleared it
-	ends time.Time // when it would have ended by itself
+	seq  uint64    // of its tombstone
+	ends time.Time // when it would have expired
 }
 
-// recordEnded notes that a token or a code was cleared: whatever comes of it later is old. The
-// caller has locked.
+// recordEnded records that a token or code has ended, so that later messages of it count as
+// replays. The caller holds mu.
 func (t *Store) recordEnded(h oauth.Hash, seq uint64, now time.Time) {
 	most := (usedCodesPerToken+1)*t.maxTokens + oauth.MaxCodes
 	if len(t.endedLogins) >= most {
 		maps.DeleteFunc(t.endedLogins, func(_ oauth.Hash, g endedLogin) bool { return !now.Before(g.ends) })
 	}
-	for one := range t.endedLogins { // any of them: there is room for all that end in their time
+	for one := range t.endedLogins { // any of them; expired ones were removed above
 		if len(t.endedLogins) < most {
 			break
 		}
@@ -154,9 +153,8 @@ func (t *Store) recordEnded(h oauth.Hash, seq uint64, now time.Time) {
 	t.endedLogins[h] = endedLogin{seq, now.Add(oauth.TokenTTL)}
 }
 
-// isReplayed reports whether a message of a token or a code tells what was before one that
-// is known and has a lower number: it was cleared, or the code was used. The caller has
-// locked.
+// isReplayed reports whether a message restores the state of a token or code before its end or
+// use. The caller holds mu.
 func (t *Store) isReplayed(h oauth.Hash, kind string, m conn.Message) bool {
 	if g, gone := t.endedLogins[h]; gone {
 		return m.Seq > g.seq
@@ -169,7 +167,7 @@ func (t *Store) isReplayed(h oauth.Hash, kind string, m conn.Message) bool {
 	return json.Unmarshal(m.Data, &c) == nil && !c.used()
 }
 
-// knownEnded reports whether a token or a code is known to have been cleared.
+// knownEnded reports whether a token or code is known to have ended.
 func (t *Store) knownEnded(h oauth.Hash) bool {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
@@ -177,14 +175,14 @@ func (t *Store) knownEnded(h oauth.Hash) bool {
 	return gone
 }
 
-// knownUsed reports whether a code is known here to have been used.
+// knownUsed reports whether a code is known to have been used.
 func (t *Store) knownUsed(h oauth.Hash) bool {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
 	return t.codes.rows[h].value.used()
 }
 
-func applyRow[V any](v *cache[V], h oauth.Hash, m conn.Message, watched bool, holds func(V) bool) (cleared bool, err error) {
+func applyRow[V any](v *cache[V], h oauth.Hash, m conn.Message, followed bool, holds func(V) bool) (cleared bool, err error) {
 	row := cacheRow[V]{seq: m.Seq, cleared: len(m.Data) == 0}
 	if !row.cleared {
 		if err := json.Unmarshal(m.Data, &row.value); err != nil {
@@ -192,16 +190,16 @@ func applyRow[V any](v *cache[V], h oauth.Hash, m conn.Message, watched bool, ho
 		}
 		row.cleared = !holds(row.value)
 	}
-	v.set(h, row, watched)
+	v.set(h, row, followed)
 	return row.cleared, nil
 }
 
-// subjects matches all that is kept.
+// subjects returns the filters of all subjects.
 func (t *Store) subjects() []string {
 	return []string{t.table.Subject(codeKind, "*"), t.table.Subject(tokenKind, "*"), t.generationSubject()}
 }
 
-// parseSubject reads a subject.
+// parseSubject returns the kind and hash of a subject.
 func (t *Store) parseSubject(subject string) (kind string, h oauth.Hash, ok bool) {
 	rest, ok := strings.CutPrefix(subject, t.table.Subject(""))
 	kind, text, dot := strings.Cut(rest, ".")
@@ -212,24 +210,24 @@ func (t *Store) parseSubject(subject string) (kind string, h oauth.Hash, ok bool
 	return kind, h, err == nil
 }
 
-// Ended reports whether the token that a key stands for has ended for certain: what is
-// known here may be a moment old.
+// Ended reports whether a token has certainly ended. It asks the servers, because the cache may be
+// a moment old.
 func (t *Store) Ended(ctx context.Context, key string) (bool, error) {
-	const doing = "read a token"
+	const op = "read token"
 	known, subject := t.generation.Load(), t.table.Subject(tokenKind, key)
 	m, ok, err := t.table.Latest(ctx, subject)
 	if err == nil && !ok {
 		ok, err = t.table.ConfirmAbsent(ctx, subject)
-		return ok, conn.Unavailable(doing, err)
+		return ok, conn.Unavailable(op, err)
 	}
 	if err != nil || len(m.Data) == 0 {
-		return err == nil, conn.Unavailable(doing, err)
+		return err == nil, conn.Unavailable(op, err)
 	}
 	var tok oauth.Token
 	if err := json.Unmarshal(m.Data, &tok); err != nil {
-		return false, conn.Corrupted(doing, err)
+		return false, conn.Corrupted(op, err)
 	}
 	_, ended, err := t.generationState(ctx, tok, known)
-	// One that was written since may be of an era that is not known here yet.
-	return ended && m.Seq < known.seq, conn.Unavailable(doing, err)
+	// A token written since may belong to a generation that is not known here yet.
+	return ended && m.Seq < known.seq, conn.Unavailable(op, err)
 }

@@ -13,61 +13,57 @@ import (
 	"candela/internal/store/replica/table"
 )
 
-// sealKind is the subject of the era. It lies with the tokens in the memory of the
-// servers, so that it ends when they do, and tells a replica that it has.
+// sealKind is the subject kind of the login generation. It is stored in memory with the tokens, so
+// that it is lost with them and replicas notice.
 const sealKind = "seal" // seal.era
 
-// maxFormer is how many passphrases that were replaced are remembered.
+// maxFormer is how many former passphrase hashes are kept.
 const maxFormer = 8
 
-// Why an era began, for the log of those who hear of it.
+// Reasons for a new generation, for the logs of other replicas.
 const (
-	reasonPassphrase = "the owner's passphrase was changed"
-	reasonOwner      = "the owner has ended them"
+	reasonPassphrase = "passphrase changed"
+	reasonOwner      = "revoked by the owner"
 	reasonServers    = "NATS servers restarted"
 )
 
-// loginGeneration is a time in which logins hold. Every code and token names the one that it was
-// approved in, and everything sealed is sealed with its key. So one message in its
-// place ends all of them at once, and also what a replica writes that has not heard of
-// it yet.
+// A loginGeneration groups all codes and tokens and the key they are sealed with. Replacing it
+// revokes all of them at once, including those a lagging replica is about to write.
 type loginGeneration struct {
 	Key oauth.SealKey `json:"key"`
-	// Number grows from era to era, also over servers that begin anew: it is a time, in
-	// microseconds, where that is more. One with a lower number than is known is an old
-	// one that somebody has put back.
+	// Number grows with each generation, also across server restarts: it is at least the
+	// time in microseconds. A lower number than the known one is a replay.
 	Number int64 `json:"number"`
-	// Owner is the argon2id hash of the passphrase that counts, "" where none does.
-	// Nothing else of it is kept.
+	// Owner is the argon2id hash of the current passphrase, "" for none.
 	Owner string `json:"owner,omitempty"`
-	// FormerHashes are those that counted before, the last one at the end.
+	// FormerHashes are the former hashes, the latest last.
 	FormerHashes []string `json:"former,omitempty"`
 	Reason       string   `json:"why,omitempty"`
-	// Lineage names the first era since the servers were empty.
+	// Lineage names the first generation since the servers were empty.
 	Lineage string `json:"line,omitempty"`
-	// Provisional means that the first of the line was written by one who did not know what
-	// had counted before the servers were empty, and that nobody who did has come since.
+	// Provisional means that the lineage was started by a replica that did not know the
+	// generation before the servers were empty, and no replica that did has joined since.
 	Provisional bool `json:"blank,omitempty"`
 }
 
-// next returns the era that follows when the logins end and the passphrase stays.
-func (e loginGeneration) next(key oauth.SealKey, why string) loginGeneration {
-	return loginGeneration{Key: key, Number: e.Number + 1, Owner: e.Owner, FormerHashes: e.FormerHashes, Reason: why, Lineage: e.Lineage, Provisional: e.Provisional}
+// next returns the following generation with the same passphrase.
+func (e loginGeneration) next(key oauth.SealKey, reason string) loginGeneration {
+	return loginGeneration{Key: key, Number: e.Number + 1, Owner: e.Owner, FormerHashes: e.FormerHashes, Reason: reason, Lineage: e.Lineage, Provisional: e.Provisional}
 }
 
-// afterReset returns the first era on empty servers, of one who knows what counted.
-func (e loginGeneration) afterReset(key oauth.SealKey, why string) loginGeneration {
-	n := e.next(key, why)
+// afterReset returns the first generation on empty servers, by a replica that knows the former one.
+func (e loginGeneration) afterReset(key oauth.SealKey, reason string) loginGeneration {
+	n := e.next(key, reason)
 	n.Lineage, n.Provisional = key.Generation(), e.Owner == ""
 	return n
 }
 
-// provisional returns the first era on empty servers, of one who does not know of another.
+// provisional returns the first generation on empty servers, by a replica that knows none.
 func provisional(key oauth.SealKey, owner string) loginGeneration {
 	return loginGeneration{Key: key, Owner: owner, Lineage: key.Generation(), Provisional: true}
 }
 
-// withPassphrase returns the era that follows when another passphrase counts.
+// withPassphrase returns the following generation with another passphrase.
 func (e loginGeneration) withPassphrase(key oauth.SealKey, owner string) loginGeneration {
 	if e.Key == (oauth.SealKey{}) {
 		return provisional(key, owner)
@@ -81,28 +77,27 @@ func (e loginGeneration) withPassphrase(key oauth.SealKey, owner string) loginGe
 	return n
 }
 
-// errReplayed says that an old state was written again.
-var errReplayed = errors.New("it is older than what is known here")
+// errReplayed means that an old state was written again.
+var errReplayed = errors.New("older than the known state")
 
-// currentGeneration is the era as a replica knows it. It does not change.
+// currentGeneration is the generation as a replica knows it. It is immutable.
 type currentGeneration struct {
 	loginGeneration
-	name              string // of the key
+	name              string // of the generation
 	seq               uint64
-	passphraseMatches bool // the passphrase of this replica is the one that counts
+	passphraseMatches bool // this replica has the current passphrase
 }
 
 func newCurrentGeneration(e loginGeneration, seq uint64, ours bool) *currentGeneration {
 	return &currentGeneration{loginGeneration: e, name: e.Key.Generation(), seq: seq, passphraseMatches: ours}
 }
 
-// Seal returns the key that all replicas seal with, as of now.
+// Seal returns the current key of all replicas.
 func (t *Store) Seal() oauth.SealKey { return t.generation.Load().Key }
 
-// Authenticate returns the owner whose passphrase it is. A replica whose own was
-// replaced takes none: it does not know the one that counts. That is asked after the
-// request was bound to an era (oauth.Server pins the key), so that an answer from
-// before a change opens nothing after it.
+// Authenticate returns the owner of a passphrase. A replica with an outdated passphrase accepts
+// none. It is called after oauth.Server has pinned the key, so that a login from before a change
+// is not valid after it.
 func (t *Store) Authenticate(ctx context.Context, passphrase string) (string, error) {
 	if !t.generation.Load().passphraseMatches {
 		return "", oauth.ErrReplaced
@@ -112,27 +107,26 @@ func (t *Store) Authenticate(ctx context.Context, passphrase string) (string, er
 
 func (t *Store) generationSubject() string { return t.table.Subject(sealKind, "era") }
 
-// readGeneration returns the era that the servers hold, and false when there is none, or one
-// that is not ours, of which there is only the number.
+// readGeneration returns the stored generation. It returns false if there is none or, with only the
+// sequence number, if no replica sealed it.
 func (t *Store) readGeneration(ctx context.Context) (e loginGeneration, seq uint64, ok bool, err error) {
 	m, ok, err := t.table.Latest(ctx, t.generationSubject())
 	if err != nil || !ok {
 		return e, m.Seq, false, err
 	}
-	return e, m.Seq, true, conn.Corrupted("read the era of the logins", json.Unmarshal(m.Data, &e))
+	return e, m.Seq, true, conn.Corrupted("read login generation", json.Unmarshal(m.Data, &e))
 }
 
-// compareAndSet puts an era in the place of the present one: what next makes of it, nothing
-// when next returns false. next draws the same key each time, by which an earlier
-// attempt is found whose answer got lost. After an error it may be called again:
-// another was first.
+// compareAndSet replaces the stored generation with the result of next, unless next returns false.
+// The key identifies an earlier attempt that was not acknowledged. After an error it may be called
+// again.
 func (t *Store) compareAndSet(ctx context.Context, key oauth.SealKey, next func(e loginGeneration, ok bool) (loginGeneration, bool)) (loginGeneration, uint64, error) {
 	e, seq, ok, err := t.readGeneration(ctx)
 	if err != nil || ok && e.Key == key {
 		return e, seq, err
 	}
 	known := t.knownNumber()
-	ok = ok && e.Number >= known // one that was put back is as good as none
+	ok = ok && e.Number >= known // a replayed one counts as none
 	n, changes := next(e, ok)
 	if !changes {
 		return e, seq, nil
@@ -146,7 +140,7 @@ func (t *Store) compareAndSet(ctx context.Context, key oauth.SealKey, next func(
 	return n, seq, err
 }
 
-// knownNumber returns the number of the era that is known here, 0 for none.
+// knownNumber returns the number of the known generation, 0 for none.
 func (t *Store) knownNumber() int64 {
 	if p := t.generation.Load(); p != nil {
 		return p.Number
@@ -154,9 +148,8 @@ func (t *Store) knownNumber() int64 {
 	return 0
 }
 
-// restore writes the era that is known here over a message that does not count, unless
-// something else has come since: replicas that start find it, and tokens of other
-// replicas are looked up under it.
+// restore writes the known generation over a replayed or forged message, unless a later message
+// followed, because starting replicas read it.
 func (t *Store) restore(ctx context.Context, over uint64) {
 	if !t.restores.Allow() {
 		return
@@ -166,14 +159,13 @@ func (t *Store) restore(ctx context.Context, over uint64) {
 		_, err = t.table.Write(ctx, conn.Change{Subject: t.generationSubject(), Data: data, CompareAndSet: true, Revision: over})
 	}
 	if err != nil && !errors.Is(err, conn.ErrConflict) {
-		t.log.WarnContext(ctx, "the era of the logins is not put back; it is at the next connection", "error", err)
+		t.log.WarnContext(ctx, "restoring the login generation failed; retrying at the next connection", "error", err)
 	}
 }
 
-// onLateGeneration notes that there is a message in the place of the era that does not count. It
-// does when it is ours and newer than what is known: its replica has a wrong clock, and
-// the logins end all the same. The era that is known then is written over it, but not by
-// a replica whose own clock is behind: that would be as late.
+// onLateGeneration handles a generation message that is forged or was stored late. A late one of
+// a replica with a wrong clock still revokes the logins if it is newer. The known generation is
+// then written over it, unless the local clock is wrong too.
 func (t *Store) onLateGeneration(ctx context.Context, m conn.Message) {
 	var e loginGeneration
 	if m.Late != nil && json.Unmarshal(m.Late, &e) == nil && e.Number > t.knownNumber() {
@@ -184,34 +176,32 @@ func (t *Store) onLateGeneration(ctx context.Context, m conn.Message) {
 	}
 }
 
-// initGeneration finds out the era at the start. Was the passphrase of this replica never the
-// one that counts, it is from now on, and the logins under another end. Was it
-// replaced, this is a replica that somebody forgot: it ends nothing, and takes no
-// passphrase.
+// initGeneration reads the generation at start. The current passphrase continues it, and a new one
+// starts the next. A former passphrase changes nothing, and this replica then accepts none.
 func (t *Store) initGeneration(ctx context.Context) error {
 	key := oauth.NewSealKey()
 	var began loginGeneration
 	var seq uint64
 	ours := false
-	err := t.table.RetryWrite(ctx, "read the era of the logins", func(ctx context.Context) (err error) {
-		var asked error
+	err := t.table.RetryWrite(ctx, "read login generation", func(ctx context.Context) (err error) {
+		var checkErr error
 		began, seq, err = t.compareAndSet(ctx, key, func(e loginGeneration, ok bool) (loginGeneration, bool) {
 			if t.owner == nil {
 				return provisional(key, ""), !ok
 			}
-			if ours, asked = t.matchesPassphrase(ctx, e.Owner); ours || asked != nil {
+			if ours, checkErr = t.matchesPassphrase(ctx, e.Owner); ours || checkErr != nil {
 				return e, false
 			}
 			for _, former := range e.FormerHashes {
 				var was bool
-				if was, asked = t.matchesPassphrase(ctx, former); was || asked != nil {
+				if was, checkErr = t.matchesPassphrase(ctx, former); was || checkErr != nil {
 					return e, false
 				}
 			}
 			return e.withPassphrase(key, t.owner.Hash()), true
 		})
-		if asked != nil {
-			return asked
+		if checkErr != nil {
+			return checkErr
 		}
 		return err
 	})
@@ -220,16 +210,15 @@ func (t *Store) initGeneration(ctx context.Context) error {
 	}
 	t.generation.Store(newCurrentGeneration(began, seq, ours || t.owner != nil && began.Key == key))
 	if began.Key == key && began.Reason != "" {
-		t.log.WarnContext(ctx, "all logins have ended", "why", began.Reason)
+		t.log.WarnContext(ctx, "all logins revoked", "reason", began.Reason)
 		t.purgeRevoked(ctx, seq)
 	}
 	t.warnReplaced(ctx)
 	return nil
 }
 
-// matchesPassphrase reports whether a hash is of the passphrase of this replica. To find out may
-// take a second, so it is found out once. It is called at the start, and then by the
-// watcher alone.
+// matchesPassphrase reports whether a hash is of this replica's passphrase. The result is cached,
+// because hashing may take a second. It is called at start and then by the follower only.
 func (t *Store) matchesPassphrase(ctx context.Context, hash string) (bool, error) {
 	if t.owner == nil || hash == "" {
 		return false, nil
@@ -237,7 +226,7 @@ func (t *Store) matchesPassphrase(ctx context.Context, hash string) (bool, error
 	if ours, known := t.matchCache[hash]; known {
 		return ours, nil
 	}
-	// A connection that is lost meanwhile must not leave it undecided.
+	// A lost connection must not interrupt it.
 	ours, err := t.owner.Is(context.WithoutCancel(ctx), hash)
 	if err == nil {
 		t.matchCache[hash] = ours
@@ -251,9 +240,8 @@ func (t *Store) warnReplaced(ctx context.Context) {
 	}
 }
 
-// RevokeAll ends every code, token, registration and login. How many tokens there were
-// is counted when they have ended: nothing that is slow or cannot be read keeps them.
-// They are those of the era that it ends, which this replica may not have heard of yet.
+// RevokeAll ends every code, token, registration and login. The tokens are counted afterwards, so
+// that a slow or failed count does not delay the revocation.
 func (t *Store) RevokeAll(ctx context.Context, now time.Time) (int, error) {
 	before := t.generation.Load()
 	last, known := before.name, 0
@@ -263,14 +251,14 @@ func (t *Store) RevokeAll(ctx context.Context, now time.Time) (int, error) {
 	key := oauth.NewSealKey()
 	var began loginGeneration
 	var seq uint64
-	err := t.table.RetryWrite(ctx, "end all logins", func(ctx context.Context) (err error) {
+	err := t.table.RetryWrite(ctx, "revoke all logins", func(ctx context.Context) (err error) {
 		began, seq, err = t.compareAndSet(ctx, key, func(e loginGeneration, ok bool) (loginGeneration, bool) {
 			if !ok {
 				e = before.afterReset(key, reasonOwner)
 			} else {
 				last, e = e.Key.Generation(), e.next(key, reasonOwner)
 			}
-			known = t.count(lived) // the watcher forgets them when it hears of it
+			known = t.count(lived) // before the follower drops them
 			return e, true
 		})
 		return err
@@ -278,14 +266,14 @@ func (t *Store) RevokeAll(ctx context.Context, now time.Time) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	// Of another passphrase, or another line, the watcher comes to it by itself.
+	// With another passphrase or lineage, the follower applies it.
 	t.advanceTo(began, seq, func(from *currentGeneration) bool { return from.Owner == began.Owner && from.Lineage == began.Lineage })
 	ended := t.countStored(ctx, known, lived)
 	t.purgeRevoked(ctx, seq)
 	return ended, nil
 }
 
-// count returns how many of the tokens that are known here count.
+// count returns the number of known tokens that match.
 func (t *Store) count(counts func(oauth.Token) bool) int {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
@@ -298,18 +286,18 @@ func (t *Store) count(counts func(oauth.Token) bool) int {
 	return n
 }
 
-// countStored returns how many of the tokens that the servers hold count: known, when
-// they do not tell in time.
+// countStored returns the number of stored tokens that match, or known if reading fails or takes
+// too long.
 func (t *Store) countStored(ctx context.Context, known int, counts func(oauth.Token) bool) int {
-	const doing = "count the tokens"
+	const op = "count tokens"
 	ctx, cancel := context.WithTimeout(ctx, t.table.RetryFor/4)
 	defer cancel()
-	read := table.SkipCorrupt(ctx, t.table, doing, func(m conn.Message) (none struct{}, _ bool, err error) {
+	read := table.SkipCorrupt(ctx, t.table, op, func(m conn.Message) (none struct{}, _ bool, err error) {
 		var tok oauth.Token
 		err = json.Unmarshal(m.Data, &tok)
 		return none, counts(tok), err
 	})
-	kept, err := table.ReadAll(ctx, t.table, doing, t.table.Subject(tokenKind, "*"), 0, read)
+	kept, err := table.ReadAll(ctx, t.table, op, t.table.Subject(tokenKind, "*"), 0, read)
 	if err != nil {
 		t.log.WarnContext(ctx, "revoked tokens not counted; reporting those known to this replica", "error", err)
 		return known
@@ -317,8 +305,8 @@ func (t *Store) countStored(ctx context.Context, known int, counts func(oauth.To
 	return len(kept)
 }
 
-// switchTo begins an era, unless another than the one before is known meanwhile. All
-// that is known of others goes.
+// switchTo replaces the generation before, unless another has replaced it, and drops the codes and
+// tokens of others.
 func (t *Store) switchTo(p, before *currentGeneration) bool {
 	t.mu.Lock()
 	entered := t.generation.CompareAndSwap(before, p)
@@ -326,7 +314,7 @@ func (t *Store) switchTo(p, before *currentGeneration) bool {
 		t.tokens.retain(func(tok oauth.Token) bool { return tok.Generation == p.name })
 		t.codes.retain(func(c codeRecord) bool { return c.Code.Generation == p.name })
 		if p.name != before.name {
-			clear(t.endedLogins) // nothing of another era counts
+			clear(t.endedLogins) // ends of another generation are irrelevant
 		}
 	}
 	t.mu.Unlock()
@@ -336,9 +324,8 @@ func (t *Store) switchTo(p, before *currentGeneration) bool {
 	return entered
 }
 
-// advanceTo begins an era that follows the one that is known, whichever that is by
-// then, and reports whether it did: not if it, or a later one, is known, nor from one
-// that follows refuses. Whose passphrase counts may be found out later.
+// advanceTo applies a later generation and reports whether it did. It does not if that or a later
+// one is known, or follows refuses the known one. checkPassphrase may follow.
 func (t *Store) advanceTo(e loginGeneration, seq uint64, follows func(from *currentGeneration) bool) bool {
 	for {
 		before := t.generation.Load()
@@ -351,8 +338,8 @@ func (t *Store) advanceTo(e loginGeneration, seq uint64, follows func(from *curr
 	}
 }
 
-// onGeneration notes that an era has begun elsewhere. It counts at once; whose passphrase
-// counts in it may take a second to find out, and until then none does.
+// onGeneration applies a generation of another replica at once. Until the passphrase is checked,
+// which may take a second, none is accepted.
 func (t *Store) onGeneration(ctx context.Context, e loginGeneration, seq uint64) {
 	if known := t.generation.Load(); e.Key != known.Key && seq > known.seq && e.Number <= known.Number {
 		t.table.Seals.Refuse(ctx, conn.ReplayedRow, t.generationSubject(), errReplayed)
@@ -360,12 +347,12 @@ func (t *Store) onGeneration(ctx context.Context, e loginGeneration, seq uint64)
 		return
 	}
 	if t.advanceTo(e, seq, func(*currentGeneration) bool { return true }) {
-		t.log.WarnContext(ctx, "all logins have ended", "why", e.Reason)
+		t.log.WarnContext(ctx, "all logins revoked", "reason", e.Reason)
 		t.checkPassphrase(ctx)
 	}
 }
 
-// checkPassphrase finds out whose passphrase counts.
+// checkPassphrase checks whether this replica's passphrase is the current one.
 func (t *Store) checkPassphrase(ctx context.Context) {
 	for {
 		p := t.generation.Load()
@@ -378,62 +365,60 @@ func (t *Store) checkPassphrase(ctx context.Context) {
 			return
 		}
 		if !ours || t.switchTo(newCurrentGeneration(p.loginGeneration, p.seq, true), p) {
-			break // otherwise another era has begun, in which it may count too
+			break // otherwise another generation has replaced p: check again
 		}
 	}
 	t.warnReplaced(ctx)
 }
 
-// detectReset reports whether another era began while nobody watched, with servers that
-// lost what they held or without. All that is known here is then read anew. Servers
-// that hold none get one for the passphrase that was known to count, whoever asks; so
-// do those that somebody was first at who did not know it.
+// detectReset reports whether the generation changed while this replica did not follow, in which
+// case it reads everything again. If the servers have none, or one by a replica that did not know
+// the current passphrase, it writes the next one.
 func (t *Store) detectReset(ctx context.Context) (bool, error) {
 	before := t.generation.Load()
 	key := oauth.NewSealKey()
-	var asked error
+	var checkErr error
 	e, seq, err := t.compareAndSet(ctx, key, func(e loginGeneration, ok bool) (loginGeneration, bool) {
 		n := before.afterReset(key, reasonServers)
 		if !ok {
 			return n, true
 		}
 		n.Lineage = e.Lineage
-		var overrules bool
-		overrules, asked = t.supersedes(ctx, before, e)
-		return n, overrules
+		var replaces bool
+		replaces, checkErr = t.supersedes(ctx, before, e)
+		return n, replaces
 	})
-	if asked != nil {
-		return false, asked
+	if checkErr != nil {
+		return false, checkErr
 	}
 	if err != nil || e.Key == before.Key {
 		return false, err
 	}
-	// Their numbers may have begun anew, too.
+	// The sequence numbers may have restarted, too.
 	if !t.switchTo(newCurrentGeneration(e, seq, e.Owner == before.Owner && before.passphraseMatches), before) {
-		return false, conn.ErrConflict // by our own hand, a moment ago
+		return false, conn.ErrConflict // this replica just replaced it
 	}
 	t.mu.Lock()
 	t.tokens, t.codes = newCache[oauth.Token](), newCache[codeRecord]()
 	t.mu.Unlock()
-	t.log.WarnContext(ctx, "all logins have ended", "why", cmp.Or(e.Reason, reasonServers))
+	t.log.WarnContext(ctx, "all logins revoked", "reason", cmp.Or(e.Reason, reasonServers))
 	t.checkPassphrase(ctx)
 	return true, nil
 }
 
-// supersedes reports whether what was known before counts for more than an era that
-// was found on servers which have begun anew. One who starts there with a passphrase
-// that was replaced long ago cannot know that it was. It happens once in a line: what
-// is written then is not blank.
+// supersedes reports whether the known generation takes precedence over one found on restarted
+// servers, which may be by a replica with an outdated passphrase. That happens once per lineage:
+// the generation written then is not provisional.
 func (t *Store) supersedes(ctx context.Context, before *currentGeneration, e loginGeneration) (bool, error) {
 	switch {
 	case before.Owner == "" || e.Lineage == before.Lineage:
 		return false, nil
 	case slices.Contains(before.FormerHashes, e.Owner):
-		return true, nil // of one who had not heard of the change
+		return true, nil // by a replica that did not know of the change
 	case !e.Provisional:
 		return false, nil
 	case len(before.FormerHashes) > 0:
-		return true, nil // which it does not tell of, so they would count again
+		return true, nil // it lacks the former hashes, so they would be accepted again
 	case e.Owner == before.Owner:
 		return false, nil
 	case !before.passphraseMatches:
@@ -443,12 +428,11 @@ func (t *Store) supersedes(ctx context.Context, before *currentGeneration, e log
 	return !ours, err
 }
 
-// purgeRevoked takes out of the servers' memory what was written before an era: nobody takes
-// it any more. What it leaves goes with its time.
+// purgeRevoked removes codes and tokens written before a generation. Those that remain expire.
 func (t *Store) purgeRevoked(ctx context.Context, seq uint64) {
 	for _, kind := range []string{codeKind, tokenKind} {
 		if err := t.table.Purge(context.WithoutCancel(ctx), t.table.Subject(kind, "*"), seq); err != nil {
-			t.log.WarnContext(ctx, "purging revoked logins failed; they expire on their own", "what", kind, "error", err)
+			t.log.WarnContext(ctx, "purging revoked logins failed; they expire on their own", "kind", kind, "error", err)
 		}
 	}
 }

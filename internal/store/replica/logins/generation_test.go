@@ -32,55 +32,54 @@ func ownerOf(tb testing.TB, given string) *oauth.Passphrase {
 	return owner
 }
 
-// decide asks the owner of a passphrase at a replica, and returns the status.
+// decide signs in with a passphrase at a replica and returns the status.
 func decide(at *oauthtest.Scene, passphrase string) int {
 	b := at.Browser()
 	return b.Decide(b.Open(oauthtest.Query(at.Known())), "passphrase", passphrase).Status
 }
 
-// TestEras_AnotherPassphraseEndsAllLogins changes the passphrase as a rolling restart
-// does, step by step, with somebody in who has the former one.
-func TestEras_AnotherPassphraseEndsAllLogins(t *testing.T) {
+// TestGeneration_NewPassphraseRevokesAllLogins changes the passphrase in a rolling restart, while a
+// client is signed in with the former one.
+func TestGeneration_NewPassphraseRevokesAllLogins(t *testing.T) {
 	t.Parallel()
 	prefix := replicatest.NewPrefix()
 	old := replicatest.OpenLogins(t, replicatest.Servers(), prefix)
 	oldDoor := door(t, old)
 	stolen, client, browser := oldDoor.Token(), oldDoor.Known(), oldDoor.Browser()
 	page := browser.Open(oauthtest.Query(client))
-	code := browser.Decide(page).Location(t).Query().Get("code") // which logs the browser in, too
+	code := browser.Decide(page).Location(t).Query().Get("code") // also signs the browser in
 	refused := func(at *oauthtest.Scene) bool {
 		_, err := replicatest.Insist(t, func() (principal.Caller, error) { return at.Server.Authorize(t.Context(), stolen) })
 		return fault.KindOf(err) == fault.Unauthorized
 	}
 
-	// 1. The first replica with the new passphrase. Before it can serve, the logins
-	// have ended for it, and soon for all.
+	// 1. The first replica with the new passphrase revokes all logins before it serves.
 	first := replicatest.OpenLoginsAs(t, replicatest.Servers(), prefix, ownerOf(t, another))
 	newDoor := door(t, first)
 	if !refused(newDoor) {
-		t.Error("the token of before is taken by the replica that ended it")
+		t.Error("the revoking replica accepts the earlier token")
 	}
-	replicatest.Eventually(t, "the former replica hears of it", func() bool { return old.Seal() == first.Seal() })
+	replicatest.Eventually(t, "the former replica has the generation", func() bool { return old.Seal() == first.Seal() })
 	for name, at := range map[string]*oauthtest.Scene{"the new replica": newDoor, "the former replica": oldDoor} {
 		if !refused(at) {
-			t.Errorf("%s takes the token", name)
+			t.Errorf("%s accepts the token", name)
 		}
 		if r := at.Redeem(oauthtest.TokenForm(client, code)); r.Status != http.StatusUnauthorized {
-			t.Errorf("%s takes the code: %d", name, r.Status)
+			t.Errorf("%s accepts the code: %d", name, r.Status)
 		}
 		there := browser.At(at)
 		if r := there.Open(oauthtest.Query(client)); r.Status != http.StatusBadRequest {
-			t.Errorf("%s takes the registration: %d", name, r.Status)
+			t.Errorf("%s accepts the registration: %d", name, r.Status)
 		}
 		if r := there.Decide(page); r.Status != http.StatusBadRequest {
-			t.Errorf("%s takes the form: %d", name, r.Status)
+			t.Errorf("%s accepts the form: %d", name, r.Status)
 		}
 		if r := there.Decide(there.Open(oauthtest.Query(at.Known())), "passphrase", ""); r.Status == http.StatusSeeOther {
-			t.Errorf("%s takes the browser's login: %d", name, r.Status)
+			t.Errorf("%s accepts the browser's login: %d", name, r.Status)
 		}
 	}
 
-	// 2. The former replica takes no passphrase, but whom the new one lets in.
+	// 2. The former replica accepts no passphrase, but the new one's tokens.
 	for _, passphrase := range []string{oauthtest.Passphrase, another} {
 		if got := decide(oldDoor, passphrase); got != http.StatusServiceUnavailable {
 			t.Errorf("the former replica answers the passphrase %q with %d", passphrase, got)
@@ -91,42 +90,41 @@ func TestEras_AnotherPassphraseEndsAllLogins(t *testing.T) {
 	}
 	fresh := replicatest.IssueToken(t, first, "fresh", time.Now())
 	if _, err := replicatest.LookUp(t, old, fresh, time.Now()); err != nil {
-		t.Errorf("the former replica does not take a token of now: %v", err)
+		t.Errorf("the former replica refuses a current token: %v", err)
 	}
 
-	// 3. The former one is started again as it was. It ends nothing.
+	// 3. The former one restarts unchanged. It revokes nothing.
 	again := replicatest.OpenLogins(t, replicatest.Servers(), prefix)
 	if _, err := replicatest.LookUp(t, again, fresh, time.Now()); err != nil || again.Seal() != first.Seal() {
-		t.Errorf("a replica with a passphrase that was replaced ends logins: %v", err)
+		t.Errorf("a replica with a former passphrase revokes logins: %v", err)
 	}
 	if got := decide(door(t, again), oauthtest.Passphrase); got != http.StatusServiceUnavailable {
-		t.Errorf("the passphrase that was replaced is taken again: %d", got)
+		t.Errorf("the former passphrase is accepted: %d", got)
 	}
 
-	// 4. It is started with the new passphrase. Nothing ends, and it takes it.
+	// 4. It restarts with the new passphrase, revokes nothing and accepts it.
 	last := replicatest.OpenLoginsAs(t, replicatest.Servers(), prefix, ownerOf(t, another))
 	if _, err := replicatest.LookUp(t, last, fresh, time.Now()); err != nil {
-		t.Errorf("the second replica with the new passphrase ends logins: %v", err)
+		t.Errorf("the second replica with the new passphrase revokes logins: %v", err)
 	}
 	if got := decide(door(t, last), another); got != http.StatusSeeOther {
 		t.Errorf("the new passphrase: %d", got)
 	}
 }
 
-// TestEras_TheSamePassphraseEndsNothing starts replicas that are given the passphrase
-// in other ways.
-func TestEras_TheSamePassphraseEndsNothing(t *testing.T) {
+// TestGeneration_SamePassphraseRevokesNothing configures the same passphrase in different ways.
+func TestGeneration_SamePassphraseRevokesNothing(t *testing.T) {
 	t.Parallel()
 	hash := oauthtest.Owner(t).Hash()
 	for name, c := range map[string]struct {
 		before, after string
 		ends          bool
 	}{
-		"both in plain":                         {oauthtest.Passphrase, oauthtest.Passphrase, false},
-		"the same hash":                         {hash, hash, false},
-		"a hash, then plain":                    {hash, oauthtest.Passphrase, false},
-		"plain, then a hash, which cannot tell": {oauthtest.Passphrase, hash, true},
-		"another hash, which cannot tell":       {hash, oauthtest.Owner(t).Hash(), true},
+		"both in plain":      {oauthtest.Passphrase, oauthtest.Passphrase, false},
+		"the same hash":      {hash, hash, false},
+		"a hash, then plain": {hash, oauthtest.Passphrase, false},
+		"plain, then a hash, which cannot be compared": {oauthtest.Passphrase, hash, true},
+		"another hash, which cannot be compared":       {hash, oauthtest.Owner(t).Hash(), true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -141,29 +139,29 @@ func TestEras_TheSamePassphraseEndsNothing(t *testing.T) {
 				t.Errorf("the passphrase at the second: %d", got)
 			}
 			if strings.HasPrefix(c.before, "$") && c.ends {
-				return // for the first one it may be another
+				return // the first may not recognise it
 			}
-			replicatest.Eventually(t, "the first takes it", func() bool { return decide(door(t, before), oauthtest.Passphrase) == http.StatusSeeOther })
+			replicatest.Eventually(t, "the first accepts it", func() bool { return decide(door(t, before), oauthtest.Passphrase) == http.StatusSeeOther })
 		})
 	}
 }
 
-// TestEras_WhatALateReplicaWritesIsVoid lets a replica that does not hear of the
-// change approve a client under the former passphrase, and redeem its code.
-func TestEras_WhatALateReplicaWritesIsVoid(t *testing.T) {
+// TestGeneration_IgnoresWritesOfALateReplica lets a replica without the new generation approve a
+// client under the former passphrase and redeem its code.
+func TestGeneration_IgnoresWritesOfALateReplica(t *testing.T) {
 	t.Parallel()
 	prefix, now := replicatest.NewPrefix(), time.Now()
 	deaf := replicatest.OpenLogins(t, replicatest.Servers(), prefix)
 	deaf.Close()
 	first := replicatest.OpenLoginsAs(t, replicatest.Servers(), prefix, ownerOf(t, another))
-	secret := door(t, deaf).Token() // which works there
+	secret := door(t, deaf).Token() // valid at that replica
 	tok := replicatest.IssueToken(t, deaf, "late", now)
-	for name, s := range map[string]*logins.Store{"the new replica": first, "one that comes later": replicatest.OpenLoginsAs(t, replicatest.Servers(), prefix, ownerOf(t, another))} {
+	for name, s := range map[string]*logins.Store{"the new replica": first, "a later replica": replicatest.OpenLoginsAs(t, replicatest.Servers(), prefix, ownerOf(t, another))} {
 		if _, err := replicatest.Insist(t, func() (principal.Caller, error) { return door(t, s).Server.Authorize(t.Context(), secret) }); fault.KindOf(err) != fault.Unauthorized {
-			t.Errorf("%s takes it: %v", name, err)
+			t.Errorf("%s accepts it: %v", name, err)
 		}
 		if _, err := replicatest.LookUp(t, s, tok, now); !errors.Is(err, oauth.ErrNotFound) {
-			t.Errorf("%s takes it: %v", name, err)
+			t.Errorf("%s accepts it: %v", name, err)
 		}
 		if list, err := s.Tokens(t.Context(), "ann", now); err != nil || len(list) != 0 {
 			t.Errorf("%s lists %v, %v", name, list, err)
@@ -171,9 +169,9 @@ func TestEras_WhatALateReplicaWritesIsVoid(t *testing.T) {
 	}
 }
 
-// TestEras_ALateReplicaTakesATokenOfTheNext asks a replica that has not heard of an
-// era about a token of it.
-func TestEras_ALateReplicaTakesATokenOfTheNext(t *testing.T) {
+// TestGeneration_LateReplicaAcceptsATokenOfTheNext checks a token at a replica without its
+// generation.
+func TestGeneration_LateReplicaAcceptsATokenOfTheNext(t *testing.T) {
 	t.Parallel()
 	prefix, now := replicatest.NewPrefix(), time.Now()
 	deaf := replicatest.OpenLogins(t, replicatest.Servers(), prefix)
@@ -184,9 +182,8 @@ func TestEras_ALateReplicaTakesATokenOfTheNext(t *testing.T) {
 	}
 }
 
-// TestEras_EndAllAtOneIsHeardByAll ends all logins at one replica; the passphrase goes
-// on counting at all.
-func TestEras_EndAllAtOneIsHeardByAll(t *testing.T) {
+// TestRevokeAll_ReachesAllReplicas revokes all logins at one replica; the passphrase stays valid.
+func TestRevokeAll_ReachesAllReplicas(t *testing.T) {
 	t.Parallel()
 	prefix, now := replicatest.NewPrefix(), time.Now()
 	a, b := replicatest.OpenLogins(t, replicatest.Servers(), prefix), replicatest.OpenLogins(t, replicatest.Servers(), prefix)
@@ -198,11 +195,11 @@ func TestEras_EndAllAtOneIsHeardByAll(t *testing.T) {
 		t.Fatal(err)
 	}
 	if ended, err := b.RevokeAll(t.Context(), now); err != nil || ended != len(toks)-1 {
-		t.Fatalf("%d have ended, %v", ended, err)
+		t.Fatalf("revoked %d, %v", ended, err)
 	}
 	for _, tok := range toks {
 		if _, err := replicatest.LookUp(t, b, tok, now); !errors.Is(err, oauth.ErrNotFound) {
-			t.Errorf("%s is taken where it ended: %v", tok.ID, err)
+			t.Errorf("%s is accepted at the revoking replica: %v", tok.ID, err)
 		}
 		replicatest.WaitEnded(t, a, tok, now)
 	}
@@ -212,10 +209,10 @@ func TestEras_EndAllAtOneIsHeardByAll(t *testing.T) {
 			t.Errorf("%s has another key", name)
 		}
 		if got := decide(door(t, s), oauthtest.Passphrase); got != http.StatusSeeOther {
-			t.Errorf("%s: the passphrase no longer counts: %d", name, got)
+			t.Errorf("%s: the passphrase is refused: %d", name, got)
 		}
 	}
-	// The servers have room again.
+	// The servers have removed the revoked logins.
 	stream := replicatest.StreamOf(t, replicatest.Servers(), prefix+"_TOKENS")
 	replicatest.Eventually(t, "little is left", func() bool {
 		once, end := replicatest.Question(t)
@@ -225,27 +222,26 @@ func TestEras_EndAllAtOneIsHeardByAll(t *testing.T) {
 	})
 }
 
-// TestEras_ALateReplicaCountsWhatItEnds ends all logins at a replica that has not heard
-// of the era they were made in.
-func TestEras_ALateReplicaCountsWhatItEnds(t *testing.T) {
+// TestRevokeAll_LateReplicaCountsRevokedTokens revokes all logins at a replica without their
+// generation.
+func TestRevokeAll_LateReplicaCountsRevokedTokens(t *testing.T) {
 	t.Parallel()
 	prefix, now := replicatest.NewPrefix(), time.Now()
 	a, deaf := replicatest.OpenLogins(t, replicatest.Servers(), prefix), replicatest.OpenLogins(t, replicatest.Servers(), prefix)
 	deaf.Close()
 	replicatest.IssueToken(t, a, "ended before", now)
 	if ended, err := a.RevokeAll(t.Context(), now); err != nil || ended != 1 {
-		t.Fatalf("%d have ended, %v", ended, err)
+		t.Fatalf("revoked %d, %v", ended, err)
 	}
 	tok := replicatest.IssueToken(t, a, "token", now)
 	if ended, err := deaf.RevokeAll(t.Context(), now); err != nil || ended != 1 {
-		t.Errorf("%d have ended, %v", ended, err)
+		t.Errorf("revoked %d, %v", ended, err)
 	}
 	replicatest.WaitEnded(t, a, tok, now)
 }
 
-// TestEras_ReplicasThatEndTogetherAgree ends all logins at all replicas at the same
-// time.
-func TestEras_ReplicasThatEndTogetherAgree(t *testing.T) {
+// TestRevokeAll_ConcurrentReplicasAgree revokes all logins at all replicas at once.
+func TestRevokeAll_ConcurrentReplicasAgree(t *testing.T) {
 	t.Parallel()
 	prefix, now := replicatest.NewPrefix(), time.Now()
 	all := []*logins.Store{replicatest.OpenLogins(t, replicatest.Servers(), prefix), replicatest.OpenLogins(t, replicatest.Servers(), prefix), replicatest.OpenLogins(t, replicatest.Servers(), prefix)}
@@ -268,22 +264,21 @@ func TestEras_ReplicasThatEndTogetherAgree(t *testing.T) {
 	}
 }
 
-// TestEras_ServersThatBeginAnewKeepThePassphrase takes the servers away after a
-// change. Whichever replica comes first afterwards, the former passphrase stays
-// replaced.
-func TestEras_ServersThatBeginAnewKeepThePassphrase(t *testing.T) {
+// TestGeneration_PassphraseSurvivesServerRestarts restarts the servers after a change. Whichever
+// replica reconnects first, the former passphrase stays replaced.
+func TestGeneration_PassphraseSurvivesServerRestarts(t *testing.T) {
 	t.Parallel()
 	one, prefix := replicatest.Start(t, 3), replicatest.NewPrefix()
 	old := replicatest.OpenLogins(t, one, prefix)
 	first := replicatest.OpenLoginsAs(t, one, prefix, ownerOf(t, another))
-	replicatest.Eventually(t, "the former replica hears of it", func() bool { return old.Seal() == first.Seal() })
+	replicatest.Eventually(t, "the former replica has the generation", func() bool { return old.Seal() == first.Seal() })
 	key := old.Seal()
-	first.Close() // so that the former one is the first to come back
+	first.Close() // so that the former one reconnects first
 	for i := range 3 {
 		one.Kill(i)
 	}
 	replicatest.Restart(t, one, 0, 1, 2)
-	replicatest.Eventually(t, "the former replica draws another key", func() bool { return old.Seal() != key })
+	replicatest.Eventually(t, "the former replica has another key", func() bool { return old.Seal() != key })
 	if _, err := old.Authenticate(t.Context(), oauthtest.Passphrase); !errors.Is(err, oauth.ErrReplaced) {
 		t.Errorf("the former passphrase: %v", err)
 	}
@@ -291,15 +286,15 @@ func TestEras_ServersThatBeginAnewKeepThePassphrase(t *testing.T) {
 	tok := replicatest.IssueToken(t, old, "token", now)
 	again := replicatest.OpenLoginsAs(t, one, prefix, ownerOf(t, another))
 	if _, err := replicatest.LookUp(t, again, tok, now); err != nil {
-		t.Errorf("the new passphrase was forgotten, and logins ended again: %v", err)
+		t.Errorf("the new passphrase was lost, and logins revoked again: %v", err)
 	}
 	if _, err := again.Authenticate(t.Context(), another); err != nil {
 		t.Errorf("the new passphrase: %v", err)
 	}
 }
 
-// TestEras_KeepNothingThatIsCheaperToGuessFrom reads what the servers keep.
-func TestEras_KeepNothingThatIsCheaperToGuessFrom(t *testing.T) {
+// TestGeneration_StoresOnlySlowHashes reads the stored generation.
+func TestGeneration_StoresOnlySlowHashes(t *testing.T) {
 	t.Parallel()
 	prefix := replicatest.NewPrefix()
 	given := ownerOf(t, another).Hash()
@@ -315,7 +310,7 @@ func TestEras_KeepNothingThatIsCheaperToGuessFrom(t *testing.T) {
 	}
 	former := fmt.Sprint(kept["former"])
 	if kept["owner"] != given || !regexp.MustCompile(`^\[\$argon2id\$v=19\$m=8,t=1,p=1\$[^ ]+\]$`).MatchString(former) {
-		t.Errorf("kept are %v and %v", kept["owner"], former)
+		t.Errorf("stored %v and %v", kept["owner"], former)
 	}
 	delete(kept, "owner")
 	delete(kept, "former")
@@ -324,12 +319,12 @@ func TestEras_KeepNothingThatIsCheaperToGuessFrom(t *testing.T) {
 	delete(kept, "number") // a time
 	delete(kept, "blank")
 	if delete(kept, "why"); len(kept) > 0 {
-		t.Errorf("kept besides: %v", kept)
+		t.Errorf("also stored: %v", kept)
 	}
 }
 
-// TestEras_OnlySoManyFormerPassphrasesAreKept changes the passphrase often.
-func TestEras_OnlySoManyFormerPassphrasesAreKept(t *testing.T) {
+// TestGeneration_BoundsFormerPassphrases changes the passphrase often.
+func TestGeneration_BoundsFormerPassphrases(t *testing.T) {
 	t.Parallel()
 	prefix := replicatest.NewPrefix()
 	var last *logins.Store
@@ -343,13 +338,13 @@ func TestEras_OnlySoManyFormerPassphrasesAreKept(t *testing.T) {
 		t.Errorf("one of the last eight: %v", err)
 	}
 	if got, err := last.Authenticate(t.Context(), "mint anvil heron 11"); err != nil || got != oauth.SoleOwner {
-		t.Errorf("it is replaced by a former one: %v", err)
+		t.Errorf("a former one replaced it: %v", err)
 	}
 }
 
-// TestEras_NobodyWhoLogsInEndsNothing opens the store as a replica that approves by
-// itself does, and as a command of the owner.
-func TestEras_NobodyWhoLogsInEndsNothing(t *testing.T) {
+// TestGeneration_WithoutOwnerRevokesNothing opens the store like a replica without sign-in, and like
+// a command of the owner.
+func TestGeneration_WithoutOwnerRevokesNothing(t *testing.T) {
 	t.Parallel()
 	prefix, now := replicatest.NewPrefix(), time.Now()
 	a := replicatest.OpenLogins(t, replicatest.Servers(), prefix)
@@ -359,13 +354,13 @@ func TestEras_NobodyWhoLogsInEndsNothing(t *testing.T) {
 		t.Error(err)
 	}
 	if _, err := visitor.Authenticate(t.Context(), oauthtest.Passphrase); !errors.Is(err, oauth.ErrReplaced) {
-		t.Errorf("one without an owner takes a passphrase: %v", err)
+		t.Errorf("a replica without an owner accepts a passphrase: %v", err)
 	}
 	if ended, err := visitor.RevokeAll(t.Context(), now); err != nil || ended != 1 {
 		t.Errorf("%d, %v", ended, err)
 	}
 	replicatest.WaitEnded(t, a, tok, now)
 	if _, err := a.Authenticate(t.Context(), oauthtest.Passphrase); err != nil {
-		t.Errorf("the passphrase does not count any more: %v", err)
+		t.Errorf("the passphrase is refused: %v", err)
 	}
 }

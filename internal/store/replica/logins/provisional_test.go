@@ -11,12 +11,12 @@ import (
 	"candela/internal/store/replica/replicatest"
 )
 
-// firstCase is who comes to servers that have begun anew before a replica is back that
-// knows which passphrase counts.
+// firstCase lists the replicas that come to restarted servers before one that knows the current
+// passphrase.
 type firstCase struct {
-	counted []string // the passphrases that counted before, the last one still does
-	first   []string // those of who come, "" for a command of the owner
-	stands  bool     // what the last of them let in stays
+	counted []string // earlier passphrases; the last one is current
+	first   []string // those of the new replicas, "" for a command of the owner
+	stands  bool     // tokens of the last of them stay valid
 }
 
 func firstCases() map[string]firstCase {
@@ -34,9 +34,9 @@ func firstCases() map[string]firstCase {
 	}
 }
 
-// TestEras_WhoComesFirstToEmptyServersDoesNotDecide takes all servers away, and has
-// others than the replica that lives on come back first.
-func TestEras_WhoComesFirstToEmptyServersDoesNotDecide(t *testing.T) {
+// TestGeneration_FirstReplicaOnEmptyServersDoesNotDecide stops all servers and lets new replicas
+// come before the running one.
+func TestGeneration_FirstReplicaOnEmptyServersDoesNotDecide(t *testing.T) {
 	t.Parallel()
 	three, now := replicatest.Start(t, 3), time.Now()
 	prefixes, stays := make(map[string]string), make(map[string]*logins.Store)
@@ -44,7 +44,7 @@ func TestEras_WhoComesFirstToEmptyServersDoesNotDecide(t *testing.T) {
 		prefixes[name] = replicatest.NewPrefix()
 		for _, passphrase := range c.counted {
 			stays[name] = replicatest.OpenLoginsAs(t, three, prefixes[name], ownerOf(t, passphrase))
-			stays[name].Close() // it does not hear of anything before it is back
+			stays[name].Close() // it receives nothing before FollowAgain
 		}
 	}
 	for i := range 3 {
@@ -70,56 +70,56 @@ func TestEras_WhoComesFirstToEmptyServersDoesNotDecide(t *testing.T) {
 				tok = replicatest.IssueToken(t, last, "token of "+passphrase, now)
 			}
 			if _, err := stays.Token(t.Context(), tok.Hash, now); err == nil {
-				t.Error("a replica that does not know yet who was first takes what they let in")
+				t.Error("a replica without the new generation accepts its token")
 			}
 			stays.FollowAgain()
-			replicatest.Eventually(t, "it draws another key, or takes the one that is there", func() bool { return stays.Seal() != former })
-			replicatest.Eventually(t, "its passphrase counts", func() bool {
+			replicatest.Eventually(t, "it has another key", func() bool { return stays.Seal() != former })
+			replicatest.Eventually(t, "its passphrase is accepted", func() bool {
 				_, err := stays.Authenticate(t.Context(), another)
 				return err == nil
 			})
 			replicatest.Eventually(t, "they agree", func() bool { return stays.Seal() == last.Seal() })
-			replicatest.Eventually(t, "what was let in is as it should be", func() bool {
+			replicatest.Eventually(t, "the token is valid or revoked as expected", func() bool {
 				_, err := stays.Token(t.Context(), tok.Hash, now)
 				return c.stands && err == nil || !c.stands && errors.Is(err, oauth.ErrNotFound)
 			})
-			replicatest.Eventually(t, "the one who was first takes part, with its passphrase if it counts", func() bool {
+			replicatest.Eventually(t, "the first replica accepts its passphrase if it is current", func() bool {
 				given := c.first[len(c.first)-1]
 				_, err := last.Authenticate(t.Context(), given)
 				return given == another && err == nil || given != another && errors.Is(err, oauth.ErrReplaced)
 			})
 			fresh := replicatest.OpenLoginsAs(t, three, prefix, ownerOf(t, another))
 			if fresh.Seal() != stays.Seal() {
-				t.Error("one more with the passphrase that counts ends logins")
+				t.Error("another replica with the current passphrase revokes logins")
 			}
 		})
 	}
 }
 
-// TestEras_NoneIsMissedThatComesWhileAnotherIsEntered has EndAll enter an era between
-// the look at what is known and the note of what was heard.
-func TestEras_NoneIsMissedThatComesWhileAnotherIsEntered(t *testing.T) {
+// TestGeneration_MissesNoneDuringASwitch lets RevokeAll switch between the comparison with the
+// known generation and the switch to a received one.
+func TestGeneration_MissesNoneDuringASwitch(t *testing.T) {
 	t.Parallel()
 	s := replicatest.OpenLogins(t, replicatest.Servers(), replicatest.NewPrefix())
 	s.Close()
 	if heard := s.Overtake(t.Context()); s.Seal() != heard {
-		t.Error("the later era is not known")
+		t.Error("the later generation is not known")
 	}
 	s.OvertakePassphraseCheck(t.Context())
 	if _, err := s.Authenticate(t.Context(), oauthtest.Passphrase); err != nil {
-		t.Errorf("the passphrase that counts: %v", err)
+		t.Errorf("the current passphrase: %v", err)
 	}
 }
 
-// TestEras_AServerThatLagsBringsNoTokenBack asks servers that know neither the end of
-// a token nor of its era.
-func TestEras_AServerThatLagsBringsNoTokenBack(t *testing.T) {
+// TestGeneration_LaggingServerRestoresNoToken asks servers that know neither the end of a token nor
+// of its generation.
+func TestGeneration_LaggingServerRestoresNoToken(t *testing.T) {
 	t.Parallel()
 	prefix, now := replicatest.NewPrefix(), time.Now()
 	s := replicatest.OpenLogins(t, replicatest.Servers(), prefix)
 	tok := replicatest.IssueToken(t, s, "token", now)
 	if gone, err := s.Ended(t.Context(), tok.Hash.Hex()); gone || err != nil {
-		t.Errorf("a good token is gone: %v, %v", gone, err)
+		t.Errorf("a valid token has ended: %v, %v", gone, err)
 	}
 	s.Close()
 	s.Ahead()
@@ -127,20 +127,19 @@ func TestEras_AServerThatLagsBringsNoTokenBack(t *testing.T) {
 		t.Errorf("the token: %v", err)
 	}
 	if gone, err := s.Ended(t.Context(), tok.Hash.Hex()); !gone || err != nil {
-		t.Errorf("a token whose era has ended is not gone: %v, %v", gone, err)
+		t.Errorf("a token of an earlier generation has not ended: %v, %v", gone, err)
 	}
 }
 
-// TestEras_EndAllPassesOverWhatCannotBeRead ends logins with a message among them that
-// is none.
-func TestEras_EndAllPassesOverWhatCannotBeRead(t *testing.T) {
+// TestRevokeAll_SkipsUnreadableMessages revokes logins with an unreadable message among them.
+func TestRevokeAll_SkipsUnreadableMessages(t *testing.T) {
 	t.Parallel()
 	prefix, now := replicatest.NewPrefix(), time.Now()
 	s := replicatest.OpenLogins(t, replicatest.Servers(), prefix)
 	tok := replicatest.IssueToken(t, s, "token", now)
 	replicatest.WriteUnreadable(t, replicatest.Servers(), prefix+".token."+oauth.HashOf("another").Hex())
 	if ended, err := s.RevokeAll(t.Context(), now); err != nil || ended != 1 {
-		t.Errorf("%d have ended, %v", ended, err)
+		t.Errorf("revoked %d, %v", ended, err)
 	}
 	if _, err := replicatest.LookUp(t, s, tok, now); !errors.Is(err, oauth.ErrNotFound) {
 		t.Errorf("the token: %v", err)

@@ -11,7 +11,7 @@ import (
 	"candela/internal/store/replica/replicatest"
 )
 
-func TestLag_CodesAndTokensAreKnown(t *testing.T) {
+func TestStaleRead_CodesAndTokensAreStillFound(t *testing.T) {
 	t.Parallel()
 	conn, now := replicatest.Connect(t, replicatest.Servers(), replicatest.NewPrefix()), time.Now()
 	s, err := logins.Open(t.Context(), conn, oauthtest.Owner(t), oauth.MaxTokens, replicatest.Quiet())
@@ -34,12 +34,12 @@ func TestLag_CodesAndTokensAreKnown(t *testing.T) {
 	}
 	replicatest.StaleReads(conn, 1)
 	if gone, err := s.Ended(t.Context(), tok.Hash.Hex()); gone || err != nil {
-		t.Errorf("a token that was made a moment ago has ended: %v, %v", gone, err)
+		t.Errorf("a new token has ended: %v, %v", gone, err)
 	}
 	if gone, err := s.Ended(t.Context(), oauth.HashOf("other").Hex()); !gone || err != nil {
-		t.Errorf("a token that never was has not ended: %v, %v", gone, err)
+		t.Errorf("a missing token has not ended: %v, %v", gone, err)
 	}
 	if _, err := s.Code(t.Context(), oauth.HashOf("other"), now); !errors.Is(err, oauth.ErrNotFound) {
-		t.Errorf("a code that never was: %v", err)
+		t.Errorf("a missing code: %v", err)
 	}
 }

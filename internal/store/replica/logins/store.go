@@ -25,60 +25,56 @@ const (
 	tokenKind = "token" // token.<hash>
 )
 
-// tokenTombstoneTTL is how long the servers remember that something was cleared which nobody
-// takes any more, or which had to make room.
+// tokenTombstoneTTL is the lifetime of tombstones of expired or evicted codes and tokens.
 const tokenTombstoneTTL = time.Hour
 
-// usedCodesPerToken is how many used codes are remembered for each token there may be.
+// usedCodesPerToken is how many used codes are remembered per token of the limit.
 const usedCodesPerToken = 2
 
-// How often the leader is asked for a token that is not known here. Tokens that do
-// not exist cost more questions than that, and are refused without one.
+// The rate of reads of unknown tokens from the leader. Beyond it unknown tokens are refused.
 const (
 	lookupsPerSecond = 100
 	lookupBurst      = 200
 )
 
 const (
-	// restoresPerSecond is how often an era is put back that others write over.
+	// restoresPerSecond limits how often a generation is restored that strangers overwrite.
 	restoresPerSecond = 10
-	// rewritesPerSecond is how often the end of a token or a code is written again that
-	// others have put back.
+	// rewritesPerSecond limits how often the end of a replayed token or code is written again.
 	rewritesPerSecond = 100
 )
 
-// Store keeps codes, tokens and the key of the seals in the memory of the servers:
-// they outlive every replica, and end with the servers or when another passphrase
-// counts. It is safe for concurrent use. A check reads a map that a watcher feeds and
-// asks no server.
+// Store stores codes, tokens and the sealing key in the servers' memory. They outlive every
+// replica and end with the servers or with a change of the passphrase. A check reads a map that
+// a follower keeps up to date, and no server. It is safe for concurrent use.
 type Store struct {
 	table     *table.Table
 	maxTokens int
 	log       *slog.Logger
 	stop      context.CancelFunc
-	done      chan struct{} // closed when the watcher has ended
+	done      chan struct{} // closed when the follower has ended
 
 	lookups  *rate.Limiter
-	restores *rate.Limiter // of an era that others have written over
-	rewrites *rate.Limiter // of what others have put back
+	restores *rate.Limiter // of an overwritten generation
+	rewrites *rate.Limiter // of replayed codes and tokens
 
-	owner      *oauth.Passphrase // of this replica; nil where nobody logs in
-	matchCache map[string]bool   // whether hashes are of the owner's passphrase
+	owner      *oauth.Passphrase // of this replica; nil if it has no sign-in
+	matchCache map[string]bool   // results of matchesPassphrase by hash
 	generation atomic.Pointer[currentGeneration]
 	ended      oauth.Listeners
 
 	mu          sync.RWMutex
 	tokens      cache[oauth.Token]
 	codes       cache[codeRecord]
-	endedLogins map[oauth.Hash]endedLogin // tokens and codes that were cleared
+	endedLogins map[oauth.Hash]endedLogin // tokens and codes that have ended
 }
 
-// codeRecord is a code as it is written, and what became of it.
+// codeRecord is the stored form of a code.
 type codeRecord struct {
 	Code oauth.Code `json:"code"`
-	// Token is the hash of the token that it became, zero before that.
+	// Token is the hash of the token it was redeemed for, zero before that.
 	Token oauth.Hash `json:"token,omitzero"`
-	// ForgetAt is when it need not be known any more.
+	// ForgetAt is when the record may be removed.
 	ForgetAt time.Time `json:"ends"`
 }
 
@@ -89,16 +85,15 @@ var (
 	_ oauth.OwnerAuth = (*Store)(nil)
 )
 
-// Open opens the store, which holds at most so many tokens, and returns when
-// it knows all there are. Logins that hold under another passphrase than the owner's
-// have ended then; no owner ends none. Close must be called.
-func Open(ctx context.Context, c *conn.Conn, owner *oauth.Passphrase, most int, log *slog.Logger) (*Store, error) {
+// Open opens the store, which holds at most limit tokens, and reads all of them. A new passphrase
+// of owner revokes the logins under the former one; owner may be nil. Close must be called.
+func Open(ctx context.Context, c *conn.Conn, owner *oauth.Passphrase, limit int, log *slog.Logger) (*Store, error) {
 	table, err := table.Open(ctx, c, "TOKENS", jetstream.MemoryStorage, codeKind, tokenKind, sealKind)
 	if err != nil {
 		return nil, err
 	}
 	t := &Store{
-		table: table, maxTokens: most, log: log, done: make(chan struct{}), lookups: rate.NewLimiter(lookupsPerSecond, lookupBurst),
+		table: table, maxTokens: limit, log: log, done: make(chan struct{}), lookups: rate.NewLimiter(lookupsPerSecond, lookupBurst),
 		owner: owner, matchCache: make(map[string]bool), tokens: newCache[oauth.Token](), codes: newCache[codeRecord](),
 		endedLogins: make(map[oauth.Hash]endedLogin), restores: rate.NewLimiter(restoresPerSecond, restoresPerSecond),
 		rewrites: rate.NewLimiter(rewritesPerSecond, rewritesPerSecond),
@@ -109,7 +104,7 @@ func Open(ctx context.Context, c *conn.Conn, owner *oauth.Passphrase, most int, 
 	last := uint64(0)
 	for m, err := range table.ReadToBarrier(ctx, 0, t.subjects()...) {
 		if err != nil {
-			return nil, conn.Unavailable("read the tokens", err)
+			return nil, conn.Unavailable("read tokens", err)
 		}
 		t.applyMessage(ctx, m)
 		last = m.Seq
@@ -120,7 +115,7 @@ func Open(ctx context.Context, c *conn.Conn, owner *oauth.Passphrase, most int, 
 	return t, nil
 }
 
-// OnRevoke has ended called when tokens end before their time, here or at another replica.
+// OnRevoke registers a function that is called when tokens end early, on any replica.
 func (t *Store) OnRevoke(ended func(...oauth.Hash)) { t.ended.Add(ended) }
 
 func (t *Store) change(kind string, h oauth.Hash, value any, ttl time.Duration) (conn.Change, error) {
@@ -133,7 +128,7 @@ func (t *Store) change(kind string, h oauth.Hash, value any, ttl time.Duration) 
 	return ch, err
 }
 
-// write writes changes together and notes them.
+// write writes changes atomically and applies them.
 func (t *Store) write(ctx context.Context, changes ...conn.Change) error {
 	first, err := t.table.Write(ctx, changes...)
 	if err != nil {
@@ -142,7 +137,7 @@ func (t *Store) write(ctx context.Context, changes ...conn.Change) error {
 	return t.written(first, changes...)
 }
 
-// written notes changes that were written together, the first under that number.
+// written applies changes that were written together, the first with sequence number first.
 func (t *Store) written(first uint64, changes ...conn.Change) error {
 	for i, ch := range changes {
 		if err := t.apply(conn.Message{Subject: ch.Subject, Data: ch.Data, Seq: first + uint64(i)}, false); err != nil {
@@ -152,22 +147,22 @@ func (t *Store) written(first uint64, changes ...conn.Change) error {
 	return nil
 }
 
-// writeTombstones forgets codes or tokens, in steps. A replica that is away for longer than ttl
-// does not hear of it.
+// writeTombstones ends codes or tokens, in batches. A replica that is away for longer than ttl
+// misses it.
 func (t *Store) writeTombstones(ctx context.Context, kind string, ttl time.Duration, gone ...oauth.Hash) error {
 	for step := range slices.Chunk(gone, conn.MaxBatch) {
 		changes := make([]conn.Change, len(step))
 		for i, h := range step {
 			changes[i], _ = t.change(kind, h, nil, ttl) // nothing is encoded
 		}
-		if err := t.table.RetryWrite(ctx, "clear "+kind+"s", func(ctx context.Context) error { return t.write(ctx, changes...) }); err != nil {
+		if err := t.table.RetryWrite(ctx, "delete "+kind+"s", func(ctx context.Context) error { return t.write(ctx, changes...) }); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// PutCode keeps a new code.
+// PutCode stores a new code.
 func (t *Store) PutCode(ctx context.Context, c oauth.Code, now time.Time) error {
 	if c.Generation != t.generation.Load().name {
 		return oauth.ErrRevoked
@@ -175,7 +170,7 @@ func (t *Store) PutCode(ctx context.Context, c oauth.Code, now time.Time) error 
 	if err := t.makeRoom(ctx, now); err != nil {
 		return err
 	}
-	// It is kept for as long as its form could come again.
+	// It is kept for as long as its form can be submitted again.
 	ends := c.Expires.Add(oauth.FormTTL)
 	ch, err := t.change(codeKind, c.Hash, codeRecord{Code: c, ForgetAt: ends}, ends.Sub(now))
 	if err != nil {
@@ -183,13 +178,13 @@ func (t *Store) PutCode(ctx context.Context, c oauth.Code, now time.Time) error 
 	}
 	ch.CompareAndSet = true
 	var answer error
-	err = t.table.RetryWrite(ctx, "keep a code", func(ctx context.Context) error {
+	err = t.table.RetryWrite(ctx, "store code", func(ctx context.Context) error {
 		answer = nil
 		m, ok, err := t.table.Latest(ctx, ch.Subject)
 		switch {
 		case err != nil:
 			return err
-		case ok && bytes.Equal(m.Data, ch.Data): // by an earlier attempt, whose answer got lost
+		case ok && bytes.Equal(m.Data, ch.Data): // by an earlier attempt that was not acknowledged
 			return t.written(m.Seq, ch)
 		case ok:
 			answer = oauth.ErrReplayed
@@ -200,7 +195,7 @@ func (t *Store) PutCode(ctx context.Context, c oauth.Code, now time.Time) error 
 	return cmp.Or(err, answer)
 }
 
-// PutToken keeps a new token that comes of no code.
+// PutToken stores a new token that was not redeemed from a code.
 func (t *Store) PutToken(ctx context.Context, tok oauth.Token, now time.Time) error {
 	if tok.Generation != t.generation.Load().name {
 		return oauth.ErrRevoked
@@ -212,11 +207,10 @@ func (t *Store) PutToken(ctx context.Context, tok oauth.Token, now time.Time) er
 	if err != nil {
 		return err
 	}
-	return t.table.RetryWrite(ctx, "keep a token", func(ctx context.Context) error { return t.write(ctx, ch) })
+	return t.table.RetryWrite(ctx, "store token", func(ctx context.Context) error { return t.write(ctx, ch) })
 }
 
-// makeRoom clears what has ended and, where there is no room for one more, the
-// oldest.
+// makeRoom clears expired codes and tokens and, at the limit, the first to expire.
 func (t *Store) makeRoom(ctx context.Context, now time.Time) error {
 	t.mu.RLock()
 	codes := slices.Concat(
@@ -227,34 +221,33 @@ func (t *Store) makeRoom(ctx context.Context, now time.Time) error {
 	return errors.Join(t.writeTombstones(ctx, codeKind, tokenTombstoneTTL, codes...), t.writeTombstones(ctx, tokenKind, tokenTombstoneTTL, tokens...))
 }
 
-// loadCode reads a code from the leader: it may have been made or used elsewhere a
-// moment ago.
+// loadCode reads a code from the leader, because another replica may just have stored or used it.
 func (t *Store) loadCode(ctx context.Context, h oauth.Hash, now time.Time) (codeRecord, uint64, error) {
 	m, ok, err := t.table.Latest(ctx, t.table.Subject(codeKind, h.Hex()))
 	if err != nil {
 		return codeRecord{}, 0, err
 	}
 	if !ok && t.knownLive(h, now) {
-		return codeRecord{}, 0, conn.ErrConflict // who answered does not know of it yet
+		return codeRecord{}, 0, conn.ErrConflict // the answering server lags behind
 	}
 	if !ok || len(m.Data) == 0 {
 		return codeRecord{}, 0, oauth.ErrNotFound
 	}
 	var c codeRecord
 	if err := json.Unmarshal(m.Data, &c); err != nil {
-		return codeRecord{}, 0, conn.Corrupted("read a code", err)
+		return codeRecord{}, 0, conn.Corrupted("read code", err)
 	}
 	if c.Code.Generation != t.generation.Load().name || !c.used() && !now.Before(c.Code.Expires) || t.knownEnded(h) {
 		return codeRecord{}, 0, oauth.ErrNotFound
 	}
 	if !c.used() && t.knownUsed(h) {
-		return codeRecord{}, 0, conn.ErrConflict // who answered lags behind, or somebody has put it back
+		return codeRecord{}, 0, conn.ErrConflict // the answering server lags behind, or it is a replay
 	}
 	return c, m.Seq, nil
 }
 
-// knownLive reports whether a code is known here that the servers hold for a while yet. A
-// zero time is the present.
+// knownLive reports whether a code is known that the servers keep for a while. A zero now is the
+// present.
 func (t *Store) knownLive(h oauth.Hash, now time.Time) bool {
 	if now.IsZero() {
 		now = time.Now()
@@ -262,7 +255,7 @@ func (t *Store) knownLive(h oauth.Hash, now time.Time) bool {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
 	row, known := t.codes.rows[h]
-	// What the servers hold ends by the second, and by their clock.
+	// The servers expire messages by their own clock, to the second.
 	return known && !row.cleared && row.value.ForgetAt.Sub(now) > 5*time.Second
 }
 
@@ -279,7 +272,7 @@ func (t *Store) Code(ctx context.Context, h oauth.Hash, now time.Time) (oauth.Co
 	})
 	switch {
 	case err != nil:
-		return oauth.Code{}, conn.Unavailable("read a code", err)
+		return oauth.Code{}, conn.Unavailable("read code", err)
 	case answer != nil:
 		return oauth.Code{}, answer
 	case c.used():
@@ -288,14 +281,14 @@ func (t *Store) Code(ctx context.Context, h oauth.Hash, now time.Time) (oauth.Co
 	return c.Code, nil
 }
 
-// Redeem turns a code into a token, once: both messages are written together, and
-// only if the code is as it was read.
+// Redeem turns a code into a token, once: both messages are written atomically, and only if the
+// code has not changed since it was read.
 func (t *Store) Redeem(ctx context.Context, code oauth.Hash, tok oauth.Token, now time.Time) error {
 	if err := t.makeRoom(ctx, now); err != nil {
 		return err
 	}
 	var answer error
-	err := t.table.RetryWrite(ctx, "redeem a code", func(ctx context.Context) error {
+	err := t.table.RetryWrite(ctx, "redeem code", func(ctx context.Context) error {
 		c, seq, err := t.loadCode(ctx, code, now)
 		if answer = nil; errors.Is(err, oauth.ErrNotFound) {
 			answer = err
@@ -304,7 +297,7 @@ func (t *Store) Redeem(ctx context.Context, code oauth.Hash, tok oauth.Token, no
 		if err != nil {
 			return err
 		}
-		done := c.Token == tok.Hash // by an earlier attempt, whose answer got lost
+		done := c.Token == tok.Hash // by an earlier attempt that was not acknowledged
 		if c.used() && !done {
 			answer = oauth.ErrReplayed
 			return nil
@@ -331,9 +324,9 @@ func (t *Store) Redeem(ctx context.Context, code oauth.Hash, tok oauth.Token, no
 	return cmp.Or(err, answer)
 }
 
-// RevokeReplayed revokes the token that came of a redeemed code.
+// RevokeReplayed revokes the token of a redeemed code.
 func (t *Store) RevokeReplayed(ctx context.Context, code oauth.Hash) error {
-	return t.table.RetryWrite(ctx, "revoke a token", func(ctx context.Context) error {
+	return t.table.RetryWrite(ctx, "revoke token", func(ctx context.Context) error {
 		c, _, err := t.loadCode(ctx, code, time.Time{})
 		if errors.Is(err, oauth.ErrNotFound) || err == nil && !c.used() {
 			return nil
@@ -345,15 +338,14 @@ func (t *Store) RevokeReplayed(ctx context.Context, code oauth.Hash) error {
 	})
 }
 
-// revoke ends tokens. However long a replica was away, when it is back it hears that
-// they are revoked, or they have ended by themselves.
+// revoke ends tokens. The tombstones outlive the tokens, so a replica that was away sees them.
 func (t *Store) revoke(ctx context.Context, gone ...oauth.Hash) error {
 	return t.writeTombstones(ctx, tokenKind, oauth.TokenTTL, gone...)
 }
 
-// DropCode burns a code. One that was redeemed stays known as such.
+// DropCode ends a code. A redeemed one stays known as such.
 func (t *Store) DropCode(ctx context.Context, code oauth.Hash) error {
-	return t.table.RetryWrite(ctx, "drop a code", func(ctx context.Context) error {
+	return t.table.RetryWrite(ctx, "delete code", func(ctx context.Context) error {
 		c, seq, err := t.loadCode(ctx, code, time.Time{})
 		if errors.Is(err, oauth.ErrNotFound) || err == nil && c.used() {
 			return nil
@@ -370,8 +362,8 @@ func (t *Store) DropCode(ctx context.Context, code oauth.Hash) error {
 	})
 }
 
-// Token returns a live token. One that is unknown may have been made on another
-// replica a moment ago; the leader is asked, as often as strangers leave room for.
+// Token returns a live token. An unknown one may be new on another replica and is read from the
+// leader, within the rate limit.
 func (t *Store) Token(ctx context.Context, h oauth.Hash, now time.Time) (oauth.Token, error) {
 	t.mu.RLock()
 	row, known := t.tokens.rows[h]
@@ -385,36 +377,35 @@ func (t *Store) Token(ctx context.Context, h oauth.Hash, now time.Time) (oauth.T
 	return row.value, nil
 }
 
-// fetchToken reads a token from the leader. The watcher will bring it.
+// fetchToken reads a token from the leader. The follower adds it to the cache.
 func (t *Store) fetchToken(ctx context.Context, h oauth.Hash, now time.Time) (oauth.Token, error) {
 	m, ok, err := t.table.Latest(ctx, t.table.Subject(tokenKind, h.Hex()))
 	if err != nil {
-		return oauth.Token{}, conn.Unavailable("read a token", err)
+		return oauth.Token{}, conn.Unavailable("read token", err)
 	}
 	if !ok || len(m.Data) == 0 {
 		return oauth.Token{}, oauth.ErrNotFound
 	}
 	var tok oauth.Token
 	if err := json.Unmarshal(m.Data, &tok); err != nil {
-		return oauth.Token{}, conn.Corrupted("read a token", err)
+		return oauth.Token{}, conn.Corrupted("read token", err)
 	}
 	if !now.Before(tok.Expires) || t.knownEnded(h) {
 		return oauth.Token{}, oauth.ErrNotFound
 	}
 	switch holds, ended, err := t.generationState(ctx, tok, t.generation.Load()); {
 	case err != nil:
-		return oauth.Token{}, conn.Unavailable("read a token", err)
+		return oauth.Token{}, conn.Unavailable("read token", err)
 	case ended:
 		return oauth.Token{}, oauth.ErrNotFound
 	case !holds:
-		return oauth.Token{}, conn.Unavailable("read a token", conn.ErrConflict)
+		return oauth.Token{}, conn.Unavailable("read token", conn.ErrConflict)
 	}
 	return tok, nil
 }
 
-// generationState finds out whether the era of a token is the present one or has ended. It
-// may be neither: who answers lags behind what is known here, or the watcher behind
-// servers that have begun anew.
+// generationState reports whether a token's generation is current or has ended. It may be neither
+// if the answering server lags behind, or the follower behind restarted servers.
 func (t *Store) generationState(ctx context.Context, tok oauth.Token, known *currentGeneration) (holds, ended bool, err error) {
 	if tok.Generation == known.name {
 		return true, false, nil
@@ -428,7 +419,7 @@ func (t *Store) generationState(ctx context.Context, tok oauth.Token, known *cur
 		return false, same, nil
 	}
 	if e.Number < known.Number {
-		return false, false, nil // it was put back
+		return false, false, nil // a replay
 	}
 	return same, !same, nil
 }
@@ -449,7 +440,7 @@ func (t *Store) Tokens(_ context.Context, subject string, now time.Time) ([]oaut
 	return out, nil
 }
 
-// Revoke ends a token by its id.
+// Revoke ends a token by its ID.
 func (t *Store) Revoke(ctx context.Context, subject, id string) error {
 	t.mu.RLock()
 	var found []oauth.Hash

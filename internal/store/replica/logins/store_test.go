@@ -17,9 +17,9 @@ import (
 	"candela/internal/store/replica/replicatest"
 )
 
-func TestTokens_KeepsTheSuite(t *testing.T) {
+func TestStore_PassesTheSuite(t *testing.T) {
 	t.Parallel()
-	const most = 64 // what a node holds would take three servers minutes
+	const most = 64 // the usual limit would take three servers minutes
 	storetest.Run(t, most, func(t *testing.T) oauth.Store {
 		t.Helper()
 		s, err := logins.Open(t.Context(), replicatest.Connect(t, replicatest.Servers(), replicatest.NewPrefix()), oauthtest.Owner(t), most, replicatest.Quiet())
@@ -31,19 +31,19 @@ func TestTokens_KeepsTheSuite(t *testing.T) {
 	})
 }
 
-func TestTokens_OneReplicasTokenWorksOnAll(t *testing.T) {
+func TestStore_TokenWorksOnAllReplicas(t *testing.T) {
 	t.Parallel()
 	prefix, now := replicatest.NewPrefix(), time.Now()
 	a, b := replicatest.OpenLogins(t, replicatest.Servers(), prefix), replicatest.OpenLogins(t, replicatest.Servers(), prefix)
 	for i := range 20 {
 		tok := replicatest.IssueToken(t, a, strconv.Itoa(i), now)
 		if got, err := replicatest.LookUp(t, b, tok, now); err != nil || got.ID != tok.ID {
-			t.Fatalf("the other replica says %v, %v", got, err)
+			t.Fatalf("the other replica returns %v, %v", got, err)
 		}
 	}
 	later := replicatest.OpenLogins(t, replicatest.Servers(), prefix)
 	if list, err := later.Tokens(t.Context(), "ann", now); err != nil || len(list) != 20 {
-		t.Errorf("a replica that comes later knows %d tokens, %v", len(list), err)
+		t.Errorf("a later replica knows %d tokens, %v", len(list), err)
 	}
 	if err := a.Revoke(t.Context(), "ann", "7"); err != nil {
 		t.Fatal(err)
@@ -52,10 +52,9 @@ func TestTokens_OneReplicasTokenWorksOnAll(t *testing.T) {
 	replicatest.WaitEnded(t, later, oauth.Token{Hash: oauth.HashOf("7")}, now)
 }
 
-// TestTokens_OneWhoseAnswerGotLostIsKnown cuts the connection after a token was written
-// and before the answer has come: the replica that made it lists and revokes it, before
-// its watcher has told it of it.
-func TestTokens_OneWhoseAnswerGotLostIsKnown(t *testing.T) {
+// TestStore_KnowsATokenWithoutAcknowledgement cuts the connection after a token was written and
+// before its acknowledgement: the writing replica lists and revokes it before its follower has it.
+func TestStore_KnowsATokenWithoutAcknowledgement(t *testing.T) {
 	t.Parallel()
 	now, line := time.Now(), replicatest.NewProxy(t, replicatest.Servers())
 	s, err := logins.Open(t.Context(), replicatest.ConnectAt(t, line.URL, replicatest.NewPrefix()), oauthtest.Owner(t), oauth.MaxTokens, replicatest.Quiet())
@@ -68,9 +67,9 @@ func TestTokens_OneWhoseAnswerGotLostIsKnown(t *testing.T) {
 	if err := s.PutCode(t.Context(), code, now); err != nil {
 		t.Fatal(err)
 	}
-	line.CutAtReply(2) // the first is that there is such a code
+	line.CutAtReply(2) // the first is that of the code
 	if err := s.Redeem(t.Context(), code.Hash, tok, now); err != nil || !line.IsCut() {
-		t.Fatalf("the line was cut: %v, %v", line.IsCut(), err)
+		t.Fatalf("cut: %v, %v", line.IsCut(), err)
 	}
 	if list, err := s.Tokens(t.Context(), "ann", now); err != nil || len(list) != 1 || list[0].ID != tok.ID {
 		t.Errorf("it lists %v, %v", list, err)
@@ -83,8 +82,8 @@ func TestTokens_OneWhoseAnswerGotLostIsKnown(t *testing.T) {
 	}
 }
 
-// A replica that was away hears of a revoked token for as long as it would take it.
-func TestTokens_ARevokedTokenIsRememberedForItsLife(t *testing.T) {
+// A replica that was away sees a revocation for as long as the token would be valid.
+func TestStore_RemembersARevokedTokenForItsLifetime(t *testing.T) {
 	t.Parallel()
 	prefix, now := replicatest.NewPrefix(), time.Now()
 	s := replicatest.OpenLogins(t, replicatest.Servers(), prefix)
@@ -99,14 +98,13 @@ func TestTokens_ARevokedTokenIsRememberedForItsLife(t *testing.T) {
 			t.Fatal(err)
 		}
 		if ttl, err := time.ParseDuration(m.Header.Get(jetstream.MsgTTLHeader)); len(replicatest.Unseal(t.Context(), unsealer, m)) > 0 || err != nil || ttl < oauth.TokenTTL {
-			t.Errorf("%s: that it is revoked is remembered for %s, %v", tok.ID, ttl, err)
+			t.Errorf("%s: the revocation is kept for %s, %v", tok.ID, ttl, err)
 		}
 	}
 }
 
-// TestTokens_OutliveAServerAndEndWithAll stops the servers one after the other,
-// and then together.
-func TestTokens_OutliveAServerAndEndWithAll(t *testing.T) {
+// TestStore_TokensSurviveOneServerAndEndWithAll stops the servers one by one, then all together.
+func TestStore_TokensSurviveOneServerAndEndWithAll(t *testing.T) {
 	t.Parallel()
 	three, prefix, now := replicatest.Start(t, 3), replicatest.NewPrefix(), time.Now()
 	s := replicatest.OpenLogins(t, three, prefix)
@@ -121,31 +119,31 @@ func TestTokens_OutliveAServerAndEndWithAll(t *testing.T) {
 			t.Fatalf("without server %d: %v", i, err)
 		}
 		if fresh.Seal() != key || s.Seal() != key {
-			t.Fatalf("without server %d: the key of the seals is another", i)
+			t.Fatalf("without server %d: the seal key changed", i)
 		}
 	}
 	for i := range 3 {
 		three.Kill(i)
 	}
 	replicatest.Restart(t, three, 0, 1, 2)
-	// More than there ever was is written before the first may look.
+	// More messages than before are written before the first replica reads again.
 	later := replicatest.OpenLogins(t, three, prefix)
 	for i := range 5 {
 		replicatest.IssueToken(t, later, strconv.Itoa(i), now)
 	}
 	replicatest.WaitEnded(t, s, tok, now)
-	// Each has a hash of the passphrase with a salt of its own.
-	for name, s := range map[string]*logins.Store{"the replica that lived on": s, "the one that came": later} {
-		replicatest.Eventually(t, name+" takes the passphrase", func() bool {
+	// Each has its own salted hash of the passphrase.
+	for name, s := range map[string]*logins.Store{"the running replica": s, "the new replica": later} {
+		replicatest.Eventually(t, name+" accepts the passphrase", func() bool {
 			_, err := s.Authenticate(t.Context(), oauthtest.Passphrase)
 			return err == nil
 		})
 	}
-	replicatest.Eventually(t, "the replica that lived on seals with the new key, and with none of its own", func() bool {
+	replicatest.Eventually(t, "the running replica has the new key", func() bool {
 		return s.Seal() != key && s.Seal() == later.Seal()
 	})
 	if r := door(t, s).Browser().Open(oauthtest.Query(client)); r.Status != http.StatusBadRequest {
-		t.Errorf("a registration outlived the servers: %d", r.Status)
+		t.Errorf("a registration survived the servers: %d", r.Status)
 	}
 	second := replicatest.IssueToken(t, s, "second", now)
 	if _, err := replicatest.LookUp(t, replicatest.OpenLogins(t, three, prefix), second, now); err != nil {
@@ -153,15 +151,14 @@ func TestTokens_OutliveAServerAndEndWithAll(t *testing.T) {
 	}
 }
 
-// door returns an authorization server over the tokens.
+// door returns an authorization server with these logins.
 func door(tb testing.TB, s *logins.Store) *oauthtest.Scene {
 	tb.Helper()
 	return oauthtest.NewWith(tb, s, s, nil)
 }
 
-// TestTokens_ReplicasSealWithOneKey lets replicas begin together, and takes a client
-// through the flow at one after the other.
-func TestTokens_ReplicasSealWithOneKey(t *testing.T) {
+// TestStore_ReplicasShareOneSealKey starts replicas together and completes a login across them.
+func TestStore_ReplicasShareOneSealKey(t *testing.T) {
 	t.Parallel()
 	prefix := replicatest.NewPrefix()
 	all := make([]*logins.Store, 4)
@@ -183,7 +180,7 @@ func TestTokens_ReplicasSealWithOneKey(t *testing.T) {
 	for i, s := range all {
 		defer s.Close()
 		if s.Seal() != all[0].Seal() || s.Seal() == (oauth.SealKey{}) {
-			t.Fatal("the replicas have drawn several keys")
+			t.Fatal("the replicas have several keys")
 		}
 		doors[i] = door(t, s)
 	}
@@ -196,8 +193,7 @@ func TestTokens_ReplicasSealWithOneKey(t *testing.T) {
 	}
 }
 
-// BenchmarkToken is the check that every request makes, here and in the memory of
-// one process.
+// BenchmarkToken measures the check of every request, here and in the memory store.
 func BenchmarkToken(b *testing.B) {
 	now := time.Now()
 	shared, own := replicatest.OpenLogins(b, replicatest.Servers(), replicatest.NewPrefix()), oauth.NewMemory(oauth.MaxTokens)

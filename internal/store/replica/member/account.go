@@ -14,10 +14,9 @@ import (
 	"candela/internal/store/replica/table"
 )
 
-// checkAccount refuses a replica that would trade on another account than those that take
-// part.
-func checkAccount(ctx context.Context, c *conn.Conn, who Info) error {
-	if who.Account == "" {
+// checkAccount refuses a replica that is configured for another account than the group.
+func checkAccount(ctx context.Context, c *conn.Conn, self Info) error {
+	if self.Account == "" {
 		return nil
 	}
 	beats, err := recentHeartbeats(ctx, c)
@@ -25,29 +24,29 @@ func checkAccount(ctx context.Context, c *conn.Conn, who Info) error {
 		return err
 	}
 	for _, beat := range beats {
-		if err := who.accountConflict(beat); err != nil {
+		if err := self.accountConflict(beat); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// recentHeartbeats returns the last heartbeats of those that take part, or did half a minute
-// ago. One that cannot be read is passed over: it must not keep everybody out.
+// recentHeartbeats returns the last heartbeats of the past heartbeatTTL. It skips those that
+// cannot be decoded: they must not keep every replica out.
 func recentHeartbeats(ctx context.Context, c *conn.Conn) ([]heartbeat, error) {
 	members, err := table.Open(ctx, c, "MEMBERS", jetstream.MemoryStorage, memberKind)
 	if err != nil {
 		return nil, err
 	}
-	const doing = "read the members"
-	return table.ReadAll(ctx, members, doing, members.Subject(memberKind, "*"), 0, table.SkipCorrupt(ctx, members, doing, func(m conn.Message) (form heartbeat, ok bool, err error) {
+	const op = "read heartbeats"
+	return table.ReadAll(ctx, members, op, members.Subject(memberKind, "*"), 0, table.SkipCorrupt(ctx, members, op, func(m conn.Message) (form heartbeat, ok bool, err error) {
 		err = json.Unmarshal(m.Data, &form)
 		form.Name = cmp.Or(form.Name, strings.TrimPrefix(m.Subject, members.Subject(memberKind, "")))
 		return form, true, err
 	}))
 }
 
-// checkPeers is admit for those that are known.
+// checkPeers is checkAccount for the known replicas.
 func (m *Group) checkPeers() error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -59,21 +58,20 @@ func (m *Group) checkPeers() error {
 	return nil
 }
 
-// accountConflict refuses a member that trades on another account, or will: one that drains
-// cannot be told from one that is not up yet.
+// accountConflict refuses a replica with another account, even a draining one: it looks like one
+// that is starting.
 func (w Info) accountConflict(other heartbeat) error {
 	if w.Account == "" || other.Account == "" || other.Account == w.Account {
 		return nil
 	}
 	return &fault.Error{
 		Kind: fault.Conflict, Code: "another_account", Value: w.Account, Allowed: other.Account,
-		Message: fmt.Sprintf("this replica would trade on %s, and the replica %s trades on %s: all replicas trade on one account. "+
-			"Stop the others first, or give this one another --nats-prefix; one that was killed is forgotten after half a minute", w.Account, other.Name, other.Account),
+		Message: fmt.Sprintf("This replica is configured for account %s, but replica %s trades on %s. All replicas must use one account: "+
+			"stop the others first, or use another --nats-prefix. A killed replica is forgotten after 30 s.", w.Account, other.Name, other.Account),
 	}
 }
 
-// Names returns the names of the replicas that take part, or did half a minute
-// ago: one that was killed is forgotten after that.
+// Names returns the names of the replicas that sent a heartbeat within the past heartbeatTTL.
 func Names(ctx context.Context, c *conn.Conn) ([]string, error) {
 	beats, err := recentHeartbeats(ctx, c)
 	if err != nil {

@@ -11,8 +11,7 @@ import (
 	"candela/internal/store/replica/replicatest"
 )
 
-// TestJoin_RefusesAnotherAccount begins to change the account of replicas one by
-// one.
+// TestJoin_RefusesAnotherAccount changes the account of replicas one by one.
 func TestJoin_RefusesAnotherAccount(t *testing.T) {
 	t.Parallel()
 	prefix := replicatest.NewPrefix()
@@ -27,20 +26,20 @@ func TestJoin_RefusesAnotherAccount(t *testing.T) {
 	live := member.Info{Name: "b:1", Account: "owner/binance-live", Policy: "p1"}
 	_, err = member.Join(t.Context(), conn, live, replicatest.Quiet())
 	f := fault.Of(err)
-	if f == nil || f.Code != "another_account" || !strings.Contains(f.Message, "trade on owner/binance-live") || !strings.Contains(f.Message, "replica a:1 trades on owner:") {
+	if f == nil || f.Code != "another_account" || !strings.Contains(f.Message, "configured for account owner/binance-live") || !strings.Contains(f.Message, "replica a:1 trades on owner.") {
 		t.Fatalf("got %v", err)
 	}
 	select {
 	case <-changed:
-		t.Error("it took part before it was refused")
+		t.Error("it joined before it was refused")
 	default:
 	}
-	m.Close() // nothing is logged any more
+	m.Close() // ends logging
 	enter := func() (*member.Group, error) {
 		return replicatest.Insist(t, func() (*member.Group, error) { return member.Join(t.Context(), conn, live, replicatest.Quiet()) })
 	}
 	after, err := enter()
-	if strings.Contains(log.String(), "the servers were not told") { // as they stalled: it is forgotten in time
+	if strings.Contains(log.String(), "announcing departure failed") { // the servers stalled; its heartbeat expires
 		replicatest.Eventually(t, "it joins after the other", func() bool {
 			if f := fault.Of(err); f != nil && f.Code == "another_account" {
 				after, err = enter()
@@ -63,7 +62,7 @@ func TestJoin_WarnsOfAnotherPolicy(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		m.Close() // nothing is logged any more
+		m.Close() // ends logging
 		return log.String()
 	}
 	first, err := member.Join(t.Context(), replicatest.Connect(t, replicatest.Servers(), prefix), member.Info{Name: "a", Account: "owner", Policy: "p1"}, replicatest.Quiet())
@@ -72,9 +71,9 @@ func TestJoin_WarnsOfAnotherPolicy(t *testing.T) {
 	}
 	t.Cleanup(first.Close)
 	if log := joined("p1"); strings.Contains(log, "trading policies differ") {
-		t.Errorf("the log is %s", log)
+		t.Errorf("unexpected log: %s", log)
 	}
 	if log := joined("p2"); !strings.Contains(log, "trading policies differ") {
-		t.Errorf("the log is %s", log)
+		t.Errorf("unexpected log: %s", log)
 	}
 }

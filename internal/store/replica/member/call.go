@@ -18,40 +18,37 @@ import (
 )
 
 const (
-	// ownerTimeout is how long a call waits for someone who does what it asks for. A dead
-	// owner is found out after five seconds, a new leader of the servers takes up to
-	// eight.
+	// ownerTimeout bounds the wait for a shard owner. A dead one is detected after five
+	// seconds; electing a NATS leader takes up to eight.
 	ownerTimeout = 10 * time.Second
-	// replyTimeout bounds the wait for an answer. It is above writeTime: a call that
-	// writes has its own answer by then.
+	// replyTimeout bounds the wait for a reply. It exceeds the time limit of a write, which a
+	// handler may wait for.
 	replyTimeout = 30 * time.Second
-	// replyGrace is how long an answer may be on its way when its sender is gone.
+	// replyGrace is how long a reply may still arrive after its sender is gone.
 	replyGrace = 250 * time.Millisecond
-	// maxCalls is how many calls of others are under way here. One more is told to
-	// try again.
+	// maxCalls bounds the calls in progress. Further calls are refused as busy.
 	maxCalls = 256
-	// maxPriorityCalls is the same for calls that must get through while there are that many.
+	// maxPriorityCalls is the same for calls with priority.
 	maxPriorityCalls = 16
 )
 
-// The kinds of answer.
+// The kinds of reply.
 const (
 	replyDone    = "done"
 	replyFailed  = "failed"
-	replyRefused = "refused" // nothing was done; the caller tries again
+	replyRefused = "refused" // not executed; the caller retries
 	whyBusy      = "busy"
 )
 
 var (
-	// ErrNotShardOwner is what a handler returns that did nothing because it cannot yet, or
-	// no longer, do what an owner does. The call is tried again for a while. When that
-	// does not help, Ask returns a fault that wraps it.
-	ErrNotShardOwner = errors.New("not the owner")
-	// ErrOutcomeUnknown is wrapped by the fault that Ask returns when the call was sent and
-	// no answer came: it may have been carried out.
-	ErrOutcomeUnknown = errors.New("the owner did not answer")
-	// errBusy is an ErrNotOwner of one that has too many calls under way to say more.
-	errBusy = fmt.Errorf("%w: it is busy", ErrNotShardOwner)
+	// ErrNotShardOwner is returned by a handler that did nothing because it is not, or not
+	// yet, the shard owner. Call retries for a while and then returns a fault that wraps it.
+	ErrNotShardOwner = errors.New("not the shard owner")
+	// ErrOutcomeUnknown is wrapped by the fault of a call that was sent and got no reply: it
+	// may have been executed.
+	ErrOutcomeUnknown = errors.New("outcome unknown: no reply")
+	// errBusy is an ErrNotShardOwner of a replica with too many calls in progress.
+	errBusy = fmt.Errorf("%w: too many calls in progress", ErrNotShardOwner)
 )
 
 // backoff returns the delay between two attempts of a call that was not executed.
@@ -59,36 +56,34 @@ func backoff() retry.Backoff {
 	return retry.Backoff{First: 5 * time.Millisecond, Max: 250 * time.Millisecond}
 }
 
-// Handler answers a call. Faults reach the caller whole; of other errors it gets the
-// text.
+// Handler answers a call. The caller receives a fault whole, and only the text of other errors.
 type Handler = func(ctx context.Context, body []byte) ([]byte, error)
 
 func (m *Group) peerSubject(id string) string { return m.table.Subject("peer", id) }
 
-// Handle answers calls of a method. Until it is called, callers wait as if there was
-// no owner.
+// Handle registers the handler of a method. Until then callers wait as if there were no shard
+// owner.
 func (m *Group) Handle(method string, h Handler) { m.handlers.Store(method, h) }
 
-// Hold has calls of others end with the tokens that they act for: hold returns a
-// context that does, as oauth.Leases.Hold.
+// Hold sets a function that ties a call's context to the caller's token, such as
+// oauth.Leases.Hold.
 func (m *Group) Hold(hold func(ctx context.Context, key string) (held context.Context, release func(), err error)) {
 	m.hold.Store(&hold)
 }
 
-// Prioritize gives calls of a method turns of their own: none of the others holds them up.
+// Prioritize reserves slots for a method, which other calls cannot block.
 func (m *Group) Prioritize(method string) { m.priorityMethods.Store(method, true) }
 
-// Call calls a method at the owner of a name, which may be this replica. What is known
-// not to have been carried out is tried again for up to ten seconds. Errors are the
-// handler's own, a fault that wraps ErrNotOwner when nothing was done, or one that
-// wraps ErrUnanswered when nobody knows.
-func (m *Group) Call(ctx context.Context, name, method string, body []byte) ([]byte, error) {
-	answer, err := m.callWithRetry(ctx, name, method, body)
+// Call calls a method at the shard owner, which may be this replica. Calls that were not executed
+// are retried for up to ten seconds. The error is the handler's own, a fault that wraps
+// ErrNotShardOwner if nothing was executed, or one that wraps ErrOutcomeUnknown.
+func (m *Group) Call(ctx context.Context, shard, method string, body []byte) ([]byte, error) {
+	answer, err := m.callWithRetry(ctx, shard, method, body)
 	m.table.CountCall(outcome(err))
 	return answer, err
 }
 
-// outcome classifies what became of a call.
+// outcome returns the counter label of a call's result.
 func outcome(err error) string {
 	switch {
 	case err == nil:
@@ -102,11 +97,11 @@ func outcome(err error) string {
 	}
 }
 
-func (m *Group) callWithRetry(ctx context.Context, name, method string, body []byte) ([]byte, error) {
+func (m *Group) callWithRetry(ctx context.Context, shard, method string, body []byte) ([]byte, error) {
 	deadline := time.NewTimer(ownerTimeout)
 	defer deadline.Stop()
-	// All attempts have one id: whoever carried one out takes no other, also when this
-	// replica was made to believe that nobody got it.
+	// All attempts share one ID, so a replica that executed one refuses the others, even if
+	// this replica believes that none was delivered.
 	try := seal.Try{ID: seal.NewID()}
 	for {
 		if err := ctx.Err(); err != nil {
@@ -114,7 +109,7 @@ func (m *Group) callWithRetry(ctx context.Context, name, method string, body []b
 		}
 		changed := m.Changed()
 		try.Number++
-		answer, err := m.callOwner(ctx, try, name, method, body)
+		answer, err := m.callOwner(ctx, try, shard, method, body)
 		if !NotExecuted(err) {
 			return answer, err
 		}
@@ -128,45 +123,44 @@ func (m *Group) callWithRetry(ctx context.Context, name, method string, body []b
 			return nil, ctx.Err()
 		case <-deadline.C:
 			timer.Stop()
-			return nil, fault.Unreachable(err, heartbeatEvery, "no replica is ready to do this; nothing was done; try again in a moment")
+			return nil, fault.Unreachable(err, heartbeatEvery, "No replica is ready; nothing was executed. Retry in a moment.")
 		}
 	}
 }
 
-// NotExecuted reports whether nothing was done and the call may go to someone else. A
-// fault is an answer, even one that was made of a refusal further on.
+// NotExecuted reports whether nothing was executed and the call may be retried elsewhere. A
+// fault is a reply, even if it wraps a refusal of another call.
 func NotExecuted(err error) bool { return errors.Is(err, ErrNotShardOwner) && fault.Of(err) == nil }
 
-// callOwner asks who is the owner at this moment, once.
-func (m *Group) callOwner(ctx context.Context, try seal.Try, name, method string, body []byte) ([]byte, error) {
-	id, mine := m.ShardOwner(name)
+// callOwner calls the present shard owner once.
+func (m *Group) callOwner(ctx context.Context, try seal.Try, shard, method string, body []byte) ([]byte, error) {
+	id, mine := m.ShardOwner(shard)
 	switch {
 	case id == "":
 		return nil, ErrNotShardOwner
 	case !mine:
-		return m.callReplica(ctx, try, id, name, method, body)
+		return m.callReplica(ctx, try, id, shard, method, body)
 	}
 	ctx, cancel := context.WithTimeout(ctx, replyTimeout)
 	defer cancel()
-	return m.dispatch(ctx, name, method, body)
+	return m.dispatch(ctx, shard, method, body)
 }
 
-// callReplica asks another member, once. It answers if it owns the name, or if that is
-// "".
-func (m *Group) callReplica(ctx context.Context, try seal.Try, id, name, method string, body []byte) ([]byte, error) {
+// callReplica calls another replica once. It replies if it owns the shard, or if shard is "".
+func (m *Group) callReplica(ctx context.Context, try seal.Try, id, shard, method string, body []byte) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, replyTimeout)
 	defer cancel()
 	end, _ := ctx.Deadline()
-	head := callHead{Try: try, Name: name, Method: method, Wait: time.Until(end).Milliseconds(), Token: principal.TokenOf(ctx)}
+	head := callHead{Try: try, Name: shard, Method: method, Wait: time.Until(end).Milliseconds(), Token: principal.TokenOf(ctx)}
 	call, err := m.sealCall(m.peerSubject(id), head, body)
 	if err != nil {
-		return nil, fmt.Errorf("call %s: %w", method, err)
+		return nil, fmt.Errorf("send call %s: %w", method, err)
 	}
 	ended := make(chan struct{})
-	way := m.linkTo(id)
+	to := m.linkTo(id)
 	go func() {
 		defer close(ended)
-		way.waitBroken(ctx)
+		to.waitBroken(ctx)
 		_ = retry.Sleep(ctx, replyGrace)
 		cancel()
 	}()
@@ -177,25 +171,24 @@ func (m *Group) callReplica(ctx context.Context, try seal.Try, id, name, method 
 	case undelivered(err):
 		return nil, fmt.Errorf("%w: %w", ErrNotShardOwner, err)
 	case errors.Is(err, nats.ErrMaxPayload):
-		return nil, fmt.Errorf("call %s: %w", method, err)
+		return nil, fmt.Errorf("send call %s: %w", method, err)
 	case err != nil:
 		return nil, OutcomeUnknown(err)
 	}
 	return m.readReply(ctx, head.ID, answer)
 }
 
-// CallReplica calls a method at another replica once, whichever shards that one owns.
+// CallReplica calls a method at another replica once, whichever shards it owns.
 func (m *Group) CallReplica(ctx context.Context, id, method string, body []byte) ([]byte, error) {
 	return m.callReplica(ctx, seal.Try{ID: seal.NewID()}, id, "", method, body)
 }
 
-// Declined reports whether a replica answered that it does not handle a call, now or at
-// all.
+// Declined reports whether a replica replied that it does not handle a call, yet or at all.
 func Declined(err error) bool {
 	return NotExecuted(err) && !undelivered(err) && !errors.Is(err, errBusy)
 }
 
-// undelivered reports whether a call was not sent, or nobody got it.
+// undelivered reports whether a call was not sent or had no receiver.
 func undelivered(err error) bool {
 	return errors.Is(err, nats.ErrNoResponders) || errors.Is(err, nats.ErrReconnectBufExceeded)
 }
@@ -204,12 +197,12 @@ func undelivered(err error) bool {
 func OutcomeUnknown(err error) error {
 	return &fault.Error{
 		Kind: fault.Unavailable, Code: "outcome_unknown", Retryable: true,
-		Message: "another replica was asked and did not answer; it is not known whether this was done",
+		Message: "Another replica did not reply, so the call may have been executed. Check before you retry.",
 		Cause:   fmt.Errorf("%w: %w", ErrOutcomeUnknown, err),
 	}
 }
 
-// onCall takes a call of another replica.
+// onCall starts to serve a call of another replica.
 func (m *Group) onCall(msg *nats.Msg) {
 	call, ours, err := m.admitCall(msg)
 	if !ours {
@@ -224,22 +217,22 @@ func (m *Group) onCall(msg *nats.Msg) {
 		m.reply(call, nil, err)
 		return
 	}
-	turns := m.callSlots
-	if _, pressing := m.priorityMethods.Load(call.Method); pressing {
-		turns = m.prioritySlots
+	slots := m.callSlots
+	if _, priority := m.priorityMethods.Load(call.Method); priority {
+		slots = m.prioritySlots
 	}
 	select {
-	case turns <- struct{}{}:
+	case slots <- struct{}{}:
 		m.wg.Go(func() {
 			m.serve(call)
-			<-turns
+			<-slots
 		})
 	default:
 		m.reply(call, nil, errBusy)
 	}
 }
 
-// serve carries a call out and answers it.
+// serve executes a call and replies.
 func (m *Group) serve(call incoming) {
 	wait := time.Duration(call.Wait) * time.Millisecond
 	if wait <= 0 || wait > replyTimeout {
@@ -249,12 +242,12 @@ func (m *Group) serve(call incoming) {
 	defer cancel()
 	body, err := m.dispatchFor(ctx, call)
 	if errors.Is(err, ErrOutcomeUnknown) {
-		return // nobody knows, and nobody waits
+		return // the caller no longer waits
 	}
 	m.reply(call, body, err)
 }
 
-// dispatchFor carries a call out as long as the token is live that it acts for.
+// dispatchFor executes a call while the caller's token is valid.
 func (m *Group) dispatchFor(ctx context.Context, call incoming) ([]byte, error) {
 	hold := m.hold.Load()
 	if call.Token != "" && hold != nil {
@@ -268,34 +261,34 @@ func (m *Group) dispatchFor(ctx context.Context, call incoming) ([]byte, error) 
 	return m.dispatch(ctx, call.Name, call.Method, call.body)
 }
 
-// dispatch carries a call out if the name is owned here, or if there is none.
-func (m *Group) dispatch(ctx context.Context, name, method string, body []byte) (answer []byte, err error) {
-	if _, mine := m.ShardOwner(name); !mine && name != "" {
+// dispatch executes a call if this replica owns the shard, or if shard is "".
+func (m *Group) dispatch(ctx context.Context, shard, method string, body []byte) (answer []byte, err error) {
+	if _, mine := m.ShardOwner(shard); !mine && shard != "" {
 		return nil, ErrNotShardOwner
 	}
 	h, ok := m.handlers.Load(method)
 	if !ok {
-		return nil, fmt.Errorf("%w: %s is not handled yet", ErrNotShardOwner, method)
+		return nil, fmt.Errorf("%w: no handler for %s", ErrNotShardOwner, method)
 	}
 	handler, ok := h.(Handler)
 	if !ok {
-		return nil, fmt.Errorf("the handler of %s is a %T", method, h)
+		return nil, fmt.Errorf("handler for %s has type %T", method, h)
 	}
-	// A call that breaks one replica must not go on to break the next.
+	// A call that panics one replica must not be retried on the next.
 	defer func() {
 		if p := recover(); p != nil {
 			m.log.ErrorContext(ctx, "call handler panicked", "method", method, "panic", p, "stack", string(debug.Stack()))
-			err = fmt.Errorf("%s panics: %v", method, p)
+			err = fmt.Errorf("handler for %s panicked: %v", method, p)
 		}
 	}()
 	answer, err = handler(ctx, body)
 	if err != nil && ctx.Err() != nil && fault.Of(err) == nil {
-		return nil, OutcomeUnknown(err) // it was given up on the way
+		return nil, OutcomeUnknown(err) // it was interrupted
 	}
 	return answer, err
 }
 
-// reply answers a call. An answer that cannot be sent is one that does not come.
+// reply answers a call. If it cannot be sent, the caller times out.
 func (m *Group) reply(call incoming, body []byte, failed error) {
 	if call.reply == "" {
 		return
@@ -336,7 +329,7 @@ func (m *Group) readReply(ctx context.Context, id seal.ID, answer *nats.Msg) ([]
 		return nil, ErrNotShardOwner
 	case replyFailed:
 	default:
-		return nil, OutcomeUnknown(fmt.Errorf("an answer of the kind %q", head.Kind))
+		return nil, OutcomeUnknown(fmt.Errorf("unknown reply kind %q", head.Kind))
 	}
 	var form WireError
 	if err := json.Unmarshal(body, &form); err != nil {

@@ -20,7 +20,7 @@ import (
 	"candela/internal/store/replica/replicatest"
 )
 
-// pair is two members that know each other, and a name that b owns.
+// pair returns two replicas that know each other, and a shard that b owns.
 func pair(t *testing.T) (a, b *member.Group, conn *conn.Conn, name string) {
 	t.Helper()
 	prefix := replicatest.NewPrefix()
@@ -30,7 +30,7 @@ func pair(t *testing.T) (a, b *member.Group, conn *conn.Conn, name string) {
 	return a, b, conn, replicatest.OwnedShard(t, b)
 }
 
-func TestAsk_TheOwnerAnswers(t *testing.T) {
+func TestCall_ReachesTheShardOwner(t *testing.T) {
 	t.Parallel()
 	a, b, _, name := pair(t)
 	a.Handle("who", replicatest.Answering("a "))
@@ -49,7 +49,7 @@ func TestAsk_TheOwnerAnswers(t *testing.T) {
 	}
 }
 
-func TestAsk_FaultsTravelWhole(t *testing.T) {
+func TestCall_ReturnsFaultsUnchanged(t *testing.T) {
 	t.Parallel()
 	a, b, _, name := pair(t)
 	whole := &fault.Error{
@@ -80,9 +80,8 @@ func TestAsk_FaultsTravelWhole(t *testing.T) {
 	}
 }
 
-// ask asks who it is, and again when a call that waited for an owner for as long as it
-// does was told that nothing was done: while servers stall, one that died counts as
-// live for longer. A call that is told so earlier has not looked for the next owner.
+// ask calls "who", and again if the call ended unexecuted after the full wait for an owner: while
+// servers stall, a dead replica counts as live for longer. An earlier end is an error.
 func ask(t *testing.T, m *member.Group, name string) (answer []byte, err error) {
 	t.Helper()
 	for began := time.Now(); ; {
@@ -94,14 +93,14 @@ func ask(t *testing.T, m *member.Group, name string) (answer []byte, err error) 
 	}
 }
 
-// Nothing was done where nobody was there to do it, so the next owner is asked.
-func TestAsk_GoesOnToTheNextOwner(t *testing.T) {
+// An unexecuted call is retried at the next owner.
+func TestCall_RetriesAtTheNextOwner(t *testing.T) {
 	t.Parallel()
 	for how, end := range map[string]func(t *testing.T, a, b *member.Group, conn *conn.Conn){
 		"one that died": func(t *testing.T, a, b *member.Group, conn *conn.Conn) {
 			t.Helper()
 			conn.Close()
-			replicatest.Eventually(t, "the servers know that nobody listens", func() bool { return a.Unheard(b.Self()) })
+			replicatest.Eventually(t, "the servers know that b has unsubscribed", func() bool { return a.Unheard(b.Self()) })
 		},
 		"one that left": func(t *testing.T, _, b *member.Group, _ *conn.Conn) {
 			t.Helper()
@@ -112,7 +111,7 @@ func TestAsk_GoesOnToTheNextOwner(t *testing.T) {
 		"one that closed": func(t *testing.T, a, b *member.Group, _ *conn.Conn) {
 			t.Helper()
 			b.Close()
-			replicatest.Eventually(t, "the servers know that nobody listens", func() bool { return a.Unheard(b.Self()) })
+			replicatest.Eventually(t, "the servers know that b has unsubscribed", func() bool { return a.Unheard(b.Self()) })
 		},
 		"one that cannot yet": func(_ *testing.T, _, b *member.Group, _ *conn.Conn) {
 			tries := 0
@@ -137,7 +136,7 @@ func TestAsk_GoesOnToTheNextOwner(t *testing.T) {
 	}
 }
 
-func TestAsk_WaitsForAHandler(t *testing.T) {
+func TestCall_WaitsForAHandler(t *testing.T) {
 	t.Parallel()
 	a, b, _, name := pair(t)
 	late := time.AfterFunc(200*time.Millisecond, func() { b.Handle("late", replicatest.Answering("b")) })
@@ -147,7 +146,7 @@ func TestAsk_WaitsForAHandler(t *testing.T) {
 	}
 }
 
-func TestAsk_NothingWasDoneWhenNobodyIsReady(t *testing.T) {
+func TestCall_FailsUnexecutedWhenNoReplicaIsReady(t *testing.T) {
 	t.Parallel()
 	a, b, _, name := pair(t)
 	for _, m := range []*member.Group{a, b} {
@@ -155,7 +154,7 @@ func TestAsk_NothingWasDoneWhenNobodyIsReady(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	replicatest.Eventually(t, "a knows that nobody is ready", func() bool { id, _ := a.ShardOwner(name); return id == "" })
+	replicatest.Eventually(t, "a knows that no replica is ready", func() bool { id, _ := a.ShardOwner(name); return id == "" })
 	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 	defer cancel()
 	if _, err := a.Call(ctx, name, "who", nil); !errors.Is(err, context.DeadlineExceeded) || errors.Is(err, member.ErrOutcomeUnknown) {
@@ -164,7 +163,7 @@ func TestAsk_NothingWasDoneWhenNobodyIsReady(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
 		_, err := member.Alone(true, replicatest.Quiet()).Call(t.Context(), name, "who", nil)
-		if f := fault.Of(err); !errors.Is(err, member.ErrNotShardOwner) || errors.Is(err, member.ErrOutcomeUnknown) || f.Kind != fault.Unavailable || !f.Retryable || !strings.Contains(f.Message, "nothing was done") {
+		if f := fault.Of(err); !errors.Is(err, member.ErrNotShardOwner) || errors.Is(err, member.ErrOutcomeUnknown) || f.Kind != fault.Unavailable || !f.Retryable || !strings.Contains(f.Message, "nothing was executed") {
 			t.Errorf("got %v", err)
 		}
 		if waited := time.Since(began); waited != member.OwnerTime {
@@ -173,8 +172,8 @@ func TestAsk_NothingWasDoneWhenNobodyIsReady(t *testing.T) {
 	})
 }
 
-// A call that was sent may have been carried out, so nobody else is asked.
-func TestAsk_NobodyKnowsWithoutAnAnswer(t *testing.T) {
+// A call that was sent may have been executed, so it is not retried.
+func TestCall_OutcomeIsUnknownWithoutAReply(t *testing.T) {
 	t.Parallel()
 	for how, c := range map[string]struct {
 		patience time.Duration
@@ -217,16 +216,16 @@ func TestAsk_NobodyKnowsWithoutAnAnswer(t *testing.T) {
 				t.Errorf("after %s: %v", took, err)
 			}
 			select {
-			case <-ended: // with the patience of who asked
+			case <-ended: // with the caller's context
 			case <-time.After(replicatest.Patience):
-				t.Error("the handler goes on when nobody waits")
+				t.Error("the handler continues without a caller")
 			}
 		})
 	}
 }
 
-// As many calls are under way as may be: a halt gets through all the same.
-func TestAsk_SomeCallsWaitForNoOthers(t *testing.T) {
+// A halt passes while the maximum of calls is in progress.
+func TestPrioritize_CallsPassAFullReplica(t *testing.T) {
 	t.Parallel()
 	a, b, _, name := pair(t)
 	began, over := make(chan struct{}), make(chan struct{})
@@ -259,10 +258,10 @@ func TestAsk_SomeCallsWaitForNoOthers(t *testing.T) {
 	calls.Wait()
 }
 
-// joinOver joins over a line of its own.
-func joinOver(t *testing.T, way *replicatest.Proxy, prefix, name string) *member.Group {
+// joinOver joins through a proxy.
+func joinOver(t *testing.T, proxy *replicatest.Proxy, prefix, name string) *member.Group {
 	t.Helper()
-	m, err := member.Join(t.Context(), replicatest.ConnectAt(t, way.URL, prefix), member.Info{Name: name}, replicatest.Quiet())
+	m, err := member.Join(t.Context(), replicatest.ConnectAt(t, proxy.URL, prefix), member.Info{Name: name}, replicatest.Quiet())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -271,9 +270,9 @@ func joinOver(t *testing.T, way *replicatest.Proxy, prefix, name string) *member
 	return m
 }
 
-// What is on its way when a connection breaks is lost, and nobody says so: who waits
-// for it would do so for half a minute.
-func TestAsk_NobodyKnowsAfterABrokenConnection(t *testing.T) {
+// A call in progress when a connection breaks is lost without an error. The caller notices before
+// replyTimeout.
+func TestCall_OutcomeIsUnknownAfterAReconnect(t *testing.T) {
 	t.Parallel()
 	for how, whose := range map[string]int{"of the caller": 0, "of the owner": 1} {
 		t.Run(how, func(t *testing.T) {
@@ -283,15 +282,15 @@ func TestAsk_NobodyKnowsAfterABrokenConnection(t *testing.T) {
 			replicatest.Agree(t, a, b)
 			name := replicatest.OwnedShard(t, b)
 			b.Handle("wait", func(ctx context.Context, _ []byte) ([]byte, error) {
-				ways[whose].CutAtNextReply() // the next heartbeat breaks it
-				<-ctx.Done()                 // as if the call had never come
+				ways[whose].CutAtNextReply() // the next heartbeat cuts it
+				<-ctx.Done()                 // as if the call were lost
 				return nil, ctx.Err()
 			})
 			b.Handle("who", replicatest.Answering("b"))
 			start := time.Now()
 			_, err := a.Call(t.Context(), name, "wait", nil)
 			took := time.Since(start)
-			// It was told so, and did not wait in vain.
+			// It noticed, and did not wait for the timeout.
 			if !errors.Is(err, member.ErrOutcomeUnknown) || errors.Is(err, member.ErrNotShardOwner) || !errors.Is(err, context.Canceled) || !ways[whose].IsCut() {
 				t.Errorf("after %s: %v", took, err)
 			}

@@ -14,28 +14,25 @@ import (
 	"candela/internal/store/replica/table"
 )
 
-// OwnerTime is how long a call waits for someone who does what it asks for.
+// OwnerTime is how long a call waits for a shard owner.
 const OwnerTime = ownerTimeout
 
-// Unheard reports whether the server that m is connected to knows that nobody
-// listens to calls of a member.
+// Unheard reports whether m's server knows that a replica is not subscribed to calls.
 func (m *Group) Unheard(id string) bool {
 	_, err := m.table.NATS().Request(m.peerSubject(id), nil, 50*time.Millisecond)
 	return errors.Is(err, nats.ErrNoResponders)
 }
 
-// Alone returns a member that has no connection and knows of no other, and that drains
-// or owns everything.
+// Alone returns a group without a connection and other replicas, which drains or owns everything.
 func Alone(drains bool, log *slog.Logger) *Group {
 	m := &Group{table: &table.Table{Conn: new(conn.Conn)}, id: "a", log: log, changed: make(chan struct{})}
 	m.candidates.Store(&Candidates{newCandidate(m.id, drains)})
 	return m
 }
 
-// LiveAfter has a member a see heartbeats of members that are named by one letter, and
-// the end of those that are written large, and reports whether b is live then. The
-// servers take one a second, those in brackets all at once, and all after a "<" by a
-// clock that is an hour behind.
+// LiveAfter applies heartbeats to replica a and reports whether b is live afterwards. A letter is
+// a replica's heartbeat, and a capital letter its departure. The servers store one per second,
+// those in brackets at once, and all after a "<" by a clock that is an hour behind.
 func LiveAfter(beats string) bool {
 	ctx, stop := context.WithCancel(context.Background())
 	defer stop()
@@ -67,5 +64,5 @@ func LiveAfter(beats string) bool {
 	return m.Live("b")
 }
 
-// Beats returns how many own heartbeats came by.
+// Beats returns the number of own heartbeats received.
 func (m *Group) Beats() uint64 { return m.ownSeen.Load() }

@@ -14,44 +14,44 @@ import (
 	"candela/internal/store/replica/conn"
 )
 
-// A call of another replica is one sealed text, for the subject of who is called: its
-// head, a line break and its body. An answer is sealed for the id of the call, which
-// only the two know, so that it answers no other. Nothing of either is in a header.
+// A call is one sealed text for the subject of the called replica: a head, a line break and a
+// body. A reply is sealed for the ID of its call, which only the two replicas know, so it cannot
+// answer another call. Neither uses headers.
 
 const (
-	// callWindow is how much older or newer than the time here a call may be. Clocks are
-	// to agree to a second; the rest is for a replica that was stopped for a while.
+	// callWindow limits the difference between a call's time and the local clock. Clocks
+	// should agree to a second; the rest allows for a paused replica.
 	callWindow = 30 * time.Second
-	// maxRemembered bounds the calls of a minute that are remembered, so that none is
-	// carried out twice. One more is told to try again.
+	// maxRemembered bounds the calls remembered against replays. Further calls are refused as
+	// busy.
 	maxRemembered = 1 << 18
 )
 
-// callHead is what a call says before its body.
+// callHead is the head of a call.
 type callHead struct {
 	seal.Try
 	Name   string `json:"name,omitempty"`
 	Method string `json:"method"`
-	Wait   int64  `json:"wait"`            // how many milliseconds the caller waits
-	Token  string `json:"token,omitempty"` // the key of the token that it acts for, "" for the service
+	Wait   int64  `json:"wait"`            // milliseconds that the caller waits
+	Token  string `json:"token,omitempty"` // key of the caller's token, "" for the service
 }
 
-// answerHead is what an answer says before its body.
+// answerHead is the head of a reply.
 type answerHead struct {
 	Kind string `json:"kind"`
-	Why  string `json:"why,omitempty"` // of one that is refused, "" for no other reason than that
+	Why  string `json:"why,omitempty"` // reason of a refusal: busy or ""
 }
 
-// incoming is a call that is ours.
+// incoming is a verified call.
 type incoming struct {
 	callHead
 	reply string
 	body  []byte
 }
 
-var errFrame = errors.New("it has no head")
+var errFrame = errors.New("message has no head")
 
-// frame writes a head and a body. A head has no line breaks.
+// frame joins a head, which has no line breaks, and a body.
 func frame(head any, body []byte) ([]byte, error) {
 	data, err := json.Marshal(head)
 	if err != nil {
@@ -60,7 +60,7 @@ func frame(head any, body []byte) ([]byte, error) {
 	return append(append(data, '\n'), body...), nil
 }
 
-// unframe reads what frame wrote.
+// unframe splits the result of frame.
 func unframe(data []byte, head any) (body []byte, err error) {
 	first, body, ok := bytes.Cut(data, []byte("\n"))
 	if !ok {
@@ -69,7 +69,7 @@ func unframe(data []byte, head any) (body []byte, err error) {
 	return body, json.Unmarshal(first, head)
 }
 
-// sealCall makes the message of a call.
+// sealCall returns the message of a call.
 func (m *Group) sealCall(subject string, head callHead, body []byte) (*nats.Msg, error) {
 	data, err := frame(head, body)
 	if err != nil {
@@ -80,7 +80,7 @@ func (m *Group) sealCall(subject string, head callHead, body []byte) (*nats.Msg,
 	return msg, nil
 }
 
-// openCall reads a call and when it was made. It may have come before.
+// openCall opens a call and returns when it was sealed. It does not check for replays.
 func (m *Group) openCall(msg *nats.Msg) (call incoming, at time.Time, err error) {
 	data, at, err := m.table.Seals.Calls.Open(seal.Place{Name: msg.Subject}, msg.Data)
 	if err != nil {
@@ -93,7 +93,7 @@ func (m *Group) openCall(msg *nats.Msg) (call incoming, at time.Time, err error)
 
 func answerPlace(id seal.ID) seal.Place { return seal.Place{Name: hex.EncodeToString(id[:])} }
 
-// sealAnswer makes the message of an answer.
+// sealAnswer returns the message of a reply.
 func (m *Group) sealAnswer(call incoming, head answerHead, body []byte) (*nats.Msg, error) {
 	data, err := frame(head, body)
 	if err != nil {
@@ -104,7 +104,7 @@ func (m *Group) sealAnswer(call incoming, head answerHead, body []byte) (*nats.M
 	return msg, nil
 }
 
-// openAnswer reads the answer to a call.
+// openAnswer opens the reply to a call.
 func (m *Group) openAnswer(id seal.ID, msg *nats.Msg) (head answerHead, body []byte, err error) {
 	data, _, err := m.table.Seals.Answers.Open(answerPlace(id), msg.Data)
 	if err != nil {
@@ -114,9 +114,8 @@ func (m *Group) openAnswer(id seal.ID, msg *nats.Msg) (head answerHead, body []b
 	return head, body, err
 }
 
-// admitCall reads a call and refuses one that is not ours or has come before: ok is
-// false, and nobody is told. The error goes back to the
-// replica that made a valid call which cannot be carried out now.
+// admitCall opens a call. ok is false, and nothing is sent, if the call is forged or was
+// received before. err is the reply to a valid call that cannot be executed now.
 func (m *Group) admitCall(msg *nats.Msg) (call incoming, ok bool, err error) {
 	t := m.table.Seals
 	call, at, err := m.openCall(msg)
@@ -133,9 +132,9 @@ func (m *Group) admitCall(msg *nats.Msg) (call incoming, ok bool, err error) {
 	if !errors.Is(err, seal.ErrStale) {
 		return call, false, nil
 	}
-	// It may be a replay. The answer is sealed for who made it.
+	// It may be a replay, but only the caller can open the reply.
 	return call, true, &fault.Error{
 		Kind: fault.Unavailable, Code: "clocks_differ",
-		Message: "the clocks of two replicas differ by more than " + callWindow.String() + ", or the call was held up for that long; nothing was done",
+		Message: "The clocks of two replicas differ by more than " + callWindow.String() + ", or the call was delayed that long; nothing was executed.",
 	}
 }

@@ -24,116 +24,112 @@ const memberKind = "member" // member.<id>
 
 const (
 	heartbeatEvery = time.Second
-	// deadAfterBeats is how many of our own heartbeats come by since the last of another
-	// member before that one counts as dead.
+	// deadAfterBeats is the number of own heartbeats without one of a replica after which
+	// that replica is declared dead.
 	deadAfterBeats = 4
-	// DeadAfter is how long after its last heartbeat a replica counts as dead.
+	// DeadAfter is the time from a replica's last heartbeat until it is declared dead.
 	DeadAfter = deadAfterBeats * heartbeatEvery
-	// heartbeatTTL ends what a dead member has left behind. A member is not judged by it.
+	// heartbeatTTL removes the last heartbeat of a dead replica. It does not decide liveness.
 	heartbeatTTL = 30 * time.Second
-	// maxUnseenAcks is how many of our heartbeats may be acknowledged without coming by
-	// before the reading of them begins anew.
+	// maxUnseenAcks is how many own heartbeats may be acknowledged without arriving before
+	// the follower restarts.
 	maxUnseenAcks = 3
 )
 
-// Group is who takes part, and who owns what has to be done by one replica at a
-// time. It is safe for concurrent use.
+// Group is the set of live replicas and assigns each shard an owner. It is safe for concurrent
+// use.
 //
-// Ownership is for availability. It is each replica's own opinion, and for a moment
-// two may think that they own a name; whatever must not happen twice is guarded at
-// the servers.
+// Ownership is each replica's own view, and two may briefly claim a shard. The servers prevent
+// anything that must not happen twice.
 //
-// No clocks are compared. A member is dead when four of our own heartbeats have come
-// by since its last one; while the servers stall, nobody's come and nobody dies. Nor
-// does anybody after it: what was held up comes all at once, ours perhaps before
-// theirs, and counts as one.
+// Clocks are never compared. A replica is dead when four of our own heartbeats arrive after its
+// last one. If the servers stall, no heartbeats arrive and nobody is declared dead; heartbeats
+// delivered in a burst count once.
 type Group struct {
 	table *table.Table
 	id    string
 	log   *slog.Logger
 
 	stop context.CancelFunc
-	wg   sync.WaitGroup // the heartbeat, the follower, and calls under way
-	// ctx is done when Close was called. Handlers' contexts end with it.
+	wg   sync.WaitGroup // heartbeats, the follower and calls in progress
+	// ctx ends with Close, and the handlers' contexts with it.
 	ctx context.Context
 
-	restart          chan struct{} // sent to when the follower has to begin anew
-	inactive         atomic.Bool   // nothing is owned here: before Enter and after Leave
-	ackedUnseen      atomic.Int32  // own heartbeats that were acknowledged and did not come by yet
-	ownSeen          atomic.Uint64 // own heartbeats that came by
-	lastAcked        atomic.Int64  // when one was acknowledged last, unix nanoseconds
-	heartbeatFailing atomic.Bool   // the last one was not acknowledged
-	late             atomic.Bool   // the last one that came by was not stored at the time at which it was sealed
+	restart          chan struct{} // restarts the follower
+	inactive         atomic.Bool   // owns nothing: before Activate and after Drain
+	ackedUnseen      atomic.Int32  // own heartbeats acknowledged and not received yet
+	ownSeen          atomic.Uint64 // own heartbeats received
+	lastAcked        atomic.Int64  // time of the last acknowledgement, unix nanoseconds
+	heartbeatFailing atomic.Bool   // the last heartbeat was not acknowledged
+	late             atomic.Bool   // the last own heartbeat was stored too long before or after it was sealed
 	self             heartbeat
-	// heartbeatMu is read-locked by heartbeats under way, and locked by one that tells of a
-	// change, so that none from before it follows.
+	// heartbeatMu is read-locked while a heartbeat is sent, and locked while a change is
+	// announced, so that no earlier state follows it.
 	heartbeatMu sync.RWMutex
 
-	candidates    atomic.Pointer[Candidates] // who is live, by id; replaced, never changed
+	candidates    atomic.Pointer[Candidates] // live replicas by ID; replaced, never modified
 	mu            sync.Mutex
 	peers         map[string]*peer
-	changed       chan struct{} // closed at the next change
-	ownReconnects uint64        // of our own heartbeats, as it last came by
-	lastCounted   time.Time     // when the servers took the last of them that counted
-	// reconnected is closed when a heartbeat next tells of another link.
+	changed       chan struct{} // closed when candidates change
+	ownReconnects uint64        // from the last own heartbeat received
+	lastCounted   time.Time     // stored time of the last own heartbeat that counted
+	// reconnected is closed when a heartbeat next reports a reconnect.
 	reconnected chan struct{}
 
 	replays         *seal.Replays
 	handlers        sync.Map // method to Handler
 	hold            atomic.Pointer[func(context.Context, string) (context.Context, func(), error)]
 	calls           *nats.Subscription
-	callSlots       chan struct{} // taken by calls of others that are under way
-	prioritySlots   chan struct{} // the same for methods that are pressed
+	callSlots       chan struct{} // held by calls in progress
+	prioritySlots   chan struct{} // held by calls of priority methods
 	priorityMethods sync.Map      // methods
 }
 
-// Info is what a member tells the others of itself.
+// Info describes a replica to the others.
 type Info struct {
 	Name    string `json:"name"`              // for the log
-	Account string `json:"account,omitempty"` // on which it would trade; "" for none
-	Policy  string `json:"policy,omitempty"`  // by which, in short
+	Account string `json:"account,omitempty"` // trading account, "" for none
+	Policy  string `json:"policy,omitempty"`  // digest of the trading policy
 }
 
-// heartbeat is a heartbeat as it is written.
+// heartbeat is the stored form of a heartbeat.
 type heartbeat struct {
 	Info
 	Started  time.Time `json:"started"`
 	Draining bool      `json:"draining,omitempty"`
-	Link     uint64    `json:"link,omitempty"` // how often its connection was made anew
-	// Orders is what it knows of the stream of orders, so that all refuse one that begins
-	// anew.
+	Link     uint64    `json:"link,omitempty"` // reconnects
+	// Orders is its view of the order stream, so that all replicas refuse a replaced one.
 	Orders conn.OrderPosition `json:"orders,omitzero"`
 }
 
-// peer is another member that is live.
+// peer is another live replica.
 type peer struct {
 	heartbeat
-	missed int // own heartbeats that came by since its last one
+	missed int // own heartbeats received since its last one
 }
 
-// Join takes part and returns when it knows who else does. Nothing is owned here
-// before Enter: who only asks others does without. It refuses to take part beside a
-// member that trades on another account: the orders of all accounts have one writer,
-// and the two would take them from each other for ever. Close must be called.
-func Join(ctx context.Context, c *conn.Conn, who Info, log *slog.Logger) (*Group, error) {
-	// Before anything is told, so that one that is refused again and again refuses
-	// nobody itself.
-	if err := checkAccount(ctx, c, who); err != nil {
+// Join starts heartbeats and returns when it knows the other replicas. This replica owns nothing
+// before Activate. Join refuses a replica with another trading account: all accounts share one
+// order writer, and the two would take it from each other forever. Close must be called.
+func Join(ctx context.Context, c *conn.Conn, self Info, log *slog.Logger) (*Group, error) {
+	// Checked before the first heartbeat, so that a refused replica that restarts again and
+	// again refuses nobody itself.
+	if err := checkAccount(ctx, c, self); err != nil {
 		return nil, err
 	}
-	m, err := join(ctx, c, who, log)
+	m, err := join(ctx, c, self, log)
 	if err != nil {
 		return nil, err
 	}
-	// Of two that come at the same time one has been seen by the other.
+	// Of two that join at the same time, one sees the other.
 	if err := m.checkPeers(); err != nil {
-		m.Close() //nolint:contextcheck // the end is told even when ctx has ended
+		m.Close() //nolint:contextcheck // announces the departure even if ctx has ended
 		return nil, err
 	}
 	return m, nil
 }
 
-func join(ctx context.Context, c *conn.Conn, who Info, log *slog.Logger) (*Group, error) {
+func join(ctx context.Context, c *conn.Conn, self Info, log *slog.Logger) (*Group, error) {
 	heartbeats, err := table.Open(ctx, c, "MEMBERS", jetstream.MemoryStorage, memberKind)
 	if err != nil {
 		return nil, err
@@ -141,25 +137,25 @@ func join(ctx context.Context, c *conn.Conn, who Info, log *slog.Logger) (*Group
 	ending, stop := context.WithCancel(context.WithoutCancel(ctx))
 	m := &Group{
 		table: heartbeats, id: rand.Text(), log: log, replays: seal.NewReplays(callWindow, maxRemembered), stop: stop, ctx: ending,
-		restart: make(chan struct{}, 1), self: heartbeat{Info: who, Started: time.Now().UTC()},
+		restart: make(chan struct{}, 1), self: heartbeat{Info: self, Started: time.Now().UTC()},
 		peers: make(map[string]*peer), changed: make(chan struct{}), reconnected: make(chan struct{}), callSlots: make(chan struct{}, maxCalls), prioritySlots: make(chan struct{}, maxPriorityCalls),
 	}
 	m.inactive.Store(true)
 	m.candidates.Store(&Candidates{newCandidate(m.id, true)})
-	// Who sees the first heartbeat may ask at once.
+	// Replicas that receive the first heartbeat may call at once.
 	if m.calls, err = c.NATS().Subscribe(m.peerSubject(m.id), m.onCall); err != nil {
 		stop()
-		return nil, conn.Unavailable("listen to other replicas", err)
+		return nil, conn.Unavailable("subscribe to calls", err)
 	}
 	last, err := m.start(ctx)
 	if err != nil {
-		m.Close() //nolint:contextcheck // the end is told even when ctx has ended
+		m.Close() //nolint:contextcheck // announces the departure even if ctx has ended
 		return nil, err
 	}
 	follower := &table.Follower{
-		Table: heartbeats, Filters: []string{m.subject("*")}, Name: "members", Log: log, Apply: m.apply, Restart: m.restart,
+		Table: heartbeats, Filters: []string{m.subject("*")}, Name: "heartbeats", Log: log, Apply: m.apply, Restart: m.restart,
 	}
-	m.ackedUnseen.Store(0) // what was written during a long first look is still to come by
+	m.ackedUnseen.Store(0) // heartbeats sent during a long first read arrive later
 	select {
 	case <-m.restart:
 	default:
@@ -168,15 +164,15 @@ func join(ctx context.Context, c *conn.Conn, who Info, log *slog.Logger) (*Group
 	return m, nil
 }
 
-// start begins to write heartbeats, and reads those of the others.
+// start starts heartbeats and reads those of other replicas.
 func (m *Group) start(ctx context.Context) (last uint64, err error) {
-	if err := m.table.RetryWrite(ctx, "join", m.announce); err != nil {
+	if err := m.table.RetryWrite(ctx, "send heartbeat", m.announce); err != nil {
 		return 0, err
 	}
-	m.wg.Go(m.runHeartbeats) // before anything else: whom others know they must go on hearing
+	m.wg.Go(m.runHeartbeats) // first, or others would declare this replica dead
 	for one, err := range m.table.ReadToBarrier(ctx, 0, m.subject("*")) {
 		if err != nil {
-			return 0, conn.Unavailable("read the members", err)
+			return 0, conn.Unavailable("read heartbeats", err)
 		}
 		m.apply(ctx, one)
 		last = one.Seq
@@ -186,14 +182,14 @@ func (m *Group) start(ctx context.Context) (last uint64, err error) {
 
 func (m *Group) subject(id string) string { return m.table.Subject(memberKind, id) }
 
-// announce writes a heartbeat that others must not take for an earlier one.
+// announce sends a heartbeat after a change. No heartbeat with the earlier state follows it.
 func (m *Group) announce(ctx context.Context) error {
 	m.heartbeatMu.Lock()
 	defer m.heartbeatMu.Unlock()
 	return m.sendHeartbeat(ctx)
 }
 
-// sendHeartbeat writes a heartbeat. The caller has locked.
+// sendHeartbeat writes a heartbeat. The caller holds heartbeatMu.
 func (m *Group) sendHeartbeat(ctx context.Context) error {
 	form := m.self
 	form.Draining, form.Link, form.Orders = m.inactive.Load(), m.reconnects(), m.table.History.Position()
@@ -208,21 +204,19 @@ func (m *Group) sendHeartbeat(ctx context.Context) error {
 	return err
 }
 
-// LastHeartbeat returns when the servers took a heartbeat last. While they take none they take
-// nothing else.
+// LastHeartbeat returns when the servers last acknowledged a heartbeat.
 func (m *Group) LastHeartbeat() time.Time { return time.Unix(0, m.lastAcked.Load()) }
 
-// Late reports whether the clock here and those of the servers differ by more than a
-// minute: our heartbeats come back as too old, or from the future. Logins that begin or
-// change here do not reach the other replicas.
+// Late reports whether the local clock and the servers' clocks differ by more than conn.MaxDelay.
+// Other replicas then ignore login changes of this one.
 func (m *Group) Late() bool { return m.late.Load() }
 
-// runHeartbeats writes heartbeats until Close. One whose answer is late does not hold up the
-// next: by their silence others would take this replica for dead.
+// runHeartbeats sends heartbeats until Close. A slow acknowledgement does not delay the next
+// one, or other replicas would consider this one dead.
 func (m *Group) runHeartbeats() {
 	tick := time.NewTicker(heartbeatEvery)
 	defer tick.Stop()
-	turns := make(chan struct{}, conn.AttemptTimeout/heartbeatEvery)
+	slots := make(chan struct{}, conn.AttemptTimeout/heartbeatEvery)
 	for {
 		select {
 		case <-m.ctx.Done():
@@ -230,17 +224,17 @@ func (m *Group) runHeartbeats() {
 		case <-tick.C:
 		}
 		select {
-		case turns <- struct{}{}:
+		case slots <- struct{}{}:
 			m.wg.Go(func() {
 				m.heartbeatOnce()
-				<-turns
+				<-slots
 			})
 		default:
 		}
 	}
 }
 
-// heartbeatOnce writes one heartbeat.
+// heartbeatOnce sends one heartbeat.
 func (m *Group) heartbeatOnce() {
 	m.heartbeatMu.RLock()
 	defer m.heartbeatMu.RUnlock()
@@ -264,19 +258,19 @@ func (m *Group) heartbeatOnce() {
 	}
 }
 
-// apply notes a heartbeat, or the end of a member.
+// apply handles a heartbeat or a departure.
 func (m *Group) apply(ctx context.Context, one conn.Message) {
 	if one.Forged == m.subject(m.id) && one.Late != nil {
 		m.late.Store(true)
 	}
 	id, ok := strings.CutPrefix(one.Subject, m.subject(""))
 	if !ok {
-		return // a mark
+		return // a barrier
 	}
 	var form heartbeat
 	if len(one.Data) > 0 {
 		if err := json.Unmarshal(one.Data, &form); err != nil {
-			m.log.ErrorContext(ctx, "heartbeat skipped: cannot decode", "member", id, "error", err)
+			m.log.ErrorContext(ctx, "heartbeat skipped: cannot decode", "replica", id, "error", err)
 			return
 		}
 	}
@@ -295,14 +289,14 @@ func (m *Group) apply(ctx context.Context, one conn.Message) {
 		}
 	case len(one.Data) == 0:
 		if p := m.peers[id]; p != nil {
-			m.log.InfoContext(ctx, "replica left", "member", id, "name", p.Name)
+			m.log.InfoContext(ctx, "replica left", "replica", id, "name", p.Name)
 			delete(m.peers, id)
 		}
 	case m.peers[id] == nil:
-		m.log.InfoContext(ctx, "a member has come", "member", id, "name", form.Name)
+		m.log.InfoContext(ctx, "replica joined", "replica", id, "name", form.Name)
 		m.peers[id] = &peer{heartbeat: form}
 		if form.Account != "" && form.Account == m.self.Account && form.Policy != m.self.Policy {
-			m.log.WarnContext(ctx, "trading policies differ between replicas; the trading replica's policy applies", "member", id, "name", form.Name)
+			m.log.WarnContext(ctx, "trading policies differ between replicas; the trading replica's policy applies", "replica", id, "name", form.Name)
 		}
 	default:
 		if form.Link != m.peers[id].Link {
@@ -313,24 +307,24 @@ func (m *Group) apply(ctx context.Context, one conn.Message) {
 	m.updateCandidates()
 }
 
-// countMissed notes that one of our heartbeats came by, which the servers took at a time. It
-// ends the members that have missed too many. The caller has locked.
+// countMissed counts an own heartbeat, stored at the given time, against all peers and removes
+// the dead ones. The caller holds mu.
 func (m *Group) countMissed(ctx context.Context, at time.Time) {
-	// Another server that leads may have a clock that is behind.
+	// After a change of leaders the time may go back.
 	if since := at.Sub(m.lastCounted); since >= 0 && since < heartbeatEvery/2 {
 		return
 	}
 	m.lastCounted = at
 	for id, p := range m.peers {
 		if p.missed++; p.missed >= deadAfterBeats {
-			m.log.WarnContext(ctx, "replica declared dead: heartbeats missed", "member", id, "name", p.Name)
+			m.log.WarnContext(ctx, "replica declared dead: heartbeats missed", "replica", id, "name", p.Name)
 			delete(m.peers, id)
 		}
 	}
 }
 
-// updateCandidates works out who is live and tells who waits for it when that has changed. The
-// caller has locked.
+// updateCandidates recomputes the live replicas and wakes waiters after a change. The caller holds
+// mu.
 func (m *Group) updateCandidates() {
 	all := make(Candidates, 0, 1+len(m.peers))
 	if m.ctx.Err() == nil {
@@ -348,27 +342,27 @@ func (m *Group) updateCandidates() {
 	m.changed = make(chan struct{})
 }
 
-// Self returns the id of this replica, drawn anew by each process.
+// Self returns the ID of this replica, random for each process.
 func (m *Group) Self() string { return m.id }
 
-// Live reports whether a member takes part. One that drains does until it closes.
+// Live reports whether a replica is live. A draining one is, until it closes.
 func (m *Group) Live(id string) bool {
 	return slices.ContainsFunc(*m.candidates.Load(), func(s candidate) bool { return s.id == id })
 }
 
-// Count returns how many members take part.
+// Count returns the number of live replicas.
 func (m *Group) Count() int { return len(*m.candidates.Load()) }
 
-// Changed returns a channel that is closed at the next change of who is live or
-// drains. Who waits for it asks for the channel before it asks who the owner is.
+// Changed returns a channel that is closed at the next change of the live or draining replicas.
+// Get it before ShardOwner, so that no change is missed.
 func (m *Group) Changed() <-chan struct{} {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.changed
 }
 
-// Activate begins to own. Everything that an owner needs is up by then: one that fails
-// at its start, again and again, would keep interrupting the others.
+// Activate lets this replica own shards. Call it when everything is ready: a replica that fails
+// again and again would interrupt the others.
 func (m *Group) Activate(ctx context.Context) {
 	m.setInactive(false)
 	if err := m.announce(ctx); err != nil {
@@ -376,22 +370,21 @@ func (m *Group) Activate(ctx context.Context) {
 	}
 }
 
-func (m *Group) setInactive(away bool) {
+func (m *Group) setInactive(inactive bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.inactive.Store(away)
+	m.inactive.Store(inactive)
 	m.updateCandidates()
 }
 
-// Drain hands everything over: the others take over as soon as they see it, and here
-// nothing is owned from then on. Calls of others are still answered.
+// Drain gives up all shards. Other replicas take them over as soon as they see it. Calls are
+// still answered.
 func (m *Group) Drain(ctx context.Context) error {
 	m.setInactive(true)
-	return m.table.RetryWrite(ctx, "leave", m.announce)
+	return m.table.RetryWrite(ctx, "drain", m.announce)
 }
 
-// Close ends taking part. The others are told if the servers answer; if not, they
-// find out.
+// Close leaves the group and announces the departure. If that fails, the others detect it.
 func (m *Group) Close() {
 	m.mu.Lock()
 	ended := m.ctx.Err() != nil
@@ -408,7 +401,7 @@ func (m *Group) Close() {
 	m.wg.Wait()
 	ctx := context.WithoutCancel(m.ctx)
 	if _, err := m.table.Write(ctx, conn.Change{Subject: m.subject(m.id), TTL: heartbeatTTL}); err != nil {
-		m.log.WarnContext(ctx, "the servers were not told that this replica ends", "error", err)
+		m.log.WarnContext(ctx, "announcing departure failed; other replicas will detect it", "error", err)
 	}
 }
 
@@ -421,7 +414,7 @@ func (m *Group) Name() string { return m.self.Name }
 // Peer is another live replica.
 type Peer struct{ ID, Name, Account string }
 
-// Peers returns the other live replicas by name, also those that drain.
+// Peers returns the other live replicas by name, draining ones included.
 func (m *Group) Peers() []Peer {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -20,7 +20,7 @@ import (
 	"candela/internal/trading/desk"
 )
 
-func TestMembers_EachNameHasOneOwner(t *testing.T) {
+func TestGroup_EachShardHasOneOwner(t *testing.T) {
 	t.Parallel()
 	prefix := replicatest.NewPrefix()
 	a, _ := replicatest.Join(t, replicatest.Servers(), prefix, "a")
@@ -76,7 +76,7 @@ func firstOf(owners map[string]string, id string) string {
 	return ""
 }
 
-func TestMembers_OneThatJoinsOwnsNothingBeforeItEnters(t *testing.T) {
+func TestGroup_OwnsNothingBeforeActivate(t *testing.T) {
 	t.Parallel()
 	prefix := replicatest.NewPrefix()
 	a, _ := replicatest.Join(t, replicatest.Servers(), prefix, "a")
@@ -99,7 +99,7 @@ func TestMembers_OneThatJoinsOwnsNothingBeforeItEnters(t *testing.T) {
 	replicatest.Eventually(t, "the other sees it", func() bool { id, _ := a.ShardOwner(name); return id == b.Self() })
 }
 
-func TestMembers_OneThatIsKilledIsReplaced(t *testing.T) {
+func TestGroup_ReplacesAKilledReplica(t *testing.T) {
 	t.Parallel()
 	prefix := replicatest.NewPrefix()
 	a, _ := replicatest.Join(t, replicatest.Servers(), prefix, "a")
@@ -110,28 +110,27 @@ func TestMembers_OneThatIsKilledIsReplaced(t *testing.T) {
 	conn.Close()
 	took := replicatest.Eventually(t, "the name has a new owner", func() bool { _, mine := a.ShardOwner(name); return mine })
 	<-changed
-	t.Logf("a killed member was replaced after %s", took.Round(time.Millisecond))
+	t.Logf("a killed replica was replaced after %s", took.Round(time.Millisecond))
 }
 
-// TestMembers_DieByHeartbeatsOfOthers counts how many of its own heartbeats a member
-// sees after the last of another one before it gives that one up, with and without
-// others between them.
-func TestMembers_DieByHeartbeatsOfOthers(t *testing.T) {
+// TestGroup_DeclaresDeadByMissedHeartbeats counts the own heartbeats after another replica's last
+// one until that is declared dead, with and without others in between.
+func TestGroup_DeclaresDeadByMissedHeartbeats(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		beats string // in the order in which a sees them
-		live  bool   // b, in the end
+		beats string // as LiveAfter reads them
+		live  bool   // whether b is live
 	}{
-		"one that is late":             {"baaa", true},
-		"one that is silent":           {"baaaa", false},
-		"one that was late":            {"baaabaaa", true},
-		"one that is silent since":     {"baaabaaaa", false},
-		"one that comes back":          {"baaaaaab", true},
-		"while another is heard":       {"bacacaca", false},
-		"while only others are heard":  {"bccccccccaaa", true},
-		"while nobody's are taken":     {"b", true},
-		"one that has said good-bye":   {"bB", false},
-		"one that came after good-bye": {"bBb", true},
+		"one that is late":               {"baaa", true},
+		"one that is silent":             {"baaaa", false},
+		"one that was late":              {"baaabaaa", true},
+		"one that is silent since":       {"baaabaaaa", false},
+		"one that comes back":            {"baaaaaab", true},
+		"while another is heard":         {"bacacaca", false},
+		"while only others are heard":    {"bccccccccaaa", true},
+		"while none arrive":              {"b", true},
+		"one that left":                  {"bB", false},
+		"one that left and joined again": {"bBb", true},
 	} {
 		if live := member.LiveAfter(c.beats); live != c.live {
 			t.Errorf("%s (%s): it is live: %v", name, c.beats, live)
@@ -139,7 +138,7 @@ func TestMembers_DieByHeartbeatsOfOthers(t *testing.T) {
 	}
 }
 
-func TestMembers_OneThatWasPausedComesBack(t *testing.T) {
+func TestGroup_TakesBackAPausedReplica(t *testing.T) {
 	t.Parallel()
 	prefix := replicatest.NewPrefix()
 	a, _ := replicatest.Join(t, replicatest.Servers(), prefix, "a")
@@ -153,7 +152,7 @@ func TestMembers_OneThatWasPausedComesBack(t *testing.T) {
 	replicatest.Agree(t, a, b)
 }
 
-func TestMembers_NobodyDiesWithALeader(t *testing.T) {
+func TestGroup_DeclaresNobodyDeadWhenALeaderStops(t *testing.T) {
 	t.Parallel()
 	three, prefix := replicatest.Start(t, 3), replicatest.NewPrefix()
 	a, _ := replicatest.Join(t, three, prefix, "a")
@@ -164,13 +163,13 @@ func TestMembers_NobodyDiesWithALeader(t *testing.T) {
 	three.Kill(leader)
 	replicatest.Eventually(t, "another server leads", func() bool { l := three.Leader(prefix + "_MEMBERS"); return l >= 0 && l != leader })
 	replicatest.Restart(t, three, leader)
-	// Long enough for a member to die by heartbeats that come again.
+	// Long enough to declare a replica dead once heartbeats arrive again.
 	beats := a.Beats()
-	replicatest.Eventually(t, "heartbeats come again", func() bool { return a.Beats() > beats+6 })
+	replicatest.Eventually(t, "heartbeats arrive again", func() bool { return a.Beats() > beats+6 })
 	for i, changed := range changes {
 		select {
 		case <-changed:
-			t.Errorf("member %d has seen someone come or go", i)
+			t.Errorf("replica %d has seen a change of the group", i)
 		default:
 		}
 	}
@@ -178,7 +177,7 @@ func TestMembers_NobodyDiesWithALeader(t *testing.T) {
 	replicatest.Agree(t, a, b, c)
 }
 
-func TestMembers_GoOnWhenAllServersBeginAnew(t *testing.T) {
+func TestGroup_ContinuesAfterAllServersRestart(t *testing.T) {
 	t.Parallel()
 	three, prefix := replicatest.Start(t, 3), replicatest.NewPrefix()
 	a, _ := replicatest.Join(t, three, prefix, "a")
@@ -194,14 +193,14 @@ func TestMembers_GoOnWhenAllServersBeginAnew(t *testing.T) {
 	replicatest.Agree(t, a, c)
 }
 
-func TestMembers_WhileRunsAtTheOwnerAlone(t *testing.T) {
+func TestRunWhileOwner_RunsOnlyAtTheOwner(t *testing.T) {
 	t.Parallel()
 	prefix := replicatest.NewPrefix()
 	a, _ := replicatest.Join(t, replicatest.Servers(), prefix, "a")
 	b, _ := replicatest.Join(t, replicatest.Servers(), prefix, "b")
 	replicatest.Agree(t, a, b)
 	name := replicatest.OwnedShard(t, b)
-	release := replicatest.HoldHeartbeats(a) // so that it counts nobody as dead
+	release := replicatest.HoldHeartbeats(a) // so that it declares nobody dead
 	defer release()
 	short, end := context.WithTimeout(t.Context(), 100*time.Millisecond)
 	defer end()
@@ -245,7 +244,7 @@ func TestMembers_WhileRunsAtTheOwnerAlone(t *testing.T) {
 	if err := b.Drain(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	expect("b ends", "a begins") // for a moment both may think that it is theirs
+	expect("b ends", "a begins") // both may briefly claim it
 	cancel()
 	expect("a ends")
 	for range 2 {
@@ -255,18 +254,18 @@ func TestMembers_WhileRunsAtTheOwnerAlone(t *testing.T) {
 	}
 }
 
-// TestMembers_WhileBeginsAgainWhatFails lets work fail again and again: the pauses
-// grow, but for work that waited for the servers.
-func TestMembers_WhileBeginsAgainWhatFails(t *testing.T) {
+// TestRunWhileOwner_RestartsFailedWork lets work fail repeatedly: the delays grow, except for work
+// that waited for the servers.
+func TestRunWhileOwner_RestartsFailedWork(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		err    error
-		pauses string // as they are logged
+		pauses string // as logged
 		took   time.Duration
 	}{
-		"by itself":         {errors.New("no"), "1s 2s 4s", 7 * time.Second},
-		"for want of place": {fmt.Errorf("%w: moved", desk.ErrFenced), "1s 2s 4s", 7 * time.Second},
-		"for want of servers": {
+		"by itself": {errors.New("no"), "1s 2s 4s", 7 * time.Second},
+		"fenced":    {fmt.Errorf("%w: moved", desk.ErrFenced), "1s 2s 4s", 7 * time.Second},
+		"servers unavailable": {
 			fault.Unreachable(errors.New("no"), 0, "the servers do not answer"), "1s 1s 1s", 3 * time.Second,
 		},
 	} {

@@ -6,13 +6,13 @@ import (
 	"candela/internal/store/replica/member"
 )
 
-// TestMembers_NobodyDiesOfAStall lets heartbeats come that the servers held up: all of
-// one member before those of the next. They tell no more than one does.
-func TestMembers_NobodyDiesOfAStall(t *testing.T) {
+// TestGroup_DeclaresNobodyDeadAfterAStall delivers heartbeats that the servers delayed in a burst,
+// one replica's after the other's. A burst counts once.
+func TestGroup_DeclaresNobodyDeadAfterAStall(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		beats string // as cluster.LiveAfter reads them
-		live  bool   // b, in the end
+		beats string // as LiveAfter reads them
+		live  bool   // whether b is live
 	}{
 		"a stall":                         {"ba(aaaaaabbbbb)a", true},
 		"ours alone, so far":              {"ba(aaaaaa)", true},

@@ -10,20 +10,19 @@ import (
 	"candela/internal/trading/desk"
 )
 
-// maxRestartDelay is how long work that ends early again and again waits at most, and
-// how long it must last to count as steady.
+// maxRestartDelay bounds the delay before failed work restarts. Work that lasts as long resets
+// the delay.
 const maxRestartDelay = time.Minute
 
-// RunWhileOwner runs work each time this replica owns a name, ends its context when it does
-// no longer, and returns when ctx ends, with ctx's error, and work has returned. Work
-// that returns earlier begins again after a moment, and after a longer one each time
-// that it does so again: what it does at its beginning may last, such as a write.
-func (m *Group) RunWhileOwner(ctx context.Context, name string, work func(ctx context.Context) error) error {
+// RunWhileOwner runs work while this replica owns a shard and cancels its context when it no
+// longer does. It returns ctx's error when ctx has ended and work has returned. Work that returns
+// early restarts after a delay that grows each time, because its start may be expensive.
+func (m *Group) RunWhileOwner(ctx context.Context, shard string, work func(ctx context.Context) error) error {
 	wait := heartbeatEvery
 	for {
 		changed := m.Changed()
-		if _, mine := m.ShardOwner(name); mine {
-			wait = m.runTerm(ctx, name, wait, work)
+		if _, mine := m.ShardOwner(shard); mine {
+			wait = m.runTerm(ctx, shard, wait, work)
 		} else {
 			select {
 			case <-changed:
@@ -36,9 +35,9 @@ func (m *Group) RunWhileOwner(ctx context.Context, name string, work func(ctx co
 	}
 }
 
-// runTerm runs work until it returns, and after an early return waits, for as long as
-// the name is owned. It returns how long to wait the next time.
-func (m *Group) runTerm(ctx context.Context, name string, wait time.Duration, work func(ctx context.Context) error) time.Duration {
+// runTerm runs work until it returns and, after an early return, waits while the shard is owned.
+// It returns the next delay.
+func (m *Group) runTerm(ctx context.Context, shard string, wait time.Duration, work func(ctx context.Context) error) time.Duration {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	watched := make(chan struct{})
@@ -47,7 +46,7 @@ func (m *Group) runTerm(ctx context.Context, name string, wait time.Duration, wo
 		defer cancel()
 		for {
 			changed := m.Changed()
-			if _, mine := m.ShardOwner(name); !mine {
+			if _, mine := m.ShardOwner(shard); !mine {
 				return
 			}
 			select {
@@ -58,17 +57,17 @@ func (m *Group) runTerm(ctx context.Context, name string, wait time.Duration, wo
 		}
 	}()
 	defer func() { cancel(); <-watched }()
-	m.log.InfoContext(ctx, "shard acquired", "name", name)
+	m.log.InfoContext(ctx, "shard acquired", "shard", shard)
 	began := time.Now()
 	err := work(ctx)
 	if time.Since(began) >= maxRestartDelay {
 		wait = heartbeatEvery
 	}
 	if ctx.Err() != nil {
-		m.log.InfoContext(ctx, "shard released", "name", name)
+		m.log.InfoContext(ctx, "shard released", "shard", shard)
 		return wait
 	}
-	m.log.WarnContext(ctx, "shard work failed; restarting", "name", name, "after", wait, "error", err)
+	m.log.WarnContext(ctx, "shard work failed; restarting", "shard", shard, "after", wait, "error", err)
 	_ = retry.Sleep(ctx, wait)
 	if serversUnavailable(err) {
 		return wait
@@ -76,8 +75,8 @@ func (m *Group) runTerm(ctx context.Context, name string, wait time.Duration, wo
 	return min(2*wait, maxRestartDelay)
 }
 
-// serversUnavailable reports whether work ended because the servers do not answer. It waited
-// for them long enough, and nothing lasts of it; when they are back it is wanted soon.
+// serversUnavailable reports whether work ended because the servers do not answer. The delay does
+// not grow then: work has waited long enough and did nothing.
 func serversUnavailable(err error) bool {
 	return fault.KindOf(err) == fault.Unavailable && !errors.Is(err, desk.ErrFenced)
 }

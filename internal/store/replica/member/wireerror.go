@@ -8,7 +8,7 @@ import (
 	"candela/internal/kit/fault"
 )
 
-// WireError is an error on its way between replicas.
+// WireError is an error sent between replicas.
 type WireError struct {
 	IsFault     bool          `json:"marked"` // it was a fault
 	Kind        fault.Kind    `json:"kind"`
@@ -20,18 +20,18 @@ type WireError struct {
 	Suggestions []string      `json:"suggestions,omitempty"`
 	Retryable   bool          `json:"retryable,omitempty"`
 	RetryAfter  time.Duration `json:"retry_after,omitempty"`
-	Cause       string        `json:"cause,omitempty"` // for the log of the replica that asked
+	Cause       string        `json:"cause,omitempty"` // for the log of the calling replica
 }
 
 func encodeFailure(err error) []byte {
 	data, err := json.Marshal(ToWire(err))
-	if err != nil { // plain texts and numbers
-		return []byte(`{"cause":"the error cannot be encoded"}`)
+	if err != nil { // cannot happen: plain texts and numbers
+		return []byte(`{"cause":"error could not be encoded"}`)
 	}
 	return data
 }
 
-// ToWire makes of an error what travels.
+// ToWire encodes an error.
 func ToWire(err error) WireError {
 	form := WireError{Cause: err.Error()}
 	if f := fault.Of(err); f != nil {
@@ -46,7 +46,7 @@ func ToWire(err error) WireError {
 	return form
 }
 
-// Err is the error that came.
+// Err decodes the error.
 func (form WireError) Err() error {
 	var cause error
 	if form.Cause != "" || !form.IsFault {

@@ -14,8 +14,8 @@ import (
 	"time"
 )
 
-// Certificates writes into dir what deploy/cluster/secrets.sh makes: ca.pem,
-// server.pem for addresses, and one for each user, each with its key beside it.
+// Certificates writes into dir the files of deploy/cluster/secrets.sh: ca.pem, server.pem for
+// addresses, and one certificate for each user, each with its key.
 func Certificates(dir string, addresses []string, users ...string) error {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -56,7 +56,7 @@ func certificate(name string) *x509.Certificate {
 	}
 }
 
-// sign makes a key and writes it and its certificate.
+// sign creates a key and writes it and its certificate.
 func (a authority) sign(name string, c *x509.Certificate) error {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {

@@ -17,11 +17,11 @@ type Faults struct {
 
 type rule struct {
 	from, to []byte
-	left     int // replacements that are left; negative for no limit
+	left     int // remaining replacements; negative for no limit
 }
 
-// Replace replaces a text by another of the same length in what is sent from now on: the
-// first times occurrences, or all of them if that is negative, until undo is called.
+// Replace replaces a text with another of the same length in messages sent from now on: the
+// first times occurrences, or all if times is negative, until undo is called.
 func (f *Faults) Replace(from, to string, times int) (undo func()) {
 	if len(from) != len(to) {
 		panic("natstest: " + from + " and " + to + " differ in length")
@@ -58,7 +58,7 @@ func (f *Faults) apply(p []byte) []byte {
 			n = min(n, r.left)
 			r.left -= n
 		}
-		p = bytes.Replace(p, r.from, r.to, n) // which copies: p belongs to the client
+		p = bytes.Replace(p, r.from, r.to, n) // copies p, which belongs to the client
 	}
 	return p
 }

@@ -1,5 +1,4 @@
-// Package natstest runs a cluster of real NATS servers on the loopback, inside
-// the test's own process.
+// Package natstest runs NATS servers inside the test process.
 package natstest
 
 import (
@@ -17,21 +16,21 @@ import (
 	"candela/internal/testkit/porttest"
 )
 
-// settleTime is how long a cluster may take to agree on a leader. Three idle
-// servers need about a second; a loaded machine needs more.
+// settleTime is how long a cluster may take to elect a leader. Three idle servers need about a
+// second; a loaded machine needs more.
 const settleTime = 3 * time.Minute
 
-// Cluster is a set of servers with JetStream. One goroutine changes it.
+// Cluster is a set of servers with JetStream. It is not safe for concurrent changes.
 type Cluster struct {
 	dir      string
 	routes   []*url.URL
 	ports    []int
 	releases []func()         // of the ports
-	servers  []*server.Server // nil for one that is stopped
+	servers  []*server.Server // nil if stopped
 }
 
-// Start runs n servers that keep their files under dir and waits until streams can
-// be created. With n = 1 the server stands alone.
+// Start runs n servers with their files under dir and waits until streams can be created. A
+// single server has no cluster.
 func Start(dir string, n int) (*Cluster, error) {
 	c := &Cluster{dir: dir, servers: make([]*server.Server, n)}
 	for range 2 * n {
@@ -58,7 +57,7 @@ func Start(dir string, n int) (*Cluster, error) {
 	return c, nil
 }
 
-// Restart starts a server, for the first time or after Kill, with the files it had.
+// Restart starts a server, for the first time or after Kill, with its earlier files.
 func (c *Cluster) Restart(i int) error {
 	n := len(c.servers)
 	opts := &server.Options{
@@ -75,7 +74,7 @@ func (c *Cluster) Restart(i int) error {
 	}
 	s, err := server.NewServer(opts)
 	if err != nil {
-		return fmt.Errorf("server %d: %w", i, err)
+		return fmt.Errorf("start server %d: %w", i, err)
 	}
 	s.Start()
 	c.servers[i] = s
@@ -89,7 +88,7 @@ func (c *Cluster) Settle() error {
 	defer tick.Stop()
 	for !c.ready() {
 		if time.Now().After(deadline) {
-			return fmt.Errorf("the servers did not agree on a leader within %s", settleTime)
+			return fmt.Errorf("no JetStream leader within %s", settleTime)
 		}
 		<-tick.C
 	}
@@ -115,7 +114,7 @@ func (c *Cluster) ready() bool {
 	return leaders == 1
 }
 
-// URL returns where the servers are, as a client is told.
+// URL returns the addresses of the servers for a client.
 func (c *Cluster) URL() string {
 	urls := make([]string, len(c.servers))
 	for i := range urls {
@@ -124,7 +123,7 @@ func (c *Cluster) URL() string {
 	return strings.Join(urls, ",")
 }
 
-// Kill stops a server without a word to its clients. Its files stay.
+// Kill stops a server without notice to its clients. Its files stay.
 func (c *Cluster) Kill(i int) {
 	if s := c.servers[i]; s != nil {
 		s.Shutdown()
@@ -133,7 +132,7 @@ func (c *Cluster) Kill(i int) {
 	}
 }
 
-// Leader returns which server leads a stream, -1 when none does.
+// Leader returns the index of the server that leads a stream, -1 for none.
 func (c *Cluster) Leader(stream string) int {
 	for i, s := range c.servers {
 		if s != nil && s.JetStreamIsStreamLeader(server.DEFAULT_GLOBAL_ACCOUNT, stream) {

@@ -14,7 +14,7 @@ func Secret() []byte {
 	return sum[:]
 }
 
-// SecretFile returns a file with it, as --cluster-secret-file takes it.
+// SecretFile returns a file with it, for --cluster-secret-file.
 func SecretFile(tb testing.TB) string {
 	tb.Helper()
 	path := filepath.Join(tb.TempDir(), "cluster-secret")

@@ -7,8 +7,7 @@ import (
 	"testing"
 )
 
-// Shared is three servers for all tests of a package that want them. They start with
-// the first that does.
+// Shared is three servers for all tests of a package. They start with the first user.
 type Shared struct {
 	once    sync.Once
 	dir     string
@@ -26,8 +25,8 @@ func (s *Shared) Servers() (*Cluster, error) {
 	return s.servers, s.err
 }
 
-// Main runs the tests of a package, stops the servers if there are any, and returns the
-// code to exit with: that of a failure also when something still runs then.
+// Main runs the tests of a package, stops the servers and returns the exit code. A leaked
+// goroutine is a failure.
 func (s *Shared) Main(m *testing.M) int {
 	code := m.Run()
 	if s.servers != nil && s.err == nil {

@@ -11,28 +11,26 @@ import (
 	"candela/internal/trading/order"
 )
 
-// accountSet is what the events of all owners have made of their orders. A key or an
-// id that was used once is never free again: those of orders that are no longer in
-// memory are found in the stream.
+// accountSet is the state of all owners' orders. Idempotency keys and IDs are never reused: those
+// of archived orders are found in the stream.
 type accountSet struct {
-	owners map[string]string // by the id of an order in memory
+	owners map[string]string // by ID of an order in memory
 	all    map[string]*accountState
 }
 
-// accountState is what is known of one owner's orders.
+// accountState is the state of one owner's orders.
 type accountState struct {
 	orders  map[string]order.Order // in memory
-	spans   map[string]seqRange    // of those, by id
-	keys    map[string]string      // of those: ids by idempotency key
-	trades  map[string]string      // of those: ids by order.Fill.Key
+	spans   map[string]seqRange    // of those, by ID
+	keys    map[string]string      // of those: IDs by idempotency key
+	trades  map[string]string      // of those: IDs by order.Fill.Key
 	archive archive                // all others
 }
 
-// archiveReader reads an order of an owner that is in one of the spans and matches, the
-// first that does.
+// archiveReader returns an owner's first order in the given ranges that matches.
 type archiveReader func(owner string, in []seqRange, match func(order.Order) bool) (archivedOrder, bool, error)
 
-// archivedOrder is an order as it was read, and where.
+// archivedOrder is an order read from the stream, with its message range.
 type archivedOrder struct {
 	order.Order
 	span seqRange
@@ -55,7 +53,7 @@ func newAccountState(b *order.Book, spans map[string]seqRange, rest archive) (*a
 	for _, o := range b.Orders() {
 		at, ok := spans[o.ID]
 		if !ok {
-			return nil, fmt.Errorf("it is not known where order %s is", o.ID)
+			return nil, fmt.Errorf("no message range for order %s", o.ID)
 		}
 		a.orders[o.ID], a.spans[o.ID] = o, at
 		if o.Key != "" {
@@ -95,13 +93,13 @@ func (a *accountSet) newest(owner string, limit int) []order.Order {
 	return sorted[:min(max(0, limit), len(sorted))]
 }
 
-// errBookMismatch is why a book is not kept.
-var errBookMismatch = errors.New("it is not what the events have made")
+// errBookMismatch means that a book is not saved.
+var errBookMismatch = errors.New("book does not match its events")
 
-// compactTo returns the account with the orders of a book in memory and all others out
-// of it. A book that has other orders than the events made is refused.
+// compactTo returns the account with the orders of a book in memory and the others archived. It
+// refuses a book that does not match the events.
 func (a *accountState) compactTo(b *order.Book) (*accountState, error) {
-	var leavers []evictedOrder
+	var evicted []evictedOrder
 	for id, o := range a.orders {
 		if mine, ok := b.Order(id); ok {
 			if mine.Status != o.Status || !mine.Filled.Equal(o.Filled) || !mine.Updated.Equal(o.Updated) {
@@ -110,7 +108,7 @@ func (a *accountState) compactTo(b *order.Book) (*accountState, error) {
 			continue
 		}
 		if !o.Status.Final() {
-			return nil, fmt.Errorf("order %s is open: %w", id, errBookMismatch)
+			return nil, fmt.Errorf("open order %s missing from the book: %w", id, errBookMismatch)
 		}
 		l := evictedOrder{id: id, key: o.Key, span: a.spans[id]}
 		for _, f := range o.Fills {
@@ -118,19 +116,19 @@ func (a *accountState) compactTo(b *order.Book) (*accountState, error) {
 				l.trades = append(l.trades, key)
 			}
 		}
-		leavers = append(leavers, l)
+		evicted = append(evicted, l)
 	}
 	spans := maps.Clone(a.spans)
 	for _, o := range b.Orders() {
 		if found := a.archive.lookup(idName, o.ID); spans[o.ID].First == 0 && len(found) > 0 {
-			spans[o.ID] = enclosing(found) // a book of all events has what had left memory
+			spans[o.ID] = enclosing(found) // a book of all events includes archived orders
 		}
 	}
 	maps.DeleteFunc(spans, func(id string, _ seqRange) bool { _, ok := b.Order(id); return !ok })
-	return newAccountState(b, spans, a.archive.with(leavers, segmentSize))
+	return newAccountState(b, spans, a.archive.with(evicted, segmentSize))
 }
 
-// enclosing returns the span that has all others in it.
+// enclosing returns the range that contains all others.
 func enclosing(all []seqRange) seqRange {
 	in := all[0]
 	for _, one := range all {
@@ -139,14 +137,14 @@ func enclosing(all []seqRange) seqRange {
 	return in
 }
 
-// draft is what events would make of an account. It changes nothing until it is
-// merged, so that a batch is taken whole or not at all.
+// draft is the effect of events on an account before it is merged, so that a batch applies whole
+// or not at all.
 type draft struct {
 	owner        string
-	all          *accountSet   // as they are
-	base         *accountState // as it is
-	next         *accountState // what would be different
-	tradesReset  bool          // the trades of base are forgotten
+	all          *accountSet   // unchanged
+	base         *accountState // unchanged
+	next         *accountState // the changes
+	tradesReset  bool          // the trades of base no longer count
 	readArchived archiveReader
 }
 
@@ -154,7 +152,7 @@ func (a *accountSet) draft(owner string, read archiveReader) *draft {
 	return &draft{owner: owner, all: a, base: a.of(owner), next: emptyAccount(), readArchived: read}
 }
 
-// merge makes of a draft what is. Its events are in the messages of a span.
+// merge applies a draft whose events are in the given messages.
 func (a *accountSet) merge(d *draft, in seqRange) {
 	if a.all[d.owner] == nil {
 		a.all[d.owner] = emptyAccount()
@@ -165,7 +163,7 @@ func (a *accountSet) merge(d *draft, in seqRange) {
 		now.orders[id] = o
 		at := now.spans[id]
 		if at.First == 0 {
-			at = d.next.spans[id] // of one that is in memory again
+			at = d.next.spans[id] // read from the archive
 		}
 		if at.First == 0 {
 			at = in
@@ -180,8 +178,8 @@ func (a *accountSet) merge(d *draft, in seqRange) {
 	maps.Copy(now.trades, d.next.trades)
 }
 
-// add adds events and returns those that tell something new: a fill whose trade is
-// known is left out. After an error the draft is of no use.
+// add adds events and returns them without fills of known trades. After an error the draft must
+// be discarded.
 func (d *draft) add(events []order.Event) ([]order.Event, error) {
 	kept := make([]order.Event, 0, len(events))
 	for _, e := range events {
@@ -196,13 +194,13 @@ func (d *draft) add(events []order.Event) ([]order.Event, error) {
 	return kept, nil
 }
 
-// apply adds one event and reports false for a fill that is known.
+// apply adds one event and reports false for a known fill.
 func (d *draft) apply(e order.Event) (bool, error) {
 	switch e.Kind {
 	case order.KindCreated:
 		return true, d.create(e)
 	case order.KindAdjusted:
-		return true, refusedEvent(order.NewBook(d.owner).Check(e)) // positions are not kept here
+		return true, refusedEvent(order.NewBook(d.owner).Check(e)) // positions are not stored here
 	case order.KindVenueReset:
 		return true, d.resetTrades(e.Survivors)
 	default:
@@ -236,7 +234,7 @@ func (d *draft) create(e order.Event) error {
 		return refusedEvent(err)
 	}
 	if o.Owner != d.owner {
-		return fault.Field("owner", o.Owner, "the caller's own subject, "+d.owner)
+		return fault.Field("owner", o.Owner, "the caller's subject, "+d.owner)
 	}
 	switch id, err := d.orderByKey(o.Key); {
 	case err != nil:
@@ -244,14 +242,14 @@ func (d *draft) create(e order.Event) error {
 	case id != "" && id != o.ID:
 		return &fault.Error{
 			Kind: fault.Conflict, Code: "idempotency_key_used", Field: "idempotency_key", Value: id,
-			Message: "an order with that idempotency key exists: " + id,
+			Message: "The idempotency key was already used by order " + id + ".",
 		}
 	}
 	switch taken, err := d.idInUse(o.ID); {
 	case err != nil:
 		return err
 	case taken:
-		return &fault.Error{Kind: fault.Conflict, Code: "order_exists", Field: "order_id", Value: o.ID, Message: "an order of that id exists"}
+		return &fault.Error{Kind: fault.Conflict, Code: "order_exists", Field: "order_id", Value: o.ID, Message: "Order " + o.ID + " already exists."}
 	}
 	d.next.orders[o.ID] = o
 	if o.Key != "" {
@@ -260,7 +258,7 @@ func (d *draft) create(e order.Event) error {
 	return nil
 }
 
-// orderByKey returns the id of the order that has a key, "" when none has.
+// orderByKey returns the ID of the order with a key, "" for none.
 func (d *draft) orderByKey(key string) (string, error) {
 	if key == "" {
 		return "", nil
@@ -272,7 +270,7 @@ func (d *draft) orderByKey(key string) (string, error) {
 	return found.ID, err
 }
 
-// idInUse reports whether an order of anybody's has an id.
+// idInUse reports whether any owner's order has an ID.
 func (d *draft) idInUse(id string) (bool, error) {
 	if _, drafted := d.next.orders[id]; drafted || d.all.owners[id] != "" {
 		return true, nil
@@ -286,8 +284,7 @@ func (d *draft) idInUse(id string) (bool, error) {
 	return false, nil
 }
 
-// order returns an order of the owner. One that was read is in memory again when the
-// draft is merged.
+// order returns an order of the owner. An archived one returns to memory when the draft is merged.
 func (d *draft) order(id string) (order.Order, bool, error) {
 	if o, ok := d.next.orders[id]; ok {
 		return o, true, nil
@@ -306,11 +303,11 @@ func (d *draft) order(id string) (order.Order, bool, error) {
 	return found.Order, true, nil
 }
 
-// tradeSeen reports whether a trade was told before: of any order of the account, or of
-// this one before a wipe.
+// tradeSeen reports whether a trade is known, of any order of the account or, before a reset, of
+// this one.
 func (d *draft) tradeSeen(o order.Order, f order.Fill) (bool, error) {
 	if f.TradeID == "" {
-		return false, nil // which order.Apply refuses
+		return false, nil // order.Apply refuses it
 	}
 	key := f.Key()
 	_, drafted := d.next.trades[key]
@@ -327,8 +324,7 @@ func (d *draft) tradeSeen(o order.Order, f order.Fill) (bool, error) {
 	return found, err
 }
 
-// resetTrades frees the names of all trades but those of the kept orders, because the
-// venue gives them out anew.
+// resetTrades forgets all trade IDs but those of the kept orders, because the venue reuses them.
 func (d *draft) resetTrades(kept []string) error {
 	d.tradesReset = true
 	clear(d.next.trades)
@@ -344,17 +340,17 @@ func (d *draft) resetTrades(kept []string) error {
 	return nil
 }
 
-// refusedEvent marks an event that an order does not take.
+// refusedEvent returns the fault of an event that an order does not accept.
 func refusedEvent(err error) error {
 	if err == nil {
 		return nil
 	}
-	return &fault.Error{Kind: fault.Conflict, Code: "order_event_refused", Message: "the order does not allow that now", Cause: err}
+	return &fault.Error{Kind: fault.Conflict, Code: "order_event_refused", Message: "The order's current status does not allow this.", Cause: err}
 }
 
-func orderMissing(name string) error {
+func orderMissing(id string) error {
 	return &fault.Error{
-		Kind: fault.NotFound, Code: "order_not_found", Field: "order_id", Value: name,
-		Message: fmt.Sprintf("there is no order %q; get_orders lists those that there are", name),
+		Kind: fault.NotFound, Code: "order_not_found", Field: "order_id", Value: id,
+		Message: fmt.Sprintf("No order %q. Use get_orders to list orders.", id),
 	}
 }

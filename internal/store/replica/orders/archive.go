@@ -8,31 +8,29 @@ import (
 	"slices"
 )
 
-// segmentSize is how many orders a segment of an account has at most.
+// segmentSize bounds the orders of a segment.
 const segmentSize = 1 << 16
 
-// seqRange is the messages that tell of an order: from the first to the last, with those
-// of others in between.
+// seqRange is the range of messages that contains all events of an order, and others.
 type seqRange struct{ First, Last uint64 }
 
-// hashRef is a name, as a hash, and the place of what it names.
+// hashRef is the hash of a name and the index of its order.
 type hashRef struct {
 	hash uint64
 	at   uint32 // in segment.spans
 }
 
-// segment says where the orders are that are no longer in memory, in a few dozen
-// bytes each. It does not change, but that the names of trades may go. A hash that is
-// not there is of no order; one that is there may be of another, so the order is read
-// and looked at.
+// A segment indexes archived orders in a few dozen bytes each. A missing hash means there is no
+// such order; a matching hash may be a collision, so the order is read and compared. Only its
+// trades may be dropped later.
 type segment struct {
 	spans  []seqRange
-	names  []hashRef // of ids and keys, by hash
-	trades []hashRef // of trades that are known, by hash
-	stored blobRef   // where it is stored; zero for nowhere
+	names  []hashRef // of IDs and keys, by hash
+	trades []hashRef // of known trades, by hash
+	stored blobRef   // zero if not stored
 }
 
-// The kinds of name. An id and a key may be the same text.
+// The kinds of name. An ID and a key may be equal.
 const (
 	idName    = "id"
 	keyName   = "key"
@@ -44,20 +42,20 @@ func hashName(kind, text string) uint64 {
 	return binary.BigEndian.Uint64(sum[:])
 }
 
-// evictedOrder is an order that leaves memory.
+// evictedOrder is an order on its way from memory to the archive.
 type evictedOrder struct {
 	id, key string
 	trades  []string
 	span    seqRange
 }
 
-// with returns a segment that has orders besides those of s, which may be nil.
-func (s *segment) with(leavers []evictedOrder) *segment {
+// with returns a segment with the orders of s, which may be nil, and the evicted ones.
+func (s *segment) with(evicted []evictedOrder) *segment {
 	next := &segment{}
 	if s != nil {
 		next.spans, next.names, next.trades = slices.Clone(s.spans), slices.Clone(s.names), slices.Clone(s.trades)
 	}
-	for _, l := range leavers {
+	for _, l := range evicted {
 		at := uint32(len(next.spans)) //nolint:gosec // G115: a segment is small
 		next.spans = append(next.spans, l.span)
 		next.names = append(next.names, hashRef{hashName(idName, l.id), at})
@@ -74,7 +72,7 @@ func (s *segment) with(leavers []evictedOrder) *segment {
 	return next
 }
 
-// encode writes the segment.
+// encode encodes the segment.
 func (s *segment) encode() []byte {
 	data := make([]byte, 0, 12+16*len(s.spans)+12*(len(s.names)+len(s.trades)))
 	for _, n := range []int{len(s.spans), len(s.names), len(s.trades)} {
@@ -91,9 +89,9 @@ func (s *segment) encode() []byte {
 	return data
 }
 
-var errCorruptSegment = errors.New("it is no index of orders")
+var errCorruptSegment = errors.New("invalid archive segment")
 
-// decodeSegment reads what encode wrote.
+// decodeSegment decodes the result of encode.
 func decodeSegment(data []byte) (*segment, error) {
 	if len(data) < 12 {
 		return nil, errCorruptSegment
@@ -120,15 +118,15 @@ func decodeSegment(data []byte) (*segment, error) {
 	return s, nil
 }
 
-// archive is the orders of an account that are no longer in memory.
+// archive indexes the orders of an account that are not in memory.
 type archive []*segment
 
-// lookup returns where an order of a name may be, the newest first.
+// lookup returns the possible ranges of a named order, newest first.
 func (c archive) lookup(kind, text string) []seqRange {
 	return c.find(hashName(kind, text), func(s *segment) []hashRef { return s.names })
 }
 
-// lookupTrade is named for the trades that are known.
+// lookupTrade returns the possible ranges of the order of a trade, newest first.
 func (c archive) lookupTrade(key string) []seqRange {
 	return c.find(hashName(tradeName, key), func(s *segment) []hashRef { return s.trades })
 }
@@ -145,15 +143,15 @@ func (c archive) find(hash uint64, in func(*segment) []hashRef) []seqRange {
 			found = append(found, s.spans[r.at])
 		}
 	}
-	// An order that was in memory again since has more than one; the newest tells all.
+	// An order that returned to memory has several ranges; the newest is complete.
 	slices.SortFunc(found, func(a, b seqRange) int { return cmp.Compare(b.Last, a.Last) })
 	return found
 }
 
-// with returns cold with more orders, size of them at most in a segment.
-func (c archive) with(leavers []evictedOrder, size int) archive {
+// with returns the archive with more orders, at most size in a segment.
+func (c archive) with(evicted []evictedOrder, size int) archive {
 	next := slices.Clone(c)
-	for len(leavers) > 0 {
+	for len(evicted) > 0 {
 		n := len(next)
 		if n == 0 || len(next[n-1].spans) >= size {
 			next, n = append(next, nil), n+1
@@ -162,14 +160,14 @@ func (c archive) with(leavers []evictedOrder, size int) archive {
 		if next[n-1] != nil {
 			room -= len(next[n-1].spans)
 		}
-		room = min(room, len(leavers))
-		next[n-1] = next[n-1].with(leavers[:room])
-		leavers = leavers[room:]
+		room = min(room, len(evicted))
+		next[n-1] = next[n-1].with(evicted[:room])
+		evicted = evicted[room:]
 	}
 	return next
 }
 
-// withoutTrades returns cold without the names of trades, which a wipe sets free.
+// withoutTrades returns the archive without trades, after the venue was reset.
 func (c archive) withoutTrades() archive {
 	next := make(archive, len(c))
 	for i, s := range c {

@@ -15,8 +15,8 @@ import (
 	"candela/internal/trading/order"
 )
 
-// writeHistory writes orders of ann as a desk does that places a thousand a day: each with
-// a key, in three messages, and filled at once.
+// writeHistory writes ann's orders like a desk: each with a key, in three messages, and filled at
+// once.
 func writeHistory(b *testing.B, prefix string, orders int) {
 	b.Helper()
 	writer := replicatest.OpenOrders(b, replicatest.Servers(), prefix)
@@ -50,10 +50,9 @@ func writeHistory(b *testing.B, prefix string, orders int) {
 	b.Logf("%d orders take %d bytes each at each server", orders, size/orders)
 }
 
-// BenchmarkTakeOver takes over an account of many orders, as a replica does whose
-// desk begins: from all events, and from a snapshot. It tells how much memory that
-// leaves taken. CANDELA_BENCH_ORDERS sets how many orders.
-func BenchmarkTakeOver(b *testing.B) {
+// BenchmarkTakeover takes over an account of many orders, from all events and from a snapshot, and
+// reports the memory in use afterwards. CANDELA_BENCH_ORDERS sets the number of orders.
+func BenchmarkTakeover(b *testing.B) {
 	count := 5000
 	if n, err := strconv.Atoi(os.Getenv("CANDELA_BENCH_ORDERS")); err == nil {
 		count = n
@@ -77,7 +76,7 @@ func BenchmarkTakeOver(b *testing.B) {
 		b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(count), "ns/order")
 		b.ReportMetric((heap()-before)/1e6, "MB")
 		if o.SaveSnapshot(b.Context(), replicatest.Ann(), book) != nil {
-			b.Fatal("no snapshot is kept")
+			b.Fatal("no snapshot is stored")
 		}
 	}
 	b.Run("events", take)
@@ -91,7 +90,7 @@ func heap() float64 {
 	return float64(m.HeapAlloc)
 }
 
-// BenchmarkAppendEvents writes one order as a desk does.
+// BenchmarkAppendEvents writes one order like a desk.
 func BenchmarkAppendEvents(b *testing.B) {
 	o := replicatest.OpenOrders(b, replicatest.Servers(), replicatest.NewPrefix())
 	for i := 0; b.Loop(); i++ {

@@ -20,20 +20,19 @@ import (
 // blobKind is the kind of subject of the stream of blobs: blob.<name>.<page>.
 const blobKind = "blob"
 
-// blobRef is where a value lies that is too large for one message. Its name is used
-// once, so that nobody finds half of one value and half of another.
+// blobRef refers to a value that is too large for one message. Its name is used once, so that no
+// reader mixes two values.
 type blobRef struct {
 	Name  string `json:"name"`
 	Pages int    `json:"pages"`
 	Hash  string `json:"sha256"`
 }
 
-// errCorruptBlob is why a blob is not what was written.
-var errCorruptBlob = errors.New("a part of it is missing, or another than was written")
+// errCorruptBlob means that a blob differs from what was written.
+var errCorruptBlob = errors.New("blob incomplete or corrupted")
 
-// blobStore is the stream that holds them. It is apart from the stream of orders, whose
-// messages stay for ever: what a blob says follows from those, and only the newest
-// is of use.
+// blobStore is the stream of blobs. It is separate from the order stream, whose messages are kept
+// forever: blobs are derived from those, and only the newest are used.
 type blobStore struct {
 	*conn.Conn
 	name string // of the stream
@@ -46,7 +45,7 @@ func newBlobs(c *conn.Conn) *blobStore {
 	return &blobStore{Conn: c, name: c.StreamName("BOOKS")}
 }
 
-// stream returns the stream, made if it is not there: small accounts need none.
+// stream returns the stream and creates it if it does not exist: small accounts need none.
 func (b *blobStore) stream(ctx context.Context) (jetstream.Stream, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -64,7 +63,7 @@ func (b *blobStore) stream(ctx context.Context) (jetstream.Stream, error) {
 	return b.opened, err
 }
 
-// reopen has the stream be opened anew, and made if somebody has removed it.
+// reopen makes the next use open the stream again, or create it if it was removed.
 func (b *blobStore) reopen() {
 	b.mu.Lock()
 	b.opened = nil
@@ -75,7 +74,7 @@ func (b *blobStore) pageSubject(name string, n int) string {
 	return b.Subject(blobKind, name, strconv.Itoa(n))
 }
 
-// put writes a value. Nobody finds it before its place is written down elsewhere.
+// put writes a value. It is not used before a message refers to it.
 func (b *blobStore) put(ctx context.Context, timeout time.Duration, value []byte) (blobRef, error) {
 	opening, cancel := context.WithTimeout(ctx, max(conn.CreateTimeout, timeout))
 	defer cancel()
@@ -90,7 +89,7 @@ func (b *blobStore) put(ctx context.Context, timeout time.Duration, value []byte
 	put := blobRef{Name: rand.Text(), Pages: max(1, (len(value)+size-1)/size), Hash: hex.EncodeToString(hash[:])}
 	err := conn.ForEach(put.Pages, func(i int) error {
 		page := value[min(i*size, len(value)):min((i+1)*size, len(value))]
-		return conn.RetryWriteFor(ctx, timeout, "keep a snapshot", func(ctx context.Context) error {
+		return conn.RetryWriteFor(ctx, timeout, "write snapshot", func(ctx context.Context) error {
 			_, err := b.Publish(ctx, b.name, conn.Change{Subject: b.pageSubject(put.Name, i), Data: page})
 			return err
 		})
@@ -102,30 +101,30 @@ func (b *blobStore) put(ctx context.Context, timeout time.Duration, value []byte
 	return put, nil
 }
 
-// maxPages bounds the messages of a blob, of which its place says how many there are.
+// maxPages bounds the pages of a blob that a reference may claim.
 const maxPages = 1 << 16
 
-// get returns a value that was put.
-func (b *blobStore) get(ctx context.Context, from blobRef) ([]byte, error) {
-	if from.Pages < 1 || from.Pages > maxPages {
+// get returns the value of a reference.
+func (b *blobStore) get(ctx context.Context, ref blobRef) ([]byte, error) {
+	if ref.Pages < 1 || ref.Pages > maxPages {
 		return nil, errCorruptBlob
 	}
 	stream, err := b.stream(ctx)
 	if err != nil {
 		return nil, err
 	}
-	pages := make([][]byte, from.Pages)
-	err = conn.ForEach(from.Pages, func(i int) error {
+	pages := make([][]byte, ref.Pages)
+	err = conn.ForEach(ref.Pages, func(i int) error {
 		ctx, cancel := context.WithTimeout(ctx, b.RetryFor)
 		defer cancel()
-		m, err := stream.GetLastMsgForSubject(ctx, b.pageSubject(from.Name, i))
+		m, err := stream.GetLastMsgForSubject(ctx, b.pageSubject(ref.Name, i))
 		if errors.Is(err, jetstream.ErrMsgNotFound) {
 			return errCorruptBlob
 		}
 		if err != nil {
 			return err
 		}
-		page := b.Seals.Unseal(ctx, conn.Message{Subject: b.pageSubject(from.Name, i), Data: m.Data, Seq: m.Sequence}, 0)
+		page := b.Seals.Unseal(ctx, conn.Message{Subject: b.pageSubject(ref.Name, i), Data: m.Data, Seq: m.Sequence}, 0)
 		if page.Forged != "" {
 			return errCorruptBlob
 		}
@@ -137,14 +136,13 @@ func (b *blobStore) get(ctx context.Context, from blobRef) ([]byte, error) {
 		return nil, err
 	}
 	value := bytes.Join(pages, nil)
-	if hash := sha256.Sum256(value); hex.EncodeToString(hash[:]) != from.Hash {
+	if hash := sha256.Sum256(value); hex.EncodeToString(hash[:]) != ref.Hash {
 		return nil, errCorruptBlob
 	}
 	return value, nil
 }
 
-// remove takes blobs away that nothing names any more, as far as the servers do it:
-// the next sweep takes the rest.
+// remove deletes unreferenced blobs. deleteOrphans deletes those that remain after an error.
 func (b *blobStore) remove(ctx context.Context, timeout time.Duration, names []string, options ...jetstream.StreamPurgeOpt) {
 	stream, err := b.stream(ctx)
 	for _, name := range names {
@@ -161,12 +159,10 @@ func (b *blobStore) remove(ctx context.Context, timeout time.Duration, names []s
 	}
 }
 
-// deleteOrphans takes away what writers have left that ended halfway. used has the names
-// that are written down. It is for who has just become the writer: whatever is there
-// is of those before, who can write down nothing more; what comes later is spared,
-// because it may be of who is the writer then. still says whether the caller is the
-// writer when what is there has been listed: one that was replaced by then would take
-// its successor's away.
+// deleteOrphans deletes blobs of writers that ended before referring to them. used are the
+// referenced names. Only a new writer calls it: earlier writers can no longer commit a reference,
+// and blobs that are newer than the list may belong to a successor. still checks after listing
+// that the caller is still the writer.
 func (b *blobStore) deleteOrphans(ctx context.Context, timeout time.Duration, used map[string]bool, still func(context.Context) error) {
 	if len(used) == 0 {
 		return // there may be no stream

@@ -11,8 +11,7 @@ import (
 	"candela/internal/store/replica/conn"
 )
 
-// States returns the values of all owners, by owner and name. Where snapshots are is
-// none of them.
+// States returns the values of all owners, by owner and name, without snapshot references.
 func (o *Store) States(context.Context) (map[string]map[string][]byte, error) {
 	o.mu.RLock()
 	defer o.mu.RUnlock()
@@ -32,10 +31,10 @@ func (o *Store) States(context.Context) (map[string]map[string][]byte, error) {
 
 // Journals returns the names of the journals of all owners, by owner.
 func (o *Store) Journals(ctx context.Context) (map[string][]string, error) {
-	const doing = "read the journals"
+	const op = "read journals"
 	info, err := o.stream.Info(ctx, jetstream.WithSubjectFilter(o.Subject(journalKind, ">")))
 	if err != nil {
-		return nil, conn.Unavailable(doing, err)
+		return nil, conn.Unavailable(op, err)
 	}
 	all := make(map[string][]string)
 	for subject := range info.State.Subjects {
@@ -48,14 +47,14 @@ func (o *Store) Journals(ctx context.Context) (map[string][]string, error) {
 	return all, nil
 }
 
-// parseSubject reads the owner and the name out of a subject.
+// parseSubject returns the owner and name of a subject.
 func (o *Store) parseSubject(kind, subject string) (owner, name string, err error) {
 	first, second, ok := strings.Cut(strings.TrimPrefix(subject, o.Subject(kind, "")), ".")
 	if owner, err = conn.DecodeToken(first); ok && err == nil {
 		name, err = conn.DecodeToken(second)
 	}
 	if !ok || err != nil {
-		return "", "", conn.Corrupted("read a subject", fmt.Errorf("%s: %w", subject, err))
+		return "", "", conn.Corrupted("read subject", fmt.Errorf("%s: %w", subject, err))
 	}
 	return owner, name, nil
 }

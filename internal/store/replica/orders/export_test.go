@@ -9,38 +9,37 @@ import (
 	"candela/internal/trading/order"
 )
 
-// SegmentSize is how many orders a segment of an account has at most.
+// SegmentSize bounds the orders of a segment.
 const SegmentSize = segmentSize
 
-// SetSize sets how large the items of one message are at most. One is always sent.
+// SetSize bounds the items of one message. One item is always sent.
 func (o *Store) SetSize(n int) { o.size = n }
 
-// AcquireLate writes once more that this is the writer, as a message does that was on
-// its way for long.
+// AcquireLate writes the claim of the writer again, like a delayed duplicate.
 func (o *Store) AcquireLate(ctx context.Context) error {
 	last := o.lastSeq
 	defer func() { o.lastSeq = last }()
 	return o.acquire(ctx)
 }
 
-// PutBlob writes a blob that nothing names, as a writer does that ends halfway.
+// PutBlob writes an unreferenced blob, like a writer that ends halfway.
 func (o *Store) PutBlob(ctx context.Context, value []byte) error {
 	_, err := o.blobs.put(ctx, o.SnapshotTimeout, value)
 	return err
 }
 
-// FindArchived has orders leave memory in steps, into segments of a size, writes and reads
-// the segments, and returns how many orders are found by each of their names in the
-// right place, how many by names that none has, and how many segments there are.
+// FindArchived archives orders in steps, in segments of a size, encodes and decodes the segments,
+// and returns how many orders are found by each of their names, how many by unknown names, and the
+// number of segments.
 func FindArchived(orders, steps, size int) (found, missed, segments int) {
 	var c archive
 	for step := range steps {
-		var leavers []evictedOrder
+		var evicted []evictedOrder
 		for i := step * orders / steps; i < (step+1)*orders/steps; i++ {
 			n := strconv.Itoa(i)
-			leavers = append(leavers, evictedOrder{id: n, key: "k" + n, trades: []string{"t" + n}, span: seqRange{uint64(i), uint64(i) + 2}})
+			evicted = append(evicted, evictedOrder{id: n, key: "k" + n, trades: []string{"t" + n}, span: seqRange{uint64(i), uint64(i) + 2}})
 		}
-		c = c.with(leavers, size)
+		c = c.with(evicted, size)
 	}
 	for i, s := range c {
 		var err error
@@ -59,7 +58,7 @@ func FindArchived(orders, steps, size int) (found, missed, segments int) {
 	return found, missed, len(c)
 }
 
-// Bytes returns how large the stream of orders is.
+// Bytes returns the size of the order stream.
 func (o *Store) Bytes(ctx context.Context) (int, error) {
 	info, err := o.stream.Info(ctx)
 	if err != nil {
@@ -68,7 +67,7 @@ func (o *Store) Bytes(ctx context.Context) (int, error) {
 	return int(info.State.Bytes), nil
 }
 
-// CommitSnapshot keeps a book as what all events have made, whatever it is.
+// CommitSnapshot saves any book as the snapshot of all events.
 func (o *Store) CommitSnapshot(ctx context.Context, by principal.Caller, b *order.Book) error {
 	value, err := b.Snapshot()
 	if err != nil {
@@ -89,10 +88,10 @@ func (o *Store) CommitSnapshot(ctx context.Context, by principal.Caller, b *orde
 	return o.commitSnapshot(ctx, by, o.snapshotSubject(by.Subject), form)
 }
 
-// SnapshotSubject is where the place of the snapshot of a book is written.
+// SnapshotSubject is the subject of the reference to a book's snapshot.
 func (o *Store) SnapshotSubject(owner string) string { return o.snapshotSubject(owner) }
 
-// DeleteOrphans takes blobs away as who has just taken over does.
+// DeleteOrphans deletes blobs like a new writer.
 func (o *Store) DeleteOrphans(ctx context.Context) {
 	used, _ := o.referencedBlobs()
 	o.blobs.deleteOrphans(ctx, o.SnapshotTimeout, used, o.verifyWriter)

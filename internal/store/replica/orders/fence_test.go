@@ -26,10 +26,10 @@ import (
 	"candela/internal/trading/order"
 )
 
-// TestServers_RefuseAnotherLastNumber holds what the fence stands on: a server takes
-// a write that names the stream's last message only while it is the last, alone and
-// as the first of a batch, with copies and without.
-func TestServers_RefuseAnotherLastNumber(t *testing.T) {
+// TestServers_RefuseAnotherRevision checks the basis of fencing: a server accepts a write that names
+// the stream's last message only while it is the last, alone and as the first of a batch, with and
+// without replication.
+func TestServers_RefuseAnotherRevision(t *testing.T) {
 	t.Parallel()
 	for name, to := range map[string]*natstest.Cluster{"three servers": replicatest.Servers(), "one server": replicatest.Lone()} {
 		t.Run(name, func(t *testing.T) {
@@ -47,8 +47,8 @@ func TestServers_RefuseAnotherLastNumber(t *testing.T) {
 				last   uint64
 			}{
 				{"the first of an empty stream", []string{"0"}, 0, 1},
-				{"one that comes too late", []string{"0"}, 10071, 1},
-				{"one that comes too early", []string{"2"}, 10071, 1},
+				{"one that is too late", []string{"0"}, 10071, 1},
+				{"one that is too early", []string{"2"}, 10071, 1},
 				{"the next", []string{"1"}, 0, 2},
 				{"a batch whose first names the last", []string{"2", "", ""}, 0, 5},
 				{"a batch whose first does not", []string{"2", "", ""}, 10071, 5},
@@ -57,15 +57,15 @@ func TestServers_RefuseAnotherLastNumber(t *testing.T) {
 			} {
 				code, seq := publishRaw(t, nc, stream, c.expect)
 				if code != c.code || code == 0 && seq != c.last {
-					t.Errorf("%s: error %d and number %d, want %d and %d", c.says, code, seq, c.code, c.last)
+					t.Errorf("%s: error %d and sequence number %d, want %d and %d", c.says, code, seq, c.code, c.last)
 				}
 			}
 		})
 	}
 }
 
-// publishRaw writes messages together, each of which expects the last number that is
-// given, and returns the error's code and the number of the last.
+// publishRaw writes messages as a batch, each with its expected last sequence number, and returns the
+// error's code and the last sequence number.
 func publishRaw(t *testing.T, nc *nats.Conn, stream string, expect []string) (jetstream.ErrorCode, uint64) {
 	t.Helper()
 	batch := rand.Text()
@@ -111,7 +111,7 @@ func place(ctx context.Context, o *orders.Store, id string) error {
 	return err
 }
 
-// ids lists the orders of ann, as a replay gives them.
+// ids lists ann's orders from a replay.
 func ids(t *testing.T, o *orders.Store) map[string]bool {
 	t.Helper()
 	all := make(map[string]bool)
@@ -127,11 +127,11 @@ func ids(t *testing.T, o *orders.Store) map[string]bool {
 func wantFenced(t *testing.T, err error) {
 	t.Helper()
 	if f := fault.Of(err); !errors.Is(err, desk.ErrFenced) || f.Code != desk.CodeMoved || !f.Retryable {
-		t.Errorf("got %v, want the fault of a writer that was replaced", err)
+		t.Errorf("got %v, want the fault of a fenced writer", err)
 	}
 }
 
-func TestOrders_RefuseTheWriterBefore(t *testing.T) {
+func TestOrders_RefuseAFencedWriter(t *testing.T) {
 	t.Parallel()
 	prefix, ctx := replicatest.NewPrefix(), t.Context()
 	former := replicatest.OpenOrders(t, replicatest.Servers(), prefix)
@@ -160,10 +160,10 @@ func TestOrders_RefuseTheWriterBefore(t *testing.T) {
 	}
 }
 
-// TestOrders_RefuseTheWriterBeforeWithoutCompareAndSet has servers that ignore the expected
-// sequence number. They store what the former writer writes, but it is sealed for another
-// number, so nobody reads it, and the writer learns that it was replaced.
-func TestOrders_RefuseTheWriterBeforeWithoutCompareAndSet(t *testing.T) {
+// TestOrders_RefuseAFencedWriterWithoutCompareAndSet has servers that ignore the expected sequence
+// number. They store a fenced writer's messages, which are sealed for another number, so nobody
+// reads them, and the writer notices.
+func TestOrders_RefuseAFencedWriterWithoutCompareAndSet(t *testing.T) {
 	t.Parallel()
 	prefix := replicatest.NewPrefix()
 	open := func() *orders.Store {
@@ -185,8 +185,8 @@ func TestOrders_RefuseTheWriterBeforeWithoutCompareAndSet(t *testing.T) {
 	}
 }
 
-// TestOrders_LoseNothingBetweenWriters lets one after the other take over while the
-// one before is at work, as one does that was paused and does not know it.
+// TestOrders_LoseNothingBetweenWriters lets writers take over while the previous one is still
+// writing.
 func TestOrders_LoseNothingBetweenWriters(t *testing.T) {
 	t.Parallel()
 	prefix, acknowledged := replicatest.NewPrefix(), make(map[string]bool)
@@ -222,8 +222,8 @@ func TestOrders_LoseNothingBetweenWriters(t *testing.T) {
 	t.Logf("%d orders by %d writers", len(acknowledged), writers)
 }
 
-// TestOrders_KnowTheirOwnMark lets the message that made a writer come twice.
-func TestOrders_KnowTheirOwnMark(t *testing.T) {
+// TestOrders_KnowTheirOwnClaim stores the claim of a writer twice.
+func TestOrders_KnowTheirOwnClaim(t *testing.T) {
 	t.Parallel()
 	o := replicatest.OpenOrders(t, replicatest.Servers(), replicatest.NewPrefix())
 	for _, id := range []string{"o1", "o2"} {
@@ -236,7 +236,7 @@ func TestOrders_KnowTheirOwnMark(t *testing.T) {
 	}
 }
 
-func TestOrders_OfManyWhoOpenAtOnceOneWrites(t *testing.T) {
+func TestOrders_OfManyConcurrentOpensOneWrites(t *testing.T) {
 	t.Parallel()
 	prefix, all := replicatest.NewPrefix(), make([]*orders.Store, 6)
 	replicatest.OpenOrders(t, replicatest.Servers(), prefix)
@@ -265,9 +265,9 @@ func TestOrders_OfManyWhoOpenAtOnceOneWrites(t *testing.T) {
 	}
 }
 
-// TestOrders_LookUpWhatGotLost cuts the connection after a write has gone out and
-// before its answer has come.
-func TestOrders_LookUpWhatGotLost(t *testing.T) {
+// TestOrders_LookUpUnacknowledgedWrites cuts the connection after a write was sent and before its
+// acknowledgement.
+func TestOrders_LookUpUnacknowledgedWrites(t *testing.T) {
 	t.Parallel()
 	for name, events := range map[string][]order.Event{"one message": replicatest.Placed("ann", "o1"), "a batch": many("ann", 600)} {
 		t.Run(name, func(t *testing.T) {
@@ -304,9 +304,9 @@ func TestOrders_LookUpWhatGotLost(t *testing.T) {
 	}
 }
 
-// TestOrders_GiveUpAfterASilence lets a write have no answer at all: it may have been
-// done, so nothing is written any more.
-func TestOrders_GiveUpAfterASilence(t *testing.T) {
+// TestOrders_StopAfterAnUnknownOutcome leaves a write without acknowledgement: it may be stored, so
+// the writer never writes again.
+func TestOrders_StopAfterAnUnknownOutcome(t *testing.T) {
 	t.Parallel()
 	one, prefix := replicatest.Start(t, 1), replicatest.NewPrefix()
 	o := replicatest.OpenOrders(t, one, prefix)
@@ -330,7 +330,7 @@ func TestOrders_GiveUpAfterASilence(t *testing.T) {
 	}
 }
 
-// many is n orders, two events each, too much for one message.
+// many returns n orders, two events each, too large for one message.
 func many(owner string, n int) []order.Event {
 	var events []order.Event
 	for i := range n {
@@ -367,9 +367,8 @@ func TestOrders_TakeManyEventsAtOnce(t *testing.T) {
 	}
 }
 
-// TestOrders_LoseNothingWithTheirLeader writes while the server that leads the
-// stream goes and comes back.
-func TestOrders_LoseNothingWithTheirLeader(t *testing.T) {
+// TestOrders_LoseNothingWhenTheLeaderStops writes while the stream's leader restarts.
+func TestOrders_LoseNothingWhenTheLeaderStops(t *testing.T) {
 	t.Parallel()
 	three, prefix, acknowledged := replicatest.Start(t, 3), replicatest.NewPrefix(), make(map[string]bool)
 	o := replicatest.OpenOrders(t, three, prefix)

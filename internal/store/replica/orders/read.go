@@ -17,26 +17,25 @@ import (
 	"candela/internal/trading/order"
 )
 
-// maxPage bounds the items of one message. Servers take a megabyte unless they are
-// told otherwise.
+// maxPage bounds the items of one message. Servers accept a megabyte by default.
 const maxPage = 256 << 10
 
-// page is a message of the stream of orders: a change, or a part of one.
+// page is a message of the order stream: a change, or a part of one.
 type page[T any] struct {
 	Set   conn.ChangeInfo `json:"set"`
 	Items []T             `json:"items,omitempty"`
 }
 
-// pages makes messages of items.
+// pages splits items into messages.
 func (o *Store) pages(subject string, set conn.ChangeInfo, items []json.RawMessage) ([]conn.Change, error) {
-	most := o.size
+	limit := o.size
 	if given := int(o.NATS().MaxPayload()); given > 0 {
-		most = min(most, given/2) // the headers and what is around the items have room
+		limit = min(limit, given/2) // leaves room for headers and the page
 	}
 	var changes []conn.Change
 	for len(items) > 0 {
 		n, size := 1, len(items[0])
-		for n < len(items) && size+len(items[n]) <= most {
+		for n < len(items) && size+len(items[n]) <= limit {
 			size += len(items[n])
 			n++
 		}
@@ -44,27 +43,26 @@ func (o *Store) pages(subject string, set conn.ChangeInfo, items []json.RawMessa
 		e := json.NewEncoder(&b)
 		e.SetEscapeHTML(false) // so that items keep their bytes
 		if err := e.Encode(page[json.RawMessage]{set, items[:n]}); err != nil {
-			return nil, fmt.Errorf("write to %s: %w", subject, err)
+			return nil, fmt.Errorf("encode items for %s: %w", subject, err)
 		}
 		changes = append(changes, conn.Change{Subject: subject, Data: b.Bytes()})
 		items = items[n:]
 		if size > maxPage || len(changes) > conn.MaxBatch {
-			return nil, &fault.Error{Kind: fault.Invalid, Code: "too_large", Message: "that is more than the shared store takes at once"}
+			return nil, &fault.Error{Kind: fault.Invalid, Code: "too_large", Message: "The write exceeds the size limit of the shared store."}
 		}
 	}
 	return changes, nil
 }
 
-// maxSeparateReplays is up to how many accounts are read one by one, each from its snapshot
-// on. There is one for each place where orders go.
+// maxSeparateReplays is the number of accounts up to which each is replayed from its own snapshot.
 const maxSeparateReplays = 16
 
-// replay reads what there was when this became the writer.
+// replay reads the stream up to the message that made this the writer.
 func (o *Store) replay(ctx context.Context) error {
-	const doing = "read the orders"
+	const op = "read orders"
 	owners, err := o.readStates(ctx)
 	if err != nil {
-		return conn.Unavailable(doing, err)
+		return conn.Unavailable(op, err)
 	}
 	if used, known := o.referencedBlobs(); known {
 		o.blobs.deleteOrphans(ctx, o.SnapshotTimeout, used, o.verifyWriter)
@@ -72,7 +70,7 @@ func (o *Store) replay(ctx context.Context) error {
 	after := make(map[string]uint64)
 	for _, owner := range owners {
 		if after[owner], err = o.loadSnapshot(ctx, owner); err != nil {
-			return conn.Unavailable(doing, err)
+			return conn.Unavailable(op, err)
 		}
 	}
 	if len(owners) > maxSeparateReplays {
@@ -86,7 +84,7 @@ func (o *Store) replay(ctx context.Context) error {
 	return nil
 }
 
-// verifyWriter returns an error unless this is the writer, as far as the servers know.
+// verifyWriter returns an error unless the servers know this as the writer.
 func (o *Store) verifyWriter(ctx context.Context) error {
 	name, err := o.readChangeID(ctx, func(ctx context.Context) (*jetstream.RawStreamMsg, error) {
 		return o.stream.GetLastMsgForSubject(ctx, o.writer())
@@ -97,9 +95,8 @@ func (o *Store) verifyWriter(ctx context.Context) error {
 	return err
 }
 
-// replayAfterSnapshot adds to the accounts of owners, whose events are those of a token of
-// subjects, what came since they were loaded. When that does not fit, what was loaded
-// is of no use, and all their events are read.
+// replayAfterSnapshot adds the events since the snapshots of owners. If they do not match, it
+// discards the snapshots and replays all events. token is the owners' part of the subjects.
 func (o *Store) replayAfterSnapshot(ctx context.Context, owners []string, token string, after map[string]uint64) error {
 	from, loaded := after[owners[0]], false
 	for _, owner := range owners {
@@ -117,14 +114,13 @@ func (o *Store) replayAfterSnapshot(ctx context.Context, owners []string, token 
 	return o.replayEvents(ctx, 1, token, after)
 }
 
-// isDataError reports whether an error is of what was read, and not of reading it.
+// isDataError reports whether an error concerns the data, not the reading.
 func isDataError(err error) bool {
 	f := fault.Of(err)
 	return f != nil && (f.Kind != fault.Unavailable || f.Code == "store_damaged")
 }
 
-// readStates reads what desks keep, and where snapshots are, and returns who has
-// events.
+// readStates reads desk states and snapshot references, and returns the owners of events.
 func (o *Store) readStates(ctx context.Context) (owners []string, err error) {
 	for m, err := range o.readLatest(ctx, o.fencingToken, o.Subject(orderKind, ">"), o.Subject(deskKind, ">")) {
 		ours := true
@@ -135,26 +131,26 @@ func (o *Store) readStates(ctx context.Context) (owners []string, err error) {
 			return nil, err
 		}
 		if !ours {
-			continue // a subject of somebody else
+			continue // no replica wrote to the subject
 		}
 		if token, ok := strings.CutPrefix(m.Subject, o.Subject(orderKind, "")); ok {
 			owner, err := conn.DecodeToken(token)
 			if err != nil {
-				return nil, conn.Corrupted("read a subject", err)
+				return nil, conn.Corrupted("read subject", err)
 			}
 			owners = append(owners, owner)
 			continue
 		}
 		if err := o.readState(ctx, m); err != nil {
-			return nil, conn.Corrupted("read the states", fmt.Errorf("message %d of %s: %w", m.Seq, m.Subject, err))
+			return nil, conn.Corrupted("read states", fmt.Errorf("message %d of %s: %w", m.Seq, m.Subject, err))
 		}
 	}
 	slices.Sort(owners)
-	return slices.Compact(owners), nil // of a server that lags behind come more than one
+	return slices.Compact(owners), nil // a lagging server may send a subject twice
 }
 
-// lastSealed returns the last message of a subject that is ours, and false when none is:
-// others have written behind it, and nothing of it may be forgotten for that.
+// lastSealed returns the last message of a subject that a replica sealed, and false if there is
+// none. Strangers may have written after it.
 func (o *Store) lastSealed(ctx context.Context, subject string) (last conn.Message, ok bool, err error) {
 	for m, err := range o.readRange(ctx, 1, o.fencingToken, subject) {
 		if err != nil {
@@ -165,8 +161,7 @@ func (o *Store) lastSealed(ctx context.Context, subject string) (last conn.Messa
 	return last, ok, nil
 }
 
-// readState reads one of them. The place of a snapshot that cannot be read is as good
-// as none.
+// readState reads a state or a snapshot reference. An unreadable reference counts as none.
 func (o *Store) readState(ctx context.Context, m conn.Message) error {
 	_, name, err := o.parseSubject(deskKind, m.Subject)
 	if err != nil {
@@ -174,7 +169,7 @@ func (o *Store) readState(ctx context.Context, m conn.Message) error {
 	}
 	var p page[json.RawMessage]
 	if err = json.Unmarshal(m.Data, &p); err != nil || len(p.Items) != 1 {
-		err = fmt.Errorf("%d values, %w", len(p.Items), err)
+		err = fmt.Errorf("want 1 value, got %d: %w", len(p.Items), err)
 	}
 	if !isSnapshot(name) {
 		if err == nil {
@@ -187,29 +182,29 @@ func (o *Store) readState(ctx context.Context, m conn.Message) error {
 		err = json.Unmarshal(p.Items[0], &at.snapshotRef)
 	}
 	if err != nil {
-		o.Log.ErrorContext(ctx, "snapshot reference unreadable; replaying all events", "message", m.Seq, "error", err)
+		o.Log.ErrorContext(ctx, "snapshot reference unreadable; replaying all events", "seq", m.Seq, "error", err)
 		at = committedSnapshot{}
 	}
 	o.snapshots[m.Subject] = at
 	return nil
 }
 
-// replayEvents adds the events of a token of subjects from a message on, but not those of
-// owners up to a number.
+// replayEvents applies the events of a subject token from a message on, without those of owners up
+// to the sequence number in after.
 func (o *Store) replayEvents(ctx context.Context, from uint64, token string, after map[string]uint64) error {
-	const doing = "read the orders"
+	const op = "read orders"
 	for m, err := range o.readRange(ctx, from, o.fencingToken, o.Subject(orderKind, token)) {
 		if err != nil {
-			return conn.Unavailable(doing, err)
+			return conn.Unavailable(op, err)
 		}
 		if err := o.applyMessage(ctx, m, after); err != nil {
-			return conn.Corrupted(doing, fmt.Errorf("message %d of %s: %w", m.Seq, m.Subject, err))
+			return conn.Corrupted(op, fmt.Errorf("message %d of %s: %w", m.Seq, m.Subject, err))
 		}
 	}
 	return nil
 }
 
-// applyMessage adds the events of a message.
+// applyMessage applies the events of a message.
 func (o *Store) applyMessage(ctx context.Context, m conn.Message, after map[string]uint64) error {
 	owner, err := conn.DecodeToken(strings.TrimPrefix(m.Subject, o.Subject(orderKind, "")))
 	if err != nil || m.Seq <= after[owner] {
@@ -228,9 +223,8 @@ func (o *Store) applyMessage(ctx context.Context, m conn.Message, after map[stri
 	return nil
 }
 
-// readRange yields the messages of a filter from one number to another, end, which is
-// that of a message of the filter or of a change of writers: when it has come, all
-// before it have, wherever the consumer sits.
+// readRange yields the messages of a filter between two sequence numbers. end must be that of a
+// message of the filter or of a writer change, so that reading ends even on a lagging server.
 func (o *Store) readRange(ctx context.Context, from, end uint64, filter string) iter.Seq2[conn.Message, error] {
 	return func(yield func(conn.Message, error) bool) {
 		for m, err := range o.readUntil(ctx, end, jetstream.OrderedConsumerConfig{
@@ -243,8 +237,7 @@ func (o *Store) readRange(ctx context.Context, from, end uint64, filter string) 
 	}
 }
 
-// readLatest is until for the last message of each subject, and perhaps some before it. It
-// may be one that is not ours.
+// readLatest yields the last message of each subject, and perhaps earlier ones. They may be forged.
 func (o *Store) readLatest(ctx context.Context, end uint64, filters ...string) iter.Seq2[conn.Message, error] {
 	return o.readUntil(ctx, end, jetstream.OrderedConsumerConfig{
 		FilterSubjects: append(filters, o.writer()), DeliverPolicy: jetstream.DeliverLastPerSubjectPolicy,
@@ -266,22 +259,21 @@ func (o *Store) readUntil(ctx context.Context, end uint64, cfg jetstream.Ordered
 	}
 }
 
-// items yields the items of a subject from a message on, those that were there when
-// it was called.
-func items[T any](ctx context.Context, o *Store, doing, subject string, from uint64) iter.Seq2[T, error] {
+// items yields the items of a subject from a message on that were stored when it was called.
+func items[T any](ctx context.Context, o *Store, op, subject string, from uint64) iter.Seq2[T, error] {
 	o.mu.RLock()
 	end := max(o.fencingToken, o.lastWritten[subject])
 	o.mu.RUnlock()
 	return func(yield func(T, error) bool) {
 		if from > end {
-			return // nothing has come since
+			return // nothing was written since
 		}
 		for m, err := range o.readRange(ctx, from, end, subject) {
 			var p page[T]
 			if err != nil {
-				err = conn.Unavailable(doing, err)
+				err = conn.Unavailable(op, err)
 			} else if err = json.Unmarshal(m.Data, &p); err != nil {
-				err = conn.Corrupted(doing, fmt.Errorf("message %d: %w", m.Seq, err))
+				err = conn.Corrupted(op, fmt.Errorf("message %d: %w", m.Seq, err))
 			}
 			if err != nil {
 				yield(*new(T), err)
@@ -296,21 +288,19 @@ func items[T any](ctx context.Context, o *Store, doing, subject string, from uin
 	}
 }
 
-// OrderEvents yields the events of an owner in the order in which they were
-// persisted.
+// OrderEvents yields the events of an owner in the order they were persisted.
 func (o *Store) OrderEvents(ctx context.Context, owner string) iter.Seq2[order.Event, error] {
-	return items[order.Event](ctx, o, "read the events", o.Subject(orderKind, conn.EncodeToken(owner)), 1)
+	return items[order.Event](ctx, o, "read events", o.Subject(orderKind, conn.EncodeToken(owner)), 1)
 }
 
-// Journal yields the entries of a journal from the beginning. After an error it
-// ends.
+// Journal yields the entries of a journal from the beginning. It ends after an error.
 func (o *Store) Journal(ctx context.Context, owner, name string) iter.Seq2[[]byte, error] {
 	return o.journal(ctx, owner, name, 1)
 }
 
 func (o *Store) journal(ctx context.Context, owner, name string, from uint64) iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
-		for entry, err := range items[json.RawMessage](ctx, o, "read a journal", o.Subject(journalKind, conn.EncodeToken(owner), conn.EncodeToken(name)), from) {
+		for entry, err := range items[json.RawMessage](ctx, o, "read journal", o.Subject(journalKind, conn.EncodeToken(owner), conn.EncodeToken(name)), from) {
 			if !yield(entry, err) {
 				return
 			}
@@ -325,7 +315,7 @@ func (o *Store) State(_ context.Context, owner, name string) ([]byte, error) {
 	return slices.Clone(o.states[o.Subject(deskKind, conn.EncodeToken(owner), conn.EncodeToken(name))]), nil
 }
 
-// OrderOwners returns who has events of orders.
+// OrderOwners returns the owners of order events.
 func (o *Store) OrderOwners(context.Context) ([]string, error) {
 	o.mu.RLock()
 	defer o.mu.RUnlock()
@@ -345,7 +335,7 @@ func (o *Store) Order(ctx context.Context, owner, id string) (order.Order, error
 	return o.readArchived(ctx, owner, id, rest.lookup(idName, id), func(one order.Order) bool { return one.ID == id })
 }
 
-// OrderByKey returns the order of an owner's idempotency key.
+// OrderByKey returns the order with an owner's idempotency key.
 func (o *Store) OrderByKey(ctx context.Context, owner, key string) (order.Order, error) {
 	o.mu.RLock()
 	a := o.orders.of(owner)
@@ -358,7 +348,7 @@ func (o *Store) OrderByKey(ctx context.Context, owner, key string) (order.Order,
 	return o.readArchived(ctx, owner, key, rest.lookup(keyName, key), func(one order.Order) bool { return one.Key == key })
 }
 
-// readArchived returns an order that is no longer in memory.
+// readArchived returns an order that is not in memory.
 func (o *Store) readArchived(ctx context.Context, owner, name string, in []seqRange, match func(order.Order) bool) (order.Order, error) {
 	found, ok, err := o.archiveReader(ctx)(owner, in, match)
 	if err == nil && !ok {
@@ -367,7 +357,7 @@ func (o *Store) readArchived(ctx context.Context, owner, name string, in []seqRa
 	return found.Order, err
 }
 
-// Orders returns the newest orders of an owner, newest first, of those in memory.
+// Orders returns the newest orders of an owner in memory, newest first.
 func (o *Store) Orders(_ context.Context, owner string, limit int) ([]order.Order, error) {
 	o.mu.RLock()
 	defer o.mu.RUnlock()

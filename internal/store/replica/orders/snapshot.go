@@ -14,30 +14,25 @@ import (
 	"candela/internal/trading/order"
 )
 
-// A snapshot is what a part of the stream of orders comes to: the book of an account,
-// or a journal. Its value is a blob, or some; that it counts, and up to where it goes,
-// says a message in the stream of orders, written as everything there is: by the one
-// writer, behind all that is in it. So a writer that was replaced can make none count,
-// and one that dies halfway has made none.
-//
-// Everything in it follows from the messages before. One that cannot be read is told
-// to the log, and those are read.
+// A snapshot is the state derived from a prefix of the order stream: an account's book or a
+// journal. Its data are blobs. A message in the order stream commits it, so a fenced writer cannot
+// commit one and a crash leaves none. If it cannot be read, the messages are replayed.
 
-// snapshotName is the name among an account's states under which the place of a
-// snapshot of its book stands; that of a journal's has its name behind it.
+// snapshotName is the state name of the reference to a book's snapshot. For a journal, its name
+// follows.
 const snapshotName = "snapshot"
 
-// snapshotRef is where a snapshot is.
+// snapshotRef refers to the blobs of a snapshot.
 type snapshotRef struct {
 	Value blobRef   `json:"value"`
-	Spans blobRef   `json:"spans,omitzero"` // of a book: where its orders are, by id
-	Cold  []blobRef `json:"cold,omitempty"` // of a book: the segments with all other orders
+	Spans blobRef   `json:"spans,omitzero"` // of a book: the message ranges of its orders by ID
+	Cold  []blobRef `json:"cold,omitempty"` // of a book: the archive segments
 }
 
-// committedSnapshot is a snapshot that counts.
+// committedSnapshot is a snapshot in use.
 type committedSnapshot struct {
 	snapshotRef
-	seq uint64 // everything before it is in the snapshot; 0 when its place cannot be read
+	seq uint64 // of the message that commits it; 0 if the reference is unreadable
 }
 
 // blobNames lists the names of the blobs of a snapshot.
@@ -56,13 +51,13 @@ func (o *Store) snapshotSubject(owner string, journal ...string) string {
 	return o.Subject(deskKind, conn.EncodeToken(owner), conn.EncodeToken(strings.Join(append([]string{snapshotName}, journal...), " ")))
 }
 
-// isSnapshot reports whether a state is the place of a snapshot.
+// isSnapshot reports whether a state name is that of a snapshot reference.
 func isSnapshot(name string) bool {
 	return name == snapshotName || strings.HasPrefix(name, snapshotName+" ")
 }
 
-// SaveSnapshot keeps a book of the caller's subject that has all its events, and what
-// it has forgotten leaves memory here, too.
+// SaveSnapshot saves a book of the caller's subject that includes all its events. Orders that the
+// book has dropped leave memory here, too.
 func (o *Store) SaveSnapshot(ctx context.Context, by principal.Caller, b *order.Book) error {
 	value, err := b.Snapshot()
 	if err != nil {
@@ -75,11 +70,11 @@ func (o *Store) SaveSnapshot(ctx context.Context, by principal.Caller, b *order.
 	defer end()
 	next, err := o.orders.of(by.Subject).compactTo(b)
 	if err != nil {
-		return fmt.Errorf("snapshot: %w", err)
+		return fmt.Errorf("compact account: %w", err)
 	}
 	spans, err := json.Marshal(next.spans)
 	if err != nil {
-		return fmt.Errorf("snapshot: %w", err)
+		return fmt.Errorf("encode snapshot: %w", err)
 	}
 	var form snapshotRef
 	if form.Value, err = o.blobs.put(ctx, o.SnapshotTimeout, value); err != nil {
@@ -107,7 +102,7 @@ func (o *Store) SaveSnapshot(ctx context.Context, by principal.Caller, b *order.
 	return nil
 }
 
-// SaveJournalSnapshot keeps what all the entries of a journal come to.
+// SaveJournalSnapshot saves the state after all entries of a journal.
 func (o *Store) SaveJournalSnapshot(ctx context.Context, owner, name string, value []byte) error {
 	end, err := o.beginWrite(ctx)
 	if err != nil {
@@ -121,13 +116,13 @@ func (o *Store) SaveJournalSnapshot(ctx context.Context, owner, name string, val
 	return o.commitSnapshot(ctx, principal.Caller{Subject: owner}, o.snapshotSubject(owner, name), form)
 }
 
-// commitSnapshot makes a snapshot count. The caller has the turn.
+// commitSnapshot commits a snapshot. The caller holds writeTurn.
 func (o *Store) commitSnapshot(ctx context.Context, by principal.Caller, subject string, form snapshotRef) error {
 	item, err := json.Marshal(form)
 	if err != nil {
-		return fmt.Errorf("snapshot: %w", err)
+		return fmt.Errorf("encode snapshot: %w", err)
 	}
-	if _, err := o.appendItems(ctx, "keep a snapshot", subject, by, []json.RawMessage{item}); err != nil {
+	if _, err := o.appendItems(ctx, "write snapshot", subject, by, []json.RawMessage{item}); err != nil {
 		return err
 	}
 	o.mu.Lock()
@@ -139,8 +134,7 @@ func (o *Store) commitSnapshot(ctx context.Context, by principal.Caller, subject
 	return nil
 }
 
-// Snapshot returns what was saved last of an owner's book, nil for nothing, and the
-// events since.
+// Snapshot returns an owner's last saved book, nil for none, and the events since.
 func (o *Store) Snapshot(ctx context.Context, owner string) ([]byte, iter.Seq2[order.Event, error], error) {
 	subject, events := o.snapshotSubject(owner), o.Subject(orderKind, conn.EncodeToken(owner))
 	o.mu.Lock()
@@ -166,11 +160,10 @@ func (o *Store) Snapshot(ctx context.Context, owner string) ([]byte, iter.Seq2[o
 	if value == nil {
 		from.seq = 0
 	}
-	return value, items[order.Event](ctx, o, "read the events", events, from.seq+1), nil
+	return value, items[order.Event](ctx, o, "read events", events, from.seq+1), nil
 }
 
-// JournalSnapshot returns what was saved last of a journal, nil for nothing, and the
-// entries since.
+// JournalSnapshot returns a journal's last saved state, nil for none, and the entries since.
 func (o *Store) JournalSnapshot(ctx context.Context, owner, name string) ([]byte, iter.Seq2[[]byte, error], error) {
 	o.mu.RLock()
 	from := o.snapshots[o.snapshotSubject(owner, name)]
@@ -185,8 +178,8 @@ func (o *Store) JournalSnapshot(ctx context.Context, owner, name string) ([]byte
 	return value, o.journal(ctx, owner, name, from.seq+1), nil
 }
 
-// readSnapshot returns the value of a snapshot, nil when there is none or it cannot be had:
-// everything is read then.
+// readSnapshot returns the value of a snapshot, nil if there is none or it is unreadable and
+// everything must be replayed.
 func (o *Store) readSnapshot(ctx context.Context, from committedSnapshot) ([]byte, error) {
 	if from.seq == 0 {
 		return nil, nil
@@ -199,7 +192,7 @@ func (o *Store) readSnapshot(ctx context.Context, from committedSnapshot) ([]byt
 	return nil, nil
 }
 
-// discardSnapshot takes away what was loaded of an owner, and folded on top of it.
+// discardSnapshot removes an owner's loaded snapshot and the events applied to it.
 func (o *Store) discardSnapshot(owner string) {
 	maps.DeleteFunc(o.orders.owners, func(_, of string) bool { return of == owner })
 	delete(o.orders.all, owner)
@@ -208,7 +201,8 @@ func (o *Store) discardSnapshot(owner string) {
 	delete(o.snapshots, o.snapshotSubject(owner))
 }
 
-// loadSnapshot makes accounts of the snapshots. What cannot be read is left to the events.
+// loadSnapshot restores an owner's account from its snapshot and returns the sequence number of
+// that. An unreadable snapshot is ignored.
 func (o *Store) loadSnapshot(ctx context.Context, owner string) (after uint64, err error) {
 	from := o.snapshots[o.snapshotSubject(owner)]
 	if from.seq == 0 {
@@ -262,8 +256,8 @@ func (o *Store) loadAccount(ctx context.Context, owner string, from committedSna
 	return a, value, err
 }
 
-// referencedBlobs lists the names of all blobs that count. known is false when that of one
-// cannot be read: another version may have written it.
+// referencedBlobs lists the names of all referenced blobs. known is false if a reference is
+// unreadable: another version may have written it.
 func (o *Store) referencedBlobs() (used map[string]bool, known bool) {
 	used = make(map[string]bool)
 	for one := range maps.Values(o.snapshots) {
@@ -277,18 +271,18 @@ func (o *Store) referencedBlobs() (used map[string]bool, known bool) {
 	return used, true
 }
 
-// archiveReader reads orders that are no longer in memory.
+// archiveReader returns a reader of orders that are not in memory.
 func (o *Store) archiveReader(ctx context.Context) archiveReader {
 	return func(owner string, in []seqRange, match func(order.Order) bool) (archivedOrder, bool, error) {
-		const doing = "read an order"
+		const op = "read order"
 		for _, at := range in {
 			orders := make(map[string]order.Order)
 			for m, err := range o.readRange(ctx, at.First, at.Last, o.Subject(orderKind, conn.EncodeToken(owner))) {
 				if err != nil {
-					return archivedOrder{}, false, conn.Unavailable(doing, err)
+					return archivedOrder{}, false, conn.Unavailable(op, err)
 				}
 				if err := foldOrders(orders, m.Data); err != nil {
-					return archivedOrder{}, false, conn.Corrupted(doing, fmt.Errorf("message %d: %w", m.Seq, err))
+					return archivedOrder{}, false, conn.Corrupted(op, fmt.Errorf("message %d: %w", m.Seq, err))
 				}
 			}
 			for _, found := range orders {
@@ -301,7 +295,7 @@ func (o *Store) archiveReader(ctx context.Context) archiveReader {
 	}
 }
 
-// foldOrders adds the events of a message to the orders that were created since.
+// foldOrders applies the events of a message to orders created since the first message.
 func foldOrders(orders map[string]order.Order, data []byte) error {
 	var p page[order.Event]
 	if err := json.Unmarshal(data, &p); err != nil {

@@ -21,7 +21,7 @@ import (
 	"candela/internal/trading/order"
 )
 
-// forgetful is bookOf without orders that have ended.
+// forgetful is replicatest.BookOf without final orders.
 func forgetful(tb testing.TB, o *orders.Store) *order.Book {
 	tb.Helper()
 	b := replicatest.BookOf(tb, o)
@@ -35,8 +35,7 @@ func blobStore(t *testing.T, to *natstest.Cluster, prefix string) uint64 {
 	return replicatest.StreamOf(t, to, prefix+"_BOOKS").CachedInfo().State.Msgs
 }
 
-// begin returns the book that a desk would begin with, and how many events it takes
-// besides the snapshot.
+// begin returns the initial book of a desk and the number of events after the snapshot.
 func begin(tb testing.TB, o *orders.Store) (*order.Book, int) {
 	tb.Helper()
 	data, since, err := o.Snapshot(tb.Context(), "ann")
@@ -59,7 +58,7 @@ func begin(tb testing.TB, o *orders.Store) (*order.Book, int) {
 	return b, n
 }
 
-func TestSnapshot_KeepsTheLedgersPromises(t *testing.T) {
+func TestSnapshot_PassesTheSuite(t *testing.T) {
 	t.Parallel()
 	dirs := replicatest.NewDirs()
 	storetest.RunSnapshots(t, func(t *testing.T, dir string) storetest.SnapshotStore {
@@ -68,9 +67,9 @@ func TestSnapshot_KeepsTheLedgersPromises(t *testing.T) {
 	})
 }
 
-// TestSnapshot_OfTheWriterBefore has a writer that was replaced keep a snapshot: it is
-// refused, and the one that counts stays, whatever the former has written of its own.
-func TestSnapshot_OfTheWriterBefore(t *testing.T) {
+// TestSnapshot_RefusesAFencedWriter lets a fenced writer save a snapshot: it is refused, and the
+// current one stays, whatever blobs the fenced writer has written.
+func TestSnapshot_RefusesAFencedWriter(t *testing.T) {
 	t.Parallel()
 	prefix := replicatest.NewPrefix()
 	former := replicatest.OpenOrders(t, replicatest.Servers(), prefix)
@@ -87,7 +86,7 @@ func TestSnapshot_OfTheWriterBefore(t *testing.T) {
 	wantFenced(t, former.SaveSnapshot(t.Context(), replicatest.Ann(), stale))
 	wantFenced(t, former.SaveJournalSnapshot(t.Context(), "ann", "paper", []byte("stale")))
 	if n := blobStore(t, replicatest.Servers(), prefix); n <= counted {
-		t.Fatalf("%d messages: the former has not begun to write a snapshot", n)
+		t.Fatalf("%d messages: the fenced writer wrote no blobs", n)
 	}
 
 	third := replicatest.OpenOrders(t, replicatest.Servers(), prefix)
@@ -96,7 +95,7 @@ func TestSnapshot_OfTheWriterBefore(t *testing.T) {
 	}
 	b, n := begin(t, third)
 	if n != 15 || len(b.Orders()) != 5 {
-		t.Errorf("it begins with %d events and %d orders", n, len(b.Orders()))
+		t.Errorf("starts with %d events and %d orders", n, len(b.Orders()))
 	}
 	if diff := cmp.Diff(25, len(replicatest.BookOf(t, third).Orders())); diff != "" {
 		t.Error(diff)
@@ -106,13 +105,13 @@ func TestSnapshot_OfTheWriterBefore(t *testing.T) {
 	}
 	data, _, err := third.JournalSnapshot(t.Context(), "ann", "paper")
 	if err != nil || data != nil {
-		t.Errorf("the journal keeps %q, %v", data, err)
+		t.Errorf("the journal snapshot is %q, %v", data, err)
 	}
 }
 
-// TestSnapshot_Halfway ends a writer after it wrote the parts of a snapshot and
-// before it said that they count, and right after that.
-func TestSnapshot_Halfway(t *testing.T) {
+// TestSnapshot_SurvivesACrashHalfway ends a writer after it wrote the blobs of a snapshot and before
+// it committed it, and right after that.
+func TestSnapshot_SurvivesACrashHalfway(t *testing.T) {
 	t.Parallel()
 	prefix := replicatest.NewPrefix()
 	o := replicatest.OpenOrders(t, replicatest.Lone(), prefix)
@@ -122,7 +121,7 @@ func TestSnapshot_Halfway(t *testing.T) {
 	}
 	o = replicatest.OpenOrders(t, replicatest.Lone(), prefix) // at once
 	if b, n := begin(t, o); n != 0 || len(b.Orders()) != 0 {
-		t.Errorf("it begins with %d events and %d orders", n, len(b.Orders()))
+		t.Errorf("starts with %d events and %d orders", n, len(b.Orders()))
 	}
 	replicatest.CloseOrders(t, o, 9, 12)
 	for range 3 {
@@ -133,7 +132,7 @@ func TestSnapshot_Halfway(t *testing.T) {
 	counted := blobStore(t, replicatest.Lone(), prefix)
 	o = replicatest.OpenOrders(t, replicatest.Lone(), prefix)
 	if b, n := begin(t, o); n != 9 || len(b.Orders()) != 3 {
-		t.Errorf("it begins with %d events and %d orders", n, len(b.Orders()))
+		t.Errorf("starts with %d events and %d orders", n, len(b.Orders()))
 	}
 	if n := blobStore(t, replicatest.Lone(), prefix); n != counted-9 {
 		t.Errorf("%d messages are left of %d", n, counted)
@@ -145,9 +144,9 @@ func TestSnapshot_Halfway(t *testing.T) {
 	}
 }
 
-// TestSnapshot_Damaged takes parts of a snapshot away, and changes one: then
-// everything is read, and nothing is missing.
-func TestSnapshot_Damaged(t *testing.T) {
+// TestSnapshot_DamagedIsIgnored removes or changes parts of a snapshot: all events are replayed, and
+// nothing is missing.
+func TestSnapshot_DamagedIsIgnored(t *testing.T) {
 	t.Parallel()
 	for name, harm := range map[string]func(t *testing.T, s jetstream.Stream, subject string){
 		"all parts are gone": func(t *testing.T, s jetstream.Stream, _ string) {
@@ -195,21 +194,20 @@ func TestSnapshot_Damaged(t *testing.T) {
 			b, n := begin(t, again)
 			got, err := b.Snapshot()
 			if err != nil || string(got) != string(want) || n != 33 {
-				t.Errorf("it begins with %d events and another book, %v", n, err)
+				t.Errorf("starts with %d events and another book, %v", n, err)
 			}
-			// From here on there is one again.
+			// The next snapshot is used again.
 			if err := again.SaveSnapshot(t.Context(), replicatest.Ann(), forgetful(t, again)); err != nil {
 				t.Fatal(err)
 			}
 			if _, n := begin(t, replicatest.OpenOrders(t, replicatest.Lone(), prefix)); n != 0 {
-				t.Errorf("then it begins with %d events", n)
+				t.Errorf("then starts with %d events", n)
 			}
 		})
 	}
 }
 
-// TestSnapshot_RefusesAnotherBook lets a book be kept that is not what the events
-// have made.
+// TestSnapshot_RefusesAnotherBook saves a book that does not match the events.
 func TestSnapshot_RefusesAnotherBook(t *testing.T) {
 	t.Parallel()
 	o := replicatest.OpenOrders(t, replicatest.Lone(), replicatest.NewPrefix())
@@ -231,7 +229,7 @@ func TestSnapshot_RefusesAnotherBook(t *testing.T) {
 	}
 	for name, b := range map[string]*order.Book{"behind": behind, "ahead": ahead, "empty": order.NewBook("ann")} {
 		if err := o.SaveSnapshot(t.Context(), replicatest.Ann(), b); err == nil {
-			t.Errorf("one that is %s is kept", name)
+			t.Errorf("a book that is %s is saved", name)
 		}
 	}
 	if err := o.SaveSnapshot(t.Context(), replicatest.Ann(), replicatest.BookOf(t, o)); err != nil {
@@ -239,8 +237,7 @@ func TestSnapshot_RefusesAnotherBook(t *testing.T) {
 	}
 }
 
-// TestSnapshot_ManySegments has more orders leave memory than one segment has room
-// for, and finds each.
+// TestSnapshot_ManySegments archives more orders than one segment holds, and finds each.
 func TestSnapshot_ManySegments(t *testing.T) {
 	t.Parallel()
 	size := longtest.Pick(1<<10, orders.SegmentSize)
@@ -251,8 +248,8 @@ func TestSnapshot_ManySegments(t *testing.T) {
 	}
 }
 
-// TestSnapshot_BoundsMemory keeps a snapshot again and again: what is in memory stays
-// as it was, and what has left it is found.
+// TestSnapshot_BoundsMemory saves snapshots repeatedly: the orders in memory stay few, and archived
+// ones are found.
 func TestSnapshot_BoundsMemory(t *testing.T) {
 	t.Parallel()
 	prefix := replicatest.NewPrefix()

@@ -11,9 +11,9 @@ import (
 	"candela/internal/trading/order"
 )
 
-// TestSnapshot_DoesNotFit takes accounts over of which one has a snapshot that the
-// events after it do not fit: all events are read.
-func TestSnapshot_DoesNotFit(t *testing.T) {
+// TestSnapshot_InconsistentIsIgnored takes over accounts of which one has a snapshot that does not
+// match the later events: all events are replayed.
+func TestSnapshot_InconsistentIsIgnored(t *testing.T) {
 	t.Parallel()
 	for name, others := range map[string]int{"one of few accounts": 2, "one of many": 20} {
 		t.Run(name, func(t *testing.T) {
@@ -38,7 +38,7 @@ func TestSnapshot_DoesNotFit(t *testing.T) {
 			}
 			again := replicatest.OpenOrders(t, replicatest.Lone(), prefix)
 			if b, _ := begin(t, again); len(b.Orders()) != 4 {
-				t.Errorf("it begins with %d orders", len(b.Orders()))
+				t.Errorf("starts with %d orders", len(b.Orders()))
 			}
 			for i := range others {
 				owner := "other" + strconv.Itoa(i)
@@ -50,15 +50,15 @@ func TestSnapshot_DoesNotFit(t *testing.T) {
 				t.Fatal(err)
 			}
 			if b, n := begin(t, replicatest.OpenOrders(t, replicatest.Lone(), prefix)); n != 0 || len(b.Orders()) != 1 {
-				t.Errorf("then it begins with %d events and %d orders", n, len(b.Orders()))
+				t.Errorf("then starts with %d events and %d orders", n, len(b.Orders()))
 			}
 		})
 	}
 }
 
-// TestSnapshot_PlaceOfNoUse has what says where the snapshot is be no such thing: all
-// events are read, and no blob is taken away, since it may be one that counts.
-func TestSnapshot_PlaceOfNoUse(t *testing.T) {
+// TestSnapshot_UnreadableReferenceIsIgnored damages the reference to a snapshot: all events are
+// replayed, and no blob is deleted, since it may be in use.
+func TestSnapshot_UnreadableReferenceIsIgnored(t *testing.T) {
 	t.Parallel()
 	for name, text := range map[string]string{
 		"no object": `x`, "of another form": `{"items":[["x"]]}`, "without a value": `{"items":[]}`,
@@ -78,7 +78,7 @@ func TestSnapshot_PlaceOfNoUse(t *testing.T) {
 			}
 			again := replicatest.OpenOrders(t, replicatest.Lone(), prefix)
 			if b, n := begin(t, again); n != 9 || len(b.Orders()) != 3 {
-				t.Errorf("it begins with %d events and %d orders", n, len(b.Orders()))
+				t.Errorf("starts with %d events and %d orders", n, len(b.Orders()))
 			}
 			if n := blobStore(t, replicatest.Lone(), prefix); n != counted && name != "with pages that cannot be" {
 				t.Errorf("%d messages are left of %d", n, counted)
@@ -87,15 +87,15 @@ func TestSnapshot_PlaceOfNoUse(t *testing.T) {
 				t.Fatal(err)
 			}
 			if _, n := begin(t, replicatest.OpenOrders(t, replicatest.Lone(), prefix)); n != 0 {
-				t.Errorf("then it begins with %d events", n)
+				t.Errorf("then starts with %d events", n)
 			}
 		})
 	}
 }
 
-// TestSnapshot_WithoutTheirStream removes the stream of snapshots under a writer: it
-// trades on, is not held up for long, and makes the stream again.
-func TestSnapshot_WithoutTheirStream(t *testing.T) {
+// TestSnapshot_WithoutItsStream deletes the stream of blobs under a writer: it continues without a
+// long delay and creates the stream again.
+func TestSnapshot_WithoutItsStream(t *testing.T) {
 	t.Parallel()
 	prefix := replicatest.NewPrefix()
 	o := replicatest.OpenOrders(t, replicatest.Lone(), prefix)
@@ -113,13 +113,13 @@ func TestSnapshot_WithoutTheirStream(t *testing.T) {
 		t.Fatal(err)
 	}
 	replicatest.CloseOrders(t, o, 3, 6)
-	o.SnapshotTimeout = 2 * time.Second // as ever
+	o.SnapshotTimeout = 2 * time.Second // the default
 	began := time.Now()
 	if err := o.SaveSnapshot(t.Context(), replicatest.Ann(), forgetful(t, o)); err == nil {
-		t.Error("a snapshot was kept in a stream that is not there")
+		t.Error("a snapshot was saved in a missing stream")
 	}
-	if took := time.Since(began); took > 19*time.Second { // two, on a machine with nothing else to do; a write is tried for twenty
-		t.Errorf("it held the writer up for %v", took)
+	if took := time.Since(began); took > 19*time.Second { // the limit is two on an idle machine; a write is retried for twenty
+		t.Errorf("it delayed the writer for %v", took)
 	}
 	o.SnapshotTimeout = replicatest.Patience
 	data, since, err := o.JournalSnapshot(t.Context(), "ann", "paper")
@@ -140,7 +140,7 @@ func TestSnapshot_WithoutTheirStream(t *testing.T) {
 	}
 	again := replicatest.OpenOrders(t, replicatest.Lone(), prefix)
 	if _, n := begin(t, again); n != 0 {
-		t.Errorf("then it begins with %d events", n)
+		t.Errorf("then starts with %d events", n)
 	}
 	for i := range 6 {
 		if _, err := again.Order(t.Context(), "ann", "o"+strconv.Itoa(i)); err != nil {
@@ -149,9 +149,9 @@ func TestSnapshot_WithoutTheirStream(t *testing.T) {
 	}
 }
 
-// TestSnapshot_SweepOfAFormerWriter has a writer that was replaced look for what those
-// before it have left: what it finds is its successor's.
-func TestSnapshot_SweepOfAFormerWriter(t *testing.T) {
+// TestDeleteOrphans_SparesTheSuccessorsBlobs lets a fenced writer delete orphans: what it finds is
+// its successor's.
+func TestDeleteOrphans_SparesTheSuccessorsBlobs(t *testing.T) {
 	t.Parallel()
 	prefix := replicatest.NewPrefix()
 	former := replicatest.OpenOrders(t, replicatest.Servers(), prefix)
@@ -170,11 +170,11 @@ func TestSnapshot_SweepOfAFormerWriter(t *testing.T) {
 		t.Errorf("%d messages are left of %d", n, counted)
 	}
 	if _, n := begin(t, replicatest.OpenOrders(t, replicatest.Servers(), prefix)); n != 0 {
-		t.Errorf("it begins with %d events", n)
+		t.Errorf("starts with %d events", n)
 	}
 }
 
-func TestSaveState_NotAsASnapshot(t *testing.T) {
+func TestSaveState_RefusesSnapshotNames(t *testing.T) {
 	t.Parallel()
 	o := replicatest.OpenOrders(t, replicatest.Lone(), replicatest.NewPrefix())
 	for _, name := range []string{"snapshot", "snapshot paper"} {

@@ -19,40 +19,38 @@ import (
 	"candela/internal/trading/order"
 )
 
-// The kinds of subject of the stream of orders.
+// The subject kinds of the order stream.
 const (
-	orderKind   = "order"   // order.<owner>: what happened to orders and positions
-	journalKind = "journal" // journal.<owner>.<name>: what an account that lives here has done
-	deskKind    = "desk"    // desk.<owner>.<name>: what a desk keeps besides
-	writerKind  = "writer"  // writer.orders: who writes from here on
+	orderKind   = "order"   // order.<owner>: events of orders and positions
+	journalKind = "journal" // journal.<owner>.<name>: entries of a paper account
+	deskKind    = "desk"    // desk.<owner>.<name>: other states of a desk
+	writerKind  = "writer"  // writer.orders: the writer from here on
 )
 
-// Store keeps what happened to orders, journals and the states of desks in a
-// stream that has one writer at a time. It is safe for concurrent use.
+// Store stores order events, journals and desk states in a stream with one writer at a time. It
+// is safe for concurrent use.
 //
-// Each write demands that the message before it is the last of the stream, and
-// opening writes one: from then on the servers refuse whatever the writer before
-// would write, whether it was paused, cut off or only slow. A writer that was
-// refused, or does not know what became of a write, never writes again: its error
-// wraps desk.ErrFenced, and who goes on opens anew and reads what there is.
+// Every write requires the previous message to be the stream's last, and Open writes one. From
+// then on the servers refuse the previous writer. A writer that is refused, or does not know an
+// outcome, never writes again: its error wraps desk.ErrFenced, and its owner must Open again.
 type Store struct {
 	*conn.Conn
 	stream       jetstream.Stream
 	name         string // of the stream
 	wantConfig   jetstream.StreamConfig
 	now          func() time.Time
-	writerID     string        // the name of the message that made this the writer
-	fencingToken uint64        // its number
-	RetryFor     time.Duration // how long a write is tried
-	// SnapshotTimeout bounds the attempts to write or remove one message of a snapshot. It
-	// is short: trading waits for it and can do without.
+	writerID     string        // the change ID of the message that made this the writer
+	fencingToken uint64        // its sequence number
+	RetryFor     time.Duration // the time limit of a write
+	// SnapshotTimeout bounds each write or removal for a snapshot. It is short, because
+	// trading waits for it and does not need it.
 	SnapshotTimeout time.Duration
-	size            int // of the items of one message, at most
+	size            int // limit of the items of one message
 
-	writeTurn chan struct{} // held by who writes
-	lastSeq   uint64        // the number of the stream's last message, as the writer of it knows; of who has the turn
-	closeErr  error         // why nothing is written any more; of who has the turn
-	// closed is closed when over is set, which is then read by anyone.
+	writeTurn chan struct{} // held while writing
+	lastSeq   uint64        // of the stream's last message as known here; guarded by writeTurn
+	closeErr  error         // why writing has ended; guarded by writeTurn
+	// closed is closed after closeErr is set, which anyone may read then.
 	closed chan struct{}
 
 	blobs *blobStore // of snapshots
@@ -61,16 +59,16 @@ type Store struct {
 	orders      accountSet
 	states      map[string][]byte            // values by subject
 	snapshots   map[string]committedSnapshot // snapshots by subject
-	lastWritten map[string]uint64            // the number of the last message by subject, of those written here
-	// loadedValues has the snapshots and replayed the events since, both by owner, for the
-	// desk that begins: it reads them once.
+	lastWritten map[string]uint64            // sequence number of the last message written here, by subject
+	// loadedValues and loadedEvents hold the snapshots and the events since, by owner, until
+	// the desk has read them once.
 	loadedValues map[string][]byte
 	loadedEvents map[string][]order.Event
 }
 
 var _ desk.Store = (*Store)(nil)
 
-// Open takes over the orders from whoever writes them, and reads them.
+// Open takes over the order stream from its previous writer and reads it.
 func Open(ctx context.Context, c *conn.Conn, now func() time.Time) (*Store, error) {
 	o := &Store{
 		Conn: c, name: c.StreamName("ORDERS"), now: now, writerID: rand.Text(), RetryFor: c.RetryFor, SnapshotTimeout: conn.AttemptTimeout, size: maxPage, writeTurn: make(chan struct{}, 1), closed: make(chan struct{}),
@@ -80,7 +78,7 @@ func Open(ctx context.Context, c *conn.Conn, now func() time.Time) (*Store, erro
 	o.wantConfig = jetstream.StreamConfig{
 		Name: "ORDERS", Storage: jetstream.FileStorage, AllowAtomicPublish: true,
 		Subjects: []string{c.Subject(orderKind, ">"), c.Subject(journalKind, ">"), c.Subject(deskKind, ">"), o.writer()},
-		// What happened stays. Direct reads may come from a server that lags behind.
+		// Messages are kept forever. Direct reads may come from a lagging server.
 		DenyDelete: true, DenyPurge: true, AllowDirect: false,
 	}
 	var err error
@@ -93,8 +91,8 @@ func Open(ctx context.Context, c *conn.Conn, now func() time.Time) (*Store, erro
 	return o, nil
 }
 
-// start makes this the writer and reads what there is. What was known before is what
-// must be there: others may write behind this at once.
+// start makes this the writer and reads the stream. It checks against the position known before,
+// because others may write at once.
 func (o *Store) start(ctx context.Context) error {
 	known := o.History.Position()
 	if err := o.acquire(ctx); err != nil {
@@ -106,7 +104,7 @@ func (o *Store) start(ctx context.Context) error {
 	if err := o.replay(ctx); err != nil {
 		return err
 	}
-	if err := o.checkComplete(ctx); err != nil { // nothing was taken away while it was read
+	if err := o.checkComplete(ctx); err != nil { // nothing was removed during the replay
 		return err
 	}
 	if known.Mark > 0 {
@@ -115,50 +113,49 @@ func (o *Store) start(ctx context.Context) error {
 	return o.confirm(ctx)
 }
 
-// confirm writes once more who writes, sealed for the number of the message: by it the
-// replicas know the stream before the first change. Nobody else has the turn yet.
+// confirm claims the writer once more, sealed for its sequence number: by that message replicas
+// identify the stream before the first change. No other write is possible yet.
 func (o *Store) confirm(ctx context.Context) error {
 	ch, err := o.claim()
 	if err != nil {
 		return err
 	}
-	_, err = o.commit(ctx, "take over the orders", o.writerID, []conn.Change{ch})
+	_, err = o.commit(ctx, "acquire order writer", o.writerID, []conn.Change{ch})
 	if errors.Is(err, desk.ErrFenced) {
-		return nil // another writes by now, which the first change says
+		return nil // replaced already; the first change reports it
 	}
 	return err
 }
 
-// writer is the subject of the messages that change who writes.
+// writer is the subject of writer changes.
 func (o *Store) writer() string { return o.Subject(writerKind, "orders") }
 
-// claim is the message that says that this writes.
+// claim returns the message that makes this the writer.
 func (o *Store) claim() (conn.Change, error) {
 	data, err := json.Marshal(page[struct{}]{Set: conn.ChangeInfo{ID: o.writerID, At: conn.StoredTime(o.now())}})
 	return conn.Change{Subject: o.writer(), Data: data}, err
 }
 
-// acquire writes the message that makes this the writer. It demands nothing: whoever
-// writes at the time would always be first. One that comes late, of an attempt whose
-// answer got lost, is known by its name.
+// acquire writes the message that makes this the writer, unconditionally: a compare-and-set would
+// always lose against a busy writer. A late duplicate is recognised by its change ID.
 func (o *Store) acquire(ctx context.Context) error {
 	ch, err := o.claim()
 	if err != nil {
 		return err
 	}
-	return o.RetryWrite(ctx, "take over the orders", func(ctx context.Context) error {
+	return o.RetryWrite(ctx, "acquire order writer", func(ctx context.Context) error {
 		o.fencingToken, err = o.Publish(ctx, o.name, ch)
 		o.lastSeq = o.fencingToken
 		return err
 	})
 }
 
-// fenceCheckEvery is how often a writer that writes nothing looks whether it still may.
+// fenceCheckEvery is how often an idle writer checks whether it was replaced.
 const fenceCheckEvery = time.Second
 
-// WatchFence returns why this is the writer no longer when that is known, by a write of
-// its own or by what the servers say of the last who took over. A writer that was
-// paused finds out so before it is asked for anything. It returns nil when ctx ends.
+// WatchFence returns the reason when this is no longer the writer, found by a write or by reading
+// the last writer change, so that a paused writer notices before its next write. It returns nil
+// when ctx ends.
 func (o *Store) WatchFence(ctx context.Context) error {
 	tick := time.NewTicker(fenceCheckEvery)
 	defer tick.Stop()
@@ -178,25 +175,22 @@ func (o *Store) WatchFence(ctx context.Context) error {
 			}
 			return m, err
 		})
-		// Servers that do not answer say nothing about who writes, and one that lags
-		// behind names who did before.
+		// An error proves nothing, and a lagging server may name a previous writer.
 		if err == nil && name != o.writerID && seq > o.fencingToken {
 			return fencedError()
 		}
 	}
 }
 
-// changeIDAt returns the name of the change that the message with a number is of, ""
-// when there is no such message.
+// changeIDAt returns the change ID of a message, "" if there is no such message.
 func (o *Store) changeIDAt(ctx context.Context, seq uint64) (string, error) {
 	return o.readChangeID(ctx, func(ctx context.Context) (*jetstream.RawStreamMsg, error) { return o.stream.GetMsg(ctx, seq) })
 }
 
-// errForged says that a message is not ours.
-var errForged = errors.New("a message is not of a replica")
+// errForged means that no replica sealed a message.
+var errForged = errors.New("message not from a replica")
 
-// readChangeID is nameOf for the message that get returns. The error is errForged for one
-// that is not ours.
+// readChangeID returns the change ID of the message that get returns, or errForged.
 func (o *Store) readChangeID(ctx context.Context, get func(context.Context) (*jetstream.RawStreamMsg, error)) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, conn.AttemptTimeout)
 	defer cancel()
@@ -213,12 +207,12 @@ func (o *Store) readChangeID(ctx context.Context, get func(context.Context) (*je
 	}
 	var p page[json.RawMessage]
 	if err := json.Unmarshal(found.Data, &p); err != nil {
-		return "", conn.Corrupted("read a write", err)
+		return "", conn.Corrupted("read change ID", err)
 	}
 	return p.Set.ID, nil
 }
 
-// beginWrite waits for the turn to write. An error says that nothing was written.
+// beginWrite acquires writeTurn. After an error nothing was written.
 func (o *Store) beginWrite(ctx context.Context) (end func(), err error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -235,9 +229,9 @@ func (o *Store) beginWrite(ctx context.Context) (end func(), err error) {
 	return func() { <-o.writeTurn }, nil
 }
 
-// appendItems writes items to a subject, all or none, and returns in which messages they are.
-// The caller has the turn.
-func (o *Store) appendItems(ctx context.Context, doing, subject string, by principal.Caller, items []json.RawMessage) (seqRange, error) {
+// appendItems writes items to a subject atomically and returns their messages. The caller holds
+// writeTurn.
+func (o *Store) appendItems(ctx context.Context, op, subject string, by principal.Caller, items []json.RawMessage) (seqRange, error) {
 	if err := ctx.Err(); err != nil {
 		return seqRange{}, err
 	}
@@ -246,7 +240,7 @@ func (o *Store) appendItems(ctx context.Context, doing, subject string, by princ
 	if err != nil {
 		return seqRange{}, err
 	}
-	in, err := o.commit(ctx, doing, set.ID, changes)
+	in, err := o.commit(ctx, op, set.ID, changes)
 	if err != nil {
 		return seqRange{}, err
 	}
@@ -256,29 +250,28 @@ func (o *Store) appendItems(ctx context.Context, doing, subject string, by princ
 	return in, nil
 }
 
-// commit writes the messages of a change with a name, all or none, and returns their
-// numbers. It ends when the change is found where it belongs: an acknowledgement may be
-// of somebody else. The caller has the turn.
-func (o *Store) commit(ctx context.Context, doing, name string, changes []conn.Change) (seqRange, error) {
-	err := conn.RetryWriteFor(ctx, o.RetryFor, doing, func(ctx context.Context) error {
+// commit writes the messages of a change atomically and returns their range. It reads the change
+// back, because an acknowledgement may be forged. The caller holds writeTurn.
+func (o *Store) commit(ctx context.Context, op, id string, changes []conn.Change) (seqRange, error) {
+	err := conn.RetryWriteFor(ctx, o.RetryFor, op, func(ctx context.Context) error {
 		changes[0].CompareAndSet, changes[0].WholeStream, changes[0].Revision = true, true, o.lastSeq
 		if _, err := o.Publish(ctx, o.name, changes...); err != nil && !errors.Is(err, conn.ErrConflict) {
 			return err
 		}
-		// One message follows the last: this write's, perhaps of an attempt whose answer
-		// got lost, or another writer's.
+		// The next message is this change, perhaps of an unacknowledged attempt, or another
+		// writer's.
 		switch found, err := o.changeIDAt(ctx, o.lastSeq+1); {
 		case errors.Is(err, errForged):
-			o.lastSeq++ // somebody else has put something there, which nobody reads
+			o.lastSeq++ // a stranger's message, which is ignored
 			return conn.ErrConflict
 		case err != nil:
 			return err
 		case found == "":
-			return conn.ErrConflict // something is under way there, and may fail
-		case found == name:
+			return conn.ErrConflict // a write in progress that may fail
+		case found == id:
 			return nil
 		case found == o.writerID:
-			o.lastSeq++ // it was on its way for long, and changed nothing
+			o.lastSeq++ // a late duplicate of the claim
 			return conn.ErrConflict
 		default:
 			return fencedError()
@@ -291,28 +284,28 @@ func (o *Store) commit(ctx context.Context, doing, name string, changes []conn.C
 	}
 	in := seqRange{o.lastSeq + 1, o.lastSeq + uint64(len(changes))}
 	o.lastSeq = in.Last
-	o.History.Wrote(name, o.lastSeq)
+	o.History.Wrote(id, o.lastSeq)
 	return in, nil
 }
 
-// fencedError says that another writes.
+// fencedError reports that another replica has become the writer.
 func fencedError() error {
 	return &fault.Error{
 		Kind: fault.Unavailable, Code: desk.CodeMoved, Retryable: true, Cause: desk.ErrFenced,
-		Message: "another replica trades on the account now; nothing was done",
+		Message: "Another replica has taken over trading; nothing was executed. Retry.",
 	}
 }
 
-// uncertainError says that a write failed and what became of it is not known.
+// uncertainError reports a write with unknown outcome.
 func uncertainError(err error) error {
 	if errors.Is(err, desk.ErrFenced) {
 		return err
 	}
-	return fault.Unreachable(fmt.Errorf("%w: %w", desk.ErrFenced, err), 0, "the shared store does not answer; try again in a moment")
+	return fault.Unreachable(fmt.Errorf("%w: %w", desk.ErrFenced, err), 0, "The shared store is unavailable. Retry in a moment.")
 }
 
-// AppendEvents persists events of the caller's subject and what they make of its
-// orders. It returns them without the fills whose trades were known.
+// AppendEvents persists events of the caller's subject and applies them. It returns them without
+// fills of known trades.
 func (o *Store) AppendEvents(ctx context.Context, by principal.Caller, events []order.Event) ([]order.Event, error) {
 	if len(events) == 0 {
 		return nil, nil
@@ -322,10 +315,10 @@ func (o *Store) AppendEvents(ctx context.Context, by principal.Caller, events []
 		return nil, err
 	}
 	defer end()
-	d := o.orders.draft(by.Subject, o.archiveReader(ctx)) // which nobody changes before the turn ends
+	d := o.orders.draft(by.Subject, o.archiveReader(ctx)) // unchanged while writeTurn is held
 	kept, err := d.add(events)
 	if fault.KindOf(err) == fault.Unavailable {
-		return nil, uncertainError(err) // orders could not be read; whoever opens anew can
+		return nil, uncertainError(err) // archived orders could not be read; a new writer may succeed
 	}
 	if err != nil || len(kept) == 0 {
 		return kept, err
@@ -333,10 +326,10 @@ func (o *Store) AppendEvents(ctx context.Context, by principal.Caller, events []
 	items := make([]json.RawMessage, len(kept))
 	for i, e := range kept {
 		if items[i], err = json.Marshal(e); err != nil {
-			return nil, fmt.Errorf("order event: %w", err)
+			return nil, fmt.Errorf("encode order event: %w", err)
 		}
 	}
-	in, err := o.appendItems(ctx, "append events of orders", o.Subject(orderKind, conn.EncodeToken(by.Subject)), by, items)
+	in, err := o.appendItems(ctx, "append order events", o.Subject(orderKind, conn.EncodeToken(by.Subject)), by, items)
 	if err != nil {
 		return nil, err
 	}
@@ -346,8 +339,7 @@ func (o *Store) AppendEvents(ctx context.Context, by principal.Caller, events []
 	return kept, nil
 }
 
-// AppendJournal adds entries, each one JSON object, to a journal of an owner, all
-// or none.
+// AppendJournal adds entries, each a JSON object, to an owner's journal atomically.
 func (o *Store) AppendJournal(ctx context.Context, owner, name string, entries [][]byte) error {
 	if len(entries) == 0 {
 		return nil
@@ -361,14 +353,14 @@ func (o *Store) AppendJournal(ctx context.Context, owner, name string, entries [
 		return err
 	}
 	defer end()
-	_, err = o.appendItems(ctx, "append to a journal", o.Subject(journalKind, conn.EncodeToken(owner), conn.EncodeToken(name)), principal.Caller{}, items)
+	_, err = o.appendItems(ctx, "append journal", o.Subject(journalKind, conn.EncodeToken(owner), conn.EncodeToken(name)), principal.Caller{}, items)
 	return err
 }
 
 // SaveState sets a value of the caller's subject.
 func (o *Store) SaveState(ctx context.Context, by principal.Caller, name string, value []byte) error {
 	if isSnapshot(name) {
-		return fault.Field("name", name, "a name other than those of the places of snapshots")
+		return fault.Field("name", name, "a name that is not reserved for snapshots")
 	}
 	end, err := o.beginWrite(ctx)
 	if err != nil {
@@ -376,7 +368,7 @@ func (o *Store) SaveState(ctx context.Context, by principal.Caller, name string,
 	}
 	defer end()
 	subject := o.Subject(deskKind, conn.EncodeToken(by.Subject), conn.EncodeToken(name))
-	if _, err := o.appendItems(ctx, "save a state", subject, by, []json.RawMessage{value}); err != nil {
+	if _, err := o.appendItems(ctx, "save state", subject, by, []json.RawMessage{value}); err != nil {
 		return err
 	}
 	o.mu.Lock()

@@ -16,12 +16,10 @@ import (
 	"candela/internal/trading/broker/paper/papertest"
 )
 
-// journals is those of which each must keep what the others do not touch, by owner and
-// name.
+// journals lists independent journals by owner and name.
 func journals() [][2]string { return [][2]string{{"ann", "paper"}, {"ann", "other"}, {"bob", "paper"}} }
 
-// runOrders runs all suites that a store of orders must pass, that of journals for some
-// of them, one after the other.
+// runOrders runs all suites of an order store in turn, that of journals for the given ones.
 func runOrders(t *testing.T, to *natstest.Cluster, dirs *replicatest.Dirs, journals [][2]string) {
 	t.Helper()
 	t.Run("orders", func(t *testing.T) {
@@ -50,22 +48,21 @@ func runOrders(t *testing.T, to *natstest.Cluster, dirs *replicatest.Dirs, journ
 	})
 }
 
-func TestOrders_KeepTheLedgersPromises(t *testing.T) {
+func TestOrders_PassTheSuites(t *testing.T) {
 	t.Parallel()
 	runOrders(t, replicatest.Servers(), replicatest.NewDirs(), journals())
 }
 
-func TestOrders_KeepThemOnOneServer(t *testing.T) {
+func TestOrders_PassTheSuitesOnOneServer(t *testing.T) {
 	t.Parallel()
 	runOrders(t, replicatest.Lone(), replicatest.NewDirs(), journals()[:longtest.Pick(1, 3)])
 }
 
-// TestTwoServersOfThree_KeepThePromises runs the suites of orders and of alerts while a
-// server is away.
-func TestTwoServersOfThree_KeepThePromises(t *testing.T) {
+// TestTwoServersOfThree_PassTheSuites runs the suites of orders and alerts while a server is down.
+func TestTwoServersOfThree_PassTheSuites(t *testing.T) {
 	t.Parallel()
 	three, orderDirs, alertDirs := replicatest.Start(t, 3), replicatest.NewDirs(), replicatest.NewDirs()
-	// Three copies can be made only while three servers are there.
+	// Three replicas of a stream can be created only while three servers run.
 	var made sync.WaitGroup
 	var makers []func() error
 	for range 16 {

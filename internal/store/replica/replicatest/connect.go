@@ -15,7 +15,7 @@ import (
 	"candela/internal/store/replica/natstest"
 )
 
-// control is what tests change of a connection.
+// control changes a connection during a test.
 type control struct {
 	natstest.Faults
 
@@ -32,7 +32,7 @@ func controlOf(c *conn.Conn) *control {
 	return found.(*control) //nolint:forcetypeassert,errcheck // the map holds nothing else
 }
 
-// Connect connects to servers under a prefix and closes with the test.
+// Connect connects to servers under a prefix and closes the connection with the test.
 func Connect(tb testing.TB, to *natstest.Cluster, prefix string) *conn.Conn {
 	tb.Helper()
 	return ConnectAt(tb, to.URL(), prefix)
@@ -62,31 +62,31 @@ func ConnectAt(tb testing.TB, url, prefix string) *conn.Conn {
 // PrefixOf returns the prefix of a connection.
 func PrefixOf(c *conn.Conn) string { return strings.TrimSuffix(c.Subject(""), ".") }
 
-// DropCompareAndSet has the servers accept every change of a connection, whatever revision
-// it was made for: they do not recognise the header.
+// DropCompareAndSet makes the servers accept every change of a connection, whatever its revision:
+// they do not recognise the header.
 func DropCompareAndSet(c *conn.Conn) {
 	for _, header := range []string{jetstream.ExpectedLastSubjSeqHeader, jetstream.ExpectedLastSeqHeader} {
 		controlOf(c).Replace(header+":", "X"+header[1:]+":", -1)
 	}
 }
 
-// StaleReads has the next reads of a subject's latest message find nothing, as by a server
-// that lags behind: they ask for the subject of another prefix.
+// StaleReads makes the next reads of a latest message find nothing, like a lagging server: they
+// ask for the subject of another prefix.
 func StaleReads(c *conn.Conn, reads int) {
 	from := `"last_by_subj":"` + c.Subject("")
 	controlOf(c).Replace(from, from[:len(from)-2]+"~.", reads)
 }
 
-// HoldHeartbeats keeps a replica's heartbeats from the servers until release is called.
+// HoldHeartbeats withholds a replica's heartbeats until release is called.
 func HoldHeartbeats(m *member.Group) (release func()) {
 	c := m.Conn()
 	return controlOf(c).Replace(c.Subject("member."), c.Subject("nobody."), -1)
 }
 
-// ShiftClock sets by how much the clock of a connection is wrong.
+// ShiftClock sets the error of a connection's clock.
 func ShiftClock(c *conn.Conn, by time.Duration) { controlOf(c).offset.Store(int64(by)) }
 
-// ConnectRaw connects to servers as a client that is no replica.
+// ConnectRaw connects to servers as a client that is not a replica.
 func ConnectRaw(tb testing.TB, c *natstest.Cluster) *nats.Conn {
 	tb.Helper()
 	nc, err := nats.Connect(c.URL(), nats.Timeout(Patience))
@@ -97,7 +97,7 @@ func ConnectRaw(tb testing.TB, c *natstest.Cluster) *nats.Conn {
 	return nc
 }
 
-// Admin returns JetStream as a client that is no replica.
+// Admin returns JetStream for a client that is not a replica.
 func Admin(tb testing.TB, c *natstest.Cluster) jetstream.JetStream {
 	tb.Helper()
 	js, err := jetstream.New(ConnectRaw(tb, c), jetstream.WithDefaultTimeout(Patience))

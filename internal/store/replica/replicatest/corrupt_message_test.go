@@ -12,10 +12,10 @@ import (
 	"candela/internal/store/replica/replicatest"
 )
 
-// A message that cannot be read is passed over where the others are of use without it.
-func TestUnreadable_OneMessageStopsNothingButItself(t *testing.T) {
+// Messages that cannot be decoded are skipped where the others are usable.
+func TestUnreadable_MessageIsSkipped(t *testing.T) {
 	t.Parallel()
-	for name, sealed := range map[string]bool{"of a replica": true, "of others": false} {
+	for name, sealed := range map[string]bool{"sealed": true, "not sealed": false} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			unreadable(t, sealed)
@@ -23,13 +23,13 @@ func TestUnreadable_OneMessageStopsNothingButItself(t *testing.T) {
 	}
 }
 
-// unreadable writes messages that cannot be read, sealed as ours or not.
+// unreadable writes messages that cannot be decoded, sealed or not.
 func unreadable(t *testing.T, sealed bool) {
 	t.Helper()
 	prefix, now := replicatest.NewPrefix(), time.Now()
 	store, tokens := replicatest.OpenStore(t, replicatest.Servers(), prefix), replicatest.OpenLogins(t, replicatest.Servers(), prefix)
 	_, conn := replicatest.Join(t, replicatest.Servers(), prefix, "a")
-	sub := provider.Sub{Symbol: market.Symbol{Venue: "bourse", Name: "S0"}, Interval: market.Hour1}
+	sub := provider.Sub{Symbol: market.Symbol{Venue: "market", Name: "S0"}, Interval: market.Hour1}
 	if err := store.SaveMarks(t.Context(), map[provider.Sub]int64{sub: 3600}); err != nil {
 		t.Fatal(err)
 	}
@@ -48,16 +48,16 @@ func unreadable(t *testing.T, sealed bool) {
 	}
 
 	if marks, err := store.Marks(t.Context()); err != nil || len(marks) != 1 || marks[sub] != 3600 {
-		t.Errorf("the marks are %v, %v", marks, err)
+		t.Errorf("watermarks %v, %v", marks, err)
 	}
 	if n, err := store.PruneEntries(t.Context(), now.Add(time.Hour), 10, 10); err != nil || n != 1 {
-		t.Errorf("%d notifications were pruned, %v", n, err)
+		t.Errorf("pruned %d notifications, %v", n, err)
 	}
 	if list, err := replicatest.OpenLogins(t, replicatest.Servers(), prefix).Tokens(t.Context(), "ann", now); err != nil || len(list) != 1 || list[0].ID != tok.ID {
-		t.Errorf("the tokens are %v, %v", list, err)
+		t.Errorf("tokens %v, %v", list, err)
 	}
 	if names, err := member.Names(t.Context(), conn); err != nil || !slices.Equal(names, []string{"a"}) {
-		t.Errorf("the replicas are %v, %v", names, err)
+		t.Errorf("replicas %v, %v", names, err)
 	}
 	b, err := member.Join(t.Context(), conn, member.Info{Name: "b", Account: "owner"}, replicatest.Quiet())
 	if err != nil {

@@ -27,7 +27,7 @@ import (
 	"candela/internal/trading/order"
 )
 
-// Join makes a member of a prefix on a connection of its own.
+// Join adds a replica to the group of a prefix, on a connection of its own.
 func Join(tb testing.TB, to *natstest.Cluster, prefix, name string) (*member.Group, *conn.Conn) {
 	tb.Helper()
 	conn := Connect(tb, to, prefix)
@@ -40,10 +40,10 @@ func Join(tb testing.TB, to *natstest.Cluster, prefix, name string) (*member.Gro
 	return m, conn
 }
 
-// Agree waits until the members know each other and nobody else, and who owns.
+// Agree waits until the replicas know exactly each other and agree on shard owners.
 func Agree(tb testing.TB, members ...*member.Group) {
 	tb.Helper()
-	Eventually(tb, "the members agree on who they are", func() bool {
+	Eventually(tb, "the replicas agree on the group", func() bool {
 		for _, m := range members {
 			if m.Count() != len(members) {
 				return false
@@ -58,7 +58,7 @@ func Agree(tb testing.TB, members ...*member.Group) {
 	})
 }
 
-// OwnedShard returns a name that a member owns.
+// OwnedShard returns a shard that a replica owns.
 func OwnedShard(tb testing.TB, m *member.Group) string {
 	tb.Helper()
 	for i := range 1000 {
@@ -67,11 +67,11 @@ func OwnedShard(tb testing.TB, m *member.Group) string {
 			return name
 		}
 	}
-	tb.Fatal("the member owns nothing")
+	tb.Fatal("the replica owns nothing")
 	return ""
 }
 
-// OpenStore opens the store of a prefix on a connection of its own.
+// OpenStore opens the store of a prefix, on a connection of its own.
 func OpenStore(tb testing.TB, to *natstest.Cluster, prefix string) *alerts.Store {
 	tb.Helper()
 	s, err := alerts.Open(tb.Context(), Connect(tb, to, prefix), time.Now)
@@ -91,7 +91,7 @@ func PriceAlert(i int) alert.Alert {
 	}
 }
 
-// OpenOrders takes over the orders of a prefix on a connection of its own.
+// OpenOrders becomes the order writer of a prefix, on a connection of its own.
 func OpenOrders(tb testing.TB, to *natstest.Cluster, prefix string) *orders.Store {
 	tb.Helper()
 	o, err := orders.Open(tb.Context(), Connect(tb, to, prefix), time.Now)
@@ -105,7 +105,7 @@ func OpenOrders(tb testing.TB, to *natstest.Cluster, prefix string) *orders.Stor
 // Ann returns a caller.
 func Ann() principal.Caller { return principal.Caller{Subject: "ann"} }
 
-// Placed is what a desk writes before it sends an order.
+// Placed is the events of an order before it is sent.
 func Placed(owner, id string) []order.Event {
 	at := time.Now().UTC()
 	return []order.Event{
@@ -120,7 +120,7 @@ func Placed(owner, id string) []order.Event {
 	}
 }
 
-// CloseOrders places orders of ann from one number to another and has them rejected.
+// CloseOrders places ann's orders with the given numbers and rejects them.
 func CloseOrders(tb testing.TB, o *orders.Store, from, to int) {
 	tb.Helper()
 	for i := from; i < to; i++ {
@@ -132,7 +132,7 @@ func CloseOrders(tb testing.TB, o *orders.Store, from, to int) {
 	}
 }
 
-// BookOf is what all events of ann make.
+// BookOf returns the book of all of ann's events.
 func BookOf(tb testing.TB, o *orders.Store) *order.Book {
 	tb.Helper()
 	b := order.NewBook("ann")
@@ -144,7 +144,7 @@ func BookOf(tb testing.TB, o *orders.Store) *order.Book {
 	return b
 }
 
-// Journal is one of the shared ones, as the paper account sees it.
+// Journal is a stored journal, as the paper account uses it.
 type Journal struct {
 	*orders.Store
 	Owner, Name string
@@ -176,7 +176,7 @@ func OpenLogins(tb testing.TB, to *natstest.Cluster, prefix string) *logins.Stor
 	return OpenLoginsAs(tb, to, prefix, oauthtest.Owner(tb))
 }
 
-// OpenLoginsAs opens the tokens as a replica with that passphrase does.
+// OpenLoginsAs opens the logins as a replica with that passphrase.
 func OpenLoginsAs(tb testing.TB, to *natstest.Cluster, prefix string, owner *oauth.Passphrase) *logins.Store {
 	tb.Helper()
 	s, err := logins.Open(tb.Context(), Connect(tb, to, prefix), owner, oauth.MaxTokens, Quiet())
@@ -187,7 +187,7 @@ func OpenLoginsAs(tb testing.TB, to *natstest.Cluster, prefix string, owner *oau
 	return s
 }
 
-// IssueToken makes a token on a replica.
+// IssueToken creates a token on a replica.
 func IssueToken(tb testing.TB, s oauth.Store, name string, now time.Time) oauth.Token {
 	tb.Helper()
 	code := oauth.Code{Hash: oauth.HashOf("code " + name), Generation: s.Seal().Generation(), Expires: now.Add(time.Minute)}
@@ -201,33 +201,33 @@ func IssueToken(tb testing.TB, s oauth.Store, name string, now time.Time) oauth.
 	return tok
 }
 
-// WaitEnded waits until a replica no longer takes a token.
+// WaitEnded waits until a replica no longer accepts a token.
 func WaitEnded(t *testing.T, s *logins.Store, tok oauth.Token, now time.Time) {
 	t.Helper()
-	Eventually(t, "the token is not taken any more", func() bool {
+	Eventually(t, "the token is refused", func() bool {
 		_, err := s.Token(t.Context(), tok.Hash, now)
 		return errors.Is(err, oauth.ErrNotFound)
 	})
 }
 
-// LookUp returns a token as a replica knows it, from the servers if need be.
+// LookUp returns a token as a replica knows it, read from the servers if necessary.
 func LookUp(tb testing.TB, s *logins.Store, tok oauth.Token, now time.Time) (oauth.Token, error) {
 	tb.Helper()
 	return Insist(tb, func() (oauth.Token, error) { return s.Token(tb.Context(), tok.Hash, now) })
 }
 
-// WriteSealed writes a message as a replica would, whatever it says.
+// WriteSealed writes a message with any content, sealed like a replica's.
 func WriteSealed(ctx context.Context, c *conn.Conn, stream, subject string, data []byte) error {
 	_, err := c.Publish(ctx, c.StreamName(stream), conn.Change{Subject: subject, Data: data})
 	return err
 }
 
-// Unseal returns what a stored message says, nil for one that no replica sealed.
+// Unseal returns the content of a stored message, nil if no replica sealed it.
 func Unseal(ctx context.Context, c *conn.Conn, m *jetstream.RawStreamMsg) []byte {
 	return c.Seals.Unseal(ctx, conn.Message{Subject: m.Subject, Data: m.Data, Seq: m.Sequence}, 0).Data
 }
 
-// Fire puts an alert and fires it.
+// Fire sets an alert and fires it.
 func Fire(tb testing.TB, s *alerts.Store, i int) notify.Entry {
 	tb.Helper()
 	a := PriceAlert(i)
@@ -242,8 +242,7 @@ func Fire(tb testing.TB, s *alerts.Store, i int) notify.Entry {
 	return entries[0]
 }
 
-// Answering handles calls by answering with a text.
-// Answering returns a handler that answers with a text and the call's body.
+// Answering returns a handler that replies with a text and the call's body.
 func Answering(text string) member.Handler {
 	return func(_ context.Context, body []byte) ([]byte, error) { return append([]byte(text), body...), nil }
 }

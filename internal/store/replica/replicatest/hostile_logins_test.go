@@ -37,9 +37,9 @@ func ended(t *testing.T, s *logins.Store, tok oauth.Token, now time.Time) {
 	})
 }
 
-// TestTokens_AReplicaWithAWrongClockEndsThem revokes a token, and then all, at a replica
-// whose clock differs by more than rows may be late.
-func TestTokens_AReplicaWithAWrongClockEndsThem(t *testing.T) {
+// TestRevoke_WorksAtAReplicaWithAWrongClock revokes a token, and then all, at a replica whose
+// clock is wrong by more than conn.MaxDelay.
+func TestRevoke_WorksAtAReplicaWithAWrongClock(t *testing.T) {
 	t.Parallel()
 	for name, off := range map[string]time.Duration{"behind": -65 * time.Second, "ahead": 65 * time.Second} {
 		t.Run(name, func(t *testing.T) {
@@ -62,7 +62,7 @@ func TestTokens_AReplicaWithAWrongClockEndsThem(t *testing.T) {
 			if right.Seal() != wrong.Seal() {
 				t.Error("the replicas seal with different keys")
 			}
-			replicatest.Eventually(t, "a replica that starts has the era that counts", func() bool {
+			replicatest.Eventually(t, "a new replica has the current generation", func() bool {
 				fresh, _ := tokensOn(t, prefix)
 				return fresh.Seal() == right.Seal()
 			})
@@ -70,22 +70,21 @@ func TestTokens_AReplicaWithAWrongClockEndsThem(t *testing.T) {
 	}
 }
 
-func TestMembers_SayThatTheClockIsWrong(t *testing.T) {
+func TestGroup_ReportsAWrongClock(t *testing.T) {
 	t.Parallel()
 	m, conn := replicatest.Join(t, replicatest.Lone(), replicatest.NewPrefix(), "a")
 	if m.Late() {
-		t.Error("a heartbeat of now is late")
+		t.Error("an ordinary heartbeat is late")
 	}
 	for _, off := range []time.Duration{-65 * time.Second, 65 * time.Second} {
 		replicatest.ShiftClock(conn, off)
 		replicatest.Eventually(t, "the heartbeat is late", m.Late)
 		replicatest.ShiftClock(conn, 0)
-		replicatest.Eventually(t, "the heartbeat is not late any more", func() bool { return !m.Late() })
+		replicatest.Eventually(t, "the heartbeat is no longer late", func() bool { return !m.Late() })
 	}
 }
 
-// TestHostileNATS_HidesNoRevocation writes over a revocation before another replica has
-// read it.
+// TestHostileNATS_HidesNoRevocation overwrites a revocation before another replica has read it.
 func TestHostileNATS_HidesNoRevocation(t *testing.T) {
 	t.Parallel()
 	prefix, now := replicatest.NewPrefix(), time.Now()
@@ -94,27 +93,27 @@ func TestHostileNATS_HidesNoRevocation(t *testing.T) {
 	tok, other := replicatest.IssueToken(t, first, "token", now), replicatest.IssueToken(t, first, "other", now)
 	known(t, second, tok, now)
 	known(t, second, other, now)
-	told := make(chan oauth.Hash, 1)
+	revoked := make(chan oauth.Hash, 1)
 	second.OnRevoke(func(gone ...oauth.Hash) {
 		for _, h := range gone {
-			told <- h
+			revoked <- h
 		}
 	})
 	by := newStranger(t)
-	by.write(prefix+".token."+tok.Hash.Hex(), []byte("junk")) // as if it took the place of the revocation
+	by.write(prefix+".token."+tok.Hash.Hex(), []byte("junk")) // replaces the revocation
 	NotExecuted(t, conn, "row")
 	ended(t, second, tok, now)
-	if h := <-told; h != tok.Hash {
-		t.Errorf("who listens is told of %s", h.Hex())
+	if h := <-revoked; h != tok.Hash {
+		t.Errorf("unexpected notification of %s", h.Hex())
 	}
 	if _, err := second.Token(t.Context(), other.Hash, now); err != nil {
 		t.Errorf("another token: %v", err)
 	}
 }
 
-// TestHostileNATS_BringsNoRevokedTokenBackForNewReplicas puts a token back that was
-// revoked, and starts a replica, which does not know that it was.
-func TestHostileNATS_BringsNoRevokedTokenBackForNewReplicas(t *testing.T) {
+// TestHostileNATS_RestoresNoRevokedTokenForNewReplicas replays a revoked token and starts a
+// replica, which does not know of the revocation.
+func TestHostileNATS_RestoresNoRevokedTokenForNewReplicas(t *testing.T) {
 	t.Parallel()
 	prefix, now := replicatest.NewPrefix(), time.Now()
 	s, conn := tokensOn(t, prefix)
@@ -133,16 +132,16 @@ func TestHostileNATS_BringsNoRevokedTokenBackForNewReplicas(t *testing.T) {
 	})
 }
 
-// TestHostileNATS_RowsOfTheFutureAreNotTaken: what was sealed by a clock that is ahead
-// could be put back for that much longer.
-func TestHostileNATS_RowsOfTheFutureAreNotTaken(t *testing.T) {
+// TestHostileNATS_FutureRowsAreRefused: a message sealed by a fast clock could be replayed for
+// longer.
+func TestHostileNATS_FutureRowsAreRefused(t *testing.T) {
 	t.Parallel()
 	sealedAt(t, 24*time.Hour)
 }
 
-// TestHostileNATS_SaysOfNoCallThatNothingWasDone sends a call again that is carried out,
-// when it has become too old.
-func TestHostileNATS_SaysOfNoCallThatNothingWasDone(t *testing.T) {
+// TestHostileNATS_ReportsNoReplayedCallAsUnexecuted replays a call in progress after it has become
+// too old.
+func TestHostileNATS_ReportsNoReplayedCallAsUnexecuted(t *testing.T) {
 	t.Parallel()
 	prefix := replicatest.NewPrefix()
 	a, _ := replicatest.Join(t, replicatest.Lone(), prefix, "a")
@@ -172,7 +171,7 @@ func TestHostileNATS_SaysOfNoCallThatNothingWasDone(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	replicatest.ShiftClock(conn, 31*time.Second) // it is too old by now
+	replicatest.ShiftClock(conn, 31*time.Second) // now it is too old
 	if err := by.nc.PublishMsg(&nats.Msg{Subject: m.Subject, Reply: m.Reply, Data: m.Data}); err != nil {
 		t.Fatal(err)
 	}
@@ -180,6 +179,6 @@ func TestHostileNATS_SaysOfNoCallThatNothingWasDone(t *testing.T) {
 	replicatest.ShiftClock(conn, 0)
 	close(held)
 	if err := <-got; err != nil {
-		t.Errorf("the caller is told %v, %+v", err, fault.Of(err))
+		t.Errorf("the caller gets %v, %+v", err, fault.Of(err))
 	}
 }

@@ -18,8 +18,8 @@ import (
 	"candela/internal/store/replica/replicatest"
 )
 
-// halted is an installation of two replicas on which trading is halted, and who would
-// undo that.
+// halted is an installation of two replicas with halted trading, and an attacker who would lift
+// the halt.
 type halted struct {
 	stranger
 	prefix, guard, order string
@@ -53,10 +53,10 @@ func (h *halted) save(state string) {
 	}
 }
 
-// heard waits until the other replica knows what the writer does.
+// heard waits until the other replica knows as much of the orders as the writer.
 func (h *halted) heard() {
 	h.t.Helper()
-	replicatest.Eventually(h.t, "the other has heard of the orders", func() bool { return knowsOrdersAs(h.other, h.writer) })
+	replicatest.Eventually(h.t, "the other replica knows the orders", func() bool { return knowsOrdersAs(h.other, h.writer) })
 }
 
 func (h *halted) config() jetstream.StreamConfig {
@@ -71,7 +71,7 @@ func (h *halted) update(cfg jetstream.StreamConfig) {
 	}
 }
 
-// refusedBy opens the orders at replicas, which refuse them.
+// refusedBy demands that replicas refuse to open the orders.
 func (h *halted) refusedBy(replicas ...*conn.Conn) {
 	h.t.Helper()
 	for _, one := range replicas {
@@ -80,16 +80,16 @@ func (h *halted) refusedBy(replicas ...*conn.Conn) {
 			continue
 		}
 		if err != nil {
-			h.t.Errorf("the orders are not opened, and not because they are lost: %v", err)
+			h.t.Errorf("the orders are refused for another reason than their loss: %v", err)
 			continue
 		}
 		state, err := o.State(h.t.Context(), "ann", "guard")
-		h.t.Errorf("the orders are opened, with the state %s, %v", state, err)
+		h.t.Errorf("the orders are opened with state %s, %v", state, err)
 	}
 }
 
-// TestHostileNATS_RemovesNoHaltByLimits lowers the limits of the stream, writes behind
-// the halt, and raises them again.
+// TestHostileNATS_RemovesNoHaltByLimits lowers the limits of the stream, writes after the halt and
+// raises them again.
 func TestHostileNATS_RemovesNoHaltByLimits(t *testing.T) {
 	t.Parallel()
 	h := newHalted(t)
@@ -102,11 +102,11 @@ func TestHostileNATS_RemovesNoHaltByLimits(t *testing.T) {
 	h.write(h.order, []byte("junk"))
 	cfg.MaxMsgsPerSubject = -1
 	h.update(cfg)
-	h.refusedBy(h.other, h.writer, replicatest.Connect(t, replicatest.Lone(), h.prefix)) // the last one knows nothing of them
+	h.refusedBy(h.other, h.writer, replicatest.Connect(t, replicatest.Lone(), h.prefix)) // the last one knows no orders
 }
 
-// TestHostileNATS_ChangesNoStreamOfOrders has the stream lose later what it holds, or
-// not take what is written.
+// TestHostileNATS_ChangesNoStreamOfOrders configures the stream so that it loses messages later or
+// refuses writes.
 func TestHostileNATS_ChangesNoStreamOfOrders(t *testing.T) {
 	t.Parallel()
 
@@ -125,7 +125,7 @@ func TestHostileNATS_ChangesNoStreamOfOrders(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			// Each begins with a stream of its own: some changes cannot be taken back.
+			// Each case has its own stream: some changes cannot be reverted.
 			h := newHalted(t)
 			cfg := h.config()
 			change(&cfg)
@@ -135,8 +135,8 @@ func TestHostileNATS_ChangesNoStreamOfOrders(t *testing.T) {
 	}
 }
 
-// TestHostileNATS_AcknowledgesNoHalt takes the subjects of states out of the stream and
-// acknowledges what is written to them, with the number of junk that is there.
+// TestHostileNATS_AcknowledgesNoHalt removes the subjects of states from the stream and forges
+// acknowledgements with the sequence number of a stored junk message.
 func TestHostileNATS_AcknowledgesNoHalt(t *testing.T) {
 	t.Parallel()
 	h := newHalted(t)
@@ -156,19 +156,19 @@ func TestHostileNATS_AcknowledgesNoHalt(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := h.orders.SaveState(t.Context(), replicatest.Ann(), "guard", []byte(`{"halted":true}`)); err == nil {
-		t.Error("a halt that is nowhere is acknowledged")
+		t.Error("a halt that was not stored is acknowledged")
 	}
 	h.refusedBy(h.other)
 	cfg.Subjects = whole
 	h.update(cfg)
 	if _, err := orders.Open(t.Context(), h.other, time.Now); err != nil {
-		t.Errorf("what was acknowledged is there: %v", err)
+		t.Errorf("after the acknowledgement: %v", err)
 	}
 }
 
-// TestHostileNATS_PutsNoOlderOrdersBack makes the stream anew from what it had before
-// the halt, under the same id and with as many messages.
-func TestHostileNATS_PutsNoOlderOrdersBack(t *testing.T) {
+// TestHostileNATS_RestoresNoOlderOrders recreates the stream from its messages before the halt,
+// with the same ID and as many messages.
+func TestHostileNATS_RestoresNoOlderOrders(t *testing.T) {
 	t.Parallel()
 	h := newHalted(t)
 	stream := replicatest.StreamOf(t, replicatest.Lone(), h.prefix+"_ORDERS")
@@ -197,13 +197,13 @@ func TestHostileNATS_PutsNoOlderOrdersBack(t *testing.T) {
 	}
 	h.refusedBy(h.other, h.writer)
 	_, err := orders.Open(t.Context(), h.other, time.Now)
-	if f := fault.Of(err); f == nil || !strings.Contains(f.Message, "wait half a minute") {
-		t.Errorf("the way out is %v", err)
+	if f := fault.Of(err); f == nil || !strings.Contains(f.Message, "wait 30 s") {
+		t.Errorf("the remedy is %v", err)
 	}
 }
 
-// TestOrders_StreamKeepsItsIdentity opens the stream again and again, by connections
-// that each would make it: to some servers that is another time at which it was made.
+// TestOrders_StreamKeepsItsIdentity opens the stream repeatedly, each time on a new connection: the
+// creation time that servers report may differ.
 func TestOrders_StreamKeepsItsIdentity(t *testing.T) {
 	t.Parallel()
 	prefix := replicatest.NewPrefix()
@@ -218,7 +218,7 @@ func TestOrders_StreamKeepsItsIdentity(t *testing.T) {
 		}
 	}
 	if len(ids) != 1 || ids[""] {
-		t.Errorf("the stream was known by %v", ids)
+		t.Errorf("stream IDs %v", ids)
 	}
 }
 

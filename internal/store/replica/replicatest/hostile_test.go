@@ -26,7 +26,7 @@ import (
 	"candela/internal/store/replica/replicatest"
 )
 
-// stranger is a client of the servers without the secret, who may do everything.
+// stranger is a client with full permissions but without the secret.
 type stranger struct {
 	t  *testing.T
 	nc *nats.Conn
@@ -38,7 +38,7 @@ func newStranger(t *testing.T) stranger {
 	return stranger{t, replicatest.ConnectRaw(t, replicatest.Lone()), replicatest.Admin(t, replicatest.Lone())}
 }
 
-// write publishes to a stream and returns when it is stored.
+// write publishes to a stream and waits until the message is stored.
 func (s stranger) write(subject string, data []byte) {
 	s.t.Helper()
 	if _, err := s.js.Publish(s.t.Context(), subject, data); err != nil {
@@ -46,7 +46,7 @@ func (s stranger) write(subject string, data []byte) {
 	}
 }
 
-// row returns the last message of a subject as it is stored.
+// row returns the stored last message of a subject.
 func (s stranger) row(stream, subject string) []byte {
 	s.t.Helper()
 	m, err := replicatest.StreamOf(s.t, replicatest.Lone(), stream).GetLastMsgForSubject(s.t.Context(), subject)
@@ -56,13 +56,13 @@ func (s stranger) row(stream, subject string) []byte {
 	return m.Data
 }
 
-// NotExecuted waits until a replica has refused something of a kind.
+// NotExecuted waits until a replica has refused a message of a kind.
 func NotExecuted(t *testing.T, by *conn.Conn, kind string) {
 	t.Helper()
 	replicatest.Eventually(t, "a "+kind+" is refused", func() bool { return by.Stats().Forged[kind] > 0 })
 }
 
-// tokensOn opens the tokens on a connection of their own, which it returns, too.
+// tokensOn opens the logins on a new connection and returns both.
 func tokensOn(t *testing.T, prefix string) (*logins.Store, *conn.Conn) {
 	t.Helper()
 	conn := replicatest.Connect(t, replicatest.Lone(), prefix)
@@ -94,11 +94,11 @@ func TestHostileNATS_MakesNoToken(t *testing.T) {
 	for name, at := range map[string]*logins.Store{"running": s, "started since": fresh} {
 		for _, one := range []oauth.Token{mine, moved} {
 			if got, err := replicatest.LookUp(t, at, one, now); !errors.Is(err, oauth.ErrNotFound) {
-				t.Errorf("%s: a token of a stranger is %+v, %v", name, got, err)
+				t.Errorf("%s: a stranger's token is %+v, %v", name, got, err)
 			}
 		}
 		if _, err := replicatest.LookUp(t, at, tok, now); err != nil {
-			t.Errorf("%s: the real one: %v", name, err)
+			t.Errorf("%s: the real token: %v", name, err)
 		}
 	}
 }
@@ -118,19 +118,18 @@ func TestHostileNATS_BringsNoRevokedTokenBack(t *testing.T) {
 	by.write(subject, row)
 	NotExecuted(t, conn, "replay")
 	if _, err := replicatest.LookUp(t, s, tok, now); !errors.Is(err, oauth.ErrNotFound) {
-		t.Errorf("a replica that knows it was revoked: %v", err)
+		t.Errorf("at a replica that knows of the revocation: %v", err)
 	}
 }
 
-// TestHostileNATS_OldRowsAreNotTaken writes what was sealed minutes ago: a replica that
-// was started since cannot know that it was revoked.
+// TestHostileNATS_OldRowsAreNotTaken replays a message sealed minutes ago: a replica that started
+// since cannot know of a revocation.
 func TestHostileNATS_OldRowsAreNotTaken(t *testing.T) {
 	t.Parallel()
 	sealedAt(t, -2*time.Minute)
 }
 
-// sealedAt writes a token with a seal of another time, which a replica that is started
-// then must refuse.
+// sealedAt writes a token sealed at another time, which a new replica must refuse.
 func sealedAt(t *testing.T, shift time.Duration) {
 	t.Helper()
 	prefix, now := replicatest.NewPrefix(), time.Now()
@@ -142,34 +141,34 @@ func sealedAt(t *testing.T, shift time.Duration) {
 	}
 	fresh, its := tokensOn(t, prefix)
 	if _, err := replicatest.LookUp(t, fresh, tok, now); !errors.Is(err, oauth.ErrNotFound) {
-		t.Errorf("a replica that was started since: %v", err)
+		t.Errorf("a new replica: %v", err)
 	}
 	NotExecuted(t, its, "replay")
 }
 
-func TestHostileNATS_BringsNoEraBack(t *testing.T) {
+func TestHostileNATS_RestoresNoGeneration(t *testing.T) {
 	t.Parallel()
 	prefix, now := replicatest.NewPrefix(), time.Now()
 	s, conn := tokensOn(t, prefix)
 	tok := replicatest.IssueToken(t, s, "token", now)
-	by, era, subject := newStranger(t), prefix+".seal.era", prefix+".token."+tok.Hash.Hex()
-	oldEra, oldToken := by.row(prefix+"_TOKENS", era), by.row(prefix+"_TOKENS", subject)
+	by, generation, subject := newStranger(t), prefix+".seal.era", prefix+".token."+tok.Hash.Hex()
+	oldGeneration, oldToken := by.row(prefix+"_TOKENS", generation), by.row(prefix+"_TOKENS", subject)
 	if _, err := s.RevokeAll(t.Context(), now); err != nil {
 		t.Fatal(err)
 	}
 	key := s.Seal()
-	by.write(era, oldEra)
+	by.write(generation, oldGeneration)
 	by.write(subject, oldToken)
 	NotExecuted(t, conn, "replay")
 	if _, err := s.Token(t.Context(), tok.Hash, now); err == nil {
-		t.Error("a token from before all logins ended is taken")
+		t.Error("a revoked token is accepted")
 	}
-	by.write(era, []byte(`{"key":"AAAA"}`))
+	by.write(generation, []byte(`{"key":"AAAA"}`))
 	NotExecuted(t, conn, "row")
 	if s.Seal() != key {
-		t.Error("another key seals")
+		t.Error("the seal key changed")
 	}
-	replicatest.Eventually(t, "a replica that starts has the era that counts", func() bool {
+	replicatest.Eventually(t, "a new replica has the current generation", func() bool {
 		fresh, _ := tokensOn(t, prefix)
 		return fresh.Seal() == s.Seal()
 	})
@@ -222,12 +221,12 @@ func TestHostileNATS_LearnsNoKey(t *testing.T) {
 		}
 	}
 	if heard.Len() == 0 {
-		t.Error("nothing was heard")
+		t.Error("nothing was received")
 	}
 }
 
-// TestHostileNATS_CallsNobody sends calls, and those of others again.
-func TestHostileNATS_CallsNobody(t *testing.T) {
+// TestHostileNATS_ForgedCallsAreRefused forges and replays calls.
+func TestHostileNATS_ForgedCallsAreRefused(t *testing.T) {
 	t.Parallel()
 	prefix := replicatest.NewPrefix()
 	a, _ := replicatest.Join(t, replicatest.Lone(), prefix, "a")
@@ -270,8 +269,8 @@ func TestHostileNATS_CallsNobody(t *testing.T) {
 	}
 }
 
-// TestHostileNATS_AnswersNoCall answers the calls of replicas before they do.
-func TestHostileNATS_AnswersNoCall(t *testing.T) {
+// TestHostileNATS_ForgedRepliesAreRefused replies to calls before the called replica does.
+func TestHostileNATS_ForgedRepliesAreRefused(t *testing.T) {
 	t.Parallel()
 	prefix := replicatest.NewPrefix()
 	a, conn := replicatest.Join(t, replicatest.Lone(), prefix, "a")
@@ -302,9 +301,8 @@ func TestHostileNATS_AnswersNoCall(t *testing.T) {
 	NotExecuted(t, conn, "answer")
 }
 
-// TestHostileNATS_NoCallIsCarriedOutTwice tells the caller, in the name of the servers,
-// that nobody got its call.
-func TestHostileNATS_NoCallIsCarriedOutTwice(t *testing.T) {
+// TestHostileNATS_ExecutesNoCallTwice forges a "no responders" reply of the servers.
+func TestHostileNATS_ExecutesNoCallTwice(t *testing.T) {
 	t.Parallel()
 	prefix := replicatest.NewPrefix()
 	a, _ := replicatest.Join(t, replicatest.Lone(), prefix, "a")
@@ -340,12 +338,11 @@ func TestHostileNATS_NoCallIsCarriedOutTwice(t *testing.T) {
 	<-asked
 	close(held)
 	if n := placed.Load(); n != 1 {
-		t.Errorf("it was carried out %d times", n)
+		t.Errorf("executed %d times", n)
 	}
 }
 
-// TestHostileNATS_UndoesNoHalt writes behind what the desk keeps, and puts back what it
-// kept before.
+// TestHostileNATS_UndoesNoHalt writes after a desk's states and replays earlier ones.
 func TestHostileNATS_UndoesNoHalt(t *testing.T) {
 	t.Parallel()
 	prefix := replicatest.NewPrefix()
@@ -373,8 +370,8 @@ func TestHostileNATS_UndoesNoHalt(t *testing.T) {
 	by.write(orderSubject, placed)
 	by.write(orderSubject, []byte(`{"items":[{"kind":"created"}]}`))
 	by.write(prefix+".order.stranger", []byte(`{}`))
-	replicatest.CloseOrders(t, o, 2, 3) // the writer goes on
-	for name, at := range map[string]*orders.Store{"the writer": o, "who takes over": replicatest.OpenOrders(t, replicatest.Lone(), prefix)} {
+	replicatest.CloseOrders(t, o, 2, 3) // the writer continues
+	for name, at := range map[string]*orders.Store{"the writer": o, "the next writer": replicatest.OpenOrders(t, replicatest.Lone(), prefix)} {
 		state, err := at.State(t.Context(), "ann", "guard")
 		if err != nil || string(state) != `{"halted":true}` {
 			t.Errorf("%s: the state is %s, %v", name, state, err)
@@ -386,8 +383,8 @@ func TestHostileNATS_UndoesNoHalt(t *testing.T) {
 	NotExecuted(t, conn, "row")
 }
 
-// TestHostileNATS_DeletedOrdersEndTrading removes the stream of orders under a replica
-// that knows it, and under one that has only heard of it.
+// TestHostileNATS_DeletedOrdersEndTrading deletes the order stream under its writer, and under a
+// replica that knows it from heartbeats.
 func TestHostileNATS_DeletedOrdersEndTrading(t *testing.T) {
 	t.Parallel()
 	prefix := replicatest.NewPrefix()
@@ -399,20 +396,20 @@ func TestHostileNATS_DeletedOrdersEndTrading(t *testing.T) {
 		t.Fatal(err)
 	}
 	replicatest.CloseOrders(t, o, 0, 1)
-	replicatest.Eventually(t, "the other has heard of the orders", func() bool { return other.History.Position().Last > 1 })
+	replicatest.Eventually(t, "the other replica knows the orders", func() bool { return other.History.Position().Last > 1 })
 	if err := newStranger(t).js.DeleteStream(t.Context(), prefix+"_ORDERS"); err != nil {
 		t.Fatal(err)
 	}
 	for _, one := range []*conn.Conn{first, first, other} {
 		_, err = orders.Open(t.Context(), one, time.Now)
 		if f := fault.Of(err); f == nil || f.Code != "orders_lost" {
-			t.Errorf("the orders are opened: %v", err)
+			t.Errorf("the orders were opened: %v", err)
 		}
 	}
 }
 
-// TestToken_RevokedAtOneReplicaEndsACallAtAnother revokes a token while another replica
-// carries a call out for it.
+// TestToken_RevokedAtOneReplicaEndsACallAtAnother revokes a token while another replica executes a
+// call for it.
 func TestToken_RevokedAtOneReplicaEndsACallAtAnother(t *testing.T) {
 	t.Parallel()
 	prefix, now := replicatest.NewPrefix(), time.Now()
@@ -444,7 +441,7 @@ func TestToken_RevokedAtOneReplicaEndsACallAtAnother(t *testing.T) {
 	if !errors.Is(cause, principal.ErrTokenEnded) {
 		t.Errorf("the call ended with %v", cause)
 	}
-	t.Logf("the call ended %s after the token", took) // without the token's end it lasts 30 s and has another cause
+	t.Logf("the call ended %s after the token", took) // without the revocation it lasts 30 s and has another cause
 	a.Close()
 	<-asked
 }

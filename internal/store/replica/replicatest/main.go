@@ -19,11 +19,11 @@ import (
 	"candela/internal/testkit/longtest"
 )
 
-// Patience bounds what waits for servers on a loaded machine.
+// Patience bounds waits for servers on a loaded machine.
 const Patience = 2 * time.Minute
 
-// Usual is how long a connection retries to which no test gives another limit. A replica
-// that others call has less time than they have with its answer.
+// Usual is the default retry limit of a connection. It is shorter than callers wait for a
+// replica's reply.
 const Usual = 20 * time.Second
 
 // shared is the servers that the tests of a package share, each under a prefix of its own.
@@ -35,10 +35,10 @@ var shared struct {
 	started map[int]*natstest.Cluster
 }
 
-// Servers returns a cluster of three servers, which starts with its first user.
+// Servers returns a cluster of three servers, started by its first user.
 func Servers() *natstest.Cluster { return servers(3) }
 
-// Lone returns a server without copies, for tests that need none and write much.
+// Lone returns a server without replication, for tests that write much.
 func Lone() *natstest.Cluster { return servers(1) }
 
 func servers(n int) *natstest.Cluster {
@@ -55,18 +55,15 @@ func servers(n int) *natstest.Cluster {
 	return c
 }
 
-// Main runs the tests of a package and returns the exit code: that of a failure also when
-// a goroutine is left.
+// Main runs the tests of a package and returns the exit code. A leaked goroutine is a failure.
 func Main(m *testing.M) int {
 	flag.Parse()
-	// The tests wait for servers that elect leaders and for heartbeats more than they
-	// compute.
+	// Tests mostly wait for leaders and heartbeats, and compute little.
 	set := map[string]string{"test.parallel": strconv.Itoa(max(8, runtime.GOMAXPROCS(0)))}
-	// Each check is many writes, on three servers, two of three and one. The number that
-	// RAPID_CHECKS sets for all packages would take hours here; one given by the flag is
-	// used as it is.
+	// Each check makes many writes. The number that RAPID_CHECKS sets for all packages would
+	// take hours here; one given by the flag is used.
 	if checks := flag.Lookup("rapid.checks"); checks != nil {
-		set["rapid.nofailfile"] = "true" // a run depends on the servers and cannot be repeated
+		set["rapid.nofailfile"] = "true" // a run depends on the servers and is not reproducible
 		if checks.Value.String() == checks.DefValue {
 			set[checks.Name] = longtest.Pick("25", "100")
 		}
@@ -97,8 +94,8 @@ func Main(m *testing.M) int {
 // Quiet returns a log that discards everything.
 func Quiet() *slog.Logger { return slog.New(slog.DiscardHandler) }
 
-// Insist repeats a call while it fails because the servers are unavailable. On a loaded
-// machine that lasts longer than a replica waits.
+// Insist repeats a call while the servers are unavailable. On a loaded machine that lasts longer
+// than a replica waits.
 func Insist[T any](tb testing.TB, do func() (T, error)) (T, error) {
 	tb.Helper()
 	tick := time.NewTicker(20 * time.Millisecond)
@@ -111,7 +108,7 @@ func Insist[T any](tb testing.TB, do func() (T, error)) (T, error) {
 	}
 }
 
-// Eventually waits until ok reports true and returns how long that took.
+// Eventually waits until ok reports true and returns how long it took.
 func Eventually(tb testing.TB, what string, ok func() bool) time.Duration {
 	tb.Helper()
 	tick := time.NewTicker(5 * time.Millisecond)
@@ -122,12 +119,11 @@ func Eventually(tb testing.TB, what string, ok func() bool) time.Duration {
 			return time.Since(began)
 		}
 	}
-	tb.Fatalf("after %s still not: %s", Patience, what)
+	tb.Fatalf("not within %s: %s", Patience, what)
 	return 0
 }
 
-// Question bounds one attempt of a repeated request: servers without a leader do not
-// answer at all.
+// Question bounds one attempt of a repeated request: servers without a leader do not answer.
 func Question(tb testing.TB) (context.Context, context.CancelFunc) {
 	tb.Helper()
 	return context.WithTimeout(tb.Context(), 5*time.Second)

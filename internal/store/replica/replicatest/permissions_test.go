@@ -28,8 +28,8 @@ import (
 	"candela/internal/store/replica/replicatest"
 )
 
-// deployed runs a server with the permissions of deploy/cluster and returns its
-// address and the folder with the certificates.
+// deployed runs a server with the permissions of deploy/cluster and returns its address and the
+// folder of certificates.
 func deployed(t *testing.T) (url, dir string) {
 	t.Helper()
 	dir = t.TempDir()
@@ -69,30 +69,30 @@ authorization { users: [{ user: "CN=candela", permissions: $CANDELA }] }
 	return "tls://" + s.Addr().String(), dir
 }
 
-// told is a log that can be read while it is written.
-type told struct {
+// logBuffer is a log that can be read while it is written.
+type logBuffer struct {
 	mu   sync.Mutex
 	text bytes.Buffer
 }
 
-func (l *told) Write(p []byte) (int, error) {
+func (l *logBuffer) Write(p []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.text.Write(p)
 }
 
-func (l *told) String() string {
+func (l *logBuffer) String() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.text.String()
 }
 
-// TestPermissions_AreEnoughForAReplica does all that replicas do with the permissions
-// that are shipped.
+// TestPermissions_AreEnoughForAReplica uses everything that replicas use, with the shipped
+// permissions.
 func TestPermissions_AreEnoughForAReplica(t *testing.T) {
 	t.Parallel()
 	url, dir := deployed(t)
-	log := &told{}
+	log := &logBuffer{}
 	logger := slog.New(slog.NewTextHandler(log, nil))
 	cfg := conn.Config{
 		URL: url, Prefix: "candela", AllowSingle: true, Secret: natstest.Secret(),
@@ -116,7 +116,7 @@ func TestPermissions_AreEnoughForAReplica(t *testing.T) {
 	replicatest.Agree(t, members[:]...)
 	members[1].Handle("who", replicatest.Answering("b "))
 	if got, err := members[0].Call(t.Context(), replicatest.OwnedShard(t, members[1]), "who", []byte("x")); err != nil || string(got) != "b x" {
-		t.Errorf("the other replica answers %q, %v", got, err)
+		t.Errorf("the other replica replies %q, %v", got, err)
 	}
 	tokens, err := logins.Open(t.Context(), conns[0], oauthtest.Owner(t), 100, logger)
 	if err != nil {
@@ -125,7 +125,7 @@ func TestPermissions_AreEnoughForAReplica(t *testing.T) {
 	t.Cleanup(tokens.Close)
 	replicatest.IssueToken(t, tokens, "token", time.Now())
 	if n, err := tokens.RevokeAll(t.Context(), time.Now()); err != nil || n != 1 {
-		t.Errorf("%d logins ended, %v", n, err)
+		t.Errorf("revoked %d logins, %v", n, err)
 	}
 	store, err := alerts.Open(t.Context(), conns[0], time.Now)
 	if err != nil {
@@ -140,12 +140,12 @@ func TestPermissions_AreEnoughForAReplica(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(tail.Close)
-	keeper, err := inbox.Open(t.Context(), conns[0], logger)
+	records, err := inbox.Open(t.Context(), conns[0], logger)
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(keeper.Close)
-	if err := keeper.Watch(t.Context(), func(records.Record) {}); err != nil {
+	t.Cleanup(records.Close)
+	if err := records.Watch(t.Context(), func(records.Record) {}); err != nil {
 		t.Error(err)
 	}
 	for range 2 {
@@ -156,7 +156,7 @@ func TestPermissions_AreEnoughForAReplica(t *testing.T) {
 		if all, err := orders.Orders(t.Context(), "ann", 10); err == nil && len(all) == 0 {
 			replicatest.CloseOrders(t, orders, 0, 3)
 		}
-		for range 2 { // the second takes the first away
+		for range 2 { // the second replaces the first
 			if err := orders.SaveSnapshot(t.Context(), replicatest.Ann(), replicatest.BookOf(t, orders)); err != nil {
 				t.Error(err)
 			}
@@ -167,7 +167,7 @@ func TestPermissions_AreEnoughForAReplica(t *testing.T) {
 	}
 }
 
-// TestPermissions_AreNoMoreThanAReplicaNeeds tries what no replica does.
+// TestPermissions_AreNoMoreThanAReplicaNeeds tries requests that no replica makes.
 func TestPermissions_AreNoMoreThanAReplicaNeeds(t *testing.T) {
 	t.Parallel()
 	url, dir := deployed(t)
@@ -176,7 +176,7 @@ func TestPermissions_AreNoMoreThanAReplicaNeeds(t *testing.T) {
 	}
 	if nc, err := dial("somebody"); err == nil {
 		nc.Close()
-		t.Error("another name in a certificate is let in")
+		t.Error("a certificate with another name is accepted")
 	}
 	refusals := make(chan error, 16)
 	nc, err := dial("candela", nats.CustomInboxPrefix("_INBOX_candela"), nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) { refusals <- err }))

@@ -11,12 +11,12 @@ import (
 	"candela/internal/store/replica/natstest"
 )
 
-// Proxy is the way to the servers, which can be cut at a bad moment.
+// Proxy forwards a connection to the servers and can cut it.
 type Proxy struct {
 	URL string
 
 	mu    sync.Mutex
-	armed int // how many answers are left until one cuts it; 0 for none
+	armed int // replies until the cut; 0 for none
 	over  bool
 }
 
@@ -48,7 +48,7 @@ func NewProxy(t *testing.T, to *natstest.Cluster) *Proxy {
 	return l
 }
 
-// answer passes on what the server says.
+// answer forwards the server's replies.
 func (l *Proxy) answer(client, upstream net.Conn) {
 	defer func() { _, _ = client.Close(), upstream.Close() }()
 	buffer := make([]byte, 64<<10)
@@ -63,7 +63,7 @@ func (l *Proxy) answer(client, upstream net.Conn) {
 	}
 }
 
-// cutsAt reports whether an answer to a read or a write cuts the line.
+// cutsAt reports whether a reply cuts the connection.
 func (l *Proxy) cutsAt(said []byte) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -78,7 +78,7 @@ func (l *Proxy) cutsAt(said []byte) bool {
 // CutAtNextReply closes the connection in place of the next reply.
 func (l *Proxy) CutAtNextReply() { l.CutAtReply(1) }
 
-// CutAtReply has one of the next answers cut the line, counted from 1.
+// CutAtReply cuts the connection at one of the next replies, counted from 1.
 func (l *Proxy) CutAtReply(answer int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

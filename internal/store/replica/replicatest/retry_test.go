@@ -11,8 +11,8 @@ import (
 	"candela/internal/store/replica/replicatest"
 )
 
-// TestOpen_WaitsForServersThatStart opens everything while two of three servers are
-// away for longer than they are waited for once.
+// TestOpen_WaitsForServersThatStart opens all stores while two of three servers are down for
+// longer than one attempt.
 func TestOpen_WaitsForServersThatStart(t *testing.T) {
 	t.Parallel()
 	three, prefix := replicatest.Start(t, 3), replicatest.NewPrefix()
@@ -38,7 +38,7 @@ func TestOpen_WaitsForServersThatStart(t *testing.T) {
 	select {
 	case err := <-ends:
 		t.Fatalf("without servers: %v", err)
-	case <-time.After(6 * time.Second): // once is five
+	case <-time.After(6 * time.Second): // one attempt takes five
 	}
 	replicatest.Restart(t, three, 0, 1)
 	for range 3 {

@@ -35,12 +35,11 @@ func Restart(t *testing.T, c *natstest.Cluster, servers ...int) {
 	}
 }
 
-// CaughtUp waits until every copy of a stream is whole: what was held in memory has
-// to be copied to a server that was away before the next one may go.
+// CaughtUp waits until every copy of a stream is complete, so that the next server may stop.
 func CaughtUp(t *testing.T, c *natstest.Cluster, stream string) {
 	t.Helper()
 	js := Admin(t, c)
-	Eventually(t, "the copies are whole", func() bool {
+	Eventually(t, "all copies are complete", func() bool {
 		once, end := Question(t)
 		defer end()
 		s, err := js.Stream(once, stream)
@@ -54,7 +53,7 @@ func CaughtUp(t *testing.T, c *natstest.Cluster, stream string) {
 	})
 }
 
-// LeaderOf waits until a server leads a stream, and returns which.
+// LeaderOf waits until a stream has a leader and returns its index.
 func LeaderOf(tb testing.TB, c *natstest.Cluster, stream string) (leader int) {
 	tb.Helper()
 	Eventually(tb, "a server leads "+stream, func() bool {
@@ -64,11 +63,11 @@ func LeaderOf(tb testing.TB, c *natstest.Cluster, stream string) (leader int) {
 	return leader
 }
 
-// StreamOf waits until the servers tell of a stream, and returns it as it is then.
+// StreamOf waits until the servers return a stream.
 func StreamOf(tb testing.TB, to *natstest.Cluster, name string) (s jetstream.Stream) {
 	tb.Helper()
 	js := Admin(tb, to)
-	Eventually(tb, "the servers tell of "+name, func() (ok bool) {
+	Eventually(tb, "the servers return "+name, func() (ok bool) {
 		once, end := Question(tb)
 		defer end()
 		var err error
@@ -78,8 +77,8 @@ func StreamOf(tb testing.TB, to *natstest.Cluster, name string) (s jetstream.Str
 	return s
 }
 
-// ReplaceLeader ends the server that leads a stream, and begins it again. elected
-// returns how long it took until there was a leader.
+// ReplaceLeader restarts the server that leads a stream. elected returns how long the election of
+// the next leader took.
 func ReplaceLeader(t *testing.T, of *natstest.Cluster, stream string) (elected func() time.Duration) {
 	t.Helper()
 	leader, took := LeaderOf(t, of, stream), make(chan time.Duration, 1)
@@ -99,12 +98,12 @@ func ReplaceLeader(t *testing.T, of *natstest.Cluster, stream string) (elected f
 	return func() time.Duration { return <-took }
 }
 
-// Measure writes to a stream of its own until longest is called, which returns how long
-// a client took that does no more than ask again until it is answered.
+// Measure writes to a stream of its own until longest is called, which returns the longest time
+// until a write succeeded.
 func Measure(t *testing.T, of *natstest.Cluster) (longest func() time.Duration) {
 	t.Helper()
 	js, stream := Admin(t, of), NewPrefix()
-	Eventually(t, "the servers make a stream", func() bool {
+	Eventually(t, "the servers create a stream", func() bool {
 		once, end := Question(t)
 		defer end()
 		_, err := js.CreateStream(once, jetstream.StreamConfig{Name: stream, Subjects: []string{stream}, Replicas: 3})
@@ -133,9 +132,8 @@ func Measure(t *testing.T, of *natstest.Cluster) (longest func() time.Duration) 
 	}
 }
 
-// CheckLongestWrite wants the longest write to have been done with the patience that a
-// connection has. Servers that took half of that themselves, such as those of a loaded
-// machine, say nothing about it.
+// CheckLongestWrite demands that the longest write was within a connection's retry limit. It is
+// not checked if the servers alone took half of that, as on a loaded machine.
 func CheckLongestWrite(t *testing.T, longest, servers time.Duration) {
 	t.Helper()
 	if longest > Usual && servers < Usual/2 {

@@ -7,9 +7,9 @@ import (
 	"candela/internal/store/replica/replicatest"
 )
 
-// TestAlone_TheServerBeginsAnew restarts a server that has no others: it knows nothing
-// of what it held in memory, and who was there before makes it again.
-func TestAlone_TheServerBeginsAnew(t *testing.T) {
+// TestSingleServer_RecoversAfterARestart restarts a single server, which loses its in-memory
+// streams; the replicas recreate them.
+func TestSingleServer_RecoversAfterARestart(t *testing.T) {
 	t.Parallel()
 	one, prefix, now := replicatest.Start(t, 1), replicatest.NewPrefix(), time.Now()
 	a, _ := replicatest.Join(t, one, prefix, "a")
@@ -22,14 +22,14 @@ func TestAlone_TheServerBeginsAnew(t *testing.T) {
 	one.Kill(0)
 	replicatest.Restart(t, one, 0)
 	beat := time.Now()
-	replicatest.Eventually(t, "heartbeats are taken again", func() bool { return a.LastHeartbeat().After(beat) && b.LastHeartbeat().After(beat) })
+	replicatest.Eventually(t, "heartbeats are acknowledged again", func() bool { return a.LastHeartbeat().After(beat) && b.LastHeartbeat().After(beat) })
 	replicatest.Agree(t, a, b)
 	replicatest.WaitEnded(t, s, tok, now)
 	replicatest.WaitEnded(t, other, tok, now)
 	replicatest.Eventually(t, "both seal with the same new key", func() bool { return s.Seal() != key && s.Seal() == other.Seal() })
 
 	second := replicatest.IssueToken(t, s, "second", now)
-	replicatest.Eventually(t, "a token of one is good at the other", func() bool {
+	replicatest.Eventually(t, "a token of one replica is valid at the other", func() bool {
 		_, err := other.Token(t.Context(), second.Hash, now)
 		return err == nil
 	})

@@ -15,7 +15,7 @@ import (
 	"candela/internal/store/replica/replicatest"
 )
 
-func TestOpenStore_MakesStreamsOnce(t *testing.T) {
+func TestOpenStore_CreatesStreamsOnce(t *testing.T) {
 	t.Parallel()
 	prefix := replicatest.NewPrefix()
 	replicatest.OpenStore(t, replicatest.Servers(), prefix)
@@ -46,7 +46,7 @@ func TestOpenStore_RefusesAnotherSchema(t *testing.T) {
 	}
 }
 
-func TestOpenStore_SaysThatTheSecretIsAnother(t *testing.T) {
+func TestOpenStore_RefusesAnotherSecret(t *testing.T) {
 	t.Parallel()
 	prefix := replicatest.NewPrefix()
 	replicatest.OpenStore(t, replicatest.Servers(), prefix)

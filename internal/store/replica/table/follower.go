@@ -11,27 +11,27 @@ import (
 	"candela/internal/store/replica/conn"
 )
 
-// RestartDelay is how long a follower that failed waits.
+// RestartDelay is the pause before a failed follower restarts.
 const RestartDelay = 500 * time.Millisecond
 
-// Follower follows a table for as long as the process runs, through lost
-// connections, new leaders and servers that begin anew. It has one consumer.
+// Follower follows a table until its context ends, across lost connections, new leaders and
+// server restarts. It has one consumer.
 type Follower struct {
 	Table   *Table
 	Filters []string
-	Name    string // what is followed, for the log
+	Name    string // for the log
 	Log     *slog.Logger
-	// Apply notes a message: each last message of a subject once, ascending.
+	// Apply receives each last message of a subject once, in ascending order.
 	Apply func(ctx context.Context, m conn.Message)
-	// LostData reports, whenever reading begins, whether the servers have lost what they
-	// held since it last did. Nil: their numbers tell, unless others have written more
-	// since than there ever was.
+	// LostData reports, whenever reading starts, whether the servers have lost data since the
+	// last start. If nil, a lower sequence number shows it, unless replicas have written more
+	// since.
 	LostData func(ctx context.Context) (bool, error)
-	// Restart begins the reading anew when something is sent; nil for never.
+	// Restart restarts the reading when it receives a value; nil for never.
 	Restart <-chan struct{}
 }
 
-// Run applies what follows the message last until ctx ends.
+// Run applies the messages after last until ctx ends.
 func (f *Follower) Run(ctx context.Context, last uint64) {
 	back := f.Table.NATS().StatusChanged(nats.CONNECTED)
 	defer f.Table.NATS().RemoveStatusListener(back)
@@ -41,7 +41,7 @@ func (f *Follower) Run(ctx context.Context, last uint64) {
 		go func() {
 			defer close(ended)
 			select {
-			case <-back: // the servers may have lost what they held in memory
+			case <-back: // the servers may have lost their in-memory streams
 			case <-f.Restart:
 			case <-round.Done():
 			}
@@ -53,7 +53,7 @@ func (f *Follower) Run(ctx context.Context, last uint64) {
 		if ctx.Err() != nil {
 			return
 		}
-		f.Log.WarnContext(ctx, "stream follower interrupted; restarting", "what", f.Name, "error", err)
+		f.Log.WarnContext(ctx, "stream follower interrupted; restarting", "stream", f.Name, "error", err)
 		if retry.Sleep(ctx, RestartDelay) != nil {
 			return
 		}
@@ -62,15 +62,15 @@ func (f *Follower) Run(ctx context.Context, last uint64) {
 
 // read applies messages after last until it fails.
 func (f *Follower) read(ctx context.Context, last *uint64) error {
-	begun := f.LostData
-	if begun == nil {
-		begun = func(ctx context.Context) (bool, error) { return f.StreamReset(ctx, *last) }
+	lost := f.LostData
+	if lost == nil {
+		lost = func(ctx context.Context) (bool, error) { return f.StreamReset(ctx, *last) }
 	}
-	anew, err := begun(ctx)
+	reset, err := lost(ctx)
 	if err != nil {
 		return f.Table.recreate(ctx, err)
 	}
-	if anew {
+	if reset {
 		*last = 0
 	}
 	for m, err := range f.Table.follow(ctx, *last, f.Filters...) {
@@ -83,7 +83,7 @@ func (f *Follower) read(ctx context.Context, last *uint64) error {
 	return nil
 }
 
-// StreamReset reports whether the servers have given out fewer numbers than are known.
+// StreamReset reports whether the stream's head is below a known sequence number.
 func (f *Follower) StreamReset(ctx context.Context, last uint64) (bool, error) {
 	ctx, cancel := context.WithTimeout(ctx, conn.AttemptTimeout)
 	defer cancel()

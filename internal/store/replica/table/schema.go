@@ -17,11 +17,10 @@ const (
 	StateKind  = "state"  // state.<owner>.<name>
 )
 
-// InboxKinds returns the kinds of subject of the records that package notify shares.
+// InboxKinds returns the subject kinds of the inbox's records.
 func InboxKinds() []string { return []string{"sub", "seat", "poll", "place"} }
 
-// TombstoneTTL is how long an empty message is kept. It outlives every change that was begun
-// before it.
+// TombstoneTTL is the lifetime of a tombstone. It outlives every change that began before it.
 const TombstoneTTL = 24 * time.Hour
 
 // OpenStates opens the stream STATE.

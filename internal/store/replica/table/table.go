@@ -16,22 +16,20 @@ import (
 	"candela/internal/store/replica/conn"
 )
 
-// Table is a stream that keeps the last message of each subject. An empty message
-// clears it: unlike a deletion it has its place among the others, so that a reader on
-// a server that lags behind comes to it, too.
+// A Table is a stream that keeps the latest message of each subject. An empty message is a
+// tombstone. Unlike a deletion it has a sequence number, so a lagging reader sees it too.
 type Table struct {
 	*conn.Conn
 	cfg     jetstream.StreamConfig
 	stream  jetstream.Stream
 	Name    string // of the stream
-	barrier string // the subject of the marks by which a reader knows that it has seen all
-	// maxDelay is how long after it was sealed a message may have been stored, 0 for any
-	// time: where what is kept lasts, clocks that were wrong must not lose it.
+	barrier string // the subject of barriers
+	// maxDelay limits the time between sealing and storing a message, 0 for no limit:
+	// lasting data must not be lost to wrong clocks.
 	maxDelay time.Duration
 }
 
-// Open returns the table of a name, made if it is not there. Its subjects are
-// below the given kinds.
+// Open returns a table and creates it if it does not exist. Its subjects are below the kinds.
 func Open(ctx context.Context, c *conn.Conn, name string, storage jetstream.StorageType, kinds ...string) (*Table, error) {
 	t := &Table{Conn: c, Name: c.StreamName(name), barrier: c.Subject("mark", name)}
 	subjects := make([]string, 0, 1+len(kinds))
@@ -53,9 +51,8 @@ func Open(ctx context.Context, c *conn.Conn, name string, storage jetstream.Stor
 	return t, err
 }
 
-// recreate makes the stream again when a server that is alone has begun anew: it knows
-// nothing of what it held in memory. A stream of files that is gone was removed, and
-// is not for us to replace.
+// recreate creates an in-memory stream again after a single server restarted. A missing file
+// stream was removed by somebody and is not replaced.
 func (t *Table) recreate(ctx context.Context, lost error) error {
 	if t.cfg.Storage != jetstream.MemoryStorage || !errors.Is(lost, jetstream.ErrStreamNotFound) {
 		return lost
@@ -65,11 +62,10 @@ func (t *Table) recreate(ctx context.Context, lost error) error {
 	return err
 }
 
-// Latest returns the last message of a subject, which may have stars, from the
-// stream's leader, and false when there is none, or one that is not ours, of which
-// only the number is returned. A server that has not heard yet that
-// another leads answers too: what it returns was so a moment ago. Who acts on that
-// there is none asks absent.
+// Latest returns the last message of a subject, which may contain wildcards, from the stream's
+// leader. It returns false if there is none or, with only the sequence number, if no replica
+// sealed it. A former leader may answer with a state that is a moment old; ConfirmAbsent is
+// certain.
 func (t *Table) Latest(ctx context.Context, subject string) (conn.Message, bool, error) {
 	ctx, cancel := context.WithTimeout(ctx, conn.AttemptTimeout)
 	defer cancel()
@@ -81,7 +77,7 @@ func (t *Table) Latest(ctx context.Context, subject string) (conn.Message, bool,
 		return conn.Message{}, false, err
 	}
 	if !matches(subject, m.Subject) {
-		return conn.Message{}, false, fmt.Errorf("the servers were asked for %s and answered with %s", subject, m.Subject)
+		return conn.Message{}, false, fmt.Errorf("requested subject %s, received %s", subject, m.Subject)
 	}
 	found := t.Seals.Unseal(ctx, conn.Message{Subject: m.Subject, Data: m.Data, Seq: m.Sequence, At: m.Time}, t.maxDelay)
 	if found.Forged != "" {
@@ -90,15 +86,14 @@ func (t *Table) Latest(ctx context.Context, subject string) (conn.Message, bool,
 	return found, true, nil
 }
 
-// matches reports whether a subject is one of those that a filter with stars names.
+// matches reports whether a subject matches a filter with wildcards.
 func matches(filter, subject string) bool {
 	want, have := strings.Split(filter, "."), strings.Split(subject, ".")
 	return slices.EqualFunc(want, have, func(w, h string) bool { return w == h || w == "*" })
 }
 
-// ConfirmAbsent reports whether a subject, without stars, has no message, for certain: an
-// empty one is written that demands to be the first, which a majority of the servers
-// must agree to.
+// ConfirmAbsent reports whether a subject has no message. It writes a tombstone that must be the
+// subject's first message, which needs a majority of the servers.
 func (t *Table) ConfirmAbsent(ctx context.Context, subject string) (bool, error) {
 	_, err := t.Write(ctx, conn.Change{Subject: subject, CompareAndSet: true, TTL: TombstoneTTL})
 	if errors.Is(err, conn.ErrConflict) {
@@ -107,12 +102,12 @@ func (t *Table) ConfirmAbsent(ctx context.Context, subject string) (bool, error)
 	return err == nil, err
 }
 
-// Write writes changes, at most maxBatch, all or none. See Conn.publish.
+// Write writes at most conn.MaxBatch changes atomically. See conn.Conn.Publish.
 func (t *Table) Write(ctx context.Context, changes ...conn.Change) (first uint64, err error) {
 	return t.Publish(ctx, t.Name, changes...)
 }
 
-// Head returns the highest number that a message was given.
+// Head returns the highest sequence number ever assigned.
 func (t *Table) Head(ctx context.Context) (uint64, error) {
 	info, err := t.stream.Info(ctx)
 	if err != nil {
@@ -121,28 +116,28 @@ func (t *Table) Head(ctx context.Context) (uint64, error) {
 	return info.State.LastSeq, nil
 }
 
-// Purge removes the messages of a filter that have a number below before.
+// Purge removes the messages of a filter with a sequence number below before.
 func (t *Table) Purge(ctx context.Context, filter string, before uint64) error {
 	ctx, cancel := context.WithTimeout(ctx, conn.AttemptTimeout)
 	defer cancel()
 	return t.stream.Purge(ctx, jetstream.WithPurgeSubject(filter), jetstream.WithPurgeSequence(before))
 }
 
-// IsBarrier reports whether a message only marks a position, such as one that is not
-// ours.
+// IsBarrier reports whether a message is a barrier, or is ignored like one because no replica
+// sealed it.
 func (t *Table) IsBarrier(m conn.Message) bool { return m.Subject == t.barrier }
 
-// WriteAll writes changes in steps of maxBatch. Each step is written whole or not, and
-// one whose answer got lost is written again.
-func (t *Table) WriteAll(ctx context.Context, doing string, changes []conn.Change) error {
-	return t.WriteAllFor(ctx, t.RetryFor, doing, changes)
+// WriteAll writes changes in atomic batches of conn.MaxBatch. An unacknowledged batch is written
+// again.
+func (t *Table) WriteAll(ctx context.Context, op string, changes []conn.Change) error {
+	return t.WriteAllFor(ctx, t.RetryFor, op, changes)
 }
 
-// WriteAllFor is put with another patience.
-func (t *Table) WriteAllFor(ctx context.Context, patience time.Duration, doing string, changes []conn.Change) error {
+// WriteAllFor is WriteAll with another time limit for each batch.
+func (t *Table) WriteAllFor(ctx context.Context, limit time.Duration, op string, changes []conn.Change) error {
 	for len(changes) > 0 {
 		n := min(len(changes), conn.MaxBatch)
-		err := conn.RetryWriteFor(ctx, patience, doing, func(ctx context.Context) error {
+		err := conn.RetryWriteFor(ctx, limit, op, func(ctx context.Context) error {
 			_, err := t.Write(ctx, changes[:n]...)
 			return err
 		})
@@ -154,18 +149,17 @@ func (t *Table) WriteAllFor(ctx context.Context, patience time.Duration, doing s
 	return nil
 }
 
-// ReadAll returns what read makes of the last message of each subject that matches
-// filter and has a number above after, in the order of their numbers: of messages
-// that were acknowledged before the call, or that took their place. read leaves out
-// what it returns false for, and is not asked about subjects that were cleared.
+// ReadAll decodes the last message of each subject that matches filter and has a sequence number
+// above after, in that order. It includes every message that was acknowledged before the call
+// and not replaced since. It skips tombstones and messages for which read returns false.
 //
-// Nothing is handed on before all is read: a server that lags behind first sends
-// what has long been replaced.
-func ReadAll[T any](ctx context.Context, t *Table, doing, filter string, after uint64, read func(conn.Message) (T, bool, error)) ([]T, error) {
+// Nothing is returned before all is read: a lagging server first sends messages that have been
+// replaced since.
+func ReadAll[T any](ctx context.Context, t *Table, op, filter string, after uint64, read func(conn.Message) (T, bool, error)) ([]T, error) {
 	found := make(map[string]row[T])
 	for m, err := range t.ReadToBarrier(ctx, after, filter) {
 		if err != nil {
-			return nil, conn.Unavailable(doing, err)
+			return nil, conn.Unavailable(op, err)
 		}
 		delete(found, m.Subject)
 		if len(m.Data) == 0 {
@@ -173,7 +167,7 @@ func ReadAll[T any](ctx context.Context, t *Table, doing, filter string, after u
 		}
 		value, ok, err := read(m)
 		if err != nil {
-			return nil, conn.Corrupted(doing, fmt.Errorf("message %d of %s: %w", m.Seq, m.Subject, err))
+			return nil, conn.Corrupted(op, fmt.Errorf("message %d of %s: %w", m.Seq, m.Subject, err))
 		}
 		if ok {
 			found[m.Subject] = row[T]{m.Seq, value}
@@ -187,26 +181,26 @@ func ReadAll[T any](ctx context.Context, t *Table, doing, filter string, after u
 	return values, nil
 }
 
-// SkipCorrupt makes a function for snapshot that passes over messages which cannot be
-// read, and says so: where the others are of use without them.
-func SkipCorrupt[T any](ctx context.Context, t *Table, doing string, read func(conn.Message) (T, bool, error)) func(conn.Message) (T, bool, error) {
+// SkipCorrupt makes a read function for ReadAll that logs and skips messages that cannot be
+// decoded.
+func SkipCorrupt[T any](ctx context.Context, t *Table, op string, read func(conn.Message) (T, bool, error)) func(conn.Message) (T, bool, error) {
 	return func(m conn.Message) (T, bool, error) {
 		value, ok, err := read(m)
 		if err != nil {
-			t.Log.ErrorContext(ctx, "message skipped: cannot decode", "doing", doing, "subject", m.Subject, "number", m.Seq, "error", err)
+			t.Log.ErrorContext(ctx, "message skipped: cannot decode", "op", op, "subject", m.Subject, "seq", m.Seq, "error", err)
 		}
 		return value, ok && err == nil, nil
 	}
 }
 
-// row is one line of a snapshot.
+// row is a decoded message.
 type row[T any] struct {
 	seq   uint64
 	value T
 }
 
-// ReadToBarrier yields messages with a number above after, ascending, up to a mark that it
-// writes itself and with nothing behind it. After an error it ends.
+// ReadToBarrier yields messages with a sequence number above after, ascending, up to a barrier
+// that it writes and that nothing follows. It ends after an error.
 func (t *Table) ReadToBarrier(ctx context.Context, after uint64, filters ...string) iter.Seq2[conn.Message, error] {
 	return func(yield func(conn.Message, error) bool) {
 		end, err := t.WriteBarrier(ctx)
@@ -215,7 +209,7 @@ func (t *Table) ReadToBarrier(ctx context.Context, after uint64, filters ...stri
 			return
 		}
 		if end <= after {
-			return // the mark is the last there is, and the reader has come further
+			return // the reader is already past the barrier
 		}
 		for m, err := range t.follow(ctx, after, filters...) {
 			if err != nil {
@@ -228,9 +222,9 @@ func (t *Table) ReadToBarrier(ctx context.Context, after uint64, filters ...stri
 			if m.Seq < end {
 				continue
 			}
-			// More has come since. It may be the new place of a subject whose message
-			// went before it was sent, so it counts; and it may go before it is sent,
-			// so there must be another mark to end on.
+			// More messages followed. One may replace a message that was removed before it was
+			// sent, so they count; and they may be replaced too, so another barrier must end the
+			// reading.
 			if end, err = t.WriteBarrier(ctx); err != nil {
 				yield(conn.Message{}, err)
 				return
@@ -239,17 +233,17 @@ func (t *Table) ReadToBarrier(ctx context.Context, after uint64, filters ...stri
 	}
 }
 
-// WriteBarrier writes a mark and returns its number. A later one takes its place, and
-// ends the readers that wait for this one just as well.
+// WriteBarrier writes a barrier and returns its sequence number. A later barrier replaces it and
+// serves its readers as well.
 func (t *Table) WriteBarrier(ctx context.Context) (seq uint64, err error) {
-	err = t.RetryWrite(ctx, "write a mark", func(ctx context.Context) error {
+	err = t.RetryWrite(ctx, "write barrier", func(ctx context.Context) error {
 		seq, err = t.Write(ctx, conn.Change{Subject: t.barrier})
 		return err
 	})
 	return seq, err
 }
 
-// follow yields messages with a number above after as they come, marks included,
+// follow yields messages with a sequence number above after as they arrive, barriers included,
 // until ctx ends, which is an error too.
 func (t *Table) follow(ctx context.Context, after uint64, filters ...string) iter.Seq2[conn.Message, error] {
 	return func(yield func(conn.Message, error) bool) {
@@ -260,7 +254,7 @@ func (t *Table) follow(ctx context.Context, after uint64, filters ...string) ite
 				m = t.Seals.Unseal(ctx, m, t.maxDelay)
 			}
 			if m.Forged != "" {
-				m.Subject = t.barrier // it takes a number, and tells no more than a mark
+				m.Subject = t.barrier // it only has a sequence number, like a barrier
 			}
 			if !yield(m, err) {
 				return
