@@ -140,12 +140,12 @@ func TestPermissions_AreEnoughForAReplica(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(tail.Close)
-	records, err := inbox.Open(t.Context(), conns[0], logger)
+	shared, err := inbox.Open(t.Context(), conns[0], logger)
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(records.Close)
-	if err := records.Watch(t.Context(), func(records.Record) {}); err != nil {
+	t.Cleanup(shared.Close)
+	if err := shared.Watch(t.Context(), func(records.Record) {}); err != nil {
 		t.Error(err)
 	}
 	for range 2 {
