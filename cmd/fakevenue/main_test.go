@@ -74,8 +74,8 @@ func TestRun_Refuses(t *testing.T) {
 	}
 }
 
-// TestRun_ServesANewFake adds a fake with a line of the table.
-func TestRun_ServesANewFake(t *testing.T) {
+// TestRun_ServesAnAddedFake adds a fake with a line of the table.
+func TestRun_ServesAnAddedFake(t *testing.T) {
 	t.Parallel()
 	toy := fakes.Fake{Name: "toy", New: func(fakes.Options) http.Handler { return http.NotFoundHandler() }}
 	ctx, cancel := context.WithCancel(t.Context())

@@ -51,7 +51,7 @@ func (n *notes) hear() {
 	}
 }
 
-func (n *notes) tell(to map[string][]string, record json.RawMessage) {
+func (n *notes) record(to map[string][]string, record json.RawMessage) {
 	var f firing
 	if err := json.Unmarshal(record, &f); err != nil {
 		f.AlertID = "not a record: " + err.Error()
@@ -62,7 +62,7 @@ func (n *notes) tell(to map[string][]string, record json.RawMessage) {
 	n.hear()
 }
 
-func (n *notes) push(record json.RawMessage) { n.tell(n.pushed, record) }
+func (n *notes) push(record json.RawMessage) { n.record(n.pushed, record) }
 
 // poll takes a result of get_notifications and returns how many it holds.
 func (n *notes) poll(result json.RawMessage) int {
@@ -74,7 +74,7 @@ func (n *notes) poll(result json.RawMessage) int {
 		return 0
 	}
 	for _, record := range got.Notifications {
-		n.tell(n.polled, record)
+		n.record(n.polled, record)
 	}
 	return len(got.Notifications)
 }

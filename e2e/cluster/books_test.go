@@ -27,7 +27,7 @@ type venueOrder struct {
 	Quantity, Executed             decimal.Decimal
 }
 
-// ownBook is what the program tells of the account.
+// ownBook is the account as the program reports it.
 type ownBook struct {
 	orders    map[string]record          // by key, as they are now
 	positions map[string]decimal.Decimal // by symbol
@@ -115,8 +115,8 @@ func (a *account) complain(format string, args ...any) {
 	a.wrong = append(a.wrong, fmt.Sprintf(format, args...))
 }
 
-// judgeDeals holds what clients were told of orders against the venue's book: every
-// order that was acknowledged is there once and as it was told, there are no others,
+// judgeDeals compares the orders that clients were answered with the venue's book: every
+// acknowledged order is there once and as answered, there are no others,
 // and the positions are what the venue counts.
 func judgeDeals(deals []*deal, venue venueBook, own ownBook, now time.Time) *account {
 	a := &account{placed: len(deals), there: len(venue.Orders)}
@@ -146,7 +146,7 @@ func judgeDeals(deals []*deal, venue venueBook, own ownBook, now time.Time) *acc
 		delete(there, d.id)
 	}
 	for id, some := range there {
-		a.complain("DOUBLED: the venue has %d orders %s (%+v), which nobody was told of", len(some), id, some[0])
+		a.complain("DOUBLED: the venue has %d orders %s (%+v), of which no client was notified", len(some), id, some[0])
 	}
 	a.judgePositions(venue, own)
 	slices.Sort(a.took)
@@ -165,7 +165,7 @@ func (a *account) judge(d *deal, there []venueOrder, now record, at time.Time) {
 	case len(there) == 1:
 		o := there[0]
 		if words()[o.Status] != now.Status || !o.Executed.Equal(now.Filled) || o.Symbol != d.symbol || !strings.EqualFold(o.Side, d.side) || !o.Quantity.Equal(d.quantity) {
-			a.complain("the order %s is %+v at the venue, and was told as %+v", d.key, o, now)
+			a.complain("the order %s is %+v at the venue, and was reported as %+v", d.key, o, now)
 		}
 		if d.cancels && o.Status != "CANCELED" {
 			a.complain("the order %s was cancelled and is %s at the venue", d.key, o.Status)
@@ -203,7 +203,7 @@ func (a *account) judgePositions(venue venueBook, own ownBook) {
 	for symbol := range symbols {
 		b := venue.Balances[strings.TrimSuffix(symbol, "USDT")]
 		if held := b.Free.Add(b.Locked); !held.Equal(own.positions[symbol]) {
-			a.complain("of %s the venue has %s, and the program tells of %s", symbol, held, own.positions[symbol])
+			a.complain("the venue has %[2]s of %[1]s, and the program reports %[3]s", symbol, held, own.positions[symbol])
 		}
 	}
 }
@@ -233,7 +233,7 @@ func (p *people) settleDeals() (a *account) {
 	}
 }
 
-// judgeAccount waits until the books agree, says where they do not, and tells how long
+// judgeAccount waits until the books agree, reports where they do not, and returns how long
 // orders took while something happened.
 func (p *people) judgeAccount(faults []fault) *account {
 	p.Helper()
@@ -284,15 +284,15 @@ func TestBooks_WhatIsWrongIsFound(t *testing.T) {
 		wrong string
 	}{
 		"nothing":                           {func(*books) {}, ""},
-		"an order under two ids":            {func(b *books) { b.venue.Orders = append(b.venue.Orders, order("o9")) }, "nobody was told of"},
+		"an order under two ids":            {func(b *books) { b.venue.Orders = append(b.venue.Orders, order("o9")) }, "no client was notified"},
 		"an order twice":                    {func(b *books) { b.venue.Orders = append(b.venue.Orders, order("o1")) }, "2 times at the venue"},
 		"an order that is not there":        {func(b *books) { b.venue.Orders = b.venue.Orders[1:] }, "LOST"},
-		"another state":                     {func(b *books) { b.venue.Orders[0].Status = "EXPIRED" }, "was told as"},
-		"other fills":                       {func(b *books) { b.venue.Orders[0].Executed = decimal.Zero }, "was told as"},
+		"another state":                     {func(b *books) { b.venue.Orders[0].Status = "EXPIRED" }, "was reported as"},
+		"other fills":                       {func(b *books) { b.venue.Orders[0].Executed = decimal.Zero }, "was reported as"},
 		"another order for a key":           {func(b *books) { b.own.orders["k1"] = record{"o7", "filled", one} }, "was of o1 and is of o7"},
 		"a key that gives another's order":  {func(b *books) { b.deals[0].id = "o2" }, "is of the keys"},
 		"another position":                  {func(b *books) { b.own.positions["C00USDT"] = one }, "the venue has 2"},
-		"a position that is not there":      {func(b *books) { b.own.positions["C01USDT"] = one }, "of C01USDT the venue has 0"},
+		"a position that is not there":      {func(b *books) { b.own.positions["C01USDT"] = one }, "the venue has 0 of C01USDT"},
 		"one that never left is over":       {func(b *books) { b.deals[2].acked = begun.Add(-time.Hour) }, "is submitted after"},
 		"one that never left is looked for": {func(b *books) { b.own.orders["k3"] = record{ID: "o3", Status: "uncertain"} }, ""},
 		"a cancel that did nothing": {func(b *books) {

@@ -27,7 +27,7 @@ const setEvery = 140 * time.Millisecond
 // TestFaults_NothingIsLostOrDoneTwice lets everything happen to three replicas and
 // their servers, some of it at the same time, while alerts fall due and orders are
 // placed. In the end every alert that was acknowledged and that the venue's prices or
-// the signals over them made due has fired once, and everyone was told; and every
+// the signals over them made due has fired once and was published to everyone; and every
 // order that was acknowledged is in the venue's book once.
 func TestFaults_NothingIsLostOrDoneTwice(t *testing.T) {
 	t.Parallel()

@@ -22,7 +22,7 @@ type deal struct {
 	quantity          decimal.Decimal
 	price             decimal.Decimal // zero for a market order
 
-	// What the answers said, zero before they came.
+	// The fields below are from the answers, zero before they came.
 	first, acked time.Time // when it was asked for, and when that was answered
 	calls        int       // how often it was asked for
 	id, status   string
@@ -31,7 +31,7 @@ type deal struct {
 	cancels      bool // a cancel was answered
 }
 
-// record is an order as the program tells it.
+// record is an order as the program reports it.
 type record struct {
 	ID     string          `json:"order_id"`
 	Status string          `json:"status"`
@@ -133,7 +133,7 @@ func (p *people) deal(c *remote.Client, d *deal) {
 	p.mu.Unlock()
 }
 
-// insist calls a tool until it is answered, as docs/trading.md tells clients to, and
+// insist calls a tool until it is answered, as docs/trading.md advises, and
 // returns how often it did.
 func (p *people) insist(c *remote.Client, name, arguments string) (answer json.RawMessage, calls int, err error) {
 	for deadline := time.Now().Add(2 * time.Minute); ; {

@@ -57,7 +57,7 @@ func (p *people) follows(one *server, stream string) func() bool {
 }
 
 // dueBetween counts the alerts that fell due in a span, and those of them that have
-// fired: the stream says so, or a client was told.
+// fired: by the stream or by a client's notification.
 func (p *people) dueBetween(from, to time.Time) (due, fired int) {
 	for _, f := range p.fates(to) {
 		if f.due.IsZero() || f.due.Before(from) || f.cancelled {

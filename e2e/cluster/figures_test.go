@@ -122,7 +122,7 @@ func (g *group) draw(tb testing.TB, d time.Duration) int64 {
 	return n.Load()
 }
 
-// BenchmarkPush measures the processor time of telling a client of an alert: at one
+// BenchmarkPush measures the processor time of pushing an alert to a client: at one
 // node without NATS with all clients, and at three replicas that share them.
 func BenchmarkPush(b *testing.B) {
 	for b.Loop() {
@@ -132,8 +132,8 @@ func BenchmarkPush(b *testing.B) {
 		one.gather(ctx)
 		three.gather(ctx)
 		for turn := range *turns + 1 {
-			one.tell(ctx, turn > 0) // the first time makes room
-			three.tell(ctx, turn > 0)
+			one.push(ctx, turn > 0) // the first time makes room
+			three.push(ctx, turn > 0)
 		}
 		b.ReportMetric(float64(one.middle().Nanoseconds())/1e3, "us/delivery-node")
 		b.ReportMetric(float64(three.middle().Nanoseconds())/1e3, "us/delivery-3-replicas")
@@ -149,10 +149,10 @@ func BenchmarkPush(b *testing.B) {
 type audience struct {
 	group
 	*site
-	setter *remote.Client
-	ears   []*listeners // one for each replica
-	told   int64
-	waits  []time.Duration
+	setter    *remote.Client
+	ears      []*listeners // one for each replica
+	delivered int64
+	waits     []time.Duration
 }
 
 // gather lets everyone in.
@@ -175,9 +175,9 @@ func (c *audience) gather(ctx context.Context) {
 	c.enter(ctx, c.setter)
 }
 
-// tell lets some alerts fire, one after the other, each when everyone knows of the
+// push lets some alerts fire, one after the other, each when everyone has received the
 // one before. The clock of processor time has steps of 10 ms, so one alone is too few.
-func (c *audience) tell(ctx context.Context, counts bool) {
+func (c *audience) push(ctx context.Context, counts bool) {
 	c.Helper()
 	const some = 5
 	before := c.cpu(c.TB)
@@ -186,14 +186,14 @@ func (c *audience) tell(ctx context.Context, counts bool) {
 		if _, err := c.setter.Call(ctx, "set_alert", `{"symbol":"C00USDT","condition":{"price_above":0.0001}}`); err != nil {
 			c.Fatal(err)
 		}
-		c.told += int64(*streams)
+		c.delivered += int64(*streams)
 		for deadline := began.Add(time.Minute); ; time.Sleep(time.Millisecond) {
 			open, got := c.count()
-			if got == c.told {
+			if got == c.delivered {
 				break
 			}
 			if time.Now().After(deadline) {
-				c.Fatalf("%d of %d notifications came over %d streams", got, c.told, open)
+				c.Fatalf("%d of %d notifications came over %d streams", got, c.delivered, open)
 			}
 		}
 		c.waits = append(c.waits, time.Since(began))

@@ -211,7 +211,7 @@ func (p *place) free(tb testing.TB) string {
 	if p.hold == nil {
 		return porttest.Free(tb)
 	}
-	// Nobody else is here, and the system gives none of these to whoever asks for any.
+	// No other process runs here, and the system assigns none of these ports by itself.
 	const first = 20_000
 	p.ports++
 	return strconv.Itoa(first + p.ports)

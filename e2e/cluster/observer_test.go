@@ -19,12 +19,12 @@ import (
 type observer struct {
 	mu     sync.Mutex
 	seen   map[uint64]bool // numbers of messages, some of which come again
-	alerts map[string]*told
+	alerts map[string]*streamedAlert
 	last   uint64 // the highest number
 }
 
-// told is what the stream says of one alert.
-type told struct {
+// streamedAlert is one alert as the stream shows it.
+type streamedAlert struct {
 	Subject string
 	State   string
 	Note    string
@@ -34,16 +34,16 @@ type told struct {
 	Made    time.Time
 	fired   []time.Time // when a message that says so was seen
 	number  []uint64    // and its number
-	// What the first of them says.
+	// The fields below are those of the first.
 	value     float64
 	triggered time.Time
 }
 
 // watch begins to follow. A consumer may go with its server, and who reads from it is
-// not always told: one that brings nothing while there is more takes another's place.
+// not always reported: one that brings nothing while there is more takes another's place.
 func (s *servers) watch(tb testing.TB, stream string) *observer {
 	tb.Helper()
-	o := &observer{seen: map[uint64]bool{}, alerts: map[string]*told{}}
+	o := &observer{seen: map[uint64]bool{}, alerts: map[string]*streamedAlert{}}
 	var follow jetstream.ConsumeContext
 	until(tb, 2*time.Minute, "the judge reads "+stream, func() (ok bool) {
 		var err error
@@ -168,7 +168,7 @@ func (o *observer) take(tb testing.TB, m jetstream.Msg) {
 	o.seen[meta.Sequence.Stream] = true
 	a := o.alerts[body.Alert.ID]
 	if a == nil {
-		a = &told{}
+		a = &streamedAlert{}
 		o.alerts[body.Alert.ID] = a
 	}
 	a.Subject, a.State, a.Note, a.Type = m.Subject(), body.State, body.Alert.Note, body.Alert.Type
@@ -183,7 +183,7 @@ func (o *observer) take(tb testing.TB, m jetstream.Msg) {
 }
 
 // copy returns a copy of what the stream has shown so far, or nil.
-func (t *told) copy() *told {
+func (t *streamedAlert) copy() *streamedAlert {
 	if t == nil {
 		return nil
 	}
@@ -233,7 +233,7 @@ func TestObserver_CountsASecondFiring(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	o := &observer{seen: map[uint64]bool{}, alerts: map[string]*told{}}
+	o := &observer{seen: map[uint64]bool{}, alerts: map[string]*streamedAlert{}}
 	for _, m := range []struct {
 		seq   uint64
 		state string

@@ -24,7 +24,7 @@ type set struct {
 	note   string
 	never  bool // it is far from every price
 
-	// What the answer said, zero when none came: then nobody knows.
+	// The fields below are from the answer, zero when none came.
 	id          string
 	made, acked time.Time
 	cancelled   bool

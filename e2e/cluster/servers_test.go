@@ -243,7 +243,7 @@ func until(tb testing.TB, limit time.Duration, what string, ok func() bool) {
 	tb.Helper()
 	for deadline := time.Now().Add(limit); !ok(); {
 		if time.Now().After(deadline) {
-			tb.Fatalf("waited %s in vain: %s", limit, what)
+			tb.Fatalf("nothing within %s: %s", limit, what)
 		}
 		time.Sleep(50 * time.Millisecond)
 	}

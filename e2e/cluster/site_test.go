@@ -19,7 +19,7 @@ const (
 	orders = "candela_ORDERS"
 )
 
-// keep is where everything is written, for whoever wants to look at it afterwards.
+// keep is the folder of all files, to inspect afterwards.
 var keep = flag.String("keep", "", "folder for logs and files; a temporary one when empty")
 
 // site is everything that runs.
@@ -81,7 +81,7 @@ func (s *site) startVenue() string {
 }
 
 // healthy waits until all replicas are, and starts again those that have ended, as
-// whoever supervises them would.
+// a supervisor would.
 func (s *site) healthy() {
 	s.Helper()
 	until(s.TB, 3*time.Minute, "every replica is ready", func() bool {

@@ -12,7 +12,7 @@ import (
 // fate is what became of one alert, from everyone's view, at the time of asking.
 type fate struct {
 	*set
-	stream *told // nil when the stream never had it
+	stream *streamedAlert // nil when the stream never had it
 	due    time.Time
 	first  time.Time // when the first of the clients knew that it fired
 	last   time.Time // when every listener did
@@ -82,7 +82,7 @@ func (p *people) arrivals(f *fate, id string) {
 	}
 }
 
-// missing tells what is not yet as it should be.
+// missing returns what is not yet as it should be.
 func (p *people) missing(end time.Time) (unfired, unheard, unpolled int) {
 	for _, f := range p.fates(end) {
 		switch {
@@ -106,7 +106,7 @@ func (p *people) missing(end time.Time) (unfired, unheard, unpolled int) {
 	return unfired, unheard, unpolled
 }
 
-// idOf returns the alert's id, from its subject where nobody was told.
+// idOf returns the alert's id, from its subject where no client was notified.
 func (f *fate) idOf() string {
 	if f.id != "" {
 		return f.id
@@ -170,7 +170,7 @@ type result struct {
 	fires, first, last                    []time.Duration // stalls, ascending
 }
 
-// judge holds everything against everything, and tells what is wrong.
+// judge compares all evidence and returns what is wrong.
 func (p *people) judge(end time.Time, faults []fault) *result {
 	p.Helper()
 	r := &result{}

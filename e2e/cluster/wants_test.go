@@ -35,8 +35,8 @@ func (a *set) dueAt(t *tape.Tape, made, end time.Time) time.Time {
 }
 
 // caused reports whether what the venue shows gave an alert the reason to fire that
-// it tells: a signal to the last bit of its value.
-func (a *set) caused(t *tape.Tape, s *told) bool {
+// it reports: a signal to the last bit of its value.
+func (a *set) caused(t *tape.Tape, s *streamedAlert) bool {
 	if a.signal == nil {
 		return t.Caused(&a.Want, s.Made, s.fired[0])
 	}

@@ -204,10 +204,10 @@ func TestAlpaca_Updates(t *testing.T) {
 	venue, theirs, ours := booth(t)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	told, done := make(chan client.TradeUpdate, 100), make(chan error, 2)
+	updates, done := make(chan client.TradeUpdate, 100), make(chan error, 2)
 	// From a moment ago on, as the venue can be asked.
 	go func() {
-		done <- theirs.StreamTradeUpdates(ctx, func(u client.TradeUpdate) { told <- u }, client.StreamTradeUpdatesRequest{Since: noon().Add(-time.Minute)})
+		done <- theirs.StreamTradeUpdates(ctx, func(u client.TradeUpdate) { updates <- u }, client.StreamTradeUpdatesRequest{Since: noon().Add(-time.Minute)})
 	}()
 	reports, ready := make(chan order.Report, 100), make(chan struct{})
 	go func() { done <- ours.Stream(ctx, func() { close(ready) }, reports) }()
@@ -222,7 +222,7 @@ func TestAlpaca_Updates(t *testing.T) {
 	}
 	var events, statuses []string
 	for range 3 {
-		u, r := next(ctx, t, told), next(ctx, t, reports)
+		u, r := next(ctx, t, updates), next(ctx, t, reports)
 		events, statuses = append(events, u.Event), append(statuses, r.Status.String())
 		if u.Order.ClientOrderID != o.ID || r.ID != o.ID || u.Order.ID != r.VenueID || !u.Order.FilledQty.Equal(r.Filled) {
 			t.Errorf("%+v, ours %+v", u, r)

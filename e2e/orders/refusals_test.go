@@ -53,15 +53,15 @@ func refuse(t *testing.T, p *program, v *venue, m mistake) {
 	t.Helper()
 	before := v.asked.Load()
 	r := p.must("place_order", "{"+m.call+"}")
-	var told struct {
+	var answer struct {
 		Code        json.RawMessage // a number where the protocol is broken
 		Rule, Limit string
 		Order       *struct{ Status, Mode string }
 	}
-	if !r.isError || !strings.Contains(r.text, m.says) || json.Unmarshal([]byte(r.text), &told) != nil || told.Rule != m.rule {
+	if !r.isError || !strings.Contains(r.text, m.says) || json.Unmarshal([]byte(r.text), &answer) != nil || answer.Rule != m.rule {
 		t.Errorf("%s: %s, want rule %q and %q", m.name, r.text, m.rule, m.says)
 	}
-	if m.rule != "" && (string(told.Code) != `"order_denied"` || told.Limit == "" || told.Order == nil || told.Order.Status != "denied" || told.Order.Mode != "paper") {
+	if m.rule != "" && (string(answer.Code) != `"order_denied"` || answer.Limit == "" || answer.Order == nil || answer.Order.Status != "denied" || answer.Order.Mode != "paper") {
 		t.Errorf("%s: the refusal lacks something: %s", m.name, r.text)
 	}
 	if n := v.asked.Load() - before; n != 0 {
@@ -146,11 +146,11 @@ func flood(t *testing.T, p *program, v *venue) {
 	rules := make(map[string]int)
 	for i := range 100 {
 		r := p.must("place_order", fmt.Sprintf(`{%s,"idempotency_key":"flood %d"}`, v.fills, i))
-		var told struct{ Rule string }
-		if err := json.Unmarshal([]byte(r.text), &told); err != nil {
+		var answer struct{ Rule string }
+		if err := json.Unmarshal([]byte(r.text), &answer); err != nil {
 			t.Fatal(err)
 		}
-		rules[told.Rule]++
+		rules[answer.Rule]++
 	}
 	sent, took := int(v.asked.Load()-before), time.Since(began)
 	allowed := 40 * (1 + int(took/time.Minute)) // a slow machine makes fewer calls in a minute

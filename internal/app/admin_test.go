@@ -22,9 +22,9 @@ func TestAdmin_OffIsNothing(t *testing.T) {
 	}
 }
 
-// TestAdmin_TellsOfTheWholeProgram runs the program with an engine and reads what an
+// TestAdmin_ShowsTheWholeProgram runs the program with an engine and reads what an
 // operator would.
-func TestAdmin_TellsOfTheWholeProgram(t *testing.T) {
+func TestAdmin_ShowsTheWholeProgram(t *testing.T) {
 	t.Parallel()
 	admin := "127.0.0.1:" + porttest.Free(t)
 	cfg, err := LoadConfig(config.Input{

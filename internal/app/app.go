@@ -87,7 +87,7 @@ func (rt Runtime) serve(ctx context.Context, mode config.Mode, service Service) 
 	if rt.node, err = rt.openNode(ctx); err != nil {
 		return err
 	}
-	defer rt.node.close() //nolint:contextcheck // it ends even when ctx has ended
+	defer rt.node.close()
 	parts, err := service(rt)
 	if err != nil {
 		return err

@@ -56,7 +56,7 @@ func fileSources(venues []provider.Descriptor) []string {
 	return names
 }
 
-// skewed tells the owner of a clock that is wrong, most likely our own.
+// skewed logs when this machine's clock differs from a venue's.
 func (rt Runtime) skewed(venue string, skew time.Duration) {
 	if skew == 0 {
 		rt.Log.Info("clock skew ended", "venue", venue)

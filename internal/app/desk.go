@@ -156,7 +156,7 @@ func (t *trading) resolve() func(context.Context, market.Symbol) (market.Symbol,
 	}
 }
 
-// observe hands what the feed tells to the venue that fills by it.
+// observe passes prices to the paper account, which fills orders by them.
 func (t *trading) observe(e provider.Event) {
 	if paper := t.paper.Load(); paper != nil {
 		paper.Observe(e, t.clocks[e.Symbol.Venue])

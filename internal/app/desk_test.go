@@ -251,7 +251,7 @@ func TestHalt_BesideTheProgram(t *testing.T) {
 	}
 	resume()
 
-	// What comes by a signal or a file is asked for by the status, and not by orders: a
+	// A halt by signal or file is observed by the status and not by orders: a
 	// minute has room for few.
 	s.halts <- syscall.SIGTERM // any that the process sends here
 	wantStatus(t, home, "the signal terminated")

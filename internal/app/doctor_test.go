@@ -300,7 +300,7 @@ func TestExamine_BrokenSetUps(t *testing.T) {
 				}
 				if _, text, ok := strings.Cut(f.What, "try again in "); ok {
 					pause, err := time.ParseDuration(strings.TrimRight(strings.Fields(text)[0], ".,;"))
-					if err != nil || pause < time.Second || pause > 30*time.Second { // it was told so a while ago
+					if err != nil || pause < time.Second || pause > 30*time.Second { // the pause began a while ago
 						t.Errorf("the venue asks for a pause of 30 s: %+v, %v", f, err)
 					}
 				}

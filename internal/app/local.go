@@ -126,7 +126,7 @@ func restoreInbox(ctx context.Context, inbox *local.Inbox, l *localStore) error 
 		entries = append(entries, entry)
 	}
 	inbox.Restore(last, entries)
-	if err := inbox.Flush(); err != nil { //nolint:contextcheck // a file, written before the ledger forgets the former owner
+	if err := inbox.Flush(); err != nil {
 		return err
 	}
 	return l.MergeOwner(ctx, formerOwner, accountOwner)

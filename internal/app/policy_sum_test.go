@@ -6,9 +6,9 @@ import (
 	"candela/internal/trading/guard"
 )
 
-// TestPolicySum_TellsPoliciesApart reads policies twice, so that equal ones have
+// TestPolicySum_DistinguishesPolicies reads policies twice, so that equal ones have
 // nothing in common but what is written there.
-func TestPolicySum_TellsPoliciesApart(t *testing.T) {
+func TestPolicySum_DistinguishesPolicies(t *testing.T) {
 	t.Parallel()
 	sum := func(text string) string {
 		t.Helper()

@@ -254,9 +254,9 @@ func TestCluster_ReplicasShareAlertsAndTheAccount(t *testing.T) {
 	}
 }
 
-// TestCluster_TheOwnerHaltsWhoeverTrades halts from another machine, by the socket of
+// TestCluster_TheOwnerHaltsTheTradingReplica halts from another machine, by the socket of
 // a replica that does not trade, and while no replica runs.
-func TestCluster_TheOwnerHaltsWhoeverTrades(t *testing.T) {
+func TestCluster_TheOwnerHaltsTheTradingReplica(t *testing.T) {
 	t.Parallel()
 	venue := httptest.NewServer(fakebinance.New(fakebinance.Config{Seed: 1}))
 	t.Cleanup(venue.Close)
@@ -328,10 +328,10 @@ func TestCluster_OneOnAnotherAccountRefusesToStart(t *testing.T) {
 	}
 }
 
-// TestCluster_AStopHandsOverAndTellsClients stops the replica at which a client
+// TestCluster_AStopHandsOverAndClosesStreams stops the replica at which a client
 // listens: its alerts and the account are let go before the stream ends, the stream
 // ends with a word when to come back, and at another replica nothing is missed.
-func TestCluster_AStopHandsOverAndTellsClients(t *testing.T) {
+func TestCluster_AStopHandsOverAndClosesStreams(t *testing.T) {
 	t.Parallel()
 	venue := httptest.NewServer(fakebinance.New(fakebinance.Config{Seed: 1}))
 	t.Cleanup(venue.Close)

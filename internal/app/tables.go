@@ -61,6 +61,7 @@ func partsOf(venues []provider.Descriptor, brokers []broker.Descriptor) config.P
 			p.CryptoVenues = append(p.CryptoVenues, v.Name)
 		case provider.Stocks:
 			p.StockVenues = append(p.StockVenues, v.Name)
+		case provider.Files: // no default for symbols without a venue
 		}
 	}
 	for _, b := range brokers {
@@ -73,7 +74,7 @@ func partsOf(venues []provider.Descriptor, brokers []broker.Descriptor) config.P
 func accounts() []string { return accountsOf(Brokers()) }
 
 func accountsOf(brokers []broker.Descriptor) []string {
-	var all []string
+	all := make([]string, 0, 2*len(brokers))
 	for _, b := range brokers {
 		all = append(all, b.Accounts(accountOwner)...)
 	}

@@ -193,10 +193,10 @@ func bitsOf(c *payload.Chart) string {
 	return b.String()
 }
 
-// TestTrade_AnAlertTellsWhatTheChartShows fires every signal of the catalogue it
+// TestTrade_AnAlertHasTheValueOfTheChart fires every signal of the catalogue it
 // can and looks each up on a chart drawn at that moment: the values are equal to
 // the last bit.
-func TestTrade_AnAlertTellsWhatTheChartShows(t *testing.T) {
+func TestTrade_AnAlertHasTheValueOfTheChart(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b, tr, stop := trade(t, t.TempDir(), live{sample.New(sample.Config{Seed: 6, Now: time.Now})})

@@ -16,7 +16,7 @@ type Trading struct {
 
 // tradeSettings are the lines of the table about orders.
 func tradeSettings(p Parts) []Setting {
-	var names, texts []string
+	names, texts := make([]string, 0, len(p.Brokers)), make([]string, 0, len(p.Brokers))
 	for _, b := range p.Brokers {
 		text := b.Name
 		if !b.CanTradeLive() {

@@ -17,10 +17,10 @@ import (
 // keep puts a token into a store, by way of a code.
 func keep(t *testing.T, s oauth.Store, name string, ttl time.Duration) oauth.Token {
 	t.Helper()
-	now, era := time.Now(), s.Seal().Generation()
-	c := oauth.Code{Hash: oauth.HashOf("code " + name), Generation: era, Expires: now.Add(oauth.CodeTTL)}
+	now, generation := time.Now(), s.Seal().Generation()
+	c := oauth.Code{Hash: oauth.HashOf("code " + name), Generation: generation, Expires: now.Add(oauth.CodeTTL)}
 	h := oauth.HashOf(name)
-	tok := oauth.Token{Hash: h, Key: h.Hex(), ID: name, Generation: era, Issued: now, Expires: now.Add(ttl), Grant: oauth.Grant{Subject: "owner"}}
+	tok := oauth.Token{Hash: h, Key: h.Hex(), ID: name, Generation: generation, Issued: now, Expires: now.Add(ttl), Grant: oauth.Grant{Subject: "owner"}}
 	if err := errors.Join(s.PutCode(t.Context(), c, now), s.Redeem(t.Context(), c.Hash, tok, now)); err != nil {
 		t.Fatal(err)
 	}

@@ -66,7 +66,7 @@ func program(t *testing.T, s *Scene, query url.Values) Response {
 }
 
 // A store holds the configured number of tokens and no more.
-func TestMemory_HoldsWhatItIsTold(t *testing.T) {
+func TestMemory_StoreSuite(t *testing.T) {
 	t.Parallel()
 	most := longtest.Pick(oauth.MaxTokens+50, 3000)
 	store, now := oauth.NewMemory(most), time.Now()

@@ -103,7 +103,7 @@ func TestFireBar_CountsTheWholeBarOfBarOpen(t *testing.T) {
 	}
 }
 
-func TestSignal_OldOnesNeverFireANewAlert(t *testing.T) {
+func TestSignal_OldSignalsNeverFireNewAlerts(t *testing.T) {
 	t.Parallel()
 	old, fresh := signal("macd", "cross_up"), signal("macd", "cross_up")
 	fresh.Created = after(4 * time.Hour)

@@ -109,12 +109,12 @@ func (s *scene) throughTheDay(network *fake.Network, of market.Symbol, span time
 	s.start()
 	time.Sleep(span/2 - 65*time.Minute)
 	time.Sleep(5 * time.Minute)
-	told := map[string]firing{}
+	notified := map[string]firing{}
 	for _, f := range s.fired() {
-		if _, twice := told[f.AlertID]; twice {
+		if _, twice := notified[f.AlertID]; twice {
 			t.Errorf("fired twice: %+v", f)
 		}
-		told[f.AlertID] = f
+		notified[f.AlertID] = f
 	}
 	end := time.Now().Add(-3 * time.Minute)
 	page, err := provider.Read(t.Context(), s.from, provider.BarQuery{Symbol: of, Interval: market.Minute1, From: start.Add(-time.Hour).Unix()}, 1<<20)
@@ -125,7 +125,7 @@ func (s *scene) throughTheDay(network *fake.Network, of market.Symbol, span time
 	waits := 0
 	for _, a := range alerts {
 		must, may := sides(&page.Bars, a, end)
-		f, got := told[a.ID]
+		f, got := notified[a.ID]
 		if must && !got || got && !may {
 			t.Errorf("%+v of %v: fired %v %+v, must %v, may %v", a.Condition, a.Created, got, f, must, may)
 		}
@@ -136,7 +136,7 @@ func (s *scene) throughTheDay(network *fake.Network, of market.Symbol, span time
 	if waits == 0 || waits > len(alerts)*3/4 {
 		t.Errorf("%d of %d wait", waits, len(alerts))
 	}
-	t.Logf("%d of %d alerts fired, %+v", len(told), len(alerts), s.Status().Feeds)
+	t.Logf("%d of %d alerts fired, %+v", len(notified), len(alerts), s.Status().Feeds)
 }
 
 // sides reports whether an alert must have fired, by bars that opened after it, and

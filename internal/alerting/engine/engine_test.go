@@ -44,10 +44,10 @@ type scene struct {
 	log   journal
 	now   func() time.Time // the engine's clock; nil for time.Now
 
-	mu       sync.Mutex
-	told     []firing
-	observed []provider.Event
-	stop     func()
+	mu        sync.Mutex
+	published []firing
+	observed  []provider.Event
+	stop      func()
 }
 
 // firing is a notification as clients get it.
@@ -163,7 +163,7 @@ func (s *scene) publish(entries []notify.Entry) {
 		if err := json.Unmarshal(e.Data, &f); err != nil {
 			s.t.Error(err)
 		}
-		s.told = append(s.told, f)
+		s.published = append(s.published, f)
 	}
 }
 
@@ -171,9 +171,9 @@ func (s *scene) publish(entries []notify.Entry) {
 func (s *scene) fired() []firing {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	told := s.told
-	s.told = nil
-	return told
+	published := s.published
+	s.published = nil
+	return published
 }
 
 func (s *scene) logged(text string) int { return strings.Count(s.log.String(), text) }
@@ -256,16 +256,16 @@ func TestSet_ThePriceFiresIt(t *testing.T) {
 		s := newScene(t, steps(map[time.Duration]float64{90 * time.Second: 101, 200 * time.Second: 98.5}))
 		defer s.stop()
 		up, down, far := s.set(above("BTC", 100.5)), s.set(below("BTC", 99)), s.set(above("BTC", 500))
-		if told := s.fired(); len(told) != 0 {
-			t.Fatalf("fired %+v at 100", told)
+		if fired := s.fired(); len(fired) != 0 {
+			t.Fatalf("fired %+v at 100", fired)
 		}
 		time.Sleep(95 * time.Second)
-		if told := s.fired(); len(told) != 1 || told[0].AlertID != up.ID || told[0].Value != 101 || told[0].Late || told[0].Triggered.Sub(monday).Round(5*time.Second) != 95*time.Second {
-			t.Errorf("at 101 %+v", told)
+		if fired := s.fired(); len(fired) != 1 || fired[0].AlertID != up.ID || fired[0].Value != 101 || fired[0].Late || fired[0].Triggered.Sub(monday).Round(5*time.Second) != 95*time.Second {
+			t.Errorf("at 101 %+v", fired)
 		}
 		time.Sleep(2 * time.Minute)
-		if told := s.fired(); len(told) != 1 || told[0].AlertID != down.ID || told[0].Value != 98.5 {
-			t.Errorf("at 98.5 %+v", told)
+		if fired := s.fired(); len(fired) != 1 || fired[0].AlertID != down.ID || fired[0].Value != 98.5 {
+			t.Errorf("at 98.5 %+v", fired)
 		}
 		if ids := s.active(); !slices.Equal(ids, []string{far.ID}) {
 			t.Errorf("active %v", ids)
@@ -279,8 +279,8 @@ func TestSet_WhatIsReachedFiresAtOnce(t *testing.T) {
 		s := newScene(t, steps(nil))
 		defer s.stop()
 		a := s.set(above("BTC", 100))
-		if told := s.fired(); len(told) != 1 || told[0].AlertID != a.ID || told[0].Value != 100 {
-			t.Errorf("%+v", told)
+		if fired := s.fired(); len(fired) != 1 || fired[0].AlertID != a.ID || fired[0].Value != 100 {
+			t.Errorf("%+v", fired)
 		}
 		if ids := s.active(); len(ids) != 0 {
 			t.Errorf("active %v", ids)
@@ -297,8 +297,8 @@ func TestSet_WhatWasReachedBeforeDoesNotFireIt(t *testing.T) {
 		time.Sleep(20 * time.Second)
 		a := s.set(above("BTC", 120))
 		time.Sleep(3 * time.Minute)
-		if told := s.fired(); len(told) != 0 || !slices.Equal(s.active(), []string{a.ID}) {
-			t.Errorf("fired %+v, active %v", told, s.active())
+		if fired := s.fired(); len(fired) != 0 || !slices.Equal(s.active(), []string{a.ID}) {
+			t.Errorf("fired %+v, active %v", fired, s.active())
 		}
 	})
 }
@@ -318,12 +318,12 @@ func TestSet_ReadsAPriceThatDoesNotFireOlderAlerts(t *testing.T) {
 		s.venue.setDown(false)
 		newer := s.set(above("BTC", 500))
 		time.Sleep(3 * time.Minute)
-		if told := s.fired(); len(told) != 0 || !slices.Equal(s.active(), []string{older.ID, newer.ID}) {
-			t.Errorf("fired %+v, active %v", told, s.active())
+		if fired := s.fired(); len(fired) != 0 || !slices.Equal(s.active(), []string{older.ID, newer.ID}) {
+			t.Errorf("fired %+v, active %v", fired, s.active())
 		}
 		time.Sleep(3 * time.Minute)
-		if told := s.fired(); len(told) != 1 || told[0].AlertID != older.ID || told[0].Value != 130 {
-			t.Errorf("fired %+v at 130", told)
+		if fired := s.fired(); len(fired) != 1 || fired[0].AlertID != older.ID || fired[0].Value != 130 {
+			t.Errorf("fired %+v at 130", fired)
 		}
 	})
 }
@@ -374,8 +374,8 @@ func TestCancel_OnlyTheOwnersOwn(t *testing.T) {
 			t.Errorf("twice: %v", err)
 		}
 		time.Sleep(2 * time.Minute)
-		if told := s.fired(); len(told) != 0 {
-			t.Errorf("fired %+v", told)
+		if fired := s.fired(); len(fired) != 0 {
+			t.Errorf("fired %+v", fired)
 		}
 	})
 }
@@ -428,8 +428,8 @@ func TestEngine_ACommitThatFailsIsTriedAgain(t *testing.T) {
 		a := s.set(above("BTC", 150))
 		s.store.refuse(fault.Unreachable(nil, 0, "the disk is full"))
 		time.Sleep(3 * time.Minute)
-		if told := s.fired(); len(told) != 0 {
-			t.Errorf("published before it was committed: %+v", told)
+		if fired := s.fired(); len(fired) != 0 {
+			t.Errorf("published before it was committed: %+v", fired)
 		}
 		if st := s.Status(); st.Ready() || st.Uncommitted != 1 || !strings.Contains(st.Failure, "disk is full") {
 			t.Errorf("status %+v", st)
@@ -439,8 +439,8 @@ func TestEngine_ACommitThatFailsIsTriedAgain(t *testing.T) {
 		}
 		s.store.refuse(nil)
 		time.Sleep(time.Minute)
-		if told := s.fired(); len(told) != 1 || told[0].AlertID != a.ID || told[0].Value != 200 {
-			t.Errorf("published %+v", told)
+		if fired := s.fired(); len(fired) != 1 || fired[0].AlertID != a.ID || fired[0].Value != 200 {
+			t.Errorf("published %+v", fired)
 		}
 		if st := s.Status(); !st.Ready() || st.Uncommitted != 0 {
 			t.Errorf("status %+v", st)
@@ -464,8 +464,8 @@ func TestEngine_AnAlertExpires(t *testing.T) {
 			t.Errorf("listed after its time: %v", ids)
 		}
 		time.Sleep(15 * time.Minute)
-		if told := s.fired(); len(told) != 0 {
-			t.Errorf("fired %+v", told)
+		if fired := s.fired(); len(fired) != 0 {
+			t.Errorf("fired %+v", fired)
 		}
 		for a, err := range s.store.Alerts(t.Context()) {
 			t.Errorf("still stored: %v %v", a, err)

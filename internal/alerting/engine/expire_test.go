@@ -44,8 +44,8 @@ func TestEngine_AnAlertDoesNotExpireWhileItsBarsAreMissing(t *testing.T) {
 		time.Sleep(time.Hour)
 		s.venue.setDown(false)
 		time.Sleep(10 * time.Minute)
-		if told := s.fired(); len(told) != 1 || told[0].AlertID != a.ID || !told[0].Late {
-			t.Errorf("fired %+v", told)
+		if notified := s.fired(); len(notified) != 1 || notified[0].AlertID != a.ID || !notified[0].Late {
+			t.Errorf("fired %+v", notified)
 		}
 	})
 }
@@ -63,8 +63,8 @@ func TestEngine_AnAlertDoesNotExpireBeforeWhatWasMissedIsSeen(t *testing.T) {
 			a = s.set(a)
 			s.store.stall(10 * time.Minute) // when the first one fires
 			time.Sleep(20 * time.Minute)
-			if told := s.fired(); len(told) != 2 || told[1].AlertID != a.ID {
-				t.Errorf("fired %+v", told)
+			if notified := s.fired(); len(notified) != 2 || notified[1].AlertID != a.ID {
+				t.Errorf("fired %+v", notified)
 			}
 		})
 	}

@@ -77,8 +77,8 @@ func TestAbandon_NothingFiresUntilItIsAdoptedAgain(t *testing.T) {
 			}
 		}
 		time.Sleep(4 * time.Minute)
-		if told, status := s.fired(), s.Status(); len(told) != 0 || status.Alerts+status.Prices+status.Series != 0 {
-			t.Errorf("fired %+v, status %+v", told, status)
+		if notified, status := s.fired(), s.Status(); len(notified) != 0 || status.Alerts+status.Prices+status.Series != 0 {
+			t.Errorf("fired %+v, status %+v", notified, status)
 		}
 		if got := s.venue.streamed(); len(got) != 0 {
 			t.Errorf("streams %v", got)
@@ -88,8 +88,8 @@ func TestAbandon_NothingFiresUntilItIsAdoptedAgain(t *testing.T) {
 		}
 		s.adopt(all)
 		time.Sleep(time.Second)
-		if told := s.fired(); len(told) != 1 || told[0].AlertID != a.ID || told[0].Value != 200 || !told[0].Late {
-			t.Errorf("fired %+v", told)
+		if notified := s.fired(); len(notified) != 1 || notified[0].AlertID != a.ID || notified[0].Value != 200 || !notified[0].Late {
+			t.Errorf("fired %+v", notified)
 		}
 		if ids := s.active(); !slices.Equal(ids, []string{series.ID}) {
 			t.Errorf("active %v", ids)
@@ -112,8 +112,8 @@ func TestAdopt_TwiceFiresOnce(t *testing.T) {
 			t.Errorf("%d reads for alerts that are watched", n)
 		}
 		time.Sleep(2 * time.Minute)
-		if told := s.fired(); len(told) != 1 {
-			t.Errorf("fired %+v", told)
+		if notified := s.fired(); len(notified) != 1 {
+			t.Errorf("fired %+v", notified)
 		}
 	})
 }
@@ -149,12 +149,12 @@ func TestAdopt_EvaluatesWhatWasMissedOnASymbolThatIsWatched(t *testing.T) {
 					t.Fatal(err)
 				}
 				time.Sleep(time.Second)
-				if told := s.fired(); (len(told) == 1) != c.fires {
-					t.Errorf("fired %+v", told)
+				if notified := s.fired(); (len(notified) == 1) != c.fires {
+					t.Errorf("fired %+v", notified)
 				}
 				time.Sleep(time.Minute)
-				if told := s.fired(); len(told) != 0 {
-					t.Errorf("fired later %+v", told)
+				if notified := s.fired(); len(notified) != 0 {
+					t.Errorf("fired later %+v", notified)
 				}
 			})
 		})
@@ -176,13 +176,13 @@ func TestAbandon_WhatIsNotCommittedIsFoundAgain(t *testing.T) {
 		}
 		s.store.refuse(nil)
 		time.Sleep(time.Minute)
-		if told := s.fired(); len(told) != 1 || told[0].AlertID != kept.ID {
-			t.Errorf("fired %+v", told)
+		if notified := s.fired(); len(notified) != 1 || notified[0].AlertID != kept.ID {
+			t.Errorf("fired %+v", notified)
 		}
 		s.adopt(all)
 		time.Sleep(time.Second)
-		if told := s.fired(); len(told) != 1 || told[0].AlertID != a.ID || told[0].Value != 200 {
-			t.Errorf("fired %+v", told)
+		if notified := s.fired(); len(notified) != 1 || notified[0].AlertID != a.ID || notified[0].Value != 200 {
+			t.Errorf("fired %+v", notified)
 		}
 		if st := s.Status(); !st.Ready() {
 			t.Errorf("status %+v", st)
@@ -217,8 +217,8 @@ func TestAbandon_WhatIsFollowedForOthersStaysFollowedAndUnmarked(t *testing.T) {
 		// The price was seen going up and down while the alert was not watched.
 		s.adopt(all)
 		time.Sleep(time.Second)
-		if told := s.fired(); len(told) != 1 || told[0].AlertID != a.ID {
-			t.Errorf("fired %+v", told)
+		if notified := s.fired(); len(notified) != 1 || notified[0].AlertID != a.ID {
+			t.Errorf("fired %+v", notified)
 		}
 		s.Follow(nil)
 		time.Sleep(2 * time.Minute)
@@ -271,8 +271,8 @@ func TestAbandon_WhileHistoryIsRead(t *testing.T) {
 			t.Errorf("streams %v", got)
 		}
 		time.Sleep(4 * time.Minute)
-		if told := s.fired(); len(told) != 1 || told[0].AlertID != a.ID || told[0].Late {
-			t.Errorf("fired %+v", told)
+		if notified := s.fired(); len(notified) != 1 || notified[0].AlertID != a.ID || notified[0].Late {
+			t.Errorf("fired %+v", notified)
 		}
 	})
 }
@@ -299,8 +299,8 @@ func TestAdopt_WhileHistoryIsRead(t *testing.T) {
 			t.Fatal(err)
 		}
 		time.Sleep(30 * time.Second)
-		if told := s.fired(); len(told) != 1 || told[0].AlertID != older.ID || !told[0].Late {
-			t.Errorf("fired %+v", told)
+		if notified := s.fired(); len(notified) != 1 || notified[0].AlertID != older.ID || !notified[0].Late {
+			t.Errorf("fired %+v", notified)
 		}
 	})
 }
@@ -345,8 +345,8 @@ func TestEnded_IsWatchedNoLonger(t *testing.T) {
 			t.Fatalf("active %v, %v", s.active(), err)
 		}
 		time.Sleep(3 * time.Minute)
-		if told, st := s.fired(), s.Status(); len(told) != 0 || st.Prices != 0 {
-			t.Errorf("fired %+v, status %+v", told, st)
+		if notified, st := s.fired(), s.Status(); len(notified) != 0 || st.Prices != 0 {
+			t.Errorf("fired %+v, status %+v", notified, st)
 		}
 	})
 }

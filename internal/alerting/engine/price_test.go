@@ -55,15 +55,15 @@ func TestPrice_FiresWithTheTickThatReachesIt(t *testing.T) {
 			alerts = append(alerts, s.set(s.near(rng, []string{"BTC", "ETH", "SOLANA"}[rng.IntN(3)])))
 		}
 		time.Sleep(2 * time.Hour)
-		told := map[string]firing{}
+		notified := map[string]firing{}
 		for _, f := range s.fired() {
-			told[f.AlertID] = f
+			notified[f.AlertID] = f
 		}
 		fired := 0
 		for _, a := range alerts {
 			// The tick before counts, too: it is the price when the alert was made.
 			tick, want := s.venue.reached(a, a.Created.Unix()/tickEvery*tickEvery, time.Now().Unix()-tickEvery)
-			f, got := told[a.ID]
+			f, got := notified[a.ID]
 			if want != got {
 				t.Errorf("%+v: fired %v, reached %v at %v", a, got, want, time.Unix(tick, 0).UTC())
 				continue
@@ -169,11 +169,11 @@ func throughTrouble(t *testing.T, seed uint64) {
 	time.Sleep(5 * time.Hour)
 	s.start()
 	time.Sleep(20 * time.Minute) // for what waits to be read
-	told := s.fired()
+	notified := s.fired()
 	s.stop()
 	var ofSignals []firing
 	by := map[string]firing{}
-	for _, f := range told {
+	for _, f := range notified {
 		if f.Interval != "" {
 			ofSignals = append(ofSignals, f)
 			continue
@@ -204,7 +204,7 @@ func throughTrouble(t *testing.T, seed uint64) {
 			fired++
 		}
 	}
-	late := slices.DeleteFunc(told, func(f firing) bool { return !f.Late })
+	late := slices.DeleteFunc(notified, func(f firing) bool { return !f.Late })
 	t.Logf("%d alerts, %d fired, %d of them late, %d ambiguous", len(prices)+len(signals), fired, len(late), unknowable)
 	if fired < turns/6 || len(late) == 0 || unknowable > 5 {
 		t.Errorf("%d fired, %d late, %d unknowable: the trouble does not test much", fired, len(late), unknowable)
@@ -235,19 +235,19 @@ func TestEngine_DaysAwayAreReadInLongerBars(t *testing.T) {
 			}
 			alerts = append(alerts, s.set(a))
 		}
-		told := s.fired()
+		notified := s.fired()
 		s.stop()
 		time.Sleep(4 * 24 * time.Hour)
 		before := s.venue.reads
 		s.start()
 		time.Sleep(2 * time.Minute)
-		told = append(told, s.fired()...)
+		notified = append(notified, s.fired()...)
 		if n := s.venue.reads - before; n > 15 {
 			t.Errorf("%d requests to catch up", n)
 		}
 		s.stop()
 		by := map[string]firing{}
-		for _, f := range told {
+		for _, f := range notified {
 			by[f.AlertID] = f
 		}
 		late := 0
@@ -303,8 +303,8 @@ func TestSet_ReadsAgainWhatGrewOldBeforeItsTurn(t *testing.T) {
 			t.Fatalf("made after %s, before the store has answered", made)
 		}
 		time.Sleep(20 * time.Second) // to the end of the minute
-		if told := s.fired(); len(told) != 1 || told[0].Symbol != "BTC" {
-			t.Errorf("fired %+v; ETH was at 102 before the alert was made, and not since", told)
+		if notified := s.fired(); len(notified) != 1 || notified[0].Symbol != "BTC" {
+			t.Errorf("fired %+v; ETH was at 102 before the alert was made, and not since", notified)
 		}
 	})
 }

@@ -67,10 +67,10 @@ func (c *chart) expected(v *venue, a alert.Alert, until time.Time) (at time.Time
 }
 
 // hold compares what fired with what charts show.
-func (s *scene) hold(alerts []alert.Alert, told []firing, until time.Time) (fired int) {
+func (s *scene) hold(alerts []alert.Alert, notified []firing, until time.Time) (fired int) {
 	s.t.Helper()
 	by := map[string]firing{}
-	for _, f := range told {
+	for _, f := range notified {
 		if _, twice := by[f.AlertID]; twice {
 			s.t.Errorf("fired twice: %+v", f)
 		}

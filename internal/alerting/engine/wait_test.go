@@ -31,13 +31,13 @@ func TestEngine_BarsThatALongerIndicatorWaitsForSetNoWatermark(t *testing.T) {
 		s.venue.setDry(false)
 		s.start()
 		time.Sleep(time.Minute)
-		var told []firing
+		var notified []firing
 		for _, f := range s.fired() {
 			if f.AlertID == waits.ID {
-				told = append(told, f)
+				notified = append(notified, f)
 			}
 		}
-		if s.hold([]alert.Alert{waits}, told, time.Now()) != 1 {
+		if s.hold([]alert.Alert{waits}, notified, time.Now()) != 1 {
 			t.Error("nothing fired")
 		}
 	})
@@ -57,10 +57,10 @@ func TestEngine_MissedBarsWithoutThoseBeforeThemFireNothing(t *testing.T) {
 		s.start()
 		now := time.Now()
 		time.Sleep(time.Minute)
-		told := s.fired()
+		notified := s.fired()
 		earliest := now.Add(-(read - history - 1) * time.Minute)
-		if len(told) != 1 || told[0].Triggered.Before(earliest) || told[0].Triggered.After(earliest.Add(6*time.Hour)) {
-			t.Errorf("fired %+v, want one soon after %v", told, earliest)
+		if len(notified) != 1 || notified[0].Triggered.Before(earliest) || notified[0].Triggered.After(earliest.Add(6*time.Hour)) {
+			t.Errorf("fired %+v, want one soon after %v", notified, earliest)
 		}
 		if s.logged("missed bars skipped: no history") != 1 {
 			t.Error("the log does not say that bars were left out")

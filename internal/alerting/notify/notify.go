@@ -19,6 +19,7 @@ import (
 	"candela/internal/market"
 )
 
+// The limits of an inbox.
 const (
 	PushTTL    = time.Hour // older entries are not pushed
 	MaxBacklog = 1000      // entries wait for a subscriber, the newest

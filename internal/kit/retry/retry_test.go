@@ -11,9 +11,9 @@ import (
 func TestBackoff_DoublesUpToItsMaximum(t *testing.T) {
 	t.Parallel()
 	b := Backoff{First: time.Second, Max: 10 * time.Second}
-	for failures, want := range map[int]time.Duration{0: 1, 1: 1, 2: 2, 3: 4, 4: 8, 5: 10, 6: 10, 1 << 40: 10} {
-		if got := b.Bound(failures); got != want*time.Second {
-			t.Errorf("Bound(%d) = %v, want %v s", failures, got, int(want))
+	for failures, want := range map[int]int{0: 1, 1: 1, 2: 2, 3: 4, 4: 8, 5: 10, 6: 10, 1 << 40: 10} {
+		if got := b.Bound(failures); got != time.Duration(want)*time.Second {
+			t.Errorf("Bound(%d) = %v, want %v s", failures, got, want)
 		}
 	}
 	for random, want := range map[float64]time.Duration{0: 2 * time.Second, 0.5: 3 * time.Second} {

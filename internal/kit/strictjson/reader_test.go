@@ -8,7 +8,7 @@ import (
 	"candela/internal/kit/strictjson"
 )
 
-func TestReader_TellsCasesApart(t *testing.T) {
+func TestReader_DistinguishesCase(t *testing.T) {
 	t.Parallel()
 	var open, closing int64
 	j := strictjson.NewReader([]byte(`{"T":2,"other":{"t":[9]},"t":1}`))

@@ -260,7 +260,7 @@ func (s *stream) sendNew(now time.Time) error {
 			open = s.v.calendar.Next(sub.Interval, now.Unix()).Open
 		}
 		last := s.v.calendar.Prev(sub.Interval, open).Open
-		if told, seen := s.sent[sub]; seen && told < last {
+		if sentAt, seen := s.sent[sub]; seen && sentAt < last {
 			if err := s.close(sub, truth(sub.Symbol, sub.Interval, last), now); err != nil {
 				return err
 			}

@@ -117,7 +117,7 @@ func over(t *testing.T, reply func(message string) []string, subs []provider.Sub
 	return err
 }
 
-func TestWire_TellsOnlyWhatIsInForce(t *testing.T) {
+func TestStreamRunner_EmitsOnlySubscribedBars(t *testing.T) {
 	t.Parallel()
 	// Bars that come before the last confirmation are not sent.
 	answers := map[string][]string{"+A": {"A", "ok", "A"}, "+B": {"B", "ok", "A", "B", "alive"}, "-A": {"ok", "A", "B"}, "+C": {"ok", "C"}}

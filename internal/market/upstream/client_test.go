@@ -281,7 +281,7 @@ func TestDo_BelievesTheVenuesCount(t *testing.T) {
 	within(t, v, func(t *testing.T, h *upstream.Hosts) {
 		t.Helper()
 		// A pause of less than a second is rounded up.
-		for per, told := range map[time.Duration]string{time.Minute: "1m0s", 400 * time.Millisecond: "1s"} {
+		for per, want := range map[time.Duration]string{time.Minute: "1m0s", 400 * time.Millisecond: "1s"} {
 			c := config()
 			c.Limit = upstream.Limit{Weight: 60, Per: per, MaxWait: per / 12}
 			client := h.Client(c)
@@ -291,7 +291,7 @@ func TestDo_BelievesTheVenuesCount(t *testing.T) {
 				}
 			}
 			_, err := client.Do(t.Context(), upstream.Request{Weight: 2, Subject: "ETH"})
-			if f := fault.Of(err); f == nil || f.RetryAfter != per || !strings.HasSuffix(f.Message, "its limit is used up; try again in "+told) {
+			if f := fault.Of(err); f == nil || f.RetryAfter != per || !strings.HasSuffix(f.Message, "its limit is used up; try again in "+want) {
 				t.Errorf("got %v", err)
 			}
 		}
@@ -453,9 +453,9 @@ func TestResponse_At(t *testing.T) {
 	}}
 	within(t, v, func(t *testing.T, h *upstream.Hosts) {
 		t.Helper()
-		told, err := ask(t, h.Client(config()))
-		if err != nil || told.At.Unix() != 784887151 {
-			t.Errorf("the venue's clock: %v, %v", told, err)
+		want, err := ask(t, h.Client(config()))
+		if err != nil || want.At.Unix() != 784887151 {
+			t.Errorf("the venue's clock: %v, %v", want, err)
 		}
 		if mute, err := ask(t, h.Client(config())); err != nil || !mute.At.Equal(time.Now()) {
 			t.Errorf("no clock: %v, %v", mute, err)
@@ -478,16 +478,16 @@ func TestHosts_ReportClockSkew(t *testing.T) {
 	}}
 	within(t, v, func(t *testing.T, h *upstream.Hosts) {
 		t.Helper()
-		var told []time.Duration
-		h.OnClockSkew = func(_ string, skew time.Duration) { told = append(told, skew.Round(time.Minute)) }
+		var want []time.Duration
+		h.OnClockSkew = func(_ string, skew time.Duration) { want = append(want, skew.Round(time.Minute)) }
 		c := h.Client(config())
 		for range len(off) + 1 {
 			if _, err := ask(t, c); err != nil {
 				t.Fatal(err)
 			}
 		}
-		if want := []time.Duration{time.Minute, 0, -time.Hour, 0}; !slices.Equal(told, want) {
-			t.Errorf("reported %v, want %v", told, want)
+		if want := []time.Duration{time.Minute, 0, -time.Hour, 0}; !slices.Equal(want, want) {
+			t.Errorf("reported %v, want %v", want, want)
 		}
 	})
 }

@@ -113,7 +113,7 @@ func TestServer_WaitsForTheOwnersWord(t *testing.T) {
 	}
 }
 
-func TestServer_TellsTheStatus(t *testing.T) {
+func TestServer_ReturnsTheStatus(t *testing.T) {
 	t.Parallel()
 	home := shortDir(t)
 	var failure error

@@ -121,7 +121,7 @@ func TestRoundTrip_SaysWhereItEnds(t *testing.T) {
 
 // A slow answer leaves open when the time in it was true, and digits that nobody
 // measured are not shown.
-func TestReading_TellsWhatWasMeasured(t *testing.T) {
+func TestReading_ShowsWhatWasMeasured(t *testing.T) {
 	t.Parallel()
 	for want, r := range map[string]reading{
 		"1.3s behind":  {skew: 1337 * time.Millisecond, coarse: 20 * time.Millisecond},

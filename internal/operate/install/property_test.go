@@ -88,7 +88,7 @@ func commentsOf(t *rapid.T, text string) []string {
 		}
 	}
 	var words []string
-	for _, w := range strings.Fields(string(blanked)) {
+	for w := range strings.FieldsSeq(string(blanked)) {
 		if w = strings.Trim(w, ","); w != "" {
 			words = append(words, w)
 		}
@@ -121,7 +121,8 @@ func TestSet_KeepsTheRest_Property(t *testing.T) {
 		}
 		others, entry := false, doc.root.Find("/"+c.key+"/candela")
 		if servers := doc.root.Find("/" + c.key); servers != nil {
-			others = len(servers.Value.(*hujson.Object).Members) > 0
+			object, ok := servers.Value.(*hujson.Object)
+			others = ok && len(object.Members) > 0
 		}
 		s := local
 		if c.urlKey != "" && rapid.Bool().Draw(t, "remote") {

@@ -157,10 +157,12 @@ func (c Client) changeTable(text, name string, want []field) (string, error) {
 			if text != "" {
 				text += nl
 			}
-			text += "[" + header + "]" + nl
+			var section strings.Builder
+			section.WriteString("[" + header + "]" + nl)
 			for _, f := range want {
-				text += f.key + " = " + f.lay(quoteTOML) + nl
+				section.WriteString(f.key + " = " + f.lay(quoteTOML) + nl)
 			}
+			text += section.String()
 		}
 	}
 	for _, key := range c.owned() {

@@ -87,7 +87,7 @@ func (m *migration) copyEntries(ctx context.Context) error {
 			there[id] = added[i].Seq
 		}
 		d.Copied += len(added)
-		m.tell(d, d.Found-len(missing)+d.Copied)
+		m.report(d, d.Found-len(missing)+d.Copied)
 	}
 	for i := range found {
 		m.numbers.old = append(m.numbers.old, found[i].Seq)
@@ -137,15 +137,15 @@ func (n *numbers) Seq(old uint64) (uint64, bool) {
 // takes over those of its old one.
 func (m *migration) copySubscriptions(ctx context.Context) error {
 	d := m.begin("subscriptions and polling queues", 0)
-	keeper, err := inbox.Open(ctx, m.conn, m.Log)
+	shared, err := inbox.Open(ctx, m.conn, m.Log)
 	if err != nil {
 		return err
 	}
-	defer keeper.Close()
+	defer shared.Close()
 	if m.To == "local" {
 		var mu sync.Mutex
 		last := make(map[string]records.Record)
-		if err := keeper.Watch(ctx, func(r records.Record) {
+		if err := shared.Watch(ctx, func(r records.Record) {
 			mu.Lock()
 			defer mu.Unlock()
 			last[string(r.Kind)+" "+r.Name] = r
@@ -163,7 +163,7 @@ func (m *migration) copySubscriptions(ctx context.Context) error {
 		return err
 	}
 	for step := range slices.Chunk(list, records.MaxRecords) {
-		if _, err := keeper.Write(ctx, step); err != nil {
+		if _, err := shared.Write(ctx, step); err != nil {
 			return fmt.Errorf("write the subscriptions: %w", err)
 		}
 	}
@@ -266,7 +266,7 @@ func (m *migration) copyOrders(ctx context.Context) error {
 				return err
 			}
 			d.Copied += len(step)
-			m.tell(d, d.Copied)
+			m.report(d, d.Copied)
 		}
 	}
 	return nil
@@ -316,7 +316,7 @@ func (m *migration) copyJournals(ctx context.Context) error {
 					return err
 				}
 				d.Copied += len(step)
-				m.tell(d, d.Copied)
+				m.report(d, d.Copied)
 			}
 		}
 	}
@@ -394,7 +394,7 @@ func (m *migration) copyAlerts(ctx context.Context) error {
 			return err
 		}
 		d.Copied += len(step)
-		m.tell(d, d.Found-len(missing)+d.Copied)
+		m.report(d, d.Found-len(missing)+d.Copied)
 	}
 	return nil
 }

@@ -191,7 +191,7 @@ func (m *migration) begin(what string, found int) *Count {
 	return &m.done[len(m.done)-1]
 }
 
-func (m *migration) tell(d *Count, done int) {
+func (m *migration) report(d *Count, done int) {
 	if m.Progress != nil {
 		m.Progress(d.What, done, d.Found)
 	}

@@ -129,7 +129,7 @@ func TestMetrics_AreThoseOfTheTable(t *testing.T) {
 	}
 }
 
-func TestMetrics_TellWhatThePartsSay(t *testing.T) {
+func TestMetrics_ShowTheCountersOfTheParts(t *testing.T) {
 	t.Parallel()
 	_, text := ask(t, full(), "/metrics")
 	for _, want := range []string{

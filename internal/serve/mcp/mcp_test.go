@@ -141,7 +141,7 @@ func (h handing) Call(ctx context.Context, _ principal.Caller, name string, _ js
 }
 
 // A tool that gives each thing to one caller hears whether the caller got it.
-func TestJob_TellsToolsWhetherTheirAnswersWereSent(t *testing.T) {
+func TestJob_ReportsToToolsWhetherTheirAnswersWereSent(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		tools := handing{settled: make(chan bool, 4)}

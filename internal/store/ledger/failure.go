@@ -19,7 +19,7 @@ var errClosed = &fault.Error{Kind: fault.Unavailable, Code: "store_closed", Mess
 
 // failure marks an error of the store itself as Unavailable, with a code that
 // says which: store_full, store_read_only, store_damaged, store_busy or
-// store_failed. Whoever trades stops on any of them. An error that carries a
+// store_failed. The desk stops trading on any of them. An error that carries a
 // fault already, and the end of a context, pass unchanged.
 func failure(doing string, err error) error {
 	if err == nil || fault.Of(err) != nil || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {

@@ -143,7 +143,7 @@ func (m *model) hear(lines io.Reader) int {
 }
 
 // check opens the store that a writer left behind and holds it against the model.
-// Whatever was under way may have happened or not.
+// A write in progress may or may not have happened.
 func (m *model) check(t *testing.T, dir string) {
 	t.Helper()
 	l, err := ledger.Open(t.Context(), dir, time.Now)

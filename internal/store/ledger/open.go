@@ -47,7 +47,7 @@ type Ledger struct {
 // Open opens the store in a state directory and makes it when it is not there.
 // It brings an older schema up to date, and refuses a newer one, a file that is
 // something else, and one whose audit log does not end as its head says. now
-// tells the time of events.
+// returns the time of events.
 func Open(ctx context.Context, dir string, now func() time.Time) (*Ledger, error) {
 	path := filepath.Join(dir, FileName)
 	if err := create(path); err != nil {

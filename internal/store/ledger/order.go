@@ -79,7 +79,7 @@ func (t *tx) project(owner string, e order.Event) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	// What is stored has no fills but their sums, so a large order costs no more
+	// A stored order has the sums of its fills only, so a large order costs no more
 	// than a small one. That a trade is new is known from its own row.
 	if e.Kind == order.KindFill && e.Fill != nil {
 		isNew, err := t.addFill(owner, e.Fill)
@@ -152,7 +152,7 @@ func (t *tx) addFill(owner string, f *order.Fill) (bool, error) {
 	if err != nil {
 		return false, fmt.Errorf("fill %s: %w", f.TradeID, err)
 	}
-	// The second part finds a trade of this order from before a wipe, told again.
+	// The second part finds a trade of this order from before a venue reset, reported again.
 	n, err := t.exec(`INSERT INTO fills (owner, symbol, trade, side, order_id, body) SELECT ?1, ?2, ?3, ?4, ?5, ?6
 		WHERE NOT EXISTS (SELECT 1 FROM fills WHERE order_id = ?5 AND substr(trade, 1, 6) = 'wiped ' AND substr(trade, -length(?3) - 1) = ' ' || ?3)
 		ON CONFLICT DO NOTHING`,
@@ -161,7 +161,7 @@ func (t *tx) addFill(owner string, f *order.Fill) (bool, error) {
 }
 
 // renameFills frees the names of an owner's trades, all but those of orders that are
-// kept, because the venue gives them out anew. The trade itself has its own still.
+// kept, because the venue assigns them again. The trade itself has its own still.
 func (t *tx) renameFills(owner string, kept []string) error {
 	prefix := fmt.Sprintf("%s%d ", wiped, t.head.event+1)
 	_, err := t.exec("UPDATE fills SET trade = ? || trade WHERE owner = ? AND substr(trade, 1, ?) <> ?", prefix, owner, len(wiped), wiped)
@@ -169,7 +169,7 @@ func (t *tx) renameFills(owner string, kept []string) error {
 		if err != nil {
 			break
 		}
-		// Whatever wipe took them. Of two kept orders with one name the first has it.
+		// From any venue reset. Of two kept orders with one name the first has it.
 		_, err = t.exec(`UPDATE OR IGNORE fills SET trade = substr(trade, ?1 + 1 + instr(substr(trade, ?1 + 1), ' '))
 			WHERE order_id = ?2 AND owner = ?3 AND substr(trade, 1, ?1) = ?4`, len(wiped), id, owner, wiped)
 	}

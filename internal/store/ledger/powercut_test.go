@@ -59,7 +59,7 @@ func TestPowerCut_TornFiles(t *testing.T) {
 		m.state[a.ID] = "put"
 		db, log := read(t, filepath.Join(dir, ledger.FileName)), read(t, filepath.Join(dir, wal))
 		if len(log) <= synced {
-			continue // the log began anew
+			continue // the log started again
 		}
 		cut := synced + rand.IntN(len(log)-synced)
 		garbage := bytes.Clone(log)

@@ -34,7 +34,7 @@ func rowsOf(ctx context.Context, db rowQuerier, query string, args ...any) iter.
 			yield(nil, failure("read", err))
 			return
 		}
-		defer func() { _ = rows.Close() }() // Err has told it
+		defer func() { _ = rows.Close() }() // Err has returned it
 		for rows.Next() {
 			if !yield(rows.Scan, nil) {
 				return

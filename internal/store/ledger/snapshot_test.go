@@ -9,7 +9,7 @@ import (
 )
 
 // TestSnapshot_ThatWasTouched changes a snapshot behind the store's back: what comes
-// then is nothing that could be taken for one, and nobody is told that there was none.
+// then is nothing that could be taken for one, and its absence is not reported.
 func TestSnapshot_ThatWasTouched(t *testing.T) {
 	t.Parallel()
 	for name, script := range map[string]string{

@@ -33,7 +33,7 @@ func OpenAudit(ctx context.Context, dir string) (*Audit, error) {
 	a := &Audit{db}
 	found, err := schemaVersion(ctx, db, path)
 	if err == nil && found == 0 {
-		err = noStore(dir) // whoever made the file died before filling it
+		err = noStore(dir) // its creator died before filling it
 	}
 	if err != nil {
 		return nil, errors.Join(err, a.Close())
@@ -73,7 +73,7 @@ func (b Break) String() string {
 	return fmt.Sprintf("event %d: %s", b.Seq, b.What)
 }
 
-// maxBreaks bounds a report: one break tells that the log is not to be trusted.
+// maxBreaks bounds a report: one break shows that the log cannot be trusted.
 const maxBreaks = 20
 
 // Verify reads the whole store and checks that the log is a chain from the first
@@ -81,8 +81,8 @@ const maxBreaks = 20
 // wrong is in the report.
 //
 // It finds a changed, removed, added or moved event, at the end of the log too,
-// where head then differs. It cannot find that whoever may write the file computed
-// every hash and the head anew, or put an older copy in its place: for that, compare
+// where head then differs. It cannot detect that someone with write access computed
+// every hash and the head again, or put an older copy in its place: for that, compare
 // the last number and hash with those noted down elsewhere earlier (see Contains).
 func (a *Audit) Verify(ctx context.Context) (Report, error) {
 	tx, err := snapshot(ctx, a.db)
@@ -305,7 +305,7 @@ func checkTail(ctx context.Context, db *sql.DB) error {
 	if len(r.Breaks) > 0 {
 		return &fault.Error{
 			Kind: fault.Conflict, Code: "store_tampered",
-			Message: fmt.Sprintf("the audit log is not what was written: %s. candela audit verify tells all; restore the store from a copy, or move it away to begin a new one", r.Breaks[0]),
+			Message: fmt.Sprintf("the audit log is not what was written: %s. Run candela audit verify for details; restore the store from a backup, or move it away to start a new one", r.Breaks[0]),
 		}
 	}
 	return nil

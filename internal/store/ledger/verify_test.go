@@ -112,7 +112,7 @@ func TestVerify_SaysWhereALogWasTouched(t *testing.T) {
 }
 
 // TestVerify_FindsAForgeryByANotedHash cuts the log and moves the head along, which
-// nothing in the file can tell from a log that never was longer.
+// cannot be distinguished from a log that never was longer.
 func TestVerify_FindsAForgeryByANotedHash(t *testing.T) {
 	t.Parallel()
 	dir := written(t)
@@ -132,7 +132,7 @@ func TestVerify_FindsAForgeryByANotedHash(t *testing.T) {
 	triggers := "CREATE TRIGGER events_no_update BEFORE UPDATE ON events BEGIN SELECT 1; END; CREATE TRIGGER events_no_delete BEFORE DELETE ON events BEGIN SELECT 1; END; CREATE TRIGGER events_no_replace BEFORE INSERT ON events BEGIN SELECT 1; END;"
 	check(t, behind(t, dir, noTriggers+"DELETE FROM events WHERE seq > 8; UPDATE head SET event = 8, hash = (SELECT hash FROM events WHERE seq = 8);"+triggers))
 	if report := verify(t, dir); len(report.Breaks) > 0 {
-		t.Logf("the file tells more than promised: %v", report.Breaks)
+		t.Logf("the file shows more than promised: %v", report.Breaks)
 	}
 	contains(false)
 }

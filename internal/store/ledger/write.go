@@ -26,7 +26,7 @@ type tx struct {
 }
 
 // write runs a change and returns when it is on the disk. Writers that come while
-// another one's commit is under way share the next: whoever gets the turn first
+// another one's commit is under way share the next: the first to get the turn
 // commits for all that wait, so a sync serves many. A change that fails is undone
 // alone. The queue is as long as the number of callers, each of whom waits here.
 //
@@ -74,7 +74,7 @@ func (l *Ledger) commitPending(ctx context.Context) {
 	l.pending = nil
 	l.queue.Unlock()
 	if len(batch) == 0 {
-		return // whoever had the turn before did it
+		return // the previous holder of the turn did it
 	}
 	began := time.Now()
 	err := l.commit(ctx, batch)

@@ -126,7 +126,7 @@ func TestWrite_AContextEndsTheWaitAlone(t *testing.T) {
 	})
 }
 
-// TestWrite_FailuresAreTyped meets the failures of a disk as SQLite tells them. The
+// TestWrite_FailuresAreTyped meets the failures of a disk as SQLite reports them. The
 // real ones are in TestPowerCut, where a disk can be mounted.
 func TestWrite_FailuresAreTyped(t *testing.T) {
 	t.Parallel()

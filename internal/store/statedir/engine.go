@@ -96,7 +96,7 @@ func EngineProcess(home string) (process int, ended bool) {
 	return s.process, !s.ended.IsZero()
 }
 
-// A client that starts its program anew does not wait until the one before has ended,
+// A client that restarts its program does not wait until the one before has ended,
 // and candela status holds the lock while it reads.
 const (
 	lockWait  = 2 * time.Second
@@ -104,7 +104,7 @@ const (
 )
 
 // AwaitEngine takes the lock for a process that runs an engine, and waits a moment for
-// it. Who is started takes a lock that is free, whoever had it.
+// it. A new process takes a free lock, whichever process had it.
 func AwaitEngine(ctx context.Context, home string, role Role) (*Lock, error) {
 	tick := time.NewTicker(lockEvery)
 	defer tick.Stop()

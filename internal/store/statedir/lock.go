@@ -13,7 +13,7 @@ import (
 // The files whose locks say what runs on this state.
 const (
 	EngineLock = "engine.lock" // a trading engine
-	ServerLock = "server.lock" // whoever answers on the control socket
+	ServerLock = "server.lock" // the process that serves the control socket
 )
 
 // LockedCode is of the fault that says so.
@@ -59,7 +59,7 @@ func locked(home, message string) error {
 	return &fault.Error{Kind: fault.Conflict, Code: LockedCode, Field: "home", Value: home, Message: message}
 }
 
-// LockServer takes the lock of whoever answers the owner's commands.
+// LockServer acquires the lock of the process that serves the owner's commands.
 func LockServer(home string) (*Lock, error) {
 	l, err := take(home, ServerLock)
 	if errors.Is(err, errLocked) {

@@ -33,7 +33,7 @@ func makePrivate(path string) error {
 	}
 	err = windows.CreateDirectory(name, &windows.SecurityAttributes{Length: securityAttributes, SecurityDescriptor: list})
 	if errors.Is(err, windows.ERROR_ALREADY_EXISTS) {
-		return nil // of whatever kind: whoever opens files in it will say
+		return nil // opening a file in it reports the error
 	}
 	if err != nil {
 		return &os.PathError{Op: "mkdir", Path: path, Err: err}

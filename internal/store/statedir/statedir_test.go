@@ -53,7 +53,7 @@ func TestOpen(t *testing.T) {
 	}
 }
 
-// Whoever holds a lock keeps the others off, and is named.
+// A held lock excludes others and names its holder.
 func TestLocks_KeepOthersOff(t *testing.T) {
 	t.Parallel()
 	home := t.TempDir()

@@ -15,7 +15,7 @@ func TestPick_FollowsTheEnvironment(t *testing.T) {
 	}
 }
 
-func TestSeed_IsOneUnlessTold(t *testing.T) {
+func TestSeed_IsOneByDefault(t *testing.T) {
 	for value, want := range map[string]uint64{"": 1, "0": 0, "18446744073709551615": 1<<64 - 1} {
 		t.Setenv("LONGTEST_SEED", value)
 		if got := longtest.Seed(); got != want {

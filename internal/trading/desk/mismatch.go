@@ -147,7 +147,7 @@ func (l *loop) importHoldings(a venueState) {
 // venue has. It reports whether it applied all of them. When all are read, old ones may
 // belong to orders that are no longer in memory. If one of those was never counted,
 // positions differ and the owner has just accepted the venue's.
-func (l *loop) applyFills(all map[market.Symbol][]order.Fill, anew bool) (complete bool) {
+func (l *loop) applyFills(all map[market.Symbol][]order.Fill, restarted bool) (complete bool) {
 	moved := false
 	complete = true
 	for s, fills := range all {
@@ -158,7 +158,7 @@ func (l *loop) applyFills(all map[market.Symbol][]order.Fill, anew bool) (comple
 			case l.hasOrderFor(f):
 				taken = l.applyFill(f) && taken
 			case f.At.Before(l.countFillsFrom(s)): // before the account was used here
-			case anew && !f.At.After(l.book.EvictedThrough().Add(clockTolerance)):
+			case restarted && !f.At.After(l.book.EvictedThrough().Add(clockTolerance)):
 			default:
 				strangers = append(strangers, f)
 			}
@@ -169,7 +169,7 @@ func (l *loop) applyFills(all map[market.Symbol][]order.Fill, anew bool) (comple
 		if n := len(fills); n > 0 {
 			cursor = fills[n-1].TradeID
 		}
-		if taken && (len(fills) > 0 || anew) && l.reconciliation.cursors[s.String()] != cursor {
+		if taken && (len(fills) > 0 || restarted) && l.reconciliation.cursors[s.String()] != cursor {
 			l.reconciliation.cursors[s.String()] = cursor
 			moved = true
 		}

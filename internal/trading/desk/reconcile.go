@@ -448,7 +448,7 @@ func (l *loop) applyMismatches(found []mismatch, now time.Time) {
 	}
 	if !c.succeededOnce {
 		c.succeededOnce = true
-		close(l.Desk.reconciled)
+		close(l.reconciled)
 	}
 	l.liftRestriction(guard.Unreconciled, "")
 	l.liftRestriction(guard.VenueSilent, l.cfg.Broker.Name())

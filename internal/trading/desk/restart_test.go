@@ -230,9 +230,9 @@ func (h held) Submit(ctx context.Context, s order.Spec) (order.Report, error) {
 	return h.Broker.Submit(ctx, s)
 }
 
-// TestStop_TellsTheAnswerThatComesMeanwhile has the venue answer while the desk ends:
+// TestStop_RecordsTheAnswerThatComesMeanwhile has the venue answer while the desk ends:
 // its waiters get the stored order, not the one before.
-func TestStop_TellsTheAnswerThatComesMeanwhile(t *testing.T) {
+func TestStop_RecordsTheAnswerThatComesMeanwhile(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)

@@ -142,7 +142,7 @@ func TestApply_Refusals(t *testing.T) {
 	}
 }
 
-func TestApply_KeepsWhatItWasTold(t *testing.T) {
+func TestApply_KeepsReportedValues(t *testing.T) {
 	t.Parallel()
 	g := origin("o1", order.Buy, "3")
 	denied := fold(order.Order{}, created(g), order.Event{

@@ -286,7 +286,7 @@ func TestFromReport_NeverMakesUpAFill(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		g := origin("o1", order.Buy, "3")
 		o := sent(g)
-		told := make(map[string]decimal.Decimal)
+		reported := make(map[string]decimal.Decimal)
 		for range rapid.IntRange(1, 20).Draw(t, "reports") {
 			r := report(order.Status(rapid.IntRange(0, 12).Draw(t, "status")), rapid.IntRange(0, 30).Draw(t, "at"), "0")
 			r.Filled = drawDecimal(t, "filled", 5)
@@ -302,13 +302,13 @@ func TestFromReport_NeverMakesUpAFill(t *testing.T) {
 					t.Fatalf("an event of a report is refused: %v", err)
 				}
 				if e.Kind == order.KindFill {
-					told[e.Fill.TradeID] = e.Fill.Quantity
+					reported[e.Fill.TradeID] = e.Fill.Quantity
 				}
 				o = next
 			}
 		}
 		var sum decimal.Decimal
-		for _, q := range told {
+		for _, q := range reported {
 			sum = sum.Add(q)
 		}
 		if !o.Filled.Equal(sum) || o.Filled.GreaterThan(o.Quantity) || (o.Status == order.Filled) != o.Filled.Equal(o.Quantity) {

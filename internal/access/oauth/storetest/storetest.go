@@ -322,12 +322,12 @@ func endRace(t *testing.T, s oauth.Store) {
 	ctx := context.WithoutCancel(t.Context())
 	var all sync.WaitGroup
 	hashes := make([]oauth.Hash, 40)
-	eras := make([]string, len(hashes))
+	generations := make([]string, len(hashes))
 	for i := range hashes {
 		all.Go(func() {
 			c, tok := code(strconv.Itoa(i), start()), token(strconv.Itoa(i), "owner", start())
 			c.Generation = s.Seal().Generation()
-			tok.Generation, hashes[i], eras[i] = c.Generation, tok.Hash, c.Generation
+			tok.Generation, hashes[i], generations[i] = c.Generation, tok.Hash, c.Generation
 			err := s.PutCode(ctx, c, start())
 			if err == nil {
 				err = s.Redeem(ctx, c.Hash, tok, start())
@@ -346,7 +346,7 @@ func endRace(t *testing.T, s oauth.Store) {
 	}
 	all.Wait()
 	for i, h := range hashes {
-		if _, err := s.Token(ctx, h, start()); err == nil && eras[i] != s.Seal().Generation() {
+		if _, err := s.Token(ctx, h, start()); err == nil && generations[i] != s.Seal().Generation() {
 			t.Errorf("token %d of an earlier generation is accepted", i)
 		}
 	}

@@ -128,11 +128,11 @@ func TestInbox_ReplicatedWithDelaysPassesTheSuiteOfReplicas(t *testing.T) {
 // write and appends an entry before the retry: both entries are delivered once.
 func TestPoll_FindsTheLeaseOfAnUnacknowledgedWrite(t *testing.T) {
 	t.Parallel()
-	keeper := recordtest.NewMemory().Store(1, 0)
-	t.Cleanup(keeper.Close)
+	store := recordtest.NewMemory().Store(1, 0)
+	t.Cleanup(store.Close)
 	log, err := replicated.Open(t.Context(), replicated.Config{
 		Now: time.Now, Log: slog.New(slog.DiscardHandler),
-		Store: keeper, Replicas: recordtest.NewMembers().Join("r"),
+		Store: store, Replicas: recordtest.NewMembers().Join("r"),
 		CatchUp: func(context.Context) error { return nil }, TokenEnded: func(context.Context, string) (bool, error) { return false, nil },
 	})
 	if err != nil {
@@ -140,7 +140,7 @@ func TestPoll_FindsTheLeaseOfAnUnacknowledgedWrite(t *testing.T) {
 	}
 	log.Append([]notify.Entry{entry(1, "BTCUSDT", "price_above", time.Now())})
 	calls := 0
-	keeper.Fail(func() error {
+	store.Fail(func() error {
 		if calls++; calls != 2 { // the first precedes the write, the second follows it
 			return nil
 		}

@@ -138,9 +138,9 @@ func TestOver_LeavesAWholeProviderAlone(t *testing.T) {
 	}
 }
 
-// TestStream_TellsWhatTheVenueWould streams the intervals a venue lacks and holds
+// TestStream_EmitsWhatTheVenueWould streams the intervals a venue lacks and holds
 // them against the bars of one that has them.
-func TestStream_TellsWhatTheVenueWould(t *testing.T) {
+func TestStream_EmitsWhatTheVenueWould(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		venue := sample.New(sample.Config{Seed: 3, Now: time.Now})

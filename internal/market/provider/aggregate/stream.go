@@ -27,7 +27,7 @@ func (p *Provider) Stream(ctx context.Context, subs []provider.Sub, emit provide
 	return streamer.Stream(ctx, change.Add, r.pass)
 }
 
-// DynamicStreamer is a Provider over a venue whose streams can change.
+// Changer is a Provider over a venue whose streams can change.
 type Changer struct {
 	*Provider
 	changer provider.DynamicStreamer
@@ -96,7 +96,7 @@ func (r *relay) follow(ctx context.Context, changes <-chan provider.Change, venu
 			change, err := r.change(ctx, c)
 			switch {
 			case ctx.Err() != nil:
-				return nil
+				return nil //nolint:nilerr // the caller ended the stream
 			case err != nil:
 				return err
 			case len(change.Add)+len(change.Drop) == 0:

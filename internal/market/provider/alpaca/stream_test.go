@@ -315,7 +315,7 @@ func TestStream_Faults(t *testing.T) {
 	}
 }
 
-func TestStream_RefusesWhatItCannotTell(t *testing.T) {
+func TestStream_RefusesUnsupportedSubscriptions(t *testing.T) {
 	t.Parallel()
 	p, _ := open(t, 0, nil)
 	t.Cleanup(func() { _ = p.Close() })

@@ -49,9 +49,9 @@ func FuzzParseMessage(f *testing.F) {
 	})
 }
 
-// TestParseMessage_TellsCasesApart is the trap of encoding/json: with the upper
+// TestParseMessage_DistinguishesCase is the trap of encoding/json: with the upper
 // case keys first or last, the open time stays the open time.
-func TestParseMessage_TellsCasesApart(t *testing.T) {
+func TestParseMessage_DistinguishesCase(t *testing.T) {
 	t.Parallel()
 	for _, s := range []string{
 		`{"stream":"x","data":{"E":1672515782136,"e":"kline","k":{"T":1672515839999,"V":"500","Q":"9","t":1672515780000,"v":"1000","q":"8","o":"0.0010","c":"0.0020","h":"0.0025","l":"0.0010","L":7,"x":true,"i":"1m","n":100,"B":"123456"}}}`,

@@ -20,11 +20,11 @@ func subs() []provider.Sub {
 	return []provider.Sub{{Symbol: btc(), Interval: market.Minute1}, {Symbol: market.Symbol{Name: "ETHUSDT"}, Interval: market.Minute5}}
 }
 
-func TestStream_TellsEveryBarOnceAsItIsRead(t *testing.T) {
+func TestStream_EmitsEveryBarOnceAsItIsRead(t *testing.T) {
 	t.Parallel()
 	within(t, venue.Config{Seed: 3}, func(t *testing.T, s *venue.Server, p *binance.Provider) {
 		t.Helper()
-		venuetest.TellsWhatIsRead(t, "a good line", p, subs(), 1)
+		venuetest.EmitsWhatIsRead(t, "a good line", p, subs(), 1)
 		if open, ever := s.Feed.Connections(); open > 1 || ever != 1 {
 			t.Errorf("%d connections, %d ever", open, ever)
 		}
@@ -114,7 +114,7 @@ func TestStream_CarriesAThousandAndNoMore(t *testing.T) {
 	})
 }
 
-func TestStream_TellsItsEnd(t *testing.T) {
+func TestStream_ReportsItsEnd(t *testing.T) {
 	t.Parallel()
 	ending := func(events []provider.Event) (at []time.Time) {
 		for _, e := range events {

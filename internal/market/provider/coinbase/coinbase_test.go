@@ -137,7 +137,7 @@ func TestStream_BuildsEveryBarAsItIsRead(t *testing.T) {
 		within(t, venue.Config{Seed: 3}, func(t *testing.T, s *venue.Server, p *coinbase.Provider) {
 			t.Helper()
 			s.Feed.Set(tc.faults)
-			venuetest.TellsWhatIsRead(t, name, p, subs(), tc.share)
+			venuetest.EmitsWhatIsRead(t, name, p, subs(), tc.share)
 		})
 	}
 }

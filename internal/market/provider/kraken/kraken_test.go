@@ -139,7 +139,7 @@ func subs() []provider.Sub {
 	return []provider.Sub{{Symbol: btc(), Interval: market.Minute1}, {Symbol: market.Symbol{Name: "ETHUSD"}, Interval: market.Minute5}}
 }
 
-func TestStream_TellsEveryBarOnceAsItIsRead(t *testing.T) {
+func TestStream_EmitsEveryBarOnceAsItIsRead(t *testing.T) {
 	t.Parallel()
 	for name, faults := range map[string]fake.StreamFaults{
 		"a good line": {}, "a bad line": {Duplicate: 0.2, Reorder: 0.2, Late: 0.2},
@@ -147,7 +147,7 @@ func TestStream_TellsEveryBarOnceAsItIsRead(t *testing.T) {
 		within(t, venue.Config{Seed: 3}, func(t *testing.T, s *venue.Server, p *kraken.Provider) {
 			t.Helper()
 			s.Feed.Set(faults)
-			venuetest.TellsWhatIsRead(t, name, p, subs(), 1)
+			venuetest.EmitsWhatIsRead(t, name, p, subs(), 1)
 		})
 	}
 }

@@ -155,7 +155,7 @@ func TestStream_ThePriceOfARunningBarStands(t *testing.T) {
 			done <- p.Stream(ctx, []provider.Sub{btc(market.Hour1)}, providertest.Into(out))
 			close(out)
 		}()
-		var told, newest time.Time
+		var latest, newest time.Time
 		for e := range out {
 			if e.Kind != provider.Forming && e.Kind != provider.Closed {
 				continue
@@ -163,12 +163,12 @@ func TestStream_ThePriceOfARunningBarStands(t *testing.T) {
 			if e.At.Before(newest) {
 				t.Errorf("%v comes after %v", e.At, newest)
 			}
-			if silent := time.Since(told); !told.IsZero() && silent > 5*time.Second {
+			if silent := time.Since(latest); !latest.IsZero() && silent > 5*time.Second {
 				t.Errorf("no price for %v", silent)
 			}
-			told, newest = time.Now(), e.At
+			latest, newest = time.Now(), e.At
 		}
-		if err := <-done; !errors.Is(err, context.DeadlineExceeded) || told.IsZero() {
+		if err := <-done; !errors.Is(err, context.DeadlineExceeded) || latest.IsZero() {
 			t.Errorf("ends with %v", err)
 		}
 	})

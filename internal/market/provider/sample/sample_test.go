@@ -204,10 +204,10 @@ func TestProvider_IsPlausible(t *testing.T) {
 	}
 }
 
-// TestProvider_TheLastReturnDoesNotTellTheNext takes many symbols together: one
+// TestProvider_TheLastReturnDoesNotPredictTheNext takes many symbols together: one
 // page of fat-tailed returns shows a correlation only to within a tenth. Traded
 // minutes bounce a little between bid and ask, and so may these.
-func TestProvider_TheLastReturnDoesNotTellTheNext(t *testing.T) {
+func TestProvider_TheLastReturnDoesNotPredictTheNext(t *testing.T) {
 	t.Parallel()
 	for _, iv := range []market.Interval{market.Minute1, market.Hour1, market.Day1} {
 		sum, symbols := 0.0, longtest.Pick(12, 40)

@@ -19,7 +19,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-func TestStream_TellsEveryBarOnceAsItWillBeRead(t *testing.T) {
+func TestStream_EmitsEveryBarOnceAsItWillBeRead(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		p := sample.New(sample.Config{Seed: 5, Now: time.Now})
@@ -78,7 +78,7 @@ func collect(ctx context.Context, t *testing.T, p *sample.Provider, subs []provi
 	return events
 }
 
-func TestStream_AfterAPauseTellsTheBarsThatClosedMeanwhile(t *testing.T) {
+func TestStream_AfterAPauseEmitsTheBarsThatClosedMeanwhile(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var ahead atomic.Int64 // how far the clock on the wall has jumped

@@ -95,9 +95,9 @@ type Streaming interface {
 	provider.DynamicStreamer
 }
 
-// TellsWhatIsRead follows subscriptions for half an hour: the stream must keep the
+// EmitsWhatIsRead follows subscriptions for half an hour: the stream must keep the
 // contract and send at least that share of the bars, and as they are read.
-func TellsWhatIsRead(t *testing.T, name string, p Streaming, subs []provider.Sub, share float64) {
+func EmitsWhatIsRead(t *testing.T, name string, p Streaming, subs []provider.Sub, share float64) {
 	t.Helper()
 	l := providertest.Listen(t.Context(), p, subs)
 	<-time.After(31 * time.Minute)

@@ -27,18 +27,18 @@ import (
 func RunOrders(t *testing.T, open func(t *testing.T, dir string) OrderStore) {
 	t.Helper()
 	for name, check := range map[string]func(*testing.T, OrderStore){
-		"events come back as they were":                orderEventsComeBack,
-		"an id is used once":                           orderTwice,
-		"an idempotency key is used once by its owner": keyTwice,
-		"of many with one idempotency key one wins":    keyRace,
-		"a trade counts once":                          tradeOnce,
-		"a venue that was wiped names trades anew":     namesAnew,
-		"events of an unknown order are refused":       unknownOrder,
-		"an event that the order refuses is refused":   refusedEvent,
-		"a batch is persisted whole or not at all":     wholeBatch,
-		"orders are found by their owner alone":        foreignOrders,
-		"orders are listed newest first":               listOrders,
-		"replay equals the projection":                 replayEqualsProjection,
+		"events come back as they were":                    orderEventsComeBack,
+		"an id is used once":                               orderTwice,
+		"an idempotency key is used once by its owner":     keyTwice,
+		"of many with one idempotency key one wins":        keyRace,
+		"a trade counts once":                              tradeOnce,
+		"a venue that was reset assigns trade names again": reusesNames,
+		"events of an unknown order are refused":           unknownOrder,
+		"an event that the order refuses is refused":       refusedEvent,
+		"a batch is persisted whole or not at all":         wholeBatch,
+		"orders are found by their owner alone":            foreignOrders,
+		"orders are listed newest first":                   listOrders,
+		"replay equals the projection":                     replayEqualsProjection,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -202,7 +202,7 @@ func tradeOnce(t *testing.T, s OrderStore) {
 	}
 }
 
-func namesAnew(t *testing.T, s OrderStore) {
+func reusesNames(t *testing.T, s OrderStore) {
 	t.Helper()
 	appendEvents(t, s, "ann", created("ann", "o1", start()), happened("o1", order.KindSent, 1), created("ann", "o2", start()), happened("o2", order.KindSent, 1))
 	old, kept := traded("o1", "t1", 2, "1"), traded("o2", "t2", 3, "1")

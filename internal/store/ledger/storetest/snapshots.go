@@ -42,7 +42,7 @@ func RunSnapshots(t *testing.T, open func(t *testing.T, dir string) SnapshotStor
 		"a snapshot is of its owner":                            snapshotOfOwner,
 		"what a snapshot has forgotten is found":                forgottenIsFound,
 		"what a snapshot has forgotten goes on":                 forgottenGoesOn,
-		"a venue that was wiped names what was forgotten anew":  forgottenIsWiped,
+		"a venue that was reset assigns forgotten names again":  forgottenIsWiped,
 		"a context that has ended keeps no snapshot":            snapshotEnded,
 		"what was kept first is found when there is more since": forgottenTwice,
 	} {
@@ -95,7 +95,7 @@ func replayed(ctx context.Context, s OrderStore, owner string) (*order.Book, err
 }
 
 // snapshotEqualsReplay draws what may happen to orders, with snapshots in between,
-// some by a store that was opened anew, and holds each start against a replay.
+// some by a store that was opened again, and compares each start with a replay.
 func snapshotEqualsReplay(t *testing.T, s SnapshotStore, reopen func() SnapshotStore) {
 	t.Helper()
 	run := 0
@@ -322,7 +322,7 @@ func forgottenIsWiped(t *testing.T, s SnapshotStore, reopen func() SnapshotStore
 	s = reopen()
 	for i, want := range []int{1, 1, 0, 1, 1, 1} { // o2 was kept, and so its trade
 		if kept := appendEvents(t, s, "ann", traded("open", "t"+strconv.Itoa(i), 90, "0.1")); len(kept) != want {
-			t.Errorf("trade %d, numbered anew, is kept %d times", i, len(kept))
+			t.Errorf("trade %d, numbered again, is kept %d times", i, len(kept))
 		}
 	}
 	save(t, s)

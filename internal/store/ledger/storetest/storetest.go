@@ -18,7 +18,7 @@ import (
 // written where a power cut does not reach it. One that returned an error has
 // changed nothing, with one exception: when the store itself fails, an Unavailable
 // fault, the change may be found after a restart, and until then the store refuses
-// all writes or is as it was. Whoever trades stops on such a fault. All methods
+// all writes or is as it was. The desk stops trading on such a fault. All methods
 // are safe for concurrent use. A context that ends stops the wait for a turn, never
 // a write that has begun: its outcome would be unknown.
 //
@@ -33,7 +33,7 @@ type AlertStore interface {
 
 	// CancelAlert removes an active alert of the caller's subject. One that is not
 	// there, has fired or belongs to someone else is a NotFound fault, and these
-	// cannot be told apart.
+	// cannot be distinguished.
 	CancelAlert(ctx context.Context, by principal.Caller, id string) error
 
 	// FireAlerts removes the alerts, numbers one notification for each and returns

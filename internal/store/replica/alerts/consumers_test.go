@@ -57,7 +57,7 @@ func TestReplicas_HaveAConstantNumberOfConsumers(t *testing.T) {
 	for i := range 300 {
 		wg.Go(func() {
 			r, caller := all[i%3], principal.Caller{Subject: fmt.Sprint("owner ", i)}
-			if _, err := r.Coordinator.Alerts(t.Context(), caller); err != nil {
+			if _, err := r.Alerts(t.Context(), caller); err != nil {
 				t.Error(err)
 			}
 			if _, err := r.AlertsOn(t.Context(), caller, market.Symbol{Name: "S1"}); err != nil {

@@ -19,6 +19,7 @@ import (
 	"candela/internal/kit/principal"
 	"candela/internal/market"
 	"candela/internal/market/provider"
+	"candela/internal/store/replica/conn"
 	"candela/internal/store/replica/member"
 	"candela/internal/store/replica/table"
 )
@@ -345,11 +346,14 @@ func (a *Coordinator) AlertsOn(ctx context.Context, caller principal.Caller, s m
 	return e.AlertsOn(ctx, caller, s)
 }
 
+// errStarting means that Run has not indexed the stored alerts yet.
+var errStarting = errors.New("alerts are still being read")
+
 func (a *Coordinator) running() (Engine, error) {
 	if e := a.engine.Load(); e != nil {
 		return *e, nil
 	}
-	return nil, &fault.Error{Kind: fault.Unavailable, Code: "starting", Retryable: true, Message: "This replica is still reading the alerts. Retry in a moment."}
+	return nil, conn.Unavailable("list alerts", errStarting)
 }
 
 // Store returns the store of this replica's engine.

@@ -209,7 +209,7 @@ func TestAlerts_FireOnceWhereverTheyWereSet(t *testing.T) {
 	symbols := symbolsOf(12)
 	ids := setAll(t, all, symbols, 110, 120, 500)
 	for _, r := range all {
-		list, err := r.Coordinator.Alerts(t.Context(), principal.Caller{Subject: "ann"})
+		list, err := r.Alerts(t.Context(), principal.Caller{Subject: "ann"})
 		if err != nil || len(list) != len(ids) {
 			t.Fatalf("a replica lists %d alerts, %v", len(list), err)
 		}
@@ -352,7 +352,7 @@ func paused(t *testing.T, unguarded bool, rounds int) (published, due int) {
 		prices[i] = 110 + 10*float64(i)
 	}
 	setAll(t, all, symbols, prices...)
-	set, err := all[0].Coordinator.Alerts(t.Context(), principal.Caller{Subject: "ann"}) // one without a reply is set twice
+	set, err := all[0].Alerts(t.Context(), principal.Caller{Subject: "ann"}) // one whose answer got lost is set twice
 	if err != nil {
 		t.Fatal(err)
 	}

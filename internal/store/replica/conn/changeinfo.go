@@ -15,8 +15,9 @@ type ChangeInfo struct {
 	Client string    `json:"client,omitempty"`
 }
 
-func NewChangeInfo(id string, now time.Time, by principal.Caller) ChangeInfo {
-	return ChangeInfo{ID: id, At: StoredTime(now), Actor: by.Key, Client: by.Client}
+// NewChangeInfo returns the description of a change that a caller makes now.
+func NewChangeInfo(name string, now time.Time, by principal.Caller) ChangeInfo {
+	return ChangeInfo{ID: name, At: StoredTime(now), Actor: by.Key, Client: by.Client}
 }
 
 // StoredTime rounds a time to the precision of the stores.

@@ -21,8 +21,10 @@ const (
 	// later is found by its change ID.
 	AttemptTimeout = 2 * time.Second
 
-	MaxBatch    = 1000 // messages in one atomic batch
-	maxParallel = 32   // concurrent requests of one call
+	// MaxBatch is how many messages a server commits together.
+	MaxBatch = 1000
+
+	maxParallel = 32 // requests of one call under way at a time
 )
 
 // The headers of an atomic batch.

@@ -56,15 +56,17 @@ func (c *Conn) RetryRead(ctx context.Context, try func(context.Context) error) e
 	return retryUntil(ctx, isFinal, try)
 }
 
-// backoff is short: a new leader serves the next attempt at once.
-var backoff = retry.Backoff{First: 5 * time.Millisecond, Max: 250 * time.Millisecond}
+// backoff returns short delays: a new leader serves the next attempt at once.
+func backoff() retry.Backoff {
+	return retry.Backoff{First: 5 * time.Millisecond, Max: 250 * time.Millisecond}
+}
 
 // retryUntil calls try until it returns nil or a final error, or ctx ends. It returns the last
 // error of try.
 func retryUntil(ctx context.Context, final func(error) bool, try func(context.Context) error) error {
 	for failures := 1; ; failures++ {
 		err := try(ctx)
-		if err == nil || final(err) || retry.Sleep(ctx, backoff.Delay(failures, nil)) != nil {
+		if err == nil || final(err) || retry.Sleep(ctx, backoff().Delay(failures, nil)) != nil {
 			return err
 		}
 	}

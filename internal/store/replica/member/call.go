@@ -51,8 +51,10 @@ var (
 	errBusy = fmt.Errorf("%w: too many calls in progress", ErrNotShardOwner)
 )
 
-// backoff is between two attempts of a call that was not executed.
-var backoff = retry.Backoff{First: 5 * time.Millisecond, Max: 250 * time.Millisecond}
+// backoff returns the delay between two attempts of a call that was not executed.
+func backoff() retry.Backoff {
+	return retry.Backoff{First: 5 * time.Millisecond, Max: 250 * time.Millisecond}
+}
 
 // Handler answers a call. The caller receives a fault whole, and only the text of other errors.
 type Handler = func(ctx context.Context, body []byte) ([]byte, error)
@@ -111,7 +113,7 @@ func (m *Group) callWithRetry(ctx context.Context, shard, method string, body []
 		if !NotExecuted(err) {
 			return answer, err
 		}
-		timer := time.NewTimer(backoff.Bound(int(try.Number)))
+		timer := time.NewTimer(backoff().Bound(int(try.Number)))
 		select {
 		case <-timer.C:
 		case <-changed:
@@ -191,6 +193,7 @@ func undelivered(err error) bool {
 	return errors.Is(err, nats.ErrNoResponders) || errors.Is(err, nats.ErrReconnectBufExceeded)
 }
 
+// OutcomeUnknown returns the fault of a call that another replica may have executed.
 func OutcomeUnknown(err error) error {
 	return &fault.Error{
 		Kind: fault.Unavailable, Code: "outcome_unknown", Retryable: true,

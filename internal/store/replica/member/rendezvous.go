@@ -51,10 +51,10 @@ type Candidates []candidate
 // Equal reports whether two lists are the same.
 func (all Candidates) Equal(other Candidates) bool { return slices.Equal(all, other) }
 
-// Owner returns the replica with the highest score for a shard, "" if all drain.
-func (list Candidates) Owner(shard string) (id string) {
+// Owner returns the candidate with the highest score for a shard, "" when all are draining.
+func (all Candidates) Owner(shard string) (id string) {
 	var best uint64
-	for _, s := range list {
+	for _, s := range all {
 		if s.draining {
 			continue
 		}

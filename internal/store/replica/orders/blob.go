@@ -53,7 +53,7 @@ func (b *blobStore) stream(ctx context.Context) (jetstream.Stream, error) {
 		return b.opened, nil
 	}
 	var err error
-	b.opened, err = b.Conn.OpenStream(ctx, jetstream.StreamConfig{
+	b.opened, err = b.OpenStream(ctx, jetstream.StreamConfig{
 		Name: "BOOKS", Storage: jetstream.FileStorage, Subjects: []string{b.Subject(blobKind, ">")}, MaxMsgsPerSubject: 1,
 		AllowDirect: false, // direct reads may come from a server that lags behind
 	})

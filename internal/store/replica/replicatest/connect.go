@@ -22,14 +22,14 @@ type control struct {
 	offset atomic.Int64 // of its clock, in nanoseconds
 }
 
-var controls sync.Map // *conn.Conn to *control
+var controls sync.Map //nolint:gochecknoglobals // *conn.Conn to *control, for the tests of one process
 
 func controlOf(c *conn.Conn) *control {
 	found, ok := controls.Load(c)
 	if !ok {
 		panic("replicatest: the connection was not made by Connect")
 	}
-	return found.(*control) //nolint:forcetypeassert // the map holds nothing else
+	return found.(*control) //nolint:forcetypeassert,errcheck // the map holds nothing else
 }
 
 // Connect connects to servers under a prefix and closes the connection with the test.

@@ -81,6 +81,7 @@ func OpenStore(tb testing.TB, to *natstest.Cluster, prefix string) *alerts.Store
 	return s
 }
 
+// PriceAlert returns an alert on a price, numbered.
 func PriceAlert(i int) alert.Alert {
 	now := time.Now()
 	symbol := market.Symbol{Venue: "binance", Name: "S" + strconv.Itoa(i%7)}
@@ -101,6 +102,7 @@ func OpenOrders(tb testing.TB, to *natstest.Cluster, prefix string) *orders.Stor
 	return o
 }
 
+// Ann returns a caller.
 func Ann() principal.Caller { return principal.Caller{Subject: "ann"} }
 
 // Placed is the events of an order before it is sent.
@@ -148,22 +150,27 @@ type Journal struct {
 	Owner, Name string
 }
 
+// Append adds entries.
 func (j Journal) Append(ctx context.Context, entries ...[]byte) error {
 	return j.AppendJournal(ctx, j.Owner, j.Name, entries)
 }
 
+// Entries returns the entries.
 func (j Journal) Entries(ctx context.Context) iter.Seq2[[]byte, error] {
 	return j.Journal(ctx, j.Owner, j.Name)
 }
 
+// SaveSnapshot saves a snapshot.
 func (j Journal) SaveSnapshot(ctx context.Context, value []byte) error {
 	return j.SaveJournalSnapshot(ctx, j.Owner, j.Name, value)
 }
 
+// Snapshot returns the snapshot and the entries after it.
 func (j Journal) Snapshot(ctx context.Context) ([]byte, iter.Seq2[[]byte, error], error) {
 	return j.JournalSnapshot(ctx, j.Owner, j.Name)
 }
 
+// OpenLogins opens the logins on a connection of its own.
 func OpenLogins(tb testing.TB, to *natstest.Cluster, prefix string) *logins.Store {
 	tb.Helper()
 	return OpenLoginsAs(tb, to, prefix, oauthtest.Owner(tb))

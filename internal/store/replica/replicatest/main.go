@@ -26,7 +26,9 @@ const Patience = 2 * time.Minute
 // replica's reply.
 const Usual = 20 * time.Second
 
-// shared is the servers that the tests of a package share, each under its own prefix.
+// shared is the servers that the tests of a package share, each under a prefix of its own.
+//
+//nolint:gochecknoglobals // one set of servers for the tests of a process
 var shared struct {
 	mu      sync.Mutex
 	dir     string

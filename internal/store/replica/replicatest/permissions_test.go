@@ -36,7 +36,7 @@ func deployed(t *testing.T) (url, dir string) {
 	if err := natstest.Certificates(dir, []string{"127.0.0.1"}, "candela", "somebody"); err != nil {
 		t.Fatal(err)
 	}
-	permissions, err := os.ReadFile("../../../deploy/cluster/permissions.conf")
+	permissions, err := os.ReadFile("../../../../deploy/cluster/permissions.conf")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -140,12 +140,12 @@ func TestPermissions_AreEnoughForAReplica(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(tail.Close)
-	keeper, err := inbox.Open(t.Context(), conns[0], logger)
+	shared, err := inbox.Open(t.Context(), conns[0], logger)
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(keeper.Close)
-	if err := keeper.Watch(t.Context(), func(records.Record) {}); err != nil {
+	t.Cleanup(shared.Close)
+	if err := shared.Watch(t.Context(), func(records.Record) {}); err != nil {
 		t.Error(err)
 	}
 	for range 2 {

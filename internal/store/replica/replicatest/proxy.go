@@ -20,6 +20,7 @@ type Proxy struct {
 	over  bool
 }
 
+// NewProxy starts a proxy to the servers. It ends with the test.
 func NewProxy(t *testing.T, to *natstest.Cluster) *Proxy {
 	t.Helper()
 	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
@@ -74,6 +75,7 @@ func (l *Proxy) cutsAt(said []byte) bool {
 	return l.over
 }
 
+// CutAtNextReply closes the connection in place of the next reply.
 func (l *Proxy) CutAtNextReply() { l.CutAtReply(1) }
 
 // CutAtReply cuts the connection at one of the next replies, counted from 1.
@@ -83,6 +85,7 @@ func (l *Proxy) CutAtReply(answer int) {
 	l.armed = answer
 }
 
+// IsCut reports whether the connection was closed.
 func (l *Proxy) IsCut() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -58,7 +58,7 @@ func (t *Table) recreate(ctx context.Context, lost error) error {
 		return lost
 	}
 	t.Log.WarnContext(ctx, "in-memory stream lost: NATS servers restarted; recreating", "stream", t.Name)
-	_, err := t.Conn.OpenStream(ctx, t.cfg)
+	_, err := t.OpenStream(ctx, t.cfg)
 	return err
 }
 

@@ -23,7 +23,7 @@ type client struct {
 	mu      sync.Mutex
 	key     string
 	subs    map[string][]string // symbols by channel
-	told    int64               // the minute up to which bars were sent
+	sent    int64               // the minute up to which bars were sent
 	updated map[string]market.Bar
 	trades  int
 }
@@ -130,8 +130,8 @@ func (c *client) obey(ctx context.Context, o *command) error {
 			return c.complain(ctx, 405, "symbol limit exceeded")
 		}
 		c.subs = next
-		if c.told == 0 {
-			c.told = c.server.now() / 60 * 60
+		if c.sent == 0 {
+			c.sent = c.server.now() / 60 * 60
 		}
 		c.mu.Unlock()
 		return c.send(ctx, ack)
@@ -212,17 +212,17 @@ func (c *client) news() []map[string]any {
 	if c.feed == "delayed_sip" {
 		now -= 15 * 60
 	}
-	if c.told == 0 {
+	if c.sent == 0 {
 		return nil
 	}
 	var out []map[string]any
-	from, to := c.told, now/60*60
+	from, to := c.sent, now/60*60
 	if c.feed == "delayed_sip" && from > to {
-		from, c.told = to, to
+		from, c.sent = to, to
 	}
 	if to > from {
 		out = c.corrections() // that the clock has left behind
-		c.told = to
+		c.sent = to
 	}
 	for _, symbol := range c.subs["bars"] {
 		st, ok := s.list[symbol]

@@ -18,15 +18,15 @@ func apple() market.Symbol { return market.Symbol{Venue: name, Name: "AAPL"} }
 func TestFate_EveryStatus(t *testing.T) {
 	t.Parallel()
 	for status := 100; status < 600; status++ {
-		for _, told := range []bool{true, false} {
-			e := &upstream.Error{Venue: name, Subject: "AAPL", Reason: upstream.Refused, Status: status, Message: "words", FromVenue: told}
+		for _, reported := range []bool{true, false} {
+			e := &upstream.Error{Venue: name, Subject: "AAPL", Reason: upstream.Refused, Status: status, Message: "words", FromVenue: reported}
 			want := broker.ErrUnknown
-			if status >= 400 && status < 500 && status != 408 && told || status == 401 || status == 451 {
+			if status >= 400 && status < 500 && status != 408 && reported || status == 401 || status == 451 {
 				want = broker.ErrRejected
 			}
 			err := fate("AAPL", e)
 			if !errors.Is(broker.Outcome(err), want) || fault.Of(err) == nil && errors.Is(want, broker.ErrUnknown) {
-				t.Errorf("%d, reported %v: %v", status, told, err)
+				t.Errorf("%d, reported %v: %v", status, reported, err)
 			}
 		}
 	}

@@ -125,8 +125,8 @@ func TestSubmit_AnUnknownOutcomeIsNotForRepeating(t *testing.T) {
 	})
 }
 
-// TestCancel_RacesAreTold goes through what can happen between a cancel and its end.
-func TestCancel_RacesAreTold(t *testing.T) {
+// TestCancel_RacesAreReported goes through what can happen between a cancel and its end.
+func TestCancel_RacesAreReported(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
 		mood  fakealpaca.Fault

@@ -31,7 +31,7 @@ func (s *scene) listen(t *testing.T) *brokertest.Listening {
 }
 
 // reported returns the reports of an order so far.
-func told(l *brokertest.Listening, o order.Spec) []order.Report {
+func reportsOf(l *brokertest.Listening, o order.Spec) []order.Report {
 	synctest.Wait()
 	var all []order.Report
 	for len(l.Reports) > 0 {
@@ -58,7 +58,7 @@ func line(all []order.Report) string {
 	return strings.Join(words, ", ")
 }
 
-func TestStream_TellsWhatHappens(t *testing.T) {
+func TestStream_ReportsOrders(t *testing.T) {
 	t.Parallel()
 	rests := func() order.Spec { return buy("AAPL", "4", "50") }
 	for name, tc := range map[string]struct {
@@ -95,7 +95,7 @@ func TestStream_TellsWhatHappens(t *testing.T) {
 				tc.do(t, s, o)
 			}
 			time.Sleep(5 * time.Second)
-			if got := line(told(l, o)); got != tc.want {
+			if got := line(reportsOf(l, o)); got != tc.want {
 				t.Errorf("%s:\ngot  %s\nwant %s", name, got, tc.want)
 			}
 			if err := l.End(); !errors.Is(err, context.Canceled) {
@@ -125,7 +125,7 @@ func TestStream_Hours(t *testing.T) {
 		s.must(t, expires)
 		s.must(t, pair)
 		time.Sleep(5 * time.Minute)
-		if got := line(told(l, expires)); got != "accepted 0, expired 0" {
+		if got := line(reportsOf(l, expires)); got != "accepted 0, expired 0" {
 			t.Errorf("at the close: %s", got)
 		}
 		if r := s.must(t, waits); r.Status != order.Accepted {
@@ -134,11 +134,11 @@ func TestStream_Hours(t *testing.T) {
 		_ = l.End()
 		time.Sleep(3*24*time.Hour + 17*time.Hour) // Monday, 09:03
 		l = s.listen(t)
-		if got := line(told(l, waits)); got != "" {
+		if got := line(reportsOf(l, waits)); got != "" {
 			t.Errorf("over the weekend: %s", got)
 		}
 		time.Sleep(time.Hour)
-		if got := line(told(l, waits)); got != "accepted 0, filled 2 +2" {
+		if got := line(reportsOf(l, waits)); got != "accepted 0, filled 2 +2" {
 			t.Errorf("at the open: %s", got)
 		}
 		if r := s.state(t, pair); r.Status != order.Accepted {
@@ -268,7 +268,7 @@ func TestStream_ASilentVenueLosesNothing(t *testing.T) {
 		o := buy("AAPL", "3", "")
 		s.must(t, o)
 		time.Sleep(time.Hour)
-		if got := line(told(l, o)); got != "" || len(l.Done) != 0 {
+		if got := line(reportsOf(l, o)); got != "" || len(l.Done) != 0 {
 			t.Errorf("got %s, ended %v", got, len(l.Done) != 0)
 		}
 		fills, err := s.broker.Fills(t.Context(), apple(), "")

@@ -10,7 +10,7 @@ func Descriptor() broker.Descriptor {
 	return broker.Descriptor{
 		Part: setting.Part{
 			Name: name, Title: "Binance", Networks: networks(),
-			Keys: setting.Keys{File: "binance-key-file", ID: "binance-api-key", Secret: "binance-api-secret", LongSecret: true},
+			Keys: setting.Keys{File: "binance-key-file", ID: "binance-api-key", Secret: "binance-api-secret", LongSecret: true}, //nolint:gosec // G101: names of settings
 			Settings: []setting.Spec{
 				{
 					Name: "binance-key-file", Arg: "FILE", Kind: setting.Path(),

@@ -127,9 +127,9 @@ func TestStream_ASubscriptionThatIsNotAnsweredIsGivenUp(t *testing.T) {
 	})
 }
 
-// TestStream_TellsWhatBecameOfOrders holds the reports of a cancel by somebody
+// TestStream_ReportsOrders holds the reports of a cancel by somebody
 // else, an expiry, and a word that nobody knows.
-func TestStream_TellsWhatBecameOfOrders(t *testing.T) {
+func TestStream_ReportsOrders(t *testing.T) {
 	t.Parallel()
 	within(t, func(t *testing.T, s *venue.Server, b *binance.Broker) {
 		t.Helper()

@@ -277,9 +277,9 @@ func TestBroker_IsDeterministic(t *testing.T) {
 	}
 }
 
-// TestBroker_DiesBeforeItTells has a fill in the journal of which nobody heard:
+// TestBroker_CrashesBeforeItReports has a fill in the journal of which nobody heard:
 // the process died in between. The next one reports it, once.
-func TestBroker_DiesBeforeItTells(t *testing.T) {
+func TestBroker_CrashesBeforeItReports(t *testing.T) {
 	t.Parallel()
 	j := &papertest.Journal{}
 	v := open(t, j)

@@ -287,18 +287,18 @@ func TestObserve_Replay(t *testing.T) {
 		clock := provider.Clock{Start: 1000_000, Began: time.Now(), Speed: 3600}
 		o := spec(order.Buy, order.Limit, "1", "49000")
 		v.submit(t, o)
-		tell := func(t, at int64) {
+		observe := func(t, at int64) {
 			v.Observe(provider.Event{
 				Sub: provider.Sub{Symbol: btc(), Interval: market.Hour1}, Kind: provider.Closed, At: time.Unix(at, 0),
 				Bar: market.Bar{T: t, O: 50000, H: 50000, L: 48000, C: 50000, V: 0.5},
 			}, clock)
 		}
-		tell(1000_000-7200, 1000_000-3600) // over before the order
-		tell(1000_000-3600, 1000_000)      // likewise
+		observe(1000_000-7200, 1000_000-3600) // over before the order
+		observe(1000_000-3600, 1000_000)      // likewise
 		if r, _ := v.Query(t.Context(), o); !r.Filled.IsZero() {
 			t.Errorf("%s are filled by the past", r.Filled)
 		}
-		tell(1003_600, 1007_200)
+		observe(1003_600, 1007_200)
 		if r, _ := v.Query(t.Context(), o); !r.Filled.Equal(dec("0.5")) {
 			t.Errorf("%s are filled", r.Filled)
 		}
@@ -353,7 +353,7 @@ func TestObserve_TakesTheFinerSeries(t *testing.T) {
 	v := open(t, &papertest.Journal{})
 	o := spec(order.Buy, order.Limit, "1", "49000")
 	v.submit(t, o)
-	tell := func(iv market.Interval, low, volume float64) string {
+	observe := func(iv market.Interval, low, volume float64) string {
 		v.Observe(provider.Event{
 			Sub: provider.Sub{Symbol: btc(), Interval: iv}, Kind: provider.Forming, At: time.Now().Add(time.Hour),
 			Bar: market.Bar{T: 0, O: 50000, H: 50000, L: low, C: 50000, V: volume},
@@ -364,15 +364,15 @@ func TestObserve_TakesTheFinerSeries(t *testing.T) {
 		}
 		return r.Filled.String()
 	}
-	tell(market.Hour4, 50000, 10)
-	if got := tell(market.Hour4, 48000, 10.1); got != "0.1" {
+	observe(market.Hour4, 50000, 10)
+	if got := observe(market.Hour4, 48000, 10.1); got != "0.1" {
 		t.Errorf("%s are filled", got)
 	}
-	tell(market.Minute1, 48000, 5)
-	if got := tell(market.Hour4, 47000, 20); got != "0.1" {
+	observe(market.Minute1, 48000, 5)
+	if got := observe(market.Hour4, 47000, 20); got != "0.1" {
 		t.Errorf("the coarser series fills to %s", got)
 	}
-	if got := tell(market.Minute1, 47000, 5.2); got != "0.3" {
+	if got := observe(market.Minute1, 47000, 5.2); got != "0.3" {
 		t.Errorf("the finer series fills to %s", got)
 	}
 }
