@@ -107,10 +107,10 @@ func (s *Store) CancelAlert(ctx context.Context, by principal.Caller, id string)
 }
 
 // ExpireAlerts ends the given alerts that are still active.
-func (s *Store) ExpireAlerts(ctx context.Context, gone []alert.Alert) error {
-	endings := make([]endRequest, len(gone))
-	for i := range gone {
-		endings[i] = endRequest{subject: s.alertSubject(&gone[i]), owner: gone[i].Owner, state: expired}
+func (s *Store) ExpireAlerts(ctx context.Context, all []alert.Alert) error {
+	endings := make([]endRequest, len(all))
+	for i := range all {
+		endings[i] = endRequest{subject: s.alertSubject(&all[i]), owner: all[i].Owner, state: expired}
 	}
 	_, err := s.endAlerts(ctx, "expire alerts", endings)
 	return err

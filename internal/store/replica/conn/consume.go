@@ -24,14 +24,12 @@ type Message struct {
 	Subject string
 	Data    []byte
 	Seq     uint64
-	// Pending is the number of messages after this one, and At the leader's time when it was
-	// stored. Both are set by consumers only.
-	Pending uint64
-	At      time.Time
+	Pending uint64    // messages after this one; set by consumers only
+	At      time.Time // when it was stored, by the leader's clock
 	// Forged is the subject of a message that no replica sealed. Such a message has no data.
 	Forged string
-	// Late is the body of a message that a replica sealed for this subject, but that was
-	// stored too long before or after. Forged is set, too.
+	// Late is the body of a message that a replica sealed too long before or after it was
+	// stored. Forged is set, too.
 	Late []byte
 }
 

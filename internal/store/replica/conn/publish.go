@@ -134,13 +134,13 @@ func readAck(data []byte, changes int) (first uint64, err error) {
 // ForEach calls fn for 0 to n-1, up to maxParallel at a time, and returns the first error by index.
 func ForEach(n int, fn func(i int) error) error {
 	var wg sync.WaitGroup
-	turns := make(chan struct{}, maxParallel)
+	slots := make(chan struct{}, maxParallel)
 	errs := make([]error, n)
 	for i := range n {
-		turns <- struct{}{}
+		slots <- struct{}{}
 		wg.Go(func() {
 			errs[i] = fn(i)
-			<-turns
+			<-slots
 		})
 	}
 	wg.Wait()

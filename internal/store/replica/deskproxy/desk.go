@@ -227,12 +227,12 @@ func (d *Desk) InSymbol(ctx context.Context, caller principal.Caller, s market.S
 }
 
 // Halt stops trading on the trading replica and cancels its open orders.
-func (d *Desk) Halt(ctx context.Context, who, reason string) (guard.State, error) {
-	s, err := onLocal(d, func(running *desk.Desk) (guard.State, error) { return running.Halt(ctx, who, reason) })
+func (d *Desk) Halt(ctx context.Context, by, reason string) (guard.State, error) {
+	s, err := onLocal(d, func(running *desk.Desk) (guard.State, error) { return running.Halt(ctx, by, reason) })
 	if !errors.Is(err, member.ErrNotShardOwner) {
 		return s, err
 	}
-	answer, err := call[stateReply](ctx, d, methodHalt, controlCall{who, reason})
+	answer, err := call[stateReply](ctx, d, methodHalt, controlCall{by, reason})
 	if err != nil {
 		return guard.State{}, withRemedy(err, true, "The trading replica did not reply, so trading may not have been halted. Retry.")
 	}
@@ -241,17 +241,17 @@ func (d *Desk) Halt(ctx context.Context, who, reason string) (guard.State, error
 
 // Resume lifts the owner's restrictions. It is refused, with the file's name, while a replica has
 // a halt file.
-func (d *Desk) Resume(ctx context.Context, who string) (guard.State, error) {
+func (d *Desk) Resume(ctx context.Context, by string) (guard.State, error) {
 	if d.haltFile() != "" { // even if no replica trades
 		if err := d.checkNoHaltFile(ctx); err != nil {
 			return guard.State{}, err
 		}
 	}
-	s, err := onLocal(d, func(running *desk.Desk) (guard.State, error) { return d.resume(ctx, running, who) })
+	s, err := onLocal(d, func(running *desk.Desk) (guard.State, error) { return d.resume(ctx, running, by) })
 	if !errors.Is(err, member.ErrNotShardOwner) {
 		return s, err
 	}
-	answer, err := call[stateReply](ctx, d, methodResume, controlCall{who, ""})
+	answer, err := call[stateReply](ctx, d, methodResume, controlCall{by, ""})
 	if err != nil {
 		return guard.State{}, withRemedy(err, true, "The trading replica did not reply, so trading may not have been resumed. Retry.")
 	}

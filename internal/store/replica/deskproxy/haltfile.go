@@ -42,26 +42,26 @@ func (d *Desk) haltFile() string {
 
 // resume resumes the local desk unless a replica has a halt file, which would halt it again at
 // once.
-func (d *Desk) resume(ctx context.Context, running *desk.Desk, who string) (guard.State, error) {
+func (d *Desk) resume(ctx context.Context, running *desk.Desk, by string) (guard.State, error) {
 	if err := d.checkNoHaltFile(ctx); err != nil {
 		return guard.State{}, err
 	}
-	return running.Resume(ctx, who)
+	return running.Resume(ctx, by)
 }
 
 // checkNoHaltFile returns an error that names the halt files of all replicas.
 func (d *Desk) checkNoHaltFile(ctx context.Context) error {
-	files, silent := d.haltFiles(ctx)
+	files, unresponsive := d.haltFiles(ctx)
 	names := strings.Join(files, " and ")
 	switch {
 	case len(files) > 1:
 		return &fault.Error{Kind: fault.Conflict, Code: "halt_file", Value: names, Message: "the files " + names + " halt trading: remove them first"}
 	case len(files) == 1:
 		return &fault.Error{Kind: fault.Conflict, Code: "halt_file", Value: names, Message: "the file " + names + " halts trading: remove it first"}
-	case len(silent) > 0:
+	case len(unresponsive) > 0:
 		return &fault.Error{
-			Kind: fault.Unavailable, Code: "unavailable", Value: strings.Join(silent, ", "), Retryable: true, RetryAfter: member.DeadAfter,
-			Message: "Trading was not resumed: replica " + strings.Join(silent, " and ") + " does not answer and may have a halt file. " +
+			Kind: fault.Unavailable, Code: "unavailable", Value: strings.Join(unresponsive, ", "), Retryable: true, RetryAfter: member.DeadAfter,
+			Message: "Trading was not resumed: replica " + strings.Join(unresponsive, " and ") + " does not answer and may have a halt file. " +
 				"Retry in a few seconds.",
 		}
 	}
@@ -76,7 +76,7 @@ func (d *Desk) HaltFiles(ctx context.Context) []string {
 
 // haltFiles asks every replica for its halt file. A heartbeat could be a second old, which is too
 // late for an owner who has just removed the file.
-func (d *Desk) haltFiles(ctx context.Context) (files, silent []string) {
+func (d *Desk) haltFiles(ctx context.Context) (files, unresponsive []string) {
 	ctx, cancel := context.WithTimeout(ctx, haltFileTimeout)
 	defer cancel()
 	var others []peerHaltFile
@@ -95,28 +95,28 @@ func (d *Desk) haltFiles(ctx context.Context) (files, silent []string) {
 			files = append(files, one.file)
 		}
 		if one.unresponsive {
-			silent = append(silent, one.Name)
+			unresponsive = append(unresponsive, one.Name)
 		}
 	}
-	return files, silent
+	return files, unresponsive
 }
 
 // waitHaltFiles is haltFiles before trading starts: it repeats the request to replicas that do
 // not reply, for up to haltFileMaxWait.
 func (d *Desk) waitHaltFiles(ctx context.Context) []string {
-	asking, cancel := context.WithTimeout(ctx, haltFileMaxWait)
+	waiting, cancel := context.WithTimeout(ctx, haltFileMaxWait)
 	defer cancel()
 	for logged := false; ; logged = true {
-		files, silent := d.haltFiles(asking)
-		if len(files) > 0 || len(silent) == 0 || ctx.Err() != nil {
+		files, unresponsive := d.haltFiles(waiting)
+		if len(files) > 0 || len(unresponsive) == 0 || ctx.Err() != nil {
 			return files
 		}
 		if !logged {
-			d.cfg.Log.WarnContext(ctx, "trading start delayed: waiting for halt-file status", "replicas", silent, "max_wait", haltFileMaxWait)
+			d.cfg.Log.WarnContext(ctx, "trading start delayed: waiting for halt-file status", "replicas", unresponsive, "max_wait", haltFileMaxWait)
 		}
-		if retry.Sleep(asking, haltFileRetryEvery) != nil {
+		if retry.Sleep(waiting, haltFileRetryEvery) != nil {
 			d.cfg.Log.WarnContext(ctx, "trading started without halt-file status of unresponsive replicas; a halt file there takes effect once that replica reports it",
-				"replicas", silent)
+				"replicas", unresponsive)
 			return nil
 		}
 	}

@@ -19,12 +19,12 @@ func checkAccount(ctx context.Context, c *conn.Conn, self Info) error {
 	if self.Account == "" {
 		return nil
 	}
-	beats, err := recentHeartbeats(ctx, c)
+	heartbeats, err := recentHeartbeats(ctx, c)
 	if err != nil {
 		return err
 	}
-	for _, beat := range beats {
-		if err := self.accountConflict(beat); err != nil {
+	for _, other := range heartbeats {
+		if err := self.accountConflict(other); err != nil {
 			return err
 		}
 	}
@@ -73,13 +73,13 @@ func (w Info) accountConflict(other heartbeat) error {
 
 // Names returns the names of the replicas that sent a heartbeat within the past heartbeatTTL.
 func Names(ctx context.Context, c *conn.Conn) ([]string, error) {
-	beats, err := recentHeartbeats(ctx, c)
+	heartbeats, err := recentHeartbeats(ctx, c)
 	if err != nil {
 		return nil, err
 	}
-	names := make([]string, len(beats))
-	for i := range beats {
-		names[i] = beats[i].Name
+	names := make([]string, len(heartbeats))
+	for i := range heartbeats {
+		names[i] = heartbeats[i].Name
 	}
 	return names, nil
 }

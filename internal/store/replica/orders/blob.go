@@ -82,8 +82,8 @@ func (b *blobStore) put(ctx context.Context, timeout time.Duration, value []byte
 		return blobRef{}, err
 	}
 	size := maxPage
-	if given := int(b.NATS().MaxPayload()); given > 0 {
-		size = min(size, given/2)
+	if maxPayload := int(b.NATS().MaxPayload()); maxPayload > 0 {
+		size = min(size, maxPayload/2)
 	}
 	hash := sha256.Sum256(value)
 	put := blobRef{Name: rand.Text(), Pages: max(1, (len(value)+size-1)/size), Hash: hex.EncodeToString(hash[:])}

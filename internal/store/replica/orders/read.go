@@ -29,8 +29,8 @@ type page[T any] struct {
 // pages splits items into messages.
 func (o *Store) pages(subject string, set conn.ChangeInfo, items []json.RawMessage) ([]conn.Change, error) {
 	limit := o.size
-	if given := int(o.NATS().MaxPayload()); given > 0 {
-		limit = min(limit, given/2) // leaves room for headers and the page
+	if maxPayload := int(o.NATS().MaxPayload()); maxPayload > 0 {
+		limit = min(limit, maxPayload/2) // leaves room for headers and the page
 	}
 	var changes []conn.Change
 	for len(items) > 0 {
