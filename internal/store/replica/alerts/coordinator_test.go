@@ -352,7 +352,7 @@ func paused(t *testing.T, unguarded bool, rounds int) (published, due int) {
 		prices[i] = 110 + 10*float64(i)
 	}
 	setAll(t, all, symbols, prices...)
-	set, err := all[0].Alerts(t.Context(), principal.Caller{Subject: "ann"}) // one whose answer got lost is set twice
+	set, err := all[0].Alerts(t.Context(), principal.Caller{Subject: "ann"}) // one without a reply is set twice
 	if err != nil {
 		t.Fatal(err)
 	}

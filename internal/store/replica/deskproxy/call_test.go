@@ -191,6 +191,6 @@ func TestCall_EncodesLongLists(t *testing.T) {
 		t.Errorf("an order of %d trades is %d bytes, %v", len(long.Fills), len(data), err)
 	}
 	if _, err := deskproxy.Pack(list(0), 1000); fault.KindOf(err) != fault.Unsupported {
-		t.Errorf("too much gives %v", err)
+		t.Errorf("an oversized list: %v", err)
 	}
 }

@@ -295,7 +295,7 @@ func TestOrders_LookUpUnacknowledgedWrites(t *testing.T) {
 				n++
 			}
 			if n != len(events) {
-				t.Errorf("%d events are there, want %d", n, len(events))
+				t.Errorf("%d events stored, want %d", n, len(events))
 			}
 			if err := place(t.Context(), o, "another"); err != nil {
 				t.Error(err)
