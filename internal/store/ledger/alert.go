@@ -57,7 +57,7 @@ func (l *Ledger) CancelAlert(ctx context.Context, by principal.Caller, id string
 		if !removed {
 			return &fault.Error{
 				Kind: fault.NotFound, Code: "alert_not_found", Field: "alert_id", Value: id,
-				Message: "no alert of that id is active: it fired, expired, was cancelled or never was; list_alerts shows those that are",
+				Message: "No active alert with this ID: it fired, expired, was cancelled or never existed. Use list_alerts to list active alerts.",
 			}
 		}
 		return t.record(by, by.Subject, alertCanceled, id, []byte("{}"))

@@ -92,7 +92,7 @@ func (s *Store) PutAlert(ctx context.Context, by principal.Caller, a alert.Alert
 func (s *Store) CancelAlert(ctx context.Context, by principal.Caller, id string) error {
 	missing := &fault.Error{
 		Kind: fault.NotFound, Code: "alert_not_found", Field: "alert_id", Value: id,
-		Message: "No active alert " + id + ". Use list_alerts to list active alerts.",
+		Message: "No active alert with this ID: it fired, expired, was cancelled or never existed. Use list_alerts to list active alerts.",
 	}
 	if !conn.IsSubjectToken(id) {
 		return missing

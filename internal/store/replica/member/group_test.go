@@ -285,7 +285,7 @@ func TestRunWhileOwner_RestartsFailedWork(t *testing.T) {
 				t.Errorf("%s: %d runs and %v", name, runs, err)
 			}
 			var pauses []string
-			for _, found := range regexp.MustCompile(`restarting" name=name after=(\S+)`).FindAllStringSubmatch(log.String(), -1) {
+			for _, found := range regexp.MustCompile(`restarting" shard=name after=(\S+)`).FindAllStringSubmatch(log.String(), -1) {
 				pauses = append(pauses, found[1])
 			}
 			if strings.Join(pauses, " ") != c.pauses || took != c.took {
