@@ -98,7 +98,7 @@ for (const [name, options] of Object.entries({
   secret("wrong-passphrase-of-the-browser");
   await page.keyboard.press("Enter");
   await page.waitForSelector('[role="alert"]');
-  assert.match(await page.textContent('[role="alert"]'), /not right/);
+  assert.match(await page.textContent('[role="alert"]'), /Wrong passphrase/);
   if (folder) await page.screenshot({ path: `${folder}/consent-wrong.png` });
   await page.fill("#passphrase", passphrase);
   assert.ok((await answerOf(() => Promise.all([page.waitForURL(/\/callback/), page.keyboard.press("Enter")]))).get("code"));
