@@ -1,6 +1,7 @@
 package app
 
 import (
+	"errors"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -9,6 +10,7 @@ import (
 	"candela/internal/access/oauth"
 	"candela/internal/access/oauth/oauthtest"
 	"candela/internal/config"
+	"candela/internal/kit/principal"
 	"candela/internal/operate/control"
 	"candela/internal/store/ledger"
 	"candela/internal/testkit/porttest"
@@ -69,5 +71,13 @@ func TestAudit_HoldsLoginsAndRevocations(t *testing.T) {
 	}
 	if !slices.Equal(kinds, want) {
 		t.Errorf("the audit log has %v, want %v", kinds, want)
+	}
+}
+
+// The control socket accepts a revocation before the ledger is open.
+func TestAudit_BeforeTheLedgerIsOpen(t *testing.T) {
+	t.Parallel()
+	if err := new(localStore).audit(t.Context(), principal.Caller{Subject: "owner"}, "login_revoked", "a client", nil); !errors.Is(err, errNotOpen) {
+		t.Errorf("got %v", err)
 	}
 }

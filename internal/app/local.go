@@ -33,7 +33,7 @@ func (rt Runtime) openLocal() *node {
 // written to disk before all parts are built.
 type localStore struct {
 	*ledger.Ledger
-	open atomic.Pointer[ledger.Ledger] // for the admin listener, which starts earlier; nil while closed
+	open atomic.Pointer[ledger.Ledger] // for the parts that start earlier and stop later; nil while closed
 }
 
 // run opens the ledger, prunes it while ctx lasts, and closes it.
@@ -62,6 +62,19 @@ func (s *localStore) stats() (ledger.Stats, bool) {
 	return l.Stats(), true
 }
 
+// errNotOpen is the error of an audit entry before the ledger opens and after it closes.
+var errNotOpen = errors.New("the ledger is not open")
+
+// audit adds an event to the audit log. The control socket, through which the owner
+// revokes logins, starts before the ledger and stops after it.
+func (s *localStore) audit(ctx context.Context, by principal.Caller, kind, about string, body []byte) error {
+	l := s.open.Load()
+	if l == nil {
+		return errNotOpen
+	}
+	return l.Note(ctx, by, kind, about, body)
+}
+
 // localSide builds the trading side on the ledger. One engine evaluates all alerts and
 // one desk trades.
 func (rt Runtime) localSide(t *trading) (side, error) {
@@ -85,10 +98,7 @@ func (rt Runtime) localSide(t *trading) (side, error) {
 			now, known := loaded(ctx, d.Status)
 			return now, nil, known
 		},
-		cursors: l, stats: l.stats,
-		audit: func(ctx context.Context, by principal.Caller, kind, about string, body []byte) error {
-			return l.Note(ctx, by, kind, about, body)
-		},
+		cursors: l, stats: l.stats, audit: l.audit,
 		exclusive: func(_ string, run work) work { return run },
 		first: []Part{
 			{Name: "store", Run: func(ctx, hard context.Context, ready func()) error { return l.run(ctx, hard, rt, ready) }},

@@ -83,7 +83,9 @@ func (rt Runtime) openReplica(ctx context.Context) (_ *node, err error) {
 		return nil, err
 	}
 	if rt.Config.Trade {
-		err = r.join(ctx, rt)
+		if err = r.join(ctx, rt); err != nil {
+			return nil, err
+		}
 	}
 	return &node{
 		logins:    func() (oauth.Store, oauth.OwnerAuth, error) { return r.tokens, r.tokens, nil },
@@ -92,7 +94,7 @@ func (rt Runtime) openReplica(ctx context.Context) (_ *node, err error) {
 		cluster:   &admin.Cluster{Conn: r.conn.Stats, Now: r.now},
 		last:      []Part{{Name: "drain", Run: func(ctx, hard context.Context, ready func()) error { return r.drain(ctx, hard, rt, ready) }}},
 		close:     r.close,
-	}, err
+	}, nil
 }
 
 // join joins the group and reads the shared alerts and notifications.
