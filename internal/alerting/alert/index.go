@@ -26,7 +26,8 @@ type Index struct {
 	free  uint32 // the first free slot
 	byID  map[[16]byte]uint32
 
-	active int // alerts that can fire, and uncommitted ones
+	active      int                   // alerts that can fire, and uncommitted ones
+	instruments map[market.Symbol]int // dependencies of active alerts, by instrument
 
 	owners        table[string, list]
 	symbols       table[market.Symbol, struct{}]
@@ -61,6 +62,7 @@ func NewIndex() *Index {
 		dependencies:  make(map[Dependency]*dependents),
 		selections:    make(map[string]selected),
 		uncommitted:   make(map[uint32]uncommitted),
+		instruments:   make(map[market.Symbol]int),
 	}
 	b.expiries.position = func(slot uint32) *uint32 { return &b.record(slot).expiry }
 	return b
@@ -238,10 +240,21 @@ func (b *Index) isActive(slot uint32) bool {
 
 // count adds n to the active alerts of a queue.
 func (b *Index) count(q *queue, n int) {
+	d := q.dependents
+	wasActive := d.active > 0
 	b.active += n
-	q.dependents.active += n
+	d.active += n
 	if q.group != nil {
 		q.group.active += n
+	}
+	instrument := d.dependency.Instrument
+	switch isActive := d.active > 0; {
+	case isActive && !wasActive:
+		b.instruments[instrument]++
+	case !isActive && wasActive:
+		if b.instruments[instrument]--; b.instruments[instrument] == 0 {
+			delete(b.instruments, instrument)
+		}
 	}
 }
 
@@ -345,16 +358,8 @@ func (b *Index) Has(id string) bool {
 	return there
 }
 
-// ActiveInstruments counts the instruments that active alerts depend on.
-func (b *Index) ActiveInstruments() int {
-	all := make(map[market.Symbol]struct{})
-	for n, w := range b.dependencies {
-		if w.active > 0 {
-			all[n.Instrument] = struct{}{}
-		}
-	}
-	return len(all)
-}
+// ActiveInstruments returns the number of instruments that active alerts depend on.
+func (b *Index) ActiveInstruments() int { return len(b.instruments) }
 
 // RemoveWhere removes the alerts whose dependency gone selects, uncommitted ones included.
 func (b *Index) RemoveWhere(gone func(Dependency) bool) {

@@ -140,6 +140,17 @@ func (m *model) deactivate(instrument market.Symbol) {
 
 func (m *model) active() int { return len(m.alerts) - len(m.inactive) }
 
+// instruments counts the instruments of active alerts.
+func (m *model) instruments() int {
+	all := make(map[market.Symbol]bool)
+	for _, a := range m.alerts {
+		if !m.inactive[a.ID] {
+			all[a.Instrument] = true
+		}
+	}
+	return len(all)
+}
+
 // needs returns the needs of active alerts with the indicators of each, sorted.
 func (m *model) needs() map[alert.Dependency][]string {
 	needs := make(map[alert.Dependency][]string)

@@ -155,6 +155,9 @@ func (m *machine) check(t *rapid.T) {
 	if m.index.Len() != len(m.model.alerts) {
 		t.Fatalf("Len is %d, want %d", m.index.Len(), len(m.model.alerts))
 	}
+	if got, want := m.index.ActiveInstruments(), m.model.instruments(); got != want {
+		t.Fatalf("ActiveInstruments is %d, want %d", got, want)
+	}
 	if m.index.Active() != m.model.active() {
 		t.Fatalf("Active is %d, want %d", m.index.Active(), m.model.active())
 	}
