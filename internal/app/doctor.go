@@ -17,7 +17,7 @@ func RunDoctor(ctx context.Context, in config.Input, deps Deps, o doctor.Options
 	o.Venues, o.Brokers = deps.Venues, deps.Brokers
 	o.Policy = checkPolicy
 	o.ConnectNATS = func(ctx context.Context, cfg *config.Config) error {
-		conn, err := conn.Connect(ctx, natsConfig(cfg.NATS), slog.New(slog.DiscardHandler))
+		conn, err := conn.Connect(ctx, conn.ConfigOf(cfg.NATS), slog.New(slog.DiscardHandler))
 		if err == nil {
 			conn.Close()
 		}

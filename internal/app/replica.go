@@ -15,8 +15,6 @@ import (
 	"candela/internal/alerting/engine"
 	"candela/internal/alerting/notify"
 	"candela/internal/alerting/notify/replicated"
-	"candela/internal/config"
-	"candela/internal/kit/seal"
 	"candela/internal/serve/admin"
 	"candela/internal/store/replica/alerts"
 	"candela/internal/store/replica/conn"
@@ -138,15 +136,7 @@ func (rt Runtime) replicaName() string {
 
 // connect connects to the servers and waits a while for servers that are starting.
 func (rt Runtime) connect(ctx context.Context) (*conn.Conn, error) {
-	return conn.ConnectWait(ctx, natsConfig(rt.Config.NATS), rt.Log)
-}
-
-// natsConfig returns the connection settings. The configuration has checked the secret.
-func natsConfig(n config.NATS) conn.Config {
-	secret, _ := seal.ParseSecret(n.Secret.Reveal())
-	return conn.Config{
-		URL: n.URL, Credentials: n.Credentials, CA: n.CA, Cert: n.Cert, Key: n.Key, Prefix: n.Prefix, AllowSingle: n.AllowSingle, Secret: secret,
-	}
+	return conn.ConnectWait(ctx, conn.ConfigOf(rt.Config.NATS), rt.Log)
 }
 
 func (r *replicaNode) close() {

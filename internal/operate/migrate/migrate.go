@@ -21,7 +21,6 @@ import (
 	"candela/internal/config"
 	"candela/internal/kit/fault"
 	"candela/internal/kit/principal"
-	"candela/internal/kit/seal"
 	"candela/internal/market/provider"
 	"candela/internal/store/ledger"
 	"candela/internal/store/replica/alerts"
@@ -71,7 +70,7 @@ func Run(ctx context.Context, cfg *config.Config, how Plan) ([]Count, error) {
 		return nil, err
 	}
 	defer release()
-	conn, err := conn.ConnectWait(ctx, natsConfig(cfg.NATS), how.Log)
+	conn, err := conn.ConnectWait(ctx, conn.ConfigOf(cfg.NATS), how.Log)
 	if err != nil {
 		return nil, err
 	}
@@ -91,14 +90,6 @@ func Run(ctx context.Context, cfg *config.Config, how Plan) ([]Count, error) {
 	}
 	err = m.run(ctx)
 	return m.done, errors.Join(err, local.Close())
-}
-
-// natsConfig returns the connection settings. The configuration has checked the secret.
-func natsConfig(n config.NATS) conn.Config {
-	secret, _ := seal.ParseSecret(n.Secret.Reveal())
-	return conn.Config{
-		URL: n.URL, Credentials: n.Credentials, CA: n.CA, Cert: n.Cert, Key: n.Key, Prefix: n.Prefix, AllowSingle: n.AllowSingle, Secret: secret,
-	}
 }
 
 // quietHome makes sure that nothing runs in the state directory, and keeps it so.

@@ -13,6 +13,7 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
+	"candela/internal/config"
 	"candela/internal/kit/fault"
 	"candela/internal/kit/loopback"
 	"candela/internal/kit/seal"
@@ -58,6 +59,14 @@ type Conn struct {
 	History   OrderHistory  // of orders
 	RetryFor  time.Duration // how long a request is retried while the servers elect a leader
 	Log       *slog.Logger
+}
+
+// ConfigOf returns the connection settings of a configuration, which has checked the secret.
+func ConfigOf(n config.NATS) Config {
+	secret, _ := seal.ParseSecret(n.Secret.Reveal())
+	return Config{
+		URL: n.URL, Credentials: n.Credentials, CA: n.CA, Cert: n.Cert, Key: n.Key, Prefix: n.Prefix, AllowSingle: n.AllowSingle, Secret: secret,
+	}
 }
 
 // Connect connects to the servers. It refuses servers older than 2.12 and, unless
