@@ -2,34 +2,20 @@ package chart
 
 import "candela/internal/picture/raster"
 
-// canvas is the drawing interface that PNG and SVG implement.
-type canvas interface {
-	Clip(x0, y0, x1, y1 int)
-	NoClip()
-	Rect(x0, y0, x1, y1 int, c raster.Color)
-	HLine(x0, x1, y, thick int, c raster.Color, d raster.Dash)
-	Polyline(xs, ys []float64, width float64, c raster.Color, d raster.Dash)
-	AreaSplit(xs, y1, y2 []float64, above, below raster.Color)
-	Circle(cx, cy, r float64, c raster.Color)
-	Triangle(x0, y0, x1, y1, x2, y2 float64, c raster.Color)
-	RoundRect(x0, y0, x1, y1, r float64, c raster.Color)
-	Label(t *Label)
-}
-
 const pillRadius = 2.5
 
-// painter puts a scene on a canvas, from the back to the front.
+// painter draws a scene, from the back to the front.
 type painter struct {
 	*Scene
-	canvas
+	*pixels
 	theme *theme
-	pane  int // the one the canvas is clipped to
+	pane  int // the one that drawing is clipped to
 }
 
 const unclipped = -1
 
-func (s *Scene) paint(c canvas) {
-	p := painter{Scene: s, canvas: c, theme: &themes[s.Theme], pane: unclipped}
+func (s *Scene) paint(on *pixels) {
+	p := painter{Scene: s, pixels: on, theme: &themes[s.Theme], pane: unclipped}
 	p.boxes(s.Grid)
 	p.boxes(s.Profile)
 	p.fills()
