@@ -80,6 +80,29 @@ func (e *Error) Public() string {
 // Unwrap returns the private cause.
 func (e *Error) Unwrap() error { return e.Cause }
 
+// New returns an error with a formatted message. About, Because and Retry add the rest.
+func New(kind Kind, code, format string, args ...any) *Error {
+	return &Error{Kind: kind, Code: code, Message: fmt.Sprintf(format, args...)}
+}
+
+// About sets the argument at fault, its value and the allowed values, and returns e.
+func (e *Error) About(field, value, allowed string) *Error {
+	e.Field, e.Value, e.Allowed = field, value, allowed
+	return e
+}
+
+// Because sets the private cause and returns e.
+func (e *Error) Because(cause error) *Error {
+	e.Cause = cause
+	return e
+}
+
+// Retry marks the error as retryable, after a time if that is not zero, and returns e.
+func (e *Error) Retry(after time.Duration) *Error {
+	e.Retryable, e.RetryAfter = true, after
+	return e
+}
+
 // Of returns the first Error in err's chain, or nil when err carries none.
 func Of(err error) *Error {
 	if e, ok := errors.AsType[*Error](err); ok {
@@ -126,20 +149,13 @@ func Quoted(field, text, allowed string, right ...string) *Error {
 
 // Missing reports a required argument that was not given.
 func Missing(field, allowed string) *Error {
-	return &Error{
-		Kind: Invalid, Code: "missing_argument",
-		Message: fmt.Sprintf("%s is required: %s", field, allowed),
-		Field:   field, Allowed: allowed,
-	}
+	return New(Invalid, "missing_argument", "%s is required: %s", field, allowed).About(field, "", allowed)
 }
 
 // Unreachable reports a dependency that does not respond. The request may be retried,
 // after retryAfter if that is not zero.
 func Unreachable(cause error, retryAfter time.Duration, format string, args ...any) *Error {
-	return &Error{
-		Kind: Unavailable, Code: "unavailable", Message: fmt.Sprintf(format, args...),
-		Retryable: true, RetryAfter: retryAfter, Cause: cause,
-	}
+	return New(Unavailable, "unavailable", format, args...).Because(cause).Retry(retryAfter)
 }
 
 // maxValueBytes bounds a client's value in errors and logs.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -223,5 +224,18 @@ func TestPlain_LooksLikeNoOther(t *testing.T) {
 		if fault.Plain(text) != want {
 			t.Errorf("%q: want %v", text, want)
 		}
+	}
+}
+
+func TestNew_SetsEveryPart(t *testing.T) {
+	t.Parallel()
+	cause := errors.New("disk full")
+	got := fault.New(fault.Conflict, "taken", "key %q is taken", "a").About("key", "a", "a free key").Because(cause).Retry(time.Second)
+	want := &fault.Error{
+		Kind: fault.Conflict, Code: "taken", Message: `key "a" is taken`, Field: "key", Value: "a", Allowed: "a free key",
+		Retryable: true, RetryAfter: time.Second, Cause: cause,
+	}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("got %+v, want %+v", got, want)
 	}
 }
