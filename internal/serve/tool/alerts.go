@@ -1,6 +1,7 @@
 package tool
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -75,27 +76,17 @@ func toAlertJSON(a alert.Alert) alertJSON {
 	return r
 }
 
-func conditionSchema(doc string) *schema {
+// conditionSchema describes a condition. doc gives the description of each part, which
+// is "" in a result.
+func conditionSchema(doc func(text string) string) *schema {
 	return &schema{
-		Type: "object", Description: doc,
+		Type: "object", Description: doc(`The trigger: exactly one key, such as {"price_above":70000} or {"indicator_signal":{"indicator":"wavetrend","signal":"cross_up_os"}}.`),
 		Properties: props{
-			typedProp(alert.PriceAbove.String(), "number", "Fires when the traded price reaches or exceeds this."),
-			typedProp(alert.PriceBelow.String(), "number", "Fires when the traded price reaches or falls below this."),
-			{alert.IndicatorSignal.String(), object("Fires when a bar closes that confirms the signal.",
-				typedProp("indicator", "string", "A name from list_indicators."),
-				typedProp("signal", "string", "One of that indicator's signals in list_indicators."))},
-		},
-		MinProperties: 1, MaxProperties: 1, AdditionalProperties: false,
-	}
-}
-
-// conditionShown is the schema of a condition in a result.
-func conditionShown() *schema {
-	return &schema{
-		Type: "object",
-		Properties: props{
-			typedProp(alert.PriceAbove.String(), "number", ""), typedProp(alert.PriceBelow.String(), "number", ""),
-			{alert.IndicatorSignal.String(), object("", typedProp("indicator", "string", ""), typedProp("signal", "string", ""))},
+			typedProp(alert.PriceAbove.String(), "number", doc("Fires when the traded price reaches or exceeds this.")),
+			typedProp(alert.PriceBelow.String(), "number", doc("Fires when the traded price reaches or falls below this.")),
+			{alert.IndicatorSignal.String(), object(doc("Fires when a bar closes that confirms the signal."),
+				typedProp("indicator", "string", doc("A name from list_indicators.")),
+				typedProp("signal", "string", doc("One of that indicator's signals in list_indicators.")))},
 		},
 		MinProperties: 1, MaxProperties: 1, AdditionalProperties: false,
 	}
@@ -104,43 +95,35 @@ func conditionShown() *schema {
 // conditionArg is an object with exactly one of the three keys.
 func conditionArg(dst *alert.Condition) arg {
 	allowed := "an object with exactly one of " + strings.Join(alert.Types(), ", ")
-	return arg{
-		name: "condition", allowed: allowed,
-		schema: conditionSchema(`The trigger: exactly one key, such as {"price_above":70000} or {"indicator_signal":{"indicator":"wavetrend","signal":"cross_up_os"}}.`),
-		read: func(raw json.RawMessage) error {
-			if raw[0] != '{' {
-				return noObject("condition", raw, allowed)
+	s := conditionSchema(func(text string) string { return text })
+	return newArg("condition", dst, allowed, s, func(raw json.RawMessage) (c alert.Condition, err error) {
+		if raw[0] != '{' {
+			return c, noObject("condition", raw, allowed)
+		}
+		var keys []string
+		for key, value := range strictjson.Fields(raw) {
+			if keys = append(keys, truncate(key)); len(keys) == 1 {
+				c, err = readCondition(key, value)
 			}
-			var keys []string
-			for key := range strictjson.Fields(raw) {
-				keys = append(keys, truncate(key))
-			}
-			if len(keys) != 1 {
-				given := strings.Join(keys, ", ")
-				if given == "" {
-					given = "{}"
-				}
-				return fault.Field("condition", truncate(given), allowed)
-			}
-			for key, value := range strictjson.Fields(raw) {
-				if err := readCondition(key, value, dst); err != nil {
-					return err
-				}
-			}
-			return nil
-		},
-	}
+		}
+		if len(keys) != 1 {
+			return c, fault.Field("condition", truncate(cmp.Or(strings.Join(keys, ", "), "{}")), allowed)
+		}
+		return c, err
+	})
 }
 
-func readCondition(key string, value json.RawMessage, dst *alert.Condition) error {
-	dst.Type, _ = alert.ParseType(key)
-	switch dst.Type {
+func readCondition(key string, value json.RawMessage) (c alert.Condition, err error) {
+	c.Type, _ = alert.ParseType(key)
+	switch c.Type {
 	case alert.PriceAbove, alert.PriceBelow:
-		return amountArg("condition."+key, &dst.Threshold, "").read(value)
+		err = amountArg("condition."+key, &c.Threshold, "").read(value)
 	case alert.IndicatorSignal:
-		return readSignal(value, dst)
+		err = readSignal(value, &c)
+	default:
+		err = fault.Field("condition", truncate(key), strings.Join(alert.Types(), ", "), fault.Nearest(key, alert.Types())...)
 	}
-	return fault.Field("condition", truncate(key), strings.Join(alert.Types(), ", "), fault.Nearest(key, alert.Types())...)
+	return c, err
 }
 
 // readSignal checks that the indicator emits the signal: otherwise the alert would
@@ -183,7 +166,7 @@ func prefixField(path string, err error) error {
 func alertSchema(withID bool) *schema {
 	s := object("",
 		typedProp("alert_id", "string", ""), typedProp("symbol", "string", ""), typedProp("interval", "string", "Empty for price conditions."),
-		prop{"condition", conditionShown()}, typedProp("created_at", "string", ""), typedProp("note?", "string", ""), typedProp("expires_at?", "string", ""))
+		prop{"condition", conditionSchema(func(string) string { return "" })}, typedProp("created_at", "string", ""), typedProp("note?", "string", ""), typedProp("expires_at?", "string", ""))
 	if withID {
 		s.Properties = append(props{typedProp("id", "string", "")}, s.Properties...)
 		s.Required = append([]string{"id"}, s.Required...)
@@ -195,7 +178,7 @@ func (t *Trading) alertSpecs() []toolSpec {
 	return []toolSpec{t.setAlert(), t.listAlerts(), t.cancelAlert()}
 }
 
-func alertArguments() (*alert.Alert, args) {
+func declareAlert() (*alert.Alert, args) {
 	r := &alert.Alert{}
 	return r, args{
 		symbolArg(&r.Symbol, "The instrument, such as BTCUSDT.").require(),
@@ -207,27 +190,19 @@ func alertArguments() (*alert.Alert, args) {
 }
 
 func (t *Trading) setAlert() toolSpec {
-	_, input := alertArguments()
 	return toolSpec{
 		name: "set_alert", title: "Set an alert", trading: true,
 		description: "Create a one-shot alert on a price or an indicator signal. " +
 			"A price condition that is already true fires immediately; a signal fires when a bar that closes after creation confirms it. " +
 			"To wait for it, call get_notifications with wait_seconds.",
-		input: input, output: alertSchema(false), hints: hints{},
-		run: func(ctx context.Context, caller principal.Caller, raw json.RawMessage) (mcp.Result, error) {
-			r, input := alertArguments()
-			if err := input.decode(raw); err != nil {
-				return mcp.Result{}, err
-			}
+		output: alertSchema(false), hints: hints{},
+		call: calling(declareAlert, func(ctx context.Context, caller principal.Caller, r *alert.Alert) (mcp.Result, error) {
 			if err := setInterval(r); err != nil {
 				return mcp.Result{}, err
 			}
 			set, err := t.Alerts.Set(ctx, caller, *r)
-			if err != nil {
-				return mcp.Result{}, err
-			}
-			return jsonResult(toAlertJSON(set))
-		},
+			return jsonResult(toAlertJSON(set), err)
+		}),
 	}
 }
 
@@ -248,27 +223,18 @@ func (t *Trading) listAlerts() toolSpec {
 	return toolSpec{
 		name: name, title: "List alerts", trading: true,
 		description: "List active alerts, oldest first. Fired, cancelled and expired alerts are not listed. About 0.3 KB per alert.",
-		input:       (&paging{limit: maxItems}).fields(name),
 		output:      object("", listProp("alerts", "", alertSchema(true)), moreSchema()), hints: hints{readOnly: true, idempotent: true},
-		run: func(ctx context.Context, caller principal.Caller, raw json.RawMessage) (mcp.Result, error) {
-			p := paging{limit: maxItems}
-			if err := p.fields(name).decode(raw); err != nil {
-				return mcp.Result{}, err
-			}
+		call: calling(pages(name), func(ctx context.Context, caller principal.Caller, p *paging) (mcp.Result, error) {
 			alerts, err := t.Alerts.Alerts(ctx, caller)
 			if err != nil {
 				return mcp.Result{}, err
 			}
-			array, left, err := page(name, p, ordered[alert.Alert]{items: alerts, key: alertKey}, func(a alert.Alert) any {
+			return pageResult(name, "alerts", p, ordered[alert.Alert]{items: alerts, key: alertKey}, "", func(a alert.Alert) any {
 				record := toAlertJSON(a)
 				record.ID = a.ID
 				return record
 			})
-			if err != nil {
-				return mcp.Result{}, err
-			}
-			return arrayResult(name, "alerts", array, left, "")
-		},
+		}),
 	}
 }
 
@@ -276,29 +242,16 @@ func (t *Trading) listAlerts() toolSpec {
 func alertKey(a alert.Alert) string { return fmt.Sprintf("%020d %s", a.Created.UnixMilli(), a.ID) }
 
 func (t *Trading) cancelAlert() toolSpec {
-	arguments := func() (*string, args) {
-		id := new(string)
-		return id, args{stringArg("alert_id", id, 64, "The alert_id from set_alert or list_alerts.").allowing("the alert_id from set_alert or list_alerts").require()}
-	}
-	_, input := arguments()
 	return toolSpec{
 		name: "cancel_alert", title: "Cancel an alert", trading: true,
 		description: "Cancel an active alert by alert_id. Returns {ok, alert_id}.",
-		input:       input,
 		output:      object("", prop{"ok", &schema{Type: "boolean", Const: true}}, typedProp("alert_id", "string", "")),
 		hints:       hints{destructive: true, idempotent: true},
-		run: func(ctx context.Context, caller principal.Caller, raw json.RawMessage) (mcp.Result, error) {
-			id, input := arguments()
-			if err := input.decode(raw); err != nil {
-				return mcp.Result{}, err
-			}
-			if err := t.Alerts.Cancel(ctx, caller, *id); err != nil {
-				return mcp.Result{}, err
-			}
+		call: calling(idFrom("alert_id", "set_alert or list_alerts"), func(ctx context.Context, caller principal.Caller, id *string) (mcp.Result, error) {
 			return jsonResult(struct {
 				OK      bool   `json:"ok"`
 				AlertID string `json:"alert_id"`
-			}{true, *id})
-		},
+			}{true, *id}, t.Alerts.Cancel(ctx, caller, *id))
+		}),
 	}
 }

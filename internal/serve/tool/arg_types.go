@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/shopspring/decimal"
 
@@ -16,20 +17,36 @@ import (
 	"candela/internal/market"
 )
 
+// newArg is an argument that parse converts to the value of dst.
+func newArg[T any](name string, dst *T, allowed string, s *schema, parse func(raw json.RawMessage) (T, error)) arg {
+	return arg{name: name, allowed: allowed, schema: s, read: func(raw json.RawMessage) error {
+		value, err := parse(raw)
+		if err == nil {
+			*dst = value
+		}
+		return err
+	}}
+}
+
 // stringArg is a string of 1 to most characters.
 func stringArg(name string, dst *string, most int, doc string) arg {
 	allowed := fmt.Sprintf("a text of 1 to %d characters", most)
-	return arg{
-		name: name, allowed: allowed,
-		schema: &schema{Type: "string", Description: doc, MinLength: 1, MaxLength: most},
-		read: func(raw json.RawMessage) error {
-			value, ok := strictjson.Text(raw)
-			if n := len([]rune(value)); !ok || n == 0 || n > most {
-				return fault.Field(name, quoteValue(raw), allowed)
-			}
-			*dst = value
-			return nil
-		},
+	s := &schema{Type: "string", Description: doc, MinLength: 1, MaxLength: most}
+	return newArg(name, dst, allowed, s, func(raw json.RawMessage) (string, error) {
+		value, ok := strictjson.Text(raw)
+		if n := utf8.RuneCountInString(value); !ok || n == 0 || n > most {
+			return "", fault.Field(name, quoteValue(raw), allowed)
+		}
+		return value, nil
+	})
+}
+
+// idFrom declares an id as the only argument, which one of the tools has returned.
+func idFrom(name, tools string) func() (*string, args) {
+	from := name + " from " + tools
+	return func() (*string, args) {
+		id := new(string)
+		return id, args{stringArg(name, id, 64, "The "+from+".").allowing("the " + from).require()}
 	}
 }
 
@@ -52,22 +69,21 @@ func noteArg(name string, dst *string, most int, doc string) arg {
 
 // keyArg is a name chosen by the client that must not look like another one.
 func keyArg(name string, dst *string, most int, doc string) arg {
-	f := stringArg(name, dst, most, doc)
-	f.allowed = fmt.Sprintf("1 to %d printable ASCII characters without a space at either end", most)
-	f.read = func(raw json.RawMessage) error {
+	allowed := fmt.Sprintf("1 to %d printable ASCII characters without a space at either end", most)
+	s := &schema{Type: "string", Description: doc, MinLength: 1, MaxLength: most}
+	return newArg(name, dst, allowed, s, func(raw json.RawMessage) (string, error) {
 		value, ok := strictjson.Text(raw)
 		switch {
-		case !ok || value == "" || len([]rune(value)) > most:
-			return fault.Field(name, quoteValue(raw), f.allowed)
+		case !ok || value == "" || utf8.RuneCountInString(value) > most:
+			return "", fault.Field(name, quoteValue(raw), allowed)
 		case !fault.Plain(value):
-			e := fault.Field(name, strings.Trim(strconv.QuoteToASCII(truncate(value)), `"`), f.allowed)
-			e.Message = fmt.Sprintf("%s: invalid value %s; use %s: remove the other characters, or choose another key", name, strconv.QuoteToASCII(truncate(value)), f.allowed)
-			return e
+			quoted := strconv.QuoteToASCII(truncate(value))
+			e := fault.Field(name, strings.Trim(quoted, `"`), allowed)
+			e.Message = fmt.Sprintf("%s: invalid value %s; use %s: remove the other characters, or choose another key", name, quoted, allowed)
+			return "", e
 		}
-		*dst = value
-		return nil
-	}
-	return f
+		return value, nil
+	})
 }
 
 // enumArg is one of a few words. Case is ignored: BUY is a common spelling.
@@ -77,40 +93,31 @@ func enumArg(name string, dst *string, doc string, values ...string) arg {
 	if *dst != "" {
 		s.Default = *dst
 	}
-	return arg{
-		name: name, allowed: allowed, schema: s,
-		read: func(raw json.RawMessage) error {
-			value, _ := strictjson.Text(raw)
-			i := slices.IndexFunc(values, func(v string) bool { return strings.EqualFold(v, value) })
-			if i < 0 {
-				e := fault.Field(name, quoteValue(raw), allowed, fault.Nearest(value, values)...)
-				if name == "type" && protective(value) {
-					e.Message, e.Suggestions = e.Message+"; "+noProtection, nil
-				}
-				return e
-			}
-			*dst = values[i]
-			return nil
-		},
-	}
+	return newArg(name, dst, allowed, s, func(raw json.RawMessage) (string, error) {
+		value, _ := strictjson.Text(raw)
+		if i := slices.IndexFunc(values, func(v string) bool { return strings.EqualFold(v, value) }); i >= 0 {
+			return values[i], nil
+		}
+		e := fault.Field(name, quoteValue(raw), allowed, fault.Nearest(value, values)...)
+		if name == "type" && protective(value) {
+			e.Message, e.Suggestions = e.Message+"; "+noProtection, nil
+		}
+		return "", e
+	})
 }
 
 // intArg is a whole number from lo to hi. The initial value of dst is the default.
 func intArg(name string, dst *int, lo, hi int, doc string) arg {
 	allowed := fmt.Sprintf("a whole number from %d to %d", lo, hi)
 	low, high := float64(lo), float64(hi)
-	return arg{
-		name: name, allowed: allowed,
-		schema: &schema{Type: "integer", Description: doc, Minimum: &low, Maximum: &high, Default: *dst},
-		read: func(raw json.RawMessage) error {
-			value, err := strconv.ParseFloat(string(raw), 64) // 2e2 and 200.0 are whole numbers too
-			if err != nil || value != math.Trunc(value) || value < low || value > high {
-				return mistyped(name, raw, allowed, nearestInt(raw, lo, hi)...)
-			}
-			*dst = int(value)
-			return nil
-		},
-	}
+	s := &schema{Type: "integer", Description: doc, Minimum: &low, Maximum: &high, Default: *dst}
+	return newArg(name, dst, allowed, s, func(raw json.RawMessage) (int, error) {
+		value, err := strconv.ParseFloat(string(raw), 64) // 2e2 and 200.0 are whole numbers too
+		if err != nil || value != math.Trunc(value) || value < low || value > high {
+			return 0, mistyped(name, raw, allowed, nearestInt(raw, lo, hi)...)
+		}
+		return int(value), nil
+	})
 }
 
 // nearestInt suggests the number inside quotes, or the nearest bound.
@@ -142,38 +149,26 @@ func mistyped(name string, raw json.RawMessage, allowed string, right ...string)
 
 // boolArg is true or false. The initial value of dst is the default.
 func boolArg(name string, dst *bool, doc string) arg {
-	return arg{
-		name: name, allowed: "true or false",
-		schema: &schema{Type: "boolean", Description: doc, Default: *dst},
-		read: func(raw json.RawMessage) error {
-			if raw[0] != 't' && raw[0] != 'f' {
-				return mistyped(name, raw, "true or false", nearestBool(raw)...)
-			}
-			*dst = raw[0] == 't'
-			return nil
-		},
-	}
+	const allowed = "true or false"
+	return newArg(name, dst, allowed, &schema{Type: "boolean", Description: doc, Default: *dst}, func(raw json.RawMessage) (bool, error) {
+		if raw[0] != 't' && raw[0] != 'f' {
+			return false, mistyped(name, raw, allowed, nearestBool(raw)...)
+		}
+		return raw[0] == 't', nil
+	})
 }
 
 // symbolArg is an instrument.
 func symbolArg(dst *market.Symbol, doc string) arg {
-	const name = "symbol"
-	return arg{
-		name: name, allowed: "an instrument such as BTCUSDT, AAPL or binance:BTCUSDT",
-		schema: &schema{Type: "string", Description: doc, MinLength: 1, MaxLength: 40},
-		read: func(raw json.RawMessage) error {
-			value, ok := strictjson.Text(raw)
-			if !ok {
-				return fault.Field(name, quoteValue(raw), "a string such as BTCUSDT")
-			}
-			parsed, err := market.ParseSymbol(value)
-			if err != nil {
-				return err
-			}
-			*dst = parsed
-			return nil
-		},
-	}
+	const name, allowed = "symbol", "an instrument such as BTCUSDT, AAPL or binance:BTCUSDT"
+	s := &schema{Type: "string", Description: doc, MinLength: 1, MaxLength: 40}
+	return newArg(name, dst, allowed, s, func(raw json.RawMessage) (market.Symbol, error) {
+		value, ok := strictjson.Text(raw)
+		if !ok {
+			return market.Symbol{}, fault.Field(name, quoteValue(raw), "a string such as BTCUSDT")
+		}
+		return market.ParseSymbol(value)
+	})
 }
 
 // intervalArg is the length of a bar. The initial value of dst is the default.
@@ -183,21 +178,13 @@ func intervalArg(name string, dst *market.Interval, doc string) arg {
 	if dst.Valid() {
 		s.Default = dst.String()
 	}
-	return arg{
-		name: name, allowed: names, schema: s,
-		read: func(raw json.RawMessage) error {
-			value, ok := strictjson.Text(raw)
-			if !ok {
-				return fault.Field(name, quoteValue(raw), names, minutes(raw)...)
-			}
-			parsed, err := market.ParseInterval(value)
-			if err != nil {
-				return err
-			}
-			*dst = parsed
-			return nil
-		},
-	}
+	return newArg(name, dst, names, s, func(raw json.RawMessage) (market.Interval, error) {
+		value, ok := strictjson.Text(raw)
+		if !ok {
+			return *dst, fault.Field(name, quoteValue(raw), names, minutes(raw)...)
+		}
+		return market.ParseInterval(value)
+	})
 }
 
 // minutes suggests the interval that a bare number stands for.
@@ -218,38 +205,27 @@ const (
 // amountArg is an exact decimal above zero, parsed without a float in between. A number
 // in quotes is invalid: it may be formatted for people.
 func amountArg(name string, dst *decimal.Decimal, doc string) arg {
-	zero := 0.0
-	const plain, allowed = "a number above 0", "a number above 0, without quotes"
-	return arg{
-		name: name, allowed: allowed,
-		schema: &schema{Type: "number", Description: doc, ExclusiveMinimum: &zero},
-		read: func(raw json.RawMessage) error {
-			value, ok := parseExact(raw)
-			if !ok || !value.IsPositive() {
-				return wrongNumber(name, raw, plain)
-			}
-			*dst = value
-			return nil
-		},
-	}
+	const allowed = "a number above 0"
+	s := &schema{Type: "number", Description: doc, ExclusiveMinimum: new(float64)}
+	return newArg(name, dst, allowed+", without quotes", s, func(raw json.RawMessage) (decimal.Decimal, error) {
+		value, ok := parseExact(raw)
+		if !ok || !value.IsPositive() {
+			return value, wrongNumber(name, raw, allowed)
+		}
+		return value, nil
+	})
 }
 
 // priceArg is an exact decimal of either sign: spreads and some futures trade below
 // zero.
 func priceArg(name string, dst *decimal.Decimal, given *bool, doc string) arg {
-	const plain, allowed = "a number", "a number, without quotes"
-	return arg{
-		name: name, allowed: allowed,
-		schema: &schema{Type: "number", Description: doc},
-		read: func(raw json.RawMessage) error {
-			value, ok := parseExact(raw)
-			if !ok {
-				return wrongNumber(name, raw, plain)
-			}
-			*dst, *given = value, true
-			return nil
-		},
-	}
+	const allowed = "a number"
+	return newArg(name, dst, allowed+", without quotes", &schema{Type: "number", Description: doc}, func(raw json.RawMessage) (value decimal.Decimal, err error) {
+		if value, *given = parseExact(raw); !*given {
+			err = wrongNumber(name, raw, allowed)
+		}
+		return value, err
+	})
 }
 
 // noObject reports a value that is not an object, and suggests the object inside a
@@ -284,62 +260,50 @@ func wrongNumber(name string, raw json.RawMessage, allowed string) error {
 	if _, ok := parseExact(raw); !ok && (raw[0] == '-' || '0' <= raw[0] && raw[0] <= '9') {
 		allowed = fmt.Sprintf("%s, of at most %d characters and with an exponent from -%d to %d", allowed, maxAmountBytes, maxAmountExponent, maxAmountExponent)
 	}
-	value, quoted := strictjson.Text(raw)
-	if !quoted || value == "" || strictjson.Check([]byte(value)) != nil {
-		return mistyped(name, raw, allowed)
+	if value, _ := strictjson.Text(raw); strictjson.Check([]byte(value)) == nil {
+		if number, ok := parseExact(json.RawMessage(value)); ok {
+			return mistyped(name, raw, allowed, number.String())
+		}
 	}
-	number, ok := parseExact(json.RawMessage(value))
-	if !ok {
-		return mistyped(name, raw, allowed)
-	}
-	return mistyped(name, raw, allowed, number.String())
+	return mistyped(name, raw, allowed)
 }
 
 // timeArg is a time in RFC 3339.
 func timeArg(name string, dst *time.Time, doc string) arg {
 	const allowed = "a time such as 2026-01-31T16:00:00Z"
-	return arg{
-		name: name, allowed: allowed,
-		schema: &schema{Type: "string", Description: doc, Format: "date-time"},
-		read: func(raw json.RawMessage) error {
-			value, _ := strictjson.Text(raw)
-			parsed, err := time.Parse(time.RFC3339, value)
-			if err != nil {
-				return fault.Field(name, quoteValue(raw), allowed)
-			}
-			*dst = parsed.UTC()
-			return nil
-		},
-	}
+	return newArg(name, dst, allowed, &schema{Type: "string", Description: doc, Format: "date-time"}, func(raw json.RawMessage) (time.Time, error) {
+		value, _ := strictjson.Text(raw)
+		parsed, err := time.Parse(time.RFC3339, value)
+		if err != nil {
+			return time.Time{}, fault.Field(name, quoteValue(raw), allowed)
+		}
+		return parsed.UTC(), nil
+	})
 }
 
 // listArg is a list of strings that check validates and converts.
 func listArg[T any](name string, dst *[]T, most int, item *schema, allowed, doc string, check func(string) (T, error)) arg {
-	return arg{
-		name: name, allowed: "a list of " + allowed,
-		schema: &schema{Type: "array", Description: doc, Items: item, MaxItems: most},
-		read: func(raw json.RawMessage) error {
-			if raw[0] != '[' {
-				return noList(name, raw, "a list of "+allowed)
+	s := &schema{Type: "array", Description: doc, Items: item, MaxItems: most}
+	return newArg(name, dst, "a list of "+allowed, s, func(raw json.RawMessage) ([]T, error) {
+		if raw[0] != '[' {
+			return nil, noList(name, raw, "a list of "+allowed)
+		}
+		values := []T{}
+		for each := range strictjson.Items(raw) {
+			value, ok := strictjson.Text(each)
+			if !ok {
+				return nil, fault.Field(name, quoteValue(each), allowed)
 			}
-			values := []T{}
-			for each := range strictjson.Items(raw) {
-				value, ok := strictjson.Text(each)
-				if !ok {
-					return fault.Field(name, quoteValue(each), allowed)
-				}
-				checked, err := check(value)
-				if err != nil {
-					return renameField(err, fault.Of(err).Field, name)
-				}
-				if values = append(values, checked); len(values) > most {
-					return fault.Field(name, "more than "+strconv.Itoa(most)+" items", "at most "+strconv.Itoa(most)+" items")
-				}
+			checked, err := check(value)
+			if err != nil {
+				return nil, renameField(err, fault.Of(err).Field, name)
 			}
-			*dst = values
-			return nil
-		},
-	}
+			if values = append(values, checked); len(values) > most {
+				return nil, fault.Field(name, "more than "+strconv.Itoa(most)+" items", "at most "+strconv.Itoa(most)+" items")
+			}
+		}
+		return values, nil
+	})
 }
 
 // noList reports a value that is not a list. It suggests the list inside a string, or a

@@ -49,13 +49,13 @@ type catalogParam struct {
 
 // listIndicators marshals its constant result once.
 func (c *charts) listIndicators() toolSpec {
-	written, err := jsonResult(catalog())
+	written, err := jsonResult(catalog(), nil)
 	return toolSpec{
 		name: "list_indicators", title: "List indicators",
 		description: "List all indicators with descriptions, aliases, parameters, defaults, bounds and signals. " +
 			"Call it once before generate_chart, get_indicators or an indicator alert to find valid names, parameters and signal labels. About 31 KB.",
 		output: catalogSchema(), hints: hints{readOnly: true, idempotent: true},
-		run: withoutArgs(func(context.Context, principal.Caller) (mcp.Result, error) { return written, err }),
+		call: calling(noArgs, func(context.Context, principal.Caller, *struct{}) (mcp.Result, error) { return written, err }),
 	}
 }
 

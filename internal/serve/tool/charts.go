@@ -2,7 +2,6 @@ package tool
 
 import (
 	"context"
-	"encoding/json"
 	"log/slog"
 	"runtime"
 	"slices"
@@ -190,23 +189,18 @@ func (c *charts) getIndicators() toolSpec {
 			intervalArg("interval", &q.Interval, "Length of a bar."),
 		}
 	}
-	_, input := arguments()
 	return toolSpec{
 		name: "get_indicators", title: "Compute indicators",
 		description: "Compute indicators and return the latest values, newest signals and levels as JSON. " +
 			"Use it for questions about numbers, such as whether RSI is oversold or MACD has crossed. " +
 			"Names and parameters come from list_indicators. 0.5 to 2 KB per indicator.",
-		input: input, output: computedSchema(), hints: hints{readOnly: true, idempotent: true, openWorld: true},
-		run: func(ctx context.Context, caller principal.Caller, raw json.RawMessage) (mcp.Result, error) {
-			q, input := arguments()
-			if err := input.decode(raw); err != nil {
-				return mcp.Result{}, err
-			}
+		output: computedSchema(), hints: hints{readOnly: true, idempotent: true, openWorld: true},
+		call: calling(arguments, func(ctx context.Context, caller principal.Caller, q *ChartRequest) (mcp.Result, error) {
 			chart, err := c.compute(ctx, caller, *q)
 			if err != nil {
 				return mcp.Result{}, err
 			}
 			return rawResult(payload.AppendComputed(nil, chart)), nil
-		},
+		}),
 	}
 }

@@ -47,15 +47,12 @@ type chartArguments struct {
 	log                  bool
 }
 
-func newChartArguments() *chartArguments {
-	return &chartArguments{
+func declareChart() (*chartArguments, args) {
+	a := &chartArguments{
 		ChartRequest: ChartRequest{Interval: market.Hour4, Bars: defaultBars},
 		width:        chart.DefaultWidth, height: chart.DefaultHeight, scale: 1, format: formatPNG, theme: "dark",
 	}
-}
-
-func (a *chartArguments) fields() args {
-	return args{
+	return a, args{
 		symbolArg(&a.Symbol, "The instrument, such as BTCUSDT, AAPL, EURUSD=X or binance:BTCUSDT. Omit it for sample data.").alias("ticker"),
 		intervalArg("interval", &a.Interval, "Length of a bar.").alias("timeframe"),
 		indicatorsArg("indicators", &a.Indicators, "Indicators to draw: names from list_indicators, or objects with a name and parameters. An empty list draws the price alone.", defaultIndicators()).alias("panels"),
@@ -79,19 +76,14 @@ func (c *charts) generateChart() toolSpec {
 			"both, or series for every value of every bar (about 90 KB for 200 bars). Prefer summary when you need numbers only. " +
 			"A signal is at bar x, time t; the close of bar confirmed_x confirmed it. " +
 			"Without a symbol it draws sample data (source: sample); a real symbol never returns sample data.",
-		input: newChartArguments().fields(),
 		hints: hints{readOnly: true, idempotent: true, openWorld: true},
 		meta:  json.RawMessage(`{"anthropic/maxResultSizeChars":500000}`),
-		run: func(ctx context.Context, caller principal.Caller, raw json.RawMessage) (mcp.Result, error) {
-			a := newChartArguments()
-			if err := a.fields().decode(raw); err != nil {
-				return mcp.Result{}, err
-			}
+		call: calling(declareChart, func(ctx context.Context, caller principal.Caller, a *chartArguments) (mcp.Result, error) {
 			if a.Indicators == nil {
 				a.Indicators = resolveAll(defaultIndicators())
 			}
 			return c.generate(ctx, caller, a)
-		},
+		}),
 	}
 }
 

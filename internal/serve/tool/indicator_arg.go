@@ -37,29 +37,26 @@ func indicatorsArg(name string, dst *[]NamedIndicator, doc string, fallback []st
 		s.Default = fallback
 	}
 	const allowed = `a list of names or objects such as ["macd",{"name":"rsi","length":21}]`
-	return arg{
-		name: name, allowed: allowed, schema: s,
-		read: func(raw json.RawMessage) error {
-			if raw[0] != '[' {
-				return noList(name, raw, allowed)
+	return newArg(name, dst, allowed, s, func(raw json.RawMessage) ([]NamedIndicator, error) {
+		if raw[0] != '[' {
+			return nil, noList(name, raw, allowed)
+		}
+		all := []NamedIndicator{}
+		for item := range strictjson.Items(raw) {
+			if len(all) == maxIndicators {
+				return nil, fault.Field(name, "more than "+strconv.Itoa(maxIndicators)+" items", "at most "+strconv.Itoa(maxIndicators)+" indicators")
 			}
-			*dst = []NamedIndicator{}
-			for item := range strictjson.Items(raw) {
-				if len(*dst) == maxIndicators {
-					return fault.Field(name, "more than "+strconv.Itoa(maxIndicators)+" items", "at most "+strconv.Itoa(maxIndicators)+" indicators")
-				}
-				each, err := readIndicator(name, item)
-				if err != nil {
-					return err
-				}
-				*dst = append(*dst, each)
+			each, err := readIndicator(name, item)
+			if err != nil {
+				return nil, err
 			}
-			if len(*dst) == 0 && fallback == nil {
-				return fault.Field(name, "[]", "at least one name from list_indicators")
-			}
-			return nil
-		},
-	}
+			all = append(all, each)
+		}
+		if len(all) == 0 && fallback == nil {
+			return nil, fault.Field(name, "[]", "at least one name from list_indicators")
+		}
+		return all, nil
+	})
 }
 
 func readIndicator(field string, item json.RawMessage) (NamedIndicator, error) {

@@ -46,7 +46,6 @@ func (t *Trading) getNotifications() toolSpec {
 			intArg("limit", &a.limit, 1, maxItems, "Maximum number of items; the rest stay in the queue."),
 		}
 	}
-	_, input := arguments()
 	item := object("",
 		typedProp("alert_id", "string", ""), typedProp("symbol", "string", ""), typedProp("interval", "string", "May be empty."),
 		prop{"condition", object("", enumProp("type", "", alert.Types()...), typedProp("threshold?", "number", ""), typedProp("indicator?", "string", ""), typedProp("signal?", "string", ""))},
@@ -56,12 +55,8 @@ func (t *Trading) getNotifications() toolSpec {
 		name: name, title: "Fetch notifications", trading: true,
 		description: "Fetch fired alerts and remove them from the queue. Each is returned once, to the first client that asks. " +
 			"Set wait_seconds to wait for the next one. About 0.3 KB per notification.",
-		input: input, output: object("", listProp("notifications", "Oldest first.", item), moreSchema()), hints: hints{},
-		run: func(ctx context.Context, caller principal.Caller, raw json.RawMessage) (mcp.Result, error) {
-			a, input := arguments()
-			if err := input.decode(raw); err != nil {
-				return mcp.Result{}, err
-			}
+		output: object("", listProp("notifications", "Oldest first.", item), moreSchema()), hints: hints{},
+		call: calling(arguments, func(ctx context.Context, caller principal.Caller, a *asked) (mcp.Result, error) {
 			fired, err := t.Notifications.Poll(ctx, caller, time.Duration(a.wait)*time.Second, notify.Bound{Entries: a.limit, Bytes: maxBytes})
 			if err != nil {
 				return mcp.Result{}, err
@@ -73,7 +68,7 @@ func (t *Trading) getNotifications() toolSpec {
 			}
 			result.OnSent = fired.Settle
 			return result, nil
-		},
+		}),
 	}
 }
 
@@ -98,7 +93,7 @@ func batchResult(name string, fired *notify.Batch) (mcp.Result, error) {
 // maxFilterSymbols is the number of symbols in one subscription.
 const maxFilterSymbols = 200
 
-func filterArguments() (*notify.Filter, args) {
+func declareFilter() (*notify.Filter, args) {
 	f := &notify.Filter{}
 	asType := func(s string) (string, error) {
 		if slices.Contains(alert.Types(), s) {
@@ -129,30 +124,21 @@ func orEmpty[T any](values []T) []T {
 }
 
 func (t *Trading) subscribe() toolSpec {
-	_, input := filterArguments()
 	return toolSpec{
 		name: "subscribe_notifications", title: "Subscribe to notifications", trading: true,
 		description: "Push fired alerts to this client as notifications/alert_triggered, filtered by symbols and alert types. " +
 			"Most clients do not show pushes to the model; to wait for an alert, call get_notifications. " +
 			"Replaces the previous subscription. While the client is offline, the newest 1000 are queued for one hour.",
-		input: input,
 		output: object("", append([]prop{{"status", &schema{Type: "string", Const: "subscribed"}}},
 			subscribedProps()...)...),
 		hints: hints{idempotent: true},
-		run: func(ctx context.Context, caller principal.Caller, raw json.RawMessage) (mcp.Result, error) {
-			f, input := filterArguments()
-			if err := input.decode(raw); err != nil {
-				return mcp.Result{}, err
-			}
-			if err := t.Subscriptions.Subscribe(ctx, caller, *f); err != nil {
-				return mcp.Result{}, err
-			}
+		call: calling(declareFilter, func(ctx context.Context, caller principal.Caller, f *notify.Filter) (mcp.Result, error) {
 			return jsonResult(struct {
 				Status     string          `json:"status"`
 				Symbols    []market.Symbol `json:"symbols"`
 				AlertTypes []string        `json:"alert_types"`
-			}{"subscribed", orEmpty(f.Symbols), orEmpty(f.Types)})
-		},
+			}{"subscribed", orEmpty(f.Symbols), orEmpty(f.Types)}, t.Subscriptions.Subscribe(ctx, caller, *f))
+		}),
 	}
 }
 
@@ -162,18 +148,15 @@ func (t *Trading) unsubscribe() toolSpec {
 		description: "Remove this client's push subscription and its queue. Returns status unsubscribed, or not_found if there was none.",
 		output:      object("", enumProp("status", "", "unsubscribed", "not_found")),
 		hints:       hints{destructive: true, idempotent: true},
-		run: withoutArgs(func(ctx context.Context, caller principal.Caller) (mcp.Result, error) {
+		call: calling(noArgs, func(ctx context.Context, caller principal.Caller, _ *struct{}) (mcp.Result, error) {
 			existed, err := t.Subscriptions.Unsubscribe(ctx, caller)
-			if err != nil {
-				return mcp.Result{}, err
-			}
 			status := "not_found"
 			if existed {
 				status = "unsubscribed"
 			}
 			return jsonResult(struct {
 				Status string `json:"status"`
-			}{status})
+			}{status}, err)
 		}),
 	}
 }
@@ -186,15 +169,12 @@ func (t *Trading) listSubscriptions() toolSpec {
 		name: "list_subscriptions", title: "Show the subscription", trading: true,
 		description: "Show this client's push filters, queue length and whether its stream is open.",
 		output:      output, hints: hints{readOnly: true, idempotent: true},
-		run: withoutArgs(func(ctx context.Context, caller principal.Caller) (mcp.Result, error) {
+		call: calling(noArgs, func(ctx context.Context, caller principal.Caller, _ *struct{}) (mcp.Result, error) {
 			s, err := t.Subscriptions.Subscription(ctx, caller)
-			if err != nil {
-				return mcp.Result{}, err
-			}
-			if !s.Active {
+			if err != nil || !s.Active {
 				return jsonResult(struct {
 					Subscribed bool `json:"subscribed"`
-				}{})
+				}{}, err)
 			}
 			return jsonResult(struct {
 				Subscribed bool            `json:"subscribed"`
@@ -202,7 +182,7 @@ func (t *Trading) listSubscriptions() toolSpec {
 				AlertTypes []string        `json:"alert_types"`
 				Queued     int             `json:"offline_queue_size"`
 				Connected  bool            `json:"connected"`
-			}{true, orEmpty(s.Filter.Symbols), orEmpty(s.Filter.Types), s.Queued, s.Connected})
+			}{true, orEmpty(s.Filter.Symbols), orEmpty(s.Filter.Types), s.Queued, s.Connected}, nil)
 		}),
 	}
 }

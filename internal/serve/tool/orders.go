@@ -43,7 +43,7 @@ type orderArgs struct {
 	priced     bool
 }
 
-func placeArguments() (*orderArgs, args) {
+func declareOrder() (*orderArgs, args) {
 	p := &orderArgs{}
 	return p, args{
 		symbolArg(&p.Symbol, "The instrument, such as BTCUSDT.").require(),
@@ -73,18 +73,13 @@ func (p *orderArgs) request() (order.Request, error) {
 }
 
 func (t *Trading) placeOrder() toolSpec {
-	_, input := placeArguments()
 	return toolSpec{
 		name: "place_order", title: "Place an order", trading: true,
 		description: "Place a market or limit order. Returns order_id, status and mode: read mode (paper or live) before you mention real money. " +
 			"A denied order is not sent; the error names the rule, the limit and the value. " +
 			"Use dry_run to check an order without sending it, and idempotency_key to retry safely. About 0.5 KB.",
-		input: input, output: orderSchema(), hints: hints{destructive: true, openWorld: true},
-		run: func(ctx context.Context, caller principal.Caller, raw json.RawMessage) (mcp.Result, error) {
-			asked, input := placeArguments()
-			if err := input.decode(raw); err != nil {
-				return mcp.Result{}, err
-			}
+		output: orderSchema(), hints: hints{destructive: true, openWorld: true},
+		call: calling(declareOrder, func(ctx context.Context, caller principal.Caller, asked *orderArgs) (mcp.Result, error) {
 			r, err := asked.request()
 			if err != nil {
 				return mcp.Result{}, err
@@ -95,11 +90,8 @@ func (t *Trading) placeOrder() toolSpec {
 			if err != nil && o.Status != 0 {
 				return deniedResult(ctx, err, o, record), nil
 			}
-			if err != nil {
-				return mcp.Result{}, withRetryHint(err, r.Key)
-			}
-			return jsonResult(record)
-		},
+			return jsonResult(record, withRetryHint(err, r.Key))
+		}),
 	}
 }
 
@@ -124,35 +116,22 @@ func deniedResult(ctx context.Context, err error, o order.Order, record orderJSO
 }
 
 func (t *Trading) cancelOrder() toolSpec {
-	arguments := func() (*string, args) {
-		id := new(string)
-		return id, args{stringArg("order_id", id, 64, "The order_id from place_order or get_orders.").allowing("the order_id from place_order or get_orders").require()}
-	}
-	_, input := arguments()
 	return toolSpec{
 		name: "cancel_order", title: "Cancel an order", trading: true,
 		description: "Cancel an open order by order_id. Returns {ok, order_id, status, filled_quantity, mode}. Check status: the order may have filled first, and pending_cancel means the venue has not confirmed yet.",
-		input:       input,
 		output: object("", prop{"ok", &schema{Type: "boolean", Const: true}}, typedProp("order_id", "string", ""), typedProp("status", "string", ""),
 			typedProp("filled_quantity", "string", "Exact decimal."), enumProp("mode", "", "paper", "live")),
 		hints: hints{destructive: true, idempotent: true, openWorld: true},
-		run: func(ctx context.Context, caller principal.Caller, raw json.RawMessage) (mcp.Result, error) {
-			id, input := arguments()
-			if err := input.decode(raw); err != nil {
-				return mcp.Result{}, err
-			}
+		call: calling(idFrom("order_id", "place_order or get_orders"), func(ctx context.Context, caller principal.Caller, id *string) (mcp.Result, error) {
 			o, err := t.Orders.Cancel(ctx, caller, *id)
-			if err != nil {
-				return mcp.Result{}, err
-			}
 			return jsonResult(struct {
 				OK      bool   `json:"ok"`
 				OrderID string `json:"order_id"`
 				Status  string `json:"status"`
 				Filled  string `json:"filled_quantity"`
 				Mode    string `json:"mode"`
-			}{true, o.ID, o.Status.String(), o.Filled.String(), string(o.Mode)})
-		},
+			}{true, o.ID, o.Status.String(), o.Filled.String(), string(o.Mode)}, err)
+		}),
 	}
 }
 
@@ -173,17 +152,12 @@ func (t *Trading) getOrders() toolSpec {
 			a.cursor(name),
 		}
 	}
-	_, input := arguments()
 	return toolSpec{
 		name: name, title: "List orders", trading: true,
 		description: "List orders, newest first. external: true marks orders placed outside candela. About 0.5 KB per order.",
-		input:       input, output: object("", listProp("orders", "", orderSchema()), moreSchema(), enumProp("mode", "", "paper", "live")),
-		hints: hints{readOnly: true, idempotent: true, openWorld: true},
-		run: func(ctx context.Context, caller principal.Caller, raw json.RawMessage) (mcp.Result, error) {
-			a, input := arguments()
-			if err := input.decode(raw); err != nil {
-				return mcp.Result{}, err
-			}
+		output:      object("", listProp("orders", "", orderSchema()), moreSchema(), enumProp("mode", "", "paper", "live")),
+		hints:       hints{readOnly: true, idempotent: true, openWorld: true},
+		call: calling(arguments, func(ctx context.Context, caller principal.Caller, a *listing) (mcp.Result, error) {
 			if a.filter == "open" && a.after != "" {
 				return mcp.Result{}, fault.Field("cursor", "", "no cursor with filter open, which lists all orders")
 			}
@@ -204,7 +178,7 @@ func (t *Trading) getOrders() toolSpec {
 				return mcp.Result{}, fmt.Errorf("write the answer: %w", err)
 			}
 			return arrayResult(name, "orders", array, left, t.modeField())
-		},
+		}),
 	}
 }
 
@@ -270,25 +244,16 @@ func (t *Trading) getPositions() toolSpec {
 	return toolSpec{
 		name: name, title: "List positions", trading: true,
 		description: "List open positions with entry price, current price and unrealized profit or loss, which are null until a price is known. About 0.3 KB per position.",
-		input:       (&paging{limit: maxItems}).fields(name),
 		output:      object("", listProp("positions", "", positionSchema()), moreSchema(), enumProp("mode", "", "paper", "live")),
 		hints:       hints{readOnly: true, idempotent: true, openWorld: true},
-		run: func(ctx context.Context, caller principal.Caller, raw json.RawMessage) (mcp.Result, error) {
-			p := paging{limit: maxItems}
-			if err := p.fields(name).decode(raw); err != nil {
-				return mcp.Result{}, err
-			}
+		call: calling(pages(name), func(ctx context.Context, caller principal.Caller, p *paging) (mcp.Result, error) {
 			positions, err := t.Positions.Positions(ctx, caller)
 			if err != nil {
 				return mcp.Result{}, err
 			}
 			all := ordered[order.PricedPosition]{items: positions, key: func(m order.PricedPosition) string { return m.Symbol.String() }}
-			array, left, err := page(name, p, all, func(m order.PricedPosition) any { return toPositionJSON(m) })
-			if err != nil {
-				return mcp.Result{}, err
-			}
-			return arrayResult(name, "positions", array, left, t.modeField())
-		},
+			return pageResult(name, "positions", p, all, t.modeField(), func(m order.PricedPosition) any { return toPositionJSON(m) })
+		}),
 	}
 }
 
@@ -301,7 +266,7 @@ func getBalance() toolSpec {
 		name: "get_balance", title: "Balance (not supported)",
 		description: "Not supported; always returns an error. Use get_positions instead.",
 		output:      object(""), hints: hints{readOnly: true, idempotent: true},
-		run: withoutArgs(func(context.Context, principal.Caller) (mcp.Result, error) {
+		call: calling(noArgs, func(context.Context, principal.Caller, *struct{}) (mcp.Result, error) {
 			return mcp.Result{}, &fault.Error{Kind: fault.Unsupported, Code: "not_supported", Message: "get_balance is not supported: use get_positions for open positions; no tool shows cash or equity, see the venue's account page"}
 		}),
 	}

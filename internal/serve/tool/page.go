@@ -24,31 +24,27 @@ type paging struct {
 	after string // key of the last item of the previous page; "" for the first page
 }
 
-// fields returns the paging arguments. A cursor works only with the tool that issued
-// it.
-func (p *paging) fields(tool string) args {
-	return args{
-		intArg("limit", &p.limit, 1, maxItems, "Maximum number of items."),
-		p.cursor(tool),
+// pages declares the arguments of a tool that returns a list in pages.
+func pages(tool string) func() (*paging, args) {
+	return func() (*paging, args) {
+		p := &paging{limit: maxItems}
+		return p, args{intArg("limit", &p.limit, 1, maxItems, "Maximum number of items."), p.cursor(tool)}
 	}
 }
 
+// cursor is where a page begins. It works only with the tool that issued it.
 func (p *paging) cursor(tool string) arg {
 	allowed := "the cursor from the previous result of " + tool + ", or none for the first page"
-	return arg{
-		name: "cursor", allowed: allowed,
-		schema: &schema{Type: "string", Description: "From the previous result, for the next page."},
-		read: func(raw json.RawMessage) error {
-			value, _ := strictjson.Text(raw)
-			data, err := base64.RawURLEncoding.DecodeString(value)
-			key, ours := strings.CutPrefix(string(data), tool+" ")
-			if err != nil || !ours || key == "" {
-				return fault.Field("cursor", quoteValue(raw), allowed)
-			}
-			p.after = key
-			return nil
-		},
-	}
+	s := &schema{Type: "string", Description: "From the previous result, for the next page."}
+	return newArg("cursor", &p.after, allowed, s, func(raw json.RawMessage) (string, error) {
+		value, _ := strictjson.Text(raw)
+		data, err := base64.RawURLEncoding.DecodeString(value)
+		key, ours := strings.CutPrefix(string(data), tool+" ")
+		if err != nil || !ours || key == "" {
+			return "", fault.Field("cursor", quoteValue(raw), allowed)
+		}
+		return key, nil
+	})
 }
 
 // more describes the rest of a list. A queue has no cursor.
@@ -75,14 +71,15 @@ func (o ordered[T]) from(key string) []T {
 	return o.items[i:]
 }
 
-// page marshals the requested part of a list.
-func page[T any](tool string, p paging, o ordered[T], record func(T) any) (array []byte, left *more, err error) {
+// pageResult is an arrayResult of the requested part of a list.
+func pageResult[T any](tool, name string, p *paging, o ordered[T], rest string, record func(T) any) (mcp.Result, error) {
 	items := o.from(p.after)
-	array = []byte{'['}
+	array := []byte{'['}
+	var left *more
 	for i, item := range items {
 		data, err := marshalPlain(record(item))
 		if err != nil {
-			return nil, nil, fmt.Errorf("write the answer: %w", err)
+			return mcp.Result{}, fmt.Errorf("write the answer: %w", err)
 		}
 		if i == p.limit || i > 0 && len(array)+len(data) > maxBytes {
 			left = moreAfter(tool, o.key(items[i-1]), len(items)-i)
@@ -93,7 +90,7 @@ func page[T any](tool string, p paging, o ordered[T], record func(T) any) (array
 		}
 		array = append(array, data...)
 	}
-	return append(array, ']'), left, nil
+	return arrayResult(tool, name, append(array, ']'), left, rest)
 }
 
 // arrayResult is a result whose text is an array. Structured content must be an object,

@@ -54,13 +54,14 @@ type Registry struct {
 	near  func(market.Symbol) ([]string, string)
 }
 
-// registeredTool is a tool that is ready to run. run decodes the arguments itself, so
-// that each tool has its own argument struct.
+// registeredTool is a tool that is ready to run.
 type registeredTool struct {
-	tool    mcp.Tool
-	trading bool
-	run     func(ctx context.Context, caller principal.Caller, arguments json.RawMessage) (mcp.Result, error)
+	tool mcp.Tool
+	run  runner
 }
+
+// runner runs a tool with its arguments, a valid JSON object.
+type runner func(ctx context.Context, caller principal.Caller, arguments json.RawMessage) (mcp.Result, error)
 
 // New returns the tools over cfg.
 func New(cfg Config) (*Registry, error) {
@@ -76,7 +77,7 @@ func New(cfg Config) (*Registry, error) {
 		if err != nil {
 			return nil, fmt.Errorf("tool %s: %w", s.name, err)
 		}
-		if d.trading && cfg.Trading == nil {
+		if s.trading && cfg.Trading == nil {
 			d.run = tradingDisabled(cfg.TradingDisabled)
 		}
 		r.tools = append(r.tools, d)
@@ -151,23 +152,44 @@ type toolSpec struct {
 	name        string
 	title       string
 	description string
-	input       args
 	output      *schema // nil for none
 	hints       hints
 	meta        json.RawMessage
 	trading     bool
-	run         func(ctx context.Context, caller principal.Caller, arguments json.RawMessage) (mcp.Result, error)
+	call        call
 }
+
+// call is the arguments of a tool and the function that runs it with them.
+type call struct {
+	input args
+	run   runner
+}
+
+// calling returns the call of run. declare returns the arguments and where they are
+// read to, separately for each call.
+func calling[A any](declare func() (*A, args), run func(context.Context, principal.Caller, *A) (mcp.Result, error)) call {
+	_, input := declare()
+	return call{input, func(ctx context.Context, caller principal.Caller, raw json.RawMessage) (mcp.Result, error) {
+		a, input := declare()
+		if err := input.decode(raw); err != nil {
+			return mcp.Result{}, err
+		}
+		return run(ctx, caller, a)
+	}}
+}
+
+// noArgs declares that a tool accepts no arguments.
+func noArgs() (*struct{}, args) { return nil, nil }
 
 // hints holds a tool's annotations.
 type hints struct{ readOnly, destructive, idempotent, openWorld bool }
 
 func (s toolSpec) build() (registeredTool, error) {
-	input, err := marshalPlain(s.input.schema())
+	input, err := marshalPlain(s.call.input.schema())
 	if err != nil {
 		return registeredTool{}, err
 	}
-	d := registeredTool{trading: s.trading, run: s.run, tool: mcp.Tool{
+	d := registeredTool{run: s.call.run, tool: mcp.Tool{
 		Name: s.name, Title: s.title, Description: s.description, InputSchema: input, Meta: s.meta,
 		Annotations: mcp.Annotations{
 			Title: s.title, ReadOnly: s.hints.readOnly, Destructive: s.hints.destructive,
@@ -182,18 +204,8 @@ func (s toolSpec) build() (registeredTool, error) {
 	return d, nil
 }
 
-// withoutArgs adapts a tool that accepts no arguments.
-func withoutArgs(run func(ctx context.Context, caller principal.Caller) (mcp.Result, error)) func(context.Context, principal.Caller, json.RawMessage) (mcp.Result, error) {
-	return func(ctx context.Context, caller principal.Caller, arguments json.RawMessage) (mcp.Result, error) {
-		if err := (args{}).decode(arguments); err != nil {
-			return mcp.Result{}, err
-		}
-		return run(ctx, caller)
-	}
-}
-
 // tradingDisabled makes a trading tool return reason for any arguments.
-func tradingDisabled(reason func() error) func(context.Context, principal.Caller, json.RawMessage) (mcp.Result, error) {
+func tradingDisabled(reason func() error) runner {
 	if reason == nil {
 		reason = func() error {
 			return &fault.Error{

@@ -11,8 +11,12 @@ import (
 	"candela/internal/serve/mcp"
 )
 
-// jsonResult is a result with the same object as text and as structured content.
-func jsonResult(v any) (mcp.Result, error) {
+// jsonResult is a result with the same object as text and as structured content, unless
+// there is an error.
+func jsonResult(v any, err error) (mcp.Result, error) {
+	if err != nil {
+		return mcp.Result{}, err
+	}
 	data, err := marshalPlain(v)
 	if err != nil {
 		return mcp.Result{}, fmt.Errorf("write the answer: %w", err)
