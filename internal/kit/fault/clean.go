@@ -3,7 +3,20 @@ package fault
 import (
 	"strings"
 	"unicode"
+	"unicode/utf8"
 )
+
+// Truncate returns text, or at most so many of its first bytes and three dots, cut between
+// characters.
+func Truncate(text string, most int) string {
+	if len(text) <= most {
+		return text
+	}
+	for most > 0 && !utf8.RuneStart(text[most]) {
+		most--
+	}
+	return text[:most] + "..."
+}
 
 // MaxForeign bounds external text in an error, such as a venue's message, in characters.
 const MaxForeign = 300

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"strings"
 	"time"
-	"unicode/utf8"
 )
 
 // Kind classifies an error by what the caller can do about it.
@@ -27,21 +26,12 @@ const (
 
 // String returns the kind as it appears in logs.
 func (k Kind) String() string {
-	switch k {
-	case Invalid:
-		return "invalid"
-	case NotFound:
-		return "not_found"
-	case Unauthorized:
-		return "unauthorized"
-	case Conflict:
-		return "conflict"
-	case Unavailable:
-		return "unavailable"
-	case Unsupported:
-		return "unsupported"
-	case Internal:
-		return "internal"
+	names := [...]string{
+		Internal: "internal", Invalid: "invalid", NotFound: "not_found", Unauthorized: "unauthorized",
+		Conflict: "conflict", Unavailable: "unavailable", Unsupported: "unsupported",
+	}
+	if int(k) < len(names) {
+		return names[k]
 	}
 	return fmt.Sprintf("kind(%d)", uint8(k))
 }
@@ -162,14 +152,4 @@ func Unreachable(cause error, retryAfter time.Duration, format string, args ...a
 const maxValueBytes = 120
 
 // clip returns s as valid UTF-8 of bounded length.
-func clip(s string) string {
-	s = strings.ToValidUTF8(s, "\uFFFD")
-	if len(s) <= maxValueBytes {
-		return s
-	}
-	end := maxValueBytes
-	for !utf8.RuneStart(s[end]) {
-		end--
-	}
-	return s[:end] + "..."
-}
+func clip(s string) string { return Truncate(strings.ToValidUTF8(s, "\uFFFD"), maxValueBytes) }

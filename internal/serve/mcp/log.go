@@ -3,9 +3,9 @@ package mcp
 import (
 	"context"
 	"log/slog"
-	"strings"
 	"time"
-	"unicode/utf8"
+
+	"candela/internal/kit/fault"
 )
 
 // logRecord holds the log attributes of a message.
@@ -52,14 +52,4 @@ func (s *Server) logMessage(ctx context.Context, from Origin, e logRecord, took 
 }
 
 // shorten bounds a text chosen by the client before it is logged or echoed.
-func shorten(text string) string {
-	const maxBytes = 64
-	if len(text) <= maxBytes {
-		return text
-	}
-	cut := maxBytes
-	for cut > 0 && !utf8.RuneStart(text[cut]) {
-		cut--
-	}
-	return strings.Clone(text[:cut]) + "..."
-}
+func shorten(text string) string { return fault.Truncate(text, 64) }

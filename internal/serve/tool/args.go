@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"candela/internal/kit/fault"
 	"candela/internal/kit/strictjson"
@@ -151,14 +150,4 @@ func quoteValue(raw json.RawMessage) string {
 }
 
 // truncate bounds a text chosen by the client.
-func truncate(text string) string {
-	const maxBytes = 80
-	if len(text) <= maxBytes {
-		return text
-	}
-	end := maxBytes
-	for end > 0 && !utf8.RuneStart(text[end]) {
-		end--
-	}
-	return text[:end] + "..."
-}
+func truncate(text string) string { return fault.Truncate(text, 80) }
