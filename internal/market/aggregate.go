@@ -7,25 +7,12 @@ import (
 
 // Aggregated is the result of Aggregate.
 type Aggregated struct {
-	Bars    Bars
-	Holes             // of the source, at the source's interval
-	Partial []Partial // ascending in Index
-}
-
-// Partial is an aggregated bar built from fewer bars than its span has room
-// for: the first when the source starts inside it, the last when the source ends
-// before it, and any with a hole.
-type Partial struct {
-	Index int // in the aggregated bars
-	Have  int // source bars it was built from
-	Want  int // source bars that open in its span
-}
-
-// LastComplete reports whether the newest aggregated bar holds every source bar
-// of its span. It is false when there are no bars.
-func (a *Aggregated) LastComplete() bool {
-	n := len(a.Partial)
-	return a.Bars.Len() > 0 && (n == 0 || a.Partial[n-1].Index != a.Bars.Len()-1)
+	Bars  Bars
+	Holes // of the source, at the source's interval
+	// Partial lists the indexes of bars built from fewer bars than their span has room
+	// for, ascending: the first when the source starts inside it, the last when the
+	// source ends before it, and any with a hole.
+	Partial []int
 }
 
 // Aggregate builds bars of interval to from bars of interval from. Holes are
@@ -128,8 +115,8 @@ func (a *aggregator) flush() {
 	if a.have == 0 {
 		return
 	}
-	if want := a.cal.Count(a.grid.iv, a.span); a.have < want {
-		a.out.Partial = append(a.out.Partial, Partial{Index: a.out.Bars.Len(), Have: a.have, Want: want})
+	if a.have < a.cal.Count(a.grid.iv, a.span) {
+		a.out.Partial = append(a.out.Partial, a.out.Bars.Len())
 	}
 	bar := a.bar
 	if a.src.TakerBuy == nil {

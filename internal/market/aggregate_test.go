@@ -51,8 +51,8 @@ func TestAggregate(t *testing.T) {
 	var want market.Bars
 	want.Append(market.Bar{T: 0, O: 10, H: 15, L: 7, C: 9, V: 10, TakerBuy: 5})
 	want.Append(market.Bar{T: 14400, O: 9, H: 10, L: 9, C: 9.5, V: 5, TakerBuy: 2.5})
-	if !equalBars(got.Bars, want) || got.LastComplete() || len(got.Gaps) != 0 ||
-		!slices.Equal(got.Partial, []market.Partial{{Index: 1, Have: 1, Want: 4}}) {
+	if !equalBars(got.Bars, want) || len(got.Gaps) != 0 ||
+		!slices.Equal(got.Partial, []int{1}) {
 		t.Errorf("got %+v", got)
 	}
 }
@@ -67,7 +67,7 @@ func TestAggregate_MarksHoles(t *testing.T) {
 		t.Fatal(err)
 	}
 	wantGaps := []market.Gap{{From: 5 * 3600, To: 6 * 3600, Missing: 1}, {From: 8 * 3600, To: 12 * 3600, Missing: 4}}
-	wantPartial := []market.Partial{{Index: 1, Have: 3, Want: 4}, {Index: 2, Have: 3, Want: 4}}
+	wantPartial := []int{1, 2}
 	if !slices.Equal(got.Bars.T, []int64{0, 4 * 3600, 12 * 3600}) || !slices.Equal(got.Gaps, wantGaps) || !slices.Equal(got.Partial, wantPartial) {
 		t.Errorf("got %v, %+v, %+v", got.Bars.T, got.Gaps, got.Partial)
 	}
@@ -94,8 +94,8 @@ func TestAggregate_TakerBuy(t *testing.T) {
 		if err != nil || !same || (got.Bars.TakerBuy == nil) != (tc.want == nil) {
 			t.Errorf("%s: %v, %v", name, got.Bars.TakerBuy, err)
 		}
-		if got.LastComplete() != (tc.in.Len() > 0) {
-			t.Errorf("%s: LastComplete is %v", name, got.LastComplete())
+		if len(got.Partial) != 0 {
+			t.Errorf("%s: partial bars %v", name, got.Partial)
 		}
 	}
 }
@@ -127,7 +127,7 @@ func TestAggregate_LeavesOutAndListsBarsOffTheGrid(t *testing.T) {
 	}
 	if !slices.Equal(got.OffGrid, []int64{10, 5*3600 + 7, 7*3600 + 59}) ||
 		!slices.Equal(got.Gaps, []market.Gap{{From: 5 * 3600, To: 6 * 3600, Missing: 1}}) ||
-		!slices.Equal(got.Partial, []market.Partial{{Index: 0, Have: 3, Want: 4}, {Index: 1, Have: 2, Want: 4}}) {
+		!slices.Equal(got.Partial, []int{0, 1}) {
 		t.Errorf("got %+v", got)
 	}
 }
@@ -150,12 +150,12 @@ func TestAggregate_SessionOfNewYork(t *testing.T) {
 		t.Errorf("hours run from %s to %s", first, last)
 	}
 	days, err := market.Aggregate(&b, market.Minute5, market.Day1, c)
-	if err != nil || days.Bars.Len() != 3 || !days.LastComplete() {
+	if err != nil || days.Bars.Len() != 3 || len(days.Partial) != 0 {
 		t.Errorf("days: %+v, %v", days, err)
 	}
 	weeks, err := market.Aggregate(&days.Bars, market.Day1, market.Week1, c)
 	if err != nil || weeks.Bars.Len() != 2 ||
-		!slices.Equal(weeks.Partial, []market.Partial{{Index: 0, Have: 1, Want: 5}, {Index: 1, Have: 2, Want: 5}}) {
+		!slices.Equal(weeks.Partial, []int{0, 1}) {
 		t.Errorf("weeks: %+v, %v", weeks, err)
 	}
 }
@@ -234,7 +234,7 @@ func slowAggregate(src *market.Bars, from, to market.Interval, c market.Calendar
 	for i, open := range out.Bars.T {
 		span, _ := c.Bucket(to, open)
 		if want := c.Count(from, span); have[open] < want {
-			out.Partial = append(out.Partial, market.Partial{Index: i, Have: have[open], Want: want})
+			out.Partial = append(out.Partial, i)
 		}
 	}
 	if first != math.MinInt64 {
@@ -265,12 +265,9 @@ func TestAggregate_TwoStepsEqualOne(t *testing.T) {
 func TestGaps_OfRealBars(t *testing.T) {
 	t.Parallel()
 	raw := sharedtest.Bars(t, "data/BTCUSDT_1h_raw.csv")
-	clean, report := market.Clean(&raw)
-	if report.Duplicates != 5 || len(report.Conflicts) != 0 || len(report.Disorder) != 0 {
-		t.Errorf("cleaning reports %+v, want 5 duplicates and nothing else", report)
-	}
+	clean := without(raw, func(i int) bool { return i > 0 && raw.At(i).Equal(raw.At(i-1)) })
 	if clean.Len() != raw.Len()-5 {
-		t.Errorf("%d of %d bars are left", clean.Len(), raw.Len())
+		t.Errorf("%d of %d bars are left, want 5 duplicates dropped", clean.Len(), raw.Len())
 	}
 	published := sharedtest.Bars(t, "data/BTCUSDT_1h.csv")
 	if !equalBars(clean, published) {
@@ -318,7 +315,7 @@ func TestAggregate_EqualsTheVenuesOwnDays(t *testing.T) {
 	compared := 0
 	for i := range days.T[:days.Len()-1] { // the file's last day was still running
 		k := got.Bars.Search(days.T[i])
-		partial := slices.ContainsFunc(got.Partial, func(p market.Partial) bool { return p.Index == k })
+		partial := slices.Contains(got.Partial, k)
 		if k == got.Bars.Len() || partial {
 			continue
 		}

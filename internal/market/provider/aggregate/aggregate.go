@@ -134,7 +134,7 @@ func (b *build) page(ctx context.Context) (provider.BarPage, error) {
 // than a hole: because reading stopped inside it, or the venue's history begins
 // there. Such a bar is left out, as it would show less than was traded.
 func (b *build) headless(ctx context.Context, pages provider.BarPage, built market.Aggregated) (bool, error) {
-	if len(built.Partial) == 0 || built.Partial[0].Index != 0 || pages.Bars.T[0] == built.Bars.T[0] {
+	if !slices.Contains(built.Partial, 0) || pages.Bars.T[0] == built.Bars.T[0] {
 		return false, nil
 	}
 	if b.q.From == 0 {
