@@ -53,13 +53,13 @@ func (v live) Bars(ctx context.Context, q provider.BarQuery) (provider.BarPage, 
 	return page, err
 }
 
-func (v live) Stream(ctx context.Context, subs []provider.Sub, emit provider.Emit) error {
+func (v live) Stream(ctx context.Context, subs []provider.Sub, changes <-chan provider.Change, emit provider.Emit) error {
 	symbol := subs[0].Symbol // the tests follow one
 	asked := make([]provider.Sub, len(subs))
 	for i, s := range subs {
 		asked[i] = provider.Sub{Interval: s.Interval}
 	}
-	return v.Provider.Stream(ctx, asked, func(ctx context.Context, e provider.Event) error {
+	return v.Provider.Stream(ctx, asked, changes, func(ctx context.Context, e provider.Event) error {
 		e.Symbol = symbol
 		return emit(ctx, e)
 	})

@@ -38,7 +38,7 @@ type venue struct {
 func newVenue(wave func(s market.Symbol, t int64) float64) *venue {
 	v := &venue{
 		wave: wave,
-		caps: provider.Caps{Intervals: []market.Interval{market.Minute1, market.Minute5, market.Hour1}, PageSize: 1000, Live: true},
+		caps: provider.Caps{Intervals: []market.Interval{market.Minute1, market.Minute5, market.Hour1}, PageSize: 1000, Live: true, Dynamic: true},
 		subs: make(map[provider.Sub]int), made: make(map[provider.Sub]market.Bars),
 	}
 	v.streams, v.cut = context.WithCancel(context.Background())
@@ -186,12 +186,8 @@ func (v *venue) Bars(_ context.Context, q provider.BarQuery) (provider.BarPage, 
 	return page, nil
 }
 
-func (v *venue) Stream(ctx context.Context, subs []provider.Sub, emit provider.Emit) error {
-	return v.StreamChanging(ctx, subs, nil, emit)
-}
-
-// StreamChanging emits the bar of every subscription with each tick.
-func (v *venue) StreamChanging(ctx context.Context, subs []provider.Sub, changes <-chan provider.Change, emit provider.Emit) error {
+// Stream emits the bar of every subscription with each tick.
+func (v *venue) Stream(ctx context.Context, subs []provider.Sub, changes <-chan provider.Change, emit provider.Emit) error {
 	if err := v.answer(); err != nil {
 		return err
 	}

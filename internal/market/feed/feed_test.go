@@ -66,8 +66,13 @@ func subscribe(t *testing.T, f *feed.Feed, subs ...provider.Sub) {
 // fixed hides that a venue's streams can change.
 type fixed struct{ v *venue }
 
-func (f fixed) Name() string                { return f.v.Name() }
-func (f fixed) Capabilities() provider.Caps { return f.v.Capabilities() }
+func (f fixed) Name() string { return f.v.Name() }
+func (f fixed) Capabilities() provider.Caps {
+	caps := f.v.Capabilities()
+	caps.Dynamic = false
+	return caps
+}
+
 func (f fixed) Instrument(ctx context.Context, s market.Symbol) (provider.Instrument, error) {
 	return f.v.Instrument(ctx, s)
 }
@@ -76,8 +81,8 @@ func (f fixed) Bars(ctx context.Context, q provider.BarQuery) (provider.BarPage,
 	return f.v.Bars(ctx, q)
 }
 
-func (f fixed) Stream(ctx context.Context, subs []provider.Sub, emit provider.Emit) error {
-	return f.v.Stream(ctx, subs, emit)
+func (f fixed) Stream(ctx context.Context, subs []provider.Sub, _ <-chan provider.Change, emit provider.Emit) error {
+	return f.v.Stream(ctx, subs, nil, emit)
 }
 
 func TestFeed_SubscriptionsChangeWhileItRuns(t *testing.T) {
@@ -333,8 +338,8 @@ func (h holed) Bars(ctx context.Context, q provider.BarQuery) (provider.BarPage,
 	return page, err
 }
 
-func (h holed) StreamChanging(ctx context.Context, subs []provider.Sub, changes <-chan provider.Change, emit provider.Emit) error {
-	return h.venue.StreamChanging(ctx, subs, changes, func(ctx context.Context, e provider.Event) error {
+func (h holed) Stream(ctx context.Context, subs []provider.Sub, changes <-chan provider.Change, emit provider.Emit) error {
+	return h.venue.Stream(ctx, subs, changes, func(ctx context.Context, e provider.Event) error {
 		if h.missing[e.Bar.T] {
 			return nil
 		}

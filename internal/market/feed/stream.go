@@ -247,17 +247,12 @@ func (l *loop) open(ln *streamGroup, now time.Time) {
 	}
 	ln.next, ln.subsChanged = c, false
 	l.count.Streams++
-	changer, ok := l.streamer.(provider.DynamicStreamer)
-	if ok {
+	if l.f.caps.Dynamic {
 		c.changes = make(chan provider.Change, 1)
 	}
 	l.running.Go(func() {
 		defer stop()
-		if ok {
-			c.err = changer.StreamChanging(ctx, subs, c.changes, c.emit)
-		} else {
-			c.err = l.streamer.Stream(ctx, subs, c.emit)
-		}
+		c.err = l.streamer.Stream(ctx, subs, c.changes, c.emit)
 		select {
 		case l.inbox <- message{conn: c, ended: true}:
 		case <-l.ctx.Done():

@@ -58,7 +58,7 @@ type venue struct {
 
 func newVenue(seed uint64) *venue {
 	return &venue{
-		caps:  provider.Caps{Intervals: market.Intervals(), PageSize: 500, Live: true},
+		caps:  provider.Caps{Intervals: market.Intervals(), PageSize: 500, Live: true, Dynamic: true},
 		every: 10 * time.Second, seed: seed, reads: map[int64]int{},
 	}
 }
@@ -180,11 +180,7 @@ type stream struct {
 	ctx   context.Context
 }
 
-func (v *venue) Stream(ctx context.Context, subs []provider.Sub, emit provider.Emit) error {
-	return v.StreamChanging(ctx, subs, nil, emit)
-}
-
-func (v *venue) StreamChanging(ctx context.Context, subs []provider.Sub, changes <-chan provider.Change, emit provider.Emit) error {
+func (v *venue) Stream(ctx context.Context, subs []provider.Sub, changes <-chan provider.Change, emit provider.Emit) error {
 	began := time.Now()
 	v.mu.Lock()
 	v.open++

@@ -38,7 +38,7 @@ type StreamRunner struct {
 // time that asking for them takes.
 const confirmWithin = 30 * time.Second
 
-// Run is DynamicStreamer.StreamChanging over a protocol.
+// Run is Streamer.Stream over a protocol.
 func (w StreamRunner) Run(ctx context.Context, d StreamProtocol, subs []Sub, changes <-chan Change, emit Emit) error {
 	if len(subs) == 0 {
 		return fault.Missing("subscriptions", "at least one symbol and interval")

@@ -48,19 +48,13 @@ type Streamer interface {
 	// The first event says that the subscriptions are in force; where bars are rare
 	// that is an Alive, and more of them keep a quiet stream from being taken for a
 	// dead one.
-	Stream(ctx context.Context, subs []Sub, emit Emit) error
-}
-
-// DynamicStreamer is a Streamer whose subscriptions can change while it streams, so that
-// one more symbol does not cost a connection.
-type DynamicStreamer interface {
-	Streamer
-	// StreamChanging is Stream, and also follows changes until it returns. It takes
-	// one as soon as the one before was sent to the venue; a drop of what is not
+	//
+	// A provider whose Caps are Dynamic follows changes, which may be nil: it takes one
+	// as soon as the one before was sent to the venue; a drop of what is not
 	// subscribed and an addition of what is are no errors. After a drop was taken
 	// no more events of it come. Too many subscriptions at a time are an Invalid
 	// fault, which ends the stream.
-	StreamChanging(ctx context.Context, subs []Sub, changes <-chan Change, emit Emit) error
+	Stream(ctx context.Context, subs []Sub, changes <-chan Change, emit Emit) error
 }
 
 // Change alters the subscriptions of a stream: Drop goes first.
@@ -71,6 +65,7 @@ type Caps struct {
 	Intervals []market.Interval // ascending; what Bars accepts
 	PageSize  int               // the most bars in one page, at least 1
 	Live      bool              // the provider is a Streamer and can stream
+	Dynamic   bool              // a stream follows changes, so that one more symbol does not cost a connection
 	MaxSubs   int               // the most subscriptions of one stream; 0 means no bound
 	OneStream bool              // the venue allows one stream at a time, so a new one must wait for the end of the old
 	TakerBuy  bool              // bars carry taker-buy volume

@@ -38,9 +38,6 @@ func Over(p provider.Provider, now func() time.Time) provider.Provider {
 	if len(a.caps.Intervals) == len(caps.Intervals) {
 		return p
 	}
-	if c, ok := p.(provider.DynamicStreamer); ok {
-		return &Changer{Provider: a, changer: c}
-	}
 	return a
 }
 

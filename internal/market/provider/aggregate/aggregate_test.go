@@ -156,7 +156,7 @@ func TestStream_EmitsWhatTheVenueWould(t *testing.T) {
 		defer stop()
 		done := make(chan error, 1)
 		go func() {
-			done <- streamer.Stream(ctx, subs, providertest.Into(out))
+			done <- streamer.Stream(ctx, subs, nil, providertest.Into(out))
 			close(out)
 		}()
 		var events []provider.Event

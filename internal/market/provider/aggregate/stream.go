@@ -14,28 +14,12 @@ import (
 // build up. A built bar is sent when every part of it was seen to close; one
 // that began before the stream did, or lost a part, is sent as prices alone,
 // and its caller reads it with Bars when it has ended.
-func (p *Provider) Stream(ctx context.Context, subs []provider.Sub, emit provider.Emit) error {
+func (p *Provider) Stream(ctx context.Context, subs []provider.Sub, changes <-chan provider.Change, emit provider.Emit) error {
 	streamer, ok := p.Provider.(provider.Streamer)
 	if !ok {
 		return &fault.Error{Kind: fault.Unsupported, Code: "not_live", Message: p.Name() + " does not stream"}
 	}
 	r := newRelay(p, emit)
-	change, err := r.change(ctx, provider.Change{Add: subs})
-	if err != nil {
-		return err
-	}
-	return streamer.Stream(ctx, change.Add, r.pass)
-}
-
-// Changer is a Provider over a venue whose streams can change.
-type Changer struct {
-	*Provider
-	changer provider.DynamicStreamer
-}
-
-// StreamChanging is Stream, and follows changes.
-func (c *Changer) StreamChanging(ctx context.Context, subs []provider.Sub, changes <-chan provider.Change, emit provider.Emit) error {
-	r := newRelay(c.Provider, emit)
 	change, err := r.change(ctx, provider.Change{Add: subs})
 	if err != nil {
 		return err
@@ -49,7 +33,7 @@ func (c *Changer) StreamChanging(ctx context.Context, subs []provider.Sub, chang
 			stop()
 		}
 	})
-	err = c.changer.StreamChanging(ctx, change.Add, venueChanges, r.pass)
+	err = streamer.Stream(ctx, change.Add, venueChanges, r.pass)
 	stop()
 	running.Wait()
 	if failed != nil {

@@ -102,10 +102,7 @@ type Provider struct {
 	one     chan struct{} // holds the account's one stream
 }
 
-var (
-	_ provider.Provider        = (*Provider)(nil)
-	_ provider.DynamicStreamer = (*Provider)(nil)
-)
+var _ provider.Streamer = (*Provider)(nil)
 
 // New returns a provider that shares the connections and limits of hosts. Without
 // keys it answers every question by asking for them.
@@ -145,7 +142,7 @@ func (p *Provider) Capabilities() provider.Caps {
 	for _, f := range all {
 		intervals = append(intervals, f.interval)
 	}
-	return provider.Caps{Intervals: intervals, PageSize: pageSize, Sessions: true, Live: true, OneStream: true}
+	return provider.Caps{Intervals: intervals, PageSize: pageSize, Sessions: true, Live: true, Dynamic: true, OneStream: true}
 }
 
 // frame is how the venue writes an interval.

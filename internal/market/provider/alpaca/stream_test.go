@@ -58,7 +58,7 @@ func sub(name string, i market.Interval) provider.Sub {
 func collect(ctx context.Context, p *alpaca.Provider, subs []provider.Sub, changes <-chan provider.Change) ([]provider.Event, error) {
 	var events []provider.Event
 	var mu sync.Mutex
-	err := p.StreamChanging(ctx, subs, changes, func(_ context.Context, e provider.Event) error {
+	err := p.Stream(ctx, subs, changes, func(_ context.Context, e provider.Event) error {
 		mu.Lock()
 		defer mu.Unlock()
 		events = append(events, e)
@@ -327,7 +327,7 @@ func TestStream_RefusesUnsupportedSubscriptions(t *testing.T) {
 		if field == "subscriptions" {
 			subs = nil
 		}
-		if f := fault.Of(p.Stream(t.Context(), subs, nil)); f == nil || f.Field != field {
+		if f := fault.Of(p.Stream(t.Context(), subs, nil, nil)); f == nil || f.Field != field {
 			t.Errorf("%s: %v", field, f)
 		}
 	}

@@ -60,9 +60,8 @@ type Provider struct {
 }
 
 var (
-	_ provider.Provider        = (*Provider)(nil)
-	_ provider.DynamicStreamer = (*Provider)(nil)
-	_ provider.SeriesSource    = (*Provider)(nil)
+	_ provider.Streamer     = (*Provider)(nil)
+	_ provider.SeriesSource = (*Provider)(nil)
 )
 
 // New returns a provider that shares what hosts share.
@@ -99,7 +98,7 @@ func (p *Provider) Name() string { return name }
 // where ours do, so they are built from days.
 func (p *Provider) Capabilities() provider.Caps {
 	native := slices.DeleteFunc(market.Intervals(), func(i market.Interval) bool { return i == market.Day3 })
-	return provider.Caps{Intervals: native, PageSize: pageSize, Live: true, MaxSubs: maxSubs, TakerBuy: true}
+	return provider.Caps{Intervals: native, PageSize: pageSize, Live: true, Dynamic: true, MaxSubs: maxSubs, TakerBuy: true}
 }
 
 // Spell returns a symbol as the venue writes it. BTC/USDT and BTC-USDT are taken

@@ -22,14 +22,9 @@ const (
 	quiet = 3 * time.Minute
 )
 
-// Stream sends the klines of the subscriptions. See provider.Streamer.
-func (p *Provider) Stream(ctx context.Context, subs []provider.Sub, emit provider.Emit) error {
-	return p.StreamChanging(ctx, subs, nil, emit)
-}
-
-// StreamChanging is Stream with subscriptions that change. The venue takes the
-// name of any symbol and is silent about one that it does not have.
-func (p *Provider) StreamChanging(ctx context.Context, subs []provider.Sub, changes <-chan provider.Change, emit provider.Emit) error {
+// Stream sends the klines of the subscriptions. The venue takes the name of any symbol
+// and is silent about one that it does not have.
+func (p *Provider) Stream(ctx context.Context, subs []provider.Sub, changes <-chan provider.Change, emit provider.Emit) error {
 	wire := provider.StreamRunner{
 		Venue: name, Caps: p.Capabilities(), Hosts: p.hosts, MaxAge: p.config.MaxAge, Now: p.config.Now,
 		Socket: upstream.SocketConfig{URL: strings.TrimSuffix(p.config.StreamURL, "/") + "/stream", Spacing: spacing, Quiet: quiet},

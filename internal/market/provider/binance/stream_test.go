@@ -107,7 +107,7 @@ func TestStream_CarriesAThousandAndNoMore(t *testing.T) {
 		if len(closed) != 1024 {
 			t.Errorf("bars of %d symbols closed", len(closed))
 		}
-		err := p.Stream(t.Context(), many(1025), nil)
+		err := p.Stream(t.Context(), many(1025), nil, nil)
 		if f := fault.Of(err); f == nil || f.Kind != fault.Invalid || f.Field != "subscriptions" {
 			t.Errorf("one more: %v", err)
 		}
@@ -182,7 +182,7 @@ func TestStream_Refuses(t *testing.T) {
 			"a symbol with a ^":  {[]provider.Sub{{Symbol: market.Symbol{Name: "^GSPC"}, Interval: market.Hour1}}, fault.NotFound},
 			"a symbol of nobody": {[]provider.Sub{{Interval: market.Hour1}}, fault.NotFound},
 		} {
-			if err := p.Stream(t.Context(), tc.subs, nil); fault.KindOf(err) != tc.kind {
+			if err := p.Stream(t.Context(), tc.subs, nil, nil); fault.KindOf(err) != tc.kind {
 				t.Errorf("%s: %v", name, err)
 			}
 		}

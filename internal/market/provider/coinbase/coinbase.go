@@ -43,10 +43,7 @@ type Provider struct {
 	known  *provider.Instruments
 }
 
-var (
-	_ provider.Provider        = (*Provider)(nil)
-	_ provider.DynamicStreamer = (*Provider)(nil)
-)
+var _ provider.Streamer = (*Provider)(nil)
 
 // New returns a provider that shares what hosts share.
 func New(hosts *upstream.Hosts, c Config) *Provider {
@@ -73,7 +70,7 @@ func (p *Provider) Name() string { return name }
 func (p *Provider) Capabilities() provider.Caps {
 	return provider.Caps{
 		Intervals: []market.Interval{market.Minute1, market.Minute5, market.Minute15, market.Hour1, market.Hour6, market.Day1},
-		PageSize:  pageSize, Live: true,
+		PageSize:  pageSize, Live: true, Dynamic: true,
 	}
 }
 

@@ -148,7 +148,7 @@ func TestStream_ChangesAndLosses(t *testing.T) {
 		t.Helper()
 		venuetest.ChangesAndIsCut(t, p, subs(), s.Feed.Drop)
 		unknown := []provider.Sub{{Symbol: market.Symbol{Name: "NO-SUCH"}, Interval: market.Minute1}}
-		if err := p.Stream(t.Context(), unknown, nil); fault.KindOf(err) != fault.Unavailable || !strings.Contains(err.Error(), "NO-SUCH") {
+		if err := p.Stream(t.Context(), unknown, nil, nil); fault.KindOf(err) != fault.Unavailable || !strings.Contains(err.Error(), "NO-SUCH") {
 			t.Errorf("an unknown product: %v", err)
 		}
 		bad := providertest.Listen(t.Context(), p, subs()[:1])

@@ -20,15 +20,9 @@ const (
 	beats = 20
 )
 
-// Stream sends bars built from the trades of the subscriptions. See
-// provider.Streamer.
-func (p *Provider) Stream(ctx context.Context, subs []provider.Sub, emit provider.Emit) error {
-	return p.StreamChanging(ctx, subs, nil, emit)
-}
-
-// StreamChanging is Stream with subscriptions that change. Bars come from the
+// Stream sends bars built from the trades of the subscriptions. They come from the
 // first one that was seen whole; until then there are prices alone.
-func (p *Provider) StreamChanging(ctx context.Context, subs []provider.Sub, changes <-chan provider.Change, emit provider.Emit) error {
+func (p *Provider) Stream(ctx context.Context, subs []provider.Sub, changes <-chan provider.Change, emit provider.Emit) error {
 	wire := provider.StreamRunner{
 		Venue: name, Caps: p.Capabilities(), Hosts: p.hosts, Now: p.config.Now,
 		Socket: upstream.SocketConfig{URL: p.config.StreamURL, Spacing: spacing},

@@ -53,8 +53,6 @@ type Provider struct {
 	cache  cache
 }
 
-var _ provider.Provider = (*Provider)(nil)
-
 // New opens the folder. Close must be called to let go of it.
 func New(c Config) (*Provider, error) {
 	root, err := os.OpenRoot(c.Dir)

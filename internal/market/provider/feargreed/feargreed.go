@@ -31,8 +31,6 @@ type Source struct {
 	now    func() time.Time
 }
 
-var _ provider.SeriesSource = (*Source)(nil)
-
 // New returns a source that asks at base, or at the publisher when base is empty.
 func New(hosts *upstream.Hosts, base string, now func() time.Time) *Source {
 	if base == "" {

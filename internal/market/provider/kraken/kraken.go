@@ -45,10 +45,7 @@ type Provider struct {
 	pairs  provider.Cache[directory]
 }
 
-var _ interface {
-	provider.Provider
-	provider.DynamicStreamer
-} = (*Provider)(nil)
+var _ provider.Streamer = (*Provider)(nil)
 
 // New returns a provider that shares what hosts share.
 func New(hosts *upstream.Hosts, c Config) *Provider {
@@ -84,7 +81,7 @@ func minutes() map[market.Interval]int {
 // Capabilities returns what the venue offers.
 func (p *Provider) Capabilities() provider.Caps {
 	native := slices.DeleteFunc(market.Intervals(), func(i market.Interval) bool { return minutes()[i] == 0 })
-	return provider.Caps{Intervals: native, PageSize: pageSize, Live: true}
+	return provider.Caps{Intervals: native, PageSize: pageSize, Live: true, Dynamic: true}
 }
 
 // find returns the pair that a symbol names, in any of the venue's spellings:

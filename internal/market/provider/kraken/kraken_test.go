@@ -157,7 +157,7 @@ func TestStream_ChangesAndLosses(t *testing.T) {
 	within(t, venue.Config{}, func(t *testing.T, s *venue.Server, p *kraken.Provider) {
 		t.Helper()
 		venuetest.ChangesAndIsCut(t, p, subs(), s.Feed.Drop)
-		err := p.Stream(t.Context(), []provider.Sub{{Symbol: market.Symbol{Name: "NO/SUCH"}, Interval: market.Minute1}}, nil)
+		err := p.Stream(t.Context(), []provider.Sub{{Symbol: market.Symbol{Name: "NO/SUCH"}, Interval: market.Minute1}}, nil, nil)
 		if fault.KindOf(err) != fault.NotFound {
 			t.Errorf("an unknown pair: %v", err)
 		}

@@ -26,23 +26,13 @@ const (
 	beats = 20
 )
 
-// Stream sends the bars of the subscriptions. See provider.Streamer.
-func (p *Provider) Stream(ctx context.Context, subs []provider.Sub, emit provider.Emit) error {
-	return p.wire().Run(ctx, p.dialect(), subs, nil, emit)
-}
-
-// StreamChanging is Stream with subscriptions that change.
-func (p *Provider) StreamChanging(ctx context.Context, subs []provider.Sub, changes <-chan provider.Change, emit provider.Emit) error {
-	return p.wire().Run(ctx, p.dialect(), subs, changes, emit)
-}
-
-func (p *Provider) dialect() *dialect { return &dialect{provider: p, bars: make(map[string]*state)} }
-
-func (p *Provider) wire() provider.StreamRunner {
-	return provider.StreamRunner{
+// Stream sends the bars of the subscriptions.
+func (p *Provider) Stream(ctx context.Context, subs []provider.Sub, changes <-chan provider.Change, emit provider.Emit) error {
+	wire := provider.StreamRunner{
 		Venue: name, Caps: p.Capabilities(), Hosts: p.hosts, Now: p.config.Now,
 		Socket: upstream.SocketConfig{URL: strings.TrimSuffix(p.config.StreamURL, "/") + "/v2", Spacing: spacing},
 	}
+	return wire.Run(ctx, &dialect{provider: p, bars: make(map[string]*state)}, subs, changes, emit)
 }
 
 // dialect is the ohlc channel of the second version of the API. See

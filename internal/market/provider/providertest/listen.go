@@ -23,12 +23,12 @@ type Listening struct {
 func (l *Listening) Seen() int { return int(l.seen.Load()) }
 
 // Listen starts a stream. It ends with ctx, by itself, or by End.
-func Listen(ctx context.Context, p provider.DynamicStreamer, subs []provider.Sub) *Listening {
+func Listen(ctx context.Context, p provider.Streamer, subs []provider.Sub) *Listening {
 	ctx, cancel := context.WithCancel(ctx)
 	l := &Listening{Changes: make(chan provider.Change), Done: make(chan error, 1), cancel: cancel}
 	var mu sync.Mutex
 	go func() {
-		l.Done <- p.StreamChanging(ctx, subs, l.Changes, func(_ context.Context, e provider.Event) error {
+		l.Done <- p.Stream(ctx, subs, l.Changes, func(_ context.Context, e provider.Event) error {
 			mu.Lock()
 			defer mu.Unlock()
 			l.Events = append(l.Events, e)

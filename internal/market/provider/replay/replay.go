@@ -43,7 +43,6 @@ type Provider struct {
 }
 
 var (
-	_ provider.Provider = (*Provider)(nil)
 	_ provider.Streamer = (*Provider)(nil)
 	_ provider.Clocked  = (*Provider)(nil)
 )
@@ -76,7 +75,7 @@ func (p *Provider) Clock() provider.Clock { return p.clock }
 // Capabilities are the source's, live.
 func (p *Provider) Capabilities() provider.Caps {
 	caps := p.source.Capabilities()
-	caps.Live, caps.MaxSubs, caps.OneStream, caps.Files = true, 0, false, false
+	caps.Live, caps.Dynamic, caps.MaxSubs, caps.OneStream, caps.Files = true, false, 0, false, false
 	return caps
 }
 

@@ -100,7 +100,7 @@ func TestStream_PlaysEveryBarInItsTime(t *testing.T) {
 		defer cancel()
 		start := time.Now()
 		go func() {
-			done <- p.Stream(ctx, subs, providertest.Into(out))
+			done <- p.Stream(ctx, subs, nil, providertest.Into(out))
 			close(out)
 		}()
 		var events []provider.Event
@@ -152,7 +152,7 @@ func TestStream_ThePriceOfARunningBarStands(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 		defer cancel()
 		go func() {
-			done <- p.Stream(ctx, []provider.Sub{btc(market.Hour1)}, providertest.Into(out))
+			done <- p.Stream(ctx, []provider.Sub{btc(market.Hour1)}, nil, providertest.Into(out))
 			close(out)
 		}()
 		var latest, newest time.Time

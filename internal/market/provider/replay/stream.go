@@ -12,7 +12,7 @@ import (
 
 // Stream sends each bar's open when it opens and the bar when it closes, by the
 // replay's clock. When the source has no more bars the stream goes on without.
-func (p *Provider) Stream(ctx context.Context, subs []provider.Sub, emit provider.Emit) error {
+func (p *Provider) Stream(ctx context.Context, subs []provider.Sub, _ <-chan provider.Change, emit provider.Emit) error {
 	reels, err := p.reels(ctx, subs)
 	if err != nil {
 		return err

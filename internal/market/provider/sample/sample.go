@@ -45,10 +45,7 @@ type Config struct {
 // Provider makes bars up. It is safe for concurrent use.
 type Provider struct{ config Config }
 
-var (
-	_ provider.Provider = (*Provider)(nil)
-	_ provider.Streamer = (*Provider)(nil)
-)
+var _ provider.Streamer = (*Provider)(nil)
 
 // New returns a provider of sample bars.
 func New(c Config) *Provider { return &Provider{config: c} }

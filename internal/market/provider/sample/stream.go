@@ -13,7 +13,7 @@ import (
 // Stream sends each subscription's bar every four seconds as it forms, and each
 // bar as it closes. It needs a clock: see Config. After a pause, as when a
 // machine sleeps, every bar that closed meanwhile comes first.
-func (p *Provider) Stream(ctx context.Context, subs []provider.Sub, emit provider.Emit) error {
+func (p *Provider) Stream(ctx context.Context, subs []provider.Sub, _ <-chan provider.Change, emit provider.Emit) error {
 	if p.config.Now == nil {
 		return &fault.Error{Kind: fault.Unsupported, Code: "not_live", Message: "sample bars stand still: the provider was made without a clock"}
 	}

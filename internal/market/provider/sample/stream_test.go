@@ -68,7 +68,7 @@ func TestStream_EmitsEveryBarOnceAsItWillBeRead(t *testing.T) {
 func collect(ctx context.Context, t *testing.T, p *sample.Provider, subs []provider.Sub) []provider.Event {
 	t.Helper()
 	var events []provider.Event
-	err := p.Stream(ctx, subs, func(_ context.Context, e provider.Event) error {
+	err := p.Stream(ctx, subs, nil, func(_ context.Context, e provider.Event) error {
 		events = append(events, e)
 		return nil
 	})
@@ -85,7 +85,7 @@ func TestStream_AfterAPauseEmitsTheBarsThatClosedMeanwhile(t *testing.T) {
 		p := sample.New(sample.Config{Now: func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }})
 		ctx, cancel := context.WithCancel(t.Context())
 		out, done := make(chan provider.Event, 100), make(chan error, 1)
-		go func() { done <- p.Stream(ctx, []provider.Sub{{Interval: market.Minute1}}, providertest.Into(out)) }()
+		go func() { done <- p.Stream(ctx, []provider.Sub{{Interval: market.Minute1}}, nil, providertest.Into(out)) }()
 		time.Sleep(9 * time.Second)
 		synctest.Wait()
 		ahead.Store(int64(10 * time.Minute))
@@ -126,7 +126,7 @@ func TestStream_AClockThatGoesBackRepeatsNothing(t *testing.T) {
 		p := sample.New(sample.Config{Now: func() time.Time { return time.Now().Add(-time.Duration(back.Load())) }})
 		ctx, cancel := context.WithCancel(t.Context())
 		out, done := make(chan provider.Event, 1000), make(chan error, 1)
-		go func() { done <- p.Stream(ctx, []provider.Sub{{Interval: market.Minute1}}, providertest.Into(out)) }()
+		go func() { done <- p.Stream(ctx, []provider.Sub{{Interval: market.Minute1}}, nil, providertest.Into(out)) }()
 		time.Sleep(5 * time.Minute)
 		synctest.Wait()
 		back.Store(int64(3 * time.Minute))
@@ -148,7 +148,7 @@ func TestStream_EndsWhileNobodyListens(t *testing.T) {
 		p := sample.New(sample.Config{Now: time.Now})
 		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
 		defer cancel()
-		err := p.Stream(ctx, []provider.Sub{{Interval: market.Hour1}}, providertest.Into(make(chan provider.Event)))
+		err := p.Stream(ctx, []provider.Sub{{Interval: market.Hour1}}, nil, providertest.Into(make(chan provider.Event)))
 		if !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("ends with %v", err)
 		}
@@ -168,7 +168,7 @@ func TestStream_Refuses(t *testing.T) {
 		"a real symbol":              {live, []provider.Sub{{Symbol: market.Symbol{Name: "AAPL"}, Interval: market.Hour1}}, fault.NotFound},
 		"no interval":                {live, []provider.Sub{{}}, fault.Invalid},
 	} {
-		if err := tc.p.Stream(t.Context(), tc.subs, nil); fault.KindOf(err) != tc.kind {
+		if err := tc.p.Stream(t.Context(), tc.subs, nil, nil); fault.KindOf(err) != tc.kind {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

@@ -92,7 +92,7 @@ func (f Fault) Check(t *testing.T, name string, p provider.Provider, symbol mark
 // Streaming is a provider whose streams can be changed.
 type Streaming interface {
 	provider.Provider
-	provider.DynamicStreamer
+	provider.Streamer
 }
 
 // EmitsWhatIsRead follows subscriptions for half an hour: the stream must keep the

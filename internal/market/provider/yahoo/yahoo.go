@@ -52,8 +52,6 @@ type Provider struct {
 	known provider.Cache[*instrument]
 }
 
-var _ provider.Provider = (*Provider)(nil)
-
 // instrument is a symbol as the venue describes it.
 type instrument struct {
 	provider.Instrument

@@ -64,7 +64,7 @@ func (b *fakeMarket) streamed() map[string]int {
 
 func (b *fakeMarket) Name() string { return "market" }
 func (b *fakeMarket) Capabilities() provider.Caps {
-	return provider.Caps{Intervals: []market.Interval{market.Minute1}, PageSize: 1000, Live: true}
+	return provider.Caps{Intervals: []market.Interval{market.Minute1}, PageSize: 1000, Live: true, Dynamic: true}
 }
 
 func (b *fakeMarket) Instrument(_ context.Context, s market.Symbol) (provider.Instrument, error) {
@@ -124,11 +124,7 @@ func (b *fakeMarket) Bars(_ context.Context, q provider.BarQuery) (provider.BarP
 	return page, nil
 }
 
-func (b *fakeMarket) Stream(ctx context.Context, subs []provider.Sub, emit provider.Emit) error {
-	return b.StreamChanging(ctx, subs, nil, emit)
-}
-
-func (b *fakeMarket) StreamChanging(ctx context.Context, subs []provider.Sub, changes <-chan provider.Change, emit provider.Emit) error {
+func (b *fakeMarket) Stream(ctx context.Context, subs []provider.Sub, changes <-chan provider.Change, emit provider.Emit) error {
 	s := &fakeStream{subs: make(map[provider.Sub]bool), wake: make(chan struct{}, 1)}
 	b.mu.Lock()
 	for _, sub := range subs {
