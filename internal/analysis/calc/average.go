@@ -4,10 +4,28 @@ import "math"
 
 // EMA writes the exponential moving average with factor 2/(n+1), seeded with the
 // mean of the first n values.
-func EMA(dst, src []float64, n int) { smooth(dst, src, exponential(n)) }
-
-// RMA writes Wilder's moving average: an EMA with factor 1/n.
-func RMA(dst, src []float64, n int) { smooth(dst, src, wilder(n)) }
+func EMA(dst, src []float64, n int) {
+	a := exponential(n)
+	dst = dst[:len(src)]
+	first := 0
+	for ; first < len(src) && !a.ready(); first++ {
+		dst[first] = math.NaN()
+		if !missing(src[first]) {
+			dst[first] = a.add(src[first])
+		}
+	}
+	src, dst = src[first:], dst[first:]
+	dst = dst[:len(src)]
+	k, rest, value := a.k, a.rest, a.value
+	for i, x := range src {
+		if missing(x) {
+			dst[i] = math.NaN()
+			continue
+		}
+		value = float64(k*x) + float64(rest*value)
+		dst[i] = value
+	}
+}
 
 // average is a recursive mean. Batch kernels and states share its seed and step.
 type average struct {
@@ -46,28 +64,6 @@ func (a *average) add(x float64) float64 {
 	}
 	a.value = float64(a.k*x) + float64(a.rest*a.value)
 	return a.value
-}
-
-func smooth(dst, src []float64, a average) {
-	dst = dst[:len(src)]
-	first := 0
-	for ; first < len(src) && !a.ready(); first++ {
-		dst[first] = math.NaN()
-		if !missing(src[first]) {
-			dst[first] = a.add(src[first])
-		}
-	}
-	src, dst = src[first:], dst[first:]
-	dst = dst[:len(src)]
-	k, rest, value := a.k, a.rest, a.value
-	for i, x := range src {
-		if missing(x) {
-			dst[i] = math.NaN()
-			continue
-		}
-		value = float64(k*x) + float64(rest*value)
-		dst[i] = value
-	}
 }
 
 // EMAState is the state of an EMA or, with another factor, of an RMA.

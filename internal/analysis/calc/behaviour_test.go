@@ -104,7 +104,7 @@ func TestWindowedKernels_ForgetSpikes(t *testing.T) {
 	for _, k := range windowKernels() {
 		for _, n := range []int{2, 14, 20} {
 			got, want := makeOuts(k, len(b.c)), makeOuts(k, len(b.c))
-			k.batch(b, n, got)
+			k.run(b, n, got)
 			k.plain(b, n, want)
 			for o := range got {
 				for i := range got[o] {
@@ -128,12 +128,14 @@ func TestDeviation_KeepsItsDigits(t *testing.T) {
 		b.c[i] = 1e6 + 1e-3*b.c[i]
 	}
 	for _, n := range []int{2, 20, 200} {
-		mean, dev := make([]float64, len(b.c)), make([]float64, len(b.c))
-		Deviation(mean, dev, b.c, n, b.slots)
-		worst := 0.0
-		for i := n - 1; i < len(b.c); i++ {
+		state, worst := NewSlab().Deviation(n), 0.0
+		for i, x := range b.c {
+			_, dev := state.Step(b.slots.At(i), x)
+			if i < n-1 {
+				continue
+			}
 			want := plainDeviation(b.c[i-n+1 : i+1])
-			worst = max(worst, math.Abs(dev[i]-want)/want)
+			worst = max(worst, math.Abs(dev-want)/want)
 		}
 		if bound := 1e-15 * float64(n+10); worst > bound {
 			t.Errorf("n %d: relative error %.1e, bound %.1e", n, worst, bound)
@@ -159,7 +161,7 @@ func TestKernels_KnownFirstIndex(t *testing.T) {
 		"ADX 14":       {func() { ADX(out[0], out[1], out[2], b.h, b.l, b.c, 14) }, []int{27, 14, 14}},
 		"stochastic":   {func() { Stochastic(out[0], out[1], b.h, b.l, b.c, 14, 3, 3, b.slots) }, []int{15, 17}},
 		"Bollinger 20": {func() { Bollinger(out[0], out[1], out[2], b.c, 20, 2, b.slots) }, []int{19, 19, 19}},
-		"ROC 9":        {func() { ROC(out[0], b.c, 9) }, []int{9}},
+		"ROC 9":        {func() { kernelNamed(t, "ROC").run(b, 9, out[:1]) }, []int{9}},
 	} {
 		c.run()
 		for o, want := range c.want {
@@ -185,8 +187,10 @@ func TestFusedKernels_EqualTheirParts(t *testing.T) {
 			}
 		}
 	}
-	TrueRange(x, b.h, b.l, b.c)
-	RMA(y, x, 14)
+	tr, rma := NewSlab().TrueRange(), NewSlab().RMA(14)
+	for i, c := range b.c {
+		y[i] = rma.Step(tr.Step(b.h[i], b.l[i], c))
+	}
 	ATR(out[0], b.h, b.l, b.c, 14)
 	same("ATR", out[0], y)
 
@@ -200,7 +204,7 @@ func TestFusedKernels_EqualTheirParts(t *testing.T) {
 	same("MACD", out[0], x)
 	same("MACD signal", out[1], y)
 
-	Deviation(x, y, b.c, 20, b.slots)
+	kernelNamed(t, "Deviation").run(b, 20, [][]float64{x, y})
 	Bollinger(out[0], out[1], out[2], b.c, 20, 2, b.slots)
 	same("Bollinger middle", out[1], x)
 }
@@ -217,10 +221,10 @@ func TestRecursiveKernels_Converge(t *testing.T) {
 	}{{"EMA", 20, 60 * 20}, {"RMA", 14, 90 * 14}, {"RSI", 14, 90 * 14}, {"ATR", 14, 90 * 14}, {"ADX", 14, 120 * 14}} {
 		k := kernelNamed(t, c.name)
 		whole := makeOuts(k, len(b.c))
-		k.batch(b, c.n, whole)
+		k.run(b, c.n, whole)
 		late := b.from(3001)
 		got := makeOuts(k, len(late.c))
-		k.batch(late, c.n, got)
+		k.run(late, c.n, got)
 		last := 0
 		for o := range got {
 			for i := range got[o] {

@@ -26,7 +26,6 @@ func BenchmarkKernels(b *testing.B) {
 		{"SMA20", func() { SMA(out[0], d.c, 20, d.slots) }},
 		{"SMA200", func() { SMA(out[0], d.c, 200, d.slots) }},
 		{"EMA20", func() { EMA(out[0], d.c, 20) }},
-		{"WMA20", func() { WMA(out[0], d.c, 20, d.slots) }},
 		{"RSI14", func() { RSI(out[0], d.c, 14) }},
 		{"MACD", func() { MACD(out[0], out[1], out[2], d.c, 12, 26, 9) }},
 		{"BBANDS20", func() { Bollinger(out[0], out[1], out[2], d.c, 20, 2, d.slots) }},
@@ -35,8 +34,6 @@ func BenchmarkKernels(b *testing.B) {
 		{"ADX14", func() { ADX(out[0], out[1], out[2], d.h, d.l, d.c, 14) }},
 		{"MAX14", func() { Max(out[0], d.h, 14) }},
 		{"MAX200", func() { Max(out[0], d.h, 200) }},
-		{"LINREG20", func() { LinReg(out[0], out[1], out[2], d.c, 20, d.slots) }},
-		{"CCI20", func() { MeanDeviation(out[0], out[1], d.c, 20, d.slots) }},
 	} {
 		b.Run(k.name, func(b *testing.B) {
 			b.ReportAllocs()

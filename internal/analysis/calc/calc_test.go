@@ -25,7 +25,7 @@ func sameBits(a, b float64) bool {
 func checkStream(t *testing.T, k kernel, b *bars, n int) {
 	t.Helper()
 	batch := makeOuts(k, len(b.c))
-	k.batch(b, n, batch)
+	k.run(b, n, batch) // nothing but the steps again where there is no batch kernel
 	s := NewSlab()
 	step := k.stream(s, n)
 	got := make([]float64, k.outs)
@@ -74,7 +74,7 @@ func closeTo(got, want, scale, bound float64) bool {
 func comparePlain(t *testing.T, k kernel, b *bars, n int, bound float64) {
 	t.Helper()
 	got, want := makeOuts(k, len(b.c)), makeOuts(k, len(b.c))
-	k.batch(b, n, got)
+	k.run(b, n, got)
 	k.plain(b, n, want)
 	for o := range got {
 		for i := range got[o] {
@@ -116,11 +116,11 @@ func TestWindowedKernels_AreIndependentOfTheStart(t *testing.T) {
 				b := walkBars(11, 6000, holes)
 				for _, n := range []int{1, 3, 14, 40} {
 					whole := makeOuts(k, len(b.c))
-					k.batch(b, n, whole)
+					k.run(b, n, whole)
 					for _, start := range []int{1, 2, 17, 1280, 2561} {
 						late := b.from(start)
 						got := makeOuts(k, len(late.c))
-						k.batch(late, n, got)
+						k.run(late, n, got)
 						for o := range got {
 							for i := k.reach(n) - 1; i < len(late.c); i++ {
 								if !sameBits(got[o][i], whole[o][start+i]) {

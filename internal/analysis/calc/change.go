@@ -2,55 +2,6 @@ package calc
 
 import "math"
 
-// Change writes the difference from the value n bars before.
-func Change(dst, src []float64, n int) {
-	dst = dst[:len(src)]
-	Lag(dst, src, n)
-	for i, x := range src {
-		dst[i] = x - dst[i]
-	}
-}
-
-// ROC writes the difference from the value n bars before in percent of that
-// value, NaN where that value is 0.
-func ROC(dst, src []float64, n int) {
-	dst = dst[:len(src)]
-	Lag(dst, src, n)
-	for i, x := range src {
-		dst[i] = percent(x, dst[i])
-	}
-}
-
-func percent(x, base float64) float64 {
-	if base == 0 {
-		return math.NaN()
-	}
-	return 100 * ((x - base) / base)
-}
-
-// Lag writes the value of n bars before; n may be 0.
-func Lag(dst, src []float64, n int) {
-	checkWindow(n + 1)
-	dst = dst[:len(src)]
-	n = min(n, len(dst))
-	fillNaN(dst[:n])
-	copy(dst[n:], src)
-}
-
-// Cumulative writes the running total from the first value on.
-func Cumulative(dst, src []float64) {
-	dst = dst[:len(src)]
-	total := 0.0
-	for i, x := range src {
-		if missing(x) {
-			dst[i] = math.NaN()
-			continue
-		}
-		total += x
-		dst[i] = total
-	}
-}
-
 // LagState is a delay line.
 type LagState struct {
 	region
@@ -85,8 +36,15 @@ type ROCState struct{ lag LagState }
 // ROC makes the state of a rate of change over n bars.
 func (s *Slab) ROC(n int) ROCState { return ROCState{s.Lag(n)} }
 
-// Step takes the bar's value and returns its change in percent.
-func (r *ROCState) Step(x float64) float64 { return percent(x, r.lag.Step(x)) }
+// Step takes the bar's value and returns its change in percent of the value n bars
+// before, NaN where that is 0.
+func (r *ROCState) Step(x float64) float64 {
+	base := r.lag.Step(x)
+	if base == 0 {
+		return math.NaN()
+	}
+	return 100 * ((x - base) / base)
+}
 
 // ChangeState is the state of a difference.
 type ChangeState struct{ lag LagState }
@@ -116,3 +74,22 @@ func (c *CumulativeState) Step(x float64) float64 {
 // Restart makes the next total begin at 0, as an anchored one does with each
 // session.
 func (c *CumulativeState) Restart() { c.mem(1)[0] = 0 }
+
+// CrossState is the state of a crossing: the last two values, and whether there
+// were any.
+type CrossState struct{ region }
+
+// Cross makes the state of a crossing of two series.
+func (s *Slab) Cross() CrossState { return CrossState{s.reserve(3)} }
+
+// Step takes both values of the bar and reports whether a rose above b or fell below
+// it: beyond it now and not at the bar before. Both are false at the first bar and
+// where a value is missing.
+func (c *CrossState) Step(a, b float64) (up, down bool) {
+	m := c.mem(3)
+	if m[2] != 0 {
+		up, down = m[0] <= m[1] && a > b, m[0] >= m[1] && a < b
+	}
+	m[0], m[1], m[2] = a, b, 1
+	return up, down
+}

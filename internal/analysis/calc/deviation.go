@@ -5,31 +5,6 @@ import (
 	"slices"
 )
 
-// Deviation writes the mean and the population standard deviation of the last n
-// values. In a flat window the mean is the value itself and the deviation 0, to
-// the bit.
-func Deviation(mean, dev, src []float64, n int, slots Slots) {
-	mean, dev = mean[:len(src)], dev[:len(src)]
-	count, part := float64(n), 1/float64(n)
-	walk := newBlocks(slots, len(src), n)
-	for walk.next() {
-		a, end := walk.from, walk.to
-		block, means, devs := src[a:end], mean[a:end], dev[a:end]
-		means, devs = means[:len(block)], devs[:len(block)]
-		shift, sum, square := src[a], 0.0, 0.0
-		squareTails(means, devs, older(src, a, n), n, shift)
-		for i, x := range block {
-			d := x - shift
-			sum += d
-			square += float64(d * d)
-			center, root := spread(means[i]+sum, devs[i]+square, shift, count, part)
-			means[i], devs[i] = center, root*part
-		}
-	}
-	warm(mean, n)
-	warm(dev, n)
-}
-
 // Bollinger writes the mean of the last n values and the bands at width
 // population deviations above and below it.
 func Bollinger(upper, mid, lower, src []float64, n int, width float64, slots Slots) {
@@ -119,8 +94,9 @@ func (s *Slab) Deviation(n int) DeviationState {
 	return DeviationState{window: s.newWindow(n, 2), count: float64(n), part: 1 / float64(n)}
 }
 
-// Step takes the value of the bar at slot and returns the mean and the
-// deviation.
+// Step takes the value of the bar at slot and returns the mean and the population
+// standard deviation. In a flat window the mean is the value itself and the deviation
+// 0, to the bit.
 func (d *DeviationState) Step(slot Slot, x float64) (mean, dev float64) {
 	mean, root := d.step(slot, x)
 	return mean, root * d.part

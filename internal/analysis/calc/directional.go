@@ -2,25 +2,6 @@ package calc
 
 import "math"
 
-// DM writes Wilder's directional movement: by how much a bar reaches above the
-// one before it, or below it, whichever is more; the other is 0. The first bar
-// has none.
-func DM(plus, minus, h, l []float64) {
-	l, plus, minus = l[:len(h)], plus[:len(h)], minus[:len(h)]
-	var high, low float64
-	seen := false
-	for i, x := range h {
-		plus[i], minus[i] = math.NaN(), math.NaN()
-		if missing(x) || missing(l[i]) {
-			continue
-		}
-		if seen {
-			plus[i], minus[i] = movement(x-high, low-l[i])
-		}
-		high, low, seen = x, l[i], true
-	}
-}
-
 // movement keeps the greater of the two if it is positive. The choice is made on
 // bits because the compiler then moves conditionally; a branch would be
 // mispredicted at every other bar.
@@ -124,7 +105,9 @@ type DMState struct{ region }
 // DM makes the state of directional movement.
 func (s *Slab) DM() DMState { return DMState{s.reserve(3)} }
 
-// Step takes the bar's high and low and returns the movements.
+// Step takes the bar's high and low and returns Wilder's movements: by how much the
+// bar reaches above the one before it, or below it, whichever is more; the other is 0.
+// The first bar has none.
 func (d *DMState) Step(h, l float64) (plus, minus float64) {
 	if missing(h) || missing(l) {
 		return math.NaN(), math.NaN()

@@ -1,5 +1,5 @@
-// Package calc implements the arithmetic of the indicators: kernels that compute
-// whole series, and states that compute the same one bar at a time. It knows
+// Package calc implements the arithmetic of the indicators: states that compute one bar
+// at a time and, for the most used, kernels that compute whole series. It knows
 // nothing of markets, imports only the standard library, starts no goroutine and
 // returns no error: a window below one bar panics, everything else has a defined
 // value.
@@ -14,10 +14,10 @@
 //
 // NaN marks a missing value, and there are two rules.
 //
-//   - Windowed kernels (sums, means, deviations, extremes, regression): the value
+//   - Windowed values (sums, means, deviations, extremes, regression): the value
 //     is NaN exactly while a NaN is inside the window, and right again as soon as
 //     it has left. Lags and changes look at the ends of the window only.
-//   - Recursive kernels (EMA, RMA, RSI, MACD, true range, ATR, ADX, cumulative
+//   - Recursive values (EMA, RMA, RSI, MACD, true range, ATR, ADX, cumulative
 //     sums): a missing bar is stepped over. Its value is NaN and the memory stays
 //     as it was. So a series that begins at index k seeds at k+n-1. An infinity
 //     counts as missing here: in a recursive mean it would stay forever.

@@ -22,7 +22,7 @@ func TestKernels_GiveTheSameBitsEverywhere(t *testing.T) {
 		for _, k := range kernels() {
 			for _, n := range []int{3, 14, 20, 50} {
 				out := makeOuts(k, len(b.c))
-				k.batch(b, n, out)
+				k.run(b, n, out)
 				for _, x := range out {
 					for _, v := range x {
 						if v != v {

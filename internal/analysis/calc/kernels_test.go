@@ -51,7 +51,7 @@ func seriesBars(c []float64) *bars {
 	return b
 }
 
-// kernel is one batch kernel with its state and its plain definition.
+// kernel is a state with its batch kernel, if it has one, and its plain definition.
 type kernel struct {
 	name   string
 	outs   int
@@ -70,6 +70,21 @@ func kernels() []kernel {
 	return append(all, seriesKernels()...)
 }
 
+// run writes what the kernel gives at every bar.
+func (k kernel) run(b *bars, n int, out [][]float64) {
+	if k.batch != nil {
+		k.batch(b, n, out)
+		return
+	}
+	step, row := k.stream(NewSlab(), n), make([]float64, k.outs)
+	for i := range b.c {
+		step(b, i, row)
+		for o, x := range row {
+			out[o][i] = x
+		}
+	}
+}
+
 func window1(n int) int { return n }
 
 func averageKernels() []kernel {
@@ -85,7 +100,6 @@ func averageKernels() []kernel {
 		},
 		{
 			name: "RMA", outs: 1,
-			batch: func(b *bars, n int, out [][]float64) { RMA(out[0], b.c, n) },
 			stream: func(s *Slab, n int) func(*bars, int, []float64) {
 				e := s.RMA(n)
 				return func(b *bars, i int, out []float64) { out[0] = e.Step(b.c[i]) }
@@ -117,7 +131,6 @@ func windowKernels() []kernel {
 	return []kernel{
 		{
 			name: "Sum", outs: 1, reach: window1,
-			batch: func(b *bars, n int, out [][]float64) { Sum(out[0], b.c, n, b.slots) },
 			stream: func(s *Slab, n int) func(*bars, int, []float64) {
 				e := s.Sum(n)
 				return func(b *bars, i int, out []float64) { out[0] = e.Step(b.slots.At(i), b.c[i]) }
@@ -137,7 +150,6 @@ func windowKernels() []kernel {
 		},
 		{
 			name: "WMA", outs: 1, reach: window1,
-			batch: func(b *bars, n int, out [][]float64) { WMA(out[0], b.c, n, b.slots) },
 			stream: func(s *Slab, n int) func(*bars, int, []float64) {
 				e := s.WMA(n)
 				return func(b *bars, i int, out []float64) { out[0] = e.Step(b.slots.At(i), b.c[i]) }
@@ -146,9 +158,6 @@ func windowKernels() []kernel {
 		},
 		{
 			name: "HMA", outs: 1, reach: func(n int) int { return n + int(math.Sqrt(float64(n))) - 1 },
-			batch: func(b *bars, n int, out [][]float64) {
-				HMA(out[0], make([]float64, len(b.c)), b.c, n, b.slots)
-			},
 			stream: func(s *Slab, n int) func(*bars, int, []float64) {
 				e := s.HMA(n)
 				return func(b *bars, i int, out []float64) { out[0] = e.Step(b.slots.At(i), b.c[i]) }
@@ -157,7 +166,6 @@ func windowKernels() []kernel {
 		},
 		{
 			name: "Deviation", outs: 2, reach: window1,
-			batch: func(b *bars, n int, out [][]float64) { Deviation(out[0], out[1], b.c, n, b.slots) },
 			stream: func(s *Slab, n int) func(*bars, int, []float64) {
 				e := s.Deviation(n)
 				return func(b *bars, i int, out []float64) { out[0], out[1] = e.Step(b.slots.At(i), b.c[i]) }
@@ -186,7 +194,6 @@ func windowKernels() []kernel {
 		},
 		{
 			name: "MeanDeviation", outs: 2, reach: window1,
-			batch: func(b *bars, n int, out [][]float64) { MeanDeviation(out[0], out[1], b.c, n, b.slots) },
 			stream: func(s *Slab, n int) func(*bars, int, []float64) {
 				e := s.MeanDeviation(n)
 				return func(b *bars, i int, out []float64) { out[0], out[1] = e.Step(b.slots.At(i), b.c[i]) }
@@ -198,7 +205,6 @@ func windowKernels() []kernel {
 		},
 		{
 			name: "LinReg", outs: 3, reach: window1,
-			batch: func(b *bars, n int, out [][]float64) { LinReg(out[0], out[1], out[2], b.c, n, b.slots) },
 			stream: func(s *Slab, n int) func(*bars, int, []float64) {
 				e := s.LinReg(n)
 				return func(b *bars, i int, out []float64) {
@@ -261,7 +267,6 @@ func rangeKernels() []kernel {
 		},
 		{
 			name: "TrueRange", outs: 1, reach: func(int) int { return 2 },
-			batch: func(b *bars, _ int, out [][]float64) { TrueRange(out[0], b.h, b.l, b.c) },
 			stream: func(s *Slab, _ int) func(*bars, int, []float64) {
 				e := s.TrueRange()
 				return func(b *bars, i int, out []float64) { out[0] = e.Step(b.h[i], b.l[i], b.c[i]) }
@@ -283,7 +288,6 @@ func rangeKernels() []kernel {
 		},
 		{
 			name: "DM", outs: 2, reach: func(int) int { return 2 },
-			batch: func(b *bars, _ int, out [][]float64) { DM(out[0], out[1], b.h, b.l) },
 			stream: func(s *Slab, _ int) func(*bars, int, []float64) {
 				e := s.DM()
 				return func(b *bars, i int, out []float64) { out[0], out[1] = e.Step(b.h[i], b.l[i]) }
@@ -310,7 +314,6 @@ func seriesKernels() []kernel {
 	return []kernel{
 		{
 			name: "Change", outs: 1, reach: func(n int) int { return n + 1 },
-			batch: func(b *bars, n int, out [][]float64) { Change(out[0], b.c, n) },
 			stream: func(s *Slab, n int) func(*bars, int, []float64) {
 				e := s.Change(n)
 				return func(b *bars, i int, out []float64) { out[0] = e.Step(b.c[i]) }
@@ -321,7 +324,6 @@ func seriesKernels() []kernel {
 		},
 		{
 			name: "ROC", outs: 1, reach: func(n int) int { return n + 1 },
-			batch: func(b *bars, n int, out [][]float64) { ROC(out[0], b.c, n) },
 			stream: func(s *Slab, n int) func(*bars, int, []float64) {
 				e := s.ROC(n)
 				return func(b *bars, i int, out []float64) { out[0] = e.Step(b.c[i]) }
@@ -337,7 +339,6 @@ func seriesKernels() []kernel {
 		},
 		{
 			name: "Lag", outs: 1, reach: func(n int) int { return n + 1 },
-			batch: func(b *bars, n int, out [][]float64) { Lag(out[0], b.c, n) },
 			stream: func(s *Slab, n int) func(*bars, int, []float64) {
 				e := s.Lag(n)
 				return func(b *bars, i int, out []float64) { out[0] = e.Step(b.c[i]) }
@@ -348,7 +349,6 @@ func seriesKernels() []kernel {
 		},
 		{
 			name: "Cumulative", outs: 1,
-			batch: func(b *bars, _ int, out [][]float64) { Cumulative(out[0], b.c) },
 			stream: func(s *Slab, _ int) func(*bars, int, []float64) {
 				e := s.Cumulative()
 				return func(b *bars, i int, out []float64) { out[0] = e.Step(b.c[i]) }
@@ -357,9 +357,6 @@ func seriesKernels() []kernel {
 		},
 		{
 			name: "Pivot", outs: 2, reach: func(n int) int { return n + 2 + 1 },
-			batch: func(b *bars, n int, out [][]float64) {
-				Pivots(out[0], out[1], b.c, n, 2)
-			},
 			stream: func(s *Slab, n int) func(*bars, int, []float64) {
 				e := s.Pivot(n, 2)
 				return func(b *bars, i int, out []float64) { out[0], out[1] = e.Step(b.c[i]) }
@@ -371,11 +368,6 @@ func seriesKernels() []kernel {
 		},
 		{
 			name: "Cross", outs: 1, reach: func(int) int { return 2 },
-			batch: func(b *bars, _ int, out [][]float64) {
-				for i := range b.c {
-					out[0][i] = crossed(CrossUp(b.c, b.h, i), CrossDown(b.c, b.l, i))
-				}
-			},
 			stream: func(s *Slab, _ int) func(*bars, int, []float64) {
 				up, down := s.Cross(), s.Cross()
 				return func(b *bars, i int, out []float64) {

@@ -2,37 +2,6 @@ package calc
 
 import "math"
 
-// MeanDeviation writes the mean of the last n values and the mean of their
-// distances from it, which the commodity channel index divides by. The distances
-// change with every mean, so a bar costs n operations. In a flat window the mean
-// is the value itself and the distance 0, to the bit.
-func MeanDeviation(mean, dev, src []float64, n int, slots Slots) {
-	mean, dev = mean[:len(src)], dev[:len(src)]
-	centred(mean, src, n, slots)
-	part := 1 / float64(n)
-	for i := n - 1; i < len(src); i++ {
-		dev[i] = distance(src[i-n+1:i+1], mean[i]) * part
-	}
-	warm(dev, n)
-}
-
-// distance sums |x-mean| in four independent sums, because each addition to a single
-// sum would wait for the previous one.
-func distance(values []float64, mean float64) float64 {
-	var a, b, c, d float64
-	for len(values) >= 4 {
-		a += math.Abs(values[0] - mean)
-		b += math.Abs(values[1] - mean)
-		c += math.Abs(values[2] - mean)
-		d += math.Abs(values[3] - mean)
-		values = values[4:]
-	}
-	for _, x := range values {
-		a += math.Abs(x - mean)
-	}
-	return (a + b) + (c + d)
-}
-
 // centred is SMA relative to the anchor's value. It costs a third more than SMA and
 // is exact in a flat window, which matters where means are compared or used as
 // divisors.
@@ -140,8 +109,9 @@ func (s *Slab) MeanDeviation(n int) MeanDeviationState {
 	return MeanDeviationState{mean: s.centred(n)}
 }
 
-// Step takes the value of the bar at slot and returns the mean and the mean
-// distance from it.
+// Step takes the value of the bar at slot and returns the mean and the mean distance
+// from it, which the commodity channel index divides by. The distances change with
+// every mean, so a bar costs n operations.
 func (d *MeanDeviationState) Step(slot Slot, x float64) (mean, dev float64) {
 	mean = d.mean.step(slot, x)
 	m := d.mean.mem(d.mean.size())
@@ -152,8 +122,8 @@ func (d *MeanDeviationState) Step(slot Slot, x float64) (mean, dev float64) {
 	return mean, ringDistance(ring, oldest, mean) * d.mean.part
 }
 
-// ringDistance is distance over a ring, in the same order from the oldest value
-// on.
+// ringDistance sums |x-mean| from the oldest value on. It adds to four sums in turn,
+// because each addition to a single sum would wait for the previous one.
 func ringDistance(ring []float64, oldest int, mean float64) float64 {
 	var sums [4]float64
 	whole := len(ring) &^ 3

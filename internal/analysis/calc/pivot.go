@@ -2,20 +2,6 @@ package calc
 
 import "math"
 
-// Pivots writes, at the bar where it becomes known, the value of a pivot that lies
-// right bars back: in tops if it is above each of the left values before it and of
-// the right values after it, in bottoms if it is below them. Equal neighbours make
-// no pivot. Everywhere else both are NaN, also where a value among them is missing.
-func Pivots(tops, bottoms, src []float64, left, right int) {
-	checkSides(left, right)
-	tops, bottoms = tops[:len(src)], bottoms[:len(src)]
-	fillNaN(tops)
-	fillNaN(bottoms)
-	for i := left + right; i < len(src); i++ {
-		tops[i], bottoms[i] = pivot(src[i-right-left:i+1], left)
-	}
-}
-
 // pivot compares the nearest neighbours first, since most candidates fail there.
 func pivot(values []float64, at int) (top, bottom float64) {
 	x := values[at]
@@ -36,12 +22,6 @@ func pivot(values []float64, at int) (top, bottom float64) {
 	return top, bottom
 }
 
-func checkSides(left, right int) {
-	if left < 0 || right < 0 || left+right == 0 {
-		panic("calc: a pivot needs at least 1 neighbour")
-	}
-}
-
 // PivotState is the state of a pivot detector. It keeps the last values in order.
 type PivotState struct {
 	region
@@ -50,12 +30,16 @@ type PivotState struct {
 
 // Pivot makes the state of a detector of pivots with left and right neighbours.
 func (s *Slab) Pivot(left, right int) PivotState {
-	checkSides(left, right)
+	if left < 0 || right < 0 || left+right == 0 {
+		panic("calc: a pivot needs at least 1 neighbour")
+	}
 	return PivotState{region: s.reserve(1 + left + right + 1), left: left, right: right}
 }
 
-// Step takes the bar's value and returns that of the pivot it confirms, right
-// bars back, or NaN for both.
+// Step takes the bar's value and returns that of the pivot it confirms, right bars
+// back: top if it is above each of the left values before it and of the right values
+// after it, bottom if it is below them. Equal neighbours make no pivot. Otherwise both
+// are NaN, also where a value among them is missing.
 func (p *PivotState) Step(x float64) (top, bottom float64) {
 	size := p.left + p.right + 1
 	m := p.mem(1 + size)

@@ -32,6 +32,12 @@ func ends(dst, src []float64, n int, f func(x, old float64) float64) {
 	}
 }
 
+func fillNaN(dst []float64) {
+	for i := range dst {
+		dst[i] = math.NaN()
+	}
+}
+
 func plus0(_ int, x *big.Float) *big.Float { return x }
 
 // exactSum adds with 400 bits, enough to hold a spike of 1e12 beside 1e-12 without

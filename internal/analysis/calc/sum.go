@@ -5,28 +5,19 @@ import (
 	"slices"
 )
 
-// Sum writes the sum of the last n values.
-func Sum(dst, src []float64, n int, slots Slots) { sums(dst, src, n, 1, slots) }
-
 // SMA writes the mean of the last n values.
 func SMA(dst, src []float64, n int, slots Slots) {
-	checkWindow(n)
-	sums(dst, src, n, 1/float64(n), slots)
-}
-
-// sums writes part times the sum of the last n values.
-func sums(dst, src []float64, n int, part float64, slots Slots) {
 	dst = dst[:len(src)]
-	walk := newBlocks(slots, len(src), n)
+	walk, part := newBlocks(slots, len(src), n), 1/float64(n)
 	for walk.next() {
-		sumStrip(dst, src, &walk, part)
+		meanStrip(dst, src, &walk, part)
 	}
 	warm(dst, n)
 }
 
-// sumStrip is sums for a strip of blocks, or for one block. Its loops are unrolled
+// meanStrip is SMA for a strip of blocks, or for one block. Its loops are unrolled
 // twice, because counting takes half of an iteration.
-func sumStrip(dst, src []float64, walk *blocks, part float64) {
+func meanStrip(dst, src []float64, walk *blocks, part float64) {
 	n, full := walk.n, walk.strip()
 	for a := walk.from; a < walk.to; a += n {
 		end := min(a+n, walk.to)

@@ -2,25 +2,6 @@ package calc
 
 import "math"
 
-// TrueRange writes how far the price moved in a bar, the gap from the close
-// before it included. The first bar has no gap.
-func TrueRange(dst, h, l, c []float64) {
-	h, l, dst = h[:len(c)], l[:len(c)], dst[:len(c)]
-	previous, seen := 0.0, false
-	for i, x := range c {
-		if missingBar(h[i], l[i], x) {
-			dst[i] = math.NaN()
-			continue
-		}
-		if !seen {
-			dst[i], seen = h[i]-l[i], true
-		} else {
-			dst[i] = span(h[i], l[i], previous)
-		}
-		previous = x
-	}
-}
-
 // span is the true range of a bar after the close previous: the greatest of
 // high-low, |high-previous| and |low-previous|. It selects bits, which compiles to
 // conditional moves; max and min of floats would also handle NaN, which callers
@@ -80,7 +61,8 @@ type TrueRangeState struct{ region }
 // TrueRange makes the state of a true range.
 func (s *Slab) TrueRange() TrueRangeState { return TrueRangeState{s.reserve(2)} }
 
-// Step takes the bar's high, low and close and returns the true range.
+// Step takes the bar's high, low and close and returns how far the price moved, the
+// gap from the close before it included. The first bar has no gap.
 func (t *TrueRangeState) Step(h, l, c float64) float64 {
 	if missingBar(h, l, c) {
 		return math.NaN()

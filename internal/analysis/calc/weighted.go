@@ -1,109 +1,12 @@
 package calc
 
-import (
-	"math"
-	"slices"
-)
+import "math"
 
-// WMA writes the linearly weighted mean of the last n values: weight n for the
-// newest, 1 for the oldest.
-func WMA(dst, src []float64, n int, slots Slots) {
-	dst = dst[:len(src)]
-	part := weightedPart(n)
-	walk := newBlocks(slots, len(src), n)
-	for walk.next() {
-		a, end := walk.from, walk.to
-		shift, run := src[a], weights{rest: float64(n)}
-		block, out := src[a:end], dst[a:end]
-		out = out[:len(block)]
-		weightedTails(out, nil, older(src, a, n), n, shift)
-		for i, x := range block {
-			run.add(x - shift)
-			out[i] = shift + float64(run.total(out[i])*part)
-		}
-	}
-	warm(dst, n)
-}
+// weightedWindow weights its values from 1 for the oldest to n for the newest. It keeps
+// the weighted sums in column 0 and the plain ones in column 1.
+type weightedWindow struct{ window }
 
-// weightedPart is 1 over the sum of the weights 1 to n.
-func weightedPart(n int) float64 { return 2 / (float64(n) * (float64(n) + 1)) }
-
-// weights sums the values from the anchor on with their weights. A value's weight is
-// its position after the anchor plus the number of values before the anchor.
-type weights struct {
-	place, rest   float64 // values from the anchor on, values before it
-	sum, weighted float64
-}
-
-func (w *weights) add(d float64) {
-	w.place++
-	w.rest--
-	w.sum += d
-	w.weighted += float64(w.place * d)
-}
-
-// total adds the weighted sum of the values before the anchor.
-func (w *weights) total(older float64) float64 {
-	return (older + w.weighted) + float64(w.rest*w.sum)
-}
-
-// weightedTails fills totals with the weighted sums of the newest values of old
-// less shift, and sums with the plain ones unless it is nil. Each further value
-// raises every weight by one, which adds the plain sum.
-func weightedTails(totals, sums, old []float64, n int, shift float64) {
-	sum, total, k := 0.0, 0.0, n-1
-	if k < len(totals) {
-		totals[k] = 0
-	}
-	if k < len(sums) {
-		sums[k] = 0
-	}
-	for _, x := range slices.Backward(old) {
-		k--
-		sum += x - shift
-		total += sum
-		if k < len(totals) {
-			totals[k] = total
-		}
-		if k < len(sums) {
-			sums[k] = sum
-		}
-	}
-}
-
-// HMA writes Hull's moving average: the WMA over the root of n bars of twice the
-// WMA over half of n less the WMA over n. The scratch has the length of src and
-// is overwritten.
-func HMA(dst, scratch, src []float64, n int, slots Slots) {
-	dst, scratch = dst[:len(src)], scratch[:len(src)]
-	half, root := hullWindows(n)
-	WMA(dst, src, n, slots)
-	WMA(scratch, src, half, slots)
-	for i, slow := range dst {
-		scratch[i] = float64(2*scratch[i]) - slow
-	}
-	WMA(dst, scratch, root, slots)
-}
-
-// hullWindows rounds down, as TradingView does, but never below one bar.
-func hullWindows(n int) (half, root int) {
-	checkWindow(n)
-	return max(n/2, 1), int(math.Sqrt(float64(n)))
-}
-
-// WMAState is the state of a weighted mean.
-type WMAState struct{ weightedWindow }
-
-// weightedWindow keeps the weighted sums in column 0 and the plain ones in
-// column 1.
-type weightedWindow struct {
-	window
-	part float64
-}
-
-func (s *Slab) newWeightedWindow(n int) weightedWindow {
-	return weightedWindow{window: s.newWindow(n, 2), part: weightedPart(n)}
-}
+func (s *Slab) newWeightedWindow(n int) weightedWindow { return weightedWindow{s.newWindow(n, 2)} }
 
 // step takes x and returns the weighted and the plain sum of the differences
 // from shift, which is a value of the window. Before the window is full ok is
@@ -115,18 +18,19 @@ func (w *weightedWindow) step(slot Slot, x float64) (total, sum, shift float64, 
 		w.weightedBack(m, weighted, sums, x)
 	}
 	shift = m[windowShift]
-	place := m[windowCount]
-	run := w.running(m)
-	k := weights{place: place, rest: float64(w.n) - place, weighted: run[0], sum: run[1]}
-	k.add(x - shift)
-	run[0], run[1] = k.weighted, k.sum
+	run, place := w.running(m), m[windowCount]+1
+	run[0] += float64(place * (x - shift))
+	run[1] += x - shift
 	j := w.push(m, x)
 	if j < 0 {
 		return 0, 0, 0, false
 	}
-	return k.total(weighted[j]), sums[j] + k.sum, shift, true
+	// The j values before the anchor raise the weight of every later one by j.
+	return (weighted[j] + run[0]) + float64(float64(j)*run[1]), sums[j] + run[1], shift, true
 }
 
+// weightedBack fills both columns. Each further value raises every weight by one, which
+// adds the plain sum.
 func (w *weightedWindow) weightedBack(m, weighted, sums []float64, shift float64) {
 	ring, at := w.values(m)
 	sum, total := 0.0, 0.0
@@ -139,29 +43,69 @@ func (w *weightedWindow) weightedBack(m, weighted, sums []float64, shift float64
 	}
 }
 
-// WMA makes the state of a weighted mean over n bars.
-func (s *Slab) WMA(n int) WMAState { return WMAState{s.newWeightedWindow(n)} }
+// WMAState is the state of a weighted mean.
+type WMAState struct {
+	window weightedWindow
+	part   float64 // 1 over the sum of the weights
+}
+
+// WMA makes the state of a linearly weighted mean over n bars.
+func (s *Slab) WMA(n int) WMAState {
+	return WMAState{window: s.newWeightedWindow(n), part: 2 / (float64(n) * (float64(n) + 1))}
+}
 
 // Step takes the value of the bar at slot and returns the weighted mean.
 func (w *WMAState) Step(slot Slot, x float64) float64 {
-	total, _, shift, ok := w.step(slot, x)
+	total, _, shift, ok := w.window.step(slot, x)
 	if !ok {
 		return math.NaN()
 	}
 	return shift + float64(total*w.part)
 }
 
-// HMAState is the state of Hull's moving average.
+// HMAState is the state of Hull's moving average: the WMA over the root of n bars of
+// twice the WMA over half of n less the WMA over n.
 type HMAState struct{ slow, fast, out WMAState }
 
-// HMA makes the state of Hull's moving average over n bars.
+// HMA makes the state of Hull's moving average over n bars. Half and root round down,
+// as on TradingView, but never below one bar.
 func (s *Slab) HMA(n int) HMAState {
-	half, root := hullWindows(n)
-	return HMAState{slow: s.WMA(n), fast: s.WMA(half), out: s.WMA(root)}
+	return HMAState{slow: s.WMA(n), fast: s.WMA(max(n/2, 1)), out: s.WMA(int(math.Sqrt(float64(n))))}
 }
 
 // Step takes the value of the bar at slot and returns the average.
 func (h *HMAState) Step(slot Slot, x float64) float64 {
 	slow := h.slow.Step(slot, x)
 	return h.out.Step(slot, float64(2*h.fast.Step(slot, x))-slow)
+}
+
+// LinRegState is the state of a linear regression with its constants.
+type LinRegState struct {
+	window                    weightedWindow
+	part, middle, scale, half float64
+}
+
+// LinReg makes the state of a linear regression over n bars.
+func (s *Slab) LinReg(n int) LinRegState {
+	f := float64(n)
+	l := LinRegState{window: s.newWeightedWindow(n), part: 1 / f, middle: (f + 1) / 2, half: (f - 1) / 2}
+	if n > 1 {
+		l.scale = 12 / (f * (f - 1) * (f + 1))
+	}
+	return l
+}
+
+// Step takes the value of the bar at slot, fits a line through the window by least
+// squares and returns its slope per bar, its height at the oldest bar and its height at
+// the newest. With one bar the line is flat.
+func (l *LinRegState) Step(slot Slot, x float64) (slope, intercept, value float64) {
+	weighted, sum, shift, ok := l.window.step(slot, x)
+	if !ok {
+		return math.NaN(), math.NaN(), math.NaN()
+	}
+	// Relative to the middle the weights sum to 0, so the line passes through the mean
+	// there.
+	slope = (weighted - float64(l.middle*sum)) * l.scale
+	mean, rise := shift+float64(sum*l.part), float64(slope*l.half)
+	return slope, mean - rise, mean + rise
 }

@@ -1,5 +1,7 @@
 package calc
 
+import "math"
+
 // window is shared by the states of windowed kernels: the last n values, the anchor,
 // and sums over the values before the anchor. Entry j of sums(m, c), column c, is
 // over the j newest values before the anchor.
@@ -92,3 +94,21 @@ func (w *window) sumsBack(m []float64, shift float64) {
 		sums[j] = sum
 	}
 }
+
+// warm marks the values before the first full window of n bars as missing.
+func warm(dst []float64, n int) {
+	for i := range min(n-1, len(dst)) {
+		dst[i] = math.NaN()
+	}
+}
+
+// checkWindow panics on an impossible window. Callers validate user input.
+func checkWindow(n int) {
+	if n < 1 {
+		panic("calc: a window needs at least 1 bar")
+	}
+}
+
+// missing reports whether x is NaN or an infinity, which would stay in a recursive
+// mean forever.
+func missing(x float64) bool { return x-x != 0 }

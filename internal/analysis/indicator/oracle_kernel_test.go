@@ -6,47 +6,31 @@ import (
 	"candela/internal/analysis/calc"
 )
 
-// kernels names what the answers of testdata/oracle/calc.json are about: each
-// kernel over a whole column, and as it steps through the bars.
-func kernels(closes []float64, slots calc.Slots) map[string][2][]float64 {
-	batch := func(fill func(dst []float64)) []float64 {
+// kernels names what the answers of testdata/oracle/calc.json are about: each kernel as
+// it steps through the bars.
+func kernels(closes []float64, slots calc.Slots) map[string][]float64 {
+	steps := func(step func(at calc.Slot, x float64) float64) []float64 {
 		dst := make([]float64, len(closes))
-		fill(dst)
+		for i, x := range closes {
+			dst[i] = step(slots.At(i), x)
+		}
 		return dst
 	}
-	steps := func(step func(at calc.Slot, x float64) float64) []float64 {
-		return batch(func(dst []float64) {
-			for i, x := range closes {
-				dst[i] = step(slots.At(i), x)
-			}
-		})
+	anywhere := func(step func(x float64) float64) []float64 {
+		return steps(func(_ calc.Slot, x float64) float64 { return step(x) })
 	}
-	m, n := calc.NewSlab(), len(closes)
+	m := calc.NewSlab()
 	sum, sma, ema, rma := m.Sum(20), m.SMA(20), m.EMA(20), m.RMA(14)
 	wma, hma, top, bottom := m.WMA(20), m.HMA(20), m.Max(14), m.Min(14)
 	deviation, mean, line := m.Deviation(14), m.MeanDeviation(14), m.LinReg(14)
-	unused := func() []float64 { return make([]float64, n) }
-	return map[string][2][]float64{
-		"SUM 20": {batch(func(d []float64) { calc.Sum(d, closes, 20, slots) }), steps(sum.Step)},
-		"SMA 20": {batch(func(d []float64) { calc.SMA(d, closes, 20, slots) }), steps(sma.Step)},
-		"EMA 20": {batch(func(d []float64) { calc.EMA(d, closes, 20) }), steps(func(_ calc.Slot, x float64) float64 { return ema.Step(x) })},
-		"RMA 14": {batch(func(d []float64) { calc.RMA(d, closes, 14) }), steps(func(_ calc.Slot, x float64) float64 { return rma.Step(x) })},
-		"WMA 20": {batch(func(d []float64) { calc.WMA(d, closes, 20, slots) }), steps(wma.Step)},
-		"HMA 20": {batch(func(d []float64) { calc.HMA(d, unused(), closes, 20, slots) }), steps(hma.Step)},
-		"MAX 14": {batch(func(d []float64) { calc.Max(d, closes, 14) }), steps(func(_ calc.Slot, x float64) float64 { return top.Step(x) })},
-		"MIN 14": {batch(func(d []float64) { calc.Min(d, closes, 14) }), steps(func(_ calc.Slot, x float64) float64 { return bottom.Step(x) })},
-		"DEVIATION 14": {
-			batch(func(d []float64) { calc.Deviation(unused(), d, closes, 14, slots) }),
-			steps(func(at calc.Slot, x float64) float64 { _, d := deviation.Step(at, x); return d }),
-		},
-		"MEANDEV 14": {
-			batch(func(d []float64) { calc.MeanDeviation(unused(), d, closes, 14, slots) }),
-			steps(func(at calc.Slot, x float64) float64 { _, d := mean.Step(at, x); return d }),
-		},
-		"LINREG 14": {
-			batch(func(d []float64) { calc.LinReg(unused(), unused(), d, closes, 14, slots) }),
-			steps(func(at calc.Slot, x float64) float64 { _, _, y := line.Step(at, x); return y }),
-		},
+	return map[string][]float64{
+		"SUM 20": steps(sum.Step), "SMA 20": steps(sma.Step),
+		"EMA 20": anywhere(ema.Step), "RMA 14": anywhere(rma.Step),
+		"WMA 20": steps(wma.Step), "HMA 20": steps(hma.Step),
+		"MAX 14": anywhere(top.Step), "MIN 14": anywhere(bottom.Step),
+		"DEVIATION 14": steps(func(at calc.Slot, x float64) float64 { _, d := deviation.Step(at, x); return d }),
+		"MEANDEV 14":   steps(func(at calc.Slot, x float64) float64 { _, d := mean.Step(at, x); return d }),
+		"LINREG 14":    steps(func(at calc.Slot, x float64) float64 { _, _, y := line.Step(at, x); return y }),
 	}
 }
 
@@ -66,13 +50,11 @@ func TestOracles_Kernels(t *testing.T) {
 				if !ok {
 					t.Fatalf("nothing is named %s", label)
 				}
-				for i, way := range [...]string{"batch", "steps"} {
-					var w worst
-					for _, p := range c.series(label+" "+way, got[i], want, &w) {
-						t.Error(p)
-					}
-					keepWorst(table, c.Oracle+" "+label, w)
+				var w worst
+				for _, p := range c.series(label, got, want, &w) {
+					t.Error(p)
 				}
+				keepWorst(table, c.Oracle+" "+label, w)
 			}
 		}
 	}
