@@ -32,7 +32,7 @@ func (b *breaker) wait(now time.Time) time.Duration {
 }
 
 // begin records a sent request and reports whether it is a probe.
-func (b *breaker) begin(time.Time) bool {
+func (b *breaker) begin() bool {
 	b.probing = b.open
 	return b.probing
 }
@@ -56,11 +56,4 @@ func (b *breaker) record(now time.Time, probe, ok bool) {
 
 func (b *breaker) trip(now time.Time, pause time.Duration) {
 	b.open, b.pause, b.until = true, pause, now.Add(pause)
-}
-
-// cancelProbe lets another request be the probe.
-func (b *breaker) cancelProbe(probe bool) {
-	if probe {
-		b.probing = false
-	}
 }

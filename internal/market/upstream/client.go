@@ -1,6 +1,17 @@
+// Package upstream provides the HTTP and WebSocket clients for venues. Per host it limits
+// request weight, honours pauses, retries safe requests and opens a circuit breaker. Its
+// errors keep the venue's code and message. It knows nothing about markets.
+//
+// All limits hold per host for the whole process, because venues count by address: callers
+// that share a Hosts share the limits.
+//
+// The circuit breaker is not github.com/sony/gobreaker, which does not report when it will
+// let the next request through, and counts a request that its caller cancelled as a
+// failure of the host.
 package upstream
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -90,15 +101,9 @@ func (h *Hosts) Client(c Config) *Client {
 	if err != nil || base.Host == "" || base.Scheme != "http" && base.Scheme != "https" {
 		panic("upstream: " + c.Venue + ": base " + strconv.Quote(c.Base) + " is not an absolute URL")
 	}
-	if c.MaxBytes == 0 {
-		c.MaxBytes = 16 << 20
-	}
-	if c.Timeout == 0 {
-		c.Timeout = 15 * time.Second
-	}
-	if c.Attempts == 0 {
-		c.Attempts = 3
-	}
+	c.MaxBytes = cmp.Or(c.MaxBytes, 16<<20)
+	c.Timeout = cmp.Or(c.Timeout, 15*time.Second)
+	c.Attempts = cmp.Or(c.Attempts, 3)
 	return &Client{config: c, base: base, host: h.hostFor(base), skewed: h.OnClockSkew}
 }
 
@@ -107,9 +112,7 @@ func (h *Hosts) Client(c Config) *Client {
 // that wraps an *Error, or wraps the error of ctx; either wraps ErrNotSent if the last
 // attempt sent nothing.
 func (c *Client) Do(ctx context.Context, r Request) (*Response, error) {
-	if r.Method == "" {
-		r.Method = http.MethodGet
-	}
+	r.Method = cmp.Or(r.Method, http.MethodGet)
 	r.Weight = max(r.Weight, 1)
 	for attempt := 1; ; attempt++ {
 		resp, failure, err := c.attempt(ctx, r)
@@ -130,6 +133,21 @@ func (c *Client) Do(ctx context.Context, r Request) (*Response, error) {
 			}
 		}
 	}
+}
+
+// Get sends a request and parses the body of its response. It returns what parse returns
+// and the time of the response. A body that parse rejects is a malformed response.
+func Get[T any](ctx context.Context, c *Client, r Request, parse func(body []byte) (T, error)) (T, time.Time, error) {
+	var none T
+	resp, err := c.Do(ctx, r)
+	if err != nil {
+		return none, time.Time{}, err
+	}
+	value, err := parse(resp.Body)
+	if err != nil {
+		return none, resp.At, MalformedResponse(c.config.Venue, r.Subject, err)
+	}
+	return value, resp.At, nil
 }
 
 // Pause pauses the host, for venues that ask for it in a response body. 0 means that the
@@ -171,10 +189,7 @@ func (c *Client) attempt(ctx context.Context, r Request) (*Response, *Error, err
 	if v == throttled {
 		failure.RetryAfter = pause
 	}
-	if failure != nil {
-		return nil, failure, nil
-	}
-	return resp, nil, nil
+	return resp, failure, nil
 }
 
 // send sends the request and checks the response. A failure comes with the response too,
@@ -206,9 +221,8 @@ func (c *Client) send(ctx context.Context, r Request) (*Response, *Error) {
 		return nil, e
 	}
 	req.Header.Set("User-Agent", "candela")
-	for _, header := range []http.Header{c.config.Header, r.Header} {
-		maps.Copy(req.Header, header)
-	}
+	maps.Copy(req.Header, c.config.Header)
+	maps.Copy(req.Header, r.Header)
 	client := c.host.rest
 	if r.Method != http.MethodGet {
 		client = c.host.writes
@@ -236,21 +250,20 @@ func (c *Client) send(ctx context.Context, r Request) (*Response, *Error) {
 
 // checkResponse returns an error unless the response is a success.
 func (c *Client) checkResponse(r Request, resp *Response) *Error {
-	switch {
-	case int64(len(resp.Body)) > c.config.MaxBytes:
-		e := c.failure(r, TooLarge, "the answer has more than "+strconv.FormatInt(c.config.MaxBytes, 10)+" bytes")
-		e.Status = resp.Status
-		return e
-	case resp.Status >= 200 && resp.Status < 300:
-		if !looksLikeJSON(resp.Body) {
-			e := c.failure(r, Malformed, "the answer is not JSON: "+clip(resp.Body))
-			e.Status = resp.Status
-			return e
-		}
+	tooLarge, success := int64(len(resp.Body)) > c.config.MaxBytes, resp.Status >= 200 && resp.Status < 300
+	if success && !tooLarge && looksLikeJSON(resp.Body) {
 		return nil
 	}
 	e := c.failure(r, Refused, "")
 	e.Status = resp.Status
+	switch {
+	case tooLarge:
+		e.Reason, e.Message = TooLarge, "the answer has more than "+strconv.FormatInt(c.config.MaxBytes, 10)+" bytes"
+		return e
+	case success:
+		e.Reason, e.Message = Malformed, "the answer is not JSON: "+clip(resp.Body)
+		return e
+	}
 	if looksLikeJSON(resp.Body) && c.config.ParseError != nil {
 		code, message := c.config.ParseError(resp.Body)
 		e.Code, e.Message = fault.Clean(code, fault.MaxForeign), fault.Clean(message, fault.MaxForeign)
@@ -283,10 +296,8 @@ func (c *Client) failure(r Request, reason Reason, message string) *Error {
 	return &Error{Venue: c.config.Venue, Subject: r.Subject, Reason: reason, Message: message}
 }
 
+// usedWeight returns the weight that the venue reports, -1 without a report.
 func (c *Client) usedWeight(h http.Header) int {
-	if c.config.UsedHeader == "" {
-		return -1
-	}
 	used, err := strconv.Atoi(h.Get(c.config.UsedHeader))
 	if err != nil {
 		return -1

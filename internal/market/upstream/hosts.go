@@ -4,8 +4,11 @@ import (
 	"context"
 	"net"
 	"net/http"
+	"net/netip"
 	"net/url"
+	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -91,4 +94,37 @@ func (h *Hosts) client(connections int, http2 bool) *http.Client {
 		// signature to an unknown host.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
+}
+
+// maxSkew bounds the difference between our clock and that of a host. Bars close by the
+// venue's clock, alerts are created by ours.
+const maxSkew = 5 * time.Second
+
+// clock compares a host's clock with ours. It is safe for concurrent use.
+type clock struct{ off atomic.Bool }
+
+// compare reports whether the skew has passed maxSkew since the last call, in either
+// direction; agreement is a skew of 0. A cached response, with an Age, is ignored.
+func (c *clock) compare(h http.Header, asked, came time.Time) (skew time.Duration, changed bool) {
+	date, err := http.ParseTime(h.Get("Date"))
+	if err != nil || h.Get("Age") != "" {
+		return 0, false
+	}
+	// The response was created between asked and came; Date has whole seconds.
+	earliest, latest := date.Sub(came), date.Add(time.Second).Sub(asked)
+	off := earliest > maxSkew || latest < -maxSkew
+	if off {
+		skew = (earliest + latest) / 2
+	}
+	return skew, c.off.Swap(off) != off
+}
+
+// Loopback reports whether the host of an address is this machine.
+func Loopback(host string) bool {
+	host = strings.TrimSuffix(strings.ToLower(host), ".")
+	if host == "localhost" || strings.HasSuffix(host, ".localhost") { // RFC 6761 6.3
+		return true
+	}
+	ip, err := netip.ParseAddr(host)
+	return err == nil && ip.Unmap().IsLoopback()
 }

@@ -1,6 +1,7 @@
 package upstream
 
 import (
+	"cmp"
 	"context"
 	"sync"
 	"time"
@@ -20,8 +21,6 @@ type Limit struct {
 	// to retry; 10 s when 0.
 	MaxWait time.Duration
 }
-
-const defaultMaxWait = 10 * time.Second
 
 // limiter decides when a request may be sent to a host. It is safe for concurrent use.
 type limiter struct {
@@ -53,11 +52,7 @@ type permit struct {
 // acquire waits for a permit. It returns the reason if that would take longer than
 // limit.MaxWait, or the error of ctx.
 func (g *limiter) acquire(ctx context.Context, weight int, limit Limit) (*permit, *blocked, error) {
-	patience := limit.MaxWait
-	if patience == 0 {
-		patience = defaultMaxWait
-	}
-	deadline := time.Now().Add(patience)
+	deadline := time.Now().Add(cmp.Or(limit.MaxWait, 10*time.Second))
 	for {
 		if err := ctx.Err(); err != nil {
 			return nil, nil, err
@@ -99,7 +94,7 @@ func (g *limiter) tryAcquire(weight int, limit Limit, now time.Time) (*permit, *
 	}
 	g.next = now.Add(limit.Spacing)
 	g.inFlight += weight
-	return &permit{limiter: g, weight: weight, per: limit.Per, probe: g.breaker.begin(now)}, nil
+	return &permit{limiter: g, weight: weight, per: limit.Per, probe: g.breaker.begin()}, nil
 }
 
 // requestResult is the result of a request for the limiter.
@@ -141,7 +136,7 @@ func (p *permit) release(v requestResult, o responseInfo) (pause time.Duration) 
 	case failed:
 		g.breaker.record(now, p.probe, false)
 	case abandoned:
-		g.breaker.cancelProbe(p.probe)
+		g.breaker.probing = g.breaker.probing && !p.probe // another request may be the probe
 	}
 	return pause
 }

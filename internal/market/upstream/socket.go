@@ -1,6 +1,7 @@
 package upstream
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/http"
@@ -46,12 +47,8 @@ type Socket struct {
 
 // Dial opens a connection. The caller closes it. It fails while the host is paused.
 func (h *Hosts) Dial(ctx context.Context, c SocketConfig) (*Socket, error) {
-	if c.Idle == 0 {
-		c.Idle = time.Minute
-	}
-	if c.MaxBytes == 0 {
-		c.MaxBytes = 1 << 20
-	}
+	c.Idle = cmp.Or(c.Idle, time.Minute)
+	c.MaxBytes = cmp.Or(c.MaxBytes, 1<<20)
 	u, err := url.Parse(c.URL)
 	if err != nil || u.Host == "" {
 		panic("upstream: " + c.Venue + ": " + c.URL + " is not an absolute URL")
