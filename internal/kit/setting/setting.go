@@ -89,6 +89,14 @@ type Spec struct {
 	NeedsTrade bool
 }
 
+// Address declares the setting of an HTTP API's address.
+func Address(name, doc string) Spec { return Spec{Name: name, Arg: "URL", Kind: URL(), Doc: doc} }
+
+// StreamAddress declares the setting of a WebSocket API's address.
+func StreamAddress(name, doc string) Spec {
+	return Spec{Name: name, Arg: "URL", Kind: StreamURL(), Doc: doc}
+}
+
 // Values holds the values of settings by name.
 type Values struct {
 	texts   map[string]*string

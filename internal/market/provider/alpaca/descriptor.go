@@ -27,18 +27,9 @@ func Descriptor() provider.Descriptor {
 					Name: "alpaca-adjustment", Arg: "KIND", Default: "split", Kind: setting.Choice("raw", "split", "dividend", "all"),
 					Doc: "how Alpaca's prices are adjusted: raw, split, dividend or all",
 				},
-				{
-					Name: "alpaca-url", Arg: "URL", Kind: setting.URL(),
-					Doc: "Alpaca's trading API; the host of paper accounts when not given",
-				},
-				{
-					Name: "alpaca-data-url", Arg: "URL", Kind: setting.URL(),
-					Doc: "Alpaca's market data API; the public host when not given",
-				},
-				{
-					Name: "alpaca-stream-url", Arg: "URL", Kind: setting.StreamURL(),
-					Doc: "Alpaca's market data stream; follows --alpaca-data-url when not given",
-				},
+				setting.Address("alpaca-url", "Alpaca's trading API; the host of paper accounts when not given"),
+				setting.Address("alpaca-data-url", "Alpaca's market data API; the public host when not given"),
+				setting.StreamAddress("alpaca-stream-url", "Alpaca's market data stream; follows --alpaca-data-url when not given"),
 			},
 		},
 		Kind: provider.Stocks, Example: "AAPL",

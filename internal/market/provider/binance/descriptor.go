@@ -15,18 +15,9 @@ func Descriptor() provider.Descriptor {
 		Part: setting.Part{
 			Name: name, Title: "Binance",
 			Settings: []setting.Spec{
-				{
-					Name: "binance-url", Arg: "URL", Kind: setting.URL(),
-					Doc: "Binance's REST API; the public market-data host when not given",
-				},
-				{
-					Name: "binance-stream-url", Arg: "URL", Kind: setting.StreamURL(),
-					Doc: "Binance's streams; follows --binance-url when not given",
-				},
-				{
-					Name: "binance-futures-url", Arg: "URL", Kind: setting.URL(),
-					Doc: "Binance's futures API; follows --binance-url when not given",
-				},
+				setting.Address("binance-url", "Binance's REST API; the public market-data host when not given"),
+				setting.StreamAddress("binance-stream-url", "Binance's streams; follows --binance-url when not given"),
+				setting.Address("binance-futures-url", "Binance's futures API; follows --binance-url when not given"),
 			},
 		},
 		Kind: provider.Pairs, Example: "BTCUSDT",

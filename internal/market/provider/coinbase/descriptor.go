@@ -15,14 +15,8 @@ func Descriptor() provider.Descriptor {
 		Part: setting.Part{
 			Name: name, Title: "Coinbase Exchange",
 			Settings: []setting.Spec{
-				{
-					Name: "coinbase-url", Arg: "URL", Kind: setting.URL(),
-					Doc: "Coinbase Exchange's REST API; the public host when not given",
-				},
-				{
-					Name: "coinbase-stream-url", Arg: "URL", Kind: setting.StreamURL(),
-					Doc: "Coinbase Exchange's streams; follows --coinbase-url when not given",
-				},
+				setting.Address("coinbase-url", "Coinbase Exchange's REST API; the public host when not given"),
+				setting.StreamAddress("coinbase-stream-url", "Coinbase Exchange's streams; follows --coinbase-url when not given"),
 			},
 		},
 		Kind: provider.Pairs, Example: "BTC-USD", Separator: "-",

@@ -10,10 +10,7 @@ func Descriptor() provider.Descriptor {
 	return provider.Descriptor{
 		Part: setting.Part{
 			Name: name, Title: name,
-			Settings: []setting.Spec{{
-				Name: "fear-greed-url", Arg: "URL", Kind: setting.URL(),
-				Doc: "the fear and greed index; the publisher's host when not given",
-			}},
+			Settings: []setting.Spec{setting.Address("fear-greed-url", "the fear and greed index; the publisher's host when not given")},
 		},
 		OpenSeries: func(env provider.Env) provider.SeriesSource {
 			return New(env.Hosts, env.Values.Text("fear-greed-url"), env.Now)

@@ -13,14 +13,8 @@ func Descriptor() provider.Descriptor {
 		Part: setting.Part{
 			Name: name, Title: "Kraken",
 			Settings: []setting.Spec{
-				{
-					Name: "kraken-url", Arg: "URL", Kind: setting.URL(),
-					Doc: "Kraken's REST API; the public host when not given",
-				},
-				{
-					Name: "kraken-stream-url", Arg: "URL", Kind: setting.StreamURL(),
-					Doc: "Kraken's streams; follows --kraken-url when not given",
-				},
+				setting.Address("kraken-url", "Kraken's REST API; the public host when not given"),
+				setting.StreamAddress("kraken-stream-url", "Kraken's streams; follows --kraken-url when not given"),
 			},
 		},
 		Kind: provider.Pairs, Example: "BTC/USD", Separator: "/",

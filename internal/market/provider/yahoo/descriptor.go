@@ -15,10 +15,7 @@ func Descriptor() provider.Descriptor {
 					Name: name, Default: "true", Kind: setting.Bool(),
 					Doc: "read Yahoo, whose chart API is unofficial and for personal use; false turns it off",
 				},
-				{
-					Name: "yahoo-url", Arg: "URL", Kind: setting.URL(),
-					Doc: "Yahoo's chart API; the public host when not given",
-				},
+				setting.Address("yahoo-url", "Yahoo's chart API; the public host when not given"),
 			},
 		},
 		Kind: provider.Stocks, Example: "AAPL",
