@@ -13,25 +13,14 @@ import (
 	"time"
 	"unicode"
 
-	"candela/internal/app"
 	"candela/internal/config"
 	"candela/internal/kit/fault"
 	"candela/internal/store/ledger"
 )
 
 // audit runs the commands of the audit log. They read the store, whether a server runs or not.
-func audit(ctx context.Context, in invocation) error {
-	name := ""
-	if len(in.args) > 0 {
-		name, in.args = in.args[0], in.args[1:]
-	}
-	switch name {
-	case "verify":
-		return readLog(ctx, in, verifyLog)
-	case "list":
-		return readLog(ctx, in, listEvents)
-	}
-	return noSuchCommand("audit", []string{name}, "verify", "list")
+func audit() runner {
+	return oneOf("audit", subcommand{"verify", readLog(verifyLog)}, subcommand{"list", readLog(listEvents)})
 }
 
 // auditFlags are the commands' own flags.
@@ -43,23 +32,27 @@ type auditFlags struct {
 }
 
 // readLog parses the flags and opens the log for a command.
-func readLog(ctx context.Context, in invocation, command func(context.Context, io.Writer, *ledger.Audit, auditFlags) error) error {
-	flags, rest, err := parseAuditFlags(in.args)
-	if err != nil {
-		return err
+func readLog(command func(context.Context, io.Writer, *ledger.Audit, auditFlags) error) runner {
+	return func(ctx context.Context, in invocation) error {
+		flags := auditFlags{last: 50}
+		rest, err := cutFlags(in.args, map[string]*bool{"--json": &flags.json},
+			map[string]func(string) error{"--last": flags.setLast, "--expect": flags.setExpected})
+		if err != nil {
+			return err
+		}
+		cfg, err := in.config(rest)
+		if err != nil {
+			return err
+		}
+		if cfg.NATS.URL != "" {
+			return auditElsewhere(cfg)
+		}
+		log, err := ledger.OpenAudit(ctx, cfg.Home)
+		if err != nil {
+			return err
+		}
+		return errors.Join(command(ctx, in.Stdout, log, flags), log.Close())
 	}
-	cfg, err := app.LoadConfig(config.Input{Args: rest, Environ: in.environ, Inspect: true})
-	if err != nil {
-		return err
-	}
-	if cfg.NATS.URL != "" {
-		return auditElsewhere(cfg)
-	}
-	log, err := ledger.OpenAudit(ctx, cfg.Home)
-	if err != nil {
-		return err
-	}
-	return errors.Join(command(ctx, in.Stdout, log, flags), log.Close())
 }
 
 // auditElsewhere is the error when NATS servers keep the events, without a hash chain: the
@@ -73,53 +66,19 @@ func auditElsewhere(cfg *config.Config) error {
 	}
 }
 
-const (
-	lastAllowed   = "a number of events from 1 to 100000"
-	expectAllowed = "NUMBER:HASH, as an earlier candela audit verify printed it"
-)
-
-// parseAuditFlags parses the commands' own flags and returns the other arguments.
-func parseAuditFlags(args []string) (auditFlags, []string, error) {
-	flags := auditFlags{last: 50}
-	var rest []string
-	for len(args) > 0 {
-		name, value, assigned := strings.Cut(args[0], "=")
-		args = args[1:]
-		if name != "--last" && name != "--expect" {
-			if name == "--json" && !assigned {
-				flags.json = true
-				continue
-			}
-			rest = append(rest, name)
-			if assigned {
-				rest[len(rest)-1] += "=" + value
-			}
-			continue
-		}
-		if !assigned && len(args) > 0 {
-			value, args = args[0], args[1:]
-		}
-		if err := flags.set(name, value); err != nil {
-			return flags, nil, err
-		}
+func (f *auditFlags) setLast(value string) (err error) {
+	if f.last, err = strconv.Atoi(value); err != nil || f.last < 1 || f.last > 100_000 {
+		return fault.Field("--last", value, "a number of events from 1 to 100000")
 	}
-	return flags, rest, nil
+	return nil
 }
 
-func (f *auditFlags) set(name, value string) error {
-	if name == "--last" {
-		n, err := strconv.Atoi(value)
-		if err != nil || n < 1 || n > 100_000 {
-			return fault.Field("--last", value, lastAllowed)
-		}
-		f.last = n
-		return nil
-	}
+func (f *auditFlags) setExpected(value string) error {
 	number, text, _ := strings.Cut(value, ":")
 	seq, err := strconv.ParseUint(number, 10, 63)
 	hash, bad := hex.DecodeString(text)
 	if err != nil || bad != nil || seq == 0 || len(hash) != len(f.expect) {
-		return fault.Field("--expect", value, expectAllowed)
+		return fault.Field("--expect", value, "NUMBER:HASH, as an earlier candela audit verify printed it")
 	}
 	f.seq, f.expect = seq, ledger.Hash(hash)
 	return nil

@@ -9,31 +9,15 @@ import (
 
 	"candela/internal/access/oauth"
 	"candela/internal/app"
-	"candela/internal/config"
 	"candela/internal/kit/fault"
 	"candela/internal/operate/control"
 )
 
 // auth manages the owner's passphrase and clients. All commands but the first need a server
 // that runs in the state directory.
-func auth(ctx context.Context, in invocation) error {
-	name := ""
-	if len(in.args) > 0 {
-		name, in.args = in.args[0], in.args[1:]
-	}
-	switch name {
-	case "hash-password":
-		return hashPassword(ctx, in)
-	case "list":
-		return listClients(ctx, in)
-	case "approve":
-		return approveClient(ctx, in)
-	case "revoke":
-		return revokeClient(ctx, in)
-	case "revoke-all":
-		return revokeAll(ctx, in)
-	}
-	return noSuchCommand("auth", []string{name}, "hash-password", "list", "revoke", "revoke-all", "approve")
+func auth() runner {
+	return oneOf("auth", subcommand{"hash-password", hashPassword}, subcommand{"list", listClients},
+		subcommand{"revoke", revokeClient}, subcommand{"revoke-all", revokeAll}, subcommand{"approve", approveClient})
 }
 
 // hashPassword prints the hash of a passphrase, for a file or a variable.
@@ -56,10 +40,7 @@ func hashPassword(ctx context.Context, in invocation) error {
 // approveClient prints a one-time passphrase. Only the owner can open the control
 // socket, so it works also while too many wrong guesses have locked the page.
 func approveClient(ctx context.Context, in invocation) error {
-	if len(in.args) > 0 && !strings.HasPrefix(in.args[0], "-") {
-		return fault.Field("auth approve", in.args[0], "flags only; the client is shown and approved on the page")
-	}
-	cfg, err := app.LoadConfig(config.Input{Args: in.args, Environ: in.environ, Inspect: true})
+	cfg, err := in.flags("auth approve", "flags only; the client is shown and approved on the page")
 	if err != nil {
 		return err
 	}
@@ -75,7 +56,7 @@ func approveClient(ctx context.Context, in invocation) error {
 }
 
 func listClients(ctx context.Context, in invocation) error {
-	cfg, err := app.LoadConfig(config.Input{Args: in.args, Environ: in.environ, Inspect: true})
+	cfg, err := in.config(in.args)
 	if err != nil {
 		return err
 	}
@@ -95,7 +76,7 @@ func revokeClient(ctx context.Context, in invocation) error {
 	if len(in.args) == 0 || strings.HasPrefix(in.args[0], "-") {
 		return fault.Missing("ID", "an ID that candela auth list shows")
 	}
-	cfg, err := app.LoadConfig(config.Input{Args: in.args[1:], Environ: in.environ, Inspect: true})
+	cfg, err := in.config(in.args[1:])
 	if err != nil {
 		return err
 	}
@@ -108,10 +89,7 @@ func revokeClient(ctx context.Context, in invocation) error {
 
 // revokeAll ends all logins. With replicas, none needs to run here.
 func revokeAll(ctx context.Context, in invocation) error {
-	if len(in.args) > 0 && !strings.HasPrefix(in.args[0], "-") {
-		return fault.Field("auth revoke-all", in.args[0], "flags only; candela auth revoke ID revokes one client")
-	}
-	cfg, err := app.LoadConfig(config.Input{Args: in.args, Environ: in.environ, Inspect: true})
+	cfg, err := in.flags("auth revoke-all", "flags only; candela auth revoke ID revokes one client")
 	if err != nil {
 		return err
 	}

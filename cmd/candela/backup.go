@@ -5,11 +5,9 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"strings"
 	"text/tabwriter"
 	"time"
 
-	"candela/internal/app"
 	"candela/internal/config"
 	"candela/internal/kit/fault"
 	"candela/internal/operate/backup"
@@ -60,11 +58,12 @@ func restore(ctx context.Context, in invocation) error {
 
 // folderArgument reads the folder and the flags.
 func folderArgument(in invocation, command, allowed string) (string, *config.Config, error) {
-	if len(in.args) == 0 || in.args[0] == "" || strings.HasPrefix(in.args[0], "-") {
+	folder, args := cutWord(in.args)
+	if folder == "" {
 		return "", nil, fault.Missing(command+" FOLDER", allowed)
 	}
-	cfg, err := app.LoadConfig(config.Input{Args: in.args[1:], Environ: in.environ, Inspect: true})
-	return in.args[0], cfg, err
+	cfg, err := in.config(args)
+	return folder, cfg, err
 }
 
 func printCopied(w io.Writer, done backup.Copied) error {

@@ -28,30 +28,56 @@ type command struct {
 	name    string
 	args    string
 	summary string
-	run     func(context.Context, invocation) error
+	help    string // what the summary does not say: flags, effects and examples
+	run     runner
 }
+
+// runner runs a command.
+type runner func(context.Context, invocation) error
 
 // commands lists the commands in the order of --help.
 func commands() []command {
 	return []command{
-		{"Use", "", "", "", runMode},
-		{"Use", "demo", "[--output FILE]", "Take a one-minute tour with sample prices", showDemo},
-		{"Use", "version", "", "Print the version and build details", printVersion},
-		{"Trade", "status", "[flags]", "Show trading state, open orders, positions and alerts", status},
-		{"Trade", "halt", "[REASON] [flags]", "Stop trading and cancel open orders", halt},
-		{"Trade", "resume", "[flags]", "Resume trading and accept the venue's positions", resume},
-		{"Trade", "policy", "check [FILE]", "Check the order policy and explain its rules", policy},
-		{"Operate", "doctor", "[flags]", "Check the installation and suggest fixes", examine},
-		{"Operate", "audit", "COMMAND", "Show and verify the audit log", audit},
-		{"Operate", "backup", "FOLDER", "Back up the state directory; works while the server runs", backUp},
-		{"Operate", "restore", "FOLDER", "Restore the state directory from a backup", restore},
-		{"Operate", "migrate", "--to nats|local", "Copy state to NATS servers or back", migrateState},
-		{"Set up", "install", "CLIENT [flags]", "Add candela to a client", installClient},
-		{"Set up", "uninstall", "CLIENT", "Remove candela from a client", uninstallClient},
-		{"Set up", "config", "[flags]", "Show the effective configuration and the source of each value", printConfig},
-		{"Set up", "auth", "COMMAND", "Manage the owner's passphrase and approved clients", auth},
-		{"Set up", "notify", "test", "Send a test alert to the webhook and ntfy topic", notify},
+		{"Use", "", "", "", "", runMode},
+		{"Use", "demo", "[--output FILE]", "Take a one-minute tour with sample prices", demoHelp, showDemo},
+		{"Use", "version", "", "Print the version and build details", "", printVersion},
+		{"Trade", "status", "[flags]", "Show trading state, open orders, positions and alerts", statusHelp, status},
+		{"Trade", "halt", "[REASON] [flags]", "Stop trading and cancel open orders", haltHelp, halt},
+		{"Trade", "resume", "[flags]", "Resume trading and accept the venue's positions", resumeHelp, resume},
+		{"Trade", "policy", "check [FILE]", "Check the order policy and explain its rules", policyHelp, oneOf("policy", subcommand{"check", checkPolicy})},
+		{"Operate", "doctor", "[flags]", "Check the installation and suggest fixes", doctorHelp, examine},
+		{"Operate", "audit", "COMMAND", "Show and verify the audit log", auditHelp, audit()},
+		{"Operate", "backup", "FOLDER", "Back up the state directory; works while the server runs", backupHelp, backUp},
+		{"Operate", "restore", "FOLDER", "Restore the state directory from a backup", restoreHelp, restore},
+		{"Operate", "migrate", "--to nats|local", "Copy state to NATS servers or back", migrateHelp, migrateState},
+		{"Set up", "install", "CLIENT [flags]", "Add candela to a client", installHelp(), changeClient("install", false)},
+		{"Set up", "uninstall", "CLIENT", "Remove candela from a client", installHelp(), changeClient("uninstall", true)},
+		{"Set up", "config", "[flags]", "Show the effective configuration and the source of each value", configHelp, printConfig},
+		{"Set up", "auth", "COMMAND", "Manage the owner's passphrase and approved clients", authHelp, auth()},
+		{"Set up", "notify", "test", "Send a test alert to the webhook and ntfy topic", notifyHelp, oneOf("notify", subcommand{"test", testSinks})},
 	}
+}
+
+// config loads the configuration that arguments and the environment describe, to look at it
+// rather than to start a server.
+func (in invocation) config(args []string) (*config.Config, error) {
+	return app.LoadConfig(config.Input{Args: args, Environ: in.environ, Inspect: true})
+}
+
+// flags loads the configuration for a command that takes flags only, which allowed says.
+func (in invocation) flags(command, allowed string) (*config.Config, error) {
+	if len(in.args) > 0 && !strings.HasPrefix(in.args[0], "-") {
+		return nil, fault.Field(command, in.args[0], allowed)
+	}
+	return in.config(in.args)
+}
+
+// cutWord returns the first argument, "" if that is a flag, and those that follow.
+func cutWord(args []string) (word string, rest []string) {
+	if len(args) == 0 || strings.HasPrefix(args[0], "-") {
+		return "", args
+	}
+	return args[0], args[1:]
 }
 
 // dispatch runs the command. --help and --version take precedence over everything else, so
@@ -88,13 +114,30 @@ func unknownCommand(name string) error {
 	return fault.Field("command", name, strings.Join(names, ", "), fault.Nearest(name, names)...)
 }
 
-// noSuchCommand is the error for a missing or unknown subcommand.
-func noSuchCommand(of string, args []string, names ...string) error {
-	all := strings.Join(names, ", ")
-	if len(args) == 0 || args[0] == "" {
-		return fault.Missing(of+" COMMAND", all)
+// subcommand is a command that is named after another one.
+type subcommand struct {
+	name string
+	run  runner
+}
+
+// oneOf runs the subcommand that the first argument names.
+func oneOf(of string, all ...subcommand) runner {
+	return func(ctx context.Context, in invocation) error {
+		name := ""
+		if len(in.args) > 0 {
+			name, in.args = in.args[0], in.args[1:]
+		}
+		names := make([]string, len(all))
+		for i, c := range all {
+			if names[i] = c.name; c.name == name {
+				return c.run(ctx, in)
+			}
+		}
+		if name == "" {
+			return fault.Missing(of+" COMMAND", strings.Join(names, ", "))
+		}
+		return fault.Field(of+" COMMAND", name, strings.Join(names, ", "), fault.Nearest(name, names)...)
 	}
-	return fault.Field(of+" COMMAND", args[0], all, fault.Nearest(args[0], names)...)
 }
 
 func runMode(ctx context.Context, in invocation) error {
@@ -106,7 +149,7 @@ func runMode(ctx context.Context, in invocation) error {
 }
 
 func printConfig(_ context.Context, in invocation) error {
-	cfg, err := app.LoadConfig(config.Input{Args: in.args, Environ: in.environ, Inspect: true})
+	cfg, err := in.config(in.args)
 	if err != nil {
 		return err
 	}
@@ -121,12 +164,63 @@ func printConfig(_ context.Context, in invocation) error {
 	return table.Flush()
 }
 
+// testSinks sends a test alert to the receivers of alerts.
+func testSinks(ctx context.Context, in invocation) error {
+	cfg, err := in.config(in.args)
+	if err != nil {
+		return err
+	}
+	answers, err := app.TestSinks(ctx, cfg)
+	if err != nil {
+		return err
+	}
+	table := tabwriter.NewWriter(in.Stdout, 0, 0, 2, ' ', 0)
+	failed := 0
+	for _, a := range answers {
+		said := a.Status
+		if a.Err != nil {
+			said, failed = "not sent: "+a.Err.Error(), failed+1
+		}
+		fmt.Fprintf(table, "%s\t%s\t%s\n", a.Name, a.Host, said)
+	}
+	if err := table.Flush(); err != nil {
+		return err
+	}
+	if failed > 0 {
+		return fmt.Errorf("%d of %d receivers did not accept the test message", failed, len(answers))
+	}
+	return nil
+}
+
 func printVersion(_ context.Context, in invocation) error {
 	if len(in.args) > 0 {
 		return fault.Field("version", strings.Join(in.args, " "), "no arguments")
 	}
 	_, err := fmt.Fprintln(in.Stdout, "candela", in.Version)
 	return err
+}
+
+// cutFlags sets the flags of a command's own and returns the other arguments. A value stands
+// behind its flag, after = or as the next argument.
+func cutFlags(args []string, switches map[string]*bool, values map[string]func(string) error) (rest []string, err error) {
+	for len(args) > 0 && err == nil {
+		arg := args[0]
+		args = args[1:]
+		name, value, assigned := strings.Cut(arg, "=")
+		on, set := switches[arg], values[name]
+		switch {
+		case on != nil:
+			*on = true
+		case set == nil:
+			rest = append(rest, arg)
+		default:
+			if !assigned && len(args) > 0 {
+				value, args = args[0], args[1:]
+			}
+			err = set(value)
+		}
+	}
+	return rest, err
 }
 
 // cutJSON removes --json from the arguments and reports whether it was there.

@@ -8,8 +8,7 @@ import (
 	"time"
 
 	"candela/internal/app"
-	"candela/internal/config"
-	"candela/internal/kit/fault"
+	"candela/internal/kit/retry"
 	"candela/internal/operate/control"
 )
 
@@ -19,7 +18,7 @@ func halt(ctx context.Context, in invocation) error {
 	for words < len(in.args) && !strings.HasPrefix(in.args[words], "-") {
 		words++
 	}
-	cfg, err := app.LoadConfig(config.Input{Args: in.args[words:], Environ: in.environ, Inspect: true})
+	cfg, err := in.config(in.args[words:])
 	if err != nil {
 		return err
 	}
@@ -53,9 +52,7 @@ const cancelWait = 3 * time.Second
 
 // printOpen prints how many orders a halt cancelled and how many are still open.
 func printOpen(ctx context.Context, in invocation, home string, before map[string]int) error {
-	began, tick := time.Now(), time.NewTicker(100*time.Millisecond)
-	defer tick.Stop()
-	for {
+	for began := time.Now(); ; {
 		s, err := app.ReadStatus(ctx, home)
 		if err != nil {
 			fmt.Fprintf(in.Stdout, "Open orders are unknown: %v\n", err)
@@ -66,12 +63,10 @@ func printOpen(ctx context.Context, in invocation, home string, before map[strin
 			open += a.Open
 		}
 		if open > 0 && s.Running && time.Since(began) < cancelWait {
-			select {
-			case <-tick.C:
-				continue
-			case <-ctx.Done():
-				return ctx.Err()
+			if err := retry.Sleep(ctx, 100*time.Millisecond); err != nil {
+				return err
 			}
+			continue
 		}
 		for _, a := range s.Accounts {
 			if n := before[a.Account] - a.Open; n > 0 {
@@ -97,10 +92,7 @@ func printLeft(w io.Writer, a control.AccountStatus, running bool) {
 
 // resume lifts the restrictions that the owner can lift.
 func resume(ctx context.Context, in invocation) error {
-	if len(in.args) > 0 && !strings.HasPrefix(in.args[0], "-") {
-		return fault.Field("resume", in.args[0], "flags only")
-	}
-	cfg, err := app.LoadConfig(config.Input{Args: in.args, Environ: in.environ, Inspect: true})
+	cfg, err := in.flags("resume", "flags only")
 	if err != nil {
 		return err
 	}

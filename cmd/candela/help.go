@@ -42,61 +42,16 @@ func printHelp(w io.Writer, name string) error {
 
 func printCommandHelp(w io.Writer, c command) error {
 	fmt.Fprintf(w, "%s.\n\nUsage:\n  candela %s %s\n\n", c.summary, c.name, c.args)
-	if text := strings.TrimSpace(helpOf(c.name)); text != "" {
+	if text := strings.TrimSpace(c.help); text != "" {
 		fmt.Fprintf(w, "%s\n\n", text)
 	}
 	_, err := fmt.Fprint(w, exitCodes+"Flags that select the installation, such as --home, are those of the server: candela --help lists them.\n")
 	return err
 }
 
-// helpOf returns what a command's summary does not say: its flags, effects and examples.
-func helpOf(name string) string {
-	switch name {
-	case "demo":
-		return demoHelp
-	case "install", "uninstall":
-		return fmt.Sprintf(installHelp, strings.Join(install.Names(), ", "))
-	case "doctor":
-		return doctorHelp
-	case "config":
-		return configHelp
-	case "auth":
-		return authHelp
-	case "audit":
-		return auditHelp
-	case "status":
-		return statusHelp
-	case "halt":
-		return haltHelp
-	case "resume":
-		return resumeHelp
-	case "backup":
-		return backupHelp
-	case "restore":
-		return restoreHelp
-	case "migrate":
-		return migrateHelp
-	case "policy":
-		return policyHelp
-	case "notify":
-		return notifyHelp
-	}
-	return ""
-}
-
-const (
-	demoHelp = `
-The tour calls the tools, sets an alert, places a paper order and draws a chart. It uses
-sample prices and needs neither a network nor an account.
-
-Flags:
-  --output FILE  where to save the chart; candela-demo.png by default
-
-Example:
-  candela demo --output tour.png
-`
-	installHelp = `
-Clients: %s.
+func installHelp() string {
+	return `
+Clients: ` + strings.Join(install.Names(), ", ") + `.
 
 Without --url the client starts candela itself. The rest of the client's file stays as it
 is, and the previous file is kept as a backup.
@@ -113,6 +68,19 @@ Examples:
   candela install claude-code --trade
   candela install cursor --url https://charts.example.com
   candela uninstall cursor
+`
+}
+
+const (
+	demoHelp = `
+The tour calls the tools, sets an alert, places a paper order and draws a chart. It uses
+sample prices and needs neither a network nor an account.
+
+Flags:
+  --output FILE  where to save the chart; candela-demo.png by default
+
+Example:
+  candela demo --output tour.png
 `
 	doctorHelp = `
 Checks the configuration, and the running server as its clients see it. Each problem comes

@@ -11,31 +11,23 @@ import (
 	"candela/internal/operate/install"
 )
 
-func installClient(_ context.Context, in invocation) error {
-	return changeClient(in, "install", false)
-}
-
-func uninstallClient(_ context.Context, in invocation) error {
-	return changeClient(in, "uninstall", true)
-}
-
-func changeClient(in invocation, command string, remove bool) error {
-	want := install.Installation{Name: "candela", Remove: remove, Environ: in.environ, Parts: app.Parts()}
-	args := in.args
-	if len(args) > 0 && !strings.HasPrefix(args[0], "-") {
-		want.Client, args = args[0], args[1:]
+// changeClient returns the command that adds candela to a client or removes it.
+func changeClient(command string, remove bool) runner {
+	return func(_ context.Context, in invocation) error {
+		client, args := cutWord(in.args)
+		want := install.Installation{Name: "candela", Client: client, Remove: remove, Environ: in.environ, Parts: app.Parts()}
+		if err := parseInstallFlags(args, &want); err != nil {
+			return err
+		}
+		if want.Remove && (want.URL != "" || len(want.Flags) > 0) {
+			return fault.Field(command, strings.Join(args, " "), "--name, --file and --dry-run to remove a server")
+		}
+		done, err := install.Install(want)
+		if err != nil {
+			return err
+		}
+		return printInstalled(in.Stdout, want, done)
 	}
-	if err := parseInstallFlags(args, &want); err != nil {
-		return err
-	}
-	if want.Remove && (want.URL != "" || len(want.Flags) > 0) {
-		return fault.Field(command, strings.Join(args, " "), "--name, --file and --dry-run to remove a server")
-	}
-	done, err := install.Install(want)
-	if err != nil {
-		return err
-	}
-	return printInstalled(in.Stdout, want, done)
 }
 
 // parseInstallFlags reads the flags of the command; all others are passed to candela.
@@ -77,11 +69,12 @@ func parseInstallFlags(args []string, want *install.Installation) error {
 func printInstalled(w io.Writer, want install.Installation, done install.Installed) error {
 	title := done.Client.Title
 	switch {
-	case done.Diff == "" && want.Remove:
-		_, err := fmt.Fprintf(w, "%s has no server %s. Nothing was changed in %s.\n", title, want.Name, done.Path)
-		return err
 	case done.Diff == "":
-		_, err := fmt.Fprintf(w, "%s already has the server %s. Nothing was changed in %s.\n", title, want.Name, done.Path)
+		has := "already has the"
+		if want.Remove {
+			has = "has no"
+		}
+		_, err := fmt.Fprintf(w, "%s %s server %s. Nothing was changed in %s.\n", title, has, want.Name, done.Path)
 		return err
 	case want.DryRun:
 		_, err := io.WriteString(w, done.Diff)

@@ -4,22 +4,23 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"strings"
 	"text/tabwriter"
 
-	"candela/internal/app"
-	"candela/internal/config"
 	"candela/internal/kit/fault"
 	"candela/internal/operate/migrate"
 )
 
 // migrateState copies the state to NATS servers or back.
 func migrateState(ctx context.Context, in invocation) error {
-	how, rest, err := parseMigrateFlags(in.args)
-	if err != nil {
-		return err
+	how := migrate.Plan{}
+	rest, _ := cutFlags(in.args, map[string]*bool{"--replace": &how.Replace}, map[string]func(string) error{"--to": func(to string) error {
+		how.To = to
+		return nil
+	}})
+	if how.To == "" {
+		return fault.Missing("--to", "nats, local")
 	}
-	cfg, err := app.LoadConfig(config.Input{Args: rest, Environ: in.environ, Inspect: true})
+	cfg, err := in.config(rest)
 	if err != nil {
 		return err
 	}
@@ -41,28 +42,6 @@ func migrateState(ctx context.Context, in invocation) error {
 	}
 	_, err = fmt.Fprintln(in.Stdout, "Everything was copied and the source was not changed. Do not run both.")
 	return err
-}
-
-// parseMigrateFlags parses the command's own flags and returns the other arguments.
-func parseMigrateFlags(args []string) (how migrate.Plan, rest []string, err error) {
-	for len(args) > 0 {
-		name, value, assigned := strings.Cut(args[0], "=")
-		switch {
-		case name == "--replace" && !assigned:
-			how.Replace = true
-		case name != "--to":
-			rest = append(rest, args[0])
-		case assigned:
-			how.To = value
-		case len(args) > 1:
-			how.To, args = args[1], args[1:]
-		}
-		args = args[1:]
-	}
-	if how.To == "" {
-		return how, nil, fault.Missing("--to", "nats, local")
-	}
-	return how, rest, nil
 }
 
 // counting returns a function that shows the progress of a migration, nil without a terminal.

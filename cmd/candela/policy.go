@@ -12,26 +12,14 @@ import (
 	"text/tabwriter"
 
 	"candela/internal/app"
-	"candela/internal/config"
 	"candela/internal/store/statedir"
 	"candela/internal/trading/guard"
 )
 
-// policy runs the commands of the order policy.
-func policy(_ context.Context, in invocation) error {
-	if len(in.args) == 0 || in.args[0] != "check" {
-		return noSuchCommand("policy", in.args, "check")
-	}
-	return checkPolicy(in.args[1:], in)
-}
-
 // checkPolicy checks and explains the policy in a file, or the one a start would use.
-func checkPolicy(args []string, in invocation) error {
-	named := ""
-	if len(args) > 0 && !strings.HasPrefix(args[0], "-") {
-		named, args = args[0], args[1:]
-	}
-	cfg, err := app.LoadConfig(config.Input{Args: args, Environ: in.environ, Inspect: true})
+func checkPolicy(_ context.Context, in invocation) error {
+	named, args := cutWord(in.args)
+	cfg, err := in.config(args)
 	if err != nil {
 		return err
 	}

@@ -14,7 +14,7 @@ import (
 // status prints the trading state.
 func status(ctx context.Context, in invocation) error {
 	args, asJSON := cutJSON(in.args)
-	cfg, err := app.LoadConfig(config.Input{Args: args, Environ: in.environ, Inspect: true})
+	cfg, err := in.config(args)
 	if err != nil {
 		return err
 	}
