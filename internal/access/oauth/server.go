@@ -1,3 +1,14 @@
+// Package oauth is candela's authorization server: OAuth 2.1 with PKCE (S256 only),
+// dynamic registration, one grant and opaque bearer tokens. Anyone may register a
+// client; only the owner can approve one, on the consent page.
+//
+// A registration is sealed into the client id and a pending request into the consent
+// form, so a flood of either uses no memory. The seal key ends with the process, with
+// the servers that replicas share it through, or when the owner revokes all logins; each
+// key starts a login generation. A [Store] keeps only SHA-256 hashes of codes and tokens.
+//
+// The package starts no goroutines. httpd mounts its handlers and checks bearer tokens
+// with it.
 package oauth
 
 import (
@@ -10,6 +21,7 @@ import (
 	"net/netip"
 	"net/url"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"candela/internal/kit/fault"
@@ -191,3 +203,28 @@ func (s *Server) ours(resource string) bool {
 	}
 	return false
 }
+
+// Event is a change of access: a login, an approval, a token or a revocation.
+type Event struct {
+	Kind    string // owner_logged_in, client_approved, token_issued, token_revoked or logins_ended
+	Subject string // the owner
+	About   string // the id of the client or token
+	Client  string // the client's own name, unverified
+	Key     string // identifies the token, "" for none
+	Address string // of the request, "" for this machine
+}
+
+// audit forwards events to the audit log.
+type audit struct {
+	keep atomic.Pointer[func(context.Context, Event)]
+}
+
+func (a *audit) note(ctx context.Context, e Event) {
+	if keep := a.keep.Load(); keep != nil {
+		// The event is recorded even if the client has disconnected.
+		(*keep)(context.WithoutCancel(ctx), e)
+	}
+}
+
+// OnEvent sets the function that records events.
+func (s *Server) OnEvent(keep func(context.Context, Event)) { s.audit.keep.Store(&keep) }

@@ -218,3 +218,73 @@ func (f Fees) add(asset string, amount decimal.Decimal) Fees {
 // Key identifies the fill in the account: symbol, trade ID and side, because an order
 // that trades with another of the same account gives two fills with one ID.
 func (f Fill) Key() string { return f.Symbol.String() + "/" + f.TradeID + "/" + f.Side.String() }
+
+// Quote is the price of a symbol.
+type Quote struct {
+	Last         decimal.Decimal `json:"Last"` // above zero
+	Bid          decimal.Decimal `json:"Bid"`  // zero if unknown
+	Ask          decimal.Decimal `json:"Ask"`  // zero if unknown
+	At           time.Time       `json:"At"`   // the venue's time, never the time of reading
+	MarketClosed bool            `json:"Shut"` // no newer price until the market opens
+}
+
+// maxFeedPause is how long a working feed may be silent.
+const maxFeedPause = time.Minute
+
+// Stalled reports whether no newer price is expected soon: the market is closed, the
+// feed is lost or the file is old.
+func (q Quote) Stalled(now time.Time) bool { return q.MarketClosed || now.Sub(q.At) > maxFeedPause }
+
+// TakerPrice returns the price that a market order on a side gets, and false if only the
+// last price is known.
+func (q Quote) TakerPrice(s Side) (decimal.Decimal, bool) {
+	if s == Sell {
+		return q.Bid, q.Bid.IsPositive()
+	}
+	return q.Ask, q.Ask.IsPositive()
+}
+
+// Request is an order as a client requests it, exact to the last digit.
+type Request struct {
+	Symbol          market.Symbol   `json:"Symbol"`
+	RequestedSymbol market.Symbol   `json:"Asked"` // as the client wrote it, if Symbol is the venue's spelling; else zero
+	Side            Side            `json:"Side"`
+	Type            Type            `json:"Type"`
+	Quantity        decimal.Decimal `json:"Quantity"`
+	Price           decimal.Decimal `json:"Price"`  // of a limit order
+	Key             string          `json:"Key"`    // idempotency key: repeating it returns the same order; "" for none
+	DryRun          bool            `json:"DryRun"` // check everything, send nothing
+}
+
+// WithSymbol returns the request with the venue's spelling. With a key it keeps the
+// client's spelling, so that a repeat is recognised without the venue.
+func (r Request) WithSymbol(s market.Symbol) Request {
+	if r.Key != "" && !r.matchesSymbol(s) {
+		r.RequestedSymbol = r.Symbol
+	}
+	r.Symbol = s
+	return r
+}
+
+// matchesSymbol reports whether the request names the symbol, perhaps without the venue.
+func (r Request) matchesSymbol(s market.Symbol) bool {
+	return r.Symbol.Name == s.Name && (r.Symbol.Venue == "" || r.Symbol.Venue == s.Venue)
+}
+
+// Matches reports whether the order is the one requested. The request may omit the venue
+// or use the original spelling.
+func (r Request) Matches(o Order) bool {
+	return (r.matchesSymbol(o.Symbol) || !o.RequestedSymbol.IsZero() && r.Symbol == o.RequestedSymbol) &&
+		r.Side == o.Side && r.Type == o.Type && r.Quantity.Equal(o.Quantity) && r.Price.Equal(o.Price)
+}
+
+// PricedPosition is a position with its current price.
+type PricedPosition struct {
+	Position
+	FeesInBase decimal.Decimal `json:"Taken"` // fees taken out of Quantity
+	Quote      Quote           `json:"Quote"` // Last is zero if unknown
+	Mode       Mode            `json:"Mode"`
+}
+
+// NetQuantity returns Quantity less the fees taken from it.
+func (m PricedPosition) NetQuantity() decimal.Decimal { return m.Quantity.Sub(m.FeesInBase) }

@@ -3,12 +3,19 @@ package alpaca
 import (
 	"cmp"
 	"context"
+	"errors"
+	"fmt"
 	"net/url"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
+	"github.com/shopspring/decimal"
+
+	"candela/internal/kit/strictjson"
 	"candela/internal/market"
+	"candela/internal/market/provider"
 	"candela/internal/market/upstream"
 	"candela/internal/trading/order"
 )
@@ -109,4 +116,211 @@ func (b *Broker) Holdings(ctx context.Context) ([]order.Holding, error) {
 	}
 	slices.SortFunc(all, func(x, y order.Holding) int { return strings.Compare(x.Symbol.Name, y.Symbol.Name) })
 	return append(all, cash), nil
+}
+
+// activity is a trade of the venue's history.
+type activity struct {
+	id       string // time, "::", and the id of the execution, as in the stream
+	orderID  string
+	kind     string
+	symbol   string // of a pair with or without its slash
+	side     order.Side
+	quantity decimal.Decimal
+	sofar    decimal.Decimal // of the order, with this one
+	price    decimal.Decimal
+	at       time.Time
+}
+
+// stamp is the millisecond of the activity, as its id begins.
+func (a activity) stamp() string {
+	stamp, _, _ := strings.Cut(a.id, "::")
+	return stamp
+}
+
+// tradeID is what names the execution in the history and in the stream.
+func (a activity) tradeID() string {
+	_, id, _ := strings.Cut(a.id, "::")
+	return id
+}
+
+// readActivities reads one page of the account's trades.
+func readActivities(body []byte) ([]activity, error) {
+	j := strictjson.NewReader(body)
+	var all []activity
+	j.Array(func(int) {
+		var a activity
+		j.Object(func(key []byte) {
+			switch string(key) {
+			case "id":
+				a.id = j.Text()
+			case "order_id":
+				a.orderID = text(j)
+			case "type":
+				a.kind = text(j)
+			case "symbol":
+				a.symbol = text(j)
+			case "side":
+				a.side = sideOf(text(j))
+			case "qty":
+				a.quantity = amount(j)
+			case "cum_qty":
+				a.sofar = amount(j)
+			case "price":
+				a.price = amount(j)
+			case "transaction_time":
+				a.at = instant(j)
+			}
+		})
+		if a.stamp() == "" || a.tradeID() == "" {
+			j.Failf("an activity with the id %q", a.id)
+		}
+		all = append(all, a)
+	})
+	if err := j.End(); err != nil {
+		return nil, fmt.Errorf("not a page of activities: %w", err)
+	}
+	return all, nil
+}
+
+// fill returns the trade of a symbol. Anything but a trade among the trades is an
+// error: what is not understood here would be missing from a position.
+func (a activity) fill(s market.Symbol) (order.Fill, error) {
+	if a.kind != "fill" && a.kind != "partial_fill" {
+		return order.Fill{}, fmt.Errorf("activity %s is of the kind %q", a.id, a.kind)
+	}
+	if a.side == 0 || !a.quantity.IsPositive() || a.price.IsNegative() || a.at.IsZero() || a.orderID == "" {
+		return order.Fill{}, fmt.Errorf("activity %s lacks side, qty, price, transaction_time or order_id", a.id)
+	}
+	return order.Fill{
+		TradeID: a.tradeID(), VenueID: a.orderID, Symbol: s, Side: a.side, Quantity: a.quantity, Price: a.price, At: a.at,
+	}, nil
+}
+
+// readPositions reads what the account holds.
+func readPositions(body []byte) ([]order.Holding, error) {
+	j := strictjson.NewReader(body)
+	var all []order.Holding
+	j.Array(func(int) {
+		var h order.Holding
+		var symbol, class string
+		counted, short := false, false
+		j.Object(func(key []byte) {
+			switch string(key) {
+			case "symbol":
+				symbol = j.Text()
+			case "asset_class":
+				class = text(j)
+			case "qty":
+				h.Quantity, counted = amount(j), true
+			case "qty_available":
+				h.Available = amount(j)
+			case "side":
+				short = j.Text() == "short"
+			}
+		})
+		if symbol == "" || !counted {
+			j.Failf("a position without symbol or qty")
+			return
+		}
+		// Of a short the venue has written the quantity with and without its sign.
+		if short {
+			h.Quantity, h.Available = h.Quantity.Abs().Neg(), h.Available.Abs().Neg()
+		}
+		h.Symbol = symbolOf(j, symbol, class)
+		h.Asset = h.Symbol.Name
+		if base, _, ok := strings.Cut(h.Asset, "/"); ok {
+			h.Asset = base
+		}
+		all = append(all, h)
+	})
+	if err := j.End(); err != nil {
+		return nil, fmt.Errorf("not a list of positions: %w", err)
+	}
+	return all, nil
+}
+
+// readCash reads the money of the account. What is available is what can be spent
+// without borrowing.
+func readCash(body []byte) (order.Holding, error) {
+	j := strictjson.NewReader(body)
+	var h order.Holding
+	seen := 0
+	j.Object(func(key []byte) {
+		switch string(key) {
+		case "currency":
+			h.Asset = j.Text()
+		case "cash":
+			h.Quantity = amount(j)
+			seen |= 1
+		case "non_marginable_buying_power": //nolint:misspell // the venue's word
+			h.Available = amount(j)
+			seen |= 2
+		}
+	})
+	if h.Asset == "" || seen != 3 {
+		j.Failf("no currency, cash or power to buy without borrowing in it")
+	}
+	if err := j.End(); err != nil {
+		return order.Holding{}, fmt.Errorf("not an account: %w", err)
+	}
+	return h, nil
+}
+
+// errNoPair says that what was found is no crypto pair.
+var errNoPair = errors.New("not a crypto pair")
+
+// readPair reads the rules of a crypto pair, asked for without its slash.
+func readPair(body []byte, joined string) (provider.Instrument, error) {
+	j := strictjson.NewReader(body)
+	var in provider.Instrument
+	var symbol, class string
+	j.Object(func(key []byte) {
+		switch string(key) {
+		case "symbol":
+			symbol = j.Text()
+		case "class":
+			class = j.Text()
+		case "min_order_size":
+			in.MinQuantity = amount(j)
+		case "min_trade_increment":
+			in.Step = amount(j)
+		case "price_increment":
+			in.Tick = amount(j)
+		}
+	})
+	if joinPair(symbol) != joined {
+		j.Failf("it is about %q", symbol)
+	}
+	if class == "crypto" {
+		in.Symbol = symbolOf(j, symbol, class)
+		in.Base, in.Quote, _ = splitPair(in.Symbol.Name)
+		if !in.Tick.IsPositive() || !in.Step.IsPositive() || in.MinQuantity.IsNegative() {
+			j.Failf("no price_increment or min_trade_increment in it")
+		}
+	}
+	if err := j.End(); err != nil {
+		return provider.Instrument{}, fmt.Errorf("not an asset: %w", err)
+	}
+	if class != "crypto" {
+		return provider.Instrument{}, errNoPair
+	}
+	return in, nil
+}
+
+// readClock reads the venue's time.
+func readClock(body []byte) (time.Time, error) {
+	j := strictjson.NewReader(body)
+	var at time.Time
+	j.Object(func(key []byte) {
+		if string(key) == "timestamp" {
+			at = instant(j)
+		}
+	})
+	if at.IsZero() {
+		j.Failf("no timestamp in it")
+	}
+	if err := j.End(); err != nil {
+		return time.Time{}, fmt.Errorf("not a clock: %w", err)
+	}
+	return at, nil
 }

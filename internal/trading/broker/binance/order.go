@@ -6,8 +6,11 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"strings"
 	"time"
 
+	"candela/internal/kit/fault"
+	"candela/internal/market"
 	rules "candela/internal/market/provider/binance"
 	"candela/internal/market/upstream"
 	"candela/internal/trading/broker"
@@ -114,4 +117,155 @@ func (b *Broker) Query(ctx context.Context, o order.Spec) (order.Report, error) 
 		return order.Report{}, upstream.MalformedResponse(name, spelled, err)
 	}
 	return r, nil
+}
+
+// The venue's codes that decide something here.
+const (
+	codeTooManyOrders = "-1015"
+	codeTimestamp     = "-1021"
+	codeRejected      = "-2010"
+	codeCancel        = "-2011"
+	codeNoOrder       = "-2013"
+	codeArchived      = "-2026"
+)
+
+// The venue's words where one code means several things.
+const (
+	wordsUnknownOrder = "Unknown order sent."
+	wordsDuplicate    = "Duplicate order sent."
+)
+
+// codeOf returns the venue's code of a refusal, or "".
+func codeOf(err error) string {
+	if e, ok := errors.AsType[*upstream.Error](err); ok && (e.Reason == upstream.Refused || e.Reason == upstream.Throttled) && e.Status < 500 {
+		return e.Code
+	}
+	return ""
+}
+
+// fateOf returns what is known of an order or a cancel that failed with err.
+func fateOf(err error) error {
+	if errors.Is(err, upstream.ErrNotSent) {
+		return broker.ErrNotSent
+	}
+	e, ok := errors.AsType[*upstream.Error](err)
+	if !ok || e.Reason != upstream.Refused && e.Reason != upstream.Throttled {
+		return broker.ErrUnknown
+	}
+	switch e.Status {
+	case http.StatusTooManyRequests, http.StatusTeapot, http.StatusForbidden, http.StatusUnavailableForLegalReasons:
+		return broker.ErrRejected // turned away at the door, with or without words
+	}
+	if e.Status < 400 || e.Status >= 500 || !refuses(e.Code) {
+		return broker.ErrUnknown
+	}
+	if e.Code == codeRejected && strings.Contains(e.Message, wordsDuplicate) {
+		return broker.ErrUnknown // an order of this id is there
+	}
+	return broker.ErrRejected
+}
+
+// refuses reports whether a code says that nothing was done. A code that is not
+// known to say so may say anything: the order is then asked for. Left out are
+// -1000, -1001, -1006, -1007, -1008 and -1016, by which the venue says that it
+// does not know itself, or failed inside.
+func refuses(code string) bool {
+	switch code {
+	case "-1002", "-1003", // not authorized, too many requests
+		"-1010", "-1013", "-1014", codeTooManyOrders, // rejected, filters, combination, too many orders
+		"-1020", codeTimestamp, "-1022", // not supported, time, signature
+		"-1131",                           // recvWindow
+		codeRejected, codeCancel, "-2012", // by the matching engine
+		codeNoOrder, "-2014", "-2015", "-2016", "-2017", // no such order, keys
+		codeArchived, "-2039": // archived, ids that do not go together
+		return true
+	}
+	// 11xx and 12xx: something is wrong with the request.
+	return len(code) == len("-1100") && (strings.HasPrefix(code, "-11") || strings.HasPrefix(code, "-12"))
+}
+
+// failed gives an error its fate, and a face that a client can act on.
+func failed(err error, s market.Symbol, spelled string) error {
+	return fmt.Errorf("%w: %w", fateOf(err), explain(err, s, spelled))
+}
+
+// explain turns what the venue said into a fault that says what to do about it.
+func explain(err error, s market.Symbol, spelled string) error {
+	e, ok := errors.AsType[*upstream.Error](err)
+	if !ok || e.Reason != upstream.Refused || e.Status >= 500 || e.Status == http.StatusUnavailableForLegalReasons {
+		return err // an account here cannot trade elsewhere instead
+	}
+	f := &fault.Error{Cause: err, Code: "venue_refused", Kind: fault.Invalid}
+	switch code := e.Code; {
+	case code == codeTooManyOrders:
+		return tooManyOrders(err, e.RetryAfter)
+	case code == codeTimestamp:
+		f.Kind, f.Code, f.Retryable = fault.Unavailable, "clock_skew", true
+		f.Message = "this machine's clock and the venue's differ; it was measured again"
+	case code == "-1022", code == "-2014", code == "-2015", code == "-1002", e.Status == http.StatusUnauthorized:
+		f.Kind, f.Code = fault.Unavailable, "venue_keys_refused"
+		f.Message = "the venue does not accept the key, its signature, this address or the permission to trade"
+	case code == codeRejected && strings.Contains(e.Message, "insufficient balance"):
+		f.Code, f.Field = "insufficient_balance", "quantity"
+		f.Message = "the account has too little for this order"
+	case strings.HasPrefix(e.Message, "Filter failure: "):
+		f.Code = "venue_filter"
+		f.Field, f.Allowed = filterField(strings.TrimPrefix(e.Message, "Filter failure: "))
+		f.Message = "the order breaks a rule of the symbol: " + f.Allowed
+	case code == codeRejected, code == codeCancel:
+		f.Kind, f.Message = fault.Conflict, "the venue refused"
+	default:
+		return rules.Explain(err, s, spelled)
+	}
+	f.Message = fmt.Sprintf("binance %s: %s (%s, code %s)", spelled, f.Message, e.Message, e.Code)
+	return f
+}
+
+// tooManyOrders is the fault of an account that has placed all it may for a while.
+func tooManyOrders(cause error, wait time.Duration) *fault.Error {
+	f := fault.Unreachable(cause, wait, "binance: the account has placed as many orders as it may for now; orders that trade do not count, and cancels go on")
+	f.Code = "rate_limited"
+	return f
+}
+
+// filterField says which argument a filter is about and what it demands.
+func filterField(filter string) (field, allowed string) {
+	switch filter {
+	case "PRICE_FILTER":
+		return "price", "a price within the symbol's bounds, on its tick"
+	case "PERCENT_PRICE", "PERCENT_PRICE_BY_SIDE":
+		return "price", "a price nearer to the market"
+	case "LOT_SIZE", "MARKET_LOT_SIZE", "MAX_POSITION", "MAX_ASSET":
+		return "quantity", "a quantity within the symbol's bounds, on its step"
+	case "NOTIONAL", "MIN_NOTIONAL":
+		return "quantity", "price times quantity within the symbol's bounds"
+	default:
+		return "", "fewer open orders"
+	}
+}
+
+// readFault gives an error of a read its face.
+func readFault(err error) error { return explain(err, market.Symbol{Venue: name}, "account") }
+
+// invalid is the error of an order that cannot be sent as it is.
+func invalid(f *fault.Error) error { return fmt.Errorf("%w: %w", broker.ErrNotSent, f) }
+
+// checkSpec refuses what the venue would not even be asked.
+func checkSpec(o order.Spec) error {
+	legal := func(c rune) bool {
+		return c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c == '-' || c == '_'
+	}
+	switch {
+	case o.ID == "" || len(o.ID) > 36 || strings.ContainsFunc(o.ID, func(c rune) bool { return !legal(c) }):
+		return invalid(fault.Field("id", o.ID, "1 to 36 letters, digits, - and _"))
+	case o.Side != order.Buy && o.Side != order.Sell:
+		return invalid(fault.Field("side", fmt.Sprint(o.Side), "buy, sell"))
+	case o.Type != order.Market && o.Type != order.Limit:
+		return invalid(fault.Field("type", fmt.Sprint(o.Type), "market, limit"))
+	case !o.Quantity.IsPositive():
+		return invalid(fault.Field("quantity", o.Quantity.String(), "above zero"))
+	case o.Type == order.Limit && !o.Price.IsPositive():
+		return invalid(fault.Field("price", o.Price.String(), "above zero for a limit order"))
+	}
+	return nil
 }
