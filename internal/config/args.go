@@ -36,7 +36,7 @@ func (l *loader) parseArgs(args []string) []given {
 			text, args = args[0], args[1:]
 		default:
 			l.bad[s.Name] = true
-			l.refuse(fault.Missing(s.Flag(), s.bind(l.config).allowed()))
+			l.refuse(fault.Missing(s.Flag(), s.value.Allowed))
 			continue
 		}
 		if seen[s.Name] {
@@ -60,12 +60,7 @@ func (l *loader) unknownFlag(name string) error {
 	if s := l.find(func(s Setting) bool { return s.Name == name }); s.Name != "" {
 		return refused(name, "--%s is no flag, because other users can read a command line: set %s in the environment", name, s.Env())
 	}
-	known := []string{"--help", "--version"}
-	for _, s := range l.table {
-		if s.Sources&FromFlag != 0 {
-			known = append(known, s.Flag())
-		}
-	}
+	known := append([]string{"--help", "--version"}, l.names(FromFlag, Setting.Flag)...)
 	return unknown("--"+name, known, "unknown flag --%s", name)
 }
 

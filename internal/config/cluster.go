@@ -8,7 +8,6 @@ import (
 	"candela/internal/kit/loopback"
 	"candela/internal/kit/seal"
 	"candela/internal/kit/secret"
-	"candela/internal/kit/setting"
 )
 
 // NATS describes the servers that several replicas share what they know through.
@@ -26,64 +25,46 @@ type NATS struct {
 }
 
 // natsSettings are the lines of the table about many replicas.
-func natsSettings() []Setting {
-	return []Setting{
+func (c *Config) natsSettings() []Setting {
+	n := &c.NATS
+	return section("Many replicas (--serve)", ModeServe, []Setting{
 		{
-			Name: "nats-url", Group: groupNATS, Arg: "LIST", Modes: ModeServe, Sources: anywhere,
-			Doc:  "NATS servers, nats:// or tls://, that all replicas share; one node needs none",
-			bind: func(c *Config) value { return natsURLValue{&c.NATS.URL} },
+			Name: "nats-url", Arg: "LIST", value: natsURLField(&n.URL),
+			Doc: "NATS servers, nats:// or tls://, that all replicas share; one node needs none",
 		},
 		{
-			Name: "cluster-secret-file", Group: groupNATS, Arg: "FILE", Modes: ModeServe, Sources: anywhere,
-			Doc:  "file of mode 0600 with the secret of all replicas: openssl rand -hex 32",
-			bind: func(c *Config) value { return pathValue{&c.NATS.SecretFile, c.userHome, optional} },
+			Name: "cluster-secret-file", Arg: "FILE", value: c.pathField(&n.SecretFile),
+			Doc: "file of mode 0600 with the secret of all replicas: openssl rand -hex 32",
 		},
 		{
-			Name: "nats-credentials-file", Group: groupNATS, Arg: "FILE", Modes: ModeServe, Sources: anywhere,
-			Doc:  "credentials file of mode 0600 for these servers, as nsc writes it",
-			bind: func(c *Config) value { return pathValue{&c.NATS.Credentials, c.userHome, optional} },
+			Name: "nats-credentials-file", Arg: "FILE", value: c.pathField(&n.Credentials),
+			Doc: "credentials file of mode 0600 for these servers, as nsc writes it",
 		},
 		{
-			Name: "nats-ca", Group: groupNATS, Arg: "FILE", Modes: ModeServe, Sources: anywhere,
-			Doc:  "authorities that sign the servers' certificates; those of the system when not given",
-			bind: func(c *Config) value { return pathValue{&c.NATS.CA, c.userHome, optional} },
+			Name: "nats-ca", Arg: "FILE", value: c.pathField(&n.CA),
+			Doc: "authorities that sign the servers' certificates; those of the system when not given",
 		},
+		{Name: "nats-cert", Arg: "FILE", value: c.pathField(&n.Cert), Doc: "our own certificate for the servers, where they want one"},
+		{Name: "nats-key", Arg: "FILE", value: c.pathField(&n.Key), Doc: "file of mode 0600 with the key that belongs to it"},
 		{
-			Name: "nats-cert", Group: groupNATS, Arg: "FILE", Modes: ModeServe, Sources: anywhere,
-			Doc:  "our own certificate for the servers, where they want one",
-			bind: func(c *Config) value { return pathValue{&c.NATS.Cert, c.userHome, optional} },
+			Name: "nats-prefix", Arg: "NAME", Default: "candela", value: natsNameField(&n.Prefix),
+			Doc: "begins every stream and subject; another for each installation",
 		},
-		{
-			Name: "nats-key", Group: groupNATS, Arg: "FILE", Modes: ModeServe, Sources: anywhere,
-			Doc:  "file of mode 0600 with the key that belongs to it",
-			bind: func(c *Config) value { return pathValue{&c.NATS.Key, c.userHome, optional} },
-		},
-		{
-			Name: "nats-prefix", Group: groupNATS, Arg: "NAME", Default: "candela", Modes: ModeServe, Sources: anywhere,
-			Doc:  "begins every stream and subject; another for each installation",
-			bind: func(c *Config) value { return tokenValue{&c.NATS.Prefix} },
-		},
-		{
-			Name: "nats-allow-single", Group: groupNATS, Default: "false", Modes: ModeServe, Sources: anywhere,
-			Doc:  "work with one NATS server, without copies: what it loses is lost",
-			bind: func(c *Config) value { return boolValue{&c.NATS.AllowSingle} },
-		},
-	}
+		{Name: "nats-allow-single", value: boolField(&n.AllowSingle), Doc: "work with one NATS server, without copies: what it loses is lost"},
+	})
 }
 
 // natsRules tie the settings of many replicas together.
 func natsRules() []rule {
-	names := []string{"cluster-secret-file", "nats-credentials-file", "nats-ca", "nats-cert", "nats-key", "nats-prefix", "nats-allow-single"}
-	all := make([]rule, 0, 5+len(names))
-	all = append(all, []rule{
+	all := []rule{
 		{ModeMCP, []string{"mcp", "serve", "nats-url"}, natsNeedsServe},
 		{ModeServe, []string{"nats-url", "owner-password", "owner-password-file", "oauth-auto-approve"}, natsNeedsOwner},
 		{ModeServe, []string{"nats-cert", "nats-key"}, oneCertificate},
 		{ModeServe, []string{"nats-url", "cluster-secret-file"}, natsNeedsSecret},
 		{ModeServe, []string{"nats-url", "nats-ca", "nats-credentials-file", "nats-cert"}, remoteNeedsTLS},
-	}...)
-	for _, name := range names {
-		all = append(all, rule{ModeServe, []string{"nats-url", name}, func(c *Config) error { return flagNeedsNATS(c, name) }})
+	}
+	for _, name := range []string{"cluster-secret-file", "nats-credentials-file", "nats-ca", "nats-cert", "nats-key", "nats-prefix", "nats-allow-single"} {
+		all = append(all, idleWithout(ModeServe, "nats-url", name, "", func(c *Config) bool { return c.NATS.URL != "" }))
 	}
 	return all
 }
@@ -139,23 +120,16 @@ func remoteNeedsTLS(c *Config) error {
 	return nil
 }
 
-// loadClusterSecret reads the secret where somebody will speak to the servers.
-func (l *loader) loadClusterSecret(inspect bool) {
-	n := &l.config.NATS
-	if n.URL == "" || n.SecretFile == "" || !l.config.Serve && !inspect {
-		return
-	}
-	text, err := readPrivateFile(n.SecretFile)
-	if err == nil {
-		if _, bad := seal.ParseSecret(text.Reveal()); bad != nil {
-			err = fmt.Errorf("%s: %w", n.SecretFile, bad)
-		}
-	}
+// readClusterSecret is readPrivateFile for the secret of all replicas.
+func readClusterSecret(path string) (secret.Text, error) {
+	text, err := readPrivateFile(path)
 	if err != nil {
-		l.refuse(refused("cluster-secret-file", "%s: %s", l.config.origins["cluster-secret-file"], err))
-		return
+		return text, err
 	}
-	n.Secret = text
+	if _, err = seal.ParseSecret(text.Reveal()); err != nil {
+		err = fmt.Errorf("%s: %w", path, err)
+	}
+	return text, err
 }
 
 func oneCertificate(c *Config) error {
@@ -163,14 +137,6 @@ func oneCertificate(c *Config) error {
 		return nil
 	}
 	return refused("nats-cert", "--nats-cert and --nats-key belong together: set both or neither")
-}
-
-// flagNeedsNATS refuses a flag without effect.
-func flagNeedsNATS(c *Config, name string) error {
-	if c.NATS.URL != "" || c.origins[name] != "--"+name {
-		return nil
-	}
-	return refused(name, "--%s has no effect without --nats-url", name)
 }
 
 // checkNATS refuses files of the connection that are not there, and secret ones that
@@ -185,7 +151,7 @@ func (l *loader) checkNATS() {
 			return
 		}
 		if err := check(path); err != nil {
-			l.refuse(refused(name, "%s: %s", l.config.origins[name], err))
+			l.refuseFile(name, err)
 		}
 	}
 	readable := func(path string) error {
@@ -197,45 +163,3 @@ func (l *loader) checkNATS() {
 	check("nats-cert", n.Cert, readable)
 	check("nats-key", n.Key, refuseOpen)
 }
-
-// natsURLValue is addresses of NATS servers.
-type natsURLValue struct{ p *string }
-
-func (v natsURLValue) set(text string) bool {
-	items, ok := splitList(text)
-	if !ok {
-		return false
-	}
-	for _, item := range items {
-		u, err := url.Parse(item)
-		if err != nil || u.Scheme != "nats" && u.Scheme != "tls" || u.Hostname() == "" || !setting.GoodPort(u) || u.User != nil ||
-			u.Path != "" || u.RawQuery != "" || u.Fragment != "" {
-			return false
-		}
-	}
-	*v.p = strings.Join(items, ",")
-	return true
-}
-
-func (v natsURLValue) String() string { return *v.p }
-func (natsURLValue) allowed() string {
-	return "addresses separated by commas, each nats://host:port or tls://host:port; a name and a password belong in a credentials file"
-}
-func (natsURLValue) shape() setting.Shape { return setting.ShapeList }
-
-// tokenValue is a word that may stand in a subject of NATS.
-type tokenValue struct{ p *string }
-
-func (v tokenValue) set(text string) bool {
-	if text == "" || len(text) > 64 || strings.ContainsFunc(text, func(r rune) bool {
-		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && r != '-' && r != '_'
-	}) {
-		return false
-	}
-	*v.p = text
-	return true
-}
-
-func (v tokenValue) String() string     { return *v.p }
-func (tokenValue) allowed() string      { return "1 to 64 letters, digits, - and _" }
-func (tokenValue) shape() setting.Shape { return setting.ShapeString }

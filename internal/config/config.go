@@ -171,10 +171,9 @@ type Effective struct {
 func (c *Config) Effective() []Effective {
 	lines := make([]Effective, 0, len(c.table))
 	for _, s := range c.table {
-		bound := s.bind(c)
 		lines = append(lines, Effective{
 			Name:    s.Title(),
-			Value:   bound.String(),
+			Value:   s.value.text(),
 			Origin:  cmp.Or(c.origins[s.Name], "default"),
 			Boolean: s.isBool(),
 		})

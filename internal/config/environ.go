@@ -20,7 +20,7 @@ func (l *loader) parseEnviron(environ []string) []given {
 		s := l.find(func(s Setting) bool { return s.Env() == name && s.Sources&FromEnv != 0 })
 		if s.Name == "" {
 			// The value stays out of the message: it may be a secret.
-			l.refuse(unknown(name, l.envNames(), "unknown environment variable %s", name))
+			l.refuse(unknown(name, l.names(FromEnv, Setting.Env), "unknown environment variable %s", name))
 			linked = linked || name == envPrefix+"SERVICE_HOST"
 			continue
 		}
@@ -41,14 +41,4 @@ func variable(entry string) (name, text string) {
 		name = strings.ToUpper(name)
 	}
 	return name, text
-}
-
-func (l *loader) envNames() []string {
-	names := make([]string, 0, len(l.table))
-	for _, s := range l.table {
-		if s.Sources&FromEnv != 0 {
-			names = append(names, s.Env())
-		}
-	}
-	return names
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"runtime"
 	"slices"
@@ -65,6 +66,15 @@ func readPrivateFile(path string) (secret.Text, error) {
 		return secret.Text{}, err
 	}
 	return readSecretFile(path)
+}
+
+// readSigningSecret is readPrivateFile for a secret that signs.
+func readSigningSecret(path string) (secret.Text, error) {
+	text, err := readPrivateFile(path)
+	if err == nil && len(text.Reveal()) < minSecret {
+		err = fmt.Errorf("%s holds fewer than %d characters", path, minSecret)
+	}
+	return text, err
 }
 
 // readKeyFile returns the two lines of a file: a key's name and its secret.
@@ -155,13 +165,8 @@ func (l *loader) parseFile(path string, data []byte) []given {
 		l.refuse(refused(path, "%s: %s", path, strings.TrimPrefix(err.Error(), "toml: ")))
 		return nil
 	}
-	keys := make([]string, 0, len(doc))
-	for key := range doc {
-		keys = append(keys, key)
-	}
-	slices.Sort(keys) // a map has no order; the problems need one
-	values := make([]given, 0, len(keys))
-	for _, key := range keys {
+	values := make([]given, 0, len(doc))
+	for _, key := range slices.Sorted(maps.Keys(doc)) { // the problems need an order
 		if g, ok := l.readKey(path, key, doc[key]); ok {
 			values = append(values, g)
 		}
@@ -172,7 +177,7 @@ func (l *loader) parseFile(path string, data []byte) []given {
 func (l *loader) readKey(path, key string, raw any) (given, bool) {
 	s := l.find(func(s Setting) bool { return s.Key() == key })
 	if s.Name == "" {
-		l.refuse(unknown(key, l.fileKeys(), "unknown key %q in %s", key, path))
+		l.refuse(unknown(key, l.names(FromFile, Setting.Key), "unknown key %q in %s", key, path))
 		return given{}, false
 	}
 	if s.Sources&FromFile == 0 {
@@ -180,24 +185,13 @@ func (l *loader) readKey(path, key string, raw any) (given, bool) {
 		return given{}, false
 	}
 	label := path + ": " + key
-	field := s.bind(l.config)
-	text, ok := tomlText(field.shape(), raw)
+	text, ok := tomlText(s.value.Shape, raw)
 	if !ok {
 		l.bad[s.Name] = true
-		l.refuse(fault.Field(label, quote(field, fmt.Sprint(raw)), shapeNames()[field.shape()]+", "+field.allowed()))
+		l.refuse(fault.Field(label, s.value.quote(fmt.Sprint(raw)), shapeNames()[s.value.Shape]+", "+s.value.Allowed))
 		return given{}, false
 	}
 	return given{s, text, label}, true
-}
-
-func (l *loader) fileKeys() []string {
-	keys := make([]string, 0, len(l.table))
-	for _, s := range l.table {
-		if s.Sources&FromFile != 0 {
-			keys = append(keys, s.Key())
-		}
-	}
-	return keys
 }
 
 func shapeNames() [4]string {

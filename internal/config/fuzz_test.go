@@ -30,10 +30,10 @@ func checkLoaded(t *testing.T, c *Config, err error) {
 	if strings.HasSuffix(c.HTTP.BaseURL, "/") {
 		t.Fatalf("base URL %q ends with a slash", c.HTTP.BaseURL)
 	}
-	for _, s := range Settings(parts()) {
+	for _, s := range c.table {
 		// The secret is left out: it is written as a digest.
-		if field := s.bind(c); s.Name != "owner-password" && field.String() != "" && !field.set(field.String()) {
-			t.Fatalf("%s does not read back %q", s.Name, field)
+		if field := s.value; s.Name != "owner-password" && field.text() != "" && !field.set(field.text()) {
+			t.Fatalf("%s does not read back %q", s.Name, field.text())
 		}
 	}
 }

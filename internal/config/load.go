@@ -1,9 +1,10 @@
 package config
 
 import (
-	"fmt"
+	"errors"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 
 	"candela/internal/kit/fault"
@@ -31,13 +32,7 @@ type Error struct {
 }
 
 // Error returns one problem per line.
-func (e *Error) Error() string {
-	lines := make([]string, 0, len(e.Problems))
-	for _, p := range e.Problems {
-		lines = append(lines, p.Error())
-	}
-	return strings.Join(lines, "\n")
-}
+func (e *Error) Error() string { return errors.Join(e.Problems...).Error() }
 
 // Unwrap returns the problems.
 func (e *Error) Unwrap() []error { return e.Problems }
@@ -52,7 +47,6 @@ type given struct {
 // loader gathers values and problems. One goroutine only.
 type loader struct {
 	parts    Parts
-	table    []Setting
 	config   *Config
 	bad      map[string]bool // settings with a malformed value in some source
 	problems []error
@@ -61,14 +55,9 @@ type loader struct {
 // Load reads all sources and returns the checked configuration, or an *Error
 // that lists every problem found.
 func Load(in Input) (*Config, error) {
-	l := &loader{
-		parts:  in.Parts,
-		table:  Settings(in.Parts),
-		config: &Config{userHome: userHome(in.Environ), origins: make(map[string]string)},
-		bad:    make(map[string]bool),
-	}
-	c := l.config
-	c.table = l.table
+	c := &Config{userHome: userHome(in.Environ), origins: make(map[string]string)}
+	c.table = c.settings(in.Parts)
+	l := &loader{parts: in.Parts, config: c, bad: make(map[string]bool)}
 	l.setDefaults()
 	flags := l.parseArgs(in.Args)
 	values := append(l.parseEnviron(in.Environ), flags...)
@@ -80,16 +69,20 @@ func Load(in Input) (*Config, error) {
 		l.refuseIdle(flags)
 	}
 	l.checkRules()
-	l.loadPassword()
+	if c.Mode()&ModeServe != 0 {
+		l.loadSecret("owner-password", c.OAuth.OwnerPasswordFile, &c.OAuth.OwnerPassword, readPassphraseFile)
+	}
 	l.checkNATS()
-	l.loadClusterSecret(in.Inspect)
+	if c.NATS.URL != "" && (c.Serve || in.Inspect) {
+		l.loadSecret("cluster-secret", c.NATS.SecretFile, &c.NATS.Secret, readClusterSecret)
+	}
 	l.loadKeys()
-	l.loadPrivate("webhook-secret", c.Sinks.Webhook.SecretFile, &c.Sinks.Webhook.Secret, minSecret)
-	l.loadPrivate("ntfy-token", c.Sinks.Ntfy.TokenFile, &c.Sinks.Ntfy.Token, 1)
+	l.loadSecret("webhook-secret", c.Sinks.Webhook.SecretFile, &c.Sinks.Webhook.Secret, readSigningSecret)
+	l.loadSecret("ntfy-token", c.Sinks.Ntfy.TokenFile, &c.Sinks.Ntfy.Token, readPrivateFile)
 	if len(l.problems) > 0 {
 		return nil, &Error{l.problems}
 	}
-	c.Trading.Network, _ = in.Parts.broker(c.Trading.Broker).Network(c.Values, c.Trading.Live)
+	c.Trading.Network = in.Parts.broker(c.Trading.Broker).Network(c.Values, c.Trading.Live)
 	return c, nil
 }
 
@@ -111,12 +104,8 @@ func userHome(environ []string) string {
 func (l *loader) refuse(problem error) { l.problems = append(l.problems, problem) }
 
 func (l *loader) setDefaults() {
-	for _, s := range l.table {
-		field := s.bind(l.config)
-		if s.Default == "" || s.derive != nil {
-			continue
-		}
-		if !field.set(s.Default) {
+	for _, s := range l.config.table {
+		if s.Default != "" && s.derive == nil && !s.value.set(s.Default) {
 			panic("config: the default of " + s.Name + " is not allowed")
 		}
 	}
@@ -144,21 +133,17 @@ func (l *loader) applyAll(values []given) {
 
 // apply sets one value. The stronger source comes later and so wins.
 func (l *loader) apply(g given) {
-	field := g.setting.bind(l.config)
+	field := g.setting.value
 	if field.set(g.text) {
 		l.config.origins[g.setting.Name] = g.origin
 		return
 	}
 	l.bad[g.setting.Name] = true
-	var near []string
-	if t, ok := field.(textValue); ok {
-		near = fault.Nearest(g.text, t.kind.Choices)
-	}
-	l.refuse(fault.Field(g.origin, quote(field, g.text), field.allowed(), near...))
+	l.refuse(fault.Field(g.origin, field.quote(g.text), field.Allowed, fault.Nearest(g.text, field.Choices)...))
 }
 
 func (l *loader) derive() {
-	for _, s := range l.table {
+	for _, s := range l.config.table {
 		if _, ok := l.config.origins[s.Name]; !ok && s.derive != nil && s.Name != "home" && !l.bad[s.Name] {
 			l.deriveOne(s)
 		}
@@ -166,10 +151,9 @@ func (l *loader) derive() {
 }
 
 func (l *loader) deriveOne(s Setting) {
-	field, text := s.bind(l.config), s.derive(l.config)
-	if !field.set(text) {
+	if text := s.derive(); !s.value.set(text) {
 		l.bad[s.Name] = true
-		l.refuse(fault.Field(s.Title(), text, field.allowed()))
+		l.refuse(fault.Field(s.Title(), text, s.value.Allowed))
 	}
 }
 
@@ -208,8 +192,9 @@ func modeNames(modes Mode) string {
 }
 
 func (l *loader) checkRules() {
+	bad := func(name string) bool { return l.bad[name] }
 	for _, r := range rules(l.parts) {
-		if r.modes&l.config.Mode() == 0 || l.anyBad(r.reads) {
+		if r.modes&l.config.Mode() == 0 || slices.ContainsFunc(r.reads, bad) {
 			continue
 		}
 		if err := r.check(l.config); err != nil {
@@ -218,57 +203,44 @@ func (l *loader) checkRules() {
 	}
 }
 
-func (l *loader) anyBad(names []string) bool {
-	for _, name := range names {
-		if l.bad[name] {
-			return true
-		}
-	}
-	return false
-}
-
-// loadPassword reads the passphrase where the server will want it.
-func (l *loader) loadPassword() {
-	c := l.config
-	path := c.OAuth.OwnerPasswordFile
-	if path == "" || c.Mode()&ModeServe == 0 || !c.OAuth.OwnerPassword.IsZero() {
-		return
-	}
-	secret, err := readPassphraseFile(path)
-	if err != nil {
-		l.refuse(refused("owner-password-file", "%s: %s", c.origins["owner-password-file"], err))
-		return
-	}
-	c.OAuth.OwnerPassword = secret
-	c.origins["owner-password"] = path
-}
-
-// loadPrivate reads a secret out of the file that the setting of its name and -file
+// loadSecret reads a secret out of the file that the setting of its name and -file
 // gives, unless it came from the environment.
-func (l *loader) loadPrivate(name, path string, secret *secret.Text, least int) {
-	if path == "" || !secret.IsZero() {
+func (l *loader) loadSecret(name, path string, into *secret.Text, read func(path string) (secret.Text, error)) {
+	if path == "" || !into.IsZero() {
 		return
 	}
-	read, err := readPrivateFile(path)
-	if err == nil && len(read.Reveal()) < least {
-		err = fmt.Errorf("%s holds fewer than %d characters", path, least)
-	}
+	text, err := read(path)
 	if err != nil {
-		l.refuse(refused(name+"-file", "%s: %s", l.config.origins[name+"-file"], err))
+		l.refuseFile(name+"-file", err)
 		return
 	}
-	*secret = read
+	*into = text
 	l.config.origins[name] = path
+}
+
+// refuseFile reports a file, named by a setting, that cannot be used.
+func (l *loader) refuseFile(name string, err error) {
+	l.refuse(refused(name, "%s: %s", l.config.origins[name], err))
 }
 
 // find returns the first setting that matches, or the zero Setting.
 func (l *loader) find(match func(Setting) bool) Setting {
-	for _, s := range l.table {
-		if match(s) {
-			return s
+	i := slices.IndexFunc(l.config.table, match)
+	if i < 0 {
+		return Setting{}
+	}
+	return l.config.table[i]
+}
+
+// names returns the names that settings have in a source.
+func (l *loader) names(from Sources, name func(Setting) string) []string {
+	names := make([]string, 0, len(l.config.table))
+	for _, s := range l.config.table {
+		if s.Sources&from != 0 {
+			names = append(names, name(s))
 		}
 	}
-	return Setting{}
+	return names
 }
 
 func (l *loader) openFile() []given {

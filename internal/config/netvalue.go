@@ -3,6 +3,7 @@ package config
 import (
 	"net/netip"
 	"net/url"
+	"slices"
 	"strings"
 
 	"candela/internal/kit/loopback"
@@ -10,69 +11,32 @@ import (
 	"candela/internal/kit/setting"
 )
 
-// addrValue is an IP address and never a name: whether a listener is public must
-// not depend on what a resolver answers today.
-type addrValue struct{ p *netip.Addr }
-
-func (v addrValue) set(text string) bool {
-	addr, err := netip.ParseAddr(text)
-	if err != nil {
-		return false
-	}
-	*v.p = addr.Unmap()
-	return true
+// addrField is the value of an IP address and never of a name: whether a listener is
+// public must not depend on what a resolver answers today.
+func addrField(p *netip.Addr) value {
+	kind := setting.Kind{Allowed: "an IP address such as 127.0.0.1, ::1 or 0.0.0.0"}
+	return field(p, kind, func(text string) (netip.Addr, bool) {
+		addr, err := netip.ParseAddr(text)
+		return addr.Unmap(), err == nil
+	}, netip.Addr.String)
 }
 
-func (v addrValue) String() string { return v.p.String() }
-func (addrValue) allowed() string {
-	return "an IP address such as 127.0.0.1, ::1 or 0.0.0.0"
-}
-func (addrValue) shape() setting.Shape { return setting.ShapeString }
-
-type addrPortValue struct{ p *netip.AddrPort }
-
-func (v addrPortValue) set(text string) bool {
-	if text == "" {
-		*v.p = netip.AddrPort{}
-		return true
-	}
-	parsed, err := netip.ParseAddrPort(text)
-	if err != nil || parsed.Port() == 0 {
-		return false
-	}
-	*v.p = netip.AddrPortFrom(parsed.Addr().Unmap(), parsed.Port())
-	return true
-}
-
-func (v addrPortValue) String() string {
-	if !v.p.IsValid() {
-		return ""
-	}
-	return v.p.String()
-}
-
-func (addrPortValue) allowed() string {
-	return "an IP address and a port such as 127.0.0.1:9316 or [::1]:9316"
-}
-func (addrPortValue) shape() setting.Shape { return setting.ShapeString }
-
-type prefixesValue struct{ p *[]netip.Prefix }
-
-func (v prefixesValue) set(text string) bool {
-	items, ok := splitList(text)
-	if !ok {
-		return false
-	}
-	prefixes := make([]netip.Prefix, 0, len(items))
-	for _, item := range items {
-		prefix, ok := parsePrefix(item)
-		if !ok {
-			return false
+func addrPortField(p *netip.AddrPort) value {
+	kind := setting.Kind{Allowed: "an IP address and a port such as 127.0.0.1:9316 or [::1]:9316"}
+	return field(p, kind, optional(func(text string) (netip.AddrPort, bool) {
+		read, err := netip.ParseAddrPort(text)
+		return netip.AddrPortFrom(read.Addr().Unmap(), read.Port()), err == nil && read.Port() != 0
+	}), func(at netip.AddrPort) string {
+		if !at.IsValid() {
+			return ""
 		}
-		prefixes = append(prefixes, prefix)
-	}
-	*v.p = prefixes
-	return true
+		return at.String()
+	})
+}
+
+func prefixesField(p *[]netip.Prefix) value {
+	const allowed = "IP addresses or prefixes separated by commas, such as 10.0.0.0/8, but none that covers every address"
+	return listField(p, allowed, parsePrefix, netip.Prefix.String)
 }
 
 // parsePrefix reads an address or a prefix. One that covers every address is
@@ -83,116 +47,70 @@ func parsePrefix(text string) (netip.Prefix, bool) {
 		return netip.PrefixFrom(addr, addr.BitLen()), true
 	}
 	prefix, err := netip.ParsePrefix(text)
-	if err != nil || prefix.Bits() == 0 {
-		return netip.Prefix{}, false
-	}
-	return prefix.Masked(), true
+	return prefix.Masked(), err == nil && prefix.Bits() > 0
 }
 
-func (v prefixesValue) String() string {
-	texts := make([]string, 0, len(*v.p))
-	for _, prefix := range *v.p {
-		texts = append(texts, prefix.String())
-	}
-	return strings.Join(texts, ",")
-}
-
-func (prefixesValue) allowed() string {
-	return "IP addresses or prefixes separated by commas, such as 10.0.0.0/8, but none that covers every address"
-}
-func (prefixesValue) shape() setting.Shape { return setting.ShapeList }
-
-// baseURLValue is the address clients use. It is published in documents that
-// clients compare byte for byte, so it is taken only in the one spelling that
+// baseURLField is the value of the address clients use. It is published in documents
+// that clients compare byte for byte, so it is taken only in the one spelling that
 // parsing and printing give back, but for a slash at its end, which is dropped.
-type baseURLValue struct{ p *string }
-
-func (v baseURLValue) set(text string) bool {
-	text = strings.TrimSuffix(text, "/")
-	u, ok := parseOrigin(text)
-	if !ok || u.Scheme == "http" && !loopback.Host(u.Hostname()) {
-		return false
+func baseURLField(p *string) value {
+	kind := setting.Kind{
+		Allowed: "an absolute https URL in lower case without path or query, such as https://candela.example.com; " +
+			"http only for localhost and loopback addresses",
 	}
-	*v.p = text
-	return true
+	return field(p, kind, func(text string) (string, bool) {
+		text = strings.TrimSuffix(text, "/")
+		u, ok := parseOrigin(text)
+		return text, ok && (u.Scheme == "https" || loopback.Host(u.Hostname()))
+	}, same)
 }
 
-func (v baseURLValue) String() string { return *v.p }
-func (baseURLValue) allowed() string {
-	return "an absolute https URL in lower case without path or query, such as https://candela.example.com; " +
-		"http only for localhost and loopback addresses"
-}
-func (baseURLValue) shape() setting.Shape { return setting.ShapeString }
-
-// endpointValue is where alerts are sent. Which hosts are allowed is a matter of
-// several settings and of what names resolve to.
-type endpointValue struct{ p *secret.URL }
-
-func (v endpointValue) set(text string) bool {
-	if text != "" {
-		u, err := url.Parse(text)
-		if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Hostname() == "" || !setting.GoodPort(u) || u.User != nil || u.Fragment != "" {
-			return false
-		}
+// endpointField is the value of where alerts are sent. Which hosts are allowed is a
+// matter of several settings and of what names resolve to.
+func endpointField(p *secret.URL) value {
+	kind := setting.Kind{
+		Allowed: "an absolute https URL without user and fragment, such as https://hooks.example.com/candela; " +
+			"http for localhost and loopback addresses, and with --allow-private-sinks for private networks",
 	}
-	*v.p = secret.NewURL(text)
-	return true
+	v := field(p, kind, optional(func(text string) (secret.URL, bool) {
+		_, ok := setting.ParseURL(text, "https", "http")
+		return secret.NewURL(text), ok
+	}), secret.URL.String)
+	v.hidden = true
+	return v
 }
 
-func (v endpointValue) String() string { return v.p.String() }
-func (endpointValue) allowed() string {
-	return "an absolute https URL without user and fragment, such as https://hooks.example.com/candela; " +
-		"http for localhost and loopback addresses, and with --allow-private-sinks for private networks"
+// originsField is the value of a list of browser origins (RFC 6454), compared byte for
+// byte with the Origin header. "*" and "null" are no origins and are refused.
+func originsField(p *[]string) value {
+	const allowed = "origins separated by commas, each scheme://host or scheme://host:port in lower case, such as https://app.example.com"
+	return listField(p, allowed, checked(func(text string) bool {
+		_, ok := parseOrigin(text)
+		return ok
+	}), same)
 }
-func (endpointValue) shape() setting.Shape { return setting.ShapeString }
 
-// originsValue is a list of browser origins (RFC 6454), compared byte for byte
-// with the Origin header. "*" and "null" are no origins and are refused.
-type originsValue struct{ p *[]string }
-
-func (v originsValue) set(text string) bool {
-	items, ok := splitList(text)
+// parseOrigin reads scheme://host[:port] and nothing more.
+func parseOrigin(text string) (*url.URL, bool) {
+	u, ok := setting.ParseURL(text, "https", "http")
 	if !ok {
-		return false
+		return nil, false
 	}
-	for _, item := range items {
-		if _, ok := parseOrigin(item); !ok {
-			return false
-		}
-	}
-	*v.p = items
-	return true
+	plain := url.URL{Scheme: u.Scheme, Host: u.Host}
+	return u, plain.String() == text && strings.ToLower(text) == text
 }
 
-func (v originsValue) String() string { return strings.Join(*v.p, ",") }
-func (originsValue) allowed() string {
-	return "origins separated by commas, each scheme://host or scheme://host:port in lower case, such as https://app.example.com"
-}
-func (originsValue) shape() setting.Shape { return setting.ShapeList }
-
-// schemesValue is a list of URI schemes (RFC 3986 3.1) that belong to apps. Those
-// that a browser handles itself are refused: the answer to an authorization
+// schemesField is the value of a list of URI schemes (RFC 3986 3.1) that belong to apps.
+// Those that a browser handles itself are refused: the answer to an authorization
 // request, with the code in it, would end up in the page or on the network.
-type schemesValue struct{ p *[]string }
-
-func (v schemesValue) set(text string) bool {
-	items, ok := splitList(text)
-	if !ok {
-		return false
-	}
-	for _, item := range items {
-		if !appScheme(item) {
-			return false
-		}
-	}
-	*v.p = items
-	return true
+func schemesField(p *[]string) value {
+	const allowed = "schemes of apps in lower case separated by commas, such as myapp; none that a browser handles itself"
+	return listField(p, allowed, checked(appScheme), same)
 }
 
 func appScheme(text string) bool {
-	switch text {
-	case "http", "https", "ws", "wss", "ftp", "file", "data", "blob", "filesystem", "about", "javascript", "vbscript", "view-source", "mailto":
-		return false
+	browser := []string{
+		"http", "https", "ws", "wss", "ftp", "file", "data", "blob", "filesystem", "about", "javascript", "vbscript", "view-source", "mailto",
 	}
 	for i, r := range text {
 		letter := r >= 'a' && r <= 'z'
@@ -200,24 +118,32 @@ func appScheme(text string) bool {
 			return false
 		}
 	}
-	return text != ""
+	return text != "" && !slices.Contains(browser, text)
 }
 
-func (v schemesValue) String() string { return strings.Join(*v.p, ",") }
-func (schemesValue) allowed() string {
-	return "schemes of apps in lower case separated by commas, such as myapp; none that a browser handles itself"
+// natsURLField is the value of addresses of NATS servers.
+func natsURLField(p *string) value {
+	kind := setting.Kind{
+		Shape:   setting.ShapeList,
+		Allowed: "addresses separated by commas, each nats://host:port or tls://host:port; a name and a password belong in a credentials file",
+	}
+	v := field(p, kind, func(text string) (string, bool) {
+		items, ok := parseList(text, checked(func(item string) bool {
+			u, ok := setting.ParseURL(item, "nats", "tls")
+			return ok && u.Path == "" && u.RawQuery == ""
+		}))
+		return strings.Join(items, ","), ok
+	}, same)
+	v.hidden = true
+	return v
 }
-func (schemesValue) shape() setting.Shape { return setting.ShapeList }
 
-// parseOrigin reads scheme://host[:port] and nothing more.
-func parseOrigin(text string) (*url.URL, bool) {
-	u, err := url.Parse(text)
-	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" {
-		return nil, false
-	}
-	if !setting.GoodPort(u) {
-		return nil, false
-	}
-	plain := url.URL{Scheme: u.Scheme, Host: u.Host}
-	return u, plain.String() == text && strings.ToLower(text) == text
+// natsNameField is the value of a word that may stand in a subject of NATS.
+func natsNameField(p *string) value {
+	kind := setting.Kind{Allowed: "1 to 64 letters, digits, - and _"}
+	return field(p, kind, checked(func(text string) bool {
+		return text != "" && len(text) <= 64 && !strings.ContainsFunc(text, func(r rune) bool {
+			return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && r != '-' && r != '_'
+		})
+	}), same)
 }

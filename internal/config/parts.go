@@ -20,87 +20,55 @@ type Parts struct {
 
 // broker returns a broker by its name, the zero value for one that does not exist.
 func (p Parts) broker(name string) setting.Part {
-	for _, b := range p.Brokers {
-		if b.Name == name {
-			return b
-		}
+	i := slices.IndexFunc(p.Brokers, func(b setting.Part) bool { return b.Name == name })
+	if i < 0 {
+		return setting.Part{}
 	}
-	return setting.Part{}
+	return p.Brokers[i]
 }
 
 // venueSettings are the lines of the table about market data.
-func (p Parts) venueSettings() []Setting {
+func (c *Config) venueSettings(p Parts) []Setting {
 	table := []Setting{
 		{
-			Name: "crypto-venue", Group: groupData, Arg: "VENUE", Default: first(p.CryptoVenues), Modes: everyMode, Sources: anywhere,
-			Doc:  "venue for crypto pairs such as BTCUSDT: " + alternatives(p.CryptoVenues),
-			bind: func(c *Config) value { return textValue{&c.Data.CryptoVenue, setting.Choice(p.CryptoVenues...)} },
+			Name: "crypto-venue", Arg: "VENUE", Default: first(p.CryptoVenues), value: textField(&c.Data.CryptoVenue, setting.Choice(p.CryptoVenues...)),
+			Doc: "venue for crypto pairs such as BTCUSDT: " + alternatives(p.CryptoVenues),
 		},
 		{
-			Name: "stock-venue", Group: groupData, Arg: "VENUE", Default: first(p.StockVenues), Modes: everyMode, Sources: anywhere,
-			Doc:  "venue for all other symbols: " + alternatives(p.StockVenues),
-			bind: func(c *Config) value { return textValue{&c.Data.StockVenue, setting.Choice(p.StockVenues...)} },
+			Name: "stock-venue", Arg: "VENUE", Default: first(p.StockVenues), value: textField(&c.Data.StockVenue, setting.Choice(p.StockVenues...)),
+			Doc: "venue for all other symbols: " + alternatives(p.StockVenues),
 		},
 	}
 	for _, v := range p.Venues {
 		for _, s := range v.Settings {
-			table = append(table, partSetting(s, groupData, everyMode))
+			table = append(table, c.partSetting(s))
 		}
 	}
-	return table
-}
-
-// brokerSettings are the lines of the table about single brokers.
-func (p Parts) brokerSettings() []Setting {
-	var table []Setting
-	for _, b := range p.Brokers {
-		if b.ChoosesNetwork() {
-			table = append(table, networkSetting(b))
-		}
-		for _, s := range b.Settings {
-			table = append(table, partSetting(s, groupTrade, anyService))
-		}
-	}
-	return table
+	return section("Market data", everyMode, table)
 }
 
 // partSetting is the line of the table for a setting of a part.
-func partSetting(s setting.Spec, group string, modes Mode) Setting {
-	sources := anywhere
-	if s.Kind.Secret {
-		sources = FromEnv
+func (c *Config) partSetting(s setting.Spec) Setting {
+	line := Setting{Name: s.Name, Arg: s.Arg, Default: s.Default, Doc: s.Doc}
+	switch {
+	case s.Kind.Secret:
+		line.value = secretField(c.Values.SecretVar(s.Name))
+	case s.Kind.Path:
+		line.value = c.pathField(c.Values.TextVar(s.Name))
+	default:
+		line.value = textField(c.Values.TextVar(s.Name), s.Kind)
 	}
-	return Setting{
-		Name: s.Name, Group: group, Arg: s.Arg, Default: s.Default, Doc: s.Doc, Modes: modes, Sources: sources,
-		bind: func(c *Config) value {
-			switch {
-			case s.Kind.Secret:
-				return secretValue{c.Values.SecretVar(s.Name)}
-			case s.Kind.Path:
-				return pathValue{c.Values.TextVar(s.Name), c.userHome, optional}
-			}
-			return textValue{c.Values.TextVar(s.Name), s.Kind}
-		},
-	}
+	return line
 }
 
 // networkSetting is the line of the table that selects one of a broker's networks.
-func networkSetting(b setting.Part) Setting {
-	network := func(live bool) []string {
-		var names []string
-		for _, n := range b.Networks {
-			if n.Live == live {
-				names = append(names, n.Name)
-			}
-		}
-		return names
-	}
-	test, live := network(false), network(true)
-	s := partSetting(setting.Spec{
-		Name: b.NetworkSetting(), Arg: "NETWORK", Default: test[0], Kind: setting.Choice(append(slices.Clone(test), live...)...),
+func (c *Config) networkSetting(b setting.Part) Setting {
+	test, live := b.NetworkNames(false), b.NetworkNames(true)
+	s := c.partSetting(setting.Spec{
+		Name: b.NetworkSetting(), Arg: "NETWORK", Default: test[0], Kind: setting.Choice(slices.Concat(test, live)...),
 		Doc: fmt.Sprintf("network at %s: %s; %s only with --live", b.Title, alternatives(test), alternatives(live)),
-	}, groupTrade, anyService)
-	s.derive = func(c *Config) string {
+	})
+	s.derive = func() string {
 		if c.Trading.Live && len(live) > 0 {
 			return live[0]
 		}
@@ -160,7 +128,7 @@ func keysRule(modes Mode, k setting.Keys) rule {
 		case id.IsZero() != half.IsZero():
 			return refused(k.ID, "%s and %s belong together: set both or neither", envName(k.ID), envName(k.Secret))
 		case c.Values.Text(k.File) != "" && !id.IsZero():
-			return refused(k.File, "both %s and --%s (%s) are set: remove one", envName(k.ID), k.File, c.origins[k.File])
+			return setTwice(c, k.ID, k.File)
 		}
 		return nil
 	}}
@@ -231,7 +199,7 @@ func (l *loader) loadKeyFile(k setting.Keys) {
 	}
 	key, half, err := read(path)
 	if err != nil {
-		l.refuse(refused(k.File, "%s: %s", c.origins[k.File], err))
+		l.refuseFile(k.File, err)
 		return
 	}
 	*id, *c.Values.SecretVar(k.Secret) = secret.New(key), secret.New(half)

@@ -31,8 +31,7 @@ func rules(p Parts) []rule {
 		{everyMode, []string{"ntfy-url", "ntfy-token", "ntfy-token-file"}, oneToken},
 		{everyMode, []string{"webhook-url", "allow-private-sinks"}, func(c *Config) error { return plainStaysNear(c, "webhook-url", c.Sinks.Webhook.URL) }},
 		{everyMode, []string{"ntfy-url", "allow-private-sinks"}, func(c *Config) error { return plainStaysNear(c, "ntfy-url", c.Sinks.Ntfy.URL) }},
-		{anyService, []string{"trade", "webhook-url"}, func(c *Config) error { return sinkNeedsTrade(c, "webhook-url") }},
-		{anyService, []string{"trade", "ntfy-url"}, func(c *Config) error { return sinkNeedsTrade(c, "ntfy-url") }},
+		sinkNeedsTrade("webhook-url"), sinkNeedsTrade("ntfy-url"),
 	})
 }
 
@@ -106,13 +105,11 @@ func adminStaysLocal(c *Config) error {
 		"use 127.0.0.1, or add --allow-public-admin where a firewall decides who comes", admin)
 }
 
-// onePassword refuses two passphrases: it must be plain which one counts.
 func onePassword(c *Config) error {
 	if c.OAuth.OwnerPasswordFile == "" || c.OAuth.OwnerPassword.IsZero() {
 		return nil
 	}
-	return refused("owner-password-file", "both CANDELA_OWNER_PASSWORD and --owner-password-file (%s) are set: remove one",
-		c.origins["owner-password-file"])
+	return setTwice(c, "owner-password", "owner-password-file")
 }
 
 // minSecret is how many characters sign: fewer could be guessed by a holder of a
@@ -126,7 +123,7 @@ func webhookIsSigned(c *Config) error {
 	given := !w.Secret.IsZero() || w.SecretFile != ""
 	switch {
 	case !w.Secret.IsZero() && w.SecretFile != "":
-		return refused("webhook-secret-file", "both CANDELA_WEBHOOK_SECRET and --webhook-secret-file (%s) are set: remove one", c.origins["webhook-secret-file"])
+		return setTwice(c, "webhook-secret", "webhook-secret-file")
 	case given && w.URL.IsZero():
 		return refused("webhook-url", "a secret for a webhook is set, but --webhook-url is not: no alert would be sent")
 	case !given && !w.URL.IsZero():
@@ -141,7 +138,7 @@ func oneToken(c *Config) error {
 	n := c.Sinks.Ntfy
 	switch {
 	case !n.Token.IsZero() && n.TokenFile != "":
-		return refused("ntfy-token-file", "both CANDELA_NTFY_TOKEN and --ntfy-token-file (%s) are set: remove one", c.origins["ntfy-token-file"])
+		return setTwice(c, "ntfy-token", "ntfy-token-file")
 	case (!n.Token.IsZero() || n.TokenFile != "") && n.URL.IsZero():
 		return refused("ntfy-url", "a token for ntfy is set, but --ntfy-url is not: no alert would be sent")
 	}
@@ -163,11 +160,24 @@ func plainAfar(to secret.URL) bool {
 }
 
 // sinkNeedsTrade refuses a flag without effect: without the engine no alert fires.
-func sinkNeedsTrade(c *Config, name string) error {
-	if c.Trade || c.origins[name] != "--"+name {
-		return nil
-	}
-	return refused(name, "--%s has no effect without --trade: no alert fires", name)
+func sinkNeedsTrade(name string) rule {
+	return idleWithout(anyService, "trade", name, ": no alert fires", func(c *Config) bool { return c.Trade })
+}
+
+// idleWithout refuses a flag that has no effect while another setting is off. Variables
+// and the file may hold settings for other days.
+func idleWithout(modes Mode, other, name, why string, on func(*Config) bool) rule {
+	return rule{modes, []string{other, name}, func(c *Config) error {
+		if on(c) || c.origins[name] != "--"+name {
+			return nil
+		}
+		return refused(name, "--%s has no effect without --%s%s", name, other, why)
+	}}
+}
+
+// setTwice refuses a secret in a variable and in a file: it must be plain which one counts.
+func setTwice(c *Config, name, file string) error {
+	return refused(file, "both %s and --%s (%s) are set: remove one", envName(name), file, c.origins[file])
 }
 
 func baseScheme(c *Config) string {

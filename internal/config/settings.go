@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 	"strings"
@@ -30,8 +31,8 @@ type Setting struct {
 	Modes   Mode    // where it has an effect
 	Sources Sources // where it may be given
 
-	bind   func(*Config) value
-	derive func(*Config) string // computes the default from the settings above it
+	value  value
+	derive func() string // computes the default from the settings above it
 }
 
 // Flag returns the flag, such as "--base-url".
@@ -58,231 +59,153 @@ func (s Setting) Title() string {
 // isBool reports whether the flag may stand without a value.
 func (s Setting) isBool() bool { return s.Arg == "" }
 
-// The headings of --help.
-const (
-	groupMode  = "Mode"
-	groupChart = "One chart (neither --mcp nor --serve)"
-	groupData  = "Market data"
-	groupHTTP  = "HTTP server (--serve)"
-	groupOAuth = "Authorization (--serve)"
-	groupTrade = "Orders (--trade)"
-	groupSink  = "Alerts for people (--trade)"
-	groupNATS  = "Many replicas (--serve)"
-	groupRun   = "State and logs"
-)
-
 const anyService = ModeMCP | ModeServe
 
 // Settings returns the table. The order is the order of --help, and a derived
 // default may use only settings above it.
-func Settings(p Parts) []Setting {
-	return slices.Concat(mainSettings(), p.venueSettings(), serverSettings(), tradeSettings(p), p.brokerSettings(), sinkSettings(), natsSettings(), runSettings())
+func Settings(p Parts) []Setting { return new(Config).settings(p) }
+
+// settings returns the table with the fields of c as its values.
+func (c *Config) settings(p Parts) []Setting {
+	return slices.Concat(c.mainSettings(), c.venueSettings(p), c.serverSettings(), c.tradeSettings(p), c.sinkSettings(), c.natsSettings(), c.runSettings())
+}
+
+// section completes the settings under one heading of --help with what they share. A
+// secret comes from the environment alone, and a boolean is false by default.
+func section(heading string, modes Mode, settings []Setting) []Setting {
+	for i := range settings {
+		s := &settings[i]
+		s.Group, s.Modes = heading, cmp.Or(s.Modes, modes)
+		if s.value.Secret {
+			s.Sources = FromEnv
+		}
+		s.Sources = cmp.Or(s.Sources, anywhere)
+		if s.isBool() {
+			s.Default = cmp.Or(s.Default, "false")
+		}
+	}
+	return settings
 }
 
 // mainSettings are the lines of the table about modes and the one chart.
-func mainSettings() []Setting {
-	return []Setting{
+func (c *Config) mainSettings() []Setting {
+	modes := section("Mode", everyMode, []Setting{
+		{Name: "mcp", value: boolField(&c.MCP), Doc: "speak MCP on stdin and stdout"},
+		{Name: "serve", value: boolField(&c.Serve), Doc: "speak MCP over HTTP, with OAuth"},
+		{Name: "trade", Modes: anyService, value: boolField(&c.Trade), Doc: "run the trading engine; without --mcp it means --serve --trade"},
+	})
+	chart := section("One chart (neither --mcp nor --serve)", ModeChart, []Setting{
 		{
-			Name: "mcp", Group: groupMode, Default: "false", Modes: everyMode, Sources: anywhere,
-			Doc:  "speak MCP on stdin and stdout",
-			bind: func(c *Config) value { return boolValue{&c.MCP} },
+			Name: "symbol", Arg: "SYMBOL", value: symbolField(&c.Chart.Symbol),
+			Doc: "what to draw, such as BTCUSDT, AAPL or csv:AAPL; none draws synthetic sample data",
 		},
+		{Name: "interval", Arg: "INTERVAL", Default: "4h", value: intervalField(&c.Chart.Interval), Doc: "length of a bar, 1m to 1M"},
 		{
-			Name: "serve", Group: groupMode, Default: "false", Modes: everyMode, Sources: anywhere,
-			Doc:  "speak MCP over HTTP, with OAuth",
-			bind: func(c *Config) value { return boolValue{&c.Serve} },
+			Name: "indicators", Arg: "LIST", Default: "ema_stack,cipher_b,macd", value: namesField(&c.Chart.Indicators),
+			Doc: "names separated by commas",
 		},
-		{
-			Name: "trade", Group: groupMode, Default: "false", Modes: anyService, Sources: anywhere,
-			Doc:  "run the trading engine; without --mcp it means --serve --trade",
-			bind: func(c *Config) value { return boolValue{&c.Trade} },
-		},
-
-		{
-			Name: "symbol", Group: groupChart, Arg: "SYMBOL", Modes: ModeChart, Sources: anywhere,
-			Doc:  "what to draw, such as BTCUSDT, AAPL or csv:AAPL; none draws synthetic sample data",
-			bind: func(c *Config) value { return symbolValue{&c.Chart.Symbol} },
-		},
-		{
-			Name: "interval", Group: groupChart, Arg: "INTERVAL", Default: "4h", Modes: ModeChart, Sources: anywhere,
-			Doc:  "length of a bar, 1m to 1M",
-			bind: func(c *Config) value { return intervalValue{&c.Chart.Interval} },
-		},
-		{
-			Name: "indicators", Group: groupChart, Arg: "LIST", Default: "ema_stack,cipher_b,macd", Modes: ModeChart, Sources: anywhere,
-			Doc:  "names separated by commas",
-			bind: func(c *Config) value { return namesValue{&c.Chart.Indicators} },
-		},
-		{
-			Name: "bars", Group: groupChart, Arg: "N", Default: "200", Modes: ModeChart, Sources: anywhere,
-			Doc:  "how many bars to draw, 1 to 5000",
-			bind: func(c *Config) value { return intValue{&c.Chart.Bars, 1, 5000} },
-		},
-		{
-			Name: "width", Group: groupChart, Arg: "PIXELS", Default: "1440", Modes: ModeChart, Sources: anywhere,
-			Doc:  "width of the picture, 200 to 4096",
-			bind: func(c *Config) value { return intValue{&c.Chart.Width, 200, 4096} },
-		},
-		{
-			Name: "height", Group: groupChart, Arg: "PIXELS", Default: "810", Modes: ModeChart, Sources: anywhere,
-			Doc:  "height of the picture, 200 to 4096",
-			bind: func(c *Config) value { return intValue{&c.Chart.Height, 200, 4096} },
-		},
-		{
-			Name: "theme", Group: groupChart, Arg: "THEME", Default: "dark", Modes: ModeChart, Sources: anywhere,
-			Doc:  "dark or light",
-			bind: func(c *Config) value { return textValue{&c.Chart.Theme, setting.Choice("dark", "light")} },
-		},
-		{
-			Name: "scale", Group: groupChart, Arg: "N", Default: "1", Modes: ModeChart, Sources: anywhere,
-			Doc:  "pixels per point, 1 to 3, for dense screens",
-			bind: func(c *Config) value { return intValue{&c.Chart.Scale, 1, 3} },
-		},
-		{
-			Name: "log-scale", Group: groupChart, Default: "false", Modes: ModeChart, Sources: anywhere,
-			Doc:  "draw prices on a logarithmic axis",
-			bind: func(c *Config) value { return boolValue{&c.Chart.LogScale} },
-		},
-		{
-			Name: "output", Group: groupChart, Arg: "FILE", Default: "chart.png", Modes: ModeChart, Sources: anywhere,
-			Doc:  "where the PNG goes; - is stdout",
-			bind: func(c *Config) value { return pathValue{&c.Chart.Output, c.userHome, required} },
-		},
-	}
+		{Name: "bars", Arg: "N", Default: "200", value: intField(&c.Chart.Bars, 1, 5000), Doc: "how many bars to draw, 1 to 5000"},
+		{Name: "width", Arg: "PIXELS", Default: "1440", value: intField(&c.Chart.Width, 200, 4096), Doc: "width of the picture, 200 to 4096"},
+		{Name: "height", Arg: "PIXELS", Default: "810", value: intField(&c.Chart.Height, 200, 4096), Doc: "height of the picture, 200 to 4096"},
+		{Name: "theme", Arg: "THEME", Default: "dark", value: textField(&c.Chart.Theme, setting.Choice("dark", "light")), Doc: "dark or light"},
+		{Name: "scale", Arg: "N", Default: "1", value: intField(&c.Chart.Scale, 1, 3), Doc: "pixels per point, 1 to 3, for dense screens"},
+		{Name: "log-scale", value: boolField(&c.Chart.LogScale), Doc: "draw prices on a logarithmic axis"},
+		{Name: "output", Arg: "FILE", Default: "chart.png", value: c.givenPathField(&c.Chart.Output), Doc: "where the PNG goes; - is stdout"},
+	})
+	return append(modes, chart...)
 }
 
 // serverSettings are the lines of the table about the HTTP server and logins.
-func serverSettings() []Setting {
-	return []Setting{
+func (c *Config) serverSettings() []Setting {
+	server := section("HTTP server (--serve)", ModeServe, []Setting{
+		{Name: "port", Arg: "N", Default: "9315", value: intField(&c.HTTP.Port, 1, 65535), Doc: "port to listen on"},
 		{
-			Name: "port", Group: groupHTTP, Arg: "N", Default: "9315", Modes: ModeServe, Sources: anywhere,
-			Doc:  "port to listen on",
-			bind: func(c *Config) value { return intValue{&c.HTTP.Port, 1, 65535} },
+			Name: "listen", Arg: "ADDRESS", Default: "127.0.0.1", value: addrField(&c.HTTP.Listen),
+			Doc: "IP address to listen on; one that is not loopback needs an https base URL",
 		},
 		{
-			Name: "listen", Group: groupHTTP, Arg: "ADDRESS", Default: "127.0.0.1", Modes: ModeServe, Sources: anywhere,
-			Doc:  "IP address to listen on; one that is not loopback needs an https base URL",
-			bind: func(c *Config) value { return addrValue{&c.HTTP.Listen} },
-		},
-		{
-			Name: "base-url", Group: groupHTTP, Arg: "URL", Default: "http://localhost:<port>", Modes: ModeServe, Sources: anywhere,
+			Name: "base-url", Arg: "URL", Default: "http://localhost:<port>", value: baseURLField(&c.HTTP.BaseURL),
 			Doc:    "what clients call the server; http only on loopback",
-			bind:   func(c *Config) value { return baseURLValue{&c.HTTP.BaseURL} },
-			derive: func(c *Config) string { return "http://localhost:" + strconv.Itoa(c.HTTP.Port) },
+			derive: func() string { return "http://localhost:" + strconv.Itoa(c.HTTP.Port) },
 		},
 		{
-			Name: "admin-listen", Group: groupHTTP, Arg: "ADDRESS:PORT", Modes: ModeServe, Sources: anywhere,
-			Doc:  "second listener, for health, metrics and profiles, without login; off when not given",
-			bind: func(c *Config) value { return addrPortValue{&c.HTTP.AdminListen} },
+			Name: "admin-listen", Arg: "ADDRESS:PORT", value: addrPortField(&c.HTTP.AdminListen),
+			Doc: "second listener, for health, metrics and profiles, without login; off when not given",
+		},
+		{Name: "allow-public-admin", value: boolField(&c.HTTP.PublicAdmin), Doc: "let that listener have an address that other machines reach"},
+		{
+			Name: "trusted-proxies", Arg: "LIST", value: prefixesField(&c.HTTP.TrustedProxies),
+			Doc: "addresses or prefixes whose X-Forwarded-For counts for rate limits",
 		},
 		{
-			Name: "allow-public-admin", Group: groupHTTP, Default: "false", Modes: ModeServe, Sources: anywhere,
-			Doc:  "let that listener have an address that other machines reach",
-			bind: func(c *Config) value { return boolValue{&c.HTTP.PublicAdmin} },
+			Name: "allowed-origins", Arg: "LIST", value: originsField(&c.HTTP.AllowedOrigins),
+			Doc: "browser origins that may call /mcp besides the base URL and loopback",
 		},
 		{
-			Name: "trusted-proxies", Group: groupHTTP, Arg: "LIST", Modes: ModeServe, Sources: anywhere,
-			Doc:  "addresses or prefixes whose X-Forwarded-For counts for rate limits",
-			bind: func(c *Config) value { return prefixesValue{&c.HTTP.TrustedProxies} },
+			Name: "max-connections", Arg: "N", Default: "1024", value: intField(&c.HTTP.MaxConnections, 64, 20_000),
+			Doc: "connections at once and clients let in, 64 to 20000, about 35 KB each",
+		},
+	})
+	oauth := section("Authorization (--serve)", ModeServe, []Setting{
+		{
+			Name: "owner-password-file", Arg: "FILE", value: c.pathField(&c.OAuth.OwnerPasswordFile),
+			Doc: "file with the passphrase that approves clients, plain or as an argon2id hash",
 		},
 		{
-			Name: "allowed-origins", Group: groupHTTP, Arg: "LIST", Modes: ModeServe, Sources: anywhere,
-			Doc:  "browser origins that may call /mcp besides the base URL and loopback",
-			bind: func(c *Config) value { return originsValue{&c.HTTP.AllowedOrigins} },
+			Name: "owner-password", Arg: "TEXT", value: secretField(&c.OAuth.OwnerPassword),
+			Doc: "the passphrase itself; with neither, one is made up and printed at start",
 		},
 		{
-			Name: "max-connections", Group: groupHTTP, Arg: "N", Default: "1024", Modes: ModeServe, Sources: anywhere,
-			Doc:  "connections at once and clients let in, 64 to 20000, about 35 KB each",
-			bind: func(c *Config) value { return intValue{&c.HTTP.MaxConnections, 64, 20_000} },
-		},
-
-		{
-			Name: "owner-password-file", Group: groupOAuth, Arg: "FILE", Modes: ModeServe, Sources: anywhere,
-			Doc:  "file with the passphrase that approves clients, plain or as an argon2id hash",
-			bind: func(c *Config) value { return pathValue{&c.OAuth.OwnerPasswordFile, c.userHome, optional} },
+			Name: "oauth-auto-approve", value: boolField(&c.OAuth.AutoApprove),
+			Doc: "approve every client; refused unless listener and base URL are loopback",
 		},
 		{
-			Name: "owner-password", Group: groupOAuth, Arg: "TEXT", Modes: ModeServe, Sources: FromEnv,
-			Doc:  "the passphrase itself; with neither, one is made up and printed at start",
-			bind: func(c *Config) value { return secretValue{&c.OAuth.OwnerPassword} },
+			Name: "redirect-schemes", Arg: "LIST", value: schemesField(&c.OAuth.RedirectSchemes),
+			Doc: "schemes of apps that clients may send the browser back to, besides those known",
 		},
-		{
-			Name: "oauth-auto-approve", Group: groupOAuth, Default: "false", Modes: ModeServe, Sources: anywhere,
-			Doc:  "approve every client; refused unless listener and base URL are loopback",
-			bind: func(c *Config) value { return boolValue{&c.OAuth.AutoApprove} },
-		},
-		{
-			Name: "redirect-schemes", Group: groupOAuth, Arg: "LIST", Modes: ModeServe, Sources: anywhere,
-			Doc:  "schemes of apps that clients may send the browser back to, besides those known",
-			bind: func(c *Config) value { return schemesValue{&c.OAuth.RedirectSchemes} },
-		},
-	}
+	})
+	return append(server, oauth...)
 }
 
 // sinkSettings are the lines of the table about who else hears of alerts.
-func sinkSettings() []Setting {
-	return []Setting{
+func (c *Config) sinkSettings() []Setting {
+	webhook, ntfy := &c.Sinks.Webhook, &c.Sinks.Ntfy
+	return section("Alerts for people (--trade)", anyService, []Setting{
 		{
-			Name: "webhook-url", Group: groupSink, Arg: "URL", Modes: anyService, Sources: anywhere,
-			Doc:  "where every fired alert is sent as signed JSON; https, or http on this machine",
-			bind: func(c *Config) value { return endpointValue{&c.Sinks.Webhook.URL} },
+			Name: "webhook-url", Arg: "URL", value: endpointField(&webhook.URL),
+			Doc: "where every fired alert is sent as signed JSON; https, or http on this machine",
 		},
 		{
-			Name: "webhook-secret-file", Group: groupSink, Arg: "FILE", Modes: anyService, Sources: anywhere,
-			Doc:  "file of mode 0600 with the secret that signs, at least 16 characters",
-			bind: func(c *Config) value { return pathValue{&c.Sinks.Webhook.SecretFile, c.userHome, optional} },
+			Name: "webhook-secret-file", Arg: "FILE", value: c.pathField(&webhook.SecretFile),
+			Doc: "file of mode 0600 with the secret that signs, at least 16 characters",
 		},
+		{Name: "webhook-secret", Arg: "TEXT", value: secretField(&webhook.Secret), Doc: "the secret itself"},
+		{Name: "ntfy-url", Arg: "URL", value: endpointField(&ntfy.URL), Doc: "topic of an ntfy server that gets a line of text for every fired alert"},
 		{
-			Name: "webhook-secret", Group: groupSink, Arg: "TEXT", Modes: anyService, Sources: FromEnv,
-			Doc:  "the secret itself",
-			bind: func(c *Config) value { return secretValue{&c.Sinks.Webhook.Secret} },
+			Name: "ntfy-token-file", Arg: "FILE", value: c.pathField(&ntfy.TokenFile),
+			Doc: "file of mode 0600 with the access token of that server, where it wants one",
 		},
-		{
-			Name: "ntfy-url", Group: groupSink, Arg: "URL", Modes: anyService, Sources: anywhere,
-			Doc:  "topic of an ntfy server that gets a line of text for every fired alert",
-			bind: func(c *Config) value { return endpointValue{&c.Sinks.Ntfy.URL} },
-		},
-		{
-			Name: "ntfy-token-file", Group: groupSink, Arg: "FILE", Modes: anyService, Sources: anywhere,
-			Doc:  "file of mode 0600 with the access token of that server, where it wants one",
-			bind: func(c *Config) value { return pathValue{&c.Sinks.Ntfy.TokenFile, c.userHome, optional} },
-		},
-		{
-			Name: "ntfy-token", Group: groupSink, Arg: "TEXT", Modes: anyService, Sources: FromEnv,
-			Doc:  "the token itself",
-			bind: func(c *Config) value { return secretValue{&c.Sinks.Ntfy.Token} },
-		},
-		{
-			Name: "allow-private-sinks", Group: groupSink, Default: "false", Modes: anyService, Sources: anywhere,
-			Doc:  "let both be in private networks, also over http",
-			bind: func(c *Config) value { return boolValue{&c.Sinks.AllowPrivate} },
-		},
-	}
+		{Name: "ntfy-token", Arg: "TEXT", value: secretField(&ntfy.Token), Doc: "the token itself"},
+		{Name: "allow-private-sinks", value: boolField(&c.Sinks.AllowPrivate), Doc: "let both be in private networks, also over http"},
+	})
 }
 
 // runSettings are the last lines of the table.
-func runSettings() []Setting {
-	return []Setting{
+func (c *Config) runSettings() []Setting {
+	return section("State and logs", everyMode, []Setting{
 		{
-			Name: "home", Group: groupRun, Arg: "FOLDER", Default: "~/.candela", Modes: everyMode, Sources: FromFlag | FromEnv,
+			Name: "home", Arg: "FOLDER", Default: "~/.candela", Sources: FromFlag | FromEnv, value: c.homeField(&c.Home),
 			Doc:    "state directory; candela.toml is read from it",
-			bind:   func(c *Config) value { return homeValue{pathValue{&c.Home, c.userHome, required}} },
-			derive: func(*Config) string { return "~/.candela" },
+			derive: func() string { return "~/.candela" },
+		},
+		{Name: "log-level", Arg: "LEVEL", Default: "info", value: levelField(&c.Log.Level), Doc: "debug, info, warn or error"},
+		{
+			Name: "log-format", Arg: "FORMAT", Default: "text", value: textField(&c.Log.Format, setting.Choice("text", "json")),
+			Doc: "text or json; the log goes to stderr",
 		},
 		{
-			Name: "log-level", Group: groupRun, Arg: "LEVEL", Default: "info", Modes: everyMode, Sources: anywhere,
-			Doc:  "debug, info, warn or error",
-			bind: func(c *Config) value { return levelValue{&c.Log.Level} },
+			Name: "shutdown-timeout", Arg: "DURATION", Default: "10s", Modes: anyService, value: durationField(&c.ShutdownTimeout),
+			Doc: "how long a graceful stop may take, 1s to 5m",
 		},
-		{
-			Name: "log-format", Group: groupRun, Arg: "FORMAT", Default: "text", Modes: everyMode, Sources: anywhere,
-			Doc:  "text or json; the log goes to stderr",
-			bind: func(c *Config) value { return textValue{&c.Log.Format, setting.Choice("text", "json")} },
-		},
-		{
-			Name: "shutdown-timeout", Group: groupRun, Arg: "DURATION", Default: "10s", Modes: anyService, Sources: anywhere,
-			Doc:  "how long a graceful stop may take, 1s to 5m",
-			bind: func(c *Config) value { return durationValue{&c.ShutdownTimeout} },
-		},
-	}
+	})
 }

@@ -18,30 +18,29 @@ func TestSettings_Sound(t *testing.T) {
 	t.Parallel()
 	name := regexp.MustCompile(`^[a-z]+(-[a-z]+)*$`)
 	seen := make(map[string]bool)
-	for _, s := range Settings(parts()) {
-		c := &Config{userHome: "/home/me"}
-		field := s.bind(c)
-		_, secret := field.(secretValue)
+	c := &Config{userHome: "/home/me"}
+	for _, s := range c.settings(parts()) {
+		field := s.value
 		switch {
 		case seen[s.Name]:
 			t.Errorf("%s stands twice", s.Name)
 		case !name.MatchString(s.Name):
 			t.Errorf("%s is not lower case with dashes", s.Name)
-		case s.Doc == "" || s.Group == "" || s.Modes == 0 || field.allowed() == "":
+		case s.Doc == "" || s.Group == "" || s.Modes == 0 || field.Allowed == "":
 			t.Errorf("%s is incomplete: %+v", s.Name, s)
 		case s.Sources&FromEnv == 0:
 			t.Errorf("%s has no environment name", s.Name)
-		case secret && s.Sources != FromEnv:
+		case field.Secret && s.Sources != FromEnv:
 			t.Errorf("%s is a secret and must come from the environment alone", s.Name)
-		case s.isBool() != (field.shape() == setting.ShapeBool):
+		case s.isBool() != (field.Shape == setting.ShapeBool):
 			t.Errorf("%s: only a boolean has no placeholder", s.Name)
 		}
 		seen[s.Name] = true
 		if s.Default == "" || s.derive != nil {
 			continue
 		}
-		if !field.set(s.Default) || field.String() != s.Default {
-			t.Errorf("%s: default %q comes back as %q", s.Name, s.Default, field)
+		if !field.set(s.Default) || field.text() != s.Default {
+			t.Errorf("%s: default %q comes back as %q", s.Name, s.Default, field.text())
 		}
 	}
 	for _, r := range rules(parts()) {
@@ -62,20 +61,20 @@ func TestSettings_TextRoundTrips(t *testing.T) {
 		"trusted-proxies": "10.1.2.3/8, ::1", "allowed-origins": "https://a.example,http://b.example:80", "redirect-schemes": "myapp, com.example.app",
 		"log-level": "error", "shutdown-timeout": "90s", "csv-dir": "~/x", "replay-from": "2025-01-31T09:30:00+01:00", "home": "/h", "output": "-",
 	}
-	for _, s := range Settings(parts()) {
+	c := &Config{userHome: "/home/me"}
+	for _, s := range c.settings(parts()) {
 		text, ok := samples[s.Name]
 		if !ok {
 			continue
 		}
-		c := &Config{userHome: "/home/me"}
-		field := s.bind(c)
+		field := s.value
 		if !field.set(text) {
 			t.Errorf("%s refuses %q", s.Name, text)
 			continue
 		}
-		once := field.String()
-		if !field.set(once) || field.String() != once {
-			t.Errorf("%s: %q becomes %q", s.Name, once, field)
+		once := field.text()
+		if !field.set(once) || field.text() != once {
+			t.Errorf("%s: %q becomes %q", s.Name, once, field.text())
 		}
 	}
 }

@@ -102,7 +102,7 @@ func TestLoad_SinkSecretFiles(t *testing.T) {
 func TestEndpoint_ShowsTheHostAlone(t *testing.T) {
 	t.Parallel()
 	var e secret.URL
-	if !(endpointValue{&e}).set("https://a.example:8443/hunter2?key=hunter2") {
+	if !endpointField(&e).set("https://a.example:8443/hunter2?key=hunter2") {
 		t.Fatal("refused")
 	}
 	asJSON, err := json.Marshal(struct{ URL secret.URL }{e})
@@ -110,7 +110,7 @@ func TestEndpoint_ShowsTheHostAlone(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, text := range []string{
-		string(asJSON), fmt.Sprintf("%s %v %+v %#v", e, []secret.URL{e}, struct{ URL secret.URL }{e}, e), e.LogValue().String(), endpointValue{&e}.String(),
+		string(asJSON), fmt.Sprintf("%s %v %+v %#v", e, []secret.URL{e}, struct{ URL secret.URL }{e}, e), e.LogValue().String(), endpointField(&e).text(),
 	} {
 		if strings.Contains(text, "hunter2") || !strings.Contains(text, "https://a.example:8443/...") {
 			t.Errorf("printed as %s", text)

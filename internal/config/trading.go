@@ -14,8 +14,8 @@ type Trading struct {
 	Policy  string // path of the file with the order policy
 }
 
-// tradeSettings are the lines of the table about orders.
-func tradeSettings(p Parts) []Setting {
+// tradeSettings are the lines of the table about orders and single brokers.
+func (c *Config) tradeSettings(p Parts) []Setting {
 	names, texts := make([]string, 0, len(p.Brokers)), make([]string, 0, len(p.Brokers))
 	for _, b := range p.Brokers {
 		text := b.Name
@@ -24,24 +24,27 @@ func tradeSettings(p Parts) []Setting {
 		}
 		names, texts = append(names, b.Name), append(texts, text)
 	}
-	return []Setting{
+	table := []Setting{
 		{
-			Name: "broker", Group: groupTrade, Arg: "BROKER", Default: first(names), Modes: anyService, Sources: anywhere,
-			Doc:  "broker for orders: " + alternatives(texts),
-			bind: func(c *Config) value { return textValue{&c.Trading.Broker, setting.Choice(names...)} },
+			Name: "broker", Arg: "BROKER", Default: first(names), value: textField(&c.Trading.Broker, setting.Choice(names...)),
+			Doc: "broker for orders: " + alternatives(texts),
 		},
+		{Name: "live", value: boolField(&c.Trading.Live), Doc: "trade with real money; needs --broker, its keys, and allowed_symbols in the policy"},
 		{
-			Name: "live", Group: groupTrade, Default: "false", Modes: anyService, Sources: anywhere,
-			Doc:  "trade with real money; needs --broker, its keys, and allowed_symbols in the policy",
-			bind: func(c *Config) value { return boolValue{&c.Trading.Live} },
-		},
-		{
-			Name: "policy", Group: groupTrade, Arg: "FILE", Default: "<home>/policy.toml", Modes: anyService, Sources: anywhere,
+			Name: "policy", Arg: "FILE", Default: "<home>/policy.toml", value: c.givenPathField(&c.Trading.Policy),
 			Doc:    "order policy file; candela policy check explains it",
-			bind:   func(c *Config) value { return pathValue{&c.Trading.Policy, c.userHome, required} },
-			derive: func(c *Config) string { return filepath.Join(c.Home, "policy.toml") },
+			derive: func() string { return filepath.Join(c.Home, "policy.toml") },
 		},
 	}
+	for _, b := range p.Brokers {
+		if b.ChoosesNetwork() {
+			table = append(table, c.networkSetting(b))
+		}
+		for _, s := range b.Settings {
+			table = append(table, c.partSetting(s))
+		}
+	}
+	return section("Orders (--trade)", anyService, table)
 }
 
 // tradeRules are the locks before trading with real money, and settings that belong
@@ -55,12 +58,7 @@ func tradeRules(p Parts) []rule {
 
 // needsTrade refuses a flag that has no effect without --trade.
 func needsTrade(name string) rule {
-	return rule{anyService, []string{"trade", name}, func(c *Config) error {
-		if c.Trade || c.origins[name] != "--"+name {
-			return nil
-		}
-		return refused(name, "--%s has no effect without --trade: no order is placed", name)
-	}}
+	return idleWithout(anyService, "trade", name, ": no order is placed", func(c *Config) bool { return c.Trade })
 }
 
 // liveNeedsBroker is a lock: real money is traded only at a broker that was named.

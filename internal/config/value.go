@@ -1,7 +1,6 @@
 package config
 
 import (
-	"fmt"
 	"log/slog"
 	"path/filepath"
 	"strconv"
@@ -14,251 +13,185 @@ import (
 )
 
 // value reads and writes one field of a Config as text.
-type value interface {
+type value struct {
+	setting.Kind
 	// set reads text into the field, or returns false and leaves the field alone.
-	set(text string) bool
-	// String writes the field as set reads it, a secret as its digest.
-	String() string
-	// allowed says in words what set accepts.
-	allowed() string
-	// shape is how the value is written in candela.toml.
-	shape() setting.Shape
+	set func(text string) bool
+	// text writes the field as set reads it, a secret as its digest.
+	text func() string
+	// hidden keeps a wrong value out of messages: a URL with a slip in it may hold a
+	// key or a password all the same.
+	hidden bool
 }
 
-// quote returns a wrong value as a message may show it: a URL with a slip in it may
-// hold a key or a password all the same.
-func quote(field value, text string) string {
-	switch field.(type) {
-	case endpointValue, natsURLValue:
+// quote returns a wrong value as a message may show it.
+func (v value) quote(text string) string {
+	if v.hidden {
 		return "(hidden)"
-	default:
-		return text
+	}
+	return text
+}
+
+// field is the value of a field that parse reads and format writes.
+func field[T any](p *T, kind setting.Kind, parse func(string) (T, bool), format func(T) string) value {
+	return value{
+		Kind: kind,
+		set: func(text string) bool {
+			read, ok := parse(text)
+			if ok {
+				*p = read
+			}
+			return ok
+		},
+		text: func() string { return format(*p) },
 	}
 }
 
-type boolValue struct{ p *bool }
+// textField is the value of a text of some kind.
+func textField(p *string, kind setting.Kind) value { return field(p, kind, kind.Read, same) }
 
-func (v boolValue) set(text string) bool {
-	on, ok := setting.ReadBool(text)
-	if ok {
-		*v.p = on
-	}
-	return ok
+func same(text string) string { return text }
+
+func checked(good func(string) bool) func(string) (string, bool) {
+	return func(text string) (string, bool) { return text, good(text) }
 }
 
-func (v boolValue) String() string     { return strconv.FormatBool(*v.p) }
-func (boolValue) allowed() string      { return "true, false, 1, 0" }
-func (boolValue) shape() setting.Shape { return setting.ShapeBool }
-
-type intValue struct {
-	p        *int
-	min, max int
-}
-
-func (v intValue) set(text string) bool {
-	n, err := strconv.Atoi(text)
-	if err != nil || n < v.min || n > v.max {
-		return false
-	}
-	*v.p = n
-	return true
-}
-
-func (v intValue) String() string     { return strconv.Itoa(*v.p) }
-func (v intValue) allowed() string    { return fmt.Sprintf("a whole number from %d to %d", v.min, v.max) }
-func (intValue) shape() setting.Shape { return setting.ShapeInt }
-
-// textValue is a text of some kind.
-type textValue struct {
-	p    *string
-	kind setting.Kind
-}
-
-func (v textValue) set(text string) bool {
-	read, ok := v.kind.Read(text)
-	if ok {
-		*v.p = read
-	}
-	return ok
-}
-
-func (v textValue) String() string       { return *v.p }
-func (v textValue) allowed() string      { return v.kind.Allowed }
-func (v textValue) shape() setting.Shape { return v.kind.Shape }
-
-type levelValue struct{ p *slog.Level }
-
-func (v levelValue) set(text string) bool {
-	// Level.UnmarshalText would also read "info+3": four names are enough.
-	for _, level := range []slog.Level{slog.LevelDebug, slog.LevelInfo, slog.LevelWarn, slog.LevelError} {
-		if text == strings.ToLower(level.String()) {
-			*v.p = level
-			return true
+// optional makes an empty text the zero value.
+func optional[T any](parse func(string) (T, bool)) func(string) (T, bool) {
+	return func(text string) (read T, ok bool) {
+		if text == "" {
+			return read, true
 		}
+		return parse(text)
 	}
-	return false
 }
 
-func (v levelValue) String() string     { return strings.ToLower(v.p.String()) }
-func (levelValue) allowed() string      { return "debug, info, warn, error" }
-func (levelValue) shape() setting.Shape { return setting.ShapeString }
-
-type durationValue struct{ p *time.Duration }
-
-func (v durationValue) set(text string) bool {
-	d, err := time.ParseDuration(text)
-	if err != nil || d < time.Second || d > 5*time.Minute {
-		return false
-	}
-	*v.p = d
-	return true
+// listField is the value of a list whose items parse reads and format writes.
+func listField[T any](p *[]T, allowed string, parse func(string) (T, bool), format func(T) string) value {
+	kind := setting.Kind{Shape: setting.ShapeList, Allowed: allowed}
+	return field(p, kind, func(text string) ([]T, bool) { return parseList(text, parse) }, func(items []T) string {
+		texts := make([]string, 0, len(items))
+		for _, item := range items {
+			texts = append(texts, format(item))
+		}
+		return strings.Join(texts, ",")
+	})
 }
 
-func (v durationValue) String() string     { return v.p.String() }
-func (durationValue) allowed() string      { return "a duration from 1s to 5m, such as 10s or 1m30s" }
-func (durationValue) shape() setting.Shape { return setting.ShapeString }
-
-type symbolValue struct{ p *market.Symbol }
-
-func (v symbolValue) set(text string) bool {
-	if text == "" {
-		*v.p = market.Symbol{}
-		return true
-	}
-	symbol, err := market.ParseSymbol(text)
-	if err != nil {
-		return false
-	}
-	*v.p = symbol
-	return true
-}
-
-func (v symbolValue) String() string { return v.p.String() }
-func (symbolValue) allowed() string {
-	return "a symbol such as BTCUSDT, AAPL, EURUSD=X or csv:BTCUSDT, or nothing for sample data"
-}
-func (symbolValue) shape() setting.Shape { return setting.ShapeString }
-
-type intervalValue struct{ p *market.Interval }
-
-func (v intervalValue) set(text string) bool {
-	interval, err := market.ParseInterval(text)
-	if err != nil {
-		return false
-	}
-	*v.p = interval
-	return true
-}
-
-func (v intervalValue) String() string     { return v.p.String() }
-func (intervalValue) allowed() string      { return strings.Join(market.IntervalNames(), ", ") }
-func (intervalValue) shape() setting.Shape { return setting.ShapeString }
-
-// namesValue is a list of names that some other package knows.
-type namesValue struct{ p *[]string }
-
-func (v namesValue) set(text string) bool {
-	names, ok := splitList(text)
-	if !ok {
-		return false
-	}
-	*v.p = names
-	return true
-}
-
-func (v namesValue) String() string     { return strings.Join(*v.p, ",") }
-func (namesValue) allowed() string      { return "names separated by commas, none of them empty" }
-func (namesValue) shape() setting.Shape { return setting.ShapeList }
-
-// splitList splits at commas and trims blanks. An empty text is an empty list;
-// an empty item is an error, because it is a slip of some kind.
-func splitList(text string) ([]string, bool) {
+// parseList splits at commas and trims blanks. An empty text is an empty list; an empty
+// item is an error, because it is a slip of some kind.
+func parseList[T any](text string, parse func(string) (T, bool)) ([]T, bool) {
 	if strings.TrimSpace(text) == "" {
 		return nil, true
 	}
-	items := strings.Split(text, ",")
-	for i, item := range items {
-		items[i] = strings.TrimSpace(item)
-		if items[i] == "" {
+	var all []T
+	for item := range strings.SplitSeq(text, ",") {
+		item = strings.TrimSpace(item)
+		read, ok := parse(item)
+		if !ok || item == "" {
 			return nil, false
 		}
+		all = append(all, read)
 	}
-	return items, true
+	return all, true
 }
 
-// need says whether a path may be empty.
-type need bool
-
-const (
-	optional need = false
-	required need = true
-)
-
-// pathValue is a file or folder. A leading "~/" is expanded here because only a
-// shell expands it elsewhere, and only in some positions.
-type pathValue struct {
-	p        *string
-	userHome string
-	need     need
+// namesField is the value of a list of names that some other package knows.
+func namesField(p *[]string) value {
+	anyName := checked(func(string) bool { return true })
+	return listField(p, "names separated by commas, none of them empty", anyName, same)
 }
 
-func (v pathValue) set(text string) bool {
-	if strings.ContainsRune(text, 0) || text == "" && v.need == required {
-		return false
-	}
-	if rest, ok := cutHome(text); ok {
-		if v.userHome == "" {
-			return false
+func boolField(p *bool) value {
+	return field(p, setting.Bool(), setting.ReadBool, strconv.FormatBool)
+}
+
+func intField(p *int, least, most int) value {
+	kind := setting.Int(least, most)
+	return field(p, kind, func(text string) (int, bool) {
+		read, ok := kind.Read(text)
+		n, err := strconv.Atoi(read)
+		return n, ok && err == nil
+	}, strconv.Itoa)
+}
+
+func levelField(p *slog.Level) value {
+	name := func(level slog.Level) string { return strings.ToLower(level.String()) }
+	return field(p, setting.Kind{Allowed: "debug, info, warn, error"}, func(text string) (slog.Level, bool) {
+		// Level.UnmarshalText would also read "info+3": four names are enough.
+		for _, level := range []slog.Level{slog.LevelDebug, slog.LevelInfo, slog.LevelWarn, slog.LevelError} {
+			if text == name(level) {
+				return level, true
+			}
 		}
-		text = filepath.Join(v.userHome, rest)
-	}
-	*v.p = text
-	return true
+		return 0, false
+	}, name)
 }
 
-// cutHome returns what follows the user's home directory. On Windows a path may be
-// written with either slash.
-func cutHome(text string) (rest string, ok bool) {
-	if rest, ok = strings.CutPrefix(text, "~"+string(filepath.Separator)); ok {
-		return rest, true
-	}
-	return strings.CutPrefix(text, "~/")
+func durationField(p *time.Duration) value {
+	kind := setting.Kind{Allowed: "a duration from 1s to 5m, such as 10s or 1m30s"}
+	return field(p, kind, func(text string) (time.Duration, bool) {
+		d, err := time.ParseDuration(text)
+		return d, err == nil && d >= time.Second && d <= 5*time.Minute
+	}, time.Duration.String)
 }
 
-func (v pathValue) String() string { return *v.p }
-func (v pathValue) allowed() string {
-	if v.userHome == "" {
-		return "a path without ~, because the user's home directory is not known"
-	}
-	return "a path"
-}
-func (pathValue) shape() setting.Shape { return setting.ShapeString }
-
-// homeValue is the path of the state directory, kept absolute so that every
-// message about it can be acted on from anywhere.
-type homeValue struct{ pathValue }
-
-func (v homeValue) set(text string) bool {
-	before := *v.p
-	if !v.pathValue.set(text) {
-		return false
-	}
-	abs, err := filepath.Abs(*v.p)
-	if err != nil {
-		*v.p = before
-		return false
-	}
-	*v.p = abs
-	return true
+func symbolField(p *market.Symbol) value {
+	kind := setting.Kind{Allowed: "a symbol such as BTCUSDT, AAPL, EURUSD=X or csv:BTCUSDT, or nothing for sample data"}
+	return field(p, kind, optional(func(text string) (market.Symbol, bool) {
+		symbol, err := market.ParseSymbol(text)
+		return symbol, err == nil
+	}), market.Symbol.String)
 }
 
-type secretValue struct{ p *secret.Text }
-
-func (v secretValue) set(text string) bool {
-	*v.p = secret.New(text)
-	return true
+func intervalField(p *market.Interval) value {
+	kind := setting.Kind{Allowed: strings.Join(market.IntervalNames(), ", ")}
+	return field(p, kind, func(text string) (market.Interval, bool) {
+		interval, err := market.ParseInterval(text)
+		return interval, err == nil
+	}, market.Interval.String)
 }
 
-func (v secretValue) String() string     { return v.p.String() }
-func (secretValue) allowed() string      { return "any text" }
-func (secretValue) shape() setting.Shape { return setting.ShapeString }
+func secretField(p *secret.Text) value {
+	return field(p, setting.Kind{Allowed: "any text", Secret: true}, func(text string) (secret.Text, bool) {
+		return secret.New(text), true
+	}, secret.Text.String)
+}
+
+// pathField is the value of a file or folder, or none.
+func (c *Config) pathField(p *string) value {
+	return field(p, c.pathKind(), optional(c.expandPath), same)
+}
+
+// givenPathField is the value of a file or folder that cannot be empty.
+func (c *Config) givenPathField(p *string) value { return field(p, c.pathKind(), c.expandPath, same) }
+
+// homeField is the value of the state directory, kept absolute so that every message
+// about it can be acted on from anywhere.
+func (c *Config) homeField(p *string) value {
+	return field(p, c.pathKind(), func(text string) (string, bool) {
+		path, ok := c.expandPath(text)
+		abs, err := filepath.Abs(path)
+		return abs, ok && err == nil
+	}, same)
+}
+
+func (c *Config) pathKind() setting.Kind {
+	if c.userHome == "" {
+		return setting.Kind{Allowed: "a path without ~, because the user's home directory is not known"}
+	}
+	return setting.Kind{Allowed: "a path"}
+}
+
+// expandPath replaces a leading "~/", because only a shell does that elsewhere, and only
+// in some positions. On Windows a path may be written with either slash.
+func (c *Config) expandPath(text string) (string, bool) {
+	rest, ok := strings.CutPrefix(text, "~/")
+	if !ok {
+		rest, ok = strings.CutPrefix(text, "~"+string(filepath.Separator))
+	}
+	if ok {
+		return filepath.Join(c.userHome, rest), c.userHome != "" && !strings.ContainsRune(text, 0)
+	}
+	return text, text != "" && !strings.ContainsRune(text, 0)
+}

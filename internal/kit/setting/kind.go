@@ -78,11 +78,11 @@ func Int(least, most int) Kind {
 // Moment is an instant, or none.
 func Moment() Kind {
 	return Kind{Allowed: "a time in RFC 3339, such as 2025-01-31T09:30:00Z", Read: func(text string) (string, bool) {
-		if text == "" {
-			return "", true
-		}
 		at, err := time.Parse(time.RFC3339, text)
-		return at.UTC().Format(time.RFC3339), err == nil
+		if err != nil {
+			return "", text == ""
+		}
+		return at.UTC().Format(time.RFC3339), true
 	}}
 }
 
@@ -99,21 +99,23 @@ func address(scheme string) Kind {
 		Allowed: "an absolute " + scheme + "s URL without query, such as " + scheme + "s://gateway.example.com/venue; " +
 			scheme + " only for localhost and loopback addresses",
 		Read: func(text string) (string, bool) {
-			if text == "" {
-				return "", true
-			}
-			u, err := url.Parse(text)
-			if err != nil || u.Hostname() == "" || !GoodPort(u) || u.User != nil || u.RawQuery != "" || u.Fragment != "" || u.Opaque != "" {
-				return "", false
-			}
-			good := u.Scheme == scheme+"s" || u.Scheme == scheme && loopback.Host(u.Hostname())
-			return strings.TrimSuffix(text, "/"), good
+			u, ok := ParseURL(text, scheme, scheme+"s")
+			good := ok && u.RawQuery == "" && (u.Scheme != scheme || loopback.Host(u.Hostname()))
+			return strings.TrimSuffix(text, "/"), good || text == ""
 		},
 	}
 }
 
-// GoodPort reports whether a URL has no port or a usable one.
-func GoodPort(u *url.URL) bool {
+// ParseURL reads a URL of one of the schemes that names a host, with a usable port or
+// none, and holds neither user nor fragment.
+func ParseURL(text string, schemes ...string) (*url.URL, bool) {
+	u, err := url.Parse(text)
+	good := err == nil && slices.Contains(schemes, u.Scheme) && u.Hostname() != "" && goodPort(u) && u.User == nil && u.Fragment == ""
+	return u, good
+}
+
+// goodPort reports whether a URL has no port or a usable one.
+func goodPort(u *url.URL) bool {
 	if u.Port() == "" {
 		return !strings.HasSuffix(u.Host, ":")
 	}

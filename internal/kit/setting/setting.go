@@ -26,43 +26,37 @@ func (p Part) HasKeys(values Values) bool {
 }
 
 // Network returns the network that orders go to: the one that the setting of the part
-// names, else the first with the given mode. It reports false when there is none.
-func (p Part) Network(values Values, live bool) (string, bool) {
+// names, else the first with the given mode, "" when there is none.
+func (p Part) Network(values Values, live bool) string {
 	if p.ChoosesNetwork() {
-		return values.Text(p.NetworkSetting()), true
+		return values.Text(p.NetworkSetting())
 	}
+	if names := p.NetworkNames(live); len(names) > 0 {
+		return names[0]
+	}
+	return ""
+}
+
+// NetworkNames lists the networks with real money, or those without.
+func (p Part) NetworkNames(live bool) []string {
+	var names []string
 	for _, n := range p.Networks {
 		if n.Live == live {
-			return n.Name, true
+			names = append(names, n.Name)
 		}
 	}
-	return "", false
+	return names
 }
 
 // ChoosesNetwork reports whether a setting selects the network: --live alone decides
 // where one network is live and one is not.
-func (p Part) ChoosesNetwork() bool {
-	test := 0
-	for _, n := range p.Networks {
-		if !n.Live {
-			test++
-		}
-	}
-	return test > 1
-}
+func (p Part) ChoosesNetwork() bool { return len(p.NetworkNames(false)) > 1 }
 
 // NetworkSetting is the name of the setting that selects the network.
 func (p Part) NetworkSetting() string { return p.Name + "-network" }
 
 // CanTradeLive reports whether real money can be traded with.
-func (p Part) CanTradeLive() bool {
-	for _, n := range p.Networks {
-		if n.Live {
-			return true
-		}
-	}
-	return false
-}
+func (p Part) CanTradeLive() bool { return len(p.NetworkNames(true)) > 0 }
 
 // Network is one of a broker's exchanges or account types.
 type Network struct {
