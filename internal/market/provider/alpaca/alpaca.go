@@ -14,8 +14,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -94,6 +96,7 @@ type Config struct {
 // Provider reads and streams bars. It is safe for concurrent use.
 type Provider struct {
 	config  Config
+	caps    provider.Caps
 	hosts   *upstream.Hosts
 	data    *upstream.Client
 	trading *upstream.Client
@@ -126,6 +129,7 @@ func New(hosts *upstream.Hosts, c Config) *Provider {
 		})
 	}
 	return &Provider{
+		caps:   provider.Caps{Intervals: slices.Sorted(maps.Keys(frames())), PageSize: pageSize, Sessions: true, Live: true, Dynamic: true, OneStream: true},
 		config: c, hosts: hosts, hours: hours, data: client(c.DataURL), trading: client(c.URL),
 		known: provider.Cache[provider.Instrument]{Keep: keepInstrument, Most: mostInstruments},
 		one:   make(chan struct{}, 1),
@@ -136,40 +140,14 @@ func New(hosts *upstream.Hosts, c Config) *Provider {
 func (p *Provider) Name() string { return name }
 
 // Capabilities returns what the venue has.
-func (p *Provider) Capabilities() provider.Caps {
-	all := frames()
-	intervals := make([]market.Interval, 0, len(all))
-	for _, f := range all {
-		intervals = append(intervals, f.interval)
-	}
-	return provider.Caps{Intervals: intervals, PageSize: pageSize, Sessions: true, Live: true, Dynamic: true, OneStream: true}
-}
+func (p *Provider) Capabilities() provider.Caps { return p.caps }
 
-// frame is how the venue writes an interval.
-type frame struct {
-	interval market.Interval
-	name     string
-}
-
-// frames lists the intervals whose bars at the venue begin where ours do.
-func frames() []frame {
-	return []frame{
-		{market.Minute1, "1Min"},
-		{market.Minute3, "3Min"},
-		{market.Minute5, "5Min"},
-		{market.Minute15, "15Min"},
-		{market.Minute30, "30Min"},
-		{market.Day1, "1Day"},
+// frames names the intervals whose bars at the venue begin where ours do, as it writes them.
+func frames() map[market.Interval]string {
+	return map[market.Interval]string{
+		market.Minute1: "1Min", market.Minute3: "3Min", market.Minute5: "5Min",
+		market.Minute15: "15Min", market.Minute30: "30Min", market.Day1: "1Day",
 	}
-}
-
-func frameOf(i market.Interval) string {
-	for _, f := range frames() {
-		if f.interval == i {
-			return f.name
-		}
-	}
-	return ""
 }
 
 // delay is how much later than its time the feed sends a trade.
@@ -195,13 +173,10 @@ func (p *Provider) Instrument(ctx context.Context, s market.Symbol) (provider.In
 		return provider.Instrument{}, provider.UnknownSymbol(name, s, guesses(s.Name)...)
 	}
 	return p.known.Get(ctx, p.config.Now(), s.Name, func(ctx context.Context) (provider.Instrument, error) {
-		resp, err := p.trading.Do(ctx, upstream.Request{Path: "/v2/assets/" + s.Name, Subject: s.Name})
+		ask := upstream.Request{Path: "/v2/assets/" + s.Name, Subject: s.Name}
+		a, _, err := upstream.Get(ctx, p.trading, ask, func(body []byte) (asset, error) { return readAsset(body, s.Name) })
 		if err != nil {
 			return provider.Instrument{}, p.refused(s, err)
-		}
-		a, err := readAsset(resp.Body, s.Name)
-		if err != nil {
-			return provider.Instrument{}, upstream.MalformedResponse(name, s.Name, err)
 		}
 		if a.class != "us_equity" {
 			return provider.Instrument{}, provider.UnknownSymbol(name, s)
@@ -237,17 +212,11 @@ func (p *Provider) describe(s market.Symbol, a asset, price float64) provider.In
 
 // lastPrice returns the close of the newest bar, 0 when there is none.
 func (p *Provider) lastPrice(ctx context.Context, s market.Symbol) (float64, error) {
-	resp, err := p.data.Do(ctx, upstream.Request{
+	ask := upstream.Request{
 		Path: "/v2/stocks/bars/latest", Query: url.Values{"symbols": {s.Name}, "feed": {p.config.Feed}}, Subject: s.Name,
-	})
-	if err != nil {
-		return 0, p.refused(s, err)
 	}
-	price, err := readLatest(resp.Body, s.Name)
-	if err != nil {
-		return 0, upstream.MalformedResponse(name, s.Name, err)
-	}
-	return price, nil
+	price, _, err := upstream.Get(ctx, p.data, ask, func(body []byte) (float64, error) { return readLatest(body, s.Name) })
+	return price, p.refused(s, err)
 }
 
 func noKeys() error {

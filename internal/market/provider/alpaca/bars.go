@@ -74,7 +74,7 @@ func (p *Provider) bounds(q provider.BarQuery) (from, to int64) {
 // that there are more, and reports whether the venue has no more.
 func (p *Provider) read(ctx context.Context, q provider.BarQuery, from, to int64) (market.Bars, bool, error) {
 	ask := url.Values{
-		"symbols": {q.Symbol.Name}, "timeframe": {frameOf(q.Interval)}, "adjustment": {p.config.Adjustment}, "feed": {p.historyFeed()},
+		"symbols": {q.Symbol.Name}, "timeframe": {frames()[q.Interval]}, "adjustment": {p.config.Adjustment}, "feed": {p.historyFeed()},
 		"start": {time.Unix(from, 0).UTC().Format(time.RFC3339)},
 		// The venue's end is inclusive. It is always sent: without it, an account
 		// without a subscription would get bars that end 15 minutes ago as if they were whole.

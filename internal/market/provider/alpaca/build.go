@@ -1,6 +1,7 @@
 package alpaca
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -78,15 +79,7 @@ func (b *builder) take(kind string, bar market.Bar) []provider.Event {
 
 // put adds a minute in its place, in place of what was known of it.
 func (b *builder) put(bar market.Bar) {
-	at, known := slices.BinarySearchFunc(b.minutes, bar.T, func(m market.Bar, t int64) int {
-		switch {
-		case m.T < t:
-			return -1
-		case m.T > t:
-			return 1
-		}
-		return 0
-	})
+	at, known := slices.BinarySearchFunc(b.minutes, bar.T, func(m market.Bar, t int64) int { return cmp.Compare(m.T, t) })
 	if known {
 		b.minutes[at] = bar
 		return

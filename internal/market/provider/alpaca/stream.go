@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -155,17 +156,11 @@ func (c *conversation) change(ctx context.Context, change provider.Change) error
 	want := c.want()
 	add, drop := want.minus(c.asked), c.asked.minus(want)
 	c.asked = want
-	if !add.empty() {
-		c.pending++
-	}
-	if !drop.empty() {
-		c.pending++
-	}
+	differences := map[string]channels{"unsubscribe": drop, "subscribe": add}
+	maps.DeleteFunc(differences, func(_ string, w channels) bool { return w.empty() })
+	c.pending += len(differences)
 	c.mu.Unlock()
-	for action, difference := range map[string]channels{"unsubscribe": drop, "subscribe": add} {
-		if difference.empty() {
-			continue
-		}
+	for action, difference := range differences {
 		if err := c.send(ctx, struct {
 			Action string `json:"action"`
 			channels
@@ -181,50 +176,36 @@ func (c *conversation) change(ctx context.Context, change provider.Change) error
 func (c *conversation) want() channels {
 	var w channels
 	for sub := range c.builders {
-		if symbol := sub.Symbol.Name; sub.Interval == market.Day1 {
-			w.Daily = append(w.Daily, symbol)
+		if sub.Interval == market.Day1 {
+			w.Daily = append(w.Daily, sub.Symbol.Name)
 		} else {
-			w.Bars = append(w.Bars, symbol)
+			w.Bars = append(w.Bars, sub.Symbol.Name)
 		}
 	}
-	for _, list := range []*[]string{&w.Bars, &w.Daily} {
-		slices.Sort(*list)
-		*list = slices.Compact(*list)
-	}
+	w.Trades = distinct(slices.Concat(w.Bars, w.Daily))
+	w.Bars, w.Daily = distinct(w.Bars), distinct(w.Daily)
 	w.Updated = w.Bars
-	all := append(slices.Clone(w.Bars), w.Daily...)
-	slices.Sort(all)
-	all = slices.Compact(all)
-	if c.p.config.Feed != IEX {
-		w.Trades = all
-		return w
-	}
-	for _, symbol := range append(intersect(c.asked.Trades, all), minus(all, c.asked.Trades)...) {
-		if len(w.Trades) < freeTrades {
-			w.Trades = append(w.Trades, symbol)
-		}
+	if c.p.config.Feed == IEX {
+		dropped := minus(c.asked.Trades, w.Trades)
+		w.Trades = append(minus(c.asked.Trades, dropped), minus(w.Trades, c.asked.Trades)...)
+		w.Trades = w.Trades[:min(len(w.Trades), freeTrades)]
 	}
 	return w
 }
 
-// intersect returns what of a is also in b, in a's order.
-func intersect(a, b []string) []string {
-	in := set(b)
-	return slices.DeleteFunc(slices.Clone(a), func(s string) bool { return !in[s] })
+// distinct sorts a list and drops repetitions.
+func distinct(list []string) []string {
+	slices.Sort(list)
+	return slices.Compact(list)
 }
 
 // minus returns what of a is not in b, in a's order.
 func minus(a, b []string) []string {
-	in := set(b)
-	return slices.DeleteFunc(slices.Clone(a), func(s string) bool { return in[s] })
-}
-
-func set(list []string) map[string]bool {
-	in := make(map[string]bool, len(list))
-	for _, s := range list {
+	in := make(map[string]bool, len(b))
+	for _, s := range b {
 		in[s] = true
 	}
-	return in
+	return slices.DeleteFunc(slices.Clone(a), func(s string) bool { return in[s] })
 }
 
 func (w channels) minus(other channels) channels {

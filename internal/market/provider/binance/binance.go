@@ -4,6 +4,7 @@
 package binance
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -69,9 +70,7 @@ func New(hosts *upstream.Hosts, c Config) *Provider {
 	c.StreamURL = upstream.ResolveURL(c.StreamURL, c.URL, streamURL)
 	c.FuturesURL = upstream.ResolveURL(c.FuturesURL, c.URL, futuresURL)
 	c.URL = upstream.ResolveURL("", c.URL, DefaultURL)
-	if c.MaxAge == 0 {
-		c.MaxAge = 24*time.Hour - 10*time.Minute
-	}
+	c.MaxAge = cmp.Or(c.MaxAge, 24*time.Hour-10*time.Minute)
 	if c.Now == nil {
 		c.Now = time.Now
 	}
@@ -125,17 +124,9 @@ func (p *Provider) Instrument(ctx context.Context, s market.Symbol) (provider.In
 }
 
 func (p *Provider) loadInstrument(ctx context.Context, s market.Symbol, spelled string) (provider.Instrument, error) {
-	resp, err := p.spot.Do(ctx, upstream.Request{
-		Path: "/api/v3/exchangeInfo", Query: url.Values{"symbol": {spelled}}, Weight: weightInfo, Subject: spelled,
-	})
-	if err != nil {
-		return provider.Instrument{}, Explain(err, s, spelled)
-	}
-	inst, err := parseInfo(resp.Body, spelled)
-	if err != nil {
-		return provider.Instrument{}, upstream.MalformedResponse(name, spelled, err)
-	}
-	return inst, nil
+	ask := upstream.Request{Path: "/api/v3/exchangeInfo", Query: url.Values{"symbol": {spelled}}, Weight: weightInfo, Subject: spelled}
+	inst, _, err := upstream.Get(ctx, p.spot, ask, func(body []byte) (provider.Instrument, error) { return parseInfo(body, spelled) })
+	return inst, Explain(err, s, spelled)
 }
 
 // Bars returns a page of klines.
@@ -151,19 +142,16 @@ func (p *Provider) Bars(ctx context.Context, q provider.BarQuery) (provider.BarP
 	if q.To != 0 {
 		query.Set("endTime", strconv.FormatInt(q.To*1000-1, 10))
 	}
-	resp, err := p.spot.Do(ctx, upstream.Request{Path: "/api/v3/klines", Query: query, Weight: weightKlines, Subject: spelled})
+	request := upstream.Request{Path: "/api/v3/klines", Query: query, Weight: weightKlines, Subject: spelled}
+	bars, at, err := upstream.Get(ctx, p.spot, request, func(body []byte) (market.Bars, error) { return parseKlines(body, q.Interval) })
 	if err != nil {
 		return provider.BarPage{}, Explain(err, q.Symbol, spelled)
-	}
-	bars, err := parseKlines(resp.Body, q.Interval)
-	if err != nil {
-		return provider.BarPage{}, upstream.MalformedResponse(name, spelled, err)
 	}
 	got := provider.BarRange{Bars: bars}
 	if n := bars.Len(); n >= q.Limit {
 		got.From, got.To = bars.T[0], market.Calendar{}.Next(q.Interval, bars.T[n-1]).Open
 	}
-	return q.PageFromRange(got, resp.At), nil
+	return q.PageFromRange(got, at), nil
 }
 
 // Refusal reads the venue's error object. Half of one says nothing.

@@ -60,13 +60,12 @@ func (p *Provider) Series(ctx context.Context, q provider.SeriesQuery) ([]provid
 	var all []provider.Point
 	for start <= q.To {
 		query.Set("startTime", strconv.FormatInt(max(start, 0)*1000, 10))
-		resp, err := p.futures.Do(ctx, upstream.Request{Path: from.path, Query: query, Subject: spelled})
+		request := upstream.Request{Path: from.path, Query: query, Subject: spelled}
+		points, _, err := upstream.Get(ctx, p.futures, request, func(body []byte) ([]provider.Point, error) {
+			return parsePoints(body, from.timeKey, from.valueKey)
+		})
 		if err != nil {
 			return nil, Explain(err, q.Symbol, spelled)
-		}
-		points, err := parsePoints(resp.Body, from.timeKey, from.valueKey)
-		if err != nil {
-			return nil, upstream.MalformedResponse(name, spelled, err)
 		}
 		for _, one := range points {
 			if len(all) == 0 || one.T > all[len(all)-1].T {

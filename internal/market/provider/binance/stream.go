@@ -3,7 +3,7 @@ package binance
 import (
 	"context"
 	"fmt"
-	"strconv"
+	"slices"
 	"strings"
 	"time"
 
@@ -51,12 +51,9 @@ func (d *dialect) Requests(keys []string, begin bool) (messages [][]byte, confir
 	if begin {
 		method = "SUBSCRIBE"
 	}
-	for len(keys) > 0 {
-		n := min(len(keys), perCall)
+	for part := range slices.Chunk(keys, perCall) {
 		d.lastID++
-		messages = append(messages, []byte(`{"method":"`+method+`","params":["`+strings.Join(keys[:n], `","`)+
-			`"],"id":`+strconv.FormatInt(d.lastID, 10)+`}`))
-		keys = keys[n:]
+		messages = append(messages, fmt.Appendf(nil, `{"method":%q,"params":["%s"],"id":%d}`, method, strings.Join(part, `","`), d.lastID))
 	}
 	return messages, len(messages)
 }

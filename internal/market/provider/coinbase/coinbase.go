@@ -4,6 +4,7 @@
 package coinbase
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/http"
@@ -52,9 +53,7 @@ func New(hosts *upstream.Hosts, c Config) *Provider {
 	if c.Now == nil {
 		c.Now = time.Now
 	}
-	if c.PerSecond == 0 {
-		c.PerSecond = 8
-	}
+	c.PerSecond = cmp.Or(c.PerSecond, 8)
 	p := &Provider{
 		config: c, hosts: hosts,
 		rest: hosts.Client(upstream.Config{Venue: name, Base: c.URL, ParseError: refusal, Limit: upstream.Limit{Weight: c.PerSecond, Per: time.Second}}),
@@ -107,15 +106,9 @@ func (p *Provider) Instrument(ctx context.Context, s market.Symbol) (provider.In
 }
 
 func (p *Provider) loadInstrument(ctx context.Context, s market.Symbol, spelled string) (provider.Instrument, error) {
-	resp, err := p.rest.Do(ctx, upstream.Request{Path: "/products/" + spelled, Subject: spelled})
-	if err != nil {
-		return provider.Instrument{}, explain(err, s)
-	}
-	inst, err := parseProduct(resp.Body, spelled)
-	if err != nil {
-		err = upstream.MalformedResponse(name, spelled, err)
-	}
-	return inst, err
+	ask := upstream.Request{Path: "/products/" + spelled, Subject: spelled}
+	inst, _, err := upstream.Get(ctx, p.rest, ask, func(body []byte) (provider.Instrument, error) { return parseProduct(body, spelled) })
+	return inst, explain(err, s)
 }
 
 // Bars returns a page of candles. Going back, a stretch of 300 buckets without any
@@ -127,23 +120,20 @@ func (p *Provider) Bars(ctx context.Context, q provider.BarQuery) (provider.BarP
 	}
 	got := p.stretch(q)
 	step := q.Interval.Seconds()
-	resp, err := p.rest.Do(ctx, upstream.Request{
+	request := upstream.Request{
 		Path: "/products/" + spelled + "/candles", Subject: spelled,
 		Query: url.Values{
 			"granularity": {strconv.FormatInt(step, 10)},
 			"start":       {strconv.FormatInt(got.From, 10)}, "end": {strconv.FormatInt(got.To-step, 10)},
 		},
-	})
+	}
+	all, at, err := upstream.Get(ctx, p.rest, request, func(body []byte) (market.Bars, error) { return parseCandles(body, q.Interval) })
 	if err != nil {
 		return provider.BarPage{}, explain(err, q.Symbol)
 	}
-	all, err := parseCandles(resp.Body, q.Interval)
-	if err != nil {
-		return provider.BarPage{}, upstream.MalformedResponse(name, spelled, err)
-	}
 	// Rows outside the range were not requested.
 	got.Bars = all.Slice(all.Search(got.From), max(all.Search(got.From), all.Search(got.To)))
-	return q.PageFromRange(got, resp.At), nil
+	return q.PageFromRange(got, at), nil
 }
 
 // stretch returns the bounds of a request for q: at most 300 buckets.

@@ -4,6 +4,7 @@
 package feargreed
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -33,12 +34,9 @@ type Source struct {
 
 // New returns a source that asks at base, or at the publisher when base is empty.
 func New(hosts *upstream.Hosts, base string, now func() time.Time) *Source {
-	if base == "" {
-		base = public
-	}
 	// The publisher asks for no more than 60 requests a minute.
 	return &Source{now: now, client: hosts.Client(upstream.Config{
-		Venue: name, Base: base, Limit: upstream.Limit{Weight: 50, Per: time.Minute},
+		Venue: name, Base: cmp.Or(base, public), Limit: upstream.Limit{Weight: 50, Per: time.Minute},
 	})}
 }
 
@@ -55,15 +53,10 @@ func (s *Source) Series(ctx context.Context, q provider.SeriesQuery) ([]provider
 		return nil, fault.Field("series", q.Name, "a series of "+name+": "+string(market.FearGreed))
 	}
 	days := max(0, s.now().Unix()-q.From)/day + 3
-	resp, err := s.client.Do(ctx, upstream.Request{
-		Path: "/fng/", Query: url.Values{"limit": {strconv.FormatInt(days, 10)}}, Subject: "fear and greed",
-	})
+	request := upstream.Request{Path: "/fng/", Query: url.Values{"limit": {strconv.FormatInt(days, 10)}}, Subject: "fear and greed"}
+	points, _, err := upstream.Get(ctx, s.client, request, parse)
 	if err != nil {
 		return nil, err
-	}
-	points, err := parse(resp.Body)
-	if err != nil {
-		return nil, upstream.MalformedResponse(name, "fear and greed", err)
 	}
 	from := 0
 	for from+1 < len(points) && points[from+1].T <= q.From {
@@ -91,7 +84,6 @@ func parse(body []byte) ([]provider.Point, error) {
 	}
 	j.Object(func(key []byte) {
 		if string(key) != "data" {
-			j.Skip()
 			return
 		}
 		found = true
@@ -103,8 +95,6 @@ func parse(body []byte) ([]provider.Point, error) {
 					value = number(j.Exact())
 				case "timestamp":
 					at = number(j.Exact())
-				default:
-					j.Skip()
 				}
 			})
 			if j.OK() && (value < 0 || value > 100 || at < 0) {

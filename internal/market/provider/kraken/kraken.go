@@ -4,6 +4,7 @@
 package kraken
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -49,9 +50,7 @@ var _ provider.Streamer = (*Provider)(nil)
 
 // New returns a provider that shares what hosts share.
 func New(hosts *upstream.Hosts, c Config) *Provider {
-	if c.Spacing == 0 {
-		c.Spacing = time.Second
-	}
+	c.Spacing = cmp.Or(c.Spacing, time.Second)
 	if c.Now == nil {
 		c.Now = time.Now
 	}

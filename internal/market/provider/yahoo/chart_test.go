@@ -386,7 +386,7 @@ func FuzzParse(f *testing.F) {
 	f.Add(strings.NewReplacer(`"1h"`, `"1wk"`, "1714746600", "1714707000").Replace(good), uint8(market.Week1))
 	f.Fuzz(func(t *testing.T, body string, interval uint8) {
 		i := market.Interval(interval)
-		form := formOf(i)
+		form := forms()[i]
 		if form.name == "" {
 			return
 		}

@@ -9,35 +9,25 @@ const day = daySeconds
 
 // form is how the venue writes an interval and how much of it there is.
 type form struct {
-	interval market.Interval
-	name     string
-	reach    int64 // seconds back from now for which there are bars; 0 means since the first trade
-	most     int64 // seconds that one request may span; 0 means all of them
+	name  string
+	reach int64 // seconds back from now for which there are bars; 0 means since the first trade
+	most  int64 // seconds that one request may span; 0 means all of them
 }
 
-// forms lists the intervals the venue has of ours, ascending. The reaches are a
+// forms lists the intervals the venue has of ours. The reaches are a
 // day short of what the venue allows, so that a request never misses the edge by
 // the time it takes to arrive.
-func forms() []form {
-	return []form{
-		{market.Minute1, "1m", 29 * day, 7 * day},
-		{market.Minute5, "5m", 59 * day, 0},
-		{market.Minute15, "15m", 59 * day, 0},
-		{market.Minute30, "30m", 59 * day, 0},
-		{market.Hour1, "1h", 729 * day, 0},
-		{market.Day1, "1d", 0, 0},
-		{market.Week1, "1wk", 0, 0},
-		{market.Month1, "1mo", 0, 0},
+func forms() map[market.Interval]form {
+	return map[market.Interval]form{
+		market.Minute1:  {"1m", 29 * day, 7 * day},
+		market.Minute5:  {"5m", 59 * day, 0},
+		market.Minute15: {"15m", 59 * day, 0},
+		market.Minute30: {"30m", 59 * day, 0},
+		market.Hour1:    {"1h", 729 * day, 0},
+		market.Day1:     {"1d", 0, 0},
+		market.Week1:    {"1wk", 0, 0},
+		market.Month1:   {"1mo", 0, 0},
 	}
-}
-
-func formOf(i market.Interval) form {
-	for _, f := range forms() {
-		if f.interval == i {
-			return f
-		}
-	}
-	return form{}
 }
 
 // dawn is a time before every price the venue has: 1900-01-01.
@@ -56,7 +46,7 @@ type window struct {
 // bars than the calendar says, so it asks for a tenth and ten days more than
 // the limit needs; what comes on top is cut off.
 func (in *instrument) window(q provider.BarQuery, now int64) window {
-	f, cal := formOf(q.Interval), in.Calendar
+	f, cal := forms()[q.Interval], in.Calendar
 	w := window{floor: max(in.first, dawn), end: now + 1}
 	if f.reach > 0 {
 		w.floor = max(w.floor, now-f.reach)

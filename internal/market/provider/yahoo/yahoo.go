@@ -9,11 +9,14 @@
 package yahoo
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -60,14 +63,11 @@ type instrument struct {
 
 // New returns a provider that shares the connections and limits of hosts.
 func New(hosts *upstream.Hosts, c Config) *Provider {
-	if c.URL == "" {
-		c.URL = DefaultURL
-	}
 	return &Provider{
 		now:   c.Now,
 		known: provider.Cache[*instrument]{Keep: keepInstrument, Most: mostInstruments},
 		rest: hosts.Client(upstream.Config{
-			Venue: name, Base: c.URL,
+			Venue: name, Base: cmp.Or(c.URL, DefaultURL),
 			// Nothing is published. Users report bans from about 2000 requests an hour on.
 			Limit:      upstream.Limit{Weight: 1800, Per: time.Hour},
 			Header:     http.Header{"User-Agent": {userAgent}, "Accept": {"application/json"}},
@@ -81,12 +81,7 @@ func (p *Provider) Name() string { return name }
 
 // Capabilities returns what the venue has.
 func (p *Provider) Capabilities() provider.Caps {
-	all := forms()
-	intervals := make([]market.Interval, 0, len(all))
-	for _, f := range all {
-		intervals = append(intervals, f.interval)
-	}
-	return provider.Caps{Intervals: intervals, PageSize: pageSize, Sessions: true}
+	return provider.Caps{Intervals: slices.Sorted(maps.Keys(forms())), PageSize: pageSize, Sessions: true}
 }
 
 // Instrument returns calendar and currency. The venue says nothing about orders.
@@ -114,7 +109,7 @@ func (p *Provider) Bars(ctx context.Context, q provider.BarQuery) (provider.BarP
 	if w.from >= w.to {
 		return provider.BarPage{}, nil
 	}
-	c, err := p.ask(ctx, q.Symbol, formOf(q.Interval).name, url.Values{
+	c, err := p.ask(ctx, q.Symbol, forms()[q.Interval].name, url.Values{
 		"period1": {strconv.FormatInt(w.ask[0], 10)},
 		"period2": {strconv.FormatInt(w.ask[1], 10)},
 	})
@@ -161,13 +156,10 @@ func (p *Provider) instrument(ctx context.Context, s market.Symbol) (*instrument
 func (p *Provider) ask(ctx context.Context, s market.Symbol, interval string, query url.Values) (*chart, error) {
 	query.Set("interval", interval)
 	query.Set("includePrePost", "false")
-	resp, err := p.rest.Do(ctx, upstream.Request{Path: "/v8/finance/chart/" + s.Name, Query: query, Subject: s.Name})
+	request := upstream.Request{Path: "/v8/finance/chart/" + s.Name, Query: query, Subject: s.Name}
+	c, _, err := upstream.Get(ctx, p.rest, request, func(body []byte) (*chart, error) { return parse(body, s.Name, interval) })
 	if err != nil {
 		return p.refused(s, interval, err)
-	}
-	c, err := parse(resp.Body, s.Name, interval)
-	if err != nil {
-		return nil, upstream.MalformedResponse(name, s.Name, err)
 	}
 	return c, nil
 }
