@@ -137,7 +137,7 @@ func (j *withForming) tail(h *cachedSeries, want int) market.Bars {
 // read updates a series. A failure is cached and not returned, so that the next requests
 // do not query the venue at once.
 func (s *Service) read(ctx context.Context, p provider.Provider, key seriesKey, r Request) (readResult, error) {
-	old, _ := s.bars.get(key)
+	old, _ := s.bars.Get(key)
 	if old == nil {
 		old = &cachedSeries{interval: r.Interval}
 	}
@@ -156,7 +156,7 @@ func (s *Service) read(ctx context.Context, p provider.Provider, key seriesKey, 
 	if next.hasForming {
 		cost += min(r.total(), next.closed.Len()) // of withForming
 	}
-	s.bars.put(key, &next, cost)
+	s.bars.Put(key, &next, cost)
 	return readResult{&next, r.total()}, nil
 }
 

@@ -76,7 +76,7 @@ func (s *Service) pointsOf(ctx context.Context, source provider.SeriesSource, na
 		key.symbol, query.Symbol = "", market.Symbol{}
 	}
 	for {
-		have, _ := s.points.get(key)
+		have, _ := s.points.Get(key)
 		if have != nil && have.from <= query.From && s.cfg.Now().Sub(have.readAt) < pointsFresh {
 			return have.points, nil
 		}
@@ -86,7 +86,7 @@ func (s *Service) pointsOf(ctx context.Context, source provider.SeriesSource, na
 				return nil, err
 			}
 			h := &cachedPoints{points, query.From, s.cfg.Now()}
-			s.points.put(key, h, overhead+len(points))
+			s.points.Put(key, h, overhead+len(points))
 			return h, nil
 		})
 		if err != nil {

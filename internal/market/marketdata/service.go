@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"candela/internal/kit/fault"
+	"candela/internal/kit/lru"
 	"candela/internal/market"
 	"candela/internal/market/provider"
 	"candela/internal/market/provider/aggregate"
@@ -89,8 +90,8 @@ type BarSet struct {
 type Service struct {
 	cfg    Config
 	router router
-	bars   lru[seriesKey, *cachedSeries]
-	points lru[pointsKey, *cachedPoints]
+	bars   lru.Cache[seriesKey, *cachedSeries]
+	points lru.Cache[pointsKey, *cachedPoints]
 	reads  singleflight[seriesKey, readResult]
 	joins  singleflight[pointsKey, *cachedPoints]
 
@@ -121,7 +122,7 @@ func New(cfg Config) (*Service, error) {
 		s.router.providers = append(s.router.providers, aggregate.Over(p, cfg.Now))
 	}
 	s.router.routes = cfg.Routes
-	s.bars.limit, s.points.limit = cfg.MaxBars, defaultMaxPoints
+	s.bars.Limit, s.points.Limit = cfg.MaxBars, defaultMaxPoints
 	s.reads.spawn, s.joins.spawn = s.spawn, s.spawn
 	s.ctx, s.stop = context.WithCancel(context.Background())
 	return s, nil
@@ -208,13 +209,13 @@ func (s *Service) fetch(ctx context.Context, p provider.Provider, r Request) (Ba
 	}
 	key := seriesKey{p.Name(), instrument.Name, r.Interval}
 	for {
-		have, _ := s.bars.get(key)
+		have, _ := s.bars.Get(key)
 		if have.isFresh(r.total(), s.cfg.Now(), s.cfg.MaxAge) {
 			return s.answer(ctx, p, have, r, instrument)
 		}
 		got, joined, err := s.reads.do(ctx, key, func(ctx context.Context) (readResult, error) {
 			// Another read may have ended since the check above.
-			if have, _ := s.bars.get(key); have.isFresh(r.total(), s.cfg.Now(), s.cfg.MaxAge) {
+			if have, _ := s.bars.Get(key); have.isFresh(r.total(), s.cfg.Now(), s.cfg.MaxAge) {
 				return readResult{have, r.total()}, nil
 			}
 			return s.read(ctx, p, key, r)
@@ -261,4 +262,4 @@ func noBars(name string, r Request) error {
 }
 
 // CacheSize returns the number of cached bars, with room and overhead, and of series.
-func (s *Service) CacheSize() (bars, series int) { return s.bars.size() }
+func (s *Service) CacheSize() (bars, series int) { return s.bars.Size() }

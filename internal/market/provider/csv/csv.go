@@ -26,6 +26,7 @@ import (
 	"time"
 
 	"candela/internal/kit/fault"
+	"candela/internal/kit/lru"
 	"candela/internal/market"
 	"candela/internal/market/provider"
 )
@@ -50,7 +51,7 @@ type Provider struct {
 	config Config
 	root   *os.Root
 	folder folder
-	cache  cache
+	cache  lru.Cache[cacheKey, version]
 }
 
 // New opens the folder. Close must be called to let go of it.
@@ -59,7 +60,7 @@ func New(c Config) (*Provider, error) {
 	if err != nil {
 		return nil, fmt.Errorf("csv folder: %w", err)
 	}
-	return &Provider{config: c, root: root}, nil
+	return &Provider{config: c, root: root, cache: lru.Cache[cacheKey, version]{Limit: cacheSize}}, nil
 }
 
 // Close lets go of the folder. Calls after it fail.

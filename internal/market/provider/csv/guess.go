@@ -40,13 +40,11 @@ func (p *Provider) guess(ctx context.Context, file string, i market.Interval) (m
 		return market.Calendar{}, unreadable(file, err)
 	}
 	key := cacheKey{file: file}
-	if s := p.cache.get(key, info); s != nil {
+	if s := p.cached(key, info); s != nil {
 		return s.calendar, nil
 	}
 	c := guessFrom(times(ctx, file, f), i).AsGuess()
-	if settled(info) {
-		p.cache.put(key, info, &series{calendar: c})
-	}
+	p.keep(key, info, &series{calendar: c})
 	return c, ctx.Err()
 }
 

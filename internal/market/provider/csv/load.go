@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io/fs"
-	"sync"
 	"time"
 
 	"candela/internal/kit/fault"
@@ -37,7 +36,7 @@ func (p *Provider) load(ctx context.Context, file string, c market.Calendar, fro
 		return nil, badFile("csv: %s has %d bytes, the most is %d; split it or use a longer interval", file, info.Size(), int64(maxBytes))
 	}
 	key := cacheKey{file, to}
-	if s := p.cache.get(key, info); s != nil && s.calendar == c {
+	if s := p.cached(key, info); s != nil && s.calendar == c {
 		return s, nil
 	}
 	var s *series
@@ -58,9 +57,7 @@ func (p *Provider) load(ctx context.Context, file string, c market.Calendar, fro
 		}
 	}
 	s.calendar = c
-	if settled(info) {
-		p.cache.put(key, info, s)
-	}
+	p.keep(key, info, s)
 	return s, nil
 }
 
@@ -93,53 +90,28 @@ type cacheKey struct {
 	to   market.Interval // 0 for the calendar
 }
 
-type cached struct {
+// version is a series of a file as it was at a time.
+type version struct {
 	series *series
 	at     time.Time
 	size   int64
-	used   uint64
 }
 
-// cache keeps the series used last. Two readers may read a file twice at the
-// same time; the second answer replaces the first.
-type cache struct {
-	mu      sync.Mutex
-	entries map[cacheKey]cached
-	clock   uint64
-}
-
-// get returns the series of a file that has not changed since, or nil.
-func (c *cache) get(key cacheKey, info fs.FileInfo) *series {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	e, ok := c.entries[key]
-	if !ok || !e.at.Equal(info.ModTime()) || e.size != info.Size() {
+// cached returns the series of a file that has not changed since it was kept, or nil.
+func (p *Provider) cached(key cacheKey, info fs.FileInfo) *series {
+	v, _ := p.cache.Get(key)
+	if !v.at.Equal(info.ModTime()) || v.size != info.Size() {
 		return nil
 	}
-	c.clock++
-	e.used = c.clock
-	c.entries[key] = e
-	return e.series
+	return v.series
 }
 
-func (c *cache) put(key cacheKey, info fs.FileInfo, s *series) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.entries == nil {
-		c.entries = map[cacheKey]cached{}
+// keep keeps a series. Two readers may read a file twice at the same time; the second
+// answer replaces the first.
+func (p *Provider) keep(key cacheKey, info fs.FileInfo, s *series) {
+	if settled(info) {
+		p.cache.Put(key, version{series: s, at: info.ModTime(), size: info.Size()}, 1)
 	}
-	c.clock++
-	c.entries[key] = cached{series: s, at: info.ModTime(), size: info.Size(), used: c.clock}
-	if len(c.entries) <= cacheSize {
-		return
-	}
-	oldest := key
-	for k, e := range c.entries {
-		if e.used < c.entries[oldest].used {
-			oldest = k
-		}
-	}
-	delete(c.entries, oldest)
 }
 
 // badFile reports what is wrong with a file. It is the user's own, so the message

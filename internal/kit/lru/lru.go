@@ -1,14 +1,14 @@
-package marketdata
+// Package lru caches values and evicts the least recently used.
+package lru
 
 import (
 	"container/list"
 	"sync"
 )
 
-// lru caches immutable values up to a total cost and evicts the least recently used. It is
-// safe for concurrent use.
-type lru[K comparable, V any] struct {
-	limit int
+// Cache keeps immutable values up to a total cost. It is safe for concurrent use.
+type Cache[K comparable, V any] struct {
+	Limit int // the greatest total cost; set before the first call
 
 	mu    sync.Mutex
 	items map[K]*list.Element
@@ -22,7 +22,8 @@ type item[K comparable, V any] struct {
 	cost  int
 }
 
-func (c *lru[K, V]) get(key K) (value V, ok bool) {
+// Get returns the value of key, and false without one.
+func (c *Cache[K, V]) Get(key K) (value V, ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	e, ok := c.items[key]
@@ -33,8 +34,8 @@ func (c *lru[K, V]) get(key K) (value V, ok bool) {
 	return e.Value.(item[K, V]).value, true //nolint:errcheck,forcetypeassert // only items are put in
 }
 
-// put stores a value. One that costs more than the limit is not kept.
-func (c *lru[K, V]) put(key K, value V, cost int) {
+// Put stores a value. One that costs more than the limit is not kept.
+func (c *Cache[K, V]) Put(key K, value V, cost int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.items == nil {
@@ -43,24 +44,24 @@ func (c *lru[K, V]) put(key K, value V, cost int) {
 	if e, ok := c.items[key]; ok {
 		c.drop(e)
 	}
-	if cost > c.limit {
+	if cost > c.Limit {
 		return
 	}
 	c.items[key] = c.order.PushFront(item[K, V]{key, value, cost})
 	c.total += cost
-	for c.total > c.limit {
+	for c.total > c.Limit {
 		c.drop(c.order.Back())
 	}
 }
 
-func (c *lru[K, V]) drop(e *list.Element) {
+func (c *Cache[K, V]) drop(e *list.Element) {
 	it := c.order.Remove(e).(item[K, V]) //nolint:errcheck,forcetypeassert // only items are put in
 	delete(c.items, it.key)
 	c.total -= it.cost
 }
 
-// size returns the total cost and the number of values.
-func (c *lru[K, V]) size() (total, count int) {
+// Size returns the total cost and the number of values.
+func (c *Cache[K, V]) Size() (total, count int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.total, len(c.items)
