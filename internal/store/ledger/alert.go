@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -103,18 +104,9 @@ func (t *tx) fire(f *alert.Firing) (notify.Entry, bool, error) {
 	if err != nil || !removed {
 		return notify.Entry{}, false, err
 	}
-	entry := notify.Entry{
-		Seq: t.head.entry + 1, Owner: f.Owner, Symbol: f.Instrument, Type: f.Condition.Type.String(),
-		At: micro(t.l.now()), Data: f.AppendJSON(nil),
-	}
-	_, err = t.exec("INSERT INTO entries (seq, owner, symbol, kind, at, data) VALUES (?,?,?,?,?,?)",
-		entry.Seq, entry.Owner, entry.Symbol.String(), entry.Type, entry.At.UnixMicro(), string(entry.Data))
-	if err != nil {
-		return notify.Entry{}, false, err
-	}
-	t.head.entry = entry.Seq
-	body := fmt.Appendf(nil, `{"notification":%d,"record":%s}`, entry.Seq, entry.Data)
-	return entry, true, t.record(principal.Caller{}, f.Owner, alertFired, f.ID, body)
+	entry := notify.Entry{Owner: f.Owner, Symbol: f.Instrument, Type: f.Condition.Type.String(), At: micro(t.l.now()), Data: f.AppendJSON(nil)}
+	err = t.addEntry(&entry, alertFired, f.ID)
+	return entry, err == nil, err
 }
 
 // ExpireAlerts removes those of the alerts that are still active.
@@ -163,23 +155,33 @@ func (s stamp) MarshalText() ([]byte, error) {
 	return time.UnixMicro(int64(s)).UTC().MarshalText()
 }
 
+// stampOf returns a time that may be zero.
+func stampOf(t time.Time) stamp {
+	if t.IsZero() {
+		return 0
+	}
+	return stamp(t.UnixMicro())
+}
+
+// time returns the time, zero for none.
+func (s stamp) time() time.Time {
+	if s == 0 {
+		return time.Time{}
+	}
+	return time.UnixMicro(int64(s)).UTC()
+}
+
 func rowOf(a alert.Alert) alertRow {
 	row := alertRow{
 		Symbol: a.Symbol.String(), Instrument: a.Instrument.String(), Type: a.Condition.Type.String(),
 		Indicator: a.Condition.Indicator, Signal: a.Condition.Signal,
-		Created: stamp(a.Created.UnixMicro()), Note: a.Note,
+		Created: stamp(a.Created.UnixMicro()), Expires: stampOf(a.Expires), Note: a.Note, Since: stampOf(a.BarOpen),
 	}
 	if a.Interval.Valid() {
 		row.Interval = a.Interval.String()
 	}
 	if a.Condition.Type != alert.IndicatorSignal {
 		row.Threshold = a.Condition.Threshold.String()
-	}
-	if !a.Expires.IsZero() {
-		row.Expires = stamp(a.Expires.UnixMicro())
-	}
-	if !a.BarOpen.IsZero() {
-		row.Since = stamp(a.BarOpen.UnixMicro())
 	}
 	return row
 }
@@ -189,72 +191,53 @@ func micro(t time.Time) time.Time { return time.UnixMicro(t.UnixMicro()).UTC() }
 
 // Alerts yields every active alert of all owners.
 func (l *Ledger) Alerts(ctx context.Context) iter.Seq2[alert.Alert, error] {
-	return func(yield func(alert.Alert, error) bool) {
-		var known words
-		for scan, err := range l.rows(ctx, "SELECT id, owner, symbol, instrument, interval, type, threshold, indicator, signal, created, expires, note, since FROM alerts") {
-			var a alert.Alert
-			if err == nil {
-				a, err = known.scanAlert(scan)
-			}
-			if !yield(a, failure("read the alerts", err)) || err != nil {
-				return
-			}
-		}
-	}
+	return rows(ctx, l.read, "read the alerts", newWords().scanAlert,
+		"SELECT id, owner, symbol, instrument, interval, type, threshold, indicator, signal, created, expires, note, since FROM alerts")
 }
 
 // words remembers what many rows share, so that a million alerts over a thousand
-// symbols hold a thousand symbols. The zero value is ready.
+// symbols hold a thousand symbols.
 type words struct {
 	symbols map[string]market.Symbol
 	texts   map[string]string
 }
 
-func (w *words) scanAlert(scan func(...any) error) (alert.Alert, error) {
+func newWords() *words {
+	return &words{symbols: make(map[string]market.Symbol), texts: make(map[string]string)}
+}
+
+func (w *words) scanAlert(scan scanner) (alert.Alert, error) {
 	var a alert.Alert
 	var symbol, instrument, interval, kind, threshold string
-	var created, expires, since int64
+	var created int64
+	var expires, since stamp
 	err := scan(&a.ID, &a.Owner, &symbol, &instrument, &interval, &kind, &threshold, &a.Condition.Indicator, &a.Condition.Signal, &created, &expires, &a.Note, &since)
 	if err != nil {
 		return alert.Alert{}, err
 	}
 	a.Owner, a.Condition.Indicator, a.Condition.Signal = w.text(a.Owner), w.text(a.Condition.Indicator), w.text(a.Condition.Signal)
-	if a.Symbol, err = w.symbol(symbol); err != nil {
+	a.Created, a.Expires, a.BarOpen = time.UnixMicro(created).UTC(), expires.time(), since.time()
+	var errs [5]error
+	a.Symbol, errs[0] = w.symbol(symbol)
+	a.Instrument, errs[1] = w.symbol(instrument)
+	a.Interval, errs[2] = optional(interval, market.ParseInterval)
+	a.Condition.Threshold, errs[3] = optional(threshold, decimal.NewFromString)
+	var known bool
+	if a.Condition.Type, known = alert.ParseType(kind); !known {
+		errs[4] = fmt.Errorf("no type of alert is called %q", kind)
+	}
+	if err := cmp.Or(errs[:]...); err != nil {
 		return alert.Alert{}, damaged("alert "+a.ID, err)
-	}
-	if a.Instrument, err = w.symbol(instrument); err != nil {
-		return alert.Alert{}, damaged("alert "+a.ID, err)
-	}
-	if interval != "" {
-		if a.Interval, err = market.ParseInterval(interval); err != nil {
-			return alert.Alert{}, damaged("alert "+a.ID, err)
-		}
-	}
-	if threshold != "" {
-		if a.Condition.Threshold, err = decimal.NewFromString(threshold); err != nil {
-			return alert.Alert{}, damaged("alert "+a.ID, err)
-		}
-	}
-	if a.Condition.Type, err = typeOf(kind); err != nil {
-		return alert.Alert{}, damaged("alert "+a.ID, err)
-	}
-	a.Created = time.UnixMicro(created).UTC()
-	if expires != 0 {
-		a.Expires = time.UnixMicro(expires).UTC()
-	}
-	if since != 0 {
-		a.BarOpen = time.UnixMicro(since).UTC()
 	}
 	return a, nil
 }
 
-func typeOf(name string) (alert.Type, error) {
-	for _, t := range [...]alert.Type{alert.PriceAbove, alert.PriceBelow, alert.IndicatorSignal} {
-		if t.String() == name {
-			return t, nil
-		}
+// optional parses a text that may be empty.
+func optional[T any](text string, parse func(string) (T, error)) (value T, err error) {
+	if text == "" {
+		return value, nil
 	}
-	return 0, fmt.Errorf("no type of alert is called %q", name)
+	return parse(text)
 }
 
 func (w *words) symbol(text string) (market.Symbol, error) {
@@ -265,9 +248,6 @@ func (w *words) symbol(text string) (market.Symbol, error) {
 	if err := s.UnmarshalText([]byte(text)); err != nil {
 		return s, err
 	}
-	if w.symbols == nil {
-		w.symbols = make(map[string]market.Symbol)
-	}
 	w.symbols[text] = s
 	return s, nil
 }
@@ -275,9 +255,6 @@ func (w *words) symbol(text string) (market.Symbol, error) {
 func (w *words) text(s string) string {
 	if known, ok := w.texts[s]; ok {
 		return known
-	}
-	if w.texts == nil {
-		w.texts = make(map[string]string)
 	}
 	w.texts[s] = s
 	return s

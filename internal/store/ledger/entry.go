@@ -2,30 +2,26 @@ package ledger
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"iter"
+	"slices"
 	"time"
 
 	"candela/internal/alerting/notify"
+	"candela/internal/kit/principal"
 )
+
+// entryImported is the kind of event of a notification that another store had.
+const entryImported = "notification_imported"
 
 // Entries yields the notifications of all owners after a number, ascending.
 func (l *Ledger) Entries(ctx context.Context, after uint64) iter.Seq2[notify.Entry, error] {
-	return func(yield func(notify.Entry, error) bool) {
-		var known words
-		for scan, err := range l.rows(ctx, "SELECT seq, owner, symbol, kind, at, data FROM entries WHERE seq > ? ORDER BY seq", after) {
-			var e notify.Entry
-			if err == nil {
-				e, err = known.scanEntry(scan)
-			}
-			if !yield(e, failure("read the notifications", err)) || err != nil {
-				return
-			}
-		}
-	}
+	return rows(ctx, l.read, "read the notifications", newWords().scanEntry,
+		"SELECT seq, owner, symbol, kind, at, data FROM entries WHERE seq > ? ORDER BY seq", after)
 }
 
-func (w *words) scanEntry(scan func(...any) error) (notify.Entry, error) {
+func (w *words) scanEntry(scan scanner) (notify.Entry, error) {
 	var e notify.Entry
 	var symbol string
 	var at int64
@@ -38,6 +34,52 @@ func (w *words) scanEntry(scan func(...any) error) (notify.Entry, error) {
 		return notify.Entry{}, damaged(fmt.Sprintf("notification %d", e.Seq), err)
 	}
 	return e, nil
+}
+
+// AddEntries stores notifications that another store had, all or none, in their
+// order, and returns them with the numbers that they have here. Their alerts are not
+// active any more.
+func (l *Ledger) AddEntries(ctx context.Context, entries []notify.Entry) ([]notify.Entry, error) {
+	var added []notify.Entry
+	err := l.write(ctx, func(t *tx) error {
+		added = slices.Clone(entries)
+		for i := range added {
+			if err := t.importEntry(&added[i]); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return added, nil
+}
+
+func (t *tx) importEntry(e *notify.Entry) error {
+	var record struct {
+		ID string `json:"alert_id"`
+	}
+	if err := json.Unmarshal(e.Data, &record); err != nil {
+		return fmt.Errorf("notification %d: %w", e.Seq, err)
+	}
+	if _, err := t.removeAlert(record.ID, e.Owner); err != nil {
+		return err
+	}
+	return t.addEntry(e, entryImported, record.ID)
+}
+
+// addEntry stores a notification of an alert under the next number, which it sets.
+func (t *tx) addEntry(e *notify.Entry, kind, alertID string) error {
+	e.Seq = t.head.entry + 1
+	_, err := t.exec("INSERT INTO entries (seq, owner, symbol, kind, at, data) VALUES (?,?,?,?,?,?)",
+		e.Seq, e.Owner, e.Symbol.String(), e.Type, e.At.UnixMicro(), string(e.Data))
+	if err != nil {
+		return err
+	}
+	t.head.entry = e.Seq
+	body := fmt.Appendf(nil, `{"notification":%d,"record":%s}`, e.Seq, e.Data)
+	return t.record(principal.Caller{}, e.Owner, kind, alertID, body)
 }
 
 // LastEntry returns the highest number that a notification ever had.
@@ -90,18 +132,21 @@ func (l *Ledger) cuts(ctx context.Context, keep int) (map[string]uint64, error) 
 		)
 		SELECT owner, (SELECT seq FROM entries e WHERE e.owner = owners.owner ORDER BY seq DESC LIMIT 1 OFFSET ?)
 		FROM owners WHERE owner IS NOT NULL`
+	type cut struct {
+		owner string
+		seq   *uint64
+	}
+	scan := func(scan scanner) (c cut, err error) {
+		err = scan(&c.owner, &c.seq)
+		return c, err
+	}
 	cuts := make(map[string]uint64)
-	for scan, err := range l.rows(ctx, query, keep) {
+	for c, err := range rows(ctx, l.read, "read the notifications", scan, query, keep) {
 		if err != nil {
 			return nil, err
 		}
-		var owner string
-		var seq *uint64
-		if err := scan(&owner, &seq); err != nil {
-			return nil, failure("read the notifications", err)
-		}
-		if seq != nil {
-			cuts[owner] = *seq
+		if c.seq != nil {
+			cuts[c.owner] = *c.seq
 		}
 	}
 	return cuts, nil

@@ -3,6 +3,8 @@ package ledger
 import (
 	"context"
 	"iter"
+	"maps"
+	"slices"
 )
 
 // lastEntry finds the number of a journal's last entry.
@@ -39,15 +41,18 @@ func (l *Ledger) Journal(ctx context.Context, owner, name string) iter.Seq2[[]by
 
 // journal yields the entries of a journal after one.
 func (l *Ledger) journal(ctx context.Context, owner, name string, after uint64) iter.Seq2[[]byte, error] {
-	return func(yield func([]byte, error) bool) {
-		for scan, err := range l.rows(ctx, "SELECT entry FROM journals WHERE owner = ? AND name = ? AND seq > ? ORDER BY seq", owner, name, after) {
-			var entry []byte
-			if err == nil {
-				err = scan(&entry)
-			}
-			if !yield(entry, failure("read a journal", err)) || err != nil {
-				return
-			}
-		}
+	return rows(ctx, l.read, "read a journal", column[[]byte], "SELECT entry FROM journals WHERE owner = ? AND name = ? AND seq > ? ORDER BY seq", owner, name, after)
+}
+
+// Journals returns the names of the journals of all owners, by owner.
+func (l *Ledger) Journals(ctx context.Context) (map[string][]string, error) {
+	journals, err := byOwner[int](ctx, l, "read the journals", "SELECT owner, name, seq FROM journals WHERE seq = 1")
+	if err != nil {
+		return nil, err
 	}
+	all := make(map[string][]string)
+	for owner, names := range journals {
+		all[owner] = slices.Sorted(maps.Keys(names))
+	}
+	return all, nil
 }

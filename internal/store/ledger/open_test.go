@@ -162,7 +162,7 @@ func TestOpen_BringsAnOlderSchemaUpToDate(t *testing.T) {
 	if n := count(t, l); n != 1 {
 		t.Errorf("%d alerts", n)
 	}
-	if _, err := l.Orders(t.Context(), "owner", 1); err != nil {
+	if _, err := l.Order(t.Context(), "owner", "o1"); fault.KindOf(err) != fault.NotFound {
 		t.Error(err)
 	}
 }

@@ -3,7 +3,6 @@ package ledger
 import (
 	"cmp"
 	"context"
-	"database/sql"
 	"encoding/json"
 	"fmt"
 	"iter"
@@ -223,26 +222,16 @@ func (l *Ledger) OrderEvents(ctx context.Context, owner string) iter.Seq2[order.
 
 // orderEvents yields the events of an owner after one.
 func (l *Ledger) orderEvents(ctx context.Context, owner string, after uint64) iter.Seq2[order.Event, error] {
-	return func(yield func(order.Event, error) bool) {
-		for scan, err := range l.rows(ctx, "SELECT seq, body FROM events WHERE owner = ? AND seq > ? AND substr(kind, 1, 6) = 'order_' ORDER BY seq", owner, after) {
-			var e order.Event
-			if err == nil {
-				e, err = scanOrderEvent(scan)
-			}
-			if !yield(e, err) || err != nil {
-				return
-			}
-		}
-	}
+	return rows(ctx, l.read, "read the events", scanOrderEvent,
+		"SELECT seq, body FROM events WHERE owner = ? AND seq > ? AND substr(kind, 1, 6) = 'order_' ORDER BY seq", owner, after)
 }
 
-func scanOrderEvent(scan func(...any) error) (order.Event, error) {
+func scanOrderEvent(scan scanner) (e order.Event, err error) {
 	var seq uint64
 	var body []byte
 	if err := scan(&seq, &body); err != nil {
-		return order.Event{}, failure("read the events", err)
+		return e, err
 	}
-	var e order.Event
 	if err := json.Unmarshal(body, &e); err != nil {
 		return order.Event{}, damaged(fmt.Sprintf("event %d", seq), err)
 	}
@@ -259,96 +248,58 @@ func (l *Ledger) OrderOwners(ctx context.Context) ([]string, error) {
 			SELECT (SELECT min(e.owner) FROM events e WHERE substr(e.kind, 1, 6) = 'order_' AND e.owner > owners.owner) FROM owners WHERE owner IS NOT NULL
 		)
 		SELECT owner FROM owners WHERE owner IS NOT NULL`
-	var owners []string
-	for scan, err := range l.rows(ctx, query) {
-		var owner string
-		if err == nil {
-			err = scan(&owner)
-		}
-		if err != nil {
-			return nil, failure("read the owners", err)
-		}
-		owners = append(owners, owner)
-	}
-	return owners, nil
+	return collect(rows(ctx, l.read, "read the owners", column[string], query))
 }
 
 // Order returns an order of an owner.
 func (l *Ledger) Order(ctx context.Context, owner, id string) (order.Order, error) {
-	return l.findOrder(ctx, id, "SELECT body FROM orders WHERE id = ? AND owner = ?", id, owner)
+	return l.findOrder(ctx, owner, "id", id)
 }
 
 // OrderByKey returns the order of an owner's idempotency key.
 func (l *Ledger) OrderByKey(ctx context.Context, owner, key string) (order.Order, error) {
-	return l.findOrder(ctx, key, "SELECT body FROM orders WHERE owner = ? AND key = ?", owner, key)
+	return l.findOrder(ctx, owner, "key", key)
 }
 
-func (l *Ledger) findOrder(ctx context.Context, name, query string, args ...any) (order.Order, error) {
-	found, err := l.orders(ctx, query, args...)
+// findOrder returns the order of an owner that has a name in the column by, with its
+// fills, both of one moment.
+func (l *Ledger) findOrder(ctx context.Context, owner, by, name string) (order.Order, error) {
+	tx, err := snapshot(ctx, l.read)
 	if err != nil {
 		return order.Order{}, err
 	}
-	if len(found) == 0 {
-		return order.Order{}, orderFailure(name, sql.ErrNoRows)
-	}
-	return found[0], nil
-}
-
-// Orders returns the newest orders of an owner, newest first.
-func (l *Ledger) Orders(ctx context.Context, owner string, limit int) ([]order.Order, error) {
-	return l.orders(ctx, "SELECT body FROM orders WHERE owner = ? ORDER BY created DESC, id DESC LIMIT ?", owner, limit)
-}
-
-// orders runs a query for orders and adds their fills, both of one moment.
-func (l *Ledger) orders(ctx context.Context, query string, args ...any) ([]order.Order, error) {
-	tx, err := snapshot(ctx, l.read)
-	if err != nil {
-		return nil, err
-	}
 	defer func() { _ = tx.Rollback() }() // nothing to undo
-	var found []order.Order
-	for scan, err := range rowsOf(ctx, tx, query, args...) {
-		var body []byte
-		if err == nil {
-			err = scan(&body)
-		}
-		if err != nil {
-			return nil, failure("read the orders", err)
-		}
-		o, err := parseOrder(body)
-		if err != nil {
-			return nil, err
-		}
-		found = append(found, o)
+	var body []byte
+	err = tx.QueryRowContext(ctx, "SELECT body FROM orders WHERE owner = ? AND "+by+" = ?", owner, name).Scan(&body)
+	if err != nil {
+		return order.Order{}, orderFailure(name, failure("read", err))
 	}
-	for i := range found {
-		if found[i].Fills, err = fillsOf(ctx, tx, found[i].ID); err != nil {
-			return nil, err
-		}
+	o, err := parseOrder(body)
+	if err != nil {
+		return order.Order{}, err
 	}
-	return found, nil
+	if o.Fills, err = fillsOf(ctx, tx, o.ID); err != nil {
+		return order.Order{}, err
+	}
+	return o, nil
 }
 
 // fillsOf returns the fills of an order as order.Order holds them: by time, and
 // those of one moment by their keys.
 func fillsOf(ctx context.Context, db rowQuerier, id string) ([]order.Fill, error) {
-	var fills []order.Fill
-	for scan, err := range rowsOf(ctx, db, "SELECT body FROM fills WHERE order_id = ?", id) {
-		var body []byte
-		if err == nil {
-			err = scan(&body)
-		}
+	scan := func(scan scanner) (f order.Fill, err error) {
+		body, err := column[[]byte](scan)
 		if err != nil {
-			return nil, failure("read the fills", err)
+			return f, err
 		}
-		var f order.Fill
 		if err := json.Unmarshal(body, &f); err != nil {
-			return nil, damaged("a fill of order "+id, err)
+			return f, damaged("a fill of order "+id, err)
 		}
-		fills = append(fills, f)
+		return f, nil
 	}
+	fills, err := collect(rows(ctx, db, "read the fills", scan, "SELECT body FROM fills WHERE order_id = ?", id))
 	slices.SortFunc(fills, func(a, b order.Fill) int {
 		return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.Key(), b.Key()))
 	})
-	return fills, nil
+	return fills, err
 }

@@ -31,22 +31,7 @@ func (l *Ledger) SaveCursors(ctx context.Context, owner string, cursors map[stri
 
 // Cursors returns the cursors of all owners, by owner and reader.
 func (l *Ledger) Cursors(ctx context.Context) (map[string]map[string]uint64, error) {
-	all := make(map[string]map[string]uint64)
-	for scan, err := range l.rows(ctx, "SELECT owner, reader, seq FROM cursors") {
-		if err != nil {
-			return nil, err
-		}
-		var owner, reader string
-		var seq uint64
-		if err := scan(&owner, &reader, &seq); err != nil {
-			return nil, failure("read the cursors", err)
-		}
-		if all[owner] == nil {
-			all[owner] = make(map[string]uint64)
-		}
-		all[owner][reader] = seq
-	}
-	return all, nil
+	return byOwner[uint64](ctx, l, "read the cursors", "SELECT owner, reader, seq FROM cursors")
 }
 
 // SaveMarks sets up to which bar each series has been evaluated; 0 removes one.
@@ -76,26 +61,29 @@ func (l *Ledger) SaveMarks(ctx context.Context, marks map[provider.Sub]int64) er
 
 // Marks returns every mark.
 func (l *Ledger) Marks(ctx context.Context) (map[provider.Sub]int64, error) {
+	type mark struct {
+		sub provider.Sub
+		at  int64
+	}
+	scan := func(scan scanner) (m mark, err error) {
+		var symbol, interval string
+		if err := scan(&symbol, &interval, &m.at); err != nil {
+			return m, err
+		}
+		if m.sub.Symbol, err = market.ParseSymbol(symbol); err == nil {
+			m.sub.Interval, err = optional(interval, market.ParseInterval)
+		}
+		if err != nil {
+			err = damaged("a mark", err)
+		}
+		return m, err
+	}
 	marks := make(map[provider.Sub]int64)
-	for scan, err := range l.rows(ctx, "SELECT symbol, interval, t FROM marks") {
+	for m, err := range rows(ctx, l.read, "read the marks", scan, "SELECT symbol, interval, t FROM marks") {
 		if err != nil {
 			return nil, err
 		}
-		var symbol, interval string
-		var at int64
-		if err := scan(&symbol, &interval, &at); err != nil {
-			return nil, failure("read the marks", err)
-		}
-		var sub provider.Sub
-		if sub.Symbol, err = market.ParseSymbol(symbol); err != nil {
-			return nil, damaged("a mark", err)
-		}
-		if interval != "" {
-			if sub.Interval, err = market.ParseInterval(interval); err != nil {
-				return nil, damaged("a mark", err)
-			}
-		}
-		marks[sub] = at
+		marks[m.sub] = m.at
 	}
 	return marks, nil
 }
@@ -126,4 +114,9 @@ func (l *Ledger) State(ctx context.Context, owner, name string) ([]byte, error) 
 		return nil, nil
 	}
 	return value, failure("read a state", err)
+}
+
+// States returns the named values of all owners, by owner and name.
+func (l *Ledger) States(ctx context.Context) (map[string]map[string][]byte, error) {
+	return byOwner[[]byte](ctx, l, "read the states", "SELECT owner, name, value FROM states")
 }

@@ -118,16 +118,12 @@ func (r *Report) missing(first, last uint64, why string) {
 // checkFile lets SQLite check its own structure and looks for the triggers that
 // forbid changes.
 func (r *Report) checkFile(ctx context.Context, tx *sql.Tx) error {
-	for scan, err := range rowsOf(ctx, tx, fmt.Sprintf("PRAGMA integrity_check(%d)", maxBreaks)) {
-		var line string
-		if err == nil {
-			err = scan(&line)
-		}
+	for line, err := range rows(ctx, tx, "check the file", column[string], fmt.Sprintf("PRAGMA integrity_check(%d)", maxBreaks)) {
 		switch {
 		case r.damaged(0, err):
 			return nil
 		case err != nil:
-			return failure("check the file", err)
+			return err
 		case line != "ok":
 			r.found(0, "the file is damaged: %s", strings.TrimSpace(line))
 		}
@@ -163,16 +159,12 @@ const selectEvents = "SELECT seq, at, owner, kind, subject, actor, client, body,
 
 // checkChain reads every event in order.
 func (r *Report) checkChain(ctx context.Context, tx *sql.Tx) error {
-	for scan, err := range rowsOf(ctx, tx, selectEvents+"ORDER BY seq") {
-		var e Event
-		if err == nil {
-			e, err = scanEvent(scan)
-		}
+	for e, err := range rows(ctx, tx, "read the events", scanEvent, selectEvents+"ORDER BY seq") {
 		if r.damaged(r.Last, err) {
 			return nil
 		}
 		if err != nil {
-			return failure("read the events", err)
+			return err
 		}
 		r.follow(&e)
 	}
@@ -242,21 +234,14 @@ func (a *Audit) Contains(ctx context.Context, seq uint64, hash Hash) (bool, erro
 
 // Recent returns the newest events, oldest first, at most limit.
 func (a *Audit) Recent(ctx context.Context, limit int) ([]Event, error) {
-	var events []Event
-	for scan, err := range rowsOf(ctx, a.db, "SELECT * FROM ("+selectEvents+"ORDER BY seq DESC LIMIT ?) ORDER BY seq", limit) {
-		if err != nil {
-			return nil, err
-		}
-		e, err := scanEvent(scan)
-		if err != nil {
-			return nil, failure("read the events", err)
-		}
-		events = append(events, e)
-	}
-	return events, nil
+	return recent(ctx, a.db, limit)
 }
 
-func scanEvent(scan func(...any) error) (Event, error) {
+func recent(ctx context.Context, db rowQuerier, limit int) ([]Event, error) {
+	return collect(rows(ctx, db, "read the events", scanEvent, "SELECT * FROM ("+selectEvents+"ORDER BY seq DESC LIMIT ?) ORDER BY seq", limit))
+}
+
+func scanEvent(scan scanner) (Event, error) {
 	var e Event
 	var seq, at int64
 	var prev, hash []byte
@@ -284,20 +269,16 @@ func checkTail(ctx context.Context, db *sql.DB) error {
 		return err
 	}
 	defer func() { _ = tx.Rollback() }() // nothing to undo
+	events, err := recent(ctx, tx, tailEvents)
+	if err != nil {
+		return err
+	}
 	var r Report
-	first := true
-	for scan, err := range rowsOf(ctx, tx, "SELECT * FROM ("+selectEvents+"ORDER BY seq DESC LIMIT ?) ORDER BY seq", tailEvents) {
-		if err != nil {
-			return err
-		}
-		e, err := scanEvent(scan)
-		if err != nil {
-			return failure("read the events", err)
-		}
-		if first {
-			r.Last, r.Hash, first = e.Seq-1, e.Prev, false
-		}
-		r.follow(&e)
+	if len(events) > 0 {
+		r.Last, r.Hash = events[0].Seq-1, events[0].Prev
+	}
+	for i := range events {
+		r.follow(&events[i])
 	}
 	if err := r.checkHead(ctx, tx); err != nil {
 		return err

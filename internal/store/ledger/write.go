@@ -131,15 +131,12 @@ func (t *tx) runAll(batch []*job) error {
 	if err := t.loadHead(); err != nil {
 		return failure("read the head", err)
 	}
-	before := t.head
+	before, run := t.head, t.runOne
 	if len(batch) == 1 {
-		if err := batch[0].run(t); err != nil {
-			return failure("write", err)
-		}
-		return failure("write the head", t.saveHead(before))
+		run = func(j *job) error { return j.run(t) }
 	}
 	for _, j := range batch {
-		if err := t.runOne(j); err != nil {
+		if err := run(j); err != nil {
 			return failure("write", err)
 		}
 	}

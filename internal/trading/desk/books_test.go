@@ -149,17 +149,12 @@ func (d *day) book() *order.Book {
 // desk shows.
 func (d *day) equalStore(all []order.Order) {
 	d.t.Helper()
-	// A few more: which is the last of those of one moment differs.
-	newest, err := d.store.Orders(d.t.Context(), owner, len(all)+50)
-	if err != nil {
-		d.t.Fatal(err)
-	}
-	stored := make(map[string]order.Order, len(newest))
-	for _, o := range newest {
-		stored[o.ID] = o
-	}
 	for _, o := range all {
-		if diff := cmp.Diff(o, stored[o.ID], cmpopts.EquateEmpty()); diff != "" {
+		stored, err := d.store.Order(d.t.Context(), owner, o.ID)
+		if err != nil {
+			d.t.Fatal(err)
+		}
+		if diff := cmp.Diff(o, stored, cmpopts.EquateEmpty()); diff != "" {
 			d.t.Errorf("the store has another order:\n%s", diff)
 		}
 	}

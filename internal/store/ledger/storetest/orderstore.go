@@ -36,7 +36,4 @@ type OrderStore interface {
 
 	// OrderByKey returns the order of an owner's idempotency key, or NotFound.
 	OrderByKey(ctx context.Context, owner, key string) (order.Order, error)
-
-	// Orders returns the newest orders of an owner, newest first, at most limit.
-	Orders(ctx context.Context, owner string, limit int) ([]order.Order, error)
 }

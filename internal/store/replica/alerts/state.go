@@ -2,13 +2,10 @@ package alerts
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
 	"strconv"
 	"strings"
 	"time"
 
-	"candela/internal/kit/principal"
 	"candela/internal/market"
 	"candela/internal/market/provider"
 	"candela/internal/store/replica/conn"
@@ -139,32 +136,4 @@ func (s *Store) number(m conn.Message, kind string) (n number, err error) {
 		n.knownThrough, err = strconv.ParseUint(through, 10, 64)
 	}
 	return n, err
-}
-
-// savedState is a stored value and its change.
-type savedState struct {
-	Set   conn.ChangeInfo `json:"set"`
-	Value json.RawMessage `json:"value"`
-}
-
-// SaveState sets a value of the caller's subject.
-func (s *Store) SaveState(ctx context.Context, by principal.Caller, name string, value []byte) error {
-	data, err := json.Marshal(savedState{Set: conn.NewChangeInfo("", s.now(), by), Value: value})
-	if err != nil {
-		return fmt.Errorf("encode state %s: %w", name, err)
-	}
-	return s.states.WriteAll(ctx, "save state", []conn.Change{{Subject: s.states.Subject(table.StateKind, conn.EncodeToken(by.Subject), conn.EncodeToken(name)), Data: data}})
-}
-
-// State returns a value, nil when it was never set.
-func (s *Store) State(ctx context.Context, owner, name string) ([]byte, error) {
-	m, ok, err := s.states.Latest(ctx, s.states.Subject(table.StateKind, conn.EncodeToken(owner), conn.EncodeToken(name)))
-	if err != nil || !ok {
-		return nil, conn.Unavailable("read state", err)
-	}
-	var saved savedState
-	if err := json.Unmarshal(m.Data, &saved); err != nil {
-		return nil, conn.Corrupted("read state", err)
-	}
-	return saved.Value, nil
 }

@@ -24,15 +24,6 @@ func TestStore_PassesTheAlertSuite(t *testing.T) {
 	})
 }
 
-func TestStore_PassesTheStateSuite(t *testing.T) {
-	t.Parallel()
-	dirs := replicatest.NewDirs()
-	storetest.RunStates(t, func(t *testing.T, dir string) storetest.StateStore {
-		t.Helper()
-		return replicatest.OpenStore(t, replicatest.Servers(), dirs.Prefix(dir))
-	})
-}
-
 func TestStore_PassesTheAlertSuiteOnOneServer(t *testing.T) {
 	t.Parallel()
 	dirs := replicatest.NewDirs()

@@ -85,14 +85,6 @@ func (a *accountSet) set(owner string, with *accountState) {
 	a.all[owner] = with
 }
 
-// newest returns orders of an owner that are in memory, newest first, at most limit.
-func (a *accountSet) newest(owner string, limit int) []order.Order {
-	sorted := slices.SortedFunc(maps.Values(a.of(owner).orders), func(x, y order.Order) int {
-		return cmp.Or(y.Created.Compare(x.Created), cmp.Compare(y.ID, x.ID))
-	})
-	return sorted[:min(max(0, limit), len(sorted))]
-}
-
 // errBookMismatch means that a book is not saved.
 var errBookMismatch = errors.New("book does not match its events")
 

@@ -15,6 +15,9 @@ const SegmentSize = segmentSize
 // SetSize bounds the items of one message. One item is always sent.
 func (o *Store) SetSize(n int) { o.size = n }
 
+// InMemory counts the orders of an owner that are in memory.
+func (o *Store) InMemory(owner string) int { return len(o.orders.of(owner).orders) }
+
 // AcquireLate writes the claim of the writer again, like a delayed duplicate.
 func (o *Store) AcquireLate(ctx context.Context) error {
 	last := o.lastSeq

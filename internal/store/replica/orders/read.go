@@ -356,10 +356,3 @@ func (o *Store) readArchived(ctx context.Context, owner, name string, in []seqRa
 	}
 	return found.Order, err
 }
-
-// Orders returns the newest orders of an owner in memory, newest first.
-func (o *Store) Orders(_ context.Context, owner string, limit int) ([]order.Order, error) {
-	o.mu.RLock()
-	defer o.mu.RUnlock()
-	return o.orders.newest(owner, limit), nil
-}

@@ -212,14 +212,6 @@ func (s *Store) OrderOwners(context.Context) ([]string, error) {
 	return all, nil
 }
 
-// Orders returns the newest orders of an owner, newest first.
-func (s *Store) Orders(_ context.Context, owner string, limit int) ([]order.Order, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	all := s.of(owner).book.Orders()
-	return all[:min(limit, len(all))], nil
-}
-
 // Order returns an order of an owner.
 func (s *Store) Order(_ context.Context, owner, id string) (order.Order, error) {
 	s.mu.Lock()
