@@ -37,17 +37,18 @@ func (k Kind) String() string {
 }
 
 // Error is an error with a public part. Everything but Cause may be shown to the client.
+// Replicas send it to each other as JSON.
 type Error struct {
-	Kind        Kind
-	Code        string        // stable, snake case: "invalid_argument", "trading_disabled"
-	Message     string        // one sentence a person or a model can act on
-	Field       string        // the argument at fault, if one is
-	Value       string        // what was given for it
-	Allowed     string        // what would have been accepted, in words or as a list
-	Suggestions []string      // nearest right values, best first
-	Retryable   bool          // the same request may succeed later
-	RetryAfter  time.Duration // how long to wait, zero when unknown
-	Cause       error
+	Kind        Kind          `json:"kind"`
+	Code        string        `json:"code,omitempty"`        // stable, snake case: "invalid_argument", "trading_disabled"
+	Message     string        `json:"message,omitempty"`     // one sentence a person or a model can act on
+	Field       string        `json:"field,omitempty"`       // the argument at fault, if one is
+	Value       string        `json:"value,omitempty"`       // what was given for it
+	Allowed     string        `json:"allowed,omitempty"`     // what would have been accepted, in words or as a list
+	Suggestions []string      `json:"suggestions,omitempty"` // nearest right values, best first
+	Retryable   bool          `json:"retryable,omitempty"`   // the same request may succeed later
+	RetryAfter  time.Duration `json:"retry_after,omitempty"` // how long to wait, zero when unknown
+	Cause       error         `json:"-"`
 }
 
 // Error returns the public message followed by the private cause. It is meant

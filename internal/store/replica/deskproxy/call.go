@@ -19,8 +19,7 @@ import (
 	"candela/internal/trading/order"
 )
 
-// The calls to a desk and their replies. A reply with a Failure field can return a value and an
-// error together.
+// The calls to a desk and their replies.
 type (
 	placeCall struct {
 		Caller  principal.Caller
@@ -41,85 +40,138 @@ type (
 	controlCall struct{ Who, Reason string }
 
 	orderReply struct {
-		Order   order.Order
-		Failure *member.WireError `json:",omitempty"`
+		Order order.Order
+		failure
 	}
 	symbolReply struct {
 		Orders   []order.Order
 		Position order.PricedPosition
 	}
 	stateReply struct {
-		State   guard.State
-		Failure *member.WireError `json:",omitempty"`
+		State guard.State
+		failure
 	}
 )
 
-func (a orderReply) result() (order.Order, error) { return a.Order, failed(a.Failure) }
-
-func (a stateReply) result() (guard.State, error) { return a.State, failed(a.Failure) }
-
-func failed(form *member.WireError) error {
-	if form == nil {
-		return nil
-	}
-	return form.Err()
+// failure makes a reply that can return a value and an error together.
+type failure struct {
+	Failure *member.WireError `json:",omitempty"`
 }
 
-// encodeFault encodes an error for the reply. Errors that mean "not executed", and errors that
-// are not faults, are returned instead.
-func encodeFault(err error) (*member.WireError, error) {
-	if err == nil {
-		return nil, nil //nolint:nilnil // no failure
-	}
-	if notExecuted(err) || fault.Of(err) == nil {
-		return nil, err
+// encode adds a fault to the reply. Other errors are returned instead.
+func (f *failure) encode(err error) error {
+	if fault.Of(err) == nil {
+		return err
 	}
 	form := member.ToWire(err)
-	return &form, nil
+	f.Failure = &form
+	return nil
 }
 
-func newSymbolReply(orders []order.Order, position order.PricedPosition, err error) (symbolReply, error) {
-	return symbolReply{orders, position}, err
+func (f *failure) decode() error {
+	if f.Failure == nil {
+		return nil
+	}
+	return f.Failure.Err()
 }
 
-// handleCalls registers the handlers for calls to the local desk.
-func (d *Desk) handleCalls() {
-	handleCall(d, methodPlace, func(ctx context.Context, running *desk.Desk, c placeCall) (a orderReply, err error) {
+// A method runs on the local desk, or at the trading replica if that is another one.
+type method[C, A any] func(ctx context.Context, call C) (A, error)
+
+// methods are the calls to the desk of an account.
+type methods struct {
+	place        method[placeCall, orderReply]
+	cancel       method[cancelCall, orderReply]
+	orders       method[ordersCall, []order.Order]
+	positions    method[principal.Caller, []order.PricedPosition]
+	inSymbol     method[symbolCall, symbolReply]
+	halt, resume method[controlCall, stateReply]
+	status       method[struct{}, desk.Status]
+}
+
+const (
+	methodHalt     = "desk.halt"
+	methodStatus   = "desk.status"
+	methodHaltFile = "desk.haltfile" // answered by every replica
+)
+
+// register registers the handlers for calls to the local desk and sets the methods.
+func (d *Desk) register() {
+	d.place = newMethod(d, "desk.place", func(ctx context.Context, running *desk.Desk, c placeCall) (a orderReply, err error) {
 		a.Order, err = running.Place(ctx, c.Caller, c.Request)
-		a.Failure, err = encodeFault(err)
 		return a, err
 	})
-	handleCall(d, methodCancel, func(ctx context.Context, running *desk.Desk, c cancelCall) (a orderReply, err error) {
+	d.cancel = newMethod(d, "desk.cancel", func(ctx context.Context, running *desk.Desk, c cancelCall) (a orderReply, err error) {
 		a.Order, err = running.Cancel(ctx, c.Caller, c.ID)
-		a.Failure, err = encodeFault(err)
 		return a, err
 	})
-	handleCall(d, methodOrders, func(ctx context.Context, running *desk.Desk, c ordersCall) ([]order.Order, error) {
+	d.orders = newReadMethod(d, "desk.orders", func(ctx context.Context, running *desk.Desk, c ordersCall) ([]order.Order, error) {
 		return running.Orders(ctx, c.Caller, c.OpenOnly)
 	})
-	handleCall(d, methodPositions, func(ctx context.Context, running *desk.Desk, caller principal.Caller) ([]order.PricedPosition, error) {
+	d.positions = newReadMethod(d, "desk.positions", func(ctx context.Context, running *desk.Desk, caller principal.Caller) ([]order.PricedPosition, error) {
 		return running.Positions(ctx, caller)
 	})
-	handleCall(d, methodOn, func(ctx context.Context, running *desk.Desk, c symbolCall) (symbolReply, error) {
-		return newSymbolReply(running.InSymbol(ctx, c.Caller, c.Symbol))
+	d.inSymbol = newReadMethod(d, "desk.on", func(ctx context.Context, running *desk.Desk, c symbolCall) (a symbolReply, err error) {
+		a.Orders, a.Position, err = running.InSymbol(ctx, c.Caller, c.Symbol)
+		return a, err
 	})
-	handleCall(d, methodHalt, func(ctx context.Context, running *desk.Desk, c controlCall) (a stateReply, err error) {
+	d.halt = newMethod(d, methodHalt, func(ctx context.Context, running *desk.Desk, c controlCall) (a stateReply, err error) {
 		a.State, err = running.Halt(ctx, c.Who, c.Reason)
-		a.Failure, err = encodeFault(err)
 		return a, err
 	})
-	handleCall(d, methodResume, func(ctx context.Context, running *desk.Desk, c controlCall) (a stateReply, err error) {
-		a.State, err = d.resume(ctx, running, c.Who)
-		a.Failure, err = encodeFault(err)
+	d.resume = newMethod(d, "desk.resume", func(ctx context.Context, running *desk.Desk, c controlCall) (a stateReply, err error) {
+		// A halt file of any replica would halt it again at once.
+		if err := d.checkNoHaltFile(ctx); err != nil {
+			return a, err
+		}
+		a.State, err = running.Resume(ctx, c.Who)
 		return a, err
 	})
-	handleCall(d, methodStatus, func(_ context.Context, running *desk.Desk, _ struct{}) (desk.Status, error) {
+	d.status = newReadMethod(d, methodStatus, func(_ context.Context, running *desk.Desk, _ struct{}) (desk.Status, error) {
 		return running.Status(), nil
 	})
 	d.members.Handle(d.method(methodHaltFile), func(context.Context, []byte) ([]byte, error) { return json.Marshal(d.haltFile()) })
 	// A halt, and the calls before one, must not wait for other calls.
 	for _, method := range []string{methodHalt, methodStatus, methodHaltFile} {
 		d.members.Prioritize(d.method(method))
+	}
+}
+
+// newMethod returns a method that runs with the desk of the trading replica, and serves it to the
+// other replicas.
+func newMethod[C, A any](d *Desk, name string, run func(ctx context.Context, running *desk.Desk, call C) (A, error)) method[C, A] {
+	d.members.Handle(d.method(name), func(ctx context.Context, body []byte) ([]byte, error) {
+		var c C
+		if err := decodeReply(body, &c); err != nil {
+			return nil, fmt.Errorf("decode call %s: %w", name, err)
+		}
+		a, err := onLocal(d, func(running *desk.Desk) (A, error) { return run(ctx, running, c) })
+		if f, ok := any(&a).(interface{ encode(err error) error }); ok {
+			err = f.encode(err)
+		}
+		if err != nil {
+			return nil, err
+		}
+		return encodeReply(a, int(d.members.Conn().NATS().MaxPayload())-smallAnswer) // leaves room for headers
+	})
+	return func(ctx context.Context, c C) (A, error) {
+		a, err := onLocal(d, func(running *desk.Desk) (A, error) { return run(ctx, running, c) })
+		if errors.Is(err, member.ErrNotShardOwner) {
+			a, err = call[A](ctx, d, name, c)
+		}
+		return a, err
+	}
+}
+
+// newReadMethod is newMethod for a method without effect: an unanswered call is sent once more.
+func newReadMethod[C, A any](d *Desk, name string, run func(ctx context.Context, running *desk.Desk, call C) (A, error)) method[C, A] {
+	once := newMethod(d, name, run)
+	return func(ctx context.Context, c C) (A, error) {
+		a, err := once(ctx, c)
+		if errors.Is(err, member.ErrOutcomeUnknown) && ctx.Err() == nil {
+			a, err = once(ctx, c)
+		}
+		return a, err
 	}
 }
 
@@ -137,27 +189,11 @@ func onLocal[T any](d *Desk, do func(*desk.Desk) (T, error)) (T, error) {
 	return value, err
 }
 
-// handleCall registers a handler that uses the local desk.
-func handleCall[C, A any](d *Desk, method string, do func(ctx context.Context, running *desk.Desk, call C) (A, error)) {
-	d.members.Handle(d.method(method), func(ctx context.Context, body []byte) ([]byte, error) {
-		var call C
-		if err := decodeReply(body, &call); err != nil {
-			return nil, fmt.Errorf("decode call %s: %w", method, err)
-		}
-		a, err := onLocal(d, func(running *desk.Desk) (A, error) { return do(ctx, running, call) })
-		if err != nil {
-			return nil, err
-		}
-		return encodeReply(a, int(d.members.Conn().NATS().MaxPayload())-smallAnswer) // leaves room for headers
-	})
-}
-
 // method returns the name of a method for this account.
 func (d *Desk) method(name string) string { return name + " " + d.cfg.Account }
 
 // call calls a method at the trading replica.
-func call[A any](ctx context.Context, d *Desk, method string, request any) (A, error) {
-	var a A
+func call[A any](ctx context.Context, d *Desk, method string, request any) (a A, err error) {
 	body, err := json.Marshal(request)
 	if err != nil {
 		return a, fmt.Errorf("encode call %s: %w", method, err)
@@ -167,16 +203,10 @@ func call[A any](ctx context.Context, d *Desk, method string, request any) (A, e
 		return a, err
 	}
 	if err := decodeReply(data, &a); err != nil {
-		return a, member.OutcomeUnknown(fmt.Errorf("decode reply to %s: %w", method, err))
+		return *new(A), member.OutcomeUnknown(fmt.Errorf("decode reply to %s: %w", method, err))
 	}
-	return a, nil
-}
-
-// callRead is call for requests without effect: an unanswered one is sent once more.
-func callRead[A any](ctx context.Context, d *Desk, method string, request any) (A, error) {
-	a, err := call[A](ctx, d, method, request)
-	if errors.Is(err, member.ErrOutcomeUnknown) && ctx.Err() == nil {
-		a, err = call[A](ctx, d, method, request)
+	if f, ok := any(&a).(interface{ decode() error }); ok {
+		err = f.decode()
 	}
 	return a, err
 }

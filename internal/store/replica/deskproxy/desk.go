@@ -1,3 +1,5 @@
+// Package deskproxy runs the trading desk on one replica and forwards calls to it from the
+// others.
 package deskproxy
 
 import (
@@ -17,19 +19,6 @@ import (
 	"candela/internal/trading/desk"
 	"candela/internal/trading/guard"
 	"candela/internal/trading/order"
-)
-
-// The methods of a desk.
-const (
-	methodPlace     = "desk.place"
-	methodCancel    = "desk.cancel"
-	methodOrders    = "desk.orders"
-	methodPositions = "desk.positions"
-	methodOn        = "desk.on"
-	methodHalt      = "desk.halt"
-	methodResume    = "desk.resume"
-	methodStatus    = "desk.status"
-	methodHaltFile  = "desk.haltfile" // answered by every replica
 )
 
 // tradingShard is the shard of the trading replica. It does not depend on the account, because
@@ -59,12 +48,13 @@ type Desk struct {
 	members *member.Group
 	cfg     Config
 	local   atomic.Pointer[desk.Desk]
+	methods
 }
 
 // New returns the account. This replica does not trade before Run.
 func New(m *member.Group, cfg Config) *Desk {
 	d := &Desk{members: m, cfg: cfg}
-	d.handleCalls()
+	d.register()
 	return d
 }
 
@@ -166,77 +156,43 @@ func notExecuted(err error) bool {
 
 // Place places an order, as desk.Desk does.
 func (d *Desk) Place(ctx context.Context, caller principal.Caller, r order.Request) (order.Order, error) {
-	o, err := onLocal(d, func(running *desk.Desk) (order.Order, error) { return running.Place(ctx, caller, r) })
-	if !errors.Is(err, member.ErrNotShardOwner) {
-		return o, err
-	}
-	answer, err := call[orderReply](ctx, d, methodPlace, placeCall{caller, r})
-	switch {
-	case err == nil:
-		return answer.result()
-	case r.Key != "":
-		err = withRemedy(err, true, "The trading replica did not reply, so the order may have been placed. "+
+	a, err := d.place(ctx, placeCall{caller, r})
+	if r.Key != "" {
+		return a.Order, withRemedy(err, true, "The trading replica did not reply, so the order may have been placed. "+
 			"Retry with the same idempotency_key to get it.")
-	default:
-		err = withRemedy(err, r.DryRun, "The trading replica did not reply, so the order may have been placed. "+
-			"Check get_orders before you retry, and use an idempotency_key.")
 	}
-	return order.Order{}, err
+	return a.Order, withRemedy(err, r.DryRun, "The trading replica did not reply, so the order may have been placed. "+
+		"Check get_orders before you retry, and use an idempotency_key.")
 }
 
 // Cancel cancels an order at the venue and returns it, as desk.Desk does.
 func (d *Desk) Cancel(ctx context.Context, caller principal.Caller, orderID string) (order.Order, error) {
-	o, err := onLocal(d, func(running *desk.Desk) (order.Order, error) { return running.Cancel(ctx, caller, orderID) })
-	if !errors.Is(err, member.ErrNotShardOwner) {
-		return o, err
-	}
-	answer, err := call[orderReply](ctx, d, methodCancel, cancelCall{caller, orderID})
-	if err != nil {
-		return order.Order{}, withRemedy(err, true, "The trading replica did not reply, so the order may not have been cancelled. "+
-			"Retry; cancelling twice is safe.")
-	}
-	return answer.result()
+	a, err := d.cancel(ctx, cancelCall{caller, orderID})
+	return a.Order, withRemedy(err, true, "The trading replica did not reply, so the order may not have been cancelled. "+
+		"Retry; cancelling twice is safe.")
 }
 
 // Orders lists the caller's orders, newest first: the open ones, or the newest of all.
 func (d *Desk) Orders(ctx context.Context, caller principal.Caller, openOnly bool) ([]order.Order, error) {
-	all, err := onLocal(d, func(running *desk.Desk) ([]order.Order, error) { return running.Orders(ctx, caller, openOnly) })
-	if !errors.Is(err, member.ErrNotShardOwner) {
-		return all, err
-	}
-	return callRead[[]order.Order](ctx, d, methodOrders, ordersCall{caller, openOnly})
+	return d.orders(ctx, ordersCall{caller, openOnly})
 }
 
 // Positions lists the caller's open positions with their prices.
 func (d *Desk) Positions(ctx context.Context, caller principal.Caller) ([]order.PricedPosition, error) {
-	all, err := onLocal(d, func(running *desk.Desk) ([]order.PricedPosition, error) { return running.Positions(ctx, caller) })
-	if !errors.Is(err, member.ErrNotShardOwner) {
-		return all, err
-	}
-	return callRead[[]order.PricedPosition](ctx, d, methodPositions, caller)
+	return d.positions(ctx, caller)
 }
 
 // InSymbol lists the caller's orders in one symbol that are open or have fills, newest first, and
 // the position in it.
 func (d *Desk) InSymbol(ctx context.Context, caller principal.Caller, s market.Symbol) ([]order.Order, order.PricedPosition, error) {
-	on, err := onLocal(d, func(running *desk.Desk) (symbolReply, error) { return newSymbolReply(running.InSymbol(ctx, caller, s)) })
-	if errors.Is(err, member.ErrNotShardOwner) {
-		on, err = callRead[symbolReply](ctx, d, methodOn, symbolCall{caller, s})
-	}
-	return on.Orders, on.Position, err
+	a, err := d.inSymbol(ctx, symbolCall{caller, s})
+	return a.Orders, a.Position, err
 }
 
 // Halt stops trading on the trading replica and cancels its open orders.
 func (d *Desk) Halt(ctx context.Context, by, reason string) (guard.State, error) {
-	s, err := onLocal(d, func(running *desk.Desk) (guard.State, error) { return running.Halt(ctx, by, reason) })
-	if !errors.Is(err, member.ErrNotShardOwner) {
-		return s, err
-	}
-	answer, err := call[stateReply](ctx, d, methodHalt, controlCall{by, reason})
-	if err != nil {
-		return guard.State{}, withRemedy(err, true, "The trading replica did not reply, so trading may not have been halted. Retry.")
-	}
-	return answer.result()
+	a, err := d.halt(ctx, controlCall{by, reason})
+	return a.State, withRemedy(err, true, "The trading replica did not reply, so trading may not have been halted. Retry.")
 }
 
 // Resume lifts the owner's restrictions. It is refused, with the file's name, while a replica has
@@ -247,22 +203,9 @@ func (d *Desk) Resume(ctx context.Context, by string) (guard.State, error) {
 			return guard.State{}, err
 		}
 	}
-	s, err := onLocal(d, func(running *desk.Desk) (guard.State, error) { return d.resume(ctx, running, by) })
-	if !errors.Is(err, member.ErrNotShardOwner) {
-		return s, err
-	}
-	answer, err := call[stateReply](ctx, d, methodResume, controlCall{by, ""})
-	if err != nil {
-		return guard.State{}, withRemedy(err, true, "The trading replica did not reply, so trading may not have been resumed. Retry.")
-	}
-	return answer.result()
+	a, err := d.resume(ctx, controlCall{by, ""})
+	return a.State, withRemedy(err, true, "The trading replica did not reply, so trading may not have been resumed. Retry.")
 }
 
 // Status returns the state of the account.
-func (d *Desk) Status(ctx context.Context) (desk.Status, error) {
-	s, err := onLocal(d, func(running *desk.Desk) (desk.Status, error) { return running.Status(), nil })
-	if !errors.Is(err, member.ErrNotShardOwner) {
-		return s, err
-	}
-	return callRead[desk.Status](ctx, d, methodStatus, struct{}{})
-}
+func (d *Desk) Status(ctx context.Context) (desk.Status, error) { return d.status(ctx, struct{}{}) }

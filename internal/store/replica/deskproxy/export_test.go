@@ -19,14 +19,13 @@ func Unpack(data []byte, value any) error { return decodeReply(data, value) }
 
 // Travel returns an error as the calling replica decodes it.
 func Travel(err error) error {
-	form, _ := encodeFault(err)
-	data, _ := encodeReply(orderReply{Failure: form}, 1<<20)
-	var a orderReply
-	if err := decodeReply(data, &a); err != nil {
+	var sent, got orderReply
+	_ = sent.encode(err)
+	data, _ := encodeReply(sent, 1<<20)
+	if err := decodeReply(data, &got); err != nil {
 		return err
 	}
-	_, err = a.result()
-	return err
+	return got.decode()
 }
 
 // SoughtHaltFiles asks the other replicas for their halt files, as before the start of trading.

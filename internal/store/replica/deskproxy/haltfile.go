@@ -40,15 +40,6 @@ func (d *Desk) haltFile() string {
 	return desk.FileAt(d.cfg.HaltFile, d.members.Name())
 }
 
-// resume resumes the local desk unless a replica has a halt file, which would halt it again at
-// once.
-func (d *Desk) resume(ctx context.Context, running *desk.Desk, by string) (guard.State, error) {
-	if err := d.checkNoHaltFile(ctx); err != nil {
-		return guard.State{}, err
-	}
-	return running.Resume(ctx, by)
-}
-
 // checkNoHaltFile returns an error that names the halt files of all replicas.
 func (d *Desk) checkNoHaltFile(ctx context.Context) error {
 	files, unresponsive := d.haltFiles(ctx)
