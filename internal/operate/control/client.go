@@ -28,25 +28,28 @@ type Client struct {
 
 // Clients returns the approved clients of the server, newest first.
 func Clients(ctx context.Context, home string) ([]Client, error) {
-	answer, err := command(ctx, home, http.MethodGet, "/tokens")
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = answer.Body.Close() }()
-	var clients []Client
-	if err := json.NewDecoder(answer.Body).Decode(&clients); err != nil {
-		return nil, fmt.Errorf("control socket: %w", err)
-	}
-	return clients, nil
+	clients, err := call[[]Client](ctx, home, http.MethodGet, "/tokens")
+	return clients, withoutClient(err)
 }
 
 // Revoke revokes a client.
 func Revoke(ctx context.Context, home, id string) error {
-	answer, err := command(ctx, home, http.MethodDelete, "/tokens/"+id)
-	if err != nil {
-		return err
+	_, err := send(ctx, home, http.MethodDelete, "/tokens/"+id)
+	return withoutClient(err)
+}
+
+// NewPass requests a one-time passphrase from the server.
+func NewPass(ctx context.Context, home string) (string, error) {
+	text, err := send(ctx, home, http.MethodPost, "/pass")
+	return string(text), withoutClient(err)
+}
+
+// withoutClient says what errNotFound means for a command about clients.
+func withoutClient(err error) error {
+	if errors.Is(err, errNotFound) {
+		return &fault.Error{Kind: fault.NotFound, Code: "no_such_client", Message: "no client is let in under that ID; candela auth list shows those that are"}
 	}
-	return answer.Body.Close()
+	return err
 }
 
 // Ended is the result of RevokeAll.
@@ -57,62 +60,88 @@ type Ended struct {
 
 // RevokeAll ends all logins of the server.
 func RevokeAll(ctx context.Context, home string) (Ended, error) {
-	answer, err := send(ctx, home, http.MethodDelete, "/tokens")
-	if err != nil {
-		return Ended{}, err
-	}
-	defer func() { _ = answer.Body.Close() }()
-	switch answer.StatusCode {
-	case http.StatusOK:
-	case http.StatusNotFound:
-		return Ended{}, &fault.Error{Kind: fault.NotFound, Code: "no_logins", Message: fmt.Sprintf("the program that runs in state directory %s lets nobody in: it does not --serve", home)}
-	default:
-		return Ended{}, fmt.Errorf("control socket: the server answered %s; its log says why", answer.Status)
-	}
-	var ended Ended
-	if err := json.NewDecoder(answer.Body).Decode(&ended); err != nil {
-		return Ended{}, fmt.Errorf("control socket: %w", err)
+	ended, err := call[Ended](ctx, home, http.MethodDelete, "/tokens")
+	if errors.Is(err, errNotFound) {
+		err = &fault.Error{Kind: fault.NotFound, Code: "no_logins", Message: fmt.Sprintf("the program that runs in state directory %s lets nobody in: it does not --serve", home)}
 	}
 	ended.Where = "by the server that runs there"
-	return ended, nil
+	return ended, err
 }
 
 // Answers reports whether a server with logins runs in a state directory.
 func Answers(ctx context.Context, home string) bool {
-	answer, err := send(ctx, home, http.MethodGet, "/tokens")
-	if err != nil {
-		return false
-	}
-	_ = answer.Body.Close()
-	return answer.StatusCode == http.StatusOK
+	_, err := send(ctx, home, http.MethodGet, "/tokens")
+	return err == nil
 }
 
-// NewPass requests a one-time passphrase from the server.
-func NewPass(ctx context.Context, home string) (string, error) {
-	answer, err := command(ctx, home, http.MethodPost, "/pass")
-	if err != nil {
-		return "", err
-	}
-	defer func() { _ = answer.Body.Close() }()
-	text, err := io.ReadAll(io.LimitReader(answer.Body, 1<<10))
-	return string(text), err
+// Halt halts the program that trades in a state directory. It reports false when none can be
+// reached.
+func Halt(ctx context.Context, home, reason string) (s TradingState, reached bool, err error) {
+	return tradingCommand(ctx, home, "/halt?"+url.Values{"reason": {reason}}.Encode())
 }
 
-// command sends a command to the server of a state directory.
-func command(ctx context.Context, home, method, path string) (*http.Response, error) {
-	answer, err := send(ctx, home, method, path)
-	if err != nil || answer.StatusCode < http.StatusBadRequest {
+// Resume resumes the program that trades in a state directory. It reports false when none can
+// be reached.
+func Resume(ctx context.Context, home string) (s TradingState, reached bool, err error) {
+	return tradingCommand(ctx, home, "/resume")
+}
+
+func tradingCommand(ctx context.Context, home, path string) (s TradingState, reached bool, err error) {
+	s, reached, err = callTrader[TradingState](ctx, home, http.MethodPost, path)
+	s.Where = "in the program that runs there"
+	return s, reached, err
+}
+
+// ReadStatus reads the status of the program that trades in a state directory. It reports
+// false when none can be reached.
+func ReadStatus(ctx context.Context, home string) (s Status, reached bool, err error) {
+	return callTrader[Status](ctx, home, http.MethodGet, "/status")
+}
+
+// callTrader is call for a command to the program that trades. It reports false when none can
+// be reached.
+func callTrader[T any](ctx context.Context, home, method, path string) (answer T, reached bool, err error) {
+	answer, err = call[T](ctx, home, method, path)
+	if errors.Is(err, errNotFound) || fault.KindOf(err) == fault.Unavailable {
+		return answer, false, nil // no server, or one that does not trade
+	}
+	return answer, true, err
+}
+
+// call sends a command to the server of a state directory and decodes its answer.
+func call[T any](ctx context.Context, home, method, path string) (answer T, err error) {
+	body, err := send(ctx, home, method, path)
+	if err != nil {
 		return answer, err
 	}
-	_ = answer.Body.Close()
-	if answer.StatusCode == http.StatusNotFound {
-		return nil, &fault.Error{Kind: fault.NotFound, Code: "no_such_client", Message: "no client is let in under that ID; candela auth list shows those that are"}
+	if err := json.Unmarshal(body, &answer); err != nil {
+		return answer, fmt.Errorf("control socket: %w", err)
 	}
-	return nil, fmt.Errorf("control socket: the server answered %s; its log says why", answer.Status)
+	return answer, nil
 }
 
-// send sends a request to the server of a state directory.
-func send(ctx context.Context, home, method, path string) (*http.Response, error) {
+// errNotFound means that the server does not know a command, or what it names.
+var errNotFound = errors.New("control socket: not found")
+
+// read returns the body of an answer, or the error that it reports.
+func read(answer *http.Response) ([]byte, error) {
+	body, err := io.ReadAll(answer.Body)
+	var text string
+	switch _ = answer.Body.Close(); {
+	case err != nil:
+		return nil, fmt.Errorf("control socket: %w", err)
+	case answer.StatusCode == http.StatusNotFound:
+		return nil, errNotFound
+	case answer.StatusCode == http.StatusConflict && json.Unmarshal(body, &text) == nil:
+		return nil, &fault.Error{Kind: fault.Conflict, Code: "refused", Message: text}
+	case answer.StatusCode >= http.StatusBadRequest:
+		return nil, fmt.Errorf("control socket: the server answered %s; its log says why", answer.Status)
+	}
+	return body, nil
+}
+
+// send sends a command to the server of a state directory and returns its answer.
+func send(ctx context.Context, home, method, path string) ([]byte, error) {
 	dial := func(ctx context.Context, _, _ string) (net.Conn, error) {
 		var d net.Dialer
 		return d.DialContext(ctx, "unix", filepath.Join(home, socketName))
@@ -139,5 +168,5 @@ func send(ctx context.Context, home, method, path string) (*http.Response, error
 			Message: fmt.Sprintf("no server answers in state directory %s: is candela --serve running, with this --home? Start it with candela --serve", home),
 		}
 	}
-	return answer, nil
+	return read(answer)
 }

@@ -2,8 +2,6 @@ package control
 
 import (
 	"crypto/subtle"
-	"fmt"
-	"net/http"
 	"sync"
 	"time"
 
@@ -43,10 +41,3 @@ func (p *Pass) take(text string, now time.Time) bool {
 
 // Take reports whether a passphrase is the current one, and invalidates it.
 func (p *Pass) Take(passphrase string) bool { return p.take(passphrase, time.Now()) }
-
-func (s Server) handlePass(mux *http.ServeMux) {
-	mux.HandleFunc("POST /pass", func(w http.ResponseWriter, r *http.Request) {
-		s.Log.InfoContext(r.Context(), "a passphrase that is good once was asked for on the control socket")
-		fmt.Fprint(w, s.Pass.issue(time.Now()))
-	})
-}

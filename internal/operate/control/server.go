@@ -1,3 +1,8 @@
+// Package control is the Unix socket through which the owner's commands reach a running
+// candela. It holds the server and one client function per command.
+//
+// File permissions decide who may connect: the directory is 0700 and the socket 0600. On
+// Windows the access list of the directory keeps others out.
 package control
 
 import (
@@ -15,6 +20,7 @@ import (
 	"time"
 
 	"candela/internal/access/oauth"
+	"candela/internal/kit/fault"
 	"candela/internal/kit/shutdown"
 	"candela/internal/store/statedir"
 	"candela/internal/trading/guard"
@@ -120,10 +126,16 @@ func (s Server) handler() http.Handler {
 		s.handleTrading(mux)
 	}
 	if s.Pass != nil {
-		s.handlePass(mux)
+		mux.HandleFunc("POST /pass", func(w http.ResponseWriter, r *http.Request) {
+			s.Log.InfoContext(r.Context(), "a passphrase that is good once was asked for on the control socket")
+			fmt.Fprint(w, s.Pass.issue(time.Now()))
+		})
 	}
 	if s.Status != nil {
-		s.handleStatus(mux)
+		mux.HandleFunc("GET /status", func(w http.ResponseWriter, r *http.Request) {
+			now, err := s.Status(r.Context())
+			s.answer(w, r, now, err)
+		})
 	}
 	return mux
 }
@@ -131,25 +143,15 @@ func (s Server) handler() http.Handler {
 func (s Server) handleTokens(mux *http.ServeMux) {
 	mux.HandleFunc("GET /tokens", func(w http.ResponseWriter, r *http.Request) {
 		tokens, err := s.Door.Tokens(r.Context(), oauth.SoleOwner)
-		if err != nil {
-			s.fail(w, r, err)
-			return
-		}
 		clients := make([]Client, 0, len(tokens))
 		for _, t := range tokens {
 			clients = append(clients, Client{t.ID, t.Key, t.Grant.ClientName, t.Issued, t.Expires})
 		}
-		w.Header().Set("Content-Type", "application/json")
-		_ = json.NewEncoder(w).Encode(clients) // the owner's terminal went away
+		s.answer(w, r, clients, err)
 	})
 	mux.HandleFunc("DELETE /tokens", func(w http.ResponseWriter, r *http.Request) {
 		ended, err := s.Door.RevokeAll(r.Context())
-		if err != nil {
-			s.fail(w, r, err)
-			return
-		}
-		w.Header().Set("Content-Type", "application/json")
-		_ = json.NewEncoder(w).Encode(Ended{Clients: ended}) // the owner's terminal went away
+		s.answer(w, r, Ended{Clients: ended}, err)
 	})
 	mux.HandleFunc("DELETE /tokens/{id}", func(w http.ResponseWriter, r *http.Request) {
 		if err := s.Door.Revoke(r.Context(), oauth.SoleOwner, r.PathValue("id")); err != nil {
@@ -158,6 +160,39 @@ func (s Server) handleTokens(mux *http.ServeMux) {
 		}
 		w.WriteHeader(http.StatusNoContent)
 	})
+}
+
+func (s Server) handleTrading(mux *http.ServeMux) {
+	answer := func(w http.ResponseWriter, r *http.Request, state guard.State, err error) {
+		if f := fault.Of(err); f != nil {
+			writeJSON(w, http.StatusConflict, f.Public())
+			return
+		}
+		s.answer(w, r, StateOf(state), err)
+	}
+	mux.HandleFunc("POST /halt", func(w http.ResponseWriter, r *http.Request) {
+		state, err := s.Trader.Halt(r.Context(), ByHalt, r.FormValue("reason"))
+		answer(w, r, state, err)
+	})
+	mux.HandleFunc("POST /resume", func(w http.ResponseWriter, r *http.Request) {
+		state, err := s.Trader.Resume(r.Context(), ByResume)
+		answer(w, r, state, err)
+	})
+}
+
+// answer sends the result of a command.
+func (s Server) answer(w http.ResponseWriter, r *http.Request, value any, err error) {
+	if err != nil {
+		s.fail(w, r, err)
+		return
+	}
+	writeJSON(w, http.StatusOK, value)
+}
+
+func writeJSON(w http.ResponseWriter, status int, value any) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_ = json.NewEncoder(w).Encode(value) // the owner's terminal went away
 }
 
 func (s Server) fail(w http.ResponseWriter, r *http.Request, err error) {

@@ -1,13 +1,24 @@
 package control
 
-import (
-	"context"
-	"encoding/json"
-	"fmt"
-	"net/http"
+import "candela/internal/trading/guard"
 
-	"candela/internal/kit/fault"
+// The names of the owner's commands in the log and in denied orders.
+const (
+	ByHalt   = "candela halt"
+	ByResume = "candela resume"
 )
+
+// TradingState is the state of trading after a command.
+type TradingState struct {
+	Level string `json:"state"`         // ACTIVE, REDUCING or HALTED
+	Why   string `json:"why,omitempty"` // the restrictions, and how they are lifted
+	Where string `json:"-"`             // where the command took effect
+}
+
+// StateOf converts the state of a desk.
+func StateOf(s guard.State) TradingState {
+	return TradingState{Level: s.Level().String(), Why: s.Explain()}
+}
 
 // Status is the trading status of a state directory.
 type Status struct {
@@ -43,41 +54,4 @@ type PositionStatus struct {
 	Entry      string `json:"entry_price"`
 	Current    string `json:"current_price,omitempty"` // "" while no price is known
 	Unrealized string `json:"unrealized_pnl,omitempty"`
-}
-
-// handleStatus serves the status of the program that trades.
-func (s Server) handleStatus(mux *http.ServeMux) {
-	mux.HandleFunc("GET /status", func(w http.ResponseWriter, r *http.Request) {
-		now, err := s.Status(r.Context())
-		if err != nil {
-			s.fail(w, r, err)
-			return
-		}
-		w.Header().Set("Content-Type", "application/json")
-		_ = json.NewEncoder(w).Encode(now) // the owner's terminal went away
-	})
-}
-
-// ReadStatus reads the status of the program that trades in a state directory. It reports
-// false when none can be reached.
-func ReadStatus(ctx context.Context, home string) (s Status, reached bool, err error) {
-	answer, err := send(ctx, home, http.MethodGet, "/status")
-	if fault.KindOf(err) == fault.Unavailable {
-		return s, false, nil // nobody answers there
-	}
-	if err != nil {
-		return s, false, err
-	}
-	defer func() { _ = answer.Body.Close() }()
-	switch answer.StatusCode {
-	case http.StatusOK:
-	case http.StatusNotFound:
-		return s, false, nil // a server that does not trade
-	default:
-		return s, true, fmt.Errorf("control socket: the server answered %s; its log says why", answer.Status)
-	}
-	if err := json.NewDecoder(answer.Body).Decode(&s); err != nil {
-		return s, true, fmt.Errorf("control socket: %w", err)
-	}
-	return s, true, nil
 }
