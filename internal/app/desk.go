@@ -29,10 +29,6 @@ import (
 // comes in.
 const accountOwner = oauth.SoleOwner
 
-// formerOwner is to whom belonged what was set up over stdio, before both transports
-// acted for the same owner.
-const formerOwner = oauth.FormerOwner
-
 // place is where orders go.
 type place struct {
 	broker.Broker

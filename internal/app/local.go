@@ -80,7 +80,7 @@ func (s *localStore) audit(ctx context.Context, by principal.Caller, kind, about
 func (rt Runtime) localSide(t *trading) (side, error) {
 	l := &localStore{}
 	inbox, err := local.Open(local.Config{
-		Path: filepath.Join(rt.Config.Home, statedir.SubscriptionsName), Formerly: map[string]string{formerOwner: accountOwner}, Now: time.Now, Log: rt.Log,
+		Path: filepath.Join(rt.Config.Home, statedir.SubscriptionsName), Now: time.Now, Log: rt.Log,
 	})
 	if err != nil {
 		return side{}, err
@@ -136,8 +136,5 @@ func restoreInbox(ctx context.Context, inbox *local.Inbox, l *localStore) error 
 		entries = append(entries, entry)
 	}
 	inbox.Restore(last, entries)
-	if err := inbox.Flush(); err != nil {
-		return err
-	}
-	return l.MergeOwner(ctx, formerOwner, accountOwner)
+	return inbox.Flush()
 }

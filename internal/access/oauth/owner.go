@@ -18,9 +18,6 @@ import (
 // SoleOwner is the subject of an installation's one owner.
 const SoleOwner = "owner"
 
-// FormerOwner is the subject that stdio used before both transports used SoleOwner.
-const FormerOwner = "local"
-
 // Errors of an OwnerAuth that are not failures.
 var (
 	// ErrWrongPassphrase means that no owner has the passphrase.

@@ -52,10 +52,6 @@ func (m *migration) copyEntries(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	m.entries = slices.Clone(found)
-	for i := range found {
-		found[i].Owner = m.owner(found[i].Owner)
-	}
 	there := make(map[string]uint64)
 	for e, err := range m.to.Entries(ctx, 0) {
 		if err != nil {
@@ -158,7 +154,7 @@ func (m *migration) copySubscriptions(ctx context.Context) error {
 		d.Found = d.Copied
 		return err
 	}
-	list, err := transfer.FromFile(m.file, &m.numbers, m.formerly, m.entries)
+	list, err := transfer.FromFile(m.file, &m.numbers)
 	if err != nil {
 		return err
 	}
@@ -181,9 +177,6 @@ func (m *migration) copyCursors(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	for from, to := range m.formerly {
-		m.mergeCursors(all, from, to)
-	}
 	d := m.begin("places of sinks", 0)
 	for owner, cursors := range all {
 		d.Found += len(cursors)
@@ -196,38 +189,6 @@ func (m *migration) copyCursors(ctx context.Context) error {
 		d.Copied += len(cursors)
 	}
 	return nil
-}
-
-// owner returns the present name of an owner of the source.
-func (m *migration) owner(name string) string {
-	if now, ok := m.formerly[name]; ok {
-		return now
-	}
-	return name
-}
-
-// mergeCursors moves the cursors of one owner's sinks to another. A sink resumes at the first
-// notification that is not delivered, of either owner.
-func (m *migration) mergeCursors(all map[string]map[string]uint64, from, to string) {
-	old, ok := all[from]
-	if !ok {
-		return
-	}
-	delete(all, from)
-	if all[to] == nil {
-		all[to] = map[string]uint64{}
-	}
-	for reader, next := range old {
-		other, ok := all[to][reader]
-		if !ok {
-			all[to][reader] = next
-			continue
-		}
-		first := slices.IndexFunc(m.entries, func(e notify.Entry) bool { return e.Owner == from && e.Seq >= next || e.Owner == to && e.Seq >= other })
-		if all[to][reader] = max(next, other); first >= 0 {
-			all[to][reader] = m.entries[first].Seq
-		}
-	}
 }
 
 func (m *migration) copyMarks(ctx context.Context) error {
@@ -357,7 +318,6 @@ func (m *migration) copyAlerts(ctx context.Context) error {
 	}
 	active, there := make(map[string]bool, len(found)), make(map[string]bool)
 	for i := range found {
-		found[i].Owner = m.owner(found[i].Owner)
 		active[found[i].ID] = true
 	}
 	var gone []alert.Alert

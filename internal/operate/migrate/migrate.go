@@ -15,7 +15,6 @@ import (
 	"strings"
 	"time"
 
-	"candela/internal/access/oauth"
 	"candela/internal/alerting/alert"
 	"candela/internal/alerting/notify"
 	"candela/internal/config"
@@ -84,9 +83,7 @@ func Run(ctx context.Context, cfg *config.Config, how Plan) ([]Count, error) {
 	}
 	m := &migration{Plan: how, from: local, to: shared, conn: conn, file: filepath.Join(cfg.Home, statedir.SubscriptionsName)}
 	if how.To == "local" {
-		m.from, m.to = shared, local // which gives its former names away at its start
-	} else {
-		m.formerly = map[string]string{oauth.FormerOwner: oauth.SoleOwner}
+		m.from, m.to = shared, local
 	}
 	err = m.run(ctx)
 	return m.done, errors.Join(err, local.Close())
@@ -160,9 +157,6 @@ type migration struct {
 
 	conn *conn.Conn
 	file string // of subscriptions
-
-	formerly map[string]string // names of owners at the source, and what they are called now
-	entries  []notify.Entry    // of the source, with the names and numbers they have there
 }
 
 // run copies everything. Alerts come last, so that none can fire after an interrupted run.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -120,10 +121,9 @@ func (b *Inbox) quarantine(reason error) error {
 
 func (b *Inbox) load(f File) {
 	for key, saved := range f.Subscriptions {
-		owner := b.ownerName(saved.Owner)
 		s := &subscriber{
 			Subscriber: core.Subscriber{
-				Owner: b.Owner(owner), Client: core.Client{Owner: owner, Key: saved.Client}, Key: key,
+				Owner: b.Owner(saved.Owner), Client: core.Client{Owner: saved.Owner, Key: saved.Client}, Key: key,
 				Cursor: saved.Cursor, LastSeen: saved.Seen, Expires: saved.Expires,
 			},
 			unconfirmed: true,
@@ -132,31 +132,16 @@ func (b *Inbox) load(f File) {
 		b.subs.Add(s)
 	}
 	for name, saved := range f.Polling {
-		if b.ownerName(name) != name {
-			b.formerQueues[name] = saved
-			continue
-		}
 		q := &b.Owner(name).Queue
 		q.Cursor, q.Returned = saved.Cursor, saved.Back
 	}
-}
-
-// ownerName returns the present name of an owner.
-func (b *Inbox) ownerName(owner string) string {
-	if name, ok := b.cfg.Formerly[owner]; ok {
-		return name
-	}
-	return owner
 }
 
 // encode returns the content of the file. With ten thousand streams it runs every half
 // second beside their deliveries, so what seldom changes is cached.
 func (b *Inbox) encode() ([]byte, error) {
 	b.mu.Lock()
-	subs := make([]*subscriber, 0, len(b.subs.ByKey))
-	for _, s := range b.subs.ByKey {
-		subs = append(subs, s)
-	}
+	subs := slices.AppendSeq(make([]*subscriber, 0, len(b.subs.ByKey)), maps.Values(b.subs.ByKey))
 	b.mu.Unlock()
 	queues := map[string]SavedQueue{}
 	for _, o := range b.Owners() {

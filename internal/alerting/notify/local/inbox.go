@@ -23,10 +23,8 @@ const MaxSubscriptions = 20_000
 // Config configures an Inbox. Now and Log are required.
 type Config struct {
 	Path string // of subscriptions.json; empty keeps nothing
-	// Formerly maps names of owners that earlier versions used to the present ones.
-	Formerly map[string]string
-	Now      func() time.Time
-	Log      *slog.Logger
+	Now  func() time.Time
+	Log  *slog.Logger
 }
 
 // Inbox implements notify.Inbox.
@@ -39,8 +37,6 @@ type Inbox struct {
 
 	mu   sync.Mutex // guards subs and Subscriber.Key
 	subs core.Index[*subscriber]
-
-	formerQueues map[string]SavedQueue // of the names in Formerly, until Restore
 }
 
 var _ notify.Inbox = (*Inbox)(nil)
@@ -52,14 +48,13 @@ type subscriber struct {
 }
 
 func newInbox(cfg Config) *Inbox {
-	return &Inbox{cfg: cfg, Log: core.NewLog(cfg.Now, cfg.Log), file: fileWriter{dirty: make(chan struct{}, 1)}, formerQueues: map[string]SavedQueue{}}
+	return &Inbox{cfg: cfg, Log: core.NewLog(cfg.Now, cfg.Log), file: fileWriter{dirty: make(chan struct{}, 1)}}
 }
 
 // Restore implements notify.Inbox. Cursors beyond the head are rewound: the store is older
-// than they are. Entries of former owners get the present names; a store that renames them
-// itself does so after a Flush.
+// than they are.
 func (b *Inbox) Restore(head uint64, entries []notify.Entry) {
-	b.Log.Restore(head, b.renamed(entries))
+	b.Log.Restore(head, entries)
 	b.rewind(head)
 }
 

@@ -12,7 +12,6 @@ import (
 	"os"
 	"slices"
 
-	"candela/internal/alerting/notify"
 	"candela/internal/alerting/notify/local"
 	"candela/internal/alerting/notify/records"
 )
@@ -27,9 +26,7 @@ type SeqMapper interface {
 }
 
 // FromFile returns the content of a subscriptions file, which may be missing, as records.
-// Former names of owners are replaced by the present ones; entries are those of the store
-// that the file belongs to.
-func FromFile(path string, to SeqMapper, formerly map[string]string, entries []notify.Entry) ([]records.Record, error) {
+func FromFile(path string, to SeqMapper) ([]records.Record, error) {
 	data, err := os.ReadFile(path) //nolint:gosec // G304: in the operator's own directory
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -41,7 +38,6 @@ func FromFile(path string, to SeqMapper, formerly map[string]string, entries []n
 	if err != nil {
 		return nil, fmt.Errorf("read subscriptions file: %w", err)
 	}
-	f.Rename(formerly, entries)
 	var list []records.Record
 	for _, key := range slices.Sorted(maps.Keys(f.Subscriptions)) {
 		s := f.Subscriptions[key]
