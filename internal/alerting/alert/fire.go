@@ -104,7 +104,12 @@ func (b *Index) FireSignal(dst []Firing, n Dependency, key, label string, value 
 
 // fire removes the alerts that m triggers from the queue.
 func (b *Index) fire(dst []Firing, q *queue, m trigger) []Firing {
-	b.hits = b.collect(b.hits[:0], q, &m)
+	b.hits = b.hits[:0]
+	b.walk(&q.heap, m.extremeKey, func(e entry) {
+		if r := b.record(e.slot); e.key <= m.keyFor(r) && r.created < m.closed && !b.expired(r, m.firing.At) {
+			b.hits = append(b.hits, e.slot)
+		}
+	})
 	slices.SortFunc(b.hits, func(x, y uint32) int {
 		r, s := b.record(x), b.record(y)
 		return cmp.Or(cmp.Compare(q.entries[r.pos].key, q.entries[s.pos].key), r.compare(s))
@@ -131,24 +136,18 @@ func (b *Index) fire(dst []Firing, q *queue, m trigger) []Firing {
 	return dst
 }
 
-// collect appends the alerts of the queue that m triggers. It walks down the heap and
-// stops at keys that were not reached, so it visits the alerts that fire, those for which
-// the bar does not count, and at most two children of each.
-func (b *Index) collect(hits []uint32, q *queue, m *trigger) []uint32 {
+// walk visits the entries of a heap with keys of at most limit, none for NaN. It stops at
+// keys beyond it, so it looks at these entries and at most two children of each.
+func (b *Index) walk(h *heap, limit float64, visit func(entry)) {
 	b.todo = append(b.todo[:0], 0)
 	for len(b.todo) > 0 {
 		i := b.todo[len(b.todo)-1]
 		b.todo = b.todo[:len(b.todo)-1]
-		if int(i) >= len(q.entries) || !(q.entries[i].key <= m.extremeKey) {
-			continue
+		if int(i) < len(h.entries) && h.entries[i].key <= limit {
+			visit(h.entries[i])
+			b.todo = append(b.todo, 2*i+1, 2*i+2)
 		}
-		e := q.entries[i]
-		if r := b.record(e.slot); e.key <= m.keyFor(r) && r.created < m.closed && !b.expired(r, m.firing.At) {
-			hits = append(hits, e.slot)
-		}
-		b.todo = append(b.todo, 2*i+1, 2*i+2)
 	}
-	return hits
 }
 
 func (b *Index) expired(r *record, now time.Time) bool {
@@ -173,11 +172,7 @@ func (b *Index) Uncommitted(dst []Firing) []Firing {
 // RemoveFired deletes an alert whose firing was committed, or that the store no longer
 // has. An unknown ID is ignored: the alert was removed meanwhile.
 func (b *Index) RemoveFired(id string) {
-	raw, ok := parseID(id)
-	if !ok {
-		return
-	}
-	if slot, there := b.byID[raw]; there {
+	if slot, there := b.slot(id); there {
 		b.deleteRecord(slot)
 	}
 }
@@ -190,19 +185,12 @@ func (b *Index) Expire(dst []Alert, now time.Time, mayStillFire func(Dependency)
 	if !b.expiries.reached(limit) {
 		return dst
 	}
-	b.hits, b.todo = b.hits[:0], append(b.todo[:0], 0)
-	for len(b.todo) > 0 {
-		i := b.todo[len(b.todo)-1]
-		b.todo = b.todo[:len(b.todo)-1]
-		if int(i) >= len(b.expiries.entries) || b.expiries.entries[i].key > limit {
-			continue
+	b.hits = b.hits[:0]
+	b.walk(&b.expiries, limit, func(e entry) {
+		if r := b.record(e.slot); r.pos != noSlot && (mayStillFire == nil || !mayStillFire(b.queues[r.queue].dependents.dependency)) {
+			b.hits = append(b.hits, e.slot)
 		}
-		slot := b.expiries.entries[i].slot
-		if r := b.record(slot); r.pos != noSlot && (mayStillFire == nil || !mayStillFire(b.queues[r.queue].dependents.dependency)) {
-			b.hits = append(b.hits, slot)
-		}
-		b.todo = append(b.todo, 2*i+1, 2*i+2)
-	}
+	})
 	slices.SortFunc(b.hits, func(x, y uint32) int {
 		r, s := b.record(x), b.record(y)
 		return cmp.Or(cmp.Compare(b.expiries.entries[r.expiry].key, b.expiries.entries[s.expiry].key), r.compare(s))

@@ -188,11 +188,7 @@ func (b *Index) add(a *Alert) (uint32, error) {
 // Activate lets an inactive alert fire. It reports whether the index has the alert and it
 // was inactive.
 func (b *Index) Activate(id string) bool {
-	raw, ok := parseID(id)
-	if !ok {
-		return false
-	}
-	slot, there := b.byID[raw]
+	slot, there := b.slot(id)
 	if !there || b.isActive(slot) {
 		return false
 	}
@@ -338,23 +334,24 @@ func (b *Index) deleteRecord(slot uint32) {
 	b.freeSlot(slot)
 }
 
+// slot returns the slot of an alert.
+func (b *Index) slot(id string) (slot uint32, there bool) {
+	raw, ok := parseID(id)
+	if ok {
+		slot, there = b.byID[raw]
+	}
+	return slot, there
+}
+
 // find returns the slot of an alert of an owner.
 func (b *Index) find(owner, id string) (uint32, bool) {
-	raw, ok := parseID(id)
-	if !ok {
-		return 0, false
-	}
-	slot, there := b.byID[raw]
+	slot, there := b.slot(id)
 	return slot, there && b.owners.rows[b.record(slot).owner].key == owner
 }
 
 // Has reports whether the index has an alert with the ID.
 func (b *Index) Has(id string) bool {
-	raw, ok := parseID(id)
-	if !ok {
-		return false
-	}
-	_, there := b.byID[raw]
+	_, there := b.slot(id)
 	return there
 }
 

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"math"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/shopspring/decimal"
@@ -125,36 +126,11 @@ func appendDigits(dst []byte, d decimal.Decimal) []byte {
 
 // parseID parses an ID of id.New.
 func parseID(text string) (id [16]byte, ok bool) {
-	if len(text) != 36 {
+	if len(text) != 36 || text[8] != '-' || text[13] != '-' || text[18] != '-' || text[23] != '-' || strings.ToLower(text) != text {
 		return id, false
 	}
-	n := 0
-	for i := 0; i < len(text); {
-		if i == 8 || i == 13 || i == 18 || i == 23 {
-			if text[i] != '-' {
-				return id, false
-			}
-			i++
-			continue
-		}
-		high, low := digit(text[i]), digit(text[i+1])
-		if high|low > 15 {
-			return id, false
-		}
-		id[n] = high<<4 | low
-		n, i = n+1, i+2
-	}
-	return id, true
-}
-
-func digit(c byte) byte {
-	switch {
-	case '0' <= c && c <= '9':
-		return c - '0'
-	case 'a' <= c && c <= 'f':
-		return c - 'a' + 10
-	}
-	return 0xff
+	_, err := hex.Decode(id[:], []byte(text[:8]+text[9:13]+text[14:18]+text[19:23]+text[24:]))
+	return id, err == nil
 }
 
 func formatID(id [16]byte) string {

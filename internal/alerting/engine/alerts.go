@@ -44,21 +44,19 @@ func (e *Engine) Set(ctx context.Context, caller principal.Caller, want alert.Al
 	if err := e.checkInterval(ctx, p, want.Dependency()); err != nil {
 		return alert.Alert{}, err
 	}
-	set, err := e.tryCreate(ctx, caller, want, nil)
-	for range maxPriceReads {
-		if !errors.Is(err, errNoPrice) {
+	var q *priceRead
+	for reads := 0; ; reads++ {
+		set, err := e.tryCreate(ctx, caller, want, q)
+		switch {
+		case !errors.Is(err, errNoPrice):
 			return set, err
+		case reads == maxPriceReads:
+			return alert.Alert{}, fault.Unreachable(err, 0, "the price of %s was outdated before the alert could be set; try again in a moment", p.symbol.Name)
 		}
-		q, failed := e.readPrice(ctx, p)
-		if failed != nil {
-			return alert.Alert{}, failed
+		if q, err = e.readPrice(ctx, p); err != nil {
+			return alert.Alert{}, err
 		}
-		set, err = e.tryCreate(ctx, caller, want, q)
 	}
-	if errors.Is(err, errNoPrice) {
-		return alert.Alert{}, fault.Unreachable(err, 0, "the price of %s was outdated before the alert could be set; try again in a moment", p.symbol.Name)
-	}
-	return set, err
 }
 
 // maxFileLag is how many bars a file may lag before it counts as ended.
@@ -86,12 +84,7 @@ func (e *Engine) checkMoving(ctx context.Context, p *listing) error {
 var errNoPrice = errors.New("no fresh price")
 
 func (e *Engine) tryCreate(ctx context.Context, caller principal.Caller, want alert.Alert, q *priceRead) (alert.Alert, error) {
-	var set alert.Alert
-	var refused error
-	if err := e.do(ctx, func(l *loop) { set, refused = l.create(caller, want, q) }); err != nil {
-		return alert.Alert{}, err
-	}
-	return set, refused
+	return ask(ctx, e, func(l *loop) (alert.Alert, error) { return l.create(caller, want, q) })
 }
 
 // checkInterval checks that the venue has bars at the interval. A price is checked when
@@ -170,29 +163,26 @@ func (l *loop) trackAlert(a *alert.Alert, now time.Time) {
 
 // Cancel removes an alert of the caller.
 func (e *Engine) Cancel(ctx context.Context, caller principal.Caller, alertID string) error {
-	var refused error
-	err := e.do(ctx, func(l *loop) {
-		if refused = l.cfg.Store.CancelAlert(l.drainCtx, caller, alertID); refused != nil {
-			return
+	_, err := ask(ctx, e, func(l *loop) (struct{}, error) {
+		err := l.cfg.Store.CancelAlert(l.drainCtx, caller, alertID)
+		if err == nil {
+			l.remove(Name{caller.Subject, alertID})
 		}
-		if a, ok := l.index.Remove(caller.Subject, alertID); ok {
-			l.markUnused(a.Dependency())
-		}
+		return struct{}{}, err
 	})
-	if err != nil {
-		return err
+	return err
+}
+
+// remove removes an alert that the store no longer has.
+func (l *loop) remove(name Name) {
+	if a, ok := l.index.Remove(name.Owner, name.ID); ok {
+		l.markUnused(a.Dependency())
 	}
-	return refused
 }
 
 // Alerts lists the active alerts of the caller in the order of their creation.
 func (e *Engine) Alerts(ctx context.Context, caller principal.Caller) ([]alert.Alert, error) {
-	var all []alert.Alert
-	err := e.do(ctx, func(l *loop) { all = l.index.List(caller.Subject) })
-	if err != nil {
-		return nil, err
-	}
-	return e.unexpired(all), nil
+	return e.unexpired(ctx, func(l *loop) []alert.Alert { return l.index.List(caller.Subject) })
 }
 
 // AlertsOn lists the active alerts of the caller on one instrument, named with or
@@ -202,15 +192,12 @@ func (e *Engine) AlertsOn(ctx context.Context, caller principal.Caller, s market
 	if err != nil {
 		return nil, err
 	}
-	var all []alert.Alert
-	if err := e.do(ctx, func(l *loop) { all = l.index.ListOn(caller.Subject, s) }); err != nil {
-		return nil, err
-	}
-	return e.unexpired(all), nil
+	return e.unexpired(ctx, func(l *loop) []alert.Alert { return l.index.ListOn(caller.Subject, s) })
 }
 
-// unexpired leaves out alerts that have expired and are not removed yet.
-func (e *Engine) unexpired(all []alert.Alert) []alert.Alert {
+// unexpired lists alerts without those that have expired and are not removed yet.
+func (e *Engine) unexpired(ctx context.Context, list func(*loop) []alert.Alert) ([]alert.Alert, error) {
+	all, err := ask(ctx, e, func(l *loop) ([]alert.Alert, error) { return list(l), nil })
 	now := e.cfg.Now()
-	return slices.DeleteFunc(all, func(a alert.Alert) bool { return !a.Expires.IsZero() && !a.Expires.After(now) })
+	return slices.DeleteFunc(all, func(a alert.Alert) bool { return !a.Expires.IsZero() && !a.Expires.After(now) }), err
 }

@@ -144,6 +144,16 @@ func (e *Engine) do(ctx context.Context, run func(*loop)) error {
 	}
 }
 
+// ask is do for a command that returns something.
+func ask[T any](ctx context.Context, e *Engine, run func(*loop) (T, error)) (T, error) {
+	var value, none T
+	var failed error
+	if err := e.do(ctx, func(l *loop) { value, failed = run(l) }); err != nil {
+		return none, err // the command may still write to value
+	}
+	return value, failed
+}
+
 // A listing is an instrument at a venue, with the venue's clock and calendar.
 type listing struct {
 	symbol   market.Symbol // with its venue

@@ -33,12 +33,7 @@ type Stored interface {
 // Restore adopts all stored alerts, for an engine that shares its store with no other.
 // It does not wait for venues.
 func (e *Engine) Restore(ctx context.Context, from Stored) error {
-	var failed error
-	err := e.do(ctx, func(l *loop) { failed = l.restore(ctx, from) })
-	if err == nil {
-		err = failed
-	}
-	if err != nil {
+	if _, err := ask(ctx, e, func(l *loop) (struct{}, error) { return struct{}{}, l.restore(ctx, from) }); err != nil {
 		return fmt.Errorf("restore alerts: %w", err)
 	}
 	return nil
@@ -75,9 +70,10 @@ func (e *Engine) Index(ctx context.Context, alerts []alert.Alert) error {
 
 // Select returns the listed alerts on the instruments for which match returns true, in
 // no order.
-func (e *Engine) Select(ctx context.Context, match func(market.Symbol) bool) (all []alert.Alert, err error) {
-	err = e.do(ctx, func(l *loop) { all = l.index.Where(func(d alert.Dependency) bool { return match(d.Instrument) }) })
-	return all, err
+func (e *Engine) Select(ctx context.Context, match func(market.Symbol) bool) ([]alert.Alert, error) {
+	return ask(ctx, e, func(l *loop) ([]alert.Alert, error) {
+		return l.index.Where(func(d alert.Dependency) bool { return match(d.Instrument) }), nil
+	})
 }
 
 // Adopt evaluates stored alerts from now on, and the bars that each has missed. Alerts
@@ -164,9 +160,7 @@ func (l *loop) stopTracking(t *tracker) {
 func (e *Engine) Ended(ctx context.Context, names []Name) error {
 	return e.do(ctx, func(l *loop) {
 		for _, name := range names {
-			if a, ok := l.index.Remove(name.Owner, name.ID); ok {
-				l.markUnused(a.Dependency())
-			}
+			l.remove(name)
 		}
 	})
 }

@@ -3,6 +3,7 @@ package sink
 import (
 	"encoding/json"
 	"net/http"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -40,7 +41,7 @@ func NewNtfy(address string, token secret.Text, allowPrivate bool) (*Receiver, e
 		f := parseFiring(e)
 		m := text(e.Symbol.Name+" alert", f.tags(), f.priority(), f.text(at))
 		m.header.Set(headerSeq, strconv.FormatUint(e.Seq, 10))
-		if isSequence(f.ID) {
+		if sequenceID.MatchString(f.ID) {
 			m.header.Set("X-Sequence-ID", f.ID) // a repetition replaces the first
 		}
 		return m
@@ -51,15 +52,8 @@ func NewNtfy(address string, token secret.Text, allowPrivate bool) (*Receiver, e
 	return r, nil
 }
 
-// isSequence reports whether ntfy accepts an ID. It accepts those of alerts.
-func isSequence(id string) bool {
-	for _, c := range id {
-		if c != '-' && c != '_' && (c < '0' || c > '9') && (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') {
-			return false
-		}
-	}
-	return id != "" && len(id) <= 64
-}
+// sequenceID matches the IDs that ntfy accepts. It accepts those of alerts.
+var sequenceID = regexp.MustCompile(`^[-_0-9A-Za-z]{1,64}$`)
 
 // firing is the part of a record of alert.Firing.AppendJSON that the text needs.
 type firing struct {

@@ -58,8 +58,5 @@ const (
 	CursorKind       Kind = "place" // the cursors of a replica's streams, by replica and page
 )
 
-// Kinds lists all kinds.
-func Kinds() []Kind { return []Kind{SubscriptionKind, AttachmentKind, QueueKind, CursorKind} }
-
 // CursorTTL is how long a cursor record is kept: longer than entries are pushed.
 const CursorTTL = 2 * notify.PushTTL

@@ -3,6 +3,7 @@ package replicated
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"candela/internal/alerting/notify/records"
 )
@@ -102,10 +103,8 @@ func (b *Inbox) writeAttachments(ctx context.Context) error {
 	b.dirty = nil
 	b.stateMu.Unlock()
 	var errs []error
-	for len(dirty) > 0 {
-		n := min(len(dirty), records.MaxRecords)
-		errs = append(errs, b.writeBatch(ctx, dirty[:n]))
-		dirty = dirty[n:]
+	for batch := range slices.Chunk(dirty, records.MaxRecords) {
+		errs = append(errs, b.writeBatch(ctx, batch))
 	}
 	return errors.Join(errs...)
 }

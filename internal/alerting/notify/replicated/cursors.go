@@ -3,6 +3,8 @@ package replicated
 import (
 	"context"
 	"encoding/json"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -65,11 +67,7 @@ func (b *Inbox) writeCursors(ctx context.Context) error {
 func (b *Inbox) attachedHere() []*subscriber {
 	b.stateMu.Lock()
 	defer b.stateMu.Unlock()
-	subs := make([]*subscriber, 0, len(b.attached))
-	for s := range b.attached {
-		subs = append(subs, s)
-	}
-	return subs
+	return slices.AppendSeq(make([]*subscriber, 0, len(b.attached)), maps.Keys(b.attached))
 }
 
 func (b *Inbox) handleCursors(r records.Record) {

@@ -4,6 +4,7 @@ package core
 
 import (
 	"log/slog"
+	"maps"
 	"slices"
 	"sort"
 	"sync"
@@ -129,11 +130,7 @@ func (l *Log) Owner(name string) *Owner {
 func (l *Log) Owners() []*Owner {
 	l.mu.RLock()
 	defer l.mu.RUnlock()
-	owners := make([]*Owner, 0, len(l.owners))
-	for _, o := range l.owners {
-		owners = append(owners, o)
-	}
-	return owners
+	return slices.Collect(maps.Values(l.owners))
 }
 
 // Prune drops expired entries.
