@@ -33,16 +33,14 @@ func detectBreakout(r *Row) {
 	}
 }
 
-// presentBands draws three lines and the area between the outer two.
-func presentBands(short string) func(*Result, [][]float64) {
-	return func(r *Result, col [][]float64) {
-		r.Lines = []Line{
-			{short + " Upper", col[bandUpper], Band},
-			{short + " Mid", col[bandMid], Solid},
-			{short + " Lower", col[bandLower], Band},
-		}
-		r.Fills = []Fill{{Y1: col[bandUpper], Y2: col[bandLower], Style: Channel}}
-	}
+// bandLines are the three lines of a channel.
+func bandLines(short string) []Line {
+	return []Line{{Label: short + " Upper", Style: Band}, {Label: short + " Mid"}, {Label: short + " Lower", Style: Band}}
+}
+
+// fillBands draws the area between the outer two.
+func fillBands(r *Result, col [][]float64) {
+	r.Fills = []Fill{{Y1: col[bandUpper], Y2: col[bandLower], Style: Channel}}
 }
 
 func bandLabels(short string) []string {
@@ -76,7 +74,7 @@ func bbands() Def {
 					calc.Bollinger(col[bandUpper], col[bandMid], col[bandLower], in.Bars.C, n, k, in.slots())
 					copy(col[bandClose], in.Bars.C)
 				},
-				present: presentBands("BB"),
+				lines: bandLines("BB"), present: fillBands,
 			}
 		},
 	}
@@ -115,8 +113,8 @@ func keltner() Def {
 						r.Values[bandClose] = r.Bar.C
 					}
 				},
-				detect:  detectBreakout,
-				present: presentBands("KC"),
+				detect: detectBreakout,
+				lines:  bandLines("KC"), present: fillBands,
 			}
 		},
 	}
@@ -170,7 +168,7 @@ func donchian() Def {
 						r.Signal("breakout_down", r.Bar.C)
 					}
 				},
-				present: presentBands("DC"),
+				lines: bandLines("DC"), present: fillBands,
 			}
 		},
 	}

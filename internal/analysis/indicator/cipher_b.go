@@ -2,6 +2,7 @@ package indicator
 
 import (
 	"math"
+	"slices"
 
 	"candela/internal/analysis/calc"
 )
@@ -88,26 +89,19 @@ func newCipherB(v Values) Instance {
 			detectCipher(r, top, bottom, strict)
 			zones(r)
 		},
+		lines:  slices.Concat(solid("WT1", "WT2"), styled(Hidden, "RSI"), styled(Band, "Stoch K", "Stoch D")),
+		levels: []HLine{{Y: 60}, {Y: 100}, {Y: -60}, {Y: 0, Style: Zero}}, yRange: &[2]float64{-105, 105},
 		present: presentCipher,
 	}
 }
 
 func presentCipher(r *Result, col [][]float64) {
-	r.Lines = []Line{
-		{"WT1", col[cipherWT1], Solid},
-		{"WT2", col[cipherWT2], Solid},
-		{"RSI", col[cipherRSILine], Hidden},
-		{"Stoch K", col[cipherK], Band},
-		{"Stoch D", col[cipherD], Band},
-	}
 	r.Hist = []Hist{{Label: "Money Flow", Values: col[cipherArea], Style: Signed}}
 	r.Fills = []Fill{
 		{Y1: col[cipherWT1], Y2: col[cipherWT2], Style: Cloud},
 		{Y1: col[cipherDifference], Y2: col[cipherZero], Style: Area},
 		{Y1: col[cipherK], Y2: col[cipherD], Style: Cloud},
 	}
-	r.HLines = []HLine{{Y: 60}, {Y: 100}, {Y: -60}, {Y: 0, Style: Zero}}
-	r.YRange = &[2]float64{-105, 105}
 }
 
 // detectCipher raises the crosses of the two waves.

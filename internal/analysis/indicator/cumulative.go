@@ -115,15 +115,12 @@ func adx() Def {
 		Formula: "Wilder averages of +DM, -DM and true range over `period` changes; DI = 100 x DM / TR; ADX = Wilder average of 100 x |+DI - -DI| / (+DI + -DI).",
 		Truth:   "TradingView ta.dmi, Skender (TA-Lib seeds its averages with one bar less and agrees within 1e-6 from bar 200 on)",
 		Params:  []Param{Int("period", 14, 1, 5000, "bars in the averages").As("length")},
-		Lines:   []string{"ADX", "+DI", "-DI"},
-		Signals: []Trigger{
-			{"cross_up", "+DI goes from at or below -DI to above it; y is +DI"},
-			{"cross_down", "+DI goes from at or above -DI to below it; y is +DI"},
-		},
+		Lines:   []string{"ADX", "+DI", "-DI"}, Signals: crossTriggers("+DI", "-DI"),
 		New: func(v Values) Instance {
 			n := v.Int("period")
 			return &series{
 				label: fmt.Sprintf("ADX(%d)", n), first: n, stable: 2 * wilderStable(n), columns: 3,
+				lines: solid("ADX", "+DI", "-DI"), levels: []HLine{{Y: 25}}, yRange: &[2]float64{0, 100},
 				begin: func(m *calc.Slab, _ Env) step {
 					s := m.ADX(n)
 					return func(r *Row) { r.Values[0], r.Values[1], r.Values[2] = s.Step(r.Bar.H, r.Bar.L, r.Bar.C) }
@@ -131,11 +128,6 @@ func adx() Def {
 				detect: func(r *Row) { r.crosses(1, 2) },
 				batch: func(in Input, col [][]float64) {
 					calc.ADX(col[0], col[1], col[2], in.Bars.H, in.Bars.L, in.Bars.C, n)
-				},
-				present: func(r *Result, col [][]float64) {
-					r.Lines = []Line{{"ADX", col[0], Solid}, {"+DI", col[1], Solid}, {"-DI", col[2], Solid}}
-					r.HLines = []HLine{{Y: 25}}
-					r.YRange = &[2]float64{0, 100}
 				},
 			}
 		},

@@ -1,6 +1,9 @@
+// Package indicator is the catalogue of indicators: their names, parameters,
+// computation, appearance and signals. It computes from given bars and does no I/O.
 package indicator
 
 import (
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -59,12 +62,7 @@ func (t Trigger) Sentence() string {
 
 // Emits reports whether label is among the indicator's signals.
 func (d *Def) Emits(label string) bool {
-	for _, t := range d.Signals {
-		if t.Label == label {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(d.Signals, func(t Trigger) bool { return t.Label == label })
 }
 
 // Labels returns the indicator's signal labels in order of definition.

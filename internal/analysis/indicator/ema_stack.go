@@ -10,14 +10,10 @@ func emaStack() Def {
 		Doc:     "Four exponential moving averages of the close (8, 21, 50, 200): trend at a glance, fast above slow in an uptrend.",
 		Formula: "EMA with factor 2/(n+1), seeded with the mean of the first n closes.",
 		Truth:   "TradingView ta.ema, TA-Lib EMA",
-		Lines:   names,
-		Signals: []Trigger{
-			{"cross_up", "EMA 8 goes from at or below EMA 21 to above it; y is EMA 8"},
-			{"cross_down", "EMA 8 goes from at or above EMA 21 to below it; y is EMA 8"},
-		},
+		Lines:   names, Signals: crossTriggers("EMA 8", "EMA 21"),
 		New: func(Values) Instance {
 			return &series{
-				label: "EMA(8, 21, 50, 200)", first: 7, stable: emaStable(200), columns: 4,
+				label: "EMA(8, 21, 50, 200)", first: 7, stable: emaStable(200), columns: 4, lines: solid(names...),
 				begin: func(m *calc.Slab, _ Env) step {
 					averages := make([]calc.EMAState, 0, len(lengths))
 					for _, n := range lengths {
@@ -33,11 +29,6 @@ func emaStack() Def {
 				batch: func(in Input, col [][]float64) {
 					for i, n := range lengths {
 						calc.EMA(col[i], in.Bars.C, n)
-					}
-				},
-				present: func(r *Result, col [][]float64) {
-					for i, name := range names {
-						r.Lines = append(r.Lines, Line{Label: name, Values: col[i]})
 					}
 				},
 			}

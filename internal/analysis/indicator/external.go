@@ -20,7 +20,7 @@ func cvd() Def {
 		New: func(v Values) Instance {
 			a := anchored{v}
 			return &series{
-				label: "CVD(" + v.Text("anchor") + ")", warm: a.warm, columns: 1,
+				label: "CVD(" + v.Text("anchor") + ")", warm: a.warm, columns: 1, lines: solid("CVD"), levels: []HLine{{Y: 0, Style: Zero}},
 				begin: func(m *calc.Slab, env Env) step {
 					const period, delta, known, size = 0, 1, 2, 3
 					cells := m.Cells(size)
@@ -39,8 +39,6 @@ func cvd() Def {
 					}
 				},
 				present: func(r *Result, col [][]float64) {
-					r.Lines = []Line{{"CVD", col[0], Solid}}
-					r.HLines = []HLine{{Y: 0, Style: Zero}}
 					if !slices.ContainsFunc(col[0], func(v float64) bool { return v == v }) {
 						r.Label += noData
 					}
@@ -61,10 +59,7 @@ func funding() Def {
 		Truth:   "the venue's own series, joined as of the bar's close",
 		New: func(Values) Instance {
 			return outside("Funding", []market.SeriesName{market.FundingRate}, func(in Input, r *Result) {
-				percent := undefined(in)
-				for i, x := range in.Series[market.FundingRate] {
-					percent[i] = 100 * x
-				}
+				percent := mapped(in.Series[market.FundingRate], func(x float64) float64 { return 100 * x })
 				r.Hist = []Hist{{Label: "Funding", Values: percent, Style: Signed}}
 				r.HLines = []HLine{{Y: 0, Style: Zero}}
 			})
@@ -81,12 +76,9 @@ func openInterest() Def {
 		Lines:   []string{"OI"},
 		New: func(Values) Instance {
 			return outside("OI", []market.SeriesName{market.OpenInterest}, func(in Input, r *Result) {
-				base := undefined(in)
-				for i, x := range in.Series[market.OpenInterest] {
-					base[i] = 0 * x // 0 where there is a value, NaN where there is none
-				}
-				r.Lines = []Line{{"OI", in.Series[market.OpenInterest], Solid}}
-				r.Fills = []Fill{{Y1: in.Series[market.OpenInterest], Y2: base, Style: Channel}}
+				interest := in.Series[market.OpenInterest]
+				r.Lines = []Line{{"OI", interest, Solid}}
+				r.Fills = []Fill{{Y1: interest, Y2: level(interest, 0), Style: Channel}}
 			})
 		},
 	}
@@ -102,10 +94,7 @@ func longShort() Def {
 		New: func(Values) Instance {
 			return outside("L/S", []market.SeriesName{market.LongAccounts}, func(in Input, r *Result) {
 				long := in.Series[market.LongAccounts]
-				short := undefined(in)
-				for i, x := range long {
-					short[i] = 1 - x
-				}
+				short := mapped(long, func(x float64) float64 { return 1 - x })
 				r.Lines = []Line{{"Long", long, Solid}, {"Short", short, Solid}}
 				r.Fills = []Fill{{Y1: long, Y2: short, Style: Cloud}}
 				r.HLines = []HLine{{Y: 0.5, Style: Reference}}
@@ -130,6 +119,20 @@ func fearGreed() Def {
 			})
 		},
 	}
+}
+
+// mapped returns a column with f applied to every value.
+func mapped(values []float64, f func(float64) float64) []float64 {
+	out := make([]float64, len(values))
+	for i, x := range values {
+		out[i] = f(x)
+	}
+	return out
+}
+
+// level is a column of one value wherever like has one.
+func level(like []float64, y float64) []float64 {
+	return mapped(like, func(x float64) float64 { return y + 0*x })
 }
 
 // outside is an instance drawn from external series. If one of them is unavailable or

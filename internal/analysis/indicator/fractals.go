@@ -51,10 +51,10 @@ func (f *fractals) next(r *Row) {
 	c := wt[fractalSide]
 	x := r.Index - fractalSide
 	if wt[0] < c && wt[1] < c && c > wt[3] && c > wt[4] {
-		f.tops(r, found{x, c, high[fractalSide], rsi[fractalSide]})
+		f.compare(r, found{x, c, high[fractalSide], rsi[fractalSide]}, false)
 	}
 	if wt[0] > c && wt[1] > c && c < wt[3] && c < wt[4] {
-		f.bottoms(r, found{x, c, low[fractalSide], rsi[fractalSide]})
+		f.compare(r, found{x, c, low[fractalSide], rsi[fractalSide]}, true)
 	}
 }
 
@@ -64,45 +64,31 @@ type found struct {
 	wt, price, rsi float64
 }
 
-func (f *fractals) tops(r *Row, now found) {
-	signalled := false
-	for i := range f.sets {
-		s := &f.sets[i]
-		last := s.cells.Mem()[:fractalCells]
-		if now.wt < s.top {
-			continue
-		}
-		if last[fractalX] > 0 && now.price > last[fractalPrice] && now.wt < last[fractalWT] {
-			if !signalled {
-				r.SignalAt(now.x, "wt_bear_div", now.wt)
-				r.SignalAt(now.x, "any_bear_div", 95)
-				signalled = true
-			}
-			if i == 0 {
-				r.DivLines = append(r.DivLines, now.since(last, false))
-			}
-		}
-		now.keep(last)
+// compare compares a fractal with the last one of each set, a bottom if bull is true.
+func (f *fractals) compare(r *Row, now found, bull bool) {
+	sign, at, wtLabel, anyLabel := 1.0, 0, "wt_bear_div", "any_bear_div"
+	if bull {
+		sign, at, wtLabel, anyLabel = -1, fractalCells, "wt_bull_div", "any_bull_div"
 	}
-}
-
-func (f *fractals) bottoms(r *Row, now found) {
 	signalled := false
 	for i := range f.sets {
 		s := &f.sets[i]
-		last := s.cells.Mem()[fractalCells:]
-		if now.wt > s.bottom {
+		last, limit := s.cells.Mem()[at:at+fractalCells], s.top
+		if bull {
+			limit = s.bottom
+		}
+		if sign*now.wt < sign*limit {
 			continue
 		}
-		if last[fractalX] > 0 && now.price < last[fractalPrice] && now.wt > last[fractalWT] {
+		if last[fractalX] > 0 && sign*now.price > sign*last[fractalPrice] && sign*now.wt < sign*last[fractalWT] {
 			if !signalled {
-				r.SignalAt(now.x, "wt_bull_div", now.wt)
-				r.SignalAt(now.x, "any_bull_div", -95)
+				r.SignalAt(now.x, wtLabel, now.wt)
+				r.SignalAt(now.x, anyLabel, sign*95)
 				signalled = true
 			}
 			if i == 0 {
-				r.DivLines = append(r.DivLines, now.since(last, true))
-				if wt2 := r.Values[cipherWT2]; last[fractalWT] <= cipherGold && wt2 > cipherGold && last[fractalWT]-wt2 <= -5 && last[fractalRSI] < 30 {
+				r.DivLines = append(r.DivLines, now.since(last, bull))
+				if wt2 := r.Values[cipherWT2]; bull && last[fractalWT] <= cipherGold && wt2 > cipherGold && last[fractalWT]-wt2 <= -5 && last[fractalRSI] < 30 {
 					r.Signal("gold_buy", wt2)
 				}
 			}

@@ -23,6 +23,12 @@ func heikinAshi() Def {
 				// Each bar halves the influence of earlier opens: after 53 bars the first is
 				// below the precision of a float64; a few more absorb the rounding.
 				label: "HA", stable: 70, columns: 4,
+				lines: []Line{
+					{Label: "HA Open", Style: CandleOpen},
+					{Label: "HA High", Style: CandleHigh},
+					{Label: "HA Low", Style: CandleLow},
+					{Label: "HA Close", Style: CandleClose},
+				},
 				begin: func(*calc.Slab, Env) step {
 					return func(r *Row) {
 						b := r.Bar
@@ -45,14 +51,6 @@ func heikinAshi() Def {
 					}
 					if !rises && rose {
 						r.Signal("flip_down", r.Values[last])
-					}
-				},
-				present: func(r *Result, col [][]float64) {
-					r.Lines = []Line{
-						{"HA Open", col[open], CandleOpen},
-						{"HA High", col[high], CandleHigh},
-						{"HA Low", col[low], CandleLow},
-						{"HA Close", col[last], CandleClose},
 					}
 				},
 			}

@@ -20,17 +20,15 @@ func ichimoku() Def {
 			Int("senkou_b", 52, 1, 5000, "bars of the slow span"),
 			Int("displacement", 26, 1, 1000, "how far the spans are drawn ahead and the close back, counting the bar itself"),
 		},
-		Lines: []string{"Tenkan", "Kijun", "Senkou A", "Senkou B", "Chikou"},
-		Signals: []Trigger{
-			{"cross_up", "Tenkan goes from at or below Kijun to above it; y is Tenkan"},
-			{"cross_down", "Tenkan goes from at or above Kijun to below it; y is Tenkan"},
-		},
+		Lines:   []string{"Tenkan", "Kijun", "Senkou A", "Senkou B", "Chikou"},
+		Signals: crossTriggers("Tenkan", "Kijun"),
 		New: func(v Values) Instance {
 			n, ahead := [3]int{v.Int("tenkan"), v.Int("kijun"), v.Int("senkou_b")}, v.Int("displacement")-1
 			const tenkan, kijun, spanA, spanB, closes = 0, 1, 2, 3, 4
 			return &series{
 				label: fmt.Sprintf("Ichimoku(%d, %d, %d, %d)", n[0], n[1], n[2], ahead+1),
 				first: n[0] - 1, stable: max(n[0], n[1], n[2]) + ahead, columns: 5,
+				lines: append(solid("Tenkan", "Kijun"), styled(Band, "Senkou A", "Senkou B", "Chikou")...),
 				begin: func(m *calc.Slab, _ Env) step {
 					var high, low [3]calc.ExtremeState
 					for i := range n {
@@ -48,13 +46,7 @@ func ichimoku() Def {
 				},
 				detect: func(r *Row) { r.crosses(tenkan, kijun) },
 				present: func(r *Result, col [][]float64) {
-					r.Lines = []Line{
-						{"Tenkan", col[tenkan], Solid},
-						{"Kijun", col[kijun], Solid},
-						{"Senkou A", col[spanA], Band},
-						{"Senkou B", col[spanB], Band},
-						{"Chikou", drawnBack(col[closes], ahead), Band},
-					}
+					drawBack(col[closes], ahead)
 					r.Fills = []Fill{{Y1: col[spanA], Y2: col[spanB], Style: Cloud}}
 				},
 			}
@@ -62,10 +54,9 @@ func ichimoku() Def {
 	}
 }
 
-// drawnBack moves a column k bars to the left; the last k bars have no value yet.
-func drawnBack(values []float64, k int) []float64 {
+// drawBack moves a column k bars to the left; the last k bars have no value yet.
+func drawBack(values []float64, k int) {
 	k = min(k, len(values))
 	copy(values, values[k:])
 	setAll(values[len(values)-k:], math.NaN())
-	return values
 }

@@ -47,6 +47,7 @@ func newKalmanVolume(v Values) Instance {
 		label: fmt.Sprintf("KVF(%d, %s, %d)", n, number(gain), sig), first: first,
 		// Each bar multiplies the start by (1-k); 1e-16 of it is left after 37/k bars.
 		stable: first + sig + int(40/gain), columns: columns,
+		lines: solid("KVF", "Signal"), levels: []HLine{{Y: 0, Style: Zero}}, yRange: &[2]float64{-2.5, 2.5},
 		begin: func(m *calc.Slab, _ Env) step {
 			f := newVolumeFilter(m, n, gain)
 			mean := m.SMA(sig)
@@ -59,26 +60,14 @@ func newKalmanVolume(v Values) Instance {
 		},
 		detect: func(r *Row) { detectKVF(r, kvf, signal) },
 		present: func(r *Result, col [][]float64) {
-			r.Lines = []Line{{"KVF", col[kvf], Solid}, {"Signal", col[signal], Solid}}
 			r.Hist = []Hist{{Label: "Volume", Values: col[up], Style: Plain}, {Label: "Volume", Values: col[down], Style: Plain}}
 			r.Fills = []Fill{
 				{Y1: col[kvf], Y2: col[signal], Style: Cloud},
 				{Y1: level(col[kvf], 2), Y2: col[zoneTop], Style: Zone},
 				{Y1: col[zoneBottom], Y2: level(col[kvf], -2), Style: Zone},
 			}
-			r.HLines = []HLine{{Y: 0, Style: Zero}}
-			r.YRange = &[2]float64{-2.5, 2.5}
 		},
 	}
-}
-
-// level is a column of one value wherever like has one.
-func level(like []float64, y float64) []float64 {
-	out := make([]float64, len(like))
-	for i, x := range like {
-		out[i] = y + 0*x
-	}
-	return out
 }
 
 func detectKVF(r *Row, kvf, signal int) {

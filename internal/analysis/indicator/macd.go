@@ -17,17 +17,14 @@ func macd() Def {
 			Int("slow", 26, 1, 5000, "bars of the slow average").As("slow_length", "slow_period"),
 			Int("signal", 9, 1, 5000, "bars of the signal line").As("signal_length", "signal_period"),
 		},
-		Lines: []string{"MACD", "Signal"},
-		Signals: []Trigger{
-			{"cross_up", "MACD goes from at or below Signal to above it; y is MACD"},
-			{"cross_down", "MACD goes from at or above Signal to below it; y is MACD"},
-		},
+		Lines: []string{"MACD", "Signal"}, Signals: crossTriggers("MACD", "Signal"),
 		New: func(v Values) Instance {
 			fast, slow, signal := v.Int("fast"), v.Int("slow"), v.Int("signal")
 			longest := max(fast, slow)
 			return &series{
 				label: fmt.Sprintf("MACD(%d, %d, %d)", fast, slow, signal),
 				first: longest - 1, stable: emaStable(longest) + emaStable(signal), columns: 3,
+				lines: solid("MACD", "Signal"), levels: []HLine{{Y: 0, Style: Zero}},
 				begin: func(m *calc.Slab, _ Env) step {
 					s := m.MACD(fast, slow, signal)
 					return func(r *Row) { r.Values[0], r.Values[1], r.Values[2] = s.Step(r.Bar.C) }
@@ -37,9 +34,7 @@ func macd() Def {
 					calc.MACD(col[0], col[1], col[2], in.Bars.C, fast, slow, signal)
 				},
 				present: func(r *Result, col [][]float64) {
-					r.Lines = []Line{{"MACD", col[0], Solid}, {"Signal", col[1], Solid}}
 					r.Hist = []Hist{{Label: "Histogram", Values: col[2], Style: Momentum}}
-					r.HLines = []HLine{{Y: 0, Style: Zero}}
 				},
 			}
 		},

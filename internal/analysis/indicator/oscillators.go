@@ -14,19 +14,19 @@ import (
 // single is a series with one line.
 func single(label, line string, first, stable int, next func(m *calc.Slab, env Env) func(*Row) float64) *series {
 	return &series{
-		label: label, first: first, stable: stable, columns: 1,
+		label: label, first: first, stable: stable, columns: 1, lines: solid(line),
 		begin: func(m *calc.Slab, env Env) step {
 			value := next(m, env)
 			return func(r *Row) { r.Values[0] = value(r) }
 		},
-		present: func(r *Result, col [][]float64) { r.Lines = []Line{{line, col[0], Solid}} },
 	}
 }
 
 // zones adds an extreme zone at each end, and the signals of leaving them.
 func (s *series) zones(v Values, top, bottom float64, yRange *[2]float64) *series {
 	s.detect = zoneDetector(v, 0, bottom, "cross_up_os", top, "cross_down_ob", "")
-	return s.drawn(yRange, HLine{Y: top, Label: "overbought"}, HLine{Y: bottom, Label: "oversold"})
+	s.levels, s.yRange = []HLine{{Y: top, Label: "overbought"}, {Y: bottom, Label: "oversold"}}, yRange
+	return s
 }
 
 // zeroed adds the zero line and the signals of crossing it. Without a fixed range
@@ -44,15 +44,7 @@ func (s *series) zeroed(yRange *[2]float64) *series {
 			r.Signal("cross_down", r.Values[0])
 		}
 	}
-	return s.drawn(yRange, HLine{Y: 0, Style: Zero})
-}
-
-func (s *series) drawn(yRange *[2]float64, levels ...HLine) *series {
-	lines := s.present
-	s.present = func(r *Result, col [][]float64) {
-		lines(r, col)
-		r.HLines, r.YRange = levels, yRange
-	}
+	s.levels, s.yRange = []HLine{{Y: 0, Style: Zero}}, yRange
 	return s
 }
 
@@ -61,13 +53,6 @@ func zoneTriggers(name, top, bottom string) []Trigger {
 		{"cross_up_os", name + " comes back from below " + bottom + ": the bar before was below it, this one is not; y is " + name},
 		{"cross_down_ob", name + " comes back from above " + top + ": the bar before was above it, this one is not; y is " + name},
 	}, enterTriggers("", name, top, bottom)...)
-}
-
-func zeroTriggers(name string) []Trigger {
-	return []Trigger{
-		{"cross_up", name + " goes from at or below zero to above it; y is " + name},
-		{"cross_down", name + " goes from at or above zero to below it; y is " + name},
-	}
 }
 
 func cci() Def {
@@ -102,7 +87,7 @@ func roc() Def {
 		Formula: "100 x (close - close n bars ago) / close n bars ago.",
 		Truth:   "TradingView ta.roc, TA-Lib ROC",
 		Params:  []Param{Int("period", 14, 1, 5000, "bars to look back").As("length")},
-		Lines:   []string{"ROC"}, Signals: zeroTriggers("ROC"),
+		Lines:   []string{"ROC"}, Signals: crossTriggers("ROC", "zero"),
 		New: func(v Values) Instance {
 			n := v.Int("period")
 			return single(fmt.Sprintf("ROC(%d)", n), "ROC", n, n+1, func(m *calc.Slab, _ Env) func(*Row) float64 {
@@ -191,7 +176,7 @@ func cmf() Def {
 		Formula: "Sum of ((c-l)-(h-c))/(h-l) x volume over sum of volume, over `period` bars; a bar without range counts as zero. No value without volume.",
 		Truth:   "TradingView Chaikin money flow",
 		Params:  []Param{Int("period", 20, 1, 5000, "bars in the sums").As("length")},
-		Lines:   []string{"CMF"}, Signals: zeroTriggers("CMF"),
+		Lines:   []string{"CMF"}, Signals: crossTriggers("CMF", "zero"),
 		New: func(v Values) Instance {
 			n := v.Int("period")
 			return single(fmt.Sprintf("CMF(%d)", n), "CMF", n-1, n, func(m *calc.Slab, _ Env) func(*Row) float64 {
@@ -215,4 +200,43 @@ func accumulated(b market.Bar) float64 {
 		return 0
 	}
 	return float64(((b.C - b.L) - (b.H - b.C)) / (b.H - b.L) * b.V)
+}
+
+// zoneSignals is the switch for separate entry and exit signals of an extreme zone. It
+// is off on charts, where older labels already mark the exits.
+const zoneSignals = "zone_signals"
+
+func zoneSwitch() Param {
+	return Bool(zoneSignals, false, "also signal when a zone is entered, and under a second name when it is left")
+}
+
+// enterTriggers describes the entries and exits of both zones.
+func enterTriggers(prefix, name, top, bottom string) []Trigger {
+	where := "; y is " + name + "; on charts with `" + zoneSignals + "`"
+	return []Trigger{
+		{prefix + "oversold_enter", name + " falls below " + bottom + where},
+		{prefix + "oversold_exit", name + " comes back from below " + bottom + where},
+		{prefix + "overbought_enter", name + " rises above " + top + where},
+		{prefix + "overbought_exit", name + " comes back from above " + top + where},
+	}
+}
+
+// zoneDetector raises low and high when column a leaves a zone and, if the switch is
+// on, entries and exits under the labels of enterTriggers.
+func zoneDetector(v Values, a int, bottom float64, low string, top float64, high, prefix string) func(*Row) {
+	if !v.Bool(zoneSignals) {
+		return func(r *Row) { r.exits(a, bottom, low, top, high) }
+	}
+	lowIn, lowOut := prefix+"oversold_enter", prefix+"oversold_exit"
+	highIn, highOut := prefix+"overbought_enter", prefix+"overbought_exit"
+	return func(r *Row) {
+		r.exits(a, bottom, low, top, high)
+		r.exits(a, bottom, lowOut, top, highOut)
+		if r.Prev[a] >= bottom && r.Values[a] < bottom {
+			r.Signal(lowIn, r.Values[a])
+		}
+		if r.Prev[a] <= top && r.Values[a] > top {
+			r.Signal(highIn, r.Values[a])
+		}
+	}
 }

@@ -4,10 +4,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
 	"candela/internal/kit/fault"
+	"candela/internal/market"
 )
 
 // ParamKind is the type of a parameter as clients see it.
@@ -129,10 +131,8 @@ func (p Param) parse(raw json.RawMessage) (any, error) {
 		if p.Kind == ColorParam && isColor(s) {
 			return strings.ToLower(s), nil
 		}
-		for _, e := range p.Enum {
-			if strings.EqualFold(e, s) {
-				return e, nil
-			}
+		if i := slices.IndexFunc(p.Enum, func(e string) bool { return strings.EqualFold(e, s) }); i >= 0 {
+			return p.Enum[i], nil
 		}
 	}
 	return nil, wrong()
@@ -150,19 +150,12 @@ func isColor(s string) bool {
 func (p Param) refuse(text string) error {
 	plain := strings.Trim(text, `"`)
 	if p.Kind == TextParam || p.Kind == ColorParam || plain == text {
-		return fault.Field(p.Name, plain, p.allowed(), p.near(text)...)
+		return fault.Field(p.Name, plain, p.allowed(), fault.Nearest(plain, p.Enum)...)
 	}
 	if _, err := p.parse(json.RawMessage(plain)); err != nil || !json.Valid([]byte(plain)) {
 		return fault.Quoted(p.Name, plain, p.allowed())
 	}
 	return fault.Quoted(p.Name, plain, p.allowed(), plain)
-}
-
-func (p Param) near(text string) []string {
-	if p.Kind != TextParam {
-		return nil
-	}
-	return fault.Nearest(strings.Trim(text, `"`), p.Enum)
 }
 
 // Values are the parameters of one instance, checked and complete. The zero
@@ -172,26 +165,20 @@ type Values struct {
 	values []any
 }
 
-// get panics on a name that the definition does not list, a bug in an indicator's own
+// index panics on a name that the definition does not list, a bug in an indicator's own
 // file.
-func (v Values) get(name string) any {
-	for i, p := range v.params {
-		if p.Name == name {
-			return v.values[i]
-		}
+func (v Values) index(name string) int {
+	i := slices.IndexFunc(v.params, func(p Param) bool { return p.Name == name })
+	if i < 0 {
+		panic("indicator: no parameter " + name)
 	}
-	panic("indicator: no parameter " + name)
+	return i
 }
 
+func (v Values) get(name string) any { return v.values[v.index(name)] }
+
 // isSet reports whether a parameter differs from its default.
-func (v Values) isSet(name string) bool {
-	for i, p := range v.params {
-		if p.Name == name {
-			return v.values[i] != p.Default
-		}
-	}
-	return false
-}
+func (v Values) isSet(name string) bool { return v.get(name) != v.params[v.index(name)].Default }
 
 // setText returns a text parameter that differs from its default, else "".
 func (v Values) setText(name string) string {
@@ -243,3 +230,37 @@ func (v Values) String() string {
 
 // number writes a float the shortest way that reads back the same.
 func number(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }
+
+// sources are the prices an indicator can be computed from.
+func sources() []string {
+	return []string{"close", "open", "high", "low", "hl2", "hlc3", "ohlc4", "hlcc4"}
+}
+
+// source describes the parameter that chooses one of them.
+func source(def string) Param {
+	return Choice("source", def, sources(), "price the indicator is computed from").As("src")
+}
+
+// sourceOf returns the price of a bar by its name in sources.
+func sourceOf(name string) func(market.Bar) float64 {
+	switch name {
+	case "open":
+		return func(b market.Bar) float64 { return b.O }
+	case "high":
+		return func(b market.Bar) float64 { return b.H }
+	case "low":
+		return func(b market.Bar) float64 { return b.L }
+	case "hl2":
+		return func(b market.Bar) float64 { return (b.H + b.L) / 2 }
+	case "hlc3":
+		return hlc3
+	case "ohlc4":
+		return func(b market.Bar) float64 { return (b.O + b.H + b.L + b.C) / 4 }
+	case "hlcc4":
+		return func(b market.Bar) float64 { return (b.H + b.L + b.C + b.C) / 4 }
+	}
+	return func(b market.Bar) float64 { return b.C }
+}
+
+// hlc3 is the typical price.
+func hlc3(b market.Bar) float64 { return (b.H + b.L + b.C) / 3 }

@@ -3,6 +3,7 @@ package indicator
 import (
 	"time"
 
+	"candela/internal/analysis/calc"
 	"candela/internal/market"
 )
 
@@ -15,11 +16,12 @@ func periodOf(c market.Calendar, unit string, t int64) int64 {
 	}
 	local := time.Unix(t, 0).In(c.Zone())
 	year, month, _ := local.Date()
+	_, offset := local.Zone()
+	day := int64(calc.SlotOf(t+int64(offset), 24*3600))
 	switch unit {
 	case "week":
 		// The Thursday of a week names it; that of 1970-01-01 is week 0.
-		_, offset := local.Zone()
-		return floorDiv(floorDiv(t+int64(offset), 24*3600)+3, 7)
+		return int64(calc.SlotOf(day+3, 7))
 	case "month":
 		return int64(12*year + int(month) - 1)
 	case "quarter":
@@ -27,8 +29,7 @@ func periodOf(c market.Calendar, unit string, t int64) int64 {
 	case "year":
 		return int64(year)
 	}
-	_, offset := local.Zone()
-	return floorDiv(t+int64(offset), 24*3600)
+	return day
 }
 
 // periodBars is how many bars a period holds at most, and at least one.
@@ -40,10 +41,29 @@ func periodBars(i market.Interval, unit string) int {
 	return int(max(1, seconds/max(1, i.Seconds())))
 }
 
-func floorDiv(a, b int64) int64 {
-	q := a / b
-	if a%b < 0 {
-		q--
+// slots returns the times of the bars for windowed kernels, so that a value does not
+// depend on where the history began.
+func (in Input) slots() calc.Slots {
+	if in.Interval != market.Month1 {
+		return calc.Slots{T: in.Bars.T, Step: max(1, in.Interval.Seconds())}
 	}
-	return q
+	months := make([]int64, in.Bars.Len())
+	for i, t := range in.Bars.T {
+		months[i] = monthOf(t)
+	}
+	return calc.Slots{T: months, Step: 1}
+}
+
+// slotOf is the slot of one bar, equal to that of slots.
+func slotOf(i market.Interval, t int64) calc.Slot {
+	if i == market.Month1 {
+		return calc.SlotOf(monthOf(t), 1)
+	}
+	return calc.SlotOf(t, max(1, i.Seconds()))
+}
+
+// monthOf numbers months, because they have no fixed length.
+func monthOf(t int64) int64 {
+	year, month, _ := time.Unix(t, 0).UTC().Date()
+	return int64(12*year + int(month))
 }

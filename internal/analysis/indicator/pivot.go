@@ -8,6 +8,7 @@ import (
 )
 
 func pivot() Def {
+	names := []string{"Pivot", "R1", "S1", "R2", "S2", "R3", "S3", "R4", "S4", "R5", "S5"}
 	return Def{
 		Name: "pivot", Aliases: []string{"pivot_points"}, Kind: Overlay,
 		Doc: "Pivot points: support and resistance levels computed from the previous day, week, month or year, watched by many traders.",
@@ -21,22 +22,16 @@ func pivot() Def {
 			Choice("timeframe", "auto", []string{"auto", "day", "week", "month", "year"}, "the period the levels are taken from"),
 			Int("levels", 2, 1, 5, "resistances and supports on each side"),
 		},
-		Lines: []string{"Pivot", "R1", "S1", "R2", "S2", "R3", "S3", "R4", "S4", "R5", "S5"},
+		Lines: names,
 		New: func(v Values) Instance {
 			kind, levels := v.Text("type"), v.Int("levels")
 			return &series{
 				label:   "Pivot(" + kind + ")",
 				warm:    func(env Env) (int, int) { return pivotWarmup(env, pivotUnit(env, v)) },
-				columns: 1 + 2*levels,
+				columns: 1 + 2*levels, lines: styled(Steps, names[:1+2*levels]...),
 				begin: func(m *calc.Slab, env Env) step {
 					p := pivots{unit: pivotUnit(env, v), kind: kind, calendar: env.Calendar, cells: m.Cells(pivotCells)}
 					return p.next
-				},
-				present: func(r *Result, col [][]float64) {
-					names := []string{"Pivot", "R1", "S1", "R2", "S2", "R3", "S3", "R4", "S4", "R5", "S5"}
-					for i, c := range col {
-						r.Lines = append(r.Lines, Line{Label: names[i], Values: c, Style: Steps})
-					}
 				},
 			}
 		},

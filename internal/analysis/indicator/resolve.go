@@ -3,6 +3,7 @@ package indicator
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -51,20 +52,18 @@ func Find(name string) (*Def, error) {
 	for i := range all {
 		known = append(append(known, all[i].Name), all[i].Aliases...)
 	}
-	if lacks, ok := lacking(key); ok {
-		return nil, &fault.Error{
-			Kind: fault.Invalid, Code: UnknownCode, Field: "indicators", Value: name,
-			Message: unknown("indicator", name, nil) + ": " + lacks.advice, Allowed: "a name or alias of the catalogue", Suggestions: lacks.near,
-		}
-	}
 	near := fault.Nearest(key, known)
 	if len(near) == 0 {
 		// RSI(14) and sma 50 name an indicator and then its length.
 		near = fault.Nearest(strings.TrimRight(key, " _-.,:()[]0123456789"), known)
 	}
+	message := unknown("indicator", name, near)
+	if lacks, ok := lacking(key); ok {
+		near, message = lacks.near, unknown("indicator", name, nil)+": "+lacks.advice
+	}
 	return nil, &fault.Error{
 		Kind: fault.Invalid, Code: UnknownCode, Field: "indicators", Value: name,
-		Message: unknown("indicator", name, near), Allowed: "a name or alias of the catalogue", Suggestions: near,
+		Message: message, Allowed: "a name or alias of the catalogue", Suggestions: near,
 	}
 }
 
@@ -103,7 +102,7 @@ func (d *Def) values(given map[string]json.RawMessage) (Values, error) {
 		v.values[i] = p.Default
 	}
 	set := make([]string, len(d.Params))
-	for _, name := range sortedKeys(given) {
+	for _, name := range slices.Sorted(maps.Keys(given)) {
 		i := d.param(name)
 		if i < 0 {
 			return Values{}, d.unknownParam(name)
@@ -177,13 +176,4 @@ func unknown(what, name string, near []string) string {
 		message += fmt.Sprintf(", did you mean %q?", near[0])
 	}
 	return message
-}
-
-func sortedKeys(m map[string]json.RawMessage) []string {
-	keys := make([]string, 0, len(m))
-	for k := range m {
-		keys = append(keys, k)
-	}
-	slices.Sort(keys)
-	return keys
 }

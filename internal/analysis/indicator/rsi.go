@@ -29,20 +29,14 @@ func rsi() Def {
 		Switches: []string{"show_divergences", zoneSignals},
 		New: func(v Values) Instance {
 			n, top, bottom := v.Int("length"), v.Num("overbought"), v.Num("oversold")
-			s := &series{
-				label: fmt.Sprintf("RSI(%d)", n), first: n, stable: wilderStable(n), columns: 1,
-				begin: func(m *calc.Slab, _ Env) step {
-					index := m.RSI(n)
-					return func(r *Row) { r.Values[0] = index.Step(r.Bar.C) }
-				},
-				detect: zoneDetector(v, 0, bottom, "rsi_oversold", top, "rsi_overbought", "rsi_"),
-				batch:  func(in Input, col [][]float64) { calc.RSI(col[0], in.Bars.C, n) },
-				present: func(r *Result, col [][]float64) {
-					r.Lines = []Line{{"RSI", col[0], Solid}}
-					r.HLines = []HLine{{Y: top, Label: "overbought"}, {Y: bottom, Label: "oversold"}, {Y: 50}}
-					r.YRange = &[2]float64{0, 100}
-				},
-			}
+			s := single(fmt.Sprintf("RSI(%d)", n), "RSI", n, wilderStable(n), func(m *calc.Slab, _ Env) func(*Row) float64 {
+				index := m.RSI(n)
+				return func(r *Row) float64 { return index.Step(r.Bar.C) }
+			})
+			s.detect = zoneDetector(v, 0, bottom, "rsi_oversold", top, "rsi_overbought", "rsi_")
+			s.batch = func(in Input, col [][]float64) { calc.RSI(col[0], in.Bars.C, n) }
+			s.levels = []HLine{{Y: top, Label: "overbought"}, {Y: bottom, Label: "oversold"}, {Y: 50}}
+			s.yRange = &[2]float64{0, 100}
 			if v.Bool("show_divergences") {
 				return s.withDivergences("rsi", 0)
 			}

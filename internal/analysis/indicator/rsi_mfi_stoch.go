@@ -43,6 +43,8 @@ func newRSIMFIStoch(v Values) Instance {
 	s := &series{
 		label: fmt.Sprintf("RSI/MFI/Stoch(%d, %d, %d)", nr, nm, nk),
 		first: min(nr, nm, nk+smooth-2), stable: max(wilderStable(nr), nm+1, nk+smooth+nd), columns: 5,
+		lines:  append(solid("RSI", "MFI"), styled(Band, "Stoch K", "Stoch D")...),
+		levels: []HLine{{Y: top, Label: "overbought"}, {Y: 50}, {Y: bottom, Label: "oversold"}}, yRange: &[2]float64{0, 100},
 		begin: func(m *calc.Slab, _ Env) step {
 			index, flow, stochastic := m.RSI(nr), moneyFlow(m, nm), m.Stochastic(nk, smooth, nd)
 			return func(r *Row) {
@@ -53,17 +55,9 @@ func newRSIMFIStoch(v Values) Instance {
 			}
 		},
 		present: func(r *Result, col [][]float64) {
-			r.Lines = []Line{
-				{"RSI", col[rsi], Solid},
-				{"MFI", col[mfi], Solid},
-				{"Stoch K", col[k], Band},
-				{"Stoch D", col[d], Band},
-			}
 			if v.Bool("show_trend_bars") {
 				r.Hist = []Hist{{Label: "Trend", Values: col[strip], Style: State}}
 			}
-			r.HLines = []HLine{{Y: top, Label: "overbought"}, {Y: 50}, {Y: bottom, Label: "oversold"}}
-			r.YRange = &[2]float64{0, 100}
 		},
 	}
 	if v.Bool("show_entry_dots") {

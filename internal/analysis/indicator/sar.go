@@ -31,12 +31,11 @@ func sar() Def {
 				first: 1,
 				// A flip resets the acceleration but not the extreme; after several flips
 				// different histories agree.
-				stable: 500, columns: 1,
+				stable: 500, columns: 1, lines: styled(Dots, "SAR"),
 				begin: func(m *calc.Slab, _ Env) step {
 					p := parabola{start: v.Num("af_start"), step: v.Num("af_step"), top: v.Num("af_max"), cells: m.Cells(parabolaCells)}
 					return p.next
 				},
-				present: func(r *Result, col [][]float64) { r.Lines = []Line{{"SAR", col[0], Dots}} },
 			}
 		},
 	}
@@ -115,18 +114,14 @@ func (p parabola) follow(r *Row) {
 // clear moves the stop out of the range of the last two bars.
 func (p parabola) clear(stop, seen float64) float64 {
 	m := p.cells.Mem()
-	if m[sarRising] == 1 {
-		stop = min(stop, m[sarLow1])
-		if seen > 1 {
-			stop = min(stop, m[sarLow2])
-		}
-		return stop
-	}
-	stop = max(stop, m[sarHigh1])
+	low, high := m[sarLow1], m[sarHigh1]
 	if seen > 1 {
-		stop = max(stop, m[sarHigh2])
+		low, high = min(low, m[sarLow2]), max(high, m[sarHigh2])
 	}
-	return stop
+	if m[sarRising] == 1 {
+		return min(stop, low)
+	}
+	return max(stop, high)
 }
 
 func (p parabola) remember(r *Row) {

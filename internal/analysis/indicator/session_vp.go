@@ -3,6 +3,7 @@ package indicator
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"candela/internal/market"
 )
@@ -153,11 +154,7 @@ func sessionHistory(v Values, sessions int) func(Env) int {
 }
 
 // undefined returns a column without values.
-func undefined(in Input) []float64 {
-	c := make([]float64, in.Bars.Len())
-	setAll(c, math.NaN())
-	return c
-}
+func undefined(in Input) []float64 { return slices.Repeat([]float64{math.NaN()}, in.Bars.Len()) }
 
 func setAll(s []float64, x float64) {
 	for i := range s {

@@ -21,7 +21,8 @@ func stoch() Def {
 		New: func(v Values) Instance {
 			n, k, d := v.Int("period"), v.Int("k_smooth"), v.Int("d_smooth")
 			return &series{
-				label: fmt.Sprintf("Stoch(%d, %d, %d)", n, k, d), first: n + k - 2, stable: n + k + d, columns: 2,
+				label: fmt.Sprintf("Stoch(%d, %d, %d)", n, k, d), first: n + k - 2, stable: n + k + d, columns: 2, lines: solid("%K", "%D"),
+				levels: []HLine{{Y: 80, Label: "overbought"}, {Y: 20, Label: "oversold"}}, yRange: &[2]float64{0, 100},
 				begin: func(m *calc.Slab, _ Env) step {
 					s := m.Stochastic(n, k, d)
 					return func(r *Row) { r.Values[0], r.Values[1] = s.Step(r.Slot, r.Bar.H, r.Bar.L, r.Bar.C) }
@@ -31,12 +32,7 @@ func stoch() Def {
 					b := in.Bars
 					calc.Stochastic(col[0], col[1], b.H, b.L, b.C, n, k, d, in.slots())
 				},
-				present: func(r *Result, col [][]float64) {
-					r.Lines = []Line{{"%K", col[0], Solid}, {"%D", col[1], Solid}}
-					r.Fills = []Fill{{Y1: col[0], Y2: col[1], Style: Cloud}}
-					r.HLines = []HLine{{Y: 80, Label: "overbought"}, {Y: 20, Label: "oversold"}}
-					r.YRange = &[2]float64{0, 100}
-				},
+				present: func(r *Result, col [][]float64) { r.Fills = []Fill{{Y1: col[0], Y2: col[1], Style: Cloud}} },
 			}
 		},
 	}

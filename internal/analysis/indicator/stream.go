@@ -2,6 +2,7 @@ package indicator
 
 import (
 	"math"
+	"slices"
 
 	"candela/internal/analysis/calc"
 	"candela/internal/market"
@@ -39,6 +40,14 @@ func (r *Row) CrossedUp(a, b int) bool {
 // CrossedDown reports whether column a went from at or above column b to below it.
 func (r *Row) CrossedDown(a, b int) bool {
 	return r.Prev[a] >= r.Prev[b] && r.Values[a] < r.Values[b]
+}
+
+// crossTriggers describes the signals of crosses.
+func crossTriggers(a, b string) []Trigger {
+	return []Trigger{
+		{"cross_up", a + " goes from at or below " + b + " to above it; y is " + a},
+		{"cross_down", a + " goes from at or above " + b + " to below it; y is " + a},
+	}
 }
 
 // crosses raises cross_up and cross_down where column a crosses column b.
@@ -87,6 +96,9 @@ type series struct {
 	// columns is how many values a row has. The first len(lines) of them are drawn
 	// as lines; present uses the others.
 	columns int
+	lines   []Line // labels and styles
+	levels  []HLine
+	yRange  *[2]float64
 
 	// begin reserves the stream's memory and returns its step.
 	begin func(m *calc.Slab, env Env) step
@@ -99,8 +111,19 @@ type series struct {
 	// Without it Compute runs the steps.
 	batch func(in Input, columns [][]float64)
 
-	// present draws the finished columns.
+	// present draws what lines and levels do not say; it may be nil.
 	present func(r *Result, columns [][]float64)
+}
+
+// solid returns solid lines with the labels.
+func solid(labels ...string) []Line { return styled(Solid, labels...) }
+
+func styled(style LineStyle, labels ...string) []Line {
+	lines := make([]Line, len(labels))
+	for i, label := range labels {
+		lines[i] = Line{Label: label, Style: style}
+	}
+	return lines
 }
 
 // Label names the indicator with its parameters.
@@ -121,14 +144,20 @@ func (s *series) Sums() bool { return s.sum }
 func (s *series) Compute(in Input) *Result {
 	n := in.Bars.Len()
 	columns := makeColumns(s.columns, n)
-	r := &Result{Label: s.label}
+	r := &Result{Label: s.label, HLines: s.levels, YRange: s.yRange}
 	if s.batch != nil {
 		s.batch(in, columns)
 		s.detectAll(in, columns, r)
 	} else {
 		s.stepAll(in, columns, r)
 	}
-	s.present(r, columns)
+	for i, line := range s.lines {
+		line.Values = columns[i]
+		r.Lines = append(r.Lines, line)
+	}
+	if s.present != nil {
+		s.present(r, columns)
+	}
 	return r
 }
 
@@ -219,8 +248,7 @@ func (s *Stream) Snapshot(dst []float64) []float64 { return s.slab.Snapshot(dst)
 func (s *Stream) Restore(snapshot []float64) error { return s.slab.Restore(snapshot) }
 
 func newRow(columns int) Row {
-	cells := make([]float64, 2*columns)
-	setAll(cells, math.NaN())
+	cells := slices.Repeat([]float64{math.NaN()}, 2*columns)
 	return Row{Values: cells[:columns:columns], Prev: cells[columns:]}
 }
 
@@ -233,8 +261,7 @@ func (r *Row) begin(index int, bar market.Bar) {
 
 // makeColumns returns k columns of n NaNs.
 func makeColumns(k, n int) [][]float64 {
-	cells := make([]float64, k*n)
-	setAll(cells, math.NaN())
+	cells := slices.Repeat([]float64{math.NaN()}, k*n)
 	columns := make([][]float64, k)
 	for c := range columns {
 		columns[c] = cells[c*n : (c+1)*n : (c+1)*n]

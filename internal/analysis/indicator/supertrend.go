@@ -28,12 +28,11 @@ func supertrend() Def {
 			return &series{
 				label: fmt.Sprintf("Supertrend(%d, %s)", n, number(k)), first: n - 1,
 				// The bands depend on their start until a flip.
-				stable: wilderStable(n) + 500, columns: 1,
+				stable: wilderStable(n) + 500, columns: 1, lines: styled(Trend, "Supertrend"),
 				begin: func(m *calc.Slab, _ Env) step {
 					t := trendStop{atr: m.ATR(n), k: k, cells: m.Cells(trendCells)}
 					return t.next
 				},
-				present: func(r *Result, col [][]float64) { r.Lines = []Line{{"Supertrend", col[0], Trend}} },
 			}
 		},
 	}

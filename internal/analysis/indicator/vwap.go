@@ -17,11 +17,7 @@ func vwap() Def {
 		Lines:   []string{"VWAP"},
 		New: func(v Values) Instance {
 			a := anchored{v}
-			return &series{
-				label: "VWAP(" + v.Text("anchor") + ")", warm: a.warm, columns: 1,
-				begin:   a.begin,
-				present: func(r *Result, col [][]float64) { r.Lines = []Line{{"VWAP", col[0], Solid}} },
-			}
+			return &series{label: "VWAP(" + v.Text("anchor") + ")", warm: a.warm, columns: 1, lines: solid("VWAP"), begin: a.begin}
 		},
 	}
 }

@@ -33,7 +33,8 @@ func waveTrend() Def {
 			const wt1, wt2, difference, zero = 0, 1, 2, 3
 			return &series{
 				label: fmt.Sprintf("WaveTrend(%d, %d)", channel, average),
-				first: waveFirst(channel, average), stable: waveStable(channel, average) + second, columns: 4,
+				first: waveFirst(channel, average), stable: waveStable(channel, average) + second, columns: 4, lines: solid("WT1", "WT2"), yRange: &[2]float64{-105, 105},
+				levels: []HLine{{Y: top, Label: "overbought"}, {Y: bottom, Label: "oversold"}, {Y: 0, Style: Zero}},
 				begin: func(m *calc.Slab, _ Env) step {
 					w := newWave(m, channel, average, second)
 					return func(r *Row) {
@@ -43,13 +44,10 @@ func waveTrend() Def {
 				},
 				detect: func(r *Row) { detectWave(r, wt1, wt2, top, bottom) },
 				present: func(r *Result, col [][]float64) {
-					r.Lines = []Line{{"WT1", col[wt1], Solid}, {"WT2", col[wt2], Solid}}
 					r.Fills = []Fill{
 						{Y1: col[wt1], Y2: col[wt2], Style: Cloud},
 						{Y1: col[difference], Y2: col[zero], Style: Area},
 					}
-					r.HLines = []HLine{{Y: top, Label: "overbought"}, {Y: bottom, Label: "oversold"}, {Y: 0, Style: Zero}}
-					r.YRange = &[2]float64{-105, 105}
 				},
 			}
 		},
