@@ -23,13 +23,12 @@ func halt(ctx context.Context, in invocation) error {
 		return err
 	}
 	reason := strings.Join(in.args[:words], " ")
-	if cfg.NATS.URL != "" {
-		state, err := app.HaltReplicas(ctx, cfg, reason, in.Stderr)
-		return printState(in, state, err)
+	var before map[string]int
+	if cfg.NATS.URL == "" {
+		before = openOrders(ctx, cfg.Home)
 	}
-	before := openOrders(ctx, cfg.Home)
-	state, err := app.Halt(ctx, cfg.Home, reason)
-	if err := printState(in, state, err); err != nil {
+	state, err := app.Halt(ctx, cfg, reason, in.Stderr)
+	if err := printState(in, state, err); err != nil || cfg.NATS.URL != "" {
 		return err
 	}
 	return printOpen(ctx, in, cfg.Home, before)
@@ -96,11 +95,7 @@ func resume(ctx context.Context, in invocation) error {
 	if err != nil {
 		return err
 	}
-	if cfg.NATS.URL != "" {
-		state, err := app.ResumeReplicas(ctx, cfg, in.Stderr)
-		return printState(in, state, err)
-	}
-	state, err := app.Resume(ctx, cfg.Home)
+	state, err := app.Resume(ctx, cfg, in.Stderr)
 	return printState(in, state, err)
 }
 

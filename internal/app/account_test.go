@@ -2,6 +2,7 @@ package app
 
 import (
 	"bytes"
+	"io"
 	"path/filepath"
 	"slices"
 	"testing"
@@ -44,9 +45,9 @@ func TestHalt_EveryAccountThatDoesNotRun(t *testing.T) {
 	for _, halts := range []bool{true, false} {
 		var err error
 		if halts {
-			_, err = Halt(t.Context(), home, "noise")
+			_, err = Halt(t.Context(), &config.Config{Home: home}, "noise", io.Discard)
 		} else {
-			_, err = Resume(t.Context(), home)
+			_, err = Resume(t.Context(), &config.Config{Home: home}, io.Discard)
 		}
 		if err != nil {
 			t.Fatal(err)

@@ -126,8 +126,5 @@ func (rt Runtime) lockEngine(ctx context.Context, mode config.Mode) (Runtime, fu
 }
 
 func absent(mode config.Mode) error {
-	return &fault.Error{
-		Kind: fault.Unsupported, Code: "not_in_build",
-		Message: mode.String() + " is not available in this build",
-	}
+	return fault.New(fault.Unsupported, "not_in_build", "%s is not available in this build", mode)
 }

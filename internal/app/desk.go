@@ -14,6 +14,7 @@ import (
 
 	"candela/internal/access/oauth"
 	"candela/internal/kit/fault"
+	"candela/internal/kit/retry"
 	"candela/internal/market"
 	"candela/internal/market/provider"
 	"candela/internal/operate/control"
@@ -161,8 +162,10 @@ func (t *trading) observe(e provider.Event) {
 
 // haltOnSignals halts trading when a signal comes, for as long as run runs.
 func (t *trading) haltOnSignals(ctx context.Context, rt Runtime, run func() error) error {
-	watched, stop := context.WithCancel(ctx)
 	var watching sync.WaitGroup
+	defer watching.Wait()
+	watched, stop := context.WithCancel(ctx)
+	defer stop()
 	watching.Go(func() {
 		for {
 			select {
@@ -173,10 +176,7 @@ func (t *trading) haltOnSignals(ctx context.Context, rt Runtime, run func() erro
 			}
 		}
 	})
-	err := run()
-	stop()
-	watching.Wait()
-	return err
+	return run()
 }
 
 // haltRetryInterval is how long after a halt that failed it is tried again.
@@ -185,8 +185,6 @@ const haltRetryInterval = time.Second
 // haltForSignal halts trading because of a signal. Nobody hears whether that went well, so
 // it is tried until it does: among replicas nobody may trade for half a minute.
 func (t *trading) haltForSignal(ctx context.Context, s os.Signal, log *slog.Logger) {
-	tick := time.NewTicker(haltRetryInterval)
-	defer tick.Stop()
 	for logged := false; ; logged = true {
 		_, err := t.orders.Halt(ctx, "the signal "+s.String(), "")
 		if err == nil {
@@ -195,9 +193,7 @@ func (t *trading) haltForSignal(ctx context.Context, s os.Signal, log *slog.Logg
 		if !logged && ctx.Err() == nil {
 			log.ErrorContext(ctx, "a signal came and trading could not be halted; it is tried again", "signal", s.String(), "error", err)
 		}
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
+		if retry.Sleep(ctx, haltRetryInterval) != nil {
 			return
 		}
 	}

@@ -236,13 +236,13 @@ func TestHalt_BesideTheProgram(t *testing.T) {
 	}
 	resume := func() {
 		t.Helper()
-		state, err := Resume(t.Context(), home)
+		state, err := Resume(t.Context(), &config.Config{Home: home}, io.Discard)
 		if err != nil || state.Level != "ACTIVE" || !strings.Contains(state.Where, "runs there") {
 			t.Fatalf("%+v %v", state, err)
 		}
 	}
 
-	state, err := Halt(t.Context(), home, "a reason & more")
+	state, err := Halt(t.Context(), &config.Config{Home: home}, "a reason & more", io.Discard)
 	if err != nil || state.Level != "HALTED" || !strings.Contains(state.Why, "a reason & more") || !strings.Contains(state.Where, "runs there") {
 		t.Fatalf("%+v %v", state, err)
 	}
@@ -268,7 +268,7 @@ func TestHalt_BesideTheProgram(t *testing.T) {
 	if text := s.call("place_order", fmt.Sprintf(market, "4")); !strings.Contains(text, "the file "+file) {
 		t.Error(text)
 	}
-	if _, err := Resume(t.Context(), home); fault.KindOf(err) != fault.Conflict || !strings.Contains(err.Error(), "remove it first") {
+	if _, err := Resume(t.Context(), &config.Config{Home: home}, io.Discard); fault.KindOf(err) != fault.Conflict || !strings.Contains(err.Error(), "remove it first") {
 		t.Errorf("%v", err)
 	}
 	if err := os.Remove(file); err != nil {
@@ -296,20 +296,20 @@ func TestHalt_WithoutASocket(t *testing.T) {
 	}
 	defer other.Release()
 	s := talk(t, home, nil, "--binance-url="+web.URL)
-	state, err := Halt(t.Context(), home, "")
+	state, err := Halt(t.Context(), &config.Config{Home: home}, "", io.Discard)
 	if err != nil || state.Level != "HALTED" || !strings.Contains(state.Where, "by the file") {
 		t.Fatalf("%+v %v", state, err)
 	}
 	// More than the policy lets pass, so that none is filled before the file is seen.
 	s.await("place_order", `{"symbol":"BTCUSDT","side":"buy","type":"market","quantity":1}`, "Trading is halted")
-	if _, err := Resume(t.Context(), home); !statedir.IsLocked(err) {
+	if _, err := Resume(t.Context(), &config.Config{Home: home}, io.Discard); !statedir.IsLocked(err) {
 		t.Errorf("%v", err)
 	}
 	if _, err := os.Stat(filepath.Join(home, statedir.HaltName)); !errors.Is(err, os.ErrNotExist) {
 		t.Error("the file of candela halt is still there")
 	}
 	s.stop()
-	if state, err := Resume(t.Context(), home); err != nil || state.Level != "ACTIVE" {
+	if state, err := Resume(t.Context(), &config.Config{Home: home}, io.Discard); err != nil || state.Level != "ACTIVE" {
 		t.Errorf("%+v %v", state, err)
 	}
 }

@@ -4,33 +4,47 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
+	"sync"
 	"time"
 
+	"candela/internal/config"
 	"candela/internal/kit/fault"
 	"candela/internal/operate/control"
 	"candela/internal/store/ledger"
+	"candela/internal/store/replica/conn"
+	"candela/internal/store/replica/deskproxy"
+	"candela/internal/store/replica/member"
+	"candela/internal/store/replica/orders"
 	"candela/internal/store/statedir"
+	"candela/internal/trading/desk"
 	"candela/internal/trading/guard"
 )
 
 // The commands candela halt and candela resume. They work with and without a running
-// program.
+// program. With replicas, the command goes to the replica of the state directory, else over
+// NATS to the replica that trades, or changes the state stored there if none runs.
 
-// Halt stops trading in a state directory: in the running program, in the stored state
-// if none runs, or by the halt file if the program does not respond.
-func Halt(ctx context.Context, home, reason string) (control.TradingState, error) {
-	s, reached, err := control.Halt(ctx, home, reason)
+// Halt stops trading: in the running program, in the stored state if none runs, or by the
+// halt file if the program does not respond. What a connection to NATS logs goes to log.
+func Halt(ctx context.Context, cfg *config.Config, reason string, log io.Writer) (control.TradingState, error) {
+	s, reached, err := control.Halt(ctx, cfg.Home, reason)
 	if reached || err != nil {
 		return s, err
 	}
-	s, err = setHalt(ctx, home, control.ByHalt, reason, true)
+	w := command{control.ByHalt, reason, true}
+	if cfg.NATS.URL != "" {
+		return w.send(ctx, cfg, log)
+	}
+	s, err = w.storeIn(ctx, cfg.Home)
 	if !statedir.IsLocked(err) {
 		return s, err
 	}
-	path := filepath.Join(home, statedir.HaltName)
+	path := filepath.Join(cfg.Home, statedir.HaltName)
 	if err := os.WriteFile(path, []byte(control.ByHalt+"\n"), 0o600); err != nil {
 		return s, fmt.Errorf("halt file: %w", err)
 	}
@@ -38,23 +52,25 @@ func Halt(ctx context.Context, home, reason string) (control.TradingState, error
 }
 
 // Resume lifts the halt and every other restriction that the owner can lift.
-func Resume(ctx context.Context, home string) (control.TradingState, error) {
-	if err := removeOwnHalt(home); err != nil {
+func Resume(ctx context.Context, cfg *config.Config, log io.Writer) (control.TradingState, error) {
+	if err := removeOwnHalt(cfg.Home); err != nil {
 		return control.TradingState{}, err
 	}
-	s, reached, err := control.Resume(ctx, home)
+	s, reached, err := control.Resume(ctx, cfg.Home)
 	if reached || err != nil {
 		return s, err
 	}
-	if err := withoutHalt(home); err != nil {
+	if err := withoutHalt(cfg.Home); err != nil {
 		return s, err
 	}
-	s, err = setHalt(ctx, home, control.ByResume, "", false)
+	w := command{control.ByResume, "", false}
+	if cfg.NATS.URL != "" {
+		return w.send(ctx, cfg, log)
+	}
+	s, err = w.storeIn(ctx, cfg.Home)
 	if statedir.IsLocked(err) {
-		return s, &fault.Error{
-			Kind: fault.Conflict, Code: statedir.LockedCode, Field: "home", Value: home,
-			Message: fmt.Sprintf("the program that trades in state directory %s does not respond. Stop it, run candela resume, and start it again.", home),
-		}
+		err = fault.New(fault.Conflict, statedir.LockedCode, "the program that trades in state directory %s does not respond. Stop it, run candela resume, and start it again.", cfg.Home).
+			About("home", cfg.Home, "")
 	}
 	return s, err
 }
@@ -66,7 +82,7 @@ func withoutHalt(home string) error {
 	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	return &fault.Error{Kind: fault.Conflict, Code: "halt_file", Message: fmt.Sprintf("the file %s halts trading: remove it first", path)}
+	return fault.New(fault.Conflict, "halt_file", "the file %s halts trading: remove it first", path)
 }
 
 // removeOwnHalt removes the halt file if Halt wrote it. Any other stays.
@@ -85,9 +101,95 @@ func removeOwnHalt(home string) error {
 	return nil
 }
 
-// setHalt changes the stored state of every account and returns the strictest. It fails if
-// a program is trading.
-func setHalt(ctx context.Context, home, who, reason string, halt bool) (control.TradingState, error) {
+// command is a halt or a resume of the owner's.
+type command struct {
+	by, reason string
+	halt       bool
+}
+
+// commandReplica is the name of a command among the replicas, as their logs show it.
+const commandReplica = "a command of the owner"
+
+// send calls the replica that trades, or changes the stored state if none runs.
+func (w command) send(ctx context.Context, cfg *config.Config, log io.Writer) (control.TradingState, error) {
+	rt := Runtime{Config: cfg, Log: cfg.Log.CommandLogger(log)}
+	conn, err := rt.connect(ctx)
+	if err != nil {
+		return control.TradingState{}, err
+	}
+	defer conn.Close()
+	names, err := member.Names(ctx, conn)
+	if err != nil {
+		return control.TradingState{}, err
+	}
+	names = slices.DeleteFunc(names, func(name string) bool { return name == commandReplica })
+	if len(names) == 0 {
+		return w.storeAt(ctx, conn)
+	}
+	return w.call(ctx, conn, rt)
+}
+
+// call sends the command to the replica that trades, whichever account that is.
+func (w command) call(ctx context.Context, conn *conn.Conn, rt Runtime) (control.TradingState, error) {
+	members, err := member.Join(ctx, conn, member.Info{Name: commandReplica}, rt.Log)
+	if err != nil {
+		return control.TradingState{}, err
+	}
+	defer members.Close() //nolint:contextcheck // the group is informed even when ctx has ended
+	ctx, done := context.WithCancel(ctx)
+	defer done()
+	var mu sync.Mutex
+	var answered *guard.State
+	var failed error
+	var asking sync.WaitGroup
+	for _, account := range accounts() {
+		d := deskproxy.New(members, deskproxy.Config{Account: account, Log: rt.Log, Now: time.Now})
+		asking.Go(func() {
+			s, err := w.apply(ctx, d)
+			mu.Lock()
+			defer mu.Unlock()
+			switch {
+			case err == nil:
+				answered = &s
+				done() // replicas trade on one account; the other calls get no answer
+			case !errors.Is(err, member.ErrNotShardOwner) && !errors.Is(err, context.Canceled):
+				failed = errors.Join(failed, err)
+				if !errors.Is(err, member.ErrOutcomeUnknown) {
+					done() // the trading replica has refused
+				}
+			}
+		})
+	}
+	asking.Wait()
+	switch {
+	case answered != nil:
+		s := control.StateOf(*answered)
+		s.Where = "in the replica that trades"
+		return s, nil
+	case failed != nil:
+		return control.TradingState{}, failed
+	}
+	return control.TradingState{}, w.notReceived()
+}
+
+// notReceived explains what to do when no replica accepts the command.
+func (w command) notReceived() error {
+	text := "replicas are running, but none was ready to trade within 10 s; nothing was done. Try again"
+	if w.halt {
+		text += ", or create the file " + statedir.HaltName + " in the state directory of one of them"
+	}
+	return fault.New(fault.Unavailable, "nobody_trades", "%s", text).Retry(0)
+}
+
+func (w command) apply(ctx context.Context, d *deskproxy.Desk) (guard.State, error) {
+	if w.halt {
+		return d.Halt(ctx, w.by, w.reason)
+	}
+	return d.Resume(ctx, w.by)
+}
+
+// storeIn changes the state stored in a state directory. It fails if a program is trading.
+func (w command) storeIn(ctx context.Context, home string) (control.TradingState, error) {
 	if err := statedir.Open(home); err != nil {
 		return control.TradingState{}, err
 	}
@@ -100,10 +202,35 @@ func setHalt(ctx context.Context, home, who, reason string, halt bool) (control.
 	if err != nil {
 		return control.TradingState{}, err
 	}
-	state, err := command{who, reason, halt}.storeTo(ctx, l)
+	state, err := w.storeTo(ctx, l)
 	if err = errors.Join(err, l.Close()); err != nil {
 		return control.TradingState{}, err
 	}
 	state.Where = "in the stored state; no program is running"
 	return state, nil
+}
+
+// storeAt changes the state stored at NATS.
+func (w command) storeAt(ctx context.Context, conn *conn.Conn) (control.TradingState, error) {
+	orders, err := orders.Open(ctx, conn, time.Now)
+	if err != nil {
+		return control.TradingState{}, err
+	}
+	s, err := w.storeTo(ctx, orders)
+	s.Where = "in the state stored at NATS; no replica is running"
+	return s, err
+}
+
+// storeTo changes the state of every account in an open store and returns the strictest.
+func (w command) storeTo(ctx context.Context, in desk.Store) (control.TradingState, error) {
+	var strictest guard.State
+	var err error
+	for _, account := range accounts() {
+		s, failed := desk.SetStoredHalt(ctx, in, account, w.by, w.reason, w.halt, time.Now())
+		err = errors.Join(err, failed)
+		if s.Level() > strictest.Level() {
+			strictest = s
+		}
+	}
+	return control.StateOf(strictest), err
 }

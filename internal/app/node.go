@@ -10,6 +10,7 @@ import (
 	"candela/internal/alerting/sink"
 	"candela/internal/config"
 	"candela/internal/kit/principal"
+	"candela/internal/kit/retry"
 	"candela/internal/serve/admin"
 	"candela/internal/serve/tool"
 	"candela/internal/store/ledger"
@@ -85,18 +86,12 @@ func inboxPart(inbox notify.Inbox, prepare func(context.Context) error) Part {
 
 // pruneForever removes expired notifications every hour until ctx ends.
 func pruneForever(ctx, hard context.Context, rt Runtime, from entryStore) error {
-	ticker := time.NewTicker(pruneEvery)
-	defer ticker.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-ticker.C:
-			if err := prune(hard, from); err != nil {
-				rt.Log.ErrorContext(ctx, "pruning notifications failed", "error", err)
-			}
+	for retry.Sleep(ctx, pruneEvery) == nil {
+		if err := prune(hard, from); err != nil {
+			rt.Log.ErrorContext(ctx, "pruning notifications failed", "error", err)
 		}
 	}
+	return nil
 }
 
 // prune removes the notifications that no client may fetch any more.

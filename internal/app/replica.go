@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"errors"
+	"io"
 	"net"
 	"os"
 	"path/filepath"
@@ -15,6 +16,10 @@ import (
 	"candela/internal/alerting/engine"
 	"candela/internal/alerting/notify"
 	"candela/internal/alerting/notify/replicated"
+	"candela/internal/config"
+	"candela/internal/kit/fault"
+	"candela/internal/kit/retry"
+	"candela/internal/operate/control"
 	"candela/internal/serve/admin"
 	"candela/internal/store/replica/alerts"
 	"candela/internal/store/replica/conn"
@@ -273,12 +278,8 @@ func (r *replicaNode) handOver(ctx context.Context) error {
 	case <-ctx.Done():
 		return errors.New("NATS servers do not respond")
 	}
-	tick := time.NewTicker(5 * time.Millisecond)
-	defer tick.Stop()
 	for !r.alerts.Balanced() || r.terms.Load() > 0 {
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
+		if retry.Sleep(ctx, 5*time.Millisecond) != nil {
 			return errors.New("alerts or the account not yet taken over")
 		}
 	}
@@ -293,4 +294,26 @@ func (r *replicaNode) now() admin.Replica {
 		s.Late, s.Lag = r.members.Late(), r.tail.Stats().Behind
 	}
 	return s
+}
+
+// RevokeAll revokes all logins: through the server of the state directory, or in the
+// store that replicas share.
+func RevokeAll(ctx context.Context, cfg *config.Config, log io.Writer) (control.Ended, error) {
+	ended, err := control.RevokeAll(ctx, cfg.Home)
+	if kind := fault.KindOf(err); cfg.NATS.URL == "" || err == nil || kind != fault.Unavailable && kind != fault.NotFound {
+		return ended, err
+	}
+	rt := Runtime{Config: cfg, Log: cfg.Log.CommandLogger(log)}
+	conn, err := rt.connect(ctx)
+	if err != nil {
+		return control.Ended{}, err
+	}
+	defer conn.Close()
+	tokens, err := logins.Open(ctx, conn, nil, maxTokens, rt.Log)
+	if err != nil {
+		return control.Ended{}, err
+	}
+	defer tokens.Close()
+	n, err := tokens.RevokeAll(ctx, time.Now())
+	return control.Ended{Clients: n, Where: "at all replicas"}, err
 }

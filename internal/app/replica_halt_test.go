@@ -43,7 +43,7 @@ func orderPasses(t *testing.T, r *replica, token string) bool {
 func resumeReplicas(t *testing.T, cfg *config.Config) (state control.TradingState, err error) {
 	t.Helper()
 	waitFor(t, func() bool {
-		state, err = ResumeReplicas(t.Context(), cfg, io.Discard)
+		state, err = Resume(t.Context(), cfg, io.Discard)
 		return err == nil || !strings.Contains(err.Error(), "again")
 	})
 	return state, err
@@ -100,7 +100,7 @@ func TestCluster_HaltFilesAreNamed(t *testing.T) {
 			t.Errorf("resumed without the file: %v", err)
 		}
 	}
-	if _, err := HaltReplicas(t.Context(), elsewhere, "enough", io.Discard); err != nil {
+	if _, err := Halt(t.Context(), elsewhere, "enough", io.Discard); err != nil {
 		t.Fatal(err)
 	}
 	path, remove := putHaltFile(t, a.home) // which is not why trading is halted
@@ -146,8 +146,8 @@ func TestCluster_AWordThatNobodyTakes(t *testing.T) {
 	}
 	t.Cleanup(members.Close)
 	for name, say := range map[string]func() (control.TradingState, error){
-		"Try again, or create the file HALT": func() (control.TradingState, error) { return HaltReplicas(t.Context(), cfg, "", io.Discard) },
-		"nothing was done. Try again":        func() (control.TradingState, error) { return ResumeReplicas(t.Context(), cfg, io.Discard) },
+		"Try again, or create the file HALT": func() (control.TradingState, error) { return Halt(t.Context(), cfg, "", io.Discard) },
+		"nothing was done. Try again":        func() (control.TradingState, error) { return Resume(t.Context(), cfg, io.Discard) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

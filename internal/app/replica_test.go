@@ -272,7 +272,7 @@ func TestCluster_TheOwnerHaltsTheTradingReplica(t *testing.T) {
 		}
 	}
 	waitFor(t, func() bool { return passes(a) })
-	state, err := HaltReplicas(t.Context(), elsewhere, "enough", io.Discard)
+	state, err := Halt(t.Context(), elsewhere, "enough", io.Discard)
 	want(state, err, "HALTED", "in the replica that trades")
 	if passes(a) || passes(b) {
 		t.Error("an order passes though trading is halted")
@@ -284,14 +284,14 @@ func TestCluster_TheOwnerHaltsTheTradingReplica(t *testing.T) {
 		want(state, err, "ACTIVE", "in the program that runs there")
 		waitFor(t, func() bool { return passes(a) })
 		waitFor(t, func() bool { return passes(b) })
-		state, err = HaltReplicas(t.Context(), &at, "", io.Discard)
+		state, err = Halt(t.Context(), &at, "", io.Discard)
 		want(state, err, "HALTED", "in the program that runs there")
 	}
 	state, err = resumeReplicas(t, elsewhere)
 	want(state, err, "ACTIVE", "in the replica that trades")
 	a.stop()
 	b.stop()
-	state, err = HaltReplicas(t.Context(), elsewhere, "", io.Discard)
+	state, err = Halt(t.Context(), elsewhere, "", io.Discard)
 	want(state, err, "HALTED", "no replica is running")
 	if d := c.start(); passes(d) {
 		t.Error("an order passes though trading was halted before the start")

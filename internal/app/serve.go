@@ -1,9 +1,12 @@
 package app
 
 import (
+	"context"
+	"encoding/json"
 	"fmt"
 
 	"candela/internal/access/oauth"
+	"candela/internal/kit/principal"
 	"candela/internal/operate/control"
 	"candela/internal/operate/doctor"
 	"candela/internal/serve/httpd"
@@ -72,4 +75,23 @@ func newOwner(rt Runtime) (*oauth.Passphrase, error) {
 		fmt.Fprintf(rt.Stderr, "candela: no owner passphrase is set. Using this one until the server stops:\n\n    %s\n\nAdd %s/mcp in your client and enter the passphrase in the browser window that opens.\n\n", passphrase, rt.Config.HTTP.BaseURL)
 	}
 	return oauth.NewOwner(passphrase, oauth.Cost{Memory: 8, Passes: 1, Threads: 1})
+}
+
+// auditLogins records logins and revocations in the audit log, where the node has one.
+func (t *trading) auditLogins(rt Runtime, logins *oauth.Server) {
+	if t.audit == nil {
+		return
+	}
+	logins.OnEvent(func(ctx context.Context, e oauth.Event) {
+		body, err := json.Marshal(struct {
+			Client  string `json:"client,omitempty"`
+			Address string `json:"address,omitempty"`
+		}{e.Client, e.Address})
+		if err == nil {
+			err = t.audit(ctx, principal.Caller{Subject: e.Subject, Key: e.Key, Client: e.Client}, e.Kind, e.About, body)
+		}
+		if err != nil {
+			rt.Log.ErrorContext(ctx, "audit entry not written", "kind", e.Kind, "about", e.About, "error", err)
+		}
+	})
 }

@@ -3,7 +3,6 @@ package app
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -12,6 +11,7 @@ import (
 
 	"candela/internal/kit/fault"
 	"candela/internal/kit/principal"
+	"candela/internal/kit/retry"
 	"candela/internal/operate/control"
 	"candela/internal/serve/httpd"
 	"candela/internal/store/ledger"
@@ -82,15 +82,11 @@ func withHaltFiles(why string, files []string) string {
 // loaded returns the status of a desk once its account is loaded. It reports false when
 // ctx ends first.
 func loaded(ctx context.Context, status func() desk.Status) (desk.Status, bool) {
-	tick := time.NewTicker(20 * time.Millisecond)
-	defer tick.Stop()
 	for {
 		if now := status(); now.Broker != "" {
 			return now, true
 		}
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
+		if retry.Sleep(ctx, 20*time.Millisecond) != nil {
 			return desk.Status{}, false
 		}
 	}
@@ -131,10 +127,8 @@ func storedStatus(ctx context.Context, home string) (control.Status, error) {
 	}
 	held, err := statedir.LockEngine(home)
 	if statedir.IsLocked(err) {
-		return s, &fault.Error{
-			Kind: fault.Unavailable, Code: statedir.LockedCode, Field: "home", Value: home,
-			Message: fmt.Sprintf("a program trades in state directory %s and does not respond. See its log.", home),
-		}
+		return s, fault.New(fault.Unavailable, statedir.LockedCode, "a program trades in state directory %s and does not respond. See its log.", home).
+			About("home", home, "")
 	}
 	if err != nil {
 		return s, err

@@ -12,6 +12,7 @@ import (
 	"candela/internal/market/provider/replay"
 	"candela/internal/market/provider/sample"
 	"candela/internal/market/provider/yahoo"
+	"candela/internal/picture/chart"
 	"candela/internal/trading/broker"
 	alpacabroker "candela/internal/trading/broker/alpaca"
 	binancebroker "candela/internal/trading/broker/binance"
@@ -40,6 +41,17 @@ func Brokers() []broker.Descriptor {
 		paper.Descriptor(),
 		binancebroker.Descriptor(),
 		alpacabroker.Descriptor(),
+	}
+}
+
+// Wired returns what this build can do. A new mode is a line here.
+func Wired() Services {
+	return Services{
+		MCP:     speakMCP,
+		Serve:   serveMCP,
+		Venues:  Venues(),
+		Brokers: Brokers(),
+		Draw:    chart.NewRenderer(),
 	}
 }
 

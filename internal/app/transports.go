@@ -2,12 +2,17 @@ package app
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"io/fs"
 	"net"
+	"net/netip"
 	"strings"
 
 	"candela/internal/access/oauth"
 	"candela/internal/alerting/notify"
 	"candela/internal/operate/control"
+	"candela/internal/operate/doctor"
 	"candela/internal/picture/chart"
 	"candela/internal/serve/httpd"
 	"candela/internal/serve/mcp"
@@ -166,4 +171,15 @@ func (rt Runtime) tools() (_ *toolset, err error) {
 // server returns the protocol server of the tools.
 func (rt Runtime) server(tools mcp.ToolSet, trade bool) (*mcp.Server, error) {
 	return mcp.NewServer(tools, mcp.Config{Name: "candela", Title: "Candela", Version: rt.release(), Instructions: instructions(trade), Log: rt.Log})
+}
+
+// notListening explains why listening on an address failed and which flag chooses another.
+func notListening(a netip.AddrPort, flag string, err error) error {
+	switch {
+	case doctor.AddressInUse(err):
+		return fmt.Errorf("address %s is already in use, perhaps by another candela; stop it or choose another %s: %w", a, flag, err)
+	case errors.Is(err, fs.ErrPermission):
+		return fmt.Errorf("this user may not listen on %s; choose a port of 1024 or more with %s: %w", a, flag, err)
+	}
+	return fmt.Errorf("cannot listen on %s; choose an address of this machine: %w", a, err)
 }
