@@ -1,6 +1,7 @@
 package oauth
 
 import (
+	"cmp"
 	"net/netip"
 	"sync"
 	"time"
@@ -36,9 +37,9 @@ func newLimiter(l Limits) *limiter {
 		l.Addresses = 4096
 	}
 	return &limiter{
-		register: bucket.NewSet[netip.Addr](l.Register.Or(Rate{Burst: 60, Every: time.Second}), l.Addresses),
-		guess:    bucket.NewSet[netip.Addr](l.Guess.Or(Rate{Burst: 5, Every: 3 * time.Minute}), l.Addresses),
-		guessAll: l.GuessAll.Or(Rate{Burst: 30, Every: 2 * time.Second}).Limiter(),
+		register: bucket.NewSet[netip.Addr](cmp.Or(l.Register, Rate{Burst: 60, Every: time.Second}), l.Addresses),
+		guess:    bucket.NewSet[netip.Addr](cmp.Or(l.Guess, Rate{Burst: 5, Every: 3 * time.Minute}), l.Addresses),
+		guessAll: cmp.Or(l.GuessAll, Rate{Burst: 30, Every: 2 * time.Second}).Limiter(),
 	}
 }
 

@@ -16,14 +16,6 @@ type Rate struct {
 	Every time.Duration
 }
 
-// Or returns the rate, or another one for the zero value.
-func (r Rate) Or(other Rate) Rate {
-	if r == (Rate{}) {
-		return other
-	}
-	return r
-}
-
 // Limiter returns one bucket of the rate, which is full.
 func (r Rate) Limiter() *rate.Limiter { return rate.NewLimiter(rate.Every(r.Every), r.Burst) }
 

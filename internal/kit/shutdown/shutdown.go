@@ -27,7 +27,7 @@ func Context(ctx context.Context) context.Context {
 }
 
 // Serve serves on ln until ctx ends. Requests in progress may then finish until hard
-// ends. It calls ready once the server accepts connections.
+// ends, which closes their connections. It calls ready once the server accepts connections.
 func Serve(ctx, hard context.Context, server *http.Server, ln net.Listener, ready func()) error {
 	stopped := make(chan error, 1)
 	go func() { stopped <- server.Serve(ln) }()
@@ -38,6 +38,12 @@ func Serve(ctx, hard context.Context, server *http.Server, ln net.Listener, read
 	case <-ctx.Done():
 	}
 	err := server.Shutdown(hard)
+	if err != nil {
+		err = server.Close()
+	}
 	<-stopped
-	return err
+	if err != nil {
+		return fmt.Errorf("close the server: %w", err)
+	}
+	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"candela/internal/alerting/sink"
 	"candela/internal/kit/meter"
 	"candela/internal/market/feed"
 	"candela/internal/serve/httpd"
@@ -22,10 +23,14 @@ func (c *Config) collect(began time.Time) []byte {
 			reported = append(reported, m)
 		}
 	}
-	s := scrape{cfg: c, text: newText(append(reported, runtimeTable()...)), labels: make(map[string][]string, len(reported))}
+	s := scrape{cfg: c, labels: make(map[string][]string, len(reported))}
 	for _, m := range reported {
 		s.labels[m.name] = m.labels
 	}
+	for _, m := range runtimeTable() {
+		reported = append(reported, m.metric)
+	}
+	s.text = newText(reported)
 	s.read()
 	readRuntime(s.text)
 	readProcess(s.text, began)
@@ -137,12 +142,8 @@ func (s scrape) engine(t *Trading) {
 	s.put("candela_engine_followed", float64(e.Prices), "prices")
 	s.put("candela_engine_followed", float64(e.Series), "series")
 	s.put("candela_engine_loading", float64(e.Loading))
-	behind := map[string]bool{}
-	for _, venue := range e.LaggingVenues {
-		behind[venue] = true
-	}
 	for i := range e.Feeds {
-		s.feed(&e.Feeds[i], behind[e.Feeds[i].Venue])
+		s.feed(&e.Feeds[i], slices.Contains(e.LaggingVenues, e.Feeds[i].Venue))
 	}
 }
 
@@ -169,31 +170,24 @@ func (s scrape) notifications(t *Trading) {
 	s.put("candela_notifications_held", float64(n.Entries))
 	s.put("candela_notifications_waiting", float64(n.Unpolled))
 	s.put("candela_subscriptions", float64(n.Subscriptions))
-	type sums struct {
-		delivered, refused, dropped, failed uint64
-		lag                                 float64
-	}
-	byName := map[string]*sums{}
+	sums, lag := map[string]sink.Status{}, map[string]float64{}
 	for _, one := range t.Sinks() {
-		sum := byName[one.Name]
-		if sum == nil {
-			sum = &sums{}
-			byName[one.Name] = sum
-		}
-		sum.delivered += one.Delivered
-		sum.refused += one.Refused
-		sum.dropped += one.Dropped
-		sum.failed += one.Failed
+		sum := sums[one.Name]
+		sum.Delivered += one.Delivered
+		sum.Refused += one.Refused
+		sum.Dropped += one.Dropped
+		sum.Failed += one.Failed
+		sums[one.Name] = sum
 		if !one.Waits.IsZero() {
-			sum.lag = max(sum.lag, s.cfg.Now().Sub(one.Waits).Seconds())
+			lag[one.Name] = max(lag[one.Name], s.cfg.Now().Sub(one.Waits).Seconds())
 		}
 	}
-	for name, sum := range byName {
-		s.count("candela_sink_notifications_total", sum.delivered, name, "delivered")
-		s.count("candela_sink_notifications_total", sum.refused, name, "refused")
-		s.count("candela_sink_notifications_total", sum.dropped, name, "dropped")
-		s.count("candela_sink_failures_total", sum.failed, name)
-		s.put("candela_sink_lag_seconds", sum.lag, name)
+	for name, sum := range sums {
+		s.count("candela_sink_notifications_total", sum.Delivered, name, "delivered")
+		s.count("candela_sink_notifications_total", sum.Refused, name, "refused")
+		s.count("candela_sink_notifications_total", sum.Dropped, name, "dropped")
+		s.count("candela_sink_failures_total", sum.Failed, name)
+		s.put("candela_sink_lag_seconds", lag[name], name)
 	}
 }
 
@@ -248,12 +242,9 @@ func (s scrape) desk(t *Trading) {
 	for _, level := range []guard.Level{guard.Active, guard.Reducing, guard.Halted} {
 		s.put("candela_trading_state", number(d.State.Level() == level), strings.ToLower(level.String()))
 	}
-	active := map[guard.RestrictionKind]bool{}
-	for _, c := range d.State.Restrictions {
-		active[c.Kind] = true
-	}
 	for _, c := range guard.Restrictions(guard.Default()) {
-		s.put("candela_trading_cause", number(active[c.Kind]), string(c.Kind))
+		active := slices.ContainsFunc(d.State.Restrictions, func(r guard.Restriction) bool { return r.Kind == c.Kind })
+		s.put("candela_trading_cause", number(active), string(c.Kind))
 	}
 	s.put("candela_broker_connected", number(d.Connected))
 	s.put("candela_broker_reconciled", number(d.Reconciled))

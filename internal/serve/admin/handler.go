@@ -1,3 +1,7 @@
+// Package admin serves health, readiness, metrics and profiles to an operator. It reads
+// the state of components only on request, and it is the only package that knows the
+// Prometheus format. It changes nothing, shows no secrets, and has no label whose values
+// a client, a symbol or an order could multiply.
 package admin
 
 import (
@@ -5,8 +9,9 @@ import (
 	"net"
 	"net/http"
 	"net/http/pprof"
-	"net/netip"
 	"time"
+
+	"candela/internal/kit/loopback"
 )
 
 // Timeouts of a request. A profile is sent after it was taken, so a response may be slow.
@@ -82,7 +87,7 @@ func local(next http.Handler) http.Handler {
 		if err != nil {
 			host = r.Host
 		}
-		if address, err := netip.ParseAddr(host); host != "localhost" && (err != nil || !address.IsLoopback()) {
+		if !loopback.Host(host) {
 			write(w, http.StatusForbidden, map[string]string{"error": "forbidden"})
 			return
 		}

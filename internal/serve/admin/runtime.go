@@ -10,76 +10,57 @@ import (
 	"time"
 )
 
-// runtimeTable lists the metrics of the Go runtime and the process under their usual
-// names. docs/operations.md lists only candela's own.
-func runtimeTable() []metric {
-	return []metric{
-		{"go_info", gauge, []string{"version"}, "Always 1; the version of Go.", always},
-		{"go_goroutines", gauge, nil, "Goroutines that exist.", always},
-		{"go_threads", gauge, nil, "Threads of the operating system.", always},
-		{"go_sched_gomaxprocs_threads", gauge, nil, "Threads that run Go code at a time.", always},
-		{"go_gc_cycles_total", counter, nil, "Garbage collections that were finished.", always},
-		{"go_memstats_alloc_bytes_total", counter, nil, "Bytes that were allocated.", always},
-		{"go_memstats_mallocs_total", counter, nil, "Objects that were allocated.", always},
-		{"go_memstats_heap_objects", gauge, nil, "Objects on the heap.", always},
-		{"go_memstats_heap_alloc_bytes", gauge, nil, "Bytes of objects on the heap.", always},
-		{"go_memstats_heap_inuse_bytes", gauge, nil, "Bytes of spans that hold objects.", always},
-		{"go_memstats_heap_released_bytes", gauge, nil, "Bytes that were given back to the system.", always},
-		{"go_memstats_next_gc_bytes", gauge, nil, "Size of the heap at which the next collection begins.", always},
-		{"go_memstats_stack_inuse_bytes", gauge, nil, "Bytes of stacks.", always},
-		{"go_memstats_sys_bytes", gauge, nil, "Bytes that the runtime has from the system.", always},
-
-		{"process_cpu_seconds_total", counter, nil, "Time on processors, of the program and of the system for it.", always},
-		{"process_resident_memory_bytes", gauge, nil, "Memory that is in use.", always},
-		{"process_virtual_memory_bytes", gauge, nil, "Addresses that are in use.", always},
-		{"process_open_fds", gauge, nil, "Files that are open.", always},
-		{"process_max_fds", gauge, nil, "Files that may be open.", always},
-		{"process_start_time_seconds", gauge, nil, "When the process began, since 1970.", always},
-	}
+// runtimeMetric is a metric of the Go runtime or the process.
+type runtimeMetric struct {
+	metric
+	sum []string // the runtime's own measures that it is the sum of, if any
 }
 
-// runtimeSources says which of the runtime's own measures a metric is the sum of.
-func runtimeSources() map[string][]string {
-	return map[string][]string{
-		"go_goroutines":                   {"/sched/goroutines:goroutines"},
-		"go_sched_gomaxprocs_threads":     {"/sched/gomaxprocs:threads"},
-		"go_gc_cycles_total":              {"/gc/cycles/total:gc-cycles"},
-		"go_memstats_alloc_bytes_total":   {"/gc/heap/allocs:bytes"},
-		"go_memstats_mallocs_total":       {"/gc/heap/allocs:objects", "/gc/heap/tiny/allocs:objects"},
-		"go_memstats_heap_objects":        {"/gc/heap/objects:objects"},
-		"go_memstats_heap_alloc_bytes":    {"/memory/classes/heap/objects:bytes"},
-		"go_memstats_heap_inuse_bytes":    {"/memory/classes/heap/objects:bytes", "/memory/classes/heap/unused:bytes"},
-		"go_memstats_heap_released_bytes": {"/memory/classes/heap/released:bytes"},
-		"go_memstats_next_gc_bytes":       {"/gc/heap/goal:bytes"},
-		"go_memstats_stack_inuse_bytes":   {"/memory/classes/heap/stacks:bytes"},
-		"go_memstats_sys_bytes":           {"/memory/classes/total:bytes"},
+// runtimeTable lists the metrics of the Go runtime and the process under their usual
+// names. docs/operations.md lists only candela's own.
+func runtimeTable() []runtimeMetric {
+	return []runtimeMetric{
+		{metric{"go_info", gauge, []string{"version"}, "Always 1; the version of Go.", always}, nil},
+		{metric{"go_goroutines", gauge, nil, "Goroutines that exist.", always}, []string{"/sched/goroutines:goroutines"}},
+		{metric{"go_threads", gauge, nil, "Threads of the operating system.", always}, nil},
+		{metric{"go_sched_gomaxprocs_threads", gauge, nil, "Threads that run Go code at a time.", always}, []string{"/sched/gomaxprocs:threads"}},
+		{metric{"go_gc_cycles_total", counter, nil, "Garbage collections that were finished.", always}, []string{"/gc/cycles/total:gc-cycles"}},
+		{metric{"go_memstats_alloc_bytes_total", counter, nil, "Bytes that were allocated.", always}, []string{"/gc/heap/allocs:bytes"}},
+		{metric{"go_memstats_mallocs_total", counter, nil, "Objects that were allocated.", always}, []string{"/gc/heap/allocs:objects", "/gc/heap/tiny/allocs:objects"}},
+		{metric{"go_memstats_heap_objects", gauge, nil, "Objects on the heap.", always}, []string{"/gc/heap/objects:objects"}},
+		{metric{"go_memstats_heap_alloc_bytes", gauge, nil, "Bytes of objects on the heap.", always}, []string{"/memory/classes/heap/objects:bytes"}},
+		{metric{"go_memstats_heap_inuse_bytes", gauge, nil, "Bytes of spans that hold objects.", always}, []string{"/memory/classes/heap/objects:bytes", "/memory/classes/heap/unused:bytes"}},
+		{metric{"go_memstats_heap_released_bytes", gauge, nil, "Bytes that were given back to the system.", always}, []string{"/memory/classes/heap/released:bytes"}},
+		{metric{"go_memstats_next_gc_bytes", gauge, nil, "Size of the heap at which the next collection begins.", always}, []string{"/gc/heap/goal:bytes"}},
+		{metric{"go_memstats_stack_inuse_bytes", gauge, nil, "Bytes of stacks.", always}, []string{"/memory/classes/heap/stacks:bytes"}},
+		{metric{"go_memstats_sys_bytes", gauge, nil, "Bytes that the runtime has from the system.", always}, []string{"/memory/classes/total:bytes"}},
+		{metric{"process_cpu_seconds_total", counter, nil, "Time on processors, of the program and of the system for it.", always}, nil},
+		{metric{"process_resident_memory_bytes", gauge, nil, "Memory that is in use.", always}, nil},
+		{metric{"process_virtual_memory_bytes", gauge, nil, "Addresses that are in use.", always}, nil},
+		{metric{"process_open_fds", gauge, nil, "Files that are open.", always}, nil},
+		{metric{"process_max_fds", gauge, nil, "Files that may be open.", always}, nil},
+		{metric{"process_start_time_seconds", gauge, nil, "When the process began, since 1970.", always}, nil},
 	}
 }
 
 // readRuntime reads the metrics of the Go runtime without stopping it.
 func readRuntime(t *text) {
-	sources := runtimeSources()
-	at := make(map[string]int)
 	var reads []metrics.Sample
-	for _, names := range sources {
-		for _, name := range names {
-			if _, there := at[name]; !there {
-				at[name] = len(reads)
-				reads = append(reads, metrics.Sample{Name: name})
-			}
+	for _, m := range runtimeTable() {
+		for _, name := range m.sum {
+			reads = append(reads, metrics.Sample{Name: name})
 		}
 	}
 	metrics.Read(reads)
-	for name, from := range sources {
-		sum, known := 0.0, true
-		for _, one := range from {
-			value := reads[at[one]].Value
-			if known = known && value.Kind() == metrics.KindUint64; known {
-				sum += float64(value.Uint64())
+	for _, m := range runtimeTable() {
+		sum, known := 0.0, len(m.sum) > 0
+		for _, one := range reads[:len(m.sum)] {
+			if known = known && one.Value.Kind() == metrics.KindUint64; known {
+				sum += float64(one.Value.Uint64())
 			}
 		}
-		if known {
-			t.add(name, sample{value: sum})
+		if reads = reads[len(m.sum):]; known {
+			t.add(m.name, sample{value: sum})
 		}
 	}
 	t.add("go_info", sample{labels: labels([]string{"version"}, []string{runtime.Version()}), value: 1})

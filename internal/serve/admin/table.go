@@ -1,24 +1,13 @@
 package admin
 
 // kind is the type of a metric.
-type kind uint8
+type kind string
 
 const (
-	counter kind = iota
-	gauge
-	histogram
+	counter   kind = "counter"
+	gauge     kind = "gauge"
+	histogram kind = "histogram"
 )
-
-func (k kind) String() string {
-	switch k {
-	case gauge:
-		return "gauge"
-	case histogram:
-		return "histogram"
-	default:
-		return "counter"
-	}
-}
 
 // metric describes one metric.
 type metric struct {
@@ -29,26 +18,14 @@ type metric struct {
 	only   scope
 }
 
-// scope is the mode in which a metric is reported.
-type scope uint8
+// scope is the mode in which a metric is reported, as docs/operations.md notes it.
+type scope string
 
 const (
-	always  scope = iota
-	trading       // under --trade
-	many          // with --nats-url
+	always  scope = ""
+	trading scope = " (--trade)"
+	many    scope = " (--nats-url)"
 )
-
-// String returns the note in docs/operations.md.
-func (s scope) String() string {
-	switch s {
-	case trading:
-		return " (--trade)"
-	case many:
-		return " (--nats-url)"
-	default:
-		return ""
-	}
-}
 
 // table lists every metric of candela. Tests compare the collector, docs/operations.md,
 // the dashboard and the alert rules with it. Label values are fixed in the code: methods,

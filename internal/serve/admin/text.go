@@ -79,7 +79,7 @@ func (t *text) bytes() []byte {
 		})
 		b.WriteString("# HELP " + m.name + " ")
 		writeEscaped(&b, m.help, false)
-		b.WriteString("\n# TYPE " + m.name + " " + m.kind.String() + "\n")
+		b.WriteString("\n# TYPE " + m.name + " " + string(m.kind) + "\n")
 		for _, s := range samples {
 			b.WriteString(m.name + s.suffix + s.labels + " " + format(s.value) + "\n")
 		}

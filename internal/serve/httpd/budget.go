@@ -1,6 +1,7 @@
 package httpd
 
 import (
+	"cmp"
 	"fmt"
 	"net/http"
 	"net/netip"
@@ -24,23 +25,13 @@ type Limits struct {
 }
 
 func (l *Limits) setDefaults(connections int) {
-	if l.Calls == 0 {
-		l.Calls = 16
-	}
-	if l.Held == 0 {
-		l.Held = 16 << 20
-	}
-	if l.HeldAll == 0 {
-		l.HeldAll = 128 << 20
-	}
-	if l.HeldOpen == 0 {
-		l.HeldOpen = 16 << 20
-	}
-	l.Requests = l.Requests.Or(bucket.Rate{Burst: 2000, Every: time.Second / 500})
-	l.Strangers = l.Strangers.Or(bucket.Rate{Burst: 200, Every: time.Second / 50})
-	if l.Address == 0 {
-		l.Address = max(1, connections/2)
-	}
+	l.Calls = cmp.Or(l.Calls, 16)
+	l.Held = cmp.Or(l.Held, 16<<20)
+	l.HeldAll = cmp.Or(l.HeldAll, 128<<20)
+	l.HeldOpen = cmp.Or(l.HeldOpen, 16<<20)
+	l.Requests = cmp.Or(l.Requests, bucket.Rate{Burst: 2000, Every: time.Second / 500})
+	l.Strangers = cmp.Or(l.Strangers, bucket.Rate{Burst: 200, Every: time.Second / 50})
+	l.Address = cmp.Or(l.Address, max(1, connections/2))
 }
 
 // remembered is the number of tokens and addresses whose rate is tracked.
@@ -142,7 +133,8 @@ func overfull() *httpRefusal {
 	return refusal
 }
 
-// hold counts bytes held by a request or response of a token, "" for none, until release.
+// hold counts bytes held by a request or response of a token, "" for none. They are given
+// back as a negative number.
 func (b *budgets) hold(key string, bytes int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -152,17 +144,6 @@ func (b *budgets) hold(key string, bytes int) {
 	}
 	b.of(key).held += int64(bytes)
 	b.held += int64(bytes)
-}
-
-func (b *budgets) release(key string, bytes int) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if key == "" {
-		b.open -= int64(bytes)
-		return
-	}
-	b.of(key).held -= int64(bytes)
-	b.held -= int64(bytes)
 	b.forget(key)
 }
 

@@ -32,24 +32,26 @@ func (s *Server) message(w http.ResponseWriter, r *http.Request) {
 	if session := r.Header.Get("Mcp-Session-Id"); session != "" {
 		w.Header().Set("Mcp-Session-Id", session)
 	}
-	if refusal := s.admit(r); refusal != nil {
-		x.refuse(r.Context(), nil, refusal)
-		return
-	}
-	if !accepts(r.Header["Accept"], "application", "json") {
-		x.refuse(r.Context(), nil, refuse(http.StatusNotAcceptable, "not acceptable: the response is application/json, which the Accept header excludes"))
-		return
-	}
-	if kind := r.Header.Get("Content-Type"); kind != "" && !jsonType(kind) {
-		x.refuse(r.Context(), nil, refuse(http.StatusUnsupportedMediaType, "unsupported media type: send application/json"))
-		return
-	}
-	data, refusal := s.readBody(w, r)
+	data, refusal := s.receive(w, r)
 	if refusal != nil {
 		x.refuse(r.Context(), nil, refusal)
 		return
 	}
 	s.answer(r.Context(), x, data, began)
+}
+
+// receive makes the general checks and reads the body.
+func (s *Server) receive(w http.ResponseWriter, r *http.Request) ([]byte, *httpRefusal) {
+	if refusal := s.admit(r); refusal != nil {
+		return nil, refusal
+	}
+	if !accepts(r.Header["Accept"], "application", "json") {
+		return nil, refuse(http.StatusNotAcceptable, "not acceptable: the response is application/json, which the Accept header excludes")
+	}
+	if kind := r.Header.Get("Content-Type"); kind != "" && !jsonType(kind) {
+		return nil, refuse(http.StatusUnsupportedMediaType, "unsupported media type: send application/json")
+	}
+	return s.readBody(w, r)
 }
 
 // answer parses the body, checks the token and replies.
@@ -84,7 +86,7 @@ func (s *Server) answer(ctx context.Context, x *exchange, data []byte, began tim
 			if refusal = s.relieve(s.budgets.begin(caller.Key)); refusal == nil {
 				defer s.budgets.end(caller.Key)
 				s.budgets.hold(caller.Key, len(data))
-				defer s.budgets.release(caller.Key, len(data))
+				defer s.budgets.hold(caller.Key, -len(data))
 			}
 		}
 	}
@@ -114,7 +116,7 @@ func (s *Server) reply(ctx context.Context, x *exchange, body rpc.Body, from mcp
 		return
 	}
 	s.budgets.hold(from.Caller.Key, len(reply))
-	defer s.budgets.release(from.Caller.Key, len(reply))
+	defer s.budgets.hold(from.Caller.Key, -len(reply))
 	setUnfinished(ctx, time.Now())
 	err := x.write(statusOf(body, reply), reply)
 	if job.NeedsSentReport() {
@@ -188,7 +190,7 @@ func (s *Server) readBody(w http.ResponseWriter, r *http.Request) ([]byte, *http
 			// Until the body has arrived it counts with its maximum size.
 			defer s.budgets.end(caller.Key)
 			s.budgets.hold(caller.Key, int(s.cfg.MaxBody))
-			defer s.budgets.release(caller.Key, int(s.cfg.MaxBody))
+			defer s.budgets.hold(caller.Key, -int(s.cfg.MaxBody))
 		}
 		n, err := body.Read(data[len(data):cap(data)])
 		data = data[:len(data)+n]

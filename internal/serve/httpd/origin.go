@@ -3,10 +3,11 @@ package httpd
 import (
 	"net"
 	"net/http"
-	"net/netip"
 	"net/url"
 	"slices"
 	"strings"
+
+	"candela/internal/kit/loopback"
 )
 
 // admit refuses requests that a web page made a browser send: those with a foreign Origin
@@ -49,13 +50,7 @@ func hostname(hostport string) string {
 	return strings.TrimSuffix(strings.TrimPrefix(hostport, "["), "]")
 }
 
-func loopbackHost(host string) bool {
-	if strings.EqualFold(host, "localhost") {
-		return true
-	}
-	addr, err := netip.ParseAddr(host)
-	return err == nil && addr.Unmap().IsLoopback()
-}
+func loopbackHost(host string) bool { return loopback.Host(strings.ToLower(host)) }
 
 // setCORS lets a page of any origin read the response. These paths use no cookies, so the
 // origin need not be named.

@@ -1,6 +1,10 @@
+// Package httpd serves MCP over HTTP. It checks requests (host, origin, media types,
+// size, token), passes MCP bodies to the dispatcher and writes notifications to streams.
+// It keeps no sessions. routes.go lists every route.
 package httpd
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/base64"
@@ -62,20 +66,11 @@ type Config struct {
 }
 
 func (c *Config) setDefaults() {
-	set := func(d *time.Duration, value time.Duration) {
-		if *d == 0 {
-			*d = value
-		}
-	}
-	set(&c.ReadTimeout, 30*time.Second)
-	set(&c.WriteTimeout, 60*time.Second)
-	set(&c.KeepAlive, 15*time.Second)
-	if c.MaxBody == 0 {
-		c.MaxBody = 1 << 20
-	}
-	if c.MaxConnections == 0 {
-		c.MaxConnections = 1024
-	}
+	c.ReadTimeout = cmp.Or(c.ReadTimeout, 30*time.Second)
+	c.WriteTimeout = cmp.Or(c.WriteTimeout, 60*time.Second)
+	c.KeepAlive = cmp.Or(c.KeepAlive, 15*time.Second)
+	c.MaxBody = cmp.Or(c.MaxBody, 1<<20)
+	c.MaxConnections = cmp.Or(c.MaxConnections, 1024)
 	c.Limits.setDefaults(c.MaxConnections)
 }
 
@@ -129,9 +124,6 @@ func New(m *mcp.Server, auth Authorizer, cfg Config) (*Server, error) {
 	return s, nil
 }
 
-// Handler returns the handler of all routes.
-func (s *Server) Handler() http.Handler { return s.handler() }
-
 // Serve serves ln until ctx ends, then closes the streams, lets running requests finish
 // until hard ends, and returns nil. It closes ln.
 func (s *Server) Serve(ctx, hard context.Context, ln net.Listener) error {
@@ -140,7 +132,7 @@ func (s *Server) Serve(ctx, hard context.Context, ln net.Listener) error {
 	requests, abort := context.WithCancel(shutdown.With(hard, ctx))
 	defer abort()
 	server := &http.Server{
-		Handler:           s.connections.follow(s.handler()),
+		Handler:           s.connections.follow(s.Handler()),
 		ConnState:         s.connections.changed,
 		ConnContext:       s.connections.withConnection,
 		ReadHeaderTimeout: 5 * time.Second,
@@ -151,22 +143,7 @@ func (s *Server) Serve(ctx, hard context.Context, ln net.Listener) error {
 		BaseContext:       func(net.Listener) context.Context { return requests },
 		ErrorLog:          slog.NewLogLogger(s.log.Handler(), slog.LevelWarn),
 	}
-	stopped := make(chan error, 1)
-	go func() { stopped <- server.Serve(s.connections.listen(ln)) }()
-	select {
-	case err := <-stopped:
-		return fmt.Errorf("serve: %w", err)
-	case <-ctx.Done():
-	}
-	err := server.Shutdown(hard)
-	if err != nil {
-		err = server.Close()
-	}
-	<-stopped
-	if err != nil {
-		return fmt.Errorf("close the server: %w", err)
-	}
-	return nil
+	return shutdown.Serve(ctx, hard, server, s.connections.listen(ln), func() {})
 }
 
 // requestID returns a new request id for the log and the response header.

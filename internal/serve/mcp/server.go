@@ -1,3 +1,5 @@
+// Package mcp implements the Model Context Protocol (revision 2025-03-26) without a
+// transport. HTTP and stdio pass message bodies to one Server. It keeps no sessions.
 package mcp
 
 import (
@@ -15,6 +17,22 @@ import (
 	"candela/internal/kit/strictjson"
 	"candela/internal/serve/rpc"
 )
+
+// ProtocolVersion is the revision that initialize returns for any requested one. A client
+// that does not support it disconnects, as the protocol says.
+const ProtocolVersion = "2025-03-26"
+
+const (
+	methodInitialize = "initialize"
+	methodListTools  = "tools/list"
+	methodCallTool   = "tools/call"
+)
+
+// AllowsAnonymous reports whether a method needs no bearer token, so that a client can
+// list the tools before it is approved.
+func AllowsAnonymous(method string) bool {
+	return method == methodInitialize || method == methodListTools
+}
 
 // Config describes the server to clients.
 type Config struct {
@@ -109,6 +127,10 @@ func (j *Job) NeedsSentReport() bool { return len(j.onSent) > 0 }
 // CallsTool reports whether the job runs a tool and may be slow.
 func (j *Job) CallsTool() bool { return len(j.active) > 0 }
 
+// TokenEnded reports whether the token of the job has ended, so that the remaining calls
+// were not executed.
+func (j *Job) TokenEnded() bool { return principal.TokenEnded(j.ctx) }
+
 func isToolCall(call rpc.Call) bool {
 	return call.Err == nil && call.Kind == rpc.Request && call.Method == methodCallTool
 }
@@ -117,10 +139,12 @@ func isToolCall(call rpc.Call) bool {
 // a small request must not fill the memory.
 const maxBatchReply = 4 << 20
 
-var errBatchFull = &rpc.Error{
-	Code:    rpc.CodeRefused,
-	Message: "the response to this batch has reached 4 MiB; this call was not executed: send it in another request",
-}
+// Errors of calls that are not executed, or whose token ends meanwhile.
+var (
+	errBatchFull = &rpc.Error{Code: rpc.CodeRefused, Message: "the response to this batch has reached 4 MiB; this call was not executed: send it in another request"}
+	errNotBegun  = &rpc.Error{Code: rpc.CodeUnauthorized, Message: "unauthorized: the bearer token has ended; this call was not executed"}
+	errCutOff    = &rpc.Error{Code: rpc.CodeUnauthorized, Message: "unauthorized: the bearer token ended during this call; it may have been executed"}
+)
 
 // Append executes the messages of the body in order and appends the response, which is
 // empty for notifications. The response to a batch is one array.
@@ -218,18 +242,15 @@ func (j *Job) appendToolCall(ctx context.Context, dst []byte, m rpc.Message, lin
 	line.tool = name
 	s, from := j.server, j.from
 	result, err := s.call(ctx, from, name, arguments)
-	if errors.Is(context.Cause(ctx), errCancelled) {
-		line.cancelled = true
+	line.cancelled = errors.Is(context.Cause(ctx), errCancelled)
+	if ended := principal.TokenEnded(ctx); line.cancelled || ended {
 		if result.OnSent != nil {
 			result.OnSent(false)
+		}
+		if ended {
+			return dst, errCutOff
 		}
 		return dst, nil // a cancelled request gets no response
-	}
-	if principal.TokenEnded(ctx) {
-		if result.OnSent != nil {
-			result.OnSent(false)
-		}
-		return dst, errCutOff
 	}
 	if err != nil {
 		if refusal, ok := errors.AsType[*rpc.Error](err); ok {
@@ -321,7 +342,7 @@ func unsupportedVersion(m rpc.Message) *rpc.Error {
 	requested := ""
 	switch {
 	case bytes.Contains(m.Params, []byte(metaVersion)):
-		requested = metaText(m.Params, metaVersion)
+		requested = textIn(m.Params, "_meta", metaVersion)
 	case m.Method != "server/discover":
 		return nil
 	}
@@ -332,12 +353,13 @@ func unsupportedVersion(m rpc.Message) *rpc.Error {
 	return &rpc.Error{Code: rpc.CodeUnsupportedVersion, Message: "unsupported protocol version: this server speaks " + ProtocolVersion + " and starts with initialize", Data: append(data, '}')}
 }
 
-func metaText(params json.RawMessage, name string) string {
-	for key, meta := range strictjson.Fields(params) {
-		if key != "_meta" || meta[0] != '{' {
+// textIn returns the text of a member of an object that params contain, or "".
+func textIn(params json.RawMessage, object, name string) string {
+	for key, value := range strictjson.Fields(params) {
+		if key != object || value[0] != '{' {
 			continue
 		}
-		for key, value := range strictjson.Fields(meta) {
+		for key, value := range strictjson.Fields(value) {
 			if key == name {
 				text, _ := strictjson.Text(value)
 				return text
@@ -347,27 +369,14 @@ func metaText(params json.RawMessage, name string) string {
 	return ""
 }
 
+func clientName(params json.RawMessage) string { return textIn(params, "clientInfo", "name") }
+
 // ClientName returns the client's unverified name in an initialize request, shortened,
 // and "" for any other body.
 func ClientName(body rpc.Body) string {
 	for _, call := range body.Calls {
 		if call.Err == nil && call.Kind == rpc.Request && call.Method == methodInitialize {
 			return shorten(clientName(call.Params))
-		}
-	}
-	return ""
-}
-
-func clientName(params json.RawMessage) string {
-	for key, value := range strictjson.Fields(params) {
-		if key != "clientInfo" || value[0] != '{' {
-			continue
-		}
-		for key, value := range strictjson.Fields(value) {
-			if key == "name" {
-				name, _ := strictjson.Text(value)
-				return name
-			}
 		}
 	}
 	return ""

@@ -22,16 +22,10 @@ const (
 const outcomes = int(failedAs) + int(fault.Unsupported) + 1
 
 func (o outcome) String() string {
-	switch o {
-	case succeeded:
-		return "ok"
-	case cancelled:
-		return "cancelled"
-	case rejected:
-		return "rejected"
-	default:
+	if o >= failedAs {
 		return fault.Kind(o - failedAs).String()
 	}
+	return [...]string{succeeded: "ok", cancelled: "cancelled", rejected: "rejected"}[o]
 }
 
 // counter counts messages of one name.

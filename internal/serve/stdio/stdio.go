@@ -5,6 +5,7 @@ package stdio
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -210,18 +211,12 @@ func readLines(ctx context.Context, in io.Reader, lines chan<- line) error {
 			}
 		}
 		if err != nil {
-			return inputEnd(ctx, err)
+			if errors.Is(err, io.EOF) || ctx.Err() != nil {
+				return nil
+			}
+			return fmt.Errorf("read from the client: %w", err)
 		}
 	}
-}
-
-// inputEnd returns an error if the input ended unexpectedly.
-func inputEnd(ctx context.Context, err error) error {
-	expected := errors.Is(err, io.EOF) || ctx.Err() != nil
-	if !expected {
-		return fmt.Errorf("read from the client: %w", err)
-	}
-	return nil
 }
 
 // readLine reads to the next line feed and trims trailing white space. The content of a
@@ -238,14 +233,7 @@ func readLine(reader *bufio.Reader) (l line, err error) {
 		if errors.Is(err, bufio.ErrBufferFull) {
 			continue
 		}
-		l.data = trim(l.data)
+		l.data = bytes.TrimRight(l.data, " \t\r\n")
 		return l, err
 	}
-}
-
-func trim(data []byte) []byte {
-	for len(data) > 0 && (data[len(data)-1] == '\n' || data[len(data)-1] == '\r' || data[len(data)-1] == ' ' || data[len(data)-1] == '\t') {
-		data = data[:len(data)-1]
-	}
-	return data
 }
