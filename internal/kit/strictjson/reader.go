@@ -8,6 +8,8 @@ import (
 	"math"
 	"strconv"
 
+	"github.com/shopspring/decimal"
+
 	"candela/internal/kit/fault"
 )
 
@@ -210,10 +212,14 @@ func (j *Reader) Skip() {
 	}
 }
 
-func (j *Reader) space() {
-	for j.at < len(j.data) && (j.data[j.at] == ' ' || j.data[j.at] == '\n' || j.data[j.at] == '\t' || j.data[j.at] == '\r') {
-		j.at++
+func (j *Reader) space() { j.at = skipSpace(j.data, j.at) }
+
+// skipSpace returns where the white space at a position ends.
+func skipSpace(data []byte, at int) int {
+	for at < len(data) && (data[at] == ' ' || data[at] == '\n' || data[at] == '\t' || data[at] == '\r') {
+		at++
 	}
+	return at
 }
 
 // take reads c when it comes next.
@@ -291,7 +297,7 @@ func (j *Reader) unescape(raw []byte) []byte {
 // quoted reads a string that holds a number and nothing else.
 func (j *Reader) quoted() []byte {
 	text := j.str("a number in quotes")
-	if j.err == nil && (len(text) == 0 || numberLen(text) != len(text)) {
+	if n, wrong := numberLen(text); j.err == nil && (wrong != "" || n != len(text)) {
 		j.Failf("want a number in quotes, found %q", clip(text))
 		return nil
 	}
@@ -303,8 +309,8 @@ func (j *Reader) digits(what string) []byte {
 	if j.space(); j.err != nil {
 		return nil
 	}
-	n := numberLen(j.data[j.at:])
-	if n == 0 {
+	n, wrong := numberLen(j.data[j.at:])
+	if wrong != "" {
 		j.wrong(what)
 		return nil
 	}
@@ -324,40 +330,39 @@ func (j *Reader) float(text []byte) float64 {
 	return f
 }
 
-// numberLen returns how many bytes at the front of b are a number (RFC 8259 6),
-// 0 when none is there.
-func numberLen(b []byte) int {
-	i := 0
+// numberLen returns how many bytes at the front of b are a number (RFC 8259 6), or how many
+// could be the beginning of one and what is wrong behind them.
+func numberLen(b []byte) (n int, wrong string) {
 	digits := func() bool {
-		from := i
-		for i < len(b) && b[i] >= '0' && b[i] <= '9' {
-			i++
+		from := n
+		for n < len(b) && b[n] >= '0' && b[n] <= '9' {
+			n++
 		}
-		return i > from
+		return n > from
 	}
-	if i < len(b) && b[i] == '-' {
-		i++
+	if n < len(b) && b[n] == '-' {
+		n++
 	}
-	if i < len(b) && b[i] == '0' {
-		i++
+	if n < len(b) && b[n] == '0' {
+		n++
 	} else if !digits() {
-		return 0
+		return n, "unexpected character"
 	}
-	if i < len(b) && b[i] == '.' {
-		if i++; !digits() {
-			return 0
+	if n < len(b) && b[n] == '.' {
+		if n++; !digits() {
+			return n, "expected a digit after the point"
 		}
 	}
-	if i < len(b) && (b[i] == 'e' || b[i] == 'E') {
-		i++
-		if i < len(b) && (b[i] == '+' || b[i] == '-') {
-			i++
+	if n < len(b) && (b[n] == 'e' || b[n] == 'E') {
+		n++
+		if n < len(b) && (b[n] == '+' || b[n] == '-') {
+			n++
 		}
 		if !digits() {
-			return 0
+			return n, "expected a digit in the exponent"
 		}
 	}
-	return i
+	return n, ""
 }
 
 // quoteBytes bounds how much of a document an error quotes.
@@ -366,4 +371,36 @@ const quoteBytes = 200
 // clip returns the beginning of a text on one line.
 func clip(text []byte) string {
 	return fault.Clean(string(text[:min(len(text), 4*quoteBytes)]), quoteBytes)
+}
+
+// maxDigits bounds the digits of a decimal on either side of its point. No venue
+// counts finer, and 1e400 would cost more to add up than to send.
+const maxDigits = 20
+
+// Decimal reads a number, bare or in a string, exactly as it is written.
+func (j *Reader) Decimal() decimal.Decimal {
+	text := j.Exact()
+	if !j.OK() {
+		return decimal.Decimal{}
+	}
+	if len(text) > 2*maxDigits {
+		j.Failf("%q has too many digits", clip([]byte(text)))
+		return decimal.Decimal{}
+	}
+	d, err := decimal.NewFromString(text)
+	if err != nil || d.Exponent() > maxDigits || d.Exponent() < -maxDigits {
+		j.Failf("%q is no amount", text)
+		return decimal.Decimal{}
+	}
+	return d
+}
+
+// Amount is Decimal for what is never negative.
+func (j *Reader) Amount() decimal.Decimal {
+	d := j.Decimal()
+	if d.IsNegative() {
+		j.Failf("%s is negative", d)
+		return decimal.Decimal{}
+	}
+	return d
 }

@@ -1,3 +1,6 @@
+// Package strictjson reads and writes JSON without ambiguity. Check rejects any text
+// that two decoders could read differently, such as one with duplicate keys; Reader
+// reads the numbers and keys of a document without allocating.
 package strictjson
 
 import (
@@ -5,6 +8,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"iter"
+	"slices"
+	"strconv"
 	"unicode/utf8"
 )
 
@@ -16,18 +21,9 @@ const MaxDepth = 64
 // than a scan of the keys before.
 const manyKeys = 24
 
-// SyntaxError says where a text stops being one strict JSON value.
-type SyntaxError struct {
-	Offset int // bytes from the start
-	Reason string
-}
-
-// Error returns the reason and the place.
-func (e *SyntaxError) Error() string { return fmt.Sprintf("%s at byte %d", e.Reason, e.Offset) }
-
 // Check reports whether data is exactly one JSON value: valid UTF-8, no lone
 // surrogate, no key twice in an object, nested at most MaxDepth deep and nothing
-// but white space after it.
+// but white space after it. The error says what is wrong and where.
 func Check(data []byte) error {
 	var room [16][]byte // enough for the usual request without an allocation
 	s := scanner{data: data, keys: room[:0]}
@@ -49,17 +45,12 @@ func Fields(object json.RawMessage) iter.Seq2[string, json.RawMessage] {
 		var room [16][]byte
 		s := scanner{data: object, keys: room[:0]}
 		for s.step('{') {
-			start := s.pos
-			escaped, err := s.text()
-			if err != nil {
+			key, err := s.key()
+			if err != nil || s.colon() != nil {
 				return
 			}
-			key := string(unquote(s.data[start:s.pos], escaped))
-			s.space()
-			s.pos++ // the colon
-			s.space()
 			value, err := s.raw()
-			if err != nil || !yield(key, value) {
+			if err != nil || !yield(string(key), value) {
 				return
 			}
 		}
@@ -113,18 +104,9 @@ func (s *scanner) raw() (json.RawMessage, error) {
 	return s.data[start:s.pos:s.pos], nil
 }
 
-func (s *scanner) fail(reason string) error { return &SyntaxError{Offset: s.pos, Reason: reason} }
+func (s *scanner) fail(reason string) error { return fmt.Errorf("%s at byte %d", reason, s.pos) }
 
-func (s *scanner) space() {
-	for s.pos < len(s.data) {
-		switch s.data[s.pos] {
-		case ' ', '\t', '\n', '\r':
-			s.pos++
-		default:
-			return
-		}
-	}
-}
+func (s *scanner) space() { s.pos = skipSpace(s.data, s.pos) }
 
 func (s *scanner) value(depth int) error {
 	if s.pos >= len(s.data) {
@@ -135,14 +117,9 @@ func (s *scanner) value(depth int) error {
 		if depth >= MaxDepth {
 			return s.fail(fmt.Sprintf("nested deeper than %d levels", MaxDepth))
 		}
-		s.pos++
-		if c == '[' {
-			return s.array(depth + 1)
-		}
-		return s.object(depth + 1)
+		return s.list(c, depth+1)
 	case '"':
-		_, err := s.text()
-		return err
+		return s.text()
 	case 't':
 		return s.word("true")
 	case 'f':
@@ -154,77 +131,80 @@ func (s *scanner) value(depth int) error {
 	}
 }
 
-func (s *scanner) array(depth int) error {
+// list reads an array or an object, which open begins.
+func (s *scanner) list(open byte, depth int) error {
+	closing := open + 2 // in ASCII
+	base := len(s.keys)
+	defer func() { s.keys = s.keys[:base] }()
+	var seen map[string]bool
+	s.pos++
 	s.space()
-	if s.eat(']') {
+	if s.eat(closing) {
 		return nil
 	}
 	for {
 		s.space()
+		if open == '{' {
+			if err := s.newKey(base, &seen); err != nil {
+				return err
+			}
+		}
 		if err := s.value(depth); err != nil {
 			return err
 		}
 		s.space()
-		if s.eat(']') {
+		if s.eat(closing) {
 			return nil
 		}
 		if !s.eat(',') {
-			return s.fail("expected ',' or ']'")
+			return s.fail("expected ',' or '" + string(rune(closing)) + "'")
 		}
 	}
 }
 
-func (s *scanner) object(depth int) error {
-	base := len(s.keys)
-	defer func() { s.keys = s.keys[:base] }()
-	var seen map[string]bool
+// newKey reads a key that the object whose keys start at base must not have already, and
+// the colon.
+func (s *scanner) newKey(base int, seen *map[string]bool) error {
+	start := s.pos
+	key, err := s.key()
+	if err != nil {
+		return err
+	}
+	if s.repeated(base, key, seen) {
+		s.pos = start
+		return s.fail(fmt.Sprintf("key %.64q is given twice", key))
+	}
+	s.keys = append(s.keys, key)
+	return s.colon()
+}
+
+// key reads a key.
+func (s *scanner) key() ([]byte, error) {
+	start := s.pos
+	if s.pos >= len(s.data) || s.data[s.pos] != '"' {
+		return nil, s.fail("expected a key in quotes")
+	}
+	if err := s.text(); err != nil {
+		return nil, err
+	}
+	return unquote(s.data[start:s.pos]), nil
+}
+
+// colon reads the colon behind a key.
+func (s *scanner) colon() error {
 	s.space()
-	if s.eat('}') {
-		return nil
+	if !s.eat(':') {
+		return s.fail("expected ':'")
 	}
-	for {
-		s.space()
-		start := s.pos
-		if s.pos >= len(s.data) || s.data[s.pos] != '"' {
-			return s.fail("expected a key in quotes")
-		}
-		escaped, err := s.text()
-		if err != nil {
-			return err
-		}
-		key := unquote(s.data[start:s.pos], escaped)
-		if s.repeated(base, key, &seen) {
-			return &SyntaxError{Offset: start, Reason: fmt.Sprintf("key %.64q is given twice", key)}
-		}
-		s.keys = append(s.keys, key)
-		s.space()
-		if !s.eat(':') {
-			return s.fail("expected ':'")
-		}
-		s.space()
-		if err := s.value(depth); err != nil {
-			return err
-		}
-		s.space()
-		if s.eat('}') {
-			return nil
-		}
-		if !s.eat(',') {
-			return s.fail("expected ',' or '}'")
-		}
-	}
+	s.space()
+	return nil
 }
 
 // repeated reports whether the object whose keys start at base has key already.
 func (s *scanner) repeated(base int, key []byte, seen *map[string]bool) bool {
 	before := s.keys[base:]
 	if len(before) < manyKeys {
-		for _, k := range before {
-			if bytes.Equal(k, key) {
-				return true
-			}
-		}
-		return false
+		return slices.ContainsFunc(before, func(k []byte) bool { return bytes.Equal(k, key) })
 	}
 	if *seen == nil {
 		*seen = make(map[string]bool, 2*manyKeys)
@@ -232,11 +212,9 @@ func (s *scanner) repeated(base int, key []byte, seen *map[string]bool) bool {
 			(*seen)[string(k)] = true
 		}
 	}
-	if (*seen)[string(key)] {
-		return true
-	}
+	known := (*seen)[string(key)]
 	(*seen)[string(key)] = true
-	return false
+	return known
 }
 
 func (s *scanner) eat(c byte) bool {
@@ -255,63 +233,40 @@ func (s *scanner) word(w string) error {
 	return nil
 }
 
-// number reads RFC 8259 section 6: no leading zero, no leading plus, digits on
-// both sides of the point.
 func (s *scanner) number() error {
-	s.eat('-')
-	switch {
-	case s.eat('0'):
-	case s.digits() == 0:
-		return s.fail("unexpected character")
-	}
-	if s.eat('.') && s.digits() == 0 {
-		return s.fail("expected a digit after the point")
-	}
-	if s.eat('e') || s.eat('E') {
-		if !s.eat('+') {
-			s.eat('-')
-		}
-		if s.digits() == 0 {
-			return s.fail("expected a digit in the exponent")
-		}
+	n, wrong := numberLen(s.data[s.pos:])
+	s.pos += n
+	if wrong != "" {
+		return s.fail(wrong)
 	}
 	return nil
 }
 
-func (s *scanner) digits() int {
-	start := s.pos
-	for s.pos < len(s.data) && s.data[s.pos] >= '0' && s.data[s.pos] <= '9' {
-		s.pos++
-	}
-	return s.pos - start
-}
-
-// text reads a string and reports whether it holds an escape.
-func (s *scanner) text() (escaped bool, err error) {
+// text reads a string.
+func (s *scanner) text() error {
 	s.pos++ // the opening quote
 	for s.pos < len(s.data) {
 		switch c := s.data[s.pos]; {
 		case c == '"':
 			s.pos++
-			return escaped, nil
+			return nil
 		case c == '\\':
-			escaped = true
 			if err := s.escape(); err != nil {
-				return escaped, err
+				return err
 			}
 		case c < ' ':
-			return escaped, s.fail("control character in a string")
+			return s.fail("control character in a string")
 		case c < utf8.RuneSelf:
 			s.pos++
 		default:
 			r, size := utf8.DecodeRune(s.data[s.pos:])
 			if r == utf8.RuneError && size == 1 {
-				return escaped, s.fail("invalid UTF-8")
+				return s.fail("invalid UTF-8")
 			}
 			s.pos += size
 		}
 	}
-	return escaped, s.fail("unexpected end of a string")
+	return s.fail("unexpected end of a string")
 }
 
 func (s *scanner) escape() error {
@@ -346,27 +301,18 @@ func (s *scanner) unit() (rune, bool) {
 	if s.pos+6 > len(s.data) || s.data[s.pos] != '\\' || s.data[s.pos+1] != 'u' {
 		return 0, false
 	}
-	var unit rune
-	for _, c := range s.data[s.pos+2 : s.pos+6] {
-		var digit byte
-		switch {
-		case c >= '0' && c <= '9':
-			digit = c - '0'
-		case c|0x20 >= 'a' && c|0x20 <= 'f':
-			digit = c | 0x20 - 'a' + 10
-		default:
-			return 0, false
-		}
-		unit = unit<<4 | rune(digit)
+	unit, err := strconv.ParseUint(string(s.data[s.pos+2:s.pos+6]), 16, 16)
+	if err != nil {
+		return 0, false
 	}
 	s.pos += 6
-	return unit, true
+	return rune(unit), true
 }
 
 // unquote returns the text of a checked JSON string. Without an escape it
 // aliases the input.
-func unquote(quoted []byte, escaped bool) []byte {
-	if !escaped {
+func unquote(quoted []byte) []byte {
+	if bytes.IndexByte(quoted, '\\') < 0 {
 		return quoted[1 : len(quoted)-1]
 	}
 	var text string
@@ -380,5 +326,5 @@ func Text(value json.RawMessage) (string, bool) {
 	if len(value) < 2 || value[0] != '"' {
 		return "", false
 	}
-	return string(unquote(value, bytes.IndexByte(value, '\\') >= 0)), true
+	return string(unquote(value)), true
 }

@@ -8,7 +8,6 @@ package rpc
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"strings"
 
@@ -57,7 +56,7 @@ type Body struct {
 // once, with a null id; an invalid member of a batch is reported in its Call.
 func Read(data []byte) (Body, *Error) {
 	if err := strictjson.Check(data); err != nil {
-		return Body{}, parseError(err)
+		return Body{}, &Error{Code: CodeParse, Message: "parse error: " + err.Error()}
 	}
 	data = bytes.Trim(data, " \t\r\n")
 	if data[0] != '[' {
@@ -74,13 +73,6 @@ func Read(data []byte) (Body, *Error) {
 		return Body{}, &Error{Code: CodeInvalidRequest, Message: "invalid request: the batch is empty"}
 	}
 	return body, nil
-}
-
-func parseError(err error) *Error {
-	if syntax, ok := errors.AsType[*strictjson.SyntaxError](err); ok {
-		return &Error{Code: CodeParse, Message: "parse error: " + syntax.Error()}
-	}
-	return &Error{Code: CodeParse, Message: "parse error"}
 }
 
 // envelope holds the raw members of a message.
