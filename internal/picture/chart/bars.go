@@ -2,6 +2,7 @@ package chart
 
 import (
 	"math"
+	"slices"
 
 	"candela/internal/analysis/indicator"
 	"candela/internal/picture/raster"
@@ -9,12 +10,7 @@ import (
 
 // hasVolume reports whether any bar has volume.
 func (l *layout) hasVolume() bool {
-	for _, v := range l.spec.Bars.V {
-		if v > 0 && finite(v) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(l.spec.Bars.V, func(v float64) bool { return v > 0 && finite(v) })
 }
 
 // drawVolume places the volume at the foot of the price pane.
@@ -117,8 +113,7 @@ func (l *layout) merge(k int) (open, high, low, shut float64, ok bool) {
 
 // drawHistograms places the bars of panels.
 func (l *layout) drawHistograms() {
-	for i := range l.shown {
-		v := &l.shown[i]
+	for v := range l.each {
 		for k := range v.Hist {
 			h := &v.Hist[k]
 			if h.Style == indicator.State {

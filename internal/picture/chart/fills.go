@@ -12,8 +12,7 @@ import (
 // drawFills places the areas between series and the band between the guides of
 // an oscillator.
 func (l *layout) drawFills() {
-	for i := range l.shown {
-		v := &l.shown[i]
+	for v := range l.each {
 		if v.pane > 0 {
 			l.guideBand(v)
 		}
@@ -113,9 +112,7 @@ func middleOf(f *indicator.Fill) float64 {
 
 // drawProfiles places the horizontal bars of profiles, a pixel apart.
 func (l *layout) drawProfiles() {
-	for i := range l.shown {
-		v := &l.shown[i]
-		a := &l.Panes[v.pane].axis
+	for v, a := range l.each {
 		pitch := profilePitch(v.HBars)
 		for _, b := range v.HBars {
 			if !finite(b.Y) || !finite(b.Height) || !finite(b.Width) || !finite(b.Offset) {
@@ -190,9 +187,7 @@ func asked(text string, theme raster.Color) raster.Color {
 
 // drawRules places the levels of results. Those on the price show their name, if any.
 func (l *layout) drawRules() {
-	for i := range l.shown {
-		v := &l.shown[i]
-		a := &l.Panes[v.pane].axis
+	for v, a := range l.each {
 		for _, h := range v.HLines {
 			if !finite(h.Y) {
 				continue

@@ -1,6 +1,7 @@
 package chart
 
 import (
+	"bytes"
 	"math"
 	"strconv"
 )
@@ -44,7 +45,7 @@ func priceNotation(columns ...[]float64) notation {
 	}
 	order := int(math.Floor(math.Log10(largest)))
 	most := min(max(0, significant-1-order), 300)
-	if most > 300 || order > longest {
+	if order > longest {
 		return notation{style: expo, decimals: significant - 1}
 	}
 	decimals := min(most, 2)
@@ -115,7 +116,7 @@ func (n notation) append(dst []byte, v float64) []byte {
 func appendFixed(dst []byte, v float64, decimals int) []byte {
 	var room [400]byte
 	digits := strconv.AppendFloat(room[:0], math.Abs(v), 'f', decimals, 64)
-	if v < 0 && hasDigit(digits) {
+	if v < 0 && bytes.ContainsAny(digits, "123456789") { // a value that rounds to zero has no sign
 		dst = append(dst, minus...)
 	}
 	whole := len(digits)
@@ -131,15 +132,9 @@ func appendFixed(dst []byte, v float64, decimals int) []byte {
 	return dst
 }
 
-// hasDigit reports whether the text is a number other than zero: a value that
-// rounds to zero has no sign.
-func hasDigit(text []byte) bool {
-	for _, c := range text {
-		if c >= '1' && c <= '9' {
-			return true
-		}
-	}
-	return false
+// trimDecimals drops the zeros at the end of a number with decimals, and a bare point.
+func trimDecimals(text []byte) []byte {
+	return bytes.TrimSuffix(bytes.TrimRight(text, "0"), []byte("."))
 }
 
 // appendCompact writes v with three significant digits and a unit: 1.38K.
@@ -164,12 +159,7 @@ func appendCompact(dst []byte, v float64) []byte {
 	}
 	dst = strconv.AppendFloat(dst, a, 'f', decimals, 64)
 	if decimals > 0 && unit == 0 { // 0 and whole numbers stay as they are
-		for dst[len(dst)-1] == '0' {
-			dst = dst[:len(dst)-1]
-		}
-		if dst[len(dst)-1] == '.' {
-			dst = dst[:len(dst)-1]
-		}
+		dst = trimDecimals(dst)
 	}
 	if unit > 0 {
 		dst = append(dst, units[unit])
@@ -188,28 +178,15 @@ func appendExpo(dst []byte, v float64, decimals int, round bool) []byte {
 	if v < 0 {
 		dst = append(dst, minus...)
 	}
-	e := len(text) - 1
-	for text[e] != 'e' {
-		e--
-	}
-	mantissa := text[:e]
+	mantissa, exponent, _ := bytes.Cut(text, []byte("e"))
 	if round && decimals > 0 {
-		for mantissa[len(mantissa)-1] == '0' {
-			mantissa = mantissa[:len(mantissa)-1]
-		}
-		if mantissa[len(mantissa)-1] == '.' {
-			mantissa = mantissa[:len(mantissa)-1]
-		}
+		mantissa = trimDecimals(mantissa)
 	}
 	dst = append(append(dst, mantissa...), 'e')
-	if text[e+1] == '-' {
+	if exponent[0] == '-' {
 		dst = append(dst, minus...)
 	}
-	exponent := text[e+2:]
-	if exponent[0] == '0' {
-		exponent = exponent[1:]
-	}
-	return append(dst, exponent...)
+	return append(dst, bytes.TrimPrefix(exponent[1:], []byte("0"))...)
 }
 
 // text returns v as a string.

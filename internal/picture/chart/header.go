@@ -2,6 +2,7 @@ package chart
 
 import (
 	"math"
+	"slices"
 	"strconv"
 
 	"candela/internal/market"
@@ -139,12 +140,7 @@ func (l *layout) trimHeader(parts []part) []part {
 		if width <= room || len(parts) < 2 || parts[worst].keep == keepSymbol {
 			return parts
 		}
-		item, kept := parts[worst].item, parts[:0]
-		for _, p := range parts {
-			if p.item != item {
-				kept = append(kept, p)
-			}
-		}
-		parts = kept
+		item := parts[worst].item
+		parts = slices.DeleteFunc(parts, func(p part) bool { return p.item == item })
 	}
 }

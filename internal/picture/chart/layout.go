@@ -82,6 +82,15 @@ type shown struct {
 	value span
 }
 
+// each yields the results in the picture, with the axis of their pane.
+func (l *layout) each(yield func(*shown, *axis) bool) {
+	for i := range l.shown {
+		if v := &l.shown[i]; !yield(v, &l.Panes[v.pane].axis) {
+			return
+		}
+	}
+}
+
 // ohlc is the four columns candles are drawn from.
 type ohlc struct{ o, h, l, c []float64 }
 

@@ -2,6 +2,7 @@ package chart
 
 import (
 	"math"
+	"sort"
 	"strings"
 
 	"candela/internal/analysis/indicator"
@@ -29,8 +30,7 @@ const (
 // collectLegends builds the rows of every pane; placeLegends positions them.
 func (l *layout) collectLegends() {
 	row, hidden := 0, l.hidden
-	for i := range l.shown {
-		v := &l.shown[i]
+	for v := range l.each {
 		if v.pane > 0 {
 			l.legendRow(v, 0)
 			continue
@@ -216,17 +216,11 @@ func (l *layout) fit(text string, face Face, room float64) string {
 		return text
 	}
 	runes := []rune(text)
-	low, high := 0, len(runes)
-	for low < high { // the longest prefix that fits with its dots
-		middle := (low + high + 1) / 2
-		if l.measure(string(runes[:middle])+"\u2026", face, l.s) <= room {
-			low = middle
-		} else {
-			high = middle - 1
-		}
-	}
-	if low == 0 {
+	shortened := func(n int) string { return string(runes[:n]) + "\u2026" }
+	// The longest prefix that fits with its dots.
+	n := sort.Search(len(runes), func(n int) bool { return l.measure(shortened(n+1), face, l.s) > room })
+	if n == 0 {
 		return ""
 	}
-	return string(runes[:low]) + "\u2026"
+	return shortened(n)
 }

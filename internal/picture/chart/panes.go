@@ -64,9 +64,9 @@ func (l *layout) addPane(r Rect) {
 // scalePanes finds the range of each pane and the values to mark on it.
 func (l *layout) scalePanes() {
 	l.scalePrice()
-	for i := range l.shown {
-		if l.shown[i].pane > 0 {
-			l.scalePanel(&l.shown[i])
+	for v := range l.each {
+		if v.pane > 0 {
+			l.scalePanel(v)
 		}
 	}
 }
@@ -113,10 +113,10 @@ func (l *layout) priceRange() (span, bool) {
 	if logarithmic {
 		floor = r.lo / 16 // a band near zero would compress everything at the top
 	}
-	for i := range l.shown {
-		if l.shown[i].pane == 0 {
-			o := resultRange(l.shown[i].Result)
-			l.shown[i].value = o
+	for v := range l.each {
+		if v.pane == 0 {
+			o := resultRange(v.Result)
+			v.value = o
 			if !o.empty() {
 				r.add(max(o.lo, floor))
 				r.add(max(o.hi, floor))

@@ -32,8 +32,7 @@ func (l *layout) collectPills() {
 			l.pill(0, v.Price, l.levelColor(v), rankLevel, v.Label)
 		}
 	}
-	for i := range l.shown {
-		v := &l.shown[i]
+	for v := range l.each {
 		for k := range v.Lines {
 			line := &v.Lines[k]
 			if !hasPill(line.Style, v.pane) || len(line.Values) < l.n {
@@ -119,10 +118,7 @@ func (l *layout) drawLast() {
 // placePills spreads the pills of each pane so that none lies on another.
 func (l *layout) placePills() {
 	slices.SortStableFunc(l.Pills, func(a, b Pill) int {
-		if a.Pane != b.Pane {
-			return a.Pane - b.Pane
-		}
-		return cmp.Compare(b.value, a.value)
+		return cmp.Or(a.Pane-b.Pane, cmp.Compare(b.value, a.value))
 	})
 	placed := l.Pills[:0]
 	for from := 0; from < len(l.Pills); {
@@ -162,8 +158,13 @@ func (l *layout) spread(pills []Pill, p *Pane) []Pill {
 	}
 	// Levels first, among themselves, then the lines, the nearest to the last price first.
 	slices.SortStableFunc(pills, func(a, b Pill) int {
-		if a.firm() || b.firm() {
-			return order(a.firm(), b.firm())
+		switch {
+		case a.firm() && b.firm():
+			return 0
+		case a.firm():
+			return -1
+		case b.firm():
+			return 1
 		}
 		return cmp.Compare(math.Abs(a.value-l.lastPrice), math.Abs(b.value-l.lastPrice))
 	})
@@ -178,17 +179,6 @@ func (l *layout) spread(pills []Pill, p *Pane) []Pill {
 
 // firm reports whether the pill belongs to the last price or to a level.
 func (p *Pill) firm() bool { return p.rank <= rankLevel }
-
-// order puts the one that is true first and leaves equals as they are.
-func order(a, b bool) int {
-	switch {
-	case a == b:
-		return 0
-	case a:
-		return -1
-	}
-	return 1
-}
 
 // chain spreads pills of equal rank. The last price, if any, stays, and the others are
 // pushed away from it; those that do not fit between it and the edge are dropped, the

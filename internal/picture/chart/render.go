@@ -3,6 +3,7 @@ package chart
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"sync"
 
 	"candela/internal/picture/raster"
@@ -61,21 +62,16 @@ func (p *pixels) Label(t *Label) { p.Text(p.faces[t.Face], t.X, t.Baseline, t.Te
 // PNG draws spec and returns the file, which the caller owns. An error names the
 // field of spec that cannot be drawn.
 func (r *Renderer) PNG(spec *Spec) ([]byte, error) {
-	return r.AppendPNG(nil, spec)
-}
-
-// AppendPNG appends the file to dst.
-func (r *Renderer) AppendPNG(dst []byte, spec *Spec) ([]byte, error) {
 	p, err := r.frame(spec)
 	if err != nil {
-		return dst, err
+		return nil, err
 	}
 	defer r.release(p)
 	p.out, err = p.EncodePNG(p.out[:0], cmp.Or(spec.Level, raster.DefaultLevel))
 	if err != nil {
-		return dst, fmt.Errorf("encode chart: %w", err)
+		return nil, fmt.Errorf("encode chart: %w", err)
 	}
-	return append(dst, p.out...), nil
+	return slices.Clone(p.out), nil
 }
 
 // frame lays spec out and paints it.

@@ -2,6 +2,7 @@ package chart
 
 import (
 	"math"
+	"slices"
 
 	"candela/internal/analysis/indicator"
 	"candela/internal/picture/raster"
@@ -21,8 +22,7 @@ const (
 // cycle because they share a pane; bands are blue, the second pair violet.
 func (l *layout) colorLines() {
 	solids, bands := 0, 0
-	for i := range l.shown {
-		v := &l.shown[i]
+	for v := range l.each {
 		for k := range v.Lines {
 			if k == len(v.inks) {
 				break
@@ -60,12 +60,7 @@ func (l *layout) panelColor(v *shown, k int) raster.Color {
 func (v *shown) ink(k int) raster.Color { return v.inks[min(k, len(v.inks)-1)] }
 
 func hasStyle(r *indicator.Result, style indicator.LineStyle) bool {
-	for i := range r.Lines {
-		if r.Lines[i].Style == style {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(r.Lines, func(line indicator.Line) bool { return line.Style == style })
 }
 
 // replaceCandles lets a result replace the candles, when it has all four columns
@@ -96,8 +91,7 @@ func (l *layout) replaceCandles(r *indicator.Result) {
 
 // drawLines places the lines of every result.
 func (l *layout) drawLines() {
-	for i := range l.shown {
-		v := &l.shown[i]
+	for v := range l.each {
 		for k := range v.Lines {
 			l.drawLine(v, &v.Lines[k], v.ink(k))
 		}
@@ -247,9 +241,7 @@ func (l *layout) steps(values []float64, pane int, color raster.Color) {
 // drawDivergences places the segments between pivots, with a dot at each end.
 func (l *layout) drawDivergences() {
 	s := float64(l.s)
-	for i := range l.shown {
-		v := &l.shown[i]
-		a := &l.Panes[v.pane].axis
+	for v, a := range l.each {
 		for _, d := range v.DivLines {
 			if d.X1 < 0 || d.X2 < 0 || d.X1 >= l.n || d.X2 >= l.n || !finite(d.Y1) || !finite(d.Y2) {
 				continue

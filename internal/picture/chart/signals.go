@@ -65,8 +65,7 @@ const (
 // one kind and direction keep a distance, the newest first; the header counts the
 // others, and JSON results have all.
 func (l *layout) thinSignals() {
-	for i := range l.shown {
-		v := &l.shown[i]
+	for v := range l.each {
 		if l.Columns.Per < 2 {
 			v.marks = v.Signals
 			continue
@@ -115,9 +114,7 @@ func kindOf(k look) (kind, pitch int) {
 // drawSignals places the markers: dots at their value, buy arrows under the bar and
 // sell arrows over it. Arrows are placed before texts, so that no text covers one.
 func (l *layout) drawSignals() {
-	for i := range l.shown {
-		v := &l.shown[i]
-		a := &l.Panes[v.pane].axis
+	for v, a := range l.each {
 		for _, s := range v.marks {
 			if s.X < 0 || s.X >= l.n || !finite(s.Y) {
 				continue
@@ -257,13 +254,8 @@ func (l *layout) textBox(t *Label) Rect {
 // the pane.
 func (l *layout) placeText(t Label, pane int) bool {
 	box := l.textBox(&t)
-	if !box.inside(l.Panes[pane].Rect) {
+	if !box.inside(l.Panes[pane].Rect) || slices.ContainsFunc(l.boxes, box.overlaps) {
 		return false
-	}
-	for i := range l.boxes {
-		if l.boxes[i].overlaps(box) {
-			return false
-		}
 	}
 	l.boxes = append(l.boxes, box)
 	l.Backings = append(l.Backings, Box{box, pane, l.theme.background.Alpha(backing)})

@@ -1,7 +1,10 @@
 package chart
 
 import (
+	"cmp"
+	"slices"
 	"strconv"
+	"strings"
 
 	"candela/internal/analysis/indicator"
 	"candela/internal/kit/fault"
@@ -30,15 +33,18 @@ const (
 	Light
 )
 
-// ParseTheme reads "dark" or "light"; the empty string is dark.
+// themeNames is indexed by Theme.
+//
+//nolint:gochecknoglobals // a table, never written
+var themeNames = []string{Dark: "dark", Light: "light"}
+
+// ParseTheme reads the name of a theme; the empty string is dark.
 func ParseTheme(s string) (Theme, error) {
-	switch s {
-	case "", "dark":
-		return Dark, nil
-	case "light":
-		return Light, nil
+	i := slices.Index(themeNames, cmp.Or(s, themeNames[Dark]))
+	if i < 0 {
+		return Dark, fault.Field("theme", s, strings.Join(themeNames, " "), fault.Nearest(s, themeNames)...)
 	}
-	return Dark, fault.Field("theme", s, "dark light", fault.Nearest(s, []string{"dark", "light"})...)
+	return Theme(i), nil //nolint:gosec // a few themes
 }
 
 // Spec describes a picture. The chart keeps no reference to it.
@@ -120,8 +126,8 @@ func (s *Spec) Check() error {
 		return fault.Field("scale", strconv.Itoa(s.Scale), "1 to "+strconv.Itoa(MaxScale))
 	case s.Level < 0 || s.Level > 9:
 		return fault.Field("level", strconv.Itoa(s.Level), "1 to 9")
-	case s.Theme > Light:
-		return fault.Field("theme", strconv.Itoa(int(s.Theme)), "dark light")
+	case int(s.Theme) >= len(themeNames):
+		return fault.Field("theme", strconv.Itoa(int(s.Theme)), strings.Join(themeNames, " "))
 	}
 	if w, h, k := s.size(); w*k*h*k > maxPixels {
 		return fault.Field("scale", strconv.Itoa(k),
@@ -132,12 +138,5 @@ func (s *Spec) Check() error {
 
 // size returns width, height and scale with the defaults filled in.
 func (s *Spec) size() (width, height, scale int) {
-	width, height, scale = s.Width, s.Height, s.Scale
-	if width == 0 {
-		width = DefaultWidth
-	}
-	if height == 0 {
-		height = DefaultHeight
-	}
-	return width, height, max(scale, 1)
+	return cmp.Or(s.Width, DefaultWidth), cmp.Or(s.Height, DefaultHeight), max(s.Scale, 1)
 }

@@ -37,32 +37,10 @@ type timeStep struct {
 //
 //nolint:gochecknoglobals // a table, never written
 var timeSteps = [...]timeStep{
-	{'m', 1},
-	{'m', 2},
-	{'m', 5},
-	{'m', 10},
-	{'m', 15},
-	{'m', 30},
-	{'m', 60},
-	{'m', 120},
-	{'m', 180},
-	{'m', 240},
-	{'m', 360},
-	{'m', 720},
-	{'d', 1},
-	{'d', 2},
-	{'d', 4},
-	{'w', 1},
-	{'d', 15},
-	{'M', 1},
-	{'M', 2},
-	{'M', 3},
-	{'M', 6},
-	{'M', 12},
-	{'M', 24},
-	{'M', 60},
-	{'M', 120},
-	{'M', 600},
+	{'m', 1}, {'m', 2}, {'m', 5}, {'m', 10}, {'m', 15}, {'m', 30},
+	{'m', 60}, {'m', 120}, {'m', 180}, {'m', 240}, {'m', 360}, {'m', 720},
+	{'d', 1}, {'d', 2}, {'d', 4}, {'w', 1}, {'d', 15},
+	{'M', 1}, {'M', 2}, {'M', 3}, {'M', 6}, {'M', 12}, {'M', 24}, {'M', 60}, {'M', 120}, {'M', 600},
 }
 
 // civil is the calendar of one bar, computed once because every candidate
@@ -82,38 +60,15 @@ const (
 	daySeconds = 24 * 60 * 60
 )
 
-// civilOf returns the UTC calendar of unix second t.
+// civilOf returns the UTC calendar of unix second t. Its days are clamped to years that
+// are sure to be in the range of package time.
 func civilOf(t int64) civil {
-	days := t / daySeconds
-	rest := t % daySeconds
-	if rest < 0 {
-		days, rest = days-1, rest+daySeconds
-	}
-	// Clamping the days keeps the calendar arithmetic in range.
-	days = min(max(days, -3_000_000), 3_000_000)
-	// Gregorian date from a day count, in cycles of 400 years from 1 March.
-	z := days + 719468
-	cycle := z / 146097
-	if z < 0 {
-		cycle = (z - 146096) / 146097
-	}
-	doe := z - cycle*146097
-	yoe := (doe - doe/1460 + doe/36524 - doe/146096) / 365
-	doy := doe - (365*yoe + yoe/4 - yoe/100)
-	mp := (5*doy + 2) / 153
-	day := doy - (153*mp+2)/5 + 1
-	month := mp + 3
-	year := yoe + cycle*400
-	if month > 12 {
-		month, year = month-12, year+1
-	}
-	week := (days + 3) / 7 // 1 January 1970 was a Thursday
-	if days+3 < 0 {
-		week = (days + 3 - 6) / 7
-	}
+	days := min(max(floorDiv(t, daySeconds), -3_000_000), 3_000_000)
+	year, month, day := time.Unix(days*daySeconds, 0).UTC().Date()
 	return civil{
-		minute: int(rest / 60), day: int(day), days: int(days), week: int(week),
-		month: int(year*12 + month - 1), year: int(year),
+		minute: int(floorMod(t, daySeconds) / 60), day: day, days: int(days),
+		week:  int(floorDiv(days+3, 7)), // 1 January 1970 was a Thursday
+		month: year*12 + int(month) - 1, year: year,
 	}
 }
 
@@ -135,7 +90,7 @@ func (s timeStep) bucket(c *civil) int {
 	return floorDiv(c.month, s.count)
 }
 
-func floorDiv(a, b int) int {
+func floorDiv[T int | int64](a, b T) T {
 	if a < 0 {
 		return (a - b + 1) / b
 	}
@@ -173,7 +128,7 @@ func timeLabel(unit timeUnit, c *civil) (text string, bold bool) {
 	return string([]byte{digits[h/10%10], digits[h%10], ':', digits[m/10%10], digits[m%10]}), false
 }
 
-func floorMod(a, b int) int { return a - floorDiv(a, b)*b }
+func floorMod[T int | int64](a, b T) T { return a - floorDiv(a, b)*b }
 
 // timeTicks appends the marks of a time axis to dst: the finest spacing whose first bars lie at
 // least gap device pixels apart, the larger unit winning where two are too near.

@@ -49,50 +49,20 @@ func (e *encoder) account(a *Account) {
 		e.digits("unrealized_pnl", p.Unrealized)
 		e.close('}')
 	}
-	e.orders(a.Orders)
-	e.fills(a.Fills)
-}
-
-func (e *encoder) orders(all []Order) {
-	if len(all) == 0 {
-		return
-	}
-	e.key("open_orders")
-	e.open('[')
-	for _, o := range all[:min(len(all), maxOrders)] {
-		e.open('{')
+	listFirst(e, "open_orders", a.Orders, maxOrders, func(o Order) {
 		e.text("order_id", o.ID)
 		e.text("side", o.Side)
 		e.text("type", o.Type)
 		e.digits("quantity", o.Quantity)
 		e.digits("price", o.Price)
 		e.digits("filled_quantity", o.Filled)
-		e.close('}')
-	}
-	e.close(']')
-	if len(all) > maxOrders {
-		e.int("open_orders_count", int64(len(all)))
-	}
-}
-
-func (e *encoder) fills(all []Fill) {
-	if len(all) == 0 {
-		return
-	}
-	e.key("fills")
-	e.open('[')
-	for _, f := range all[:min(len(all), maxFills)] {
-		e.open('{')
+	})
+	listFirst(e, "fills", a.Fills, maxFills, func(f Fill) {
 		e.text("date", f.At.UTC().Format(time.RFC3339))
 		e.text("side", f.Side)
 		e.digits("quantity", f.Quantity)
 		e.digits("price", f.Price)
-		e.close('}')
-	}
-	e.close(']')
-	if len(all) > maxFills {
-		e.int("fills_count", int64(len(all)))
-	}
+	})
 }
 
 // digits writes a decimal string as a number, and nothing for "".

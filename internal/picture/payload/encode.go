@@ -74,6 +74,29 @@ func (e *encoder) values(name string, values []float64) {
 	e.b = append(e.b, ']')
 }
 
+// list writes items as an array of objects, or nothing if there are none.
+func list[T any](e *encoder, name string, items []T, write func(T)) {
+	if len(items) == 0 {
+		return
+	}
+	e.key(name)
+	e.open('[')
+	for _, item := range items {
+		e.open('{')
+		write(item)
+		e.close('}')
+	}
+	e.close(']')
+}
+
+// listFirst writes the first items as list does, and how many there are if some are left out.
+func listFirst[T any](e *encoder, name string, items []T, most int, write func(T)) {
+	list(e, name, items[:min(len(items), most)], write)
+	if len(items) > most {
+		e.int(name+"_count", int64(len(items)))
+	}
+}
+
 // time writes Unix seconds, or null for synthetic bars, which have no time.
 func (e *encoder) time(name string, c *Chart, bar int) {
 	if c.sample() || bar < 0 || bar >= c.Bars.Len() {

@@ -64,18 +64,17 @@ func (e *encoder) channels(c *Chart, r *indicator.Result, omitted int) {
 	e.columns(r, e.column)
 	e.signals(c, r.Signals)
 	e.levels(r.HLines)
-	if len(r.Fills) > 0 {
-		e.key("fills")
-		e.open('[')
-		for _, f := range r.Fills {
-			e.open('{')
-			e.values("y1", f.Y1)
-			e.values("y2", f.Y2)
-			e.close('}')
-		}
-		e.close(']')
-	}
-	e.profile(r.HBars)
+	list(e, "fills", r.Fills, func(f indicator.Fill) {
+		e.values("y1", f.Y1)
+		e.values("y2", f.Y2)
+	})
+	list(e, "hbars", r.HBars, func(h indicator.HBar) {
+		e.number("y", h.Y)
+		e.number("height", h.Height)
+		e.number("width", h.Width)
+		e.number("offset", h.Offset)
+		e.flag("left", h.Left)
+	})
 	e.divergences("divlines", c, r.DivLines)
 	e.close('}')
 }
@@ -86,22 +85,4 @@ func (e *encoder) column(index int, label string, values []float64) {
 	e.text("label", label)
 	e.values("values", values)
 	e.close('}')
-}
-
-func (e *encoder) profile(bars []indicator.HBar) {
-	if len(bars) == 0 {
-		return
-	}
-	e.key("hbars")
-	e.open('[')
-	for _, h := range bars {
-		e.open('{')
-		e.number("y", h.Y)
-		e.number("height", h.Height)
-		e.number("width", h.Width)
-		e.number("offset", h.Offset)
-		e.flag("left", h.Left)
-		e.close('}')
-	}
-	e.close(']')
 }

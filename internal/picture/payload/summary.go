@@ -24,7 +24,13 @@ func AppendSummary(dst []byte, c *Chart) []byte {
 	e.head(c)
 	e.price(c)
 	e.summaries(c)
-	e.alerts(c.Alerts)
+	listFirst(&e, "alerts", c.Alerts, maxAlerts, func(a Alert) {
+		e.text("alert_id", a.ID)
+		e.digits(a.Type, a.Threshold)
+		if a.Note != "" {
+			e.text("note", a.Note)
+		}
+	})
 	e.account(&c.Account)
 	e.close('}')
 	return e.b
@@ -110,29 +116,6 @@ func (e *encoder) price(c *Chart) {
 	e.number("total_volume", total)
 	e.number("change_pct", (b.C[last]-b.C[0])/math.Abs(b.C[0])*100)
 	e.close('}')
-}
-
-// alerts writes the first alerts, and the total if there are more.
-func (e *encoder) alerts(all []Alert) {
-	if len(all) == 0 {
-		return
-	}
-	e.key("alerts")
-	e.open('[')
-	for _, a := range all[:min(len(all), maxAlerts)] {
-		e.open('{')
-		e.text("alert_id", a.ID)
-		e.key(a.Type)
-		e.b = append(e.b, a.Threshold...)
-		if a.Note != "" {
-			e.text("note", a.Note)
-		}
-		e.close('}')
-	}
-	e.close(']')
-	if len(all) > maxAlerts {
-		e.int("alerts_count", int64(len(all)))
-	}
 }
 
 func (e *encoder) summaries(c *Chart) {
@@ -238,49 +221,27 @@ func (e *encoder) lastValue(index int, label string, values []float64) {
 }
 
 func (e *encoder) signals(c *Chart, signals []indicator.Signal) {
-	if len(signals) == 0 {
-		return
-	}
-	e.key("signals")
-	e.open('[')
-	for _, s := range signals {
-		e.open('{')
+	list(e, "signals", signals, func(s indicator.Signal) {
 		e.int("x", int64(s.X))
 		e.time("t", c, s.X)
 		e.int("confirmed_x", int64(s.Confirmed))
 		e.time("confirmed_t", c, s.Confirmed)
 		e.number("y", s.Y)
 		e.text("label", s.Label)
-		e.close('}')
-	}
-	e.close(']')
+	})
 }
 
 func (e *encoder) levels(lines []indicator.HLine) {
-	if len(lines) == 0 {
-		return
-	}
-	e.key("hlines")
-	e.open('[')
-	for _, h := range lines {
-		e.open('{')
+	list(e, "hlines", lines, func(h indicator.HLine) {
 		e.number("y", h.Y)
 		if h.Label != "" {
 			e.text("label", h.Label)
 		}
-		e.close('}')
-	}
-	e.close(']')
+	})
 }
 
 func (e *encoder) divergences(name string, c *Chart, lines []indicator.DivLine) {
-	if len(lines) == 0 {
-		return
-	}
-	e.key(name)
-	e.open('[')
-	for _, d := range lines {
-		e.open('{')
+	list(e, name, lines, func(d indicator.DivLine) {
 		e.int("x1", int64(d.X1))
 		e.time("t1", c, d.X1)
 		e.number("y1", d.Y1)
@@ -288,26 +249,18 @@ func (e *encoder) divergences(name string, c *Chart, lines []indicator.DivLine) 
 		e.time("t2", c, d.X2)
 		e.number("y2", d.Y2)
 		e.flag("dashed", d.Dashed)
-		e.close('}')
-	}
-	e.close(']')
+	})
 }
 
 // topBars writes the widest bars of a profile.
 func (e *encoder) topBars(bars []indicator.HBar) {
-	if len(bars) == 0 {
-		return
-	}
 	top := slices.Clone(bars)
 	slices.SortStableFunc(top, func(a, b indicator.HBar) int { return cmp.Compare(b.Width, a.Width) })
-	e.key("hbars_top")
-	e.open('[')
-	for _, h := range top[:min(topHBars, len(top))] {
-		e.open('{')
+	list(e, "hbars_top", top[:min(topHBars, len(top))], func(h indicator.HBar) {
 		e.number("y", h.Y)
 		e.number("weight", h.Width)
-		e.close('}')
+	})
+	if len(bars) > 0 {
+		e.int("hbars_count", int64(len(bars)))
 	}
-	e.close(']')
-	e.int("hbars_count", int64(len(bars)))
 }

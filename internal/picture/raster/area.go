@@ -2,15 +2,10 @@ package raster
 
 import "math"
 
-// Area fills between two series over the same xs, not decreasing, where c is
-// usually translucent. Each pixel is blended once, so there are no seams. The
-// series may cross. NaN or an infinity in either breaks the area.
-func (f *Frame) Area(xs, y1, y2 []float64, c Color) {
-	f.area(xs, y1, y2, c, 0)
-}
-
-// AreaSplit fills between two series, with above where y1 is higher in the
-// picture than y2 and below where it is lower.
+// AreaSplit fills between two series over the same xs, not decreasing, with above where
+// y1 is higher in the picture than y2 and below where it is lower, usually translucent.
+// Each pixel is blended once, so there are no seams. The series may cross. NaN or an
+// infinity in either breaks the area.
 func (f *Frame) AreaSplit(xs, y1, y2 []float64, above, below Color) {
 	f.area(xs, y1, y2, above, 1)
 	f.area(xs, y1, y2, below, -1)

@@ -30,7 +30,7 @@ func (c Color) Luma() int {
 
 // Over returns the opaque colour seen when c lies on the opaque colour under.
 func (c Color) Over(under Color) Color {
-	return unpack(mix(c, full, under.rgb()))
+	return Hex(mix(c, full, under.rgb()))
 }
 
 // rgb packs c without its alpha.
@@ -38,8 +38,6 @@ func (c Color) rgb() uint32 { return uint32(c.R)<<16 | uint32(c.G)<<8 | uint32(c
 
 // key packs c with its alpha; it is unique per Color.
 func (c Color) key() uint32 { return c.rgb()<<8 | uint32(c.A) }
-
-func unpack(rgb uint32) Color { return Hex(rgb) }
 
 const (
 	levels = 16         // coverage levels of a pixel, 0 to full

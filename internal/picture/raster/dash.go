@@ -18,13 +18,6 @@ func (d Dash) whole() (on, off int) {
 	return max(int(d.On+0.5), 1), max(int(d.Off+0.5), 1)
 }
 
-// fromEnd returns where in the pattern a line of the given length starts when
-// the pattern is to start at its other end.
-func (d Dash) fromEnd(length float64) float64 {
-	period := d.On + d.Off
-	return math.Mod(period+d.On-math.Mod(length, period), period)
-}
-
 // dashes appends the dashes of a run that can touch the clip rectangle. phase
 // is where in the pattern the run starts.
 func (f *Frame) dashes(xs, ys []float64, half float64, d Dash, phase float64) {

@@ -12,7 +12,6 @@ const (
 // concurrent use.
 type Face struct {
 	font   *font
-	capPx  int
 	scale  float64 // pixels per font unit
 	glyphs []mask  // by slot
 }
@@ -42,7 +41,7 @@ func (s *Stock) Face(w Weight, capPx int) *Face {
 }
 
 func newFace(n *font, capPx int) *Face {
-	f := &Face{font: n, capPx: capPx, scale: float64(capPx) / float64(n.capital)}
+	f := &Face{font: n, scale: float64(capPx) / float64(n.capital)}
 	f.glyphs = make([]mask, len(n.glyphs))
 	var r scan
 	for i := range n.glyphs {
@@ -50,9 +49,6 @@ func newFace(n *font, capPx int) *Face {
 	}
 	return f
 }
-
-// CapHeight returns the height of capitals in pixels.
-func (f *Face) CapHeight() int { return f.capPx }
 
 // Width returns how far s advances, in pixels.
 func (f *Face) Width(s string) float64 {

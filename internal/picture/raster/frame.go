@@ -23,9 +23,6 @@ type Frame struct {
 
 type rect struct{ x0, y0, x1, y1 int }
 
-// Size returns the width and height in pixels.
-func (f *Frame) Size() (w, h int) { return f.w, f.h }
-
 // Overflowed reports that the picture needs more colours than a palette holds.
 // Once it is true further drawing has no effect, and EncodePNG refuses.
 func (f *Frame) Overflowed() bool { return f.pal.overflow }
@@ -45,20 +42,6 @@ func (f *Frame) Reserve(colors ...Color) {
 	for _, c := range colors {
 		if c.A == 255 {
 			f.pal.exactly(c.rgb(), solid)
-		}
-	}
-}
-
-// ReserveOver registers what each translucent colour gives on each opaque
-// one: an area over the background and over the grid.
-func (f *Frame) ReserveOver(areas []Color, grounds ...Color) {
-	if f.bpp != 1 {
-		return
-	}
-	for _, g := range grounds {
-		f.pal.exactly(g.rgb(), ground)
-		for _, a := range areas {
-			f.pal.exactly(mix(a, full, g.rgb()), ground)
 		}
 	}
 }
@@ -171,6 +154,29 @@ func (f *Frame) rectRGB(x0, y0, x1, y1 int, p *paint) {
 			f.blendRGB(f.at(x, y), full, p)
 		}
 	}
+}
+
+// HLine draws a horizontal rule from x0 up to x1, its top edge at y, thick
+// pixels high.
+func (f *Frame) HLine(x0, x1, y, thick int, c Color, d Dash) {
+	if d.solid() {
+		f.Rect(x0, y, x1, y+thick, c)
+		return
+	}
+	on, off := d.whole()
+	for x := skip(x0, f.clip.x0, on+off); x < min(x1, f.clip.x1); x += on + off {
+		f.Rect(x, y, min(x+on, x1), y+thick, c)
+	}
+}
+
+// skip moves start by whole periods to just before edge, so a rule that begins
+// far outside costs nothing.
+func skip(start, edge, period int) int {
+	if start >= edge {
+		return start
+	}
+	start = max(start, -1<<40) // keeps the difference from wrapping
+	return start + (edge-start)/period*period
 }
 
 // blend puts p on the indexed pixel at off.

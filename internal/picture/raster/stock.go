@@ -37,17 +37,6 @@ type Stock struct {
 // use.
 func NewStock() *Stock { return &Stock{} }
 
-// Frame returns an indexed frame filled with the colour of background, its
-// alpha ignored. Call Release when done with it.
-func (s *Stock) Frame(w, h int, background Color) (*Frame, error) {
-	return s.frame(w, h, 1, background)
-}
-
-// TrueColorFrame returns a frame with 3 bytes a pixel and no limit on colours.
-func (s *Stock) TrueColorFrame(w, h int, background Color) (*Frame, error) {
-	return s.frame(w, h, 3, background)
-}
-
 // Render calls draw with an indexed frame and, if the picture has too many
 // colours for a palette, again with one in true colour. draw must make the
 // same calls each time. The caller releases the frame.
@@ -71,15 +60,6 @@ func (s *Stock) Render(w, h int, background Color, draw func(*Frame)) (*Frame, e
 	}
 	f.begin(s, w, h, 3, background)
 	draw(f)
-	return f, nil
-}
-
-func (s *Stock) frame(w, h, bpp int, background Color) (*Frame, error) {
-	if err := checkSides(w, h); err != nil {
-		return nil, err
-	}
-	f := s.idleFrame(frameBytes(w, h, bpp))
-	f.begin(s, w, h, bpp, background)
 	return f, nil
 }
 

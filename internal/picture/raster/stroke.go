@@ -39,19 +39,6 @@ func (f *Frame) polyline(xs, ys []float64, width float64, c Color, d Dash, phase
 	}
 }
 
-// Segment strokes one straight line between two points in any order. A dashed
-// one starts with a dash at (x0, y0).
-func (f *Frame) Segment(x0, y0, x1, y1, width float64, c Color, d Dash) {
-	phase := 0.0
-	if x0 > x1 {
-		if !d.solid() {
-			phase = d.fromEnd(hypot(x1-x0, y1-y0))
-		}
-		x0, y0, x1, y1 = x1, y1, x0, y0
-	}
-	f.polyline([]float64{x0, x1}, []float64{y0, y1}, width, c, d, phase)
-}
-
 // runEnd returns the end of the unbroken run that starts at i; i itself if the
 // point there is not finite.
 func runEnd(xs, ys []float64, i int) int {
