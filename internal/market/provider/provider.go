@@ -171,3 +171,65 @@ type Event struct {
 	Price float64    // the last price; the bar's close for Forming and Closed
 	At    time.Time  // when it happened, by the venue's clock
 }
+
+// Clock is the time at a source whose time is not ours, such as a
+// replay. The zero value is the clock on the wall.
+type Clock struct {
+	Start int64     // the source's time, in unix seconds, at Began
+	Began time.Time // when its clock was started
+	Speed float64   // seconds of the source per second on the wall; 0 for the zero value
+}
+
+// Unix returns the source's time at a moment on the wall.
+func (c Clock) Unix(at time.Time) int64 {
+	if c.Speed == 0 {
+		return at.Unix()
+	}
+	return c.Start + int64(at.Sub(c.Began).Seconds()*c.Speed)
+}
+
+// Wall returns when the source's clock shows t.
+func (c Clock) Wall(t int64) time.Time {
+	if c.Speed == 0 {
+		return time.Unix(t, 0)
+	}
+	// Rounded up to a microsecond, so that Unix at that moment is t and not the
+	// second before.
+	return c.Began.Add(time.Duration(float64(t-c.Start)/c.Speed*1e6+1) * time.Microsecond)
+}
+
+// Clocked is a Provider with a time of its own.
+type Clocked interface {
+	Clock() Clock
+}
+
+// SeriesSource returns values that do not come with bars, such as the funding rate
+// of a future. A Provider may be one; so may a source that has nothing else. It
+// is safe for concurrent use and leaves no goroutine behind when a call returns.
+type SeriesSource interface {
+	// Name is that of the provider, or of the publisher.
+	Name() string
+	// SeriesNames lists what there is, by the names indicators ask with:
+	// "funding_rate" as a fraction per funding period, "open_interest" in quote
+	// currency, "long_accounts" as a share from 0 to 1, "fear_greed" from 0 to 100.
+	SeriesNames() []string
+	// Series returns the points that answer q, all pages of them. Errors are as
+	// those of Provider.
+	Series(ctx context.Context, q SeriesQuery) ([]Point, error)
+}
+
+// SeriesQuery asks for the points that were known from From to To, in unix
+// seconds: those in between, and the last one before From where the source goes
+// back that far.
+type SeriesQuery struct {
+	Name     string
+	Symbol   market.Symbol   // zero for a series of the whole market
+	Interval market.Interval // of the bars the points will stand beside: a source with several resolutions need not be finer
+	From, To int64           // both inclusive
+}
+
+// Point is a value from the time it was known. Points ascend in T.
+type Point struct {
+	T int64 // unix seconds
+	V float64
+}

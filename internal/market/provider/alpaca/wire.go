@@ -29,42 +29,25 @@ func ReadRefusal(body []byte) (code, message string) {
 	return code, message
 }
 
-// The fields that a bar must have.
+// barKeys are the keys that a bar must have. They differ by case alone from others that
+// the stream sends, such as T for the type.
 const (
-	hasOpen = 1 << iota
-	hasHigh
-	hasLow
-	hasClose
-	hasVolume
-	hasTime
-
-	wholeBar = 1<<iota - 1
+	barKeys  = "ohlcvt"
+	wholeBar = 1<<len(barKeys) - 1
 )
 
-// field reads one field of a bar and returns which it was. The keys differ by
-// case alone from others that the stream sends, such as T for the type.
+// field reads one field of a bar and returns its bit, 0 for another key.
 func field(j *strictjson.Reader, key []byte, b *market.Bar) int {
-	switch string(key) {
-	case "o":
-		b.O = j.Number()
-		return hasOpen
-	case "h":
-		b.H = j.Number()
-		return hasHigh
-	case "l":
-		b.L = j.Number()
-		return hasLow
-	case "c":
-		b.C = j.Number()
-		return hasClose
-	case "v":
-		b.V = j.Number()
-		return hasVolume
-	case "t":
+	at := strings.Index(barKeys, string(key))
+	switch {
+	case len(key) != 1 || at < 0:
+		return 0
+	case key[0] == 't':
 		b.T = instant(j).Unix()
-		return hasTime
+	default:
+		*[...]*float64{&b.O, &b.H, &b.L, &b.C, &b.V}[at] = j.Number()
 	}
-	return 0
+	return 1 << at
 }
 
 // instant reads a time.

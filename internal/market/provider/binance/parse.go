@@ -11,46 +11,23 @@ import (
 	"candela/internal/market/provider"
 )
 
-// The columns of a kline that we read.
-const (
-	columnOpenTime = iota
-	columnOpen
-	columnHigh
-	columnLow
-	columnClose
-	columnVolume
-	columnCloseTime
-	_ // quote volume
-	_ // trades
-	columnTakerBuy
-	columnsNeeded
-)
-
-// parseKlines reads an answer of the klines endpoint. Bars that do not ascend,
-// are not sound or not on the grid are an error.
+// parseKlines reads an answer of the klines endpoint: rows of open time, open, high, low,
+// close, volume, close time, two values that we do not use, and taker-buy volume. Bars
+// that do not ascend, are not sound or not on the grid are an error.
 func parseKlines(data []byte, i market.Interval) (market.Bars, error) {
 	bars := market.MakeBars(0, true)
 	j := strictjson.NewReader(data)
 	j.Array(func(int) {
 		var b market.Bar
-		j.Row(columnsNeeded, func(column int) {
-			switch column {
-			case columnOpenTime:
+		quoted := [...]*float64{1: &b.O, 2: &b.H, 3: &b.L, 4: &b.C, 5: &b.V, 9: &b.TakerBuy}
+		j.Row(len(quoted), func(column int) {
+			switch {
+			case column == 0:
 				b.T = seconds(j, j.Int())
-			case columnOpen:
-				b.O = j.Quoted()
-			case columnHigh:
-				b.H = j.Quoted()
-			case columnLow:
-				b.L = j.Quoted()
-			case columnClose:
-				b.C = j.Quoted()
-			case columnVolume:
-				b.V = j.Quoted()
-			case columnCloseTime:
+			case column == 6:
 				checkClose(j, b.T, j.Int(), i)
-			case columnTakerBuy:
-				b.TakerBuy = j.Quoted()
+			case column < len(quoted) && quoted[column] != nil:
+				*quoted[column] = j.Quoted()
 			}
 		})
 		bars.Append(b)
@@ -116,50 +93,28 @@ func parseSymbol(j *strictjson.Reader) provider.Instrument {
 	return inst
 }
 
-// filter holds the amounts of any filter; which of them count depends on its type,
-// which may come last.
-type filter struct {
-	kind                 string
-	tick, step           decimal.Decimal
-	least, most          decimal.Decimal // quantities
-	lowest, highest      decimal.Decimal // prices
-	minAmount, maxAmount decimal.Decimal
-}
-
+// parseFilter reads a filter. Which of its amounts count depends on its type, which may
+// come last.
 func parseFilter(j *strictjson.Reader, inst *provider.Instrument) {
-	var f filter
+	kind, amounts := "", map[string]decimal.Decimal{}
 	j.Object(func(key []byte) {
 		switch string(key) {
 		case "filterType":
-			f.kind = j.Text()
-		case "tickSize":
-			f.tick = j.Amount()
-		case "stepSize":
-			f.step = j.Amount()
-		case "minQty":
-			f.least = j.Amount()
-		case "maxQty":
-			f.most = j.Amount()
-		case "minPrice":
-			f.lowest = j.Amount()
-		case "maxPrice":
-			f.highest = j.Amount()
-		case "minNotional":
-			f.minAmount = j.Amount()
-		case "maxNotional":
-			f.maxAmount = j.Amount()
+			kind = j.Text()
+		case "tickSize", "stepSize", "minQty", "maxQty", "minPrice", "maxPrice", "minNotional", "maxNotional":
+			amounts[string(key)] = j.Amount()
 		}
 	})
-	switch f.kind {
+	switch kind {
 	case "PRICE_FILTER":
-		inst.Tick, inst.MinPrice, inst.MaxPrice = f.tick, f.lowest, f.highest
+		inst.Tick, inst.MinPrice, inst.MaxPrice = amounts["tickSize"], amounts["minPrice"], amounts["maxPrice"]
 	case "LOT_SIZE":
-		inst.Step, inst.MinQuantity, inst.MaxQuantity = f.step, f.least, f.most
+		inst.Step, inst.MinQuantity, inst.MaxQuantity = amounts["stepSize"], amounts["minQty"], amounts["maxQty"]
 	case "MARKET_LOT_SIZE":
-		inst.MaxMarket = f.most
+		inst.MaxMarket = amounts["maxQty"]
 	case "NOTIONAL", "MIN_NOTIONAL":
-		inst.MinNotional = decimal.Max(inst.MinNotional, f.minAmount)
-		inst.MaxNotional = decimal.Max(inst.MaxNotional, f.maxAmount)
+		inst.MinNotional = decimal.Max(inst.MinNotional, amounts["minNotional"])
+		inst.MaxNotional = decimal.Max(inst.MaxNotional, amounts["maxNotional"])
 	}
 }
 

@@ -1,6 +1,7 @@
 package coinbase
 
 import (
+	"cmp"
 	"math"
 	"slices"
 	"time"
@@ -76,7 +77,7 @@ func (p *product) match(m message) []keyedEvent {
 	case m.id <= p.last:
 		return nil // sent already
 	}
-	k, have := slices.BinarySearchFunc(p.held, m, func(a, b message) int { return int(min(1, max(-1, a.id-b.id))) })
+	k, have := slices.BinarySearchFunc(p.held, m, func(a, b message) int { return cmp.Compare(a.id, b.id) })
 	if !have {
 		p.held = slices.Insert(p.held, k, m)
 	}

@@ -161,15 +161,13 @@ func (p *Provider) Bars(ctx context.Context, q provider.BarQuery) (provider.BarP
 func answerOf[T any](p *Provider, body []byte, s market.Symbol, read func(*strictjson.Reader) (T, error)) (T, error) {
 	var value, none T
 	var errs []string
-	var failed error
-	has := false
+	failed := errors.New("neither error nor result")
 	j := strictjson.NewReader(body)
 	j.Object(func(key []byte) {
 		switch string(key) {
 		case "error":
 			j.Array(func(int) { errs = append(errs, j.Text()) })
 		case "result":
-			has = true
 			value, failed = read(j)
 		}
 	})
@@ -180,8 +178,6 @@ func answerOf[T any](p *Provider, body []byte, s market.Symbol, read func(*stric
 		return none, p.refused(errs, s)
 	case failed != nil:
 		return none, upstream.MalformedResponse(name, s.Name, failed)
-	case !has:
-		return none, upstream.MalformedResponse(name, s.Name, errors.New("neither error nor result"))
 	}
 	return value, nil
 }

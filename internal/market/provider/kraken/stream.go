@@ -1,6 +1,7 @@
 package kraken
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -142,7 +143,7 @@ func (d *dialect) take(c *provider.StreamConn, one *candle, at time.Time) error 
 
 // put keeps the latest state of each bar, in the order of their opens.
 func (s *state) put(b market.Bar, at time.Time) {
-	k, have := slices.BinarySearchFunc(s.bars, b, func(x, y market.Bar) int { return int(min(1, max(-1, x.T-y.T))) })
+	k, have := slices.BinarySearchFunc(s.bars, b, func(x, y market.Bar) int { return cmp.Compare(x.T, y.T) })
 	switch {
 	case !have:
 		s.bars, s.at = slices.Insert(s.bars, k, b), slices.Insert(s.at, k, at)

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"candela/internal/kit/fault"
+	"candela/internal/kit/retry"
 	"candela/internal/market"
 	"candela/internal/market/provider"
 )
@@ -20,20 +21,14 @@ func (p *Provider) Stream(ctx context.Context, subs []provider.Sub, _ <-chan pro
 	if err := emit(ctx, provider.Event{Kind: provider.Alive, At: p.at()}); err != nil {
 		return err
 	}
-	timer := time.NewTimer(0)
-	defer timer.Stop()
-	<-timer.C
 	for {
 		wait := alive
 		first := slices.MinFunc(reels, func(a, b *playback) int { return int(a.next() - b.next()) })
 		if !first.over {
 			wait = min(wait, p.clock.Wall(first.next()).Sub(p.now()))
 		}
-		timer.Reset(max(0, wait))
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-timer.C:
+		if err := retry.Sleep(ctx, max(0, wait)); err != nil {
+			return err
 		}
 		now := p.clock.Unix(p.now())
 		if first.over || first.next() > now {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"candela/internal/kit/fault"
+	"candela/internal/kit/retry"
 	"candela/internal/market"
 	"candela/internal/market/provider"
 )
@@ -21,16 +22,9 @@ func (p *Provider) Stream(ctx context.Context, subs []provider.Sub, _ <-chan pro
 	if err != nil {
 		return err
 	}
-	step := time.Duration(seconds(levelStep)) * time.Second
-	timer := time.NewTimer(0)
-	defer timer.Stop()
-	<-timer.C
 	for {
-		timer.Reset(p.untilStep(step))
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-timer.C:
+		if err := retry.Sleep(ctx, p.untilStep()); err != nil {
+			return err
 		}
 		now := p.now()
 		now -= now % seconds(levelStep)
@@ -43,10 +37,9 @@ func (p *Provider) Stream(ctx context.Context, subs []provider.Sub, _ <-chan pro
 }
 
 // untilStep returns how long the step that runs has still to go.
-func (p *Provider) untilStep(step time.Duration) time.Duration {
-	now := p.config.Now()
-	over := now.Sub(time.Unix(now.Unix()-now.Unix()%seconds(levelStep), 0))
-	return step - over
+func (p *Provider) untilStep() time.Duration {
+	now, step := p.config.Now(), seconds(levelStep)
+	return time.Unix(now.Unix()-now.Unix()%step+step, 0).Sub(now)
 }
 
 // feed is one subscription. since is the open of the oldest bar not sent as closed.

@@ -11,20 +11,6 @@ import (
 // such.
 type SymbolMapper func(market.Symbol) (string, error)
 
-// Prepare returns q as the venue called name must answer it, and how it spells the
-// symbol. There is nothing to ask for when ask is false: q is wrong, its range is
-// empty, or ctx has ended.
-func (c Caps) Prepare(ctx context.Context, name string, q BarQuery, spell SymbolMapper) (accepted BarQuery, spelled string, ask bool, err error) {
-	if spelled, err = spell(q.Symbol); err != nil {
-		return q, "", false, err
-	}
-	if q, err = c.Normalize(name, q); err != nil {
-		return q, spelled, false, err
-	}
-	err = ctx.Err()
-	return q, spelled, err == nil && !q.Empty(), err
-}
-
 // Instruments keeps the instruments of a venue for an hour. It is safe for
 // concurrent use and not copied.
 type Instruments struct {
@@ -52,4 +38,33 @@ func (i *Instruments) Get(ctx context.Context, s market.Symbol) (Instrument, err
 		return Instrument{}, err
 	}
 	return i.memo.Get(ctx, i.now(), spelled, func(ctx context.Context) (Instrument, error) { return i.load(ctx, s, spelled) })
+}
+
+// Namer is a Provider whose venue is known to take more than one spelling of a
+// symbol, such as BTC/USDT and BTC-USDT for BTCUSDT.
+type Namer interface {
+	// Canonical returns the symbol as the venue writes it, with the venue. It asks
+	// the venue only where the spelling depends on the venue's own list. A symbol
+	// that the venue cannot have is an UnknownSymbol fault; that it has it is not
+	// promised.
+	Canonical(ctx context.Context, s market.Symbol) (market.Symbol, error)
+}
+
+// Canonical returns the one name that a symbol has at p: that of p's Namer, or else
+// the symbol with p as its venue. Whatever is kept by instrument is kept by this
+// name.
+func Canonical(ctx context.Context, p Provider, s market.Symbol) (market.Symbol, error) {
+	if n, ok := p.(Namer); ok {
+		return n.Canonical(ctx, s)
+	}
+	return market.Symbol{Venue: p.Name(), Name: s.Name}, nil
+}
+
+// Canonical returns a symbol as the venue called name writes it.
+func (spell SymbolMapper) Canonical(name string, s market.Symbol) (market.Symbol, error) {
+	spelled, err := spell(s)
+	if err != nil {
+		return s, err
+	}
+	return market.Symbol{Venue: name, Name: spelled}, nil
 }
