@@ -20,8 +20,7 @@ type destination struct {
 	state    string
 }
 
-// request is a valid authorization request. It is sealed into the consent form, so that
-// pending requests use no memory.
+// request is a valid authorization request, sealed into the consent form to use no memory.
 type request struct {
 	Client    string `json:"c"` // fingerprint of the client id
 	Name      string `json:"n,omitempty"`
@@ -77,8 +76,7 @@ func (s *Server) readRequest(r *http.Request) (request, *Error) {
 	}
 	challenge, e := s.checkRequest(p)
 	if e != nil {
-		// Anyone may register any address: without a logged-in owner this would be an open
-		// redirect.
+		// Anyone may register any address: without a login this would be an open redirect.
 		if s.loggedIn(r) != "" {
 			e.back = &destination{redirect, p.get("state")}
 		}
@@ -90,8 +88,7 @@ func (s *Server) readRequest(r *http.Request) (request, *Error) {
 	}, nil
 }
 
-// chooseRedirect returns the redirect URI of the response. An invalid one never causes a
-// redirect. RFC 6749 3.1.2.4.
+// chooseRedirect returns the redirect URI, never an invalid one. RFC 6749 3.1.2.4.
 func chooseRedirect(c client, asked string) (string, *Error) {
 	switch {
 	case asked == "" && len(c.Redirects) == 1:
@@ -104,8 +101,7 @@ func chooseRedirect(c client, asked string) (string, *Error) {
 	return asked, nil
 }
 
-// checkRequest checks the parameters whose errors are reported to the client, and
-// returns the challenge.
+// checkRequest returns the challenge. Its errors are reported to the client.
 func (s *Server) checkRequest(p params) ([]byte, *Error) {
 	switch p.get("response_type") {
 	case "code":
@@ -159,8 +155,7 @@ func (s *Server) answerURL(to destination, pairs ...string) string {
 	return to.redirect + separator + strings.ReplaceAll(values.Encode(), "+", "%20")
 }
 
-// sendBack redirects the browser to the client. Always 303: a 307 would forward the
-// passphrase.
+// sendBack redirects the browser to the client: 303, as 307 would forward the passphrase.
 func (s *Server) sendBack(w http.ResponseWriter, to destination, pairs ...string) {
 	h := w.Header()
 	h.Set("Location", s.answerURL(to, pairs...))

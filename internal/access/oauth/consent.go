@@ -12,8 +12,7 @@ import (
 
 const formPurpose = "form"
 
-// replacedWait is the Retry-After of a replica whose passphrase was replaced: by then
-// another one may answer.
+// replacedWait is the Retry-After of a replica whose passphrase was replaced.
 const replacedWait = 5 * time.Second
 
 // ServeConsent answers POST /consent: the owner's decision.
@@ -78,8 +77,7 @@ func (s *Server) issued(ctx context.Context, code string) bool {
 	return err == nil
 }
 
-// readDecision opens the sealed form. It must come from candela's page, from the same
-// browser, and before it expires.
+// readDecision opens the form, which must be ours, from the same browser and not expired.
 func (s *Server) readDecision(w http.ResponseWriter, r *http.Request) (request, params, *Error) {
 	var q request
 	if s.origin.Check(r) != nil {
@@ -109,8 +107,7 @@ func staleForm() *Error {
 	return invalidRequest("the form has expired or belongs to another browser; start again in the program that sent you here")
 }
 
-// authenticate checks a passphrase. The rate limits come first, so that guesses cost the
-// server nothing.
+// authenticate checks a passphrase after the rate limits, so that guesses cost nothing.
 func (s *Server) authenticate(r *http.Request, passphrase string) (string, *Error) {
 	address := s.cfg.Address(r)
 	if wait := s.limits.tryGuess(address, time.Now()); wait > 0 {

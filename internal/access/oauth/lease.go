@@ -90,8 +90,7 @@ func (l *Leases) remove(token Hash, one *lease) {
 	l.held[token] = rest
 }
 
-// end ends the leases of the given tokens or, without any, of all generations but the
-// current one.
+// end ends the leases of the tokens or, without any, of all earlier generations.
 func (l *Leases) end(tokens ...Hash) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -16,12 +16,10 @@ const (
 	loginCookie   = "candela_login"
 )
 
-// loginPaths returns the paths that receive the login cookie: the consent page and its
-// form action.
+// loginPaths returns the paths that receive the login cookie: the page and its form action.
 func loginPaths() []string { return []string{"/authorize", "/consent"} }
 
-// cookie returns a cookie that scripts cannot read and that other sites' posts do not
-// carry.
+// cookie returns a cookie that neither scripts nor other sites can use.
 func (s *Server) cookie(name, path, value string, age time.Duration) *http.Cookie {
 	return &http.Cookie{ //nolint:gosec // G124: Secure follows the base URL, and a browser drops such a cookie over http
 		Name: s.cookieName(name, path), Value: value, Path: path, MaxAge: int(age.Seconds()),
@@ -41,8 +39,7 @@ func (s *Server) cookieName(name, path string) string {
 	return "__Secure-" + name
 }
 
-// loggedIn returns the owner of the request's login cookie, or "". A login is valid only
-// in the browser that created it.
+// loggedIn returns the owner who logged in with this browser, or "".
 func (s *Server) loggedIn(r *http.Request) string {
 	browser := s.browserValue(r)
 	c, err := r.Cookie(s.cookieName(loginCookie, loginPaths()[0]))
@@ -56,8 +53,7 @@ func (s *Server) loggedIn(r *http.Request) string {
 	return t.Grant.Subject
 }
 
-// logIn starts a browser session of the owner. It is stored as a token, so that it is
-// listed and can be revoked.
+// logIn starts a browser session, stored as a token so that it can be listed and revoked.
 func (s *Server) logIn(w http.ResponseWriter, r *http.Request, subject string) *Error {
 	secret, now := newSecret(), time.Now()
 	t := Token{

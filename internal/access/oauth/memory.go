@@ -139,8 +139,7 @@ func (m *Memory) redeem(code Hash, t Token, now time.Time) (gone []Hash, err err
 	return gone, nil
 }
 
-// makeRoom drops expired entries, and the oldest tokens until one more fits. It returns
-// those.
+// makeRoom drops expired entries and the oldest tokens until one fits, and returns those.
 func (m *Memory) makeRoom(now time.Time) (gone []Hash) {
 	m.evict(now)
 	for len(m.tokens) >= m.maxTokens {
@@ -245,8 +244,7 @@ func (m *Memory) revoke(subject, id string) (token Hash, ok bool) {
 	return token, false
 }
 
-// evict drops expired entries. The maps are small, and this runs on approval, not on
-// every request.
+// evict drops expired entries. The maps are small, and this runs only on approval.
 func (m *Memory) evict(now time.Time) {
 	for h, c := range m.codes {
 		if !now.Before(c.Expires.Add(FormTTL)) {

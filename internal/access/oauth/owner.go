@@ -40,8 +40,7 @@ type Cost struct {
 	Threads uint8
 }
 
-// DefaultCost is RFC 9106's choice for small machines with one thread: 64 MiB and three
-// passes, well under a second.
+// DefaultCost is RFC 9106's choice for small machines: 64 MiB, three passes, one thread.
 func DefaultCost() Cost { return Cost{Memory: 64 << 10, Passes: 3, Threads: 1} }
 
 const (
@@ -75,15 +74,13 @@ func NewPassphrase() string {
 	return strings.Join(groups, "-")
 }
 
-// Passphrase is an OwnerAuth with one owner and one passphrase. It is safe for
-// concurrent use.
+// Passphrase is an OwnerAuth with one owner and passphrase, safe for concurrent use.
 type Passphrase struct {
 	salt, key []byte
 	cost      Cost
 	text      string // the hash
 
-	// given returns the passphrase; nil if only its hash is known. A function is not
-	// printed by accident.
+	// given returns the passphrase, nil if unknown; a function is not printed by accident.
 	given func() string
 
 	// turn admits one hash at a time, which bounds memory and the rate of guesses.
@@ -190,8 +187,7 @@ func rows() []string {
 	return []string{"abcdefghijklmnopqrstuvwxyz", "qwertyuiopasdfghjklzxcvbnm", "qwertzuiopasdfghjklyxcvbnm", "12345678901234567890", "09876543210987654321"}
 }
 
-// letter returns the letter that a character is or replaces ("p4ssw0rd"), and -1 for
-// other characters.
+// letter returns the letter that a character is or replaces ("p4ssw0rd"), or -1.
 func letter(r rune) rune {
 	const signs, letters = "0134578@$", "oieastbas"
 	if i := strings.IndexRune(signs, r); i >= 0 {
@@ -205,8 +201,7 @@ func letter(r rune) rune {
 
 var errWeak = errors.New("the passphrase is easy to guess: use several unrelated words, or let a password manager create one")
 
-// checkPassphrase returns an error for a weak passphrase. The error never contains the
-// passphrase.
+// checkPassphrase returns an error for a weak passphrase, without the passphrase in it.
 func checkPassphrase(passphrase string) error {
 	if n := utf8.RuneCountInString(passphrase); n < minPassphrase || len(passphrase) > maxPassphrase {
 		return fmt.Errorf("a passphrase must have at least %d characters and at most %d bytes", minPassphrase, maxPassphrase)

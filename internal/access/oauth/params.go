@@ -141,8 +141,7 @@ func isJSON(kind string) bool {
 	return kind == "application/json" || strings.HasSuffix(kind, "+json")
 }
 
-// wantsHTML reports whether a browser sent the request: programs do not accept
-// text/html.
+// wantsHTML reports whether a browser sent the request: programs do not accept text/html.
 func wantsHTML(r *http.Request) bool {
 	return strings.Contains(strings.ToLower(strings.Join(r.Header["Accept"], ",")), "text/html")
 }

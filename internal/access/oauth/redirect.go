@@ -22,8 +22,7 @@ func appSchemes() []string {
 	return []string{"cursor", "vscode", "vscode-insiders", "windsurf", "claude", "zed", "jetbrains"}
 }
 
-// checkRedirects validates a registration's redirect URIs. extra are schemes the operator
-// added.
+// checkRedirects validates redirect URIs. extra are schemes the operator added.
 func checkRedirects(uris, extra []string) *Error {
 	wrong := func(why string) *Error { return refuse(http.StatusBadRequest, "invalid_redirect_uri", why) }
 	if len(uris) == 0 || len(uris) > maxRedirects {
@@ -121,8 +120,7 @@ func matchRedirect(registered []string, asked string) bool {
 	})
 }
 
-// withoutLoopbackPort removes the port from an http loopback address. It returns false
-// for any other address.
+// withoutLoopbackPort removes the port from an http loopback address, false for any other.
 func withoutLoopbackPort(raw string) (string, bool) {
 	if checkRedirect(raw, nil) != "" || !strings.HasPrefix(raw, "http://") {
 		return "", false

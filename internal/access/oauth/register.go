@@ -183,8 +183,7 @@ func (c client) key() string {
 // maxName bounds a client's name, in bytes.
 const maxName = 80
 
-// cleanName removes control characters, characters that reorder or hide text, and
-// invalid encoding.
+// cleanName removes invalid encoding and characters that control, reorder or hide text.
 func cleanName(name string) string {
 	var b strings.Builder
 	for _, r := range strings.Join(strings.Fields(strings.ToValidUTF8(name, "")), " ") {

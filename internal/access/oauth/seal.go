@@ -38,8 +38,7 @@ func (SealKey) String() string { return "[secret]" }
 // LogValue hides the key.
 func (SealKey) LogValue() slog.Value { return slog.StringValue("[secret]") }
 
-// sealer encodes small records as authenticated strings. The records are readable, so
-// they must contain no secrets.
+// sealer encodes small records as authenticated, readable strings, so without secrets.
 type sealer struct{ key func() SealKey }
 
 // pinned returns a sealer that keeps the current key.
@@ -68,8 +67,7 @@ func (s *sealer) seal(purpose string, record any) string {
 	return data + "." + base64.RawURLEncoding.EncodeToString(s.mac(purpose, data))
 }
 
-// open reads a sealed record, or returns errSeal. The record is parsed only after the
-// seal is verified.
+// open reads a sealed record after it verified the seal, or returns errSeal.
 func (s *sealer) open(purpose, sealed string, record any) error {
 	data, tag, ok := strings.Cut(sealed, ".")
 	if !ok {

@@ -53,8 +53,7 @@ type Config struct {
 	// guessed, so it is checked without a rate limit. Nil: there is none.
 	Pass func(passphrase string) bool
 
-	// Address returns the address whose rate limit a request counts against. Nil: the
-	// peer.
+	// Address returns the address whose rate limit a request counts against; nil: the peer.
 	Address func(*http.Request) netip.Addr
 }
 
@@ -76,8 +75,7 @@ type Server struct {
 	secure     bool // cookies are sent over https only
 }
 
-// New returns a Server that stores codes and tokens in store. owner authenticates the
-// owners who approve clients.
+// New returns a Server. owner authenticates the owners who approve clients.
 func New(store Store, owner OwnerAuth, cfg Config) (*Server, error) {
 	base, err := url.Parse(cfg.BaseURL)
 	switch {

@@ -30,9 +30,8 @@ func HashOf(secret string) Hash {
 // Hex returns the hash in hexadecimal.
 func (h Hash) Hex() string { return hex.EncodeToString(h[:]) }
 
-// Grant records an approval: the owner and the client that acts for the owner.
-// Replicas of different versions share Grant, Code and Token as JSON, so the tags
-// must not change.
+// Grant records an approval: the owner and the client that acts for the owner. Replicas
+// of different versions share Grant, Code and Token as JSON, so the tags must not change.
 type Grant struct {
 	Login      bool   `json:"Login,omitempty"` // a browser session of the owner, not a client
 	Subject    string `json:"Subject"`         // the owner
@@ -104,8 +103,7 @@ type Store interface {
 	// PutToken stores a new token without a code. It returns ErrRevoked as PutCode does.
 	PutToken(ctx context.Context, t Token, now time.Time) error
 
-	// RevokeReplayed revokes the token of a redeemed code. For any other code it does
-	// nothing.
+	// RevokeReplayed revokes the token of a redeemed code and ignores other codes.
 	RevokeReplayed(ctx context.Context, code Hash) error
 
 	// DropCode makes a code unusable.

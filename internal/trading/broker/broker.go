@@ -13,10 +13,9 @@ import (
 	"candela/internal/trading/order"
 )
 
-// The outcomes of a request. Every error of Submit and Cancel wraps exactly one of
-// them; an error that wraps none is a defect and treated as ErrUnknown. A failed
-// read says nothing about an order: it wraps ErrNotFound, when it is a Query's, or
-// none of them.
+// The outcomes of a request. Every error of Submit and Cancel wraps exactly one of them;
+// an error that wraps none is a defect and treated as ErrUnknown. A failed read says
+// nothing about an order: it wraps ErrNotFound, when it is a Query's, or none of them.
 var (
 	// ErrNotSent means that nothing left this machine.
 	ErrNotSent = errors.New("not sent")
@@ -80,17 +79,15 @@ type Broker interface {
 	// venue does not have is ErrCursorLost.
 	Fills(ctx context.Context, s market.Symbol, after string) ([]order.Fill, error)
 	Holdings(ctx context.Context) ([]order.Holding, error)
-	// Stream sends what happens to the account's orders until ctx ends or the
-	// connection is lost, and returns why. ready is called once when reports flow:
-	// whatever happened before must be read. It blocks while out is full, never
-	// closes out and sends nothing after it has returned. A report may come twice
-	// and out of order.
+	// Stream sends what happens to the account's orders until ctx ends or the connection
+	// is lost, and returns why. ready is called once when reports flow: whatever happened
+	// before must be read. It blocks while out is full, never closes out and sends
+	// nothing after it has returned. A report may come twice and out of order.
 	Stream(ctx context.Context, ready func(), out chan<- order.Report) error
 }
 
 // Clock is a Broker whose venue publishes the time.
 type Clock interface {
-	// Skew measures how far the venue's clock is ahead of ours, to half the time
-	// that the answer took.
+	// Skew measures how far the venue's clock is ahead, to half the answer's time.
 	Skew(ctx context.Context) (time.Duration, error)
 }

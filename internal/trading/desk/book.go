@@ -11,19 +11,16 @@ import (
 )
 
 const (
-	// Closed orders stay in memory for retention, up to a maximum number. Older ones are
-	// read from the store.
+	// Closed orders stay in memory up to these limits. Older ones are read from the store.
 	retention         = 30 * 24 * time.Hour
 	maxClosedInMemory = 20_000
 	maxDeniedInMemory = 1000 // more than maxListed
 	evictInterval     = time.Hour
 
-	// snapshotEvery limits the events a start reads after the snapshot to about half a
-	// second.
+	// snapshotEvery limits the events that a start reads to about half a second.
 	snapshotEvery = 10_000
 
-	// Pauses between snapshots: a failing attempt may block the loop until the store
-	// gives up.
+	// Pauses between snapshots: a failing attempt may block the loop for long.
 	minSnapshotPause, maxSnapshotPause = time.Minute, time.Hour
 )
 
@@ -50,8 +47,7 @@ type loadedBook struct {
 	snapshotErr error // why the snapshot was not used
 }
 
-// readBook reads the book of an account. If the snapshot cannot be used, it reads all
-// events.
+// readBook reads the book of an account, from all events if the snapshot is unusable.
 func readBook(ctx context.Context, s Store, owner string) (loadedBook, error) {
 	data, since, err := s.Snapshot(ctx, owner)
 	if err != nil {
@@ -77,8 +73,7 @@ type applyError struct{ error }
 // Unwrap returns the cause.
 func (r applyError) Unwrap() error { return r.error }
 
-// add applies events. It returns an applyError if the book rejects one, other errors if
-// reading fails.
+// add applies events. It returns an applyError if the book rejects one.
 func (r *loadedBook) add(events iter.Seq2[order.Event, error]) error {
 	for e, err := range events {
 		if err != nil {
@@ -121,8 +116,7 @@ func (l *loop) saveSnapshot(now time.Time) {
 	}
 }
 
-// reloadBook reads the book again after an event could not be applied, with backoff
-// while that fails.
+// reloadBook reads the book again after it rejected an event, with backoff.
 func (l *loop) reloadBook(now time.Time) {
 	again := l.reload
 	if again == nil || now.Before(again.next) || l.fenced != nil {

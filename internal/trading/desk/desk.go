@@ -45,11 +45,9 @@ const (
 type Store interface {
 	AppendEvents(ctx context.Context, by principal.Caller, events []order.Event) ([]order.Event, error)
 	OrderEvents(ctx context.Context, owner string) iter.Seq2[order.Event, error]
-	// Snapshot returns the last saved snapshot of an owner's book, nil for none, and the
-	// events after it.
+	// Snapshot returns the last snapshot of a book, nil for none, and the events after it.
 	Snapshot(ctx context.Context, owner string) ([]byte, iter.Seq2[order.Event, error], error)
-	// SaveSnapshot saves a complete book of the caller's subject, which makes the next
-	// start faster.
+	// SaveSnapshot saves a complete book of the caller's subject, for faster starts.
 	SaveSnapshot(ctx context.Context, by principal.Caller, b *order.Book) error
 	Order(ctx context.Context, owner, id string) (order.Order, error)
 	OrderByKey(ctx context.Context, owner, key string) (order.Order, error)
@@ -69,8 +67,7 @@ type Market interface {
 	LaggingVenues() []string
 }
 
-// Config configures a desk. OwnerAliases, AssetBalances, Simulated, HaltFile and Replica
-// are optional.
+// Config configures a desk. OwnerAliases, HaltFile, Replica and the flags are optional.
 type Config struct {
 	Owner        string   // subject that owns the account
 	OwnerAliases []string // other subjects of the same person, such as the one on stdio
@@ -148,8 +145,7 @@ func (d *Desk) Run(ctx, drainCtx context.Context, ready func()) error {
 	return l.run(ctx)
 }
 
-// do runs a command on the loop and waits for it. An error means that the command did
-// not run and never will.
+// do runs a command on the loop and waits. After an error the command never runs.
 func (d *Desk) do(ctx context.Context, run func(*loop)) error {
 	done := make(chan error, 1)
 	command := func(l *loop) {
@@ -166,8 +162,7 @@ func (d *Desk) do(ctx context.Context, run func(*loop)) error {
 	case <-d.commandsClosed:
 		return errStopping
 	}
-	// ctx is not watched here: the loop may be running the command, and it is never
-	// slow.
+	// ctx is not watched here: the loop may be running the command, and it is never slow.
 	select {
 	case err := <-done:
 		return err
@@ -181,8 +176,7 @@ func (d *Desk) do(ctx context.Context, run func(*loop)) error {
 	}
 }
 
-// authorize maps the caller to the account owner, or returns an error if the account
-// belongs to someone else.
+// authorize maps the caller to the account owner, or returns an error for others.
 func (d *Desk) authorize(caller principal.Caller) (principal.Caller, error) {
 	if caller.Subject == d.cfg.Owner || slices.Contains(d.cfg.OwnerAliases, caller.Subject) {
 		caller.Subject = d.cfg.Owner
@@ -221,8 +215,7 @@ func saveGuard(ctx context.Context, s Store, by principal.Caller, state guard.St
 	return s.SaveState(ctx, by, guardName, data)
 }
 
-// revocations records revoked tokens for as long as an order may wait to be sent. It is
-// safe for concurrent use.
+// revocations records revoked tokens while their orders may wait to be sent.
 type revocations struct {
 	mu     sync.Mutex
 	tokens map[string]time.Time // revocation time by token key
@@ -253,8 +246,7 @@ func (d *Desk) RevokeTokens(keys ...string) {
 	}
 }
 
-// revoked reports whether the caller's token expired or was revoked since the order was
-// requested.
+// revoked reports whether the caller's token ended since the order was requested.
 func (e *revocations) revoked(caller principal.Caller, requestedAt, now time.Time) bool {
 	if !caller.Expires.IsZero() && !now.Before(caller.Expires) {
 		return true

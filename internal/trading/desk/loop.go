@@ -44,8 +44,8 @@ type loop struct {
 	lastTick  time.Time
 	resumedAt time.Time // when the process last continued after a standstill
 
-	// delistedSymbols maps the symbols of a simulated account that no venue trades any
-	// more to the reason.
+	// delistedSymbols are symbols of a simulated account that no venue trades, with the
+	// reason.
 	delistedSymbols map[market.Symbol]string
 
 	retries             map[string]*attempts // of cancels during an owner's halt
@@ -186,8 +186,7 @@ func (l *loop) commit(by principal.Caller, events ...order.Event) error {
 	touched := make(map[string]bool, 1)
 	for _, e := range kept {
 		if err := l.book.Apply(e); err != nil {
-			// The store and the book apply the same rules, so this is a bug or a
-			// concurrent writer.
+			// The store applies the same rules, so this is a bug or a concurrent writer.
 			l.cfg.Log.ErrorContext(l.drainCtx, "event rejected by the book, reloading it from the store", "event", e.Kind.String(), "order", e.OrderID, "error", err)
 			if l.reload == nil {
 				l.reload = &attempts{}
@@ -209,8 +208,7 @@ func (l *loop) commit(by principal.Caller, events ...order.Event) error {
 	return nil
 }
 
-// storeFailed halts trading if the store failed. An event that the store rejected is not
-// a failure.
+// storeFailed halts trading if the store failed, not if it rejected an event.
 func (l *loop) storeFailed(err error) {
 	if l.checkFenced(err) || l.drainCtx.Err() != nil {
 		return // the process is ending
@@ -226,8 +224,7 @@ func (l *loop) storeFailed(err error) {
 	l.cfg.Log.ErrorContext(l.drainCtx, "trading halted: store failed", "error", err)
 }
 
-// fencedDrain is how long calls to the venue may finish after the desk is fenced. No
-// other desk repeats them.
+// fencedDrain is how long a fenced desk finishes calls to the venue: no other repeats them.
 const fencedDrain = 5 * time.Second
 
 // checkFenced reports whether the store has fenced this desk and, if so, stops it.

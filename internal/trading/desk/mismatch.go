@@ -82,8 +82,7 @@ func (l *loop) positionMismatches(holdings []order.Holding) []mismatch {
 	return found
 }
 
-// assetMismatches is for venues that report asset balances, which may be more than was
-// traded here but not less.
+// assetMismatches is for venues with asset balances, which may exceed what was traded here.
 func (l *loop) assetMismatches(holdings []order.Holding) []mismatch {
 	theirs, ours := make(map[string]decimal.Decimal), make(map[string]decimal.Decimal)
 	for _, h := range holdings {
@@ -112,8 +111,7 @@ func (l *loop) assetMismatches(holdings []order.Holding) []mismatch {
 	return found
 }
 
-// acceptMismatches records position mismatches that were found before as adjustments and
-// returns the others.
+// acceptMismatches adjusts positions whose mismatch was found before and returns the rest.
 func (l *loop) acceptMismatches(found []mismatch) []mismatch {
 	var left []mismatch
 	for _, d := range found {
@@ -136,8 +134,7 @@ func (l *loop) adjust(s market.Symbol, quantity, price decimal.Decimal) bool {
 	return true
 }
 
-// importHoldings creates positions from existing holdings when an account is used for
-// the first time.
+// importHoldings creates positions from holdings at the first use of an account.
 func (l *loop) importHoldings(a venueState) {
 	for _, h := range a.holdings {
 		if quote, ok := a.quotes[h.Symbol]; ok && l.adjust(h.Symbol, h.Quantity, quote.Last) {
@@ -210,16 +207,14 @@ func (l *loop) hasOrderFor(f order.Fill) bool {
 	return ok
 }
 
-// mayBeOwn reports whether a trade may belong to an own order whose venue ID is still
-// unknown.
+// mayBeOwn reports whether a trade may belong to an own order without a venue ID.
 func (l *loop) mayBeOwn(f order.Fill) bool {
 	return slices.ContainsFunc(l.book.Open(), func(o order.Order) bool {
 		return o.VenueID == "" && o.Symbol == f.Symbol && o.Side == f.Side && !o.External
 	})
 }
 
-// applyFill applies a trade of a known order. It reports false if it could not be
-// stored.
+// applyFill applies a trade of a known order. It reports false if it could not be stored.
 func (l *loop) applyFill(f order.Fill) bool {
 	o, _ := l.findOrder(f.OrderID, f.Symbol, f.VenueID)
 	if slices.ContainsFunc(o.Fills, func(known order.Fill) bool { return known.TradeID == f.TradeID && known.Side == f.Side }) {
@@ -260,8 +255,7 @@ func (l *loop) applyUnmatchedFills(fills []order.Fill) bool {
 	return all
 }
 
-// recordExternalFills records an external order for trades of an unknown order. Its
-// quantity is their sum.
+// recordExternalFills records an external order whose quantity is the sum of the trades.
 func (l *loop) recordExternalFills(fills []order.Fill) bool {
 	now, first := l.now(), fills[0]
 	g := order.Origin{

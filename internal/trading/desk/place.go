@@ -81,8 +81,7 @@ func checkSymbolSpelling(s market.Symbol, inst provider.Instrument) error {
 	return nil
 }
 
-// awaitReconciled waits for the first reconciliation, because clients call right after
-// the start.
+// awaitReconciled waits for the first reconciliation: clients call right after the start.
 func (d *Desk) awaitReconciled(ctx context.Context) {
 	if d.Status().Reconciled {
 		return
@@ -171,8 +170,7 @@ func orderError(o order.Order) error {
 	}
 }
 
-// withUsedKey adds that the idempotency key is used up: repeating the call returns the
-// same denial.
+// withUsedKey adds that the key is used up: repeating the call returns the same denial.
 func withUsedKey(f *fault.Error, key string) *fault.Error {
 	if key != "" {
 		f.Retryable, f.RetryAfter = false, 0
@@ -265,8 +263,7 @@ func keyResult(o order.Order, r order.Request) *callResult {
 	}}
 }
 
-// checkEarly checks a request without prices, so that a denial costs no request to the
-// venue.
+// checkEarly checks a request without prices, so that a denial costs no venue request.
 func (l *loop) checkEarly(caller principal.Caller, r order.Request) *callResult {
 	if t := l.resultForKey(r); t != nil {
 		return t
@@ -350,8 +347,7 @@ func intent(g order.Origin) guard.Intent {
 	return guard.Intent{Spec: g.Spec, Mode: g.Mode, Key: g.Key, Token: g.Token}
 }
 
-// maxDenialsPerMinute limits how many denials are recorded, so that a client in a loop
-// cannot fill the disk.
+// maxDenialsPerMinute limits recorded denials, so that no client can fill the disk.
 const maxDenialsPerMinute = 100
 
 // deny records an order that the guard denied.
@@ -404,8 +400,7 @@ func (l *loop) notReconciledError() error {
 	return &fault.Error{Kind: fault.Unavailable, Code: "not_compared", Retryable: true, RetryAfter: time.Second, Message: text}
 }
 
-// resumeGrace is how long after a standstill an order may arrive that was requested
-// before or during it.
+// resumeGrace is how long after a standstill an order requested before may arrive.
 const resumeGrace = 2 * time.Second
 
 // watchClock detects that the process was suspended. It compares wall clock times,
@@ -418,8 +413,7 @@ func (l *loop) watchClock(now time.Time) {
 	l.lastTick = now
 }
 
-// checkDelay rejects an order that was requested too long ago. After a standstill the
-// time of the request is unknown.
+// checkDelay rejects an order requested too long ago, or during a standstill.
 func (l *loop) checkDelay(requestedAt time.Time) error {
 	now := l.now()
 	l.watchClock(now)
@@ -455,8 +449,7 @@ func (l *loop) recordDryRun(g order.Origin, rule string) {
 	l.dryRuns = append(l.dryRuns, guard.Recent{Token: g.Token, At: now, Rule: rule})
 }
 
-// withDryRuns adds the dry runs to the recent orders. They count against further dry
-// runs, never against an order.
+// withDryRuns adds the dry runs, which count against further dry runs only.
 func (l *loop) withDryRuns(r *order.Request, f guard.Facts) guard.Facts {
 	if !r.DryRun {
 		return f

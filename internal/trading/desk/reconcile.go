@@ -120,14 +120,12 @@ type venueQuery struct {
 	cursors     map[string]string
 	ownOpen     []order.Order // own orders that should be open
 	unknown     []market.Symbol
-	simulated   bool // an unavailable price venue is no error
-	firstUse    bool // nothing was ever traded: holdings are imported
-	acceptVenue bool // all trades are read again
-	// venueReset means that the owner accepts a reset. submitted are the orders that may
-	// have survived it, newest first.
-	venueReset bool
-	submitted  []order.Order
-	startedAt  time.Time
+	simulated   bool          // an unavailable price venue is no error
+	firstUse    bool          // nothing was ever traded: holdings are imported
+	acceptVenue bool          // all trades are read again
+	venueReset  bool          // the owner accepts a reset
+	submitted   []order.Order // that may have survived the reset, newest first
+	startedAt   time.Time
 }
 
 // venueState is what the venue returned.
@@ -156,8 +154,7 @@ func (l *loop) newVenueQuery() venueQuery {
 	}
 	seen := make(map[market.Symbol]bool)
 	for _, o := range l.book.Newest(maxListed) {
-		// The fills of orders closed long ago are known, and each symbol costs a
-		// request.
+		// The fills of orders closed long ago are known, and each symbol costs a request.
 		if o.Status != order.Denied && (!l.reconciliation.succeededOnce || q.acceptVenue || !o.Updated.Before(q.startedAt.Add(-fillLookback))) {
 			seen[o.Symbol] = true
 		}
@@ -191,8 +188,7 @@ func (l *loop) newVenueQuery() venueQuery {
 	return q
 }
 
-// fetch reads the complete venue state. It fails as a whole, because a partial state
-// would produce false mismatches.
+// fetch reads all or fails: a partial venue state would produce false mismatches.
 func (q venueQuery) fetch(ctx context.Context) (a venueState) {
 	a.orders, a.notFound = make(map[string]order.Report), make(map[string]bool)
 	a.fills, a.lostCursors = make(map[market.Symbol][]order.Fill), make(map[market.Symbol]string)
@@ -261,8 +257,7 @@ func (q venueQuery) fetchFills(ctx context.Context, a *venueState) error {
 	return nil
 }
 
-// fetchMarket reads instruments, and the prices of imported holdings. A delisted symbol
-// is no error.
+// fetchMarket reads instruments and prices of holdings. A delisted symbol is no error.
 func (q venueQuery) fetchMarket(ctx context.Context, a *venueState) error {
 	held := slices.Clone(q.unknown)
 	for _, h := range a.holdings {
@@ -350,8 +345,7 @@ func (l *loop) applyReconciliation(q venueQuery, a venueState) {
 	l.applyMismatches(found, now)
 }
 
-// explainUnreconciled puts the reason of a failed first reconciliation into the trading
-// state.
+// explainUnreconciled puts the reason of a failed first reconciliation into the state.
 func (l *loop) explainUnreconciled(failure string) {
 	if l.reconciliation.succeededOnce || l.reconciliation.lastError == failure {
 		l.reconciliation.lastError = failure
@@ -369,8 +363,7 @@ func (l *loop) explainUnreconciled(failure string) {
 	l.publish()
 }
 
-// recordDelisted records the symbols of a simulated account that no venue trades any
-// more.
+// recordDelisted records the symbols of a simulated account that no venue trades.
 func (l *loop) recordDelisted(lost map[market.Symbol]string) {
 	for s, reason := range lost {
 		if l.delistedSymbols[s] == "" {

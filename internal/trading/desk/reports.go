@@ -18,8 +18,7 @@ const (
 	// notFoundGrace is how long after the submission, and after the first "not found",
 	// an order may still appear at the venue.
 	notFoundGrace = time.Minute
-	// maxCancelRetries is how often a cancel is repeated for an order that stays open.
-	// Canceling twice is harmless.
+	// maxCancelRetries is how often a cancel is repeated; canceling twice is harmless.
 	maxCancelRetries = 3
 )
 
@@ -32,8 +31,7 @@ type orderPoll struct {
 	cancels int       // repeated
 }
 
-// trackOrder starts or stops polling an order, depending on whether its outcome is
-// known.
+// trackOrder starts or stops polling an order, depending on whether its outcome is known.
 func (l *loop) trackOrder(o order.Order) {
 	if !o.NeedsQuery() {
 		delete(l.polls, o.ID)
@@ -132,8 +130,7 @@ func (l *loop) retryCancel(id string, r order.Report) {
 	l.commitReport(o, l.event(o, order.KindCancelFailed, "the venue keeps the order open"))
 }
 
-// handleNotFound closes an order that the venue does not know, after the grace period
-// and a second query.
+// handleNotFound closes an order unknown to the venue, after the grace and a second query.
 func (l *loop) handleNotFound(o order.Order, p *orderPoll) {
 	now := l.now()
 	if p == nil {
@@ -162,8 +159,7 @@ const (
 	stableAfter      = time.Minute // a stream that lasted this long resets the backoff
 )
 
-// streamReports keeps the venue's report stream open until ctx ends. A reconciliation
-// then reads what happened before.
+// streamReports keeps the report stream open until ctx ends. Reconciliation fills gaps.
 func (l *loop) streamReports(ctx context.Context) {
 	fails := 0
 	for ctx.Err() == nil {
@@ -225,8 +221,7 @@ func (l *loop) findOrder(id string, s market.Symbol, venueID string) (order.Orde
 	return l.book.ByVenueID(l.cfg.Broker.Name(), s, venueID)
 }
 
-// recordExternalOrder records an order that was placed elsewhere. A closed order without
-// fills is ignored.
+// recordExternalOrder records an order placed elsewhere, unless it closed without fills.
 func (l *loop) recordExternalOrder(r order.Report) (order.Order, bool) {
 	if r.VenueID == "" || !r.Quantity.IsPositive() || r.Status.Final() && r.Filled.IsZero() && len(r.Fills) == 0 {
 		return order.Order{}, false

@@ -39,8 +39,7 @@ func (l *loop) liftRestriction(k guard.RestrictionKind, subject string) {
 	}
 }
 
-// setState sets and saves the trading state. It is in force even if saving fails; then
-// onTick retries.
+// setState sets and saves the trading state. If saving fails, onTick retries.
 func (l *loop) setState(by principal.Caller, next guard.State) {
 	l.state = next
 	l.saveState(by)
@@ -83,8 +82,7 @@ func (d *Desk) Halt(ctx context.Context, by, reason string) (guard.State, error)
 	return state, errors.Join(err, unsaved)
 }
 
-// fencedError is returned for a request that may or may not have been recorded before
-// the desk was fenced.
+// fencedError is returned for a request that may have been recorded before the fence.
 func fencedError(err error) error {
 	if f := fault.Of(err); f != nil && f.Code == CodeMoved {
 		return err
@@ -128,8 +126,7 @@ func (d *Desk) Resume(ctx context.Context, by string) (guard.State, error) {
 	return state, errors.Join(err, refused)
 }
 
-// cancelOpenOrders cancels all open orders during an owner's halt, and again with
-// backoff those that stay open.
+// cancelOpenOrders cancels all open orders during an owner's halt, with backoff.
 func (l *loop) cancelOpenOrders(now time.Time) {
 	halt := slices.IndexFunc(l.state.Restrictions, func(c guard.Restriction) bool { return c.Kind == guard.OwnerHalt })
 	if halt < 0 {
@@ -186,8 +183,7 @@ func (l *loop) checkHaltFile() {
 	}
 }
 
-// exposedSymbols returns the symbols with a position or an open order, without delisted
-// ones.
+// exposedSymbols returns the symbols with a position or open order, without delisted ones.
 func (l *loop) exposedSymbols() []market.Symbol {
 	var all []market.Symbol
 	for _, p := range l.book.Positions() {
@@ -237,8 +233,7 @@ func (l *loop) checkMarket(now time.Time) {
 // priceGrace is how long an open position may lack a price, as after a start.
 const priceGrace = 30 * time.Second
 
-// checkPriced restricts trading while a position has no price: its loss would not count
-// against the daily limit.
+// checkPriced restricts trading without a price: a loss would not count against its limit.
 func (l *loop) checkPriced(symbols []string, now time.Time) {
 	if len(symbols) == 0 {
 		l.lastPricedAt = now
@@ -265,8 +260,7 @@ func (l *loop) prices() guard.Prices {
 			continue
 		}
 		x.Quotes[s] = q
-		// A base asset quoted in an accepted currency has a rate itself, for fees and
-		// for symbols quoted in it.
+		// A base asset quoted in an accepted currency has a rate, for fees and quotes in it.
 		if inst := l.instruments[s]; inst.Base != "" && slices.Contains(l.cfg.Policy.Currencies, inst.Quote) {
 			x.Rates[inst.Base] = q.Last
 		}
@@ -284,8 +278,7 @@ func LoadStored(ctx context.Context, s Store, owner string) (guard.State, *order
 	return state, read.Book, err
 }
 
-// SetStoredHalt halts or resumes an account that no desk runs. The next desk starts with
-// that state.
+// SetStoredHalt halts or resumes an account that no desk runs.
 func SetStoredHalt(ctx context.Context, s Store, owner, by, reason string, halt bool, now time.Time) (guard.State, error) {
 	state, err := loadGuard(ctx, s, owner)
 	if err != nil {

@@ -122,8 +122,7 @@ func (l *loop) stampEvents(events []order.Event) []order.Event {
 	return events
 }
 
-// commitReport commits events of a venue's report. If that fails, the order is queried
-// again.
+// commitReport commits events of a venue's report, or queries the order again.
 func (l *loop) commitReport(o order.Order, events []order.Event) {
 	if err := l.commit(l.systemCaller(), events...); err != nil {
 		l.cfg.Log.ErrorContext(l.drainCtx, "report save failed, querying the order again", "order", o.ID, "error", err)
@@ -139,8 +138,7 @@ func publicReason(err error) string {
 	return broker.Outcome(err).Error()
 }
 
-// advanceOrder notifies waiters and sends a cancel that was requested before the venue
-// accepted the order.
+// advanceOrder notifies waiters and sends a cancel that waited for the venue's answer.
 func (l *loop) advanceOrder(id string) {
 	o, ok := l.book.Order(id)
 	if !ok || l.inFlight[id] {
@@ -180,8 +178,7 @@ func (d *Desk) Cancel(ctx context.Context, caller principal.Caller, orderID stri
 	return o, closed(o)
 }
 
-// closed returns the fault of a cancel that came too late. Canceling a canceled or
-// expired order succeeds.
+// closed returns the fault of a cancel that came too late, for a filled or rejected order.
 func closed(o order.Order) error {
 	if !o.Status.Final() || o.Status == order.Canceled || o.Status == order.Expired {
 		return nil
@@ -259,8 +256,7 @@ func (l *loop) queueCancel(o order.Order) {
 	})
 }
 
-// handleCancelResult applies the venue's response to a cancel. If the outcome is
-// unknown, the order is queried.
+// handleCancelResult applies the result of a cancel. An unknown one leads to a query.
 func (l *loop) handleCancelResult(id string, r order.Report, err error) {
 	if err != nil {
 		l.cfg.Log.WarnContext(l.drainCtx, "order cancel failed", "order", id, "error", err)

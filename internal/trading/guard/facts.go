@@ -19,8 +19,7 @@ type Prices struct {
 	Rates       map[string]decimal.Decimal // of an asset in the account's currency
 }
 
-// assetRate returns the value of one unit of an asset in the account's currency, zero if
-// unknown.
+// assetRate returns the value of an asset in the account's currency, zero if unknown.
 func (x Prices) assetRate(p Policy, asset string) decimal.Decimal {
 	if slices.Contains(p.Currencies, asset) {
 		return decimal.NewFromInt(1)
@@ -28,8 +27,7 @@ func (x Prices) assetRate(p Policy, asset string) decimal.Decimal {
 	return x.Rates[asset]
 }
 
-// quoteRate is assetRate for a symbol's quote currency. On paper an unknown currency
-// counts as the account's.
+// quoteRate is assetRate of a symbol's quote currency; on paper an unknown one counts as 1.
 func (x Prices) quoteRate(p Policy, s market.Symbol, mode order.Mode) decimal.Decimal {
 	quote := x.Instruments[s].Quote
 	if quote == "" && mode != order.Live {
@@ -48,8 +46,7 @@ func GatherEarly(b *order.Book, now time.Time, s market.Symbol) Facts {
 	return f
 }
 
-// count counts an open order. New ones are skipped: they are the order being checked, or
-// queued after it.
+// count counts an open order, but not New ones: the order being checked or one after it.
 func (f *Facts) count(o order.Order, s market.Symbol) bool {
 	if o.Status == order.New {
 		return false
@@ -146,8 +143,8 @@ func Total(p Policy, b *order.Book, x Prices, mode order.Mode) (total decimal.De
 		if !closed && (rate.IsZero() || !last.IsPositive()) {
 			missing = append(missing, pos.Symbol.String())
 		}
-		// The profit of a closed position is fixed, so a delisted symbol does not hide
-		// the loss of the others.
+		// The profit of a closed position is fixed: it counts even if the symbol is
+		// delisted.
 		if rate.IsZero() || !closed && !last.IsPositive() {
 			continue
 		}

@@ -81,8 +81,7 @@ func (d *Denial) Fault() *fault.Error {
 	}
 }
 
-// Check returns the denial of the first rule that denies the order, or nil. It applies
-// the rules in the order of Rules.
+// Check returns the denial of the first rule, in the order of Rules, or nil.
 func Check(p Policy, s State, in Intent, f Facts) *Denial {
 	return check(p, s, in, f, false)
 }

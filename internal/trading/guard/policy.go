@@ -101,8 +101,7 @@ func (p Policy) Allows(s market.Symbol) bool {
 		slices.Contains(p.AllowedSymbols, market.Symbol{Name: s.Name})
 }
 
-// Live returns an error if the policy does not permit live trading: allowed_symbols must
-// be set.
+// Live returns an error unless the policy permits live trading, with allowed_symbols set.
 func (p Policy) Live() error {
 	if len(p.AllowedSymbols) == 0 {
 		return fault.Missing("allowed_symbols", `live trading needs the list of symbols that may be traded, such as allowed_symbols = ["BTCUSDT"], in policy.toml`)

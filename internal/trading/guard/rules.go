@@ -206,8 +206,7 @@ func checkRate(q *orderCheck) *Denial {
 	limit := q.policy.MaxOrdersPerMinute
 	count, oldest := 0, q.Now
 	for _, r := range q.Recent {
-		// Denials of this rule do not count, or a client that waits as advised would be
-		// denied again.
+		// Denials of this rule do not count, or a client that waits would be denied again.
 		if r.Token == q.Token && q.Now.Sub(r.At) < minute && r.Rule != "max_orders_per_minute" {
 			count++
 			if r.At.Before(oldest) {

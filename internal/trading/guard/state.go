@@ -32,8 +32,7 @@ func (l Level) String() string {
 	}
 }
 
-// Restriction is one reason why trading is not ACTIVE. Several may be in force at once,
-// and each is lifted by itself.
+// Restriction is one reason why trading is not ACTIVE. Each is lifted by itself.
 type Restriction struct {
 	Kind    RestrictionKind `json:"kind"`
 	Subject string          `json:"subject,omitempty"` // for example the venue whose feed is lost
@@ -88,8 +87,7 @@ func Restrictions(p Policy) []RestrictionInfo {
 	}
 }
 
-// info returns the row of a kind. An unknown kind, stored by another version, halts
-// trading until the owner resumes.
+// info returns the row of a kind. An unknown one halts trading until the owner resumes.
 func (k RestrictionKind) info() RestrictionInfo {
 	for _, r := range Restrictions(Policy{}) {
 		if r.Kind == k {
@@ -107,8 +105,7 @@ type Day struct {
 	Loss     decimal.Decimal `json:"loss,omitzero"`     // since Start, negative for a profit
 }
 
-// State is the trading state. It is a value: methods return the changed state, and the
-// caller stores it as JSON.
+// State is the trading state, a value that the caller stores as JSON.
 type State struct {
 	Restrictions []Restriction `json:"causes,omitempty"` // by kind and subject; read-only
 	Day          Day           `json:"day,omitzero"`
@@ -156,8 +153,7 @@ func (s State) Explain() string {
 	return strings.Join(parts, ". ")
 }
 
-// Restrict adds a restriction. It reports false if one of the same kind and subject is
-// in force.
+// Restrict adds a restriction, or reports false if the same one is in force.
 func (s State) Restrict(c Restriction) (State, bool) {
 	at, found := slices.BinarySearchFunc(s.Restrictions, c, compareRestrictions)
 	if found {
@@ -171,8 +167,7 @@ func compareRestrictions(a, b Restriction) int {
 	return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Subject, b.Subject))
 }
 
-// Lift removes a restriction and reports whether there was one. Restrictions that only
-// the owner can lift stay.
+// Lift removes a restriction that not only the owner can lift, and reports whether it did.
 func (s State) Lift(k RestrictionKind, subject string) (State, bool) {
 	if k.info().byOwner {
 		return s, false

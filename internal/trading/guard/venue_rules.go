@@ -10,8 +10,7 @@ import (
 	"candela/internal/trading/order"
 )
 
-// venueRules are the rules about the position and the venue's filters. They need the
-// instrument.
+// venueRules are the rules about the position and the venue's filters.
 func venueRules() []rule {
 	filter := func(Policy) string { return "the venue's" }
 	return []rule{
@@ -186,8 +185,7 @@ func checkMaxQuantity(q *orderCheck) *Denial {
 	}
 }
 
-// checkMinNotional values a market order at the last price; without one the venue
-// decides.
+// checkMinNotional values a market order at the last price, if there is one.
 func checkMinNotional(q *orderCheck) *Denial {
 	price, least := q.Price, q.Instrument.MinNotional
 	if q.Type == order.Market {

@@ -9,8 +9,7 @@ import (
 	"candela/internal/kit/fault"
 )
 
-// Bounds of an amount. No real price or quantity exceeds them, and larger numbers would
-// cost time and memory.
+// Bounds of an amount. Larger numbers are not real and would cost time and memory.
 const (
 	maxAmountBytes  = 64
 	maxAmountDigits = 24
@@ -24,8 +23,7 @@ const maxFactDigits = 72
 // amountPattern is a JSON number: no plus sign, leading zero, comma, space or NaN.
 var amountPattern = regexp.MustCompile(`^-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]{1,3})?$`)
 
-// ParseAmount reads a decimal exactly, in the syntax of JSON. field is named in the
-// error.
+// ParseAmount reads a decimal exactly, in the syntax of JSON. Errors name the field.
 func ParseAmount(field, text string) (decimal.Decimal, error) {
 	if len(text) > maxAmountBytes || !amountPattern.MatchString(text) {
 		return decimal.Decimal{}, fault.Field(field, text, amountAllowed)
@@ -40,7 +38,7 @@ func ParseAmount(field, text string) (decimal.Decimal, error) {
 // Bounded reports whether all numbers are within the bounds of ParseAmount.
 func Bounded(numbers ...decimal.Decimal) bool { return within(maxAmountDigits, numbers...) }
 
-// within reports whether all numbers have at most that many digits on each side of the
+// within reports whether all numbers have at most that many digits before and after the
 // point.
 func within(digits int, numbers ...decimal.Decimal) bool {
 	for _, d := range numbers {
@@ -52,8 +50,7 @@ func within(digits int, numbers ...decimal.Decimal) bool {
 	return true
 }
 
-// minPlaces is the minimum number of decimals of a quotient: two numbers with eight
-// decimals multiply to sixteen.
+// minPlaces is the minimum of decimals of a quotient: twice eight, and a margin.
 const minPlaces = 18
 
 // quotient returns a / b for display.
@@ -65,8 +62,7 @@ func proportion(cost, part, whole decimal.Decimal) decimal.Decimal {
 	return cost.Mul(part).DivRound(whole, max(minPlaces, places(cost)))
 }
 
-// places counts the decimals without trailing zeros, which a stored number loses: it
-// must still round as before.
+// places counts the decimals without trailing zeros, which a stored number loses.
 func places(d decimal.Decimal) int32 {
 	if d.Exponent() >= -minPlaces {
 		return 0 // fewer than minPlaces

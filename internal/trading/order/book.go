@@ -39,8 +39,7 @@ type Book struct {
 	evictedThrough time.Time                                   // when the last evicted order with fills ended
 }
 
-// venueID is a venue's ID of an order. Some venues number the orders of each symbol
-// separately.
+// venueID is a venue's ID of an order. Some venues number the orders by symbol.
 type venueID struct {
 	broker string
 	symbol market.Symbol
@@ -67,8 +66,7 @@ func Replay(owner string, events []Event) (*Book, error) {
 	return b, nil
 }
 
-// Check returns the error that Apply would return and changes nothing. It is used before
-// an event is stored.
+// Check returns the error that Apply would return and changes nothing.
 func (b *Book) Check(e Event) error {
 	_, err := b.next(e)
 	return err
@@ -77,17 +75,16 @@ func (b *Book) Check(e Event) error {
 // Apply adds an event. A rejected event changes nothing, nor does a trade that is
 // already known, which is no error.
 func (b *Book) Apply(e Event) error {
-	switch e.Kind {
-	case KindAdjusted:
-		return b.adjust(e)
-	case KindVenueReset:
+	o, err := b.next(e)
+	switch {
+	case err != nil:
+		return err
+	case e.Kind == KindAdjusted:
+		b.adjust(e)
+		return nil
+	case e.Kind == KindVenueReset:
 		b.reset(e.Survivors)
 		return nil
-	default:
-	}
-	o, err := b.next(e)
-	if err != nil {
-		return err
 	}
 	was, known := b.orders[o.ID]
 	if !known {
@@ -142,13 +139,16 @@ func (b *Book) store(o Order) {
 	}
 }
 
-// turnoverDays is how many days of turnover are kept: today, and yesterday for late
-// fills.
+// turnoverDays is how many days of turnover are kept: today and yesterday, for late fills.
 const turnoverDays = 2
 
-func (b *Book) addTrade(f Fill) {
+func (b *Book) addMove(f Fill) {
 	b.trades[f.Key()] = f.OrderID
 	b.track(f.Symbol).add(moveOf(f))
+}
+
+func (b *Book) addTrade(f Fill) {
+	b.addMove(f)
 	day := utcDay(f.At)
 	b.newest = max(b.newest, day)
 	if day <= b.newest-turnoverDays {
@@ -164,18 +164,13 @@ func (b *Book) addTrade(f Fill) {
 // utcDay counts the days since 1970.
 func utcDay(t time.Time) int64 { return t.Unix() / int64(24*time.Hour/time.Second) }
 
-func (b *Book) adjust(e Event) error {
-	if err := b.Check(e); err != nil {
-		return err
-	}
+func (b *Book) adjust(e Event) {
 	b.adjusted++
 	a := e.Adjustment
-	b.track(a.Symbol).add(move{at: e.At, key: fmt.Sprintf("adjusted/%09d", b.adjusted), quantity: a.Quantity, price: a.Price})
-	return nil
+	b.track(a.Symbol).add(move{At: e.At, Key: fmt.Sprintf("adjusted/%09d", b.adjusted), Quantity: a.Quantity, Price: a.Price})
 }
 
-// reset keeps only the venue IDs, trades and positions of the survivors of a venue
-// reset.
+// reset keeps only the venue IDs, trades and positions of the survivors of a venue reset.
 func (b *Book) reset(survivors []string) {
 	clear(b.venueIDs)
 	clear(b.trades)
@@ -187,15 +182,14 @@ func (b *Book) reset(survivors []string) {
 		}
 		b.store(o)
 		for _, f := range o.Fills {
-			b.trades[f.Key()] = f.OrderID
-			b.track(f.Symbol).add(moveOf(f))
+			b.addMove(f)
 		}
 	}
 }
 
 func (b *Book) track(s market.Symbol) *track {
 	if b.positions[s] == nil {
-		b.positions[s] = &track{base: Position{Symbol: s}, now: Position{Symbol: s}}
+		b.positions[s] = &track{Base: Position{Symbol: s}, now: Position{Symbol: s}}
 	}
 	return b.positions[s]
 }
@@ -269,8 +263,7 @@ func (b *Book) Position(s market.Symbol) Position {
 	return Position{Symbol: s}
 }
 
-// Positions returns the positions in every symbol ever traded, including closed ones, by
-// symbol.
+// Positions returns the positions of all symbols ever traded, by symbol.
 func (b *Book) Positions() []Position {
 	all := make([]Position, 0, len(b.positions))
 	for _, t := range b.positions {
@@ -282,17 +275,15 @@ func (b *Book) Positions() []Position {
 
 func bySymbol(a, b market.Symbol) int { return cmp.Compare(a.String(), b.String()) }
 
-// Traded returns the notional traded in each symbol on a UTC day, today or yesterday. It
-// is a copy.
+// Traded returns a copy of the notional by symbol of a UTC day, today or yesterday.
 func (b *Book) Traded(day time.Time) map[market.Symbol]decimal.Decimal {
 	return maps.Clone(b.turnover[utcDay(day)])
 }
 
 // Evict removes final orders, which bounds memory: those that ended before a time, and
-// all but the given numbers of sent and denied orders that ended last. Orders are
-// evicted by their end, because the venue may still report on one that just ended.
-// Positions do not change. A fill of an evicted order is ErrUnknownOrder; the store
-// recognises it.
+// all but the given numbers of sent and denied orders that ended last. Orders are evicted
+// by their end, because the venue may still report on one that just ended. Positions do
+// not change. A fill of an evicted order is ErrUnknownOrder; the store recognises it.
 func (b *Book) Evict(before time.Time, sent, denied int) {
 	type end struct {
 		id string
@@ -317,8 +308,7 @@ func (b *Book) Evict(before time.Time, sent, denied int) {
 	b.sequence = slices.DeleteFunc(b.sequence, func(id string) bool { _, kept := b.orders[id]; return !kept })
 }
 
-// EvictedThrough returns the time up to which trades may belong to evicted orders; zero
-// if there are none.
+// EvictedThrough returns until when trades may belong to evicted orders, or zero.
 func (b *Book) EvictedThrough() time.Time { return b.evictedThrough }
 
 // remove deletes an order and the index entries that are still its own.

@@ -74,8 +74,7 @@ func Apply(o Order, e Event) (Order, error) {
 	return normalise(next), nil
 }
 
-// normalise drops what later facts made obsolete, so that the order of events does not
-// matter.
+// normalise drops what later facts made obsolete: the order of events does not matter.
 func normalise(o Order) Order {
 	if o.Status.Final() {
 		o.CancelRequested = time.Time{}
@@ -137,7 +136,7 @@ func step(o Order, e Event) (Order, error) {
 	case KindAccepted:
 		o.Status = openStatus(o)
 	case KindLost:
-		o.Status = choose(o.Status == Submitted, Uncertain, o.Status)
+		o = uncertain(o)
 	case KindFill:
 		return fill(o, e)
 	case KindClaimed:
@@ -171,7 +170,7 @@ func step(o Order, e Event) (Order, error) {
 	case KindExpired:
 		o.Status, o.Reason = Expired, e.Reason
 	case KindDoubted:
-		o.Status = choose(o.Status == Submitted, Uncertain, o.Status)
+		o = uncertain(o)
 		if o.Doubt == "" || e.VenueAt.After(o.Doubted) {
 			o.Doubt, o.Doubted = e.Reason, e.VenueAt
 		}
@@ -182,11 +181,12 @@ func step(o Order, e Event) (Order, error) {
 	return o, nil
 }
 
-func choose(changes bool, to, otherwise Status) Status {
-	if changes {
-		return to
+// uncertain changes the status of an order that the venue has not answered.
+func uncertain(o Order) Order {
+	if o.Status == Submitted {
+		o.Status = Uncertain
 	}
-	return otherwise
+	return o
 }
 
 // openStatus returns the status of an open order that the venue has accepted.

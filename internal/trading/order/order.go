@@ -148,8 +148,7 @@ type Denial struct {
 	Value string `json:"value,omitempty"`
 }
 
-// Order is the projection of an order's events. Its slices and maps are shared and
-// read-only; Apply replaces them.
+// Order is the projection of an order's events. Its slices and maps are read-only.
 type Order struct {
 	Origin
 	Status  Status          `json:"status"`
@@ -174,8 +173,7 @@ type Order struct {
 // Remaining returns the quantity that is not filled.
 func (o Order) Remaining() decimal.Decimal { return o.Quantity.Sub(o.Filled) }
 
-// Average returns the average price of the fills, and false without fills. It may be
-// rounded and is for display only.
+// Average returns the rounded average price of the fills, and false without fills.
 func (o Order) Average() (decimal.Decimal, bool) {
 	if o.Filled.IsZero() {
 		return decimal.Decimal{}, false
@@ -186,8 +184,7 @@ func (o Order) Average() (decimal.Decimal, bool) {
 // Doubtful reports whether the newest report was unknown or contradictory.
 func (o Order) Doubtful() bool { return o.Doubt != "" && !o.Doubted.Before(o.Seen) }
 
-// MissingFills reports whether the venue counts more than the known fills. Missing ones
-// are queried, never made up.
+// MissingFills reports whether the venue counts more than the known fills.
 func (o Order) MissingFills() bool { return o.Claimed.GreaterThan(o.Filled) }
 
 // NeedsQuery reports whether the venue must be queried: the outcome is open or unknown,
@@ -231,12 +228,10 @@ type Quote struct {
 // maxFeedPause is how long a working feed may be silent.
 const maxFeedPause = time.Minute
 
-// Stalled reports whether no newer price is expected soon: the market is closed, the
-// feed is lost or the file is old.
+// Stalled reports whether no newer price is expected soon: a closed market, a lost feed.
 func (q Quote) Stalled(now time.Time) bool { return q.MarketClosed || now.Sub(q.At) > maxFeedPause }
 
-// TakerPrice returns the price that a market order on a side gets, and false if only the
-// last price is known.
+// TakerPrice returns the price of a market order, and false if only the last is known.
 func (q Quote) TakerPrice(s Side) (decimal.Decimal, bool) {
 	if s == Sell {
 		return q.Bid, q.Bid.IsPositive()
@@ -271,8 +266,7 @@ func (r Request) matchesSymbol(s market.Symbol) bool {
 	return r.Symbol.Name == s.Name && (r.Symbol.Venue == "" || r.Symbol.Venue == s.Venue)
 }
 
-// Matches reports whether the order is the one requested. The request may omit the venue
-// or use the original spelling.
+// Matches reports whether the order is the one requested, in either spelling.
 func (r Request) Matches(o Order) bool {
 	return (r.matchesSymbol(o.Symbol) || !o.RequestedSymbol.IsZero() && r.Symbol == o.RequestedSymbol) &&
 		r.Side == o.Side && r.Type == o.Type && r.Quantity.Equal(o.Quantity) && r.Price.Equal(o.Price)

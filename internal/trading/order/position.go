@@ -43,8 +43,7 @@ func (p Position) Side() Side {
 	}
 }
 
-// Average returns the average entry price, and false without a position. It may be
-// rounded and is for display only.
+// Average returns the rounded average entry price, and false without a position.
 func (p Position) Average() (decimal.Decimal, bool) {
 	if p.Quantity.IsZero() {
 		return decimal.Decimal{}, false
@@ -85,52 +84,51 @@ func (p Position) Trade(quantity, price decimal.Decimal) Position {
 
 // move is a change of a position.
 type move struct {
-	at       time.Time
-	key      string // orders moves at the same time
-	quantity decimal.Decimal
-	price    decimal.Decimal
-	fee      decimal.Decimal
-	asset    string
+	At       time.Time       `json:"at"`
+	Key      string          `json:"key"` // orders moves at the same time
+	Quantity decimal.Decimal `json:"quantity"`
+	Price    decimal.Decimal `json:"price"`
+	Fee      decimal.Decimal `json:"fee,omitzero"`
+	Asset    string          `json:"asset,omitempty"`
 }
 
 // moveOf returns the move of a fill.
 func moveOf(f Fill) move {
-	return move{at: f.At, key: f.Key(), quantity: f.Quantity.Mul(decimal.NewFromInt(f.Side.Sign())), price: f.Price, fee: f.Fee, asset: f.FeeAsset}
+	return move{At: f.At, Key: f.Key(), Quantity: f.Quantity.Mul(decimal.NewFromInt(f.Side.Sign())), Price: f.Price, Fee: f.Fee, Asset: f.FeeAsset}
 }
 
-// trackMoves is how many of the newest moves can be reordered. A later trade counts as
-// if it came just before them.
+// trackMoves is how many newest moves can be reordered; older trades count just before.
 const trackMoves = 512
 
 // track is a position with its newest moves. Realised profit depends on the order of the
 // trades, and fills may be reported in any order, so moves are applied by time.
 type track struct {
-	base   Position // without recent
-	recent []move   // by time and key
-	now    Position // base and the first count moves of recent
+	Base   Position `json:"base"`             // without Recent
+	Recent []move   `json:"recent,omitempty"` // by time and key
+	now    Position // Base and the first count moves of Recent
 	count  int      // 0 after a late move; position applies the rest
 }
 
 func (t *track) add(m move) {
-	at, _ := slices.BinarySearchFunc(t.recent, m, func(a, b move) int {
-		return cmp.Or(a.at.Compare(b.at), cmp.Compare(a.key, b.key))
+	at, _ := slices.BinarySearchFunc(t.Recent, m, func(a, b move) int {
+		return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.Key, b.Key))
 	})
-	t.recent = slices.Insert(t.recent, at, m)
+	t.Recent = slices.Insert(t.Recent, at, m)
 	if at < t.count {
-		t.now, t.count = t.base, 0
+		t.now, t.count = t.Base, 0
 	}
 	// Half are folded at once, so that folding is rare.
-	if len(t.recent) >= 2*trackMoves {
+	if len(t.Recent) >= 2*trackMoves {
 		t.position()
-		t.base = fold(t.base, t.recent[:trackMoves])
-		t.recent = slices.Clone(t.recent[trackMoves:])
-		t.count = len(t.recent)
+		t.Base = fold(t.Base, t.Recent[:trackMoves])
+		t.Recent = slices.Clone(t.Recent[trackMoves:])
+		t.count = len(t.Recent)
 	}
 }
 
 // position returns the position after all moves.
 func (t *track) position() Position {
-	t.now, t.count = fold(t.now, t.recent[t.count:]), len(t.recent)
+	t.now, t.count = fold(t.now, t.Recent[t.count:]), len(t.Recent)
 	return t.now
 }
 
@@ -142,10 +140,10 @@ func fold(p Position, moves []move) Position {
 }
 
 func (m move) apply(p Position) Position {
-	p = p.Trade(m.quantity, m.price)
-	p.Fees = p.Fees.add(m.asset, m.fee)
-	if m.at.After(p.Updated) {
-		p.Updated = m.at
+	p = p.Trade(m.Quantity, m.Price)
+	p.Fees = p.Fees.add(m.Asset, m.Fee)
+	if m.At.After(p.Updated) {
+		p.Updated = m.At
 	}
 	return p
 }

@@ -16,20 +16,11 @@ import (
 // Only fills change the filled quantity. If the venue's cumulative quantity is larger,
 // the order has MissingFills. An unknown or contradictory report makes the order
 // Doubtful. Both mean that the venue must be queried.
-func FromReport(o Order, r Report) []Event {
-	if o.Status == 0 || o.Status == New || o.Status == Denied {
-		return nil // never sent, so the report is about another order
-	}
-	return readReport(o, r).events
-}
+func FromReport(o Order, r Report) []Event { return readReport(o, r).events }
 
-// FromAnswer is FromReport for the answer to a query that was sent after everything
-// known of the order. It resolves any doubt, even if the time of its last change is
-// older.
+// FromAnswer is FromReport for the answer to a query that was sent after everything known
+// of the order. It resolves any doubt, even if the time of its last change is older.
 func FromAnswer(o Order, r Report) []Event {
-	if o.Status == 0 || o.Status == New || o.Status == Denied {
-		return nil
-	}
 	l := readReport(o, r)
 	if l.understood && !l.doubted && l.order.Doubtful() {
 		l.must(Event{Kind: KindConfirmed})
@@ -38,6 +29,9 @@ func FromAnswer(o Order, r Report) []Event {
 }
 
 func readReport(o Order, r Report) reportReader {
+	if o.Status == 0 || o.Status == New || o.Status == Denied {
+		return reportReader{} // never sent, so the report is about another order
+	}
 	l := reportReader{order: o, report: r, understood: understood(r.Status)}
 	if why := contradiction(o, r); why != "" {
 		l.doubt(why)
@@ -109,8 +103,7 @@ func (l *reportReader) must(e Event) {
 	}
 }
 
-// doubt records that the report is not plausible. A contradiction counts as new,
-// whatever its time.
+// doubt records that the report is not plausible. A contradiction always counts as new.
 func (l *reportReader) doubt(why string) {
 	l.doubted = true
 	at := l.report.At
@@ -120,12 +113,7 @@ func (l *reportReader) doubt(why string) {
 	if l.order.Doubt != "" && !at.After(l.order.Doubted) {
 		return
 	}
-	e := Event{
-		Kind: KindDoubted, OrderID: l.order.ID, VenueID: l.report.VenueID, At: l.report.At, VenueAt: at, Reason: why,
-	}
-	if next, err := Apply(l.order, e); err == nil {
-		l.order, l.events = next, append(l.events, e)
-	}
+	_ = l.add(Event{Kind: KindDoubted, VenueAt: at, Reason: why})
 }
 
 // fill adds a trade. The venue may leave out fields that the order has.
@@ -147,8 +135,7 @@ func (l *reportReader) fill(f Fill) {
 	}
 }
 
-// word applies the reported status as far as it is newer. Filled and PartiallyFilled
-// follow from the fills alone.
+// word applies the reported status if it is newer. The fills alone decide Filled.
 func (l *reportReader) word() {
 	if !l.understood {
 		// An unknown status after the end, or older than a known one, does not matter.
@@ -219,9 +206,7 @@ func Disagreement(o Order, fresh Report) string {
 		return fmt.Sprintf("the venue counts %v filled, the known fills sum to %v", o.Claimed, o.Filled)
 	case fresh.Filled.LessThan(o.Filled):
 		return fmt.Sprintf("the venue counts %v filled, the known fills sum to %v", fresh.Filled, o.Filled)
-	case o.Status.Final() && open:
-		return fmt.Sprintf("the order is %v here and %v at the venue", o.Status, fresh.Status)
-	case !o.Status.Final() && !open:
+	case o.Status.Final() == open:
 		return fmt.Sprintf("the order is %v here and %v at the venue", o.Status, fresh.Status)
 	}
 	return ""

@@ -15,8 +15,7 @@ import (
 	"candela/internal/market"
 )
 
-// snapshotVersion is the version of snapshotJSON. Other versions are not read; the
-// events are.
+// snapshotVersion is the version of snapshotJSON. Without it the events are read.
 const snapshotVersion = 1
 
 // snapshotJSON is the stored form of a Book. It omits what follows from the orders,
@@ -27,25 +26,11 @@ type snapshotJSON struct {
 	Orders   []Order                  `json:"orders,omitempty"`   // in the order of Book.sequence
 	Unnamed  []string                 `json:"unnamed,omitempty"`  // IDs of orders that lost their venue ID
 	Freed    map[string][]string      `json:"freed,omitempty"`    // by order: keys of fills whose trades are no longer known
-	Tracks   []trackJSON              `json:"tracks,omitempty"`   // by symbol
+	Tracks   []track                  `json:"tracks,omitempty"`   // by symbol
 	Turnover map[int64][]symbolAmount `json:"turnover,omitempty"` // by day, then by symbol
 	Newest   int64                    `json:"newest,omitempty"`
 	Adjusted int                      `json:"adjusted,omitempty"`
 	Forgot   time.Time                `json:"forgot,omitzero"`
-}
-
-type trackJSON struct {
-	Base   Position   `json:"base"`
-	Recent []moveJSON `json:"recent,omitempty"`
-}
-
-type moveJSON struct {
-	At       time.Time       `json:"at"`
-	Key      string          `json:"key"`
-	Quantity decimal.Decimal `json:"quantity"`
-	Price    decimal.Decimal `json:"price"`
-	Fee      decimal.Decimal `json:"fee,omitzero"`
-	Asset    string          `json:"asset,omitempty"`
 }
 
 type symbolAmount struct {
@@ -55,15 +40,32 @@ type symbolAmount struct {
 
 // Snapshot encodes the book for ReadSnapshot. Equal books give equal bytes.
 func (b *Book) Snapshot() ([]byte, error) {
+	data, err := Compress(b.toJSON())
+	if err != nil {
+		return nil, fmt.Errorf("snapshot: %w", err)
+	}
+	return data, nil
+}
+
+// Compress encodes the snapshot of an account as compressed JSON.
+func Compress(snapshot any) ([]byte, error) {
 	var out bytes.Buffer
 	w := gzip.NewWriter(&out) // its checksum detects changed bytes
-	if err := json.NewEncoder(w).Encode(b.toJSON()); err != nil {
-		return nil, fmt.Errorf("snapshot: %w", err)
+	err := errors.Join(json.NewEncoder(w).Encode(snapshot), w.Close())
+	return out.Bytes(), err
+}
+
+// Decompress decodes what Compress encoded.
+func Decompress(data []byte, snapshot any) error {
+	r, err := gzip.NewReader(bytes.NewReader(data))
+	if err != nil {
+		return err
 	}
-	if err := w.Close(); err != nil {
-		return nil, fmt.Errorf("snapshot: %w", err)
+	text, err := io.ReadAll(r)
+	if err != nil {
+		return err
 	}
-	return out.Bytes(), nil
+	return json.Unmarshal(text, snapshot)
 }
 
 func (b *Book) toJSON() snapshotJSON {
@@ -84,13 +86,9 @@ func (b *Book) toJSON() snapshotJSON {
 		}
 	}
 	for _, t := range b.positions {
-		form := trackJSON{Base: t.base, Recent: make([]moveJSON, len(t.recent))}
-		for i, m := range t.recent {
-			form.Recent[i] = moveJSON{m.at, m.key, m.quantity, m.price, m.fee, m.asset}
-		}
-		s.Tracks = append(s.Tracks, form)
+		s.Tracks = append(s.Tracks, *t)
 	}
-	slices.SortFunc(s.Tracks, func(x, y trackJSON) int { return bySymbol(x.Base.Symbol, y.Base.Symbol) })
+	slices.SortFunc(s.Tracks, func(x, y track) int { return bySymbol(x.Base.Symbol, y.Base.Symbol) })
 	for day, sums := range b.turnover {
 		for symbol, amount := range sums {
 			s.Turnover[day] = append(s.Turnover[day], symbolAmount{symbol, amount})
@@ -105,16 +103,8 @@ var errSnapshotMismatch = errors.New("not a snapshot of this account and version
 
 // ReadSnapshot decodes a book.
 func ReadSnapshot(owner string, data []byte) (*Book, error) {
-	r, err := gzip.NewReader(bytes.NewReader(data))
-	if err != nil {
-		return nil, fmt.Errorf("snapshot: %w", err)
-	}
-	text, err := io.ReadAll(r)
-	if err != nil {
-		return nil, fmt.Errorf("snapshot: %w", err)
-	}
 	var s snapshotJSON
-	if err := json.Unmarshal(text, &s); err != nil {
+	if err := Decompress(data, &s); err != nil {
 		return nil, fmt.Errorf("snapshot: %w", err)
 	}
 	if s.Version != snapshotVersion || s.Owner != owner {
@@ -136,10 +126,14 @@ func (s *snapshotJSON) book() (*Book, error) {
 		}
 		b.sequence = append(b.sequence, o.ID)
 		venue := venueID{o.Broker, o.Symbol, o.VenueID}
-		named := b.venueIDs[venue]
+		named, other := b.venueIDs[venue]
 		b.store(o)
-		if unnamed[o.ID] {
-			b.setVenueID(venue, named)
+		switch {
+		case !unnamed[o.ID]:
+		case other: // that has the venue's ID since a reset
+			b.venueIDs[venue] = named
+		default:
+			delete(b.venueIDs, venue)
 		}
 		freed := s.Freed[o.ID]
 		for _, f := range o.Fills {
@@ -148,12 +142,9 @@ func (s *snapshotJSON) book() (*Book, error) {
 			}
 		}
 	}
-	for _, form := range s.Tracks {
-		t := b.track(form.Base.Symbol)
-		t.base, t.now = form.Base, form.Base
-		for _, m := range form.Recent {
-			t.recent = append(t.recent, move{m.At, m.Key, m.Quantity, m.Price, m.Fee, m.Asset})
-		}
+	for _, t := range s.Tracks {
+		t.now = t.Base
+		b.positions[t.Base.Symbol] = &t
 	}
 	for day, sums := range s.Turnover {
 		b.turnover[day] = make(map[market.Symbol]decimal.Decimal, len(sums))
@@ -162,15 +153,6 @@ func (s *snapshotJSON) book() (*Book, error) {
 		}
 	}
 	return b, nil
-}
-
-// setVenueID returns a venue's ID to the order that had it, "" for none.
-func (b *Book) setVenueID(id venueID, to string) {
-	if to == "" {
-		delete(b.venueIDs, id)
-		return
-	}
-	b.venueIDs[id] = to
 }
 
 // OrderOfTrade returns the ID of the order of a known trade, or "".

@@ -30,36 +30,24 @@ func Kinds() []string {
 }
 
 // ParseSide reads "buy" or "sell" in any case.
-func ParseSide(s string) (Side, error) {
-	n, err := parse("side", s, Sides())
-	return Side(n), err
-}
+func ParseSide(s string) (Side, error) { return parse[Side]("side", s, Sides()) }
 
 // ParseType reads "market" or "limit" in any case.
-func ParseType(s string) (Type, error) {
-	n, err := parse("type", s, Types())
-	return Type(n), err
-}
+func ParseType(s string) (Type, error) { return parse[Type]("type", s, Types()) }
 
 // ParseStatus reads a state as String writes it.
-func ParseStatus(s string) (Status, error) {
-	n, err := parse("status", s, Statuses())
-	return Status(n), err
-}
+func ParseStatus(s string) (Status, error) { return parse[Status]("status", s, Statuses()) }
 
 // ParseKind reads a kind of event as String writes it.
-func ParseKind(s string) (Kind, error) {
-	n, err := parse("kind", s, Kinds())
-	return Kind(n), err
-}
+func ParseKind(s string) (Kind, error) { return parse[Kind]("kind", s, Kinds()) }
 
 // parse returns the index of a name, counted from 1.
-func parse(field, s string, names []string) (uint8, error) {
+func parse[T ~uint8](field, s string, names []string) (T, error) {
 	i := slices.Index(names, strings.ToLower(s))
 	if i < 0 {
 		return 0, fault.Field(field, s, strings.Join(names, ", "), fault.Nearest(s, names)...)
 	}
-	return uint8(i + 1), nil //nolint:gosec // G115: the lists are short
+	return T(i + 1), nil //nolint:gosec // G115: the lists are short
 }
 
 // name is the inverse of parse; "" for an unknown number.
@@ -112,11 +100,10 @@ func unmarshal[T ~uint8](dst *T, text []byte, parse func(string) (T, error)) err
 		return nil
 	}
 	v, err := parse(string(text))
-	if err != nil {
-		return err
+	if err == nil {
+		*dst = v
 	}
-	*dst = v
-	return nil
+	return err
 }
 
 // State is the coarse status that older clients know.

@@ -59,13 +59,9 @@ func (b *Broker) since(ctx context.Context, s market.Symbol, after string) ([]ac
 	var cursor *activity
 	q := url.Values{"direction": {"desc"}, "page_size": {strconv.Itoa(fillPage)}}
 	for {
-		resp, err := b.reads.Do(ctx, upstream.Request{Path: "/v2/account/activities/FILL", Query: q, Subject: s.Name})
+		page, err := fetch(ctx, b, upstream.Request{Path: "/v2/account/activities/FILL", Query: q, Subject: s.Name}, readActivities)
 		if err != nil {
-			return nil, refusal(s.Name, err)
-		}
-		page, err := readActivities(resp.Body)
-		if err != nil {
-			return nil, upstream.MalformedResponse(name, s.Name, err)
+			return nil, err
 		}
 		for _, a := range page {
 			switch {
@@ -85,8 +81,7 @@ func (b *Broker) since(ctx context.Context, s market.Symbol, after string) ([]ac
 	}
 }
 
-// oldest turns what was read backwards around, without what is known to come
-// before the cursor.
+// oldest reverses what was read backwards, without what is known to precede the cursor.
 func oldest(found []activity, cursor *activity) []activity {
 	slices.Reverse(found)
 	if cursor == nil {
@@ -99,20 +94,13 @@ func oldest(found []activity, cursor *activity) []activity {
 
 // Holdings lists the positions and the money of the account.
 func (b *Broker) Holdings(ctx context.Context) ([]order.Holding, error) {
-	resp, err := b.reads.Do(ctx, upstream.Request{Path: "/v2/positions", Subject: "positions"})
+	all, err := fetch(ctx, b, upstream.Request{Path: "/v2/positions", Subject: "positions"}, readPositions)
 	if err != nil {
-		return nil, refusal("positions", err)
+		return nil, err
 	}
-	all, err := readPositions(resp.Body)
+	cash, err := fetch(ctx, b, upstream.Request{Path: "/v2/account", Subject: "account"}, readCash)
 	if err != nil {
-		return nil, upstream.MalformedResponse(name, "positions", err)
-	}
-	if resp, err = b.reads.Do(ctx, upstream.Request{Path: "/v2/account", Subject: "account"}); err != nil {
-		return nil, refusal("account", err)
-	}
-	cash, err := readCash(resp.Body)
-	if err != nil {
-		return nil, upstream.MalformedResponse(name, "account", err)
+		return nil, err
 	}
 	slices.SortFunc(all, func(x, y order.Holding) int { return strings.Compare(x.Symbol.Name, y.Symbol.Name) })
 	return append(all, cash), nil
@@ -145,41 +133,36 @@ func (a activity) tradeID() string {
 
 // readActivities reads one page of the account's trades.
 func readActivities(body []byte) ([]activity, error) {
-	j := strictjson.NewReader(body)
-	var all []activity
-	j.Array(func(int) {
-		var a activity
-		j.Object(func(key []byte) {
-			switch string(key) {
-			case "id":
-				a.id = j.Text()
-			case "order_id":
-				a.orderID = text(j)
-			case "type":
-				a.kind = text(j)
-			case "symbol":
-				a.symbol = text(j)
-			case "side":
-				a.side = sideOf(text(j))
-			case "qty":
-				a.quantity = amount(j)
-			case "cum_qty":
-				a.sofar = amount(j)
-			case "price":
-				a.price = amount(j)
-			case "transaction_time":
-				a.at = instant(j)
-			}
-		})
-		if a.stamp() == "" || a.tradeID() == "" {
-			j.Failf("an activity with the id %q", a.id)
+	return decode(body, "a page of activities", list(activityAt))
+}
+
+func activityAt(j *strictjson.Reader) (a activity) {
+	j.Object(func(key []byte) {
+		switch string(key) {
+		case "id":
+			a.id = j.Text()
+		case "order_id":
+			a.orderID = text(j)
+		case "type":
+			a.kind = text(j)
+		case "symbol":
+			a.symbol = text(j)
+		case "side":
+			a.side = sideOf(text(j))
+		case "qty":
+			a.quantity = amount(j)
+		case "cum_qty":
+			a.sofar = amount(j)
+		case "price":
+			a.price = amount(j)
+		case "transaction_time":
+			a.at = instant(j)
 		}
-		all = append(all, a)
 	})
-	if err := j.End(); err != nil {
-		return nil, fmt.Errorf("not a page of activities: %w", err)
+	if a.stamp() == "" || a.tradeID() == "" {
+		j.Failf("an activity with the id %q", a.id)
 	}
-	return all, nil
+	return a
 }
 
 // fill returns the trade of a symbol. Anything but a trade among the trades is an
@@ -198,72 +181,58 @@ func (a activity) fill(s market.Symbol) (order.Fill, error) {
 
 // readPositions reads what the account holds.
 func readPositions(body []byte) ([]order.Holding, error) {
-	j := strictjson.NewReader(body)
-	var all []order.Holding
-	j.Array(func(int) {
-		var h order.Holding
-		var symbol, class string
-		counted, short := false, false
-		j.Object(func(key []byte) {
-			switch string(key) {
-			case "symbol":
-				symbol = j.Text()
-			case "asset_class":
-				class = text(j)
-			case "qty":
-				h.Quantity, counted = amount(j), true
-			case "qty_available":
-				h.Available = amount(j)
-			case "side":
-				short = j.Text() == "short"
-			}
-		})
-		if symbol == "" || !counted {
-			j.Failf("a position without symbol or qty")
-			return
-		}
-		// Of a short the venue has written the quantity with and without its sign.
-		if short {
-			h.Quantity, h.Available = h.Quantity.Abs().Neg(), h.Available.Abs().Neg()
-		}
-		h.Symbol = symbolOf(j, symbol, class)
-		h.Asset = h.Symbol.Name
-		if base, _, ok := strings.Cut(h.Asset, "/"); ok {
-			h.Asset = base
-		}
-		all = append(all, h)
-	})
-	if err := j.End(); err != nil {
-		return nil, fmt.Errorf("not a list of positions: %w", err)
-	}
-	return all, nil
+	return decode(body, "a list of positions", list(positionAt))
 }
 
-// readCash reads the money of the account. What is available is what can be spent
-// without borrowing.
-func readCash(body []byte) (order.Holding, error) {
-	j := strictjson.NewReader(body)
-	var h order.Holding
-	seen := 0
+func positionAt(j *strictjson.Reader) (h order.Holding) {
+	var symbol, class string
+	counted, short := false, false
 	j.Object(func(key []byte) {
 		switch string(key) {
-		case "currency":
-			h.Asset = j.Text()
-		case "cash":
-			h.Quantity = amount(j)
-			seen |= 1
-		case "non_marginable_buying_power": //nolint:misspell // the venue's word
+		case "symbol":
+			symbol = j.Text()
+		case "asset_class":
+			class = text(j)
+		case "qty":
+			h.Quantity, counted = amount(j), true
+		case "qty_available":
 			h.Available = amount(j)
-			seen |= 2
+		case "side":
+			short = j.Text() == "short"
 		}
 	})
-	if h.Asset == "" || seen != 3 {
-		j.Failf("no currency, cash or power to buy without borrowing in it")
+	if symbol == "" || !counted {
+		j.Failf("a position without symbol or qty")
+		return h
 	}
-	if err := j.End(); err != nil {
-		return order.Holding{}, fmt.Errorf("not an account: %w", err)
+	// Of a short the venue has written the quantity with and without its sign.
+	if short {
+		h.Quantity, h.Available = h.Quantity.Abs().Neg(), h.Available.Abs().Neg()
 	}
-	return h, nil
+	h.Symbol = symbolOf(j, symbol, class)
+	h.Asset, _, _ = strings.Cut(h.Symbol.Name, "/")
+	return h
+}
+
+// readCash reads the money, of which as much is available as needs no borrowing.
+func readCash(body []byte) (order.Holding, error) {
+	return decode(body, "an account", func(j *strictjson.Reader) (h order.Holding) {
+		cash, power := false, false
+		j.Object(func(key []byte) {
+			switch string(key) {
+			case "currency":
+				h.Asset = j.Text()
+			case "cash":
+				h.Quantity, cash = amount(j), true
+			case "non_marginable_buying_power": //nolint:misspell // the venue's word
+				h.Available, power = amount(j), true
+			}
+		})
+		if h.Asset == "" || !cash || !power {
+			j.Failf("no currency, cash or power to buy without borrowing in it")
+		}
+		return h
+	})
 }
 
 // errNoPair says that what was found is no crypto pair.
@@ -271,56 +240,52 @@ var errNoPair = errors.New("not a crypto pair")
 
 // readPair reads the rules of a crypto pair, asked for without its slash.
 func readPair(body []byte, joined string) (provider.Instrument, error) {
-	j := strictjson.NewReader(body)
-	var in provider.Instrument
-	var symbol, class string
-	j.Object(func(key []byte) {
-		switch string(key) {
-		case "symbol":
-			symbol = j.Text()
-		case "class":
-			class = j.Text()
-		case "min_order_size":
-			in.MinQuantity = amount(j)
-		case "min_trade_increment":
-			in.Step = amount(j)
-		case "price_increment":
-			in.Tick = amount(j)
+	in, err := decode(body, "an asset", func(j *strictjson.Reader) (in provider.Instrument) {
+		var symbol, class string
+		j.Object(func(key []byte) {
+			switch string(key) {
+			case "symbol":
+				symbol = j.Text()
+			case "class":
+				class = j.Text()
+			case "min_order_size":
+				in.MinQuantity = amount(j)
+			case "min_trade_increment":
+				in.Step = amount(j)
+			case "price_increment":
+				in.Tick = amount(j)
+			}
+		})
+		if joinPair(symbol) != joined {
+			j.Failf("it is about %q", symbol)
 		}
-	})
-	if joinPair(symbol) != joined {
-		j.Failf("it is about %q", symbol)
-	}
-	if class == "crypto" {
+		if class != "crypto" {
+			return provider.Instrument{}
+		}
 		in.Symbol = symbolOf(j, symbol, class)
 		in.Base, in.Quote, _ = splitPair(in.Symbol.Name)
 		if !in.Tick.IsPositive() || !in.Step.IsPositive() || in.MinQuantity.IsNegative() {
 			j.Failf("no price_increment or min_trade_increment in it")
 		}
+		return in
+	})
+	if err == nil && in.Symbol.IsZero() {
+		err = errNoPair
 	}
-	if err := j.End(); err != nil {
-		return provider.Instrument{}, fmt.Errorf("not an asset: %w", err)
-	}
-	if class != "crypto" {
-		return provider.Instrument{}, errNoPair
-	}
-	return in, nil
+	return in, err
 }
 
 // readClock reads the venue's time.
 func readClock(body []byte) (time.Time, error) {
-	j := strictjson.NewReader(body)
-	var at time.Time
-	j.Object(func(key []byte) {
-		if string(key) == "timestamp" {
-			at = instant(j)
+	return decode(body, "a clock", func(j *strictjson.Reader) (at time.Time) {
+		j.Object(func(key []byte) {
+			if string(key) == "timestamp" {
+				at = instant(j)
+			}
+		})
+		if at.IsZero() {
+			j.Failf("no timestamp in it")
 		}
+		return at
 	})
-	if at.IsZero() {
-		j.Failf("no timestamp in it")
-	}
-	if err := j.End(); err != nil {
-		return time.Time{}, fmt.Errorf("not a clock: %w", err)
-	}
-	return at, nil
 }

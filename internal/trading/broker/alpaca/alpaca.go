@@ -75,9 +75,8 @@ var (
 	_ broker.Clock  = (*Broker)(nil)
 )
 
-// New returns a broker that shares the connections and limits of hosts. It refuses
-// to trade without keys, and on a host of the venue's that is not of the mode asked
-// for.
+// New returns a broker that shares the connections and limits of hosts. It refuses to
+// trade without keys, and on a host of the venue's that is not of the mode asked for.
 func New(hosts *upstream.Hosts, c Config) (*Broker, error) {
 	if c.Keys == (stocks.Keys{}) {
 		return nil, &fault.Error{Kind: fault.Unauthorized, Code: "no_keys", Message: "alpaca needs the keys of an account to trade"}
@@ -128,9 +127,8 @@ func (b *Broker) Name() string { return name }
 func (b *Broker) Mode() order.Mode { return b.config.mode() }
 
 // Instrument returns the venue's rules for a stock, such as AAPL, or a pair, such as
-// BTC/USD, which may be written BTCUSD. The tick of a stock follows its last
-// price; the venue judges each limit by itself: two decimals from one dollar on,
-// four below.
+// BTC/USD, which may be written BTCUSD. The tick of a stock follows its last price; the
+// venue judges each limit by itself: two decimals from one dollar on, four below.
 func (b *Broker) Instrument(ctx context.Context, s market.Symbol) (provider.Instrument, error) {
 	if err := ctx.Err(); err != nil {
 		return provider.Instrument{}, err
@@ -174,14 +172,23 @@ func (b *Broker) pair(ctx context.Context, s market.Symbol) (provider.Instrument
 // Skew measures how far the venue's clock is ahead of ours.
 func (b *Broker) Skew(ctx context.Context) (time.Duration, error) {
 	sent := b.config.Now()
-	resp, err := b.reads.Do(ctx, upstream.Request{Path: "/v2/clock", Subject: "clock"})
+	at, err := fetch(ctx, b, upstream.Request{Path: "/v2/clock", Subject: "clock"}, readClock)
 	if err != nil {
-		return 0, refusal("clock", err)
+		return 0, err
 	}
-	took := b.config.Now().Sub(sent)
-	at, err := readClock(resp.Body)
+	return at.Sub(sent.Add(b.config.Now().Sub(sent) / 2)), nil
+}
+
+// fetch asks the venue and reads its answer.
+func fetch[T any](ctx context.Context, b *Broker, r upstream.Request, read func([]byte) (T, error)) (T, error) {
+	var none T
+	resp, err := b.reads.Do(ctx, r)
 	if err != nil {
-		return 0, upstream.MalformedResponse(name, "clock", err)
+		return none, refusal(r.Subject, err)
 	}
-	return at.Sub(sent.Add(took / 2)), nil
+	answer, err := read(resp.Body)
+	if err != nil {
+		return none, upstream.MalformedResponse(name, r.Subject, err)
+	}
+	return answer, nil
 }

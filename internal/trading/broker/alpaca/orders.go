@@ -70,10 +70,10 @@ func (b *Broker) Submit(ctx context.Context, o order.Spec) (order.Report, error)
 	resp, err := b.orders.Do(ctx, upstream.Request{
 		Method: http.MethodPost, Path: "/v2/orders", Body: body, Header: http.Header{"Content-Type": {"application/json"}}, Subject: o.Symbol.Name,
 	})
-	if err != nil {
-		return order.Report{}, fate(o.Symbol.Name, err)
+	var r order.Report
+	if err == nil {
+		r, err = answered(resp.Body, o)
 	}
-	r, err := answered(resp.Body, o)
 	if err != nil {
 		return order.Report{}, fate(o.Symbol.Name, err)
 	}
@@ -140,13 +140,9 @@ func (b *Broker) Open(ctx context.Context) ([]order.Report, error) {
 	seen := make(map[string]bool)
 	q := url.Values{"status": {"open"}, "limit": {strconv.Itoa(openPage)}, "direction": {"asc"}}
 	for {
-		resp, err := b.reads.Do(ctx, upstream.Request{Path: "/v2/orders", Query: q, Subject: "open orders"})
+		page, err := fetch(ctx, b, upstream.Request{Path: "/v2/orders", Query: q, Subject: "open orders"}, readTickets)
 		if err != nil {
-			return nil, refusal("open orders", err)
-		}
-		page, err := readTickets(resp.Body)
-		if err != nil {
-			return nil, upstream.MalformedResponse(name, "open orders", err)
+			return nil, err
 		}
 		before := len(all)
 		for _, t := range page {

@@ -28,24 +28,30 @@ type ticket struct {
 }
 
 // readTicket reads the answer to an order or a query.
-func readTicket(body []byte) (ticket, error) {
-	j := strictjson.NewReader(body)
-	t := orderAt(j)
-	if err := j.End(); err != nil {
-		return ticket{}, fmt.Errorf("not an order: %w", err)
-	}
-	return t, nil
-}
+func readTicket(body []byte) (ticket, error) { return decode(body, "an order", orderAt) }
 
 // readTickets reads a list of orders.
 func readTickets(body []byte) ([]ticket, error) {
+	return decode(body, "a list of orders", list(orderAt))
+}
+
+// decode reads a whole document. what names it in the error.
+func decode[T any](body []byte, what string, read func(*strictjson.Reader) T) (T, error) {
 	j := strictjson.NewReader(body)
-	var all []ticket
-	j.Array(func(int) { all = append(all, orderAt(j)) })
+	v := read(j)
 	if err := j.End(); err != nil {
-		return nil, fmt.Errorf("not a list of orders: %w", err)
+		var none T
+		return none, fmt.Errorf("not %s: %w", what, err)
 	}
-	return all, nil
+	return v, nil
+}
+
+// list returns a reader of an array of items.
+func list[T any](item func(*strictjson.Reader) T) func(*strictjson.Reader) []T {
+	return func(j *strictjson.Reader) (all []T) {
+		j.Array(func(int) { all = append(all, item(j)) })
+		return all
+	}
 }
 
 // orderAt reads an order. What must be right in every order fails; what is
@@ -139,8 +145,7 @@ func symbolOf(j *strictjson.Reader, text, class string) market.Symbol {
 	return s
 }
 
-// splitPair parts the name of a pair, with or without a slash, by the currencies
-// in which the venue quotes pairs.
+// splitPair parts the name of a pair by its slash or by the currencies of the venue.
 func splitPair(text string) (base, quote string, ok bool) {
 	if base, quote, ok = strings.Cut(text, "/"); ok {
 		return base, quote, base != "" && quote != ""
@@ -173,15 +178,12 @@ func amount(j *strictjson.Reader) decimal.Decimal {
 		return decimal.Decimal{}
 	}
 	text := j.Exact()
-	if !j.OK() {
-		return decimal.Decimal{}
-	}
-	if len(text) <= mostDigits {
+	if j.OK() && len(text) <= mostDigits {
 		if d, err := decimal.NewFromString(text); err == nil && d.Exponent() <= mostExponent && d.Exponent() >= -mostExponent {
 			return d
 		}
 	}
-	j.Failf("%.60s is not an amount we can hold", text)
+	j.Failf("%.60s is not an amount we can hold", text) // keeps an earlier error
 	return decimal.Decimal{}
 }
 
@@ -198,10 +200,9 @@ func instant(j *strictjson.Reader) time.Time {
 	return at.UTC()
 }
 
-// statusOf folds the venue's word for the state of an order into ours. note is
-// kept as the reason where the fold loses something. A word that is not here is
-// not guessed at: the order is uncertain, with the word as the reason, and will be
-// asked for.
+// statusOf folds the venue's word for the state of an order into ours. note is kept as
+// the reason where the fold loses something. A word that is not here is not guessed at:
+// the order is uncertain, with the word as the reason, and will be asked for.
 //
 //	new                   routed                                       accepted
 //	accepted              waits here for the session                   accepted

@@ -55,11 +55,9 @@ type Config struct {
 	Environment    Environment
 	URL, StreamURL string
 	Key            secret.Text
-	// Secret is what goes with the key: the text that the venue gave, or an Ed25519
-	// private key in PEM.
+	// Secret belongs to the key: the venue's text, or an Ed25519 private key in PEM.
 	Secret secret.Text
-	// MaxAge is after how long a stream ends by itself; 23 h 50 min when 0, as the
-	// venue cuts it at 24 hours.
+	// MaxAge ends a stream; 23 h 50 min when 0, as the venue cuts it at 24 hours.
 	MaxAge time.Duration
 }
 
@@ -180,8 +178,7 @@ func (b *Broker) Instrument(ctx context.Context, s market.Symbol) (provider.Inst
 	return b.rules.Instrument(ctx, s)
 }
 
-// read asks a signed question. When the venue finds our clock wrong, it is set and
-// the question asked once more.
+// read asks a signed question, once more when the venue finds our clock wrong.
 func (b *Broker) read(ctx context.Context, c *upstream.Client, path, subject string, weight int, params url.Values) (*upstream.Response, error) {
 	for attempt := 1; ; attempt++ {
 		if err := b.clock.ready(ctx); err != nil {
@@ -201,31 +198,16 @@ func (b *Broker) read(ctx context.Context, c *upstream.Client, path, subject str
 // Open lists the open orders of every symbol.
 func (b *Broker) Open(ctx context.Context) ([]order.Report, error) {
 	resp, err := b.read(ctx, b.reads, "/api/v3/openOrders", "open orders", weightOpen, nil)
-	if err != nil {
-		return nil, readFault(err)
-	}
-	all, err := parseOrders(resp.Body)
-	if err != nil {
-		return nil, upstream.MalformedResponse(name, "open orders", err)
-	}
-	return all, nil
+	return parsed(resp, readFault(err), "open orders", parseOrders)
 }
 
 // Holdings returns the balance of each asset.
 func (b *Broker) Holdings(ctx context.Context) ([]order.Holding, error) {
 	resp, err := b.read(ctx, b.reads, "/api/v3/account", "account", weightAccount, url.Values{"omitZeroBalances": {"true"}})
-	if err != nil {
-		return nil, readFault(err)
-	}
-	all, err := parseAccount(resp.Body)
-	if err != nil {
-		return nil, upstream.MalformedResponse(name, "account", err)
-	}
-	return all, nil
+	return parsed(resp, readFault(err), "account", parseAccount)
 }
 
-// Fills lists the account's trades in a symbol. The venue lists only its own ids of
-// the orders.
+// Fills lists the account's trades in a symbol, with the venue's own ids of the orders.
 func (b *Broker) Fills(ctx context.Context, s market.Symbol, after string) ([]order.Fill, error) {
 	spelled, err := rules.Spell(s)
 	if err != nil {
@@ -270,13 +252,9 @@ func (b *Broker) tradesFrom(ctx context.Context, s market.Symbol, spelled string
 	params := url.Values{"symbol": {spelled}, "fromId": {formatID(from)}, "limit": {formatID(tradesPage)}}
 	resp, err := b.read(ctx, b.trades, "/api/v3/myTrades", spelled, weightTrades, params)
 	if err != nil {
-		return nil, readFault(rules.Explain(err, s, spelled))
+		err = readFault(rules.Explain(err, s, spelled))
 	}
-	page, err := parseTrades(resp.Body, spelled)
-	if err != nil {
-		return nil, upstream.MalformedResponse(name, spelled, err)
-	}
-	return page, nil
+	return parsed(resp, err, spelled, func(body []byte) ([]order.Fill, error) { return parseTrades(body, spelled) })
 }
 
 // Skew measures how far the venue's clock is ahead of ours.
@@ -288,12 +266,19 @@ func (b *Broker) askTime(ctx context.Context) (venue, sent time.Time, err error)
 		sent = time.Now()
 		return ""
 	}})
+	venue, err = parsed(resp, err, "time", parseTime)
+	return venue, sent, err
+}
+
+// parsed reads the answer to a question, unless the question failed.
+func parsed[T any](resp *upstream.Response, err error, subject string, parse func([]byte) (T, error)) (T, error) {
+	var none T
 	if err != nil {
-		return venue, sent, err
+		return none, err
 	}
-	venue, err = parseTime(resp.Body)
+	v, err := parse(resp.Body)
 	if err != nil {
-		return venue, sent, upstream.MalformedResponse(name, "time", err)
+		return none, upstream.MalformedResponse(name, subject, err)
 	}
-	return venue, sent, nil
+	return v, nil
 }

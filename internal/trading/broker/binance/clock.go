@@ -10,8 +10,7 @@ import (
 )
 
 const (
-	// clockAge is how long a measurement counts. Clocks of computers drift by less
-	// than a millisecond in that time.
+	// clockAge is how long a measurement counts: clocks drift by less than 1 ms in it.
 	clockAge = 10 * time.Minute
 	// clockJump is how far the wall clock may part from the time that passed before
 	// the measurement is doubted: somebody has set the clock, or the machine slept.
@@ -21,8 +20,7 @@ const (
 	clockTrip = time.Second
 )
 
-// clock computes the venue's time from measurements. It is safe for concurrent
-// use.
+// clock computes the venue's time from measurements. It is safe for concurrent use.
 type clock struct {
 	ask  func(context.Context) (venue, sent time.Time, err error)
 	memo provider.Cache[*reading]
@@ -86,8 +84,7 @@ func (c *clock) measure(ctx context.Context) (time.Duration, error) {
 	return r.venue.Sub(r.ours.Round(0)), nil
 }
 
-// read measures up to three times, until an answer comes fast enough, and keeps
-// the one that came fastest.
+// read measures up to three times, until an answer is fast, and keeps the fastest.
 func (c *clock) read(ctx context.Context) (*reading, error) {
 	var best *reading
 	age := c.age.Load()

@@ -24,7 +24,7 @@ func (b *Broker) Submit(ctx context.Context, o order.Spec) (order.Report, error)
 	}
 	spelled, err := rules.Spell(o.Symbol)
 	if err != nil {
-		return order.Report{}, fmt.Errorf("%w: %w", broker.ErrNotSent, err)
+		return order.Report{}, notSent(err)
 	}
 	params := url.Values{
 		"symbol": {spelled}, "newClientOrderId": {o.ID}, "quantity": {o.Quantity.String()}, "newOrderRespType": {"FULL"},
@@ -36,7 +36,7 @@ func (b *Broker) Submit(ctx context.Context, o order.Spec) (order.Report, error)
 		params.Set("price", o.Price.String())
 	}
 	if wait := time.Until(time.Unix(0, b.full.Load())); wait > 0 {
-		return order.Report{}, fmt.Errorf("%w: %w", broker.ErrNotSent, tooManyOrders(nil, wait))
+		return order.Report{}, notSent(tooManyOrders(nil, wait))
 	}
 	r, err := b.change(ctx, http.MethodPost, o, spelled, params)
 	if e, ok := errors.AsType[*upstream.Error](err); ok && e.Code == codeTooManyOrders {
@@ -54,7 +54,7 @@ func (b *Broker) Submit(ctx context.Context, o order.Spec) (order.Report, error)
 func (b *Broker) Cancel(ctx context.Context, o order.Spec) (order.Report, error) {
 	spelled, err := rules.Spell(o.Symbol)
 	if err != nil {
-		return order.Report{}, fmt.Errorf("%w: %w", broker.ErrNotSent, err)
+		return order.Report{}, notSent(err)
 	}
 	r, err := b.change(ctx, http.MethodDelete, o, spelled, url.Values{"symbol": {spelled}, "origClientOrderId": {o.ID}})
 	if e, ok := errors.AsType[*upstream.Error](err); !ok || codeOf(err) != codeCancel || e.Message != wordsUnknownOrder {
@@ -93,6 +93,9 @@ func (b *Broker) change(ctx context.Context, method string, o order.Spec, spelle
 	return r, nil
 }
 
+// notSent is the error of a request that failed before it went out.
+func notSent(err error) error { return fmt.Errorf("%w: %w", broker.ErrNotSent, err) }
+
 // Query asks for an order by our id.
 func (b *Broker) Query(ctx context.Context, o order.Spec) (order.Report, error) {
 	spelled, err := rules.Spell(o.Symbol)
@@ -105,18 +108,14 @@ func (b *Broker) Query(ctx context.Context, o order.Spec) (order.Report, error) 
 	case codeNoOrder:
 		return order.Report{}, fmt.Errorf("binance %s: %s: %w", spelled, o.ID, broker.ErrNotFound)
 	case codeArchived:
-		// Cancelled or expired without a trade more than 90 days ago; which of them, the
-		// venue does not say.
+		// Cancelled or expired without a trade over 90 days ago; the venue does not say
+		// which.
 		return order.Report{Spec: o, Status: order.Canceled, Reason: "archived by the venue", At: time.Now()}, nil
 	}
 	if err != nil {
-		return order.Report{}, explain(err, o.Symbol, spelled)
+		err = explain(err, o.Symbol, spelled)
 	}
-	r, err := parseReport(resp.Body, o, spelled)
-	if err != nil {
-		return order.Report{}, upstream.MalformedResponse(name, spelled, err)
-	}
-	return r, nil
+	return parsed(resp, err, spelled, func(body []byte) (order.Report, error) { return parseReport(body, o, spelled) })
 }
 
 // The venue's codes that decide something here.
@@ -247,9 +246,6 @@ func filterField(filter string) (field, allowed string) {
 // readFault gives an error of a read its face.
 func readFault(err error) error { return explain(err, market.Symbol{Venue: name}, "account") }
 
-// invalid is the error of an order that cannot be sent as it is.
-func invalid(f *fault.Error) error { return fmt.Errorf("%w: %w", broker.ErrNotSent, f) }
-
 // checkSpec refuses what the venue would not even be asked.
 func checkSpec(o order.Spec) error {
 	legal := func(c rune) bool {
@@ -257,15 +253,15 @@ func checkSpec(o order.Spec) error {
 	}
 	switch {
 	case o.ID == "" || len(o.ID) > 36 || strings.ContainsFunc(o.ID, func(c rune) bool { return !legal(c) }):
-		return invalid(fault.Field("id", o.ID, "1 to 36 letters, digits, - and _"))
+		return notSent(fault.Field("id", o.ID, "1 to 36 letters, digits, - and _"))
 	case o.Side != order.Buy && o.Side != order.Sell:
-		return invalid(fault.Field("side", fmt.Sprint(o.Side), "buy, sell"))
+		return notSent(fault.Field("side", fmt.Sprint(o.Side), "buy, sell"))
 	case o.Type != order.Market && o.Type != order.Limit:
-		return invalid(fault.Field("type", fmt.Sprint(o.Type), "market, limit"))
+		return notSent(fault.Field("type", fmt.Sprint(o.Type), "market, limit"))
 	case !o.Quantity.IsPositive():
-		return invalid(fault.Field("quantity", o.Quantity.String(), "above zero"))
+		return notSent(fault.Field("quantity", o.Quantity.String(), "above zero"))
 	case o.Type == order.Limit && !o.Price.IsPositive():
-		return invalid(fault.Field("price", o.Price.String(), "above zero for a limit order"))
+		return notSent(fault.Field("price", o.Price.String(), "above zero for a limit order"))
 	}
 	return nil
 }

@@ -128,55 +128,103 @@ func parseOrders(data []byte) ([]order.Report, error) {
 	return all, nil
 }
 
-// parseOrder reads an order, in any of the shapes in which the venue answers.
-func parseOrder(j *strictjson.Reader) order.Report {
-	var r order.Report
-	var original, word string
-	has := 0
-	r.Symbol.Venue = name
-	j.Object(func(key []byte) {
-		switch string(key) {
-		case "symbol":
-			r.Symbol.Name, has = j.Text(), has|hasSymbol
-		case "clientOrderId":
-			r.ID, has = j.Text(), has|hasID
-		case "origClientOrderId":
-			original = j.Text() // clientOrderId is then the id of the cancel
-		case "orderId":
-			r.VenueID, has = formatID(j.Int()), has|hasVenueID
-		case "status":
-			word, has = j.Text(), has|hasStatus
-		case "side":
-			r.Side, has = sideOf(j), has|hasSide
-		case "type":
-			r.Type, has = typeOf(j.Text()), has|hasType
-		case "origQty":
-			r.Quantity, has = j.Amount(), has|hasQuantity
-		case "executedQty":
-			r.Filled, has = j.Amount(), has|hasFilled
-		case "price":
-			r.Price, has = j.Amount(), has|hasPrice
-		case "transactTime", "updateTime":
-			r.At, has = instant(j), has|hasTime
-		case "expiryReason":
-			r.Reason = j.Text()
-		case "fills":
-			j.Array(func(int) { r.Fills = append(r.Fills, parseTrade(j)) })
-		}
-	})
-	if has != hasAll {
-		j.Failf("an order that lacks something: %010b", has)
+// parseOrder reads an order of a REST answer.
+func parseOrder(j *strictjson.Reader) order.Report { return parseAnyOrder(j, "an order") }
+
+// parseAnyOrder reads an order, in any of the shapes in which the venue sends one: with
+// long names over REST, with single letters in the stream.
+func parseAnyOrder(j *strictjson.Reader, what string) order.Report {
+	x := wireOrder{r: order.Report{Spec: order.Spec{Symbol: market.Symbol{Venue: name}}}}
+	j.Object(func(key []byte) { x.field(j, string(key)) })
+	r := x.r
+	if x.has != hasAll {
+		j.Failf("%s that lacks something: %010b", what, x.has)
 	}
-	if original != "" {
-		r.ID = original
+	if x.original != "" {
+		r.ID = x.original
 	}
-	r.Status = statusOf(word)
+	r.Status = statusOf(x.word)
+	if x.happened == "TRADE" {
+		r.Fills = []order.Fill{x.fill}
+	}
 	for i := range r.Fills {
 		f := &r.Fills[i]
 		f.OrderID, f.VenueID, f.Symbol, f.Side, f.At = r.ID, r.VenueID, r.Symbol, r.Side, r.At
 	}
 	checkReport(j, &r)
 	return r
+}
+
+// wireOrder is an order as it comes.
+type wireOrder struct {
+	r        order.Report
+	fill     order.Fill // of an execution report
+	original string     // the order's id, when the other is that of its cancel
+	word     string     // the status
+	happened string     // in an execution report
+	has      int        // which fields came
+}
+
+// field reads one field.
+func (x *wireOrder) field(j *strictjson.Reader, key string) {
+	r := &x.r
+	switch key {
+	case "symbol", "s":
+		r.Symbol.Name, x.has = j.Text(), x.has|hasSymbol
+	case "clientOrderId", "c":
+		r.ID, x.has = j.Text(), x.has|hasID
+	case "origClientOrderId", "C":
+		x.original = j.Text()
+	case "orderId", "i":
+		r.VenueID, x.has = formatID(j.Int()), x.has|hasVenueID
+	case "status", "X":
+		x.word, x.has = j.Text(), x.has|hasStatus
+	case "side", "S":
+		r.Side, x.has = sideOf(j), x.has|hasSide
+	case "type", "o":
+		r.Type, x.has = typeOf(j.Text()), x.has|hasType
+	case "origQty", "q":
+		r.Quantity, x.has = j.Amount(), x.has|hasQuantity
+	case "executedQty", "z":
+		r.Filled, x.has = j.Amount(), x.has|hasFilled
+	case "price", "p":
+		r.Price, x.has = j.Amount(), x.has|hasPrice
+	case "transactTime", "updateTime", "T":
+		r.At, x.has = instant(j), x.has|hasTime
+	case "expiryReason":
+		r.Reason = j.Text()
+	case "fills":
+		j.Array(func(int) { r.Fills = append(r.Fills, parseTrade(j)) })
+	default:
+		x.executionField(j, key)
+	}
+}
+
+// executionField reads one field that only execution reports have.
+func (x *wireOrder) executionField(j *strictjson.Reader, key string) {
+	f := &x.fill
+	switch key {
+	case "r", "eR":
+		if word := j.Text(); word != "NONE" {
+			x.r.Reason = word
+		}
+	case "x":
+		x.happened = j.Text()
+	case "t":
+		f.TradeID = formatID(j.Int())
+	case "l":
+		f.Quantity = j.Amount()
+	case "L":
+		f.Price = j.Amount()
+	case "n":
+		f.Fee = j.Amount()
+	case "N":
+		if !j.Null() {
+			f.FeeAsset = j.Text()
+		}
+	case "m":
+		f.Maker = j.Bool()
+	}
 }
 
 // checkReport fails when the amounts of a report cannot be.

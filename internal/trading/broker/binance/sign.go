@@ -25,8 +25,7 @@ const recvWindow = "5000"
 // signer returns the signature of a payload.
 type signer func(payload string) string
 
-// newSigner selects the algorithm by the secret's form. The error does
-// not hold the secret.
+// newSigner selects the algorithm by the secret's form. Its error omits the secret.
 func newSigner(secret secret.Text) (signer, error) {
 	text := strings.TrimSpace(secret.Reveal())
 	switch {

@@ -9,14 +9,12 @@ import (
 
 	"candela/internal/kit/fault"
 	"candela/internal/kit/strictjson"
-	"candela/internal/market"
 	"candela/internal/market/upstream"
 	"candela/internal/trading/order"
 )
 
 const (
-	// The venue pings every 20 seconds. Without a ping for three times as long the
-	// connection is lost.
+	// The venue pings every 20 seconds; without three pings the connection is lost.
 	streamIdle = time.Minute
 	// answerWait is how long the venue may take to answer the subscription.
 	answerWait = 15 * time.Second
@@ -112,8 +110,7 @@ type message struct {
 	report      order.Report
 }
 
-// parseMessage reads a message. Every key is distinguished by case: c and C, t and T
-// mean different things.
+// parseMessage reads a message. Case distinguishes its keys: c and C, t and T differ.
 func parseMessage(data []byte) (message, error) {
 	var m message
 	j := strictjson.NewReader(data)
@@ -147,16 +144,6 @@ func parseMessage(data []byte) (message, error) {
 	return m, nil
 }
 
-// execution is an executionReport as it comes.
-type execution struct {
-	r        order.Report
-	fill     order.Fill
-	original string // the order's id, when c is that of its cancel
-	word     string // the status
-	what     string // happened
-	has      int    // which fields came
-}
-
 // parseEvent reads an event, of which execution reports alone are looked into: the
 // same letters mean other things elsewhere.
 func parseEvent(j *strictjson.Reader) (kind string, r order.Report) {
@@ -178,86 +165,9 @@ func parseEvent(j *strictjson.Reader) (kind string, r order.Report) {
 		return kind, r
 	}
 	second := strictjson.NewReader(raw)
-	r = parseExecution(second)
+	r = parseAnyOrder(second, "an execution report")
 	if err := second.End(); err != nil {
 		j.Failf("an execution report: %v", err)
 	}
 	return kind, r
-}
-
-func parseExecution(j *strictjson.Reader) order.Report {
-	x := execution{r: order.Report{Spec: order.Spec{Symbol: market.Symbol{Venue: name}}}}
-	j.Object(func(key []byte) { x.field(j, string(key)) })
-	r, f := x.r, x.fill
-	if x.has != hasAll {
-		j.Failf("an execution report that lacks something: %010b", x.has)
-	}
-	if x.original != "" {
-		r.ID = x.original
-	}
-	r.Status = statusOf(x.word)
-	if x.what == "TRADE" {
-		f.OrderID, f.VenueID, f.Symbol, f.Side, f.At = r.ID, r.VenueID, r.Symbol, r.Side, r.At
-		r.Fills = []order.Fill{f}
-	}
-	checkReport(j, &r)
-	return r
-}
-
-// field reads one field of an execution report.
-func (x *execution) field(j *strictjson.Reader, key string) {
-	r := &x.r
-	switch key {
-	case "s":
-		r.Symbol.Name, x.has = j.Text(), x.has|hasSymbol
-	case "c":
-		r.ID, x.has = j.Text(), x.has|hasID
-	case "C":
-		x.original = j.Text()
-	case "i":
-		r.VenueID, x.has = formatID(j.Int()), x.has|hasVenueID
-	case "X":
-		x.word, x.has = j.Text(), x.has|hasStatus
-	case "S":
-		r.Side, x.has = sideOf(j), x.has|hasSide
-	case "o":
-		r.Type, x.has = typeOf(j.Text()), x.has|hasType
-	case "q":
-		r.Quantity, x.has = j.Amount(), x.has|hasQuantity
-	case "z":
-		r.Filled, x.has = j.Amount(), x.has|hasFilled
-	case "p":
-		r.Price, x.has = j.Amount(), x.has|hasPrice
-	case "T":
-		r.At, x.has = instant(j), x.has|hasTime
-	case "r", "eR":
-		if word := j.Text(); word != "NONE" {
-			r.Reason = word
-		}
-	default:
-		x.trade(j, key)
-	}
-}
-
-// trade reads one field of the trade that an execution report may have.
-func (x *execution) trade(j *strictjson.Reader, key string) {
-	f := &x.fill
-	switch key {
-	case "x":
-		x.what = j.Text()
-	case "t":
-		f.TradeID = formatID(j.Int())
-	case "l":
-		f.Quantity = j.Amount()
-	case "L":
-		f.Price = j.Amount()
-	case "n":
-		f.Fee = j.Amount()
-	case "N":
-		if !j.Null() {
-			f.FeeAsset = j.Text()
-		}
-	case "m":
-		f.Maker = j.Bool()
-	}
 }

@@ -18,8 +18,7 @@ import (
 	"candela/internal/trading/order"
 )
 
-// book is the account: a fold of the journal. Nothing else changes it, so that a
-// restart gives the same book.
+// book is the account, changed only by the journal, so a restart gives the same book.
 type book struct {
 	deposits map[string]decimal.Decimal // the cash before the first order
 	rates    Rates
@@ -35,19 +34,17 @@ type book struct {
 
 // ticket is an order that was taken.
 type ticket struct {
-	spec     order.Spec // without an owner: a venue knows none
-	venueID  string
-	currency string
-	step     decimal.Decimal
+	order.Spec                 // without an owner: a venue knows none
+	VenueID    string          `json:"venue_id"`
+	Currency   string          `json:"currency"`
+	Step       decimal.Decimal `json:"step,omitzero"`
+	Status     order.Status    `json:"status"`
+	Filled     decimal.Decimal `json:"filled,omitzero"`
+	At         time.Time       `json:"at"`    // of the last change
+	Since      time.Time       `json:"since"` // prices from before it do not count
+	Fills      []order.Fill    `json:"fills,omitempty"`
 
-	status order.Status
-	filled decimal.Decimal
-	at     time.Time // of the last change
-	fills  []order.Fill
-
-	// The fields below are for matching and live as long as the process.
-	since time.Time // prices from before it do not count
-	seen  bool      // the tape has moved since
+	seen bool // the tape has moved since; lives as long as the process
 }
 
 func newBook(cash map[string]decimal.Decimal, rates Rates) book {
@@ -89,8 +86,7 @@ func (b *book) check(e entry) error {
 	return nil
 }
 
-// bounded refuses amounts that no order has: to compute with them could take for
-// ever.
+// bounded refuses amounts that no order has: to compute with them could take for ever.
 func bounded(amounts ...decimal.Decimal) error {
 	for _, d := range amounts {
 		// A fee has the decimals of quantity, price and rate together.
@@ -112,7 +108,7 @@ func (b *book) apply(e entry) *ticket {
 		return b.fill(*e.Fill)
 	default:
 		t := b.tickets[e.Cancel]
-		t.status, t.at = order.Canceled, e.At
+		t.Status, t.At = order.Canceled, e.At
 		b.close(t)
 		return t
 	}
@@ -120,27 +116,27 @@ func (b *book) apply(e entry) *ticket {
 
 func (b *book) take(e entry) *ticket {
 	t := &ticket{
-		spec: e.Taken.Spec, venueID: e.Taken.VenueID, currency: e.Taken.Currency, step: e.Taken.Step,
-		status: order.Accepted, at: e.At, since: e.At,
+		Spec: e.Taken.Spec, VenueID: e.Taken.VenueID, Currency: e.Taken.Currency, Step: e.Taken.Step,
+		Status: order.Accepted, At: e.At, Since: e.At,
 	}
-	t.spec.Owner = ""
-	b.tickets[t.spec.ID] = t
+	t.Owner = ""
+	b.tickets[t.ID] = t
 	b.open = append(b.open, t)
-	b.assets[t.spec.Symbol] = e.Taken.Asset
-	b.last = max(b.last, number(t.venueID))
+	b.assets[t.Symbol] = e.Taken.Asset
+	b.last = max(b.last, number(t.VenueID))
 	return t
 }
 
 func (b *book) fill(f order.Fill) *ticket {
 	t := b.tickets[f.OrderID]
-	t.fills = append(t.fills, f)
-	t.filled, t.at, t.status = t.filled.Add(f.Quantity), f.At, order.PartiallyFilled
-	if t.filled.GreaterThanOrEqual(t.spec.Quantity) {
-		t.status = order.Filled
+	t.Fills = append(t.Fills, f)
+	t.Filled, t.At, t.Status = t.Filled.Add(f.Quantity), f.At, order.PartiallyFilled
+	if t.Filled.GreaterThanOrEqual(t.Quantity) {
+		t.Status = order.Filled
 		b.close(t)
 	}
 	signed := f.Quantity.Mul(decimal.NewFromInt(f.Side.Sign()))
-	b.flows[t.currency] = b.flows[t.currency].Sub(signed.Mul(f.Price)).Sub(f.Fee)
+	b.flows[t.Currency] = b.flows[t.Currency].Sub(signed.Mul(f.Price)).Sub(f.Fee)
 	b.held[f.Symbol] = b.held[f.Symbol].Add(signed)
 	if b.held[f.Symbol].IsZero() {
 		delete(b.held, f.Symbol)
@@ -162,8 +158,8 @@ func (b *book) cash(currency string) decimal.Decimal {
 func (b *book) freeCash(currency string) decimal.Decimal {
 	free := b.cash(currency)
 	for _, t := range b.open {
-		if t.currency == currency && t.spec.Side == order.Buy {
-			free = free.Sub(b.cost(t.left(), t.spec.Price, b.rates.Maker))
+		if t.Currency == currency && t.Side == order.Buy {
+			free = free.Sub(b.cost(t.left(), t.Price, b.rates.Maker))
 		}
 	}
 	return free
@@ -173,7 +169,7 @@ func (b *book) freeCash(currency string) decimal.Decimal {
 func (b *book) freeHeld(s market.Symbol) decimal.Decimal {
 	free := b.held[s]
 	for _, t := range b.open {
-		if t.spec.Symbol == s && t.spec.Side == order.Sell {
+		if t.Symbol == s && t.Side == order.Sell {
 			free = free.Sub(t.left())
 		}
 	}
@@ -186,17 +182,17 @@ func (b *book) cost(quantity, price, fee decimal.Decimal) decimal.Decimal {
 	return paid.Add(paid.Mul(fee))
 }
 
-func (t *ticket) left() decimal.Decimal { return t.spec.Quantity.Sub(t.filled) }
+func (t *ticket) left() decimal.Decimal { return t.Quantity.Sub(t.Filled) }
 
 // report returns the order's state without its fills.
 func (t *ticket) report() order.Report {
-	return order.Report{Spec: t.spec, VenueID: t.venueID, Status: t.status, Filled: t.filled, At: t.at}
+	return order.Report{Spec: t.Spec, VenueID: t.VenueID, Status: t.Status, Filled: t.Filled, At: t.At}
 }
 
 // full returns the order's state with all its fills.
 func (t *ticket) full() order.Report {
 	r := t.report()
-	r.Fills = slices.Clone(t.fills)
+	r.Fills = slices.Clone(t.Fills)
 	return r
 }
 
@@ -208,8 +204,7 @@ type entry struct {
 	Cancel string      `json:"cancel,omitempty"` // our id of the order
 }
 
-// taken is an order that was accepted, with what must be known of its symbol when
-// the venue does not answer.
+// taken is an accepted order, with what must be known of its symbol without the venue.
 type taken struct {
 	order.Spec
 	VenueID  string          `json:"venue_id"`

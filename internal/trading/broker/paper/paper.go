@@ -1,22 +1,21 @@
-// Package paper is a broker without a venue: it fills orders itself, at the
-// prices of the live feed, and keeps its own orders, cash and holdings. To the
-// desk it is a venue like any other and passes the same suite.
+// Package paper is a broker without a venue: it fills orders itself, at the prices of the
+// live feed, and keeps its own orders, cash and holdings. To the desk it is a venue like
+// any other and passes the same suite.
 //
-// A market order fills at once at the bid or ask, or at the last price moved
-// against the order by the slippage where neither is known. A limit order that
-// could do the same does. Any other rests, and fills at its limit when a trade is
-// worse for the market than that: at the limit itself it might have been behind
-// others in the queue. No more fills than was traded.
+// A market order fills at once at the bid or ask, or at the last price moved against the
+// order by the slippage where neither is known. A limit order that could do the same
+// does. Any other rests, and fills at its limit when a trade is worse for the market than
+// that: at the limit itself it might have been behind others in the queue. No more fills
+// than was traded.
 //
-// The account is a cash account: what is bought is paid for, what is sold is
-// there. Each currency has its own cash and each symbol its own holding; what is
-// held in one symbol pays for nothing in another.
+// The account is a cash account: what is bought is paid for, what is sold is there. Each
+// currency has its own cash and each symbol its own holding; what is held in one symbol
+// pays for nothing in another.
 //
-// Nothing here is random: the same orders and the same prices at the same times
-// give the same fills, ids included. What happened is in a journal before anybody
-// is notified, and the state is the journal folded, so that a process that dies
-// between the two loses nothing and does nothing twice. While it does not run, its
-// market is closed.
+// Nothing here is random: the same orders and the same prices at the same times give the
+// same fills, ids included. What happened is in a journal before anybody is notified, and
+// the state is the journal folded, so that a process that dies between the two loses
+// nothing and does nothing twice. While it does not run, its market is closed.
 package paper
 
 import (
@@ -67,8 +66,7 @@ type Config struct {
 	Log     *slog.Logger
 }
 
-// Broker is the paper broker. It is safe for concurrent use and starts no
-// goroutine.
+// Broker is the paper broker. It is safe for concurrent use and starts no goroutine.
 type Broker struct {
 	cfg Config
 
@@ -100,8 +98,8 @@ func (b *Broker) Load(ctx context.Context) error {
 	b.keep(ctx)
 	opened := b.cfg.Now()
 	for _, t := range b.book.open {
-		t.since = opened
-		b.tapes[t.spec.Symbol] = &tape{}
+		t.Since = opened
+		b.tapes[t.Symbol] = &tape{}
 	}
 	return nil
 }
@@ -117,8 +115,7 @@ func (b *Broker) Instrument(ctx context.Context, s market.Symbol) (provider.Inst
 	return b.cfg.Market.Instrument(ctx, s)
 }
 
-// commit writes entries to the journal and then does what they say. The caller
-// holds the lock.
+// commit writes entries to the journal and applies them. The caller holds the lock.
 func (b *Broker) commit(ctx context.Context, entries ...entry) error {
 	if err := write(ctx, b.cfg.Journal, entries); err != nil {
 		return fmt.Errorf("paper account: %w", err)

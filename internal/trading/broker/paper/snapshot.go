@@ -1,16 +1,11 @@
 package paper
 
 import (
-	"bytes"
 	"cmp"
-	"compress/gzip"
 	"context"
-	"encoding/json"
 	"errors"
-	"io"
 	"maps"
 	"slices"
-	"time"
 
 	"github.com/shopspring/decimal"
 
@@ -36,7 +31,7 @@ type snapshotForm struct {
 	Version int                        `json:"version"`
 	Flows   map[string]decimal.Decimal `json:"flows,omitempty"`
 	Held    []heldForm                 `json:"held,omitempty"` // and what was
-	Tickets []ticketForm               `json:"tickets,omitempty"`
+	Tickets []*ticket                  `json:"tickets,omitempty"`
 	Last    int64                      `json:"last"`
 }
 
@@ -46,20 +41,8 @@ type heldForm struct {
 	Quantity decimal.Decimal `json:"quantity,omitzero"`
 }
 
-type ticketForm struct {
-	order.Spec
-	VenueID  string          `json:"venue_id"`
-	Currency string          `json:"currency"`
-	Step     decimal.Decimal `json:"step,omitzero"`
-	Status   order.Status    `json:"status"`
-	Filled   decimal.Decimal `json:"filled,omitzero"`
-	At       time.Time       `json:"at"`
-	Since    time.Time       `json:"since"`
-	Fills    []order.Fill    `json:"fills,omitempty"`
-}
-
 // byNumber orders tickets as they came.
-func byNumber(a, b *ticket) int { return cmp.Compare(number(a.venueID), number(b.venueID)) }
+func byNumber(a, b *ticket) int { return cmp.Compare(number(a.VenueID), number(b.VenueID)) }
 
 // snapshot writes the book so that readSnapshot makes the same one of it.
 func (b *book) snapshot() ([]byte, error) {
@@ -68,31 +51,16 @@ func (b *book) snapshot() ([]byte, error) {
 		s.Held = append(s.Held, heldForm{symbol, asset, b.held[symbol]})
 	}
 	slices.SortFunc(s.Held, func(x, y heldForm) int { return cmp.Compare(x.Symbol.String(), y.Symbol.String()) })
-	for _, t := range slices.SortedFunc(maps.Values(b.tickets), byNumber) {
-		s.Tickets = append(s.Tickets, ticketForm{t.spec, t.venueID, t.currency, t.step, t.status, t.filled, t.at, t.since, t.fills})
-	}
-	var out bytes.Buffer
-	w := gzip.NewWriter(&out) // its sum finds bytes that have changed
-	if err := errors.Join(json.NewEncoder(w).Encode(s), w.Close()); err != nil {
-		return nil, err
-	}
-	return out.Bytes(), nil
+	s.Tickets = slices.SortedFunc(maps.Values(b.tickets), byNumber)
+	return order.Compress(s)
 }
 
 var errSnapshot = errors.New("it is not a snapshot that this version reads")
 
 // readSnapshot makes an empty book the one that was written.
 func (b *book) readSnapshot(data []byte) error {
-	r, err := gzip.NewReader(bytes.NewReader(data))
-	if err != nil {
-		return err
-	}
-	text, err := io.ReadAll(r)
-	if err != nil {
-		return err
-	}
 	var s snapshotForm
-	if err := json.Unmarshal(text, &s); err != nil {
+	if err := order.Decompress(data, &s); err != nil {
 		return err
 	}
 	if s.Version != snapshotVersion {
@@ -106,14 +74,10 @@ func (b *book) readSnapshot(data []byte) error {
 			b.held[h.Symbol] = h.Quantity
 		}
 	}
-	for _, f := range s.Tickets {
-		t := &ticket{
-			spec: f.Spec, venueID: f.VenueID, currency: f.Currency, step: f.Step,
-			status: f.Status, filled: f.Filled, at: f.At, since: f.Since, fills: f.Fills,
-		}
-		b.tickets[t.spec.ID] = t
-		b.trades = append(b.trades, t.fills...)
-		if !t.status.Final() {
+	for _, t := range s.Tickets {
+		b.tickets[t.ID] = t
+		b.trades = append(b.trades, t.Fills...)
+		if !t.Status.Final() {
 			b.open = append(b.open, t)
 		}
 	}
@@ -126,13 +90,13 @@ func (b *book) readSnapshot(data []byte) error {
 func (b *book) forget(most int) {
 	var ended []*ticket
 	for _, t := range b.tickets {
-		if t.status.Final() {
+		if t.Status.Final() {
 			ended = append(ended, t)
 		}
 	}
-	slices.SortFunc(ended, func(x, y *ticket) int { return cmp.Or(y.at.Compare(x.at), byNumber(y, x)) })
+	slices.SortFunc(ended, func(x, y *ticket) int { return cmp.Or(y.At.Compare(x.At), byNumber(y, x)) })
 	for _, t := range ended[min(most, len(ended)):] {
-		delete(b.tickets, t.spec.ID)
+		delete(b.tickets, t.ID)
 	}
 	b.trades = slices.DeleteFunc(b.trades, func(f order.Fill) bool { return b.tickets[f.OrderID] == nil })
 }
@@ -160,8 +124,7 @@ func (b *Broker) load(ctx context.Context) error {
 	return err
 }
 
-// keep has the journal keep what it comes to, when it has grown by much since it last
-// did. The caller holds the lock.
+// keep saves a snapshot when the journal has grown by much. The caller holds the lock.
 func (b *Broker) keep(ctx context.Context) {
 	if b.unsnapped < b.snapshotEvery {
 		return

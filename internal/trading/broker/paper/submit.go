@@ -215,7 +215,7 @@ func (b *Broker) Cancel(ctx context.Context, o order.Spec) (order.Report, error)
 	if t == nil {
 		return order.Report{}, fmt.Errorf("paper: %w: %s", broker.ErrNotFound, o.ID)
 	}
-	if !t.status.Final() {
+	if !t.Status.Final() {
 		if err := b.commit(ctx, entry{At: b.cfg.Now(), Cancel: o.ID}); err != nil {
 			return order.Report{}, notSent(err)
 		}

@@ -58,7 +58,7 @@ func (t *tape) follows(e provider.Event) bool {
 // restart makes every order of the symbol wait for the next event.
 func (b *Broker) restart(e provider.Event) {
 	for _, k := range b.book.open {
-		if k.spec.Symbol == e.Symbol {
+		if k.Symbol == e.Symbol {
 			k.seen = false
 		}
 	}
@@ -135,13 +135,13 @@ func (b *Broker) match(waiting []*ticket, turns []float64, volume pool) []entry 
 			if !k.through(price) || !left.IsPositive() {
 				continue
 			}
-			quantity := volume.draw(left, k.step)
+			quantity := volume.draw(left, k.Step)
 			if !quantity.IsPositive() {
 				continue
 			}
 			id++
 			filled[k] = filled[k].Add(quantity)
-			f := b.trade(k.spec, k.venueID, b.book.id(id), quantity, k.spec.Price, k.currency, now)
+			f := b.trade(k.Spec, k.VenueID, b.book.id(id), quantity, k.Price, k.Currency, now)
 			f.Maker, f.Fee = true, quantity.Mul(f.Price).Mul(b.cfg.Rates.Maker)
 			fills = append(fills, entry{At: now, Fill: &f})
 		}
@@ -159,10 +159,10 @@ func (b *Broker) waiting(e provider.Event, clock provider.Clock) []*ticket {
 	}
 	var ready []*ticket
 	for _, k := range b.book.open {
-		if k.spec.Symbol != e.Symbol || !at.After(k.since) {
+		if k.Symbol != e.Symbol || !at.After(k.Since) {
 			continue
 		}
-		if k.seen || !began.Before(k.since) {
+		if k.seen || !began.Before(k.Since) {
 			ready = append(ready, k)
 		}
 		k.seen = true
@@ -173,27 +173,27 @@ func (b *Broker) waiting(e provider.Event, clock provider.Clock) []*ticket {
 
 // better puts buyers that pay more and sellers that ask less first.
 func better(x, y *ticket) int {
-	if x.spec.Side != y.spec.Side {
-		return int(x.spec.Side) - int(y.spec.Side)
+	if x.Side != y.Side {
+		return int(x.Side) - int(y.Side)
 	}
-	if x.spec.Side == order.Buy {
-		return y.spec.Price.Cmp(x.spec.Price)
+	if x.Side == order.Buy {
+		return y.Price.Cmp(x.Price)
 	}
-	return x.spec.Price.Cmp(y.spec.Price)
+	return x.Price.Cmp(y.Price)
 }
 
 // through reports whether a trade at a price is beyond the order's limit.
 func (t *ticket) through(price decimal.Decimal) bool {
-	if t.spec.Side == order.Buy {
-		return price.LessThan(t.spec.Price)
+	if t.Side == order.Buy {
+		return price.LessThan(t.Price)
 	}
-	return price.GreaterThan(t.spec.Price)
+	return price.GreaterThan(t.Price)
 }
 
 // sweep forgets the tapes of symbols in which nothing rests.
 func (b *Broker) sweep() {
 	for s := range b.tapes {
-		if !slices.ContainsFunc(b.book.open, func(t *ticket) bool { return t.spec.Symbol == s }) {
+		if !slices.ContainsFunc(b.book.open, func(t *ticket) bool { return t.Symbol == s }) {
 			delete(b.tapes, s)
 		}
 	}
