@@ -51,10 +51,7 @@ func (d *Desk) Place(ctx context.Context, caller principal.Caller, r order.Reque
 		return d.awaitSubmit(ctx, t)
 	}
 	inst, err := d.cfg.Broker.Instrument(ctx, symbol)
-	if err == nil {
-		err = checkSymbolSpelling(symbol, inst)
-	}
-	if err != nil {
+	if err = cmp.Or(err, checkSymbolSpelling(symbol, inst)); err != nil {
 		return order.Order{}, err
 	}
 	// Without a price the guard decides.
@@ -103,6 +100,9 @@ type callResult struct {
 	done   bool
 	waiter *waiter // nil if there is nothing to wait for
 }
+
+// failed is the result of a command that did nothing.
+func failed(err error) *callResult { return &callResult{done: true, err: err} }
 
 // awaitSubmit waits for the result of a submission.
 func (d *Desk) awaitSubmit(ctx context.Context, t *callResult) (order.Order, error) {
@@ -156,15 +156,12 @@ func (d *Desk) await(ctx context.Context, t *callResult) order.Order {
 func orderError(o order.Order) error {
 	switch o.Status {
 	case order.Denied:
-		return withUsedKey(&fault.Error{
-			Kind: fault.Conflict, Code: "order_denied", Value: o.Denial.Value, Allowed: o.Denial.Limit,
-			Message: o.Denial.Rule + ": " + o.Reason,
-		}, o.Key)
+		return withUsedKey(fault.New(fault.Conflict, "order_denied", "%s: %s", o.Denial.Rule, o.Reason).About("", o.Denial.Value, o.Denial.Limit), o.Key)
 	case order.Rejected:
 		if o.NotSent {
-			return withUsedKey(&fault.Error{Kind: fault.Unavailable, Code: "not_sent", Message: "Order closed: " + o.Reason}, o.Key)
+			return withUsedKey(fault.New(fault.Unavailable, "not_sent", "Order closed: %s", o.Reason), o.Key)
 		}
-		return &fault.Error{Kind: fault.Conflict, Code: "order_rejected", Message: fmt.Sprintf("%s rejected the order: %s", o.Broker, o.Reason)}
+		return fault.New(fault.Conflict, "order_rejected", "%s rejected the order: %s", o.Broker, o.Reason)
 	default:
 		return nil
 	}
@@ -220,19 +217,13 @@ func (d *Desk) withVenueSpelling(ctx context.Context, o order.Order, r order.Req
 	if r.DryRun || r.Matches(o) || !same.Matches(o) {
 		return r, nil // the symbol makes no difference
 	}
-	symbol, err := d.cfg.Resolve(ctx, r.Symbol)
-	if err != nil {
-		return r, err
-	}
-	r.Symbol = symbol
-	return r, nil
+	var err error
+	r.Symbol, err = d.cfg.Resolve(ctx, r.Symbol)
+	return r, err
 }
 
 // resultForKey returns the result for a key that is in use, or nil.
 func (l *loop) resultForKey(r order.Request) *callResult {
-	if r.Key == "" {
-		return nil
-	}
 	o, ok := l.book.ByKey(r.Key)
 	if !ok {
 		return nil
@@ -245,22 +236,20 @@ func (l *loop) resultForKey(r order.Request) *callResult {
 }
 
 func keyResult(o order.Order, r order.Request) *callResult {
-	if r.DryRun {
-		// A dry run does not return the existing order.
-		return &callResult{done: true, err: &fault.Error{
-			Kind: fault.Conflict, Code: "idempotency_key_used", Field: "idempotency_key", Value: r.Key, Allowed: "a key that was not used before, or none",
-			Message: fmt.Sprintf("idempotency_key %q was used for order %s (%v); nothing was checked. Omit the key in a dry run, or use a new one.",
-				r.Key, o.ID, o.Status),
-		}}
+	used := func(allowed, format string, args ...any) *callResult {
+		return failed(fault.New(fault.Conflict, "idempotency_key_used", "idempotency_key %q was used for order %s (%s",
+			r.Key, o.ID, fmt.Sprintf(format, args...)).About("idempotency_key", r.Key, allowed))
 	}
-	if r.Matches(o) {
+	switch {
+	case r.DryRun: // it does not return the existing order
+		return used("a key that was not used before, or none",
+			"%v); nothing was checked. Omit the key in a dry run, or use a new one.", o.Status)
+	case r.Matches(o):
 		return &callResult{order: o, err: orderError(o), done: true}
+	default:
+		return used("a key that was not used before",
+			"%v %v %v %v). Repeat that order exactly, or use a new key.", o.Side, o.Quantity, o.Symbol, o.Type)
 	}
-	return &callResult{done: true, err: &fault.Error{
-		Kind: fault.Conflict, Code: "idempotency_key_used", Field: "idempotency_key", Value: r.Key, Allowed: "a key that was not used before",
-		Message: fmt.Sprintf("idempotency_key %q was used for order %s (%v %v %v %v). Repeat that order exactly, or use a new key.",
-			r.Key, o.ID, o.Side, o.Quantity, o.Symbol, o.Type),
-	}}
 }
 
 // checkEarly checks a request without prices, so that a denial costs no venue request.
@@ -270,7 +259,7 @@ func (l *loop) checkEarly(caller principal.Caller, r order.Request) *callResult 
 	}
 	if l.state.AwaitsReconciliation() {
 		l.cfg.Log.InfoContext(l.drainCtx, "order received before the first reconciliation", "symbol", r.Symbol.String(), "client", caller.Client)
-		return &callResult{done: true, err: l.notReconciledError()}
+		return failed(l.notReconciledError())
 	}
 	g := l.origin(caller, r)
 	facts := l.withDryRuns(&r, guard.GatherEarly(l.book, l.now(), r.Symbol))
@@ -286,7 +275,7 @@ func (l *loop) place(caller principal.Caller, r order.Request, requestedAt time.
 		return t // a concurrent call with the same key was first
 	}
 	if err := l.checkDelay(requestedAt); err != nil {
-		return &callResult{done: true, err: err}
+		return failed(err)
 	}
 	l.instruments[r.Symbol] = inst
 	g := l.origin(caller, r)
@@ -305,14 +294,11 @@ func (l *loop) place(caller principal.Caller, r order.Request, requestedAt time.
 		return &callResult{done: true, order: order.Order{Origin: g, Status: order.New, Created: now, Updated: now}}
 	}
 	if len(l.sends.queue) >= maxQueued {
-		return &callResult{done: true, err: &fault.Error{
-			Kind: fault.Unavailable, Code: "busy", Retryable: true, RetryAfter: time.Second,
-			Message: "Too many orders are waiting to be sent; this one was not placed. Retry in 1 s.",
-		}}
+		return failed(fault.New(fault.Unavailable, "busy", "Too many orders are waiting to be sent; this one was not placed. Retry in 1 s.").Retry(time.Second))
 	}
 	err := l.commit(caller, order.Event{Kind: order.KindCreated, OrderID: g.ID, At: now, Origin: &g}, order.Event{Kind: order.KindSent, OrderID: g.ID, At: now})
 	if err != nil {
-		return &callResult{done: true, err: persistError(err)}
+		return failed(persistError(err))
 	}
 	o, _ := l.book.Order(g.ID)
 	l.queueSubmit(caller, o, requestedAt.Round(0))
@@ -327,10 +313,7 @@ func persistError(err error) error {
 	if errors.Is(err, ErrFenced) {
 		return fencedError(err)
 	}
-	return &fault.Error{
-		Kind: fault.Unavailable, Code: "store_failed", Cause: err,
-		Message: "The order could not be saved and was not sent. Trading is halted until the owner runs candela resume.",
-	}
+	return fault.New(fault.Unavailable, "store_failed", "The order could not be saved and was not sent. Trading is halted until the owner runs candela resume.").Because(err)
 }
 
 // origin builds the order of a request.
@@ -397,7 +380,7 @@ func (l *loop) notReconciledError() error {
 		text = fmt.Sprintf("The account could not be reconciled with %s since the start: %s. Nothing was done. Open orders can be cancelled; new ones pass after the first reconciliation.",
 			l.cfg.Broker.Name(), l.reconciliation.lastError)
 	}
-	return &fault.Error{Kind: fault.Unavailable, Code: "not_compared", Retryable: true, RetryAfter: time.Second, Message: text}
+	return fault.New(fault.Unavailable, "not_compared", "%s", text).Retry(time.Second)
 }
 
 // resumeGrace is how long after a standstill an order requested before may arrive.
@@ -426,10 +409,7 @@ func (l *loop) checkDelay(requestedAt time.Time) error {
 	if stood {
 		text = "The program was suspended until a moment ago, so the time of the request is unknown"
 	}
-	return &fault.Error{
-		Kind: fault.Unavailable, Code: "too_late", Retryable: true, RetryAfter: resumeGrace,
-		Message: text + ". Nothing was done. Check the price and retry with the same idempotency_key.",
-	}
+	return fault.New(fault.Unavailable, "too_late", "%s. Nothing was done. Check the price and retry with the same idempotency_key.", text).Retry(resumeGrace)
 }
 
 // maxDryRuns is how many dry runs are counted.
@@ -443,17 +423,14 @@ func (l *loop) recordDryRun(g order.Origin, rule string) {
 	if len(l.dryRuns) >= maxDryRuns {
 		l.dryRuns = slices.Delete(l.dryRuns, 0, 1)
 	}
-	if rule == "" {
-		rule = "dry_run" // not a duplicate of any order
-	}
+	rule = cmp.Or(rule, "dry_run") // not a duplicate of any order
 	l.dryRuns = append(l.dryRuns, guard.Recent{Token: g.Token, At: now, Rule: rule})
 }
 
 // withDryRuns adds the dry runs, which count against further dry runs only.
 func (l *loop) withDryRuns(r *order.Request, f guard.Facts) guard.Facts {
-	if !r.DryRun {
-		return f
+	if r.DryRun {
+		f.Recent = append(f.Recent, l.dryRuns...)
 	}
-	f.Recent = append(f.Recent, l.dryRuns...)
 	return f
 }

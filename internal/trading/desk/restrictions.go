@@ -3,7 +3,6 @@ package desk
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"slices"
@@ -73,10 +72,8 @@ func (d *Desk) Halt(ctx context.Context, by, reason string) (guard.State, error)
 		case l.fenced != nil:
 			unsaved = fencedError(l.fenced)
 		case l.unsaved:
-			unsaved = &fault.Error{
-				Kind: fault.Unavailable, Code: "halt_not_kept",
-				Message: fmt.Sprintf("Trading is halted and orders are being cancelled, but the halt could not be saved and would be lost on restart. Create the file %s to keep it.", l.cfg.haltFileName()),
-			}
+			unsaved = fault.New(fault.Unavailable, "halt_not_kept",
+				"Trading is halted and orders are being cancelled, but the halt could not be saved and would be lost on restart. Create the file %s to keep it.", l.cfg.haltFileName())
 		}
 	})
 	return state, errors.Join(err, unsaved)
@@ -87,10 +84,7 @@ func fencedError(err error) error {
 	if f := fault.Of(err); f != nil && f.Code == CodeMoved {
 		return err
 	}
-	return &fault.Error{
-		Kind: fault.Unavailable, Code: "unavailable", Retryable: true, Cause: err,
-		Message: "The shared store does not respond. Nothing was sent; whether the request was recorded is unknown. Ask again in a moment.",
-	}
+	return fault.Unreachable(err, 0, "The shared store does not respond. Nothing was sent; whether the request was recorded is unknown. Ask again in a moment.")
 }
 
 func (l *loop) ownerCaller(by string) principal.Caller {
@@ -105,10 +99,7 @@ func (d *Desk) Resume(ctx context.Context, by string) (guard.State, error) {
 	var refused error
 	err := d.do(ctx, func(l *loop) {
 		if l.haltFileExists() {
-			refused = &fault.Error{
-				Kind: fault.Conflict, Code: "halt_file", Value: l.cfg.HaltFile,
-				Message: fmt.Sprintf("the file %s halts trading: remove it first", l.cfg.haltFileName()),
-			}
+			refused = fault.New(fault.Conflict, "halt_file", "the file %s halts trading: remove it first", l.cfg.haltFileName()).About("", l.cfg.HaltFile, "")
 			return
 		}
 		next, _ := l.state.Resume()
@@ -222,12 +213,10 @@ func (l *loop) checkMarket(now time.Time) {
 	if len(missing) > 0 {
 		return // an unknown loss cannot be compared with its limit
 	}
-	next, changed := l.state.CheckLoss(l.cfg.Policy, total, now)
-	if changed {
-		l.setState(l.systemCaller(), next)
-		return
+	var changed bool
+	if l.state, changed = l.state.CheckLoss(l.cfg.Policy, total, now); changed {
+		l.setState(l.systemCaller(), l.state)
 	}
-	l.state = next
 }
 
 // priceGrace is how long an open position may lack a price, as after a start.

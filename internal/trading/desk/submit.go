@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"candela/internal/kit/fault"
@@ -37,11 +36,11 @@ func (l *loop) submit(ctx context.Context, o order.Order, requestedAt time.Time)
 
 // staleOrderError is the error of an order that waited too long.
 func staleOrderError(waited time.Duration) error {
-	return notSent(fmt.Sprintf("the order waited %v before it could be sent, so its price check is out of date", waited.Round(time.Second)))
+	return notSent("the order waited %v before it could be sent, so its price check is out of date", waited.Round(time.Second))
 }
 
-func notSent(reason string) error {
-	return &fault.Error{Kind: fault.Unavailable, Code: "not_sent", Message: reason, Cause: broker.ErrNotSent}
+func notSent(format string, args ...any) error {
+	return fault.New(fault.Unavailable, "not_sent", format, args...).Because(broker.ErrNotSent)
 }
 
 // shouldSend reports whether a queued order may still be sent. It may not after a halt,
@@ -82,8 +81,8 @@ func (l *loop) handleSubmitResult(id string, r order.Report, err error) {
 		events = l.reportEvents(o, r)
 	case o.Status != order.Submitted:
 		// The stream was faster and contradicts this result, so the order is queried.
-		events = l.event(o, order.KindLost, publicReason(err))
 		defer l.forcePoll(o)
+		events = l.event(o, order.KindLost, publicReason(err))
 	case errors.Is(fate, broker.ErrNotSent):
 		events = l.event(o, order.KindNotSent, "not sent: "+publicReason(err))
 	case errors.Is(fate, broker.ErrRejected):
@@ -170,10 +169,8 @@ func (d *Desk) Cancel(ctx context.Context, caller principal.Caller, orderID stri
 	}
 	o := d.await(ctx, t)
 	if !o.Status.Final() && o.CancelRequested.IsZero() {
-		return o, &fault.Error{
-			Kind: fault.Unavailable, Code: "cancel_failed", Field: "order_id", Value: o.ID, Retryable: true, RetryAfter: time.Second,
-			Message: fmt.Sprintf("Order %s is still open: %s did not confirm the cancel. Try again.", o.ID, o.Broker),
-		}
+		return o, fault.New(fault.Unavailable, "cancel_failed", "Order %s is still open: %s did not confirm the cancel. Try again.", o.ID, o.Broker).
+			About("order_id", o.ID, "").Retry(time.Second)
 	}
 	return o, closed(o)
 }
@@ -183,20 +180,15 @@ func closed(o order.Order) error {
 	if !o.Status.Final() || o.Status == order.Canceled || o.Status == order.Expired {
 		return nil
 	}
-	return &fault.Error{
-		Kind: fault.Conflict, Code: "order_closed", Field: "order_id", Value: o.ID, Allowed: "an order that is open",
-		Message: fmt.Sprintf("Order %s is %v and can no longer be cancelled. Use get_orders with filter open to list open orders.", o.ID, o.Status),
-	}
+	return fault.New(fault.Conflict, "order_closed", "Order %s is %v and can no longer be cancelled. Use get_orders with filter open to list open orders.", o.ID, o.Status).
+		About("order_id", o.ID, "an order that is open")
 }
 
 // storedOrder reads an order that is no longer in memory.
 func (d *Desk) storedOrder(ctx context.Context, orderID string) (order.Order, error) {
 	o, err := d.cfg.Store.Order(ctx, d.cfg.Owner, orderID)
 	if fault.KindOf(err) == fault.NotFound {
-		return o, &fault.Error{
-			Kind: fault.NotFound, Code: "unknown_order", Field: "order_id", Value: orderID,
-			Message: fmt.Sprintf("No order %q. Use get_orders to list orders.", orderID),
-		}
+		return o, fault.New(fault.NotFound, "unknown_order", "No order %q. Use get_orders to list orders.", orderID).About("order_id", orderID, "")
 	}
 	return o, cmp.Or(err, closed(o))
 }
@@ -210,10 +202,8 @@ func (l *loop) cancel(by principal.Caller, id string) *callResult {
 	case o.Status.Final():
 		return &callResult{order: o, done: true}
 	case o.External:
-		return &callResult{order: o, done: true, err: &fault.Error{
-			Kind: fault.Unsupported, Code: "external_order", Field: "order_id", Value: id,
-			Message: fmt.Sprintf("Order %s was placed outside candela. Cancel it at %s.", id, o.Broker),
-		}}
+		err := fault.New(fault.Unsupported, "external_order", "Order %s was placed outside candela. Cancel it at %s.", id, o.Broker).About("order_id", id, "")
+		return &callResult{order: o, done: true, err: err}
 	}
 	if o.CancelRequested.IsZero() {
 		if err := l.commit(by, l.event(o, order.KindCancelRequested, "")...); err != nil {
@@ -229,10 +219,10 @@ func (l *loop) cancel(by principal.Caller, id string) *callResult {
 // and a failing store must not keep an order open.
 func (l *loop) cancelUnsaved(o order.Order, err error) *callResult {
 	if f := fault.Of(err); f != nil && f.Kind == fault.Conflict {
-		return &callResult{done: true, err: err}
+		return failed(err)
 	}
 	if l.fenced != nil {
-		return &callResult{done: true, err: fencedError(err)}
+		return failed(fencedError(err))
 	}
 	text := "The cancel could not be saved, and the venue has not confirmed the order yet. Try again."
 	if venueAnswered(o) {
@@ -241,10 +231,9 @@ func (l *loop) cancelUnsaved(o order.Order, err error) *callResult {
 			l.queueCancel(o)
 		}
 	}
-	return &callResult{done: true, err: &fault.Error{Kind: fault.Unavailable, Code: "store_failed", Message: text, Cause: err}}
+	return failed(fault.New(fault.Unavailable, "store_failed", "%s", text).Because(err))
 }
 
-// queueCancel queues a cancel.
 func (l *loop) queueCancel(o order.Order) {
 	l.inFlight[o.ID] = true
 	l.cancels.add(func(ctx context.Context) func() {
