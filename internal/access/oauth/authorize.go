@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 )
@@ -42,8 +43,7 @@ func (s *Server) ServeAuthorize(w http.ResponseWriter, r *http.Request) {
 	s = s.pinned()
 	q, e := s.readRequest(r)
 	if e != nil {
-		e.page = true
-		s.writeError(w, r, e)
+		s.writeErrorPage(w, r, e)
 		return
 	}
 	s.limitedLog.LogAttrs(r.Context(), slog.LevelInfo, "[OAuth] authorization requested",
@@ -118,12 +118,15 @@ func (s *Server) checkRequest(p params) ([]byte, *Error) {
 	if err != nil || len(challenge) != sha256.Size {
 		return nil, invalidRequest("code_challenge must be 32 bytes in base64url without padding")
 	}
-	for _, resource := range p.resources {
-		if !s.ours(resource) {
-			return nil, invalidTarget()
-		}
+	return challenge, s.checkResources(p)
+}
+
+// checkResources checks the parameters resource, of which all must name this server.
+func (s *Server) checkResources(p params) *Error {
+	if slices.ContainsFunc(p.resources, func(resource string) bool { return !s.ours(resource) }) {
+		return refuse(http.StatusBadRequest, "invalid_target", "resource is not an address of this server")
 	}
-	return challenge, nil
+	return nil
 }
 
 // healLink returns a link that makes a client of an earlier run register again, or "".
@@ -169,9 +172,7 @@ func (s *Server) sendBack(w http.ResponseWriter, to destination, pairs ...string
 func (s *Server) approveUnasked(w http.ResponseWriter, r *http.Request, q request) {
 	u, err := url.Parse(q.Redirect)
 	if err != nil || u.Scheme != "http" || !loopback(u.Hostname()) || r.Header.Get("Sec-Fetch-Site") == "cross-site" {
-		e := refuse(http.StatusForbidden, "access_denied", "automatic approval is for programs on this machine: redirect_uri must be http on localhost, and no website may start the request")
-		e.page = true
-		s.writeError(w, r, e)
+		s.writeErrorPage(w, r, refuse(http.StatusForbidden, "access_denied", "automatic approval is for programs on this machine: redirect_uri must be http on localhost, and no website may start the request"))
 		return
 	}
 	q.Nonce = randomText(16)
@@ -186,9 +187,7 @@ func (s *Server) approve(w http.ResponseWriter, r *http.Request, q request, subj
 		_, err = s.store.Code(r.Context(), HashOf(code), time.Now())
 	}
 	if errors.Is(err, ErrRevoked) || errors.Is(err, ErrReplayed) || errors.Is(err, ErrNotFound) {
-		e := staleForm()
-		e.page = true
-		s.writeError(w, r, e)
+		s.writeErrorPage(w, r, staleForm())
 		return
 	}
 	if err != nil {

@@ -20,8 +20,7 @@ func (s *Server) ServeConsent(w http.ResponseWriter, r *http.Request) {
 	s = s.pinned()
 	q, p, e := s.readDecision(w, r)
 	if e != nil {
-		e.page = true
-		s.writeError(w, r, e)
+		s.writeErrorPage(w, r, e)
 		return
 	}
 	switch p.get("decision") {
@@ -31,9 +30,7 @@ func (s *Server) ServeConsent(w http.ResponseWriter, r *http.Request) {
 		return
 	case "approve":
 	default:
-		e := invalidRequest("decision must be approve or deny")
-		e.page = true
-		s.writeError(w, r, e)
+		s.writeErrorPage(w, r, invalidRequest("decision must be approve or deny"))
 		return
 	}
 	if code := s.seal.derive(codePurpose, q.Nonce); s.issued(r.Context(), code) {

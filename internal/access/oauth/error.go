@@ -36,10 +36,6 @@ func invalidGrant(description string) *Error {
 	return refuse(http.StatusBadRequest, "invalid_grant", description)
 }
 
-func invalidTarget() *Error {
-	return refuse(http.StatusBadRequest, "invalid_target", "resource is not an address of this server")
-}
-
 // invalidClient makes SDK clients register again, which they must after a restart.
 func invalidClient(status int, description string) *Error {
 	return refuse(status, "invalid_client", description)
@@ -85,6 +81,12 @@ func (s *Server) writeError(w http.ResponseWriter, r *http.Request, e *Error) {
 			Description string `json:"error_description"`
 		}{e.Code, e.Description})
 	}
+}
+
+// writeErrorPage is writeError for a request that a browser may have sent.
+func (s *Server) writeErrorPage(w http.ResponseWriter, r *http.Request, e *Error) {
+	e.page = true
+	s.writeError(w, r, e)
 }
 
 // setRetryAfter rounds up: a client that returns too early is refused again.

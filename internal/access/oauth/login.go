@@ -1,6 +1,7 @@
 package oauth
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -56,11 +57,8 @@ func (s *Server) loggedIn(r *http.Request) string {
 // logIn starts a browser session, stored as a token so that it can be listed and revoked.
 func (s *Server) logIn(w http.ResponseWriter, r *http.Request, subject string) *Error {
 	secret, now := newSecret(), time.Now()
-	t := Token{
-		Hash: HashOf(secret), ID: randomID(), Generation: s.seal.key().Generation(), Issued: now, Expires: now.Add(loginTTL),
-		Grant: Grant{Login: true, Subject: subject, ClientName: loginName, ClientKey: fingerprint(s.browserValue(r))},
-	}
-	t.Key = t.Hash.Hex()
+	grant := Grant{Login: true, Subject: subject, ClientName: loginName, ClientKey: fingerprint(s.browserValue(r))}
+	t := newToken(secret, grant, s.seal.key().Generation(), now, loginTTL)
 	switch err := s.store.PutToken(r.Context(), t, now); {
 	case errors.Is(err, ErrRevoked):
 		return staleForm()
@@ -77,10 +75,7 @@ func (s *Server) logIn(w http.ResponseWriter, r *http.Request, subject string) *
 // browserCookie returns the fingerprint of the browser's cookie and sets one if there is
 // none. An existing one is kept, so that two tabs work at the same time.
 func (s *Server) browserCookie(w http.ResponseWriter, r *http.Request) string {
-	value := s.browserValue(r)
-	if value == "" {
-		value = randomText(16)
-	}
+	value := cmp.Or(s.browserValue(r), randomText(16))
 	http.SetCookie(w, s.cookie(browserCookie, "/", value, loginTTL))
 	return fingerprint(value)
 }

@@ -3,6 +3,7 @@ package oauth
 import (
 	"cmp"
 	"context"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -52,15 +53,9 @@ func (m *Memory) OnRevoke(ended func(...Hash)) { m.ended.Add(ended) }
 
 // RevokeAll revokes every code and token and changes the key.
 func (m *Memory) RevokeAll(_ context.Context, now time.Time) (int, error) {
-	live := m.revokeAll(now)
-	m.ended.Notify()
-	return live, nil
-}
-
-func (m *Memory) revokeAll(now time.Time) (live int) {
 	m.mu.Lock()
-	defer m.mu.Unlock()
 	m.evict(now)
+	live := 0
 	for _, t := range m.tokens {
 		if !t.Grant.Login {
 			live++
@@ -70,7 +65,9 @@ func (m *Memory) revokeAll(now time.Time) (live int) {
 	clear(m.redeemed)
 	clear(m.tokens)
 	m.seal = NewSealKey()
-	return live
+	m.mu.Unlock()
+	m.ended.Notify()
+	return live, nil
 }
 
 // PutCode stores a new code.
@@ -109,34 +106,35 @@ func (m *Memory) Code(_ context.Context, h Hash, now time.Time) (Code, error) {
 
 // Redeem exchanges a code for a token, once.
 func (m *Memory) Redeem(_ context.Context, code Hash, t Token, now time.Time) error {
-	gone, err := m.redeem(code, t, now)
+	return m.change(func() (gone []Hash, err error) {
+		if used, ok := m.redeemed[code]; ok {
+			delete(m.tokens, used.token)
+			return []Hash{used.token}, ErrReplayed
+		}
+		if c, ok := m.codes[code]; !ok || !c.live(now) {
+			return nil, ErrNotFound
+		}
+		gone = m.makeRoom(now)
+		// More redeemed codes than tokens: a revoked token's code must still be recognised.
+		for len(m.redeemed) >= 2*m.maxTokens {
+			delete(m.redeemed, oldest(m.redeemed, func(r redemption) time.Time { return r.expires }))
+		}
+		delete(m.codes, code)
+		m.redeemed[code] = redemption{token: t.Hash, expires: t.Expires}
+		m.tokens[t.Hash] = t
+		return gone, nil
+	})
+}
+
+// change runs a function under the lock, and then reports the tokens that ended.
+func (m *Memory) change(f func() (gone []Hash, err error)) error {
+	m.mu.Lock()
+	gone, err := f()
+	m.mu.Unlock()
 	if len(gone) > 0 {
 		m.ended.Notify(gone...)
 	}
 	return err
-}
-
-// redeem returns the tokens that ended because of it.
-func (m *Memory) redeem(code Hash, t Token, now time.Time) (gone []Hash, err error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if used, ok := m.redeemed[code]; ok {
-		delete(m.tokens, used.token)
-		return []Hash{used.token}, ErrReplayed
-	}
-	c, ok := m.codes[code]
-	if !ok || !c.live(now) {
-		return nil, ErrNotFound
-	}
-	gone = m.makeRoom(now)
-	// More redeemed codes than tokens: a revoked token's code must still be recognised.
-	for len(m.redeemed) >= 2*m.maxTokens {
-		delete(m.redeemed, oldest(m.redeemed, func(r redemption) time.Time { return r.expires }))
-	}
-	delete(m.codes, code)
-	m.redeemed[code] = redemption{token: t.Hash, expires: t.Expires}
-	m.tokens[t.Hash] = t
-	return gone, nil
 }
 
 // makeRoom drops expired entries and the oldest tokens until one fits, and returns those.
@@ -152,30 +150,26 @@ func (m *Memory) makeRoom(now time.Time) (gone []Hash) {
 
 // PutToken stores a new token without a code.
 func (m *Memory) PutToken(_ context.Context, t Token, now time.Time) error {
-	m.mu.Lock()
-	if t.Generation != m.seal.Generation() {
-		m.mu.Unlock()
-		return ErrRevoked
-	}
-	gone := m.makeRoom(now)
-	m.tokens[t.Hash] = t
-	m.mu.Unlock()
-	if len(gone) > 0 {
-		m.ended.Notify(gone...)
-	}
-	return nil
+	return m.change(func() (gone []Hash, err error) {
+		if t.Generation != m.seal.Generation() {
+			return nil, ErrRevoked
+		}
+		gone = m.makeRoom(now)
+		m.tokens[t.Hash] = t
+		return gone, nil
+	})
 }
 
 // RevokeReplayed revokes the token of a redeemed code.
 func (m *Memory) RevokeReplayed(_ context.Context, code Hash) error {
-	m.mu.Lock()
-	used, ok := m.redeemed[code]
-	delete(m.tokens, used.token)
-	m.mu.Unlock()
-	if ok {
-		m.ended.Notify(used.token)
-	}
-	return nil
+	return m.change(func() ([]Hash, error) {
+		used, ok := m.redeemed[code]
+		if !ok {
+			return nil, nil
+		}
+		delete(m.tokens, used.token)
+		return []Hash{used.token}, nil
+	})
 }
 
 // DropCode makes a code unusable.
@@ -224,43 +218,22 @@ func (m *Memory) Tokens(_ context.Context, subject string, now time.Time) ([]Tok
 
 // Revoke revokes a token by its id.
 func (m *Memory) Revoke(_ context.Context, subject, id string) error {
-	token, ok := m.revoke(subject, id)
-	if !ok {
-		return ErrNotFound
-	}
-	m.ended.Notify(token)
-	return nil
-}
-
-func (m *Memory) revoke(subject, id string) (token Hash, ok bool) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	for h, t := range m.tokens {
-		if t.ID == id && t.Grant.Subject == subject {
-			delete(m.tokens, h)
-			return h, true
+	return m.change(func() ([]Hash, error) {
+		for h, t := range m.tokens {
+			if t.ID == id && t.Grant.Subject == subject {
+				delete(m.tokens, h)
+				return []Hash{h}, nil
+			}
 		}
-	}
-	return token, false
+		return nil, ErrNotFound
+	})
 }
 
 // evict drops expired entries. The maps are small, and this runs only on approval.
 func (m *Memory) evict(now time.Time) {
-	for h, c := range m.codes {
-		if !now.Before(c.Expires.Add(FormTTL)) {
-			delete(m.codes, h)
-		}
-	}
-	for h, r := range m.redeemed {
-		if !now.Before(r.expires) {
-			delete(m.redeemed, h)
-		}
-	}
-	for h, t := range m.tokens {
-		if !now.Before(t.Expires) {
-			delete(m.tokens, h)
-		}
-	}
+	maps.DeleteFunc(m.codes, func(_ Hash, c keptCode) bool { return !now.Before(c.Expires.Add(FormTTL)) })
+	maps.DeleteFunc(m.redeemed, func(_ Hash, r redemption) bool { return !now.Before(r.expires) })
+	maps.DeleteFunc(m.tokens, func(_ Hash, t Token) bool { return !now.Before(t.Expires) })
 }
 
 // oldest returns the key of the value that ends first.

@@ -1,9 +1,7 @@
 package oauth
 
 import (
-	"crypto/sha256"
 	"crypto/subtle"
-	"encoding/hex"
 	"encoding/json"
 	"log/slog"
 	"net/http"
@@ -155,10 +153,7 @@ func (s *Server) rightSecret(c client, secret string) bool {
 }
 
 // fingerprint is a short form of the client id for codes and logs.
-func (c client) fingerprint() string {
-	sum := sha256.Sum256([]byte(c.id))
-	return hex.EncodeToString(sum[:16])
-}
+func (c client) fingerprint() string { return fingerprint(c.id) }
 
 // key is equal for registrations with the same name and redirect URIs, so that a client
 // that registers again after a restart is recognised. The port of a loopback address is
@@ -176,8 +171,7 @@ func (c client) key() string {
 	if err != nil {
 		panic("oauth: strings cannot be marshalled: " + err.Error())
 	}
-	sum := sha256.Sum256(raw)
-	return hex.EncodeToString(sum[:16])
+	return fingerprint(string(raw))
 }
 
 // maxName bounds a client's name, in bytes.

@@ -61,6 +61,11 @@ type Token struct {
 	Expires    time.Time `json:"Expires"`
 }
 
+func newToken(secret string, g Grant, generation string, now time.Time, life time.Duration) Token {
+	h := HashOf(secret)
+	return Token{Hash: h, Key: h.Hex(), ID: randomID(), Grant: g, Generation: generation, Issued: now, Expires: now.Add(life)}
+}
+
 // Errors of a Store that are not failures.
 var (
 	ErrNotFound = errors.New("no such code or token")

@@ -58,10 +58,8 @@ func (s *Server) exchange(w http.ResponseWriter, r *http.Request) (t Token, secr
 	case p.get("code_verifier") == "":
 		return t, "", invalidRequest("code_verifier is missing")
 	}
-	for _, resource := range p.resources {
-		if !s.ours(resource) {
-			return t, "", invalidTarget()
-		}
+	if e := s.checkResources(p); e != nil {
+		return t, "", e
 	}
 	return s.redeem(r, c, p)
 }
@@ -139,8 +137,7 @@ func (s *Server) redeem(r *http.Request, c client, p params) (Token, string, *Er
 		return Token{}, "", e.Error
 	}
 	secret := newSecret()
-	t := Token{Hash: HashOf(secret), ID: randomID(), Grant: code.Grant, Generation: code.Generation, Issued: now, Expires: now.Add(TokenTTL)}
-	t.Key = t.Hash.Hex()
+	t := newToken(secret, code.Grant, code.Generation, now, TokenTTL)
 	if err := s.store.Redeem(ctx, hash, t, now); err != nil {
 		return Token{}, "", s.refuseCode(r, hash, err)
 	}

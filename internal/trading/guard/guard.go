@@ -6,6 +6,7 @@
 package guard
 
 import (
+	"fmt"
 	"strings"
 	"time"
 
@@ -64,6 +65,11 @@ type Denial struct {
 	RetryAfter time.Duration // when the same order may pass; 0 if waiting does not help
 }
 
+// deny returns the denial of an order, without the rule. field is the argument to change.
+func deny(field, limit, value, format string, args ...any) *Denial {
+	return &Denial{Limit: limit, Value: value, Field: field, Text: fmt.Sprintf(format, args...)}
+}
+
 // Record returns the denial as it is stored with the order, without Text.
 func (d *Denial) Record() *order.Denial {
 	return &order.Denial{Rule: d.Rule, Limit: d.Limit, Value: d.Value}
@@ -82,15 +88,11 @@ func (d *Denial) Fault() *fault.Error {
 }
 
 // Check returns the denial of the first rule, in the order of Rules, or nil.
-func Check(p Policy, s State, in Intent, f Facts) *Denial {
-	return check(p, s, in, f, false)
-}
+func Check(p Policy, s State, in Intent, f Facts) *Denial { return check(p, s, in, f, false) }
 
 // Early is Check with only the rules that need no price and no instrument. A denial
 // before those are fetched costs no request to the venue.
-func Early(p Policy, s State, in Intent, f Facts) *Denial {
-	return check(p, s, in, f, true)
-}
+func Early(p Policy, s State, in Intent, f Facts) *Denial { return check(p, s, in, f, true) }
 
 func check(p Policy, s State, in Intent, f Facts, early bool) *Denial {
 	q := orderCheck{policy: p, limits: p.For(in.Symbol), state: s, Intent: in, Facts: f}

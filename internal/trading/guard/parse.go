@@ -1,6 +1,7 @@
 package guard
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"regexp"
@@ -22,13 +23,7 @@ type Error struct {
 }
 
 // Error joins the problems, one per line.
-func (e *Error) Error() string {
-	texts := make([]string, 0, len(e.Problems))
-	for _, p := range e.Problems {
-		texts = append(texts, p.Error())
-	}
-	return strings.Join(texts, "\n")
-}
+func (e *Error) Error() string { return errors.Join(e.Problems...).Error() }
 
 // Parse reads a policy. Absent keys have the values of Default. An unknown key or an
 // invalid value rejects the whole file, with an *Error that lists every problem. Numbers
@@ -39,9 +34,7 @@ func (e *Error) Error() string {
 func Parse(data []byte) (Policy, error) {
 	var doc map[string]any
 	if _, err := toml.Decode(quoteFractions(string(data)), &doc); err != nil {
-		return Policy{}, &Error{[]error{&fault.Error{
-			Kind: fault.Invalid, Code: "invalid_file", Message: strings.TrimPrefix(err.Error(), "toml: "),
-		}}}
+		return Policy{}, &Error{[]error{fault.New(fault.Invalid, "invalid_file", "%s", strings.TrimPrefix(err.Error(), "toml: "))}}
 	}
 	r := &reader{policy: Default()}
 	symbols := doc["symbol"]
@@ -216,40 +209,40 @@ func readShort(p *Policy, raw any) string {
 }
 
 func readSymbols(p *Policy, raw any) string {
-	const allowed = `a list of symbols in quotes, such as ["binance:BTCUSDT", "AAPL"]`
-	items, ok := raw.([]any)
-	if !ok {
-		return allowed
-	}
-	symbols := make([]market.Symbol, 0, len(items))
-	for _, item := range items {
-		text, _ := item.(string)
+	symbols, ok := readList(raw, func(text string) (market.Symbol, bool) {
 		s, err := market.ParseSymbol(text)
-		if err != nil {
-			return allowed
-		}
-		symbols = append(symbols, s)
+		return s, err == nil
+	})
+	if !ok {
+		return `a list of symbols in quotes, such as ["binance:BTCUSDT", "AAPL"]`
 	}
 	p.AllowedSymbols = symbols
 	return ""
+}
+
+// readList reads a list of texts.
+func readList[T any](raw any, read func(text string) (T, bool)) ([]T, bool) {
+	items, ok := raw.([]any)
+	all := make([]T, len(items))
+	for i, item := range items {
+		text, _ := item.(string)
+		if all[i], ok = read(text); !ok {
+			return nil, false
+		}
+	}
+	return all, ok
 }
 
 // currencyPattern matches the venues' names of currencies.
 var currencyPattern = regexp.MustCompile(`^[A-Z0-9]{2,12}$`)
 
 func readCurrencies(p *Policy, raw any) string {
-	const allowed = `a list of one or more names in quotes, such as ["USD", "USDT"]`
-	items, ok := raw.([]any)
-	if !ok || len(items) == 0 {
-		return allowed
-	}
-	names := make([]string, 0, len(items))
-	for _, item := range items {
-		text, _ := item.(string)
-		if text = strings.ToUpper(text); !currencyPattern.MatchString(text) {
-			return allowed
-		}
-		names = append(names, text)
+	names, ok := readList(raw, func(text string) (string, bool) {
+		text = strings.ToUpper(text)
+		return text, currencyPattern.MatchString(text)
+	})
+	if !ok || len(names) == 0 {
+		return `a list of one or more names in quotes, such as ["USD", "USDT"]`
 	}
 	p.Currencies = names
 	return ""

@@ -161,11 +161,11 @@ func checkAmounts(q *orderCheck) *Denial {
 	const limit = "greater than 0 with at most 24 digits on each side of the point"
 	switch {
 	case !order.Bounded(q.Quantity), !q.Quantity.IsPositive():
-		return &Denial{Limit: limit, Value: formatNumber(q.Quantity), Field: "quantity", Text: "quantity must be " + limit + " (got " + formatNumber(q.Quantity) + ")."}
+		return deny("quantity", limit, formatNumber(q.Quantity), "quantity must be %s (got %s).", limit, formatNumber(q.Quantity))
 	case !order.Bounded(q.Price), q.Type == order.Limit && !q.Price.IsPositive():
-		return &Denial{Limit: limit, Value: formatNumber(q.Price), Field: "price", Text: "price must be " + limit + " (got " + formatNumber(q.Price) + ")."}
+		return deny("price", limit, formatNumber(q.Price), "price must be %s (got %s).", limit, formatNumber(q.Price))
 	case q.Type == order.Market && !q.Price.IsZero():
-		return &Denial{Limit: "no price", Value: formatNumber(q.Price), Field: "price", Text: "A market order has no price. Omit price."}
+		return deny("price", "no price", formatNumber(q.Price), "A market order has no price. Omit price.")
 	}
 	return nil
 }
@@ -182,21 +182,18 @@ func checkHalted(q *orderCheck) *Denial {
 	if q.state.Level() != Halted {
 		return nil
 	}
-	return &Denial{Limit: "no orders", Value: q.state.Level().String(), Text: "Trading is halted: " + q.state.Explain()}
+	return deny("", "no orders", q.state.Level().String(), "Trading is halted: %s", q.state.Explain())
 }
 
 func checkAllowed(q *orderCheck) *Denial {
 	if q.Mode == order.Live && len(q.policy.AllowedSymbols) == 0 {
-		return &Denial{Limit: "the symbols of allowed_symbols", Value: q.Symbol.String(), Field: "symbol", Text: "The policy allows no symbol for live trading. The owner must set allowed_symbols."}
+		return deny("symbol", "the symbols of allowed_symbols", q.Symbol.String(), "The policy allows no symbol for live trading. The owner must set allowed_symbols.")
 	}
 	if q.policy.Allows(q.Symbol) {
 		return nil
 	}
 	list := joinSymbols(q.policy.AllowedSymbols)
-	return &Denial{
-		Limit: list, Value: q.Symbol.String(), Field: "symbol",
-		Text: fmt.Sprintf("symbol %v is not allowed by the policy. Allowed: %s.", q.Symbol, list),
-	}
+	return deny("symbol", list, q.Symbol.String(), "symbol %v is not allowed by the policy. Allowed: %s.", q.Symbol, list)
 }
 
 // minute is the window of max_orders_per_minute.
@@ -217,10 +214,9 @@ func checkRate(q *orderCheck) *Denial {
 	if !limit.exceeded(decimal.NewFromInt(int64(count + 1))) {
 		return nil
 	}
-	return &Denial{
-		Limit: limit.String() + " per minute", Value: strconv.Itoa(count + 1), RetryAfter: max(minute-q.Now.Sub(oldest), time.Second),
-		Text: fmt.Sprintf("%d orders in the last minute; the limit is %v. Wait, and check get_orders first.", count, limit),
-	}
+	d := deny("", limit.String()+" per minute", strconv.Itoa(count+1), "%d orders in the last minute; the limit is %v. Wait, and check get_orders first.", count, limit)
+	d.RetryAfter = max(minute-q.Now.Sub(oldest), time.Second)
+	return d
 }
 
 func checkDuplicate(q *orderCheck) *Denial {
@@ -233,7 +229,7 @@ func checkDuplicate(q *orderCheck) *Denial {
 		if r.Rule == "" && age < window && r.Symbol == q.Symbol && r.Side == q.Side && r.Type == q.Type && r.Quantity.Equal(q.Quantity) && r.Price.Equal(q.Price) {
 			return &Denial{
 				Limit: fmt.Sprintf("one within %v without an idempotency_key", window), Value: r.ID, Field: "idempotency_key", RetryAfter: max(window-age, 0),
-				Text: fmt.Sprintf("Duplicate of order %[2]s, placed %[1]v ago. If you want a second order, give each one its own idempotency_key.", age.Round(time.Millisecond), r.ID),
+				Text: fmt.Sprintf("Duplicate of order %s, placed %v ago. If you want a second order, give each one its own idempotency_key.", r.ID, age.Round(time.Millisecond)),
 			}
 		}
 	}
@@ -244,10 +240,7 @@ func checkOpen(limit Limit, open int, where string) *Denial {
 	if !limit.exceeded(decimal.NewFromInt(int64(open + 1))) {
 		return nil
 	}
-	return &Denial{
-		Limit: limit.String(), Value: strconv.Itoa(open + 1),
-		Text: fmt.Sprintf("%d orders are open%s; the limit is %v. Cancel one first.", open, where, limit),
-	}
+	return deny("", limit.String(), strconv.Itoa(open+1), "%d orders are open%s; the limit is %v. Cancel one first.", open, where, limit)
 }
 
 func checkQuantity(q *orderCheck) *Denial {
@@ -255,10 +248,7 @@ func checkQuantity(q *orderCheck) *Denial {
 	if !limit.exceeded(q.Quantity) {
 		return nil
 	}
-	return &Denial{
-		Limit: limit.String(), Value: q.Quantity.String(), Field: "quantity",
-		Text: fmt.Sprintf("quantity %v is above the limit of %v per order.", q.Quantity, limit),
-	}
+	return deny("quantity", limit.String(), q.Quantity.String(), "quantity %v is above the limit of %v per order.", q.Quantity, limit)
 }
 
 // perCent formats a limit in percent.
@@ -277,16 +267,16 @@ func checkQuoteAge(q *orderCheck) *Denial {
 	case q.fresh(), q.reduces():
 		return nil
 	case !q.Quote.Last.IsPositive():
-		return &Denial{Limit: limit.String(), Value: "no price", RetryAfter: time.Second, Text: fmt.Sprintf("No current price for %v. Retry in 1 s.", q.Symbol)}
+		d := deny("", limit.String(), "no price", "No current price for %v. Retry in 1 s.", q.Symbol)
+		d.RetryAfter = time.Second
+		return d
 	}
 	age := q.Now.Sub(q.Quote.At).Round(time.Millisecond)
-	d := &Denial{
-		Limit: limit.String(), Value: age.String(), RetryAfter: time.Second,
-		Text: fmt.Sprintf("The last price of %v, %v, is %v old; the limit is %v.", q.Symbol, q.Quote.Last, age, limit),
-	}
+	d := deny("", limit.String(), age.String(), "The last price of %v, %v, is %v old; the limit is %v.", q.Symbol, q.Quote.Last, age, limit)
 	if q.Quote.Stalled(q.Now) {
-		d.RetryAfter = 0
 		d.Text += " Its market may be closed, its feed lost or its file old, so a retry soon does not help."
+	} else {
+		d.RetryAfter = time.Second
 	}
 	return d
 }
@@ -307,12 +297,8 @@ func checkBand(q *orderCheck, limit Limit, above bool) *Denial {
 		return nil
 	}
 	off := q.Price.Sub(last).Abs().Shift(2).DivRound(last, 2) // rounded for display
-	nearest := q.onTick(edge, above)
-	d := &Denial{
-		Limit: perCent(limit), Value: off.String() + " %", Field: "price",
-		Text: fmt.Sprintf("price %v is %v %% %s the last price %v; the limit is %v.", q.Price, off, word, last, perCent(limit)),
-	}
-	if nearest.IsPositive() {
+	d := deny("price", perCent(limit), off.String()+" %", "price %v is %v %% %s the last price %v; the limit is %v.", q.Price, off, word, last, perCent(limit))
+	if nearest := q.onTick(edge, above); nearest.IsPositive() {
 		d.Nearest = []string{nearest.String()}
 		d.Text += " The nearest allowed price is " + nearest.String() + "."
 	}
@@ -337,10 +323,7 @@ func checkNotional(q *orderCheck) *Denial {
 	if !limit.exceeded(worth) {
 		return nil
 	}
-	return &Denial{
-		Limit: limit.String(), Value: worth.String(), Field: "quantity",
-		Text: fmt.Sprintf("quantity %v at up to %v is worth %s; the limit per order is %v.", q.Quantity, q.worst(), money(worth), limit),
-	}
+	return deny("quantity", limit.String(), worth.String(), "quantity %v at up to %v is worth %s; the limit per order is %v.", q.Quantity, q.worst(), money(worth), limit)
 }
 
 func checkSymbolExposure(q *orderCheck) *Denial {
@@ -349,10 +332,7 @@ func checkSymbolExposure(q *orderCheck) *Denial {
 	if !limit.exceeded(worth) || !q.grows() {
 		return nil
 	}
-	return &Denial{
-		Limit: limit.String(), Value: worth.String(), Field: "quantity",
-		Text: fmt.Sprintf("Exposure in %[2]v could reach %[1]v, worth %[3]s; the limit per symbol is %[4]v.", after.Abs(), q.Symbol, money(worth), limit),
-	}
+	return deny("quantity", limit.String(), worth.String(), "Exposure in %v could reach %v, worth %s; the limit per symbol is %v.", q.Symbol, after.Abs(), money(worth), limit)
 }
 
 func checkExposure(q *orderCheck) *Denial {
@@ -361,10 +341,7 @@ func checkExposure(q *orderCheck) *Denial {
 	if !limit.exceeded(worth) || !q.grows() {
 		return nil
 	}
-	return &Denial{
-		Limit: limit.String(), Value: worth.String(), Field: "quantity",
-		Text: fmt.Sprintf("Total exposure could reach %s; the limit is %v.", money(worth), limit),
-	}
+	return deny("quantity", limit.String(), worth.String(), "Total exposure could reach %s; the limit is %v.", money(worth), limit)
 }
 
 func checkDailyNotional(q *orderCheck) *Denial {
@@ -372,13 +349,7 @@ func checkDailyNotional(q *orderCheck) *Denial {
 	if !limit.exceeded(worth) || q.reduces() {
 		return nil
 	}
-	return &Denial{
-		Limit: limit.String(), Value: worth.String(), RetryAfter: untilMidnight(q.Now),
-		Text: fmt.Sprintf("The notional traded since midnight UTC could reach %s; the limit per day is %v.", money(worth), limit),
-	}
-}
-
-// untilMidnight returns the rest of the UTC day.
-func untilMidnight(now time.Time) time.Duration {
-	return 24*time.Hour - now.Sub(now.Truncate(24*time.Hour))
+	d := deny("", limit.String(), worth.String(), "The notional traded since midnight UTC could reach %s; the limit per day is %v.", money(worth), limit)
+	d.RetryAfter = 24*time.Hour - q.Now.Sub(q.Now.Truncate(24*time.Hour)) // at midnight UTC
+	return d
 }

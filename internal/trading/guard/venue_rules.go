@@ -1,8 +1,10 @@
 package guard
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/shopspring/decimal"
@@ -20,12 +22,7 @@ func venueRules() []rule {
 			checkReducing,
 		},
 		{
-			"allow_short", false, func(p Policy) string {
-				if p.AllowShort {
-					return "true"
-				}
-				return "false"
-			},
+			"allow_short", false, func(p Policy) string { return strconv.FormatBool(p.AllowShort) },
 			"A sell of more than is held and not yet being sold, unless short positions are allowed.",
 			checkShort,
 		},
@@ -54,10 +51,8 @@ func checkReducing(q *orderCheck) *Denial {
 	if q.state.Level() != Reducing || q.reduces() {
 		return nil
 	}
-	return &Denial{
-		Limit: "orders that only reduce a position", Value: fmt.Sprintf("%v %v with %v held", q.Side, q.Quantity, q.Held),
-		Text: fmt.Sprintf("Only orders that reduce a position are allowed now; %s. Reason: %s", q.holding(), q.state.Explain()),
-	}
+	value := fmt.Sprintf("%v %v with %v held", q.Side, q.Quantity, q.Held)
+	return deny("", "orders that only reduce a position", value, "Only orders that reduce a position are allowed now; %s. Reason: %s", q.holding(), q.state.Explain())
 }
 
 // holding describes the position and the open orders against it.
@@ -81,10 +76,11 @@ func checkShort(q *orderCheck) *Denial {
 	if q.Quantity.LessThanOrEqual(free) {
 		return nil
 	}
-	return &Denial{
-		Limit: free.String(), Value: q.Quantity.String(), Field: "quantity", Nearest: ifPositive(q.floor(free)),
-		Text: fmt.Sprintf("Selling %v would open a short position, which the policy does not allow; %s.", q.Quantity, q.holding()),
+	d := deny("quantity", free.String(), q.Quantity.String(), "Selling %v would open a short position, which the policy does not allow; %s.", q.Quantity, q.holding())
+	if most := q.floor(free); most.IsPositive() {
+		d.Nearest = []string{most.String()}
 	}
+	return d
 }
 
 // checkCurrency also denies an unknown currency in live trading.
@@ -93,14 +89,8 @@ func checkCurrency(q *orderCheck) *Denial {
 		return nil
 	}
 	list := strings.Join(q.policy.Currencies, ", ")
-	quote := q.Instrument.Quote
-	if quote == "" {
-		quote = "an unknown currency"
-	}
-	return &Denial{
-		Limit: list, Value: quote, Field: "symbol",
-		Text: fmt.Sprintf("symbol %v is priced in %s, which has no known rate to the account's currency. Accepted currencies: %s.", q.Symbol, quote, list),
-	}
+	quote := cmp.Or(q.Instrument.Quote, "an unknown currency")
+	return deny("symbol", list, quote, "symbol %v is priced in %s, which has no known rate to the account's currency. Accepted currencies: %s.", q.Symbol, quote, list)
 }
 
 func checkTick(q *orderCheck) *Denial {
@@ -137,11 +127,8 @@ func checkMultiple(field string, v, step, least, most decimal.Decimal) *Denial {
 	for _, d := range near {
 		names = append(names, d.String())
 	}
-	d := &Denial{
-		Limit: "multiples of " + step.String(), Value: v.String(), Field: field, Nearest: names,
-		Text: fmt.Sprintf("%s %v is not a multiple of the venue's step %v.", field, v, step),
-	}
-	if len(names) > 0 {
+	d := deny(field, "multiples of "+step.String(), v.String(), "%s %v is not a multiple of the venue's step %v.", field, v, step)
+	if d.Nearest = names; len(names) > 0 {
 		d.Text += " The nearest are " + strings.Join(names, " and ") + "."
 	}
 	return d
@@ -156,22 +143,14 @@ func (q *orderCheck) floor(v decimal.Decimal) decimal.Decimal {
 	return v
 }
 
-func ifPositive(d decimal.Decimal) []string {
-	if !d.IsPositive() {
-		return nil
-	}
-	return []string{d.String()}
-}
-
 func checkMinQuantity(q *orderCheck) *Denial {
 	least := q.Instrument.MinQuantity
 	if q.Quantity.GreaterThanOrEqual(least) {
 		return nil
 	}
-	return &Denial{
-		Limit: least.String(), Value: q.Quantity.String(), Field: "quantity", Nearest: []string{least.String()},
-		Text: fmt.Sprintf("quantity %v is below the venue's minimum of %v.", q.Quantity, least),
-	}
+	d := deny("quantity", least.String(), q.Quantity.String(), "quantity %v is below the venue's minimum of %v.", q.Quantity, least)
+	d.Nearest = []string{d.Limit}
+	return d
 }
 
 func checkMaxQuantity(q *orderCheck) *Denial {
@@ -179,10 +158,9 @@ func checkMaxQuantity(q *orderCheck) *Denial {
 	if !most.IsPositive() || q.Quantity.LessThanOrEqual(most) {
 		return nil
 	}
-	return &Denial{
-		Limit: most.String(), Value: q.Quantity.String(), Field: "quantity", Nearest: []string{most.String()},
-		Text: fmt.Sprintf("quantity %v is above the venue's maximum of %v.", q.Quantity, most),
-	}
+	d := deny("quantity", most.String(), q.Quantity.String(), "quantity %v is above the venue's maximum of %v.", q.Quantity, most)
+	d.Nearest = []string{d.Limit}
+	return d
 }
 
 // checkMinNotional values a market order at the last price, if there is one.
@@ -195,10 +173,8 @@ func checkMinNotional(q *orderCheck) *Denial {
 	if !price.IsPositive() || worth.GreaterThanOrEqual(least) {
 		return nil
 	}
-	d := &Denial{
-		Limit: least.String(), Value: worth.String(), Field: "quantity",
-		Text: fmt.Sprintf("quantity %v at %v is worth %v; the venue's minimum is %s.", q.Quantity, price, worth, strings.TrimSpace(least.String()+" "+q.Instrument.Quote)),
-	}
+	d := deny("quantity", least.String(), worth.String(), "quantity %v at %v is worth %v; the venue's minimum is %s.",
+		q.Quantity, price, worth, strings.TrimSpace(least.String()+" "+q.Instrument.Quote))
 	if enough, rest := least.QuoRem(price, 12); q.Instrument.Step.IsPositive() {
 		if rest.IsPositive() {
 			enough = enough.Add(decimal.New(1, -12))
@@ -209,6 +185,5 @@ func checkMinNotional(q *orderCheck) *Denial {
 		d.Nearest = []string{enough.String()}
 		d.Text += " The minimum quantity is " + enough.String() + "."
 	}
-	d.Text = strings.TrimSpace(d.Text)
 	return d
 }
