@@ -14,14 +14,10 @@ import (
 func (l Log) Logger(w io.Writer) *slog.Logger {
 	options := &slog.HandlerOptions{Level: l.Level}
 	if l.Format == "json" {
-		return slog.New(fieldHandler{slog.NewJSONHandler(w, options)})
+		return slog.New(componentHandler{slog.NewJSONHandler(w, options), nil})
 	}
-	whole := &lockedWriter{w: w}
-	h := prefixHandler{plain: slog.NewTextHandler(whole, options), by: make(map[string]slog.Handler)}
-	for _, name := range components() {
-		h.by[name] = slog.NewTextHandler(prefixWriter{whole, []byte("[" + name + "] ")}, options)
-	}
-	return slog.New(h)
+	lines := &prefixWriter{w: w}
+	return slog.New(componentHandler{slog.NewTextHandler(lines, options), lines})
 }
 
 // CommandLogger is Logger for a command, whose answer is what counts: it says what
@@ -31,97 +27,53 @@ func (l Log) CommandLogger(w io.Writer) *slog.Logger {
 	return l.Logger(w)
 }
 
-// components returns the parts that begin their messages with their name.
-func components() [2]string { return [...]string{"MCP", "OAuth"} }
+// componentHandler takes the component out of the message.
+type componentHandler struct {
+	slog.Handler
+	lines *prefixWriter // of the text format, nil for JSON
+}
 
-// cutComponent splits a record into the component that logs it, "" for none, and the
-// record without it.
-func cutComponent(r slog.Record) (string, slog.Record) {
-	for _, name := range components() {
+func (h componentHandler) Handle(ctx context.Context, r slog.Record) error {
+	prefix := ""
+	for _, name := range [...]string{"MCP", "OAuth"} {
 		if rest, ok := strings.CutPrefix(r.Message, "["+name+"] "); ok {
-			r.Message = rest
-			return name, r
+			prefix, r.Message = r.Message[:len(r.Message)-len(rest)], rest
+			if h.lines == nil {
+				r = r.Clone() // a record shares its fields with copies of it
+				r.AddAttrs(slog.String("component", name))
+			}
 		}
 	}
-	return "", r
-}
-
-// fieldHandler adds the component as a field.
-type fieldHandler struct{ slog.Handler }
-
-func (h fieldHandler) Handle(ctx context.Context, r slog.Record) error {
-	name, cut := cutComponent(r)
-	if name == "" {
+	if h.lines == nil {
 		return h.Handler.Handle(ctx, r)
 	}
-	// A record shares its fields with copies of it.
-	cut = cut.Clone()
-	cut.AddAttrs(slog.String("component", name))
-	return h.Handler.Handle(ctx, cut)
+	h.lines.mu.Lock()
+	defer h.lines.mu.Unlock()
+	h.lines.prefix = prefix
+	return h.Handler.Handle(ctx, r)
 }
 
-func (h fieldHandler) WithAttrs(attrs []slog.Attr) slog.Handler {
-	return fieldHandler{h.Handler.WithAttrs(attrs)}
+func (h componentHandler) WithAttrs(attrs []slog.Attr) slog.Handler {
+	return componentHandler{h.Handler.WithAttrs(attrs), h.lines}
 }
 
-func (h fieldHandler) WithGroup(name string) slog.Handler {
-	return fieldHandler{h.Handler.WithGroup(name)}
+func (h componentHandler) WithGroup(name string) slog.Handler {
+	return componentHandler{h.Handler.WithGroup(name), h.lines}
 }
 
-// prefixHandler has a handler for each component, which begins its lines with it.
-type prefixHandler struct {
-	plain slog.Handler
-	by    map[string]slog.Handler
-}
-
-func (h prefixHandler) Enabled(ctx context.Context, level slog.Level) bool {
-	return h.plain.Enabled(ctx, level)
-}
-
-func (h prefixHandler) Handle(ctx context.Context, r slog.Record) error {
-	name, cut := cutComponent(r)
-	if name == "" {
-		return h.plain.Handle(ctx, r)
-	}
-	return h.by[name].Handle(ctx, cut)
-}
-
-func (h prefixHandler) WithAttrs(attrs []slog.Attr) slog.Handler {
-	return h.each(func(one slog.Handler) slog.Handler { return one.WithAttrs(attrs) })
-}
-
-func (h prefixHandler) WithGroup(name string) slog.Handler {
-	return h.each(func(one slog.Handler) slog.Handler { return one.WithGroup(name) })
-}
-
-func (h prefixHandler) each(with func(slog.Handler) slog.Handler) prefixHandler {
-	next := prefixHandler{plain: with(h.plain), by: make(map[string]slog.Handler, len(h.by))}
-	for name, one := range h.by {
-		next.by[name] = with(one)
-	}
-	return next
-}
-
-// lockedWriter lets several handlers write whole lines to one place.
-type lockedWriter struct {
-	mu sync.Mutex
-	w  io.Writer
-}
-
-func (l *lockedWriter) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.w.Write(p)
-}
-
-// prefixWriter begins each write, which is a line, with a text.
+// prefixWriter begins each write, which is a line, with a text. Its owner holds the lock
+// while it sets the text and writes the line.
 type prefixWriter struct {
+	mu     sync.Mutex
 	w      io.Writer
-	prefix []byte
+	prefix string
 }
 
-func (p prefixWriter) Write(line []byte) (int, error) {
-	if _, err := p.w.Write(append(append(make([]byte, 0, len(p.prefix)+len(line)), p.prefix...), line...)); err != nil {
+func (p *prefixWriter) Write(line []byte) (int, error) {
+	if p.prefix == "" {
+		return p.w.Write(line)
+	}
+	if _, err := p.w.Write(append([]byte(p.prefix), line...)); err != nil {
 		return 0, err
 	}
 	return len(line), nil

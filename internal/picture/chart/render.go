@@ -76,9 +76,6 @@ func (r *Renderer) PNG(spec *Spec) ([]byte, error) {
 
 // frame lays spec out and paints it.
 func (r *Renderer) frame(spec *Spec) (*pixels, error) {
-	if err := spec.Check(); err != nil {
-		return nil, err
-	}
 	_, _, scale := spec.size()
 	p := r.pixels(scale)
 	if err := p.scene.Layout(spec, p.width); err != nil {

@@ -114,8 +114,6 @@ func (l *layout) drawLine(v *shown, line *indicator.Line, color raster.Color) {
 	case indicator.Steps:
 		l.steps(values, v.pane, color)
 	case indicator.CandleOpen, indicator.CandleHigh, indicator.CandleLow, indicator.CandleClose, indicator.Hidden:
-	case indicator.Solid:
-		l.stroke(values, v.pane, width, color)
 	default:
 		l.stroke(values, v.pane, width, color)
 	}

@@ -23,28 +23,32 @@ type look struct {
 	minor bool // a smaller dot
 }
 
-// lookOf returns how a signal is drawn. A label that is not in the table is a
-// minor dot whose direction is read from its words.
+// looks has the labels of signals that are more than minor dots.
+//
+//nolint:gochecknoglobals // a table, never written
+var looks = map[string]look{
+	"buy":             {text: "Buy", up: true},
+	"sell":            {text: "Sell"},
+	"gold_buy":        {text: "Gold", up: true, gold: true},
+	"buy_oversold":    {text: "Buy OS", up: true},
+	"sell_overbought": {text: "Sell OB"},
+	"flip_up":         {text: "Up", up: true},
+	"flip_down":       {text: "Down"},
+	"cross_up_os":     {up: true},
+	"wt_bull_div":     {up: true},
+	"rsi_bull_div":    {up: true},
+	"stoch_bull_div":  {up: true},
+	"cross_down_ob":   {},
+	"wt_bear_div":     {},
+	"rsi_bear_div":    {},
+	"stoch_bear_div":  {},
+}
+
+// lookOf returns how a signal is drawn. The direction of a minor dot is read from the
+// words of its label.
 func lookOf(label string) look {
-	switch label {
-	case "buy":
-		return look{text: "Buy", up: true}
-	case "sell":
-		return look{text: "Sell"}
-	case "gold_buy":
-		return look{text: "Gold", up: true, gold: true}
-	case "buy_oversold":
-		return look{text: "Buy OS", up: true}
-	case "sell_overbought":
-		return look{text: "Sell OB"}
-	case "flip_up":
-		return look{text: "Up", up: true}
-	case "flip_down":
-		return look{text: "Down"}
-	case "cross_up_os", "wt_bull_div", "rsi_bull_div", "stoch_bull_div":
-		return look{up: true}
-	case "cross_down_ob", "wt_bear_div", "rsi_bear_div", "stoch_bear_div":
-		return look{}
+	if known, ok := looks[label]; ok {
+		return known
 	}
 	for _, word := range [...]string{"up", "buy", "bull", "oversold"} {
 		if strings.Contains(label, word) {

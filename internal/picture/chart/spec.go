@@ -33,18 +33,14 @@ const (
 	Light
 )
 
-// themeNames is indexed by Theme.
-//
-//nolint:gochecknoglobals // a table, never written
-var themeNames = []string{Dark: "dark", Light: "light"}
-
 // ParseTheme reads the name of a theme; the empty string is dark.
 func ParseTheme(s string) (Theme, error) {
-	i := slices.Index(themeNames, cmp.Or(s, themeNames[Dark]))
+	names := themeNames()
+	i := slices.Index(names, cmp.Or(s, names[Dark]))
 	if i < 0 {
-		return Dark, fault.Field("theme", s, strings.Join(themeNames, " "), fault.Nearest(s, themeNames)...)
+		return Dark, fault.Field("theme", s, strings.Join(names, " "), fault.Nearest(s, names)...)
 	}
-	return Theme(i), nil //nolint:gosec // a few themes
+	return Theme(i), nil //nolint:gosec // there are a few
 }
 
 // Spec describes a picture. The chart keeps no reference to it.
@@ -126,8 +122,8 @@ func (s *Spec) Check() error {
 		return fault.Field("scale", strconv.Itoa(s.Scale), "1 to "+strconv.Itoa(MaxScale))
 	case s.Level < 0 || s.Level > 9:
 		return fault.Field("level", strconv.Itoa(s.Level), "1 to 9")
-	case int(s.Theme) >= len(themeNames):
-		return fault.Field("theme", strconv.Itoa(int(s.Theme)), strings.Join(themeNames, " "))
+	case int(s.Theme) >= len(themes):
+		return fault.Field("theme", strconv.Itoa(int(s.Theme)), strings.Join(themeNames(), " "))
 	}
 	if w, h, k := s.size(); w*k*h*k > maxPixels {
 		return fault.Field("scale", strconv.Itoa(k),

@@ -4,6 +4,7 @@ import "candela/internal/picture/raster"
 
 // theme is the set of colours of a picture.
 type theme struct {
+	name                     string
 	background, grid, border raster.Color
 	text, strong, muted      raster.Color
 	up, down                 raster.Color
@@ -43,6 +44,7 @@ const (
 //nolint:gochecknoglobals // a table, never written
 var themes = [...]theme{
 	Dark: {
+		name:       "dark",
 		background: raster.Hex(0x131722), grid: raster.Hex(0x1E2330), border: raster.Hex(0x2E3442),
 		text: raster.Hex(0xB2B5BE), strong: raster.Hex(0xE6E8EE), muted: raster.Hex(0x868B98),
 		up: raster.Hex(0x26A69A), down: raster.Hex(0xEF5350),
@@ -55,6 +57,7 @@ var themes = [...]theme{
 		},
 	},
 	Light: {
+		name:       "light",
 		background: raster.Hex(0xFFFFFF), grid: raster.Hex(0xF0F2F6), border: raster.Hex(0xD9DDE5),
 		text: raster.Hex(0x434651), strong: raster.Hex(0x131722), muted: raster.Hex(0x787B86),
 		up: raster.Hex(0x089981), down: raster.Hex(0xF23645),
@@ -66,6 +69,14 @@ var themes = [...]theme{
 			raster.Hex(0xD9A400), raster.Hex(0xF57C00), raster.Hex(0x2962FF), raster.Hex(0x9C27B0), raster.Hex(0x7E57C2),
 		},
 	},
+}
+
+func themeNames() []string {
+	names := make([]string, 0, len(themes))
+	for i := range themes {
+		names = append(names, themes[i].name)
+	}
+	return names
 }
 
 // onPill is the text colour that reads best on a pill.
