@@ -56,17 +56,20 @@ func (c *Config) natsSettings() []Setting {
 
 // natsRules tie the settings of many replicas together.
 func natsRules() []rule {
-	all := []rule{
+	return []rule{
 		{ModeMCP, []string{"mcp", "serve", "nats-url"}, natsNeedsServe},
 		{ModeServe, []string{"nats-url", "owner-password", "owner-password-file", "oauth-auto-approve"}, natsNeedsOwner},
 		{ModeServe, []string{"nats-cert", "nats-key"}, oneCertificate},
 		{ModeServe, []string{"nats-url", "cluster-secret-file"}, natsNeedsSecret},
 		{ModeServe, []string{"nats-url", "nats-ca", "nats-credentials-file", "nats-cert"}, remoteNeedsTLS},
+		needsNATS("cluster-secret-file"), needsNATS("nats-credentials-file"), needsNATS("nats-ca"), needsNATS("nats-cert"),
+		needsNATS("nats-key"), needsNATS("nats-prefix"), needsNATS("nats-allow-single"),
 	}
-	for _, name := range []string{"cluster-secret-file", "nats-credentials-file", "nats-ca", "nats-cert", "nats-key", "nats-prefix", "nats-allow-single"} {
-		all = append(all, idleWithout(ModeServe, "nats-url", name, "", func(c *Config) bool { return c.NATS.URL != "" }))
-	}
-	return all
+}
+
+// needsNATS refuses a flag without effect.
+func needsNATS(name string) rule {
+	return idleWithout(ModeServe, "nats-url", name, "", func(c *Config) bool { return c.NATS.URL != "" })
 }
 
 // natsNeedsServe refuses settings of a variable or the file that have no effect: the alerts of

@@ -36,11 +36,15 @@ type timeStep struct {
 // would be irregular.
 //
 //nolint:gochecknoglobals // a table, never written
-var timeSteps = [...]timeStep{
-	{'m', 1}, {'m', 2}, {'m', 5}, {'m', 10}, {'m', 15}, {'m', 30},
-	{'m', 60}, {'m', 120}, {'m', 180}, {'m', 240}, {'m', 360}, {'m', 720},
-	{'d', 1}, {'d', 2}, {'d', 4}, {'w', 1}, {'d', 15},
-	{'M', 1}, {'M', 2}, {'M', 3}, {'M', 6}, {'M', 12}, {'M', 24}, {'M', 60}, {'M', 120}, {'M', 600},
+var timeSteps = [...]struct {
+	unit   byte
+	counts []int
+}{
+	{'m', []int{1, 2, 5, 10, 15, 30, 60, 120, 180, 240, 360, 720}},
+	{'d', []int{1, 2, 4}},
+	{'w', []int{1}},
+	{'d', []int{halfMonth}},
+	{'M', []int{1, 2, 3, 6, 12, 24, 60, 120, 600}},
 }
 
 // civil is the calendar of one bar, computed once because every candidate
@@ -138,10 +142,12 @@ func timeTicks(dst []timeTick, times []int64, per, gap float64, cal []civil) ([]
 	for _, t := range times {
 		cal = append(cal, civilOf(t))
 	}
-	for _, step := range timeSteps {
-		var fits bool
-		if dst, fits = step.ticks(dst[:0], times, cal, per, gap); fits {
-			break
+	fits := false
+	for _, steps := range timeSteps {
+		for _, count := range steps.counts {
+			if !fits {
+				dst, fits = timeStep{steps.unit, count}.ticks(dst[:0], times, cal, per, gap)
+			}
 		}
 	}
 	dst = thinTicks(dst, per, gap)
