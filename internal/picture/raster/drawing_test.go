@@ -4,6 +4,12 @@ import "math"
 
 // Calls that only the pictures of these tests need.
 
+// TrueColor reports whether the frame has 3 bytes a pixel and no palette.
+func (f *Frame) TrueColor() bool { return f.bpp == 3 }
+
+// Colors returns how many palette entries are in use, 0 in true colour.
+func (f *Frame) Colors() int { return f.pal.n }
+
 // Frame returns an indexed frame filled with the colour of background, its
 // alpha ignored. Call Release when done with it.
 func (s *Stock) Frame(w, h int, background Color) (*Frame, error) {

@@ -27,12 +27,6 @@ type rect struct{ x0, y0, x1, y1 int }
 // Once it is true further drawing has no effect, and EncodePNG refuses.
 func (f *Frame) Overflowed() bool { return f.pal.overflow }
 
-// TrueColor reports whether the frame has 3 bytes a pixel and no palette.
-func (f *Frame) TrueColor() bool { return f.bpp == 3 }
-
-// Colors returns how many palette entries are in use, 0 in true colour.
-func (f *Frame) Colors() int { return f.pal.n }
-
 // Reserve registers opaque colours before anything is drawn, so that there is room
 // for all of them. Translucent ones are ignored; they are registered on use.
 func (f *Frame) Reserve(colors ...Color) {
