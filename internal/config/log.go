@@ -42,6 +42,7 @@ func (h componentHandler) Handle(ctx context.Context, r slog.Record) error {
 				r = r.Clone() // a record shares its fields with copies of it
 				r.AddAttrs(slog.String("component", name))
 			}
+			break
 		}
 	}
 	if h.lines == nil {

@@ -17,7 +17,7 @@ type value struct {
 	setting.Kind
 	// set reads text into the field, or returns false and leaves the field alone.
 	set func(text string) bool
-	// text writes the field as set reads it, a secret as its digest.
+	// text writes the field as set reads it, of a secret only whether it is set.
 	text func() string
 	// hidden keeps a wrong value out of messages: a URL with a slip in it may hold a
 	// key or a password all the same.
