@@ -11,8 +11,7 @@ import (
 	"candela/internal/kit/principal"
 )
 
-// Leases ends contexts when their tokens end. It is safe for concurrent use and holds
-// one entry per active call or stream.
+// Leases ends contexts when their tokens end. It is safe for concurrent use.
 type Leases struct {
 	store Store
 	mu    sync.Mutex
@@ -112,8 +111,7 @@ func (l *Leases) end(tokens ...Hash) {
 	}
 }
 
-// Listeners holds the functions that a Store calls when tokens end. The zero value is
-// empty. It is safe for concurrent use.
+// Listeners holds the functions that a Store calls when tokens end, for concurrent use.
 type Listeners struct {
 	mu  sync.Mutex
 	all []func(...Hash)

@@ -79,8 +79,7 @@ func checkRedirect(raw string, extra []string) string {
 	return "scheme " + u.Scheme + " is not allowed: use https, http on loopback, a scheme with a dot or that of a known client"
 }
 
-// carriesAnswer reports whether an address already has parameters that the response
-// sets: a client could confuse the two.
+// carriesAnswer reports whether an address already has parameters of the response.
 func carriesAnswer(u *url.URL) bool {
 	for pair := range strings.SplitSeq(u.RawQuery, "&") {
 		name, _, _ := strings.Cut(pair, "=")

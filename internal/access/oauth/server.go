@@ -176,8 +176,7 @@ func (s *Server) Revoke(ctx context.Context, subject, id string) error {
 	return nil
 }
 
-// RevokeAll revokes all tokens, codes, registrations, forms and browser sessions. It
-// returns the number of client tokens revoked.
+// RevokeAll ends everything issued so far and returns the number of client tokens ended.
 func (s *Server) RevokeAll(ctx context.Context) (int, error) {
 	ended, err := s.store.RevokeAll(ctx, time.Now())
 	if err != nil {
@@ -188,8 +187,7 @@ func (s *Server) RevokeAll(ctx context.Context) (int, error) {
 	return ended, nil
 }
 
-// ours reports whether a resource (RFC 8707) is this server: its base URL or one of the
-// MCP paths, with or without a trailing slash.
+// ours reports whether a resource (RFC 8707) is our base URL or one of the MCP paths.
 func (s *Server) ours(resource string) bool {
 	path, ok := strings.CutPrefix(resource, s.cfg.BaseURL)
 	if !ok {

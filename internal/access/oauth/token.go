@@ -127,14 +127,14 @@ func (s *Server) redeem(r *http.Request, c client, p params) (Token, string, *Er
 	if err != nil {
 		return Token{}, "", s.refuseCode(r, hash, err)
 	}
-	if e := checkCode(code, c, p); e != nil {
-		if e.burn {
+	if burn, e := checkCode(code, c, p); e != nil {
+		if burn {
 			err = s.store.DropCode(ctx, hash)
 		}
 		if err != nil {
 			return Token{}, "", s.refuseCode(r, hash, err)
 		}
-		return Token{}, "", e.Error
+		return Token{}, "", e
 	}
 	secret := newSecret()
 	t := newToken(secret, code.Grant, code.Generation, now, TokenTTL)
@@ -144,8 +144,7 @@ func (s *Server) redeem(r *http.Request, c client, p params) (Token, string, *Er
 	return t, secret, nil
 }
 
-// refuseCode maps a store's error for a code. A replayed code may be stolen, so its
-// token is revoked. RFC 6749 4.1.2.
+// refuseCode maps a store's error and revokes the token of a replayed code. RFC 6749 4.1.2.
 func (s *Server) refuseCode(r *http.Request, hash Hash, err error) *Error {
 	switch {
 	case errors.Is(err, ErrNotFound):
@@ -160,23 +159,17 @@ func (s *Server) refuseCode(r *http.Request, hash Hash, err error) *Error {
 	return serverError()
 }
 
-// codeError refuses a code; burn also makes the code unusable.
-type codeError struct {
-	*Error
-	burn bool
-}
-
-func checkCode(code Code, c client, p params) *codeError {
-	if code.Client != c.fingerprint() {
-		return &codeError{invalidGrant("code was issued to another client"), true}
+// checkCode refuses a code; burn also makes the code unusable.
+func checkCode(code Code, c client, p params) (burn bool, e *Error) {
+	switch redirect := p.get("redirect_uri"); {
+	case code.Client != c.fingerprint():
+		return true, invalidGrant("code was issued to another client")
+	case redirect != "" && redirect != code.Redirect:
+		return false, invalidGrant("redirect_uri differs from the authorization request")
+	case !verifies(p.get("code_verifier"), code.Challenge):
+		return true, invalidGrant("code_verifier does not match the code_challenge")
 	}
-	if redirect := p.get("redirect_uri"); redirect != "" && redirect != code.Redirect {
-		return &codeError{invalidGrant("redirect_uri differs from the authorization request"), false}
-	}
-	if !verifies(p.get("code_verifier"), code.Challenge) {
-		return &codeError{invalidGrant("code_verifier does not match the code_challenge"), true}
-	}
-	return nil
+	return false, nil
 }
 
 // verifies compares in constant time. RFC 7636 4.1, 4.6.

@@ -44,8 +44,7 @@ type loop struct {
 	lastTick  time.Time
 	resumedAt time.Time // when the process last continued after a standstill
 
-	// delistedSymbols are symbols of a simulated account that no venue trades, with the
-	// reason.
+	// delistedSymbols has, with the reason, symbols that no venue trades any more.
 	delistedSymbols map[market.Symbol]string
 
 	retries             map[string]*attempts // of cancels during an owner's halt
@@ -245,18 +244,21 @@ func (l *loop) notifyWaiters(o order.Order) {
 		l.deferredWakes[o.ID] = true
 		return
 	}
-	left := l.waiters[o.ID][:0]
-	for _, one := range l.waiters[o.ID] {
-		if one.isDone(l, o) {
+	left := slices.DeleteFunc(l.waiters[o.ID], func(one *waiter) bool {
+		done := one.isDone(l, o)
+		if done {
 			one.deliver(o)
-		} else {
-			left = append(left, one)
 		}
-	}
+		return done
+	})
+	l.setWaiters(o.ID, left)
+}
+
+func (l *loop) setWaiters(id string, left []*waiter) {
 	if len(left) == 0 {
-		delete(l.waiters, o.ID)
+		delete(l.waiters, id)
 	} else {
-		l.waiters[o.ID] = left
+		l.waiters[id] = left
 	}
 }
 

@@ -182,8 +182,7 @@ func (l *loop) applyFills(all map[market.Symbol][]order.Fill, restarted bool) (c
 	return complete
 }
 
-// countFillsFrom returns the time from which trades in a symbol count: when its position
-// was imported, or its first order.
+// countFillsFrom returns when trades in a symbol begin to count: its import or first order.
 func (l *loop) countFillsFrom(s market.Symbol) time.Time {
 	if t, ok := l.reconciliation.countFrom[s.String()]; ok {
 		return t
@@ -293,8 +292,7 @@ func resetMismatches(a venueState) []mismatch {
 // errTooRecent delays the acceptance of a reset.
 var errTooRecent = errors.New("a recent order is missing; the time of the venue reset is not yet known")
 
-// fetchSurvivors returns the IDs of the orders that survived a reset. Orders placed
-// before a missing one are gone, too.
+// fetchSurvivors returns the IDs of the orders since the newest that a reset deleted.
 func (q venueQuery) fetchSurvivors(ctx context.Context) ([]string, error) {
 	var kept []string
 	for _, o := range q.submitted {

@@ -415,8 +415,7 @@ func (l *loop) checkDelay(requestedAt time.Time) error {
 // maxDryRuns is how many dry runs are counted.
 const maxDryRuns = 1000
 
-// recordDryRun counts a dry run in the order rate, so that a client cannot query the
-// guard and the venue without limit.
+// recordDryRun counts a dry run in the order rate, which limits queries of the guard.
 func (l *loop) recordDryRun(g order.Origin, rule string) {
 	now := l.now()
 	l.dryRuns = slices.DeleteFunc(l.dryRuns, func(r guard.Recent) bool { return now.Sub(r.At) >= time.Minute })

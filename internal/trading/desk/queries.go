@@ -80,8 +80,7 @@ func (d *Desk) Orders(ctx context.Context, caller principal.Caller, openOnly boo
 	return all, err
 }
 
-// Positions lists the caller's open positions with their prices. Unknown prices, as
-// after a start, are read within quoteTimeout.
+// Positions lists the caller's open positions and reads prices that are unknown.
 func (d *Desk) Positions(ctx context.Context, caller principal.Caller) ([]order.PricedPosition, error) {
 	if _, err := d.authorize(caller); err != nil {
 		return nil, err

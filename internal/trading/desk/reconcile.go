@@ -101,8 +101,7 @@ func (l *loop) startReconciliation(now time.Time) {
 	})
 }
 
-// checkReconcileAge restricts trading when the last reconciliation is too old: limits
-// would be checked against outdated positions.
+// checkReconcileAge restricts trading when positions may be outdated.
 func (l *loop) checkReconcileAge(now time.Time) {
 	if c := &l.reconciliation; c.succeededOnce && now.Sub(c.lastSuccess) >= maxReconcileAge {
 		l.restrict(l.systemCaller(), guard.Restriction{

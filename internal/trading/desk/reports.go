@@ -93,9 +93,7 @@ func (l *loop) applyQuery(before order.Order, r order.Report, err error) {
 			l.commitReport(o, l.reportEvents(o, r)) // a contradicting report came in between
 		}
 		l.retryCancel(id, r)
-		if l.missingFills(id) {
-			l.reconciliation.requested = true
-		}
+		l.requestMissingFills(id)
 	case errors.Is(err, broker.ErrNotFound):
 		l.handleNotFound(o, c)
 	default:
@@ -132,25 +130,21 @@ func (l *loop) retryCancel(id string, r order.Report) {
 
 // handleNotFound closes an order unknown to the venue, after the grace and a second query.
 func (l *loop) handleNotFound(o order.Order, p *orderPoll) {
-	now := l.now()
-	if p == nil {
-		return
-	}
-	if p.missing.IsZero() {
+	switch now := l.now(); {
+	case p == nil:
+	case p.missing.IsZero():
 		p.missing = now
-		return
-	}
 	// Updated, not Created: the order may have been queued before it was sent.
-	if now.Sub(o.Updated) < notFoundGrace || now.Sub(p.missing) < minPollInterval {
-		return
+	case now.Sub(o.Updated) >= notFoundGrace && now.Sub(p.missing) >= minPollInterval:
+		l.commitReport(o, l.event(o, order.KindGone, "the venue does not know the order"))
 	}
-	l.commitReport(o, l.event(o, order.KindGone, "the venue does not know the order"))
 }
 
-// missingFills reports whether the venue counts more fills than are known.
-func (l *loop) missingFills(id string) bool {
-	o, ok := l.book.Order(id)
-	return ok && o.MissingFills()
+// requestMissingFills reconciles soon if the venue counts more fills than are known.
+func (l *loop) requestMissingFills(id string) {
+	if o, ok := l.book.Order(id); ok && o.MissingFills() {
+		l.reconciliation.requested = true
+	}
 }
 
 const (
@@ -206,9 +200,7 @@ func (l *loop) handleReport(r order.Report) {
 	}
 	l.commitReport(o, l.reportEvents(o, r))
 	l.advanceOrder(o.ID)
-	if l.missingFills(o.ID) {
-		l.reconciliation.requested = true
-	}
+	l.requestMissingFills(o.ID)
 }
 
 // findOrder returns the order of a report or trade.

@@ -135,17 +135,9 @@ func (l *loop) cancelOpenOrders(now time.Time) {
 			l.retries[o.ID] = again
 		}
 		again.failed(now, retry.Backoff{First: time.Second, Max: time.Minute})
-		if t := l.cancel(by, o.ID); t != nil && t.waiter != nil {
-			l.removeWaiter(o.ID, t.waiter)
+		if t := l.cancel(by, o.ID); t != nil && t.waiter != nil { // which nothing reads
+			l.setWaiters(o.ID, slices.DeleteFunc(l.waiters[o.ID], func(one *waiter) bool { return one == t.waiter }))
 		}
-	}
-}
-
-// removeWaiter removes a waiter that nothing reads.
-func (l *loop) removeWaiter(id string, one *waiter) {
-	l.waiters[id] = slices.DeleteFunc(l.waiters[id], func(other *waiter) bool { return other == one })
-	if len(l.waiters[id]) == 0 {
-		delete(l.waiters, id)
 	}
 }
 

@@ -25,8 +25,7 @@ func (l *loop) queueSubmit(caller principal.Caller, o order.Order, requestedAt t
 	}, func() bool { return l.shouldSend(caller, o.ID, requestedAt) })
 }
 
-// submit sends an order, unless the process stood still since it was queued: another
-// process may have taken over the account.
+// submit sends an order, unless a standstill let another process take over the account.
 func (l *loop) submit(ctx context.Context, o order.Order, requestedAt time.Time) (order.Report, error) {
 	if waited := l.now().Sub(requestedAt); waited > maxSubmitDelay {
 		return order.Report{}, staleOrderError(waited)

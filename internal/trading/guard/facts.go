@@ -143,8 +143,7 @@ func Total(p Policy, b *order.Book, x Prices, mode order.Mode) (total decimal.De
 		if !closed && (rate.IsZero() || !last.IsPositive()) {
 			missing = append(missing, pos.Symbol.String())
 		}
-		// The profit of a closed position is fixed: it counts even if the symbol is
-		// delisted.
+		// The profit of a closed position counts even if the symbol is delisted.
 		if rate.IsZero() || !closed && !last.IsPositive() {
 			continue
 		}

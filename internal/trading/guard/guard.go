@@ -25,8 +25,7 @@ type Intent struct {
 	Token string // identifies the caller's token
 }
 
-// Facts are the inputs of the rules at one moment. Quantities are in units of the
-// symbol, money is in the account's currency.
+// Facts are the inputs of the rules, in units of the symbol and the account's currency.
 type Facts struct {
 	Now        time.Time
 	Quote      order.Quote         // zero if unknown
@@ -52,8 +51,7 @@ type Recent struct {
 	Rule  string // that denied it, "" for none
 }
 
-// Denial is the result of a rule that denies an order: the rule, its limit, the order's
-// value, and a sentence that a model can act on.
+// Denial is the result of a rule that denies an order, with a text for models.
 type Denial struct {
 	Rule  string
 	Limit string
@@ -117,8 +115,7 @@ type orderCheck struct {
 	Facts
 }
 
-// reduces reports whether the order can only reduce the position: together with the open
-// orders on its side it does not go beyond zero.
+// reduces reports whether this order and the open ones beside it only reduce the position.
 func (q *orderCheck) reduces() bool {
 	switch q.Side {
 	case order.Buy:
@@ -159,8 +156,7 @@ func (q *orderCheck) notional(quantity decimal.Decimal) decimal.Decimal {
 	return quantity.Mul(q.worst()).Mul(q.Rate)
 }
 
-// exposure returns the possible position before and after the order: the position plus
-// all open orders on the order's side.
+// exposure returns the possible position with all open orders, before and after this one.
 func (q *orderCheck) exposure() (before, after decimal.Decimal) {
 	if q.Side == order.Buy {
 		before = q.Held.Add(q.OpenBuy)

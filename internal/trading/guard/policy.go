@@ -82,8 +82,7 @@ func Default() Policy {
 	}
 }
 
-// For returns the limits of a symbol: those of its full name, else those of its name at
-// every venue, else the general ones.
+// For returns the limits of a symbol, else of its name at every venue, else the general.
 func (p Policy) For(s market.Symbol) Limits {
 	if l, ok := p.Symbols[s]; ok {
 		return l

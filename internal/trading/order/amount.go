@@ -38,8 +38,7 @@ func ParseAmount(field, text string) (decimal.Decimal, error) {
 // Bounded reports whether all numbers are within the bounds of ParseAmount.
 func Bounded(numbers ...decimal.Decimal) bool { return within(maxAmountDigits, numbers...) }
 
-// within reports whether all numbers have at most that many digits before and after the
-// point.
+// within reports whether all numbers have at most that many digits on each side.
 func within(digits int, numbers ...decimal.Decimal) bool {
 	for _, d := range numbers {
 		exp := int(d.Exponent())

@@ -187,7 +187,6 @@ func (l *reportReader) overtake() {
 }
 
 // NewExternal returns the event that records an order found at the venue under a new ID.
-// FromReport then adds the rest of the report.
 func NewExternal(g Origin, r Report, at time.Time) Event {
 	g.External = true
 	g.Symbol, g.Side, g.Type, g.Quantity, g.Price = r.Symbol, r.Side, r.Type, r.Quantity, r.Price

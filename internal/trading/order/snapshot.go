@@ -18,8 +18,7 @@ import (
 // snapshotVersion is the version of snapshotJSON. Without it the events are read.
 const snapshotVersion = 1
 
-// snapshotJSON is the stored form of a Book. It omits what follows from the orders,
-// except for the effects of a venue reset.
+// snapshotJSON is the stored form of a Book, without what follows from the orders.
 type snapshotJSON struct {
 	Version  int                      `json:"version"`
 	Owner    string                   `json:"owner"`

@@ -47,7 +47,7 @@ func parse[T ~uint8](field, s string, names []string) (T, error) {
 	if i < 0 {
 		return 0, fault.Field(field, s, strings.Join(names, ", "), fault.Nearest(s, names)...)
 	}
-	return T(i + 1), nil //nolint:gosec // G115: the lists are short
+	return T(i + 1), nil
 }
 
 // name is the inverse of parse; "" for an unknown number.

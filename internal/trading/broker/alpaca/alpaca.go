@@ -41,8 +41,7 @@ const (
 	keepPair  = time.Hour // the venue says that the sizes of pairs may change
 	mostPairs = 1024
 
-	// orderPatience is how long an order may wait for its turn. A price is old soon,
-	// so an order that cannot go out is given back.
+	// orderPatience is how long an order may wait for its turn: prices are soon old.
 	orderPatience = time.Second
 	// readPatience lets a long history wait for the venue's next minute.
 	readPatience = 90 * time.Second
@@ -53,8 +52,7 @@ type Config struct {
 	Keys stocks.Keys // required
 	Live bool        // real money
 	URL  string      // of the trading API; by Live when empty
-	// DataURL and Feed are where the last price of a stock comes from, which decides
-	// its tick; as for bars when empty.
+	// DataURL and Feed have the last price of a stock, for its tick; may be empty.
 	DataURL string
 	Feed    string
 	Now     func() time.Time // required

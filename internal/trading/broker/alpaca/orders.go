@@ -193,11 +193,8 @@ func fate(subject string, err error) error {
 // unknown is the error of a request that may have been carried out. It is not
 // retryable, whatever its cause is: to send an order again may double it.
 func unknown(subject, why string, cause error) error {
-	return &fault.Error{
-		Kind: fault.Unavailable, Code: "outcome_unknown",
-		Message: fmt.Sprintf("%s %s: it is not known whether the venue did this: %s; look at the order before sending another", name, subject, why),
-		Cause:   fmt.Errorf("%w: %w", broker.ErrUnknown, cause),
-	}
+	return fault.New(fault.Unavailable, "outcome_unknown", "%s %s: it is not known whether the venue did this: %s; look at the order before sending another", name, subject, why).
+		Because(fmt.Errorf("%w: %w", broker.ErrUnknown, cause))
 }
 
 // notSent is the error of a request that failed before it went out.

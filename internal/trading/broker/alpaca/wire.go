@@ -127,8 +127,7 @@ func typeOf(word string) order.Type {
 	return 0
 }
 
-// symbolOf spells a symbol in one way: the venue writes a crypto pair with a slash
-// in orders and without one in positions.
+// symbolOf spells a symbol in one way: the venue omits the slash of a pair in positions.
 func symbolOf(j *strictjson.Reader, text, class string) market.Symbol {
 	if class == "crypto" && !strings.Contains(text, "/") {
 		base, quote, ok := splitPair(text)

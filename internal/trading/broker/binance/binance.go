@@ -88,8 +88,7 @@ type Broker struct {
 	rules  *rules.Provider
 	sign   signer
 	clock  *clock
-	// full is until when the venue takes no new orders of the account, in unix
-	// nanoseconds. Cancels and reads go on.
+	// full is until when the venue takes no new orders, in unix nanoseconds.
 	full atomic.Int64
 }
 

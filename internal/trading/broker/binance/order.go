@@ -108,8 +108,7 @@ func (b *Broker) Query(ctx context.Context, o order.Spec) (order.Report, error) 
 	case codeNoOrder:
 		return order.Report{}, fmt.Errorf("binance %s: %s: %w", spelled, o.ID, broker.ErrNotFound)
 	case codeArchived:
-		// Cancelled or expired without a trade over 90 days ago; the venue does not say
-		// which.
+		// Cancelled or expired without a trade over 90 days ago, the one or the other.
 		return order.Report{Spec: o, Status: order.Canceled, Reason: "archived by the venue", At: time.Now()}, nil
 	}
 	if err != nil {

@@ -57,8 +57,7 @@ func typeOf(word string) order.Type {
 	return 0
 }
 
-// statusOf reads a status. A word that is not known means that we must ask again,
-// and never that the order is over.
+// statusOf reads a status. An unknown word means to ask again, never that it is over.
 func statusOf(word string) order.Status {
 	switch word {
 	case "NEW", "PENDING_NEW":

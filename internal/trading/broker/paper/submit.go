@@ -1,6 +1,7 @@
 package paper
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -92,15 +93,12 @@ func (b *Broker) fresh(o order.Spec, q order.Quote) error {
 	if age <= MaxQuoteAge && q.Last.IsPositive() {
 		return nil
 	}
-	f := &fault.Error{
-		Kind: fault.Unavailable, Code: "stale_quote", Field: "symbol", Value: o.Symbol.String(), Retryable: true, RetryAfter: time.Second,
-		Message: fmt.Sprintf("the last price of %s is %v old, and paper orders fill at prices of at most %v: its market may be closed or its feed lost",
-			o.Symbol, age.Round(time.Second), MaxQuoteAge),
-	}
+	f := fault.New(fault.Unavailable, "stale_quote", "the last price of %s is %v old, and paper orders fill at prices of at most %v: its market may be closed or its feed lost",
+		o.Symbol, age.Round(time.Second), MaxQuoteAge).About("symbol", o.Symbol.String(), "")
 	if q.Last.IsPositive() && q.Stalled(now) {
-		f.Retryable, f.RetryAfter = false, 0
+		return f
 	}
-	return f
+	return f.Retry(time.Second)
 }
 
 // take accepts an order that is sound.
@@ -122,7 +120,7 @@ func (b *Broker) take(ctx context.Context, o order.Spec, inst provider.Instrumen
 	}
 	now := b.cfg.Now()
 	o.Owner = ""
-	entries := []entry{{At: now, Taken: &taken{Spec: o, VenueID: b.book.id(1), Asset: asset(inst), Currency: currency, Step: inst.Step}}}
+	entries := []entry{{At: now, Taken: &taken{Spec: o, VenueID: b.book.id(1), Asset: cmp.Or(inst.Base, inst.Symbol.Name), Currency: currency, Step: inst.Step}}}
 	if !rests {
 		f := b.trade(o, b.book.id(1), b.book.id(2), o.Quantity, price, currency, now)
 		entries = append(entries, entry{At: now, Fill: &f})
@@ -195,13 +193,6 @@ func (b *Broker) currency(inst provider.Instrument) string {
 		}
 	}
 	return best
-}
-
-func asset(inst provider.Instrument) string {
-	if inst.Base != "" {
-		return inst.Base
-	}
-	return inst.Symbol.Name
 }
 
 // Cancel ends a resting order, or returns how it ended.
