@@ -25,6 +25,7 @@ func migrateState(ctx context.Context, in invocation) error {
 		return err
 	}
 	how.Progress, how.Log = counting(in.Stderr), cfg.Log.CommandLogger(in.Stderr)
+	how.Store = app.StoreAt(cfg.Home)
 	done, err := migrate.Run(ctx, cfg, how)
 	if err != nil {
 		return err

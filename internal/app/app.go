@@ -14,6 +14,7 @@ import (
 	"candela/internal/kit/fault"
 	"candela/internal/market/provider"
 	"candela/internal/serve/tool"
+	"candela/internal/store"
 	"candela/internal/store/statedir"
 	"candela/internal/trading/broker"
 )
@@ -38,6 +39,7 @@ type Services struct {
 
 	Venues  []provider.Descriptor
 	Brokers []broker.Descriptor
+	Stores  []store.Descriptor
 	Draw    tool.Renderer
 }
 

@@ -19,6 +19,7 @@ import (
 	"candela/internal/market/provider"
 	"candela/internal/operate/control"
 	"candela/internal/serve/tool"
+	"candela/internal/store"
 	"candela/internal/store/statedir"
 	"candela/internal/trading/broker"
 	"candela/internal/trading/broker/paper"
@@ -38,7 +39,7 @@ type place struct {
 }
 
 // prepareDesk opens the broker and collects the clocks of the venues.
-func (t *trading) prepareDesk(rt Runtime, journal journals) (err error) {
+func (t *trading) prepareDesk(rt Runtime, journal store.Journals) (err error) {
 	t.clocks = make(map[string]provider.Clock)
 	for _, p := range t.bars.providers {
 		if c, ok := p.(provider.Clocked); ok {
@@ -90,7 +91,7 @@ func (rt Runtime) policy() (guard.Policy, error) {
 }
 
 // newVenue opens the broker that is configured.
-func (t *trading) newVenue(rt Runtime, journal journals) (place, error) {
+func (t *trading) newVenue(rt Runtime, journal store.Journals) (place, error) {
 	d, cfg := rt.broker(), rt.Config
 	v, err := d.Open(broker.Env{
 		Values: cfg.Values, Network: cfg.Trading.Network, Live: cfg.Trading.Live, Hosts: t.bars.hosts, Now: time.Now, Log: rt.Log,
@@ -100,16 +101,8 @@ func (t *trading) newVenue(rt Runtime, journal journals) (place, error) {
 	return place{Broker: v, paper: simulated, assets: d.Assets}, err
 }
 
-// journals keeps what accounts that live here have done.
-type journals interface {
-	AppendJournal(ctx context.Context, owner, name string, entries [][]byte) error
-	Journal(ctx context.Context, owner, name string) iter.Seq2[[]byte, error]
-	SaveJournalSnapshot(ctx context.Context, owner, name string, value []byte) error
-	JournalSnapshot(ctx context.Context, owner, name string) ([]byte, iter.Seq2[[]byte, error], error)
-}
-
 // paperJournal is where the paper account writes down what it did.
-type paperJournal struct{ store journals }
+type paperJournal struct{ store store.Journals }
 
 func (j paperJournal) Append(ctx context.Context, entries ...[]byte) error {
 	return j.store.AppendJournal(ctx, accountOwner, paper.Name, entries)

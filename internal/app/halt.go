@@ -15,7 +15,6 @@ import (
 	"candela/internal/config"
 	"candela/internal/kit/fault"
 	"candela/internal/operate/control"
-	"candela/internal/store/ledger"
 	"candela/internal/store/replica/conn"
 	"candela/internal/store/replica/deskproxy"
 	"candela/internal/store/replica/member"
@@ -198,12 +197,12 @@ func (w command) storeIn(ctx context.Context, home string) (control.TradingState
 		return control.TradingState{}, err
 	}
 	defer held.Release()
-	l, err := ledger.Open(ctx, home, time.Now)
+	stored, err := StoreAt(home).Open(ctx, home, time.Now)
 	if err != nil {
 		return control.TradingState{}, err
 	}
-	state, err := w.storeTo(ctx, l)
-	if err = errors.Join(err, l.Close()); err != nil {
+	state, err := w.storeTo(ctx, stored)
+	if err = errors.Join(err, stored.Close()); err != nil {
 		return control.TradingState{}, err
 	}
 	state.Where = "in the stored state; no program is running"

@@ -11,7 +11,7 @@ import (
 	"candela/internal/alerting/notify"
 	"candela/internal/alerting/notify/local"
 	"candela/internal/kit/principal"
-	"candela/internal/store/ledger"
+	"candela/internal/store"
 	"candela/internal/store/statedir"
 	"candela/internal/trading/desk"
 )
@@ -29,19 +29,19 @@ func (rt Runtime) openLocal() *node {
 	}
 }
 
-// localStore is the ledger, from when its part is ready until that part stops. Nothing is
+// localStore is the store of the node, from when its part is ready until that part stops. Nothing is
 // written to disk before all parts are built.
 type localStore struct {
-	*ledger.Ledger
-	open atomic.Pointer[ledger.Ledger] // for the parts that start earlier and stop later; nil while closed
+	store.Store
+	open atomic.Pointer[store.Store] // for the parts that start earlier and stop later; nil while closed
 }
 
-// run opens the ledger, prunes it while ctx lasts, and closes it.
+// run opens the store, prunes it while ctx lasts, and closes it.
 func (s *localStore) run(ctx, hard context.Context, rt Runtime, ready func()) (err error) {
-	if s.Ledger, err = ledger.Open(ctx, rt.Config.Home, time.Now); err != nil {
+	if s.Store, err = storeAt(rt.Stores, rt.Config.Home).Open(ctx, rt.Config.Home, time.Now); err != nil {
 		return err
 	}
-	s.open.Store(s.Ledger)
+	s.open.Store(&s.Store)
 	defer func() {
 		s.open.Store(nil)
 		err = errors.Join(err, s.Close())
@@ -53,29 +53,29 @@ func (s *localStore) run(ctx, hard context.Context, rt Runtime, ready func()) (e
 	return pruneForever(ctx, hard, rt, s)
 }
 
-// stats returns the ledger's counters, and false while it is not open.
-func (s *localStore) stats() (ledger.Stats, bool) {
-	l := s.open.Load()
-	if l == nil {
-		return ledger.Stats{}, false
+// stats returns the store's counters, and false while it is not open.
+func (s *localStore) stats() (store.Stats, bool) {
+	open := s.open.Load()
+	if open == nil {
+		return store.Stats{}, false
 	}
-	return l.Stats(), true
+	return (*open).Stats(), true
 }
 
-// errNotOpen is the error of an audit entry before the ledger opens and after it closes.
-var errNotOpen = errors.New("the ledger is not open")
+// errNotOpen is the error of an audit entry before the store opens and after it closes.
+var errNotOpen = errors.New("the store is not open")
 
 // audit adds an event to the audit log. The control socket, through which the owner
-// revokes logins, starts before the ledger and stops after it.
+// revokes logins, starts before the store and stops after it.
 func (s *localStore) audit(ctx context.Context, by principal.Caller, kind, about string, body []byte) error {
-	l := s.open.Load()
-	if l == nil {
+	open := s.open.Load()
+	if open == nil {
 		return errNotOpen
 	}
-	return l.Note(ctx, by, kind, about, body)
+	return (*open).Note(ctx, by, kind, about, body)
 }
 
-// localSide builds the trading side on the ledger. One engine evaluates all alerts and
+// localSide builds the trading side on the store. One engine evaluates all alerts and
 // one desk trades.
 func (rt Runtime) localSide(t *trading) (side, error) {
 	l := &localStore{}

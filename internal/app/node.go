@@ -2,7 +2,6 @@ package app
 
 import (
 	"context"
-	"iter"
 	"time"
 
 	"candela/internal/access/oauth"
@@ -13,7 +12,7 @@ import (
 	"candela/internal/kit/retry"
 	"candela/internal/serve/admin"
 	"candela/internal/serve/tool"
-	"candela/internal/store/ledger"
+	"candela/internal/store"
 	"candela/internal/trading/desk"
 )
 
@@ -47,7 +46,7 @@ type side struct {
 	cursors sink.Store
 	// exclusive limits work to one replica at a time.
 	exclusive func(name string, run work) work
-	stats     func() (ledger.Stats, bool) // of the ledger; nil for replicas
+	stats     func() (store.Stats, bool) // nil for replicas
 	// audit adds an event to the audit log; nil for replicas, which have none of logins.
 	audit func(ctx context.Context, caller principal.Caller, kind, about string, body []byte) error
 
@@ -57,13 +56,6 @@ type side struct {
 
 // work is the Run of a Part.
 type work = func(ctx, hard context.Context, ready func()) error
-
-// entryStore keeps the notifications of fired alerts.
-type entryStore interface {
-	Entries(ctx context.Context, after uint64) iter.Seq2[notify.Entry, error]
-	LastEntry(ctx context.Context) (uint64, error)
-	PruneEntries(ctx context.Context, before time.Time, keep, limit int) (int, error)
-}
 
 // openNode returns a local node, or a replica connected to the servers that all share.
 func (rt Runtime) openNode(ctx context.Context) (*node, error) {
@@ -85,7 +77,7 @@ func inboxPart(inbox notify.Inbox, prepare func(context.Context) error) Part {
 }
 
 // pruneForever removes expired notifications every hour until ctx ends.
-func pruneForever(ctx, hard context.Context, rt Runtime, from entryStore) error {
+func pruneForever(ctx, hard context.Context, rt Runtime, from store.Entries) error {
 	for retry.Sleep(ctx, pruneEvery) == nil {
 		if err := prune(hard, from); err != nil {
 			rt.Log.ErrorContext(ctx, "pruning notifications failed", "error", err)
@@ -95,7 +87,7 @@ func pruneForever(ctx, hard context.Context, rt Runtime, from entryStore) error 
 }
 
 // prune removes the notifications that no client may fetch any more.
-func prune(ctx context.Context, from entryStore) error {
+func prune(ctx context.Context, from store.Entries) error {
 	for {
 		n, err := from.PruneEntries(ctx, time.Now().Add(-notify.PollTTL), notify.MaxRetained, pruneStep)
 		if err != nil || n < pruneStep {

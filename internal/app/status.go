@@ -14,7 +14,7 @@ import (
 	"candela/internal/kit/retry"
 	"candela/internal/operate/control"
 	"candela/internal/serve/httpd"
-	"candela/internal/store/ledger"
+	"candela/internal/store"
 	"candela/internal/store/statedir"
 	"candela/internal/trading/broker/paper"
 	"candela/internal/trading/desk"
@@ -122,7 +122,8 @@ func ReadStatus(ctx context.Context, home string) (control.Status, error) {
 // storedStatus reads the store of a state directory in which no program is trading.
 func storedStatus(ctx context.Context, home string) (control.Status, error) {
 	s := control.Status{Accounts: []control.AccountStatus{}}
-	if _, err := os.Stat(filepath.Join(home, ledger.FileName)); errors.Is(err, fs.ErrNotExist) {
+	kind := StoreAt(home)
+	if _, err := os.Stat(filepath.Join(home, kind.File)); errors.Is(err, fs.ErrNotExist) {
 		return s, nil // nothing was ever traded here
 	}
 	held, err := statedir.LockEngine(home)
@@ -134,17 +135,17 @@ func storedStatus(ctx context.Context, home string) (control.Status, error) {
 		return s, err
 	}
 	defer held.Release()
-	l, err := ledger.Open(ctx, home, time.Now)
+	stored, err := kind.Open(ctx, home, time.Now)
 	if err != nil {
 		return s, err
 	}
-	err = readStore(ctx, l, filepath.Join(home, statedir.HaltName), &s)
-	return s, errors.Join(err, l.Close())
+	err = readStore(ctx, stored, filepath.Join(home, statedir.HaltName), &s)
+	return s, errors.Join(err, stored.Close())
 }
 
 // readStore adds the contents of a store to s.
-func readStore(ctx context.Context, l *ledger.Ledger, haltFile string, s *control.Status) error {
-	for _, err := range l.Alerts(ctx) {
+func readStore(ctx context.Context, from store.Store, haltFile string, s *control.Status) error {
+	for _, err := range from.Alerts(ctx) {
 		if err != nil {
 			return err
 		}
@@ -153,7 +154,7 @@ func readStore(ctx context.Context, l *ledger.Ledger, haltFile string, s *contro
 	_, statErr := os.Lstat(haltFile)
 	var untraded []control.AccountStatus
 	for _, account := range accounts() {
-		state, book, err := desk.LoadStored(ctx, l, account)
+		state, book, err := desk.LoadStored(ctx, from, account)
 		if err != nil {
 			return err
 		}

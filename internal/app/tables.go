@@ -1,6 +1,9 @@
 package app
 
 import (
+	"os"
+	"path/filepath"
+
 	"candela/internal/config"
 	"candela/internal/market/provider"
 	"candela/internal/market/provider/alpaca"
@@ -13,6 +16,8 @@ import (
 	"candela/internal/market/provider/sample"
 	"candela/internal/market/provider/yahoo"
 	"candela/internal/picture/chart"
+	"candela/internal/store"
+	"candela/internal/store/ledger"
 	"candela/internal/trading/broker"
 	alpacabroker "candela/internal/trading/broker/alpaca"
 	binancebroker "candela/internal/trading/broker/binance"
@@ -51,8 +56,29 @@ func Wired() Services {
 		Serve:   serveMCP,
 		Venues:  Venues(),
 		Brokers: Brokers(),
+		Stores:  Stores(),
 		Draw:    chart.NewRenderer(),
 	}
+}
+
+// Stores lists the kinds of store of a state directory, the default first. A new store is
+// a line here.
+func Stores() []store.Descriptor {
+	return []store.Descriptor{
+		ledger.Descriptor(),
+	}
+}
+
+// StoreAt returns the kind of store that a state directory has, the default for a new one.
+func StoreAt(home string) store.Descriptor { return storeAt(Stores(), home) }
+
+func storeAt(stores []store.Descriptor, home string) store.Descriptor {
+	for _, s := range stores {
+		if _, err := os.Lstat(filepath.Join(home, s.File)); err == nil {
+			return s
+		}
+	}
+	return stores[0]
 }
 
 // LoadConfig loads the configuration of this build.

@@ -3,16 +3,24 @@ package app
 import (
 	"bytes"
 	"context"
+	"errors"
+	"io"
+	"io/fs"
 	"log/slog"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"candela/internal/config"
 	"candela/internal/kit/setting"
 	"candela/internal/market"
 	"candela/internal/market/provider"
 	"candela/internal/operate/doctor"
+	"candela/internal/store"
+	"candela/internal/store/ledger"
 	"candela/internal/testkit/fake/fakes"
 	"candela/internal/trading/broker"
 	"candela/internal/trading/order"
@@ -127,6 +135,47 @@ func TestTables_ALineIsEnough(t *testing.T) {
 	}
 	if !slices.ContainsFunc(findings, func(f doctor.Finding) bool { return f.Check == "venue toy" && f.Status == doctor.OK }) {
 		t.Errorf("the doctor does not check the venue: %+v", findings)
+	}
+}
+
+// toyStore is a store as its package would declare it: a ledger in a folder of its own.
+func toyStore() store.Descriptor {
+	return store.Descriptor{Name: "toy", File: "toy", Open: func(ctx context.Context, home string, now func() time.Time) (store.Store, error) {
+		folder := filepath.Join(home, "toy")
+		if err := os.MkdirAll(folder, 0o700); err != nil {
+			return nil, err
+		}
+		return ledger.Descriptor().Open(ctx, folder, now)
+	}}
+}
+
+// TestTables_AStoreIsALine runs the program on another store, and then finds that store by
+// its file.
+func TestTables_AStoreIsALine(t *testing.T) {
+	t.Parallel()
+	home := filepath.Join(t.TempDir(), "state")
+	services := Wired()
+	services.Stores = []store.Descriptor{toyStore(), ledger.Descriptor()}
+	const call = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"list_alerts","arguments":{}}}` + "\n"
+	var out bytes.Buffer
+	cfg := configure(t, "--mcp", "--trade", "--home", home, "--yahoo=false")
+	if err := Run(t.Context(), cfg, Deps{Version: "test", Stdin: strings.NewReader(call), Stdout: &out, Stderr: io.Discard, Services: services}); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(out.String(), `\"alerts\"`) && !strings.Contains(out.String(), `"text":"[]"`) {
+		t.Errorf("list_alerts answers %s", out.String())
+	}
+	if _, err := os.Stat(filepath.Join(home, "toy", ledger.FileName)); err != nil {
+		t.Error(err)
+	}
+	if _, err := os.Stat(filepath.Join(home, ledger.FileName)); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the ledger was opened, too: %v", err)
+	}
+	if got := storeAt([]store.Descriptor{ledger.Descriptor(), toyStore()}, home).Name; got != "toy" {
+		t.Errorf("the directory has a %s", got)
+	}
+	if got := storeAt(services.Stores, t.TempDir()).Name; got != "toy" {
+		t.Errorf("a new directory gets a %s", got)
 	}
 }
 

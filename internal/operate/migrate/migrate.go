@@ -21,7 +21,7 @@ import (
 	"candela/internal/kit/fault"
 	"candela/internal/kit/principal"
 	"candela/internal/market/provider"
-	"candela/internal/store/ledger"
+	"candela/internal/store"
 	"candela/internal/store/replica/alerts"
 	"candela/internal/store/replica/conn"
 	"candela/internal/store/replica/member"
@@ -37,8 +37,9 @@ const (
 
 // Plan configures a migration.
 type Plan struct {
-	To      string // nats or local
-	Replace bool   // end alerts of the destination that the source does not have
+	To      string           // nats or local
+	Store   store.Descriptor // of the state directory
+	Replace bool             // end alerts of the destination that the source does not have
 	// Progress is called with the number of copied things of a kind; it may be nil.
 	Progress func(what string, done, total int)
 	Log      *slog.Logger
@@ -77,7 +78,7 @@ func Run(ctx context.Context, cfg *config.Config, how Plan) ([]Count, error) {
 	if err := quietReplicas(ctx, conn); err != nil {
 		return nil, err
 	}
-	local, shared, err := openBoth(ctx, cfg.Home, conn)
+	local, shared, err := openBoth(ctx, how.Store, cfg.Home, conn)
 	if err != nil {
 		return nil, err
 	}
@@ -183,8 +184,8 @@ func (m *migration) report(d *Count, done int) {
 }
 
 // openBoth opens both sides.
-func openBoth(ctx context.Context, home string, conn *conn.Conn) (local, shared side, err error) {
-	l, err := ledger.Open(ctx, home, time.Now)
+func openBoth(ctx context.Context, kind store.Descriptor, home string, conn *conn.Conn) (local, shared side, err error) {
+	l, err := kind.Open(ctx, home, time.Now)
 	if err != nil {
 		return nil, nil, err
 	}

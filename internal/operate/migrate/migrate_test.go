@@ -221,7 +221,7 @@ func (m mover) migrate(ctx context.Context, home string, how Plan) (map[string]C
 	if err != nil {
 		m.t.Fatal(err)
 	}
-	how.Log = quiet()
+	how.Log, how.Store = quiet(), ledger.Descriptor()
 	done, err := Run(ctx, cfg, how)
 	counts := make(map[string]Count)
 	for _, d := range done {

@@ -21,7 +21,7 @@ import (
 	"candela/internal/market/feed"
 	"candela/internal/serve/httpd"
 	"candela/internal/serve/mcp"
-	"candela/internal/store/ledger"
+	"candela/internal/store"
 	"candela/internal/store/replica/conn"
 	"candela/internal/trading/desk"
 	"candela/internal/trading/guard"
@@ -50,8 +50,8 @@ func full() Config {
 			}
 		},
 		Trading: &Trading{
-			Store: func() (ledger.Stats, bool) {
-				return ledger.Stats{Commits: reading(), Writes: 4, Errors: map[string]uint64{"store_full": 0}, Bytes: 4096, Log: 8192}, true
+			Store: func() (store.Stats, bool) {
+				return store.Stats{Commits: reading(), Writes: 4, Errors: map[string]uint64{"store_full": 0}, Bytes: 4096, Log: 8192}, true
 			},
 			Engine: func() engine.Status {
 				return engine.Status{Running: true, Alerts: 11, Prices: 2, Series: 1, Firings: 6, Late: 1, Feeds: []feed.Status{
@@ -165,9 +165,9 @@ func TestReady_SaysWhyNot(t *testing.T) {
 		breaks       func(*Config)
 	}{
 		"a server that starts":   {"server", "not serving clients", func(c *Config) { c.Listening = func() bool { return false } }},
-		"a store that is closed": {"store", "not open", func(c *Config) { c.Trading.Store = func() (ledger.Stats, bool) { return ledger.Stats{}, false } }},
+		"a store that is closed": {"store", "not open", func(c *Config) { c.Trading.Store = func() (store.Stats, bool) { return store.Stats{}, false } }},
 		"a full disk": {"store", "store_full", func(c *Config) {
-			c.Trading.Store = func() (ledger.Stats, bool) { return ledger.Stats{Failing: "store_full"}, true }
+			c.Trading.Store = func() (store.Stats, bool) { return store.Stats{Failing: "store_full"}, true }
 		}},
 		"an engine that stopped":     {"engine", "not running", status(func(s *engine.Status) { s.Running = false })},
 		"an engine that loads":       {"engine", "2 of 3 prices and series are not loaded", status(func(s *engine.Status) { s.Loading = 2 })},

@@ -9,7 +9,7 @@ import (
 	"candela/internal/alerting/sink"
 	"candela/internal/serve/httpd"
 	"candela/internal/serve/mcp"
-	"candela/internal/store/ledger"
+	"candela/internal/store"
 	"candela/internal/store/replica/conn"
 	"candela/internal/trading/desk"
 	"candela/internal/trading/order"
@@ -32,7 +32,7 @@ type Config struct {
 
 // Trading holds the sources with --trade. All but Store are required.
 type Trading struct {
-	Store         func() (stats ledger.Stats, open bool) // nil if NATS is the store
+	Store         func() (stats store.Stats, open bool) // nil if NATS is the store
 	Engine        func() engine.Status
 	Notifications func() notify.Stats
 	Sinks         func() []sink.Status

@@ -17,6 +17,7 @@ import (
 
 	"candela/internal/kit/disk"
 	"candela/internal/kit/fault"
+	"candela/internal/store"
 )
 
 // FileName is the name of the store in the state directory.
@@ -42,6 +43,17 @@ type Ledger struct {
 	stmts   statements // of conn; guarded by turn
 	path    string
 	tally   tally
+}
+
+// Descriptor describes the ledger.
+func Descriptor() store.Descriptor {
+	return store.Descriptor{Name: "ledger", File: FileName, Open: func(ctx context.Context, home string, now func() time.Time) (store.Store, error) {
+		l, err := Open(ctx, home, now)
+		if err != nil {
+			return nil, err
+		}
+		return l, nil
+	}}
 }
 
 // Open opens the store in a state directory and makes it when it is not there.

@@ -7,6 +7,7 @@ import (
 
 	"candela/internal/kit/fault"
 	"candela/internal/kit/meter"
+	"candela/internal/store"
 )
 
 // tally counts commits. The map is never changed.
@@ -43,19 +44,9 @@ func (t *tally) add(writes int, took time.Duration, err error) {
 	t.failing.Store(nil)
 }
 
-// Stats is what is known of a store. The counters only grow.
-type Stats struct {
-	Commits meter.Reading     // that succeeded, each with its sync
-	Writes  uint64            // that they were of
-	Errors  map[string]uint64 // commits that the store failed, by the code of the fault
-	Failing string            // the code when the last one failed
-	Bytes   int64             // of the file
-	Log     int64             // bytes of the log beside it
-}
-
 // Stats returns what was counted so far.
-func (l *Ledger) Stats() Stats {
-	s := Stats{Commits: l.tally.took.Read(), Writes: l.tally.writes.Load(), Errors: make(map[string]uint64, len(l.tally.errors))}
+func (l *Ledger) Stats() store.Stats {
+	s := store.Stats{Commits: l.tally.took.Read(), Writes: l.tally.writes.Load(), Errors: make(map[string]uint64, len(l.tally.errors))}
 	for code, count := range l.tally.errors {
 		s.Errors[code] = count.Load()
 	}
