@@ -6,6 +6,7 @@ import (
 	"io"
 	"text/tabwriter"
 
+	"candela/internal/app"
 	"candela/internal/kit/fault"
 	"candela/internal/operate/migrate"
 )
