@@ -74,8 +74,8 @@ func drawJSON(t *rapid.T, comments bool, first string) string {
 	return gap() + list("{", "}", members) + gap()
 }
 
-// commentsOf returns the words of all comments: the bytes that are blanks once the text is
-// standard JSON, without trailing commas.
+// commentsOf returns the words of all comments, without commas: the bytes that are blanks
+// once the text is standard JSON. A trailing comma is such a byte, too.
 func commentsOf(t *rapid.T, text string) []string {
 	plain, err := hujson.Standardize([]byte(text))
 	if err != nil || len(plain) != len(text) {
@@ -83,17 +83,11 @@ func commentsOf(t *rapid.T, text string) []string {
 	}
 	blanked := []byte(text)
 	for i := range blanked {
-		if blanked[i] == plain[i] {
+		if blanked[i] == plain[i] || blanked[i] == ',' {
 			blanked[i] = ' '
 		}
 	}
-	var words []string
-	for w := range strings.FieldsSeq(string(blanked)) {
-		if w = strings.Trim(w, ","); w != "" {
-			words = append(words, w)
-		}
-	}
-	return words
+	return strings.Fields(string(blanked))
 }
 
 // isSubsequence reports whether everything in small is in large too, in order.
