@@ -94,7 +94,7 @@ func taLib(l library, b *bars) (map[string]func(), error) {
 		return nil, fmt.Errorf("%s does not start", l.name)
 	}
 	f := make(map[string]unsafe.Pointer)
-	for _, name := range []string{"SMA", "EMA", "RSI", "MACD", "BBANDS", "ATR", "STOCH", "ADX"} {
+	for _, name := range []string{"EMA", "RSI", "MACD", "BBANDS", "ATR", "STOCH", "ADX"} {
 		p, err := l.symbol("TA_" + name)
 		if err != nil {
 			return nil, err
@@ -104,7 +104,6 @@ func taLib(l library, b *bars) (map[string]func(), error) {
 	n, h, low, c := C.int(len(b.c)), pointer(b.h), pointer(b.l), pointer(b.c)
 	x, y, z := pointer(b.out[0]), pointer(b.out[1]), pointer(b.out[2])
 	return map[string]func(){
-		"SMA 20":       func() { C.ta_one(f["SMA"], n, c, 20, x) },
 		"EMA 20":       func() { C.ta_one(f["EMA"], n, c, 20, x) },
 		"RSI 14":       func() { C.ta_one(f["RSI"], n, c, 14, x) },
 		"MACD 12 26 9": func() { C.ta_macd(f["MACD"], n, c, x, y, z) },
@@ -134,7 +133,6 @@ func tulip(l library, b *bars) (map[string]func(), error) {
 		return func() { C.ti(f[name], n, h, low, c, a, b, d, x, y, z) }
 	}
 	return map[string]func(){
-		"SMA 20":       one("sma", 20),
 		"EMA 20":       one("ema", 20),
 		"RSI 14":       one("rsi", 14),
 		"MACD 12 26 9": func() { C.ti(f["macd"], n, c, nil, nil, 12, 26, 9, x, y, z) },

@@ -47,13 +47,12 @@ func makeBars(n int) *bars {
 }
 
 func rows() []string {
-	return []string{"SMA 20", "EMA 20", "RSI 14", "MACD 12 26 9", "BBANDS 20", "ATR 14", "STOCH 14 3 3", "ADX 14"}
+	return []string{"EMA 20", "RSI 14", "MACD 12 26 9", "BBANDS 20", "ATR 14", "STOCH 14 3 3", "ADX 14"}
 }
 
 func candela(b *bars) map[string]func() {
 	x, y, z := b.out[0], b.out[1], b.out[2]
 	return map[string]func(){
-		"SMA 20":       func() { calc.SMA(x, b.c, 20, b.slots) },
 		"EMA 20":       func() { calc.EMA(x, b.c, 20) },
 		"RSI 14":       func() { calc.RSI(x, b.c, 14) },
 		"MACD 12 26 9": func() { calc.MACD(x, y, z, b.c, 12, 26, 9) },
@@ -66,7 +65,6 @@ func candela(b *bars) map[string]func() {
 
 func goTalib(b *bars) map[string]func() {
 	return map[string]func(){
-		"SMA 20":       func() { talib.Sma(b.c, 20) },
 		"EMA 20":       func() { talib.Ema(b.c, 20) },
 		"RSI 14":       func() { talib.Rsi(b.c, 14) },
 		"MACD 12 26 9": func() { talib.Macd(b.c, 12, 26, 9) },

@@ -255,11 +255,11 @@ func TestKernels_PanicOnImpossibleWindows(t *testing.T) {
 	t.Parallel()
 	x := make([]float64, 4)
 	for name, f := range map[string]func(){
-		"SMA of 0":            func() { SMA(x, make([]float64, 4), 0, Slots{}) },
+		"SMA of 0":            func() { NewSlab().SMA(0) },
 		"EMA of -1":           func() { EMA(x, make([]float64, 4), -1) },
 		"Max of 0":            func() { Max(x, make([]float64, 4), 0) },
 		"pivot of nothing":    func() { NewSlab().Pivot(0, 0) },
-		"times without step":  func() { SMA(x, make([]float64, 4), 2, Slots{T: make([]int64, 4)}) },
+		"times without step":  func() { centred(x, make([]float64, 4), 7, Slots{T: make([]int64, 4)}) },
 		"slot without a step": func() { SlotOf(60, 0) },
 		"short destination":   func() { EMA(x, make([]float64, 5), 2) },
 	} {

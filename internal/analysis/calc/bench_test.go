@@ -23,8 +23,6 @@ func BenchmarkKernels(b *testing.B) {
 		run  func()
 	}{
 		{"copy", func() { copy(out[0], d.c) }},
-		{"SMA20", func() { SMA(out[0], d.c, 20, d.slots) }},
-		{"SMA200", func() { SMA(out[0], d.c, 200, d.slots) }},
 		{"EMA20", func() { EMA(out[0], d.c, 20) }},
 		{"RSI14", func() { RSI(out[0], d.c, 14) }},
 		{"MACD", func() { MACD(out[0], out[1], out[2], d.c, 12, 26, 9) }},

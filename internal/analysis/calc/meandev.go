@@ -1,10 +1,12 @@
 package calc
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
-// centred is SMA relative to the anchor's value. It costs a third more than SMA and
-// is exact in a flat window, which matters where means are compared or used as
-// divisors.
+// centred writes the mean of the last n values, summed relative to the anchor's value. It
+// is exact in a flat window, which matters where means are compared or used as divisors.
 func centred(dst, src []float64, n int, slots Slots) {
 	if n <= direct {
 		checkWindow(n)
@@ -26,6 +28,20 @@ func centred(dst, src []float64, n int, slots Slots) {
 		}
 	}
 	warm(dst, n)
+}
+
+// sumTails fills tails with the sums of the newest values of old less shift.
+func sumTails(tails, old []float64, n int, shift float64) {
+	sum, k := 0.0, n-1
+	if k < len(tails) {
+		tails[k] = 0
+	}
+	for _, x := range slices.Backward(old) {
+		k--
+		if sum += x - shift; k < len(tails) {
+			tails[k] = sum
+		}
+	}
 }
 
 // direct is the longest window that centred recomputes at each bar, which for a few

@@ -18,7 +18,6 @@ func TestKernels_AllocateNothing(t *testing.T) {
 		"EMA":        func() { EMA(x, b.c, 20) },
 		"MACD":       func() { MACD(x, y, z, b.c, 12, 26, 9) },
 		"RSI":        func() { RSI(x, b.c, 14) },
-		"SMA":        func() { SMA(x, b.c, 20, b.slots) },
 		"Bollinger":  func() { Bollinger(x, y, z, b.c, 20, 2, b.slots) },
 		"Max":        func() { Max(x, b.h, 14) },
 		"Min":        func() { Min(x, b.l, 14) },
@@ -158,8 +157,14 @@ func TestMeans_ScaleAndStayInside(t *testing.T) {
 		low, high := make([]float64, len(x)), make([]float64, len(x))
 		Min(low, x, n)
 		Max(high, x, n)
+		sma := func(dst, src []float64) {
+			state := NewSlab().SMA(n)
+			for i, v := range src {
+				dst[i] = state.Step(Slot(i), v)
+			}
+		}
 		for _, mean := range []func(dst, src []float64){
-			func(dst, src []float64) { SMA(dst, src, n, Slots{}) },
+			sma,
 			func(dst, src []float64) {
 				wma := NewSlab().WMA(n)
 				for i, v := range src {
@@ -178,7 +183,7 @@ func TestMeans_ScaleAndStayInside(t *testing.T) {
 				}
 			}
 		}
-		SMA(scaled, x, n, Slots{})
+		sma(scaled, x)
 		for i := n - 1; i < len(x); i++ {
 			if slack := 1e-14 * float64(n) * 1e6; scaled[i] < low[i]-slack || scaled[i] > high[i]+slack {
 				t.Fatalf("bar %d: mean %v outside %v to %v", i, scaled[i], low[i], high[i])
