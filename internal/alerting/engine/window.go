@@ -70,11 +70,7 @@ func (e *Engine) Bars(r marketdata.Request) (marketdata.BarSet, bool) {
 	if !open || !span.Holds(w.listing.clock.Unix(e.cfg.Now())) {
 		return marketdata.BarSet{}, false // the bar has ended, and its close was not received yet
 	}
-	past := w.closed.Tail(total - 1)
-	bars := market.MakeBars(past.Len()+1, past.TakerBuy != nil)
-	for i := range past.Len() {
-		bars.Append(past.At(i))
-	}
+	bars := copyOf(w.closed.Tail(total-1), 1)
 	bars.Append(w.forming)
 	return marketdata.BarSet{
 		Symbol: r.Symbol, Instrument: r.Symbol, Provider: w.listing.symbol.Venue, Bars: bars, Calendar: w.listing.calendar, Forming: true, Live: true, AsOf: w.asOf,

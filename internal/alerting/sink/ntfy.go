@@ -27,11 +27,7 @@ func NewNtfy(address string, token secret.Text, allowPrivate bool) (*Receiver, e
 	}
 	r.hidden = token.Reveal()
 	text := func(title, tags, priority, body string) message {
-		header := http.Header{}
-		header.Set("Content-Type", "text/plain; charset=utf-8")
-		header.Set("Title", title)
-		header.Set("Tags", tags)
-		header.Set("Priority", priority)
+		header := http.Header{"Content-Type": {"text/plain; charset=utf-8"}, "Title": {title}, "Tags": {tags}, "Priority": {priority}}
 		if !token.IsZero() {
 			header.Set("Authorization", "Bearer "+token.Reveal())
 		}

@@ -109,17 +109,15 @@ func (r *run) restore(ctx context.Context) error {
 	}
 	head := r.tail.Head()
 	next := all[r.cfg.Owner][r.cursor()]
-	switch {
-	case next == 0:
-		r.done = head
-		return r.write(ctx)
-	case next > head+1:
-		r.cfg.Log.WarnContext(ctx, "sink cursor rewound: ahead of the store", "head", head)
-		r.done = head
-		return r.write(ctx)
+	if next > 0 && next <= head+1 {
+		r.done, r.saved = next-1, next
+		return nil
 	}
-	r.done, r.saved = next-1, next
-	return nil
+	if next > 0 {
+		r.cfg.Log.WarnContext(ctx, "sink cursor rewound: ahead of the store", "head", head)
+	}
+	r.done = head
+	return r.write(ctx)
 }
 
 // cursor is the name of the stored cursor.

@@ -49,9 +49,6 @@ func signed(key, body []byte, at time.Time) message {
 	mac := hmac.New(sha256.New, key)
 	mac.Write([]byte(timestamp + "."))
 	mac.Write(body)
-	header := http.Header{}
-	header.Set("Content-Type", "application/json")
-	header.Set(headerTimestamp, timestamp)
-	header.Set(headerSignature, "v1="+hex.EncodeToString(mac.Sum(nil)))
-	return message{header, body}
+	signature := "v1=" + hex.EncodeToString(mac.Sum(nil))
+	return message{http.Header{"Content-Type": {"application/json"}, headerTimestamp: {timestamp}, headerSignature: {signature}}, body}
 }

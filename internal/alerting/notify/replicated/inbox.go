@@ -125,6 +125,13 @@ func (b *Inbox) Stats() notify.Stats {
 
 func (b *Inbox) live(replica string) bool { return replica == b.self || b.cfg.Replicas.Live(replica) }
 
+// subscriber returns the subscriber of a token, nil if there is none.
+func (b *Inbox) subscriber(key string) *subscriber {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.subs.ByKey[key]
+}
+
 // apply handles a record that any replica has written.
 func (b *Inbox) apply(r records.Record) {
 	var err error

@@ -69,9 +69,7 @@ func filterOf(data *records.Subscription) notify.Filter {
 
 // awaitFilterApplied waits until the replica that serves the stream applies a filter.
 func (b *Inbox) awaitFilterApplied(ctx context.Context, key string, rev uint64) {
-	b.mu.Lock()
-	s := b.subs.ByKey[key]
-	b.mu.Unlock()
+	s := b.subscriber(key)
 	if s == nil {
 		return
 	}
@@ -134,9 +132,7 @@ func (b *Inbox) clearAttachment(ctx context.Context, key string) {
 		return
 	}
 	b.apply(latest)
-	b.mu.Lock()
-	s := b.subs.ByKey[key]
-	b.mu.Unlock()
+	s := b.subscriber(key)
 	if s == nil {
 		return
 	}
@@ -306,4 +302,54 @@ func (b *Inbox) moveSubscription(ctx context.Context, caller principal.Caller, f
 		{Kind: records.SubscriptionKind, Name: caller.Key, Data: sub},
 		{Kind: records.AttachmentKind, Name: caller.Key, Data: attachment},
 	})
+}
+
+// expireSubscriptions removes, for all replicas, the subscriptions whose token was not seen
+// for notify.UnseenTTL. It returns the one that was not seen for the longest time, nil if
+// every client is connected.
+func (b *Inbox) expireSubscriptions(ctx context.Context) (oldest *subscriber) {
+	b.mu.Lock()
+	expired, oldest, _ := b.subs.Unseen(b.cfg.Now(), b.connected)
+	b.mu.Unlock()
+	if err := b.removeTokens(ctx, expired...); err != nil {
+		b.cfg.Log.WarnContext(ctx, "removing expired subscriptions failed; retrying later", "error", err)
+	}
+	return oldest
+}
+
+func (b *Inbox) removeTokens(ctx context.Context, subs ...*subscriber) error {
+	for some := range slices.Chunk(subs, records.MaxRecords/2) {
+		list := make([]records.Record, 0, 2*len(some))
+		for _, s := range some {
+			list = append(list, records.Record{Kind: records.SubscriptionKind, Name: s.Key}, records.Record{Kind: records.AttachmentKind, Name: s.Key})
+		}
+		if err := b.write(ctx, list); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// makeRoom removes expired subscriptions if there are too many, and if that does not
+// suffice, the oldest.
+func (b *Inbox) makeRoom(ctx context.Context) error {
+	full := func() bool {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		return len(b.subs.ByKey) >= b.cfg.MaxSubscriptions
+	}
+	if !full() {
+		return nil
+	}
+	oldest := b.expireSubscriptions(ctx)
+	switch {
+	case !full():
+		return nil
+	case oldest == nil:
+		return notify.ErrTooManySubscriptions()
+	}
+	if err := b.removeTokens(ctx, oldest); err != nil {
+		return unavailable(err)
+	}
+	return nil
 }

@@ -11,6 +11,7 @@ import (
 	"maps"
 	"os"
 	"slices"
+	"time"
 
 	"candela/internal/alerting/notify/local"
 	"candela/internal/alerting/notify/records"
@@ -93,20 +94,14 @@ func addRecord(f *local.File, r records.Record, to SeqMapper) error {
 			return err
 		}
 		s.Owner, s.Client, s.Symbols, s.Types, s.Instruments, s.Expires = sub.Owner, sub.Client, sub.Symbols, sub.Types, sub.Instruments, sub.Expires
-		s.Since, s.Kept = to.Cursor(sub.Since), mapSeqs(sub.Kept, to)
-		if s.Seen.Before(sub.Seen) {
-			s.Seen = sub.Seen
-		}
+		s.Since, s.Kept, s.Seen = to.Cursor(sub.Since), mapSeqs(sub.Kept, to), later(s.Seen, sub.Seen)
 		f.Subscriptions[r.Name] = s
 	case records.AttachmentKind:
 		var attachment records.Attachment
 		if err := json.Unmarshal(r.Data, &attachment); err != nil {
 			return err
 		}
-		s.Cursor = to.Cursor(attachment.Cursor)
-		if s.Seen.Before(attachment.Seen) {
-			s.Seen = attachment.Seen
-		}
+		s.Cursor, s.Seen = to.Cursor(attachment.Cursor), later(s.Seen, attachment.Seen)
 		f.Subscriptions[r.Name] = s
 	case records.QueueKind:
 		var q records.Queue
@@ -117,4 +112,11 @@ func addRecord(f *local.File, r records.Record, to SeqMapper) error {
 	case records.CursorKind: // of replicas that did not shut down
 	}
 	return nil
+}
+
+func later(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return b
+	}
+	return a
 }
