@@ -19,6 +19,7 @@
 package alert
 
 import (
+	"slices"
 	"time"
 
 	"github.com/shopspring/decimal"
@@ -49,12 +50,8 @@ func (t Type) String() string {
 
 // ParseType returns the type with a name, and false if there is none.
 func ParseType(name string) (Type, bool) {
-	for t := PriceAbove; t <= IndicatorSignal; t++ {
-		if t.String() == name {
-			return t, true
-		}
-	}
-	return 0, false
+	i := slices.Index(Types(), name)
+	return Type(i + 1), i >= 0 //nolint:gosec // at most the number of types
 }
 
 // Condition is the condition of an alert.

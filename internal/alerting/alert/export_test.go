@@ -52,3 +52,6 @@ func (b *Index) Get(owner, id string) (Alert, bool) {
 	}
 	return b.alert(slot), true
 }
+
+// Len returns the number of alerts, inactive ones included.
+func (b *Index) Len() int { return len(b.byID) }

@@ -68,9 +68,6 @@ func NewIndex() *Index {
 	return b
 }
 
-// Len returns the number of alerts, inactive ones included.
-func (b *Index) Len() int { return len(b.byID) }
-
 // Active returns the number of active alerts, uncommitted ones included.
 func (b *Index) Active() int { return b.active }
 

@@ -30,8 +30,8 @@ type barTracker struct {
 func (b *barTracker) handleEvent(l *loop, e *feed.Event) {
 	switch e.Kind {
 	case provider.Forming:
-		if b.ready {
-			b.publishForming(e.Bar, l.cfg.Now())
+		if n := b.bars.Len(); b.ready && (n == 0 || e.Bar.T > b.bars.T[n-1]) {
+			b.publish(e.Bar, true, l.cfg.Now())
 		}
 	case provider.Closed:
 		if !b.ready {
@@ -127,13 +127,6 @@ func copyOf(bars market.Bars, room int) market.Bars {
 		own.Append(bars.At(i))
 	}
 	return own
-}
-
-func (b *barTracker) publishForming(forming market.Bar, now time.Time) {
-	if n := b.bars.Len(); n > 0 && forming.T <= b.bars.T[n-1] {
-		return
-	}
-	b.publish(forming, true, now)
 }
 
 // publish replaces the window that readers see.

@@ -86,11 +86,11 @@ const (
 func kindOf(addr netip.Addr) kind {
 	addr = inner(addr)
 	for _, row := range addresses() {
-		if row.prefix.Contains(addr) {
+		if netip.MustParsePrefix(row.prefix).Contains(addr) {
 			return row.kind
 		}
 	}
-	if addr.Is4() || globalUnicast().Contains(addr) {
+	if globalUnicast := netip.MustParsePrefix("2000::/3"); addr.Is4() || globalUnicast.Contains(addr) {
 		return public
 	}
 	return special
@@ -107,20 +107,14 @@ func inner(addr netip.Addr) netip.Addr {
 	return addr
 }
 
-// globalUnicast is the assigned part of IPv6.
-func globalUnicast() netip.Prefix { return netip.MustParsePrefix("2000::/3") }
-
 type addressRow struct {
-	prefix netip.Prefix
+	prefix string
 	kind   kind
 }
 
 // addresses lists the exceptions; the first matching row decides.
 func addresses() []addressRow {
-	rows := []struct {
-		prefix string
-		kind   kind
-	}{
+	return []addressRow{
 		// Metadata services of clouds, which hold credentials.
 		{"169.254.169.254/32", special},
 		{"169.254.170.2/32", special},
@@ -155,11 +149,6 @@ func addresses() []addressRow {
 		{"2001:db8::/32", special},
 		{"3fff::/20", special},
 	}
-	out := make([]addressRow, len(rows))
-	for i, r := range rows {
-		out[i] = addressRow{netip.MustParsePrefix(r.prefix), r.kind}
-	}
-	return out
 }
 
 // dialer connects to addresses that the guard allows. A nil resolver is the system's.

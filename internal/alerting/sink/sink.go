@@ -12,7 +12,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
-	"sync/atomic"
+	"sync"
 	"time"
 
 	"candela/internal/alerting/notify"
@@ -57,15 +57,17 @@ type Config struct {
 
 // Sink sends the notifications of one owner to one receiver.
 type Sink struct {
-	to    *Receiver
-	cfg   Config
-	tally tally
+	to  *Receiver
+	cfg Config
+
+	mu     sync.Mutex
+	status Status
 }
 
 // New returns a sink. It sends nothing before Run.
 func New(to *Receiver, cfg Config) *Sink {
 	cfg.Log = cfg.Log.With("sink", to.Name(), "host", to.Host())
-	return &Sink{to: to, cfg: cfg}
+	return &Sink{to: to, cfg: cfg, status: Status{Name: to.Name()}}
 }
 
 // Run sends until ctx ends. It calls ready once the cursor is stored: entries appended later
@@ -181,7 +183,7 @@ func (r *run) step(ctx, hard context.Context) (wait time.Duration, more bool) {
 	e, passed, count := r.tail.Next(r.done, MaxAge, MaxWaiting)
 	if count > 0 {
 		r.done = passed
-		r.tally.dropped.Add(uint64(count))
+		r.count(func(s *Status) { s.Dropped += uint64(count) })
 		r.cfg.Log.WarnContext(ctx, "alerts dropped: too old or too many", "count", count, "last_seq", passed)
 	}
 	if e == nil {
@@ -191,14 +193,14 @@ func (r *run) step(ctx, hard context.Context) (wait time.Duration, more bool) {
 		r.done = e.Seq
 		return 0, true
 	}
-	r.tally.waits.Store(e.At.UnixNano())
+	r.count(func(s *Status) { s.Waits = e.At })
 	a := r.send(ctx, hard, e)
 	if !a.delivered() && !a.final() {
 		if ctx.Err() != nil {
 			return 0, true
 		}
 		r.fails++
-		r.tally.failed.Add(1)
+		r.count(func(s *Status) { s.Failed++ })
 		if r.fails > patience && a.status >= 500 && r.unblock(ctx, hard, e) {
 			return 0, true
 		}
@@ -213,7 +215,14 @@ func (r *run) step(ctx, hard context.Context) (wait time.Duration, more bool) {
 // settle finishes a notification.
 func (r *run) settle(ctx context.Context, e *notify.Entry, a answer) {
 	r.done = e.Seq
-	r.tally.settle(a.delivered())
+	r.count(func(s *Status) {
+		s.Waits = time.Time{}
+		if a.delivered() {
+			s.Delivered++
+		} else {
+			s.Refused++
+		}
+	})
 	switch {
 	case !a.delivered():
 		r.cfg.Log.ErrorContext(ctx, "alert refused; not retried", "seq", e.Seq, "reason", a.reason())
@@ -251,21 +260,6 @@ func (r *run) send(ctx, hard context.Context, e *notify.Entry) answer {
 	return r.to.post(call, r.to.compose(e, r.cfg.Now()))
 }
 
-// tally counts the outcomes of notifications.
-type tally struct {
-	delivered, refused, failed, dropped atomic.Uint64
-	waits                               atomic.Int64 // commit time of the notification being tried, unix nanoseconds; 0 for none
-}
-
-func (t *tally) settle(delivered bool) {
-	t.waits.Store(0)
-	if delivered {
-		t.delivered.Add(1)
-	} else {
-		t.refused.Add(1)
-	}
-}
-
 // Status describes a sink. The counters only grow.
 type Status struct {
 	Name      string
@@ -278,12 +272,13 @@ type Status struct {
 
 // Status returns the current status.
 func (s *Sink) Status() Status {
-	status := Status{
-		Name: s.to.Name(), Delivered: s.tally.delivered.Load(), Refused: s.tally.refused.Load(),
-		Failed: s.tally.failed.Load(), Dropped: s.tally.dropped.Load(),
-	}
-	if at := s.tally.waits.Load(); at != 0 {
-		status.Waits = time.Unix(0, at)
-	}
-	return status
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.status
+}
+
+func (s *Sink) count(change func(*Status)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	change(&s.status)
 }

@@ -15,9 +15,6 @@ type Slab struct {
 // NewSlab returns an empty slab.
 func NewSlab() *Slab { return &Slab{} }
 
-// Len returns how many numbers a snapshot has.
-func (s *Slab) Len() int { return len(s.mem) }
-
 // Snapshot copies the memory of every state into dst, growing it if needed, and
 // returns the copy. A nil dst allocates.
 func (s *Slab) Snapshot(dst []float64) []float64 { return append(dst[:0], s.mem...) }
@@ -31,9 +28,6 @@ func (s *Slab) Restore(src []float64) error {
 	copy(s.mem, src)
 	return nil
 }
-
-// Reset brings every state back to its beginning.
-func (s *Slab) Reset() { clear(s.mem) }
 
 // Peek runs step and then restores the states, to compute the value of a forming
 // bar. Only the first call on a slab allocates. Calls do not nest.

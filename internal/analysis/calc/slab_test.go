@@ -102,17 +102,19 @@ func TestSlab_RefusesAForeignSnapshot(t *testing.T) {
 	s := NewSlab()
 	mean := s.SMA(3)
 	mean.Step(1, 5)
-	if err := s.Restore(make([]float64, s.Len()+1)); err == nil {
+	if err := s.Restore(make([]float64, len(s.mem)+1)); err == nil {
 		t.Error("a snapshot of another length was taken")
 	}
 	before := s.Snapshot(nil)
-	s.Reset()
+	if err := s.Restore(make([]float64, len(s.mem))); err != nil {
+		t.Fatal(err)
+	}
 	if got := mean.Step(1, 5); got == got {
-		t.Errorf("after Reset the first value is %v", got)
+		t.Errorf("after a restart the first value is %v", got)
 	}
 	for i, x := range s.Snapshot(nil) {
 		if x != before[i] {
-			t.Errorf("number %d is %v after Reset and the same bar, was %v", i, x, before[i])
+			t.Errorf("number %d is %v after a restart and the same bar, was %v", i, x, before[i])
 		}
 	}
 }
