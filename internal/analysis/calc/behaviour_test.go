@@ -257,7 +257,7 @@ func TestKernels_PanicOnImpossibleWindows(t *testing.T) {
 	for name, f := range map[string]func(){
 		"SMA of 0":            func() { NewSlab().SMA(0) },
 		"EMA of -1":           func() { EMA(x, make([]float64, 4), -1) },
-		"Max of 0":            func() { Max(x, make([]float64, 4), 0) },
+		"Max of 0":            func() { extreme(x, make([]float64, 4), 0, highest) },
 		"pivot of nothing":    func() { NewSlab().Pivot(0, 0) },
 		"times without step":  func() { centred(x, make([]float64, 4), 7, Slots{T: make([]int64, 4)}) },
 		"slot without a step": func() { SlotOf(60, 0) },

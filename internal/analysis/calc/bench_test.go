@@ -30,8 +30,8 @@ func BenchmarkKernels(b *testing.B) {
 		{"ATR14", func() { ATR(out[0], d.h, d.l, d.c, 14) }},
 		{"STOCH", func() { Stochastic(out[0], out[1], d.h, d.l, d.c, 14, 3, 3, d.slots) }},
 		{"ADX14", func() { ADX(out[0], out[1], out[2], d.h, d.l, d.c, 14) }},
-		{"MAX14", func() { Max(out[0], d.h, 14) }},
-		{"MAX200", func() { Max(out[0], d.h, 200) }},
+		{"MAX14", func() { extreme(out[0], d.h, 14, highest) }},
+		{"MAX200", func() { extreme(out[0], d.h, 200, highest) }},
 	} {
 		b.Run(k.name, func(b *testing.B) {
 			b.ReportAllocs()

@@ -5,12 +5,6 @@ import (
 	"slices"
 )
 
-// Max writes the highest of the last n values.
-func Max(dst, src []float64, n int) { extreme(dst, src, n, highest) }
-
-// Min writes the lowest of the last n values.
-func Min(dst, src []float64, n int) { extreme(dst, src, n, lowest) }
-
 // The masks that order ranks so that the wanted value is the greater one.
 const (
 	highest int64 = 0
@@ -40,8 +34,9 @@ func rankNaN(x float64, mask int64) int64 {
 	return rank(x, mask)
 }
 
-// extreme splits the window as for sums, but at fixed counts of bars: an extreme
-// has no rounding, so that any split gives the same bits.
+// extreme writes the highest or the lowest of the last n values. It splits the window as
+// for sums, but at fixed counts of bars: an extreme has no rounding, so that any split
+// gives the same bits.
 func extreme(dst, src []float64, n int, mask int64) {
 	checkWindow(n)
 	dst = dst[:len(src)]

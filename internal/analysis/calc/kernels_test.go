@@ -219,7 +219,7 @@ func rangeKernels() []kernel {
 	return []kernel{
 		{
 			name: "Max", outs: 1, reach: window1,
-			batch: func(b *bars, n int, out [][]float64) { Max(out[0], b.h, n) },
+			batch: func(b *bars, n int, out [][]float64) { extreme(out[0], b.h, n, highest) },
 			stream: func(s *Slab, n int) func(*bars, int, []float64) {
 				e := s.Max(n)
 				return func(b *bars, i int, out []float64) { out[0] = e.Step(b.h[i]) }
@@ -228,7 +228,7 @@ func rangeKernels() []kernel {
 		},
 		{
 			name: "Min", outs: 1, reach: window1,
-			batch: func(b *bars, n int, out [][]float64) { Min(out[0], b.l, n) },
+			batch: func(b *bars, n int, out [][]float64) { extreme(out[0], b.l, n, lowest) },
 			stream: func(s *Slab, n int) func(*bars, int, []float64) {
 				e := s.Min(n)
 				return func(b *bars, i int, out []float64) { out[0] = e.Step(b.l[i]) }
@@ -237,9 +237,6 @@ func rangeKernels() []kernel {
 		},
 		{
 			name: "StochRaw", outs: 1, reach: window1,
-			batch: func(b *bars, n int, out [][]float64) {
-				StochRaw(out[0], make([]float64, len(b.c)), b.h, b.l, b.c, n)
-			},
 			stream: func(s *Slab, n int) func(*bars, int, []float64) {
 				e := s.StochRaw(n)
 				return func(b *bars, i int, out []float64) { out[0] = e.Step(b.h[i], b.l[i], b.c[i]) }

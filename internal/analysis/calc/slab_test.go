@@ -19,9 +19,8 @@ func TestKernels_AllocateNothing(t *testing.T) {
 		"MACD":       func() { MACD(x, y, z, b.c, 12, 26, 9) },
 		"RSI":        func() { RSI(x, b.c, 14) },
 		"Bollinger":  func() { Bollinger(x, y, z, b.c, 20, 2, b.slots) },
-		"Max":        func() { Max(x, b.h, 14) },
-		"Min":        func() { Min(x, b.l, 14) },
-		"StochRaw":   func() { StochRaw(x, y, b.h, b.l, b.c, 14) },
+		"Max":        func() { extreme(x, b.h, 14, highest) },
+		"Min":        func() { extreme(x, b.l, 14, lowest) },
 		"Stochastic": func() { Stochastic(x, y, b.h, b.l, b.c, 14, 3, 3, b.slots) },
 		"ATR":        func() { ATR(x, b.h, b.l, b.c, 14) },
 		"ADX":        func() { ADX(x, y, z, b.h, b.l, b.c, 14) },
@@ -157,8 +156,8 @@ func TestMeans_ScaleAndStayInside(t *testing.T) {
 			scaled[i] = 8 * x[i]
 		}
 		low, high := make([]float64, len(x)), make([]float64, len(x))
-		Min(low, x, n)
-		Max(high, x, n)
+		extreme(low, x, n, lowest)
+		extreme(high, x, n, highest)
 		sma := func(dst, src []float64) {
 			state := NewSlab().SMA(n)
 			for i, v := range src {

@@ -2,19 +2,9 @@ package calc
 
 import "math"
 
-// StochRaw writes where c lies between the lowest l and the highest h of the last
-// n bars, from 0 to 100; NaN where the two are equal, as on TradingView. The
-// scratch has the length of the others and is overwritten.
-func StochRaw(dst, scratch, h, l, c []float64, n int) {
-	h, l, dst, scratch = h[:len(c)], l[:len(c)], dst[:len(c)], scratch[:len(c)]
-	Max(dst, h, n)
-	Min(scratch, l, n)
-	for i, x := range c {
-		dst[i] = position(x, dst[i], scratch[i])
-	}
-}
-
-// position divides before it multiplies, so that no rounding leads above 100.
+// position is where x lies between low and top, from 0 to 100; NaN where the two are
+// equal, as on TradingView. It divides before it multiplies, so that no rounding leads
+// above 100.
 func position(x, top, low float64) float64 {
 	if top == low {
 		return math.NaN()
@@ -22,11 +12,15 @@ func position(x, top, low float64) float64 {
 	return 100 * ((x - low) / (top - low))
 }
 
-// Stochastic writes %K, the mean over smoothK bars of the raw value, and %D, the
-// mean of %K over smoothD bars.
+// Stochastic writes %K, the mean over smoothK bars of where c lies between the lowest l
+// and the highest h of the last n bars, and %D, the mean of %K over smoothD bars.
 func Stochastic(k, d, h, l, c []float64, n, smoothK, smoothD int, slots Slots) {
-	k, d = k[:len(c)], d[:len(c)]
-	StochRaw(d, k, h, l, c, n)
+	h, l, k, d = h[:len(c)], l[:len(c)], k[:len(c)], d[:len(c)]
+	extreme(d, h, n, highest)
+	extreme(k, l, n, lowest)
+	for i, x := range c {
+		d[i] = position(x, d[i], k[i])
+	}
 	centred(k, d, smoothK, slots)
 	centred(d, k, smoothD, slots)
 }
