@@ -2,6 +2,7 @@ package alert
 
 import (
 	"cmp"
+	"maps"
 	"math"
 	"slices"
 	"time"
@@ -157,12 +158,8 @@ func (b *Index) expired(r *record, now time.Time) bool {
 // Uncommitted appends the uncommitted firings in the order in which they fired. The engine
 // retries them after a failed commit.
 func (b *Index) Uncommitted(dst []Firing) []Firing {
-	b.hits = b.hits[:0]
-	for slot := range b.uncommitted {
-		b.hits = append(b.hits, slot)
-	}
-	slices.SortFunc(b.hits, func(x, y uint32) int { return cmp.Compare(b.uncommitted[x].order, b.uncommitted[y].order) })
-	for _, slot := range b.hits {
+	byOrder := func(x, y uint32) int { return cmp.Compare(b.uncommitted[x].order, b.uncommitted[y].order) }
+	for _, slot := range slices.SortedFunc(maps.Keys(b.uncommitted), byOrder) {
 		p := b.uncommitted[slot]
 		dst = append(dst, Firing{b.alert(slot), p.value, p.at, p.late})
 	}

@@ -157,9 +157,12 @@ func newEvaluator(s *indicator.Selection, i market.Interval, c market.Calendar) 
 // evaluate returns the signals that the last bar confirms; they are valid until the next
 // call. The bars before it must be those of the previous call.
 func (s *evaluator) evaluate(bars *market.Bars) []indicator.Signal {
-	last := bars.Len() - 1
+	last, before := bars.Len()-1, int64(0)
+	if last > 0 {
+		before = bars.T[last-1]
+	}
 	from := s.history.Begin(bars, false)
-	if began := bars.T[from]; s.inner == nil || began != s.began || s.at != s.before(bars) {
+	if began := bars.T[from]; s.inner == nil || began != s.began || s.at != before {
 		if s.inner = s.selection.Stream(s.env); s.inner == nil {
 			return s.recompute(bars, from)
 		}
@@ -169,14 +172,6 @@ func (s *evaluator) evaluate(bars *market.Bars) []indicator.Signal {
 	}
 	s.at = bars.T[last]
 	return s.inner.Step(bars.At(last)).Signals
-}
-
-// before returns the bar before the last one.
-func (s *evaluator) before(bars *market.Bars) int64 {
-	if n := bars.Len(); n > 1 {
-		return bars.T[n-2]
-	}
-	return 0
 }
 
 // recompute evaluates an indicator that revises past values: it computes all bars again.

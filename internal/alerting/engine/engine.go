@@ -220,6 +220,29 @@ func noBarsAtInterval(err error) bool {
 	return f != nil && (f.Code == "no_bars" || f.Kind == fault.Invalid && f.Field == "interval")
 }
 
+// attempts is the retry state of something that may fail.
+type attempts struct {
+	consecutiveFailures int
+	retryAt             time.Time // zero for no retry
+}
+
+// due reports whether a retry is due, and takes it off the schedule.
+func (a *attempts) due(now time.Time) bool {
+	due := !a.retryAt.IsZero() && !now.Before(a.retryAt)
+	if due {
+		a.retryAt = time.Time{}
+	}
+	return due
+}
+
+// failed schedules a retry and returns the delay before it.
+func (e *Engine) failed(a *attempts, limit time.Duration, err error) time.Duration {
+	a.consecutiveFailures++
+	wait := e.backoff(a.consecutiveFailures, limit, err)
+	a.retryAt = e.cfg.Now().Add(wait)
+	return wait
+}
+
 // backoff returns the delay before the next attempt, at least what the error asks for.
 func (e *Engine) backoff(failures int, limit time.Duration, err error) time.Duration {
 	d := retry.Backoff{First: time.Second, Max: limit}.Delay(failures, e.cfg.Rand)

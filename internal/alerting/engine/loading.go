@@ -73,10 +73,8 @@ func (l *loop) loadFailed(t *tracker, err error) {
 	if isShutdown(err) {
 		return
 	}
-	t.consecutiveFailures++
 	t.notFound = fault.KindOf(err) == fault.NotFound
-	wait := l.backoff(t.consecutiveFailures, maxRetry, err)
-	t.retryAt = l.cfg.Now().Add(wait)
+	wait := l.failed(&t.attempts, maxRetry, err)
 	if bits.OnesCount(uint(t.consecutiveFailures)) > 1 {
 		return // a symbol that is gone is logged less and less often
 	}

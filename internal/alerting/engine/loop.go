@@ -38,11 +38,10 @@ type loop struct {
 	subscriptions map[provider.Sub]*feedSubscription
 	extraSymbols  map[market.Symbol]bool // requested by Follow
 
-	newFirings          []alert.Firing // since the last commit
-	expired             []alert.Alert  // not removed from the store yet
-	consecutiveFailures int            // of commits
-	commitErr           error          // of the last commit
-	retryAt             time.Time      // of the next commit after a failure
+	newFirings []alert.Firing // since the last commit
+	expired    []alert.Alert  // not removed from the store yet
+	attempts                  // to commit
+	commitErr  error          // of the last commit
 
 	watermarks      map[provider.Sub]int64 // not saved yet
 	watermarksSaved time.Time
@@ -156,18 +155,15 @@ func (l *loop) commit() {
 
 func (l *loop) commitFailed(err error) {
 	l.newFirings = l.newFirings[:0] // the index has them
-	l.consecutiveFailures++
 	l.commitErr = err
-	wait := l.backoff(l.consecutiveFailures, maxCommitBackoff, err)
-	l.retryAt = l.cfg.Now().Add(wait)
+	wait := l.failed(&l.attempts, maxCommitBackoff, err)
 	l.cfg.Log.ErrorContext(l.ctx, "alert commit failed", "error", err, "attempt", l.consecutiveFailures, "retry_in", wait)
 }
 
 func (l *loop) onTick() {
 	now := l.cfg.Now()
 	for t := range l.trackers() {
-		if !t.retryAt.IsZero() && !now.Before(t.retryAt) {
-			t.retryAt = time.Time{}
+		if t.due(now) {
 			l.load(t)
 		}
 		if !t.unusedSince.IsZero() && now.Sub(t.unusedSince) >= idleTTL {

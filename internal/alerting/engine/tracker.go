@@ -17,14 +17,13 @@ type tracker struct {
 	listing    *listing // nil before the first load
 
 	backfill
-	queued              backfill // for alerts that were added while a load was in progress
-	ready               bool     // loaded, and evaluated for all its alerts
-	inProgress          bool     // a load runs
-	consecutiveFailures int
-	notFound            bool      // the venue does not have it
-	retryAt             time.Time // when to load again after a failure; zero for no retry
-	unusedSince         time.Time // when the last alert was removed; zero while it is needed
-	watermarked         bool      // the store has a watermark that this engine may clear
+	queued      backfill  // for alerts that were added while a load was in progress
+	ready       bool      // loaded, and evaluated for all its alerts
+	inProgress  bool      // a load runs
+	attempts              // to load
+	notFound    bool      // the venue does not have it
+	unusedSince time.Time // when the last alert was removed; zero while it is needed
+	watermarked bool      // the store has a watermark that this engine may clear
 }
 
 // backfill describes the past bars that must be evaluated for alerts that have not seen
@@ -184,13 +183,12 @@ func (l *loop) clearWatermark(t *tracker) {
 // feedSubscription is a subscription to the feed and the trackers that use it. A price
 // and the bars of the shortest interval share one.
 type feedSubscription struct {
-	sub                 provider.Sub
-	prices              *priceTracker
-	bars                *barTracker
-	closed              int64 // the newest closed bar
-	subscribed          bool
-	consecutiveFailures int
-	retryAt             time.Time // zero for no retry
+	sub        provider.Sub
+	prices     *priceTracker
+	bars       *barTracker
+	closed     int64 // the newest closed bar
+	subscribed bool
+	attempts   // to subscribe
 }
 
 // ensureSubscription returns the subscription to sub. A new one delivers the bars after
@@ -227,9 +225,7 @@ func (l *loop) subscribe(s *feedSubscription) {
 			case err == nil && current == s:
 				s.subscribed = true
 			case current == s && !isShutdown(err):
-				s.consecutiveFailures++
-				wait := l.backoff(s.consecutiveFailures, maxRetry, err)
-				s.retryAt = l.cfg.Now().Add(wait)
+				wait := l.failed(&s.attempts, maxRetry, err)
 				l.cfg.Log.WarnContext(l.ctx, "feed subscription failed", "symbol", s.sub.Symbol.String(), "interval", s.sub.Interval.String(), "error", err, "retry_in", wait)
 			}
 		}
@@ -239,8 +235,7 @@ func (l *loop) subscribe(s *feedSubscription) {
 // resubscribe retries the subscriptions that are due.
 func (l *loop) resubscribe(now time.Time) {
 	for _, s := range l.subscriptions {
-		if !s.retryAt.IsZero() && !now.Before(s.retryAt) {
-			s.retryAt = time.Time{}
+		if s.due(now) {
 			l.subscribe(s)
 		}
 	}

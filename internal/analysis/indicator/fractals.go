@@ -87,22 +87,14 @@ func (f *fractals) compare(r *Row, now found, bull bool) {
 				signalled = true
 			}
 			if i == 0 {
-				r.DivLines = append(r.DivLines, now.since(last, bull))
+				r.DivLines = append(r.DivLines, DivLine{X1: int(last[fractalX]) - 1, Y1: last[fractalWT], X2: now.x, Y2: now.wt, Dashed: true, Bull: bull})
 				if wt2 := r.Values[cipherWT2]; bull && last[fractalWT] <= cipherGold && wt2 > cipherGold && last[fractalWT]-wt2 <= -5 && last[fractalRSI] < 30 {
 					r.Signal("gold_buy", wt2)
 				}
 			}
 		}
-		now.keep(last)
+		last[fractalX], last[fractalWT], last[fractalPrice], last[fractalRSI] = float64(now.x+1), now.wt, now.price, now.rsi
 	}
-}
-
-func (n found) since(last []float64, bull bool) DivLine {
-	return DivLine{X1: int(last[fractalX]) - 1, Y1: last[fractalWT], X2: n.x, Y2: n.wt, Dashed: true, Bull: bull}
-}
-
-func (n found) keep(last []float64) {
-	last[fractalX], last[fractalWT], last[fractalPrice], last[fractalRSI] = float64(n.x+1), n.wt, n.price, n.rsi
 }
 
 // shifted drops the oldest value and adds x.

@@ -209,23 +209,18 @@ func (v Values) Bool(name string) bool { return v.get(name).(bool) } //nolint:fo
 // String writes the values in order of definition: "length=14,overbought=70".
 // Equal instances have equal strings, so it serves as a key.
 func (v Values) String() string {
-	var b strings.Builder
+	all := make([]string, len(v.params))
 	for i, p := range v.params {
-		if i > 0 {
-			b.WriteByte(',')
-		}
-		b.WriteString(p.Name)
-		b.WriteByte('=')
 		switch x := v.values[i].(type) {
 		case nil:
-			b.WriteString("unset")
+			all[i] = p.Name + "=unset"
 		case float64:
-			b.WriteString(number(x))
+			all[i] = p.Name + "=" + number(x)
 		default:
-			fmt.Fprint(&b, x)
+			all[i] = fmt.Sprint(p.Name, "=", x)
 		}
 	}
-	return b.String()
+	return strings.Join(all, ",")
 }
 
 // number writes a float the shortest way that reads back the same.
