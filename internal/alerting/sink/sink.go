@@ -183,7 +183,8 @@ func (r *run) step(ctx, hard context.Context) (wait time.Duration, more bool) {
 	e, passed, count := r.tail.Next(r.done, MaxAge, MaxWaiting)
 	if count > 0 {
 		r.done = passed
-		r.count(func(s *Status) { s.Dropped += uint64(count) })
+		dropped := uint64(count)
+		r.count(func(s *Status) { s.Dropped += dropped })
 		r.cfg.Log.WarnContext(ctx, "alerts dropped: too old or too many", "count", count, "last_seq", passed)
 	}
 	if e == nil {
