@@ -101,14 +101,3 @@ func (s *Slots) forget(p *party) {
 	s.ring.Remove(p.place)
 	delete(s.parties, p.name)
 }
-
-// Waiting returns how many requests wait.
-func (s *Slots) Waiting() int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	n := 0
-	for _, p := range s.parties {
-		n += p.waiting.Len()
-	}
-	return n
-}

@@ -44,17 +44,11 @@ func (s Text) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 // topics are. Everything that prints, logs or marshals it writes the scheme and the
 // host; only Reveal returns it whole.
 type URL struct {
-	text string
+	Text
 }
 
 // NewURL wraps an absolute URL.
-func NewURL(text string) URL { return URL{text} }
-
-// Reveal returns the URL, for the one place that sends something there.
-func (e URL) Reveal() string { return e.text }
-
-// IsZero reports whether there is none.
-func (e URL) IsZero() bool { return e.text == "" }
+func NewURL(text string) URL { return URL{New(text)} }
 
 // String returns the part that may be seen, or "" for no URL.
 func (e URL) String() string {

@@ -2,7 +2,6 @@ package admin
 
 import (
 	"cmp"
-	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -87,14 +86,4 @@ func (t *text) bytes() []byte {
 	return []byte(b.String())
 }
 
-func format(v float64) string {
-	switch {
-	case math.IsInf(v, 1):
-		return "+Inf"
-	case math.IsInf(v, -1):
-		return "-Inf"
-	case math.IsNaN(v):
-		return "NaN"
-	}
-	return strconv.FormatFloat(v, 'g', -1, 64)
-}
+func format(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }

@@ -66,6 +66,9 @@ type Config struct {
 }
 
 func (c *Config) setDefaults() {
+	if c.Streams == nil {
+		c.Streams = silence{}
+	}
 	c.ReadTimeout = cmp.Or(c.ReadTimeout, 30*time.Second)
 	c.WriteTimeout = cmp.Or(c.WriteTimeout, 60*time.Second)
 	c.KeepAlive = cmp.Or(c.KeepAlive, 15*time.Second)

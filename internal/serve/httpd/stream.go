@@ -47,7 +47,7 @@ func (s *Server) stream(w http.ResponseWriter, r *http.Request) {
 	defer release()
 	ctx, leave := s.takeovers.claim(held, *caller)
 	defer leave()
-	events, err := s.open(ctx, *caller, r.Header.Get("Last-Event-ID"))
+	events, err := s.cfg.Streams.Open(ctx, *caller, r.Header.Get("Last-Event-ID"))
 	if err != nil {
 		refusal := refuse(http.StatusServiceUnavailable, "the stream could not be opened; retry")
 		refusal.cause = err
@@ -65,16 +65,12 @@ func (s *Server) stream(w http.ResponseWriter, r *http.Request) {
 		slog.Duration("took", time.Since(began)), slog.String("request_id", x.id))
 }
 
-func (s *Server) open(ctx context.Context, caller principal.Caller, last string) (notify.Stream, error) {
-	if s.cfg.Streams == nil {
-		return silence{}, nil
-	}
-	return s.cfg.Streams.Open(ctx, caller, last)
-}
-
-// silence is a stream without events.
+// silence opens streams without events, and is one.
 type silence struct{}
 
+func (silence) Open(context.Context, principal.Caller, string) (notify.Stream, error) {
+	return silence{}, nil
+}
 func (silence) Ready() <-chan struct{}                 { return nil }
 func (silence) Take(dst []notify.Event) []notify.Event { return dst }
 func (silence) Close()                                 {}

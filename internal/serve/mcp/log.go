@@ -24,26 +24,20 @@ func (s *Server) logMessage(ctx context.Context, from Origin, e logRecord, took 
 		return
 	}
 	attrs := make([]slog.Attr, 0, 10)
-	attrs = append(attrs, slog.String("method", shorten(e.method)))
-	if e.tool != "" {
-		attrs = append(attrs, slog.String("tool", shorten(e.tool)))
+	add := func(known bool, a slog.Attr) {
+		if known {
+			attrs = append(attrs, a)
+		}
 	}
-	if e.client != "" {
-		attrs = append(attrs, slog.String("client", shorten(e.client)))
-	}
-	if e.code != 0 {
-		attrs = append(attrs, slog.Int("error_code", e.code))
-	}
-	if e.toolError {
-		attrs = append(attrs, slog.Bool("tool_error", true))
-	}
-	if e.cancelled {
-		attrs = append(attrs, slog.Bool("cancelled", true))
-	}
-	attrs = append(attrs, slog.Bool("authorization", from.Authorization), slog.Duration("took", took))
-	if from.RequestID != "" {
-		attrs = append(attrs, slog.String("request_id", from.RequestID))
-	}
+	add(true, slog.String("method", shorten(e.method)))
+	add(e.tool != "", slog.String("tool", shorten(e.tool)))
+	add(e.client != "", slog.String("client", shorten(e.client)))
+	add(e.code != 0, slog.Int("error_code", e.code))
+	add(e.toolError, slog.Bool("tool_error", true))
+	add(e.cancelled, slog.Bool("cancelled", true))
+	add(true, slog.Bool("authorization", from.Authorization))
+	add(true, slog.Duration("took", took))
+	add(from.RequestID != "", slog.String("request_id", from.RequestID))
 	log := s.log
 	if from.Caller.Key == "" {
 		log = s.limitedLog

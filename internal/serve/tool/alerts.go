@@ -163,15 +163,10 @@ func prefixField(path string, err error) error {
 	return &inner
 }
 
-func alertSchema(withID bool) *schema {
-	s := object("",
+func alertSchema(first ...prop) *schema {
+	return object("", append(first,
 		typedProp("alert_id", "string", ""), typedProp("symbol", "string", ""), typedProp("interval", "string", "Empty for price conditions."),
-		prop{"condition", conditionSchema(func(string) string { return "" })}, typedProp("created_at", "string", ""), typedProp("note?", "string", ""), typedProp("expires_at?", "string", ""))
-	if withID {
-		s.Properties = append(props{typedProp("id", "string", "")}, s.Properties...)
-		s.Required = append([]string{"id"}, s.Required...)
-	}
-	return s
+		prop{"condition", conditionSchema(func(string) string { return "" })}, typedProp("created_at", "string", ""), typedProp("note?", "string", ""), typedProp("expires_at?", "string", ""))...)
 }
 
 func (t *Trading) alertSpecs() []toolSpec {
@@ -195,7 +190,7 @@ func (t *Trading) setAlert() toolSpec {
 		description: "Create a one-shot alert on a price or an indicator signal. " +
 			"A price condition that is already true fires immediately; a signal fires when a bar that closes after creation confirms it. " +
 			"To wait for it, call get_notifications with wait_seconds.",
-		output: alertSchema(false), hints: hints{},
+		output: alertSchema(), hints: hints{},
 		call: calling(declareAlert, func(ctx context.Context, caller principal.Caller, r *alert.Alert) (mcp.Result, error) {
 			if err := setInterval(r); err != nil {
 				return mcp.Result{}, err
@@ -223,7 +218,7 @@ func (t *Trading) listAlerts() toolSpec {
 	return toolSpec{
 		name: name, title: "List alerts", trading: true,
 		description: "List active alerts, oldest first. Fired, cancelled and expired alerts are not listed. About 0.3 KB per alert.",
-		output:      object("", listProp("alerts", "", alertSchema(true)), moreSchema()), hints: hints{readOnly: true, idempotent: true},
+		output:      object("", listProp("alerts", "", alertSchema(typedProp("id", "string", ""))), moreSchema()), hints: hints{readOnly: true, idempotent: true},
 		call: calling(pages(name), func(ctx context.Context, caller principal.Caller, p *paging) (mcp.Result, error) {
 			alerts, err := t.Alerts.Alerts(ctx, caller)
 			if err != nil {

@@ -1,3 +1,9 @@
+// Package tool defines the MCP tools: names, descriptions, arguments and results.
+// Each tool validates its arguments and calls an interface declared in this
+// package. The package holds no state and starts no goroutines.
+//
+// The args of a tool are declared once; both its input schema and its decoder are
+// derived from them.
 package tool
 
 import (
@@ -109,7 +115,7 @@ func (r *Registry) Call(ctx context.Context, caller principal.Caller, name strin
 	if !canceledByCaller(ctx, err) && (fault.Of(err) == nil || fault.KindOf(err) == fault.Internal) {
 		r.log.LogAttrs(ctx, slog.LevelError, "[MCP] tool failed", slog.String("tool", name), slog.Any("error", err))
 	}
-	return errorResult(ctx, r.suggest(err)), nil
+	return newToolError(ctx, r.suggest(err)).result(), nil
 }
 
 // suggest replaces a venue's suggestions for an unknown symbol with better ones: a
@@ -208,10 +214,7 @@ func (s toolSpec) build() (registeredTool, error) {
 func tradingDisabled(reason func() error) runner {
 	if reason == nil {
 		reason = func() error {
-			return &fault.Error{
-				Kind: fault.Unsupported, Code: "trading_disabled",
-				Message: "trading tools are disabled: restart candela with --trade",
-			}
+			return fault.New(fault.Unsupported, "trading_disabled", "trading tools are disabled: restart candela with --trade")
 		}
 	}
 	return func(context.Context, principal.Caller, json.RawMessage) (mcp.Result, error) {
@@ -222,19 +225,14 @@ func tradingDisabled(reason func() error) runner {
 // TradingVacantError is the error of the trading tools while this process waits to
 // take over trading from one that ended.
 func TradingVacantError(home string) error {
-	return &fault.Error{
-		Kind: fault.Unavailable, Code: "trading_elsewhere", Field: "home", Value: home, Retryable: true, RetryAfter: 10 * time.Second,
-		Message: fmt.Sprintf("the candela process that traded in state directory %s has ended and may be restarting; this one takes over within seconds, "+
-			"or a minute after candela --serve has ended. Charts and indicators work here", home),
-	}
+	return fault.New(fault.Unavailable, "trading_elsewhere", "the candela process that traded in state directory %s has ended and may be restarting; this one takes over within seconds, "+
+		"or a minute after candela --serve has ended. Charts and indicators work here", home).About("home", home, "").Retry(10 * time.Second)
 }
 
 // TradingFailedError is their error after a failed takeover.
 func TradingFailedError(home string, cause error) *fault.Error {
-	return &fault.Error{
-		Kind: fault.Unavailable, Code: "trading_not_taken_over", Retryable: true, Cause: cause,
-		Message: fmt.Sprintf("no process trades in state directory %s, and this one cannot take over: %v. It takes over within seconds after that is fixed. Charts and indicators work here", home, cause),
-	}
+	return fault.New(fault.Unavailable, "trading_not_taken_over", "no process trades in state directory %s, and this one cannot take over: %v. It takes over within seconds after that is fixed. Charts and indicators work here", home, cause).
+		Because(cause).Retry(0)
 }
 
 // TradingElsewhereError is the error of the trading tools while the process with this
@@ -244,9 +242,6 @@ func TradingElsewhereError(home string, process int) error {
 	if process > 0 {
 		other += fmt.Sprintf(" (pid %d)", process)
 	}
-	return &fault.Error{
-		Kind: fault.Conflict, Code: "trading_elsewhere", Field: "home", Value: home,
-		Message: fmt.Sprintf("%s is trading in state directory %s, probably started by another window or client; this one takes over when it ends. "+
-			"Use that one, or stop it and retry after a few seconds. To serve several clients, run candela --serve --trade. Charts and indicators work here", other, home),
-	}
+	return fault.New(fault.Conflict, "trading_elsewhere", "%s is trading in state directory %s, probably started by another window or client; this one takes over when it ends. "+
+		"Use that one, or stop it and retry after a few seconds. To serve several clients, run candela --serve --trade. Charts and indicators work here", other, home).About("home", home, "")
 }

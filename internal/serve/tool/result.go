@@ -47,9 +47,6 @@ type toolError struct {
 	kind fault.Kind
 }
 
-// errorResult is the result of a failed call.
-func errorResult(ctx context.Context, err error) mcp.Result { return newToolError(ctx, err).result() }
-
 // newToolError returns the public part of err.
 func newToolError(ctx context.Context, err error) toolError {
 	p := toolError{Code: "internal", Message: "internal error; see the server's log"}
